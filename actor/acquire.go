@@ -1,0 +1,161 @@
+package actor
+
+import "time"
+
+// ThreadOwner is set in owner numbers that a caller chose to keep from lock to lock. All others are
+// made by a first grant and die with its last hold.
+const ThreadOwner = 1 << 63
+
+// acquire takes in somebody who wants the lock.
+func (l *Lock) acquire(now time.Duration, r *Request, fx *Effects) {
+	r.lock, r.posted = l, now
+	fx.Stats.Waiting++
+	if l.phase == Held && l.holds != nil && r.Owner != 0 && r.Owner == l.holds.Owner {
+		l.reenter(now, r, fx)
+		return
+	}
+	if r.Once && (l.phase == Held || !l.queue.empty()) {
+		fx.Decide(now, r, ErrNotAcquired, nil)
+		return
+	}
+	l.queue.push(r)
+	switch {
+	case r.Once:
+		fx.Limit(r, now+fx.Config.Timeout)
+	case r.Wait > 0:
+		fx.Limit(r, now+r.Wait)
+	}
+	if l.phase == Held {
+		l.x()
+	}
+}
+
+// reenter grants at once what the confirmed lease covers; a longer lease takes a round trip first.
+func (l *Lock) reenter(now time.Duration, r *Request, fx *Effects) {
+	fits := r.Lease == 0 || now+believed(r.Lease) <= l.until
+	if fits && l.confirmed >= fx.Doubted {
+		fixed := time.Duration(0)
+		if r.Lease != 0 {
+			fixed = now + believed(r.Lease)
+		}
+		l.grant(now, r, fixed, fx)
+		return
+	}
+	l.x().changes.push(r)
+	if limit := l.patience(r, fx); limit != 0 {
+		fx.Limit(r, now+limit)
+	}
+}
+
+// patience is how long a re-entry waits for its round trip; 0 is as long as its caller likes.
+func (l *Lock) patience(r *Request, fx *Effects) time.Duration {
+	if r.Once {
+		return fx.Config.Timeout
+	}
+	return r.Wait
+}
+
+// grant gives the lock to a request. fixed is when its own lease ends, 0 if it is watched.
+func (l *Lock) grant(now time.Duration, r *Request, fixed time.Duration, fx *Effects) {
+	h := r.Hold
+	if l.holds == nil {
+		l.since = now
+		l.wants &^= capped | wantFresh
+		h.Owner = r.Owner
+		if r.Owner&ThreadOwner == 0 {
+			h.Owner = fx.nextOwner()
+		}
+		if longest := fx.Config.MaxHold; longest != 0 && longest <= fx.Config.Lease && fixed == 0 {
+			l.until = min(l.until, now+longest)
+			l.wants |= capped
+		}
+	} else {
+		h.Owner = l.holds.Owner
+	}
+	h.Tenure, h.lock, h.fixed = l.tenure, l, fixed
+	h.next, l.holds = l.holds, h
+	h.publish(l.until)
+	fx.Decide(now, r, nil, nil)
+}
+
+// leaseOf is the lease a request needs when it becomes the owner.
+func (fx *Effects) leaseOf(r *Request) time.Duration {
+	if r.Lease != 0 {
+		return r.Lease
+	}
+	if fx.Config.MaxHold != 0 {
+		return min(fx.Config.Lease, fx.Config.MaxHold)
+	}
+	return fx.Config.Lease
+}
+
+// ask tries to take the lock for the first in the queue, if it is time.
+func (l *Lock) ask(now time.Duration, fx *Effects) {
+	r := l.queue.first()
+	if r == nil {
+		return
+	}
+	x := l.rare
+	if x != nil && now < x.askAt {
+		return
+	}
+	if l.phase == Free {
+		l.tenure, l.phase = fx.nextTenure(), Asking
+		fx.Tenures++
+	}
+	l.flight = SendAcquire
+	c := Command{Verb: SendAcquire, Lease: fx.leaseOf(r)}
+	if x != nil {
+		x.again = false
+		c.Ghosts = x.names()
+	}
+	l.emit(fx, c)
+}
+
+// acquired takes in what became of a question.
+func (l *Lock) acquired(now time.Duration, m *Message, fx *Effects) {
+	switch m.Reply.Status {
+	case Done:
+		l.phase, l.written = Held, 1
+		l.confirm(m.Sent, m.Command.Lease)
+		l.granted(now, m, fx)
+	case Taken:
+		l.taken(now, m.Reply, fx)
+	case Refused:
+		l.refused(now, m.Reply, fx)
+	default:
+		l.unanswered(m.Command.Lease)
+		l.rare.acquiring = true
+		l.rare.trouble = m.Reply.Err
+	}
+}
+
+// granted hands a tenure that was just taken to the first of the queue, if its lease is what that one
+// needs; otherwise passOn confirms it first. An answer that comes after its own lease is no grant.
+func (l *Lock) granted(now time.Duration, m *Message, fx *Effects) {
+	if now >= l.until {
+		x := l.x()
+		x.trouble = errTooLate
+		x.askAt = now + x.nextBackoff(fx)
+		l.until = now + fx.Config.Timeout // for the release only
+		l.phase = Ending
+		return
+	}
+	r := l.queue.first()
+	forced := l.rare != nil && !l.rare.forces.empty()
+	if r != nil && !forced && fx.leaseOf(r) == m.Command.Lease && m.Sent >= fx.Doubted {
+		l.hand(now, r, fx)
+	}
+}
+
+// refused takes in that the server does not want to answer: for now, or for good.
+func (l *Lock) refused(now time.Duration, reply *Reply, fx *Effects) {
+	l.endTenure(now, fx)
+	x := l.x()
+	if reply.passes() {
+		x.trouble = reply.Err
+		x.askAt = now + x.nextBackoff(fx)
+		return
+	}
+	l.queue.each(func(r *Request) { fx.Decide(now, r, reply.Err, nil) })
+}

@@ -1,0 +1,132 @@
+package actor
+
+import (
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/lockwheel/lockwheel/wheel"
+)
+
+// Config is what an engine's options come to. Durations are positive unless it says otherwise.
+type Config struct {
+	ID         string        // the engine's UUID: every holder's id on the wire begins with it
+	Lease      time.Duration // of a watched lock
+	Renew      time.Duration // after its last confirmation a watched lock is renewed
+	Timeout    time.Duration // of one round trip
+	MaxHold    time.Duration // 0: no bound
+	HandoffMax int           // grants while others listen; negative: never handed on
+	HandoffFor time.Duration
+	Seed       uint64 // of the jitter
+}
+
+// Sleeper is what a timer of the wheel wakes.
+type Sleeper interface {
+	Wake(now time.Duration, fx *Effects)
+}
+
+// Ended is a hold's end, published after the turn.
+type Ended struct {
+	Hold  *Hold
+	Key   string
+	Err   error // ErrNotHeld, ErrLost or ErrClosed
+	Cause error
+	Held  time.Duration // since its owner's first grant
+}
+
+// Listening is a wish to hear a lock's channel, or no longer to.
+type Listening struct {
+	Lock *Lock
+	On   bool
+}
+
+// Stats counts what locks did. Gauges: now; counters: since the engine's start.
+type Stats struct {
+	Held, Waiting                                      int64
+	Acquired, Refused, Released, Lost, Renewed, Handed uint64
+	Muted                                              uint64 // releases whose message the server refused
+	RenewalLag                                         time.Duration
+}
+
+// Effects is what a turn comes to; steps append, the coordinator takes. Owned by the coordinator.
+type Effects struct {
+	Config    Config
+	Wheel     *wheel.Wheel[Sleeper]
+	Commands  []Command
+	Verdicts  []*Request
+	Ended     []Ended
+	Listen    []Listening
+	Stats     Stats
+	Tenures   int           // how many locks are in Redis for this engine, or may be
+	Doubted   time.Duration // confirmations sent before this moment do not count for grants
+	RoundTrip time.Duration // what one takes, lately
+	Draining  bool
+
+	tenure, owner uint64
+	random        *rand.Rand
+}
+
+// NewEffects prepares the effects of one engine.
+func NewEffects(config Config, timers *wheel.Wheel[Sleeper]) *Effects {
+	return &Effects{
+		Config: config,
+		Wheel:  timers,
+		random: rand.New(rand.NewPCG(config.Seed, 0x6c6f636b)),
+	}
+}
+
+// Decide gives a request its one verdict. A second call for the same request does nothing.
+func (fx *Effects) Decide(now time.Duration, r *Request, err, cause error) {
+	if r.decided {
+		return
+	}
+	r.decided = true
+	r.Err, r.Cause = err, cause
+	if r.line != nil {
+		r.line.remove(r)
+	}
+	fx.Wheel.Cancel(&r.timer)
+	if r.Tag == Acquire {
+		fx.Stats.Waiting--
+		if err == nil {
+			fx.Stats.Acquired++
+			fx.Stats.Held++
+		} else {
+			fx.Stats.Refused++
+		}
+	}
+	fx.Verdicts = append(fx.Verdicts, r)
+}
+
+// Limit bounds a request in time.
+func (fx *Effects) Limit(r *Request, at time.Duration) {
+	r.timer.Value = r
+	fx.schedule(&r.timer, at)
+}
+
+// schedule sets a timer; the wheel of an engine has no limit and is never stopped while it steps.
+func (fx *Effects) schedule(t *wheel.Timer[Sleeper], at time.Duration) {
+	if err := fx.Wheel.Schedule(t, at); err != nil {
+		panic("lockwheel: bug: " + err.Error())
+	}
+}
+
+func (fx *Effects) nextTenure() uint64 { fx.tenure++; return fx.tenure }
+
+func (fx *Effects) nextOwner() uint64 { fx.owner++; return fx.owner }
+
+// own returns the tenure in a holder's id, if this engine made it.
+func (fx *Effects) own(holder string) (tenure uint64, ok bool) {
+	number, ok := strings.CutPrefix(holder, fx.Config.ID)
+	if !ok || number == "" || number[0] != ':' {
+		return 0, false
+	}
+	tenure, err := strconv.ParseUint(number[1:], 10, 64)
+	return tenure, err == nil
+}
+
+// jitter spreads a wait over d to 2d.
+func (fx *Effects) jitter(d time.Duration) time.Duration {
+	return d + time.Duration(fx.random.Int64N(int64(d)+1))
+}

@@ -1,0 +1,51 @@
+package actor
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// The verdicts a request can end with. The root package re-exports them and says what each leaves behind.
+var (
+	ErrNotAcquired = errors.New("lock not acquired")
+	ErrUnavailable = errors.New("redis unavailable")
+	ErrLost        = errors.New("lock lost")
+	ErrNotHeld     = errors.New("lock not held")
+	ErrClosed      = errors.New("engine closed")
+)
+
+// Why a lock was lost or a request had no answer: causes, wrapped by the verdicts above.
+var (
+	errLeaseOver = errors.New("the lease ended before it was renewed")
+	errFixedOver = errors.New("its lease ended")
+	errMaxHold   = errors.New("held for Options.MaxHold")
+	errGone      = errors.New("the key is gone or someone else's")
+	errForced    = errors.New("unlocked by force")
+	errNoAnswer  = errors.New("no answer in time")
+	errTooLate   = errors.New("the answer came after the lease had ended")
+)
+
+// joined is one error for two causes, on one line; either may be nil.
+func joined(first, second error) error {
+	if first == nil || second == nil {
+		return errors.Join(first, second)
+	}
+	return fmt.Errorf("%w; %w", first, second)
+}
+
+// passing lists how replies begin that say "not now" rather than "never".
+var passing = []string{
+	"BUSY", "LOADING", "TRYAGAIN", "CLUSTERDOWN", "READONLY", "MASTERDOWN", "NOREPLICAS",
+	"MOVED", "ASK", "OOM", "MISCONF", "NOAUTH", "WRONGPASS", "NOSCRIPT",
+}
+
+// Passing reports whether the server's error may pass by itself, so that trying again makes sense.
+func Passing(text string) bool {
+	for _, prefix := range passing {
+		if strings.HasPrefix(text, prefix) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,82 @@
+package actor
+
+import "time"
+
+// force takes in that somebody wants the lock taken away from whoever holds it. For a hold of this
+// engine that is a loss at once, before the server knows.
+func (l *Lock) force(now time.Duration, r *Request, fx *Effects) {
+	r.lock, r.posted = l, now
+	l.x().forces.push(r)
+	fx.Limit(r, now+fx.Config.Timeout)
+	l.evict(now, fx)
+}
+
+// evict ends what this engine holds because it is about to be forced away. Nothing of it is released
+// before that, or the lock would look free to whoever asked for the force.
+func (l *Lock) evict(now time.Duration, fx *Effects) {
+	if l.phase != Held {
+		return
+	}
+	l.rare.evicted = l.tenure
+	l.endHolds(now, ErrLost, errForced, fx)
+	l.strand(now, fx)
+	l.endTenure(now, fx)
+}
+
+// sendForce sends one command for all who asked. It is sent once: a copy that runs late would take the
+// lock from somebody else.
+func (l *Lock) sendForce(now time.Duration, fx *Effects) {
+	x := l.rare
+	if l.phase == Asking || now < x.askAt {
+		return // an acquire without an answer is asked again first
+	}
+	l.tenure, l.phase, l.flight = fx.nextTenure(), Forcing, SendForce
+	fx.Tenures++
+	x.forces.each(func(r *Request) { r.aboard = true })
+	l.emit(fx, Command{Verb: SendForce})
+}
+
+// forced takes in what became of it.
+func (l *Lock) forced(now time.Duration, m *Message, fx *Effects) {
+	x, reply := l.rare, m.Reply
+	l.endTenure(now, fx)
+	if reply.Status == Done || reply.Status == Gone {
+		x.evicted, x.trouble, x.askAt = 0, nil, 0
+	} else {
+		l.haunt(x.evicted)
+	}
+	if reply.Muted {
+		fx.Stats.Muted++
+	}
+	again := reply.passes()
+	if again {
+		x.trouble = reply.Err
+		x.askAt = now + x.nextBackoff(fx)
+	}
+	x.forces.each(func(r *Request) {
+		if !r.aboard {
+			return
+		}
+		if r.aboard = !again; !again {
+			r.Was = reply.Status == Done
+			fx.Decide(now, r, forceError(reply), forceCause(reply))
+		}
+	})
+}
+
+func forceError(reply *Reply) error {
+	switch reply.Status {
+	case Unanswered:
+		return ErrUnavailable
+	case Refused:
+		return reply.Err
+	}
+	return nil
+}
+
+func forceCause(reply *Reply) error {
+	if reply.Status == Unanswered {
+		return reply.Err
+	}
+	return nil
+}

@@ -1,0 +1,102 @@
+package actor
+
+import "time"
+
+const (
+	// confirmEvery is how often a tenure that is handed on is confirmed with the server.
+	confirmEvery = 50 * time.Millisecond
+	// keepAtMost is how long a tenure is handed on before it is released for those who poll.
+	keepAtMost = 100 * time.Millisecond
+	// stepBackFloor is the least time that others get to come first.
+	stepBackFloor = 2 * time.Millisecond
+)
+
+// Who else listens on the channel, when it is not a number.
+const (
+	unasked    = -1
+	unknowable = -2
+)
+
+type permission uint8
+
+const (
+	keep permission = iota
+	giveAway
+	askFirst
+)
+
+// passOn decides what becomes of a tenure whose owner left: handed to the next in this engine's queue
+// without a round trip, or after one that confirms it, or released. It reports whether it stays here.
+func (l *Lock) passOn(now time.Duration, fx *Effects) bool {
+	r := l.queue.first()
+	if r == nil {
+		l.phase = Ending
+		return false
+	}
+	allowed := l.mayKeep(now, fx)
+	if allowed == giveAway {
+		l.phase = Ending
+		return false
+	}
+	if allowed == askFirst || !l.covers(r, now, fx) {
+		if l.flight == None {
+			l.wants |= wantConfirm
+		}
+		return true
+	}
+	l.hand(now, r, fx)
+	return true
+}
+
+// mayKeep reports whether this engine may keep the tenure for its own queue, or must let others come.
+func (l *Lock) mayKeep(now time.Duration, fx *Effects) permission {
+	if l.since == 0 {
+		return keep // nobody of this engine had it yet
+	}
+	x := l.x()
+	switch {
+	case fx.Config.HandoffMax < 0 || x.shortest != 0:
+		return giveAway
+	case x.handed == 0:
+		return keep
+	case now-x.handedAt >= keepAtMost:
+	case x.listeners == 0:
+		return keep
+	case x.handed < fx.Config.HandoffMax && now-x.handedAt < fx.Config.HandoffFor:
+		return keep
+	case x.listeners == unasked:
+		return askFirst
+	}
+	x.yield = true
+	return giveAway
+}
+
+// covers reports whether the confirmed lease is good enough for the next owner: at least half of what it
+// asks for and not more than that; for a fixed lease, confirmed for it.
+func (l *Lock) covers(r *Request, now time.Duration, fx *Effects) bool {
+	lease, left := fx.leaseOf(r), l.until-now
+	if l.confirmed < fx.Doubted {
+		return false
+	}
+	if r.Lease != 0 {
+		return l.wants&wantFresh != 0 && l.x().lease == lease
+	}
+	return left >= lease/2 && left <= lease
+}
+
+// hand gives the tenure to the first of the queue.
+func (l *Lock) hand(now time.Duration, r *Request, fx *Effects) {
+	if l.since != 0 {
+		x := l.x()
+		if x.handed == 0 {
+			x.handedAt = now
+		}
+		x.handed++
+		fx.Stats.Handed++
+	}
+	fixed := time.Duration(0)
+	if r.Lease != 0 {
+		fixed = l.until
+	}
+	l.grant(now, r, fixed, fx)
+}

@@ -1,0 +1,89 @@
+package actor
+
+import (
+	"sync/atomic"
+	"time"
+)
+
+// over marks in Hold.fixed that the hold has ended.
+const over = -1
+
+// Hold is one grant. Tenure and Owner are written before the verdict and never again; the plain fields
+// are the coordinator's; the atomic ones are what the coordinator publishes to the hold's users.
+type Hold struct {
+	Tenure uint64 // the number in the holder's id on the wire
+	Owner  uint64
+
+	lock  *Lock
+	next  *Hold
+	fixed time.Duration // end of its own lease; 0 watched; over
+
+	until  atomic.Int64
+	signal atomic.Pointer[Signal]
+}
+
+// Signal is how users learn that a hold has ended: made when first asked for, replaced at the end.
+type Signal struct {
+	Done   chan struct{} // closed at the end
+	Cancel func(error)   // ends the hold's context; nil if nobody asked for one
+	Value  any           // that context
+	Err    error         // nil until the end, then which of ErrLost, ErrNotHeld, ErrClosed
+	Cause  error         // why, where Err alone does not say it
+}
+
+var ended = func() chan struct{} { c := make(chan struct{}); close(c); return c }()
+
+// unlocked is the Signal of nearly every ended hold, so it is made once.
+var unlocked = &Signal{Done: ended, Err: ErrNotHeld}
+
+// Until is when the hold ends unless it is confirmed again, as far as is known. Safe for concurrent use.
+func (h *Hold) Until() time.Duration { return time.Duration(h.until.Load()) }
+
+// Lock is whose hold this is. Owned by the coordinator; nil before the grant.
+func (h *Hold) Lock() *Lock { return h.lock }
+
+// Signal returns the published signal, nil while the hold has not ended and nobody asked. Safe for
+// concurrent use.
+func (h *Hold) Signal() *Signal { return h.signal.Load() }
+
+// Ask installs a Signal in place of the one seen, and reports whether it did. Safe for concurrent use.
+func (h *Hold) Ask(seen, wanted *Signal) bool { return h.signal.CompareAndSwap(seen, wanted) }
+
+// End publishes the end of a hold and tells those who asked. The coordinator's goroutine calls it once
+// a hold, outside Step: a cancelled context runs other people's code.
+func (h *Hold) End(err, cause, reason error) {
+	end := unlocked
+	if err != ErrNotHeld {
+		end = &Signal{Done: ended, Err: err, Cause: cause}
+	}
+	if h.signal.CompareAndSwap(nil, end) {
+		return
+	}
+	seen := h.signal.Load()
+	for !h.signal.CompareAndSwap(seen, &Signal{Done: seen.Done, Value: seen.Value, Err: err, Cause: cause}) {
+		seen = h.signal.Load()
+	}
+	close(seen.Done)
+	if seen.Cancel != nil {
+		seen.Cancel(reason)
+	}
+}
+
+// Asked reports whether a context was made for the hold, so that End needs a reason for it.
+func (h *Hold) Asked() bool {
+	s := h.signal.Load()
+	return s != nil && s.Cancel != nil
+}
+
+// held reports whether the hold is one of its lock's. Owned by the coordinator.
+func (h *Hold) held() bool {
+	return h.lock != nil && h.fixed != over && h.lock.tenure == h.Tenure && h.lock.phase == Held
+}
+
+// publish tells the hold's users until when the lock is believed to be theirs.
+func (h *Hold) publish(until time.Duration) {
+	if h.fixed != 0 {
+		until = min(until, h.fixed)
+	}
+	h.until.Store(int64(until))
+}

@@ -1,0 +1,319 @@
+package actor
+
+import (
+	"time"
+
+	"github.com/lockwheel/lockwheel/wheel"
+)
+
+type phase uint8
+
+const (
+	Free    phase = iota // not ours in Redis, as far as is known
+	Asking               // an acquire was sent, or is to be sent again
+	Held                 // ours, also while it is on its way from one owner to the next
+	Ending               // to be released
+	Forcing              // to be taken away from whoever holds it
+)
+
+// What a lock should do as soon as it may.
+const (
+	wantConfirm uint8 = 1 << iota // confirm the tenure now
+	wantFresh                     // confirmed since its last owner left
+	capped                        // the lease was cut to Config.MaxHold: no renewal follows
+)
+
+// Lock is one name in one engine: who holds it, who waits, what is under way. Owned by the coordinator.
+//
+// Its size decides what a held lock costs, so whatever an uncontended lock does not need is in rare.
+type Lock struct {
+	key   string
+	timer wheel.Timer[Sleeper]
+
+	tenure    uint64        // in Redis, or asked for; 0 when free
+	confirmed time.Duration // when the last confirmed command that set the TTL was sent
+	until     time.Duration // how long the tenure is believed in
+	since     time.Duration // the owner's first grant
+
+	holds    *Hold // the owner's, innermost first; while Ending, the hold whose unlock began it
+	queue    line  // who waits for the lock
+	releases line  // who waits for the release to be answered
+	rare     *rare
+
+	phase   phase
+	flight  Verb // the one command of the tenure that is under way
+	wants   uint8
+	written uint32 // hold count in Redis
+}
+
+// rare is what only a lock needs that is waited for, handed on, extended or in trouble.
+type rare struct {
+	// Waiting for another holder.
+	askAt    time.Duration // not before
+	again    bool          // a message came while the question was under way
+	answered bool          // the last question was answered, by a refusal
+	trouble  error         // why the last try failed; nil once the server answered
+	backoff  time.Duration
+	retryAt  time.Duration // a refused renewal or release is not sent again before
+
+	// The channel.
+	listening  bool
+	subscribed bool
+	leaveAt    time.Duration // when to stop listening; 0: not planned
+
+	// The tenure: commands without an answer may still run at any time until it ends.
+	shortest  time.Duration // shortest lease among its unanswered commands; 0 none
+	acquiring bool          // one of them is an acquire
+	releasing bool          // one of them is a release
+	lease     time.Duration // the last confirmed lease
+
+	// Handing on.
+	handed    int
+	handedAt  time.Duration // the first time
+	listeners int           // others on the channel, or why it is not known
+	yield     bool          // after the release, let others come first
+	stepBack  time.Duration // until when
+	heard     int           // messages since stepping back began; the first is our own
+
+	evicted uint64 // the tenure that ended because it is to be forced away
+	changes line   // re-entries that need a longer lease, and extensions
+	forces  line
+	ghosts  []ghost
+}
+
+// NewLock returns the actor of a key that this engine has nothing to do with yet.
+func NewLock(key string) *Lock {
+	l := &Lock{}
+	l.Begin(key)
+	return l
+}
+
+// Begin makes a lock that ended usable for another key.
+func (l *Lock) Begin(key string) {
+	*l = Lock{key: key}
+	l.timer.Value = l
+}
+
+// Finish empties a lock that is Idle. Holds of long ago may still point to it: they are told apart by
+// their tenure.
+func (l *Lock) Finish(fx *Effects) {
+	fx.Wheel.Cancel(&l.timer)
+	*l = Lock{}
+}
+
+// Key is the lock's key in Redis; empty once it has finished.
+func (l *Lock) Key() string { return l.key }
+
+// Idle reports whether the lock can be forgotten: nothing held, wanted, under way or listened to.
+func (l *Lock) Idle() bool {
+	return l.phase == Free && l.queue.empty() && (l.rare == nil || l.rare.idle())
+}
+
+func (x *rare) idle() bool {
+	return !x.listening && len(x.ghosts) == 0 && x.changes.empty() && x.forces.empty()
+}
+
+// Tenure is the tenure in Redis for this engine, or asked for; 0 when there is none.
+func (l *Lock) Tenure() uint64 { return l.tenure }
+
+// Believed reports whether the lock is held by one of this engine's owners at that moment.
+func (l *Lock) Believed(now time.Duration) bool {
+	return l.phase == Held && l.holds != nil && now < l.until
+}
+
+// CountOf is how many holds an owner has at that moment.
+func (l *Lock) CountOf(owner uint64, now time.Duration) (count int) {
+	if owner == 0 || !l.Believed(now) {
+		return 0
+	}
+	for h := l.holds; h != nil; h = h.next {
+		if h.Owner == owner && (h.fixed == 0 || now < h.fixed) {
+			count++
+		}
+	}
+	return count
+}
+
+func (l *Lock) x() *rare {
+	if l.rare == nil {
+		l.rare = &rare{listeners: unasked}
+	}
+	return l.rare
+}
+
+// Wake is called when the lock's timer fires.
+func (l *Lock) Wake(now time.Duration, fx *Effects) {
+	l.Step(now, &Message{Kind: Woken}, fx)
+}
+
+// Step is the one door: it takes in a message, then sends what is wanted now and was not before.
+func (l *Lock) Step(now time.Duration, m *Message, fx *Effects) {
+	l.expire(now, fx)
+	switch m.Kind {
+	case Acquire:
+		l.acquire(now, m.Request, fx)
+	case Unlock:
+		l.unlock(now, m.Request, fx)
+	case Extend:
+		l.extend(now, m.Request, fx)
+	case Force:
+		l.force(now, m.Request, fx)
+	case Cancel:
+		l.giveUp(now, m.Request, m.Cause, fx)
+	case Overdue:
+		l.giveUp(now, m.Request, nil, fx)
+	case Answered:
+		l.answer(now, m, fx)
+	case Withdrawn:
+		l.withdrawn(m.Command, fx)
+	case Heard:
+		l.heard(now)
+	case Subscribed:
+		l.subscribed(now)
+	case Doubt:
+		l.wants |= wantConfirm
+	case Drain:
+		l.drain(now, fx)
+	}
+	l.settle(now, fx)
+}
+
+// settle brings what is under way in line with what is wanted.
+func (l *Lock) settle(now time.Duration, fx *Effects) {
+	if l.rare != nil && !l.rare.forces.empty() {
+		l.evict(now, fx)
+	}
+	if l.phase == Held && l.holds == nil {
+		l.passOn(now, fx)
+	}
+	if l.flight == None {
+		l.send(now, fx)
+	}
+	if l.rare != nil {
+		l.releaseGhosts(now, fx)
+		l.listen(now, fx)
+	}
+	l.rearm(fx)
+}
+
+// send emits the one command that the lock's phase asks for, if any.
+func (l *Lock) send(now time.Duration, fx *Effects) {
+	if l.phase == Asking && l.queue.empty() {
+		l.endTenure(now, fx)
+	}
+	switch l.phase {
+	case Free:
+		if l.rare != nil && !l.rare.forces.empty() {
+			l.sendForce(now, fx)
+			return
+		}
+		l.ask(now, fx)
+	case Asking:
+		l.ask(now, fx)
+	case Held:
+		l.renew(now, fx)
+	case Ending:
+		l.sendRelease(now, fx)
+	}
+}
+
+func (l *Lock) emit(fx *Effects, c Command) {
+	c.Lock, c.Key = l, l.key
+	if c.Tenure == 0 {
+		c.Tenure = l.tenure
+	}
+	fx.Commands = append(fx.Commands, c)
+}
+
+// answer takes in what became of a command. Of an older tenure only ghosts still matter.
+func (l *Lock) answer(now time.Duration, m *Message, fx *Effects) {
+	c, reply := m.Command, m.Reply
+	if c.Tenure != l.tenure || c.Verb != l.flight {
+		l.ghostAnswered(now, c, reply, fx)
+		return
+	}
+	l.flight = None
+	switch c.Verb {
+	case SendAcquire:
+		l.acquired(now, m, fx)
+	case SendRenew:
+		l.renewed(now, m, fx)
+	case SendRelease:
+		l.released(now, m, fx)
+	case SendForce:
+		l.forced(now, m, fx)
+	}
+}
+
+// Wants reports whether a command that has not left yet should.
+func (l *Lock) Wants(c *Command) bool {
+	if c.Tenure != l.tenure {
+		return l.rare != nil && l.rare.haunted(c.Tenure)
+	}
+	return c.Verb != SendAcquire || !l.queue.empty()
+}
+
+// withdrawn takes back a command that was not sent.
+func (l *Lock) withdrawn(c *Command, fx *Effects) {
+	if c.Tenure == l.tenure && c.Verb == l.flight {
+		l.flight = None
+	}
+}
+
+// giveUp ends the wait of a request whose caller left or whose time is over. A grant that its caller
+// no longer wants is given back.
+func (l *Lock) giveUp(now time.Duration, r *Request, cause error, fx *Effects) {
+	if r.decided {
+		if r.Tag == Acquire && r.Err == nil && r.Hold.held() {
+			l.drop(now, r.Hold, fx)
+		}
+		return
+	}
+	err, why := ErrUnavailable, errNoAnswer
+	if l.rare != nil && l.rare.trouble != nil {
+		why = l.rare.trouble
+	}
+	if r.Tag == Acquire && l.knownTaken() {
+		err, why = ErrNotAcquired, nil
+	}
+	if cause != nil {
+		why = joined(why, cause)
+	}
+	fx.Decide(now, r, err, why)
+}
+
+// knownTaken reports whether the last that was heard of the lock is that somebody has it.
+func (l *Lock) knownTaken() bool {
+	if l.phase == Held && l.holds != nil {
+		return true
+	}
+	return l.rare != nil && l.rare.answered && l.rare.trouble == nil
+}
+
+// drain refuses everybody who waits for the lock.
+func (l *Lock) drain(now time.Duration, fx *Effects) {
+	refuse := func(r *Request) {
+		if r.Tag == Acquire {
+			fx.Decide(now, r, ErrClosed, nil)
+		}
+	}
+	l.queue.each(refuse)
+	if l.rare != nil {
+		l.rare.changes.each(refuse)
+	}
+}
+
+// Close ends everything at once. What is in Redis is left to its lease.
+func (l *Lock) Close(now time.Duration, fx *Effects) {
+	refuse := func(r *Request) { fx.Decide(now, r, ErrClosed, nil) }
+	if l.phase == Held {
+		l.endHolds(now, ErrClosed, nil, fx)
+	}
+	l.queue.each(refuse)
+	l.releases.each(refuse)
+	if l.rare != nil {
+		l.rare.changes.each(refuse)
+		l.rare.forces.each(refuse)
+	}
+	fx.Wheel.Cancel(&l.timer)
+}

@@ -1,0 +1,88 @@
+package actor
+
+import "time"
+
+// Kind says what a Message is.
+type Kind uint8
+
+// What a lock understands.
+const (
+	Acquire    Kind = iota + 1 // Request wants the lock
+	Unlock                     // Request ends Request.Hold
+	Extend                     // Request changes the lease of Request.Hold
+	Force                      // Request takes the lock away from whoever holds it
+	Cancel                     // Request's caller gave up, for Cause
+	Overdue                    // Request's own time is over
+	Woken                      // the lock's timer fired
+	Answered                   // Command, sent at Sent, was answered with Reply
+	Withdrawn                  // Command was not sent, because nobody needs it any more
+	Heard                      // a message came on the lock's channel
+	Subscribed                 // the channel is listened to from now on, maybe again
+	Doubt                      // the clock may have stood still: confirm before granting anything
+	Drain                      // no more grants: the engine shuts down
+)
+
+// Message is everything that can happen to a lock, by value. Which fields count follows from Kind.
+type Message struct {
+	Kind    Kind
+	Request *Request
+	Command *Command
+	Reply   *Reply
+	Sent    time.Duration
+	Cause   error
+}
+
+// Verb is what a command does; each is one script.
+type Verb uint8
+
+// The commands of the plain lock.
+const (
+	None Verb = iota
+	SendAcquire
+	SendRenew
+	SendRelease
+	SendForce
+	SendState
+)
+
+// Command is one key's part of a batch: the coordinator's until it leaves, then the courier's until it
+// is answered. The lease counts from before it is sent.
+type Command struct {
+	Verb    Verb
+	Listen  bool          // SendRenew: count who listens on the channel
+	Own     bool          // SendRenew: one of them is this engine
+	Count   int           // SendRenew: hold count to write; 0 leaves it
+	Lock    *Lock         // nil for SendState
+	Key     string        //
+	Tenure  uint64        //
+	Lease   time.Duration // SendAcquire, SendRenew; for SendRenew 0 leaves the TTL
+	Ghosts  []uint64      // SendAcquire: tenures to release first
+	Request *Request      // SendState: who asked
+}
+
+// Status is how a command ended.
+type Status uint8
+
+// How a command can end. A zero Status is Unanswered.
+const (
+	Unanswered Status = iota // no answer: it may have run, and may still run at any later time
+	Done                     // acquired, renewed, released, forced, read
+	Gone                     // no such tenure; for SendForce: it was free
+	Taken                    // SendAcquire: someone else's
+	Refused                  // the server said no, for Err
+)
+
+// Reply is the answer to one command.
+type Reply struct {
+	Status    Status
+	Muted     bool          // released or forced, but the server refused the message to the waiting
+	Uncounted bool          // SendRenew: renewed, but the count could not be written
+	Listeners int           // SendRenew: on the channel; -1 unknown
+	Count     int           // SendState
+	TTL       time.Duration // SendAcquire when Taken, SendState; negative: none
+	Holder    string        // SendAcquire when Taken, SendState
+	Err       error         // Refused and Unanswered: why
+}
+
+// passes reports whether a refused command is worth sending again.
+func (r *Reply) passes() bool { return r.Status == Refused && Passing(r.Err.Error()) }

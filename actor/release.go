@@ -1,0 +1,80 @@
+package actor
+
+import "time"
+
+// unlock takes in that a hold is over by its owner's wish.
+func (l *Lock) unlock(now time.Duration, r *Request, fx *Effects) {
+	r.lock, r.posted = l, now
+	h := r.Hold
+	switch {
+	case h.held():
+		l.drop(now, h, fx)
+		if l.holds != nil || l.passOn(now, fx) {
+			fx.Decide(now, r, nil, nil)
+			return
+		}
+		l.holds = h
+	case l.phase == Ending && l.holds == h:
+		// The same release again: wait for its answer, too.
+	default:
+		fx.Decide(now, r, ErrNotHeld, nil)
+		return
+	}
+	l.releases.push(r)
+	fx.Limit(r, now+fx.Config.Timeout)
+}
+
+// drop takes a hold away. The last one's owner is gone: its requests are a stranger's.
+func (l *Lock) drop(now time.Duration, h *Hold, fx *Effects) {
+	for at := &l.holds; *at != nil; at = &(*at).next {
+		if *at == h {
+			*at = h.next
+			break
+		}
+	}
+	l.endHold(now, h, ErrNotHeld, nil, fx)
+	if l.holds == nil {
+		l.strand(now, fx)
+	}
+}
+
+// sendRelease sends the release, unless the server just said "not now".
+func (l *Lock) sendRelease(now time.Duration, fx *Effects) {
+	if l.rare != nil && now < l.rare.retryAt {
+		return
+	}
+	l.flight = SendRelease
+	l.emit(fx, Command{Verb: SendRelease})
+}
+
+// released takes in what became of a release.
+func (l *Lock) released(now time.Duration, m *Message, fx *Effects) {
+	reply := m.Reply
+	switch {
+	case reply.Status == Done:
+		if reply.Muted {
+			fx.Stats.Muted++
+		}
+		l.ended(now, nil, nil, fx)
+	case reply.Status == Gone && l.rare != nil && l.rare.releasing:
+		l.ended(now, nil, nil, fx) // an earlier copy, whose answer was lost, released it
+	case reply.Status == Gone:
+		l.ended(now, ErrLost, errGone, fx)
+	case reply.Status == Refused && !reply.passes():
+		l.ended(now, reply.Err, nil, fx)
+	default:
+		x := l.x()
+		x.trouble = reply.Err
+		if reply.Status == Refused {
+			x.retryAt = now + x.nextBackoff(fx)
+		} else {
+			x.releasing = true
+		}
+	}
+}
+
+// ended tells those who waited for the release, and forgets the tenure.
+func (l *Lock) ended(now time.Duration, err, cause error, fx *Effects) {
+	l.releases.each(func(r *Request) { fx.Decide(now, r, err, cause) })
+	l.endTenure(now, fx)
+}

@@ -1,0 +1,282 @@
+package actor
+
+import "time"
+
+// renewDue is when a watched lock is to be renewed: a renewal interval after the confirmation that a
+// full lease would have had. Rounded up, so that many locks go out together.
+func (l *Lock) renewDue(fx *Effects) time.Duration {
+	if l.wants&capped != 0 || !l.watched() {
+		return never
+	}
+	lease := fx.Config.Lease
+	due := l.until - believed(lease) + fx.Config.Renew
+	if x := l.rare; x != nil && x.shortest != 0 {
+		due = l.confirmed + fx.Config.Renew
+	}
+	gather := tick(lease)
+	return (due + gather - 1) / gather * gather
+}
+
+// confirmDue is when a lock that is handed on from owner to owner is to be confirmed.
+func (l *Lock) confirmDue() time.Duration {
+	x := l.rare
+	if x == nil || x.handed == 0 || l.queue.empty() {
+		return never
+	}
+	if x.listeners == unasked {
+		return 0
+	}
+	return l.confirmed + confirmEvery
+}
+
+// renewAt is when the next renewal is to be sent, for whatever reason.
+func (l *Lock) renewAt(fx *Effects) time.Duration {
+	at := min(l.renewDue(fx), l.confirmDue())
+	if l.wants&wantConfirm != 0 || l.holds != nil && l.holdCount() != l.written || l.changesWait() {
+		at = 0
+	}
+	if l.rare != nil && at != never {
+		at = max(at, l.rare.retryAt)
+	}
+	return at
+}
+
+func (l *Lock) holdCount() (count uint32) {
+	for h := l.holds; h != nil; h = h.next {
+		count++
+	}
+	return count
+}
+
+func (l *Lock) changesWait() bool {
+	return l.rare != nil && !l.rare.changes.empty() && !l.rare.changes.last.aboard
+}
+
+// renew sends a renewal if it is time. It carries everything the tenure wants: lease, count, listeners.
+func (l *Lock) renew(now time.Duration, fx *Effects) {
+	if now < l.renewAt(fx) {
+		return
+	}
+	lease, exact := l.need(now, fx)
+	if !exact && now+believed(lease) <= l.until && l.confirmed >= fx.Doubted {
+		lease = 0 // the TTL already covers it, and only Extend and a new owner lower one
+	}
+	if exact {
+		l.lower(now, lease)
+	}
+	c := Command{Verb: SendRenew, Lease: lease}
+	if count := l.holdCount(); count != 0 && count != l.written {
+		c.Count = int(count)
+	}
+	if x := l.rare; x != nil {
+		c.Listen, c.Own = x.handed > 0, x.subscribed
+		x.changes.each(func(r *Request) { r.aboard = true })
+	}
+	l.wants &^= wantConfirm
+	l.flight = SendRenew
+	l.emit(fx, c)
+}
+
+// need is the lease that covers everybody who is left. It is exact when the TTL may have to fall to it.
+func (l *Lock) need(now time.Duration, fx *Effects) (lease time.Duration, exact bool) {
+	if l.holds == nil {
+		return fx.leaseOf(l.queue.first()), true
+	}
+	for h := l.holds; h != nil; h = h.next {
+		own, changed := l.needOf(now, h, fx)
+		lease, exact = max(lease, own), exact || changed
+	}
+	if l.rare != nil {
+		l.rare.changes.each(func(r *Request) {
+			if r.Tag == Acquire {
+				lease = max(lease, fx.leaseOf(r))
+			}
+		})
+	}
+	return lease, exact
+}
+
+// needOf is the lease that one hold needs, and whether an extension changes it.
+func (l *Lock) needOf(now time.Duration, h *Hold, fx *Effects) (lease time.Duration, changed bool) {
+	fixed := h.fixed != 0
+	if fixed {
+		lease = reaching(h.fixed - now)
+	}
+	if l.rare != nil {
+		l.rare.changes.each(func(r *Request) {
+			if r.Tag == Extend && r.Hold == h {
+				lease, fixed, changed = r.Lease, r.Lease != 0, true
+			}
+		})
+	}
+	if !fixed {
+		lease = l.watchLease(now, fx)
+	}
+	return lease, changed
+}
+
+// reaching is a lease that is believed for at least d.
+func reaching(d time.Duration) time.Duration {
+	return d + min(d/50, time.Second) + 3*tick(d)
+}
+
+// watchLease is the lease of a watched lock, cut so that its owner has it for at most MaxHold.
+func (l *Lock) watchLease(now time.Duration, fx *Effects) time.Duration {
+	lease := fx.Config.Lease
+	if fx.Config.MaxHold == 0 {
+		return lease
+	}
+	if left := l.since + fx.Config.MaxHold - now; left < lease {
+		l.wants |= capped
+		lease = max(left, time.Millisecond)
+	}
+	return lease
+}
+
+// extend takes in that a hold wants another lease.
+func (l *Lock) extend(now time.Duration, r *Request, fx *Effects) {
+	if !r.Hold.held() {
+		fx.Decide(now, r, ErrNotHeld, nil)
+		return
+	}
+	r.lock, r.posted = l, now
+	if r.Lease == 0 {
+		l.wants &^= capped
+	}
+	l.x().changes.push(r)
+	fx.Limit(r, now+fx.Config.Timeout)
+}
+
+// renewed takes in what became of a renewal.
+func (l *Lock) renewed(now time.Duration, m *Message, fx *Effects) {
+	switch reply := m.Reply; {
+	case reply.Status == Done:
+		l.confirmedBy(now, m, fx)
+	case reply.Status == Gone:
+		l.lose(now, errGone, fx)
+	case reply.Status == Refused && !reply.passes():
+		l.lose(now, reply.Err, fx)
+	default:
+		l.again(now, m, fx)
+	}
+}
+
+// confirmedBy takes in a renewal that worked, and tells those who asked for it.
+func (l *Lock) confirmedBy(now time.Duration, m *Message, fx *Effects) {
+	c, reply := m.Command, m.Reply
+	if due := l.renewDue(fx); due < now {
+		fx.Stats.RenewalLag = max(fx.Stats.RenewalLag, now-due)
+	}
+	if c.Lease != 0 {
+		l.confirm(m.Sent, c.Lease)
+	}
+	fx.Stats.Renewed++
+	if l.rare == nil {
+		if c.Count != 0 && !reply.Uncounted {
+			l.written = uint32(c.Count)
+		}
+		return
+	}
+	l.counted(now, c, reply, fx)
+	l.rare.changes.each(func(r *Request) {
+		if r.aboard {
+			l.changed(now, m, r, fx)
+		}
+	})
+}
+
+// counted takes in the extras of a renewal: the hold count, and who else listens.
+func (l *Lock) counted(now time.Duration, c *Command, reply *Reply, fx *Effects) {
+	x := l.rare
+	switch {
+	case reply.Uncounted:
+		x.retryAt = now + fx.jitter(fx.Config.Renew/8)
+	case c.Count != 0:
+		l.written = uint32(c.Count)
+	}
+	if !c.Listen {
+		return
+	}
+	x.listeners = unknowable
+	if reply.Listeners >= 0 {
+		x.listeners = reply.Listeners
+		if c.Own && x.listeners > 0 {
+			x.listeners--
+		}
+	}
+}
+
+// changed grants what a confirmed change of the lease was for.
+func (l *Lock) changed(now time.Duration, m *Message, r *Request, fx *Effects) {
+	fixed := time.Duration(0)
+	if r.Lease != 0 {
+		fixed = m.Sent + believed(r.Lease)
+	}
+	if r.Tag == Acquire {
+		l.grant(now, r, fixed, fx)
+		return
+	}
+	h := r.Hold
+	if !h.held() {
+		fx.Decide(now, r, ErrNotHeld, nil)
+		return
+	}
+	h.fixed = fixed
+	h.publish(l.until)
+	fx.Decide(now, r, nil, nil)
+}
+
+// again prepares a renewal that failed, or may have, to be sent once more while the lease lasts.
+func (l *Lock) again(now time.Duration, m *Message, fx *Effects) {
+	x := l.x()
+	x.trouble = m.Reply.Err
+	if m.Reply.Status == Refused {
+		x.retryAt = now + fx.jitter(fx.Config.Renew/8)
+	} else {
+		l.unanswered(m.Command.Lease)
+	}
+	x.changes.each(func(r *Request) { r.aboard = false })
+	l.wants |= wantConfirm
+}
+
+// nextWake is the next moment at which something happens without a message.
+func (l *Lock) nextWake(fx *Effects) time.Duration {
+	at := never
+	switch l.phase {
+	case Held:
+		at = l.until
+		for h := l.holds; h != nil; h = h.next {
+			if h.fixed != 0 {
+				at = min(at, h.fixed)
+			}
+		}
+		if l.flight == None {
+			at = min(at, l.renewAt(fx))
+		}
+	case Ending:
+		at = l.until
+		if l.flight == None && l.rare != nil {
+			at = min(at, l.rare.retryAt)
+		}
+	}
+	if l.rare != nil {
+		at = min(at, l.rare.nextWake(l))
+	}
+	return at
+}
+
+func (x *rare) nextWake(l *Lock) time.Duration {
+	at := never
+	if l.phase == Free && (!l.queue.empty() || !x.forces.empty()) {
+		at = x.askAt
+	}
+	if x.leaveAt != 0 {
+		at = min(at, x.leaveAt)
+	}
+	for _, g := range x.ghosts {
+		if !g.flying {
+			at = min(at, g.at)
+		}
+	}
+	return at
+}

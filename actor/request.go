@@ -1,0 +1,112 @@
+package actor
+
+import (
+	"time"
+
+	"github.com/lockwheel/lockwheel/wheel"
+)
+
+// Request is one caller's wish. The caller's until it is posted, then the coordinator's until the
+// verdict is out, then the caller's again; only then may it be used for something else, and never if
+// a Cancel was posted for it.
+type Request struct {
+	Name  string        // as the caller says it, for observers
+	Key   string        // as Redis knows it
+	Owner uint64        // who may re-enter; 0: nobody
+	Lease time.Duration // Acquire: 0 is watched; Extend: 0 is watched again
+	Wait  time.Duration // Acquire: how long, 0 for as long as the caller likes
+	Once  bool          // Acquire: do not wait for others
+	Hold  *Hold         // Acquire: to be filled in; Unlock, Extend: which
+
+	Err   error         // verdict: nil, one of this package's errors, or the server's own
+	Cause error         // verdict: why, where Err alone does not say it
+	State Reply         // verdict of a state request
+	Count int           // verdict of a count
+	Was   bool          // verdict of Force: it was locked
+	Tag   Kind          // what was asked, for the engine
+	Ready chan struct{} // of one slot, the engine's way to tell the caller; actors do not touch it
+	Async bool          // Ready is closed instead
+
+	// The coordinator's.
+	lock    *Lock
+	line    *line // the line it stands in, nil when it stands in none
+	next    *Request
+	prev    *Request
+	timer   wheel.Timer[Sleeper]
+	posted  time.Duration
+	aboard  bool // its wish is part of the renewal under way
+	decided bool
+}
+
+// Decided reports whether the verdict is out. Owned by the coordinator.
+func (r *Request) Decided() bool { return r.decided }
+
+// Lock is the actor the request was handed to, nil if none. Owned by the coordinator.
+func (r *Request) Lock() *Lock { return r.lock }
+
+// Posted is when the coordinator first saw the request. Owned by the coordinator.
+func (r *Request) Posted() time.Duration { return r.posted }
+
+// Reset makes a request with a verdict ready for another wish of the same caller.
+func (r *Request) Reset() { *r = Request{Ready: r.Ready} }
+
+// Wake is called when the request's own timer fires.
+func (r *Request) Wake(now time.Duration, fx *Effects) {
+	if r.lock != nil {
+		r.lock.Step(now, &Message{Kind: Overdue, Request: r}, fx)
+		return
+	}
+	fx.Decide(now, r, ErrUnavailable, errNoAnswer)
+}
+
+// line is a queue of requests, first come first served: a circular list that only knows its last.
+type line struct{ last *Request }
+
+func (q *line) empty() bool { return q.last == nil }
+
+// first returns nil when the line is empty.
+func (q *line) first() *Request {
+	if q.last == nil {
+		return nil
+	}
+	return q.last.next
+}
+
+func (q *line) push(r *Request) {
+	r.line = q
+	if q.last == nil {
+		r.next, r.prev = r, r
+	} else {
+		r.next, r.prev = q.last.next, q.last
+		r.prev.next, r.next.prev = r, r
+	}
+	q.last = r
+}
+
+func (q *line) remove(r *Request) {
+	if r.next == r {
+		q.last = nil
+	} else {
+		r.prev.next, r.next.prev = r.next, r.prev
+		if q.last == r {
+			q.last = r.prev
+		}
+	}
+	r.next, r.prev, r.line = nil, nil, nil
+}
+
+// each calls f for everyone in the line, in order; f may remove the one it is given.
+func (q *line) each(f func(*Request)) {
+	if q.last == nil {
+		return
+	}
+	last := q.last
+	for r := last.next; ; {
+		next, end := r.next, r == last
+		f(r)
+		if end {
+			return
+		}
+		r = next
+	}
+}

@@ -1,0 +1,197 @@
+package actor
+
+import "time"
+
+// never is later than every moment.
+const never = time.Duration(1<<63 - 1)
+
+// tick is how finely leases of that length are kept: waits round up to it, leases down.
+func tick(lease time.Duration) time.Duration {
+	if lease < time.Second {
+		return time.Millisecond
+	}
+	return 5 * time.Millisecond
+}
+
+// believed is how much of a lease may be relied on, counted from before it was sent: less one per cent
+// (at most 1 s) for clocks that run at different rates, less two ticks for timers that are never early.
+// A lease too short for that is believed half.
+func believed(lease time.Duration) time.Duration {
+	return max(lease-min(lease/100, time.Second)-2*tick(lease), lease/2)
+}
+
+// confirm takes in that the server set the TTL to lease with a command sent at that moment.
+func (l *Lock) confirm(sent, lease time.Duration) {
+	l.confirmed = sent
+	l.until = sent + believed(lease)
+	if x := l.rare; x != nil {
+		x.lease = lease
+		x.trouble, x.backoff, x.retryAt, x.answered = nil, 0, 0, false
+		if x.shortest != 0 {
+			l.until = min(l.until, sent+believed(x.shortest))
+		}
+	}
+	if l.holds == nil {
+		l.wants |= wantFresh
+	}
+	l.publish()
+}
+
+// lower takes in that the TTL may fall to lease from now on.
+func (l *Lock) lower(now, lease time.Duration) {
+	if until := now + believed(lease); until < l.until {
+		l.until = until
+		l.publish()
+	}
+}
+
+// unanswered takes in that a command with that lease may still run at any time: until the tenure ends
+// it is believed for no longer than the last confirmation plus the shortest such lease.
+func (l *Lock) unanswered(lease time.Duration) {
+	x := l.x()
+	if lease != 0 && (x.shortest == 0 || lease < x.shortest) {
+		x.shortest = lease
+		l.until = min(l.until, l.confirmed+believed(lease))
+		l.publish()
+	}
+}
+
+func (l *Lock) publish() {
+	for h := l.holds; h != nil; h = h.next {
+		h.publish(l.until)
+	}
+}
+
+// expire ends what is over by the clock, before anything else is done at that moment.
+func (l *Lock) expire(now time.Duration, fx *Effects) {
+	switch {
+	case l.phase == Ending && now >= l.until:
+		l.releases.each(func(r *Request) { fx.Decide(now, r, ErrUnavailable, l.whyLate()) })
+		l.haunt(l.tenure)
+		l.endTenure(now, fx)
+	case l.phase == Held && now >= l.until:
+		l.lose(now, l.whyOver(), fx)
+	case l.phase == Held && l.holds != nil:
+		l.expireFixed(now, fx)
+	}
+}
+
+// whyOver explains a lease that ended.
+func (l *Lock) whyOver() error {
+	if l.wants&capped != 0 {
+		return errMaxHold
+	}
+	if l.holds != nil && !l.watched() {
+		return errFixedOver
+	}
+	return l.whyLate()
+}
+
+// whyLate explains a confirmation that did not come in time.
+func (l *Lock) whyLate() error {
+	if l.rare != nil && l.rare.trouble != nil {
+		return joined(errLeaseOver, l.rare.trouble)
+	}
+	return errLeaseOver
+}
+
+// expireFixed ends the holds whose own lease is over while others of the same owner go on.
+func (l *Lock) expireFixed(now time.Duration, fx *Effects) {
+	for at := &l.holds; *at != nil; {
+		h := *at
+		if h.fixed == 0 || now < h.fixed {
+			at = &h.next
+			continue
+		}
+		*at = h.next
+		l.endHold(now, h, ErrLost, errFixedOver, fx)
+	}
+	if l.holds == nil {
+		l.strand(now, fx)
+	}
+}
+
+// lose ends a tenure that is over or gone. What may be left of it in Redis is released later.
+func (l *Lock) lose(now time.Duration, cause error, fx *Effects) {
+	l.endHolds(now, ErrLost, cause, fx)
+	l.strand(now, fx)
+	if cause != errGone {
+		l.haunt(l.tenure)
+	}
+	l.endTenure(now, fx)
+}
+
+// strand turns the owner's requests under way into those of a stranger: the owner holds nothing any more.
+func (l *Lock) strand(now time.Duration, fx *Effects) {
+	if l.rare == nil {
+		return
+	}
+	l.rare.changes.each(func(r *Request) {
+		if r.Tag == Extend {
+			fx.Decide(now, r, ErrLost, nil)
+			return
+		}
+		l.rare.changes.remove(r)
+		r.aboard = false
+		l.queue.push(r)
+	})
+}
+
+func (l *Lock) endHolds(now time.Duration, err, cause error, fx *Effects) {
+	for h := l.holds; h != nil; h = l.holds {
+		l.holds = h.next
+		l.endHold(now, h, err, cause, fx)
+	}
+}
+
+// endHold takes leave of a hold that is no longer in the list.
+func (l *Lock) endHold(now time.Duration, h *Hold, err, cause error, fx *Effects) {
+	h.fixed, h.next = over, nil
+	fx.Stats.Held--
+	switch err {
+	case ErrNotHeld:
+		fx.Stats.Released++
+	case ErrLost:
+		fx.Stats.Lost++
+	}
+	fx.Ended = append(fx.Ended, Ended{Hold: h, Key: l.key, Err: err, Cause: cause, Held: now - l.since})
+}
+
+// endTenure forgets the tenure; a copy of its acquire that has no answer may bring it back as a ghost.
+func (l *Lock) endTenure(now time.Duration, fx *Effects) {
+	if x := l.rare; x != nil {
+		if x.acquiring {
+			l.haunt(l.tenure)
+		}
+		x.shortest, x.acquiring, x.releasing = 0, false, false
+		x.handed, x.listeners, x.retryAt = 0, unasked, 0
+		if x.yield {
+			x.yield, x.heard = false, 0
+			x.stepBack = now + max(2*fx.RoundTrip, stepBackFloor)
+			x.askAt = x.stepBack
+		}
+	}
+	fx.Tenures--
+	l.tenure, l.until, l.since, l.written = 0, 0, 0, 0
+	l.phase, l.flight, l.wants, l.holds = Free, None, 0, nil
+}
+
+// watched reports whether one of the owner's holds is to be renewed.
+func (l *Lock) watched() bool {
+	for h := l.holds; h != nil; h = h.next {
+		if h.fixed == 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// rearm sets the lock's timer to the next moment at which it wants to be woken. A timer that is early
+// is left alone: it costs less to be woken once too often than to move it each time.
+func (l *Lock) rearm(fx *Effects) {
+	at := l.nextWake(fx)
+	if at == never || l.timer.Scheduled() && fx.Wheel.Due(&l.timer) <= at {
+		return
+	}
+	fx.schedule(&l.timer, at)
+}

@@ -1,0 +1,108 @@
+package actor
+
+import "time"
+
+const (
+	// tryFloor is the least time between two tries that no message asked for.
+	tryFloor = 25 * time.Millisecond
+	// pollKept is how often a key that never expires is looked at.
+	pollKept = 250 * time.Millisecond
+	// linger is how long a channel is kept after the last waiter went.
+	linger = 250 * time.Millisecond
+	// Between tries that the server refused for now.
+	backoffFirst, backoffMost = 10 * time.Millisecond, 250 * time.Millisecond
+)
+
+// taken takes in that somebody else has the lock.
+func (l *Lock) taken(now time.Duration, reply *Reply, fx *Effects) {
+	l.endTenure(now, fx)
+	x := l.x()
+	x.trouble, x.backoff, x.answered = nil, 0, true
+	if tenure, ok := fx.own(reply.Holder); ok && !x.haunted(tenure) {
+		// Nobody here knows that tenure: an acquire without an answer took it. The next try releases it.
+		l.haunt(tenure)
+		x.askAt = now
+		return
+	}
+	l.queue.each(func(r *Request) {
+		if r.Once {
+			fx.Decide(now, r, ErrNotAcquired, nil)
+		}
+	})
+	x.askAt = now + sleepFor(reply.TTL, fx)
+	if x.again {
+		x.askAt = now
+	}
+}
+
+// sleepFor is how long to wait for a message before trying again anyway.
+func sleepFor(ttl time.Duration, fx *Effects) time.Duration {
+	if ttl < 0 {
+		return fx.jitter(pollKept)
+	}
+	return max(ttl+time.Millisecond, fx.jitter(tryFloor))
+}
+
+func (x *rare) nextBackoff(fx *Effects) time.Duration {
+	x.backoff = min(max(2*x.backoff, backoffFirst), backoffMost)
+	return fx.jitter(x.backoff / 2)
+}
+
+// heard takes in a message on the lock's channel: a hint that the lock may be free, never a promise.
+func (l *Lock) heard(now time.Duration) {
+	x := l.x()
+	switch {
+	case l.phase == Held:
+		l.wants |= wantConfirm
+	case l.phase == Asking:
+		x.again = true
+	case now < x.stepBack:
+		// The first is the message of our own release; a second means that somebody else had it since.
+		if x.heard++; x.heard > 1 {
+			x.askAt = now
+		}
+	default:
+		x.askAt = now
+	}
+}
+
+// subscribed takes in that messages come from now on. One may have been missed before.
+func (l *Lock) subscribed(now time.Duration) {
+	x := l.x()
+	x.subscribed = true
+	switch {
+	case l.phase == Held && l.holds != nil:
+		l.wants |= wantConfirm
+	case l.phase == Asking:
+		x.again = true
+	case now >= x.stepBack:
+		x.askAt = now
+	}
+}
+
+// Deafen takes in that the channel is not heard at present.
+func (l *Lock) Deafen() { l.x().subscribed = false }
+
+// listen keeps the channel as long as somebody waits for the lock, and a little longer.
+func (l *Lock) listen(now time.Duration, fx *Effects) {
+	x := l.rare
+	switch {
+	case !l.queue.empty() && (x.listening || l.phase != Asking || x.answered):
+		x.leaveAt = 0
+		l.setListening(true, fx)
+	case l.queue.empty() && x.listening && (fx.Draining || x.leaveAt != 0 && now >= x.leaveAt):
+		x.leaveAt = 0
+		l.setListening(false, fx)
+	case l.queue.empty() && x.listening && x.leaveAt == 0:
+		x.leaveAt = now + linger
+	}
+}
+
+func (l *Lock) setListening(on bool, fx *Effects) {
+	x := l.rare
+	if x.listening == on {
+		return
+	}
+	x.listening, x.subscribed = on, false
+	fx.Listen = append(fx.Listen, Listening{Lock: l, On: on})
+}

@@ -1,0 +1,81 @@
+package lockwheel
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/redis/rueidis"
+
+	"github.com/lockwheel/lockwheel/engine"
+)
+
+var errCluster = errors.New("the server is a cluster, which this version does not support: name one standalone or Sentinel-managed server")
+
+// connect returns a client whose server has answered.
+func connect(ctx context.Context, options *Options) (rueidis.Client, error) {
+	type outcome struct {
+		client rueidis.Client
+		err    error
+	}
+	connected := make(chan outcome, 1)
+	// rueidis takes no context here. If ctx ends first, the connection is closed when it comes.
+	go func() {
+		client, err := dial(options)
+		connected <- outcome{client, err}
+	}()
+	select {
+	case o := <-connected:
+		if o.err == nil {
+			o.err = greet(ctx, o.client, options)
+		}
+		return o.client, o.err
+	case <-ctx.Done():
+		go func() {
+			if o := <-connected; o.client != nil && options.Client == nil {
+				o.client.Close()
+			}
+		}()
+		return nil, context.Cause(ctx)
+	}
+}
+
+// dial opens a client with one ordered connection and the engine's timeouts, unless the caller brought one.
+func dial(options *Options) (rueidis.Client, error) {
+	if options.Client != nil {
+		return options.Client, nil
+	}
+	redis := options.Redis
+	// With several connections an older command could run after a newer one.
+	redis.PipelineMultiplex = -1
+	redis.DisableCache = true
+	redis.DisableRetry = true
+	redis.ConnWriteTimeout = options.Timeout
+	redis.Dialer.Timeout = options.Timeout
+	redis.Dialer.KeepAlive = options.Timeout // rueidis pings an idle connection as often
+	client, err := rueidis.NewClient(redis)
+	if err != nil {
+		if client != nil {
+			client.Close()
+		}
+		return nil, fmt.Errorf("connecting to %v: %w", redis.InitAddress, err)
+	}
+	return client, nil
+}
+
+// greet checks that the server answers, and teaches it the scripts. It closes a client of ours on failure.
+func greet(ctx context.Context, client rueidis.Client, options *Options) error {
+	ctx, cancel := context.WithTimeout(ctx, options.Timeout)
+	defer cancel()
+	err := client.Do(ctx, client.B().Ping().Build()).Error()
+	if err == nil && client.Mode() == rueidis.ClientModeCluster {
+		err = errCluster
+	}
+	if err == nil {
+		err = engine.Teach(ctx, client)
+	}
+	if err != nil && options.Client == nil {
+		client.Close()
+	}
+	return err
+}

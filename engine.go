@@ -1,0 +1,200 @@
+// Package lockwheel is distributed, re-entrant, leased locks on Redis or Valkey, for services that hold
+// very many of them and for gateways that care about latency. On the wire they are Redisson's locks, so
+// Go and Java services can share one.
+//
+//	locks, err := lockwheel.Dial(ctx, "redis://127.0.0.1:6379")
+//	if err != nil {
+//		return err
+//	}
+//	defer locks.Close()
+//
+//	hold, err := locks.Mutex("orders/7").Lock(ctx)
+//	if err != nil {
+//		return err
+//	}
+//	defer hold.Unlock(ctx)
+//	return charge(hold.Context()) // ends if the lock is lost
+//
+// A lock taken without [Lease] is watched: it is renewed for as long as it is held, and a process that
+// dies frees it within Options.Lease. A lock can be lost, to a deleted key or to an outage longer than
+// its lease; [Hold.Context], [Hold.Done] and [Hold.Err] say so, by the clock, before anybody else is
+// granted it. A lease is not a proof, though: a process that is suspended between looking and writing
+// cannot know. What must never happen twice needs a check where it is written.
+//
+// An [Engine] is one connection, one event loop and any number of locks. Neither a held lock nor a
+// waiting [Mutex.LockAsync] costs a goroutine.
+package lockwheel
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/redis/rueidis"
+
+	"github.com/lockwheel/lockwheel/actor"
+	"github.com/lockwheel/lockwheel/engine"
+)
+
+// Engine takes, renews and releases locks on one Redis or Valkey server. Open one per process and
+// server; all its methods are safe for concurrent use.
+type Engine struct {
+	loop    *engine.Engine
+	config  actor.Config
+	options Options
+	client  rueidis.Client
+	closing atomic.Bool
+	closed  chan struct{} // closed when Close has done its work
+}
+
+// Open connects to a server and starts the engine. On failure nothing is left running.
+//
+// ctx bounds Open only. Open fails if an option does not make sense, and if the server cannot be
+// reached, refuses the credentials, or is a cluster.
+func Open(ctx context.Context, opts Options) (*Engine, error) {
+	if ctx == nil {
+		return nil, errNilContext("open")
+	}
+	options, err := opts.withDefaults()
+	if err != nil {
+		return nil, fmt.Errorf("lockwheel: open: %w", err)
+	}
+	client, err := connect(ctx, &options)
+	if err != nil {
+		return nil, fmt.Errorf("lockwheel: open: %w", err)
+	}
+	e := &Engine{options: options, client: client, config: options.config(), closed: make(chan struct{})}
+	e.loop = engine.Start(client, e.config, e.hooks(), options.Logger)
+	return e, nil
+}
+
+// Dial is Open with default options on the server that the URL names, in the form that
+// rueidis.ParseURL reads: redis://user:password@127.0.0.1:6379/0, or rediss:// for TLS.
+func Dial(ctx context.Context, url string) (*Engine, error) {
+	redis, err := rueidis.ParseURL(url)
+	if err != nil {
+		return nil, fmt.Errorf("lockwheel: dial: %w", err)
+	}
+	return Open(ctx, Options{Redis: redis})
+}
+
+// ID is the engine's client id on the wire, a UUID made by Open. The id of every hold begins with it.
+func (e *Engine) ID() string { return e.config.ID }
+
+// Mutex returns the lock of that name: Redisson's getLock. It is a small value, made without asking the
+// server; a name that cannot be used (empty, or over 64 KiB) is an error of the methods.
+func (e *Engine) Mutex(name string) Mutex { return Mutex{engine: e, name: name} }
+
+// Stats returns a snapshot. It waits for one turn of the loop; after Close it returns the last numbers.
+func (e *Engine) Stats() Stats { return Stats(e.loop.Stats()) }
+
+// Shutdown refuses new locks, ends all waiting with ErrClosed, waits until every hold is unlocked and
+// its release answered, and then closes the engine.
+//
+// When ctx ends first, it closes at once, as Close does, and returns an error that matches the context's
+// cause: what was still held has ended with ErrClosed, and its keys are left to their leases. A second
+// call, also after Close, waits for the engine to be closed and returns nil.
+func (e *Engine) Shutdown(ctx context.Context) error {
+	if ctx == nil {
+		return errNilContext("shutdown")
+	}
+	call := engine.NewCall()
+	call.Tag = engine.AskShutdown
+	if !e.loop.Post(call) {
+		return e.Close()
+	}
+	if cause := e.await(ctx, call); cause != nil && call.Err != nil {
+		return errors.Join(fmt.Errorf("lockwheel: shutdown: locks still held: %w", cause), e.Close())
+	}
+	return e.Close()
+}
+
+// Close ends every hold at once, with cause ErrClosed, refuses everybody who waits with ErrClosed, and
+// stops the engine. Keys of locks that were held are left to their leases, so that nobody else is let in
+// beside work that is still being wound up. When it returns, no goroutine of the engine is left and no
+// command follows; on a dead connection that may take Options.Timeout.
+//
+// It always returns nil. A second call waits for the first.
+func (e *Engine) Close() error {
+	if !e.closing.CompareAndSwap(false, true) {
+		<-e.closed
+		return nil
+	}
+	call := engine.NewCall()
+	call.Tag = engine.AskClose
+	if e.loop.Post(call) {
+		<-call.Ready
+	}
+	<-e.loop.Stopped()
+	if e.options.Client == nil {
+		e.client.Close()
+	}
+	e.loop.Wait()
+	close(e.closed)
+	return nil
+}
+
+// await waits for the verdict of a posted call. If ctx ends first, the call is given up, its verdict
+// taken, and the context's cause returned; such a call must not be freed.
+func (e *Engine) await(ctx context.Context, call *engine.Call) (cause error) {
+	done := ctx.Done()
+	if done == nil {
+		<-call.Ready
+		return nil
+	}
+	select {
+	case <-call.Ready:
+		return nil
+	case <-done:
+		cause = context.Cause(ctx)
+		e.loop.Cancel(call, cause)
+		<-call.Ready
+		return cause
+	}
+}
+
+// hooks connect the loop to observers and to the holds' contexts.
+func (e *Engine) hooks() engine.Hooks {
+	observer := e.options.Observer
+	hooks := engine.Hooks{Late: observer.Late, Ended: func(end *actor.Ended) { e.ended(end) }}
+	if observer.Acquired != nil || observer.Refused != nil {
+		hooks.Verdict = func(r *actor.Request, waited time.Duration) { e.verdict(r, waited) }
+	}
+	return hooks
+}
+
+// ended publishes the end of a hold, on the loop.
+func (e *Engine) ended(end *actor.Ended) {
+	observer := &e.options.Observer
+	if end.Err == actor.ErrNotHeld && observer.Released == nil && !end.Hold.Asked() {
+		end.Hold.End(end.Err, nil, nil)
+		return
+	}
+	name := end.Key[len(e.options.Prefix):]
+	err := &lockError{name: name, err: end.Err, cause: end.Cause}
+	end.Hold.End(end.Err, end.Cause, err)
+	switch {
+	case end.Err == actor.ErrNotHeld && observer.Released != nil:
+		observer.Released(name, end.Held)
+	case end.Err == actor.ErrLost && observer.Lost != nil:
+		observer.Lost(name, err)
+	}
+}
+
+// verdict tells observers, on the loop.
+func (e *Engine) verdict(r *actor.Request, waited time.Duration) {
+	observer := &e.options.Observer
+	switch {
+	case r.Tag != actor.Acquire:
+	case r.Err == nil && observer.Acquired != nil:
+		observer.Acquired(r.Name, waited)
+	case r.Err != nil && observer.Refused != nil:
+		observer.Refused(r.Name, waited, &lockError{name: r.Name, err: r.Err, cause: r.Cause})
+	}
+}
+
+// newID makes the client id of an engine.
+func newID() string { return uuid.NewString() }

@@ -1,0 +1,68 @@
+package engine
+
+import (
+	"time"
+
+	"github.com/lockwheel/lockwheel/actor"
+)
+
+const (
+	// batchKeys is how many locks a call takes at most: more does not make a lock cheaper any more, and
+	// holds the server up for everybody else.
+	batchKeys = 128
+	// batchBytes bounds a call whose names are long.
+	batchBytes = 1 << 20
+)
+
+// batch is one call of one script. The coordinator's, but the courier's between leaving and return.
+type batch struct {
+	verb     actor.Verb
+	commands []actor.Command
+	sent     time.Duration // the turn it left in: leases count from here
+	whole    bool          // send the script's text: the server does not know it
+	mail     mail
+
+	replies []actor.Reply // by the courier, one a command
+	failed  error         // by the courier: there is no reply for any command
+	lost    bool          // by the courier: no answer came, so it may have run or may yet run
+}
+
+func newBatch() *batch {
+	b := &batch{}
+	b.mail.batch, b.mail.kind = b, returns
+	return b
+}
+
+func (b *batch) reset(verb actor.Verb) {
+	clear(b.commands)
+	clear(b.replies)
+	b.commands, b.replies = b.commands[:0], b.replies[:0]
+	b.verb, b.whole, b.failed, b.lost = verb, false, nil, false
+}
+
+// queue is a first-in, first-out list of commands that keeps its memory while it is in use.
+type queue struct {
+	commands []actor.Command
+	head     int
+}
+
+func (q *queue) len() int { return len(q.commands) - q.head }
+
+func (q *queue) push(c actor.Command) { q.commands = append(q.commands, c) }
+
+func (q *queue) pop() actor.Command {
+	c := q.commands[q.head]
+	q.commands[q.head] = actor.Command{}
+	q.head++
+	if q.head == len(q.commands) {
+		q.head = 0
+		q.commands = q.commands[:0]
+		if cap(q.commands) > keepCommands {
+			q.commands = nil
+		}
+	}
+	return c
+}
+
+// keepCommands is how many commands' room an empty queue keeps: a burst gives its memory back.
+const keepCommands = 1 << 14

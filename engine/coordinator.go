@@ -1,0 +1,287 @@
+package engine
+
+import (
+	"time"
+
+	"github.com/lockwheel/lockwheel/actor"
+	"github.com/lockwheel/lockwheel/wheel"
+)
+
+// What a request may ask for besides what locks understand.
+const (
+	AskState    actor.Kind = 100 + iota // Request.State: one instant of Request.Key
+	AskCount                            // Request.Count: holds of Request.Owner on Request.Key
+	AskShutdown                         // refuse new locks; the verdict comes when none is held any more
+	AskClose                            // end everything at once
+)
+
+const (
+	tick = time.Millisecond
+	// firedPerTurn bounds a turn, so that a million timers due at once do not hold up the mail.
+	firedPerTurn = 8192
+	spareLocks   = 1024
+)
+
+// coordinator decides what a turn comes to: pure, without a clock, I/O or a goroutine. It owns the
+// locks (those held are the expiration-renewal map), the wheel, and what waits to be sent.
+type coordinator struct {
+	fx       *actor.Effects
+	wheel    *wheel.Wheel[actor.Sleeper]
+	locks    map[string]*actor.Lock
+	spare    []*actor.Lock // finished, for reuse
+	queues   [actor.SendState + 1]queue
+	split    []*batch // refused as a whole: to be sent again in parts
+	link     link
+	ears     ears
+	couriers int
+	out      int            // batches with couriers
+	inFlight int            // commands in them
+	waiting  *actor.Request // for the shutdown to be complete
+	closed   bool
+	counters counters
+
+	batches []*batch // outcome: to be carried
+	spares  []*batch
+}
+
+type counters struct{ commands, batches, turns, retries uint64 }
+
+func newCoordinator(config actor.Config, couriers int) *coordinator {
+	timers, err := wheel.New[actor.Sleeper](tick, wheel.Config{Budget: firedPerTurn})
+	if err != nil {
+		panic("lockwheel: bug: " + err.Error())
+	}
+	return &coordinator{
+		fx:       actor.NewEffects(config, timers),
+		wheel:    timers,
+		locks:    make(map[string]*actor.Lock),
+		link:     link{most: min(250*time.Millisecond, config.Lease/12)},
+		ears:     newEars(),
+		couriers: couriers,
+	}
+}
+
+// turn takes in all mail that came by now, then whatever is due. What comes out is in fx.Ended, batches,
+// ears.order and fx.Verdicts, in the order in which the loop is to let go of it.
+func (c *coordinator) turn(now time.Duration, letters *mail) {
+	c.counters.turns++
+	for m := letters; m != nil; {
+		next := m.next // a batch is its own mail, and may leave again in this turn
+		c.open(now, m)
+		m = next
+	}
+	c.wheel.Advance(now, func(t *wheel.Timer[actor.Sleeper]) { c.wake(now, t.Value) })
+	c.depart(now)
+	c.ears.arrange(now)
+	if c.waiting != nil && c.fx.Tenures == 0 {
+		c.fx.Decide(now, c.waiting, nil, nil)
+		c.waiting = nil
+	}
+}
+
+// open hands one letter to whoever it is for.
+func (c *coordinator) open(now time.Duration, m *mail) {
+	switch m.kind {
+	case asks:
+		c.asked(now, m.request)
+	case inspects:
+		*m.stats = c.stats()
+		c.fx.Decide(now, m.request, nil, nil)
+	case givesUp:
+		c.gaveUp(now, m.request, m.err)
+	case returns:
+		c.returned(now, m.batch)
+	case hears:
+		for _, l := range c.ears.of(m.channel) {
+			c.step(now, l, &actor.Message{Kind: actor.Heard})
+		}
+	case subscribes:
+		for _, l := range c.ears.confirmed(m.channel) {
+			c.step(now, l, &actor.Message{Kind: actor.Subscribed})
+		}
+	case orderDone:
+		c.ears.done(now, m.err)
+	case deaf:
+		c.ears.deafen()
+	}
+}
+
+// asked takes in a new request.
+func (c *coordinator) asked(now time.Duration, r *actor.Request) {
+	if c.closed {
+		c.fx.Decide(now, r, actor.ErrClosed, nil)
+		return
+	}
+	switch r.Tag {
+	case actor.Acquire, actor.Force:
+		if c.fx.Draining {
+			c.fx.Decide(now, r, actor.ErrClosed, nil)
+			return
+		}
+		c.step(now, c.lock(r.Key), &actor.Message{Kind: r.Tag, Request: r})
+	case actor.Unlock, actor.Extend:
+		c.changes(now, r)
+	case AskState:
+		c.fx.Limit(r, now+c.fx.Config.Timeout)
+		c.queues[actor.SendState].push(actor.Command{Verb: actor.SendState, Key: r.Key, Request: r})
+	case AskCount:
+		if l := c.locks[r.Key]; l != nil {
+			r.Count = l.CountOf(r.Owner, now)
+		}
+		c.fx.Decide(now, r, nil, nil)
+	case AskShutdown:
+		c.drain(now, r)
+	case AskClose:
+		c.close(now)
+		c.fx.Decide(now, r, nil, nil)
+	}
+}
+
+// changes takes in a wish that concerns a hold. A lock that has finished since knows nothing of it.
+func (c *coordinator) changes(now time.Duration, r *actor.Request) {
+	l := r.Hold.Lock()
+	if l == nil || l.Key() == "" {
+		c.fx.Decide(now, r, actor.ErrNotHeld, nil)
+		return
+	}
+	c.step(now, l, &actor.Message{Kind: r.Tag, Request: r})
+}
+
+// gaveUp takes in that a caller left. Its verdict may be out already.
+func (c *coordinator) gaveUp(now time.Duration, r *actor.Request, cause error) {
+	if l := r.Lock(); l != nil && l.Key() != "" {
+		c.step(now, l, &actor.Message{Kind: actor.Cancel, Request: r, Cause: cause})
+		return
+	}
+	if c.waiting == r {
+		c.waiting = nil
+	}
+	c.fx.Decide(now, r, actor.ErrUnavailable, cause)
+}
+
+// lock finds the actor of a key, or makes one.
+func (c *coordinator) lock(key string) *actor.Lock {
+	l := c.locks[key]
+	if l != nil {
+		return l
+	}
+	if last := len(c.spare) - 1; last >= 0 {
+		l = c.spare[last]
+		c.spare = c.spare[:last]
+		l.Begin(key)
+	} else {
+		l = actor.NewLock(key)
+	}
+	c.locks[key] = l
+	return l
+}
+
+func (c *coordinator) step(now time.Duration, l *actor.Lock, m *actor.Message) {
+	l.Step(now, m, c.fx)
+	c.after(now, l)
+}
+
+// after takes what a step came to, and forgets a lock with nothing left to do.
+func (c *coordinator) after(now time.Duration, l *actor.Lock) {
+	for _, wish := range c.fx.Listen {
+		c.listen(now, wish)
+	}
+	c.fx.Listen = c.fx.Listen[:0]
+	for _, command := range c.fx.Commands {
+		c.queues[command.Verb].push(command)
+	}
+	clear(c.fx.Commands)
+	c.fx.Commands = c.fx.Commands[:0]
+	if l.Idle() && l.Key() != "" {
+		delete(c.locks, l.Key())
+		l.Finish(c.fx)
+		if len(c.spare) < spareLocks {
+			c.spare = append(c.spare, l)
+		}
+	}
+}
+
+func (c *coordinator) listen(now time.Duration, wish actor.Listening) {
+	if !wish.On {
+		c.ears.leave(wish.Lock)
+		return
+	}
+	if c.ears.join(wish.Lock) {
+		wish.Lock.Step(now, &actor.Message{Kind: actor.Subscribed}, c.fx)
+	}
+}
+
+// wake is for whoever has a timer that fired.
+func (c *coordinator) wake(now time.Duration, s actor.Sleeper) {
+	s.Wake(now, c.fx)
+	switch s := s.(type) {
+	case *actor.Lock:
+		c.after(now, s)
+	case *actor.Request:
+		if l := s.Lock(); l != nil {
+			c.after(now, l)
+		}
+	}
+}
+
+// doubt makes every hold be confirmed before anything is granted again: the clock stood still.
+func (c *coordinator) doubt(now time.Duration) {
+	c.fx.Doubted = now
+	for _, l := range c.locks {
+		c.step(now, l, &actor.Message{Kind: actor.Doubt})
+	}
+}
+
+// drain refuses all who wait, and decides r once no lock is held any more.
+func (c *coordinator) drain(now time.Duration, r *actor.Request) {
+	c.fx.Draining = true
+	for _, l := range c.locks {
+		c.step(now, l, &actor.Message{Kind: actor.Drain})
+	}
+	if c.waiting != nil {
+		c.fx.Decide(now, c.waiting, nil, nil)
+	}
+	c.waiting = r
+}
+
+// close ends every hold and every request. Nothing leaves after it.
+func (c *coordinator) close(now time.Duration) {
+	c.closed = true
+	for _, l := range c.locks {
+		l.Close(now, c.fx)
+	}
+	for c.queues[actor.SendState].len() > 0 {
+		c.fx.Decide(now, c.queues[actor.SendState].pop().Request, actor.ErrClosed, nil)
+	}
+	if c.waiting != nil {
+		c.fx.Decide(now, c.waiting, nil, nil)
+		c.waiting = nil
+	}
+}
+
+// next is when the coordinator wants another turn without mail; ok is false when it does not.
+func (c *coordinator) next(now time.Duration) (at time.Duration, ok bool) {
+	at, ok = c.wheel.Next()
+	if c.link.down && c.out == 0 && c.backlog() {
+		at, ok = earlier(at, ok, c.link.tryAt)
+	}
+	if retry := c.ears.retryAt(); retry != 0 {
+		at, ok = earlier(at, ok, retry)
+	}
+	return at, ok
+}
+
+func earlier(at time.Duration, ok bool, other time.Duration) (time.Duration, bool) {
+	if !ok || other < at {
+		return other, true
+	}
+	return at, true
+}
+
+// rest lets go of what the loop has taken.
+func (c *coordinator) rest() {
+	clear(c.fx.Ended)
+	clear(c.fx.Verdicts)
+	clear(c.batches)
+	c.fx.Ended, c.fx.Verdicts, c.batches = c.fx.Ended[:0], c.fx.Verdicts[:0], c.batches[:0]
+}

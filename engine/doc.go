@@ -1,0 +1,16 @@
+// Package engine runs the locks of package actor on one event loop.
+//
+// Its goroutines, whatever the number of locks:
+//
+//   - the loop: owns the coordinator, and through it every lock, the wheel and the expiration-renewal map
+//   - the couriers: each carries one batch at a time to the server and posts the answer back
+//   - the subscriber: owns the pub/sub connection, and posts what it hears
+//
+// Everybody else only posts mail. A turn of the loop reads the clock once, hands all mail to the actors,
+// fires the due timers, and then lets go of what came out: ended holds, batches, verdicts. While all
+// couriers are out, commands pile up and leave as one larger batch; nobody waits for a batch to fill.
+//
+// What is decided in a turn is the coordinator's, a type that takes messages and the time and returns
+// batches, verdicts and the next wake-up. The loop around it adds the clock, the couriers and the
+// channels; simulation drives the same type with simulated time.
+package engine

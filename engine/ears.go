@@ -1,0 +1,199 @@
+package engine
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/lockwheel/lockwheel/actor"
+)
+
+const (
+	// orderMost is how many channels one SUBSCRIBE names.
+	orderMost = 1024
+	// orderRetryMost is the longest wait before a refused or broken subscription is tried again.
+	orderRetryMost = 500 * time.Millisecond
+)
+
+// state of a channel at the server.
+const (
+	absent uint8 = iota
+	ordered
+	present
+)
+
+// channel is one pub/sub channel and the locks that want to hear it. Two keys can share one.
+type channel struct {
+	name  string
+	locks []*actor.Lock
+	state uint8
+	dirty bool // in the list of those to look at
+}
+
+// order is what the subscriber is to do next: leave first, then join. The coordinator's, but the
+// subscriber's between leaving and orderDone.
+type order struct {
+	leave, join []string
+}
+
+// ears decides what is listened to. Wishes change freely; one order is under way at a time, and the next
+// is made from what differs then. Owned by the coordinator.
+type ears struct {
+	channels   map[string]*channel
+	dirty      []*channel
+	subscribed int
+	size       int // channels an order may name: smaller after a refusal, so that one bad one is found
+	busy       bool
+	tryAt      time.Duration
+	backoff    time.Duration
+	order      *order // outcome: for the subscriber
+	last       *order // under way
+}
+
+func newEars() ears {
+	return ears{channels: make(map[string]*channel), size: orderMost}
+}
+
+// channelOf is the channel of a lock, as Redisson names it.
+func channelOf(key string) string {
+	if strings.Contains(key, "{") {
+		return "redisson_lock__channel:" + key
+	}
+	return "redisson_lock__channel:{" + key + "}"
+}
+
+// join notes that a lock wants to hear its channel, and reports whether it does already.
+func (e *ears) join(l *actor.Lock) (already bool) {
+	name := channelOf(l.Key())
+	ch := e.channels[name]
+	if ch == nil {
+		ch = &channel{name: name}
+		e.channels[name] = ch
+	}
+	ch.locks = append(ch.locks, l)
+	e.look(ch)
+	return ch.state == present
+}
+
+func (e *ears) leave(l *actor.Lock) {
+	ch := e.channels[channelOf(l.Key())]
+	if ch == nil {
+		return
+	}
+	ch.locks = slices.DeleteFunc(ch.locks, func(other *actor.Lock) bool { return other == l })
+	e.look(ch)
+}
+
+// look marks a channel whose state may differ from what is wanted.
+func (e *ears) look(ch *channel) {
+	if !ch.dirty {
+		ch.dirty = true
+		e.dirty = append(e.dirty, ch)
+	}
+}
+
+// of returns who wants to hear a channel.
+func (e *ears) of(name string) []*actor.Lock {
+	if ch := e.channels[name]; ch != nil {
+		return slices.Clone(ch.locks)
+	}
+	return nil
+}
+
+// confirmed takes in that the server sends a channel's messages from now on.
+func (e *ears) confirmed(name string) []*actor.Lock {
+	ch := e.channels[name]
+	if ch == nil {
+		return nil
+	}
+	if ch.state != present {
+		ch.state = present
+		e.subscribed++
+	}
+	e.look(ch)
+	return slices.Clone(ch.locks)
+}
+
+// deafen takes in that the connection broke: nothing is heard until it is listened to again.
+func (e *ears) deafen() {
+	for _, ch := range e.channels {
+		e.gone(ch)
+		for _, l := range ch.locks {
+			l.Deafen()
+		}
+	}
+}
+
+func (e *ears) gone(ch *channel) {
+	if ch.state == present {
+		e.subscribed--
+	}
+	ch.state = absent
+	e.look(ch)
+}
+
+// arrange makes the next order, if the subscriber is free and something differs from what is wanted.
+func (e *ears) arrange(now time.Duration) {
+	if e.busy || len(e.dirty) == 0 || now < e.tryAt {
+		return
+	}
+	o := &order{}
+	rest := e.dirty[:0]
+	for _, ch := range e.dirty {
+		if len(o.join)+len(o.leave) == e.size {
+			rest = append(rest, ch)
+			continue
+		}
+		ch.dirty = false
+		e.settle(ch, o)
+	}
+	clear(e.dirty[len(rest):])
+	e.dirty = rest
+	if len(o.join)+len(o.leave) > 0 {
+		e.busy, e.order, e.last = true, o, o
+	}
+}
+
+// settle adds a channel to the order if it must be joined or left, and forgets one that is neither.
+func (e *ears) settle(ch *channel, o *order) {
+	switch wanted := len(ch.locks) > 0; {
+	case wanted && ch.state == absent:
+		ch.state = ordered
+		o.join = append(o.join, ch.name)
+	case !wanted && ch.state != absent:
+		o.leave = append(o.leave, ch.name)
+	case !wanted:
+		delete(e.channels, ch.name)
+	}
+}
+
+// done takes in that the order was carried out, or what went wrong. What an order left undone is marked
+// again, and waits a little if it failed.
+func (e *ears) done(now time.Duration, err error) {
+	e.busy = false
+	for _, name := range e.last.leave {
+		if ch := e.channels[name]; ch != nil {
+			e.gone(ch)
+		}
+	}
+	if err == nil {
+		e.backoff, e.tryAt, e.size = 0, 0, min(2*e.size, orderMost)
+		return
+	}
+	for _, name := range e.last.join {
+		if ch := e.channels[name]; ch != nil && ch.state == ordered {
+			e.gone(ch)
+		}
+	}
+	e.size = max(e.size/2, 1)
+	e.backoff = min(max(2*e.backoff, retryFirst), orderRetryMost)
+	e.tryAt = now + e.backoff
+}
+
+// retryAt is when the next order may be made after a failure; 0 when nothing waits for that.
+func (e *ears) retryAt() time.Duration {
+	if e.busy || len(e.dirty) == 0 {
+		return 0
+	}
+	return e.tryAt
+}

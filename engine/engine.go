@@ -1,0 +1,235 @@
+package engine
+
+import (
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"github.com/lockwheel/lockwheel/actor"
+)
+
+// Hooks are called on the loop: they must not block, and must not call back.
+type Hooks struct {
+	Verdict func(r *actor.Request, waited time.Duration)
+	Ended   func(e *actor.Ended)
+	Late    func(turn time.Duration)
+}
+
+// Engine is the loop with its couriers and subscriber. Post, Cancel, Now and Inspect are safe for
+// concurrent use.
+type Engine struct {
+	epoch time.Time // all moments are durations since then
+	box   *mailbox
+	hooks Hooks
+	log   *slog.Logger
+
+	// The loop's.
+	coordinator *coordinator
+	wall        time.Duration // how far the wall clock was from epoch at the last turn, less the moment
+	batches     chan *batch
+	orders      chan *order
+	alarm       *time.Timer
+	troubled    bool
+
+	last    Stats         // written before stopped is closed
+	stopped chan struct{} // the loop has ended
+	helpers sync.WaitGroup
+}
+
+// suspicion is how far the wall clock may run ahead of the monotonic one before the machine is believed
+// to have been suspended. Clocks that are slewed stay far below it.
+const suspicion = 500 * time.Millisecond
+
+// Start runs an engine on a client until it is asked to close. The client stays the caller's.
+func Start(client rueidis.Client, config actor.Config, hooks Hooks, log *slog.Logger) *Engine {
+	e := &Engine{
+		epoch:       time.Now(),
+		box:         newMailbox(),
+		hooks:       hooks,
+		log:         log,
+		coordinator: newCoordinator(config, couriers),
+		batches:     make(chan *batch, couriers),
+		orders:      make(chan *order, 1),
+		alarm:       time.NewTimer(time.Hour),
+		stopped:     make(chan struct{}),
+	}
+	for range couriers {
+		e.helpers.Go(func() { carry(client, config.ID, e.batches, e.box) })
+	}
+	listener := &subscriber{client: client, to: e.box, orders: e.orders}
+	e.helpers.Go(listener.run)
+	go e.run()
+	return e
+}
+
+// Now is the moment on the engine's clock.
+func (e *Engine) Now() time.Duration { return time.Since(e.epoch) }
+
+// Time is a moment of the engine's clock as a time.
+func (e *Engine) Time(moment time.Duration) time.Time { return e.epoch.Add(moment) }
+
+// Post hands a call to the loop, which tells Ready when the verdict is out. It reports false, and leaves
+// the call alone, once the engine is closed. It never blocks.
+func (e *Engine) Post(c *Call) bool {
+	c.letter = mail{kind: asks, request: &c.Request}
+	return e.box.post(&c.letter)
+}
+
+// Cancel gives a posted call up. The verdict still comes, and a grant is given back; the call must not
+// be used again. It never blocks.
+func (e *Engine) Cancel(c *Call, cause error) {
+	e.box.post(&mail{kind: givesUp, request: &c.Request, err: cause})
+}
+
+// Stats returns a snapshot, after Close the last one. It waits for one turn of the loop.
+func (e *Engine) Stats() Stats {
+	s := &Stats{}
+	r := &actor.Request{Ready: make(chan struct{}, 1)}
+	if !e.box.post(&mail{kind: inspects, request: r, stats: s}) {
+		<-e.stopped
+		return e.last
+	}
+	<-r.Ready
+	return *s
+}
+
+// Stopped is closed when the loop has ended.
+func (e *Engine) Stopped() <-chan struct{} { return e.stopped }
+
+// Wait waits for the couriers and the subscriber: those under way end with their call.
+func (e *Engine) Wait() { e.helpers.Wait() }
+
+// run is the loop.
+func (e *Engine) run() {
+	defer close(e.stopped)
+	for !e.coordinator.closed {
+		letters := e.box.take()
+		now := e.moment()
+		e.coordinator.turn(now, letters)
+		e.letGo(now)
+		e.coordinator.rest()
+		if took := e.Now() - now; took > lateTurn && e.hooks.Late != nil {
+			e.hooks.Late(took)
+		}
+		e.sleep(now)
+	}
+	e.finish()
+}
+
+// lateTurn is how long a turn may take before observers are told.
+const lateTurn = 5 * time.Millisecond
+
+// moment reads the clock, once a turn. The monotonic clock stands still while a machine is suspended and
+// leases run on: a wall clock that ran ahead of it puts every confirmation in doubt.
+func (e *Engine) moment() time.Duration {
+	at := time.Now()
+	now := at.Sub(e.epoch)
+	wall := at.Round(0).Sub(e.epoch.Round(0)) - now
+	if wall-e.wall > suspicion {
+		e.coordinator.doubt(now)
+	}
+	e.wall = wall
+	return now
+}
+
+// letGo publishes what a turn came to. Ends come first, so that a hold is over before the command leaves
+// that ends it; then batches, so that the server works while callers wake.
+func (e *Engine) letGo(now time.Duration) {
+	c := e.coordinator
+	for i := range c.fx.Ended {
+		e.hooks.Ended(&c.fx.Ended[i])
+	}
+	e.mourn(c.fx.Ended)
+	for _, b := range c.batches {
+		e.batches <- b // never blocks: no more are out than there are couriers
+	}
+	if c.ears.order != nil {
+		e.orders <- c.ears.order // never blocks: one is under way at most
+		c.ears.order = nil
+	}
+	for _, r := range c.fx.Verdicts {
+		if e.hooks.Verdict != nil {
+			e.hooks.Verdict(r, now-r.Posted())
+		}
+		if r.Async {
+			close(r.Ready)
+		} else {
+			r.Ready <- struct{}{}
+		}
+	}
+	e.tell()
+}
+
+// mourn logs the locks that a turn lost, in one line.
+func (e *Engine) mourn(ended []actor.Ended) {
+	if e.log == nil {
+		return
+	}
+	count, last := 0, -1
+	for i := range ended {
+		if ended[i].Err == actor.ErrLost {
+			count, last = count+1, i
+		}
+	}
+	if count > 0 {
+		e.log.Warn("lockwheel: locks lost", "count", count, "last", ended[last].Key, "cause", ended[last].Cause)
+	}
+}
+
+// tell logs when the server can no longer be reached, and when it can again.
+func (e *Engine) tell() {
+	down := e.coordinator.link.down
+	if down == e.troubled || e.log == nil {
+		return
+	}
+	e.troubled = down
+	if down {
+		e.log.Warn("lockwheel: redis does not answer; trying again")
+	} else {
+		e.log.Info("lockwheel: redis answers again")
+	}
+}
+
+// sleep waits for mail or for the next moment at which something is due.
+func (e *Engine) sleep(now time.Duration) {
+	c := e.coordinator
+	if c.closed {
+		return
+	}
+	at, ok := c.next(now)
+	if !ok {
+		if e.box.lieDown() {
+			<-e.box.bell
+		}
+		return
+	}
+	wait := at - e.Now()
+	if wait <= 0 || !e.box.lieDown() {
+		return
+	}
+	e.alarm.Reset(wait)
+	select {
+	case <-e.box.bell:
+	case <-e.alarm.C:
+		e.box.getUp()
+	}
+}
+
+// finish refuses all further mail and ends the helpers once they are done with what they have.
+func (e *Engine) finish() {
+	now := e.Now()
+	c := e.coordinator
+	for m := e.box.shutDown(); m != nil; m = m.next {
+		if m.kind != returns {
+			c.open(now, m)
+		}
+	}
+	c.batches = nil
+	e.letGo(now)
+	e.last = c.stats()
+	e.alarm.Stop()
+	close(e.batches)
+	close(e.orders)
+}

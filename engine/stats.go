@@ -1,0 +1,44 @@
+package engine
+
+import "time"
+
+// Stats is a snapshot. Gauges say how it is now, counters count since Open.
+type Stats struct {
+	Held          int64 // gauge: holds, re-entries counted each
+	Waiting       int64 // gauge: lock requests without a verdict
+	InFlight      int64 // gauge: commands on their way
+	Subscriptions int64 // gauge: channels listened to
+	Timers        int64 // gauge: on the wheel
+
+	Acquired, Refused, Released, Lost uint64 // counters: holds granted, refused, unlocked, lost
+	Renewed                           uint64 // counter: renewals and confirmations that the server gave
+	Handed                            uint64 // counter: grants without a round trip, from one owner to the next
+	Commands, Batches, Turns          uint64 // counters: sent, calls that carried them, turns of the loop
+	Retries                           uint64 // counter: commands and calls sent again
+	Muted                             uint64 // counter: releases whose message the server refused to publish
+
+	RenewalLag time.Duration // the latest that a renewal was confirmed past its due time, since Open
+}
+
+func (c *coordinator) stats() Stats {
+	s := &c.fx.Stats
+	return Stats{
+		Held:          s.Held,
+		Waiting:       s.Waiting,
+		InFlight:      int64(c.inFlight),
+		Subscriptions: int64(c.ears.subscribed),
+		Timers:        int64(c.wheel.Len()),
+		Acquired:      s.Acquired,
+		Refused:       s.Refused,
+		Released:      s.Released,
+		Lost:          s.Lost,
+		Renewed:       s.Renewed,
+		Handed:        s.Handed,
+		Commands:      c.counters.commands,
+		Batches:       c.counters.batches,
+		Turns:         c.counters.turns,
+		Retries:       c.counters.retries,
+		Muted:         s.Muted,
+		RenewalLag:    s.RenewalLag,
+	}
+}

@@ -1,0 +1,62 @@
+package lockwheel
+
+import (
+	"fmt"
+
+	"github.com/lockwheel/lockwheel/actor"
+)
+
+// What a call can end with, to be tested with errors.Is. Every text names the lock. If the server
+// refuses for good (a key of another type, no permission), its own error comes back at once instead.
+var (
+	// ErrNotAcquired: someone else had the lock until the wait ended. If a context ended the wait, the
+	// error matches its cause, too. Left behind: nothing, or a grant still under way, which is given back.
+	ErrNotAcquired = actor.ErrNotAcquired
+
+	// ErrUnavailable: the request had no answer, or its last try failed, when the wait ended. It wraps
+	// the cause and, if a context ended the wait, the context's. Left behind: at most one lease, not
+	// renewed, and released as soon as the server can be reached.
+	ErrUnavailable = actor.ErrUnavailable
+
+	// ErrLost: the lock was held and is not any more, without Unlock: its lease ended, its key was
+	// deleted or taken over, or somebody unlocked it by force. Left behind: nothing.
+	ErrLost = actor.ErrLost
+
+	// ErrNotHeld: Unlock or Extend on a hold that was unlocked already. It is also the cause with which
+	// the context of an unlocked hold ends.
+	ErrNotHeld = actor.ErrNotHeld
+
+	// ErrClosed: the engine is shut down, or shutting down.
+	ErrClosed = actor.ErrClosed
+)
+
+// lockError says which lock it was.
+type lockError struct {
+	name       string
+	err, cause error
+}
+
+func (e *lockError) Error() string {
+	if e.cause == nil {
+		return fmt.Sprintf("lockwheel: lock %s: %v", quoted(e.name), e.err)
+	}
+	return fmt.Sprintf("lockwheel: lock %s: %v: %v", quoted(e.name), e.err, e.cause)
+}
+
+func (e *lockError) Unwrap() []error {
+	if e.cause == nil {
+		return []error{e.err}
+	}
+	return []error{e.err, e.cause}
+}
+
+// quoted shows a name of any bytes on one line, and of any length in a bounded one.
+func quoted(name string) string {
+	const most = 128
+	if len(name) > most {
+		return fmt.Sprintf("%q... (%d bytes)", name[:most], len(name))
+	}
+	return fmt.Sprintf("%q", name)
+}
+
+func errNilContext(what string) error { return fmt.Errorf("lockwheel: %s: nil context", what) }

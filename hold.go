@@ -1,0 +1,173 @@
+package lockwheel
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/lockwheel/lockwheel/actor"
+	"github.com/lockwheel/lockwheel/engine"
+)
+
+// Hold is one lock held once: what a Lock returned. It is to be unlocked once. Safe for concurrent use.
+type Hold struct {
+	grant  actor.Hold
+	engine *Engine
+	name   string
+	parent context.Context // of the Lock that returned it
+}
+
+// Name is the lock's name, without the engine's prefix.
+func (h *Hold) Name() string { return h.name }
+
+// ID is the holder's id on the wire, as Redisson writes it: the engine's UUID, a colon, a number. It is
+// that of the engine's stretch with the lock, which can pass through many holds, so it is not unique.
+func (h *Hold) ID() string {
+	return h.engine.config.ID + ":" + strconv.FormatUint(h.grant.Tenure, 10)
+}
+
+// Token is the fencing token of a lock that has them; 0 for a Mutex.
+func (h *Hold) Token() uint64 { return 0 }
+
+// Deadline is until when the lock is known to be held. A renewal moves it on.
+func (h *Hold) Deadline() time.Time { return h.engine.loop.Time(h.grant.Until()) }
+
+// Err is nil while the lock is held, by the clock and by all that is known; it does not block. Then it
+// matches ErrLost, ErrNotHeld after Unlock, or ErrClosed after the engine's Close. A process that was
+// paused beyond the lease sees the loss at once.
+func (h *Hold) Err() error {
+	if s := h.grant.Signal(); s != nil && s.Err != nil {
+		return h.fail(s.Err, s.Cause)
+	}
+	if h.overdue() {
+		return h.fail(ErrLost, errOverdue)
+	}
+	return nil
+}
+
+// Done is closed when the lock is lost or unlocked, or the engine closed; Err then says which.
+func (h *Hold) Done() <-chan struct{} {
+	for {
+		seen := h.grant.Signal()
+		if seen != nil {
+			return seen.Done
+		}
+		h.grant.Ask(nil, &actor.Signal{Done: make(chan struct{})})
+	}
+}
+
+// Context is a child of Lock's context that ends with the hold: with cause ErrLost when the lock is
+// lost, ErrNotHeld on Unlock, ErrClosed on Close. It carries the owner of this lock: whoever locks the
+// same name with it, in any goroutine, re-enters. Hand WithoutOwner(ctx) to work that must not.
+func (h *Hold) Context() context.Context {
+	for {
+		seen := h.grant.Signal()
+		if seen != nil && seen.Value != nil {
+			return seen.Value.(context.Context)
+		}
+		ctx, cancel := context.WithCancelCause(h.parent)
+		wanted := &actor.Signal{Cancel: cancel, Value: holdContext{ctx, h}}
+		switch {
+		case seen == nil:
+			wanted.Done = make(chan struct{})
+		case seen.Err != nil:
+			cancel(h.fail(seen.Err, seen.Cause))
+			return holdContext{ctx, h}
+		default:
+			wanted.Done = seen.Done
+		}
+		if !h.grant.Ask(seen, wanted) {
+			cancel(nil)
+		}
+	}
+}
+
+// Unlock ends the hold: at once for everybody in this process, and with the last hold of its owner the
+// lock is released in Redis, or passed on to the next caller in this engine. The release is sent whatever
+// ctx says, and again until it is answered or the lease is over; ctx, and Options.Timeout, bound only the
+// wait for the answer.
+//
+// It returns nil when the lock was held until now, and is released or passed on. ErrLost: it was lost
+// before. ErrUnavailable: no answer yet; nothing renews the lock any more, and a second call waits for
+// the same release. ErrNotHeld: it was unlocked before. ErrClosed: the engine was closed before.
+func (h *Hold) Unlock(ctx context.Context) error {
+	if ctx == nil {
+		h.change(context.Background(), actor.Unlock, 0)
+		return errNilContext(fmt.Sprintf("lock %s", quoted(h.name)))
+	}
+	return h.change(ctx, actor.Unlock, 0)
+}
+
+// Extend makes the lease d from now, longer or shorter than before; the lock is no longer watched and
+// ends by itself then. Zero makes it watched again. The lease covers other holds of the same owner, too,
+// if they need a longer one.
+//
+// It blocks until the server confirms it, ctx ends or Options.Timeout is over. ErrLost: the lock is gone.
+// ErrNotHeld: it was unlocked. ErrUnavailable: it may or may not have happened; the hold goes on as
+// before, and counts on the shorter lease of both.
+func (h *Hold) Extend(ctx context.Context, d time.Duration) error {
+	if ctx == nil {
+		return errNilContext(fmt.Sprintf("lock %s", quoted(h.name)))
+	}
+	if d != 0 {
+		if err := within("Extend", d, shortest, longest); err != nil {
+			return h.fail(err, nil)
+		}
+	}
+	if ctx.Err() != nil {
+		return h.fail(ErrUnavailable, context.Cause(ctx))
+	}
+	return h.change(ctx, actor.Extend, d)
+}
+
+// change sends a request that concerns this hold.
+func (h *Hold) change(ctx context.Context, what actor.Kind, lease time.Duration) error {
+	call := engine.NewCall()
+	call.Tag = what
+	call.Name, call.Hold, call.Lease = h.name, &h.grant, lease
+	if !h.engine.loop.Post(call) {
+		return h.fail(ErrClosed, nil)
+	}
+	cause := h.engine.await(ctx, call)
+	err, why := call.Err, call.Cause
+	if cause == nil {
+		call.Free()
+	}
+	switch {
+	case err == nil:
+		return nil
+	case err == ErrNotHeld:
+		return h.over()
+	}
+	return h.fail(err, why)
+}
+
+// over says how the hold ended, when the loop does not know it any more.
+func (h *Hold) over() error {
+	if err := h.Err(); err != nil {
+		return err
+	}
+	return h.fail(ErrNotHeld, nil)
+}
+
+// checked is the hold if it is still held by the clock: a process may have been paused since the grant.
+func (h *Hold) checked() (*Hold, error) {
+	if !h.overdue() {
+		return h, nil
+	}
+	err := h.Err()
+	h.change(ended, actor.Unlock, 0)
+	return nil, err
+}
+
+// ended is a context for what is sent without waiting for the answer.
+var ended = func() context.Context {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	return ctx
+}()
+
+func (h *Hold) overdue() bool { return h.engine.loop.Now() >= h.grant.Until() }
+
+func (h *Hold) fail(err, cause error) error { return &lockError{name: h.name, err: err, cause: cause} }

@@ -1,0 +1,191 @@
+package lockwheel
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"github.com/lockwheel/lockwheel/actor"
+)
+
+// Options are an engine's settings. A zero field is its default; a negative or absurd one is an error of
+// Open. Durations are between 1 ms and 10 years.
+type Options struct {
+	// Redis says where to connect: address, credentials, TLS, Sentinel. Its timeouts, number of
+	// connections, retries and cache are set by the engine.
+	Redis rueidis.ClientOption
+
+	// Client is an open client to use instead of Redis. It stays the caller's, to be closed after the
+	// engine. It should keep one ordered connection (PipelineMultiplex: -1) and notice a dead one within
+	// Timeout (ConnWriteTimeout, Dialer.Timeout and Dialer.KeepAlive of that length).
+	Client rueidis.Client
+
+	// Lease is how long a watched lock lives in Redis without renewal: how long others wait for a process
+	// that died. Default 30s, Redisson's lockWatchdogTimeout; at least 100ms.
+	Lease time.Duration
+
+	// Renew is how long after its last confirmation a watched lock is renewed. Default Lease/3, at most
+	// Lease/2.
+	Renew time.Duration
+
+	// Timeout bounds one round trip: TryLock, Unlock and Extend on a silent server end after it, and a
+	// dead connection is noticed within two. Default the smaller of 3s and Lease/6; at most Lease/3.
+	Timeout time.Duration
+
+	// MaxHold bounds how long an owner's watched lock is renewed, counted from its first grant; then it
+	// is lost. Zero: no bound.
+	MaxHold time.Duration
+
+	// Prefix is put before every name on the wire, as Redisson's NameMapper would, for key patterns of an
+	// ACL. Default none.
+	Prefix string
+
+	// Handoff bounds handing a lock on inside this engine while others wait for it elsewhere.
+	Handoff Handoff
+
+	// Observer is told what locks do.
+	Observer Observer
+
+	// Logger gets what nobody was told otherwise: lost locks, an unreachable server. Nil is silent. Its
+	// handler runs on the loop, so it must not block.
+	Logger *slog.Logger
+}
+
+// Handoff bounds how long an engine may pass a lock from one of its own callers to the next without a
+// round trip while callers elsewhere listen for it. The zero Handoff is 64 grants or 5ms, whichever ends
+// first. A negative Max turns handing on off: every unlock is a release that all can compete for.
+type Handoff struct {
+	Max int           // grants in a row; 0 is 64
+	For time.Duration // since the first of them; 0 is 5ms
+}
+
+// Observer is functions that are told what locks do. Nil ones are skipped. They run on the loop: they
+// must not block and must not call the engine, its locks or its holds.
+type Observer struct {
+	Acquired func(name string, waited time.Duration)            // a hold was granted
+	Refused  func(name string, waited time.Duration, err error) // a request ended without one
+	Released func(name string, held time.Duration)              // a hold was unlocked; held since its owner's first grant
+	Lost     func(name string, err error)                       // a hold ended without Unlock
+	Late     func(turn time.Duration)                           // a turn of the loop took longer than 5ms
+}
+
+// Stats is a snapshot of an engine.
+type Stats struct {
+	Held          int64 // gauge: holds, each re-entry counted
+	Waiting       int64 // gauge: lock requests that have no verdict yet
+	InFlight      int64 // gauge: commands on their way to the server or back
+	Subscriptions int64 // gauge: channels listened to
+	Timers        int64 // gauge: timers on the wheel
+
+	Acquired, Refused, Released, Lost uint64 // counters, since Open: holds granted, refused, unlocked, lost
+	Renewed                           uint64 // counter: renewals and confirmations given by the server
+	Handed                            uint64 // counter: grants that passed from owner to owner without a round trip
+	Commands, Batches, Turns          uint64 // counters: commands sent, calls that carried them, turns of the loop
+	Retries                           uint64 // counter: commands sent again, and calls sent again in parts
+	Muted                             uint64 // counter: releases that the server did but refused to publish
+
+	RenewalLag time.Duration // the latest a renewal was confirmed past its due time, since Open
+}
+
+const (
+	shortest = time.Millisecond
+	longest  = 10 * 365 * 24 * time.Hour
+
+	defaultLease   = 30 * time.Second
+	shortestWatch  = 100 * time.Millisecond
+	defaultTimeout = 3 * time.Second
+	defaultMax     = 64
+	defaultFor     = 5 * time.Millisecond
+)
+
+// withDefaults fills in what is zero and checks the rest.
+func (o Options) withDefaults() (Options, error) {
+	if o.Client == nil && len(o.Redis.InitAddress) == 0 {
+		return o, errors.New("no server: Options.Redis.InitAddress and Options.Client are empty")
+	}
+	if o.Client != nil && len(o.Redis.InitAddress) != 0 {
+		return o, errors.New("two servers: use either Options.Redis or Options.Client")
+	}
+	o.Lease = orElse(o.Lease, defaultLease)
+	o.Renew = orElse(o.Renew, o.Lease/3)
+	o.Timeout = orElse(o.Timeout, min(defaultTimeout, o.Lease/6))
+	if o.Handoff.Max == 0 {
+		o.Handoff.Max = defaultMax
+	}
+	o.Handoff.For = orElse(o.Handoff.For, defaultFor)
+	return o, errors.Join(
+		within("Options.Lease", o.Lease, shortestWatch, longest),
+		within("Options.Renew", o.Renew, shortest, o.Lease/2),
+		within("Options.Timeout", o.Timeout, shortest, o.Lease/3),
+		within("Options.Handoff.For", o.Handoff.For, shortest, longest),
+		within("Options.MaxHold", orElse(o.MaxHold, shortest), shortest, longest),
+		prefixFits(o.Prefix),
+	)
+}
+
+func orElse(d, other time.Duration) time.Duration {
+	if d == 0 {
+		return other
+	}
+	return d
+}
+
+func within(what string, d, least, most time.Duration) error {
+	if d < least || d > most {
+		return fmt.Errorf("%s of %v: want %v to %v", what, d, least, most)
+	}
+	return nil
+}
+
+func prefixFits(prefix string) error {
+	if len(prefix) >= longestName {
+		return fmt.Errorf("Options.Prefix of %d bytes: it must leave room for a name in %d", len(prefix), longestName)
+	}
+	return nil
+}
+
+func (o *Options) config() actor.Config {
+	id := newID()
+	return actor.Config{
+		ID:         id,
+		Lease:      o.Lease,
+		Renew:      o.Renew,
+		Timeout:    o.Timeout,
+		MaxHold:    o.MaxHold,
+		HandoffMax: o.Handoff.Max,
+		HandoffFor: o.Handoff.For,
+		Seed:       seedOf(id),
+	}
+}
+
+// seedOf makes engines jitter differently.
+func seedOf(id string) (seed uint64) {
+	for _, b := range []byte(id) {
+		seed = seed*31 + uint64(b)
+	}
+	return seed
+}
+
+// Option is one setting of one call.
+type Option struct {
+	kind optionKind
+	d    time.Duration
+}
+
+type optionKind uint8
+
+const (
+	noOption optionKind = iota // the zero Option changes nothing
+	waitOption
+	leaseOption
+)
+
+// Wait bounds how long a call waits for a lock that others hold. Zero or less tries once.
+func Wait(d time.Duration) Option { return Option{kind: waitOption, d: d} }
+
+// Lease makes the lock end d after its grant, without renewal: then it is lost. Without this option, or
+// made watched by Extend, a lock is renewed until it is unlocked.
+func Lease(d time.Duration) Option { return Option{kind: leaseOption, d: d} }

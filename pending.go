@@ -1,0 +1,100 @@
+package lockwheel
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+
+	"github.com/lockwheel/lockwheel/engine"
+)
+
+var (
+	errUndecided = errors.New("not decided yet: wait for Done")
+	errTaken     = errors.New("the hold was taken before")
+)
+
+// Pending is a lock that is waited for without a goroutine. Safe for concurrent use.
+type Pending struct {
+	mutex Mutex
+	ctx   context.Context
+	done  chan struct{} // closed at the verdict
+	call  *engine.Call  // nil when the request was refused before it was sent
+	hold  *Hold
+	err   error // why it was not sent
+	fate  atomic.Uint32
+	stop  func() bool // stops watching ctx
+}
+
+// Who came first, the taker or the one who gave up.
+const (
+	undecided uint32 = iota
+	taken
+	givenUp
+)
+
+// LockAsync asks for the lock and returns at once: it does not block, and the wait costs no goroutine. It
+// is otherwise as Lock. The caller takes the hold from the Pending once its Done is closed; a grant that
+// is not taken when ctx ends is given back.
+func (m Mutex) LockAsync(ctx context.Context, opts ...Option) *Pending {
+	call, hold, err := m.request(ctx, opts, wish{async: true})
+	if err != nil {
+		return refusedPending(m, err)
+	}
+	p := &Pending{mutex: m, ctx: ctx, done: call.Ready, call: call, hold: hold}
+	if !m.engine.loop.Post(call) {
+		return refusedPending(m, m.fail(ErrClosed, nil))
+	}
+	p.stop = context.AfterFunc(ctx, func() { p.giveUp(context.Cause(ctx)) })
+	return p
+}
+
+func refusedPending(m Mutex, err error) *Pending {
+	p := &Pending{mutex: m, done: make(chan struct{}), err: err}
+	close(p.done)
+	return p
+}
+
+// Done is closed when the request is decided: Hold then returns its outcome without blocking.
+func (p *Pending) Done() <-chan struct{} { return p.done }
+
+// Hold takes the outcome: the hold, or the error that Lock would have returned. A hold is taken once,
+// then, and before Done is closed, there is an error. It does not block.
+func (p *Pending) Hold() (*Hold, error) {
+	select {
+	case <-p.done:
+	default:
+		return nil, p.mutex.fail(errUndecided, nil)
+	}
+	if p.err != nil {
+		return nil, p.err
+	}
+	p.stop()
+	if p.call.Err != nil {
+		return nil, p.mutex.fail(p.call.Err, p.call.Cause)
+	}
+	if p.fate.CompareAndSwap(undecided, taken) {
+		return p.hold.checked()
+	}
+	if p.fate.Load() == taken {
+		return nil, p.mutex.fail(errTaken, nil)
+	}
+	return nil, p.mutex.fail(ErrNotAcquired, p.cause())
+}
+
+// Cancel gives up: Done is closed soon, and a grant that was not taken is given back. After the hold was
+// taken, it does nothing. It does not block.
+func (p *Pending) Cancel() { p.giveUp(context.Canceled) }
+
+func (p *Pending) giveUp(cause error) {
+	if p.err == nil && p.fate.CompareAndSwap(undecided, givenUp) {
+		p.mutex.engine.loop.Cancel(p.call, cause)
+	}
+}
+
+// cause is why a grant was given back.
+func (p *Pending) cause() error {
+	if cause := context.Cause(p.ctx); cause != nil {
+		return cause
+	}
+	return context.Canceled
+}

@@ -1,0 +1,58 @@
+-- Takes many locks in one call, each for a tenure of its own.
+--
+-- KEYS  the lock keys
+-- ARGV  1: the publish verb (PUBLISH, or SPUBLISH in a cluster)
+--       then a pair per key: tenure id, lease in ms (at least 1: PEXPIRE deletes for less)
+--       then any number of pairs: index into KEYS, id of a ghost to release first
+-- reply per key: 1 granted · {ttl in ms, holder} held by someone else, a ttl of -1 meaning
+--       without expiry and then the holder is not looked up · a string: why the server refused
+--
+-- Sent twice: the second finds its own field, answers granted, and raises the TTL but never lowers it.
+-- Sent late: it may take a free lock for a tenure nobody waits for any more; that is what ghosts are.
+
+local verb, keys = ARGV[1], #KEYS
+
+-- A key never stays without a TTL: if the server refuses one, the field goes again.
+local function create(key, id, lease)
+  local set = redis.pcall('HSET', key, id, '1')
+  if type(set) == 'table' then return set.err end
+  local expires = redis.pcall('PEXPIRE', key, lease)
+  if expires == 1 then return 1 end
+  redis.pcall('HDEL', key, id)
+  return expires.err
+end
+
+local function again(key, id, lease, ttl)
+  if ttl >= tonumber(lease) then return 1 end
+  local expires = redis.pcall('PEXPIRE', key, lease)
+  return expires == 1 and 1 or expires.err
+end
+
+local function present(key, id, lease, ttl)
+  local mine = redis.pcall('HEXISTS', key, id)
+  if mine == 1 then return again(key, id, lease, ttl) end
+  if type(mine) == 'table' then return mine.err end
+  -- Only what expires can be a lock: a foreign hash may have a million fields.
+  if ttl == -1 then return {ttl, ''} end
+  local fields = redis.pcall('HKEYS', key)
+  return fields.err or {ttl, fields[1]}
+end
+
+for at = 2 + 2 * keys, #ARGV, 2 do
+  local key = KEYS[tonumber(ARGV[at])]
+  if redis.pcall('HDEL', key, ARGV[at + 1]) == 1 then redis.pcall(verb, channel(key), '0') end
+end
+
+local reply = {}
+for i = 1, keys do
+  local key, id, lease = KEYS[i], ARGV[2 * i], ARGV[2 * i + 1]
+  local ttl = redis.pcall('PTTL', key)
+  if ttl == -2 then
+    reply[i] = create(key, id, lease)
+  elseif type(ttl) == 'table' then
+    reply[i] = ttl.err
+  else
+    reply[i] = present(key, id, lease, ttl)
+  end
+end
+return reply

@@ -1,0 +1,26 @@
+-- Takes many locks away from whoever holds them and tells whoever waits.
+--
+-- KEYS  the lock keys
+-- ARGV  1: the publish verb (PUBLISH, or SPUBLISH in a cluster)
+-- reply per key: 1 it was locked and is free · 2 the same, but the server refused the message
+--       · 0 it was free · a string: why the server refused; a key that is no hash is left alone
+--
+-- Sent twice: the second finds nothing. Sent late: it takes the lock from whoever holds it then, so
+-- a copy that got no answer is not sent again.
+
+local verb = ARGV[1]
+
+local function force(key)
+  local fields = redis.pcall('HLEN', key)
+  if type(fields) == 'table' then return fields.err end
+  if fields == 0 then return 0 end
+  local removed = redis.pcall('DEL', key)
+  if type(removed) == 'table' then return removed.err end
+  return type(redis.pcall(verb, channel(key), '0')) == 'number' and 1 or 2
+end
+
+local reply = {}
+for i = 1, #KEYS do
+  reply[i] = force(KEYS[i])
+end
+return reply

@@ -1,0 +1,51 @@
+-- Renews many tenures in one call; also writes a hold count (re-entry, partial release), sets an
+-- extended lease, and tells who listens on a lock's channel.
+--
+-- KEYS  the lock keys
+-- ARGV  1: the PUBSUB subcommand that counts listeners (NUMSUB, or SHARDNUMSUB in a cluster)
+--       then a pair per key: tenure id, lease in ms (0 leaves the TTL as it is; never negative)
+--       then any number of triples: index into KEYS, hold count to write ('' leaves it),
+--       1 to count the listeners of the lock's channel ('' does not)
+-- reply per key: 1 renewed · 0 gone: the tenure is not in Redis · a string: why the server refused
+--       · with a triple, when renewed: {1, 1 if the count is as asked or none was, listeners or -1}
+--
+-- Never creates a field, so a copy that arrives after the tenure's end does nothing. Sent twice: the
+-- TTL and the count are absolute, so the second changes nothing but the moment the TTL counts from.
+-- The count comes after the TTL and may fail alone: short of memory, PEXPIRE works and HSET does not,
+-- unless the call has written something before.
+
+local count_listeners, keys = ARGV[1], #KEYS
+
+local function renew(key, id, lease)
+  local mine = redis.pcall('HEXISTS', key, id)
+  if mine ~= 1 then
+    if mine == 0 then return 0 end
+    return mine.err
+  end
+  if lease == '0' then return 1 end
+  local expires = redis.pcall('PEXPIRE', key, lease)
+  return type(expires) == 'table' and expires.err or expires
+end
+
+local function write(key, id, count)
+  if count == '' then return 1 end
+  return type(redis.pcall('HSET', key, id, count)) == 'number' and 1 or 0
+end
+
+local function listeners(key, wanted)
+  if wanted == '' then return -1 end
+  local subscribers = redis.pcall('PUBSUB', count_listeners, channel(key))
+  return subscribers.err and -1 or tonumber(subscribers[2])
+end
+
+local reply = {}
+for i = 1, keys do
+  reply[i] = renew(KEYS[i], ARGV[2 * i], ARGV[2 * i + 1])
+end
+for at = 2 + 2 * keys, #ARGV, 3 do
+  local i = tonumber(ARGV[at])
+  if reply[i] == 1 then
+    reply[i] = {1, write(KEYS[i], ARGV[2 * i], ARGV[at + 1]), listeners(KEYS[i], ARGV[at + 2])}
+  end
+end
+return reply

@@ -1,0 +1,55 @@
+// Package scripts holds the Lua of the locks, one file per script. Each file begins with what it
+// takes, what it answers and what happens when it is sent twice or late; none of them reads a clock,
+// and all of them take many keys and answer per key, so that one refused key changes nothing for its
+// neighbours. Only redis.pcall is used, because an error raised by one key would end the script halfway.
+// Constants go to the server as strings: it formats a Lua number with printf, which is a tenth of the
+// time that an acquire or a release takes.
+package scripts
+
+import (
+	"crypto/sha1"
+	_ "embed"
+	"encoding/hex"
+)
+
+// Script is one script as the server knows it.
+type Script struct {
+	Name string // the file's name without its ending
+	Text string // what EVAL and SCRIPT LOAD take
+	SHA1 string // what EVALSHA takes
+}
+
+//go:embed channel.lua
+var channelText string
+
+//go:embed acquire.lua
+var acquireText string
+
+//go:embed renew.lua
+var renewText string
+
+//go:embed release.lua
+var releaseText string
+
+//go:embed force.lua
+var forceText string
+
+//go:embed state.lua
+var stateText string
+
+// The scripts of the plain lock.
+var (
+	Acquire = load("acquire", channelText+acquireText)
+	Renew   = load("renew", channelText+renewText)
+	Release = load("release", channelText+releaseText)
+	Force   = load("force", channelText+forceText)
+	State   = load("state", stateText)
+)
+
+func load(name, text string) Script {
+	sum := sha1.Sum([]byte(text))
+	return Script{Name: name, Text: text, SHA1: hex.EncodeToString(sum[:])}
+}
+
+// All returns every script, for a server that is to learn them.
+func All() []Script { return []Script{Acquire, Renew, Release, Force, State} }
