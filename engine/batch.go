@@ -48,7 +48,15 @@ type queue struct {
 
 func (q *queue) len() int { return len(q.commands) - q.head }
 
-func (q *queue) push(c actor.Command) { q.commands = append(q.commands, c) }
+// push moves what is left to the front before it would grow: under load a queue is never empty.
+func (q *queue) push(c actor.Command) {
+	if len(q.commands) == cap(q.commands) && q.head > len(q.commands)/2 {
+		left := copy(q.commands, q.commands[q.head:])
+		clear(q.commands[left:])
+		q.commands, q.head = q.commands[:left], 0
+	}
+	q.commands = append(q.commands, c)
+}
 
 func (q *queue) pop() actor.Command {
 	c := q.commands[q.head]

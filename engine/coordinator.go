@@ -260,7 +260,7 @@ func (c *coordinator) close(now time.Duration) {
 }
 
 // next is when the coordinator wants another turn without mail; ok is false when it does not.
-func (c *coordinator) next(now time.Duration) (at time.Duration, ok bool) {
+func (c *coordinator) next() (at time.Duration, ok bool) {
 	at, ok = c.wheel.Next()
 	if c.link.down && c.out == 0 && c.backlog() {
 		at, ok = earlier(at, ok, c.link.tryAt)

@@ -66,10 +66,12 @@ func (c *coordinator) fill(now time.Duration, verb actor.Verb) *batch {
 	}
 	b := c.empty(verb)
 	for size := 0; q.len() > 0 && len(b.commands) < batchKeys && size < batchBytes; {
-		command := q.pop()
-		if c.wanted(now, &command) {
-			b.commands = append(b.commands, command)
-			size += len(command.Key) + 64
+		last := len(b.commands)
+		b.commands = append(b.commands, q.pop())
+		if c.wanted(now, &b.commands[last]) {
+			size += len(b.commands[last].Key) + 64
+		} else {
+			b.commands = b.commands[:last]
 		}
 	}
 	if len(b.commands) == 0 {
@@ -131,12 +133,11 @@ func (c *coordinator) returned(now time.Duration, b *batch) {
 func (c *coordinator) answered(now time.Duration, b *batch) {
 	c.link.answered()
 	c.measure(now - b.sent)
+	for len(b.replies) < len(b.commands) {
+		b.replies = append(b.replies, actor.Reply{Err: errShort})
+	}
 	for i := range b.commands {
-		reply := actor.Reply{Status: actor.Unanswered, Err: errShort}
-		if i < len(b.replies) {
-			reply = b.replies[i]
-		}
-		c.reply(now, b, &b.commands[i], &reply)
+		c.reply(now, b, &b.commands[i], &b.replies[i])
 	}
 }
 

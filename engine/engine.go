@@ -31,6 +31,7 @@ type Engine struct {
 	batches     chan *batch
 	orders      chan *order
 	alarm       *time.Timer
+	alarmAt     time.Duration // when it rings; 0 when it is not set
 	troubled    bool
 
 	last    Stats         // written before stopped is closed
@@ -52,9 +53,10 @@ func Start(client rueidis.Client, config actor.Config, hooks Hooks, log *slog.Lo
 		coordinator: newCoordinator(config, couriers),
 		batches:     make(chan *batch, couriers),
 		orders:      make(chan *order, 1),
-		alarm:       time.NewTimer(time.Hour),
 		stopped:     make(chan struct{}),
 	}
+	e.alarm = time.AfterFunc(time.Hour, func() { e.box.post(&mail{kind: alarms}) })
+	e.alarm.Stop()
 	for range couriers {
 		e.helpers.Go(func() { carry(client, config.ID, e.batches, e.box) })
 	}
@@ -107,6 +109,9 @@ func (e *Engine) run() {
 	for !e.coordinator.closed {
 		letters := e.box.take()
 		now := e.moment()
+		if now >= e.alarmAt {
+			e.alarmAt = 0
+		}
 		e.coordinator.turn(now, letters)
 		e.letGo(now)
 		e.coordinator.rest()
@@ -192,28 +197,22 @@ func (e *Engine) tell() {
 	}
 }
 
-// sleep waits for mail or for the next moment at which something is due.
+// sleep waits for mail, if nothing is due. The alarm is mail, too. One that rings too early is left as it
+// is: setting a timer can wake a thread, which costs a lone caller more than a turn with nothing to do.
 func (e *Engine) sleep(now time.Duration) {
-	c := e.coordinator
-	if c.closed {
+	if e.coordinator.closed {
 		return
 	}
-	at, ok := c.next(now)
-	if !ok {
-		if e.box.lieDown() {
-			<-e.box.bell
-		}
+	at, ok := e.coordinator.next()
+	if ok && at <= now {
 		return
 	}
-	wait := at - e.Now()
-	if wait <= 0 || !e.box.lieDown() {
-		return
+	if ok && (e.alarmAt == 0 || at < e.alarmAt) {
+		e.alarmAt = at
+		e.alarm.Reset(at - now)
 	}
-	e.alarm.Reset(wait)
-	select {
-	case <-e.box.bell:
-	case <-e.alarm.C:
-		e.box.getUp()
+	if e.box.lieDown() {
+		<-e.box.bell
 	}
 }
 

@@ -17,6 +17,7 @@ const (
 	hears                      // a message on Channel
 	subscribes                 // Channel is listened to
 	orderDone                  // the subscriber is free again; Err if its order failed
+	alarms                     // something is due
 	deaf                       // the pub/sub connection broke
 )
 
