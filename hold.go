@@ -127,7 +127,7 @@ func (h *Hold) change(ctx context.Context, what actor.Kind, lease time.Duration)
 	call.Tag = what
 	call.Name, call.Hold, call.Lease = h.name, &h.grant, lease
 	if !h.engine.loop.Post(call) {
-		return h.fail(ErrClosed, nil)
+		return h.over(ErrClosed)
 	}
 	cause := h.engine.await(ctx, call)
 	err, why := call.Err, call.Cause
@@ -138,17 +138,17 @@ func (h *Hold) change(ctx context.Context, what actor.Kind, lease time.Duration)
 	case err == nil:
 		return nil
 	case err == ErrNotHeld:
-		return h.over()
+		return h.over(ErrNotHeld)
 	}
 	return h.fail(err, why)
 }
 
 // over says how the hold ended, when the loop does not know it any more.
-func (h *Hold) over() error {
+func (h *Hold) over(otherwise error) error {
 	if err := h.Err(); err != nil {
 		return err
 	}
-	return h.fail(ErrNotHeld, nil)
+	return h.fail(otherwise, nil)
 }
 
 // checked is the hold if it is still held by the clock: a process may have been paused since the grant.

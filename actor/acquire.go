@@ -8,8 +8,7 @@ const ThreadOwner = 1 << 63
 
 // acquire takes in somebody who wants the lock.
 func (l *Lock) acquire(now time.Duration, r *Request, fx *Effects) {
-	r.lock, r.posted = l, now
-	fx.Stats.Waiting++
+	r.lock = l
 	if l.phase == Held && l.holds != nil && r.Owner != 0 && r.Owner == l.holds.Owner {
 		l.reenter(now, r, fx)
 		return

@@ -76,6 +76,14 @@ func NewEffects(config Config, timers *wheel.Wheel[Sleeper]) *Effects {
 	}
 }
 
+// Admit takes a request in. It comes before everything else that happens to it.
+func (fx *Effects) Admit(now time.Duration, r *Request) {
+	r.posted = now
+	if r.Tag == Acquire {
+		fx.Stats.Waiting++
+	}
+}
+
 // Decide gives a request its one verdict. A second call for the same request does nothing.
 func (fx *Effects) Decide(now time.Duration, r *Request, err, cause error) {
 	if r.decided {

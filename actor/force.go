@@ -5,7 +5,7 @@ import "time"
 // force takes in that somebody wants the lock taken away from whoever holds it. For a hold of this
 // engine that is a loss at once, before the server knows.
 func (l *Lock) force(now time.Duration, r *Request, fx *Effects) {
-	r.lock, r.posted = l, now
+	r.lock = l
 	l.x().forces.push(r)
 	fx.Limit(r, now+fx.Config.Timeout)
 	l.evict(now, fx)
@@ -27,8 +27,8 @@ func (l *Lock) evict(now time.Duration, fx *Effects) {
 // lock from somebody else.
 func (l *Lock) sendForce(now time.Duration, fx *Effects) {
 	x := l.rare
-	if l.phase == Asking || now < x.askAt {
-		return // an acquire without an answer is asked again first
+	if now < x.retryAt {
+		return
 	}
 	l.tenure, l.phase, l.flight = fx.nextTenure(), Forcing, SendForce
 	fx.Tenures++
@@ -51,7 +51,7 @@ func (l *Lock) forced(now time.Duration, m *Message, fx *Effects) {
 	again := reply.passes()
 	if again {
 		x.trouble = reply.Err
-		x.askAt = now + x.nextBackoff(fx)
+		x.retryAt = now + x.nextBackoff(fx)
 	}
 	x.forces.each(func(r *Request) {
 		if !r.aboard {

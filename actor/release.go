@@ -4,7 +4,7 @@ import "time"
 
 // unlock takes in that a hold is over by its owner's wish.
 func (l *Lock) unlock(now time.Duration, r *Request, fx *Effects) {
-	r.lock, r.posted = l, now
+	r.lock = l
 	h := r.Hold
 	switch {
 	case h.held():

@@ -139,7 +139,7 @@ func (l *Lock) extend(now time.Duration, r *Request, fx *Effects) {
 		fx.Decide(now, r, ErrNotHeld, nil)
 		return
 	}
-	r.lock, r.posted = l, now
+	r.lock = l
 	if r.Lease == 0 {
 		l.wants &^= capped
 	}
@@ -267,8 +267,11 @@ func (l *Lock) nextWake(fx *Effects) time.Duration {
 
 func (x *rare) nextWake(l *Lock) time.Duration {
 	at := never
-	if l.phase == Free && (!l.queue.empty() || !x.forces.empty()) {
+	if l.flight == None && !l.queue.empty() && (l.phase == Free || l.phase == Asking) {
 		at = x.askAt
+	}
+	if l.phase == Free && !x.forces.empty() {
+		at = min(at, x.retryAt)
 	}
 	if x.leaveAt != 0 {
 		at = min(at, x.leaveAt)

@@ -5,6 +5,8 @@ import "time"
 const (
 	// tryFloor is the least time between two tries that no message asked for.
 	tryFloor = 25 * time.Millisecond
+	// sleepMost is the longest sleep, whatever TTL the server reports.
+	sleepMost = time.Hour
 	// pollKept is how often a key that never expires is looked at.
 	pollKept = 250 * time.Millisecond
 	// linger is how long a channel is kept after the last waiter went.
@@ -40,7 +42,7 @@ func sleepFor(ttl time.Duration, fx *Effects) time.Duration {
 	if ttl < 0 {
 		return fx.jitter(pollKept)
 	}
-	return max(ttl+time.Millisecond, fx.jitter(tryFloor))
+	return max(min(ttl, sleepMost)+time.Millisecond, fx.jitter(tryFloor))
 }
 
 func (x *rare) nextBackoff(fx *Effects) time.Duration {

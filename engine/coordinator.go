@@ -67,8 +67,15 @@ func (c *coordinator) turn(now time.Duration, letters *mail) {
 	c.counters.turns++
 	for m := letters; m != nil; {
 		next := m.next // a batch is its own mail, and may leave again in this turn
-		c.open(now, m)
+		if c.closed {
+			c.refuse(now, m)
+		} else {
+			c.open(now, m)
+		}
 		m = next
+	}
+	if c.closed {
+		return
 	}
 	c.wheel.Advance(now, func(t *wheel.Timer[actor.Sleeper]) { c.wake(now, t.Value) })
 	c.depart(now)
@@ -106,12 +113,21 @@ func (c *coordinator) open(now time.Duration, m *mail) {
 	}
 }
 
+// refuse answers mail that comes after the close.
+func (c *coordinator) refuse(now time.Duration, m *mail) {
+	switch m.kind {
+	case asks:
+		c.fx.Admit(now, m.request)
+		c.fx.Decide(now, m.request, actor.ErrClosed, nil)
+	case inspects:
+		*m.stats = c.stats()
+		c.fx.Decide(now, m.request, nil, nil)
+	}
+}
+
 // asked takes in a new request.
 func (c *coordinator) asked(now time.Duration, r *actor.Request) {
-	if c.closed {
-		c.fx.Decide(now, r, actor.ErrClosed, nil)
-		return
-	}
+	c.fx.Admit(now, r)
 	switch r.Tag {
 	case actor.Acquire, actor.Force:
 		if c.fx.Draining {
@@ -250,9 +266,12 @@ func (c *coordinator) close(now time.Duration) {
 	for _, l := range c.locks {
 		l.Close(now, c.fx)
 	}
-	for c.queues[actor.SendState].len() > 0 {
-		c.fx.Decide(now, c.queues[actor.SendState].pop().Request, actor.ErrClosed, nil)
-	}
+	c.wheel.Stop(func(t *wheel.Timer[actor.Sleeper]) {
+		// Requests that stand in no lock's line, waiting or on their way, have only their timer here.
+		if r, ok := t.Value.(*actor.Request); ok {
+			c.fx.Decide(now, r, actor.ErrClosed, nil)
+		}
+	})
 	if c.waiting != nil {
 		c.fx.Decide(now, c.waiting, nil, nil)
 		c.waiting = nil

@@ -220,13 +220,9 @@ func (e *Engine) sleep(now time.Duration) {
 func (e *Engine) finish() {
 	now := e.Now()
 	c := e.coordinator
-	for m := e.box.shutDown(); m != nil; m = m.next {
-		if m.kind != returns {
-			c.open(now, m)
-		}
-	}
-	c.batches = nil
+	c.turn(now, e.box.shutDown())
 	e.letGo(now)
+	c.rest()
 	e.last = c.stats()
 	e.alarm.Stop()
 	close(e.batches)

@@ -13,7 +13,11 @@ type link struct {
 	tryAt   time.Duration
 }
 
+// failed takes in that a batch had no answer. Those that were under way with it say nothing new.
 func (k *link) failed(now time.Duration) {
+	if k.down && now < k.tryAt {
+		return
+	}
 	k.down = true
 	k.backoff = min(max(2*k.backoff, retryFirst), k.most)
 	k.tryAt = now + k.backoff
