@@ -17,6 +17,9 @@ func (l *Lock) acquire(now time.Duration, r *Request, fx *Effects) {
 		fx.Decide(now, r, ErrNotAcquired, nil)
 		return
 	}
+	if x := l.rare; x != nil && l.phase == Free && l.queue.empty() {
+		x.begin(now)
+	}
 	l.queue.push(r)
 	switch {
 	case r.Once:
@@ -26,6 +29,14 @@ func (l *Lock) acquire(now time.Duration, r *Request, fx *Effects) {
 	}
 	if l.phase == Held {
 		l.x()
+	}
+}
+
+// begin forgets what was known for those who waited before: whoever comes first asks for itself.
+func (x *rare) begin(now time.Duration) {
+	x.answered = false
+	if x.trouble == nil {
+		x.askAt = max(now, x.stepBack)
 	}
 }
 

@@ -51,7 +51,7 @@ type rare struct {
 	// Waiting for another holder.
 	askAt    time.Duration // not before
 	again    bool          // a message came while the question was under way
-	answered bool          // the last question was answered, by a refusal
+	answered bool          // the server said since the queue began that the lock is somebody's
 	trouble  error         // why the last try failed; nil once the server answered
 	backoff  time.Duration
 	retryAt  time.Duration // a refused renewal or release is not sent again before
@@ -284,7 +284,7 @@ func (l *Lock) giveUp(now time.Duration, r *Request, cause error, fx *Effects) {
 
 // knownTaken reports whether the last that was heard of the lock is that somebody has it.
 func (l *Lock) knownTaken() bool {
-	if l.phase == Held && l.holds != nil {
+	if l.phase == Held || l.phase == Ending {
 		return true
 	}
 	return l.rare != nil && l.rare.answered && l.rare.trouble == nil

@@ -11,10 +11,18 @@ func (l *Lock) renewDue(fx *Effects) time.Duration {
 	lease := fx.Config.Lease
 	due := l.until - believed(lease) + fx.Config.Renew
 	if x := l.rare; x != nil && x.shortest != 0 {
-		due = l.confirmed + fx.Config.Renew
+		due = l.confirmed + l.renewEvery(fx)
 	}
 	gather := tick(lease)
 	return (due + gather - 1) / gather * gather
+}
+
+// renewEvery is the renewal interval: shorter while a command without an answer may cut the lease.
+func (l *Lock) renewEvery(fx *Effects) time.Duration {
+	if l.rare != nil && l.rare.shortest != 0 {
+		return min(fx.Config.Renew, l.rare.shortest/3)
+	}
+	return fx.Config.Renew
 }
 
 // confirmDue is when a lock that is handed on from owner to owner is to be confirmed.
@@ -150,6 +158,11 @@ func (l *Lock) extend(now time.Duration, r *Request, fx *Effects) {
 // renewed takes in what became of a renewal.
 func (l *Lock) renewed(now time.Duration, m *Message, fx *Effects) {
 	switch reply := m.Reply; {
+	case l.phase == Ending:
+		// Its owner left meanwhile. The release that follows decides, unless there is nothing to release.
+		if reply.Status == Gone {
+			l.ended(now, ErrLost, errGone, fx)
+		}
 	case reply.Status == Done:
 		l.confirmedBy(now, m, fx)
 	case reply.Status == Gone:
@@ -190,7 +203,7 @@ func (l *Lock) counted(now time.Duration, c *Command, reply *Reply, fx *Effects)
 	x := l.rare
 	switch {
 	case reply.Uncounted:
-		x.retryAt = now + fx.jitter(fx.Config.Renew/8)
+		x.retryAt = now + fx.jitter(l.renewEvery(fx)/8)
 	case c.Count != 0:
 		l.written = uint32(c.Count)
 	}
@@ -231,7 +244,7 @@ func (l *Lock) again(now time.Duration, m *Message, fx *Effects) {
 	x := l.x()
 	x.trouble = m.Reply.Err
 	if m.Reply.Status == Refused {
-		x.retryAt = now + fx.jitter(fx.Config.Renew/8)
+		x.retryAt = now + fx.jitter(l.renewEvery(fx)/8)
 	} else {
 		l.unanswered(m.Command.Lease)
 	}

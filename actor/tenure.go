@@ -26,7 +26,7 @@ func (l *Lock) confirm(sent, lease time.Duration) {
 	l.until = sent + believed(lease)
 	if x := l.rare; x != nil {
 		x.lease = lease
-		x.trouble, x.backoff, x.retryAt, x.answered = nil, 0, 0, false
+		x.trouble, x.backoff, x.retryAt, x.answered = nil, 0, 0, true
 		if x.shortest != 0 {
 			l.until = min(l.until, sent+believed(x.shortest))
 		}
@@ -165,6 +165,7 @@ func (l *Lock) endTenure(now time.Duration, fx *Effects) {
 		}
 		x.shortest, x.acquiring, x.releasing = 0, false, false
 		x.handed, x.listeners, x.retryAt = 0, unasked, 0
+		x.answered = x.answered || l.phase == Held || l.phase == Ending
 		if x.yield {
 			x.yield, x.heard = false, 0
 			x.stepBack = now + max(2*fx.RoundTrip, stepBackFloor)
