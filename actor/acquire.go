@@ -14,7 +14,7 @@ func (l *Lock) acquire(now time.Duration, r *Request, fx *Effects) {
 		return
 	}
 	if r.Once && (l.phase == Held || !l.queue.empty()) {
-		fx.Decide(now, r, ErrNotAcquired, nil)
+		l.turnAway(now, r, fx)
 		return
 	}
 	if x := l.rare; x != nil && l.phase == Free && l.queue.empty() {
@@ -30,6 +30,15 @@ func (l *Lock) acquire(now time.Duration, r *Request, fx *Effects) {
 	if l.phase == Held {
 		l.x()
 	}
+}
+
+// turnAway refuses somebody who does not queue behind others.
+func (l *Lock) turnAway(now time.Duration, r *Request, fx *Effects) {
+	if l.rare != nil && l.rare.trouble != nil {
+		fx.Decide(now, r, ErrUnavailable, l.rare.trouble)
+		return
+	}
+	fx.Decide(now, r, ErrNotAcquired, nil)
 }
 
 // begin forgets what was known for those who waited before: whoever comes first asks for itself.
@@ -148,7 +157,7 @@ func (l *Lock) granted(now time.Duration, m *Message, fx *Effects) {
 		x.trouble = errTooLate
 		x.askAt = now + x.nextBackoff(fx)
 		l.until = now + fx.Config.Timeout // for the release only
-		l.phase = Ending
+		l.end()
 		return
 	}
 	r := l.queue.first()

@@ -30,12 +30,12 @@ const (
 func (l *Lock) passOn(now time.Duration, fx *Effects) bool {
 	r := l.queue.first()
 	if r == nil {
-		l.phase = Ending
+		l.end()
 		return false
 	}
 	allowed := l.mayKeep(now, fx)
 	if allowed == giveAway {
-		l.phase = Ending
+		l.end()
 		return false
 	}
 	if allowed == askFirst || !l.covers(r, now, fx) {

@@ -273,7 +273,7 @@ func (l *Lock) giveUp(now time.Duration, r *Request, cause error, fx *Effects) {
 	if l.rare != nil && l.rare.trouble != nil {
 		why = l.rare.trouble
 	}
-	if r.Tag == Acquire && l.knownTaken() {
+	if r.Tag == Acquire && r.line == &l.queue && l.knownTaken() {
 		err, why = ErrNotAcquired, nil
 	}
 	if cause != nil {

@@ -24,6 +24,14 @@ func (l *Lock) unlock(now time.Duration, r *Request, fx *Effects) {
 	fx.Limit(r, now+fx.Config.Timeout)
 }
 
+// end makes the tenure one that is to be released. A renewal's pause is not the release's.
+func (l *Lock) end() {
+	l.phase = Ending
+	if l.rare != nil {
+		l.rare.retryAt = 0
+	}
+}
+
 // drop takes a hold away. The last one's owner is gone: its requests are a stranger's.
 func (l *Lock) drop(now time.Duration, h *Hold, fx *Effects) {
 	for at := &l.holds; *at != nil; at = &(*at).next {

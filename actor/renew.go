@@ -65,14 +65,14 @@ func (l *Lock) renew(now time.Duration, fx *Effects) {
 	if now < l.renewAt(fx) {
 		return
 	}
-	lease, exact := l.need(now, fx)
-	if !exact && now+believed(lease) <= l.until && l.confirmed >= fx.Doubted {
-		lease = 0 // the TTL already covers it, and only Extend and a new owner lower one
+	n := l.need(now, fx)
+	if !n.exact && n.until <= l.until && l.confirmed >= fx.Doubted {
+		n.lease = 0 // the TTL already covers it, and only Extend and a new owner lower one
 	}
-	if exact {
-		l.lower(now, lease)
+	if n.exact {
+		l.lower(now, n.lease)
 	}
-	c := Command{Verb: SendRenew, Lease: lease}
+	c := Command{Verb: SendRenew, Lease: n.lease}
 	if count := l.holdCount(); count != 0 && count != l.written {
 		c.Count = int(count)
 	}
@@ -83,49 +83,6 @@ func (l *Lock) renew(now time.Duration, fx *Effects) {
 	l.wants &^= wantConfirm
 	l.flight = SendRenew
 	l.emit(fx, c)
-}
-
-// need is the lease that covers everybody who is left. It is exact when the TTL may have to fall to it.
-func (l *Lock) need(now time.Duration, fx *Effects) (lease time.Duration, exact bool) {
-	if l.holds == nil {
-		return fx.leaseOf(l.queue.first()), true
-	}
-	for h := l.holds; h != nil; h = h.next {
-		own, changed := l.needOf(now, h, fx)
-		lease, exact = max(lease, own), exact || changed
-	}
-	if l.rare != nil {
-		l.rare.changes.each(func(r *Request) {
-			if r.Tag == Acquire {
-				lease = max(lease, fx.leaseOf(r))
-			}
-		})
-	}
-	return lease, exact
-}
-
-// needOf is the lease that one hold needs, and whether an extension changes it.
-func (l *Lock) needOf(now time.Duration, h *Hold, fx *Effects) (lease time.Duration, changed bool) {
-	fixed := h.fixed != 0
-	if fixed {
-		lease = reaching(h.fixed - now)
-	}
-	if l.rare != nil {
-		l.rare.changes.each(func(r *Request) {
-			if r.Tag == Extend && r.Hold == h {
-				lease, fixed, changed = r.Lease, r.Lease != 0, true
-			}
-		})
-	}
-	if !fixed {
-		lease = l.watchLease(now, fx)
-	}
-	return lease, changed
-}
-
-// reaching is a lease that is believed for at least d.
-func reaching(d time.Duration) time.Duration {
-	return d + min(d/50, time.Second) + 3*tick(d)
 }
 
 // watchLease is the lease of a watched lock, cut so that its owner has it for at most MaxHold.
@@ -184,13 +141,10 @@ func (l *Lock) confirmedBy(now time.Duration, m *Message, fx *Effects) {
 		l.confirm(m.Sent, c.Lease)
 	}
 	fx.Stats.Renewed++
+	l.counted(now, c, reply, fx)
 	if l.rare == nil {
-		if c.Count != 0 && !reply.Uncounted {
-			l.written = uint32(c.Count)
-		}
 		return
 	}
-	l.counted(now, c, reply, fx)
 	l.rare.changes.each(func(r *Request) {
 		if r.aboard {
 			l.changed(now, m, r, fx)
@@ -200,16 +154,16 @@ func (l *Lock) confirmedBy(now time.Duration, m *Message, fx *Effects) {
 
 // counted takes in the extras of a renewal: the hold count, and who else listens.
 func (l *Lock) counted(now time.Duration, c *Command, reply *Reply, fx *Effects) {
-	x := l.rare
 	switch {
 	case reply.Uncounted:
-		x.retryAt = now + fx.jitter(l.renewEvery(fx)/8)
+		l.x().retryAt = now + fx.jitter(l.renewEvery(fx)/8)
 	case c.Count != 0:
 		l.written = uint32(c.Count)
 	}
 	if !c.Listen {
 		return
 	}
+	x := l.x()
 	x.listeners = unknowable
 	if reply.Listeners >= 0 {
 		x.listeners = reply.Listeners
@@ -243,6 +197,9 @@ func (l *Lock) changed(now time.Duration, m *Message, r *Request, fx *Effects) {
 func (l *Lock) again(now time.Duration, m *Message, fx *Effects) {
 	x := l.x()
 	x.trouble = m.Reply.Err
+	if m.Command.Count != 0 {
+		l.written = 0 // not known; it is no hold's count, so the count is sent again
+	}
 	if m.Reply.Status == Refused {
 		x.retryAt = now + fx.jitter(l.renewEvery(fx)/8)
 	} else {
@@ -250,49 +207,4 @@ func (l *Lock) again(now time.Duration, m *Message, fx *Effects) {
 	}
 	x.changes.each(func(r *Request) { r.aboard = false })
 	l.wants |= wantConfirm
-}
-
-// nextWake is the next moment at which something happens without a message.
-func (l *Lock) nextWake(fx *Effects) time.Duration {
-	at := never
-	switch l.phase {
-	case Held:
-		at = l.until
-		for h := l.holds; h != nil; h = h.next {
-			if h.fixed != 0 {
-				at = min(at, h.fixed)
-			}
-		}
-		if l.flight == None {
-			at = min(at, l.renewAt(fx))
-		}
-	case Ending:
-		at = l.until
-		if l.flight == None && l.rare != nil {
-			at = min(at, l.rare.retryAt)
-		}
-	}
-	if l.rare != nil {
-		at = min(at, l.rare.nextWake(l))
-	}
-	return at
-}
-
-func (x *rare) nextWake(l *Lock) time.Duration {
-	at := never
-	if l.flight == None && !l.queue.empty() && (l.phase == Free || l.phase == Asking) {
-		at = x.askAt
-	}
-	if l.phase == Free && !x.forces.empty() {
-		at = min(at, x.retryAt)
-	}
-	if x.leaveAt != 0 {
-		at = min(at, x.leaveAt)
-	}
-	for _, g := range x.ghosts {
-		if !g.flying {
-			at = min(at, g.at)
-		}
-	}
-	return at
 }

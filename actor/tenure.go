@@ -186,13 +186,3 @@ func (l *Lock) watched() bool {
 	}
 	return false
 }
-
-// rearm sets the lock's timer to the next moment at which it wants to be woken. A timer that is early
-// is left alone: it costs less to be woken once too often than to move it each time.
-func (l *Lock) rearm(fx *Effects) {
-	at := l.nextWake(fx)
-	if at == never || l.timer.Scheduled() && fx.Wheel.Due(&l.timer) <= at {
-		return
-	}
-	fx.schedule(&l.timer, at)
-}

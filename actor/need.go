@@ -1,0 +1,65 @@
+package actor
+
+import "time"
+
+// need is what covers somebody: a lease that is sent now, and the moment until which it must be believed.
+type need struct {
+	lease time.Duration
+	until time.Duration
+	exact bool // the TTL may have to fall to it
+}
+
+// needLease is the need of somebody who wants that lease from now on.
+func needLease(now, lease time.Duration) need {
+	return need{lease: lease, until: now + believed(lease)}
+}
+
+// both covers two needs.
+func (n need) both(other need) need {
+	return need{max(n.lease, other.lease), max(n.until, other.until), n.exact || other.exact}
+}
+
+// need is what everybody who is left needs.
+func (l *Lock) need(now time.Duration, fx *Effects) (all need) {
+	if l.holds == nil {
+		all = needLease(now, fx.leaseOf(l.queue.first()))
+		all.exact = true
+		return all
+	}
+	for h := l.holds; h != nil; h = h.next {
+		all = all.both(l.needOf(now, h, fx))
+	}
+	if l.rare != nil {
+		l.rare.changes.each(func(r *Request) {
+			if r.Tag == Acquire {
+				all = all.both(needLease(now, fx.leaseOf(r)))
+			}
+		})
+	}
+	return all
+}
+
+// needOf is what one hold needs. An extension under way counts for it.
+func (l *Lock) needOf(now time.Duration, h *Hold, fx *Effects) need {
+	own := need{lease: reaching(h.fixed - now), until: h.fixed}
+	if h.fixed == 0 {
+		own = needLease(now, l.watchLease(now, fx))
+	}
+	if l.rare != nil {
+		l.rare.changes.each(func(r *Request) {
+			if r.Tag == Extend && r.Hold == h {
+				own = needLease(now, r.Lease)
+				if r.Lease == 0 {
+					own = needLease(now, l.watchLease(now, fx))
+				}
+				own.exact = true
+			}
+		})
+	}
+	return own
+}
+
+// reaching is a lease that is believed for at least d.
+func reaching(d time.Duration) time.Duration {
+	return d + min(d/50, time.Second) + 3*tick(d)
+}

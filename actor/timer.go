@@ -1,0 +1,58 @@
+package actor
+
+import "time"
+
+// rearm sets the lock's timer to the next moment at which it wants to be woken. A timer that is early
+// is left alone: it costs less to be woken once too often than to move it each time.
+func (l *Lock) rearm(fx *Effects) {
+	at := l.nextWake(fx)
+	if at == never || l.timer.Scheduled() && fx.Wheel.Due(&l.timer) <= at {
+		return
+	}
+	fx.schedule(&l.timer, at)
+}
+
+// nextWake is the next moment at which something happens without a message.
+func (l *Lock) nextWake(fx *Effects) time.Duration {
+	at := never
+	switch l.phase {
+	case Held:
+		at = l.until
+		for h := l.holds; h != nil; h = h.next {
+			if h.fixed != 0 {
+				at = min(at, h.fixed)
+			}
+		}
+		if l.flight == None {
+			at = min(at, l.renewAt(fx))
+		}
+	case Ending:
+		at = l.until
+		if l.flight == None && l.rare != nil {
+			at = min(at, l.rare.retryAt)
+		}
+	}
+	if l.rare != nil {
+		at = min(at, l.rare.nextWake(l))
+	}
+	return at
+}
+
+func (x *rare) nextWake(l *Lock) time.Duration {
+	at := never
+	if l.flight == None && !l.queue.empty() && (l.phase == Free || l.phase == Asking) {
+		at = x.askAt
+	}
+	if l.phase == Free && !x.forces.empty() {
+		at = min(at, x.retryAt)
+	}
+	if x.leaveAt != 0 {
+		at = min(at, x.leaveAt)
+	}
+	for _, g := range x.ghosts {
+		if !g.flying {
+			at = min(at, g.at)
+		}
+	}
+	return at
+}
