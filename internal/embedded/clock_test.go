@@ -1,0 +1,45 @@
+package embedded
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+const ms = time.Millisecond
+
+func TestServerTimeKeepsUpHoweverLongStepsTake(t *testing.T) {
+	for _, takes := range []time.Duration{ms / 10, 3 * ms, time.Second} {
+		start := time.Unix(1000, 0)
+		c := startClock(start)
+		now := start
+		for i := range 100 {
+			now = now.Add(c.gap + time.Duration(i%9)*ms) // a timer is a little late
+			c.advance(now)
+			now = now.Add(takes)
+			c.settle(now)
+		}
+		require.Equal(t, takes, now.Sub(c.server), "only the last step is not counted yet")
+	}
+}
+
+func TestStallStopsTheServersClock(t *testing.T) {
+	start := time.Unix(1000, 0)
+	c := startClock(start)
+	require.Equal(t, shortest+stall, c.advance(start.Add(time.Hour)))
+	require.Equal(t, start.Add(shortest+stall), c.server)
+	require.Equal(t, 3*ms, c.advance(start.Add(time.Hour+3*ms)), "and it does not catch up")
+}
+
+func TestExpensiveStepsBecomeRarerWithinBounds(t *testing.T) {
+	for _, step := range []struct{ takes, gap time.Duration }{
+		{0, shortest}, {ms / 10, shortest}, {ms, 8 * ms}, {5 * ms, 40 * ms}, {time.Second, longest},
+	} {
+		start := time.Unix(1000, 0)
+		c := startClock(start)
+		c.advance(start)
+		c.settle(start.Add(step.takes))
+		require.Equal(t, step.gap, c.gap)
+	}
+}

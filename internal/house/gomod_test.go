@@ -1,0 +1,51 @@
+package house
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// inspectGoMod returns where the direct requirements of a go.mod are not exactly the dependencies of the house.
+func inspectGoMod(text string) (complaints []string) {
+	direct := directRequirements(text)
+	for _, name := range direct {
+		if _, ok := dependencies[name]; !ok {
+			complaints = append(complaints, fmt.Sprintf("go.mod: %s is not one of the dependencies", name))
+		}
+	}
+	for name := range dependencies {
+		if !slices.Contains(direct, name) {
+			complaints = append(complaints, fmt.Sprintf("go.mod: %s is not required directly (go mod tidy?)", name))
+		}
+	}
+	slices.Sort(complaints)
+	return complaints
+}
+
+// directRequirements returns the modules that a go.mod requires without the mark "// indirect". "go mod tidy" keeps that mark right.
+func directRequirements(text string) (modules []string) {
+	inBlock := false
+	for line := range strings.Lines(text) {
+		code, remark, _ := strings.Cut(line, "//")
+		words := strings.Fields(code)
+		switch {
+		case len(words) == 0:
+			continue
+		case inBlock && words[0] == ")":
+			inBlock = false
+			continue
+		case words[0] == "require" && len(words) == 2 && words[1] == "(":
+			inBlock = true
+			continue
+		case words[0] == "require" && len(words) == 3:
+			words = words[1:]
+		case !inBlock:
+			continue
+		}
+		if strings.TrimSpace(remark) != "indirect" {
+			modules = append(modules, strings.Trim(words[0], `"`))
+		}
+	}
+	return modules
+}

@@ -1,0 +1,61 @@
+package proxy
+
+import "time"
+
+// Fault is what happens to the bytes of one direction of a connection. It is a value: Pass, Hold, Drop, or what Delay and
+// CutAfter return.
+type Fault struct {
+	kind  kind
+	delay time.Duration
+	after int // bytes forwarded before the cut
+}
+
+type kind uint8
+
+const (
+	pass kind = iota
+	hold
+	drop
+	delay
+	cutAfter
+)
+
+var (
+	// Pass forwards bytes as they come.
+	Pass = Fault{kind: pass}
+	// Hold keeps bytes, and the end of the stream, in order, until another fault is set.
+	Hold = Fault{kind: hold}
+	// Drop swallows bytes, also those held until then, and the end of the stream. A connection that lost bytes is of no use afterwards
+	// except to be cut: what passes later would be the middle of something.
+	Drop = Fault{kind: drop}
+)
+
+// Delay forwards bytes, and the end of the stream, d after they came, in order.
+func Delay(d time.Duration) Fault { return Fault{kind: delay, delay: d} }
+
+// CutAfter forwards n more bytes, and resets the connection, to both sides, when there is one more. CutAfter(0) on Replies loses
+// the next reply.
+func CutAfter(n int) Fault { return Fault{kind: cutAfter, after: n} }
+
+// faults are one for each direction; nil is none.
+type faults struct{ commands, replies *Fault }
+
+func (f *faults) set(d Direction, to Fault) {
+	if d&Commands != 0 {
+		f.commands = &to
+	}
+	if d&Replies != 0 {
+		f.replies = &to
+	}
+}
+
+// over returns f, with g where f has none.
+func (f faults) over(g faults) faults {
+	if f.commands == nil {
+		f.commands = g.commands
+	}
+	if f.replies == nil {
+		f.replies = g.replies
+	}
+	return f
+}

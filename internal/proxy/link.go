@@ -1,0 +1,123 @@
+package proxy
+
+import (
+	"bytes"
+	"context"
+	"net"
+	"sync"
+	"time"
+)
+
+// link is one connection of a client with the one to the server behind it, and the two streams between them.
+type link struct {
+	commands, replies stream
+	whole             context.Context // ends with cut
+	cut               func()          // resets both connections; any number of times, from anywhere
+
+	own        faults // guarded by Proxy.mu, no nil in it
+	subscriber bool   // guarded by Proxy.mu
+}
+
+const dialWait = 5 * time.Second // for the server to take a connection
+
+func newLink(own faults) *link {
+	l := &link{own: own}
+	l.whole, l.cut = context.WithCancel(context.Background())
+	l.commands.wake = make(chan struct{}, 1)
+	l.replies.wake = make(chan struct{}, 1)
+	return l
+}
+
+// apply gives the streams their faults: those for subscribers, if it is one, before its own. Proxy.mu is held.
+func (l *link) apply(subscribers faults) {
+	f := l.own
+	if l.subscriber {
+		f = subscribers.over(l.own)
+	}
+	l.commands.set(f.commands)
+	l.replies.set(f.replies)
+}
+
+// held is how many bytes wait in the direction named.
+func (l *link) held(d Direction) (bytes int) {
+	if d&Commands != 0 {
+		bytes += l.commands.held()
+	}
+	if d&Replies != 0 {
+		bytes += l.replies.held()
+	}
+	return bytes
+}
+
+// run forwards until both sides have ended or the link is cut, and closes both connections. subscribed is called when the
+// client subscribes.
+func (l *link) run(client *net.TCPConn, target string, subscribed func()) {
+	defer l.cut()
+	dialer := net.Dialer{Timeout: dialWait}
+	conn, err := dialer.DialContext(l.whole, "tcp", target)
+	if err != nil {
+		reset(client)
+		return
+	}
+	server := conn.(*net.TCPConn)
+
+	var goroutines sync.WaitGroup
+	read, written := make(chan struct{}, 2), make(chan struct{}, 2)
+	goroutines.Go(func() {
+		l.commands.read(client, func(chunk []byte) {
+			if subscribes(chunk) {
+				subscribed()
+			}
+		})
+		read <- struct{}{}
+	})
+	goroutines.Go(func() {
+		l.replies.read(server, func([]byte) {})
+		read <- struct{}{}
+	})
+	goroutines.Go(func() {
+		l.commands.write(server, l)
+		written <- struct{}{}
+	})
+	goroutines.Go(func() {
+		l.replies.write(client, l)
+		written <- struct{}{}
+	})
+	if l.awaitEnd(read, written) {
+		client.Close()
+		server.Close()
+	} else {
+		reset(client)
+		reset(server)
+	}
+	l.cut() // the writers stop
+	goroutines.Wait()
+}
+
+// awaitEnd returns true when everything has been forwarded both ways, or nobody is left on either side, and false when the link
+// is cut. One side that has left is not enough: what it sent may be held for the other one, and that one may not be meant to know.
+func (l *link) awaitEnd(read, written <-chan struct{}) bool {
+	for reads, writes := 0, 0; reads < 2 && writes < 2; {
+		select {
+		case <-l.whole.Done():
+			return false
+		case <-read:
+			reads++
+		case <-written:
+			writes++
+		}
+	}
+	return l.whole.Err() == nil
+}
+
+// subscribes tells whether a client's bytes hold a SUBSCRIBE. Clients write such a short command in one piece.
+func subscribes(chunk []byte) bool {
+	upper := bytes.ToUpper(chunk)
+	return bytes.Contains(upper, []byte("$9\r\nSUBSCRIBE\r\n")) || bytes.Contains(upper, []byte("$10\r\nSSUBSCRIBE\r\n"))
+}
+
+// reset closes a connection so that its other end reads ECONNRESET, not an end of file.
+func reset(c *net.TCPConn) {
+	_ = c.SetLinger(0)
+	_ = c.Close()
+}

@@ -1,0 +1,178 @@
+package proxy
+
+import (
+	"net"
+	"sync"
+	"time"
+)
+
+// stream is one direction of a link: a reader puts what arrives into a queue, a writer takes from it what the fault lets through.
+type stream struct {
+	wake chan struct{} // one place: something changed, the writer looks again
+
+	mu    sync.Mutex // guards what follows
+	fault Fault
+	given *Fault // what fault was copied from; CutAfter counts down in the copy
+	queue []chunk
+	ended bool // the sender has closed its end
+	endAt time.Time
+}
+
+type chunk struct {
+	bytes []byte
+	at    time.Time
+}
+
+// set replaces the fault. Setting the same one again does nothing: a count of bytes goes on.
+func (s *stream) set(f *Fault) {
+	s.mu.Lock()
+	if s.given != f {
+		s.given, s.fault = f, *f
+	}
+	s.mu.Unlock()
+	s.changed()
+}
+
+func (s *stream) held() (bytes int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range s.queue {
+		bytes += len(c.bytes)
+	}
+	return bytes
+}
+
+func (s *stream) changed() {
+	select {
+	case s.wake <- struct{}{}:
+	default: // it will look anyway
+	}
+}
+
+// read queues what arrives, after showing it to see, until the sender closes its end or the connection is closed.
+func (s *stream) read(from *net.TCPConn, see func([]byte)) {
+	buffer := make([]byte, 32<<10)
+	for {
+		n, err := from.Read(buffer)
+		if n > 0 {
+			bytes := append([]byte(nil), buffer[:n]...)
+			see(bytes)
+			s.mu.Lock()
+			s.queue = append(s.queue, chunk{bytes, time.Now()})
+			s.mu.Unlock()
+			s.changed()
+		}
+		if err != nil {
+			s.mu.Lock()
+			s.ended, s.endAt = true, time.Now()
+			s.mu.Unlock()
+			s.changed()
+			return
+		}
+	}
+}
+
+// write forwards what the fault lets through until the end of the stream has gone through or the link is cut.
+func (s *stream) write(to *net.TCPConn, l *link) {
+	gone := false // the receiver takes nothing any more; what it does not take is lost
+	for {
+		step := s.next(time.Now())
+		if l.whole.Err() != nil {
+			return // looked at after the queue: the end that a cut makes of a connection is not the sender's
+		}
+		switch step.what {
+		case forward:
+			if !gone {
+				_, err := to.Write(step.bytes)
+				gone = err != nil
+			}
+		case finish:
+			_ = to.CloseWrite()
+			return
+		case cut:
+			l.cut()
+			return
+		case wait:
+			var due <-chan time.Time
+			if step.wait > 0 {
+				due = time.After(step.wait)
+			}
+			select {
+			case <-due:
+			case <-s.wake:
+			case <-l.whole.Done():
+				return
+			}
+		}
+	}
+}
+
+// step is what a writer does next.
+type step struct {
+	what  what
+	bytes []byte        // to forward
+	wait  time.Duration // at most; 0: until something changes
+}
+
+type what uint8
+
+const (
+	wait what = iota
+	forward
+	finish
+	cut
+)
+
+// next takes from the queue what may go now.
+func (s *stream) next(now time.Time) step {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch s.fault.kind {
+	case hold:
+		return step{what: wait}
+	case drop:
+		s.queue = nil
+		return step{what: wait}
+	}
+	if len(s.queue) == 0 {
+		return s.nextEnd(now)
+	}
+	if d := s.due(s.queue[0].at, now); d > 0 {
+		return step{what: wait, wait: d}
+	}
+	if s.fault.kind != cutAfter {
+		return step{what: forward, bytes: s.take(len(s.queue[0].bytes))}
+	}
+	if s.fault.after <= 0 {
+		return step{what: cut}
+	}
+	n := min(s.fault.after, len(s.queue[0].bytes))
+	s.fault.after -= n
+	return step{what: forward, bytes: s.take(n)}
+}
+
+// nextEnd is next with an empty queue.
+func (s *stream) nextEnd(now time.Time) step {
+	if !s.ended {
+		return step{what: wait}
+	}
+	if d := s.due(s.endAt, now); d > 0 {
+		return step{what: wait, wait: d}
+	}
+	return step{what: finish}
+}
+
+// due is how long what came at the time given has to wait yet.
+func (s *stream) due(at, now time.Time) time.Duration {
+	return at.Add(s.fault.delay).Sub(now)
+}
+
+// take takes n bytes of the first chunk.
+func (s *stream) take(n int) []byte {
+	first := &s.queue[0]
+	taken := first.bytes[:n]
+	if first.bytes = first.bytes[n:]; len(first.bytes) == 0 {
+		s.queue = s.queue[1:]
+	}
+	return taken
+}

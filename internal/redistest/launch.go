@@ -1,0 +1,218 @@
+package redistest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/lockwheel/lockwheel/internal/loopback"
+)
+
+// Variables of the environment, see the package comment.
+const (
+	EnvServer  = "LOCKWHEEL_SERVER"
+	EnvRequire = "LOCKWHEEL_REQUIRE_SERVER"
+)
+
+const (
+	startWait = 20 * time.Second     // for a server to answer its first PING
+	stopWait  = 15 * time.Second     // for a graceful end; a master gives its replicas 10s of it
+	pollGap   = 5 * time.Millisecond // between two looks at a server that is starting
+	logTail   = 4096                 // bytes of the server's log that go into an error
+	logName   = "server.log"         // in the server's folder
+	snapshot  = "dump.rdb"           // where a server writes its data when told to
+	startTry  = 5                    // ports tried before giving up
+	probeWait = 10 * time.Second     // for the reply to one command of a probe
+	dialWait  = 5 * time.Second      // for a connection to be made
+	forever   = 24 * time.Hour       // for a subscriber, which its test ends
+)
+
+// Config says what to start. The zero Config is a good one.
+type Config struct {
+	Binary string   // the program; "": what Find finds
+	Dir    string   // the working folder; "": a temporary one, which Close removes
+	Args   []string // arguments of the server, as in its manual: "--maxmemory", "1mb". They win over those of this package
+}
+
+// Server is a server that was started here. Its methods may be called from several goroutines.
+type Server struct {
+	config    Config
+	port      int
+	password  string
+	dirIsOurs bool
+
+	mu    sync.Mutex // guards what follows, and makes Kill, Stop, Restart and their like one after the other
+	run   *process   // the run that is, or was the last
+	probe *Conn      // of Do; nil until used, and after each end of the server
+}
+
+// Find returns the path of the server's program: what LOCKWHEEL_SERVER names, else redis-server or valkey-server from PATH.
+// The error is exec.ErrNotFound only when nothing was named and neither is installed.
+func Find() (string, error) {
+	if named := os.Getenv(EnvServer); named != "" {
+		path, err := exec.LookPath(named)
+		if err != nil {
+			return "", fmt.Errorf("redistest: %s=%s: %v", EnvServer, named, err)
+		}
+		return filepath.Abs(path)
+	}
+	for _, name := range []string{"redis-server", "valkey-server"} {
+		if path, err := exec.LookPath(name); err == nil {
+			return filepath.Abs(path)
+		}
+	}
+	return "", fmt.Errorf("redistest: neither redis-server nor valkey-server is on PATH: %w", exec.ErrNotFound)
+}
+
+// Launch starts a server and returns when it answers. ctx bounds only this wait, as 20s do in any case. On failure nothing
+// is left. The caller ends the server with Close.
+func Launch(ctx context.Context, config Config) (*Server, error) {
+	if config.Binary == "" {
+		binary, err := Find()
+		if err != nil {
+			return nil, err
+		}
+		config.Binary = binary
+	}
+	s := &Server{config: config, password: passwordOf(config.Args)}
+	if config.Dir == "" {
+		dir, err := os.MkdirTemp("", "lockwheel-redis-")
+		if err != nil {
+			return nil, err
+		}
+		s.config.Dir, s.dirIsOurs = dir, true
+	}
+	if err := s.startOnFreePort(ctx); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+// Addr is where the server listens, also while it is down: "127.0.0.1:20123".
+func (s *Server) Addr() string { return "127.0.0.1:" + strconv.Itoa(s.port) }
+
+// Port is the port of Addr.
+func (s *Server) Port() int { return s.port }
+
+// Dir is the server's working folder.
+func (s *Server) Dir() string { return s.config.Dir }
+
+// Log returns the last few kilobytes that the server logged.
+func (s *Server) Log() string {
+	text, err := os.ReadFile(filepath.Join(s.config.Dir, logName))
+	if err != nil {
+		return err.Error()
+	}
+	return string(text[max(0, len(text)-logTail):])
+}
+
+// startOnFreePort tries a few ports, because a port that is free when asked for can be taken a moment later.
+func (s *Server) startOnFreePort(ctx context.Context) (err error) {
+	for range startTry {
+		if s.port, err = loopback.Port(); err != nil {
+			return err
+		}
+		if err = s.start(ctx); !errors.Is(err, errPortTaken) {
+			return err
+		}
+	}
+	return err
+}
+
+// start runs the program once on s.port and waits until it answers. On failure no process is left. Called with mu held, or
+// before anybody else knows s.
+func (s *Server) start(ctx context.Context) error {
+	log, err := os.OpenFile(filepath.Join(s.config.Dir, logName), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	cmd := exec.Command(s.config.Binary, s.args()...)
+	cmd.Dir = s.config.Dir
+	cmd.Stdout, cmd.Stderr = log, log
+	run, err := startProcess(cmd)
+	if err != nil {
+		return fmt.Errorf("redistest: %w", err)
+	}
+	s.run = run
+	if err := s.awaitAnswer(ctx); err != nil {
+		return errors.Join(err, run.kill())
+	}
+	return nil
+}
+
+// args puts the caller's arguments last: of two that contradict each other a server takes the later one.
+func (s *Server) args() []string {
+	return append([]string{
+		"--port", strconv.Itoa(s.port),
+		"--bind", "127.0.0.1",
+		"--dir", s.config.Dir,
+		"--daemonize", "no",
+		"--save", "",
+		"--appendonly", "no",
+	}, s.config.Args...)
+}
+
+var errPortTaken = errors.New("the port was taken by somebody else")
+
+// awaitAnswer returns nil once the process that was started, and not another one on the same port, answers commands.
+func (s *Server) awaitAnswer(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, startWait)
+	defer cancel()
+	tick := time.NewTicker(pollGap)
+	defer tick.Stop()
+	for {
+		if s.answers() {
+			return nil
+		}
+		select {
+		case <-s.run.done:
+			if log := s.Log(); strings.Contains(log, "in use") {
+				return fmt.Errorf("redistest: %w: %s", errPortTaken, log)
+			}
+			return fmt.Errorf("redistest: the server ended (%v) before it answered:\n%s", s.run.err, s.Log())
+		case <-ctx.Done():
+			return fmt.Errorf("redistest: the server did not answer: %w\n%s", context.Cause(ctx), s.Log())
+		case <-tick.C:
+		}
+	}
+}
+
+// answers tells whether our process answers and has loaded its data. A server that refuses to say so (it wants a password
+// that we do not know) is up as well.
+func (s *Server) answers() bool {
+	info, err := s.info()
+	if refusal := Error(""); errors.As(err, &refusal) {
+		return true
+	}
+	ours := fmt.Sprintf("\r\nprocess_id:%d\r\n", s.run.pid)
+	return strings.Contains(info, ours) && strings.Contains(info, "\r\nloading:0\r\n") // INFO is answered while loading, too
+}
+
+func (s *Server) info() (string, error) {
+	c, err := dial(s.Addr(), s.password, dialWait)
+	if err != nil {
+		return "", err
+	}
+	defer c.Close()
+	reply, err := c.Do("INFO")
+	text, _ := reply.(string)
+	return text, err
+}
+
+// passwordOf returns the password that the arguments ask for.
+func passwordOf(args []string) (password string) {
+	for i := range len(args) - 1 {
+		if args[i] == "--requirepass" {
+			password = args[i+1]
+		}
+	}
+	return password
+}
