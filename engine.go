@@ -107,7 +107,7 @@ func (e *Engine) Shutdown(ctx context.Context) error {
 		return e.Close()
 	}
 	if cause := e.await(ctx, call); cause != nil && call.Err != nil {
-		return errors.Join(fmt.Errorf("lockwheel: shutdown: locks still held: %w", cause), e.Close())
+		return errors.Join(fmt.Errorf("lockwheel: shutdown: not every lock was released: %w", cause), e.Close())
 	}
 	return e.Close()
 }

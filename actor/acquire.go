@@ -120,7 +120,7 @@ func (l *Lock) ask(now time.Duration, fx *Effects) {
 	}
 	if l.phase == Free {
 		l.tenure, l.phase = fx.nextTenure(), Asking
-		fx.Tenures++
+		fx.Asking++
 	}
 	l.flight = SendAcquire
 	c := Command{Verb: SendAcquire, Lease: fx.leaseOf(r)}
@@ -136,6 +136,8 @@ func (l *Lock) acquired(now time.Duration, m *Message, fx *Effects) {
 	switch m.Reply.Status {
 	case Done:
 		l.phase, l.written = Held, 1
+		fx.Asking--
+		fx.Tenures++
 		l.confirm(m.Sent, m.Command.Lease)
 		l.granted(now, m, fx)
 	case Taken:
@@ -143,7 +145,7 @@ func (l *Lock) acquired(now time.Duration, m *Message, fx *Effects) {
 	case Refused:
 		l.refused(now, m.Reply, fx)
 	default:
-		l.unanswered(m.Command.Lease)
+		l.unanswered(m.Sent, m.Command.Lease)
 		l.rare.acquiring = true
 		l.rare.trouble = m.Reply.Err
 	}

@@ -58,7 +58,8 @@ type Effects struct {
 	Ended     []Ended
 	Listen    []Listening
 	Stats     Stats
-	Tenures   int           // how many locks are in Redis for this engine, or may be
+	Tenures   int           // locks in Redis for this engine, as far as is known
+	Asking    int           // locks asked for without an answer yet
 	Doubted   time.Duration // confirmations sent before this moment do not count for grants
 	RoundTrip time.Duration // what one takes, lately
 	Draining  bool

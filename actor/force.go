@@ -19,7 +19,7 @@ func (l *Lock) evict(now time.Duration, fx *Effects) {
 	}
 	l.rare.evicted = l.tenure
 	l.endHolds(now, ErrLost, errForced, fx)
-	l.strand(now, fx)
+	l.strand(now, ErrLost, fx)
 	l.endTenure(now, fx)
 }
 

@@ -32,34 +32,42 @@ func (l *Lock) need(now time.Duration, fx *Effects) (all need) {
 	if l.rare != nil {
 		l.rare.changes.each(func(r *Request) {
 			if r.Tag == Acquire {
-				all = all.both(needLease(now, fx.leaseOf(r)))
+				all = all.both(l.needOfChange(now, r, fx))
 			}
 		})
 	}
 	return all
 }
 
+// needOfChange is what a re-entry or an extension needs.
+func (l *Lock) needOfChange(now time.Duration, r *Request, fx *Effects) need {
+	if r.Lease == 0 {
+		return needLease(now, l.watchLease(now, fx))
+	}
+	return needLease(now, r.Lease)
+}
+
 // needOf is what one hold needs. An extension under way counts for it.
 func (l *Lock) needOf(now time.Duration, h *Hold, fx *Effects) need {
-	own := need{lease: reaching(h.fixed - now), until: h.fixed}
-	if h.fixed == 0 {
-		own = needLease(now, l.watchLease(now, fx))
+	if change := l.extensionOf(h); change != nil {
+		own := l.needOfChange(now, change, fx)
+		own.exact = true
+		return own
 	}
+	if h.fixed == 0 {
+		return needLease(now, l.watchLease(now, fx))
+	}
+	return need{lease: reaching(h.fixed - now), until: h.fixed}
+}
+
+// extensionOf is the last extension of a hold that is not confirmed yet; nil if there is none.
+func (l *Lock) extensionOf(h *Hold) (last *Request) {
 	if l.rare != nil {
 		l.rare.changes.each(func(r *Request) {
 			if r.Tag == Extend && r.Hold == h {
-				own = needLease(now, r.Lease)
-				if r.Lease == 0 {
-					own = needLease(now, l.watchLease(now, fx))
-				}
-				own.exact = true
+				last = r
 			}
 		})
 	}
-	return own
-}
-
-// reaching is a lease that is believed for at least d.
-func reaching(d time.Duration) time.Duration {
-	return d + min(d/50, time.Second) + 3*tick(d)
+	return last
 }

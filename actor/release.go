@@ -42,7 +42,7 @@ func (l *Lock) drop(now time.Duration, h *Hold, fx *Effects) {
 	}
 	l.endHold(now, h, ErrNotHeld, nil, fx)
 	if l.holds == nil {
-		l.strand(now, fx)
+		l.strand(now, ErrNotHeld, fx)
 	}
 }
 

@@ -105,9 +105,7 @@ func (l *Lock) extend(now time.Duration, r *Request, fx *Effects) {
 		return
 	}
 	r.lock = l
-	if r.Lease == 0 {
-		l.wants &^= capped
-	}
+	l.wants &^= capped
 	l.x().changes.push(r)
 	fx.Limit(r, now+fx.Config.Timeout)
 }
@@ -203,7 +201,7 @@ func (l *Lock) again(now time.Duration, m *Message, fx *Effects) {
 	if m.Reply.Status == Refused {
 		x.retryAt = now + fx.jitter(l.renewEvery(fx)/8)
 	} else {
-		l.unanswered(m.Command.Lease)
+		l.unanswered(m.Sent, m.Command.Lease)
 	}
 	x.changes.each(func(r *Request) { r.aboard = false })
 	l.wants |= wantConfirm

@@ -45,13 +45,14 @@ func (l *Lock) lower(now, lease time.Duration) {
 	}
 }
 
-// unanswered takes in that a command with that lease may still run at any time: until the tenure ends
-// it is believed for no longer than the last confirmation plus the shortest such lease.
-func (l *Lock) unanswered(lease time.Duration) {
+// unanswered takes in that a command with that lease, sent at that moment, may have run or may still run
+// at any time: until the tenure ends it is believed for no longer than the last confirmation plus the
+// shortest such lease. Before it was sent it cannot have run.
+func (l *Lock) unanswered(sent, lease time.Duration) {
 	x := l.x()
 	if lease != 0 && (x.shortest == 0 || lease < x.shortest) {
 		x.shortest = lease
-		l.until = min(l.until, l.confirmed+believed(lease))
+		l.until = min(l.until, max(l.confirmed, sent)+believed(lease))
 		l.publish()
 	}
 }
@@ -107,14 +108,14 @@ func (l *Lock) expireFixed(now time.Duration, fx *Effects) {
 		l.endHold(now, h, ErrLost, errFixedOver, fx)
 	}
 	if l.holds == nil {
-		l.strand(now, fx)
+		l.strand(now, ErrLost, fx)
 	}
 }
 
 // lose ends a tenure that is over or gone. What may be left of it in Redis is released later.
 func (l *Lock) lose(now time.Duration, cause error, fx *Effects) {
 	l.endHolds(now, ErrLost, cause, fx)
-	l.strand(now, fx)
+	l.strand(now, ErrLost, fx)
 	if cause != errGone {
 		l.haunt(l.tenure)
 	}
@@ -122,13 +123,14 @@ func (l *Lock) lose(now time.Duration, cause error, fx *Effects) {
 }
 
 // strand turns the owner's requests under way into those of a stranger: the owner holds nothing any more.
-func (l *Lock) strand(now time.Duration, fx *Effects) {
+// An extension ends as its hold did.
+func (l *Lock) strand(now time.Duration, err error, fx *Effects) {
 	if l.rare == nil {
 		return
 	}
 	l.rare.changes.each(func(r *Request) {
 		if r.Tag == Extend {
-			fx.Decide(now, r, ErrLost, nil)
+			fx.Decide(now, r, err, nil)
 			return
 		}
 		l.rare.changes.remove(r)
@@ -172,7 +174,11 @@ func (l *Lock) endTenure(now time.Duration, fx *Effects) {
 			x.askAt = x.stepBack
 		}
 	}
-	fx.Tenures--
+	if l.phase == Asking {
+		fx.Asking--
+	} else {
+		fx.Tenures--
+	}
 	l.tenure, l.until, l.since, l.written = 0, 0, 0, 0
 	l.phase, l.flight, l.wants, l.holds = Free, None, 0, nil
 }

@@ -80,7 +80,7 @@ func (c *coordinator) turn(now time.Duration, letters *mail) {
 	c.wheel.Advance(now, func(t *wheel.Timer[actor.Sleeper]) { c.wake(now, t.Value) })
 	c.depart(now)
 	c.ears.arrange(now)
-	if c.waiting != nil && c.fx.Tenures == 0 {
+	if c.waiting != nil && c.drained() {
 		c.fx.Decide(now, c.waiting, nil, nil)
 		c.waiting = nil
 	}
@@ -258,6 +258,12 @@ func (c *coordinator) drain(now time.Duration, r *actor.Request) {
 		c.fx.Decide(now, c.waiting, nil, nil)
 	}
 	c.waiting = r
+}
+
+// drained reports whether a shutdown has nothing to wait for: no lock held or to be released, and no
+// question under way that a server could still answer.
+func (c *coordinator) drained() bool {
+	return c.fx.Tenures == 0 && (c.fx.Asking == 0 || c.link.down)
 }
 
 // close ends every hold and every request. Nothing leaves after it.

@@ -26,12 +26,11 @@ var errForm = errors.New("lockwheel: unexpected form of a reply")
 // writer turns batches into calls. It belongs to one courier, which uses it again and again: all text of
 // a call lies in one string, so that a batch costs one allocation and not two for every lock.
 type writer struct {
-	id    string // the engine's
-	text  []byte
-	ends  []int // of each argument in text
-	keys  []string
-	args  []string
-	extra []byte
+	id   string // the engine's
+	text []byte
+	ends []int // of each argument in text
+	keys []string
+	args []string
 }
 
 func (w *writer) reset() {
