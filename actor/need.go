@@ -71,3 +71,8 @@ func (l *Lock) extensionOf(h *Hold) (last *Request) {
 	}
 	return last
 }
+
+// reaching is a lease that is believed for at least d.
+func reaching(d time.Duration) time.Duration {
+	return d + min(d/50, time.Second) + 3*tick(d)
+}

@@ -1,0 +1,174 @@
+package scripts_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel/scripts"
+)
+
+func TestAcquireAnswersForEachKeyByItself(t *testing.T) {
+	onEach(t, func(t *testing.T, s *server) {
+		s.talk(`
+			acquire theirs:t1:200s mine:t2:100s → 1 1
+			SET string x → OK
+			RPUSH list x → 1
+			HSET forever f x → 1
+			acquire a:t3:100s string:t4:100s theirs:t5:100s list:t6:100s mine:t2:100s forever:t7:100s b:t8:300s → 1 WRONGTYPE… [200s t1] WRONGTYPE… 1 [-1 ''] 1
+
+			HGETALL a → [t3 1]
+			PTTL a → 100s
+			HGETALL b → [t8 1]
+			PTTL b → 300s
+			HGETALL theirs → [t1 1]
+			PTTL theirs → 200s
+			GET string → x
+			PTTL string → -1
+			LRANGE list 0 -1 → [x]
+			HGETALL forever → [f x]
+			PTTL forever → -1
+			heard → nothing
+		`)
+	})
+}
+
+// One wrong key must neither stop the ones behind it (redisson#6472) nor hide why it was refused.
+func TestErrorOfAKeyIsTheServersOwnWords(t *testing.T) {
+	onEach(t, func(t *testing.T, s *server) {
+		s.do("SET", "string", "x")
+		const wrongType = "WRONGTYPE Operation against a key holding the wrong kind of value"
+		keys := []string{"a", "string", "b"}
+		free := []any{int64(-2), "", int64(0)}
+		require.Equal(t, []any{free, wrongType, free}, s.run(scripts.State, keys))
+		require.Equal(t, []any{int64(1), wrongType, int64(1)}, s.run(scripts.Acquire, keys, "PUBLISH", "t1", 100_000, "t2", 100_000, "t3", 100_000))
+		require.Equal(t, []any{int64(1), wrongType, int64(1)}, s.run(scripts.Renew, keys, "NUMSUB", "t1", 100_000, "t2", 100_000, "t3", 100_000))
+		require.Equal(t, []any{int64(1), wrongType, int64(1)}, s.run(scripts.Release, keys, "PUBLISH", "t1", "t2", "t3"))
+		require.Equal(t, []any{int64(0), wrongType, int64(0)}, s.run(scripts.Force, keys, "PUBLISH"))
+		require.Equal(t, "x", s.do("GET", "string"))
+	})
+}
+
+func TestRefusedAcquireNamesTheHolderAndChangesNothing(t *testing.T) {
+	onEach(t, func(t *testing.T, s *server) {
+		const holder = "6f0e6a4e-1111-2222-3333-444455556666:35"
+		require.Equal(t, int64(1), s.do("HSET", "a", holder, 1))
+		require.Equal(t, int64(1), s.do("PEXPIRE", "a", 100_000))
+		row := s.run(scripts.Acquire, []string{"a"}, "PUBLISH", "t1", 200_000)[0].([]any)
+		require.Equal(t, holder, row[1])
+		require.InDelta(t, 95_000, row[0], 5_000)
+		require.Equal(t, []any{holder, "1"}, s.do("HGETALL", "a"))
+		require.InDelta(t, 95_000, s.do("PTTL", "a"), 5_000)
+	})
+}
+
+// A copy that arrives again is still one hold (redisson#7367) and never takes back what a later command gave.
+func TestAcquireSentTwiceIsOneHoldAndNeverLowersTheTTL(t *testing.T) {
+	onEach(t, func(t *testing.T, s *server) {
+		s.talk(`
+			acquire a:t1:100s → 1
+			acquire a:t1:100s → 1
+			HGETALL a → [t1 1]
+			PTTL a → 100s
+			# a longer lease counts, a shorter one does not
+			acquire a:t1:300s → 1
+			acquire a:t1:100s → 1
+			PTTL a → 300s
+			# a re-entry was written in between
+			renew a:t1:200s extra a:2: → [1 1 -1]
+			acquire a:t1:100s → 1
+			HGETALL a → [t1 2]
+			PTTL a → 200s
+			# somebody took the TTL away: the copy gives it one again
+			PERSIST a → 1
+			acquire a:t1:100s → 1
+			PTTL a → 100s
+			heard → nothing
+		`)
+	})
+}
+
+func TestLateAcquireTakesAFreeLockOnly(t *testing.T) {
+	onEach(t, func(t *testing.T, s *server) {
+		s.talk(`
+			acquire a:t1:100s → 1
+			release a:t1 → 1
+			acquire a:t2:200s → 1
+			# the late copy finds somebody else
+			acquire a:t1:300s → [200s t2]
+			HGETALL a → [t2 1]
+			PTTL a → 200s
+			release a:t2 → 1
+			# and now nobody: a ghost, for at most its lease
+			acquire a:t1:300s → 1
+			HGETALL a → [t1 1]
+			PTTL a → 300s
+		`)
+	})
+}
+
+func TestListedGhostsAreReleasedInTheSameCall(t *testing.T) {
+	onEach(t, func(t *testing.T, s *server) {
+		s.talk(`
+			acquire a:g1:900s b:g2:900s c:t3:900s → 1 1 1
+			acquire a:t4:100s → [900s g1]
+			heard → nothing
+			acquire d:t7:100s a:t4:100s b:t5:100s c:t6:100s ghosts a:g0 a:g1 b:g2 c:g3 d:g4 → 1 1 1 [900s t3]
+			HGETALL a → [t4 1]
+			PTTL a → 100s
+			HGETALL b → [t5 1]
+			PTTL b → 100s
+			HGETALL c → [t3 1]
+			# only those that were there are told of, once
+			heard → redisson_lock__channel:{a} 0, redisson_lock__channel:{b} 0
+			acquire a:t4:100s ghosts a:g1 → 1
+			heard → nothing
+		`)
+	})
+}
+
+func TestGhostOfAKeyOfAnotherTypeHarmsNobody(t *testing.T) {
+	onEach(t, func(t *testing.T, s *server) {
+		s.talk(`
+			SET string x → OK
+			acquire b:g2:100s → 1
+			acquire string:t1:100s b:t2:100s ghosts string:g1 b:g2 → WRONGTYPE… 1
+			GET string → x
+			heard → redisson_lock__channel:{b} 0
+		`)
+	})
+}
+
+func TestOneKeyTwiceInACallIsTakenInOrder(t *testing.T) {
+	onEach(t, func(t *testing.T, s *server) {
+		s.talk(`
+			acquire a:t1:100s a:t2:200s a:t1:300s → 1 [100s t1] 1
+			HGETALL a → [t1 1]
+			PTTL a → 300s
+			release a:t2 a:t1 a:t1 → 0 1 0
+			heard → redisson_lock__channel:{a} 0
+		`)
+	})
+}
+
+// Redisson's own script leaves a lock for ever when PEXPIRE refuses the lease.
+func TestAbsurdLeaseLeavesNoKeyWithoutATTL(t *testing.T) {
+	for _, lease := range []string{
+		"9223372036854775807", "9223372036854775808", "9300000000000000000", "1000000000000000000000000000000", "1e30", "0", "-1",
+	} {
+		t.Run(lease, func(t *testing.T) {
+			onEach(t, func(t *testing.T, s *server) {
+				reply := s.run(scripts.Acquire, []string{"a", "b", "c"}, "PUBLISH", "t1", 100_000, "t2", lease, "t3", 100_000)
+				require.Equal(t, []any{int64(1), int64(1)}, []any{reply[0], reply[2]})
+				require.Equal(t, int64(0), s.do("EXISTS", "b"))
+				require.Equal(t, int64(2), s.do("EXISTS", "a", "c"))
+				if s.real != nil && len(lease) > 2 { // the embedded server deletes for a lease that overflows
+					require.Contains(t, reply[1], "ERR ")
+					s.run(scripts.Acquire, []string{"a"}, "PUBLISH", "t1", lease)
+				}
+				s.run(scripts.Renew, []string{"c"}, "NUMSUB", "t3", lease)
+				s.requireTTLs()
+			})
+		})
+	}
+}

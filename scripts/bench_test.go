@@ -1,0 +1,86 @@
+package scripts_test
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel/scripts"
+)
+
+// BenchmarkServerTime measures what the scripts cost the server in processor time, whatever else runs on the machine:
+// microseconds for each lock, by the number of keys in a call. ns/op is for all three scripts and with everything around them.
+func BenchmarkServerTime(b *testing.B) {
+	for _, perCall := range []int{1, 16, 128, 300} {
+		b.Run(fmt.Sprintf("keys=%d", perCall), func(b *testing.B) {
+			s := onReal(b)
+			const locks = 9600 // divisible by all of them
+			phases := []phase{
+				{script: scripts.Acquire, verb: "PUBLISH", lease: true},
+				{script: scripts.Renew, verb: "NUMSUB", lease: true},
+				{script: scripts.Release, verb: "PUBLISH"},
+			}
+			for b.Loop() {
+				for i := range phases {
+					s.measure(&phases[i], locks, perCall)
+				}
+			}
+			for _, p := range phases {
+				b.ReportMetric(p.micros/float64(b.N*locks), p.script.Name+"-µs/lock")
+			}
+		})
+	}
+}
+
+// phase is one script run on all locks, and the server's time for it so far.
+type phase struct {
+	script scripts.Script
+	verb   string
+	lease  bool
+	micros float64
+}
+
+func (s *server) measure(p *phase, locks, perCall int) {
+	s.t.Helper()
+	before := s.processorTime()
+	const ahead = 32 // calls under way
+	for call := range locks/perCall + ahead {
+		if first := call * perCall; first < locks {
+			require.NoError(s.t, s.conn.Send(p.call(first, perCall)...))
+		}
+		if call >= ahead && call-ahead < locks/perCall {
+			_, err := s.conn.Receive(patience)
+			require.NoError(s.t, err)
+		}
+	}
+	p.micros += s.processorTime() - before
+}
+
+var processorSeconds = regexp.MustCompile(`used_cpu_(?:sys|user):([0-9.]+)`)
+
+// processorTime is what the server has used since it started, in microseconds.
+func (s *server) processorTime() (micros float64) {
+	s.t.Helper()
+	for _, match := range processorSeconds.FindAllStringSubmatch(s.do("INFO", "cpu").(string), -1) {
+		seconds, err := strconv.ParseFloat(match[1], 64)
+		require.NoError(s.t, err)
+		micros += seconds * 1e6
+	}
+	return micros
+}
+
+func (p *phase) call(first, n int) []any {
+	keys := make([]string, n)
+	args := []any{p.verb}
+	for i := range keys {
+		keys[i] = fmt.Sprintf("orders:invoice:%d", 1_000_000+first+i)
+		args = append(args, fmt.Sprintf("6f0e6a4e-1111-2222-3333-444455556666:%d", 5_000_000+first+i))
+		if p.lease {
+			args = append(args, 30_000)
+		}
+	}
+	return call(p.script, keys, args...)
+}

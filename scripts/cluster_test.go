@@ -1,0 +1,47 @@
+package scripts_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel/internal/redistest"
+	"github.com/lockwheel/lockwheel/scripts"
+)
+
+// The verbs are arguments. With those of a cluster the messages go to the subscribers of the shard, on the same channel, and the server
+// accepts it as lying in the slot of its key.
+func TestClusterVerbsReachTheSubscribersOfTheShard(t *testing.T) {
+	s := onReal(t, "--cluster-enabled", "yes")
+	require.Equal(t, "OK", s.do("CLUSTER", "ADDSLOTSRANGE", 0, 16383))
+	require.Eventually(t, func() bool {
+		_, refused := s.do("GET", "a").(redistest.Error)
+		return !refused
+	}, patience, 5*time.Millisecond)
+
+	plain := s.listen()
+	for _, name := range []string{"a", "orders:17", "a{b}c"} {
+		ears := dial(t, s.addr)
+		_, err := ears.Do("SSUBSCRIBE", channels[name])
+		require.NoError(t, err)
+		heard := func() {
+			t.Helper()
+			push, err := ears.Receive(patience)
+			require.NoError(t, err)
+			require.Equal(t, []any{"smessage", channels[name], "0"}, push)
+		}
+		keys := []string{name}
+		require.Equal(t, []any{int64(1)}, s.run(scripts.Acquire, keys, "SPUBLISH", "g1", 100_000))
+		require.Equal(t, []any{int64(1)}, s.run(scripts.Acquire, keys, "SPUBLISH", "t1", 100_000, 1, "g1"))
+		heard()
+		require.Equal(t, []any{[]any{int64(1), int64(1), int64(1)}}, s.run(scripts.Renew, keys, "SHARDNUMSUB", "t1", 100_000, 1, "", 1))
+		require.Equal(t, []any{[]any{int64(1), int64(1), int64(0)}}, s.run(scripts.Renew, keys, "NUMSUB", "t1", 100_000, 1, "", 1))
+		require.Equal(t, []any{int64(1)}, s.run(scripts.Release, keys, "SPUBLISH", "t1"))
+		heard()
+		require.Equal(t, []any{int64(1)}, s.run(scripts.Acquire, keys, "SPUBLISH", "t2", 100_000))
+		require.Equal(t, []any{int64(1)}, s.run(scripts.Force, keys, "SPUBLISH"))
+		heard()
+		require.Empty(t, plain.heard())
+	}
+}

@@ -1,0 +1,57 @@
+package scripts_test
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// What a lock costs the server is mostly the commands that a script runs. Whoever adds one has to say so here.
+func TestCommandsThatEachScriptRuns(t *testing.T) {
+	s := onReal(t)
+	for _, c := range []struct{ name, before, step, want string }{
+		{"acquire a free lock", "", "acquire a:t1:100s b:t1:100s → 1 1", "hset 2, pexpire 2, pttl 2"},
+		{"acquire a held lock", "acquire a:t1:100s → 1", "acquire a:t2:100s → [100s t1]", "hexists 1, hkeys 1, pttl 1"},
+		{"acquire what never expires", "HSET a f 1 → 1", "acquire a:t2:100s → [-1 '']", "hexists 1, pttl 1"},
+		{"acquire again", "acquire a:t1:100s → 1", "acquire a:t1:200s → 1", "hexists 1, pexpire 1, pttl 1"},
+		{"acquire again for less", "acquire a:t1:100s → 1", "acquire a:t1:20s → 1", "hexists 1, pttl 1"},
+		{"acquire from a ghost", "acquire a:g1:100s → 1", "acquire a:t1:100s b:t1:100s ghosts a:g1 b:g1 → 1 1", "hdel 2, hset 2, pexpire 2, pttl 2, publish 1"},
+		{"renew", "acquire a:t1:100s b:t1:100s → 1 1", "renew a:t1:100s b:t1:100s → 1 1", "hexists 2, pexpire 2"},
+		{"renew what is gone", "", "renew a:t1:100s extra a:2:1 → 0", "hexists 1"},
+		{"renew with a count", "acquire a:t1:100s b:t1:100s → 1 1", "renew a:t1:100s b:t1:0 extra a:2: → [1 1 -1] 1", "hexists 2, hset 1, pexpire 1"},
+		{"renew and count listeners", "acquire a:t1:100s b:t1:100s → 1 1", "renew a:t1:100s b:t1:100s extra b::1 → 1 [1 1 0]", "hexists 2, pexpire 2, pubsub|numsub 1"},
+		{"release", "acquire a:t1:100s b:t1:100s → 1 1", "release a:t1 b:t1 → 1 1", "hdel 2, publish 2"},
+		{"release what is gone", "", "release a:t1 → 0", "hdel 1"},
+		{"force", "acquire a:t1:100s → 1", "force a b → 1 0", "del 1, hlen 2, publish 1"},
+		{"state", "acquire a:t1:100s → 1", "state a b → [100s t1 1] [-2 '' 0]", "hgetall 1, hlen 2, pttl 1"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s.t = t
+			s.do("FLUSHALL")
+			s.talk(c.before)
+			s.do("CONFIG", "RESETSTAT")
+			s.talk(c.step)
+			require.Equal(t, c.want, s.commandsOfScripts())
+		})
+	}
+}
+
+var commandCalls = regexp.MustCompile(`cmdstat_([^:]+):calls=(\d+)`)
+
+// commandsOfScripts prints what has run since the statistics were reset, less what the test itself sends.
+func (s *server) commandsOfScripts() string {
+	s.t.Helper()
+	var ran []string
+	for _, match := range commandCalls.FindAllStringSubmatch(s.do("INFO", "commandstats").(string), -1) {
+		switch match[1] {
+		case "config|resetstat", "psubscribe", "evalsha", "info":
+		default:
+			ran = append(ran, match[1]+" "+match[2])
+		}
+	}
+	slices.Sort(ran)
+	return strings.Join(ran, ", ")
+}

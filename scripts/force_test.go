@@ -1,0 +1,39 @@
+package scripts_test
+
+import "testing"
+
+func TestForceFreesWhateverIsALockAndNothingElse(t *testing.T) {
+	onEach(t, func(t *testing.T, s *server) {
+		s.talk(`
+			acquire a:t1:100s b:t2:100s → 1 1
+			HSET forever f 1 g 1 → 2
+			SET string x → OK
+			RPUSH list x → 1
+			force a string free b list forever → 1 WRONGTYPE… 0 1 WRONGTYPE… 1
+			EXISTS a free b forever → 0
+			GET string → x
+			LRANGE list 0 -1 → [x]
+			heard → redisson_lock__channel:{a} 0, redisson_lock__channel:{b} 0, redisson_lock__channel:{forever} 0
+		`)
+	})
+}
+
+// The second copy finds nothing. A late one frees the lock of whoever has it then, which is why it is not sent again.
+func TestForceSentTwiceFindsNothingAndLateSomebodyElse(t *testing.T) {
+	onEach(t, func(t *testing.T, s *server) {
+		s.talk(`
+			acquire a:t1:100s → 1
+			force a a → 1 0
+			heard → redisson_lock__channel:{a} 0
+			force a → 0
+			heard → nothing
+			acquire a:t2:100s → 1
+			force a → 1
+			heard → redisson_lock__channel:{a} 0
+			# whoever held it is told the next time
+			renew a:t1:100s a:t2:100s → 0 0
+			release a:t1 a:t2 → 0 0
+			heard → nothing
+		`)
+	})
+}

@@ -1,0 +1,84 @@
+package scripts_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel/scripts"
+)
+
+// keyKind is what a call of many keys finds at one of them.
+type keyKind int
+
+const (
+	ghostly   keyKind = iota // a ghost's, so ours once that is released
+	foreign                  // somebody else's
+	wrongType                // no lock
+)
+
+func kindOf(i int) keyKind {
+	switch {
+	case i%8 == 0:
+		return wrongType
+	case i%3 == 0:
+		return foreign
+	}
+	return ghostly
+}
+
+// Keys of every kind stand next to each other in one call, and each is answered for itself.
+func TestHundredsOfKeysInACall(t *testing.T) {
+	for _, n := range []int{128, 300} {
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			onEach(t, func(t *testing.T, s *server) { s.manyKeys(n) })
+		})
+	}
+}
+
+func (s *server) manyKeys(n int) {
+	ears := s.listen()
+	keys := make([]string, n)
+	acquire, renew, release := []any{"PUBLISH"}, []any{"NUMSUB"}, []any{"PUBLISH"}
+	var ghosts, extras []any
+	var told []message
+	for i := range keys {
+		keys[i] = fmt.Sprintf("lock:%d", i)
+		switch kindOf(i) {
+		case wrongType:
+			s.do("SET", keys[i], "x")
+		case foreign:
+			s.run(scripts.Acquire, keys[i:i+1], "PUBLISH", "theirs", 100_000)
+		case ghostly:
+			s.run(scripts.Acquire, keys[i:i+1], "PUBLISH", "ghost", 100_000)
+			told = append(told, message{"redisson_lock__channel:{" + keys[i] + "}", "0"})
+		}
+		id := fmt.Sprintf("ours:%d", i)
+		acquire = append(acquire, id, 200_000)
+		ghosts = append(ghosts, i+1, "ghost")
+		renew = append(renew, id, 300_000)
+		extras = append(extras, i+1, i+1, 1)
+		release = append(release, id)
+	}
+	answers := func(script scripts.Script, args []any, want map[keyKind]string) {
+		s.t.Helper()
+		for i, row := range s.run(script, keys, args...) {
+			require.Equal(s.t, want[kindOf(i)], rows(script, []any{row}), "%s %s", script.Name, keys[i])
+		}
+	}
+
+	answers(scripts.Acquire, append(acquire, ghosts...), map[keyKind]string{wrongType: "WRONGTYPE…", foreign: "[100s theirs]", ghostly: "1"})
+	require.Equal(s.t, told, ears.heard())
+	answers(scripts.Renew, append(renew, extras...), map[keyKind]string{wrongType: "WRONGTYPE…", foreign: "0", ghostly: "[1 1 0]"})
+	for i, row := range s.run(scripts.State, keys) {
+		if kindOf(i) == ghostly {
+			require.Equal(s.t, fmt.Sprintf("[300s ours:%d %d]", i, i+1), rows(scripts.State, []any{row}))
+		}
+	}
+	answers(scripts.Release, release, map[keyKind]string{wrongType: "WRONGTYPE…", foreign: "0", ghostly: "1"})
+	require.Equal(s.t, told, ears.heard())
+	answers(scripts.State, nil, map[keyKind]string{wrongType: "WRONGTYPE…", foreign: "[100s theirs 1]", ghostly: "[-2 '' 0]"})
+	answers(scripts.Force, []any{"PUBLISH"}, map[keyKind]string{wrongType: "WRONGTYPE…", foreign: "1", ghostly: "0"})
+	require.Equal(s.t, int64((n+7)/8), s.do("DBSIZE"), "only what is no lock is left")
+}

@@ -1,0 +1,219 @@
+package scripts_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel/internal/redistest"
+	"github.com/lockwheel/lockwheel/scripts"
+)
+
+// What a server refuses as such, rather than a key, is still answered for each key, and nothing half done is left (redis#8623).
+
+func TestShortOfMemory(t *testing.T) {
+	s := onReal(t)
+	s.talk(`
+		acquire mine:t1:100s again:t2:100s theirs:t3:100s ghostly:g4:100s → 1 1 1 1
+		CONFIG SET maxmemory 1 → OK
+		# nothing is created, what is there is told
+		acquire a:t5:100s theirs:t6:100s mine:t1:50s b:t7:100s → OOM… [100s t3] 1 OOM…
+		EXISTS a b → 0
+		# renewal works, a count fails alone
+		renew mine:t1:200s → 1
+		PTTL mine → 200s
+		renew mine:t1:0 again:t2:0 extra mine:2:1 → [1 0 0] 1
+		HGETALL mine → [t1 1]
+		# in a call that wrote something before, the server lets it pass
+		renew mine:t1:300s extra mine:2:1 → [1 1 0]
+		HGETALL mine → [t1 2]
+		PTTL mine → 300s
+		# and so it is with a ghost's lock: it is released, told of and taken
+		acquire ghostly:t8:100s ghosts ghostly:g4 → 1
+		state mine theirs a → [300s t1 2] [100s t3 1] [-2 '' 0]
+		heard → redisson_lock__channel:{ghostly} 0
+		# letting go works
+		release mine:t1 a:t5 → 1 0
+		force again theirs → 1 1
+		heard → redisson_lock__channel:{mine} 0, redisson_lock__channel:{again} 0, redisson_lock__channel:{theirs} 0
+		DEL ghostly → 1
+		DBSIZE → 0
+	`)
+}
+
+func TestServerThatRefusesWritesLeavesEverythingAsItIs(t *testing.T) {
+	for _, c := range []struct{ refuse, allow, want string }{
+		{"REPLICAOF 127.0.0.1 1", "REPLICAOF NO ONE", "READONLY…"},
+		{"CONFIG SET min-replicas-to-write 1", "CONFIG SET min-replicas-to-write 0", "NOREPLICAS…"},
+	} {
+		t.Run(c.want, func(t *testing.T) {
+			s := onReal(t)
+			s.talk(strings.NewReplacer("[refuse]", c.refuse, "[allow]", c.allow, "REFUSED", c.want).Replace(`
+				acquire mine:t1:100s theirs:t2:100s → 1 1
+				[refuse] → OK
+				acquire a:t3:100s theirs:t4:100s mine:t1:50s mine:t1:200s ghosts theirs:t2 → REFUSED [100s t2] 1 REFUSED
+				renew mine:t1:200s gone:t3:200s mine:t1:0 extra mine:2: → REFUSED 0 1
+				release mine:t1 gone:t3 → REFUSED REFUSED
+				force mine gone → REFUSED 0
+				state mine theirs a → [100s t1 1] [100s t2 1] [-2 '' 0]
+				[allow] → OK
+				state mine theirs a → [100s t1 1] [100s t2 1] [-2 '' 0]
+				heard → nothing
+			`))
+		})
+	}
+}
+
+// A user who may not run one of the commands has an answer for each key all the same, and the commands that were allowed
+// leave no key without a TTL.
+func TestCommandThatIsNotPermittedIsAnsweredForEachKey(t *testing.T) {
+	s := onReal(t)
+	for _, c := range []struct{ forbidden, want string }{
+		{"pttl", `
+			acquire → denied denied denied denied denied
+			renew → 0 1 [1 1 0] 0 WRONGTYPE…
+			release → 0 1 1 0 WRONGTYPE…
+			force → 0 1 1 1 WRONGTYPE…
+			state → [-2 '' 0] denied denied denied WRONGTYPE…`},
+		{"hset", `
+			acquire → denied 1 1 [100s t3] WRONGTYPE…
+			renew → 0 1 [1 0 0] 0 WRONGTYPE…
+			release → 0 1 1 0 WRONGTYPE…
+			force → 0 1 1 1 WRONGTYPE…
+			state → [-2 '' 0] [100s t1 1] [100s t2 1] [100s t3 1] WRONGTYPE…`},
+		{"pexpire", `
+			acquire → denied denied denied [100s t3] WRONGTYPE…
+			renew → 0 denied denied 0 WRONGTYPE…
+			release → 0 1 1 0 WRONGTYPE…
+			force → 0 1 1 1 WRONGTYPE…
+			state → [-2 '' 0] [100s t1 1] [100s t2 1] [100s t3 1] WRONGTYPE…`},
+		{"hexists", `
+			acquire → 1 denied denied denied denied
+			renew → denied denied denied denied denied
+			release → 1 1 1 0 WRONGTYPE…
+			force → 0 1 1 1 WRONGTYPE…
+			state → [-2 '' 0] [100s t1 1] [100s t2 1] [100s t3 1] WRONGTYPE…`},
+		{"hkeys", `
+			acquire → 1 1 1 denied WRONGTYPE…
+			renew → 1 1 [1 1 0] 0 WRONGTYPE…
+			release → 1 1 1 0 WRONGTYPE…
+			force → 0 1 1 1 WRONGTYPE…
+			state → [-2 '' 0] [100s t1 1] [100s t2 1] [100s t3 1] WRONGTYPE…`},
+		{"pubsub", `
+			acquire → 1 1 1 [100s t3] WRONGTYPE…
+			renew → 1 1 [1 1 -1] 0 WRONGTYPE…
+			release → 1 1 1 0 WRONGTYPE…
+			force → 0 1 1 1 WRONGTYPE…
+			state → [-2 '' 0] [100s t1 1] [100s t2 1] [100s t3 1] WRONGTYPE…`},
+		{"hdel", `
+			acquire → 1 1 1 [100s t3] WRONGTYPE…
+			renew → 1 1 [1 1 0] 0 WRONGTYPE…
+			release → denied denied denied denied denied
+			force → 0 1 1 1 WRONGTYPE…
+			state → [-2 '' 0] [100s t1 1] [100s t2 1] [100s t3 1] WRONGTYPE…`},
+		{"publish", `
+			acquire → 1 1 1 [100s t3] WRONGTYPE…
+			renew → 1 1 [1 1 0] 0 WRONGTYPE…
+			release → 2 2 2 0 WRONGTYPE…
+			force → 0 2 2 2 WRONGTYPE…
+			state → [-2 '' 0] [100s t1 1] [100s t2 1] [100s t3 1] WRONGTYPE…`},
+		{"hlen", `
+			acquire → 1 1 1 [100s t3] WRONGTYPE…
+			renew → 1 1 [1 1 0] 0 WRONGTYPE…
+			release → 1 1 1 0 WRONGTYPE…
+			force → denied denied denied denied denied
+			state → denied denied denied denied denied`},
+		{"del", `
+			acquire → 1 1 1 [100s t3] WRONGTYPE…
+			renew → 1 1 [1 1 0] 0 WRONGTYPE…
+			release → 1 1 1 0 WRONGTYPE…
+			force → 0 denied denied denied WRONGTYPE…
+			state → [-2 '' 0] [100s t1 1] [100s t2 1] [100s t3 1] WRONGTYPE…`},
+		{"hgetall", `
+			acquire → 1 1 1 [100s t3] WRONGTYPE…
+			renew → 1 1 [1 1 0] 0 WRONGTYPE…
+			release → 1 1 1 0 WRONGTYPE…
+			force → 0 1 1 1 WRONGTYPE…
+			state → [-2 '' 0] denied denied denied WRONGTYPE…`},
+	} {
+		t.Run(c.forbidden, func(t *testing.T) {
+			limited := s.as("~*", "&*", "+@all", "-"+c.forbidden)
+			require.Equal(t, strings.Join(strings.Fields(c.want), " "), s.everyScriptAs(limited))
+		})
+	}
+}
+
+// everyScriptAs runs all scripts as a limited user, on a free key, two that it holds, somebody else's and one of another type,
+// and prints the answers. Renew finds what acquire left, release what both left; the others find the locks as they were.
+func (s *server) everyScriptAs(limited *server) string {
+	s.t.Helper()
+	keys := []string{"a", "b", "c", "d", "string"}
+	locks := func() {
+		s.do("FLUSHALL")
+		s.run(scripts.Acquire, keys[1:4], "PUBLISH", "t1", 100_000, "t2", 100_000, "t3", 100_000)
+		s.do("SET", "string", "x")
+	}
+	var out []string
+	show := func(script scripts.Script, args ...any) {
+		reply := limited.run(script, keys, args...)
+		for i := range reply {
+			if why, ok := reply[i].(string); ok && (strings.Contains(why, "can't run this command") || strings.HasPrefix(why, "NOPERM")) {
+				reply[i] = "denied"
+			}
+		}
+		out = append(out, script.Name+" → "+rows(script, reply))
+		s.requireTTLs("string")
+	}
+	locks()
+	show(scripts.Acquire, "PUBLISH", "t0", 100_000, "t1", 200_000, "t2", 200_000, "t9", 100_000, "t9", 100_000)
+	show(scripts.Renew, "NUMSUB", "t0", 100_000, "t1", 200_000, "t2", 200_000, "t9", 100_000, "t9", 100_000, 3, 2, 1)
+	show(scripts.Release, "PUBLISH", "t0", "t1", "t2", "t9", "t9")
+	locks()
+	show(scripts.Force, "PUBLISH")
+	locks()
+	show(scripts.State)
+	return strings.Join(out, " ")
+}
+
+// Redisson deletes the lock and then raises an error when it may not publish (redisson#5439). Here the release counts, and
+// says that nobody was told.
+func TestReleaseStandsWhenTheChannelIsForbidden(t *testing.T) {
+	s := onReal(t)
+	limited := s.as("~*", "+@all", "resetchannels", "&redisson_lock__channel:{told}")
+	ears := s.listen()
+	keys := []string{"untold", "told"}
+	require.Equal(t, []any{int64(1), int64(1)}, limited.run(scripts.Acquire, keys, "PUBLISH", "t1", 100_000, "t2", 100_000))
+	require.Equal(t, []any{int64(2), int64(1)}, limited.run(scripts.Release, keys, "PUBLISH", "t1", "t2"))
+	require.Equal(t, int64(0), s.do("DBSIZE"))
+	require.Equal(t, []message{{"redisson_lock__channel:{told}", "0"}}, ears.heard())
+
+	require.Equal(t, []any{int64(1), int64(1)}, limited.run(scripts.Acquire, keys, "PUBLISH", "g1", 100_000, "g2", 100_000))
+	require.Equal(t, []any{int64(1), int64(1)}, limited.run(scripts.Acquire, keys, "PUBLISH", "t1", 100_000, "t2", 100_000, 1, "g1", 2, "g2"))
+	require.Equal(t, []message{{"redisson_lock__channel:{told}", "0"}}, ears.heard())
+	require.Equal(t, []any{int64(2), int64(1)}, limited.run(scripts.Force, keys, "PUBLISH"))
+	require.Equal(t, int64(0), s.do("DBSIZE"))
+	require.Equal(t, []message{{"redisson_lock__channel:{told}", "0"}}, ears.heard())
+}
+
+// Keys are declared, so the server looks at them before the script runs: one that is not permitted makes it refuse the whole
+// call, with nothing done. Whoever sent it has to send the parts again.
+func TestForbiddenKeyRefusesTheWholeCall(t *testing.T) {
+	s := onReal(t)
+	limited := s.as("~good:*", "&*", "+@all")
+	keys := []string{"good:1", "bad:1"}
+	for _, command := range [][]any{
+		call(scripts.Acquire, keys, "PUBLISH", "t1", 100_000, "t2", 100_000),
+		call(scripts.Renew, keys, "NUMSUB", "t1", 100_000, "t2", 100_000),
+		call(scripts.Release, keys, "PUBLISH", "t1", "t2"),
+		call(scripts.Force, keys, "PUBLISH"),
+		call(scripts.State, keys),
+	} {
+		refusal, ok := limited.do(command...).(redistest.Error)
+		require.True(t, ok)
+		require.True(t, strings.HasPrefix(refusal.Error(), "NOPERM "), refusal)
+	}
+	require.Equal(t, int64(0), s.do("DBSIZE"))
+	require.Equal(t, []any{int64(1)}, limited.run(scripts.Acquire, keys[:1], "PUBLISH", "t1", 100_000))
+	require.Equal(t, []any{int64(1)}, limited.run(scripts.Release, keys[:1], "PUBLISH", "t1"))
+}

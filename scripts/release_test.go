@@ -1,0 +1,80 @@
+package scripts_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel/scripts"
+)
+
+// channels by lock name, as Redisson builds them: a brace anywhere in the name is enough for it to stay as it is.
+var channels = map[string]string{
+	"a":                      "redisson_lock__channel:{a}",
+	"orders:17":              "redisson_lock__channel:{orders:17}",
+	"a{b}c":                  "redisson_lock__channel:a{b}c",
+	"{b}:x":                  "redisson_lock__channel:{b}:x",
+	"x{y}{z}":                "redisson_lock__channel:x{y}{z}",
+	"a{b":                    "redisson_lock__channel:a{b",
+	"{":                      "redisson_lock__channel:{",
+	"{}x":                    "redisson_lock__channel:{}x",
+	"a}b":                    "redisson_lock__channel:{a}b}",
+	"%d %s [a-z]* . %":       "redisson_lock__channel:{%d %s [a-z]* . %}",
+	"":                       "redisson_lock__channel:{}",
+	"two\r\nlines":           "redisson_lock__channel:{two\r\nlines}",
+	"nul\x00{behind":         "redisson_lock__channel:nul\x00{behind",
+	"nul\x00":                "redisson_lock__channel:{nul\x00}",
+	"żółw\xff":               "redisson_lock__channel:{żółw\xff}",
+	strings.Repeat("n", 7e4): "redisson_lock__channel:{" + strings.Repeat("n", 7e4) + "}",
+}
+
+func TestReleaseAnswersForEachKeyByItself(t *testing.T) {
+	onEach(t, func(t *testing.T, s *server) {
+		s.talk(`
+			acquire a:t1:100s b:t2:100s c:t3:100s → 1 1 1
+			SET string x → OK
+			release a:t1 free:t9 string:t9 b:t9 c:t3 → 1 0 WRONGTYPE… 0 1
+			EXISTS a c free → 0
+			GET string → x
+			HGETALL b → [t2 1]
+			PTTL b → 100s
+			heard → redisson_lock__channel:{a} 0, redisson_lock__channel:{c} 0
+		`)
+	})
+}
+
+// A release whose answer was lost is sent again, and finds the lock free or somebody else's (redisson#4871, #6651).
+func TestReleaseSentTwiceOrLateTouchesNobody(t *testing.T) {
+	onEach(t, func(t *testing.T, s *server) {
+		s.talk(`
+			acquire a:t1:100s → 1
+			release a:t1 → 1
+			heard → redisson_lock__channel:{a} 0
+			release a:t1 → 0
+			acquire a:t2:100s → 1
+			release a:t1 → 0
+			HGETALL a → [t2 1]
+			PTTL a → 100s
+			heard → nothing
+		`)
+	})
+}
+
+func TestReleaseTellsTheExactChannelOnce(t *testing.T) {
+	onEach(t, func(t *testing.T, s *server) {
+		ears := s.listen()
+		for name, channel := range channels {
+			require.Equal(t, []any{int64(1)}, s.run(scripts.Acquire, []string{name}, "PUBLISH", "g1", 100_000))
+			require.Empty(t, ears.heard(), "%q", name)
+			require.Equal(t, []any{int64(1)}, s.run(scripts.Acquire, []string{name}, "PUBLISH", "t1", 100_000, 1, "g1"))
+			require.Equal(t, []message{{channel, "0"}}, ears.heard(), "the ghost of %q", name)
+			require.Equal(t, []any{int64(1)}, s.run(scripts.Release, []string{name}, "PUBLISH", "t1"))
+			require.Equal(t, []message{{channel, "0"}}, ears.heard(), "%q", name)
+			require.Equal(t, []any{int64(1)}, s.run(scripts.Acquire, []string{name}, "PUBLISH", "t2", 100_000))
+			require.Equal(t, []any{int64(1)}, s.run(scripts.Force, []string{name}, "PUBLISH"))
+			require.Equal(t, []message{{channel, "0"}}, ears.heard(), "%q by force", name)
+		}
+		require.Equal(t, int64(0), s.do("DBSIZE"))
+	})
+}

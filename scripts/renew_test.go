@@ -1,0 +1,119 @@
+package scripts_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel/scripts"
+)
+
+func TestRenewAnswersForEachKeyByItself(t *testing.T) {
+	onEach(t, func(t *testing.T, s *server) {
+		s.talk(`
+			acquire a:t1:100s b:t2:100s c:t3:100s e:t5:100s → 1 1 1 1
+			SET string x → OK
+			renew a:t1:300s free:t9:300s string:t9:300s b:t9:300s c:t3:20s e:t5:0 → 1 0 WRONGTYPE… 0 1 1
+
+			PTTL a → 300s
+			EXISTS free → 0
+			GET string → x
+			PTTL string → -1
+			# somebody else's
+			HGETALL b → [t2 1]
+			PTTL b → 100s
+			# a renewal sets what it is told to, also when that is less
+			PTTL c → 20s
+			# and with 0 leaves the TTL alone
+			PTTL e → 100s
+			heard → nothing
+		`)
+	})
+}
+
+// What ended stays ended, however late a copy of its renewal comes (redisson#7272).
+func TestRenewalNeverCreatesOrRevives(t *testing.T) {
+	onEach(t, func(t *testing.T, s *server) {
+		s.talk(`
+			renew a:t1:100s → 0
+			renew a:t1:100s extra a:2:1 → 0
+			renew a:t1:0 extra a:2: → 0
+			EXISTS a → 0
+			# released
+			acquire a:t1:100s → 1
+			release a:t1 → 1
+			renew a:t1:300s extra a:2:1 → 0
+			EXISTS a → 0
+			# taken over
+			acquire a:t2:100s → 1
+			renew a:t1:300s extra a:2:1 → 0
+			HGETALL a → [t2 1]
+			PTTL a → 100s
+			# deleted by hand
+			DEL a → 1
+			renew a:t2:300s extra a:2:1 → 0
+			EXISTS a → 0
+		`)
+	})
+}
+
+func TestRenewalSentTwiceOrOutOfOrderWritesAbsoluteCounts(t *testing.T) {
+	onEach(t, func(t *testing.T, s *server) {
+		s.talk(`
+			acquire a:t1:100s → 1
+			renew a:t1:200s extra a:2: → [1 1 -1]
+			renew a:t1:200s extra a:2: → [1 1 -1]
+			HGETALL a → [t1 2]
+			PTTL a → 200s
+			renew a:t1:200s extra a:3: → [1 1 -1]
+			# the partial release, and then the late copy of the re-entry before it
+			renew a:t1:200s extra a:1: → [1 1 -1]
+			renew a:t1:200s extra a:3: → [1 1 -1]
+			HGETALL a → [t1 3]
+			renew a:t1:200s extra a:1: → [1 1 -1]
+			HGETALL a → [t1 1]
+			# one release ends it, whatever the count was
+			renew a:t1:200s extra a:5: → [1 1 -1]
+			release a:t1 → 1
+			EXISTS a → 0
+		`)
+	})
+}
+
+func TestExtrasOfARenewalAreForTheKeysTheyName(t *testing.T) {
+	onEach(t, func(t *testing.T, s *server) {
+		s.talk(`
+			acquire a:t1:100s b:t2:100s c:t3:100s d:t4:100s → 1 1 1 1
+			SET string x → OK
+			subscribe redisson_lock__channel:{c} → ok
+			subscribe redisson_lock__channel:{c} → ok
+			subscribe redisson_lock__channel:{d} → ok
+			# listeners of something like it do not count
+			subscribe redisson_lock__channel:c → ok
+			subscribe redisson_lock__channel:{cc} → ok
+			renew a:t1:200s string:t9:200s b:t2:200s gone:t9:200s c:t3:200s d:t4:0 extra d:7:1 b:2: c::1 gone:3:1 string:3:1 → 1 WRONGTYPE… [1 1 -1] 0 [1 1 2] [1 1 1]
+			HGETALL a → [t1 1]
+			HGETALL b → [t2 2]
+			HGETALL c → [t3 1]
+			HGETALL d → [t4 7]
+			PTTL d → 100s
+			EXISTS gone → 0
+			GET string → x
+			renew a:t1:200s extra a::1 → [1 1 0]
+			renew a:t1:200s extra a:: → [1 1 -1]
+		`)
+	})
+}
+
+// Listeners are counted on the channel that is published on, also for names that bring their own braces.
+func TestListenersAreCountedOnTheExactChannel(t *testing.T) {
+	onEach(t, func(t *testing.T, s *server) {
+		for name, channel := range channels {
+			_, err := dial(t, s.addr).Do("SUBSCRIBE", channel)
+			require.NoError(t, err)
+			require.Equal(t, []any{int64(1)}, s.run(scripts.Acquire, []string{name}, "PUBLISH", "t1", 100_000))
+			require.Equal(t, []any{[]any{int64(1), int64(1), int64(1)}},
+				s.run(scripts.Renew, []string{name}, "NUMSUB", "t1", 100_000, 1, "", 1), "%q", name)
+		}
+	})
+}

@@ -1,0 +1,40 @@
+package scripts_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestEveryFileIsAScriptWithAHeader(t *testing.T) {
+	files, err := filepath.Glob("*.lua")
+	require.NoError(t, err)
+	texts := map[string]string{}
+	for _, script := range all {
+		require.NotContains(t, texts, script.Name)
+		texts[script.Name] = script.Text
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		// What raises an error ends the script halfway, for all keys behind.
+		require.NotContains(t, string(text), "redis.call", file)
+		require.NotContains(t, string(text), "error(", file)
+
+		name := strings.TrimSuffix(file, ".lua")
+		if name == "channel" { // it stands before others
+			continue
+		}
+		require.True(t, strings.HasSuffix(texts[name], string(text)), file)
+		delete(texts, name)
+		header, _, _ := strings.Cut(string(text), "\n\n")
+		for _, part := range []string{"\n-- KEYS ", "\n-- ARGV ", "\n-- reply per key: "} {
+			require.Contains(t, header, part, file)
+		}
+		require.Regexp(t, `Sent twice|sent any number of times|Sent twice or late`, header, file)
+	}
+	require.Empty(t, texts, "no file of that name")
+}

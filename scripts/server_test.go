@@ -1,0 +1,151 @@
+package scripts_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel/internal/embedded"
+	"github.com/lockwheel/lockwheel/internal/redistest"
+	"github.com/lockwheel/lockwheel/scripts"
+)
+
+var all = []scripts.Script{scripts.Acquire, scripts.Renew, scripts.Release, scripts.Force, scripts.State}
+
+// server is a server that knows the scripts, and a connection to it.
+type server struct {
+	t    testing.TB
+	addr string
+	conn *redistest.Conn
+	real *redistest.Server // nil: the embedded one
+}
+
+// onEach runs a test on a real server, and again on the embedded one, so that differences between them show.
+func onEach(t *testing.T, test func(*testing.T, *server)) {
+	t.Helper()
+	t.Run("real", func(t *testing.T) { test(t, onReal(t)) })
+	t.Run("embedded", func(t *testing.T) { test(t, onEmbedded(t)) })
+}
+
+func onReal(t testing.TB, args ...string) *server {
+	t.Helper()
+	real := redistest.Start(t, args...)
+	return connect(t, real.Addr(), real)
+}
+
+func onEmbedded(t testing.TB) *server {
+	t.Helper()
+	e, err := embedded.Start()
+	require.NoError(t, err)
+	t.Cleanup(e.Close)
+	return connect(t, e.Addr(), nil)
+}
+
+func connect(t testing.TB, addr string, real *redistest.Server) *server {
+	t.Helper()
+	s := &server{t: t, addr: addr, conn: dial(t, addr), real: real}
+	for _, script := range all {
+		require.Equal(t, script.SHA1, s.do("SCRIPT", "LOAD", script.Text), script.Name)
+	}
+	return s
+}
+
+func dial(t testing.TB, addr string) *redistest.Conn {
+	t.Helper()
+	conn, err := redistest.Dial(addr)
+	require.NoError(t, err)
+	t.Cleanup(func() { conn.Close() })
+	return conn
+}
+
+// as is the same server as a user without password sees it, who may do what the rules of ACL SETUSER say.
+func (s *server) as(rules ...any) *server {
+	s.t.Helper()
+	user := append([]any{"ACL", "SETUSER", "limited", "reset", "on", "nopass"}, rules...)
+	require.Equal(s.t, "OK", s.do(user...))
+	limited := *s
+	limited.conn = dial(s.t, s.addr)
+	require.Equal(s.t, "OK", limited.do("AUTH", "limited", "any"))
+	return &limited
+}
+
+// do sends a command. What the server refuses comes back as a redistest.Error.
+func (s *server) do(args ...any) any {
+	s.t.Helper()
+	reply, err := s.conn.Do(args...)
+	if refusal := redistest.Error(""); errors.As(err, &refusal) {
+		return refusal
+	}
+	require.NoError(s.t, err)
+	return reply
+}
+
+// call is the command that runs a script.
+func call(script scripts.Script, keys []string, args ...any) []any {
+	command := []any{"EVALSHA", script.SHA1, len(keys)}
+	for _, key := range keys {
+		command = append(command, key)
+	}
+	return append(command, args...)
+}
+
+// run runs a script, which must answer per key.
+func (s *server) run(script scripts.Script, keys []string, args ...any) []any {
+	s.t.Helper()
+	reply := s.do(call(script, keys, args...)...)
+	rows, ok := reply.([]any)
+	require.Truef(s.t, ok, "%s was refused as a whole: %v", script.Name, reply)
+	require.Len(s.t, rows, len(keys), script.Name)
+	return rows
+}
+
+// requireTTLs ends the test if a key has no TTL, unless it is one of those that never had.
+func (s *server) requireTTLs(but ...any) {
+	s.t.Helper()
+	for _, key := range s.do("KEYS", "*").([]any) {
+		ttl := s.do("PTTL", key).(int64)
+		foreign := false
+		for _, other := range but {
+			foreign = foreign || other == key
+		}
+		if ttl < 0 && !foreign {
+			s.t.Fatalf("%q stays without a TTL: %v", key, s.do("HGETALL", key))
+		}
+	}
+}
+
+// ears hear everything that is published.
+type ears struct {
+	server *server
+	conn   *redistest.Conn
+}
+
+type message struct{ channel, payload string }
+
+func (s *server) listen() *ears {
+	s.t.Helper()
+	conn := dial(s.t, s.addr)
+	_, err := conn.Do("PSUBSCRIBE", "*")
+	require.NoError(s.t, err)
+	return &ears{server: s, conn: conn}
+}
+
+// heard returns what was published since the last call: a message of its own marks the end.
+func (e *ears) heard() []message {
+	t := e.server.t
+	t.Helper()
+	const fence = "the fence"
+	require.Equal(t, int64(1), e.server.do("PUBLISH", fence, ""))
+	var heard []message
+	for {
+		reply, err := e.conn.Receive(patience)
+		require.NoError(t, err)
+		push, ok := reply.([]any)
+		require.True(t, ok && len(push) == 4, reply)
+		if push[2] == fence {
+			return heard
+		}
+		heard = append(heard, message{push[2].(string), push[3].(string)})
+	}
+}

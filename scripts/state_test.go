@@ -1,0 +1,22 @@
+package scripts_test
+
+import "testing"
+
+func TestStateTellsOfEveryShapeAKeyCanHave(t *testing.T) {
+	onEach(t, func(t *testing.T, s *server) {
+		s.talk(`
+			acquire held:t1:100s again:t2:200s → 1 1
+			renew again:t2:200s extra again:12: → [1 1 -1]
+			HSET forever t3 1 → 1
+			HSET words t4 many → 1
+			HSET several mode read t5 1 → 2
+			PEXPIRE several 100000 → 1
+			SET string x → OK
+			state free held string again forever words several → [-2 '' 0] [100s t1 1] WRONGTYPE… [200s t2 12] [-1 t3 1] [-1 t4 0] [100s '' 0]
+			# and again: it changes nothing
+			state free held string again forever words several → [-2 '' 0] [100s t1 1] WRONGTYPE… [200s t2 12] [-1 t3 1] [-1 t4 0] [100s '' 0]
+			EXISTS free → 0
+			heard → nothing
+		`)
+	})
+}
