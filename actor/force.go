@@ -8,16 +8,21 @@ func (l *Lock) force(now time.Duration, r *Request, fx *Effects) {
 	r.lock = l
 	l.x().forces.push(r)
 	fx.Limit(r, now+fx.Config.Timeout)
-	l.evict(now, fx)
 }
 
 // evict ends what this engine holds because it is about to be forced away. Nothing of it is released
-// before that, or the lock would look free to whoever asked for the force.
+// before that, or the lock would look free to whoever asked for the force; if the force does not come
+// to pass, it is released after all.
 func (l *Lock) evict(now time.Duration, fx *Effects) {
-	if l.phase != Held {
+	x := l.rare
+	if x.forces.empty() && l.phase == Free && x.evicted != 0 {
+		l.haunt(x.evicted)
+		x.evicted = 0
+	}
+	if x.forces.empty() || l.phase != Held {
 		return
 	}
-	l.rare.evicted = l.tenure
+	x.evicted = l.tenure
 	l.endHolds(now, ErrLost, errForced, fx)
 	l.strand(now, ErrLost, fx)
 	l.endTenure(now, fx)
@@ -42,8 +47,6 @@ func (l *Lock) forced(now time.Duration, m *Message, fx *Effects) {
 	l.endTenure(now, fx)
 	if reply.Status == Done || reply.Status == Gone {
 		x.evicted, x.trouble, x.askAt = 0, nil, 0
-	} else {
-		l.haunt(x.evicted)
 	}
 	if reply.Muted {
 		fx.Stats.Muted++

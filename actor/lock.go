@@ -165,7 +165,7 @@ func (l *Lock) Step(now time.Duration, m *Message, fx *Effects) {
 	case Answered:
 		l.answer(now, m, fx)
 	case Withdrawn:
-		l.withdrawn(m.Command, fx)
+		l.withdrawn(now, m.Command, fx)
 	case Heard:
 		l.heard(now)
 	case Subscribed:
@@ -180,7 +180,7 @@ func (l *Lock) Step(now time.Duration, m *Message, fx *Effects) {
 
 // settle brings what is under way in line with what is wanted.
 func (l *Lock) settle(now time.Duration, fx *Effects) {
-	if l.rare != nil && !l.rare.forces.empty() {
+	if l.rare != nil {
 		l.evict(now, fx)
 	}
 	if l.phase == Held && l.holds == nil {
@@ -248,15 +248,25 @@ func (l *Lock) answer(now time.Duration, m *Message, fx *Effects) {
 // Wants reports whether a command that has not left yet should.
 func (l *Lock) Wants(c *Command) bool {
 	if c.Tenure != l.tenure {
-		return l.rare != nil && l.rare.haunted(c.Tenure)
+		return c.Verb == SendRelease && l.rare != nil && l.rare.haunted(c.Tenure)
 	}
-	return c.Verb != SendAcquire || !l.queue.empty()
+	switch c.Verb {
+	case SendAcquire:
+		return !l.queue.empty()
+	case SendForce:
+		return !l.rare.forces.empty()
+	}
+	return true
 }
 
 // withdrawn takes back a command that was not sent.
-func (l *Lock) withdrawn(c *Command, fx *Effects) {
-	if c.Tenure == l.tenure && c.Verb == l.flight {
-		l.flight = None
+func (l *Lock) withdrawn(now time.Duration, c *Command, fx *Effects) {
+	if c.Tenure != l.tenure || c.Verb != l.flight {
+		return
+	}
+	l.flight = None
+	if l.phase == Forcing {
+		l.endTenure(now, fx)
 	}
 }
 
