@@ -1,6 +1,6 @@
-// Package lockwheel is distributed, re-entrant, leased locks on Redis or Valkey, for services that hold
-// very many of them and for gateways that care about latency. On the wire they are Redisson's locks, so
-// Go and Java services can share one.
+// Package lockwheel takes locks that processes share through a Redis or Valkey server: exclusive,
+// re-entrant, leased, and renewed for as long as they are held. On the wire they are Redisson's locks,
+// so a Go and a Java program can share one.
 //
 //	locks, err := lockwheel.Dial(ctx, "redis://127.0.0.1:6379")
 //	if err != nil {
@@ -15,11 +15,12 @@
 //	defer hold.Unlock(ctx)
 //	return charge(hold.Context()) // ends if the lock is lost
 //
-// A lock taken without [Lease] is watched: it is renewed for as long as it is held, and a process that
-// dies frees it within Options.Lease. A lock can be lost, to a deleted key or to an outage longer than
-// its lease; [Hold.Context], [Hold.Done] and [Hold.Err] say so, by the clock, before anybody else is
-// granted it. A lease is not a proof, though: a process that is suspended between looking and writing
-// cannot know. What must never happen twice needs a check where it is written.
+// A lock taken without [Lease] is watched: it is renewed until it is unlocked, and if its process dies it
+// is free within Options.Lease. A lock can be lost: its key is deleted, somebody takes it away by force,
+// or the server is gone for longer than the lease. [Hold.Context], [Hold.Done] and [Hold.Err] say so;
+// when a lease ends, they say so before anybody else can be granted the lock. A lease is not a proof,
+// though: a process that is suspended between looking and writing cannot know. What must never happen
+// twice needs a check where it is written.
 //
 // An [Engine] is one connection, one event loop and any number of locks. Neither a held lock nor a
 // waiting [Mutex.LockAsync] costs a goroutine.

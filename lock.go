@@ -45,7 +45,7 @@ func (m Mutex) TryLock(ctx context.Context, opts ...Option) (*Hold, error) {
 }
 
 // Do runs f while it holds the lock, and unlocks, also when f panics. f's context is the hold's: it ends
-// when the lock is lost. The error is Lock's, without f having run; or f's, joined with ErrLost if the
+// when the lock is lost. ctx does not bound the unlock, Options.Timeout does. The error is Lock's, without f having run; or f's, joined with ErrLost if the
 // lock was lost meanwhile, or with Unlock's error.
 func (m Mutex) Do(ctx context.Context, f func(context.Context) error, opts ...Option) (err error) {
 	hold, err := m.Lock(ctx, opts...)

@@ -9,15 +9,15 @@ const ThreadOwner = 1 << 63
 // acquire takes in somebody who wants the lock.
 func (l *Lock) acquire(now time.Duration, r *Request, fx *Effects) {
 	r.lock = l
-	if l.phase == Held && l.holds != nil && r.Owner != 0 && r.Owner == l.holds.Owner {
+	if l.phase == held && l.holds != nil && r.Owner != 0 && r.Owner == l.holds.Owner {
 		l.reenter(now, r, fx)
 		return
 	}
-	if r.Once && (l.phase == Held || !l.queue.empty()) {
+	if r.Once && (l.phase == held || !l.queue.empty()) {
 		l.turnAway(now, r, fx)
 		return
 	}
-	if x := l.rare; x != nil && l.phase == Free && l.queue.empty() {
+	if x := l.rare; x != nil && l.phase == free && l.queue.empty() {
 		x.begin(now)
 	}
 	l.queue.push(r)
@@ -27,7 +27,7 @@ func (l *Lock) acquire(now time.Duration, r *Request, fx *Effects) {
 	case r.Wait > 0:
 		fx.Limit(r, now+r.Wait)
 	}
-	if l.phase == Held {
+	if l.phase == held {
 		l.x()
 	}
 }
@@ -118,8 +118,8 @@ func (l *Lock) ask(now time.Duration, fx *Effects) {
 	if x != nil && now < x.askAt {
 		return
 	}
-	if l.phase == Free {
-		l.tenure, l.phase = fx.nextTenure(), Asking
+	if l.phase == free {
+		l.tenure, l.phase = fx.nextTenure(), asking
 		fx.Asking++
 	}
 	l.flight = SendAcquire
@@ -135,7 +135,7 @@ func (l *Lock) ask(now time.Duration, fx *Effects) {
 func (l *Lock) acquired(now time.Duration, m *Message, fx *Effects) {
 	switch m.Reply.Status {
 	case Done:
-		l.phase, l.written = Held, 1
+		l.phase, l.written = held, 1
 		fx.Asking--
 		fx.Tenures++
 		l.confirm(m.Sent, m.Command.Lease)

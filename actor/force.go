@@ -15,11 +15,11 @@ func (l *Lock) force(now time.Duration, r *Request, fx *Effects) {
 // to pass, it is released after all.
 func (l *Lock) evict(now time.Duration, fx *Effects) {
 	x := l.rare
-	if x.forces.empty() && l.phase == Free && x.evicted != 0 {
+	if x.forces.empty() && l.phase == free && x.evicted != 0 {
 		l.haunt(x.evicted)
 		x.evicted = 0
 	}
-	if x.forces.empty() || l.phase != Held {
+	if x.forces.empty() || l.phase != held {
 		return
 	}
 	x.evicted = l.tenure
@@ -35,7 +35,7 @@ func (l *Lock) sendForce(now time.Duration, fx *Effects) {
 	if now < x.retryAt {
 		return
 	}
-	l.tenure, l.phase, l.flight = fx.nextTenure(), Forcing, SendForce
+	l.tenure, l.phase, l.flight = fx.nextTenure(), forcing, SendForce
 	fx.Tenures++
 	x.forces.each(func(r *Request) { r.aboard = true })
 	l.emit(fx, Command{Verb: SendForce})

@@ -20,7 +20,9 @@ func (l *Lock) haunt(tenure uint64) {
 	if tenure == 0 || x.haunted(tenure) {
 		return
 	}
-	x.ghosts = append(x.ghosts, ghost{tenure: tenure, twice: x.acquiring})
+	// A release under way is the ghost's from now on.
+	flying := tenure == l.tenure && l.flight == SendRelease
+	x.ghosts = append(x.ghosts, ghost{tenure: tenure, flying: flying, twice: x.acquiring})
 }
 
 func (x *rare) haunted(tenure uint64) bool {

@@ -9,6 +9,8 @@ const (
 	keepAtMost = 100 * time.Millisecond
 	// stepBackFloor is the least time that others get to come first.
 	stepBackFloor = 2 * time.Millisecond
+	// stepBackMost is the most: one answer that took seconds must not keep an engine away for as long.
+	stepBackMost = 250 * time.Millisecond
 )
 
 // Who else listens on the channel, when it is not a number.

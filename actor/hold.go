@@ -77,7 +77,7 @@ func (h *Hold) Asked() bool {
 
 // held reports whether the hold is one of its lock's. Owned by the coordinator.
 func (h *Hold) held() bool {
-	return h.lock != nil && h.fixed != over && h.lock.tenure == h.Tenure && h.lock.phase == Held
+	return h.lock != nil && h.fixed != over && h.lock.tenure == h.Tenure && h.lock.phase == held
 }
 
 // publish tells the hold's users until when the lock is believed to be theirs.

@@ -9,11 +9,11 @@ import (
 type phase uint8
 
 const (
-	Free    phase = iota // not ours in Redis, as far as is known
-	Asking               // an acquire was sent, or is to be sent again
-	Held                 // ours, also while it is on its way from one owner to the next
-	Ending               // to be released
-	Forcing              // to be taken away from whoever holds it
+	free    phase = iota // not ours in Redis, as far as is known
+	asking               // an acquire was sent, or is to be sent again
+	held                 // ours, also while it is on its way from one owner to the next
+	ending               // to be released
+	forcing              // to be taken away from whoever holds it
 )
 
 // What a lock should do as soon as it may.
@@ -106,7 +106,7 @@ func (l *Lock) Key() string { return l.key }
 
 // Idle reports whether the lock can be forgotten: nothing held, wanted, under way or listened to.
 func (l *Lock) Idle() bool {
-	return l.phase == Free && l.queue.empty() && (l.rare == nil || l.rare.idle())
+	return l.phase == free && l.queue.empty() && (l.rare == nil || l.rare.idle())
 }
 
 func (x *rare) idle() bool {
@@ -118,7 +118,7 @@ func (l *Lock) Tenure() uint64 { return l.tenure }
 
 // Believed reports whether the lock is held by one of this engine's owners at that moment.
 func (l *Lock) Believed(now time.Duration) bool {
-	return l.phase == Held && l.holds != nil && now < l.until
+	return l.phase == held && l.holds != nil && now < l.until
 }
 
 // CountOf is how many holds an owner has at that moment.
@@ -183,7 +183,7 @@ func (l *Lock) settle(now time.Duration, fx *Effects) {
 	if l.rare != nil {
 		l.evict(now, fx)
 	}
-	if l.phase == Held && l.holds == nil {
+	if l.phase == held && l.holds == nil {
 		l.passOn(now, fx)
 	}
 	if l.flight == None {
@@ -198,21 +198,21 @@ func (l *Lock) settle(now time.Duration, fx *Effects) {
 
 // send emits the one command that the lock's phase asks for, if any.
 func (l *Lock) send(now time.Duration, fx *Effects) {
-	if l.phase == Asking && l.queue.empty() {
+	if l.phase == asking && l.queue.empty() {
 		l.endTenure(now, fx)
 	}
 	switch l.phase {
-	case Free:
+	case free:
 		if l.rare != nil && !l.rare.forces.empty() {
 			l.sendForce(now, fx)
 			return
 		}
 		l.ask(now, fx)
-	case Asking:
+	case asking:
 		l.ask(now, fx)
-	case Held:
+	case held:
 		l.renew(now, fx)
-	case Ending:
+	case ending:
 		l.sendRelease(now, fx)
 	}
 }
@@ -253,6 +253,8 @@ func (l *Lock) Wants(c *Command) bool {
 	switch c.Verb {
 	case SendAcquire:
 		return !l.queue.empty()
+	case SendRenew:
+		return l.phase == held
 	case SendForce:
 		return !l.rare.forces.empty()
 	}
@@ -265,7 +267,7 @@ func (l *Lock) withdrawn(now time.Duration, c *Command, fx *Effects) {
 		return
 	}
 	l.flight = None
-	if l.phase == Forcing {
+	if l.phase == forcing {
 		l.endTenure(now, fx)
 	}
 }
@@ -294,7 +296,7 @@ func (l *Lock) giveUp(now time.Duration, r *Request, cause error, fx *Effects) {
 
 // knownTaken reports whether the last that was heard of the lock is that somebody has it.
 func (l *Lock) knownTaken() bool {
-	if l.phase == Held || l.phase == Ending {
+	if l.phase == held || l.phase == ending {
 		return true
 	}
 	return l.rare != nil && l.rare.answered && l.rare.trouble == nil
@@ -316,7 +318,7 @@ func (l *Lock) drain(now time.Duration, fx *Effects) {
 // Close ends everything at once. What is in Redis is left to its lease.
 func (l *Lock) Close(now time.Duration, fx *Effects) {
 	refuse := func(r *Request) { fx.Decide(now, r, ErrClosed, nil) }
-	if l.phase == Held {
+	if l.phase == held {
 		l.endHolds(now, ErrClosed, nil, fx)
 	}
 	l.queue.each(refuse)

@@ -53,8 +53,8 @@ type Command struct {
 	Own     bool          // SendRenew: one of them is this engine
 	Count   int           // SendRenew: hold count to write; 0 leaves it
 	Lock    *Lock         // nil for SendState
-	Key     string        //
-	Tenure  uint64        //
+	Key     string        // in Redis
+	Tenure  uint64        // whose field it is about: the lock's own, or a ghost's
 	Lease   time.Duration // SendAcquire, SendRenew; for SendRenew 0 leaves the TTL
 	Ghosts  []uint64      // SendAcquire: tenures to release first
 	Request *Request      // SendState: who asked

@@ -14,7 +14,7 @@ func (l *Lock) unlock(now time.Duration, r *Request, fx *Effects) {
 			return
 		}
 		l.holds = h
-	case l.phase == Ending && l.holds == h:
+	case l.phase == ending && l.holds == h:
 		// The same release again: wait for its answer, too.
 	default:
 		fx.Decide(now, r, ErrNotHeld, nil)
@@ -26,7 +26,7 @@ func (l *Lock) unlock(now time.Duration, r *Request, fx *Effects) {
 
 // end makes the tenure one that is to be released. A renewal's pause is not the release's.
 func (l *Lock) end() {
-	l.phase = Ending
+	l.phase = ending
 	if l.rare != nil {
 		l.rare.retryAt = 0
 	}

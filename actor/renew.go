@@ -113,7 +113,7 @@ func (l *Lock) extend(now time.Duration, r *Request, fx *Effects) {
 // renewed takes in what became of a renewal.
 func (l *Lock) renewed(now time.Duration, m *Message, fx *Effects) {
 	switch reply := m.Reply; {
-	case l.phase == Ending:
+	case l.phase == ending:
 		// Its owner left meanwhile. The release that follows decides, unless there is nothing to release.
 		if reply.Status == Gone {
 			l.ended(now, ErrLost, errGone, fx)
@@ -177,7 +177,12 @@ func (l *Lock) changed(now time.Duration, m *Message, r *Request, fx *Effects) {
 	if r.Lease != 0 {
 		fixed = m.Sent + believed(r.Lease)
 	}
+	tooLate := fixed != 0 && now >= fixed
 	if r.Tag == Acquire {
+		if tooLate {
+			fx.Decide(now, r, ErrUnavailable, errTooLate)
+			return
+		}
 		l.grant(now, r, fixed, fx)
 		return
 	}
@@ -188,6 +193,10 @@ func (l *Lock) changed(now time.Duration, m *Message, r *Request, fx *Effects) {
 	}
 	h.fixed = fixed
 	h.publish(l.until)
+	if tooLate {
+		fx.Decide(now, r, ErrLost, errTooLate)
+		return
+	}
 	fx.Decide(now, r, nil, nil)
 }
 

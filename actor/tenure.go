@@ -66,13 +66,13 @@ func (l *Lock) publish() {
 // expire ends what is over by the clock, before anything else is done at that moment.
 func (l *Lock) expire(now time.Duration, fx *Effects) {
 	switch {
-	case l.phase == Ending && now >= l.until:
+	case l.phase == ending && now >= l.until:
 		l.releases.each(func(r *Request) { fx.Decide(now, r, ErrUnavailable, l.whyLate()) })
 		l.haunt(l.tenure)
 		l.endTenure(now, fx)
-	case l.phase == Held && now >= l.until:
+	case l.phase == held && now >= l.until:
 		l.lose(now, l.whyOver(), fx)
-	case l.phase == Held && l.holds != nil:
+	case l.phase == held && l.holds != nil:
 		l.expireFixed(now, fx)
 	}
 }
@@ -167,20 +167,20 @@ func (l *Lock) endTenure(now time.Duration, fx *Effects) {
 		}
 		x.shortest, x.acquiring, x.releasing = 0, false, false
 		x.handed, x.listeners, x.retryAt = 0, unasked, 0
-		x.answered = x.answered || l.phase == Held || l.phase == Ending
+		x.answered = x.answered || l.phase == held || l.phase == ending
 		if x.yield {
 			x.yield, x.heard = false, 0
-			x.stepBack = now + max(2*fx.RoundTrip, stepBackFloor)
+			x.stepBack = now + min(max(2*fx.RoundTrip, stepBackFloor), stepBackMost)
 			x.askAt = x.stepBack
 		}
 	}
-	if l.phase == Asking {
+	if l.phase == asking {
 		fx.Asking--
 	} else {
 		fx.Tenures--
 	}
 	l.tenure, l.until, l.since, l.written = 0, 0, 0, 0
-	l.phase, l.flight, l.wants, l.holds = Free, None, 0, nil
+	l.phase, l.flight, l.wants, l.holds = free, None, 0, nil
 }
 
 // watched reports whether one of the owner's holds is to be renewed.

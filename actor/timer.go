@@ -16,7 +16,7 @@ func (l *Lock) rearm(fx *Effects) {
 func (l *Lock) nextWake(fx *Effects) time.Duration {
 	at := never
 	switch l.phase {
-	case Held:
+	case held:
 		at = l.until
 		for h := l.holds; h != nil; h = h.next {
 			if h.fixed != 0 {
@@ -26,7 +26,7 @@ func (l *Lock) nextWake(fx *Effects) time.Duration {
 		if l.flight == None {
 			at = min(at, l.renewAt(fx))
 		}
-	case Ending:
+	case ending:
 		at = l.until
 		if l.flight == None && l.rare != nil {
 			at = min(at, l.rare.retryAt)
@@ -40,11 +40,12 @@ func (l *Lock) nextWake(fx *Effects) time.Duration {
 
 func (x *rare) nextWake(l *Lock) time.Duration {
 	at := never
-	if l.flight == None && !l.queue.empty() && (l.phase == Free || l.phase == Asking) {
+	switch {
+	case l.flight != None:
+	case l.phase == free && !x.forces.empty():
+		at = x.retryAt // nobody is asked before that
+	case !l.queue.empty() && (l.phase == free || l.phase == asking):
 		at = x.askAt
-	}
-	if l.phase == Free && !x.forces.empty() {
-		at = min(at, x.retryAt)
 	}
 	if x.leaveAt != 0 {
 		at = min(at, x.leaveAt)

@@ -54,9 +54,9 @@ func (x *rare) nextBackoff(fx *Effects) time.Duration {
 func (l *Lock) heard(now time.Duration) {
 	x := l.x()
 	switch {
-	case l.phase == Held:
+	case l.phase == held:
 		l.wants |= wantConfirm
-	case l.phase == Asking:
+	case l.phase == asking:
 		x.again = true
 	case now < x.stepBack:
 		// The first is the message of our own release; a second means that somebody else had it since.
@@ -73,9 +73,9 @@ func (l *Lock) subscribed(now time.Duration) {
 	x := l.x()
 	x.subscribed = true
 	switch {
-	case l.phase == Held && l.holds != nil:
+	case l.phase == held && l.holds != nil:
 		l.wants |= wantConfirm
-	case l.phase == Asking:
+	case l.phase == asking:
 		x.again = true
 	case now >= x.stepBack:
 		x.askAt = now
@@ -89,7 +89,7 @@ func (l *Lock) Deafen() { l.x().subscribed = false }
 func (l *Lock) listen(now time.Duration, fx *Effects) {
 	x := l.rare
 	switch {
-	case !l.queue.empty() && (x.listening || l.phase != Asking || x.answered):
+	case !l.queue.empty() && (x.listening || l.phase != asking || x.answered):
 		x.leaveAt = 0
 		l.setListening(true, fx)
 	case l.queue.empty() && x.listening && (fx.Draining || x.leaveAt != 0 && now >= x.leaveAt):

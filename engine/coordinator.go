@@ -1,6 +1,9 @@
 package engine
 
 import (
+	"iter"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/lockwheel/lockwheel/actor"
@@ -34,9 +37,9 @@ type coordinator struct {
 	link     link
 	ears     ears
 	couriers int
-	out      int            // batches with couriers
-	inFlight int            // commands in them
-	waiting  *actor.Request // for the shutdown to be complete
+	out      int              // batches with couriers
+	inFlight int              // commands in them
+	waiting  []*actor.Request // for the shutdown to be complete
 	closed   bool
 	counters counters
 
@@ -80,9 +83,8 @@ func (c *coordinator) turn(now time.Duration, letters *mail) {
 	c.wheel.Advance(now, func(t *wheel.Timer[actor.Sleeper]) { c.wake(now, t.Value) })
 	c.depart(now)
 	c.ears.arrange(now)
-	if c.waiting != nil && c.drained() {
-		c.fx.Decide(now, c.waiting, nil, nil)
-		c.waiting = nil
+	if len(c.waiting) > 0 && c.drained() {
+		c.shutDown(now)
 	}
 }
 
@@ -169,9 +171,7 @@ func (c *coordinator) gaveUp(now time.Duration, r *actor.Request, cause error) {
 		c.step(now, l, &actor.Message{Kind: actor.Cancel, Request: r, Cause: cause})
 		return
 	}
-	if c.waiting == r {
-		c.waiting = nil
-	}
+	c.waiting = slices.DeleteFunc(c.waiting, func(other *actor.Request) bool { return other == r })
 	c.fx.Decide(now, r, actor.ErrUnavailable, cause)
 }
 
@@ -240,10 +240,22 @@ func (c *coordinator) wake(now time.Duration, s actor.Sleeper) {
 	}
 }
 
+// everyLock goes through the locks by their keys: a history that is run again is the same history. The
+// callback may end the lock it is given.
+func (c *coordinator) everyLock() iter.Seq[*actor.Lock] {
+	return func(yield func(*actor.Lock) bool) {
+		for _, key := range slices.Sorted(maps.Keys(c.locks)) {
+			if !yield(c.locks[key]) {
+				return
+			}
+		}
+	}
+}
+
 // doubt makes every hold be confirmed before anything is granted again: the clock stood still.
 func (c *coordinator) doubt(now time.Duration) {
 	c.fx.Doubted = now
-	for _, l := range c.locks {
+	for l := range c.everyLock() {
 		c.step(now, l, &actor.Message{Kind: actor.Doubt})
 	}
 }
@@ -251,13 +263,10 @@ func (c *coordinator) doubt(now time.Duration) {
 // drain refuses all who wait, and decides r once no lock is held any more.
 func (c *coordinator) drain(now time.Duration, r *actor.Request) {
 	c.fx.Draining = true
-	for _, l := range c.locks {
+	for l := range c.everyLock() {
 		c.step(now, l, &actor.Message{Kind: actor.Drain})
 	}
-	if c.waiting != nil {
-		c.fx.Decide(now, c.waiting, nil, nil)
-	}
-	c.waiting = r
+	c.waiting = append(c.waiting, r)
 }
 
 // drained reports whether a shutdown has nothing to wait for: no lock held or to be released, and no
@@ -266,10 +275,18 @@ func (c *coordinator) drained() bool {
 	return c.fx.Tenures == 0 && (c.fx.Asking == 0 || c.link.down)
 }
 
+// shutDown tells those who wait for it that the shutdown is complete.
+func (c *coordinator) shutDown(now time.Duration) {
+	for _, r := range c.waiting {
+		c.fx.Decide(now, r, nil, nil)
+	}
+	c.waiting = nil
+}
+
 // close ends every hold and every request. Nothing leaves after it.
 func (c *coordinator) close(now time.Duration) {
 	c.closed = true
-	for _, l := range c.locks {
+	for l := range c.everyLock() {
 		l.Close(now, c.fx)
 	}
 	c.wheel.Stop(func(t *wheel.Timer[actor.Sleeper]) {
@@ -278,10 +295,7 @@ func (c *coordinator) close(now time.Duration) {
 			c.fx.Decide(now, r, actor.ErrClosed, nil)
 		}
 	})
-	if c.waiting != nil {
-		c.fx.Decide(now, c.waiting, nil, nil)
-		c.waiting = nil
-	}
+	c.shutDown(now)
 }
 
 // next is when the coordinator wants another turn without mail; ok is false when it does not.

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -46,10 +47,15 @@ func (c *coordinator) depart(now time.Duration) {
 
 // pack makes one batch of the most urgent commands; nil when there are none.
 func (c *coordinator) pack(now time.Duration) *batch {
-	if last := len(c.split) - 1; last >= 0 {
+	for last := len(c.split) - 1; last >= 0; last-- {
 		b := c.split[last]
 		c.split = c.split[:last]
-		return b
+		// Much may have happened since it left first.
+		b.commands = slices.DeleteFunc(b.commands, func(command actor.Command) bool { return !c.wanted(now, &command) })
+		if len(b.commands) > 0 {
+			return b
+		}
+		c.spares = append(c.spares, b)
 	}
 	for _, verb := range urgency {
 		if b := c.fill(now, verb); b != nil {

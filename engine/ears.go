@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -116,7 +117,8 @@ func (e *ears) confirmed(name string) []*actor.Lock {
 
 // deafen takes in that the connection broke: nothing is heard until it is listened to again.
 func (e *ears) deafen() {
-	for _, ch := range e.channels {
+	for _, name := range slices.Sorted(maps.Keys(e.channels)) {
+		ch := e.channels[name]
 		e.gone(ch)
 		for _, l := range ch.locks {
 			l.Deafen()

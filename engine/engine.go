@@ -12,13 +12,12 @@ import (
 
 // Hooks are called on the loop: they must not block, and must not call back.
 type Hooks struct {
-	Verdict func(r *actor.Request, waited time.Duration)
-	Ended   func(e *actor.Ended)
-	Late    func(turn time.Duration)
+	Verdict func(r *actor.Request, waited time.Duration) // r has its verdict, and its caller does not know yet
+	Ended   func(e *actor.Ended)                         // a hold is over; called once for each
+	Late    func(turn time.Duration)                     // a turn took longer than 5ms
 }
 
-// Engine is the loop with its couriers and subscriber. Post, Cancel, Now and Inspect are safe for
-// concurrent use.
+// Engine is the loop with its couriers and subscriber. All its methods are safe for concurrent use.
 type Engine struct {
 	epoch time.Time // all moments are durations since then
 	box   *mailbox
