@@ -47,20 +47,30 @@ func (c *coordinator) depart(now time.Duration) {
 
 // pack makes one batch of the most urgent commands; nil when there are none.
 func (c *coordinator) pack(now time.Duration) *batch {
-	for last := len(c.split) - 1; last >= 0; last-- {
-		b := c.split[last]
-		c.split = c.split[:last]
-		// Much may have happened since it left first.
+	for _, verb := range urgency {
+		if b := c.part(now, verb); b != nil {
+			return b
+		}
+		if b := c.fill(now, verb); b != nil {
+			return b
+		}
+	}
+	return nil
+}
+
+// part takes a batch that is sent again. Much may have happened since it left first.
+func (c *coordinator) part(now time.Duration, verb actor.Verb) *batch {
+	for i := len(c.split) - 1; i >= 0; i-- {
+		b := c.split[i]
+		if b.verb != verb {
+			continue
+		}
+		c.split = slices.Delete(c.split, i, i+1)
 		b.commands = slices.DeleteFunc(b.commands, func(command actor.Command) bool { return !c.wanted(now, &command) })
 		if len(b.commands) > 0 {
 			return b
 		}
 		c.spares = append(c.spares, b)
-	}
-	for _, verb := range urgency {
-		if b := c.fill(now, verb); b != nil {
-			return b
-		}
 	}
 	return nil
 }
@@ -121,12 +131,12 @@ func (c *coordinator) returned(now time.Duration, b *batch) {
 	switch {
 	case b.failed == nil:
 		c.answered(now, b)
-	case !b.lost && strings.HasPrefix(b.failed.Error(), "NOSCRIPT"):
+	case !b.lost && !b.whole && strings.HasPrefix(b.failed.Error(), "NOSCRIPT"):
 		c.counters.retries++
 		b.whole, b.failed = true, nil
 		c.split = append(c.split, b)
 		return
-	case !b.lost && !actor.Passing(b.failed.Error()) && len(b.commands) > 1:
+	case !b.lost && len(b.commands) > 1 && forOneKey(b.failed):
 		c.link.answered()
 		c.halve(b)
 	default:
@@ -153,7 +163,7 @@ func (c *coordinator) unanswered(now time.Duration, b *batch) {
 	if b.lost {
 		reply.Status = actor.Unanswered
 	}
-	if b.lost || actor.Passing(b.failed.Error()) {
+	if b.lost || !forOneKey(b.failed) {
 		c.link.failed(now)
 	} else {
 		c.link.answered()
@@ -191,6 +201,12 @@ func (c *coordinator) read(now time.Duration, command *actor.Command, reply *act
 	case !r.Decided():
 		c.queues[actor.SendState].push(*command)
 	}
+}
+
+// forOneKey reports whether the server may have refused a batch because of one of its keys, so that the
+// others can go on: for good, or while a slot migrates.
+func forOneKey(refused error) bool {
+	return !actor.Passing(refused.Error()) || strings.HasPrefix(refused.Error(), "TRYAGAIN")
 }
 
 // halve sends a batch again in two parts: what the server refuses for one key must not touch the others.
