@@ -1,0 +1,248 @@
+package wheel
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// What goes wrong when a wheel removes timers at once, and what guards against it:
+//
+//	1 a callback touches its neighbours in the walk   TestCallbackMayCancelNeighbours, TestCallbackMayMoveNeighbours
+//	2 a callback schedules for now                    TestScheduledForNowWaitsForTheNextAdvance
+//	3 a node is used again                            TestReusedTimerKeepsNothingOfItsFormerUse
+//	4 a slot's lower bound is stale after a cancel    TestPointlessWakesNeedACancelledTimer
+//	5 time goes back                                  TestOlderTimeChangesNothing
+//	6 a deadline is rounded down                      TestDeadlinesRoundUp
+
+// conversation is a wheel of 5 ms ticks whose timers have names and write down that they fired.
+type conversation struct {
+	*owner
+	timers map[string]*task
+	log    []string
+}
+
+func newConversation(t *testing.T, config Config) *conversation {
+	return &conversation{owner: newOwner(t, 5*ms, config), timers: map[string]*task{}}
+}
+
+// set schedules a named timer; it logs its name and then does what it is told.
+func (c *conversation) set(name string, at time.Duration, do func()) {
+	c.timers[name] = &task{Value: func() {
+		c.log = append(c.log, name)
+		do()
+	}}
+	c.move(name, at)
+}
+
+// move schedules a named timer for another time.
+func (c *conversation) move(name string, at time.Duration) {
+	require.NoError(c.t, c.Schedule(c.timers[name], at))
+}
+
+// fires advances and says what that fired.
+func (c *conversation) fires(now time.Duration, names string) {
+	c.t.Helper()
+	c.log = nil
+	n := c.advance(now)
+	assert.Equal(c.t, names, strings.Join(c.log, " "))
+	assert.Equal(c.t, len(c.log), n)
+	checkInvariants(c.t, c.Wheel)
+}
+
+// Trap 1. Netty is immune because it unlinks in the next tick.
+func TestCallbackMayCancelNeighbours(t *testing.T) {
+	c := newConversation(t, Config{})
+	c.set("a", 5*ms, nothing)
+	c.set("b", 5*ms, func() {
+		assert.False(t, c.Cancel(c.timers["a"]), "has fired")
+		assert.False(t, c.Cancel(c.timers["b"]), "is firing")
+		assert.True(t, c.Cancel(c.timers["c"]), "the next")
+		assert.True(t, c.Cancel(c.timers["e"]), "of a later tick, also due")
+		assert.True(t, c.Cancel(c.timers["g"]), "not due yet")
+	})
+	c.set("c", 5*ms, nothing)
+	c.set("d", 5*ms, nothing)
+	c.set("e", 10*ms, nothing)
+	c.set("f", 10*ms, nothing)
+	c.set("g", 15*ms, nothing)
+	c.fires(10*ms, "a b d f")
+	assert.Zero(t, c.Len())
+	c.fires(time.Hour, "")
+}
+
+// Trap 1, the other half.
+func TestCallbackMayMoveNeighbours(t *testing.T) {
+	c := newConversation(t, Config{})
+	first := true
+	c.set("a", 5*ms, func() {
+		if !first {
+			return
+		}
+		first = false
+		c.move("a", 20*ms)
+		c.move("b", 30*ms)
+		c.move("c", 5*ms) // due already, but moved: not in this Advance
+		c.move("e", 10*ms)
+		c.set("new", 10*ms, nothing)
+	})
+	c.set("b", 5*ms, nothing)
+	c.set("c", 5*ms, nothing)
+	c.set("d", 5*ms, nothing)
+	c.set("e", time.Hour, nothing)
+	c.fires(10*ms, "a d")
+	c.fires(10*ms, "c e new")
+	c.fires(20*ms, "a")
+	c.fires(30*ms, "b")
+	assert.Zero(t, c.Len())
+}
+
+// Trap 2. Otherwise a timer that re-arms itself would keep the loop.
+func TestScheduledForNowWaitsForTheNextAdvance(t *testing.T) {
+	for _, at := range []time.Duration{-1 << 63, -1, 0, 1, 5 * ms, 10*ms - 1, 10 * ms} {
+		c := newConversation(t, Config{})
+		c.set("again", 5*ms, func() { c.move("again", at) })
+		c.fires(10*ms, "again")
+		next, ok := c.Next()
+		assert.True(t, ok)
+		assert.Equal(t, 10*ms, next, "now")
+		c.fires(10*ms, "again")
+		c.fires(11*ms, "again")
+	}
+}
+
+// Overdue timers fire in the order in which they were scheduled, ahead of later ticks; Netty 15730 is where head
+// insertion would have reversed them.
+func TestOverdueTimersFireInTurn(t *testing.T) {
+	c := newConversation(t, Config{})
+	c.fires(20*ms, "")
+	c.set("d", 25*ms, nothing)
+	c.set("a", 10*ms, nothing)
+	c.set("b", 5*ms, nothing)
+	c.set("c", 20*ms, nothing)
+	c.fires(25*ms, "a b c d")
+}
+
+// Trap 3. The wheel keeps no handle, so a timer's second use cannot be ended by its first.
+func TestReusedTimerKeepsNothingOfItsFormerUse(t *testing.T) {
+	c := newConversation(t, Config{})
+	c.set("a", 5*ms, nothing)
+	require.True(t, c.Cancel(c.timers["a"]))
+	c.move("a", 20*ms)
+	assert.Equal(t, Scheduled, c.timers["a"].State())
+	c.fires(15*ms, "")
+	c.fires(20*ms, "a")
+	c.move("a", 40*ms)
+	assert.Equal(t, Scheduled, c.timers["a"].State())
+	c.fires(35*ms, "")
+	c.fires(40*ms, "a")
+}
+
+// Trap 5.
+func TestOlderTimeChangesNothing(t *testing.T) {
+	c := newConversation(t, Config{})
+	c.fires(100*ms, "")
+	c.set("overdue", 50*ms, nothing)
+	c.set("later", 110*ms, nothing)
+	c.fires(100*ms-1, "")
+	c.fires(-1<<63, "")
+	at, _ := c.Next()
+	assert.Equal(t, 100*ms, at)
+	c.fires(100*ms, "overdue")
+	c.fires(110*ms, "later")
+}
+
+// The wheel does not hide bugs in callbacks, but one broken timer costs the others nothing but a turn.
+func TestPanicLeavesTheOthersDue(t *testing.T) {
+	c := newConversation(t, Config{})
+	c.set("a", 5*ms, nothing)
+	c.set("b", 5*ms, func() { panic("broken") })
+	c.set("c", 5*ms, nothing)
+	c.set("d", 10*ms, nothing)
+	assert.PanicsWithValue(t, "broken", func() { c.fires(20*ms, "") })
+	assert.Equal(t, []string{"a", "b"}, c.log)
+	assert.Equal(t, Fired, c.timers["b"].State())
+	assert.Equal(t, 2, c.Len())
+	assert.True(t, c.timers["c"].Scheduled())
+	at, ok := c.Next()
+	assert.True(t, ok)
+	assert.Equal(t, 20*ms, at, "now")
+	c.fires(20*ms, "c d")
+}
+
+// What one turn of the owner does is bounded; what is over waits in its order.
+func TestBudgetLeavesTheRestDue(t *testing.T) {
+	c := newConversation(t, Config{Budget: 2})
+	c.set("e", 20*ms, nothing)
+	c.set("a", 5*ms, func() { c.set("f", 5*ms, nothing) })
+	c.set("c", 10*ms, nothing)
+	c.set("b", 5*ms, nothing)
+	c.set("d", 10*ms, nothing)
+	c.fires(10*ms, "a b")
+	assert.Equal(t, 4, c.Len())
+	at, ok := c.Next()
+	assert.True(t, ok)
+	assert.Equal(t, 10*ms, at, "now")
+	c.fires(20*ms, "c d")
+	c.fires(20*ms, "f e")
+	c.fires(20*ms, "")
+
+	boundless := newConversation(t, Config{Budget: -1})
+	boundless.set("a", 5*ms, nothing)
+	boundless.set("b", 5*ms, nothing)
+	boundless.fires(5*ms, "a b")
+}
+
+// What is due waits on a list of its own while callbacks run and between turns; Cancel reaches it there.
+func TestCancelReachesWhatIsDue(t *testing.T) {
+	c := newConversation(t, Config{Budget: 1})
+	c.set("a", 5*ms, nothing)
+	c.set("b", 5*ms, nothing)
+	c.set("c", 5*ms, nothing)
+	c.fires(5*ms, "a")
+	assert.True(t, c.Cancel(c.timers["b"]))
+	c.fires(5*ms, "c")
+	c.set("overdue", 0, nothing)
+	assert.True(t, c.Cancel(c.timers["overdue"]))
+	_, ok := c.Next()
+	assert.False(t, ok)
+	c.fires(5*ms, "")
+}
+
+func TestCallbackMayStopTheWheel(t *testing.T) {
+	c := newConversation(t, Config{})
+	var left []*task
+	c.set("a", 5*ms, func() {
+		c.Stop(func(timer *task) {
+			left = append(left, timer)
+			assert.ErrorIs(t, c.Schedule(timer, 5*ms), ErrStopped)
+			c.Cancel(c.timers["c"])
+		})
+	})
+	c.set("b", 5*ms, nothing)
+	c.set("c", 10*ms, nothing)
+	c.set("d", time.Hour, nothing)
+	c.fires(10*ms, "a")
+	assert.Equal(t, []*task{c.timers["b"], c.timers["d"]}, left, "c was cancelled before its turn")
+	assert.Zero(t, c.Len())
+}
+
+func TestStoppedWheelFiresNothing(t *testing.T) {
+	c := newConversation(t, Config{})
+	c.set("a", 5*ms, nothing)
+	c.set("b", 5*ms, nothing)
+	c.log = nil
+	assert.Equal(t, 2, c.Stop(func(*task) { assert.Zero(t, c.advance(time.Hour)) }))
+	assert.Empty(t, c.log)
+}
+
+func TestAdvanceFromACallbackIsABug(t *testing.T) {
+	c := newConversation(t, Config{})
+	c.set("a", 5*ms, func() { c.advance(10 * ms) })
+	c.set("b", 5*ms, nothing)
+	assert.PanicsWithValue(t, "lockwheel: bug: Advance called by a timer that Advance fired", func() { c.fires(5*ms, "") })
+	c.fires(5*ms, "b")
+}

@@ -1,0 +1,85 @@
+package wheel
+
+import (
+	"runtime"
+	"testing"
+	"time"
+	"unsafe"
+	"weak"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestNothingAllocates(t *testing.T) {
+	w, err := New[int](5*ms, Config{})
+	require.NoError(t, err)
+	timers := make([]Timer[int], 1000)
+	now, fired := time.Duration(0), 0
+	count := func(*Timer[int]) { fired++ }
+	assert.Zero(t, testing.AllocsPerRun(100, func() {
+		for i := range timers {
+			_ = w.Schedule(&timers[i], now+time.Duration(i)*s)
+		}
+		for i := range timers {
+			_ = w.Schedule(&timers[i], now+time.Duration(i)*ms) // move
+		}
+		for i := 0; i < len(timers); i += 2 {
+			w.Cancel(&timers[i])
+		}
+		for w.Len() > 0 {
+			now, _ = w.Next()
+			w.Advance(now, count)
+		}
+	}))
+	assert.Positive(t, fired)
+}
+
+func TestTimerIsThreeWordsAndItsValue(t *testing.T) {
+	assert.Equal(t, 32, int(unsafe.Sizeof(Timer[uint64]{})))
+	assert.Equal(t, 40, int(unsafe.Sizeof(Timer[[2]uint64]{})))
+}
+
+// Netty 2453: a timer without timeouts took 250 kB.
+func TestEmptyWheelIsSmall(t *testing.T) {
+	assert.Less(t, int(unsafe.Sizeof(Wheel[*int]{})), 80<<10)
+}
+
+// Entry 42, and Netty 2541: cancelled timeouts stayed until their tick came, or for ever if they came fast enough.
+func TestCancelledTimersAreNotKept(t *testing.T) {
+	o := newOwner(t, 100*ms, Config{})
+	o.after(time.Hour, nothing)
+	before := liveHeap()
+	for range 1_000_000 {
+		o.Cancel(o.after(3*s, nothing))
+	}
+	timer := o.after(3*s, nothing)
+	o.Cancel(timer)
+	last := weak.Make(timer)
+	assert.Less(t, liveHeap(), before+1<<20, "a million of them in one tick")
+	assert.Nil(t, last.Value())
+	assert.Equal(t, 1, o.Len())
+}
+
+// A timer whose use has ended keeps none of its former neighbours alive, nor does the wheel keep it.
+func TestEndedTimersAreNotKept(t *testing.T) {
+	o := newOwner(t, 100*ms, Config{})
+	before := weak.Make(o.after(1*s, nothing))
+	kept := o.after(1*s, nothing)
+	after := weak.Make(o.after(1*s, nothing))
+	o.Cancel(kept)
+	o.sleepUntil(2 * s)
+	liveHeap()
+	assert.Nil(t, before.Value())
+	assert.Nil(t, after.Value())
+	runtime.KeepAlive(kept)
+	runtime.KeepAlive(o)
+}
+
+// liveHeap collects garbage and returns what is left.
+func liveHeap() uint64 {
+	runtime.GC()
+	var stats runtime.MemStats
+	runtime.ReadMemStats(&stats)
+	return stats.HeapAlloc
+}

@@ -1,0 +1,115 @@
+package wheel
+
+import "math/bits"
+
+// slots are the rings of timers, and what finds them without walking: a bit for each ring that is not empty, and a
+// lower bound of its ticks.
+type slots[T any] struct {
+	// bits has one bit for each slot, set while its ring is not empty.
+	bits [numSlots/64 + 1]uint64
+
+	// bounds is at most the earliest tick in each slot. Cancelling the earliest leaves the bound behind: then it is too
+	// early, which costs a look, but it is never too late.
+	bounds [numSlots]int64
+
+	// heads are the rings. An empty ring is its head alone. A head knows its slot's number, so that a timer can be
+	// taken out without knowing where it is.
+	heads [numSlots]Timer[T]
+}
+
+// init makes every ring empty.
+func (s *slots[T]) init() {
+	for i := range s.heads {
+		s.heads[i].at = int64(i)
+		s.clear(i)
+	}
+}
+
+// clear makes the slot's ring empty. Timers that were in it keep their links.
+func (s *slots[T]) clear(slot int) {
+	head := &s.heads[slot]
+	head.next, head.prev = head, head
+	s.unmark(slot)
+}
+
+// unmark notes that the slot's ring has become empty.
+func (s *slots[T]) unmark(slot int) {
+	s.bits[slot/64] &^= 1 << (slot % 64)
+	s.bounds[slot] = never
+}
+
+// mark notes that the slot holds a timer for the tick.
+func (s *slots[T]) mark(slot int, tick int64) {
+	s.bits[slot/64] |= 1 << (slot % 64)
+	s.bounds[slot] = min(s.bounds[slot], tick)
+}
+
+// occupied reports whether the slot holds any timer.
+func (s *slots[T]) occupied(slot int) bool {
+	return s.bits[slot/64]&(1<<(slot%64)) != 0
+}
+
+// link appends the timer to the slot's ring.
+func (s *slots[T]) link(t *Timer[T], slot int) {
+	head := &s.heads[slot]
+	last := head.prev
+	t.prev, t.next = last, head
+	last.next, head.prev = t, t
+	s.mark(slot, t.at)
+}
+
+// unlink takes the timer out of its ring, whichever that is, and leaves its own fields alone. It reads nothing of the
+// neighbours: among a million timers, each look at another one waits for memory, while a write does not.
+func (s *slots[T]) unlink(t *Timer[T]) {
+	prev, next := t.prev, t.next
+	prev.next, next.prev = next, prev
+	if prev == next { // only the head is left
+		s.unmark(int(next.at))
+	}
+}
+
+// splice appends all of one slot's ring to another's.
+func (s *slots[T]) splice(from, to int) {
+	if !s.occupied(from) {
+		return
+	}
+	src, dst := &s.heads[from], &s.heads[to]
+	first, last := src.next, src.prev
+	first.prev, dst.prev.next = dst.prev, first
+	last.next, dst.prev = dst, last
+	s.mark(to, s.bounds[from])
+	s.clear(from)
+}
+
+// earliest returns the slot with the lowest bound, and that bound; noSlot and never if there is no timer. Equal bounds
+// go to the higher level.
+func (s *slots[T]) earliest(now int64) (slot int, bound int64) {
+	slot, bound = noSlot, never
+	for level := range levels {
+		if i := s.firstOf(level, now); i != noSlot && s.bounds[i] <= bound {
+			slot, bound = i, s.bounds[i]
+		}
+	}
+	if s.occupied(farSlot) && s.bounds[farSlot] <= bound {
+		slot, bound = farSlot, s.bounds[farSlot]
+	}
+	return slot, bound
+}
+
+// firstOf returns the first occupied slot of a level in the order of time, which begins at the slot that now is in and
+// goes round once; noSlot if there is none.
+func (s *slots[T]) firstOf(level int, now int64) int {
+	words := (*[wordsPerLevel]uint64)(s.bits[level*wordsPerLevel:])
+	start := int(now>>(level*stepBits)) & (slotsPerLevel - 1)
+	word, bit := start/64, start%64
+	if ahead := words[word] >> bit; ahead != 0 {
+		return level<<slotBits | (start + bits.TrailingZeros64(ahead))
+	}
+	for range wordsPerLevel { // ends with the word it began in, for the bits before the first
+		word = (word + 1) % wordsPerLevel
+		if words[word] != 0 {
+			return level<<slotBits | (word*64 + bits.TrailingZeros64(words[word]))
+		}
+	}
+	return noSlot
+}
