@@ -69,7 +69,7 @@ func (l *Lock) renew(now time.Duration, fx *Effects) {
 	if !n.exact && n.until <= l.until && l.confirmed >= fx.Doubted {
 		n.lease = 0 // the TTL already covers it, and only Extend and a new owner lower one
 	}
-	if n.exact {
+	if n.lease != 0 {
 		l.lower(now, n.lease)
 	}
 	c := Command{Verb: SendRenew, Lease: n.lease}

@@ -89,7 +89,7 @@ func (l *Lock) Deafen() { l.x().subscribed = false }
 func (l *Lock) listen(now time.Duration, fx *Effects) {
 	x := l.rare
 	switch {
-	case !l.queue.empty() && (x.listening || l.phase != asking || x.answered):
+	case !l.queue.empty() && (x.listening || x.answered || l.phase == held || l.phase == ending):
 		x.leaveAt = 0
 		l.setListening(true, fx)
 	case l.queue.empty() && x.listening && (fx.Draining || x.leaveAt != 0 && now >= x.leaveAt):

@@ -210,9 +210,10 @@ func rowOf(row []rueidis.RedisMessage, verb actor.Verb) actor.Reply {
 			return actor.Reply{Status: actor.Taken, TTL: ttlOf(ttl), Holder: holder}
 		}
 	case verb == actor.SendRenew && len(row) == 3:
+		renewed, errRenewed := row[0].AsInt64()
 		wrote, errWrote := row[1].AsInt64()
 		listeners, errListeners := row[2].AsInt64()
-		if errWrote == nil && errListeners == nil {
+		if errRenewed == nil && renewed == 1 && errWrote == nil && errListeners == nil {
 			return actor.Reply{Status: actor.Done, Uncounted: wrote == 0, Listeners: int(listeners)}
 		}
 	case verb == actor.SendState && len(row) == 3:
