@@ -28,7 +28,7 @@ func (l *Lock) acquire(now time.Duration, r *Request, fx *Effects) {
 		fx.Limit(r, now+r.Wait)
 	}
 	if l.phase == held {
-		l.x()
+		l.withRare()
 	}
 }
 
@@ -60,7 +60,7 @@ func (l *Lock) reenter(now time.Duration, r *Request, fx *Effects) {
 		l.grant(now, r, fixed, fx)
 		return
 	}
-	l.x().changes.push(r)
+	l.withRare().changes.push(r)
 	if limit := l.patience(r, fx); limit != 0 {
 		fx.Limit(r, now+limit)
 	}
@@ -155,7 +155,7 @@ func (l *Lock) acquired(now time.Duration, m *Message, fx *Effects) {
 // needs; otherwise passOn confirms it first. An answer that comes after its own lease is no grant.
 func (l *Lock) granted(now time.Duration, m *Message, fx *Effects) {
 	if now >= l.until {
-		x := l.x()
+		x := l.withRare()
 		x.trouble = errTooLate
 		x.askAt = now + x.nextBackoff(fx)
 		l.until = now + fx.Config.Timeout // for the release only
@@ -172,7 +172,7 @@ func (l *Lock) granted(now time.Duration, m *Message, fx *Effects) {
 // refused takes in that the server does not want to answer: for now, or for good.
 func (l *Lock) refused(now time.Duration, reply *Reply, fx *Effects) {
 	l.endTenure(now, fx)
-	x := l.x()
+	x := l.withRare()
 	if reply.passes() {
 		x.trouble = reply.Err
 		x.askAt = now + x.nextBackoff(fx)

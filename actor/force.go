@@ -6,7 +6,7 @@ import "time"
 // engine that is a loss at once, before the server knows.
 func (l *Lock) force(now time.Duration, r *Request, fx *Effects) {
 	r.lock = l
-	l.x().forces.push(r)
+	l.withRare().forces.push(r)
 	fx.Limit(r, now+fx.Config.Timeout)
 }
 

@@ -16,7 +16,7 @@ type ghost struct {
 
 // haunt puts a tenure on the list of those to be released until the server confirms it.
 func (l *Lock) haunt(tenure uint64) {
-	x := l.x()
+	x := l.withRare()
 	if tenure == 0 || x.haunted(tenure) {
 		return
 	}

@@ -55,7 +55,7 @@ func (l *Lock) mayKeep(now time.Duration, fx *Effects) permission {
 	if l.since == 0 {
 		return keep // nobody of this engine had it yet
 	}
-	x := l.x()
+	x := l.withRare()
 	switch {
 	case fx.Config.HandoffMax < 0 || x.shortest != 0:
 		return giveAway
@@ -81,7 +81,7 @@ func (l *Lock) covers(r *Request, now time.Duration, fx *Effects) bool {
 		return false
 	}
 	if r.Lease != 0 {
-		return l.wants&wantFresh != 0 && l.x().lease == lease
+		return l.wants&wantFresh != 0 && l.withRare().lease == lease
 	}
 	return left >= lease/2 && left <= lease
 }
@@ -89,7 +89,7 @@ func (l *Lock) covers(r *Request, now time.Duration, fx *Effects) bool {
 // hand gives the tenure to the first of the queue.
 func (l *Lock) hand(now time.Duration, r *Request, fx *Effects) {
 	if l.since != 0 {
-		x := l.x()
+		x := l.withRare()
 		if x.handed == 0 {
 			x.handedAt = now
 		}

@@ -134,7 +134,7 @@ func (l *Lock) CountOf(owner uint64, now time.Duration) (count int) {
 	return count
 }
 
-func (l *Lock) x() *rare {
+func (l *Lock) withRare() *rare {
 	if l.rare == nil {
 		l.rare = &rare{listeners: unasked}
 	}

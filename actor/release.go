@@ -71,7 +71,7 @@ func (l *Lock) released(now time.Duration, m *Message, fx *Effects) {
 	case reply.Status == Refused && !reply.passes():
 		l.ended(now, reply.Err, nil, fx)
 	default:
-		x := l.x()
+		x := l.withRare()
 		x.trouble = reply.Err
 		if reply.Status == Refused {
 			x.retryAt = now + x.nextBackoff(fx)

@@ -106,7 +106,7 @@ func (l *Lock) extend(now time.Duration, r *Request, fx *Effects) {
 	}
 	r.lock = l
 	l.wants &^= capped
-	l.x().changes.push(r)
+	l.withRare().changes.push(r)
 	fx.Limit(r, now+fx.Config.Timeout)
 }
 
@@ -154,14 +154,14 @@ func (l *Lock) confirmedBy(now time.Duration, m *Message, fx *Effects) {
 func (l *Lock) counted(now time.Duration, c *Command, reply *Reply, fx *Effects) {
 	switch {
 	case reply.Uncounted:
-		l.x().retryAt = now + fx.jitter(l.renewEvery(fx)/8)
+		l.withRare().retryAt = now + fx.jitter(l.renewEvery(fx)/8)
 	case c.Count != 0:
 		l.written = uint32(c.Count)
 	}
 	if !c.Listen {
 		return
 	}
-	x := l.x()
+	x := l.withRare()
 	x.listeners = unknowable
 	if reply.Listeners >= 0 {
 		x.listeners = reply.Listeners
@@ -202,7 +202,7 @@ func (l *Lock) changed(now time.Duration, m *Message, r *Request, fx *Effects) {
 
 // again prepares a renewal that failed, or may have, to be sent once more while the lease lasts.
 func (l *Lock) again(now time.Duration, m *Message, fx *Effects) {
-	x := l.x()
+	x := l.withRare()
 	x.trouble = m.Reply.Err
 	if m.Command.Count != 0 {
 		l.written = 0 // not known; it is no hold's count, so the count is sent again

@@ -49,7 +49,7 @@ func (l *Lock) lower(now, lease time.Duration) {
 // at any time: until the tenure ends it is believed for no longer than the last confirmation plus the
 // shortest such lease. Before it was sent it cannot have run.
 func (l *Lock) unanswered(sent, lease time.Duration) {
-	x := l.x()
+	x := l.withRare()
 	if lease != 0 && (x.shortest == 0 || lease < x.shortest) {
 		x.shortest = lease
 		l.until = min(l.until, max(l.confirmed, sent)+believed(lease))

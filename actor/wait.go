@@ -18,7 +18,7 @@ const (
 // taken takes in that somebody else has the lock.
 func (l *Lock) taken(now time.Duration, reply *Reply, fx *Effects) {
 	l.endTenure(now, fx)
-	x := l.x()
+	x := l.withRare()
 	x.trouble, x.backoff, x.answered = nil, 0, true
 	if tenure, ok := fx.own(reply.Holder); ok && !x.haunted(tenure) {
 		// Nobody here knows that tenure: an acquire without an answer took it. The next try releases it.
@@ -52,7 +52,7 @@ func (x *rare) nextBackoff(fx *Effects) time.Duration {
 
 // heard takes in a message on the lock's channel: a hint that the lock may be free, never a promise.
 func (l *Lock) heard(now time.Duration) {
-	x := l.x()
+	x := l.withRare()
 	switch {
 	case l.phase == held:
 		l.wants |= wantConfirm
@@ -70,7 +70,7 @@ func (l *Lock) heard(now time.Duration) {
 
 // subscribed takes in that messages come from now on. One may have been missed before.
 func (l *Lock) subscribed(now time.Duration) {
-	x := l.x()
+	x := l.withRare()
 	x.subscribed = true
 	switch {
 	case l.phase == held && l.holds != nil:
@@ -83,7 +83,7 @@ func (l *Lock) subscribed(now time.Duration) {
 }
 
 // Deafen takes in that the channel is not heard at present.
-func (l *Lock) Deafen() { l.x().subscribed = false }
+func (l *Lock) Deafen() { l.withRare().subscribed = false }
 
 // listen keeps the channel as long as somebody waits for the lock, and a little longer.
 func (l *Lock) listen(now time.Duration, fx *Effects) {

@@ -1,0 +1,366 @@
+package actor_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/lockwheel/lockwheel/actor"
+)
+
+func TestUncontendedPairTakesTwoCommandsAndLeavesNothing(t *testing.T) {
+	talk(t, `
+		0s    A locks     → acquire #1 30s
+		1ms   #1 granted  → A granted 29.689s
+		2ms   next        → in 9.998s
+		5s    A unlocks   → A over; release #1
+		5s    A?          → not held
+		+1ms  #1 released → A unlocked
+		+0s   next        → never
+		// and again, as another tenure
+		+1s   A locks     → acquire #2 30s
+		+1ms  #2 granted  → A granted 29.689s
+		+1ms  A unlocks   → A over; release #2
+		+1ms  #2 released → A unlocked
+	`)
+}
+
+// A lease counts from before its command leaves, less one per cent (at most 1 s), less two ticks of 5 ms, 1 ms below 1 s.
+func TestLeaseIsBelievedForLessThanTheServerKeepsIt(t *testing.T) {
+	for lease, granted := range map[string]string{
+		"10s": "9.79s", "100ms": "0s", "200ms": "96ms", "999ms": "887.01ms", "1s": "880ms", "1h": "59m58.89s",
+		"3h": "2h59m58.89s",
+	} {
+		t.Run(lease, func(t *testing.T) {
+			if lease == "100ms" {
+				talk(t, `
+					1s     A locks lease 100ms → acquire #1 100ms
+					+96ms  #1 granted          → A granted 1ms
+					+1ms   timer               → A lost: its lease ended; release #1
+					+1ms   #1 gone             → nothing
+				`)
+				return
+			}
+			talk(t, `
+				1s     A locks lease `+lease+` → acquire #1 `+shownDuration(t, lease)+`
+				+50ms  #1 leaves               → nothing
+				+100ms #1 granted              → A granted `+granted+`
+				+0s    A unlocks               → A over; release #1
+				+1ms   #1 released             → A unlocked
+			`)
+		})
+	}
+}
+
+func shownDuration(t *testing.T, text string) string { return duration(t, text, 0).String() }
+
+// failures.md 3, redisson#1966: a late reply must not arm the watchdog.
+func TestAnswerAfterItsOwnLeaseIsNoGrant(t *testing.T) {
+	talk(t, `
+		0s        A locks lease 1s wait 5s → acquire #1 1s
+		979ms     #1 granted               → A granted 1ms
+		+1ms      timer                    → A lost: its lease ended; release #1
+		+1ms      #1 released              → nothing
+
+		+1s       B locks lease 1s wait 2s → acquire #2 1s
+		+980ms    #2 granted               → release #2; listen
+		+1ms      #2 released              → nothing
+		+4ms..+10ms timer                  → acquire #3 1s
+		+1ms      #3 granted               → B granted 979ms
+		+1ms      B unlocks                → B over; release #3
+		+1ms      #3 released              → B unlocked
+		+240ms..+250ms timer               → leave
+	`)
+}
+
+func TestTryLockNeitherQueuesNorOvertakes(t *testing.T) {
+	talk(t, `
+		// beside a holder of this engine
+		0s      A locks           → acquire #1 30s
+		1ms     B locks once      → B lock not acquired
+		2ms     #1 granted        → A granted 29.688s
+		+1ms    B locks once      → B lock not acquired
+		// somebody waits: also once the holder is gone
+		+1ms    C locks           → listen
+		+0s     A unlocks         → A over; C granted 29.686s; A unlocked
+		+1ms    C unlocks         → C over; release #1
+		+1ms    #1 released       → C unlocked
+		+248ms  timer             → leave
+
+		// of a stranger's lock it tells at once
+		+1s     D locks once      → acquire #2 30s
+		+1ms    #2 taken 20s x:1  → D lock not acquired
+
+		// with waiters in front it does not get the lock that is free now
+		+1s     E locks           → acquire #3 30s
+		+1ms    #3 taken 1h x:1   → listen
+		+1ms    D locks once      → D lock not acquired
+		+1ms    subscribed        → acquire #4 30s
+		+1ms    #4 granted        → E granted 29.689s
+		+0s     E unlocks         → E over; release #4
+		+1ms    #4 released       → E unlocked
+		+249ms  timer             → leave
+	`)
+}
+
+// It asks for itself as long as the channel is kept, and does not wait for the TTL that others were told.
+func TestTryLockIsNotHeldUpByTheTTLOfEarlierWaiters(t *testing.T) {
+	talk(t, `
+		0s     A locks          → acquire #1 30s
+		1ms    #1 taken 30s x:1 → listen
+		2ms    A cancels bored  → A lock not acquired: bored
+		+100ms B locks once     → acquire #2 30s
+		+1ms   #2 taken 30s x:1 → B lock not acquired
+		+250ms timer            → leave
+	`)
+}
+
+func TestTryLockOnASilentServerEndsAfterTimeout(t *testing.T) {
+	talk(t, `
+		0s     A locks once         → acquire #1 30s
+		3s     timer                → A redis unavailable: no answer in time
+		// the command may have run: its tenure is released, and once more later
+		+1s    #1 unanswered broken → release #1
+		+1ms   #1 gone              → nothing
+		+3s    timer                → release #1
+		+1ms   #1 gone              → nothing
+	`)
+}
+
+// api.md, Errors: ErrNotAcquired is somebody else's lock until the wait ended; ErrUnavailable is no answer at all, or a
+// last try that failed. failures.md 44.
+func TestEndOfAWaitSaysWhetherTheLockWasTakenOrTheServerSilent(t *testing.T) {
+	t.Run("taken", func(t *testing.T) {
+		talk(t, `
+			0s     A locks wait 2s         → acquire #1 30s
+			1ms    #1 taken 30s x:1        → listen
+			2s     timer                   → A lock not acquired
+			+250ms timer                   → leave
+		`)
+	})
+	t.Run("taken, and the caller's context ended", func(t *testing.T) {
+		talk(t, `
+			0s     A locks                     → acquire #1 30s
+			1ms    #1 taken 30s x:1            → listen
+			2s     A cancels deadline exceeded → A lock not acquired: deadline exceeded
+			+250ms timer                       → leave
+		`)
+	})
+	t.Run("held in this engine", func(t *testing.T) {
+		talk(t, `
+			0s     A locks         → acquire #1 30s
+			1ms    #1 granted      → A granted 29.689s
+			2ms    B locks wait 1s → listen
+			1.002s timer           → B lock not acquired
+			+250ms timer           → leave
+			2s     A unlocks       → A over; release #1
+			+1ms   #1 released     → A unlocked
+		`)
+	})
+	t.Run("no answer at all", func(t *testing.T) {
+		talk(t, `
+			0s    A locks wait 2s      → acquire #1 30s
+			2s    timer                → A redis unavailable: no answer in time
+			+1s   #1 unanswered broken → release #1
+			+1ms  #1 released          → nothing
+			+3s   timer                → release #1
+			+1ms  #1 gone              → nothing
+		`)
+	})
+	t.Run("no answer, and the caller's context ended", func(t *testing.T) {
+		talk(t, `
+			0s    A locks                 → acquire #1 30s
+			1s    A cancels why not       → A redis unavailable: no answer in time; why not
+			+1ms  #1 granted              → release #1
+			+1ms  #1 released             → nothing
+		`)
+	})
+	t.Run("the last try failed", func(t *testing.T) {
+		talk(t, `
+			0s         A locks wait 1s       → acquire #1 30s
+			1ms        #1 taken 500ms x:1    → listen
+			+501ms     timer                 → acquire #2 30s
+			+1ms       #2 refused LOADING it → nothing
+			+5ms..+10ms timer                → acquire #3 30s
+			+400ms     #3 refused LOADING it → nothing
+			+10ms..+20ms timer               → acquire #4 30s
+			1s         timer                 → A redis unavailable: LOADING it
+			+0s        #4 refused LOADING it → nothing
+			+250ms     timer                 → leave
+		`)
+	})
+	t.Run("the last try worked after others had failed", func(t *testing.T) {
+		talk(t, `
+			0s         A locks wait 1s       → acquire #1 30s
+			+1ms       #1 refused LOADING it → nothing
+			+5ms..+10ms timer                → acquire #2 30s
+			+1ms       #2 taken 30s x:1      → listen
+			1s         timer                 → A lock not acquired
+			+250ms     timer                 → leave
+		`)
+	})
+	t.Run("refused for good", func(t *testing.T) {
+		talk(t, `
+			0s    A locks              → acquire #1 30s
+			0s    B locks              → nothing
+			1ms   #1 refused WRONGTYPE → A WRONGTYPE; B WRONGTYPE
+		`)
+	})
+}
+
+// A release or a hand-on of this engine's own is under way when the wait ends: the server has answered all along.
+func TestEndOfAWaitBetweenTwoHoldersOfThisEngineIsNotAnOutage(t *testing.T) {
+	t.Run("handed on", func(t *testing.T) {
+		talk(t, `
+			0s     A locks                 → acquire #1 30s
+			1ms    #1 granted              → A granted 29.689s
+			2ms    B locks wait 1s lease 5s → listen
+			1.001s A unlocks               → A over; renew #1 5s; A unlocked
+			1.002s timer                   → B lock not acquired
+			1.003s #1 renewed              → release #1
+			+1ms   #1 released             → nothing
+			+248ms timer                   → leave
+		`)
+	})
+	t.Run("released", func(t *testing.T) {
+		talk(t, `
+			0s     A locks         → acquire #1 30s
+			1ms    #1 granted      → A granted 29.689s
+			2ms    B locks wait 1s → listen
+			1.001s A unlocks       → A over; release #1
+			1.002s timer           → B lock not acquired
+			1.003s #1 released     → A unlocked
+			+249ms timer           → leave
+		`, func(c *actor.Config) { c.HandoffMax = -1 })
+	})
+	t.Run("asked for again", func(t *testing.T) {
+		talk(t, `
+			0s     A locks         → acquire #1 30s
+			1ms    #1 granted      → A granted 29.689s
+			2ms    B locks wait 1s → listen
+			1s     A unlocks       → A over; release #1
+			1.001s #1 released     → acquire #2 30s; A unlocked
+			1.002s timer           → B lock not acquired
+			1.003s #2 granted      → release #2
+			+1ms   #2 released     → nothing
+			+248ms timer           → leave
+		`, func(c *actor.Config) { c.HandoffMax = -1 })
+	})
+}
+
+// failures.md 2, redisson#2714: an interrupted acquire must not leave a lock.
+func TestCancelledRequestLeavesNothing(t *testing.T) {
+	t.Run("before its command left", func(t *testing.T) {
+		talk(t, `
+			0s   A locks        → acquire #1 30s
+			0s   wants #1       → acquire #1 30s: true
+			1ms  A cancels why  → A redis unavailable: no answer in time; why
+			1ms  wants #1       → acquire #1 30s: false
+			1ms  #1 withdrawn   → nothing
+		`)
+	})
+	t.Run("while its command is under way: the grant is given back", func(t *testing.T) {
+		talk(t, `
+			0s   A locks        → acquire #1 30s
+			1ms  A cancels why  → A redis unavailable: no answer in time; why
+			2ms  #1 granted     → release #1
+			3ms  #1 released    → nothing
+		`)
+	})
+	t.Run("after the grant", func(t *testing.T) {
+		talk(t, `
+			0s   A locks        → acquire #1 30s
+			1ms  #1 granted     → A granted 29.689s
+			2ms  A cancels why  → A over; release #1
+			3ms  A cancels why  → nothing
+			3ms  #1 released    → nothing
+		`)
+	})
+	t.Run("after the grant was unlocked", func(t *testing.T) {
+		talk(t, `
+			0s   A locks        → acquire #1 30s
+			1ms  #1 granted     → A granted 29.689s
+			2ms  B locks        → listen
+			3ms  A cancels why  → A over; B granted 29.687s
+			5ms  A cancels why  → nothing
+			6ms  B unlocks      → B over; release #1
+			7ms  #1 released    → B unlocked
+			253ms timer         → leave
+		`)
+	})
+	t.Run("the next in the queue gets what its command took", func(t *testing.T) {
+		talk(t, `
+			0s   A locks        → acquire #1 30s
+			0s   B locks        → nothing
+			1ms  A cancels why  → A redis unavailable: no answer in time; why
+			2ms  #1 granted     → B granted 29.688s
+			3ms  B unlocks      → B over; release #1
+			4ms  #1 released    → B unlocked
+		`)
+	})
+	t.Run("the next needs another lease: it is confirmed for it first", func(t *testing.T) {
+		talk(t, `
+			0s   A locks           → acquire #1 30s
+			0s   B locks lease 10s → nothing
+			1ms  A cancels why     → A redis unavailable: no answer in time; why
+			2ms  #1 granted        → renew #1 10s; listen
+			3ms  #1 renewed        → B granted 9.889s
+			4ms  B unlocks         → B over; release #1
+			5ms  #1 released       → B unlocked
+			253ms timer            → leave
+		`)
+	})
+}
+
+// failures.md 15, redisson#7367: asking again is not a second hold.
+func TestUnansweredAcquireIsAskedAgainAsTheSameTenure(t *testing.T) {
+	talk(t, `
+		0s     A locks              → acquire #1 30s
+		1s     #1 unanswered broken → acquire #1 30s
+		1.5s   #1 unanswered broken → acquire #1 30s
+		2s     #1 granted           → A granted 29.19s
+		// it may still run at any time, so it is not handed on
+		3s     B locks              → listen
+		4s     A unlocks            → A over; release #1
+		// and after its end it may bring the tenure back
+		+1ms   #1 released          → acquire #2 30s ghosts [1]; release #1; A unlocked
+		+1ms   #1 gone              → nothing
+		+1ms   #2 granted           → B granted 29.688s
+		+250ms timer                → leave
+		+1s    B unlocks            → B over; release #2
+		+1ms   #2 released          → B unlocked
+		7.002s timer                → release #1
+		+1ms   #1 gone              → nothing
+	`)
+}
+
+// design.md, Identity: from then on it is believed for at most its last confirmation plus the shortest unanswered lease.
+func TestLateCopyWithAShorterLeaseDoesNotOutliveBelief(t *testing.T) {
+	talk(t, `
+		0s     A locks lease 1s wait 500ms → acquire #1 1s
+		0s     B locks                     → nothing
+		500ms  timer                       → A redis unavailable: no answer in time
+		+1ms   #1 unanswered broken        → acquire #1 30s
+		+1ms   #1 granted                  → B granted 979ms
+		// so it is confirmed more often than a third of its own lease
+		+333ms timer                       → renew #1 30s
+		+1ms   #1 renewed                  → B has 979ms
+		+1ms   B unlocks                   → B over; release #1
+		+1ms   #1 released                 → release #1; B unlocked
+		+1ms   #1 gone                     → nothing
+		+3s    timer                       → release #1
+		+1ms   #1 gone                     → nothing
+	`)
+}
+
+func TestWatchedLocksConfiguredShortKeepTheirRhythm(t *testing.T) {
+	talk(t, `
+		0s     A locks     → acquire #1 100ms
+		1ms    #1 granted  → A granted 96ms
+		33ms..35ms timer   → renew #1 100ms
+		+1ms   #1 renewed  → A has 96ms
+		+1ms   A unlocks   → A over; release #1
+		+1ms   #1 released → A unlocked
+	`, func(c *actor.Config) {
+		c.Lease, c.Renew, c.Timeout = 100*time.Millisecond, 33*time.Millisecond, 16*time.Millisecond
+	})
+}

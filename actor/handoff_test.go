@@ -1,0 +1,437 @@
+package actor_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel/actor"
+)
+
+func bounded(most int, forAtMost time.Duration) func(*actor.Config) {
+	return func(c *actor.Config) { c.HandoffMax, c.HandoffFor = most, forAtMost }
+}
+
+// design.md, Handing on: Redis still shows the tenure, so no command is sent.
+func TestHandingOnTakesNoRoundTrip(t *testing.T) {
+	talk(t, `
+		0s     A locks     → acquire #1 30s
+		1ms    #1 granted  → A granted 29.689s
+		2ms    B locks     → listen
+		3ms    A unlocks   → A over; B granted 29.687s; A unlocked
+		4ms    B unlocks   → B over; release #1
+		5ms    #1 released → B unlocked
+		252ms..256ms timer → leave
+	`)
+}
+
+// issue 2, safety tests by name: a hand-off near the end of a lease is confirmed first.
+func TestHandOnNearTheEndOfALeaseIsConfirmedFirst(t *testing.T) {
+	lazy := func(c *actor.Config) { c.Renew = 15 * time.Second }
+	t.Run("half of the lease is left", func(t *testing.T) {
+		talk(t, `
+			0s      A locks     → acquire #1 30s
+			1ms     #1 granted  → A granted 29.689s
+			2ms     B locks     → listen
+			14.69s  A unlocks   → A over; B granted 15s; A unlocked
+			14.7s   B unlocks   → B over; release #1
+			14.71s  #1 released → B unlocked
+			14.94s..14.96s timer → leave
+		`, lazy)
+	})
+	t.Run("less than half of it", func(t *testing.T) {
+		talk(t, `
+			0s      A locks     → acquire #1 30s
+			1ms     #1 granted  → A granted 29.689s
+			2ms     B locks     → listen
+			14.691s A unlocks   → A over; renew #1 30s; A unlocked
+			14.691s A?          → not held
+			14.692s #1 renewed  → B granted 29.689s
+			14.7s   B unlocks   → B over; release #1
+			14.71s  #1 released → B unlocked
+			14.94s..14.96s timer → leave
+		`, lazy)
+	})
+	t.Run("it is gone", func(t *testing.T) {
+		talk(t, `
+			0s      A locks          → acquire #1 30s
+			1ms     #1 granted       → A granted 29.689s
+			2ms     B locks          → listen
+			14.691s A unlocks        → A over; renew #1 30s; A unlocked
+			14.692s #1 gone          → acquire #2 30s
+			14.693s #2 taken 10s x:1 → nothing
+			14.7s   B cancels        → B lock not acquired
+			14.95s  timer            → leave
+		`, lazy)
+	})
+	t.Run("the server does not answer until it is over", func(t *testing.T) {
+		talk(t, `
+			0s      A locks             → acquire #1 30s
+			1ms     #1 granted          → A granted 29.689s
+			2ms     B locks             → listen
+			14.691s A unlocks           → A over; renew #1 30s; A unlocked
+			29.69s  timer               → acquire #2 30s ghosts [1]; release #1
+			30s     #1 renew unanswered reset   → nothing
+			30s     #1 release unanswered reset → release #1
+			30s     #2 unanswered reset → acquire #2 30s ghosts [1]
+			31s     #2 granted          → B granted 28.69s
+			31s     #1 gone             → nothing
+			31.1s   B unlocks           → B over; release #2
+			31.101s #2 released         → release #2; B unlocked
+			31.102s #2 gone             → nothing
+			31.25s  timer               → leave
+			34.102s timer               → release #2
+			+1ms    #2 gone             → nothing
+		`, lazy)
+	})
+}
+
+func TestHandOnToAFixedLeaseIsConfirmedForIt(t *testing.T) {
+	t.Run("shorter", func(t *testing.T) {
+		talk(t, `
+			0s     A locks           → acquire #1 30s
+			1ms    #1 granted        → A granted 29.689s
+			2ms    B locks lease 5s  → listen
+			3ms    A unlocks         → A over; renew #1 5s; A unlocked
+			4ms    #1 renewed        → B granted 4.939s
+			254ms  timer             → leave
+			4.943s timer             → B lost: its lease ended; release #1
+			4.944s #1 released       → nothing
+		`)
+	})
+	t.Run("longer", func(t *testing.T) {
+		talk(t, `
+			0s     A locks           → acquire #1 30s
+			1ms    #1 granted        → A granted 29.689s
+			2ms    B locks lease 1h  → listen
+			3ms    A unlocks         → A over; renew #1 1h0m0s; A unlocked
+			4ms    #1 renewed        → B granted 59m58.989s
+			5ms    B unlocks         → B over; release #1
+			6ms    #1 released       → B unlocked
+			254ms  timer             → leave
+		`)
+	})
+	t.Run("and from a long one to a watched lock", func(t *testing.T) {
+		talk(t, `
+			0s     A locks lease 1h  → acquire #1 1h0m0s
+			1ms    #1 granted        → A granted 59m58.989s
+			2ms    B locks           → listen
+			3ms    A unlocks         → A over; renew #1 30s; A unlocked
+			4ms    #1 renewed        → B granted 29.689s
+			254ms  timer             → leave
+			10.005s timer            → renew #1 30s listeners
+			+1ms   #1 renewed        → B has 29.689s
+			+1ms   B unlocks         → B over; release #1
+			+1ms   #1 released       → B unlocked
+		`)
+	})
+	t.Run("the next in the queue when the first has left", func(t *testing.T) {
+		talk(t, `
+			0s     A locks           → acquire #1 30s
+			1ms    #1 granted        → A granted 29.689s
+			2ms    B locks lease 5s  → listen
+			2ms    C locks lease 10s → nothing
+			2ms    D locks           → nothing
+			3ms    A unlocks         → A over; renew #1 5s; A unlocked
+			4ms    B cancels         → B lock not acquired
+			5ms    #1 renewed        → renew #1 10s
+			6ms    C cancels         → C lock not acquired
+			7ms    #1 renewed        → renew #1 30s
+			8ms    #1 renewed        → D granted 29.689s
+			9ms    D unlocks         → D over; release #1
+			10ms   #1 released       → D unlocked
+			258ms  timer             → leave
+		`)
+	})
+}
+
+// The first hand-on asks who else listens: somebody does, so Handoff.Max grants are the bound.
+func TestHandoffMaxBoundsItWhileOthersListen(t *testing.T) {
+	talk(t, `
+		0s     A locks                → acquire #1 30s
+		1ms    #1 granted             → A granted 29.689s
+		1ms    B locks                → listen
+		1ms    C locks                → nothing
+		1ms    D locks                → nothing
+		1ms    E locks                → nothing
+		2ms    subscribed             → renew #1 30s
+		3ms    #1 renewed             → A has 29.689s
+		4ms    A unlocks              → A over; renew #1 30s listeners but us; B granted 29.688s; A unlocked
+		5ms    #1 renewed listeners 2 → B has 29.689s
+		6ms    B unlocks              → B over; C granted 29.688s; B unlocked
+		7ms    C unlocks              → C over; D granted 29.687s; C unlocked
+		// three times: released, and then back a step
+		8ms    D unlocks              → D over; release #1
+		9ms    #1 released            → D unlocked
+		// the message of its own release
+		9ms    message                → nothing
+		11ms   timer                  → acquire #2 30s
+		12ms   #2 granted             → E granted 29.689s
+		13ms   E unlocks              → E over; release #2
+		14ms   #2 released            → E unlocked
+		262ms  timer                  → leave
+	`, bounded(3, time.Second))
+}
+
+func TestHandoffForBoundsItWhileOthersListen(t *testing.T) {
+	talk(t, `
+		0s     A locks                → acquire #1 30s
+		1ms    #1 granted             → A granted 29.689s
+		1ms    B locks                → listen
+		1ms    C locks                → nothing
+		1ms    D locks                → nothing
+		4ms    A unlocks              → A over; renew #1 30s listeners; B granted 29.686s; A unlocked
+		5ms    #1 renewed listeners 2 → B has 29.689s
+		// five milliseconds since the first hand-on, not since the grant
+		8ms    B unlocks              → B over; C granted 29.686s; B unlocked
+		9ms    C unlocks              → C over; release #1
+		10ms   #1 released            → C unlocked
+		12ms   timer                  → acquire #2 30s
+		13ms   #2 granted             → D granted 29.689s
+		14ms   D unlocks              → D over; release #2
+		15ms   #2 released            → D unlocked
+		263ms  timer                  → leave
+	`)
+}
+
+// In a cluster with plain PUBLISH it cannot be known, and then the bound holds.
+func TestHandoffIsBoundedWhenNobodyKnowsWhoListens(t *testing.T) {
+	talk(t, `
+		0s     A locks     → acquire #1 30s
+		1ms    #1 granted  → A granted 29.689s
+		1ms    B locks     → listen
+		1ms    C locks     → nothing
+		1ms    D locks     → nothing
+		4ms    A unlocks   → A over; renew #1 30s listeners; B granted 29.686s; A unlocked
+		5ms    #1 renewed  → B has 29.689s
+		10ms   B unlocks   → B over; release #1
+		11ms   #1 released → B unlocked
+		13ms   timer       → acquire #2 30s
+		14ms   #2 granted  → C granted 29.689s
+		15ms   C unlocks   → C over; D granted 29.688s; C unlocked
+		16ms   D unlocks   → D over; release #2
+		17ms   #2 released → D unlocked
+		264ms..266ms timer → leave
+	`)
+}
+
+// While it does not know who listens, it asks before it goes beyond the bound.
+func TestHandoffBeyondTheBoundAsksFirstWhoListens(t *testing.T) {
+	talk(t, `
+		0s     A locks                → acquire #1 30s
+		1ms    #1 granted             → A granted 29.689s
+		1ms    B locks                → listen
+		1ms    C locks                → nothing
+		1ms    D locks                → nothing
+		4ms    A unlocks              → A over; renew #1 30s listeners; B granted 29.686s; A unlocked
+		5ms    B unlocks              → B over; B unlocked
+		6ms    #1 renewed listeners 0 → C granted 29.688s
+		7ms    C unlocks              → C over; D granted 29.687s; C unlocked
+		8ms    D unlocks              → D over; release #1
+		9ms    #1 released            → D unlocked
+		257ms  timer                  → leave
+	`, bounded(1, time.Second))
+}
+
+// Nobody else listens: it is kept, confirmed every 50 ms, and released every 100 ms or so for those who poll.
+func TestUnboundedHandoffIsConfirmedAndReleasedNowAndThen(t *testing.T) {
+	talk(t, `
+		0s     A locks                → acquire #1 30s
+		1ms    #1 granted             → A granted 29.689s
+		1ms    B locks                → listen
+		1ms    C locks                → nothing
+		1ms    D locks                → nothing
+		1ms    E locks                → nothing
+		1ms    F locks                → nothing
+		2ms    subscribed             → renew #1 30s
+		3ms    #1 renewed listeners 5 → A has 29.689s
+		4ms    A unlocks              → A over; renew #1 30s listeners but us; B granted 29.688s; A unlocked
+		5ms    #1 renewed listeners 1 → B has 29.689s
+		40ms   B unlocks              → B over; C granted 29.654s; B unlocked
+		// without stopping for it
+		54ms   timer                  → renew #1 30s listeners but us
+		55ms   C unlocks              → C over; D granted 29.639s; C unlocked
+		56ms   #1 renewed listeners 1 → D has 29.688s
+		90ms   D unlocks              → D over; E granted 29.654s; D unlocked
+		104ms  timer                  → renew #1 30s listeners but us
+		105ms  #1 renewed listeners 1 → E has 29.689s
+		106ms  E unlocks              → E over; release #1
+		107ms  #1 released            → E unlocked
+		109ms  timer                  → acquire #2 30s
+		110ms  #2 granted             → F granted 29.689s
+		111ms  F unlocks              → F over; release #2
+		112ms  #2 released            → F unlocked
+		360ms  timer                  → leave
+	`)
+}
+
+// Once somebody listens, the bound counts from the first hand-on.
+func TestHandoffEndsWhenSomebodyBeginsToListen(t *testing.T) {
+	talk(t, `
+		0s     A locks                → acquire #1 30s
+		1ms    #1 granted             → A granted 29.689s
+		1ms    B locks                → listen
+		1ms    C locks                → nothing
+		1ms    D locks                → nothing
+		4ms    A unlocks              → A over; renew #1 30s listeners; B granted 29.686s; A unlocked
+		5ms    #1 renewed listeners 0 → B has 29.689s
+		30ms   B unlocks              → B over; C granted 29.664s; B unlocked
+		54ms   timer                  → renew #1 30s listeners
+		55ms   #1 renewed listeners 1 → C has 29.689s
+		56ms   C unlocks              → C over; release #1
+		57ms   #1 released            → C unlocked
+		59ms   timer                  → acquire #2 30s
+		60ms   #2 taken 10s y:1       → nothing
+		61ms   D cancels              → D lock not acquired
+		311ms  timer                  → leave
+	`)
+}
+
+// design.md, Handing on: until it has seen another holder, or two of its round trips and at least 2 ms have passed.
+func TestSteppingBackLastsTwoRoundTrips(t *testing.T) {
+	talk(t, `
+		0s     A locks     → acquire #1 30s
+		0s     round trip 4ms → nothing
+		1ms    #1 granted  → A granted 29.689s
+		1ms    B locks     → listen
+		1ms    C locks     → nothing
+		4ms    A unlocks   → A over; renew #1 30s listeners; B granted 29.686s; A unlocked
+		5ms    #1 renewed  → B has 29.689s
+		10ms   B unlocks   → B over; release #1
+		11ms   #1 released → B unlocked
+		12ms   message     → nothing
+		// who comes now is behind the others, too
+		13ms   D locks once → D lock not acquired
+		19ms   timer       → acquire #2 30s
+		20ms   #2 granted  → C granted 29.689s
+		21ms   C unlocks   → C over; release #2
+		22ms   #2 released → C unlocked
+		270ms  timer       → leave
+	`)
+}
+
+// Also when those who made it step back have left.
+func TestWhoComesWhileItStepsBackWaitsForThat(t *testing.T) {
+	talk(t, `
+		0s     A locks     → acquire #1 30s
+		0s     round trip 4ms → nothing
+		1ms    #1 granted  → A granted 29.689s
+		1ms    B locks     → listen
+		1ms    C locks     → nothing
+		4ms    A unlocks   → A over; renew #1 30s listeners; B granted 29.686s; A unlocked
+		5ms    #1 renewed  → B has 29.689s
+		10ms   B unlocks   → B over; release #1
+		11ms   #1 released → B unlocked
+		12ms   C cancels   → C lock not acquired
+		13ms   D locks once → nothing
+		19ms   timer       → acquire #2 30s
+		20ms   #2 granted  → D granted 29.689s
+		21ms   D unlocks   → D over; release #2
+		22ms   #2 released → D unlocked
+		262ms..272ms timer → leave
+	`)
+}
+
+// However slow the server was just now.
+func TestSteppingBackIsNotForLong(t *testing.T) {
+	talk(t, `
+		0s     A locks     → acquire #1 30s
+		0s     round trip 2s → nothing
+		1ms    #1 granted  → A granted 29.689s
+		1ms    B locks     → listen
+		1ms    C locks     → nothing
+		4ms    A unlocks   → A over; renew #1 30s listeners; B granted 29.686s; A unlocked
+		5ms    #1 renewed  → B has 29.689s
+		10ms   B unlocks   → B over; release #1
+		11ms   #1 released → B unlocked
+		261ms  timer       → acquire #2 30s
+		262ms  #2 granted  → C granted 29.689s
+		263ms  C unlocks   → C over; release #2
+		264ms  #2 released → C unlocked
+		512ms  timer       → leave
+	`)
+}
+
+func TestSecondMessageEndsSteppingBack(t *testing.T) {
+	talk(t, `
+		0s     A locks     → acquire #1 30s
+		0s     round trip 100ms → nothing
+		1ms    #1 granted  → A granted 29.689s
+		1ms    B locks     → listen
+		1ms    C locks     → nothing
+		4ms    A unlocks   → A over; renew #1 30s listeners; B granted 29.686s; A unlocked
+		5ms    #1 renewed  → B has 29.689s
+		10ms   B unlocks   → B over; release #1
+		11ms   #1 released → B unlocked
+		12ms   message     → nothing
+		// not a message, only its channel again
+		13ms   subscribed  → nothing
+		15ms   message     → acquire #2 30s
+		16ms   #2 granted  → C granted 29.689s
+		17ms   C unlocks   → C over; release #2
+		18ms   #2 released → C unlocked
+		266ms  timer       → leave
+	`)
+}
+
+func TestHandoffCanBeTurnedOff(t *testing.T) {
+	talk(t, `
+		0s     A locks           → acquire #1 30s
+		1ms    #1 granted        → A granted 29.689s
+		1ms    B locks           → listen
+		4ms    A unlocks         → A over; release #1
+		5ms    #1 released       → acquire #2 30s; A unlocked
+		6ms    #2 taken 20s x:1  → nothing
+		7ms    message           → acquire #3 30s
+		8ms    #3 granted        → B granted 29.689s
+		9ms    B unlocks         → B over; release #3
+		10ms   #3 released       → B unlocked
+		258ms  timer             → leave
+	`, bounded(-1, time.Second))
+}
+
+// A tenure with a command that has no answer is not handed on: the copy may run at any time.
+func TestTenureWithAnUnansweredCommandIsNotHandedOn(t *testing.T) {
+	talk(t, `
+		0s     A locks             → acquire #1 30s
+		1ms    #1 granted          → A granted 29.689s
+		10s    timer               → renew #1 30s
+		11s    #1 unanswered reset → renew #1 30s
+		12s    #1 renewed          → A has 28.69s
+		13s    B locks             → listen
+		14s    A unlocks           → A over; release #1
+		14.01s #1 released         → acquire #2 30s; A unlocked
+		14.02s #2 granted          → B granted 29.68s
+		14.27s timer               → leave
+		15s    B unlocks           → B over; release #2
+		15.01s #2 released         → B unlocked
+	`)
+}
+
+// A hold count that the last owner left in Redis is put right for the next.
+func TestHandOnWritesTheCountOfTheNextOwner(t *testing.T) {
+	talk(t, `
+		0s   A locks       → acquire #1 30s
+		1ms  #1 granted    → A granted 29.689s
+		1ms  A2 locks as A → renew #1 30s count 2; A2 granted 29.689s
+		2ms  #1 renewed    → A has 29.689s; A2 has 29.689s
+		3ms  B locks       → listen
+		4ms  A unlocks     → A over; renew #1 30s count 1; A unlocked
+		// what is under way says 1 already
+		4ms  A2 unlocks    → A2 over; B granted 29.687s; A2 unlocked
+		5ms  #1 renewed    → B has 29.689s
+		6ms  B unlocks     → B over; release #1
+		7ms  #1 released   → B unlocked
+		254ms timer        → leave
+	`)
+}
+
+func TestHandoffIsCounted(t *testing.T) {
+	s := newStage(t, usual())
+	s.play("0s A locks", "1ms #1 granted", "2ms B locks", "3ms C locks", "4ms A unlocks", "5ms #1 renewed listeners 0",
+		"6ms B unlocks", "7ms C unlocks", "8ms #1 released")
+	s.play("300ms next")
+	require.Empty(t, s.rest())
+	require.Equal(t, actor.Stats{Acquired: 3, Released: 3, Handed: 2, Renewed: 1}, s.fx.Stats)
+}

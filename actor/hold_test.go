@@ -1,0 +1,98 @@
+package actor_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel/actor"
+)
+
+// Done of a hold that nobody asked for costs nothing, and is closed for whoever asks after its end.
+func TestEndOfAHoldNobodyAskedForIsSeenAfterwards(t *testing.T) {
+	why := errors.New("why")
+	for _, err := range []error{actor.ErrNotHeld, actor.ErrLost, actor.ErrClosed} {
+		h := &actor.Hold{}
+		require.Nil(t, h.Signal())
+		require.False(t, h.Asked())
+		h.End(err, why, nil)
+		signal := h.Signal()
+		require.Same(t, err, signal.Err)
+		requireClosed(t, signal.Done)
+		require.False(t, h.Ask(nil, &actor.Signal{Done: make(chan struct{})}), "an end must not be replaced")
+	}
+}
+
+func TestEndOfAHoldReachesItsContextAndItsChannel(t *testing.T) {
+	h := &actor.Hold{}
+	done := &actor.Signal{Done: make(chan struct{})}
+	require.True(t, h.Ask(nil, done))
+	require.False(t, h.Asked(), "nobody needs a reason yet")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	require.True(t, h.Ask(done, &actor.Signal{Done: done.Done, Cancel: cancel, Value: ctx}))
+	require.True(t, h.Asked())
+	reason := errors.New("lock k lost")
+	h.End(actor.ErrLost, errors.New("gone"), reason)
+	requireClosed(t, done.Done)
+	require.Same(t, reason, context.Cause(ctx))
+	require.Same(t, actor.ErrLost, h.Signal().Err)
+	require.EqualError(t, h.Signal().Cause, "gone")
+	require.Equal(t, ctx, h.Signal().Value, "the context stays the hold's")
+}
+
+// failures.md 9, 11: asked for and ended at the same time, everybody is told once.
+func TestAskingWhileAHoldEndsIsNeverLost(t *testing.T) {
+	for range 2000 {
+		h := &actor.Hold{}
+		var group sync.WaitGroup
+		for range 3 {
+			group.Go(func() {
+				for {
+					seen := h.Signal()
+					if seen == nil {
+						h.Ask(nil, &actor.Signal{Done: make(chan struct{})})
+						continue
+					}
+					select {
+					case <-seen.Done:
+					case <-time.After(10 * time.Second):
+						t.Error("the end was not told")
+					}
+					return
+				}
+			})
+		}
+		h.End(actor.ErrLost, nil, nil)
+		group.Wait()
+	}
+}
+
+func requireClosed(t *testing.T, c chan struct{}) {
+	t.Helper()
+	select {
+	case <-c:
+	default:
+		t.Fatal("not closed")
+	}
+}
+
+// The text of these errors begins replies of Redis that say "not now"; anything else is for good.
+func TestWhichRepliesMayPass(t *testing.T) {
+	for _, text := range []string{
+		"MOVED 1 127.0.0.1:6379", "ASK 1 127.0.0.1:6379", "TRYAGAIN Multiple keys", "CLUSTERDOWN The cluster is down",
+		"LOADING Redis is loading", "BUSY Redis is busy running a script", "READONLY You can't write", "MASTERDOWN Link",
+		"NOREPLICAS Not enough", "OOM command not allowed", "NOAUTH Authentication required.", "WRONGPASS invalid", "MISCONF Redis",
+	} {
+		require.True(t, actor.Passing(text), text)
+	}
+	for _, text := range []string{
+		"WRONGTYPE Operation", "NOPERM this user", "ERR unknown command", "ERR wrong number of arguments", "", "OK", "moved",
+		"CROSSSLOT Keys", "ERR value is not an integer or out of range",
+	} {
+		require.False(t, actor.Passing(text), text)
+	}
+}

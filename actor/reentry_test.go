@@ -1,0 +1,243 @@
+package actor_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// design.md, Re-entry: granted at once, the count written behind. acceptance.md 1.13, 1.21.
+func TestReentryIsGrantedAtOnceAndItsCountWrittenBehind(t *testing.T) {
+	talk(t, `
+		0s   A locks        → acquire #1 30s
+		1ms  #1 granted     → A granted 29.689s
+		1ms  A counts       → 1
+		2ms  B locks as A   → renew #1 30s count 2; B granted 29.688s
+		2ms  A counts       → 2
+		// what comes while the count is under way is written with the next
+		3ms  C locks as B   → C granted 29.687s
+		3ms  D locks as A   → D granted 29.687s
+		4ms  #1 renewed     → renew #1 30s count 4; A has 29.688s; B has 29.688s; C has 29.688s; D has 29.688s
+		5ms  D unlocks      → D over; D unlocked
+		6ms  #1 renewed     → renew #1 30s count 3; A has 29.688s; B has 29.688s; C has 29.688s
+		// any order
+		7ms  A unlocks      → A over; A unlocked
+		8ms  C unlocks      → C over; C unlocked
+		9ms  B?             → held for 29.685s
+		9ms  A counts       → 1
+		10ms #1 renewed     → renew #1 30s count 1; B has 29.686s
+		11ms #1 renewed     → B has 29.689s
+		12ms B unlocks      → B over; release #1
+		13ms #1 released    → B unlocked
+	`)
+}
+
+// Unlocked before its count was written, there is nothing to write.
+func TestCountThatIsRightAgainIsNotWritten(t *testing.T) {
+	talk(t, `
+		0s    A locks      → acquire #1 30s
+		1ms   #1 granted   → A granted 29.689s
+		10s   timer        → renew #1 30s
+		+1ms  B locks as A → B granted 19.689s
+		+1ms  B unlocks    → B over; B unlocked
+		+1ms  #1 renewed   → A has 29.687s
+		+1ms  A unlocks    → A over; release #1
+		+1ms  #1 released  → A unlocked
+	`)
+}
+
+// Short of memory PEXPIRE works and HSET does not: the lock is renewed, and the count is tried again.
+func TestCountThatCouldNotBeWrittenIsTriedAgain(t *testing.T) {
+	talk(t, `
+		0s    A locks             → acquire #1 30s
+		1ms   #1 granted          → A granted 29.689s
+		2ms   B locks as A        → renew #1 30s count 2; B granted 29.688s
+		3ms   #1 renewed uncounted → A has 29.689s; B has 29.689s
+		+1250ms..+2501ms timer    → renew #1 30s count 2
+		+1ms  #1 renewed uncounted → A has 29.689s; B has 29.689s
+		+1ms  B unlocks           → B over; B unlocked
+		+1s   A unlocks           → A over; release #1
+		+1ms  #1 released         → A unlocked
+	`)
+}
+
+func TestShorterFixedLeaseOfAnInnerHoldNeedsNoRoundTrip(t *testing.T) {
+	talk(t, `
+		0s    A locks                → acquire #1 30s
+		1ms   #1 granted             → A granted 29.689s
+		2ms   B locks lease 5s as A  → renew #1 30s count 2; B granted 4.94s
+		3ms   #1 renewed             → A has 29.689s
+		// it ends alone, and the outer one goes on
+		4.942s timer                 → B lost: its lease ended; renew #1 30s count 1
+		+1ms  #1 renewed             → A has 29.689s
+		+1ms  B unlocks              → B lock not held
+		+1ms  A unlocks              → A over; release #1
+		+1ms  #1 released            → A unlocked
+	`)
+}
+
+func TestFixedLeaseOfAnInnerHoldThatFitsToTheNanosecond(t *testing.T) {
+	talk(t, `
+		1s     A locks                     → acquire #1 30s
+		1s     #1 granted                  → A granted 29.69s
+		1s     B locks once lease 30s as A → renew #1 0s count 2; B granted 29.69s
+		1.001s #1 renewed                  → nothing
+		1.001s C locks lease 30s as A      → renew #1 30s
+		1.002s #1 renewed                  → renew #1 0s count 3; C granted 29.689s; A has 29.689s
+		1.003s C unlocks                   → C over; C unlocked
+		1.003s B unlocks                   → B over; B unlocked
+		1.004s #1 renewed                  → renew #1 30s count 1
+		1.005s A unlocks                   → A over
+		1.006s #1 renewed                  → release #1
+		1.007s #1 released                 → A unlocked
+	`)
+}
+
+// design.md, Re-entry: only a longer fixed lease costs a round trip first.
+func TestLongerFixedLeaseOfAnInnerHoldTakesARoundTrip(t *testing.T) {
+	t.Run("granted", func(t *testing.T) {
+		talk(t, `
+			0s     A locks                → acquire #1 30s
+			1ms    #1 granted             → A granted 29.689s
+			2ms    B locks lease 1m as A  → renew #1 1m0s
+			3ms    #1 renewed             → renew #1 0s count 2; B granted 59.389s; A has 59.389s
+			4ms    #1 renewed             → nothing
+			// ending the inner one lowers nothing: the outer one is renewed when a full lease would be due
+			5ms    B unlocks              → B over; renew #1 0s count 1; B unlocked
+			6ms    #1 renewed             → nothing
+			7ms    A unlocks              → A over; release #1
+			8ms    #1 released            → A unlocked
+		`)
+	})
+	t.Run("the server refuses for now", func(t *testing.T) {
+		talk(t, `
+			0s     A locks                → acquire #1 30s
+			1ms    #1 granted             → A granted 29.689s
+			2ms    B locks lease 1m as A  → renew #1 1m0s
+			3ms    #1 refused LOADING x   → nothing
+			+1250ms..+2501ms timer        → renew #1 1m0s
+			+1ms   #1 renewed             → renew #1 0s count 2; B granted 59.389s; A has 59.389s
+			+1ms   #1 renewed             → nothing
+			+1ms   B unlocks              → B over; renew #1 0s count 1; B unlocked
+			+1ms   A unlocks              → A over
+			+1ms   #1 renewed             → release #1
+			+1ms   #1 released            → A unlocked
+		`)
+	})
+	t.Run("its wait ends on a silent server: that is not somebody else's lock", func(t *testing.T) {
+		talk(t, `
+			0s     A locks                     → acquire #1 30s
+			1ms    #1 granted                  → A granted 29.689s
+			2ms    B locks lease 1m as A wait 1s → renew #1 1m0s
+			1.002s timer                       → B redis unavailable: no answer in time
+			1.1s   C locks lease 1m as A once  → nothing
+			4.1s   timer                       → C redis unavailable: no answer in time
+			5s     #1 renewed                  → A has 54.392s
+			6s     A unlocks                   → A over; release #1
+			+1ms   #1 released                 → A unlocked
+		`)
+	})
+	t.Run("gone", func(t *testing.T) {
+		talk(t, `
+			0s     A locks                → acquire #1 30s
+			1ms    #1 granted             → A granted 29.689s
+			2ms    B locks lease 1m as A  → renew #1 1m0s
+			// its owner holds nothing any more: it is a stranger, and asks for itself
+			3ms    #1 gone                → A lost: the key is gone or someone else's; acquire #2 1m0s; listen
+			4ms    #2 granted             → B granted 59.389s
+			5ms    B unlocks              → B over; release #2
+			6ms    #2 released            → B unlocked
+			254ms  timer                  → leave
+		`)
+	})
+	t.Run("its owner leaves meanwhile", func(t *testing.T) {
+		talk(t, `
+			0s     A locks                → acquire #1 30s
+			1ms    #1 granted             → A granted 29.689s
+			2ms    B locks lease 1m as A  → renew #1 1m0s
+			3ms    A unlocks              → A over; listen; A unlocked
+			4ms    #1 renewed             → B granted 59.388s
+			5ms    B unlocks              → B over; release #1
+			6ms    #1 released            → B unlocked
+			254ms..256ms timer            → leave
+		`)
+	})
+}
+
+// issue 2, safety tests by name: a stale context during a hand-off is a stranger.
+func TestStrangerWithTheOwnerOfAnEndedHoldQueues(t *testing.T) {
+	talk(t, `
+		0s     A locks          → acquire #1 30s
+		1ms    #1 granted       → A granted 29.689s
+		2ms    B locks          → listen
+		3ms    A unlocks        → A over; B granted 29.687s; A unlocked
+		3ms    A counts         → 0
+		4ms    C locks as A     → renew #1 30s listeners
+		4ms    D locks once as A → D lock not acquired
+		5ms    #1 renewed listeners 0 → B has 29.689s
+		6ms    B unlocks        → B over; C granted 29.688s; B unlocked
+		// and it is another owner than A was
+		7ms    A counts         → 0
+		7ms    C counts         → 1
+		8ms    C unlocks        → C over; release #1
+		9ms    #1 released      → C unlocked
+		// nothing is held, and no owner is left: it asks as anyone
+		10ms   A2 locks as A    → acquire #2 30s
+		11ms   #2 granted       → A2 granted 29.689s
+		12ms   A2 unlocks       → A2 over; release #2
+		13ms   #2 released      → A2 unlocked
+		261ms  timer            → leave
+	`)
+}
+
+// failures.md 43: the owner is carried, not taken from the goroutine. A caller without one waits.
+func TestCallerWithoutAnOwnerIsNotReentered(t *testing.T) {
+	talk(t, `
+		0s     A locks          → acquire #1 30s
+		1ms    #1 granted       → A granted 29.689s
+		2ms    B locks once     → B lock not acquired
+		3ms    B locks wait 1s  → listen
+		1.003s timer            → B lock not acquired
+		1.253s timer            → leave
+		2s     A unlocks        → A over; release #1
+		2.001s #1 released      → A unlocked
+	`)
+}
+
+func TestThreadOwnerKeepsItsNumberFromLockToLock(t *testing.T) {
+	talk(t, `
+		0s     A locks as thread 7      → acquire #1 30s
+		1ms    #1 granted               → A granted 29.689s
+		2ms    B locks as thread 7      → renew #1 30s count 2; B granted 29.688s
+		3ms    C locks once as thread 8 → C lock not acquired
+		4ms    #1 renewed               → A has 29.688s; B has 29.688s
+		5ms    A unlocks                → A over; renew #1 30s count 1; A unlocked
+		6ms    #1 renewed               → B has 29.689s
+		7ms    B unlocks                → B over; release #1
+		8ms    #1 released              → B unlocked
+		9ms    A locks as thread 7      → acquire #2 30s
+		10ms   #2 granted               → A granted 29.689s
+		11ms   B locks as thread 7      → renew #2 30s count 2; B granted 29.688s
+		12ms   B unlocks                → B over; B unlocked
+		13ms   #2 renewed               → renew #2 30s count 1; A has 29.688s
+		14ms   A unlocks                → A over
+		15ms   #2 renewed               → release #2
+		16ms   #2 released              → A unlocked
+	`)
+}
+
+// failures.md 39: for each nested hold one release, in any order, and nothing is left.
+func TestFiftyNestedHoldsLeaveNothing(t *testing.T) {
+	s := newStage(t, usual())
+	s.play("0s A0 locks", "1ms #1 granted")
+	for i := range 49 {
+		s.play(fmt.Sprintf("+0s A%d locks as A0", i+1))
+	}
+	require.Equal(t, "50", s.play("2ms #1 renewed", "3ms A0 counts"))
+	for i := range 50 {
+		s.play(fmt.Sprintf("+0s A%d unlocks", i*7%50))
+	}
+	s.play("4ms #1 renewed", "5ms #1 released")
+	require.Empty(t, s.rest())
+}

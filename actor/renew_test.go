@@ -1,0 +1,467 @@
+package actor_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/lockwheel/lockwheel/actor"
+)
+
+// wire.md 9: a third of the lease after its last confirmation, counted from before that was sent.
+func TestWatchedLockIsRenewedEveryThirdOfItsLease(t *testing.T) {
+	talk(t, `
+		3ms     A locks     → acquire #1 30s
+		+1s     #1 granted  → A granted 28.69s
+		10.005s timer       → renew #1 30s
+		+500ms  #1 renewed  → A has 29.19s
+		20.005s timer       → renew #1 30s
+		+1ms    #1 leaves   → nothing
+		+1ms    #1 renewed  → A has 29.689s
+		30.010s timer       → renew #1 30s
+		+1ms    #1 renewed  → A has 29.689s
+		+1ms    A unlocks   → A over; release #1
+		+1ms    #1 released → A unlocked
+		+0s     next        → never
+	`)
+}
+
+// failures.md 7: a transient error must not end renewal, and is tried again faster than the normal rhythm.
+func TestRenewalIsRetriedUntilTheLeaseIsOver(t *testing.T) {
+	t.Run("and comes through", func(t *testing.T) {
+		talk(t, `
+			0s                  A locks              → acquire #1 30s
+			1ms                 #1 granted           → A granted 29.689s
+			10s                 timer                → renew #1 30s
+			+1ms                #1 refused LOADING x → nothing
+			+1250ms..+2501ms    timer                → renew #1 30s
+			+1ms                #1 refused BUSY x    → nothing
+			+1250ms..+2501ms    timer                → renew #1 30s
+			+1ms                #1 unanswered reset  → renew #1 30s
+			+3s                 #1 unanswered reset  → renew #1 30s
+			+3s                 #1 unanswered reset  → renew #1 30s
+			// what had no answer may still run, but it does not make the lease shorter than the one confirmed
+			+1ms                #1 renewed           → A has 29.689s
+			+9998ms..+10004ms   timer                → renew #1 30s
+			+1ms                #1 renewed           → A has 29.689s
+			+1ms                A unlocks            → A over; release #1
+			+1ms                #1 released          → A unlocked
+		`)
+	})
+	t.Run("or does not", func(t *testing.T) {
+		talk(t, `
+			0s      A locks           → acquire #1 30s
+			1ms     #1 granted        → A granted 29.689s
+			10s     timer             → renew #1 30s
+			29s     #1 refused BUSY x → nothing
+			29.69s  timer             → A lost: the lease ended before it was renewed; BUSY x; release #1
+			30s     #1 released       → nothing
+		`)
+	})
+	t.Run("on a silent server", func(t *testing.T) {
+		talk(t, `
+			0s      A locks               → acquire #1 30s
+			1ms     #1 granted            → A granted 29.689s
+			10s     timer                 → renew #1 30s
+			29.69s  timer                 → A lost: the lease ended before it was renewed; release #1
+			// the late answer changes nothing
+			30s     #1 renew renewed      → nothing
+			31s     A unlocks             → A lock not held
+			32s     #1 released           → nothing
+		`)
+	})
+}
+
+// failures.md 9: told at once, once, by whatever says so first.
+func TestLossIsToldWithItsCause(t *testing.T) {
+	t.Run("the key is gone", func(t *testing.T) {
+		talk(t, `
+			0s      A locks     → acquire #1 30s
+			1ms     #1 granted  → A granted 29.689s
+			10s     timer       → renew #1 30s
+			10.001s #1 gone     → A lost: the key is gone or someone else's
+			10.002s A unlocks   → A lock not held
+			// failures.md 4: the name can be locked again, and is renewed
+			11s     B locks     → acquire #2 30s
+			11.001s #2 granted  → B granted 29.689s
+			21s     timer       → renew #2 30s
+			21.001s #2 renewed  → B has 29.689s
+			21.002s B unlocks   → B over; release #2
+			21.003s #2 released → B unlocked
+		`)
+	})
+	t.Run("the server refuses for good", func(t *testing.T) {
+		talk(t, `
+			0s      A locks                → acquire #1 30s
+			1ms     #1 granted             → A granted 29.689s
+			10s     timer                  → renew #1 30s
+			10.001s #1 refused WRONGTYPE x → A lost: WRONGTYPE x; release #1
+			10.002s #1 refused WRONGTYPE x → nothing
+		`)
+	})
+	t.Run("all holds of its owner end", func(t *testing.T) {
+		talk(t, `
+			0s      A locks               → acquire #1 30s
+			1ms     #1 granted            → A granted 29.689s
+			2ms     B locks as A          → renew #1 30s count 2; B granted 29.688s
+			3ms     C locks lease 5s as A → C granted 4.94s
+			4ms     #1 gone               → C lost: the key is gone or someone else's; B lost: the key is gone or someone else's; A lost: the key is gone or someone else's
+		`)
+	})
+	t.Run("a process that was stopped", func(t *testing.T) {
+		talk(t, `
+			0s      A locks             → acquire #1 30s
+			1ms     #1 granted          → A granted 29.689s
+			2ms     B locks             → listen
+			10s     timer               → renew #1 30s
+			// in its first turn it has a confirmation in its mail that says nothing any more
+			!40s    #1 renewed          → A lost: the lease ended before it was renewed; acquire #2 30s ghosts [1]; release #1
+			+0s     A unlocks           → A lock not held
+			+1ms    #1 gone             → nothing
+			+1ms    #2 taken 10s x:1    → nothing
+			+1ms    B cancels           → B lock not acquired
+			+250ms  timer               → leave
+		`)
+	})
+	t.Run("a process that was stopped with its unlock in the mail", func(t *testing.T) {
+		talk(t, `
+			0s      A locks             → acquire #1 30s
+			1ms     #1 granted          → A granted 29.689s
+			10s     timer               → renew #1 30s
+			!40s    A unlocks           → A lost: the lease ended before it was renewed; release #1; A lock not held
+			+1ms    #1 release released → nothing
+			+1ms    #1 renewed          → nothing
+		`)
+	})
+}
+
+func TestFixedLeaseIsNotRenewedAndEndsByItself(t *testing.T) {
+	talk(t, `
+		0s      A locks lease 2s → acquire #1 2s
+		1ms     #1 granted       → A granted 1.969s
+		1.97s   timer            → A lost: its lease ended; release #1
+		1.971s  A unlocks        → A lock not held
+		1.972s  #1 released      → nothing
+	`)
+}
+
+func TestExtendChangesTheLease(t *testing.T) {
+	t.Run("longer, and no longer watched", func(t *testing.T) {
+		talk(t, `
+			0s           A locks       → acquire #1 30s
+			1ms          #1 granted    → A granted 29.689s
+			5s           A extends 1m  → renew #1 1m0s
+			5.001s       #1 renewed    → A extended; A has 59.389s
+			64.39s       timer         → A lost: its lease ended; release #1
+			+1ms         #1 released   → nothing
+		`)
+	})
+	t.Run("shorter", func(t *testing.T) {
+		talk(t, `
+			0s     A locks      → acquire #1 30s
+			1ms    #1 granted   → A granted 29.689s
+			// from now on the server may keep it for that long only
+			5s     A extends 2s → renew #1 2s; A has 1.97s
+			5.1s   #1 renewed   → A extended
+			6.97s  timer        → A lost: its lease ended; release #1
+			+1ms   #1 released  → nothing
+		`)
+	})
+	t.Run("watched again", func(t *testing.T) {
+		talk(t, `
+			0s     A locks lease 1m → acquire #1 1m0s
+			1ms    #1 granted       → A granted 59.389s
+			5s     A watches        → renew #1 30s; A has 29.69s
+			5.001s #1 renewed       → A extended
+			15s    timer            → renew #1 30s
+			+1ms   #1 renewed       → A has 29.689s
+			+1ms   A unlocks        → A over; release #1
+			+1ms   #1 released      → A unlocked
+		`)
+	})
+	t.Run("twice at once: the last word counts", func(t *testing.T) {
+		talk(t, `
+			0s     A locks      → acquire #1 30s
+			1ms    #1 granted   → A granted 29.689s
+			5s     A extends 1h → renew #1 1h0m0s
+			5s     A extends 5s → nothing
+			5s     A watches    → nothing
+			5.001s #1 renewed   → renew #1 30s; A extended; A has 29.69s
+			5.002s #1 renewed   → A extended; A extended
+			15.005s timer       → renew #1 30s
+			15.1s  A unlocks    → A over
+			15.2s  #1 renewed   → release #1
+			15.3s  #1 released  → A unlocked
+		`)
+	})
+	t.Run("of one hold among others", func(t *testing.T) {
+		talk(t, `
+			0s      A locks               → acquire #1 30s
+			1ms     #1 granted            → A granted 29.689s
+			2ms     B locks as A          → renew #1 30s count 2; B granted 29.688s
+			3ms     #1 renewed            → A has 29.689s; B has 29.689s
+			// the key keeps what the other one needs
+			1s      B extends 2s          → renew #1 30s
+			1.001s  #1 renewed            → B extended; A has 29.689s; B has 1.969s
+			2s      A extends 1m          → renew #1 1m0s
+			2.001s  #1 renewed            → A extended; A has 59.389s
+			// shorter again, but the key lives as long as B needs it
+			2.1s    A extends 100ms       → renew #1 890.4ms; A has 879.496ms
+			2.101s  #1 renewed            → A extended; A has 96ms
+			2.197s  timer                 → A lost: its lease ended; renew #1 0s count 1
+			2.2s    #1 renewed            → nothing
+			2.97s   timer                 → B lost: its lease ended; release #1
+			+1ms    #1 released           → nothing
+		`)
+	})
+}
+
+func TestExtendOfAHoldThatEnded(t *testing.T) {
+	t.Run("gone", func(t *testing.T) {
+		talk(t, `
+			0s     A locks      → acquire #1 30s
+			1ms    #1 granted   → A granted 29.689s
+			5s     A extends 1m → renew #1 1m0s
+			5.001s #1 gone      → A lost: the key is gone or someone else's; A lock lost
+		`)
+	})
+	t.Run("unlocked before", func(t *testing.T) {
+		talk(t, `
+			0s     A locks      → acquire #1 30s
+			1ms    #1 granted   → A granted 29.689s
+			5s     A unlocks    → A over; release #1
+			5s     A extends 1m → A lock not held
+			5.001s #1 released  → A unlocked
+			5.002s A extends 1m → A lock not held
+		`)
+	})
+	t.Run("unlocked meanwhile: nobody lost it", func(t *testing.T) {
+		talk(t, `
+			0s     A locks      → acquire #1 30s
+			1ms    #1 granted   → A granted 29.689s
+			5s     A extends 1m → renew #1 1m0s
+			5s     A unlocks    → A over; A lock not held
+			5.001s #1 renewed   → release #1
+			5.002s #1 released  → A unlocked
+		`)
+	})
+	t.Run("unlocked meanwhile, beside another hold", func(t *testing.T) {
+		talk(t, `
+			0s     A locks      → acquire #1 30s
+			1ms    #1 granted   → A granted 29.689s
+			1ms    B locks as A → renew #1 30s count 2; B granted 29.689s
+			2ms    #1 renewed   → A has 29.689s; B has 29.689s
+			5s     B extends 1m → renew #1 1m0s
+			5s     B unlocks    → B over; B unlocked
+			5.001s #1 renewed   → renew #1 0s count 1; B lock not held; A has 59.389s
+			5.002s #1 renewed   → nothing
+			5.003s A unlocks    → A over; release #1
+			5.004s #1 released  → A unlocked
+		`)
+	})
+}
+
+// api.md, Extend; design.md, Identity: an extension without an answer may still run at any time, so until the tenure ends
+// it is believed for no longer than the shorter lease, and the hold goes on as before.
+func TestUnansweredExtensionCostsBeliefAndNotTheLock(t *testing.T) {
+	t.Run("its caller gives up", func(t *testing.T) {
+		talk(t, `
+			0s          A locks             → acquire #1 30s
+			1ms         #1 granted          → A granted 29.689s
+			9s          A extends 5s        → renew #1 5s; A has 4.94s
+			12s         timer               → A redis unavailable: no answer in time
+			12.1s       #1 unanswered reset → renew #1 30s
+			12.2s       #1 renewed          → A has 4.84s
+			13.76s..13.78s timer            → renew #1 30s
+			+1ms        #1 renewed          → A has 4.939s
+			+1ms        A unlocks           → A over; release #1
+			+1ms        #1 released         → A unlocked
+		`)
+	})
+	t.Run("it is sent again", func(t *testing.T) {
+		talk(t, `
+			0s          A locks             → acquire #1 30s
+			1ms         #1 granted          → A granted 29.689s
+			9s          A extends 5s        → renew #1 5s; A has 4.94s
+			9.1s        #1 unanswered reset → renew #1 5s
+			9.2s        #1 refused BUSY x   → nothing
+			+100ms..+1s timer               → renew #1 5s
+			+1ms        #1 renewed          → A extended; A has 4.939s
+			+4.939s     timer               → A lost: its lease ended; release #1
+			+1ms        #1 gone             → nothing
+		`)
+	})
+	t.Run("a longer one", func(t *testing.T) {
+		talk(t, `
+			0s          A locks             → acquire #1 30s
+			1ms         #1 granted          → A granted 29.689s
+			9s          A extends 1h        → renew #1 1h0m0s
+			12s         timer               → A redis unavailable: no answer in time
+			12.1s       #1 unanswered reset → renew #1 30s
+			12.2s       #1 renewed          → A has 29.59s
+			22.1s       timer               → renew #1 30s
+			+1ms        #1 renewed          → A has 29.689s
+			+1ms        A unlocks           → A over; release #1
+			+1ms        #1 released         → A unlocked
+		`)
+	})
+}
+
+// failures.md H7, redlock.net#68: a stuck client must not renew for ever.
+func TestMaxHoldBoundsAWatchedLock(t *testing.T) {
+	upTo := func(d time.Duration) func(*actor.Config) { return func(c *actor.Config) { c.MaxHold = d } }
+	t.Run("longer than the lease", func(t *testing.T) {
+		talk(t, `
+			0s      A locks     → acquire #1 30s
+			1ms     #1 granted  → A granted 29.689s
+			10s     timer       → renew #1 30s
+			10.001s #1 renewed  → A has 29.689s
+			// the last renewal is for what is left
+			20s     timer       → renew #1 20.001s
+			20.001s #1 renewed  → A has 19.78999s
+			39.791s timer       → A lost: held for Options.MaxHold; release #1
+			+1ms    #1 released → nothing
+		`, upTo(40*time.Second))
+	})
+	t.Run("shorter than the lease", func(t *testing.T) {
+		talk(t, `
+			0s      A locks     → acquire #1 5s
+			1ms     #1 granted  → A granted 4.939s
+			4.94s   timer       → A lost: held for Options.MaxHold; release #1
+			+1ms    #1 released → nothing
+		`, upTo(5*time.Second))
+	})
+	t.Run("counts from its owner's first grant, also for inner holds", func(t *testing.T) {
+		talk(t, `
+			0s      A locks      → acquire #1 30s
+			1ms     #1 granted   → A granted 29.689s
+			10s     timer        → renew #1 30s
+			10.001s #1 renewed   → A has 29.689s
+			15s     B locks as A → renew #1 25.001s count 2; B granted 24.69s
+			15.001s #1 renewed   → A has 24.73999s; B has 24.73999s
+			39.741s timer        → B lost: held for Options.MaxHold; A lost: held for Options.MaxHold; release #1
+			+1ms    #1 released  → nothing
+		`, upTo(40*time.Second))
+	})
+	t.Run("of each owner in turn", func(t *testing.T) {
+		talk(t, `
+			0s      A locks      → acquire #1 10s
+			1ms     #1 granted   → A granted 9.889s
+			2ms     B locks      → listen
+			1s      A unlocks    → A over; B granted 8.89s; A unlocked
+			1.25s   timer        → leave
+			9.89s   timer        → B lost: held for Options.MaxHold; release #1
+			+1ms    #1 released  → nothing
+		`, upTo(10*time.Second))
+	})
+	t.Run("not a fixed lease", func(t *testing.T) {
+		talk(t, `
+			0s      A locks lease 1h → acquire #1 1h0m0s
+			1ms     #1 granted       → A granted 59m58.989s
+			1m      A unlocks        → A over; release #1
+			1m1s    #1 released      → A unlocked
+		`, upTo(10*time.Second))
+	})
+	t.Run("also when a re-entry is confirmed", func(t *testing.T) {
+		talk(t, `
+			0s      A locks      → acquire #1 30s
+			1ms     #1 granted   → A granted 29.689s
+			10s     timer        → renew #1 30s
+			10.001s #1 renewed   → A has 29.689s
+			20s     timer        → renew #1 20.001s
+			20.001s #1 renewed   → A has 19.78999s
+			30s     doubt        → renew #1 10.001s
+			30s     B locks as A → nothing
+			30.001s #1 renewed   → renew #1 10s; A has 9.88999s
+			30.002s #1 renewed   → renew #1 9.999s count 2; B granted 9.889s; A has 9.889s
+			30.003s #1 renewed   → A has 9.88801s; B has 9.88801s
+			// not a lease later
+			39.5s..40.001s timer → B lost: held for Options.MaxHold; A lost: held for Options.MaxHold; release #1
+			+1ms    #1 released  → nothing
+		`, upTo(40*time.Second))
+	})
+	t.Run("an extension is its owner's wish", func(t *testing.T) {
+		talk(t, `
+			0s      A locks      → acquire #1 5s
+			1ms     #1 granted   → A granted 4.939s
+			1s      A extends 1m → renew #1 1m0s
+			1.001s  #1 renewed   → A extended; A has 59.389s
+			60.39s  timer        → A lost: its lease ended; release #1
+			+1ms    #1 released  → nothing
+		`, upTo(5*time.Second))
+	})
+}
+
+// design.md, Renewal: a turn that sees the wall clock run ahead confirms every hold before it grants or hands on.
+func TestDoubtIsConfirmedBeforeAnythingIsGranted(t *testing.T) {
+	t.Run("a hold", func(t *testing.T) {
+		talk(t, `
+			0s     A locks     → acquire #1 30s
+			1ms    #1 granted  → A granted 29.689s
+			1s     doubt       → renew #1 30s
+			1.001s #1 gone     → A lost: the key is gone or someone else's
+		`)
+	})
+	t.Run("a hold with a fixed lease: for what it still needs", func(t *testing.T) {
+		talk(t, `
+			0s     A locks lease 10s → acquire #1 10s
+			1ms    #1 granted        → A granted 9.889s
+			1s     doubt             → renew #1 9.0828s
+			1.001s #1 renewed        → nothing
+			2s     A unlocks         → A over; release #1
+			2.001s #1 released       → A unlocked
+		`)
+	})
+	t.Run("re-entry", func(t *testing.T) {
+		talk(t, `
+			0s      A locks          → acquire #1 30s
+			1ms     #1 granted       → A granted 29.689s
+			10s     timer            → renew #1 30s
+			// under way since before: that says nothing about what happened meanwhile
+			10.001s doubt            → nothing
+			10.002s B locks as A     → nothing
+			10.003s #1 renewed       → renew #1 30s; A has 29.687s
+			10.004s #1 renewed       → renew #1 30s count 2; B granted 29.689s; A has 29.689s
+			10.005s #1 renewed       → A has 29.689s; B has 29.689s
+			10.006s C locks as A     → renew #1 30s count 3; C granted 29.688s
+			10.007s #1 gone          → C lost: the key is gone or someone else's; B lost: the key is gone or someone else's; A lost: the key is gone or someone else's
+		`)
+	})
+	t.Run("hand-on", func(t *testing.T) {
+		talk(t, `
+			0s     A locks     → acquire #1 30s
+			1ms    #1 granted  → A granted 29.689s
+			2ms    B locks     → listen
+			1s     doubt       → renew #1 30s
+			1.001s A unlocks   → A over; A unlocked
+			1.002s #1 renewed  → B granted 29.688s
+			1.252s timer       → leave
+			2s     B unlocks   → B over; release #1
+			2.001s #1 released → B unlocked
+		`)
+	})
+	t.Run("with a lease that is shorter than the one believed in", func(t *testing.T) {
+		talk(t, `
+			0s     A locks lease 1h → acquire #1 1h0m0s
+			1ms    #1 granted       → A granted 59m58.989s
+			2ms    B locks as A     → renew #1 0s count 2; B granted 59m58.988s
+			3ms    #1 renewed       → nothing
+			4ms    A unlocks        → A over; renew #1 0s count 1; A unlocked
+			5ms    #1 renewed       → nothing
+			// from the moment it is sent the server may keep the key for that long only
+			1s     doubt            → renew #1 30s; B has 29.69s
+			2s     #1 renewed       → nothing
+			3s     B unlocks        → B over; release #1
+			3.001s #1 released      → B unlocked
+		`)
+	})
+	t.Run("a grant that was under way", func(t *testing.T) {
+		talk(t, `
+			0s   A locks     → acquire #1 30s
+			1ms  doubt       → nothing
+			2ms  #1 granted  → renew #1 30s
+			3ms  #1 renewed  → A granted 29.689s
+			1s   A unlocks   → A over; release #1
+			2s   #1 released → A unlocked
+		`)
+	})
+}

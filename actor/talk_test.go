@@ -1,0 +1,618 @@
+package actor_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel/actor"
+	"github.com/lockwheel/lockwheel/wheel"
+)
+
+// talk holds a conversation with one lock and compares it with what was expected. Each line is a moment, what happens,
+// and behind an arrow what comes of it:
+//
+//	0s      A locks              → acquire #1 30s
+//	1ms     #1 granted           → A granted 29.689s
+//	10.005s timer                → renew #1 30s
+//	+2ms    #1 renewed           → A has 29.688s
+//	+1s     A unlocks            → A over; release #1
+//	+1ms    #1 released          → A unlocked
+//
+// A moment is absolute, or with + counted from the line before; with ! the loop slept over all timers until then, as
+// in a process that was stopped. #n is the command of that tenure that is under way. Of a hold, what is left of it
+// by the clock is shown: when it is granted, and whenever it changes. "timer" is the next timer that does anything
+// visible, and its moment may be a range. A line that begins with // is a comment.
+//
+// Callers:  A locks [once] [lease 1s] [wait 1s] [as B|as thread 7], A unlocks, A extends 1s, A watches, A forces,
+//
+//	A cancels [why] (its latest wish), A? (how its hold is), A counts
+//
+// Answers:  granted, taken 5s holder, renewed [listeners 2] [uncounted], released [muted], forced [muted], gone,
+//
+//	refused TEXT, unanswered TEXT, withdrawn; with several of one tenure under way, the verb comes first;
+//	#1 leaves: the command leaves only now, so that leases count from here
+//
+// Others:   message, subscribed, deafened, doubt, drain, close, round trip 3ms, next, wants #1
+//
+// A conversation must end with the lock idle, every request decided once, and nothing on the wheel.
+func talk(t *testing.T, conversation string, changes ...func(*actor.Config)) {
+	t.Helper()
+	config := usual()
+	for _, change := range changes {
+		change(&config)
+	}
+	s := newStage(t, config)
+	var want, got []string
+	for line := range strings.Lines(conversation) {
+		line = strings.Join(strings.Fields(line), " ")
+		if line == "" || strings.HasPrefix(line, "//") {
+			continue
+		}
+		want = append(want, line)
+		got = append(got, s.line(line)...)
+	}
+	got = append(got, s.rest()...)
+	require.Equal(t, strings.Join(want, "\n"), strings.Join(got, "\n"))
+}
+
+// usual is what an engine's default options come to.
+func usual() actor.Config {
+	return actor.Config{
+		ID: "me", Lease: 30 * time.Second, Renew: 10 * time.Second, Timeout: 3 * time.Second,
+		HandoffMax: 64, HandoffFor: 5 * time.Millisecond, Seed: 1,
+	}
+}
+
+// stage is one lock with its wheel, its callers, and the commands that are under way.
+type stage struct {
+	t     testing.TB
+	lock  *actor.Lock
+	fx    *actor.Effects
+	wheel *wheel.Wheel[actor.Sleeper]
+	now   time.Duration
+
+	callers  map[string]*caller
+	names    map[*actor.Hold]string
+	wishes   map[*actor.Request]*wish
+	until    map[*actor.Hold]time.Duration // of those that live
+	underWay []*flying
+	hears    bool
+	closed   bool
+
+	said  []string // effects since the line began
+	wakes int
+}
+
+type caller struct {
+	hold   *actor.Hold
+	latest *wish
+}
+
+type wish struct {
+	who     string
+	request *actor.Request
+	decided bool
+}
+
+type flying struct {
+	command actor.Command
+	sent    time.Duration
+}
+
+const key = "k"
+
+func newStage(t testing.TB, config actor.Config) *stage {
+	timers, err := wheel.New[actor.Sleeper](time.Millisecond, wheel.Config{})
+	require.NoError(t, err)
+	return &stage{
+		t:       t,
+		lock:    actor.NewLock(key),
+		fx:      actor.NewEffects(config, timers),
+		wheel:   timers,
+		callers: map[string]*caller{},
+		names:   map[*actor.Hold]string{},
+		wishes:  map[*actor.Request]*wish{},
+		until:   map[*actor.Hold]time.Duration{},
+	}
+}
+
+// line plays one line, and what the timers do before it.
+func (s *stage) line(line string) (got []string) {
+	stimulus, _, _ := strings.Cut(line, " →")
+	moment, stimulus, _ := strings.Cut(stimulus, " ")
+	if stimulus == "timer" {
+		return []string{s.timerLine(moment)}
+	}
+	at, asleep := s.moment(moment)
+	for !asleep {
+		due, ok := s.wheel.Next()
+		if !ok || due > at {
+			break
+		}
+		if effects := s.fire(due); effects != "nothing" {
+			got = append(got, fmt.Sprintf("%v timer → %s", s.now, effects))
+		}
+	}
+	require.GreaterOrEqual(s.t, at, s.now, line)
+	s.now = at
+	s.happen(strings.Fields(stimulus))
+	return append(got, fmt.Sprintf("%s %s → %s", moment, stimulus, s.effects()))
+}
+
+// play plays lines whose outcome does not matter, or is asked for afterwards. It returns that of the last.
+func (s *stage) play(lines ...string) (effects string) {
+	for _, line := range lines {
+		got := s.line(line)
+		_, effects, _ = strings.Cut(got[len(got)-1], " → ")
+	}
+	return effects
+}
+
+// timerLine lets time pass until a timer does something, and shows the moment as it was expected if it is as expected.
+func (s *stage) timerLine(moment string) string {
+	from := s.now
+	effects := s.untilSeen()
+	if effects == "nothing" {
+		return moment + " timer → never"
+	}
+	first, last, isRange := strings.Cut(moment, "..")
+	if isRange {
+		first, last := duration(s.t, first, from), duration(s.t, last, from)
+		if s.now < first || s.now > last {
+			moment = s.now.String()
+		}
+	} else if duration(s.t, moment, from) != s.now {
+		moment = s.now.String()
+	}
+	return moment + " timer → " + effects
+}
+
+// untilSeen lets time pass until a timer does something visible.
+func (s *stage) untilSeen() string {
+	for range 100 {
+		due, ok := s.wheel.Next()
+		if !ok {
+			break
+		}
+		if effects := s.fire(due); effects != "nothing" {
+			return effects
+		}
+	}
+	return "nothing"
+}
+
+// rest lets all timers fire that are left, and tells what is not as it should be at the end.
+func (s *stage) rest() (got []string) {
+	if s.closed {
+		require.Zero(s.t, s.wheel.Len(), "timers are left after Close")
+		s.checkWishes()
+		return nil
+	}
+	for range 100 {
+		effects := s.untilSeen()
+		if effects == "nothing" {
+			break
+		}
+		got = append(got, fmt.Sprintf("%v timer → %s", s.now, effects))
+	}
+	if !s.lock.Idle() {
+		got = append(got, "not idle")
+	}
+	for _, f := range s.underWay {
+		got = append(got, "under way: "+shown(&f.command))
+	}
+	if s.hears {
+		got = append(got, "still listening")
+	}
+	if n := s.wheel.Len(); n != 0 {
+		got = append(got, fmt.Sprintf("%d timers are left", n))
+	}
+	if s.fx.Tenures != 0 {
+		got = append(got, fmt.Sprintf("%d tenures are left", s.fx.Tenures))
+	}
+	s.checkWishes()
+	return got
+}
+
+func (s *stage) checkWishes() {
+	for _, w := range s.wishes {
+		if !w.decided {
+			s.t.Errorf("%s has no verdict for kind %d", w.who, w.request.Tag)
+		}
+	}
+	require.Zero(s.t, s.fx.Stats.Waiting, "gauge Waiting")
+}
+
+func duration(t testing.TB, text string, from time.Duration) time.Duration {
+	t.Helper()
+	relative := strings.HasPrefix(text, "+")
+	d, err := time.ParseDuration(text)
+	require.NoError(t, err)
+	if relative {
+		d += from
+	}
+	return d
+}
+
+func (s *stage) moment(text string) (at time.Duration, asleep bool) {
+	text, asleep = strings.CutPrefix(text, "!")
+	return duration(s.t, text, s.now), asleep
+}
+
+// fire lets the timers fire that are due at a moment.
+func (s *stage) fire(at time.Duration) string {
+	s.now = max(at, s.now)
+	s.wakes++
+	s.wheel.Advance(s.now, func(t *wheel.Timer[actor.Sleeper]) {
+		t.Value.Wake(s.now, s.fx)
+		s.after()
+	})
+	return s.effects()
+}
+
+func (s *stage) effects() string {
+	text := strings.Join(s.said, "; ")
+	s.said = nil
+	if text == "" {
+		return "nothing"
+	}
+	return text
+}
+
+func (s *stage) say(format string, args ...any) {
+	s.said = append(s.said, fmt.Sprintf(format, args...))
+}
+
+// happen makes one thing happen.
+func (s *stage) happen(words []string) {
+	what := strings.Join(words, " ")
+	if tenure, ok := strings.CutPrefix(words[0], "#"); ok {
+		number, err := strconv.ParseUint(tenure, 10, 64)
+		require.NoError(s.t, err)
+		s.answered(number, words[1:])
+		return
+	}
+	switch what {
+	case "message":
+		s.step(&actor.Message{Kind: actor.Heard})
+	case "subscribed":
+		s.step(&actor.Message{Kind: actor.Subscribed})
+	case "deafened":
+		s.lock.Deafen()
+	case "doubt":
+		s.fx.Doubted = s.now
+		s.step(&actor.Message{Kind: actor.Doubt})
+	case "drain":
+		s.fx.Draining = true
+		s.step(&actor.Message{Kind: actor.Drain})
+	case "close":
+		s.lock.Close(s.now, s.fx)
+		s.closed = true
+		s.after()
+	case "next":
+		if at, ok := s.wheel.Next(); ok {
+			s.say("in %v", at-s.now)
+		} else {
+			s.say("never")
+		}
+	default:
+		switch words[0] {
+		case "round":
+			s.fx.RoundTrip = duration(s.t, words[2], 0)
+		case "wants":
+			number, err := strconv.ParseUint(words[1][1:], 10, 64)
+			require.NoError(s.t, err)
+			for _, f := range s.underWay {
+				if f.command.Tenure == number {
+					s.say("%s: %v", shown(&f.command), s.lock.Wants(&f.command))
+				}
+			}
+		default:
+			s.asked(words[0], words[1:])
+		}
+	}
+}
+
+// asked is a caller's wish.
+func (s *stage) asked(who string, words []string) {
+	c := s.callers[who]
+	if c == nil {
+		c = &caller{}
+		s.callers[who] = c
+	}
+	if who, ok := strings.CutSuffix(who, "?"); ok {
+		s.look(who)
+		return
+	}
+	r := &actor.Request{Name: key, Key: key, Hold: c.hold}
+	switch words[0] {
+	case "locks":
+		c.hold = &actor.Hold{}
+		s.names[c.hold] = who
+		r.Tag, r.Hold = actor.Acquire, c.hold
+		s.options(r, words[1:])
+	case "unlocks":
+		r.Tag = actor.Unlock
+	case "extends":
+		r.Tag, r.Lease = actor.Extend, duration(s.t, words[1], 0)
+	case "watches":
+		r.Tag = actor.Extend
+	case "forces":
+		r.Tag = actor.Force
+	case "counts":
+		s.say("%d", s.lock.CountOf(c.hold.Owner, s.now))
+		return
+	case "cancels":
+		var why error
+		if len(words) > 1 {
+			why = errors.New(strings.Join(words[1:], " "))
+		}
+		s.step(&actor.Message{Kind: actor.Cancel, Request: c.latest.request, Cause: why})
+		return
+	default:
+		s.t.Fatalf("not understood: %s %v", who, words)
+	}
+	c.latest = &wish{who: who, request: r}
+	s.wishes[r] = c.latest
+	s.fx.Admit(s.now, r)
+	s.step(&actor.Message{Kind: r.Tag, Request: r})
+}
+
+func (s *stage) options(r *actor.Request, words []string) {
+	for i := 0; i < len(words); i++ {
+		switch words[i] {
+		case "once":
+			r.Once = true
+		case "lease":
+			i++
+			r.Lease = duration(s.t, words[i], 0)
+		case "wait":
+			i++
+			r.Wait = duration(s.t, words[i], 0)
+		case "as":
+			i++
+			if words[i] == "thread" {
+				i++
+				number, err := strconv.ParseUint(words[i], 10, 64)
+				require.NoError(s.t, err)
+				r.Owner = actor.ThreadOwner | number
+			} else {
+				r.Owner = s.callers[words[i]].hold.Owner
+			}
+		default:
+			s.t.Fatalf("not understood: %v", words)
+		}
+	}
+}
+
+// look tells how a caller's hold is.
+func (s *stage) look(who string) {
+	h := s.callers[who].hold
+	if _, live := s.until[h]; live && s.now < h.Until() {
+		s.say("held for %v", h.Until()-s.now)
+	} else {
+		s.say("not held")
+	}
+}
+
+// answered is what became of the command of a tenure.
+func (s *stage) answered(tenure uint64, words []string) {
+	verb := actor.None
+	if i := slices.Index(verbs[:], words[0]); i > 0 {
+		verb, words = actor.Verb(i), words[1:]
+	}
+	i := slices.IndexFunc(s.underWay, func(f *flying) bool {
+		return f.command.Tenure == tenure && (verb == actor.None || f.command.Verb == verb)
+	})
+	if i < 0 {
+		s.say("nothing of #%d is under way", tenure)
+		return
+	}
+	f := s.underWay[i]
+	if words[0] == "leaves" {
+		f.sent = s.now
+		return
+	}
+	s.underWay = slices.Delete(s.underWay, i, i+1)
+	if words[0] == "withdrawn" {
+		s.step(&actor.Message{Kind: actor.Withdrawn, Command: &f.command})
+		return
+	}
+	s.step(&actor.Message{Kind: actor.Answered, Command: &f.command, Reply: s.reply(&f.command, words), Sent: f.sent})
+}
+
+var verbs = [...]string{
+	actor.SendAcquire: "acquire", actor.SendRenew: "renew", actor.SendRelease: "release", actor.SendForce: "force",
+}
+
+var answers = map[string]actor.Verb{
+	"granted": actor.SendAcquire, "taken": actor.SendAcquire, "renewed": actor.SendRenew,
+	"released": actor.SendRelease, "forced": actor.SendForce,
+}
+
+func (s *stage) reply(c *actor.Command, words []string) *actor.Reply {
+	if verb, ok := answers[words[0]]; ok && verb != c.Verb {
+		s.say("%q does not answer %s", words[0], shown(c))
+	}
+	reply := &actor.Reply{Status: actor.Done, Listeners: -1}
+	text := strings.Join(words[1:], " ")
+	switch words[0] {
+	case "taken":
+		ttl := duration(s.t, words[1], 0)
+		*reply = actor.Reply{Status: actor.Taken, TTL: ttl, Holder: words[2]}
+	case "gone":
+		reply.Status = actor.Gone
+	case "refused":
+		*reply = actor.Reply{Status: actor.Refused, Err: errors.New(text)}
+	case "unanswered":
+		*reply = actor.Reply{Err: errors.New(text)}
+	default:
+		reply.Muted = slices.Contains(words, "muted")
+		reply.Uncounted = slices.Contains(words, "uncounted")
+		if i := slices.Index(words, "listeners"); i > 0 {
+			n, err := strconv.Atoi(words[i+1])
+			require.NoError(s.t, err)
+			reply.Listeners = n
+		}
+	}
+	return reply
+}
+
+func (s *stage) step(m *actor.Message) {
+	if s.lock.Key() == "" {
+		s.lock.Begin(key)
+	}
+	s.lock.Step(s.now, m, s.fx)
+	s.after()
+}
+
+// after notes what a step came to, and checks what must be so after every step.
+func (s *stage) after() {
+	for _, e := range s.fx.Ended {
+		s.end(e)
+	}
+	for _, c := range s.fx.Commands {
+		s.send(c)
+	}
+	for _, l := range s.fx.Listen {
+		require.NotEqual(s.t, s.hears, l.On, "listening is wished for twice")
+		s.hears = l.On
+		s.say("%s", map[bool]string{true: "listen", false: "leave"}[l.On])
+	}
+	for _, r := range s.fx.Verdicts {
+		s.decide(r)
+	}
+	s.fx.Ended, s.fx.Commands, s.fx.Listen, s.fx.Verdicts = nil, nil, nil, nil
+	s.sayChanged()
+	s.check()
+}
+
+func (s *stage) end(e actor.Ended) {
+	_, live := s.until[e.Hold]
+	require.True(s.t, live, "%s ends twice", s.names[e.Hold])
+	delete(s.until, e.Hold)
+	e.Hold.End(e.Err, e.Cause, e.Err)
+	how := map[error]string{actor.ErrNotHeld: "over", actor.ErrLost: "lost", actor.ErrClosed: "closed"}[e.Err]
+	s.say("%s %s%s", s.names[e.Hold], how, because(e.Cause))
+}
+
+// send puts a command under way. The tenure that the lock has now has one at most; of an older one, only its release
+// may come while another is still under way.
+func (s *stage) send(c actor.Command) {
+	for _, f := range s.underWay {
+		if f.command.Tenure != c.Tenure {
+			continue
+		}
+		haunts := c.Tenure != s.lock.Tenure() && c.Verb == actor.SendRelease
+		if !haunts {
+			s.t.Errorf("two commands of one tenure under way: %s, %s", shown(&f.command), shown(&c))
+		}
+	}
+	require.Equal(s.t, key, c.Key)
+	require.Same(s.t, s.lock, c.Lock)
+	s.underWay = append(s.underWay, &flying{command: c, sent: s.now})
+	s.say("%s", shown(&c))
+}
+
+func shown(c *actor.Command) string {
+	text := fmt.Sprintf("%s #%d", verbs[c.Verb], c.Tenure)
+	if c.Verb == actor.SendAcquire || c.Verb == actor.SendRenew {
+		text += " " + c.Lease.String()
+	}
+	if c.Count != 0 {
+		text += fmt.Sprintf(" count %d", c.Count)
+	}
+	if c.Listen {
+		text += " listeners"
+		if c.Own {
+			text += " but us"
+		}
+	}
+	if len(c.Ghosts) > 0 {
+		text += fmt.Sprintf(" ghosts %v", c.Ghosts)
+	}
+	return text
+}
+
+func (s *stage) decide(r *actor.Request) {
+	w := s.wishes[r]
+	require.NotNil(s.t, w)
+	require.False(s.t, w.decided, "%s has a second verdict", w.who)
+	require.True(s.t, r.Decided())
+	w.decided = true
+	outcome := "ok"
+	switch {
+	case r.Err != nil:
+		outcome = r.Err.Error() + because(r.Cause)
+	case r.Tag == actor.Acquire:
+		s.granted(r)
+		outcome = fmt.Sprintf("granted %v", r.Hold.Until()-s.now)
+	case r.Tag == actor.Unlock:
+		outcome = "unlocked"
+	case r.Tag == actor.Extend:
+		outcome = "extended"
+	case r.Tag == actor.Force:
+		outcome = map[bool]string{true: "forced", false: "found it free"}[r.Was]
+	}
+	s.say("%s %s", w.who, outcome)
+}
+
+func (s *stage) granted(r *actor.Request) {
+	h := r.Hold
+	require.Same(s.t, s.lock, h.Lock())
+	for other := range s.until {
+		require.Equal(s.t, other.Owner, h.Owner, "%s and %s at once", s.names[other], s.names[h])
+		require.Equal(s.t, other.Tenure, h.Tenure)
+	}
+	require.NotZero(s.t, h.Owner)
+	require.Equal(s.t, s.lock.Tenure(), h.Tenure)
+	s.until[h] = h.Until()
+}
+
+// sayChanged tells of every hold whose end has moved.
+func (s *stage) sayChanged() {
+	var changed []string
+	for h, until := range s.until {
+		if h.Until() != until {
+			s.until[h] = h.Until()
+			changed = append(changed, fmt.Sprintf("%s has %v", s.names[h], h.Until()-s.now))
+		}
+	}
+	slices.Sort(changed)
+	s.said = append(s.said, changed...)
+}
+
+func (s *stage) check() {
+	require.EqualValues(s.t, len(s.until), s.fx.Stats.Held, "gauge Held")
+	waiting := 0
+	for r := range s.wishes {
+		if r.Tag == actor.Acquire && !r.Decided() {
+			waiting++
+		}
+	}
+	require.EqualValues(s.t, waiting, s.fx.Stats.Waiting, "gauge Waiting")
+	if s.closed || !s.lock.Idle() || s.lock.Key() == "" {
+		return
+	}
+	for r, w := range s.wishes {
+		require.True(s.t, r.Decided(), "idle while %s waits for a verdict (kind %d)", w.who, r.Tag)
+	}
+	s.lock.Finish(s.fx)
+	require.Zero(s.t, s.wheel.Len(), "timers of an idle lock")
+	require.Zero(s.t, s.fx.Tenures, "tenures of an idle lock")
+}
+
+// because shows a cause.
+func because(err error) string {
+	if err == nil {
+		return ""
+	}
+	return ": " + err.Error()
+}

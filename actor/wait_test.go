@@ -1,0 +1,324 @@
+package actor_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/lockwheel/lockwheel/actor"
+)
+
+// wire.md 8.1; failures.md 10, redisson#1763: a release may slip between the refusal and the subscription.
+func TestRefusedCallerSubscribesAndTriesAgainWhenThatIsConfirmed(t *testing.T) {
+	talk(t, `
+		0s   A locks            → acquire #1 30s
+		1ms  #1 taken 30s x:1   → listen
+		2ms  subscribed         → acquire #2 30s
+		3ms  #2 granted         → A granted 29.689s
+		253ms timer             → leave
+		+1s  A unlocks          → A over; release #2
+		+1ms #2 released        → A unlocked
+	`)
+}
+
+func TestWaiterIsWokenByAMessage(t *testing.T) {
+	talk(t, `
+		0s     A locks            → acquire #1 30s
+		1ms    #1 taken 30s x:1   → listen
+		2ms    subscribed         → acquire #2 30s
+		3ms    #2 taken 29s x:1   → nothing
+		10s    message            → acquire #3 30s
+		+1ms   #3 granted         → A granted 29.689s
+		+1ms   A unlocks          → A over; release #3
+		// its own message changes nothing
+		+1ms   message            → nothing
+		+1ms   #3 released        → A unlocked
+		+247ms timer              → leave
+	`)
+}
+
+// A message is a hint: somebody else can be quicker, and then it goes on by the TTL that was told last.
+func TestWaiterThatWasWokenInVainWaitsOn(t *testing.T) {
+	talk(t, `
+		0s     A locks            → acquire #1 30s
+		1ms    #1 taken 30s x:1   → listen
+		2ms    subscribed         → acquire #2 30s
+		3ms    #2 taken 29s x:1   → nothing
+		1s     message            → acquire #3 30s
+		+1ms   #3 taken 2s y:1    → nothing
+		+2001ms timer             → acquire #4 30s
+		+1ms   #4 granted         → A granted 29.689s
+		+1ms   A unlocks          → A over; release #4
+		+1ms   #4 released        → A unlocked
+		+248ms timer              → leave
+	`)
+}
+
+// failures.md 10: a dead holder publishes nothing.
+func TestWaiterIsWokenByTheTTL(t *testing.T) {
+	talk(t, `
+		0s     A locks           → acquire #1 30s
+		1ms    #1 taken 10s x:1  → listen
+		2ms    subscribed        → acquire #2 30s
+		3ms    #2 taken 9998ms x:1 → nothing
+		// one more millisecond: the server rounds down
+		10.002s timer            → acquire #3 30s
+		+1ms   #3 granted        → A granted 29.689s
+		+1ms   A unlocks         → A over; release #3
+		+1ms   #3 released       → A unlocked
+		+248ms timer             → leave
+	`)
+}
+
+// failures.md 13, rueidis#602, redisson#1888: a TTL of 0 or of a few ms must not become a loop.
+func TestTriesThatNoMessageAskedForHaveAFloorWithJitter(t *testing.T) {
+	talk(t, `
+		0s           A locks wait 200ms → acquire #1 30s
+		1ms          #1 taken 0s x:1    → listen
+		2ms          subscribed         → acquire #2 30s
+		3ms          #2 taken 0s x:1    → nothing
+		+25ms..+51ms timer              → acquire #3 30s
+		+1ms         #3 taken 2ms x:1   → nothing
+		+25ms..+51ms timer              → acquire #4 30s
+		+1ms         #4 taken 24ms x:1  → nothing
+		+25ms..+51ms timer              → acquire #5 30s
+		+1ms         #5 taken 60ms x:1  → nothing
+		+61ms        timer              → acquire #6 30s
+		+1ms         #6 granted         → A granted 29.689s
+		+1ms         A unlocks          → A over; release #6
+		+1ms         #6 released        → A unlocked
+		+248ms       timer              → leave
+	`)
+}
+
+func TestKeyWithoutExpiryIsPolled(t *testing.T) {
+	talk(t, `
+		0s             A locks             → acquire #1 30s
+		1ms            #1 taken -1ns x:1   → listen
+		2ms            subscribed          → acquire #2 30s
+		3ms            #2 taken -1ns x:1   → nothing
+		+250ms..+501ms timer               → acquire #3 30s
+		+1ms           #3 taken -1ns x:1   → nothing
+		+250ms..+501ms timer               → acquire #4 30s
+		+1ms           #4 granted          → A granted 29.689s
+		+1ms           A unlocks           → A over; release #4
+		+1ms           #4 released         → A unlocked
+		+248ms         timer               → leave
+	`)
+}
+
+// A peer may hold a lock for three hundred years. That must not overflow into no wait at all.
+func TestAbsurdTTLIsALongWait(t *testing.T) {
+	for _, ttl := range []string{"2540400h", "2562047h47m16.854s", "2562047h47m16.854775807s"} {
+		talk(t, `
+			0s     A locks               → acquire #1 30s
+			1ms    #1 taken `+ttl+` x:1  → listen
+			2ms    subscribed            → acquire #2 30s
+			1s     #2 taken `+ttl+` x:1  → nothing
+			+0s    A?                    → not held
+			10m    A cancels why         → A lock not acquired: why
+			+250ms timer                 → leave
+		`)
+	}
+}
+
+func TestMessageDuringTheQuestionAsksOnceMore(t *testing.T) {
+	talk(t, `
+		0s     A locks            → acquire #1 30s
+		1ms    #1 taken 30s x:1   → listen
+		2ms    subscribed         → acquire #2 30s
+		// several join
+		3ms    message            → nothing
+		4ms    message            → nothing
+		5ms    #2 taken 29s x:1   → acquire #3 30s
+		6ms    #3 taken 29s y:1   → nothing
+		7ms    A cancels          → A lock not acquired
+		+250ms timer              → leave
+	`)
+}
+
+func TestSubscriptionConfirmedDuringTheQuestionAsksOnceMore(t *testing.T) {
+	talk(t, `
+		0s     A locks            → acquire #1 30s
+		1ms    #1 taken 5ms x:1   → listen
+		+25ms..+51ms timer        → acquire #2 30s
+		+1ms   subscribed         → nothing
+		+1ms   #2 taken 29s x:1   → acquire #3 30s
+		+1ms   #3 granted         → A granted 29.689s
+		+1ms   A unlocks          → A over; release #3
+		+1ms   #3 released        → A unlocked
+		+248ms timer              → leave
+	`)
+}
+
+// design.md, Waiting: after every re-subscription, also an unasked one, try again.
+func TestEveryResubscriptionIsAReasonToTryAgain(t *testing.T) {
+	talk(t, `
+		0s     A locks            → acquire #1 30s
+		1ms    #1 taken 30s x:1   → listen
+		2ms    subscribed         → acquire #2 30s
+		3ms    #2 taken 29s x:1   → nothing
+		1s     deafened           → nothing
+		2s     subscribed         → acquire #3 30s
+		+1ms   #3 taken 27s x:1   → nothing
+		3s     subscribed         → acquire #4 30s
+		+1ms   #4 granted         → A granted 29.689s
+		+1ms   subscribed         → renew #4 30s
+		+1ms   #4 renewed         → A has 29.689s
+		+1ms   A unlocks          → A over; release #4
+		+1ms   #4 released        → A unlocked
+		+246ms timer              → leave
+	`)
+}
+
+func TestTheQueueIsFirstComeFirstServed(t *testing.T) {
+	talk(t, `
+		0s     A locks             → acquire #1 30s
+		0s     B locks             → nothing
+		0s     C locks             → nothing
+		0s     D locks             → nothing
+		1ms    #1 taken 30s x:1    → listen
+		2ms    C cancels           → C lock not acquired
+		3ms    subscribed          → acquire #2 30s
+		4ms    #2 granted          → A granted 29.689s
+		5ms    A unlocks           → A over; renew #2 30s listeners but us; B granted 29.688s; A unlocked
+		6ms    #2 renewed listeners 1 → B has 29.689s
+		7ms    B unlocks           → B over; D granted 29.688s; B unlocked
+		8ms    D unlocks           → D over; release #2
+		9ms    #2 released         → D unlocked
+		257ms  timer               → leave
+	`)
+}
+
+// design.md, Waiting: subscribed once somebody queues; a message while this engine holds may be a forced unlock elsewhere.
+func TestMessageWhileHoldingIsAReasonToConfirmAtOnce(t *testing.T) {
+	talk(t, `
+		0s     A locks           → acquire #1 30s
+		1ms    #1 granted        → A granted 29.689s
+		1s     B locks           → listen
+		1.001s subscribed        → renew #1 30s
+		1.002s #1 renewed        → A has 29.689s
+		2s     message           → renew #1 30s
+		2.001s #1 gone           → A lost: the key is gone or someone else's; acquire #2 30s
+		2.002s #2 taken 30s x:1  → nothing
+		2.1s   message           → acquire #3 30s
+		2.101s #3 granted        → B granted 29.689s
+		2.2s   B unlocks         → B over; release #3
+		2.201s #3 released       → B unlocked
+		2.351s timer             → leave
+	`)
+}
+
+func TestHotLockDoesNotSubscribeAndLeaveAllTheTime(t *testing.T) {
+	talk(t, `
+		0s     A locks            → acquire #1 30s
+		1ms    #1 taken 30s x:1   → listen
+		2ms    subscribed         → acquire #2 30s
+		3ms    #2 granted         → A granted 29.689s
+		100ms  A unlocks          → A over; release #2
+		101ms  #2 released        → A unlocked
+		200ms  B locks            → acquire #3 30s
+		201ms  #3 taken 30s x:1   → nothing
+		202ms  message            → acquire #4 30s
+		203ms  #4 granted         → B granted 29.689s
+		204ms  B unlocks          → B over; release #4
+		205ms  #4 released        → B unlocked
+		453ms  timer              → leave
+	`)
+}
+
+// A caller that comes while the channel is kept relies on it: it asks if a message came, or its TTL is over.
+func TestWaiterThatComesWhileTheChannelIsKeptIsWokenLikeTheLast(t *testing.T) {
+	talk(t, `
+		0s     A locks            → acquire #1 30s
+		1ms    #1 taken 30s x:1   → listen
+		2ms    A cancels          → A lock not acquired
+		3ms    subscribed         → nothing
+		4ms    B locks            → acquire #2 30s
+		5ms    #2 taken 29s x:1   → nothing
+		6ms    message            → acquire #3 30s
+		7ms    #3 taken 29s x:1   → nothing
+		8ms    B cancels          → B lock not acquired
+		100ms  message            → nothing
+		200ms  C locks            → acquire #4 30s
+		201ms  #4 granted         → C granted 29.689s
+		202ms  C unlocks          → C over; release #4
+		203ms  #4 released        → C unlocked
+		451ms  timer              → leave
+	`)
+}
+
+// The bound of a wait holds whatever the server does: not answering, refusing, being busy. failures.md 12, redisson#2790.
+func TestWaitsEndInTimeWhateverTheServerDoes(t *testing.T) {
+	talk(t, `
+		0s          A locks wait 400ms        → acquire #1 30s
+		10ms        #1 unanswered reset       → acquire #1 30s
+		20ms        #1 unanswered reset       → acquire #1 30s
+		30ms        #1 refused BUSY it        → release #1
+		+4ms..+10ms timer                     → acquire #2 30s ghosts [1]
+		+1ms        #1 unanswered reset       → release #1
+		+1ms        #2 unanswered reset       → acquire #2 30s ghosts [1]
+		400ms       timer                     → A redis unavailable: reset
+		500ms       #2 unanswered reset       → release #2
+		600ms       #1 refused CLUSTERDOWN it → nothing
+		700ms       #2 released               → nothing
+		850ms..1.1s timer                     → release #1
+		+1ms        #1 gone                   → nothing
+		3.7s        timer                     → release #2
+		3.8s        #2 gone                   → nothing
+		3.85s..4.2s timer                     → release #1
+		+1ms        #1 gone                   → nothing
+	`)
+}
+
+func TestRefusalsThatPassAreRetriedWithBackoff(t *testing.T) {
+	talk(t, `
+		0s             A locks              → acquire #1 30s
+		1ms            #1 refused LOADING x → nothing
+		+5ms..+11ms    timer                → acquire #2 30s
+		+1ms           #2 refused OOM x     → nothing
+		+10ms..+21ms   timer                → acquire #3 30s
+		+1ms           #3 refused BUSY x    → nothing
+		+20ms..+41ms   timer                → acquire #4 30s
+		+1ms           #4 refused MISCONF x → nothing
+		+40ms..+81ms   timer                → acquire #5 30s
+		+1ms           #5 refused NOAUTH x  → nothing
+		+80ms..+161ms  timer                → acquire #6 30s
+		+1ms           #6 refused TRYAGAIN x → nothing
+		+125ms..+251ms timer                → acquire #7 30s
+		+1ms           #7 refused READONLY x → nothing
+		+125ms..+251ms timer                → acquire #8 30s
+		+1ms           #8 taken 25ms x:1    → listen
+		// an answer ends the backoff
+		+26ms..+51ms   timer                → acquire #9 30s
+		+1ms           #9 refused LOADING x → nothing
+		+5ms..+11ms    timer                → acquire #10 30s
+		+1ms           #10 granted          → A granted 29.689s
+		+1ms           A unlocks            → A over; release #10
+		+1ms           #10 released         → A unlocked
+		+248ms         timer                → leave
+	`)
+}
+
+// A lock that is handed round inside the engine is nobody else's reason to listen twice.
+func TestDrainingLeavesTheChannelAtOnce(t *testing.T) {
+	talk(t, `
+		0s    A locks           → acquire #1 30s
+		1ms   #1 taken 30s x:1  → listen
+		2ms   B locks           → nothing
+		3ms   drain             → leave; A engine closed; B engine closed
+	`)
+}
+
+func TestWaitersOfALocalHolderWaitForItsLease(t *testing.T) {
+	talk(t, `
+		0s     A locks lease 5s → acquire #1 5s
+		1ms    #1 granted       → A granted 4.939s
+		2ms    B locks          → listen
+		4.94s  timer            → A lost: its lease ended; acquire #2 30s ghosts [1]; release #1
+		+1ms   #1 released      → nothing
+		+0s    #2 granted       → B granted 29.689s
+		+1ms   B unlocks        → B over; release #2
+		+1ms   #2 released      → B unlocked
+		+248ms timer            → leave
+	`, func(c *actor.Config) { c.HandoffFor = time.Second })
+}
