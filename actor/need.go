@@ -2,7 +2,8 @@ package actor
 
 import "time"
 
-// need is what covers somebody: a lease that is sent now, and the moment until which it must be believed.
+// need is what covers somebody: a lease from now on, and the moment until which it must be believed. For
+// a fixed lease that is running already, only the moment counts.
 type need struct {
 	lease time.Duration
 	until time.Duration
@@ -19,7 +20,7 @@ func (n need) both(other need) need {
 	return need{max(n.lease, other.lease), max(n.until, other.until), n.exact || other.exact}
 }
 
-// need is what everybody who is left needs.
+// need is what everybody who is left needs, with a lease that covers all of it.
 func (l *Lock) need(now time.Duration, fx *Effects) (all need) {
 	if l.holds == nil {
 		all = needLease(now, fx.leaseOf(l.queue.first()))
@@ -35,6 +36,9 @@ func (l *Lock) need(now time.Duration, fx *Effects) (all need) {
 				all = all.both(l.needOfChange(now, r, fx))
 			}
 		})
+	}
+	if now+believed(all.lease) < all.until {
+		all.lease = reaching(all.until - now)
 	}
 	return all
 }
@@ -57,7 +61,7 @@ func (l *Lock) needOf(now time.Duration, h *Hold, fx *Effects) need {
 	if h.fixed == 0 {
 		return needLease(now, l.watchLease(now, fx))
 	}
-	return need{lease: reaching(h.fixed - now), until: h.fixed}
+	return need{until: h.fixed}
 }
 
 // extensionOf is the last extension of a hold that is not confirmed yet; nil if there is none.

@@ -34,7 +34,7 @@ func (l *Lock) confirmDue() time.Duration {
 	if x.listeners == unasked {
 		return 0
 	}
-	return l.confirmed + confirmEvery
+	return max(l.confirmed, x.seen) + confirmEvery
 }
 
 // renewAt is when the next renewal is to be sent, for whatever reason.
@@ -131,7 +131,7 @@ func (l *Lock) renewed(now time.Duration, m *Message, fx *Effects) {
 
 // confirmedBy takes in a renewal that worked, and tells those who asked for it.
 func (l *Lock) confirmedBy(now time.Duration, m *Message, fx *Effects) {
-	c, reply := m.Command, m.Reply
+	c := m.Command
 	if due := l.renewDue(fx); due < now {
 		fx.Stats.RenewalLag = max(fx.Stats.RenewalLag, now-due)
 	}
@@ -139,7 +139,7 @@ func (l *Lock) confirmedBy(now time.Duration, m *Message, fx *Effects) {
 		l.confirm(m.Sent, c.Lease)
 	}
 	fx.Stats.Renewed++
-	l.counted(now, c, reply, fx)
+	l.counted(now, m, fx)
 	if l.rare == nil {
 		return
 	}
@@ -151,7 +151,8 @@ func (l *Lock) confirmedBy(now time.Duration, m *Message, fx *Effects) {
 }
 
 // counted takes in the extras of a renewal: the hold count, and who else listens.
-func (l *Lock) counted(now time.Duration, c *Command, reply *Reply, fx *Effects) {
+func (l *Lock) counted(now time.Duration, m *Message, fx *Effects) {
+	c, reply := m.Command, m.Reply
 	switch {
 	case reply.Uncounted:
 		l.withRare().retryAt = now + fx.jitter(l.renewEvery(fx)/8)
@@ -162,7 +163,7 @@ func (l *Lock) counted(now time.Duration, c *Command, reply *Reply, fx *Effects)
 		return
 	}
 	x := l.withRare()
-	x.listeners = unknowable
+	x.listeners, x.seen = unknowable, m.Sent
 	if reply.Listeners >= 0 {
 		x.listeners = reply.Listeners
 		if c.Own && x.listeners > 0 {

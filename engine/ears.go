@@ -105,7 +105,9 @@ func (e *ears) of(name string) []*actor.Lock {
 func (e *ears) confirmed(name string) []*actor.Lock {
 	ch := e.channels[name]
 	if ch == nil {
-		return nil
+		// Forgotten while its order was with the subscriber. The server does not know: it is to be left.
+		ch = &channel{name: name}
+		e.channels[name] = ch
 	}
 	if ch.state != present {
 		ch.state = present
