@@ -1,0 +1,81 @@
+package main
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"go.uber.org/goleak"
+)
+
+// asCommand makes the test's own program the command, for tests that need a process.
+const asCommand = "LOCKWHEEL_TEST_AS_COMMAND"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asCommand) != "" {
+		main()
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// command runs the command in this process.
+func command(t *testing.T, args ...string) (status int, stdout, stderr string) {
+	t.Helper()
+	var out, err strings.Builder
+	status = run(t.Context(), args, &out, &err)
+	return status, out.String(), err.String()
+}
+
+func TestHelpIsForThoseWhoAsk(t *testing.T) {
+	for _, args := range [][]string{{}, {"help"}, {"-h"}, {"--help"}} {
+		status, stdout, stderr := command(t, args...)
+		assert.Equal(t, exitOK, status, args)
+		assert.Contains(t, stdout, "go run ./cmd/lockwheel demo", args)
+		assert.Empty(t, stderr, args)
+	}
+	for _, args := range [][]string{{"help", "demo"}, {"demo", "-h"}, {"demo", "-help"}} {
+		status, stdout, stderr := command(t, args...)
+		assert.Equal(t, exitOK, status, args)
+		assert.Contains(t, stdout, "default 10000", args)
+		assert.Contains(t, stdout, "It exits with 0 if", args)
+		assert.Empty(t, stderr, args)
+	}
+}
+
+func TestAWrongCommandLineSaysWhatIsWrongAndExitsWith2(t *testing.T) {
+	for _, c := range []struct{ args, want string }{
+		{"demonstrate", `there is no command "demonstrate"`},
+		{"help me", `there is no command "me"`},
+		{"demo extra", `unexpected argument "extra"`},
+		{"demo -nope", "not defined: -nope"},
+		{"demo -locks many", `invalid value "many" for flag -locks`},
+		{"demo -locks 0", "-locks 0: want 1 to"},
+		{"demo -locks 10000001", "-locks 10000001: want 1 to"},
+		{"demo -for 30", "-for: want a number with its unit, as 30s"},
+		{"demo -for -1s", "-for -1s: want at least 100ms"},
+		{"demo -workers 0", "-workers 0: want 1 to"},
+		{"demo -hot -1", "-hot must not be negative"},
+		{"demo -lease 99ms", "-lease 99ms: want at least 100ms"},
+		{"demo -lease -1s", "-lease -1s: want at least 100ms"},
+		{"demo -redis localhost", "-redis: want host:port, or a URL"},
+		{"demo -redis http://localhost", "invalid URL scheme: http"},
+		{"demo -redis redis://me:secret@host/%zz", "the URL cannot be read"},
+	} {
+		status, stdout, stderr := command(t, strings.Fields(c.args)...)
+		assert.Equal(t, exitUsage, status, c.args)
+		assert.Contains(t, stderr, c.want, c.args)
+		assert.NotContains(t, stderr, "secret", c.args)
+		assert.Empty(t, stdout, c.args)
+	}
+}
+
+func TestAServerThatIsNotThereIsNamed(t *testing.T) {
+	status, stdout, stderr := command(t, "demo", "-redis", "redis://me:secret@127.0.0.1:1")
+	assert.Equal(t, exitFailed, status)
+	assert.Contains(t, stderr, "127.0.0.1:1")
+	assert.Contains(t, stderr, "refused")
+	assert.Contains(t, stderr, "Without -redis")
+	assert.NotContains(t, stderr, "secret")
+	assert.Empty(t, stdout)
+}

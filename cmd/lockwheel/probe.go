@@ -1,0 +1,105 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/redis/rueidis"
+)
+
+// probe looks into the server itself, on a connection of its own and with plain commands: what the
+// engines believe is what the demo is to check.
+type probe struct {
+	client rueidis.Client
+}
+
+// patience is how long a probe waits for one answer. Its client tries again until then.
+const patience = 5 * time.Second
+
+func newProbe(option rueidis.ClientOption) (probe, error) {
+	option.DisableCache = true
+	client, err := rueidis.NewClient(option)
+	if err != nil {
+		return probe{}, fmt.Errorf("connecting to look into the server: %w", err)
+	}
+	return probe{client}, nil
+}
+
+func (p probe) close() { p.client.Close() }
+
+func (p probe) ask(ctx context.Context, command rueidis.Completed) rueidis.RedisResult {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	return p.client.Do(ctx, command)
+}
+
+// version is the server's name and version, as far as it tells.
+func (p probe) version(ctx context.Context) string {
+	info, err := p.ask(ctx, p.client.B().Info().Section("server").Build()).ToString()
+	if err != nil {
+		return "a server that does not tell its version"
+	}
+	fields := make(map[string]string)
+	for line := range strings.Lines(info) {
+		key, value, _ := strings.Cut(strings.TrimSpace(line), ":")
+		fields[key] = value
+	}
+	if version := fields["valkey_version"]; version != "" {
+		return "Valkey " + version
+	}
+	return "Redis " + fields["redis_version"]
+}
+
+// remains is what is left in the server.
+type remains struct {
+	keys     []string // the first few
+	count    int
+	channels []string
+}
+
+// goodbye is how long a server may take to notice that the engines' connections are closed, and their
+// channels with them.
+const goodbye = 3 * time.Second
+
+// remains looks for keys and channels with that text in their names. The text is taken literally if it
+// has none of the characters that Redis' patterns use.
+func (p probe) remains(ctx context.Context, text string) (r remains, err error) {
+	if err := p.scan(ctx, "*"+text+"*", &r); err != nil {
+		return r, fmt.Errorf("looking for keys: %w", err)
+	}
+	deadline := time.Now().Add(goodbye)
+	for {
+		list := p.client.B().PubsubChannels().Pattern("*" + text + "*").Build()
+		if r.channels, err = p.ask(ctx, list).AsStrSlice(); err != nil {
+			return r, fmt.Errorf("looking for channels: %w", err)
+		}
+		if len(r.channels) == 0 || time.Now().After(deadline) {
+			return r, nil
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+// scan goes through all keys, a few at a time so that others are not held up.
+func (p probe) scan(ctx context.Context, pattern string, into *remains) error {
+	const few = 3
+	seen := make(map[string]bool) // SCAN may name a key twice
+	for cursor := uint64(0); ; {
+		page, err := p.ask(ctx, p.client.B().Scan().Cursor(cursor).Match(pattern).Count(1000).Build()).AsScanEntry()
+		if err != nil {
+			return err
+		}
+		for _, key := range page.Elements {
+			seen[key] = true
+			if len(seen) > len(into.keys) && len(into.keys) < few {
+				into.keys = append(into.keys, key)
+			}
+		}
+		if cursor = page.Cursor; cursor == 0 {
+			into.count = len(seen)
+			return nil
+		}
+	}
+}

@@ -1,0 +1,72 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"unicode/utf8"
+)
+
+// screen prints lines and, on a terminal, a bar below the last one that stays there. For one goroutine
+// at a time.
+type screen struct {
+	to       io.Writer
+	terminal bool
+	bar      int  // characters of the bar that is shown
+	table    bool // the last line was a row
+}
+
+func newScreen(to io.Writer) *screen {
+	s := &screen{to: to}
+	if file, ok := to.(*os.File); ok {
+		info, err := file.Stat()
+		s.terminal = err == nil && info.Mode()&os.ModeCharDevice != 0
+	}
+	return s
+}
+
+// say prints a line, or several.
+func (s *screen) say(format string, args ...any) {
+	if s.table {
+		format = "\n" + format
+	}
+	s.table = false
+	s.print(fmt.Sprintf(format, args...))
+}
+
+// row prints a line of a table, which begins with the header.
+func (s *screen) row(header, text string) {
+	if !s.table {
+		s.print("\n" + header)
+	}
+	s.table = true
+	s.print(text)
+}
+
+func (s *screen) print(text string) {
+	s.wipe()
+	fmt.Fprintln(s.to, text)
+}
+
+// progress shows how much of something is done, from 0 to 1, if there is a terminal to show it on.
+func (s *screen) progress(what string, done float64) {
+	if !s.terminal {
+		return
+	}
+	const width = 40
+	full := int(width * min(max(done, 0), 1))
+	text := fmt.Sprintf("%s [%s%s] %3.0f%%", what, strings.Repeat("#", full), strings.Repeat(".", width-full), 100*done)
+	s.wipe()
+	fmt.Fprint(s.to, text)
+	s.bar = utf8.RuneCountInString(text)
+}
+
+// wipe takes the bar away, with nothing that a terminal could fail to understand, and also the ^C that
+// one may have put behind it.
+func (s *screen) wipe() {
+	if s.bar > 0 {
+		fmt.Fprintf(s.to, "\r%s\r", strings.Repeat(" ", s.bar+len("^C^C")))
+		s.bar = 0
+	}
+}

@@ -1,0 +1,78 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/lockwheel/lockwheel"
+)
+
+// judged is a verdict as text.
+func judged(e *evidence) string {
+	var b strings.Builder
+	for _, f := range e.verdict() {
+		fmt.Fprintf(&b, "%v %s\n", f.good, f.text)
+	}
+	return b.String()
+}
+
+func TestTheVerdictIsGoodWhenEverythingHeld(t *testing.T) {
+	e := &evidence{wanted: 5, kept: 5, faults: &faults{}, turnstiles: []*turnstile{{name: "hot"}}}
+	e.faults.note(fmt.Errorf("lock a: %w", lockwheel.ErrUnavailable))
+	assert.Equal(t, `true no held lock was lost (5 kept all the time)
+true never two held one name at once
+true nothing is left in the server: no key, no channel
+`, judged(e), "a call without an answer in time breaks no promise")
+}
+
+func TestTheVerdictSaysEverythingThatDidNotHold(t *testing.T) {
+	gate := &turnstile{name: "hot"}
+	gate.enter()
+	gate.enter()
+	e := &evidence{
+		wanted:     6,
+		kept:       5,
+		faults:     &faults{},
+		turnstiles: []*turnstile{{name: "fine"}, gate},
+		shutdown:   errors.New("stuck"),
+		remains:    remains{keys: []string{"left/1", "left/2"}, count: 2},
+	}
+	for i := range 5 {
+		assert.False(t, e.faults.note(fmt.Errorf("lock kept/%d: %w", i, lockwheel.ErrLost)), "others may still be fine")
+	}
+	assert.True(t, e.faults.note(errors.New("no permission")), "it will not get better")
+	assert.Equal(t, `false held locks lost: 5
+lock kept/0: lock lost
+lock kept/1: lock lost
+lock kept/2: lock lost
+and 2 more
+false two held one name at once:
+"hot": up to 2 at once, 1 in all who were not alone
+false keys left in the server: 2
+left/1
+left/2
+false only 5 of 6 locks could be taken
+false calls refused for good: 1
+no permission
+false the engines did not come to an end: stuck
+`, judged(e))
+}
+
+func TestWhoeverInterruptsItGetsAVerdictOnWhatThereWas(t *testing.T) {
+	e := &evidence{wanted: 10_000, kept: 5, interrupted: true, faults: &faults{}}
+	assert.NotContains(t, judged(e), "false")
+}
+
+func TestTheVerdictIsBadWhenTheServerCannotBeAsked(t *testing.T) {
+	e := &evidence{faults: &faults{}, unseen: errors.New("connection refused")}
+	assert.Contains(t, judged(e), "false whether anything is left in the server is not known: connection refused")
+}
+
+func TestChannelsThatAreLeftAreNamed(t *testing.T) {
+	e := &evidence{faults: &faults{}, remains: remains{channels: []string{"redisson_lock__channel:{hot}"}}}
+	assert.Contains(t, judged(e), "false channels left in the server: 1\nredisson_lock__channel:{hot}")
+}

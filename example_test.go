@@ -1,0 +1,394 @@
+package lockwheel_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel"
+	"github.com/lockwheel/lockwheel/internal/embedded"
+)
+
+// exampleEngine is an engine on a server inside this process, which ends with it.
+type exampleEngine struct {
+	*lockwheel.Engine
+	server *embedded.Server
+}
+
+func (e exampleEngine) Close() {
+	e.Engine.Close()
+	e.server.Close()
+}
+
+// openExample stands for Dial or Open where an example is about something else.
+func openExample(opts ...lockwheel.Options) (context.Context, exampleEngine) {
+	server, err := embedded.Start()
+	if err != nil {
+		log.Fatal(err)
+	}
+	options := append(opts, lockwheel.Options{})[0]
+	options.Redis = server.ClientOption()
+	engine, err := lockwheel.Open(context.Background(), options)
+	if err != nil {
+		log.Fatal(err)
+	}
+	return context.Background(), exampleEngine{engine, server}
+}
+
+// charge stands for what must not happen twice at a time.
+func charge(ctx context.Context, order int) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	fmt.Println("charging order", order)
+	return nil
+}
+
+// Compiled, but not run: it needs a server at that address.
+func ExampleDial() {
+	ctx := context.Background()
+
+	locks, err := lockwheel.Dial(ctx, "redis://127.0.0.1:6379")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer locks.Close()
+
+	fmt.Println(locks.Mutex("orders/7").IsLocked(ctx))
+}
+
+// Compiled, but not run: it needs servers at those addresses.
+func ExampleOpen() {
+	ctx := context.Background()
+
+	locks, err := lockwheel.Open(ctx, lockwheel.Options{
+		Redis: rueidis.ClientOption{
+			InitAddress: []string{"10.0.0.1:26379", "10.0.0.2:26379"},
+			Sentinel:    rueidis.SentinelOption{MasterSet: "locks"},
+			Username:    "shop",
+			Password:    os.Getenv("REDIS_PASSWORD"),
+		},
+		Lease:  10 * time.Second, // others wait this long for a process that died
+		Prefix: "shop:",          // on every key, for the ACL of that user
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer locks.Close()
+
+	fmt.Println(locks.Mutex("orders/7").IsLocked(ctx))
+}
+
+func ExampleMutex_Lock() {
+	ctx, locks := openExample()
+	defer locks.Close()
+
+	hold, err := locks.Mutex("orders/7").Lock(ctx) // waits until it has it, or ctx ends
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer hold.Unlock(ctx)
+
+	charge(hold.Context(), 7) // this context ends if the lock is lost
+	// Output: charging order 7
+}
+
+func ExampleMutex_Do() {
+	ctx, locks := openExample()
+	defer locks.Close()
+
+	err := locks.Mutex("orders/7").Do(ctx, func(ctx context.Context) error {
+		return charge(ctx, 7)
+	})
+	fmt.Println(err)
+	// Output:
+	// charging order 7
+	// <nil>
+}
+
+func ExampleMutex_TryLock() {
+	ctx, locks := openExample()
+	defer locks.Close()
+	elsewhere, _ := locks.Mutex("report").Lock(ctx)
+	defer elsewhere.Unlock(ctx)
+
+	hold, err := locks.Mutex("report").TryLock(ctx, lockwheel.Wait(50*time.Millisecond))
+	switch {
+	case err == nil:
+		defer hold.Unlock(ctx)
+		fmt.Println("writing the report")
+	case errors.Is(err, lockwheel.ErrNotAcquired):
+		fmt.Println("somebody else is writing it")
+	default:
+		log.Fatal(err)
+	}
+	// Output: somebody else is writing it
+}
+
+func ExampleLease() {
+	ctx, locks := openExample()
+	defer locks.Close()
+
+	hold, err := locks.Mutex("warm-up").Lock(ctx, lockwheel.Lease(300*time.Millisecond))
+	if err != nil {
+		log.Fatal(err)
+	}
+	<-hold.Done() // nobody renews it
+	fmt.Println(hold.Err())
+	// Output: lockwheel: lock "warm-up": lock lost: its lease ended
+}
+
+func ExampleHold_Extend() {
+	ctx, locks := openExample()
+	defer locks.Close()
+
+	hold, err := locks.Mutex("import").Lock(ctx, lockwheel.Lease(time.Minute))
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer hold.Unlock(ctx)
+
+	if err := hold.Extend(ctx, time.Hour); err != nil { // an hour from now; 0 would have it renewed from now on
+		log.Fatal(err)
+	}
+	fmt.Println(time.Until(hold.Deadline()).Round(time.Minute))
+	// Output: 1h0m0s
+}
+
+func ExampleHold_Context() {
+	ctx, locks := openExample()
+	defer locks.Close()
+
+	account := locks.Mutex("account/7")
+	err := account.Do(ctx, func(ctx context.Context) error {
+		return account.Do(ctx, func(ctx context.Context) error { // the same owner: at once
+			count, err := account.HoldCount(ctx)
+			fmt.Println("held", count, "times")
+			return err
+		})
+	})
+	fmt.Println(err)
+	// Output:
+	// held 2 times
+	// <nil>
+}
+
+func ExampleWithoutOwner() {
+	ctx, locks := openExample()
+	defer locks.Close()
+
+	account := locks.Mutex("account/7")
+	err := account.Do(ctx, func(ctx context.Context) error {
+		var audit sync.WaitGroup
+		audit.Go(func() {
+			_, err := account.TryLock(lockwheel.WithoutOwner(ctx)) // a stranger; with ctx it would re-enter
+			fmt.Println(err)
+		})
+		audit.Wait()
+		return nil
+	})
+	fmt.Println(err)
+	// Output:
+	// lockwheel: lock "account/7": lock not acquired
+	// <nil>
+}
+
+func ExampleWithOwner() {
+	ctx, locks := openExample()
+	defer locks.Close()
+
+	thread := lockwheel.WithOwner(ctx) // whatever is locked with it is re-entered with it
+	outer, _ := locks.Mutex("account/7").Lock(thread)
+	inner, _ := locks.Mutex("account/7").Lock(thread)
+	fmt.Println(locks.Mutex("account/7").HoldCount(thread))
+	inner.Unlock(ctx)
+	outer.Unlock(ctx)
+	// Output: 2 <nil>
+}
+
+func ExampleHold_Done() {
+	ctx, locks := openExample()
+	defer locks.Close()
+
+	hold, err := locks.Mutex("leader").Lock(ctx)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer hold.Unlock(ctx)
+
+	leading := hold.Context()              // for all that the lock protects
+	locks.Mutex("leader").ForceUnlock(ctx) // an operator, say
+	<-leading.Done()                       // also hold.Done(), where there is no context to pass on
+	fmt.Println(context.Cause(leading))    // why
+	if err := hold.Err(); err != nil {     // ask before what cannot be undone: it compares the clock, too
+		fmt.Println("not sending the mail:", errors.Is(err, lockwheel.ErrLost))
+	}
+	// Output:
+	// lockwheel: lock "leader": lock lost: unlocked by force
+	// not sending the mail: true
+}
+
+func ExampleMutex_LockAsync() {
+	ctx, locks := openExample()
+	defer locks.Close()
+
+	var waiting []*lockwheel.Pending
+	for shard := range 1000 {
+		waiting = append(waiting, locks.Mutex(fmt.Sprintf("shard/%d", shard)).LockAsync(ctx))
+	}
+	for _, p := range waiting {
+		<-p.Done() // or in a select, with others
+		hold, err := p.Hold()
+		if err != nil {
+			log.Fatal(err)
+		}
+		defer hold.Unlock(ctx)
+	}
+	fmt.Println(locks.Stats().Held, "locks held")
+	// Output: 1000 locks held
+}
+
+func ExampleMutex_State() {
+	ctx, locks := openExample()
+	defer locks.Close()
+	hold, _ := locks.Mutex("leader").Lock(ctx)
+
+	state, err := locks.Mutex("leader").State(ctx)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(state.Locked, state.Owner == hold.ID(), state.Count, state.TTL > 0)
+	// Output: true true 1 true
+}
+
+func ExampleMutex_ForceUnlock() {
+	ctx, locks := openExample()
+	defer locks.Close()
+	hold, _ := locks.Mutex("leader").Lock(ctx)
+
+	wasLocked, err := locks.Mutex("leader").ForceUnlock(ctx) // whoever has it, wherever
+	fmt.Println(wasLocked, err)
+	fmt.Println(hold.Err())
+	// Output:
+	// true <nil>
+	// lockwheel: lock "leader": lock lost: unlocked by force
+}
+
+func ExampleMutex_Locker() {
+	_, locks := openExample()
+	defer locks.Close()
+
+	var ledger sync.Locker = locks.Mutex("ledger").Locker()
+	ledger.Lock()
+	fmt.Println("writing")
+	ledger.Unlock()
+	// Output: writing
+}
+
+func ExampleObserver() {
+	ctx, locks := openExample(lockwheel.Options{
+		Observer: lockwheel.Observer{
+			Acquired: func(name string, waited time.Duration) { fmt.Println("acquired", name) },
+			Refused:  func(name string, waited time.Duration, err error) { fmt.Println("refused", name) },
+			Released: func(name string, held time.Duration) { fmt.Println("released", name) },
+			Lost:     func(name string, err error) { fmt.Println("lost", name) },
+		},
+	})
+	defer locks.Close()
+
+	hold, _ := locks.Mutex("orders/7").Lock(ctx)
+	locks.Mutex("orders/7").TryLock(ctx)
+	hold.Unlock(ctx)
+	// Output:
+	// acquired orders/7
+	// refused orders/7
+	// released orders/7
+}
+
+func ExampleEngine_Stats() {
+	ctx, locks := openExample()
+	defer locks.Close()
+	hold, _ := locks.Mutex("orders/7").Lock(ctx)
+	defer hold.Unlock(ctx)
+
+	now := locks.Stats()
+	fmt.Println(now.Held, "held,", now.Waiting, "waiting,", now.Lost, "lost, renewals late by", now.RenewalLag)
+	// Output: 1 held, 0 waiting, 0 lost, renewals late by 0s
+}
+
+func ExampleEngine_Shutdown() {
+	ctx, locks := openExample()
+	defer locks.Close()
+	hold, _ := locks.Mutex("orders/7").Lock(ctx)
+	go func() {
+		time.Sleep(10 * time.Millisecond)
+		hold.Unlock(ctx)
+	}()
+
+	grace, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	fmt.Println(locks.Shutdown(grace)) // nil: every hold was unlocked
+	_, err := locks.Mutex("orders/8").Lock(ctx)
+	fmt.Println(err)
+	// Output:
+	// <nil>
+	// lockwheel: lock "orders/8": engine closed
+}
+
+// What README shows is what runs here.
+func TestEverySnippetOfTheReadmeIsAnExample(t *testing.T) {
+	snippets := regexp.MustCompile("(?s)```go\n(.*?)```").FindAllStringSubmatch(contents(t, "README.md"), -1)
+	require.NotEmpty(t, snippets)
+	examples := flush(contents(t, "example_test.go"))
+	for _, snippet := range snippets {
+		assert.Contains(t, examples, flush(snippet[1]))
+	}
+}
+
+// The tests and files that the documents name are there.
+func TestWhatTheDocumentsNameExists(t *testing.T) {
+	var tests strings.Builder
+	require.NoError(t, filepath.WalkDir(".", func(path string, _ fs.DirEntry, err error) error {
+		if strings.HasSuffix(path, "_test.go") {
+			tests.WriteString(contents(t, path))
+		}
+		return err
+	}))
+	for _, document := range []string{"README.md", "CONTRIBUTING.md"} {
+		for _, name := range regexp.MustCompile(`\b(Test|Fuzz)[A-Z]\w+`).FindAllString(contents(t, document), -1) {
+			assert.Contains(t, tests.String(), "\nfunc "+name+"(", document)
+		}
+		for _, link := range regexp.MustCompile(`\]\(([\w./-]+)\)`).FindAllStringSubmatch(contents(t, document), -1) {
+			assert.FileExists(t, link[1], document)
+		}
+	}
+}
+
+func contents(t *testing.T, path string) string {
+	t.Helper()
+	content, err := os.ReadFile(path)
+	require.NoError(t, err)
+	return string(content)
+}
+
+// flush is a text without its indentation.
+func flush(text string) string {
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		b.WriteString(strings.TrimSpace(line) + "\n")
+	}
+	return b.String()
+}
