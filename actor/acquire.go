@@ -138,7 +138,7 @@ func (l *Lock) acquired(now time.Duration, m *Message, fx *Effects) {
 		l.phase, l.written = held, 1
 		fx.Asking--
 		fx.Tenures++
-		l.confirm(m.Sent, m.Command.Lease)
+		l.confirm(m.Sent, m.Command.Lease, fx)
 		l.granted(now, m, fx)
 	case Taken:
 		l.taken(now, m.Reply, fx)

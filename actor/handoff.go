@@ -80,6 +80,9 @@ func (l *Lock) covers(r *Request, now time.Duration, fx *Effects) bool {
 	if l.confirmed < fx.Doubted {
 		return false
 	}
+	if l.flight == SendRenew && l.withRare().sending > lease {
+		return false // it would leave the next owner's key with a lease that is too long
+	}
 	if r.Lease != 0 {
 		return l.wants&wantFresh != 0 && l.withRare().lease == lease
 	}

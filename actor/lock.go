@@ -66,6 +66,7 @@ type rare struct {
 	acquiring bool          // one of them is an acquire
 	releasing bool          // one of them is a release
 	lease     time.Duration // the last confirmed lease
+	sending   time.Duration // the lease that a renewal under way carries
 	seen      time.Duration // when the last answered renewal was sent, whether or not it set the TTL
 
 	// Handing on.

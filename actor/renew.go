@@ -78,6 +78,7 @@ func (l *Lock) renew(now time.Duration, fx *Effects) {
 	}
 	if x := l.rare; x != nil {
 		c.Listen, c.Own = x.handed > 0, x.subscribed
+		x.sending = c.Lease
 		x.changes.each(func(r *Request) { r.aboard = true })
 	}
 	l.wants &^= wantConfirm
@@ -136,7 +137,7 @@ func (l *Lock) confirmedBy(now time.Duration, m *Message, fx *Effects) {
 		fx.Stats.RenewalLag = max(fx.Stats.RenewalLag, now-due)
 	}
 	if c.Lease != 0 {
-		l.confirm(m.Sent, c.Lease)
+		l.confirm(m.Sent, c.Lease, fx)
 	}
 	fx.Stats.Renewed++
 	l.counted(now, m, fx)

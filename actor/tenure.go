@@ -21,7 +21,7 @@ func believed(lease time.Duration) time.Duration {
 }
 
 // confirm takes in that the server set the TTL to lease with a command sent at that moment.
-func (l *Lock) confirm(sent, lease time.Duration) {
+func (l *Lock) confirm(sent, lease time.Duration, fx *Effects) {
 	l.confirmed = sent
 	l.until = sent + believed(lease)
 	if x := l.rare; x != nil {
@@ -30,6 +30,9 @@ func (l *Lock) confirm(sent, lease time.Duration) {
 		if x.shortest != 0 {
 			l.until = min(l.until, sent+believed(x.shortest))
 		}
+	}
+	if l.wants&capped != 0 {
+		l.until = min(l.until, l.since+fx.Config.MaxHold) // it may have waited to be sent
 	}
 	if l.holds == nil {
 		l.wants |= wantFresh
@@ -131,6 +134,10 @@ func (l *Lock) strand(now time.Duration, err error, fx *Effects) {
 	l.rare.changes.each(func(r *Request) {
 		if r.Tag == Extend {
 			fx.Decide(now, r, err, nil)
+			return
+		}
+		if r.Once && !l.queue.empty() {
+			l.turnAway(now, r, fx)
 			return
 		}
 		l.rare.changes.remove(r)
