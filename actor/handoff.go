@@ -53,7 +53,7 @@ func (l *Lock) passOn(now time.Duration, fx *Effects) bool {
 // mayKeep reports whether this engine may keep the tenure for its own queue, or must let others come.
 func (l *Lock) mayKeep(now time.Duration, fx *Effects) permission {
 	if l.since == 0 {
-		return keep // nobody of this engine had it yet
+		return l.mayTake(fx.leaseOf(l.queue.first()))
 	}
 	x := l.withRare()
 	switch {
@@ -71,6 +71,16 @@ func (l *Lock) mayKeep(now time.Duration, fx *Effects) permission {
 	}
 	x.yield = true
 	return giveAway
+}
+
+// mayTake is for a tenure that nobody of this engine had yet and that was not asked for with the lease
+// of whoever comes first. If an unanswered acquire with a shorter one cuts the belief in it, no
+// confirmation would ever cover that one: it is given back.
+func (l *Lock) mayTake(lease time.Duration) permission {
+	if l.rare != nil && l.rare.shortest != 0 && l.rare.shortest < lease {
+		return giveAway
+	}
+	return keep
 }
 
 // covers reports whether the confirmed lease is good enough for the next owner: at least half of what it

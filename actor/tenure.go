@@ -31,7 +31,7 @@ func (l *Lock) confirm(sent, lease time.Duration, fx *Effects) {
 			l.until = min(l.until, sent+believed(x.shortest))
 		}
 	}
-	if l.wants&capped != 0 {
+	if l.wants&capped != 0 && l.holds != nil {
 		l.until = min(l.until, l.since+fx.Config.MaxHold) // it may have waited to be sent
 	}
 	if l.holds == nil {
