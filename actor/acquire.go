@@ -85,7 +85,6 @@ func (l *Lock) grant(now time.Duration, r *Request, fixed time.Duration, fx *Eff
 			h.Owner = fx.nextOwner()
 		}
 		if longest := fx.Config.MaxHold; longest != 0 && longest <= fx.Config.Lease && fixed == 0 {
-			l.until = min(l.until, now+longest)
 			l.wants |= capped
 		}
 	} else {
@@ -93,7 +92,7 @@ func (l *Lock) grant(now time.Duration, r *Request, fixed time.Duration, fx *Eff
 	}
 	h.Tenure, h.lock, h.fixed = l.tenure, l, fixed
 	h.next, l.holds = l.holds, h
-	h.publish(l.until)
+	h.publish(min(l.until, l.limitOf(h, fx)))
 	fx.Decide(now, r, nil, nil)
 }
 
@@ -145,7 +144,7 @@ func (l *Lock) acquired(now time.Duration, m *Message, fx *Effects) {
 	case Refused:
 		l.refused(now, m.Reply, fx)
 	default:
-		l.unanswered(m.Sent, m.Command.Lease)
+		l.unanswered(m.Sent, m.Command.Lease, fx)
 		l.rare.acquiring = true
 		l.rare.trouble = m.Reply.Err
 	}

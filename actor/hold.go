@@ -82,8 +82,5 @@ func (h *Hold) held() bool {
 
 // publish tells the hold's users until when the lock is believed to be theirs.
 func (h *Hold) publish(until time.Duration) {
-	if h.fixed != 0 {
-		until = min(until, h.fixed)
-	}
 	h.until.Store(int64(until))
 }

@@ -129,7 +129,7 @@ func (l *Lock) CountOf(owner uint64, now time.Duration) (count int) {
 		return 0
 	}
 	for h := l.holds; h != nil; h = h.next {
-		if h.Owner == owner && (h.fixed == 0 || now < h.fixed) {
+		if h.Owner == owner && now < h.Until() {
 			count++
 		}
 	}

@@ -70,7 +70,7 @@ func (l *Lock) renew(now time.Duration, fx *Effects) {
 		n.lease = 0 // the TTL already covers it, and only Extend and a new owner lower one
 	}
 	if n.lease != 0 {
-		l.lower(now, n.lease)
+		l.lower(now, n.lease, fx)
 	}
 	c := Command{Verb: SendRenew, Lease: n.lease}
 	if count := l.holdCount(); count != 0 && count != l.written {
@@ -194,7 +194,7 @@ func (l *Lock) changed(now time.Duration, m *Message, r *Request, fx *Effects) {
 		return
 	}
 	h.fixed = fixed
-	h.publish(l.until)
+	h.publish(min(l.until, l.limitOf(h, fx)))
 	if tooLate {
 		fx.Decide(now, r, ErrLost, errTooLate)
 		return
@@ -212,7 +212,7 @@ func (l *Lock) again(now time.Duration, m *Message, fx *Effects) {
 	if m.Reply.Status == Refused {
 		x.retryAt = now + fx.jitter(l.renewEvery(fx)/8)
 	} else {
-		l.unanswered(m.Sent, m.Command.Lease)
+		l.unanswered(m.Sent, m.Command.Lease, fx)
 	}
 	x.changes.each(func(r *Request) { r.aboard = false })
 	l.wants |= wantConfirm

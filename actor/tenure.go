@@ -31,39 +31,47 @@ func (l *Lock) confirm(sent, lease time.Duration, fx *Effects) {
 			l.until = min(l.until, sent+believed(x.shortest))
 		}
 	}
-	if l.wants&capped != 0 && l.holds != nil {
-		l.until = min(l.until, l.since+fx.Config.MaxHold) // it may have waited to be sent
-	}
 	if l.holds == nil {
 		l.wants |= wantFresh
 	}
-	l.publish()
+	l.publish(fx)
 }
 
 // lower takes in that the TTL may fall to lease from now on.
-func (l *Lock) lower(now, lease time.Duration) {
+func (l *Lock) lower(now, lease time.Duration, fx *Effects) {
 	if until := now + believed(lease); until < l.until {
 		l.until = until
-		l.publish()
+		l.publish(fx)
 	}
 }
 
 // unanswered takes in that a command with that lease, sent at that moment, may have run or may still run
 // at any time: until the tenure ends it is believed for no longer than the last confirmation plus the
 // shortest such lease. Before it was sent it cannot have run.
-func (l *Lock) unanswered(sent, lease time.Duration) {
+func (l *Lock) unanswered(sent, lease time.Duration, fx *Effects) {
 	x := l.withRare()
 	if lease != 0 && (x.shortest == 0 || lease < x.shortest) {
 		x.shortest = lease
 		l.until = min(l.until, max(l.confirmed, sent)+believed(lease))
-		l.publish()
+		l.publish(fx)
 	}
 }
 
-func (l *Lock) publish() {
+func (l *Lock) publish(fx *Effects) {
 	for h := l.holds; h != nil; h = h.next {
-		h.publish(l.until)
+		h.publish(min(l.until, l.limitOf(h, fx)))
 	}
+}
+
+// limitOf is when a hold ends however long the tenure is believed in: its own lease, or MaxHold.
+func (l *Lock) limitOf(h *Hold, fx *Effects) time.Duration {
+	switch {
+	case h.fixed != 0:
+		return h.fixed
+	case fx.Config.MaxHold != 0:
+		return l.since + fx.Config.MaxHold
+	}
+	return never
 }
 
 // expire ends what is over by the clock, before anything else is done at that moment.
@@ -76,7 +84,7 @@ func (l *Lock) expire(now time.Duration, fx *Effects) {
 	case l.phase == held && now >= l.until:
 		l.lose(now, l.whyOver(), fx)
 	case l.phase == held && l.holds != nil:
-		l.expireFixed(now, fx)
+		l.expireHolds(now, fx)
 	}
 }
 
@@ -99,16 +107,20 @@ func (l *Lock) whyLate() error {
 	return errLeaseOver
 }
 
-// expireFixed ends the holds whose own lease is over while others of the same owner go on.
-func (l *Lock) expireFixed(now time.Duration, fx *Effects) {
+// expireHolds ends the holds whose limit is reached while others of the same owner may go on.
+func (l *Lock) expireHolds(now time.Duration, fx *Effects) {
 	for at := &l.holds; *at != nil; {
 		h := *at
-		if h.fixed == 0 || now < h.fixed {
+		if now < l.limitOf(h, fx) {
 			at = &h.next
 			continue
 		}
+		cause := errFixedOver
+		if h.fixed == 0 {
+			cause = errMaxHold
+		}
 		*at = h.next
-		l.endHold(now, h, ErrLost, errFixedOver, fx)
+		l.endHold(now, h, ErrLost, cause, fx)
 	}
 	if l.holds == nil {
 		l.strand(now, ErrLost, fx)

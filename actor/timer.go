@@ -19,9 +19,7 @@ func (l *Lock) nextWake(fx *Effects) time.Duration {
 	case held:
 		at = l.until
 		for h := l.holds; h != nil; h = h.next {
-			if h.fixed != 0 {
-				at = min(at, h.fixed)
-			}
+			at = min(at, l.limitOf(h, fx))
 		}
 		if l.flight == None {
 			at = min(at, l.renewAt(fx))
