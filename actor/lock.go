@@ -298,10 +298,11 @@ func (l *Lock) giveUp(now time.Duration, r *Request, cause error, fx *Effects) {
 
 // knownTaken reports whether the last that was heard of the lock is that somebody has it.
 func (l *Lock) knownTaken() bool {
-	if l.phase == held || l.phase == ending {
+	if l.phase == held {
 		return true
 	}
-	return l.rare != nil && l.rare.answered && l.rare.trouble == nil
+	trouble := l.rare != nil && l.rare.trouble != nil
+	return !trouble && (l.phase == ending || l.rare != nil && l.rare.answered)
 }
 
 // drain refuses everybody who waits for the lock.
