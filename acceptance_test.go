@@ -3,6 +3,10 @@ package lockwheel_test
 import (
 	"context"
 	"errors"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
 	"testing"
 	"time"
 
@@ -197,4 +201,24 @@ func TestLockGoesOnWaitingWithoutTheContextThatEnded(t *testing.T) {
 	silent(t, deaf, 50*time.Millisecond)
 	unlock(t, hold)
 	unlock(t, granted(t, deaf))
+}
+
+// Every test that the table names exists, so that a new name of a test cannot leave the table behind.
+func TestTheAcceptanceTableNamesRealTests(t *testing.T) {
+	t.Parallel()
+	table, err := os.ReadFile("docs/acceptance.md")
+	require.NoError(t, err)
+	files, err := filepath.Glob("*_test.go")
+	require.NoError(t, err)
+	var tests strings.Builder
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		tests.Write(text)
+	}
+	names := regexp.MustCompile(`\bTest[A-Z]\w+`).FindAllString(string(table), -1)
+	require.NotEmpty(t, names)
+	for _, name := range names {
+		require.Contains(t, tests.String(), "\nfunc "+name+"(")
+	}
 }

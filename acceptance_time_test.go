@@ -1,11 +1,7 @@
 package lockwheel_test
 
 import (
-	"bufio"
 	"context"
-	"os"
-	"os/exec"
-	"strings"
 	"testing"
 	"time"
 
@@ -132,35 +128,6 @@ func TestTryLockOnADeadServerSaysSo(t *testing.T) {
 	_, err := m.TryLock(t.Context(), lockwheel.Wait(300*time.Millisecond), lockwheel.Lease(10*time.Second))
 	require.ErrorIs(t, err, lockwheel.ErrUnavailable)
 	require.NotErrorIs(t, err, lockwheel.ErrNotAcquired)
-}
-
-// acceptance 1.12 testAutoExpire: a process that dies frees its locks within the lease, and not while it lives.
-func TestALockOfAProcessThatDiedIsFree(t *testing.T) {
-	t.Parallel()
-	s := realSite(t)
-	holder := exec.Command(os.Args[0])
-	holder.Env = append(os.Environ(), envHolder+"="+s.addr)
-	_, err := holder.StdinPipe()
-	require.NoError(t, err)
-	says, err := holder.StdoutPipe()
-	require.NoError(t, err)
-	holder.Stderr = os.Stderr
-	require.NoError(t, holder.Start())
-	t.Cleanup(func() {
-		holder.Process.Kill()
-		holder.Wait()
-	})
-	id, err := bufio.NewReader(says).ReadString('\n')
-	require.NoError(t, err)
-	require.Equal(t, map[string]string{strings.TrimSpace(id): "1"}, s.hash("n"))
-
-	e := s.open(lockwheel.Options{})
-	waiting := locking(t.Context(), e.Mutex("n"))
-	silent(t, waiting, 2*time.Second) // its lease is 1s: it was renewed
-	require.NoError(t, holder.Process.Kill())
-	died := time.Now()
-	unlock(t, granted(t, waiting))
-	require.Less(t, time.Since(died), 5*time.Second)
 }
 
 // acceptance 1.3 testLockIsNotRenewedAfterInterruptedTryLock

@@ -134,6 +134,15 @@ func TestForceUnlockWithoutAnAnswerIsNotSentAgain(t *testing.T) {
 			4s   #1 unanswered reset → nothing
 		`)
 	})
+	t.Run("refused for now, and then silence", func(t *testing.T) {
+		talk(t, `
+			0s          F forces             → force #1
+			1ms         #1 refused LOADING x → nothing
+			+5ms..+11ms timer                → force #2
+			3s          timer                → F redis unavailable: LOADING x
+			4s          #2 refused LOADING x → nothing
+		`)
+	})
 	t.Run("its caller gives up", func(t *testing.T) {
 		talk(t, `
 			0s   F forces            → force #1

@@ -112,6 +112,22 @@ func TestHandOnToAFixedLeaseIsConfirmedForIt(t *testing.T) {
 			254ms  timer             → leave
 		`)
 	})
+	t.Run("each time anew, also for the same lease", func(t *testing.T) {
+		talk(t, `
+			0s     A locks           → acquire #1 30s
+			1ms    #1 granted        → A granted 29.689s
+			2ms    B locks lease 5s  → listen
+			2ms    C locks lease 5s  → nothing
+			3ms    A unlocks         → A over; renew #1 5s; A unlocked
+			4ms    #1 renewed        → renew #1 0s listeners; B granted 4.939s
+			5ms    #1 renewed        → nothing
+			6ms    B unlocks         → B over; renew #1 5s listeners; B unlocked
+			7ms    #1 renewed        → C granted 4.939s
+			8ms    C unlocks         → C over; release #1
+			9ms    #1 released       → C unlocked
+			257ms  timer             → leave
+		`, bounded(64, time.Second))
+	})
 	t.Run("and from a long one to a watched lock", func(t *testing.T) {
 		talk(t, `
 			0s     A locks lease 1h  → acquire #1 1h0m0s
@@ -263,6 +279,30 @@ func TestUnboundedHandoffIsConfirmedAndReleasedNowAndThen(t *testing.T) {
 		111ms  F unlocks              → F over; release #2
 		112ms  #2 released            → F unlocked
 		360ms  timer                  → leave
+	`)
+}
+
+// Also beside a fixed lease, whose TTL is left as it is: every 50 ms, not every round trip.
+func TestHandedOnFixedLeaseIsConfirmedEvery50ms(t *testing.T) {
+	talk(t, `
+		0s     A locks                → acquire #1 30s
+		1ms    #1 granted             → A granted 29.689s
+		1ms    B locks lease 5s       → listen
+		1ms    C locks                → nothing
+		4ms    A unlocks              → A over; renew #1 5s; A unlocked
+		5ms    #1 renewed             → renew #1 0s listeners; B granted 4.939s
+		6ms    #1 renewed listeners 1 → nothing
+		54ms..57ms timer              → renew #1 0s listeners
+		+1ms   #1 renewed listeners 1 → nothing
+		+48ms..+52ms timer            → renew #1 0s listeners
+		+1ms   #1 renewed listeners 1 → nothing
+		118ms  B unlocks              → B over; release #1
+		119ms  #1 released            → B unlocked
+		121ms  timer                  → acquire #2 30s
+		122ms  #2 granted             → C granted 29.689s
+		123ms  C unlocks              → C over; release #2
+		124ms  #2 released            → C unlocked
+		372ms  timer                  → leave
 	`)
 }
 

@@ -84,10 +84,10 @@ func TestFixedLeaseOfAnInnerHoldThatFitsToTheNanosecond(t *testing.T) {
 		1s     B locks once lease 30s as A → renew #1 0s count 2; B granted 29.69s
 		1.001s #1 renewed                  → nothing
 		1.001s C locks lease 30s as A      → renew #1 30s
-		1.002s #1 renewed                  → renew #1 0s count 3; C granted 29.689s; A has 29.689s
+		1.002s #1 renewed                  → renew #1 30s count 3; C granted 29.689s; A has 29.689s
 		1.003s C unlocks                   → C over; C unlocked
 		1.003s B unlocks                   → B over; B unlocked
-		1.004s #1 renewed                  → renew #1 30s count 1
+		1.004s #1 renewed                  → renew #1 30s count 1; A has 29.688s
 		1.005s A unlocks                   → A over
 		1.006s #1 renewed                  → release #1
 		1.007s #1 released                 → A unlocked
@@ -163,6 +163,22 @@ func TestLongerFixedLeaseOfAnInnerHoldTakesARoundTrip(t *testing.T) {
 			254ms..256ms timer            → leave
 		`)
 	})
+}
+
+// A TryLock whose owner leaves is a stranger's, and that does not queue.
+func TestTryLockOfAnOwnerThatLeftDoesNotQueue(t *testing.T) {
+	talk(t, `
+		0s     A locks                    → acquire #1 30s
+		1ms    #1 granted                 → A granted 29.689s
+		2ms    B locks                    → listen
+		3ms    C locks once lease 1h as A → renew #1 1h0m0s
+		4ms    A unlocks                  → A over; C lock not acquired; A unlocked
+		5ms    #1 renewed                 → renew #1 30s
+		6ms    #1 renewed                 → B granted 29.689s
+		7ms    B unlocks                  → B over; release #1
+		8ms    #1 released                → B unlocked
+		256ms  timer                      → leave
+	`)
 }
 
 // issue 2, safety tests by name: a stale context during a hand-off is a stranger.

@@ -4,6 +4,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/lockwheel/lockwheel/actor"
 )
 
@@ -132,6 +134,22 @@ func TestLossIsToldWithItsCause(t *testing.T) {
 			+1ms    #1 renewed          → nothing
 		`)
 	})
+}
+
+// The renewal that comes late is measured, and so is how long an owner had the lock.
+func TestLagAndHoldTimesAreMeasured(t *testing.T) {
+	s := newStage(t, usual())
+	s.play("0s A locks", "1ms #1 granted", "+0s B locks as A", "2ms #1 renewed", "10.005s timer", "10.25s #1 renewed",
+		"11s A unlocks", "11.5s #1 renewed", "12s C locks", "13s B unlocks")
+	// Due a renewal interval after what was confirmed at 1 ms, rounded up to a tick.
+	require.Equal(t, 245*time.Millisecond, s.fx.Stats.RenewalLag)
+	require.Equal(t, 13*time.Second-time.Millisecond, s.lastHeld, "since its owner's first grant")
+	s.play("13.5s C unlocks")
+	require.Equal(t, 500*time.Millisecond, s.lastHeld, "C's own time")
+	s.play("14s #1 released muted")
+	require.Empty(t, s.rest())
+	s.fx.Stats.RenewalLag = 0
+	require.Equal(t, actor.Stats{Acquired: 3, Released: 3, Handed: 1, Renewed: 3, Muted: 1}, s.fx.Stats)
 }
 
 func TestFixedLeaseIsNotRenewedAndEndsByItself(t *testing.T) {
@@ -352,6 +370,23 @@ func TestMaxHoldBoundsAWatchedLock(t *testing.T) {
 			9.89s   timer        → B lost: held for Options.MaxHold; release #1
 			+1ms    #1 released  → nothing
 		`, upTo(10*time.Second))
+	})
+	t.Run("of the next owner anew, though the last one was at its end", func(t *testing.T) {
+		talk(t, `
+			0s      A locks      → acquire #1 30s
+			1ms     #1 granted   → A granted 29.689s
+			10s     timer        → renew #1 30s
+			10.001s #1 renewed   → A has 29.689s
+			20s     timer        → renew #1 20.001s
+			20.001s #1 renewed   → A has 19.78999s
+			20.002s B locks      → listen
+			20.003s A unlocks    → A over; B granted 19.78799s; A unlocked
+			20.105s timer        → renew #1 30s listeners
+			20.106s #1 renewed   → B has 29.689s
+			20.253s timer        → leave
+			20.3s   B unlocks    → B over; release #1
+			+1ms    #1 released  → B unlocked
+		`, upTo(40*time.Second))
 	})
 	t.Run("not a fixed lease", func(t *testing.T) {
 		talk(t, `

@@ -1,0 +1,164 @@
+package lockwheel_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel"
+	"github.com/lockwheel/lockwheel/internal/proxy"
+)
+
+// Everything at once, for a while: several engines behind links that stutter, break and swallow, on a few names.
+
+// chaosTime is how long it goes on; LOCKWHEEL_CHAOS=10m makes it a campaign.
+func chaosTime(t *testing.T) time.Duration {
+	t.Helper()
+	long := os.Getenv("LOCKWHEEL_CHAOS")
+	if long == "" {
+		return 5 * time.Second
+	}
+	d, err := time.ParseDuration(long)
+	require.NoError(t, err)
+	return d
+}
+
+// throne is who has a lock. Whoever comes next must find the one before knowing that it is over.
+type throne struct {
+	holder atomic.Pointer[lockwheel.Hold]
+}
+
+func (th *throne) take(hold *lockwheel.Hold) error {
+	before := th.holder.Swap(hold)
+	if before != nil && before.Err() == nil && hold.Err() == nil {
+		return fmt.Errorf("two holders: %s beside %s", hold.ID(), before.ID())
+	}
+	return nil
+}
+
+func TestNoTwoHoldersOnBrokenLinks(t *testing.T) {
+	t.Parallel()
+	s := realSite(t)
+	const engines, workers, names = 3, 6, 3
+	ctx, stop := context.WithTimeout(t.Context(), chaosTime(t))
+	defer stop()
+	var thrones [names]throne
+	var granted atomic.Int64
+	var all []*lockwheel.Engine
+	var links []*proxy.Proxy
+	for range engines {
+		p := proxy.Start(t, s.addr)
+		links = append(links, p)
+		all = append(all, s.openAt(p.Addr(), lockwheel.Options{Lease: brief}))
+	}
+	crowd(t, engines*(workers+1), func(i int) error {
+		at := i % engines
+		if i < engines {
+			return breakLink(ctx, links[at])
+		}
+		for ctx.Err() == nil {
+			name := rand.IntN(names)
+			hold, err := all[at].Mutex(fmt.Sprint("n", name)).Lock(ctx, someOptions()...)
+			if err != nil {
+				if errors.Is(err, lockwheel.ErrNotAcquired) || errors.Is(err, lockwheel.ErrUnavailable) || errors.Is(err, lockwheel.ErrLost) {
+					continue
+				}
+				return err
+			}
+			if err := thrones[name].take(hold); err != nil {
+				return err
+			}
+			granted.Add(1)
+			misuseALittle(ctx, hold)
+			_ = hold.Unlock(ctx)
+		}
+		return nil
+	})
+	for _, p := range links {
+		require.NoError(t, p.Heal())
+		p.Cut()
+	}
+	eventually(t, "no key", func() bool { return s.do("DBSIZE") == int64(0) })
+	for _, e := range all {
+		settled(t, e)
+		stats := e.Stats()
+		require.Equal(t, stats.Acquired, stats.Released+stats.Lost)
+	}
+	t.Logf("%d grants", granted.Load())
+	require.NotZero(t, granted.Load())
+}
+
+// someOptions asks in one of many ways.
+func someOptions() (opts []lockwheel.Option) {
+	if rand.IntN(3) == 0 {
+		opts = append(opts, lockwheel.Lease(time.Duration(1+rand.IntN(800))*time.Millisecond))
+	}
+	return append(opts, lockwheel.Wait(time.Duration(rand.IntN(1500))*time.Millisecond))
+}
+
+// misuseALittle does with a hold what holders do.
+func misuseALittle(ctx context.Context, hold *lockwheel.Hold) {
+	switch rand.IntN(8) {
+	case 0:
+		_ = hold.Extend(ctx, time.Duration(rand.IntN(1000))*time.Millisecond)
+	case 1:
+		select { // longer than many leases
+		case <-hold.Done():
+		case <-time.After(time.Duration(rand.IntN(1500)) * time.Millisecond):
+		case <-ctx.Done():
+		}
+	default:
+		soonOver()
+	}
+}
+
+// breakLink does one thing after the other to a link, with moments of peace, until ctx ends.
+func breakLink(ctx context.Context, p *proxy.Proxy) error {
+	some := func(most int) time.Duration { return time.Duration(rand.IntN(most)) * time.Millisecond }
+	directions := []proxy.Direction{proxy.Commands, proxy.Replies, proxy.Both}
+	for ctx.Err() == nil {
+		d := directions[rand.IntN(3)]
+		what := rand.IntN(7)
+		switch what {
+		case 0:
+			p.Set(d, proxy.Delay(some(100)))
+		case 1:
+			p.Set(d, proxy.Hold)
+		case 2:
+			p.SetFor(proxy.Present, d, proxy.Drop)
+		case 3:
+			p.SetFor(proxy.Present, d, proxy.CutAfter(rand.IntN(2000)))
+		case 4:
+			p.Cut()
+		case 5:
+			p.SetFor(proxy.Present, proxy.Commands, proxy.Hold) // they may run much later
+		case 6:
+			if err := p.Refuse(true); err != nil {
+				return err
+			}
+		}
+		pause(ctx, some(500))
+		if what == 2 {
+			p.Cut() // what came after swallowed bytes would be the middle of something
+		}
+		if err := p.Heal(); err != nil {
+			return err
+		}
+		pause(ctx, some(300))
+	}
+	return nil
+}
+
+func pause(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
+}

@@ -1,0 +1,102 @@
+package lockwheel_test
+
+import (
+	"fmt"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel"
+)
+
+// What holding costs. These tests are not parallel: they count goroutines, bytes and turns.
+
+// mostBytes is what a held lock may take of the live heap, with its hold and its name.
+const mostBytes = 300
+
+func TestHoldingCostsNoGoroutineAndFewBytes(t *testing.T) {
+	n := 100_000
+	if raced {
+		n = 20_000
+	}
+	s := realSite(t)
+	e := s.open(lockwheel.Options{})
+	holdMany(t, e, 100) // so that pools and connections are there
+	before, goroutines := liveHeap(), runtime.NumGoroutine()
+	holds := make([]*lockwheel.Hold, n)
+	const workers = 64
+	crowd(t, workers, func(w int) (err error) {
+		for i := w; i < n; i += workers {
+			if holds[i], err = e.Mutex(fmt.Sprint("orders/", i)).Lock(t.Context()); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	eventually(t, "nothing under way", func() bool { return e.Stats().InFlight == 0 })
+	each := (int64(liveHeap()) - int64(before)) / int64(n)
+	t.Logf("%d watched locks held: %d bytes of live heap each, with holds and names; %d goroutines before, %d while held",
+		n, each, goroutines, runtime.NumGoroutine())
+	require.EqualValues(t, n+100, e.Stats().Held)
+	require.Equal(t, int64(n+100), s.do("DBSIZE"))
+	eventually(t, "no more goroutines than before", func() bool { return runtime.NumGoroutine() <= goroutines })
+	if raced {
+		return // a map of another size is filled otherwise, so the figure is another one
+	}
+	require.Less(t, each, int64(mostBytes))
+
+	crowd(t, workers, func(w int) error {
+		for i := w; i < n; i += workers {
+			if err := holds[i].Unlock(t.Context()); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	require.Equal(t, int64(100), s.do("DBSIZE"))
+	require.EqualValues(t, 100, e.Stats().Timers, "one for each that is still held")
+	clear(holds)
+	left := (int64(liveHeap()) - int64(before)) / int64(n)
+	t.Logf("%d bytes of live heap for each that was held", left)
+	require.Less(t, left, int64(mostBytes/2))
+}
+
+func liveHeap() uint64 {
+	runtime.GC()
+	runtime.GC() // the first one lets go of what pools keep for one more
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}
+
+func TestAnIdleEngineDoesNotWake(t *testing.T) {
+	s := realSite(t)
+	e := s.open(lockwheel.Options{Lease: time.Hour})
+	requireNoTurns := func(what string) {
+		t.Helper()
+		eventually(t, "the last letter taken in", func() bool {
+			before := e.Stats().Turns
+			time.Sleep(50 * time.Millisecond)
+			return e.Stats().Turns == before+1
+		})
+		before := e.Stats().Turns
+		time.Sleep(time.Second)
+		require.Equal(t, before+1, e.Stats().Turns, "%s: no turn but that of the question", what)
+	}
+	requireNoTurns("fresh")
+	holds := holdMany(t, e, 1000)
+	eventually(t, "nothing under way", func() bool { return e.Stats().InFlight == 0 })
+	requireNoTurns("a thousand held, nothing due")
+	s.occupy("n", time.Hour)
+	pending := e.Mutex("n").LockAsync(t.Context())
+	asleep(t, e, 1, 1)
+	requireNoTurns("one that waits for a message")
+	pending.Cancel()
+	for _, hold := range holds {
+		unlock(t, hold)
+	}
+	settled(t, e)
+	requireNoTurns("after work")
+}

@@ -1,0 +1,585 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel/actor"
+)
+
+// desk is a coordinator with nobody around it: the test is its callers, couriers and subscriber.
+type desk struct {
+	t       *testing.T
+	c       *coordinator
+	now     time.Duration
+	callers map[string]*deskCaller
+	names   map[*actor.Request]string
+	out     map[int]*batch // by number
+	batches int
+	letters []*mail
+	order   *order
+}
+
+type deskCaller struct {
+	hold   *actor.Hold
+	latest *actor.Request
+}
+
+func newDesk(t *testing.T, couriers int) *desk {
+	return &desk{
+		t: t,
+		c: newCoordinator(actor.Config{
+			ID: "me", Lease: 30 * time.Second, Renew: 10 * time.Second, Timeout: 3 * time.Second,
+			HandoffMax: 64, HandoffFor: 5 * time.Millisecond, Seed: 1,
+		}, couriers),
+		callers: map[string]*deskCaller{},
+		names:   map[*actor.Request]string{},
+		out:     map[int]*batch{},
+	}
+}
+
+// converse holds a conversation with a coordinator and compares it with what was expected. Each line is a turn: a moment
+// (absolute, or with + counted from the turn before), what is in the mail, and behind an arrow what comes of it:
+//
+//	0s   lock a b; lock c      → 1: acquire a b c
+//	1ms  1 done                → a b c granted
+//
+// The callers of a line are named for their keys; "a/2" is another caller for key a. 1 is the first batch that left;
+// behind its answers (done, gone, taken, muted, refused, dumb; the last counts for all that follow) or "lost TEXT",
+// "says TEXT" for the batch as a whole. "timer" is a turn at the moment the coordinator asked for, which is shown.
+func converse(t *testing.T, couriers int, conversation string) {
+	t.Helper()
+	d := newDesk(t, couriers)
+	var want, got []string
+	for line := range strings.Lines(conversation) {
+		line = strings.Join(strings.Fields(line), " ")
+		if line == "" || strings.HasPrefix(line, "//") {
+			continue
+		}
+		want = append(want, line)
+		stimulus, _, _ := strings.Cut(line, " →")
+		got = append(got, stimulus+" → "+d.line(stimulus))
+	}
+	require.Equal(t, strings.Join(want, "\n"), strings.Join(got, "\n"))
+}
+
+func (d *desk) line(line string) string {
+	moment, stimuli, _ := strings.Cut(line, " ")
+	at, err := time.ParseDuration(moment)
+	require.NoError(d.t, err)
+	if strings.HasPrefix(moment, "+") {
+		at += d.now
+	}
+	require.GreaterOrEqual(d.t, at, d.now, line)
+	d.now = at
+	for stimulus := range strings.SplitSeq(stimuli, "; ") {
+		words := strings.Fields(stimulus)
+		switch words[0] {
+		case "timer":
+			due, ok := d.c.next()
+			if !ok || due > at {
+				return fmt.Sprintf("nothing is due before %v (%v)", due, ok)
+			}
+		case "next":
+			due, ok := d.c.next()
+			if !ok {
+				return "never"
+			}
+			return fmt.Sprint(max(due-d.now, 0))
+		case "doubt":
+			d.c.doubt(at)
+		default:
+			if oops := d.post(words); oops != "" {
+				return oops
+			}
+		}
+	}
+	return d.turn()
+}
+
+func (d *desk) mail(m *mail) { d.letters = append(d.letters, m) }
+
+// post writes the letters of one stimulus.
+func (d *desk) post(words []string) (oops string) {
+	rest := words[1:]
+	switch words[0] {
+	case "lock", "try", "unlock", "force", "state", "count", "cancel", "shutdown", "close":
+		if len(rest) == 0 {
+			rest = []string{words[0]}
+		}
+		for _, who := range rest {
+			d.ask(words[0], who)
+		}
+	case "heard", "subscribed":
+		kind := map[string]mailKind{"heard": hears, "subscribed": subscribes}[words[0]]
+		for _, name := range rest {
+			d.mail(&mail{kind: kind, channel: channelOf(name)})
+		}
+	case "ordered":
+		d.order = nil
+		d.mail(&mail{kind: orderDone})
+	case "disordered":
+		d.order = nil
+		d.mail(&mail{kind: orderDone, err: errors.New(strings.Join(rest, " "))})
+	case "deaf":
+		d.mail(&mail{kind: deaf})
+	default:
+		return d.courier(words)
+	}
+	return ""
+}
+
+// ask posts what a caller wants.
+func (d *desk) ask(what, who string) {
+	key, _, _ := strings.Cut(who, "/")
+	c := d.callers[who]
+	if c == nil {
+		c = &deskCaller{}
+		d.callers[who] = c
+	}
+	r := &actor.Request{Name: key, Key: key, Hold: c.hold}
+	switch what {
+	case "lock", "try":
+		c.hold = &actor.Hold{}
+		r.Tag, r.Hold, r.Once = actor.Acquire, c.hold, what == "try"
+	case "unlock":
+		r.Tag = actor.Unlock
+	case "force":
+		r.Tag = actor.Force
+	case "state":
+		r.Tag = AskState
+	case "count":
+		r.Tag, r.Owner = AskCount, c.hold.Owner
+	case "shutdown":
+		r.Tag = AskShutdown
+	case "close":
+		r.Tag = AskClose
+	case "cancel":
+		d.mail(&mail{kind: givesUp, request: c.latest, err: errors.New("cancelled")})
+		return
+	}
+	c.latest = r
+	d.names[r] = who
+	d.mail(&mail{kind: asks, request: r})
+}
+
+// courier brings a batch back.
+func (d *desk) courier(words []string) (oops string) {
+	var number int
+	_, err := fmt.Sscan(words[0], &number)
+	require.NoError(d.t, err, words)
+	b := d.out[number]
+	if b == nil {
+		return fmt.Sprintf("batch %d is not out", number)
+	}
+	delete(d.out, number)
+	d.mail(&b.mail)
+	text := strings.Join(words[2:], " ")
+	switch words[1] {
+	case "lost":
+		b.failed, b.lost = errors.New(text), true
+		return ""
+	case "says":
+		b.failed, b.lost = errors.New(text), false
+		return ""
+	}
+	b.replies = b.replies[:0]
+	for i := range b.commands {
+		word := words[min(1+i, len(words)-1)]
+		if word == "short" {
+			return ""
+		}
+		b.replies = append(b.replies, map[string]actor.Reply{
+			"done":    {Status: actor.Done, Listeners: -1},
+			"muted":   {Status: actor.Done, Muted: true},
+			"gone":    {Status: actor.Gone},
+			"taken":   {Status: actor.Taken, TTL: 20 * time.Second, Holder: "x:1"},
+			"refused": {Status: actor.Refused, Err: errors.New("WRONGTYPE x")},
+			"busy":    {Status: actor.Refused, Err: errors.New("BUSY x")},
+			"dumb":    {Err: errForm},
+		}[word])
+	}
+	return ""
+}
+
+// turn is one turn of the loop, and what it let go of.
+func (d *desk) turn() string {
+	var first *mail
+	for _, m := range slices.Backward(d.letters) {
+		m.next = first
+		first = m
+	}
+	d.letters = nil
+	d.c.turn(d.now, first)
+	said := slices.Concat(d.ended(), d.left(), d.ordered(), d.verdicts())
+	d.c.rest()
+	if len(said) == 0 {
+		return "nothing"
+	}
+	return strings.Join(said, "; ")
+}
+
+// together joins names for the same thing, in order.
+func together(said []string, what, name string) []string {
+	if last := len(said) - 1; last >= 0 && strings.HasSuffix(said[last], " "+what) {
+		said[last] = strings.TrimSuffix(said[last], what) + name + " " + what
+		return said
+	}
+	return append(said, name+" "+what)
+}
+
+func (d *desk) ended() (said []string) {
+	for _, e := range d.c.fx.Ended {
+		for who, c := range d.callers {
+			if c.hold == e.Hold {
+				said = together(said, strings.TrimPrefix(e.Err.Error(), "lock "), who)
+			}
+		}
+	}
+	return said
+}
+
+func (d *desk) left() (said []string) {
+	for _, b := range d.c.batches {
+		d.batches++
+		d.out[d.batches] = b
+		verb := map[actor.Verb]string{
+			actor.SendAcquire: "acquire", actor.SendRenew: "renew", actor.SendRelease: "release",
+			actor.SendForce: "force", actor.SendState: "state",
+		}[b.verb]
+		if b.whole {
+			verb = "EVAL " + verb
+		}
+		keys := make([]string, len(b.commands))
+		for i := range b.commands {
+			keys[i] = b.commands[i].Key
+		}
+		if len(keys) > 8 {
+			keys = append(keys[:1], fmt.Sprintf("… %s (%d)", keys[len(keys)-1], len(keys)))
+		}
+		require.Equal(d.t, d.now, b.sent)
+		said = append(said, fmt.Sprintf("%d: %s %s", d.batches, verb, strings.Join(keys, " ")))
+	}
+	return said
+}
+
+func (d *desk) ordered() (said []string) {
+	o := d.c.ears.order
+	if o == nil {
+		return nil
+	}
+	require.Nil(d.t, d.order, "two orders at once")
+	d.order, d.c.ears.order = o, nil
+	short := func(names []string) string {
+		slices.Sort(names)
+		for i := range names {
+			names[i] = strings.TrimPrefix(names[i], "redisson_lock__channel:")
+		}
+		return strings.Join(names, " ")
+	}
+	if len(o.leave) > 0 {
+		said = append(said, "leave "+short(slices.Clone(o.leave)))
+	}
+	if len(o.join) > 0 {
+		said = append(said, "join "+short(slices.Clone(o.join)))
+	}
+	return said
+}
+
+func (d *desk) verdicts() (said []string) {
+	for _, r := range d.c.fx.Verdicts {
+		what := map[actor.Kind]string{
+			actor.Acquire: "granted", actor.Unlock: "unlocked", actor.Force: "forced", AskState: "read", AskCount: "counted",
+			AskShutdown: "complete", AskClose: "closed",
+		}[r.Tag]
+		if r.Err != nil {
+			what = strings.TrimPrefix(r.Err.Error(), "lock ")
+			if r.Cause != nil {
+				what += ": " + r.Cause.Error()
+			}
+		}
+		said = together(said, what, d.names[r])
+	}
+	return said
+}
+
+// requireRest requires that nothing is left anywhere.
+func (d *desk) requireRest() {
+	d.t.Helper()
+	require.Empty(d.t, d.c.locks)
+	require.Empty(d.t, d.c.ears.channels)
+	require.Empty(d.t, d.out)
+	require.Zero(d.t, d.c.wheel.Len())
+	require.Zero(d.t, d.c.fx.Tenures)
+	require.False(d.t, d.c.backlog())
+	require.Zero(d.t, d.c.inFlight)
+	stats := d.c.stats()
+	require.Zero(d.t, stats.Held)
+	require.Zero(d.t, stats.Waiting)
+	require.Zero(d.t, stats.InFlight)
+	require.Zero(d.t, stats.Subscriptions)
+	require.Zero(d.t, stats.Timers)
+}
+
+func TestPairOfALockLeavesNothing(t *testing.T) {
+	d := newDesk(t, 1)
+	require.Equal(t, "1: acquire a", d.line("1ms lock a"))
+	require.Equal(t, "a granted", d.line("2ms 1 done"))
+	require.Equal(t, "a not held; 2: release a", d.line("3ms unlock a"))
+	require.Equal(t, "a unlocked", d.line("4ms 2 done"))
+	d.requireRest()
+	require.Equal(t, "never", d.line("5ms next"))
+}
+
+// While all couriers are out commands pile up, and leave as one larger batch; nobody waits for a batch to fill.
+func TestGroupCommit(t *testing.T) {
+	converse(t, 2, `
+		1ms lock a           → 1: acquire a
+		2ms lock b           → 2: acquire b
+		3ms lock c           → nothing
+		4ms lock d; lock e   → nothing
+		5ms 1 done           → 3: acquire c d e; a granted
+		6ms 3 done; 2 done; lock f → 4: acquire f; c d e b granted
+	`)
+}
+
+// Several locks, their renewal in one batch, and their ends.
+func TestRenewalsThatAreDueGoOutTogether(t *testing.T) {
+	converse(t, 8, `
+		1ms     lock a b c       → 1: acquire a b c
+		2ms     lock d           → 2: acquire d
+		3ms     1 done; 2 done   → a b c d granted
+		3ms     next             → 10.002s
+		10.005s timer            → 3: renew a b c d
+		10.006s 3 done gone done → b lost
+		10.007s unlock a b c d   → a c d not held; 4: release a c d; b not held
+		10.008s 4 done           → a c d unlocked
+	`)
+}
+
+// api.md: one verdict, and a grant that its caller left behind is given back.
+func TestCancelThatCrossesTheGrant(t *testing.T) {
+	converse(t, 1, `
+		1ms  lock a           → 1: acquire a
+		2ms  1 done; cancel a → a not held; 2: release a; a granted
+		3ms  2 done           → nothing
+		4ms  cancel a         → nothing
+		5ms  lock b           → 3: acquire b
+		6ms  cancel b; 3 done → 4: release b; b redis unavailable: no answer in time; cancelled
+		7ms  4 done           → nothing
+	`)
+}
+
+func TestShutdownCompletesWhenTheLastHoldIsReleased(t *testing.T) {
+	d := newDesk(t, 8)
+	require.Equal(t, "1: acquire a b", d.line("1ms lock a b"))
+	require.Equal(t, "join {b}; a granted", d.line("2ms 1 done taken"))
+	require.Equal(t, "2: acquire c", d.line("3ms ordered; lock c"))
+	require.Equal(t, "leave {b}; b c engine closed", d.line("4ms shutdown"))
+	require.Equal(t, "d engine closed", d.line("5ms lock d"))
+	require.Equal(t, "e engine closed", d.line("5ms try e"))
+	require.Equal(t, "f engine closed", d.line("5ms force f"))
+	// What was asked before may have been granted: it is given back first.
+	require.Equal(t, "3: release c", d.line("6ms 2 done"))
+	require.Equal(t, "a not held; 4: release a", d.line("7ms unlock a"))
+	require.Equal(t, "nothing", d.line("8ms 3 done"))
+	require.Equal(t, "a unlocked; shutdown complete", d.line("9ms 4 done"))
+	require.Zero(t, d.c.stats().Waiting)
+	require.EqualValues(t, 4, d.c.stats().Refused)
+}
+
+func TestSeveralShutdownsAreAllTold(t *testing.T) {
+	converse(t, 8, `
+		1ms lock a             → 1: acquire a
+		2ms 1 done             → a granted
+		3ms shutdown s1 s2     → nothing
+		4ms cancel s1          → s1 redis unavailable: cancelled
+		5ms shutdown s3        → nothing
+		6ms unlock a           → a not held; 2: release a
+		7ms 2 done             → a unlocked; s2 s3 complete
+	`)
+}
+
+// api.md, Close: everybody is told at once, whatever is under way, and nothing leaves after it.
+func TestCloseTellsEverybody(t *testing.T) {
+	d := newDesk(t, 8)
+	d.line("1ms lock a b c d")
+	d.line("2ms 1 done done taken taken")
+	d.line("3ms unlock b; lock a/2; force d; lock e; state s1")
+	d.line("4ms state s2")
+	before := d.c.stats().Waiting
+	require.EqualValues(t, 4, before)
+	said := d.line("5ms close; state s3; lock f; unlock a; shutdown s4; cancel c")
+	require.Equal(t, "a engine closed", strings.Split(said, "; ")[0])
+	for _, who := range []string{"a/2", "b", "c", "d", "e", "s1", "s2", "s3", "f", "a", "s4"} {
+		r := d.callers[who].latest
+		require.True(t, r.Decided(), who)
+		if who != "d" && r.Tag != actor.Unlock || r.Err != nil {
+			require.ErrorIs(t, r.Err, actor.ErrClosed, who)
+		}
+	}
+	require.NotContains(t, said, "acquire")
+	require.NotContains(t, said, "release")
+	require.Zero(t, d.c.stats().Waiting)
+	require.Zero(t, d.c.stats().Held)
+	require.Zero(t, d.c.stats().Timers)
+	require.Equal(t, "g engine closed", d.line("6ms lock g"))
+	require.Zero(t, d.c.stats().Waiting)
+	// Batches that come back find nobody.
+	for number := range d.out {
+		require.Equal(t, "nothing", d.line(fmt.Sprintf("7ms %d lost EOF", number)))
+	}
+}
+
+func TestCloseEndsAShutdownThatStillWaits(t *testing.T) {
+	converse(t, 8, `
+		1ms lock a     → 1: acquire a
+		2ms 1 done     → a granted
+		3ms shutdown   → nothing
+		4ms close      → a engine closed; shutdown complete; close closed
+		5ms unlock a   → a engine closed
+	`)
+}
+
+func TestStateIsReadOnceAndAskedAgainOnlyWhileItsRequestHasTime(t *testing.T) {
+	converse(t, 8, `
+		1ms   state a b c  → 1: state a b c
+		2ms   1 done refused busy → a read; b WRONGTYPE x; c redis unavailable: BUSY x
+		3ms   state a      → 2: state a
+		4ms   2 lost EOF   → nothing
+		14ms  timer        → 3: state a
+		15ms  3 done       → a read
+		16ms  state a      → 4: state a
+		17ms  cancel a     → a redis unavailable: cancelled
+		18ms  4 done       → nothing
+		20ms  state a      → 5: state a
+		3.02s timer        → a redis unavailable: no answer in time
+		3.03s 5 lost EOF   → nothing
+	`)
+}
+
+// The wall clock ran ahead: every hold is confirmed before anything is granted.
+func TestDoubtConfirmsEveryHold(t *testing.T) {
+	converse(t, 8, `
+		1ms  lock a b c      → 1: acquire a b c
+		2ms  1 done done taken → join {c}; a b granted
+		3ms  lock d          → 2: acquire d
+		5s   doubt           → 3: renew a b
+		5s   2 done          → 4: renew d
+		6s   3 gone done     → a lost
+		6s   4 done          → d granted
+		7s   unlock b d      → b d not held; 5: release b d
+	`)
+}
+
+// The lock may be forgotten before the last of its commands is answered, and its memory used for another key.
+func TestAnswerForALockThatHasFinished(t *testing.T) {
+	t.Run("and is nobody's", func(t *testing.T) {
+		d := newDesk(t, 8)
+		d.line("1ms lock a")
+		d.line("2ms 1 done")
+		require.Equal(t, "2: renew a", d.line("10.005s timer"))
+		require.Equal(t, "a lost; 3: release a", d.line("29.695s timer"))
+		require.Equal(t, "nothing", d.line("30s 3 done"))
+		require.Empty(t, d.c.locks)
+		require.Equal(t, "nothing", d.line("31s 2 done"))
+		d.requireRest()
+	})
+	t.Run("and is another's", func(t *testing.T) {
+		d := newDesk(t, 8)
+		d.line("1ms lock a")
+		d.line("2ms 1 done")
+		require.Equal(t, "2: renew a", d.line("10.005s timer"))
+		require.Equal(t, "a lost; 3: release a", d.line("29.695s timer"))
+		require.Equal(t, "4: acquire b", d.line("30s 3 done; lock b"))
+		require.Equal(t, "nothing", d.line("31s 2 done"))
+		require.Equal(t, "b granted", d.line("32s 4 done"))
+		require.Equal(t, "b not held; 5: release b", d.line("33s unlock b"))
+		require.Equal(t, "b unlocked", d.line("34s 5 done"))
+		d.requireRest()
+	})
+}
+
+func TestStatsAreReadBeforeAndAfterTheClose(t *testing.T) {
+	d := newDesk(t, 8)
+	d.line("1ms lock a b")
+	d.line("2ms 1 done taken")
+	look := func() (s Stats) {
+		r := &actor.Request{}
+		d.mail(&mail{kind: inspects, request: r, stats: &s})
+		d.turn()
+		require.True(t, r.Decided())
+		require.NoError(t, r.Err)
+		return s
+	}
+	s := look()
+	require.EqualValues(t, 1, s.Held)
+	require.EqualValues(t, 1, s.Waiting)
+	require.EqualValues(t, 3, s.Turns)
+	require.Positive(t, s.Timers)
+	d.line("3ms close")
+	s = look()
+	require.Equal(t, Stats{Acquired: 1, Refused: 1, Commands: 2, Batches: 1, Turns: 5, InFlight: s.InFlight, Subscriptions: s.Subscriptions}, s)
+}
+
+func TestCountIsKnownWithoutAskingTheServer(t *testing.T) {
+	converse(t, 8, `
+		1ms  lock a   → 1: acquire a
+		2ms  1 done   → a granted
+		3ms  count a  → a counted
+		4ms  unlock a → a not held; 2: release a
+		5ms  2 done   → a unlocked
+		6ms  count a  → a counted
+	`)
+}
+
+// A lock that has finished is used again for another key. Whoever still points to it must not touch the new one.
+func TestHoldsOfLongAgoDoNotTouchTheLockThatWasReused(t *testing.T) {
+	d := newDesk(t, 1)
+	d.line("1ms lock a")
+	d.line("2ms 1 done")
+	d.line("3ms unlock a")
+	d.line("4ms 2 done")
+	old := *d.callers["a"]
+	require.Equal(t, "3: acquire b", d.line("5ms lock b"))
+	require.Equal(t, "b granted", d.line("6ms 3 done"))
+	require.Same(t, old.hold.Lock(), d.callers["b"].hold.Lock(), "not reused: the test is without point")
+	require.Equal(t, "a not held", d.line("7ms unlock a"))
+	require.Equal(t, "nothing", d.line("8ms cancel a"))
+	require.Equal(t, "b not held; 4: release b", d.line("9ms unlock b"))
+	require.Equal(t, "b unlocked", d.line("10ms 4 done"))
+	d.requireRest()
+}
+
+// failures.md 42: many timers at once do not hold up the mail, and none is forgotten.
+func TestManyTimersDueAtOnceAreFiredInSeveralTurns(t *testing.T) {
+	d := newDesk(t, 1000)
+	const locks = firedPerTurn + 1000
+	for i := range locks {
+		d.ask("lock", fmt.Sprint("k", i))
+	}
+	d.now = time.Millisecond
+	d.turn()
+	for number := range d.out {
+		d.courier([]string{fmt.Sprint(number), "done"})
+	}
+	d.turn()
+	require.EqualValues(t, locks, d.c.stats().Held)
+	d.now = 15 * time.Second
+	d.turn()
+	due, ok := d.c.next()
+	require.True(t, ok)
+	require.LessOrEqual(t, due, d.now)
+	d.turn()
+	renewals := 0
+	for _, b := range d.out {
+		renewals += len(b.commands)
+	}
+	require.Equal(t, locks, renewals)
+}

@@ -1,0 +1,259 @@
+package engine
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel/actor"
+)
+
+// design.md, Batches: a flood of acquires must not delay a renewal.
+func TestRenewalsAndReleasesGoBeforeAcquires(t *testing.T) {
+	converse(t, 1, `
+		1ms     lock a b c d   → 1: acquire a b c d
+		2ms     1 done         → a b c d granted
+		9.999s  lock n1 n2     → 2: acquire n1 n2
+		10s     state s; lock n3; force f; unlock d; lock n4 → d not held
+		// renewals that are due while all couriers are out
+		10.005s timer          → nothing
+		10.006s 2 done         → 3: renew a b c; n1 n2 granted
+		10.007s 3 done         → 4: release d
+		10.008s 4 done         → 5: force f; d unlocked
+		10.009s 5 done         → 6: acquire n3 n4; f forced
+		10.010s 6 done         → 7: state s; n3 n4 granted
+		10.011s 7 done         → s read
+	`)
+}
+
+func TestBatchTakesAtMost128Keys(t *testing.T) {
+	d := newDesk(t, 8)
+	for i := range 300 {
+		d.ask("lock", fmt.Sprintf("k%03d", i))
+	}
+	require.Equal(t, "1: acquire k000 … k127 (128); 2: acquire k128 … k255 (128); 3: acquire k256 … k299 (44)", d.turn())
+}
+
+func TestBatchTakesAtMostAMebibyte(t *testing.T) {
+	d := newDesk(t, 8)
+	long := strings.Repeat("k", 64<<10-2)
+	for i := range 40 {
+		d.ask("lock", fmt.Sprintf("%02d%s", i, long))
+	}
+	d.turn()
+	total := 0
+	for _, b := range d.out {
+		size := 0
+		for i := range b.commands {
+			size += len(b.commands[i].Key)
+		}
+		require.LessOrEqual(t, size, 1<<20)
+		total += len(b.commands)
+	}
+	require.Equal(t, 40, total)
+	require.Len(t, d.out, 3)
+}
+
+// What the server refuses for one key must not touch the others: failures.md 6, redisson#6472.
+func TestWholeRefusalIsHalvedDownToTheKeyThatCausedIt(t *testing.T) {
+	t.Run("acquires", func(t *testing.T) {
+		converse(t, 8, `
+			1ms  lock a b bad c d            → 1: acquire a b bad c d
+			2ms  1 says NOPERM no access     → 2: acquire bad c d; 3: acquire a b
+			3ms  3 done; 2 says NOPERM no access → 4: acquire c d; 5: acquire bad; a b granted
+			4ms  5 says NOPERM no access; 4 done → bad NOPERM no access; c d granted
+		`)
+	})
+	t.Run("renewals: nobody else is lost", func(t *testing.T) {
+		converse(t, 8, `
+			1ms     lock a bad b              → 1: acquire a bad b
+			2ms     1 done                    → a bad b granted
+			10.005s timer                     → 2: renew a bad b
+			10.006s 2 says CROSSSLOT x        → 3: renew bad b; 4: renew a
+			10.007s 4 done; 3 says CROSSSLOT x → 5: renew b; 6: renew bad
+			10.008s 5 done; 6 says NOPERM x   → bad lost; 7: release bad
+			10.009s unlock a b                → a b not held; 8: release a b
+			10.010s 8 done; 7 says NOPERM x   → a b unlocked
+		`)
+	})
+	t.Run("one key needs no halves", func(t *testing.T) {
+		converse(t, 8, `
+			1ms  lock bad                    → 1: acquire bad
+			2ms  1 says ERR unknown command  → bad ERR unknown command
+		`)
+	})
+}
+
+// design.md, Batches: when the server refuses a batch as a whole (NOPERM, TRYAGAIN), send its parts again. While a slot
+// migrates, TRYAGAIN is what several keys of it get, and single ones work.
+func TestTRYAGAINIsHalvedAndTakesNothingDown(t *testing.T) {
+	converse(t, 1, `
+		1ms  lock a b c              → 1: acquire a b c
+		2ms  1 says TRYAGAIN x       → 2: acquire b c
+		3ms  2 says TRYAGAIN x       → 3: acquire c
+		4ms  3 done                  → 4: acquire b; c granted
+		5ms  4 done; lock d          → 5: acquire a; b granted
+		6ms  5 done                  → 6: acquire d; a granted
+		7ms  6 says TRYAGAIN x       → nothing
+		8ms  lock e                  → 7: acquire e
+	`)
+}
+
+// Parts of a refused batch wait behind renewals, whatever verb they have.
+func TestHalvesOfRefusedAcquiresDoNotDelayRenewals(t *testing.T) {
+	converse(t, 1, `
+		1ms     lock a           → 1: acquire a
+		2ms     1 done           → a granted
+		10.000s lock n1 n2 n3 n4 → 2: acquire n1 n2 n3 n4
+		10.001s timer            → nothing is due before 10.005s (true)
+		10.005s timer            → nothing
+		10.006s 2 says NOPERM x  → 3: renew a
+		10.007s 3 done           → 4: acquire n3 n4
+		10.008s 4 done           → 5: acquire n1 n2; n3 n4 granted
+		10.009s 5 done           → n1 n2 granted
+	`)
+}
+
+// NOSCRIPT: the server was restarted, or never learned it. Sent again as a whole at once, unseen; leases count anew.
+func TestNOSCRIPTIsSentAgainAtOnceWithItsText(t *testing.T) {
+	d := newDesk(t, 1)
+	require.Equal(t, "1: acquire a b", d.line("1ms lock a b"))
+	require.Equal(t, "2: EVAL acquire a b", d.line("5s 1 says NOSCRIPT No matching script"))
+	require.Equal(t, "a b granted", d.line("5.001s 2 done"))
+	require.Equal(t, 5*time.Second+29690*time.Millisecond, d.callers["a"].hold.Until())
+	require.EqualValues(t, 1, d.c.stats().Retries)
+	require.Equal(t, "a b not held; 3: release a b", d.line("5.002s unlock a b"))
+	require.Equal(t, "4: EVAL release a b", d.line("5.003s 3 says NOSCRIPT No matching script"))
+	// Its parts are sent the usual way.
+	require.Equal(t, "5: release b", d.line("5.004s 4 says NOPERM x"))
+	require.Equal(t, "6: release a; b unlocked", d.line("5.005s 5 done"))
+	require.Equal(t, "a unlocked", d.line("5.006s 6 done"))
+	d.requireRest()
+}
+
+// A server that says so of a text it was just sent is not asked in a loop.
+func TestNOSCRIPTForAWholeScriptIsAnErrorThatMayPass(t *testing.T) {
+	converse(t, 1, `
+		1ms  lock a              → 1: acquire a
+		2ms  1 says NOSCRIPT x   → 2: EVAL acquire a
+		3ms  2 says NOSCRIPT x   → nothing
+		30ms timer               → 3: acquire a
+		31ms 3 done              → a granted
+	`)
+}
+
+// What the caller gave up before it left is taken back; failures.md 12: an outage keeps nothing.
+func TestCommandsThatNobodyNeedsAnyMoreDoNotLeave(t *testing.T) {
+	t.Run("while couriers are out", func(t *testing.T) {
+		converse(t, 1, `
+			1ms  lock a          → 1: acquire a
+			2ms  lock b c; state s → nothing
+			3ms  cancel b s      → b redis unavailable: no answer in time; cancelled; s redis unavailable: cancelled
+			4ms  1 done          → 2: acquire c; a granted
+			5ms  2 done          → c granted
+		`)
+	})
+	t.Run("in parts of a batch", func(t *testing.T) {
+		converse(t, 1, `
+			1ms  lock a b c d     → 1: acquire a b c d
+			2ms  1 says NOPERM x  → 2: acquire c d
+			3ms  cancel a b       → a b redis unavailable: no answer in time; cancelled
+			4ms  2 done           → c d granted
+		`)
+	})
+	t.Run("in an outage", func(t *testing.T) {
+		d := newDesk(t, 4)
+		d.line("1ms lock a b")
+		d.line("2ms try c")
+		d.line("3ms 1 lost EOF; 2 lost EOF")
+		require.Equal(t, "a b c redis unavailable: EOF; cancelled", d.line("4ms cancel a b c"))
+		// They may have run: what is probed with is their release, and nothing else.
+		d.line("13ms timer")
+		require.Equal(t, "3: release a b c", d.line("13ms timer"))
+		d.line("14ms 3 gone")
+		for range 10 {
+			due, ok := d.c.next()
+			if !ok {
+				break
+			}
+			d.now = due
+			d.turn()
+			for number := range d.out {
+				d.courier([]string{fmt.Sprint(number), "gone"})
+			}
+			d.turn()
+		}
+		d.requireRest()
+	})
+}
+
+func TestAnswersThatAreMissingOrMadeNoSenseAreNone(t *testing.T) {
+	converse(t, 1, `
+		1ms  lock a b c            → 1: acquire a b c
+		2ms  1 done short          → 2: acquire b c; a granted
+		3ms  2 dumb done           → 3: acquire b; c granted
+		4ms  3 done                → b granted
+		// they may have run: not handed on, and released twice
+		5ms  unlock a b c          → a b c not held; 4: release a b c
+		6ms  4 done                → 5: release b c; a b c unlocked
+		7ms  5 gone                → nothing
+		3.007s timer               → 6: release b c
+		3.008s 6 gone              → nothing
+	`)
+}
+
+func TestInFlightAndBatchesAreCounted(t *testing.T) {
+	d := newDesk(t, 2)
+	d.line("1ms lock a b c")
+	d.line("2ms lock d")
+	d.line("3ms lock e")
+	stats := d.c.stats()
+	require.EqualValues(t, 4, stats.InFlight)
+	require.EqualValues(t, 5, stats.Waiting)
+	d.line("4ms 1 done busy busy; 2 done")
+	stats = d.c.stats()
+	require.EqualValues(t, 1, stats.InFlight)
+	require.EqualValues(t, 3, stats.Batches)
+	require.EqualValues(t, 5, stats.Commands)
+	require.EqualValues(t, 2, stats.Retries)
+	require.EqualValues(t, 4, stats.Turns)
+	require.EqualValues(t, 2, stats.Held)
+}
+
+// The queue keeps its order and gives a burst's memory back.
+func TestQueueIsFirstInFirstOutAndForgetsABurst(t *testing.T) {
+	var q queue
+	pushed, popped := uint64(0), uint64(0)
+	for round := range 1000 {
+		for range 1 + round%7 {
+			pushed++
+			q.push(actor.Command{Tenure: pushed})
+		}
+		for range 1 + (round*3)%7 {
+			if q.len() == 0 {
+				break
+			}
+			popped++
+			require.Equal(t, popped, q.pop().Tenure)
+		}
+		require.EqualValues(t, pushed-popped, q.len())
+	}
+	for range 2 * keepCommands {
+		q.push(actor.Command{})
+	}
+	for q.len() > 0 {
+		q.pop()
+	}
+	require.LessOrEqual(t, cap(q.commands), keepCommands)
+	// Never empty, and yet it does not grow.
+	q = queue{}
+	q.push(actor.Command{})
+	for range 100_000 {
+		q.push(actor.Command{})
+		q.pop()
+	}
+	require.LessOrEqual(t, cap(q.commands), 16)
+}

@@ -1,0 +1,386 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel/actor"
+)
+
+// wire.md 1.2: only the presence of an opening brace is tested.
+func TestChannelIsNamedAsRedissonNamesIt(t *testing.T) {
+	for key, channel := range map[string]string{
+		"myLock": "redisson_lock__channel:{myLock}",
+		"{a}:x":  "redisson_lock__channel:{a}:x",
+		"a{b}c":  "redisson_lock__channel:a{b}c",
+		"a{b":    "redisson_lock__channel:a{b",
+		"a}b":    "redisson_lock__channel:{a}b}",
+		"{}":     "redisson_lock__channel:{}",
+		"":       "redisson_lock__channel:{}",
+	} {
+		require.Equal(t, channel, channelOf(key), key)
+	}
+}
+
+func TestOneOrderIsUnderWayAtATime(t *testing.T) {
+	converse(t, 8, `
+		1ms    lock a b           → 1: acquire a b
+		2ms    1 taken            → join {a} {b}
+		3ms    lock c             → 2: acquire c
+		4ms    2 taken; subscribed a → 3: acquire a
+		// the next is made when the subscriber is free, from what differs then
+		5ms    cancel b           → b not acquired: cancelled
+		6ms    subscribed b       → nothing
+		7ms    ordered            → join {c}
+		8ms    subscribed c       → 4: acquire c
+		9ms    ordered; 3 done; 4 done → a c granted
+		// a moment later nobody waits any more
+		255ms  timer              → leave {b}
+		256ms  ordered            → nothing
+		259ms  timer              → leave {a} {c}
+		260ms  ordered            → nothing
+		261ms  unlock a c         → a c not held; 5: release a c
+		262ms  5 done             → a c unlocked
+		263ms  next               → never
+	`)
+}
+
+// Somebody waits again while the channel is being left: it is joined anew, and the waiter told when that is confirmed.
+func TestWaiterThatComesWhileTheChannelIsBeingLeft(t *testing.T) {
+	converse(t, 8, `
+		1ms    lock a            → 1: acquire a
+		2ms    1 taken           → join {a}
+		3ms    ordered; subscribed a → 2: acquire a
+		4ms    2 taken; cancel a → a not acquired: cancelled
+		254ms  timer             → leave {a}
+		255ms  lock a            → 3: acquire a
+		256ms  3 taken           → 4: acquire a
+		257ms  4 taken           → nothing
+		258ms  ordered           → join {a}
+		259ms  subscribed a      → 5: acquire a
+		260ms  ordered; 5 taken  → nothing
+		261ms  heard a           → 6: acquire a
+		262ms  6 done            → a granted
+	`)
+}
+
+// And the other way round: he leaves while it is being joined.
+func TestWaiterThatLeavesWhileTheChannelIsBeingJoined(t *testing.T) {
+	d := newDesk(t, 8)
+	d.line("1ms lock a")
+	require.Equal(t, "join {a}", d.line("2ms 1 taken"))
+	d.line("3ms cancel a")
+	require.Equal(t, "nothing", d.line("254ms timer"))
+	require.Equal(t, "nothing", d.line("255ms subscribed a"))
+	require.Equal(t, "leave {a}", d.line("256ms ordered"))
+	require.EqualValues(t, 1, d.c.stats().Subscriptions)
+	require.Equal(t, "nothing", d.line("257ms ordered"))
+	d.requireRest()
+	// A confirmation of what was forgotten since is nobody's: the server is told.
+	require.Equal(t, "leave {a}", d.line("258ms subscribed a; heard a"))
+	require.Equal(t, "nothing", d.line("259ms ordered"))
+	d.requireRest()
+}
+
+// wire.md 1.2: the keys a and {a} have one channel. It is joined once, heard by both, and left with the last.
+func TestTwoKeysThatShareAChannel(t *testing.T) {
+	d := newDesk(t, 8)
+	require.Equal(t, channelOf("a"), channelOf("{a}"))
+	d.line("1ms lock a {a}")
+	require.Equal(t, "join {a}", d.line("2ms 1 taken"))
+	require.Equal(t, "2: acquire a {a}", d.line("3ms ordered; subscribed a"))
+	require.EqualValues(t, 1, d.c.stats().Subscriptions)
+	require.Equal(t, "a granted", d.line("4ms 2 done taken"))
+	// To the holder it may mean a forced unlock, to the other that the lock is free.
+	require.Equal(t, "3: renew a; 4: acquire {a}", d.line("5ms heard a"))
+	require.Equal(t, "nothing", d.line("6ms 3 done; 4 taken"))
+	d.line("254ms timer")
+	require.Equal(t, "a not held; 5: release a", d.line("255ms unlock a"))
+	require.Equal(t, "a unlocked", d.line("256ms 5 done"))
+	// The other goes on listening, and one that comes now hears it already.
+	require.Equal(t, "6: acquire a", d.line("257ms lock a"))
+	require.Equal(t, "7: acquire a", d.line("258ms 6 taken"))
+	require.Equal(t, "nothing", d.line("259ms 7 taken"))
+	require.Equal(t, "8: acquire {a} a", d.line("260ms heard {a}"))
+	require.Equal(t, "{a} a granted", d.line("261ms 8 done"))
+	require.Equal(t, "a {a} not held; 9: release a {a}", d.line("262ms unlock a {a}"))
+	require.Equal(t, "a {a} unlocked", d.line("263ms 9 done"))
+	require.Equal(t, "leave {a}", d.line("511ms timer"))
+	require.Equal(t, "nothing", d.line("512ms ordered"))
+	d.requireRest()
+}
+
+// design.md, Waiting: after every re-subscription, try again.
+func TestBrokenConnectionIsListenedToAnewAndEverybodyTriesAgain(t *testing.T) {
+	converse(t, 8, `
+		1ms  lock a b             → 1: acquire a b
+		2ms  1 taken              → join {a} {b}
+		3ms  ordered; subscribed a b → 2: acquire a b
+		4ms  2 taken              → nothing
+		5ms  deaf                 → join {a} {b}
+		6ms  heard a              → 3: acquire a
+		7ms  3 taken; subscribed a b → 4: acquire a b
+		8ms  ordered; 4 taken     → nothing
+		// an unasked unsubscribe and subscribe, as when a slot moves
+		9ms  subscribed b         → 5: acquire b
+		10ms 5 taken; deaf; cancel a → join {a} {b}; a not acquired: cancelled
+		// broken again while it is told
+		11ms deaf                 → nothing
+		12ms disordered EOF       → nothing
+		12ms next                 → 10ms
+		22ms timer                → join {a} {b}
+		23ms ordered; subscribed b → 6: acquire b
+	`)
+}
+
+func TestOrdersThatFailAreTriedAgainWithBackoff(t *testing.T) {
+	converse(t, 8, `
+		1ms    lock a          → 1: acquire a
+		2ms    1 taken         → join {a}
+		3ms    disordered EOF  → nothing
+		13ms   timer           → join {a}
+		14ms   disordered EOF  → nothing
+		34ms   timer           → join {a}
+		35ms   disordered EOF  → nothing
+		75ms   timer           → join {a}
+		76ms   disordered EOF  → nothing
+		156ms  timer           → join {a}
+		157ms  disordered EOF  → nothing
+		317ms  timer           → join {a}
+		318ms  disordered EOF  → nothing
+		638ms  timer           → join {a}
+		639ms  disordered EOF  → nothing
+		1.139s timer           → join {a}
+		1.14s  disordered EOF  → nothing
+		1.64s  timer           → join {a}
+		1.641s ordered; subscribed a → 2: acquire a
+		1.642s 2 done; deaf    → join {a}; a granted
+		1.643s disordered EOF  → nothing
+		1.643s next            → 10ms
+	`)
+}
+
+// failures.md 45: a channel that the ACL forbids must not keep the others from being heard.
+func TestForbiddenChannelDoesNotDeafenTheOthers(t *testing.T) {
+	e := newEars()
+	const good = 1000
+	e.join(actor.NewLock("bad"))
+	for i := range good {
+		e.join(actor.NewLock(fmt.Sprint("k", i)))
+	}
+	heard := map[string]bool{}
+	now, orders := newDesk(t, 1).now, 0
+	for len(heard) < good {
+		if orders++; orders > 60 {
+			t.Fatalf("%d of %d are heard after %d orders", len(heard), good, orders)
+		}
+		e.arrange(now)
+		if e.order == nil {
+			require.Greater(t, e.retryAt(), now)
+			now = e.retryAt()
+			continue
+		}
+		o := e.order
+		e.order = nil
+		require.LessOrEqual(t, len(o.join), orderMost)
+		if strings.Contains(strings.Join(o.join, " "), channelOf("bad")) {
+			e.done(now, fmt.Errorf("NOPERM %d channels", len(o.join)))
+			continue
+		}
+		for _, name := range o.join {
+			heard[name] = true
+			e.confirmed(name)
+		}
+		e.done(now, nil)
+	}
+	require.Equal(t, good, e.subscribed)
+	// The forbidden one is tried again now and then, alone.
+	e.arrange(now)
+	for e.order == nil {
+		require.Greater(t, e.retryAt(), now)
+		now = e.retryAt()
+		e.arrange(now)
+	}
+	require.Equal(t, []string{channelOf("bad")}, e.order.join)
+}
+
+func TestOrdersNameABoundedNumberOfChannels(t *testing.T) {
+	e := newEars()
+	for i := range orderMost + 10 {
+		e.join(actor.NewLock(fmt.Sprint("k", i)))
+	}
+	e.arrange(0)
+	require.Len(t, e.order.join, orderMost)
+	e.order = nil
+	e.arrange(0)
+	require.Nil(t, e.order, "one at a time")
+	e.done(0, nil)
+	e.arrange(0)
+	require.Len(t, e.order.join, 10)
+}
+
+// station is a pub/sub server and the subscriber that talks to it, at random.
+type station struct {
+	t       *testing.T
+	random  *rand.Rand
+	ears    ears
+	now     time.Duration
+	order   *order          // with the subscriber
+	on      map[string]bool // what the server sends
+	mail    []string        // on its way to the loop, in order: "+name" confirmed, "deaf"
+	locks   map[string]*actor.Lock
+	heard   map[string]bool // the lock was told since it joined, and since the channel last came
+	refused string          // a channel that the server forbids
+}
+
+// step is one thing that happens.
+func (s *station) step() {
+	switch s.random.IntN(7) {
+	case 0, 1:
+		s.wish(fmt.Sprint("k", s.random.IntN(6)))
+	case 2, 3:
+		s.deliver()
+	case 4:
+		s.carryOut()
+	case 5:
+		if s.random.IntN(4) == 0 {
+			s.breakDown()
+		}
+	case 6:
+		s.now += time.Duration(s.random.Int64N(int64(200 * time.Millisecond)))
+	}
+	s.arrange()
+}
+
+func (s *station) wish(key string) {
+	if l := s.locks[key]; l != nil {
+		delete(s.locks, key)
+		delete(s.heard, key)
+		s.ears.leave(l)
+		return
+	}
+	s.locks[key] = actor.NewLock(key)
+	s.heard[key] = s.ears.join(s.locks[key])
+}
+
+func (s *station) arrange() {
+	s.ears.arrange(s.now)
+	if s.ears.order != nil {
+		require.Nil(s.t, s.order)
+		s.order, s.ears.order = s.ears.order, nil
+	}
+}
+
+// deliver hands the loop its next mail.
+func (s *station) deliver() {
+	if len(s.mail) == 0 {
+		return
+	}
+	letter := s.mail[0]
+	s.mail = s.mail[1:]
+	name, confirmed := strings.CutPrefix(letter, "+")
+	switch {
+	case confirmed:
+		for _, l := range s.ears.confirmed(name) {
+			s.heard[l.Key()] = true
+		}
+	case letter == "deaf":
+		s.ears.deafen()
+		clear(s.heard)
+	case letter == "done":
+		s.ears.done(s.now, nil)
+	default:
+		s.ears.done(s.now, errors.New(letter))
+	}
+}
+
+// carryOut is the subscriber: it leaves, then joins, and tells in any order that it is done and what the server confirms.
+func (s *station) carryOut() {
+	if s.order == nil {
+		return
+	}
+	o := s.order
+	s.order = nil
+	for _, name := range o.leave {
+		delete(s.on, name)
+	}
+	if slices.Contains(o.join, s.refused) {
+		s.mail = append(s.mail, "NOPERM")
+		return
+	}
+	letters := []string{"done"}
+	for _, name := range o.join {
+		s.on[name] = true
+		letters = append(letters, "+"+name)
+	}
+	at := s.random.IntN(len(letters))
+	letters[0], letters[at] = letters[at], letters[0]
+	s.mail = append(s.mail, letters...)
+}
+
+// breakDown breaks the connection, maybe in the middle of an order.
+func (s *station) breakDown() {
+	clear(s.on)
+	s.mail = append(s.mail, "deaf")
+	if s.order != nil && s.random.IntN(2) == 0 {
+		s.order = nil
+		s.mail = append(s.mail, "EOF")
+	}
+}
+
+// Whatever crosses whatever: in the end exactly what is wished for is listened to, and everybody who wished has been told.
+func TestRandomWishesAndBreaksEndWithTheRightChannels(t *testing.T) {
+	for seed := range uint64(3000) {
+		s := &station{
+			t: t, random: rand.New(rand.NewPCG(seed, 1)), ears: newEars(),
+			on: map[string]bool{}, locks: map[string]*actor.Lock{}, heard: map[string]bool{},
+		}
+		if seed%3 == 0 {
+			s.refused = channelOf("k0")
+		}
+		for range 150 {
+			s.step()
+		}
+		for range 100 {
+			s.now += orderRetryMost
+			s.arrange()
+			s.carryOut()
+			for len(s.mail) > 0 {
+				s.deliver()
+			}
+		}
+		var want, got []string
+		for key := range s.locks {
+			if channelOf(key) != s.refused {
+				want = append(want, channelOf(key))
+				require.True(t, s.heard[key], "seed %d: %s was not told", seed, key)
+			}
+		}
+		got = slices.Sorted(maps.Keys(s.on))
+		slices.Sort(want)
+		require.Equal(t, want, got, "seed %d", seed)
+		require.Equal(t, len(want), s.ears.subscribed, "seed %d", seed)
+		for key, l := range s.locks {
+			s.ears.leave(l)
+			delete(s.locks, key)
+		}
+		for range 20 {
+			s.now += orderRetryMost
+			s.arrange()
+			s.carryOut()
+			for len(s.mail) > 0 {
+				s.deliver()
+			}
+		}
+		require.Empty(t, s.on, "seed %d", seed)
+		require.Empty(t, s.ears.channels, "seed %d", seed)
+	}
+}

@@ -1,0 +1,154 @@
+package engine
+
+import (
+	"runtime"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// letterNames are the channels of the letters, in their order.
+func letterNames(m *mail) (names []string) {
+	for ; m != nil; m = m.next {
+		names = append(names, m.channel)
+	}
+	return names
+}
+
+func TestMailIsTakenWholeAndInOrder(t *testing.T) {
+	b := newMailbox()
+	require.Nil(t, b.take())
+	for _, name := range []string{"1", "2", "3"} {
+		require.True(t, b.post(&mail{channel: name}))
+	}
+	require.Equal(t, []string{"1", "2", "3"}, letterNames(b.take()))
+	require.Nil(t, b.take())
+	b.post(&mail{channel: "4"})
+	require.Equal(t, []string{"4"}, letterNames(b.take()))
+}
+
+func TestMailboxThatIsShutTakesNothing(t *testing.T) {
+	b := newMailbox()
+	b.post(&mail{channel: "1"})
+	b.post(&mail{channel: "2"})
+	require.Equal(t, []string{"1", "2"}, letterNames(b.shutDown()))
+	late := &mail{channel: "3"}
+	require.False(t, b.post(late))
+	require.Nil(t, late.next, "kept")
+}
+
+func TestOnlyASleepingConsumerIsRung(t *testing.T) {
+	b := newMailbox()
+	b.post(&mail{})
+	require.Empty(t, b.bell, "it is awake")
+	require.False(t, b.lieDown(), "there is mail")
+	b.take()
+	require.True(t, b.lieDown())
+	b.post(&mail{})
+	b.post(&mail{})
+	require.Len(t, b.bell, 1, "rung once")
+	<-b.bell
+	require.False(t, b.lieDown(), "there is mail")
+	require.Empty(t, b.bell)
+	b.take()
+	require.True(t, b.lieDown())
+}
+
+// A consumer that finds mail after all gets up again; whoever was quicker has rung, and that ring is used up.
+func TestConsumerThatGetsUpUsesTheRingThatCameMeanwhile(t *testing.T) {
+	b := newMailbox()
+	require.True(t, b.lieDown())
+	b.post(&mail{})
+	require.Len(t, b.bell, 1)
+	b.getUp()
+	require.Empty(t, b.bell)
+	b.take()
+	require.True(t, b.lieDown())
+	b.getUp()
+	require.False(t, b.asleep.Load())
+	b.post(&mail{})
+	require.Empty(t, b.bell, "awake")
+}
+
+// Many producers, one consumer that sleeps whenever it may: nothing is lost, doubled or out of a producer's order, and it
+// never sleeps beside mail.
+func TestMailboxLosesNeitherMailNorWakeUps(t *testing.T) {
+	const producers, letters = 8, 20_000
+	type note struct{ producer, number int }
+	b := newMailbox()
+	notes := make(map[*mail]note, producers*letters)
+	all := make([][]mail, producers)
+	for p := range producers {
+		all[p] = make([]mail, letters)
+		for n := range letters {
+			notes[&all[p][n]] = note{p, n}
+		}
+	}
+	var group sync.WaitGroup
+	for p := range producers {
+		group.Go(func() {
+			for n := range letters {
+				if !b.post(&all[p][n]) {
+					t.Error("refused")
+				}
+				if n%64 == 0 {
+					runtime.Gosched()
+				}
+			}
+		})
+	}
+	next, sleeps := [producers]int{}, 0
+	for got := 0; got < producers*letters; {
+		m := b.take()
+		for ; m != nil; m = m.next {
+			note := notes[m]
+			require.Equal(t, next[note.producer], note.number)
+			next[note.producer]++
+			got++
+		}
+		if got == producers*letters || !b.lieDown() {
+			continue
+		}
+		sleeps++
+		select {
+		case <-b.bell:
+		case <-time.After(20 * time.Second):
+			t.Fatal("asleep beside mail")
+		}
+	}
+	group.Wait()
+	require.Nil(t, b.take())
+	t.Logf("slept %d times", sleeps)
+}
+
+// Every post either reaches the consumer or is refused, also when it crosses the end.
+func TestPostThatCrossesTheEndIsTakenOrRefused(t *testing.T) {
+	for range 300 {
+		const producers, letters = 4, 50
+		b := newMailbox()
+		var taken [producers]int
+		var group sync.WaitGroup
+		for p := range producers {
+			group.Go(func() {
+				for range letters {
+					if b.post(&mail{}) {
+						taken[p]++
+					} else {
+						break
+					}
+				}
+			})
+		}
+		got := len(letterNames(b.take()))
+		runtime.Gosched()
+		got += len(letterNames(b.shutDown()))
+		group.Wait()
+		posted := 0
+		for _, n := range taken {
+			posted += n
+		}
+		require.Equal(t, posted, got)
+	}
+}

@@ -1,0 +1,288 @@
+package engine
+
+import (
+	"context"
+	"time"
+
+	"github.com/lockwheel/lockwheel/actor"
+)
+
+// simCaller is a user of an engine: what a goroutine does with Mutex and Hold, as the root package does
+// it on the engine. One at a time it has wishes, most of them sensible.
+type simCaller struct {
+	e      *simEngine
+	number int
+	thread uint64 // its WithOwner number; 0 if it has none
+	holds  []*simHold
+	past   *simHold // one that ended: for second unlocks, and for contexts that outlive their hold
+	asks   []*simAsk
+	probes func(*simAsk) // what it does with a verdict, if it only looks, at the end
+}
+
+// simAsk is a request with what is known of it.
+type simAsk struct {
+	actor.Request
+	letter  mail
+	caller  *simCaller
+	hold    *simHold // that it is for, or about
+	name    int
+	number  int           // in the order in which they were asked
+	asked   time.Duration // true time
+	due     time.Duration // when its verdict is due by the engine's clock; 0 not known yet
+	left    bool          // its caller gave up
+	decided bool
+}
+
+// simHold is a hold with what is known of it.
+type simHold struct {
+	grant     actor.Hold
+	e         *simEngine
+	name      int
+	granted   bool
+	active    bool  // granted, and not ended
+	ended     error // which end it had
+	cause     error
+	tenure    *simTenure
+	watched   bool          // as far as its caller knows
+	since     time.Duration // its owner's first grant, on the engine's clock
+	inner     bool          // it ended while its owner had another
+	extension *simAsk       // the latest
+	suspect   bool          // granted before its engine was suspended, and not confirmed since
+}
+
+func newSimCaller(e *simEngine, number int) *simCaller {
+	c := &simCaller{e: e, number: number}
+	if e.w.chance(0.3) {
+		c.thread = actor.ThreadOwner | uint64(1+e.w.random.IntN(2))
+	}
+	c.think()
+	return c
+}
+
+// think waits and then does something, again and again.
+func (c *simCaller) think() {
+	w := c.e.w
+	w.after(w.spread(10*time.Microsecond, w.plan.think), func() {
+		if c.e.dead || w.tired {
+			return
+		}
+		if w.now >= c.e.paused {
+			c.act()
+		}
+		c.think()
+	})
+}
+
+// act is one thing that a caller may do now.
+func (c *simCaller) act() {
+	w := c.e.w
+	if len(c.asks) > 2 || len(c.asks) > 0 && w.chance(0.5) {
+		c.wait()
+		return
+	}
+	switch n := w.random.IntN(100); {
+	case len(c.holds) == 0 && n < 80:
+		c.lock(w.random.IntN(len(w.plan.names)), 0)
+	case len(c.holds) == 0:
+		c.idle(n)
+	case n < 50:
+		c.unlock(simPick(w, c.holds))
+	case n < 65:
+		h := simPick(w, c.holds)
+		c.lock(h.name, h.grant.Owner)
+	case n < 80:
+		c.extend(simPick(w, c.holds))
+	case n < 90:
+		c.lock(w.random.IntN(len(w.plan.names)), 0)
+	default:
+		c.idle(n)
+	}
+}
+
+// wait is what one does with a wish that takes its time: mostly nothing, or give up.
+func (c *simCaller) wait() {
+	if a := simPick(c.e.w, c.asks); c.e.w.chance(0.2) {
+		c.giveUp(a)
+	}
+}
+
+// idle is what needs no hold: questions, force, second unlocks, contexts that are too old.
+func (c *simCaller) idle(n int) {
+	w := c.e.w
+	name := w.random.IntN(len(w.plan.names))
+	switch n % 5 {
+	case 0:
+		c.ask(AskState, name)
+	case 1:
+		c.ask(AskCount, name)
+	case 2:
+		if w.plan.forcing {
+			c.ask(actor.Force, name)
+		}
+	default:
+		c.again()
+	}
+}
+
+// again does with a hold that has ended what its code may do that has not noticed.
+func (c *simCaller) again() {
+	h, w := c.past, c.e.w
+	switch {
+	case h == nil:
+	case w.chance(0.4):
+		c.lock(h.name, h.grant.Owner)
+	case w.chance(0.3):
+		c.extend(h)
+	default:
+		c.change(h, actor.Unlock, 0)
+	}
+}
+
+// lock asks for a lock. owner is what its context carries. A caller that has something already bounds
+// its wait, or two of them could wait for each other.
+func (c *simCaller) lock(name int, owner uint64) {
+	w := c.e.w
+	a := c.newAsk(actor.Acquire, name)
+	if a.Owner = owner; owner == 0 {
+		a.Owner = c.thread
+	}
+	if w.chance(w.plan.fixed) {
+		a.Lease = w.plan.fixedLease(w)
+	}
+	switch {
+	case w.chance(w.plan.once):
+		a.Once = true
+	case len(c.holds) > 0 || w.chance(0.2):
+		a.Wait = w.spread(time.Millisecond, 2*w.plan.lease)
+	}
+	if a.Lease != 0 && !a.Once { // or it would try for ever, and all behind it would wait
+		a.Lease = max(a.Lease, w.plan.usableLease())
+	}
+	a.hold = &simHold{e: c.e, name: name}
+	a.Hold = &a.hold.grant
+	c.e.holds = append(c.e.holds, a.hold)
+	c.post(a)
+}
+
+// unlock ends a hold: from here on its caller does not count on it.
+func (c *simCaller) unlock(h *simHold) {
+	a := c.change(h, actor.Unlock, 0)
+	c.forget(h)
+	if c.e.w.chance(0.1) {
+		c.giveUp(a)
+	}
+}
+
+// extend changes the lease of a hold: longer, shorter, or watched again.
+func (c *simCaller) extend(h *simHold) {
+	lease := c.e.w.plan.fixedLease(c.e.w)
+	if c.e.w.chance(0.4) {
+		lease = 0
+	}
+	c.change(h, actor.Extend, lease)
+}
+
+func (c *simCaller) change(h *simHold, what actor.Kind, lease time.Duration) *simAsk {
+	a := c.newAsk(what, h.name)
+	a.Hold, a.hold, a.Lease = &h.grant, h, lease
+	if what == actor.Extend {
+		h.extension = a
+		if h.tenure != nil {
+			h.tenure.fixed = true
+		}
+	}
+	c.post(a)
+	return a
+}
+
+func (c *simCaller) ask(what actor.Kind, name int) {
+	a := c.newAsk(what, name)
+	a.Owner = c.thread
+	if len(c.holds) > 0 {
+		a.Owner = c.holds[0].grant.Owner
+	}
+	c.post(a)
+}
+
+// newAsk takes an old request where the root package would, too: one whose verdict was taken.
+func (c *simCaller) newAsk(what actor.Kind, name int) *simAsk {
+	w := c.e.w
+	a := w.books.spareAsk()
+	a.Tag, a.Key, a.Name = what, w.plan.names[name], w.plan.names[name]
+	w.books.asked++
+	a.caller, a.name, a.asked, a.number = c, name, w.now, w.books.asked
+	return a
+}
+
+func (c *simCaller) post(a *simAsk) {
+	c.e.tracef("%s asks: %s", c, a)
+	c.e.asks = append(c.e.asks, a)
+	c.asks = append(c.asks, a)
+	a.letter = mail{kind: asks, request: &a.Request}
+	c.e.post(&a.letter)
+}
+
+// giveUp is the end of a caller's context.
+func (c *simCaller) giveUp(a *simAsk) {
+	if a.left || a.decided {
+		return
+	}
+	a.left = true
+	c.e.tracef("%s gives up %s", c, a)
+	c.e.post(&mail{kind: givesUp, request: &a.Request, err: context.Canceled})
+}
+
+// told brings the verdict to the caller, some time after it was given. A caller that gives up meanwhile
+// takes it as a refusal.
+func (c *simCaller) told(a *simAsk) {
+	w := c.e.w
+	w.at(max(w.now, c.e.paused)+w.between(0, 50*time.Microsecond), func() { c.take(a) })
+}
+
+func (c *simCaller) take(a *simAsk) {
+	if c.probes != nil {
+		c.probes(a)
+		return
+	}
+	if c.e.dead {
+		return
+	}
+	c.asks = without(c.asks, a)
+	h, err := a.hold, a.Err
+	if a.Tag == actor.Acquire && err == nil && !a.left {
+		c.keep(h)
+	}
+	if a.Tag == AskShutdown {
+		c.ask(AskClose, 0)
+	}
+	if !a.left && (a.Tag == actor.Acquire || a.Tag == actor.Unlock || a.Tag == actor.Extend) {
+		c.e.w.books.giveBack(a)
+	}
+	if c.e.w.quiet {
+		c.tidy()
+	}
+}
+
+// keep is Hold.checked: a grant that is over by the clock is unlocked again, and not kept.
+func (c *simCaller) keep(h *simHold) {
+	if c.e.now() >= h.grant.Until() {
+		c.giveUp(c.change(h, actor.Unlock, 0))
+		return
+	}
+	c.holds = append(c.holds, h)
+}
+
+// forget is for holds that were unlocked, or that the caller knows to be lost.
+func (c *simCaller) forget(h *simHold) {
+	c.holds = without(c.holds, h)
+	c.past = h
+}
+
+// tidy unlocks everything: nobody wants anything any more.
+func (c *simCaller) tidy() {
+	for len(c.holds) > 0 {
+		h := c.holds[len(c.holds)-1]
+		c.change(h, actor.Unlock, 0)
+		c.forget(h)
+	}
+}

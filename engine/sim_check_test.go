@@ -1,0 +1,157 @@
+package engine
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/lockwheel/lockwheel/actor"
+)
+
+// What must be so after every step. Each check is told what happened and fails the run when it should
+// not have.
+
+// check looks at all that is believed at this moment, by each engine's own clock.
+//
+// No belief reaches further than the truth: until its published end, a hold's tenure is in the server.
+// That is stricter than to look for two holders at one moment, and finds the mistake before there are.
+func (w *simWorld) check() {
+	for i, h := range w.books.active {
+		if h.suspect || h.e.suspended || !h.believed() {
+			continue
+		}
+		if ends := h.e.clock.when(h.grant.Until()); ends > h.tenure.horizon {
+			w.fail("%s believes in %s until %v, but the server has it %s", h.e.name, h, ends-simStart, h.tenure.had())
+			return
+		}
+		for _, other := range w.books.active[:i] {
+			w.exclude(h, other)
+		}
+	}
+	if w.steps%8 == 0 {
+		w.checkWaiting()
+	}
+}
+
+// had says until when the server has a tenure.
+func (t *simTenure) had() string {
+	if t.horizon == 0 {
+		return "not at all"
+	}
+	return fmt.Sprintf("only until %v", t.horizon-simStart)
+}
+
+// believed reports whether its users may think at this moment that they hold it.
+func (h *simHold) believed() bool { return h.active && h.e.now() < h.grant.Until() }
+
+// exclude is mutual exclusion, between engines and within one.
+func (w *simWorld) exclude(h, other *simHold) {
+	if h.name != other.name || other.suspect || other.e.suspended || !other.believed() {
+		return
+	}
+	switch {
+	case h.e == other.e && h.grant.Owner == other.grant.Owner && h.grant.Tenure == other.grant.Tenure:
+	case h.e != other.e && (h.tenure.robbed || other.tenure.robbed):
+	default:
+		w.fail("two holders of %s: %s of %s, owner %d, and %s of %s, owner %d",
+			w.plan.names[h.name], h, h.e.name, h.grant.Owner, other, other.e.name, other.grant.Owner)
+	}
+}
+
+// simPatience is how long a free lock may stay free while somebody waits for it, when nothing is wrong:
+// a subscription that was refused is tried again after half a second, all else comes sooner.
+func (w *simWorld) patience() time.Duration { return 1500*time.Millisecond + 50*w.plan.latency }
+
+// checkWaiting finds waiters that sleep though their lock is free.
+func (w *simWorld) checkWaiting() {
+	for name := range w.freeSince {
+		if w.server.key(name).exists {
+			w.freeSince[name] = 0
+		} else if w.freeSince[name] == 0 {
+			w.freeSince[name] = w.now
+		}
+	}
+	for _, e := range w.engines {
+		for _, a := range e.asks {
+			w.checkAwake(a)
+		}
+	}
+}
+
+func (w *simWorld) checkAwake(a *simAsk) {
+	if a.Tag != actor.Acquire || w.freeSince[a.name] == 0 {
+		return
+	}
+	since := max(a.asked, w.freeSince[a.name], w.silent[a.name], w.disturbed)
+	if w.now-since > w.patience() {
+		w.fail("%s sleeps: %s was asked for %v ago and is free for %v", a.caller.e.name, a.Key, w.now-a.asked, w.now-w.freeSince[a.name])
+	}
+}
+
+// unheard notes that a lock may become free without a word, and that waiters may sleep as long as they
+// were told, in ms of the server's clock.
+func (w *simWorld) unheard(name int, until int64) {
+	if until == simForever {
+		until = w.server.clock() + int64(time.Second/time.Millisecond)
+	}
+	w.silent[name] = max(w.silent[name], time.Duration(until)*time.Millisecond)
+}
+
+// unheardFor is the same when nobody knows how long that is.
+func (w *simWorld) unheardFor(name int) {
+	channel := w.channels[name]
+	for i := range w.channels {
+		if w.channels[i] == channel {
+			w.silent[i] = max(w.silent[i], w.now+2*w.plan.longest)
+		}
+	}
+}
+
+// leaves checks what an engine sends: nothing prolongs a tenure that nobody holds or waits for.
+func (w *simWorld) leaves(e *simEngine, b *batch) {
+	if w.trace != nil {
+		e.tracef("▶ %s", simBatchText(b))
+	}
+	if len(b.commands) == batchKeys {
+		w.saw(sawFull)
+	}
+	for i := range b.commands {
+		c := &b.commands[i]
+		if len(c.Ghosts) > 0 {
+			w.saw(sawGhost)
+		}
+		if c.Lock != nil {
+			w.alone(e, c)
+		}
+		if c.Verb == actor.SendRenew && c.Lease != 0 && !w.wants(e, c) {
+			w.fail("%s renews %s:%d, which nobody holds or waits for", e.name, c.Key, c.Tenure)
+		}
+	}
+}
+
+// alone checks that a command is the only one of its tenure under way; of a tenure that has ended there
+// may be one more, its release.
+func (w *simWorld) alone(e *simEngine, c *actor.Command) {
+	t := w.books.tenure(simHolder{e.life, c.Tenure})
+	if c.Verb == actor.SendRelease {
+		if t.releases++; t.releases > 1 {
+			w.fail("%s releases %s:%d while its release is under way", e.name, c.Key, c.Tenure)
+		}
+	}
+	if t.flying++; t.flying > 1 && c.Lock.Tenure() == c.Tenure {
+		w.fail("%s sends a second command of %s:%d", e.name, c.Key, c.Tenure)
+	}
+}
+
+func (w *simWorld) wants(e *simEngine, c *actor.Command) bool {
+	for _, h := range e.holds {
+		if h.active && h.grant.Tenure == c.Tenure {
+			return true
+		}
+	}
+	for _, a := range e.asks {
+		if a.Tag == actor.Acquire && a.Key == c.Key {
+			return true
+		}
+	}
+	return false
+}

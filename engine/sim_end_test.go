@@ -1,0 +1,186 @@
+package engine
+
+import (
+	"time"
+
+	"github.com/lockwheel/lockwheel/actor"
+)
+
+// windDown is the end of a history: no more faults, nobody wants anything new. Whoever waits is granted
+// in time, and when all is unlocked, nothing is left of anything.
+func (w *simWorld) windDown() {
+	w.plan.faults, w.tired = nil, true
+	w.runUntil(w.disturbed, func() bool { return false })
+	w.calm()
+	limit := w.now + 3*w.plan.longest + 2*w.patience()
+	if !w.runUntil(limit, w.settled) {
+		w.unsettled()
+		return
+	}
+	w.runFor(2*w.plan.longest + w.patience()) // leases of those who died run out, ghosts are released
+	w.probe()
+	if w.chance(0.25) {
+		w.contest()
+	}
+	w.runFor(2*w.plan.longest + w.patience())
+	w.nothingIsLeft()
+}
+
+// calm ends everything that lasts.
+func (w *simWorld) calm() {
+	w.tracef("from here on nothing goes wrong, and everybody tidies up")
+	w.quiet = true
+	w.disturb(w.plan.lease / 2) // until then, late copies come
+	for name := range w.server.keys {
+		if k := w.server.key(name); k.exists && (k.expires == simForever || k.holder == (simHolder{})) {
+			w.server.rob(name, simKey{})
+		}
+	}
+	for _, o := range w.outsiders {
+		w.after(w.spread(time.Millisecond, 100*time.Millisecond), o.leave)
+	}
+	for _, e := range w.engines {
+		for _, c := range e.callers {
+			w.after(w.spread(time.Millisecond, 100*time.Millisecond), c.tidy)
+		}
+	}
+}
+
+func (w *simWorld) settled() bool {
+	for _, e := range w.engines {
+		if len(e.asks) > 0 || len(e.holds) > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+func (w *simWorld) unsettled() {
+	for _, e := range w.engines {
+		for _, a := range e.asks {
+			w.fail("%s still waits: %s of %s, asked %v ago, has no verdict though nothing is wrong", e.name, a, a.caller, w.now-a.asked)
+		}
+		for _, h := range e.holds {
+			w.fail("%s still holds %s, though nobody wants it", e.name, h)
+		}
+	}
+}
+
+// probe takes every lock once more in every engine, one after the other: with nobody else there it is
+// granted within a few round trips, and who waits is granted soon after the release.
+func (w *simWorld) probe() {
+	roundTrips := 20*w.plan.latency + 10*time.Millisecond
+	for name := range w.plan.names {
+		for slot := range w.engines {
+			first, second := w.prober(slot), w.prober((slot+1)%len(w.engines))
+			h := w.mustLock(first, name, roundTrips)
+			if h == nil {
+				return
+			}
+			a := second.plainLock(name)
+			w.runFor(first.heldFor())
+			if a.decided {
+				w.fail("%s was granted %s, which %s holds", second.e.name, a, h)
+				return
+			}
+			first.change(h, actor.Unlock, 0)
+			if !w.runUntil(w.now+300*time.Millisecond+roundTrips, func() bool { return a.decided }) {
+				w.fail("%s waits for %s, 300ms after its release", second.e.name, a)
+				return
+			}
+			second.change(a.hold, actor.Unlock, 0)
+			w.runFor(w.spread(time.Millisecond, time.Second))
+		}
+	}
+}
+
+// prober is a caller for the end, when the others have nothing to do with it any more.
+func (w *simWorld) prober(slot int) *simCaller {
+	return &simCaller{e: w.engines[slot], number: 9, probes: func(*simAsk) {}}
+}
+
+// contest lets all engines want one lock all the time, and nobody hold it. None is shut out: each gets
+// its turn soon, though the lock is passed on inside an engine without asking anybody.
+func (w *simWorld) contest() {
+	ends := w.now + 5*time.Millisecond + 60*w.plan.latency
+	longest := time.Duration(len(w.engines)-1) * (100*time.Millisecond + 60*w.plan.latency)
+	for slot := range w.engines {
+		for range 2 {
+			c := w.prober(slot)
+			c.probes = func(a *simAsk) {
+				if waited := w.now - a.asked; waited > longest {
+					w.fail("%s had to wait %v for %s, which nobody holds for long", c.e.name, waited, a)
+				}
+				if a.Tag == actor.Acquire {
+					c.change(a.hold, actor.Unlock, 0)
+				} else if w.now < ends {
+					c.plainLock(0)
+				}
+			}
+			c.plainLock(0)
+		}
+	}
+	if !w.runUntil(ends+2*longest, w.settled) {
+		w.unsettled()
+	}
+}
+
+// heldFor is a while, renewals included, that does not reach its engine's bound.
+func (c *simCaller) heldFor() time.Duration {
+	d := c.e.w.spread(time.Millisecond, 2*c.e.config.Lease)
+	if longest := c.e.config.MaxHold; longest != 0 {
+		return min(d, longest/2)
+	}
+	return d
+}
+
+func (c *simCaller) plainLock(name int) *simAsk {
+	a := c.newAsk(actor.Acquire, name)
+	a.hold = &simHold{e: c.e, name: name}
+	a.Hold = &a.hold.grant
+	c.e.holds = append(c.e.holds, a.hold)
+	c.post(a)
+	return a
+}
+
+func (w *simWorld) mustLock(c *simCaller, name int, within time.Duration) *simHold {
+	a := c.plainLock(name)
+	if !w.runUntil(w.now+within, func() bool { return a.decided }) {
+		w.fail("%s does not get %s, which nobody holds, within %v", c.e.name, a, within)
+		return nil
+	}
+	return a.hold
+}
+
+// nothingIsLeft is what remains when everybody has what they wanted: nothing, anywhere.
+func (w *simWorld) nothingIsLeft() {
+	for _, e := range w.engines {
+		e.nothingRuns("at the end")
+		c := e.c
+		if at, ok := c.next(); ok && w.failure == "" {
+			w.fail("%s would wake at %v, with nothing to do", e.name, at)
+		}
+		if len(c.locks) > 0 || len(c.ears.channels) > 0 || c.ears.subscribed != 0 || c.ears.busy || len(e.ears.listens) > 0 || c.fx.Tenures != 0 {
+			w.fail("%s is left with %d locks, %d channels (%d subscribed, %d at the server) and %d tenures", e.name,
+				len(c.locks), len(c.ears.channels), c.ears.subscribed, len(e.ears.listens), c.fx.Tenures)
+		}
+	}
+	for name := range w.server.keys {
+		if k := w.server.key(name); k.exists {
+			w.fail("the server is left with %s of %s", w.plan.names[name], w.holderName(k.holder))
+		}
+	}
+}
+
+// nothingRuns checks that an engine has nothing under way and nothing planned.
+func (e *simEngine) nothingRuns(when string) {
+	c := e.c
+	s := c.stats()
+	if s.Held != 0 || s.Waiting != 0 || s.Timers != 0 || len(e.asks) > 0 || len(e.holds) > 0 {
+		e.w.fail("%s is left %s with %d held, %d waiting, %d timers, %d requests and %d holds", e.name, when,
+			s.Held, s.Waiting, s.Timers, len(e.asks), len(e.holds))
+	}
+	if !c.closed && (c.backlog() || c.out != 0 || s.InFlight != 0 || s.Subscriptions != 0) {
+		e.w.fail("%s is left %s with %d batches out, %d commands in flight and %d subscriptions", e.name, when, c.out, s.InFlight, s.Subscriptions)
+	}
+}

@@ -1,0 +1,253 @@
+package engine
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/lockwheel/lockwheel/actor"
+)
+
+// simEngine is an engine's process: the real coordinator and mailbox, driven as Engine's loop drives
+// them, on a clock of its own. What the loop does with goroutines happens here in events.
+type simEngine struct {
+	w       *simWorld
+	slot    int // which of the engines it is
+	life    int // which of all that ever were
+	name    string
+	config  actor.Config
+	c       *coordinator
+	box     *mailbox
+	clock   simClock
+	line    *simLine
+	ears    *simEars
+	callers []*simCaller
+	asks    []*simAsk  // posted, and without a verdict
+	holds   []*simHold // of all requests for a lock that were not refused and whose hold has not ended
+
+	dead      bool          // crashed or closed
+	paused    time.Duration // until when nothing of the process runs
+	suspended bool          // its clock stands still
+	doubts    bool          // the wall clock ran ahead: the next turn will notice
+	doubted   time.Duration // when the last one did, by its own clock
+	turnAt    time.Duration // when the next turn is planned; 0 when none is
+	idle      int           // turns in a row that came to nothing
+	idleSince time.Duration
+}
+
+func (w *simWorld) startEngine(slot int) {
+	life := len(w.lives)
+	w.lives = append(w.lives, fmt.Sprintf("00000000-0000-4000-8000-%012d", life))
+	e := &simEngine{
+		w:      w,
+		slot:   slot,
+		life:   life,
+		name:   fmt.Sprintf("e%d", slot),
+		config: w.plan.config(w, w.lives[life]),
+		box:    newMailbox(),
+	}
+	e.c = newCoordinator(e.config, w.plan.couriers)
+	e.clock = newSimClock(w)
+	e.line, e.ears = &simLine{e: e}, newSimEars(e)
+	w.engines[slot] = e
+	e.tracef("starts as %s: lease %v, renewed after %v, timeout %v, handoff %d and %v, MaxHold %v, clock %+d ppm", w.lives[life],
+		e.config.Lease, e.config.Renew, e.config.Timeout, e.config.HandoffMax, e.config.HandoffFor, e.config.MaxHold, e.clock.rate)
+	for number := range w.plan.callers {
+		e.callers = append(e.callers, newSimCaller(e, number))
+	}
+}
+
+func (e *simEngine) tracef(format string, args ...any) {
+	if e.w.trace != nil {
+		e.w.trace.add(e.w.now, e.name, format, args...)
+	}
+}
+
+// now is the moment on the engine's clock.
+func (e *simEngine) now() time.Duration { return e.clock.at(e.w.now) }
+
+// post is for everybody who has mail for the loop.
+func (e *simEngine) post(m *mail) bool {
+	if e.dead || !e.box.post(m) {
+		return false
+	}
+	e.turnBy(e.w.now + e.w.between(0, 20*time.Microsecond))
+	return true
+}
+
+// turnBy plans a turn, unless an earlier one is planned.
+func (e *simEngine) turnBy(moment time.Duration) {
+	if e.turnAt != 0 && e.turnAt <= moment {
+		return
+	}
+	e.turnAt = moment
+	e.w.at(moment, func() {
+		if e.turnAt == moment && !e.dead {
+			e.turnAt = 0
+			e.turn()
+		}
+	})
+}
+
+// turn is Engine.run's.
+func (e *simEngine) turn() {
+	if e.w.now < e.paused {
+		e.turnBy(e.paused)
+		return
+	}
+	letters := e.box.take()
+	now := e.now()
+	if e.doubts {
+		e.doubts = false
+		if e.w.bug != bugNoDoubt {
+			e.c.doubt(now)
+		}
+		e.doubted = now
+		e.tracef("finds that its clock stood still")
+	}
+	e.c.turn(now, letters)
+	e.watch(letters)
+	e.letGo()
+	e.c.rest()
+	e.audit(now)
+	if e.c.closed {
+		e.finish()
+		return
+	}
+	e.sleep(now)
+}
+
+// letGo is Engine.letGo's.
+func (e *simEngine) letGo() {
+	for i := range e.c.fx.Ended {
+		e.w.ended(e, &e.c.fx.Ended[i])
+	}
+	for _, b := range e.c.batches {
+		e.w.leaves(e, b)
+		e.line.carry(b)
+	}
+	if e.c.ears.order != nil {
+		e.ears.carryOut(e.c.ears.order)
+		e.c.ears.order = nil
+	}
+	for _, r := range e.c.fx.Verdicts {
+		e.w.verdict(e, r)
+	}
+}
+
+// sleep is Engine.sleep's: until mail comes, or the next moment at which something is due.
+func (e *simEngine) sleep(now time.Duration) {
+	if at, ok := e.c.next(); ok {
+		late := e.w.between(0, 100*time.Microsecond) + e.w.bug.late()
+		e.turnBy(max(e.clock.when(at), e.w.now+time.Microsecond) + late)
+	}
+}
+
+// watch looks for a loop that spins: many turns in no time that nobody asked for and that come to nothing.
+func (e *simEngine) watch(letters *mail) {
+	c := e.c
+	if letters != nil || len(c.batches)+len(c.fx.Verdicts)+len(c.fx.Ended) > 0 || c.ears.order != nil {
+		e.idle = 0
+		return
+	}
+	if e.idle == 0 {
+		e.idleSince = e.w.now
+	}
+	if e.idle++; e.idle > 200 && e.w.now-e.idleSince < 100*time.Millisecond {
+		e.w.fail("%s spins: %d turns in %v came to nothing", e.name, e.idle, e.w.now-e.idleSince)
+	}
+}
+
+// finish is Engine.finish's.
+func (e *simEngine) finish() {
+	e.c.turn(e.now(), e.box.shutDown())
+	e.letGo()
+	e.c.rest()
+	e.nothingRuns("after its close")
+	e.tracef("is closed")
+	e.die()
+}
+
+// die ends the process. Its keys are left to their leases, and so is what it has sent.
+func (e *simEngine) die() {
+	e.dead = true
+	e.w.books.forget(e)
+	e.line.snap(0)
+	e.ears.snap(0)
+	e.w.startEngine(e.slot)
+}
+
+// pause stops everything in the process; its clock and what it has sent go on.
+func (e *simEngine) pause(d time.Duration) {
+	e.tracef("is paused for %v", d)
+	e.paused = max(e.paused, e.w.now+d)
+	e.w.disturb(d)
+	for _, c := range e.callers { // they go on together with the loop, and some are quicker
+		e.w.at(e.paused+e.w.between(0, 30*time.Microsecond), func() {
+			if e.w.now >= e.paused && !e.dead && !e.w.tired {
+				c.act()
+			}
+		})
+	}
+}
+
+// suspend stops the process together with its clock.
+func (e *simEngine) suspend(d time.Duration) {
+	if e.suspended {
+		return
+	}
+	e.pause(d)
+	e.tracef("is suspended: its clock stands still")
+	e.suspended = true
+	for _, h := range e.holds {
+		h.suspect = true
+	}
+	moment := e.clock.at(e.w.now)
+	e.w.after(d, func() { e.resume(moment) })
+}
+
+func (e *simEngine) resume(moment time.Duration) {
+	e.clock.local, e.clock.anchor = moment, e.w.now
+	e.suspended, e.doubts = false, true
+	// The timer that the loop sleeps on stood still as well.
+	if e.turnAt != 0 {
+		e.turnAt = 0
+		e.turnBy(e.w.now)
+	}
+}
+
+// simClock is a clock that runs a little fast or slow.
+type simClock struct {
+	anchor time.Duration // true time
+	local  time.Duration // what it showed then
+	rate   int64         // parts per million that it is fast
+}
+
+const simMillion = 1_000_000
+
+func newSimClock(w *simWorld) simClock {
+	c := simClock{anchor: w.now, local: w.spread(time.Microsecond, time.Hour)}
+	if w.plan.skew > 0 {
+		c.rate = w.random.Int64N(2*w.plan.skew+1) - w.plan.skew
+	}
+	if w.bug == bugSlowClock {
+		c.rate = -50_000
+	}
+	return c
+}
+
+// at is what it shows at a true time.
+func (c *simClock) at(now time.Duration) time.Duration {
+	passed := int64(now - c.anchor)
+	return c.local + time.Duration(passed+passed/simMillion*c.rate+passed%simMillion*c.rate/simMillion)
+}
+
+// when is the first true time at which it shows at least that.
+func (c *simClock) when(local time.Duration) time.Duration {
+	left := int64(local - c.local)
+	rate := simMillion + c.rate
+	now := c.anchor + time.Duration(left/rate*simMillion+left%rate*simMillion/rate)
+	for c.at(now) < local {
+		now++
+	}
+	return now
+}

@@ -1,0 +1,160 @@
+package engine
+
+import "time"
+
+// simFault is one kind of thing that goes wrong, for a while or at one moment.
+type simFault struct {
+	name  string
+	loses bool // it takes locks away from those who hold them
+	do    func(w *simWorld)
+}
+
+var simFaults []simFault
+
+func init() { // not where it is declared: faults lead to what reads it
+	simFaults = []simFault{
+		{name: "break", do: func(w *simWorld) {
+			notice := w.notice()
+			w.disturb(notice)
+			w.engine().line.snap(notice)
+		}},
+		{name: "stall", do: func(w *simWorld) {
+			e := w.engine()
+			d := w.spread(time.Millisecond, e.config.Lease*3/2)
+			e.tracef("the connection stalls for %v", d)
+			e.line.stalled = max(e.line.stalled, w.now+d)
+			w.disturb(d)
+			if w.chance(0.5) {
+				w.after(d, func() { e.line.snap(0) })
+			}
+		}},
+		{name: "deaf", do: func(w *simWorld) {
+			notice := w.notice()
+			w.disturb(notice)
+			w.engine().ears.snap(notice)
+		}},
+		{name: "pause", do: func(w *simWorld) {
+			e := w.engine()
+			e.pause(w.spread(time.Millisecond, 3*e.config.Lease))
+		}},
+		{name: "suspend", do: func(w *simWorld) {
+			w.saw(sawDoubt)
+			w.engine().suspend(w.between(suspicion+time.Millisecond, suspicion+3*w.plan.lease))
+		}},
+		{name: "crash", do: func(w *simWorld) {
+			e := w.engine()
+			e.tracef("crashes")
+			e.die()
+		}},
+		{name: "close", do: func(w *simWorld) { w.engine().callers[0].ask(AskClose, 0) }},
+		{name: "shutdown", do: func(w *simWorld) {
+			w.engine().callers[0].ask(AskShutdown, 0)
+		}},
+		{name: "flush", do: func(w *simWorld) { w.server.cached = [len(script)]bool{} }},
+		{name: "freeze", do: func(w *simWorld) { w.server.freeze(w.spell(3 * w.plan.lease)) }},
+		{name: "restart", do: func(w *simWorld) {
+			w.server.goDown(w.spell(w.plan.lease))
+			w.server.restart(append([]simKey(nil), w.server.keys...))
+		}},
+		{name: "wipe", loses: true, do: func(w *simWorld) {
+			w.server.goDown(w.spell(w.plan.lease))
+			w.server.restart(make([]simKey, len(w.server.keys)))
+		}},
+		{name: "stale", loses: true, do: func(w *simWorld) {
+			if w.server.saved == nil {
+				w.server.save()
+				return
+			}
+			w.server.restart(append([]simKey(nil), w.server.saved...))
+			w.server.saved = nil
+		}},
+		{name: "busy", do: func(w *simWorld) {
+			w.server.mood = simPick(w, []string{"BUSY Redis is busy running a script.", "CLUSTERDOWN The cluster is down", "NOAUTH Authentication required."})
+			w.server.moody = w.now + w.spell(w.plan.lease)
+		}},
+		{name: "oom", do: func(w *simWorld) { w.server.full = w.now + w.spell(3*w.plan.lease) }},
+		{name: "readonly", do: func(w *simWorld) {
+			w.server.closed = simPick(w, []string{"READONLY You can't write against a read only replica.", "MISCONF Errors writing to disk"})
+			w.server.shut = w.now + w.spell(w.plan.lease)
+		}},
+		{name: "noperm", do: func(w *simWorld) {
+			w.server.barred = w.random.IntN(len(w.plan.names))
+			w.server.barring = w.now + w.spell(w.plan.lease/2)
+		}},
+		{name: "mute", do: func(w *simWorld) { w.server.muted = w.now + w.spell(w.plan.lease) }},
+		{name: "delete", loses: true, do: func(w *simWorld) { w.server.rob(w.name(), simKey{}) }},
+		{name: "retype", loses: true, do: func(w *simWorld) {
+			name := w.name()
+			w.server.rob(name, simKey{exists: true, expires: simForever})
+			d := w.spell(w.plan.lease)
+			w.after(d, func() {
+				if w.server.keys[name].holder == (simHolder{}) {
+					w.server.rob(name, simKey{})
+				}
+			})
+		}},
+		{name: "shorten", loses: true, do: func(w *simWorld) {
+			name := w.name()
+			if k := *w.server.key(name); k.exists && k.holder.life >= 0 {
+				k.expires = min(k.expires, w.server.clock()+1)
+				w.server.rob(name, k)
+			}
+		}},
+		{name: "persist", loses: true, do: func(w *simWorld) {
+			name := w.name()
+			if k := w.server.key(name); k.exists {
+				w.unheard(name, k.expires)
+				k.expires = simForever
+				w.books.prolonged(k)
+			}
+		}},
+	}
+}
+
+// scheduleFault makes one of the plan's faults happen after a while, again and again.
+func (w *simWorld) scheduleFault() {
+	if len(w.plan.faults) == 0 {
+		return
+	}
+	w.after(w.spread(w.plan.faultEvery/8, w.plan.faultEvery), func() {
+		if len(w.plan.faults) == 0 {
+			return // it is over
+		}
+		f := simPick(w, w.plan.faults)
+		w.tracef("fault: %s", f.name)
+		w.disturb(0)
+		f.do(w)
+		w.scheduleFault()
+	})
+}
+
+func (w *simWorld) engine() *simEngine { return simPick(w, w.engines) }
+
+func (w *simWorld) name() int { return w.random.IntN(len(w.plan.names)) }
+
+// notice is how long a broken connection goes unnoticed.
+func (w *simWorld) notice() time.Duration {
+	if w.chance(0.5) {
+		return 0
+	}
+	return w.spread(time.Millisecond, 2*w.plan.lease/3)
+}
+
+// spell is how long something lasts, during which nothing can be expected.
+func (w *simWorld) spell(most time.Duration) time.Duration {
+	d := w.spread(time.Millisecond, most)
+	w.disturb(d)
+	w.tracef("for %v", d)
+	return d
+}
+
+func (s *simServer) freeze(d time.Duration) { s.frozen = max(s.frozen, s.w.now+d) }
+
+// goDown makes the server unreachable for a while, and then loading for another.
+func (s *simServer) goDown(d time.Duration) {
+	s.down = s.w.now + d
+	if s.w.chance(0.5) {
+		s.mood, s.moody = "LOADING Redis is loading the dataset in memory", s.down+s.w.spell(d+time.Millisecond)
+		s.w.disturb(s.moody - s.w.now)
+	}
+}

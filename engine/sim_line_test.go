@@ -1,0 +1,187 @@
+package engine
+
+import (
+	"errors"
+	"time"
+
+	"github.com/lockwheel/lockwheel/actor"
+)
+
+// simLine is the one ordered connection of an engine, with the couriers that use it. Calls arrive in the
+// order in which they were written, and replies come back in that order, unless the connection breaks:
+// then nobody knows what became of the calls on it.
+type simLine struct {
+	e       *simEngine
+	number  int           // of the connection, to tell what comes late
+	calls   []*simCall    // on this connection, in order; those that have run come first
+	arrives time.Duration // when the last call does
+	replies time.Duration // when the last answer does
+	stalled time.Duration // until when nothing moves
+}
+
+// simCall is a batch on its way. The commands are a copy: one without an answer may run when the
+// coordinator uses the batch for something else.
+type simCall struct {
+	b        *batch
+	life     int
+	verb     actor.Verb
+	whole    bool
+	commands []actor.Command
+	ran      bool
+	replies  []actor.Reply
+	failed   error
+}
+
+var errSimBroken = errors.New("simulated: connection reset by peer")
+
+// carry is what a courier does with a batch. Couriers race to the connection, so batches of one turn can
+// be written in any order; a paused process writes later.
+func (line *simLine) carry(b *batch) {
+	w := line.e.w
+	call := &simCall{b: b, life: line.e.life, verb: b.verb, whole: b.whole, commands: append([]actor.Command(nil), b.commands...)}
+	late := w.between(0, 10*time.Microsecond)
+	if w.chance(0.02) && !w.quiet {
+		late = w.spread(10*time.Microsecond, line.e.config.Timeout)
+		w.disturb(late)
+	}
+	w.at(max(w.now, line.e.paused)+late, func() { line.write(call) })
+}
+
+func (line *simLine) write(call *simCall) {
+	e, w := line.e, line.e.w
+	if e.dead {
+		return
+	}
+	if w.now < e.paused {
+		w.at(e.paused, func() { line.write(call) })
+		return
+	}
+	if w.now < w.server.down {
+		w.after(w.latency(), func() { line.fail(call, errSimBroken) })
+		return
+	}
+	line.calls = append(line.calls, call)
+	line.arrives = max(line.arrives, w.now+w.latency(), line.stalled)
+	number := line.number
+	w.at(line.arrives, func() { line.deliver(number) })
+}
+
+// deliver brings the oldest call to the server, if its connection is still there.
+func (line *simLine) deliver(number int) {
+	w := line.e.w
+	if number != line.number {
+		return
+	}
+	if wait := max(line.stalled, w.server.frozen); w.now < wait {
+		w.at(wait, func() { line.deliver(number) })
+		return
+	}
+	for _, call := range line.calls {
+		if !call.ran {
+			if line.maySnap() {
+				return
+			}
+			w.server.execute(call)
+			w.traceCall(line.e, call, "")
+			line.replies = max(line.replies, w.now+w.latency())
+			w.at(line.replies, func() { line.reply(number) })
+			return
+		}
+	}
+}
+
+// reply brings the oldest answer back.
+func (line *simLine) reply(number int) {
+	w := line.e.w
+	if number != line.number {
+		return
+	}
+	if w.now < line.stalled {
+		w.at(line.stalled, func() { line.reply(number) })
+		return
+	}
+	if line.maySnap() {
+		return
+	}
+	call := line.calls[0]
+	line.calls = line.calls[1:]
+	b := call.b
+	b.failed, b.lost = call.failed, false
+	b.replies = append(b.replies[:0], call.replies...)
+	if call.failed == nil && w.chance(w.plan.lies) && !w.quiet {
+		b.replies = b.replies[:w.random.IntN(len(b.replies))]
+		w.saw(sawLie)
+	}
+	w.bug.answer(line.e, b)
+	line.e.w.books.returned(line.e, b)
+	if w.trace != nil {
+		line.e.tracef("◀ answer to %s: %s", simVerbs[call.verb], simOutcome(b))
+	}
+	line.e.post(&b.mail)
+}
+
+// fail tells the engine that a call has no answer.
+func (line *simLine) fail(call *simCall, err error) {
+	b := call.b
+	b.failed, b.lost = err, true
+	if line.e.w.bug == bugLossDenied {
+		b.failed, b.lost = errors.New("LOADING not yet"), false
+	}
+	b.replies = b.replies[:0]
+	line.e.w.books.returned(line.e, b)
+	if line.e.w.trace != nil {
+		line.e.tracef("◀ no answer to %s of %s", simVerbs[call.verb], simKeys(call))
+	}
+	line.e.post(&b.mail)
+}
+
+// maySnap breaks the connection at the worst moment, if the plan says so.
+func (line *simLine) maySnap() bool {
+	w := line.e.w
+	if w.quiet || !w.chance(w.plan.snaps) {
+		return false
+	}
+	notice := w.notice()
+	w.disturb(notice)
+	line.snap(notice)
+	return true
+}
+
+// snap breaks the connection; the engine notices after a while. A call on it that has not run may never
+// run, or at any later time, or twice; one that has run has lost its answer, and may run again.
+func (line *simLine) snap(notice time.Duration) {
+	e, w := line.e, line.e.w
+	broken := line.calls
+	line.number++
+	line.calls, line.arrives, line.replies, line.stalled = nil, 0, 0, 0
+	for _, call := range broken {
+		again := 0
+		switch n := w.random.IntN(10); {
+		case n < 4:
+		case n < 8 && !call.ran, n < 5:
+			again = 1
+		case n == 9:
+			again = 2
+		}
+		for range again {
+			w.lateCopy(e, call)
+		}
+		w.after(notice+w.latency(), func() { line.fail(call, errSimBroken) })
+	}
+}
+
+// lateCopy runs a call whose connection is gone at some later time. Nobody gets the answer.
+func (w *simWorld) lateCopy(e *simEngine, call *simCall) {
+	w.saw(sawLateCopy)
+	delay := w.spread(100*time.Microsecond, 2*w.plan.lease)
+	late := &simCall{life: call.life, verb: call.verb, whole: call.whole, commands: append([]actor.Command(nil), call.commands...)}
+	w.after(delay, func() {
+		if w.quiet && w.now > w.disturbed {
+			return // the last of them came a while ago
+		}
+		w.books.late = true
+		w.server.execute(late)
+		w.books.late = false
+		w.traceCall(e, late, " (a late copy)")
+	})
+}

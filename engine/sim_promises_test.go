@@ -1,0 +1,113 @@
+package engine
+
+import (
+	"time"
+
+	"github.com/lockwheel/lockwheel/actor"
+)
+
+// What callers are promised beyond safety: their turn, their whole lease, and to learn what happened.
+
+// calmSince reports whether nothing has gone wrong since a moment.
+func (w *simWorld) calmSince(moment time.Duration) bool { return w.disturbed < moment }
+
+// inTurn checks that nobody of one engine is granted a lock before those who asked for it earlier. Who
+// carries an owner may re-enter, and who does not wait never stood in the line.
+func (w *simWorld) inTurn(a *simAsk) {
+	for _, earlier := range a.caller.e.asks { // those left are in the order in which they came
+		if earlier.asked > a.asked || a.Owner != 0 {
+			return
+		}
+		if earlier.Tag == actor.Acquire && earlier.name == a.name && earlier.Owner == 0 && !earlier.Once && earlier.number < a.number {
+			w.fail("%s grants %s, though %s came before", a.caller.e.name, a, earlier)
+		}
+	}
+}
+
+// whole checks that a grant is for about as long as was asked for: less what the answer took, and for a
+// watched lock at least half.
+func (w *simWorld) whole(a *simAsk) {
+	h, e := a.hold, a.caller.e
+	if h.tenure.unsure || a.Owner != 0 || !w.calmSince(w.now-e.config.Lease) {
+		return
+	}
+	least := e.config.Lease/2 - e.config.Lease/50
+	if a.Lease != 0 {
+		least = a.Lease - a.Lease/50
+	}
+	if longest := e.config.MaxHold; longest != 0 && a.Lease == 0 {
+		least = min(least, longest/2)
+	}
+	least -= 20*time.Millisecond + 50*w.plan.latency
+	if left := h.grant.Until() - e.now(); left < least {
+		w.fail("%s grants %s for %v, which is less than %v", e.name, a, left, least)
+	}
+}
+
+// rightly checks that nobody is refused a lock that nobody has, or wants before them.
+func (w *simWorld) rightly(a *simAsk) {
+	free := w.freeSince[a.name]
+	if a.Err != actor.ErrNotAcquired || a.left || free == 0 || w.server.key(a.name).exists {
+		return
+	}
+	for _, other := range a.caller.e.asks {
+		if other.Tag == actor.Acquire && other.name == a.name {
+			return
+		}
+	}
+	if since := a.asked - w.patience(); free < since && w.calmSince(since) {
+		w.fail("%s refuses %s, asked %v ago, though nobody has it for %v", a.caller.e.name, a, w.now-a.asked, w.now-free)
+	}
+}
+
+// kept checks that a watched lock is not lost while nothing is wrong.
+func (w *simWorld) kept(h *simHold) {
+	t := h.tenure
+	if t == nil || !h.watched || t.robbed || t.unsure || t.fixed || h.e.config.MaxHold != 0 || !simCauseIs(h.cause, "renewed") {
+		return
+	}
+	if w.calmSince(w.now - 2*h.e.config.Lease) {
+		w.fail("%s lets %s end, though nothing was wrong", h.e.name, h)
+	}
+}
+
+// learns checks that the engine finds out in time that a watched lock was taken from it.
+func (h *simHold) learns() {
+	w, t := h.e.w, h.tenure
+	if !h.watched || !t.robbed || t.present || t.unsure || h.e.config.MaxHold != 0 {
+		return
+	}
+	if late := w.now - max(t.robbedAt, w.disturbed); late > 2*h.e.config.Renew+w.patience() {
+		w.fail("%s still holds %s, %v after it was taken away", h.e.name, h, late)
+	}
+}
+
+// bounded checks that nobody has a watched lock for longer than MaxHold.
+func (h *simHold) bounded(now time.Duration) {
+	longest := h.e.config.MaxHold
+	if longest == 0 || h.tenure.fixed || now <= h.since+longest+2*tick {
+		return
+	}
+	if now < h.grant.Until() {
+		h.e.w.fail("%s holds %s for %v, which is more than MaxHold", h.e.name, h, now-h.since)
+	}
+}
+
+// shutDown checks that a shutdown left nothing behind: nothing is held, and what was unlocked is released.
+func (w *simWorld) shutDown(e *simEngine) {
+	for _, h := range e.holds {
+		if h.believed() && !e.c.closed {
+			w.fail("%s has shut down, and still holds %s", e.name, h)
+		}
+	}
+	w.saw(sawShutdown)
+	if !w.calmSince(w.now - 2*e.config.Lease) {
+		return
+	}
+	for name := range w.server.keys {
+		k := w.server.key(name)
+		if t := w.books.tenure(k.holder); k.exists && k.holder.life == e.life && t.grantedAt != 0 && !t.lost && !t.late && !t.revived && !t.unsure {
+			w.fail("%s has shut down, and the server still has %s of it", e.name, w.plan.names[name])
+		}
+	}
+}

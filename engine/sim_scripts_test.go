@@ -1,0 +1,169 @@
+package engine
+
+import (
+	"github.com/lockwheel/lockwheel/actor"
+)
+
+// The scripts, one function each, step by step as their Lua does it: the order of the checks decides
+// which error wins, and what is left when a write is refused halfway. A further kind of lock brings
+// further functions here, and further fields in simKey.
+
+func (s *simServer) acquire(name int, holder simHolder, lease int64) actor.Reply {
+	k := s.key(name)
+	if !k.exists {
+		if err := s.writable(true); err != nil {
+			return refusedBy(err)
+		}
+		s.create(name, holder, lease)
+		return done()
+	}
+	if k.holder == (simHolder{}) {
+		return refusedBy(errSimType)
+	}
+	if k.holder == holder {
+		if k.expires != simForever && k.expires-s.clock() >= lease {
+			return done()
+		}
+		if err := s.writable(false); err != nil {
+			return refusedBy(err)
+		}
+		s.expire(name, lease)
+		return done()
+	}
+	if k.expires == simForever {
+		return actor.Reply{Status: actor.Taken, TTL: -1}
+	}
+	return actor.Reply{Status: actor.Taken, TTL: ttlOf(k.expires - s.clock()), Holder: s.w.holderName(k.holder)}
+}
+
+func (s *simServer) releaseGhost(key string, ghost simHolder) {
+	name := s.w.nameOf(key)
+	k := s.key(name)
+	if s.writable(false) != nil || k.holder != ghost {
+		return
+	}
+	s.remove(name)
+	s.publish(name)
+}
+
+func (s *simServer) renew(name int, holder simHolder, c *actor.Command) actor.Reply {
+	k := s.key(name)
+	switch {
+	case !k.exists:
+		return actor.Reply{Status: actor.Gone}
+	case k.holder == (simHolder{}):
+		return refusedBy(errSimType)
+	case k.holder != holder:
+		return actor.Reply{Status: actor.Gone}
+	}
+	if lease := milliseconds(c.Lease); lease != 0 {
+		if err := s.writable(false); err != nil {
+			return refusedBy(err)
+		}
+		s.expire(name, lease)
+	}
+	if !hasExtras(c) {
+		return done()
+	}
+	reply := actor.Reply{Status: actor.Done, Listeners: -1}
+	if c.Count != 0 {
+		if reply.Uncounted = s.writable(true) != nil; !reply.Uncounted {
+			k.count = c.Count
+		}
+	}
+	if c.Listen {
+		reply.Listeners = s.listeners(name)
+	}
+	return reply
+}
+
+func (s *simServer) release(name int, holder simHolder) actor.Reply {
+	k := s.key(name)
+	if err := s.writable(false); err != nil {
+		return refusedBy(err)
+	}
+	switch {
+	case k.exists && k.holder == (simHolder{}):
+		return refusedBy(errSimType)
+	case !k.exists || k.holder != holder:
+		return actor.Reply{Status: actor.Gone}
+	case s.w.bug == bugKeepsReleased:
+		return done()
+	}
+	s.remove(name)
+	if !s.publish(name) {
+		return actor.Reply{Status: actor.Done, Muted: true}
+	}
+	return done()
+}
+
+func (s *simServer) force(name int) actor.Reply {
+	k := s.key(name)
+	switch {
+	case !k.exists:
+		return actor.Reply{Status: actor.Gone}
+	case k.holder == (simHolder{}):
+		return refusedBy(errSimType)
+	}
+	if err := s.writable(false); err != nil {
+		return refusedBy(err)
+	}
+	s.w.books.replaced(k, &simKey{}, s.w.now)
+	*k = simKey{}
+	if !s.publish(name) {
+		return actor.Reply{Status: actor.Done, Muted: true}
+	}
+	return done()
+}
+
+func (s *simServer) state(name int) actor.Reply {
+	k := s.key(name)
+	switch {
+	case !k.exists:
+		return actor.Reply{Status: actor.Done, TTL: -2}
+	case k.holder == (simHolder{}):
+		return refusedBy(errSimType)
+	}
+	reply := actor.Reply{Status: actor.Done, TTL: -1, Holder: s.w.holderName(k.holder), Count: k.count}
+	if k.expires != simForever {
+		reply.TTL = ttlOf(k.expires - s.clock())
+	}
+	return reply
+}
+
+func done() actor.Reply { return actor.Reply{Status: actor.Done, Listeners: -1} }
+
+func refusedBy(err error) actor.Reply { return actor.Reply{Status: actor.Refused, Err: err} }
+
+// publish tells everybody who listens on a name's channel, and reports whether the server allowed it.
+func (s *simServer) publish(name int) bool {
+	if s.w.now < s.muted {
+		s.w.unheardFor(name)
+		s.w.saw(sawMuted)
+		return false
+	}
+	channel := s.w.channels[name]
+	for _, e := range s.w.engines {
+		e.ears.published(name, channel)
+	}
+	for _, o := range s.w.outsiders {
+		o.published(channel)
+	}
+	return true
+}
+
+// listeners is NUMSUB of a name's channel.
+func (s *simServer) listeners(name int) (count int) {
+	channel := s.w.channels[name]
+	for _, e := range s.w.engines {
+		if e.ears.listens[channel] {
+			count++
+		}
+	}
+	for _, o := range s.w.outsiders {
+		if o.waits && s.w.channels[o.name] == channel {
+			count++
+		}
+	}
+	return count
+}

@@ -1,0 +1,188 @@
+package engine
+
+import (
+	"errors"
+	"time"
+
+	"github.com/lockwheel/lockwheel/actor"
+)
+
+// simServer is the model of the server: keys with a holder and a TTL, a script cache, channels with
+// listeners, and moods in which it refuses. A call runs as a whole, like a script.
+type simServer struct {
+	w      *simWorld
+	keys   []simKey // by index of the name; a zero one is absent
+	cached [len(script)]bool
+	saved  []simKey // what a restart with stale data finds
+
+	down    time.Duration // until when nobody can connect
+	frozen  time.Duration // until when calls wait
+	mood    string        // the error every call gets
+	moody   time.Duration // until when
+	full    time.Duration // until when what needs memory is refused
+	closed  string        // the error every write gets, each by itself
+	shut    time.Duration // until when
+	barred  int           // index of a name that nobody may touch, -1 for none
+	barring time.Duration // until when
+	muted   time.Duration // until when nobody may publish
+	wrote   bool          // the call under way has written: then memory is not asked for any more
+}
+
+// simKey is a lock's hash of one field, or a key of another type.
+type simKey struct {
+	exists  bool
+	holder  simHolder // zero: no hash
+	count   int
+	expires int64 // ms; simForever: never
+}
+
+const simForever = int64(1) << 60
+
+func newSimServer(w *simWorld) *simServer {
+	return &simServer{w: w, keys: make([]simKey, len(w.plan.names)), barred: -1}
+}
+
+// clock is the server's: whole milliseconds.
+func (s *simServer) clock() int64 { return int64(s.w.now / time.Millisecond) }
+
+// key is a key as it is now; an expired one is absent.
+func (s *simServer) key(name int) *simKey {
+	k := &s.keys[name]
+	if k.exists && k.expires < s.clock() {
+		s.w.books.expired(k)
+		*k = simKey{}
+	}
+	return k
+}
+
+// ends is the true time at which a key is gone unless somebody touches it.
+func (k *simKey) ends() time.Duration {
+	if k.expires == simForever {
+		return time.Duration(1<<63 - 1)
+	}
+	return time.Duration(k.expires+1) * time.Millisecond
+}
+
+// execute runs a call and writes down what the server says.
+func (s *simServer) execute(call *simCall) {
+	call.ran = true
+	if refusal := s.refusal(call); refusal != "" {
+		call.failed = errors.New(refusal)
+		s.w.saw(sawRefusal)
+		return
+	}
+	s.cached[call.verb] = true
+	s.wrote = false
+	call.replies = call.replies[:0]
+	for i := range call.commands {
+		for _, ghost := range call.commands[i].Ghosts {
+			s.releaseGhost(call.commands[i].Key, simHolder{call.life, ghost})
+		}
+	}
+	for i := range call.commands {
+		c := &call.commands[i]
+		c.Tenure = s.w.bug.tenure(s.w, c)
+		call.replies = append(call.replies, s.one(call.life, c))
+	}
+}
+
+// refusal is the error for a call as a whole, if it gets one.
+func (s *simServer) refusal(call *simCall) string {
+	now := s.w.now
+	if now < s.moody {
+		return s.mood
+	}
+	if !call.whole && !s.cached[call.verb] {
+		return "NOSCRIPT No matching script. Please use EVAL."
+	}
+	if now < s.barring {
+		for i := range call.commands {
+			if s.w.nameOf(call.commands[i].Key) == s.barred {
+				return "NOPERM No permissions to access a key"
+			}
+		}
+	}
+	return ""
+}
+
+// one runs the part of a script that is about one key.
+func (s *simServer) one(life int, c *actor.Command) actor.Reply {
+	name, holder := s.w.nameOf(c.Key), simHolder{life, c.Tenure}
+	switch c.Verb {
+	case actor.SendAcquire:
+		return s.acquire(name, holder, milliseconds(c.Lease))
+	case actor.SendRenew:
+		return s.renew(name, holder, c)
+	case actor.SendRelease:
+		return s.release(name, holder)
+	case actor.SendForce:
+		return s.force(name)
+	default:
+		return s.state(name)
+	}
+}
+
+// writable is the error that a write gets, if any; hungry ones need memory.
+func (s *simServer) writable(hungry bool) error {
+	switch {
+	case s.w.now < s.shut:
+		return errors.New(s.closed)
+	case hungry && s.w.now < s.full && !s.wrote:
+		return errors.New("OOM command not allowed when used memory > 'maxmemory'.")
+	}
+	s.wrote = true
+	return nil
+}
+
+var errSimType = errors.New("WRONGTYPE Operation against a key holding the wrong kind of value")
+
+// The four ways a key changes. All else goes through them, so that the books are right.
+
+func (s *simServer) create(name int, holder simHolder, lease int64) {
+	s.keys[name] = simKey{exists: true, holder: holder, count: 1, expires: s.clock() + lease}
+	s.w.books.created(&s.keys[name])
+}
+
+func (s *simServer) expire(name int, lease int64) {
+	k := &s.keys[name]
+	before := k.expires
+	k.expires = s.clock() + lease
+	if k.expires < before {
+		s.w.unheard(name, before) // who was told the old TTL may sleep as long
+	}
+	s.w.books.prolonged(k)
+}
+
+// remove takes a key away by a release of its own holder.
+func (s *simServer) remove(name int) {
+	s.w.books.released(&s.keys[name], s.w.now)
+	s.keys[name] = simKey{}
+}
+
+// rob puts something else in a key's place, of which its holder knows nothing.
+func (s *simServer) rob(name int, left simKey) {
+	k := s.key(name)
+	s.w.books.replaced(k, &left, s.w.now)
+	if k.exists {
+		s.w.unheard(name, k.expires)
+	}
+	*k = left
+}
+
+// restart is a new process with some data: the script cache is empty, connections are gone.
+func (s *simServer) restart(data []simKey) {
+	s.cached = [len(script)]bool{}
+	for name := range s.keys {
+		s.w.books.replaced(s.key(name), &data[name], s.w.now)
+		if k := s.keys[name]; k.exists && k.expires > data[name].expires {
+			s.w.unheard(name, k.expires)
+		}
+		s.keys[name] = data[name]
+	}
+	for _, e := range s.w.engines {
+		e.line.snap(0)
+		e.ears.snap(0)
+	}
+}
+
+func (s *simServer) save() { s.saved = append(s.saved[:0], s.keys...) }

@@ -1,0 +1,158 @@
+package engine
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/lockwheel/lockwheel/actor"
+)
+
+// simTrace is a history as text: when, who, what. Only a seed that is looked at has one.
+type simTrace struct{ lines []string }
+
+func (t *simTrace) add(now time.Duration, who, format string, args ...any) {
+	t.lines = append(t.lines, fmt.Sprintf("%12.6f  %-3s %s", (now-simStart).Seconds(), who, fmt.Sprintf(format, args...)))
+}
+
+// last is the end of the history.
+func (t *simTrace) last(lines int) string {
+	return strings.Join(t.lines[max(0, len(t.lines)-lines):], "\n")
+}
+
+var simVerbs = [...]string{
+	actor.SendAcquire: "acquire",
+	actor.SendRenew:   "renew",
+	actor.SendRelease: "release",
+	actor.SendForce:   "force",
+	actor.SendState:   "state",
+}
+
+var simTags = map[actor.Kind]string{
+	actor.Acquire: "lock",
+	actor.Unlock:  "unlock",
+	actor.Extend:  "extend",
+	actor.Force:   "force",
+	AskState:      "state",
+	AskCount:      "count",
+	AskShutdown:   "shutdown",
+	AskClose:      "close",
+}
+
+func (c *simCaller) String() string { return fmt.Sprintf("c%d", c.number) }
+
+func (h *simHold) String() string {
+	return fmt.Sprintf("%s:%d", h.e.w.plan.names[h.name], h.grant.Tenure)
+}
+
+func (a *simAsk) String() string {
+	what := simTags[a.Tag] + " " + a.Key
+	switch {
+	case a.Tag == actor.Unlock || a.Tag == actor.Extend:
+		what = fmt.Sprintf("%s %s", simTags[a.Tag], a.hold)
+	case a.Owner != 0:
+		what += fmt.Sprintf(" as %d", a.Owner&^actor.ThreadOwner)
+	}
+	if a.Lease != 0 || a.Tag == actor.Extend {
+		what += fmt.Sprintf(" for %v", a.Lease)
+	}
+	if a.Wait != 0 {
+		what += fmt.Sprintf(" waiting %v", a.Wait)
+	}
+	if a.Once {
+		what += " once"
+	}
+	return what
+}
+
+func simVerdict(r *actor.Request) string {
+	switch {
+	case r.Err == nil && r.Tag == actor.Acquire:
+		return fmt.Sprintf("granted to owner %d as tenure %d until %v", r.Hold.Owner&^actor.ThreadOwner, r.Hold.Tenure, r.Hold.Until())
+	case r.Err == nil:
+		return "done"
+	case r.Cause == nil:
+		return r.Err.Error()
+	}
+	return fmt.Sprintf("%v (%v)", r.Err, r.Cause)
+}
+
+func simBatchText(b *batch) string {
+	parts := []string{simVerbs[b.verb]}
+	for i := range b.commands {
+		parts = append(parts, simCommandText(&b.commands[i]))
+	}
+	if b.whole {
+		parts = append(parts, "with the script's text")
+	}
+	return strings.Join(parts, " ")
+}
+
+func simCommandText(c *actor.Command) string {
+	text := fmt.Sprintf("%s:%d", c.Key, c.Tenure)
+	if c.Lease != 0 {
+		text += fmt.Sprintf(" for %v", c.Lease)
+	}
+	if c.Count != 0 {
+		text += fmt.Sprintf(" count %d", c.Count)
+	}
+	if c.Listen {
+		text += " listeners?"
+	}
+	if len(c.Ghosts) > 0 {
+		text += fmt.Sprintf(" ghosts %v", c.Ghosts)
+	}
+	return text
+}
+
+func simKeys(call *simCall) string {
+	var parts []string
+	for i := range call.commands {
+		parts = append(parts, simCommandText(&call.commands[i]))
+	}
+	return strings.Join(parts, " ")
+}
+
+var simStatuses = [...]string{
+	actor.Unanswered: "unanswered", actor.Done: "done", actor.Gone: "gone", actor.Taken: "taken", actor.Refused: "refused",
+}
+
+func simReplies(replies []actor.Reply) string {
+	var parts []string
+	for i := range replies {
+		r := &replies[i]
+		text := simStatuses[r.Status]
+		if r.Status == actor.Taken {
+			text += fmt.Sprintf(" by …%s for %v", r.Holder[max(0, len(r.Holder)-6):], r.TTL)
+		}
+		if r.Err != nil {
+			text += " " + r.Err.Error()
+		}
+		parts = append(parts, text)
+	}
+	return strings.Join(parts, ", ")
+}
+
+func simOutcome(b *batch) string {
+	if b.failed != nil {
+		return b.failed.Error()
+	}
+	return simReplies(b.replies)
+}
+
+// traceCall tells what the server did.
+func (w *simWorld) traceCall(e *simEngine, call *simCall, how string) {
+	if w.trace == nil {
+		return
+	}
+	outcome := simReplies(call.replies)
+	if call.failed != nil {
+		outcome = call.failed.Error()
+	}
+	w.tracef("server runs %s's %s %s%s: %s", e.name, simVerbs[call.verb], simKeys(call), how, outcome)
+}
+
+// simCauseIs reports whether a cause says so.
+func simCauseIs(cause error, word string) bool {
+	return cause != nil && strings.Contains(cause.Error(), word)
+}

@@ -1,0 +1,211 @@
+package engine
+
+import (
+	"slices"
+	"time"
+
+	"github.com/lockwheel/lockwheel/actor"
+)
+
+// What an engine says, checked when it says it: the ends of holds and the verdicts of requests.
+
+// ended checks the end of a hold: there is one, and what it says is true.
+func (w *simWorld) ended(e *simEngine, end *actor.Ended) {
+	h := e.holdOf(end.Hold)
+	if w.bug == bugEndUnsaid && end.Err == actor.ErrNotHeld && w.chance(0.1) {
+		return
+	}
+	if h == nil || h.ended != nil {
+		w.fail("%s ends a hold of %s twice, or one that it never gave", e.name, end.Key)
+		return
+	}
+	e.tracef("ends %s: %v (%v)", h, end.Err, end.Cause)
+	end.Hold.End(end.Err, end.Cause, nil)
+	h.ended, h.cause = end.Err, end.Cause
+	e.holds = without(e.holds, h)
+	w.books.drop(h)
+	h.inner = slices.ContainsFunc(e.holds, func(other *simHold) bool { return other.active && other.tenure == h.tenure })
+	if end.Err == actor.ErrLost {
+		w.saw(sawLost)
+		if h.tenure != nil {
+			h.tenure.lost = true
+		}
+		if w.chance(0.7) {
+			w.after(w.spread(10*time.Microsecond, w.plan.think), func() { h.noticed() })
+		}
+	}
+	w.kept(h)
+	if simCauseIs(end.Cause, "gone") && !w.excused(h) {
+		w.fail("%s says that %s is gone, but nobody took it away", e.name, h)
+	}
+}
+
+// excused reports whether a tenure may be missing from the server without a release by its engine.
+func (w *simWorld) excused(h *simHold) bool {
+	t := h.tenure
+	return t == nil || t.robbed || t.expired || t.revived || t.late
+}
+
+// noticed is when its caller learns of the end.
+func (h *simHold) noticed() {
+	for _, c := range h.e.callers {
+		if slices.Contains(c.holds, h) {
+			c.forget(h)
+		}
+	}
+}
+
+func (e *simEngine) holdOf(grant *actor.Hold) *simHold {
+	for _, h := range e.holds {
+		if &h.grant == grant {
+			return h
+		}
+	}
+	return nil
+}
+
+func (e *simEngine) askOf(r *actor.Request) *simAsk {
+	for _, a := range e.asks {
+		if &a.Request == r {
+			return a
+		}
+	}
+	return nil
+}
+
+// verdict checks a request's one verdict.
+func (w *simWorld) verdict(e *simEngine, r *actor.Request) {
+	a := e.askOf(r)
+	if a == nil {
+		w.fail("%s gives a second verdict, or one that nobody asked for: %s, %v", e.name, r.Key, r.Err)
+		return
+	}
+	e.asks = without(e.asks, a)
+	a.decided = true
+	if w.trace != nil {
+		e.tracef("tells %s: %s: %s", a.caller, a, simVerdict(r))
+	}
+	switch {
+	case r.Tag == actor.Acquire && r.Err == nil:
+		w.granted(a)
+	case r.Tag == actor.Acquire:
+		e.holds = without(e.holds, a.hold)
+		w.rightly(a)
+	case r.Tag == actor.Unlock && r.Err == nil:
+		w.unlocked(a)
+	case r.Tag == actor.Unlock && r.Err == actor.ErrLost && !w.excused(a.hold):
+		w.fail("%s says that %s was lost before its unlock, but nobody took it away", e.name, a.hold)
+	case r.Tag == actor.Extend && r.Err == nil:
+		w.extended(a)
+	case r.Tag == AskShutdown && r.Err == nil && !a.left && !e.c.closed:
+		w.shutDown(e)
+	}
+	e.inTime(a)
+	w.sawVerdict(a)
+	a.caller.told(a)
+}
+
+// inTime checks that a verdict does not come later than it should, unless nothing of the process ran.
+func (e *simEngine) inTime(a *simAsk) {
+	if a.due == 0 {
+		return // it came in the first turn
+	}
+	const slack = 2 * tick
+	if late := e.now() - max(a.due, e.clock.at(e.paused)); late > slack {
+		e.w.fail("%s gives the verdict for %s of %s %v after it was due", e.name, a, a.caller, late)
+	}
+}
+
+func (w *simWorld) granted(a *simAsk) {
+	h, e := a.hold, a.caller.e
+	if h.granted {
+		w.fail("%s grants one request twice", e.name)
+	}
+	h.granted = true
+	h.tenure = w.books.tenure(simHolder{e.life, h.grant.Tenure})
+	h.tenure.grantedAt = w.now
+	if h.ended != nil {
+		return
+	}
+	if e.now() >= h.grant.Until() {
+		w.fail("%s grants %s, which ended %v ago", e.name, h, e.now()-h.grant.Until())
+	}
+	h.active, h.watched, h.since = true, a.Lease == 0, e.now()
+	h.tenure.fixed = h.tenure.fixed || a.Lease != 0
+	w.reentry(h)
+	w.inTurn(a)
+	w.whole(a)
+	w.books.active = append(w.books.active, h)
+	w.saw(sawGrant)
+}
+
+// unlocked checks that an unlock without an error left the field gone, or somebody else with it.
+func (w *simWorld) unlocked(a *simAsk) {
+	h, e := a.hold, a.caller.e
+	t := h.tenure
+	switch {
+	case h.ended != actor.ErrNotHeld:
+		w.fail("%s says that %s is unlocked, but its end says %v", e.name, h, h.ended)
+	case t.present && !t.removed && !t.robbed && !t.expired && !w.passedOn(h):
+		w.fail("%s says that %s is unlocked, but the server still has it", e.name, h)
+	}
+}
+
+// passedOn reports whether somebody in the engine had the tenure of a hold after it, or is about to.
+func (w *simWorld) passedOn(h *simHold) bool {
+	if t := h.tenure; h.inner || t.grantedAt == w.now || t.unsure && t.releases > 0 {
+		return true // or kept for somebody, lost to a refusal at the same moment, and on its way out
+	}
+	for _, a := range h.e.asks {
+		if a.Tag == actor.Force && a.name == h.name {
+			return true // it is about to be taken away from whoever that is
+		}
+	}
+	l := h.e.c.locks[w.plan.names[h.name]]
+	return l != nil && l.Tenure() == h.grant.Tenure && w.wants(h.e, &actor.Command{Key: l.Key(), Tenure: h.grant.Tenure})
+}
+
+// extended checks that a lease is what was asked for last, and neither longer nor over.
+func (w *simWorld) extended(a *simAsk) {
+	h, e := a.hold, a.caller.e
+	now := e.now()
+	h.watched = a.Lease == 0
+	switch {
+	case a != h.extension:
+	case h.ended != nil && simCauseIs(h.cause, "lease"):
+		w.fail("%s says that %s was extended, but %v", e.name, h, h.cause)
+	case h.active && a.Lease != 0 && h.grant.Until() > now+a.Lease:
+		w.fail("%s extended %s to %v, but it lasts %v", e.name, h, a.Lease, h.grant.Until()-now)
+	}
+}
+
+// reentry finds the hold of its owner that a grant adds to.
+func (w *simWorld) reentry(h *simHold) {
+	for _, other := range h.e.holds {
+		if other != h && other.active && other.tenure == h.tenure {
+			h.since = other.since
+			w.saw(sawReentry)
+			return
+		}
+	}
+}
+
+func (w *simWorld) sawVerdict(a *simAsk) {
+	switch {
+	case a.Err == nil && a.Tag == actor.Unlock:
+		w.saw(sawReleased)
+	case a.Err == nil && a.Tag == actor.Extend:
+		w.saw(sawExtended)
+	case a.Err == nil && a.Tag == actor.Force && a.Was:
+		w.saw(sawRobbed)
+	case a.Err == nil:
+	case a.Err == actor.ErrNotAcquired:
+		w.saw(sawNotAcquired)
+	case a.Err == actor.ErrUnavailable:
+		w.saw(sawUnavailable)
+	case a.Err == actor.ErrClosed:
+		w.saw(sawClosed)
+	case a.Err != actor.ErrLost && a.Err != actor.ErrNotHeld:
+		w.saw(sawRefused)
+	}
+}

@@ -1,0 +1,246 @@
+package engine
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"runtime/debug"
+	"slices"
+	"time"
+)
+
+// simWorld is one simulated run: engines with their callers, a server, what lies between them, and the
+// books that say what should be. One random source decides everything, so a seed is a history. Time is
+// an event's: nothing runs beside anything else, and no clock is read.
+//
+//	callers ──requests──▶ engine ──batches──▶ line ──calls──▶ server ◀── outsiders
+//	        ◀──verdicts──        ◀──replies──      ◀───────          ──messages──▶ ears ──▶ engine
+type simWorld struct {
+	seed   uint64
+	random *rand.Rand
+	plan   simPlan
+	bug    simBug
+	trace  *simTrace
+
+	now    time.Duration // true time, which is also the server's
+	events simEvents
+	steps  int
+
+	server    *simServer
+	engines   []*simEngine // who runs now; one that crashed or closed is replaced
+	outsiders []*simOutsider
+	lives     []string        // the UUIDs of all engines there ever were
+	channels  []string        // of the names
+	silent    []time.Duration // by name: until when waiters may sleep that nobody told
+	freeSince []time.Duration // by name: since when nobody has it; 0 while somebody does
+	books     simBooks
+
+	tired     bool          // nobody asks for anything new
+	quiet     bool          // and nothing goes wrong
+	disturbed time.Duration // until when the latest fault reaches
+	failure   string
+}
+
+// simStart is when simulated time begins: not at zero, which would hide a forgotten moment.
+const simStart = time.Hour
+
+func newSimWorld(seed uint64, steps int, bug simBug, trace *simTrace) *simWorld {
+	w := &simWorld{
+		seed:   seed,
+		random: rand.New(rand.NewPCG(seed, 0x73696d)),
+		bug:    bug,
+		trace:  trace,
+		now:    simStart,
+	}
+	w.plan = newSimPlan(w, steps)
+	w.books = newSimBooks()
+	for _, name := range w.plan.names {
+		w.channels = append(w.channels, channelOf(name))
+	}
+	w.silent = make([]time.Duration, len(w.plan.names))
+	w.freeSince = make([]time.Duration, len(w.plan.names))
+	w.server = newSimServer(w)
+	for slot := range w.plan.engines {
+		w.engines = append(w.engines, nil)
+		w.startEngine(slot)
+	}
+	for number := range w.plan.outsiders {
+		w.outsiders = append(w.outsiders, newSimOutsider(w, number))
+	}
+	return w
+}
+
+// run is the whole history: first with faults, then without. It ends at the first violation.
+func (w *simWorld) run() {
+	defer func() {
+		if r := recover(); r != nil {
+			w.fail("panic: %v\n%s", r, debug.Stack())
+		}
+	}()
+	w.tracef("plan: %v", &w.plan)
+	w.scheduleFault()
+	for w.steps < w.plan.steps && w.failure == "" {
+		w.step()
+	}
+	if w.failure == "" {
+		w.windDown()
+	}
+}
+
+// step is one event, whatever it leads to at once, and the checks.
+func (w *simWorld) step() {
+	e := w.events.pop()
+	w.now = e.at
+	w.steps++
+	e.do()
+	w.check()
+}
+
+// runUntil goes on until something is so, or until a moment, and reports whether it is so.
+func (w *simWorld) runUntil(limit time.Duration, so func() bool) bool {
+	for w.failure == "" && !so() {
+		if len(w.events.heap) == 0 || w.events.heap[0].at > limit {
+			w.now = max(w.now, limit)
+			return so()
+		}
+		w.step()
+	}
+	return w.failure == ""
+}
+
+func (w *simWorld) runFor(d time.Duration) {
+	w.runUntil(w.now+d, func() bool { return false })
+}
+
+// at does something at a moment, or now if that is over.
+func (w *simWorld) at(moment time.Duration, do func()) {
+	w.events.push(max(moment, w.now), do)
+}
+
+func (w *simWorld) after(d time.Duration, do func()) { w.at(w.now+d, do) }
+
+// fail notes a violation. The first one counts.
+func (w *simWorld) fail(format string, args ...any) {
+	if w.failure == "" {
+		w.failure = fmt.Sprintf(format, args...)
+		w.tracef("VIOLATION: %s", w.failure)
+	}
+}
+
+func (w *simWorld) tracef(format string, args ...any) {
+	if w.trace != nil {
+		w.trace.add(w.now, "", format, args...)
+	}
+}
+
+// disturb notes that for so long, nothing can be expected of anybody.
+func (w *simWorld) disturb(d time.Duration) { w.disturbed = max(w.disturbed, w.now+d) }
+
+// Randomness.
+
+func (w *simWorld) chance(p float64) bool { return p > 0 && w.random.Float64() < p }
+
+func (w *simWorld) between(least, most time.Duration) time.Duration {
+	return least + time.Duration(w.random.Int64N(int64(most-least)+1))
+}
+
+// spread is between two durations, every order of magnitude as likely as the others.
+func (w *simWorld) spread(least, most time.Duration) time.Duration {
+	if least >= most {
+		return least
+	}
+	doublings := 0
+	for d := least; d < most; d *= 2 {
+		doublings++
+	}
+	d := least << w.random.IntN(doublings)
+	return min(w.between(d, 2*d), most)
+}
+
+func simPick[T any](w *simWorld, from []T) T { return from[w.random.IntN(len(from))] }
+
+// latency is how long something travels one way.
+func (w *simWorld) latency() time.Duration {
+	usual := w.plan.latency
+	switch n := w.random.IntN(100); {
+	case n < 90 || w.quiet:
+		return w.between(usual/2, usual)
+	case n < 99 || !w.plan.slow:
+		return w.between(usual, 2*usual)
+	}
+	late := w.between(4*usual, 20*usual)
+	w.disturb(late)
+	return late
+}
+
+// simEvents are what is still to happen, as a binary heap.
+type simEvents struct {
+	heap  []simEvent
+	count uint64
+}
+
+type simEvent struct {
+	at     time.Duration
+	number uint64 // events of one moment happen in the order in which they were planned
+	do     func()
+}
+
+func (e *simEvent) before(other *simEvent) bool {
+	return e.at < other.at || e.at == other.at && e.number < other.number
+}
+
+func (q *simEvents) push(at time.Duration, do func()) {
+	q.count++
+	q.heap = append(q.heap, simEvent{at, q.count, do})
+	h := q.heap
+	for i := len(h) - 1; i > 0; {
+		parent := (i - 1) / 2
+		if !h[i].before(&h[parent]) {
+			break
+		}
+		h[i], h[parent] = h[parent], h[i]
+		i = parent
+	}
+}
+
+func (q *simEvents) pop() simEvent {
+	h := q.heap
+	first, last := h[0], len(h)-1
+	h[0], h[last] = h[last], simEvent{}
+	h = h[:last]
+	for i := 0; ; {
+		least := i
+		for child := 2*i + 1; child <= 2*i+2 && child < last; child++ {
+			if h[child].before(&h[least]) {
+				least = child
+			}
+		}
+		if least == i {
+			break
+		}
+		h[i], h[least] = h[least], h[i]
+		i = least
+	}
+	q.heap = h
+	return first
+}
+
+// simHolder is a holder's id on the wire, in a form that is cheap to compare.
+type simHolder struct {
+	life   int // of an engine: an index into simWorld.lives; negative: an outsider
+	tenure uint64
+}
+
+func (w *simWorld) holderName(h simHolder) string {
+	if h.life < 0 {
+		return fmt.Sprintf("redisson-%d:%d", -h.life, h.tenure)
+	}
+	return fmt.Sprintf("%s:%d", w.lives[h.life], h.tenure)
+}
+
+// nameOf is the index of a key's name.
+func (w *simWorld) nameOf(key string) int {
+	if i := slices.Index(w.plan.names, key); i >= 0 {
+		return i
+	}
+	panic("a command for a key that nobody asked for: " + key)
+}

@@ -1,0 +1,384 @@
+package engine
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"net"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel/actor"
+	"github.com/lockwheel/lockwheel/scripts"
+)
+
+// liar is a server at the other end of a pipe that gives to every call the answer it was told to, whatever was asked.
+type liar struct{ says chan string }
+
+// newLiar returns a client of a liar.
+func newLiar(t testing.TB) (*liar, rueidis.Client) {
+	l := &liar{says: make(chan string, 1)}
+	client, err := rueidis.NewClient(rueidis.ClientOption{
+		InitAddress: []string{"liar:6379"}, ForceSingleClient: true, DisableCache: true, AlwaysRESP2: true,
+		DisableRetry: true, PipelineMultiplex: -1, ClientSetInfo: rueidis.DisableClientSetInfo,
+		DialCtxFn: func(context.Context, string, *net.Dialer, *tls.Config) (net.Conn, error) {
+			ours, theirs := net.Pipe()
+			go l.serve(ours)
+			return theirs, nil
+		},
+	})
+	require.NoError(t, err)
+	t.Cleanup(client.Close)
+	return l, client
+}
+
+func (l *liar) serve(c net.Conn) {
+	defer c.Close()
+	r := bufio.NewReader(c)
+	for {
+		words, err := command(r)
+		if err != nil {
+			return
+		}
+		answer := "+OK\r\n"
+		if strings.HasPrefix(words[0], "EVAL") {
+			answer = <-l.says
+		}
+		if _, err := io.WriteString(c, answer); err != nil {
+			return
+		}
+	}
+}
+
+// command reads one call.
+func command(r *bufio.Reader) (words []string, err error) {
+	count, err := length(r)
+	for range count {
+		size, err := length(r)
+		if err != nil {
+			return nil, err
+		}
+		word := make([]byte, size+2)
+		if _, err := io.ReadFull(r, word); err != nil {
+			return nil, err
+		}
+		words = append(words, string(word[:size]))
+	}
+	return words, err
+}
+
+func length(r *bufio.Reader) (int, error) {
+	line, err := r.ReadString('\n')
+	if err != nil || len(line) < 3 {
+		return 0, errors.Join(err, io.ErrUnexpectedEOF)
+	}
+	return strconv.Atoi(line[1 : len(line)-2])
+}
+
+// The arguments are those that the header of each script names.
+func TestCallsCarryWhatTheScriptsAskFor(t *testing.T) {
+	_, client := newLiar(t)
+	w := writer{id: "6f0e6a4e-1111-2222-3333-444455556666"}
+	const id = "6f0e6a4e-1111-2222-3333-444455556666"
+	for _, test := range []struct {
+		name     string
+		script   scripts.Script
+		verb     actor.Verb
+		whole    bool
+		commands []actor.Command
+		want     string
+	}{
+		{"acquire", scripts.Acquire, actor.SendAcquire, false, []actor.Command{
+			{Key: "a", Tenure: 1, Lease: 30 * time.Second},
+			{Key: "b", Tenure: 18446744073709551615, Lease: 1500 * time.Microsecond, Ghosts: []uint64{7, 8}},
+			{Key: "{c}:x y", Tenure: 3, Lease: 999 * time.Microsecond},
+			{Key: "d", Tenure: 4, Lease: 10 * 365 * 24 * time.Hour, Ghosts: []uint64{9}},
+		}, "4 a b {c}:x y d PUBLISH ID:1 30000 ID:18446744073709551615 1 ID:3 1 ID:4 315360000000 2 ID:7 2 ID:8 4 ID:9"},
+		{"acquire in its text", scripts.Acquire, actor.SendAcquire, true, []actor.Command{
+			{Key: "a", Tenure: 1, Lease: time.Second},
+		}, "1 a PUBLISH ID:1 1000"},
+		{"renew", scripts.Renew, actor.SendRenew, false, []actor.Command{
+			{Key: "a", Tenure: 1, Lease: 30 * time.Second},
+			{Key: "b", Tenure: 2, Count: 3},
+			{Key: "c", Tenure: 3, Lease: time.Nanosecond, Listen: true, Own: true},
+			{Key: "d", Tenure: 4, Lease: time.Second, Count: 12, Listen: true},
+		}, "4 a b c d NUMSUB ID:1 30000 ID:2 0 ID:3 1 ID:4 1000 2 3 _ 3 _ 1 4 12 1"},
+		{"renew without extras", scripts.Renew, actor.SendRenew, false, []actor.Command{
+			{Key: "a", Tenure: 1, Lease: 30 * time.Second},
+		}, "1 a NUMSUB ID:1 30000"},
+		{"release", scripts.Release, actor.SendRelease, false, []actor.Command{
+			{Key: "a", Tenure: 1}, {Key: "b", Tenure: 2, Lease: time.Second, Count: 3},
+		}, "2 a b PUBLISH ID:1 ID:2"},
+		{"force", scripts.Force, actor.SendForce, false, []actor.Command{
+			{Key: "a", Tenure: 1}, {Key: "b", Tenure: 2},
+		}, "2 a b PUBLISH"},
+		{"state", scripts.State, actor.SendState, false, []actor.Command{{Key: "a"}, {Key: "b"}}, "2 a b"},
+		{"an empty name, and one of any bytes", scripts.State, actor.SendState, false, []actor.Command{
+			{Key: ""}, {Key: "a\x00\r\nb\xff"},
+		}, "2 _ a\x00\r\nb\xff"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			// The same writer again and again.
+			call := w.call(client, &batch{verb: test.verb, commands: test.commands, whole: test.whole})
+			words := call.Commands()
+			if test.whole {
+				require.Equal(t, []string{"EVAL", test.script.Text}, words[:2])
+			} else {
+				require.Equal(t, []string{"EVALSHA", test.script.SHA1}, words[:2])
+			}
+			for i, word := range words {
+				if word == "" {
+					words[i] = "_"
+				}
+			}
+			require.Equal(t, test.want, strings.ReplaceAll(strings.Join(words[2:], " "), id, "ID"))
+		})
+	}
+}
+
+// show prints what a call came to.
+func show(b *batch) string {
+	if b.failed != nil {
+		if b.lost {
+			return "lost"
+		}
+		return "refused: " + b.failed.Error()
+	}
+	shown := make([]string, len(b.replies))
+	for i := range b.replies {
+		shown[i] = showReply(&b.replies[i], b.verb)
+	}
+	return strings.Join(shown, " · ")
+}
+
+func showReply(r *actor.Reply, verb actor.Verb) string {
+	text := [...]string{"unanswered", "done", "gone", "taken", "refused"}[r.Status]
+	if r.Muted {
+		text += " muted"
+	}
+	if r.Uncounted {
+		text += " uncounted"
+	}
+	if verb == actor.SendRenew && r.Status == actor.Done {
+		text += fmt.Sprint(" ", r.Listeners)
+	}
+	if r.Status == actor.Taken || verb == actor.SendState && r.Status == actor.Done {
+		text += fmt.Sprintf(" %v %q", r.TTL, r.Holder)
+	}
+	if verb == actor.SendState && r.Status == actor.Done {
+		text += fmt.Sprint(" ", r.Count)
+	}
+	if r.Err != nil {
+		text += ": " + strings.TrimPrefix(r.Err.Error(), "lockwheel: unexpected ")
+	}
+	return text
+}
+
+// What servers say, in RESP, and what is made of it. A lie about one key is that key's.
+func TestAnswersAreReadAsTheScriptsGiveThem(t *testing.T) {
+	says, client := newLiar(t)
+	w := writer{id: "me"}
+	const form = "unanswered: form of a reply"
+	for verb, table := range map[actor.Verb][][2]string{
+		actor.SendAcquire: {
+			{"*2 :1 *2 :29000 $4 me:1", "done · taken 29s \"me:1\""},
+			{"*2 *2 :-1 $0 _ *2 :0 $3 x:1", "taken -1ns \"\" · taken 0s \"x:1\""},
+			{"*2 $14 WRONGTYPE_text :1", "refused: WRONGTYPE_text · done"},
+			{"*2 -NOPERM_no :1", "refused: NOPERM_no · done"},
+			{"*2 -ERR_unknown_command :1", "refused: ERR_unknown_command · done"},
+			{"*2 *2 :9223372036854775807 $1 x *2 :-9223372036854775808 $1 x",
+				"taken 2562047h47m16.854s \"x\" · taken -2562047h47m16.854775808s \"x\""},
+			{"*2 :0 :2", form + " · " + form},
+			{"*2 $-1 :1", form + " · done"},
+			{"*2 *-1 :1", form + " · done"},
+			{"*2 *0 :1", form + " · done"},
+			{"*2 *1 :5 :1", form + " · done"},
+			{"*2 *3 :5 $1 x :1 :1", form + " · done"},
+			{"*2 *2 $-1 $1 x :1", form + " · done"},
+			{"*2 *2 :5 $-1 :1", form + " · done"},
+			{"*2 *2 :5 :5 :1", form + " · done"},
+			{"*2 *2 $1 x $1 x :1", form + " · done"},
+			{"*2 *2 *1 :5 *1 $1 x :1", form + " · done"},
+			{"*2 *2 -ERR -ERR :1", form + " · done"},
+			{"*2 %1 :1 :2 :1", form + " · done"},
+			{"*2 _ :1", form + " · done"},
+			{"*2 #t :1", form + " · done"},
+			{"*2 ,1.5 :1", form + " · done"},
+			{"*2 (123456789012345678901234567890 :1", form + " · done"},
+			{"*1 :1", "done"},
+			{"*3 :1 :1 :1", "done · done"},
+			{"*0", ""},
+			{":1", "lost"},
+			{"$2 OK", "lost"},
+			{"$-1", "lost"},
+			{"*-1", "lost"},
+			{"_", "lost"},
+			{"-NOSCRIPT_No_matching", "refused: NOSCRIPT_No_matching"},
+			{"-ERR_wrong_number", "refused: ERR_wrong_number"},
+			{"-", "refused: "},
+		},
+		actor.SendRenew: {
+			{"*2 :1 :0", "done -1 · gone"},
+			{"*2 *3 :1 :1 :-1 *3 :1 :0 :7", "done -1 · done uncounted 7"},
+			{"*2 *3 :0 :1 :1 :1", form + " · done -1"},
+			{"*2 *3 :1 :1 $-1 :1", form + " · done -1"},
+			{"*2 *3 :1 $-1 :1 :1", form + " · done -1"},
+			{"*2 *2 :1 :1 :1", form + " · done -1"},
+			{"*2 *4 :1 :1 :1 :1 :1", form + " · done -1"},
+			{"*2 :2 :-1", form + " · " + form},
+			{"*2 $3 OOM $0 _", "refused: OOM · refused: "},
+			{"*2 *3 :1 :1 :9223372036854775807 :1", "done 9223372036854775807 · done -1"},
+		},
+		actor.SendRelease: {
+			{"*2 :1 :0", "done · gone"},
+			{"*2 :2 :3", "done muted · " + form},
+			{"*2 *1 :1 $1 x", form + " · refused: x"},
+		},
+		actor.SendForce: {
+			{"*2 :1 :0", "done · gone"},
+			{"*2 :2 :-1", "done muted · " + form},
+		},
+		actor.SendState: {
+			{"*2 *3 :-2 $0 _ :0 *3 :100 $4 me:1 :12", "done -2ns \"\" 0 · done 100ms \"me:1\" 12"},
+			{"*2 :1 :0", form + " · " + form},
+			{"*2 *3 :1 $-1 :1 *3 :1 $1 x $-1", form + " · " + form},
+			{"*2 *3 :1 $1 x :9223372036854775807 $9 WRONGTYPE", "done 1ms \"x\" 9223372036854775807 · refused: WRONGTYPE"},
+		},
+	} {
+		for _, row := range table {
+			b := &batch{verb: verb, commands: []actor.Command{
+				{Verb: verb, Key: "a", Tenure: 1, Lease: time.Second}, {Verb: verb, Key: "b", Tenure: 2, Lease: time.Second},
+			}}
+			says.says <- wired(row[0])
+			read(client.Do(t.Context(), w.call(client, b)), b)
+			require.Equal(t, row[1], show(b), "%d: %s", verb, row[0])
+		}
+	}
+}
+
+// wired is RESP for words: an underscore in a text is a blank, and alone behind $0 it is the empty text.
+func wired(words string) string {
+	var text strings.Builder
+	for word := range strings.FieldsSeq(words) {
+		if word == "_" && strings.HasSuffix(text.String(), "$0\r\n") {
+			word = ""
+		}
+		text.WriteString(word + "\r\n")
+	}
+	return text.String()
+}
+
+func TestBrokenConnectionIsNoAnswer(t *testing.T) {
+	says, client := newLiar(t)
+	w := writer{id: "me"}
+	b := &batch{verb: actor.SendRelease, commands: []actor.Command{{Key: "a", Tenure: 1}}}
+	says.says <- "*1\r\n:" // and nothing more
+	go func() { time.Sleep(time.Millisecond); client.Close() }()
+	read(client.Do(t.Context(), w.call(client, b)), b)
+	require.True(t, b.lost)
+	require.Error(t, b.failed)
+}
+
+func TestLeasesAreSentInWholeMillisecondsRoundedDown(t *testing.T) {
+	for lease, want := range map[time.Duration]int64{
+		0: 0, 1: 1, time.Microsecond: 1, time.Millisecond: 1, 1999 * time.Microsecond: 1, 2 * time.Millisecond: 2,
+		math.MaxInt64: math.MaxInt64 / 1_000_000,
+	} {
+		require.Equal(t, want, milliseconds(lease), lease)
+	}
+}
+
+// Whatever a server says about a key, it is one of the answers that locks understand, and nothing panics.
+func FuzzReplyOf(f *testing.F) {
+	for _, seed := range []string{
+		"i\x00", "i\x01", "i\x02", "a\x02i\x05s\x03x:1", "a\x03i\x01i\x01i\x05", "a\x03i\x04s\x04me:1i\x01", "s\x09WRONGTYPE", "e\x03OOM",
+		"n", "b\x01", "m\x01i\x01i\x01", "a\x00", "a\x02nn", "a\x02a\x01i\x00s\x00", "a\x02i\xffs\x01x", "t\x02i\x01i\x02",
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var m rueidis.RedisMessage
+		serial, _ := serialized(data, 0)
+		require.NoError(t, m.CacheUnmarshalView(append(make([]byte, 7), serial...)))
+		for verb := actor.SendAcquire; verb <= actor.SendState; verb++ {
+			checkReply(t, replyOf(&m, verb), verb)
+		}
+	})
+}
+
+func checkReply(t *testing.T, r actor.Reply, verb actor.Verb) {
+	switch r.Status {
+	case actor.Unanswered, actor.Refused:
+		require.Error(t, r.Err)
+	case actor.Taken:
+		require.Equal(t, actor.SendAcquire, verb)
+		require.NoError(t, r.Err)
+	case actor.Gone:
+		require.NotEqual(t, actor.SendAcquire, verb)
+		require.NotEqual(t, actor.SendState, verb)
+		require.NoError(t, r.Err)
+	case actor.Done:
+		require.NoError(t, r.Err)
+	default:
+		t.Fatalf("status %d", r.Status)
+	}
+}
+
+// serialized makes a message from bytes: a letter for its type, then a size or a number, then what is in it.
+func serialized(data []byte, depth int) (serial, rest []byte) {
+	kinds := map[byte]byte{
+		'i': ':', 's': '$', 'p': '+', 'e': '-', 'E': '!', 'n': '_', 'b': '#', 'a': '*', 'm': '%', 't': '~', 'f': ',', 'B': '(', 'v': '=',
+	}
+	next := func() (b byte) {
+		if len(data) > 0 {
+			b, data = data[0], data[1:]
+		}
+		return b
+	}
+	kind, known := kinds[next()]
+	if !known {
+		kind = '_'
+	}
+	number := func(n uint64) { serial = binary.BigEndian.AppendUint64(append(serial, kind), n) }
+	switch kind {
+	case '_':
+		number(0)
+	case ':', '#':
+		numbers := []int64{0, 1, 2, -1, -2, math.MaxInt64, math.MinInt64, math.MaxInt64 / 1_000_000, 1 << 40}
+		if n := next(); int(n) < len(numbers) {
+			number(uint64(numbers[n]))
+		} else {
+			number(uint64(n))
+		}
+	case '*', '%', '~':
+		count := int(next()) % 5
+		if depth > 3 {
+			count = 0
+		}
+		if kind == '%' {
+			count *= 2
+		}
+		number(uint64(count))
+		for range count {
+			var child []byte
+			child, data = serialized(data, depth+1)
+			serial = append(serial, child...)
+		}
+	default:
+		size := min(int(next()), len(data))
+		number(uint64(size))
+		serial = append(serial, data[:size]...)
+		data = data[size:]
+	}
+	return serial, data
+}

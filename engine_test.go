@@ -1,0 +1,217 @@
+package lockwheel_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/lockwheel/lockwheel"
+	"github.com/lockwheel/lockwheel/internal/embedded"
+	"github.com/lockwheel/lockwheel/internal/redistest"
+)
+
+// patience is a deadline for what takes milliseconds. It is shorter than the default lease and than the first
+// renewal of one (30s and 10s), so whatever comes in time was brought by neither.
+const patience = 8 * time.Second
+
+// TestMain makes sure that no test leaves a goroutine, or is the other process of a test that needs two.
+func TestMain(m *testing.M) {
+	if addr := os.Getenv(envHolder); addr != "" {
+		if err := holdUntilKilled(addr); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// envHolder makes this binary a process that holds the lock n on the server named until it is killed. It says who
+// it is, and for each line that it reads whether it still holds it.
+const envHolder = "LOCKWHEEL_TEST_HOLDER"
+
+func holdUntilKilled(addr string) error {
+	e, err := lockwheel.Open(context.Background(), lockwheel.Options{
+		Redis: rueidis.ClientOption{InitAddress: []string{addr}},
+		Lease: time.Second,
+	})
+	if err != nil {
+		return err
+	}
+	hold, err := e.Mutex("n").Lock(context.Background())
+	if err != nil {
+		return err
+	}
+	fmt.Println(hold.ID())
+	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); { // until the parent ends, at the latest
+		fmt.Println(hold.Err())
+	}
+	return nil
+}
+
+// site is a server of one test, with an eye on it that does not belong to the library.
+type site struct {
+	t    testing.TB
+	addr string
+	real *redistest.Server // nil: the embedded server
+	conn *redistest.Conn   // to the embedded server
+}
+
+// realSite starts a real server, or skips the test.
+func realSite(t testing.TB, args ...string) *site {
+	t.Helper()
+	s := redistest.Start(t, args...)
+	return &site{t: t, addr: s.Addr(), real: s}
+}
+
+// anySite starts a real server where there is one, else the embedded one.
+func anySite(t testing.TB) *site {
+	t.Helper()
+	if _, err := redistest.Find(); !errors.Is(err, exec.ErrNotFound) || os.Getenv(redistest.EnvRequire) == "1" {
+		return realSite(t)
+	}
+	server, err := embedded.Start()
+	require.NoError(t, err)
+	t.Cleanup(server.Close)
+	conn, err := redistest.Dial(server.Addr())
+	require.NoError(t, err)
+	t.Cleanup(func() { conn.Close() })
+	return &site{t: t, addr: server.Addr(), conn: conn}
+}
+
+// do sends a command; what the server refuses comes back as a redistest.Error.
+func (s *site) do(args ...any) any {
+	s.t.Helper()
+	if s.real != nil {
+		return s.real.Do(s.t, args...)
+	}
+	reply, err := s.conn.Do(args...)
+	if refusal, ok := err.(redistest.Error); ok {
+		return refusal
+	}
+	require.NoError(s.t, err)
+	return reply
+}
+
+// exists tells whether there is such a key.
+func (s *site) exists(key string) bool {
+	s.t.Helper()
+	return s.do("EXISTS", key) == int64(1)
+}
+
+// hash is what is at a key: for a lock, one field and its count.
+func (s *site) hash(key string) map[string]string {
+	s.t.Helper()
+	pairs, ok := s.do("HGETALL", key).([]any)
+	require.True(s.t, ok)
+	hash := map[string]string{}
+	for i := 0; i < len(pairs); i += 2 {
+		hash[pairs[i].(string)] = pairs[i+1].(string)
+	}
+	return hash
+}
+
+// pttl is how long a key has, or -1ms without expiry, -2ms without key.
+func (s *site) pttl(key string) time.Duration {
+	s.t.Helper()
+	ms, ok := s.do("PTTL", key).(int64)
+	require.True(s.t, ok)
+	return time.Duration(ms) * time.Millisecond
+}
+
+// occupy makes a lock held by a client that is not there, for so long; 0 is for ever.
+func (s *site) occupy(name string, lease time.Duration) {
+	s.t.Helper()
+	require.Equal(s.t, int64(1), s.do("HSET", name, "00000000-0000-4000-8000-000000000000:1", 1))
+	if lease > 0 {
+		require.Equal(s.t, int64(1), s.do("PEXPIRE", name, lease.Milliseconds()))
+	}
+}
+
+// channels are the channels of locks that anybody listens to.
+func (s *site) channels() []any {
+	s.t.Helper()
+	channels, ok := s.do("PUBSUB", "CHANNELS", "redisson_lock__channel:*").([]any)
+	require.True(s.t, ok)
+	return channels
+}
+
+// scripts is how many scripts the server has run. Only on a real one.
+func (s *site) scripts() int {
+	s.t.Helper()
+	return s.real.CommandCalls(s.t, "evalsha", "eval")
+}
+
+// subscribers is how many connections listen to channels. Only on a real one.
+func (s *site) subscribers() int {
+	s.t.Helper()
+	return strings.Count(s.real.String(s.t, "CLIENT", "LIST", "TYPE", "pubsub"), "\n")
+}
+
+// subscriptions is how many SUBSCRIBEs the server has carried out. Only on a real one.
+func (s *site) subscriptions() int {
+	s.t.Helper()
+	return s.real.CommandCalls(s.t, "subscribe")
+}
+
+// clients are the ids of all connections but those of subscribers, oldest first. Only on a real one.
+func (s *site) clients() (ids []string) {
+	s.t.Helper()
+	for line := range strings.Lines(s.real.String(s.t, "CLIENT", "LIST", "TYPE", "normal")) {
+		id, _, _ := strings.Cut(strings.TrimPrefix(line, "id="), " ")
+		ids = append(ids, id)
+	}
+	return ids
+}
+
+// open opens an engine on the site that closes with the test.
+func (s *site) open(opts lockwheel.Options) *lockwheel.Engine {
+	s.t.Helper()
+	return s.openAt(s.addr, opts)
+}
+
+// openAt opens an engine on the site by way of another address.
+func (s *site) openAt(addr string, opts lockwheel.Options) *lockwheel.Engine {
+	s.t.Helper()
+	opts.Redis.InitAddress = []string{addr}
+	opts.Redis.ForceSingleClient = s.real == nil
+	if opts.Timeout == 0 && opts.Lease > 0 {
+		opts.Timeout = min(3*time.Second, opts.Lease/3) // as much as a busy machine may be given
+	}
+	var e *lockwheel.Engine
+	eventually(s.t, "an engine", func() bool {
+		var err error
+		e, err = lockwheel.Open(s.t.Context(), opts)
+		if !errors.Is(err, context.DeadlineExceeded) { // nor is any test about a machine too busy for a short Timeout
+			require.NoError(s.t, err)
+		}
+		return err == nil
+	})
+	s.t.Cleanup(func() { e.Close() })
+	return e
+}
+
+// client is a rueidis client of the caller's, which closes after the engines of the test.
+func (s *site) client() rueidis.Client {
+	s.t.Helper()
+	client, err := rueidis.NewClient(rueidis.ClientOption{
+		InitAddress:       []string{s.addr},
+		ForceSingleClient: true,
+		DisableCache:      true,
+		DisableRetry:      true,
+		PipelineMultiplex: -1,
+	})
+	require.NoError(s.t, err)
+	s.t.Cleanup(client.Close)
+	return client
+}

@@ -1,0 +1,166 @@
+package lockwheel_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel"
+)
+
+// failures 44: redsync#107, #125, redislock#79, #74, consul#4902: errors that cannot be told apart.
+
+var sentinels = []error{
+	lockwheel.ErrNotAcquired, lockwheel.ErrUnavailable, lockwheel.ErrLost, lockwheel.ErrNotHeld, lockwheel.ErrClosed,
+}
+
+// Each error, made by what really makes it: it is that one and none of the others, and its text names the lock.
+func TestErrorsCanBeToldApart(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name string
+		is   error // which sentinel; nil: none, it is the server's own
+		also error // what it matches besides
+		make func(t *testing.T) error
+	}{
+		{"TryLock of a taken lock", lockwheel.ErrNotAcquired, nil, func(t *testing.T) error {
+			return second(taken(t).TryLock(t.Context()))
+		}},
+		{"the end of a Wait", lockwheel.ErrNotAcquired, nil, func(t *testing.T) error {
+			return second(taken(t).Lock(t.Context(), lockwheel.Wait(50*time.Millisecond)))
+		}},
+		{"a deadline", lockwheel.ErrNotAcquired, context.DeadlineExceeded, func(t *testing.T) error {
+			return givenUp(t, taken(t), func(ctx context.Context) (context.Context, context.CancelFunc) {
+				return context.WithTimeout(ctx, 100*time.Millisecond)
+			})
+		}},
+		{"a cancelled context", lockwheel.ErrNotAcquired, context.Canceled, func(t *testing.T) error {
+			return givenUp(t, taken(t), func(ctx context.Context) (context.Context, context.CancelFunc) {
+				ctx, cancel := context.WithCancel(ctx)
+				time.AfterFunc(100*time.Millisecond, cancel)
+				return ctx, cancel
+			})
+		}},
+		{"a cause", lockwheel.ErrNotAcquired, errTest, func(t *testing.T) error {
+			return givenUp(t, taken(t), func(ctx context.Context) (context.Context, context.CancelFunc) {
+				return context.WithTimeoutCause(ctx, 100*time.Millisecond, errTest)
+			})
+		}},
+		{"a context that ended before", lockwheel.ErrNotAcquired, context.Canceled, func(t *testing.T) error {
+			ctx, cancel := context.WithCancel(t.Context())
+			cancel()
+			return second(anySite(t).open(lockwheel.Options{}).Mutex("n").Lock(ctx))
+		}},
+		{"a dead server", lockwheel.ErrUnavailable, nil, func(t *testing.T) error {
+			return second(dead(t).Lock(t.Context(), lockwheel.Wait(100*time.Millisecond)))
+		}},
+		{"a dead server and a deadline", lockwheel.ErrUnavailable, context.DeadlineExceeded, func(t *testing.T) error {
+			return givenUp(t, dead(t), func(ctx context.Context) (context.Context, context.CancelFunc) {
+				return context.WithTimeout(ctx, 100*time.Millisecond)
+			})
+		}},
+		{"a lease that ended", lockwheel.ErrLost, nil, func(t *testing.T) error {
+			hold := lock(t, anySite(t).open(lockwheel.Options{}).Mutex("n"), lockwheel.Lease(50*time.Millisecond))
+			receive(t, hold.Done())
+			return hold.Err()
+		}},
+		{"Unlock of what was forced away", lockwheel.ErrLost, nil, func(t *testing.T) error {
+			s := anySite(t)
+			hold := lock(t, s.open(lockwheel.Options{}).Mutex("n"))
+			forceUnlock(t, s.open(lockwheel.Options{}).Mutex("n"))
+			return hold.Unlock(t.Context())
+		}},
+		{"a second Unlock", lockwheel.ErrNotHeld, nil, func(t *testing.T) error {
+			hold := lock(t, anySite(t).open(lockwheel.Options{}).Mutex("n"))
+			unlock(t, hold)
+			return hold.Unlock(t.Context())
+		}},
+		{"a closed engine", lockwheel.ErrClosed, nil, func(t *testing.T) error {
+			e := anySite(t).open(lockwheel.Options{})
+			require.NoError(t, e.Close())
+			return second(e.Mutex("n").Lock(t.Context()))
+		}},
+		{"a key of another type", nil, nil, func(t *testing.T) error {
+			s := anySite(t)
+			s.do("SET", "n", "x")
+			return second(s.open(lockwheel.Options{}).Mutex("n").Lock(t.Context()))
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			err := c.make(t)
+			require.Error(t, err)
+			for _, sentinel := range sentinels {
+				require.Equal(t, sentinel == c.is, errors.Is(err, sentinel), "%v is %v", err, sentinel)
+			}
+			if c.also != nil {
+				require.ErrorIs(t, err, c.also)
+			} else {
+				require.NotErrorIs(t, err, context.Canceled)
+				require.NotErrorIs(t, err, context.DeadlineExceeded)
+			}
+			require.ErrorContains(t, err, `lock "n"`)
+			require.NotContains(t, err.Error(), "\n", "one line")
+			t.Log(err)
+		})
+	}
+}
+
+var errTest = errors.New("a reason of the caller's own")
+
+// taken is a lock that somebody else has.
+func taken(t *testing.T) lockwheel.Mutex {
+	t.Helper()
+	s := anySite(t)
+	s.occupy("n", time.Hour)
+	return s.open(lockwheel.Options{}).Mutex("n")
+}
+
+// dead is a lock on a server that is gone.
+func dead(t *testing.T) lockwheel.Mutex {
+	t.Helper()
+	s := realSite(t)
+	m := s.open(lockwheel.Options{}).Mutex("n")
+	require.NoError(t, s.real.Kill())
+	return m
+}
+
+// givenUp is what Lock returns when its context ends.
+func givenUp(t *testing.T, m lockwheel.Mutex, with func(context.Context) (context.Context, context.CancelFunc)) error {
+	t.Helper()
+	ctx, cancel := with(t.Context())
+	defer cancel()
+	return second(m.Lock(ctx))
+}
+
+// A name is shown on one line and in a bounded text, whatever is in it.
+func TestErrorsShowAnyNameOnOneLine(t *testing.T) {
+	t.Parallel()
+	e := anySite(t).open(lockwheel.Options{})
+	for _, name := range []string{"a\nb\x00c\x1b[31m", strings.Repeat("long", 10_000)} {
+		hold := lock(t, e.Mutex(name))
+		unlock(t, hold)
+		text := hold.Unlock(t.Context()).Error()
+		require.NotContains(t, text, "\n")
+		require.NotContains(t, text, "\x1b")
+		require.Less(t, len(text), 1000)
+	}
+}
+
+// After a loss the same lock can be taken again at once. consul#5686: "lock already held", for ever.
+func TestALostLockCanBeTakenAgain(t *testing.T) {
+	t.Parallel()
+	e := anySite(t).open(lockwheel.Options{})
+	m := e.Mutex("n")
+	for range 5 {
+		hold := lock(t, m)
+		forceUnlock(t, m)
+		require.ErrorIs(t, hold.Err(), lockwheel.ErrLost)
+	}
+	unlock(t, lock(t, m))
+	settled(t, e)
+}

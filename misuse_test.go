@@ -1,0 +1,210 @@
+package lockwheel_test
+
+import (
+	"context"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel"
+)
+
+// Bad input: a clear error, and nothing is sent, left in Redis, or left running.
+
+// absurd are durations that no call takes: acceptance 13 X14, quirks Q18 and Q19.
+var absurd = []time.Duration{
+	math.MinInt64, -time.Hour, -1, 1, time.Millisecond - 1, // 0 has a meaning of its own
+	10*365*24*time.Hour + 1, 1 << 53 * time.Microsecond, math.MaxInt64,
+}
+
+// acceptance 13 X14
+func TestAbsurdDurationsAreRefused(t *testing.T) {
+	t.Parallel()
+	s := anySite(t)
+	e := s.open(lockwheel.Options{})
+	m := e.Mutex("n")
+	for _, d := range append([]time.Duration{0}, absurd...) {
+		for _, call := range locks(m) {
+			_, err := call(t.Context(), lockwheel.Lease(d))
+			require.ErrorContains(t, err, "Lease of", d)
+			require.ErrorContains(t, err, `"n"`)
+		}
+	}
+	for _, d := range absurd {
+		if d < time.Millisecond {
+			continue // what is left of a deadline may be that little, or less than nothing: see below
+		}
+		for _, call := range locks(m) {
+			_, err := call(t.Context(), lockwheel.Wait(d))
+			require.ErrorContains(t, err, "Wait of", d)
+		}
+	}
+	require.Zero(t, e.Stats().Commands)
+	require.Equal(t, int64(0), s.do("DBSIZE"))
+}
+
+// A wait of less than nothing, or of next to nothing, tries once.
+func TestAnyShortWaitTriesOnce(t *testing.T) {
+	t.Parallel()
+	s := anySite(t)
+	m := s.open(lockwheel.Options{}).Mutex("n")
+	other := s.open(lockwheel.Options{}).Mutex("n")
+	for _, d := range []time.Duration{math.MinInt64, -time.Hour, -1, 0} {
+		for _, call := range locks(m) {
+			hold, err := call(t.Context(), lockwheel.Wait(d))
+			require.NoError(t, err, d)
+			before := time.Now()
+			_, err = other.Lock(t.Context(), lockwheel.Wait(d))
+			require.ErrorIs(t, err, lockwheel.ErrNotAcquired)
+			require.Less(t, time.Since(before), patience)
+			unlock(t, hold)
+		}
+	}
+	hold := lock(t, m)
+	for _, d := range []time.Duration{1, time.Microsecond, time.Millisecond} {
+		_, err := other.Lock(t.Context(), lockwheel.Wait(d))
+		require.Error(t, err)
+	}
+	unlock(t, hold)
+}
+
+// The longest and the shortest that are taken do work.
+func TestExtremeDurationsWork(t *testing.T) {
+	t.Parallel()
+	s := anySite(t)
+	m := s.open(lockwheel.Options{}).Mutex("n")
+	const tenYears = 10 * 365 * 24 * time.Hour
+	hold := lock(t, m, lockwheel.Lease(tenYears), lockwheel.Wait(tenYears))
+	require.Greater(t, s.pttl("n"), tenYears-time.Minute)
+	require.Greater(t, time.Until(hold.Deadline()), tenYears-time.Hour)
+	unlock(t, hold)
+	for range 20 {
+		hold, err := m.Lock(t.Context(), lockwheel.Lease(time.Millisecond))
+		if err == nil { // it is over by the time it is here, or soon
+			receive(t, hold.Done())
+			require.ErrorIs(t, hold.Err(), lockwheel.ErrLost)
+			continue
+		}
+		require.ErrorIs(t, err, lockwheel.ErrLost)
+	}
+	eventually(t, "no key", func() bool { return !s.exists("n") })
+}
+
+// locks are the three ways to ask for a lock.
+func locks(m lockwheel.Mutex) []func(context.Context, ...lockwheel.Option) (*lockwheel.Hold, error) {
+	async := func(ctx context.Context, opts ...lockwheel.Option) (*lockwheel.Hold, error) {
+		p := m.LockAsync(ctx, opts...)
+		<-p.Done()
+		return p.Hold()
+	}
+	return []func(context.Context, ...lockwheel.Option) (*lockwheel.Hold, error){m.Lock, m.TryLock, async}
+}
+
+// everything calls every method of a Mutex and returns their errors by name.
+func everything(ctx context.Context, m lockwheel.Mutex) map[string]error {
+	errs := map[string]error{
+		"Do":          m.Do(ctx, func(context.Context) error { panic("run without the lock") }),
+		"ForceUnlock": second(m.ForceUnlock(ctx)),
+		"State":       second(m.State(ctx)),
+		"IsLocked":    second(m.IsLocked(ctx)),
+		"TTL":         second(m.TTL(ctx)),
+		"HoldCount":   second(m.HoldCount(ctx)),
+	}
+	for i, call := range locks(m) {
+		errs[[]string{"Lock", "TryLock", "LockAsync"}[i]] = second(call(ctx))
+	}
+	return errs
+}
+
+func TestUnusableLocksGiveErrors(t *testing.T) {
+	t.Parallel()
+	s := anySite(t)
+	e := s.open(lockwheel.Options{})
+	prefixed := s.open(lockwheel.Options{Prefix: "prefix:"})
+	for want, m := range map[string]lockwheel.Mutex{
+		"zero Mutex":                  {},
+		"must not be empty":           e.Mutex(""),
+		"must not be longer":          e.Mutex(strings.Repeat("x", 64<<10+1)),
+		"65536 bytes with its prefix": prefixed.Mutex(strings.Repeat("x", 64<<10-6)),
+	} {
+		for what, err := range everything(t.Context(), m) {
+			require.ErrorContains(t, err, want, what)
+			require.Less(t, len(err.Error()), 1000, what)
+		}
+	}
+	require.Zero(t, e.Stats().Commands)
+	require.Equal(t, int64(0), s.do("DBSIZE"))
+}
+
+// noContext is the nil that nobody should pass.
+var noContext context.Context
+
+func TestNilContextsGiveErrors(t *testing.T) {
+	t.Parallel()
+	s := anySite(t)
+	e := s.open(lockwheel.Options{})
+	for what, err := range everything(noContext, e.Mutex("n")) {
+		require.ErrorContains(t, err, "nil context", what)
+	}
+	require.ErrorContains(t, e.Shutdown(noContext), "nil context")
+	require.ErrorContains(t, second(lockwheel.Open(noContext, lockwheel.Options{})), "nil context")
+	require.ErrorContains(t, second(lockwheel.Dial(noContext, "redis://127.0.0.1:6379")), "nil context")
+	require.Zero(t, e.Stats().Commands)
+	unlock(t, lock(t, e.Mutex("n"))) // and it still works
+}
+
+func TestEndedContextsSendNothing(t *testing.T) {
+	t.Parallel()
+	s := anySite(t)
+	e := s.open(lockwheel.Options{})
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(errTest)
+	for what, err := range everything(ctx, e.Mutex("n")) {
+		require.ErrorIs(t, err, errTest, what)
+		require.ErrorContains(t, err, `"n"`, what)
+	}
+	require.Zero(t, e.Stats().Commands)
+	require.Equal(t, int64(0), s.do("DBSIZE"))
+	require.ErrorIs(t, second(lockwheel.Open(ctx, lockwheel.Options{Redis: rueidis.ClientOption{InitAddress: []string{s.addr}}})), errTest)
+}
+
+// acceptance 6.4 testName, for the plain lock: any bytes are a name, and the channel is the one that Redisson uses.
+func TestAnyBytesAreAName(t *testing.T) {
+	t.Parallel()
+	s := anySite(t)
+	here, elsewhere := s.open(lockwheel.Options{}), s.open(lockwheel.Options{})
+	for name, channel := range map[string]string{
+		"a":                         "redisson_lock__channel:{a}",
+		"{a}b":                      "redisson_lock__channel:{a}b",
+		"a{b}c":                     "redisson_lock__channel:a{b}c",
+		"a{b":                       "redisson_lock__channel:a{b",
+		"a}b":                       "redisson_lock__channel:{a}b}",
+		"{}x":                       "redisson_lock__channel:{}x",
+		"{":                         "redisson_lock__channel:{",
+		"}":                         "redisson_lock__channel:{}}",
+		"nul\x00nul":                "redisson_lock__channel:{nul\x00nul}",
+		"line\r\nline\n":            "redisson_lock__channel:{line\r\nline\n}",
+		" ":                         "redisson_lock__channel:{ }",
+		"ünï©ødé":                   "redisson_lock__channel:{ünï©ødé}",
+		"\xff\xfe":                  "redisson_lock__channel:{\xff\xfe}",
+		"%s%d*[a-z]?":               "redisson_lock__channel:{%s%d*[a-z]?}",
+		strings.Repeat("x", 64<<10): "redisson_lock__channel:{" + strings.Repeat("x", 64<<10) + "}",
+	} {
+		hold := lock(t, here.Mutex(name))
+		require.Equal(t, map[string]string{hold.ID(): "1"}, s.hash(name))
+		waiting := locking(t.Context(), elsewhere.Mutex(name))
+		eventually(t, "a listener of "+channel[:min(len(channel), 50)], func() bool {
+			count := s.do("PUBSUB", "NUMSUB", channel).([]any)
+			return count[1] == int64(1) && elsewhere.Stats().InFlight == 0
+		})
+		unlock(t, hold)
+		next := granted(t, waiting) // by the message: the lease is far longer
+		forceUnlock(t, here.Mutex(name))
+		require.ErrorIs(t, next.Unlock(t.Context()), lockwheel.ErrLost)
+		require.False(t, s.exists(name))
+	}
+}

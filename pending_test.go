@@ -1,0 +1,164 @@
+package lockwheel_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel"
+	"github.com/lockwheel/lockwheel/internal/proxy"
+)
+
+// LockAsync: a grant belongs to somebody who takes it, or is given back.
+
+func TestAPendingGrantIsTakenOnce(t *testing.T) {
+	t.Parallel()
+	s := anySite(t)
+	e := s.open(lockwheel.Options{})
+	hold := lock(t, e.Mutex("n"))
+	p := e.Mutex("n").LockAsync(t.Context())
+	_, err := p.Hold()
+	require.ErrorContains(t, err, `"n"`)
+	silent(t, p.Done(), 20*time.Millisecond)
+	unlock(t, hold)
+	receive(t, p.Done())
+	next, err := p.Hold()
+	require.NoError(t, err)
+	_, err = p.Hold()
+	require.ErrorContains(t, err, "taken before")
+	p.Cancel() // too late to do anything
+	require.NoError(t, next.Err())
+	require.Equal(t, map[string]string{next.ID(): "1"}, s.hash("n"))
+	unlock(t, next)
+	settled(t, e)
+}
+
+func TestOfManyTakersOneGetsThePendingHold(t *testing.T) {
+	t.Parallel()
+	e := anySite(t).open(lockwheel.Options{})
+	p := e.Mutex("n").LockAsync(t.Context())
+	receive(t, p.Done())
+	holds := make(chan *lockwheel.Hold, 16)
+	crowd(t, 16, func(int) error {
+		if hold, err := p.Hold(); err == nil {
+			holds <- hold
+		}
+		return nil
+	})
+	require.Len(t, holds, 1)
+	unlock(t, <-holds)
+}
+
+func TestAPendingGrantThatIsNotTakenIsGivenBack(t *testing.T) {
+	t.Parallel()
+	reason := errors.New("enough")
+	for name, end := range map[string]func(*lockwheel.Pending, context.CancelCauseFunc){
+		"context ended": func(_ *lockwheel.Pending, cancel context.CancelCauseFunc) { cancel(reason) },
+		"cancelled":     func(p *lockwheel.Pending, _ context.CancelCauseFunc) { p.Cancel() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := anySite(t)
+			e := s.open(lockwheel.Options{})
+			ctx, cancel := context.WithCancelCause(t.Context())
+			defer cancel(nil)
+			p := e.Mutex("n").LockAsync(ctx)
+			receive(t, p.Done())
+			require.True(t, s.exists("n"))
+			waiting := locking(t.Context(), e.Mutex("n"))
+			queued(t, e, 1)
+			end(p, cancel)
+			unlock(t, granted(t, waiting))
+			require.False(t, s.exists("n"))
+			_, err := p.Hold()
+			require.ErrorIs(t, err, lockwheel.ErrNotAcquired)
+			if name == "cancelled" {
+				require.ErrorIs(t, err, context.Canceled)
+			} else {
+				require.ErrorIs(t, err, reason)
+			}
+			settled(t, e)
+		})
+	}
+}
+
+func TestAPendingRequestThatIsGivenUpLeavesTheQueue(t *testing.T) {
+	t.Parallel()
+	s := anySite(t)
+	s.occupy("n", time.Hour)
+	e := s.open(lockwheel.Options{})
+	reason := errors.New("enough")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	first, second := e.Mutex("n").LockAsync(t.Context()), e.Mutex("n").LockAsync(ctx)
+	third := e.Mutex("n").LockAsync(t.Context(), lockwheel.Wait(2*time.Second))
+	asleep(t, e, 3, 1)
+	first.Cancel()
+	cancel(reason)
+	for p, want := range map[*lockwheel.Pending]error{first: context.Canceled, second: reason, third: nil} {
+		receive(t, p.Done())
+		_, err := p.Hold()
+		require.ErrorIs(t, err, lockwheel.ErrNotAcquired)
+		if want != nil {
+			require.ErrorIs(t, err, want)
+		}
+		_, again := p.Hold()
+		require.Equal(t, err.Error(), again.Error(), "an error can be read again")
+		p.Cancel()
+	}
+	settled(t, e)
+}
+
+func TestLockAsyncDoesNotBlockOnASilentServer(t *testing.T) {
+	t.Parallel()
+	s, p, e := behind(t, lockwheel.Options{})
+	p.Set(proxy.Both, proxy.Hold)
+	pending := e.Mutex("n").LockAsync(t.Context())
+	silent(t, pending.Done(), 50*time.Millisecond)
+	pending.Cancel()
+	receive(t, pending.Done())
+	_, err := pending.Hold()
+	require.ErrorIs(t, err, lockwheel.ErrUnavailable)
+	require.ErrorIs(t, err, context.Canceled)
+	require.NoError(t, p.Heal())
+	settled(t, e)
+	require.False(t, s.exists("n"))
+}
+
+// What cannot work is known at once, and told where everything else is.
+func TestLockAsyncTellsBadInputByItsHold(t *testing.T) {
+	t.Parallel()
+	e := anySite(t).open(lockwheel.Options{})
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	for what, p := range map[string]*lockwheel.Pending{
+		"zero":  lockwheel.Mutex{}.LockAsync(t.Context()),
+		"name":  e.Mutex("").LockAsync(t.Context()),
+		"lease": e.Mutex("n").LockAsync(t.Context(), lockwheel.Lease(-1)),
+		"ctx":   e.Mutex("n").LockAsync(ended),
+	} {
+		receive(t, p.Done())
+		_, err := p.Hold()
+		require.Error(t, err, what)
+		p.Cancel()
+	}
+	require.Zero(t, e.Stats().Commands)
+}
+
+// A hold that was taken lives as long as one of Lock's: its context ends with that of LockAsync, it does not.
+func TestATakenPendingHoldOutlivesItsContext(t *testing.T) {
+	t.Parallel()
+	s := anySite(t)
+	e := s.open(lockwheel.Options{})
+	ctx, cancel := context.WithCancel(t.Context())
+	p := e.Mutex("n").LockAsync(ctx)
+	receive(t, p.Done())
+	hold, err := p.Hold()
+	require.NoError(t, err)
+	cancel()
+	receive(t, hold.Context().Done())
+	always(t, 50*time.Millisecond, "still held", func() bool { return hold.Err() == nil && s.exists("n") })
+	unlock(t, hold)
+}

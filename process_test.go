@@ -1,0 +1,92 @@
+//go:build unix
+
+package lockwheel_test
+
+import (
+	"bufio"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel"
+)
+
+// Holders in another process, which dies or stands still.
+
+// holder is another process that holds the lock n with a lease of 1s.
+type holder struct {
+	t       *testing.T
+	process *os.Process
+	id      string
+	asks    io.Writer
+	answers *bufio.Reader
+}
+
+func holdElsewhere(t *testing.T, s *site) *holder {
+	t.Helper()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), envHolder+"="+s.addr)
+	cmd.Stderr = os.Stderr
+	in, err := cmd.StdinPipe()
+	require.NoError(t, err)
+	out, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
+	h := &holder{t: t, process: cmd.Process, asks: in, answers: bufio.NewReader(out)}
+	h.id = h.read()
+	return h
+}
+
+func (h *holder) read() string {
+	h.t.Helper()
+	line, err := h.answers.ReadString('\n')
+	require.NoError(h.t, err)
+	return strings.TrimSpace(line)
+}
+
+func (h *holder) ask() {
+	h.t.Helper()
+	_, err := io.WriteString(h.asks, "\n")
+	require.NoError(h.t, err)
+}
+
+// acceptance 1.12 testAutoExpire: a process that dies frees its locks within the lease, and not while it lives.
+func TestALockOfAProcessThatDiedIsFree(t *testing.T) {
+	t.Parallel()
+	s := realSite(t)
+	h := holdElsewhere(t, s)
+	require.Equal(t, map[string]string{h.id: "1"}, s.hash("n"))
+	waiting := locking(t.Context(), s.open(lockwheel.Options{}).Mutex("n"))
+	silent(t, waiting, 2*time.Second) // its lease is 1s: it was renewed
+	h.ask()
+	require.Equal(t, "<nil>", h.read())
+	require.NoError(t, h.process.Kill())
+	died := time.Now()
+	unlock(t, granted(t, waiting))
+	require.Less(t, time.Since(died), 5*time.Second)
+}
+
+// A process that stood still for longer than its lease sees the loss at once, whatever ran first when it woke.
+func TestAProcessThatStoodStillKnowsThatItLost(t *testing.T) {
+	t.Parallel()
+	s := realSite(t)
+	h := holdElsewhere(t, s)
+	waiting := locking(t.Context(), s.open(lockwheel.Options{}).Mutex("n"))
+	require.NoError(t, h.process.Signal(syscall.SIGSTOP))
+	next := granted(t, waiting)
+	h.ask()
+	require.NoError(t, h.process.Signal(syscall.SIGCONT))
+	require.Contains(t, h.read(), lockwheel.ErrLost.Error())
+	always(t, 200*time.Millisecond, "the next holder undisturbed", func() bool { return s.hash("n")[next.ID()] == "1" })
+	unlock(t, next)
+}

@@ -1,0 +1,262 @@
+package lockwheel_test
+
+import (
+	"context"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel"
+)
+
+// Servers that answer, and say no: for good, or for now.
+
+// acceptance 13 X14; failures 45 (d): redisson#229: the key is of another type.
+func TestAKeyOfAnotherTypeIsNamedAndLeftAlone(t *testing.T) {
+	t.Parallel()
+	s := anySite(t)
+	s.do("SET", "text", "x")
+	s.do("RPUSH", "list", "x", "y")
+	s.do("SADD", "set", "x")
+	s.do("ZADD", "zset", 1, "x")
+	keys := []string{"text", "list", "set", "zset"}
+	if s.real != nil {
+		s.do("XADD", "stream", "*", "k", "v")
+		keys = append(keys, "stream")
+	}
+	dump := func() (all []any) {
+		for _, key := range keys {
+			all = append(all, s.do("TYPE", key), s.do("PTTL", key), s.do("OBJECT", "ENCODING", key))
+		}
+		return all
+	}
+	before := dump()
+	e := s.open(lockwheel.Options{})
+	good := lock(t, e.Mutex("good"))
+	for _, key := range keys {
+		errs := everything(t.Context(), e.Mutex(key))
+		require.NoError(t, errs["HoldCount"], "the server is not asked")
+		delete(errs, "HoldCount")
+		for what, err := range errs {
+			require.ErrorContains(t, err, "WRONGTYPE", what)
+			require.ErrorContains(t, err, `"`+key+`"`, what)
+			for _, sentinel := range sentinels {
+				require.NotErrorIs(t, err, sentinel)
+			}
+		}
+	}
+	require.Equal(t, before, dump())
+	commands := e.Stats().Commands
+	always(t, 100*time.Millisecond, "no retry", func() bool { return e.Stats().Commands == commands })
+	require.NoError(t, good.Err())
+	unlock(t, good)
+	settled(t, e)
+}
+
+// failures 6: one key of another type among many in one batch: the others are granted.
+func TestAKeyOfAnotherTypeDoesNotSpoilItsBatch(t *testing.T) {
+	t.Parallel()
+	s := realSite(t)
+	s.do("SET", "h17", "x")
+	requireOnlyOneRefused(t, s, s.open(lockwheel.Options{}), "h17", "WRONGTYPE")
+}
+
+// requireOnlyOneRefused asks for a bad lock and for 40 good ones in one batch: while the server stands still, each
+// courier is sent away with something, and all else piles up.
+func requireOnlyOneRefused(t *testing.T, s *site, e *lockwheel.Engine, bad, why string) {
+	t.Helper()
+	require.NoError(t, s.real.Pause())
+	var waiting []<-chan outcome
+	ask := func(name string) {
+		waiting = append(waiting, locking(t.Context(), e.Mutex(name)))
+		queued(t, e, int64(len(waiting)))
+	}
+	for e.Stats().InFlight == int64(len(waiting)) {
+		ask("hold" + strconv.Itoa(len(waiting)))
+	}
+	refusal := len(waiting)
+	ask(bad)
+	for range 40 {
+		ask("hold" + strconv.Itoa(len(waiting)))
+	}
+	batches := e.Stats().Batches
+	require.NoError(t, s.real.Continue())
+	var holds []*lockwheel.Hold
+	for i, done := range waiting {
+		if i == refusal {
+			err := receive(t, done).err
+			require.ErrorContains(t, err, why)
+			require.ErrorContains(t, err, `"`+bad+`"`)
+			continue
+		}
+		holds = append(holds, granted(t, done))
+	}
+	require.Less(t, e.Stats().Batches-batches, uint64(len(holds)), "there was a batch")
+	for _, hold := range holds {
+		unlock(t, hold)
+	}
+	settled(t, e)
+}
+
+// as opens an engine as a user who may do what the rules of ACL SETUSER say.
+func (s *site) as(opts lockwheel.Options, rules string) *lockwheel.Engine {
+	s.t.Helper()
+	user := []any{"ACL", "SETUSER", "limited", "reset", "on", ">secret"}
+	for _, rule := range strings.Fields(rules) {
+		user = append(user, rule)
+	}
+	require.Equal(s.t, "OK", s.do(user...))
+	opts.Redis.Username, opts.Redis.Password = "limited", "secret"
+	return s.open(opts)
+}
+
+// failures 45 (b): redisson#5439, #6071: a user who may not do everything is told what, and which lock it was.
+func TestAUserWithoutPermissionIsToldAtOnce(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ rules, says string }{
+		"no scripts":                {"~* &* +ping +hello +script", "NOPERM"},
+		"no keys of that name":      {"~other:* &* +@all", "NOPERM"},
+		"no hashes":                 {"~* &* +@all -hset", "can't run this command"},
+		"no expiry":                 {"~* &* +@all -pexpire", "can't run this command"},
+		"no reading of expiry":      {"~* &* +@all -pttl", "can't run this command"},
+		"no keys, only for reading": {"%R~* &* +@all", "NOPERM"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := realSite(t)
+			e := s.as(lockwheel.Options{}, c.rules)
+			for _, call := range locks(e.Mutex("n")) {
+				before := time.Now()
+				_, err := call(t.Context(), lockwheel.Wait(time.Minute))
+				require.ErrorContains(t, err, `"n"`)
+				require.ErrorContains(t, err, c.says)
+				require.Less(t, time.Since(before), patience)
+				for _, sentinel := range sentinels {
+					require.NotErrorIs(t, err, sentinel)
+				}
+			}
+			require.False(t, s.exists("n"), "nothing left, least of all without a TTL")
+			settled(t, e)
+		})
+	}
+}
+
+// A user for some keys takes those, also when somebody asks for another one in the same batch, which is then refused
+// as a whole.
+func TestAKeyWithoutPermissionDoesNotSpoilItsBatch(t *testing.T) {
+	t.Parallel()
+	s := realSite(t)
+	requireOnlyOneRefused(t, s, s.as(lockwheel.Options{}, "~h* &* +@all"), "forbidden", "NOPERM")
+	require.Equal(t, int64(0), s.do("DBSIZE"))
+}
+
+// failures 45 (c): redisson#5439: a user without the channel could lock and not unlock. Waiters come by TTL then.
+func TestAUserWithoutChannelsStillLocks(t *testing.T) {
+	t.Parallel()
+	s := realSite(t)
+	const lease = 2 * time.Second
+	e := s.as(lockwheel.Options{Lease: lease}, "~* resetchannels +@all")
+	hold := lock(t, e.Mutex("n"))
+	waiting := locking(t.Context(), e.Mutex("n"))
+	queued(t, e, 1)
+	unlock(t, hold)
+	unlock(t, granted(t, waiting)) // inside the engine nobody needs a channel
+	require.False(t, s.exists("n"))
+	require.NotZero(t, e.Stats().Muted)
+
+	s.occupy("n", 500*time.Millisecond)
+	unlock(t, lock(t, e.Mutex("n")))
+
+	hold = lock(t, s.open(lockwheel.Options{Lease: lease}).Mutex("n"), lockwheel.Lease(time.Second))
+	waiting = locking(t.Context(), e.Mutex("n"))
+	queued(t, e, 1)
+	unlock(t, hold)
+	unlock(t, granted(t, waiting)) // by the TTL
+	calls := s.scripts()
+	s.occupy("n", time.Hour)
+	waiting = locking(t.Context(), e.Mutex("n"))
+	queued(t, e, 1)
+	time.Sleep(time.Second)
+	require.LessOrEqual(t, s.scripts()-calls, 20, "a refused SUBSCRIBE is no reason to hurry")
+	require.NoError(t, e.Close())
+	require.ErrorIs(t, receive(t, waiting).err, lockwheel.ErrClosed)
+}
+
+// A permission that goes while a lock is held: the holder is told, with the reason.
+func TestAPermissionThatGoesEndsTheHold(t *testing.T) {
+	t.Parallel()
+	s := realSite(t)
+	e := s.as(lockwheel.Options{Lease: 3 * time.Second}, "~* &* +@all")
+	hold := lock(t, e.Mutex("n"))
+	require.Equal(t, "OK", s.do("ACL", "SETUSER", "limited", "resetkeys"))
+	receive(t, hold.Done())
+	require.ErrorIs(t, hold.Err(), lockwheel.ErrLost)
+	require.ErrorContains(t, hold.Err(), "NOPERM")
+	require.ErrorIs(t, context.Cause(hold.Context()), lockwheel.ErrLost)
+	require.ErrorIs(t, hold.Unlock(t.Context()), lockwheel.ErrLost)
+}
+
+// A password that changes later is an outage, not a refusal: the next one with the right to say so may put it back.
+func TestAPasswordThatChangesIsAnOutage(t *testing.T) {
+	t.Parallel()
+	s := realSite(t)
+	e := s.as(lockwheel.Options{}, "~* &* +@all")
+	hold := lock(t, e.Mutex("n"))
+	s.do("ACL", "SETUSER", "limited", "resetpass", ">other")
+	s.do("CLIENT", "KILL", "USER", "limited")
+	eventually(t, "told why", func() bool {
+		_, err := e.Mutex("m").TryLock(t.Context(), lockwheel.Wait(200*time.Millisecond))
+		require.ErrorIs(t, err, lockwheel.ErrUnavailable)
+		return strings.Contains(err.Error(), "WRONGPASS") // the first learns only that the connection is gone
+	})
+	require.NoError(t, hold.Err())
+	s.do("ACL", "SETUSER", "limited", "resetpass", ">secret")
+	unlock(t, lock(t, e.Mutex("m")))
+	unlock(t, hold)
+	settled(t, e)
+}
+
+// failures 45 (a): redis#8623: short of memory a server refuses to lock; what is held is renewed and unlocked.
+func TestAServerWithoutMemoryStillRenewsAndUnlocks(t *testing.T) {
+	t.Parallel()
+	s := realSite(t)
+	e := s.open(lockwheel.Options{Lease: brief})
+	m := e.Mutex("n")
+	hold := lock(t, m)
+	s.do("CONFIG", "SET", "maxmemory", 1)
+	_, err := e.Mutex("m").TryLock(t.Context(), lockwheel.Wait(100*time.Millisecond))
+	require.ErrorIs(t, err, lockwheel.ErrUnavailable)
+	require.ErrorContains(t, err, "OOM")
+	inner := lockWith(t, hold.Context(), m) // its count cannot be written
+	always(t, 2*brief, "renewed", func() bool { return hold.Err() == nil && s.exists("n") })
+	unlock(t, inner)
+	waiting := locking(t.Context(), e.Mutex("m"))
+	queued(t, e, 1)
+	unlock(t, hold)
+	require.False(t, s.exists("n"))
+	require.False(t, s.exists("m"), "nothing left of what was refused")
+	s.do("CONFIG", "SET", "maxmemory", 0)
+	unlock(t, granted(t, waiting))
+	settled(t, e)
+}
+
+// A replica refuses to write for now: a failover will make it a master, or lead elsewhere.
+func TestAReadOnlyServerIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	s := realSite(t, "--repl-diskless-load", "swapdb", "--replica-serve-stale-data", "yes")
+	e := s.open(lockwheel.Options{})
+	hold := lock(t, e.Mutex("held"))
+	s.do("REPLICAOF", "127.0.0.1", 1)
+	_, err := e.Mutex("n").TryLock(t.Context(), lockwheel.Wait(200*time.Millisecond))
+	require.ErrorIs(t, err, lockwheel.ErrUnavailable)
+	require.ErrorContains(t, err, "READONLY")
+	waiting := locking(t.Context(), e.Mutex("n"))
+	queued(t, e, 1)
+	require.NoError(t, hold.Err())
+	s.do("REPLICAOF", "NO", "ONE")
+	unlock(t, granted(t, waiting))
+	unlock(t, hold)
+}

@@ -1,0 +1,188 @@
+package lockwheel_test
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel"
+	"github.com/lockwheel/lockwheel/internal/proxy"
+)
+
+// Everything may be sent twice, and has the same effect as once.
+
+// behind is an engine whose connections go through a proxy, beside a site.
+func behind(t *testing.T, opts lockwheel.Options) (*site, *proxy.Proxy, *lockwheel.Engine) {
+	t.Helper()
+	s := realSite(t)
+	p := proxy.Start(t, s.addr)
+	return s, p, s.openAt(p.Addr(), opts)
+}
+
+// acceptance 13 X3, quirk Q13: an acquire that is sent again counts once.
+// failures 15: redisson#7367, #4822, #6025: one TryLock, a hold count of 2, never released.
+func TestAnAcquireThatIsSentAgainCountsOnce(t *testing.T) {
+	t.Parallel()
+	s, p, e := behind(t, lockwheel.Options{})
+	m := e.Mutex("n")
+	for range 100 {
+		p.SetFor(proxy.Present, proxy.Replies, proxy.CutAfter(rand.IntN(6)))
+		hold := lock(t, m)
+		require.Equal(t, map[string]string{hold.ID(): "1"}, s.hash("n"))
+		requireCount(t, hold.Context(), m, 1)
+		unlock(t, hold)
+		require.False(t, s.exists("n"))
+	}
+	settled(t, e)
+	require.NotZero(t, e.Stats().Retries)
+}
+
+// acceptance 13 X2: an unlock that is sent again has the same answer, and there is no second message.
+// failures 16 (a): redisson#4871, #6651: "not locked by current thread" after one unlock.
+func TestAnUnlockThatIsSentAgainReleasesOnce(t *testing.T) {
+	t.Parallel()
+	s, p, e := behind(t, lockwheel.Options{})
+	m := e.Mutex("n")
+	messages := s.real.Subscribe(t, "redisson_lock__channel:{n}")
+	for range 50 {
+		hold := lock(t, m)
+		p.SetFor(proxy.Present, proxy.Replies, proxy.CutAfter(0))
+		require.NoError(t, hold.Unlock(t.Context()))
+		require.False(t, s.exists("n"))
+		require.Equal(t, "0", receive(t, messages).Payload)
+	}
+	silent(t, messages, 50*time.Millisecond)
+}
+
+// failures 16 (b): the outer hold was dropped when the unlock of the inner one was sent again.
+func TestAnInnerUnlockThatIsSentAgainKeepsTheOuterHold(t *testing.T) {
+	t.Parallel()
+	s, p, e := behind(t, lockwheel.Options{})
+	m := e.Mutex("n")
+	outer := lock(t, m)
+	for range 20 {
+		inner := lockWith(t, outer.Context(), m)
+		eventually(t, "the count of two", func() bool { return s.hash("n")[outer.ID()] == "2" })
+		p.SetFor(proxy.Present, proxy.Replies, proxy.CutAfter(rand.IntN(6)))
+		unlock(t, inner)
+		eventually(t, "the count of one", func() bool { return s.hash("n")[outer.ID()] == "1" })
+	}
+	refused(t, s.open(lockwheel.Options{}).Mutex("n"))
+	require.NoError(t, outer.Err())
+	unlock(t, outer)
+	require.False(t, s.exists("n"))
+}
+
+// failures 16 (d): somebody else has the lock by the time the release arrives.
+func TestALateReleaseLeavesTheNextHolderAlone(t *testing.T) {
+	t.Parallel()
+	s, p, e := behind(t, lockwheel.Options{Lease: brief, Timeout: 200 * time.Millisecond})
+	hold := lock(t, e.Mutex("n"))
+	p.SetFor(proxy.Present, proxy.Commands, proxy.Hold)
+	require.NoError(t, p.Refuse(true))
+	require.ErrorIs(t, hold.Unlock(t.Context()), lockwheel.ErrUnavailable)
+	next := lock(t, s.open(lockwheel.Options{}).Mutex("n"))
+	require.NoError(t, p.Heal()) // now the release runs
+	settled(t, e)
+	require.Equal(t, map[string]string{next.ID(): "1"}, s.hash("n"))
+	require.NoError(t, next.Err())
+	require.Error(t, hold.Unlock(t.Context()))
+	require.Equal(t, map[string]string{next.ID(): "1"}, s.hash("n"))
+	unlock(t, next)
+}
+
+// failures 17: redisson#1602: the unlock failed on the network, and renewal went on.
+// failures 21: redis-py#3847: a release that failed forgot the token but not the key.
+func TestAReleaseThatFailsIsSentUntilItIsAnswered(t *testing.T) {
+	t.Parallel()
+	s, p, e := behind(t, lockwheel.Options{Timeout: 200 * time.Millisecond})
+	hold := lock(t, e.Mutex("n"))
+	p.Set(proxy.Commands, proxy.Drop)
+	for range 3 {
+		before := time.Now()
+		require.ErrorIs(t, hold.Unlock(t.Context()), lockwheel.ErrUnavailable)
+		require.Less(t, time.Since(before), patience)
+		require.ErrorIs(t, hold.Err(), lockwheel.ErrNotHeld, "nobody may rely on it any more")
+		p.Cut() // and fail again in another way
+	}
+	require.True(t, s.exists("n"))
+	renewals := s.real.CommandCalls(t, "pexpire")
+	again := make(chan error, 1)
+	go func() { again <- hold.Unlock(t.Context()) }()
+	require.NoError(t, p.Heal())
+	eventually(t, "no key", func() bool { return !s.exists("n") })
+	if err := receive(t, again); err != nil { // nil when it was in time to wait for the same release
+		require.True(t, errors.Is(err, lockwheel.ErrNotHeld) || errors.Is(err, lockwheel.ErrUnavailable), err)
+	}
+	require.Equal(t, renewals, s.real.CommandCalls(t, "pexpire"), "not renewed meanwhile")
+	eventually(t, "unlocked for good", func() bool { return errors.Is(hold.Unlock(t.Context()), lockwheel.ErrNotHeld) })
+	settled(t, e)
+}
+
+// A second Unlock waits for the same release while that is unanswered, and is one too many afterwards.
+func TestASecondUnlockWaitsForTheSameRelease(t *testing.T) {
+	t.Parallel()
+	s, p, e := behind(t, lockwheel.Options{})
+	hold := lock(t, e.Mutex("n"))
+	p.Set(proxy.Replies, proxy.Hold)
+	results := make(chan error, 2)
+	for range 2 {
+		go func() { results <- hold.Unlock(t.Context()) }()
+	}
+	eventually(t, "released", func() bool { return !s.exists("n") })
+	silent(t, results, 50*time.Millisecond)
+	p.Set(proxy.Replies, proxy.Pass)
+	require.NoError(t, receive(t, results))
+	require.NoError(t, receive(t, results))
+	require.ErrorIs(t, hold.Unlock(t.Context()), lockwheel.ErrNotHeld)
+}
+
+// failures 20: open-match#1578, minio#20409: a release with the request's cancelled context left the lock.
+func TestUnlockIsSentWhateverItsContextSays(t *testing.T) {
+	t.Parallel()
+	t.Run("ended before", func(t *testing.T) {
+		t.Parallel()
+		s := anySite(t)
+		e := s.open(lockwheel.Options{})
+		ctx, cancel := context.WithCancel(t.Context())
+		hold := lockWith(t, ctx, e.Mutex("n"))
+		waiting := locking(t.Context(), e.Mutex("n"))
+		queued(t, e, 1)
+		cancel()
+		require.NoError(t, hold.Err(), "the context bounds the wait, not the hold")
+		if err := hold.Unlock(ctx); err != nil {
+			require.ErrorIs(t, err, lockwheel.ErrUnavailable)
+			require.ErrorIs(t, err, context.Canceled)
+		}
+		unlock(t, granted(t, waiting))
+		require.False(t, s.exists("n"))
+	})
+	t.Run("ended meanwhile", func(t *testing.T) {
+		t.Parallel()
+		s, p, e := behind(t, lockwheel.Options{})
+		ctx, cancel := context.WithCancel(t.Context())
+		hold := lock(t, e.Mutex("n"))
+		p.Set(proxy.Commands, proxy.Hold)
+		done := make(chan error, 1)
+		go func() { done <- hold.Unlock(ctx) }()
+		eventually(t, "on its way", func() bool { return p.Held(proxy.Commands) > 0 })
+		cancel()
+		err := receive(t, done)
+		require.ErrorIs(t, err, lockwheel.ErrUnavailable)
+		require.ErrorIs(t, err, context.Canceled)
+		p.Set(proxy.Commands, proxy.Pass)
+		eventually(t, "no key", func() bool { return !s.exists("n") })
+		settled(t, e)
+	})
+	t.Run("none at all", func(t *testing.T) {
+		t.Parallel()
+		s := anySite(t)
+		hold := lock(t, s.open(lockwheel.Options{}).Mutex("n"))
+		require.ErrorContains(t, hold.Unlock(noContext), "nil context")
+		require.False(t, s.exists("n"))
+	})
+}

@@ -1,0 +1,256 @@
+package lockwheel_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel"
+)
+
+// The watchdog: what is held is renewed for as long as it is held, and nothing else ever is.
+
+// brief is the shortest lease that a busy machine can still be trusted to renew.
+const brief = 1200 * time.Millisecond
+
+// acceptance 3.3 testLockAfterTimeout
+// failures 4 (a): redisson#2515, #3194, #3712: after one renewal error the name was never renewed again.
+func TestALockTakenAgainAfterARestartIsRenewed(t *testing.T) {
+	t.Parallel()
+	s := realSite(t)
+	e := s.open(lockwheel.Options{Lease: brief})
+	m := e.Mutex("n")
+	hold := lock(t, m)
+	require.NoError(t, s.real.RestartEmpty())
+	receive(t, hold.Done())
+	require.ErrorIs(t, hold.Unlock(t.Context()), lockwheel.ErrLost)
+
+	hold = lock(t, m)
+	always(t, 3*brief, "held and in Redis", func() bool { return hold.Err() == nil && s.exists("n") })
+	unlock(t, hold)
+	require.False(t, s.exists("n"))
+}
+
+// acceptance 3.4 testLockReentrantRenew
+func TestALockTakenAfterReentriesIsRenewed(t *testing.T) {
+	t.Parallel()
+	s := anySite(t)
+	e := s.open(lockwheel.Options{Lease: brief})
+	m := e.Mutex("n")
+	outer := lock(t, m)
+	inner := lockWith(t, outer.Context(), m)
+	unlock(t, inner)
+	unlock(t, outer)
+	other := lock(t, m)
+	always(t, 3*brief, "held and in Redis", func() bool { return other.Err() == nil && s.hash("n")[other.ID()] == "1" })
+	unlock(t, other)
+}
+
+// failures 4 (b): a key deleted under one owner must not leave the next one of the same name without renewal.
+func TestTheNextOwnerOfADeletedLockIsRenewed(t *testing.T) {
+	t.Parallel()
+	s := anySite(t)
+	e := s.open(lockwheel.Options{Lease: brief})
+	m := e.Mutex("n")
+	first := lock(t, m)
+	require.Equal(t, int64(1), s.do("DEL", "n"))
+	next := lock(t, m) // waits until the loss is noticed
+	require.ErrorIs(t, first.Err(), lockwheel.ErrLost)
+	require.ErrorIs(t, first.Unlock(t.Context()), lockwheel.ErrLost)
+	always(t, 3*brief, "the next one undisturbed", func() bool { return next.Err() == nil && s.hash("n")[next.ID()] == "1" })
+	unlock(t, next)
+}
+
+// failures 1: redisson#7272: renewal outlived the unlock.
+func TestNothingIsRenewedAfterUnlock(t *testing.T) {
+	t.Parallel()
+	s := realSite(t)
+	e := s.open(lockwheel.Options{Lease: brief})
+	rounds := 2000
+	if raced {
+		rounds = 600
+	}
+	const names = 4
+	crowd(t, names, func(i int) error {
+		m := e.Mutex(fmt.Sprint("n", i))
+		for range rounds / names {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Duration(rand.IntN(3000))*time.Microsecond)
+			if hold, err := m.Lock(ctx); err == nil {
+				if err := hold.Unlock(t.Context()); err != nil && !errors.Is(err, lockwheel.ErrUnavailable) {
+					cancel()
+					return err
+				}
+			}
+			cancel()
+		}
+		return nil
+	})
+	eventually(t, "no key", func() bool { return s.do("DBSIZE") == int64(0) })
+	settled(t, e)
+	calls, stats := s.scripts(), e.Stats()
+	always(t, 2*brief, "quiet", func() bool { return s.scripts() == calls && s.do("DBSIZE") == int64(0) })
+	require.Equal(t, stats.Renewed, e.Stats().Renewed)
+}
+
+// failures 3: redisson#1966: the answer of an attempt that was given up armed the watchdog.
+func TestALateAnswerIsNotRenewed(t *testing.T) {
+	t.Parallel()
+	s := realSite(t)
+	e := s.open(lockwheel.Options{Lease: brief, Timeout: 150 * time.Millisecond})
+	m := e.Mutex("n")
+	require.Equal(t, "OK", s.do("CLIENT", "PAUSE", 600, "ALL"))
+	_, err := m.Lock(t.Context(), lockwheel.Wait(200*time.Millisecond))
+	require.ErrorIs(t, err, lockwheel.ErrUnavailable)
+	eventually(t, "no key", func() bool { return !s.exists("n") })
+	settled(t, e)
+	unlock(t, lock(t, m))
+	require.False(t, s.exists("n"))
+	settled(t, e)
+}
+
+// failures 6: redisson#6472, #6483, #6519: one bad entry stopped the renewal of all locks.
+func TestOneBadKeyDoesNotStopTheRenewalOfOthers(t *testing.T) {
+	t.Parallel()
+	held := 5000
+	if raced {
+		held = 1500
+	}
+	s := realSite(t)
+	const lease = 1500 * time.Millisecond
+	var lost []string // written on the loop, read after Close
+	e := s.open(lockwheel.Options{Lease: lease, Observer: lockwheel.Observer{
+		Lost: func(name string, _ error) { lost = append(lost, name) },
+	}})
+	holds := holdMany(t, e, held)
+	stop := make(chan struct{})
+	busy := make(chan error, 1)
+	go func() { busy <- churn(t.Context(), e, 100, stop) }()
+
+	s.do("DEL", "h17")
+	s.do("SET", "h17", "x")
+	receive(t, holds[17].Done())
+	always(t, 3*lease, "every other lock in Redis", func() bool { return s.do("DBSIZE").(int64) >= int64(held) })
+	close(stop)
+	require.NoError(t, receive(t, busy))
+	for i, hold := range holds {
+		if i != 17 {
+			require.NoError(t, hold.Err(), hold.Name())
+		}
+	}
+	require.ErrorIs(t, holds[17].Err(), lockwheel.ErrLost)
+	require.ErrorContains(t, holds[17].Err(), "WRONGTYPE")
+	require.Equal(t, "x", s.do("GET", "h17"))
+	require.NoError(t, e.Close())
+	require.Equal(t, []string{"h17"}, lost)
+}
+
+// holdMany takes the locks h0, h1, … with a few goroutines.
+func holdMany(t testing.TB, e *lockwheel.Engine, n int) []*lockwheel.Hold {
+	t.Helper()
+	holds := make([]*lockwheel.Hold, n)
+	const workers = 64
+	crowd(t, workers, func(w int) (err error) {
+		for i := w; i < n; i += workers {
+			if holds[i], err = e.Mutex(fmt.Sprint("h", i)).Lock(t.Context()); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return holds
+}
+
+// churn locks and unlocks some names until it is told to stop.
+func churn(ctx context.Context, e *lockwheel.Engine, names int, stop <-chan struct{}) error {
+	for {
+		select {
+		case <-stop:
+			return nil
+		default:
+		}
+		hold, err := e.Mutex(fmt.Sprint("churned", rand.IntN(names))).Lock(ctx)
+		if err != nil {
+			return err
+		}
+		if err := hold.Unlock(ctx); err != nil && !errors.Is(err, lockwheel.ErrUnavailable) {
+			return err
+		}
+	}
+}
+
+// failures 7: redisson PR #3334, consul PR #912: a transient error ended renewal although there was time.
+func TestATransientErrorDoesNotEndRenewal(t *testing.T) {
+	t.Parallel()
+	const lease = 3 * time.Second
+	for _, trouble := range []struct {
+		name string
+		make func(t *testing.T, s *site)
+	}{
+		{"busy with a script", func(t *testing.T, s *site) {
+			s.do("CONFIG", "SET", "busy-reply-threshold", 50)
+			c := s.real.Conn(t)
+			require.NoError(t, c.Send("EVAL", "while true do end", 0))
+			time.Sleep(lease / 2)
+			require.Equal(t, "OK", s.do("SCRIPT", "KILL"))
+			eventually(t, "no longer busy", func() bool { return s.do("PING") == "PONG" })
+		}},
+		{"paused", func(t *testing.T, s *site) { s.do("CLIENT", "PAUSE", (lease / 2).Milliseconds(), "ALL") }},
+		{"frozen", func(t *testing.T, s *site) {
+			require.NoError(t, s.real.Pause())
+			time.Sleep(lease / 3)
+			require.NoError(t, s.real.Continue())
+		}},
+		{"connections cut", func(t *testing.T, s *site) { s.do("CLIENT", "KILL", "TYPE", "normal") }},
+		{"scripts forgotten", func(t *testing.T, s *site) { s.do("SCRIPT", "FLUSH") }},
+	} {
+		t.Run(trouble.name, func(t *testing.T) {
+			t.Parallel()
+			s := realSite(t)
+			e := s.open(lockwheel.Options{Lease: lease})
+			hold := lock(t, e.Mutex("n"))
+			trouble.make(t, s)
+			renewed := e.Stats().Renewed
+			always(t, 2*lease, "still the same holder", func() bool {
+				return hold.Err() == nil && s.hash("n")[hold.ID()] == "1"
+			})
+			require.Greater(t, e.Stats().Renewed, renewed)
+			unlock(t, hold)
+		})
+	}
+}
+
+// A lock that is kept for long keeps its key, its id and its count, and its deadline moves on.
+func TestRenewalMovesTheDeadlineOn(t *testing.T) {
+	t.Parallel()
+	s := anySite(t)
+	e := s.open(lockwheel.Options{Lease: brief})
+	hold := lock(t, e.Mutex("n"))
+	first := hold.Deadline()
+	require.LessOrEqual(t, time.Until(first), brief)
+	eventually(t, "a later deadline", func() bool { return hold.Deadline().After(first) })
+	require.LessOrEqual(t, time.Until(hold.Deadline()), brief)
+	require.Equal(t, map[string]string{hold.ID(): "1"}, s.hash("n"))
+	require.NotZero(t, e.Stats().Renewed)
+	unlock(t, hold)
+}
+
+// A fixed lease is never renewed, however often the watchdog looks.
+func TestAFixedLeaseIsNotRenewed(t *testing.T) {
+	t.Parallel()
+	s := anySite(t)
+	e := s.open(lockwheel.Options{Lease: 300 * time.Millisecond})
+	before := time.Now()
+	hold := lock(t, e.Mutex("n"), lockwheel.Lease(brief))
+	deadline := hold.Deadline()
+	receive(t, hold.Done())
+	require.GreaterOrEqual(t, time.Since(before), brief/2)
+	require.Equal(t, deadline, hold.Deadline())
+	require.ErrorIs(t, hold.Err(), lockwheel.ErrLost)
+	require.Zero(t, e.Stats().Renewed)
+	eventually(t, "no key", func() bool { return !s.exists("n") })
+}

@@ -1,0 +1,250 @@
+package lockwheel_test
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel"
+	"github.com/lockwheel/lockwheel/internal/proxy"
+)
+
+// Nobody is let in beside a holder: the places where that is decided by one message more or less.
+
+// While a lock is on its way from one owner to the next the engine still has it in Redis. Whoever carries the
+// context of the one who left must not slip in.
+func TestAStaleContextDuringAHandoffIsAStranger(t *testing.T) {
+	t.Parallel()
+	for name, carried := range map[string]func(context.Context) context.Context{
+		"of a hold":   func(ctx context.Context) context.Context { return ctx },
+		"of a thread": lockwheel.WithOwner,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := realSite(t)
+			p := proxy.Start(t, s.addr)
+			e := s.openAt(p.Addr(), lockwheel.Options{})
+			m := e.Mutex("n")
+			first := lockWith(t, carried(t.Context()), m)
+			stale := context.WithoutCancel(first.Context())
+			// A fixed lease is handed on only after a round trip, and that is held up.
+			next := locking(t.Context(), m, lockwheel.Lease(time.Hour))
+			queued(t, e, 1)
+			eventually(t, "nothing under way", func() bool { return e.Stats().InFlight == 0 })
+			p.Set(proxy.Replies, proxy.Hold)
+			unlock(t, first)
+			eventually(t, "the hand-off under way", func() bool { return e.Stats().InFlight == 1 })
+
+			requireCount(t, stale, m, 0)
+			before := time.Now()
+			_, err := m.TryLock(stale)
+			require.ErrorIs(t, err, lockwheel.ErrNotAcquired)
+			require.Less(t, time.Since(before), 2*time.Second, "without queueing: that ends after the Timeout of 3s")
+			last := locking(stale, m)
+			queued(t, e, 2)
+			silent(t, last, 50*time.Millisecond)
+			silent(t, next, 0)
+			p.Set(proxy.Replies, proxy.Pass)
+			hold := granted(t, next)
+			silent(t, last, 50*time.Millisecond)
+			requireCount(t, stale, m, 0)
+			requireCount(t, hold.Context(), m, 1)
+			unlock(t, hold)
+			unlock(t, granted(t, last))
+		})
+	}
+}
+
+// A command that had no answer may run after newer ones. Here an extension to a shorter lease does, and the
+// holder must not trust the longer one that was confirmed meanwhile.
+func TestALateDuplicateWithAShorterLeaseDoesNotOutliveBelief(t *testing.T) {
+	t.Parallel()
+	s := realSite(t)
+	p := proxy.Start(t, s.addr)
+	const short = 1500 * time.Millisecond
+	e := s.openAt(p.Addr(), lockwheel.Options{Timeout: 200 * time.Millisecond})
+	hold := lock(t, e.Mutex("n"))
+	first := s.clients()
+
+	p.SetFor(proxy.Present, proxy.Commands, proxy.Hold)
+	require.ErrorIs(t, hold.Extend(t.Context(), short), lockwheel.ErrUnavailable)
+	renewed := e.Stats().Renewed
+	eventually(t, "the full lease confirmed by way of another connection", func() bool {
+		stats := e.Stats()
+		return stats.Renewed > renewed && stats.InFlight == 0 && s.pttl("n") > short
+	})
+	require.NoError(t, hold.Err())
+
+	p.SetFor(proxy.Future, proxy.Both, proxy.Drop) // no later renewal may repair what comes now
+	for _, id := range s.clients() {
+		if !slices.Contains(first, id) {
+			s.do("CLIENT", "KILL", "ID", id)
+		}
+	}
+	require.Greater(t, s.pttl("n"), short)
+	p.SetFor(proxy.Present, proxy.Commands, proxy.Pass)
+	eventually(t, "the late one has run", func() bool { return s.pttl("n") <= short })
+	stranger := s.open(lockwheel.Options{}).Mutex("n")
+	var got *lockwheel.Hold
+	eventually(t, "somebody else let in", func() bool {
+		got, _ = stranger.TryLock(t.Context())
+		return got != nil
+	})
+	require.ErrorIs(t, hold.Err(), lockwheel.ErrLost, "two holders")
+	unlock(t, got)
+}
+
+// The other side of it: what the holder must not trust, it can still renew in time.
+func TestAnUnansweredExtensionDoesNotCostTheLock(t *testing.T) {
+	t.Parallel()
+	s := realSite(t)
+	p := proxy.Start(t, s.addr)
+	const short = 1500 * time.Millisecond
+	e := s.openAt(p.Addr(), lockwheel.Options{Timeout: 200 * time.Millisecond})
+	hold := lock(t, e.Mutex("n"))
+	p.SetFor(proxy.Present, proxy.Replies, proxy.Hold)
+	require.ErrorIs(t, hold.Extend(t.Context(), short), lockwheel.ErrUnavailable)
+	p.Cut()
+	require.NoError(t, p.Heal())
+	always(t, 3*short, "it goes on as before: watched", func() bool { return hold.Err() == nil && s.exists("n") })
+	unlock(t, hold)
+}
+
+// failures 2, 15: an acquire whose answer is lost and whose caller has left takes the lock for nobody.
+func TestAGhostAcquireIsFoundAndReleased(t *testing.T) {
+	t.Parallel()
+	ghost := func(t *testing.T) (*site, *lockwheel.Engine) {
+		t.Helper()
+		s := realSite(t)
+		p := proxy.Start(t, s.addr)
+		e := s.openAt(p.Addr(), lockwheel.Options{})
+		p.SetFor(proxy.Present, proxy.Replies, proxy.Hold)
+		ctx, leave := context.WithCancel(t.Context())
+		left := locking(ctx, e.Mutex("n"))
+		eventually(t, "taken", func() bool { return s.exists("n") })
+		leave()
+		require.ErrorIs(t, receive(t, left).err, context.Canceled)
+		require.True(t, s.exists("n"))
+		p.Cut() // with the answer
+		return s, e
+	}
+	t.Run("by itself", func(t *testing.T) {
+		t.Parallel()
+		s, e := ghost(t)
+		eventually(t, "no key", func() bool { return !s.exists("n") })
+		settled(t, e)
+	})
+	t.Run("for the next of the same engine", func(t *testing.T) {
+		t.Parallel()
+		s, e := ghost(t)
+		hold := lock(t, e.Mutex("n"))
+		require.Equal(t, map[string]string{hold.ID(): "1"}, s.hash("n"))
+		always(t, 200*time.Millisecond, "the ghost's release leaves it alone", func() bool { return s.hash("n")[hold.ID()] == "1" })
+		unlock(t, hold)
+		require.False(t, s.exists("n"))
+	})
+	t.Run("for another engine", func(t *testing.T) {
+		t.Parallel()
+		s, _ := ghost(t)
+		unlock(t, lock(t, s.open(lockwheel.Options{}).Mutex("n")))
+	})
+	t.Run("one that nobody remembers", func(t *testing.T) {
+		t.Parallel()
+		s := anySite(t)
+		e := s.open(lockwheel.Options{})
+		s.do("HSET", "n", e.ID()+":4711", 1)
+		s.do("PEXPIRE", "n", time.Hour.Milliseconds())
+		unlock(t, lock(t, e.Mutex("n")))
+		require.False(t, s.exists("n"))
+	})
+}
+
+// The acquire itself may be what runs late, after its ghost was released once.
+func TestAGhostThatComesBackIsReleasedAgain(t *testing.T) {
+	t.Parallel()
+	s := realSite(t)
+	p := proxy.Start(t, s.addr)
+	e := s.openAt(p.Addr(), lockwheel.Options{Timeout: 500 * time.Millisecond})
+	p.SetFor(proxy.Present, proxy.Commands, proxy.Hold)
+	_, err := e.Mutex("n").TryLock(t.Context())
+	require.ErrorIs(t, err, lockwheel.ErrUnavailable)
+	commands := e.Stats().Commands
+	eventually(t, "the ghost released on a new connection", func() bool {
+		stats := e.Stats()
+		return stats.Commands > commands && stats.InFlight == 0
+	})
+	p.SetFor(proxy.Present, proxy.Commands, proxy.Pass)
+	eventually(t, "no key, though it came late", func() bool {
+		return s.real.CommandCalls(t, "pexpire") > 0 && !s.exists("n")
+	})
+	settled(t, e)
+}
+
+// A tenure with little of its lease left is not handed on as it is.
+func TestAHandoffNearTheEndOfALeaseIsConfirmedFirst(t *testing.T) {
+	t.Parallel()
+	s := realSite(t)
+	p := proxy.Start(t, s.addr)
+	e := s.openAt(p.Addr(), lockwheel.Options{})
+	m := e.Mutex("n")
+	first := lock(t, m, lockwheel.Lease(5*time.Second)) // less than half of what the next one asks for
+	next := locking(t.Context(), m)
+	queued(t, e, 1)
+	eventually(t, "nothing under way", func() bool { return e.Stats().InFlight == 0 })
+	p.Set(proxy.Replies, proxy.Hold)
+	unlock(t, first)
+	silent(t, next, 100*time.Millisecond)
+	p.Set(proxy.Replies, proxy.Pass)
+	hold := granted(t, next)
+	require.Greater(t, s.pttl("n"), 15*time.Second)
+	require.Greater(t, time.Until(hold.Deadline()), 15*time.Second)
+	unlock(t, hold)
+}
+
+// The same where the lease has run down because the server is silent: nobody is handed what may be over soon.
+func TestAHandoffOnASilentServerWaitsForIt(t *testing.T) {
+	t.Parallel()
+	s := realSite(t)
+	p := proxy.Start(t, s.addr)
+	const lease = 2400 * time.Millisecond
+	e := s.openAt(p.Addr(), lockwheel.Options{Lease: lease})
+	m := e.Mutex("n")
+	first := lock(t, m)
+	p.Set(proxy.Both, proxy.Hold)
+	eventually(t, "less than half of the lease left", func() bool { return time.Until(first.Deadline()) < lease/2 })
+	next := locking(t.Context(), m)
+	queued(t, e, 1)
+	elsewhere := s.open(lockwheel.Options{})
+	other := locking(t.Context(), elsewhere.Mutex("n"))
+	asleep(t, elsewhere, 1, 1)
+	_ = first.Unlock(t.Context())
+	hold := granted(t, other) // by the end of the lease
+	silent(t, next, 0)
+	p.Set(proxy.Both, proxy.Pass)
+	silent(t, next, 100*time.Millisecond)
+	unlock(t, hold)
+	unlock(t, granted(t, next))
+}
+
+// An answer that comes after its own lease has ended is no grant, whoever asked.
+func TestAnAnswerAfterItsOwnLeaseIsNoGrant(t *testing.T) {
+	t.Parallel()
+	s, p, e := behind(t, lockwheel.Options{})
+	m := e.Mutex("n")
+	p.Set(proxy.Replies, proxy.Hold)
+	waiting := locking(t.Context(), m, lockwheel.Lease(brief))
+	eventually(t, "taken", func() bool { return s.exists("n") })
+	eventually(t, "expired", func() bool { return !s.exists("n") })
+	next := lock(t, s.open(lockwheel.Options{}).Mutex("n"))
+	p.Set(proxy.Replies, proxy.Pass)
+	silent(t, waiting, 100*time.Millisecond)
+	require.Equal(t, map[string]string{next.ID(): "1"}, s.hash("n"))
+	unlock(t, next)
+	hold := granted(t, waiting)
+	require.NoError(t, hold.Err())
+	unlock(t, hold)
+	require.False(t, s.exists("n"))
+}

@@ -1,0 +1,274 @@
+package lockwheel_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel"
+	"github.com/lockwheel/lockwheel/internal/proxy"
+)
+
+// How an engine ends: what is held is waited for, or left to its lease, but never given away beside its holder.
+
+func TestShutdownNeverLetsASecondHolderInBesideARunningOne(t *testing.T) {
+	t.Parallel()
+	t.Run("waiting for the holder", func(t *testing.T) {
+		t.Parallel()
+		s := anySite(t)
+		here, elsewhere := s.open(lockwheel.Options{}), s.open(lockwheel.Options{})
+		hold := lock(t, here.Mutex("n"))
+		local, other := locking(t.Context(), here.Mutex("n")), locking(t.Context(), elsewhere.Mutex("n"))
+		queued(t, here, 1)
+		asleep(t, elsewhere, 1, 1)
+		done := make(chan error, 1)
+		go func() { done <- here.Shutdown(t.Context()) }()
+		require.ErrorIs(t, receive(t, local).err, lockwheel.ErrClosed)
+		silent(t, done, 100*time.Millisecond)
+		silent(t, other, 0)
+		require.NoError(t, hold.Err())
+		require.NoError(t, hold.Context().Err())
+		unlock(t, hold)
+		unlock(t, granted(t, other))
+		require.NoError(t, receive(t, done))
+	})
+	t.Run("not waiting any longer", func(t *testing.T) {
+		t.Parallel()
+		s := anySite(t)
+		here, elsewhere := s.open(lockwheel.Options{Lease: brief}), s.open(lockwheel.Options{})
+		hold := lock(t, here.Mutex("n"))
+		other := locking(t.Context(), elsewhere.Mutex("n"))
+		asleep(t, elsewhere, 1, 1)
+		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		defer cancel()
+		require.ErrorIs(t, here.Shutdown(ctx), context.DeadlineExceeded)
+		closed := time.Now()
+		left := s.pttl("n")
+		require.Positive(t, left, "left to its lease")
+		require.ErrorIs(t, hold.Err(), lockwheel.ErrClosed)
+		unlock(t, granted(t, other))
+		require.GreaterOrEqual(t, time.Since(closed), left-2*skew)
+	})
+	t.Run("under load", func(t *testing.T) {
+		t.Parallel()
+		s := anySite(t)
+		var r room
+		var visits atomic.Int32
+		work := func(e *lockwheel.Engine) error {
+			for {
+				hold, err := e.Mutex("n").Lock(t.Context())
+				if errors.Is(err, lockwheel.ErrClosed) {
+					return nil
+				}
+				if err != nil {
+					return err
+				}
+				visits.Add(1)
+				r.visit(soonOver)
+				if err := hold.Unlock(t.Context()); err != nil {
+					return err
+				}
+			}
+		}
+		const engines, workers = 5, 4
+		crowd(t, engines, func(int) error {
+			e := s.open(lockwheel.Options{})
+			before := visits.Load()
+			results := make(chan error, workers)
+			for range workers {
+				go func() { results <- work(e) }()
+			}
+			for visits.Load() < before+10 {
+				time.Sleep(time.Millisecond)
+			}
+			err := e.Shutdown(t.Context())
+			for range workers {
+				err = errors.Join(err, <-results)
+			}
+			return err
+		})
+		r.require(t, int(visits.Load()))
+		require.False(t, s.exists("n"), "nothing left")
+	})
+}
+
+// A grant that was under way when the engine began to shut down is given back before it is closed.
+func TestShutdownGivesBackAGrantUnderWay(t *testing.T) {
+	t.Parallel()
+	s := realSite(t)
+	p := proxy.Start(t, s.addr)
+	e := s.openAt(p.Addr(), lockwheel.Options{})
+	p.Set(proxy.Replies, proxy.Hold)
+	asked := locking(t.Context(), e.Mutex("n"))
+	eventually(t, "taken", func() bool { return s.exists("n") })
+	done := make(chan error, 1)
+	go func() { done <- e.Shutdown(t.Context()) }()
+	require.ErrorIs(t, receive(t, asked).err, lockwheel.ErrClosed)
+	silent(t, done, 50*time.Millisecond)
+	p.Set(proxy.Replies, proxy.Pass)
+	require.NoError(t, receive(t, done))
+	require.False(t, s.exists("n"))
+}
+
+// acceptance 13 X22; failures 41: redisson#1090, #6029.
+func TestCloseEndsEverythingAtOnceAndNothingFollows(t *testing.T) {
+	t.Parallel()
+	s := realSite(t)
+	e := s.open(lockwheel.Options{Lease: brief})
+	other := s.open(lockwheel.Options{})
+	const n = 100
+	holds := holdMany(t, e, n)
+	s.occupy("taken", time.Hour)
+	var waiting []<-chan outcome
+	for i := range n {
+		waiting = append(waiting,
+			locking(t.Context(), e.Mutex(fmt.Sprint("h", i))),
+			locking(t.Context(), e.Mutex("taken"), lockwheel.Wait(time.Hour)))
+	}
+	pending := e.Mutex("taken").LockAsync(t.Context())
+	asleep(t, e, 2*n+1, n+1)
+	require.NotZero(t, e.Stats().Timers)
+
+	require.NoError(t, e.Close())
+	calls := s.scripts()
+	left := s.pttl("h0")
+	for _, done := range waiting {
+		require.ErrorIs(t, receive(t, done).err, lockwheel.ErrClosed)
+	}
+	receive(t, pending.Done())
+	_, err := pending.Hold()
+	require.ErrorIs(t, err, lockwheel.ErrClosed)
+	for _, hold := range holds {
+		require.ErrorIs(t, hold.Err(), lockwheel.ErrClosed)
+		require.ErrorIs(t, context.Cause(hold.Context()), lockwheel.ErrClosed)
+		receive(t, hold.Done())
+	}
+	eventually(t, "no channel", func() bool { return len(s.channels()) == 0 })
+	require.Zero(t, s.subscribers())
+	require.Positive(t, left, "its keys are left to their leases")
+	eventually(t, "nothing renewed", func() bool { return s.do("DBSIZE") == int64(1) })
+	require.Equal(t, calls, s.scripts(), "no command after Close")
+	require.NoError(t, other.Close())
+	require.Equal(t, 0, len(s.engines()))
+}
+
+// engines are the connections that are not the test's own. Only on a real server.
+func (s *site) engines() (lines []string) {
+	s.t.Helper()
+	me := fmt.Sprintf("id=%d ", s.do("CLIENT", "ID"))
+	for line := range strings.Lines(s.real.String(s.t, "CLIENT", "LIST")) {
+		if !strings.HasPrefix(line, me) {
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
+
+func TestCloseAndShutdownCanBeCalledAgain(t *testing.T) {
+	t.Parallel()
+	s := anySite(t)
+	for _, ways := range [][]func(*lockwheel.Engine) error{
+		{shut, shut}, {(*lockwheel.Engine).Close, (*lockwheel.Engine).Close},
+		{shut, (*lockwheel.Engine).Close}, {(*lockwheel.Engine).Close, shut},
+	} {
+		e := s.open(lockwheel.Options{})
+		for _, way := range ways {
+			require.NoError(t, way(e))
+		}
+	}
+	// All at once, with something held.
+	e := s.open(lockwheel.Options{})
+	hold := lock(t, e.Mutex("n"))
+	crowd(t, 16, func(i int) error {
+		if i%2 == 0 {
+			return e.Close()
+		}
+		return shut(e)
+	})
+	require.ErrorIs(t, hold.Err(), lockwheel.ErrClosed)
+}
+
+func shut(e *lockwheel.Engine) error { return e.Shutdown(context.Background()) }
+
+func TestNothingWorksAfterClose(t *testing.T) {
+	t.Parallel()
+	s := anySite(t)
+	e := s.open(lockwheel.Options{})
+	m := e.Mutex("n")
+	hold := lock(t, m)
+	require.NoError(t, e.Close())
+	ctx := t.Context()
+	for what, err := range map[string]error{
+		"Unlock":      hold.Unlock(ctx),
+		"Extend":      hold.Extend(ctx, time.Minute),
+		"Err":         hold.Err(),
+		"Lock":        second(m.Lock(ctx)),
+		"TryLock":     second(m.TryLock(ctx)),
+		"LockAsync":   second(m.LockAsync(ctx).Hold()),
+		"Do":          m.Do(ctx, func(context.Context) error { panic("run without the lock") }),
+		"ForceUnlock": second(m.ForceUnlock(ctx)),
+		"State":       second(m.State(ctx)),
+		"IsLocked":    second(m.IsLocked(ctx)),
+		"TTL":         second(m.TTL(ctx)),
+		"HoldCount":   second(m.HoldCount(ctx)),
+	} {
+		require.ErrorIs(t, err, lockwheel.ErrClosed, what)
+		require.ErrorContains(t, err, `"n"`, what)
+	}
+	stats := e.Stats()
+	require.EqualValues(t, 1, stats.Acquired)
+	require.Zero(t, stats.Held)
+	require.Equal(t, stats, e.Stats())
+	require.True(t, s.exists("n"), "left to its lease")
+}
+
+func second[T any](_ T, err error) error { return err }
+
+// Requests that come while an engine shuts down are refused; those that end a hold are not.
+func TestShutdownRefusesNewLocksAndServesOldOnes(t *testing.T) {
+	t.Parallel()
+	s := anySite(t)
+	e := s.open(lockwheel.Options{})
+	m := e.Mutex("n")
+	outer := lock(t, m)
+	inner := lockWith(t, outer.Context(), m)
+	done := make(chan error, 1)
+	go func() { done <- e.Shutdown(t.Context()) }()
+	eventually(t, "refused", func() bool {
+		hold, err := e.Mutex("other").TryLock(t.Context())
+		if err == nil {
+			unlock(t, hold)
+		}
+		return errors.Is(err, lockwheel.ErrClosed)
+	})
+	_, err := m.Lock(outer.Context())
+	require.ErrorIs(t, err, lockwheel.ErrClosed, "a re-entry as well")
+	requireLocked(t, m, true)
+	require.NoError(t, outer.Extend(t.Context(), time.Hour))
+	unlock(t, inner)
+	silent(t, done, 50*time.Millisecond)
+	unlock(t, outer)
+	require.NoError(t, receive(t, done))
+	require.False(t, s.exists("n"))
+	settled(t, e)
+}
+
+// A client that the caller brought stays open and of use.
+func TestAClientOfTheCallersIsNotClosed(t *testing.T) {
+	t.Parallel()
+	s := anySite(t)
+	client := s.client()
+	for range 2 {
+		e, err := lockwheel.Open(t.Context(), lockwheel.Options{Client: client})
+		require.NoError(t, err)
+		unlock(t, lock(t, e.Mutex("n")))
+		require.NoError(t, e.Close())
+	}
+	require.NoError(t, client.Do(t.Context(), client.B().Ping().Build()).Error())
+}

@@ -1,0 +1,110 @@
+package lockwheel_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel"
+)
+
+// Stats: gauges say how it is, counters what was.
+
+func TestStatsCountWhatLocksDo(t *testing.T) {
+	t.Parallel()
+	s := anySite(t)
+	e := s.open(lockwheel.Options{})
+	m := e.Mutex("n")
+	require.Equal(t, lockwheel.Stats{Turns: 1}, e.Stats(), "a fresh engine has done nothing")
+
+	outer := lock(t, m)
+	inner := lockWith(t, outer.Context(), m)
+	refused(t, m)
+	first, second := locking(t.Context(), m), locking(t.Context(), m)
+	queued(t, e, 2)
+	asleep(t, e, 2, 1)
+	stats := e.Stats()
+	require.EqualValues(t, 2, stats.Held)
+	require.EqualValues(t, 2, stats.Acquired)
+	require.EqualValues(t, 1, stats.Refused)
+	require.Zero(t, stats.Released)
+	require.Zero(t, stats.Handed)
+	require.NotZero(t, stats.Timers)
+
+	unlock(t, inner)
+	unlock(t, outer)
+	var a, b outcome
+	select { // who queued first is up to the scheduler
+	case a = <-first:
+		unlock(t, a.hold)
+		b = receive(t, second)
+	case a = <-second:
+		unlock(t, a.hold)
+		b = receive(t, first)
+	}
+	forceUnlock(t, m)
+	require.ErrorIs(t, b.hold.Err(), lockwheel.ErrLost)
+	settled(t, e)
+	stats = e.Stats()
+	require.EqualValues(t, 4, stats.Acquired)
+	require.EqualValues(t, 3, stats.Released)
+	require.EqualValues(t, 1, stats.Lost)
+	require.EqualValues(t, 2, stats.Handed)
+	require.EqualValues(t, 1, stats.Refused)
+	require.NotZero(t, stats.Commands)
+	require.LessOrEqual(t, stats.Batches, stats.Commands)
+	require.Zero(t, stats.Muted)
+	require.Zero(t, stats.Retries)
+}
+
+// At any time Held is Acquired less Released less Lost, and all that was asked for is granted, refused or waiting.
+func TestStatsAddUpAtEveryMoment(t *testing.T) {
+	t.Parallel()
+	s := anySite(t)
+	e := s.open(lockwheel.Options{})
+	stop, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		crowd(t, 16, func(int) error {
+			for {
+				select {
+				case <-stop:
+					return nil
+				default:
+					oneOfMany(t.Context(), e.Mutex("n"))
+				}
+			}
+		})
+	}()
+	defer func() {
+		close(stop)
+		<-done
+	}()
+	var last lockwheel.Stats
+	for end := time.Now().Add(500 * time.Millisecond); time.Now().Before(end); {
+		stats := e.Stats()
+		require.EqualValues(t, stats.Held, stats.Acquired-stats.Released-stats.Lost)
+		require.GreaterOrEqual(t, stats.Held, int64(0))
+		require.GreaterOrEqual(t, stats.Waiting, int64(0))
+		require.GreaterOrEqual(t, stats.InFlight, int64(0))
+		require.GreaterOrEqual(t, stats.Acquired, last.Acquired)
+		require.Greater(t, stats.Turns, last.Turns)
+		last = stats
+	}
+}
+
+// Renewals are counted, and how late the latest was.
+func TestStatsCountRenewals(t *testing.T) {
+	t.Parallel()
+	e := anySite(t).open(lockwheel.Options{Lease: brief})
+	holds := holdMany(t, e, 50)
+	eventually(t, "all renewed twice", func() bool { return e.Stats().Renewed >= 100 })
+	stats := e.Stats()
+	require.Positive(t, stats.RenewalLag)
+	require.Less(t, stats.RenewalLag, brief)
+	require.Less(t, stats.Batches, stats.Commands, "due together, they go together")
+	for _, hold := range holds {
+		unlock(t, hold)
+	}
+}

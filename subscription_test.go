@@ -1,0 +1,102 @@
+package lockwheel_test
+
+import (
+	"context"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel"
+	"github.com/lockwheel/lockwheel/internal/proxy"
+)
+
+// Pub/sub connections that end while somebody listens.
+
+// acceptance 13 X17: the pub/sub connection is cut during a wait.
+// failures 26: redisson#6026, #3077: subscriptions were not re-established.
+func TestAWaitSurvivesTheEndOfItsSubscription(t *testing.T) {
+	t.Parallel()
+	for name, wait := range map[string]func(context.Context, lockwheel.Mutex) <-chan outcome{
+		"Lock": func(ctx context.Context, m lockwheel.Mutex) <-chan outcome { return locking(ctx, m) },
+		"a Wait": func(ctx context.Context, m lockwheel.Mutex) <-chan outcome {
+			return locking(ctx, m, lockwheel.Wait(time.Hour))
+		},
+		"LockAsync": func(ctx context.Context, m lockwheel.Mutex) <-chan outcome { return takingAsync(ctx, m) },
+	} {
+		for _, lost := range []bool{false, true} {
+			t.Run(name+", message lost="+strconv.FormatBool(lost), func(t *testing.T) {
+				t.Parallel()
+				s := realSite(t)
+				holder, waiter := s.open(lockwheel.Options{}), s.open(lockwheel.Options{})
+				hold := lock(t, holder.Mutex("n"))
+				waiting := wait(t.Context(), waiter.Mutex("n"))
+				asleep(t, waiter, 1, 1)
+				before := s.subscriptions()
+				s.do("CLIENT", "KILL", "TYPE", "pubsub")
+				if !lost {
+					eventually(t, "subscribed again", func() bool { return s.subscriptions() > before })
+				}
+				unlock(t, hold)
+				unlock(t, granted(t, waiting))
+			})
+		}
+	}
+}
+
+// takingAsync is locking by way of LockAsync.
+func takingAsync(ctx context.Context, m lockwheel.Mutex, opts ...lockwheel.Option) <-chan outcome {
+	done := make(chan outcome, 1)
+	p := m.LockAsync(ctx, opts...)
+	go func() {
+		<-p.Done()
+		hold, err := p.Hold()
+		done <- outcome{hold, err}
+	}()
+	return done
+}
+
+// failures 26: a hundred names at once.
+func TestAHundredSubscriptionsComeBack(t *testing.T) {
+	t.Parallel()
+	s := realSite(t)
+	holder, waiter := s.open(lockwheel.Options{}), s.open(lockwheel.Options{})
+	const names = 100
+	holds := holdMany(t, holder, names)
+	var waiting []<-chan outcome
+	for _, hold := range holds {
+		waiting = append(waiting, takingAsync(t.Context(), waiter.Mutex(hold.Name())))
+	}
+	asleep(t, waiter, names, names)
+	s.do("CLIENT", "KILL", "TYPE", "pubsub")
+	unlock(t, holds[42])
+	granted(t, waiting[42])
+	eventually(t, "all channels again", func() bool { return len(s.channels()) >= names-1 })
+	require.Equal(t, 1, s.subscribers(), "no second subscription")
+	for i, hold := range holds {
+		if i != 42 {
+			unlock(t, hold)
+			granted(t, waiting[i])
+		}
+	}
+}
+
+// failures 27: redisson#4294, #4216, #4064: one failed SUBSCRIBE made the channel unusable for ever.
+func TestAFailedSubscriptionIsTriedAgain(t *testing.T) {
+	t.Parallel()
+	s := realSite(t)
+	p := proxy.Start(t, s.addr)
+	holder, waiter := s.open(lockwheel.Options{}), s.openAt(p.Addr(), lockwheel.Options{})
+	for i := range 20 {
+		hold := lock(t, holder.Mutex("n"))
+		p.SetFor(proxy.Subscribers, proxy.Replies, proxy.CutAfter(i)) // within the answer to SUBSCRIBE
+		accepted := p.Accepted()
+		waiting := locking(t.Context(), waiter.Mutex("n"))
+		eventually(t, "a subscription that failed", func() bool { return p.Accepted() > accepted })
+		p.SetFor(proxy.Subscribers, proxy.Replies, proxy.Pass)
+		unlock(t, hold)
+		unlock(t, granted(t, waiting))
+		settled(t, waiter)
+	}
+}

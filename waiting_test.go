@@ -1,0 +1,226 @@
+package lockwheel_test
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel"
+	"github.com/lockwheel/lockwheel/internal/proxy"
+)
+
+// Waiting and waking: a message is a hint, and nothing waits for one alone.
+
+// failures 10: redisson#1763, #5761, #3891: an unlock between the failed try and the subscription was missed.
+func TestAnUnlockBeforeTheSubscriptionIsNotMissed(t *testing.T) {
+	t.Parallel()
+	s := realSite(t)
+	p := proxy.Start(t, s.addr)
+	const late = 300 * time.Millisecond
+	p.SetFor(proxy.Subscribers, proxy.Replies, proxy.Delay(late))
+	holder, waiter := s.open(lockwheel.Options{}), s.openAt(p.Addr(), lockwheel.Options{})
+	hold := lock(t, holder.Mutex("n"))
+	waiting := locking(t.Context(), waiter.Mutex("n"))
+	eventually(t, "subscribed, and not told so", func() bool { return len(s.channels()) == 1 })
+	require.Zero(t, waiter.Stats().Subscriptions)
+	unlock(t, hold)
+	unlock(t, granted(t, waiting))
+}
+
+// The same between the failed try and the moment the SUBSCRIBE reaches the server: no message comes at all.
+func TestAnUnlockBeforeTheServerKnowsTheSubscriberIsNotMissed(t *testing.T) {
+	t.Parallel()
+	s := realSite(t)
+	p := proxy.Start(t, s.addr)
+	p.SetFor(proxy.Subscribers, proxy.Commands, proxy.Hold)
+	holder, waiter := s.open(lockwheel.Options{}), s.openAt(p.Addr(), lockwheel.Options{})
+	hold := lock(t, holder.Mutex("n"))
+	waiting := locking(t.Context(), waiter.Mutex("n"))
+	eventually(t, "on its way to subscribe", func() bool { return p.Held(proxy.Commands) > 0 })
+	unlock(t, hold)
+	p.SetFor(proxy.Subscribers, proxy.Commands, proxy.Pass)
+	unlock(t, granted(t, waiting))
+}
+
+// failures 10: no hand-off between two engines takes as long as a lease or a renewal.
+func TestNoHandoffBetweenEnginesIsMissed(t *testing.T) {
+	t.Parallel()
+	s := anySite(t)
+	rounds := 600
+	if raced {
+		rounds = 200
+	}
+	var r room
+	crowd(t, 4, func(i int) error {
+		m := s.open(lockwheel.Options{}).Mutex("n")
+		for range rounds {
+			if err := visitWith(t.Context(), m, &r, lockwheel.Wait(patience)); err != nil {
+				return err
+			}
+			soonOver()
+		}
+		return nil
+	})
+	r.require(t, 4*rounds)
+}
+
+// failures 11: rueidis#457: a message to a waiter that had gone away blocked everyone.
+func TestWaitersThatLeaveAtOnceBlockNobody(t *testing.T) {
+	t.Parallel()
+	s := anySite(t)
+	e := s.open(lockwheel.Options{})
+	m := e.Mutex("n")
+	const waiters = 200
+	for range 20 {
+		hold := lock(t, m)
+		ctx, leave := context.WithCancelCause(t.Context())
+		var pending []*lockwheel.Pending
+		for range waiters {
+			pending = append(pending, m.LockAsync(ctx))
+		}
+		queued(t, e, waiters)
+		go leave(errors.New("all at once"))
+		s.do("PUBLISH", "redisson_lock__channel:{n}", 0)
+		unlock(t, hold)
+		for _, p := range pending {
+			receive(t, p.Done())
+		}
+		unlock(t, lock(t, e.Mutex("another")))
+		// Those that were granted before they left have given it back by themselves.
+		unlock(t, lock(t, m))
+	}
+	settled(t, e)
+	require.False(t, s.exists("n"))
+}
+
+// failures 13: rueidis#602, redisson PR #1888: waiting burned a CPU.
+func TestWaitingCostsTheServerNothing(t *testing.T) {
+	t.Parallel()
+	for name, setUp := range map[string]func(*site){
+		"while it is held":              func(s *site) { s.occupy("n", time.Hour) },
+		"with a lease that is over":     func(s *site) { s.occupy("n", 300*time.Millisecond); s.do("PERSIST", "n") },
+		"without expiry":                func(s *site) { s.occupy("n", 0) },
+		"and its subscription is cut":   func(s *site) { s.occupy("n", time.Hour) },
+		"and messages come all the day": func(s *site) { s.occupy("n", time.Hour) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := realSite(t)
+			setUp(s)
+			e := s.open(lockwheel.Options{})
+			for range 50 {
+				locking(t.Context(), e.Mutex("n"))
+			}
+			asleep(t, e, 50, 1)
+			calls, turns := s.scripts(), e.Stats().Turns
+			const window = time.Second
+			switch name {
+			case "and its subscription is cut":
+				for range 3 {
+					s.do("CLIENT", "KILL", "TYPE", "pubsub")
+					eventually(t, "subscribed again", func() bool { return len(s.channels()) == 1 })
+				}
+			case "and messages come all the day":
+				for range 10 {
+					s.do("PUBLISH", "redisson_lock__channel:{n}", 0)
+				}
+			}
+			time.Sleep(window)
+			require.LessOrEqual(t, s.scripts()-calls, 20, "tries in a second, whatever the number of waiters")
+			require.LessOrEqual(t, e.Stats().Turns-turns, uint64(200))
+			require.Equal(t, 1, s.subscribers())
+			require.NoError(t, e.Close())
+		})
+	}
+}
+
+// Without a message at all a waiter comes by the lease that it was told.
+func TestAWaiterComesByTheEndOfTheLease(t *testing.T) {
+	t.Parallel()
+	s := anySite(t)
+	e := s.open(lockwheel.Options{})
+	before := time.Now()
+	s.occupy("n", 400*time.Millisecond)
+	unlock(t, lock(t, e.Mutex("n")))
+	require.GreaterOrEqual(t, time.Since(before), 400*time.Millisecond-skew)
+}
+
+// A key without expiry is polled: nobody says when it goes.
+func TestALockWithoutExpiryIsPolled(t *testing.T) {
+	t.Parallel()
+	s := anySite(t)
+	s.occupy("n", 0)
+	e := s.open(lockwheel.Options{})
+	waiting := locking(t.Context(), e.Mutex("n"))
+	asleep(t, e, 1, 1)
+	require.Equal(t, int64(1), s.do("DEL", "n")) // and no message
+	unlock(t, granted(t, waiting))
+}
+
+// Callers of one engine are served in the order in which they came.
+func TestCallersOfOneEngineAreServedInOrder(t *testing.T) {
+	t.Parallel()
+	e := anySite(t).open(lockwheel.Options{})
+	m := e.Mutex("n")
+	hold := lock(t, m)
+	const waiters = 50
+	var waiting []<-chan outcome
+	for i := range waiters {
+		waiting = append(waiting, locking(t.Context(), m))
+		queued(t, e, int64(i+1))
+	}
+	for _, next := range waiting {
+		refused(t, m) // TryLock never overtakes
+		unlock(t, hold)
+		hold = granted(t, next)
+	}
+	unlock(t, hold)
+}
+
+func TestTryLockNeitherQueuesNorOvertakes(t *testing.T) {
+	t.Parallel()
+	s := anySite(t)
+	s.occupy("n", time.Hour)
+	e := s.open(lockwheel.Options{})
+	waiting := locking(t.Context(), e.Mutex("n"))
+	asleep(t, e, 1, 1)
+	require.Equal(t, int64(1), s.do("DEL", "n")) // free, and nobody was told
+	commands := e.Stats().Commands
+	refused(t, e.Mutex("n"))
+	stats := e.Stats()
+	require.Equal(t, commands, stats.Commands, "the server was not asked")
+	require.EqualValues(t, 1, stats.Waiting)
+	s.do("PUBLISH", "redisson_lock__channel:{n}", 0)
+	unlock(t, granted(t, waiting))
+}
+
+// failures 41: a waiter of LockAsync is no goroutine.
+func TestManyWaitersAreNoGoroutines(t *testing.T) {
+	s := anySite(t)
+	s.occupy("n", time.Hour)
+	e := s.open(lockwheel.Options{})
+	before := runtime.NumGoroutine()
+	const waiters = 10_000
+	var left atomic.Int64
+	ctx, leave := context.WithCancel(t.Context())
+	var pending []*lockwheel.Pending
+	for range waiters {
+		pending = append(pending, e.Mutex("n").LockAsync(ctx))
+	}
+	asleep(t, e, waiters, 1)
+	require.LessOrEqual(t, runtime.NumGoroutine(), before+20, "a few more for the pub/sub connection")
+	leave()
+	for _, p := range pending {
+		receive(t, p.Done())
+		if _, err := p.Hold(); errors.Is(err, lockwheel.ErrNotAcquired) {
+			left.Add(1)
+		}
+	}
+	require.EqualValues(t, waiters, left.Load())
+	settled(t, e)
+}
