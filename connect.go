@@ -19,29 +19,29 @@ func connect(ctx context.Context, options *Options) (rueidis.Client, error) {
 		err    error
 	}
 	connected := make(chan outcome, 1)
-	// rueidis takes no context here. If ctx ends first, the connection is closed when it comes.
+	// rueidis takes no context here: if ctx ends first, the connection that is being made is closed.
+	o := &opening{ctx: ctx}
 	go func() {
-		client, err := dial(options)
+		client, err := dial(options, o)
 		connected <- outcome{client, err}
 	}()
 	select {
-	case o := <-connected:
-		if o.err == nil {
-			o.err = greet(ctx, o.client, options)
+	case c := <-connected:
+		if c.err == nil {
+			c.err = greet(ctx, c.client, options)
 		}
-		return o.client, o.err
+		o.done.Store(true)
+		return c.client, c.err
 	case <-ctx.Done():
-		go func() {
-			if o := <-connected; o.client != nil && options.Client == nil {
-				o.client.Close()
-			}
-		}()
+		if c := <-connected; c.client != nil && options.Client == nil {
+			c.client.Close()
+		}
 		return nil, context.Cause(ctx)
 	}
 }
 
 // dial opens a client with one ordered connection and the engine's timeouts, unless the caller brought one.
-func dial(options *Options) (rueidis.Client, error) {
+func dial(options *Options, o *opening) (rueidis.Client, error) {
 	if options.Client != nil {
 		return options.Client, nil
 	}
@@ -49,10 +49,12 @@ func dial(options *Options) (rueidis.Client, error) {
 	// With several connections an older command could run after a newer one.
 	redis.PipelineMultiplex = -1
 	redis.DisableCache = true
+	redis.RingScaleEachConn = 0 // rueidis does not check it
 	redis.DisableRetry = true
 	redis.ConnWriteTimeout = options.Timeout
 	redis.Dialer.Timeout = options.Timeout
 	redis.Dialer.KeepAlive = options.Timeout // rueidis pings an idle connection as often
+	redis.DialCtxFn = o.dialer(redis)
 	client, err := rueidis.NewClient(redis)
 	if err != nil {
 		if client != nil {

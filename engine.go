@@ -30,6 +30,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	neturl "net/url"
 	"sync/atomic"
 	"time"
 
@@ -77,9 +78,18 @@ func Open(ctx context.Context, opts Options) (*Engine, error) {
 func Dial(ctx context.Context, url string) (*Engine, error) {
 	redis, err := rueidis.ParseURL(url)
 	if err != nil {
-		return nil, fmt.Errorf("lockwheel: dial: %w", err)
+		return nil, fmt.Errorf("lockwheel: dial: %w", withoutURL(err))
 	}
 	return Open(ctx, Options{Redis: redis})
+}
+
+// withoutURL is the reason of an error that would print the URL, and with it a password.
+func withoutURL(err error) error {
+	var malformed *neturl.Error
+	if errors.As(err, &malformed) {
+		return fmt.Errorf("malformed URL: %w", malformed.Err)
+	}
+	return err
 }
 
 // ID is the engine's client id on the wire, a UUID made by Open. The id of every hold begins with it.

@@ -30,6 +30,11 @@ var (
 	ErrClosed = actor.ErrClosed
 )
 
+// ServerError is what the server said when it refused, word for word, for errors.As: WRONGTYPE when the
+// key is something else, NOPERM when the user may not, and so on. A refusal for good is the error of the
+// call itself; one that may pass is the cause of ErrUnavailable.
+type ServerError = actor.ServerError
+
 // lockError says which lock it was.
 type lockError struct {
 	name       string

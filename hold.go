@@ -156,9 +156,8 @@ func (h *Hold) checked() (*Hold, error) {
 	if !h.overdue() {
 		return h, nil
 	}
-	err := h.Err()
 	h.change(ended, actor.Unlock, 0)
-	return nil, err
+	return nil, h.fail(ErrLost, errOverdue)
 }
 
 // ended is a context for what is sent without waiting for the answer.

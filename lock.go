@@ -52,7 +52,11 @@ func (m Mutex) Do(ctx context.Context, f func(context.Context) error, opts ...Op
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, hold.Unlock(context.WithoutCancel(ctx))) }()
+	defer func() {
+		if lost := hold.Unlock(context.WithoutCancel(ctx)); lost != nil {
+			err = errors.Join(err, lost)
+		}
+	}()
 	return f(hold.Context())
 }
 
@@ -156,6 +160,9 @@ func (m Mutex) request(ctx context.Context, opts []Option, w wish) (*engine.Call
 	if err := m.check(ctx); err != nil {
 		return nil, nil, err
 	}
+	if ctx.Err() != nil {
+		return nil, nil, m.fail(ErrNotAcquired, context.Cause(ctx))
+	}
 	lease, wait, once, err := read(opts, w.once)
 	if err != nil {
 		return nil, nil, m.fail(err, nil)
@@ -185,8 +192,10 @@ func read(opts []Option, try bool) (lease, wait time.Duration, once bool, err er
 				return 0, 0, false, err
 			}
 		case waitOption:
-			once, wait = o.d <= 0, max(o.d, 0)
-			if err := within("Wait", max(wait, shortest), shortest, longest); err != nil {
+			if once, wait = o.d <= 0, max(o.d, 0); once {
+				continue
+			}
+			if err := within("Wait", wait, shortest, longest); err != nil {
 				return 0, 0, false, err
 			}
 		}
@@ -198,6 +207,9 @@ func read(opts []Option, try bool) (lease, wait time.Duration, once bool, err er
 func (m Mutex) ask(ctx context.Context, what actor.Kind) (*engine.Call, error) {
 	if err := m.check(ctx); err != nil {
 		return nil, err
+	}
+	if ctx.Err() != nil {
+		return nil, m.fail(ErrUnavailable, context.Cause(ctx))
 	}
 	call := engine.NewCall()
 	call.Tag = what
@@ -215,7 +227,7 @@ func (m Mutex) ask(ctx context.Context, what actor.Kind) (*engine.Call, error) {
 
 func (m Mutex) key() string { return m.engine.options.Prefix + m.name }
 
-// check refuses what can never work, and contexts that have ended: nothing is sent for them.
+// check refuses what can never work: nothing is sent for it.
 func (m Mutex) check(ctx context.Context) error {
 	switch {
 	case m.engine == nil:
@@ -226,8 +238,6 @@ func (m Mutex) check(ctx context.Context) error {
 		return fmt.Errorf("lockwheel: lock %s: a name must not be longer than %d bytes with its prefix", quoted(m.name), longestName)
 	case ctx == nil:
 		return errNilContext(fmt.Sprintf("lock %s", quoted(m.name)))
-	case ctx.Err() != nil:
-		return m.fail(ErrNotAcquired, context.Cause(ctx))
 	}
 	return nil
 }

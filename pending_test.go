@@ -93,7 +93,7 @@ func TestAPendingRequestThatIsGivenUpLeavesTheQueue(t *testing.T) {
 	reason := errors.New("enough")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	first, second := e.Mutex("n").LockAsync(t.Context()), e.Mutex("n").LockAsync(ctx)
-	third := e.Mutex("n").LockAsync(t.Context(), lockwheel.Wait(2*time.Second))
+	third := e.Mutex("n").LockAsync(t.Context(), lockwheel.Wait(time.Second))
 	asleep(t, e, 3, 1)
 	first.Cancel()
 	cancel(reason)

@@ -29,7 +29,7 @@ func TestAnAcquireThatIsSentAgainCountsOnce(t *testing.T) {
 	t.Parallel()
 	s, p, e := behind(t, lockwheel.Options{})
 	m := e.Mutex("n")
-	for range 100 {
+	for range 40 {
 		p.SetFor(proxy.Present, proxy.Replies, proxy.CutAfter(rand.IntN(6)))
 		hold := lock(t, m)
 		require.Equal(t, map[string]string{hold.ID(): "1"}, s.hash("n"))

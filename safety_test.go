@@ -109,7 +109,7 @@ func TestAnUnansweredExtensionDoesNotCostTheLock(t *testing.T) {
 	require.ErrorIs(t, hold.Extend(t.Context(), short), lockwheel.ErrUnavailable)
 	p.Cut()
 	require.NoError(t, p.Heal())
-	always(t, 3*short, "it goes on as before: watched", func() bool { return hold.Err() == nil && s.exists("n") })
+	always(t, 2*short, "it goes on as before: watched", func() bool { return hold.Err() == nil && s.exists("n") })
 	unlock(t, hold)
 }
 

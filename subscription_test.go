@@ -88,9 +88,9 @@ func TestAFailedSubscriptionIsTriedAgain(t *testing.T) {
 	s := realSite(t)
 	p := proxy.Start(t, s.addr)
 	holder, waiter := s.open(lockwheel.Options{}), s.openAt(p.Addr(), lockwheel.Options{})
-	for i := range 20 {
+	for i := range 10 {
 		hold := lock(t, holder.Mutex("n"))
-		p.SetFor(proxy.Subscribers, proxy.Replies, proxy.CutAfter(i)) // within the answer to SUBSCRIBE
+		p.SetFor(proxy.Subscribers, proxy.Replies, proxy.CutAfter(2*i)) // within the answer to SUBSCRIBE
 		accepted := p.Accepted()
 		waiting := locking(t.Context(), waiter.Mutex("n"))
 		eventually(t, "a subscription that failed", func() bool { return p.Accepted() > accepted })

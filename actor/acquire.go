@@ -147,6 +147,9 @@ func (l *Lock) acquired(now time.Duration, m *Message, fx *Effects) {
 		l.unanswered(m.Sent, m.Command.Lease, fx)
 		l.rare.acquiring = true
 		l.rare.trouble = m.Reply.Err
+		if m.Reply.pauses() {
+			l.rare.askAt = now + l.rare.nextBackoff(fx)
+		}
 	}
 }
 

@@ -156,6 +156,18 @@ func TestEndOfAWaitSaysWhetherTheLockWasTakenOrTheServerSilent(t *testing.T) {
 			+1ms   #1 released     → A unlocked
 		`)
 	})
+	t.Run("released in this engine, on a server that is gone since", func(t *testing.T) {
+		talk(t, `
+			0s     A locks             → acquire #1 30s
+			1ms    #1 granted          → A granted 29.689s
+			2ms    B locks wait 1s     → listen
+			3ms    A unlocks           → A over; release #1
+			900ms  #1 unanswered reset → release #1
+			1.002s timer               → B redis unavailable: reset
+			1.252s timer               → leave
+			2s     #1 released         → A unlocked
+		`, func(c *actor.Config) { c.HandoffMax = -1 })
+	})
 	t.Run("no answer at all", func(t *testing.T) {
 		talk(t, `
 			0s    A locks wait 2s      → acquire #1 30s
@@ -169,7 +181,7 @@ func TestEndOfAWaitSaysWhetherTheLockWasTakenOrTheServerSilent(t *testing.T) {
 	t.Run("no answer, and the caller's context ended", func(t *testing.T) {
 		talk(t, `
 			0s    A locks                 → acquire #1 30s
-			1s    A cancels why not       → A redis unavailable: no answer in time; why not
+			1s    A cancels why not       → A redis unavailable: why not
 			+1ms  #1 granted              → release #1
 			+1ms  #1 released             → nothing
 		`)
@@ -253,7 +265,7 @@ func TestCancelledRequestLeavesNothing(t *testing.T) {
 		talk(t, `
 			0s   A locks        → acquire #1 30s
 			0s   wants #1       → acquire #1 30s: true
-			1ms  A cancels why  → A redis unavailable: no answer in time; why
+			1ms  A cancels why  → A redis unavailable: why
 			1ms  wants #1       → acquire #1 30s: false
 			1ms  #1 withdrawn   → nothing
 		`)
@@ -261,7 +273,7 @@ func TestCancelledRequestLeavesNothing(t *testing.T) {
 	t.Run("while its command is under way: the grant is given back", func(t *testing.T) {
 		talk(t, `
 			0s   A locks        → acquire #1 30s
-			1ms  A cancels why  → A redis unavailable: no answer in time; why
+			1ms  A cancels why  → A redis unavailable: why
 			2ms  #1 granted     → release #1
 			3ms  #1 released    → nothing
 		`)
@@ -291,7 +303,7 @@ func TestCancelledRequestLeavesNothing(t *testing.T) {
 		talk(t, `
 			0s   A locks        → acquire #1 30s
 			0s   B locks        → nothing
-			1ms  A cancels why  → A redis unavailable: no answer in time; why
+			1ms  A cancels why  → A redis unavailable: why
 			2ms  #1 granted     → B granted 29.688s
 			3ms  B unlocks      → B over; release #1
 			4ms  #1 released    → B unlocked
@@ -301,7 +313,7 @@ func TestCancelledRequestLeavesNothing(t *testing.T) {
 		talk(t, `
 			0s   A locks           → acquire #1 30s
 			0s   B locks lease 10s → nothing
-			1ms  A cancels why     → A redis unavailable: no answer in time; why
+			1ms  A cancels why     → A redis unavailable: why
 			2ms  #1 granted        → renew #1 10s; listen
 			3ms  #1 renewed        → B granted 9.889s
 			4ms  B unlocks         → B over; release #1
@@ -349,6 +361,25 @@ func TestLateCopyWithAShorterLeaseDoesNotOutliveBelief(t *testing.T) {
 		+1ms   #1 gone                     → nothing
 		+3s    timer                       → release #1
 		+1ms   #1 gone                     → nothing
+	`)
+}
+
+// A tenure asked for with a lease that its next owner cannot use, and that no confirmation can make longer, is given back.
+func TestTenureThatNoConfirmationCanCoverIsGivenBack(t *testing.T) {
+	talk(t, `
+		0s     A locks lease 1s wait 500ms → acquire #1 1s
+		0s     B locks                     → nothing
+		100ms  #1 unanswered reset         → acquire #1 1s
+		500ms  timer                       → A redis unavailable: reset
+		501ms  #1 granted                  → release #1; listen
+		502ms  #1 released                 → acquire #2 30s ghosts [1]; release #1
+		503ms  #1 gone                     → nothing
+		504ms  #2 granted                  → B granted 29.688s
+		505ms  B unlocks                   → B over; release #2
+		506ms  #2 released                 → B unlocked
+		754ms  timer                       → leave
+		3.503s timer                       → release #1
+		3.504s #1 gone                     → nothing
 	`)
 }
 

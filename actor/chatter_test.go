@@ -18,7 +18,7 @@ func TestALockThatNothingHappensToIsQuiet(t *testing.T) {
 		change func(*actor.Config)
 		play   []string
 		holder string // on the server, from the start
-		odd    func(*actor.Reply)
+		odd    func(*actor.Command, *actor.Reply)
 		least  int
 		most   int
 	}{
@@ -47,21 +47,33 @@ func TestALockThatNothingHappensToIsQuiet(t *testing.T) {
 			play: []string{"+1ms A locks", "+1ms B locks"},
 		},
 		{
-			name: "a count that the server cannot write", least: 4, most: 12, odd: func(r *actor.Reply) { r.Uncounted = true },
+			name: "a count that the server cannot write", least: 4, most: 12, odd: func(_ *actor.Command, r *actor.Reply) { r.Uncounted = true },
 			play: []string{"+1ms A locks", "+1ms B locks as A"},
 		},
 		{name: "waiting for a stranger", play: []string{"+1ms A locks", "+1ms B locks"}, holder: "x:1", least: 1, most: 1},
 		{
 			name: "waiting for a stranger whose key never expires", least: 20, most: 41, play: []string{"+1ms A locks"}, holder: "x:1",
-			odd: func(r *actor.Reply) { r.TTL = -1 },
+			odd: func(_ *actor.Command, r *actor.Reply) { r.TTL = -1 },
 		},
 		{
 			name: "waiting for a stranger whose key is about to expire", least: 200, most: 400, play: []string{"+1ms A locks"}, holder: "x:1",
-			odd: func(r *actor.Reply) { r.TTL = 0 },
+			odd: func(_ *actor.Command, r *actor.Reply) { r.TTL = 0 },
+		},
+		{
+			name: "a server that answers nonsense", least: 27, most: 90, play: []string{"+1ms A locks"},
+			odd: func(_ *actor.Command, r *actor.Reply) { *r = actor.Reply{Err: errLoading, Garbled: true} },
+		},
+		{
+			name: "a server that answers every renewal with nonsense", least: 5, most: 40, play: []string{"+1ms A locks lease 9s", "+1s B locks as A"},
+			odd: func(c *actor.Command, r *actor.Reply) {
+				if c.Verb == actor.SendRenew {
+					*r = actor.Reply{Err: errLoading, Garbled: true}
+				}
+			},
 		},
 		{
 			name: "a server that is loading", least: 27, most: 90, play: []string{"+1ms A locks"},
-			odd: func(r *actor.Reply) { *r = actor.Reply{Status: actor.Refused, Err: errLoading} },
+			odd: func(_ *actor.Command, r *actor.Reply) { *r = actor.Reply{Status: actor.Refused, Err: errLoading} },
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -81,7 +93,7 @@ func TestALockThatNothingHappensToIsQuiet(t *testing.T) {
 						sent++
 						reply := p.server.run(p.now, &f.command)
 						if test.odd != nil {
-							test.odd(&reply)
+							test.odd(&f.command, &reply)
 						}
 						p.pass(time.Millisecond)
 						p.answer(f, reply)

@@ -15,6 +15,12 @@ var (
 	ErrClosed      = errors.New("engine closed")
 )
 
+// ServerError is what the server said when it refused, word for word.
+type ServerError string
+
+// Error returns the server's words: WRONGTYPE, NOPERM and so on, and the rest of the line.
+func (e ServerError) Error() string { return string(e) }
+
 // Why a lock was lost or a request had no answer: causes, wrapped by the verdicts above.
 var (
 	errLeaseOver = errors.New("the lease ended before it was renewed")
@@ -28,8 +34,11 @@ var (
 
 // joined is one error for two causes, on one line; either may be nil.
 func joined(first, second error) error {
-	if first == nil || second == nil {
-		return errors.Join(first, second)
+	if first == nil {
+		return second
+	}
+	if second == nil {
+		return first
 	}
 	return fmt.Errorf("%w; %w", first, second)
 }

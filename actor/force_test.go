@@ -146,7 +146,7 @@ func TestForceUnlockWithoutAnAnswerIsNotSentAgain(t *testing.T) {
 	t.Run("its caller gives up", func(t *testing.T) {
 		talk(t, `
 			0s   F forces            → force #1
-			1s   F cancels why       → F redis unavailable: no answer in time; why
+			1s   F cancels why       → F redis unavailable: why
 			2s   #1 forced           → nothing
 		`)
 	})

@@ -60,9 +60,9 @@ func (l *Lock) ghostAnswered(now time.Duration, c *Command, reply *Reply, fx *Ef
 	g := &x.ghosts[i]
 	g.flying = false
 	switch {
-	case reply.Status == Unanswered:
+	case reply.Status == Unanswered && !reply.Garbled:
 		g.at = now
-	case reply.Status == Refused && reply.passes():
+	case reply.Garbled || reply.Status == Refused && reply.passes():
 		g.at = now + fx.jitter(backoffMost)
 	case g.twice && reply.Status != Refused:
 		g.twice, g.at = false, now+fx.Config.Timeout

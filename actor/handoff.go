@@ -69,7 +69,7 @@ func (l *Lock) mayKeep(now time.Duration, fx *Effects) permission {
 	case x.listeners == unasked:
 		return askFirst
 	}
-	x.yield = true
+	x.yield, x.heard = true, 0
 	return giveAway
 }
 

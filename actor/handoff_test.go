@@ -415,6 +415,80 @@ func TestSecondMessageEndsSteppingBack(t *testing.T) {
 	`)
 }
 
+// The messages can be quicker than the answer of the release.
+func TestMessagesThatComeBeforeTheReleaseIsAnsweredCount(t *testing.T) {
+	for _, messages := range []int{0, 1, 2} {
+		s := newStage(t, usual())
+		s.play("0s A locks", "0s round trip 100ms", "1ms #1 granted", "1ms B locks", "1ms C locks", "4ms A unlocks", "5ms #1 renewed")
+		require.Equal(t, "B over; release #1", s.play("10ms B unlocks"))
+		for range messages {
+			s.play("11ms message")
+		}
+		released, next := s.play("12ms #1 released"), s.play("13ms message")
+		switch messages {
+		case 0: // then this was its own
+			require.Equal(t, [2]string{"B unlocked", "nothing"}, [2]string{released, next})
+		case 1:
+			require.Equal(t, [2]string{"B unlocked", "acquire #2 30s"}, [2]string{released, next})
+		case 2: // somebody had it already
+			require.Equal(t, [2]string{"acquire #2 30s; B unlocked", "nothing"}, [2]string{released, next})
+		}
+	}
+}
+
+// It is for that release only, and counts the messages since then.
+func TestEachSteppingBackIsItsOwn(t *testing.T) {
+	talk(t, `
+		0s     A locks     → acquire #1 30s
+		0s     round trip 100ms → nothing
+		1ms    #1 granted  → A granted 29.689s
+		1ms    B locks     → listen
+		1ms    C locks     → nothing
+		4ms    A unlocks   → A over; renew #1 30s listeners; B granted 29.686s; A unlocked
+		5ms    #1 renewed  → B has 29.689s
+		10ms   B unlocks   → B over; release #1
+		11ms   #1 released → B unlocked
+		12ms   message     → nothing
+		13ms   message     → acquire #2 30s
+		14ms   #2 granted  → C granted 29.689s
+		// nobody queues: nothing to step back for
+		15ms   C unlocks   → C over; release #2
+		16ms   #2 released → C unlocked
+		17ms   D locks     → acquire #3 30s
+		18ms   #3 granted  → D granted 29.689s
+		19ms   E locks     → nothing
+		20ms   F locks     → nothing
+		21ms   D unlocks   → D over; renew #3 30s listeners; E granted 29.686s; D unlocked
+		22ms   #3 renewed  → E has 29.689s
+		30ms   E unlocks   → E over; release #3
+		31ms   #3 released → E unlocked
+		32ms   message     → nothing
+		33ms   message     → acquire #4 30s
+		34ms   #4 granted  → F granted 29.689s
+		35ms   F unlocks   → F over; release #4
+		36ms   #4 released → F unlocked
+		284ms  timer       → leave
+	`)
+}
+
+// The server knows nothing of our subscription: nobody else listens, either.
+func TestListenersAreNeverFewerThanNone(t *testing.T) {
+	talk(t, `
+		0s     A locks                → acquire #1 30s
+		1ms    #1 granted             → A granted 29.689s
+		1ms    B locks                → listen
+		1ms    C locks                → nothing
+		2ms    subscribed             → renew #1 30s
+		3ms    #1 renewed             → A has 29.689s
+		4ms    A unlocks              → A over; renew #1 30s listeners but us; B granted 29.688s; A unlocked
+		5ms    #1 renewed listeners 0 → B has 29.689s
+		30ms   B unlocks              → B over; C granted 29.664s; B unlocked
+		31ms   C unlocks              → C over; release #1
+		32ms   #1 released            → C unlocked
+		280ms  timer                  → leave
+	`)
+}
+
 func TestHandoffCanBeTurnedOff(t *testing.T) {
 	talk(t, `
 		0s     A locks           → acquire #1 30s

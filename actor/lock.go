@@ -54,6 +54,7 @@ type rare struct {
 	answered bool          // the server said since the queue began that the lock is somebody's
 	trouble  error         // why the last try failed; nil once the server answered
 	backoff  time.Duration
+	foundAt  time.Duration // when a refusal last named a ghost
 	retryAt  time.Duration // a refused renewal or release is not sent again before
 
 	// The channel.
@@ -173,7 +174,12 @@ func (l *Lock) Step(now time.Duration, m *Message, fx *Effects) {
 	case Subscribed:
 		l.subscribed(now)
 	case Doubt:
-		l.wants |= wantConfirm
+		if l.phase == held {
+			l.wants |= wantConfirm
+		}
+		if l.rare != nil {
+			l.rare.askAt = min(l.rare.askAt, now) // the TTL it sleeps for went on
+		}
 	case Drain:
 		l.drain(now, fx)
 	}
@@ -283,17 +289,18 @@ func (l *Lock) giveUp(now time.Duration, r *Request, cause error, fx *Effects) {
 		}
 		return
 	}
-	err, why := ErrUnavailable, errNoAnswer
-	if l.rare != nil && l.rare.trouble != nil {
+	var why error
+	if l.rare != nil {
 		why = l.rare.trouble
 	}
+	if why == nil && cause == nil {
+		why = errNoAnswer
+	}
+	err := ErrUnavailable
 	if r.Tag == Acquire && r.line == &l.queue && l.knownTaken() {
 		err, why = ErrNotAcquired, nil
 	}
-	if cause != nil {
-		why = joined(why, cause)
-	}
-	fx.Decide(now, r, err, why)
+	fx.Decide(now, r, err, joined(why, cause))
 }
 
 // knownTaken reports whether the last that was heard of the lock is that somebody has it.

@@ -76,6 +76,7 @@ const (
 type Reply struct {
 	Status    Status
 	Muted     bool          // released or forced, but the server refused the message to the waiting
+	Garbled   bool          // Unanswered: the server did answer, with what no script gives
 	Uncounted bool          // SendRenew: renewed, but the count could not be written
 	Listeners int           // SendRenew: on the channel; -1 unknown
 	Count     int           // SendState
@@ -83,6 +84,10 @@ type Reply struct {
 	Holder    string        // SendAcquire when Taken, SendState
 	Err       error         // Refused and Unanswered: why
 }
+
+// pauses reports whether the next try is to wait a little: the server said "not now", or nonsense. What
+// got no answer at all waits for the connection, which is the coordinator's matter.
+func (r *Reply) pauses() bool { return r.Status == Refused || r.Garbled }
 
 // passes reports whether a refused command is worth sending again.
 func (r *Reply) passes() bool { return r.Status == Refused && Passing(r.Err.Error()) }

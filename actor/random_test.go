@@ -84,7 +84,9 @@ func (p *party) anything(c *actor.Command) actor.Reply {
 		return actor.Reply{Status: actor.Refused, Err: errors.New("LOADING")}
 	case 3:
 		return actor.Reply{Status: actor.Refused, Err: errors.New("WRONGTYPE")}
-	case 4, 5:
+	case 4:
+		return actor.Reply{Err: errors.New("nonsense"), Garbled: true}
+	case 5, 6:
 		if c.Verb != actor.SendAcquire {
 			return actor.Reply{Status: actor.Gone}
 		}

@@ -73,10 +73,9 @@ func (l *Lock) released(now time.Duration, m *Message, fx *Effects) {
 	default:
 		x := l.withRare()
 		x.trouble = reply.Err
-		if reply.Status == Refused {
+		x.releasing = x.releasing || reply.Status == Unanswered
+		if reply.pauses() {
 			x.retryAt = now + x.nextBackoff(fx)
-		} else {
-			x.releasing = true
 		}
 	}
 }

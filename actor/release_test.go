@@ -68,7 +68,7 @@ func TestReleaseIsTriedUntilTheLeaseIsOver(t *testing.T) {
 			0s     A locks                     → acquire #1 30s
 			1ms    #1 granted                  → A granted 29.689s
 			1s     A unlocks                   → A over; release #1
-			1.001s A cancels deadline exceeded → A redis unavailable: no answer in time; deadline exceeded
+			1.001s A cancels deadline exceeded → A redis unavailable: deadline exceeded
 			8s     #1 released                 → nothing
 		`)
 	})

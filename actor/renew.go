@@ -145,7 +145,10 @@ func (l *Lock) confirmedBy(now time.Duration, m *Message, fx *Effects) {
 		return
 	}
 	l.rare.changes.each(func(r *Request) {
-		if r.aboard {
+		switch {
+		case m.Sent < fx.Doubted:
+			r.aboard = false // what was confirmed may be over: once more
+		case r.aboard:
 			l.changed(now, m, r, fx)
 		}
 	})
@@ -209,10 +212,11 @@ func (l *Lock) again(now time.Duration, m *Message, fx *Effects) {
 	if m.Command.Count != 0 {
 		l.written = 0 // not known; it is no hold's count, so the count is sent again
 	}
-	if m.Reply.Status == Refused {
-		x.retryAt = now + fx.jitter(l.renewEvery(fx)/8)
-	} else {
+	if m.Reply.Status == Unanswered {
 		l.unanswered(m.Sent, m.Command.Lease, fx)
+	}
+	if m.Reply.pauses() {
+		x.retryAt = now + fx.jitter(l.renewEvery(fx)/8)
 	}
 	x.changes.each(func(r *Request) { r.aboard = false })
 	l.wants |= wantConfirm

@@ -148,8 +148,11 @@ func TestLagAndHoldTimesAreMeasured(t *testing.T) {
 	require.Equal(t, 500*time.Millisecond, s.lastHeld, "C's own time")
 	s.play("14s #1 released muted")
 	require.Empty(t, s.rest())
+	s.play("20s D locks", "+1ms #2 granted", "+1ms E locks as D", "+1ms #2 gone")
+	require.Empty(t, s.rest())
+	require.EqualValues(t, 2, s.fx.Stats.Lost)
 	s.fx.Stats.RenewalLag = 0
-	require.Equal(t, actor.Stats{Acquired: 3, Released: 3, Handed: 1, Renewed: 3, Muted: 1}, s.fx.Stats)
+	require.Equal(t, actor.Stats{Acquired: 5, Released: 3, Lost: 2, Handed: 1, Renewed: 3, Muted: 1}, s.fx.Stats)
 }
 
 func TestFixedLeaseIsNotRenewedAndEndsByItself(t *testing.T) {
@@ -229,6 +232,38 @@ func TestExtendChangesTheLease(t *testing.T) {
 			2.2s    #1 renewed            → nothing
 			2.97s   timer                 → B lost: its lease ended; release #1
 			+1ms    #1 released           → nothing
+		`)
+	})
+}
+
+// Answered after the lease that was asked for, an extension or a re-entry is none.
+func TestAnswerAfterTheLeaseThatWasAskedForIsTooLate(t *testing.T) {
+	t.Run("extension", func(t *testing.T) {
+		talk(t, `
+			0s     A locks           → acquire #1 30s
+			1ms    #1 granted        → A granted 29.689s
+			1ms    B locks as A      → renew #1 30s count 2; B granted 29.689s
+			2ms    #1 renewed        → A has 29.689s; B has 29.689s
+			5s     B extends 200ms   → renew #1 30s
+			5.196s #1 renewed        → B lock lost: the answer came after the lease had ended; A has 29.494s; B has 0s
+			5.196s timer             → B lost: its lease ended; renew #1 30s count 1
+			5.2s   #1 renewed        → A has 29.686s
+			5.3s   A unlocks         → A over; release #1
+			5.4s   #1 released       → A unlocked
+		`)
+	})
+	t.Run("re-entry", func(t *testing.T) {
+		talk(t, `
+			0s     A locks               → acquire #1 30s
+			1ms    #1 granted            → A granted 29.689s
+			5s     doubt                 → renew #1 30s
+			5s     #1 renewed            → A has 29.69s
+			6s     doubt                 → renew #1 30s
+			6s     B locks lease 200ms as A → nothing
+			6.001s #1 renewed            → renew #1 30s; A has 29.689s
+			6.197s #1 renewed            → B redis unavailable: the answer came after the lease had ended; A has 29.494s
+			6.3s   A unlocks             → A over; release #1
+			6.4s   #1 released           → A unlocked
 		`)
 	})
 }

@@ -35,7 +35,7 @@ import (
 //
 // Answers:  granted, taken 5s holder, renewed [listeners 2] [uncounted], released [muted], forced [muted], gone,
 //
-//	refused TEXT, unanswered TEXT, withdrawn; with several of one tenure under way, the verb comes first;
+//	refused TEXT, unanswered TEXT, garbled, withdrawn; with several of one tenure under way, the verb comes first;
 //	#1 leaves: the command leaves only now, so that leases count from here
 //
 // Others:   message, subscribed, deafened, doubt, drain, close, round trip 3ms, next, wants #1
@@ -377,6 +377,8 @@ func (s *stage) reply(c *actor.Command, words []string) *actor.Reply {
 		reply.Status = actor.Gone
 	case "refused":
 		*reply = actor.Reply{Status: actor.Refused, Err: errors.New(text)}
+	case "garbled":
+		*reply = actor.Reply{Err: errors.New("nonsense"), Garbled: true}
 	case "unanswered":
 		*reply = actor.Reply{Err: errors.New(text)}
 	default:

@@ -26,7 +26,7 @@ func (l *Lock) confirm(sent, lease time.Duration, fx *Effects) {
 	l.until = sent + believed(lease)
 	if x := l.rare; x != nil {
 		x.lease = lease
-		x.trouble, x.backoff, x.retryAt, x.answered = nil, 0, 0, true
+		x.trouble, x.backoff, x.retryAt, x.answered, x.stepBack = nil, 0, 0, true, 0
 		if x.shortest != 0 {
 			l.until = min(l.until, sent+believed(x.shortest))
 		}
@@ -188,9 +188,12 @@ func (l *Lock) endTenure(now time.Duration, fx *Effects) {
 		x.handed, x.listeners, x.retryAt = 0, unasked, 0
 		x.answered = x.answered || l.phase == held || l.phase == ending
 		if x.yield {
-			x.yield, x.heard = false, 0
+			x.yield = false
 			x.stepBack = now + min(max(2*fx.RoundTrip, stepBackFloor), stepBackMost)
 			x.askAt = x.stepBack
+			if x.heard > 1 {
+				x.stepBack, x.askAt = 0, now // somebody else had it already
+			}
 		}
 	}
 	if l.phase == asking {

@@ -19,11 +19,14 @@ const (
 func (l *Lock) taken(now time.Duration, reply *Reply, fx *Effects) {
 	l.endTenure(now, fx)
 	x := l.withRare()
-	x.trouble, x.backoff, x.answered = nil, 0, true
+	x.trouble, x.backoff, x.answered, x.stepBack = nil, 0, true, 0
 	if tenure, ok := fx.own(reply.Holder); ok && !x.haunted(tenure) {
 		// Nobody here knows that tenure: an acquire without an answer took it. The next try releases it.
 		l.haunt(tenure)
-		x.askAt = now
+		if x.askAt = now; x.foundAt != 0 {
+			x.askAt = max(now, x.foundAt+tryFloor)
+		}
+		x.foundAt = now
 		return
 	}
 	l.queue.each(func(r *Request) {
@@ -58,10 +61,12 @@ func (l *Lock) heard(now time.Duration) {
 		l.wants |= wantConfirm
 	case l.phase == asking:
 		x.again = true
+	case l.phase == ending && x.yield:
+		x.heard++ // the message of our own release can be quicker than its answer
 	case now < x.stepBack:
 		// The first is the message of our own release; a second means that somebody else had it since.
 		if x.heard++; x.heard > 1 {
-			x.askAt = now
+			x.stepBack, x.askAt = 0, now
 		}
 	default:
 		x.askAt = now

@@ -247,6 +247,19 @@ func TestWaiterThatComesWhileTheChannelIsKeptIsWokenLikeTheLast(t *testing.T) {
 	`)
 }
 
+// The machine was suspended: the TTL that a waiter sleeps for went on meanwhile.
+func TestDoubtWakesWaiters(t *testing.T) {
+	talk(t, `
+		0s     A locks          → acquire #1 30s
+		1ms    #1 taken 10m x:1 → listen
+		1s     doubt            → acquire #2 30s
+		1.001s #2 granted       → A granted 29.689s
+		1.002s A unlocks        → A over; release #2
+		1.003s #2 released      → A unlocked
+		1.251s timer            → leave
+	`)
+}
+
 // The bound of a wait holds whatever the server does: not answering, refusing, being busy. failures.md 12, redisson#2790.
 func TestWaitsEndInTimeWhateverTheServerDoes(t *testing.T) {
 	talk(t, `

@@ -202,7 +202,7 @@ func (d *desk) courier(words []string) (oops string) {
 			"taken":   {Status: actor.Taken, TTL: 20 * time.Second, Holder: "x:1"},
 			"refused": {Status: actor.Refused, Err: errors.New("WRONGTYPE x")},
 			"busy":    {Status: actor.Refused, Err: errors.New("BUSY x")},
-			"dumb":    {Err: errForm},
+			"dumb":    {Err: errForm, Garbled: true},
 		}[word])
 	}
 	return ""
@@ -371,7 +371,7 @@ func TestCancelThatCrossesTheGrant(t *testing.T) {
 		3ms  2 done           → nothing
 		4ms  cancel a         → nothing
 		5ms  lock b           → 3: acquire b
-		6ms  cancel b; 3 done → 4: release b; b redis unavailable: no answer in time; cancelled
+		6ms  cancel b; 3 done → 4: release b; b redis unavailable: cancelled
 		7ms  4 done           → nothing
 	`)
 }
@@ -470,11 +470,12 @@ func TestDoubtConfirmsEveryHold(t *testing.T) {
 		1ms  lock a b c      → 1: acquire a b c
 		2ms  1 done done taken → join {c}; a b granted
 		3ms  lock d          → 2: acquire d
-		5s   doubt           → 3: renew a b
-		5s   2 done          → 4: renew d
+		5s   doubt           → 3: renew a b; 4: acquire c
+		5s   2 done          → 5: renew d
 		6s   3 gone done     → a lost
-		6s   4 done          → d granted
-		7s   unlock b d      → b d not held; 5: release b d
+		6s   4 taken         → nothing
+		6s   5 done          → d granted
+		7s   unlock b d      → b d not held; 6: release b d
 	`)
 }
 

@@ -37,6 +37,9 @@ func (c *coordinator) depart(now time.Duration) {
 			return
 		}
 		c.out++
+		if b.verb == actor.SendRenew {
+			c.renewing++
+		}
 		c.inFlight += len(b.commands)
 		c.counters.batches++
 		c.counters.commands += uint64(len(b.commands))
@@ -48,6 +51,9 @@ func (c *coordinator) depart(now time.Duration) {
 // pack makes one batch of the most urgent commands; nil when there are none.
 func (c *coordinator) pack(now time.Duration) *batch {
 	for _, verb := range urgency {
+		if verb == actor.SendRenew && c.renewalsWait() {
+			continue
+		}
 		if b := c.part(now, verb); b != nil {
 			return b
 		}
@@ -56,6 +62,20 @@ func (c *coordinator) pack(now time.Duration) *batch {
 		}
 	}
 	return nil
+}
+
+// renewalsWait reports whether renewals have their half of the couriers while others wait: very many
+// that are due together must not hold up everybody else for as long as they take.
+func (c *coordinator) renewalsWait() bool {
+	if 2*c.renewing < c.couriers {
+		return false
+	}
+	for _, verb := range urgency {
+		if verb != actor.SendRenew && c.queues[verb].len() > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // part takes a batch that is sent again. Much may have happened since it left first.
@@ -127,6 +147,9 @@ func (c *coordinator) empty(verb actor.Verb) *batch {
 // returned takes in what a courier brought back.
 func (c *coordinator) returned(now time.Duration, b *batch) {
 	c.out--
+	if b.verb == actor.SendRenew {
+		c.renewing--
+	}
 	c.inFlight -= len(b.commands)
 	switch {
 	case b.failed == nil:
@@ -150,7 +173,7 @@ func (c *coordinator) answered(now time.Duration, b *batch) {
 	c.link.answered()
 	c.measure(now - b.sent)
 	for len(b.replies) < len(b.commands) {
-		b.replies = append(b.replies, actor.Reply{Err: errShort})
+		b.replies = append(b.replies, actor.Reply{Err: errShort, Garbled: true})
 	}
 	for i := range b.commands {
 		c.reply(now, b, &b.commands[i], &b.replies[i])
@@ -197,6 +220,8 @@ func (c *coordinator) read(now time.Duration, command *actor.Command, reply *act
 	case reply.Status == actor.Refused && !actor.Passing(reply.Err.Error()):
 		c.fx.Decide(now, r, reply.Err, nil)
 	case reply.Status == actor.Refused:
+		c.fx.Decide(now, r, actor.ErrUnavailable, reply.Err)
+	case reply.Garbled:
 		c.fx.Decide(now, r, actor.ErrUnavailable, reply.Err)
 	case !r.Decided():
 		c.queues[actor.SendState].push(*command)

@@ -22,6 +22,7 @@ func (e *simEngine) audit(now time.Duration) {
 			h.suspect = h.suspect && (e.doubts || h.tenure.confirmed < e.doubted)
 			h.bounded(now)
 			h.learns()
+			h.lasts()
 		}
 	}
 	for _, a := range e.asks {

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/lockwheel/lockwheel/actor"
@@ -20,21 +21,24 @@ type simBooks struct {
 
 // simTenure is the truth about a tenure.
 type simTenure struct {
-	horizon   time.Duration // until when the server has it: no belief may reach further. True time
-	present   bool          // in the server
-	robbedAt  time.Duration // the last time
-	unsure    bool          // a command of it had no answer, or a refusal
-	lost      bool          // one of its holds was
-	fixed     bool          // one of its holds has, or had, a lease of its own
-	robbed    bool          // taken away by somebody else; what was believed then may be believed to its end
-	removed   bool          // released at least once
-	expired   bool          // at least once
-	late      bool          // a late copy brought it (back)
-	revived   bool          // a restart with old data did
-	grantedAt time.Duration // when its latest hold was. True time
-	flying    int           // commands under way
-	releases  int           // of them, releases
-	confirmed time.Duration // when the latest command left that set its TTL and was answered. Engine's clock
+	horizon    time.Duration // until when the server has it: no belief may reach further. True time
+	present    bool          // in the server
+	robbedAt   time.Duration // the last time
+	unsure     bool          // a command of it had no answer, or a refusal
+	lost       bool          // one of its holds was
+	fixed      bool          // one of its holds has, or had, a lease of its own
+	robbed     bool          // taken away by somebody else; what was believed then may be believed to its end
+	removed    bool          // released at least once
+	expired    bool          // at least once
+	createdAt  time.Duration // the last time
+	releasedAt time.Duration // when a release was answered for the first time
+	forbidden  bool          // a command of it was refused for good
+	late       bool          // a late copy brought it (back)
+	revived    bool          // a restart with old data did
+	grantedAt  time.Duration // when its latest hold was. True time
+	flying     int           // commands under way
+	releases   int           // of them, releases
+	confirmed  time.Duration // when the latest command left that set its TTL and was answered. Engine's clock
 }
 
 func newSimBooks() simBooks { return simBooks{tenures: map[simHolder]*simTenure{}} }
@@ -50,9 +54,10 @@ func (b *simBooks) tenure(h simHolder) *simTenure {
 
 // What happens to a key, told by the server.
 
-func (b *simBooks) created(k *simKey) {
+func (b *simBooks) created(k *simKey, now time.Duration) {
 	t := b.tenure(k.holder)
-	t.present = true
+	k.tenure = t
+	t.present, t.createdAt = true, now
 	t.late = t.late || b.late
 	b.prolonged(k)
 }
@@ -95,7 +100,7 @@ func (b *simBooks) replaced(before, after *simKey, now time.Duration) {
 }
 
 // returned notes what a batch that comes back confirms.
-func (b *simBooks) returned(e *simEngine, back *batch) {
+func (b *simBooks) returned(e *simEngine, back *batch, now time.Duration) {
 	for i := range back.commands {
 		c := &back.commands[i]
 		t := b.tenure(simHolder{e.life, c.Tenure})
@@ -103,12 +108,28 @@ func (b *simBooks) returned(e *simEngine, back *batch) {
 		if c.Verb == actor.SendRelease {
 			t.releases--
 		}
-		if i >= len(back.replies) || back.replies[i].Status == actor.Refused {
+		switch {
+		case back.failed != nil:
+			t.refused(back.lost, back.failed)
+		case i >= len(back.replies):
 			t.unsure = true
-		} else if back.replies[i].Status == actor.Done && c.Lease != 0 {
+		case back.replies[i].Status == actor.Refused:
+			t.refused(false, back.replies[i].Err)
+		case c.Verb == actor.SendRelease && t.releasedAt == 0:
+			t.releasedAt = now
+		case back.replies[i].Status == actor.Done && c.Lease != 0:
 			t.confirmed = max(t.confirmed, back.sent)
 		}
 	}
+}
+
+// refused notes that a command was not done, or that nobody knows.
+func (t *simTenure) refused(lost bool, err error) {
+	if !lost && strings.HasPrefix(err.Error(), "NOSCRIPT") {
+		return // it is sent again at once, and nobody is to notice
+	}
+	t.unsure = true
+	t.forbidden = t.forbidden || !lost && !actor.Passing(err.Error())
 }
 
 // drop takes a hold that has ended out of those that may be believed in.

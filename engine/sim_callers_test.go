@@ -45,6 +45,7 @@ type simHold struct {
 	tenure    *simTenure
 	watched   bool          // as far as its caller knows
 	since     time.Duration // its owner's first grant, on the engine's clock
+	promised  time.Duration // until when it lasts at least, on the engine's clock; 0: nobody knows
 	inner     bool          // it ended while its owner had another
 	extension *simAsk       // the latest
 	suspect   bool          // granted before its engine was suspended, and not confirmed since
@@ -158,7 +159,19 @@ func (c *simCaller) lock(name int, owner uint64) {
 	if a.Lease != 0 && !a.Once { // or it would try for ever, and all behind it would wait
 		a.Lease = max(a.Lease, w.plan.usableLease())
 	}
-	a.hold = &simHold{e: c.e, name: name}
+	c.want(a)
+}
+
+// reenter asks for a hold's lock once more, for a lease of its own.
+func (c *simCaller) reenter(h *simHold, lease time.Duration) {
+	a := c.newAsk(actor.Acquire, h.name)
+	a.Owner, a.Lease = h.grant.Owner, lease
+	c.want(a)
+}
+
+// want posts a request for a lock, with a hold to be filled in.
+func (c *simCaller) want(a *simAsk) {
+	a.hold = &simHold{e: c.e, name: a.name}
 	a.Hold = &a.hold.grant
 	c.e.holds = append(c.e.holds, a.hold)
 	c.post(a)
@@ -187,6 +200,7 @@ func (c *simCaller) change(h *simHold, what actor.Kind, lease time.Duration) *si
 	a.Hold, a.hold, a.Lease = &h.grant, h, lease
 	if what == actor.Extend {
 		h.extension = a
+		h.promised = 0
 		if h.tenure != nil {
 			h.tenure.fixed = true
 		}

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/lockwheel/lockwheel/actor"
 )
@@ -28,7 +27,7 @@ func (w *simWorld) check() {
 		}
 	}
 	if w.steps%8 == 0 {
-		w.checkWaiting()
+		w.look()
 	}
 }
 
@@ -54,55 +53,6 @@ func (w *simWorld) exclude(h, other *simHold) {
 	default:
 		w.fail("two holders of %s: %s of %s, owner %d, and %s of %s, owner %d",
 			w.plan.names[h.name], h, h.e.name, h.grant.Owner, other, other.e.name, other.grant.Owner)
-	}
-}
-
-// simPatience is how long a free lock may stay free while somebody waits for it, when nothing is wrong:
-// a subscription that was refused is tried again after half a second, all else comes sooner.
-func (w *simWorld) patience() time.Duration { return 1500*time.Millisecond + 50*w.plan.latency }
-
-// checkWaiting finds waiters that sleep though their lock is free.
-func (w *simWorld) checkWaiting() {
-	for name := range w.freeSince {
-		if w.server.key(name).exists {
-			w.freeSince[name] = 0
-		} else if w.freeSince[name] == 0 {
-			w.freeSince[name] = w.now
-		}
-	}
-	for _, e := range w.engines {
-		for _, a := range e.asks {
-			w.checkAwake(a)
-		}
-	}
-}
-
-func (w *simWorld) checkAwake(a *simAsk) {
-	if a.Tag != actor.Acquire || w.freeSince[a.name] == 0 {
-		return
-	}
-	since := max(a.asked, w.freeSince[a.name], w.silent[a.name], w.disturbed)
-	if w.now-since > w.patience() {
-		w.fail("%s sleeps: %s was asked for %v ago and is free for %v", a.caller.e.name, a.Key, w.now-a.asked, w.now-w.freeSince[a.name])
-	}
-}
-
-// unheard notes that a lock may become free without a word, and that waiters may sleep as long as they
-// were told, in ms of the server's clock.
-func (w *simWorld) unheard(name int, until int64) {
-	if until == simForever {
-		until = w.server.clock() + int64(time.Second/time.Millisecond)
-	}
-	w.silent[name] = max(w.silent[name], time.Duration(until)*time.Millisecond)
-}
-
-// unheardFor is the same when nobody knows how long that is.
-func (w *simWorld) unheardFor(name int) {
-	channel := w.channels[name]
-	for i := range w.channels {
-		if w.channels[i] == channel {
-			w.silent[i] = max(w.silent[i], w.now+2*w.plan.longest)
-		}
 	}
 }
 

@@ -105,14 +105,14 @@ func (s *simEars) done(err error) {
 }
 
 // published sends a message to the engine, if it listens.
-func (s *simEars) published(name int, channel string) {
+func (s *simEars) published(channel string) {
 	if !s.listens[channel] || s.e.dead {
 		return
 	}
 	w := s.e.w
 	if w.chance(w.plan.deafness) && !w.quiet || w.bug == bugNoMessages {
 		if w.bug != bugNoMessages {
-			w.unheardFor(name)
+			w.unheardFor(channel)
 		}
 		w.saw(sawUnheard)
 		return

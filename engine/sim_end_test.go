@@ -19,8 +19,11 @@ func (w *simWorld) windDown() {
 	}
 	w.runFor(2*w.plan.longest + w.patience()) // leases of those who died run out, ghosts are released
 	w.probe()
-	if w.chance(0.25) {
-		w.contest()
+	if w.chance(0.2) {
+		w.contest(len(w.engines))
+	}
+	if w.chance(0.03) {
+		w.pollers()
 	}
 	w.runFor(2*w.plan.longest + w.patience())
 	w.nothingIsLeft()
@@ -70,7 +73,7 @@ func (w *simWorld) unsettled() {
 // granted within a few round trips, and who waits is granted soon after the release.
 func (w *simWorld) probe() {
 	roundTrips := 20*w.plan.latency + 10*time.Millisecond
-	for name := range w.plan.names {
+	for name := range min(len(w.plan.names), 4) {
 		for slot := range w.engines {
 			first, second := w.prober(slot), w.prober((slot+1)%len(w.engines))
 			h := w.mustLock(first, name, roundTrips)
@@ -99,32 +102,6 @@ func (w *simWorld) prober(slot int) *simCaller {
 	return &simCaller{e: w.engines[slot], number: 9, probes: func(*simAsk) {}}
 }
 
-// contest lets all engines want one lock all the time, and nobody hold it. None is shut out: each gets
-// its turn soon, though the lock is passed on inside an engine without asking anybody.
-func (w *simWorld) contest() {
-	ends := w.now + 5*time.Millisecond + 60*w.plan.latency
-	longest := time.Duration(len(w.engines)-1) * (100*time.Millisecond + 60*w.plan.latency)
-	for slot := range w.engines {
-		for range 2 {
-			c := w.prober(slot)
-			c.probes = func(a *simAsk) {
-				if waited := w.now - a.asked; waited > longest {
-					w.fail("%s had to wait %v for %s, which nobody holds for long", c.e.name, waited, a)
-				}
-				if a.Tag == actor.Acquire {
-					c.change(a.hold, actor.Unlock, 0)
-				} else if w.now < ends {
-					c.plainLock(0)
-				}
-			}
-			c.plainLock(0)
-		}
-	}
-	if !w.runUntil(ends+2*longest, w.settled) {
-		w.unsettled()
-	}
-}
-
 // heldFor is a while, renewals included, that does not reach its engine's bound.
 func (c *simCaller) heldFor() time.Duration {
 	d := c.e.w.spread(time.Millisecond, 2*c.e.config.Lease)
@@ -136,10 +113,7 @@ func (c *simCaller) heldFor() time.Duration {
 
 func (c *simCaller) plainLock(name int) *simAsk {
 	a := c.newAsk(actor.Acquire, name)
-	a.hold = &simHold{e: c.e, name: name}
-	a.Hold = &a.hold.grant
-	c.e.holds = append(c.e.holds, a.hold)
-	c.post(a)
+	c.want(a)
 	return a
 }
 

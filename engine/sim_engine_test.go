@@ -30,6 +30,7 @@ type simEngine struct {
 	doubts    bool          // the wall clock ran ahead: the next turn will notice
 	doubted   time.Duration // when the last one did, by its own clock
 	turnAt    time.Duration // when the next turn is planned; 0 when none is
+	vain      simRate       // calls and commands that came to nothing
 	idle      int           // turns in a row that came to nothing
 	idleSince time.Duration
 }
@@ -199,7 +200,7 @@ func (e *simEngine) suspend(d time.Duration) {
 	e.tracef("is suspended: its clock stands still")
 	e.suspended = true
 	for _, h := range e.holds {
-		h.suspect = true
+		h.suspect = h.active // what is granted later must be good
 	}
 	moment := e.clock.at(e.w.now)
 	e.w.after(d, func() { e.resume(moment) })

@@ -38,8 +38,7 @@ func init() { // not where it is declared: faults lead to what reads it
 			e.pause(w.spread(time.Millisecond, 3*e.config.Lease))
 		}},
 		{name: "suspend", do: func(w *simWorld) {
-			w.saw(sawDoubt)
-			w.engine().suspend(w.between(suspicion+time.Millisecond, suspicion+3*w.plan.lease))
+			w.engine().nap()
 		}},
 		{name: "crash", do: func(w *simWorld) {
 			e := w.engine()
@@ -48,7 +47,11 @@ func init() { // not where it is declared: faults lead to what reads it
 		}},
 		{name: "close", do: func(w *simWorld) { w.engine().callers[0].ask(AskClose, 0) }},
 		{name: "shutdown", do: func(w *simWorld) {
-			w.engine().callers[0].ask(AskShutdown, 0)
+			c := simPick(w, w.engine().callers)
+			if len(c.holds) > 0 { // who re-enters just now is told, too
+				c.reenter(c.holds[0], w.plan.longest)
+			}
+			c.ask(AskShutdown, 0)
 		}},
 		{name: "flush", do: func(w *simWorld) { w.server.cached = [len(script)]bool{} }},
 		{name: "freeze", do: func(w *simWorld) { w.server.freeze(w.spell(3 * w.plan.lease)) }},
@@ -126,6 +129,12 @@ func (w *simWorld) scheduleFault() {
 		f.do(w)
 		w.scheduleFault()
 	})
+}
+
+// nap suspends an engine for long enough to be noticed.
+func (e *simEngine) nap() {
+	e.w.saw(sawDoubt)
+	e.suspend(e.w.between(suspicion+time.Millisecond, suspicion+3*e.w.plan.lease))
 }
 
 func (w *simWorld) engine() *simEngine { return simPick(w, w.engines) }

@@ -81,6 +81,7 @@ func (line *simLine) deliver(number int) {
 			if line.maySnap() {
 				return
 			}
+			line.mayNap()
 			w.server.execute(call)
 			w.traceCall(line.e, call, "")
 			line.replies = max(line.replies, w.now+w.latency())
@@ -113,10 +114,11 @@ func (line *simLine) reply(number int) {
 		w.saw(sawLie)
 	}
 	w.bug.answer(line.e, b)
-	line.e.w.books.returned(line.e, b)
+	line.e.w.books.returned(line.e, b, line.e.w.now)
 	if w.trace != nil {
 		line.e.tracef("◀ answer to %s: %s", simVerbs[call.verb], simOutcome(b))
 	}
+	line.e.hammers(b)
 	line.e.post(&b.mail)
 }
 
@@ -128,10 +130,11 @@ func (line *simLine) fail(call *simCall, err error) {
 		b.failed, b.lost = errors.New("LOADING not yet"), false
 	}
 	b.replies = b.replies[:0]
-	line.e.w.books.returned(line.e, b)
+	line.e.w.books.returned(line.e, b, line.e.w.now)
 	if line.e.w.trace != nil {
 		line.e.tracef("◀ no answer to %s of %s", simVerbs[call.verb], simKeys(call))
 	}
+	line.e.hammers(b)
 	line.e.post(&b.mail)
 }
 
@@ -145,6 +148,18 @@ func (line *simLine) maySnap() bool {
 	w.disturb(notice)
 	line.snap(notice)
 	return true
+}
+
+// mayNap stops the process at the worst moment, with or without its clock.
+func (line *simLine) mayNap() {
+	e, w := line.e, line.e.w
+	switch {
+	case w.quiet || !w.chance(w.plan.naps):
+	case w.chance(0.5):
+		e.pause(w.spread(time.Millisecond, 3*e.config.Lease))
+	default:
+		e.nap()
+	}
 }
 
 // snap breaks the connection; the engine notices after a while. A call on it that has not run may never

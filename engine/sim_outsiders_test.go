@@ -75,7 +75,7 @@ func (o *simOutsider) unlock() {
 
 // published wakes an outsider that waits.
 func (o *simOutsider) published(channel string) {
-	if o.waits && o.w.channels[o.name] == channel {
+	if o.waits && o.w.names[o.name].channel == channel {
 		o.w.after(o.w.latency(), func() {
 			if o.waits && !o.w.quiet {
 				o.try()

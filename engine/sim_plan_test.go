@@ -27,6 +27,7 @@ type simPlan struct {
 	faults     []simFault
 	faultEvery time.Duration
 	snaps      float64 // chance of a connection to break at a call, before it runs or after
+	naps       float64 // chance of an engine to be paused or suspended while a call of it runs
 	earSnaps   float64 // chance of the pub/sub connection to break at an order or message
 	deafness   float64 // chance of a message to be lost without a trace
 	lies       float64 // chance of an answer to be shorter than it should
@@ -92,6 +93,9 @@ func (p *simPlan) choose(w *simWorld) {
 	if w.chance(0.4) {
 		p.snaps = simPick(w, []float64{0.01, 0.05, 0.2})
 	}
+	if w.chance(0.2) {
+		p.naps = 0.02
+	}
 	if w.chance(0.3) {
 		p.earSnaps = simPick(w, []float64{0.02, 0.2})
 	}
@@ -136,7 +140,7 @@ func (p *simPlan) String() string {
 		faults[i] = f.name
 	}
 	return fmt.Sprintf("%d engines of %d callers and %d couriers, %d outsiders, names %q, lease %v, latency %v (slow: %v), think %v, skew %d ppm, "+
-		"force %v, loses data %v, breaks %v and %v, lost messages %v, short answers %v, every %v one of: %s",
+		"force %v, loses data %v, breaks %v and %v, naps %v, lost messages %v, short answers %v, every %v one of: %s",
 		p.engines, p.callers, p.couriers, p.outsiders, p.names, p.lease, p.latency, p.slow, p.think, p.skew,
-		p.forcing, p.losing, p.snaps, p.earSnaps, p.deafness, p.lies, p.faultEvery, strings.Join(faults, ", "))
+		p.forcing, p.losing, p.snaps, p.earSnaps, p.naps, p.deafness, p.lies, p.faultEvery, strings.Join(faults, ", "))
 }

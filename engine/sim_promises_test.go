@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"strings"
 	"time"
 
 	"github.com/lockwheel/lockwheel/actor"
@@ -46,7 +47,7 @@ func (w *simWorld) whole(a *simAsk) {
 
 // rightly checks that nobody is refused a lock that nobody has, or wants before them.
 func (w *simWorld) rightly(a *simAsk) {
-	free := w.freeSince[a.name]
+	free := w.names[a.name].free
 	if a.Err != actor.ErrNotAcquired || a.left || free == 0 || w.server.key(a.name).exists {
 		return
 	}
@@ -77,8 +78,20 @@ func (h *simHold) learns() {
 	if !h.watched || !t.robbed || t.present || t.unsure || h.e.config.MaxHold != 0 {
 		return
 	}
-	if late := w.now - max(t.robbedAt, w.disturbed); late > 2*h.e.config.Renew+w.patience() {
+	if late := w.now - max(t.robbedAt, w.disturbed); late > h.e.config.Renew*11/10+100*time.Millisecond+50*w.plan.latency {
 		w.fail("%s still holds %s, %v after it was taken away", h.e.name, h, late)
+	}
+}
+
+// lasts checks that nothing but its own unlock or extension makes a lease end earlier than it was promised.
+func (h *simHold) lasts() {
+	if t := h.tenure; t.unsure || t.robbed || h.suspect {
+		h.promised = 0
+	}
+	if until := h.grant.Until(); until < h.promised {
+		h.e.w.fail("%s promised %s until %v, and now says %v", h.e.name, h, h.promised, until)
+	} else if h.promised != 0 {
+		h.promised = until
 	}
 }
 
@@ -109,5 +122,38 @@ func (w *simWorld) shutDown(e *simEngine) {
 		if t := w.books.tenure(k.holder); k.exists && k.holder.life == e.life && t.grantedAt != 0 && !t.lost && !t.late && !t.revived && !t.unsure {
 			w.fail("%s has shut down, and the server still has %s of it", e.name, w.plan.names[name])
 		}
+	}
+}
+
+// simRate counts something within a tenth of a second.
+type simRate struct {
+	began time.Duration
+	count int
+}
+
+const simRateFor = 100 * time.Millisecond
+
+func (r *simRate) add(now time.Duration, n int) int {
+	if now-r.began > simRateFor {
+		r.began, r.count = now, 0
+	}
+	r.count += n
+	return r.count
+}
+
+// hammers checks that an engine does not try in vain again and again: there is a backoff for each name,
+// and one for all of them when nothing answers.
+func (e *simEngine) hammers(b *batch) {
+	vain := 0
+	if b.failed != nil && !strings.HasPrefix(b.failed.Error(), "NOSCRIPT") {
+		vain = 1
+	}
+	for i := range b.replies {
+		if b.failed == nil && b.replies[i].Status == actor.Refused && actor.Passing(b.replies[i].Err.Error()) {
+			vain++
+		}
+	}
+	if most := 40 + 30*len(e.c.locks); e.vain.add(e.w.now, vain) > most {
+		e.w.fail("%s tries %d times within %v, and nothing comes of it", e.name, e.vain.count, simRateFor)
 	}
 }

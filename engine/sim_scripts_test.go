@@ -138,13 +138,13 @@ func refusedBy(err error) actor.Reply { return actor.Reply{Status: actor.Refused
 // publish tells everybody who listens on a name's channel, and reports whether the server allowed it.
 func (s *simServer) publish(name int) bool {
 	if s.w.now < s.muted {
-		s.w.unheardFor(name)
+		s.w.unheardFor(s.w.names[name].channel)
 		s.w.saw(sawMuted)
 		return false
 	}
-	channel := s.w.channels[name]
+	channel := s.w.names[name].channel
 	for _, e := range s.w.engines {
-		e.ears.published(name, channel)
+		e.ears.published(channel)
 	}
 	for _, o := range s.w.outsiders {
 		o.published(channel)
@@ -154,14 +154,14 @@ func (s *simServer) publish(name int) bool {
 
 // listeners is NUMSUB of a name's channel.
 func (s *simServer) listeners(name int) (count int) {
-	channel := s.w.channels[name]
+	channel := s.w.names[name].channel
 	for _, e := range s.w.engines {
 		if e.ears.listens[channel] {
 			count++
 		}
 	}
 	for _, o := range s.w.outsiders {
-		if o.waits && s.w.channels[o.name] == channel {
+		if o.waits && s.w.names[o.name].channel == channel {
 			count++
 		}
 	}

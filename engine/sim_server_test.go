@@ -34,6 +34,7 @@ type simKey struct {
 	holder  simHolder // zero: no hash
 	count   int
 	expires int64 // ms; simForever: never
+	tenure  *simTenure
 }
 
 const simForever = int64(1) << 60
@@ -140,7 +141,7 @@ var errSimType = errors.New("WRONGTYPE Operation against a key holding the wrong
 
 func (s *simServer) create(name int, holder simHolder, lease int64) {
 	s.keys[name] = simKey{exists: true, holder: holder, count: 1, expires: s.clock() + lease}
-	s.w.books.created(&s.keys[name])
+	s.w.books.created(&s.keys[name], s.w.now)
 }
 
 func (s *simServer) expire(name int, lease int64) {

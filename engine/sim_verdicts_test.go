@@ -131,7 +131,9 @@ func (w *simWorld) granted(a *simAsk) {
 		w.fail("%s grants %s, which ended %v ago", e.name, h, e.now()-h.grant.Until())
 	}
 	h.active, h.watched, h.since = true, a.Lease == 0, e.now()
-	h.tenure.fixed = h.tenure.fixed || a.Lease != 0
+	if a.Lease != 0 {
+		h.promised, h.tenure.fixed = h.grant.Until(), true
+	}
 	w.reentry(h)
 	w.inTurn(a)
 	w.whole(a)
@@ -170,6 +172,9 @@ func (w *simWorld) extended(a *simAsk) {
 	h, e := a.hold, a.caller.e
 	now := e.now()
 	h.watched = a.Lease == 0
+	if a == h.extension && a.Lease != 0 {
+		h.promised = h.grant.Until()
+	}
 	switch {
 	case a != h.extension:
 	case h.ended != nil && simCauseIs(h.cause, "lease"):

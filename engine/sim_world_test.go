@@ -28,10 +28,8 @@ type simWorld struct {
 	server    *simServer
 	engines   []*simEngine // who runs now; one that crashed or closed is replaced
 	outsiders []*simOutsider
-	lives     []string        // the UUIDs of all engines there ever were
-	channels  []string        // of the names
-	silent    []time.Duration // by name: until when waiters may sleep that nobody told
-	freeSince []time.Duration // by name: since when nobody has it; 0 while somebody does
+	lives     []string // the UUIDs of all engines there ever were
+	names     []simName
 	books     simBooks
 
 	tired     bool          // nobody asks for anything new
@@ -54,10 +52,8 @@ func newSimWorld(seed uint64, steps int, bug simBug, trace *simTrace) *simWorld 
 	w.plan = newSimPlan(w, steps)
 	w.books = newSimBooks()
 	for _, name := range w.plan.names {
-		w.channels = append(w.channels, channelOf(name))
+		w.names = append(w.names, simName{key: name, channel: channelOf(name)})
 	}
-	w.silent = make([]time.Duration, len(w.plan.names))
-	w.freeSince = make([]time.Duration, len(w.plan.names))
 	w.server = newSimServer(w)
 	for slot := range w.plan.engines {
 		w.engines = append(w.engines, nil)
@@ -103,6 +99,9 @@ func (w *simWorld) runUntil(limit time.Duration, so func() bool) bool {
 			return so()
 		}
 		w.step()
+		if w.steps > 100_000+20*w.plan.steps {
+			w.fail("it never ends: %d steps", w.steps)
+		}
 	}
 	return w.failure == ""
 }

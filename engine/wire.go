@@ -152,7 +152,9 @@ func read(result rueidis.RedisResult, b *batch) {
 	if err := result.Error(); err != nil {
 		b.failed = err
 		_, answered := rueidis.IsRedisErr(err)
-		b.lost = !answered
+		if b.lost = !answered; answered {
+			b.failed = actor.ServerError(err.Error())
+		}
 		return
 	}
 	values, err := result.ToArray()
@@ -179,14 +181,14 @@ func replyOf(v *rueidis.RedisMessage, verb actor.Verb) actor.Reply {
 		return rowOf(values, verb)
 	case v.IsString():
 		text, _ := v.ToString()
-		return actor.Reply{Status: actor.Refused, Err: errors.New(text)}
+		return actor.Reply{Status: actor.Refused, Err: actor.ServerError(text)}
 	}
 	if err := v.Error(); err != nil {
 		if _, ok := rueidis.IsRedisErr(err); ok {
-			return actor.Reply{Status: actor.Refused, Err: err}
+			return actor.Reply{Status: actor.Refused, Err: actor.ServerError(err.Error())}
 		}
 	}
-	return actor.Reply{Err: errForm}
+	return actor.Reply{Err: errForm, Garbled: true}
 }
 
 func statusOf(n int64, verb actor.Verb) actor.Reply {
@@ -198,7 +200,7 @@ func statusOf(n int64, verb actor.Verb) actor.Reply {
 	case n == 2 && (verb == actor.SendRelease || verb == actor.SendForce):
 		return actor.Reply{Status: actor.Done, Muted: true}
 	}
-	return actor.Reply{Err: errForm}
+	return actor.Reply{Err: errForm, Garbled: true}
 }
 
 func rowOf(row []rueidis.RedisMessage, verb actor.Verb) actor.Reply {
@@ -224,7 +226,7 @@ func rowOf(row []rueidis.RedisMessage, verb actor.Verb) actor.Reply {
 			return actor.Reply{Status: actor.Done, TTL: ttlOf(ttl), Holder: holder, Count: int(count)}
 		}
 	}
-	return actor.Reply{Err: errForm}
+	return actor.Reply{Err: errForm, Garbled: true}
 }
 
 // ttlOf reads a PTTL: -1 and -2 stay what they are, and what does not fit is as long as can be.

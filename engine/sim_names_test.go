@@ -1,0 +1,121 @@
+package engine
+
+import (
+	"time"
+
+	"github.com/lockwheel/lockwheel/actor"
+)
+
+// simName is what is known of a name besides its key. Moments are true time, zero for never.
+type simName struct {
+	key     string
+	channel string
+	free    time.Duration // since when nobody has it
+	silent  time.Duration // until when waiters may sleep that nobody told
+	orphan  time.Duration // since when it is an engine's that knows nothing of it
+	wrong   time.Duration // since when its count is wrong
+}
+
+// since keeps in *moment since when something is so.
+func (w *simWorld) since(moment *time.Duration, so bool) {
+	if !so {
+		*moment = 0
+	} else if *moment == 0 {
+		*moment = w.now
+	}
+}
+
+// look goes through the names now and then: each engine's books and the server's must come to agree.
+func (w *simWorld) look() {
+	for i := range w.names {
+		n, k := &w.names[i], w.server.key(i)
+		w.since(&n.free, !k.exists)
+		e := w.alive(k.holder.life)
+		if !k.exists || e == nil || k.tenure == nil {
+			n.orphan, n.wrong = 0, 0
+			continue
+		}
+		w.adopted(n, k, e)
+		w.counted(n, i, k, e)
+	}
+	for _, e := range w.engines {
+		for _, a := range e.asks {
+			w.awake(a)
+		}
+	}
+}
+
+// alive is the engine that a holder belongs to, if it still runs.
+func (w *simWorld) alive(life int) *simEngine {
+	for _, e := range w.engines {
+		if e.life == life {
+			return e
+		}
+	}
+	return nil
+}
+
+// patience is how long a free lock may stay free while somebody waits for it, when nothing is wrong: a
+// subscription that was refused is tried again after half a second, all else comes sooner.
+func (w *simWorld) patience() time.Duration { return 1500*time.Millisecond + 50*w.plan.latency }
+
+// awake finds waiters that sleep though their lock is free.
+func (w *simWorld) awake(a *simAsk) {
+	n := &w.names[a.name]
+	if a.Tag != actor.Acquire || n.free == 0 {
+		return
+	}
+	if since := max(a.asked, n.free, n.silent, w.disturbed); w.now-since > w.patience() {
+		w.fail("%s sleeps: %s was asked for %v ago and is free for %v", a.caller.e.name, a.Key, w.now-a.asked, w.now-n.free)
+	}
+}
+
+// adopted finds orphans: locks in the server whose engine neither has them nor releases them. A copy of
+// an acquire that runs late leaves one, if it comes after the second release.
+func (w *simWorld) adopted(n *simName, k *simKey, e *simEngine) {
+	l, t := e.c.locks[n.key], k.tenure
+	known := l != nil && l.Tenure() == k.holder.tenure
+	w.since(&n.orphan, !known && !t.robbed && !t.revived && !t.forbidden)
+	if n.orphan == 0 {
+		return
+	}
+	timeout := e.config.Timeout + e.config.Timeout/50
+	if t.late && (t.releasedAt == 0 || t.createdAt > t.releasedAt+timeout*9/10) {
+		return
+	}
+	if late := w.now - max(n.orphan, t.releasedAt, w.disturbed); late > timeout+w.patience() {
+		w.fail("%s left %s:%d in the server: nobody has had it for %v", e.name, n.key, k.holder.tenure, late)
+	}
+}
+
+// counted checks that others see how often a lock is held.
+func (w *simWorld) counted(n *simName, name int, k *simKey, e *simEngine) {
+	holds := 0
+	for _, h := range e.holds {
+		if h.active && h.name == name && h.grant.Tenure == k.holder.tenure {
+			holds++
+		}
+	}
+	w.since(&n.wrong, holds != 0 && holds != k.count && !k.tenure.forbidden)
+	if n.wrong != 0 && w.now-max(n.wrong, w.disturbed) > w.patience() {
+		w.fail("%s holds %s %d times, but the server has said %d for %v", e.name, n.key, holds, k.count, w.now-n.wrong)
+	}
+}
+
+// unheard notes that a lock may become free without a word, and that waiters may sleep as long as they
+// were told, in ms of the server's clock.
+func (w *simWorld) unheard(name int, until int64) {
+	if until == simForever {
+		until = w.server.clock() + int64(time.Second/time.Millisecond)
+	}
+	w.names[name].silent = max(w.names[name].silent, time.Duration(until)*time.Millisecond)
+}
+
+// unheardFor is the same for all names of a channel, when nobody knows how long that is.
+func (w *simWorld) unheardFor(channel string) {
+	for i := range w.names {
+		if n := &w.names[i]; n.channel == channel {
+			n.silent = max(n.silent, w.now+2*w.plan.longest)
+		}
+	}
+}
