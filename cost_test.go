@@ -41,7 +41,8 @@ func TestHoldingCostsNoGoroutineAndFewBytes(t *testing.T) {
 		n, each, goroutines, runtime.NumGoroutine())
 	require.EqualValues(t, n+100, e.Stats().Held)
 	require.Equal(t, int64(n+100), s.do("DBSIZE"))
-	eventually(t, "no more goroutines than before", func() bool { return runtime.NumGoroutine() <= goroutines })
+	// The connection may have begun to pipeline meanwhile, which takes rueidis a few.
+	eventually(t, "no goroutine a lock", func() bool { return runtime.NumGoroutine() <= goroutines+8 })
 	if raced {
 		return // a map of another size is filled otherwise, so the figure is another one
 	}

@@ -39,7 +39,7 @@ func TestALockTakenAgainAfterARestartIsRenewed(t *testing.T) {
 // acceptance 3.4 testLockReentrantRenew
 func TestALockTakenAfterReentriesIsRenewed(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
+	s := realSite(t)
 	e := s.open(lockwheel.Options{Lease: brief})
 	m := e.Mutex("n")
 	outer := lock(t, m)

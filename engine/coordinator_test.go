@@ -344,6 +344,8 @@ func TestGroupCommit(t *testing.T) {
 		2ms lock b           → 2: acquire b
 		3ms lock c           → nothing
 		4ms lock d; lock e   → nothing
+		// and nobody wakes for it before one is back
+		4ms next             → never
 		5ms 1 done           → 3: acquire c d e; a granted
 		6ms 3 done; 2 done; lock f → 4: acquire f; c d e b granted
 	`)
@@ -530,14 +532,26 @@ func TestStatsAreReadBeforeAndAfterTheClose(t *testing.T) {
 }
 
 func TestCountIsKnownWithoutAskingTheServer(t *testing.T) {
-	converse(t, 8, `
-		1ms  lock a   → 1: acquire a
-		2ms  1 done   → a granted
-		3ms  count a  → a counted
-		4ms  unlock a → a not held; 2: release a
-		5ms  2 done   → a unlocked
-		6ms  count a  → a counted
-	`)
+	d := newDesk(t, 8)
+	d.line("1ms lock a")
+	d.line("2ms 1 done")
+	require.Equal(t, "a counted", d.line("3ms count a"))
+	require.Equal(t, 1, d.callers["a"].latest.Count)
+	d.line("4ms unlock a")
+	d.line("5ms 2 done")
+	require.Equal(t, "a counted", d.line("6ms count a"))
+	require.Equal(t, 0, d.callers["a"].latest.Count)
+}
+
+func TestStateIsWhatTheServerSaid(t *testing.T) {
+	d := newDesk(t, 8)
+	require.Equal(t, "1: state a", d.line("1ms state a"))
+	want := actor.Reply{Status: actor.Done, TTL: time.Second, Holder: "x:1", Count: 3}
+	b := d.out[1]
+	b.replies = append(b.replies, want)
+	d.mail(&b.mail)
+	require.Equal(t, "a read", d.line("2ms heard a"))
+	require.Equal(t, want, d.callers["a"].latest.State)
 }
 
 // A lock that has finished is used again for another key. Whoever still points to it must not touch the new one.

@@ -233,6 +233,29 @@ func TestAnswersThatAreMissingOrMadeNoSenseAreNone(t *testing.T) {
 	`)
 }
 
+// Stepping back lasts two round trips: the usual ones of late, and of answers only.
+func TestRoundTripIsTheUsualOneOfLate(t *testing.T) {
+	d := newDesk(t, 1)
+	now := time.Duration(0)
+	trip := func(took time.Duration, answer string) {
+		now += time.Second
+		d.line(fmt.Sprintf("%v lock k%v", now, now))
+		now += took
+		d.line(fmt.Sprintf("%v %d %s", now, d.batches, answer))
+	}
+	trip(8*time.Millisecond, "taken")
+	require.Equal(t, 8*time.Millisecond, d.c.fx.RoundTrip)
+	trip(16*time.Millisecond, "taken")
+	require.Equal(t, 9*time.Millisecond, d.c.fx.RoundTrip)
+	for range 50 {
+		trip(2*time.Millisecond, "taken")
+	}
+	require.InDelta(t, 2*time.Millisecond, d.c.fx.RoundTrip, float64(100*time.Microsecond))
+	usual := d.c.fx.RoundTrip
+	trip(time.Second, "lost EOF")
+	require.Equal(t, usual, d.c.fx.RoundTrip)
+}
+
 func TestInFlightAndBatchesAreCounted(t *testing.T) {
 	d := newDesk(t, 2)
 	d.line("1ms lock a b c")
@@ -249,6 +272,10 @@ func TestInFlightAndBatchesAreCounted(t *testing.T) {
 	require.EqualValues(t, 2, stats.Retries)
 	require.EqualValues(t, 4, stats.Turns)
 	require.EqualValues(t, 2, stats.Held)
+	// A batch that is sent again in parts counts once more.
+	d.line("5ms 3 done; lock f g")
+	d.line("6ms 4 says NOPERM x")
+	require.EqualValues(t, 3, d.c.stats().Retries)
 }
 
 // The queue keeps its order and gives a burst's memory back.

@@ -14,6 +14,9 @@ const (
 	orderMost = 1024
 	// orderRetryMost is the longest wait before a refused or broken subscription is tried again.
 	orderRetryMost = 500 * time.Millisecond
+	// leavePause is how long channels are not left again for each that is kept: leaving costs a new
+	// connection that listens to all of those.
+	leavePause = 50 * time.Microsecond
 )
 
 // state of a channel at the server.
@@ -29,12 +32,19 @@ type channel struct {
 	locks []*actor.Lock
 	state uint8
 	dirty bool // in the list of those to look at
+
+	refused bool // the server would not let it be joined when it was asked for alone
 }
 
-// order is what the subscriber is to do next: leave first, then join. The coordinator's, but the
-// subscriber's between leaving and orderDone.
+// superfluous reports whether the channel is listened to for nobody.
+func (ch *channel) superfluous() bool { return len(ch.locks) == 0 && ch.state != absent }
+
+// order is what the subscriber is to do next. The coordinator's, but the subscriber's between leaving and
+// orderDone.
 type order struct {
-	leave, join []string
+	leave []string
+	join  []string
+	keep  []string // with leave: all that is to be listened to, old and new
 }
 
 // ears decides what is listened to. Wishes change freely; one order is under way at a time, and the next
@@ -46,6 +56,7 @@ type ears struct {
 	size       int // channels an order may name: smaller after a refusal, so that one bad one is found
 	busy       bool
 	tryAt      time.Duration
+	leaveAt    time.Duration // channels are not left before
 	backoff    time.Duration
 	order      *order // outcome: for the subscriber
 	last       *order // under way
@@ -109,10 +120,11 @@ func (e *ears) confirmed(name string) []*actor.Lock {
 		ch = &channel{name: name}
 		e.channels[name] = ch
 	}
-	if ch.state != present {
-		ch.state = present
-		e.subscribed++
+	if ch.state == present {
+		return nil // again, on a new connection: nothing was missed
 	}
+	ch.state, ch.refused = present, false
+	e.subscribed++
 	e.look(ch)
 	return slices.Clone(ch.locks)
 }
@@ -144,7 +156,7 @@ func (e *ears) arrange(now time.Duration) {
 	o := &order{}
 	rest := e.dirty[:0]
 	for _, ch := range e.dirty {
-		if len(o.join)+len(o.leave) == e.size {
+		if len(o.join)+len(o.leave) == e.size || now < e.leaveAt && ch.superfluous() {
 			rest = append(rest, ch)
 			continue
 		}
@@ -153,9 +165,23 @@ func (e *ears) arrange(now time.Duration) {
 	}
 	clear(e.dirty[len(rest):])
 	e.dirty = rest
+	if len(o.leave) > 0 {
+		e.keepOthers(o)
+		e.leaveAt = now + time.Duration(len(o.keep))*leavePause
+	}
 	if len(o.join)+len(o.leave) > 0 {
 		e.busy, e.order, e.last = true, o, o
 	}
+}
+
+// keepOthers lists all that is to be listened to: leaving means a new connection without what is left.
+func (e *ears) keepOthers(o *order) {
+	for name, ch := range e.channels {
+		if len(ch.locks) > 0 && !ch.refused {
+			o.keep = append(o.keep, name)
+		}
+	}
+	slices.Sort(o.keep)
 }
 
 // settle adds a channel to the order if it must be joined or left, and forgets one that is neither.
@@ -176,17 +202,21 @@ func (e *ears) settle(ch *channel, o *order) {
 func (e *ears) done(now time.Duration, err error) {
 	e.busy = false
 	for _, name := range e.last.leave {
-		if ch := e.channels[name]; ch != nil {
+		if ch := e.channels[name]; ch != nil && err == nil {
 			e.gone(ch)
+		} else if ch != nil {
+			e.look(ch)
 		}
 	}
 	if err == nil {
 		e.backoff, e.tryAt, e.size = 0, 0, min(2*e.size, orderMost)
+		e.forgetOthers()
 		return
 	}
 	for _, name := range e.last.join {
 		if ch := e.channels[name]; ch != nil && ch.state == ordered {
 			e.gone(ch)
+			ch.refused = len(e.last.join)+len(e.last.leave) == 1
 		}
 	}
 	e.size = max(e.size/2, 1)
@@ -194,10 +224,30 @@ func (e *ears) done(now time.Duration, err error) {
 	e.tryAt = now + e.backoff
 }
 
+// forgetOthers follows an order that took another connection: what was confirmed meanwhile and is not on
+// it was confirmed by the one before.
+func (e *ears) forgetOthers() {
+	if len(e.last.leave) == 0 {
+		return
+	}
+	kept := make(map[string]bool, len(e.last.keep))
+	for _, name := range e.last.keep {
+		kept[name] = true
+	}
+	for _, name := range slices.Sorted(maps.Keys(e.channels)) {
+		if ch := e.channels[name]; ch.state == present && !kept[name] {
+			e.gone(ch)
+		}
+	}
+}
+
 // retryAt is when the next order may be made after a failure; 0 when nothing waits for that.
 func (e *ears) retryAt() time.Duration {
 	if e.busy || len(e.dirty) == 0 {
 		return 0
+	}
+	if e.tryAt == 0 {
+		return e.leaveAt
 	}
 	return e.tryAt
 }

@@ -14,6 +14,7 @@ func TestOutageIsProbedByOneBatchAtATimeWithBackoff(t *testing.T) {
 		3ms    next             → 9ms
 		4ms    lock d           → nothing
 		12ms   timer            → 3: acquire a b c d
+		12ms   next             → never
 		13ms   lock e; state s  → nothing
 		20ms   3 lost EOF       → nothing
 		20ms   next             → 20ms
@@ -99,5 +100,17 @@ func TestProbeThatMeetsARestartedServer(t *testing.T) {
 		13ms   2 says NOSCRIPT x → 3: EVAL acquire a b
 		14ms   lock c           → nothing
 		15ms   3 done           → 4: acquire c; a b granted
+	`)
+}
+
+// A refusal for good is an answer: the outage is over, and all parts leave at once.
+func TestProbeThatIsRefusedForGoodEndsTheOutage(t *testing.T) {
+	converse(t, 3, `
+		1ms    lock a           → 1: acquire a
+		2ms    1 lost EOF       → nothing
+		3ms    lock b           → nothing
+		12ms   timer            → 2: acquire a b
+		13ms   2 says NOPERM x  → 3: acquire b; 4: acquire a
+		14ms   lock c           → 5: acquire c
 	`)
 }

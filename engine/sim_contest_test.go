@@ -11,9 +11,9 @@ import (
 
 // contend has callers of some engines want a lock for a while, each again as soon as it had it. waited is
 // told how long each wait took.
-func (w *simWorld) contend(engines int, ends time.Duration, waited func(a *simAsk)) {
+func (w *simWorld) contend(engines, callers int, ends time.Duration, waited func(a *simAsk)) {
 	for slot := range engines {
-		for range 3 {
+		for range callers {
 			c := w.prober(slot)
 			c.probes = func(a *simAsk) {
 				waited(a)
@@ -30,9 +30,9 @@ func (w *simWorld) contend(engines int, ends time.Duration, waited func(a *simAs
 
 // contest lets all engines compete: each gets its turn when the others' bounds on handing on are reached.
 func (w *simWorld) contest(engines int) {
-	ends := w.now + 5*time.Millisecond + 60*w.plan.latency
-	longest := time.Duration(engines-1) * (20*time.Millisecond + 90*w.plan.latency)
-	w.contend(engines, ends, func(a *simAsk) {
+	ends := w.now + 110*time.Millisecond + 60*w.plan.latency
+	longest := time.Duration(engines-1) * (60*time.Millisecond + 90*w.plan.latency)
+	w.contend(engines, 8, ends, func(a *simAsk) {
 		if waited := w.now - a.asked; waited > longest && a.Tag == actor.Acquire {
 			w.fail("%s had to wait %v for %s, which nobody holds for long", a.caller.e.name, waited, a)
 		}
@@ -47,7 +47,7 @@ func (w *simWorld) contest(engines int) {
 func (w *simWorld) pollers() {
 	o := &simOutsider{w: w, life: -100}
 	limit := w.now + 250*time.Millisecond + 20*w.plan.latency
-	w.contend(1, limit, func(*simAsk) {})
+	w.contend(1, 8, limit, func(*simAsk) {})
 	var poll func()
 	poll = func() {
 		if o.try(); !o.holds && w.now < limit {

@@ -19,7 +19,7 @@ func (w *simWorld) windDown() {
 	}
 	w.runFor(2*w.plan.longest + w.patience()) // leases of those who died run out, ghosts are released
 	w.probe()
-	if w.chance(0.2) {
+	if w.chance(0.03) {
 		w.contest(len(w.engines))
 	}
 	if w.chance(0.03) {
@@ -33,6 +33,7 @@ func (w *simWorld) windDown() {
 func (w *simWorld) calm() {
 	w.tracef("from here on nothing goes wrong, and everybody tidies up")
 	w.quiet = true
+	w.patrol()
 	w.disturb(w.plan.lease / 2) // until then, late copies come
 	for name := range w.server.keys {
 		if k := w.server.key(name); k.exists && (k.expires == simForever || k.holder == (simHolder{})) {
@@ -47,6 +48,12 @@ func (w *simWorld) calm() {
 			w.after(w.spread(time.Millisecond, 100*time.Millisecond), c.tidy)
 		}
 	}
+}
+
+// patrol looks at the names also when nothing happens.
+func (w *simWorld) patrol() {
+	w.look()
+	w.after(w.patience(), w.patrol)
 }
 
 func (w *simWorld) settled() bool {

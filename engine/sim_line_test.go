@@ -115,6 +115,11 @@ func (line *simLine) reply(number int) {
 	}
 	w.bug.answer(line.e, b)
 	line.e.w.books.returned(line.e, b, line.e.w.now)
+	for i := range b.replies {
+		if b.replies[i].Status == actor.Taken {
+			w.told(line.e, &b.commands[i], &b.replies[i])
+		}
+	}
 	if w.trace != nil {
 		line.e.tracef("◀ answer to %s: %s", simVerbs[call.verb], simOutcome(b))
 	}

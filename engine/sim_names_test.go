@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"strings"
 	"time"
 
 	"github.com/lockwheel/lockwheel/actor"
@@ -13,6 +14,7 @@ type simName struct {
 	free    time.Duration // since when nobody has it
 	silent  time.Duration // until when waiters may sleep that nobody told
 	orphan  time.Duration // since when it is an engine's that knows nothing of it
+	own     time.Duration // since when that engine was told so, in answer to a question
 	wrong   time.Duration // since when its count is wrong
 }
 
@@ -32,7 +34,7 @@ func (w *simWorld) look() {
 		w.since(&n.free, !k.exists)
 		e := w.alive(k.holder.life)
 		if !k.exists || e == nil || k.tenure == nil {
-			n.orphan, n.wrong = 0, 0
+			n.orphan, n.own, n.wrong = 0, 0, 0
 			continue
 		}
 		w.adopted(n, k, e)
@@ -77,7 +79,11 @@ func (w *simWorld) adopted(n *simName, k *simKey, e *simEngine) {
 	known := l != nil && l.Tenure() == k.holder.tenure
 	w.since(&n.orphan, !known && !t.robbed && !t.revived && !t.forbidden)
 	if n.orphan == 0 {
+		n.own = 0
 		return
+	}
+	if n.own != 0 && w.now-max(n.own, w.disturbed) > 300*time.Millisecond+50*w.plan.latency {
+		w.fail("%s was told %v ago that it has %s:%d itself, and has not released it", e.name, w.now-n.own, n.key, k.holder.tenure)
 	}
 	timeout := e.config.Timeout + e.config.Timeout/50
 	if t.late && (t.releasedAt == 0 || t.createdAt > t.releasedAt+timeout*9/10) {
@@ -85,6 +91,13 @@ func (w *simWorld) adopted(n *simName, k *simKey, e *simEngine) {
 	}
 	if late := w.now - max(n.orphan, t.releasedAt, w.disturbed); late > timeout+w.patience() {
 		w.fail("%s left %s:%d in the server: nobody has had it for %v", e.name, n.key, k.holder.tenure, late)
+	}
+}
+
+// told notes who an engine hears to have a lock: if that is itself, it must do something about it.
+func (w *simWorld) told(e *simEngine, c *actor.Command, reply *actor.Reply) {
+	if n := &w.names[w.nameOf(c.Key)]; n.own == 0 && strings.HasPrefix(reply.Holder, w.lives[e.life]) {
+		n.own = w.now
 	}
 }
 

@@ -145,7 +145,7 @@ func (r *simRate) add(now time.Duration, n int) int {
 // and one for all of them when nothing answers.
 func (e *simEngine) hammers(b *batch) {
 	vain := 0
-	if b.failed != nil && !strings.HasPrefix(b.failed.Error(), "NOSCRIPT") {
+	if b.failed != nil && (b.lost || actor.Passing(b.failed.Error()) && !strings.HasPrefix(b.failed.Error(), "NOSCRIPT")) {
 		vain = 1
 	}
 	for i := range b.replies {

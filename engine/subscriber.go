@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"slices"
 
 	"github.com/redis/rueidis"
 )
@@ -13,9 +14,15 @@ type subscriber struct {
 	to     *mailbox
 	orders <-chan *order
 
-	connection rueidis.DedicatedClient // nil when there is none
-	release    func()
-	broken     <-chan error
+	connection *connection // nil when there is none
+}
+
+// broken tells when the connection ends; it never does when there is none.
+func (s *subscriber) broken() <-chan error {
+	if s.connection == nil {
+		return nil
+	}
+	return s.connection.broken
 }
 
 func (s *subscriber) run() {
@@ -27,19 +34,25 @@ func (s *subscriber) run() {
 				return
 			}
 			s.to.post(&mail{kind: orderDone, err: s.carryOut(o)})
-		case <-s.broken:
+		case <-s.broken():
 			s.disconnect()
 			s.to.post(&mail{kind: deaf})
 		}
 	}
 }
 
-// carryOut leaves and joins channels. After an error of the connection nothing is listened to any more.
+// carryOut leaves and joins channels. Channels are left by taking another connection without them, so
+// that nothing is missed meanwhile: rueidis v1.0.79 writes a PING behind each UNSUBSCRIBE and panics if
+// the server refuses both, as it does while a script keeps it busy. After an error nothing of the order
+// is done; after one of the connection nothing is listened to any more.
 func (s *subscriber) carryOut(o *order) error {
-	if s.connection == nil {
-		s.connect()
+	if len(o.leave) > 0 {
+		return s.replace(o)
 	}
-	err := s.tell(o)
+	if s.connection == nil {
+		s.connection = s.connect()
+	}
+	err := s.connection.join(o.join)
 	if _, answered := rueidis.IsRedisErr(err); err != nil && !answered {
 		s.disconnect()
 		s.to.post(&mail{kind: deaf})
@@ -47,22 +60,44 @@ func (s *subscriber) carryOut(o *order) error {
 	return err
 }
 
-func (s *subscriber) tell(o *order) error {
-	c := s.connection
-	if len(o.leave) > 0 {
-		if err := c.Do(context.Background(), c.B().Unsubscribe().Channel(o.leave...).Build()).Error(); err != nil {
-			return err
-		}
-	}
-	if len(o.join) == 0 {
+// replace listens to what stays and to what is new on another connection, and then closes this one.
+func (s *subscriber) replace(o *order) error {
+	if len(o.keep) == 0 {
+		s.disconnect()
 		return nil
 	}
-	return c.Do(context.Background(), c.B().Subscribe().Channel(o.join...).Build()).Error()
+	next := s.connect()
+	if err := next.join(o.keep); err != nil {
+		next.close()
+		return err
+	}
+	select {
+	case <-s.broken():
+		s.to.post(&mail{kind: deaf}) // messages may have been missed: everybody is to try again
+	default:
+	}
+	s.disconnect()
+	s.connection = next
+	return nil
 }
 
-func (s *subscriber) connect() {
-	s.connection, s.release = s.client.Dedicate()
-	s.broken = s.connection.SetPubSubHooks(rueidis.PubSubHooks{
+func (s *subscriber) disconnect() {
+	if s.connection != nil {
+		s.connection.close()
+		s.connection = nil
+	}
+}
+
+// connection is one pub/sub connection.
+type connection struct {
+	client  rueidis.DedicatedClient
+	release func()
+	broken  <-chan error
+}
+
+func (s *subscriber) connect() *connection {
+	client, release := s.client.Dedicate()
+	broken := client.SetPubSubHooks(rueidis.PubSubHooks{
 		OnMessage: func(m rueidis.PubSubMessage) {
 			s.to.post(&mail{kind: hears, channel: m.Channel})
 		},
@@ -72,13 +107,20 @@ func (s *subscriber) connect() {
 			}
 		},
 	})
+	return &connection{client: client, release: release, broken: broken}
 }
 
-func (s *subscriber) disconnect() {
-	if s.connection == nil {
-		return
+// join subscribes to channels, so many a command.
+func (c *connection) join(channels []string) error {
+	for some := range slices.Chunk(channels, orderMost) {
+		if err := c.client.Do(context.Background(), c.client.B().Subscribe().Channel(some...).Build()).Error(); err != nil {
+			return err
+		}
 	}
-	s.connection.Close()
-	s.release()
-	s.connection, s.release, s.broken = nil, nil, nil
+	return nil
+}
+
+func (c *connection) close() {
+	c.client.Close()
+	c.release()
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// benchTick is the tick that the lock engine uses.
+// benchTick is how finely the lock engine gathers renewals.
 const benchTick = 5 * ms
 
 // benchTimer is what the lock engine schedules: its value is a pointer.

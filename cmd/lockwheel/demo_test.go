@@ -266,7 +266,7 @@ func TestAServerThatDiesMakesTheVerdictBadAndNotTheDemoHang(t *testing.T) {
 	redis := redistest.Start(t)
 	where := real(redis)
 	s := small()
-	s.lease, s.keep = 500*time.Millisecond, 3*time.Second
+	s.lease, s.keep = 2*time.Second, 6*time.Second
 	d := newDemo(s, where, nil)
 	meanwhile(t, func() {
 		awaitWork(t, d)
@@ -283,7 +283,7 @@ func TestAServerThatDiesWhileLocksAreTakenEndsTheDemo(t *testing.T) {
 	redis := redistest.Start(t)
 	where := real(redis)
 	s := endless()
-	s.lease, s.locks = 300*time.Millisecond, mostLocks
+	s.lease, s.locks = 2*time.Second, mostLocks
 	d := newDemo(s, where, nil)
 	eye := connection(t, where)
 	meanwhile(t, func() {

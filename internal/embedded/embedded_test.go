@@ -24,7 +24,7 @@ func TestTTLsFallWithRealTime(t *testing.T) {
 		left := c.eval(`return redis.call('pttl', 'h')`)
 		require.NotEqual(t, "-1", left)
 		require.Eventually(t, func() bool { return c.eval(`return redis.call('exists', 'h')`) == "0" }, 10*time.Second, time.Millisecond)
-		require.GreaterOrEqual(t, time.Since(before), ttl-shortest-stall)
+		require.GreaterOrEqual(t, time.Since(before), ttl/2)
 		require.Equal(t, "-2", c.eval(`return redis.call('pttl', 'h')`))
 	}
 }

@@ -1,0 +1,183 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel/bench/measure"
+	"github.com/lockwheel/lockwheel/internal/redistest"
+)
+
+var (
+	addr   = flag.String("redis", os.Getenv("LOCKWHEEL_BENCH_REDIS"), "measure on the server at this `address`, not on one started here")
+	set    = flag.String("set", "quick", "how much to measure: quick or full")
+	rounds = flag.Int("rounds", 0, "rounds of every contestant, if not the set's")
+)
+
+func BenchmarkPair(b *testing.B) {
+	s, p := site(b)
+	for _, goroutines := range p.Goroutines {
+		b.Run(fmt.Sprintf("goroutines=%d", goroutines), func(b *testing.B) {
+			standings, err := Pair(s, p, goroutines)
+			require.NoError(b, err)
+			reportStandings(b, standings)
+		})
+	}
+}
+
+func BenchmarkHot(b *testing.B) {
+	s, p := site(b)
+	for _, clients := range []int{1, 2} {
+		for _, goroutines := range p.Fighters {
+			b.Run(fmt.Sprintf("clients=%d/goroutines=%d", clients, goroutines), func(b *testing.B) {
+				fights, err := Hot(s, p, goroutines, clients)
+				require.NoError(b, err)
+				for i := range fights {
+					f := &fights[i]
+					report(b, f.Name, f.Failure, func(b *testing.B) {
+						reportStanding(b, &f.Standing, fights[0].PairsPerSecond())
+						b.ReportMetric(float64(f.Fewest), "fewest")
+						b.ReportMetric(float64(f.Most), "most")
+						b.ReportMetric(min(f.Shares[0], f.Shares[1]), "smaller-share")
+						b.ReportMetric(f.LongestWait.Seconds()*1000, "longest-wait-ms")
+						b.ReportMetric(float64(f.Stalled), "stalled-rounds")
+						b.ReportMetric(float64(f.Overlaps), "overlaps")
+					})
+				}
+			})
+		}
+	}
+}
+
+func BenchmarkHold(b *testing.B) {
+	s, p := site(b)
+	for _, keep := range p.Keep {
+		b.Run(fmt.Sprintf("locks=%d", keep.Locks), func(b *testing.B) {
+			keepings, err := Hold(s, p, keep)
+			require.NoError(b, err)
+			for _, k := range keepings {
+				report(b, k.Name, k.Failure, func(b *testing.B) {
+					b.ReportMetric(k.Heap, "heap-B/lock")
+					b.ReportMetric(k.Goroutines, "goroutines/lock")
+					b.ReportMetric(k.Client, "client-cores")
+					b.ReportMetric(k.Server, "server-cores")
+					b.ReportMetric(k.Renewals, "renewals/s")
+					b.ReportMetric(k.Latest.Seconds()*1000, "latest-ms")
+					b.ReportMetric(float64(k.Lost), "lost")
+					if k.During > 0 {
+						b.ReportMetric(k.During, "pairs/s")
+						b.ReportMetric(k.During/k.Before, "x-none-held")
+					}
+				})
+			}
+		})
+	}
+}
+
+func BenchmarkLatency(b *testing.B) {
+	s, p := site(b)
+	b.Run("one-caller", func(b *testing.B) {
+		callers, err := OneCaller(s, p)
+		require.NoError(b, err)
+		for _, c := range callers {
+			report(b, c.Name, c.Failure, func(b *testing.B) {
+				reportQuantiles(b, "lock-", &c.Lock)
+				reportQuantiles(b, "unlock-", &c.Unlock)
+			})
+		}
+	})
+	b.Run("open-loop", func(b *testing.B) {
+		loads, err := Steady(s, p)
+		require.NoError(b, err)
+		for _, l := range loads {
+			report(b, fmt.Sprintf("%s/held=%d", l.Name, l.Held), l.Failure, func(b *testing.B) {
+				reportQuantiles(b, "", &l.Called)
+				reportQuantiles(b, "from-due-", &l.FromDue)
+			})
+		}
+	})
+}
+
+func BenchmarkWake(b *testing.B) {
+	s, p := site(b)
+	wakings, err := Wake(s, p)
+	require.NoError(b, err)
+	for _, w := range wakings {
+		report(b, w.Name, w.Failure, func(b *testing.B) { reportQuantiles(b, "", &w.Took) })
+	}
+}
+
+func BenchmarkCeiling(b *testing.B) {
+	s, p := site(b)
+	c, err := Ceiling(s, p)
+	require.NoError(b, err)
+	b.Logf("keys a call: %.1f by Pair, %d by the server alone", c.Keys, c.Sent)
+	reportStandings(b, c.Standings)
+}
+
+// site is the server and the plan that the flags ask for. Without a server the benchmark is skipped.
+func site(b testing.TB) (*Server, Plan) {
+	plan, known := map[string]Plan{"quick": Quick, "full": Full}[*set]
+	require.True(b, known, "-set %s", *set)
+	if *rounds > 0 {
+		plan.Rounds = *rounds
+	}
+	return openServer(b, *addr), plan
+}
+
+func openServer(b testing.TB, addr string) *Server {
+	s, err := OpenServer(context.Background(), addr)
+	if errors.Is(err, exec.ErrNotFound) && os.Getenv(redistest.EnvRequire) != "1" {
+		b.Skipf("needs a real server: %v", err)
+	}
+	require.NoError(b, err)
+	b.Cleanup(func() { require.NoError(b, s.Close()) })
+	return s
+}
+
+// report gives a contestant a line of its own. The measuring is done: the line's function does not loop.
+func report(b *testing.B, name, failure string, line func(b *testing.B)) {
+	b.Run(name, func(b *testing.B) {
+		if failure != "" {
+			b.Skip(failure) // -v shows it
+		}
+		b.ReportMetric(0, "ns/op")
+		line(b)
+	})
+}
+
+func reportStandings(b *testing.B, standings []Standing) {
+	for i := range standings {
+		report(b, standings[i].Name, standings[i].Failure, func(b *testing.B) {
+			reportStanding(b, &standings[i], standings[0].PairsPerSecond())
+		})
+	}
+}
+
+// reportStanding says as the last figure how many times faster the first contestant is, which is ours.
+func reportStanding(b *testing.B, s *Standing, first float64) {
+	b.ReportAllocs() // or B/op and allocs/op would not be shown
+	b.ReportMetric(s.NsPerPair(), "ns/op")
+	b.ReportMetric(s.BytesPerPair(), "B/op")
+	b.ReportMetric(s.AllocsPerPair(), "allocs/op")
+	b.ReportMetric(s.PairsPerSecond(), "pairs/s")
+	b.ReportMetric(micro(s.ClientCPU()), "client-µs/pair")
+	b.ReportMetric(micro(s.ServerCPU()), "server-µs/pair")
+	b.ReportMetric(first/s.PairsPerSecond(), "times-as-fast-is-ours")
+}
+
+func reportQuantiles(b *testing.B, prefix string, h *measure.Histogram) {
+	b.ReportMetric(micro(h.Quantile(0.5)), prefix+"p50-µs")
+	b.ReportMetric(micro(h.Quantile(0.99)), prefix+"p99-µs")
+	b.ReportMetric(micro(h.Quantile(0.999)), prefix+"p99.9-µs")
+}
+
+func micro(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }

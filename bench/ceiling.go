@@ -1,0 +1,65 @@
+package bench
+
+import (
+	"math"
+	"time"
+
+	"github.com/lockwheel/lockwheel/bench/peers"
+)
+
+// Names of Ceiling's standings.
+const (
+	CeilingPair    = "lockwheel"
+	CeilingBatched = "server alone, batched scripts"
+	CeilingSingle  = "server alone, single-lock scripts"
+)
+
+const (
+	ceilingNames = 2048
+	unanswered   = 16 // bursts on their way: enough for the server never to wait
+)
+
+// Ceilings is what the server can do at all, and Pair beside it in the same rounds.
+type Ceilings struct {
+	Standings []Standing
+	Keys      float64 // a call, as Pair reached them in the rounds
+	Sent      int     // a call, by us to the server alone: the same, rounded
+}
+
+// Ceiling compares our Pair of 2048 goroutines with raw pipelined calls over plain TCP, with our batched scripts,
+// as many keys a call as Pair reaches, and with the baseline's single-lock ones.
+func Ceiling(s *Server, p Plan) (Ceilings, error) {
+	var c Ceilings
+	acquire, release, err := teach(s.Addr)
+	if err != nil {
+		return c, err
+	}
+	ours, err := peers.OpenLockwheel(peers.Config{Addr: s.Addr})
+	if err != nil {
+		return c, err
+	}
+	defer shut(ours)
+	// Its first round tells how many keys a call carries.
+	pair := ownNames(CeilingPair, ours, ceilingNames, p.Round)
+	if _, _, err := pair.run(); err != nil {
+		return c, err
+	}
+	before := ours.Engine.Stats()
+	if _, _, err := pair.run(); err != nil {
+		return c, err
+	}
+	stats := ours.Engine.Stats()
+	c.Sent = max(1, int(math.Round(keysACall(before.Commands, before.Batches, stats.Commands, stats.Batches))))
+	batched, single := batchedBursts(ceilingNames, c.Sent), singleBursts(ceilingNames, c.Sent, acquire, release)
+	alone := func(name string, bursts []burst) entry {
+		return entry{name, func() (int, time.Duration, error) { return pump(s.Addr, bursts, unanswered, p.Round) }}
+	}
+	c.Standings, err = inTurn(s, p.Rounds, []entry{pair, alone(CeilingBatched, batched), alone(CeilingSingle, single)})
+	after := ours.Engine.Stats()
+	c.Keys = keysACall(stats.Commands, stats.Batches, after.Commands, after.Batches)
+	return c, err
+}
+
+func keysACall(commands, batches, laterCommands, laterBatches uint64) float64 {
+	return float64(laterCommands-commands) / float64(max(laterBatches-batches, 1))
+}

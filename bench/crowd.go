@@ -1,0 +1,92 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/lockwheel/lockwheel/bench/peers"
+)
+
+// grace is how long goroutines may take to come back when their time is over.
+const grace = 10 * time.Second
+
+// crowd is goroutines that lock and unlock for a while.
+type crowd struct {
+	workers []peers.Worker
+	// endWaits ends the waits when the time is over, as contended names need. Without it the context is one that
+	// cannot end, which is the cheapest there is for every contestant.
+	endWaits bool
+
+	stop   atomic.Bool
+	first  sync.Once
+	failed error
+}
+
+// run lets everybody work for d, or until one fails, and returns what was done. It comes back within grace after
+// d: goroutines that hang are left behind and reported.
+func (c *crowd) run(d time.Duration) (pairs int, took time.Duration, err error) {
+	ctx := context.Background()
+	cancel := func() {}
+	if c.endWaits {
+		ctx, cancel = context.WithCancel(ctx)
+	}
+	defer cancel()
+	var ready, done sync.WaitGroup
+	start, counts := make(chan struct{}), make([]int, len(c.workers))
+	for i, w := range c.workers {
+		ready.Add(1)
+		done.Go(func() {
+			ready.Done()
+			<-start
+			counts[i] = c.work(ctx, w)
+		})
+	}
+	ready.Wait()
+	over := make(chan struct{})
+	go func() { done.Wait(); close(over) }()
+	began := time.Now()
+	close(start)
+	select {
+	case <-time.After(d):
+	case <-over:
+	}
+	c.stop.Store(true)
+	cancel()
+	select {
+	case <-over:
+	case <-time.After(grace):
+		return 0, 0, fmt.Errorf("hangs: goroutines did not come back within %v", grace)
+	}
+	took = time.Since(began)
+	for _, n := range counts {
+		pairs += n
+	}
+	return pairs, took, c.failed
+}
+
+// work counts the pairs of one goroutine.
+func (c *crowd) work(ctx context.Context, w peers.Worker) (pairs int) {
+	for !c.stop.Load() {
+		err := w.Lock(ctx)
+		if err == nil {
+			err = w.Unlock()
+		}
+		if err != nil {
+			if !c.endWaits || !c.stop.Load() {
+				c.fail(err)
+			}
+			return pairs
+		}
+		pairs++
+	}
+	return pairs
+}
+
+func (c *crowd) fail(err error) {
+	c.first.Do(func() { c.failed = errors.Join(errors.New("fails"), err) })
+	c.stop.Store(true)
+}

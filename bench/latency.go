@@ -1,0 +1,111 @@
+package bench
+
+import (
+	"context"
+	"runtime"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"github.com/lockwheel/lockwheel/bench/measure"
+	"github.com/lockwheel/lockwheel/bench/peers"
+	"github.com/lockwheel/lockwheel/internal/redistest"
+)
+
+// Names of the bare round trips beside which one caller's latency stands.
+const (
+	PingRueidis = "PING, rueidis"
+	PingPlain   = "PING, plain TCP"
+)
+
+// Alone is the latency of one caller: of a lock and of an unlock, or of a bare round trip in both places.
+type Alone struct {
+	Name         string
+	Lock, Unlock measure.Histogram
+	Failure      string
+}
+
+// OneCaller lets one caller lock and unlock one name again and again, with every contestant that answers for its
+// latency, and sends bare round trips for comparison.
+func OneCaller(s *Server, p Plan) ([]*Alone, error) {
+	var callers []*caller
+	for _, kind := range []peers.Kind{peers.Lockwheel, peers.Direct, peers.Rueidislock} {
+		contestant, err := kind.Open(peers.Config{Addr: s.Addr, Callers: 1})
+		if err != nil {
+			return nil, err
+		}
+		defer shut(contestant)
+		w := contestant.Worker(nameOf(0), 0)
+		callers = append(callers, &caller{
+			Alone:  &Alone{Name: kind.Name},
+			lock:   func() error { return w.Lock(context.Background()) },
+			unlock: w.Unlock,
+		})
+	}
+	client, err := peers.OpenPlain(s.Addr)
+	if err != nil {
+		return nil, err
+	}
+	defer client.Close()
+	plain, err := redistest.Dial(s.Addr)
+	if err != nil {
+		return nil, err
+	}
+	defer plain.Close()
+	callers = append(callers,
+		pinging(PingRueidis, func() error { return pingWith(client) }),
+		pinging(PingPlain, func() error { _, err := plain.Do("PING"); return err }))
+
+	alone := make([]*Alone, len(callers))
+	for i, c := range callers {
+		alone[i] = c.Alone
+	}
+	for round := range p.Rounds + 1 {
+		for _, c := range callers {
+			if c.Failure != "" {
+				continue
+			}
+			err := bounded("one caller", stepWait, func() error { return c.call(p.Calls, round > 0) })
+			if err != nil {
+				c.Failure = err.Error()
+			}
+		}
+	}
+	return alone, nil
+}
+
+func pingWith(client rueidis.Client) error {
+	return client.Do(context.Background(), client.B().Ping().Build()).Error()
+}
+
+// caller is one contestant's caller.
+type caller struct {
+	*Alone
+	lock, unlock func() error
+}
+
+func pinging(name string, ping func() error) *caller {
+	return &caller{Alone: &Alone{Name: name}, lock: ping, unlock: ping}
+}
+
+// call locks and unlocks so many times; a first round does not count.
+func (c *caller) call(times int, counts bool) error {
+	runtime.GC()
+	for range times {
+		began := time.Now()
+		err := c.lock()
+		locked := time.Now()
+		if err == nil {
+			err = c.unlock()
+		}
+		unlocked := time.Now()
+		if err != nil {
+			return err
+		}
+		if counts {
+			c.Lock.Record(locked.Sub(began))
+			c.Unlock.Record(unlocked.Sub(locked))
+		}
+	}
+	return nil
+}

@@ -1,0 +1,77 @@
+package measure
+
+import (
+	"math/bits"
+	"sync/atomic"
+	"time"
+)
+
+// fine is how many buckets a power of two is cut into: a bucket is at most 3 % wide.
+const (
+	fineBits = 5
+	fine     = 1 << fineBits
+)
+
+// Histogram counts durations in buckets of equal relative width. Record may be called by many at once; the
+// others when nobody records. The zero Histogram is empty.
+type Histogram struct {
+	buckets [64 * fine]atomic.Uint64
+	longest atomic.Int64
+}
+
+// Record counts a duration; a negative one as zero.
+func (h *Histogram) Record(d time.Duration) {
+	d = max(d, 0)
+	h.buckets[bucketOf(uint64(d))].Add(1)
+	for {
+		seen := h.longest.Load()
+		if int64(d) <= seen || h.longest.CompareAndSwap(seen, int64(d)) {
+			return
+		}
+	}
+}
+
+// Count is how many were recorded.
+func (h *Histogram) Count() (n uint64) {
+	for i := range h.buckets {
+		n += h.buckets[i].Load()
+	}
+	return n
+}
+
+// Max is the longest, exactly.
+func (h *Histogram) Max() time.Duration { return time.Duration(h.longest.Load()) }
+
+// Quantile is the upper end of the bucket that holds the quantile, at most Max: never too good.
+func (h *Histogram) Quantile(q float64) time.Duration {
+	total := h.Count()
+	if total == 0 {
+		return 0
+	}
+	rank, seen := uint64(q*float64(total-1)), uint64(0)
+	for i := range h.buckets {
+		seen += h.buckets[i].Load()
+		if seen > rank {
+			return min(time.Duration(endOf(i)), h.Max())
+		}
+	}
+	return h.Max()
+}
+
+// bucketOf cuts small values exactly and others after their leading bits.
+func bucketOf(v uint64) int {
+	if v < fine {
+		return int(v)
+	}
+	shift := bits.Len64(v) - fineBits - 1
+	return (shift+1)*fine + int(v>>shift) - fine
+}
+
+// endOf is the largest value of a bucket.
+func endOf(bucket int) uint64 {
+	if bucket < fine {
+		return uint64(bucket)
+	}
+	shift := bucket/fine - 1
+	return (uint64(bucket%fine+fine)+1)<<shift - 1
+}

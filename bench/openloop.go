@@ -1,0 +1,108 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/lockwheel/lockwheel/bench/measure"
+	"github.com/lockwheel/lockwheel/bench/peers"
+)
+
+// perSecond is how many pairs a second begin in the open loop, whether the earlier ones are done or not.
+const perSecond = 1000
+
+// Load is the latency of a pair under a steady load.
+type Load struct {
+	Name    string
+	Held    int               // locks held meanwhile
+	FromDue measure.Histogram // from when the pair was due: includes what the process could not begin in time
+	Called  measure.Histogram // from the call itself
+	Failure string
+}
+
+// Steady measures 1 000 lock+unlock a second, each of a name of its own, with no lock held and beside many.
+func Steady(s *Server, p Plan) ([]*Load, error) {
+	var loads []*Load
+	for _, kind := range []peers.Kind{peers.Lockwheel, peers.Direct, peers.Rueidislock} {
+		for _, held := range []int{0, p.Beside.Locks} {
+			load := &Load{Name: kind.Name, Held: held}
+			if err := load.measure(s, p, kind); err != nil {
+				load.Failure = err.Error()
+			}
+			loads = append(loads, load)
+			if err := s.Clear(); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return loads, nil
+}
+
+func (l *Load) measure(s *Server, p Plan, kind peers.Kind) error {
+	contestant, err := kind.Open(peers.Config{Addr: s.Addr, Lease: p.Beside.Lease, Callers: takers})
+	if err != nil {
+		return err
+	}
+	defer shut(contestant)
+	stock := newStock(l.Held)
+	if err := stock.take(contestant.(peers.Holder)); err != nil {
+		return err
+	}
+	runtime.GC()
+	(&Load{}).run(contestant, perSecond/5) // warm up
+	if err := l.run(contestant, int(p.OpenLoop.Seconds()*perSecond)); err != nil {
+		return err
+	}
+	if lost := stock.lost(); lost > 0 {
+		return fmt.Errorf("%d of %d locks were lost meanwhile", lost, l.Held)
+	}
+	return stock.release()
+}
+
+// run begins so many pairs, each in its time.
+func (l *Load) run(c peers.Contestant, pairs int) error {
+	var done sync.WaitGroup
+	var once sync.Once
+	var failed error
+	began := time.Now()
+	punctually(began, pairs, func(i int, due time.Time) {
+		w := c.Worker(nameOf(i), i)
+		done.Go(func() {
+			called := time.Now()
+			err := w.Lock(context.Background())
+			if err == nil {
+				err = w.Unlock()
+			}
+			now := time.Now()
+			l.FromDue.Record(now.Sub(due))
+			l.Called.Record(now.Sub(called))
+			if err != nil {
+				once.Do(func() { failed = err })
+			}
+		})
+	})
+	return bounded("a pair", grace, func() error {
+		done.Wait()
+		return failed
+	})
+}
+
+// punctually calls f when it is due. A goroutine's own timers are up to a millisecond late where nothing else
+// happens, so a thread sleeps here.
+func punctually(began time.Time, times int, f func(i int, due time.Time)) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	for i := range times {
+		due := began.Add(time.Duration(i) * time.Second / perSecond)
+		for wait := time.Until(due); wait > 0; wait = time.Until(due) {
+			span := unix.NsecToTimespec(int64(wait))
+			_ = unix.Nanosleep(&span, nil) // interrupted, it sleeps again
+		}
+		f(i, due)
+	}
+}

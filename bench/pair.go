@@ -1,0 +1,39 @@
+package bench
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/lockwheel/lockwheel/bench/peers"
+)
+
+// Pair locks and unlocks names of their own from so many goroutines, with every contestant.
+func Pair(s *Server, p Plan, goroutines int) ([]Standing, error) {
+	var entries []entry
+	for _, kind := range peers.All() {
+		if kind.Name == peers.RueidislockNoLoop.Name {
+			continue // without contention it is the same as the other
+		}
+		contestant, err := kind.Open(peers.Config{Addr: s.Addr, Callers: goroutines})
+		if err != nil {
+			return nil, err
+		}
+		defer shut(contestant)
+		entries = append(entries, ownNames(kind.Name, contestant, goroutines, p.Round))
+	}
+	return inTurn(s, p.Rounds, entries)
+}
+
+// ownNames is a contestant whose goroutines have a name each.
+func ownNames(what string, c peers.Contestant, goroutines int, d time.Duration) entry {
+	workers := make([]peers.Worker, goroutines)
+	for i := range workers {
+		workers[i] = c.Worker(nameOf(i), i)
+	}
+	return entry{what, func() (int, time.Duration, error) {
+		return (&crowd{workers: workers}).run(d)
+	}}
+}
+
+// nameOf is the same for all contestants, who work one after the other and leave nothing behind.
+func nameOf(i int) string { return fmt.Sprintf("lockwheel-bench-%d", i) }

@@ -1,0 +1,61 @@
+package peers
+
+import (
+	"context"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"github.com/lockwheel/lockwheel"
+)
+
+// Lockwheel is ours.
+var Lockwheel = Kind{
+	Name:     "lockwheel",
+	Module:   "github.com/lockwheel/lockwheel",
+	Settings: "defaults: one connection, watched locks, hand-off of 64 grants or 5 ms while others listen; with a lease below 9 s a Timeout of a third of it",
+	open:     func(c Config) (Contestant, error) { return OpenLockwheel(c) },
+}
+
+// Wheel is an engine of ours.
+type Wheel struct{ Engine *lockwheel.Engine }
+
+// OpenLockwheel is Lockwheel.Open for those who want to see the engine's Stats.
+func OpenLockwheel(c Config) (*Wheel, error) {
+	engine, err := lockwheel.Open(context.Background(), lockwheel.Options{
+		Redis: rueidis.ClientOption{InitAddress: []string{c.Addr}},
+		Lease: c.Lease, // 0 is 30s, as Lease
+		// A shortened lease is not to shorten this more than it must: it bounds Unlock under load, too.
+		Timeout: min(3*time.Second, max(c.Lease, 0)/3),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &Wheel{engine}, nil
+}
+
+func (w *Wheel) Close() { w.Engine.Close() }
+
+func (w *Wheel) Worker(name string, _ int) Worker { return &wheelWorker{mutex: w.Engine.Mutex(name)} }
+
+func (w *Wheel) Hold(ctx context.Context, name string) (Held, error) {
+	hold, err := w.Engine.Mutex(name).Lock(ctx)
+	return wheelHeld{hold}, err
+}
+
+type wheelWorker struct {
+	mutex lockwheel.Mutex
+	hold  *lockwheel.Hold
+}
+
+func (w *wheelWorker) Lock(ctx context.Context) (err error) {
+	w.hold, err = w.mutex.Lock(ctx)
+	return err
+}
+
+func (w *wheelWorker) Unlock() error { return w.hold.Unlock(context.Background()) }
+
+type wheelHeld struct{ *lockwheel.Hold }
+
+func (h wheelHeld) Lost() bool     { return h.Err() != nil }
+func (h wheelHeld) Release() error { return h.Unlock(context.Background()) }

@@ -1,0 +1,131 @@
+package bench
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"net"
+	"strconv"
+	"time"
+
+	"github.com/lockwheel/lockwheel/bench/peers"
+	"github.com/lockwheel/lockwheel/internal/redistest"
+	"github.com/lockwheel/lockwheel/scripts"
+)
+
+// burst is commands that are written at once, and exactly what must come back.
+type burst struct {
+	write []byte
+	reply []byte
+	pairs int // locks that are free again after it
+}
+
+// batchedBursts is a call with our scripts for each keys names: the acquires and the releases of all names.
+func batchedBursts(names, keys int) (bursts []burst) {
+	for first := 0; first < names; first += keys {
+		n := min(keys, names-first)
+		acquire := []string{"EVALSHA", scripts.Acquire.SHA1, strconv.Itoa(n)}
+		release := []string{"EVALSHA", scripts.Release.SHA1, strconv.Itoa(n)}
+		for i := first; i < first+n; i++ {
+			acquire, release = append(acquire, nameOf(i)), append(release, nameOf(i))
+		}
+		acquire, release = append(acquire, "PUBLISH"), append(release, "PUBLISH")
+		for i := first; i < first+n; i++ {
+			acquire = append(acquire, peers.DirectID(i), leaseText)
+			release = append(release, peers.DirectID(i))
+		}
+		done := fmt.Appendf(nil, "*%d\r\n", n)
+		done = append(done, bytes.Repeat([]byte(":1\r\n"), n)...)
+		bursts = append(bursts, burst{command(nil, acquire...), done, 0}, burst{command(nil, release...), done, n})
+	}
+	return bursts
+}
+
+// singleBursts is a call with the baseline's single-lock scripts for each name, as many at once.
+func singleBursts(names, together int, acquireSHA, releaseSHA string) (bursts []burst) {
+	for first := 0; first < names; first += together {
+		var acquire, release burst
+		for i := first; i < min(first+together, names); i++ {
+			name, id := nameOf(i), peers.DirectID(i)
+			acquire.write = command(acquire.write, "EVALSHA", acquireSHA, "1", name, id, leaseText)
+			acquire.reply = fmt.Appendf(acquire.reply, ":%d\r\n", peers.DirectGranted)
+			release.write = command(release.write, "EVALSHA", releaseSHA, "1", name, id, peers.DirectChannel(name))
+			release.reply = append(release.reply, ":1\r\n"...)
+			release.pairs++
+		}
+		bursts = append(bursts, acquire, release)
+	}
+	return bursts
+}
+
+var leaseText = strconv.FormatInt(peers.Lease.Milliseconds(), 10)
+
+// command appends a command as the protocol writes it.
+func command(b []byte, args ...string) []byte {
+	b = fmt.Appendf(b, "*%d\r\n", len(args))
+	for _, arg := range args {
+		b = fmt.Appendf(b, "$%d\r\n%s\r\n", len(arg), arg)
+	}
+	return b
+}
+
+// teach loads the scripts of the bursts and returns the hashes of the baseline's.
+func teach(addr string) (acquireSHA, releaseSHA string, err error) {
+	c, err := redistest.Dial(addr)
+	if err != nil {
+		return "", "", err
+	}
+	defer c.Close()
+	var hashes []any
+	for _, text := range []string{scripts.Acquire.Text, scripts.Release.Text, peers.DirectAcquireText, peers.DirectReleaseText} {
+		hash, err := c.Do("SCRIPT", "LOAD", text)
+		if err != nil {
+			return "", "", err
+		}
+		hashes = append(hashes, hash)
+	}
+	return fmt.Sprint(hashes[2]), fmt.Sprint(hashes[3]), nil
+}
+
+// pump writes the bursts round and round for d, keeping so many unanswered, and checks every byte that comes
+// back. A client could hardly do less for each lock, so what it reaches is the server's.
+func pump(addr string, bursts []burst, unanswered int, d time.Duration) (pairs int, took time.Duration, err error) {
+	conn, err := net.Dial("tcp", addr)
+	if err != nil {
+		return 0, 0, err
+	}
+	defer conn.Close()
+	began := time.Now()
+	if err := conn.SetDeadline(began.Add(d + grace)); err != nil {
+		return 0, 0, err
+	}
+	sent := make(chan *burst, unanswered)
+	go func() {
+		defer close(sent)
+		// The end is a whole round: every lock that was taken is given back.
+		for i := 0; i%len(bursts) != 0 || time.Since(began) < d; i++ {
+			b := &bursts[i%len(bursts)]
+			sent <- b
+			if _, err := conn.Write(b.write); err != nil {
+				return // the reader sees it, too
+			}
+		}
+	}()
+	in := bufio.NewReaderSize(conn, 1<<16)
+	var got []byte
+	for b := range sent {
+		got = append(got[:0], b.reply...)
+		if _, err = io.ReadFull(in, got); err == nil && !bytes.Equal(got, b.reply) {
+			err = fmt.Errorf("unexpected reply: %.100q", got)
+		}
+		if err != nil {
+			conn.Close()
+			for range sent {
+			}
+			return pairs, time.Since(began), err
+		}
+		pairs += b.pairs
+	}
+	return pairs, time.Since(began), nil
+}

@@ -1,0 +1,166 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel/bench/measure"
+	"github.com/lockwheel/lockwheel/bench/peers"
+)
+
+// tiny measures nothing that means anything, in no time.
+var tiny = Plan{
+	Rounds: 1, Round: 20 * time.Millisecond, Fight: 30 * time.Millisecond,
+	Growers: 8,
+	Calls:   20, OpenLoop: 100 * time.Millisecond, Beside: Keep{Locks: 100, Lease: 3 * time.Second},
+	Wakes: 4,
+}
+
+func TestPairMeasuresEveryContestant(t *testing.T) {
+	standings, err := Pair(openServer(t, ""), tiny, 4)
+	require.NoError(t, err)
+	require.Len(t, standings, len(peers.All())-1)
+	for _, s := range standings {
+		require.Empty(t, s.Failure, s.Name)
+		require.Len(t, s.Samples, 1)
+		require.Positive(t, s.PairsPerSecond(), s.Name)
+		require.Positive(t, s.AllocsPerPair(), s.Name)
+	}
+}
+
+func TestHotMeasuresEveryContestantAndNobodyOverlaps(t *testing.T) {
+	s := openServer(t, "")
+	for clients := range 2 {
+		fights, err := Hot(s, tiny, 3, clients+1)
+		require.NoError(t, err)
+		for _, f := range fights {
+			require.Empty(t, f.Failure, f.Name)
+			require.Zero(t, f.Overlaps, f.Name)
+			require.LessOrEqual(t, f.Fewest, f.Most, f.Name)
+			require.InDelta(t, 1, f.Shares[0]+f.Shares[1], 1e-9)
+		}
+	}
+}
+
+func TestHoldLosesNothing(t *testing.T) {
+	keepings, err := Hold(openServer(t, ""), tiny, Keep{Locks: 200, Lease: 600 * time.Millisecond, Peers: true})
+	require.NoError(t, err)
+	require.Len(t, keepings, 2)
+	for _, k := range keepings {
+		require.Empty(t, k.Failure, k.Name)
+		require.Zero(t, k.Lost, k.Name)
+		require.Positive(t, k.Renewals, k.Name)
+	}
+	require.Positive(t, keepings[0].During)
+}
+
+func TestLatencyAndWakeMeasureEveryContestant(t *testing.T) {
+	s := openServer(t, "")
+	alone, err := OneCaller(s, tiny)
+	require.NoError(t, err)
+	require.Len(t, alone, 5)
+	for _, a := range alone {
+		require.Empty(t, a.Failure, a.Name)
+		require.EqualValues(t, tiny.Calls, a.Lock.Count(), a.Name)
+	}
+	loads, err := Steady(s, tiny)
+	require.NoError(t, err)
+	require.Len(t, loads, 6)
+	for _, l := range loads {
+		require.Empty(t, l.Failure, l.Name)
+		require.EqualValues(t, 100, l.FromDue.Count(), l.Name)
+		require.LessOrEqual(t, l.Called.Max(), l.FromDue.Max())
+	}
+	wakings, err := Wake(s, tiny)
+	require.NoError(t, err)
+	for _, w := range wakings {
+		require.Empty(t, w.Failure, w.Name)
+		require.EqualValues(t, tiny.Wakes, w.Took.Count(), w.Name)
+	}
+}
+
+func TestCeilingSendsAsManyKeysAsPair(t *testing.T) {
+	c, err := Ceiling(openServer(t, ""), tiny)
+	require.NoError(t, err)
+	require.Greater(t, c.Sent, 1)
+	require.Greater(t, c.Keys, 1.0)
+	for _, s := range c.Standings {
+		require.Empty(t, s.Failure, s.Name)
+		require.Positive(t, s.PairsPerSecond(), s.Name)
+	}
+	require.Nil(t, Find(c.Standings, "nobody"))
+}
+
+// fake is a worker that does what it is told.
+type fake struct {
+	lock func(ctx context.Context) error
+}
+
+func (f fake) Lock(ctx context.Context) error { return f.lock(ctx) }
+func (f fake) Unlock() error                  { return nil }
+
+func TestCrowdCountsEveryPairAndStopsInTime(t *testing.T) {
+	var locked atomic.Int64
+	worker := fake{func(context.Context) error { locked.Add(1); time.Sleep(time.Millisecond); return nil }}
+	pairs, took, err := (&crowd{workers: []peers.Worker{worker, worker}}).run(30 * time.Millisecond)
+	require.NoError(t, err)
+	require.EqualValues(t, locked.Load(), pairs)
+	require.GreaterOrEqual(t, took, 30*time.Millisecond)
+}
+
+func TestCrowdEndsWaitsAndDoesNotCallThatAFailure(t *testing.T) {
+	waits := fake{func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }}
+	pairs, _, err := (&crowd{workers: []peers.Worker{waits}, endWaits: true}).run(time.Millisecond)
+	require.NoError(t, err)
+	require.Zero(t, pairs)
+}
+
+func TestCrowdStopsAtTheFirstFailure(t *testing.T) {
+	bad := errors.New("bad")
+	broken := fake{func(context.Context) error { return bad }}
+	good := fake{func(context.Context) error { return nil }}
+	began := time.Now()
+	_, _, err := (&crowd{workers: []peers.Worker{good, broken}}).run(time.Minute)
+	require.ErrorIs(t, err, bad)
+	require.Less(t, time.Since(began), 30*time.Second)
+}
+
+func TestWhoFailsIsLeftOutAndTheOthersGoOn(t *testing.T) {
+	calls := 0
+	standings, err := inTurn(openServer(t, ""), 3, []entry{
+		{"good", func() (int, time.Duration, error) { return 2, time.Second, nil }},
+		{"bad", func() (int, time.Duration, error) { calls++; return 0, 0, errors.New("hangs") }},
+	})
+	require.NoError(t, err)
+	require.Equal(t, "hangs", standings[1].Failure)
+	require.Equal(t, 1, calls)
+	require.Len(t, standings[0].Samples, 3, "the first round does not count")
+	require.Equal(t, 2.0, standings[0].PairsPerSecond())
+}
+
+func TestWhatHangsIsLeftBehindAndNamed(t *testing.T) {
+	require.NoError(t, bounded("this", time.Minute, func() error { return nil }))
+	block := make(chan struct{})
+	defer close(block)
+	err := bounded("that", time.Millisecond, func() error { <-block; return nil })
+	require.EqualError(t, err, "hangs: that did not end within 1ms")
+}
+
+func TestJudgingARoundFindsTheUnfairAndTheStalled(t *testing.T) {
+	half := time.Now()
+	a := &arena{}
+	a.fighters[0] = []*fighter{{grants: 6, last: half.Add(-2)}, {grants: 2, longest: 9}}
+	a.fighters[1] = []*fighter{{grants: 2, longest: 3}}
+	require.Equal(t, bout{fewest: 2, most: 6, shares: [2]float64{0.8, 0.2}, longest: 9, stalled: true}, a.judge(10, half))
+	a.fighters[1][0].last = half.Add(1)
+	require.False(t, a.judge(10, half).stalled)
+	a.rounds = []bout{{most: 99}, {fewest: 1, most: 3, longest: 5, shares: [2]float64{1, 0}}}
+	f := a.outcome(Standing{})
+	require.Equal(t, []int{1, 3}, []int{f.Fewest, f.Most}, "the first round does not count")
+	require.Equal(t, measure.Median([]time.Duration{5}), f.LongestWait)
+}

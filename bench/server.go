@@ -1,0 +1,110 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/lockwheel/lockwheel/internal/redistest"
+)
+
+// Server is what all contestants work on, and a plain connection that looks into it.
+type Server struct {
+	Addr  string
+	ours  *redistest.Server // nil for one that was there before
+	probe *redistest.Conn
+}
+
+// OpenServer connects to a server, or starts one if addr is empty. A server that was there before is never
+// flushed: what is left on it ends with its lease.
+func OpenServer(ctx context.Context, addr string) (*Server, error) {
+	s := &Server{Addr: addr}
+	if addr == "" {
+		ours, err := redistest.Launch(ctx, redistest.Config{})
+		if err != nil {
+			return nil, err
+		}
+		s.ours, s.Addr = ours, ours.Addr()
+	}
+	probe, err := redistest.Dial(s.Addr)
+	if err != nil {
+		s.Close()
+		return nil, err
+	}
+	s.probe = probe
+	return s, nil
+}
+
+// Close ends the connection, and the server if it was started here.
+func (s *Server) Close() error {
+	if s.probe != nil {
+		s.probe.Close()
+	}
+	if s.ours == nil {
+		return nil
+	}
+	return s.ours.Close()
+}
+
+// Clear empties a server of our own.
+func (s *Server) Clear() error {
+	if s.ours == nil {
+		return nil
+	}
+	_, err := s.probe.Do("FLUSHALL")
+	return err
+}
+
+// Version is the server's, as in "Redis 7.0.15".
+func (s *Server) Version() (string, error) {
+	info, err := s.info("server")
+	if err != nil {
+		return "", err
+	}
+	if version, ok := info["valkey_version"]; ok {
+		return "Valkey " + version, nil
+	}
+	return "Redis " + info["redis_version"], nil
+}
+
+// CPU is the processor time that the server has used.
+func (s *Server) CPU() (time.Duration, error) {
+	info, err := s.info("cpu")
+	if err != nil {
+		return 0, err
+	}
+	user, errUser := strconv.ParseFloat(info["used_cpu_user"], 64)
+	system, errSystem := strconv.ParseFloat(info["used_cpu_sys"], 64)
+	return time.Duration((user + system) * float64(time.Second)), errors.Join(errUser, errSystem)
+}
+
+// Calls is how often a command has run, also within scripts.
+func (s *Server) Calls(commands ...string) (calls int, err error) {
+	info, err := s.info("commandstats")
+	for _, command := range commands {
+		stat, used := info["cmdstat_"+command]
+		if !used {
+			continue
+		}
+		count, _, _ := strings.Cut(strings.TrimPrefix(stat, "calls="), ",")
+		n, wrong := strconv.Atoi(count)
+		calls, err = calls+n, errors.Join(err, wrong)
+	}
+	return calls, err
+}
+
+func (s *Server) info(section string) (map[string]string, error) {
+	reply, err := s.probe.Do("INFO", section)
+	if err != nil {
+		return nil, fmt.Errorf("INFO %s: %w", section, err)
+	}
+	fields := map[string]string{}
+	for line := range strings.Lines(fmt.Sprint(reply)) {
+		name, value, _ := strings.Cut(strings.TrimSpace(line), ":")
+		fields[name] = value
+	}
+	return fields, nil
+}

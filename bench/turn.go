@@ -1,0 +1,77 @@
+package bench
+
+import (
+	"fmt"
+	"runtime"
+	"time"
+
+	"github.com/lockwheel/lockwheel/bench/measure"
+)
+
+// Standing is how a contestant came out.
+type Standing struct {
+	Name string
+	measure.Series
+	Failure string // why it was taken out of the comparison; empty: it was not
+}
+
+// entry is a contestant of a comparison: run is one stretch of work.
+type entry struct {
+	name string
+	run  func() (pairs int, took time.Duration, err error)
+}
+
+// inTurn lets the entries run one after the other, A B C A B C …, after a first round that does not count. Who
+// fails is left out from then on.
+func inTurn(s *Server, rounds int, entries []entry) ([]Standing, error) {
+	standings := make([]Standing, len(entries))
+	for i, e := range entries {
+		standings[i].Name = e.name
+	}
+	for round := range rounds + 1 {
+		for i, e := range entries {
+			standing := &standings[i]
+			if standing.Failure != "" {
+				continue
+			}
+			sample, failed, err := stretch(s, e)
+			switch {
+			case err != nil:
+				return nil, err
+			case failed != nil:
+				standing.Failure = failed.Error()
+			case round > 0:
+				standing.Add(sample)
+			}
+		}
+	}
+	return standings, nil
+}
+
+// stretch measures one stretch. failed is the contestant's, err that of the server's bookkeeping.
+func stretch(s *Server, e entry) (sample measure.Sample, failed, err error) {
+	runtime.GC() // nobody pays for what another one left
+	server, err := s.CPU()
+	if err != nil {
+		return sample, nil, err
+	}
+	client := measure.Used()
+	sample.Pairs, sample.Took, failed = e.run()
+	sample.Client = measure.Used().Minus(client)
+	after, err := s.CPU()
+	sample.Server = after - server
+	if err != nil {
+		return sample, nil, fmt.Errorf("after %s: %w", e.name, err)
+	}
+	return sample, failed, nil
+}
+
+// Find returns the standing of a contestant, nil if it did not take part.
+func Find(standings []Standing, name string) *Standing {
+	for i := range standings {
+		if standings[i].Name == name {
+			return &standings[i]
+		}
+	}
+	return nil
+}

@@ -1,0 +1,109 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"time"
+
+	"github.com/lockwheel/lockwheel/bench/measure"
+	"github.com/lockwheel/lockwheel/bench/peers"
+)
+
+// Waking is how long it takes from a release to the grant of who waits for the name in another client.
+type Waking struct {
+	Name    string
+	Took    measure.Histogram
+	Failure string
+}
+
+const (
+	settle   = 5 * time.Millisecond // for the waiter to be refused and to listen
+	wakeWait = 5 * time.Second      // after which a waiter is taken for lost
+)
+
+// Wake hands one name to and fro between two clients, and sends bare round trips for comparison (PingRueidis).
+func Wake(s *Server, p Plan) ([]*Waking, error) {
+	var wakings []*Waking
+	for _, kind := range []peers.Kind{peers.Lockwheel, peers.Rueidislock, peers.Redsync} {
+		waking := &Waking{Name: kind.Name}
+		err := bounded("handing over", 2*stepWait, func() error { return waking.measure(s, p, kind) })
+		if err != nil {
+			waking.Failure = err.Error()
+		}
+		wakings = append(wakings, waking)
+		if err := s.Clear(); err != nil {
+			return nil, err
+		}
+	}
+	client, err := peers.OpenPlain(s.Addr)
+	if err != nil {
+		return nil, err
+	}
+	defer client.Close()
+	ping := &Waking{Name: PingRueidis}
+	for range p.Wakes {
+		pause()
+		began := time.Now()
+		if err := pingWith(client); err != nil {
+			return nil, err
+		}
+		ping.Took.Record(time.Since(began))
+	}
+	return append(wakings, ping), nil
+}
+
+func (w *Waking) measure(s *Server, p Plan, kind peers.Kind) error {
+	var sides [2]peers.Worker
+	for i := range sides {
+		contestant, err := kind.Open(peers.Config{Addr: s.Addr, Callers: 1, Contended: true})
+		if err != nil {
+			return err
+		}
+		defer shut(contestant)
+		sides[i] = contestant.Worker("lockwheel-bench-wake", i)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	if err := sides[0].Lock(ctx); err != nil {
+		return err
+	}
+	const warmUp = 5
+	for i := range p.Wakes + warmUp {
+		took, err := handOver(ctx, sides[i%2], sides[(i+1)%2])
+		if err != nil {
+			return err
+		}
+		if i >= warmUp {
+			w.Took.Record(took)
+		}
+	}
+	return sides[(p.Wakes+warmUp)%2].Unlock()
+}
+
+// handOver unlocks what holder has while waiter waits for it, and returns when that has it.
+func handOver(ctx context.Context, holder, waiter peers.Worker) (time.Duration, error) {
+	type grant struct {
+		at  time.Time
+		err error
+	}
+	granted := make(chan grant, 1)
+	go func() {
+		err := waiter.Lock(ctx)
+		granted <- grant{time.Now(), err}
+	}()
+	pause()
+	released := time.Now()
+	if err := holder.Unlock(); err != nil {
+		return 0, err
+	}
+	select {
+	case g := <-granted:
+		return g.at.Sub(released), g.err
+	case <-time.After(wakeWait):
+		return 0, errors.New("hangs: a waiter was not granted a free lock within " + wakeWait.String())
+	}
+}
+
+// pause lets a waiter settle, and differs so that nobody falls into step with those who poll.
+func pause() { time.Sleep(settle + rand.N(settle)) }

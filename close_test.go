@@ -1,0 +1,110 @@
+package lockwheel_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel"
+	"github.com/lockwheel/lockwheel/internal/proxy"
+)
+
+// Ending an engine whose server does not answer: that takes no longer than Close, Shutdown or a lease may.
+
+func TestCloseOnASilentLinkEnds(t *testing.T) {
+	t.Parallel()
+	for name, fault := range map[string]proxy.Fault{"held": proxy.Hold, "swallowed": proxy.Drop} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, p, e := behind(t, lockwheel.Options{Timeout: 500 * time.Millisecond})
+			hold := lock(t, e.Mutex("n"))
+			waiting := locking(t.Context(), e.Mutex("n"))
+			queued(t, e, 1)
+			p.Set(proxy.Both, fault)
+			asked := locking(t.Context(), e.Mutex("m"))
+			queued(t, e, 2)
+			closed := make(chan error, 1)
+			go func() { closed <- e.Close() }()
+			require.NoError(t, receive(t, closed))
+			require.ErrorIs(t, hold.Err(), lockwheel.ErrClosed)
+			for _, done := range []<-chan outcome{waiting, asked} {
+				require.ErrorIs(t, receive(t, done).err, lockwheel.ErrClosed)
+			}
+		})
+	}
+}
+
+// A call that waits for an answer when the engine is closed is told so.
+func TestCloseAnswersEverybody(t *testing.T) {
+	t.Parallel()
+	_, p, e := behind(t, lockwheel.Options{})
+	holds := []*lockwheel.Hold{lock(t, e.Mutex("a")), lock(t, e.Mutex("b"))}
+	p.Set(proxy.Replies, proxy.Hold)
+	ctx := context.Background()
+	results := make(chan error, 5)
+	go func() { results <- holds[0].Unlock(ctx) }()
+	go func() { results <- holds[1].Extend(ctx, time.Hour) }()
+	go func() { results <- second(e.Mutex("c").State(ctx)) }()
+	go func() { results <- second(e.Mutex("d").ForceUnlock(ctx)) }()
+	go func() { results <- second(e.Mutex("e").TryLock(ctx)) }()
+	eventually(t, "all under way", func() bool { return e.Stats().InFlight == 5 })
+	go p.Cut() // or Close would wait for the answers
+	closed := make(chan error, 1)
+	go func() { closed <- e.Close() }()
+	for range 5 {
+		// Each ended in one way or another: closed, or before that by what became of its connection.
+		err := receive(t, results)
+		require.True(t, err == nil || errors.Is(err, lockwheel.ErrClosed) || errors.Is(err, lockwheel.ErrUnavailable), err)
+	}
+	require.NoError(t, receive(t, closed))
+}
+
+// Shutdown waits for holds, and a dead server ends those with their leases.
+func TestShutdownOnADeadServerEndsWithTheLeases(t *testing.T) {
+	t.Parallel()
+	s := realSite(t)
+	e := s.open(lockwheel.Options{Lease: brief})
+	hold := lock(t, e.Mutex("n"))
+	waiting := locking(t.Context(), e.Mutex("n"))
+	queued(t, e, 1)
+	require.NoError(t, s.real.Kill())
+	asked := locking(t.Context(), e.Mutex("m"))
+	queued(t, e, 2)
+	done := make(chan error, 1)
+	go func() { done <- e.Shutdown(context.Background()) }()
+	require.ErrorIs(t, receive(t, waiting).err, lockwheel.ErrClosed)
+	require.ErrorIs(t, receive(t, asked).err, lockwheel.ErrClosed)
+	receive(t, hold.Done())
+	require.NoError(t, receive(t, done))
+	require.Error(t, hold.Err())
+}
+
+// Shutdowns may be asked for by several, with patience of their own.
+func TestShutdownsOfSeveralAreTheirOwn(t *testing.T) {
+	t.Parallel()
+	s := anySite(t)
+	e := s.open(lockwheel.Options{})
+	hold := lock(t, e.Mutex("n"))
+	done := make(chan error, 2)
+	for range 2 {
+		go func() { done <- e.Shutdown(context.Background()) }()
+	}
+	silent(t, done, 50*time.Millisecond)
+	unlock(t, hold)
+	require.NoError(t, receive(t, done))
+	require.NoError(t, receive(t, done))
+	require.False(t, s.exists("n"))
+
+	// One that ends by its context closes the engine, as it says, and with it the other.
+	e = s.open(lockwheel.Options{})
+	hold = lock(t, e.Mutex("n"))
+	go func() { done <- e.Shutdown(context.Background()) }()
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	require.ErrorIs(t, e.Shutdown(ctx), context.DeadlineExceeded)
+	require.NoError(t, receive(t, done))
+	require.ErrorIs(t, hold.Err(), lockwheel.ErrClosed)
+}
