@@ -87,7 +87,7 @@ func Dial(ctx context.Context, url string) (*Engine, error) {
 func withoutURL(err error) error {
 	var malformed *neturl.Error
 	if errors.As(err, &malformed) {
-		return fmt.Errorf("malformed URL: %w", malformed.Err)
+		return fmt.Errorf("malformed URL, want redis://host:port: %w", malformed.Err)
 	}
 	return err
 }

@@ -110,6 +110,9 @@ func (o Options) withDefaults() (Options, error) {
 		return o, errors.New("two servers: use either Options.Redis or Options.Client")
 	}
 	o.Lease = orElse(o.Lease, defaultLease)
+	if err := within("Options.Lease", o.Lease, shortestWatch, longest); err != nil {
+		return o, err // the defaults of the others follow from it
+	}
 	o.Renew = orElse(o.Renew, o.Lease/3)
 	o.Timeout = orElse(o.Timeout, min(defaultTimeout, o.Lease/6))
 	if o.Handoff.Max == 0 {
@@ -117,7 +120,6 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	o.Handoff.For = orElse(o.Handoff.For, defaultFor)
 	return o, errors.Join(
-		within("Options.Lease", o.Lease, shortestWatch, longest),
 		within("Options.Renew", o.Renew, shortest, o.Lease/2),
 		within("Options.Timeout", o.Timeout, shortest, o.Lease/3),
 		within("Options.Handoff.For", o.Handoff.For, shortest, longest),

@@ -19,26 +19,30 @@ type simBooks struct {
 	saw     [simSights]int
 }
 
-// simTenure is the truth about a tenure.
+// simTenure is the truth about a tenure. Moments are true time unless it says otherwise.
 type simTenure struct {
-	horizon    time.Duration // until when the server has it: no belief may reach further. True time
-	present    bool          // in the server
-	robbedAt   time.Duration // the last time
-	unsure     bool          // a command of it had no answer, or a refusal
-	lost       bool          // one of its holds was
-	fixed      bool          // one of its holds has, or had, a lease of its own
-	robbed     bool          // taken away by somebody else; what was believed then may be believed to its end
-	removed    bool          // released at least once
-	expired    bool          // at least once
-	createdAt  time.Duration // the last time
-	releasedAt time.Duration // when a release was answered for the first time
-	forbidden  bool          // a command of it was refused for good
-	late       bool          // a late copy brought it (back)
-	revived    bool          // a restart with old data did
-	grantedAt  time.Duration // when its latest hold was. True time
-	flying     int           // commands under way
-	releases   int           // of them, releases
-	confirmed  time.Duration // when the latest command left that set its TTL and was answered. Engine's clock
+	horizon time.Duration // until when the server has it: no belief may reach further
+	present bool          // in the server
+
+	// What has become of it at the server, at any time.
+	robbed   bool // taken away by somebody else; what was believed then may be believed to its end
+	robbedAt time.Duration
+	removed  bool // released
+	expired  bool
+	late     bool // a late copy brought it, or brought it back
+	revived  bool // a restart with old data did
+	created  time.Duration
+
+	// What its engine did with it.
+	granted   time.Duration // its latest hold was
+	lost      bool          // one of its holds was
+	fixed     bool          // one of its holds has, or had, a lease of its own
+	confirmed time.Duration // when the latest command left that set its TTL and was answered. Engine's clock
+	released  time.Duration // a release was answered for the first time
+	unsure    bool          // a command had no answer, or a refusal
+	forbidden bool          // a command was refused for good
+	flying    int           // commands under way
+	releases  int           // of them, releases
 }
 
 func newSimBooks() simBooks { return simBooks{tenures: map[simHolder]*simTenure{}} }
@@ -57,7 +61,7 @@ func (b *simBooks) tenure(h simHolder) *simTenure {
 func (b *simBooks) created(k *simKey, now time.Duration) {
 	t := b.tenure(k.holder)
 	k.tenure = t
-	t.present, t.createdAt = true, now
+	t.present, t.created = true, now
 	t.late = t.late || b.late
 	b.prolonged(k)
 }
@@ -115,8 +119,8 @@ func (b *simBooks) returned(e *simEngine, back *batch, now time.Duration) {
 			t.unsure = true
 		case back.replies[i].Status == actor.Refused:
 			t.refused(false, back.replies[i].Err)
-		case c.Verb == actor.SendRelease && t.releasedAt == 0:
-			t.releasedAt = now
+		case c.Verb == actor.SendRelease && t.released == 0:
+			t.released = now
 		case back.replies[i].Status == actor.Done && c.Lease != 0:
 			t.confirmed = max(t.confirmed, back.sent)
 		}

@@ -86,10 +86,10 @@ func (w *simWorld) adopted(n *simName, k *simKey, e *simEngine) {
 		w.fail("%s was told %v ago that it has %s:%d itself, and has not released it", e.name, w.now-n.own, n.key, k.holder.tenure)
 	}
 	timeout := e.config.Timeout + e.config.Timeout/50
-	if t.late && (t.releasedAt == 0 || t.createdAt > t.releasedAt+timeout*9/10) {
+	if t.late && (t.released == 0 || t.created > t.released+timeout*9/10) {
 		return
 	}
-	if late := w.now - max(n.orphan, t.releasedAt, w.disturbed); late > timeout+w.patience() {
+	if late := w.now - max(n.orphan, t.released, w.disturbed); late > timeout+w.patience() {
 		w.fail("%s left %s:%d in the server: nobody has had it for %v", e.name, n.key, k.holder.tenure, late)
 	}
 }

@@ -119,7 +119,7 @@ func (w *simWorld) shutDown(e *simEngine) {
 	}
 	for name := range w.server.keys {
 		k := w.server.key(name)
-		if t := w.books.tenure(k.holder); k.exists && k.holder.life == e.life && t.grantedAt != 0 && !t.lost && !t.late && !t.revived && !t.unsure {
+		if t := w.books.tenure(k.holder); k.exists && k.holder.life == e.life && t.granted != 0 && !t.lost && !t.late && !t.revived && !t.unsure {
 			w.fail("%s has shut down, and the server still has %s of it", e.name, w.plan.names[name])
 		}
 	}

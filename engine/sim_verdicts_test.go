@@ -123,7 +123,7 @@ func (w *simWorld) granted(a *simAsk) {
 	}
 	h.granted = true
 	h.tenure = w.books.tenure(simHolder{e.life, h.grant.Tenure})
-	h.tenure.grantedAt = w.now
+	h.tenure.granted = w.now
 	if h.ended != nil {
 		return
 	}
@@ -155,7 +155,7 @@ func (w *simWorld) unlocked(a *simAsk) {
 
 // passedOn reports whether somebody in the engine had the tenure of a hold after it, or is about to.
 func (w *simWorld) passedOn(h *simHold) bool {
-	if t := h.tenure; h.inner || t.grantedAt == w.now || t.unsure && t.releases > 0 {
+	if t := h.tenure; h.inner || t.granted == w.now || t.unsure && t.releases > 0 {
 		return true // or kept for somebody, lost to a refusal at the same moment, and on its way out
 	}
 	for _, a := range h.e.asks {

@@ -1,0 +1,68 @@
+package engine
+
+import (
+	"context"
+	"time"
+
+	"github.com/lockwheel/lockwheel/actor"
+)
+
+// simAsk is a request with what is known of it.
+type simAsk struct {
+	actor.Request
+	letter  mail
+	caller  *simCaller
+	hold    *simHold // that it is for, or about
+	name    int
+	number  int           // in the order in which they were asked
+	asked   time.Duration // true time
+	due     time.Duration // when its verdict is due by the engine's clock; 0 not known yet
+	left    bool          // its caller gave up
+	decided bool
+}
+
+// simHold is a hold with what is known of it.
+type simHold struct {
+	grant     actor.Hold
+	e         *simEngine
+	name      int
+	granted   bool
+	active    bool  // granted, and not ended
+	ended     error // which end it had
+	cause     error
+	tenure    *simTenure
+	watched   bool          // as far as its caller knows
+	since     time.Duration // its owner's first grant, on the engine's clock
+	promised  time.Duration // until when it lasts at least, on the engine's clock; 0: nobody knows
+	inner     bool          // it ended while its owner had another
+	extension *simAsk       // the latest
+	suspect   bool          // granted before its engine was suspended, and not confirmed since
+}
+
+// newAsk takes an old request where the root package would, too: one whose verdict was taken.
+func (c *simCaller) newAsk(what actor.Kind, name int) *simAsk {
+	w := c.e.w
+	a := w.books.spareAsk()
+	a.Tag, a.Key, a.Name = what, w.plan.names[name], w.plan.names[name]
+	w.books.asked++
+	a.caller, a.name, a.asked, a.number = c, name, w.now, w.books.asked
+	return a
+}
+
+func (c *simCaller) post(a *simAsk) {
+	c.e.tracef("%s asks: %s", c, a)
+	c.e.asks = append(c.e.asks, a)
+	c.asks = append(c.asks, a)
+	a.letter = mail{kind: asks, request: &a.Request}
+	c.e.post(&a.letter)
+}
+
+// giveUp is the end of a caller's context.
+func (c *simCaller) giveUp(a *simAsk) {
+	if a.left || a.decided {
+		return
+	}
+	a.left = true
+	c.e.tracef("%s gives up %s", c, a)
+	c.e.post(&mail{kind: givesUp, request: &a.Request, err: context.Canceled})
+}
