@@ -138,7 +138,7 @@ func TestManyWorkersOnFewNamesLeaveNoChannel(t *testing.T) {
 		total += rooms[i].visits
 	}
 	require.Equal(t, workers*rounds, total)
-	require.LessOrEqual(t, most.Load(), int32(len(engines)), "one pub/sub connection an engine")
+	require.LessOrEqual(t, most.Load(), int32(2*len(engines)), "a pub/sub connection an engine, and for a moment its successor")
 	eventually(t, "no channel at the server", func() bool { return len(s.channels()) == 0 })
 	for _, e := range engines {
 		settled(t, e)

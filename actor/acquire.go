@@ -51,6 +51,10 @@ func (x *rare) begin(now time.Duration) {
 
 // reenter grants at once what the confirmed lease covers; a longer lease takes a round trip first.
 func (l *Lock) reenter(now time.Duration, r *Request, fx *Effects) {
+	if longest := fx.Config.MaxHold; r.Lease == 0 && longest != 0 && now >= l.since+longest {
+		fx.Decide(now, r, ErrLost, errMaxHold) // its owner is there only by a lease of its own
+		return
+	}
 	fits := r.Lease == 0 || now+believed(r.Lease) <= l.until
 	if fits && l.confirmed >= fx.Doubted {
 		fixed := time.Duration(0)
@@ -140,7 +144,7 @@ func (l *Lock) acquired(now time.Duration, m *Message, fx *Effects) {
 		l.confirm(m.Sent, m.Command.Lease, fx)
 		l.granted(now, m, fx)
 	case Taken:
-		l.taken(now, m.Reply, fx)
+		l.taken(now, m, fx)
 	case Refused:
 		l.refused(now, m.Reply, fx)
 	default:

@@ -16,7 +16,8 @@ const (
 )
 
 // taken takes in that somebody else has the lock.
-func (l *Lock) taken(now time.Duration, reply *Reply, fx *Effects) {
+func (l *Lock) taken(now time.Duration, m *Message, fx *Effects) {
+	reply := m.Reply
 	l.endTenure(now, fx)
 	x := l.withRare()
 	x.trouble, x.backoff, x.answered, x.stepBack = nil, 0, true, 0
@@ -34,17 +35,19 @@ func (l *Lock) taken(now time.Duration, reply *Reply, fx *Effects) {
 			fx.Decide(now, r, ErrNotAcquired, nil)
 		}
 	})
-	x.askAt = now + sleepFor(reply.TTL, fx)
-	if x.again {
+	x.askAt = now + sleepFor(reply.TTL, now-m.Sent, fx)
+	if x.again || m.Sent < fx.Doubted {
 		x.askAt = now
 	}
 }
 
-// sleepFor is how long to wait for a message before trying again anyway.
-func sleepFor(ttl time.Duration, fx *Effects) time.Duration {
+// sleepFor is how long to wait for a message before trying again anyway, after an answer that took so
+// long: most of it may have passed since the server said what is left.
+func sleepFor(ttl, took time.Duration, fx *Effects) time.Duration {
 	if ttl < 0 {
 		return fx.jitter(pollKept)
 	}
+	ttl -= max(took-tryFloor, 0)
 	return max(min(ttl, sleepMost)+time.Millisecond, fx.jitter(tryFloor))
 }
 

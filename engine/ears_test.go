@@ -168,6 +168,20 @@ func TestOrdersThatFailAreTriedAgainWithBackoff(t *testing.T) {
 	`)
 }
 
+func TestFailedOrderThatNobodyNeedsAnyMoreIsForgotten(t *testing.T) {
+	d := newDesk(t, 8)
+	d.line("1ms lock a")
+	require.Equal(t, "join {a}", d.line("2ms 1 taken"))
+	require.Equal(t, "a not acquired: cancelled", d.line("3ms cancel a"))
+	require.Equal(t, "nothing", d.line("252ms disordered EOF"))
+	require.Equal(t, "1ms", d.line("252ms next"))
+	require.Equal(t, "nothing", d.line("253ms timer"), "the linger is over")
+	require.Equal(t, "9ms", d.line("253ms next"))
+	require.Equal(t, "nothing", d.line("262ms timer"))
+	require.Equal(t, "never", d.line("263ms next"))
+	d.requireRest()
+}
+
 // failures.md 45: a channel that the ACL forbids must not keep the others from being heard.
 func TestForbiddenChannelDoesNotDeafenTheOthers(t *testing.T) {
 	e := newEars()

@@ -44,6 +44,8 @@ func TestOnlyASleepingConsumerIsRung(t *testing.T) {
 	b.post(&mail{})
 	require.Empty(t, b.bell, "it is awake")
 	require.False(t, b.lieDown(), "there is mail")
+	b.post(&mail{})
+	require.Empty(t, b.bell, "it did not lie down")
 	b.take()
 	require.True(t, b.lieDown())
 	b.post(&mail{})

@@ -6,151 +6,291 @@ import (
 	"time"
 )
 
-// simEars is the pub/sub connection of an engine, with the subscriber that owns it. What the server sends
-// comes in order; a break loses it, and everything listened to.
+// simEars is an engine's subscriber with its pub/sub connection, and for a while with a second one:
+// channels are left by taking another connection without them.
 type simEars struct {
-	e         *simEngine
-	connected bool
-	cut       bool            // it is broken, and the engine has not noticed
-	number    int             // of the connection, to tell what comes late
-	listens   map[string]bool // at the server
-	busy      bool            // an order is being carried out
-	order     int             // which one
-	heard     time.Duration   // when the last thing arrives
+	e    *simEngine
+	ear  *simEar // nil when there is none
+	next *simEar // that is to replace it, nil otherwise
+	busy bool    // an order is being carried out
 }
+
+// simEar is one pub/sub connection. What the server sends comes in order; a break loses it, and
+// everything listened to.
+type simEar struct {
+	ears    *simEars
+	listens map[string]bool // at the server
+	heard   time.Duration   // when the last thing arrives
+	cut     bool            // it is broken
+	noticed bool            // and the engine's client knows
+	leaving bool            // it was asked whether it still lives
+	closed  time.Duration   // when the engine closed it; 0 as long as it has not
+}
+
+// replaceAsks says whether the subscriber makes sure that its old connection lives before it closes it.
+const replaceAsks = true
 
 var errSimDenied = errors.New("NOPERM No permissions to access a channel")
 
-func newSimEars(e *simEngine) *simEars { return &simEars{e: e, listens: map[string]bool{}} }
+func (s *simEars) connect() *simEar { return &simEar{ears: s, listens: map[string]bool{}} }
 
-// carryOut is subscriber.carryOut: it connects if need be, leaves, joins, and says when that is done.
+// carryOut is subscriber.carryOut.
 func (s *simEars) carryOut(o *order) {
 	w := s.e.w
 	s.busy = true
-	s.order++
-	number := s.order
-	leave, join := slices.Clone(o.leave), slices.Clone(o.join)
-	s.e.tracef("▶ leave %q, join %q", leave, join)
-	w.at(max(w.now, s.e.paused)+w.latency(), func() { s.arrive(number, leave, join) })
+	leave, join, keep := slices.Clone(o.leave), slices.Clone(o.join), slices.Clone(o.keep)
+	s.e.tracef("▶ leave %q, join %q, keep %q", leave, join, keep)
+	w.at(max(w.now, s.e.paused), func() {
+		switch {
+		case s.e.dead:
+		case len(leave) > 0 && len(keep) == 0:
+			s.close()
+			s.done(nil)
+		case len(leave) > 0:
+			s.next = s.connect()
+			s.next.subscribe(keep)
+		default:
+			if s.ear == nil {
+				s.ear = s.connect()
+			}
+			s.ear.subscribe(join)
+		}
+	})
 }
 
-func (s *simEars) arrive(number int, leave, join []string) {
-	w := s.e.w
-	if s.e.dead || !s.busy || s.order != number {
-		return
-	}
-	if wait := w.server.frozen; w.now < wait {
-		w.at(wait, func() { s.arrive(number, leave, join) })
-		return
-	}
-	if w.now < w.server.down || s.cut {
-		s.broke()
-		return
-	}
-	s.connected = true
-	for _, channel := range leave {
-		delete(s.listens, channel)
-	}
-	if w.now < w.server.muted && len(join) > 0 {
-		s.later(func() { s.done(errSimDenied) })
-		return
-	}
-	for _, channel := range join {
-		s.listens[channel] = true
-	}
-	s.confirm(join)
+// subscribe asks the server for channels, all or none.
+func (r *simEar) subscribe(channels []string) {
+	w := r.ears.e.w
+	w.after(w.latency(), func() { r.asked(channels) })
 }
+
+func (r *simEar) asked(channels []string) {
+	w := r.ears.e.w
+	switch wait := w.server.frozen; {
+	case r.ears.e.dead || r.closed != 0 || !r.current():
+	case w.now < wait:
+		w.at(wait, func() { r.asked(channels) })
+	case w.now < w.server.down || r.cut:
+		r.cut = true
+		r.notice()
+	case w.now < w.server.muted:
+		r.later(func() { r.refused(errSimDenied) })
+	default:
+		for _, channel := range channels {
+			r.listens[channel] = true
+		}
+		r.confirm(channels)
+	}
+}
+
+func (r *simEar) current() bool { return r == r.ears.ear || r == r.ears.next }
 
 // confirm sends the confirmations. The subscriber learns of the first, and goes on; the others may come
 // before it has said so, or after.
-func (s *simEars) confirm(join []string) {
-	said := s.e.w.random.IntN(max(len(join), 1))
-	for i, channel := range join {
-		s.later(func() {
+func (r *simEar) confirm(channels []string) {
+	s := r.ears
+	said := s.e.w.random.IntN(len(channels))
+	for i, channel := range channels {
+		r.later(func() {
 			s.e.tracef("◀ listens to %s", channel)
 			if s.e.w.bug != bugResubscribedUnsaid {
 				s.e.post(&mail{kind: subscribes, channel: channel})
 			}
 		})
 		if i == said {
-			s.later(func() { s.done(nil) })
+			r.later(r.joined)
 		}
-	}
-	if len(join) == 0 {
-		s.later(func() { s.done(nil) })
 	}
 }
 
-// later brings something over this connection, in order, unless it breaks before.
-func (s *simEars) later(do func()) {
-	w, number := s.e.w, s.number
-	s.heard = max(s.heard, w.now+w.latency())
-	w.at(s.heard, func() {
-		if s.number != number || s.e.dead {
-			return
+// later brings something over this connection, in order, unless it breaks before. What is on its way when
+// the engine closes it may still come, for a moment.
+func (r *simEar) later(do func()) {
+	w := r.ears.e.w
+	r.heard = max(r.heard, w.now+w.latency())
+	w.at(r.heard, func() {
+		switch {
+		case r.ears.e.dead || r.cut || r.closed != 0 && w.now > r.closed+50*time.Microsecond:
+		case !w.quiet && w.chance(w.plan.earSnaps):
+			r.snap()
+		default:
+			do()
 		}
-		if !w.quiet && w.chance(w.plan.earSnaps) {
-			notice := w.notice()
-			w.disturb(notice)
-			s.snap(notice)
-			return
-		}
-		do()
 	})
+}
+
+// joined is when the subscriber's call returns: an order is done.
+func (r *simEar) joined() {
+	s := r.ears
+	switch old := s.ear; {
+	case r == s.next && old == nil:
+		s.replaced()
+	case r == s.next && !replaceAsks:
+		s.replaced()
+	case r == s.next && old.cut && !old.noticed:
+		old.leaving = true // the subscriber asks it once more, and waits
+	case r == s.next:
+		s.e.w.after(s.e.w.latency()+s.e.w.latency(), s.replaced)
+	case r == s.ear:
+		s.done(nil)
+	}
+}
+
+// replaced is when the old connection has answered after the new one listened, or is known to be broken.
+func (s *simEars) replaced() {
+	if s.next == nil {
+		return
+	}
+	if s.ear != nil && s.ear.cut && (replaceAsks || s.ear.noticed) {
+		s.deaf()
+	}
+	s.close()
+	s.ear, s.next = s.next, nil
+	s.done(nil)
+}
+
+// refused is when it returns with an error, of the server's or of the connection.
+func (r *simEar) refused(err error) {
+	s := r.ears
+	if r == s.next {
+		s.next = nil
+		r.close()
+	} else if r != s.ear {
+		return
+	}
+	s.done(err)
 }
 
 func (s *simEars) done(err error) {
 	s.busy = false
 	s.e.post(&mail{kind: orderDone, err: err})
+	if s.ear != nil && s.ear.noticed { // while it was busy
+		s.ear.lost()
+	}
 }
 
-// published sends a message to the engine, if it listens.
+// close closes the connection, if there is one.
+func (s *simEars) close() {
+	if s.ear != nil {
+		s.ear.close()
+		s.ear = nil
+	}
+}
+
+// close is noticed by the server a little later.
+func (r *simEar) close() {
+	w := r.ears.e.w
+	r.closed = w.now
+	w.after(w.latency(), func() { clear(r.listens) })
+}
+
+// published sends a message to the engine, over each connection that listens.
 func (s *simEars) published(channel string) {
-	if !s.listens[channel] || s.e.dead {
-		return
-	}
-	w := s.e.w
-	if w.chance(w.plan.deafness) && !w.quiet || w.bug == bugNoMessages {
-		if w.bug != bugNoMessages {
+	for _, r := range []*simEar{s.ear, s.next} {
+		if r == nil || !r.listens[channel] {
+			continue
+		}
+		w := s.e.w
+		if w.bug == bugNoMessages {
+			continue
+		}
+		if w.chance(w.plan.deafness) && !w.quiet {
 			w.unheardFor(channel)
+			w.saw(sawUnheard)
+			continue
 		}
-		w.saw(sawUnheard)
-		return
+		r.later(func() {
+			s.e.tracef("◀ message on %s", channel)
+			s.e.post(&mail{kind: hears, channel: channel})
+		})
 	}
-	s.later(func() {
-		s.e.tracef("◀ message on %s", channel)
-		s.e.post(&mail{kind: hears, channel: channel})
-	})
 }
 
-// snap breaks the connection; the engine notices after a while, or when it wants to use it.
+// listening is how many connections the server counts for a channel.
+func (s *simEars) listening(channel string) (count int) {
+	for _, r := range []*simEar{s.ear, s.next} {
+		if r != nil && r.listens[channel] {
+			count++
+		}
+	}
+	return count
+}
+
+// total is how many channels the server has for the engine.
+func (s *simEars) total() (count int) {
+	for _, r := range []*simEar{s.ear, s.next} {
+		if r != nil {
+			count += len(r.listens)
+		}
+	}
+	return count
+}
+
+// snap breaks a connection at the server; the engine notices after a while, or when it wants to use it.
 func (s *simEars) snap(notice time.Duration) {
-	if !s.connected {
-		return
+	r := s.ear
+	if s.next != nil && (r == nil || s.e.w.chance(0.3)) {
+		r = s.next
 	}
-	s.number++
-	number := s.number
-	clear(s.listens)
-	s.connected, s.cut = false, true
-	s.e.w.after(notice, func() {
-		if s.number == number {
-			s.broke()
-		}
-	})
+	if r != nil {
+		r.snapFor(notice)
+	}
 }
 
-// broke tells the engine that it hears nothing any more, and that an order under way has failed.
-func (s *simEars) broke() {
-	if s.e.dead {
+// gone is when the server, or the engine, is no more.
+func (s *simEars) gone() {
+	for _, r := range []*simEar{s.ear, s.next} {
+		if r != nil {
+			r.snapFor(0)
+		}
+	}
+}
+
+func (r *simEar) snap() {
+	notice := r.ears.e.w.notice()
+	r.ears.e.w.disturb(notice)
+	r.snapFor(notice)
+}
+
+func (r *simEar) snapFor(notice time.Duration) {
+	if r.cut {
 		return
 	}
-	s.e.tracef("◀ deaf")
-	s.number++
-	s.connected, s.cut = false, false
-	if s.e.w.bug != bugDeafUnsaid {
-		s.e.post(&mail{kind: deaf})
+	r.cut = true
+	clear(r.listens)
+	r.ears.e.w.after(notice, r.notice)
+}
+
+// notice is when the client finds the connection broken.
+func (r *simEar) notice() {
+	s := r.ears
+	if s.e.dead || r.noticed || r.closed != 0 {
+		return
 	}
+	r.noticed = true
+	switch {
+	case r == s.next:
+		r.refused(errSimBroken)
+	case r.leaving:
+		s.replaced()
+	case r == s.ear && (!s.busy || s.next == nil):
+		r.lost()
+	}
+}
+
+// lost tells the engine that it hears nothing any more, and that an order under way has failed.
+func (r *simEar) lost() {
+	s := r.ears
+	s.deaf()
+	s.close()
 	if s.busy {
 		s.done(errSimBroken)
+	}
+}
+
+func (s *simEars) deaf() {
+	s.e.tracef("◀ deaf")
+	if s.e.w.bug != bugDeafUnsaid {
+		s.e.post(&mail{kind: deaf})
 	}
 }

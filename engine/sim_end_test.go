@@ -141,9 +141,9 @@ func (w *simWorld) nothingIsLeft() {
 		if at, ok := c.next(); ok && w.failure == "" {
 			w.fail("%s would wake at %v, with nothing to do", e.name, at)
 		}
-		if len(c.locks) > 0 || len(c.ears.channels) > 0 || c.ears.subscribed != 0 || c.ears.busy || len(e.ears.listens) > 0 || c.fx.Tenures != 0 {
+		if len(c.locks) > 0 || len(c.ears.channels) > 0 || c.ears.subscribed != 0 || c.ears.busy || e.ears.total() > 0 || c.fx.Tenures != 0 {
 			w.fail("%s is left with %d locks, %d channels (%d subscribed, %d at the server) and %d tenures", e.name,
-				len(c.locks), len(c.ears.channels), c.ears.subscribed, len(e.ears.listens), c.fx.Tenures)
+				len(c.locks), len(c.ears.channels), c.ears.subscribed, e.ears.total(), c.fx.Tenures)
 		}
 	}
 	for name := range w.server.keys {

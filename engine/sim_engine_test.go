@@ -48,7 +48,7 @@ func (w *simWorld) startEngine(slot int) {
 	}
 	e.c = newCoordinator(e.config, w.plan.couriers)
 	e.clock = newSimClock(w)
-	e.line, e.ears = &simLine{e: e}, newSimEars(e)
+	e.line, e.ears = &simLine{e: e}, &simEars{e: e}
 	w.engines[slot] = e
 	e.tracef("starts as %s: lease %v, renewed after %v, timeout %v, handoff %d and %v, MaxHold %v, clock %+d ppm", w.lives[life],
 		e.config.Lease, e.config.Renew, e.config.Timeout, e.config.HandoffMax, e.config.HandoffFor, e.config.MaxHold, e.clock.rate)
@@ -173,7 +173,7 @@ func (e *simEngine) die() {
 	e.dead = true
 	e.w.books.forget(e)
 	e.line.snap(0)
-	e.ears.snap(0)
+	e.ears.gone()
 	e.w.startEngine(e.slot)
 }
 

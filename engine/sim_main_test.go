@@ -47,8 +47,7 @@ func TestSimulation(t *testing.T) {
 			saw[i] += n
 		}
 		if w.failure != "" {
-			t.Errorf("seed %d, step %d: %s\n\n%s\n\nreplay: go test ./engine -run TestSimulation -sim.seed=%d -sim.steps=%d -v",
-				seed, w.steps, w.failure, simHistory(seed, *simStepsFlag, 60), seed, *simStepsFlag)
+			t.Errorf("seed %d, step %d: %s\n\n%s\n\nreplay: %s", seed, w.steps, w.failure, simHistory(seed, *simStepsFlag, 60), simReplay(seed))
 			break
 		}
 	}
@@ -71,6 +70,17 @@ func TestSimulationRepeatsItself(t *testing.T) {
 			t.Fatalf("seed %d differs: %s", seed+1, simDifference(first, second))
 		}
 	}
+}
+
+// simReplay is the one command that shows a seed's history.
+func simReplay(seed uint64) string {
+	command := fmt.Sprintf("go test ./engine -run TestSimulation -sim.seed=%d", seed)
+	for _, name := range []string{"sim.steps", "sim.engines"} {
+		if f := flag.Lookup(name); f.Value.String() != f.DefValue {
+			command += fmt.Sprintf(" -%s=%s", name, f.Value)
+		}
+	}
+	return command + " -v"
 }
 
 func replaySeed(t *testing.T, seed uint64) {

@@ -110,7 +110,7 @@ func (w *simWorld) counted(n *simName, name int, k *simKey, e *simEngine) {
 		}
 	}
 	w.since(&n.wrong, holds != 0 && holds != k.count && !k.tenure.forbidden)
-	if n.wrong != 0 && w.now-max(n.wrong, w.disturbed) > w.patience() {
+	if n.wrong != 0 && w.now-max(n.wrong, w.disturbed) > w.patience()+e.config.Renew/2 { // a refused one is not hurried
 		w.fail("%s holds %s %d times, but the server has said %d for %v", e.name, n.key, holds, k.count, w.now-n.wrong)
 	}
 }

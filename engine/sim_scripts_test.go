@@ -156,9 +156,7 @@ func (s *simServer) publish(name int) bool {
 func (s *simServer) listeners(name int) (count int) {
 	channel := s.w.names[name].channel
 	for _, e := range s.w.engines {
-		if e.ears.listens[channel] {
-			count++
-		}
+		count += e.ears.listening(channel)
 	}
 	for _, o := range s.w.outsiders {
 		if o.waits && s.w.names[o.name].channel == channel {

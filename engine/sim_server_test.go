@@ -182,7 +182,7 @@ func (s *simServer) restart(data []simKey) {
 	}
 	for _, e := range s.w.engines {
 		e.line.snap(0)
-		e.ears.snap(0)
+		e.ears.gone()
 	}
 }
 

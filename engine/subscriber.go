@@ -71,10 +71,10 @@ func (s *subscriber) replace(o *order) error {
 		next.close()
 		return err
 	}
-	select {
-	case <-s.broken():
-		s.to.post(&mail{kind: deaf}) // messages may have been missed: everybody is to try again
-	default:
+	// What was published before the new connection listened comes before this answer. Without one, messages
+	// may have been missed, and everybody is to try again.
+	if s.connection != nil && !s.connection.answers() {
+		s.to.post(&mail{kind: deaf})
 	}
 	s.disconnect()
 	s.connection = next
@@ -118,6 +118,13 @@ func (c *connection) join(channels []string) error {
 		}
 	}
 	return nil
+}
+
+// answers reports whether the server still answers here. It blocks until it does, or the break is noticed.
+func (c *connection) answers() bool {
+	err := c.client.Do(context.Background(), c.client.B().Ping().Build()).Error()
+	_, refused := rueidis.IsRedisErr(err)
+	return err == nil || refused
 }
 
 func (c *connection) close() {

@@ -163,6 +163,9 @@ func show(b *batch) string {
 
 func showReply(r *actor.Reply, verb actor.Verb) string {
 	text := [...]string{"unanswered", "done", "gone", "taken", "refused"}[r.Status]
+	if r.Garbled {
+		text = "garbled"
+	}
 	if r.Muted {
 		text += " muted"
 	}
@@ -188,7 +191,7 @@ func showReply(r *actor.Reply, verb actor.Verb) string {
 func TestAnswersAreReadAsTheScriptsGiveThem(t *testing.T) {
 	says, client := newLiar(t)
 	w := writer{id: "me"}
-	const form = "unanswered: form of a reply"
+	const form = "garbled: form of a reply"
 	for verb, table := range map[actor.Verb][][2]string{
 		actor.SendAcquire: {
 			{"*2 :1 *2 :29000 $4 me:1", "done · taken 29s \"me:1\""},
@@ -318,7 +321,10 @@ func FuzzReplyOf(f *testing.F) {
 
 func checkReply(t *testing.T, r actor.Reply, verb actor.Verb) {
 	switch r.Status {
-	case actor.Unanswered, actor.Refused:
+	case actor.Unanswered:
+		require.Error(t, r.Err)
+		require.True(t, r.Garbled, "it did answer")
+	case actor.Refused:
 		require.Error(t, r.Err)
 	case actor.Taken:
 		require.Equal(t, actor.SendAcquire, verb)
