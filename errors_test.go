@@ -31,23 +31,23 @@ func TestErrorsCanBeToldApart(t *testing.T) {
 			return second(taken(t).TryLock(t.Context()))
 		}},
 		{"the end of a Wait", lockwheel.ErrNotAcquired, nil, func(t *testing.T) error {
-			return second(taken(t).Lock(t.Context(), lockwheel.Wait(50*time.Millisecond)))
+			return second(taken(t).Lock(t.Context(), lockwheel.Wait(askTime)))
 		}},
 		{"a deadline", lockwheel.ErrNotAcquired, context.DeadlineExceeded, func(t *testing.T) error {
 			return givenUp(t, taken(t), func(ctx context.Context) (context.Context, context.CancelFunc) {
-				return context.WithTimeout(ctx, 100*time.Millisecond)
+				return context.WithTimeout(ctx, askTime)
 			})
 		}},
 		{"a cancelled context", lockwheel.ErrNotAcquired, context.Canceled, func(t *testing.T) error {
 			return givenUp(t, taken(t), func(ctx context.Context) (context.Context, context.CancelFunc) {
 				ctx, cancel := context.WithCancel(ctx)
-				time.AfterFunc(100*time.Millisecond, cancel)
+				time.AfterFunc(askTime, cancel)
 				return ctx, cancel
 			})
 		}},
 		{"a cause", lockwheel.ErrNotAcquired, errTest, func(t *testing.T) error {
 			return givenUp(t, taken(t), func(ctx context.Context) (context.Context, context.CancelFunc) {
-				return context.WithTimeoutCause(ctx, 100*time.Millisecond, errTest)
+				return context.WithTimeoutCause(ctx, askTime, errTest)
 			})
 		}},
 		{"a context that ended before", lockwheel.ErrNotAcquired, context.Canceled, func(t *testing.T) error {
@@ -109,6 +109,9 @@ func TestErrorsCanBeToldApart(t *testing.T) {
 		})
 	}
 }
+
+// askTime is long enough for an answer that somebody else has the lock.
+const askTime = 500 * time.Millisecond
 
 var errTest = errors.New("a reason of the caller's own")
 

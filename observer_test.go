@@ -150,7 +150,7 @@ func TestTheObserverSeesWhatWasGivenBack(t *testing.T) {
 	s.occupy("n", time.Hour)
 	ctx, leave := context.WithCancel(t.Context())
 	waiting := locking(ctx, e.Mutex("n"))
-	queued(t, e, 1)
+	asleep(t, e, 1, 1)
 	leave()
 	receive(t, waiting)
 	settled(t, e)

@@ -63,6 +63,7 @@ type Effects struct {
 	Doubted   time.Duration // confirmations sent before this moment do not count for grants
 	RoundTrip time.Duration // what one takes, lately
 	Draining  bool
+	Soonest   time.Duration // no timer fires before
 
 	tenure, owner uint64
 	random        *rand.Rand
@@ -119,6 +120,7 @@ func (fx *Effects) schedule(t *wheel.Timer[Sleeper], at time.Duration) {
 	if err := fx.Wheel.Schedule(t, at); err != nil {
 		panic("lockwheel: bug: " + err.Error())
 	}
+	fx.Soonest = min(fx.Soonest, fx.Wheel.Due(t))
 }
 
 func (fx *Effects) nextTenure() uint64 { fx.tenure++; return fx.tenure }

@@ -81,7 +81,10 @@ func (c *coordinator) turn(now time.Duration, letters *mail) {
 	if c.closed {
 		return
 	}
-	c.wheel.Advance(now, func(t *wheel.Timer[actor.Sleeper]) { c.wake(now, t.Value) })
+	if now >= c.fx.Soonest {
+		c.wheel.Advance(now, func(t *wheel.Timer[actor.Sleeper]) { c.wake(now, t.Value) })
+		c.reckon()
+	}
 	c.depart(now)
 	c.ears.arrange(now)
 	if len(c.waiting) > 0 && c.drained() {
@@ -301,7 +304,10 @@ func (c *coordinator) close(now time.Duration) {
 
 // next is when the coordinator wants another turn without mail; ok is false when it does not.
 func (c *coordinator) next() (at time.Duration, ok bool) {
-	at, ok = c.wheel.Next()
+	if c.out == 0 {
+		c.reckon()
+	}
+	at, ok = c.fx.Soonest, c.fx.Soonest != never
 	if c.link.down && c.out == 0 && c.backlog() {
 		at, ok = earlier(at, ok, c.link.tryAt)
 	}
@@ -310,6 +316,20 @@ func (c *coordinator) next() (at time.Duration, ok bool) {
 	}
 	return at, ok
 }
+
+// reckon asks the wheel when the next timer fires. Between times a bound is enough, which only falls: most
+// turns come long before it, and most timers are cancelled. Before a sleep with nothing under way it is
+// asked, so that an idle engine does not wake for a timer that is gone.
+func (c *coordinator) reckon() {
+	at, ok := c.wheel.Next()
+	if !ok {
+		at = never
+	}
+	c.fx.Soonest = at
+}
+
+// never is later than every moment.
+const never = time.Duration(1<<63 - 1)
 
 func earlier(at time.Duration, ok bool, other time.Duration) (time.Duration, bool) {
 	if !ok || other < at {

@@ -114,12 +114,18 @@ func (e *Engine) run() {
 		e.coordinator.turn(now, letters)
 		e.letGo(now)
 		e.coordinator.rest()
-		if took := e.Now() - now; took > lateTurn && e.hooks.Late != nil {
-			e.hooks.Late(took)
+		if e.hooks.Late != nil {
+			e.late(now)
 		}
 		e.sleep(now)
 	}
 	e.finish()
+}
+
+func (e *Engine) late(began time.Duration) {
+	if took := e.Now() - began; took > lateTurn {
+		e.hooks.Late(took)
+	}
 }
 
 // lateTurn is how long a turn may take before observers are told.
