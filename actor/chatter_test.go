@@ -1,6 +1,7 @@
 package actor_test
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"testing"
 	"time"
@@ -68,6 +69,14 @@ func TestALockThatNothingHappensToIsQuiet(t *testing.T) {
 			odd: func(c *actor.Command, r *actor.Reply) {
 				if c.Verb == actor.SendRenew {
 					*r = actor.Reply{Err: errLoading, Garbled: true}
+				}
+			},
+		},
+		{
+			name: "a server that names another ghost of ours each time", least: 400, most: 820, play: []string{"+1ms A locks"},
+			odd: func(c *actor.Command, r *actor.Reply) {
+				if c.Verb == actor.SendAcquire {
+					*r = actor.Reply{Status: actor.Taken, TTL: time.Minute, Holder: fmt.Sprint("me:", 1000+c.Tenure)}
 				}
 			},
 		},

@@ -32,6 +32,7 @@ type simHold struct {
 	cause     error
 	tenure    *simTenure
 	watched   bool          // as far as its caller knows
+	watchedAt time.Duration // since when, or not. True time
 	since     time.Duration // its owner's first grant, on the engine's clock
 	promised  time.Duration // until when it lasts at least, on the engine's clock; 0: nobody knows
 	inner     bool          // it ended while its owner had another

@@ -27,9 +27,6 @@ type simEar struct {
 	closed  time.Duration   // when the engine closed it; 0 as long as it has not
 }
 
-// replaceAsks says whether the subscriber makes sure that its old connection lives before it closes it.
-const replaceAsks = true
-
 var errSimDenied = errors.New("NOPERM No permissions to access a channel")
 
 func (s *simEars) connect() *simEar { return &simEar{ears: s, listens: map[string]bool{}} }
@@ -125,8 +122,6 @@ func (r *simEar) joined() {
 	switch old := s.ear; {
 	case r == s.next && old == nil:
 		s.replaced()
-	case r == s.next && !replaceAsks:
-		s.replaced()
 	case r == s.next && old.cut && !old.noticed:
 		old.leaving = true // the subscriber asks it once more, and waits
 	case r == s.next:
@@ -141,7 +136,7 @@ func (s *simEars) replaced() {
 	if s.next == nil {
 		return
 	}
-	if s.ear != nil && s.ear.cut && (replaceAsks || s.ear.noticed) {
+	if s.ear != nil && s.ear.cut {
 		s.deaf()
 	}
 	s.close()

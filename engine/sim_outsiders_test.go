@@ -21,7 +21,7 @@ func newSimOutsider(w *simWorld, number int) *simOutsider {
 
 func (o *simOutsider) think() {
 	o.w.after(o.w.spread(100*time.Microsecond, 2*o.w.plan.think), func() {
-		if o.w.quiet {
+		if o.w.tired {
 			o.leave()
 			return
 		}
@@ -77,7 +77,7 @@ func (o *simOutsider) unlock() {
 func (o *simOutsider) published(channel string) {
 	if o.waits && o.w.names[o.name].channel == channel {
 		o.w.after(o.w.latency(), func() {
-			if o.waits && !o.w.quiet {
+			if o.waits && !o.w.tired {
 				o.try()
 			}
 		})

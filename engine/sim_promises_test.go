@@ -75,10 +75,10 @@ func (w *simWorld) kept(h *simHold) {
 // learns checks that the engine finds out in time that a watched lock was taken from it.
 func (h *simHold) learns() {
 	w, t := h.e.w, h.tenure
-	if !h.watched || !t.robbed || t.present || t.unsure || h.e.config.MaxHold != 0 {
+	if !h.watched || !t.robbed || t.present || t.unsure || t.fixed || h.e.config.MaxHold != 0 {
 		return
 	}
-	if late := w.now - max(t.robbedAt, w.disturbed); late > h.e.config.Renew*11/10+100*time.Millisecond+50*w.plan.latency {
+	if late := w.now - max(t.robbedAt, h.watchedAt, w.disturbed); late > h.e.config.Renew*11/10+100*time.Millisecond+50*w.plan.latency {
 		w.fail("%s still holds %s, %v after it was taken away", h.e.name, h, late)
 	}
 }

@@ -130,7 +130,7 @@ func (w *simWorld) granted(a *simAsk) {
 	if e.now() >= h.grant.Until() {
 		w.fail("%s grants %s, which ended %v ago", e.name, h, e.now()-h.grant.Until())
 	}
-	h.active, h.watched, h.since = true, a.Lease == 0, e.now()
+	h.active, h.watched, h.watchedAt, h.since = true, a.Lease == 0, w.now, e.now()
 	if a.Lease != 0 {
 		h.promised, h.tenure.fixed = h.grant.Until(), true
 	}
@@ -171,7 +171,7 @@ func (w *simWorld) passedOn(h *simHold) bool {
 func (w *simWorld) extended(a *simAsk) {
 	h, e := a.hold, a.caller.e
 	now := e.now()
-	h.watched = a.Lease == 0
+	h.watched, h.watchedAt = a.Lease == 0, w.now
 	if a == h.extension && a.Lease != 0 {
 		h.promised = h.grant.Until()
 	}
