@@ -69,6 +69,21 @@ func TestForceUnlockByTheHoldersOwnEngineIsALossAtOnce(t *testing.T) {
 			257ms  timer            → leave
 		`)
 	})
+	t.Run("while its owner wants more of it", func(t *testing.T) {
+		talk(t, `
+			0s     A locks               → acquire #1 30s
+			1ms    #1 granted            → A granted 29.689s
+			2ms    B locks lease 1h as A → renew #1 1h0m0s
+			3ms    A extends 1m          → nothing
+			4ms    F forces              → A lost: unlocked by force; force #2; listen; A lock lost
+			5ms    #1 renewed            → nothing
+			6ms    #2 forced             → acquire #3 1h0m0s; F forced
+			7ms    #3 granted            → B granted 59m58.989s
+			8ms    B unlocks             → B over; release #3
+			9ms    #3 released           → B unlocked
+			257ms  timer                 → leave
+		`)
+	})
 	t.Run("while it is asked for", func(t *testing.T) {
 		talk(t, `
 			0s   A locks     → acquire #1 30s

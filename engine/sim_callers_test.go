@@ -138,6 +138,11 @@ func (c *simCaller) reenter(h *simHold, lease time.Duration) {
 
 // want posts a request for a lock, with a hold to be filled in.
 func (c *simCaller) want(a *simAsk) {
+	for _, h := range c.e.holds {
+		if a.Lease != 0 && h.active && h.name == a.name {
+			h.tenure.fixed = true // as far as the renewals know, from now on
+		}
+	}
 	a.hold = &simHold{e: c.e, name: a.name}
 	a.Hold = &a.hold.grant
 	c.e.holds = append(c.e.holds, a.hold)

@@ -121,26 +121,26 @@ func (r *simEar) joined() {
 	s := r.ears
 	switch old := s.ear; {
 	case r == s.next && old == nil:
-		s.replaced()
+		s.replaced(r)
 	case r == s.next && old.cut && !old.noticed:
 		old.leaving = true // the subscriber asks it once more, and waits
 	case r == s.next:
-		s.e.w.after(s.e.w.latency()+s.e.w.latency(), s.replaced)
+		s.e.w.after(s.e.w.latency()+s.e.w.latency(), func() { s.replaced(r) })
 	case r == s.ear:
 		s.done(nil)
 	}
 }
 
 // replaced is when the old connection has answered after the new one listened, or is known to be broken.
-func (s *simEars) replaced() {
-	if s.next == nil {
-		return
+func (s *simEars) replaced(next *simEar) {
+	if s.next != next {
+		return // it broke meanwhile
 	}
 	if s.ear != nil && s.ear.cut {
 		s.deaf()
 	}
 	s.close()
-	s.ear, s.next = s.next, nil
+	s.ear, s.next = next, nil
 	s.done(nil)
 }
 
@@ -149,6 +149,9 @@ func (r *simEar) refused(err error) {
 	s := r.ears
 	if r == s.next {
 		s.next = nil
+		if s.ear != nil {
+			s.ear.leaving = false
+		}
 		r.close()
 	} else if r != s.ear {
 		return
@@ -267,7 +270,7 @@ func (r *simEar) notice() {
 	case r == s.next:
 		r.refused(errSimBroken)
 	case r.leaving:
-		s.replaced()
+		s.replaced(s.next)
 	case r == s.ear && (!s.busy || s.next == nil):
 		r.lost()
 	}

@@ -82,7 +82,7 @@ func (w *simWorld) adopted(n *simName, k *simKey, e *simEngine) {
 		n.own = 0
 		return
 	}
-	if n.own != 0 && w.now-max(n.own, w.disturbed) > 300*time.Millisecond+50*w.plan.latency {
+	if n.own != 0 && w.now-max(n.own, w.disturbed) > 700*time.Millisecond+50*w.plan.latency { // a refused one comes again after half a second
 		w.fail("%s was told %v ago that it has %s:%d itself, and has not released it", e.name, w.now-n.own, n.key, k.holder.tenure)
 	}
 	timeout := e.config.Timeout + e.config.Timeout/50
