@@ -67,6 +67,11 @@ func (w *simWorld) awake(a *simAsk) {
 	if a.Tag != actor.Acquire || n.free == 0 {
 		return
 	}
+	for _, earlier := range a.caller.e.asks {
+		if earlier.name == a.name && earlier.Lease != 0 && earlier.Lease < w.plan.usableLease() {
+			return // somebody before it tries in vain until its time is over
+		}
+	}
 	if since := max(a.asked, n.free, n.silent, w.disturbed); w.now-since > w.patience() {
 		w.fail("%s sleeps: %s was asked for %v ago and is free for %v", a.caller.e.name, a.Key, w.now-a.asked, w.now-n.free)
 	}
