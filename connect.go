@@ -31,6 +31,9 @@ func connect(ctx context.Context, options *Options) (rueidis.Client, error) {
 			c.err = greet(ctx, c.client, options)
 		}
 		o.done.Store(true)
+		if c.err != nil && ctx.Err() != nil {
+			c.err = context.Cause(ctx) // what else went wrong came of that
+		}
 		return c.client, c.err
 	case <-ctx.Done():
 		if c := <-connected; c.client != nil && options.Client == nil {
