@@ -59,6 +59,20 @@ func TestRenewalIsRetriedUntilTheLeaseIsOver(t *testing.T) {
 			30s     #1 released       → nothing
 		`)
 	})
+	t.Run("and what went wrong once is forgotten when it comes through", func(t *testing.T) {
+		talk(t, `
+			0s                  A locks              → acquire #1 30s
+			1ms                 #1 granted           → A granted 29.689s
+			10s                 timer                → renew #1 30s
+			+1ms                #1 refused LOADING x → nothing
+			+1250ms..+2501ms    timer                → renew #1 30s
+			+1ms                #1 renewed           → A has 29.689s
+			+9998ms..+10004ms   timer                → renew #1 30s
+			+19s..+20s          timer                → A lost: the lease ended before it was renewed; release #1
+			+1ms                #1 release released  → nothing
+			+1ms                #1 renewed           → nothing
+		`)
+	})
 	t.Run("on a silent server", func(t *testing.T) {
 		talk(t, `
 			0s      A locks               → acquire #1 30s
@@ -422,6 +436,36 @@ func TestMaxHoldBoundsAWatchedLock(t *testing.T) {
 			20.3s   B unlocks    → B over; release #1
 			+1ms    #1 released  → B unlocked
 		`, upTo(40*time.Second))
+	})
+	t.Run("beside a fixed lease that goes on", func(t *testing.T) {
+		talk(t, `
+			0s      A locks               → acquire #1 5s
+			1ms     #1 granted            → A granted 4.939s
+			2ms     B locks lease 1m as A → renew #1 1m0s
+			3ms     #1 renewed            → renew #1 0s count 2; B granted 59.389s; A has 4.998s
+			4ms     #1 renewed            → nothing
+			5.001s  timer                 → A lost: held for Options.MaxHold; renew #1 0s count 1
+			5.002s  #1 renewed            → nothing
+			6s      B unlocks             → B over; release #1
+			+1ms    #1 released           → B unlocked
+		`, upTo(5*time.Second))
+	})
+	t.Run("and whoever wanted to re-enter then is a stranger", func(t *testing.T) {
+		talk(t, `
+			0s      A locks               → acquire #1 5s
+			1ms     #1 granted            → A granted 4.939s
+			2ms     B locks lease 1m as A → renew #1 1m0s
+			3ms     #1 renewed            → renew #1 0s count 2; B granted 59.389s; A has 4.998s
+			4ms     #1 renewed            → nothing
+			5ms     B unlocks             → B over; renew #1 0s count 1; B unlocked
+			6ms     #1 renewed            → nothing
+			4.9s    C locks lease 2m as A → renew #1 2m0s
+			5.001s  timer                 → A lost: held for Options.MaxHold; listen
+			5.1s    #1 renewed            → C granted 1m58.59s
+			5.2s    C unlocks             → C over; release #1
+			5.3s    #1 released           → C unlocked
+			5.35s   timer                 → leave
+		`, upTo(5*time.Second))
 	})
 	t.Run("not a fixed lease", func(t *testing.T) {
 		talk(t, `
