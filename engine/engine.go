@@ -106,6 +106,7 @@ func (e *Engine) Wait() { e.helpers.Wait() }
 func (e *Engine) run() {
 	defer close(e.stopped)
 	for !e.coordinator.closed {
+		e.giveWay()
 		letters := e.box.take()
 		now := e.moment()
 		if now >= e.alarmAt {
