@@ -63,7 +63,7 @@ func TestLatencyAndWakeMeasureEveryContestant(t *testing.T) {
 	s := openServer(t, "")
 	alone, err := OneCaller(s, tiny)
 	require.NoError(t, err)
-	require.Len(t, alone, 5)
+	require.Len(t, alone, 7)
 	for _, a := range alone {
 		require.Empty(t, a.Failure, a.Name)
 		require.EqualValues(t, tiny.Calls, a.Lock.Count(), a.Name)
