@@ -99,6 +99,15 @@ func (e *Engine) ID() string { return e.config.ID }
 // server; a name that cannot be used (empty, or over 64 KiB) is an error of the methods.
 func (e *Engine) Mutex(name string) Mutex { return Mutex{engine: e, name: name} }
 
+// FencedMutex returns the lock of that name with fencing tokens: Redisson's getFencedLock. It is as Mutex,
+// and each grant comes with a number greater than that of every grant before, for that name, by whichever
+// client: [Hold.Token]. A store that remembers the greatest it has seen can refuse what comes late from a
+// holder that lost the lock without noticing. Re-entry keeps the hold's token. Tokens are strictly
+// greater as long as the server keeps its data; the key that counts them has no expiry.
+func (e *Engine) FencedMutex(name string) Mutex {
+	return Mutex{engine: e, name: name, kind: actor.Fenced}
+}
+
 // Stats returns a snapshot. It waits for one turn of the loop; after Close it returns the last numbers.
 func (e *Engine) Stats() Stats { return Stats(e.loop.Stats()) }
 

@@ -96,6 +96,11 @@ func (l *Lock) grant(now time.Duration, r *Request, fixed time.Duration, fx *Eff
 	}
 	h.Tenure, h.lock, h.fixed = l.tenure, l, fixed
 	h.next, l.holds = l.holds, h
+	if l.protocol().tokens {
+		x := l.withRare()
+		x.given = x.token
+		r.Token = x.given
+	}
 	h.publish(min(l.until, l.limitOf(h, fx)))
 	fx.Decide(now, r, nil, nil)
 }
@@ -125,8 +130,8 @@ func (l *Lock) ask(now time.Duration, fx *Effects) {
 		l.tenure, l.phase = fx.nextTenure(), asking
 		fx.Asking++
 	}
-	l.flight = SendAcquire
-	c := Command{Verb: SendAcquire, Lease: fx.leaseOf(r)}
+	l.flight = l.protocol().acquire
+	c := Command{Verb: l.flight, Lease: fx.leaseOf(r)}
 	if x != nil {
 		x.again = false
 		c.Ghosts = x.names()
@@ -142,6 +147,7 @@ func (l *Lock) acquired(now time.Duration, m *Message, fx *Effects) {
 		fx.Asking--
 		fx.Tenures++
 		l.confirm(m.Sent, m.Command.Lease, fx)
+		l.tokened(m.Reply)
 		l.granted(now, m, fx)
 	case Taken:
 		l.taken(now, m, fx)
@@ -154,6 +160,13 @@ func (l *Lock) acquired(now time.Duration, m *Message, fx *Effects) {
 		if m.Reply.pauses() {
 			l.rare.askAt = now + l.rare.nextBackoff(fx)
 		}
+	}
+}
+
+// tokened takes in the token that came with an answer.
+func (l *Lock) tokened(reply *Reply) {
+	if reply.Token != 0 {
+		l.withRare().token = reply.Token
 	}
 }
 

@@ -37,8 +37,9 @@ type Ended struct {
 
 // Listening is a wish to hear a lock's channel, or no longer to.
 type Listening struct {
-	Lock *Lock
-	On   bool
+	Lock    *Lock
+	Channel string
+	On      bool
 }
 
 // Stats counts what locks did. Gauges: now; counters: since the engine's start.
@@ -107,6 +108,11 @@ func (fx *Effects) Decide(now time.Duration, r *Request, err, cause error) {
 		}
 	}
 	fx.Verdicts = append(fx.Verdicts, r)
+}
+
+// Clash refuses a request for a name that is in use as another kind of lock.
+func (fx *Effects) Clash(now time.Duration, r *Request, is LockKind) {
+	fx.Decide(now, r, ErrKind, otherKind(is, r.Kind))
 }
 
 // Limit bounds a request in time.

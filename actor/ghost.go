@@ -21,7 +21,7 @@ func (l *Lock) haunt(tenure uint64) {
 		return
 	}
 	// A release under way is the ghost's from now on.
-	flying := tenure == l.tenure && l.flight == SendRelease
+	flying := tenure == l.tenure && l.flight == l.protocol().release
 	x.ghosts = append(x.ghosts, ghost{tenure: tenure, flying: flying, twice: x.acquiring})
 }
 
@@ -42,14 +42,14 @@ func (l *Lock) releaseGhosts(now time.Duration, fx *Effects) {
 	for i := range ghosts {
 		if g := &ghosts[i]; !g.flying && now >= g.at {
 			g.flying = true
-			l.emit(fx, Command{Verb: SendRelease, Tenure: g.tenure})
+			l.emit(fx, Command{Verb: l.protocol().release, Tenure: g.tenure})
 		}
 	}
 }
 
 // ghostAnswered takes in what became of a command of a tenure that is not the lock's any more.
 func (l *Lock) ghostAnswered(now time.Duration, c *Command, reply *Reply, fx *Effects) {
-	if c.Verb != SendRelease || l.rare == nil {
+	if c.Verb != l.protocol().release || l.rare == nil {
 		return
 	}
 	x := l.rare

@@ -35,7 +35,7 @@ type Message struct {
 // Verb is what a command does; each is one script.
 type Verb uint8
 
-// The commands of the plain lock.
+// The commands of the plain lock, some of them those of other kinds as well, and of further kinds.
 const (
 	None Verb = iota
 	SendAcquire
@@ -43,6 +43,10 @@ const (
 	SendRelease
 	SendForce
 	SendState
+	SendFencedAcquire // SendAcquire, and the answer has a token
+	SendFencedPass    // SendRenew for the next owner, and the answer has another token
+
+	Verbs // how many there are
 )
 
 // Command is one key's part of a batch: the coordinator's until it leaves, then the courier's until it
@@ -57,6 +61,7 @@ type Command struct {
 	Tenure  uint64        // whose field it is about: the lock's own, or a ghost's
 	Lease   time.Duration // SendAcquire, SendRenew; for SendRenew 0 leaves the TTL
 	Ghosts  []uint64      // SendAcquire: tenures to release first
+	Token   uint64        // SendFencedPass: the tenure's last
 	Request *Request      // SendState: who asked
 }
 
@@ -82,6 +87,7 @@ type Reply struct {
 	Count     int           // SendState
 	TTL       time.Duration // SendAcquire when Taken, SendState; negative: none
 	Holder    string        // SendAcquire when Taken, SendState
+	Token     uint64        // SendFencedAcquire and SendFencedPass when Done
 	Err       error         // Refused and Unanswered: why
 }
 

@@ -51,8 +51,8 @@ func (l *Lock) sendRelease(now time.Duration, fx *Effects) {
 	if l.rare != nil && now < l.rare.retryAt {
 		return
 	}
-	l.flight = SendRelease
-	l.emit(fx, Command{Verb: SendRelease})
+	l.flight = l.protocol().release
+	l.emit(fx, Command{Verb: l.flight})
 }
 
 // released takes in what became of a release.

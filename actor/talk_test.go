@@ -40,14 +40,23 @@ import (
 //
 // Others:   message, subscribed, deafened, doubt, drain, close, round trip 3ms, next, wants #1
 //
+// A fenced lock's answers have a token: granted token 5, renewed token 6.
+//
 // A conversation must end with the lock idle, every request decided once, and nothing on the wheel.
 func talk(t *testing.T, conversation string, changes ...func(*actor.Config)) {
+	t.Helper()
+	talkOf(t, actor.Plain, conversation, changes...)
+}
+
+// talkOf is talk with a lock of another kind.
+func talkOf(t *testing.T, kind actor.LockKind, conversation string, changes ...func(*actor.Config)) {
 	t.Helper()
 	config := usual()
 	for _, change := range changes {
 		change(&config)
 	}
 	s := newStage(t, config)
+	s.as(kind)
 	var want, got []string
 	for line := range strings.Lines(conversation) {
 		line = strings.Join(strings.Fields(line), " ")
@@ -330,12 +339,12 @@ func (s *stage) look(who string) {
 
 // answered is what became of the command of a tenure.
 func (s *stage) answered(tenure uint64, words []string) {
-	verb := actor.None
-	if i := slices.Index(verbs[:], words[0]); i > 0 {
-		verb, words = actor.Verb(i), words[1:]
+	verb := ""
+	if slices.Contains(verbs[:], words[0]) {
+		verb, words = words[0], words[1:]
 	}
 	i := slices.IndexFunc(s.underWay, func(f *flying) bool {
-		return f.command.Tenure == tenure && (verb == actor.None || f.command.Verb == verb)
+		return f.command.Tenure == tenure && (verb == "" || verbs[f.command.Verb] == verb)
 	})
 	if i < 0 {
 		s.say("nothing of #%d is under way", tenure)
@@ -356,15 +365,16 @@ func (s *stage) answered(tenure uint64, words []string) {
 
 var verbs = [...]string{
 	actor.SendAcquire: "acquire", actor.SendRenew: "renew", actor.SendRelease: "release", actor.SendForce: "force",
+	actor.SendFencedAcquire: "acquire", actor.SendFencedPass: "pass",
 }
 
-var answers = map[string]actor.Verb{
-	"granted": actor.SendAcquire, "taken": actor.SendAcquire, "renewed": actor.SendRenew,
-	"released": actor.SendRelease, "forced": actor.SendForce,
+// answers are those that fit one thing to do only.
+var answers = map[string][]string{
+	"granted": {"acquire"}, "taken": {"acquire"}, "renewed": {"renew", "pass"}, "released": {"release"}, "forced": {"force"},
 }
 
 func (s *stage) reply(c *actor.Command, words []string) *actor.Reply {
-	if verb, ok := answers[words[0]]; ok && verb != c.Verb {
+	if fits, ok := answers[words[0]]; ok && !slices.Contains(fits, verbs[c.Verb]) {
 		s.say("%q does not answer %s", words[0], shown(c))
 	}
 	reply := &actor.Reply{Status: actor.Done, Listeners: -1}
@@ -384,11 +394,22 @@ func (s *stage) reply(c *actor.Command, words []string) *actor.Reply {
 	default:
 		reply.Muted = slices.Contains(words, "muted")
 		reply.Uncounted = slices.Contains(words, "uncounted")
-		if i := slices.Index(words, "listeners"); i > 0 {
-			n, err := strconv.Atoi(words[i+1])
-			require.NoError(s.t, err)
+		if n, ok := s.numberAfter("listeners", words); ok {
 			reply.Listeners = n
+		}
+		if n, ok := s.numberAfter("token", words); ok {
+			reply.Token = uint64(n)
 		}
 	}
 	return reply
+}
+
+func (s *stage) numberAfter(word string, words []string) (n int, ok bool) {
+	i := slices.Index(words, word)
+	if i < 0 {
+		return 0, false
+	}
+	n, err := strconv.Atoi(words[i+1])
+	require.NoError(s.t, err)
+	return n, true
 }

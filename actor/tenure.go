@@ -186,6 +186,7 @@ func (l *Lock) endTenure(now time.Duration, fx *Effects) {
 		}
 		x.shortest, x.acquiring, x.releasing = 0, false, false
 		x.handed, x.listeners, x.retryAt = 0, unasked, 0
+		x.token, x.given = 0, 0
 		x.answered = x.answered || l.phase == held || l.phase == ending
 		if x.yield {
 			x.yield = false

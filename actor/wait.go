@@ -114,5 +114,8 @@ func (l *Lock) setListening(on bool, fx *Effects) {
 		return
 	}
 	x.listening, x.subscribed = on, false
-	fx.Listen = append(fx.Listen, Listening{Lock: l, On: on})
+	if on {
+		x.channel = l.channel(fx)
+	}
+	fx.Listen = append(fx.Listen, Listening{Lock: l, Channel: x.channel, On: on})
 }

@@ -31,8 +31,10 @@ type coordinator struct {
 	fx       *actor.Effects
 	wheel    *wheel.Wheel[actor.Sleeper]
 	locks    map[string]*actor.Lock
-	spare    []*actor.Lock // finished, for reuse
-	queues   [actor.SendState + 1]queue
+	groups   map[string]*group // of kinds with a lock for each claim
+	spare    []*actor.Lock     // finished, for reuse
+	queues   [actor.Verbs]queue
+	packed   int      // batches so far, so that verbs of the same urgency take turns
 	split    []*batch // refused as a whole: to be sent again in parts
 	link     link
 	ears     ears
@@ -59,6 +61,7 @@ func newCoordinator(config actor.Config, couriers int) *coordinator {
 		fx:       actor.NewEffects(config, timers),
 		wheel:    timers,
 		locks:    make(map[string]*actor.Lock),
+		groups:   make(map[string]*group),
 		link:     link{most: min(250*time.Millisecond, config.Lease/12)},
 		ears:     newEars(),
 		couriers: couriers,
@@ -140,14 +143,16 @@ func (c *coordinator) asked(now time.Duration, r *actor.Request) {
 			c.fx.Decide(now, r, actor.ErrClosed, nil)
 			return
 		}
-		c.step(now, c.lock(r.Key), &actor.Message{Kind: r.Tag, Request: r})
+		if l := c.lockFor(now, r); l != nil {
+			c.step(now, l, &actor.Message{Kind: r.Tag, Request: r})
+		}
 	case actor.Unlock, actor.Extend:
 		c.changes(now, r)
 	case AskState:
 		c.fx.Limit(r, now+c.fx.Config.Timeout)
 		c.queues[actor.SendState].push(actor.Command{Verb: actor.SendState, Key: r.Key, Request: r})
 	case AskCount:
-		if l := c.locks[r.Key]; l != nil {
+		if l := c.holderOf(now, r); l != nil {
 			r.Count = l.CountOf(r.Owner, now)
 		}
 		c.fx.Decide(now, r, nil, nil)
@@ -179,21 +184,67 @@ func (c *coordinator) gaveUp(now time.Duration, r *actor.Request, cause error) {
 	c.fx.Decide(now, r, actor.ErrUnavailable, cause)
 }
 
-// lock finds the actor of a key, or makes one.
-func (c *coordinator) lock(key string) *actor.Lock {
-	l := c.locks[key]
-	if l != nil {
+// lockFor finds or makes the actor that a new request is for. It decides the request, and returns nil,
+// if the name is in use as another kind of lock.
+func (c *coordinator) lockFor(now time.Duration, r *actor.Request) *actor.Lock {
+	l := c.locks[r.Key]
+	if other := c.clashing(l, r); other != nil {
+		c.fx.Clash(now, r, other.Kind())
+		return nil
+	}
+	if r.Kind.Claims() {
+		return c.claim(now, r)
+	}
+	if l == nil {
+		l = c.begin(r.Key, r.Kind)
+		c.locks[r.Key] = l
+	}
+	l.Become(r.Kind)
+	return l
+}
+
+// clashing is a lock that keeps the name of a request for another kind; nil if there is none.
+func (c *coordinator) clashing(l *actor.Lock, r *actor.Request) *actor.Lock {
+	if l != nil && !l.Kind().Suits(r.Kind) && l.Busy() {
 		return l
 	}
-	if last := len(c.spare) - 1; last >= 0 {
-		l = c.spare[last]
-		c.spare = c.spare[:last]
-		l.Begin(key)
-	} else {
-		l = actor.NewLock(key)
+	if len(c.groups) > 0 {
+		return c.groups[r.Key].clashing(r.Kind)
 	}
-	c.locks[key] = l
+	return nil
+}
+
+// begin makes an actor.
+func (c *coordinator) begin(key string, kind actor.LockKind) *actor.Lock {
+	last := len(c.spare) - 1
+	if last < 0 {
+		return actor.NewLock(key, kind)
+	}
+	l := c.spare[last]
+	c.spare = c.spare[:last]
+	l.Begin(key, kind)
 	return l
+}
+
+// forget lets go of an actor with nothing left to do.
+func (c *coordinator) forget(l *actor.Lock) {
+	if l.Kind().Claims() {
+		c.leaveGroup(l)
+	} else {
+		delete(c.locks, l.Key())
+	}
+	l.Finish(c.fx)
+	if len(c.spare) < spareLocks {
+		c.spare = append(c.spare, l)
+	}
+}
+
+// holderOf is the actor in which the owner of a request may have holds; nil if there is none.
+func (c *coordinator) holderOf(now time.Duration, r *actor.Request) *actor.Lock {
+	if r.Kind.Claims() {
+		return c.groups[r.Key].holding(r.Owner, r.Kind, now)
+	}
+	return c.locks[r.Key]
 }
 
 func (c *coordinator) step(now time.Duration, l *actor.Lock, m *actor.Message) {
@@ -213,20 +264,16 @@ func (c *coordinator) after(now time.Duration, l *actor.Lock) {
 	clear(c.fx.Commands)
 	c.fx.Commands = c.fx.Commands[:0]
 	if l.Idle() && l.Key() != "" {
-		delete(c.locks, l.Key())
-		l.Finish(c.fx)
-		if len(c.spare) < spareLocks {
-			c.spare = append(c.spare, l)
-		}
+		c.forget(l)
 	}
 }
 
 func (c *coordinator) listen(now time.Duration, wish actor.Listening) {
 	if !wish.On {
-		c.ears.leave(wish.Lock)
+		c.ears.leave(wish.Lock, wish.Channel)
 		return
 	}
-	if c.ears.join(wish.Lock) {
+	if c.ears.join(wish.Lock, wish.Channel) {
 		wish.Lock.Step(now, &actor.Message{Kind: actor.Subscribed}, c.fx)
 	}
 }
@@ -251,6 +298,13 @@ func (c *coordinator) everyLock() iter.Seq[*actor.Lock] {
 		for _, key := range slices.Sorted(maps.Keys(c.locks)) {
 			if !yield(c.locks[key]) {
 				return
+			}
+		}
+		for _, key := range slices.Sorted(maps.Keys(c.groups)) {
+			for _, l := range slices.Clone(c.groups[key].claims) {
+				if !yield(l) {
+					return
+				}
 			}
 		}
 	}

@@ -9,9 +9,14 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// urgency is the order in which commands leave: a flood of acquires must not delay a renewal.
-var urgency = [...]actor.Verb{
-	actor.SendRenew, actor.SendRelease, actor.SendForce, actor.SendAcquire, actor.SendState,
+// urgency is the order in which commands leave: a flood of acquires must not delay a renewal. Verbs on
+// one line are as urgent as each other, and take turns.
+var urgency = [...][]actor.Verb{
+	{actor.SendRenew, actor.SendFencedPass},
+	{actor.SendRelease},
+	{actor.SendForce},
+	{actor.SendAcquire, actor.SendFencedAcquire},
+	{actor.SendState},
 }
 
 // errShort is for a server that answers with fewer replies than it was asked for.
@@ -50,15 +55,19 @@ func (c *coordinator) depart(now time.Duration) {
 
 // pack makes one batch of the most urgent commands; nil when there are none.
 func (c *coordinator) pack(now time.Duration) *batch {
-	for _, verb := range urgency {
-		if verb == actor.SendRenew && c.renewalsWait() {
-			continue
-		}
-		if b := c.part(now, verb); b != nil {
-			return b
-		}
-		if b := c.fill(now, verb); b != nil {
-			return b
+	c.packed++
+	for _, verbs := range urgency {
+		for i := range verbs {
+			verb := verbs[(i+c.packed)%len(verbs)]
+			if verb == actor.SendRenew && c.renewalsWait() {
+				continue
+			}
+			if b := c.part(now, verb); b != nil {
+				return b
+			}
+			if b := c.fill(now, verb); b != nil {
+				return b
+			}
 		}
 	}
 	return nil
@@ -70,8 +79,8 @@ func (c *coordinator) renewalsWait() bool {
 	if 2*c.renewing < c.couriers {
 		return false
 	}
-	for _, verb := range urgency {
-		if verb != actor.SendRenew && c.queues[verb].len() > 0 {
+	for verb := range c.queues {
+		if actor.Verb(verb) != actor.SendRenew && c.queues[verb].len() > 0 {
 			return true
 		}
 	}

@@ -3,7 +3,6 @@ package engine
 import (
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/lockwheel/lockwheel/actor"
@@ -66,17 +65,8 @@ func newEars() ears {
 	return ears{channels: make(map[string]*channel), size: orderMost}
 }
 
-// channelOf is the channel of a lock, as Redisson names it.
-func channelOf(key string) string {
-	if strings.Contains(key, "{") {
-		return "redisson_lock__channel:" + key
-	}
-	return "redisson_lock__channel:{" + key + "}"
-}
-
-// join notes that a lock wants to hear its channel, and reports whether it does already.
-func (e *ears) join(l *actor.Lock) (already bool) {
-	name := channelOf(l.Key())
+// join notes that a lock wants to hear a channel, and reports whether it does already.
+func (e *ears) join(l *actor.Lock, name string) (already bool) {
 	ch := e.channels[name]
 	if ch == nil {
 		ch = &channel{name: name}
@@ -87,8 +77,8 @@ func (e *ears) join(l *actor.Lock) (already bool) {
 	return ch.state == present
 }
 
-func (e *ears) leave(l *actor.Lock) {
-	ch := e.channels[channelOf(l.Key())]
+func (e *ears) leave(l *actor.Lock, name string) {
+	ch := e.channels[name]
 	if ch == nil {
 		return
 	}

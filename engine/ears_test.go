@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockwheel/lockwheel/actor"
+	"github.com/lockwheel/lockwheel/scripts"
 )
 
 // wire.md 1.2: only the presence of an opening brace is tested.
@@ -186,9 +187,9 @@ func TestFailedOrderThatNobodyNeedsAnyMoreIsForgotten(t *testing.T) {
 func TestForbiddenChannelDoesNotDeafenTheOthers(t *testing.T) {
 	e := newEars()
 	const good = 1000
-	e.join(actor.NewLock("bad"))
+	e.join(actor.NewLock("bad", actor.Plain), channelOf("bad"))
 	for i := range good {
-		e.join(actor.NewLock(fmt.Sprint("k", i)))
+		e.join(actor.NewLock(fmt.Sprint("k", i), actor.Plain), channelOf(fmt.Sprint("k", i)))
 	}
 	heard := map[string]bool{}
 	now, orders := newDesk(t, 1).now, 0
@@ -229,7 +230,7 @@ func TestForbiddenChannelDoesNotDeafenTheOthers(t *testing.T) {
 func TestOrdersNameABoundedNumberOfChannels(t *testing.T) {
 	e := newEars()
 	for i := range orderMost + 10 {
-		e.join(actor.NewLock(fmt.Sprint("k", i)))
+		e.join(actor.NewLock(fmt.Sprint("k", i), actor.Plain), channelOf(fmt.Sprint("k", i)))
 	}
 	e.arrange(0)
 	require.Len(t, e.order.join, orderMost)
@@ -278,11 +279,11 @@ func (s *station) wish(key string) {
 	if l := s.locks[key]; l != nil {
 		delete(s.locks, key)
 		delete(s.heard, key)
-		s.ears.leave(l)
+		s.ears.leave(l, channelOf(l.Key()))
 		return
 	}
-	s.locks[key] = actor.NewLock(key)
-	s.heard[key] = s.ears.join(s.locks[key])
+	s.locks[key] = actor.NewLock(key, actor.Plain)
+	s.heard[key] = s.ears.join(s.locks[key], channelOf(key))
 }
 
 func (s *station) arrange() {
@@ -385,7 +386,7 @@ func TestRandomWishesAndBreaksEndWithTheRightChannels(t *testing.T) {
 		require.Equal(t, want, got, "seed %d", seed)
 		require.Equal(t, len(want), s.ears.subscribed, "seed %d", seed)
 		for key, l := range s.locks {
-			s.ears.leave(l)
+			s.ears.leave(l, channelOf(l.Key()))
 			delete(s.locks, key)
 		}
 		for range 20 {
@@ -400,3 +401,6 @@ func TestRandomWishesAndBreaksEndWithTheRightChannels(t *testing.T) {
 		require.Empty(t, s.ears.channels, "seed %d", seed)
 	}
 }
+
+// channelOf is the channel of a plain lock.
+func channelOf(key string) string { return scripts.Prefixed(scripts.Channel, key) }

@@ -12,7 +12,7 @@ import (
 type simServer struct {
 	w      *simWorld
 	keys   []simKey // by index of the name; a zero one is absent
-	cached [len(script)]bool
+	cached [len(forms)]bool
 	saved  []simKey // what a restart with stale data finds
 
 	down    time.Duration // until when nobody can connect
@@ -172,7 +172,7 @@ func (s *simServer) rob(name int, left simKey) {
 
 // restart is a new process with some data: the script cache is empty, connections are gone.
 func (s *simServer) restart(data []simKey) {
-	s.cached = [len(script)]bool{}
+	s.cached = [len(forms)]bool{}
 	for name := range s.keys {
 		s.w.books.replaced(s.key(name), &data[name], s.w.now)
 		if k := s.keys[name]; k.exists && k.expires > data[name].expires {

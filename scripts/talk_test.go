@@ -22,6 +22,8 @@ const patience = 10 * time.Second
 //	release a:t1 b:t1
 //	force   a b
 //	state   a b
+//	fenced_acquire a:t1:100s ghosts a:t0      with a token; the further keys of a lock are added
+//	fenced_pass    a:t1:100s:1:1:7            key:tenure:lease:count:listeners:last token
 //	heard                                     what was published since the last time
 //	subscribe channel                         one more listener
 //	HGETALL a                                 any command
@@ -57,7 +59,7 @@ func (s *server) step(words []string, ears *ears) string {
 	for _, script := range all {
 		if script.Name == words[0] {
 			keys, args := arguments(words)
-			return rows(script, s.run(script, keys, args...))
+			return rows(script, s.runOn(script, keys, args...))
 		}
 	}
 	command := make([]any, len(words))
@@ -74,9 +76,9 @@ func (s *server) step(words []string, ears *ears) string {
 // arguments reads "acquire a:t1:100s ghosts a:t0" as KEYS and ARGV.
 func arguments(words []string) (keys []string, args []any) {
 	switch words[0] {
-	case "acquire", "release", "force":
+	case "acquire", "release", "force", "fenced_acquire":
 		args = append(args, "PUBLISH")
-	case "renew":
+	case "renew", "fenced_pass":
 		args = append(args, "NUMSUB")
 	}
 	extra := false
@@ -107,8 +109,8 @@ func rows(script scripts.Script, reply []any) string {
 	texts := make([]string, len(reply))
 	for i, v := range reply {
 		row, ok := v.([]any)
-		if ok && len(row) > 0 && (script.Name == "acquire" || script.Name == "state") {
-			if ttl, ok := row[0].(int64); ok {
+		if ok && len(row) > 0 && slices.Contains([]string{"acquire", "state", "fenced_acquire"}, script.Name) {
+			if ttl, ok := row[0].(int64); ok && ttl != 1 { // 1 is a grant
 				row[0] = seconds(ttl)
 			}
 		}

@@ -1,0 +1,18 @@
+package scripts
+
+import "strings"
+
+// What Redisson puts before the name of a lock to name what belongs to it, for Prefixed.
+const (
+	Channel = "redisson_lock__channel" // where a release is published
+	Token   = "redisson_lock_token"    // the counter of a fenced lock
+)
+
+// Prefixed names what belongs to a lock, in the slot of its key: Redisson adds a hash tag unless the key
+// has a brace.
+func Prefixed(prefix, key string) string {
+	if strings.Contains(key, "{") {
+		return prefix + ":" + key
+	}
+	return prefix + ":{" + key + "}"
+}
