@@ -108,6 +108,15 @@ func (e *Engine) FencedMutex(name string) Mutex {
 	return Mutex{engine: e, name: name, kind: actor.Fenced}
 }
 
+// FairMutex returns the lock of that name that is given to those who wait for it in the order in which they
+// came, across all processes: Redisson's getFairLock. It is otherwise as Mutex. Each waiting call has a
+// place of its own in a queue on the server, so the lock is never handed on inside the engine; a call that
+// ends without the lock gives its place up. TryLock without a wait takes the lock only if nobody waits.
+//
+// Those who wait in a process that died keep their place until they count as dead ([Options.FairWait], or
+// the wait that they asked for). That is compared by the wall clocks of the callers, which should agree.
+func (e *Engine) FairMutex(name string) Mutex { return Mutex{engine: e, name: name, kind: actor.Fair} }
+
 // Stats returns a snapshot. It waits for one turn of the loop; after Close it returns the last numbers.
 func (e *Engine) Stats() Stats { return Stats(e.loop.Stats()) }
 

@@ -12,7 +12,7 @@ import (
 func TestANameHasOneKindWhileItIsInUse(t *testing.T) {
 	s := anySite(t)
 	e := s.open(lockwheel.Options{})
-	kinds := map[string]func(string) lockwheel.Mutex{"plain": e.Mutex, "fenced": e.FencedMutex}
+	kinds := map[string]func(string) lockwheel.Mutex{"plain": e.Mutex, "fenced": e.FencedMutex, "fair": e.FairMutex}
 	for is, first := range kinds {
 		for other, second := range kinds {
 			if other == is {

@@ -136,6 +136,9 @@ func (l *Lock) ask(now time.Duration, fx *Effects) {
 		x.again = false
 		c.Ghosts = x.names()
 	}
+	if l.protocol().queues {
+		c.Wait = l.withRare().place(fx.waitOf(r))
+	}
 	l.emit(fx, c)
 }
 
@@ -190,7 +193,9 @@ func (l *Lock) granted(now time.Duration, m *Message, fx *Effects) {
 
 // refused takes in that the server does not want to answer: for now, or for good.
 func (l *Lock) refused(now time.Duration, reply *Reply, fx *Effects) {
-	l.endTenure(now, fx)
+	if !l.protocol().queues {
+		l.endTenure(now, fx)
+	}
 	x := l.withRare()
 	if reply.passes() {
 		x.trouble = reply.Err

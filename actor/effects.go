@@ -18,7 +18,8 @@ type Config struct {
 	MaxHold    time.Duration // 0: no bound
 	HandoffMax int           // grants while others listen; negative: never handed on
 	HandoffFor time.Duration
-	Seed       uint64 // of the jitter
+	FairWait   time.Duration // how long a fair lock's waiter without a bound counts as alive without asking
+	Seed       uint64        // of the jitter
 }
 
 // Sleeper is what a timer of the wheel wakes.
@@ -133,8 +134,8 @@ func (fx *Effects) nextTenure() uint64 { fx.tenure++; return fx.tenure }
 
 func (fx *Effects) nextOwner() uint64 { fx.owner++; return fx.owner }
 
-// own returns the tenure in a holder's id, if this engine made it.
-func (fx *Effects) own(holder string) (tenure uint64, ok bool) {
+// Own returns the tenure in a holder's id, if this engine made it.
+func (fx *Effects) Own(holder string) (tenure uint64, ok bool) {
 	number, ok := strings.CutPrefix(holder, fx.Config.ID)
 	if !ok || number == "" || number[0] != ':' {
 		return 0, false

@@ -13,6 +13,7 @@ type LockKind uint8
 const (
 	Plain  LockKind = iota
 	Fenced          // plain, and each owner has a token greater than all before
+	Fair            // who comes first is served first, across all processes
 )
 
 // protocol is what kinds of lock differ in; everything else is the same for all of them.
@@ -38,6 +39,10 @@ var protocols = [...]protocol{
 		name: "fenced", channel: scripts.Channel, tokens: true,
 		acquire: SendFencedAcquire, renew: SendRenew, pass: SendFencedPass, release: SendRelease, force: SendForce,
 	},
+	Fair: {
+		name: "fair", channel: scripts.Channel, private: true, claims: true, queues: true,
+		acquire: SendFairAcquire, renew: SendRenew, pass: SendRenew, release: SendFairRelease, force: SendFairForce,
+	},
 }
 
 // String is the kind as errors name it.
@@ -46,6 +51,9 @@ func (k LockKind) String() string { return protocols[k].name }
 // Claims reports whether each first grant of such a lock is a tenure of its own, so that a name has as
 // many Locks in an engine as it has requests for one.
 func (k LockKind) Claims() bool { return protocols[k].claims }
+
+// Forces reports whether a command takes such locks away from whoever holds them.
+func (k LockKind) Forces(v Verb) bool { return protocols[k].force == v }
 
 // Suits reports whether two kinds can be in use under one name.
 func (k LockKind) Suits(other LockKind) bool { return protocols[k].name == protocols[other].name }

@@ -73,6 +73,8 @@ type rare struct {
 	seen      time.Duration // when the last answered renewal was sent, whether or not it set the TTL
 	token     uint64        // the last that the server gave the tenure, of a kind that has them
 	given     uint64        // the owner's
+	wait      time.Duration // with which it queues at the server; 0: not known yet
+	queued    bool          // it has a place in the queue
 
 	// Handing on.
 	handed    int
@@ -125,6 +127,11 @@ func (l *Lock) Idle() bool {
 func (x *rare) idle() bool { return !x.listening && !x.busy() }
 
 func (x *rare) busy() bool { return len(x.ghosts) != 0 || !x.changes.empty() || !x.forces.empty() }
+
+// Knows reports whether a tenure is the lock's, or one that it is to release.
+func (l *Lock) Knows(tenure uint64) bool {
+	return l.tenure == tenure || l.rare != nil && l.rare.haunted(tenure)
+}
 
 // Busy reports whether the lock is in use, and not only listened to for those who may come.
 func (l *Lock) Busy() bool {
@@ -222,7 +229,7 @@ func (l *Lock) settle(now time.Duration, fx *Effects) {
 // send emits the one command that the lock's phase asks for, if any.
 func (l *Lock) send(now time.Duration, fx *Effects) {
 	if l.phase == asking && l.queue.empty() {
-		l.endTenure(now, fx)
+		l.stopAsking(now, fx)
 	}
 	switch l.phase {
 	case free:

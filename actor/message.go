@@ -45,6 +45,9 @@ const (
 	SendState
 	SendFencedAcquire // SendAcquire, and the answer has a token
 	SendFencedPass    // SendRenew for the next owner, and the answer has another token
+	SendFairAcquire   // SendAcquire, or a place in the queue
+	SendFairRelease   // SendRelease, or the place is given up
+	SendFairForce
 
 	Verbs // how many there are
 )
@@ -62,6 +65,7 @@ type Command struct {
 	Lease   time.Duration // SendAcquire, SendRenew; for SendRenew 0 leaves the TTL
 	Ghosts  []uint64      // SendAcquire: tenures to release first
 	Token   uint64        // SendFencedPass: the tenure's last
+	Wait    time.Duration // SendFairAcquire, SendFairRelease: with which it queues; 0 does not, or is not known
 	Request *Request      // SendState: who asked
 }
 
@@ -88,6 +92,8 @@ type Reply struct {
 	TTL       time.Duration // SendAcquire when Taken, SendState; negative: none
 	Holder    string        // SendAcquire when Taken, SendState
 	Token     uint64        // SendFencedAcquire and SendFencedPass when Done
+	Left      time.Duration // SendFairAcquire when Taken: counts as alive in the queue; not positive: no place
+	Known     bool          // Taken: another Lock of this engine knows the holder
 	Err       error         // Refused and Unanswered: why
 }
 

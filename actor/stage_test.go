@@ -172,6 +172,9 @@ func shown(c *actor.Command) string {
 			text += " but us"
 		}
 	}
+	if c.Wait != 0 {
+		text += fmt.Sprintf(" wait %v", c.Wait)
+	}
 	if len(c.Ghosts) > 0 {
 		text += fmt.Sprintf(" ghosts %v", c.Ghosts)
 	}

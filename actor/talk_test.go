@@ -42,6 +42,9 @@ import (
 //
 // A fenced lock's answers have a token: granted token 5, renewed token 6.
 //
+// For a fair lock: taken 5s holder left 10s (in the queue; without left not), taken 5s nobody (free, another's turn),
+// taken 5s me:7 known (another lock of this engine has it).
+//
 // A conversation must end with the lock idle, every request decided once, and nothing on the wheel.
 func talk(t *testing.T, conversation string, changes ...func(*actor.Config)) {
 	t.Helper()
@@ -74,7 +77,7 @@ func talkOf(t *testing.T, kind actor.LockKind, conversation string, changes ...f
 func usual() actor.Config {
 	return actor.Config{
 		ID: "me", Lease: 30 * time.Second, Renew: 10 * time.Second, Timeout: 3 * time.Second,
-		HandoffMax: 64, HandoffFor: 5 * time.Millisecond, Seed: 1,
+		HandoffMax: 64, HandoffFor: 5 * time.Millisecond, FairWait: 5 * time.Minute, Seed: 1,
 	}
 }
 
@@ -366,6 +369,7 @@ func (s *stage) answered(tenure uint64, words []string) {
 var verbs = [...]string{
 	actor.SendAcquire: "acquire", actor.SendRenew: "renew", actor.SendRelease: "release", actor.SendForce: "force",
 	actor.SendFencedAcquire: "acquire", actor.SendFencedPass: "pass",
+	actor.SendFairAcquire: "acquire", actor.SendFairRelease: "release", actor.SendFairForce: "force",
 }
 
 // answers are those that fit one thing to do only.
@@ -382,7 +386,13 @@ func (s *stage) reply(c *actor.Command, words []string) *actor.Reply {
 	switch words[0] {
 	case "taken":
 		ttl := duration(s.t, words[1], 0)
-		*reply = actor.Reply{Status: actor.Taken, TTL: ttl, Holder: words[2]}
+		*reply = actor.Reply{Status: actor.Taken, TTL: ttl, Holder: words[2], Known: slices.Contains(words, "known")}
+		if i := slices.Index(words, "left"); i > 0 {
+			reply.Left = duration(s.t, words[i+1], 0)
+		}
+		if words[2] == "nobody" {
+			reply.Holder = ""
+		}
 	case "gone":
 		reply.Status = actor.Gone
 	case "refused":

@@ -19,6 +19,7 @@ type batch struct {
 	verb     actor.Verb
 	commands []actor.Command
 	sent     time.Duration // the turn it left in: leases count from here
+	wall     int64         // the same by the wall clock, in ms since 1970: for what is compared across processes
 	whole    bool          // send the script's text: the server does not know it
 	mail     mail
 

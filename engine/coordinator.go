@@ -40,7 +40,7 @@ type coordinator struct {
 	ears     ears
 	couriers int
 	out      int              // batches with couriers
-	renewing int              // of those, batches of renewals
+	underWay [actor.Verbs]int // of those, by what they do
 	inFlight int              // commands in them
 	waiting  []*actor.Request // for the shutdown to be complete
 	closed   bool

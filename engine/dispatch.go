@@ -13,9 +13,9 @@ import (
 // one line are as urgent as each other, and take turns.
 var urgency = [...][]actor.Verb{
 	{actor.SendRenew, actor.SendFencedPass},
-	{actor.SendRelease},
-	{actor.SendForce},
-	{actor.SendAcquire, actor.SendFencedAcquire},
+	{actor.SendRelease, actor.SendFairRelease},
+	{actor.SendForce, actor.SendFairForce},
+	{actor.SendAcquire, actor.SendFencedAcquire, actor.SendFairAcquire},
 	{actor.SendState},
 }
 
@@ -42,9 +42,7 @@ func (c *coordinator) depart(now time.Duration) {
 			return
 		}
 		c.out++
-		if b.verb == actor.SendRenew {
-			c.renewing++
-		}
+		c.underWay[b.verb]++
 		c.inFlight += len(b.commands)
 		c.counters.batches++
 		c.counters.commands += uint64(len(b.commands))
@@ -53,13 +51,14 @@ func (c *coordinator) depart(now time.Duration) {
 	}
 }
 
-// pack makes one batch of the most urgent commands; nil when there are none.
+// pack makes one batch of the most urgent commands; nil when there are none. Of those that queue at the
+// server one batch is under way at a time, because two could arrive in the other order.
 func (c *coordinator) pack(now time.Duration) *batch {
 	c.packed++
 	for _, verbs := range urgency {
 		for i := range verbs {
 			verb := verbs[(i+c.packed)%len(verbs)]
-			if verb == actor.SendRenew && c.renewalsWait() {
+			if verb == actor.SendRenew && c.renewalsWait() || verb == actor.SendFairAcquire && c.underWay[verb] > 0 {
 				continue
 			}
 			if b := c.part(now, verb); b != nil {
@@ -76,7 +75,7 @@ func (c *coordinator) pack(now time.Duration) *batch {
 // renewalsWait reports whether renewals have their half of the couriers while others wait: very many
 // that are due together must not hold up everybody else for as long as they take.
 func (c *coordinator) renewalsWait() bool {
-	if 2*c.renewing < c.couriers {
+	if 2*c.underWay[actor.SendRenew] < c.couriers {
 		return false
 	}
 	for verb := range c.queues {
@@ -156,9 +155,7 @@ func (c *coordinator) empty(verb actor.Verb) *batch {
 // returned takes in what a courier brought back.
 func (c *coordinator) returned(now time.Duration, b *batch) {
 	c.out--
-	if b.verb == actor.SendRenew {
-		c.renewing--
-	}
+	c.underWay[b.verb]--
 	c.inFlight -= len(b.commands)
 	switch {
 	case b.failed == nil:
@@ -216,7 +213,14 @@ func (c *coordinator) reply(now time.Duration, b *batch, command *actor.Command,
 	if command.Lock.Key() == "" {
 		return // the lock has finished since; its tenure ended before
 	}
+	claims := command.Lock.Kind().Claims()
+	if claims && reply.Status == actor.Taken {
+		reply.Known = c.knows(command.Key, reply.Holder)
+	}
 	c.step(now, command.Lock, &actor.Message{Kind: actor.Answered, Command: command, Reply: reply, Sent: b.sent})
+	if claims && reply.Status == actor.Done {
+		c.forced(now, command)
+	}
 }
 
 // read takes in the state of a key for whoever asked. It is asked again while its request has time.

@@ -27,6 +27,7 @@ type Engine struct {
 	// The loop's.
 	coordinator *coordinator
 	wall        time.Duration // how far the wall clock was from epoch at the last turn, less the moment
+	date        int64         // the wall clock at that turn, in ms since 1970
 	batches     chan *batch
 	orders      chan *order
 	alarm       *time.Timer
@@ -141,7 +142,7 @@ func (e *Engine) moment() time.Duration {
 	if wall-e.wall > suspicion {
 		e.coordinator.doubt(now)
 	}
-	e.wall = wall
+	e.wall, e.date = wall, at.UnixMilli()
 	return now
 }
 
@@ -154,6 +155,7 @@ func (e *Engine) letGo(now time.Duration) {
 	}
 	e.mourn(c.fx.Ended)
 	for _, b := range c.batches {
+		b.wall = e.date
 		e.batches <- b // never blocks: no more are out than there are couriers
 	}
 	if c.ears.order != nil {

@@ -31,9 +31,15 @@ var forms = [actor.Verbs]form{
 	actor.SendForce:   {script: scripts.Force, write: (*writer).publishes, number: releasedBy},
 	actor.SendState:   {script: scripts.State, row: stateBy},
 
+	actor.SendFairAcquire: {script: scripts.FairAcquire, more: fairKeys, write: (*writer).queues, number: grantedBy, row: queuedBy},
+	actor.SendFairRelease: {script: scripts.FairRelease, more: fairKeys, write: (*writer).leaves, number: releasedBy},
+	actor.SendFairForce:   {script: scripts.FairForce, more: fairKeys, write: (*writer).publishesNow, number: releasedBy},
+
 	actor.SendFencedAcquire: {script: scripts.FencedAcquire, more: []string{scripts.Token}, write: (*writer).acquires, row: fencedBy},
 	actor.SendFencedPass:    {script: scripts.FencedPass, more: []string{scripts.Token}, write: (*writer).passes, number: goneBy, row: passedBy},
 }
+
+var fairKeys = []string{scripts.Queue, scripts.Times}
 
 // call builds the call of a batch.
 func (w *writer) call(client rueidis.Client, b *batch) rueidis.Completed {
@@ -98,6 +104,39 @@ func (w *writer) releases(b *batch) {
 	for i := range b.commands {
 		w.tenure(b.commands[i].Tenure)
 	}
+}
+
+// publishesNow is for scripts that compare times of callers' clocks.
+func (w *writer) publishesNow(b *batch) {
+	w.word("PUBLISH")
+	w.number(b.wall)
+}
+
+func (w *writer) queues(b *batch) {
+	w.publishesNow(b)
+	for i := range b.commands {
+		c := &b.commands[i]
+		w.tenure(c.Tenure)
+		w.number(milliseconds(c.Lease))
+		w.wait(c.Wait)
+	}
+	w.ghosts(b)
+}
+
+func (w *writer) leaves(b *batch) {
+	w.publishesNow(b)
+	for i := range b.commands {
+		w.tenure(b.commands[i].Tenure)
+		w.wait(b.commands[i].Wait)
+	}
+}
+
+func (w *writer) wait(d time.Duration) {
+	if d == 0 {
+		w.word("")
+		return
+	}
+	w.number(milliseconds(d))
 }
 
 // ghosts adds the pairs of an acquire: number of the lock, tenure to release first.
@@ -217,6 +256,20 @@ func fencedBy(row []message) answer {
 		return garbled()
 	}
 	return answer{Status: actor.Done, Listeners: -1, Token: token}
+}
+
+// queuedBy reads what takenBy does, and how long the tenure counts as alive in the queue.
+func queuedBy(row []message) answer {
+	if len(row) != 3 {
+		return garbled()
+	}
+	reply := takenBy(row[:2])
+	left, err := row[2].AsInt64()
+	if reply.Status != actor.Taken || err != nil {
+		return garbled()
+	}
+	reply.Left = ttlOf(left)
+	return reply
 }
 
 func confirmedBy(row []message) answer {

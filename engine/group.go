@@ -62,6 +62,26 @@ func (g *group) first(is func(*actor.Lock) bool) *actor.Lock {
 	return nil
 }
 
+// knows reports whether the holder of a lock is a claim of this engine, also one that is to be released.
+func (c *coordinator) knows(key, holder string) bool {
+	tenure, own := c.fx.Own(holder)
+	return own && c.groups[key].first(func(l *actor.Lock) bool { return l.Knows(tenure) }) != nil
+}
+
+// forced tells the claims that are held that the lock was forced away from whoever held it then. They may
+// have come after that, so they ask.
+func (c *coordinator) forced(now time.Duration, command *actor.Command) {
+	g := c.groups[command.Key]
+	if g == nil || !g.claims[0].Kind().Forces(command.Verb) {
+		return
+	}
+	for _, l := range slices.Clone(g.claims) {
+		if l.Believed(now) {
+			c.step(now, l, &actor.Message{Kind: actor.Heard})
+		}
+	}
+}
+
 // leaveGroup takes a claim with nothing left to do out of its group.
 func (c *coordinator) leaveGroup(l *actor.Lock) {
 	g := c.groups[l.Key()]

@@ -27,6 +27,8 @@ var (
 	grantText string
 	//go:embed confirm.lua
 	confirmText string
+	//go:embed fair_queue.lua
+	fairQueueText string
 )
 
 var (
@@ -44,6 +46,12 @@ var (
 	fencedAcquireText string
 	//go:embed fenced_pass.lua
 	fencedPassText string
+	//go:embed fair_acquire.lua
+	fairAcquireText string
+	//go:embed fair_release.lua
+	fairReleaseText string
+	//go:embed fair_force.lua
+	fairForceText string
 )
 
 // The scripts of the plain lock. Other kinds use them, too, where they do not differ.
@@ -61,6 +69,13 @@ var (
 	FencedPass    = load("fenced_pass", channelText+confirmText+fencedPassText)
 )
 
+// The scripts of the fair lock.
+var (
+	FairAcquire = load("fair_acquire", channelText+grantText+fairQueueText+fairAcquireText)
+	FairRelease = load("fair_release", channelText+fairQueueText+fairReleaseText)
+	FairForce   = load("fair_force", channelText+fairQueueText+fairForceText)
+)
+
 func load(name, text string) Script {
 	sum := sha1.Sum([]byte(text))
 	return Script{Name: name, Text: text, SHA1: hex.EncodeToString(sum[:])}
@@ -68,5 +83,9 @@ func load(name, text string) Script {
 
 // All returns every script, for a server that is to learn them.
 func All() []Script {
-	return []Script{Acquire, Renew, Release, Force, State, FencedAcquire, FencedPass}
+	return []Script{
+		Acquire, Renew, Release, Force, State,
+		FencedAcquire, FencedPass,
+		FairAcquire, FairRelease, FairForce,
+	}
 }
