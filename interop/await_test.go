@@ -107,10 +107,12 @@ func asleep(t testing.TB, e *lockwheel.Engine) {
 	})
 }
 
-// heard waits until somebody listens for a lock: with nobody of ours waiting, that is Java.
-func heard(t testing.TB, s *site, name string) {
+// listening waits until Java, with nobody of ours waiting, listens for a lock that it waits for, and has asked once more since: after
+// that, nothing but a message can hurry it.
+func listening(t testing.TB, s *site, name string, waiting <-chan redisson.Answer) {
 	t.Helper()
-	eventually(t, "somebody listening for "+name, func() bool { return s.heard(name) })
+	eventually(t, "Java listening for "+name, func() bool { return s.heard(name) })
+	silent(t, waiting, 30*time.Millisecond)
 }
 
 // nothingLeft waits until the server has no keys: Redisson takes the latch of an unlock away after its answer.

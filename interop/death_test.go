@@ -44,7 +44,7 @@ func TestTheLockOfAGoProcessThatWasKilledIsFreeAfterItsLease(t *testing.T) {
 		holder, id := holdElsewhere(t, s, k)
 		require.Equal(t, map[string]string{id: "1"}, s.fields("n"))
 		waiting := o.locking(k, "n")
-		heard(t, s, "n")
+		listening(t, s, "n", waiting)
 		require.NoError(t, holder.Kill())
 		left, died := s.lease(), time.Now()
 		succeeded(t, waiting)

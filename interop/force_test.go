@@ -26,7 +26,7 @@ func TestGoTakesALockAwayFromJava(t *testing.T) {
 
 		holder.lock(k, "n")
 		javas := other.locking(k, "n")
-		heard(t, s, "n")
+		listening(t, s, "n", javas)
 		force(t, k.mutex(holds, "n"))
 		succeeded(t, javas)
 		other.unlock(k, "n")
@@ -61,7 +61,7 @@ func TestJavaTakesALockAwayThatNobodyOfOursWaitsFor(t *testing.T) {
 		taker, waiter := c.owner("taker"), c.owner("waiter")
 		hold := lock(t, t.Context(), k.mutex(e, "n"))
 		waiting := waiter.locking(k, "n")
-		heard(t, s, "n")
+		listening(t, s, "n", waiting)
 		require.True(t, taker.force(k, "n"))
 		succeeded(t, waiting)
 		receive(t, hold.Done())

@@ -53,7 +53,7 @@ func TestAMultiLockOfJavaIsMadeOfLocksThatGoSees(t *testing.T) {
 		require.False(t, o.tries(multi, "a,b", 0))
 		unlock(t, lock(t, t.Context(), e.Mutex("a"))) // all or none
 		theirs := o.locking(multi, "a,b")
-		heard(t, s, "b")
+		listening(t, s, "b", theirs)
 		unlock(t, hold)
 		succeeded(t, theirs)
 		refused(t, e.Mutex("a"))

@@ -52,7 +52,7 @@ func TestGoReentersAndJavaSeesALockOfSomebodyElse(t *testing.T) {
 		require.NoError(t, inner.Err())
 
 		waiting := o.locking(k, "n")
-		heard(t, s, "n")
+		listening(t, s, "n", waiting)
 		unlock(t, inner)
 		silent(t, waiting, 100*time.Millisecond)
 		unlock(t, outer)

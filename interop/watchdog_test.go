@@ -31,7 +31,7 @@ func TestGosWatchdogRenewsWhileJavaWaits(t *testing.T) {
 		o, e := s.redisson(nil).owner("o"), s.engine(lockwheel.Options{Lease: deathLease})
 		hold := lock(t, t.Context(), k.mutex(e, "n"))
 		waiting := o.locking(k, "n")
-		heard(t, s, "n")
+		listening(t, s, "n", waiting)
 		silent(t, waiting, watched)
 		unlock(t, hold)
 		succeeded(t, waiting)

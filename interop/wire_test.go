@@ -67,7 +67,7 @@ func TestNamesOfEveryForm(t *testing.T) {
 			m := k.mutex(e, name)
 			hold := lock(t, t.Context(), m)
 			waiting := o.locking(k, name)
-			heard(t, s, name)
+			listening(t, s, name, waiting)
 			unlock(t, hold)
 			succeeded(t, waiting)
 
@@ -97,7 +97,7 @@ func TestAPrefixIsWhatANameMapperIs(t *testing.T) {
 		o.unlock(k, "n")
 		hold := granted(t, waiting)
 		javas := o.locking(k, "n")
-		heard(t, s, "shop:n")
+		listening(t, s, "shop:n", javas)
 		unlock(t, hold)
 		succeeded(t, javas)
 		o.unlock(k, "n")
