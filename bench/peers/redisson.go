@@ -18,8 +18,8 @@ var Redisson = Kind{
 	Name:   "redisson",
 	Module: "org.redisson:redisson",
 	Settings: "in a Java machine of its own (-Xms1g -Xmx1g), warmed up before the first round; its asynchronous API, so that no worker costs a thread; " +
-		fmt.Sprintf("%d connections, and of Pair's workers as many at once, which take the names in turn (more only queue for connections); ", atOnce) +
-		"nettyThreads 4 (its 32 are slower on two cores); timeout 10 s. CPU with that of its compiler and collector; bytes by its threads; allocations are not counted",
+		fmt.Sprintf("%d connections, and of Pair's workers as many at once, which take the names in turn (more would only queue for connections); ", atOnce) +
+		"timeout 10 s; otherwise its defaults. CPU with that of its compiler and collector; bytes by its threads; allocations are not counted",
 }
 
 const (
@@ -80,7 +80,7 @@ func OpenRedisson(c Config, clients int, warmUp time.Duration) (*Java, error) {
 		name := "client" + strconv.Itoa(machine.opened)
 		if _, err := j.do("open", redisson.Words{
 			"client": name, "address": "redis://" + c.Addr, "watchdog": ms(lease), "timeout": ms(patience),
-			"connections": strconv.Itoa(atOnce), "idle": strconv.Itoa(atOnce), "netty": "4",
+			"connections": strconv.Itoa(atOnce), "idle": strconv.Itoa(atOnce),
 		}); err != nil {
 			j.Close()
 			return nil, err

@@ -26,15 +26,6 @@ final class Clients {
     if (r.has("watchdog")) {
       config.setLockWatchdogTimeout(r.number("watchdog"));
     }
-    if (r.has("batch")) {
-      config.setLockWatchdogBatchSize((int) r.number("batch"));
-    }
-    if (r.has("netty")) {
-      config.setNettyThreads((int) r.number("netty"));
-    }
-    if (r.has("threads")) {
-      config.setThreads((int) r.number("threads"));
-    }
     if (r.has("prefix")) {
       config.setNameMapper(new Prefix(r.text("prefix")));
     }
