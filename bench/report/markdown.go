@@ -69,7 +69,7 @@ func (r *results) circumstances() string {
 	t.row("server", r.machine.server)
 	t.row("set", fmt.Sprintf("%s, took %v", r.set, r.took.Round(time.Second)))
 	t.row("again", fmt.Sprintf("`cd bench && go run ./report -set %s`", r.set))
-	for _, kind := range peers.All() {
+	for _, kind := range append(peers.All(), peers.Redisson) {
 		settings.row(kind.Name, r.machine.versions[kind.Module], kind.Settings)
 	}
 	return t.String() + "\nContestants take turns, A B C A B C …; figures are medians of the rounds, and ratios are of medians. A lease is " +
@@ -104,9 +104,17 @@ func standingsTable(standings []bench.Standing) string {
 			continue
 		}
 		t.row(s.Name, count(s.PairsPerSecond()), count(s.NsPerPair()), micros(s.ClientCPU()), micros(s.ServerCPU()),
-			count(s.BytesPerPair()), decimals(s.AllocsPerPair()), ratio(standings[0].PairsPerSecond(), s.PairsPerSecond()))
+			count(s.BytesPerPair()), allocs(&s.Series), ratio(standings[0].PairsPerSecond(), s.PairsPerSecond()))
 	}
 	return t.String()
+}
+
+// allocs is a dash for those whose allocations are not counted.
+func allocs(s *measure.Series) string {
+	if n := s.AllocsPerPair(); n > 0 {
+		return decimals(n)
+	}
+	return "–"
 }
 
 func (r *results) ceilingTable() string {
@@ -146,7 +154,7 @@ func hotTable(h hots) string {
 		if h.clients == 2 {
 			shares = fmt.Sprintf("%.0f : %.0f", 100*f.Shares[0], 100*f.Shares[1])
 		}
-		t.row(f.Name, count(f.PairsPerSecond()), micros(f.ClientCPU()), micros(f.ServerCPU()), count(f.BytesPerPair()), decimals(f.AllocsPerPair()),
+		t.row(f.Name, count(f.PairsPerSecond()), micros(f.ClientCPU()), micros(f.ServerCPU()), count(f.BytesPerPair()), allocs(&f.Series),
 			fmt.Sprint(f.Fewest), fmt.Sprint(f.Most), shares, millis(f.MedianLongest)+", "+millis(f.LongestWait),
 			fmt.Sprintf("%d of %d", f.Stalled, len(f.Samples)), fmt.Sprint(f.Overlaps),
 			ratio(h.fights[0].PairsPerSecond(), f.PairsPerSecond()))

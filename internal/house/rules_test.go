@@ -38,7 +38,7 @@ var product = map[string][]string{
 var pure = []string{"actor", "wheel", "scripts"}
 
 // around names the other folders that may hold code of this module.
-var around = []string{"cmd", "internal"}
+var around = []string{"cmd", "internal", "interop"}
 
 // clocks are the functions of package time that read or use a clock.
 var clocks = []string{"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "NewTimer", "NewTicker", "Tick"}
