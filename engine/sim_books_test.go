@@ -17,6 +17,8 @@ type simBooks struct {
 	asked   int  // how many requests there were
 	late    bool // what runs is a late copy
 	saw     [simSights]int
+	hit     []int // how often each of simFaults did
+	steps   simSteps
 }
 
 // simTenure is the truth about a tenure. Moments are true time unless it says otherwise.
@@ -45,7 +47,9 @@ type simTenure struct {
 	releases  int           // of them, releases
 }
 
-func newSimBooks() simBooks { return simBooks{tenures: map[simHolder]*simTenure{}} }
+func newSimBooks() simBooks {
+	return simBooks{tenures: map[simHolder]*simTenure{}, hit: make([]int, len(simFaults))}
+}
 
 func (b *simBooks) tenure(h simHolder) *simTenure {
 	t := b.tenures[h]
@@ -190,21 +194,37 @@ const (
 	sawRobbed
 	sawExtended
 	sawGhost
-	sawLateCopy
+	sawShutdown
+	sawFull
+
+	simFaultSights // from here on, what went wrong
+)
+
+const (
+	sawLateCopy simSight = simFaultSights + iota
 	sawRefusal
 	sawMuted
 	sawUnheard
 	sawLie
 	sawDoubt
-	sawShutdown
-	sawFull
-	simSights int = iota
+	sawSlow
+	sawLateCall
+	sawCallLost
+	sawDoubled
+	sawReordered
+	sawReplyLost
+	sawReplyReordered
+	sawEcho
+	sawEarSnapped
+	simSights = int(simFaultSights) + iota
 )
 
 var simSightNames = [simSights]string{
 	"granted", "re-entered", "not acquired", "unavailable", "refused for good", "closed", "released", "lost",
-	"robbed", "extended", "ghosts", "late copies", "calls refused", "messages forbidden", "messages lost",
-	"short answers", "doubts", "shutdowns", "full calls",
+	"robbed", "extended", "ghosts", "shutdowns", "full calls",
+	"calls run late, their connection gone", "calls refused", "messages forbidden", "messages lost", "short answers", "clocks that stood still",
+	"slow deliveries", "calls written late", "calls lost", "calls run twice", "calls run after later ones",
+	"answers lost", "failures told after later answers", "messages doubled", "pub/sub breaks",
 }
 
 func (w *simWorld) saw(s simSight) { w.books.saw[s]++ }

@@ -34,10 +34,10 @@ func (c *simCaller) think() {
 		if c.e.dead || w.tired {
 			return
 		}
-		if w.now >= c.e.paused {
+		c.think()
+		if w.now >= c.e.paused && w.may(c.e.name, "wish") {
 			c.act()
 		}
-		c.think()
 	})
 }
 

@@ -26,7 +26,7 @@ func (w *simWorld) check() {
 			w.exclude(h, other)
 		}
 	}
-	if w.steps%8 == 0 {
+	if w.ran%8 == 0 {
 		w.look()
 	}
 }

@@ -47,6 +47,7 @@ func (w *simWorld) startEngine(slot int) {
 		box:    newMailbox(),
 	}
 	e.c = newCoordinator(e.config, w.plan.couriers)
+	e.c.fx.Stepped = w.books.steps.add
 	e.clock = newSimClock(w)
 	e.line, e.ears = &simLine{e: e}, &simEars{e: e}
 	w.engines[slot] = e
@@ -106,7 +107,12 @@ func (e *simEngine) turn() {
 		e.tracef("finds that its clock stood still")
 	}
 	e.c.turn(now, letters)
-	e.watch(letters)
+	if e.stirred(letters) {
+		e.w.steps++
+		e.idle = 0
+	} else {
+		e.watch()
+	}
 	e.letGo()
 	e.c.rest()
 	e.audit(now)
@@ -143,13 +149,14 @@ func (e *simEngine) sleep(now time.Duration) {
 	}
 }
 
-// watch looks for a loop that spins: many turns in no time that nobody asked for and that come to nothing.
-func (e *simEngine) watch(letters *mail) {
+// stirred reports whether a turn was for something: mail, or a timer that came to something.
+func (e *simEngine) stirred(letters *mail) bool {
 	c := e.c
-	if letters != nil || len(c.batches)+len(c.fx.Verdicts)+len(c.fx.Ended) > 0 || c.ears.order != nil {
-		e.idle = 0
-		return
-	}
+	return letters != nil || len(c.batches)+len(c.fx.Verdicts)+len(c.fx.Ended) > 0 || c.ears.order != nil
+}
+
+// watch looks for a loop that spins: many turns in no time that nobody asked for and that come to nothing.
+func (e *simEngine) watch() {
 	if e.idle == 0 {
 		e.idleSince = e.w.now
 	}
@@ -184,7 +191,7 @@ func (e *simEngine) pause(d time.Duration) {
 	e.w.disturb(d)
 	for _, c := range e.callers { // they go on together with the loop, and some are quicker
 		e.w.at(e.paused+e.w.between(0, 30*time.Microsecond), func() {
-			if e.w.now >= e.paused && !e.dead && !e.w.tired {
+			if e.w.now >= e.paused && !e.dead && !e.w.tired && e.w.may(e.name, "wish") {
 				c.act()
 			}
 		})

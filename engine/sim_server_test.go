@@ -14,6 +14,7 @@ type simServer struct {
 	keys   []simKey // by index of the name; a zero one is absent
 	cached [len(script)]bool
 	saved  []simKey // what a restart with stale data finds
+	writes []simWrite
 
 	down    time.Duration // until when nobody can connect
 	frozen  time.Duration // until when calls wait
@@ -50,6 +51,7 @@ func (s *simServer) clock() int64 { return int64(s.w.now / time.Millisecond) }
 func (s *simServer) key(name int) *simKey {
 	k := &s.keys[name]
 	if k.exists && k.expires < s.clock() {
+		s.note(name)
 		s.w.books.expired(k)
 		*k = simKey{}
 	}
@@ -67,6 +69,7 @@ func (k *simKey) ends() time.Duration {
 // execute runs a call and writes down what the server says.
 func (s *simServer) execute(call *simCall) {
 	call.ran = true
+	s.w.steps++
 	if refusal := s.refusal(call); refusal != "" {
 		call.failed = errors.New(refusal)
 		s.w.saw(sawRefusal)
@@ -140,11 +143,13 @@ var errSimType = errors.New("WRONGTYPE Operation against a key holding the wrong
 // The four ways a key changes. All else goes through them, so that the books are right.
 
 func (s *simServer) create(name int, holder simHolder, lease int64) {
+	s.note(name)
 	s.keys[name] = simKey{exists: true, holder: holder, count: 1, expires: s.clock() + lease}
 	s.w.books.created(&s.keys[name], s.w.now)
 }
 
 func (s *simServer) expire(name int, lease int64) {
+	s.note(name)
 	k := &s.keys[name]
 	before := k.expires
 	k.expires = s.clock() + lease
@@ -156,6 +161,7 @@ func (s *simServer) expire(name int, lease int64) {
 
 // remove takes a key away by a release of its own holder.
 func (s *simServer) remove(name int) {
+	s.note(name)
 	s.w.books.released(&s.keys[name], s.w.now)
 	s.keys[name] = simKey{}
 }
@@ -163,6 +169,7 @@ func (s *simServer) remove(name int) {
 // rob puts something else in a key's place, of which its holder knows nothing.
 func (s *simServer) rob(name int, left simKey) {
 	k := s.key(name)
+	s.note(name)
 	s.w.books.replaced(k, &left, s.w.now)
 	if k.exists {
 		s.w.unheard(name, k.expires)
@@ -173,6 +180,7 @@ func (s *simServer) rob(name int, left simKey) {
 // restart is a new process with some data: the script cache is empty, connections are gone.
 func (s *simServer) restart(data []simKey) {
 	s.cached = [len(script)]bool{}
+	s.writes = s.writes[:0]
 	for name := range s.keys {
 		s.w.books.replaced(s.key(name), &data[name], s.w.now)
 		if k := s.keys[name]; k.exists && k.expires > data[name].expires {
@@ -184,6 +192,33 @@ func (s *simServer) restart(data []simKey) {
 		e.line.snap(0)
 		e.ears.gone()
 	}
+}
+
+// simWrite is what a key was before a write.
+type simWrite struct {
+	at     time.Duration
+	name   int
+	before simKey
+}
+
+// simWritesMost bounds how far back a replica can be.
+const simWritesMost = 512
+
+// note comes before every write.
+func (s *simServer) note(name int) {
+	if len(s.writes) == simWritesMost {
+		s.writes = append(s.writes[:0], s.writes[simWritesMost/2:]...)
+	}
+	s.writes = append(s.writes, simWrite{s.w.now, name, s.keys[name]})
+}
+
+// before is what a replica has that knows of no write after a moment.
+func (s *simServer) before(moment time.Duration) []simKey {
+	data := append([]simKey(nil), s.keys...)
+	for i := len(s.writes) - 1; i >= 0 && s.writes[i].at > moment; i-- {
+		data[s.writes[i].name] = s.writes[i].before
+	}
+	return data
 }
 
 func (s *simServer) save() { s.saved = append(s.saved[:0], s.keys...) }

@@ -1,0 +1,58 @@
+package engine
+
+import (
+	"fmt"
+
+	"github.com/lockwheel/lockwheel/actor"
+)
+
+// simSteps counts the steps of the actors: how a lock stood, what it was told, how it stands then.
+type simSteps [simPhases][simKinds][simPhases]int
+
+const (
+	simPhases   = 5
+	simStatus   = int(actor.Refused) + 1
+	simVerbMost = int(actor.SendForce) + 1
+	// An answer is told apart by the command's verb and by how that ended.
+	simKinds = int(actor.Drain) + 1 + simVerbMost*simStatus
+)
+
+var simKindNames = [...]string{
+	actor.Acquire: "lock", actor.Unlock: "unlock", actor.Extend: "extend", actor.Force: "force", actor.Cancel: "cancel",
+	actor.Overdue: "overdue", actor.Woken: "woken", actor.Withdrawn: "withdrawn", actor.Heard: "heard",
+	actor.Subscribed: "subscribed", actor.Doubt: "doubt", actor.Drain: "drain",
+}
+
+func (s *simSteps) add(m *actor.Message, before, after actor.Phase) {
+	kind := int(m.Kind)
+	if m.Kind == actor.Answered {
+		kind = int(actor.Drain) + 1 + int(m.Command.Verb)*simStatus + int(m.Reply.Status)
+	}
+	s[before][kind][after]++
+}
+
+// each goes through the steps that there can be names for.
+func (s *simSteps) each(f func(name string, times int)) {
+	for before := range s {
+		for kind := range s[before] {
+			for after, times := range s[before][kind] {
+				if times != 0 {
+					f(simStepName(actor.Phase(before), kind, actor.Phase(after)), times)
+				}
+			}
+		}
+	}
+}
+
+func simStepName(before actor.Phase, kind int, after actor.Phase) string {
+	name := ""
+	if answer := kind - int(actor.Drain) - 1; answer < 0 {
+		name = simKindNames[kind]
+	} else {
+		name = simVerbs[answer/simStatus] + " " + simStatuses[answer%simStatus]
+	}
+	if before == after {
+		return fmt.Sprintf("%v: %s", before, name)
+	}
+	return fmt.Sprintf("%v: %s → %v", before, name, after)
+}
