@@ -192,7 +192,7 @@ func (l *Lock) Step(now time.Duration, m *Message, fx *Effects) {
 	}
 	l.settle(now, fx)
 	if fx.Stepped != nil {
-		fx.Stepped(m, before, l.phase)
+		fx.Stepped(l, m, before, l.phase)
 	}
 }
 

@@ -12,7 +12,6 @@ import (
 // server has it, for each hold and request how it stands.
 type simBooks struct {
 	tenures map[simHolder]*simTenure
-	active  []*simHold // granted and not ended
 	spare   []*simAsk
 	asked   int  // how many requests there were
 	late    bool // what runs is a late copy
@@ -141,10 +140,11 @@ func (t *simTenure) refused(lost bool, err error) {
 }
 
 // drop takes a hold that has ended out of those that may be believed in.
-func (b *simBooks) drop(h *simHold) {
+func (w *simWorld) drop(h *simHold) {
 	if h.active {
 		h.active = false
-		b.active = without(b.active, h)
+		n := &w.names[h.name]
+		n.active = without(n.active, h)
 	}
 }
 
@@ -157,8 +157,10 @@ func without[T comparable](list []T, one T) []T {
 }
 
 // forget is for an engine that is gone: nobody believes anything any more.
-func (b *simBooks) forget(e *simEngine) {
-	b.active = slices.DeleteFunc(b.active, func(h *simHold) bool { return h.e == e })
+func (w *simWorld) forget(e *simEngine) {
+	for _, h := range e.holds {
+		w.drop(h)
+	}
 	e.asks, e.holds = nil, nil
 }
 

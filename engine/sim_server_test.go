@@ -187,6 +187,8 @@ func (s *simServer) restart(data []simKey) {
 			s.w.unheard(name, k.expires)
 		}
 		s.keys[name] = data[name]
+		s.w.touch(name)
+		s.w.names[name].changed = s.w.now
 	}
 	for _, e := range s.w.engines {
 		e.line.snap(0)
@@ -206,6 +208,8 @@ const simWritesMost = 512
 
 // note comes before every write.
 func (s *simServer) note(name int) {
+	s.w.touch(name)
+	s.w.names[name].changed = s.w.now
 	if len(s.writes) == simWritesMost {
 		s.writes = append(s.writes[:0], s.writes[simWritesMost/2:]...)
 	}

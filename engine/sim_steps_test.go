@@ -23,6 +23,12 @@ var simKindNames = [...]string{
 	actor.Subscribed: "subscribed", actor.Doubt: "doubt", actor.Drain: "drain",
 }
 
+// stepped is told of every step of every lock.
+func (w *simWorld) stepped(l *actor.Lock, m *actor.Message, before, after actor.Phase) {
+	w.touch(w.nameOf(l.Key()))
+	w.books.steps.add(m, before, after)
+}
+
 func (s *simSteps) add(m *actor.Message, before, after actor.Phase) {
 	kind := int(m.Kind)
 	if m.Kind == actor.Answered {

@@ -23,7 +23,7 @@ func (w *simWorld) ended(e *simEngine, end *actor.Ended) {
 	end.Hold.End(end.Err, end.Cause, nil)
 	h.ended, h.cause = end.Err, end.Cause
 	e.holds = without(e.holds, h)
-	w.books.drop(h)
+	w.drop(h)
 	h.inner = slices.ContainsFunc(e.holds, func(other *simHold) bool { return other.active && other.tenure == h.tenure })
 	if end.Err == actor.ErrLost {
 		w.saw(sawLost)
@@ -137,7 +137,8 @@ func (w *simWorld) granted(a *simAsk) {
 	w.reentry(h)
 	w.inTurn(a)
 	w.whole(a)
-	w.books.active = append(w.books.active, h)
+	w.names[h.name].active = append(w.names[h.name].active, h)
+	w.touch(h.name)
 	w.saw(sawGrant)
 }
 

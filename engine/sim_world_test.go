@@ -38,6 +38,9 @@ type simWorld struct {
 	outsiders []*simOutsider
 	lives     []string // the UUIDs of all engines there ever were
 	names     []simName
+	index     map[string]int // of a key's name, where there are many
+	touched   []int          // names that something happened to since the last check
+	lookAt    time.Duration  // not before is everything looked at
 	books     simBooks
 
 	tired     bool          // nobody asks for anything new
@@ -76,7 +79,13 @@ func newSimWorld(run simRun) *simWorld {
 	w.begin(simMixed(run.seed, 0))
 	w.plan = newSimPlan(w, run)
 	w.books = newSimBooks()
-	for _, name := range w.plan.names {
+	if len(w.plan.names) > len(simNames) {
+		w.index = make(map[string]int, len(w.plan.names))
+	}
+	for i, name := range w.plan.names {
+		if w.index != nil {
+			w.index[name] = i
+		}
 		w.names = append(w.names, simName{key: name, channel: channelOf(name)})
 	}
 	w.server = newSimServer(w)
@@ -290,6 +299,9 @@ func (w *simWorld) holderName(h simHolder) string {
 
 // nameOf is the index of a key's name.
 func (w *simWorld) nameOf(key string) int {
+	if i, ok := w.index[key]; ok {
+		return i
+	}
 	if i := slices.Index(w.plan.names, key); i >= 0 {
 		return i
 	}
