@@ -26,13 +26,14 @@ type simTenure struct {
 	present bool          // in the server
 
 	// What has become of it at the server, at any time.
-	robbed   bool // taken away by somebody else; what was believed then may be believed to its end
-	robbedAt time.Duration
-	removed  bool // released
-	expired  bool
-	late     bool // a late copy brought it, or brought it back
-	revived  bool // a restart with old data did
-	created  time.Duration
+	robbed    bool // taken away by somebody else; what was believed then may be believed to its end
+	robbedAt  time.Duration
+	removed   bool // released
+	expired   bool
+	late      bool // a late copy brought it, or brought it back
+	revived   bool // a restart with old data did
+	recounted bool // a late copy wrote a count
+	created   time.Duration
 
 	// What its engine did with it.
 	granted   time.Duration // its latest hold was
@@ -41,6 +42,7 @@ type simTenure struct {
 	confirmed time.Duration // when the latest command left that set its TTL and was answered. Engine's clock
 	released  time.Duration // a release was answered for the first time
 	unsure    bool          // a command had no answer, or a refusal
+	cut       bool          // a command had no answer: it may run at any time
 	forbidden bool          // a command was refused for good
 	flying    int           // commands under way
 	releases  int           // of them, releases
@@ -119,7 +121,7 @@ func (b *simBooks) returned(e *simEngine, back *batch, now time.Duration) {
 		case back.failed != nil:
 			t.refused(back.lost, back.failed)
 		case i >= len(back.replies):
-			t.unsure = true
+			t.unsure, t.cut = true, true
 		case back.replies[i].Status == actor.Refused:
 			t.refused(false, back.replies[i].Err)
 		case c.Verb == actor.SendRelease && t.released == 0:
@@ -135,7 +137,7 @@ func (t *simTenure) refused(lost bool, err error) {
 	if !lost && strings.HasPrefix(err.Error(), "NOSCRIPT") {
 		return // it is sent again at once, and nobody is to notice
 	}
-	t.unsure = true
+	t.unsure, t.cut = true, t.cut || lost
 	t.forbidden = t.forbidden || !lost && !actor.Passing(err.Error())
 }
 

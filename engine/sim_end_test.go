@@ -46,9 +46,13 @@ func (w *simWorld) calm() {
 	for _, o := range w.outsiders {
 		w.after(w.spread(time.Millisecond, 100*time.Millisecond), o.leave)
 	}
+	most := 100 * time.Millisecond
+	if w.chance(0.3) {
+		most = 3 * w.plan.lease // so that locks are held while nothing goes wrong
+	}
 	for _, e := range w.engines {
 		for _, c := range e.callers {
-			w.after(w.spread(time.Millisecond, 100*time.Millisecond), c.tidy)
+			w.after(w.between(time.Millisecond, max(most, time.Millisecond)), c.tidy)
 		}
 	}
 }

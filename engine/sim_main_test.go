@@ -123,10 +123,11 @@ func simFailure(w *simWorld) string {
 // simReplay is the one command that shows a history.
 func simReplay(run simRun) string {
 	command := fmt.Sprintf("go test ./engine -run 'TestSimulation$' -sim.seed=%d", run.seed)
-	for _, name := range []string{"sim.steps", "sim.engines"} {
-		if f := flag.Lookup(name); f.Value.String() != f.DefValue {
-			command += fmt.Sprintf(" -%s=%s", name, f.Value)
-		}
+	if steps := flag.Lookup("sim.steps"); steps.DefValue != fmt.Sprint(run.steps) {
+		command += fmt.Sprintf(" -sim.steps=%d", run.steps)
+	}
+	if run.engines != 0 {
+		command += fmt.Sprintf(" -sim.engines=%d", run.engines)
 	}
 	if run.until != 0 {
 		command += fmt.Sprintf(" -sim.until=%v", run.until-simStart)

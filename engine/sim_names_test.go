@@ -126,8 +126,8 @@ func (w *simWorld) counted(n *simName, name int, k *simKey, e *simEngine) {
 			holds++
 		}
 	}
-	w.since(&n.wrong, holds != 0 && holds != k.count && !k.tenure.forbidden && !k.tenure.robbed)
-	if n.wrong != 0 && w.now-max(n.wrong, w.disturbed) > w.patience()+e.config.Renew/2 { // a refused one is not hurried
+	w.since(&n.wrong, holds != 0 && holds != k.count && !k.tenure.forbidden && !k.tenure.robbed && !k.tenure.recounted)
+	if n.wrong != 0 && w.now-max(n.wrong, w.disturbed) > 300*time.Millisecond+50*w.plan.latency+e.config.Renew/2 { // a refused one is not hurried
 		w.fail("%s holds %s %d times, but the server has said %d for %v", e.name, n.key, holds, k.count, w.now-n.wrong)
 	}
 }

@@ -55,13 +55,16 @@ func TestMutantsAreOfTheSourceAsItIs(t *testing.T) {
 }
 
 func (m *simMutant) plant(source string, number int) (string, error) {
-	if n := strings.Count(source, m.from); n != 1 {
-		return "", fmt.Errorf("%s: %s says %d times, and not once:\n%s", m.what, m.file, n, m.from)
+	for _, edit := range m.edits {
+		if n := strings.Count(source, edit.from); n != 1 {
+			return "", fmt.Errorf("%s: %s says %d times, and not once:\n%s", m.what, m.file, n, edit.from)
+		}
+		if !strings.Contains(edit.to, "planted()") {
+			return "", fmt.Errorf("%s: nothing chooses it", m.what)
+		}
+		source = strings.Replace(source, edit.from, strings.ReplaceAll(edit.to, "planted()", fmt.Sprintf("planted(%d)", number)), 1)
 	}
-	if !strings.Contains(m.to, "planted()") {
-		return "", fmt.Errorf("%s: nothing chooses it", m.what)
-	}
-	return strings.Replace(source, m.from, strings.ReplaceAll(m.to, "planted()", fmt.Sprintf("planted(%d)", number)), 1), nil
+	return source, nil
 }
 
 // simProgram is this package's tests, built with all mutants.

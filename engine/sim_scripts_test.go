@@ -70,6 +70,7 @@ func (s *simServer) renew(name int, holder simHolder, c *actor.Command) actor.Re
 		if reply.Uncounted = s.writable(true) != nil; !reply.Uncounted {
 			s.note(name)
 			k.count = c.Count
+			k.tenure.recounted = k.tenure.recounted || s.w.books.late
 		}
 	}
 	if c.Listen {

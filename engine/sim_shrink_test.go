@@ -41,7 +41,9 @@ func shorten(run simRun, within time.Duration) *simShort {
 	if s.run.until == 0 {
 		s.run.until = w.now
 	}
-	s.fails(s.kept, s.run.until)
+	if s.fails(s.kept, s.run.until) {
+		s.fewerEngines(w.plan.engines)
+	}
 	for length := -1; length != len(s.kept) && !s.late(); {
 		length = len(s.kept)
 		s.byKind(func(c simChoice) string { return c.who })
@@ -73,6 +75,17 @@ func (s *simShort) fails(left []simChoice, until time.Duration) bool {
 }
 
 func (s *simShort) late() bool { return time.Now().After(s.ends) }
+
+// fewerEngines looks for as few engines as will do.
+func (s *simShort) fewerEngines(most int) {
+	said := s.run.engines
+	for s.run.engines = 1; s.run.engines < most; s.run.engines++ {
+		if s.fails(s.kept, s.run.until) {
+			return
+		}
+	}
+	s.run.engines = said
+}
 
 // byKind leaves out all choices of a kind at once.
 func (s *simShort) byKind(kindOf func(simChoice) string) {

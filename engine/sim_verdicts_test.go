@@ -98,9 +98,10 @@ func (w *simWorld) verdict(e *simEngine, r *actor.Request) {
 	case r.Tag == actor.Extend && r.Err == nil:
 		w.extended(a)
 	case r.Tag == AskShutdown && r.Err == nil && !a.left && !e.c.closed:
-		w.shutDown(e)
+		w.shutDown(e, a)
 	}
 	e.inTime(a)
+	w.answered(a)
 	w.sawVerdict(a)
 	a.caller.told(a)
 }
@@ -182,6 +183,8 @@ func (w *simWorld) extended(a *simAsk) {
 		w.fail("%s says that %s was extended, but %v", e.name, h, h.cause)
 	case h.active && a.Lease != 0 && h.grant.Until() > now+a.Lease:
 		w.fail("%s extended %s to %v, but it lasts %v", e.name, h, a.Lease, h.grant.Until()-now)
+	default:
+		w.extendedWhole(a)
 	}
 }
 
