@@ -200,6 +200,10 @@ const (
 	sawGhost
 	sawShutdown
 	sawFull
+	sawHanded
+	sawState
+	sawCount
+	sawGivenUp
 
 	simFaultSights // from here on, what went wrong
 )
@@ -225,7 +229,7 @@ const (
 
 var simSightNames = [simSights]string{
 	"granted", "re-entered", "not acquired", "unavailable", "refused for good", "closed", "released", "lost",
-	"robbed", "extended", "ghosts", "shutdowns", "full calls",
+	"forced", "extended", "ghosts named", "shut down", "full calls", "handed on", "state read", "holds counted", "given up",
 	"calls run late, their connection gone", "calls refused", "messages forbidden", "messages lost", "short answers", "clocks that stood still",
 	"slow deliveries", "calls written late", "calls lost", "calls run twice", "calls run after later ones",
 	"answers lost", "failures told after later answers", "messages doubled", "pub/sub breaks",

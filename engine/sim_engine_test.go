@@ -31,6 +31,7 @@ type simEngine struct {
 	doubted   time.Duration // when the last one did, by its own clock
 	turnAt    time.Duration // when the next turn for mail is planned; 0 when none is
 	alarm     time.Duration // the moment, by its clock, at which the loop wakes without mail; 0: never
+	handed    uint64        // grants without asking the server, so far
 	vain      simRate       // calls and commands that came to nothing
 	idle      int           // turns in a row that came to nothing
 	idleSince time.Duration

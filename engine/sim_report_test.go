@@ -11,15 +11,16 @@ import (
 // simReport is what some seeds saw: how many of them, and how often.
 type simReport struct {
 	seeds, steps, ran int
-	saw               [3]map[string]simTally // under each of simHeadings
+	saw               [2]map[string]simTally    // under each of simHeadings
+	ways              map[string]map[string]int // how locks went from one phase to the next: what led there, in how many seeds
 }
 
 type simTally struct{ seeds, times int }
 
-var simHeadings = [...]string{"what callers and engines met", "fault", "step of a lock"}
+var simHeadings = [...]string{"what callers and engines met", "fault"}
 
 func newSimReport() *simReport {
-	r := &simReport{}
+	r := &simReport{ways: map[string]map[string]int{}}
 	for i := range r.saw {
 		r.saw[i] = map[string]simTally{}
 	}
@@ -40,7 +41,14 @@ func (r *simReport) add(w *simWorld) {
 	for i, times := range w.books.hit {
 		r.count(1, simFaults[i].name, times)
 	}
-	w.books.steps.each(func(name string, times int) { r.count(2, name, times) })
+	w.books.steps.each(func(way, what string) { r.went(way, what, 1) })
+}
+
+func (r *simReport) went(way, what string, seeds int) {
+	if r.ways[way] == nil {
+		r.ways[way] = map[string]int{}
+	}
+	r.ways[way][what] += seeds
 }
 
 func (r *simReport) count(heading int, name string, times int) {
@@ -62,6 +70,11 @@ func (r *simReport) merge(other *simReport) {
 			r.saw[heading][name] = simTally{tally.seeds + more.seeds, tally.times + more.times}
 		}
 	}
+	for way, whats := range other.ways {
+		for what, seeds := range whats {
+			r.went(way, what, seeds)
+		}
+	}
 }
 
 func (r *simReport) String() string {
@@ -73,14 +86,24 @@ func (r *simReport) String() string {
 		}
 		text.WriteString("\n")
 	}
+	fmt.Fprintf(&text, "| how a lock stood before and after | what led there, and seeds of %d |\n| --- | --- |\n", r.seeds)
+	for _, way := range slices.Sorted(maps.Keys(r.ways)) {
+		var parts []string
+		for _, what := range slices.Sorted(maps.Keys(r.ways[way])) {
+			parts = append(parts, fmt.Sprintf("%s %d", what, r.ways[way][what]))
+		}
+		fmt.Fprintf(&text, "| %s | %s |\n", way, strings.Join(parts, ", "))
+	}
 	return text.String()
 }
 
 // mustBeComplete fails if there was something that no seed saw.
 func (r *simReport) mustBeComplete(t *testing.T) {
-	for _, name := range simStepsExpected {
-		if _, seen := r.saw[2][name]; !seen {
-			t.Errorf("no seed saw the step %q", name)
+	for way, whats := range simWays {
+		for _, what := range strings.Split(whats, ", ") {
+			if r.ways[way][what] == 0 {
+				t.Errorf("no seed saw a lock go %s by %s", way, what)
+			}
 		}
 	}
 	for heading, saw := range r.saw {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"testing"
 	"time"
 )
 
@@ -171,4 +172,44 @@ func parseKeep(text string) (keep map[uint32]bool, err error) {
 		keep[uint32(key)] = true
 	}
 	return keep, nil
+}
+
+// A failure that nobody can read is not found yet: what is printed of it is short, fails the same check, and
+// is what the printed command shows.
+func TestAFailureIsShortened(t *testing.T) {
+	for _, bug := range []simBug{bugGoneUnsaid, bugSentIgnored, bugNoDoubt} {
+		_, failed := simulate(1, 2000, bug)
+		if failed == nil {
+			t.Fatalf("bug %d is not found", bug)
+		}
+		short := shorten(simRun{seed: failed.seed, steps: *simStepsFlag, bug: bug}, time.Minute)
+		if most := max(short.before/10, 10); len(short.kept) > most {
+			t.Errorf("of %d things that happened, %d are left, and not %d at most", short.before, len(short.kept), most)
+		}
+		replay := short.run
+		_, words, _ := strings.Cut(simReplay(short.run), "-sim.keep=")
+		keep, err := parseKeep(strings.TrimSuffix(words, " -v"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		replay.choices = &simChoices{keep: keep}
+		w := newSimWorld(replay)
+		w.run()
+		if w.violated != failed.violated {
+			t.Errorf("seed %d fails with %q, its shortened history with %q", failed.seed, failed.violated, w.violated)
+		}
+		t.Logf("%s\n%d things of %d, %d steps of %d", short, len(short.kept), short.before, w.steps, failed.steps)
+	}
+}
+
+// What is left out must not change what is not: without it, shortening would look at one history after another.
+func TestLeavingNothingOutIsTheSameHistory(t *testing.T) {
+	for seed := range uint64(20) {
+		run := simRun{seed: seed + 1, steps: 500, choices: &simChoices{}}
+		all := simHistory(run)
+		run.choices = &simChoices{keep: simKeys32(run.choices.met)}
+		if again := simHistory(run); all != again {
+			t.Fatalf("seed %d differs: %s", seed+1, simDifference(all, again))
+		}
+	}
 }

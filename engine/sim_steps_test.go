@@ -37,28 +37,23 @@ func (s *simSteps) add(m *actor.Message, before, after actor.Phase) {
 	s[before][kind][after]++
 }
 
-// each goes through the steps that there can be names for.
-func (s *simSteps) each(f func(name string, times int)) {
+// each goes through the steps that there were: from which phase to which, and by what.
+func (s *simSteps) each(f func(way, what string)) {
 	for before := range s {
 		for kind := range s[before] {
 			for after, times := range s[before][kind] {
 				if times != 0 {
-					f(simStepName(actor.Phase(before), kind, actor.Phase(after)), times)
+					f(fmt.Sprintf("%v → %v", actor.Phase(before), actor.Phase(after)), simKindName(kind))
 				}
 			}
 		}
 	}
 }
 
-func simStepName(before actor.Phase, kind int, after actor.Phase) string {
-	name := ""
-	if answer := kind - int(actor.Drain) - 1; answer < 0 {
-		name = simKindNames[kind]
-	} else {
-		name = simVerbs[answer/simStatus] + " " + simStatuses[answer%simStatus]
+func simKindName(kind int) string {
+	answer := kind - int(actor.Drain) - 1
+	if answer < 0 {
+		return simKindNames[kind]
 	}
-	if before == after {
-		return fmt.Sprintf("%v: %s", before, name)
-	}
-	return fmt.Sprintf("%v: %s → %v", before, name, after)
+	return simVerbs[answer/simStatus] + " " + simStatuses[answer%simStatus]
 }

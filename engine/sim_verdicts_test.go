@@ -123,6 +123,10 @@ func (w *simWorld) granted(a *simAsk) {
 		w.fail("%s grants one request twice", e.name)
 	}
 	h.granted = true
+	if handed := e.c.fx.Stats.Handed; handed != e.handed {
+		e.handed = handed
+		w.saw(sawHanded)
+	}
 	h.tenure = w.books.tenure(simHolder{e.life, h.grant.Tenure})
 	h.tenure.granted = w.now
 	if h.ended != nil {
@@ -207,6 +211,10 @@ func (w *simWorld) sawVerdict(a *simAsk) {
 		w.saw(sawExtended)
 	case a.Err == nil && a.Tag == actor.Force && a.Was:
 		w.saw(sawRobbed)
+	case a.Err == nil && a.Tag == AskState:
+		w.saw(sawState)
+	case a.Err == nil && a.Tag == AskCount:
+		w.saw(sawCount)
 	case a.Err == nil:
 	case a.Err == actor.ErrNotAcquired:
 		w.saw(sawNotAcquired)

@@ -1,3 +1,0 @@
-package engine
-
-var simStepsExpected = []string{}
