@@ -67,6 +67,10 @@ type Effects struct {
 	Draining  bool
 	Soonest   time.Duration // no timer fires before
 
+	// Stepped, unless it is nil, is told after every step of a lock what the message was and how the lock
+	// stood before and after it: for a simulation that must know what it has seen.
+	Stepped func(l *Lock, m *Message, before, after Phase)
+
 	tenure, owner uint64
 	random        *rand.Rand
 }

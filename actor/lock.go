@@ -6,15 +6,21 @@ import (
 	"github.com/lockwheel/lockwheel/wheel"
 )
 
-type phase uint8
+// Phase says how a lock stands with Redis.
+type Phase uint8
 
 const (
-	free    phase = iota // not ours in Redis, as far as is known
+	free    Phase = iota // not ours in Redis, as far as is known
 	asking               // an acquire was sent, or is to be sent again
 	held                 // ours, also while it is on its way from one owner to the next
 	ending               // to be released
 	forcing              // to be taken away from whoever holds it
 )
+
+// String returns a phase's name.
+func (p Phase) String() string {
+	return [...]string{free: "free", asking: "asking", held: "held", ending: "ending", forcing: "forcing"}[p]
+}
 
 // What a lock should do as soon as it may.
 const (
@@ -40,7 +46,7 @@ type Lock struct {
 	releases line  // who waits for the release to be answered
 	rare     *rare
 
-	phase   phase
+	phase   Phase
 	flight  Verb // the one command of the tenure that is under way
 	wants   uint8
 	kind    LockKind
@@ -173,6 +179,7 @@ func (l *Lock) Wake(now time.Duration, fx *Effects) {
 
 // Step is the one door: it takes in a message, then sends what is wanted now and was not before.
 func (l *Lock) Step(now time.Duration, m *Message, fx *Effects) {
+	before := l.phase
 	l.expire(now, fx)
 	switch m.Kind {
 	case Acquire:
@@ -206,6 +213,9 @@ func (l *Lock) Step(now time.Duration, m *Message, fx *Effects) {
 		l.drain(now, fx)
 	}
 	l.settle(now, fx)
+	if fx.Stepped != nil {
+		fx.Stepped(l, m, before, l.phase)
+	}
 }
 
 // settle brings what is under way in line with what is wanted.

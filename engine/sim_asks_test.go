@@ -64,6 +64,7 @@ func (c *simCaller) giveUp(a *simAsk) {
 		return
 	}
 	a.left = true
+	c.e.w.saw(sawGivenUp)
 	c.e.tracef("%s gives up %s", c, a)
 	c.e.post(&mail{kind: givesUp, request: &a.Request, err: context.Canceled})
 }

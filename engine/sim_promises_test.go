@@ -61,10 +61,33 @@ func (w *simWorld) rightly(a *simAsk) {
 	}
 }
 
+// answered checks that nobody is told that there is no answer while nothing is wrong.
+func (w *simWorld) answered(a *simAsk) {
+	config := &a.caller.e.config
+	if a.Err != actor.ErrUnavailable || a.left || a.Tag == actor.Acquire || !simCauseIs(a.Cause, "no answer in time") || config.Timeout < 40*w.plan.latency {
+		return
+	}
+	if w.calmSince(a.asked - config.Lease - w.patience()) {
+		w.fail("%s has no answer for %s within %v, though nothing is wrong", a.caller.e.name, a, config.Timeout)
+	}
+}
+
+// extendedWhole checks that an extension is for about as long as was asked for.
+func (w *simWorld) extendedWhole(a *simAsk) {
+	h, e := a.hold, a.caller.e
+	if !h.active || a.Lease == 0 || h.tenure.unsure || h.tenure.robbed || !w.calmSince(a.asked-e.config.Lease) {
+		return
+	}
+	least := a.Lease - a.Lease/50 - 20*time.Millisecond - 50*w.plan.latency
+	if left := h.grant.Until() - e.now(); left < least {
+		w.fail("%s extends %s to %v, which is less than %v", e.name, h, left, least)
+	}
+}
+
 // kept checks that a watched lock is not lost while nothing is wrong.
 func (w *simWorld) kept(h *simHold) {
 	t := h.tenure
-	if t == nil || !h.watched || t.robbed || t.unsure || t.fixed || h.e.config.MaxHold != 0 || !simCauseIs(h.cause, "renewed") {
+	if t == nil || !h.watched || t.robbed || t.cut || t.fixed || h.e.config.MaxHold != 0 || !simCauseIs(h.cause, "renewed") {
 		return
 	}
 	if w.calmSince(w.now - 2*h.e.config.Lease) {
@@ -75,7 +98,7 @@ func (w *simWorld) kept(h *simHold) {
 // learns checks that the engine finds out in time that a watched lock was taken from it.
 func (h *simHold) learns() {
 	w, t := h.e.w, h.tenure
-	if !h.watched || !t.robbed || t.present || t.unsure || t.fixed || h.e.config.MaxHold != 0 {
+	if !h.watched || !t.robbed || t.present || t.cut || t.fixed || h.e.config.MaxHold != 0 {
 		return
 	}
 	if late := w.now - max(t.robbedAt, h.watchedAt, w.disturbed); late > h.e.config.Renew*11/10+100*time.Millisecond+50*w.plan.latency {
@@ -107,15 +130,15 @@ func (h *simHold) bounded(now time.Duration) {
 }
 
 // shutDown checks that a shutdown left nothing behind: nothing is held, and what was unlocked is released.
-func (w *simWorld) shutDown(e *simEngine) {
+func (w *simWorld) shutDown(e *simEngine, a *simAsk) {
 	for _, h := range e.holds {
 		if h.believed() && !e.c.closed {
 			w.fail("%s has shut down, and still holds %s", e.name, h)
 		}
 	}
 	w.saw(sawShutdown)
-	if !w.calmSince(w.now - 2*e.config.Lease) {
-		return
+	if w.disturbed > a.asked {
+		return // a lease may have ended before the release came through
 	}
 	for name := range w.server.keys {
 		k := w.server.key(name)

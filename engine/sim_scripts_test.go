@@ -68,7 +68,9 @@ func (s *simServer) renew(name int, holder simHolder, c *actor.Command) actor.Re
 	reply := actor.Reply{Status: actor.Done, Listeners: -1}
 	if c.Count != 0 {
 		if reply.Uncounted = s.writable(true) != nil; !reply.Uncounted {
+			s.note(name)
 			k.count = c.Count
+			k.tenure.recounted = k.tenure.recounted || s.w.books.late
 		}
 	}
 	if c.Listen {
@@ -108,6 +110,7 @@ func (s *simServer) force(name int) actor.Reply {
 	if err := s.writable(false); err != nil {
 		return refusedBy(err)
 	}
+	s.note(name)
 	s.w.books.replaced(k, &simKey{}, s.w.now)
 	*k = simKey{}
 	if !s.publish(name) {

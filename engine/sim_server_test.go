@@ -14,6 +14,9 @@ type simServer struct {
 	keys   []simKey // by index of the name; a zero one is absent
 	cached [len(forms)]bool
 	saved  []simKey // what a restart with stale data finds
+	writes []simWrite
+
+	distinct map[string]bool // of the call that is executed; reused
 
 	down    time.Duration // until when nobody can connect
 	frozen  time.Duration // until when calls wait
@@ -40,7 +43,7 @@ type simKey struct {
 const simForever = int64(1) << 60
 
 func newSimServer(w *simWorld) *simServer {
-	return &simServer{w: w, keys: make([]simKey, len(w.plan.names)), barred: -1}
+	return &simServer{w: w, keys: make([]simKey, len(w.plan.names)), barred: -1, distinct: make(map[string]bool)}
 }
 
 // clock is the server's: whole milliseconds.
@@ -50,6 +53,7 @@ func (s *simServer) clock() int64 { return int64(s.w.now / time.Millisecond) }
 func (s *simServer) key(name int) *simKey {
 	k := &s.keys[name]
 	if k.exists && k.expires < s.clock() {
+		s.note(name)
 		s.w.books.expired(k)
 		*k = simKey{}
 	}
@@ -67,11 +71,13 @@ func (k *simKey) ends() time.Duration {
 // execute runs a call and writes down what the server says.
 func (s *simServer) execute(call *simCall) {
 	call.ran = true
+	s.w.steps++
 	if refusal := s.refusal(call); refusal != "" {
 		call.failed = errors.New(refusal)
 		s.w.saw(sawRefusal)
 		return
 	}
+	s.checkDistinct(call)
 	s.cached[call.verb] = true
 	s.wrote = false
 	call.replies = call.replies[:0]
@@ -84,6 +90,21 @@ func (s *simServer) execute(call *simCall) {
 		c := &call.commands[i]
 		c.Tenure = s.w.bug.tenure(s.w, c)
 		call.replies = append(call.replies, s.one(call.life, c))
+	}
+}
+
+// checkDistinct holds a call to what the script of an acquire relies on: it takes all keys together if all are free.
+func (s *simServer) checkDistinct(call *simCall) {
+	if call.verb != actor.SendAcquire || len(call.commands) < 2 {
+		return
+	}
+	clear(s.distinct)
+	for i := range call.commands {
+		key := call.commands[i].Key
+		if s.distinct[key] {
+			s.w.fail("%s is taken twice in one call", key)
+		}
+		s.distinct[key] = true
 	}
 }
 
@@ -140,11 +161,13 @@ var errSimType = errors.New("WRONGTYPE Operation against a key holding the wrong
 // The four ways a key changes. All else goes through them, so that the books are right.
 
 func (s *simServer) create(name int, holder simHolder, lease int64) {
+	s.note(name)
 	s.keys[name] = simKey{exists: true, holder: holder, count: 1, expires: s.clock() + lease}
 	s.w.books.created(&s.keys[name], s.w.now)
 }
 
 func (s *simServer) expire(name int, lease int64) {
+	s.note(name)
 	k := &s.keys[name]
 	before := k.expires
 	k.expires = s.clock() + lease
@@ -156,6 +179,7 @@ func (s *simServer) expire(name int, lease int64) {
 
 // remove takes a key away by a release of its own holder.
 func (s *simServer) remove(name int) {
+	s.note(name)
 	s.w.books.released(&s.keys[name], s.w.now)
 	s.keys[name] = simKey{}
 }
@@ -163,6 +187,7 @@ func (s *simServer) remove(name int) {
 // rob puts something else in a key's place, of which its holder knows nothing.
 func (s *simServer) rob(name int, left simKey) {
 	k := s.key(name)
+	s.note(name)
 	s.w.books.replaced(k, &left, s.w.now)
 	if k.exists {
 		s.w.unheard(name, k.expires)
@@ -173,17 +198,49 @@ func (s *simServer) rob(name int, left simKey) {
 // restart is a new process with some data: the script cache is empty, connections are gone.
 func (s *simServer) restart(data []simKey) {
 	s.cached = [len(forms)]bool{}
+	s.writes = s.writes[:0]
 	for name := range s.keys {
 		s.w.books.replaced(s.key(name), &data[name], s.w.now)
 		if k := s.keys[name]; k.exists && k.expires > data[name].expires {
 			s.w.unheard(name, k.expires)
 		}
 		s.keys[name] = data[name]
+		s.w.touch(name)
+		s.w.names[name].changed = s.w.now
 	}
 	for _, e := range s.w.engines {
 		e.line.snap(0)
 		e.ears.gone()
 	}
+}
+
+// simWrite is what a key was before a write.
+type simWrite struct {
+	at     time.Duration
+	name   int
+	before simKey
+}
+
+// simWritesMost bounds how far back a replica can be.
+const simWritesMost = 512
+
+// note comes before every write.
+func (s *simServer) note(name int) {
+	s.w.touch(name)
+	s.w.names[name].changed = s.w.now
+	if len(s.writes) == simWritesMost {
+		s.writes = append(s.writes[:0], s.writes[simWritesMost/2:]...)
+	}
+	s.writes = append(s.writes, simWrite{s.w.now, name, s.keys[name]})
+}
+
+// before is what a replica has that knows of no write after a moment.
+func (s *simServer) before(moment time.Duration) []simKey {
+	data := append([]simKey(nil), s.keys...)
+	for i := len(s.writes) - 1; i >= 0 && s.writes[i].at > moment; i-- {
+		data[s.writes[i].name] = s.writes[i].before
+	}
+	return data
 }
 
 func (s *simServer) save() { s.saved = append(s.saved[:0], s.keys...) }

@@ -15,10 +15,7 @@ func (t *simTrace) add(now time.Duration, who, format string, args ...any) {
 	t.lines = append(t.lines, fmt.Sprintf("%12.6f  %-3s %s", (now-simStart).Seconds(), who, fmt.Sprintf(format, args...)))
 }
 
-// last is the end of the history.
-func (t *simTrace) last(lines int) string {
-	return strings.Join(t.lines[max(0, len(t.lines)-lines):], "\n")
-}
+func (t *simTrace) String() string { return strings.Join(t.lines, "\n") }
 
 var simVerbs = [...]string{
 	actor.SendAcquire: "acquire",

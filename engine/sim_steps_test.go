@@ -1,0 +1,59 @@
+package engine
+
+import (
+	"fmt"
+
+	"github.com/lockwheel/lockwheel/actor"
+)
+
+// simSteps counts the steps of the actors: how a lock stood, what it was told, how it stands then.
+type simSteps [simPhases][simKinds][simPhases]int
+
+const (
+	simPhases   = 5
+	simStatus   = int(actor.Refused) + 1
+	simVerbMost = int(actor.SendForce) + 1
+	// An answer is told apart by the command's verb and by how that ended.
+	simKinds = int(actor.Drain) + 1 + simVerbMost*simStatus
+)
+
+var simKindNames = [...]string{
+	actor.Acquire: "lock", actor.Unlock: "unlock", actor.Extend: "extend", actor.Force: "force", actor.Cancel: "cancel",
+	actor.Overdue: "overdue", actor.Woken: "woken", actor.Withdrawn: "withdrawn", actor.Heard: "heard",
+	actor.Subscribed: "subscribed", actor.Doubt: "doubt", actor.Drain: "drain",
+}
+
+// stepped is told of every step of every lock.
+func (w *simWorld) stepped(l *actor.Lock, m *actor.Message, before, after actor.Phase) {
+	w.touch(w.nameOf(l.Key()))
+	w.books.steps.add(m, before, after)
+}
+
+func (s *simSteps) add(m *actor.Message, before, after actor.Phase) {
+	kind := int(m.Kind)
+	if m.Kind == actor.Answered {
+		kind = int(actor.Drain) + 1 + int(m.Command.Verb)*simStatus + int(m.Reply.Status)
+	}
+	s[before][kind][after]++
+}
+
+// each goes through the steps that there were: from which phase to which, and by what.
+func (s *simSteps) each(f func(way, what string)) {
+	for before := range s {
+		for kind := range s[before] {
+			for after, times := range s[before][kind] {
+				if times != 0 {
+					f(fmt.Sprintf("%v → %v", actor.Phase(before), actor.Phase(after)), simKindName(kind))
+				}
+			}
+		}
+	}
+}
+
+func simKindName(kind int) string {
+	answer := kind - int(actor.Drain) - 1
+	if answer < 0 {
+		return simKindNames[kind]
+	}
+	return simVerbs[answer/simStatus] + " " + simStatuses[answer%simStatus]
+}
