@@ -12,7 +12,7 @@ func serverFaults() []fault {
 	return []fault{
 		{name: "killed, restarted with its data", strike: killed},
 		{name: "restarted in order", strike: func(s *scene) { require.NoError(s.t, s.real.Restart()) }},
-		{name: "killed, restarted without data", strike: emptied, fate: wiped},
+		{name: "killed, restarted without data", strike: emptied, fate: keyLost},
 		{name: "frozen", strike: frozen},
 		{name: "paused", strike: func(s *scene) { paused(s, "ALL") }},
 		{name: "paused for writing", strike: func(s *scene) { paused(s, "WRITE") }},
@@ -32,10 +32,10 @@ func serverFaults() []fault {
 		{name: "a key deleted", strike: func(s *scene) {
 			names := s.oneName()
 			s.takes(names, func() { s.do("DEL", names[0]) })
-		}, fate: wiped},
-		{name: "a key of another type", strike: retyped, fate: wiped},
-		{name: "keys evicted", strike: evicted, fate: wiped},
-		{name: "everything flushed", strike: func(s *scene) { s.takes(s.names, func() { s.do("FLUSHALL") }) }, fate: wiped},
+		}, fate: keyLost},
+		{name: "a key of another type", strike: retyped, fate: keyLost},
+		{name: "keys evicted", strike: evicted, fate: keyLost},
+		{name: "everything flushed", strike: func(s *scene) { s.takes(s.names, func() { s.do("FLUSHALL") }) }, fate: keyLost},
 	}
 }
 

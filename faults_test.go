@@ -19,7 +19,7 @@ type fate uint8
 
 const (
 	kept     fate = iota // it is held all through
-	wiped                // the server has lost its key: somebody else may come before the holder knows
+	keyLost              // the server has lost its key: somebody else may come before the holder knows
 	stranded             // the server lets its holder do nothing: the key is left to its lease
 )
 
