@@ -56,7 +56,8 @@ func dial(options *Options, o *opening) (rueidis.Client, error) {
 	redis.DisableRetry = true
 	redis.ConnWriteTimeout = options.Timeout
 	redis.Dialer.Timeout = options.Timeout
-	redis.Dialer.KeepAlive = options.Timeout // rueidis pings an idle connection as often
+	// rueidis looks as often whether anything came, pings if not, and waits a Timeout: two in all.
+	redis.Dialer.KeepAlive = options.Timeout / 2
 	redis.DialCtxFn = o.dialer(redis)
 	client, err := rueidis.NewClient(redis)
 	if err != nil {

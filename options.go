@@ -19,8 +19,8 @@ type Options struct {
 	Redis rueidis.ClientOption
 
 	// Client is an open client to use instead of Redis. It stays the caller's, to be closed after the
-	// engine. It should keep one ordered connection (PipelineMultiplex: -1) and notice a dead one within
-	// Timeout (ConnWriteTimeout, Dialer.Timeout and Dialer.KeepAlive of that length).
+	// engine. It should keep one ordered connection (PipelineMultiplex: -1) and notice a dead one within two
+	// Timeouts (ConnWriteTimeout and Dialer.Timeout of one, Dialer.KeepAlive of half of it).
 	Client rueidis.Client
 
 	// Lease is how long a watched lock lives in Redis without renewal: how long others wait for a process

@@ -22,6 +22,7 @@ const (
 	testify   = "github.com/stretchr/testify"
 	goleak    = "go.uber.org/goleak"
 	miniredis = "github.com/alicebob/miniredis/v2"
+	porcupine = "github.com/anishathalye/porcupine"
 )
 
 // product names the folders of the library, "" for its root, with the folders of ours that each may import. Tests may
@@ -58,6 +59,7 @@ var dependencies = map[string]struct {
 		return f.test || slices.Contains([]string{"", "engine", "internal", "cmd"}, f.folder)
 	}},
 	testify:   {"tests and internal", func(f file) bool { return f.test || f.folder == "internal" }},
+	porcupine: {"tests", func(f file) bool { return f.test }},
 	goleak:    {"tests and internal", func(f file) bool { return f.test || f.folder == "internal" }},
 	miniredis: {"internal, cmd and tests", func(f file) bool { return f.test || f.folder == "internal" || f.folder == "cmd" }},
 }
