@@ -26,7 +26,10 @@ var errForm = errors.New("lockwheel: unexpected form of a reply")
 // writer turns batches into calls. It belongs to one courier, which uses it again and again: all text of
 // a call lies in one string, so that a batch costs one allocation and not two for every lock.
 type writer struct {
-	id   string // the engine's
+	id      string // the engine's
+	sharded bool   // messages stay in the shard: the verbs are those of a cluster
+	deaf    bool   // nobody can know who listens: a cluster without shards' messages
+
 	text []byte
 	ends []int // of each argument in text
 	keys []string
@@ -86,29 +89,44 @@ func (w *writer) call(client rueidis.Client, b *batch) rueidis.Completed {
 	return client.B().Evalsha().Sha1(s.SHA1).Numkeys(int64(len(w.keys))).Key(w.keys...).Arg(w.args...).Build()
 }
 
+// publish and count are the verbs of the topology, as Redisson chooses them: not by the server's version.
+func (w *writer) publish() string {
+	if w.sharded {
+		return "SPUBLISH"
+	}
+	return "PUBLISH"
+}
+
+func (w *writer) count() string {
+	if w.sharded {
+		return "SHARDNUMSUB"
+	}
+	return "NUMSUB"
+}
+
 func (w *writer) arguments(b *batch) {
 	switch b.verb {
 	case actor.SendAcquire:
-		w.word("PUBLISH")
+		w.word(w.publish())
 		for i := range b.commands {
 			w.tenure(b.commands[i].Tenure)
 			w.number(milliseconds(b.commands[i].Lease))
 		}
 		w.ghosts(b)
 	case actor.SendRenew:
-		w.word("NUMSUB")
+		w.word(w.count())
 		for i := range b.commands {
 			w.tenure(b.commands[i].Tenure)
 			w.number(milliseconds(b.commands[i].Lease))
 		}
 		w.extras(b)
 	case actor.SendRelease:
-		w.word("PUBLISH")
+		w.word(w.publish())
 		for i := range b.commands {
 			w.tenure(b.commands[i].Tenure)
 		}
 	case actor.SendForce:
-		w.word("PUBLISH")
+		w.word(w.publish())
 	}
 }
 
@@ -135,7 +153,7 @@ func (w *writer) extras(b *batch) {
 		} else {
 			w.word("")
 		}
-		if c.Listen {
+		if c.Listen && !w.deaf {
 			w.word("1")
 		} else {
 			w.word("")
