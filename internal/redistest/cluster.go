@@ -184,16 +184,27 @@ func (c *Cluster) Replica(t testing.TB, master *Server) *Server {
 	return nil
 }
 
-// Key makes a key of a slot: what begins with prefix and the cluster puts there.
-func (c *Cluster) Key(t testing.TB, prefix string, slot int) string {
-	t.Helper()
-	for i := range 1_000_000 {
+// Key makes a key of a slot that begins with prefix, which has no braces.
+func (c *Cluster) Key(prefix string, slot int) string {
+	for i := 0; ; i++ {
 		if key := fmt.Sprint(prefix, i); slotOf(key) == slot {
 			return key
 		}
 	}
-	t.Fatalf("no key for slot %d", slot)
-	return ""
+}
+
+// Spread makes so many keys that begin with prefix, which has no braces, evenly over all slots.
+func (c *Cluster) Spread(prefix string, n int) []string {
+	keys := make([]string, n)
+	for i, missing := 0, n; missing > 0; i++ {
+		key := fmt.Sprint(prefix, i)
+		at := slotOf(key) * n / slotCount
+		if keys[at] == "" {
+			keys[at] = key
+			missing--
+		}
+	}
+	return keys
 }
 
 func (c *Cluster) running() *Server {

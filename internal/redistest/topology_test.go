@@ -16,11 +16,11 @@ func TestClusterOfThreeMastersWithReplicasIsOneCluster(t *testing.T) {
 	for i, slot := range []int{0, 5461, 16383} {
 		master := c.Master(t, slot)
 		require.Same(t, c.Nodes[i], master)
-		key := c.Key(t, "k", slot)
+		key := c.Key("k", slot)
 		require.Equal(t, slot, c.Slot(t, key))
 		require.Equal(t, "OK", master.Do(t, "SET", key, "v"))
 	}
-	key := c.Key(t, "k", 0)
+	key := c.Key("k", 0)
 	m := c.Migrate(t, 0, c.Nodes[2])
 	require.Equal(t, 1, m.Move(t))
 	require.Contains(t, c.Nodes[0].Do(t, "GET", key), "ASK 0 ")
