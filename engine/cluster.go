@@ -153,10 +153,17 @@ func (c *coordinator) survey(now time.Duration) {
 	if k.bare {
 		c.abandon()
 	}
-	if k.wanted && !k.busy && now >= k.tryAt {
+	if c.surveys() && now >= k.tryAt {
 		k.wanted, k.busy = false, true
 		k.order = &survey{addresses: c.trusted()}
 	}
+}
+
+// surveys reports whether a survey is to be made as soon as that may be. With nothing to do for anybody an
+// engine does not look for a cluster that went away.
+func (c *coordinator) surveys() bool {
+	k := c.cluster
+	return k != nil && k.wanted && !k.busy && (len(c.locks) > 0 || slices.ContainsFunc(c.nodes, (*node).backlog))
 }
 
 // trusted lists the nodes, those that answer first.

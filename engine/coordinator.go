@@ -333,7 +333,7 @@ func (c *coordinator) next() (at time.Duration, ok bool) {
 			at, ok = earlier(at, ok, retry)
 		}
 	}
-	if c.cluster != nil && c.cluster.wanted && !c.cluster.busy {
+	if c.surveys() {
 		at, ok = earlier(at, ok, c.cluster.tryAt)
 	}
 	return at, ok
