@@ -227,10 +227,10 @@ func (c *Cluster) Migrate(t testing.TB, slot int, to *Server) *Migration {
 	return m
 }
 
-// Move moves the keys that are there now and returns how many they were.
-func (m *Migration) Move(t testing.TB) int {
+// Move moves at most so many of the keys that are there now and returns how many they were.
+func (m *Migration) Move(t testing.TB, most int) int {
 	t.Helper()
-	keys := m.from.Strings(t, "CLUSTER", "GETKEYSINSLOT", m.slot, 10_000)
+	keys := m.from.Strings(t, "CLUSTER", "GETKEYSINSLOT", m.slot, most)
 	for _, key := range keys {
 		reply := m.from.Do(t, "MIGRATE", "127.0.0.1", m.to.Port(), key, 0, 5000)
 		if reply != "OK" && reply != "NOKEY" { // it may have been released meanwhile
@@ -243,7 +243,7 @@ func (m *Migration) Move(t testing.TB) int {
 // End moves what is left and makes the new master the owner, first in its own eyes and then in those of the others.
 func (m *Migration) End(t testing.TB) {
 	t.Helper()
-	for m.Move(t) > 0 {
+	for m.Move(t, 1000) > 0 {
 	}
 	for _, s := range append([]*Server{m.to, m.from}, m.cluster.Nodes...) {
 		if s.Runs() && !strings.Contains(s.look("INFO", "replication"), "role:slave") {
@@ -258,6 +258,20 @@ func (s *Server) look(args ...any) string {
 	reply, _ := s.do(args)
 	text, _ := reply.(string)
 	return text
+}
+
+// Refusals is how often the nodes that run have answered with an error of that kind: "MOVED", "TRYAGAIN".
+func (c *Cluster) Refusals(t testing.TB, kind string) (n int) {
+	t.Helper()
+	for _, s := range c.Nodes {
+		if s.Runs() {
+			var here int
+			_, after, _ := strings.Cut(s.String(t, "INFO", "errorstats"), "errorstat_"+kind+":count=")
+			_, _ = fmt.Sscan(after, &here)
+			n += here
+		}
+	}
+	return n
 }
 
 // must sends a command that has to answer OK.

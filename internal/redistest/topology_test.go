@@ -22,8 +22,9 @@ func TestClusterOfThreeMastersWithReplicasIsOneCluster(t *testing.T) {
 	}
 	key := c.Key("k", 0)
 	m := c.Migrate(t, 0, c.Nodes[2])
-	require.Equal(t, 1, m.Move(t))
+	require.Equal(t, 1, m.Move(t, 10))
 	require.Contains(t, c.Nodes[0].Do(t, "GET", key), "ASK 0 ")
+	require.Equal(t, 1, c.Refusals(t, "ASK"))
 	m.End(t)
 	require.Same(t, c.Nodes[2], c.Master(t, 0))
 	require.Equal(t, "v", c.Nodes[2].Do(t, "GET", key))
