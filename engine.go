@@ -48,6 +48,7 @@ type Engine struct {
 	config  actor.Config
 	options Options
 	client  rueidis.Client
+	cluster bool
 	closing atomic.Bool
 	closed  chan struct{} // closed when Close has done its work
 }
@@ -64,12 +65,12 @@ func Open(ctx context.Context, opts Options) (*Engine, error) {
 	if err != nil {
 		return nil, fmt.Errorf("lockwheel: open: %w", err)
 	}
-	client, err := connect(ctx, &options)
+	client, server, err := connect(ctx, &options)
 	if err != nil {
 		return nil, fmt.Errorf("lockwheel: open: %w", err)
 	}
-	e := &Engine{options: options, client: client, config: options.config(), closed: make(chan struct{})}
-	e.loop = engine.Start(client, e.config, e.hooks(), options.Logger)
+	e := &Engine{options: options, client: client, cluster: server.Cluster(), config: options.config(), closed: make(chan struct{})}
+	e.loop = engine.Start(server, e.config, e.hooks(), options.Logger)
 	return e, nil
 }
 

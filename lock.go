@@ -238,6 +238,8 @@ func (m Mutex) check(ctx context.Context) error {
 		return errors.New("lockwheel: lock \"\": a name must not be empty")
 	case len(m.name)+len(m.engine.options.Prefix) > longestName:
 		return fmt.Errorf("lockwheel: lock %s: a name must not be longer than %d bytes with its prefix", quoted(m.name), longestName)
+	case m.engine.cluster && !engine.FitsCluster(m.key()):
+		return fmt.Errorf("lockwheel: lock %s: in a cluster a name with a brace must have something between { and }: its channel would lie in another slot", quoted(m.name))
 	case ctx == nil:
 		return errNilContext(fmt.Sprintf("lock %s", quoted(m.name)))
 	}

@@ -131,6 +131,19 @@ func (e *ears) deafen() {
 	}
 }
 
+// silenced takes in that the server took a channel away, because its slot moved.
+func (e *ears) silenced(name string) {
+	if ch := e.channels[name]; ch != nil && ch.state == present {
+		e.gone(ch)
+		for _, l := range ch.locks {
+			l.Deafen()
+		}
+	}
+}
+
+// engaged reports whether anything is listened to, or to be.
+func (e *ears) engaged() bool { return e.busy || len(e.channels) > 0 }
+
 func (e *ears) gone(ch *channel) {
 	if ch.state == present {
 		e.subscribed--

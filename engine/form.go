@@ -67,10 +67,25 @@ func (w *writer) call(client rueidis.Client, b *batch) rueidis.Completed {
 	return client.B().Evalsha().Sha1(f.script.SHA1).Numkeys(keys).Key(w.keys...).Arg(w.args...).Build()
 }
 
-func (w *writer) publishes(*batch) { w.word("PUBLISH") }
+// publish and subscribers are the verbs of the topology, as Redisson chooses them: not by the server's version.
+func (w *writer) publish() string {
+	if w.sharded {
+		return "SPUBLISH"
+	}
+	return "PUBLISH"
+}
+
+func (w *writer) subscribers() string {
+	if w.sharded {
+		return "SHARDNUMSUB"
+	}
+	return "NUMSUB"
+}
+
+func (w *writer) publishes(*batch) { w.word(w.publish()) }
 
 func (w *writer) acquires(b *batch) {
-	w.word("PUBLISH")
+	w.word(w.publish())
 	for i := range b.commands {
 		w.tenure(b.commands[i].Tenure)
 		w.number(milliseconds(b.commands[i].Lease))
@@ -79,7 +94,7 @@ func (w *writer) acquires(b *batch) {
 }
 
 func (w *writer) renews(b *batch) {
-	w.word("NUMSUB")
+	w.word(w.subscribers())
 	for i := range b.commands {
 		w.tenure(b.commands[i].Tenure)
 		w.number(milliseconds(b.commands[i].Lease))
@@ -88,19 +103,19 @@ func (w *writer) renews(b *batch) {
 }
 
 func (w *writer) passes(b *batch) {
-	w.word("NUMSUB")
+	w.word(w.subscribers())
 	for i := range b.commands {
 		c := &b.commands[i]
 		w.tenure(c.Tenure)
 		w.number(milliseconds(c.Lease))
 		w.count(c.Count)
-		w.flag(c.Listen)
+		w.flag(c.Listen && !w.deaf)
 		w.number(int64(c.Token))
 	}
 }
 
 func (w *writer) releases(b *batch) {
-	w.word("PUBLISH")
+	w.word(w.publish())
 	for i := range b.commands {
 		w.tenure(b.commands[i].Tenure)
 	}
@@ -108,7 +123,7 @@ func (w *writer) releases(b *batch) {
 
 // publishesNow is for scripts that compare times of callers' clocks.
 func (w *writer) publishesNow(b *batch) {
-	w.word("PUBLISH")
+	w.word(w.publish())
 	w.number(b.wall)
 }
 
@@ -158,7 +173,7 @@ func (w *writer) extras(b *batch) {
 		}
 		w.number(int64(i + 1))
 		w.count(c.Count)
-		w.flag(c.Listen)
+		w.flag(c.Listen && !w.deaf)
 	}
 }
 

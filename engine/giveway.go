@@ -8,7 +8,7 @@ import "runtime"
 // 1.5, and a pair costs 4.4 and not 5.2 µs of processor time; 16 callers do 1.6 times as many pairs. A
 // lone caller never pays for it.
 func (e *Engine) giveWay() {
-	if e.coordinator.out >= 2 {
+	if e.coordinator.outside() >= 2 {
 		runtime.Gosched()
 	}
 }
