@@ -59,6 +59,7 @@ type simRun struct {
 	seed    uint64
 	steps   int
 	engines int           // 0: as many as the seed says
+	salt    uint64        // another history of the same plan
 	until   time.Duration // true time at which its faults stop; 0: after so many steps
 	bug     simBug
 	choices *simChoices
@@ -78,6 +79,9 @@ func newSimWorld(run simRun) *simWorld {
 	}
 	w.begin(simMixed(run.seed, 0))
 	w.plan = newSimPlan(w, run)
+	if run.salt != 0 {
+		w.begin(simMixed(w.key, run.salt))
+	}
 	w.books = newSimBooks()
 	if len(w.plan.names) > len(simNames) {
 		w.index = make(map[string]int, len(w.plan.names))
