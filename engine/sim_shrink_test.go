@@ -171,7 +171,7 @@ func (s *simShort) String() string {
 	w := newSimWorld(run)
 	w.run()
 	return fmt.Sprintf("shortened in %d runs, from %d things that happened to %d, and to %d steps: %s\n\n%s\n\nreplay: %s",
-		s.runs, s.before, len(s.kept), w.steps, w.failure, run.trace, simReplay(run))
+		s.runs, s.before, len(s.kept), w.steps, w.failure, run.trace.brief(), simReplay(run))
 }
 
 func simKeys32(choices []simChoice) map[uint32]bool {
