@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"math/bits"
 	"math/rand/v2"
 	"runtime/debug"
 	"slices"
@@ -210,10 +211,7 @@ func (w *simWorld) spread(least, most time.Duration) time.Duration {
 	if least >= most {
 		return least
 	}
-	doublings := 0
-	for d := least; d < most; d *= 2 {
-		doublings++
-	}
+	doublings := bits.Len64(uint64((most - 1) / least)) // until least is most, or more
 	d := least << w.random.IntN(doublings)
 	return min(w.between(d, 2*d), most)
 }
