@@ -129,6 +129,9 @@ func simReplay(run simRun) string {
 	if run.engines != 0 {
 		command += fmt.Sprintf(" -sim.engines=%d", run.engines)
 	}
+	if run.salt != 0 {
+		command += fmt.Sprintf(" -sim.salt=%d", run.salt)
+	}
 	if run.until != 0 {
 		command += fmt.Sprintf(" -sim.until=%v", run.until-simStart)
 	}
@@ -143,7 +146,7 @@ func replaySeed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	run := simRun{seed: *simSeedFlag, steps: *simStepsFlag, engines: *simEnginesFlag, choices: &simChoices{keep: keep}, trace: &simTrace{}}
+	run := simRun{seed: *simSeedFlag, salt: *simSaltFlag, steps: *simStepsFlag, engines: *simEnginesFlag, choices: &simChoices{keep: keep}, trace: &simTrace{}}
 	if *simUntilFlag != 0 {
 		run.until = simStart + *simUntilFlag
 	}

@@ -13,6 +13,7 @@ import (
 var (
 	simShrinkFlag = flag.Duration("sim.shrink", 20*time.Second, "how long to look for a shorter history of a seed that failed; 0: not at all")
 	simKeepFlag   = flag.String("sim.keep", "", "with -sim.seed: only these of all that may happen, as a shortened history says")
+	simSaltFlag   = flag.Uint64("sim.salt", 0, "with -sim.seed: another history of the same plan")
 	simUntilFlag  = flag.Duration("sim.until", 0, "with -sim.seed: faults stop at this moment of the history, in place of after so many steps")
 )
 
@@ -21,29 +22,67 @@ type simShort struct {
 	run      simRun
 	violated string
 	kept     []simChoice
+	steps    int
 	before   int // choices, before any was left out
 	runs     int
+	failed   bool // with what is left
 	ends     time.Time
 }
 
-// shorten looks for a shorter history that fails the same check as a run does, by delta debugging: it leaves
-// out what callers wish for and what goes wrong, first by kind, then in chunks, then one by one, and lets
-// the faults stop earlier. It returns nil if there is no time at all.
+// simShortEnough is how many things may happen in a history that nobody needs shorter.
+const simShortEnough = 8
+
+// shorten looks for a shorter history that fails the same check as a run does: by delta debugging, and when
+// that comes to a halt among other histories with the same plan. It returns nil if there is no time at all.
 func shorten(run simRun, within time.Duration) *simShort {
 	if within <= 0 {
 		return nil
 	}
 	s := &simShort{run: run, ends: time.Now().Add(within)}
+	w := s.whole()
+	s.violated, s.before = w.violated, len(s.kept)
+	s.leaveOut(w.plan.engines)
+	s.elsewhere()
+	s.run.choices = &simChoices{keep: simKeys32(s.kept)}
+	return s
+}
+
+// whole runs it with nothing left out.
+func (s *simShort) whole() *simWorld {
+	s.runs++
+	run := s.run
 	run.choices = &simChoices{}
 	w := newSimWorld(run)
 	w.run()
-	s.violated, s.kept, s.before = w.violated, run.choices.met, len(run.choices.met)
+	s.kept, s.steps = run.choices.met, w.steps
 	s.run.until = w.tiredAt
 	if s.run.until == 0 {
 		s.run.until = w.now
 	}
+	return w
+}
+
+// elsewhere goes through histories that only begin like this one and are no longer.
+func (s *simShort) elsewhere() {
+	for salt := uint64(1); salt <= 3000 && len(s.kept) > simShortEnough && !s.late(); salt++ {
+		other := &simShort{run: s.run, violated: s.violated, ends: s.ends}
+		other.run.until, other.run.steps, other.run.salt = 0, s.steps, salt
+		if w := other.whole(); w.violated == s.violated {
+			other.run.steps = s.run.steps
+			other.leaveOut(w.plan.engines)
+		}
+		s.runs += other.runs
+		if other.failed && len(other.kept) < len(s.kept) {
+			s.run, s.kept, s.steps = other.run, other.kept, other.steps
+		}
+	}
+}
+
+// leaveOut leaves out what callers wish for and what goes wrong, first by kind, then in chunks, then one by
+// one, and lets the faults stop earlier.
+func (s *simShort) leaveOut(engines int) {
 	if s.fails(s.kept, s.run.until) {
-		s.fewerEngines(w.plan.engines)
+		s.fewerEngines(engines)
 	}
 	for length := -1; length != len(s.kept) && !s.late(); {
 		length = len(s.kept)
@@ -54,8 +93,6 @@ func shorten(run simRun, within time.Duration) *simShort {
 		}
 		s.earlier()
 	}
-	s.run.choices = &simChoices{keep: simKeys32(s.kept)}
-	return s
 }
 
 // fails tries a history with some choices left, and keeps it if it fails as it should.
@@ -71,7 +108,7 @@ func (s *simShort) fails(left []simChoice, until time.Duration) bool {
 	if w.violated != s.violated {
 		return false
 	}
-	s.kept, s.run.until = run.choices.met, until
+	s.kept, s.run.until, s.steps, s.failed = run.choices.met, until, w.steps, true
 	return true
 }
 
@@ -134,7 +171,7 @@ func (s *simShort) String() string {
 	w := newSimWorld(run)
 	w.run()
 	return fmt.Sprintf("shortened in %d runs, from %d things that happened to %d, and to %d steps: %s\n\n%s\n\nreplay: %s",
-		s.runs, s.before, len(s.kept), w.steps, w.failure, run.trace, simReplay(run))
+		s.runs, s.before, len(s.kept), w.steps, w.failure, run.trace.brief(), simReplay(run))
 }
 
 func simKeys32(choices []simChoice) map[uint32]bool {

@@ -17,6 +17,16 @@ func (t *simTrace) add(now time.Duration, who, format string, args ...any) {
 
 func (t *simTrace) String() string { return strings.Join(t.lines, "\n") }
 
+// brief is the beginning and the end of a history that is too long to be read.
+func (t *simTrace) brief() string {
+	const first, last = 10, 190
+	if len(t.lines) <= first+last {
+		return t.String()
+	}
+	begin, end := t.lines[:first], t.lines[len(t.lines)-last:]
+	return fmt.Sprintf("%s\n… (%d lines)\n%s", strings.Join(begin, "\n"), len(t.lines)-first-last, strings.Join(end, "\n"))
+}
+
 var simVerbs = [...]string{
 	actor.SendAcquire: "acquire",
 	actor.SendRenew:   "renew",

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"math/bits"
 	"math/rand/v2"
 	"runtime/debug"
 	"slices"
@@ -59,6 +60,7 @@ type simRun struct {
 	seed    uint64
 	steps   int
 	engines int           // 0: as many as the seed says
+	salt    uint64        // another history of the same plan
 	until   time.Duration // true time at which its faults stop; 0: after so many steps
 	bug     simBug
 	choices *simChoices
@@ -78,6 +80,9 @@ func newSimWorld(run simRun) *simWorld {
 	}
 	w.begin(simMixed(run.seed, 0))
 	w.plan = newSimPlan(w, run)
+	if run.salt != 0 {
+		w.begin(simMixed(w.key, run.salt))
+	}
 	w.books = newSimBooks()
 	if len(w.plan.names) > len(simNames) {
 		w.index = make(map[string]int, len(w.plan.names))
@@ -206,10 +211,7 @@ func (w *simWorld) spread(least, most time.Duration) time.Duration {
 	if least >= most {
 		return least
 	}
-	doublings := 0
-	for d := least; d < most; d *= 2 {
-		doublings++
-	}
+	doublings := bits.Len64(uint64((most - 1) / least)) // until least is most, or more
 	d := least << w.random.IntN(doublings)
 	return min(w.between(d, 2*d), most)
 }
