@@ -217,8 +217,16 @@ func (l *Lock) Step(now time.Duration, m *Message, fx *Effects) {
 	}
 	l.settle(now, fx)
 	if fx.Stepped != nil {
-		fx.Stepped(l, m, before, l.phase)
+		l.report(m, before, fx)
 	}
+}
+
+func (l *Lock) report(m *Message, before Phase, fx *Effects) {
+	s := Step{Lock: l, Kind: m.Kind, Before: before, After: l.phase}
+	if m.Kind == Answered {
+		s.Verb, s.Status = m.Command.Verb, m.Reply.Status
+	}
+	fx.Stepped(s)
 }
 
 // settle brings what is under way in line with what is wanted.
