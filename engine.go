@@ -48,6 +48,7 @@ type Engine struct {
 	config  actor.Config
 	options Options
 	client  rueidis.Client
+	cluster bool
 	closing atomic.Bool
 	closed  chan struct{} // closed when Close has done its work
 }
@@ -64,12 +65,12 @@ func Open(ctx context.Context, opts Options) (*Engine, error) {
 	if err != nil {
 		return nil, fmt.Errorf("lockwheel: open: %w", err)
 	}
-	client, err := connect(ctx, &options)
+	client, server, err := connect(ctx, &options)
 	if err != nil {
 		return nil, fmt.Errorf("lockwheel: open: %w", err)
 	}
-	e := &Engine{options: options, client: client, config: options.config(), closed: make(chan struct{})}
-	e.loop = engine.Start(client, e.config, e.hooks(), options.Logger)
+	e := &Engine{options: options, client: client, cluster: server.Cluster(), config: options.config(), closed: make(chan struct{})}
+	e.loop = engine.Start(server, e.config, e.hooks(), options.Logger)
 	return e, nil
 }
 
@@ -98,6 +99,24 @@ func (e *Engine) ID() string { return e.config.ID }
 // Mutex returns the lock of that name: Redisson's getLock. It is a small value, made without asking the
 // server; a name that cannot be used (empty, or over 64 KiB) is an error of the methods.
 func (e *Engine) Mutex(name string) Mutex { return Mutex{engine: e, name: name} }
+
+// FencedMutex returns the lock of that name with fencing tokens: Redisson's getFencedLock. It is as Mutex,
+// and each grant comes with a number greater than that of every grant before, for that name, by whichever
+// client: [Hold.Token]. A store that remembers the greatest it has seen can refuse what comes late from a
+// holder that lost the lock without noticing. Re-entry keeps the hold's token. Tokens are strictly
+// greater as long as the server keeps its data; the key that counts them has no expiry.
+func (e *Engine) FencedMutex(name string) Mutex {
+	return Mutex{engine: e, name: name, kind: actor.Fenced}
+}
+
+// FairMutex returns the lock of that name that is given to those who wait for it in the order in which they
+// came, across all processes: Redisson's getFairLock. It is otherwise as Mutex. Each waiting call has a
+// place of its own in a queue on the server, so the lock is never handed on inside the engine; a call that
+// ends without the lock gives its place up. TryLock without a wait takes the lock only if nobody waits.
+//
+// Those who wait in a process that died keep their place until they count as dead ([Options.FairWait], or
+// the wait that they asked for). That is compared by the wall clocks of the callers, which should agree.
+func (e *Engine) FairMutex(name string) Mutex { return Mutex{engine: e, name: name, kind: actor.Fair} }
 
 // Stats returns a snapshot. It waits for one turn of the loop; after Close it returns the last numbers.
 func (e *Engine) Stats() Stats { return Stats(e.loop.Stats()) }

@@ -19,8 +19,8 @@ type Options struct {
 	Redis rueidis.ClientOption
 
 	// Client is an open client to use instead of Redis. It stays the caller's, to be closed after the
-	// engine. It should keep one ordered connection (PipelineMultiplex: -1) and notice a dead one within
-	// Timeout (ConnWriteTimeout, Dialer.Timeout and Dialer.KeepAlive of that length).
+	// engine. It should keep one ordered connection (PipelineMultiplex: -1) and notice a dead one within two
+	// Timeouts (ConnWriteTimeout and Dialer.Timeout of one, Dialer.KeepAlive of half of it).
 	Client rueidis.Client
 
 	// Lease is how long a watched lock lives in Redis without renewal: how long others wait for a process
@@ -42,6 +42,12 @@ type Options struct {
 	// Prefix is put before every name on the wire, as Redisson's NameMapper would, for key patterns of an
 	// ACL. Default none.
 	Prefix string
+
+	// FairWait is how long a waiter of a FairMutex counts as alive without being heard of, once the lock could
+	// be its own: Redisson's fairLockWaitTimeout. The wait of a caller with one (Wait) counts instead. Those
+	// who wait in a living engine are heard of in time; those of a process that died hold up all behind them
+	// for as long. Default 5min; at least 100ms.
+	FairWait time.Duration
 
 	// Handoff bounds handing a lock on inside this engine while others wait for it elsewhere.
 	Handoff Handoff
@@ -99,6 +105,8 @@ const (
 	defaultTimeout = 3 * time.Second
 	defaultMax     = 64
 	defaultFor     = 5 * time.Millisecond
+	defaultFair    = 5 * time.Minute
+	shortestFair   = 100 * time.Millisecond
 )
 
 // withDefaults fills in what is zero and checks the rest.
@@ -115,6 +123,7 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	o.Renew = orElse(o.Renew, o.Lease/3)
 	o.Timeout = orElse(o.Timeout, min(defaultTimeout, o.Lease/6))
+	o.FairWait = orElse(o.FairWait, defaultFair)
 	if o.Handoff.Max == 0 {
 		o.Handoff.Max = defaultMax
 	}
@@ -123,6 +132,7 @@ func (o Options) withDefaults() (Options, error) {
 		within("Options.Renew", o.Renew, shortest, o.Lease/2),
 		within("Options.Timeout", o.Timeout, shortest, o.Lease/3),
 		within("Options.Handoff.For", o.Handoff.For, shortest, longest),
+		within("Options.FairWait", o.FairWait, shortestFair, longest),
 		within("Options.MaxHold", orElse(o.MaxHold, shortest), shortest, longest),
 		prefixFits(o.Prefix),
 	)
@@ -159,6 +169,7 @@ func (o *Options) config() actor.Config {
 		MaxHold:    o.MaxHold,
 		HandoffMax: o.Handoff.Max,
 		HandoffFor: o.Handoff.For,
+		FairWait:   o.FairWait,
 		Seed:       seedOf(id),
 	}
 }

@@ -96,6 +96,11 @@ func (l *Lock) grant(now time.Duration, r *Request, fixed time.Duration, fx *Eff
 	}
 	h.Tenure, h.lock, h.fixed = l.tenure, l, fixed
 	h.next, l.holds = l.holds, h
+	if l.protocol().tokens {
+		x := l.withRare()
+		x.given = x.token
+		r.Token = x.given
+	}
 	h.publish(min(l.until, l.limitOf(h, fx)))
 	fx.Decide(now, r, nil, nil)
 }
@@ -125,11 +130,14 @@ func (l *Lock) ask(now time.Duration, fx *Effects) {
 		l.tenure, l.phase = fx.nextTenure(), asking
 		fx.Asking++
 	}
-	l.flight = SendAcquire
-	c := Command{Verb: SendAcquire, Lease: fx.leaseOf(r)}
+	l.flight = l.protocol().acquire
+	c := Command{Verb: l.flight, Lease: fx.leaseOf(r)}
 	if x != nil {
 		x.again = false
 		c.Ghosts = x.names()
+	}
+	if l.protocol().queues {
+		c.Wait = l.withRare().place(fx.waitOf(r))
 	}
 	l.emit(fx, c)
 }
@@ -142,6 +150,7 @@ func (l *Lock) acquired(now time.Duration, m *Message, fx *Effects) {
 		fx.Asking--
 		fx.Tenures++
 		l.confirm(m.Sent, m.Command.Lease, fx)
+		l.tokened(m.Reply)
 		l.granted(now, m, fx)
 	case Taken:
 		l.taken(now, m, fx)
@@ -154,6 +163,13 @@ func (l *Lock) acquired(now time.Duration, m *Message, fx *Effects) {
 		if m.Reply.pauses() {
 			l.rare.askAt = now + l.rare.nextBackoff(fx)
 		}
+	}
+}
+
+// tokened takes in the token that came with an answer.
+func (l *Lock) tokened(reply *Reply) {
+	if reply.Token != 0 {
+		l.withRare().token = reply.Token
 	}
 }
 
@@ -177,7 +193,9 @@ func (l *Lock) granted(now time.Duration, m *Message, fx *Effects) {
 
 // refused takes in that the server does not want to answer: for now, or for good.
 func (l *Lock) refused(now time.Duration, reply *Reply, fx *Effects) {
-	l.endTenure(now, fx)
+	if !l.protocol().queues {
+		l.endTenure(now, fx)
+	}
 	x := l.withRare()
 	if reply.passes() {
 		x.trouble = reply.Err

@@ -18,7 +18,8 @@ type Config struct {
 	MaxHold    time.Duration // 0: no bound
 	HandoffMax int           // grants while others listen; negative: never handed on
 	HandoffFor time.Duration
-	Seed       uint64 // of the jitter
+	FairWait   time.Duration // how long a fair lock's waiter without a bound counts as alive without asking
+	Seed       uint64        // of the jitter
 }
 
 // Sleeper is what a timer of the wheel wakes.
@@ -37,8 +38,9 @@ type Ended struct {
 
 // Listening is a wish to hear a lock's channel, or no longer to.
 type Listening struct {
-	Lock *Lock
-	On   bool
+	Lock    *Lock
+	Channel string
+	On      bool
 }
 
 // Stats counts what locks did. Gauges: now; counters: since the engine's start.
@@ -59,6 +61,7 @@ type Effects struct {
 	Listen    []Listening
 	Stats     Stats
 	Tenures   int           // locks in Redis for this engine, as far as is known
+	Unheard   int           // locks whose channel cannot be listened to
 	Asking    int           // locks asked for without an answer yet
 	Doubted   time.Duration // confirmations sent before this moment do not count for grants
 	RoundTrip time.Duration // what one takes, lately
@@ -113,6 +116,11 @@ func (fx *Effects) Decide(now time.Duration, r *Request, err, cause error) {
 	fx.Verdicts = append(fx.Verdicts, r)
 }
 
+// Clash refuses a request for a name that is in use as another kind of lock.
+func (fx *Effects) Clash(now time.Duration, r *Request, is LockKind) {
+	fx.Decide(now, r, ErrKind, otherKind(is, r.Kind))
+}
+
 // Limit bounds a request in time.
 func (fx *Effects) Limit(r *Request, at time.Duration) {
 	r.timer.Value = r
@@ -131,8 +139,8 @@ func (fx *Effects) nextTenure() uint64 { fx.tenure++; return fx.tenure }
 
 func (fx *Effects) nextOwner() uint64 { fx.owner++; return fx.owner }
 
-// own returns the tenure in a holder's id, if this engine made it.
-func (fx *Effects) own(holder string) (tenure uint64, ok bool) {
+// Own returns the tenure in a holder's id, if this engine made it.
+func (fx *Effects) Own(holder string) (tenure uint64, ok bool) {
 	number, ok := strings.CutPrefix(holder, fx.Config.ID)
 	if !ok || number == "" || number[0] != ':' {
 		return 0, false

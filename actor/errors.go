@@ -13,6 +13,7 @@ var (
 	ErrLost        = errors.New("lock lost")
 	ErrNotHeld     = errors.New("lock not held")
 	ErrClosed      = errors.New("engine closed")
+	ErrKind        = errors.New("in use as another kind of lock")
 )
 
 // ServerError is what the server said when it refused, word for word.
@@ -41,6 +42,11 @@ func joined(first, second error) error {
 		return first
 	}
 	return fmt.Errorf("%w; %w", first, second)
+}
+
+// otherKind explains ErrKind.
+func otherKind(is, wanted LockKind) error {
+	return fmt.Errorf("it is a %v lock in this engine now, not a %v one", is, wanted)
 }
 
 // passing lists how replies begin that say "not now" rather than "never".

@@ -35,10 +35,10 @@ func (l *Lock) sendForce(now time.Duration, fx *Effects) {
 	if now < x.retryAt {
 		return
 	}
-	l.tenure, l.phase, l.flight = fx.nextTenure(), forcing, SendForce
+	l.tenure, l.phase, l.flight = fx.nextTenure(), forcing, l.protocol().force
 	fx.Tenures++
 	x.forces.each(func(r *Request) { r.aboard = true })
-	l.emit(fx, Command{Verb: SendForce})
+	l.emit(fx, Command{Verb: l.flight})
 }
 
 // forced takes in what became of it.

@@ -49,6 +49,7 @@ type Lock struct {
 	phase   Phase
 	flight  Verb // the one command of the tenure that is under way
 	wants   uint8
+	kind    LockKind
 	written uint32 // hold count in Redis
 }
 
@@ -66,7 +67,9 @@ type rare struct {
 	// The channel.
 	listening  bool
 	subscribed bool
+	unheard    bool          // it cannot be listened to at present
 	leaveAt    time.Duration // when to stop listening; 0: not planned
+	channel    string        // which is listened to
 
 	// The tenure: commands without an answer may still run at any time until it ends.
 	shortest  time.Duration // shortest lease among its unanswered commands; 0 none
@@ -75,6 +78,10 @@ type rare struct {
 	lease     time.Duration // the last confirmed lease
 	sending   time.Duration // the lease that a renewal under way carries
 	seen      time.Duration // when the last answered renewal was sent, whether or not it set the TTL
+	token     uint64        // the last that the server gave the tenure, of a kind that has them
+	given     uint64        // the owner's
+	wait      time.Duration // with which it queues at the server; 0: not known yet
+	queued    bool          // it has a place in the queue
 
 	// Handing on.
 	handed    int
@@ -91,15 +98,15 @@ type rare struct {
 }
 
 // NewLock returns the actor of a key that this engine has nothing to do with yet.
-func NewLock(key string) *Lock {
+func NewLock(key string, kind LockKind) *Lock {
 	l := &Lock{}
-	l.Begin(key)
+	l.Begin(key, kind)
 	return l
 }
 
 // Begin makes a lock that ended usable for another key.
-func (l *Lock) Begin(key string) {
-	*l = Lock{key: key}
+func (l *Lock) Begin(key string, kind LockKind) {
+	*l = Lock{key: key, kind: kind}
 	l.timer.Value = l
 }
 
@@ -113,13 +120,29 @@ func (l *Lock) Finish(fx *Effects) {
 // Key is the lock's key in Redis; empty once it has finished.
 func (l *Lock) Key() string { return l.key }
 
+// Kind is the kind of lock that it is.
+func (l *Lock) Kind() LockKind { return l.kind }
+
+// Become makes a lock that is not Busy one of another kind. Both must listen to the same channel.
+func (l *Lock) Become(kind LockKind) { l.kind = kind }
+
 // Idle reports whether the lock can be forgotten: nothing held, wanted, under way or listened to.
 func (l *Lock) Idle() bool {
 	return l.phase == free && l.queue.empty() && (l.rare == nil || l.rare.idle())
 }
 
-func (x *rare) idle() bool {
-	return !x.listening && len(x.ghosts) == 0 && x.changes.empty() && x.forces.empty()
+func (x *rare) idle() bool { return !x.listening && !x.busy() }
+
+func (x *rare) busy() bool { return len(x.ghosts) != 0 || !x.changes.empty() || !x.forces.empty() }
+
+// Knows reports whether a tenure is the lock's, or one that it is to release.
+func (l *Lock) Knows(tenure uint64) bool {
+	return l.tenure == tenure || l.rare != nil && l.rare.haunted(tenure)
+}
+
+// Busy reports whether the lock is in use, and not only listened to for those who may come.
+func (l *Lock) Busy() bool {
+	return l.phase != free || !l.queue.empty() || l.rare != nil && l.rare.busy()
 }
 
 // Tenure is the tenure in Redis for this engine, or asked for; 0 when there is none.
@@ -179,7 +202,9 @@ func (l *Lock) Step(now time.Duration, m *Message, fx *Effects) {
 	case Heard:
 		l.heard(now)
 	case Subscribed:
-		l.subscribed(now)
+		l.subscribed(now, fx)
+	case Unheard:
+		l.unheard(now, fx)
 	case Doubt:
 		if l.phase == held {
 			l.wants |= wantConfirm
@@ -217,7 +242,7 @@ func (l *Lock) settle(now time.Duration, fx *Effects) {
 // send emits the one command that the lock's phase asks for, if any.
 func (l *Lock) send(now time.Duration, fx *Effects) {
 	if l.phase == asking && l.queue.empty() {
-		l.endTenure(now, fx)
+		l.stopAsking(now, fx)
 	}
 	switch l.phase {
 	case free:
@@ -251,29 +276,30 @@ func (l *Lock) answer(now time.Duration, m *Message, fx *Effects) {
 		return
 	}
 	l.flight = None
-	switch c.Verb {
-	case SendAcquire:
+	switch p := l.protocol(); c.Verb {
+	case p.acquire:
 		l.acquired(now, m, fx)
-	case SendRenew:
+	case p.renew, p.pass:
 		l.renewed(now, m, fx)
-	case SendRelease:
+	case p.release:
 		l.released(now, m, fx)
-	case SendForce:
+	case p.force:
 		l.forced(now, m, fx)
 	}
 }
 
 // Wants reports whether a command that has not left yet should.
 func (l *Lock) Wants(c *Command) bool {
+	p := l.protocol()
 	if c.Tenure != l.tenure {
-		return c.Verb == SendRelease && l.rare != nil && l.rare.haunted(c.Tenure)
+		return c.Verb == p.release && l.rare != nil && l.rare.haunted(c.Tenure)
 	}
 	switch c.Verb {
-	case SendAcquire:
+	case p.acquire:
 		return !l.queue.empty()
-	case SendRenew:
+	case p.renew, p.pass:
 		return l.phase == held
-	case SendForce:
+	case p.force:
 		return !l.rare.forces.empty()
 	}
 	return true

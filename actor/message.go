@@ -18,6 +18,7 @@ const (
 	Withdrawn                  // Command was not sent, because nobody needs it any more
 	Heard                      // a message came on the lock's channel
 	Subscribed                 // the channel is listened to from now on, maybe again
+	Unheard                    // the channel cannot be listened to at present
 	Doubt                      // the clock may have stood still: confirm before granting anything
 	Drain                      // no more grants: the engine shuts down
 )
@@ -35,7 +36,7 @@ type Message struct {
 // Verb is what a command does; each is one script.
 type Verb uint8
 
-// The commands of the plain lock.
+// The commands of the plain lock, some of them those of other kinds as well, and of further kinds.
 const (
 	None Verb = iota
 	SendAcquire
@@ -43,6 +44,13 @@ const (
 	SendRelease
 	SendForce
 	SendState
+	SendFencedAcquire // SendAcquire, and the answer has a token
+	SendFencedPass    // SendRenew for the next owner, and the answer has another token
+	SendFairAcquire   // SendAcquire, or a place in the queue
+	SendFairRelease   // SendRelease, or the place is given up
+	SendFairForce
+
+	Verbs // how many there are
 )
 
 // Command is one key's part of a batch: the coordinator's until it leaves, then the courier's until it
@@ -57,6 +65,8 @@ type Command struct {
 	Tenure  uint64        // whose field it is about: the lock's own, or a ghost's
 	Lease   time.Duration // SendAcquire, SendRenew; for SendRenew 0 leaves the TTL
 	Ghosts  []uint64      // SendAcquire: tenures to release first
+	Token   uint64        // SendFencedPass: the tenure's last
+	Wait    time.Duration // SendFairAcquire, SendFairRelease: with which it queues; 0 does not, or is not known
 	Request *Request      // SendState: who asked
 }
 
@@ -82,6 +92,9 @@ type Reply struct {
 	Count     int           // SendState
 	TTL       time.Duration // SendAcquire when Taken, SendState; negative: none
 	Holder    string        // SendAcquire when Taken, SendState
+	Token     uint64        // SendFencedAcquire and SendFencedPass when Done
+	Left      time.Duration // SendFairAcquire when Taken: counts as alive in the queue; not positive: no place
+	Known     bool          // Taken: another Lock of this engine knows the holder
 	Err       error         // Refused and Unanswered: why
 }
 

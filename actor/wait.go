@@ -9,6 +9,9 @@ const (
 	sleepMost = time.Hour
 	// pollKept is how often a key that never expires is looked at.
 	pollKept = 250 * time.Millisecond
+	// pollUnheard is how often a lock is asked for whose channel cannot be listened to, and pollEach how
+	// much less often for each such lock, so that very many do not keep the server from everything else.
+	pollUnheard, pollEach = 100 * time.Millisecond, 100 * time.Microsecond
 	// linger is how long a channel is kept after the last waiter went.
 	linger = 250 * time.Millisecond
 	// Between tries that the server refused for now.
@@ -17,11 +20,15 @@ const (
 
 // taken takes in that somebody else has the lock.
 func (l *Lock) taken(now time.Duration, m *Message, fx *Effects) {
-	reply := m.Reply
-	l.endTenure(now, fx)
+	reply, queues := m.Reply, l.protocol().queues
+	if queues {
+		l.stays(reply)
+	} else {
+		l.endTenure(now, fx)
+	}
 	x := l.withRare()
 	x.trouble, x.backoff, x.answered, x.stepBack = nil, 0, true, 0
-	if tenure, ok := fx.own(reply.Holder); ok && !x.haunted(tenure) {
+	if tenure, ok := fx.Own(reply.Holder); ok && !reply.Known && !x.haunted(tenure) {
 		// Nobody here knows that tenure: an acquire without an answer took it. The next try releases it.
 		l.haunt(tenure)
 		if x.askAt = now; x.foundAt != 0 {
@@ -35,7 +42,14 @@ func (l *Lock) taken(now time.Duration, m *Message, fx *Effects) {
 			fx.Decide(now, r, ErrNotAcquired, nil)
 		}
 	})
-	x.askAt = now + sleepFor(reply.TTL, now-m.Sent, fx)
+	sleep := sleepFor(reply.TTL, now-m.Sent, fx)
+	if queues {
+		sleep = turnIn(sleep, reply, fx)
+	}
+	x.askAt = now + sleep
+	if x.unheard {
+		x.askAt = min(x.askAt, now+fx.untilPoll())
+	}
 	if x.again || m.Sent < fx.Doubted {
 		x.askAt = now
 	}
@@ -51,6 +65,11 @@ func sleepFor(ttl, took time.Duration, fx *Effects) time.Duration {
 	return max(min(ttl, sleepMost)+time.Millisecond, fx.jitter(tryFloor))
 }
 
+// untilPoll is how long to sleep while a message could not be heard.
+func (fx *Effects) untilPoll() time.Duration {
+	return fx.jitter(max(pollUnheard, time.Duration(fx.Unheard)*pollEach))
+}
+
 func (x *rare) nextBackoff(fx *Effects) time.Duration {
 	x.backoff = min(max(2*x.backoff, backoffFirst), backoffMost)
 	return fx.jitter(x.backoff / 2)
@@ -62,7 +81,7 @@ func (l *Lock) heard(now time.Duration) {
 	switch {
 	case l.phase == held:
 		l.wants |= wantConfirm
-	case l.phase == asking:
+	case l.phase == asking && (l.flight != None || !x.queued):
 		x.again = true
 	case l.phase == ending && x.yield:
 		x.heard++ // the message of our own release can be quicker than its answer
@@ -77,17 +96,39 @@ func (l *Lock) heard(now time.Duration) {
 }
 
 // subscribed takes in that messages come from now on. One may have been missed before.
-func (l *Lock) subscribed(now time.Duration) {
+func (l *Lock) subscribed(now time.Duration, fx *Effects) {
 	x := l.withRare()
 	x.subscribed = true
+	x.setUnheard(false, fx)
 	switch {
 	case l.phase == held && l.holds != nil:
 		l.wants |= wantConfirm
-	case l.phase == asking:
+	case l.phase == asking && (l.flight != None || !x.queued):
 		x.again = true
 	case now >= x.stepBack:
 		x.askAt = now
 	}
+}
+
+// unheard takes in that the channel cannot be listened to, for whatever reason: who waits polls until it can.
+func (l *Lock) unheard(now time.Duration, fx *Effects) {
+	x := l.withRare()
+	if !x.listening || x.unheard {
+		return
+	}
+	x.setUnheard(true, fx)
+	x.askAt = min(x.askAt, now+fx.untilPoll())
+}
+
+func (x *rare) setUnheard(on bool, fx *Effects) {
+	switch {
+	case on == x.unheard:
+	case on:
+		fx.Unheard++
+	default:
+		fx.Unheard--
+	}
+	x.unheard = on
 }
 
 // Deafen takes in that the channel is not heard at present.
@@ -97,10 +138,10 @@ func (l *Lock) Deafen() { l.withRare().subscribed = false }
 func (l *Lock) listen(now time.Duration, fx *Effects) {
 	x := l.rare
 	switch {
-	case !l.queue.empty() && (x.listening || x.answered || l.phase == held || l.phase == ending):
+	case l.wantsToHear():
 		x.leaveAt = 0
 		l.setListening(true, fx)
-	case l.queue.empty() && x.listening && (fx.Draining || x.leaveAt != 0 && now >= x.leaveAt):
+	case l.queue.empty() && x.listening && (fx.Draining || l.protocol().private || x.leaveAt != 0 && now >= x.leaveAt):
 		x.leaveAt = 0
 		l.setListening(false, fx)
 	case l.queue.empty() && x.listening && x.leaveAt == 0:
@@ -108,11 +149,28 @@ func (l *Lock) listen(now time.Duration, fx *Effects) {
 	}
 }
 
+// wantsToHear reports whether a message could be for somebody who waits here.
+func (l *Lock) wantsToHear() bool {
+	x := l.rare
+	switch {
+	case l.queue.empty():
+		return false
+	case l.protocol().private:
+		return l.phase == asking && x.queued
+	}
+	return x.listening || x.answered || l.phase == held || l.phase == ending
+}
+
 func (l *Lock) setListening(on bool, fx *Effects) {
 	x := l.rare
 	if x.listening == on {
 		return
 	}
+	x.leaveAt = 0
 	x.listening, x.subscribed = on, false
-	fx.Listen = append(fx.Listen, Listening{Lock: l, On: on})
+	x.setUnheard(false, fx)
+	if on {
+		x.channel = l.channel(fx)
+	}
+	fx.Listen = append(fx.Listen, Listening{Lock: l, Channel: x.channel, On: on})
 }

@@ -54,7 +54,7 @@ func init() { // not where it is declared: faults lead to what reads it
 			}
 			c.ask(AskShutdown, 0)
 		}},
-		{name: "flush", do: func(w *simWorld) { w.server.cached = [len(script)]bool{} }},
+		{name: "flush", do: func(w *simWorld) { w.server.cached = [len(forms)]bool{} }},
 		{name: "freeze", do: func(w *simWorld) { w.server.freeze(w.spell(3 * w.plan.lease)) }},
 		{name: "restart", do: func(w *simWorld) {
 			w.server.goDown(w.spell(w.plan.lease))

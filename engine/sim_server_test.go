@@ -12,9 +12,11 @@ import (
 type simServer struct {
 	w      *simWorld
 	keys   []simKey // by index of the name; a zero one is absent
-	cached [len(script)]bool
+	cached [len(forms)]bool
 	saved  []simKey // what a restart with stale data finds
 	writes []simWrite
+
+	distinct map[string]bool // of the call that is executed; reused
 
 	down    time.Duration // until when nobody can connect
 	frozen  time.Duration // until when calls wait
@@ -41,7 +43,7 @@ type simKey struct {
 const simForever = int64(1) << 60
 
 func newSimServer(w *simWorld) *simServer {
-	return &simServer{w: w, keys: make([]simKey, len(w.plan.names)), barred: -1}
+	return &simServer{w: w, keys: make([]simKey, len(w.plan.names)), barred: -1, distinct: make(map[string]bool)}
 }
 
 // clock is the server's: whole milliseconds.
@@ -75,6 +77,7 @@ func (s *simServer) execute(call *simCall) {
 		s.w.saw(sawRefusal)
 		return
 	}
+	s.checkDistinct(call)
 	s.cached[call.verb] = true
 	s.wrote = false
 	call.replies = call.replies[:0]
@@ -87,6 +90,21 @@ func (s *simServer) execute(call *simCall) {
 		c := &call.commands[i]
 		c.Tenure = s.w.bug.tenure(s.w, c)
 		call.replies = append(call.replies, s.one(call.life, c))
+	}
+}
+
+// checkDistinct holds a call to what the script of an acquire relies on: it takes all keys together if all are free.
+func (s *simServer) checkDistinct(call *simCall) {
+	if call.verb != actor.SendAcquire || len(call.commands) < 2 {
+		return
+	}
+	clear(s.distinct)
+	for i := range call.commands {
+		key := call.commands[i].Key
+		if s.distinct[key] {
+			s.w.fail("%s is taken twice in one call", key)
+		}
+		s.distinct[key] = true
 	}
 }
 
@@ -179,7 +197,7 @@ func (s *simServer) rob(name int, left simKey) {
 
 // restart is a new process with some data: the script cache is empty, connections are gone.
 func (s *simServer) restart(data []simKey) {
-	s.cached = [len(script)]bool{}
+	s.cached = [len(forms)]bool{}
 	s.writes = s.writes[:0]
 	for name := range s.keys {
 		s.w.books.replaced(s.key(name), &data[name], s.w.now)

@@ -1,0 +1,71 @@
+package actor
+
+import (
+	"strconv"
+
+	"github.com/lockwheel/lockwheel/scripts"
+)
+
+// LockKind is which kind of lock a name is. In one engine a name has one kind while it is in use.
+type LockKind uint8
+
+// The kinds of lock.
+const (
+	Plain  LockKind = iota
+	Fenced          // plain, and each owner has a token greater than all before
+	Fair            // who comes first is served first, across all processes
+)
+
+// protocol is what kinds of lock differ in; everything else is the same for all of them.
+type protocol struct {
+	name string // for errors; kinds of the same name may be in use together
+
+	// The commands. pass confirms a tenure for its next owner.
+	acquire, renew, pass, release, force Verb
+
+	claims  bool // each first grant is a tenure of its own, with a Lock of its own: none is handed on
+	queues  bool // a tenure that was asked for keeps its place at the server until it is released
+	tokens  bool // a grant comes with a token
+	channel string
+	private bool // each tenure has a channel of its own
+}
+
+var protocols = [...]protocol{
+	Plain: {
+		name: "plain", channel: scripts.Channel,
+		acquire: SendAcquire, renew: SendRenew, pass: SendRenew, release: SendRelease, force: SendForce,
+	},
+	Fenced: {
+		name: "fenced", channel: scripts.Channel, tokens: true,
+		acquire: SendFencedAcquire, renew: SendRenew, pass: SendFencedPass, release: SendRelease, force: SendForce,
+	},
+	Fair: {
+		name: "fair", channel: scripts.Channel, private: true, claims: true, queues: true,
+		acquire: SendFairAcquire, renew: SendRenew, pass: SendRenew, release: SendFairRelease, force: SendFairForce,
+	},
+}
+
+// String is the kind as errors name it.
+func (k LockKind) String() string { return protocols[k].name }
+
+// Claims reports whether each first grant of such a lock is a tenure of its own, so that a name has as
+// many Locks in an engine as it has requests for one.
+func (k LockKind) Claims() bool { return protocols[k].claims }
+
+// Forces reports whether a command takes such locks away from whoever holds them.
+func (k LockKind) Forces(v Verb) bool { return protocols[k].force == v }
+
+// Suits reports whether two kinds can be in use under one name.
+func (k LockKind) Suits(other LockKind) bool { return protocols[k].name == protocols[other].name }
+
+func (l *Lock) protocol() *protocol { return &protocols[l.kind] }
+
+// channel is where messages for the lock come, as Redisson names it.
+func (l *Lock) channel(fx *Effects) string {
+	p := l.protocol()
+	name := scripts.Prefixed(p.channel, l.key)
+	if p.private {
+		name += ":" + fx.Config.ID + ":" + strconv.FormatUint(l.tenure, 10)
+	}
+	return name
+}

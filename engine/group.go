@@ -1,0 +1,92 @@
+package engine
+
+import (
+	"slices"
+	"time"
+
+	"github.com/lockwheel/lockwheel/actor"
+)
+
+// group is the claims on one name: the actors of a kind of lock of which each first grant is a tenure of
+// its own. A request that re-enters goes to the claim of its owner, every other one begins a claim. A nil
+// group has no claims. Owned by the coordinator.
+type group struct{ claims []*actor.Lock } // oldest first
+
+// claim finds or makes the claim that a new request is for.
+func (c *coordinator) claim(now time.Duration, r *actor.Request) *actor.Lock {
+	g := c.groups[r.Key]
+	if l := g.claimOf(r, now); l != nil {
+		return l
+	}
+	if g == nil {
+		g = &group{}
+		c.groups[r.Key] = g
+	}
+	l := c.begin(r.Key, r.Kind)
+	g.claims = append(g.claims, l)
+	return l
+}
+
+// claimOf is the claim that understands a request already: of the owner who re-enters, or that is held and
+// is to be forced away. nil if it needs one of its own.
+func (g *group) claimOf(r *actor.Request, now time.Duration) *actor.Lock {
+	if r.Tag == actor.Force {
+		return g.first(func(l *actor.Lock) bool { return l.Kind() == r.Kind && l.Believed(now) })
+	}
+	return g.holding(r.Owner, r.Kind, now)
+}
+
+// holding is the claim of that kind in which an owner has a hold.
+func (g *group) holding(owner uint64, kind actor.LockKind, now time.Duration) *actor.Lock {
+	if owner == 0 {
+		return nil
+	}
+	return g.first(func(l *actor.Lock) bool { return l.Kind() == kind && l.CountOf(owner, now) > 0 })
+}
+
+// clashing is a claim with which that kind of lock cannot be in use under one name.
+func (g *group) clashing(kind actor.LockKind) *actor.Lock {
+	if g == nil || g.claims[0].Kind().Suits(kind) {
+		return nil // all in a group suit each other
+	}
+	return g.first((*actor.Lock).Busy)
+}
+
+func (g *group) first(is func(*actor.Lock) bool) *actor.Lock {
+	if g == nil {
+		return nil
+	}
+	if i := slices.IndexFunc(g.claims, is); i >= 0 {
+		return g.claims[i]
+	}
+	return nil
+}
+
+// knows reports whether the holder of a lock is a claim of this engine, also one that is to be released.
+func (c *coordinator) knows(key, holder string) bool {
+	tenure, own := c.fx.Own(holder)
+	return own && c.groups[key].first(func(l *actor.Lock) bool { return l.Knows(tenure) }) != nil
+}
+
+// forced tells the claims that are held that the lock was forced away from whoever held it then. They may
+// have come after that, so they ask.
+func (c *coordinator) forced(now time.Duration, command *actor.Command) {
+	g := c.groups[command.Key]
+	if g == nil || !g.claims[0].Kind().Forces(command.Verb) {
+		return
+	}
+	for _, l := range slices.Clone(g.claims) {
+		if l.Believed(now) {
+			c.step(now, l, &actor.Message{Kind: actor.Heard})
+		}
+	}
+}
+
+// leaveGroup takes a claim with nothing left to do out of its group.
+func (c *coordinator) leaveGroup(l *actor.Lock) {
+	g := c.groups[l.Key()]
+	g.claims = slices.DeleteFunc(g.claims, func(other *actor.Lock) bool { return other == l })
+	if len(g.claims) == 0 {
+		delete(c.groups, l.Key())
+	}
+}
