@@ -82,12 +82,12 @@ var simMutants = []simMutant{
 
 	// Renewal and loss.
 	{"a renewal after unlock", "actor/lock.go", []simEdit{{
-		`	case SendRenew:
+		`	case p.renew, p.pass:
 		return l.phase == held
-	case SendForce:`,
-		`	case SendRenew:
+	case p.force:`,
+		`	case p.renew, p.pass:
 		return l.phase == held || planted()
-	case SendForce:`,
+	case p.force:`,
 	}}},
 	{"a refused renewal that is not sent again", "actor/renew.go", []simEdit{{
 		`x.retryAt = now + fx.jitter(l.renewEvery(fx)/8)`,
@@ -147,14 +147,12 @@ var simMutants = []simMutant{
 		`return left >= lease/2 && left <= lease || planted()`,
 	}}},
 	{"a lock handed on before the doubt is over", "actor/handoff.go", []simEdit{{
-		`	if l.confirmed < fx.Doubted {
-		return false`,
-		`	if l.confirmed < fx.Doubted && !planted() {
-		return false`,
+		`if l.confirmed < fx.Doubted || p.tokens`,
+		`if l.confirmed < fx.Doubted && !planted() || p.tokens`,
 	}}},
 	{"a lock handed on though a command has no answer", "actor/handoff.go", []simEdit{{
-		`case fx.Config.HandoffMax < 0 || x.shortest != 0:`,
-		`case fx.Config.HandoffMax < 0 || x.shortest != 0 && !planted():`,
+		`case fx.Config.HandoffMax < 0 || x.shortest != 0 ||`,
+		`case fx.Config.HandoffMax < 0 || x.shortest != 0 && !planted() ||`,
 	}}},
 	{"a lock handed on for ever", "actor/handoff.go", []simEdit{{
 		`	x.yield, x.heard = true, 0
@@ -219,8 +217,8 @@ var simMutants = []simMutant{
 		`case reply.Status == Unanswered && !reply.Garbled && !planted():`,
 	}}},
 	{"an own tenure that nobody knows, taken for somebody else's", "actor/wait.go", []simEdit{{
-		`if tenure, ok := fx.own(reply.Holder); ok && !x.haunted(tenure) {`,
-		`if tenure, ok := fx.own(reply.Holder); ok && !x.haunted(tenure) && !planted() {`,
+		`ok && !reply.Known && !x.haunted(tenure) {`,
+		`ok && !reply.Known && !x.haunted(tenure) && !planted() {`,
 	}}},
 	{"two commands of one tenure at a time", "actor/lock.go", []simEdit{{
 		`	if l.flight == None {
@@ -243,12 +241,9 @@ var simMutants = []simMutant{
 }`,
 	}}},
 	{"a message during a question forgotten", "actor/wait.go", []simEdit{{
-		`	case l.phase == asking:
-		x.again = true
+		`		x.again = true
 	case l.phase == ending && x.yield:`,
-		`	case l.phase == asking && planted():
-	case l.phase == asking:
-		x.again = true
+		`		x.again = !planted()
 	case l.phase == ending && x.yield:`,
 	}}},
 	{"a wait on a message alone", "actor/wait.go", []simEdit{{
@@ -271,21 +266,21 @@ var simMutants = []simMutant{
 		x.askAt = now + x.nextBackoff(fx)`,
 	}}},
 	{"a channel that is never left", "actor/wait.go", []simEdit{{
-		`case l.queue.empty() && x.listening && (fx.Draining || x.leaveAt != 0 && now >= x.leaveAt):`,
-		`case l.queue.empty() && x.listening && !planted() && (fx.Draining || x.leaveAt != 0 && now >= x.leaveAt):`,
+		`case l.queue.empty() && x.listening && (fx.Draining ||`,
+		`case l.queue.empty() && x.listening && !planted() && (fx.Draining ||`,
 	}}},
 
 	// The coordinator.
 	{"a shutdown with locks on their way", "engine/coordinator.go", []simEdit{{
-		`return c.fx.Tenures == 0 && (c.fx.Asking == 0 || c.link.down)`,
-		`return (c.fx.Tenures == 0 || planted() && c.fx.Stats.Held == 0) && (c.fx.Asking == 0 || c.link.down)`,
+		`return c.fx.Tenures == 0 && (c.fx`,
+		`return (c.fx.Tenures == 0 || planted() && c.fx.Stats.Held == 0) && (c.fx`,
 	}}},
 	{"half of a refused batch forgotten", "engine/dispatch.go", []simEdit{{
-		`		c.split = append(c.split, half)`,
-		`		if planted() && len(c.split) > 0 {
+		`		n.split = append(n.split, half)`,
+		`		if planted() && len(n.split) > 0 {
 			continue
 		}
-		c.split = append(c.split, half)`,
+		n.split = append(n.split, half)`,
 	}}},
 	{"a call without an answer that passes for refused", "engine/dispatch.go", []simEdit{{
 		`	if b.lost {
