@@ -181,6 +181,15 @@ var simMutants = []simMutant{
 }`,
 	}}},
 
+	{"a fenced lock handed on with the same token", "actor/handoff.go", []simEdit{{
+		`p.tokens && l.rare.token == l.rare.given {`,
+		`p.tokens && l.rare.token == l.rare.given && !planted() {`,
+	}}},
+	{"a token that is not counted on from the last", "actor/renew.go", []simEdit{{
+		`x.sending, c.Token = c.Lease, x.token`,
+		`x.sending, c.Token = c.Lease, map[bool]uint64{false: x.token}[planted()]`,
+	}}},
+
 	// Release and ghosts.
 	{"a cancel that drops a grant", "actor/lock.go", []simEdit{{
 		`if r.Tag == Acquire && r.Err == nil && r.Hold.held() {`,

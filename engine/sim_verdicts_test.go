@@ -155,6 +155,7 @@ func (w *simWorld) granted(a *simAsk) {
 		h.promised, h.tenure.fixed = h.grant.Until(), true
 	}
 	w.reentry(h)
+	w.fences(a)
 	w.inTurn(a)
 	w.whole(a)
 	w.names[h.name].active = append(w.names[h.name].active, h)
