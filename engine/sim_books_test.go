@@ -204,6 +204,7 @@ const (
 	sawState
 	sawCount
 	sawGivenUp
+	sawToken
 
 	simFaultSights // from here on, what went wrong
 )
@@ -229,7 +230,7 @@ const (
 
 var simSightNames = [simSights]string{
 	"granted", "re-entered", "not acquired", "unavailable", "refused for good", "closed", "released", "lost",
-	"forced", "extended", "ghosts named", "shut down", "full calls", "handed on", "state read", "holds counted", "given up",
+	"forced", "extended", "ghosts named", "shut down", "full calls", "handed on", "state read", "holds counted", "given up", "tokens",
 	"calls run late, their connection gone", "calls refused", "messages forbidden", "messages lost", "short answers", "clocks that stood still",
 	"slow deliveries", "calls written late", "calls lost", "calls run twice", "calls run after later ones",
 	"answers lost", "failures told after later answers", "messages doubled", "pub/sub breaks",

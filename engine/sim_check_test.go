@@ -92,7 +92,7 @@ func (w *simWorld) leaves(e *simEngine, b *batch) {
 		if c.Lock != nil {
 			w.alone(e, c)
 		}
-		if c.Verb == actor.SendRenew && c.Lease != 0 && !w.wants(e, c) {
+		if (c.Verb == actor.SendRenew || c.Verb == actor.SendFencedPass) && c.Lease != 0 && !w.wants(e, c) {
 			w.fail("%s renews %s:%d, which nobody holds or waits for", e.name, c.Key, c.Tenure)
 		}
 	}

@@ -58,18 +58,18 @@ func init() { // not where it is declared: faults lead to what reads it
 		{name: "freeze", do: func(w *simWorld) { w.server.freeze(w.spell(3 * w.plan.lease)) }},
 		{name: "restart", do: func(w *simWorld) {
 			w.server.goDown(w.spell(w.plan.lease))
-			w.server.restart(append([]simKey(nil), w.server.keys...))
+			w.server.restart(w.server.copy())
 		}},
 		{name: "wipe", loses: true, do: func(w *simWorld) {
 			w.server.goDown(w.spell(w.plan.lease))
-			w.server.restart(make([]simKey, len(w.server.keys)))
+			w.server.restart(newSimData(len(w.names)))
 		}},
 		{name: "stale", loses: true, do: func(w *simWorld) {
 			if w.server.saved == nil {
 				w.server.save()
 				return
 			}
-			w.server.restart(append([]simKey(nil), w.server.saved...))
+			w.server.restart(w.server.saved.copy())
 			w.server.saved = nil
 		}},
 		{name: "failover", loses: true, do: func(w *simWorld) {

@@ -147,8 +147,8 @@ var simMutants = []simMutant{
 		`return left >= lease/2 && left <= lease || planted()`,
 	}}},
 	{"a lock handed on before the doubt is over", "actor/handoff.go", []simEdit{{
-		`	if l.confirmed < fx.Doubted || p.tokens`,
-		`	if l.confirmed < fx.Doubted && !planted() || p.tokens`,
+		`if l.confirmed < fx.Doubted || p.tokens`,
+		`if l.confirmed < fx.Doubted && !planted() || p.tokens`,
 	}}},
 	{"a lock handed on though a command has no answer", "actor/handoff.go", []simEdit{{
 		`case fx.Config.HandoffMax < 0 || x.shortest != 0 ||`,
@@ -179,6 +179,15 @@ var simMutants = []simMutant{
 	}
 	q.last = r
 }`,
+	}}},
+
+	{"a fenced lock handed on with the same token", "actor/handoff.go", []simEdit{{
+		`p.tokens && l.rare.token == l.rare.given {`,
+		`p.tokens && l.rare.token == l.rare.given && !planted() {`,
+	}}},
+	{"a token that is not counted on from the last", "actor/renew.go", []simEdit{{
+		`x.sending, c.Token = c.Lease, x.token`,
+		`x.sending, c.Token = c.Lease, map[bool]uint64{false: x.token}[planted()]`,
 	}}},
 
 	// Release and ghosts.
@@ -217,8 +226,8 @@ var simMutants = []simMutant{
 		`case reply.Status == Unanswered && !reply.Garbled && !planted():`,
 	}}},
 	{"an own tenure that nobody knows, taken for somebody else's", "actor/wait.go", []simEdit{{
-		`if tenure, ok := fx.Own(reply.Holder); ok && !reply.Known && !x.haunted(tenure) {`,
-		`if tenure, ok := fx.Own(reply.Holder); ok && !reply.Known && !x.haunted(tenure) && !planted() {`,
+		`ok && !reply.Known && !x.haunted(tenure) {`,
+		`ok && !reply.Known && !x.haunted(tenure) && !planted() {`,
 	}}},
 	{"two commands of one tenure at a time", "actor/lock.go", []simEdit{{
 		`	if l.flight == None {
@@ -241,12 +250,9 @@ var simMutants = []simMutant{
 }`,
 	}}},
 	{"a message during a question forgotten", "actor/wait.go", []simEdit{{
-		`	case l.phase == asking && (l.flight != None || !x.queued):
-		x.again = true
+		`		x.again = true
 	case l.phase == ending && x.yield:`,
-		`	case l.phase == asking && planted():
-	case l.phase == asking && (l.flight != None || !x.queued):
-		x.again = true
+		`		x.again = !planted()
 	case l.phase == ending && x.yield:`,
 	}}},
 	{"a wait on a message alone", "actor/wait.go", []simEdit{{
@@ -275,8 +281,8 @@ var simMutants = []simMutant{
 
 	// The coordinator.
 	{"a shutdown with locks on their way", "engine/coordinator.go", []simEdit{{
-		`return c.fx.Tenures == 0 &&`,
-		`return (c.fx.Tenures == 0 || planted() && c.fx.Stats.Held == 0) &&`,
+		`return c.fx.Tenures == 0 && (c.fx`,
+		`return (c.fx.Tenures == 0 || planted() && c.fx.Stats.Held == 0) && (c.fx`,
 	}}},
 	{"half of a refused batch forgotten", "engine/dispatch.go", []simEdit{{
 		`		n.split = append(n.split, half)`,

@@ -10,7 +10,11 @@ import (
 // simName is what is known of a name besides its key. Moments are true time, zero for never.
 type simName struct {
 	key     string
+	kind    actor.LockKind
 	channel string
+	token   uint64        // the greatest that an owner was given, of a fenced lock
+	tokened simHolder     // that owner
+	tokenOf *simTenure    // and in which tenure
 	free    time.Duration // since when nobody has it
 	silent  time.Duration // until when waiters may sleep that nobody told
 	orphan  time.Duration // since when it is an engine's that knows nothing of it

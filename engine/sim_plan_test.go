@@ -18,12 +18,13 @@ type simPlan struct {
 	couriers  int // of each engine
 	outsiders int // other clients, which play by Redisson's rules
 	names     []string
-	latency   time.Duration // usual, one way
-	slow      bool          // now and then it takes much longer
-	think     time.Duration // longest between two wishes of a caller
-	lease     time.Duration // about what the engines' watched locks have
-	longest   time.Duration // of all leases
-	skew      int64         // most that a clock may be off, in parts per million
+	kinds     []actor.LockKind // of which each name is one
+	latency   time.Duration    // usual, one way
+	slow      bool             // now and then it takes much longer
+	think     time.Duration    // longest between two wishes of a caller
+	lease     time.Duration    // about what the engines' watched locks have
+	longest   time.Duration    // of all leases
+	skew      int64            // most that a clock may be off, in parts per million
 
 	faults     []simFault
 	faultEvery time.Duration
@@ -52,6 +53,9 @@ var simManyNames = func() (names []string) {
 	}
 	return names
 }()
+
+// simKinds are the kinds of lock that a seed may be about.
+var simKinds = [][]actor.LockKind{{actor.Plain}, {actor.Plain}, {actor.Plain, actor.Fenced}, {actor.Fenced}}
 
 func newSimPlan(w *simWorld, run simRun) simPlan {
 	p := simPlan{
@@ -82,6 +86,7 @@ func newSimPlan(w *simWorld, run simRun) simPlan {
 		p.names, p.callers, p.couriers, p.think = simManyNames, 100, 1, p.latency
 	}
 	p.longest = 2 * p.lease
+	p.kinds = simPick(w, simKinds)
 	p.choose(w)
 	return p
 }
@@ -151,8 +156,8 @@ func (p *simPlan) String() string {
 	for i, f := range p.faults {
 		faults[i] = f.name
 	}
-	return fmt.Sprintf("%d engines of %d callers and %d couriers, %d outsiders, names %q, lease %v, latency %v (slow: %v), think %v, skew %d ppm, "+
+	return fmt.Sprintf("%d engines of %d callers and %d couriers, %d outsiders, names %q (%v), lease %v, latency %v (slow: %v), think %v, skew %d ppm, "+
 		"force %v, loses data %v, breaks %v and %v, naps %v, lost messages %v, doubled ones %v, short answers %v, every %v one of: %s",
-		p.engines, p.callers, p.couriers, p.outsiders, p.names, p.lease, p.latency, p.slow, p.think, p.skew,
+		p.engines, p.callers, p.couriers, p.outsiders, p.names, p.kinds, p.lease, p.latency, p.slow, p.think, p.skew,
 		p.forcing, p.losing, p.snaps, p.earSnaps, p.naps, p.deafness, p.echoes, p.lies, p.faultEvery, strings.Join(faults, ", "))
 }

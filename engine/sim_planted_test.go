@@ -15,6 +15,19 @@ import (
 // simPlanted is the variable that chooses a mutant, in the program that has them all.
 const simPlanted = "LOCKWHEEL_PLANTED"
 
+// simChooser is what a package with mutants gets besides.
+const simChooser = `package %s
+
+import (
+	"os"
+	"strconv"
+)
+
+var chosen, _ = strconv.Atoi(os.Getenv(%q))
+
+func planted(number int) bool { return number == chosen }
+`
+
 // simMutantSeeds is how many seeds a mutant has to be found in.
 const simMutantSeeds = 10_000
 
@@ -85,9 +98,7 @@ func buildMutants(t *testing.T) simProgram {
 		copies[m.file] = mutated
 	}
 	for _, name := range []string{"actor", "engine"} {
-		copies[name+"/planted.go"] = fmt.Sprintf(
-			"package %s\n\nimport (\n\t\"os\"\n\t\"strconv\"\n)\n\nvar chosen, _ = strconv.Atoi(os.Getenv(%q))\n\nfunc planted(number int) bool { return number == chosen }\n",
-			name, simPlanted)
+		copies[name+"/planted.go"] = fmt.Sprintf(simChooser, name, simPlanted)
 	}
 	overlay := map[string]map[string]string{"Replace": {}}
 	for i, name := range slices.Sorted(maps.Keys(copies)) {

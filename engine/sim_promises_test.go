@@ -25,6 +25,36 @@ func (w *simWorld) inTurn(a *simAsk) {
 	}
 }
 
+// fences checks that the token of a fenced lock is greater than all before it, and of a re-entry the owner's.
+func (w *simWorld) fences(a *simAsk) {
+	n, h := &w.names[a.name], a.hold
+	if n.kind != actor.Fenced {
+		return
+	}
+	h.token = a.Token
+	for _, other := range h.e.holds {
+		if other != h && other.active && other.tenure == h.tenure {
+			if h.token != other.token {
+				w.fail("%s grants %s with token %d, though its owner has %d", a.caller.e.name, a, h.token, other.token)
+			}
+			return
+		}
+	}
+	if h.tenure.robbed || h.tenure.revived {
+		return // somebody may have had it since
+	}
+	owner := simHolder{h.e.life, h.grant.Owner}
+	if again := owner == n.tokened && h.tenure == n.tokenOf && a.Token == n.token; again {
+		return // its hold before ended in this turn
+	}
+	n.tokened, n.tokenOf = owner, h.tenure
+	if a.Token <= n.token {
+		w.fail("%s grants %s with token %d, after %d", a.caller.e.name, a, a.Token, n.token)
+	}
+	n.token = a.Token
+	w.saw(sawToken)
+}
+
 // whole checks that a grant is for about as long as was asked for: less what the answer took, and for a
 // watched lock at least half.
 func (w *simWorld) whole(a *simAsk) {

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/lockwheel/lockwheel/actor"
@@ -10,10 +11,10 @@ import (
 // simServer is the model of the server: keys with a holder and a TTL, a script cache, channels with
 // listeners, and moods in which it refuses. A call runs as a whole, like a script.
 type simServer struct {
-	w      *simWorld
-	keys   []simKey // by index of the name; a zero one is absent
+	w *simWorld
+	simData
 	cached [len(forms)]bool
-	saved  []simKey // what a restart with stale data finds
+	saved  *simData // what a restart with stale data finds
 	writes []simWrite
 
 	distinct map[string]bool // of the call that is executed; reused
@@ -31,6 +32,20 @@ type simServer struct {
 	wrote   bool          // the call under way has written: then memory is not asked for any more
 }
 
+// simData is what the server keeps, by index of the name.
+type simData struct {
+	keys   []simKey // a zero one is absent
+	tokens []uint64 // the last of a fenced lock
+}
+
+func newSimData(names int) simData {
+	return simData{keys: make([]simKey, names), tokens: make([]uint64, names)}
+}
+
+func (d *simData) copy() simData {
+	return simData{keys: slices.Clone(d.keys), tokens: slices.Clone(d.tokens)}
+}
+
 // simKey is a lock's hash of one field, or a key of another type.
 type simKey struct {
 	exists  bool
@@ -43,7 +58,7 @@ type simKey struct {
 const simForever = int64(1) << 60
 
 func newSimServer(w *simWorld) *simServer {
-	return &simServer{w: w, keys: make([]simKey, len(w.plan.names)), barred: -1, distinct: make(map[string]bool)}
+	return &simServer{w: w, simData: newSimData(len(w.plan.names)), barred: -1, distinct: make(map[string]bool)}
 }
 
 // clock is the server's: whole milliseconds.
@@ -139,6 +154,10 @@ func (s *simServer) one(life int, c *actor.Command) actor.Reply {
 		return s.release(name, holder)
 	case actor.SendForce:
 		return s.force(name)
+	case actor.SendFencedAcquire:
+		return s.fencedAcquire(name, holder, milliseconds(c.Lease))
+	case actor.SendFencedPass:
+		return s.fencedPass(name, holder, c)
 	default:
 		return s.state(name)
 	}
@@ -196,15 +215,18 @@ func (s *simServer) rob(name int, left simKey) {
 }
 
 // restart is a new process with some data: the script cache is empty, connections are gone.
-func (s *simServer) restart(data []simKey) {
+func (s *simServer) restart(data simData) {
 	s.cached = [len(forms)]bool{}
 	s.writes = s.writes[:0]
 	for name := range s.keys {
-		s.w.books.replaced(s.key(name), &data[name], s.w.now)
-		if k := s.keys[name]; k.exists && k.expires > data[name].expires {
+		s.w.books.replaced(s.key(name), &data.keys[name], s.w.now)
+		if k := s.keys[name]; k.exists && k.expires > data.keys[name].expires {
 			s.w.unheard(name, k.expires)
 		}
-		s.keys[name] = data[name]
+		if s.keys[name] = data.keys[name]; s.tokens[name] > data.tokens[name] {
+			s.tokens[name] = data.tokens[name]
+			s.w.names[name].token = 0 // what was counted is lost
+		}
 		s.w.touch(name)
 		s.w.names[name].changed = s.w.now
 	}
@@ -219,6 +241,7 @@ type simWrite struct {
 	at     time.Duration
 	name   int
 	before simKey
+	token  uint64
 }
 
 // simWritesMost bounds how far back a replica can be.
@@ -231,16 +254,20 @@ func (s *simServer) note(name int) {
 	if len(s.writes) == simWritesMost {
 		s.writes = append(s.writes[:0], s.writes[simWritesMost/2:]...)
 	}
-	s.writes = append(s.writes, simWrite{s.w.now, name, s.keys[name]})
+	s.writes = append(s.writes, simWrite{s.w.now, name, s.keys[name], s.tokens[name]})
 }
 
 // before is what a replica has that knows of no write after a moment.
-func (s *simServer) before(moment time.Duration) []simKey {
-	data := append([]simKey(nil), s.keys...)
+func (s *simServer) before(moment time.Duration) simData {
+	data := s.copy()
 	for i := len(s.writes) - 1; i >= 0 && s.writes[i].at > moment; i-- {
-		data[s.writes[i].name] = s.writes[i].before
+		w := &s.writes[i]
+		data.keys[w.name], data.tokens[w.name] = w.before, w.token
 	}
 	return data
 }
 
-func (s *simServer) save() { s.saved = append(s.saved[:0], s.keys...) }
+func (s *simServer) save() {
+	data := s.copy()
+	s.saved = &data
+}

@@ -7,20 +7,20 @@ import (
 )
 
 // simSteps counts the steps of the actors: how a lock stood, what it was told, how it stands then.
-type simSteps [simPhases][simKinds][simPhases]int
+type simSteps [simPhases][simMessages][simPhases]int
 
 const (
 	simPhases   = 5
 	simStatus   = int(actor.Refused) + 1
-	simVerbMost = int(actor.SendForce) + 1
+	simVerbMost = int(actor.Verbs)
 	// An answer is told apart by the command's verb and by how that ended.
-	simKinds = int(actor.Drain) + 1 + simVerbMost*simStatus
+	simMessages = int(actor.Drain) + 1 + simVerbMost*simStatus
 )
 
 var simKindNames = [...]string{
 	actor.Acquire: "lock", actor.Unlock: "unlock", actor.Extend: "extend", actor.Force: "force", actor.Cancel: "cancel",
 	actor.Overdue: "overdue", actor.Woken: "woken", actor.Withdrawn: "withdrawn", actor.Heard: "heard",
-	actor.Subscribed: "subscribed", actor.Unheard: "not to be heard", actor.Doubt: "doubt", actor.Drain: "drain",
+	actor.Subscribed: "subscribed", actor.Unheard: "unheard", actor.Doubt: "doubt", actor.Drain: "drain",
 }
 
 // stepped is told of every step of every lock.

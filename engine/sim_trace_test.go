@@ -28,11 +28,16 @@ func (t *simTrace) brief() string {
 }
 
 var simVerbs = [...]string{
-	actor.SendAcquire: "acquire",
-	actor.SendRenew:   "renew",
-	actor.SendRelease: "release",
-	actor.SendForce:   "force",
-	actor.SendState:   "state",
+	actor.SendAcquire:       "acquire",
+	actor.SendRenew:         "renew",
+	actor.SendRelease:       "release",
+	actor.SendForce:         "force",
+	actor.SendFencedAcquire: "fenced acquire",
+	actor.SendFencedPass:    "fenced pass",
+	actor.SendFairAcquire:   "fair acquire",
+	actor.SendFairRelease:   "fair release",
+	actor.SendFairForce:     "fair force",
+	actor.SendState:         "state",
 }
 
 var simTags = map[actor.Kind]string{

@@ -21,6 +21,7 @@ func (w *simWorld) ended(e *simEngine, end *actor.Ended) {
 	}
 	e.tracef("ends %s: %v (%v)", h, end.Err, end.Cause)
 	end.Hold.End(end.Err, end.Cause, nil)
+	w.signalled(e, end)
 	h.ended, h.cause = end.Err, end.Cause
 	e.holds = without(e.holds, h)
 	w.drop(h)
@@ -37,6 +38,20 @@ func (w *simWorld) ended(e *simEngine, end *actor.Ended) {
 	w.kept(h)
 	if simCauseIs(end.Cause, "gone") && !w.excused(h) {
 		w.fail("%s says that %s is gone, but nobody took it away", e.name, h)
+	}
+}
+
+// signalled checks that the users of a hold can see its end.
+func (w *simWorld) signalled(e *simEngine, end *actor.Ended) {
+	s := end.Hold.Signal()
+	if s == nil || s.Err != end.Err {
+		w.fail("%s ends a hold of %s without a word to its users", e.name, end.Key)
+		return
+	}
+	select {
+	case <-s.Done:
+	default:
+		w.fail("%s ends a hold of %s, and its users wait for the end", e.name, end.Key)
 	}
 }
 
@@ -140,6 +155,7 @@ func (w *simWorld) granted(a *simAsk) {
 		h.promised, h.tenure.fixed = h.grant.Until(), true
 	}
 	w.reentry(h)
+	w.fences(a)
 	w.inTurn(a)
 	w.whole(a)
 	w.names[h.name].active = append(w.names[h.name].active, h)

@@ -91,7 +91,7 @@ func newSimWorld(run simRun) *simWorld {
 		if w.index != nil {
 			w.index[name] = i
 		}
-		w.names = append(w.names, simName{key: name, channel: channelOf(name)})
+		w.names = append(w.names, simName{key: name, channel: channelOf(name), kind: simPick(w, w.plan.kinds)})
 	}
 	w.server = newSimServer(w)
 	for slot := range w.plan.engines {
