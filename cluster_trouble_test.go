@@ -243,6 +243,26 @@ func masterIsReplaced(t *testing.T, replace func(t *testing.T, r *realm, master 
 	settled(t, other)
 }
 
+// Replication is asynchronous, so a lock can die with the master that granted it. Its holder is told long before the lease is over, and
+// the lock can be taken.
+func TestClusterLockThatTheNextMasterNeverHeardOfIsLost(t *testing.T) {
+	t.Parallel()
+	r := newRealm(t, 1)
+	e := r.open(lockwheel.Options{Renew: 500 * time.Millisecond, Timeout: time.Second})
+	name := r.Key("n", 0)
+	master := r.Master(t, 0)
+	replica := r.Replica(t, master)
+	require.NoError(t, replica.Pause())
+	require.Equal(t, 1, master.Int(t, "CLIENT", "KILL", "TYPE", "replica")) // or it would find the lock in its socket
+	hold := lock(t, e.Mutex(name))
+	require.NoError(t, master.Kill())
+	require.NoError(t, replica.Continue())
+	receive(t, hold.Done())
+	require.ErrorIs(t, hold.Err(), lockwheel.ErrLost)
+	require.Same(t, replica, r.Master(t, 0))
+	unlock(t, lock(t, e.Mutex(name)))
+}
+
 // A node is silent and nobody takes over. Who holds a lock there is told when the lease is over; the others are renewed as if nothing
 // were, and once the node is back it is used again.
 func TestClusterNodeThatIsSilentHoldsUpNobodyElse(t *testing.T) {

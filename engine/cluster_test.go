@@ -348,6 +348,19 @@ func TestWhatWaitsGoesToTheNextMaster(t *testing.T) {
 	`)
 }
 
+// Replication is asynchronous: what was granted last may be unknown to the successor. Its holders ask at once, and do not wait for their
+// next renewal; those of other nodes do not.
+func TestLocksOfAMasterThatFailedAreConfirmedByItsSuccessor(t *testing.T) {
+	converseInCluster(t, 2, `
+		1ms lock a b f            → 1@A: acquire b + f; 2@C: acquire a
+		2ms 1 done; 2 done        → b f a granted
+		3ms unlock f              → f not held; 3@A: release f
+		4ms 3 lost EOF            → survey B C A
+		5ms charted 0-5460@R 5461-10922@B 10923-16383@C → opens R; shuts A; 4@R: renew b; 5@R: release f
+		6ms 4 gone; 5 done        → b lost; f unlocked
+	`)
+}
+
 // Without an answer a survey is tried again, not too often, and not at all when nobody waits.
 func TestSurveyIsTriedAgainWhileSomebodyWaits(t *testing.T) {
 	d := newClusterDesk(t, 1)
