@@ -292,6 +292,7 @@ func TestClusterNodeThatIsSilentHoldsUpNobodyElse(t *testing.T) {
 	require.Less(t, time.Since(paused), lease+time.Second)
 	load := drive(t, elsewhere[:20], e)
 	load.more(t)
+	opensAndCloses(t, r, elsewhere[20], there[0].Name())
 	for end := paused.Add(2 * lease); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 		for _, hold := range here {
 			require.NoError(t, hold.Err())
@@ -304,6 +305,21 @@ func TestClusterNodeThatIsSilentHoldsUpNobodyElse(t *testing.T) {
 	for _, hold := range here {
 		unlock(t, hold)
 	}
+}
+
+// opensAndCloses opens an engine beside a silent node and closes it while that owes it an answer.
+func opensAndCloses(t *testing.T, r *realm, good, bad string) {
+	t.Helper()
+	e := r.open(lockwheel.Options{Timeout: 500 * time.Millisecond})
+	unlock(t, lock(t, e.Mutex(good)))
+	_, err := e.Mutex(bad).TryLock(t.Context())
+	require.ErrorIs(t, err, lockwheel.ErrUnavailable)
+	waiting := locking(t.Context(), e.Mutex(bad))
+	queued(t, e, 1)
+	closed := make(chan error, 1)
+	go func() { closed <- e.Close() }()
+	require.NoError(t, receive(t, closed))
+	require.ErrorIs(t, receive(t, waiting).err, lockwheel.ErrClosed)
 }
 
 // ownerOf is who owns a name's slot in a cluster that is as it was started.
