@@ -240,7 +240,7 @@ func (c *coordinator) redirected(b *batch) bool {
 	if !ok {
 		return false
 	}
-	b.node.link.answered()
+	c.reached(b)
 	c.counters.retries++
 	to := c.nodeAt(address)
 	if !asking {

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel/actor"
 )
 
 // clusterDesk is a desk in a cluster of the nodes A, B and C, which own a third of the slots each: of the keys a to f, b and f are A's, c
@@ -419,6 +421,36 @@ func TestWaiterLeavesWhileItsSlotMoves(t *testing.T) {
 	d.line("256ms charted 0-16383@N")
 	require.Len(t, d.c.nodes, 1)
 	d.requireRest()
+}
+
+// While the cluster's client does not know a node, it finds its own way. That says nothing of the node: the map is asked for again.
+func TestAnswerThatCameAnotherWayLeavesTheNodeInDoubt(t *testing.T) {
+	d := newClusterDesk(t, 2)
+	d.line("1ms lock b f")
+	require.Equal(t, "survey B C A", d.line("2ms 1 lost EOF"))
+	require.Equal(t, "nothing", d.line("3ms charted 0-5460@A 5461-10922@B 10923-16383@C"))
+	require.Contains(t, d.line("12ms timer"), "2@A: acquire")
+	for b := d.out[2]; b != nil; b = b.next {
+		b.led = true
+	}
+	require.Contains(t, d.line("13ms 2 done"), "granted")
+	require.True(t, d.c.down())
+	require.Equal(t, "survey B C A", d.line("53ms timer"))
+	require.Equal(t, "opens R; shuts A; 3@R: renew b f", strings.ReplaceAll(d.line("54ms charted 0-5460@R 5461-10922@B 10923-16383@C"), " + ", " "))
+}
+
+// A node of a cluster without sharded messages cannot know who listens at others.
+func TestListenersAreNotCountedWhereTheyCannotBeKnown(t *testing.T) {
+	b := newBatch()
+	b.reset(actor.SendRenew)
+	b.commands = []actor.Command{{Verb: actor.SendRenew, Key: "k", Tenure: 7, Lease: time.Second, Listen: true}}
+	written := func(w *writer) string {
+		w.arguments(b)
+		return string(w.text)
+	}
+	require.Equal(t, "SHARDNUMSUBme:710001"+"1", written(&writer{id: "me", sharded: true}))
+	require.Equal(t, "NUMSUBme:710001"+"1", written(&writer{id: "me"}))
+	require.Equal(t, "NUMSUBme:710001", written(&writer{id: "me", deaf: true}))
 }
 
 // A node that owns nothing any more is let go of, but not before what it was given is answered.
