@@ -109,18 +109,50 @@ func (c *coordinator) draw(known *chart) {
 	}
 }
 
-// redraw makes what was learned count, and reports whether it is news.
-func (c *coordinator) redraw() (news bool) {
+// redraw makes what was learned count. It reports whether it is news, and which slots were a node's that is
+// down: its successor may not know of all that was granted there.
+func (c *coordinator) redraw() (news bool, inherited map[uint16]bool) {
 	k := c.cluster
+	inherited = make(map[uint16]bool)
 	for _, m := range k.moves {
 		for slot := m.first; slot <= m.last; slot++ {
-			news = news || k.slots[slot] != m.to
+			before := k.slots[slot]
+			if before == m.to {
+				continue
+			}
+			news = true
 			k.slots[slot] = m.to
+			if before.link.down {
+				inherited[uint16(slot)] = true
+			}
 		}
 	}
 	clear(k.moves)
 	k.moves = k.moves[:0]
-	return news
+	return news, inherited
+}
+
+// succeed follows the map where it changed.
+func (c *coordinator) succeed(now time.Duration) {
+	news, inherited := c.redraw()
+	if news {
+		c.resettle()
+	}
+	if len(inherited) == 0 {
+		return
+	}
+	var keys []string
+	for key := range c.locks {
+		if inherited[slotOf(key)] {
+			keys = append(keys, key)
+		}
+	}
+	slices.Sort(keys)
+	for _, key := range keys {
+		if l := c.locks[key]; l != nil {
+			c.step(now, l, &actor.Message{Kind: actor.Doubt})
+		}
+	}
 }
 
 // charted takes in the answer to a survey.
@@ -147,8 +179,8 @@ func (c *coordinator) doubtMap() {
 // survey orders a new chart if one is wanted, and moves what the map has changed for.
 func (c *coordinator) survey(now time.Duration) {
 	k := c.cluster
-	if len(k.moves) > 0 && c.redraw() {
-		c.resettle()
+	if len(k.moves) > 0 {
+		c.succeed(now)
 	}
 	if k.bare {
 		c.abandon()
@@ -208,7 +240,7 @@ func (c *coordinator) redirected(b *batch) bool {
 	if !ok {
 		return false
 	}
-	b.node.link.answered()
+	c.reached(b)
 	c.counters.retries++
 	to := c.nodeAt(address)
 	if !asking {

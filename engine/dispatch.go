@@ -40,7 +40,7 @@ func (c *coordinator) depart(now time.Duration, n *node) {
 			n.inFlight += len(call.commands)
 			c.counters.batches++
 			c.counters.commands += uint64(len(call.commands))
-			call.sent, call.node = now, n
+			call.sent, call.node, call.led = now, n, false
 		}
 		c.batches = append(c.batches, b)
 	}
@@ -182,7 +182,7 @@ func (c *coordinator) outcome(now time.Duration, b *batch) {
 		b.node.split = append(b.node.split, b)
 		return
 	case !b.lost && len(b.commands) > 1 && forOneKey(b.failed):
-		b.node.link.answered()
+		c.reached(b)
 		c.halve(b)
 	default:
 		c.unanswered(now, b)
@@ -190,9 +190,18 @@ func (c *coordinator) outcome(now time.Duration, b *batch) {
 	c.spares = append(c.spares, b)
 }
 
+// reached takes in that the server answered. An answer that came another way says nothing of the node.
+func (c *coordinator) reached(b *batch) {
+	if b.led {
+		c.doubtMap()
+		return
+	}
+	b.node.link.answered()
+}
+
 // answered hands every reply to its lock.
 func (c *coordinator) answered(now time.Duration, b *batch) {
-	b.node.link.answered()
+	c.reached(b)
 	c.measure(now - b.sent)
 	for len(b.replies) < len(b.commands) {
 		b.replies = append(b.replies, actor.Reply{Err: errShort, Garbled: true})
@@ -213,9 +222,9 @@ func (c *coordinator) unanswered(now time.Duration, b *batch) {
 	}
 	switch {
 	case b.late || !b.lost && forOneKey(b.failed):
-		b.node.link.answered()
+		c.reached(b)
 	case !b.lost && forOneSlot(b.failed):
-		b.node.link.answered()
+		c.reached(b)
 		c.doubtMap()
 	default:
 		b.node.link.failed(now)
