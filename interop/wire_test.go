@@ -25,8 +25,8 @@ func formOf(s *site, name string) form {
 	s.t.Helper()
 	f := form{
 		fields:   holderID.ReplaceAllString(fmt.Sprint(s.hash(name)), "uuid:number"),
-		kind:     fmt.Sprint(s.do("TYPE", name)),
-		encoding: fmt.Sprint(s.do("OBJECT", "ENCODING", name)),
+		kind:     fmt.Sprint(s.do(name, "TYPE", name)),
+		encoding: fmt.Sprint(s.do(name, "OBJECT", "ENCODING", name)),
 		lease:    (time.Duration(s.pttl(name)) * time.Millisecond).Round(5 * time.Second),
 	}
 	for _, key := range s.left(name) {
