@@ -145,12 +145,16 @@ func (s *site) hash(key string) map[string]string {
 	return hash
 }
 
-// fields are the holders in the hash of a lock, without what a read/write lock has besides.
+// fields are the holders in the hash of a lock and their counts, without what a read/write lock writes besides.
 func (s *site) fields(name string) map[string]string {
 	s.t.Helper()
-	hash := s.hash(name)
-	delete(hash, "mode")
-	return hash
+	fields := map[string]string{}
+	for holder, count := range s.hash(name) {
+		if holder != "mode" {
+			fields[strings.TrimSuffix(holder, ":write")] = count
+		}
+	}
+	return fields
 }
 
 // pttl is what PTTL says of a key.

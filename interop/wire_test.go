@@ -51,7 +51,7 @@ func TestALockLooksTheSameInTheServerWhoeverHoldsIt(t *testing.T) {
 		hold := lock(t, t.Context(), m)
 		require.Equal(t, theirs, formOf(s, "n"))
 		again := lock(t, hold.Context(), m)
-		eventually(t, "a count of two", func() bool { return s.hash("n")[hold.ID()] == "2" })
+		eventually(t, "a count of two", func() bool { return s.fields("n")[hold.ID()] == "2" })
 		require.Equal(t, theirsTwice, formOf(s, "n"))
 		unlock(t, again)
 		unlock(t, hold)
@@ -88,7 +88,7 @@ func TestAPrefixIsWhatANameMapperIs(t *testing.T) {
 		e := s.engine(lockwheel.Options{Prefix: "shop:"})
 		plainly := s.engine(lockwheel.Options{})
 		o.lock(k, "n")
-		require.Equal(t, map[string]string{o.field(k): "1"}, s.fields("shop:n"))
+		require.Equal(t, map[string]string{o.id(): "1"}, s.fields("shop:n"))
 		unlock(t, lock(t, t.Context(), k.mutex(plainly, "n"))) // another lock
 		refused(t, k.mutex(plainly, "shop:n"))
 
