@@ -40,7 +40,7 @@ func TestGoAndJavaCountTogetherAndLoseNothing(t *testing.T) {
 		for _, answer := range java {
 			require.NoError(t, (<-answer).Err)
 		}
-		require.Equal(t, strconv.Itoa(2*counters*increment), s.do("GET", "{n}:counter"))
+		require.Equal(t, strconv.Itoa(2*counters*increment), s.do("{n}", "GET", "{n}:counter"))
 		require.Greater(t, ours.turns.Load(), int64(20), "the two sides hardly met")
 		t.Logf("%d increments, %d turns", 2*counters*increment, ours.turns.Load())
 		require.Empty(t, s.hash("{n}"))

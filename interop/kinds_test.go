@@ -38,20 +38,22 @@ func (x exclusion) String() string {
 	return x.held.java + " keeps out " + x.wanted.java
 }
 
-// everyExclusion runs a test for each of them, everywhere.
+// everyExclusion runs a test for each of them, everywhere, one after the other.
 func everyExclusion(t *testing.T, f func(t *testing.T, s *site, x exclusion)) {
 	everywhere(t, func(t *testing.T, start func(t *testing.T) *site) {
+		s := start(t)
 		for _, x := range exclusions() {
-			t.Run(x.String(), func(t *testing.T) { f(t, start(t), x) })
+			t.Run(x.String(), func(t *testing.T) { f(t, s.emptied(t), x) })
 		}
 	})
 }
 
-// everyKind runs a test for each exclusive kind, everywhere.
+// everyKind runs a test for each exclusive kind, everywhere, one after the other.
 func everyKind(t *testing.T, f func(t *testing.T, s *site, k kind)) {
 	everywhere(t, func(t *testing.T, start func(t *testing.T) *site) {
+		s := start(t)
 		for _, k := range exclusive {
-			t.Run(k.java, func(t *testing.T) { f(t, start(t), k) })
+			t.Run(k.java, func(t *testing.T) { f(t, s.emptied(t), k) })
 		}
 	})
 }
