@@ -18,6 +18,7 @@ const (
 	Withdrawn                  // Command was not sent, because nobody needs it any more
 	Heard                      // a message came on the lock's channel
 	Subscribed                 // the channel is listened to from now on, maybe again
+	Called                     // a reader need not let a writer come first any longer
 	Doubt                      // the clock may have stood still: confirm before granting anything
 	Drain                      // no more grants: the engine shuts down
 )
@@ -45,6 +46,16 @@ const (
 	SendState
 	SendFencedAcquire // SendAcquire, and the answer has a token
 	SendFencedPass    // SendRenew for the next owner, and the answer has another token
+	SendReadAcquire
+	SendReadRenew
+	SendReadRelease
+	SendReadForce
+	SendReadState
+	SendWriteAcquire
+	SendWriteRenew
+	SendWriteRelease
+	SendWriteForce
+	SendWriteState
 
 	Verbs // how many there are
 )
@@ -62,6 +73,7 @@ type Command struct {
 	Lease   time.Duration // SendAcquire, SendRenew; for SendRenew 0 leaves the TTL
 	Ghosts  []uint64      // SendAcquire: tenures to release first
 	Token   uint64        // SendFencedPass: the tenure's last
+	Reads   *Reads        // SendReadAcquire, SendReadRenew; nil: one hold, with that lease
 	Request *Request      // SendState: who asked
 }
 

@@ -12,11 +12,11 @@ import (
 // urgency is the order in which commands leave: a flood of acquires must not delay a renewal. Verbs on
 // one line are as urgent as each other, and take turns.
 var urgency = [...][]actor.Verb{
-	{actor.SendRenew, actor.SendFencedPass},
-	{actor.SendRelease},
-	{actor.SendForce},
-	{actor.SendAcquire, actor.SendFencedAcquire},
-	{actor.SendState},
+	{actor.SendRenew, actor.SendFencedPass, actor.SendReadRenew, actor.SendWriteRenew},
+	{actor.SendRelease, actor.SendReadRelease, actor.SendWriteRelease},
+	{actor.SendForce, actor.SendReadForce, actor.SendWriteForce},
+	{actor.SendAcquire, actor.SendFencedAcquire, actor.SendReadAcquire, actor.SendWriteAcquire},
+	{actor.SendState, actor.SendReadState, actor.SendWriteState},
 }
 
 // errShort is for a server that answers with fewer replies than it was asked for.
@@ -42,7 +42,7 @@ func (c *coordinator) depart(now time.Duration) {
 			return
 		}
 		c.out++
-		if b.verb == actor.SendRenew {
+		if renews(b.verb) {
 			c.renewing++
 		}
 		c.inFlight += len(b.commands)
@@ -59,7 +59,7 @@ func (c *coordinator) pack(now time.Duration) *batch {
 	for _, verbs := range urgency {
 		for i := range verbs {
 			verb := verbs[(i+c.packed)%len(verbs)]
-			if verb == actor.SendRenew && c.renewalsWait() {
+			if renews(verb) && c.renewalsWait() {
 				continue
 			}
 			if b := c.part(now, verb); b != nil {
@@ -73,6 +73,9 @@ func (c *coordinator) pack(now time.Duration) *batch {
 	return nil
 }
 
+// renews reports whether a verb is as urgent as renewals.
+func renews(verb actor.Verb) bool { return slices.Contains(urgency[0], verb) }
+
 // renewalsWait reports whether renewals have their half of the couriers while others wait: very many
 // that are due together must not hold up everybody else for as long as they take.
 func (c *coordinator) renewalsWait() bool {
@@ -80,7 +83,7 @@ func (c *coordinator) renewalsWait() bool {
 		return false
 	}
 	for verb := range c.queues {
-		if actor.Verb(verb) != actor.SendRenew && c.queues[verb].len() > 0 {
+		if !renews(actor.Verb(verb)) && c.queues[verb].len() > 0 {
 			return true
 		}
 	}
@@ -156,7 +159,7 @@ func (c *coordinator) empty(verb actor.Verb) *batch {
 // returned takes in what a courier brought back.
 func (c *coordinator) returned(now time.Duration, b *batch) {
 	c.out--
-	if b.verb == actor.SendRenew {
+	if renews(b.verb) {
 		c.renewing--
 	}
 	c.inFlight -= len(b.commands)
@@ -217,6 +220,7 @@ func (c *coordinator) reply(now time.Duration, b *batch, command *actor.Command,
 		return // the lock has finished since; its tenure ended before
 	}
 	c.step(now, command.Lock, &actor.Message{Kind: actor.Answered, Command: command, Reply: reply, Sent: b.sent})
+	c.rumour(now, command, reply)
 }
 
 // read takes in the state of a key for whoever asked. It is asked again while its request has time.
@@ -233,7 +237,7 @@ func (c *coordinator) read(now time.Duration, command *actor.Command, reply *act
 	case reply.Garbled:
 		c.fx.Decide(now, r, actor.ErrUnavailable, reply.Err)
 	case !r.Decided():
-		c.queues[actor.SendState].push(*command)
+		c.queues[command.Verb].push(*command)
 	}
 }
 

@@ -68,5 +68,6 @@ func load(name, text string) Script {
 
 // All returns every script, for a server that is to learn them.
 func All() []Script {
-	return []Script{Acquire, Renew, Release, Force, State, FencedAcquire, FencedPass}
+	all := []Script{Acquire, Renew, Release, Force, State, FencedAcquire, FencedPass}
+	return append(all, readWrite[:]...)
 }
