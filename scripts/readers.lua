@@ -46,14 +46,21 @@ local function clear(key, id, count)
   return most
 end
 
+-- Of so many fields nobody is asked for without need: somebody has longer than the reader who leaves had.
+local function upheld(key, fields, had)
+  local ttl = fields > 64 and redis.pcall('PTTL', key)
+  return type(ttl) == 'number' and had < ttl
+end
+
 -- Ends a reader: 1 or 2 as tell, 0 when there is none of that name, a string when the server refuses. Beside
--- a writer the TTL is the writer's. Somebody who has longer than this reader had keeps the TTL up.
+-- a writer the TTL is the writer's.
 local function leave_read(verb, key, id)
   local count = redis.pcall('HGET', key, id)
   if not count then return 0 end
   if type(count) == 'table' then return count.err end
   count = tonumber(count) or 1
-  if redis.pcall('HLEN', key) <= 2 then
+  local fields = redis.pcall('HLEN', key)
+  if fields <= 2 then
     local removed = redis.pcall('DEL', key)
     if removed ~= 1 then return removed.err end
     for i = math.min(count, most_holds), 1, -1 do redis.pcall('DEL', holds(key, id) .. i) end
@@ -61,8 +68,8 @@ local function leave_read(verb, key, id)
   end
   local removed = redis.pcall('HDEL', key, id)
   if removed ~= 1 then return removed.err end
-  local had, ttl = clear(key, id, count), redis.pcall('PTTL', key)
-  if type(ttl) == 'number' and had < ttl or redis.pcall('HGET', key, 'mode') ~= 'read' then return 1 end
+  local had = clear(key, id, count)
+  if redis.pcall('HGET', key, 'mode') ~= 'read' or upheld(key, fields, had) then return 1 end
   return fit(key) and tell(verb, key, '0') or 1
 end
 

@@ -24,6 +24,8 @@ const patience = 10 * time.Second
 //	state   a b
 //	fenced_acquire a:t1:100s ghosts a:t0      with a token; the further keys of a lock are added
 //	fenced_pass    a:t1:100s:1:1:7            key:tenure:lease:count:listeners:last token
+//	read_acquire a:t1:100s:t2 ghosts a:t0     beside the writer t2; the keys of holds are added
+//	read_renew   a:t1:1:100s,50s              with the leases of its holds; 1: the TTL may fall
 //	heard                                     what was published since the last time
 //	subscribe channel                         one more listener
 //	HGETALL a                                 any command
@@ -58,6 +60,10 @@ func (s *server) step(words []string, ears *ears) string {
 	}
 	for _, script := range all {
 		if script.Name == words[0] {
+			if stampedBy[script.Name] {
+				keys, args := stamped(words)
+				return rows(script, s.answers(script, keys, args...))
+			}
 			keys, args := arguments(words)
 			return rows(script, s.runOn(script, keys, args...))
 		}
@@ -76,9 +82,10 @@ func (s *server) step(words []string, ears *ears) string {
 // arguments reads "acquire a:t1:100s ghosts a:t0" as KEYS and ARGV.
 func arguments(words []string) (keys []string, args []any) {
 	switch words[0] {
-	case "acquire", "release", "force", "fenced_acquire":
+	case "acquire", "release", "force", "fenced_acquire",
+		"read_release", "read_force", "write_acquire", "write_release", "write_force":
 		args = append(args, "PUBLISH")
-	case "renew", "fenced_pass":
+	case "renew", "fenced_pass", "write_renew":
 		args = append(args, "NUMSUB")
 	}
 	extra := false
@@ -109,7 +116,7 @@ func rows(script scripts.Script, reply []any) string {
 	texts := make([]string, len(reply))
 	for i, v := range reply {
 		row, ok := v.([]any)
-		if ok && len(row) > 0 && slices.Contains([]string{"acquire", "state", "fenced_acquire"}, script.Name) {
+		if ok && len(row) > 0 && slices.Contains([]string{"acquire", "state", "fenced_acquire", "read_acquire", "write_acquire", "read_write_state"}, script.Name) {
 			if ttl, ok := row[0].(int64); ok && ttl != 1 { // 1 is a grant
 				row[0] = seconds(ttl)
 			}
