@@ -15,7 +15,9 @@ import (
 //
 // Readers hold it together, and each hold has its own lease; a writer holds it alone. Who writes may
 // read as well: whoever locks the reader with the context of the writer's hold gets it at once, and when
-// the write is unlocked first, goes on reading beside others. Who reads cannot write: ErrUpgrade.
+// the write is unlocked first, goes on reading beside others. That context ends with the write, and with it
+// those of the holds inside; for a read that is to outlast it, lock with context.WithoutCancel of it. Who reads
+// cannot write: ErrUpgrade.
 //
 // Writers of one engine come in the order in which they asked. A reader who comes while a writer of the
 // same engine waits lets that one come first, for a second at first, and for twice as long each time that
