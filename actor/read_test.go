@@ -25,7 +25,7 @@ func TestAReaderIsRenewedWithAllItsHolds(t *testing.T) {
 		talkOf(t, actor.Read, `
 			0s      A locks                 → acquire #1 30s
 			1ms     #1 granted              → A granted 29.689s
-			10.005s timer                   → renew #1 30s
+			10s     timer                   → renew #1 30s
 			+2ms    #1 renewed              → A has 29.688s
 			+1s     A unlocks               → A over; release #1
 			+1ms    #1 released             → A unlocked

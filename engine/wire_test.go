@@ -341,7 +341,7 @@ func FuzzReplyOf(f *testing.F) {
 }
 
 // acquiring are the verbs that take a lock.
-var acquiring = []actor.Verb{actor.SendAcquire, actor.SendFencedAcquire}
+var acquiring = []actor.Verb{actor.SendAcquire, actor.SendFencedAcquire, actor.SendReadAcquire, actor.SendWriteAcquire}
 
 func checkReply(t *testing.T, r actor.Reply, verb actor.Verb) {
 	switch r.Status {
