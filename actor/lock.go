@@ -91,8 +91,11 @@ type rare struct {
 	stepBack  time.Duration // until when
 	heard     int           // messages since stepping back began; the first is our own
 
-	evicted uint64 // the tenure that ended because it is to be forced away
-	changes line   // re-entries that need a longer lease, and extensions
+	evicted uint64  // the tenure that ended because it is to be forced away
+	reading reading // of a reader beside its own writer
+	shared  bool    // of a writer: this engine has readers of the lock, held or waiting
+
+	changes line // re-entries that need a longer lease, and extensions
 	forces  line
 	ghosts  []ghost
 }
@@ -123,8 +126,14 @@ func (l *Lock) Key() string { return l.key }
 // Kind is the kind of lock that it is.
 func (l *Lock) Kind() LockKind { return l.kind }
 
-// Become makes a lock that is not Busy one of another kind. Both must listen to the same channel.
-func (l *Lock) Become(kind LockKind) { l.kind = kind }
+// Become makes a lock that is not Busy one of another kind.
+func (l *Lock) Become(kind LockKind, fx *Effects) {
+	if l.rare != nil && l.rare.listening && protocols[kind].channel != l.protocol().channel {
+		l.rare.leaveAt = 0
+		l.setListening(false, fx)
+	}
+	l.kind = kind
+}
 
 // Idle reports whether the lock can be forgotten: nothing held, wanted, under way or listened to.
 func (l *Lock) Idle() bool {
@@ -201,6 +210,8 @@ func (l *Lock) Step(now time.Duration, m *Message, fx *Effects) {
 		l.withdrawn(now, m.Command, fx)
 	case Heard:
 		l.heard(now)
+	case Called:
+		l.called(now)
 	case Subscribed:
 		l.subscribed(now, fx)
 	case Unheard:
@@ -353,7 +364,7 @@ func (l *Lock) knownTaken() bool {
 		return true
 	}
 	trouble := l.rare != nil && l.rare.trouble != nil
-	return !trouble && (l.phase == ending || l.rare != nil && l.rare.answered)
+	return !trouble && (l.phase == ending || l.rare != nil && (l.rare.answered || l.rare.stepBack != 0))
 }
 
 // drain refuses everybody who waits for the lock.

@@ -19,6 +19,7 @@ const (
 	Heard                      // a message came on the lock's channel
 	Subscribed                 // the channel is listened to from now on, maybe again
 	Unheard                    // the channel cannot be listened to at present
+	Called                     // a reader need not let a writer come first any longer
 	Doubt                      // the clock may have stood still: confirm before granting anything
 	Drain                      // no more grants: the engine shuts down
 )
@@ -49,6 +50,16 @@ const (
 	SendFairAcquire   // SendAcquire, or a place in the queue
 	SendFairRelease   // SendRelease, or the place is given up
 	SendFairForce
+	SendReadAcquire
+	SendReadRenew
+	SendReadRelease
+	SendReadForce
+	SendReadState
+	SendWriteAcquire
+	SendWriteRenew
+	SendWriteRelease
+	SendWriteForce
+	SendWriteState
 
 	Verbs // how many there are
 )
@@ -67,6 +78,7 @@ type Command struct {
 	Ghosts  []uint64      // SendAcquire: tenures to release first
 	Token   uint64        // SendFencedPass: the tenure's last
 	Wait    time.Duration // SendFairAcquire, SendFairRelease: with which it queues; 0 does not, or is not known
+	Reads   *Reads        // SendReadAcquire, SendReadRenew; nil: one hold, with that lease
 	Request *Request      // SendState: who asked
 }
 

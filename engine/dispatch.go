@@ -12,11 +12,11 @@ import (
 // urgency is the order in which commands leave: a flood of acquires must not delay a renewal. Verbs on
 // one line are as urgent as each other, and take turns.
 var urgency = [...][]actor.Verb{
-	{actor.SendRenew, actor.SendFencedPass},
-	{actor.SendRelease, actor.SendFairRelease},
-	{actor.SendForce, actor.SendFairForce},
-	{actor.SendAcquire, actor.SendFencedAcquire, actor.SendFairAcquire},
-	{actor.SendState},
+	{actor.SendRenew, actor.SendFencedPass, actor.SendReadRenew, actor.SendWriteRenew},
+	{actor.SendRelease, actor.SendFairRelease, actor.SendReadRelease, actor.SendWriteRelease},
+	{actor.SendForce, actor.SendFairForce, actor.SendReadForce, actor.SendWriteForce},
+	{actor.SendAcquire, actor.SendFencedAcquire, actor.SendFairAcquire, actor.SendReadAcquire, actor.SendWriteAcquire},
+	{actor.SendState, actor.SendReadState, actor.SendWriteState},
 }
 
 // errShort is for a server that answers with fewer replies than it was asked for.
@@ -54,7 +54,7 @@ func (c *coordinator) pack(now time.Duration, n *node) *batch {
 	for _, verbs := range urgency {
 		for i := range verbs {
 			verb := verbs[(i+c.packed)%len(verbs)]
-			if verb == actor.SendRenew && c.renewalsWait(n) || verb == actor.SendFairAcquire && n.underWay[verb] > 0 {
+			if renews(verb) && c.renewalsWait(n) || verb == actor.SendFairAcquire && n.underWay[verb] > 0 {
 				continue
 			}
 			if b := c.part(now, n, verb); b != nil {
@@ -74,14 +74,21 @@ func (c *coordinator) pack(now time.Duration, n *node) *batch {
 	return nil
 }
 
+// renews reports whether a verb is as urgent as renewals.
+func renews(verb actor.Verb) bool { return slices.Contains(urgency[0], verb) }
+
 // renewalsWait reports whether renewals have their half of the couriers while others wait: very many
 // that are due together must not hold up everybody else for as long as they take.
 func (c *coordinator) renewalsWait(n *node) bool {
-	if 2*n.underWay[actor.SendRenew] < c.couriers {
+	renewing := 0
+	for _, verb := range urgency[0] {
+		renewing += n.underWay[verb]
+	}
+	if 2*renewing < c.couriers {
 		return false
 	}
 	for verb := range n.queues {
-		if actor.Verb(verb) != actor.SendRenew && n.queues[verb].len() > 0 {
+		if !renews(actor.Verb(verb)) && n.queues[verb].len() > 0 {
 			return true
 		}
 	}
@@ -254,6 +261,7 @@ func (c *coordinator) reply(now time.Duration, b *batch, command *actor.Command,
 	if claims && reply.Status == actor.Done {
 		c.forced(now, command)
 	}
+	c.rumour(now, command, reply)
 }
 
 // read takes in the state of a key for whoever asked. It is asked again while its request has time.
