@@ -45,6 +45,7 @@ func (c *simCaller) newAsk(what actor.Kind, name int) *simAsk {
 	w := c.e.w
 	a := w.books.spareAsk()
 	a.Tag, a.Key, a.Name = what, w.plan.names[name], w.plan.names[name]
+	a.Kind = w.names[name].kind
 	w.books.asked++
 	a.caller, a.name, a.asked, a.number = c, name, w.now, w.books.asked
 	return a

@@ -34,6 +34,8 @@ type simTenure struct {
 	created  time.Duration
 
 	// What its engine did with it.
+	owner     uint64 // whose token it is
+	token     uint64
 	granted   time.Duration // its latest hold was
 	lost      bool          // one of its holds was
 	fixed     bool          // one of its holds has, or had, a lease of its own
@@ -109,7 +111,7 @@ func (b *simBooks) returned(e *simEngine, back *batch, now time.Duration) {
 		c := &back.commands[i]
 		t := b.tenure(simHolder{e.life, c.Tenure})
 		t.flying--
-		if c.Verb == actor.SendRelease {
+		if simReleases(c.Verb) {
 			t.releases--
 		}
 		switch {
@@ -119,7 +121,7 @@ func (b *simBooks) returned(e *simEngine, back *batch, now time.Duration) {
 			t.unsure = true
 		case back.replies[i].Status == actor.Refused:
 			t.refused(false, back.replies[i].Err)
-		case c.Verb == actor.SendRelease && t.released == 0:
+		case simReleases(c.Verb) && t.released == 0:
 			t.released = now
 		case back.replies[i].Status == actor.Done && c.Lease != 0:
 			t.confirmed = max(t.confirmed, back.sent)

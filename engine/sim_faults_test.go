@@ -57,18 +57,18 @@ func init() { // not where it is declared: faults lead to what reads it
 		{name: "freeze", do: func(w *simWorld) { w.server.freeze(w.spell(3 * w.plan.lease)) }},
 		{name: "restart", do: func(w *simWorld) {
 			w.server.goDown(w.spell(w.plan.lease))
-			w.server.restart(append([]simKey(nil), w.server.keys...))
+			w.server.restart(append([]simKey(nil), w.server.keys...), append([]simMore(nil), w.server.more...))
 		}},
 		{name: "wipe", loses: true, do: func(w *simWorld) {
 			w.server.goDown(w.spell(w.plan.lease))
-			w.server.restart(make([]simKey, len(w.server.keys)))
+			w.server.restart(make([]simKey, len(w.server.keys)), make([]simMore, len(w.server.keys)))
 		}},
 		{name: "stale", loses: true, do: func(w *simWorld) {
 			if w.server.saved == nil {
 				w.server.save()
 				return
 			}
-			w.server.restart(append([]simKey(nil), w.server.saved...))
+			w.server.restart(append([]simKey(nil), w.server.saved...), append([]simMore(nil), w.server.older...))
 			w.server.saved = nil
 		}},
 		{name: "busy", do: func(w *simWorld) {

@@ -11,6 +11,8 @@ import (
 type simName struct {
 	key     string
 	channel string
+	kind    actor.LockKind
+	token   uint64        // the greatest that was given to an owner
 	free    time.Duration // since when nobody has it
 	silent  time.Duration // until when waiters may sleep that nobody told
 	orphan  time.Duration // since when it is an engine's that knows nothing of it
@@ -31,7 +33,7 @@ func (w *simWorld) since(moment *time.Duration, so bool) {
 func (w *simWorld) look() {
 	for i := range w.names {
 		n, k := &w.names[i], w.server.key(i)
-		w.since(&n.free, !k.exists)
+		w.since(&n.free, w.free(i))
 		e := w.alive(k.holder.life)
 		if !k.exists || e == nil || k.tenure == nil {
 			n.orphan, n.own, n.wrong = 0, 0, 0
@@ -80,8 +82,7 @@ func (w *simWorld) awake(a *simAsk) {
 // adopted finds orphans: locks in the server whose engine neither has them nor releases them. A copy of
 // an acquire that runs late leaves one, if it comes after the second release.
 func (w *simWorld) adopted(n *simName, k *simKey, e *simEngine) {
-	l, t := e.c.locks[n.key], k.tenure
-	known := l != nil && l.Tenure() == k.holder.tenure
+	t, known := k.tenure, e.lockOf(n.key, k.holder.tenure) != nil
 	w.since(&n.orphan, !known && !t.robbed && !t.revived && !t.forbidden)
 	if n.orphan == 0 {
 		n.own = 0
@@ -132,7 +133,7 @@ func (w *simWorld) unheard(name int, until int64) {
 // unheardFor is the same for all names of a channel, when nobody knows how long that is.
 func (w *simWorld) unheardFor(channel string) {
 	for i := range w.names {
-		if n := &w.names[i]; n.channel == channel {
+		if n := &w.names[i]; strings.HasPrefix(channel, n.channel) {
 			n.silent = max(n.silent, w.now+2*w.plan.longest)
 		}
 	}

@@ -120,6 +120,7 @@ func (p *simPlan) config(w *simWorld, id string) actor.Config {
 		Timeout:    simPick(w, []time.Duration{min(3*time.Second, lease/6), lease / 3}),
 		HandoffMax: simPick(w, []int{64, 64, 3, 1, -1}),
 		HandoffFor: simPick(w, []time.Duration{5 * time.Millisecond, time.Millisecond, 500 * time.Millisecond}),
+		FairWait:   simFairWait,
 		Seed:       w.random.Uint64(),
 	}
 	if w.chance(0.15) {

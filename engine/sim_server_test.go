@@ -2,6 +2,7 @@ package engine
 
 import (
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/lockwheel/lockwheel/actor"
@@ -14,6 +15,8 @@ type simServer struct {
 	keys   []simKey // by index of the name; a zero one is absent
 	cached [len(forms)]bool
 	saved  []simKey // what a restart with stale data finds
+	more   []simMore
+	older  []simMore // the saved ones
 
 	down    time.Duration // until when nobody can connect
 	frozen  time.Duration // until when calls wait
@@ -40,7 +43,7 @@ type simKey struct {
 const simForever = int64(1) << 60
 
 func newSimServer(w *simWorld) *simServer {
-	return &simServer{w: w, keys: make([]simKey, len(w.plan.names)), barred: -1}
+	return &simServer{w: w, keys: make([]simKey, len(w.plan.names)), more: make([]simMore, len(w.plan.names)), barred: -1}
 }
 
 // clock is the server's: whole milliseconds.
@@ -116,8 +119,16 @@ func (s *simServer) one(life int, c *actor.Command) actor.Reply {
 		return s.renew(name, holder, c)
 	case actor.SendRelease:
 		return s.release(name, holder)
-	case actor.SendForce:
+	case actor.SendForce, actor.SendFairForce:
 		return s.force(name)
+	case actor.SendFencedAcquire:
+		return s.fencedAcquire(name, holder, milliseconds(c.Lease))
+	case actor.SendFencedPass:
+		return s.fencedPass(name, holder, c)
+	case actor.SendFairAcquire:
+		return s.fairAcquire(name, holder, c)
+	case actor.SendFairRelease:
+		return s.fairRelease(name, holder, c)
 	default:
 		return s.state(name)
 	}
@@ -171,7 +182,8 @@ func (s *simServer) rob(name int, left simKey) {
 }
 
 // restart is a new process with some data: the script cache is empty, connections are gone.
-func (s *simServer) restart(data []simKey) {
+func (s *simServer) restart(data []simKey, more []simMore) {
+	s.forgets(more)
 	s.cached = [len(forms)]bool{}
 	for name := range s.keys {
 		s.w.books.replaced(s.key(name), &data[name], s.w.now)
@@ -186,4 +198,10 @@ func (s *simServer) restart(data []simKey) {
 	}
 }
 
-func (s *simServer) save() { s.saved = append(s.saved[:0], s.keys...) }
+func (s *simServer) save() {
+	s.saved = append(s.saved[:0], s.keys...)
+	s.older = s.older[:0]
+	for _, m := range s.more {
+		s.older = append(s.older, simMore{token: m.token, queue: slices.Clone(m.queue)})
+	}
+}

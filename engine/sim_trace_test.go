@@ -26,6 +26,12 @@ var simVerbs = [...]string{
 	actor.SendRelease: "release",
 	actor.SendForce:   "force",
 	actor.SendState:   "state",
+
+	actor.SendFencedAcquire: "acquire fenced",
+	actor.SendFencedPass:    "pass",
+	actor.SendFairAcquire:   "acquire fair",
+	actor.SendFairRelease:   "release fair",
+	actor.SendFairForce:     "force fair",
 }
 
 var simTags = map[actor.Kind]string{
@@ -99,6 +105,9 @@ func simCommandText(c *actor.Command) string {
 	if c.Listen {
 		text += " listeners?"
 	}
+	if c.Wait != 0 {
+		text += fmt.Sprintf(" waiting %v", c.Wait)
+	}
 	if len(c.Ghosts) > 0 {
 		text += fmt.Sprintf(" ghosts %v", c.Ghosts)
 	}
@@ -124,6 +133,12 @@ func simReplies(replies []actor.Reply) string {
 		text := simStatuses[r.Status]
 		if r.Status == actor.Taken {
 			text += fmt.Sprintf(" by …%s for %v", r.Holder[max(0, len(r.Holder)-6):], r.TTL)
+		}
+		if r.Left > 0 {
+			text += fmt.Sprintf(", alive for %v", r.Left)
+		}
+		if r.Token != 0 {
+			text += fmt.Sprintf(" with token %d", r.Token)
 		}
 		if r.Err != nil {
 			text += " " + r.Err.Error()

@@ -135,6 +135,7 @@ func (w *simWorld) granted(a *simAsk) {
 		h.promised, h.tenure.fixed = h.grant.Until(), true
 	}
 	w.reentry(h)
+	w.fenced(a)
 	w.inTurn(a)
 	w.whole(a)
 	w.books.active = append(w.books.active, h)
@@ -163,8 +164,8 @@ func (w *simWorld) passedOn(h *simHold) bool {
 			return true // it is about to be taken away from whoever that is
 		}
 	}
-	l := h.e.c.locks[w.plan.names[h.name]]
-	return l != nil && l.Tenure() == h.grant.Tenure && w.wants(h.e, &actor.Command{Key: l.Key(), Tenure: h.grant.Tenure})
+	l := h.e.lockOf(w.plan.names[h.name], h.grant.Tenure)
+	return l != nil && w.wants(h.e, &actor.Command{Key: l.Key(), Tenure: h.grant.Tenure})
 }
 
 // extended checks that a lease is what was asked for last, and neither longer nor over.

@@ -51,8 +51,9 @@ func newSimWorld(seed uint64, steps int, bug simBug, trace *simTrace) *simWorld 
 	}
 	w.plan = newSimPlan(w, steps)
 	w.books = newSimBooks()
-	for _, name := range w.plan.names {
-		w.names = append(w.names, simName{key: name, channel: channelOf(name)})
+	kinds := simKinds(seed, len(w.plan.names))
+	for i, name := range w.plan.names {
+		w.names = append(w.names, simName{key: name, channel: channelOf(name), kind: kinds[i]})
 	}
 	w.server = newSimServer(w)
 	for slot := range w.plan.engines {
