@@ -313,6 +313,48 @@ func ExampleMutex_Locker() {
 	// Output: writing
 }
 
+// ledger stands for what a fenced lock protects: it remembers the greatest token it has seen.
+type ledger struct{ seen uint64 }
+
+func (l *ledger) write(token uint64, entry string) error {
+	if token < l.seen {
+		return fmt.Errorf("%s: from a holder that lost the lock", entry)
+	}
+	l.seen = token
+	fmt.Println("wrote", entry, "with token", token)
+	return nil
+}
+
+func ExampleEngine_FencedMutex() {
+	ctx, locks := openExample()
+	defer locks.Close()
+	store := &ledger{}
+
+	hold, err := locks.FencedMutex("invoices").Lock(ctx)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer hold.Unlock(ctx)
+	if err := store.write(hold.Token(), "invoice 7"); err != nil { // refuses a token less than one it has seen
+		log.Fatal(err)
+	}
+	// Output: wrote invoice 7 with token 1
+}
+
+func ExampleEngine_FairMutex() {
+	ctx, locks := openExample()
+	defer locks.Close()
+
+	err := locks.FairMutex("printer").Do(ctx, func(ctx context.Context) error {
+		fmt.Println("printing")
+		return nil
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	// Output: printing
+}
+
 func ExampleObserver() {
 	ctx, locks := openExample(lockwheel.Options{
 		Observer: lockwheel.Observer{

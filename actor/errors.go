@@ -29,6 +29,7 @@ var (
 	errFixedOver = errors.New("its lease ended")
 	errMaxHold   = errors.New("held for Options.MaxHold")
 	errGone      = errors.New("the key is gone or someone else's")
+	errDisplaced = errors.New("granted to somebody else since")
 	errForced    = errors.New("unlocked by force")
 	errNoAnswer  = errors.New("no answer in time")
 	errTooLate   = errors.New("the answer came after the lease had ended")

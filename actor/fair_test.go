@@ -25,9 +25,9 @@ func TestAFairWaiterKeepsItsPlace(t *testing.T) {
 		talkOf(t, actor.Fair, `
 			0s      A locks                              → acquire #1 30s wait 1s
 			1ms     #1 taken 1m it:1 left 2s             → listen
-			1.001s  timer                                → acquire #1 30s wait 1s
-			+1ms    #1 taken 59s it:1 left 1s            → nothing
-			1.502s  timer                                → acquire #1 30s wait 1s
+			251ms   timer                                → acquire #1 30s wait 1s
+			+1ms    #1 taken 59s it:1 left 300ms         → nothing
+			402ms   timer                                → acquire #1 30s wait 1s
 			+1ms    #1 granted                           → leave; A granted 29.689s
 			+1ms    A unlocks                            → A over; release #1 wait 1s
 			+1ms    #1 released                          → A unlocked

@@ -2,6 +2,7 @@ package actor
 
 import (
 	"strconv"
+	"time"
 
 	"github.com/lockwheel/lockwheel/scripts"
 )
@@ -27,6 +28,7 @@ type protocol struct {
 
 	claims  bool // each first grant is a tenure of its own, with a Lock of its own: none is handed on
 	queues  bool // a tenure that was asked for keeps its place at the server until it is released
+	shared  bool // several claims may be held at a time
 	tokens  bool // a grant comes with a token
 	stamps  bool // each hold has a key with its own lease
 	channel string
@@ -70,6 +72,13 @@ func (k LockKind) Claims() bool { return protocols[k].claims }
 
 // Forces reports whether a command takes such locks away from whoever holds them.
 func (k LockKind) Forces(v Verb) bool { return protocols[k].force == v }
+
+// Displaces reports whether a command that was done leaves no other claim of such a lock in Redis, if the
+// answer came within the lease that it was sent with at that moment.
+func (k LockKind) Displaces(c *Command, sent, now time.Duration) bool {
+	p := &protocols[k]
+	return p.claims && !p.shared && c.Verb == p.acquire && now < sent+believed(c.Lease)
+}
 
 // Suits reports whether two kinds can be in use under one name.
 func (k LockKind) Suits(other LockKind) bool { return protocols[k].name == protocols[other].name }

@@ -146,7 +146,8 @@ func (x *rare) busy() bool { return len(x.ghosts) != 0 || !x.changes.empty() || 
 
 // Knows reports whether a tenure is the lock's, or one that it is to release.
 func (l *Lock) Knows(tenure uint64) bool {
-	return l.tenure == tenure || l.rare != nil && l.rare.haunted(tenure)
+	x := l.rare
+	return l.tenure == tenure || x != nil && (x.evicted == tenure || x.haunted(tenure))
 }
 
 // Busy reports whether the lock is in use, and not only listened to for those who may come.
@@ -222,6 +223,10 @@ func (l *Lock) Step(now time.Duration, m *Message, fx *Effects) {
 		}
 		if l.rare != nil {
 			l.rare.askAt = min(l.rare.askAt, now) // the TTL it sleeps for went on
+		}
+	case Displaced:
+		if l.phase == held {
+			l.lose(now, errDisplaced, fx)
 		}
 	case Drain:
 		l.drain(now, fx)

@@ -21,6 +21,7 @@ const (
 	Unheard                    // the channel cannot be listened to at present
 	Called                     // a reader need not let a writer come first any longer
 	Doubt                      // the clock may have stood still: confirm before granting anything
+	Displaced                  // another claim of this engine on the same lock was granted
 	Drain                      // no more grants: the engine shuts down
 )
 
@@ -100,13 +101,13 @@ type Reply struct {
 	Muted     bool          // released or forced, but the server refused the message to the waiting
 	Garbled   bool          // Unanswered: the server did answer, with what no script gives
 	Uncounted bool          // SendRenew: renewed, but the count could not be written
+	Known     bool          // Taken: another Lock of this engine knows the holder
 	Listeners int           // SendRenew: on the channel; -1 unknown
 	Count     int           // SendState
 	TTL       time.Duration // SendAcquire when Taken, SendState; negative: none
 	Holder    string        // SendAcquire when Taken, SendState
 	Token     uint64        // SendFencedAcquire and SendFencedPass when Done
 	Left      time.Duration // SendFairAcquire when Taken: counts as alive in the queue; not positive: no place
-	Known     bool          // Taken: another Lock of this engine knows the holder
 	Err       error         // Refused and Unanswered: why
 }
 

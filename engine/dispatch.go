@@ -254,8 +254,8 @@ func (c *coordinator) reply(now time.Duration, b *batch, command *actor.Command,
 		return // the lock has finished since; its tenure ended before
 	}
 	claims := command.Lock.Kind().Claims()
-	if claims && reply.Status == actor.Taken {
-		reply.Known = c.knows(command.Key, reply.Holder)
+	if claims {
+		c.tellClaims(now, b, command, reply)
 	}
 	c.step(now, command.Lock, &actor.Message{Kind: actor.Answered, Command: command, Reply: reply, Sent: b.sent})
 	if claims && reply.Status == actor.Done {

@@ -83,6 +83,21 @@ func (c *coordinator) knows(key, holder string) bool {
 	return own && c.groups[key].first(func(l *actor.Lock) bool { return l.Knows(tenure) }) != nil
 }
 
+// tellClaims tells the claims on a lock what an answer to one of them means to the others, before that one
+// has it: who the holder is, and who cannot be it any more.
+func (c *coordinator) tellClaims(now time.Duration, b *batch, command *actor.Command, reply *actor.Reply) {
+	switch {
+	case reply.Status == actor.Taken:
+		reply.Known = c.knows(command.Key, reply.Holder)
+	case reply.Status == actor.Done && command.Lock.Kind().Displaces(command, b.sent, now):
+		for _, l := range slices.Clone(c.groups[command.Key].claims) {
+			if l != command.Lock {
+				c.step(now, l, &actor.Message{Kind: actor.Displaced})
+			}
+		}
+	}
+}
+
 // forced tells the claims that are held that the lock was forced away from whoever held it then. They may
 // have come after that, so they ask.
 func (c *coordinator) forced(now time.Duration, command *actor.Command) {
