@@ -146,6 +146,7 @@ func TestClusterSlotMovesUnderLoad(t *testing.T) {
 	for _, e := range []*lockwheel.Engine{steady, holder, waiter} {
 		settled(t, e)
 		require.Zero(t, e.Stats().Lost)
+		require.Zero(t, e.Stats().Muted)
 	}
 }
 
