@@ -72,9 +72,12 @@ func (s *subscriber) replace(o *order) error {
 		return err
 	}
 	// What was published before the new connection listened comes before this answer. Without one, messages
-	// may have been missed, and everybody is to try again.
+	// may have been missed, and everybody is to try again; what the new one listens to, it goes on listening to.
 	if s.connection != nil && !s.connection.answers() {
 		s.to.post(&mail{kind: deaf})
+		for _, channel := range o.keep {
+			s.to.post(&mail{kind: subscribes, channel: channel})
+		}
 	}
 	s.disconnect()
 	s.connection = next
