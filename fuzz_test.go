@@ -33,8 +33,8 @@ func openFuzzed(t testing.TB, addr string) *lockwheel.Engine {
 	t.Helper()
 	e, err := lockwheel.Open(t.Context(), lockwheel.Options{
 		Redis:   rueidis.ClientOption{InitAddress: []string{addr}, ForceSingleClient: true},
-		Lease:   600 * time.Millisecond,
-		Timeout: 200 * time.Millisecond,
+		Lease:   1500 * time.Millisecond,
+		Timeout: 500 * time.Millisecond,
 	})
 	require.NoError(t, err)
 	t.Cleanup(func() { e.Close() })
@@ -90,17 +90,18 @@ func besideTheSuspect(t *testing.T, s *liar, e *lockwheel.Engine) (left, right <
 		fill = append(fill, locking(t.Context(), e.Mutex(fmt.Sprint("fill", i))))
 		eventually(t, "under way", func() bool { return e.Stats().InFlight == int64(i+1) })
 	}
-	wait := lockwheel.Wait(2 * time.Second)
+	wait := lockwheel.Wait(patience)
 	left = locking(t.Context(), e.Mutex("left"), wait)
 	queued(t, e, most+1)
-	middle := locking(t.Context(), e.Mutex(suspect), lockwheel.Wait(20*time.Millisecond))
+	ctx, leave := context.WithCancel(t.Context())
+	defer leave()
+	middle := locking(ctx, e.Mutex(suspect))
 	queued(t, e, most+2)
 	right = locking(t.Context(), e.Mutex("right"), wait)
 	queued(t, e, most+3)
 	speak()
+	time.AfterFunc(20*time.Millisecond, leave)
 	if got := receive(t, middle); got.err == nil {
-		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
-		defer cancel()
 		_ = got.hold.Extend(ctx, time.Second)
 		_ = got.hold.Unlock(ctx)
 	}

@@ -66,18 +66,20 @@ func (s *liar) lies(f func(reply, index int) ([]byte, lieKind)) {
 	s.lie, s.said = f, 0
 }
 
-// hesitates keeps replies of scripts back until the function returned is called.
+// hesitates keeps replies of scripts back until the function returned is called, or the test ends.
 func (s *liar) hesitates() (speak func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	gate := make(chan struct{})
 	s.gate = gate
-	return func() {
+	speak = sync.OnceFunc(func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.gate = nil
 		close(gate)
-	}
+	})
+	s.t.Cleanup(speak)
+	return speak
 }
 
 func (s *liar) serve() {
