@@ -38,6 +38,9 @@ func (c *coordinator) backlog() bool {
 func (c *coordinator) depart(now time.Duration) {
 	for c.out < c.couriers && !c.closed && c.link.open(now, c.out) {
 		b := c.pack(now)
+		if b == nil && c.backlog() {
+			continue // what was not wanted any more left something more urgent behind
+		}
 		if b == nil {
 			return
 		}

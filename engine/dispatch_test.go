@@ -312,3 +312,15 @@ func TestQueueIsFirstInFirstOutAndForgetsABurst(t *testing.T) {
 	}
 	require.LessOrEqual(t, cap(q.commands), 16)
 }
+
+// What is not wanted any more may leave something more urgent behind, when everything of that kind was looked through.
+func TestWhatAWithdrawnCommandLeavesBehindIsSentInTheSameTurn(t *testing.T) {
+	converse(t, 1, `
+		1ms   lock a             → 1: acquire a
+		2ms   1 lost broken      → nothing
+		3ms   cancel a           → a redis unavailable: broken; cancelled
+		100ms timer              → 2: release a
+		101ms 2 gone             → nothing
+		102ms next               → 2.999s
+	`)
+}
