@@ -65,7 +65,9 @@ func (w *rwWorld) later(after time.Duration, do func()) {
 	w.events = slices.Insert(w.events, at, e)
 }
 
-func (w *rwWorld) upTo(d time.Duration) time.Duration { return time.Duration(w.random.Int64N(int64(d) + 1)) }
+func (w *rwWorld) upTo(d time.Duration) time.Duration {
+	return time.Duration(w.random.Int64N(int64(d) + 1))
+}
 
 func (w *rwWorld) chance(percent int) bool { return w.random.IntN(100) < percent }
 
