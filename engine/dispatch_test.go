@@ -196,7 +196,6 @@ func TestCommandsThatNobodyNeedsAnyMoreDoNotLeave(t *testing.T) {
 		d.line("3ms 1 lost EOF; 2 lost EOF")
 		require.Equal(t, "a b c redis unavailable: EOF; cancelled", d.line("4ms cancel a b c"))
 		// They may have run: what is probed with is their release, and nothing else.
-		d.line("13ms timer")
 		require.Equal(t, "3: release a b c", d.line("13ms timer"))
 		d.line("14ms 3 gone")
 		for range 10 {
