@@ -46,32 +46,45 @@ func (c *coordinator) depart(now time.Duration, n *node) {
 	}
 }
 
-// pack makes one batch of the most urgent commands; nil when there are none. In a cluster it is a bundle.
-// Of those that queue at the server one batch is under way at a time, because two could arrive in the
-// other order.
+// pack makes one batch of the most urgent commands; nil when there are none. What is not wanted any more may
+// leave something more urgent behind.
 func (c *coordinator) pack(now time.Duration, n *node) *batch {
 	c.packed++
+	for {
+		b, withdrawn := c.mostUrgent(now, n)
+		if b != nil || !withdrawn {
+			return b
+		}
+	}
+}
+
+// mostUrgent makes a batch as pack does, in a cluster a bundle, and reports whether it took commands back
+// instead. Of those that queue at the server one batch is under way at a time, because two could arrive in
+// the other order.
+func (c *coordinator) mostUrgent(now time.Duration, n *node) (b *batch, withdrawn bool) {
 	for _, verbs := range urgency {
 		for i := range verbs {
 			verb := verbs[(i+c.packed)%len(verbs)]
 			if renews(verb) && c.renewalsWait(n) || verb == actor.SendFairAcquire && n.underWay[verb] > 0 {
 				continue
 			}
+			waiting := len(n.split) + n.queues[verb].len()
 			if b := c.part(now, n, verb); b != nil {
 				if c.cluster != nil {
 					c.addParts(now, n, b)
 				}
-				return b
+				return b, false
 			}
 			if b := c.fill(now, n, verb); b != nil {
 				if c.cluster != nil {
 					b = c.bundle(b)
 				}
-				return b
+				return b, false
 			}
+			withdrawn = withdrawn || waiting != len(n.split)+n.queues[verb].len()
 		}
 	}
-	return nil
+	return nil, withdrawn
 }
 
 // renews reports whether a verb is as urgent as renewals.

@@ -256,6 +256,9 @@ func (w *rwWorld) wish(e *rwEngine) {
 		w.ask(e, &actor.Request{Tag: actor.Extend, Hold: holds[w.random.IntN(len(holds))], Lease: time.Duration(w.random.IntN(2)) * (10*time.Millisecond + w.upTo(2*time.Second))})
 	case n == 18 && w.forces:
 		w.ask(e, &actor.Request{Tag: actor.Force, Kind: kind})
+	case n == 19 && w.chance(10):
+		e.hears = map[string]bool{}
+		w.post(e, &mail{kind: deaf})
 	case n == 19 && w.chance(5):
 		e.c.doubt(w.now)
 		w.plan(e, w.now)

@@ -46,9 +46,9 @@ local function clear(key, id, count)
   return most
 end
 
--- Of so many fields nobody is asked for without need: somebody has longer than the reader who leaves had.
+-- Of so many fields not all are looked through when somebody has longer than the reader who leaves had.
 local function upheld(key, fields, had)
-  local ttl = fields > 64 and redis.pcall('PTTL', key)
+  local ttl = fields > 8 and redis.pcall('PTTL', key)
   return type(ttl) == 'number' and had < ttl
 end
 
