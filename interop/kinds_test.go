@@ -12,10 +12,16 @@ type kind struct {
 	mutex func(e *lockwheel.Engine, name string) lockwheel.Mutex
 }
 
-var plain = kind{"plain", (*lockwheel.Engine).Mutex}
+var (
+	plain  = kind{"plain", (*lockwheel.Engine).Mutex}
+	fenced = kind{"fenced", (*lockwheel.Engine).FencedMutex}
+	fair   = kind{"fair", (*lockwheel.Engine).FairMutex}
+	write  = kind{"write", func(e *lockwheel.Engine, name string) lockwheel.Mutex { return e.RWMutex(name).Writer() }}
+	read   = kind{"read", func(e *lockwheel.Engine, name string) lockwheel.Mutex { return e.RWMutex(name).RLocker() }}
+)
 
 // exclusive are the kinds of which there is one holder. Every test runs with each of them.
-var exclusive = []kind{plain}
+var exclusive = []kind{plain, fenced, fair, write}
 
 // exclusion is a pair of kinds on one name: whoever holds the one keeps out whoever wants the other.
 type exclusion struct{ held, wanted kind }
@@ -29,7 +35,7 @@ func exclusions() (all []exclusion) {
 }
 
 // mixed are the exclusions of different kinds.
-var mixed []exclusion
+var mixed = []exclusion{{read, write}, {write, read}}
 
 func (x exclusion) String() string {
 	if x.held.java == x.wanted.java {

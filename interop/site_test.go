@@ -32,6 +32,7 @@ var topologies = []struct {
 	start func(t *testing.T) *site
 }{
 	{"standalone", standalone},
+	{"cluster", cluster},
 }
 
 // everywhere runs a test on each of the topologies.
@@ -52,6 +53,21 @@ func standalone(t *testing.T) *site {
 		node:     func(*testing.T, string) string { return server.Addr() },
 		mode:     "single",
 		channels: "CHANNELS",
+		conns:    map[string]*redistest.Conn{},
+	}
+}
+
+// cluster is three masters, whose channels are sharded.
+func cluster(t *testing.T) *site {
+	t.Helper()
+	process := java(t)
+	servers := redistest.StartCluster(t, 3, 0)
+	return &site{
+		t: t, process: process,
+		addrs:    servers.Addrs(),
+		node:     func(t *testing.T, key string) string { return servers.Master(t, servers.Slot(t, key)).Addr() },
+		mode:     "cluster",
+		channels: "SHARDCHANNELS",
 		conns:    map[string]*redistest.Conn{},
 	}
 }
