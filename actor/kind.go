@@ -47,7 +47,7 @@ var protocols = [...]protocol{
 		state: SendState,
 	},
 	Read: {
-		name: "read/write", channel: scripts.ReadWriteChannel, claims: true, stamps: true,
+		name: "read/write", channel: scripts.ReadWriteChannel, claims: true, shared: true, stamps: true,
 		acquire: SendReadAcquire, renew: SendReadRenew, pass: SendReadRenew, release: SendReadRelease, force: SendReadForce,
 		state: SendReadState,
 	},
