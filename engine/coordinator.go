@@ -199,7 +199,9 @@ func (c *coordinator) lockFor(now time.Duration, r *actor.Request) *actor.Lock {
 		l = c.begin(r.Key, r.Kind)
 		c.locks[r.Key] = l
 	}
-	l.Become(r.Kind)
+	if l.Kind() != r.Kind {
+		l.Become(r.Kind)
+	}
 	return l
 }
 

@@ -86,7 +86,7 @@ func (c *coordinator) tellClaims(now time.Duration, b *batch, command *actor.Com
 		c.tellHolder(now, command, reply)
 	case reply.Status == actor.Done && command.Lock.Kind().Displaces(command, b.sent, now):
 		for _, l := range slices.Clone(c.groups[command.Key].claims) {
-			if l != command.Lock {
+			if l != command.Lock && l.Believed(now) {
 				c.step(now, l, &actor.Message{Kind: actor.Displaced})
 			}
 		}
