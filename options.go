@@ -94,7 +94,7 @@ type Stats struct {
 
 	Acquired, Refused, Released, Lost uint64 // counters, since Open: holds granted, refused, unlocked, lost
 	Renewed                           uint64 // counter: renewals and confirmations given by the server
-	Handed                            uint64 // counter: grants that passed from owner to owner without a round trip
+	Handed                            uint64 // counter: grants that passed from owner to owner inside the engine, without a release
 	Commands, Batches, Turns          uint64 // counters: commands sent, calls that carried them, turns of the loop (none while nothing is due)
 	Retries                           uint64 // counter: commands sent again, and calls sent again in parts
 	Muted                             uint64 // counter: releases that the server did but refused to publish

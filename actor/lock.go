@@ -144,11 +144,13 @@ func (x *rare) idle() bool { return !x.listening && !x.busy() }
 
 func (x *rare) busy() bool { return len(x.ghosts) != 0 || !x.changes.empty() || !x.forces.empty() }
 
-// Knows reports whether a tenure is the lock's, or one that it is to release.
+// Knows reports whether a tenure is the lock's.
 func (l *Lock) Knows(tenure uint64) bool {
-	x := l.rare
-	return l.tenure == tenure || x != nil && (x.evicted == tenure || x.haunted(tenure))
+	return l.tenure == tenure || l.rare != nil && l.rare.evicted == tenure
 }
+
+// Haunted reports whether a tenure is one that the lock is to release.
+func (l *Lock) Haunted(tenure uint64) bool { return l.rare != nil && l.rare.haunted(tenure) }
 
 // Busy reports whether the lock is in use, and not only listened to for those who may come.
 func (l *Lock) Busy() bool {
@@ -224,6 +226,8 @@ func (l *Lock) Step(now time.Duration, m *Message, fx *Effects) {
 		if l.rare != nil {
 			l.rare.askAt = min(l.rare.askAt, now) // the TTL it sleeps for went on
 		}
+	case Found:
+		l.hurry(now)
 	case Displaced:
 		if l.phase == held {
 			l.lose(now, errDisplaced, fx)

@@ -21,6 +21,7 @@ const (
 	Unheard                    // the channel cannot be listened to at present
 	Called                     // a reader need not let a writer come first any longer
 	Doubt                      // the clock may have stood still: confirm before granting anything
+	Found                      // a ghost of the lock is in Redis: release it now
 	Displaced                  // another claim of this engine on the same lock was granted
 	Drain                      // no more grants: the engine shuts down
 )
@@ -102,6 +103,7 @@ type Reply struct {
 	Garbled   bool          // Unanswered: the server did answer, with what no script gives
 	Uncounted bool          // SendRenew: renewed, but the count could not be written
 	Known     bool          // Taken: another Lock of this engine knows the holder
+	Doomed    bool          // Taken: and is about to release it
 	Listeners int           // SendRenew: on the channel; -1 unknown
 	Count     int           // SendState
 	TTL       time.Duration // SendAcquire when Taken, SendState; negative: none

@@ -221,7 +221,9 @@ func (c *coordinator) lockFor(now time.Duration, r *actor.Request) *actor.Lock {
 		l = c.begin(r.Key, r.Kind)
 		c.locks[r.Key] = l
 	}
-	l.Become(r.Kind, c.fx)
+	if l.Kind() != r.Kind {
+		l.Become(r.Kind, c.fx)
+	}
 	l.Share(r.Kind == actor.Write && c.groups[r.Key] != nil)
 	return l
 }

@@ -77,10 +77,20 @@ func (g *group) first(is func(*actor.Lock) bool) *actor.Lock {
 	return nil
 }
 
-// knows reports whether the holder of a lock is a claim of this engine, also one that is to be released.
-func (c *coordinator) knows(key, holder string) bool {
-	tenure, own := c.fx.Own(holder)
-	return own && c.groups[key].first(func(l *actor.Lock) bool { return l.Knows(tenure) }) != nil
+// tellHolder says of an answer that names a holder whether that is a claim of this engine. A ghost of one is
+// released at once: it is in the way.
+func (c *coordinator) tellHolder(now time.Duration, command *actor.Command, reply *actor.Reply) {
+	tenure, own := c.fx.Own(reply.Holder)
+	if !own {
+		return
+	}
+	g := c.groups[command.Key]
+	if g.first(func(l *actor.Lock) bool { return l.Knows(tenure) }) != nil {
+		reply.Known = true
+	} else if l := g.first(func(l *actor.Lock) bool { return l.Haunted(tenure) }); l != nil {
+		reply.Known, reply.Doomed = true, true
+		c.step(now, l, &actor.Message{Kind: actor.Found})
+	}
 }
 
 // tellClaims tells the claims on a lock what an answer to one of them means to the others, before that one
@@ -88,10 +98,10 @@ func (c *coordinator) knows(key, holder string) bool {
 func (c *coordinator) tellClaims(now time.Duration, b *batch, command *actor.Command, reply *actor.Reply) {
 	switch {
 	case reply.Status == actor.Taken:
-		reply.Known = c.knows(command.Key, reply.Holder)
+		c.tellHolder(now, command, reply)
 	case reply.Status == actor.Done && command.Lock.Kind().Displaces(command, b.sent, now):
 		for _, l := range slices.Clone(c.groups[command.Key].claims) {
-			if l != command.Lock {
+			if l != command.Lock && l.Believed(now) {
 				c.step(now, l, &actor.Message{Kind: actor.Displaced})
 			}
 		}
