@@ -92,6 +92,20 @@ func ExampleOpen() {
 	fmt.Println(locks.Mutex("orders/7").IsLocked(ctx))
 }
 
+func ExampleOpen_cluster() {
+	ctx := context.Background()
+
+	locks, err := lockwheel.Open(ctx, lockwheel.Options{
+		Redis: rueidis.ClientOption{InitAddress: []string{"10.0.0.1:6379", "10.0.0.2:6379", "10.0.0.3:6379"}},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer locks.Close()
+
+	fmt.Println(locks.Mutex("{orders}/7").IsLocked(ctx)) // in one slot with {orders}/8
+}
+
 func ExampleMutex_Lock() {
 	ctx, locks := openExample()
 	defer locks.Close()
