@@ -104,7 +104,7 @@ func ExampleOpen_cluster() {
 	}
 	defer locks.Close()
 
-	fmt.Println(locks.Mutex("orders/7").IsLocked(ctx))
+	fmt.Println(locks.Mutex("{orders}/7").IsLocked(ctx)) // in one slot with {orders}/8
 }
 
 func ExampleMutex_Lock() {
