@@ -82,6 +82,7 @@ func (l *Lock) patience(r *Request, fx *Effects) time.Duration {
 func (l *Lock) grant(now time.Duration, r *Request, fixed time.Duration, fx *Effects) {
 	h := r.Hold
 	if l.holds == nil {
+		l.fence()
 		l.since = now
 		l.wants &^= capped | wantFresh
 		h.Owner = r.Owner
@@ -97,12 +98,18 @@ func (l *Lock) grant(now time.Duration, r *Request, fixed time.Duration, fx *Eff
 	h.Tenure, h.lock, h.fixed = l.tenure, l, fixed
 	h.next, l.holds = l.holds, h
 	if l.protocol().tokens {
-		x := l.withRare()
-		x.given = x.token
-		r.Token = x.given
+		r.Token = l.withRare().given
 	}
 	h.publish(min(l.until, l.limitOf(h, fx)))
 	fx.Decide(now, r, nil, nil)
+}
+
+// fence makes the last token that of a new owner. One that comes after the grant is the next owner's.
+func (l *Lock) fence() {
+	if l.protocol().tokens {
+		x := l.withRare()
+		x.given = x.token
+	}
 }
 
 // leaseOf is the lease a request needs when it becomes the owner.
