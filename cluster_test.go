@@ -225,6 +225,10 @@ func (r *realm) takesAClient(t *testing.T) {
 func (r *realm) seesListeners(t *testing.T) {
 	greedy, other := r.open(lockwheel.Options{}), r.open(lockwheel.Options{})
 	const name = "contested"
+	hold := lock(t, greedy.Mutex(name))
+	waiting := locking(t.Context(), other.Mutex(name))
+	asleep(t, other, 1, 1)
+	published := r.calls("publish", "spublish")
 	stop := make(chan struct{})
 	done := make(chan struct{})
 	go func() {
@@ -242,12 +246,17 @@ func (r *realm) seesListeners(t *testing.T) {
 			}
 		})
 	}()
+	unlock(t, hold)
+	unlock(t, granted(t, waiting))
 	for range 20 {
 		unlock(t, lock(t, other.Mutex(name)))
 	}
+	handed := greedy.Stats().Handed
+	releases := r.calls("publish", "spublish") - published
 	close(stop)
 	<-done
-	require.NotZero(t, greedy.Stats().Handed)
+	require.NotZero(t, handed)
+	require.LessOrEqual(t, handed, uint64(64*(releases+1)))
 }
 
 // Where the server does not know the sharded verbs, or may not tell, it is PUBLISH, and who listens cannot be known.

@@ -31,6 +31,7 @@ const (
 	lost  what = "lost"  // found the lock lost, between the last look that said otherwise and this one
 	wiped what = "wiped" // nobody: the server lost the key
 	begun what = "begun" // is about to write: not part of a history
+	noted what = "noted" // did something else, for whoever reads a history
 )
 
 // deed is one line of a history.
@@ -40,7 +41,8 @@ type deed struct {
 	Hold     string // one grant; "" for wiped
 	Tenure   string // what the server knows it as: Hold.ID, which several grants in a row can share
 	Value    int    // read or written
-	From, To int64  // on the machine's clock, in nanoseconds: processes share it
+	Note     string
+	From, To int64 // on the machine's clock, in nanoseconds: processes share it
 }
 
 func now() int64 { return time.Now().UnixNano() }
@@ -148,7 +150,7 @@ func judge(deeds []deed) (porcupine.CheckResult, porcupine.LinearizationInfo) {
 	clients := map[string]int{}
 	var operations []porcupine.Operation
 	for _, d := range deeds {
-		if d.What == begun {
+		if d.What == begun || d.What == noted {
 			continue
 		}
 		if _, known := clients[d.Hold]; !known {
@@ -172,7 +174,19 @@ func requireLinear(t *testing.T, name string, deeds []deed) {
 	require.NoError(t, err)
 	defer picture.Close()
 	require.NoError(t, porcupine.Visualize(lockModel, info, picture))
-	require.Equal(t, porcupine.Ok, result, "the history of %s: see %s", name, picture.Name())
+	require.NoError(t, os.WriteFile(picture.Name()+".txt", []byte(written(deeds)), 0o600))
+	require.Equal(t, porcupine.Ok, result, "the history of %s: see %s, and as text %[2]s.txt", name, picture.Name())
+}
+
+// written is a history as text, in milliseconds.
+func written(deeds []deed) string {
+	var b strings.Builder
+	slices.SortFunc(deeds, func(a, b deed) int { return cmp.Compare(a.From, b.From) })
+	for _, d := range deeds {
+		ms := func(at int64) float64 { return float64(at-deeds[0].From) / 1e6 }
+		fmt.Fprintf(&b, "%10.3f %10.3f %-6s %-14s %s %d %s\n", ms(d.From), ms(d.To), d.What, d.Hold, d.Tenure, d.Value, d.Note)
+	}
+	return b.String()
 }
 
 // requireLosersKnew makes sure that whoever had a lock when the server lost its key did nothing with it once its lease

@@ -45,20 +45,22 @@ func (l *labourer) visit(ctx context.Context) error {
 	l.visits++
 	name := l.names[rand.IntN(len(l.names))]
 	from := now()
-	hold, err := l.engine.Mutex(name).Lock(ctx, someOptions()...)
+	opts := someOptions()
+	hold, err := l.engine.Mutex(name).Lock(ctx, opts...)
 	if err != nil {
 		l.did.refused.Add(1)
 		return l.known(err)
 	}
 	v := &visitor{labourer: l, hold: hold, seen: from}
 	v.grant = deed{Lock: name, Hold: l.id + "/" + strconv.Itoa(l.visits), Tenure: hold.ID()}
+	v.grant.Note = fmt.Sprintf("%+v until %v", opts, hold.Deadline().UnixNano())
 	v.tell(took, 0, from)
 	l.did.granted.Add(1)
 	for range 1 + rand.IntN(3) {
 		if held, err := v.use(); !held || err != nil {
 			return err
 		}
-		misuseALittle(ctx, hold)
+		v.dawdle(ctx)
 	}
 	return v.leave()
 }
@@ -93,10 +95,12 @@ func (v *visitor) tell(what what, value int, from int64) {
 // holds looks whether the lock is held, and tells if not.
 func (v *visitor) holds() bool {
 	at := now()
-	if v.hold.Err() == nil {
+	err := v.hold.Err()
+	if err == nil {
 		v.seen = at
 		return true
 	}
+	v.grant.Note = err.Error()
 	<-v.hold.Done() // soon: whoever only waits for this is told, too
 	v.did.losses.Add(1)
 	v.tell(lost, 0, v.seen)
@@ -134,12 +138,32 @@ func (v *visitor) use() (held bool, err error) {
 	return true, nil
 }
 
+// dawdle does with a lock what holders do.
+func (v *visitor) dawdle(ctx context.Context) {
+	from := now()
+	d := time.Duration(rand.IntN(1000)) * time.Millisecond
+	switch rand.IntN(8) {
+	case 0:
+		v.grant.Note = fmt.Sprintf("extended to %v: %v", d, v.hold.Extend(ctx, d))
+		v.tell(noted, 0, from)
+	case 1:
+		select { // longer than many leases
+		case <-v.hold.Done():
+		case <-time.After(d * 3 / 2):
+		case <-ctx.Done():
+		}
+	default:
+		soonOver()
+	}
+}
+
 // leave unlocks. Whatever the answer, the lock is not held afterwards.
 func (v *visitor) leave() error {
 	from := now()
 	err := v.hold.Unlock(context.Background())
 	switch {
 	case err == nil || errors.Is(err, lockwheel.ErrUnavailable):
+		v.grant.Note = fmt.Sprint(err)
 		v.tell(left, 0, from)
 	default:
 		v.did.losses.Add(1)

@@ -16,7 +16,8 @@ const longestName = 64 << 10
 
 // Mutex is a lock by its name: exclusive, re-entrant for whoever carries the holder's context, leased.
 // It is a small immutable value, free to make and to copy, and safe for concurrent use. The zero Mutex
-// gives an error. Names are any bytes, as Redis keys are.
+// gives an error. Names are any bytes, as Redis keys are; see [Engine.Mutex] for those that a cluster
+// cannot have.
 type Mutex struct {
 	engine *Engine
 	name   string

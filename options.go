@@ -14,8 +14,14 @@ import (
 // Options are an engine's settings. A zero field is its default; a negative or absurd one is an error of
 // Open. Durations are between 1 ms and 10 years.
 type Options struct {
-	// Redis says where to connect: address, credentials, TLS, Sentinel. The engine sets its
-	// PipelineMultiplex, DisableCache, DisableRetry, ConnWriteTimeout, Dialer.Timeout and Dialer.KeepAlive.
+	// Redis says where to connect: address, credentials, TLS. With Sentinel.MasterSet the addresses are
+	// those of sentinels, and the engine follows the master; nodes of a cluster are found out. What a
+	// master had not passed on to its replicas when it died is lost: its holders get ErrLost when they ask
+	// its successor, at their next renewal at the latest, and somebody else may have been let in before.
+	//
+	// The engine sets PipelineMultiplex, DisableCache, DisableRetry, ConnWriteTimeout, Dialer.Timeout and
+	// Dialer.KeepAlive, and where they are zero Sentinel.TopologyRefreshInterval and
+	// ClusterOption.MaxMovedRedirections.
 	Redis rueidis.ClientOption
 
 	// Client is an open client to use instead of Redis. It stays the caller's, to be closed after the
@@ -88,7 +94,7 @@ type Stats struct {
 
 	Acquired, Refused, Released, Lost uint64 // counters, since Open: holds granted, refused, unlocked, lost
 	Renewed                           uint64 // counter: renewals and confirmations given by the server
-	Handed                            uint64 // counter: grants that passed from owner to owner without a round trip
+	Handed                            uint64 // counter: grants that passed from owner to owner inside the engine, without a release
 	Commands, Batches, Turns          uint64 // counters: commands sent, calls that carried them, turns of the loop (none while nothing is due)
 	Retries                           uint64 // counter: commands sent again, and calls sent again in parts
 	Muted                             uint64 // counter: releases that the server did but refused to publish

@@ -160,16 +160,30 @@ func (c *campaign) strikes() {
 	catalogue := everyFault()
 	switch i := rand.IntN(len(catalogue) + 4); i {
 	case len(catalogue), len(catalogue) + 1:
-		c.faults["a process killed"]++
+		defer c.counts("a process killed", now())
 		victim := rand.IntN(soakCrews)
 		c.crews[victim].dies()
 		c.crews[victim] = c.newCrew(victim)
 	case len(catalogue) + 2, len(catalogue) + 3:
-		c.faults["a process stopped"]++
+		defer c.counts("a process stopped", now())
 		c.crews[rand.IntN(soakCrews)].standsStill(2 * c.spell)
 	default:
-		c.faults[catalogue[i].name]++
+		defer c.counts(catalogue[i].name, now())
 		catalogue[i].strike(c.scene)
+	}
+}
+
+// counts counts a fault, and puts it into every history for its readers.
+func (c *campaign) counts(fault string, from int64) {
+	c.faults[fault]++
+	struck := ""
+	for i, p := range c.all {
+		if slices.Contains(c.links, p) {
+			struck += fmt.Sprint(" ", i)
+		}
+	}
+	for _, name := range c.names {
+		c.record.note(deed{What: noted, Lock: name, Note: fault + " on links" + struck, From: from, To: now()})
 	}
 }
 

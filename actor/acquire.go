@@ -86,7 +86,7 @@ func (l *Lock) grant(now time.Duration, r *Request, fixed time.Duration, fx *Eff
 		l.since = now
 		l.wants &^= capped | wantFresh
 		h.Owner = r.Owner
-		if r.Owner&ThreadOwner == 0 {
+		if r.Owner&ThreadOwner == 0 && !l.besideWriter() {
 			h.Owner = fx.nextOwner()
 		}
 		if longest := fx.Config.MaxHold; longest != 0 && longest <= fx.Config.Lease && fixed == 0 {
@@ -134,7 +134,7 @@ func (l *Lock) ask(now time.Duration, fx *Effects) {
 		return
 	}
 	if l.phase == free {
-		l.tenure, l.phase = fx.nextTenure(), asking
+		l.tenure, l.phase = l.nextTenure(fx), asking
 		fx.Asking++
 	}
 	l.flight = l.protocol().acquire
@@ -142,6 +142,9 @@ func (l *Lock) ask(now time.Duration, fx *Effects) {
 	if x != nil {
 		x.again = false
 		c.Ghosts = x.names()
+		if l.besideWriter() {
+			c.Reads = &Reads{Writer: x.reading.writer}
+		}
 	}
 	if l.protocol().queues {
 		c.Wait = l.withRare().place(fx.waitOf(r))

@@ -51,6 +51,16 @@ type Stats struct {
 	RenewalLag                                         time.Duration
 }
 
+// Step is what a lock was told, and how it stood before and after. By value, or every message would be
+// allocated for it.
+type Step struct {
+	Lock          *Lock
+	Kind          Kind
+	Verb          Verb   // Answered: the command's
+	Status        Status // Answered
+	Before, After Phase
+}
+
 // Effects is what a turn comes to; steps append, the coordinator takes. Owned by the coordinator.
 type Effects struct {
 	Config    Config
@@ -68,9 +78,9 @@ type Effects struct {
 	Draining  bool
 	Soonest   time.Duration // no timer fires before
 
-	// Stepped, unless it is nil, is told after every step of a lock what the message was and how the lock
-	// stood before and after it: for a simulation that must know what it has seen.
-	Stepped func(l *Lock, m *Message, before, after Phase)
+	// Stepped, unless it is nil, is told of every step of a lock: for a simulation that must know what it
+	// has seen.
+	Stepped func(Step)
 
 	tenure, owner uint64
 	random        *rand.Rand

@@ -25,9 +25,9 @@ func TestAFairWaiterKeepsItsPlace(t *testing.T) {
 		talkOf(t, actor.Fair, `
 			0s      A locks                              → acquire #1 30s wait 1s
 			1ms     #1 taken 1m it:1 left 2s             → listen
-			1.001s  timer                                → acquire #1 30s wait 1s
-			+1ms    #1 taken 59s it:1 left 1s            → nothing
-			1.502s  timer                                → acquire #1 30s wait 1s
+			251ms   timer                                → acquire #1 30s wait 1s
+			+1ms    #1 taken 59s it:1 left 300ms         → nothing
+			402ms   timer                                → acquire #1 30s wait 1s
 			+1ms    #1 granted                           → leave; A granted 29.689s
 			+1ms    A unlocks                            → A over; release #1 wait 1s
 			+1ms    #1 released                          → A unlocked
@@ -174,5 +174,38 @@ func TestAForcedFairLockIsLostAtOnce(t *testing.T) {
 		1ms  #1 granted                                  → A granted 29.689s
 		2ms  F forces                                    → A lost: unlocked by force; force #2
 		3ms  #2 forced                                   → F forced
+	`)
+}
+
+func TestAGhostOfAnotherClaimIsTriedAgainSoon(t *testing.T) {
+	talkOf(t, actor.Fair, `
+		0s           A locks                             → acquire #1 30s wait 5m0s
+		1ms          #1 taken 20s me:77 known doomed left 320s → acquire #1 30s wait 5m0s; listen
+		2ms          #1 taken 20s me:77 known doomed left 320s → nothing
+		26ms         timer                               → acquire #1 30s wait 5m0s
+		27ms         #1 granted                          → leave; A granted 29.689s
+		28ms         A unlocks                           → A over; release #1 wait 5m0s
+		29ms         #1 released                         → A unlocked
+	`)
+}
+
+func TestAGhostThatIsFoundIsReleasedAtOnce(t *testing.T) {
+	talkOf(t, actor.Fair, `
+		0s      A locks                                  → acquire #1 30s wait 5m0s
+		1ms     A cancels why                            → A redis unavailable: why
+		2ms     #1 unanswered broken                     → release #1 wait 5m0s
+		3ms     #1 gone                                  → release #1 wait 5m0s
+		4ms     #1 gone                                  → nothing
+		5ms     found                                    → release #1 wait 5m0s
+		6ms     #1 released                              → nothing
+	`)
+}
+
+func TestAClaimThatWasDisplacedIsLost(t *testing.T) {
+	talkOf(t, actor.Fair, `
+		0s   A locks                                     → acquire #1 30s wait 5m0s
+		1ms  #1 granted                                  → A granted 29.689s
+		2ms  displaced                                   → A lost: granted to somebody else since; release #1 wait 5m0s
+		3ms  #1 gone                                     → nothing
 	`)
 }

@@ -41,6 +41,16 @@ func (x *rare) names() (tenures []uint64) {
 	return tenures
 }
 
+// hurry has ghosts released that were to wait.
+func (l *Lock) hurry(now time.Duration) {
+	if l.rare == nil {
+		return
+	}
+	for i := range l.rare.ghosts {
+		l.rare.ghosts[i].at = min(l.rare.ghosts[i].at, now)
+	}
+}
+
 func (l *Lock) releaseGhosts(now time.Duration, fx *Effects) {
 	ghosts := l.rare.ghosts
 	for i := range ghosts {

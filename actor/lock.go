@@ -91,8 +91,11 @@ type rare struct {
 	stepBack  time.Duration // until when
 	heard     int           // messages since stepping back began; the first is our own
 
-	evicted uint64 // the tenure that ended because it is to be forced away
-	changes line   // re-entries that need a longer lease, and extensions
+	evicted uint64  // the tenure that ended because it is to be forced away
+	reading reading // of a reader beside its own writer
+	shared  bool    // of a writer: this engine has readers of the lock, held or waiting
+
+	changes line // re-entries that need a longer lease, and extensions
 	forces  line
 	ghosts  []ghost
 }
@@ -123,8 +126,14 @@ func (l *Lock) Key() string { return l.key }
 // Kind is the kind of lock that it is.
 func (l *Lock) Kind() LockKind { return l.kind }
 
-// Become makes a lock that is not Busy one of another kind. Both must listen to the same channel.
-func (l *Lock) Become(kind LockKind) { l.kind = kind }
+// Become makes a lock that is not Busy one of another kind.
+func (l *Lock) Become(kind LockKind, fx *Effects) {
+	if l.rare != nil && l.rare.listening && protocols[kind].channel != l.protocol().channel {
+		l.rare.leaveAt = 0
+		l.setListening(false, fx)
+	}
+	l.kind = kind
+}
 
 // Idle reports whether the lock can be forgotten: nothing held, wanted, under way or listened to.
 func (l *Lock) Idle() bool {
@@ -135,10 +144,13 @@ func (x *rare) idle() bool { return !x.listening && !x.busy() }
 
 func (x *rare) busy() bool { return len(x.ghosts) != 0 || !x.changes.empty() || !x.forces.empty() }
 
-// Knows reports whether a tenure is the lock's, or one that it is to release.
+// Knows reports whether a tenure is the lock's.
 func (l *Lock) Knows(tenure uint64) bool {
-	return l.tenure == tenure || l.rare != nil && l.rare.haunted(tenure)
+	return l.tenure == tenure || l.rare != nil && l.rare.evicted == tenure
 }
+
+// Haunted reports whether a tenure is one that the lock is to release.
+func (l *Lock) Haunted(tenure uint64) bool { return l.rare != nil && l.rare.haunted(tenure) }
 
 // Busy reports whether the lock is in use, and not only listened to for those who may come.
 func (l *Lock) Busy() bool {
@@ -201,6 +213,8 @@ func (l *Lock) Step(now time.Duration, m *Message, fx *Effects) {
 		l.withdrawn(now, m.Command, fx)
 	case Heard:
 		l.heard(now)
+	case Called:
+		l.called(now)
 	case Subscribed:
 		l.subscribed(now, fx)
 	case Unheard:
@@ -212,13 +226,27 @@ func (l *Lock) Step(now time.Duration, m *Message, fx *Effects) {
 		if l.rare != nil {
 			l.rare.askAt = min(l.rare.askAt, now) // the TTL it sleeps for went on
 		}
+	case Found:
+		l.hurry(now)
+	case Displaced:
+		if l.phase == held {
+			l.lose(now, errDisplaced, fx)
+		}
 	case Drain:
 		l.drain(now, fx)
 	}
 	l.settle(now, fx)
 	if fx.Stepped != nil {
-		fx.Stepped(l, m, before, l.phase)
+		l.report(m, before, fx)
 	}
+}
+
+func (l *Lock) report(m *Message, before Phase, fx *Effects) {
+	s := Step{Lock: l, Kind: m.Kind, Before: before, After: l.phase}
+	if m.Kind == Answered {
+		s.Verb, s.Status = m.Command.Verb, m.Reply.Status
+	}
+	fx.Stepped(s)
 }
 
 // settle brings what is under way in line with what is wanted.
@@ -345,7 +373,7 @@ func (l *Lock) knownTaken() bool {
 		return true
 	}
 	trouble := l.rare != nil && l.rare.trouble != nil
-	return !trouble && (l.phase == ending || l.rare != nil && l.rare.answered)
+	return !trouble && (l.phase == ending || l.rare != nil && (l.rare.answered || l.rare.stepBack != 0))
 }
 
 // drain refuses everybody who waits for the lock.

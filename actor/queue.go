@@ -33,13 +33,14 @@ func (l *Lock) stays(reply *Reply) {
 }
 
 // turnIn bounds a sleep in the queue: a lock that is free belongs to somebody who may be dead, and whoever
-// does not ask counts as dead in the end.
+// does not ask counts as dead in the end. The quarter leaves a waiter half of its wait when it becomes the
+// head, if the one before asked a quarter before that and it asks another quarter later.
 func turnIn(sleep time.Duration, reply *Reply, fx *Effects) time.Duration {
 	if reply.Holder == "" {
 		sleep = min(sleep, fx.jitter(pollKept))
 	}
 	if reply.Left > 0 {
-		sleep = min(sleep, max(reply.Left/2, tryFloor))
+		sleep = min(sleep, max(min(reply.Left/2, fx.Config.FairWait/4), tryFloor))
 	}
 	return sleep
 }

@@ -12,9 +12,9 @@ import (
 func TestEveryStepSaysFromWhichPhaseToWhich(t *testing.T) {
 	s := newStage(t, usual())
 	var ways []string
-	s.fx.Stepped = func(l *actor.Lock, m *actor.Message, before, after actor.Phase) {
-		require.Same(t, s.lock, l)
-		ways = append(ways, fmt.Sprintf("%d %v → %v", m.Kind, before, after))
+	s.fx.Stepped = func(step actor.Step) {
+		require.Same(t, s.lock, step.Lock)
+		ways = append(ways, fmt.Sprintf("%d %v → %v", step.Kind, step.Before, step.After))
 	}
 	s.play("0s A locks", "+1ms #1 granted", "+1ms A unlocks", "+1ms #1 released", "+1s B forces", "+1ms #2 gone")
 	require.Equal(t, []string{

@@ -33,6 +33,7 @@ type batch struct {
 	failed  error         // by the courier: there is no reply for any command
 	lost    bool          // by the courier: no answer came, so it may have run or may yet run
 	late    bool          // in a cluster: an answer came from a node that has lost the slot since
+	led     bool          // by the courier: it went by the map of the cluster's client, maybe to another node
 }
 
 func newBatch() *batch {
@@ -46,7 +47,7 @@ func (b *batch) reset(verb actor.Verb) {
 	clear(b.replies)
 	b.commands, b.replies = b.commands[:0], b.replies[:0]
 	b.verb, b.whole, b.failed, b.lost = verb, false, nil, false
-	b.node, b.next, b.slot, b.asking, b.hops, b.late = nil, nil, 0, false, 0, false
+	b.node, b.next, b.slot, b.asking, b.hops, b.late, b.led = nil, nil, 0, false, 0, false, false
 }
 
 // queue is a first-in, first-out list of commands that keeps its memory while it is in use.

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel/actor"
 )
 
 // clusterDesk is a desk in a cluster of the nodes A, B and C, which own a third of the slots each: of the keys a to f, b and f are A's, c
@@ -348,6 +350,20 @@ func TestWhatWaitsGoesToTheNextMaster(t *testing.T) {
 	`)
 }
 
+// Replication is asynchronous: what was granted last may be unknown to the successor. Its holders ask at once, and do not wait for their
+// next renewal; those of other nodes do not.
+func TestLocksOfAMasterThatFailedAreConfirmedByItsSuccessor(t *testing.T) {
+	d := converseInCluster(t, 2, `
+		1ms lock a b f            → 1@A: acquire b + f; 2@C: acquire a
+		2ms 1 done; 2 done        → b f a granted
+		3ms unlock f              → f not held; 3@A: release f
+		4ms 3 lost EOF            → survey B C A
+		5ms charted 0-5460@R 5461-10922@B 10923-16383@C → opens R; shuts A; 4@R: renew b; 5@R: release f
+	`)
+	require.Equal(t, 30*time.Second, d.out[4].commands[0].Lease, "nor does it have to know of the last renewal")
+	require.Equal(t, "b lost; f unlocked", d.line("6ms 4 gone; 5 done"))
+}
+
 // Without an answer a survey is tried again, not too often, and not at all when nobody waits.
 func TestSurveyIsTriedAgainWhileSomebodyWaits(t *testing.T) {
 	d := newClusterDesk(t, 1)
@@ -394,6 +410,18 @@ func TestChannelsMoveWithTheirSlot(t *testing.T) {
 	`)
 }
 
+// A slot that comes back finds the channel still listened to. (Who says so is B, of a slot that it was not asked about: that is believed.)
+func TestChannelComesBackBeforeItWasLeft(t *testing.T) {
+	converseInCluster(t, 1, `
+		1ms  lock b f             → 1@A: acquire b + f
+		2ms  1 taken              → join@A {b} {f}
+		3ms  ordered@A; subscribed@A b f → 2@A: acquire b + f
+		4ms  2 taken; lock g      → 3@B: acquire g
+		5ms  3 says MOVED 3300 C:1 → survey A B C; 4@B: acquire g; leave@A {b}; join@C {b}
+		6ms  4 says MOVED 3300 A:1 → 5@A: acquire b; 6@B: acquire g
+	`)
+}
+
 // A waiter that leaves in the very turn in which its slot moves leaves nothing behind.
 func TestWaiterLeavesWhileItsSlotMoves(t *testing.T) {
 	d := newClusterDesk(t, 1)
@@ -406,6 +434,36 @@ func TestWaiterLeavesWhileItsSlotMoves(t *testing.T) {
 	d.line("256ms charted 0-16383@N")
 	require.Len(t, d.c.nodes, 1)
 	d.requireRest()
+}
+
+// While the cluster's client does not know a node, it finds its own way. That says nothing of the node: the map is asked for again.
+func TestAnswerThatCameAnotherWayLeavesTheNodeInDoubt(t *testing.T) {
+	d := newClusterDesk(t, 2)
+	d.line("1ms lock b f")
+	require.Equal(t, "survey B C A", d.line("2ms 1 lost EOF"))
+	require.Equal(t, "nothing", d.line("3ms charted 0-5460@A 5461-10922@B 10923-16383@C"))
+	require.Contains(t, d.line("12ms timer"), "2@A: acquire")
+	for b := d.out[2]; b != nil; b = b.next {
+		b.led = true
+	}
+	require.Contains(t, d.line("13ms 2 done"), "granted")
+	require.True(t, d.c.down())
+	require.Equal(t, "survey B C A", d.line("53ms timer"))
+	require.Equal(t, "opens R; shuts A; 3@R: renew b f", strings.ReplaceAll(d.line("54ms charted 0-5460@R 5461-10922@B 10923-16383@C"), " + ", " "))
+}
+
+// A node of a cluster without sharded messages cannot know who listens at others.
+func TestListenersAreNotCountedWhereTheyCannotBeKnown(t *testing.T) {
+	b := newBatch()
+	b.reset(actor.SendRenew)
+	b.commands = []actor.Command{{Verb: actor.SendRenew, Key: "k", Tenure: 7, Lease: time.Second, Listen: true}}
+	written := func(w *writer) string {
+		forms[b.verb].write(w, b)
+		return string(w.text)
+	}
+	require.Equal(t, "SHARDNUMSUBme:710001"+"1", written(&writer{id: "me", sharded: true}))
+	require.Equal(t, "NUMSUBme:710001"+"1", written(&writer{id: "me"}))
+	require.Equal(t, "NUMSUBme:710001", written(&writer{id: "me", deaf: true}))
 }
 
 // A node that owns nothing any more is let go of, but not before what it was given is answered.

@@ -168,11 +168,9 @@ func (c *coordinator) asked(now time.Duration, r *actor.Request) {
 		c.changes(now, r)
 	case AskState:
 		c.fx.Limit(r, now+c.fx.Config.Timeout)
-		c.send(&actor.Command{Verb: actor.SendState, Key: r.Key, Request: r})
+		c.send(&actor.Command{Verb: r.Kind.State(), Key: r.Key, Request: r})
 	case AskCount:
-		if l := c.holderOf(now, r); l != nil {
-			r.Count = l.CountOf(r.Owner, now)
-		}
+		r.Count = c.countOf(now, r)
 		c.fx.Decide(now, r, nil, nil)
 	case AskShutdown:
 		c.drain(now, r)
@@ -210,14 +208,23 @@ func (c *coordinator) lockFor(now time.Duration, r *actor.Request) *actor.Lock {
 		c.fx.Clash(now, r, other.Kind())
 		return nil
 	}
-	if r.Kind.Claims() {
+	switch {
+	case r.Kind == actor.Read:
+		return c.reader(now, l, r)
+	case r.Kind.Claims():
 		return c.claim(now, r)
+	case r.Kind == actor.Write && c.upgrades(now, l, r):
+		c.fx.Decide(now, r, actor.ErrUpgrade, nil)
+		return nil
 	}
 	if l == nil {
 		l = c.begin(r.Key, r.Kind)
 		c.locks[r.Key] = l
 	}
-	l.Become(r.Kind)
+	if l.Kind() != r.Kind {
+		l.Become(r.Kind, c.fx)
+	}
+	l.Share(r.Kind == actor.Write && c.groups[r.Key] != nil)
 	return l
 }
 
@@ -248,6 +255,7 @@ func (c *coordinator) begin(key string, kind actor.LockKind) *actor.Lock {
 func (c *coordinator) forget(l *actor.Lock) {
 	if l.Kind().Claims() {
 		c.leaveGroup(l)
+		c.readerLeft(l)
 	} else {
 		delete(c.locks, l.Key())
 	}
@@ -257,12 +265,18 @@ func (c *coordinator) forget(l *actor.Lock) {
 	}
 }
 
-// holderOf is the actor in which the owner of a request may have holds; nil if there is none.
-func (c *coordinator) holderOf(now time.Duration, r *actor.Request) *actor.Lock {
+// countOf is how many holds the owner of a request has.
+func (c *coordinator) countOf(now time.Duration, r *actor.Request) (count int) {
 	if r.Kind.Claims() {
-		return c.groups[r.Key].holding(r.Owner, r.Kind, now)
+		for _, l := range c.groups[r.Key].all() {
+			count += l.CountOf(r.Owner, now)
+		}
+		return count
 	}
-	return c.locks[r.Key]
+	if l := c.locks[r.Key]; l != nil && l.Kind() == r.Kind {
+		return l.CountOf(r.Owner, now)
+	}
+	return 0
 }
 
 func (c *coordinator) step(now time.Duration, l *actor.Lock, m *actor.Message) {
@@ -281,6 +295,9 @@ func (c *coordinator) after(now time.Duration, l *actor.Lock) {
 	}
 	clear(c.fx.Commands)
 	c.fx.Commands = c.fx.Commands[:0]
+	if l.Kind() == actor.Write && len(c.groups) > 0 && !l.Pending() {
+		c.callReaders(now, l.Key())
+	}
 	if l.Idle() && l.Key() != "" {
 		c.forget(l)
 	}

@@ -12,11 +12,11 @@ import (
 // urgency is the order in which commands leave: a flood of acquires must not delay a renewal. Verbs on
 // one line are as urgent as each other, and take turns.
 var urgency = [...][]actor.Verb{
-	{actor.SendRenew, actor.SendFencedPass},
-	{actor.SendRelease, actor.SendFairRelease},
-	{actor.SendForce, actor.SendFairForce},
-	{actor.SendAcquire, actor.SendFencedAcquire, actor.SendFairAcquire},
-	{actor.SendState},
+	{actor.SendRenew, actor.SendFencedPass, actor.SendReadRenew, actor.SendWriteRenew},
+	{actor.SendRelease, actor.SendFairRelease, actor.SendReadRelease, actor.SendWriteRelease},
+	{actor.SendForce, actor.SendFairForce, actor.SendReadForce, actor.SendWriteForce},
+	{actor.SendAcquire, actor.SendFencedAcquire, actor.SendFairAcquire, actor.SendReadAcquire, actor.SendWriteAcquire},
+	{actor.SendState, actor.SendReadState, actor.SendWriteState},
 }
 
 // errShort is for a server that answers with fewer replies than it was asked for.
@@ -40,48 +40,68 @@ func (c *coordinator) depart(now time.Duration, n *node) {
 			n.inFlight += len(call.commands)
 			c.counters.batches++
 			c.counters.commands += uint64(len(call.commands))
-			call.sent, call.node = now, n
+			call.sent, call.node, call.led = now, n, false
 		}
 		c.batches = append(c.batches, b)
 	}
 }
 
-// pack makes one batch of the most urgent commands; nil when there are none. In a cluster it is a bundle.
-// Of those that queue at the server one batch is under way at a time, because two could arrive in the
-// other order.
+// pack makes one batch of the most urgent commands; nil when there are none. What is not wanted any more may
+// leave something more urgent behind.
 func (c *coordinator) pack(now time.Duration, n *node) *batch {
 	c.packed++
+	for {
+		b, withdrawn := c.mostUrgent(now, n)
+		if b != nil || !withdrawn {
+			return b
+		}
+	}
+}
+
+// mostUrgent makes a batch as pack does, in a cluster a bundle, and reports whether it took commands back
+// instead. Of those that queue at the server one batch is under way at a time, because two could arrive in
+// the other order.
+func (c *coordinator) mostUrgent(now time.Duration, n *node) (b *batch, withdrawn bool) {
 	for _, verbs := range urgency {
 		for i := range verbs {
 			verb := verbs[(i+c.packed)%len(verbs)]
-			if verb == actor.SendRenew && c.renewalsWait(n) || verb == actor.SendFairAcquire && n.underWay[verb] > 0 {
+			if renews(verb) && c.renewalsWait(n) || verb == actor.SendFairAcquire && n.underWay[verb] > 0 {
 				continue
 			}
+			waiting := len(n.split) + n.queues[verb].len()
 			if b := c.part(now, n, verb); b != nil {
 				if c.cluster != nil {
 					c.addParts(now, n, b)
 				}
-				return b
+				return b, false
 			}
 			if b := c.fill(now, n, verb); b != nil {
 				if c.cluster != nil {
 					b = c.bundle(b)
 				}
-				return b
+				return b, false
 			}
+			withdrawn = withdrawn || waiting != len(n.split)+n.queues[verb].len()
 		}
 	}
-	return nil
+	return nil, withdrawn
 }
+
+// renews reports whether a verb is as urgent as renewals.
+func renews(verb actor.Verb) bool { return slices.Contains(urgency[0], verb) }
 
 // renewalsWait reports whether renewals have their half of the couriers while others wait: very many
 // that are due together must not hold up everybody else for as long as they take.
 func (c *coordinator) renewalsWait(n *node) bool {
-	if 2*n.underWay[actor.SendRenew] < c.couriers {
+	renewing := 0
+	for _, verb := range urgency[0] {
+		renewing += n.underWay[verb]
+	}
+	if 2*renewing < c.couriers {
 		return false
 	}
 	for verb := range n.queues {
-		if actor.Verb(verb) != actor.SendRenew && n.queues[verb].len() > 0 {
+		if !renews(actor.Verb(verb)) && n.queues[verb].len() > 0 {
 			return true
 		}
 	}
@@ -182,7 +202,7 @@ func (c *coordinator) outcome(now time.Duration, b *batch) {
 		b.node.split = append(b.node.split, b)
 		return
 	case !b.lost && len(b.commands) > 1 && forOneKey(b.failed):
-		b.node.link.answered()
+		c.reached(b)
 		c.halve(b)
 	default:
 		c.unanswered(now, b)
@@ -190,9 +210,18 @@ func (c *coordinator) outcome(now time.Duration, b *batch) {
 	c.spares = append(c.spares, b)
 }
 
+// reached takes in that the server answered. An answer that came another way says nothing of the node.
+func (c *coordinator) reached(b *batch) {
+	if b.led {
+		c.doubtMap()
+		return
+	}
+	b.node.link.answered()
+}
+
 // answered hands every reply to its lock.
 func (c *coordinator) answered(now time.Duration, b *batch) {
-	b.node.link.answered()
+	c.reached(b)
 	c.measure(now - b.sent)
 	for len(b.replies) < len(b.commands) {
 		b.replies = append(b.replies, actor.Reply{Err: errShort, Garbled: true})
@@ -213,9 +242,9 @@ func (c *coordinator) unanswered(now time.Duration, b *batch) {
 	}
 	switch {
 	case b.late || !b.lost && forOneKey(b.failed):
-		b.node.link.answered()
+		c.reached(b)
 	case !b.lost && forOneSlot(b.failed):
-		b.node.link.answered()
+		c.reached(b)
 		c.doubtMap()
 	default:
 		b.node.link.failed(now)
@@ -238,13 +267,14 @@ func (c *coordinator) reply(now time.Duration, b *batch, command *actor.Command,
 		return // the lock has finished since; its tenure ended before
 	}
 	claims := command.Lock.Kind().Claims()
-	if claims && reply.Status == actor.Taken {
-		reply.Known = c.knows(command.Key, reply.Holder)
+	if claims {
+		c.tellClaims(now, b, command, reply)
 	}
 	c.step(now, command.Lock, &actor.Message{Kind: actor.Answered, Command: command, Reply: reply, Sent: b.sent})
 	if claims && reply.Status == actor.Done {
 		c.forced(now, command)
 	}
+	c.rumour(now, command, reply)
 }
 
 // read takes in the state of a key for whoever asked. It is asked again while its request has time.

@@ -13,6 +13,7 @@ import (
 type form struct {
 	script scripts.Script
 	more   []string               // prefixes of the keys that each lock has besides its own
+	holds  bool                   // each hold has a key, too
 	write  func(*writer, *batch)  // the arguments that the script's header names; nil: none
 	number func(int64) answer     // reads an answer that is a number; nil: there is none
 	row    func([]message) answer // reads one that is a list; nil: there is none
@@ -34,6 +35,17 @@ var forms = [actor.Verbs]form{
 	actor.SendFairAcquire: {script: scripts.FairAcquire, more: fairKeys, write: (*writer).queues, number: grantedBy, row: queuedBy},
 	actor.SendFairRelease: {script: scripts.FairRelease, more: fairKeys, write: (*writer).leaves, number: releasedBy},
 	actor.SendFairForce:   {script: scripts.FairForce, more: fairKeys, write: (*writer).publishesNow, number: releasedBy},
+	actor.SendReadAcquire: {script: scripts.ReadAcquire, holds: true, write: (*writer).reads, number: grantedBy, row: takenBy},
+	actor.SendReadRenew:   {script: scripts.ReadRenew, holds: true, write: (*writer).rereads, number: renewedBy, row: confirmedBy},
+	actor.SendReadRelease: {script: scripts.ReadRelease, write: (*writer).releases, number: releasedBy},
+	actor.SendReadForce:   {script: scripts.ReadForce, write: (*writer).publishes, number: releasedBy},
+	actor.SendReadState:   {script: scripts.ReadWriteState, row: readersBy},
+
+	actor.SendWriteAcquire: {script: scripts.WriteAcquire, write: (*writer).acquires, number: grantedBy, row: takenBy},
+	actor.SendWriteRenew:   {script: scripts.WriteRenew, write: (*writer).renews, number: renewedBy, row: confirmedBy},
+	actor.SendWriteRelease: {script: scripts.WriteRelease, write: (*writer).releases, number: releasedBy},
+	actor.SendWriteForce:   {script: scripts.WriteForce, write: (*writer).publishes, number: releasedBy},
+	actor.SendWriteState:   {script: scripts.ReadWriteState, row: writerBy},
 
 	actor.SendFencedAcquire: {script: scripts.FencedAcquire, more: []string{scripts.Token}, write: (*writer).acquires, row: fencedBy},
 	actor.SendFencedPass:    {script: scripts.FencedPass, more: []string{scripts.Token}, write: (*writer).passes, number: goneBy, row: passedBy},
@@ -50,6 +62,9 @@ func (w *writer) call(client rueidis.Client, b *batch) rueidis.Completed {
 		w.keys = append(w.keys, key)
 		for _, prefix := range f.more {
 			w.keys = append(w.keys, scripts.Prefixed(prefix, key))
+		}
+		if f.holds {
+			w.holdKeys(&b.commands[i])
 		}
 	}
 	if f.write != nil {

@@ -12,6 +12,7 @@ import (
 // coordinator.
 type node struct {
 	address  string // in a cluster
+	slots    int    // in a cluster: how many it owns
 	number   int    // of all nodes that ever were
 	queues   [actor.Verbs]queue
 	split    []*batch // refused as a whole: to be sent again in parts

@@ -24,17 +24,17 @@ var simKindNames = [...]string{
 }
 
 // stepped is told of every step of every lock.
-func (w *simWorld) stepped(l *actor.Lock, m *actor.Message, before, after actor.Phase) {
-	w.touch(w.nameOf(l.Key()))
-	w.books.steps.add(m, before, after)
+func (w *simWorld) stepped(step actor.Step) {
+	w.touch(w.nameOf(step.Lock.Key()))
+	w.books.steps.add(step)
 }
 
-func (s *simSteps) add(m *actor.Message, before, after actor.Phase) {
-	kind := int(m.Kind)
-	if m.Kind == actor.Answered {
-		kind = int(actor.Drain) + 1 + int(m.Command.Verb)*simStatus + int(m.Reply.Status)
+func (s *simSteps) add(step actor.Step) {
+	kind := int(step.Kind)
+	if step.Kind == actor.Answered {
+		kind = int(actor.Drain) + 1 + int(step.Verb)*simStatus + int(step.Status)
 	}
-	s[before][kind][after]++
+	s[step.Before][kind][step.After]++
 }
 
 // each goes through the steps that there were: from which phase to which, and by what.

@@ -92,9 +92,12 @@ func (s *subscriber) replace(o *order) error {
 		return err
 	}
 	// What was published before the new connection listened comes before this answer. Without one, messages
-	// may have been missed, and everybody is to try again.
+	// may have been missed, and everybody is to try again; what the new one listens to, it goes on listening to.
 	if s.connection != nil && !s.connection.answers() {
 		s.post(deaf, "", nil)
+		for _, channel := range o.keep {
+			s.post(subscribes, channel, nil)
+		}
 	}
 	s.disconnect()
 	s.connection = next

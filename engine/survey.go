@@ -11,8 +11,12 @@ import (
 	"github.com/redis/rueidis"
 )
 
-// mostAsked is how many nodes a survey asks before it gives up.
-const mostAsked = 8
+const (
+	// mostAsked is how many nodes a survey asks before it gives up.
+	mostAsked = 8
+	// nodePatience is how long one node of several is waited for.
+	nodePatience = 500 * time.Millisecond
+)
 
 var errUncharted = errors.New("lockwheel: no node of the cluster told who owns which slots")
 
@@ -53,8 +57,7 @@ func (s *Server) ask(ctx context.Context, first []string) (*chart, error) {
 
 // askOne asks one node. Reading is harmless, so it may be given up.
 func askOne(ctx context.Context, node rueidis.Client, address string) (*chart, error) {
-	const patience = 500 * time.Millisecond
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, nodePatience)
 	defer cancel()
 	spans, err := node.Do(ctx, node.B().ClusterSlots().Build()).ToArray()
 	if err != nil {

@@ -24,6 +24,8 @@ func teach(ctx context.Context, client rueidis.Client) error {
 // teachAll teaches the masters of a cluster. One that does not answer, and one that comes later, learns
 // from the first call.
 func teachAll(ctx context.Context, client rueidis.Client, known *chart) {
+	ctx, cancel := context.WithTimeout(ctx, nodePatience)
+	defer cancel()
 	var pupils sync.WaitGroup
 	nodes := client.Nodes()
 	for _, address := range known.addresses() {

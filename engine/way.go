@@ -28,6 +28,7 @@ func (w *way) node() rueidis.Client {
 // lead sends calls by the map of the cluster's client, which asks around for what it does not know.
 func (w *way) lead(writer *writer, b *batch) {
 	for ; b != nil; b = b.next {
+		b.led = true
 		read(w.client.Do(context.Background(), writer.call(w.client, b)), b)
 	}
 }

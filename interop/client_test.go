@@ -100,12 +100,8 @@ func (o *owner) sees(k kind, name string) seen {
 	return seen{words["locked"] == "true", time.Duration(ttl) * time.Millisecond, words["mine"] == "true", count}
 }
 
-// field is what the owner is called in the hash of a lock.
-func (o *owner) field(k kind) string {
+// id is the owner's name on the wire.
+func (o *owner) id() string {
 	o.t.Helper()
-	field := o.id + ":" + o.do("thread", redisson.Words{"owner": o.thread})["number"]
-	if k.java == "write" {
-		field += ":write"
-	}
-	return field
+	return o.client.id + ":" + o.do("thread", redisson.Words{"owner": o.thread})["number"]
 }

@@ -60,7 +60,7 @@ func (s *site) lease() time.Duration { return time.Duration(s.pttl("n")) * time.
 func holdElsewhere(t *testing.T, s *site, k kind) (process *os.Process, id string) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), envHolder+"="+s.engines.InitAddress[0], envKind+"="+k.java)
+	cmd.Env = append(os.Environ(), envHolder+"="+s.addrs[0], envKind+"="+k.java)
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()
 	require.NoError(t, err)

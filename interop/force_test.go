@@ -66,7 +66,7 @@ func TestJavaTakesALockAwayThatNobodyOfOursWaitsFor(t *testing.T) {
 		succeeded(t, waiting)
 		receive(t, hold.Done())
 		lost(t, hold)
-		require.Equal(t, map[string]string{waiter.field(k): "1"}, s.fields("n"), "what was lost did not come back")
+		require.Equal(t, map[string]string{waiter.id(): "1"}, s.fields("n"), "what was lost did not come back")
 		waiter.unlock(k, "n")
 	})
 }

@@ -80,7 +80,6 @@ func TestTheJavaProgramKnowsEveryKind(t *testing.T) {
 			b.fail(notYours, "unlock", k, name)
 		}
 	}
-	read, write, fenced := kind{java: "read"}, kind{java: "write"}, kind{java: "fenced"}
 	a.lock(read, "rw")
 	b.lock(read, "rw")
 	require.False(t, a.tries(write, "rw", 0))

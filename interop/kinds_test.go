@@ -12,10 +12,16 @@ type kind struct {
 	mutex func(e *lockwheel.Engine, name string) lockwheel.Mutex
 }
 
-var plain = kind{"plain", (*lockwheel.Engine).Mutex}
+var (
+	plain  = kind{"plain", (*lockwheel.Engine).Mutex}
+	fenced = kind{"fenced", (*lockwheel.Engine).FencedMutex}
+	fair   = kind{"fair", (*lockwheel.Engine).FairMutex}
+	write  = kind{"write", func(e *lockwheel.Engine, name string) lockwheel.Mutex { return e.RWMutex(name).Writer() }}
+	read   = kind{"read", func(e *lockwheel.Engine, name string) lockwheel.Mutex { return e.RWMutex(name).RLocker() }}
+)
 
 // exclusive are the kinds of which there is one holder. Every test runs with each of them.
-var exclusive = []kind{plain}
+var exclusive = []kind{plain, fenced, fair, write}
 
 // exclusion is a pair of kinds on one name: whoever holds the one keeps out whoever wants the other.
 type exclusion struct{ held, wanted kind }
@@ -29,7 +35,7 @@ func exclusions() (all []exclusion) {
 }
 
 // mixed are the exclusions of different kinds.
-var mixed []exclusion
+var mixed = []exclusion{{read, write}, {write, read}}
 
 func (x exclusion) String() string {
 	if x.held.java == x.wanted.java {
@@ -38,20 +44,22 @@ func (x exclusion) String() string {
 	return x.held.java + " keeps out " + x.wanted.java
 }
 
-// everyExclusion runs a test for each of them, everywhere.
+// everyExclusion runs a test for each of them, everywhere, one after the other.
 func everyExclusion(t *testing.T, f func(t *testing.T, s *site, x exclusion)) {
 	everywhere(t, func(t *testing.T, start func(t *testing.T) *site) {
+		s := start(t)
 		for _, x := range exclusions() {
-			t.Run(x.String(), func(t *testing.T) { f(t, start(t), x) })
+			t.Run(x.String(), func(t *testing.T) { f(t, s.emptied(t), x) })
 		}
 	})
 }
 
-// everyKind runs a test for each exclusive kind, everywhere.
+// everyKind runs a test for each exclusive kind, everywhere, one after the other.
 func everyKind(t *testing.T, f func(t *testing.T, s *site, k kind)) {
 	everywhere(t, func(t *testing.T, start func(t *testing.T) *site) {
+		s := start(t)
 		for _, k := range exclusive {
-			t.Run(k.java, func(t *testing.T) { f(t, start(t), k) })
+			t.Run(k.java, func(t *testing.T) { f(t, s.emptied(t), k) })
 		}
 	})
 }

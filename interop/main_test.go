@@ -5,6 +5,7 @@ package interop
 import (
 	"bufio"
 	"context"
+	"flag"
 	"fmt"
 	"os"
 	"sync"
@@ -25,6 +26,11 @@ func TestMain(m *testing.M) {
 			os.Exit(1)
 		}
 		return
+	}
+	flag.Parse()
+	// What runs at once here waits for leases, and does not work.
+	if parallel := flag.Lookup("test.parallel"); parallel.Value.String() == parallel.DefValue {
+		_ = parallel.Value.Set("6")
 	}
 	goleak.VerifyTestMain(withJava{m}, goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*call).DelayDo.func1"))
 }

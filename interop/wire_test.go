@@ -25,13 +25,18 @@ func formOf(s *site, name string) form {
 	s.t.Helper()
 	f := form{
 		fields:   holderID.ReplaceAllString(fmt.Sprint(s.hash(name)), "uuid:number"),
-		kind:     fmt.Sprint(s.do("TYPE", name)),
-		encoding: fmt.Sprint(s.do("OBJECT", "ENCODING", name)),
+		kind:     fmt.Sprint(s.do(name, "TYPE", name)),
+		encoding: fmt.Sprint(s.do(name, "OBJECT", "ENCODING", name)),
 		lease:    (time.Duration(s.pttl(name)) * time.Millisecond).Round(5 * time.Second),
 	}
 	for _, key := range s.left(name) {
 		f.keys = append(f.keys, holderID.ReplaceAllString(key, "uuid:number"))
 	}
+	return f
+}
+
+func (f form) withoutLease() form {
+	f.lease = 0
 	return f
 }
 
@@ -43,7 +48,7 @@ func TestALockLooksTheSameInTheServerWhoeverHoldsIt(t *testing.T) {
 		require.Contains(t, theirs.fields, "uuid:number")
 		require.Equal(t, 30*time.Second, theirs.lease)
 		require.True(t, o.tries(k, "n", 0))
-		theirsTwice := formOf(s, "n")
+		theirsTwice := formOf(s, "n").withoutLease() // Redisson adds up those of a writer that re-enters
 		o.unlock(k, "n")
 		o.unlock(k, "n")
 		nothingLeft(t, s, "n")
@@ -51,8 +56,8 @@ func TestALockLooksTheSameInTheServerWhoeverHoldsIt(t *testing.T) {
 		hold := lock(t, t.Context(), m)
 		require.Equal(t, theirs, formOf(s, "n"))
 		again := lock(t, hold.Context(), m)
-		eventually(t, "a count of two", func() bool { return s.hash("n")[hold.ID()] == "2" })
-		require.Equal(t, theirsTwice, formOf(s, "n"))
+		eventually(t, "a count of two", func() bool { return s.fields("n")[hold.ID()] == "2" })
+		require.Equal(t, theirsTwice, formOf(s, "n").withoutLease())
 		unlock(t, again)
 		unlock(t, hold)
 		require.Empty(t, s.left("n"))
@@ -88,7 +93,7 @@ func TestAPrefixIsWhatANameMapperIs(t *testing.T) {
 		e := s.engine(lockwheel.Options{Prefix: "shop:"})
 		plainly := s.engine(lockwheel.Options{})
 		o.lock(k, "n")
-		require.Equal(t, map[string]string{o.field(k): "1"}, s.fields("shop:n"))
+		require.Equal(t, map[string]string{o.id(): "1"}, s.fields("shop:n"))
 		unlock(t, lock(t, t.Context(), k.mutex(plainly, "n"))) // another lock
 		refused(t, k.mutex(plainly, "shop:n"))
 

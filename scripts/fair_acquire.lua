@@ -11,23 +11,28 @@
 --       in ms this tenure counts as alive in the queue, -1 if it does not stand there · a string: why the
 --       server refused
 --
--- Sent twice: the second finds its own field, as of acquire, or its place in the queue, and keeps it. A
--- place of which less than half of the wait is left is good for a whole one again. Sent late: it may queue,
--- or take a free lock, for a tenure nobody waits for any more; release takes it back.
+-- Sent twice: the second finds its own field, as of acquire, or its place in the queue, and keeps it. Sent
+-- late: it may queue, or take a free lock, for a tenure nobody waits for any more; release takes it back.
 
 local verb, now, locks = ARGV[1], tonumber(ARGV[2]), #KEYS / 3
 
 local function text(number) return string.format('%.0f', number) end
 
--- Before the pruning: whoever asks is alive.
-local function refresh(times, id, wait, ttl)
+-- A head that asks is alive, and waits only because the lock is held for longer than it seemed: all times
+-- are put off together, so that what stands between them stays. It comes before the pruning. Returns the
+-- time of this tenure, false without one, or the table of an error.
+local function put_off(queue, times, id, wait, ttl)
   local time = wait ~= '' and redis.pcall('ZSCORE', times, id)
   if not time or type(time) == 'table' then return time end
-  time = tonumber(time)
-  if time - now >= tonumber(wait) / 2 then return time end
-  local longer = now + math.max(ttl, 0) + tonumber(wait)
-  local set = redis.pcall('ZADD', times, 'XX', text(longer), id)
-  return type(set) == 'table' and set or longer
+  time, wait = tonumber(time), tonumber(wait)
+  local by = now + math.max(ttl, 0) + wait - time
+  if by <= wait / 8 or redis.pcall('LINDEX', queue, '0') ~= id then return time end
+  local waiting = redis.pcall('ZRANGE', times, '0', '-1')
+  for i = 1, #waiting do
+    local set = redis.pcall('ZADD', times, 'XX', 'INCR', text(by), waiting[i])
+    if type(set) == 'table' then return set end
+  end
+  return time + by
 end
 
 local function grant(key, queue, times, id, lease, wait, first)
@@ -60,9 +65,9 @@ end
 local function take(key, queue, times, id, lease, wait)
   local ttl = redis.pcall('PTTL', key)
   if type(ttl) == 'table' then return ttl.err end
-  local time = refresh(times, id, wait, ttl)
+  local time = put_off(queue, times, id, wait, ttl)
   if type(time) == 'table' then return time.err end
-  local head, alive = prune(queue, times, now)
+  local head, alive = prune(verb, key, queue, times, now)
   if type(head) == 'table' then return head.err end
   if ttl == -2 and (not head or head == id) then
     return grant(key, queue, times, id, lease, wait, head == id)
@@ -82,7 +87,7 @@ end
 for at = 3 + 3 * locks, #ARGV, 2 do
   local i = 3 * tonumber(ARGV[at]) - 2
   if redis.pcall('HDEL', KEYS[i], ARGV[at + 1]) == 1 then
-    local head = prune(KEYS[i + 1], KEYS[i + 2], now)
+    local head = prune(verb, KEYS[i], KEYS[i + 1], KEYS[i + 2], now)
     tell(verb, KEYS[i], head)
   end
 end

@@ -17,7 +17,7 @@ local function force(key, queue, times)
   if fields == 0 then return 0 end
   local removed = redis.pcall('DEL', key)
   if type(removed) == 'table' then return removed.err end
-  local head = prune(queue, times, now)
+  local head = prune(verb, key, queue, times, now)
   return tell(verb, key, head) and 1 or 2
 end
 

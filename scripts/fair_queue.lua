@@ -2,9 +2,16 @@
 -- who wait in the order in which they came; a sorted set says for each until when it counts as alive, in
 -- ms since 1970 by the callers' clocks. Neither has a TTL.
 
--- Takes those off the head whose time is over, or who have none, because nothing else ever would. Returns
--- the head and its time, false without one, or the table of an error.
-local function prune(queue, times, now)
+-- Only the head is told. Reports whether the server allowed it.
+local function tell(verb, key, head)
+  if not head then return true end
+  return type(head) == 'string' and type(redis.pcall(verb, channel(key) .. ':' .. head, '0')) == 'number'
+end
+
+-- Takes those off the head whose time is over, or who have none, because nothing else ever would. Who has
+-- none may be alive: it is told, and comes again. Returns the head and its time, false without one, or the
+-- table of an error.
+local function prune(verb, key, queue, times, now)
   while true do
     local head = redis.pcall('LINDEX', queue, '0')
     if not head or type(head) == 'table' then return head end
@@ -13,7 +20,7 @@ local function prune(queue, times, now)
     if time and tonumber(time) > now then return head, tonumber(time) end
     local taken = redis.pcall('LPOP', queue)
     if type(taken) == 'table' then return taken end
-    if time then redis.pcall('ZREM', times, head) end
+    if time then redis.pcall('ZREM', times, head) else tell(verb, key, head) end
   end
 end
 
@@ -31,11 +38,5 @@ local function leave(queue, times, id, wait)
     if behind then take_back(times, waiting[i], wait) end
     behind = behind or waiting[i] == id
   end
-end
-
--- Only the head is told. Reports whether the server allowed it.
-local function tell(verb, key, head)
-  if not head then return true end
-  return type(head) == 'string' and type(redis.pcall(verb, channel(key) .. ':' .. head, '0')) == 'number'
 end
 

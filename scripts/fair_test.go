@@ -98,23 +98,38 @@ func TestFairHeadWhoseTimeIsOverIsSkipped(t *testing.T) {
 	})
 }
 
-func TestFairWaiterIsAliveAsLongAsItAsks(t *testing.T) {
+func TestFairWaitersAreAliveAsLongAsTheirHeadAsks(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		s.talk(`
 			clock 1000000 → ok
-			fair_acquire a:t0:30s:50s a:t1:30s:50s a:t2:30s:50s → 1 [30s t0 80s] [30s t0 130s]
-			clock 1000050 → ok
-			fair_acquire a:t1:30s:50s → [30s t0 30s]
-			# Less than half of its wait is left: as much as for somebody who comes now.
-			clock 1000060 → ok
-			fair_acquire a:t1:30s:50s → [30s t0 80s]
-			times a → t1 80s, t2 70s
-			# Also when nobody noticed that it was over.
-			clock 1000200 → ok
-			fair_acquire a:t1:30s:50s → [30s t0 80s]
-			times a → t1 80s, t2 -70000
+			fair_acquire a:t0:30s:50s a:t1:30s:80s a:t2:30s:50s a:t3:30s:50s → 1 [30s t0 110s] [30s t0 160s] [30s t0 210s]
+			# The lock is renewed: what the head has beyond the lease is nearly all of its wait.
+			clock 1000010 → ok
+			fair_acquire a:t1:30s:80s → [30s t0 100s]
+			times a → t1 100s, t2 150s, t3 200s
+			# Too much of it is gone: all times are put off together.
+			clock 1000100 → ok
+			fair_acquire a:t2:30s:50s a:t1:30s:80s → [30s t0 60s] [30s t0 110s]
+			times a → t1 110s, t2 160s, t3 210s
+			# Also when nobody noticed yet that it was over.
+			clock 1000250 → ok
+			fair_acquire a:t1:30s:80s → [30s t0 110s]
+			times a → t1 110s, t2 160s, t3 210s
+			# So whoever becomes the head has its own wait beyond the lease, and the arithmetic is as before.
+			fair_release a:t0:50s → 1
+			fair_acquire a:t1:30s:80s → 1
+			times a → t2 80s, t3 130s
+			# Nobody else speaks for a head that does not ask.
+			clock 1000320 → ok
+			fair_acquire a:t3:30s:50s → [30s t1 60s]
+			times a → t2 10s, t3 60s
+			clock 1000330 → ok
+			fair_acquire a:t3:30s:50s → [30s t1 50s]
+			times a → t3 50s
 			# Who stands behind the dead is not born dead.
-			fair_acquire a:t3:30s:50s → [30s t0 50s]
+			clock 1000400 → ok
+			fair_acquire a:t4:30s:50s → [30s t1 80s]
+			times a → t4 80s
 		`)
 	})
 }
@@ -133,7 +148,7 @@ func TestFairQueueWithoutATimeBlocksNobody(t *testing.T) {
 			times a → t3 130s, t4 180s
 			ZREM redisson_lock_timeout:{a} t3 → 1
 			fair_release a:t1:50s → 1
-			heard → redisson_lock__channel:{a}:t4 0
+			heard → redisson_lock__channel:{a}:lost 0, redisson_lock__channel:{a}:t3 0, redisson_lock__channel:{a}:t4 0
 			fair_acquire a:t3:30s:50s → [180s '' 230s]
 			fair_acquire a:t4:30s:50s → 1
 			times a → t3 180s
