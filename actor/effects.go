@@ -60,6 +60,7 @@ type Effects struct {
 	Listen    []Listening
 	Stats     Stats
 	Tenures   int           // locks in Redis for this engine, as far as is known
+	Unheard   int           // locks whose channel cannot be listened to
 	Asking    int           // locks asked for without an answer yet
 	Doubted   time.Duration // confirmations sent before this moment do not count for grants
 	RoundTrip time.Duration // what one takes, lately

@@ -61,6 +61,7 @@ type rare struct {
 	// The channel.
 	listening  bool
 	subscribed bool
+	unheard    bool          // it cannot be listened to at present
 	leaveAt    time.Duration // when to stop listening; 0: not planned
 	channel    string        // which is listened to
 
@@ -187,7 +188,9 @@ func (l *Lock) Step(now time.Duration, m *Message, fx *Effects) {
 	case Heard:
 		l.heard(now)
 	case Subscribed:
-		l.subscribed(now)
+		l.subscribed(now, fx)
+	case Unheard:
+		l.unheard(now, fx)
 	case Doubt:
 		if l.phase == held {
 			l.wants |= wantConfirm

@@ -18,6 +18,7 @@ const (
 	Withdrawn                  // Command was not sent, because nobody needs it any more
 	Heard                      // a message came on the lock's channel
 	Subscribed                 // the channel is listened to from now on, maybe again
+	Unheard                    // the channel cannot be listened to at present
 	Doubt                      // the clock may have stood still: confirm before granting anything
 	Drain                      // no more grants: the engine shuts down
 )

@@ -38,7 +38,7 @@ import (
 //	refused TEXT, unanswered TEXT, garbled, withdrawn; with several of one tenure under way, the verb comes first;
 //	#1 leaves: the command leaves only now, so that leases count from here
 //
-// Others:   message, subscribed, deafened, doubt, drain, close, round trip 3ms, next, wants #1
+// Others:   message, subscribed, deafened, unheard, doubt, drain, close, round trip 3ms, next, wants #1
 //
 // A fenced lock's answers have a token: granted token 5, renewed token 6.
 //
@@ -221,6 +221,8 @@ func (s *stage) happen(words []string) {
 		s.step(&actor.Message{Kind: actor.Subscribed})
 	case "deafened":
 		s.lock.Deafen()
+	case "unheard":
+		s.step(&actor.Message{Kind: actor.Unheard})
 	case "doubt":
 		s.fx.Doubted = s.now
 		s.step(&actor.Message{Kind: actor.Doubt})

@@ -116,7 +116,9 @@ func (c *coordinator) open(now time.Duration, m *mail) {
 			c.step(now, l, &actor.Message{Kind: actor.Subscribed})
 		}
 	case orderDone:
-		c.ears.done(now, m.err)
+		for _, l := range c.ears.done(now, m.err) {
+			c.step(now, l, &actor.Message{Kind: actor.Unheard})
+		}
 	case deaf:
 		c.ears.deafen()
 	}

@@ -188,8 +188,8 @@ func (e *ears) settle(ch *channel, o *order) {
 }
 
 // done takes in that the order was carried out, or what went wrong. What an order left undone is marked
-// again, and waits a little if it failed.
-func (e *ears) done(now time.Duration, err error) {
+// again, and waits a little if it failed. It returns the locks that are not heard for that long.
+func (e *ears) done(now time.Duration, err error) (unheard []*actor.Lock) {
 	e.busy = false
 	for _, name := range e.last.leave {
 		if ch := e.channels[name]; ch != nil && err == nil {
@@ -201,7 +201,7 @@ func (e *ears) done(now time.Duration, err error) {
 	if err == nil {
 		e.backoff, e.tryAt, e.size = 0, 0, min(2*e.size, orderMost)
 		e.forgetOthers()
-		return
+		return nil
 	}
 	for _, name := range e.last.join {
 		if ch := e.channels[name]; ch != nil && ch.state == ordered {
@@ -212,6 +212,12 @@ func (e *ears) done(now time.Duration, err error) {
 	e.size = max(e.size/2, 1)
 	e.backoff = min(max(2*e.backoff, retryFirst), orderRetryMost)
 	e.tryAt = now + e.backoff
+	for _, ch := range e.dirty {
+		if ch.state == absent {
+			unheard = append(unheard, ch.locks...)
+		}
+	}
+	return unheard
 }
 
 // forgetOthers follows an order that took another connection: what was confirmed meanwhile and is not on

@@ -153,7 +153,7 @@ func TestOrdersThatFailAreTriedAgainWithBackoff(t *testing.T) {
 		35ms   disordered EOF  → nothing
 		75ms   timer           → join {a}
 		76ms   disordered EOF  → nothing
-		156ms  timer           → join {a}
+		156ms  timer           → 2: acquire a; join {a}
 		157ms  disordered EOF  → nothing
 		317ms  timer           → join {a}
 		318ms  disordered EOF  → nothing
@@ -162,7 +162,7 @@ func TestOrdersThatFailAreTriedAgainWithBackoff(t *testing.T) {
 		1.139s timer           → join {a}
 		1.14s  disordered EOF  → nothing
 		1.64s  timer           → join {a}
-		1.641s ordered; subscribed a → 2: acquire a
+		1.641s ordered; subscribed a → nothing
 		1.642s 2 done; deaf    → join {a}; a granted
 		1.643s disordered EOF  → nothing
 		1.643s next            → 10ms
