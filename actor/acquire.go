@@ -43,7 +43,7 @@ func (l *Lock) turnAway(now time.Duration, r *Request, fx *Effects) {
 
 // begin forgets what was known for those who waited before: whoever comes first asks for itself.
 func (x *rare) begin(now time.Duration) {
-	x.answered = false
+	x.answered, x.poll = false, 0
 	if x.trouble == nil {
 		x.askAt = max(now, x.stepBack)
 	}

@@ -18,6 +18,7 @@ type Config struct {
 	MaxHold    time.Duration // 0: no bound
 	HandoffMax int           // grants while others listen; negative: never handed on
 	HandoffFor time.Duration
+	Poll       bool   // who waits asks again and again, and never listens
 	Seed       uint64 // of the jitter
 }
 
@@ -60,7 +61,7 @@ type Effects struct {
 	Listen    []Listening
 	Stats     Stats
 	Tenures   int           // locks in Redis for this engine, as far as is known
-	Unheard   int           // locks whose channel cannot be listened to
+	Unheard   int           // locks that are waited for, and whose channel is not listened to
 	Asking    int           // locks asked for without an answer yet
 	Doubted   time.Duration // confirmations sent before this moment do not count for grants
 	RoundTrip time.Duration // what one takes, lately

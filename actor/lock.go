@@ -61,7 +61,8 @@ type rare struct {
 	// The channel.
 	listening  bool
 	subscribed bool
-	unheard    bool          // it cannot be listened to at present
+	unheard    bool          // it is waited for and not listened to
+	poll       time.Duration // the last sleep of a lock that is polled by choice
 	leaveAt    time.Duration // when to stop listening; 0: not planned
 	channel    string        // which is listened to
 

@@ -39,7 +39,10 @@ func (l *Lock) taken(now time.Duration, m *Message, fx *Effects) {
 		}
 	})
 	x.askAt = now + sleepFor(reply.TTL, now-m.Sent, fx)
-	if x.unheard {
+	switch {
+	case fx.Config.Poll:
+		x.askAt = min(x.askAt, now+x.nextPoll(fx))
+	case x.unheard:
 		x.askAt = min(x.askAt, now+fx.untilPoll())
 	}
 	if x.again || m.Sent < fx.Doubted {
@@ -129,6 +132,10 @@ func (l *Lock) Deafen() { l.withRare().subscribed = false }
 // listen keeps the channel as long as somebody waits for the lock, and a little longer.
 func (l *Lock) listen(now time.Duration, fx *Effects) {
 	x := l.rare
+	if fx.Config.Poll {
+		l.poll(fx)
+		return
+	}
 	switch {
 	case !l.queue.empty() && (x.listening || x.answered || l.phase == held || l.phase == ending):
 		x.leaveAt = 0

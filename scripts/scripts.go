@@ -44,6 +44,8 @@ var (
 	fencedAcquireText string
 	//go:embed fenced_pass.lua
 	fencedPassText string
+	//go:embed joint_acquire.lua
+	jointAcquireText string
 )
 
 // The scripts of the plain lock. Other kinds use them, too, where they do not differ.
@@ -61,6 +63,9 @@ var (
 	FencedPass    = load("fenced_pass", channelText+confirmText+fencedPassText)
 )
 
+// JointAcquire takes several plain locks at once, all or none.
+var JointAcquire = load("joint_acquire", channelText+grantText+jointAcquireText)
+
 func load(name, text string) Script {
 	sum := sha1.Sum([]byte(text))
 	return Script{Name: name, Text: text, SHA1: hex.EncodeToString(sum[:])}
@@ -68,5 +73,5 @@ func load(name, text string) Script {
 
 // All returns every script, for a server that is to learn them.
 func All() []Script {
-	return []Script{Acquire, Renew, Release, Force, State, FencedAcquire, FencedPass}
+	return []Script{Acquire, Renew, Release, Force, State, FencedAcquire, FencedPass, JointAcquire}
 }
