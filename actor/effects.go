@@ -59,6 +59,8 @@ type Effects struct {
 	Verdicts  []*Request
 	Ended     []Ended
 	Listen    []Listening
+	Ready     []*Request // for several locks, and it is their turn
+	Touched   []*Lock    // that a step of another lock changed: they are to be Nudged
 	Stats     Stats
 	Tenures   int           // locks in Redis for this engine, as far as is known
 	Unheard   int           // locks that are waited for, and whose channel is not listened to

@@ -21,6 +21,8 @@ const (
 	Unheard                    // the channel cannot be listened to at present
 	Doubt                      // the clock may have stood still: confirm before granting anything
 	Drain                      // no more grants: the engine shuts down
+	Moved                      // Request, for several locks, waits for this one from now on
+	Nudged                     // something about the lock has changed: see what it wants now
 )
 
 // Message is everything that can happen to a lock, by value. Which fields count follows from Kind.
@@ -46,6 +48,7 @@ const (
 	SendState
 	SendFencedAcquire // SendAcquire, and the answer has a token
 	SendFencedPass    // SendRenew for the next owner, and the answer has another token
+	SendJointAcquire  // SendAcquire of several locks, all or none
 
 	Verbs // how many there are
 )
@@ -63,7 +66,8 @@ type Command struct {
 	Lease   time.Duration // SendAcquire, SendRenew; for SendRenew 0 leaves the TTL
 	Ghosts  []uint64      // SendAcquire: tenures to release first
 	Token   uint64        // SendFencedPass: the tenure's last
-	Request *Request      // SendState: who asked
+	Request *Request      // SendState, SendJointAcquire: who asked
+	Parts   []Asked       // SendJointAcquire: the locks
 }
 
 // Status is how a command ended.
@@ -88,6 +92,7 @@ type Reply struct {
 	Count     int           // SendState
 	TTL       time.Duration // SendAcquire when Taken, SendState; negative: none
 	Holder    string        // SendAcquire when Taken, SendState
+	Part      int           // SendJointAcquire when Taken or Refused: which of the locks
 	Token     uint64        // SendFencedAcquire and SendFencedPass when Done
 	Err       error         // Refused and Unanswered: why
 }

@@ -145,6 +145,10 @@ func (c *coordinator) asked(now time.Duration, r *actor.Request) {
 			c.fx.Decide(now, r, actor.ErrClosed, nil)
 			return
 		}
+		if r.Joint != nil && c.reenters(now, r.Joint) {
+			c.fx.Decide(now, r, ErrReenters, nil)
+			return
+		}
 		if l := c.lockFor(now, r); l != nil {
 			c.step(now, l, &actor.Message{Kind: r.Tag, Request: r})
 		}
@@ -178,6 +182,10 @@ func (c *coordinator) changes(now time.Duration, r *actor.Request) {
 
 // gaveUp takes in that a caller left. Its verdict may be out already.
 func (c *coordinator) gaveUp(now time.Duration, r *actor.Request, cause error) {
+	if r.Joint != nil && r.Decided() {
+		c.giveBack(now, r)
+		return
+	}
 	if l := r.Lock(); l != nil && l.Key() != "" {
 		c.step(now, l, &actor.Message{Kind: actor.Cancel, Request: r, Cause: cause})
 		return
@@ -265,6 +273,7 @@ func (c *coordinator) after(now time.Duration, l *actor.Lock) {
 	}
 	clear(c.fx.Commands)
 	c.fx.Commands = c.fx.Commands[:0]
+	c.together(now)
 	if l.Idle() && l.Key() != "" {
 		c.forget(l)
 	}

@@ -13,6 +13,7 @@ import (
 type form struct {
 	script scripts.Script
 	more   []string               // prefixes of the keys that each lock has besides its own
+	keys   func(*writer, *batch)  // adds the keys; nil: those of the locks and more
 	write  func(*writer, *batch)  // the arguments that the script's header names; nil: none
 	number func(int64) answer     // reads an answer that is a number; nil: there is none
 	row    func([]message) answer // reads one that is a list; nil: there is none
@@ -33,18 +34,18 @@ var forms = [actor.Verbs]form{
 
 	actor.SendFencedAcquire: {script: scripts.FencedAcquire, more: []string{scripts.Token}, write: (*writer).acquires, row: fencedBy},
 	actor.SendFencedPass:    {script: scripts.FencedPass, more: []string{scripts.Token}, write: (*writer).passes, number: goneBy, row: passedBy},
+
+	actor.SendJointAcquire: {script: scripts.JointAcquire, keys: (*writer).partKeys, write: (*writer).joins, number: grantedBy, row: partBy},
 }
 
 // call builds the call of a batch.
 func (w *writer) call(client rueidis.Client, b *batch) rueidis.Completed {
 	w.reset()
 	f := &forms[b.verb]
-	for i := range b.commands {
-		key := b.commands[i].Key
-		w.keys = append(w.keys, key)
-		for _, prefix := range f.more {
-			w.keys = append(w.keys, scripts.Prefixed(prefix, key))
-		}
+	if f.keys != nil {
+		f.keys(w, b)
+	} else {
+		w.lockKeys(b, f.more)
 	}
 	if f.write != nil {
 		f.write(w, b)
@@ -59,6 +60,16 @@ func (w *writer) call(client rueidis.Client, b *batch) rueidis.Completed {
 		return client.B().Eval().Script(f.script.Text).Numkeys(keys).Key(w.keys...).Arg(w.args...).Build()
 	}
 	return client.B().Evalsha().Sha1(f.script.SHA1).Numkeys(keys).Key(w.keys...).Arg(w.args...).Build()
+}
+
+func (w *writer) lockKeys(b *batch, more []string) {
+	for i := range b.commands {
+		key := b.commands[i].Key
+		w.keys = append(w.keys, key)
+		for _, prefix := range more {
+			w.keys = append(w.keys, scripts.Prefixed(prefix, key))
+		}
+	}
 }
 
 func (w *writer) publishes(*batch) { w.word("PUBLISH") }
