@@ -41,9 +41,13 @@ func (r *Request) Claimed() bool { return r.Joint.locks != nil }
 func (r *Request) First() bool { return r.line != nil && r.line.first() == r }
 
 // Claimable reports whether the lock can be asked for together with others on behalf of that request: it is
-// nobody's here, and nobody here waits for it.
+// nobody's here, and nobody here waits for it who came before. A request that is refused for somebody who waits
+// stands behind that one, so that two never send each other from queue to queue.
 func (l *Lock) Claimable(now time.Duration, r *Request) bool {
-	if l.phase != free || !l.queue.empty() && l.queue.first() != r {
+	if l.phase != free {
+		return false
+	}
+	if first := l.queue.first(); first != nil && first != r && first.posted <= r.posted {
 		return false
 	}
 	x := l.rare
