@@ -47,10 +47,11 @@ func gather(ctx context.Context, m Multi, need int, holds []*Hold, renews bool) 
 			g.held.Add(1)
 		}
 	}
+	signals := make([]actor.Signal, len(holds))
 	for i, h := range slices.Backward(holds) {
 		if h != nil {
 			g.id = h.ID()
-			g.adopt(i, h)
+			g.adopt(i, h, &signals[i])
 		}
 	}
 	return g
@@ -77,10 +78,10 @@ func (g *group) checked() (*Hold, error) {
 	return nil, err
 }
 
-// adopt makes a hold a member that counts already.
-func (g *group) adopt(i int, h *Hold) {
+// adopt makes a hold a member that counts already. Nobody but the group is told of its end, by ends.
+func (g *group) adopt(i int, h *Hold, ends *actor.Signal) {
 	g.members[i].hold.Store(h)
-	ends := &actor.Signal{Done: make(chan struct{}), Cancel: func(error) { g.ended(i, h) }}
+	ends.Cancel = func(error) { g.ended(i, h) }
 	if !h.grant.Ask(nil, ends) {
 		g.ended(i, h) // before anybody could be told
 	}

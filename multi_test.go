@@ -346,12 +346,20 @@ func TestAMultiWhoseRepliesAreLostLeavesNothing(t *testing.T) {
 	s := realSite(t)
 	p := proxy.Start(t, s.addr)
 	e := s.openAt(p.Addr(), lockwheel.Options{Lease: 3 * time.Second})
+	connected := func() { // so that what is lost is not the answer to a handshake
+		eventually(t, "a connection", func() bool {
+			_, err := e.Mutex("n").IsLocked(t.Context())
+			return err == nil
+		})
+	}
 	for range 5 {
+		connected()
 		p.Set(proxy.Replies, proxy.CutAfter(0))
 		waiting := lockingAll(t.Context(), multi(e, "a", "b", "c"))
 		eventually(t, "the call to be run", func() bool { return s.do("DBSIZE") == int64(3) })
 		require.NoError(t, p.Heal())
 		hold := granted(t, waiting)
+		connected()
 		p.Set(proxy.Replies, proxy.CutAfter(0))
 		next := lockingAll(t.Context(), multi(e, "c", "d"))
 		queued(t, e, 1)
@@ -363,6 +371,7 @@ func TestAMultiWhoseRepliesAreLostLeavesNothing(t *testing.T) {
 		unlock(t, granted(t, next))
 
 		// Whoever leaves before the answer leaves nothing.
+		connected()
 		p.Set(proxy.Replies, proxy.Hold)
 		ctx, cancel := context.WithCancel(t.Context())
 		waiting = lockingAll(ctx, multi(e, "a", "b", "c"))

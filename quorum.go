@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"time"
+
+	"github.com/lockwheel/lockwheel/actor"
 )
 
 const (
@@ -135,7 +137,7 @@ func (g *group) arrived(c *candidate) {
 		c.hold.letGo()
 	case c.call.Err == nil:
 		g.held.Add(1)
-		g.adopt(c.at, c.hold)
+		g.adopt(c.at, c.hold, &actor.Signal{})
 		if g.over.Load() {
 			c.hold.letGo()
 		}

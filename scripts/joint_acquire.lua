@@ -32,12 +32,19 @@ local function look(key, id)
   return fields.err and {fields.err} or {ttl, fields[1]}
 end
 
+-- Nearly always all are free, which one command tells. Lua can hand over only so many at once.
+local function free(first, count)
+  return count <= 1000 and redis.pcall('EXISTS', unpack(KEYS, first + 1, first + count)) == 0
+end
+
 local function take(first, count, id, lease)
   local had = {}
-  for n = 1, count do
-    local obstacle, mine = look(KEYS[first + n], id)
-    if obstacle then return {n, obstacle[1], obstacle[2]} end
-    had[n] = mine
+  if not free(first, count) then
+    for n = 1, count do
+      local obstacle, mine = look(KEYS[first + n], id)
+      if obstacle then return {n, obstacle[1], obstacle[2]} end
+      had[n] = mine
+    end
   end
   for n = 1, count do
     local key, granted = KEYS[first + n], nil
