@@ -136,6 +136,9 @@ func (e *jointEngine) turn() {
 		first = m
 	}
 	e.letters = nil
+	if e.w.chance(0.005) {
+		e.c.doubt(e.w.now)
+	}
 	e.c.turn(e.w.now, first)
 	for _, end := range e.c.fx.Ended {
 		delete(e.held, end.Hold)
