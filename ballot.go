@@ -202,32 +202,43 @@ func (b *ballot) taken() int {
 	return -1
 }
 
-// outcome is the error of an attempt without a majority.
-func (b *ballot) outcome() error {
-	err, lasting := ErrUnavailable, 0
-	taken := 0
-	cause := fmt.Errorf("%d of %d locks could be had, of %d that are needed", b.granted, len(b.asked), b.need())
+// refusals counts those of locks that somebody else has, and those that no time will change.
+func (b *ballot) refusals() (taken, lasting int) {
 	for _, c := range b.asked {
-		if c.err == nil {
-			continue
-		}
-		cause = fmt.Errorf("%w; %w", cause, c.err)
 		switch {
+		case c.err == nil:
 		case errors.Is(c.err, ErrNotAcquired):
 			taken++
 		case forGood(c.err):
 			lasting++
 		}
 	}
-	spare := len(b.asked) - b.need()
-	switch {
-	case lasting > spare:
-		err = errForGood
-	case taken > 0 && taken+lasting > spare:
-		err = ErrNotAcquired
+	return taken, lasting
+}
+
+// hopeless reports whether so many locks are refused for good that no majority can ever be had.
+func (b *ballot) hopeless() bool {
+	_, lasting := b.refusals()
+	return lasting > len(b.asked)-b.need()
+}
+
+// outcome is the error of an attempt without a majority.
+func (b *ballot) outcome() error {
+	cause := fmt.Errorf("%d of %d locks could be had, of %d that are needed", b.granted, len(b.asked), b.need())
+	for _, c := range b.asked {
+		if c.err != nil {
+			cause = fmt.Errorf("%w; %w", cause, c.err)
+		}
 	}
 	if ended := context.Cause(b.errand.ctx); ended != nil {
 		cause = fmt.Errorf("%w; %w", cause, ended)
 	}
-	return b.multi.fail(err, cause)
+	taken, lasting := b.refusals()
+	switch {
+	case b.hopeless():
+		return b.multi.fail(errForGood, cause)
+	case taken > 0 && taken+lasting > len(b.asked)-b.need():
+		return b.multi.fail(ErrNotAcquired, cause)
+	}
+	return b.multi.fail(ErrUnavailable, cause)
 }

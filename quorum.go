@@ -58,9 +58,8 @@ func (m Multi) majority(e errand) (*Hold, error) {
 			return b.group().checked()
 		}
 		b.undo()
-		why := b.outcome()
-		if e.once || e.over() || errors.Is(why, errForGood) {
-			return nil, why
+		if e.once || e.over() || b.hopeless() {
+			return nil, b.outcome()
 		}
 		at := b.taken()
 		if at < 0 || first != nil {
@@ -71,7 +70,7 @@ func (m Multi) majority(e errand) (*Hold, error) {
 			first = m.queueFor(at, e)
 		}
 		if first == nil && e.over() {
-			return nil, why
+			return nil, b.outcome()
 		}
 	}
 }

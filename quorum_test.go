@@ -113,6 +113,36 @@ func TestAQuorumNeedsAMajority(t *testing.T) {
 	}
 }
 
+func TestAWaitForAQuorumEndsWithItsContext(t *testing.T) {
+	p := newPanel(t, 3)
+	engines := p.client(lockwheel.Options{})
+	held := lockAll(t, quorum(p.client(lockwheel.Options{}), "n"))
+	for range 3 {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		waiting := lockingAll(ctx, quorum(engines, "n"))
+		silent(t, waiting, 50*time.Millisecond)
+		why := errors.New("why")
+		cancel(why)
+		err := receive(t, waiting).err
+		require.ErrorIs(t, err, lockwheel.ErrNotAcquired)
+		require.ErrorIs(t, err, why)
+	}
+	began := time.Now()
+	_, err := quorum(engines, "n").Lock(t.Context(), lockwheel.Wait(200*time.Millisecond))
+	require.ErrorIs(t, err, lockwheel.ErrNotAcquired)
+	require.GreaterOrEqual(t, time.Since(began), 200*time.Millisecond)
+	waiting := lockingAll(t.Context(), quorum(engines, "n"))
+	silent(t, waiting, 50*time.Millisecond)
+	began = time.Now()
+	unlock(t, held)
+	hold := granted(t, waiting)
+	require.Less(t, time.Since(began), 2*time.Second, "woken, and not by a lease's end")
+	unlock(t, hold)
+	for _, e := range engines {
+		settled(t, e)
+	}
+}
+
 // Redisson's RedLock testConnectionFailed.
 func TestAQuorumOutlivesAMinority(t *testing.T) {
 	for name, fail := range map[string]func(s *site){
@@ -173,7 +203,7 @@ func TestAMemberThatSomebodyElseHasIsTakenWhenItIsFree(t *testing.T) {
 	}
 	// A lease of its own is not renewed, so nothing joins it later.
 	hold = lockAll(t, quorum(engines, "n"), lockwheel.Lease(time.Minute))
-	require.Zero(t, engines[1].Stats().Waiting)
+	eventually(t, "nobody to wait for it", func() bool { return engines[1].Stats().Waiting == 0 })
 	unlock(t, hold)
 }
 

@@ -303,11 +303,11 @@ func (c *coordinator) wake(now time.Duration, s actor.Sleeper) {
 }
 
 // everyLock goes through the locks by their keys: a history that is run again is the same history. The
-// callback may end the lock it is given.
+// callback may end the lock it is given, and others with it.
 func (c *coordinator) everyLock() iter.Seq[*actor.Lock] {
 	return func(yield func(*actor.Lock) bool) {
 		for _, key := range slices.Sorted(maps.Keys(c.locks)) {
-			if !yield(c.locks[key]) {
+			if l := c.locks[key]; l != nil && !yield(l) {
 				return
 			}
 		}

@@ -208,3 +208,20 @@ func TestAGhostOfOurOwnAmongSeveralIsReleased(t *testing.T) {
 		d.requireRest()
 	}
 }
+
+func TestADrainAndADoubtReachWhoWaitsForSeveral(t *testing.T) {
+	t.Run("a shutdown while several are asked for without an answer", func(t *testing.T) {
+		d := newDesk(t, 8)
+		d.line("0s lock a+b+c")
+		d.line("1ms 1 dumb")
+		require.Contains(t, d.line("2ms shutdown"), "a+b+c engine closed")
+	})
+	t.Run("a doubt while somebody waits whose other lock is held here", func(t *testing.T) {
+		d := newDesk(t, 8)
+		d.c.fx.Config.Poll = true
+		d.line("0s lock a+b")
+		d.line("1ms 1 taken; lock b")
+		d.line("2ms 2 done")
+		require.NotPanics(t, func() { d.line("3ms doubt") })
+	})
+}
