@@ -21,13 +21,14 @@ type Multi struct {
 // Multi returns several locks of this engine as one, all or none: Redisson's getMultiLock. On the wire they
 // are the locks themselves, so everybody else sees plain locks.
 //
-// Plain locks are taken together, in one script and one round trip. Who waits for them holds none meanwhile:
+// Plain locks are taken together, in one script and one round trip; in a cluster if their names lie in one
+// slot, as those do that have the same text in braces. Who waits for them holds none meanwhile:
 // it stands in the queue of one of them that is taken, and when its turn comes there it asks for all, and
 // goes on to the next that is taken. So overlapping Multis never wait for each other in a circle, whatever
 // their order, and one of them always comes through. Fair it is only in that order: callers who want one of
 // the locks can come first, again and again, while another one is busy.
 //
-// Locks of other kinds, and locks of which ctx carries a hold, are taken one after the other, in the order of
+// Locks of other kinds or slots, and locks of which ctx carries a hold, are taken one after the other, in the order of
 // their names, and all are given back when one cannot be had. That keeps Multis out of each other's way, too;
 // meanwhile those that were taken are held.
 //

@@ -8,10 +8,12 @@ import (
 	"github.com/lockwheel/lockwheel/engine"
 )
 
-// together reports whether one script can take all locks: those are plain, and on one server.
+// together reports whether one script can take all locks: those are plain, and on one server, or in a cluster
+// in one slot.
 func (m Multi) together() bool {
+	first := m.locks[0]
 	for _, l := range m.locks {
-		if l.kind != actor.Plain {
+		if l.kind != actor.Plain || first.engine.cluster && !engine.OneSlot(first.key(), l.key()) {
 			return false
 		}
 	}

@@ -260,6 +260,36 @@ func TestTheHoldersContextReentersEachOfSeveral(t *testing.T) {
 	settled(t, e)
 }
 
+// Every kind of lock can be one of several.
+func TestLocksOfAllKindsAreHeldAsOne(t *testing.T) {
+	s := realSite(t)
+	e, other := s.open(lockwheel.Options{}), s.open(lockwheel.Options{})
+	all := func(e *lockwheel.Engine) lockwheel.Multi {
+		return e.Multi(e.Mutex("plain"), e.FencedMutex("fenced"), e.FairMutex("fair"), e.RWMutex("read").RLocker(), e.RWMutex("written").Writer())
+	}
+	hold := lockAll(t, all(e))
+	for _, name := range []string{"plain", "fenced", "fair", "read", "written"} {
+		require.True(t, s.exists(name), name)
+	}
+	reader := lock(t, other.RWMutex("read").RLocker())
+	refused(t, other.RWMutex("written").RLocker())
+	refused(t, other.FairMutex("fair"))
+	again, err := all(e).TryLock(hold.Context())
+	require.NoError(t, err, "its owner re-enters each")
+	unlock(t, again)
+	waiting := lockingAll(t.Context(), all(other))
+	queued(t, other, 1)
+	silent(t, waiting, 50*time.Millisecond)
+	unlock(t, hold)
+	unlock(t, granted(t, waiting))
+	unlock(t, reader)
+	for _, name := range []string{"plain", "fenced", "fair", "read", "written"} {
+		require.False(t, s.exists(name), name)
+	}
+	settled(t, e)
+	settled(t, other)
+}
+
 func TestLocksOfOtherKindsAreTakenInTurn(t *testing.T) {
 	s := anySite(t)
 	e, other := s.open(lockwheel.Options{}), s.open(lockwheel.Options{})

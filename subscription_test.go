@@ -132,3 +132,26 @@ func TestAWaiterThatCannotListenPolls(t *testing.T) {
 		})
 	}
 }
+
+// Who leaves while one connection is changed for another, of which the old one is dead, leaves no channel behind.
+func TestNoChannelIsLeftBehindWithADeadConnection(t *testing.T) {
+	t.Parallel()
+	s := realSite(t)
+	p := proxy.Start(t, s.addr)
+	holder, waiter := s.open(lockwheel.Options{}), s.openAt(p.Addr(), lockwheel.Options{Timeout: 700 * time.Millisecond})
+	lock(t, holder.Mutex("a"))
+	lock(t, holder.Mutex("b"))
+	first, leave := context.WithCancel(t.Context())
+	second, leaveToo := context.WithCancel(t.Context())
+	one, two := locking(first, waiter.Mutex("a")), locking(second, waiter.Mutex("b"))
+	asleep(t, waiter, 2, 2)
+	p.SetFor(proxy.Listening, proxy.Both, proxy.Drop)
+	accepted := p.Accepted()
+	leave()
+	require.ErrorIs(t, receive(t, one).err, context.Canceled)
+	eventually(t, "another connection", func() bool { return p.Accepted() > accepted })
+	leaveToo()
+	require.ErrorIs(t, receive(t, two).err, context.Canceled)
+	settled(t, waiter)
+	eventually(t, "the dead connection is the only one", func() bool { return s.subscribers() == 1 })
+}

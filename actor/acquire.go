@@ -95,7 +95,7 @@ func (l *Lock) give(now time.Duration, h *Hold, owner uint64, fixed time.Duratio
 		l.since = now
 		l.wants &^= capped | wantFresh
 		h.Owner = owner
-		if owner&ThreadOwner == 0 {
+		if owner&ThreadOwner == 0 && !l.besideWriter() {
 			h.Owner = fx.nextOwner()
 		}
 		if longest := fx.Config.MaxHold; longest != 0 && longest <= fx.Config.Lease && fixed == 0 {
@@ -135,7 +135,7 @@ func (l *Lock) ask(now time.Duration, fx *Effects) {
 		return
 	}
 	if l.phase == free {
-		l.tenure, l.phase = fx.nextTenure(), asking
+		l.tenure, l.phase = l.nextTenure(fx), asking
 		fx.Asking++
 	}
 	l.flight = l.protocol().acquire
@@ -143,6 +143,12 @@ func (l *Lock) ask(now time.Duration, fx *Effects) {
 	if x != nil {
 		x.again = false
 		c.Ghosts = x.names()
+		if l.besideWriter() {
+			c.Reads = &Reads{Writer: x.reading.writer}
+		}
+	}
+	if l.protocol().queues {
+		c.Wait = l.withRare().place(fx.waitOf(r))
 	}
 	l.emit(fx, c)
 }
@@ -198,7 +204,9 @@ func (l *Lock) granted(now time.Duration, m *Message, fx *Effects) {
 
 // refused takes in that the server does not want to answer: for now, or for good.
 func (l *Lock) refused(now time.Duration, reply *Reply, fx *Effects) {
-	l.endTenure(now, fx)
+	if !l.protocol().queues {
+		l.endTenure(now, fx)
+	}
 	x := l.withRare()
 	if reply.passes() {
 		x.trouble = reply.Err

@@ -18,8 +18,9 @@ type Config struct {
 	MaxHold    time.Duration // 0: no bound
 	HandoffMax int           // grants while others listen; negative: never handed on
 	HandoffFor time.Duration
-	Poll       bool   // who waits asks again and again, and never listens
-	Seed       uint64 // of the jitter
+	FairWait   time.Duration // how long a fair lock's waiter without a bound counts as alive without asking
+	Poll       bool          // who waits asks again and again, and never listens
+	Seed       uint64        // of the jitter
 }
 
 // Sleeper is what a timer of the wheel wakes.
@@ -51,6 +52,16 @@ type Stats struct {
 	RenewalLag                                         time.Duration
 }
 
+// Step is what a lock was told, and how it stood before and after. By value, or every message would be
+// allocated for it.
+type Step struct {
+	Lock          *Lock
+	Kind          Kind
+	Verb          Verb   // Answered: the command's
+	Status        Status // Answered
+	Before, After Phase
+}
+
 // Effects is what a turn comes to; steps append, the coordinator takes. Owned by the coordinator.
 type Effects struct {
 	Config    Config
@@ -69,6 +80,10 @@ type Effects struct {
 	RoundTrip time.Duration // what one takes, lately
 	Draining  bool
 	Soonest   time.Duration // no timer fires before
+
+	// Stepped, unless it is nil, is told of every step of a lock: for a simulation that must know what it
+	// has seen.
+	Stepped func(Step)
 
 	tenure, owner uint64
 	random        *rand.Rand
@@ -137,8 +152,8 @@ func (fx *Effects) nextTenure() uint64 { fx.tenure++; return fx.tenure }
 
 func (fx *Effects) nextOwner() uint64 { fx.owner++; return fx.owner }
 
-// own returns the tenure in a holder's id, if this engine made it.
-func (fx *Effects) own(holder string) (tenure uint64, ok bool) {
+// Own returns the tenure in a holder's id, if this engine made it.
+func (fx *Effects) Own(holder string) (tenure uint64, ok bool) {
 	number, ok := strings.CutPrefix(holder, fx.Config.ID)
 	if !ok || number == "" || number[0] != ':' {
 		return 0, false

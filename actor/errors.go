@@ -14,6 +14,7 @@ var (
 	ErrNotHeld     = errors.New("lock not held")
 	ErrClosed      = errors.New("engine closed")
 	ErrKind        = errors.New("in use as another kind of lock")
+	ErrUpgrade     = errors.New("a reader cannot become the writer")
 )
 
 // ServerError is what the server said when it refused, word for word.
@@ -28,6 +29,7 @@ var (
 	errFixedOver = errors.New("its lease ended")
 	errMaxHold   = errors.New("held for Options.MaxHold")
 	errGone      = errors.New("the key is gone or someone else's")
+	errDisplaced = errors.New("granted to somebody else since")
 	errForced    = errors.New("unlocked by force")
 	errNoAnswer  = errors.New("no answer in time")
 	errTooLate   = errors.New("the answer came after the lease had ended")

@@ -6,15 +6,21 @@ import (
 	"github.com/lockwheel/lockwheel/wheel"
 )
 
-type phase uint8
+// Phase says how a lock stands with Redis.
+type Phase uint8
 
 const (
-	free    phase = iota // not ours in Redis, as far as is known
+	free    Phase = iota // not ours in Redis, as far as is known
 	asking               // an acquire was sent, or is to be sent again
 	held                 // ours, also while it is on its way from one owner to the next
 	ending               // to be released
 	forcing              // to be taken away from whoever holds it
 )
+
+// String returns a phase's name.
+func (p Phase) String() string {
+	return [...]string{free: "free", asking: "asking", held: "held", ending: "ending", forcing: "forcing"}[p]
+}
 
 // What a lock should do as soon as it may.
 const (
@@ -40,7 +46,7 @@ type Lock struct {
 	releases line  // who waits for the release to be answered
 	rare     *rare
 
-	phase   phase
+	phase   Phase
 	flight  Verb // the one command of the tenure that is under way
 	wants   uint8
 	kind    LockKind
@@ -77,6 +83,8 @@ type rare struct {
 	seen      time.Duration // when the last answered renewal was sent, whether or not it set the TTL
 	token     uint64        // the last that the server gave the tenure, of a kind that has them
 	given     uint64        // the owner's
+	wait      time.Duration // with which it queues at the server; 0: not known yet
+	queued    bool          // it has a place in the queue
 
 	// Handing on.
 	handed    int
@@ -86,8 +94,11 @@ type rare struct {
 	stepBack  time.Duration // until when
 	heard     int           // messages since stepping back began; the first is our own
 
-	evicted uint64 // the tenure that ended because it is to be forced away
-	changes line   // re-entries that need a longer lease, and extensions
+	evicted uint64  // the tenure that ended because it is to be forced away
+	reading reading // of a reader beside its own writer
+	shared  bool    // of a writer: this engine has readers of the lock, held or waiting
+
+	changes line // re-entries that need a longer lease, and extensions
 	forces  line
 	ghosts  []ghost
 }
@@ -118,8 +129,14 @@ func (l *Lock) Key() string { return l.key }
 // Kind is the kind of lock that it is.
 func (l *Lock) Kind() LockKind { return l.kind }
 
-// Become makes a lock that is not Busy one of another kind. Both must listen to the same channel.
-func (l *Lock) Become(kind LockKind) { l.kind = kind }
+// Become makes a lock that is not Busy one of another kind.
+func (l *Lock) Become(kind LockKind, fx *Effects) {
+	if l.rare != nil && l.rare.listening && protocols[kind].channel != l.protocol().channel {
+		l.rare.leaveAt = 0
+		l.setListening(false, fx)
+	}
+	l.kind = kind
+}
 
 // Idle reports whether the lock can be forgotten: nothing held, wanted, under way or listened to.
 func (l *Lock) Idle() bool {
@@ -129,6 +146,14 @@ func (l *Lock) Idle() bool {
 func (x *rare) idle() bool { return !x.listening && !x.busy() }
 
 func (x *rare) busy() bool { return len(x.ghosts) != 0 || !x.changes.empty() || !x.forces.empty() }
+
+// Knows reports whether a tenure is the lock's.
+func (l *Lock) Knows(tenure uint64) bool {
+	return l.tenure == tenure || l.rare != nil && l.rare.evicted == tenure
+}
+
+// Haunted reports whether a tenure is one that the lock is to release.
+func (l *Lock) Haunted(tenure uint64) bool { return l.rare != nil && l.rare.haunted(tenure) }
 
 // Busy reports whether the lock is in use, and not only listened to for those who may come.
 func (l *Lock) Busy() bool {
@@ -170,6 +195,7 @@ func (l *Lock) Wake(now time.Duration, fx *Effects) {
 
 // Step is the one door: it takes in a message, then sends what is wanted now and was not before.
 func (l *Lock) Step(now time.Duration, m *Message, fx *Effects) {
+	before := l.phase
 	l.expire(now, fx)
 	switch m.Kind {
 	case Acquire:
@@ -190,6 +216,8 @@ func (l *Lock) Step(now time.Duration, m *Message, fx *Effects) {
 		l.withdrawn(now, m.Command, fx)
 	case Heard:
 		l.heard(now)
+	case Called:
+		l.called(now)
 	case Subscribed:
 		l.subscribed(now, fx)
 	case Unheard:
@@ -201,12 +229,29 @@ func (l *Lock) Step(now time.Duration, m *Message, fx *Effects) {
 		if l.rare != nil {
 			l.rare.askAt = min(l.rare.askAt, now) // the TTL it sleeps for went on
 		}
+	case Found:
+		l.hurry(now)
+	case Displaced:
+		if l.phase == held {
+			l.lose(now, errDisplaced, fx)
+		}
 	case Drain:
 		l.drain(now, fx)
 	case Moved:
 		l.moved(now, m.Request, fx)
 	}
 	l.settle(now, fx)
+	if fx.Stepped != nil {
+		l.report(m, before, fx)
+	}
+}
+
+func (l *Lock) report(m *Message, before Phase, fx *Effects) {
+	s := Step{Lock: l, Kind: m.Kind, Before: before, After: l.phase}
+	if m.Kind == Answered {
+		s.Verb, s.Status = m.Command.Verb, m.Reply.Status
+	}
+	fx.Stepped(s)
 }
 
 // settle brings what is under way in line with what is wanted.
@@ -235,7 +280,7 @@ func (l *Lock) send(now time.Duration, fx *Effects) {
 			l.rare.joint.disperse(now, fx)
 		}
 	case l.phase == asking && l.queue.empty():
-		l.endTenure(now, fx)
+		l.stopAsking(now, fx)
 	}
 	switch l.phase {
 	case free:
@@ -345,7 +390,7 @@ func (l *Lock) knownTaken() bool {
 		return true
 	}
 	trouble := l.rare != nil && l.rare.trouble != nil
-	return !trouble && (l.phase == ending || l.rare != nil && l.rare.answered)
+	return !trouble && (l.phase == ending || l.rare != nil && (l.rare.answered || l.rare.stepBack != 0))
 }
 
 // drain refuses everybody who waits for the lock.

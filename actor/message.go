@@ -19,7 +19,10 @@ const (
 	Heard                      // a message came on the lock's channel
 	Subscribed                 // the channel is listened to from now on, maybe again
 	Unheard                    // the channel cannot be listened to at present
+	Called                     // a reader need not let a writer come first any longer
 	Doubt                      // the clock may have stood still: confirm before granting anything
+	Found                      // a ghost of the lock is in Redis: release it now
+	Displaced                  // another claim of this engine on the same lock was granted
 	Drain                      // no more grants: the engine shuts down
 	Moved                      // Request, for several locks, waits for this one from now on
 	Nudged                     // something about the lock has changed: see what it wants now
@@ -49,6 +52,19 @@ const (
 	SendFencedAcquire // SendAcquire, and the answer has a token
 	SendFencedPass    // SendRenew for the next owner, and the answer has another token
 	SendJointAcquire  // SendAcquire of several locks, all or none
+	SendFairAcquire   // SendAcquire, or a place in the queue
+	SendFairRelease   // SendRelease, or the place is given up
+	SendFairForce
+	SendReadAcquire
+	SendReadRenew
+	SendReadRelease
+	SendReadForce
+	SendReadState
+	SendWriteAcquire
+	SendWriteRenew
+	SendWriteRelease
+	SendWriteForce
+	SendWriteState
 
 	Verbs // how many there are
 )
@@ -66,6 +82,8 @@ type Command struct {
 	Lease   time.Duration // SendAcquire, SendRenew; for SendRenew 0 leaves the TTL
 	Ghosts  []uint64      // SendAcquire: tenures to release first
 	Token   uint64        // SendFencedPass: the tenure's last
+	Wait    time.Duration // SendFairAcquire, SendFairRelease: with which it queues; 0 does not, or is not known
+	Reads   *Reads        // SendReadAcquire, SendReadRenew; nil: one hold, with that lease
 	Request *Request      // SendState, SendJointAcquire: who asked
 	Parts   []Asked       // SendJointAcquire: the locks
 }
@@ -88,12 +106,15 @@ type Reply struct {
 	Muted     bool          // released or forced, but the server refused the message to the waiting
 	Garbled   bool          // Unanswered: the server did answer, with what no script gives
 	Uncounted bool          // SendRenew: renewed, but the count could not be written
+	Known     bool          // Taken: another Lock of this engine knows the holder
+	Doomed    bool          // Taken: and is about to release it
 	Listeners int           // SendRenew: on the channel; -1 unknown
 	Count     int           // SendState
 	TTL       time.Duration // SendAcquire when Taken, SendState; negative: none
 	Holder    string        // SendAcquire when Taken, SendState
 	Part      int           // SendJointAcquire when Taken or Refused: which of the locks
 	Token     uint64        // SendFencedAcquire and SendFencedPass when Done
+	Left      time.Duration // SendFairAcquire when Taken: counts as alive in the queue; not positive: no place
 	Err       error         // Refused and Unanswered: why
 }
 

@@ -52,7 +52,11 @@ func (l *Lock) sendRelease(now time.Duration, fx *Effects) {
 		return
 	}
 	l.flight = l.protocol().release
-	l.emit(fx, Command{Verb: l.flight})
+	c := Command{Verb: l.flight}
+	if l.rare != nil {
+		c.Wait = l.rare.wait
+	}
+	l.emit(fx, c)
 }
 
 // released takes in what became of a release.

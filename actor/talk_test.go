@@ -38,9 +38,15 @@ import (
 //	refused TEXT, unanswered TEXT, garbled, withdrawn; with several of one tenure under way, the verb comes first;
 //	#1 leaves: the command leaves only now, so that leases count from here
 //
-// Others:   message, subscribed, deafened, unheard, doubt, drain, close, round trip 3ms, next, wants #1
+// A reader's renewal shows the leases of its holds, if they are not one with that of the tenure, and whether the TTL may fall.
+//
+// Others:   message, shared, unshared, aside 1s, called, subscribed, found, displaced, deafened, unheard, doubt, drain, close, round trip 3ms, next,
+// wants #1
 //
 // A fenced lock's answers have a token: granted token 5, renewed token 6.
+//
+// For a fair lock: taken 5s holder left 10s (in the queue; without left not), taken 5s nobody (free, another's turn),
+// taken 5s me:7 known [doomed] (another lock of this engine has it, or is to release it).
 //
 // A conversation must end with the lock idle, every request decided once, and nothing on the wheel.
 func talk(t *testing.T, conversation string, changes ...func(*actor.Config)) {
@@ -74,7 +80,7 @@ func talkOf(t *testing.T, kind actor.LockKind, conversation string, changes ...f
 func usual() actor.Config {
 	return actor.Config{
 		ID: "me", Lease: 30 * time.Second, Renew: 10 * time.Second, Timeout: 3 * time.Second,
-		HandoffMax: 64, HandoffFor: 5 * time.Millisecond, Seed: 1,
+		HandoffMax: 64, HandoffFor: 5 * time.Millisecond, FairWait: 5 * time.Minute, Seed: 1,
 	}
 }
 
@@ -217,8 +223,16 @@ func (s *stage) happen(words []string) {
 	switch what {
 	case "message":
 		s.step(&actor.Message{Kind: actor.Heard})
+	case "found":
+		s.step(&actor.Message{Kind: actor.Found})
+	case "displaced":
+		s.step(&actor.Message{Kind: actor.Displaced})
 	case "subscribed":
 		s.step(&actor.Message{Kind: actor.Subscribed})
+	case "called":
+		s.step(&actor.Message{Kind: actor.Called})
+	case "shared", "unshared":
+		s.lock.Share(what == "shared")
 	case "deafened":
 		s.lock.Deafen()
 	case "unheard":
@@ -241,6 +255,11 @@ func (s *stage) happen(words []string) {
 		}
 	default:
 		switch words[0] {
+		case "aside":
+			if s.lock.Key() == "" {
+				s.lock.Begin(key, s.kind)
+			}
+			s.lock.StandAside(s.now + duration(s.t, words[1], 0))
 		case "round":
 			s.fx.RoundTrip = duration(s.t, words[2], 0)
 		case "wants":
@@ -368,6 +387,9 @@ func (s *stage) answered(tenure uint64, words []string) {
 var verbs = [...]string{
 	actor.SendAcquire: "acquire", actor.SendRenew: "renew", actor.SendRelease: "release", actor.SendForce: "force",
 	actor.SendFencedAcquire: "acquire", actor.SendFencedPass: "pass",
+	actor.SendFairAcquire: "acquire", actor.SendFairRelease: "release", actor.SendFairForce: "force",
+	actor.SendReadAcquire: "acquire", actor.SendReadRenew: "renew", actor.SendReadRelease: "release", actor.SendReadForce: "force",
+	actor.SendWriteAcquire: "acquire", actor.SendWriteRenew: "renew", actor.SendWriteRelease: "release", actor.SendWriteForce: "force",
 }
 
 // answers are those that fit one thing to do only.
@@ -384,7 +406,13 @@ func (s *stage) reply(c *actor.Command, words []string) *actor.Reply {
 	switch words[0] {
 	case "taken":
 		ttl := duration(s.t, words[1], 0)
-		*reply = actor.Reply{Status: actor.Taken, TTL: ttl, Holder: words[2]}
+		*reply = actor.Reply{Status: actor.Taken, TTL: ttl, Holder: words[2], Known: slices.Contains(words, "known"), Doomed: slices.Contains(words, "doomed")}
+		if i := slices.Index(words, "left"); i > 0 {
+			reply.Left = duration(s.t, words[i+1], 0)
+		}
+		if words[2] == "nobody" {
+			reply.Holder = ""
+		}
 	case "gone":
 		reply.Status = actor.Gone
 	case "refused":

@@ -38,7 +38,7 @@ func newDesk(t *testing.T, couriers int) *desk {
 		t: t,
 		c: newCoordinator(actor.Config{
 			ID: "me", Lease: 30 * time.Second, Renew: 10 * time.Second, Timeout: 3 * time.Second,
-			HandoffMax: 64, HandoffFor: 5 * time.Millisecond, Seed: 1,
+			HandoffMax: 64, HandoffFor: 5 * time.Millisecond, FairWait: 5 * time.Minute, Seed: 1,
 		}, couriers),
 		callers: map[string]*deskCaller{},
 		names:   map[*actor.Request]string{},
@@ -52,7 +52,7 @@ func newDesk(t *testing.T, couriers int) *desk {
 //	0s   lock a b; lock c      → 1: acquire a b c
 //	1ms  1 done                → a b c granted
 //
-// The callers of a line are named for their keys; "a/2" is another caller for key a. 1 is the first batch that left;
+// The callers of a line are named for their keys; "a/2" is another caller for key a, and "fair:a" one of another kind. 1 is the first batch that left;
 // behind its answers (done, gone, taken, muted, refused, dumb; the last counts for all that follow) or "lost TEXT",
 // "says TEXT" for the batch as a whole. "timer" is a turn at the moment the coordinator asked for, which is shown.
 func converse(t *testing.T, couriers int, conversation string) {
@@ -139,7 +139,11 @@ func (d *desk) post(words []string) (oops string) {
 
 // ask posts what a caller wants.
 func (d *desk) ask(what, who string) {
-	key, _, _ := strings.Cut(who, "/")
+	name, _, _ := strings.Cut(who, "/")
+	kind, key, special := strings.Cut(name, ":")
+	if !special {
+		key = name
+	}
 	c := d.callers[who]
 	if c == nil {
 		c = &deskCaller{}
@@ -172,6 +176,9 @@ func (d *desk) ask(what, who string) {
 	case "cancel":
 		d.mail(&mail{kind: givesUp, request: c.latest, err: errors.New("cancelled")})
 		return
+	}
+	if special {
+		r.Kind = map[string]actor.LockKind{"fenced": actor.Fenced, "fair": actor.Fair}[kind]
 	}
 	c.latest = r
 	d.names[r] = who
@@ -209,6 +216,8 @@ func (d *desk) courier(words []string) (oops string) {
 			"muted":   {Status: actor.Done, Muted: true},
 			"gone":    {Status: actor.Gone},
 			"taken":   {Status: actor.Taken, TTL: 20 * time.Second, Holder: "x:1"},
+			"queued":  {Status: actor.Taken, TTL: 20 * time.Second, Holder: "x:1", Left: time.Hour},
+			"self":    {Status: actor.Taken, TTL: 20 * time.Second, Holder: "me:1", Left: time.Hour},
 			"refused": {Status: actor.Refused, Err: errors.New("WRONGTYPE x")},
 			"busy":    {Status: actor.Refused, Err: errors.New("BUSY x")},
 			"dumb":    {Err: errForm, Garbled: true},
@@ -265,6 +274,8 @@ func (d *desk) left() (said []string) {
 		verb := map[actor.Verb]string{
 			actor.SendAcquire: "acquire", actor.SendRenew: "renew", actor.SendRelease: "release",
 			actor.SendForce: "force", actor.SendState: "state", actor.SendJointAcquire: "joint",
+			actor.SendFencedAcquire: "acquire fenced", actor.SendFairAcquire: "acquire fair",
+			actor.SendFairRelease: "release fair", actor.SendFairForce: "force fair",
 		}[b.verb]
 		if b.whole {
 			verb = "EVAL " + verb
@@ -329,6 +340,7 @@ func (d *desk) verdicts() (said []string) {
 func (d *desk) requireRest() {
 	d.t.Helper()
 	require.Empty(d.t, d.c.locks)
+	require.Empty(d.t, d.c.groups)
 	require.Empty(d.t, d.c.ears.channels)
 	require.Empty(d.t, d.out)
 	require.Zero(d.t, d.c.wheel.Len())

@@ -13,9 +13,10 @@ const (
 	orderMost = 1024
 	// orderRetryMost is the longest wait before a refused or broken subscription is tried again.
 	orderRetryMost = 500 * time.Millisecond
-	// leavePause is how long channels are not left again for each that is kept: leaving costs a new
-	// connection that listens to all of those.
-	leavePause = 50 * time.Microsecond
+	// leavePause is how long channels are not left again for each that is kept, and leaveFloor at least:
+	// leaving costs a new connection that listens to all of those, and every waiter for a fair lock leaves
+	// a channel behind.
+	leavePause, leaveFloor = 50 * time.Microsecond, 100 * time.Millisecond
 )
 
 // state of a channel at the server.
@@ -130,6 +131,19 @@ func (e *ears) deafen() {
 	}
 }
 
+// silenced takes in that the server took a channel away, because its slot moved.
+func (e *ears) silenced(name string) {
+	if ch := e.channels[name]; ch != nil && ch.state == present {
+		e.gone(ch)
+		for _, l := range ch.locks {
+			l.Deafen()
+		}
+	}
+}
+
+// engaged reports whether anything is listened to, or to be.
+func (e *ears) engaged() bool { return e.busy || len(e.channels) > 0 }
+
 func (e *ears) gone(ch *channel) {
 	if ch.state == present {
 		e.subscribed--
@@ -143,6 +157,7 @@ func (e *ears) arrange(now time.Duration) {
 	if e.busy || len(e.dirty) == 0 || now < e.tryAt {
 		return
 	}
+	e.tryAt = 0 // what is left over now waits for leaveAt
 	o := &order{}
 	rest := e.dirty[:0]
 	for _, ch := range e.dirty {
@@ -157,7 +172,7 @@ func (e *ears) arrange(now time.Duration) {
 	e.dirty = rest
 	if len(o.leave) > 0 {
 		e.keepOthers(o)
-		e.leaveAt = now + time.Duration(len(o.keep))*leavePause
+		e.leaveAt = now + max(time.Duration(len(o.keep))*leavePause, leaveFloor)
 	}
 	if len(o.join)+len(o.leave) > 0 {
 		e.busy, e.order, e.last = true, o, o

@@ -14,6 +14,7 @@ type form struct {
 	script scripts.Script
 	more   []string               // prefixes of the keys that each lock has besides its own
 	keys   func(*writer, *batch)  // adds the keys; nil: those of the locks and more
+	holds  bool                   // each hold has a key, too
 	write  func(*writer, *batch)  // the arguments that the script's header names; nil: none
 	number func(int64) answer     // reads an answer that is a number; nil: there is none
 	row    func([]message) answer // reads one that is a list; nil: there is none
@@ -32,11 +33,28 @@ var forms = [actor.Verbs]form{
 	actor.SendForce:   {script: scripts.Force, write: (*writer).publishes, number: releasedBy},
 	actor.SendState:   {script: scripts.State, row: stateBy},
 
+	actor.SendFairAcquire: {script: scripts.FairAcquire, more: fairKeys, write: (*writer).queues, number: grantedBy, row: queuedBy},
+	actor.SendFairRelease: {script: scripts.FairRelease, more: fairKeys, write: (*writer).leaves, number: releasedBy},
+	actor.SendFairForce:   {script: scripts.FairForce, more: fairKeys, write: (*writer).publishesNow, number: releasedBy},
+	actor.SendReadAcquire: {script: scripts.ReadAcquire, holds: true, write: (*writer).reads, number: grantedBy, row: takenBy},
+	actor.SendReadRenew:   {script: scripts.ReadRenew, holds: true, write: (*writer).rereads, number: renewedBy, row: confirmedBy},
+	actor.SendReadRelease: {script: scripts.ReadRelease, write: (*writer).releases, number: releasedBy},
+	actor.SendReadForce:   {script: scripts.ReadForce, write: (*writer).publishes, number: releasedBy},
+	actor.SendReadState:   {script: scripts.ReadWriteState, row: readersBy},
+
+	actor.SendWriteAcquire: {script: scripts.WriteAcquire, write: (*writer).acquires, number: grantedBy, row: takenBy},
+	actor.SendWriteRenew:   {script: scripts.WriteRenew, write: (*writer).renews, number: renewedBy, row: confirmedBy},
+	actor.SendWriteRelease: {script: scripts.WriteRelease, write: (*writer).releases, number: releasedBy},
+	actor.SendWriteForce:   {script: scripts.WriteForce, write: (*writer).publishes, number: releasedBy},
+	actor.SendWriteState:   {script: scripts.ReadWriteState, row: writerBy},
+
 	actor.SendFencedAcquire: {script: scripts.FencedAcquire, more: []string{scripts.Token}, write: (*writer).acquires, row: fencedBy},
 	actor.SendFencedPass:    {script: scripts.FencedPass, more: []string{scripts.Token}, write: (*writer).passes, number: goneBy, row: passedBy},
 
 	actor.SendJointAcquire: {script: scripts.JointAcquire, keys: (*writer).partKeys, write: (*writer).joins, number: grantedBy, row: partBy},
 }
+
+var fairKeys = []string{scripts.Queue, scripts.Times}
 
 // call builds the call of a batch.
 func (w *writer) call(client rueidis.Client, b *batch) rueidis.Completed {
@@ -45,7 +63,7 @@ func (w *writer) call(client rueidis.Client, b *batch) rueidis.Completed {
 	if f.keys != nil {
 		f.keys(w, b)
 	} else {
-		w.lockKeys(b, f.more)
+		w.lockKeys(b, f)
 	}
 	if f.write != nil {
 		f.write(w, b)
@@ -62,20 +80,38 @@ func (w *writer) call(client rueidis.Client, b *batch) rueidis.Completed {
 	return client.B().Evalsha().Sha1(f.script.SHA1).Numkeys(keys).Key(w.keys...).Arg(w.args...).Build()
 }
 
-func (w *writer) lockKeys(b *batch, more []string) {
+func (w *writer) lockKeys(b *batch, f *form) {
 	for i := range b.commands {
 		key := b.commands[i].Key
 		w.keys = append(w.keys, key)
-		for _, prefix := range more {
+		for _, prefix := range f.more {
 			w.keys = append(w.keys, scripts.Prefixed(prefix, key))
+		}
+		if f.holds {
+			w.holdKeys(&b.commands[i])
 		}
 	}
 }
 
-func (w *writer) publishes(*batch) { w.word("PUBLISH") }
+// publish and subscribers are the verbs of the topology, as Redisson chooses them: not by the server's version.
+func (w *writer) publish() string {
+	if w.sharded {
+		return "SPUBLISH"
+	}
+	return "PUBLISH"
+}
+
+func (w *writer) subscribers() string {
+	if w.sharded {
+		return "SHARDNUMSUB"
+	}
+	return "NUMSUB"
+}
+
+func (w *writer) publishes(*batch) { w.word(w.publish()) }
 
 func (w *writer) acquires(b *batch) {
-	w.word("PUBLISH")
+	w.word(w.publish())
 	for i := range b.commands {
 		w.tenure(b.commands[i].Tenure)
 		w.number(milliseconds(b.commands[i].Lease))
@@ -84,7 +120,7 @@ func (w *writer) acquires(b *batch) {
 }
 
 func (w *writer) renews(b *batch) {
-	w.word("NUMSUB")
+	w.word(w.subscribers())
 	for i := range b.commands {
 		w.tenure(b.commands[i].Tenure)
 		w.number(milliseconds(b.commands[i].Lease))
@@ -93,22 +129,55 @@ func (w *writer) renews(b *batch) {
 }
 
 func (w *writer) passes(b *batch) {
-	w.word("NUMSUB")
+	w.word(w.subscribers())
 	for i := range b.commands {
 		c := &b.commands[i]
 		w.tenure(c.Tenure)
 		w.number(milliseconds(c.Lease))
 		w.count(c.Count)
-		w.flag(c.Listen)
+		w.flag(c.Listen && !w.deaf)
 		w.number(int64(c.Token))
 	}
 }
 
 func (w *writer) releases(b *batch) {
-	w.word("PUBLISH")
+	w.word(w.publish())
 	for i := range b.commands {
 		w.tenure(b.commands[i].Tenure)
 	}
+}
+
+// publishesNow is for scripts that compare times of callers' clocks.
+func (w *writer) publishesNow(b *batch) {
+	w.word(w.publish())
+	w.number(b.wall)
+}
+
+func (w *writer) queues(b *batch) {
+	w.publishesNow(b)
+	for i := range b.commands {
+		c := &b.commands[i]
+		w.tenure(c.Tenure)
+		w.number(milliseconds(c.Lease))
+		w.wait(c.Wait)
+	}
+	w.ghosts(b)
+}
+
+func (w *writer) leaves(b *batch) {
+	w.publishesNow(b)
+	for i := range b.commands {
+		w.tenure(b.commands[i].Tenure)
+		w.wait(b.commands[i].Wait)
+	}
+}
+
+func (w *writer) wait(d time.Duration) {
+	if d == 0 {
+		w.word("")
+		return
+	}
+	w.number(milliseconds(d))
 }
 
 // ghosts adds the pairs of an acquire: number of the lock, tenure to release first.
@@ -130,7 +199,7 @@ func (w *writer) extras(b *batch) {
 		}
 		w.number(int64(i + 1))
 		w.count(c.Count)
-		w.flag(c.Listen)
+		w.flag(c.Listen && !w.deaf)
 	}
 }
 
@@ -228,6 +297,20 @@ func fencedBy(row []message) answer {
 		return garbled()
 	}
 	return answer{Status: actor.Done, Listeners: -1, Token: token}
+}
+
+// queuedBy reads what takenBy does, and how long the tenure counts as alive in the queue.
+func queuedBy(row []message) answer {
+	if len(row) != 3 {
+		return garbled()
+	}
+	reply := takenBy(row[:2])
+	left, err := row[2].AsInt64()
+	if reply.Status != actor.Taken || err != nil {
+		return garbled()
+	}
+	reply.Left = ttlOf(left)
+	return reply
 }
 
 func confirmedBy(row []message) answer {

@@ -12,6 +12,9 @@ import (
 // be taken one by one. Nothing was sent.
 var ErrReenters = errors.New("lockwheel: one of the locks is held already by the same owner")
 
+// OneSlot reports whether two keys lie in one slot of a cluster, so that one script can have both.
+func OneSlot(key, other string) bool { return slotOf(key) == slotOf(other) }
+
 // reenters reports whether an owner who wants several locks holds one of them.
 func (c *coordinator) reenters(now time.Duration, j *actor.Joint) bool {
 	return slices.ContainsFunc(j.Parts, func(part actor.Part) bool {
@@ -79,7 +82,10 @@ func (c *coordinator) claimable(now time.Duration, r *actor.Request) (locks []*a
 			l = c.begin(parts[i].Key, r.Kind)
 			c.locks[parts[i].Key] = l
 		}
-		l.Become(r.Kind)
+		if l.Kind() != r.Kind {
+			l.Become(r.Kind, c.fx)
+		}
+		l.Share(false)
 		locks = append(locks, l)
 	}
 	return locks, true

@@ -13,7 +13,7 @@ func (w *writer) partKeys(b *batch) {
 }
 
 func (w *writer) joins(b *batch) {
-	w.word("PUBLISH")
+	w.word(w.publish())
 	w.number(int64(len(b.commands)))
 	for i := range b.commands {
 		c := &b.commands[i]

@@ -167,7 +167,6 @@ func TestWhoLeavesLeavesNothingOfSeveral(t *testing.T) {
 			0s   lock a+b              → 1: joint a+b
 			1ms  1 lost EOF            → nothing
 			2ms  cancel a+b            → a+b redis unavailable: EOF; cancelled
-			12ms timer                 → nothing
 			12ms timer                 → 2: release a b
 			13ms 2 gone                → nothing
 			3.013s timer               → 3: release a b

@@ -132,6 +132,16 @@ func TestCallsCarryWhatTheScriptsAskFor(t *testing.T) {
 			{Key: "b", Tenure: 1, Lease: time.Second, Parts: []actor.Asked{{Key: "a"}, {Key: "b", Ghosts: []uint64{7, 8}}}},
 			{Key: "c", Tenure: 2, Lease: 30 * time.Second, Parts: []actor.Asked{{Key: "c", Ghosts: []uint64{9}}}},
 		}, "3 a b c PUBLISH 2 2 ID:1 1000 1 ID:2 30000 2 ID:7 2 ID:8 3 ID:9"},
+		{"fair acquire", scripts.FairAcquire, actor.SendFairAcquire, false, []actor.Command{
+			{Key: "a", Tenure: 1, Lease: time.Second, Wait: time.Minute}, {Key: "{b}", Tenure: 2, Lease: time.Second, Ghosts: []uint64{8}},
+		}, "6 a redisson_lock_queue:{a} redisson_lock_timeout:{a} {b} redisson_lock_queue:{b} redisson_lock_timeout:{b} " +
+			"PUBLISH 1700000000000 ID:1 1000 60000 ID:2 1000 _ 2 ID:8"},
+		{"fair release", scripts.FairRelease, actor.SendFairRelease, false, []actor.Command{
+			{Key: "a", Tenure: 1, Wait: time.Nanosecond}, {Key: "b", Tenure: 2},
+		}, "6 a redisson_lock_queue:{a} redisson_lock_timeout:{a} b redisson_lock_queue:{b} redisson_lock_timeout:{b} PUBLISH 1700000000000 ID:1 1 ID:2 _"},
+		{"fair force", scripts.FairForce, actor.SendFairForce, false, []actor.Command{
+			{Key: "a", Tenure: 1},
+		}, "3 a redisson_lock_queue:{a} redisson_lock_timeout:{a} PUBLISH 1700000000000"},
 		{"state", scripts.State, actor.SendState, false, []actor.Command{{Key: "a"}, {Key: "b"}}, "2 a b"},
 		{"an empty name, and one of any bytes", scripts.State, actor.SendState, false, []actor.Command{
 			{Key: ""}, {Key: "a\x00\r\nb\xff"},
@@ -139,7 +149,7 @@ func TestCallsCarryWhatTheScriptsAskFor(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			// The same writer again and again.
-			call := w.call(client, &batch{verb: test.verb, commands: test.commands, whole: test.whole})
+			call := w.call(client, &batch{verb: test.verb, commands: test.commands, whole: test.whole, wall: 1_700_000_000_000})
 			words := call.Commands()
 			if test.whole {
 				require.Equal(t, []string{"EVAL", test.script.Text}, words[:2])
@@ -193,6 +203,9 @@ func showReply(r *actor.Reply, verb actor.Verb) string {
 	}
 	if verb == actor.SendState && r.Status == actor.Done {
 		text += fmt.Sprint(" ", r.Count)
+	}
+	if r.Left != 0 {
+		text += fmt.Sprint(" left ", r.Left)
 	}
 	if r.Err != nil {
 		text += ": " + strings.TrimPrefix(r.Err.Error(), "lockwheel: unexpected ")
@@ -276,6 +289,20 @@ func TestAnswersAreReadAsTheScriptsGiveThem(t *testing.T) {
 			{"*2 *4 :1 :1 :-1 :0 *3 :1 :1 :1", form + " · " + form},
 			{"*2 *4 :0 :1 :-1 :8 $3 OOM", form + " · refused: OOM"},
 		},
+		actor.SendFairAcquire: {
+			{"*2 :1 *3 :29000 $4 me:1 :80000", "done · taken 29s \"me:1\" left 1m20s"},
+			{"*2 *3 :5 $0 _ :-1 *3 :-1 $0 _ :5", "taken 5ms \"\" left -1ns · taken -1ns \"\" left 5ms"},
+			{"*2 *2 :5 $1 x *3 :5 $1 x $1 x", form + " · " + form},
+			{"*2 :0 $9 WRONGTYPE", form + " · refused: WRONGTYPE"},
+		},
+		actor.SendFairRelease: {
+			{"*2 :1 :0", "done · gone"},
+			{"*2 :2 *1 :1", "done muted · " + form},
+		},
+		actor.SendFairForce: {
+			{"*2 :1 :0", "done · gone"},
+			{"*2 :2 :3", "done muted · " + form},
+		},
 		actor.SendState: {
 			{"*2 *3 :-2 $0 _ :0 *3 :100 $4 me:1 :12", "done -2ns \"\" 0 · done 100ms \"me:1\" 12"},
 			{"*2 :1 :0", form + " · " + form},
@@ -345,7 +372,10 @@ func FuzzReplyOf(f *testing.F) {
 }
 
 // acquiring are the verbs that take a lock.
-var acquiring = []actor.Verb{actor.SendAcquire, actor.SendFencedAcquire, actor.SendJointAcquire}
+var acquiring = []actor.Verb{
+	actor.SendAcquire, actor.SendFencedAcquire, actor.SendFairAcquire, actor.SendReadAcquire, actor.SendWriteAcquire,
+	actor.SendJointAcquire,
+}
 
 func checkReply(t *testing.T, r actor.Reply, verb actor.Verb) {
 	switch r.Status {

@@ -6,6 +6,8 @@ import "strings"
 const (
 	Channel = "redisson_lock__channel" // where a release is published
 	Token   = "redisson_lock_token"    // the counter of a fenced lock
+	Queue   = "redisson_lock_queue"    // who waits for a fair lock, in order
+	Times   = "redisson_lock_timeout"  // until when each of them counts as alive
 )
 
 // Prefixed names what belongs to a lock, in the slot of its key: Redisson adds a hash tag unless the key

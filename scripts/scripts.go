@@ -27,6 +27,8 @@ var (
 	grantText string
 	//go:embed confirm.lua
 	confirmText string
+	//go:embed fair_queue.lua
+	fairQueueText string
 )
 
 var (
@@ -46,6 +48,12 @@ var (
 	fencedPassText string
 	//go:embed joint_acquire.lua
 	jointAcquireText string
+	//go:embed fair_acquire.lua
+	fairAcquireText string
+	//go:embed fair_release.lua
+	fairReleaseText string
+	//go:embed fair_force.lua
+	fairForceText string
 )
 
 // The scripts of the plain lock. Other kinds use them, too, where they do not differ.
@@ -66,6 +74,13 @@ var (
 // JointAcquire takes several plain locks at once, all or none.
 var JointAcquire = load("joint_acquire", channelText+grantText+jointAcquireText)
 
+// The scripts of the fair lock.
+var (
+	FairAcquire = load("fair_acquire", channelText+grantText+fairQueueText+fairAcquireText)
+	FairRelease = load("fair_release", channelText+fairQueueText+fairReleaseText)
+	FairForce   = load("fair_force", channelText+fairQueueText+fairForceText)
+)
+
 func load(name, text string) Script {
 	sum := sha1.Sum([]byte(text))
 	return Script{Name: name, Text: text, SHA1: hex.EncodeToString(sum[:])}
@@ -73,5 +88,10 @@ func load(name, text string) Script {
 
 // All returns every script, for a server that is to learn them.
 func All() []Script {
-	return []Script{Acquire, Renew, Release, Force, State, FencedAcquire, FencedPass, JointAcquire}
+	all := []Script{
+		Acquire, Renew, Release, Force, State, JointAcquire,
+		FencedAcquire, FencedPass,
+		FairAcquire, FairRelease, FairForce,
+	}
+	return append(all, readWrite[:]...)
 }

@@ -19,6 +19,8 @@ type server struct {
 	addr string
 	conn *redistest.Conn
 	real *redistest.Server // nil: the embedded one
+
+	clock int64 // of the fair lock's callers, in ms since 1970
 }
 
 // onEach runs a test on a real server, and again on the embedded one, so that differences between them show.
@@ -109,6 +111,7 @@ func (s *server) answers(script scripts.Script, keys []string, args ...any) []an
 // further are the prefixes of the keys that a script wants for each lock besides the lock's own.
 var further = map[string][]string{
 	"fenced_acquire": {scripts.Token}, "fenced_pass": {scripts.Token},
+	"fair_acquire": {scripts.Queue, scripts.Times}, "fair_release": {scripts.Queue, scripts.Times}, "fair_force": {scripts.Queue, scripts.Times},
 }
 
 // runOn runs a script on locks, with all the keys that it wants for each.
