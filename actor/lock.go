@@ -365,7 +365,7 @@ func (l *Lock) withdrawn(now time.Duration, c *Command, fx *Effects) {
 // no longer wants is given back.
 func (l *Lock) giveUp(now time.Duration, r *Request, cause error, fx *Effects) {
 	if r.decided {
-		if r.Tag == Acquire && r.Err == nil && r.Joint == nil && r.Hold.held() {
+		if r.Tag == Acquire && r.Err == nil && r.Hold.held() {
 			l.drop(now, r.Hold, fx)
 		}
 		return
