@@ -433,6 +433,40 @@ func ExampleEngine_Stats() {
 	// Output: 1 held, 0 waiting, 0 lost, renewals late by 0s
 }
 
+func ExampleEngine_Multi() {
+	ctx, locks := openExample()
+	defer locks.Close()
+
+	from, to := locks.Mutex("account/7"), locks.Mutex("account/9")
+	err := locks.Multi(from, to).Do(ctx, func(ctx context.Context) error {
+		fmt.Println("moving the money") // nobody else has either of them
+		return ctx.Err()                // it ends as soon as one of them is lost
+	})
+	fmt.Println(err)
+	// Output:
+	// moving the money
+	// <nil>
+}
+
+func ExampleQuorum() {
+	ctx, one := openExample()
+	defer one.Close()
+	_, two := openExample()
+	defer two.Close()
+	_, three := openExample()
+	defer three.Close()
+
+	// Each engine is on a server that shares nothing with the others.
+	leader := lockwheel.Quorum(one.Mutex("leader"), two.Mutex("leader"), three.Mutex("leader"))
+	hold, err := leader.Lock(ctx)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer hold.Unlock(ctx)
+	fmt.Println("leading:", hold.Err() == nil, time.Now().Before(hold.Deadline()))
+	// Output: leading: true true
+}
+
 func ExampleEngine_Shutdown() {
 	ctx, locks := openExample()
 	defer locks.Close()

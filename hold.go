@@ -24,6 +24,9 @@ func (h *Hold) Name() string { return h.name }
 // ID is the holder's id on the wire, as Redisson writes it: the engine's UUID, a colon, a number. It is
 // that of the engine's stretch with the lock, which can pass through many holds, so it is not unique.
 func (h *Hold) ID() string {
+	if g := h.group(); g != nil {
+		return g.id
+	}
 	return h.engine.config.ID + ":" + strconv.FormatUint(h.grant.Tenure, 10)
 }
 
@@ -50,12 +53,20 @@ func (h *Hold) fence(token uint64) {
 }
 
 // Deadline is until when the lock is known to be held. A renewal moves it on.
-func (h *Hold) Deadline() time.Time { return h.engine.loop.Time(h.grant.Until()) }
+func (h *Hold) Deadline() time.Time {
+	if g := h.group(); g != nil {
+		return g.deadline()
+	}
+	return h.engine.loop.Time(h.grant.Until())
+}
 
 // Err is nil while the lock is held, by the clock and by all that is known; it does not block. Then it
 // matches ErrLost, ErrNotHeld after Unlock, or ErrClosed after the engine's Close. A process that was
 // paused beyond the lease sees the loss at once.
 func (h *Hold) Err() error {
+	if g := h.group(); g != nil {
+		return g.err()
+	}
 	if s := h.grant.Signal(); s != nil && s.Err != nil {
 		return h.fail(s.Err, s.Cause)
 	}
@@ -112,10 +123,10 @@ func (h *Hold) Context() context.Context {
 // the same release. ErrNotHeld: it was unlocked before. ErrClosed: the engine was closed before.
 func (h *Hold) Unlock(ctx context.Context) error {
 	if ctx == nil {
-		h.change(context.Background(), actor.Unlock, 0)
+		h.unlock(context.Background())
 		return errNilContext(fmt.Sprintf("lock %s", quoted(h.name)))
 	}
-	return h.change(ctx, actor.Unlock, 0)
+	return h.unlock(ctx)
 }
 
 // Extend makes the lease d from now, longer or shorter than before; the lock is no longer watched and
@@ -137,7 +148,17 @@ func (h *Hold) Extend(ctx context.Context, d time.Duration) error {
 	if ctx.Err() != nil {
 		return h.fail(ErrUnavailable, context.Cause(ctx))
 	}
+	if g := h.group(); g != nil {
+		return g.extend(ctx, d)
+	}
 	return h.change(ctx, actor.Extend, d)
+}
+
+func (h *Hold) unlock(ctx context.Context) error {
+	if g := h.group(); g != nil {
+		return g.unlock(ctx)
+	}
+	return h.change(ctx, actor.Unlock, 0)
 }
 
 // change sends a request that concerns this hold.
@@ -149,17 +170,22 @@ func (h *Hold) change(ctx context.Context, what actor.Kind, lease time.Duration)
 		return h.over(ErrClosed)
 	}
 	cause := h.engine.await(ctx, call)
-	err, why := call.Err, call.Cause
+	err := h.outcome(call)
 	if cause == nil {
 		call.Free()
 	}
-	switch {
-	case err == nil:
+	return err
+}
+
+// outcome is what a request that concerns this hold came to.
+func (h *Hold) outcome(call *engine.Call) error {
+	switch call.Err {
+	case nil:
 		return nil
-	case err == ErrNotHeld:
+	case ErrNotHeld:
 		return h.over(ErrNotHeld)
 	}
-	return h.fail(err, why)
+	return h.fail(call.Err, call.Cause)
 }
 
 // over says how the hold ended, when the loop does not know it any more.

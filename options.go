@@ -58,6 +58,9 @@ type Options struct {
 	// Handoff bounds handing a lock on inside this engine while others wait for it elsewhere.
 	Handoff Handoff
 
+	// Wake says how callers who wait for another engine's lock learn that it may be free. Default PubSub.
+	Wake Wake
+
 	// Observer is told what locks do.
 	Observer Observer
 
@@ -73,6 +76,21 @@ type Handoff struct {
 	Max int           // grants in a row; 0 is 64
 	For time.Duration // since the first of them; 0 is 5ms
 }
+
+// Wake is how waiting callers learn that a lock may be free.
+type Wake uint8
+
+const (
+	// PubSub listens to the lock's channel: no traffic while nothing happens. If SUBSCRIBE is refused, or gets
+	// no connection, the lock is polled every 100 to 200 ms until it works again; Stats.Polling counts those.
+	// Whoever releases without a message, as Redisson's spin lock does, is noticed when the lease ends that
+	// the server told of last.
+	PubSub Wake = iota
+
+	// Poll never subscribes: it asks again after 1 ms, 2 ms and so on up to 128 ms, less often when thousands
+	// wait. It is for servers and proxies without pub/sub, and beside holders that publish nothing.
+	Poll
+)
 
 // Observer is functions that are told what locks do. Nil ones are skipped. They run on the loop: they
 // must not block and must not call the engine, its locks or its holds.
@@ -91,6 +109,7 @@ type Stats struct {
 	InFlight      int64 // gauge: commands on their way to the server or back
 	Subscriptions int64 // gauge: channels listened to
 	Timers        int64 // gauge: timers on the wheel
+	Polling       int64 // gauge: locks waited for by asking again and again: by choice (Wake), or because the server refuses SUBSCRIBE
 
 	Acquired, Refused, Released, Lost uint64 // counters, since Open: holds granted, refused, unlocked, lost
 	Renewed                           uint64 // counter: renewals and confirmations given by the server
@@ -141,6 +160,7 @@ func (o Options) withDefaults() (Options, error) {
 		within("Options.FairWait", o.FairWait, shortestFair, longest),
 		within("Options.MaxHold", orElse(o.MaxHold, shortest), shortest, longest),
 		prefixFits(o.Prefix),
+		o.Wake.check(),
 	)
 }
 
@@ -154,6 +174,13 @@ func orElse(d, other time.Duration) time.Duration {
 func within(what string, d, least, most time.Duration) error {
 	if d < least || d > most {
 		return fmt.Errorf("%s of %v: want %v to %v", what, d, least, most)
+	}
+	return nil
+}
+
+func (w Wake) check() error {
+	if w > Poll {
+		return fmt.Errorf("Options.Wake of %d: want PubSub or Poll", w)
 	}
 	return nil
 }
@@ -176,6 +203,7 @@ func (o *Options) config() actor.Config {
 		HandoffMax: o.Handoff.Max,
 		HandoffFor: o.Handoff.For,
 		FairWait:   o.FairWait,
+		Poll:       o.Wake == Poll,
 		Seed:       seedOf(id),
 	}
 }

@@ -58,6 +58,11 @@ func ownerOf(ctx context.Context, e *Engine, name string) uint64 {
 		if hold.engine == e && hold.name == name {
 			return hold.grant.Owner
 		}
+		if g := hold.group(); g != nil {
+			if owner := g.owner(e, name); owner != 0 {
+				return owner
+			}
+		}
 		at = hold.parent
 	}
 	owner, _ := ctx.Value(ownerKey{}).(uint64)

@@ -43,7 +43,7 @@ func (l *Lock) turnAway(now time.Duration, r *Request, fx *Effects) {
 
 // begin forgets what was known for those who waited before: whoever comes first asks for itself.
 func (x *rare) begin(now time.Duration) {
-	x.answered = false
+	x.answered, x.poll = false, 0
 	if x.trouble == nil {
 		x.askAt = max(now, x.stepBack)
 	}
@@ -80,13 +80,21 @@ func (l *Lock) patience(r *Request, fx *Effects) time.Duration {
 
 // grant gives the lock to a request. fixed is when its own lease ends, 0 if it is watched.
 func (l *Lock) grant(now time.Duration, r *Request, fixed time.Duration, fx *Effects) {
-	h := r.Hold
+	l.give(now, r.Hold, r.Owner, fixed, fx)
+	if l.protocol().tokens {
+		r.Token = l.withRare().given
+	}
+	fx.Decide(now, r, nil, nil)
+}
+
+// give makes a hold the innermost of the lock.
+func (l *Lock) give(now time.Duration, h *Hold, owner uint64, fixed time.Duration, fx *Effects) {
 	if l.holds == nil {
 		l.fence()
 		l.since = now
 		l.wants &^= capped | wantFresh
-		h.Owner = r.Owner
-		if r.Owner&ThreadOwner == 0 && !l.besideWriter() {
+		h.Owner = owner
+		if owner&ThreadOwner == 0 && !l.besideWriter() {
 			h.Owner = fx.nextOwner()
 		}
 		if longest := fx.Config.MaxHold; longest != 0 && longest <= fx.Config.Lease && fixed == 0 {
@@ -97,11 +105,7 @@ func (l *Lock) grant(now time.Duration, r *Request, fixed time.Duration, fx *Eff
 	}
 	h.Tenure, h.lock, h.fixed = l.tenure, l, fixed
 	h.next, l.holds = l.holds, h
-	if l.protocol().tokens {
-		r.Token = l.withRare().given
-	}
 	h.publish(min(l.until, l.limitOf(h, fx)))
-	fx.Decide(now, r, nil, nil)
 }
 
 // fence makes the last token that of a new owner. One that comes after the grant is the next owner's.
@@ -127,6 +131,10 @@ func (fx *Effects) leaseOf(r *Request) time.Duration {
 func (l *Lock) ask(now time.Duration, fx *Effects) {
 	r := l.queue.first()
 	if r == nil {
+		return
+	}
+	if r.Joint != nil {
+		l.askJointly(now, r, fx)
 		return
 	}
 	x := l.rare
@@ -196,7 +204,7 @@ func (l *Lock) granted(now time.Duration, m *Message, fx *Effects) {
 	}
 	r := l.queue.first()
 	forced := l.rare != nil && !l.rare.forces.empty()
-	if r != nil && !forced && fx.leaseOf(r) == m.Command.Lease && m.Sent >= fx.Doubted {
+	if r != nil && r.Joint == nil && !forced && fx.leaseOf(r) == m.Command.Lease && m.Sent >= fx.Doubted {
 		l.hand(now, r, fx)
 	}
 }

@@ -19,6 +19,7 @@ type Config struct {
 	HandoffMax int           // grants while others listen; negative: never handed on
 	HandoffFor time.Duration
 	FairWait   time.Duration // how long a fair lock's waiter without a bound counts as alive without asking
+	Poll       bool          // who waits asks again and again, and never listens
 	Seed       uint64        // of the jitter
 }
 
@@ -69,9 +70,11 @@ type Effects struct {
 	Verdicts  []*Request
 	Ended     []Ended
 	Listen    []Listening
+	Ready     []*Request // for several locks, and it is their turn
+	Touched   []*Lock    // that a step of another lock changed: they are to be Nudged
 	Stats     Stats
 	Tenures   int           // locks in Redis for this engine, as far as is known
-	Unheard   int           // locks whose channel cannot be listened to
+	Unheard   int           // locks that are waited for, and whose channel is not listened to
 	Asking    int           // locks asked for without an answer yet
 	Doubted   time.Duration // confirmations sent before this moment do not count for grants
 	RoundTrip time.Duration // what one takes, lately

@@ -31,7 +31,7 @@ const (
 // without a round trip, or after one that confirms it, or released. It reports whether it stays here.
 func (l *Lock) passOn(now time.Duration, fx *Effects) bool {
 	r := l.queue.first()
-	if r == nil {
+	if r == nil || r.Joint != nil { // who wants several gets none alone
 		l.end()
 		return false
 	}

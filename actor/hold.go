@@ -24,7 +24,7 @@ type Hold struct {
 
 // Signal is how users learn that a hold has ended: made when first asked for, replaced at the end.
 type Signal struct {
-	Done   chan struct{} // closed at the end
+	Done   chan struct{} // closed at the end; nil if nobody waits for it
 	Cancel func(error)   // ends the hold's context; nil if nobody asked for one
 	Value  any           // that context
 	Err    error         // nil until the end, then which of ErrLost, ErrNotHeld, ErrClosed
@@ -63,7 +63,9 @@ func (h *Hold) End(err, cause, reason error) {
 	for !h.signal.CompareAndSwap(seen, &Signal{Done: seen.Done, Value: seen.Value, Err: err, Cause: cause}) {
 		seen = h.signal.Load()
 	}
-	close(seen.Done)
+	if seen.Done != nil {
+		close(seen.Done)
+	}
 	if seen.Cancel != nil {
 		seen.Cancel(reason)
 	}

@@ -64,10 +64,13 @@ type rare struct {
 	foundAt  time.Duration // when a refusal last named a ghost
 	retryAt  time.Duration // a refused renewal or release is not sent again before
 
+	joint *Request // whose question for several locks this one leads, while it has no answer
+
 	// The channel.
 	listening  bool
 	subscribed bool
-	unheard    bool          // it cannot be listened to at present
+	unheard    bool          // it is waited for and not listened to
+	poll       time.Duration // the last sleep of a lock that is polled by choice
 	leaveAt    time.Duration // when to stop listening; 0: not planned
 	channel    string        // which is listened to
 
@@ -234,6 +237,8 @@ func (l *Lock) Step(now time.Duration, m *Message, fx *Effects) {
 		}
 	case Drain:
 		l.drain(now, fx)
+	case Moved:
+		l.moved(now, m.Request, fx)
 	}
 	l.settle(now, fx)
 	if fx.Stepped != nil {
@@ -269,7 +274,12 @@ func (l *Lock) settle(now time.Duration, fx *Effects) {
 
 // send emits the one command that the lock's phase asks for, if any.
 func (l *Lock) send(now time.Duration, fx *Effects) {
-	if l.phase == asking && l.queue.empty() {
+	switch {
+	case l.phase == asking && l.rare != nil && l.rare.joint != nil:
+		if l.rare.joint.decided {
+			l.rare.joint.disperse(now, fx)
+		}
+	case l.phase == asking && l.queue.empty():
 		l.stopAsking(now, fx)
 	}
 	switch l.phase {
@@ -305,6 +315,8 @@ func (l *Lock) answer(now time.Duration, m *Message, fx *Effects) {
 	}
 	l.flight = None
 	switch p := l.protocol(); c.Verb {
+	case SendJointAcquire:
+		l.jointly(now, m, fx)
 	case p.acquire:
 		l.acquired(now, m, fx)
 	case p.renew, p.pass:
@@ -323,6 +335,8 @@ func (l *Lock) Wants(c *Command) bool {
 		return c.Verb == p.release && l.rare != nil && l.rare.haunted(c.Tenure)
 	}
 	switch c.Verb {
+	case SendJointAcquire:
+		return !c.Request.decided
 	case p.acquire:
 		return !l.queue.empty()
 	case p.renew, p.pass:
@@ -339,8 +353,11 @@ func (l *Lock) withdrawn(now time.Duration, c *Command, fx *Effects) {
 		return
 	}
 	l.flight = None
-	if l.phase == forcing {
+	switch {
+	case l.phase == forcing:
 		l.endTenure(now, fx)
+	case c.Verb == SendJointAcquire:
+		c.Request.disperse(now, fx)
 	}
 }
 

@@ -24,6 +24,8 @@ const (
 	Found                      // a ghost of the lock is in Redis: release it now
 	Displaced                  // another claim of this engine on the same lock was granted
 	Drain                      // no more grants: the engine shuts down
+	Moved                      // Request, for several locks, waits for this one from now on
+	Nudged                     // something about the lock has changed: see what it wants now
 )
 
 // Message is everything that can happen to a lock, by value. Which fields count follows from Kind.
@@ -49,6 +51,7 @@ const (
 	SendState
 	SendFencedAcquire // SendAcquire, and the answer has a token
 	SendFencedPass    // SendRenew for the next owner, and the answer has another token
+	SendJointAcquire  // SendAcquire of several locks, all or none
 	SendFairAcquire   // SendAcquire, or a place in the queue
 	SendFairRelease   // SendRelease, or the place is given up
 	SendFairForce
@@ -81,7 +84,8 @@ type Command struct {
 	Token   uint64        // SendFencedPass: the tenure's last
 	Wait    time.Duration // SendFairAcquire, SendFairRelease: with which it queues; 0 does not, or is not known
 	Reads   *Reads        // SendReadAcquire, SendReadRenew; nil: one hold, with that lease
-	Request *Request      // SendState: who asked
+	Request *Request      // SendState, SendJointAcquire: who asked
+	Parts   []Asked       // SendJointAcquire: the locks
 }
 
 // Status is how a command ended.
@@ -108,6 +112,7 @@ type Reply struct {
 	Count     int           // SendState
 	TTL       time.Duration // SendAcquire when Taken, SendState; negative: none
 	Holder    string        // SendAcquire when Taken, SendState
+	Part      int           // SendJointAcquire when Taken or Refused: which of the locks
 	Token     uint64        // SendFencedAcquire and SendFencedPass when Done
 	Left      time.Duration // SendFairAcquire when Taken: counts as alive in the queue; not positive: no place
 	Err       error         // Refused and Unanswered: why

@@ -18,6 +18,7 @@ type Request struct {
 	Once  bool          // Acquire: do not wait for others
 	Kind  LockKind      // Acquire, Force, AskCount: of the lock
 	Hold  *Hold         // Acquire: to be filled in; Unlock, Extend: which
+	Joint *Joint        // Acquire: several plain locks at once, instead of Key and Hold; nil for one
 
 	Err   error         // verdict: nil, one of this package's errors, or the server's own
 	Cause error         // verdict: why, where Err alone does not say it
@@ -28,6 +29,7 @@ type Request struct {
 	Tag   Kind          // what was asked, for the engine
 	Ready chan struct{} // of one slot, the engine's way to tell the caller; actors do not touch it
 	Async bool          // Ready is closed instead
+	Told  func()        // called instead, on the loop: must not block
 
 	// The coordinator's.
 	lock    *Lock

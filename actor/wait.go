@@ -50,7 +50,10 @@ func (l *Lock) taken(now time.Duration, m *Message, fx *Effects) {
 		sleep = turnIn(sleep, reply, fx)
 	}
 	x.askAt = now + sleep
-	if x.unheard {
+	switch {
+	case fx.Config.Poll:
+		x.askAt = min(x.askAt, now+x.nextPoll(fx))
+	case x.unheard:
 		x.askAt = min(x.askAt, now+fx.untilPoll())
 	}
 	if x.again || m.Sent < fx.Doubted {
@@ -140,6 +143,10 @@ func (l *Lock) Deafen() { l.withRare().subscribed = false }
 // listen keeps the channel as long as somebody waits for the lock, and a little longer.
 func (l *Lock) listen(now time.Duration, fx *Effects) {
 	x := l.rare
+	if fx.Config.Poll {
+		l.poll(fx)
+		return
+	}
 	switch {
 	case l.wantsToHear():
 		x.leaveAt = 0

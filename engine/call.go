@@ -24,6 +24,10 @@ func NewAsync() *Call {
 	return &Call{Request: actor.Request{Ready: make(chan struct{}), Async: true}}
 }
 
+// NewTold returns a call for whose verdict told is called, on the loop: it must not block. With nil nobody is
+// told. It is not to be freed.
+func NewTold(told func()) *Call { return &Call{Request: actor.Request{Told: told}} }
+
 // Free gives back a call whose verdict was taken and that was never cancelled.
 func (c *Call) Free() {
 	c.Reset()

@@ -163,6 +163,10 @@ func (c *coordinator) asked(now time.Duration, r *actor.Request) {
 			c.fx.Decide(now, r, actor.ErrClosed, nil)
 			return
 		}
+		if r.Joint != nil && c.reenters(now, r.Joint) {
+			c.fx.Decide(now, r, ErrReenters, nil)
+			return
+		}
 		if l := c.lockFor(now, r); l != nil {
 			c.step(now, l, &actor.Message{Kind: r.Tag, Request: r})
 		}
@@ -194,6 +198,10 @@ func (c *coordinator) changes(now time.Duration, r *actor.Request) {
 
 // gaveUp takes in that a caller left. Its verdict may be out already.
 func (c *coordinator) gaveUp(now time.Duration, r *actor.Request, cause error) {
+	if r.Joint != nil && r.Decided() {
+		c.giveBack(now, r)
+		return
+	}
 	if l := r.Lock(); l != nil && l.Key() != "" {
 		c.step(now, l, &actor.Message{Kind: actor.Cancel, Request: r, Cause: cause})
 		return
@@ -300,6 +308,7 @@ func (c *coordinator) after(now time.Duration, l *actor.Lock) {
 	if l.Kind() == actor.Write && len(c.groups) > 0 && !l.Pending() {
 		c.callReaders(now, l.Key())
 	}
+	c.together(now)
 	if l.Idle() && l.Key() != "" {
 		c.forget(l)
 	}
@@ -330,11 +339,11 @@ func (c *coordinator) wake(now time.Duration, s actor.Sleeper) {
 }
 
 // everyLock goes through the locks by their keys: a history that is run again is the same history. The
-// callback may end the lock it is given.
+// callback may end the lock it is given, and others with it.
 func (c *coordinator) everyLock() iter.Seq[*actor.Lock] {
 	return func(yield func(*actor.Lock) bool) {
 		for _, key := range slices.Sorted(maps.Keys(c.locks)) {
-			if !yield(c.locks[key]) {
+			if l := c.locks[key]; l != nil && !yield(l) {
 				return
 			}
 		}

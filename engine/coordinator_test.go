@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -29,6 +30,7 @@ type desk struct {
 type deskCaller struct {
 	hold   *actor.Hold
 	latest *actor.Request
+	parts  []actor.Part // of one who asked for several
 }
 
 func newDesk(t *testing.T, couriers int) *desk {
@@ -149,6 +151,13 @@ func (d *desk) ask(what, who string) {
 	}
 	r := &actor.Request{Name: key, Key: key, Hold: c.hold}
 	switch what {
+	case "lock", "try", "unlock":
+		if strings.Contains(key, "+") {
+			d.askJointly(what, who)
+			return
+		}
+	}
+	switch what {
 	case "lock", "try", "read", "tryread", "write":
 		c.hold = &actor.Hold{}
 		r.Tag, r.Hold, r.Once = actor.Acquire, c.hold, strings.HasPrefix(what, "try")
@@ -215,6 +224,10 @@ func (d *desk) courier(words []string) (oops string) {
 			"refused": {Status: actor.Refused, Err: errors.New("WRONGTYPE x")},
 			"busy":    {Status: actor.Refused, Err: errors.New("BUSY x")},
 			"dumb":    {Err: errForm, Garbled: true},
+			"taken2":  {Status: actor.Taken, Part: 1, TTL: 20 * time.Second, Holder: "x:1"},
+			"ghost2":  {Status: actor.Taken, Part: 1, TTL: 20 * time.Second, Holder: "me:99"},
+			"bad2":    {Status: actor.Refused, Part: 1, Err: errors.New("WRONGTYPE x")},
+			"busy2":   {Status: actor.Refused, Part: 1, Err: errors.New("BUSY x")},
 		}[word])
 	}
 	return ""
@@ -249,7 +262,7 @@ func together(said []string, what, name string) []string {
 func (d *desk) ended() (said []string) {
 	for _, e := range d.c.fx.Ended {
 		for who, c := range d.callers {
-			if c.hold == e.Hold {
+			if c.hold == e.Hold || c.has(e.Hold) {
 				said = together(said, strings.TrimPrefix(e.Err.Error(), "lock "), who)
 			}
 		}
@@ -263,7 +276,7 @@ func (d *desk) left() (said []string) {
 		d.out[d.batches] = b
 		verb := map[actor.Verb]string{
 			actor.SendAcquire: "acquire", actor.SendRenew: "renew", actor.SendRelease: "release",
-			actor.SendForce: "force", actor.SendState: "state",
+			actor.SendForce: "force", actor.SendState: "state", actor.SendJointAcquire: "joint",
 			actor.SendFencedAcquire: "acquire fenced", actor.SendFairAcquire: "acquire fair",
 			actor.SendFairRelease: "release fair", actor.SendFairForce: "force fair",
 			actor.SendReadAcquire: "read", actor.SendReadRenew: "reread", actor.SendReadRelease: "unread", actor.SendReadForce: "force read",
@@ -275,6 +288,9 @@ func (d *desk) left() (said []string) {
 		keys := make([]string, len(b.commands))
 		for i := range b.commands {
 			keys[i] = b.commands[i].Key
+			if b.verb == actor.SendJointAcquire {
+				keys[i] = shownParts(&b.commands[i])
+			}
 		}
 		if len(keys) > 8 {
 			keys = append(keys[:1], fmt.Sprintf("… %s (%d)", keys[len(keys)-1], len(keys)))
@@ -320,7 +336,7 @@ func (d *desk) verdicts() (said []string) {
 				what += ": " + r.Cause.Error()
 			}
 		}
-		said = together(said, what, d.names[r])
+		said = together(said, what, cmp.Or(d.names[r], "nobody"))
 	}
 	return said
 }

@@ -15,7 +15,10 @@ var urgency = [...][]actor.Verb{
 	{actor.SendRenew, actor.SendFencedPass, actor.SendReadRenew, actor.SendWriteRenew},
 	{actor.SendRelease, actor.SendFairRelease, actor.SendReadRelease, actor.SendWriteRelease},
 	{actor.SendForce, actor.SendFairForce, actor.SendReadForce, actor.SendWriteForce},
-	{actor.SendAcquire, actor.SendFencedAcquire, actor.SendFairAcquire, actor.SendReadAcquire, actor.SendWriteAcquire},
+	{
+		actor.SendAcquire, actor.SendFencedAcquire, actor.SendFairAcquire, actor.SendReadAcquire, actor.SendWriteAcquire,
+		actor.SendJointAcquire,
+	},
 	{actor.SendState, actor.SendReadState, actor.SendWriteState},
 }
 
@@ -131,11 +134,12 @@ func (c *coordinator) fill(now time.Duration, n *node, verb actor.Verb) *batch {
 		return nil
 	}
 	b := c.empty(verb)
-	for size := 0; q.len() > 0 && len(b.commands) < batchKeys && size < batchBytes; {
+	for size, keys := 0, 0; q.len() > 0 && keys < batchKeys && size < batchBytes; {
 		last := len(b.commands)
 		b.commands = append(b.commands, q.pop())
-		if c.wanted(now, &b.commands[last]) {
-			size += len(b.commands[last].Key) + 64
+		if command := &b.commands[last]; c.wanted(now, command) {
+			keys += command.Keys()
+			size += (len(command.Key) + 64) * command.Keys()
 		} else {
 			b.commands = b.commands[:last]
 		}
@@ -227,6 +231,9 @@ func (c *coordinator) answered(now time.Duration, b *batch) {
 		b.replies = append(b.replies, actor.Reply{Err: errShort, Garbled: true})
 	}
 	for i := range b.commands {
+		if b.replies[i].Part >= b.commands[i].Keys() {
+			b.replies[i] = actor.Reply{Err: errShort, Garbled: true}
+		}
 		if b.asking {
 			impatient(&b.replies[i])
 		}

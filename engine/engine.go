@@ -106,6 +106,18 @@ func (e *Engine) Post(c *Call) bool {
 	return e.box.post(&c.letter)
 }
 
+// PostAll is Post for several calls, which the loop takes in within one turn, in their order. They are
+// posted all or none.
+func (e *Engine) PostAll(calls []*Call) bool {
+	for i, c := range calls {
+		c.letter = mail{kind: asks, request: &c.Request}
+		if i > 0 {
+			c.letter.next = &calls[i-1].letter
+		}
+	}
+	return e.box.postChain(&calls[len(calls)-1].letter, &calls[0].letter)
+}
+
 // Cancel gives a posted call up. The verdict still comes, and a grant is given back; the call must not
 // be used again. It never blocks.
 func (e *Engine) Cancel(c *Call, cause error) {
@@ -200,13 +212,21 @@ func (e *Engine) letGo(now time.Duration) {
 		if e.hooks.Verdict != nil {
 			e.hooks.Verdict(r, now-r.Posted())
 		}
-		if r.Async {
-			close(r.Ready)
-		} else {
-			r.Ready <- struct{}{}
-		}
+		tellCaller(r)
 	}
 	e.tell()
+}
+
+// tellCaller tells a caller that its verdict is out. Nobody waits for one that the coordinator asked for itself.
+func tellCaller(r *actor.Request) {
+	switch {
+	case r.Told != nil:
+		r.Told()
+	case r.Async:
+		close(r.Ready)
+	case r.Ready != nil:
+		r.Ready <- struct{}{}
+	}
 }
 
 // reorganise follows the cluster as it changes.

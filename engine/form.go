@@ -13,6 +13,7 @@ import (
 type form struct {
 	script scripts.Script
 	more   []string               // prefixes of the keys that each lock has besides its own
+	keys   func(*writer, *batch)  // adds the keys; nil: those of the locks and more
 	holds  bool                   // each hold has a key, too
 	write  func(*writer, *batch)  // the arguments that the script's header names; nil: none
 	number func(int64) answer     // reads an answer that is a number; nil: there is none
@@ -49,6 +50,8 @@ var forms = [actor.Verbs]form{
 
 	actor.SendFencedAcquire: {script: scripts.FencedAcquire, more: []string{scripts.Token}, write: (*writer).acquires, row: fencedBy},
 	actor.SendFencedPass:    {script: scripts.FencedPass, more: []string{scripts.Token}, write: (*writer).passes, number: goneBy, row: passedBy},
+
+	actor.SendJointAcquire: {script: scripts.JointAcquire, keys: (*writer).partKeys, write: (*writer).joins, number: grantedBy, row: partBy},
 }
 
 var fairKeys = []string{scripts.Queue, scripts.Times}
@@ -57,15 +60,10 @@ var fairKeys = []string{scripts.Queue, scripts.Times}
 func (w *writer) call(client rueidis.Client, b *batch) rueidis.Completed {
 	w.reset()
 	f := &forms[b.verb]
-	for i := range b.commands {
-		key := b.commands[i].Key
-		w.keys = append(w.keys, key)
-		for _, prefix := range f.more {
-			w.keys = append(w.keys, scripts.Prefixed(prefix, key))
-		}
-		if f.holds {
-			w.holdKeys(&b.commands[i])
-		}
+	if f.keys != nil {
+		f.keys(w, b)
+	} else {
+		w.lockKeys(b, f)
 	}
 	if f.write != nil {
 		f.write(w, b)
@@ -80,6 +78,19 @@ func (w *writer) call(client rueidis.Client, b *batch) rueidis.Completed {
 		return client.B().Eval().Script(f.script.Text).Numkeys(keys).Key(w.keys...).Arg(w.args...).Build()
 	}
 	return client.B().Evalsha().Sha1(f.script.SHA1).Numkeys(keys).Key(w.keys...).Arg(w.args...).Build()
+}
+
+func (w *writer) lockKeys(b *batch, f *form) {
+	for i := range b.commands {
+		key := b.commands[i].Key
+		w.keys = append(w.keys, key)
+		for _, prefix := range f.more {
+			w.keys = append(w.keys, scripts.Prefixed(prefix, key))
+		}
+		if f.holds {
+			w.holdKeys(&b.commands[i])
+		}
+	}
 }
 
 // publish and subscribers are the verbs of the topology, as Redisson chooses them: not by the server's version.

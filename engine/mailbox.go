@@ -53,14 +53,17 @@ func newMailbox() *mailbox { return &mailbox{bell: make(chan struct{}, 1)} }
 
 // post puts mail in and wakes the consumer if it sleeps. It never blocks. It reports false, and keeps
 // nothing, once the mailbox is shut. Safe for concurrent use.
-func (b *mailbox) post(m *mail) bool {
+func (b *mailbox) post(m *mail) bool { return b.postChain(m, m) }
+
+// postChain is post for mail that is to be taken together: a chain from the newest to the oldest.
+func (b *mailbox) postChain(last, first *mail) bool {
 	for {
 		newest := b.newest.Load()
 		if newest == shut {
 			return false
 		}
-		m.next = newest
-		if b.newest.CompareAndSwap(newest, m) {
+		first.next = newest
+		if b.newest.CompareAndSwap(newest, last) {
 			break
 		}
 	}

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"fmt"
 	"runtime"
 	"sync"
 	"testing"
@@ -153,4 +154,42 @@ func TestPostThatCrossesTheEndIsTakenOrRefused(t *testing.T) {
 		}
 		require.Equal(t, posted, got)
 	}
+}
+
+func TestMailThatIsPostedTogetherIsTakenTogether(t *testing.T) {
+	const posters, rounds, size = 4, 200, 5
+	b := newMailbox()
+	var wg sync.WaitGroup
+	for p := range posters {
+		wg.Go(func() {
+			for range rounds {
+				chain := make([]mail, size)
+				for i := range chain {
+					chain[i].err = fmt.Errorf("%d of %d", i, p)
+					if i > 0 {
+						chain[i].next = &chain[i-1]
+					}
+				}
+				require.True(t, b.postChain(&chain[size-1], &chain[0]))
+			}
+		})
+	}
+	for taken := 0; taken < posters*rounds*size; {
+		at := -1
+		for m := b.take(); m != nil; m = m.next {
+			var i, p int
+			_, err := fmt.Sscanf(m.err.Error(), "%d of %d", &i, &p)
+			require.NoError(t, err)
+			require.Equal(t, (at+1)%size, i, "in order, and not between others")
+			at = i
+			taken++
+		}
+		require.True(t, at == -1 || at == size-1, "a chain is never taken in parts")
+		runtime.Gosched()
+	}
+	wg.Wait()
+	b.shutDown()
+	one, other := &mail{}, &mail{}
+	one.next = other
+	require.False(t, b.postChain(one, other))
 }

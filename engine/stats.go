@@ -9,6 +9,7 @@ type Stats struct {
 	InFlight      int64 // gauge: commands on their way
 	Subscriptions int64 // gauge: channels listened to
 	Timers        int64 // gauge: on the wheel
+	Polling       int64 // gauge: locks waited for whose channel is not listened to
 
 	Acquired, Refused, Released, Lost uint64 // counters: holds granted, refused, unlocked, lost
 	Renewed                           uint64 // counter: renewals and confirmations that the server gave
@@ -33,6 +34,7 @@ func (c *coordinator) stats() Stats {
 		InFlight:      int64(inFlight),
 		Subscriptions: int64(subscribed),
 		Timers:        int64(c.wheel.Len()),
+		Polling:       int64(c.fx.Unheard),
 		Acquired:      s.Acquired,
 		Refused:       s.Refused,
 		Released:      s.Released,

@@ -128,6 +128,10 @@ func TestCallsCarryWhatTheScriptsAskFor(t *testing.T) {
 		{"fenced pass", scripts.FencedPass, actor.SendFencedPass, false, []actor.Command{
 			{Key: "a", Tenure: 1, Lease: time.Second, Count: 1, Listen: true, Token: 9}, {Key: "b", Tenure: 2, Lease: time.Second, Token: 1},
 		}, "4 a redisson_lock_token:{a} b redisson_lock_token:{b} NUMSUB ID:1 1000 1 1 9 ID:2 1000 _ _ 1"},
+		{"joint acquire", scripts.JointAcquire, actor.SendJointAcquire, false, []actor.Command{
+			{Key: "b", Tenure: 1, Lease: time.Second, Parts: []actor.Asked{{Key: "a"}, {Key: "b", Ghosts: []uint64{7, 8}}}},
+			{Key: "c", Tenure: 2, Lease: 30 * time.Second, Parts: []actor.Asked{{Key: "c", Ghosts: []uint64{9}}}},
+		}, "3 a b c PUBLISH 2 2 ID:1 1000 1 ID:2 30000 2 ID:7 2 ID:8 3 ID:9"},
 		{"fair acquire", scripts.FairAcquire, actor.SendFairAcquire, false, []actor.Command{
 			{Key: "a", Tenure: 1, Lease: time.Second, Wait: time.Minute}, {Key: "{b}", Tenure: 2, Lease: time.Second, Ghosts: []uint64{8}},
 		}, "6 a redisson_lock_queue:{a} redisson_lock_timeout:{a} {b} redisson_lock_queue:{b} redisson_lock_timeout:{b} " +
@@ -370,6 +374,7 @@ func FuzzReplyOf(f *testing.F) {
 // acquiring are the verbs that take a lock.
 var acquiring = []actor.Verb{
 	actor.SendAcquire, actor.SendFencedAcquire, actor.SendFairAcquire, actor.SendReadAcquire, actor.SendWriteAcquire,
+	actor.SendJointAcquire,
 }
 
 func checkReply(t *testing.T, r actor.Reply, verb actor.Verb) {

@@ -46,6 +46,8 @@ var (
 	fencedAcquireText string
 	//go:embed fenced_pass.lua
 	fencedPassText string
+	//go:embed joint_acquire.lua
+	jointAcquireText string
 	//go:embed fair_acquire.lua
 	fairAcquireText string
 	//go:embed fair_release.lua
@@ -69,6 +71,9 @@ var (
 	FencedPass    = load("fenced_pass", channelText+confirmText+fencedPassText)
 )
 
+// JointAcquire takes several plain locks at once, all or none.
+var JointAcquire = load("joint_acquire", channelText+grantText+jointAcquireText)
+
 // The scripts of the fair lock.
 var (
 	FairAcquire = load("fair_acquire", channelText+grantText+fairQueueText+fairAcquireText)
@@ -84,7 +89,7 @@ func load(name, text string) Script {
 // All returns every script, for a server that is to learn them.
 func All() []Script {
 	all := []Script{
-		Acquire, Renew, Release, Force, State,
+		Acquire, Renew, Release, Force, State, JointAcquire,
 		FencedAcquire, FencedPass,
 		FairAcquire, FairRelease, FairForce,
 	}

@@ -35,9 +35,10 @@ func TestEveryFileIsAScriptWithAHeader(t *testing.T) {
 		require.True(t, strings.HasSuffix(texts[name], string(text)), file)
 		delete(texts, name)
 		header, _, _ := strings.Cut(string(text), "\n\n")
-		for _, part := range []string{"\n-- KEYS ", "\n-- ARGV ", "\n-- reply per key: "} {
+		for _, part := range []string{"\n-- KEYS ", "\n-- ARGV "} {
 			require.Contains(t, header, part, file)
 		}
+		require.Regexp(t, `\n-- reply per (key|group): `, header, file)
 		require.Regexp(t, `Sent twice|sent any number of times|Sent twice or late`, header, file)
 	}
 	require.Empty(t, texts, "no file of that name")

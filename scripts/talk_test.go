@@ -25,6 +25,7 @@ const patience = 10 * time.Second
 //	state   a b
 //	fenced_acquire a:t1:100s ghosts a:t0      with a token; the further keys of a lock are added
 //	fenced_pass    a:t1:100s:1:1:7            key:tenure:lease:count:listeners:last token
+//	joint_acquire  a+b:t1:100s c:t2:100s ghosts b:t0   groups of keys, each for one tenure
 //	clock 10000                               what the fair lock's callers take for now, in seconds
 //	fair_acquire a:t1:100s:50s ghosts a:t0    key:tenure:lease:wait
 //	fair_release a:t1:50s                     key:tenure:wait
@@ -70,6 +71,9 @@ func (s *server) step(words []string, ears *ears) string {
 		_, err := dial(s.t, s.addr).Do("SUBSCRIBE", words[1])
 		require.NoError(s.t, err)
 		return "ok"
+	}
+	if words[0] == scripts.JointAcquire.Name {
+		return s.jointly(words)
 	}
 	for _, script := range all {
 		if script.Name == words[0] {

@@ -1,0 +1,275 @@
+package actor
+
+import "time"
+
+// Joint is what a request wants that is for several plain locks at once, all or none, in one command. A
+// request with a Joint is never used for anything else afterwards.
+//
+// While it waits it has nothing in Redis: it stands in the queue of one lock, the one it was last told is
+// taken, and when its turn comes there it asks for all. Its locks are claimed for as long as that question
+// is under way: they are asked for, by one tenure number for all, and whoever else comes for one of them
+// queues behind. The lock it stands at leads: the command is that lock's, and the others wait for the answer.
+// With the grant they part: each is held, renewed, released and lost by itself, as if asked for alone.
+type Joint struct {
+	Parts []Part // by key, no key twice
+	At    int    // which part the verdict is about, where it is about one
+
+	locks []*Lock // of the parts while they are claimed, nil otherwise
+}
+
+// Part is one lock of several.
+type Part struct {
+	Name  string // as the caller says it
+	Key   string // as Redis knows it
+	Owner uint64 // who may re-enter it then; 0: a new owner
+	Hold  *Hold  // to be filled in
+}
+
+// Asked is one key of a command for several, and the tenures to release there first.
+type Asked struct {
+	Key    string
+	Ghosts []uint64
+}
+
+// Keys is how many keys a command is about.
+func (c *Command) Keys() int { return max(1, len(c.Parts)) }
+
+// Claimed reports whether the request's locks are claimed for it.
+func (r *Request) Claimed() bool { return r.Joint.locks != nil }
+
+// First reports whether the request is the first in the queue it stands in.
+func (r *Request) First() bool { return r.line != nil && r.line.first() == r }
+
+// Claimable reports whether the lock can be asked for together with others on behalf of that request: it is
+// nobody's here, and nobody here waits for it who came before. A request that is refused for somebody who waits
+// stands behind that one, so that two never send each other from queue to queue.
+func (l *Lock) Claimable(now time.Duration, r *Request) bool {
+	if l.phase != free {
+		return false
+	}
+	if first := l.queue.first(); first != nil && first != r && first.posted <= r.posted {
+		return false
+	}
+	x := l.rare
+	switch {
+	case x == nil:
+		return true
+	case !x.forces.empty():
+		return false
+	case l.queue.empty() && x.trouble == nil:
+		return now >= x.stepBack
+	}
+	return now >= x.askAt
+}
+
+// askJointly is for a request for several locks whose turn it is: the coordinator knows the others.
+func (l *Lock) askJointly(now time.Duration, r *Request, fx *Effects) {
+	if l.rare != nil && now < l.rare.askAt {
+		return
+	}
+	if l.phase == asking && !r.Claimed() {
+		l.endTenure(now, fx) // it was asked for on behalf of somebody who left
+	}
+	fx.Ready = append(fx.Ready, r)
+}
+
+// Claim claims locks that are all Claimable, those of the request's parts in their order.
+func (r *Request) Claim(locks []*Lock, fx *Effects) {
+	tenure := fx.nextTenure()
+	for _, l := range locks {
+		l.tenure, l.phase, l.flight = tenure, asking, SendJointAcquire
+		fx.Asking++
+	}
+	r.lock.flight = None
+	r.Joint.locks = locks
+}
+
+// AskClaimed sends the request's question, unless that is under way.
+func (r *Request) AskClaimed(fx *Effects) {
+	lead := r.lock
+	if lead.flight != None {
+		return
+	}
+	c := Command{Verb: SendJointAcquire, Lease: fx.leaseOf(r), Request: r, Parts: make([]Asked, len(r.Joint.locks))}
+	for i, l := range r.Joint.locks {
+		c.Parts[i].Key = l.key
+		if l.rare != nil {
+			l.rare.again = false
+			c.Parts[i].Ghosts = l.rare.names()
+		}
+	}
+	lead.flight = c.Verb
+	lead.emit(fx, c)
+}
+
+// jointly takes in what became of a question for several locks, which this one led.
+func (l *Lock) jointly(now time.Duration, m *Message, fx *Effects) {
+	r := m.Command.Request
+	switch m.Reply.Status {
+	case Done:
+		r.acquired(now, m, fx)
+	case Taken:
+		r.taken(now, m, fx)
+	case Refused:
+		l.refusedJointly(now, r, m.Reply, fx)
+	default:
+		for _, part := range r.Joint.locks {
+			part.unanswered(m.Sent, m.Command.Lease, fx)
+			part.rare.acquiring, part.rare.trouble = true, m.Reply.Err
+		}
+		l.rare.joint = r
+		if m.Reply.pauses() {
+			l.rare.askAt = now + l.rare.nextBackoff(fx)
+		}
+	}
+}
+
+// parted ends the claim: each lock goes its own way. The one that led settles by itself.
+func (r *Request) parted(fx *Effects) (locks []*Lock) {
+	locks, r.Joint.locks = r.Joint.locks, nil
+	for _, l := range locks {
+		l.flight = None
+		if l.rare != nil {
+			l.rare.joint = nil
+		}
+		if l != r.lock {
+			fx.Touched = append(fx.Touched, l)
+		}
+	}
+	return locks
+}
+
+// disperse gives up a claim of which nothing is known to be in Redis.
+func (r *Request) disperse(now time.Duration, fx *Effects) {
+	for _, l := range r.parted(fx) {
+		l.endTenure(now, fx)
+	}
+}
+
+// acquired takes in that all locks are this engine's. If the request is gone, or the answer came too late to
+// be relied on, they are given back.
+func (r *Request) acquired(now time.Duration, m *Message, fx *Effects) {
+	locks, late := r.parted(fx), false
+	for _, l := range locks {
+		l.phase, l.written = held, 1
+		fx.Asking--
+		fx.Tenures++
+		l.confirm(m.Sent, m.Command.Lease, fx)
+		late = late || now >= l.until
+	}
+	if late || r.decided || m.Sent < fx.Doubted {
+		r.giveBack(now, locks, late, fx)
+		return
+	}
+	for i, l := range locks {
+		part := &r.Joint.Parts[i]
+		fixed := time.Duration(0)
+		if r.Lease != 0 {
+			fixed = l.until
+		}
+		l.give(now, part.Hold, part.Owner, fixed, fx)
+		if !l.queue.empty() {
+			l.withRare() // to listen for those who came meanwhile
+		}
+	}
+	others := len(locks) - 1 // of which the verdict counts one
+	fx.Stats.Acquired += uint64(others)
+	fx.Stats.Held += int64(others)
+	fx.Decide(now, r, nil, nil)
+}
+
+func (r *Request) giveBack(now time.Duration, locks []*Lock, late bool, fx *Effects) {
+	if late {
+		x := r.lock.withRare()
+		x.trouble = errTooLate
+		x.askAt = now + x.nextBackoff(fx)
+	}
+	for _, l := range locks {
+		l.until = max(l.until, now+fx.Config.Timeout) // for the release only
+		l.end()
+	}
+}
+
+// taken takes in that somebody else has one of the locks: the request waits there.
+func (r *Request) taken(now time.Duration, m *Message, fx *Effects) {
+	r.Joint.At = m.Reply.Part
+	locks := r.parted(fx)
+	at := locks[m.Reply.Part]
+	for _, l := range locks {
+		if l == at {
+			l.taken(now, m, fx)
+			continue
+		}
+		l.endTenure(now, fx)
+		if l.rare != nil {
+			l.rare.trouble, l.rare.backoff = nil, 0
+		}
+	}
+	ghost := at.rare.foundAt == now
+	if r.decided || at == r.lock {
+		return
+	}
+	if r.Once && (!ghost || !at.queue.empty()) {
+		fx.Decide(now, r, ErrNotAcquired, nil)
+		return
+	}
+	fx.Touched = append(fx.Touched, r.lock)
+	at.queueSenior(r)
+}
+
+// refusedJointly takes in that the server does not want to answer: for now, or for good.
+func (l *Lock) refusedJointly(now time.Duration, r *Request, reply *Reply, fx *Effects) {
+	r.disperse(now, fx)
+	r.Joint.At = reply.Part
+	if !reply.passes() {
+		fx.Decide(now, r, reply.Err, nil)
+		return
+	}
+	x := l.withRare()
+	x.trouble = reply.Err
+	x.askAt = now + x.nextBackoff(fx)
+}
+
+// moved takes in a request for several locks that waits for this one from now on.
+func (l *Lock) moved(now time.Duration, r *Request, fx *Effects) {
+	if r.Once && (l.phase == held || !l.queue.empty()) {
+		l.turnAway(now, r, fx)
+		return
+	}
+	if x := l.rare; x != nil && l.phase == free && l.queue.empty() {
+		x.begin(now)
+	}
+	l.queueSenior(r)
+	if l.phase == held {
+		l.withRare()
+	}
+}
+
+// queueSenior takes over a request from another queue, in front of all who came to this engine after it, but
+// not of one that is being asked for.
+func (l *Lock) queueSenior(r *Request) {
+	if r.line != nil {
+		r.line.remove(r)
+	}
+	r.lock = l
+	spared := l.queue.first()
+	if l.phase == free {
+		spared = nil
+	}
+	l.queue.pushSenior(r, spared)
+}
+
+// pushSenior puts a request in front of all that were posted after it, except one.
+func (q *line) pushSenior(r, spared *Request) {
+	var younger []*Request
+	q.each(func(other *Request) {
+		if other != spared && other.posted > r.posted {
+			younger = append(younger, other)
+			q.remove(other)
+		}
+	})
+	q.push(r)
+	for _, other := range younger {
+		q.push(other)
+	}
+}

@@ -1,0 +1,56 @@
+package actor_test
+
+import (
+	"testing"
+
+	"github.com/lockwheel/lockwheel/actor"
+)
+
+func polling(c *actor.Config) { c.Poll = true }
+
+// Nobody listens; tries come at growing distances, bounded, and whoever comes next begins anew.
+func TestALockThatIsToBePolledIsAskedForWithBackoff(t *testing.T) {
+	talk(t, `
+		0s     A locks             → acquire #1 30s
+		1ms    #1 taken 30s x:1    → nothing
+		+1ms..+2ms timer           → acquire #2 30s
+		+1ms   #2 taken 30s x:1    → nothing
+		+1ms..+3ms timer           → acquire #3 30s
+		+1ms   #3 taken 30s x:1    → nothing
+		+2ms..+5ms timer           → acquire #4 30s
+		+1ms   #4 taken -1ms x:1   → nothing
+		+4ms..+9ms timer           → acquire #5 30s
+		+1ms   #5 taken 30s x:1    → nothing
+		+8ms..+17ms timer          → acquire #6 30s
+		+1ms   #6 taken 30s x:1    → nothing
+		+16ms..+33ms timer         → acquire #7 30s
+		+1ms   #7 taken 30s x:1    → nothing
+		+32ms..+65ms timer         → acquire #8 30s
+		+1ms   #8 taken 30s x:1    → nothing
+		+64ms..+129ms timer        → acquire #9 30s
+		+1ms   #9 taken 30s x:1    → nothing
+		+64ms..+129ms timer        → acquire #10 30s
+		+1ms   #10 granted         → A granted 29.689s
+		+1ms   B locks             → nothing
+		+1ms   A unlocks           → A over; B granted 29.687s; A unlocked
+		+1ms   B unlocks           → B over; release #10
+		+1ms   #10 released        → B unlocked
+		+1ms   C locks             → acquire #11 30s
+		+1ms   #11 taken 30s x:1   → nothing
+		+1ms..+2ms timer           → acquire #12 30s
+		+1ms   C cancels           → C lock not acquired
+		+1ms   #12 taken 30s x:1   → nothing
+	`, polling)
+}
+
+// A holder's end that was told is waited for no longer than that.
+func TestAPolledLockIsAskedForWhenTheLeaseEnds(t *testing.T) {
+	talk(t, `
+		0s     A locks             → acquire #1 30s
+		1ms    #1 taken 30ms x:1   → nothing
+		+1ms..+2ms timer           → acquire #2 30s
+		+1ms   #2 granted          → A granted 29.689s
+		+1ms   A unlocks           → A over; release #2
+		+1ms   #2 released         → A unlocked
+	`, polling)
+}

@@ -1,0 +1,102 @@
+package engine
+
+import (
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/lockwheel/lockwheel/actor"
+)
+
+// ErrReenters is the verdict of a request for several locks whose owner holds one of them already: they are to
+// be taken one by one. Nothing was sent.
+var ErrReenters = errors.New("lockwheel: one of the locks is held already by the same owner")
+
+// OneSlot reports whether two keys lie in one slot of a cluster, so that one script can have both.
+func OneSlot(key, other string) bool { return slotOf(key) == slotOf(other) }
+
+// reenters reports whether an owner who wants several locks holds one of them.
+func (c *coordinator) reenters(now time.Duration, j *actor.Joint) bool {
+	return slices.ContainsFunc(j.Parts, func(part actor.Part) bool {
+		l := c.locks[part.Key]
+		return l != nil && l.CountOf(part.Owner, now) > 0
+	})
+}
+
+// together does what the steps of other locks left to do: lets locks settle that were changed, and asks for
+// those whose turn it is. Both can lead to more of it.
+func (c *coordinator) together(now time.Duration) {
+	for len(c.fx.Touched) > 0 {
+		l := c.fx.Touched[0]
+		c.fx.Touched = slices.Delete(c.fx.Touched, 0, 1)
+		if l.Key() != "" {
+			c.step(now, l, &actor.Message{Kind: actor.Nudged})
+		}
+	}
+	for len(c.fx.Ready) > 0 {
+		r := c.fx.Ready[0]
+		c.fx.Ready = slices.Delete(c.fx.Ready, 0, 1)
+		c.gather(now, r)
+	}
+}
+
+// gather asks for all locks of a request, whose turn it is at one of them. If another one is somebody's in
+// this engine, or somebody waits for it, the request waits there.
+func (c *coordinator) gather(now time.Duration, r *actor.Request) {
+	if r.Decided() || !r.First() {
+		return
+	}
+	lead := r.Lock()
+	if !r.Claimed() {
+		locks, free := c.claimable(now, r)
+		if !free {
+			c.step(now, lead, &actor.Message{Kind: actor.Nudged})
+			return
+		}
+		r.Claim(locks, c.fx)
+	}
+	r.AskClaimed(c.fx)
+	c.after(now, lead)
+}
+
+// claimable finds or makes the locks of a request. If one of them cannot be claimed, the request waits there
+// or has its verdict, and free is false.
+func (c *coordinator) claimable(now time.Duration, r *actor.Request) (locks []*actor.Lock, free bool) {
+	parts := r.Joint.Parts
+	for i := range parts {
+		l := c.locks[parts[i].Key]
+		if other := c.clashing(l, &actor.Request{Key: parts[i].Key, Kind: r.Kind}); other != nil {
+			r.Joint.At = i
+			c.fx.Clash(now, r, other.Kind())
+			return nil, false
+		}
+		if l != nil && !l.Claimable(now, r) {
+			r.Joint.At = i
+			c.step(now, l, &actor.Message{Kind: actor.Moved, Request: r})
+			return nil, false
+		}
+	}
+	for i := range parts {
+		l := c.locks[parts[i].Key]
+		if l == nil {
+			l = c.begin(parts[i].Key, r.Kind)
+			c.locks[parts[i].Key] = l
+		}
+		if l.Kind() != r.Kind {
+			l.Become(r.Kind, c.fx)
+		}
+		l.Share(false)
+		locks = append(locks, l)
+	}
+	return locks, true
+}
+
+// giveBack releases what was granted to a request for several locks whose caller left.
+func (c *coordinator) giveBack(now time.Duration, r *actor.Request) {
+	if r.Err != nil {
+		return
+	}
+	for i := range r.Joint.Parts {
+		c.changes(now, &actor.Request{Tag: actor.Unlock, Hold: r.Joint.Parts[i].Hold})
+	}
+}

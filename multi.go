@@ -1,0 +1,146 @@
+package lockwheel
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Multi is several locks that are taken and released as one: all of them ([Engine.Multi]), or a majority
+// ([Quorum]). It is immutable, free to copy, and safe for concurrent use. The zero Multi gives an error.
+type Multi struct {
+	locks  []Mutex // in the order in which they are taken in turn; not to be changed
+	name   string
+	quorum bool
+	wrong  error // why it can never work
+}
+
+// Multi returns several locks of this engine as one, all or none: Redisson's getMultiLock. On the wire they
+// are the locks themselves, so everybody else sees plain locks.
+//
+// Plain locks are taken together, in one script and one round trip; in a cluster if their names lie in one
+// slot, as those do that have the same text in braces. Who waits for them holds none meanwhile:
+// it stands in the queue of one of them that is taken, and when its turn comes there it asks for all, and
+// goes on to the next that is taken. So overlapping Multis never wait for each other in a circle, whatever
+// their order, and one of them always comes through. Fair it is only in that order: callers who want one of
+// the locks can come first, again and again, while another one is busy.
+//
+// Locks of other kinds or slots, and locks of which ctx carries a hold, are taken one after the other, in the order of
+// their names, and all are given back when one cannot be had. That keeps Multis out of each other's way, too;
+// meanwhile those that were taken are held.
+//
+// The locks must be of this engine and have different names; otherwise, and without any lock, the methods of
+// the Multi return an error that says so.
+func (e *Engine) Multi(locks ...Mutex) Multi {
+	m := Multi{locks: slices.Clone(locks), name: nameOf(locks)}
+	for _, l := range locks {
+		if l.engine != e && l.engine != nil {
+			m.wrong = fmt.Errorf("lockwheel: lock %s: it belongs to another engine than the Multi", quoted(l.name))
+		}
+	}
+	slices.SortStableFunc(m.locks, func(a, b Mutex) int { return strings.Compare(a.name, b.name) })
+	for i := 1; i < len(m.locks); i++ {
+		if m.locks[i].name == m.locks[i-1].name {
+			m.wrong = fmt.Errorf("lockwheel: lock %s: it is twice in one Multi", quoted(m.locks[i].name))
+		}
+	}
+	return m
+}
+
+// nameOf is the name of several locks: theirs, or that of all of them.
+func nameOf(locks []Mutex) string {
+	names := make([]string, len(locks))
+	for i, l := range locks {
+		names[i] = l.name
+	}
+	return strings.Join(slices.Compact(names), ",")
+}
+
+// Name is the names of the locks, as they were given, with commas; one name if all have the same.
+func (m Multi) Name() string { return m.name }
+
+// Lock waits until it has the locks, or until ctx or a [Wait] ends. It blocks.
+//
+// On success the hold is for all of them, to be unlocked once. It is as one of [Mutex.Lock], with [Lease] and
+// without; see [Engine.Multi] and [Quorum] for what it means that it is lost. Its context carries the owner of
+// each of the locks: whoever locks one of them with it re-enters.
+//
+// On failure nothing is held: what was taken already is released, on servers that do not answer as soon as they
+// do. The error is as of Mutex.Lock and names one of the locks where it is about one.
+func (m Multi) Lock(ctx context.Context, opts ...Option) (*Hold, error) {
+	return m.lock(ctx, opts, false)
+}
+
+// TryLock takes the locks if they are to be had, and does not wait for others unless it is given a [Wait]. It
+// blocks for the round trip, or for one a lock when they are taken in turn; otherwise it is as Lock.
+func (m Multi) TryLock(ctx context.Context, opts ...Option) (*Hold, error) {
+	return m.lock(ctx, opts, true)
+}
+
+// Do runs f while it holds the locks, as [Mutex.Do] does.
+func (m Multi) Do(ctx context.Context, f func(context.Context) error, opts ...Option) (err error) {
+	hold, err := m.Lock(ctx, opts...)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if lost := hold.Unlock(context.WithoutCancel(ctx)); lost != nil {
+			err = errors.Join(err, lost)
+		}
+	}()
+	return f(hold.Context())
+}
+
+// errand is one call for several locks.
+type errand struct {
+	ctx   context.Context
+	lease time.Duration // 0: watched
+	until time.Time     // when the wait ends; zero: as long as ctx lasts
+	once  bool
+}
+
+// lock takes the locks in the way that fits them.
+func (m Multi) lock(ctx context.Context, opts []Option, try bool) (*Hold, error) {
+	if err := m.check(ctx); err != nil {
+		return nil, err
+	}
+	if ctx.Err() != nil {
+		return nil, m.fail(ErrNotAcquired, context.Cause(ctx))
+	}
+	lease, wait, once, err := read(opts, try)
+	if err != nil {
+		return nil, m.fail(err, nil)
+	}
+	call := errand{ctx: ctx, lease: lease, once: once}
+	if wait > 0 {
+		call.until = time.Now().Add(wait)
+	}
+	switch {
+	case m.quorum:
+		return m.majority(call)
+	case m.together():
+		return m.jointly(call, wait)
+	}
+	return m.inTurn(call)
+}
+
+// check refuses what can never work: nothing is sent for it.
+func (m Multi) check(ctx context.Context) error {
+	if m.wrong != nil {
+		return m.wrong
+	}
+	if len(m.locks) == 0 {
+		return errors.New("lockwheel: a Multi of no locks: make one with Engine.Multi or Quorum")
+	}
+	for _, l := range m.locks {
+		if err := l.check(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (m Multi) fail(err, cause error) error { return &lockError{name: m.name, err: err, cause: cause} }

@@ -1,0 +1,52 @@
+package lockwheel
+
+import (
+	"errors"
+	"time"
+
+	"github.com/lockwheel/lockwheel/actor"
+	"github.com/lockwheel/lockwheel/engine"
+)
+
+// together reports whether one script can take all locks: those are plain, and on one server, or in a cluster
+// in one slot.
+func (m Multi) together() bool {
+	first := m.locks[0]
+	for _, l := range m.locks {
+		if l.kind != actor.Plain || first.engine.cluster && !engine.OneSlot(first.key(), l.key()) {
+			return false
+		}
+	}
+	return true
+}
+
+// jointly takes all locks with one command.
+func (m Multi) jointly(e errand, wait time.Duration) (*Hold, error) {
+	on := m.locks[0].engine
+	joint := &actor.Joint{Parts: make([]actor.Part, len(m.locks))}
+	parts, holds := make([]Hold, len(m.locks)), make([]*Hold, len(m.locks))
+	for i, l := range m.locks {
+		parts[i] = Hold{engine: on, name: l.name, parent: e.ctx}
+		holds[i] = &parts[i]
+		joint.Parts[i] = actor.Part{Name: l.name, Key: l.key(), Owner: ownerOf(e.ctx, on, l.name), Hold: &parts[i].grant}
+	}
+	call := engine.NewAsync()
+	call.Tag, call.Name, call.Key, call.Joint = actor.Acquire, m.name, joint.Parts[0].Key, joint
+	call.Lease, call.Wait, call.Once = e.lease, wait, e.once
+	if !on.loop.Post(call) {
+		return nil, m.fail(ErrClosed, nil)
+	}
+	cause := on.await(e.ctx, call)
+	err, why := call.Err, call.Cause
+	switch {
+	case errors.Is(err, engine.ErrReenters):
+		return m.inTurn(e)
+	case cause != nil && err == nil:
+		return nil, m.fail(ErrNotAcquired, cause) // given up: the loop gives it back
+	case err == ErrUnavailable || err == ErrClosed:
+		return nil, m.fail(err, why)
+	case err != nil:
+		return nil, m.locks[joint.At].fail(err, why)
+	}
+	return gather(e.ctx, m, len(holds), holds, false).checked()
+}

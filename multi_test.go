@@ -1,0 +1,472 @@
+package lockwheel_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel"
+	"github.com/lockwheel/lockwheel/internal/proxy"
+)
+
+// plainLocks are plain locks of those names.
+func plainLocks(e *lockwheel.Engine, names ...string) (locks []lockwheel.Mutex) {
+	for _, name := range names {
+		locks = append(locks, e.Mutex(name))
+	}
+	return locks
+}
+
+// multi is a Multi of plain locks of those names.
+func multi(e *lockwheel.Engine, names ...string) lockwheel.Multi {
+	return e.Multi(plainLocks(e, names...)...)
+}
+
+// lockAll takes what is to be had.
+func lockAll(t testing.TB, m lockwheel.Multi, opts ...lockwheel.Option) *lockwheel.Hold {
+	t.Helper()
+	hold, err := m.Lock(t.Context(), append([]lockwheel.Option{lockwheel.Wait(patience)}, opts...)...)
+	require.NoError(t, err)
+	return hold
+}
+
+// lockingAll calls Lock in a goroutine.
+func lockingAll(ctx context.Context, m lockwheel.Multi, opts ...lockwheel.Option) <-chan outcome {
+	done := make(chan outcome, 1)
+	go func() {
+		hold, err := m.Lock(ctx, opts...)
+		done <- outcome{hold, err}
+	}()
+	return done
+}
+
+// Redisson's MultiLock testLockUnlock: all members are held, each as a lock of its own, and none afterwards.
+func TestSeveralLocksAreHeldAsOne(t *testing.T) {
+	s := anySite(t)
+	e := s.open(lockwheel.Options{})
+	hold := lockAll(t, multi(e, "c", "a", "b"), lockwheel.Lease(10*time.Second))
+	require.Equal(t, "c,a,b", hold.Name())
+	require.Zero(t, hold.Token())
+	for _, name := range []string{"a", "b", "c"} {
+		require.Equal(t, map[string]string{hold.ID(): "1"}, s.hash(name), "as a plain lock")
+		require.InDelta(t, 10*time.Second, s.pttl(name), float64(time.Second))
+		count, err := e.Mutex(name).HoldCount(hold.Context())
+		require.NoError(t, err)
+		require.Equal(t, 1, count)
+		refused(t, e.Mutex(name))
+	}
+	require.NoError(t, hold.Err())
+	require.InDelta(t, 10*time.Second, time.Until(hold.Deadline()), float64(time.Second))
+	require.NoError(t, hold.Extend(t.Context(), time.Minute))
+	for _, name := range []string{"a", "b", "c"} {
+		require.Greater(t, s.pttl(name), 50*time.Second)
+	}
+	ctx, done := hold.Context(), hold.Done()
+	unlock(t, hold)
+	receive(t, done)
+	require.ErrorIs(t, context.Cause(ctx), lockwheel.ErrNotHeld)
+	require.ErrorIs(t, hold.Err(), lockwheel.ErrNotHeld)
+	require.ErrorIs(t, hold.Unlock(t.Context()), lockwheel.ErrNotHeld)
+	require.ErrorIs(t, hold.Extend(t.Context(), time.Second), lockwheel.ErrNotHeld)
+	require.Equal(t, int64(0), s.do("DBSIZE"))
+	settled(t, e)
+}
+
+func TestTenLocksAreOneRoundTripEachWay(t *testing.T) {
+	s := realSite(t)
+	e := s.open(lockwheel.Options{})
+	var names []string
+	for i := range 10 {
+		names = append(names, fmt.Sprint("n", i))
+	}
+	calls := s.scripts()
+	hold := lockAll(t, multi(e, names...))
+	require.Equal(t, calls+1, s.scripts())
+	unlock(t, hold)
+	require.Equal(t, calls+2, s.scripts())
+}
+
+func TestAWatchedMultiIsRenewed(t *testing.T) {
+	s := realSite(t)
+	e := s.open(lockwheel.Options{Lease: time.Second})
+	hold := lockAll(t, multi(e, "a", "b"))
+	until := hold.Deadline()
+	eventually(t, "two leases", func() bool { return hold.Deadline().After(until.Add(2 * time.Second)) })
+	require.NoError(t, hold.Err())
+	unlock(t, hold)
+}
+
+// Redisson's MultiLock testWaitAndLeaseTimeouts: of ten without a wait exactly one wins, at once.
+func TestOfTenWhoDoNotWaitOneWins(t *testing.T) {
+	e := anySite(t).open(lockwheel.Options{})
+	done := make(chan outcome, 10)
+	for range 10 {
+		go func() {
+			hold, err := multi(e, "a", "b", "c").TryLock(t.Context(), lockwheel.Lease(10*time.Second))
+			done <- outcome{hold, err}
+		}()
+	}
+	won := 0
+	for range 10 {
+		if got := receive(t, done); got.err == nil {
+			won++
+		} else {
+			require.ErrorIs(t, got.err, lockwheel.ErrNotAcquired)
+		}
+	}
+	require.Equal(t, 1, won)
+}
+
+// Redisson's MultiLock testMultiThreads.
+func TestAMultiWaitsForTheHolderOfAnyOfItsLocks(t *testing.T) {
+	s := anySite(t)
+	e, other := s.open(lockwheel.Options{}), s.open(lockwheel.Options{})
+	for _, holder := range []*lockwheel.Engine{e, other} {
+		for _, name := range []string{"a", "b", "c"} {
+			hold := lock(t, holder.Mutex(name))
+			waiting := lockingAll(t.Context(), multi(e, "a", "b", "c"))
+			queued(t, e, 1)
+			silent(t, waiting, 20*time.Millisecond)
+			require.Equal(t, int64(1), s.do("DBSIZE"), "it holds nothing meanwhile")
+			unlock(t, hold)
+			unlock(t, granted(t, waiting))
+		}
+	}
+	require.Equal(t, int64(0), s.do("DBSIZE"))
+}
+
+func TestARefusedMultiLeavesNothingAndNamesTheLock(t *testing.T) {
+	s := anySite(t)
+	e := s.open(lockwheel.Options{})
+	s.occupy("b", time.Hour)
+	for _, opts := range [][]lockwheel.Option{{lockwheel.Wait(0)}, {lockwheel.Wait(30 * time.Millisecond)}} {
+		_, err := multi(e, "a", "b", "c").Lock(t.Context(), opts...)
+		require.ErrorIs(t, err, lockwheel.ErrNotAcquired)
+		require.ErrorContains(t, err, `"b"`)
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	waiting := lockingAll(ctx, multi(e, "a", "b", "c"))
+	queued(t, e, 1)
+	why := errors.New("why")
+	cancel(why)
+	err := receive(t, waiting).err
+	require.ErrorIs(t, err, lockwheel.ErrNotAcquired)
+	require.ErrorIs(t, err, why)
+
+	require.Equal(t, "OK", s.do("SET", "x", "y"))
+	_, err = multi(e, "a", "x").Lock(t.Context())
+	var refusal lockwheel.ServerError
+	require.ErrorAs(t, err, &refusal)
+	require.ErrorContains(t, err, `"x"`)
+	require.Equal(t, int64(2), s.do("DBSIZE"))
+	settled(t, e)
+}
+
+func TestWhatCanNeverBeAMultiIsAnError(t *testing.T) {
+	s := anySite(t)
+	e, other := s.open(lockwheel.Options{}), s.open(lockwheel.Options{})
+	for _, c := range []struct {
+		m    lockwheel.Multi
+		want string
+	}{
+		{lockwheel.Multi{}, "no locks"},
+		{e.Multi(), "no locks"},
+		{lockwheel.Quorum(), "no locks"},
+		{e.Multi(e.Mutex("a"), lockwheel.Mutex{}), "zero Mutex"},
+		{lockwheel.Quorum(e.Mutex("a"), lockwheel.Mutex{}), "zero Mutex"},
+		{multi(e, "a", "b", "a"), `"a": it is twice`},
+		{e.Multi(e.Mutex("a"), other.Mutex("b")), `"b": it belongs to another engine`},
+		{multi(e, "a", ""), "must not be empty"},
+		{lockwheel.Quorum(e.Mutex("a"), other.Mutex("a"), e.Mutex("b")), `"b": a quorum needs engines that differ`},
+	} {
+		_, err := c.m.Lock(t.Context())
+		require.ErrorContains(t, err, c.want)
+		_, err = c.m.TryLock(t.Context())
+		require.ErrorContains(t, err, c.want)
+		require.ErrorContains(t, c.m.Do(t.Context(), func(context.Context) error { panic("run") }), c.want)
+	}
+	_, err := multi(e, "a").Lock(nil) //nolint:staticcheck // that is the point
+	require.ErrorContains(t, err, "nil context")
+	_, err = multi(e, "a").Lock(t.Context(), lockwheel.Lease(1))
+	require.ErrorContains(t, err, "Lease")
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err = multi(e, "a").Lock(ended)
+	require.ErrorIs(t, err, lockwheel.ErrNotAcquired)
+	require.NoError(t, e.Close())
+	_, err = multi(e, "a", "b").Lock(t.Context())
+	require.ErrorIs(t, err, lockwheel.ErrClosed)
+}
+
+func TestAMultiIsLostWithOneOfItsLocks(t *testing.T) {
+	s := realSite(t)
+	e := s.open(lockwheel.Options{Lease: time.Second})
+	for name, lose := range map[string]func(*testing.T){
+		"its key is deleted": func(*testing.T) { s.do("DEL", "b") },
+		"it is unlocked by force": func(t *testing.T) {
+			was, err := e.Mutex("b").ForceUnlock(t.Context())
+			require.NoError(t, err)
+			require.True(t, was)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			hold := lockAll(t, multi(e, "a", "b", "c"))
+			ctx := hold.Context()
+			lose(t)
+			receive(t, hold.Done())
+			require.ErrorIs(t, hold.Err(), lockwheel.ErrLost)
+			require.ErrorIs(t, context.Cause(ctx), lockwheel.ErrLost)
+			require.ErrorContains(t, hold.Err(), `"b"`)
+			require.True(t, hold.Deadline().Before(time.Now()))
+			eventually(t, "the others to be released", func() bool { return s.do("DBSIZE") == int64(0) })
+			require.ErrorIs(t, hold.Unlock(t.Context()), lockwheel.ErrLost)
+			require.ErrorIs(t, hold.Extend(t.Context(), time.Second), lockwheel.ErrLost)
+		})
+	}
+	settled(t, e)
+}
+
+func TestTheHoldersContextReentersEachOfSeveral(t *testing.T) {
+	s := anySite(t)
+	e := s.open(lockwheel.Options{})
+	outer := lockAll(t, multi(e, "a", "b"))
+	inner := lockWith(t, outer.Context(), e.Mutex("b"))
+	require.Equal(t, "2", s.hash("b")[inner.ID()])
+	more, err := multi(e, "b", "c", "a").TryLock(inner.Context())
+	require.NoError(t, err)
+	require.Equal(t, int64(3), s.do("DBSIZE"))
+	unlock(t, more)
+	unlock(t, inner)
+	refused(t, e.Mutex("b"))
+	_, err = multi(e, "b").TryLock(t.Context())
+	require.ErrorIs(t, err, lockwheel.ErrNotAcquired, "a stranger")
+	unlock(t, outer)
+	require.Equal(t, int64(0), s.do("DBSIZE"))
+
+	thread := lockwheel.WithOwner(t.Context())
+	first, err := multi(e, "a", "b").Lock(thread)
+	require.NoError(t, err)
+	second, err := multi(e, "a", "b").Lock(thread)
+	require.NoError(t, err)
+	unlock(t, first)
+	unlock(t, second)
+	settled(t, e)
+}
+
+// Every kind of lock can be one of several.
+func TestLocksOfAllKindsAreHeldAsOne(t *testing.T) {
+	s := realSite(t)
+	e, other := s.open(lockwheel.Options{}), s.open(lockwheel.Options{})
+	all := func(e *lockwheel.Engine) lockwheel.Multi {
+		return e.Multi(e.Mutex("plain"), e.FencedMutex("fenced"), e.FairMutex("fair"), e.RWMutex("read").RLocker(), e.RWMutex("written").Writer())
+	}
+	hold := lockAll(t, all(e))
+	for _, name := range []string{"plain", "fenced", "fair", "read", "written"} {
+		require.True(t, s.exists(name), name)
+	}
+	reader := lock(t, other.RWMutex("read").RLocker())
+	refused(t, other.RWMutex("written").RLocker())
+	refused(t, other.FairMutex("fair"))
+	again, err := all(e).TryLock(hold.Context())
+	require.NoError(t, err, "its owner re-enters each")
+	unlock(t, again)
+	waiting := lockingAll(t.Context(), all(other))
+	queued(t, other, 1)
+	silent(t, waiting, 50*time.Millisecond)
+	unlock(t, hold)
+	unlock(t, granted(t, waiting))
+	unlock(t, reader)
+	for _, name := range []string{"plain", "fenced", "fair", "read", "written"} {
+		require.False(t, s.exists(name), name)
+	}
+	settled(t, e)
+	settled(t, other)
+}
+
+func TestLocksOfOtherKindsAreTakenInTurn(t *testing.T) {
+	s := anySite(t)
+	e, other := s.open(lockwheel.Options{}), s.open(lockwheel.Options{})
+	both := e.Multi(e.Mutex("b"), e.FencedMutex("a"))
+	hold := lockAll(t, both, lockwheel.Lease(time.Minute))
+	require.Greater(t, s.pttl("a"), 50*time.Second)
+	require.Greater(t, time.Until(hold.Deadline()), 50*time.Second)
+	_, err := e.Multi(e.FencedMutex("b"), e.Mutex("z")).TryLock(t.Context())
+	require.ErrorIs(t, err, lockwheel.ErrKind)
+	_, err = other.Multi(other.FencedMutex("a"), other.Mutex("b")).TryLock(t.Context())
+	require.ErrorIs(t, err, lockwheel.ErrNotAcquired)
+	waiting := lockingAll(t.Context(), other.Multi(other.FencedMutex("a"), other.Mutex("b")))
+	queued(t, other, 1)
+	unlock(t, hold)
+	unlock(t, granted(t, waiting))
+
+	s.occupy("b", time.Hour)
+	_, err = both.Lock(t.Context(), lockwheel.Wait(50*time.Millisecond))
+	require.ErrorIs(t, err, lockwheel.ErrNotAcquired)
+	require.ErrorContains(t, err, `"b"`)
+	eventually(t, "the first to be given back", func() bool { return !s.exists("a") })
+	settled(t, e)
+}
+
+// Whatever their order and overlap, in one engine and in several, all come through, and no two have one lock.
+func TestOverlappingMultisComeThrough(t *testing.T) {
+	s := realSite(t)
+	engines := []*lockwheel.Engine{s.open(lockwheel.Options{}), s.open(lockwheel.Options{})}
+	names := []string{"a", "b", "c", "d"}
+	rooms := make([]room, len(names))
+	var visits [4]atomic.Int32
+	crowd(t, 12, func(w int) error {
+		e := engines[w%2]
+		for round := range 15 {
+			from, to := (w+round)%4, (w*7+round*3)%4
+			which := slices.Compact([]int{from, to})
+			var locks []lockwheel.Mutex
+			for _, i := range which {
+				locks = append(locks, e.Mutex(names[i]))
+				visits[i].Add(1)
+			}
+			err := e.Multi(locks...).Do(t.Context(), func(context.Context) error {
+				for _, i := range which {
+					rooms[i].visit(soonOver)
+				}
+				return nil
+			})
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	for i := range rooms {
+		rooms[i].require(t, int(visits[i].Load()))
+	}
+	require.Equal(t, int64(0), s.do("DBSIZE"))
+	for _, e := range engines {
+		settled(t, e)
+	}
+}
+
+func TestMultisBesideCallersOfSingleLocksComeThrough(t *testing.T) {
+	s := realSite(t)
+	engines := []*lockwheel.Engine{s.open(lockwheel.Options{}), s.open(lockwheel.Options{Wake: lockwheel.Poll})}
+	crowd(t, 10, func(w int) error {
+		e := engines[w%2]
+		for range 20 {
+			m := e.Multi(e.Mutex(string(rune('a' + w%3))))
+			if w < 4 {
+				m = multi(e, "a", "b", "c")
+			}
+			if err := m.Do(t.Context(), func(context.Context) error { return nil }); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	require.Equal(t, int64(0), s.do("DBSIZE"))
+}
+
+// redisson#1606, redisson#4456: whatever is lost of a call, nothing is held twice, and nothing is left.
+func TestAMultiWhoseRepliesAreLostLeavesNothing(t *testing.T) {
+	s := realSite(t)
+	p := proxy.Start(t, s.addr)
+	e := s.openAt(p.Addr(), lockwheel.Options{Lease: 3 * time.Second})
+	connected := func() { // so that what is lost is not the answer to a handshake
+		eventually(t, "a connection", func() bool {
+			_, err := e.Mutex("n").IsLocked(t.Context())
+			return err == nil
+		})
+	}
+	for range 5 {
+		connected()
+		p.Set(proxy.Replies, proxy.CutAfter(0))
+		waiting := lockingAll(t.Context(), multi(e, "a", "b", "c"))
+		eventually(t, "the call to be run", func() bool { return s.do("DBSIZE") == int64(3) })
+		require.NoError(t, p.Heal())
+		hold := granted(t, waiting)
+		connected()
+		p.Set(proxy.Replies, proxy.CutAfter(0))
+		next := lockingAll(t.Context(), multi(e, "c", "d"))
+		queued(t, e, 1)
+		released := make(chan error, 1)
+		go func() { released <- hold.Unlock(t.Context()) }()
+		eventually(t, "the release to be run", func() bool { return !s.exists("a") })
+		require.NoError(t, p.Heal())
+		require.NoError(t, receive(t, released))
+		unlock(t, granted(t, next))
+
+		// Whoever leaves before the answer leaves nothing.
+		connected()
+		p.Set(proxy.Replies, proxy.Hold)
+		ctx, cancel := context.WithCancel(t.Context())
+		waiting = lockingAll(ctx, multi(e, "a", "b", "c"))
+		eventually(t, "the call to be run", func() bool { return s.do("DBSIZE") == int64(3) })
+		cancel()
+		require.Error(t, receive(t, waiting).err)
+		require.NoError(t, p.Heal())
+		eventually(t, "nothing left", func() bool { return s.do("DBSIZE") == int64(0) })
+	}
+	settled(t, e)
+}
+
+func TestDoOfSeveralUnlocksThemAll(t *testing.T) {
+	s := anySite(t)
+	e := s.open(lockwheel.Options{})
+	wrong := errors.New("wrong")
+	err := multi(e, "a", "b").Do(t.Context(), func(ctx context.Context) error {
+		require.Equal(t, int64(2), s.do("DBSIZE"))
+		require.NoError(t, e.Mutex("a").Do(ctx, func(context.Context) error { return nil }))
+		return wrong
+	})
+	require.ErrorIs(t, err, wrong)
+	require.Panics(t, func() {
+		multi(e, "a", "b").Do(t.Context(), func(context.Context) error { panic("f") })
+	})
+	require.Equal(t, int64(0), s.do("DBSIZE"))
+}
+
+func TestShutdownWaitsForAMultiAndCloseEndsIt(t *testing.T) {
+	s := anySite(t)
+	e := s.open(lockwheel.Options{})
+	hold := lockAll(t, multi(e, "a", "b"))
+	waiting := lockingAll(t.Context(), multi(e, "b", "c"))
+	queued(t, e, 1)
+	down := make(chan error, 1)
+	go func() { down <- e.Shutdown(t.Context()) }()
+	require.ErrorIs(t, receive(t, waiting).err, lockwheel.ErrClosed)
+	silent(t, down, 20*time.Millisecond)
+	unlock(t, hold)
+	require.NoError(t, receive(t, down))
+	require.Equal(t, int64(0), s.do("DBSIZE"))
+
+	e = s.open(lockwheel.Options{})
+	hold = lockAll(t, multi(e, "a", "b"))
+	require.NoError(t, e.Close())
+	receive(t, hold.Done())
+	require.ErrorIs(t, hold.Err(), lockwheel.ErrClosed)
+	require.ErrorIs(t, hold.Unlock(t.Context()), lockwheel.ErrClosed)
+	require.Equal(t, int64(2), s.do("DBSIZE"), "left to their leases")
+}
+
+func TestObserversAreToldOfEachOfSeveral(t *testing.T) {
+	var told []string
+	note := func(what, name string) { told = append(told, what+" "+name) } // on the loop
+	e := anySite(t).open(lockwheel.Options{Observer: lockwheel.Observer{
+		Acquired: func(name string, _ time.Duration) { note("acquired", name) },
+		Refused:  func(name string, _ time.Duration, _ error) { note("refused", name) },
+		Released: func(name string, _ time.Duration) { note("released", name) },
+	}})
+	hold := lockAll(t, multi(e, "a", "b"))
+	_, err := multi(e, "b", "c").TryLock(t.Context())
+	require.ErrorIs(t, err, lockwheel.ErrNotAcquired)
+	require.Equal(t, int64(2), e.Stats().Held)
+	require.Equal(t, uint64(2), e.Stats().Acquired)
+	unlock(t, hold)
+	require.NoError(t, e.Close())
+	require.Equal(t, "acquired a, acquired b, refused b, refused c, released a, released b", strings.Join(told, ", "))
+}

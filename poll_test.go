@@ -1,0 +1,108 @@
+package lockwheel_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel"
+)
+
+// How callers wait who do not listen, and beside whom.
+
+func TestPollersNeverSubscribeAndComeSoon(t *testing.T) {
+	t.Parallel()
+	s := realSite(t)
+	holder, waiter := s.open(lockwheel.Options{}), s.open(lockwheel.Options{Wake: lockwheel.Poll})
+	for range 3 {
+		hold := lock(t, holder.Mutex("n"))
+		waiting := locking(t.Context(), waiter.Mutex("n"))
+		eventually(t, "it to poll", func() bool { return waiter.Stats().Polling == 1 })
+		calls, since := s.scripts(), time.Now()
+		silent(t, waiting, 400*time.Millisecond)
+		require.LessOrEqual(t, s.scripts()-calls, 10+int(time.Since(since)/(50*time.Millisecond)), "less and less often")
+		unlock(t, hold)
+		unlock(t, granted(t, waiting))
+		require.Zero(t, waiter.Stats().Polling)
+	}
+	require.Zero(t, s.subscriptions())
+	settled(t, waiter)
+}
+
+func TestPollersAreServedInTheirOrder(t *testing.T) {
+	t.Parallel()
+	s := anySite(t)
+	holder, e := s.open(lockwheel.Options{}), s.open(lockwheel.Options{Wake: lockwheel.Poll})
+	hold := lock(t, holder.Mutex("n"))
+	var waiting []<-chan outcome
+	for i := range 5 {
+		waiting = append(waiting, locking(t.Context(), e.Mutex("n")))
+		queued(t, e, int64(i+1))
+	}
+	require.EqualValues(t, 1, e.Stats().Polling, "one asks for all")
+	unlock(t, hold)
+	for _, w := range waiting {
+		unlock(t, granted(t, w))
+	}
+}
+
+// Redisson's spin lock publishes nothing. Whoever polls comes soon after such a release, and whoever listens when the
+// lease is over that it was told of.
+func TestWaitersBesideSpinLocksProgress(t *testing.T) {
+	t.Parallel()
+	s := realSite(t)
+	polls, listens := s.open(lockwheel.Options{Wake: lockwheel.Poll}), s.open(lockwheel.Options{})
+	for range 5 {
+		s.occupy("n", time.Hour)
+		waiting := locking(t.Context(), polls.Mutex("n"))
+		eventually(t, "it to poll", func() bool { return polls.Stats().Polling == 1 })
+		s.do("DEL", "n") // as the spin lock does it
+		released := time.Now()
+		hold := granted(t, waiting)
+		require.Less(t, time.Since(released), 2*time.Second)
+		unlock(t, hold)
+	}
+	s.occupy("n", 700*time.Millisecond)
+	waiting := locking(t.Context(), listens.Mutex("n"))
+	asleep(t, listens, 1, 1)
+	s.do("DEL", "n")
+	unlock(t, granted(t, waiting))
+}
+
+// Redisson's spin lock testTryLockAsync, testTryLockAsyncWaitTime.
+func TestAPollersWaitEndsInTime(t *testing.T) {
+	t.Parallel()
+	s := anySite(t)
+	e := s.open(lockwheel.Options{Wake: lockwheel.Poll})
+	s.occupy("n", time.Hour)
+	began := time.Now()
+	_, err := e.Mutex("n").Lock(t.Context(), lockwheel.Wait(200*time.Millisecond))
+	require.ErrorIs(t, err, lockwheel.ErrNotAcquired)
+	require.GreaterOrEqual(t, time.Since(began), 200*time.Millisecond)
+	pending := e.Mutex("n").LockAsync(t.Context())
+	eventually(t, "it to poll", func() bool { return e.Stats().Polling == 1 })
+	s.do("DEL", "n")
+	receive(t, pending.Done())
+	hold, err := pending.Hold()
+	require.NoError(t, err)
+	unlock(t, hold)
+	settled(t, e)
+}
+
+func TestARefusedSubscriptionShowsInStats(t *testing.T) {
+	t.Parallel()
+	s := realSite(t)
+	s.do("ACL", "SETUSER", "deaf", "on", ">secret", "~*", "resetchannels", "+@all")
+	holder := s.open(lockwheel.Options{})
+	var opts lockwheel.Options
+	opts.Redis.Username, opts.Redis.Password = "deaf", "secret"
+	deaf := s.open(opts)
+	hold := lock(t, holder.Mutex("n"))
+	waiting := locking(t.Context(), deaf.Mutex("n"))
+	eventually(t, "it to poll", func() bool { return deaf.Stats().Polling == 1 })
+	unlock(t, hold)
+	unlock(t, granted(t, waiting))
+	settled(t, deaf)
+	require.Zero(t, deaf.Stats().Polling)
+}

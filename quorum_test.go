@@ -1,0 +1,377 @@
+package lockwheel_test
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel"
+	"github.com/lockwheel/lockwheel/internal/proxy"
+)
+
+// panel is servers that know nothing of each other.
+type panel []*site
+
+func newPanel(t testing.TB, n int) (p panel) {
+	t.Helper()
+	for range n {
+		p = append(p, realSite(t))
+	}
+	return p
+}
+
+// client is a process that uses all of them.
+func (p panel) client(opts lockwheel.Options) (engines []*lockwheel.Engine) {
+	for _, s := range p {
+		engines = append(engines, s.open(opts))
+	}
+	return engines
+}
+
+// holders is how many servers have a lock.
+func (p panel) holders(name string) (n int) {
+	for _, s := range p {
+		if s.exists(name) {
+			n++
+		}
+	}
+	return n
+}
+
+func quorum(engines []*lockwheel.Engine, name string) lockwheel.Multi {
+	var locks []lockwheel.Mutex
+	for _, e := range engines {
+		locks = append(locks, e.Mutex(name))
+	}
+	return lockwheel.Quorum(locks...)
+}
+
+// swift is short leases, so that a loss is soon noticed.
+var swift = lockwheel.Options{Lease: time.Second}
+
+func TestAQuorumIsHeldOnAllServersThatAnswer(t *testing.T) {
+	p := newPanel(t, 3)
+	engines := p.client(lockwheel.Options{})
+	m := quorum(engines, "n")
+	require.Equal(t, "n", m.Name())
+	hold := lockAll(t, m)
+	eventually(t, "all of them", func() bool { return p.holders("n") == 3 })
+	require.NoError(t, hold.Err())
+	require.Equal(t, "n", hold.Name())
+	require.Zero(t, hold.Token())
+	// The validity: the lease less one per cent, and some milliseconds.
+	require.InDelta(t, 29.7*float64(time.Second), float64(time.Until(hold.Deadline())), float64(500*time.Millisecond))
+	require.Less(t, time.Until(hold.Deadline()), 30*time.Second-300*time.Millisecond)
+	for _, e := range engines {
+		refused(t, e.Mutex("n"))
+	}
+	_, err := quorum(p.client(lockwheel.Options{}), "n").TryLock(t.Context())
+	require.ErrorIs(t, err, lockwheel.ErrNotAcquired)
+
+	inner, err := m.TryLock(hold.Context())
+	require.NoError(t, err, "its owner re-enters")
+	unlock(t, inner)
+	require.Equal(t, 3, p.holders("n"))
+
+	require.NoError(t, hold.Extend(t.Context(), time.Minute))
+	require.Greater(t, time.Until(hold.Deadline()), 50*time.Second)
+	ctx := hold.Context()
+	unlock(t, hold)
+	require.ErrorIs(t, context.Cause(ctx), lockwheel.ErrNotHeld)
+	require.ErrorIs(t, hold.Unlock(t.Context()), lockwheel.ErrNotHeld)
+	eventually(t, "all to be released", func() bool { return p.holders("n") == 0 })
+	for _, e := range engines {
+		settled(t, e)
+	}
+}
+
+// Redisson's RedLock testLockFailed, testLockSuccess, testLockSuccess2.
+func TestAQuorumNeedsAMajority(t *testing.T) {
+	p := newPanel(t, 3)
+	engines := p.client(lockwheel.Options{})
+	for i := range p {
+		p[i].occupy("n", time.Hour)
+		hold, err := quorum(engines, "n").TryLock(t.Context())
+		require.NoError(t, err, "one is held elsewhere")
+		unlock(t, hold)
+		other := p[(i+1)%3]
+		eventually(t, "all to be released", func() bool { return p.holders("n") == 1 })
+		other.occupy("n", time.Hour)
+		_, err = quorum(engines, "n").TryLock(t.Context())
+		require.ErrorIs(t, err, lockwheel.ErrNotAcquired, "two are")
+		require.NotErrorIs(t, err, lockwheel.ErrUnavailable)
+		eventually(t, "the third to be released", func() bool { return p.holders("n") == 2 })
+		p[i].do("DEL", "n")
+		other.do("DEL", "n")
+	}
+	for _, e := range engines {
+		settled(t, e)
+	}
+}
+
+func TestAWaitForAQuorumEndsWithItsContext(t *testing.T) {
+	p := newPanel(t, 3)
+	engines := p.client(lockwheel.Options{})
+	held := lockAll(t, quorum(p.client(lockwheel.Options{}), "n"))
+	for range 3 {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		waiting := lockingAll(ctx, quorum(engines, "n"))
+		silent(t, waiting, 50*time.Millisecond)
+		why := errors.New("why")
+		cancel(why)
+		err := receive(t, waiting).err
+		require.ErrorIs(t, err, lockwheel.ErrNotAcquired)
+		require.ErrorIs(t, err, why)
+	}
+	began := time.Now()
+	_, err := quorum(engines, "n").Lock(t.Context(), lockwheel.Wait(200*time.Millisecond))
+	require.ErrorIs(t, err, lockwheel.ErrNotAcquired)
+	require.GreaterOrEqual(t, time.Since(began), 200*time.Millisecond)
+	waiting := lockingAll(t.Context(), quorum(engines, "n"))
+	silent(t, waiting, 50*time.Millisecond)
+	began = time.Now()
+	unlock(t, held)
+	hold := granted(t, waiting)
+	require.Less(t, time.Since(began), 2*time.Second, "woken, and not by a lease's end")
+	unlock(t, hold)
+	for _, e := range engines {
+		settled(t, e)
+	}
+}
+
+// Redisson's RedLock testConnectionFailed.
+func TestAQuorumOutlivesAMinority(t *testing.T) {
+	for name, fail := range map[string]func(s *site){
+		"killed":  func(s *site) { require.NoError(s.t, s.real.Kill()) },
+		"stopped": func(s *site) { require.NoError(s.t, s.real.Pause()) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newPanel(t, 3)
+			engines := p.client(swift)
+			hold := lockAll(t, quorum(engines, "n"))
+			eventually(t, "all of them", func() bool { return p.holders("n") == 3 })
+			fail(p[1])
+			t.Cleanup(func() { _ = p[1].real.Continue() })
+			always(t, 2500*time.Millisecond, "held", func() bool { return hold.Err() == nil && time.Until(hold.Deadline()) > 0 })
+			began := time.Now()
+			unlock(t, hold)
+			require.Less(t, time.Since(began), 300*time.Millisecond, "nobody waits for the one that is gone")
+			eventually(t, "the others to be released", func() bool { return !p[0].exists("n") && !p[2].exists("n") })
+
+			hold = lockAll(t, quorum(engines, "n"))
+			require.NoError(t, hold.Err())
+			unlock(t, hold)
+		})
+	}
+}
+
+// redsync PR 149: a member that comes back is held again, by those who hold already.
+func TestAMemberThatComesBackIsHeldAgain(t *testing.T) {
+	p := newPanel(t, 3)
+	engines := p.client(swift)
+	require.NoError(t, p[2].real.Kill())
+	hold := lockAll(t, quorum(engines, "n"))
+	require.NoError(t, p[2].real.RestartEmpty())
+	eventually(t, "the third", func() bool { return p[2].exists("n") })
+	// So another one can go.
+	require.NoError(t, p[0].real.RestartEmpty())
+	eventually(t, "the first again", func() bool { return p[0].exists("n") })
+	require.NoError(t, p[1].real.Kill())
+	always(t, 2*time.Second, "held", func() bool { return hold.Err() == nil })
+	unlock(t, hold)
+	eventually(t, "all to be released", func() bool { return !p[0].exists("n") && !p[2].exists("n") })
+	always(t, time.Second, "and not taken again", func() bool { return !p[0].exists("n") && !p[2].exists("n") })
+}
+
+func TestAMemberThatSomebodyElseHasIsTakenWhenItIsFree(t *testing.T) {
+	p := newPanel(t, 3)
+	engines := p.client(lockwheel.Options{})
+	p[1].occupy("n", 300*time.Millisecond)
+	hold := lockAll(t, quorum(engines, "n"))
+	eventually(t, "the third", func() bool { return p.holders("n") == 3 && p[1].pttl("n") > time.Second })
+	unlock(t, hold)
+	// And nobody waits for one when the hold is over.
+	eventually(t, "all to be released", func() bool { return p.holders("n") == 0 })
+	p[1].occupy("n", time.Hour)
+	unlock(t, lockAll(t, quorum(engines, "n")))
+	for _, e := range engines {
+		settled(t, e)
+	}
+	// A lease of its own is not renewed, so nothing joins it later.
+	hold = lockAll(t, quorum(engines, "n"), lockwheel.Lease(time.Minute))
+	eventually(t, "nobody to wait for it", func() bool { return engines[1].Stats().Waiting == 0 })
+	unlock(t, hold)
+}
+
+func TestAQuorumIsLostWithItsMajority(t *testing.T) {
+	t.Run("servers that die", func(t *testing.T) {
+		p := newPanel(t, 3)
+		engines := p.client(swift)
+		hold := lockAll(t, quorum(engines, "n"))
+		eventually(t, "all of them", func() bool { return p.holders("n") == 3 })
+		ctx, until := hold.Context(), hold.Deadline()
+		require.NoError(t, p[0].real.Kill())
+		require.NoError(t, p[2].real.Kill())
+		for hold.Err() == nil {
+			until = hold.Deadline()
+			time.Sleep(time.Millisecond)
+		}
+		require.False(t, time.Now().Before(until), "not before what it was told")
+		receive(t, hold.Done())
+		require.Less(t, time.Since(until), 500*time.Millisecond, "and soon after")
+		require.ErrorIs(t, hold.Err(), lockwheel.ErrLost)
+		require.ErrorIs(t, context.Cause(ctx), lockwheel.ErrLost)
+		eventually(t, "the one that is left to be released", func() bool { return !p[1].exists("n") })
+		require.ErrorIs(t, hold.Unlock(t.Context()), lockwheel.ErrLost)
+	})
+	t.Run("keys that are gone", func(t *testing.T) {
+		p := newPanel(t, 3)
+		engines := p.client(swift)
+		hold := lockAll(t, quorum(engines, "n"))
+		eventually(t, "all of them", func() bool { return p.holders("n") == 3 })
+		p[0].do("DEL", "n")
+		p[1].do("DEL", "n")
+		// Both have gone before one of them can be taken again, or the first was taken again in between: then the
+		// hold goes on, as it is held.
+		eventually(t, "an end or all of them", func() bool { return hold.Err() != nil || p.holders("n") == 3 })
+		hold.Unlock(t.Context())
+		eventually(t, "nothing left", func() bool { return p.holders("n") == 0 })
+		for _, e := range engines {
+			settled(t, e)
+		}
+	})
+}
+
+// redsync#140, redisson#1606: what was granted without a majority is undone on all that can be reached.
+func TestWithoutAMajorityNothingIsLeft(t *testing.T) {
+	p := newPanel(t, 5)
+	engines := p.client(swift)
+	for _, s := range p[:3] {
+		require.NoError(t, s.real.Kill())
+	}
+	began := time.Now()
+	_, err := quorum(engines, "n").TryLock(t.Context())
+	require.ErrorIs(t, err, lockwheel.ErrUnavailable)
+	require.Less(t, time.Since(began), 3*time.Second)
+	eventually(t, "nothing left", func() bool { return !p[3].exists("n") && !p[4].exists("n") })
+
+	_, err = quorum(engines, "n").Lock(t.Context(), lockwheel.Wait(300*time.Millisecond))
+	require.ErrorIs(t, err, lockwheel.ErrUnavailable)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	waiting := lockingAll(ctx, quorum(engines, "n"))
+	silent(t, waiting, 100*time.Millisecond)
+	why := errors.New("why")
+	cancel(why)
+	require.ErrorIs(t, receive(t, waiting).err, why)
+	eventually(t, "nothing left", func() bool { return !p[3].exists("n") && !p[4].exists("n") })
+
+	// It is taken as soon as there is a majority.
+	waiting = lockingAll(t.Context(), quorum(engines, "n"))
+	silent(t, waiting, 100*time.Millisecond)
+	require.NoError(t, p[0].real.RestartEmpty())
+	unlock(t, granted(t, waiting))
+}
+
+func TestASlowMemberHoldsNobodyUp(t *testing.T) {
+	p := newPanel(t, 3)
+	engines := p.client(lockwheel.Options{})
+	slow := proxy.Start(t, p[1].addr)
+	engines[1] = p[1].openAt(slow.Addr(), lockwheel.Options{})
+	slow.Set(proxy.Replies, proxy.Hold)
+	began := time.Now()
+	hold := lockAll(t, quorum(engines, "n"))
+	require.Less(t, time.Since(began), time.Second)
+	require.NoError(t, slow.Heal())
+	eventually(t, "it to join", func() bool { return engines[1].Stats().Held == 1 })
+	unlock(t, hold)
+	eventually(t, "all to be released", func() bool { return p.holders("n") == 0 })
+
+	// One that answers when the hold is over leaves nothing either.
+	slow.Set(proxy.Replies, proxy.Hold)
+	unlock(t, lockAll(t, quorum(engines, "n")))
+	eventually(t, "its grant", func() bool { return p[1].exists("n") })
+	require.NoError(t, slow.Heal())
+	eventually(t, "all to be released", func() bool { return p.holders("n") == 0 })
+	for _, e := range engines {
+		settled(t, e)
+	}
+}
+
+// Redisson's RedLock testLockLeasetime, testTryLockLeasetime: many on several servers come in one by one.
+func TestManyClientsOfAQuorumComeInOneByOne(t *testing.T) {
+	p := newPanel(t, 3)
+	clients := [][]*lockwheel.Engine{p.client(lockwheel.Options{}), p.client(lockwheel.Options{}), p.client(lockwheel.Options{})}
+	var r room
+	const callers, rounds = 9, 5
+	crowd(t, callers, func(w int) error {
+		for range rounds {
+			hold, err := quorum(clients[w%len(clients)], "n").Lock(t.Context(), lockwheel.Lease(time.Minute))
+			if err != nil {
+				return err
+			}
+			r.visit(soonOver)
+			if err := hold.Unlock(t.Context()); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	r.require(t, callers*rounds)
+	eventually(t, "all to be released", func() bool { return p.holders("n") == 0 })
+}
+
+func TestQuorumsHeldAreNoGoroutines(t *testing.T) {
+	p := newPanel(t, 3)
+	engines := p.client(lockwheel.Options{})
+	unlock(t, lockAll(t, quorum(engines, "warm")))
+	for _, e := range engines {
+		settled(t, e)
+	}
+	p[2].occupy("n0", time.Hour)
+	before := runtime.NumGoroutine()
+	var holds []*lockwheel.Hold
+	for i := range 100 {
+		holds = append(holds, lockAll(t, quorum(engines, "n"+string(rune('0'+i)))))
+	}
+	require.LessOrEqual(t, runtime.NumGoroutine(), before+12)
+	for _, hold := range holds {
+		unlock(t, hold)
+	}
+	for _, e := range engines {
+		settled(t, e)
+	}
+}
+
+func TestAnEngineThatClosesIsAMemberLess(t *testing.T) {
+	p := newPanel(t, 3)
+	engines := p.client(lockwheel.Options{})
+	hold := lockAll(t, quorum(engines, "n"))
+	for _, e := range engines {
+		eventually(t, "all of them", func() bool { return e.Stats().Held == 1 })
+	}
+	require.NoError(t, engines[0].Close())
+	require.NoError(t, hold.Err())
+	require.NoError(t, engines[1].Close())
+	receive(t, hold.Done())
+	require.ErrorIs(t, hold.Err(), lockwheel.ErrClosed)
+	eventually(t, "the third to be released", func() bool { return !p[2].exists("n") })
+	_, err := quorum(engines, "n").Lock(t.Context())
+	require.ErrorIs(t, err, lockwheel.ErrClosed)
+}
+
+func TestARefusalForGoodEndsAQuorumAtOnce(t *testing.T) {
+	p := newPanel(t, 3)
+	engines := p.client(lockwheel.Options{})
+	p[0].do("SET", "n", "x")
+	hold := lockAll(t, quorum(engines, "n"))
+	unlock(t, hold)
+	p[1].do("SET", "n", "x")
+	_, err := quorum(engines, "n").Lock(t.Context())
+	var refusal lockwheel.ServerError
+	require.ErrorAs(t, err, &refusal)
+	eventually(t, "the third to be released", func() bool { return !p[2].exists("n") })
+}

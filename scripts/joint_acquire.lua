@@ -1,0 +1,72 @@
+-- Takes groups of locks, each group for one tenure and all or none of it.
+--
+-- KEYS  the lock keys, group by group; no key twice in a group
+-- ARGV  1: the publish verb (PUBLISH, or SPUBLISH in a cluster)
+--       2: how many groups
+--       then three per group: how many keys, tenure id, lease in ms (at least 1: PEXPIRE deletes for less)
+--       then any number of pairs: index into KEYS, id of a ghost to release first
+-- reply per group: 1 granted · {n, ttl in ms, holder} its n-th key is held by someone else, as of acquire
+--       · {n, why} the server refused the n-th
+--
+-- Nothing is written before every key of the group is known to be free or the tenure's; what then is
+-- refused all the same (short of memory) takes back what the call created. Sent twice: the second finds its
+-- own fields, answers granted, and raises TTLs but never lowers them. Sent late: as of acquire, for each key.
+
+local verb, groups = ARGV[1], tonumber(ARGV[2])
+
+for at = 3 + 3 * groups, #ARGV, 2 do
+  local key = KEYS[tonumber(ARGV[at])]
+  if redis.pcall('HDEL', key, ARGV[at + 1]) == 1 then redis.pcall(verb, channel(key), '0') end
+end
+
+-- Returns nothing if the tenure may have the key; whether it has it already.
+local function look(key, id)
+  local ttl = redis.pcall('PTTL', key)
+  if ttl == -2 then return nil, false end
+  if type(ttl) == 'table' then return {ttl.err} end
+  local mine = redis.pcall('HEXISTS', key, id)
+  if mine == 1 then return nil, true end
+  if type(mine) == 'table' then return {mine.err} end
+  if ttl == -1 then return {ttl, ''} end
+  local fields = redis.pcall('HKEYS', key)
+  return fields.err and {fields.err} or {ttl, fields[1]}
+end
+
+-- Nearly always all are free, which one command tells. Lua can hand over only so many at once.
+local function free(first, count)
+  return count <= 1000 and redis.pcall('EXISTS', unpack(KEYS, first + 1, first + count)) == 0
+end
+
+local function take(first, count, id, lease)
+  local had = {}
+  if not free(first, count) then
+    for n = 1, count do
+      local obstacle, mine = look(KEYS[first + n], id)
+      if obstacle then return {n, obstacle[1], obstacle[2]} end
+      had[n] = mine
+    end
+  end
+  for n = 1, count do
+    local key, granted = KEYS[first + n], nil
+    if had[n] then
+      granted = again(key, id, lease, redis.pcall('PTTL', key))
+    else
+      granted = create(key, id, lease)
+    end
+    if granted ~= 1 then
+      for m = 1, n - 1 do
+        if not had[m] then redis.pcall('HDEL', KEYS[first + m], id) end
+      end
+      return {n, granted}
+    end
+  end
+  return 1
+end
+
+local reply, first = {}, 0
+for i = 1, groups do
+  local count = tonumber(ARGV[3 * i])
+  reply[i] = take(first, count, ARGV[3 * i + 1], ARGV[3 * i + 2])
+  first = first + count
+end
+return reply
