@@ -69,9 +69,9 @@ func (s *simServer) fencedPass(name int, holder simHolder, c *actor.Command) act
 
 // The scripts of the fair lock.
 
-// prune takes the dead off the head of a queue, as far as the server allows it.
-func (s *simServer) prune(name int) error {
-	for m := &s.more[name]; len(m.queue) > 0 && m.queue[0].time <= s.clock(); m.queue = m.queue[1:] {
+// prune takes the dead off the head of a queue, as far as the server allows it. Whoever asks is alive.
+func (s *simServer) prune(name int, asks simHolder) error {
+	for m := &s.more[name]; len(m.queue) > 0 && m.queue[0].time <= s.clock() && m.queue[0].holder != asks; m.queue = m.queue[1:] {
 		if err := s.writable(false); err != nil {
 			return err
 		}
@@ -97,7 +97,10 @@ func (s *simServer) fairAcquire(name int, holder simHolder, c *actor.Command) ac
 	if k.exists && k.expires != simForever {
 		ttl = k.expires - s.clock()
 	}
-	if at := m.place(holder); at == 0 && wait != 0 {
+	if err := s.prune(name, holder); err != nil {
+		return refusedBy(err)
+	}
+	if m.place(holder) == 0 {
 		if by := s.clock() + ttl + wait - m.queue[0].time; by > wait/8 {
 			if err := s.writable(true); err != nil {
 				return refusedBy(err)
@@ -106,9 +109,6 @@ func (s *simServer) fairAcquire(name int, holder simHolder, c *actor.Command) ac
 				m.queue[i].time += by
 			}
 		}
-	}
-	if err := s.prune(name); err != nil {
-		return refusedBy(err)
 	}
 	at := m.place(holder)
 	if !k.exists && (len(m.queue) == 0 || at == 0) {
@@ -166,7 +166,7 @@ func (s *simServer) channelFor(name int) string {
 	if n.kind != actor.Fair {
 		return n.channel
 	}
-	if s.prune(name) != nil || len(s.more[name].queue) == 0 {
+	if s.prune(name, simHolder{}) != nil || len(s.more[name].queue) == 0 {
 		return ""
 	}
 	return n.channel + ":" + s.w.holderName(s.more[name].queue[0].holder)
