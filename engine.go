@@ -22,7 +22,7 @@
 // though: a process that is suspended between looking and writing cannot know. What must never happen
 // twice needs a check where it is written.
 //
-// An [Engine] is one connection, one event loop and any number of locks. Neither a held lock nor a
+// An [Engine] is one connection (to each master of a cluster), one event loop and any number of locks. Neither a held lock nor a
 // waiting [Mutex.LockAsync] costs a goroutine.
 package lockwheel
 
@@ -41,13 +41,14 @@ import (
 	"github.com/lockwheel/lockwheel/engine"
 )
 
-// Engine takes, renews and releases locks on one Redis or Valkey server. Open one per process and
-// server; all its methods are safe for concurrent use.
+// Engine takes, renews and releases locks on one Redis or Valkey server or cluster. Open one per process
+// and server; all its methods are safe for concurrent use.
 type Engine struct {
 	loop    *engine.Engine
 	config  actor.Config
 	options Options
 	client  rueidis.Client
+	cluster bool
 	closing atomic.Bool
 	closed  chan struct{} // closed when Close has done its work
 }
@@ -55,7 +56,7 @@ type Engine struct {
 // Open connects to a server and starts the engine. On failure nothing is left running.
 //
 // ctx bounds Open only. Open fails if an option does not make sense, and if the server cannot be
-// reached, refuses the credentials, or is a cluster.
+// reached or refuses the credentials. One node of a cluster has to answer, and to know of slots.
 func Open(ctx context.Context, opts Options) (*Engine, error) {
 	if ctx == nil {
 		return nil, errNilContext("open")
@@ -64,12 +65,12 @@ func Open(ctx context.Context, opts Options) (*Engine, error) {
 	if err != nil {
 		return nil, fmt.Errorf("lockwheel: open: %w", err)
 	}
-	client, err := connect(ctx, &options)
+	client, server, err := connect(ctx, &options)
 	if err != nil {
 		return nil, fmt.Errorf("lockwheel: open: %w", err)
 	}
-	e := &Engine{options: options, client: client, config: options.config(), closed: make(chan struct{})}
-	e.loop = engine.Start(client, e.config, e.hooks(), options.Logger)
+	e := &Engine{options: options, client: client, cluster: server.Cluster(), config: options.config(), closed: make(chan struct{})}
+	e.loop = engine.Start(server, e.config, e.hooks(), options.Logger)
 	return e, nil
 }
 
@@ -96,7 +97,8 @@ func withoutURL(err error) error {
 func (e *Engine) ID() string { return e.config.ID }
 
 // Mutex returns the lock of that name: Redisson's getLock. It is a small value, made without asking the
-// server; a name that cannot be used (empty, or over 64 KiB) is an error of the methods.
+// server; a name that cannot be used is an error of the methods: empty, over 64 KiB, and in a cluster
+// with braces but nothing between the first { and the next }, whose channel would lie in another slot.
 func (e *Engine) Mutex(name string) Mutex { return Mutex{engine: e, name: name} }
 
 // FencedMutex returns the lock of that name with fencing tokens: Redisson's getFencedLock. It is as Mutex,

@@ -16,7 +16,8 @@ const longestName = 64 << 10
 
 // Mutex is a lock by its name: exclusive, re-entrant for whoever carries the holder's context, leased.
 // It is a small immutable value, free to make and to copy, and safe for concurrent use. The zero Mutex
-// gives an error. Names are any bytes, as Redis keys are.
+// gives an error. Names are any bytes, as Redis keys are; see [Engine.Mutex] for those that a cluster
+// cannot have.
 type Mutex struct {
 	engine *Engine
 	name   string
@@ -238,6 +239,8 @@ func (m Mutex) check(ctx context.Context) error {
 		return errors.New("lockwheel: lock \"\": a name must not be empty")
 	case len(m.name)+len(m.engine.options.Prefix) > longestName:
 		return fmt.Errorf("lockwheel: lock %s: a name must not be longer than %d bytes with its prefix", quoted(m.name), longestName)
+	case m.engine.cluster && !engine.FitsCluster(m.key()):
+		return fmt.Errorf("lockwheel: lock %s: in a cluster a name with a brace must have something between { and }: its channel would lie in another slot", quoted(m.name))
 	case ctx == nil:
 		return errNilContext(fmt.Sprintf("lock %s", quoted(m.name)))
 	}

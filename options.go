@@ -14,13 +14,19 @@ import (
 // Options are an engine's settings. A zero field is its default; a negative or absurd one is an error of
 // Open. Durations are between 1 ms and 10 years.
 type Options struct {
-	// Redis says where to connect: address, credentials, TLS, Sentinel. The engine sets its
-	// PipelineMultiplex, DisableCache, DisableRetry, ConnWriteTimeout, Dialer.Timeout and Dialer.KeepAlive.
+	// Redis says where to connect: address, credentials, TLS. With Sentinel.MasterSet the addresses are
+	// those of sentinels, and the engine follows the master; nodes of a cluster are found out. What a
+	// master had not passed on to its replicas when it died is lost: its holders get ErrLost when the engine
+	// asks its successor, at once or at the next renewal, and somebody else may have been let in before.
+	//
+	// The engine sets PipelineMultiplex, DisableCache, DisableRetry, ConnWriteTimeout, Dialer.Timeout and
+	// Dialer.KeepAlive, and where they are zero Sentinel.TopologyRefreshInterval and
+	// ClusterOption.MaxMovedRedirections.
 	Redis rueidis.ClientOption
 
 	// Client is an open client to use instead of Redis. It stays the caller's, to be closed after the
-	// engine. It should keep one ordered connection (PipelineMultiplex: -1) and notice a dead one within
-	// Timeout (ConnWriteTimeout, Dialer.Timeout and Dialer.KeepAlive of that length).
+	// engine. It should keep one ordered connection (PipelineMultiplex: -1) and notice a dead one within two
+	// Timeouts (ConnWriteTimeout and Dialer.Timeout of one, Dialer.KeepAlive of half of it).
 	Client rueidis.Client
 
 	// Lease is how long a watched lock lives in Redis without renewal: how long others wait for a process

@@ -113,15 +113,18 @@ func (s *site) as(opts lockwheel.Options, rules string) *lockwheel.Engine {
 	return s.open(opts)
 }
 
+// notInScripts is what Redis and Valkey say of a command that the user of a script may not run.
+const notInScripts = "can't run this command|ACL failure in script"
+
 // failures 45 (b): redisson#5439, #6071: a user who may not do everything is told what, and which lock it was.
 func TestAUserWithoutPermissionIsToldAtOnce(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ rules, says string }{
 		"no scripts":                {"~* &* +ping +hello +script", "NOPERM"},
 		"no keys of that name":      {"~other:* &* +@all", "NOPERM"},
-		"no hashes":                 {"~* &* +@all -hset", "can't run this command"},
-		"no expiry":                 {"~* &* +@all -pexpire", "can't run this command"},
-		"no reading of expiry":      {"~* &* +@all -pttl", "can't run this command"},
+		"no hashes":                 {"~* &* +@all -hset", notInScripts},
+		"no expiry":                 {"~* &* +@all -pexpire", notInScripts},
+		"no reading of expiry":      {"~* &* +@all -pttl", notInScripts},
 		"no keys, only for reading": {"%R~* &* +@all", "NOPERM"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -132,7 +135,7 @@ func TestAUserWithoutPermissionIsToldAtOnce(t *testing.T) {
 				before := time.Now()
 				_, err := call(t.Context(), lockwheel.Wait(time.Minute))
 				require.ErrorContains(t, err, `"n"`)
-				require.ErrorContains(t, err, c.says)
+				require.Regexp(t, c.says, err.Error())
 				require.Less(t, time.Since(before), patience)
 				for _, sentinel := range sentinels {
 					require.NotErrorIs(t, err, sentinel)

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/lockwheel/lockwheel"
 	"github.com/lockwheel/lockwheel/internal/proxy"
 )
@@ -97,4 +99,59 @@ func TestAFailedSubscriptionIsTriedAgain(t *testing.T) {
 		unlock(t, granted(t, waiting))
 		settled(t, waiter)
 	}
+}
+
+// failures 45 (c), 27: whoever cannot listen comes soon after a release all the same, not at the end of a lease.
+func TestAWaiterThatCannotListenPolls(t *testing.T) {
+	t.Parallel()
+	for name, deafen := range map[string]func(*site) lockwheel.Options{
+		"the user may not": func(s *site) (opts lockwheel.Options) {
+			s.do("ACL", "SETUSER", "deaf", "on", ">secret", "~*", "resetchannels", "+@all")
+			opts.Redis.Username, opts.Redis.Password = "deaf", "secret"
+			return opts
+		},
+		"no connection is to be had": func(*site) lockwheel.Options { return lockwheel.Options{} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := realSite(t)
+			holder, waiter := s.open(lockwheel.Options{}), s.open(deafen(s))
+			if name == "no connection is to be had" {
+				s.do("CONFIG", "SET", "maxclients", 1)
+			}
+			for range 3 {
+				hold := lock(t, holder.Mutex("n"))
+				waiting := locking(t.Context(), waiter.Mutex("n"))
+				queued(t, waiter, 1)
+				calls, since := s.scripts(), time.Now()
+				silent(t, waiting, 400*time.Millisecond)
+				require.LessOrEqual(t, s.scripts()-calls, 2+int(time.Since(since)/(50*time.Millisecond)), "no hurry")
+				unlock(t, hold)
+				unlock(t, granted(t, waiting))
+			}
+		})
+	}
+}
+
+// Who leaves while one connection is changed for another, of which the old one is dead, leaves no channel behind.
+func TestNoChannelIsLeftBehindWithADeadConnection(t *testing.T) {
+	t.Parallel()
+	s := realSite(t)
+	p := proxy.Start(t, s.addr)
+	holder, waiter := s.open(lockwheel.Options{}), s.openAt(p.Addr(), lockwheel.Options{Timeout: 700 * time.Millisecond})
+	lock(t, holder.Mutex("a"))
+	lock(t, holder.Mutex("b"))
+	first, leave := context.WithCancel(t.Context())
+	second, leaveToo := context.WithCancel(t.Context())
+	one, two := locking(first, waiter.Mutex("a")), locking(second, waiter.Mutex("b"))
+	asleep(t, waiter, 2, 2)
+	p.SetFor(proxy.Listening, proxy.Both, proxy.Drop)
+	accepted := p.Accepted()
+	leave()
+	require.ErrorIs(t, receive(t, one).err, context.Canceled)
+	eventually(t, "another connection", func() bool { return p.Accepted() > accepted })
+	leaveToo()
+	require.ErrorIs(t, receive(t, two).err, context.Canceled)
+	settled(t, waiter)
+	eventually(t, "the dead connection is the only one", func() bool { return s.subscribers() == 1 })
 }

@@ -82,10 +82,11 @@ func (l *Lock) patience(r *Request, fx *Effects) time.Duration {
 func (l *Lock) grant(now time.Duration, r *Request, fixed time.Duration, fx *Effects) {
 	h := r.Hold
 	if l.holds == nil {
+		l.fence()
 		l.since = now
 		l.wants &^= capped | wantFresh
 		h.Owner = r.Owner
-		if r.Owner&ThreadOwner == 0 {
+		if r.Owner&ThreadOwner == 0 && !l.besideWriter() {
 			h.Owner = fx.nextOwner()
 		}
 		if longest := fx.Config.MaxHold; longest != 0 && longest <= fx.Config.Lease && fixed == 0 {
@@ -97,12 +98,18 @@ func (l *Lock) grant(now time.Duration, r *Request, fixed time.Duration, fx *Eff
 	h.Tenure, h.lock, h.fixed = l.tenure, l, fixed
 	h.next, l.holds = l.holds, h
 	if l.protocol().tokens {
-		x := l.withRare()
-		x.given = x.token
-		r.Token = x.given
+		r.Token = l.withRare().given
 	}
 	h.publish(min(l.until, l.limitOf(h, fx)))
 	fx.Decide(now, r, nil, nil)
+}
+
+// fence makes the last token that of a new owner. One that comes after the grant is the next owner's.
+func (l *Lock) fence() {
+	if l.protocol().tokens {
+		x := l.withRare()
+		x.given = x.token
+	}
 }
 
 // leaseOf is the lease a request needs when it becomes the owner.
@@ -127,7 +134,7 @@ func (l *Lock) ask(now time.Duration, fx *Effects) {
 		return
 	}
 	if l.phase == free {
-		l.tenure, l.phase = fx.nextTenure(), asking
+		l.tenure, l.phase = l.nextTenure(fx), asking
 		fx.Asking++
 	}
 	l.flight = l.protocol().acquire
@@ -135,6 +142,9 @@ func (l *Lock) ask(now time.Duration, fx *Effects) {
 	if x != nil {
 		x.again = false
 		c.Ghosts = x.names()
+		if l.besideWriter() {
+			c.Reads = &Reads{Writer: x.reading.writer}
+		}
 	}
 	if l.protocol().queues {
 		c.Wait = l.withRare().place(fx.waitOf(r))

@@ -51,6 +51,16 @@ type Stats struct {
 	RenewalLag                                         time.Duration
 }
 
+// Step is what a lock was told, and how it stood before and after. By value, or every message would be
+// allocated for it.
+type Step struct {
+	Lock          *Lock
+	Kind          Kind
+	Verb          Verb   // Answered: the command's
+	Status        Status // Answered
+	Before, After Phase
+}
+
 // Effects is what a turn comes to; steps append, the coordinator takes. Owned by the coordinator.
 type Effects struct {
 	Config    Config
@@ -61,11 +71,16 @@ type Effects struct {
 	Listen    []Listening
 	Stats     Stats
 	Tenures   int           // locks in Redis for this engine, as far as is known
+	Unheard   int           // locks whose channel cannot be listened to
 	Asking    int           // locks asked for without an answer yet
 	Doubted   time.Duration // confirmations sent before this moment do not count for grants
 	RoundTrip time.Duration // what one takes, lately
 	Draining  bool
 	Soonest   time.Duration // no timer fires before
+
+	// Stepped, unless it is nil, is told of every step of a lock: for a simulation that must know what it
+	// has seen.
+	Stepped func(Step)
 
 	tenure, owner uint64
 	random        *rand.Rand

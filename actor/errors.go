@@ -14,6 +14,7 @@ var (
 	ErrNotHeld     = errors.New("lock not held")
 	ErrClosed      = errors.New("engine closed")
 	ErrKind        = errors.New("in use as another kind of lock")
+	ErrUpgrade     = errors.New("a reader cannot become the writer")
 )
 
 // ServerError is what the server said when it refused, word for word.

@@ -57,6 +57,7 @@ func (l *Lock) mayKeep(now time.Duration, fx *Effects) permission {
 	}
 	x := l.withRare()
 	switch {
+	case x.shared: // they have been waiting, or go on reading
 	case fx.Config.HandoffMax < 0 || x.shortest != 0 || l.protocol().claims:
 		return giveAway
 	case x.handed == 0:

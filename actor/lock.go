@@ -6,15 +6,21 @@ import (
 	"github.com/lockwheel/lockwheel/wheel"
 )
 
-type phase uint8
+// Phase says how a lock stands with Redis.
+type Phase uint8
 
 const (
-	free    phase = iota // not ours in Redis, as far as is known
+	free    Phase = iota // not ours in Redis, as far as is known
 	asking               // an acquire was sent, or is to be sent again
 	held                 // ours, also while it is on its way from one owner to the next
 	ending               // to be released
 	forcing              // to be taken away from whoever holds it
 )
+
+// String returns a phase's name.
+func (p Phase) String() string {
+	return [...]string{free: "free", asking: "asking", held: "held", ending: "ending", forcing: "forcing"}[p]
+}
 
 // What a lock should do as soon as it may.
 const (
@@ -40,7 +46,7 @@ type Lock struct {
 	releases line  // who waits for the release to be answered
 	rare     *rare
 
-	phase   phase
+	phase   Phase
 	flight  Verb // the one command of the tenure that is under way
 	wants   uint8
 	kind    LockKind
@@ -61,6 +67,7 @@ type rare struct {
 	// The channel.
 	listening  bool
 	subscribed bool
+	unheard    bool          // it cannot be listened to at present
 	leaveAt    time.Duration // when to stop listening; 0: not planned
 	channel    string        // which is listened to
 
@@ -84,8 +91,11 @@ type rare struct {
 	stepBack  time.Duration // until when
 	heard     int           // messages since stepping back began; the first is our own
 
-	evicted uint64 // the tenure that ended because it is to be forced away
-	changes line   // re-entries that need a longer lease, and extensions
+	evicted uint64  // the tenure that ended because it is to be forced away
+	reading reading // of a reader beside its own writer
+	shared  bool    // of a writer: this engine has readers of the lock, held or waiting
+
+	changes line // re-entries that need a longer lease, and extensions
 	forces  line
 	ghosts  []ghost
 }
@@ -116,8 +126,14 @@ func (l *Lock) Key() string { return l.key }
 // Kind is the kind of lock that it is.
 func (l *Lock) Kind() LockKind { return l.kind }
 
-// Become makes a lock that is not Busy one of another kind. Both must listen to the same channel.
-func (l *Lock) Become(kind LockKind) { l.kind = kind }
+// Become makes a lock that is not Busy one of another kind.
+func (l *Lock) Become(kind LockKind, fx *Effects) {
+	if l.rare != nil && l.rare.listening && protocols[kind].channel != l.protocol().channel {
+		l.rare.leaveAt = 0
+		l.setListening(false, fx)
+	}
+	l.kind = kind
+}
 
 // Idle reports whether the lock can be forgotten: nothing held, wanted, under way or listened to.
 func (l *Lock) Idle() bool {
@@ -176,6 +192,7 @@ func (l *Lock) Wake(now time.Duration, fx *Effects) {
 
 // Step is the one door: it takes in a message, then sends what is wanted now and was not before.
 func (l *Lock) Step(now time.Duration, m *Message, fx *Effects) {
+	before := l.phase
 	l.expire(now, fx)
 	switch m.Kind {
 	case Acquire:
@@ -196,8 +213,12 @@ func (l *Lock) Step(now time.Duration, m *Message, fx *Effects) {
 		l.withdrawn(now, m.Command, fx)
 	case Heard:
 		l.heard(now)
+	case Called:
+		l.called(now)
 	case Subscribed:
-		l.subscribed(now)
+		l.subscribed(now, fx)
+	case Unheard:
+		l.unheard(now, fx)
 	case Doubt:
 		if l.phase == held {
 			l.wants |= wantConfirm
@@ -215,6 +236,17 @@ func (l *Lock) Step(now time.Duration, m *Message, fx *Effects) {
 		l.drain(now, fx)
 	}
 	l.settle(now, fx)
+	if fx.Stepped != nil {
+		l.report(m, before, fx)
+	}
+}
+
+func (l *Lock) report(m *Message, before Phase, fx *Effects) {
+	s := Step{Lock: l, Kind: m.Kind, Before: before, After: l.phase}
+	if m.Kind == Answered {
+		s.Verb, s.Status = m.Command.Verb, m.Reply.Status
+	}
+	fx.Stepped(s)
 }
 
 // settle brings what is under way in line with what is wanted.
@@ -341,7 +373,7 @@ func (l *Lock) knownTaken() bool {
 		return true
 	}
 	trouble := l.rare != nil && l.rare.trouble != nil
-	return !trouble && (l.phase == ending || l.rare != nil && l.rare.answered)
+	return !trouble && (l.phase == ending || l.rare != nil && (l.rare.answered || l.rare.stepBack != 0))
 }
 
 // drain refuses everybody who waits for the lock.

@@ -18,6 +18,8 @@ const (
 	Withdrawn                  // Command was not sent, because nobody needs it any more
 	Heard                      // a message came on the lock's channel
 	Subscribed                 // the channel is listened to from now on, maybe again
+	Unheard                    // the channel cannot be listened to at present
+	Called                     // a reader need not let a writer come first any longer
 	Doubt                      // the clock may have stood still: confirm before granting anything
 	Found                      // a ghost of the lock is in Redis: release it now
 	Displaced                  // another claim of this engine on the same lock was granted
@@ -50,6 +52,16 @@ const (
 	SendFairAcquire   // SendAcquire, or a place in the queue
 	SendFairRelease   // SendRelease, or the place is given up
 	SendFairForce
+	SendReadAcquire
+	SendReadRenew
+	SendReadRelease
+	SendReadForce
+	SendReadState
+	SendWriteAcquire
+	SendWriteRenew
+	SendWriteRelease
+	SendWriteForce
+	SendWriteState
 
 	Verbs // how many there are
 )
@@ -68,6 +80,7 @@ type Command struct {
 	Ghosts  []uint64      // SendAcquire: tenures to release first
 	Token   uint64        // SendFencedPass: the tenure's last
 	Wait    time.Duration // SendFairAcquire, SendFairRelease: with which it queues; 0 does not, or is not known
+	Reads   *Reads        // SendReadAcquire, SendReadRenew; nil: one hold, with that lease
 	Request *Request      // SendState: who asked
 }
 

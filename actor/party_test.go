@@ -180,7 +180,7 @@ func (p *party) giveUp() {
 
 // disturb is what happens to a lock besides callers and answers.
 func (p *party) disturb() {
-	switch p.random.IntN(6) {
+	switch p.random.IntN(7) {
 	case 0:
 		p.happens("message", func() { p.step(&actor.Message{Kind: actor.Heard}) })
 	case 1:
@@ -188,6 +188,8 @@ func (p *party) disturb() {
 	case 2:
 		p.happens("deafened", func() { p.lock.Deafen() })
 	case 3:
+		p.happens("unheard", func() { p.step(&actor.Message{Kind: actor.Unheard}) })
+	case 4:
 		p.happens("doubt", func() {
 			p.fx.Doubted = p.now
 			p.step(&actor.Message{Kind: actor.Doubt})
@@ -251,7 +253,7 @@ func (p *party) comesToRest(answer func(*flying)) {
 	for range 5 {
 		p.pass(p.fx.Config.Lease)
 	}
-	if p.lock.Key() != "" || p.wheel.Len() != 0 || p.hears || p.fx.Tenures != 0 || p.fx.Asking != 0 || len(p.waiting()) != 0 {
+	if p.lock.Key() != "" || p.wheel.Len() != 0 || p.hears || p.fx.Tenures != 0 || p.fx.Asking != 0 || p.fx.Unheard != 0 || len(p.waiting()) != 0 {
 		p.t.Errorf("not at rest: key %q, %d timers, listening %v, %d tenures, %d asking, %d wait",
 			p.lock.Key(), p.wheel.Len(), p.hears, p.fx.Tenures, p.fx.Asking, len(p.waiting()))
 		p.tell()

@@ -66,7 +66,7 @@ func (l *Lock) renew(now time.Duration, fx *Effects) {
 		return
 	}
 	n := l.need(now, fx)
-	if !n.exact && n.until <= l.until && l.confirmed >= fx.Doubted {
+	if p := l.protocol(); !p.stamps && !n.exact && n.until <= l.until && l.confirmed >= fx.Doubted {
 		n.lease = 0 // the TTL already covers it, and only Extend and a new owner lower one
 	}
 	if n.lease != 0 {
@@ -84,6 +84,9 @@ func (l *Lock) renew(now time.Duration, fx *Effects) {
 		c.Listen, c.Own = x.handed > 0, x.subscribed
 		x.sending, c.Token = c.Lease, x.token
 		x.changes.each(func(r *Request) { r.aboard = true })
+	}
+	if p.stamps {
+		c.Reads = l.stamps(now, n, fx)
 	}
 	l.wants &^= wantConfirm
 	l.flight = c.Verb

@@ -144,7 +144,7 @@ func (s *stage) send(c actor.Command) {
 		if f.command.Tenure != c.Tenure {
 			continue
 		}
-		haunts := c.Tenure != s.lock.Tenure() && c.Verb == actor.SendRelease
+		haunts := c.Tenure != s.lock.Tenure() && verbs[c.Verb] == "release"
 		if !haunts {
 			s.t.Errorf("two commands of one tenure under way: %s, %s", shown(&f.command), shown(&c))
 		}
@@ -165,6 +165,9 @@ func shown(c *actor.Command) string {
 	}
 	if c.Count != 0 {
 		text += fmt.Sprintf(" count %d", c.Count)
+	}
+	if c.Reads != nil {
+		text += shownReads(c.Reads)
 	}
 	if c.Listen {
 		text += " listeners"

@@ -38,7 +38,10 @@ import (
 //	refused TEXT, unanswered TEXT, garbled, withdrawn; with several of one tenure under way, the verb comes first;
 //	#1 leaves: the command leaves only now, so that leases count from here
 //
-// Others:   message, subscribed, found, displaced, deafened, doubt, drain, close, round trip 3ms, next, wants #1
+// A reader's renewal shows the leases of its holds, if they are not one with that of the tenure, and whether the TTL may fall.
+//
+// Others:   message, shared, unshared, aside 1s, called, subscribed, found, displaced, deafened, unheard, doubt, drain, close, round trip 3ms, next,
+// wants #1
 //
 // A fenced lock's answers have a token: granted token 5, renewed token 6.
 //
@@ -226,8 +229,14 @@ func (s *stage) happen(words []string) {
 		s.step(&actor.Message{Kind: actor.Displaced})
 	case "subscribed":
 		s.step(&actor.Message{Kind: actor.Subscribed})
+	case "called":
+		s.step(&actor.Message{Kind: actor.Called})
+	case "shared", "unshared":
+		s.lock.Share(what == "shared")
 	case "deafened":
 		s.lock.Deafen()
+	case "unheard":
+		s.step(&actor.Message{Kind: actor.Unheard})
 	case "doubt":
 		s.fx.Doubted = s.now
 		s.step(&actor.Message{Kind: actor.Doubt})
@@ -246,6 +255,11 @@ func (s *stage) happen(words []string) {
 		}
 	default:
 		switch words[0] {
+		case "aside":
+			if s.lock.Key() == "" {
+				s.lock.Begin(key, s.kind)
+			}
+			s.lock.StandAside(s.now + duration(s.t, words[1], 0))
 		case "round":
 			s.fx.RoundTrip = duration(s.t, words[2], 0)
 		case "wants":
@@ -374,6 +388,8 @@ var verbs = [...]string{
 	actor.SendAcquire: "acquire", actor.SendRenew: "renew", actor.SendRelease: "release", actor.SendForce: "force",
 	actor.SendFencedAcquire: "acquire", actor.SendFencedPass: "pass",
 	actor.SendFairAcquire: "acquire", actor.SendFairRelease: "release", actor.SendFairForce: "force",
+	actor.SendReadAcquire: "acquire", actor.SendReadRenew: "renew", actor.SendReadRelease: "release", actor.SendReadForce: "force",
+	actor.SendWriteAcquire: "acquire", actor.SendWriteRenew: "renew", actor.SendWriteRelease: "release", actor.SendWriteForce: "force",
 }
 
 // answers are those that fit one thing to do only.

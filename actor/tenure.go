@@ -184,6 +184,7 @@ func (l *Lock) endTenure(now time.Duration, fx *Effects) {
 		if x.acquiring {
 			l.haunt(l.tenure)
 		}
+		x.reading.tenureEnds(l)
 		x.shortest, x.acquiring, x.releasing = 0, false, false
 		x.handed, x.listeners, x.retryAt = 0, unasked, 0
 		x.token, x.given, x.wait, x.queued = 0, 0, 0, false

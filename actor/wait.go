@@ -9,6 +9,9 @@ const (
 	sleepMost = time.Hour
 	// pollKept is how often a key that never expires is looked at.
 	pollKept = 250 * time.Millisecond
+	// pollUnheard is how often a lock is asked for whose channel cannot be listened to, and pollEach how
+	// much less often for each such lock, so that very many do not keep the server from everything else.
+	pollUnheard, pollEach = 100 * time.Millisecond, 100 * time.Microsecond
 	// linger is how long a channel is kept after the last waiter went.
 	linger = 250 * time.Millisecond
 	// Between tries that the server refused for now.
@@ -25,6 +28,7 @@ func (l *Lock) taken(now time.Duration, m *Message, fx *Effects) {
 	}
 	x := l.withRare()
 	x.trouble, x.backoff, x.answered, x.stepBack = nil, 0, true, 0
+	x.reading.over = true
 	if tenure, ok := fx.Own(reply.Holder); ok && (!reply.Known || reply.Doomed) && !x.haunted(tenure) {
 		if !reply.Known {
 			// Nobody here knows that tenure: an acquire without an answer took it. The next try releases it.
@@ -46,6 +50,9 @@ func (l *Lock) taken(now time.Duration, m *Message, fx *Effects) {
 		sleep = turnIn(sleep, reply, fx)
 	}
 	x.askAt = now + sleep
+	if x.unheard {
+		x.askAt = min(x.askAt, now+fx.untilPoll())
+	}
 	if x.again || m.Sent < fx.Doubted {
 		x.askAt = now
 	}
@@ -59,6 +66,11 @@ func sleepFor(ttl, took time.Duration, fx *Effects) time.Duration {
 	}
 	ttl -= max(took-tryFloor, 0)
 	return max(min(ttl, sleepMost)+time.Millisecond, fx.jitter(tryFloor))
+}
+
+// untilPoll is how long to sleep while a message could not be heard.
+func (fx *Effects) untilPoll() time.Duration {
+	return fx.jitter(max(pollUnheard, time.Duration(fx.Unheard)*pollEach))
 }
 
 func (x *rare) nextBackoff(fx *Effects) time.Duration {
@@ -87,9 +99,10 @@ func (l *Lock) heard(now time.Duration) {
 }
 
 // subscribed takes in that messages come from now on. One may have been missed before.
-func (l *Lock) subscribed(now time.Duration) {
+func (l *Lock) subscribed(now time.Duration, fx *Effects) {
 	x := l.withRare()
 	x.subscribed = true
+	x.setUnheard(false, fx)
 	switch {
 	case l.phase == held && l.holds != nil:
 		l.wants |= wantConfirm
@@ -98,6 +111,27 @@ func (l *Lock) subscribed(now time.Duration) {
 	case now >= x.stepBack:
 		x.askAt = now
 	}
+}
+
+// unheard takes in that the channel cannot be listened to, for whatever reason: who waits polls until it can.
+func (l *Lock) unheard(now time.Duration, fx *Effects) {
+	x := l.withRare()
+	if !x.listening || x.unheard {
+		return
+	}
+	x.setUnheard(true, fx)
+	x.askAt = min(x.askAt, now+fx.untilPoll())
+}
+
+func (x *rare) setUnheard(on bool, fx *Effects) {
+	switch {
+	case on == x.unheard:
+	case on:
+		fx.Unheard++
+	default:
+		fx.Unheard--
+	}
+	x.unheard = on
 }
 
 // Deafen takes in that the channel is not heard at present.
@@ -137,6 +171,7 @@ func (l *Lock) setListening(on bool, fx *Effects) {
 	}
 	x.leaveAt = 0
 	x.listening, x.subscribed = on, false
+	x.setUnheard(false, fx)
 	if on {
 		x.channel = l.channel(fx)
 	}

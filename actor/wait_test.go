@@ -170,6 +170,28 @@ func TestEveryResubscriptionIsAReasonToTryAgain(t *testing.T) {
 	`)
 }
 
+// A channel that cannot be listened to is no reason to sleep for as long as the holder's lease.
+func TestALockThatCannotBeHeardIsPolled(t *testing.T) {
+	talk(t, `
+		0s     A locks            → acquire #1 30s
+		1ms    #1 taken 30s x:1   → listen
+		2ms    unheard            → nothing
+		+100ms..+201ms timer      → acquire #2 30s
+		+1ms   #2 taken 29s x:1   → nothing
+		+1ms   unheard            → nothing
+		+99ms..+201ms timer       → acquire #3 30s
+		+1ms   #3 taken 28s x:1   → nothing
+		+1ms   subscribed         → acquire #4 30s
+		+1ms   #4 taken 28s x:1   → nothing
+		5s     message            → acquire #5 30s
+		+1ms   #5 granted         → A granted 29.689s
+		+1ms   unheard            → nothing
+		+1ms   A unlocks          → A over; release #5
+		+1ms   #5 released        → A unlocked
+		+247ms timer              → leave
+	`)
+}
+
 func TestTheQueueIsFirstComeFirstServed(t *testing.T) {
 	talk(t, `
 		0s     A locks             → acquire #1 30s

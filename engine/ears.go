@@ -131,6 +131,19 @@ func (e *ears) deafen() {
 	}
 }
 
+// silenced takes in that the server took a channel away, because its slot moved.
+func (e *ears) silenced(name string) {
+	if ch := e.channels[name]; ch != nil && ch.state == present {
+		e.gone(ch)
+		for _, l := range ch.locks {
+			l.Deafen()
+		}
+	}
+}
+
+// engaged reports whether anything is listened to, or to be.
+func (e *ears) engaged() bool { return e.busy || len(e.channels) > 0 }
+
 func (e *ears) gone(ch *channel) {
 	if ch.state == present {
 		e.subscribed--
@@ -190,8 +203,8 @@ func (e *ears) settle(ch *channel, o *order) {
 }
 
 // done takes in that the order was carried out, or what went wrong. What an order left undone is marked
-// again, and waits a little if it failed.
-func (e *ears) done(now time.Duration, err error) {
+// again, and waits a little if it failed. It returns the locks that are not heard for that long.
+func (e *ears) done(now time.Duration, err error) (unheard []*actor.Lock) {
 	e.busy = false
 	for _, name := range e.last.leave {
 		if ch := e.channels[name]; ch != nil && err == nil {
@@ -203,7 +216,7 @@ func (e *ears) done(now time.Duration, err error) {
 	if err == nil {
 		e.backoff, e.tryAt, e.size = 0, 0, min(2*e.size, orderMost)
 		e.forgetOthers()
-		return
+		return nil
 	}
 	for _, name := range e.last.join {
 		if ch := e.channels[name]; ch != nil && ch.state == ordered {
@@ -214,10 +227,16 @@ func (e *ears) done(now time.Duration, err error) {
 	e.size = max(e.size/2, 1)
 	e.backoff = min(max(2*e.backoff, retryFirst), orderRetryMost)
 	e.tryAt = now + e.backoff
+	for _, ch := range e.dirty {
+		if ch.state == absent {
+			unheard = append(unheard, ch.locks...)
+		}
+	}
+	return unheard
 }
 
 // forgetOthers follows an order that took another connection: what was confirmed meanwhile and is not on
-// it was confirmed by the one before.
+// it was confirmed by the one before, and what was to be joined and is not on it nobody has asked for.
 func (e *ears) forgetOthers() {
 	if len(e.last.leave) == 0 {
 		return
@@ -227,7 +246,7 @@ func (e *ears) forgetOthers() {
 		kept[name] = true
 	}
 	for _, name := range slices.Sorted(maps.Keys(e.channels)) {
-		if ch := e.channels[name]; ch.state == present && !kept[name] {
+		if ch := e.channels[name]; ch.state != absent && !kept[name] {
 			e.gone(ch)
 		}
 	}

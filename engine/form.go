@@ -13,6 +13,7 @@ import (
 type form struct {
 	script scripts.Script
 	more   []string               // prefixes of the keys that each lock has besides its own
+	holds  bool                   // each hold has a key, too
 	write  func(*writer, *batch)  // the arguments that the script's header names; nil: none
 	number func(int64) answer     // reads an answer that is a number; nil: there is none
 	row    func([]message) answer // reads one that is a list; nil: there is none
@@ -34,6 +35,17 @@ var forms = [actor.Verbs]form{
 	actor.SendFairAcquire: {script: scripts.FairAcquire, more: fairKeys, write: (*writer).queues, number: grantedBy, row: queuedBy},
 	actor.SendFairRelease: {script: scripts.FairRelease, more: fairKeys, write: (*writer).leaves, number: releasedBy},
 	actor.SendFairForce:   {script: scripts.FairForce, more: fairKeys, write: (*writer).publishesNow, number: releasedBy},
+	actor.SendReadAcquire: {script: scripts.ReadAcquire, holds: true, write: (*writer).reads, number: grantedBy, row: takenBy},
+	actor.SendReadRenew:   {script: scripts.ReadRenew, holds: true, write: (*writer).rereads, number: renewedBy, row: confirmedBy},
+	actor.SendReadRelease: {script: scripts.ReadRelease, write: (*writer).releases, number: releasedBy},
+	actor.SendReadForce:   {script: scripts.ReadForce, write: (*writer).publishes, number: releasedBy},
+	actor.SendReadState:   {script: scripts.ReadWriteState, row: readersBy},
+
+	actor.SendWriteAcquire: {script: scripts.WriteAcquire, write: (*writer).acquires, number: grantedBy, row: takenBy},
+	actor.SendWriteRenew:   {script: scripts.WriteRenew, write: (*writer).renews, number: renewedBy, row: confirmedBy},
+	actor.SendWriteRelease: {script: scripts.WriteRelease, write: (*writer).releases, number: releasedBy},
+	actor.SendWriteForce:   {script: scripts.WriteForce, write: (*writer).publishes, number: releasedBy},
+	actor.SendWriteState:   {script: scripts.ReadWriteState, row: writerBy},
 
 	actor.SendFencedAcquire: {script: scripts.FencedAcquire, more: []string{scripts.Token}, write: (*writer).acquires, row: fencedBy},
 	actor.SendFencedPass:    {script: scripts.FencedPass, more: []string{scripts.Token}, write: (*writer).passes, number: goneBy, row: passedBy},
@@ -51,6 +63,9 @@ func (w *writer) call(client rueidis.Client, b *batch) rueidis.Completed {
 		for _, prefix := range f.more {
 			w.keys = append(w.keys, scripts.Prefixed(prefix, key))
 		}
+		if f.holds {
+			w.holdKeys(&b.commands[i])
+		}
 	}
 	if f.write != nil {
 		f.write(w, b)
@@ -67,10 +82,25 @@ func (w *writer) call(client rueidis.Client, b *batch) rueidis.Completed {
 	return client.B().Evalsha().Sha1(f.script.SHA1).Numkeys(keys).Key(w.keys...).Arg(w.args...).Build()
 }
 
-func (w *writer) publishes(*batch) { w.word("PUBLISH") }
+// publish and subscribers are the verbs of the topology, as Redisson chooses them: not by the server's version.
+func (w *writer) publish() string {
+	if w.sharded {
+		return "SPUBLISH"
+	}
+	return "PUBLISH"
+}
+
+func (w *writer) subscribers() string {
+	if w.sharded {
+		return "SHARDNUMSUB"
+	}
+	return "NUMSUB"
+}
+
+func (w *writer) publishes(*batch) { w.word(w.publish()) }
 
 func (w *writer) acquires(b *batch) {
-	w.word("PUBLISH")
+	w.word(w.publish())
 	for i := range b.commands {
 		w.tenure(b.commands[i].Tenure)
 		w.number(milliseconds(b.commands[i].Lease))
@@ -79,7 +109,7 @@ func (w *writer) acquires(b *batch) {
 }
 
 func (w *writer) renews(b *batch) {
-	w.word("NUMSUB")
+	w.word(w.subscribers())
 	for i := range b.commands {
 		w.tenure(b.commands[i].Tenure)
 		w.number(milliseconds(b.commands[i].Lease))
@@ -88,19 +118,19 @@ func (w *writer) renews(b *batch) {
 }
 
 func (w *writer) passes(b *batch) {
-	w.word("NUMSUB")
+	w.word(w.subscribers())
 	for i := range b.commands {
 		c := &b.commands[i]
 		w.tenure(c.Tenure)
 		w.number(milliseconds(c.Lease))
 		w.count(c.Count)
-		w.flag(c.Listen)
+		w.flag(c.Listen && !w.deaf)
 		w.number(int64(c.Token))
 	}
 }
 
 func (w *writer) releases(b *batch) {
-	w.word("PUBLISH")
+	w.word(w.publish())
 	for i := range b.commands {
 		w.tenure(b.commands[i].Tenure)
 	}
@@ -108,7 +138,7 @@ func (w *writer) releases(b *batch) {
 
 // publishesNow is for scripts that compare times of callers' clocks.
 func (w *writer) publishesNow(b *batch) {
-	w.word("PUBLISH")
+	w.word(w.publish())
 	w.number(b.wall)
 }
 
@@ -158,7 +188,7 @@ func (w *writer) extras(b *batch) {
 		}
 		w.number(int64(i + 1))
 		w.count(c.Count)
-		w.flag(c.Listen)
+		w.flag(c.Listen && !w.deaf)
 	}
 }
 

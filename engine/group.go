@@ -10,7 +10,10 @@ import (
 // group is the claims on one name: the actors of a kind of lock of which each first grant is a tenure of
 // its own. A request that re-enters goes to the claim of its owner, every other one begins a claim. A nil
 // group has no claims. Owned by the coordinator.
-type group struct{ claims []*actor.Lock } // oldest first
+type group struct {
+	claims []*actor.Lock // oldest first
+	aside  aside         // of readers
+}
 
 // claim finds or makes the claim that a new request is for.
 func (c *coordinator) claim(now time.Duration, r *actor.Request) *actor.Lock {
@@ -18,6 +21,11 @@ func (c *coordinator) claim(now time.Duration, r *actor.Request) *actor.Lock {
 	if l := g.claimOf(r, now); l != nil {
 		return l
 	}
+	return c.newClaim(r)
+}
+
+func (c *coordinator) newClaim(r *actor.Request) *actor.Lock {
+	g := c.groups[r.Key]
 	if g == nil {
 		g = &group{}
 		c.groups[r.Key] = g
@@ -46,10 +54,17 @@ func (g *group) holding(owner uint64, kind actor.LockKind, now time.Duration) *a
 
 // clashing is a claim with which that kind of lock cannot be in use under one name.
 func (g *group) clashing(kind actor.LockKind) *actor.Lock {
-	if g == nil || g.claims[0].Kind().Suits(kind) {
-		return nil // all in a group suit each other
+	if g == nil || g.claims[len(g.claims)-1].Kind().Suits(kind) {
+		return nil // the youngest was let in, so no other is in use
 	}
-	return g.first((*actor.Lock).Busy)
+	return g.first(func(l *actor.Lock) bool { return !l.Kind().Suits(kind) && l.Busy() })
+}
+
+func (g *group) all() []*actor.Lock {
+	if g == nil {
+		return nil
+	}
+	return g.claims
 }
 
 func (g *group) first(is func(*actor.Lock) bool) *actor.Lock {

@@ -32,9 +32,6 @@ func (w *simWorld) contend(engines, callers int, ends time.Duration, waited func
 func (w *simWorld) contest(engines int) {
 	ends := w.now + 110*time.Millisecond + 60*w.plan.latency
 	longest := time.Duration(engines-1) * (60*time.Millisecond + 90*w.plan.latency)
-	if w.names[0].kind == actor.Fenced {
-		longest *= 2 // each of the eight is a round trip
-	}
 	w.contend(engines, 8, ends, func(a *simAsk) {
 		if waited := w.now - a.asked; waited > longest && a.Tag == actor.Acquire {
 			w.fail("%s had to wait %v for %s, which nobody holds for long", a.caller.e.name, waited, a)

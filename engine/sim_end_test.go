@@ -9,7 +9,8 @@ import (
 // windDown is the end of a history: no more faults, nobody wants anything new. Whoever waits is granted
 // in time, and when all is unlocked, nothing is left of anything.
 func (w *simWorld) windDown() {
-	w.plan.faults, w.tired = nil, true
+	w.plan.faults, w.tired, w.tiredAt = nil, true, w.now
+	w.begin(simMixed(w.seed, 1)) // what comes now is the same, whichever event was the last
 	w.runUntil(w.disturbed, func() bool { return false })
 	w.calm()
 	limit := w.now + 3*w.plan.longest + 2*w.patience()
@@ -18,12 +19,13 @@ func (w *simWorld) windDown() {
 		return
 	}
 	w.runFor(2*w.plan.longest + w.patience()) // leases of those who died run out, ghosts are released
-	w.sweep()
 	w.probe()
-	if fair := w.names[0].kind == actor.Fair; w.chance(0.03) && !fair {
+	w.begin(simMixed(w.seed, 2))
+	contest, pollers := w.chance(0.03), w.chance(0.03)
+	if contest {
 		w.contest(len(w.engines))
 	}
-	if fair := w.names[0].kind == actor.Fair; w.chance(0.03) && !fair {
+	if pollers {
 		w.pollers()
 	}
 	w.runFor(2*w.plan.longest + w.patience())
@@ -36,7 +38,6 @@ func (w *simWorld) calm() {
 	w.quiet = true
 	w.patrol()
 	w.disturb(w.plan.lease / 2) // until then, late copies come
-	w.sweep()
 	for name := range w.server.keys {
 		if k := w.server.key(name); k.exists && (k.expires == simForever || k.holder == (simHolder{})) {
 			w.server.rob(name, simKey{})
@@ -45,9 +46,13 @@ func (w *simWorld) calm() {
 	for _, o := range w.outsiders {
 		w.after(w.spread(time.Millisecond, 100*time.Millisecond), o.leave)
 	}
+	most := 100 * time.Millisecond
+	if w.chance(0.3) {
+		most = 3 * w.plan.lease // so that locks are held while nothing goes wrong
+	}
 	for _, e := range w.engines {
 		for _, c := range e.callers {
-			w.after(w.spread(time.Millisecond, 100*time.Millisecond), c.tidy)
+			w.after(w.between(time.Millisecond, max(most, time.Millisecond)), c.tidy)
 		}
 	}
 }
@@ -84,6 +89,7 @@ func (w *simWorld) probe() {
 	roundTrips := 20*w.plan.latency + 10*time.Millisecond
 	for name := range min(len(w.plan.names), 4) {
 		for slot := range w.engines {
+			w.begin(simMixed(w.seed, uint64(10+name*len(w.engines)+slot)))
 			first, second := w.prober(slot), w.prober((slot+1)%len(w.engines))
 			h := w.mustLock(first, name, roundTrips)
 			if h == nil {
@@ -143,15 +149,12 @@ func (w *simWorld) nothingIsLeft() {
 		if at, ok := c.next(); ok && w.failure == "" {
 			w.fail("%s would wake at %v, with nothing to do", e.name, at)
 		}
-		if len(c.locks)+len(c.groups) > 0 || len(c.ears.channels) > 0 || c.ears.subscribed != 0 || c.ears.busy || e.ears.total() > 0 || c.fx.Tenures != 0 {
+		if len(c.locks) > 0 || len(c.ears.channels) > 0 || c.ears.subscribed != 0 || c.ears.busy || e.ears.total() > 0 || c.fx.Tenures != 0 {
 			w.fail("%s is left with %d locks, %d channels (%d subscribed, %d at the server) and %d tenures", e.name,
-				len(c.locks)+len(c.groups), len(c.ears.channels), c.ears.subscribed, e.ears.total(), c.fx.Tenures)
+				len(c.locks), len(c.ears.channels), c.ears.subscribed, e.ears.total(), c.fx.Tenures)
 		}
 	}
 	for name := range w.server.keys {
-		if left := w.server.more[name].queue; len(left) > 0 {
-			w.fail("the queue of %s is left with a place of %s", w.plan.names[name], w.holderName(left[0].holder))
-		}
 		if k := w.server.key(name); k.exists {
 			w.fail("the server is left with %s of %s", w.plan.names[name], w.holderName(k.holder))
 		}

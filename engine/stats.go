@@ -22,11 +22,16 @@ type Stats struct {
 
 func (c *coordinator) stats() Stats {
 	s := &c.fx.Stats
+	inFlight, subscribed := 0, 0
+	for _, n := range c.nodes {
+		inFlight += n.inFlight
+		subscribed += n.ears.subscribed
+	}
 	return Stats{
 		Held:          s.Held,
 		Waiting:       s.Waiting,
-		InFlight:      int64(c.inFlight),
-		Subscriptions: int64(c.ears.subscribed),
+		InFlight:      int64(inFlight),
+		Subscriptions: int64(subscribed),
 		Timers:        int64(c.wheel.Len()),
 		Acquired:      s.Acquired,
 		Refused:       s.Refused,

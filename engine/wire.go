@@ -16,7 +16,10 @@ var errForm = errors.New("lockwheel: unexpected form of a reply")
 // writer turns batches into calls. It belongs to one courier, which uses it again and again: all text of
 // a call lies in one string, so that a batch costs one allocation and not two for every lock.
 type writer struct {
-	id   string // the engine's
+	id      string // the engine's
+	sharded bool   // messages stay in the shard: the verbs are those of a cluster
+	deaf    bool   // nobody can know who listens: a cluster without shards' messages
+
 	text []byte
 	ends []int // of each argument in text
 	keys []string

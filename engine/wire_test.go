@@ -368,7 +368,9 @@ func FuzzReplyOf(f *testing.F) {
 }
 
 // acquiring are the verbs that take a lock.
-var acquiring = []actor.Verb{actor.SendAcquire, actor.SendFencedAcquire, actor.SendFairAcquire}
+var acquiring = []actor.Verb{
+	actor.SendAcquire, actor.SendFencedAcquire, actor.SendFairAcquire, actor.SendReadAcquire, actor.SendWriteAcquire,
+}
 
 func checkReply(t *testing.T, r actor.Reply, verb actor.Verb) {
 	switch r.Status {

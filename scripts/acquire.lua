@@ -1,6 +1,6 @@
 -- Takes many locks in one call, each for a tenure of its own.
 --
--- KEYS  the lock keys
+-- KEYS  the lock keys, all different: a lock has one command under way
 -- ARGV  1: the publish verb (PUBLISH, or SPUBLISH in a cluster)
 --       then a pair per key: tenure id, lease in ms (at least 1: PEXPIRE deletes for less)
 --       then any number of pairs: index into KEYS, id of a ghost to release first
@@ -18,6 +18,13 @@ for at = 2 + 2 * keys, #ARGV, 2 do
 end
 
 local reply = {}
+
+-- One call tells whether all are free, as they mostly are: a PTTL for each is a sixth of an acquire.
+if keys > 1 and redis.pcall('EXISTS', unpack(KEYS)) == 0 then
+  for i = 1, keys do reply[i] = create(KEYS[i], ARGV[2 * i], ARGV[2 * i + 1]) end
+  return reply
+end
+
 for i = 1, keys do
   local key, id, lease = KEYS[i], ARGV[2 * i], ARGV[2 * i + 1]
   local ttl = redis.pcall('PTTL', key)

@@ -13,12 +13,14 @@ import (
 func TestCommandsThatEachScriptRuns(t *testing.T) {
 	s := onReal(t)
 	for _, c := range []struct{ name, before, step, want string }{
-		{"acquire a free lock", "", "acquire a:t1:100s b:t1:100s → 1 1", "hset 2, pexpire 2, pttl 2"},
+		{"acquire a free lock", "", "acquire a:t1:100s b:t1:100s → 1 1", "exists 1, hset 2, pexpire 2"},
+		{"acquire one free lock", "", "acquire a:t1:100s → 1", "hset 1, pexpire 1, pttl 1"},
+		{"acquire a free and a held lock", "acquire a:t1:100s → 1", "acquire a:t2:100s b:t2:100s → [100s t1] 1", "exists 1, hexists 1, hkeys 1, hset 1, pexpire 1, pttl 2"},
 		{"acquire a held lock", "acquire a:t1:100s → 1", "acquire a:t2:100s → [100s t1]", "hexists 1, hkeys 1, pttl 1"},
 		{"acquire what never expires", "HSET a f 1 → 1", "acquire a:t2:100s → [-1 '']", "hexists 1, pttl 1"},
 		{"acquire again", "acquire a:t1:100s → 1", "acquire a:t1:200s → 1", "hexists 1, pexpire 1, pttl 1"},
 		{"acquire again for less", "acquire a:t1:100s → 1", "acquire a:t1:20s → 1", "hexists 1, pttl 1"},
-		{"acquire from a ghost", "acquire a:g1:100s → 1", "acquire a:t1:100s b:t1:100s ghosts a:g1 b:g1 → 1 1", "hdel 2, hset 2, pexpire 2, pttl 2, publish 1"},
+		{"acquire from a ghost", "acquire a:g1:100s → 1", "acquire a:t1:100s b:t1:100s ghosts a:g1 b:g1 → 1 1", "exists 1, hdel 2, hset 2, pexpire 2, publish 1"},
 		{"renew", "acquire a:t1:100s b:t1:100s → 1 1", "renew a:t1:100s b:t1:100s → 1 1", "hexists 2, pexpire 2"},
 		{"renew what is gone", "", "renew a:t1:100s extra a:2:1 → 0", "hexists 1"},
 		{"renew with a count", "acquire a:t1:100s b:t1:100s → 1 1", "renew a:t1:100s b:t1:0 extra a:2: → [1 1 -1] 1", "hexists 2, hset 1, pexpire 1"},

@@ -83,9 +83,10 @@ func load(name, text string) Script {
 
 // All returns every script, for a server that is to learn them.
 func All() []Script {
-	return []Script{
+	all := []Script{
 		Acquire, Renew, Release, Force, State,
 		FencedAcquire, FencedPass,
 		FairAcquire, FairRelease, FairForce,
 	}
+	return append(all, readWrite[:]...)
 }

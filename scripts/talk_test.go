@@ -30,6 +30,8 @@ const patience = 10 * time.Second
 //	fair_release a:t1:50s                     key:tenure:wait
 //	fair_force   a
 //	times a                                   who waits for a fair lock, and for how much longer each counts as alive
+//	read_acquire a:t1:100s:t2 ghosts a:t0     beside the writer t2; the keys of holds are added
+//	read_renew   a:t1:1:100s,50s              with the leases of its holds; 1: the TTL may fall
 //	heard                                     what was published since the last time
 //	subscribe channel                         one more listener
 //	HGETALL a                                 any command
@@ -71,6 +73,10 @@ func (s *server) step(words []string, ears *ears) string {
 	}
 	for _, script := range all {
 		if script.Name == words[0] {
+			if stampedBy[script.Name] {
+				keys, args := stamped(words)
+				return rows(script, s.answers(script, keys, args...))
+			}
 			keys, args := s.arguments(words)
 			return rows(script, s.runOn(script, keys, args...))
 		}
@@ -89,11 +95,12 @@ func (s *server) step(words []string, ears *ears) string {
 // arguments reads "acquire a:t1:100s ghosts a:t0" as KEYS and ARGV.
 func (s *server) arguments(words []string) (keys []string, args []any) {
 	switch words[0] {
-	case "acquire", "release", "force", "fenced_acquire":
+	case "acquire", "release", "force", "fenced_acquire",
+		"read_release", "read_force", "write_acquire", "write_release", "write_force":
 		args = append(args, "PUBLISH")
 	case "fair_acquire", "fair_release", "fair_force":
 		args = append(args, "PUBLISH", s.clock)
-	case "renew", "fenced_pass":
+	case "renew", "fenced_pass", "write_renew":
 		args = append(args, "NUMSUB")
 	}
 	extra := false
@@ -119,12 +126,15 @@ func (s *server) arguments(words []string) (keys []string, args []any) {
 	return keys, args
 }
 
+// withTTL are the scripts whose lists begin with a TTL.
+var withTTL = []string{"acquire", "state", "fenced_acquire", "fair_acquire", "read_acquire", "write_acquire", "read_write_state"}
+
 // rows prints what a script answered for its keys.
 func rows(script scripts.Script, reply []any) string {
 	texts := make([]string, len(reply))
 	for i, v := range reply {
 		row, ok := v.([]any)
-		if ok && len(row) > 0 && slices.Contains([]string{"acquire", "state", "fenced_acquire", "fair_acquire"}, script.Name) {
+		if ok && len(row) > 0 && slices.Contains(withTTL, script.Name) {
 			if ttl, ok := row[0].(int64); ok && ttl != 1 { // 1 is a grant
 				row[0] = seconds(ttl)
 			}

@@ -71,6 +71,9 @@ func TestInspectFindsWhatBreaksARule(t *testing.T) {
 			[]string{"cmd/lockwheel/a.go:2: go.uber.org/goleak belongs in tests and internal only"}},
 		{"miniredis in the root", "lock.go", `import "github.com/alicebob/miniredis/v2"`,
 			[]string{"lock.go:2: github.com/alicebob/miniredis/v2 belongs in internal, cmd and tests only"}},
+		{"porcupine in internal", "internal/proxy/a.go", `import "github.com/anishathalye/porcupine"`,
+			[]string{"internal/proxy/a.go:2: github.com/anishathalye/porcupine belongs in tests only"}},
+		{"porcupine in a test", "lock_test.go", `import "github.com/anishathalye/porcupine"`, nil},
 		{"miniredis in a test", "lock_test.go", `import "github.com/alicebob/miniredis/v2/server"`, nil},
 		{"a dependency too many", "engine/a_test.go", `import "golang.org/x/sync/errgroup"`,
 			[]string{"engine/a_test.go:2: golang.org/x/sync/errgroup is not one of the dependencies"}},
@@ -126,6 +129,7 @@ func TestInspectFindsWhatBreaksARule(t *testing.T) {
 		{"a mutex in internal", "internal/proxy/a.go", "import \"sync\"\nvar m sync.Mutex", nil},
 		{"spinning politely", "engine/a.go", "import \"runtime\"\nfunc f() { for { runtime.Gosched() } }",
 			[]string{"engine/a.go:3: runtime.Gosched: no spinning"}},
+		{"giving way once a turn", "engine/giveway.go", "import \"runtime\"\nfunc f() { runtime.Gosched() }", nil},
 		{"spinning", "engine/a.go", "func f() {\n\tfor !a.CompareAndSwap(0, 1) {\n\t}\n}",
 			[]string{"engine/a.go:3: a loop without a body: no spinning"}},
 		{"draining is no spinning", "engine/a.go", "func f() { for range c {}; for i := 0; g(i); i++ {} }", nil},
@@ -175,6 +179,7 @@ go 1.25.0 // a remark
 
 require (
 	github.com/alicebob/miniredis/v2 v2.40.0
+	github.com/anishathalye/porcupine v1.3.1
 	github.com/google/uuid v1.6.0
 	github.com/redis/rueidis v1.0.79 // a remark
 	go.uber.org/goleak v1.3.0
@@ -197,6 +202,7 @@ exclude example.com/other v1.0.0
 	require.Equal(t, []string{"go.mod: go.uber.org/goleak is not required directly (go mod tidy?)"},
 		inspectGoMod(`require (
 	github.com/alicebob/miniredis/v2 v2.40.0
+	github.com/anishathalye/porcupine v1.3.1
 	github.com/google/uuid v1.6.0
 	github.com/redis/rueidis v1.0.79
 	github.com/stretchr/testify v1.12.1

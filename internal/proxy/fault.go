@@ -7,7 +7,7 @@ import "time"
 type Fault struct {
 	kind  kind
 	delay time.Duration
-	after int // bytes forwarded before the cut
+	after int // bytes forwarded before the cut; of Trickle, in one piece
 }
 
 type kind uint8
@@ -18,6 +18,7 @@ const (
 	drop
 	delay
 	cutAfter
+	trickle
 )
 
 var (
@@ -36,6 +37,9 @@ func Delay(d time.Duration) Fault { return Fault{kind: delay, delay: d} }
 // CutAfter forwards n more bytes, and resets the connection, to both sides, when there is one more. CutAfter(0) on Replies loses
 // the next reply.
 func CutAfter(n int) Fault { return Fault{kind: cutAfter, after: n} }
+
+// Trickle forwards n bytes at a time, one piece every d, so that whoever reads finds no message whole.
+func Trickle(n int, d time.Duration) Fault { return Fault{kind: trickle, after: max(n, 1), delay: d} }
 
 // faults are one for each direction; nil is none.
 type faults struct{ commands, replies *Fault }

@@ -14,6 +14,7 @@
 //	a network that heals           Set(Both, Hold), later Set(Both, Pass): TCP sends again what it could not deliver
 //	a half-open link               Set(Both, Drop): neither end hears anything, not even that the other one has gone
 //	a command that runs late       Set(Commands, Hold), the client leaves, Set(Commands, Pass)
+//	messages lost, unnoticed       SetFor(Listening, Both, Drop): the pub/sub connections are half-open, new ones work
 //	late SUBSCRIBE confirmations   SetFor(Subscribers, Replies, Delay(…))
 //	everything reset               Cut()
 //	connection refused             Refuse(true)
@@ -44,6 +45,7 @@ const (
 	All         Scope = iota // those that are open and those to come
 	Present                  // those that are open
 	Future                   // those to come
+	Listening                // those that are open and have sent a SUBSCRIBE or SSUBSCRIBE
 	Subscribers              // those that have sent a SUBSCRIBE or SSUBSCRIBE, or will, from that moment on; wins over the others
 )
 
@@ -112,7 +114,7 @@ func (p *Proxy) SetFor(scope Scope, d Direction, f Fault) {
 		p.future.set(d, f)
 	}
 	for l := range p.links {
-		if scope != Subscribers {
+		if scope == All || scope == Present || scope == Listening && l.subscriber {
 			l.own.set(d, f)
 		}
 		l.apply(p.subs)

@@ -275,6 +275,35 @@ func TestFaultsForSubscribersBeginWithTheirSubscribe(t *testing.T) {
 	c.hears(subscribe)
 }
 
+func TestATrickleBringsEveryByteInPieces(t *testing.T) {
+	p := Start(t, echo(t))
+	c := connect(t, p)
+	const pieces, gap = 10, 10 * time.Millisecond
+	p.Set(Replies, Trickle(2, gap))
+	before := time.Now()
+	c.says(strings.Repeat("ab", pieces))
+	c.hears(strings.Repeat("ab", pieces))
+	require.GreaterOrEqual(t, time.Since(before), (pieces-1)*gap)
+}
+
+func TestFaultsForThoseThatListenLeaveNewOnesAlone(t *testing.T) {
+	p := Start(t, echo(t))
+	plain, listener := connect(t, p), connect(t, p)
+	const subscribe = "*2\r\n$9\r\nSUBSCRIBE\r\n$1\r\nc\r\n"
+	listener.says(subscribe)
+	listener.hears(subscribe)
+	p.SetFor(Listening, Replies, Hold)
+	listener.says("a")
+	listener.hearsNothing()
+	next := connect(t, p)
+	next.says(subscribe)
+	next.hears(subscribe)
+	plain.says("b")
+	plain.hears("b")
+	p.Set(Replies, Pass)
+	listener.hears("a")
+}
+
 func TestUnreachableServerResetsTheClient(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)

@@ -16,6 +16,7 @@ type stream struct {
 	queue []chunk
 	ended bool // the sender has closed its end
 	endAt time.Time
+	last  time.Time // when Trickle let the last piece through
 }
 
 type chunk struct {
@@ -140,6 +141,10 @@ func (s *stream) next(now time.Time) step {
 	if d := s.due(s.queue[0].at, now); d > 0 {
 		return step{what: wait, wait: d}
 	}
+	if s.fault.kind == trickle {
+		s.last = now
+		return step{what: forward, bytes: s.take(min(s.fault.after, len(s.queue[0].bytes)))}
+	}
 	if s.fault.kind != cutAfter {
 		return step{what: forward, bytes: s.take(len(s.queue[0].bytes))}
 	}
@@ -164,6 +169,9 @@ func (s *stream) nextEnd(now time.Time) step {
 
 // due is how long what came at the time given has to wait yet.
 func (s *stream) due(at, now time.Time) time.Duration {
+	if s.fault.kind == trickle {
+		at = s.last
+	}
 	return at.Add(s.fault.delay).Sub(now)
 }
 

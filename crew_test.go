@@ -1,0 +1,178 @@
+//go:build unix
+
+package lockwheel_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel"
+	"github.com/lockwheel/lockwheel/internal/redistest"
+)
+
+// Labourers in processes of their own, which are killed, stopped and continued.
+
+// envCrew makes this binary a process whose labourers work until its input ends. It says what they do, a line each.
+const envCrew = "LOCKWHEEL_TEST_CREW"
+
+// orders are what a crew is told.
+type orders struct {
+	ID, Addr, Numbers string
+	Names             []string
+	Labourers         int
+	Lease             time.Duration
+}
+
+// runCrew is what such a process does.
+func runCrew(text string) error {
+	var o orders
+	if err := json.Unmarshal([]byte(text), &o); err != nil {
+		return err
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	defer stop()
+	go func() {
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		stop()
+	}()
+	e, err := lockwheel.Open(ctx, lockwheel.Options{
+		Redis:   rueidis.ClientOption{InitAddress: []string{o.Addr}, Username: user, Password: password},
+		Lease:   o.Lease,
+		Timeout: o.Lease / 3,
+	})
+	if err != nil {
+		return fmt.Errorf("no engine: %w", err)
+	}
+	defer e.Close()
+	notes := newLines(os.Stdout)
+	var crew sync.WaitGroup
+	failed := make(chan error, o.Labourers)
+	for i := range o.Labourers {
+		number, err := redistest.Dial(o.Numbers)
+		if err != nil {
+			return err
+		}
+		defer number.Close()
+		l := &labourer{id: fmt.Sprint(o.ID, ".", i), engine: e, names: o.Names, number: number, note: notes.write, did: &labours{}}
+		crew.Go(func() { failed <- l.work(ctx) })
+	}
+	crew.Wait()
+	close(failed)
+	for err := range failed {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// lines writes deeds so that each is out before its author goes on.
+type lines struct {
+	mu sync.Mutex
+	to *json.Encoder
+}
+
+func newLines(to io.Writer) *lines { return &lines{to: json.NewEncoder(to)} }
+
+func (l *lines) write(d deed) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	_ = l.to.Encode(d) // nobody reads any more: the process is about to be killed
+}
+
+// crew is such a process, seen from outside.
+type crew struct {
+	t       testing.TB
+	cmd     *exec.Cmd
+	input   io.Closer
+	heard   *record
+	history chan []deed // all it said, once it has ended
+	errors  *strings.Builder
+}
+
+func startCrew(t testing.TB, o orders, heard *record) *crew {
+	t.Helper()
+	text, err := json.Marshal(o)
+	require.NoError(t, err)
+	c := &crew{t: t, heard: heard, history: make(chan []deed, 1), errors: &strings.Builder{}}
+	c.cmd = exec.Command(os.Args[0])
+	c.cmd.Env = append(os.Environ(), envCrew+"="+string(text))
+	c.cmd.Stderr = c.errors
+	c.input, err = c.cmd.StdinPipe()
+	require.NoError(t, err)
+	out, err := c.cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, c.cmd.Start())
+	go c.listen(out)
+	return c
+}
+
+func (c *crew) listen(out io.Reader) {
+	var all []deed
+	for scan := bufio.NewScanner(out); scan.Scan(); {
+		var d deed
+		if json.Unmarshal(scan.Bytes(), &d) == nil { // the last line of a process that was killed may be half a one
+			all = append(all, d)
+		}
+	}
+	c.history <- all
+}
+
+// ends waits until the labourers have left all their locks, and notes what they did.
+func (c *crew) ends() {
+	c.t.Helper()
+	require.NoError(c.t, c.input.Close())
+	history := <-c.history
+	err := c.cmd.Wait()
+	require.True(c.t, err == nil || strings.Contains(c.errors.String(), "no engine"), "%v: %s", err, c.errors)
+	for _, d := range history {
+		c.heard.note(d)
+	}
+}
+
+// dies kills the process, and notes what it did. What it held it holds no more; what it was about to write may be written.
+func (c *crew) dies() {
+	c.t.Helper()
+	require.NoError(c.t, c.cmd.Process.Kill())
+	history := <-c.history
+	_ = c.cmd.Wait()
+	ended := now()
+	last := map[string]deed{} // of each hold
+	for _, d := range history {
+		last[d.Hold] = d
+		c.heard.note(d)
+	}
+	for _, d := range last {
+		switch d.What {
+		case left, lost, stray:
+			continue
+		case begun:
+			maybe := d
+			maybe.What, maybe.From, maybe.To = stray, d.To, forever
+			c.heard.note(maybe)
+		}
+		d.What, d.From, d.To = lost, d.To, ended
+		c.heard.note(d)
+	}
+}
+
+// standsStill stops the process for a while.
+func (c *crew) standsStill(d time.Duration) {
+	c.t.Helper()
+	require.NoError(c.t, c.cmd.Process.Signal(syscall.SIGSTOP))
+	time.Sleep(d)
+	require.NoError(c.t, c.cmd.Process.Signal(syscall.SIGCONT))
+}

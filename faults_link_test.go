@@ -1,0 +1,95 @@
+package lockwheel_test
+
+import (
+	"math/rand/v2"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel/internal/proxy"
+)
+
+// What networks do.
+
+func linkFaults() []fault {
+	return []fault{
+		{name: "replies late", strike: set(proxy.Replies, proxy.Delay(40*time.Millisecond))},
+		{name: "commands late", strike: set(proxy.Commands, proxy.Delay(40*time.Millisecond))},
+		{name: "replies held up", strike: set(proxy.Replies, proxy.Hold)},
+		{name: "commands held up", strike: set(proxy.Commands, proxy.Hold)},
+		{name: "a network that heals", strike: set(proxy.Both, proxy.Hold)},
+		{name: "bytes that trickle", strike: set(proxy.Both, proxy.Trickle(7, time.Millisecond))},
+		{name: "a reply lost, its command run", strike: present(proxy.Replies, func() proxy.Fault { return proxy.CutAfter(0) })},
+		{name: "a reply torn", strike: present(proxy.Replies, func() proxy.Fault { return proxy.CutAfter(1 + rand.IntN(40)) })},
+		{name: "a command torn", strike: present(proxy.Commands, func() proxy.Fault { return proxy.CutAfter(rand.IntN(300)) })},
+		{name: "commands that run late", strike: late},
+		{name: "connections reset", strike: func(s *scene) { s.onLinks((*proxy.Proxy).Cut) }},
+		{name: "connections refused", strike: refuse},
+		{name: "connected, then silence", strike: silence},
+		{name: "half-open connections", strike: present(proxy.Both, func() proxy.Fault { return proxy.Drop }), silent: true},
+		{name: "half-open pub/sub connections", strike: halfDeaf, silent: true},
+		{name: "messages held up", strike: listening(proxy.Hold)},
+		{name: "subscriptions that fail", strike: unheard},
+	}
+}
+
+func set(d proxy.Direction, f proxy.Fault) func(*scene) {
+	return func(s *scene) { s.onLinks(func(p *proxy.Proxy) { p.Set(d, f) }) }
+}
+
+// present breaks the connections that are there for good, and no others.
+func present(d proxy.Direction, f func() proxy.Fault) func(*scene) {
+	return func(s *scene) {
+		for _, p := range s.links {
+			p.SetFor(proxy.Present, d, f())
+		}
+		s.lasts()
+	}
+}
+
+// late cuts connections whose commands have not arrived, and lets these arrive afterwards.
+func late(s *scene) {
+	for _, p := range s.links {
+		p.SetFor(proxy.Present, proxy.Commands, proxy.Hold)
+		p.SetFor(proxy.Present, proxy.Replies, proxy.CutAfter(0))
+	}
+	s.lasts()
+	for _, p := range s.links {
+		p.SetFor(proxy.Present, proxy.Commands, proxy.Pass)
+	}
+}
+
+func refuse(s *scene) {
+	s.onLinks(func(p *proxy.Proxy) {
+		require.NoError(s.t, p.Refuse(true))
+		p.Cut()
+	})
+}
+
+func silence(s *scene) {
+	s.onLinks(func(p *proxy.Proxy) {
+		p.SetFor(proxy.Future, proxy.Both, proxy.Drop)
+		p.Cut()
+	})
+	for _, p := range s.links {
+		p.Cut() // what came after swallowed bytes would be the middle of something
+	}
+}
+
+func halfDeaf(s *scene) {
+	for _, p := range s.links {
+		p.SetFor(proxy.Listening, proxy.Both, proxy.Drop)
+	}
+	s.lasts()
+}
+
+func listening(f proxy.Fault) func(*scene) {
+	return func(s *scene) {
+		s.onLinks(func(p *proxy.Proxy) { p.SetFor(proxy.Subscribers, proxy.Replies, f) })
+	}
+}
+
+// unheard resets every connection that subscribes.
+func unheard(s *scene) {
+	s.onLinks(func(p *proxy.Proxy) { p.SetFor(proxy.Subscribers, proxy.Replies, proxy.CutAfter(rand.IntN(30))) })
+}

@@ -1,0 +1,120 @@
+package lockwheel_test
+
+import (
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// What servers do, and what is done to them.
+
+func serverFaults() []fault {
+	return []fault{
+		{name: "killed, restarted with its data", strike: killed},
+		{name: "restarted in order", strike: func(s *scene) { require.NoError(s.t, s.real.Restart()) }},
+		{name: "killed, restarted without data", strike: emptied, fate: keyLost},
+		{name: "frozen", strike: frozen},
+		{name: "paused", strike: func(s *scene) { paused(s, "ALL") }},
+		{name: "paused for writing", strike: func(s *scene) { paused(s, "WRITE") }},
+		{name: "busy with a script", strike: busy},
+		{name: "scripts forgotten again and again", strike: forgetful},
+		{name: "connections killed", strike: func(s *scene) { s.do("CLIENT", "KILL", "TYPE", "normal") }},
+		{name: "pub/sub connections killed", strike: func(s *scene) { s.do("CLIENT", "KILL", "TYPE", "pubsub") }},
+		{name: "no more connections", strike: crowded},
+		{name: "out of memory", strike: func(s *scene) { s.config("maxmemory", 1, 0) }},
+		{name: "read-only", strike: readOnly},
+		{name: "without the replicas it wants", strike: func(s *scene) { s.config("min-replicas-to-write", 1, 0) }},
+		{name: "password changed", strike: rekeyed},
+		{name: "a user without channels", strike: func(s *scene) { s.rules("resetchannels") }},
+		{name: "a user without scripts", strike: func(s *scene) { s.rules("-evalsha", "-eval") }, fate: stranded},
+		{name: "a user without the hash commands", strike: func(s *scene) { s.rules("-@hash") }, fate: stranded},
+		{name: "a user without the keys", strike: func(s *scene) { s.rules("resetkeys") }, fate: stranded},
+		{name: "a key deleted", strike: func(s *scene) {
+			names := s.oneName()
+			s.takes(names, func() { s.do("DEL", names[0]) })
+		}, fate: keyLost},
+		{name: "a key of another type", strike: retyped, fate: keyLost},
+		{name: "keys evicted", strike: evicted, fate: keyLost},
+		{name: "everything flushed", strike: func(s *scene) { s.takes(s.names, func() { s.do("FLUSHALL") }) }, fate: keyLost},
+	}
+}
+
+func killed(s *scene) {
+	require.NoError(s.t, s.real.Kill())
+	s.lasts()
+	require.NoError(s.t, s.real.Restart())
+}
+
+func emptied(s *scene) {
+	s.takes(s.names, func() { require.NoError(s.t, s.real.RestartEmpty()) })
+}
+
+func frozen(s *scene) {
+	require.NoError(s.t, s.real.Pause())
+	s.lasts()
+	require.NoError(s.t, s.real.Continue())
+}
+
+func paused(s *scene, what string) {
+	s.ok("CLIENT", "PAUSE", s.spell.Milliseconds(), what)
+	s.lasts()
+}
+
+func busy(s *scene) {
+	s.ok("CONFIG", "SET", "busy-reply-threshold", 10)
+	c := s.real.Conn(s.t)
+	require.NoError(s.t, c.Send("EVAL", "while true do end", 0))
+	s.lasts()
+	eventually(s.t, "an end of the script", func() bool {
+		s.do("SCRIPT", "KILL") // refused until the script is what keeps it busy
+		return s.do("PING") == "PONG"
+	})
+	c.Close()
+}
+
+func forgetful(s *scene) {
+	for end := time.Now().Add(s.spell); time.Now().Before(end); time.Sleep(time.Millisecond) {
+		s.ok("SCRIPT", "FLUSH")
+	}
+}
+
+// crowded leaves no room for a connection that takes the place of one that ends.
+func crowded(s *scene) {
+	s.ok("CONFIG", "SET", "maxclients", 1)
+	s.do("CLIENT", "KILL", "TYPE", "pubsub")
+	s.lasts()
+	s.ok("CONFIG", "SET", "maxclients", 10000)
+}
+
+func readOnly(s *scene) {
+	s.ok("REPLICAOF", "127.0.0.1", 1)
+	s.lasts()
+	s.ok("REPLICAOF", "NO", "ONE")
+}
+
+func rekeyed(s *scene) {
+	s.ok("ACL", "SETUSER", user, "resetpass", ">another")
+	s.do("CLIENT", "KILL", "USER", user)
+	s.lasts()
+	s.ok("ACL", "SETUSER", user, "resetpass", ">"+password)
+}
+
+func retyped(s *scene) {
+	names := s.oneName()
+	s.takes(names, func() { s.do("SET", names[0], "no lock") })
+	s.lasts()
+	s.do("DEL", names[0])
+}
+
+func evicted(s *scene) {
+	s.takes(s.names, func() {
+		s.ok("CONFIG", "SET", "maxmemory-policy", "allkeys-random")
+		s.ok("CONFIG", "SET", "maxmemory", 1)
+		eventually(s.t, "nothing left", func() bool {
+			s.do("PING")
+			return s.do("DBSIZE") == int64(0)
+		})
+	})
+	s.ok("CONFIG", "SET", "maxmemory", 0)
+	s.ok("CONFIG", "SET", "maxmemory-policy", "noeviction")
+}

@@ -1,0 +1,117 @@
+package lockwheel_test
+
+import (
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel"
+	"github.com/lockwheel/lockwheel/internal/proxy"
+)
+
+// The kinds of fault: what can happen to a server and to the way there. Each is made and undone by strike. The ordeal has them
+// one by one, the soak in any order.
+
+// fate is what becomes of a lock that is held, with time left on its lease, while a fault strikes.
+type fate uint8
+
+const (
+	kept     fate = iota // it is held all through
+	keyLost              // the server has lost its key: somebody else may come before the holder knows
+	stranded             // the server lets its holder do nothing: the key is left to its lease
+)
+
+// fault is one kind of trouble.
+type fault struct {
+	name   string
+	strike func(*scene) // makes the fault and undoes it: whoever looks for a connection finds one when it returns
+	fate   fate
+	silent bool // connections are left behind of which nobody knows that they are dead
+}
+
+// scene is where faults strike: a server, and links to it.
+type scene struct {
+	*site
+	links []*proxy.Proxy // those that are struck
+	spell time.Duration  // how long
+	names []string       // locks in use
+	lost  func(names []string, from, to time.Time)
+}
+
+// user is who the engines of a scene are, so that permissions can be taken from them, and not from the test.
+const (
+	user     = "limited"
+	password = "secret"
+	allRules = "~* &* +@all"
+)
+
+// realScene starts a server that keeps what it has written when it is killed.
+func realScene(t testing.TB) *scene {
+	s := realSite(t, "--appendonly", "yes", "--appendfsync", "no",
+		"--repl-diskless-load", "swapdb", "--replica-serve-stale-data", "yes",
+		"--user", user, "on", ">"+password, "~*", "&*", "+@all")
+	return &scene{site: s, spell: 150 * time.Millisecond, lost: func([]string, time.Time, time.Time) {}}
+}
+
+// enter opens an engine behind a link of its own.
+func (s *scene) enter(opts lockwheel.Options) (*lockwheel.Engine, *proxy.Proxy) {
+	s.t.Helper()
+	p := proxy.Start(s.t, s.addr)
+	opts.Redis.Username, opts.Redis.Password = user, password
+	return s.openAt(p.Addr(), opts), p
+}
+
+// lasts waits while a fault goes on.
+func (s *scene) lasts() { time.Sleep(s.spell) }
+
+// onLinks applies a fault to every link struck, waits, and heals them.
+func (s *scene) onLinks(begin func(*proxy.Proxy)) {
+	s.t.Helper()
+	for _, p := range s.links {
+		begin(p)
+	}
+	s.lasts()
+	for _, p := range s.links {
+		require.NoError(s.t, p.Heal())
+	}
+}
+
+// takes runs what makes the server lose the keys named.
+func (s *scene) takes(names []string, f func()) {
+	from := time.Now()
+	f()
+	s.lost(names, from, time.Now())
+}
+
+// oneName is one of the locks in use.
+func (s *scene) oneName() []string {
+	at := rand.IntN(len(s.names))
+	return s.names[at : at+1]
+}
+
+// ok sends a command that the server must accept.
+func (s *scene) ok(args ...any) {
+	s.t.Helper()
+	require.Equal(s.t, "OK", s.do(args...), "%v", args)
+}
+
+// config sets something, waits, and sets it back.
+func (s *scene) config(name string, value, normal any) {
+	s.t.Helper()
+	s.ok("CONFIG", "SET", name, value)
+	s.lasts()
+	s.ok("CONFIG", "SET", name, normal)
+}
+
+// rules changes what the engines' user may do, waits, and gives it back.
+func (s *scene) rules(rules ...any) {
+	s.t.Helper()
+	s.ok(append([]any{"ACL", "SETUSER", user}, rules...)...)
+	s.lasts()
+	s.ok("ACL", "SETUSER", user, "reset", "on", ">"+password, "~*", "&*", "+@all")
+}
+
+// everyFault is the catalogue.
+func everyFault() []fault { return append(linkFaults(), serverFaults()...) }

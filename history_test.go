@@ -1,0 +1,295 @@
+package lockwheel_test
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+	"github.com/stretchr/testify/require"
+)
+
+// Histories of what holders did, checked for linearizability: is there an order of all deeds, each at one moment between its
+// beginning and its end, in which a lock has one holder at a time and the number it guards is what its last writer left?
+
+// what somebody did.
+type what string
+
+const (
+	took  what = "took"  // was granted the lock
+	read  what = "read"  // read the number that the lock guards, and had the lock afterwards
+	wrote what = "wrote" // wrote it, and had the lock afterwards
+	stray what = "stray" // wrote it, and did not, or nobody knows
+	left  what = "left"  // unlocked
+	lost  what = "lost"  // found the lock lost, between the last look that said otherwise and this one
+	wiped what = "wiped" // nobody: the server lost the key
+	begun what = "begun" // is about to write: not part of a history
+	noted what = "noted" // did something else, for whoever reads a history
+)
+
+// deed is one line of a history.
+type deed struct {
+	What     what
+	Lock     string
+	Hold     string // one grant; "" for wiped
+	Tenure   string // what the server knows it as: Hold.ID, which several grants in a row can share
+	Value    int    // read or written
+	Note     string
+	From, To int64 // on the machine's clock, in nanoseconds: processes share it
+}
+
+func now() int64 { return time.Now().UnixNano() }
+
+// record collects deeds from many goroutines.
+type record struct {
+	mu    sync.Mutex
+	deeds []deed
+}
+
+func (r *record) note(d deed) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.deeds = append(r.deeds, d)
+}
+
+// byLock returns the histories of each lock, and forgets them.
+func (r *record) byLock() map[string][]deed {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	histories := map[string][]deed{}
+	for _, d := range r.deeds {
+		histories[d.Lock] = append(histories[d.Lock], d)
+	}
+	r.deeds = nil
+	return histories
+}
+
+// books is the state of one lock in a linear history, and the number that it guards.
+type books struct {
+	holder, tenure string // the last tenure also when nobody has it: it can be handed on
+	doomed         string // tenures that the server has lost and their holders, which may go on until they know: "tenure=holder;"
+	value          int
+}
+
+func (b books) doomedOnes() map[string]string {
+	doomed := map[string]string{}
+	for entry := range strings.SplitSeq(b.doomed, ";") {
+		if tenure, holder, ok := strings.Cut(entry, "="); ok {
+			doomed[tenure] = holder
+		}
+	}
+	return doomed
+}
+
+func (b books) withDoomed(tenure, holder string) books {
+	doomed := b.doomedOnes()
+	doomed[tenure] = holder
+	b.doomed = ""
+	for _, tenure := range slices.Sorted(maps.Keys(doomed)) {
+		b.doomed += tenure + "=" + doomed[tenure] + ";"
+	}
+	return b
+}
+
+// holds reports whether somebody has the lock, or had it when the server lost it.
+func (b books) holds(d deed) bool {
+	return b.holder == d.Hold || b.doomedOnes()[d.Tenure] == d.Hold
+}
+
+// after is the state after a deed, and whether that deed was possible.
+func (b books) after(d deed) (books, bool) {
+	switch d.What {
+	case took:
+		if holder, doomed := b.doomedOnes()[d.Tenure]; doomed {
+			return b.withDoomed(d.Tenure, d.Hold), holder == ""
+		}
+		free := b.holder == ""
+		b.holder, b.tenure = d.Hold, d.Tenure
+		return b, free
+	case read:
+		return b, b.holds(d) && b.value == d.Value
+	case wrote, stray:
+		b.value = d.Value
+		return b, d.What == stray || b.holds(d)
+	case left, lost:
+		possible := b.holds(d)
+		if b.holder != d.Hold {
+			return b.withDoomed(d.Tenure, ""), possible
+		}
+		b.holder = ""
+		return b, possible
+	case wiped:
+		if b.tenure != "" {
+			b = b.withDoomed(b.tenure, b.holder)
+		}
+		b.holder, b.tenure = "", ""
+		return b, true
+	}
+	panic("no deed: " + string(d.What))
+}
+
+var lockModel = porcupine.Model{
+	Init: func() any { return books{} },
+	Step: func(state, input, _ any) (bool, any) {
+		next, possible := state.(books).after(input.(deed))
+		return possible, next
+	},
+	DescribeOperation: func(input, _ any) string { return fmt.Sprintf("%+v", input) },
+	DescribeState:     func(state any) string { return fmt.Sprintf("%+v", state) },
+}
+
+// judge checks the history of one lock. It takes a while for histories that are long and have no such order.
+func judge(deeds []deed) (porcupine.CheckResult, porcupine.LinearizationInfo) {
+	clients := map[string]int{}
+	var operations []porcupine.Operation
+	for _, d := range deeds {
+		if d.What == begun || d.What == noted {
+			continue
+		}
+		if _, known := clients[d.Hold]; !known {
+			clients[d.Hold] = len(clients)
+		}
+		operations = append(operations, porcupine.Operation{
+			ClientId: clients[d.Hold], Input: d, Call: d.From, Return: d.To,
+		})
+	}
+	return porcupine.CheckOperationsVerbose(lockModel, operations, time.Minute)
+}
+
+// requireLinear fails with a picture of the history when there is no such order.
+func requireLinear(t *testing.T, name string, deeds []deed) {
+	t.Helper()
+	result, info := judge(deeds)
+	if result == porcupine.Ok {
+		return
+	}
+	picture, err := os.CreateTemp("", "history-*.html")
+	require.NoError(t, err)
+	defer picture.Close()
+	require.NoError(t, porcupine.Visualize(lockModel, info, picture))
+	require.NoError(t, os.WriteFile(picture.Name()+".txt", []byte(written(deeds)), 0o600))
+	require.Equal(t, porcupine.Ok, result, "the history of %s: see %s, and as text %[2]s.txt", name, picture.Name())
+}
+
+// written is a history as text, in milliseconds.
+func written(deeds []deed) string {
+	var b strings.Builder
+	slices.SortFunc(deeds, func(a, b deed) int { return cmp.Compare(a.From, b.From) })
+	for _, d := range deeds {
+		ms := func(at int64) float64 { return float64(at-deeds[0].From) / 1e6 }
+		fmt.Fprintf(&b, "%10.3f %10.3f %-6s %-14s %s %d %s\n", ms(d.From), ms(d.To), d.What, d.Hold, d.Tenure, d.Value, d.Note)
+	}
+	return b.String()
+}
+
+// requireLosersKnew makes sure that whoever had a lock when the server lost its key did nothing with it once its lease
+// was over, and, unless its process stood still, that Done was closed by then. A labourer may look a little later.
+func requireLosersKnew(t *testing.T, deeds []deed, longest time.Duration) {
+	t.Helper()
+	slices.SortFunc(deeds, func(a, b deed) int { return cmp.Compare(a.From, b.From) })
+	first := map[string]int64{} // when a tenure was had for the first time
+	for _, d := range deeds {
+		if _, known := first[d.Tenure]; !known && d.What == took {
+			first[d.Tenure] = d.To
+		}
+	}
+	for _, wipe := range deeds {
+		if wipe.What != wiped {
+			continue
+		}
+		for _, d := range deeds {
+			since, known := first[d.Tenure]
+			if known && since < wipe.From && (d.What == read || d.What == wrote) {
+				require.Less(t, d.From, wipe.To+int64(longest), "%+v goes on after %+v", d, wipe)
+			}
+			if known && since < wipe.From && d.What == lost && strings.HasPrefix(d.Hold, sameProcess) {
+				require.Less(t, d.To, wipe.To+int64(longest+time.Second), "%+v comes late after %+v", d, wipe)
+			}
+		}
+	}
+}
+
+// sameProcess begins the names of those whose process is never stopped.
+const sameProcess = "engine"
+
+// forever ends what may still happen: the command of a process that was killed.
+const forever = int64(math.MaxInt64)
+
+// The checker itself: histories that are possible, and such that must not be.
+func TestHistoriesWithTwoHoldersAreFound(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		possible bool
+		deeds    []deed
+	}{
+		"one after the other": {true, []deed{
+			{What: took, Hold: "a", Tenure: "1", From: 0, To: 1},
+			{What: read, Hold: "a", Tenure: "1", From: 2, To: 3},
+			{What: wrote, Hold: "a", Tenure: "1", Value: 1, From: 4, To: 5},
+			{What: took, Hold: "b", Tenure: "2", From: 0, To: 9},
+			{What: left, Hold: "a", Tenure: "1", From: 6, To: 10},
+			{What: read, Hold: "b", Tenure: "2", Value: 1, From: 11, To: 12},
+			{What: lost, Hold: "b", Tenure: "2", From: 12, To: 20},
+		}},
+		"granted beside a holder": {false, []deed{
+			{What: took, Hold: "a", Tenure: "1", From: 0, To: 1},
+			{What: took, Hold: "b", Tenure: "2", From: 0, To: 5},
+			{What: left, Hold: "a", Tenure: "1", From: 6, To: 10},
+		}},
+		"lost, and used afterwards": {false, []deed{
+			{What: took, Hold: "a", Tenure: "1", From: 0, To: 1},
+			{What: took, Hold: "b", Tenure: "2", From: 0, To: 5},
+			{What: read, Hold: "a", Tenure: "1", From: 6, To: 7},
+			{What: lost, Hold: "a", Tenure: "1", From: 7, To: 10},
+		}},
+		"lost in time": {true, []deed{
+			{What: took, Hold: "a", Tenure: "1", From: 0, To: 1},
+			{What: lost, Hold: "a", Tenure: "1", From: 1, To: 10},
+			{What: took, Hold: "b", Tenure: "2", From: 0, To: 5},
+		}},
+		"a write that got lost": {false, []deed{
+			{What: took, Hold: "a", Tenure: "1", From: 0, To: 1},
+			{What: wrote, Hold: "a", Tenure: "1", Value: 1, From: 2, To: 3},
+			{What: left, Hold: "a", Tenure: "1", From: 4, To: 5},
+			{What: took, Hold: "b", Tenure: "2", From: 6, To: 7},
+			{What: read, Hold: "b", Tenure: "2", Value: 0, From: 8, To: 9},
+		}},
+		"a stray write": {true, []deed{
+			{What: took, Hold: "a", Tenure: "1", From: 0, To: 1},
+			{What: lost, Hold: "a", Tenure: "1", From: 1, To: 2},
+			{What: stray, Hold: "a", Tenure: "1", Value: 7, From: 1, To: forever},
+			{What: took, Hold: "b", Tenure: "2", From: 6, To: 7},
+			{What: read, Hold: "b", Tenure: "2", Value: 0, From: 8, To: 9},
+			{What: read, Hold: "b", Tenure: "2", Value: 7, From: 10, To: 11},
+		}},
+		"two holders, after the server lost the key": {true, []deed{
+			{What: took, Hold: "a", Tenure: "1", From: 0, To: 1},
+			{What: wiped, From: 2, To: 3},
+			{What: took, Hold: "b", Tenure: "2", From: 4, To: 5},
+			{What: wrote, Hold: "a", Tenure: "1", Value: 1, From: 6, To: 7},
+			{What: left, Hold: "a", Tenure: "1", From: 8, To: 9},
+			{What: took, Hold: "c", Tenure: "1", From: 8, To: 10},
+			{What: lost, Hold: "c", Tenure: "1", From: 11, To: 12},
+			{What: left, Hold: "b", Tenure: "2", From: 13, To: 14},
+		}},
+		"two holders, and the key was lost before": {false, []deed{
+			{What: wiped, From: 0, To: 1},
+			{What: took, Hold: "a", Tenure: "1", From: 2, To: 3},
+			{What: took, Hold: "b", Tenure: "2", From: 4, To: 5},
+			{What: left, Hold: "a", Tenure: "1", From: 6, To: 7},
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			result, _ := judge(c.deeds)
+			require.Equal(t, c.possible, result == porcupine.Ok)
+		})
+	}
+}

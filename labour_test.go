@@ -1,0 +1,174 @@
+package lockwheel_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"github.com/lockwheel/lockwheel"
+	"github.com/lockwheel/lockwheel/internal/redistest"
+)
+
+// Holders at work, who write down what they do. What a lock guards is a number on a server that no fault reaches.
+
+// labourer takes locks, one after the other. It belongs to one goroutine.
+type labourer struct {
+	id     string
+	engine *lockwheel.Engine
+	names  []string
+	number *redistest.Conn // to the server with the numbers
+	note   func(deed)
+	did    *labours
+	visits int
+}
+
+// labours count what was done.
+type labours struct{ granted, refused, uses, losses atomic.Int64 }
+
+// work goes on until ctx ends. Its error is one that no lock should have.
+func (l *labourer) work(ctx context.Context) error {
+	for ctx.Err() == nil {
+		if err := l.visit(ctx); err != nil {
+			return fmt.Errorf("%s: %w", l.id, err)
+		}
+		pause(ctx, time.Duration(rand.IntN(4000))*time.Microsecond)
+	}
+	return nil
+}
+
+// visit is one lock, taken, used and left.
+func (l *labourer) visit(ctx context.Context) error {
+	l.visits++
+	name := l.names[rand.IntN(len(l.names))]
+	from := now()
+	opts := someOptions()
+	hold, err := l.engine.Mutex(name).Lock(ctx, opts...)
+	if err != nil {
+		l.did.refused.Add(1)
+		return l.known(err)
+	}
+	v := &visitor{labourer: l, hold: hold, seen: from}
+	v.grant = deed{Lock: name, Hold: l.id + "/" + strconv.Itoa(l.visits), Tenure: hold.ID()}
+	v.grant.Note = fmt.Sprintf("%+v until %v", opts, hold.Deadline().UnixNano())
+	v.tell(took, 0, from)
+	l.did.granted.Add(1)
+	for range 1 + rand.IntN(3) {
+		if held, err := v.use(); !held || err != nil {
+			return err
+		}
+		v.dawdle(ctx)
+	}
+	return v.leave()
+}
+
+// known returns errors that a Lock may not end with.
+func (l *labourer) known(err error) error {
+	for _, known := range []error{lockwheel.ErrNotAcquired, lockwheel.ErrUnavailable, lockwheel.ErrLost} {
+		if errors.Is(err, known) {
+			return nil
+		}
+	}
+	if refusal := lockwheel.ServerError(""); errors.As(err, &refusal) {
+		return nil // a user without permission, a key of another type
+	}
+	return err
+}
+
+// visitor is a labourer with a lock.
+type visitor struct {
+	*labourer
+	hold  *lockwheel.Hold
+	grant deed
+	seen  int64 // when the lock was last seen to be held
+}
+
+func (v *visitor) tell(what what, value int, from int64) {
+	d := v.grant
+	d.What, d.Value, d.From, d.To = what, value, from, now()
+	v.note(d)
+}
+
+// holds looks whether the lock is held, and tells if not.
+func (v *visitor) holds() bool {
+	at := now()
+	err := v.hold.Err()
+	if err == nil {
+		v.seen = at
+		return true
+	}
+	v.grant.Note = err.Error()
+	<-v.hold.Done() // soon: whoever only waits for this is told, too
+	v.did.losses.Add(1)
+	v.tell(lost, 0, v.seen)
+	return false
+}
+
+// use reads the number and writes one more. held is false when the lock is lost.
+func (v *visitor) use() (held bool, err error) {
+	from := now()
+	reply, err := v.number.Do("GET", v.grant.Lock)
+	if err != nil {
+		return false, err
+	}
+	text, _ := reply.(string)
+	value, _ := strconv.Atoi(text)
+	if !v.holds() {
+		return false, nil
+	}
+	v.tell(read, value, from)
+	value++
+	v.tell(begun, value, 0)
+	from = now()
+	if _, err := v.number.Do("SET", v.grant.Lock, value); err != nil {
+		return false, err
+	}
+	to := now()
+	if !v.holds() {
+		d := v.grant
+		d.What, d.Value, d.From, d.To = stray, value, from, to
+		v.note(d)
+		return false, nil
+	}
+	v.did.uses.Add(1)
+	v.tell(wrote, value, from)
+	return true, nil
+}
+
+// dawdle does with a lock what holders do.
+func (v *visitor) dawdle(ctx context.Context) {
+	from := now()
+	d := time.Duration(rand.IntN(1000)) * time.Millisecond
+	switch rand.IntN(8) {
+	case 0:
+		v.grant.Note = fmt.Sprintf("extended to %v: %v", d, v.hold.Extend(ctx, d))
+		v.tell(noted, 0, from)
+	case 1:
+		select { // longer than many leases
+		case <-v.hold.Done():
+		case <-time.After(d * 3 / 2):
+		case <-ctx.Done():
+		}
+	default:
+		soonOver()
+	}
+}
+
+// leave unlocks. Whatever the answer, the lock is not held afterwards.
+func (v *visitor) leave() error {
+	from := now()
+	err := v.hold.Unlock(context.Background())
+	switch {
+	case err == nil || errors.Is(err, lockwheel.ErrUnavailable):
+		v.grant.Note = fmt.Sprint(err)
+		v.tell(left, 0, from)
+	default:
+		v.did.losses.Add(1)
+		v.tell(lost, 0, v.seen)
+		return v.known(err)
+	}
+	return nil
+}

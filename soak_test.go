@@ -1,0 +1,226 @@
+//go:build unix
+
+package lockwheel_test
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel"
+	"github.com/lockwheel/lockwheel/internal/proxy"
+)
+
+// Load and faults, mixed, for as long as one likes.
+//
+//	go test -run TestSoak -soak 30m -timeout 0 -v .
+
+var soakTime = flag.Duration("soak", 8*time.Second, "how long TestSoak goes on")
+
+const (
+	soakRound     = 12 * time.Second // then everything rests and is checked
+	soakEngines   = 3                // in this process
+	soakCrews     = 2                // in processes of their own
+	soakLabourers = 4                // of each
+	soakNames     = 3
+)
+
+// campaign is a soak under way.
+type campaign struct {
+	*scene
+	t       *testing.T
+	numbers *site
+	engines []*lockwheel.Engine
+	all     []*proxy.Proxy // the engines' links, then those of the crews
+	crews   []*crew
+	record  record
+	did     labours
+	round   int
+	crewID  int
+
+	// What came of it.
+	faults    map[string]int
+	histories int
+	deeds     int
+	first     leftovers // after the first round
+	last      leftovers
+}
+
+// leftovers are what must not grow.
+type leftovers struct {
+	goroutines, connections int
+	heap                    uint64
+}
+
+func TestSoak(t *testing.T) {
+	c := &campaign{scene: realScene(t), t: t, numbers: realSite(t), faults: map[string]int{}}
+	c.lost = c.wiped
+	for range soakEngines {
+		e, p := c.enter(lockwheel.Options{Lease: brief})
+		c.engines, c.all = append(c.engines, e), append(c.all, p)
+	}
+	for range soakCrews {
+		c.all = append(c.all, proxy.Start(t, c.addr))
+	}
+	for end := time.Now().Add(*soakTime); time.Now().Before(end) || c.round == 0; c.round++ {
+		c.goes(min(soakRound, max(time.Until(end), time.Second)))
+		c.rests()
+		if c.round%20 == 19 {
+			c.tell()
+		}
+	}
+	c.tell()
+	require.LessOrEqual(t, c.last.goroutines, c.first.goroutines+40, "goroutines")
+	require.LessOrEqual(t, c.last.heap, c.first.heap+4<<20, "heap")
+	require.NotZero(t, c.did.uses.Load())
+}
+
+// wiped notes that the server lost keys.
+func (c *campaign) wiped(names []string, from, to time.Time) {
+	for _, name := range names {
+		c.record.note(deed{What: wiped, Lock: name, From: from.UnixNano(), To: to.UnixNano()})
+	}
+}
+
+// goes is one round: labourers everywhere, and one fault after the other.
+func (c *campaign) goes(d time.Duration) {
+	c.names = nil
+	for i := range soakNames {
+		c.names = append(c.names, fmt.Sprint("round", c.round, "/", i))
+	}
+	ctx, stop := context.WithTimeout(c.t.Context(), d)
+	defer stop()
+	var workers sync.WaitGroup
+	failed := make(chan error, soakEngines*soakLabourers)
+	for i, e := range c.engines {
+		for j := range soakLabourers {
+			l := &labourer{
+				id: fmt.Sprint(sameProcess, i, ".", j), engine: e, names: c.names,
+				number: c.numbers.real.Conn(c.t), note: c.record.note, did: &c.did,
+			}
+			workers.Go(func() {
+				defer l.number.Close()
+				failed <- l.work(ctx)
+			})
+		}
+	}
+	for i := range soakCrews {
+		c.crews = append(c.crews, c.newCrew(i))
+	}
+	for ctx.Err() == nil {
+		pause(ctx, time.Duration(rand.IntN(300))*time.Millisecond)
+		c.strikes()
+	}
+	for _, p := range c.all {
+		require.NoError(c.t, p.Heal())
+		p.Cut() // also what is half-open
+	}
+	for _, crew := range c.crews {
+		crew.ends()
+	}
+	c.crews = nil
+	workers.Wait()
+	close(failed)
+	for err := range failed {
+		require.NoError(c.t, err)
+	}
+}
+
+func (c *campaign) newCrew(i int) *crew {
+	c.crewID++
+	return startCrew(c.t, orders{
+		ID:   fmt.Sprint("crew", c.crewID),
+		Addr: c.all[soakEngines+i].Addr(), Numbers: c.numbers.addr,
+		Names: c.names, Labourers: soakLabourers, Lease: brief,
+	}, &c.record)
+}
+
+// strikes makes one fault of any kind, on any of the links.
+func (c *campaign) strikes() {
+	c.spell = time.Duration(20+rand.IntN(400)) * time.Millisecond
+	if rand.IntN(10) == 0 {
+		c.spell = brief * 5 / 4
+	}
+	c.links = nil
+	for _, p := range c.all {
+		if rand.IntN(2) == 0 {
+			c.links = append(c.links, p)
+		}
+	}
+	catalogue := everyFault()
+	switch i := rand.IntN(len(catalogue) + 4); i {
+	case len(catalogue), len(catalogue) + 1:
+		defer c.counts("a process killed", now())
+		victim := rand.IntN(soakCrews)
+		c.crews[victim].dies()
+		c.crews[victim] = c.newCrew(victim)
+	case len(catalogue) + 2, len(catalogue) + 3:
+		defer c.counts("a process stopped", now())
+		c.crews[rand.IntN(soakCrews)].standsStill(2 * c.spell)
+	default:
+		defer c.counts(catalogue[i].name, now())
+		catalogue[i].strike(c.scene)
+	}
+}
+
+// counts counts a fault, and puts it into every history for its readers.
+func (c *campaign) counts(fault string, from int64) {
+	c.faults[fault]++
+	struck := ""
+	for i, p := range c.all {
+		if slices.Contains(c.links, p) {
+			struck += fmt.Sprint(" ", i)
+		}
+	}
+	for _, name := range c.names {
+		c.record.note(deed{What: noted, Lock: name, Note: fault + " on links" + struck, From: from, To: now()})
+	}
+}
+
+// rests waits until nothing is left of a round, and judges its histories.
+func (c *campaign) rests() {
+	for _, e := range c.engines {
+		settled(c.t, e)
+		stats := e.Stats()
+		require.Equal(c.t, stats.Acquired, stats.Released+stats.Lost)
+	}
+	eventually(c.t, "no key", func() bool { return c.do("DBSIZE") == int64(0) })
+	eventually(c.t, "no channel", func() bool { return len(c.channels()) == 0 })
+	for name, deeds := range c.record.byLock() {
+		c.histories++
+		c.deeds += len(deeds)
+		requireLinear(c.t, name, deeds)
+		requireLosersKnew(c.t, deeds, brief)
+	}
+	runtime.GC()
+	c.last = leftovers{goroutines: runtime.NumGoroutine(), heap: liveHeap()}
+	if c.round < 2 { // the first one grows what the others keep
+		c.first = c.last
+	}
+}
+
+// tell prints what was done.
+func (c *campaign) tell() {
+	var faults strings.Builder
+	total := 0
+	for _, name := range slices.Sorted(maps.Keys(c.faults)) {
+		fmt.Fprintf(&faults, "\n  %4d  %s", c.faults[name], name)
+		total += c.faults[name]
+	}
+	c.t.Logf("%d rounds: %d grants in this process, %d refusals, %d uses of what a lock guards, %d holds lost\n"+
+		"%d faults of %d kinds:%s\n%d histories checked, %d deeds; violations: 0\n"+
+		"left over: keys 0, channels 0; goroutines %d after two rounds, %d now; heap %d KiB then, %d KiB now",
+		c.round+1, c.did.granted.Load(), c.did.refused.Load(), c.did.uses.Load(), c.did.losses.Load(),
+		total, len(c.faults), faults.String(), c.histories, c.deeds,
+		c.first.goroutines, c.last.goroutines, c.first.heap>>10, c.last.heap>>10)
+}

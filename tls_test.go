@@ -1,0 +1,151 @@
+package lockwheel_test
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"math/big"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel"
+	"github.com/lockwheel/lockwheel/internal/loopback"
+	"github.com/lockwheel/lockwheel/internal/proxy"
+)
+
+// Encrypted connections, of users with the least that they need.
+
+// authority signs certificates for one test.
+type authority struct {
+	t    *testing.T
+	dir  string
+	cert *x509.Certificate
+	key  *ecdsa.PrivateKey
+	pool *x509.CertPool
+}
+
+func newAuthority(t *testing.T) *authority {
+	t.Helper()
+	a := &authority{t: t, dir: t.TempDir(), pool: x509.NewCertPool()}
+	a.cert, a.key = a.sign("authority", nil)
+	a.pool.AddCert(a.cert)
+	return a
+}
+
+// sign writes name.crt and name.key; by itself if there is no signer yet.
+func (a *authority) sign(name string, addresses []net.IP) (*x509.Certificate, *ecdsa.PrivateKey) {
+	a.t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	require.NoError(a.t, err)
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(time.Now().UnixNano()),
+		Subject:      pkix.Name{CommonName: name},
+		NotBefore:    time.Now().Add(-time.Hour),
+		NotAfter:     time.Now().Add(time.Hour),
+		IPAddresses:  addresses,
+		IsCA:         a.cert == nil, BasicConstraintsValid: true,
+		KeyUsage:    x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
+	}
+	signer, with := a.cert, a.key
+	if signer == nil {
+		signer, with = template, key
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, signer, &key.PublicKey, with)
+	require.NoError(a.t, err)
+	private, err := x509.MarshalPKCS8PrivateKey(key)
+	require.NoError(a.t, err)
+	a.write(name+".crt", "CERTIFICATE", der)
+	a.write(name+".key", "PRIVATE KEY", private)
+	cert, err := x509.ParseCertificate(der)
+	require.NoError(a.t, err)
+	return cert, key
+}
+
+func (a *authority) write(file, kind string, der []byte) {
+	a.t.Helper()
+	require.NoError(a.t, os.WriteFile(a.path(file), pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600))
+}
+
+func (a *authority) path(file string) string { return filepath.Join(a.dir, file) }
+
+// tlsSite is a server that takes encrypted connections of clients with a certificate, and where.
+func tlsSite(t *testing.T) (s *site, addr string, a *authority) {
+	t.Helper()
+	a = newAuthority(t)
+	a.sign("server", []net.IP{net.IPv4(127, 0, 0, 1)})
+	a.sign("client", nil)
+	port, err := loopback.Port()
+	require.NoError(t, err)
+	s = realSite(t, "--tls-port", strconv.Itoa(port), "--tls-auth-clients", "yes",
+		"--tls-cert-file", a.path("server.crt"), "--tls-key-file", a.path("server.key"), "--tls-ca-cert-file", a.path("authority.crt"),
+		"--user", user, "on", ">"+password, "~app:*", "&redisson_lock__channel:*",
+		"+ping", "+hello", "+client", "+script|load", "+evalsha", "+eval", "+subscribe", "+publish", "+pubsub|numsub",
+		"+pttl", "+hset", "+pexpire", "+hexists", "+hkeys", "+hdel", "+hgetall", "+hlen", "+del")
+	return s, net.JoinHostPort("127.0.0.1", strconv.Itoa(port)), a
+}
+
+func (a *authority) client() *tls.Config {
+	a.t.Helper()
+	pair, err := tls.LoadX509KeyPair(a.path("client.crt"), a.path("client.key"))
+	require.NoError(a.t, err)
+	return &tls.Config{RootCAs: a.pool, Certificates: []tls.Certificate{pair}, ServerName: "127.0.0.1"}
+}
+
+func TestLocksWorkOverTLSForAUserWithLittle(t *testing.T) {
+	t.Parallel()
+	s, addr, a := tlsSite(t)
+	p := proxy.Start(t, addr)
+	opts := lockwheel.Options{
+		Prefix: "app:",
+		Lease:  brief,
+		Redis:  rueidis.ClientOption{TLSConfig: a.client(), Username: user, Password: password},
+	}
+	holder, waiter := s.openAt(p.Addr(), opts), s.openAt(addr, opts)
+	for range 3 {
+		hold := lock(t, holder.Mutex("n"))
+		inner := lockWith(t, hold.Context(), holder.Mutex("n"))
+		waiting := locking(t.Context(), waiter.Mutex("n"))
+		asleep(t, waiter, 1, 1)
+		p.Cut()
+		always(t, brief, "renewed on another connection", func() bool { return hold.Err() == nil && s.exists("app:n") })
+		unlock(t, inner)
+		unlock(t, hold)
+		unlock(t, granted(t, waiting))
+	}
+	hold := lock(t, holder.Mutex("n"))
+	forceUnlock(t, waiter.Mutex("n"))
+	requireLocked(t, waiter.Mutex("n"), false)
+	receive(t, hold.Done())
+	settled(t, waiter)
+	require.Zero(t, waiter.Stats().Muted)
+}
+
+func TestOpenRefusesAServerThatNobodyVouchesFor(t *testing.T) {
+	t.Parallel()
+	_, addr, a := tlsSite(t)
+	unknown, anonymous := a.client(), a.client()
+	unknown.RootCAs = x509.NewCertPool()
+	anonymous.Certificates = nil
+	for name, config := range map[string]*tls.Config{"an authority unknown to us": unknown, "a client without certificate": anonymous, "no TLS": nil} {
+		_, err := lockwheel.Open(t.Context(), lockwheel.Options{
+			Timeout: 2 * time.Second,
+			Redis:   rueidis.ClientOption{InitAddress: []string{addr}, TLSConfig: config, Username: user, Password: password},
+		})
+		require.Error(t, err, name)
+	}
+	opts := lockwheel.Options{Redis: rueidis.ClientOption{InitAddress: []string{addr}, TLSConfig: a.client(), Username: user, Password: "wrong"}}
+	_, err := lockwheel.Open(t.Context(), opts)
+	require.ErrorContains(t, err, "WRONGPASS")
+}
