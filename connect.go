@@ -83,9 +83,7 @@ func dial(options *Options, o *opening) (rueidis.Client, error) {
 
 // greet checks that the server answers, and teaches it the scripts. It closes a client of ours on failure.
 func greet(ctx context.Context, client rueidis.Client, options *Options) (*engine.Server, error) {
-	ctx, cancel := context.WithTimeout(ctx, options.Timeout)
-	defer cancel()
-	server, err := engine.Meet(ctx, client)
+	server, err := engine.Meet(ctx, client, options.Timeout)
 	if err != nil && options.Client == nil {
 		client.Close()
 	}

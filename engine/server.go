@@ -3,6 +3,8 @@ package engine
 import (
 	"context"
 	"errors"
+	"fmt"
+	"time"
 
 	"github.com/redis/rueidis"
 )
@@ -14,17 +16,38 @@ type Server struct {
 	sharded bool   // in a cluster: messages stay in their shard (SPUBLISH)
 }
 
-// Meet asks a server who it is and teaches it the scripts. The error is that of a server that does not
-// answer or refuses the credentials; the client stays the caller's in any case.
-func Meet(ctx context.Context, client rueidis.Client) (*Server, error) {
+// Meet asks a server who it is and teaches it the scripts, each for so long at most. The error is that of a
+// server that does not answer or refuses the credentials; the client stays the caller's in any case.
+func Meet(ctx context.Context, client rueidis.Client, patience time.Duration) (*Server, error) {
 	s := &Server{client: client}
+	meet := s.meetOne
 	if client.Mode() == rueidis.ClientModeCluster {
-		return s, s.meetCluster(ctx)
+		meet = s.meetCluster
 	}
-	if err := client.Do(ctx, client.B().Ping().Build()).Error(); err != nil {
+	if err := inTime(ctx, patience, meet); err != nil {
 		return nil, err
 	}
-	return s, teach(ctx, client)
+	if s.Cluster() {
+		teachAll(ctx, client, s.chart)
+	} else {
+		teach(ctx, client, patience)
+	}
+	return s, context.Cause(ctx)
+}
+
+// inTime takes a step that is bounded, and says so if that is why it failed.
+func inTime(ctx context.Context, patience time.Duration, step func(context.Context) error) error {
+	bounded, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("no answer within %v", patience))
+	defer cancel()
+	err := step(bounded)
+	if err != nil && bounded.Err() != nil {
+		return context.Cause(bounded)
+	}
+	return err
+}
+
+func (s *Server) meetOne(ctx context.Context) error {
+	return s.client.Do(ctx, s.client.B().Ping().Build()).Error()
 }
 
 // Cluster reports whether it is a cluster.
@@ -46,7 +69,6 @@ func (s *Server) meetCluster(ctx context.Context) (err error) {
 		return err
 	}
 	s.sharded = err == nil
-	teachAll(ctx, s.client, s.chart)
 	return nil
 }
 
