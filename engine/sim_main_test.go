@@ -96,7 +96,7 @@ func simulate(first uint64, seeds int, bug simBug) (all *simReport, failed *simW
 
 // The same seed is the same history, or a failure could not be looked at.
 func TestSimulationRepeatsItself(t *testing.T) {
-	for seed := range uint64(30) {
+	for seed := range uint64(20) {
 		run := simRun{seed: seed + 1, steps: 500}
 		first, second := simHistory(run), simHistory(run)
 		if first != second {
