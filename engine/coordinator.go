@@ -35,6 +35,7 @@ type coordinator struct {
 	spare    []*actor.Lock     // finished, for reuse
 	queues   [actor.Verbs]queue
 	packed   int      // batches so far, so that verbs of the same urgency take turns
+	withdrew bool     // the last look for something to send found what was not wanted any more
 	split    []*batch // refused as a whole: to be sent again in parts
 	link     link
 	ears     ears

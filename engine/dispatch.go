@@ -37,9 +37,10 @@ func (c *coordinator) backlog() bool {
 // depart gives every free courier a batch, as long as there is anything to send.
 func (c *coordinator) depart(now time.Duration) {
 	for c.out < c.couriers && !c.closed && c.link.open(now, c.out) {
+		c.withdrew = false
 		b := c.pack(now)
-		if b == nil && c.backlog() {
-			continue // what was not wanted any more left something more urgent behind
+		if b == nil && c.withdrew {
+			continue // it may have left something more urgent behind
 		}
 		if b == nil {
 			return
@@ -142,6 +143,7 @@ func (c *coordinator) wanted(now time.Duration, command *actor.Command) bool {
 		return true
 	}
 	if l.Key() != "" {
+		c.withdrew = true
 		c.step(now, l, &actor.Message{Kind: actor.Withdrawn, Command: command})
 	}
 	return false
