@@ -20,11 +20,11 @@ import (
 // cannot write: ErrUpgrade.
 //
 // Writers of one engine come in the order in which they asked. A reader who comes while a writer of the
-// same engine waits lets that one come first, for a second at first, and for twice as long each time that
-// this was not enough, so a stream of readers of one engine does not keep its writers out for ever. For
-// readers of other processes nothing of that kind is promised: Redisson's protocol lets in whoever comes
-// while others read. When a writer unlocks, everybody who waits is told, and readers of the same engine
-// go before its next writer.
+// same engine waits lets that one come first: for a second, and each time that this was not enough for twice
+// as long, up to a minute. So readers of one engine who read for less than that do not keep its writers out
+// for ever. For readers of other processes nothing of that kind is promised: Redisson's protocol lets in
+// whoever comes while others read. When a writer unlocks, everybody who waits is told, and readers of the
+// same engine go before its next writer.
 type RWMutex struct{ writer Mutex }
 
 // RWMutex returns the read/write lock of that name: Redisson's getReadWriteLock. It is a small value, made

@@ -7,8 +7,9 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// asideFirst is how long new readers let a writer of their engine come first, at first.
-const asideFirst = time.Second
+// asideFirst is how long new readers let a writer of their engine come first, at first. They do it for at most
+// asideMost at a time: readers of other engines may be what keeps it out.
+const asideFirst, asideMost = time.Second, time.Minute
 
 // aside is how a stream of readers does not keep a writer of the same engine out for ever: those who come
 // while it waits stand aside, until it has the lock or left, or for a time that is over in any case, because
@@ -21,7 +22,7 @@ type aside struct {
 // next is until when a reader who comes now stands aside.
 func (a *aside) next(now time.Duration) time.Duration {
 	if now >= a.until {
-		a.length = max(2*a.length, asideFirst)
+		a.length = min(max(2*a.length, asideFirst), asideMost)
 		a.until = now + a.length
 	}
 	return a.until
