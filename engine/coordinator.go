@@ -131,6 +131,9 @@ func (c *coordinator) sounded(now time.Duration, n *node, m *mail) {
 	case orderDone:
 		n.ears.done(now, m.err)
 		c.misdirected(n, m.err)
+		if m.err == errStranger {
+			c.introduce(now, n)
+		}
 	case deaf:
 		n.ears.deafen()
 		c.doubtMap()
