@@ -178,6 +178,37 @@ func indexOf(nodes []*redistest.Server, s *redistest.Server) int {
 	return -1
 }
 
+// A slot goes to a node that joined after the engines were opened.
+func TestClusterThatGrowsIsFollowed(t *testing.T) {
+	t.Parallel()
+	r := newRealm(t, 0)
+	e, other := r.open(lockwheel.Options{Renew: 200 * time.Millisecond}), r.open(lockwheel.Options{})
+	names := family("slot", 30)
+	holds := make([]*lockwheel.Hold, 10)
+	waiting := make([]<-chan outcome, len(holds))
+	for i := range holds {
+		holds[i] = lock(t, e.Mutex(names[i]))
+		waiting[i] = locking(t.Context(), other.Mutex(names[i]))
+	}
+	asleep(t, other, 10, 10)
+	load := drive(t, names[10:], e, other)
+	m := r.Migrate(t, r.Slot(t, names[0]), r.Grow(t))
+	load.more(t)
+	m.Move(t, len(names)/2)
+	load.more(t)
+	m.End(t)
+	load.more(t)
+	requireHeld(t, holds)
+	load.end(t)
+	for i, hold := range holds {
+		unlock(t, hold)
+		unlock(t, granted(t, waiting[i]))
+	}
+	settled(t, e)
+	settled(t, other)
+	require.Zero(t, e.Stats().Lost)
+}
+
 // A replica takes over from its master: who holds a lock keeps it or is told, nobody is let in beside him, and those on other masters do
 // not notice.
 func TestClusterMasterIsReplaced(t *testing.T) {

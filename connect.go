@@ -13,8 +13,9 @@ import (
 const (
 	// mostRedirections is how often rueidis itself follows MOVED and ASK for one call.
 	mostRedirections = 5
-	// sentinelRefresh is how often the sentinels are asked who the master is, in case their message was missed.
-	sentinelRefresh = 5 * time.Second
+	// topologyRefresh is how often rueidis asks sentinels who the master is, in case their message was missed,
+	// and a cluster for its nodes, in case an old answer was the last.
+	topologyRefresh = 5 * time.Second
 )
 
 // connect returns a client and its server, which has answered.
@@ -68,8 +69,11 @@ func dial(options *Options, o *opening) (rueidis.Client, error) {
 	if redis.ClusterOption.MaxMovedRedirections == 0 {
 		redis.ClusterOption.MaxMovedRedirections = mostRedirections
 	}
+	if redis.ClusterOption.ShardsRefreshInterval == 0 {
+		redis.ClusterOption.ShardsRefreshInterval = topologyRefresh
+	}
 	if redis.Sentinel.MasterSet != "" && redis.Sentinel.TopologyRefreshInterval == 0 {
-		redis.Sentinel.TopologyRefreshInterval = sentinelRefresh
+		redis.Sentinel.TopologyRefreshInterval = topologyRefresh
 	}
 	client, err := rueidis.NewClient(redis)
 	if err != nil {

@@ -20,8 +20,8 @@ type Options struct {
 	// asks its successor, at once or at the next renewal, and somebody else may have been let in before.
 	//
 	// The engine sets PipelineMultiplex, DisableCache, DisableRetry, ConnWriteTimeout, Dialer.Timeout and
-	// Dialer.KeepAlive, and where they are zero Sentinel.TopologyRefreshInterval and
-	// ClusterOption.MaxMovedRedirections.
+	// Dialer.KeepAlive, and where they are zero Sentinel.TopologyRefreshInterval,
+	// ClusterOption.ShardsRefreshInterval and ClusterOption.MaxMovedRedirections.
 	Redis rueidis.ClientOption
 
 	// Client is an open client to use instead of Redis. It stays the caller's, to be closed after the

@@ -498,3 +498,15 @@ func TestHoldsAreConfirmedWhenSentinelNamesAnotherMaster(t *testing.T) {
 	require.Equal(t, 30*time.Second, d.out[2].commands[0].Lease)
 	require.Equal(t, "b lost", d.line("4ms 2 done gone"))
 }
+
+// A subscriber has no way to a node that the cluster's client has not heard of. Commands have one, and the client hears of it by them.
+func TestNodeThatIsAStrangerToTheSubscriberIsAskedSomething(t *testing.T) {
+	d := newClusterDesk(t, 1)
+	d.line("1ms lock b f")
+	require.Equal(t, "join@A {b} {f}", d.line("2ms 1 taken"))
+	d.now = 3 * time.Millisecond
+	d.mail(&mail{kind: orderDone, node: d.c.nodeOf("b"), err: errStranger})
+	require.Equal(t, "survey A B C; 2@A: acquire b", d.turn())
+	require.Equal(t, "nothing", d.line("4ms 2 taken"))
+	require.Equal(t, "join@A {b} {f}", d.line("13ms timer"))
+}

@@ -136,6 +136,9 @@ func (c *coordinator) sounded(now time.Duration, n *node, m *mail) {
 			c.step(now, l, &actor.Message{Kind: actor.Unheard})
 		}
 		c.misdirected(n, m.err)
+		if m.err == errStranger {
+			c.introduce(now, n)
+		}
 	case deaf:
 		n.ears.deafen()
 		c.doubtMap()

@@ -2,7 +2,9 @@ package engine
 
 import (
 	"errors"
+	"maps"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -72,6 +74,17 @@ func (c *coordinator) misdirected(n *node, err error) {
 	c.doubtMap()
 	if slot, address, asking, ok := redirection(err.Error(), n.address); ok && !asking {
 		c.moved(slot, c.nodeAt(address))
+	}
+}
+
+// introduce lets one lock of a node that the cluster's client does not know ask something there: a command
+// finds its way, and the client hears of the node thereby.
+func (c *coordinator) introduce(now time.Duration, n *node) {
+	for _, name := range slices.Sorted(maps.Keys(n.ears.channels)) {
+		for _, l := range n.ears.of(name) {
+			c.step(now, l, &actor.Message{Kind: actor.Doubt})
+			return
+		}
 	}
 }
 

@@ -57,7 +57,11 @@ func (s *Server) ask(ctx context.Context, first []string) (*chart, error) {
 
 // askOne asks one node. Reading is harmless, so it may be given up.
 func askOne(ctx context.Context, node rueidis.Client, address string) (*chart, error) {
-	ctx, cancel := context.WithTimeout(ctx, nodePatience)
+	patience := nodePatience
+	if deadline, ok := ctx.Deadline(); ok {
+		patience = min(patience, time.Until(deadline)/3) // it must not use up the time of the others
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	spans, err := node.Do(ctx, node.B().ClusterSlots().Build()).ToArray()
 	if err != nil {

@@ -90,15 +90,37 @@ func (c *Cluster) join(t testing.TB, masters int) {
 		}
 		c.Nodes[0].must(t, "CLUSTER", "MEET", "127.0.0.1", s.Port(), s.option("--cluster-port"))
 	}
+	c.awaitAcquaintance(t)
+	for i, s := range c.Nodes[masters:] {
+		s.must(t, "CLUSTER", "REPLICATE", c.ids[c.Nodes[i%masters]])
+	}
+	c.AwaitWhole(t)
+}
+
+// Grow adds a master without slots and ends it with the test. It returns when all nodes know it.
+func (c *Cluster) Grow(t testing.TB, args ...string) *Server {
+	t.Helper()
+	s, err := launchNode(t.Context(), Config{Binary: binaryFor(t), Dir: t.TempDir(), Args: args})
+	if err != nil {
+		t.Fatal(err)
+	}
+	endWithTest(t, s)
+	known := c.running()
+	c.ids[s] = s.String(t, "CLUSTER", "MYID")
+	c.Nodes = append(c.Nodes, s)
+	known.must(t, "CLUSTER", "MEET", "127.0.0.1", s.Port(), s.option("--cluster-port"))
+	c.awaitAcquaintance(t)
+	c.AwaitWhole(t)
+	return s
+}
+
+func (c *Cluster) awaitAcquaintance(t testing.TB) {
+	t.Helper()
 	await(t, "all nodes to know each other", func() bool {
 		return c.all(func(s *Server) bool {
 			return strings.Count(s.look("CLUSTER", "NODES"), " connected") == len(c.Nodes)
 		})
 	})
-	for i, s := range c.Nodes[masters:] {
-		s.must(t, "CLUSTER", "REPLICATE", c.ids[c.Nodes[i%masters]])
-	}
-	c.AwaitWhole(t)
 }
 
 // AwaitWhole waits until every node that runs calls the cluster complete and every replica among them follows its master.
