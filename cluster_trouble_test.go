@@ -229,19 +229,21 @@ func masterIsReplaced(t *testing.T, replace func(t *testing.T, r *realm, master 
 			if took < lease/2 || r.ownerOf(names[i]) != r.Nodes[0] {
 				require.NoError(t, hold.Err(), hold.Name())
 			}
-			if hold.Err() == nil {
-				silent(t, waiting[i], 0)
+			if len(waiting[i]) > 0 {
+				require.ErrorIs(t, hold.Err(), lockwheel.ErrLost, "somebody else was let in")
 			}
 		}
 	}
 	// Waiting does not become a storm (failures 25).
 	require.Less(t, other.Stats().Commands, uint64(10*len(names)))
+	handing := time.Now()
 	for i, hold := range holds {
 		if err := hold.Unlock(t.Context()); took < lease/2 {
 			require.NoError(t, err)
 		}
 		unlock(t, granted(t, waiting[i]))
 	}
+	require.Less(t, time.Since(handing), lease/2, "woken by messages, not by TTLs")
 	settled(t, e)
 	settled(t, other)
 }
@@ -328,21 +330,56 @@ func (r *realm) ownerOf(name string) *redistest.Server {
 	return r.Nodes[r.Slot(r.t, name)*3/16384]
 }
 
-// A master that Sentinel watches is killed: holders go on with the next one, or learn of the loss, and waiters get their turn.
+// A master that Sentinel watches is replaced: holders go on with the next one, or learn of the loss, and waiters get their turn.
 func TestSentinelReplacesTheMaster(t *testing.T) {
 	t.Parallel()
+	for how, replace := range map[string]func(t *testing.T, w *redistest.Sentinels, master *redistest.Server){
+		"killed": func(t *testing.T, _ *redistest.Sentinels, master *redistest.Server) {
+			require.NoError(t, master.Kill())
+		},
+		// It stays, as a replica that answers and refuses to write.
+		"told to step down": func(t *testing.T, w *redistest.Sentinels, _ *redistest.Server) {
+			require.Equal(t, "OK", w.Sentinels[0].Do(t, "SENTINEL", "FAILOVER", w.Name))
+		},
+	} {
+		t.Run(how, func(t *testing.T) {
+			t.Parallel()
+			sentinelReplaces(t, replace)
+		})
+	}
+}
+
+// behindSentinel opens an engine on a master that Sentinel watches.
+func behindSentinel(t *testing.T, w *redistest.Sentinels, opts lockwheel.Options) *lockwheel.Engine {
+	t.Helper()
+	opts.Redis = rueidis.ClientOption{InitAddress: w.Addrs(), Sentinel: rueidis.SentinelOption{MasterSet: w.Name}}
+	e, err := lockwheel.Open(t.Context(), opts)
+	require.NoError(t, err)
+	t.Cleanup(func() { e.Close() })
+	return e
+}
+
+// Its holder is told as soon as the next master is known, and not when the next renewal is due.
+func TestSentinelLockThatTheNextMasterNeverHeardOfIsLost(t *testing.T) {
+	t.Parallel()
+	w := redistest.StartSentinels(t, 1, 3)
+	e := behindSentinel(t, w, lockwheel.Options{})
+	master, replica := w.Servers[0], w.Servers[1]
+	require.NoError(t, replica.Pause())
+	require.Equal(t, 1, master.Int(t, "CLIENT", "KILL", "TYPE", "replica")) // or it would find the lock in its socket
+	hold := lock(t, e.Mutex("n"))
+	require.NoError(t, master.Kill())
+	require.NoError(t, replica.Continue())
+	receive(t, hold.Done())
+	require.ErrorIs(t, hold.Err(), lockwheel.ErrLost)
+	unlock(t, lock(t, e.Mutex("n")))
+}
+
+func sentinelReplaces(t *testing.T, replace func(t *testing.T, w *redistest.Sentinels, master *redistest.Server)) {
 	w := redistest.StartSentinels(t, 2, 3)
 	const lease = 6 * time.Second
-	open := func() *lockwheel.Engine {
-		e, err := lockwheel.Open(t.Context(), lockwheel.Options{
-			Redis: rueidis.ClientOption{InitAddress: w.Addrs(), Sentinel: rueidis.SentinelOption{MasterSet: w.Name}},
-			Lease: lease, Renew: 500 * time.Millisecond, Timeout: time.Second,
-		})
-		require.NoError(t, err)
-		t.Cleanup(func() { e.Close() })
-		return e
-	}
-	e, other := open(), open()
+	opts := lockwheel.Options{Lease: lease, Renew: 500 * time.Millisecond, Timeout: time.Second}
+	e, other := behindSentinel(t, w, opts), behindSentinel(t, w, opts)
 	holds := make([]*lockwheel.Hold, 50)
 	waiting := make([]<-chan outcome, len(holds))
 	for i := range holds {
@@ -353,8 +390,8 @@ func TestSentinelReplacesTheMaster(t *testing.T) {
 	asleep(t, other, int64(len(holds)), int64(len(holds)))
 	old := w.Master(t)
 	require.Equal(t, 2, old.Int(t, "WAIT", 2, patience.Milliseconds()))
-	require.NoError(t, old.Kill())
 	died := time.Now()
+	replace(t, w, old)
 	next := w.AwaitMaster(t, old)
 	took := time.Since(died)
 	always(t, time.Until(died.Add(lease+500*time.Millisecond)), "held, or nobody else's before the holder knows", func() bool {
@@ -362,8 +399,8 @@ func TestSentinelReplacesTheMaster(t *testing.T) {
 			if took < lease/2 {
 				require.NoError(t, hold.Err())
 			}
-			if hold.Err() == nil {
-				silent(t, waiting[i], 0)
+			if len(waiting[i]) > 0 {
+				require.ErrorIs(t, hold.Err(), lockwheel.ErrLost, "somebody else was let in")
 			}
 		}
 		return true
@@ -371,12 +408,14 @@ func TestSentinelReplacesTheMaster(t *testing.T) {
 	if took < lease/2 {
 		require.Equal(t, map[string]string{holds[0].ID(): "1"}, next.Hash(t, "n0"))
 	}
+	handing := time.Now()
 	for i, hold := range holds {
 		if err := hold.Unlock(t.Context()); took < lease/2 {
 			require.NoError(t, err)
 		}
 		unlock(t, granted(t, waiting[i]))
 	}
+	require.Less(t, time.Since(handing), lease/2, "woken by messages, not by TTLs")
 	settled(t, e)
 	settled(t, other)
 }

@@ -104,7 +104,7 @@ func ExampleOpen_cluster() {
 	}
 	defer locks.Close()
 
-	fmt.Println(locks.Mutex("orders/7").IsLocked(ctx))
+	fmt.Println(locks.Mutex("{orders}/7").IsLocked(ctx)) // in one slot with {orders}/8
 }
 
 func ExampleMutex_Lock() {
@@ -353,6 +353,53 @@ func ExampleEngine_FairMutex() {
 		log.Fatal(err)
 	}
 	// Output: printing
+}
+
+func ExampleEngine_RWMutex() {
+	ctx, locks := openExample()
+	defer locks.Close()
+
+	catalogue := locks.RWMutex("catalogue")
+	read := func(ctx context.Context) error {
+		fmt.Println("reading")
+		return nil
+	}
+	err := catalogue.RLocker().Do(ctx, read) // together with other readers
+	fmt.Println(err)
+
+	err = catalogue.Do(ctx, func(ctx context.Context) error { // alone
+		fmt.Println("writing")
+		return catalogue.RLocker().Do(ctx, read) // who writes may read
+	})
+	fmt.Println(err)
+	// Output:
+	// reading
+	// <nil>
+	// writing
+	// reading
+	// <nil>
+}
+
+func ExampleRWMutex_RLocker_downgrade() {
+	ctx, locks := openExample()
+	defer locks.Close()
+	catalogue := locks.RWMutex("catalogue")
+
+	writing, err := catalogue.Lock(ctx)
+	if err != nil {
+		log.Fatal(err)
+	}
+	// The read is to outlast the write, whose context ends with it.
+	reading, err := catalogue.RLocker().Lock(context.WithoutCancel(writing.Context()))
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer reading.Unlock(ctx)
+	writing.Unlock(ctx) // other readers come in now, but no writer has been there since
+
+	_, err = catalogue.Lock(reading.Context()) // it would wait for itself
+	fmt.Println(errors.Is(err, lockwheel.ErrUpgrade))
+	// Output: true
 }
 
 func ExampleObserver() {

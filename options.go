@@ -16,8 +16,8 @@ import (
 type Options struct {
 	// Redis says where to connect: address, credentials, TLS. With Sentinel.MasterSet the addresses are
 	// those of sentinels, and the engine follows the master; nodes of a cluster are found out. What a
-	// master had not passed on to its replicas when it died is lost: its holders get ErrLost when they ask
-	// its successor, at their next renewal at the latest, and somebody else may have been let in before.
+	// master had not passed on to its replicas when it died is lost: its holders get ErrLost when the engine
+	// asks its successor, at once or at the next renewal, and somebody else may have been let in before.
 	//
 	// The engine sets PipelineMultiplex, DisableCache, DisableRetry, ConnWriteTimeout, Dialer.Timeout and
 	// Dialer.KeepAlive, and where they are zero Sentinel.TopologyRefreshInterval and

@@ -276,3 +276,31 @@ func TestNoReaderBesideAWriterOnBrokenLinks(t *testing.T) {
 	t.Logf("%d grants", granted.Load())
 	require.NotZero(t, granted.Load())
 }
+
+// What README says a user needs for the read/write lock is what it needs.
+func TestAUserWithWhatTheReadmeSaysReadsAndWrites(t *testing.T) {
+	t.Parallel()
+	s := realSite(t)
+	e := s.as(lockwheel.Options{}, "~orders/* ~{orders/* &redisson_lock__channel:* &redisson_rwlock:* -@all "+
+		"+hello +auth +ping +cluster|slots +script|load +evalsha +eval +hset +hdel +hexists +hkeys +hlen +hgetall +pttl +pexpire +del "+
+		"+publish +subscribe +unsubscribe +pubsub|numsub +hget +hmget +set")
+	m := e.RWMutex("orders/7")
+	write := lock(t, m.Writer())
+	waits := locking(t.Context(), m.Writer())
+	reader := locking(t.Context(), m.RLocker())
+	asleep(t, e, 2, 1)
+	read := lockWith(t, context.WithoutCancel(write.Context()), m.RLocker())
+	unlock(t, lockWith(t, read.Context(), m.RLocker()))
+	requireLocked(t, m.RLocker(), true)
+	unlock(t, write)
+	unlock(t, granted(t, reader))
+	unlock(t, read)
+	unlock(t, granted(t, waits))
+	for _, m := range []lockwheel.Mutex{m.RLocker(), m.Writer()} {
+		lock(t, m)
+		was, err := m.ForceUnlock(t.Context())
+		require.NoError(t, err)
+		require.True(t, was)
+	}
+	settled(t, e)
+}

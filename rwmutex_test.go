@@ -285,18 +285,18 @@ func TestAStreamOfReadersDoesNotStarveAWriterOfItsEngine(t *testing.T) {
 	defer stop()
 	var reads atomic.Int64
 	var readers sync.WaitGroup
-	for i := range 4 {
-		readers.Go(func() {
-			time.Sleep(time.Duration(i) * 5 * time.Millisecond)
-			for over.Err() == nil {
+	readers.Go(func() {
+		for over.Err() == nil { // the next one comes long before the last one leaves
+			time.Sleep(5 * time.Millisecond)
+			readers.Go(func() {
 				if hold, err := m.RLocker().Lock(over); err == nil {
-					time.Sleep(20 * time.Millisecond)
+					time.Sleep(50 * time.Millisecond)
 					reads.Add(1)
 					hold.Unlock(context.Background())
 				}
-			}
-		})
-	}
+			})
+		}
+	})
 	for range 5 {
 		before := reads.Load()
 		eventually(t, "readers", func() bool { return reads.Load() > before+8 })

@@ -58,8 +58,8 @@ type campaign struct {
 
 // leftovers are what must not grow.
 type leftovers struct {
-	goroutines, connections int
-	heap                    uint64
+	goroutines int
+	heap       uint64
 }
 
 func TestSoak(t *testing.T) {

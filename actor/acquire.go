@@ -82,9 +82,7 @@ func (l *Lock) patience(r *Request, fx *Effects) time.Duration {
 func (l *Lock) grant(now time.Duration, r *Request, fixed time.Duration, fx *Effects) {
 	l.give(now, r.Hold, r.Owner, fixed, fx)
 	if l.protocol().tokens {
-		x := l.withRare()
-		x.given = x.token
-		r.Token = x.given
+		r.Token = l.withRare().given
 	}
 	fx.Decide(now, r, nil, nil)
 }
@@ -92,6 +90,7 @@ func (l *Lock) grant(now time.Duration, r *Request, fixed time.Duration, fx *Eff
 // give makes a hold the innermost of the lock.
 func (l *Lock) give(now time.Duration, h *Hold, owner uint64, fixed time.Duration, fx *Effects) {
 	if l.holds == nil {
+		l.fence()
 		l.since = now
 		l.wants &^= capped | wantFresh
 		h.Owner = owner
@@ -107,6 +106,14 @@ func (l *Lock) give(now time.Duration, h *Hold, owner uint64, fixed time.Duratio
 	h.Tenure, h.lock, h.fixed = l.tenure, l, fixed
 	h.next, l.holds = l.holds, h
 	h.publish(min(l.until, l.limitOf(h, fx)))
+}
+
+// fence makes the last token that of a new owner. One that comes after the grant is the next owner's.
+func (l *Lock) fence() {
+	if l.protocol().tokens {
+		x := l.withRare()
+		x.given = x.token
+	}
 }
 
 // leaseOf is the lease a request needs when it becomes the owner.

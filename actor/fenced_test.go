@@ -36,6 +36,28 @@ func TestATokenComesWithTheGrantAndIsTheHolds(t *testing.T) {
 	})
 }
 
+// A lease that was too long for whoever is next is passed on, unless it has become short enough meanwhile.
+func TestATokenThatComesAfterTheGrantIsTheNextOwners(t *testing.T) {
+	talkOf(t, actor.Fenced, `
+		0s     A locks lease 31s            → acquire #1 31s
+		1ms    B locks                      → nothing
+		2ms    A cancels                    → A redis unavailable: no answer in time
+		3ms    #1 granted token 7           → pass #1 30s after token 7; listen
+		+700ms message                      → B granted 28.99s token 7
+		+1ms   #1 renewed token 8           → renew #1 30s
+		+1ms   C locks as B                 → C granted 28.988s token 7
+		+1ms   #1 renewed                   → renew #1 30s count 2; B has 29.688s; C has 29.688s
+		+1ms   #1 renewed                   → B has 29.689s; C has 29.689s
+		+1ms   D locks                      → nothing
+		+1ms   C unlocks                    → C over; renew #1 30s count 1; C unlocked
+		+1ms   #1 renewed                   → B has 29.689s
+		+1ms   B unlocks                    → B over; D granted 29.688s token 8; B unlocked
+		+1ms   D unlocks                    → D over; release #1
+		+1ms   #1 released                  → D unlocked
+		961ms  timer                        → leave
+	`)
+}
+
 func TestAFencedLockIsHandedOnWithANewToken(t *testing.T) {
 	t.Run("after one round trip", func(t *testing.T) {
 		talkOf(t, actor.Fenced, `

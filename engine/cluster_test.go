@@ -486,3 +486,15 @@ func TestShutdownWaitsForNodesThatCanAnswer(t *testing.T) {
 		5ms 3 done        → shutdown complete
 	`)
 }
+
+// Behind Sentinel nothing tells the servers apart: with another master every hold is in doubt.
+func TestHoldsAreConfirmedWhenSentinelNamesAnotherMaster(t *testing.T) {
+	d := newDesk(t, 8)
+	d.line("1ms lock a b")
+	require.Equal(t, "a b granted", d.line("2ms 1 done"))
+	d.now = 3 * time.Millisecond
+	d.mail(&mail{kind: replaced})
+	require.Equal(t, "2: renew a b", d.turn())
+	require.Equal(t, 30*time.Second, d.out[2].commands[0].Lease)
+	require.Equal(t, "b lost", d.line("4ms 2 done gone"))
+}

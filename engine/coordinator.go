@@ -111,6 +111,8 @@ func (c *coordinator) open(now time.Duration, m *mail) {
 		c.returned(now, m.batch)
 	case hears, subscribes, silenced, orderDone, deaf:
 		c.sounded(now, c.of(m.node), m)
+	case replaced:
+		c.doubt(now) // it may not know of all that was granted
 	case charts:
 		c.charted(now, m.chart, m.err)
 	}

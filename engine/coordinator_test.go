@@ -111,7 +111,7 @@ func (d *desk) mail(m *mail) { d.letters = append(d.letters, m) }
 func (d *desk) post(words []string) (oops string) {
 	rest := words[1:]
 	switch words[0] {
-	case "lock", "try", "unlock", "force", "state", "count", "cancel", "shutdown", "close":
+	case "lock", "try", "read", "tryread", "write", "unlock", "force", "forceread", "state", "count", "cancel", "shutdown", "close":
 		if len(rest) == 0 {
 			rest = []string{words[0]}
 		}
@@ -121,7 +121,7 @@ func (d *desk) post(words []string) (oops string) {
 	case "heard", "subscribed":
 		kind := map[string]mailKind{"heard": hears, "subscribed": subscribes}[words[0]]
 		for _, name := range rest {
-			d.mail(&mail{kind: kind, channel: channelOf(name)})
+			d.mail(&mail{kind: kind, channel: channelNamed(name)})
 		}
 	case "ordered":
 		d.order = nil
@@ -158,13 +158,16 @@ func (d *desk) ask(what, who string) {
 		}
 	}
 	switch what {
-	case "lock", "try":
+	case "lock", "try", "read", "tryread", "write":
 		c.hold = &actor.Hold{}
-		r.Tag, r.Hold, r.Once = actor.Acquire, c.hold, what == "try"
+		r.Tag, r.Hold, r.Once = actor.Acquire, c.hold, strings.HasPrefix(what, "try")
+		r.Kind = map[string]actor.LockKind{"read": actor.Read, "tryread": actor.Read, "write": actor.Write}[what]
 	case "unlock":
 		r.Tag = actor.Unlock
 	case "force":
 		r.Tag = actor.Force
+	case "forceread":
+		r.Tag, r.Kind = actor.Force, actor.Read
 	case "state":
 		r.Tag = AskState
 	case "count":
@@ -276,6 +279,8 @@ func (d *desk) left() (said []string) {
 			actor.SendForce: "force", actor.SendState: "state", actor.SendJointAcquire: "joint",
 			actor.SendFencedAcquire: "acquire fenced", actor.SendFairAcquire: "acquire fair",
 			actor.SendFairRelease: "release fair", actor.SendFairForce: "force fair",
+			actor.SendReadAcquire: "read", actor.SendReadRenew: "reread", actor.SendReadRelease: "unread", actor.SendReadForce: "force read",
+			actor.SendWriteAcquire: "write", actor.SendWriteRenew: "rewrite", actor.SendWriteRelease: "unwrite",
 		}[b.verb]
 		if b.whole {
 			verb = "EVAL " + verb
@@ -306,7 +311,7 @@ func (d *desk) ordered() (said []string) {
 	short := func(names []string) string {
 		slices.Sort(names)
 		for i := range names {
-			names[i] = strings.TrimPrefix(names[i], "redisson_lock__channel:")
+			names[i] = strings.TrimPrefix(strings.TrimPrefix(names[i], "redisson_lock__channel:"), "redisson_")
 		}
 		return strings.Join(names, " ")
 	}

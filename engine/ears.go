@@ -236,7 +236,7 @@ func (e *ears) done(now time.Duration, err error) (unheard []*actor.Lock) {
 }
 
 // forgetOthers follows an order that took another connection: what was confirmed meanwhile and is not on
-// it was confirmed by the one before.
+// it was confirmed by the one before, and what was to be joined and is not on it nobody has asked for.
 func (e *ears) forgetOthers() {
 	if len(e.last.leave) == 0 {
 		return
@@ -246,7 +246,7 @@ func (e *ears) forgetOthers() {
 		kept[name] = true
 	}
 	for _, name := range slices.Sorted(maps.Keys(e.channels)) {
-		if ch := e.channels[name]; ch.state == present && !kept[name] {
+		if ch := e.channels[name]; ch.state != absent && !kept[name] {
 			e.gone(ch)
 		}
 	}

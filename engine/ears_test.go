@@ -230,6 +230,37 @@ func TestForbiddenChannelDoesNotDeafenTheOthers(t *testing.T) {
 	require.Equal(t, []string{channelOf("bad")}, e.order.join)
 }
 
+// A channel that was refused is left out of the connection that others are kept on; nobody has asked for it then.
+func TestARefusedChannelIsAskedForAgainAfterOthersAreLeft(t *testing.T) {
+	e := newEars()
+	other, once := actor.NewLock("other", actor.Plain), actor.NewLock("once", actor.Plain)
+	carryOut := func(now time.Duration, err error) *order {
+		e.arrange(now)
+		o := e.order
+		require.NotNil(t, o)
+		e.order = nil
+		if err == nil {
+			for _, name := range append(o.join, o.keep...) {
+				if len(o.leave) == 0 || slices.Contains(o.keep, name) {
+					e.confirmed(name)
+				}
+			}
+		}
+		e.done(now, err)
+		return o
+	}
+	e.join(other, channelOf("other"))
+	carryOut(0, nil)
+	e.join(once, channelOf("once"))
+	carryOut(0, errors.New("NOPERM No permissions to access a channel"))
+	e.leave(other, channelOf("other"))
+	mixed := carryOut(time.Second, nil)
+	require.Equal(t, []string{channelOf("other")}, mixed.leave)
+	require.Empty(t, mixed.keep, "the one that was refused would take the others with it")
+	require.Equal(t, []string{channelOf("once")}, carryOut(time.Second, nil).join)
+	require.Equal(t, 1, e.subscribed)
+}
+
 func TestOrdersNameABoundedNumberOfChannels(t *testing.T) {
 	e := newEars()
 	for i := range orderMost + 10 {

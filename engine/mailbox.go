@@ -20,6 +20,7 @@ const (
 	alarms                     // something is due
 	deaf                       // the pub/sub connection broke
 	silenced                   // Channel is not listened to any more, unasked: its slot moved
+	replaced                   // Sentinel names another master
 	charts                     // Chart of the cluster, or Err if nobody told
 )
 

@@ -30,9 +30,11 @@ type simEngine struct {
 	doubts    bool          // the wall clock ran ahead: the next turn will notice
 	doubted   time.Duration // when the last one did, by its own clock
 	turnAt    time.Duration // when the next turn for mail is planned; 0 when none is
+	alarms    int           // so far: only the latest rings
 	alarm     time.Duration // the moment, by its clock, at which the loop wakes without mail; 0: never
 	handed    uint64        // grants without asking the server, so far
 	vain      simRate       // calls and commands that came to nothing
+	unheard   time.Duration // since when it cannot listen to some channel. True time
 	idle      int           // turns in a row that came to nothing
 	idleSince time.Duration
 }
@@ -155,13 +157,15 @@ func (e *simEngine) sleep(now time.Duration) {
 	}
 	e.alarm = at
 	late := e.w.between(0, 100*time.Microsecond) + e.w.bug.late()
-	e.ring(max(e.clock.when(at), e.w.now+time.Microsecond)+late, at)
+	e.ring(max(e.clock.when(at), e.w.now+time.Microsecond) + late)
 }
 
-// ring plans a turn for an alarm, unless another one is set by then.
-func (e *simEngine) ring(moment, alarm time.Duration) {
+// ring plans a turn for the alarm, unless another one is set by then.
+func (e *simEngine) ring(moment time.Duration) {
+	e.alarms++
+	number := e.alarms
 	e.w.at(moment, func() {
-		if e.alarm == alarm && !e.dead && !e.suspended {
+		if e.alarms == number && e.alarm != 0 && !e.dead && !e.suspended {
 			e.alarm = 0
 			e.turn()
 		}

@@ -55,9 +55,18 @@ func (w *simWorld) look() {
 		w.counted(n, i, k, e)
 	}
 	for _, e := range w.engines {
+		w.hears(e)
 		for _, a := range e.asks {
 			w.awake(a)
 		}
+	}
+}
+
+// hears finds engines that go on asking because they cannot hear, though they could.
+func (w *simWorld) hears(e *simEngine) {
+	w.since(&e.unheard, e.c.fx.Unheard != 0)
+	if e.unheard != 0 && w.now-max(e.unheard, w.disturbed) > w.patience() {
+		w.fail("%s waits for %d locks as if it could not hear, and has for %v", e.name, e.c.fx.Unheard, w.now-e.unheard)
 	}
 }
 

@@ -86,7 +86,6 @@ func newSimPlan(w *simWorld, run simRun) simPlan {
 		p.names, p.callers, p.couriers, p.think = simManyNames, 100, 1, p.latency
 	}
 	p.longest = 2 * p.lease
-	p.kinds = simPick(w, simKinds)
 	p.choose(w)
 	return p
 }

@@ -170,9 +170,10 @@ func (w *simWorld) shutDown(e *simEngine, a *simAsk) {
 	if w.disturbed > a.asked {
 		return // a lease may have ended before the release came through, as may a short one of its own
 	}
+	late := e.config.Lease/20 + 20*time.Millisecond + 20*w.plan.latency // ended for the engine, not yet for the server
 	for name := range w.server.keys {
 		k := w.server.key(name)
-		if t := w.books.tenure(k.holder); k.exists && k.holder.life == e.life && t.granted != 0 && !t.lost && !t.late && !t.revived && !t.unsure && !t.fixed {
+		if t := w.books.tenure(k.holder); k.exists && k.ends() > w.now+late && k.holder.life == e.life && t.granted != 0 && !t.lost && !t.late && !t.revived && !t.unsure && !t.fixed {
 			w.fail("%s has shut down, and the server still has %s of it", e.name, w.plan.names[name])
 		}
 	}

@@ -227,6 +227,9 @@ func (s *simServer) restart(data simData) {
 			s.tokens[name] = data.tokens[name]
 			s.w.names[name].token = 0 // what was counted is lost
 		}
+		if t := s.keys[name].tenure; t != nil {
+			t.recounted = true // nobody knows of a count that is lost
+		}
 		s.w.touch(name)
 		s.w.names[name].changed = s.w.now
 	}

@@ -87,11 +87,13 @@ func newSimWorld(run simRun) *simWorld {
 	if len(w.plan.names) > len(simNames) {
 		w.index = make(map[string]int, len(w.plan.names))
 	}
+	kinds := rand.New(rand.NewPCG(run.seed, 1))
+	w.plan.kinds = simKinds[kinds.IntN(len(simKinds))]
 	for i, name := range w.plan.names {
 		if w.index != nil {
 			w.index[name] = i
 		}
-		w.names = append(w.names, simName{key: name, channel: channelOf(name), kind: simPick(w, w.plan.kinds)})
+		w.names = append(w.names, simName{key: name, channel: channelOf(name), kind: w.plan.kinds[kinds.IntN(len(w.plan.kinds))]})
 	}
 	w.server = newSimServer(w)
 	for slot := range w.plan.engines {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/redis/rueidis"
 )
@@ -20,6 +21,7 @@ type subscriber struct {
 	orders  <-chan *order
 
 	connection *connection // nil when there is none
+	master     string      // whom Sentinel named last
 }
 
 // errStranger is for a node that the cluster's client has not heard of.
@@ -39,6 +41,8 @@ func (s *subscriber) broken() <-chan error {
 
 func (s *subscriber) run() {
 	defer s.disconnect()
+	looks, stop := s.looks()
+	defer stop()
 	for {
 		select {
 		case o, open := <-s.orders:
@@ -48,8 +52,36 @@ func (s *subscriber) run() {
 			s.post(orderDone, "", s.carryOut(o))
 		case <-s.broken():
 			s.lose()
+		case <-looks:
+			s.look()
 		}
 	}
+}
+
+// lookGap is how often a subscriber looks whom Sentinel has named.
+const lookGap = 500 * time.Millisecond
+
+// looks tells when to look: never where Sentinel has no say.
+func (s *subscriber) looks() (looks <-chan time.Time, stop func()) {
+	if s.master = s.way.master(); s.master == "" {
+		return nil, func() {}
+	}
+	ticker := time.NewTicker(lookGap)
+	return ticker.C, ticker.Stop
+}
+
+// look follows the commands to another master: the connection to the old one may live on, and there is
+// nothing more to be heard there.
+func (s *subscriber) look() {
+	master := s.way.master()
+	if master == s.master {
+		return
+	}
+	s.master = master
+	if s.connection != nil {
+		s.lose()
+	}
+	s.post(replaced, "", nil)
 }
 
 // carryOut leaves and joins channels. Channels are left by taking another connection without them, so

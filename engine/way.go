@@ -25,6 +25,17 @@ func (w *way) node() rueidis.Client {
 	return w.known
 }
 
+// master is the address of the master that Sentinel named; "" where it has no say.
+func (w *way) master() string {
+	if w.client.Mode() != rueidis.ClientModeSentinel {
+		return ""
+	}
+	for address := range w.client.Nodes() {
+		return address
+	}
+	return ""
+}
+
 // lead sends calls by the map of the cluster's client, which asks around for what it does not know.
 func (w *way) lead(writer *writer, b *batch) {
 	for ; b != nil; b = b.next {

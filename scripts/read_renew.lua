@@ -32,6 +32,7 @@ local function renew(key, id, falls, number, k, a)
   if not written then return 0 end
   if type(written) == 'table' then return written.err end
   local ttl = redis.pcall('PTTL', key)
+  if type(ttl) == 'table' then return ttl.err end
   if ttl < tonumber(ARGV[a + 1]) then
     local expires = redis.pcall('PEXPIRE', key, ARGV[a + 1])
     if expires ~= 1 then return expires.err end

@@ -140,17 +140,6 @@ func (m *rwModel) force(key string, write bool) string {
 	return "1"
 }
 
-func (m *rwModel) state(key string) string {
-	l := m.keys[key]
-	switch {
-	case l == nil:
-		return "[-2 '' '' 0 0 '']"
-	case l.writer != "":
-		return fmt.Sprintf("[%ds write %s %s %d]", l.ttl, l.writer, l.count, len(l.readers))
-	}
-	return fmt.Sprintf("[%ds read '' 0 %d]", l.ttl, len(l.readers))
-}
-
 func quoted(text string) string {
 	if text == "" {
 		return "''"

@@ -60,6 +60,7 @@ local function leave_read(verb, key, id)
   if type(count) == 'table' then return count.err end
   count = tonumber(count) or 1
   local fields = redis.pcall('HLEN', key)
+  if type(fields) == 'table' then return fields.err end
   if fields <= 2 then
     local removed = redis.pcall('DEL', key)
     if removed ~= 1 then return removed.err end

@@ -17,10 +17,10 @@ local count_listeners, keys = ARGV[1], #KEYS
 
 local function longer(key, id, lease)
   local fields = redis.pcall('HLEN', key)
-  if type(fields) == 'number' and fields > 2 and redis.pcall('PTTL', key) >= tonumber(lease) then
-    return renew(key, id, '0')
-  end
-  return renew(key, id, lease)
+  if type(fields) == 'table' then return fields.err end
+  local ttl = fields > 2 and redis.pcall('PTTL', key) or 0
+  if type(ttl) == 'table' then return ttl.err end
+  return renew(key, id, ttl >= tonumber(lease) and '0' or lease)
 end
 
 local reply = {}

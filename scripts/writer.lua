@@ -2,10 +2,12 @@
 -- name, a string when the server refuses. If it still reads, the lock is in mode read from now on, and whoever
 -- waits to read is told as well.
 local function leave_write(verb, key, id)
+  local fields = redis.pcall('HLEN', key)
+  if type(fields) == 'table' then return fields.err end
   local removed = redis.pcall('HDEL', key, id .. ':write')
   if removed ~= 1 then return type(removed) == 'table' and removed.err or 0 end
-  if redis.pcall('HLEN', key) <= 1 then
-    redis.pcall('DEL', key)
+  if fields <= 2 then
+    redis.pcall('HDEL', key, 'mode')
   else
     redis.pcall('HSET', key, 'mode', 'read')
     fit(key)
