@@ -209,3 +209,18 @@ func TestAClaimThatWasDisplacedIsLost(t *testing.T) {
 		3ms  #1 gone                                     → nothing
 	`)
 }
+
+// Its next tenure has another channel.
+func TestAFairWaiterWhoseGrantCameTooLateListensAnew(t *testing.T) {
+	talkOf(t, actor.Fair, `
+		0s           A locks lease 50ms                  → acquire #1 50ms wait 5m0s
+		1ms          #1 taken 20s it:1 left 320s         → listen
+		2ms          message                             → acquire #1 50ms wait 5m0s
+		100ms        #1 granted                          → release #1 wait 5m0s
+		101ms        #1 gone                             → leave
+		101ms..200ms timer                               → acquire #2 50ms wait 5m0s
+		+1ms         #2 taken 20s it:1 left 320s         → listen
+		+1ms         A cancels why                       → release #2 wait 5m0s; leave; A lock not acquired: why
+		+1ms         #2 gone                             → nothing
+	`)
+}

@@ -19,14 +19,10 @@ local verb, now, locks = ARGV[1], tonumber(ARGV[2]), #KEYS / 3
 local function text(number) return string.format('%.0f', number) end
 
 -- A head that asks is alive, and waits only because the lock is held for longer than it seemed: all times
--- are put off together, so that what stands between them stays. It comes before the pruning. Returns the
--- time of this tenure, false without one, or the table of an error.
-local function put_off(queue, times, id, wait, ttl)
-  local time = wait ~= '' and redis.pcall('ZSCORE', times, id)
-  if not time or type(time) == 'table' then return time end
-  time, wait = tonumber(time), tonumber(wait)
+-- are put off together, so that what stands between them stays. Returns its time, or the table of an error.
+local function put_off(times, time, wait, ttl)
   local by = now + math.max(ttl, 0) + wait - time
-  if by <= wait / 8 or redis.pcall('LINDEX', queue, '0') ~= id then return time end
+  if by <= wait / 8 then return time end
   local waiting = redis.pcall('ZRANGE', times, '0', '-1')
   for i = 1, #waiting do
     local set = redis.pcall('ZADD', times, 'XX', 'INCR', text(by), waiting[i])
@@ -65,10 +61,13 @@ end
 local function take(key, queue, times, id, lease, wait)
   local ttl = redis.pcall('PTTL', key)
   if type(ttl) == 'table' then return ttl.err end
-  local time = put_off(queue, times, id, wait, ttl)
-  if type(time) == 'table' then return time.err end
-  local head, alive = prune(verb, key, queue, times, now)
+  local head, alive = prune(verb, key, queue, times, now, id)
   if type(head) == 'table' then return head.err end
+  local time = wait ~= '' and redis.pcall('ZSCORE', times, id)
+  if type(time) == 'table' then return time.err end
+  time = time and tonumber(time)
+  if head == id then time = put_off(times, time, tonumber(wait), ttl) end
+  if type(time) == 'table' then return time.err end
   if ttl == -2 and (not head or head == id) then
     return grant(key, queue, times, id, lease, wait, head == id)
   end

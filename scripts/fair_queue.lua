@@ -9,15 +9,15 @@ local function tell(verb, key, head)
 end
 
 -- Takes those off the head whose time is over, or who have none, because nothing else ever would. Who has
--- none may be alive: it is told, and comes again. Returns the head and its time, false without one, or the
--- table of an error.
-local function prune(verb, key, queue, times, now)
+-- none may be alive: it is told, and comes again. Whoever asks is alive. Returns the head and its time,
+-- false without one, or the table of an error.
+local function prune(verb, key, queue, times, now, asks)
   while true do
     local head = redis.pcall('LINDEX', queue, '0')
     if not head or type(head) == 'table' then return head end
     local time = redis.pcall('ZSCORE', times, head)
     if type(time) == 'table' then return time end
-    if time and tonumber(time) > now then return head, tonumber(time) end
+    if time and (tonumber(time) > now or head == asks) then return head, tonumber(time) end
     local taken = redis.pcall('LPOP', queue)
     if type(taken) == 'table' then return taken end
     if time then redis.pcall('ZREM', times, head) else tell(verb, key, head) end

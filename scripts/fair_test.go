@@ -124,12 +124,13 @@ func TestFairWaitersAreAliveAsLongAsTheirHeadAsks(t *testing.T) {
 			fair_acquire a:t3:30s:50s → [30s t1 60s]
 			times a → t2 10s, t3 60s
 			clock 1000330 → ok
-			fair_acquire a:t3:30s:50s → [30s t1 50s]
-			times a → t3 50s
-			# Who stands behind the dead is not born dead.
-			clock 1000400 → ok
+			fair_acquire a:t3:30s:50s → [30s t1 80s]
+			times a → t3 80s
+			# Who asks keeps its place, however late, and those in front of it that are dead lose theirs.
+			fair_acquire a:t4:30s:50s a:t5:30s:50s → [30s t1 130s] [30s t1 180s]
+			clock 1001000 → ok
 			fair_acquire a:t4:30s:50s → [30s t1 80s]
-			times a → t4 80s
+			times a → t4 80s, t5 130s
 		`)
 	})
 }

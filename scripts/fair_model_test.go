@@ -1,0 +1,233 @@
+package scripts_test
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel/scripts"
+)
+
+// fairModel is what the fair lock's scripts should do, written down a second time: Redisson's rules, and where ours differ.
+// The lock never expires in it, so that no answer depends on how fast the test runs.
+type fairModel struct {
+	now    int64
+	holder string
+	queue  []string
+	times  map[string]int64
+	told   []message
+}
+
+func (m *fairModel) tell(id string) {
+	m.told = append(m.told, message{"redisson_lock__channel:{a}:" + id, "0"})
+}
+
+func (m *fairModel) tellHead() {
+	if len(m.queue) > 0 {
+		m.tell(m.queue[0])
+	}
+}
+
+func (m *fairModel) isHead(id string) bool { return len(m.queue) > 0 && m.queue[0] == id }
+
+func (m *fairModel) prune(asks string) {
+	for len(m.queue) > 0 {
+		head := m.queue[0]
+		time, has := m.times[head]
+		if has && (time > m.now || head == asks) {
+			return
+		}
+		m.queue = m.queue[1:]
+		if !has { // ours: in Redisson it would block the queue for ever
+			m.tell(head)
+		}
+		delete(m.times, head)
+	}
+}
+
+func (m *fairModel) acquire(id string, wait int64) string {
+	m.prune(id)       // ours: in Redisson whoever asks too late goes to the end of the queue
+	if m.isHead(id) { // ours: a head that asks puts all times off
+		if by := m.now + wait - m.times[id]; 8*by > wait {
+			for other := range m.times {
+				m.times[other] += by
+			}
+		}
+	}
+	switch {
+	case m.holder == "" && (len(m.queue) == 0 || m.isHead(id)):
+		m.holder = id
+		if m.isHead(id) {
+			m.queue = m.queue[1:]
+			delete(m.times, id)
+			for other := range m.times {
+				m.times[other] -= wait
+			}
+		}
+		return "granted"
+	case m.holder == id:
+		return "granted"
+	case wait == 0:
+		return "refused"
+	}
+	if _, has := m.times[id]; !has {
+		from := int64(-1) // what PTTL says of a key without a TTL
+		if m.holder == "" {
+			from = -2
+		}
+		if last := len(m.queue) - 1; last >= 0 && m.queue[last] != id {
+			if time, has := m.times[m.queue[last]]; has {
+				from = max(time-m.now, 0) // ours: nobody is born dead
+			}
+		}
+		m.times[id] = m.now + from + wait
+		m.queue = append(m.queue, id)
+	}
+	return fmt.Sprint("waits ", m.times[id]-m.now)
+}
+
+func (m *fairModel) release(id string, wait int64) string {
+	released := m.holder == id && id != ""
+	if released {
+		m.holder = ""
+	} else {
+		m.leave(id, wait)
+	}
+	m.prune("")
+	if m.holder == "" {
+		m.tellHead()
+	}
+	if released {
+		return "1"
+	}
+	return "0"
+}
+
+func (m *fairModel) leave(id string, wait int64) {
+	_, stood := m.times[id]
+	delete(m.times, id)
+	behind := false
+	for _, other := range m.queue {
+		if _, has := m.times[other]; has && behind && stood {
+			m.times[other] -= wait
+		}
+		behind = behind || other == id
+	}
+	m.queue = slices.DeleteFunc(m.queue, func(other string) bool { return other == id })
+}
+
+func (m *fairModel) force() string {
+	if m.holder == "" {
+		return "0"
+	}
+	m.holder = ""
+	m.prune("")
+	m.tellHead()
+	return "1"
+}
+
+func (m *fairModel) state() string {
+	var times []string
+	for _, id := range slices.Sorted(maps.Keys(m.times)) {
+		times = append(times, fmt.Sprint(id, " ", m.times[id]))
+	}
+	return fmt.Sprintf("%q %q %q", m.holder, m.queue, times)
+}
+
+// fairState is the same of the server, and the lock is made one that never expires.
+func (s *server) fairState() string {
+	s.do("PERSIST", "a")
+	holder, queue := "", []string{}
+	for _, id := range s.do("HKEYS", "a").([]any) {
+		holder += id.(string)
+	}
+	for _, id := range s.do("LRANGE", scripts.Prefixed(scripts.Queue, "a"), 0, -1).([]any) {
+		queue = append(queue, id.(string))
+	}
+	var times []string
+	for pairs := s.do("ZRANGE", scripts.Prefixed(scripts.Times, "a"), 0, -1, "WITHSCORES").([]any); len(pairs) > 0; pairs = pairs[2:] {
+		times = append(times, fmt.Sprint(pairs[0], " ", pairs[1]))
+	}
+	slices.Sort(times)
+	return fmt.Sprintf("%q %q %q", holder, queue, times)
+}
+
+func TestFairScriptsDoWhatTheModelDoes(t *testing.T) {
+	s := onReal(t)
+	ears := s.listen()
+	random := rand.New(rand.NewPCG(1, 2))
+	m := &fairModel{now: 1_700_000_000_000, times: map[string]int64{}, queue: []string{}}
+	waits := map[string]int64{}
+	var story []string
+	next := 0
+	for range 6000 {
+		if random.IntN(3) == 0 {
+			m.now += random.Int64N(9000)
+		}
+		if len(waits) < 6 {
+			next++
+			waits["t"+strconv.Itoa(next)] = 1000 + random.Int64N(9000)
+		}
+		id := slices.Sorted(maps.Keys(waits))[random.IntN(len(waits))]
+		what, want, got := s.fairStep(random, m, id, waits[id])
+		if strings.HasPrefix(what, "release") && random.IntN(3) == 0 {
+			delete(waits, id)
+		}
+		if m.queue == nil {
+			m.queue = []string{}
+		}
+		story = append(story, fmt.Sprintf("%d %s → %s, %s", m.now, what, got, s.fairState()))
+		tail := strings.Join(story[max(0, len(story)-8):], "\n")
+		require.Equal(t, want, got, tail)
+		require.Equal(t, m.state(), s.fairState(), tail)
+		require.Equal(t, said(m.told), said(ears.heard()), tail)
+		m.told = nil
+	}
+}
+
+// fairStep does one thing to the server and to the model.
+func (s *server) fairStep(random *rand.Rand, m *fairModel, id string, wait int64) (what, want, got string) {
+	locks := []string{"a"}
+	switch n := random.IntN(20); {
+	case n < 9:
+		return fmt.Sprint("acquire ", id, " ", wait), m.acquire(id, wait),
+			fairAnswer(s.runOn(scripts.FairAcquire, locks, "PUBLISH", m.now, id, 100_000, wait)[0])
+	case n < 11:
+		once := "once" + strconv.Itoa(random.IntN(3))
+		return "acquire " + once, m.acquire(once, 0), fairAnswer(s.runOn(scripts.FairAcquire, locks, "PUBLISH", m.now, once, 100_000, "")[0])
+	case n < 16:
+		return fmt.Sprint("release ", id, " ", wait), m.release(id, wait), text(s.runOn(scripts.FairRelease, locks, "PUBLISH", m.now, id, wait)[0])
+	case n < 17:
+		holder := m.holder
+		return "release the holder", m.release(holder, 0), text(s.runOn(scripts.FairRelease, locks, "PUBLISH", m.now, holder, "")[0])
+	case n < 18:
+		return "force", m.force(), text(s.runOn(scripts.FairForce, locks, "PUBLISH", m.now)[0])
+	case n < 19:
+		m.holder = ""
+		s.do("DEL", "a")
+		return "the lock expires", "", ""
+	}
+	delete(m.times, id)
+	s.do("ZREM", scripts.Prefixed(scripts.Times, "a"), id)
+	return "the time of " + id + " is lost", "", ""
+}
+
+// fairAnswer is an answer of fair_acquire without what depends on time.
+func fairAnswer(reply any) string {
+	row, ok := reply.([]any)
+	switch {
+	case !ok && reply == int64(1):
+		return "granted"
+	case ok && len(row) == 3 && row[2] == int64(-1):
+		return "refused"
+	case ok && len(row) == 3:
+		return fmt.Sprint("waits ", row[2])
+	}
+	return fmt.Sprint(reply)
+}
