@@ -10,12 +10,13 @@ import (
 	"github.com/lockwheel/lockwheel/engine"
 )
 
-// Hold is one lock held once: what a Lock returned. It is to be unlocked once. Safe for concurrent use.
+// Hold is one lock held once, or several as one ([Multi]): what a Lock returned. It is to be unlocked once. Safe
+// for concurrent use.
 type Hold struct {
 	grant  actor.Hold
 	engine *Engine
 	name   string
-	parent context.Context // of the Lock that returned it
+	parent context.Context // of the Lock that returned it; of several locks their group, and there is no engine
 }
 
 // Name is the lock's name, without the engine's prefix.
@@ -52,7 +53,8 @@ func (h *Hold) fence(token uint64) {
 	}
 }
 
-// Deadline is until when the lock is known to be held. A renewal moves it on.
+// Deadline is until when the lock is known to be held. A renewal moves it on. Of several locks it is the
+// earliest, of a quorum until when a majority is; zero when they are not held any more.
 func (h *Hold) Deadline() time.Time {
 	if g := h.group(); g != nil {
 		return g.deadline()

@@ -16,6 +16,9 @@
 // what is under way and sends the next command: nothing is sent anywhere else. That level-triggered
 // shape is what makes lost, late and doubled answers dull.
 //
+// A request for several locks at once ([Joint]) stands in the queue of one of them; when its turn comes, the
+// coordinator claims all of them for one question, and the answer makes each of them held, or none.
+//
 // That is the plain lock. What kinds of lock share (requests, holds, belief, renewal, ghosts, waiting) has a
 // file each; what they differ in is a table: which commands they send, whether a grant comes with a token,
 // whether each first grant is a claim with a Lock of its own, whether a tenure queues at the server while it
