@@ -53,7 +53,7 @@ func TestLeaseIsBelievedForLessThanTheServerKeepsIt(t *testing.T) {
 
 func shownDuration(t *testing.T, text string) string { return duration(t, text, 0).String() }
 
-// failures.md 3, redisson#1966: a late reply must not arm the watchdog.
+// redisson#1966: a late reply must not arm the watchdog.
 func TestAnswerAfterItsOwnLeaseIsNoGrant(t *testing.T) {
 	talk(t, `
 		0s        A locks lease 1s wait 5s → acquire #1 1s
@@ -126,8 +126,8 @@ func TestTryLockOnASilentServerEndsAfterTimeout(t *testing.T) {
 	`)
 }
 
-// api.md, Errors: ErrNotAcquired is somebody else's lock until the wait ended; ErrUnavailable is no answer at all, or a
-// last try that failed. failures.md 44.
+// ErrNotAcquired is somebody else's lock until the wait ended; ErrUnavailable is no answer at all, or a
+// last try that failed.
 func TestEndOfAWaitSaysWhetherTheLockWasTakenOrTheServerSilent(t *testing.T) {
 	t.Run("taken", func(t *testing.T) {
 		talk(t, `
@@ -259,7 +259,7 @@ func TestEndOfAWaitBetweenTwoHoldersOfThisEngineIsNotAnOutage(t *testing.T) {
 	})
 }
 
-// failures.md 2, redisson#2714: an interrupted acquire must not leave a lock.
+// redisson#2714: an interrupted acquire must not leave a lock.
 func TestCancelledRequestLeavesNothing(t *testing.T) {
 	t.Run("before its command left", func(t *testing.T) {
 		talk(t, `
@@ -323,7 +323,7 @@ func TestCancelledRequestLeavesNothing(t *testing.T) {
 	})
 }
 
-// failures.md 15, redisson#7367: asking again is not a second hold.
+// redisson#7367: asking again is not a second hold.
 func TestUnansweredAcquireIsAskedAgainAsTheSameTenure(t *testing.T) {
 	talk(t, `
 		0s     A locks              → acquire #1 30s
@@ -345,7 +345,7 @@ func TestUnansweredAcquireIsAskedAgainAsTheSameTenure(t *testing.T) {
 	`)
 }
 
-// design.md, Identity: from then on it is believed for at most its last confirmation plus the shortest unanswered lease.
+// From then on it is believed for at most its last confirmation plus the shortest unanswered lease.
 func TestLateCopyWithAShorterLeaseDoesNotOutliveBelief(t *testing.T) {
 	talk(t, `
 		0s     A locks lease 1s wait 500ms → acquire #1 1s

@@ -11,7 +11,7 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// failures.md 13, and the watchdog's whole point: how many commands a lock sends when nothing happens to it. A true server
+// The whole point of a watchdog: how many commands a lock sends when nothing happens to it. A true server
 // answers each after a millisecond, for ten seconds.
 func TestALockThatNothingHappensToIsQuiet(t *testing.T) {
 	for _, test := range []struct {

@@ -2,7 +2,7 @@ package actor_test
 
 import "testing"
 
-// api.md, Shutdown: refuse those who wait, and let the holders finish.
+// Refuse those who wait, and let the holders finish.
 func TestDrainRefusesTheWaitingAndLeavesTheHolders(t *testing.T) {
 	t.Run("a holder with a queue behind it", func(t *testing.T) {
 		talk(t, `
@@ -59,7 +59,7 @@ func TestDrainRefusesTheWaitingAndLeavesTheHolders(t *testing.T) {
 	})
 }
 
-// api.md, Close: every hold ends at once with ErrClosed, its key is left to its lease, and everybody is told.
+// Every hold ends at once with ErrClosed, its key is left to its lease, and everybody is told.
 func TestCloseEndsEverythingAtOnceAndSendsNothing(t *testing.T) {
 	t.Run("held, with all kinds of wishes", func(t *testing.T) {
 		talk(t, `

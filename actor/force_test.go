@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// acceptance.md 1.8. wire.md 4.1.
 func TestForceUnlockTakesTheLockFromAnybody(t *testing.T) {
 	t.Run("from another process", func(t *testing.T) {
 		talk(t, `
@@ -36,7 +35,7 @@ func TestForceUnlockTakesTheLockFromAnybody(t *testing.T) {
 	})
 }
 
-// design.md, Waiting: a ForceUnlock of its own is an immediate loss.
+// A ForceUnlock of its own is an immediate loss.
 func TestForceUnlockByTheHoldersOwnEngineIsALossAtOnce(t *testing.T) {
 	t.Run("and waiters go on", func(t *testing.T) {
 		talk(t, `
@@ -134,7 +133,7 @@ func TestSeveralForceUnlocksShareACommandUnlessItHasLeft(t *testing.T) {
 	`)
 }
 
-// api.md: it is sent once, since a late copy would take the lock from somebody else.
+// It is sent once, since a late copy would take the lock from somebody else.
 func TestForceUnlockWithoutAnAnswerIsNotSentAgain(t *testing.T) {
 	t.Run("a broken connection", func(t *testing.T) {
 		talk(t, `
@@ -217,7 +216,7 @@ func TestForcedUnlockElsewhereWakesWaitersBehindALocalHolder(t *testing.T) {
 	`)
 }
 
-// failures.md 13: while a force waits for its next try, callers in the queue wait with it, asleep.
+// While a force waits for its next try, callers in the queue wait with it, asleep.
 func TestForceUnlockThatWaitsForItsNextTryDoesNotSpin(t *testing.T) {
 	s := newStage(t, usual())
 	s.play("0s F forces", "1ms #1 refused LOADING x", "2ms A locks")

@@ -2,8 +2,8 @@ package actor_test
 
 import "testing"
 
-// design.md, Identity: an unanswered acquire whose request has ended may still take the lock. It is released as soon as the
-// server answers again, once more one Timeout later, and by every later acquire. failures.md 2, 3.
+// An unanswered acquire whose request has ended may still take the lock. It is released as soon as the
+// server answers again, once more one Timeout later, and by every later acquire.
 func TestGhostIsReleasedWhenTheServerAnswersAndOnceMore(t *testing.T) {
 	t.Run("nobody else wants the lock", func(t *testing.T) {
 		talk(t, `
@@ -163,7 +163,7 @@ func TestReleasesOfGhostsAreWanted(t *testing.T) {
 	`)
 }
 
-// design.md, Simulation: no renewal for a tenure that ended. One that waits to be sent is withdrawn.
+// No renewal for a tenure that ended. One that waits to be sent is withdrawn.
 func TestRenewalOfATenureThatEndedIsNotSentAnyMore(t *testing.T) {
 	talk(t, `
 		0s      A locks              → acquire #1 30s

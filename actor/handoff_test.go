@@ -13,7 +13,7 @@ func bounded(most int, forAtMost time.Duration) func(*actor.Config) {
 	return func(c *actor.Config) { c.HandoffMax, c.HandoffFor = most, forAtMost }
 }
 
-// design.md, Handing on: Redis still shows the tenure, so no command is sent.
+// Redis still shows the tenure, so no command is sent.
 func TestHandingOnTakesNoRoundTrip(t *testing.T) {
 	talk(t, `
 		0s     A locks     → acquire #1 30s
@@ -328,7 +328,7 @@ func TestHandoffEndsWhenSomebodyBeginsToListen(t *testing.T) {
 	`)
 }
 
-// design.md, Handing on: until it has seen another holder, or two of its round trips and at least 2 ms have passed.
+// Until it has seen another holder, or two of its round trips and at least 2 ms have passed.
 func TestSteppingBackLastsTwoRoundTrips(t *testing.T) {
 	talk(t, `
 		0s     A locks     → acquire #1 30s

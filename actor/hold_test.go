@@ -44,7 +44,7 @@ func TestEndOfAHoldReachesItsContextAndItsChannel(t *testing.T) {
 	require.Equal(t, ctx, h.Signal().Value, "the context stays the hold's")
 }
 
-// failures.md 9, 11: asked for and ended at the same time, everybody is told once.
+// Asked for and ended at the same time, everybody is told once.
 func TestAskingWhileAHoldEndsIsNeverLost(t *testing.T) {
 	for range 2000 {
 		h := &actor.Hold{}

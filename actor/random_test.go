@@ -103,7 +103,7 @@ func (p *party) anything(c *actor.Command) actor.Reply {
 
 func friendly(*actor.Command) actor.Reply { return actor.Reply{Status: actor.Done, Listeners: -1} }
 
-// design.md, Simulation: at most one believes to hold the lock, whatever is delayed, lost, late or doubled, as long as the
+// At most one believes to hold the lock, whatever is delayed, lost, late or doubled, as long as the
 // server forgets nothing. A command without an answer runs never, once or twice, at any later time.
 func TestRandomLossesAndDelays(t *testing.T) {
 	eachSeed(t, 2000, func(t *testing.T, random *rand.Rand) {

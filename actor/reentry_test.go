@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// design.md, Re-entry: granted at once, the count written behind. acceptance.md 1.13, 1.21.
+// Granted at once, the count written behind.
 func TestReentryIsGrantedAtOnceAndItsCountWrittenBehind(t *testing.T) {
 	talk(t, `
 		0s   A locks        → acquire #1 30s
@@ -94,7 +94,7 @@ func TestFixedLeaseOfAnInnerHoldThatFitsToTheNanosecond(t *testing.T) {
 	`)
 }
 
-// design.md, Re-entry: only a longer fixed lease costs a round trip first.
+// Only a longer fixed lease costs a round trip first.
 func TestLongerFixedLeaseOfAnInnerHoldTakesARoundTrip(t *testing.T) {
 	t.Run("granted", func(t *testing.T) {
 		talk(t, `
@@ -207,7 +207,7 @@ func TestStrangerWithTheOwnerOfAnEndedHoldQueues(t *testing.T) {
 	`)
 }
 
-// failures.md 43: the owner is carried, not taken from the goroutine. A caller without one waits.
+// The owner is carried, not taken from the goroutine. A caller without one waits.
 func TestCallerWithoutAnOwnerIsNotReentered(t *testing.T) {
 	talk(t, `
 		0s     A locks          → acquire #1 30s
@@ -243,7 +243,7 @@ func TestThreadOwnerKeepsItsNumberFromLockToLock(t *testing.T) {
 	`)
 }
 
-// failures.md 39: for each nested hold one release, in any order, and nothing is left.
+// For each nested hold one release, in any order, and nothing is left.
 func TestFiftyNestedHoldsLeaveNothing(t *testing.T) {
 	s := newStage(t, usual())
 	s.play("0s A0 locks", "1ms #1 granted")

@@ -13,8 +13,8 @@ func TestSecondUnlockWaitsForTheSameRelease(t *testing.T) {
 	`)
 }
 
-// design.md, Renewal and loss: gone is a loss if the release was sent once, success if an earlier copy had no answer.
-// failures.md 16, redisson#4871.
+// Gone is a loss if the release was sent once, success if an earlier copy had no answer.
+// redisson#4871.
 func TestReleaseThatFindsNothing(t *testing.T) {
 	t.Run("sent once: it was lost before", func(t *testing.T) {
 		talk(t, `
@@ -48,7 +48,7 @@ func TestReleaseThatFindsNothing(t *testing.T) {
 	})
 }
 
-// failures.md 17 redisson#1602, 20, 21 redis-py#3847: the engine keeps trying, whatever its caller does.
+// redisson#1602, redis-py#3847: the engine keeps trying, whatever its caller does.
 func TestReleaseIsTriedUntilTheLeaseIsOver(t *testing.T) {
 	t.Run("the caller does not wait longer than Timeout", func(t *testing.T) {
 		talk(t, `
@@ -105,7 +105,7 @@ func TestReleaseWhoseMessageIsRefusedIsARelease(t *testing.T) {
 	`)
 }
 
-// failures.md 1, redisson#7272: a renewal must not outlive the unlock.
+// redisson#7272: a renewal must not outlive the unlock.
 func TestUnlockWhileARenewalIsUnderWay(t *testing.T) {
 	t.Run("the release follows it", func(t *testing.T) {
 		talk(t, `
@@ -162,7 +162,7 @@ func TestUnlockWhileARenewalIsUnderWay(t *testing.T) {
 	})
 }
 
-// The second caller was in the queue before the unlock; the first's late wishes must not touch its hold. failures.md 4b.
+// The second caller was in the queue before the unlock; the first's late wishes must not touch its hold.
 func TestUnlockOfAnEndedHoldDoesNotTouchTheNext(t *testing.T) {
 	talk(t, `
 		0s   A locks      → acquire #1 30s

@@ -9,7 +9,7 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// wire.md 9: a third of the lease after its last confirmation, counted from before that was sent.
+// A third of the lease after its last confirmation, counted from before that was sent.
 func TestWatchedLockIsRenewedEveryThirdOfItsLease(t *testing.T) {
 	talk(t, `
 		3ms     A locks     → acquire #1 30s
@@ -27,7 +27,7 @@ func TestWatchedLockIsRenewedEveryThirdOfItsLease(t *testing.T) {
 	`)
 }
 
-// failures.md 7: a transient error must not end renewal, and is tried again faster than the normal rhythm.
+// A transient error must not end renewal, and is tried again faster than the normal rhythm.
 func TestRenewalIsRetriedUntilTheLeaseIsOver(t *testing.T) {
 	t.Run("and comes through", func(t *testing.T) {
 		talk(t, `
@@ -87,7 +87,7 @@ func TestRenewalIsRetriedUntilTheLeaseIsOver(t *testing.T) {
 	})
 }
 
-// failures.md 9: told at once, once, by whatever says so first.
+// Told at once, once, by whatever says so first.
 func TestLossIsToldWithItsCause(t *testing.T) {
 	t.Run("the key is gone", func(t *testing.T) {
 		talk(t, `
@@ -96,7 +96,7 @@ func TestLossIsToldWithItsCause(t *testing.T) {
 			10s     timer       → renew #1 30s
 			10.001s #1 gone     → A lost: the key is gone or someone else's
 			10.002s A unlocks   → A lock not held
-			// failures.md 4: the name can be locked again, and is renewed
+			// The name can be locked again, and is renewed
 			11s     B locks     → acquire #2 30s
 			11.001s #2 granted  → B granted 29.689s
 			21s     timer       → renew #2 30s
@@ -327,7 +327,7 @@ func TestExtendOfAHoldThatEnded(t *testing.T) {
 	})
 }
 
-// api.md, Extend; design.md, Identity: an extension without an answer may still run at any time, so until the tenure ends
+// An extension without an answer may still run at any time, so until the tenure ends
 // it is believed for no longer than the shorter lease, and the hold goes on as before.
 func TestUnansweredExtensionCostsBeliefAndNotTheLock(t *testing.T) {
 	t.Run("its caller gives up", func(t *testing.T) {
@@ -373,7 +373,7 @@ func TestUnansweredExtensionCostsBeliefAndNotTheLock(t *testing.T) {
 	})
 }
 
-// failures.md H7, redlock.net#68: a stuck client must not renew for ever.
+// redlock.net#68: a stuck client must not renew for ever.
 func TestMaxHoldBoundsAWatchedLock(t *testing.T) {
 	upTo := func(d time.Duration) func(*actor.Config) { return func(c *actor.Config) { c.MaxHold = d } }
 	t.Run("longer than the lease", func(t *testing.T) {
@@ -505,7 +505,7 @@ func TestMaxHoldBoundsAWatchedLock(t *testing.T) {
 	})
 }
 
-// design.md, Renewal: a turn that sees the wall clock run ahead confirms every hold before it grants or hands on.
+// A turn that sees the wall clock run ahead confirms every hold before it grants or hands on.
 func TestDoubtIsConfirmedBeforeAnythingIsGranted(t *testing.T) {
 	t.Run("a hold", func(t *testing.T) {
 		talk(t, `

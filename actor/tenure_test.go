@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// house.md 2: leases round down. What is sent is whole milliseconds, and what is believed is less.
+// Leases round down. What is sent is whole milliseconds, and what is believed is less.
 func TestBeliefIsAlwaysShorterThanTheLeaseAndReachesWhatWasNeeded(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 200_000 {

@@ -7,7 +7,7 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// wire.md 8.1; failures.md 10, redisson#1763: a release may slip between the refusal and the subscription.
+// redisson#1763: a release may slip between the refusal and the subscription.
 func TestRefusedCallerSubscribesAndTriesAgainWhenThatIsConfirmed(t *testing.T) {
 	talk(t, `
 		0s   A locks            → acquire #1 30s
@@ -53,7 +53,7 @@ func TestWaiterThatWasWokenInVainWaitsOn(t *testing.T) {
 	`)
 }
 
-// failures.md 10: a dead holder publishes nothing.
+// A dead holder publishes nothing.
 func TestWaiterIsWokenByTheTTL(t *testing.T) {
 	talk(t, `
 		0s     A locks           → acquire #1 30s
@@ -69,7 +69,7 @@ func TestWaiterIsWokenByTheTTL(t *testing.T) {
 	`)
 }
 
-// failures.md 13, rueidis#602, redisson#1888: a TTL of 0 or of a few ms must not become a loop.
+// rueidis#602, redisson#1888: a TTL of 0 or of a few ms must not become a loop.
 func TestTriesThatNoMessageAskedForHaveAFloorWithJitter(t *testing.T) {
 	talk(t, `
 		0s           A locks wait 200ms → acquire #1 30s
@@ -150,7 +150,7 @@ func TestSubscriptionConfirmedDuringTheQuestionAsksOnceMore(t *testing.T) {
 	`)
 }
 
-// design.md, Waiting: after every re-subscription, also an unasked one, try again.
+// After every re-subscription, also an unasked one, try again.
 func TestEveryResubscriptionIsAReasonToTryAgain(t *testing.T) {
 	talk(t, `
 		0s     A locks            → acquire #1 30s
@@ -211,7 +211,7 @@ func TestTheQueueIsFirstComeFirstServed(t *testing.T) {
 	`)
 }
 
-// design.md, Waiting: subscribed once somebody queues; a message while this engine holds may be a forced unlock elsewhere.
+// Subscribed once somebody queues; a message while this engine holds may be a forced unlock elsewhere.
 func TestMessageWhileHoldingIsAReasonToConfirmAtOnce(t *testing.T) {
 	talk(t, `
 		0s     A locks           → acquire #1 30s
@@ -282,7 +282,7 @@ func TestDoubtWakesWaiters(t *testing.T) {
 	`)
 }
 
-// The bound of a wait holds whatever the server does: not answering, refusing, being busy. failures.md 12, redisson#2790.
+// The bound of a wait holds whatever the server does: not answering, refusing, being busy. redisson#2790.
 func TestWaitsEndInTimeWhateverTheServerDoes(t *testing.T) {
 	talk(t, `
 		0s          A locks wait 400ms        → acquire #1 30s

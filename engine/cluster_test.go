@@ -201,7 +201,7 @@ func (d clusterDesk) orderedAt() (said []string) {
 	return said
 }
 
-// Redis Cluster specification, and wire.md 1.2.
+// Redis Cluster specification.
 func TestSlotIsThatOfTheFirstTag(t *testing.T) {
 	for key, slot := range map[string]uint16{
 		"": 0, "123456789": 0x31c3 % slotCount, "foo": 12182, "{foo}bar": 12182, "x{foo}{b}": 12182, "a": 15495, "b": 3300, "c": 7365,

@@ -398,7 +398,7 @@ func TestRenewalsThatAreDueGoOutTogether(t *testing.T) {
 	`)
 }
 
-// api.md: one verdict, and a grant that its caller left behind is given back.
+// One verdict, and a grant that its caller left behind is given back.
 func TestCancelThatCrossesTheGrant(t *testing.T) {
 	converse(t, 1, `
 		1ms  lock a           → 1: acquire a
@@ -441,7 +441,7 @@ func TestSeveralShutdownsAreAllTold(t *testing.T) {
 	`)
 }
 
-// api.md, Close: everybody is told at once, whatever is under way, and nothing leaves after it.
+// Everybody is told at once, whatever is under way, and nothing leaves after it.
 func TestCloseTellsEverybody(t *testing.T) {
 	d := newDesk(t, 8)
 	d.line("1ms lock a b c d")
@@ -605,7 +605,7 @@ func TestHoldsOfLongAgoDoNotTouchTheLockThatWasReused(t *testing.T) {
 	d.requireRest()
 }
 
-// failures.md 42: many timers at once do not hold up the mail, and none is forgotten.
+// Many timers at once do not hold up the mail, and none is forgotten.
 func TestManyTimersDueAtOnceAreFiredInSeveralTurns(t *testing.T) {
 	d := newDesk(t, 1000)
 	const locks = firedPerTurn + 1000

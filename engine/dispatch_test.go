@@ -11,7 +11,7 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// design.md, Batches: a flood of acquires must not delay a renewal.
+// A flood of acquires must not delay a renewal.
 func TestRenewalsAndReleasesGoBeforeAcquires(t *testing.T) {
 	converse(t, 1, `
 		1ms     lock a b c d   → 1: acquire a b c d
@@ -82,7 +82,7 @@ func TestBatchTakesAtMostAMebibyte(t *testing.T) {
 	require.Len(t, d.out, 3)
 }
 
-// What the server refuses for one key must not touch the others: failures.md 6, redisson#6472.
+// What the server refuses for one key must not touch the others: redisson#6472.
 func TestWholeRefusalIsHalvedDownToTheKeyThatCausedIt(t *testing.T) {
 	t.Run("acquires", func(t *testing.T) {
 		converse(t, 8, `
@@ -112,7 +112,7 @@ func TestWholeRefusalIsHalvedDownToTheKeyThatCausedIt(t *testing.T) {
 	})
 }
 
-// design.md, Batches: when the server refuses a batch as a whole (NOPERM, TRYAGAIN), send its parts again. While a slot
+// When the server refuses a batch as a whole (NOPERM, TRYAGAIN), send its parts again. While a slot
 // migrates, TRYAGAIN is what several keys of it get, and single ones work.
 func TestTRYAGAINIsHalvedAndTakesNothingDown(t *testing.T) {
 	converse(t, 1, `
@@ -170,7 +170,7 @@ func TestNOSCRIPTForAWholeScriptIsAnErrorThatMayPass(t *testing.T) {
 	`)
 }
 
-// What the caller gave up before it left is taken back; failures.md 12: an outage keeps nothing.
+// What the caller gave up before it left is taken back: an outage keeps nothing.
 func TestCommandsThatNobodyNeedsAnyMoreDoNotLeave(t *testing.T) {
 	t.Run("while couriers are out", func(t *testing.T) {
 		converse(t, 1, `

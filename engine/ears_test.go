@@ -16,7 +16,7 @@ import (
 	"github.com/lockwheel/lockwheel/scripts"
 )
 
-// wire.md 1.2: only the presence of an opening brace is tested.
+// Only the presence of an opening brace is tested.
 func TestChannelIsNamedAsRedissonNamesIt(t *testing.T) {
 	for key, channel := range map[string]string{
 		"myLock": "redisson_lock__channel:{myLock}",
@@ -94,7 +94,7 @@ func TestWaiterThatLeavesWhileTheChannelIsBeingJoined(t *testing.T) {
 	d.requireRest()
 }
 
-// wire.md 1.2: the keys a and {a} have one channel. It is joined once, heard by both, and left with the last.
+// The keys a and {a} have one channel. It is joined once, heard by both, and left with the last.
 func TestTwoKeysThatShareAChannel(t *testing.T) {
 	d := newDesk(t, 8)
 	require.Equal(t, channelOf("a"), channelOf("{a}"))
@@ -122,7 +122,7 @@ func TestTwoKeysThatShareAChannel(t *testing.T) {
 	d.requireRest()
 }
 
-// design.md, Waiting: after every re-subscription, try again.
+// After every re-subscription, try again.
 func TestBrokenConnectionIsListenedToAnewAndEverybodyTriesAgain(t *testing.T) {
 	converse(t, 8, `
 		1ms  lock a b             → 1: acquire a b
@@ -186,7 +186,7 @@ func TestFailedOrderThatNobodyNeedsAnyMoreIsForgotten(t *testing.T) {
 	d.requireRest()
 }
 
-// failures.md 45: a channel that the ACL forbids must not keep the others from being heard.
+// A channel that the ACL forbids must not keep the others from being heard.
 func TestForbiddenChannelDoesNotDeafenTheOthers(t *testing.T) {
 	e := newEars()
 	const good = 1000

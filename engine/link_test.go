@@ -2,7 +2,7 @@ package engine
 
 import "testing"
 
-// design.md, What each failure becomes: tried again with backoff. One batch at a time tries the link, all else waits, and
+// Tried again with backoff. One batch at a time tries the link, all else waits, and
 // the outage ends with the first answer.
 func TestOutageIsProbedByOneBatchAtATimeWithBackoff(t *testing.T) {
 	converse(t, 3, `
