@@ -80,6 +80,11 @@ func greet(ctx context.Context, client rueidis.Client, options *Options) error {
 	if err == nil {
 		err = engine.Teach(ctx, client)
 	}
+	if err == nil && options.Replicas.Min > 0 {
+		if err = engine.AskReplicas(ctx, client); err != nil {
+			err = fmt.Errorf("Options.Replicas: the server does not answer WAIT: %w", err)
+		}
+	}
 	if err != nil && options.Client == nil {
 		client.Close()
 	}

@@ -114,7 +114,7 @@ func evicted(s *scene) {
 			s.do("PING")
 			return s.do("DBSIZE") == int64(0)
 		})
+		s.ok("CONFIG", "SET", "maxmemory", 0) // until then what is taken anew may be evicted at once
+		s.ok("CONFIG", "SET", "maxmemory-policy", "noeviction")
 	})
-	s.ok("CONFIG", "SET", "maxmemory", 0)
-	s.ok("CONFIG", "SET", "maxmemory-policy", "noeviction")
 }

@@ -46,6 +46,9 @@ type Options struct {
 	// Handoff bounds handing a lock on inside this engine while others wait for it elsewhere.
 	Handoff Handoff
 
+	// Replicas makes a grant count only when replicas have it, too. The zero Replicas asks nobody.
+	Replicas Replicas
+
 	// Observer is told what locks do.
 	Observer Observer
 
@@ -60,6 +63,18 @@ type Options struct {
 type Handoff struct {
 	Max int           // grants in a row; 0 is 64
 	For time.Duration // since the first of them; 0 is 5ms
+}
+
+// Replicas is how many replicas must have a lock before it counts as granted, and how long they have for that. Otherwise it is
+// undone, and the caller gets ErrNotReplicated: a failover to one of these replicas then keeps the lock.
+//
+// It costs each grant a WAIT, at most two batches of them at a time, on connections of their own; renewals, releases and grants that
+// pass from owner to owner within the engine are not waited for. So a failover in the middle of a hold can still shorten its lease,
+// and one to a replica that is not among those that answered can lose the lock: what must never happen twice needs a
+// fencing token.
+type Replicas struct {
+	Min     int           // how many; 0 or less: none are asked, no WAIT is ever sent
+	Timeout time.Duration // for their answer; default and at most half of Options.Timeout
 }
 
 // Observer is functions that are told what locks do. Nil ones are skipped. They run on the loop: they
@@ -119,13 +134,23 @@ func (o Options) withDefaults() (Options, error) {
 		o.Handoff.Max = defaultMax
 	}
 	o.Handoff.For = orElse(o.Handoff.For, defaultFor)
+	o.Replicas = o.Replicas.withDefaults(o.Timeout)
 	return o, errors.Join(
 		within("Options.Renew", o.Renew, shortest, o.Lease/2),
 		within("Options.Timeout", o.Timeout, shortest, o.Lease/3),
 		within("Options.Handoff.For", o.Handoff.For, shortest, longest),
+		within("Options.Replicas.Timeout", orElse(o.Replicas.Timeout, shortest), shortest, max(o.Timeout/2, shortest)),
 		within("Options.MaxHold", orElse(o.MaxHold, shortest), shortest, longest),
 		prefixFits(o.Prefix),
 	)
+}
+
+func (r Replicas) withDefaults(timeout time.Duration) Replicas {
+	if r.Min <= 0 {
+		return Replicas{}
+	}
+	r.Timeout = orElse(r.Timeout, max(timeout/2, shortest))
+	return r
 }
 
 func orElse(d, other time.Duration) time.Duration {
@@ -159,6 +184,8 @@ func (o *Options) config() actor.Config {
 		MaxHold:    o.MaxHold,
 		HandoffMax: o.Handoff.Max,
 		HandoffFor: o.Handoff.For,
+		Replicas:   o.Replicas.Min,
+		ReplicaFor: o.Replicas.Timeout,
 		Seed:       seedOf(id),
 	}
 }

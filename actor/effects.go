@@ -18,7 +18,9 @@ type Config struct {
 	MaxHold    time.Duration // 0: no bound
 	HandoffMax int           // grants while others listen; negative: never handed on
 	HandoffFor time.Duration
-	Seed       uint64 // of the jitter
+	Replicas   int           // that must have a grant; 0: not asked
+	ReplicaFor time.Duration // how long they are waited for
+	Seed       uint64        // of the jitter
 }
 
 // Sleeper is what a timer of the wheel wakes.

@@ -13,6 +13,8 @@ var (
 	ErrLost        = errors.New("lock lost")
 	ErrNotHeld     = errors.New("lock not held")
 	ErrClosed      = errors.New("engine closed")
+	// ErrNotReplicated: granted, but not by as many replicas as are wanted, and undone.
+	ErrNotReplicated = errors.New("too few replicas have the lock")
 )
 
 // ServerError is what the server said when it refused, word for word.

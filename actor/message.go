@@ -79,11 +79,12 @@ type Reply struct {
 	Muted     bool          // released or forced, but the server refused the message to the waiting
 	Garbled   bool          // Unanswered: the server did answer, with what no script gives
 	Uncounted bool          // SendRenew: renewed, but the count could not be written
+	Replicas  int           // SendAcquire when Done, if they are asked: how many have it
 	Listeners int           // SendRenew: on the channel; -1 unknown
 	Count     int           // SendState
 	TTL       time.Duration // SendAcquire when Taken, SendState; negative: none
 	Holder    string        // SendAcquire when Taken, SendState
-	Err       error         // Refused and Unanswered: why
+	Err       error         // Refused and Unanswered: why; SendAcquire when Done: why the replicas are not known
 }
 
 // pauses reports whether the next try is to wait a little: the server said "not now", or nonsense. What

@@ -19,6 +19,7 @@ type batch struct {
 	verb     actor.Verb
 	commands []actor.Command
 	sent     time.Duration // the turn it left in: leases count from here
+	synced   bool          // ask how many replicas have it, on a connection of its own
 	whole    bool          // send the script's text: the server does not know it
 	mail     mail
 
@@ -37,7 +38,7 @@ func (b *batch) reset(verb actor.Verb) {
 	clear(b.commands)
 	clear(b.replies)
 	b.commands, b.replies = b.commands[:0], b.replies[:0]
-	b.verb, b.whole, b.failed, b.lost = verb, false, nil, false
+	b.verb, b.synced, b.whole, b.failed, b.lost = verb, false, false, nil, false
 }
 
 // queue is a first-in, first-out list of commands that keeps its memory while it is in use.

@@ -38,6 +38,7 @@ type coordinator struct {
 	ears     ears
 	couriers int
 	out      int              // batches with couriers
+	syncing  int              // of those, batches that replicas are asked about
 	renewing int              // of those, batches of renewals
 	inFlight int              // commands in them
 	waiting  []*actor.Request // for the shutdown to be complete

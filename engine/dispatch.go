@@ -31,7 +31,7 @@ func (c *coordinator) backlog() bool {
 
 // depart gives every free courier a batch, as long as there is anything to send.
 func (c *coordinator) depart(now time.Duration) {
-	for c.out < c.couriers && !c.closed && c.link.open(now, c.out) {
+	for c.out-c.syncing < c.couriers && !c.closed && c.link.open(now, c.out) {
 		b := c.pack(now)
 		if b == nil {
 			return
@@ -39,6 +39,9 @@ func (c *coordinator) depart(now time.Duration) {
 		c.out++
 		if b.verb == actor.SendRenew {
 			c.renewing++
+		}
+		if b.synced = c.asksReplicas(b.verb); b.synced {
+			c.syncing++
 		}
 		c.inFlight += len(b.commands)
 		c.counters.batches++
@@ -51,7 +54,7 @@ func (c *coordinator) depart(now time.Duration) {
 // pack makes one batch of the most urgent commands; nil when there are none.
 func (c *coordinator) pack(now time.Duration) *batch {
 	for _, verb := range urgency {
-		if verb == actor.SendRenew && c.renewalsWait() {
+		if verb == actor.SendRenew && c.renewalsWait() || c.asksReplicas(verb) && c.syncing == syncers {
 			continue
 		}
 		if b := c.part(now, verb); b != nil {
@@ -62,6 +65,12 @@ func (c *coordinator) pack(now time.Duration) *batch {
 		}
 	}
 	return nil
+}
+
+// asksReplicas reports whether commands of that verb are to be had by replicas. They leave by couriers of their own: others
+// would wait behind them.
+func (c *coordinator) asksReplicas(verb actor.Verb) bool {
+	return verb == actor.SendAcquire && c.fx.Config.Replicas != 0
 }
 
 // renewalsWait reports whether renewals have their half of the couriers while others wait: very many
@@ -149,6 +158,9 @@ func (c *coordinator) returned(now time.Duration, b *batch) {
 	c.out--
 	if b.verb == actor.SendRenew {
 		c.renewing--
+	}
+	if b.synced {
+		c.syncing--
 	}
 	c.inFlight -= len(b.commands)
 	switch {

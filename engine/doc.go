@@ -4,6 +4,7 @@
 //
 //   - the loop: owns the coordinator, and through it every lock, the wheel and the expiration-renewal map
 //   - the couriers: each carries one batch at a time to the server and posts the answer back
+//   - the syncers, with Config.Replicas: couriers for acquires, each with a connection of its own
 //   - the subscriber: owns the pub/sub connection, and posts what it hears
 //
 // Everybody else only posts mail. A turn of the loop reads the clock once, hands all mail to the actors,

@@ -28,6 +28,7 @@ type Engine struct {
 	coordinator *coordinator
 	wall        time.Duration // how far the wall clock was from epoch at the last turn, less the moment
 	batches     chan *batch
+	synced      chan *batch // those that replicas are asked about; nil if none are
 	orders      chan *order
 	alarm       *time.Timer
 	alarmAt     time.Duration // when it rings; 0 when it is not set
@@ -58,6 +59,13 @@ func Start(client rueidis.Client, config actor.Config, hooks Hooks, log *slog.Lo
 	e.alarm.Stop()
 	for range couriers {
 		e.helpers.Go(func() { carry(client, config.ID, e.batches, e.box) })
+	}
+	if config.Replicas != 0 {
+		e.synced = make(chan *batch, syncers)
+		for range syncers {
+			s := &syncer{client: client, config: config, to: e.box}
+			e.helpers.Go(func() { s.carry(e.synced) })
+		}
 	}
 	listener := &subscriber{client: client, to: e.box, orders: e.orders}
 	e.helpers.Go(listener.run)
@@ -153,6 +161,10 @@ func (e *Engine) letGo(now time.Duration) {
 	}
 	e.mourn(c.fx.Ended)
 	for _, b := range c.batches {
+		if b.synced {
+			e.synced <- b // nor does this
+			continue
+		}
 		e.batches <- b // never blocks: no more are out than there are couriers
 	}
 	if c.ears.order != nil {
@@ -231,5 +243,8 @@ func (e *Engine) finish() {
 	e.last = c.stats()
 	e.alarm.Stop()
 	close(e.batches)
+	if e.synced != nil {
+		close(e.synced)
+	}
 	close(e.orders)
 }

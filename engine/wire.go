@@ -59,6 +59,9 @@ func (w *writer) tenure(number uint64) {
 	w.cut()
 }
 
+// builder is a client or one connection of it.
+type builder interface{ B() rueidis.Builder }
+
 // milliseconds rounds a lease down; it is never 0 unless it was.
 func milliseconds(lease time.Duration) int64 {
 	if lease == 0 {
@@ -68,7 +71,7 @@ func milliseconds(lease time.Duration) int64 {
 }
 
 // call builds the call of a batch: its arguments are those that the script's header names.
-func (w *writer) call(client rueidis.Client, b *batch) rueidis.Completed {
+func (w *writer) call(client builder, b *batch) rueidis.Completed {
 	w.reset()
 	for i := range b.commands {
 		w.keys = append(w.keys, b.commands[i].Key)
