@@ -128,7 +128,7 @@ func (p *Proxy) Retarget(target string) {
 	p.target = target
 }
 
-// Heal ends all faults, and refusing. What is held goes out; what was dropped stays lost.
+// Heal ends all faults, and refusing. What is held goes out; connections that have lost something are reset.
 func (p *Proxy) Heal() error {
 	p.mu.Lock()
 	p.subs = faults{}
