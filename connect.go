@@ -86,6 +86,11 @@ func greet(ctx context.Context, client rueidis.Client, options *Options) (*engin
 	ctx, cancel := context.WithTimeout(ctx, options.Timeout)
 	defer cancel()
 	server, err := engine.Meet(ctx, client)
+	if err == nil && options.Replicas.Min > 0 {
+		if err = server.AskReplicas(ctx); err != nil {
+			err = fmt.Errorf("Options.Replicas: the server does not answer WAIT: %w", err)
+		}
+	}
 	if err != nil && options.Client == nil {
 		client.Close()
 	}

@@ -19,6 +19,8 @@ type Config struct {
 	HandoffMax int           // grants while others listen; negative: never handed on
 	HandoffFor time.Duration
 	FairWait   time.Duration // how long a fair lock's waiter without a bound counts as alive without asking
+	Replicas   int           // that must have a grant; 0: not asked
+	ReplicaFor time.Duration // how long they are waited for
 	Seed       uint64        // of the jitter
 }
 
