@@ -88,6 +88,11 @@ func dial(options *Options, o *opening) (rueidis.Client, error) {
 // greet checks that the server answers, and teaches it the scripts. It closes a client of ours on failure.
 func greet(ctx context.Context, client rueidis.Client, options *Options) (*engine.Server, error) {
 	server, err := engine.Meet(ctx, client, options.Timeout)
+	if err == nil && options.Replicas.Min > 0 {
+		if err = server.AskReplicas(ctx, options.Timeout); err != nil {
+			err = fmt.Errorf("Options.Replicas: the server does not answer WAIT: %w", err)
+		}
+	}
 	if err != nil && options.Client == nil {
 		client.Close()
 	}

@@ -26,6 +26,10 @@ var (
 	// the context of an unlocked hold ends.
 	ErrNotHeld = actor.ErrNotHeld
 
+	// ErrNotReplicated: the server granted the lock, and fewer replicas than Options.Replicas asks for had it in
+	// time. The error says how many. Left behind: nothing, or what cannot be undone yet, as with ErrUnavailable.
+	ErrNotReplicated = actor.ErrNotReplicated
+
 	// ErrClosed: the engine is shut down, or shutting down.
 	ErrClosed = actor.ErrClosed
 

@@ -505,12 +505,14 @@ func TestWhatTheDocumentsNameExists(t *testing.T) {
 		}
 		return err
 	}))
-	for _, document := range []string{"README.md", "CONTRIBUTING.md"} {
+	documents, err := filepath.Glob("docs/*.md")
+	require.NoError(t, err)
+	for _, document := range append(documents, "README.md", "CONTRIBUTING.md") {
 		for _, name := range regexp.MustCompile(`\b(Test|Fuzz)[A-Z]\w+`).FindAllString(contents(t, document), -1) {
 			assert.True(t, strings.Contains(tests.String(), "\nfunc "+name+"("), "%s names %s, which is not there", document, name)
 		}
 		for _, link := range regexp.MustCompile(`\]\(([\w./-]+)\)`).FindAllStringSubmatch(contents(t, document), -1) {
-			_, err := os.Stat(link[1])
+			_, err := os.Stat(filepath.Join(filepath.Dir(document), link[1]))
 			assert.NoError(t, err, document)
 		}
 	}

@@ -106,15 +106,18 @@ func retyped(s *scene) {
 	s.do("DEL", names[0])
 }
 
+// evicted has whatever there is evicted, also what is taken meanwhile: again and again, that is.
 func evicted(s *scene) {
-	s.takes(s.names, func() {
-		s.ok("CONFIG", "SET", "maxmemory-policy", "allkeys-random")
-		s.ok("CONFIG", "SET", "maxmemory", 1)
-		eventually(s.t, "nothing left", func() bool {
-			s.do("PING")
-			return s.do("DBSIZE") == int64(0)
-		})
+	from := time.Now()
+	s.ok("CONFIG", "SET", "maxmemory-policy", "allkeys-random")
+	s.ok("CONFIG", "SET", "maxmemory", 1)
+	eventually(s.t, "nothing left", func() bool {
+		s.do("PING")
+		return s.do("DBSIZE") == int64(0)
 	})
 	s.ok("CONFIG", "SET", "maxmemory", 0)
 	s.ok("CONFIG", "SET", "maxmemory-policy", "noeviction")
+	for range 4 {
+		s.lost(s.names, from, time.Now())
+	}
 }

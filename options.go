@@ -60,6 +60,8 @@ type Options struct {
 
 	// Wake says how callers who wait for another engine's lock learn that it may be free. Default PubSub.
 	Wake Wake
+	// Replicas makes a grant count only when replicas have it, too. The zero Replicas asks nobody.
+	Replicas Replicas
 
 	// Observer is told what locks do.
 	Observer Observer
@@ -91,6 +93,24 @@ const (
 	// wait. It is for servers and proxies without pub/sub, and beside holders that publish nothing.
 	Poll
 )
+
+// Replicas is how many replicas must have a lock before it counts as granted, and how long they have for that.
+// Otherwise it is undone, and the caller gets ErrNotReplicated: a failover to one of these replicas then keeps
+// the lock. It holds for every kind of lock. In a cluster they are the replicas of the slot's master, behind
+// Sentinel those of whoever is the master.
+//
+// It costs each call that acquires a WAIT, at most two such calls at a time to each master, on connections of
+// their own: nobody else waits behind them. A FencedMutex that passes to the next owner within the engine waits
+// as well, for the next token. Renewals, re-entries, releases, and other locks that pass from owner to owner
+// within the engine are not waited for: replicas have the lock already. So a failover in the middle of a hold
+// can still shorten its lease, and one to a replica that is not among those that answered can lose the lock:
+// what must never happen twice needs a check where it is written.
+//
+// Open fails if the server does not answer WAIT. With fewer replicas than Min no lock is ever granted.
+type Replicas struct {
+	Min     int           // how many; 0 or less: none are asked, no WAIT is ever sent
+	Timeout time.Duration // for their answer; default and at most half of Options.Timeout
+}
 
 // Observer is functions that are told what locks do. Nil ones are skipped. They run on the loop: they
 // must not block and must not call the engine, its locks or its holds.
@@ -153,15 +173,25 @@ func (o Options) withDefaults() (Options, error) {
 		o.Handoff.Max = defaultMax
 	}
 	o.Handoff.For = orElse(o.Handoff.For, defaultFor)
+	o.Replicas = o.Replicas.withDefaults(o.Timeout)
 	return o, errors.Join(
 		within("Options.Renew", o.Renew, shortest, o.Lease/2),
 		within("Options.Timeout", o.Timeout, shortest, o.Lease/3),
 		within("Options.Handoff.For", o.Handoff.For, shortest, longest),
 		within("Options.FairWait", o.FairWait, shortestFair, longest),
+		within("Options.Replicas.Timeout", orElse(o.Replicas.Timeout, shortest), shortest, max(o.Timeout/2, shortest)),
 		within("Options.MaxHold", orElse(o.MaxHold, shortest), shortest, longest),
 		prefixFits(o.Prefix),
 		o.Wake.check(),
 	)
+}
+
+func (r Replicas) withDefaults(timeout time.Duration) Replicas {
+	if r.Min <= 0 {
+		return Replicas{}
+	}
+	r.Timeout = orElse(r.Timeout, max(timeout/2, shortest))
+	return r
 }
 
 func orElse(d, other time.Duration) time.Duration {
@@ -204,6 +234,8 @@ func (o *Options) config() actor.Config {
 		HandoffFor: o.Handoff.For,
 		FairWait:   o.FairWait,
 		Poll:       o.Wake == Poll,
+		Replicas:   o.Replicas.Min,
+		ReplicaFor: o.Replicas.Timeout,
 		Seed:       seedOf(id),
 	}
 }

@@ -23,7 +23,7 @@ func (l *Lock) acquire(now time.Duration, r *Request, fx *Effects) {
 	l.queue.push(r)
 	switch {
 	case r.Once:
-		fx.Limit(r, now+fx.Config.Timeout)
+		fx.Limit(r, now+fx.Config.Timeout+fx.Config.ReplicaFor)
 	case r.Wait > 0:
 		fx.Limit(r, now+r.Wait)
 	}
@@ -169,6 +169,10 @@ func (l *Lock) acquired(now time.Duration, m *Message, fx *Effects) {
 		fx.Tenures++
 		l.confirm(m.Sent, m.Command.Lease, fx)
 		l.tokened(m.Reply)
+		if !m.Reply.replicated(fx) {
+			l.undo(m.Reply, fx)
+			return
+		}
 		l.granted(now, m, fx)
 	case Taken:
 		l.taken(now, m, fx)

@@ -20,6 +20,8 @@ type Config struct {
 	HandoffFor time.Duration
 	FairWait   time.Duration // how long a fair lock's waiter without a bound counts as alive without asking
 	Poll       bool          // who waits asks again and again, and never listens
+	Replicas   int           // that must have a grant; 0: not asked
+	ReplicaFor time.Duration // how long they are waited for
 	Seed       uint64        // of the jitter
 }
 

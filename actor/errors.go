@@ -15,6 +15,8 @@ var (
 	ErrClosed      = errors.New("engine closed")
 	ErrKind        = errors.New("in use as another kind of lock")
 	ErrUpgrade     = errors.New("a reader cannot become the writer")
+	// ErrNotReplicated: granted, but not by as many replicas as are wanted, and undone.
+	ErrNotReplicated = errors.New("too few replicas have the lock")
 )
 
 // ServerError is what the server said when it refused, word for word.

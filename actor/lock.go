@@ -381,6 +381,9 @@ func (l *Lock) giveUp(now time.Duration, r *Request, cause error, fx *Effects) {
 	if r.Tag == Acquire && r.line == &l.queue && l.knownTaken() {
 		err, why = ErrNotAcquired, nil
 	}
+	if r.undone != nil {
+		err, why = ErrNotReplicated, r.undone
+	}
 	fx.Decide(now, r, err, joined(why, cause))
 }
 

@@ -108,6 +108,7 @@ type Reply struct {
 	Uncounted bool          // SendRenew: renewed, but the count could not be written
 	Known     bool          // Taken: another Lock of this engine knows the holder
 	Doomed    bool          // Taken: and is about to release it
+	Replicas  int           // of a grant, if they are asked: how many have it
 	Listeners int           // SendRenew: on the channel; -1 unknown
 	Count     int           // SendState
 	TTL       time.Duration // SendAcquire when Taken, SendState; negative: none
@@ -115,7 +116,7 @@ type Reply struct {
 	Part      int           // SendJointAcquire when Taken or Refused: which of the locks
 	Token     uint64        // SendFencedAcquire and SendFencedPass when Done
 	Left      time.Duration // SendFairAcquire when Taken: counts as alive in the queue; not positive: no place
-	Err       error         // Refused and Unanswered: why
+	Err       error         // Refused and Unanswered: why; Done: why it is not known which replicas have it
 }
 
 // pauses reports whether the next try is to wait a little: the server said "not now", or nonsense. What

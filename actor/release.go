@@ -86,6 +86,6 @@ func (l *Lock) released(now time.Duration, m *Message, fx *Effects) {
 
 // ended tells those who waited for the release, and forgets the tenure.
 func (l *Lock) ended(now time.Duration, err, cause error, fx *Effects) {
-	l.releases.each(func(r *Request) { fx.Decide(now, r, err, cause) })
+	l.releases.each(func(r *Request) { fx.answerRelease(now, r, err, cause) })
 	l.endTenure(now, fx)
 }

@@ -128,6 +128,9 @@ func (l *Lock) renewed(now time.Duration, m *Message, fx *Effects) {
 		}
 	case reply.Status == Done:
 		l.confirmedBy(now, m, fx)
+		if l.holds == nil && m.Command.Verb == SendFencedPass && !reply.replicated(fx) {
+			l.undo(reply, fx)
+		}
 	case reply.Status == Gone:
 		l.lose(now, errGone, fx)
 	case reply.Status == Refused && !reply.passes():
@@ -146,7 +149,9 @@ func (l *Lock) confirmedBy(now time.Duration, m *Message, fx *Effects) {
 	if c.Lease != 0 {
 		l.confirm(m.Sent, c.Lease, fx)
 	}
-	l.tokened(m.Reply)
+	if m.Reply.replicated(fx) {
+		l.tokened(m.Reply) // else it is asked for again
+	}
 	fx.Stats.Renewed++
 	l.counted(now, m, fx)
 	if l.rare == nil {

@@ -40,6 +40,7 @@ type Request struct {
 	posted  time.Duration
 	aboard  bool // its wish is part of the renewal under way
 	decided bool
+	undone  error // it was granted, and given back for this
 }
 
 // Decided reports whether the verdict is out. Owned by the coordinator.

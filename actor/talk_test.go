@@ -33,7 +33,7 @@ import (
 //
 //	A cancels [why] (its latest wish), A? (how its hold is), A counts
 //
-// Answers:  granted, taken 5s holder, renewed [listeners 2] [uncounted], released [muted], forced [muted], gone,
+// Answers:  granted [by 1], taken 5s holder, renewed [listeners 2] [uncounted], released [muted], forced [muted], gone,
 //
 //	refused TEXT, unanswered TEXT, garbled, withdrawn; with several of one tenure under way, the verb comes first;
 //	#1 leaves: the command leaves only now, so that leases count from here
@@ -422,6 +422,11 @@ func (s *stage) reply(c *actor.Command, words []string) *actor.Reply {
 	case "unanswered":
 		*reply = actor.Reply{Err: errors.New(text)}
 	default:
+		if i := slices.Index(words, "by"); i > 0 {
+			n, err := strconv.Atoi(words[i+1])
+			require.NoError(s.t, err)
+			reply.Replicas = n
+		}
 		reply.Muted = slices.Contains(words, "muted")
 		reply.Uncounted = slices.Contains(words, "uncounted")
 		if n, ok := s.numberAfter("listeners", words); ok {

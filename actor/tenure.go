@@ -78,7 +78,7 @@ func (l *Lock) limitOf(h *Hold, fx *Effects) time.Duration {
 func (l *Lock) expire(now time.Duration, fx *Effects) {
 	switch {
 	case l.phase == ending && now >= l.until:
-		l.releases.each(func(r *Request) { fx.Decide(now, r, ErrUnavailable, l.whyLate()) })
+		l.releases.each(func(r *Request) { fx.answerRelease(now, r, ErrUnavailable, l.whyLate()) })
 		l.haunt(l.tenure)
 		l.endTenure(now, fx)
 	case l.phase == held && now >= l.until:

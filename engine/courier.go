@@ -28,8 +28,15 @@ func carry(to *way, w *writer, batches <-chan *batch, box *mailbox) {
 	}
 }
 
-// bundle sends several calls in one go, each that needs it behind an ASKING.
-func (w *writer) bundle(client rueidis.Client, first *batch) {
+// caller is a client, or one connection of it.
+type caller interface {
+	B() rueidis.Builder
+	DoMulti(ctx context.Context, calls ...rueidis.Completed) []rueidis.RedisResult
+}
+
+// bundle sends several calls in one go, each that needs it behind an ASKING, and then what else there is to
+// ask. It returns the answers to that.
+func (w *writer) bundle(client caller, first *batch, more ...rueidis.Completed) []rueidis.RedisResult {
 	calls := make([]rueidis.Completed, 0, 2*mostCalls)
 	for b := first; b != nil; b = b.next {
 		if b.asking {
@@ -37,7 +44,7 @@ func (w *writer) bundle(client rueidis.Client, first *batch) {
 		}
 		calls = append(calls, w.call(client, b))
 	}
-	results := client.DoMulti(context.Background(), calls...)
+	results := client.DoMulti(context.Background(), append(calls, more...)...)
 	for b := first; b != nil; b = b.next {
 		if b.asking {
 			results = results[1:]
@@ -45,4 +52,5 @@ func (w *writer) bundle(client rueidis.Client, first *batch) {
 		read(results[0], b)
 		results = results[1:]
 	}
+	return results
 }

@@ -32,7 +32,7 @@ func (c *coordinator) send(command *actor.Command) {
 
 // depart gives every free courier of a node a batch, as long as there is anything to send there.
 func (c *coordinator) depart(now time.Duration, n *node) {
-	for n.out < c.couriers && !c.closed && n.link.open(now, n.out) {
+	for n.out-n.syncing < c.couriers && !c.closed && n.link.open(now, n.out) {
 		b := c.pack(now, n)
 		if b == nil {
 			return
@@ -44,6 +44,9 @@ func (c *coordinator) depart(now time.Duration, n *node) {
 			c.counters.batches++
 			c.counters.commands += uint64(len(call.commands))
 			call.sent, call.node, call.led = now, n, false
+		}
+		if c.asksReplicas(b.verb) {
+			n.syncing++
 		}
 		c.batches = append(c.batches, b)
 	}
@@ -62,13 +65,12 @@ func (c *coordinator) pack(now time.Duration, n *node) *batch {
 }
 
 // mostUrgent makes a batch as pack does, in a cluster a bundle, and reports whether it took commands back
-// instead. Of those that queue at the server one batch is under way at a time, because two could arrive in
-// the other order.
+// instead.
 func (c *coordinator) mostUrgent(now time.Duration, n *node) (b *batch, withdrawn bool) {
 	for _, verbs := range urgency {
 		for i := range verbs {
 			verb := verbs[(i+c.packed)%len(verbs)]
-			if renews(verb) && c.renewalsWait(n) || verb == actor.SendFairAcquire && n.underWay[verb] > 0 {
+			if c.waits(n, verb) {
 				continue
 			}
 			waiting := len(n.split) + n.queues[verb].len()
@@ -93,12 +95,26 @@ func (c *coordinator) mostUrgent(now time.Duration, n *node) (b *batch, withdraw
 // renews reports whether a verb is as urgent as renewals.
 func renews(verb actor.Verb) bool { return slices.Contains(urgency[0], verb) }
 
+// waits reports whether commands of a verb have to wait although a courier is free. Of those that queue at
+// the server one batch is under way at a time, because two could arrive in the other order.
+func (c *coordinator) waits(n *node, verb actor.Verb) bool {
+	switch {
+	case verb == actor.SendFairAcquire && n.underWay[verb] > 0:
+		return true
+	case c.asksReplicas(verb):
+		return n.syncing == syncers
+	}
+	return renews(verb) && c.renewalsWait(n)
+}
+
 // renewalsWait reports whether renewals have their half of the couriers while others wait: very many
 // that are due together must not hold up everybody else for as long as they take.
 func (c *coordinator) renewalsWait(n *node) bool {
 	renewing := 0
 	for _, verb := range urgency[0] {
-		renewing += n.underWay[verb]
+		if !c.asksReplicas(verb) {
+			renewing += n.underWay[verb]
+		}
 	}
 	if 2*renewing < c.couriers {
 		return false
@@ -182,6 +198,9 @@ func (c *coordinator) empty(verb actor.Verb) *batch {
 func (c *coordinator) returned(now time.Duration, b *batch) {
 	b.node.out--
 	b.node.underWay[b.verb]--
+	if c.asksReplicas(b.verb) {
+		b.node.syncing--
+	}
 	for b != nil {
 		next := b.next
 		b.next = nil

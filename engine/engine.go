@@ -66,19 +66,36 @@ func Start(server *Server, config actor.Config, hooks Hooks, log *slog.Logger) *
 	return e
 }
 
-// post is who works for a node: couriers and a subscriber. The channels are the loop's.
+// post is who works for a node: couriers, syncers and a subscriber. The channels are the loop's.
 type post struct {
 	batches chan *batch
+	synced  chan *batch // those that replicas are asked about
 	orders  chan *order
+}
+
+// of is where those wait who carry such a batch.
+func (p *post) of(c *coordinator, b *batch) chan<- *batch {
+	if c.asksReplicas(b.verb) {
+		return p.synced
+	}
+	return p.batches
 }
 
 // staff starts those who work for a new node.
 func (e *Engine) staff(n *node) {
-	p := &post{batches: make(chan *batch, couriers), orders: make(chan *order, 1)}
+	p := &post{batches: make(chan *batch, couriers), synced: make(chan *batch, syncers), orders: make(chan *order, 1)}
 	e.posts = append(e.posts, p)
-	id, address := e.coordinator.fx.Config.ID, n.address
+	config, address := &e.coordinator.fx.Config, n.address
+	id := config.ID
 	for range couriers {
 		e.helpers.Go(func() { carry(e.server.way(address), e.server.writer(id), p.batches, e.box) })
+	}
+	if config.Replicas != 0 {
+		replicas := replication{least: config.Replicas, patience: config.ReplicaFor}
+		for range syncers {
+			s := &syncer{way: e.server.way(address), writer: e.server.writer(id), replicas: replicas}
+			e.helpers.Go(func() { s.carry(p.synced, e.box) })
+		}
 	}
 	listener := &subscriber{way: e.server.way(address), sharded: e.server.sharded, node: n, to: e.box, orders: p.orders}
 	e.helpers.Go(listener.run)
@@ -88,6 +105,7 @@ func (e *Engine) staff(n *node) {
 func (e *Engine) dismiss(number int) {
 	if p := e.posts[number]; p != nil {
 		close(p.batches)
+		close(p.synced)
 		close(p.orders)
 		e.posts[number] = nil
 	}
@@ -200,7 +218,7 @@ func (e *Engine) letGo(now time.Duration) {
 		for call := b; call != nil; call = call.next {
 			call.wall = e.date
 		}
-		e.posts[b.node.number].batches <- b // never blocks: no more are out than there are couriers
+		e.posts[b.node.number].of(c, b) <- b // never blocks: no more are out than there are couriers
 	}
 	for _, n := range c.nodes {
 		if n.ears.order != nil {

@@ -57,7 +57,7 @@ var forms = [actor.Verbs]form{
 var fairKeys = []string{scripts.Queue, scripts.Times}
 
 // call builds the call of a batch.
-func (w *writer) call(client rueidis.Client, b *batch) rueidis.Completed {
+func (w *writer) call(client caller, b *batch) rueidis.Completed {
 	w.reset()
 	f := &forms[b.verb]
 	if f.keys != nil {

@@ -20,6 +20,7 @@ type node struct {
 	ears     ears
 	out      int              // batches with couriers
 	underWay [actor.Verbs]int // of those, by what they do
+	syncing  int              // of those, with syncers
 	inFlight int              // commands in them
 }
 

@@ -72,6 +72,30 @@ func (s *Server) meetCluster(ctx context.Context) (err error) {
 	return nil
 }
 
+// AskReplicas reports why replicas cannot be asked who has what was written: nil if they can. In a cluster it
+// asks the masters that answer. A server that has none answers, too. It waits for so long at most.
+func (s *Server) AskReplicas(ctx context.Context, patience time.Duration) error {
+	return inTime(ctx, patience, s.askReplicas)
+}
+
+func (s *Server) askReplicas(ctx context.Context) error {
+	if !s.Cluster() {
+		return askReplicas(ctx, s.client)
+	}
+	err := errStranger
+	for _, address := range s.chart.addresses() {
+		node := s.client.Nodes()[address]
+		if node == nil {
+			continue
+		}
+		err = askReplicas(ctx, node)
+		if _, answered := rueidis.IsRedisErr(err); answered {
+			return err
+		}
+	}
+	return err
+}
+
 func (s *Server) way(address string) *way { return &way{client: s.client, address: address} }
 
 func (s *Server) writer(id string) *writer {

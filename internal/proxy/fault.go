@@ -26,8 +26,8 @@ var (
 	Pass = Fault{kind: pass}
 	// Hold keeps bytes, and the end of the stream, in order, until another fault is set.
 	Hold = Fault{kind: hold}
-	// Drop swallows bytes, also those held until then, and the end of the stream. A connection that lost bytes is of no use afterwards
-	// except to be cut: what passes later would be the middle of something.
+	// Drop swallows bytes, also those held until then, and the end of the stream. A connection that lost bytes is reset when another
+	// fault than Hold follows: what passed then would be the middle of something, and no network does that.
 	Drop = Fault{kind: drop}
 )
 

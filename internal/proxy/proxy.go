@@ -52,11 +52,11 @@ const (
 // Proxy forwards connections to one server. Its methods may be called from any goroutine. A fault takes effect at
 // once, also for bytes that had arrived but were not forwarded yet.
 type Proxy struct {
-	target string
-	port   int
-	wg     sync.WaitGroup // every goroutine
+	port int
+	wg   sync.WaitGroup // every goroutine
 
 	mu       sync.Mutex // guards what follows
+	target   string
 	listener net.Listener
 	closed   bool
 	links    map[*link]struct{}
@@ -121,7 +121,14 @@ func (p *Proxy) SetFor(scope Scope, d Direction, f Fault) {
 	}
 }
 
-// Heal ends all faults, and refusing. What is held goes out; what was dropped stays lost.
+// Retarget sends connections to come to another server, as a failover does. Open ones stay where they are.
+func (p *Proxy) Retarget(target string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.target = target
+}
+
+// Heal ends all faults, and refusing. What is held goes out; connections that have lost something are reset.
 func (p *Proxy) Heal() error {
 	p.mu.Lock()
 	p.subs = faults{}
@@ -226,8 +233,9 @@ func (p *Proxy) accept(client *net.TCPConn) {
 	l.apply(p.subs)
 	p.links[l] = struct{}{}
 	p.accepted++
+	target := p.target
 	p.wg.Go(func() {
-		l.run(client, p.target, func() { p.subscribed(l) })
+		l.run(client, target, func() { p.subscribed(l) })
 		p.forget(l)
 	})
 }

@@ -147,17 +147,25 @@ func TestHalfOpenLinkTellsNeitherEnd(t *testing.T) {
 	require.ErrorIs(t, err, os.ErrDeadlineExceeded)
 }
 
-func TestDroppedBytesStayLost(t *testing.T) {
+func TestAConnectionThatLostBytesIsReset(t *testing.T) {
 	p := Start(t, echo(t))
 	c := connect(t, p)
+	p.Set(Replies, Drop)
+	p.Set(Replies, Pass)
+	c.says("kept") // nothing was lost
+	c.hears("kept")
 	p.Set(Replies, Hold)
 	c.says("lost")
 	eventually(t, func() bool { return p.Held(Replies) == 4 })
 	p.Set(Replies, Drop)
 	eventually(t, func() bool { return p.Held(Replies) == 0 })
+	p.Set(Replies, Hold)
+	c.hearsNothing()
 	p.Set(Replies, Pass)
-	c.says("kept")
-	c.hears("kept")
+	require.ErrorIs(t, c.end(), syscall.ECONNRESET)
+	c = connect(t, p)
+	c.says("new")
+	c.hears("new")
 }
 
 func TestCutResetsBothSides(t *testing.T) {

@@ -17,6 +17,7 @@ type stream struct {
 	ended bool // the sender has closed its end
 	endAt time.Time
 	last  time.Time // when Trickle let the last piece through
+	torn  bool      // Drop has swallowed something: nothing may follow
 }
 
 type chunk struct {
@@ -132,8 +133,12 @@ func (s *stream) next(now time.Time) step {
 	case hold:
 		return step{what: wait}
 	case drop:
+		s.torn = s.torn || len(s.queue) > 0 || s.ended
 		s.queue = nil
 		return step{what: wait}
+	}
+	if s.torn {
+		return step{what: cut}
 	}
 	if len(s.queue) == 0 {
 		return s.nextEnd(now)

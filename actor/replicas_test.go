@@ -1,0 +1,107 @@
+package actor_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/lockwheel/lockwheel/actor"
+)
+
+func byTwo(c *actor.Config) { c.Replicas, c.ReplicaFor = 2, time.Second }
+
+// What too few replicas have is undone before anybody hears of it.
+func TestAGrantThatTooFewReplicasHaveIsUndone(t *testing.T) {
+	talk(t, `
+		0s     A locks           → acquire #1 30s
+		0s     B locks           → nothing
+		1s     #1 granted by 1   → release #1
+		1.001s #1 released       → acquire #2 30s; A too few replicas have the lock: 1 of 2 in time
+		1.002s #2 granted by 2   → B granted 29.689s
+		2s     B unlocks         → B over; release #2
+		2.001s #2 released       → B unlocked
+	`, byTwo)
+}
+
+// The next owner in the same engine has what the replicas have.
+func TestReplicasAreNotAskedAboutWhatIsHandedOn(t *testing.T) {
+	talk(t, `
+		0s     A locks           → acquire #1 30s
+		0s     B locks           → nothing
+		1s     #1 granted by 2   → A granted 28.69s
+		1.001s A unlocks         → A over; B granted 28.689s; A unlocked
+		1.002s B unlocks         → B over; release #1
+		1.003s #1 released       → B unlocked
+	`, byTwo)
+}
+
+// Whoever has left by then is not waited for; the lock is given back all the same.
+func TestAnUndoneGrantWhoseCallerLeftIsReleased(t *testing.T) {
+	talk(t, `
+		0s     A locks once      → acquire #1 30s
+		1s     #1 granted by 0   → release #1
+		1.5s   A cancels gone    → A too few replicas have the lock: 0 of 2 in time; gone
+		2s     #1 unanswered EOF → release #1
+		2.001s #1 released       → nothing
+	`, byTwo)
+	talk(t, `
+		0s     A locks once      → acquire #1 30s
+		1s     #1 granted by 0   → release #1
+		1.001s #1 unanswered EOF → release #1
+		4s     timer             → A too few replicas have the lock: 0 of 2 in time
+		5s     #1 released       → nothing
+	`, byTwo)
+}
+
+// An acquire without an answer is asked again for the same tenure, and counts only with its replicas.
+func TestAnAcquireThatIsSentAgainNeedsItsReplicas(t *testing.T) {
+	talk(t, `
+		0s     A locks           → acquire #1 30s
+		1s     #1 unanswered EOF → acquire #1 30s
+		2s     #1 granted by 1   → release #1
+		2.001s #1 released       → release #1; A too few replicas have the lock: 1 of 2 in time
+		// the copy without an answer may still run
+		2.002s #1 gone           → nothing
+		5.002s timer             → release #1
+		5.003s #1 gone           → nothing
+	`, byTwo)
+}
+
+// Each kind is given back by its own release.
+func TestAGrantOfAnyKindThatTooFewReplicasHaveIsUndone(t *testing.T) {
+	for kind, answer := range map[actor.LockKind]string{
+		actor.Fenced: "granted by 1 token 7", actor.Fair: "granted by 1", actor.Read: "granted by 1", actor.Write: "granted by 1",
+	} {
+		talkOf(t, kind, `
+			0s     A locks once → acquire #1 30s
+			1s     #1 `+answer+` → release #1
+			1.001s #1 released → A too few replicas have the lock: 1 of 2 in time
+		`, byTwo)
+	}
+}
+
+// The token of the next owner is a grant like any other: a successor that has not heard of it would give it out again.
+func TestATokenThatTooFewReplicasHaveIsNoGrant(t *testing.T) {
+	talkOf(t, actor.Fenced, `
+		0s     A locks                     → acquire #1 30s
+		1ms    #1 granted by 2 token 7     → A granted 29.689s token 7
+		2ms    B locks                     → listen
+		3ms    subscribed                  → renew #1 30s
+		4ms    #1 renewed                  → A has 29.689s
+		5ms    A unlocks                   → A over; pass #1 30s after token 7; A unlocked
+		6ms    #1 renewed by 1 token 8     → release #1
+		7ms    #1 released                 → B too few replicas have the lock: 1 of 2 in time
+		256ms  timer                       → leave
+	`, byTwo)
+	talkOf(t, actor.Fenced, `
+		0s     A locks                     → acquire #1 30s
+		1ms    #1 granted by 2 token 7     → A granted 29.689s token 7
+		2ms    B locks                     → listen
+		3ms    subscribed                  → renew #1 30s
+		4ms    #1 renewed                  → A has 29.689s
+		5ms    A unlocks                   → A over; pass #1 30s after token 7; A unlocked
+		6ms    #1 renewed by 2 token 8     → B granted 29.689s token 8
+		7ms    B unlocks                   → B over; release #1
+		8ms    #1 released                 → B unlocked
+		256ms  timer                       → leave
+	`, byTwo)
+}

@@ -1,0 +1,68 @@
+package engine
+
+import (
+	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel/actor"
+	"github.com/lockwheel/lockwheel/internal/redistest"
+)
+
+// A node that the cluster's client has not heard of yet: what is for it goes by the client's map, each call on a connection of
+// its own, with its own question to the replicas.
+func TestReplicasAreAskedWhereTheMapLeads(t *testing.T) {
+	cluster := redistest.StartCluster(t, 3, 1)
+	client, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: cluster.Addrs(), DisableCache: true, PipelineMultiplex: -1})
+	require.NoError(t, err)
+	t.Cleanup(client.Close)
+	server, err := Meet(t.Context(), client)
+	require.NoError(t, err)
+
+	s := &syncer{way: server.way("127.0.0.1:1"), writer: server.writer("id"), replicas: replication{least: 1, patience: 10 * time.Second}}
+	batches, box := make(chan *batch, 1), newMailbox()
+	var first, last *batch
+	for i, key := range cluster.Spread("n", 6) {
+		b := newBatch()
+		b.reset(actor.SendAcquire)
+		b.commands = []actor.Command{{Verb: actor.SendAcquire, Key: key, Tenure: uint64(i + 1), Lease: 30 * time.Second}}
+		if b.slot = slotOf(key); first == nil {
+			first = b
+		} else {
+			last.next = b
+		}
+		last = b
+	}
+	batches <- first
+	close(batches)
+	s.carry(batches, box)
+	n := 0
+	for b := first; b != nil; b = b.next {
+		require.NoError(t, b.failed)
+		require.True(t, b.led)
+		require.Equal(t, []actor.Reply{{Status: actor.Done, Listeners: -1, Replicas: 1}}, b.replies)
+		n++
+	}
+	require.Equal(t, 6, n)
+}
+
+// Whatever asks nobody goes by the couriers alone.
+func TestReplicasAreAskedOnlyAboutGrants(t *testing.T) {
+	config := actor.Config{ID: "id", Lease: 30 * time.Second, Replicas: 1}
+	asks, never := newCoordinator(config, couriers), newCoordinator(actor.Config{ID: "id", Lease: 30 * time.Second}, couriers)
+	acquires := []actor.Verb{
+		actor.SendAcquire, actor.SendFencedAcquire, actor.SendFairAcquire, actor.SendReadAcquire, actor.SendWriteAcquire,
+	}
+	for _, verbs := range urgency {
+		for _, verb := range verbs {
+			grants := verb == actor.SendFencedPass // another token
+			for _, acquire := range acquires {
+				grants = grants || verb == acquire
+			}
+			require.Equal(t, grants, asks.asksReplicas(verb), verb)
+			require.False(t, never.asksReplicas(verb), verb)
+		}
+	}
+}

@@ -1,0 +1,123 @@
+package lockwheel_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/redis/rueidis"
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel"
+	"github.com/lockwheel/lockwheel/internal/proxy"
+	"github.com/lockwheel/lockwheel/internal/redistest"
+)
+
+// Grants of every kind of lock that count only when replicas have them.
+
+// grantable are all kinds of lock, one that is shared as well.
+func grantable() map[string]kindOfLock {
+	all := map[string]kindOfLock{
+		"reader": func(e *lockwheel.Engine, name string) lockwheel.Mutex { return e.RWMutex(name).RLocker() },
+		"writer": func(e *lockwheel.Engine, name string) lockwheel.Mutex { return e.RWMutex(name).Writer() },
+	}
+	for name, kind := range kinds {
+		all[name] = kind
+	}
+	return all
+}
+
+func TestALockOfAnyKindThatNoReplicaHasIsUndone(t *testing.T) {
+	t.Parallel()
+	master, replica := withReplica(t)
+	e := master.open(twice)
+	for name, kind := range grantable() {
+		hold := lock(t, kind(e, name))
+		require.Contains(t, fmt.Sprint(replica.hash(name)), hold.ID(), name)
+		unlock(t, hold)
+	}
+	require.NoError(t, replica.real.Pause())
+	refused := make(map[string]<-chan outcome)
+	for name, kind := range grantable() {
+		refused[name] = locking(t.Context(), kind(e, name))
+	}
+	for name, done := range refused {
+		require.ErrorIs(t, receive(t, done).err, lockwheel.ErrNotReplicated, name)
+		require.False(t, master.exists(name), name)
+	}
+	require.NoError(t, replica.real.Continue())
+	for name, kind := range grantable() {
+		unlock(t, lock(t, kind(e, name)))
+	}
+	settled(t, e)
+	require.ElementsMatch(t, []any{"redisson_lock_token:{fenced}"}, master.do("KEYS", "*"), "nothing else is left behind")
+}
+
+// A copy of an acquire that finds its own field is no grant before replicas have what it finds.
+func TestAnAcquireOfAnyKindThatIsSentAgainHasItsReplicas(t *testing.T) {
+	t.Parallel()
+	master, replica := withReplica(t)
+	p := proxy.Start(t, master.addr)
+	e := master.openAt(p.Addr(), twice)
+	for name, kind := range grantable() {
+		require.NoError(t, replica.real.Pause())
+		p.SetFor(proxy.Present, proxy.Replies, proxy.CutAfter(0))
+		_, err := kind(e, name).Lock(t.Context())
+		require.ErrorIs(t, err, lockwheel.ErrNotReplicated, name)
+		require.NoError(t, replica.real.Continue())
+		p.SetFor(proxy.Present, proxy.Replies, proxy.CutAfter(0))
+		hold := lock(t, kind(e, name))
+		require.Contains(t, fmt.Sprint(replica.hash(name)), hold.ID(), name)
+		unlock(t, hold)
+	}
+	settled(t, e)
+}
+
+// The next owner of the same engine has a token of its own, and that one counts when replicas have it.
+func TestATokenThatNoReplicaHasIsNotHandedOn(t *testing.T) {
+	t.Parallel()
+	master, replica := withReplica(t)
+	e := master.open(twice)
+	m := e.FencedMutex("n")
+	first := lock(t, m)
+	second, third := locking(t.Context(), m), locking(t.Context(), m)
+	queued(t, e, 2)
+	unlock(t, first)
+	hold := granted(t, second)
+	require.Equal(t, fmt.Sprint(hold.Token()), replica.do("GET", "redisson_lock_token:{n}"))
+	require.Equal(t, uint64(1), e.Stats().Handed)
+	require.NoError(t, replica.real.Pause())
+	unlock(t, hold)
+	require.ErrorIs(t, receive(t, third).err, lockwheel.ErrNotReplicated)
+	require.False(t, master.exists("n"))
+	require.NoError(t, replica.real.Continue())
+	last := lock(t, m)
+	require.Greater(t, last.Token(), hold.Token())
+	unlock(t, last)
+	settled(t, e)
+}
+
+// Behind Sentinel the replicas are those of whoever is the master now.
+func TestSentinelsNextMasterHasWhatReplicasHad(t *testing.T) {
+	t.Parallel()
+	w := redistest.StartSentinels(t, 2, 3)
+	e, err := lockwheel.Open(t.Context(), lockwheel.Options{
+		Redis:    rueidis.ClientOption{InitAddress: w.Addrs(), Sentinel: rueidis.SentinelOption{MasterSet: w.Name}},
+		Replicas: lockwheel.Replicas{Min: 2},
+	})
+	require.NoError(t, err)
+	t.Cleanup(func() { e.Close() })
+	holds := make(map[string]*lockwheel.Hold)
+	for name, kind := range grantable() {
+		holds[name] = lock(t, kind(e, name))
+	}
+	old := w.Master(t)
+	require.NoError(t, old.Kill())
+	next := w.AwaitMaster(t, old)
+	for name, hold := range holds {
+		require.Contains(t, fmt.Sprint(next.Hash(t, name)), hold.ID(), "it was granted, so every replica had it")
+		unlock(t, hold)
+	}
+	_, err = e.Mutex("other").Lock(t.Context())
+	require.ErrorIs(t, err, lockwheel.ErrNotReplicated, "there is one replica left")
+	settled(t, e)
+}

@@ -1,0 +1,215 @@
+package lockwheel_test
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel"
+	"github.com/lockwheel/lockwheel/internal/proxy"
+	"github.com/lockwheel/lockwheel/internal/redistest"
+)
+
+// Grants that count only when replicas have them, and what becomes of a lock in a failover.
+
+// withReplica is a master, and a replica of it that has caught up.
+func withReplica(t *testing.T) (master, replica *site) {
+	t.Helper()
+	master = realSite(t, "--repl-diskless-sync", "yes", "--repl-diskless-sync-delay", "0")
+	replica = realSite(t, "--replicaof", "127.0.0.1 "+strconv.Itoa(master.real.Port()))
+	eventually(t, "the replica has caught up", func() bool {
+		return strings.Contains(fmt.Sprint(replica.do("INFO", "replication")), "master_link_status:up") &&
+			master.do("WAIT", 1, 50) == int64(1)
+	})
+	return master, replica
+}
+
+var twice = lockwheel.Options{Replicas: lockwheel.Replicas{Min: 1}}
+
+// redisson#7321: WAIT was sent although it was switched off.
+func TestReplicasAreAskedOnlyByThoseWhoWant(t *testing.T) {
+	t.Parallel()
+	master, _ := withReplica(t)
+	plain, careful := master.open(lockwheel.Options{}), master.open(twice)
+	calls := master.real.CommandCalls(t, "wait", "waitaof")
+	for i := range 200 {
+		unlock(t, lock(t, plain.Mutex(fmt.Sprint("n", i))))
+	}
+	require.Equal(t, calls, master.real.CommandCalls(t, "wait", "waitaof"), "none")
+
+	c := master.real.Conn(t)
+	require.NoError(t, c.Send("MONITOR"))
+	require.Equal(t, "OK", monitored(t, c))
+	unlock(t, lock(t, careful.Mutex("n")))
+	asked := ""
+	for !strings.Contains(asked, `"WAIT" "1" "1500"`) {
+		before := asked
+		if asked = monitored(t, c); strings.Contains(asked, `"WAIT"`) {
+			require.Contains(t, before, source(asked), "behind the acquire, on its connection")
+		}
+		if strings.Contains(asked, " lua]") {
+			asked = before // what the script runs
+		}
+	}
+}
+
+// source is whose command a line of MONITOR is.
+func source(line string) string {
+	_, rest, _ := strings.Cut(line, "[")
+	from, _, _ := strings.Cut(rest, "]")
+	return from
+}
+
+// redisson#4822: the acquire ran, the replicas did not have it, and it was neither granted nor undone.
+func TestALockThatNoReplicaHasIsUndone(t *testing.T) {
+	t.Parallel()
+	master, replica := withReplica(t)
+	e := master.open(twice)
+	before := lock(t, e.Mutex("before"))
+	require.NoError(t, replica.real.Pause())
+	for _, call := range locks(e.Mutex("n")) {
+		_, err := call(t.Context())
+		require.ErrorIs(t, err, lockwheel.ErrNotReplicated)
+		require.NotErrorIs(t, err, lockwheel.ErrNotAcquired)
+		require.ErrorContains(t, err, `"n"`)
+		require.ErrorContains(t, err, "0 of 1")
+		require.False(t, master.exists("n"), "undone")
+	}
+	require.NoError(t, replica.real.Continue())
+	hold := lock(t, e.Mutex("n"))
+	require.Equal(t, map[string]string{hold.ID(): "1"}, master.hash("n"))
+	eventually(t, "there, too", func() bool { return replica.hash("n")[hold.ID()] == "1" })
+	unlock(t, hold)
+	unlock(t, before)
+	settled(t, e)
+}
+
+// redisson#4211, #3474: whoever waits for replicas holds up nobody else.
+func TestNobodyWaitsBehindReplicas(t *testing.T) {
+	t.Parallel()
+	master, replica := withReplica(t)
+	e := master.open(twice)
+	hold := lock(t, e.Mutex("held"))
+	require.NoError(t, replica.real.Pause())
+	var waiting []<-chan outcome
+	for i := range 20 {
+		waiting = append(waiting, locking(t.Context(), e.Mutex(fmt.Sprint("n", i))))
+	}
+	eventually(t, "all asked for", func() bool { return e.Stats().InFlight > 0 })
+	for range 5 {
+		require.NoError(t, hold.Extend(t.Context(), time.Minute))
+	}
+	unlock(t, hold)
+	for _, done := range waiting {
+		silent(t, done, 0)
+	}
+	for _, done := range waiting {
+		require.ErrorIs(t, receive(t, done).err, lockwheel.ErrNotReplicated)
+	}
+	require.Equal(t, int64(0), master.do("DBSIZE"))
+	settled(t, e)
+}
+
+// A server that does not answer WAIT is found out when the engine opens, not by the first lock.
+func TestOpenRefusesReplicasThatCannotBeAsked(t *testing.T) {
+	t.Parallel()
+	s := realSite(t)
+	s.do("ACL", "SETUSER", user, "on", ">"+password, "~*", "&*", "+@all", "-wait")
+	opts := twice
+	opts.Redis.InitAddress = []string{s.addr}
+	opts.Redis.Username, opts.Redis.Password = user, password
+	_, err := lockwheel.Open(t.Context(), opts)
+	require.ErrorContains(t, err, "Options.Replicas")
+	require.ErrorContains(t, err, "NOPERM")
+	opts.Replicas.Timeout = time.Hour
+	_, err = lockwheel.Open(t.Context(), opts)
+	require.ErrorContains(t, err, "Options.Replicas.Timeout")
+}
+
+// Faults while replicas are asked: a grant is there on both, or it is none.
+func TestGrantsThroughABrokenLinkHaveTheirReplicas(t *testing.T) {
+	t.Parallel()
+	master, replica := withReplica(t)
+	p := proxy.Start(t, master.addr)
+	e := master.openAt(p.Addr(), twice)
+	for i := range 20 {
+		p.SetFor(proxy.Present, proxy.Replies, proxy.CutAfter(i*7%50))
+		hold := lock(t, e.Mutex("n"))
+		require.Equal(t, map[string]string{hold.ID(): "1"}, replica.hash("n"))
+		unlock(t, hold)
+	}
+	settled(t, e)
+	require.Equal(t, int64(0), master.do("DBSIZE"))
+}
+
+// The copy of an acquire that is sent again writes nothing, when the first one ran. Its replicas are counted all the same:
+// those that have what was written before.
+func TestAnAcquireThatIsSentAgainIsNotGrantedWithoutItsReplicas(t *testing.T) {
+	t.Parallel()
+	master, replica := withReplica(t)
+	p := proxy.Start(t, master.addr)
+	e := master.openAt(p.Addr(), twice)
+	unlock(t, lock(t, e.Mutex("before")))
+	require.NoError(t, replica.real.Pause())
+	for range 3 {
+		p.SetFor(proxy.Present, proxy.Replies, proxy.CutAfter(0))
+		calls := master.scripts()
+		_, err := e.Mutex("n").Lock(t.Context())
+		require.ErrorIs(t, err, lockwheel.ErrNotReplicated)
+		require.Greater(t, master.scripts()-calls, 2, "an acquire, another one, and a release")
+	}
+	require.NoError(t, replica.real.Continue())
+	settled(t, e)
+}
+
+// With a replica that has it, the lock outlives its master; without, its holder learns of the loss within the lease.
+func TestAFailoverKeepsWhatTheReplicaHas(t *testing.T) {
+	t.Parallel()
+	for name, replicated := range map[string]bool{"replicated": true, "not replicated": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			master, replica := withReplica(t)
+			p := proxy.Start(t, master.addr)
+			opts := lockwheel.Options{Lease: 6 * time.Second}
+			if replicated {
+				opts.Replicas = twice.Replicas
+			} else {
+				require.NoError(t, replica.real.Pause())
+				require.Equal(t, 1, master.real.Int(t, "CLIENT", "KILL", "TYPE", "replica")) // or it would find the lock in its socket
+			}
+			e := master.openAt(p.Addr(), opts)
+			hold := lock(t, e.FencedMutex("n"))
+			failOver(t, master.real, replica.real, p)
+			next := locking(context.WithoutCancel(t.Context()), replica.open(lockwheel.Options{}).FencedMutex("n"), lockwheel.Wait(patience))
+			if replicated {
+				silent(t, next, opts.Lease)
+				require.NoError(t, hold.Err())
+				unlock(t, hold)
+				after := granted(t, next)
+				require.Greater(t, after.Token(), hold.Token())
+				unlock(t, after)
+				return
+			}
+			unlock(t, granted(t, next))
+			before := time.Now()
+			receive(t, hold.Done())
+			require.ErrorIs(t, hold.Err(), lockwheel.ErrLost)
+			require.Less(t, time.Since(before), opts.Lease)
+		})
+	}
+}
+
+// failOver makes the replica the master, as Sentinel would: clients find it where the old one was.
+func failOver(t *testing.T, master, replica *redistest.Server, p *proxy.Proxy) {
+	t.Helper()
+	require.NoError(t, master.Kill())
+	require.NoError(t, replica.Continue())
+	require.Equal(t, "OK", replica.Do(t, "REPLICAOF", "NO", "ONE"))
+	p.Retarget(replica.Addr())
+	p.Cut()
+}
