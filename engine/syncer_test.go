@@ -18,7 +18,7 @@ func TestReplicasAreAskedWhereTheMapLeads(t *testing.T) {
 	client, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: cluster.Addrs(), DisableCache: true, PipelineMultiplex: -1})
 	require.NoError(t, err)
 	t.Cleanup(client.Close)
-	server, err := Meet(t.Context(), client)
+	server, err := Meet(t.Context(), client, 3*time.Second)
 	require.NoError(t, err)
 
 	s := &syncer{way: server.way("127.0.0.1:1"), writer: server.writer("id"), replicas: replication{least: 1, patience: 10 * time.Second}}
