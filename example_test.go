@@ -367,12 +367,12 @@ func TestWhatTheDocumentsNameExists(t *testing.T) {
 		}
 		return err
 	}))
-	for _, document := range []string{"README.md", "CONTRIBUTING.md"} {
+	for _, document := range []string{"README.md", "CONTRIBUTING.md", "docs/acceptance.md", "docs/failures.md", "docs/reliability.md"} {
 		for _, name := range regexp.MustCompile(`\b(Test|Fuzz)[A-Z]\w+`).FindAllString(contents(t, document), -1) {
 			assert.Contains(t, tests.String(), "\nfunc "+name+"(", document)
 		}
 		for _, link := range regexp.MustCompile(`\]\(([\w./-]+)\)`).FindAllStringSubmatch(contents(t, document), -1) {
-			assert.FileExists(t, link[1], document)
+			assert.FileExists(t, filepath.Join(filepath.Dir(document), link[1]), document)
 		}
 	}
 }
