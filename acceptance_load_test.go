@@ -70,132 +70,144 @@ func crowd(t testing.TB, n int, f func(i int) error) {
 // acceptance 1.23 testConcurrency_SingleInstance
 func TestManyCallersOfOneEngineComeInOneByOne(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
-	e := s.open(lockwheel.Options{})
-	var r room
-	crowd(t, 15, func(int) error { return visitWith(t.Context(), e.Mutex("n"), &r) })
-	r.require(t, 15)
-	require.False(t, s.exists("n"))
+	onEachKind(t, func(t *testing.T, mutex kindOfLock) {
+		s := anySite(t)
+		e := s.open(lockwheel.Options{})
+		var r room
+		crowd(t, 15, func(int) error { return visitWith(t.Context(), mutex(e, "n"), &r) })
+		r.require(t, 15)
+		require.False(t, s.exists("n"))
+	})
 }
 
 // acceptance 1.24 testConcurrencyLoop_MultiInstance
 func TestManyEnginesInLoopsComeInOneByOne(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
-	const engines, rounds = 16, 20
-	var r room
-	crowd(t, engines, func(int) error {
-		e := s.open(lockwheel.Options{})
-		for range rounds {
-			if err := visitWith(t.Context(), e.Mutex("n"), &r); err != nil {
-				return err
+	onEachKind(t, func(t *testing.T, mutex kindOfLock) {
+		s := anySite(t)
+		const engines, rounds = 16, 20
+		var r room
+		crowd(t, engines, func(int) error {
+			e := s.open(lockwheel.Options{})
+			for range rounds {
+				if err := visitWith(t.Context(), mutex(e, "n"), &r); err != nil {
+					return err
+				}
 			}
-		}
-		return nil
+			return nil
+		})
+		r.require(t, engines*rounds)
+		require.False(t, s.exists("n"))
 	})
-	r.require(t, engines*rounds)
-	require.False(t, s.exists("n"))
 }
 
 // acceptance 1.25 testConcurrency_MultiInstance
 func TestAHundredEnginesComeInOneByOne(t *testing.T) {
 	t.Parallel()
-	engines := 100
-	if raced {
-		engines = 30
-	}
-	s := anySite(t)
-	var r room
-	crowd(t, engines, func(int) error {
-		return visitWith(t.Context(), s.open(lockwheel.Options{}).Mutex("n"), &r)
+	onEachKind(t, func(t *testing.T, mutex kindOfLock) {
+		engines := 100
+		if raced {
+			engines = 30
+		}
+		s := anySite(t)
+		var r room
+		crowd(t, engines, func(int) error {
+			return visitWith(t.Context(), mutex(s.open(lockwheel.Options{}), "n"), &r)
+		})
+		r.require(t, engines)
 	})
-	r.require(t, engines)
 }
 
 // acceptance 1.1 testSubscriptionsPerConnection: one connection for all channels, and none left afterwards.
 func TestManyWorkersOnFewNamesLeaveNoChannel(t *testing.T) {
 	t.Parallel()
-	s := realSite(t)
-	engines := []*lockwheel.Engine{s.open(lockwheel.Options{}), s.open(lockwheel.Options{})}
-	const workers, rounds, names = 32, 40, 5
-	var rooms [names]room
-	var most atomic.Int32
-	crowd(t, workers, func(i int) error {
-		for range rounds {
-			at := rand.IntN(names)
-			if err := visitWith(t.Context(), engines[i%2].Mutex(fmt.Sprint("n", at)), &rooms[at]); err != nil {
-				return err
+	onEachKind(t, func(t *testing.T, mutex kindOfLock) {
+		s := realSite(t)
+		engines := []*lockwheel.Engine{s.open(lockwheel.Options{}), s.open(lockwheel.Options{})}
+		const workers, rounds, names = 32, 40, 5
+		var rooms [names]room
+		var most atomic.Int32
+		crowd(t, workers, func(i int) error {
+			for range rounds {
+				at := rand.IntN(names)
+				if err := visitWith(t.Context(), mutex(engines[i%2], fmt.Sprint("n", at)), &rooms[at]); err != nil {
+					return err
+				}
+				if i == 0 {
+					most.Store(max(most.Load(), int32(s.subscribers())))
+				}
 			}
-			if i == 0 {
-				most.Store(max(most.Load(), int32(s.subscribers())))
-			}
+			return nil
+		})
+		total := 0
+		for i := range rooms {
+			require.False(t, rooms[i].crowded.Load())
+			total += rooms[i].visits
 		}
-		return nil
+		require.Equal(t, workers*rounds, total)
+		require.LessOrEqual(t, most.Load(), int32(2*len(engines)), "a pub/sub connection an engine, and for a moment its successor")
+		eventually(t, "no channel at the server", func() bool { return len(s.channels()) == 0 })
+		for _, e := range engines {
+			settled(t, e)
+		}
 	})
-	total := 0
-	for i := range rooms {
-		require.False(t, rooms[i].crowded.Load())
-		total += rooms[i].visits
-	}
-	require.Equal(t, workers*rounds, total)
-	require.LessOrEqual(t, most.Load(), int32(2*len(engines)), "a pub/sub connection an engine, and for a moment its successor")
-	eventually(t, "no channel at the server", func() bool { return len(s.channels()) == 0 })
-	for _, e := range engines {
-		settled(t, e)
-	}
 }
 
 // acceptance 1.2 testSinglePubSub
 func TestPairsThatTakeTurnsAllGetIt(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
-	engines := []*lockwheel.Engine{s.open(lockwheel.Options{}), s.open(lockwheel.Options{})}
-	var rooms [2]room
-	crowd(t, 4, func(i int) error {
-		for range 50 {
-			name := strconv.Itoa(i % 2)
-			if err := visitWith(t.Context(), engines[i/2].Mutex(name), &rooms[i%2], lockwheel.Wait(patience)); err != nil {
-				return err
+	onEachKind(t, func(t *testing.T, mutex kindOfLock) {
+		s := anySite(t)
+		engines := []*lockwheel.Engine{s.open(lockwheel.Options{}), s.open(lockwheel.Options{})}
+		var rooms [2]room
+		crowd(t, 4, func(i int) error {
+			for range 50 {
+				name := strconv.Itoa(i % 2)
+				if err := visitWith(t.Context(), mutex(engines[i/2], name), &rooms[i%2], lockwheel.Wait(patience)); err != nil {
+					return err
+				}
 			}
-		}
-		return nil
+			return nil
+		})
+		rooms[0].require(t, 100)
+		rooms[1].require(t, 100)
 	})
-	rooms[0].require(t, 100)
-	rooms[1].require(t, 100)
 }
 
 // acceptance 1.22 testConcurrencyTryLockUnLock: at every unlock the lock was known to be held.
 func TestTryingAndUnlockingInManyGoroutinesKeepsTheBooks(t *testing.T) {
 	t.Parallel()
-	e := anySite(t).open(lockwheel.Options{})
-	m := e.Mutex("n")
-	rounds := 300
-	if raced {
-		rounds = 100
-	}
-	var won atomic.Uint64
-	crowd(t, 16, func(int) error {
-		for range rounds {
-			hold, err := m.TryLock(t.Context())
-			if err != nil {
-				continue
-			}
-			won.Add(1)
-			if held := e.Stats().Held; held != 1 {
-				return fmt.Errorf("held while it is held: %d", held)
-			}
-			if err := hold.Unlock(t.Context()); err != nil {
-				return err
-			}
+	onEachKind(t, func(t *testing.T, mutex kindOfLock) {
+		e := anySite(t).open(lockwheel.Options{})
+		m := mutex(e, "n")
+		rounds := 300
+		if raced {
+			rounds = 100
 		}
-		return nil
+		var won atomic.Uint64
+		crowd(t, 16, func(int) error {
+			for range rounds {
+				hold, err := m.TryLock(t.Context())
+				if err != nil {
+					continue
+				}
+				won.Add(1)
+				if held := e.Stats().Held; held != 1 {
+					return fmt.Errorf("held while it is held: %d", held)
+				}
+				if err := hold.Unlock(t.Context()); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		settled(t, e)
+		stats := e.Stats()
+		require.NotZero(t, won.Load())
+		require.Equal(t, won.Load(), stats.Acquired)
+		require.Equal(t, won.Load(), stats.Released)
+		require.Zero(t, stats.Lost)
 	})
-	settled(t, e)
-	stats := e.Stats()
-	require.NotZero(t, won.Load())
-	require.Equal(t, won.Load(), stats.Acquired)
-	require.Equal(t, won.Load(), stats.Released)
-	require.Zero(t, stats.Lost)
 }
 
 // acceptance 2.1 lockUnlockRLock, 2.2 tryLockUnlockRLock
@@ -250,33 +262,35 @@ func heavyLoad(t *testing.T, threads, names int, random bool) {
 // acceptance 13 X21, quirk Q1: owners that share a handle share nothing else. The race detector watches.
 func TestOwnersOfOneHandleWithDifferentLeasesShareNothing(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
-	m := s.open(lockwheel.Options{}).Mutex("n")
-	var r room
-	leases := []time.Duration{0, time.Minute, time.Hour, 24 * time.Hour}
-	crowd(t, 16, func(i int) error {
-		lease := leases[i%len(leases)]
-		var opts []lockwheel.Option
-		if lease > 0 {
-			opts = append(opts, lockwheel.Lease(lease))
-		} else {
-			lease = 30 * time.Second
-		}
-		for range 10 {
-			hold, err := m.Lock(t.Context(), opts...)
-			if err != nil {
-				return err
+	onEachKind(t, func(t *testing.T, mutex kindOfLock) {
+		s := anySite(t)
+		m := mutex(s.open(lockwheel.Options{}), "n")
+		var r room
+		leases := []time.Duration{0, time.Minute, time.Hour, 24 * time.Hour}
+		crowd(t, 16, func(i int) error {
+			lease := leases[i%len(leases)]
+			var opts []lockwheel.Option
+			if lease > 0 {
+				opts = append(opts, lockwheel.Lease(lease))
+			} else {
+				lease = 30 * time.Second
 			}
-			left := time.Until(hold.Deadline())
-			r.visit(soonOver)
-			if left < lease/3 || left > lease {
-				return fmt.Errorf("asked for %v, got %v", lease, left)
+			for range 10 {
+				hold, err := m.Lock(t.Context(), opts...)
+				if err != nil {
+					return err
+				}
+				left := time.Until(hold.Deadline())
+				r.visit(soonOver)
+				if left < lease/3 || left > lease {
+					return fmt.Errorf("asked for %v, got %v", lease, left)
+				}
+				if err := hold.Unlock(t.Context()); err != nil {
+					return err
+				}
 			}
-			if err := hold.Unlock(t.Context()); err != nil {
-				return err
-			}
-		}
-		return nil
+			return nil
+		})
+		r.require(t, 160)
 	})
-	r.require(t, 160)
 }

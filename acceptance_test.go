@@ -20,45 +20,51 @@ import (
 // acceptance 1.20 testLockUnlock
 func TestALockCanBeTakenAgainAndAgain(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
-	e := s.open(lockwheel.Options{})
-	m := e.Mutex("n")
-	for range 2 {
-		hold := lock(t, m)
-		require.Equal(t, map[string]string{hold.ID(): "1"}, s.hash("n"))
-		unlock(t, hold)
-		require.False(t, s.exists("n"))
-	}
-	settled(t, e)
+	onEachKind(t, func(t *testing.T, mutex kindOfLock) {
+		s := anySite(t)
+		e := s.open(lockwheel.Options{})
+		m := mutex(e, "n")
+		for range 2 {
+			hold := lock(t, m)
+			require.Equal(t, map[string]string{hold.ID(): "1"}, s.hash("n"))
+			unlock(t, hold)
+			require.False(t, s.exists("n"))
+		}
+		settled(t, e)
+	})
 }
 
 // acceptance 1.18 testIsLocked
 func TestIsLockedWhileHeld(t *testing.T) {
 	t.Parallel()
-	m := anySite(t).open(lockwheel.Options{}).Mutex("n")
-	requireLocked(t, m, false)
-	hold := lock(t, m)
-	requireLocked(t, m, true)
-	unlock(t, hold)
-	requireLocked(t, m, false)
+	onEachKind(t, func(t *testing.T, mutex kindOfLock) {
+		m := mutex(anySite(t).open(lockwheel.Options{}), "n")
+		requireLocked(t, m, false)
+		hold := lock(t, m)
+		requireLocked(t, m, true)
+		unlock(t, hold)
+		requireLocked(t, m, false)
+	})
 }
 
 // acceptance 1.16 testIsLockedOtherThread
 func TestOthersSeeThatItIsLocked(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
-	here, elsewhere := s.open(lockwheel.Options{}).Mutex("n"), s.open(lockwheel.Options{}).Mutex("n")
-	hold := lock(t, here)
-	requireLocked(t, elsewhere, true)
-	state, err := elsewhere.State(t.Context())
-	require.NoError(t, err)
-	require.Equal(t, hold.ID(), state.Owner)
-	require.Equal(t, 1, state.Count)
-	unlock(t, hold)
-	requireLocked(t, elsewhere, false)
-	state, err = elsewhere.State(t.Context())
-	require.NoError(t, err)
-	require.Zero(t, state)
+	onEachKind(t, func(t *testing.T, mutex kindOfLock) {
+		s := anySite(t)
+		here, elsewhere := mutex(s.open(lockwheel.Options{}), "n"), mutex(s.open(lockwheel.Options{}), "n")
+		hold := lock(t, here)
+		requireLocked(t, elsewhere, true)
+		state, err := elsewhere.State(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, hold.ID(), state.Owner)
+		require.Equal(t, 1, state.Count)
+		unlock(t, hold)
+		requireLocked(t, elsewhere, false)
+		state, err = elsewhere.State(t.Context())
+		require.NoError(t, err)
+		require.Zero(t, state)
+	})
 }
 
 func requireLocked(t *testing.T, m lockwheel.Mutex, want bool) {
@@ -71,25 +77,27 @@ func requireLocked(t *testing.T, m lockwheel.Mutex, want bool) {
 // acceptance 1.13 testGetHoldCount
 func TestHoldCountFollowsEveryHold(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
-	m := s.open(lockwheel.Options{}).Mutex("n")
-	me := lockwheel.WithOwner(t.Context())
+	onEachKind(t, func(t *testing.T, mutex kindOfLock) {
+		s := anySite(t)
+		m := mutex(s.open(lockwheel.Options{}), "n")
+		me := lockwheel.WithOwner(t.Context())
 
-	requireCount(t, me, m, 0)
-	hold := lockWith(t, me, m)
-	requireCount(t, me, m, 1)
-	unlock(t, hold)
-	requireCount(t, me, m, 0)
+		requireCount(t, me, m, 0)
+		hold := lockWith(t, me, m)
+		requireCount(t, me, m, 1)
+		unlock(t, hold)
+		requireCount(t, me, m, 0)
 
-	outer, inner := lockWith(t, me, m), lockWith(t, me, m)
-	requireCount(t, me, m, 2)
-	eventually(t, "the count in Redis", func() bool { return s.hash("n")[outer.ID()] == "2" })
-	unlock(t, inner)
-	requireCount(t, me, m, 1)
-	eventually(t, "the count in Redis", func() bool { return s.hash("n")[outer.ID()] == "1" })
-	unlock(t, outer)
-	requireCount(t, me, m, 0)
-	require.False(t, s.exists("n"))
+		outer, inner := lockWith(t, me, m), lockWith(t, me, m)
+		requireCount(t, me, m, 2)
+		eventually(t, "the count in Redis", func() bool { return s.hash("n")[outer.ID()] == "2" })
+		unlock(t, inner)
+		requireCount(t, me, m, 1)
+		eventually(t, "the count in Redis", func() bool { return s.hash("n")[outer.ID()] == "1" })
+		unlock(t, outer)
+		requireCount(t, me, m, 0)
+		require.False(t, s.exists("n"))
+	})
 }
 
 func requireCount(t *testing.T, ctx context.Context, m lockwheel.Mutex, want int) {
@@ -102,105 +110,117 @@ func requireCount(t *testing.T, ctx context.Context, m lockwheel.Mutex, want int
 // acceptance 1.15 testIsHeldByCurrentThread
 func TestItsOwnerHoldsIt(t *testing.T) {
 	t.Parallel()
-	m := anySite(t).open(lockwheel.Options{}).Mutex("n")
-	requireCount(t, t.Context(), m, 0)
-	hold := lock(t, m)
-	owner := context.WithoutCancel(hold.Context())
-	requireCount(t, owner, m, 1)
-	unlock(t, hold)
-	requireCount(t, owner, m, 0)
+	onEachKind(t, func(t *testing.T, mutex kindOfLock) {
+		m := mutex(anySite(t).open(lockwheel.Options{}), "n")
+		requireCount(t, t.Context(), m, 0)
+		hold := lock(t, m)
+		owner := context.WithoutCancel(hold.Context())
+		requireCount(t, owner, m, 1)
+		unlock(t, hold)
+		requireCount(t, owner, m, 0)
+	})
 }
 
 // acceptance 1.14 testIsHeldByCurrentThreadOtherThread
 func TestNobodyElseHoldsIt(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
-	e := s.open(lockwheel.Options{})
-	m, other := e.Mutex("n"), lockwheel.WithOwner(t.Context())
-	requireCount(t, other, m, 0)
-	hold := lock(t, m)
-	requireCount(t, other, m, 0)
-	requireCount(t, hold.Context(), e.Mutex("another name"), 0)
-	requireCount(t, hold.Context(), s.open(lockwheel.Options{}).Mutex("n"), 0)
-	requireCount(t, lockwheel.WithoutOwner(hold.Context()), m, 0)
-	unlock(t, hold)
-	requireCount(t, other, m, 0)
+	onEachKind(t, func(t *testing.T, mutex kindOfLock) {
+		s := anySite(t)
+		e := s.open(lockwheel.Options{})
+		m, other := mutex(e, "n"), lockwheel.WithOwner(t.Context())
+		requireCount(t, other, m, 0)
+		hold := lock(t, m)
+		requireCount(t, other, m, 0)
+		requireCount(t, hold.Context(), mutex(e, "another name"), 0)
+		requireCount(t, hold.Context(), mutex(s.open(lockwheel.Options{}), "n"), 0)
+		requireCount(t, lockwheel.WithoutOwner(hold.Context()), m, 0)
+		unlock(t, hold)
+		requireCount(t, other, m, 0)
+	})
 }
 
 // acceptance 1.21 testReentrancy
 func TestItsOwnerReentersAndAStrangerDoesNot(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
-	m, elsewhere := s.open(lockwheel.Options{}).Mutex("n"), s.open(lockwheel.Options{}).Mutex("n")
-	outer, err := m.TryLock(t.Context())
-	require.NoError(t, err)
-	inner, err := m.TryLock(outer.Context())
-	require.NoError(t, err)
-	unlock(t, inner)
-	refused(t, m)
-	refused(t, elsewhere)
-	unlock(t, outer)
-	unlock(t, lock(t, elsewhere))
+	onEachKind(t, func(t *testing.T, mutex kindOfLock) {
+		s := anySite(t)
+		m, elsewhere := mutex(s.open(lockwheel.Options{}), "n"), mutex(s.open(lockwheel.Options{}), "n")
+		outer, err := m.TryLock(t.Context())
+		require.NoError(t, err)
+		inner, err := m.TryLock(outer.Context())
+		require.NoError(t, err)
+		unlock(t, inner)
+		refused(t, m)
+		refused(t, elsewhere)
+		unlock(t, outer)
+		unlock(t, lock(t, elsewhere))
+	})
 }
 
 // acceptance 1.19 testUnlockFail: here a stranger has no hold to unlock with, only one that is over.
 func TestUnlockOfAHoldThatIsOverLeavesTheNextHolderAlone(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
-	e := s.open(lockwheel.Options{})
-	m := e.Mutex("n")
-	first := lock(t, m)
-	unlock(t, first)
-	next := lock(t, m)
-	require.ErrorIs(t, first.Unlock(t.Context()), lockwheel.ErrNotHeld)
+	onEachKind(t, func(t *testing.T, mutex kindOfLock) {
+		s := anySite(t)
+		e := s.open(lockwheel.Options{})
+		m := mutex(e, "n")
+		first := lock(t, m)
+		unlock(t, first)
+		next := lock(t, m)
+		require.ErrorIs(t, first.Unlock(t.Context()), lockwheel.ErrNotHeld)
 
-	require.NoError(t, next.Err())
-	refused(t, m)
-	require.Equal(t, map[string]string{next.ID(): "1"}, s.hash("n"))
-	unlock(t, next)
+		require.NoError(t, next.Err())
+		refused(t, m)
+		require.Equal(t, map[string]string{next.ID(): "1"}, s.hash("n"))
+		unlock(t, next)
+	})
 }
 
 // acceptance 1.8 testForceUnlock
 func TestForceUnlockFreesItForEveryHandle(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
-	here, elsewhere := s.open(lockwheel.Options{}).Mutex("n"), s.open(lockwheel.Options{}).Mutex("n")
-	hold := lock(t, here)
-	was, err := elsewhere.ForceUnlock(t.Context())
-	require.NoError(t, err)
-	require.True(t, was)
-	requireLocked(t, here, false)
-	requireLocked(t, elsewhere, false)
-	require.ErrorIs(t, hold.Unlock(t.Context()), lockwheel.ErrLost)
+	onEachKind(t, func(t *testing.T, mutex kindOfLock) {
+		s := anySite(t)
+		here, elsewhere := mutex(s.open(lockwheel.Options{}), "n"), mutex(s.open(lockwheel.Options{}), "n")
+		hold := lock(t, here)
+		was, err := elsewhere.ForceUnlock(t.Context())
+		require.NoError(t, err)
+		require.True(t, was)
+		requireLocked(t, here, false)
+		requireLocked(t, elsewhere, false)
+		require.ErrorIs(t, hold.Unlock(t.Context()), lockwheel.ErrLost)
 
-	hold = lock(t, here)
-	was, err = here.ForceUnlock(t.Context())
-	require.NoError(t, err)
-	require.True(t, was)
-	require.ErrorIs(t, hold.Err(), lockwheel.ErrLost, "at once: it was done in this process")
-	was, err = here.ForceUnlock(t.Context())
-	require.NoError(t, err)
-	require.False(t, was, "nobody held it any more")
+		hold = lock(t, here)
+		was, err = here.ForceUnlock(t.Context())
+		require.NoError(t, err)
+		require.True(t, was)
+		require.ErrorIs(t, hold.Err(), lockwheel.ErrLost, "at once: it was done in this process")
+		was, err = here.ForceUnlock(t.Context())
+		require.NoError(t, err)
+		require.False(t, was, "nobody held it any more")
+	})
 }
 
 // acceptance 1.7 testLockUninterruptibly: an interrupt is a context that ends, and this Lock is not given it.
 func TestLockGoesOnWaitingWithoutTheContextThatEnded(t *testing.T) {
 	t.Parallel()
-	e := anySite(t).open(lockwheel.Options{})
-	m := e.Mutex("n")
-	hold := lock(t, m)
-	ctx, interrupt := context.WithCancelCause(t.Context())
-	deaf := locking(context.WithoutCancel(ctx), m)
-	keen := locking(ctx, m)
-	queued(t, e, 2)
-	reason := errors.New("enough")
-	interrupt(reason)
-	left := receive(t, keen)
-	require.ErrorIs(t, left.err, lockwheel.ErrNotAcquired)
-	require.ErrorIs(t, left.err, reason)
-	silent(t, deaf, 50*time.Millisecond)
-	unlock(t, hold)
-	unlock(t, granted(t, deaf))
+	onEachKind(t, func(t *testing.T, mutex kindOfLock) {
+		e := anySite(t).open(lockwheel.Options{})
+		m := mutex(e, "n")
+		hold := lock(t, m)
+		ctx, interrupt := context.WithCancelCause(t.Context())
+		deaf := locking(context.WithoutCancel(ctx), m)
+		keen := locking(ctx, m)
+		queued(t, e, 2)
+		reason := errors.New("enough")
+		interrupt(reason)
+		left := receive(t, keen)
+		require.ErrorIs(t, left.err, lockwheel.ErrNotAcquired)
+		require.ErrorIs(t, left.err, reason)
+		silent(t, deaf, 50*time.Millisecond)
+		unlock(t, hold)
+		unlock(t, granted(t, deaf))
+	})
 }
 
 // Every test that the table names exists, so that a new name of a test cannot leave the table behind.

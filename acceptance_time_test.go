@@ -20,16 +20,18 @@ const skew = 10 * time.Millisecond
 // acceptance 1.10 testRemainTimeToLive
 func TestTTLIsTheLeaseThatWasAskedFor(t *testing.T) {
 	t.Parallel()
-	m := anySite(t).open(lockwheel.Options{}).Mutex("n")
-	requireTTL(t, m, 0, 0)
-	hold := lock(t, m, lockwheel.Lease(time.Hour))
-	requireTTL(t, m, time.Hour-time.Minute, time.Hour)
-	unlock(t, hold)
-	requireTTL(t, m, 0, 0)
-	hold = lock(t, m)
-	requireTTL(t, m, 20*time.Second, 30*time.Second)
-	unlock(t, hold)
-	requireTTL(t, m, 0, 0)
+	onEachKind(t, func(t *testing.T, mutex kindOfLock) {
+		m := mutex(anySite(t).open(lockwheel.Options{}), "n")
+		requireTTL(t, m, 0, 0)
+		hold := lock(t, m, lockwheel.Lease(time.Hour))
+		requireTTL(t, m, time.Hour-time.Minute, time.Hour)
+		unlock(t, hold)
+		requireTTL(t, m, 0, 0)
+		hold = lock(t, m)
+		requireTTL(t, m, 20*time.Second, 30*time.Second)
+		unlock(t, hold)
+		requireTTL(t, m, 0, 0)
+	})
 }
 
 func requireTTL(t *testing.T, m lockwheel.Mutex, least, most time.Duration) {
@@ -44,122 +46,136 @@ func requireTTL(t *testing.T, m lockwheel.Mutex, least, most time.Duration) {
 // Ours may round the lease up by a few per cent when one renewal serves several holds.
 func TestPartialUnlockKeepsTheLease(t *testing.T) {
 	t.Parallel()
-	m := anySite(t).open(lockwheel.Options{}).Mutex("n")
-	me := lockwheel.WithOwner(t.Context())
-	var holds []*lockwheel.Hold
-	for range 3 {
-		holds = append(holds, lockWith(t, me, m, lockwheel.Lease(10*time.Second)))
-	}
-	unlock(t, holds[2])
-	unlock(t, holds[1])
-	requireTTL(t, m, 5*time.Second, 11*time.Second)
-	require.NoError(t, holds[0].Err())
-	unlock(t, holds[0])
+	onEachKind(t, func(t *testing.T, mutex kindOfLock) {
+		m := mutex(anySite(t).open(lockwheel.Options{}), "n")
+		me := lockwheel.WithOwner(t.Context())
+		var holds []*lockwheel.Hold
+		for range 3 {
+			holds = append(holds, lockWith(t, me, m, lockwheel.Lease(10*time.Second)))
+		}
+		unlock(t, holds[2])
+		unlock(t, holds[1])
+		requireTTL(t, m, 5*time.Second, 11*time.Second)
+		require.NoError(t, holds[0].Err())
+		unlock(t, holds[0])
+	})
 }
 
 // acceptance 13 X4, quirk Q1: unlock of a partial hold through another handle keeps the lease.
 func TestPartialUnlockThroughAnotherHandleKeepsTheLease(t *testing.T) {
 	t.Parallel()
-	e := anySite(t).open(lockwheel.Options{})
-	me := lockwheel.WithOwner(t.Context())
-	outer := lockWith(t, me, e.Mutex("n"), lockwheel.Lease(time.Hour))
-	inner := lockWith(t, me, e.Mutex("n"))
-	unlock(t, inner)
-	requireTTL(t, e.Mutex("n"), 50*time.Minute, 61*time.Minute)
+	onEachKind(t, func(t *testing.T, mutex kindOfLock) {
+		e := anySite(t).open(lockwheel.Options{})
+		me := lockwheel.WithOwner(t.Context())
+		outer := lockWith(t, me, mutex(e, "n"), lockwheel.Lease(time.Hour))
+		inner := lockWith(t, me, mutex(e, "n"))
+		unlock(t, inner)
+		requireTTL(t, mutex(e, "n"), 50*time.Minute, 61*time.Minute)
 
-	inner = lockWith(t, me, e.Mutex("n"), lockwheel.Lease(2*time.Hour))
-	requireTTL(t, e.Mutex("n"), 110*time.Minute, 125*time.Minute)
-	unlock(t, inner)
-	requireTTL(t, e.Mutex("n"), 50*time.Minute, 125*time.Minute)
-	unlock(t, outer)
+		inner = lockWith(t, me, mutex(e, "n"), lockwheel.Lease(2*time.Hour))
+		requireTTL(t, mutex(e, "n"), 110*time.Minute, 125*time.Minute)
+		unlock(t, inner)
+		requireTTL(t, mutex(e, "n"), 50*time.Minute, 125*time.Minute)
+		unlock(t, outer)
+	})
 }
 
 // acceptance 1.9 testExpire, with a shorter lease
 func TestALeaseThatIsOverLetsTheNextOneIn(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
-	here, elsewhere := s.open(lockwheel.Options{}).Mutex("n"), s.open(lockwheel.Options{}).Mutex("n")
-	const lease = 300 * time.Millisecond
-	before := time.Now()
-	first := lock(t, here, lockwheel.Lease(lease))
-	next := lock(t, elsewhere)
-	require.GreaterOrEqual(t, time.Since(before), lease-skew)
-	require.ErrorIs(t, first.Err(), lockwheel.ErrLost, "known before anybody else was let in")
-	require.ErrorIs(t, first.Unlock(t.Context()), lockwheel.ErrLost)
-	require.Equal(t, map[string]string{next.ID(): "1"}, s.hash("n"))
-	unlock(t, next)
+	onEachKind(t, func(t *testing.T, mutex kindOfLock) {
+		s := anySite(t)
+		here, elsewhere := mutex(s.open(lockwheel.Options{}), "n"), mutex(s.open(lockwheel.Options{}), "n")
+		const lease = 300 * time.Millisecond
+		before := time.Now()
+		first := lock(t, here, lockwheel.Lease(lease))
+		next := lock(t, elsewhere)
+		require.GreaterOrEqual(t, time.Since(before), lease-skew)
+		require.ErrorIs(t, first.Err(), lockwheel.ErrLost, "known before anybody else was let in")
+		require.ErrorIs(t, first.Unlock(t.Context()), lockwheel.ErrLost)
+		require.Equal(t, map[string]string{next.ID(): "1"}, s.hash("n"))
+		unlock(t, next)
+	})
 }
 
 // acceptance 1.6 testTryLockWait
 func TestTryLockWaitsAsLongAsItWasTold(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
-	s.occupy("n", time.Hour)
-	m := s.open(lockwheel.Options{}).Mutex("n")
-	const wait = 300 * time.Millisecond
-	for _, call := range []func(context.Context, ...lockwheel.Option) (*lockwheel.Hold, error){m.TryLock, m.Lock} {
-		before := time.Now()
-		_, err := call(t.Context(), lockwheel.Wait(wait))
-		require.ErrorIs(t, err, lockwheel.ErrNotAcquired)
-		require.NotErrorIs(t, err, lockwheel.ErrUnavailable)
-		require.GreaterOrEqual(t, time.Since(before), wait)
-		require.Less(t, time.Since(before), patience)
-	}
+	onEachKind(t, func(t *testing.T, mutex kindOfLock) {
+		s := anySite(t)
+		s.occupy("n", time.Hour)
+		m := mutex(s.open(lockwheel.Options{}), "n")
+		const wait = 300 * time.Millisecond
+		for _, call := range []func(context.Context, ...lockwheel.Option) (*lockwheel.Hold, error){m.TryLock, m.Lock} {
+			before := time.Now()
+			_, err := call(t.Context(), lockwheel.Wait(wait))
+			require.ErrorIs(t, err, lockwheel.ErrNotAcquired)
+			require.NotErrorIs(t, err, lockwheel.ErrUnavailable)
+			require.GreaterOrEqual(t, time.Since(before), wait)
+			require.Less(t, time.Since(before), patience)
+		}
+	})
 }
 
 // failures 44: redislock#28, #74: a wait is not limited to the lease.
 func TestAWaitMayBeLongerThanTheLease(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
-	s.occupy("n", 900*time.Millisecond)
-	m := s.open(lockwheel.Options{}).Mutex("n")
-	hold, err := m.Lock(t.Context(), lockwheel.Wait(time.Minute), lockwheel.Lease(300*time.Millisecond))
-	require.NoError(t, err)
-	require.LessOrEqual(t, s.pttl("n"), 300*time.Millisecond)
-	receive(t, hold.Done())
+	onEachKind(t, func(t *testing.T, mutex kindOfLock) {
+		s := anySite(t)
+		s.occupy("n", 900*time.Millisecond)
+		m := mutex(s.open(lockwheel.Options{}), "n")
+		hold, err := m.Lock(t.Context(), lockwheel.Wait(time.Minute), lockwheel.Lease(300*time.Millisecond))
+		require.NoError(t, err)
+		require.LessOrEqual(t, s.pttl("n"), 300*time.Millisecond)
+		receive(t, hold.Done())
+	})
 }
 
 // acceptance 1.4 testRedisFailed
 func TestTryLockOnADeadServerSaysSo(t *testing.T) {
 	t.Parallel()
-	s := realSite(t)
-	m := s.open(lockwheel.Options{}).Mutex("n")
-	require.NoError(t, s.real.Kill())
-	_, err := m.TryLock(t.Context(), lockwheel.Wait(300*time.Millisecond), lockwheel.Lease(10*time.Second))
-	require.ErrorIs(t, err, lockwheel.ErrUnavailable)
-	require.NotErrorIs(t, err, lockwheel.ErrNotAcquired)
+	onEachKind(t, func(t *testing.T, mutex kindOfLock) {
+		s := realSite(t)
+		m := mutex(s.open(lockwheel.Options{}), "n")
+		require.NoError(t, s.real.Kill())
+		_, err := m.TryLock(t.Context(), lockwheel.Wait(300*time.Millisecond), lockwheel.Lease(10*time.Second))
+		require.ErrorIs(t, err, lockwheel.ErrUnavailable)
+		require.NotErrorIs(t, err, lockwheel.ErrNotAcquired)
+	})
 }
 
 // acceptance 1.3 testLockIsNotRenewedAfterInterruptedTryLock
 // failures 2: redisson#2714, #4368, curator#600: an interrupted acquire left a lock that was renewed for ever.
 func TestAnInterruptedTryLockLeavesNoLock(t *testing.T) {
 	t.Parallel()
-	s := realSite(t)
-	p := proxy.Start(t, s.addr)
-	e := s.openAt(p.Addr(), lockwheel.Options{})
-	m := e.Mutex("n")
-	for _, opts := range [][]lockwheel.Option{nil, {lockwheel.Wait(time.Minute)}} {
-		p.Set(proxy.Replies, proxy.Hold)
-		ctx, interrupt := context.WithCancel(t.Context())
-		done := make(chan error, 1)
-		go func() {
-			_, err := m.TryLock(ctx, opts...)
-			done <- err
-		}()
-		eventually(t, "the lock taken", func() bool { return s.exists("n") })
-		interrupt()
-		err := receive(t, done)
-		require.ErrorIs(t, err, lockwheel.ErrUnavailable, "it never had an answer")
-		require.ErrorIs(t, err, context.Canceled)
+	onEachKind(t, func(t *testing.T, mutex kindOfLock) {
+		s := realSite(t)
+		p := proxy.Start(t, s.addr)
+		e := s.openAt(p.Addr(), lockwheel.Options{})
+		m := mutex(e, "n")
+		for _, opts := range [][]lockwheel.Option{nil, {lockwheel.Wait(time.Minute)}} {
+			p.Set(proxy.Replies, proxy.Hold)
+			ctx, interrupt := context.WithCancel(t.Context())
+			done := make(chan error, 1)
+			go func() {
+				_, err := m.TryLock(ctx, opts...)
+				done <- err
+			}()
+			eventually(t, "the lock taken", func() bool { return s.exists("n") })
+			interrupt()
+			err := receive(t, done)
+			require.ErrorIs(t, err, lockwheel.ErrUnavailable, "it never had an answer")
+			require.ErrorIs(t, err, context.Canceled)
 
-		falls := s.pttl("n")
-		always(t, 200*time.Millisecond, "a TTL that only falls", func() bool {
-			before := falls
-			falls = s.pttl("n")
-			return falls <= before
-		})
-		p.Set(proxy.Replies, proxy.Pass)
-		eventually(t, "the lock given back", func() bool { return !s.exists("n") })
-		settled(t, e)
-	}
+			falls := s.pttl("n")
+			always(t, 200*time.Millisecond, "a TTL that only falls", func() bool {
+				before := falls
+				falls = s.pttl("n")
+				return falls <= before
+			})
+			p.Set(proxy.Replies, proxy.Pass)
+			eventually(t, "the lock given back", func() bool { return !s.exists("n") })
+			settled(t, e)
+		}
+	})
 }

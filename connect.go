@@ -2,22 +2,28 @@ package lockwheel
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"time"
 
 	"github.com/redis/rueidis"
 
 	"github.com/lockwheel/lockwheel/engine"
 )
 
-var errCluster = errors.New("the server is a cluster, which this version does not support: name one standalone or Sentinel-managed server")
+const (
+	// mostRedirections is how often rueidis itself follows MOVED and ASK for one call.
+	mostRedirections = 5
+	// sentinelRefresh is how often the sentinels are asked who the master is, in case their message was missed.
+	sentinelRefresh = 5 * time.Second
+)
 
-// connect returns a client whose server has answered.
-func connect(ctx context.Context, options *Options) (rueidis.Client, error) {
+// connect returns a client and its server, which has answered.
+func connect(ctx context.Context, options *Options) (rueidis.Client, *engine.Server, error) {
 	type outcome struct {
 		client rueidis.Client
 		err    error
 	}
+	var server *engine.Server
 	connected := make(chan outcome, 1)
 	// rueidis takes no context here: if ctx ends first, the connection that is being made is closed.
 	o := &opening{ctx: ctx}
@@ -28,18 +34,18 @@ func connect(ctx context.Context, options *Options) (rueidis.Client, error) {
 	select {
 	case c := <-connected:
 		if c.err == nil {
-			c.err = greet(ctx, c.client, options)
+			server, c.err = greet(ctx, c.client, options)
 		}
 		o.done.Store(true)
 		if c.err != nil && ctx.Err() != nil {
 			c.err = context.Cause(ctx) // what else went wrong came of that
 		}
-		return c.client, c.err
+		return c.client, server, c.err
 	case <-ctx.Done():
 		if c := <-connected; c.client != nil && options.Client == nil {
 			c.client.Close()
 		}
-		return nil, context.Cause(ctx)
+		return nil, nil, context.Cause(ctx)
 	}
 }
 
@@ -59,6 +65,12 @@ func dial(options *Options, o *opening) (rueidis.Client, error) {
 	// rueidis looks as often whether anything came, pings if not, and waits a Timeout: two in all.
 	redis.Dialer.KeepAlive = options.Timeout / 2
 	redis.DialCtxFn = o.dialer(redis)
+	if redis.ClusterOption.MaxMovedRedirections == 0 {
+		redis.ClusterOption.MaxMovedRedirections = mostRedirections
+	}
+	if redis.Sentinel.MasterSet != "" && redis.Sentinel.TopologyRefreshInterval == 0 {
+		redis.Sentinel.TopologyRefreshInterval = sentinelRefresh
+	}
 	client, err := rueidis.NewClient(redis)
 	if err != nil {
 		if client != nil {
@@ -70,23 +82,15 @@ func dial(options *Options, o *opening) (rueidis.Client, error) {
 }
 
 // greet checks that the server answers, and teaches it the scripts. It closes a client of ours on failure.
-func greet(ctx context.Context, client rueidis.Client, options *Options) error {
+func greet(ctx context.Context, client rueidis.Client, options *Options) (*engine.Server, error) {
 	ctx, cancel := context.WithTimeout(ctx, options.Timeout)
 	defer cancel()
-	err := client.Do(ctx, client.B().Ping().Build()).Error()
-	if err == nil && client.Mode() == rueidis.ClientModeCluster {
-		err = errCluster
-	}
-	if err == nil {
-		err = engine.Teach(ctx, client)
-	}
+	server, err := engine.Meet(ctx, client)
 	if err == nil && options.Replicas.Min > 0 {
-		if err = engine.AskReplicas(ctx, client); err != nil {
-			err = fmt.Errorf("Options.Replicas: the server does not answer WAIT: %w", err)
-		}
+		err = server.CountsReplicas(ctx)
 	}
 	if err != nil && options.Client == nil {
 		client.Close()
 	}
-	return err
+	return server, err
 }

@@ -22,7 +22,7 @@
 // though: a process that is suspended between looking and writing cannot know. What must never happen
 // twice needs a check where it is written.
 //
-// An [Engine] is one connection, one event loop and any number of locks. Neither a held lock nor a
+// An [Engine] is one connection (to each master of a cluster), one event loop and any number of locks. Neither a held lock nor a
 // waiting [Mutex.LockAsync] costs a goroutine.
 package lockwheel
 
@@ -41,13 +41,14 @@ import (
 	"github.com/lockwheel/lockwheel/engine"
 )
 
-// Engine takes, renews and releases locks on one Redis or Valkey server. Open one per process and
-// server; all its methods are safe for concurrent use.
+// Engine takes, renews and releases locks on one Redis or Valkey server or cluster. Open one per process
+// and server; all its methods are safe for concurrent use.
 type Engine struct {
 	loop    *engine.Engine
 	config  actor.Config
 	options Options
 	client  rueidis.Client
+	cluster bool
 	closing atomic.Bool
 	closed  chan struct{} // closed when Close has done its work
 }
@@ -55,7 +56,7 @@ type Engine struct {
 // Open connects to a server and starts the engine. On failure nothing is left running.
 //
 // ctx bounds Open only. Open fails if an option does not make sense, and if the server cannot be
-// reached, refuses the credentials, or is a cluster.
+// reached or refuses the credentials. One node of a cluster has to answer, and to know of slots.
 func Open(ctx context.Context, opts Options) (*Engine, error) {
 	if ctx == nil {
 		return nil, errNilContext("open")
@@ -64,12 +65,12 @@ func Open(ctx context.Context, opts Options) (*Engine, error) {
 	if err != nil {
 		return nil, fmt.Errorf("lockwheel: open: %w", err)
 	}
-	client, err := connect(ctx, &options)
+	client, server, err := connect(ctx, &options)
 	if err != nil {
 		return nil, fmt.Errorf("lockwheel: open: %w", err)
 	}
-	e := &Engine{options: options, client: client, config: options.config(), closed: make(chan struct{})}
-	e.loop = engine.Start(client, e.config, e.hooks(), options.Logger)
+	e := &Engine{options: options, client: client, cluster: server.Cluster(), config: options.config(), closed: make(chan struct{})}
+	e.loop = engine.Start(server, e.config, e.hooks(), options.Logger)
 	return e, nil
 }
 
@@ -96,8 +97,27 @@ func withoutURL(err error) error {
 func (e *Engine) ID() string { return e.config.ID }
 
 // Mutex returns the lock of that name: Redisson's getLock. It is a small value, made without asking the
-// server; a name that cannot be used (empty, or over 64 KiB) is an error of the methods.
+// server; a name that cannot be used is an error of the methods: empty, over 64 KiB, and in a cluster
+// with braces but nothing between the first { and the next }, whose channel would lie in another slot.
 func (e *Engine) Mutex(name string) Mutex { return Mutex{engine: e, name: name} }
+
+// FencedMutex returns the lock of that name with fencing tokens: Redisson's getFencedLock. It is as Mutex,
+// and each grant comes with a number greater than that of every grant before, for that name, by whichever
+// client: [Hold.Token]. A store that remembers the greatest it has seen can refuse what comes late from a
+// holder that lost the lock without noticing. Re-entry keeps the hold's token. Tokens are strictly
+// greater as long as the server keeps its data; the key that counts them has no expiry.
+func (e *Engine) FencedMutex(name string) Mutex {
+	return Mutex{engine: e, name: name, kind: actor.Fenced}
+}
+
+// FairMutex returns the lock of that name that is given to those who wait for it in the order in which they
+// came, across all processes: Redisson's getFairLock. It is otherwise as Mutex. Each waiting call has a
+// place of its own in a queue on the server, so the lock is never handed on inside the engine; a call that
+// ends without the lock gives its place up. TryLock without a wait takes the lock only if nobody waits.
+//
+// Those who wait in a process that died keep their place until they count as dead ([Options.FairWait], or
+// the wait that they asked for). That is compared by the wall clocks of the callers, which should agree.
+func (e *Engine) FairMutex(name string) Mutex { return Mutex{engine: e, name: name, kind: actor.Fair} }
 
 // Stats returns a snapshot. It waits for one turn of the loop; after Close it returns the last numbers.
 func (e *Engine) Stats() Stats { return Stats(e.loop.Stats()) }

@@ -41,7 +41,10 @@ func TestMain(m *testing.M) {
 		return
 	}
 	// After an Open that failed rueidis may have a goroutine that sleeps for up to a second and ends.
-	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*call).DelayDo.func1"))
+	// A client of a cluster has one that closes what it needs no more, after five.
+	goleak.VerifyTestMain(m,
+		goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*call).DelayDo.func1"),
+		goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*clusterClient)._refresh.func2"))
 }
 
 // envHolder makes this binary a process that holds the lock n on the server named until it is killed. It says who

@@ -32,6 +32,14 @@ var (
 
 	// ErrClosed: the engine is shut down, or shutting down.
 	ErrClosed = actor.ErrClosed
+
+	// ErrKind: the name is in use in this engine as another kind of lock, which the error names. One name
+	// has one kind everywhere, because all kinds share its key. Nothing was sent.
+	ErrKind = actor.ErrKind
+
+	// ErrUpgrade: whoever reads wants to write, and would wait for itself. Unlock the reader first; others may
+	// write in between. Left behind: the hold of the reader as it was. Nothing was sent.
+	ErrUpgrade = actor.ErrUpgrade
 )
 
 // ServerError is what the server said when it refused, word for word, for errors.As: WRONGTYPE when the

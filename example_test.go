@@ -92,6 +92,21 @@ func ExampleOpen() {
 	fmt.Println(locks.Mutex("orders/7").IsLocked(ctx))
 }
 
+// Compiled, but not run: it needs a cluster at those addresses.
+func ExampleOpen_cluster() {
+	ctx := context.Background()
+
+	locks, err := lockwheel.Open(ctx, lockwheel.Options{
+		Redis: rueidis.ClientOption{InitAddress: []string{"10.0.0.1:6379", "10.0.0.2:6379", "10.0.0.3:6379"}},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer locks.Close()
+
+	fmt.Println(locks.Mutex("{orders}/7").IsLocked(ctx)) // in one slot with {orders}/8
+}
+
 func ExampleMutex_Lock() {
 	ctx, locks := openExample()
 	defer locks.Close()
@@ -298,6 +313,95 @@ func ExampleMutex_Locker() {
 	// Output: writing
 }
 
+// ledger stands for what a fenced lock protects: it remembers the greatest token it has seen.
+type ledger struct{ seen uint64 }
+
+func (l *ledger) write(token uint64, entry string) error {
+	if token < l.seen {
+		return fmt.Errorf("%s: from a holder that lost the lock", entry)
+	}
+	l.seen = token
+	fmt.Println("wrote", entry, "with token", token)
+	return nil
+}
+
+func ExampleEngine_FencedMutex() {
+	ctx, locks := openExample()
+	defer locks.Close()
+	store := &ledger{}
+
+	hold, err := locks.FencedMutex("invoices").Lock(ctx)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer hold.Unlock(ctx)
+	if err := store.write(hold.Token(), "invoice 7"); err != nil { // refuses a token less than one it has seen
+		log.Fatal(err)
+	}
+	// Output: wrote invoice 7 with token 1
+}
+
+func ExampleEngine_FairMutex() {
+	ctx, locks := openExample()
+	defer locks.Close()
+
+	err := locks.FairMutex("printer").Do(ctx, func(ctx context.Context) error {
+		fmt.Println("printing")
+		return nil
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	// Output: printing
+}
+
+func ExampleEngine_RWMutex() {
+	ctx, locks := openExample()
+	defer locks.Close()
+
+	catalogue := locks.RWMutex("catalogue")
+	read := func(ctx context.Context) error {
+		fmt.Println("reading")
+		return nil
+	}
+	err := catalogue.RLocker().Do(ctx, read) // together with other readers
+	fmt.Println(err)
+
+	err = catalogue.Do(ctx, func(ctx context.Context) error { // alone
+		fmt.Println("writing")
+		return catalogue.RLocker().Do(ctx, read) // who writes may read
+	})
+	fmt.Println(err)
+	// Output:
+	// reading
+	// <nil>
+	// writing
+	// reading
+	// <nil>
+}
+
+func ExampleRWMutex_RLocker_downgrade() {
+	ctx, locks := openExample()
+	defer locks.Close()
+	catalogue := locks.RWMutex("catalogue")
+
+	writing, err := catalogue.Lock(ctx)
+	if err != nil {
+		log.Fatal(err)
+	}
+	// The read is to outlast the write, whose context ends with it.
+	reading, err := catalogue.RLocker().Lock(context.WithoutCancel(writing.Context()))
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer reading.Unlock(ctx)
+	writing.Unlock(ctx) // other readers come in now, but no writer has been there since
+
+	_, err = catalogue.Lock(reading.Context()) // it would wait for itself
+	fmt.Println(errors.Is(err, lockwheel.ErrUpgrade))
+	// Output: true
+}
+
 func ExampleObserver() {
 	ctx, locks := openExample(lockwheel.Options{
 		Observer: lockwheel.Observer{
@@ -354,7 +458,7 @@ func TestEverySnippetOfTheReadmeIsAnExample(t *testing.T) {
 	require.NotEmpty(t, snippets)
 	examples := flush(contents(t, "example_test.go"))
 	for _, snippet := range snippets {
-		assert.Contains(t, examples, flush(snippet[1]))
+		assert.True(t, strings.Contains(examples, flush(snippet[1])), "no example has this:\n%s", snippet[1])
 	}
 }
 
@@ -369,10 +473,11 @@ func TestWhatTheDocumentsNameExists(t *testing.T) {
 	}))
 	for _, document := range []string{"README.md", "CONTRIBUTING.md", "docs/acceptance.md", "docs/failures.md", "docs/reliability.md"} {
 		for _, name := range regexp.MustCompile(`\b(Test|Fuzz)[A-Z]\w+`).FindAllString(contents(t, document), -1) {
-			assert.Contains(t, tests.String(), "\nfunc "+name+"(", document)
+			assert.True(t, strings.Contains(tests.String(), "\nfunc "+name+"("), "%s names %s, which is not there", document, name)
 		}
 		for _, link := range regexp.MustCompile(`\]\(([\w./-]+)\)`).FindAllStringSubmatch(contents(t, document), -1) {
-			assert.FileExists(t, filepath.Join(filepath.Dir(document), link[1]), document)
+			_, err := os.Stat(filepath.Join(filepath.Dir(document), link[1]))
+			assert.NoError(t, err, document)
 		}
 	}
 }

@@ -27,8 +27,27 @@ func (h *Hold) ID() string {
 	return h.engine.config.ID + ":" + strconv.FormatUint(h.grant.Tenure, 10)
 }
 
-// Token is the fencing token of a lock that has them; 0 for a Mutex.
-func (h *Hold) Token() uint64 { return 0 }
+// Token is the fencing token of a hold of [Engine.FencedMutex], greater than that of any owner before; 0
+// for other locks. An owner's holds have the same.
+func (h *Hold) Token() uint64 {
+	if f, ok := h.parent.(*fencing); ok {
+		return f.token
+	}
+	return 0
+}
+
+// fencing is the parent of a hold with a token, so that other holds do without the room for one.
+type fencing struct {
+	context.Context
+	token uint64
+}
+
+// fence gives the hold the token of its grant.
+func (h *Hold) fence(token uint64) {
+	if token != 0 {
+		h.parent = &fencing{h.parent, token}
+	}
+}
 
 // Deadline is until when the lock is known to be held. A renewal moves it on.
 func (h *Hold) Deadline() time.Time { return h.engine.loop.Time(h.grant.Until()) }

@@ -16,10 +16,12 @@ const longestName = 64 << 10
 
 // Mutex is a lock by its name: exclusive, re-entrant for whoever carries the holder's context, leased.
 // It is a small immutable value, free to make and to copy, and safe for concurrent use. The zero Mutex
-// gives an error. Names are any bytes, as Redis keys are.
+// gives an error. Names are any bytes, as Redis keys are; see [Engine.Mutex] for those that a cluster
+// cannot have.
 type Mutex struct {
 	engine *Engine
 	name   string
+	kind   actor.LockKind
 }
 
 // Name is the lock's name, without the engine's prefix.
@@ -141,6 +143,7 @@ func (m Mutex) lock(ctx context.Context, opts []Option, w wish) (*Hold, error) {
 	}
 	cause := m.engine.await(ctx, call)
 	err, why := call.Err, call.Cause
+	hold.fence(call.Token)
 	if cause != nil {
 		// Given up. A grant that came first is given back by the loop, so the call is not freed.
 		if err == nil {
@@ -174,7 +177,7 @@ func (m Mutex) request(ctx context.Context, opts []Option, w wish) (*engine.Call
 	}
 	c := call()
 	c.Tag = actor.Acquire
-	c.Name, c.Key = m.name, m.key()
+	c.Name, c.Key, c.Kind = m.name, m.key(), m.kind
 	c.Owner = ownerOf(ctx, m.engine, m.name)
 	c.Lease, c.Wait, c.Once = lease, wait, once
 	c.Hold = &hold.grant
@@ -213,7 +216,7 @@ func (m Mutex) ask(ctx context.Context, what actor.Kind) (*engine.Call, error) {
 	}
 	call := engine.NewCall()
 	call.Tag = what
-	call.Name, call.Key = m.name, m.key()
+	call.Name, call.Key, call.Kind = m.name, m.key(), m.kind
 	call.Owner = ownerOf(ctx, m.engine, m.name)
 	if !m.engine.loop.Post(call) {
 		return nil, m.fail(ErrClosed, nil)
@@ -236,6 +239,8 @@ func (m Mutex) check(ctx context.Context) error {
 		return errors.New("lockwheel: lock \"\": a name must not be empty")
 	case len(m.name)+len(m.engine.options.Prefix) > longestName:
 		return fmt.Errorf("lockwheel: lock %s: a name must not be longer than %d bytes with its prefix", quoted(m.name), longestName)
+	case m.engine.cluster && !engine.FitsCluster(m.key()):
+		return fmt.Errorf("lockwheel: lock %s: in a cluster a name with a brace must have something between { and }: its channel would lie in another slot", quoted(m.name))
 	case ctx == nil:
 		return errNilContext(fmt.Sprintf("lock %s", quoted(m.name)))
 	}

@@ -141,8 +141,8 @@ func unused(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// A cluster is not supported yet: Open says so.
-func TestOpenRefusesACluster(t *testing.T) {
+// A cluster without slots is none yet, and nothing is left of the attempt.
+func TestOpenRefusesAClusterWithoutSlots(t *testing.T) {
 	s := realSite(t, "--cluster-enabled", "yes")
 	running := goleak.IgnoreCurrent()
 	_, err := lockwheel.Open(t.Context(), lockwheel.Options{Redis: rueidis.ClientOption{InitAddress: []string{s.addr}}})

@@ -14,8 +14,14 @@ import (
 // Options are an engine's settings. A zero field is its default; a negative or absurd one is an error of
 // Open. Durations are between 1 ms and 10 years.
 type Options struct {
-	// Redis says where to connect: address, credentials, TLS, Sentinel. The engine sets its
-	// PipelineMultiplex, DisableCache, DisableRetry, ConnWriteTimeout, Dialer.Timeout and Dialer.KeepAlive.
+	// Redis says where to connect: address, credentials, TLS. With Sentinel.MasterSet the addresses are
+	// those of sentinels, and the engine follows the master; nodes of a cluster are found out. What a
+	// master had not passed on to its replicas when it died is lost: its holders get ErrLost when the engine
+	// asks its successor, at once or at the next renewal, and somebody else may have been let in before.
+	//
+	// The engine sets PipelineMultiplex, DisableCache, DisableRetry, ConnWriteTimeout, Dialer.Timeout and
+	// Dialer.KeepAlive, and where they are zero Sentinel.TopologyRefreshInterval and
+	// ClusterOption.MaxMovedRedirections.
 	Redis rueidis.ClientOption
 
 	// Client is an open client to use instead of Redis. It stays the caller's, to be closed after the
@@ -42,6 +48,12 @@ type Options struct {
 	// Prefix is put before every name on the wire, as Redisson's NameMapper would, for key patterns of an
 	// ACL. Default none.
 	Prefix string
+
+	// FairWait is how long a waiter of a FairMutex counts as alive without being heard of, once the lock could
+	// be its own: Redisson's fairLockWaitTimeout. The wait of a caller with one (Wait) counts instead. Those
+	// who wait in a living engine are heard of in time; those of a process that died hold up all behind them
+	// for as long. Default 5min; at least 100ms.
+	FairWait time.Duration
 
 	// Handoff bounds handing a lock on inside this engine while others wait for it elsewhere.
 	Handoff Handoff
@@ -97,7 +109,7 @@ type Stats struct {
 
 	Acquired, Refused, Released, Lost uint64 // counters, since Open: holds granted, refused, unlocked, lost
 	Renewed                           uint64 // counter: renewals and confirmations given by the server
-	Handed                            uint64 // counter: grants that passed from owner to owner without a round trip
+	Handed                            uint64 // counter: grants that passed from owner to owner inside the engine, without a release
 	Commands, Batches, Turns          uint64 // counters: commands sent, calls that carried them, turns of the loop (none while nothing is due)
 	Retries                           uint64 // counter: commands sent again, and calls sent again in parts
 	Muted                             uint64 // counter: releases that the server did but refused to publish
@@ -114,6 +126,8 @@ const (
 	defaultTimeout = 3 * time.Second
 	defaultMax     = 64
 	defaultFor     = 5 * time.Millisecond
+	defaultFair    = 5 * time.Minute
+	shortestFair   = 100 * time.Millisecond
 )
 
 // withDefaults fills in what is zero and checks the rest.
@@ -130,6 +144,7 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	o.Renew = orElse(o.Renew, o.Lease/3)
 	o.Timeout = orElse(o.Timeout, min(defaultTimeout, o.Lease/6))
+	o.FairWait = orElse(o.FairWait, defaultFair)
 	if o.Handoff.Max == 0 {
 		o.Handoff.Max = defaultMax
 	}
@@ -140,6 +155,7 @@ func (o Options) withDefaults() (Options, error) {
 		within("Options.Timeout", o.Timeout, shortest, o.Lease/3),
 		within("Options.Handoff.For", o.Handoff.For, shortest, longest),
 		within("Options.Replicas.Timeout", orElse(o.Replicas.Timeout, shortest), shortest, max(o.Timeout/2, shortest)),
+		within("Options.FairWait", o.FairWait, shortestFair, longest),
 		within("Options.MaxHold", orElse(o.MaxHold, shortest), shortest, longest),
 		prefixFits(o.Prefix),
 	)
@@ -186,6 +202,7 @@ func (o *Options) config() actor.Config {
 		HandoffFor: o.Handoff.For,
 		Replicas:   o.Replicas.Min,
 		ReplicaFor: o.Replicas.Timeout,
+		FairWait:   o.FairWait,
 		Seed:       seedOf(id),
 	}
 }

@@ -73,6 +73,7 @@ func (p *Pending) Hold() (*Hold, error) {
 		return nil, p.mutex.fail(p.call.Err, p.call.Cause)
 	}
 	if p.fate.CompareAndSwap(undecided, taken) {
+		p.hold.fence(p.call.Token)
 		return p.hold.checked()
 	}
 	if p.fate.Load() == taken {

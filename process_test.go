@@ -63,10 +63,21 @@ func (h *holder) ask() {
 // acceptance 1.12 testAutoExpire: a process that dies frees its locks within the lease, and not while it lives.
 func TestALockOfAProcessThatDiedIsFree(t *testing.T) {
 	t.Parallel()
+	diesElsewhere(t, (*lockwheel.Engine).Mutex)
+}
+
+// acceptance 4.14 testAutoExpire: the dead holder's kind does not matter, only the waiter's.
+func TestAFairLockOfAProcessThatDiedIsFree(t *testing.T) {
+	t.Parallel()
+	diesElsewhere(t, (*lockwheel.Engine).FairMutex)
+}
+
+func diesElsewhere(t *testing.T, mutex kindOfLock) {
+	t.Helper()
 	s := realSite(t)
 	h := holdElsewhere(t, s)
 	require.Equal(t, map[string]string{h.id: "1"}, s.hash("n"))
-	waiting := locking(t.Context(), s.open(lockwheel.Options{}).Mutex("n"))
+	waiting := locking(t.Context(), mutex(s.open(lockwheel.Options{}), "n"))
 	silent(t, waiting, 2*time.Second) // its lease is 1s: it was renewed
 	h.ask()
 	require.Equal(t, "<nil>", h.read())

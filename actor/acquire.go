@@ -82,10 +82,11 @@ func (l *Lock) patience(r *Request, fx *Effects) time.Duration {
 func (l *Lock) grant(now time.Duration, r *Request, fixed time.Duration, fx *Effects) {
 	h := r.Hold
 	if l.holds == nil {
+		l.fence()
 		l.since = now
 		l.wants &^= capped | wantFresh
 		h.Owner = r.Owner
-		if r.Owner&ThreadOwner == 0 {
+		if r.Owner&ThreadOwner == 0 && !l.besideWriter() {
 			h.Owner = fx.nextOwner()
 		}
 		if longest := fx.Config.MaxHold; longest != 0 && longest <= fx.Config.Lease && fixed == 0 {
@@ -96,8 +97,19 @@ func (l *Lock) grant(now time.Duration, r *Request, fixed time.Duration, fx *Eff
 	}
 	h.Tenure, h.lock, h.fixed = l.tenure, l, fixed
 	h.next, l.holds = l.holds, h
+	if l.protocol().tokens {
+		r.Token = l.withRare().given
+	}
 	h.publish(min(l.until, l.limitOf(h, fx)))
 	fx.Decide(now, r, nil, nil)
+}
+
+// fence makes the last token that of a new owner. One that comes after the grant is the next owner's.
+func (l *Lock) fence() {
+	if l.protocol().tokens {
+		x := l.withRare()
+		x.given = x.token
+	}
 }
 
 // leaseOf is the lease a request needs when it becomes the owner.
@@ -122,14 +134,20 @@ func (l *Lock) ask(now time.Duration, fx *Effects) {
 		return
 	}
 	if l.phase == free {
-		l.tenure, l.phase = fx.nextTenure(), asking
+		l.tenure, l.phase = l.nextTenure(fx), asking
 		fx.Asking++
 	}
-	l.flight = SendAcquire
-	c := Command{Verb: SendAcquire, Lease: fx.leaseOf(r)}
+	l.flight = l.protocol().acquire
+	c := Command{Verb: l.flight, Lease: fx.leaseOf(r)}
 	if x != nil {
 		x.again = false
 		c.Ghosts = x.names()
+		if l.besideWriter() {
+			c.Reads = &Reads{Writer: x.reading.writer}
+		}
+	}
+	if l.protocol().queues {
+		c.Wait = l.withRare().place(fx.waitOf(r))
 	}
 	l.emit(fx, c)
 }
@@ -142,6 +160,7 @@ func (l *Lock) acquired(now time.Duration, m *Message, fx *Effects) {
 		fx.Asking--
 		fx.Tenures++
 		l.confirm(m.Sent, m.Command.Lease, fx)
+		l.tokened(m.Reply)
 		if !m.Reply.replicated(fx) {
 			l.undo(m.Reply, fx)
 			return
@@ -158,6 +177,13 @@ func (l *Lock) acquired(now time.Duration, m *Message, fx *Effects) {
 		if m.Reply.pauses() {
 			l.rare.askAt = now + l.rare.nextBackoff(fx)
 		}
+	}
+}
+
+// tokened takes in the token that came with an answer.
+func (l *Lock) tokened(reply *Reply) {
+	if reply.Token != 0 {
+		l.withRare().token = reply.Token
 	}
 }
 
@@ -181,7 +207,9 @@ func (l *Lock) granted(now time.Duration, m *Message, fx *Effects) {
 
 // refused takes in that the server does not want to answer: for now, or for good.
 func (l *Lock) refused(now time.Duration, reply *Reply, fx *Effects) {
-	l.endTenure(now, fx)
+	if !l.protocol().queues {
+		l.endTenure(now, fx)
+	}
 	x := l.withRare()
 	if reply.passes() {
 		x.trouble = reply.Err

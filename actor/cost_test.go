@@ -22,7 +22,7 @@ func TestUncontendedPairAllocatesNothing(t *testing.T) {
 	timers, err := wheel.New[actor.Sleeper](time.Millisecond, wheel.Config{})
 	require.NoError(t, err)
 	fx := actor.NewEffects(usual(), timers)
-	lock := actor.NewLock(key)
+	lock := actor.NewLock(key, actor.Plain)
 	const runs = 200
 	holds := make([]actor.Hold, runs+1)
 	request, now := &actor.Request{}, time.Second
@@ -47,7 +47,7 @@ func TestUncontendedPairAllocatesNothing(t *testing.T) {
 	pair := func() {
 		hold := &holds[0]
 		holds = holds[1:]
-		lock.Begin(key)
+		lock.Begin(key, actor.Plain)
 		ask(actor.Acquire, hold)
 		answer(actor.SendAcquire)
 		ask(actor.Unlock, hold)

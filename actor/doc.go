@@ -16,6 +16,8 @@
 // what is under way and sends the next command: nothing is sent anywhere else. That level-triggered
 // shape is what makes lost, late and doubled answers dull.
 //
-// What other kinds of lock share (requests, holds, belief, renewal, ghosts, waiting) has a file each;
-// what is the plain lock's own is which scripts it sends, and who may be handed the lock.
+// That is the plain lock. What kinds of lock share (requests, holds, belief, renewal, ghosts, waiting) has a
+// file each; what they differ in is a table: which commands they send, whether a grant comes with a token,
+// whether each first grant is a claim with a Lock of its own, whether a tenure queues at the server while it
+// is asking, where it listens.
 package actor

@@ -18,6 +18,7 @@ type Config struct {
 	MaxHold    time.Duration // 0: no bound
 	HandoffMax int           // grants while others listen; negative: never handed on
 	HandoffFor time.Duration
+	FairWait   time.Duration // how long a fair lock's waiter without a bound counts as alive without asking
 	Replicas   int           // that must have a grant; 0: not asked
 	ReplicaFor time.Duration // how long they are waited for
 	Seed       uint64        // of the jitter
@@ -39,8 +40,9 @@ type Ended struct {
 
 // Listening is a wish to hear a lock's channel, or no longer to.
 type Listening struct {
-	Lock *Lock
-	On   bool
+	Lock    *Lock
+	Channel string
+	On      bool
 }
 
 // Stats counts what locks did. Gauges: now; counters: since the engine's start.
@@ -49,6 +51,16 @@ type Stats struct {
 	Acquired, Refused, Released, Lost, Renewed, Handed uint64
 	Muted                                              uint64 // releases whose message the server refused
 	RenewalLag                                         time.Duration
+}
+
+// Step is what a lock was told, and how it stood before and after. By value, or every message would be
+// allocated for it.
+type Step struct {
+	Lock          *Lock
+	Kind          Kind
+	Verb          Verb   // Answered: the command's
+	Status        Status // Answered
+	Before, After Phase
 }
 
 // Effects is what a turn comes to; steps append, the coordinator takes. Owned by the coordinator.
@@ -67,6 +79,10 @@ type Effects struct {
 	RoundTrip time.Duration // what one takes, lately
 	Draining  bool
 	Soonest   time.Duration // no timer fires before
+
+	// Stepped, unless it is nil, is told of every step of a lock: for a simulation that must know what it
+	// has seen.
+	Stepped func(Step)
 
 	tenure, owner uint64
 	random        *rand.Rand
@@ -112,6 +128,11 @@ func (fx *Effects) Decide(now time.Duration, r *Request, err, cause error) {
 	fx.Verdicts = append(fx.Verdicts, r)
 }
 
+// Clash refuses a request for a name that is in use as another kind of lock.
+func (fx *Effects) Clash(now time.Duration, r *Request, is LockKind) {
+	fx.Decide(now, r, ErrKind, otherKind(is, r.Kind))
+}
+
 // Limit bounds a request in time.
 func (fx *Effects) Limit(r *Request, at time.Duration) {
 	r.timer.Value = r
@@ -130,8 +151,8 @@ func (fx *Effects) nextTenure() uint64 { fx.tenure++; return fx.tenure }
 
 func (fx *Effects) nextOwner() uint64 { fx.owner++; return fx.owner }
 
-// own returns the tenure in a holder's id, if this engine made it.
-func (fx *Effects) own(holder string) (tenure uint64, ok bool) {
+// Own returns the tenure in a holder's id, if this engine made it.
+func (fx *Effects) Own(holder string) (tenure uint64, ok bool) {
 	number, ok := strings.CutPrefix(holder, fx.Config.ID)
 	if !ok || number == "" || number[0] != ':' {
 		return 0, false

@@ -13,6 +13,8 @@ var (
 	ErrLost        = errors.New("lock lost")
 	ErrNotHeld     = errors.New("lock not held")
 	ErrClosed      = errors.New("engine closed")
+	ErrKind        = errors.New("in use as another kind of lock")
+	ErrUpgrade     = errors.New("a reader cannot become the writer")
 	// ErrNotReplicated: granted, but not by as many replicas as are wanted, and undone.
 	ErrNotReplicated = errors.New("too few replicas have the lock")
 )
@@ -29,6 +31,7 @@ var (
 	errFixedOver = errors.New("its lease ended")
 	errMaxHold   = errors.New("held for Options.MaxHold")
 	errGone      = errors.New("the key is gone or someone else's")
+	errDisplaced = errors.New("granted to somebody else since")
 	errForced    = errors.New("unlocked by force")
 	errNoAnswer  = errors.New("no answer in time")
 	errTooLate   = errors.New("the answer came after the lease had ended")
@@ -43,6 +46,11 @@ func joined(first, second error) error {
 		return first
 	}
 	return fmt.Errorf("%w; %w", first, second)
+}
+
+// otherKind explains ErrKind.
+func otherKind(is, wanted LockKind) error {
+	return fmt.Errorf("it is a %v lock in this engine now, not a %v one", is, wanted)
 }
 
 // passing lists how replies begin that say "not now" rather than "never".

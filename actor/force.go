@@ -35,10 +35,10 @@ func (l *Lock) sendForce(now time.Duration, fx *Effects) {
 	if now < x.retryAt {
 		return
 	}
-	l.tenure, l.phase, l.flight = fx.nextTenure(), forcing, SendForce
+	l.tenure, l.phase, l.flight = fx.nextTenure(), forcing, l.protocol().force
 	fx.Tenures++
 	x.forces.each(func(r *Request) { r.aboard = true })
-	l.emit(fx, Command{Verb: SendForce})
+	l.emit(fx, Command{Verb: l.flight})
 }
 
 // forced takes in what became of it.
@@ -46,7 +46,10 @@ func (l *Lock) forced(now time.Duration, m *Message, fx *Effects) {
 	x, reply := l.rare, m.Reply
 	l.endTenure(now, fx)
 	if reply.Status == Done || reply.Status == Gone {
-		x.evicted, x.trouble, x.askAt = 0, nil, 0
+		x.trouble, x.askAt = nil, 0
+		if !l.protocol().stamps || reply.Status == Done { // beside a writer readers cannot be forced away
+			x.evicted = 0
+		}
 	}
 	if reply.Muted {
 		fx.Stats.Muted++

@@ -9,6 +9,7 @@ import (
 // left when a command has no answer and nobody waits for it any more.
 type ghost struct {
 	tenure uint64
+	wait   time.Duration // with which it queued
 	at     time.Duration // when to release it, unless that is under way
 	flying bool
 	twice  bool // an acquire of it may still run: release it once more later
@@ -21,8 +22,11 @@ func (l *Lock) haunt(tenure uint64) {
 		return
 	}
 	// A release under way is the ghost's from now on.
-	flying := tenure == l.tenure && l.flight == SendRelease
-	x.ghosts = append(x.ghosts, ghost{tenure: tenure, flying: flying, twice: x.acquiring})
+	g := ghost{tenure: tenure, twice: x.acquiring}
+	if tenure == l.tenure {
+		g.flying, g.wait = l.flight == l.protocol().release, x.wait
+	}
+	x.ghosts = append(x.ghosts, g)
 }
 
 func (x *rare) haunted(tenure uint64) bool {
@@ -37,19 +41,29 @@ func (x *rare) names() (tenures []uint64) {
 	return tenures
 }
 
+// hurry has ghosts released that were to wait.
+func (l *Lock) hurry(now time.Duration) {
+	if l.rare == nil {
+		return
+	}
+	for i := range l.rare.ghosts {
+		l.rare.ghosts[i].at = min(l.rare.ghosts[i].at, now)
+	}
+}
+
 func (l *Lock) releaseGhosts(now time.Duration, fx *Effects) {
 	ghosts := l.rare.ghosts
 	for i := range ghosts {
 		if g := &ghosts[i]; !g.flying && now >= g.at {
 			g.flying = true
-			l.emit(fx, Command{Verb: SendRelease, Tenure: g.tenure})
+			l.emit(fx, Command{Verb: l.protocol().release, Tenure: g.tenure, Wait: g.wait})
 		}
 	}
 }
 
 // ghostAnswered takes in what became of a command of a tenure that is not the lock's any more.
 func (l *Lock) ghostAnswered(now time.Duration, c *Command, reply *Reply, fx *Effects) {
-	if c.Verb != SendRelease || l.rare == nil {
+	if c.Verb != l.protocol().release || l.rare == nil {
 		return
 	}
 	x := l.rare

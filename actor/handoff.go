@@ -57,7 +57,8 @@ func (l *Lock) mayKeep(now time.Duration, fx *Effects) permission {
 	}
 	x := l.withRare()
 	switch {
-	case fx.Config.HandoffMax < 0 || x.shortest != 0:
+	case x.shared: // they have been waiting, or go on reading
+	case fx.Config.HandoffMax < 0 || x.shortest != 0 || l.protocol().claims:
 		return giveAway
 	case x.handed == 0:
 		return keep
@@ -87,10 +88,11 @@ func (l *Lock) mayTake(lease time.Duration) permission {
 // asks for and not more than that; for a fixed lease, confirmed for it.
 func (l *Lock) covers(r *Request, now time.Duration, fx *Effects) bool {
 	lease, left := fx.leaseOf(r), l.until-now
-	if l.confirmed < fx.Doubted {
+	p := l.protocol()
+	if l.confirmed < fx.Doubted || p.tokens && l.rare.token == l.rare.given {
 		return false
 	}
-	if l.flight == SendRenew && l.withRare().sending > lease {
+	if (l.flight == p.renew || l.flight == p.pass) && l.withRare().sending > lease {
 		return false // it would leave the next owner's key with a lease that is too long
 	}
 	if r.Lease != 0 {

@@ -6,15 +6,21 @@ import (
 	"github.com/lockwheel/lockwheel/wheel"
 )
 
-type phase uint8
+// Phase says how a lock stands with Redis.
+type Phase uint8
 
 const (
-	free    phase = iota // not ours in Redis, as far as is known
+	free    Phase = iota // not ours in Redis, as far as is known
 	asking               // an acquire was sent, or is to be sent again
 	held                 // ours, also while it is on its way from one owner to the next
 	ending               // to be released
 	forcing              // to be taken away from whoever holds it
 )
+
+// String returns a phase's name.
+func (p Phase) String() string {
+	return [...]string{free: "free", asking: "asking", held: "held", ending: "ending", forcing: "forcing"}[p]
+}
 
 // What a lock should do as soon as it may.
 const (
@@ -40,9 +46,10 @@ type Lock struct {
 	releases line  // who waits for the release to be answered
 	rare     *rare
 
-	phase   phase
+	phase   Phase
 	flight  Verb // the one command of the tenure that is under way
 	wants   uint8
+	kind    LockKind
 	written uint32 // hold count in Redis
 }
 
@@ -62,6 +69,7 @@ type rare struct {
 	subscribed bool
 	unheard    bool          // it cannot be listened to at present
 	leaveAt    time.Duration // when to stop listening; 0: not planned
+	channel    string        // which is listened to
 
 	// The tenure: commands without an answer may still run at any time until it ends.
 	shortest  time.Duration // shortest lease among its unanswered commands; 0 none
@@ -70,6 +78,10 @@ type rare struct {
 	lease     time.Duration // the last confirmed lease
 	sending   time.Duration // the lease that a renewal under way carries
 	seen      time.Duration // when the last answered renewal was sent, whether or not it set the TTL
+	token     uint64        // the last that the server gave the tenure, of a kind that has them
+	given     uint64        // the owner's
+	wait      time.Duration // with which it queues at the server; 0: not known yet
+	queued    bool          // it has a place in the queue
 
 	// Handing on.
 	handed    int
@@ -79,22 +91,25 @@ type rare struct {
 	stepBack  time.Duration // until when
 	heard     int           // messages since stepping back began; the first is our own
 
-	evicted uint64 // the tenure that ended because it is to be forced away
-	changes line   // re-entries that need a longer lease, and extensions
+	evicted uint64  // the tenure that ended because it is to be forced away
+	reading reading // of a reader beside its own writer
+	shared  bool    // of a writer: this engine has readers of the lock, held or waiting
+
+	changes line // re-entries that need a longer lease, and extensions
 	forces  line
 	ghosts  []ghost
 }
 
 // NewLock returns the actor of a key that this engine has nothing to do with yet.
-func NewLock(key string) *Lock {
+func NewLock(key string, kind LockKind) *Lock {
 	l := &Lock{}
-	l.Begin(key)
+	l.Begin(key, kind)
 	return l
 }
 
 // Begin makes a lock that ended usable for another key.
-func (l *Lock) Begin(key string) {
-	*l = Lock{key: key}
+func (l *Lock) Begin(key string, kind LockKind) {
+	*l = Lock{key: key, kind: kind}
 	l.timer.Value = l
 }
 
@@ -108,13 +123,38 @@ func (l *Lock) Finish(fx *Effects) {
 // Key is the lock's key in Redis; empty once it has finished.
 func (l *Lock) Key() string { return l.key }
 
+// Kind is the kind of lock that it is.
+func (l *Lock) Kind() LockKind { return l.kind }
+
+// Become makes a lock that is not Busy one of another kind.
+func (l *Lock) Become(kind LockKind, fx *Effects) {
+	if l.rare != nil && l.rare.listening && protocols[kind].channel != l.protocol().channel {
+		l.rare.leaveAt = 0
+		l.setListening(false, fx)
+	}
+	l.kind = kind
+}
+
 // Idle reports whether the lock can be forgotten: nothing held, wanted, under way or listened to.
 func (l *Lock) Idle() bool {
 	return l.phase == free && l.queue.empty() && (l.rare == nil || l.rare.idle())
 }
 
-func (x *rare) idle() bool {
-	return !x.listening && len(x.ghosts) == 0 && x.changes.empty() && x.forces.empty()
+func (x *rare) idle() bool { return !x.listening && !x.busy() }
+
+func (x *rare) busy() bool { return len(x.ghosts) != 0 || !x.changes.empty() || !x.forces.empty() }
+
+// Knows reports whether a tenure is the lock's.
+func (l *Lock) Knows(tenure uint64) bool {
+	return l.tenure == tenure || l.rare != nil && l.rare.evicted == tenure
+}
+
+// Haunted reports whether a tenure is one that the lock is to release.
+func (l *Lock) Haunted(tenure uint64) bool { return l.rare != nil && l.rare.haunted(tenure) }
+
+// Busy reports whether the lock is in use, and not only listened to for those who may come.
+func (l *Lock) Busy() bool {
+	return l.phase != free || !l.queue.empty() || l.rare != nil && l.rare.busy()
 }
 
 // Tenure is the tenure in Redis for this engine, or asked for; 0 when there is none.
@@ -152,6 +192,7 @@ func (l *Lock) Wake(now time.Duration, fx *Effects) {
 
 // Step is the one door: it takes in a message, then sends what is wanted now and was not before.
 func (l *Lock) Step(now time.Duration, m *Message, fx *Effects) {
+	before := l.phase
 	l.expire(now, fx)
 	switch m.Kind {
 	case Acquire:
@@ -172,6 +213,8 @@ func (l *Lock) Step(now time.Duration, m *Message, fx *Effects) {
 		l.withdrawn(now, m.Command, fx)
 	case Heard:
 		l.heard(now)
+	case Called:
+		l.called(now)
 	case Subscribed:
 		l.subscribed(now, fx)
 	case Unheard:
@@ -183,10 +226,27 @@ func (l *Lock) Step(now time.Duration, m *Message, fx *Effects) {
 		if l.rare != nil {
 			l.rare.askAt = min(l.rare.askAt, now) // the TTL it sleeps for went on
 		}
+	case Found:
+		l.hurry(now)
+	case Displaced:
+		if l.phase == held {
+			l.lose(now, errDisplaced, fx)
+		}
 	case Drain:
 		l.drain(now, fx)
 	}
 	l.settle(now, fx)
+	if fx.Stepped != nil {
+		l.report(m, before, fx)
+	}
+}
+
+func (l *Lock) report(m *Message, before Phase, fx *Effects) {
+	s := Step{Lock: l, Kind: m.Kind, Before: before, After: l.phase}
+	if m.Kind == Answered {
+		s.Verb, s.Status = m.Command.Verb, m.Reply.Status
+	}
+	fx.Stepped(s)
 }
 
 // settle brings what is under way in line with what is wanted.
@@ -210,7 +270,7 @@ func (l *Lock) settle(now time.Duration, fx *Effects) {
 // send emits the one command that the lock's phase asks for, if any.
 func (l *Lock) send(now time.Duration, fx *Effects) {
 	if l.phase == asking && l.queue.empty() {
-		l.endTenure(now, fx)
+		l.stopAsking(now, fx)
 	}
 	switch l.phase {
 	case free:
@@ -244,29 +304,30 @@ func (l *Lock) answer(now time.Duration, m *Message, fx *Effects) {
 		return
 	}
 	l.flight = None
-	switch c.Verb {
-	case SendAcquire:
+	switch p := l.protocol(); c.Verb {
+	case p.acquire:
 		l.acquired(now, m, fx)
-	case SendRenew:
+	case p.renew, p.pass:
 		l.renewed(now, m, fx)
-	case SendRelease:
+	case p.release:
 		l.released(now, m, fx)
-	case SendForce:
+	case p.force:
 		l.forced(now, m, fx)
 	}
 }
 
 // Wants reports whether a command that has not left yet should.
 func (l *Lock) Wants(c *Command) bool {
+	p := l.protocol()
 	if c.Tenure != l.tenure {
-		return c.Verb == SendRelease && l.rare != nil && l.rare.haunted(c.Tenure)
+		return c.Verb == p.release && l.rare != nil && l.rare.haunted(c.Tenure)
 	}
 	switch c.Verb {
-	case SendAcquire:
+	case p.acquire:
 		return !l.queue.empty()
-	case SendRenew:
+	case p.renew, p.pass:
 		return l.phase == held
-	case SendForce:
+	case p.force:
 		return !l.rare.forces.empty()
 	}
 	return true
@@ -315,7 +376,7 @@ func (l *Lock) knownTaken() bool {
 		return true
 	}
 	trouble := l.rare != nil && l.rare.trouble != nil
-	return !trouble && (l.phase == ending || l.rare != nil && l.rare.answered)
+	return !trouble && (l.phase == ending || l.rare != nil && (l.rare.answered || l.rare.stepBack != 0))
 }
 
 // drain refuses everybody who waits for the lock.

@@ -19,7 +19,10 @@ const (
 	Heard                      // a message came on the lock's channel
 	Subscribed                 // the channel is listened to from now on, maybe again
 	Unheard                    // the channel cannot be listened to at present
+	Called                     // a reader need not let a writer come first any longer
 	Doubt                      // the clock may have stood still: confirm before granting anything
+	Found                      // a ghost of the lock is in Redis: release it now
+	Displaced                  // another claim of this engine on the same lock was granted
 	Drain                      // no more grants: the engine shuts down
 )
 
@@ -36,7 +39,7 @@ type Message struct {
 // Verb is what a command does; each is one script.
 type Verb uint8
 
-// The commands of the plain lock.
+// The commands of the plain lock, some of them those of other kinds as well, and of further kinds.
 const (
 	None Verb = iota
 	SendAcquire
@@ -44,6 +47,23 @@ const (
 	SendRelease
 	SendForce
 	SendState
+	SendFencedAcquire // SendAcquire, and the answer has a token
+	SendFencedPass    // SendRenew for the next owner, and the answer has another token
+	SendFairAcquire   // SendAcquire, or a place in the queue
+	SendFairRelease   // SendRelease, or the place is given up
+	SendFairForce
+	SendReadAcquire
+	SendReadRenew
+	SendReadRelease
+	SendReadForce
+	SendReadState
+	SendWriteAcquire
+	SendWriteRenew
+	SendWriteRelease
+	SendWriteForce
+	SendWriteState
+
+	Verbs // how many there are
 )
 
 // Command is one key's part of a batch: the coordinator's until it leaves, then the courier's until it
@@ -58,6 +78,9 @@ type Command struct {
 	Tenure  uint64        // whose field it is about: the lock's own, or a ghost's
 	Lease   time.Duration // SendAcquire, SendRenew; for SendRenew 0 leaves the TTL
 	Ghosts  []uint64      // SendAcquire: tenures to release first
+	Token   uint64        // SendFencedPass: the tenure's last
+	Wait    time.Duration // SendFairAcquire, SendFairRelease: with which it queues; 0 does not, or is not known
+	Reads   *Reads        // SendReadAcquire, SendReadRenew; nil: one hold, with that lease
 	Request *Request      // SendState: who asked
 }
 
@@ -80,11 +103,15 @@ type Reply struct {
 	Garbled   bool          // Unanswered: the server did answer, with what no script gives
 	Uncounted bool          // SendRenew: renewed, but the count could not be written
 	Replicas  int           // SendAcquire when Done, if they are asked: how many have it
+	Known     bool          // Taken: another Lock of this engine knows the holder
+	Doomed    bool          // Taken: and is about to release it
 	Listeners int           // SendRenew: on the channel; -1 unknown
 	Count     int           // SendState
 	TTL       time.Duration // SendAcquire when Taken, SendState; negative: none
 	Holder    string        // SendAcquire when Taken, SendState
-	Err       error         // Refused and Unanswered: why; SendAcquire when Done: why the replicas are not known
+	Token     uint64        // SendFencedAcquire and SendFencedPass when Done
+	Left      time.Duration // SendFairAcquire when Taken: counts as alive in the queue; not positive: no place
+	Err       error         // Refused and Unanswered: why; an acquire when Done: why the replicas are not known
 }
 
 // pauses reports whether the next try is to wait a little: the server said "not now", or nonsense. What

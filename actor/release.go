@@ -51,8 +51,12 @@ func (l *Lock) sendRelease(now time.Duration, fx *Effects) {
 	if l.rare != nil && now < l.rare.retryAt {
 		return
 	}
-	l.flight = SendRelease
-	l.emit(fx, Command{Verb: SendRelease})
+	l.flight = l.protocol().release
+	c := Command{Verb: l.flight}
+	if l.rare != nil {
+		c.Wait = l.rare.wait
+	}
+	l.emit(fx, c)
 }
 
 // released takes in what became of a release.

@@ -66,23 +66,30 @@ func (l *Lock) renew(now time.Duration, fx *Effects) {
 		return
 	}
 	n := l.need(now, fx)
-	if !n.exact && n.until <= l.until && l.confirmed >= fx.Doubted {
+	if p := l.protocol(); !p.stamps && !n.exact && n.until <= l.until && l.confirmed >= fx.Doubted {
 		n.lease = 0 // the TTL already covers it, and only Extend and a new owner lower one
 	}
 	if n.lease != 0 {
 		l.lower(now, n.lease, fx)
 	}
-	c := Command{Verb: SendRenew, Lease: n.lease}
+	p := l.protocol()
+	c := Command{Verb: p.renew, Lease: n.lease}
+	if l.holds == nil {
+		c.Verb = p.pass
+	}
 	if count := l.holdCount(); count != 0 && count != l.written {
 		c.Count = int(count)
 	}
 	if x := l.rare; x != nil {
 		c.Listen, c.Own = x.handed > 0, x.subscribed
-		x.sending = c.Lease
+		x.sending, c.Token = c.Lease, x.token
 		x.changes.each(func(r *Request) { r.aboard = true })
 	}
+	if p.stamps {
+		c.Reads = l.stamps(now, n, fx)
+	}
 	l.wants &^= wantConfirm
-	l.flight = SendRenew
+	l.flight = c.Verb
 	l.emit(fx, c)
 }
 
@@ -139,6 +146,7 @@ func (l *Lock) confirmedBy(now time.Duration, m *Message, fx *Effects) {
 	if c.Lease != 0 {
 		l.confirm(m.Sent, c.Lease, fx)
 	}
+	l.tokened(m.Reply)
 	fx.Stats.Renewed++
 	l.counted(now, m, fx)
 	if l.rare == nil {

@@ -461,7 +461,7 @@ func TestMaxHoldBoundsAWatchedLock(t *testing.T) {
 			6ms     #1 renewed            → nothing
 			4.9s    C locks lease 2m as A → renew #1 2m0s
 			5.001s  timer                 → A lost: held for Options.MaxHold; listen
-			5.1s    #1 renewed            → C granted 1m58.59s
+			5.1s    #1 renewed            → C granted 1m58.79s
 			5.2s    C unlocks             → C over; release #1
 			5.3s    #1 released           → C unlocked
 			5.35s   timer                 → leave

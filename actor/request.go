@@ -16,12 +16,14 @@ type Request struct {
 	Lease time.Duration // Acquire: 0 is watched; Extend: 0 is watched again
 	Wait  time.Duration // Acquire: how long, 0 for as long as the caller likes
 	Once  bool          // Acquire: do not wait for others
+	Kind  LockKind      // Acquire, Force, AskCount: of the lock
 	Hold  *Hold         // Acquire: to be filled in; Unlock, Extend: which
 
 	Err   error         // verdict: nil, one of this package's errors, or the server's own
 	Cause error         // verdict: why, where Err alone does not say it
 	State Reply         // verdict of a state request
 	Count int           // verdict of a count
+	Token uint64        // verdict of Acquire: the fencing token, if the kind has them
 	Was   bool          // verdict of Force: it was locked
 	Tag   Kind          // what was asked, for the engine
 	Ready chan struct{} // of one slot, the engine's way to tell the caller; actors do not touch it

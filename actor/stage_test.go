@@ -16,6 +16,7 @@ import (
 // stage is one lock with its wheel, its callers, and the commands that are under way.
 type stage struct {
 	t     testing.TB
+	kind  actor.LockKind
 	lock  *actor.Lock
 	fx    *actor.Effects
 	wheel *wheel.Wheel[actor.Sleeper]
@@ -57,7 +58,7 @@ func newStage(t testing.TB, config actor.Config) *stage {
 	require.NoError(t, err)
 	return &stage{
 		t:       t,
-		lock:    actor.NewLock(key),
+		lock:    actor.NewLock(key, actor.Plain),
 		fx:      actor.NewEffects(config, timers),
 		wheel:   timers,
 		callers: map[string]*caller{},
@@ -65,6 +66,12 @@ func newStage(t testing.TB, config actor.Config) *stage {
 		wishes:  map[*actor.Request]*wish{},
 		until:   map[*actor.Hold]time.Duration{},
 	}
+}
+
+// as makes the lock one of another kind.
+func (s *stage) as(kind actor.LockKind) {
+	s.kind = kind
+	s.lock.Begin(key, kind)
 }
 
 // fire lets the timers fire that are due at a moment.
@@ -93,7 +100,7 @@ func (s *stage) say(format string, args ...any) {
 
 func (s *stage) step(m *actor.Message) {
 	if s.lock.Key() == "" {
-		s.lock.Begin(key)
+		s.lock.Begin(key, s.kind)
 	}
 	s.lock.Step(s.now, m, s.fx)
 	s.after()
@@ -137,7 +144,7 @@ func (s *stage) send(c actor.Command) {
 		if f.command.Tenure != c.Tenure {
 			continue
 		}
-		haunts := c.Tenure != s.lock.Tenure() && c.Verb == actor.SendRelease
+		haunts := c.Tenure != s.lock.Tenure() && verbs[c.Verb] == "release"
 		if !haunts {
 			s.t.Errorf("two commands of one tenure under way: %s, %s", shown(&f.command), shown(&c))
 		}
@@ -150,17 +157,26 @@ func (s *stage) send(c actor.Command) {
 
 func shown(c *actor.Command) string {
 	text := fmt.Sprintf("%s #%d", verbs[c.Verb], c.Tenure)
-	if c.Verb == actor.SendAcquire || c.Verb == actor.SendRenew {
+	if slices.Contains([]string{"acquire", "renew", "pass"}, verbs[c.Verb]) {
 		text += " " + c.Lease.String()
+	}
+	if verbs[c.Verb] == "pass" {
+		text += fmt.Sprintf(" after token %d", c.Token)
 	}
 	if c.Count != 0 {
 		text += fmt.Sprintf(" count %d", c.Count)
+	}
+	if c.Reads != nil {
+		text += shownReads(c.Reads)
 	}
 	if c.Listen {
 		text += " listeners"
 		if c.Own {
 			text += " but us"
 		}
+	}
+	if c.Wait != 0 {
+		text += fmt.Sprintf(" wait %v", c.Wait)
 	}
 	if len(c.Ghosts) > 0 {
 		text += fmt.Sprintf(" ghosts %v", c.Ghosts)
@@ -181,6 +197,9 @@ func (s *stage) decide(r *actor.Request) {
 	case r.Tag == actor.Acquire:
 		s.granted(r)
 		outcome = fmt.Sprintf("granted %v", r.Hold.Until()-s.now)
+		if r.Token != 0 {
+			outcome += fmt.Sprintf(" token %d", r.Token)
+		}
 	case r.Tag == actor.Unlock:
 		outcome = "unlocked"
 	case r.Tag == actor.Extend:

@@ -38,16 +38,31 @@ import (
 //	refused TEXT, unanswered TEXT, garbled, withdrawn; with several of one tenure under way, the verb comes first;
 //	#1 leaves: the command leaves only now, so that leases count from here
 //
-// Others:   message, subscribed, deafened, unheard, doubt, drain, close, round trip 3ms, next, wants #1
+// A reader's renewal shows the leases of its holds, if they are not one with that of the tenure, and whether the TTL may fall.
+//
+// Others:   message, shared, unshared, aside 1s, called, subscribed, found, displaced, deafened, unheard, doubt, drain, close, round trip 3ms, next,
+// wants #1
+//
+// A fenced lock's answers have a token: granted token 5, renewed token 6.
+//
+// For a fair lock: taken 5s holder left 10s (in the queue; without left not), taken 5s nobody (free, another's turn),
+// taken 5s me:7 known [doomed] (another lock of this engine has it, or is to release it).
 //
 // A conversation must end with the lock idle, every request decided once, and nothing on the wheel.
 func talk(t *testing.T, conversation string, changes ...func(*actor.Config)) {
+	t.Helper()
+	talkOf(t, actor.Plain, conversation, changes...)
+}
+
+// talkOf is talk with a lock of another kind.
+func talkOf(t *testing.T, kind actor.LockKind, conversation string, changes ...func(*actor.Config)) {
 	t.Helper()
 	config := usual()
 	for _, change := range changes {
 		change(&config)
 	}
 	s := newStage(t, config)
+	s.as(kind)
 	var want, got []string
 	for line := range strings.Lines(conversation) {
 		line = strings.Join(strings.Fields(line), " ")
@@ -65,7 +80,7 @@ func talk(t *testing.T, conversation string, changes ...func(*actor.Config)) {
 func usual() actor.Config {
 	return actor.Config{
 		ID: "me", Lease: 30 * time.Second, Renew: 10 * time.Second, Timeout: 3 * time.Second,
-		HandoffMax: 64, HandoffFor: 5 * time.Millisecond, Seed: 1,
+		HandoffMax: 64, HandoffFor: 5 * time.Millisecond, FairWait: 5 * time.Minute, Seed: 1,
 	}
 }
 
@@ -208,8 +223,16 @@ func (s *stage) happen(words []string) {
 	switch what {
 	case "message":
 		s.step(&actor.Message{Kind: actor.Heard})
+	case "found":
+		s.step(&actor.Message{Kind: actor.Found})
+	case "displaced":
+		s.step(&actor.Message{Kind: actor.Displaced})
 	case "subscribed":
 		s.step(&actor.Message{Kind: actor.Subscribed})
+	case "called":
+		s.step(&actor.Message{Kind: actor.Called})
+	case "shared", "unshared":
+		s.lock.Share(what == "shared")
 	case "deafened":
 		s.lock.Deafen()
 	case "unheard":
@@ -232,6 +255,11 @@ func (s *stage) happen(words []string) {
 		}
 	default:
 		switch words[0] {
+		case "aside":
+			if s.lock.Key() == "" {
+				s.lock.Begin(key, s.kind)
+			}
+			s.lock.StandAside(s.now + duration(s.t, words[1], 0))
 		case "round":
 			s.fx.RoundTrip = duration(s.t, words[2], 0)
 		case "wants":
@@ -332,12 +360,12 @@ func (s *stage) look(who string) {
 
 // answered is what became of the command of a tenure.
 func (s *stage) answered(tenure uint64, words []string) {
-	verb := actor.None
-	if i := slices.Index(verbs[:], words[0]); i > 0 {
-		verb, words = actor.Verb(i), words[1:]
+	verb := ""
+	if slices.Contains(verbs[:], words[0]) {
+		verb, words = words[0], words[1:]
 	}
 	i := slices.IndexFunc(s.underWay, func(f *flying) bool {
-		return f.command.Tenure == tenure && (verb == actor.None || f.command.Verb == verb)
+		return f.command.Tenure == tenure && (verb == "" || verbs[f.command.Verb] == verb)
 	})
 	if i < 0 {
 		s.say("nothing of #%d is under way", tenure)
@@ -358,15 +386,19 @@ func (s *stage) answered(tenure uint64, words []string) {
 
 var verbs = [...]string{
 	actor.SendAcquire: "acquire", actor.SendRenew: "renew", actor.SendRelease: "release", actor.SendForce: "force",
+	actor.SendFencedAcquire: "acquire", actor.SendFencedPass: "pass",
+	actor.SendFairAcquire: "acquire", actor.SendFairRelease: "release", actor.SendFairForce: "force",
+	actor.SendReadAcquire: "acquire", actor.SendReadRenew: "renew", actor.SendReadRelease: "release", actor.SendReadForce: "force",
+	actor.SendWriteAcquire: "acquire", actor.SendWriteRenew: "renew", actor.SendWriteRelease: "release", actor.SendWriteForce: "force",
 }
 
-var answers = map[string]actor.Verb{
-	"granted": actor.SendAcquire, "taken": actor.SendAcquire, "renewed": actor.SendRenew,
-	"released": actor.SendRelease, "forced": actor.SendForce,
+// answers are those that fit one thing to do only.
+var answers = map[string][]string{
+	"granted": {"acquire"}, "taken": {"acquire"}, "renewed": {"renew", "pass"}, "released": {"release"}, "forced": {"force"},
 }
 
 func (s *stage) reply(c *actor.Command, words []string) *actor.Reply {
-	if verb, ok := answers[words[0]]; ok && verb != c.Verb {
+	if fits, ok := answers[words[0]]; ok && !slices.Contains(fits, verbs[c.Verb]) {
 		s.say("%q does not answer %s", words[0], shown(c))
 	}
 	reply := &actor.Reply{Status: actor.Done, Listeners: -1}
@@ -374,7 +406,13 @@ func (s *stage) reply(c *actor.Command, words []string) *actor.Reply {
 	switch words[0] {
 	case "taken":
 		ttl := duration(s.t, words[1], 0)
-		*reply = actor.Reply{Status: actor.Taken, TTL: ttl, Holder: words[2]}
+		*reply = actor.Reply{Status: actor.Taken, TTL: ttl, Holder: words[2], Known: slices.Contains(words, "known"), Doomed: slices.Contains(words, "doomed")}
+		if i := slices.Index(words, "left"); i > 0 {
+			reply.Left = duration(s.t, words[i+1], 0)
+		}
+		if words[2] == "nobody" {
+			reply.Holder = ""
+		}
 	case "gone":
 		reply.Status = actor.Gone
 	case "refused":
@@ -391,11 +429,22 @@ func (s *stage) reply(c *actor.Command, words []string) *actor.Reply {
 		}
 		reply.Muted = slices.Contains(words, "muted")
 		reply.Uncounted = slices.Contains(words, "uncounted")
-		if i := slices.Index(words, "listeners"); i > 0 {
-			n, err := strconv.Atoi(words[i+1])
-			require.NoError(s.t, err)
+		if n, ok := s.numberAfter("listeners", words); ok {
 			reply.Listeners = n
+		}
+		if n, ok := s.numberAfter("token", words); ok {
+			reply.Token = uint64(n)
 		}
 	}
 	return reply
+}
+
+func (s *stage) numberAfter(word string, words []string) (n int, ok bool) {
+	i := slices.Index(words, word)
+	if i < 0 {
+		return 0, false
+	}
+	n, err := strconv.Atoi(words[i+1])
+	require.NoError(s.t, err)
+	return n, true
 }

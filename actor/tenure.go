@@ -184,8 +184,10 @@ func (l *Lock) endTenure(now time.Duration, fx *Effects) {
 		if x.acquiring {
 			l.haunt(l.tenure)
 		}
+		x.reading.tenureEnds(l)
 		x.shortest, x.acquiring, x.releasing = 0, false, false
 		x.handed, x.listeners, x.retryAt = 0, unasked, 0
+		x.token, x.given, x.wait, x.queued = 0, 0, 0, false
 		x.answered = x.answered || l.phase == held || l.phase == ending
 		if x.yield {
 			x.yield = false
@@ -200,6 +202,9 @@ func (l *Lock) endTenure(now time.Duration, fx *Effects) {
 		fx.Asking--
 	} else {
 		fx.Tenures--
+	}
+	if l.protocol().private && l.rare != nil {
+		l.setListening(false, fx)
 	}
 	l.tenure, l.until, l.since, l.written = 0, 0, 0, 0
 	l.phase, l.flight, l.wants, l.holds = free, None, 0, nil

@@ -20,13 +20,20 @@ const (
 
 // taken takes in that somebody else has the lock.
 func (l *Lock) taken(now time.Duration, m *Message, fx *Effects) {
-	reply := m.Reply
-	l.endTenure(now, fx)
+	reply, queues := m.Reply, l.protocol().queues
+	if queues {
+		l.stays(reply)
+	} else {
+		l.endTenure(now, fx)
+	}
 	x := l.withRare()
 	x.trouble, x.backoff, x.answered, x.stepBack = nil, 0, true, 0
-	if tenure, ok := fx.own(reply.Holder); ok && !x.haunted(tenure) {
-		// Nobody here knows that tenure: an acquire without an answer took it. The next try releases it.
-		l.haunt(tenure)
+	x.reading.over = true
+	if tenure, ok := fx.Own(reply.Holder); ok && (!reply.Known || reply.Doomed) && !x.haunted(tenure) {
+		if !reply.Known {
+			// Nobody here knows that tenure: an acquire without an answer took it. The next try releases it.
+			l.haunt(tenure)
+		}
 		if x.askAt = now; x.foundAt != 0 {
 			x.askAt = max(now, x.foundAt+tryFloor)
 		}
@@ -38,7 +45,11 @@ func (l *Lock) taken(now time.Duration, m *Message, fx *Effects) {
 			fx.Decide(now, r, ErrNotAcquired, nil)
 		}
 	})
-	x.askAt = now + sleepFor(reply.TTL, now-m.Sent, fx)
+	sleep := sleepFor(reply.TTL, now-m.Sent, fx)
+	if queues {
+		sleep = turnIn(sleep, reply, fx)
+	}
+	x.askAt = now + sleep
 	if x.unheard {
 		x.askAt = min(x.askAt, now+fx.untilPoll())
 	}
@@ -73,7 +84,7 @@ func (l *Lock) heard(now time.Duration) {
 	switch {
 	case l.phase == held:
 		l.wants |= wantConfirm
-	case l.phase == asking:
+	case l.phase == asking && (l.flight != None || !x.queued):
 		x.again = true
 	case l.phase == ending && x.yield:
 		x.heard++ // the message of our own release can be quicker than its answer
@@ -95,7 +106,7 @@ func (l *Lock) subscribed(now time.Duration, fx *Effects) {
 	switch {
 	case l.phase == held && l.holds != nil:
 		l.wants |= wantConfirm
-	case l.phase == asking:
+	case l.phase == asking && (l.flight != None || !x.queued):
 		x.again = true
 	case now >= x.stepBack:
 		x.askAt = now
@@ -130,10 +141,10 @@ func (l *Lock) Deafen() { l.withRare().subscribed = false }
 func (l *Lock) listen(now time.Duration, fx *Effects) {
 	x := l.rare
 	switch {
-	case !l.queue.empty() && (x.listening || x.answered || l.phase == held || l.phase == ending):
+	case l.wantsToHear():
 		x.leaveAt = 0
 		l.setListening(true, fx)
-	case l.queue.empty() && x.listening && (fx.Draining || x.leaveAt != 0 && now >= x.leaveAt):
+	case l.queue.empty() && x.listening && (fx.Draining || l.protocol().private || x.leaveAt != 0 && now >= x.leaveAt):
 		x.leaveAt = 0
 		l.setListening(false, fx)
 	case l.queue.empty() && x.listening && x.leaveAt == 0:
@@ -141,12 +152,28 @@ func (l *Lock) listen(now time.Duration, fx *Effects) {
 	}
 }
 
+// wantsToHear reports whether a message could be for somebody who waits here.
+func (l *Lock) wantsToHear() bool {
+	x := l.rare
+	switch {
+	case l.queue.empty():
+		return false
+	case l.protocol().private:
+		return l.phase == asking && x.queued
+	}
+	return x.listening || x.answered || l.phase == held || l.phase == ending
+}
+
 func (l *Lock) setListening(on bool, fx *Effects) {
 	x := l.rare
 	if x.listening == on {
 		return
 	}
+	x.leaveAt = 0
 	x.listening, x.subscribed = on, false
 	x.setUnheard(false, fx)
-	fx.Listen = append(fx.Listen, Listening{Lock: l, On: on})
+	if on {
+		x.channel = l.channel(fx)
+	}
+	fx.Listen = append(fx.Listen, Listening{Lock: l, Channel: x.channel, On: on})
 }

@@ -52,7 +52,7 @@ func Ceiling(s *Server, p Plan) (Ceilings, error) {
 	c.Sent = max(1, int(math.Round(keysACall(before.Commands, before.Batches, stats.Commands, stats.Batches))))
 	batched, single := batchedBursts(ceilingNames, c.Sent), singleBursts(ceilingNames, c.Sent, acquire, release)
 	alone := func(name string, bursts []burst) entry {
-		return entry{name, func() (int, time.Duration, error) { return pump(s.Addr, bursts, unanswered, p.Round) }}
+		return entry{name: name, run: func() (int, time.Duration, error) { return pump(s.Addr, bursts, unanswered, p.Round) }}
 	}
 	c.Standings, err = inTurn(s, p.Rounds, []entry{pair, alone(CeilingBatched, batched), alone(CeilingSingle, single)})
 	after := ours.Engine.Stats()

@@ -17,9 +17,11 @@ const grace = 10 * time.Second
 // crowd is goroutines that lock and unlock for a while.
 type crowd struct {
 	workers []peers.Worker
-	// endWaits ends the waits when the time is over, as contended names need. Without it the context is one that
-	// cannot end, which is the cheapest there is for every contestant.
+	// endWaits ends the waits when the time is over, as contended names need.
 	endWaits bool
+	// ending gives them a context that can end, as a request's does, but does not while they work. Without it and
+	// endWaits it is one that cannot, which is the cheapest there is for every contestant.
+	ending bool
 
 	stop   atomic.Bool
 	first  sync.Once
@@ -31,7 +33,7 @@ type crowd struct {
 func (c *crowd) run(d time.Duration) (pairs int, took time.Duration, err error) {
 	ctx := context.Background()
 	cancel := func() {}
-	if c.endWaits {
+	if c.endWaits || c.ending {
 		ctx, cancel = context.WithCancel(ctx)
 	}
 	defer cancel()
@@ -55,7 +57,9 @@ func (c *crowd) run(d time.Duration) (pairs int, took time.Duration, err error) 
 	case <-over:
 	}
 	c.stop.Store(true)
-	cancel()
+	if c.endWaits {
+		cancel()
+	}
 	select {
 	case <-over:
 	case <-time.After(grace):

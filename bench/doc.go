@@ -24,6 +24,11 @@
 //	rueidislock  1                    woken              30s; every 10s
 //	redislock    1 a goroutine, ≤256  1ms                30s; none
 //	redsync      1 a goroutine, ≤256  1ms                30s; none
+//	redisson     64                   woken              30s; every 10s
+//
+// Redisson takes part in Pair, Hot and Hold. It runs in a Java machine of its own, the program of interop/java, which
+// does the work and is warmed up before the first round; its CPU is that of the whole machine. Without Java 17 and Maven
+// it is left out, and the report says why.
 //
 // rueidislock has KeyMajority 1, TryNextAfter 10s (its 20ms fail under load) and NoLoopTracking, which is quicker.
 // On contended names NoLoopTracking can lose a wake-up in v1.0.79; there it is measured without and with it,

@@ -34,16 +34,17 @@ const (
 	takers     = 1024 // goroutines that acquire what is to be held
 )
 
-// Hold keeps locks for three leases: with ours, whose throughput beside is measured, too, and with rueidislock,
-// the peer that renews, if the plan says so.
+// Hold keeps locks for three leases: with ours, whose throughput beside is measured, too, and with rueidislock and
+// Redisson, the peers that renew, if the plan says so.
 func Hold(s *Server, p Plan, keep Keep) ([]Keeping, error) {
-	kinds := []peers.Kind{peers.Lockwheel}
+	holders := []func() (Keeping, error){func() (Keeping, error) { return holdWith(s, p, keep, peers.Lockwheel) }}
 	if keep.Peers {
-		kinds = append(kinds, peers.Rueidislock)
+		holders = append(holders, func() (Keeping, error) { return holdWith(s, p, keep, peers.Rueidislock) },
+			func() (Keeping, error) { return holdAway(s, p, keep) })
 	}
 	var keepings []Keeping
-	for _, kind := range kinds {
-		k, err := holdWith(s, p, keep, kind)
+	for _, hold := range holders {
+		k, err := hold()
 		if err != nil {
 			k.Failure = err.Error()
 		}
@@ -53,6 +54,12 @@ func Hold(s *Server, p Plan, keep Keep) ([]Keeping, error) {
 		}
 	}
 	return keepings, nil
+}
+
+func holdAway(s *Server, p Plan, keep Keep) (Keeping, error) {
+	redisson := openAway(peers.Config{Addr: s.Addr, Lease: keep.Lease}, 1, p)
+	defer redisson.close()
+	return redisson.hold(s, keep)
 }
 
 func holdWith(s *Server, p Plan, keep Keep, kind peers.Kind) (Keeping, error) {
@@ -76,7 +83,7 @@ func holdWith(s *Server, p Plan, keep Keep, kind peers.Kind) (Keeping, error) {
 	k.Taken = time.Since(began)
 	k.Goroutines = float64(runtime.NumGoroutine()-goroutines) / float64(keep.Locks)
 	k.Heap = float64(measure.LiveHeap()-heap) / float64(keep.Locks)
-	if err := k.watch(s, keepLeases*keep.Lease); err != nil {
+	if err := k.watch(s, keepLeases*keep.Lease, usedHere); err != nil {
 		return k, err
 	}
 	if ours != nil {
@@ -105,7 +112,7 @@ func throughput(c peers.Contestant, p Plan) (float64, error) {
 }
 
 // watch lets time pass and reads what that cost.
-func (k *Keeping) watch(s *Server, d time.Duration) error {
+func (k *Keeping) watch(s *Server, d time.Duration, used func() (measure.Usage, error)) error {
 	renewing := []string{"pexpire", "pexpireat"}
 	renewed, err := s.Calls(renewing...)
 	if err != nil {
@@ -115,10 +122,18 @@ func (k *Keeping) watch(s *Server, d time.Duration) error {
 	if err != nil {
 		return err
 	}
-	client, began := measure.Used(), time.Now()
+	client, err := used()
+	if err != nil {
+		return err
+	}
+	began := time.Now()
 	time.Sleep(d)
 	seconds := time.Since(began).Seconds()
-	k.Client = measure.Used().Minus(client).CPU.Seconds() / seconds
+	clientThen, err := used()
+	if err != nil {
+		return err
+	}
+	k.Client = clientThen.Minus(client).CPU.Seconds() / seconds
 	after, err := s.CPU()
 	if err != nil {
 		return err

@@ -36,11 +36,15 @@ func Hot(s *Server, p Plan, goroutines, clients int) ([]Fight, error) {
 			a.enter(contestant, goroutines)
 		}
 		arenas = append(arenas, a)
-		entries = append(entries, entry{kind.Name, func() (int, time.Duration, error) {
+		entries = append(entries, entry{name: kind.Name, run: func() (int, time.Duration, error) {
 			defer s.Clear() // a round that was cut off must not lock the next one out
 			return a.fight(p.Fight)
 		}})
 	}
+	redisson, a := openAway(peers.Config{Addr: s.Addr}, clients, p), &arena{}
+	defer redisson.close()
+	arenas = append(arenas, a)
+	entries = append(entries, redisson.hot(s, a, goroutines, p.Fight))
 	standings, err := inTurn(s, p.Rounds, entries)
 	if err != nil {
 		return nil, err

@@ -12,10 +12,15 @@ import (
 	"github.com/lockwheel/lockwheel/internal/redistest"
 )
 
-// Names of the bare round trips beside which one caller's latency stands.
+// Names of what one caller's latency stands beside. With a context that can end, as a request's does, rueidis
+// hands every call of that client to goroutines of its own from then on; before, the caller writes and reads by
+// itself. A lock that ends with its caller's context has to be compared with the first.
 const (
-	PingRueidis = "PING, rueidis"
-	PingPlain   = "PING, plain TCP"
+	DirectEnding = "direct, context that can end"
+	DirectBare   = "direct, context that cannot end"
+	PingEnding   = "PING, rueidis, context that can end"
+	PingRueidis  = "PING, rueidis, context that cannot end"
+	PingPlain    = "PING, plain TCP"
 )
 
 // Alone is the latency of one caller: of a lock and of an unlock, or of a bare round trip in both places.
@@ -28,20 +33,36 @@ type Alone struct {
 // OneCaller lets one caller lock and unlock one name again and again, with every contestant that answers for its
 // latency, and sends bare round trips for comparison.
 func OneCaller(s *Server, p Plan) ([]*Alone, error) {
+	ending, end := context.WithCancel(context.Background())
+	defer end()
 	var callers []*caller
-	for _, kind := range []peers.Kind{peers.Lockwheel, peers.Direct, peers.Rueidislock} {
-		contestant, err := kind.Open(peers.Config{Addr: s.Addr, Callers: 1})
+	for _, c := range []struct {
+		name string
+		kind peers.Kind
+		ctx  context.Context
+	}{
+		{peers.Lockwheel.Name, peers.Lockwheel, ending},
+		{DirectEnding, peers.Direct, ending},
+		{peers.Rueidislock.Name, peers.Rueidislock, ending},
+		{DirectBare, peers.Direct, context.Background()},
+	} {
+		contestant, err := c.kind.Open(peers.Config{Addr: s.Addr, Callers: 1})
 		if err != nil {
 			return nil, err
 		}
 		defer shut(contestant)
 		w := contestant.Worker(nameOf(0), 0)
 		callers = append(callers, &caller{
-			Alone:  &Alone{Name: kind.Name},
-			lock:   func() error { return w.Lock(context.Background()) },
+			Alone:  &Alone{Name: c.name},
+			lock:   func() error { return w.Lock(c.ctx) },
 			unlock: w.Unlock,
 		})
 	}
+	pipelined, err := peers.OpenPlain(s.Addr)
+	if err != nil {
+		return nil, err
+	}
+	defer pipelined.Close()
 	client, err := peers.OpenPlain(s.Addr)
 	if err != nil {
 		return nil, err
@@ -53,7 +74,8 @@ func OneCaller(s *Server, p Plan) ([]*Alone, error) {
 	}
 	defer plain.Close()
 	callers = append(callers,
-		pinging(PingRueidis, func() error { return pingWith(client) }),
+		pinging(PingEnding, func() error { return pingWith(ending, pipelined) }),
+		pinging(PingRueidis, func() error { return pingWith(context.Background(), client) }),
 		pinging(PingPlain, func() error { _, err := plain.Do("PING"); return err }))
 
 	alone := make([]*Alone, len(callers))
@@ -74,8 +96,8 @@ func OneCaller(s *Server, p Plan) ([]*Alone, error) {
 	return alone, nil
 }
 
-func pingWith(client rueidis.Client) error {
-	return client.Do(context.Background(), client.B().Ping().Build()).Error()
+func pingWith(ctx context.Context, client rueidis.Client) error {
+	return client.Do(ctx, client.B().Ping().Build()).Error()
 }
 
 // caller is one contestant's caller.

@@ -21,6 +21,9 @@ func Pair(s *Server, p Plan, goroutines int) ([]Standing, error) {
 		defer shut(contestant)
 		entries = append(entries, ownNames(kind.Name, contestant, goroutines, p.Round))
 	}
+	redisson := openAway(peers.Config{Addr: s.Addr}, 1, p)
+	defer redisson.close()
+	entries = append(entries, redisson.pair(goroutines, p.Round))
 	return inTurn(s, p.Rounds, entries)
 }
 
@@ -30,8 +33,9 @@ func ownNames(what string, c peers.Contestant, goroutines int, d time.Duration) 
 	for i := range workers {
 		workers[i] = c.Worker(nameOf(i), i)
 	}
-	return entry{what, func() (int, time.Duration, error) {
-		return (&crowd{workers: workers}).run(d)
+	return entry{name: what, run: func() (int, time.Duration, error) {
+		// A lone goroutine is compared as a request would call: see OneCaller for both ways.
+		return (&crowd{workers: workers, ending: goroutines == 1}).run(d)
 	}}
 }
 

@@ -7,6 +7,7 @@ type Plan struct {
 	Rounds int           // of every contestant of a comparison
 	Round  time.Duration // of one contestant, on names of its own
 	Fight  time.Duration // of one contestant, on one name
+	WarmUp time.Duration // of the Java machine, once
 
 	Goroutines []int // of Pair
 	Fighters   []int // of Hot
@@ -30,7 +31,7 @@ type Keep struct {
 
 // Full takes about ten minutes, most of them for leases of their real length to pass.
 var Full = Plan{
-	Rounds: 5, Round: time.Second, Fight: 500 * time.Millisecond,
+	Rounds: 5, Round: time.Second, Fight: 500 * time.Millisecond, WarmUp: 20 * time.Second,
 	Goroutines: []int{1, 16, 256, 2048, 16384},
 	Fighters:   []int{8, 64},
 	Keep: []Keep{
@@ -45,7 +46,7 @@ var Full = Plan{
 
 // Quick takes about three minutes.
 var Quick = Plan{
-	Rounds: 3, Round: 300 * time.Millisecond, Fight: 200 * time.Millisecond,
+	Rounds: 3, Round: 300 * time.Millisecond, Fight: 200 * time.Millisecond, WarmUp: 10 * time.Second,
 	Goroutines: []int{1, 16, 256, 2048, 16384},
 	Fighters:   []int{8, 64},
 	Keep: []Keep{

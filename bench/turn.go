@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"errors"
 	"fmt"
 	"runtime"
 	"time"
@@ -19,6 +20,7 @@ type Standing struct {
 type entry struct {
 	name string
 	run  func() (pairs int, took time.Duration, err error)
+	used func() (measure.Usage, error) // what the client has used; nil: it is this process
 }
 
 // inTurn lets the entries run one after the other, A B C A B C …, after a first round that does not count. Who
@@ -55,15 +57,23 @@ func stretch(s *Server, e entry) (sample measure.Sample, failed, err error) {
 	if err != nil {
 		return sample, nil, err
 	}
-	client := measure.Used()
+	used := e.used
+	if used == nil {
+		used = usedHere
+	}
+	client, failed := used()
+	if failed != nil {
+		return sample, failed, nil
+	}
 	sample.Pairs, sample.Took, failed = e.run()
-	sample.Client = measure.Used().Minus(client)
+	clientThen, wrong := used()
+	sample.Client = clientThen.Minus(client)
 	after, err := s.CPU()
 	sample.Server = after - server
 	if err != nil {
 		return sample, nil, fmt.Errorf("after %s: %w", e.name, err)
 	}
-	return sample, failed, nil
+	return sample, errors.Join(failed, wrong), nil
 }
 
 // Find returns the standing of a contestant, nil if it did not take part.

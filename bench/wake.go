@@ -45,7 +45,7 @@ func Wake(s *Server, p Plan) ([]*Waking, error) {
 	for range p.Wakes {
 		pause()
 		began := time.Now()
-		if err := pingWith(client); err != nil {
+		if err := pingWith(context.Background(), client); err != nil {
 			return nil, err
 		}
 		ping.Took.Record(time.Since(began))

@@ -20,12 +20,21 @@ type batch struct {
 	commands []actor.Command
 	sent     time.Duration // the turn it left in: leases count from here
 	synced   bool          // ask how many replicas have it, on a connection of its own
+	wall     int64         // the same by the wall clock, in ms since 1970: for what is compared across processes
 	whole    bool          // send the script's text: the server does not know it
 	mail     mail
+
+	node   *node  // where it goes
+	next   *batch // of a bundle: leaves with it, for another slot of the same node
+	slot   uint16 // in a cluster: of all its keys
+	asking bool   // in a cluster: the slot is on its way to the node
+	hops   uint8  // in a cluster: how often it was sent on
 
 	replies []actor.Reply // by the courier, one a command
 	failed  error         // by the courier: there is no reply for any command
 	lost    bool          // by the courier: no answer came, so it may have run or may yet run
+	late    bool          // in a cluster: an answer came from a node that has lost the slot since
+	led     bool          // by the courier: it went by the map of the cluster's client, maybe to another node
 }
 
 func newBatch() *batch {
@@ -39,6 +48,7 @@ func (b *batch) reset(verb actor.Verb) {
 	clear(b.replies)
 	b.commands, b.replies = b.commands[:0], b.replies[:0]
 	b.verb, b.synced, b.whole, b.failed, b.lost = verb, false, false, nil, false
+	b.node, b.next, b.slot, b.asking, b.hops, b.late, b.led = nil, nil, 0, false, 0, false, false
 }
 
 // queue is a first-in, first-out list of commands that keeps its memory while it is in use.

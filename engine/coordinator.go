@@ -28,20 +28,17 @@ const (
 // coordinator decides what a turn comes to: pure, without a clock, I/O or a goroutine. It owns the
 // locks (those held are the expiration-renewal map), the wheel, and what waits to be sent.
 type coordinator struct {
+	*node             // the server; in a cluster the node that is asked where nobody knows better
+	nodes    []*node  // the server, or all nodes of a cluster that own slots
+	cluster  *cluster // nil when there is one server
 	fx       *actor.Effects
 	wheel    *wheel.Wheel[actor.Sleeper]
 	locks    map[string]*actor.Lock
-	spare    []*actor.Lock // finished, for reuse
-	queues   [actor.SendState + 1]queue
-	split    []*batch // refused as a whole: to be sent again in parts
-	link     link
-	ears     ears
-	couriers int
-	out      int              // batches with couriers
-	syncing  int              // of those, batches that replicas are asked about
-	renewing int              // of those, batches of renewals
-	inFlight int              // commands in them
-	waiting  []*actor.Request // for the shutdown to be complete
+	groups   map[string]*group // of kinds with a lock for each claim
+	spare    []*actor.Lock     // finished, for reuse
+	couriers int               // of each node
+	packed   int               // batches so far, so that verbs of the same urgency take turns
+	waiting  []*actor.Request  // for the shutdown to be complete
 	closed   bool
 	counters counters
 
@@ -56,14 +53,16 @@ func newCoordinator(config actor.Config, couriers int) *coordinator {
 	if err != nil {
 		panic("lockwheel: bug: " + err.Error())
 	}
-	return &coordinator{
+	c := &coordinator{
 		fx:       actor.NewEffects(config, timers),
 		wheel:    timers,
 		locks:    make(map[string]*actor.Lock),
-		link:     link{most: min(250*time.Millisecond, config.Lease/12)},
-		ears:     newEars(),
+		groups:   make(map[string]*group),
 		couriers: couriers,
 	}
+	c.node = newNode("", config.Lease)
+	c.nodes = []*node{c.node}
+	return c
 }
 
 // turn takes in all mail that came by now, then whatever is due. What comes out is in fx.Ended, batches,
@@ -86,8 +85,13 @@ func (c *coordinator) turn(now time.Duration, letters *mail) {
 		c.wheel.Advance(now, func(t *wheel.Timer[actor.Sleeper]) { c.wake(now, t.Value) })
 		c.reckon()
 	}
-	c.depart(now)
-	c.ears.arrange(now)
+	if c.cluster != nil {
+		c.survey(now)
+	}
+	for _, n := range c.nodes {
+		c.depart(now, n)
+		n.ears.arrange(now)
+	}
 	if len(c.waiting) > 0 && c.drained() {
 		c.shutDown(now)
 	}
@@ -105,20 +109,36 @@ func (c *coordinator) open(now time.Duration, m *mail) {
 		c.gaveUp(now, m.request, m.err)
 	case returns:
 		c.returned(now, m.batch)
+	case hears, subscribes, silenced, orderDone, deaf:
+		c.sounded(now, c.of(m.node), m)
+	case replaced:
+		c.doubt(now) // it may not know of all that was granted
+	case charts:
+		c.charted(now, m.chart, m.err)
+	}
+}
+
+// sounded takes in what a node's subscriber has to say.
+func (c *coordinator) sounded(now time.Duration, n *node, m *mail) {
+	switch m.kind {
 	case hears:
-		for _, l := range c.ears.of(m.channel) {
+		for _, l := range n.ears.of(m.channel) {
 			c.step(now, l, &actor.Message{Kind: actor.Heard})
 		}
 	case subscribes:
-		for _, l := range c.ears.confirmed(m.channel) {
+		for _, l := range n.ears.confirmed(m.channel) {
 			c.step(now, l, &actor.Message{Kind: actor.Subscribed})
 		}
+	case silenced:
+		n.ears.silenced(m.channel)
 	case orderDone:
-		for _, l := range c.ears.done(now, m.err) {
+		for _, l := range n.ears.done(now, m.err) {
 			c.step(now, l, &actor.Message{Kind: actor.Unheard})
 		}
+		c.misdirected(n, m.err)
 	case deaf:
-		c.ears.deafen()
+		n.ears.deafen()
+		c.doubtMap()
 	}
 }
 
@@ -143,16 +163,16 @@ func (c *coordinator) asked(now time.Duration, r *actor.Request) {
 			c.fx.Decide(now, r, actor.ErrClosed, nil)
 			return
 		}
-		c.step(now, c.lock(r.Key), &actor.Message{Kind: r.Tag, Request: r})
+		if l := c.lockFor(now, r); l != nil {
+			c.step(now, l, &actor.Message{Kind: r.Tag, Request: r})
+		}
 	case actor.Unlock, actor.Extend:
 		c.changes(now, r)
 	case AskState:
 		c.fx.Limit(r, now+c.fx.Config.Timeout)
-		c.queues[actor.SendState].push(actor.Command{Verb: actor.SendState, Key: r.Key, Request: r})
+		c.send(&actor.Command{Verb: r.Kind.State(), Key: r.Key, Request: r})
 	case AskCount:
-		if l := c.locks[r.Key]; l != nil {
-			r.Count = l.CountOf(r.Owner, now)
-		}
+		r.Count = c.countOf(now, r)
 		c.fx.Decide(now, r, nil, nil)
 	case AskShutdown:
 		c.drain(now, r)
@@ -182,21 +202,83 @@ func (c *coordinator) gaveUp(now time.Duration, r *actor.Request, cause error) {
 	c.fx.Decide(now, r, actor.ErrUnavailable, cause)
 }
 
-// lock finds the actor of a key, or makes one.
-func (c *coordinator) lock(key string) *actor.Lock {
-	l := c.locks[key]
-	if l != nil {
+// lockFor finds or makes the actor that a new request is for. It decides the request, and returns nil,
+// if the name is in use as another kind of lock.
+func (c *coordinator) lockFor(now time.Duration, r *actor.Request) *actor.Lock {
+	l := c.locks[r.Key]
+	if other := c.clashing(l, r); other != nil {
+		c.fx.Clash(now, r, other.Kind())
+		return nil
+	}
+	switch {
+	case r.Kind == actor.Read:
+		return c.reader(now, l, r)
+	case r.Kind.Claims():
+		return c.claim(now, r)
+	case r.Kind == actor.Write && c.upgrades(now, l, r):
+		c.fx.Decide(now, r, actor.ErrUpgrade, nil)
+		return nil
+	}
+	if l == nil {
+		l = c.begin(r.Key, r.Kind)
+		c.locks[r.Key] = l
+	}
+	if l.Kind() != r.Kind {
+		l.Become(r.Kind, c.fx)
+	}
+	l.Share(r.Kind == actor.Write && c.groups[r.Key] != nil)
+	return l
+}
+
+// clashing is a lock that keeps the name of a request for another kind; nil if there is none.
+func (c *coordinator) clashing(l *actor.Lock, r *actor.Request) *actor.Lock {
+	if l != nil && !l.Kind().Suits(r.Kind) && l.Busy() {
 		return l
 	}
-	if last := len(c.spare) - 1; last >= 0 {
-		l = c.spare[last]
-		c.spare = c.spare[:last]
-		l.Begin(key)
-	} else {
-		l = actor.NewLock(key)
+	if len(c.groups) > 0 {
+		return c.groups[r.Key].clashing(r.Kind)
 	}
-	c.locks[key] = l
+	return nil
+}
+
+// begin makes an actor.
+func (c *coordinator) begin(key string, kind actor.LockKind) *actor.Lock {
+	last := len(c.spare) - 1
+	if last < 0 {
+		return actor.NewLock(key, kind)
+	}
+	l := c.spare[last]
+	c.spare = c.spare[:last]
+	l.Begin(key, kind)
 	return l
+}
+
+// forget lets go of an actor with nothing left to do.
+func (c *coordinator) forget(l *actor.Lock) {
+	if l.Kind().Claims() {
+		c.leaveGroup(l)
+		c.readerLeft(l)
+	} else {
+		delete(c.locks, l.Key())
+	}
+	l.Finish(c.fx)
+	if len(c.spare) < spareLocks {
+		c.spare = append(c.spare, l)
+	}
+}
+
+// countOf is how many holds the owner of a request has.
+func (c *coordinator) countOf(now time.Duration, r *actor.Request) (count int) {
+	if r.Kind.Claims() {
+		for _, l := range c.groups[r.Key].all() {
+			count += l.CountOf(r.Owner, now)
+		}
+		return count
+	}
+	if l := c.locks[r.Key]; l != nil && l.Kind() == r.Kind {
+		return l.CountOf(r.Owner, now)
+	}
+	return 0
 }
 
 func (c *coordinator) step(now time.Duration, l *actor.Lock, m *actor.Message) {
@@ -210,26 +292,26 @@ func (c *coordinator) after(now time.Duration, l *actor.Lock) {
 		c.listen(now, wish)
 	}
 	c.fx.Listen = c.fx.Listen[:0]
-	for _, command := range c.fx.Commands {
-		c.queues[command.Verb].push(command)
+	for i := range c.fx.Commands {
+		c.send(&c.fx.Commands[i])
 	}
 	clear(c.fx.Commands)
 	c.fx.Commands = c.fx.Commands[:0]
+	if l.Kind() == actor.Write && len(c.groups) > 0 && !l.Pending() {
+		c.callReaders(now, l.Key())
+	}
 	if l.Idle() && l.Key() != "" {
-		delete(c.locks, l.Key())
-		l.Finish(c.fx)
-		if len(c.spare) < spareLocks {
-			c.spare = append(c.spare, l)
-		}
+		c.forget(l)
 	}
 }
 
 func (c *coordinator) listen(now time.Duration, wish actor.Listening) {
+	n := c.nodeOf(wish.Lock.Key())
 	if !wish.On {
-		c.ears.leave(wish.Lock)
+		n.ears.leave(wish.Lock, wish.Channel)
 		return
 	}
-	if c.ears.join(wish.Lock) {
+	if n.ears.join(wish.Lock, wish.Channel) {
 		wish.Lock.Step(now, &actor.Message{Kind: actor.Subscribed}, c.fx)
 	}
 }
@@ -256,6 +338,13 @@ func (c *coordinator) everyLock() iter.Seq[*actor.Lock] {
 				return
 			}
 		}
+		for _, key := range slices.Sorted(maps.Keys(c.groups)) {
+			for _, l := range slices.Clone(c.groups[key].claims) {
+				if !yield(l) {
+					return
+				}
+			}
+		}
 	}
 }
 
@@ -279,7 +368,7 @@ func (c *coordinator) drain(now time.Duration, r *actor.Request) {
 // drained reports whether a shutdown has nothing to wait for: no lock held or to be released, and no
 // question under way that a server could still answer.
 func (c *coordinator) drained() bool {
-	return c.fx.Tenures == 0 && (c.fx.Asking == 0 || c.link.down)
+	return c.fx.Tenures == 0 && (c.fx.Asking == 0 || c.unreachable())
 }
 
 // shutDown tells those who wait for it that the shutdown is complete.
@@ -307,15 +396,20 @@ func (c *coordinator) close(now time.Duration) {
 
 // next is when the coordinator wants another turn without mail; ok is false when it does not.
 func (c *coordinator) next() (at time.Duration, ok bool) {
-	if c.out == 0 {
+	if !slices.ContainsFunc(c.nodes, (*node).busy) {
 		c.reckon()
 	}
 	at, ok = c.fx.Soonest, c.fx.Soonest != never
-	if c.link.down && c.out == 0 && c.backlog() {
-		at, ok = earlier(at, ok, c.link.tryAt)
+	for _, n := range c.nodes {
+		if n.link.down && n.out == 0 && n.backlog() {
+			at, ok = earlier(at, ok, n.link.tryAt)
+		}
+		if retry := n.ears.retryAt(); retry != 0 {
+			at, ok = earlier(at, ok, retry)
+		}
 	}
-	if retry := c.ears.retryAt(); retry != 0 {
-		at, ok = earlier(at, ok, retry)
+	if c.surveys() {
+		at, ok = earlier(at, ok, c.cluster.tryAt)
 	}
 	return at, ok
 }

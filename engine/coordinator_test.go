@@ -36,7 +36,7 @@ func newDesk(t *testing.T, couriers int) *desk {
 		t: t,
 		c: newCoordinator(actor.Config{
 			ID: "me", Lease: 30 * time.Second, Renew: 10 * time.Second, Timeout: 3 * time.Second,
-			HandoffMax: 64, HandoffFor: 5 * time.Millisecond, Seed: 1,
+			HandoffMax: 64, HandoffFor: 5 * time.Millisecond, FairWait: 5 * time.Minute, Seed: 1,
 		}, couriers),
 		callers: map[string]*deskCaller{},
 		names:   map[*actor.Request]string{},
@@ -50,7 +50,7 @@ func newDesk(t *testing.T, couriers int) *desk {
 //	0s   lock a b; lock c      → 1: acquire a b c
 //	1ms  1 done                → a b c granted
 //
-// The callers of a line are named for their keys; "a/2" is another caller for key a. 1 is the first batch that left;
+// The callers of a line are named for their keys; "a/2" is another caller for key a, and "fair:a" one of another kind. 1 is the first batch that left;
 // behind its answers (done, gone, taken, muted, refused, dumb; the last counts for all that follow) or "lost TEXT",
 // "says TEXT" for the batch as a whole. "timer" is a turn at the moment the coordinator asked for, which is shown.
 func converse(t *testing.T, couriers int, conversation string) {
@@ -109,7 +109,7 @@ func (d *desk) mail(m *mail) { d.letters = append(d.letters, m) }
 func (d *desk) post(words []string) (oops string) {
 	rest := words[1:]
 	switch words[0] {
-	case "lock", "try", "unlock", "force", "state", "count", "cancel", "shutdown", "close":
+	case "lock", "try", "read", "tryread", "write", "unlock", "force", "forceread", "state", "count", "cancel", "shutdown", "close":
 		if len(rest) == 0 {
 			rest = []string{words[0]}
 		}
@@ -119,7 +119,7 @@ func (d *desk) post(words []string) (oops string) {
 	case "heard", "subscribed":
 		kind := map[string]mailKind{"heard": hears, "subscribed": subscribes}[words[0]]
 		for _, name := range rest {
-			d.mail(&mail{kind: kind, channel: channelOf(name)})
+			d.mail(&mail{kind: kind, channel: channelNamed(name)})
 		}
 	case "ordered":
 		d.order = nil
@@ -137,7 +137,11 @@ func (d *desk) post(words []string) (oops string) {
 
 // ask posts what a caller wants.
 func (d *desk) ask(what, who string) {
-	key, _, _ := strings.Cut(who, "/")
+	name, _, _ := strings.Cut(who, "/")
+	kind, key, special := strings.Cut(name, ":")
+	if !special {
+		key = name
+	}
 	c := d.callers[who]
 	if c == nil {
 		c = &deskCaller{}
@@ -145,13 +149,16 @@ func (d *desk) ask(what, who string) {
 	}
 	r := &actor.Request{Name: key, Key: key, Hold: c.hold}
 	switch what {
-	case "lock", "try":
+	case "lock", "try", "read", "tryread", "write":
 		c.hold = &actor.Hold{}
-		r.Tag, r.Hold, r.Once = actor.Acquire, c.hold, what == "try"
+		r.Tag, r.Hold, r.Once = actor.Acquire, c.hold, strings.HasPrefix(what, "try")
+		r.Kind = map[string]actor.LockKind{"read": actor.Read, "tryread": actor.Read, "write": actor.Write}[what]
 	case "unlock":
 		r.Tag = actor.Unlock
 	case "force":
 		r.Tag = actor.Force
+	case "forceread":
+		r.Tag, r.Kind = actor.Force, actor.Read
 	case "state":
 		r.Tag = AskState
 	case "count":
@@ -163,6 +170,9 @@ func (d *desk) ask(what, who string) {
 	case "cancel":
 		d.mail(&mail{kind: givesUp, request: c.latest, err: errors.New("cancelled")})
 		return
+	}
+	if special {
+		r.Kind = map[string]actor.LockKind{"fenced": actor.Fenced, "fair": actor.Fair}[kind]
 	}
 	c.latest = r
 	d.names[r] = who
@@ -200,6 +210,8 @@ func (d *desk) courier(words []string) (oops string) {
 			"muted":   {Status: actor.Done, Muted: true},
 			"gone":    {Status: actor.Gone},
 			"taken":   {Status: actor.Taken, TTL: 20 * time.Second, Holder: "x:1"},
+			"queued":  {Status: actor.Taken, TTL: 20 * time.Second, Holder: "x:1", Left: time.Hour},
+			"self":    {Status: actor.Taken, TTL: 20 * time.Second, Holder: "me:1", Left: time.Hour},
 			"refused": {Status: actor.Refused, Err: errors.New("WRONGTYPE x")},
 			"busy":    {Status: actor.Refused, Err: errors.New("BUSY x")},
 			"dumb":    {Err: errForm, Garbled: true},
@@ -252,6 +264,10 @@ func (d *desk) left() (said []string) {
 		verb := map[actor.Verb]string{
 			actor.SendAcquire: "acquire", actor.SendRenew: "renew", actor.SendRelease: "release",
 			actor.SendForce: "force", actor.SendState: "state",
+			actor.SendFencedAcquire: "acquire fenced", actor.SendFairAcquire: "acquire fair",
+			actor.SendFairRelease: "release fair", actor.SendFairForce: "force fair",
+			actor.SendReadAcquire: "read", actor.SendReadRenew: "reread", actor.SendReadRelease: "unread", actor.SendReadForce: "force read",
+			actor.SendWriteAcquire: "write", actor.SendWriteRenew: "rewrite", actor.SendWriteRelease: "unwrite",
 		}[b.verb]
 		if b.whole {
 			verb = "EVAL " + verb
@@ -279,7 +295,7 @@ func (d *desk) ordered() (said []string) {
 	short := func(names []string) string {
 		slices.Sort(names)
 		for i := range names {
-			names[i] = strings.TrimPrefix(names[i], "redisson_lock__channel:")
+			names[i] = strings.TrimPrefix(strings.TrimPrefix(names[i], "redisson_lock__channel:"), "redisson_")
 		}
 		return strings.Join(names, " ")
 	}
@@ -313,6 +329,7 @@ func (d *desk) verdicts() (said []string) {
 func (d *desk) requireRest() {
 	d.t.Helper()
 	require.Empty(d.t, d.c.locks)
+	require.Empty(d.t, d.c.groups)
 	require.Empty(d.t, d.c.ears.channels)
 	require.Empty(d.t, d.out)
 	require.Zero(d.t, d.c.wheel.Len())

@@ -9,78 +9,124 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// urgency is the order in which commands leave: a flood of acquires must not delay a renewal.
-var urgency = [...]actor.Verb{
-	actor.SendRenew, actor.SendRelease, actor.SendForce, actor.SendAcquire, actor.SendState,
+// urgency is the order in which commands leave: a flood of acquires must not delay a renewal. Verbs on
+// one line are as urgent as each other, and take turns.
+var urgency = [...][]actor.Verb{
+	{actor.SendRenew, actor.SendFencedPass, actor.SendReadRenew, actor.SendWriteRenew},
+	{actor.SendRelease, actor.SendFairRelease, actor.SendReadRelease, actor.SendWriteRelease},
+	{actor.SendForce, actor.SendFairForce, actor.SendReadForce, actor.SendWriteForce},
+	acquires,
+	{actor.SendState, actor.SendReadState, actor.SendWriteState},
+}
+
+// acquires are the verbs that take locks.
+var acquires = []actor.Verb{
+	actor.SendAcquire, actor.SendFencedAcquire, actor.SendFairAcquire, actor.SendReadAcquire, actor.SendWriteAcquire,
 }
 
 // errShort is for a server that answers with fewer replies than it was asked for.
 var errShort = errors.New("lockwheel: the server's reply does not have the form of the script's")
 
-func (c *coordinator) backlog() bool {
-	if len(c.split) > 0 {
-		return true
-	}
-	for i := range c.queues {
-		if c.queues[i].len() > 0 {
-			return true
-		}
-	}
-	return false
+// send puts a command into the queue of the node that it is for.
+func (c *coordinator) send(command *actor.Command) {
+	c.nodeOf(command.Key).queues[command.Verb].push(*command)
 }
 
-// depart gives every free courier a batch, as long as there is anything to send.
-func (c *coordinator) depart(now time.Duration) {
-	for c.out-c.syncing < c.couriers && !c.closed && c.link.open(now, c.out) {
-		b := c.pack(now)
+// depart gives every free courier of a node a batch, as long as there is anything to send there.
+func (c *coordinator) depart(now time.Duration, n *node) {
+	for n.out-n.syncing < c.couriers && !c.closed && n.link.open(now, n.out) {
+		b := c.pack(now, n)
 		if b == nil {
 			return
 		}
-		c.out++
-		if b.verb == actor.SendRenew {
-			c.renewing++
+		n.out++
+		n.underWay[b.verb]++
+		for call := b; call != nil; call = call.next {
+			n.inFlight += len(call.commands)
+			c.counters.batches++
+			c.counters.commands += uint64(len(call.commands))
+			call.sent, call.node, call.led = now, n, false
 		}
 		if b.synced = c.asksReplicas(b.verb); b.synced {
-			c.syncing++
+			n.syncing++
 		}
-		c.inFlight += len(b.commands)
-		c.counters.batches++
-		c.counters.commands += uint64(len(b.commands))
-		b.sent = now
 		c.batches = append(c.batches, b)
 	}
 }
 
-// pack makes one batch of the most urgent commands; nil when there are none.
-func (c *coordinator) pack(now time.Duration) *batch {
-	for _, verb := range urgency {
-		if verb == actor.SendRenew && c.renewalsWait() || c.asksReplicas(verb) && c.syncing == syncers {
-			continue
-		}
-		if b := c.part(now, verb); b != nil {
-			return b
-		}
-		if b := c.fill(now, verb); b != nil {
+// pack makes one batch of the most urgent commands; nil when there are none. What is not wanted any more may
+// leave something more urgent behind.
+func (c *coordinator) pack(now time.Duration, n *node) *batch {
+	c.packed++
+	for {
+		b, withdrawn := c.mostUrgent(now, n)
+		if b != nil || !withdrawn {
 			return b
 		}
 	}
-	return nil
 }
 
 // asksReplicas reports whether commands of that verb are to be had by replicas. They leave by couriers of their own: others
 // would wait behind them.
 func (c *coordinator) asksReplicas(verb actor.Verb) bool {
-	return verb == actor.SendAcquire && c.fx.Config.Replicas != 0
+	return c.fx.Config.Replicas != 0 && slices.Contains(acquires, verb)
 }
+
+// mostUrgent makes a batch as pack does, in a cluster a bundle, and reports whether it took commands back
+// instead. Of those that queue at the server one batch is under way at a time, because two could arrive in
+// the other order.
+func (c *coordinator) mostUrgent(now time.Duration, n *node) (b *batch, withdrawn bool) {
+	for _, verbs := range urgency {
+		for i := range verbs {
+			verb := verbs[(i+c.packed)%len(verbs)]
+			if c.waits(n, verb) {
+				continue
+			}
+			waiting := len(n.split) + n.queues[verb].len()
+			if b := c.part(now, n, verb); b != nil {
+				if c.cluster != nil {
+					c.addParts(now, n, b)
+				}
+				return b, false
+			}
+			if b := c.fill(now, n, verb); b != nil {
+				if c.cluster != nil {
+					b = c.bundle(b)
+				}
+				return b, false
+			}
+			withdrawn = withdrawn || waiting != len(n.split)+n.queues[verb].len()
+		}
+	}
+	return nil, withdrawn
+}
+
+// waits reports whether commands of that verb have as many batches under way as they may.
+func (c *coordinator) waits(n *node, verb actor.Verb) bool {
+	switch {
+	case renews(verb):
+		return c.renewalsWait(n)
+	case verb == actor.SendFairAcquire && n.underWay[verb] > 0:
+		return true
+	}
+	return c.asksReplicas(verb) && n.syncing == syncers
+}
+
+// renews reports whether a verb is as urgent as renewals.
+func renews(verb actor.Verb) bool { return slices.Contains(urgency[0], verb) }
 
 // renewalsWait reports whether renewals have their half of the couriers while others wait: very many
 // that are due together must not hold up everybody else for as long as they take.
-func (c *coordinator) renewalsWait() bool {
-	if 2*c.renewing < c.couriers {
+func (c *coordinator) renewalsWait(n *node) bool {
+	renewing := 0
+	for _, verb := range urgency[0] {
+		renewing += n.underWay[verb]
+	}
+	if 2*renewing < c.couriers {
 		return false
 	}
-	for _, verb := range urgency {
-		if verb != actor.SendRenew && c.queues[verb].len() > 0 {
+	for verb := range n.queues {
+		if !renews(actor.Verb(verb)) && n.queues[verb].len() > 0 {
 			return true
 		}
 	}
@@ -88,13 +134,13 @@ func (c *coordinator) renewalsWait() bool {
 }
 
 // part takes a batch that is sent again. Much may have happened since it left first.
-func (c *coordinator) part(now time.Duration, verb actor.Verb) *batch {
-	for i := len(c.split) - 1; i >= 0; i-- {
-		b := c.split[i]
+func (c *coordinator) part(now time.Duration, n *node, verb actor.Verb) *batch {
+	for i := len(n.split) - 1; i >= 0; i-- {
+		b := n.split[i]
 		if b.verb != verb {
 			continue
 		}
-		c.split = slices.Delete(c.split, i, i+1)
+		n.split = slices.Delete(n.split, i, i+1)
 		b.commands = slices.DeleteFunc(b.commands, func(command actor.Command) bool { return !c.wanted(now, &command) })
 		if len(b.commands) > 0 {
 			return b
@@ -104,8 +150,8 @@ func (c *coordinator) part(now time.Duration, verb actor.Verb) *batch {
 	return nil
 }
 
-func (c *coordinator) fill(now time.Duration, verb actor.Verb) *batch {
-	q := &c.queues[verb]
+func (c *coordinator) fill(now time.Duration, n *node, verb actor.Verb) *batch {
+	q := &n.queues[verb]
 	if q.len() == 0 {
 		return nil
 	}
@@ -155,24 +201,36 @@ func (c *coordinator) empty(verb actor.Verb) *batch {
 
 // returned takes in what a courier brought back.
 func (c *coordinator) returned(now time.Duration, b *batch) {
-	c.out--
-	if b.verb == actor.SendRenew {
-		c.renewing--
-	}
+	b.node.out--
+	b.node.underWay[b.verb]--
 	if b.synced {
-		c.syncing--
+		b.node.syncing--
 	}
-	c.inFlight -= len(b.commands)
+	for b != nil {
+		next := b.next
+		b.next = nil
+		b.node.inFlight -= len(b.commands)
+		c.outcome(now, b)
+		b = next
+	}
+}
+
+// outcome takes in what became of one call.
+func (c *coordinator) outcome(now time.Duration, b *batch) {
 	switch {
+	case c.overtaken(b):
+		c.unanswered(now, b)
 	case b.failed == nil:
 		c.answered(now, b)
+	case c.redirected(b):
+		return
 	case !b.lost && !b.whole && strings.HasPrefix(b.failed.Error(), "NOSCRIPT"):
 		c.counters.retries++
 		b.whole, b.failed = true, nil
-		c.split = append(c.split, b)
+		b.node.split = append(b.node.split, b)
 		return
 	case !b.lost && len(b.commands) > 1 && forOneKey(b.failed):
-		c.link.answered()
+		c.reached(b)
 		c.halve(b)
 	default:
 		c.unanswered(now, b)
@@ -180,14 +238,26 @@ func (c *coordinator) returned(now time.Duration, b *batch) {
 	c.spares = append(c.spares, b)
 }
 
+// reached takes in that the server answered. An answer that came another way says nothing of the node.
+func (c *coordinator) reached(b *batch) {
+	if b.led {
+		c.doubtMap()
+		return
+	}
+	b.node.link.answered()
+}
+
 // answered hands every reply to its lock.
 func (c *coordinator) answered(now time.Duration, b *batch) {
-	c.link.answered()
+	c.reached(b)
 	c.measure(now - b.sent)
 	for len(b.replies) < len(b.commands) {
 		b.replies = append(b.replies, actor.Reply{Err: errShort, Garbled: true})
 	}
 	for i := range b.commands {
+		if b.asking {
+			impatient(&b.replies[i])
+		}
 		c.reply(now, b, &b.commands[i], &b.replies[i])
 	}
 }
@@ -198,10 +268,15 @@ func (c *coordinator) unanswered(now time.Duration, b *batch) {
 	if b.lost {
 		reply.Status = actor.Unanswered
 	}
-	if b.lost || !forOneKey(b.failed) {
-		c.link.failed(now)
-	} else {
-		c.link.answered()
+	switch {
+	case b.late || !b.lost && forOneKey(b.failed):
+		c.reached(b)
+	case !b.lost && forOneSlot(b.failed):
+		c.reached(b)
+		c.doubtMap()
+	default:
+		b.node.link.failed(now)
+		c.doubtMap()
 	}
 	for i := range b.commands {
 		c.reply(now, b, &b.commands[i], &reply)
@@ -219,7 +294,15 @@ func (c *coordinator) reply(now time.Duration, b *batch, command *actor.Command,
 	if command.Lock.Key() == "" {
 		return // the lock has finished since; its tenure ended before
 	}
+	claims := command.Lock.Kind().Claims()
+	if claims {
+		c.tellClaims(now, b, command, reply)
+	}
 	c.step(now, command.Lock, &actor.Message{Kind: actor.Answered, Command: command, Reply: reply, Sent: b.sent})
+	if claims && reply.Status == actor.Done {
+		c.forced(now, command)
+	}
+	c.rumour(now, command, reply)
 }
 
 // read takes in the state of a key for whoever asked. It is asked again while its request has time.
@@ -236,7 +319,7 @@ func (c *coordinator) read(now time.Duration, command *actor.Command, reply *act
 	case reply.Garbled:
 		c.fx.Decide(now, r, actor.ErrUnavailable, reply.Err)
 	case !r.Decided():
-		c.queues[actor.SendState].push(*command)
+		c.send(command)
 	}
 }
 
@@ -253,7 +336,9 @@ func (c *coordinator) halve(b *batch) {
 	for _, part := range [][]actor.Command{b.commands[:middle], b.commands[middle:]} {
 		half := c.empty(b.verb)
 		half.commands = append(half.commands, part...)
-		c.split = append(c.split, half)
+		half.slot = b.slot
+		n := c.nodeOf(part[0].Key)
+		n.split = append(n.split, half)
 	}
 }
 

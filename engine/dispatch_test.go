@@ -196,7 +196,6 @@ func TestCommandsThatNobodyNeedsAnyMoreDoNotLeave(t *testing.T) {
 		d.line("3ms 1 lost EOF; 2 lost EOF")
 		require.Equal(t, "a b c redis unavailable: EOF; cancelled", d.line("4ms cancel a b c"))
 		// They may have run: what is probed with is their release, and nothing else.
-		d.line("13ms timer")
 		require.Equal(t, "3: release a b c", d.line("13ms timer"))
 		d.line("14ms 3 gone")
 		for range 10 {
@@ -311,4 +310,16 @@ func TestQueueIsFirstInFirstOutAndForgetsABurst(t *testing.T) {
 		q.pop()
 	}
 	require.LessOrEqual(t, cap(q.commands), 16)
+}
+
+// What is not wanted any more may leave something more urgent behind, when everything of that kind was looked through.
+func TestWhatAWithdrawnCommandLeavesBehindIsSentInTheSameTurn(t *testing.T) {
+	converse(t, 1, `
+		1ms   lock a             → 1: acquire a
+		2ms   1 lost broken      → nothing
+		3ms   cancel a           → a redis unavailable: broken; cancelled
+		100ms timer              → 2: release a
+		101ms 2 gone             → nothing
+		102ms next               → 2.999s
+	`)
 }

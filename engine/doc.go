@@ -5,7 +5,11 @@
 //   - the loop: owns the coordinator, and through it every lock, the wheel and the expiration-renewal map
 //   - the couriers: each carries one batch at a time to the server and posts the answer back
 //   - the syncers, with Config.Replicas: couriers for acquires, each with a connection of its own
-//   - the subscriber: owns the pub/sub connection, and posts what it hears
+//   - the subscriber: owns the pub/sub connection, and posts what it hears; behind Sentinel it also looks
+//     whether there is another master
+//
+// In a cluster every master has couriers and a subscriber of its own, so that a silent one holds nobody
+// else up, and one goroutine more, the surveyor, asks who owns which slots when that is in doubt.
 //
 // Everybody else only posts mail. A turn of the loop reads the clock once, hands all mail to the actors,
 // fires the due timers, and then lets go of what came out: ended holds, batches, verdicts. While all

@@ -3,7 +3,6 @@ package engine
 import (
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/lockwheel/lockwheel/actor"
@@ -14,9 +13,10 @@ const (
 	orderMost = 1024
 	// orderRetryMost is the longest wait before a refused or broken subscription is tried again.
 	orderRetryMost = 500 * time.Millisecond
-	// leavePause is how long channels are not left again for each that is kept: leaving costs a new
-	// connection that listens to all of those.
-	leavePause = 50 * time.Microsecond
+	// leavePause is how long channels are not left again for each that is kept, and leaveFloor at least:
+	// leaving costs a new connection that listens to all of those, and every waiter for a fair lock leaves
+	// a channel behind.
+	leavePause, leaveFloor = 50 * time.Microsecond, 100 * time.Millisecond
 )
 
 // state of a channel at the server.
@@ -66,17 +66,8 @@ func newEars() ears {
 	return ears{channels: make(map[string]*channel), size: orderMost}
 }
 
-// channelOf is the channel of a lock, as Redisson names it.
-func channelOf(key string) string {
-	if strings.Contains(key, "{") {
-		return "redisson_lock__channel:" + key
-	}
-	return "redisson_lock__channel:{" + key + "}"
-}
-
-// join notes that a lock wants to hear its channel, and reports whether it does already.
-func (e *ears) join(l *actor.Lock) (already bool) {
-	name := channelOf(l.Key())
+// join notes that a lock wants to hear a channel, and reports whether it does already.
+func (e *ears) join(l *actor.Lock, name string) (already bool) {
 	ch := e.channels[name]
 	if ch == nil {
 		ch = &channel{name: name}
@@ -87,8 +78,8 @@ func (e *ears) join(l *actor.Lock) (already bool) {
 	return ch.state == present
 }
 
-func (e *ears) leave(l *actor.Lock) {
-	ch := e.channels[channelOf(l.Key())]
+func (e *ears) leave(l *actor.Lock, name string) {
+	ch := e.channels[name]
 	if ch == nil {
 		return
 	}
@@ -140,6 +131,19 @@ func (e *ears) deafen() {
 	}
 }
 
+// silenced takes in that the server took a channel away, because its slot moved.
+func (e *ears) silenced(name string) {
+	if ch := e.channels[name]; ch != nil && ch.state == present {
+		e.gone(ch)
+		for _, l := range ch.locks {
+			l.Deafen()
+		}
+	}
+}
+
+// engaged reports whether anything is listened to, or to be.
+func (e *ears) engaged() bool { return e.busy || len(e.channels) > 0 }
+
 func (e *ears) gone(ch *channel) {
 	if ch.state == present {
 		e.subscribed--
@@ -153,6 +157,7 @@ func (e *ears) arrange(now time.Duration) {
 	if e.busy || len(e.dirty) == 0 || now < e.tryAt {
 		return
 	}
+	e.tryAt = 0 // what is left over now waits for leaveAt
 	o := &order{}
 	rest := e.dirty[:0]
 	for _, ch := range e.dirty {
@@ -167,7 +172,7 @@ func (e *ears) arrange(now time.Duration) {
 	e.dirty = rest
 	if len(o.leave) > 0 {
 		e.keepOthers(o)
-		e.leaveAt = now + time.Duration(len(o.keep))*leavePause
+		e.leaveAt = now + max(time.Duration(len(o.keep))*leavePause, leaveFloor)
 	}
 	if len(o.join)+len(o.leave) > 0 {
 		e.busy, e.order, e.last = true, o, o
@@ -231,7 +236,7 @@ func (e *ears) done(now time.Duration, err error) (unheard []*actor.Lock) {
 }
 
 // forgetOthers follows an order that took another connection: what was confirmed meanwhile and is not on
-// it was confirmed by the one before.
+// it was confirmed by the one before, and what was to be joined and is not on it nobody has asked for.
 func (e *ears) forgetOthers() {
 	if len(e.last.leave) == 0 {
 		return
@@ -241,7 +246,7 @@ func (e *ears) forgetOthers() {
 		kept[name] = true
 	}
 	for _, name := range slices.Sorted(maps.Keys(e.channels)) {
-		if ch := e.channels[name]; ch.state == present && !kept[name] {
+		if ch := e.channels[name]; ch.state != absent && !kept[name] {
 			e.gone(ch)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockwheel/lockwheel/actor"
+	"github.com/lockwheel/lockwheel/scripts"
 )
 
 // wire.md 1.2: only the presence of an opening brace is tested.
@@ -45,11 +46,13 @@ func TestOneOrderIsUnderWayAtATime(t *testing.T) {
 		// a moment later nobody waits any more
 		255ms  timer              → leave {b}
 		256ms  ordered            → nothing
-		259ms  timer              → leave {a} {c}
-		260ms  ordered            → nothing
-		261ms  unlock a c         → a c not held; 5: release a c
-		262ms  5 done             → a c unlocked
-		263ms  next               → never
+		// channels are not left all the time
+		259ms  timer              → nothing
+		355ms  timer              → leave {a} {c}
+		356ms  ordered            → nothing
+		357ms  unlock a c         → a c not held; 5: release a c
+		358ms  5 done             → a c unlocked
+		359ms  next               → never
 	`)
 }
 
@@ -85,8 +88,9 @@ func TestWaiterThatLeavesWhileTheChannelIsBeingJoined(t *testing.T) {
 	require.Equal(t, "nothing", d.line("257ms ordered"))
 	d.requireRest()
 	// A confirmation of what was forgotten since is nobody's: the server is told.
-	require.Equal(t, "leave {a}", d.line("258ms subscribed a; heard a"))
-	require.Equal(t, "nothing", d.line("259ms ordered"))
+	require.Equal(t, "nothing", d.line("258ms subscribed a; heard a"))
+	require.Equal(t, "leave {a}", d.line("356ms timer"))
+	require.Equal(t, "nothing", d.line("357ms ordered"))
 	d.requireRest()
 }
 
@@ -186,9 +190,9 @@ func TestFailedOrderThatNobodyNeedsAnyMoreIsForgotten(t *testing.T) {
 func TestForbiddenChannelDoesNotDeafenTheOthers(t *testing.T) {
 	e := newEars()
 	const good = 1000
-	e.join(actor.NewLock("bad"))
+	e.join(actor.NewLock("bad", actor.Plain), channelOf("bad"))
 	for i := range good {
-		e.join(actor.NewLock(fmt.Sprint("k", i)))
+		e.join(actor.NewLock(fmt.Sprint("k", i), actor.Plain), channelOf(fmt.Sprint("k", i)))
 	}
 	heard := map[string]bool{}
 	now, orders := newDesk(t, 1).now, 0
@@ -226,10 +230,41 @@ func TestForbiddenChannelDoesNotDeafenTheOthers(t *testing.T) {
 	require.Equal(t, []string{channelOf("bad")}, e.order.join)
 }
 
+// A channel that was refused is left out of the connection that others are kept on; nobody has asked for it then.
+func TestARefusedChannelIsAskedForAgainAfterOthersAreLeft(t *testing.T) {
+	e := newEars()
+	other, once := actor.NewLock("other", actor.Plain), actor.NewLock("once", actor.Plain)
+	carryOut := func(now time.Duration, err error) *order {
+		e.arrange(now)
+		o := e.order
+		require.NotNil(t, o)
+		e.order = nil
+		if err == nil {
+			for _, name := range append(o.join, o.keep...) {
+				if len(o.leave) == 0 || slices.Contains(o.keep, name) {
+					e.confirmed(name)
+				}
+			}
+		}
+		e.done(now, err)
+		return o
+	}
+	e.join(other, channelOf("other"))
+	carryOut(0, nil)
+	e.join(once, channelOf("once"))
+	carryOut(0, errors.New("NOPERM No permissions to access a channel"))
+	e.leave(other, channelOf("other"))
+	mixed := carryOut(time.Second, nil)
+	require.Equal(t, []string{channelOf("other")}, mixed.leave)
+	require.Empty(t, mixed.keep, "the one that was refused would take the others with it")
+	require.Equal(t, []string{channelOf("once")}, carryOut(time.Second, nil).join)
+	require.Equal(t, 1, e.subscribed)
+}
+
 func TestOrdersNameABoundedNumberOfChannels(t *testing.T) {
 	e := newEars()
 	for i := range orderMost + 10 {
-		e.join(actor.NewLock(fmt.Sprint("k", i)))
+		e.join(actor.NewLock(fmt.Sprint("k", i), actor.Plain), channelOf(fmt.Sprint("k", i)))
 	}
 	e.arrange(0)
 	require.Len(t, e.order.join, orderMost)
@@ -278,11 +313,11 @@ func (s *station) wish(key string) {
 	if l := s.locks[key]; l != nil {
 		delete(s.locks, key)
 		delete(s.heard, key)
-		s.ears.leave(l)
+		s.ears.leave(l, channelOf(l.Key()))
 		return
 	}
-	s.locks[key] = actor.NewLock(key)
-	s.heard[key] = s.ears.join(s.locks[key])
+	s.locks[key] = actor.NewLock(key, actor.Plain)
+	s.heard[key] = s.ears.join(s.locks[key], channelOf(key))
 }
 
 func (s *station) arrange() {
@@ -385,7 +420,7 @@ func TestRandomWishesAndBreaksEndWithTheRightChannels(t *testing.T) {
 		require.Equal(t, want, got, "seed %d", seed)
 		require.Equal(t, len(want), s.ears.subscribed, "seed %d", seed)
 		for key, l := range s.locks {
-			s.ears.leave(l)
+			s.ears.leave(l, channelOf(l.Key()))
 			delete(s.locks, key)
 		}
 		for range 20 {
@@ -400,3 +435,6 @@ func TestRandomWishesAndBreaksEndWithTheRightChannels(t *testing.T) {
 		require.Empty(t, s.ears.channels, "seed %d", seed)
 	}
 }
+
+// channelOf is the channel of a plain lock.
+func channelOf(key string) string { return scripts.Prefixed(scripts.Channel, key) }

@@ -5,8 +5,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/redis/rueidis"
-
 	"github.com/lockwheel/lockwheel/actor"
 )
 
@@ -27,9 +25,10 @@ type Engine struct {
 	// The loop's.
 	coordinator *coordinator
 	wall        time.Duration // how far the wall clock was from epoch at the last turn, less the moment
-	batches     chan *batch
-	synced      chan *batch // those that replicas are asked about; nil if none are
-	orders      chan *order
+	date        int64         // the wall clock at that turn, in ms since 1970
+	server      *Server
+	posts       []*post      // by the number of the node
+	surveys     chan *survey // in a cluster
 	alarm       *time.Timer
 	alarmAt     time.Duration // when it rings; 0 when it is not set
 	troubled    bool
@@ -43,34 +42,63 @@ type Engine struct {
 // to have been suspended. Clocks that are slewed stay far below it.
 const suspicion = 500 * time.Millisecond
 
-// Start runs an engine on a client until it is asked to close. The client stays the caller's.
-func Start(client rueidis.Client, config actor.Config, hooks Hooks, log *slog.Logger) *Engine {
+// Start runs an engine on a server until it is asked to close. The server's client stays the caller's.
+func Start(server *Server, config actor.Config, hooks Hooks, log *slog.Logger) *Engine {
 	e := &Engine{
 		epoch:       time.Now(),
 		box:         newMailbox(),
 		hooks:       hooks,
 		log:         log,
 		coordinator: newCoordinator(config, couriers),
-		batches:     make(chan *batch, couriers),
-		orders:      make(chan *order, 1),
+		server:      server,
 		stopped:     make(chan struct{}),
 	}
 	e.alarm = time.AfterFunc(time.Hour, func() { e.box.post(&mail{kind: alarms}) })
 	e.alarm.Stop()
-	for range couriers {
-		e.helpers.Go(func() { carry(client, config.ID, e.batches, e.box) })
+	if server.Cluster() {
+		e.coordinator.inCluster(server.chart)
+		e.surveys = make(chan *survey, 1)
+		e.helpers.Go(func() { chartAll(server, config.Timeout, e.surveys, e.box) })
+	} else {
+		e.staff(e.coordinator.node)
 	}
-	if config.Replicas != 0 {
-		e.synced = make(chan *batch, syncers)
-		for range syncers {
-			s := &syncer{client: client, config: config, to: e.box}
-			e.helpers.Go(func() { s.carry(e.synced) })
-		}
-	}
-	listener := &subscriber{client: client, to: e.box, orders: e.orders}
-	e.helpers.Go(listener.run)
 	go e.run()
 	return e
+}
+
+// post is who works for a node: couriers and a subscriber. The channels are the loop's.
+type post struct {
+	batches chan *batch
+	synced  chan *batch // those that replicas are asked about
+	orders  chan *order
+}
+
+// staff starts those who work for a new node.
+func (e *Engine) staff(n *node) {
+	p := &post{batches: make(chan *batch, couriers), synced: make(chan *batch, syncers), orders: make(chan *order, 1)}
+	e.posts = append(e.posts, p)
+	id, address := e.coordinator.fx.Config.ID, n.address
+	for range couriers {
+		e.helpers.Go(func() { carry(e.server.way(address), e.server.writer(id), p.batches, e.box) })
+	}
+	if config := &e.coordinator.fx.Config; config.Replicas != 0 {
+		for range syncers {
+			s := &syncer{client: e.server.client, replicas: config.Replicas, most: config.ReplicaFor, to: e.box}
+			e.helpers.Go(func() { s.carry(e.server.writer(id), p.synced) })
+		}
+	}
+	listener := &subscriber{way: e.server.way(address), sharded: e.server.sharded, node: n, to: e.box, orders: p.orders}
+	e.helpers.Go(listener.run)
+}
+
+// dismiss ends those who work for a node, once they are done with what they have.
+func (e *Engine) dismiss(number int) {
+	if p := e.posts[number]; p != nil {
+		close(p.batches)
+		close(p.synced)
+		close(p.orders)
+		e.posts[number] = nil
+	}
 }
 
 // Now is the moment on the engine's clock.
@@ -114,6 +142,7 @@ func (e *Engine) Wait() { e.helpers.Wait() }
 func (e *Engine) run() {
 	defer close(e.stopped)
 	for !e.coordinator.closed {
+		e.giveWay()
 		letters := e.box.take()
 		now := e.moment()
 		if now >= e.alarmAt {
@@ -148,7 +177,7 @@ func (e *Engine) moment() time.Duration {
 	if wall-e.wall > suspicion {
 		e.coordinator.doubt(now)
 	}
-	e.wall = wall
+	e.wall, e.date = wall, at.UnixMilli()
 	return now
 }
 
@@ -160,16 +189,24 @@ func (e *Engine) letGo(now time.Duration) {
 		e.hooks.Ended(&c.fx.Ended[i])
 	}
 	e.mourn(c.fx.Ended)
-	for _, b := range c.batches {
-		if b.synced {
-			e.synced <- b // nor does this
-			continue
-		}
-		e.batches <- b // never blocks: no more are out than there are couriers
+	if c.cluster != nil {
+		e.reorganise(c.cluster)
 	}
-	if c.ears.order != nil {
-		e.orders <- c.ears.order // never blocks: one is under way at most
-		c.ears.order = nil
+	for _, b := range c.batches {
+		for call := b; call != nil; call = call.next {
+			call.wall = e.date
+		}
+		to := e.posts[b.node.number].batches
+		if b.synced {
+			to = e.posts[b.node.number].synced
+		}
+		to <- b // never blocks: no more are out than there are couriers
+	}
+	for _, n := range c.nodes {
+		if n.ears.order != nil {
+			e.posts[n.number].orders <- n.ears.order // never blocks: one is under way at most
+			n.ears.order = nil
+		}
 	}
 	for _, r := range c.fx.Verdicts {
 		if e.hooks.Verdict != nil {
@@ -182,6 +219,23 @@ func (e *Engine) letGo(now time.Duration) {
 		}
 	}
 	e.tell()
+}
+
+// reorganise follows the cluster as it changes.
+func (e *Engine) reorganise(k *cluster) {
+	for _, n := range k.opened {
+		e.staff(n)
+	}
+	for _, n := range k.shut {
+		e.dismiss(n.number)
+	}
+	clear(k.opened)
+	clear(k.shut)
+	k.opened, k.shut = k.opened[:0], k.shut[:0]
+	if k.order != nil {
+		e.surveys <- k.order // never blocks: one is under way at most
+		k.order = nil
+	}
 }
 
 // mourn logs the locks that a turn lost, in one line.
@@ -202,8 +256,11 @@ func (e *Engine) mourn(ended []actor.Ended) {
 
 // tell logs when the server can no longer be reached, and when it can again.
 func (e *Engine) tell() {
-	down := e.coordinator.link.down
-	if down == e.troubled || e.log == nil {
+	if e.log == nil {
+		return
+	}
+	down := e.coordinator.down()
+	if down == e.troubled {
 		return
 	}
 	e.troubled = down
@@ -242,9 +299,10 @@ func (e *Engine) finish() {
 	c.rest()
 	e.last = c.stats()
 	e.alarm.Stop()
-	close(e.batches)
-	if e.synced != nil {
-		close(e.synced)
+	for number := range e.posts {
+		e.dismiss(number)
 	}
-	close(e.orders)
+	if e.surveys != nil {
+		close(e.surveys)
+	}
 }

@@ -19,6 +19,9 @@ const (
 	orderDone                  // the subscriber is free again; Err if its order failed
 	alarms                     // something is due
 	deaf                       // the pub/sub connection broke
+	silenced                   // Channel is not listened to any more, unasked: its slot moved
+	replaced                   // Sentinel names another master
+	charts                     // Chart of the cluster, or Err if nobody told
 )
 
 // mail is one message to the loop: the poster's until post, then the loop's. It is the mailbox's own
@@ -31,6 +34,8 @@ type mail struct {
 	channel string
 	err     error
 	stats   *Stats
+	node    *node // whose subscriber writes; nil when there is one server
+	chart   *chart
 }
 
 // shut marks a mailbox that takes no more mail.

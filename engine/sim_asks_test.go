@@ -35,6 +35,7 @@ type simHold struct {
 	watchedAt time.Duration // since when, or not. True time
 	since     time.Duration // its owner's first grant, on the engine's clock
 	promised  time.Duration // until when it lasts at least, on the engine's clock; 0: nobody knows
+	token     uint64        // of a fenced lock
 	inner     bool          // it ended while its owner had another
 	extension *simAsk       // the latest
 	suspect   bool          // granted before its engine was suspended, and not confirmed since
@@ -44,7 +45,7 @@ type simHold struct {
 func (c *simCaller) newAsk(what actor.Kind, name int) *simAsk {
 	w := c.e.w
 	a := w.books.spareAsk()
-	a.Tag, a.Key, a.Name = what, w.plan.names[name], w.plan.names[name]
+	a.Tag, a.Key, a.Name, a.Kind = what, w.plan.names[name], w.plan.names[name], w.names[name].kind
 	w.books.asked++
 	a.caller, a.name, a.asked, a.number = c, name, w.now, w.books.asked
 	return a
@@ -64,6 +65,7 @@ func (c *simCaller) giveUp(a *simAsk) {
 		return
 	}
 	a.left = true
+	c.e.w.saw(sawGivenUp)
 	c.e.tracef("%s gives up %s", c, a)
 	c.e.post(&mail{kind: givesUp, request: &a.Request, err: context.Canceled})
 }

@@ -12,11 +12,12 @@ import (
 // server has it, for each hold and request how it stands.
 type simBooks struct {
 	tenures map[simHolder]*simTenure
-	active  []*simHold // granted and not ended
 	spare   []*simAsk
 	asked   int  // how many requests there were
 	late    bool // what runs is a late copy
 	saw     [simSights]int
+	hit     []int // how often each of simFaults did
+	steps   simSteps
 }
 
 // simTenure is the truth about a tenure. Moments are true time unless it says otherwise.
@@ -25,13 +26,14 @@ type simTenure struct {
 	present bool          // in the server
 
 	// What has become of it at the server, at any time.
-	robbed   bool // taken away by somebody else; what was believed then may be believed to its end
-	robbedAt time.Duration
-	removed  bool // released
-	expired  bool
-	late     bool // a late copy brought it, or brought it back
-	revived  bool // a restart with old data did
-	created  time.Duration
+	robbed    bool // taken away by somebody else; what was believed then may be believed to its end
+	robbedAt  time.Duration
+	removed   bool // released
+	expired   bool
+	late      bool // a late copy brought it, or brought it back
+	revived   bool // a restart with old data did
+	recounted bool // a late copy wrote a count
+	created   time.Duration
 
 	// What its engine did with it.
 	granted   time.Duration // its latest hold was
@@ -40,12 +42,15 @@ type simTenure struct {
 	confirmed time.Duration // when the latest command left that set its TTL and was answered. Engine's clock
 	released  time.Duration // a release was answered for the first time
 	unsure    bool          // a command had no answer, or a refusal
+	cut       bool          // a command had no answer: it may run at any time
 	forbidden bool          // a command was refused for good
 	flying    int           // commands under way
 	releases  int           // of them, releases
 }
 
-func newSimBooks() simBooks { return simBooks{tenures: map[simHolder]*simTenure{}} }
+func newSimBooks() simBooks {
+	return simBooks{tenures: map[simHolder]*simTenure{}, hit: make([]int, len(simFaults))}
+}
 
 func (b *simBooks) tenure(h simHolder) *simTenure {
 	t := b.tenures[h]
@@ -116,7 +121,7 @@ func (b *simBooks) returned(e *simEngine, back *batch, now time.Duration) {
 		case back.failed != nil:
 			t.refused(back.lost, back.failed)
 		case i >= len(back.replies):
-			t.unsure = true
+			t.unsure, t.cut = true, true
 		case back.replies[i].Status == actor.Refused:
 			t.refused(false, back.replies[i].Err)
 		case c.Verb == actor.SendRelease && t.released == 0:
@@ -132,15 +137,16 @@ func (t *simTenure) refused(lost bool, err error) {
 	if !lost && strings.HasPrefix(err.Error(), "NOSCRIPT") {
 		return // it is sent again at once, and nobody is to notice
 	}
-	t.unsure = true
+	t.unsure, t.cut = true, t.cut || lost
 	t.forbidden = t.forbidden || !lost && !actor.Passing(err.Error())
 }
 
 // drop takes a hold that has ended out of those that may be believed in.
-func (b *simBooks) drop(h *simHold) {
+func (w *simWorld) drop(h *simHold) {
 	if h.active {
 		h.active = false
-		b.active = without(b.active, h)
+		n := &w.names[h.name]
+		n.active = without(n.active, h)
 	}
 }
 
@@ -153,8 +159,10 @@ func without[T comparable](list []T, one T) []T {
 }
 
 // forget is for an engine that is gone: nobody believes anything any more.
-func (b *simBooks) forget(e *simEngine) {
-	b.active = slices.DeleteFunc(b.active, func(h *simHold) bool { return h.e == e })
+func (w *simWorld) forget(e *simEngine) {
+	for _, h := range e.holds {
+		w.drop(h)
+	}
 	e.asks, e.holds = nil, nil
 }
 
@@ -190,21 +198,42 @@ const (
 	sawRobbed
 	sawExtended
 	sawGhost
-	sawLateCopy
+	sawShutdown
+	sawFull
+	sawHanded
+	sawState
+	sawCount
+	sawGivenUp
+	sawToken
+
+	simFaultSights // from here on, what went wrong
+)
+
+const (
+	sawLateCopy simSight = simFaultSights + iota
 	sawRefusal
 	sawMuted
 	sawUnheard
 	sawLie
 	sawDoubt
-	sawShutdown
-	sawFull
-	simSights int = iota
+	sawSlow
+	sawLateCall
+	sawCallLost
+	sawDoubled
+	sawReordered
+	sawReplyLost
+	sawReplyReordered
+	sawEcho
+	sawEarSnapped
+	simSights = int(simFaultSights) + iota
 )
 
 var simSightNames = [simSights]string{
 	"granted", "re-entered", "not acquired", "unavailable", "refused for good", "closed", "released", "lost",
-	"robbed", "extended", "ghosts", "late copies", "calls refused", "messages forbidden", "messages lost",
-	"short answers", "doubts", "shutdowns", "full calls",
+	"forced", "extended", "ghosts named", "shut down", "full calls", "handed on", "state read", "holds counted", "given up", "tokens",
+	"calls run late, their connection gone", "calls refused", "messages forbidden", "messages lost", "short answers", "clocks that stood still",
+	"slow deliveries", "calls written late", "calls lost", "calls run twice", "calls run after later ones",
+	"answers lost", "failures told after later answers", "messages doubled", "pub/sub breaks",
 }
 
 func (w *simWorld) saw(s simSight) { w.books.saw[s]++ }

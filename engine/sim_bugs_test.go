@@ -65,7 +65,7 @@ func TestPlantedBugsAreFound(t *testing.T) {
 		t.Run(planted.what, func(t *testing.T) {
 			found := 0
 			for seed := uint64(1); seed <= seeds; seed++ {
-				w := newSimWorld(seed, steps, planted.bug, nil)
+				w := newSimWorld(simRun{seed: seed, steps: steps, bug: planted.bug})
 				w.run()
 				if w.failure != "" {
 					found++

@@ -27,17 +27,20 @@ func newSimCaller(e *simEngine, number int) *simCaller {
 	return c
 }
 
-// think waits and then does something, again and again.
+// think waits and then does something, again and again; who waits for something already has time.
 func (c *simCaller) think() {
-	w := c.e.w
-	w.after(w.spread(10*time.Microsecond, w.plan.think), func() {
+	w, least := c.e.w, 10*time.Microsecond
+	if len(c.asks) > 0 {
+		least = 2 * w.plan.latency
+	}
+	w.after(w.spread(least, max(w.plan.think, 2*least)), func() {
 		if c.e.dead || w.tired {
 			return
 		}
-		if w.now >= c.e.paused {
+		c.think()
+		if w.now >= c.e.paused && w.may(c.e.name, "wish") {
 			c.act()
 		}
-		c.think()
 	})
 }
 
@@ -228,6 +231,9 @@ func (c *simCaller) keep(h *simHold) {
 		return
 	}
 	c.holds = append(c.holds, h)
+	if h.grant.Tenure%4 == 0 {
+		h.grant.Ask(nil, &actor.Signal{Done: make(chan struct{})}) // as Hold.Done does
+	}
 }
 
 // forget is for holds that were unlocked, or that the caller knows to be lost.

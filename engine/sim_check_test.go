@@ -9,12 +9,35 @@ import (
 // What must be so after every step. Each check is told what happened and fails the run when it should
 // not have.
 
-// check looks at all that is believed at this moment, by each engine's own clock.
+// check looks at what is believed at this moment of the names that something happened to, by each engine's
+// own clock. Of the others, time alone makes nothing wrong.
 //
 // No belief reaches further than the truth: until its published end, a hold's tenure is in the server.
 // That is stricter than to look for two holders at one moment, and finds the mistake before there are.
 func (w *simWorld) check() {
-	for i, h := range w.books.active {
+	for _, name := range w.touched {
+		n := &w.names[name]
+		n.touched = false
+		w.agree(n)
+	}
+	w.touched = w.touched[:0]
+	if w.ran%8 == 0 && w.now >= w.lookAt {
+		w.lookAt = w.now + lookEvery
+		w.look()
+	}
+}
+
+// touch notes that something happened to a name, in an engine or in the server.
+func (w *simWorld) touch(name int) {
+	if n := &w.names[name]; !n.touched {
+		n.touched = true
+		w.touched = append(w.touched, name)
+	}
+}
+
+// agree checks one name.
+func (w *simWorld) agree(n *simName) {
+	for i, h := range n.active {
 		if h.suspect || h.e.suspended || !h.believed() {
 			continue
 		}
@@ -22,12 +45,9 @@ func (w *simWorld) check() {
 			w.fail("%s believes in %s until %v, but the server has it %s", h.e.name, h, ends-simStart, h.tenure.had())
 			return
 		}
-		for _, other := range w.books.active[:i] {
+		for _, other := range n.active[:i] {
 			w.exclude(h, other)
 		}
-	}
-	if w.steps%8 == 0 {
-		w.look()
 	}
 }
 
@@ -44,7 +64,7 @@ func (h *simHold) believed() bool { return h.active && h.e.now() < h.grant.Until
 
 // exclude is mutual exclusion, between engines and within one.
 func (w *simWorld) exclude(h, other *simHold) {
-	if h.name != other.name || other.suspect || other.e.suspended || !other.believed() {
+	if other.suspect || other.e.suspended || !other.believed() {
 		return
 	}
 	switch {
@@ -72,7 +92,7 @@ func (w *simWorld) leaves(e *simEngine, b *batch) {
 		if c.Lock != nil {
 			w.alone(e, c)
 		}
-		if c.Verb == actor.SendRenew && c.Lease != 0 && !w.wants(e, c) {
+		if (c.Verb == actor.SendRenew || c.Verb == actor.SendFencedPass) && c.Lease != 0 && !w.wants(e, c) {
 			w.fail("%s renews %s:%d, which nobody holds or waits for", e.name, c.Key, c.Tenure)
 		}
 	}

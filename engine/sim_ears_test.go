@@ -73,6 +73,7 @@ func (r *simEar) asked(channels []string) {
 	case w.now < w.server.muted:
 		r.later(func() { r.refused(errSimDenied) })
 	default:
+		w.steps++
 		for _, channel := range channels {
 			r.listens[channel] = true
 		}
@@ -108,7 +109,8 @@ func (r *simEar) later(do func()) {
 	w.at(r.heard, func() {
 		switch {
 		case r.ears.e.dead || r.cut || r.closed != 0 && w.now > r.closed+50*time.Microsecond:
-		case !w.quiet && w.chance(w.plan.earSnaps):
+		case !w.quiet && w.chance(w.plan.earSnaps) && w.may(r.ears.e.name, "deaf"):
+			w.saw(sawEarSnapped)
 			r.snap()
 		default:
 			do()
@@ -192,15 +194,22 @@ func (s *simEars) published(channel string) {
 		if w.bug == bugNoMessages {
 			continue
 		}
-		if w.chance(w.plan.deafness) && !w.quiet {
+		if w.chance(w.plan.deafness) && !w.quiet && w.may(s.e.name, "message lost") {
 			w.unheardFor(channel)
 			w.saw(sawUnheard)
 			continue
 		}
-		r.later(func() {
-			s.e.tracef("◀ message on %s", channel)
-			s.e.post(&mail{kind: hears, channel: channel})
-		})
+		times := 1
+		if w.chance(w.plan.echoes) && !w.quiet && w.may(s.e.name, "message doubled") {
+			times = 2
+			w.saw(sawEcho)
+		}
+		for range times {
+			r.later(func() {
+				s.e.tracef("◀ message on %s", channel)
+				s.e.post(&mail{kind: hears, channel: channel})
+			})
+		}
 	}
 }
 

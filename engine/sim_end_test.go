@@ -9,7 +9,8 @@ import (
 // windDown is the end of a history: no more faults, nobody wants anything new. Whoever waits is granted
 // in time, and when all is unlocked, nothing is left of anything.
 func (w *simWorld) windDown() {
-	w.plan.faults, w.tired = nil, true
+	w.plan.faults, w.tired, w.tiredAt = nil, true, w.now
+	w.begin(simMixed(w.seed, 1)) // what comes now is the same, whichever event was the last
 	w.runUntil(w.disturbed, func() bool { return false })
 	w.calm()
 	limit := w.now + 3*w.plan.longest + 2*w.patience()
@@ -19,10 +20,12 @@ func (w *simWorld) windDown() {
 	}
 	w.runFor(2*w.plan.longest + w.patience()) // leases of those who died run out, ghosts are released
 	w.probe()
-	if w.chance(0.03) {
+	w.begin(simMixed(w.seed, 2))
+	contest, pollers := w.chance(0.03), w.chance(0.03)
+	if contest {
 		w.contest(len(w.engines))
 	}
-	if w.chance(0.03) {
+	if pollers {
 		w.pollers()
 	}
 	w.runFor(2*w.plan.longest + w.patience())
@@ -43,9 +46,13 @@ func (w *simWorld) calm() {
 	for _, o := range w.outsiders {
 		w.after(w.spread(time.Millisecond, 100*time.Millisecond), o.leave)
 	}
+	most := 100 * time.Millisecond
+	if w.chance(0.3) {
+		most = 3 * w.plan.lease // so that locks are held while nothing goes wrong
+	}
 	for _, e := range w.engines {
 		for _, c := range e.callers {
-			w.after(w.spread(time.Millisecond, 100*time.Millisecond), c.tidy)
+			w.after(w.between(time.Millisecond, max(most, time.Millisecond)), c.tidy)
 		}
 	}
 }
@@ -82,6 +89,7 @@ func (w *simWorld) probe() {
 	roundTrips := 20*w.plan.latency + 10*time.Millisecond
 	for name := range min(len(w.plan.names), 4) {
 		for slot := range w.engines {
+			w.begin(simMixed(w.seed, uint64(10+name*len(w.engines)+slot)))
 			first, second := w.prober(slot), w.prober((slot+1)%len(w.engines))
 			h := w.mustLock(first, name, roundTrips)
 			if h == nil {

@@ -29,8 +29,12 @@ type simEngine struct {
 	suspended bool          // its clock stands still
 	doubts    bool          // the wall clock ran ahead: the next turn will notice
 	doubted   time.Duration // when the last one did, by its own clock
-	turnAt    time.Duration // when the next turn is planned; 0 when none is
+	turnAt    time.Duration // when the next turn for mail is planned; 0 when none is
+	alarms    int           // so far: only the latest rings
+	alarm     time.Duration // the moment, by its clock, at which the loop wakes without mail; 0: never
+	handed    uint64        // grants without asking the server, so far
 	vain      simRate       // calls and commands that came to nothing
+	unheard   time.Duration // since when it cannot listen to some channel. True time
 	idle      int           // turns in a row that came to nothing
 	idleSince time.Duration
 }
@@ -47,6 +51,7 @@ func (w *simWorld) startEngine(slot int) {
 		box:    newMailbox(),
 	}
 	e.c = newCoordinator(e.config, w.plan.couriers)
+	e.c.fx.Stepped = w.stepped
 	e.clock = newSimClock(w)
 	e.line, e.ears = &simLine{e: e}, &simEars{e: e}
 	w.engines[slot] = e
@@ -106,7 +111,12 @@ func (e *simEngine) turn() {
 		e.tracef("finds that its clock stood still")
 	}
 	e.c.turn(now, letters)
-	e.watch(letters)
+	if e.stirred(letters) {
+		e.w.steps++
+		e.idle = 0
+	} else {
+		e.watch()
+	}
 	e.letGo()
 	e.c.rest()
 	e.audit(now)
@@ -137,19 +147,39 @@ func (e *simEngine) letGo() {
 
 // sleep is Engine.sleep's: until mail comes, or the next moment at which something is due.
 func (e *simEngine) sleep(now time.Duration) {
-	if at, ok := e.c.next(); ok {
-		late := e.w.between(0, 100*time.Microsecond) + e.w.bug.late()
-		e.turnBy(max(e.clock.when(at), e.w.now+time.Microsecond) + late)
+	at, ok := e.c.next()
+	if !ok {
+		e.alarm = 0
+		return
 	}
+	if e.alarm == at && at > now {
+		return // set already
+	}
+	e.alarm = at
+	late := e.w.between(0, 100*time.Microsecond) + e.w.bug.late()
+	e.ring(max(e.clock.when(at), e.w.now+time.Microsecond) + late)
+}
+
+// ring plans a turn for the alarm, unless another one is set by then.
+func (e *simEngine) ring(moment time.Duration) {
+	e.alarms++
+	number := e.alarms
+	e.w.at(moment, func() {
+		if e.alarms == number && e.alarm != 0 && !e.dead && !e.suspended {
+			e.alarm = 0
+			e.turn()
+		}
+	})
+}
+
+// stirred reports whether a turn was for something: mail, or a timer that came to something.
+func (e *simEngine) stirred(letters *mail) bool {
+	c := e.c
+	return letters != nil || len(c.batches)+len(c.fx.Verdicts)+len(c.fx.Ended) > 0 || c.ears.order != nil
 }
 
 // watch looks for a loop that spins: many turns in no time that nobody asked for and that come to nothing.
-func (e *simEngine) watch(letters *mail) {
-	c := e.c
-	if letters != nil || len(c.batches)+len(c.fx.Verdicts)+len(c.fx.Ended) > 0 || c.ears.order != nil {
-		e.idle = 0
-		return
-	}
+func (e *simEngine) watch() {
 	if e.idle == 0 {
 		e.idleSince = e.w.now
 	}
@@ -171,7 +201,7 @@ func (e *simEngine) finish() {
 // die ends the process. Its keys are left to their leases, and so is what it has sent.
 func (e *simEngine) die() {
 	e.dead = true
-	e.w.books.forget(e)
+	e.w.forget(e)
 	e.line.snap(0)
 	e.ears.gone()
 	e.w.startEngine(e.slot)
@@ -184,7 +214,7 @@ func (e *simEngine) pause(d time.Duration) {
 	e.w.disturb(d)
 	for _, c := range e.callers { // they go on together with the loop, and some are quicker
 		e.w.at(e.paused+e.w.between(0, 30*time.Microsecond), func() {
-			if e.w.now >= e.paused && !e.dead && !e.w.tired {
+			if e.w.now >= e.paused && !e.dead && !e.w.tired && e.w.may(e.name, "wish") {
 				c.act()
 			}
 		})
@@ -209,9 +239,12 @@ func (e *simEngine) suspend(d time.Duration) {
 func (e *simEngine) resume(moment time.Duration) {
 	e.clock.local, e.clock.anchor = moment, e.w.now
 	e.suspended, e.doubts = false, true
+	for _, h := range e.holds {
+		e.w.touch(h.name)
+	}
 	// The timer that the loop sleeps on stood still as well.
-	if e.turnAt != 0 {
-		e.turnAt = 0
+	if e.turnAt != 0 || e.alarm != 0 {
+		e.turnAt, e.alarm = 0, 0
 		e.turnBy(e.w.now)
 	}
 }

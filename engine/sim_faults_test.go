@@ -4,9 +4,10 @@ import "time"
 
 // simFault is one kind of thing that goes wrong, for a while or at one moment.
 type simFault struct {
-	name  string
-	loses bool // it takes locks away from those who hold them
-	do    func(w *simWorld)
+	name   string
+	loses  bool // it takes locks away from those who hold them
+	do     func(w *simWorld)
+	number int // index in simFaults
 }
 
 var simFaults []simFault
@@ -53,23 +54,29 @@ func init() { // not where it is declared: faults lead to what reads it
 			}
 			c.ask(AskShutdown, 0)
 		}},
-		{name: "flush", do: func(w *simWorld) { w.server.cached = [len(script)]bool{} }},
+		{name: "flush", do: func(w *simWorld) { w.server.cached = [len(forms)]bool{} }},
 		{name: "freeze", do: func(w *simWorld) { w.server.freeze(w.spell(3 * w.plan.lease)) }},
 		{name: "restart", do: func(w *simWorld) {
 			w.server.goDown(w.spell(w.plan.lease))
-			w.server.restart(append([]simKey(nil), w.server.keys...))
+			w.server.restart(w.server.copy())
 		}},
 		{name: "wipe", loses: true, do: func(w *simWorld) {
 			w.server.goDown(w.spell(w.plan.lease))
-			w.server.restart(make([]simKey, len(w.server.keys)))
+			w.server.restart(newSimData(len(w.names)))
 		}},
 		{name: "stale", loses: true, do: func(w *simWorld) {
 			if w.server.saved == nil {
 				w.server.save()
 				return
 			}
-			w.server.restart(append([]simKey(nil), w.server.saved...))
+			w.server.restart(w.server.saved.copy())
 			w.server.saved = nil
+		}},
+		{name: "failover", loses: true, do: func(w *simWorld) {
+			lag := w.spread(w.plan.latency, 2*w.plan.lease)
+			w.tracef("its replica is %v behind", lag)
+			w.server.goDown(w.spell(w.plan.lease))
+			w.server.restart(w.server.before(w.now - lag))
 		}},
 		{name: "busy", do: func(w *simWorld) {
 			w.server.mood = simPick(w, []string{"BUSY Redis is busy running a script.", "CLUSTERDOWN The cluster is down", "NOAUTH Authentication required."})
@@ -107,10 +114,14 @@ func init() { // not where it is declared: faults lead to what reads it
 			name := w.name()
 			if k := w.server.key(name); k.exists {
 				w.unheard(name, k.expires)
+				w.server.note(name)
 				k.expires = simForever
 				w.books.prolonged(k)
 			}
 		}},
+	}
+	for number := range simFaults {
+		simFaults[number].number = number
 	}
 }
 
@@ -124,10 +135,14 @@ func (w *simWorld) scheduleFault() {
 			return // it is over
 		}
 		f := simPick(w, w.plan.faults)
+		w.scheduleFault()
+		if !w.may("fault", f.name) {
+			return
+		}
 		w.tracef("fault: %s", f.name)
 		w.disturb(0)
 		f.do(w)
-		w.scheduleFault()
+		w.books.hit[f.number]++
 	})
 }
 

@@ -17,6 +17,9 @@ type simLine struct {
 	arrives time.Duration // when the last call does
 	replies time.Duration // when the last answer does
 	stalled time.Duration // until when nothing moves
+
+	arrived  int  // calls that came to the server, over all connections
+	answered bool // this connection has brought an answer
 }
 
 // simCall is a batch on its way. The commands are a copy: one without an answer may run when the
@@ -40,7 +43,8 @@ func (line *simLine) carry(b *batch) {
 	w := line.e.w
 	call := &simCall{b: b, life: line.e.life, verb: b.verb, whole: b.whole, commands: append([]actor.Command(nil), b.commands...)}
 	late := w.between(0, 10*time.Microsecond)
-	if w.chance(0.02) && !w.quiet {
+	if w.chance(0.02) && !w.quiet && w.may(line.e.name, "late call") {
+		w.saw(sawLateCall)
 		late = w.spread(10*time.Microsecond, line.e.config.Timeout)
 		w.disturb(late)
 	}
@@ -82,6 +86,7 @@ func (line *simLine) deliver(number int) {
 				return
 			}
 			line.mayNap()
+			line.arrived++
 			w.server.execute(call)
 			w.traceCall(line.e, call, "")
 			line.replies = max(line.replies, w.now+w.latency())
@@ -104,12 +109,13 @@ func (line *simLine) reply(number int) {
 	if line.maySnap() {
 		return
 	}
+	line.answered = true
 	call := line.calls[0]
 	line.calls = line.calls[1:]
 	b := call.b
 	b.failed, b.lost = call.failed, false
 	b.replies = append(b.replies[:0], call.replies...)
-	if call.failed == nil && w.chance(w.plan.lies) && !w.quiet {
+	if call.failed == nil && w.chance(w.plan.lies) && !w.quiet && w.may(line.e.name, "short answer") {
 		b.replies = b.replies[:w.random.IntN(len(b.replies))]
 		w.saw(sawLie)
 	}
@@ -146,7 +152,7 @@ func (line *simLine) fail(call *simCall, err error) {
 // maySnap breaks the connection at the worst moment, if the plan says so.
 func (line *simLine) maySnap() bool {
 	w := line.e.w
-	if w.quiet || !w.chance(w.plan.snaps) {
+	if w.quiet || !w.chance(w.plan.snaps) || !w.may(line.e.name, "break") {
 		return false
 	}
 	notice := w.notice()
@@ -159,7 +165,7 @@ func (line *simLine) maySnap() bool {
 func (line *simLine) mayNap() {
 	e, w := line.e, line.e.w
 	switch {
-	case w.quiet || !w.chance(w.plan.naps):
+	case w.quiet || !w.chance(w.plan.naps) || !w.may(e.name, "nap"):
 	case w.chance(0.5):
 		e.pause(w.spread(time.Millisecond, 3*e.config.Lease))
 	default:
@@ -173,9 +179,13 @@ func (line *simLine) snap(notice time.Duration) {
 	e, w := line.e, line.e.w
 	broken := line.calls
 	line.number++
-	line.calls, line.arrives, line.replies, line.stalled = nil, 0, 0, 0
+	line.calls, line.arrives, line.replies, line.stalled, line.answered = nil, 0, 0, 0, false
+	number := line.number
 	for _, call := range broken {
 		again := 0
+		if call.ran {
+			w.saw(sawReplyLost)
+		}
 		switch n := w.random.IntN(10); {
 		case n < 4:
 		case n < 8 && !call.ran, n < 5:
@@ -183,10 +193,21 @@ func (line *simLine) snap(notice time.Duration) {
 		case n == 9:
 			again = 2
 		}
+		switch {
+		case again == 2 || again == 1 && call.ran:
+			w.saw(sawDoubled)
+		case again == 0 && !call.ran:
+			w.saw(sawCallLost)
+		}
 		for range again {
 			w.lateCopy(e, call)
 		}
-		w.after(notice+w.latency(), func() { line.fail(call, errSimBroken) })
+		w.after(notice+w.latency(), func() {
+			if line.number != number || line.answered {
+				w.saw(sawReplyReordered)
+			}
+			line.fail(call, errSimBroken)
+		})
 	}
 }
 
@@ -194,10 +215,14 @@ func (line *simLine) snap(notice time.Duration) {
 func (w *simWorld) lateCopy(e *simEngine, call *simCall) {
 	w.saw(sawLateCopy)
 	delay := w.spread(100*time.Microsecond, 2*w.plan.lease)
+	number, arrived := e.line.number, e.line.arrived
 	late := &simCall{life: call.life, verb: call.verb, whole: call.whole, commands: append([]actor.Command(nil), call.commands...)}
 	w.after(delay, func() {
 		if w.quiet && w.now > w.disturbed {
 			return // the last of them came a while ago
+		}
+		if e.line.number != number || e.line.arrived != arrived {
+			w.saw(sawReordered)
 		}
 		w.books.late = true
 		w.server.execute(late)

@@ -3,7 +3,11 @@ package engine
 import (
 	"flag"
 	"fmt"
+	"runtime"
+	"runtime/debug"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -12,14 +16,15 @@ var (
 	simSeedFlag    = flag.Uint64("sim.seed", 0, "run this seed of the simulation only; with -v, print its history")
 	simSeedsFlag   = flag.Int("sim.seeds", 0, "how many seeds the simulation runs; 0: as many as take a few seconds")
 	simFirstFlag   = flag.Uint64("sim.first", 1, "the first of them")
-	simEnginesFlag = flag.Int("sim.engines", 2, "engines of each run")
-	simStepsFlag   = flag.Int("sim.steps", 1000, "steps of each seed before its faults stop")
+	simEnginesFlag = flag.Int("sim.engines", 0, "engines of each run; 0: three to five, as the seed says")
+	simStepsFlag   = flag.Int("sim.steps", 2000, "steps of each seed before its faults stop: messages delivered to an engine or to the server")
+	simReportFlag  = flag.Bool("sim.report", false, "with -v, print how many seeds saw what")
 )
 
 // How many seeds run when nobody says.
 const (
-	simSeedsUsual = 2000
-	simSeedsRaced = 300
+	simSeedsUsual = 3000
+	simSeedsRaced = 200
 )
 
 // Engines on one server, with callers that do all that a caller can do, while commands, answers and messages
@@ -27,7 +32,7 @@ const (
 // lock is believed by one at most, every request has one verdict, and nothing is left at the end.
 func TestSimulation(t *testing.T) {
 	if *simSeedFlag != 0 {
-		replaySeed(t, *simSeedFlag)
+		replaySeed(t)
 		return
 	}
 	seeds := *simSeedsFlag
@@ -37,66 +42,127 @@ func TestSimulation(t *testing.T) {
 			seeds = simSeedsRaced
 		}
 	}
-	var saw [simSights]int
-	steps, start := 0, time.Now()
-	for seed := *simFirstFlag; seed < *simFirstFlag+uint64(seeds); seed++ {
-		w := newSimWorld(seed, *simStepsFlag, bugNone, nil)
-		w.run()
-		steps += w.steps
-		for i, n := range w.books.saw {
-			saw[i] += n
-		}
-		if w.failure != "" {
-			t.Errorf("seed %d, step %d: %s\n\n%s\n\nreplay: %s", seed, w.steps, w.failure, simHistory(seed, *simStepsFlag, 60), simReplay(seed))
-			break
-		}
-	}
+	defer debug.SetGCPercent(debug.SetGCPercent(1600)) // next to nothing lives longer than a seed
+	start := time.Now()
+	all, failed := simulate(*simFirstFlag, seeds, bugNone)
 	took := time.Since(start)
-	t.Logf("%d seeds, %d steps, %.0f steps/s; %s", seeds, steps, float64(steps)/took.Seconds(), simSeen(saw))
-	if !t.Failed() && seeds >= simSeedsUsual {
-		for i, n := range saw {
-			if n == 0 {
-				t.Errorf("no seed saw anything %s", simSightNames[i])
+	t.Logf("%d seeds, %d steps, %.0f steps/s on %d processors; %d events", all.seeds, all.steps,
+		float64(all.steps)/took.Seconds(), runtime.GOMAXPROCS(0), all.ran)
+	if *simReportFlag {
+		t.Logf("how many seeds saw what, and how often:\n\n%s", all)
+	}
+	if failed != nil {
+		t.Error(simFailure(failed))
+		return
+	}
+	if seeds >= simSeedsUsual {
+		all.mustBeComplete(t)
+	}
+}
+
+// simulate runs seeds on all processors, until one fails. It returns what they saw, and the first that failed.
+func simulate(first uint64, seeds int, bug simBug) (all *simReport, failed *simWorld) {
+	var (
+		next    atomic.Uint64
+		stop    atomic.Bool
+		workers sync.WaitGroup
+		reports = make([]*simReport, runtime.GOMAXPROCS(0))
+		worlds  = make([]*simWorld, len(reports))
+	)
+	for i := range reports {
+		reports[i] = newSimReport()
+		workers.Go(func() {
+			for seed := next.Add(1) - 1; seed < uint64(seeds) && !stop.Load(); seed = next.Add(1) - 1 {
+				w := newSimWorld(simRun{seed: first + seed, steps: *simStepsFlag, engines: *simEnginesFlag, bug: bug})
+				w.run()
+				reports[i].add(w)
+				if w.failure != "" {
+					worlds[i] = w
+					stop.Store(true)
+				}
 			}
+		})
+	}
+	workers.Wait()
+	all = newSimReport()
+	for i, r := range reports {
+		all.merge(r)
+		if w := worlds[i]; w != nil && (failed == nil || w.seed < failed.seed) {
+			failed = w
 		}
 	}
+	return all, failed
 }
 
 // The same seed is the same history, or a failure could not be looked at.
 func TestSimulationRepeatsItself(t *testing.T) {
 	for seed := range uint64(30) {
-		first, second := simHistory(seed+1, 500, 1<<30), simHistory(seed+1, 500, 1<<30)
+		run := simRun{seed: seed + 1, steps: 500}
+		first, second := simHistory(run), simHistory(run)
 		if first != second {
 			t.Fatalf("seed %d differs: %s", seed+1, simDifference(first, second))
+		}
+		run.choices = &simChoices{}
+		if watched := simHistory(run); first != watched {
+			t.Fatalf("seed %d differs when its choices are written down: %s", seed+1, simDifference(first, watched))
 		}
 	}
 }
 
-// simReplay is the one command that shows a seed's history.
-func simReplay(seed uint64) string {
-	command := fmt.Sprintf("go test ./engine -run TestSimulation -sim.seed=%d", seed)
-	for _, name := range []string{"sim.steps", "sim.engines"} {
-		if f := flag.Lookup(name); f.Value.String() != f.DefValue {
-			command += fmt.Sprintf(" -%s=%s", name, f.Value)
-		}
+// simFailure is all that there is to say about a seed that failed.
+func simFailure(w *simWorld) string {
+	run := simRun{seed: w.seed, steps: *simStepsFlag, engines: *simEnginesFlag, bug: w.bug}
+	text := fmt.Sprintf("seed %d, step %d: %s\n\nreplay: %s\n\n", w.seed, w.steps, w.failure, simReplay(run))
+	short := shorten(run, *simShrinkFlag)
+	if short == nil {
+		return text
+	}
+	return text + short.String()
+}
+
+// simReplay is the one command that shows a history.
+func simReplay(run simRun) string {
+	command := fmt.Sprintf("go test ./engine -run 'TestSimulation$' -sim.seed=%d", run.seed)
+	if steps := flag.Lookup("sim.steps"); steps.DefValue != fmt.Sprint(run.steps) {
+		command += fmt.Sprintf(" -sim.steps=%d", run.steps)
+	}
+	if run.engines != 0 {
+		command += fmt.Sprintf(" -sim.engines=%d", run.engines)
+	}
+	if run.salt != 0 {
+		command += fmt.Sprintf(" -sim.salt=%d", run.salt)
+	}
+	if run.until != 0 {
+		command += fmt.Sprintf(" -sim.until=%v", run.until-simStart)
+	}
+	if run.choices != nil && run.choices.keep != nil {
+		command += " -sim.keep=" + run.choices.String()
 	}
 	return command + " -v"
 }
 
-func replaySeed(t *testing.T, seed uint64) {
-	w := newSimWorld(seed, *simStepsFlag, bugNone, &simTrace{})
+func replaySeed(t *testing.T) {
+	keep, err := parseKeep(*simKeepFlag)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := simRun{seed: *simSeedFlag, salt: *simSaltFlag, steps: *simStepsFlag, engines: *simEnginesFlag, choices: &simChoices{keep: keep}, trace: &simTrace{}}
+	if *simUntilFlag != 0 {
+		run.until = simStart + *simUntilFlag
+	}
+	w := newSimWorld(run)
 	w.run()
-	t.Logf("seed %d:\n%s", seed, w.trace.last(1<<30))
+	t.Logf("seed %d:\n%s", run.seed, run.trace)
 	if w.failure != "" {
-		t.Errorf("seed %d, step %d: %s", seed, w.steps, w.failure)
+		t.Errorf("seed %d, step %d: %s", run.seed, w.steps, w.failure)
 	}
 }
 
-// simHistory runs a seed once more and returns the end of its history.
-func simHistory(seed uint64, steps, lines int) string {
-	w := newSimWorld(seed, steps, bugNone, &simTrace{})
-	w.run()
-	return w.trace.lines[0] + "\n…\n" + w.trace.last(lines)
+// simHistory runs a seed once more and returns its history.
+func simHistory(run simRun) string {
+	run.trace = &simTrace{}
+	newSimWorld(run).run()
+	return run.trace.String()
 }
 
 func simDifference(first, second string) string {
@@ -107,12 +173,4 @@ func simDifference(first, second string) string {
 		}
 	}
 	return "one goes on"
-}
-
-func simSeen(saw [simSights]int) string {
-	parts := make([]string, simSights)
-	for i, n := range saw {
-		parts[i] = fmt.Sprintf("%s %d", simSightNames[i], n)
-	}
-	return strings.Join(parts, ", ")
 }

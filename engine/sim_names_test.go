@@ -10,13 +10,24 @@ import (
 // simName is what is known of a name besides its key. Moments are true time, zero for never.
 type simName struct {
 	key     string
+	kind    actor.LockKind
 	channel string
+	token   uint64        // the greatest that an owner was given, of a fenced lock
+	tokened simHolder     // that owner
+	tokenOf *simTenure    // and in which tenure
 	free    time.Duration // since when nobody has it
 	silent  time.Duration // until when waiters may sleep that nobody told
 	orphan  time.Duration // since when it is an engine's that knows nothing of it
 	own     time.Duration // since when that engine was told so, in answer to a question
 	wrong   time.Duration // since when its count is wrong
+	changed time.Duration // when the server wrote it last
+
+	active  []*simHold // granted and not ended
+	touched bool       // something happened to it since the last check
 }
+
+// lookEvery is how often the names are looked at, at most. What is looked for takes far longer.
+const lookEvery = time.Millisecond
 
 // since keeps in *moment since when something is so.
 func (w *simWorld) since(moment *time.Duration, so bool) {
@@ -32,6 +43,9 @@ func (w *simWorld) look() {
 	for i := range w.names {
 		n, k := &w.names[i], w.server.key(i)
 		w.since(&n.free, !k.exists)
+		if n.free != 0 {
+			n.free = max(n.free, n.changed)
+		}
 		e := w.alive(k.holder.life)
 		if !k.exists || e == nil || k.tenure == nil {
 			n.orphan, n.own, n.wrong = 0, 0, 0
@@ -41,9 +55,18 @@ func (w *simWorld) look() {
 		w.counted(n, i, k, e)
 	}
 	for _, e := range w.engines {
+		w.hears(e)
 		for _, a := range e.asks {
 			w.awake(a)
 		}
+	}
+}
+
+// hears finds engines that go on asking because they cannot hear, though they could.
+func (w *simWorld) hears(e *simEngine) {
+	w.since(&e.unheard, e.c.fx.Unheard != 0)
+	if e.unheard != 0 && w.now-max(e.unheard, w.disturbed) > w.patience() {
+		w.fail("%s waits for %d locks as if it could not hear, and has for %v", e.name, e.c.fx.Unheard, w.now-e.unheard)
 	}
 }
 
@@ -67,14 +90,16 @@ func (w *simWorld) awake(a *simAsk) {
 	if a.Tag != actor.Acquire || n.free == 0 {
 		return
 	}
+	since := max(a.asked, n.free, n.silent, w.disturbed)
+	if w.now-since <= w.patience() {
+		return
+	}
 	for _, earlier := range a.caller.e.asks {
 		if earlier.name == a.name && earlier.Lease != 0 && earlier.Lease < w.plan.usableLease() {
 			return // somebody before it tries in vain until its time is over
 		}
 	}
-	if since := max(a.asked, n.free, n.silent, w.disturbed); w.now-since > w.patience() {
-		w.fail("%s sleeps: %s was asked for %v ago and is free for %v", a.caller.e.name, a.Key, w.now-a.asked, w.now-n.free)
-	}
+	w.fail("%s sleeps: %s was asked for %v ago and is free for %v", a.caller.e.name, a.Key, w.now-a.asked, w.now-n.free)
 }
 
 // adopted finds orphans: locks in the server whose engine neither has them nor releases them. A copy of
@@ -114,8 +139,8 @@ func (w *simWorld) counted(n *simName, name int, k *simKey, e *simEngine) {
 			holds++
 		}
 	}
-	w.since(&n.wrong, holds != 0 && holds != k.count && !k.tenure.forbidden)
-	if n.wrong != 0 && w.now-max(n.wrong, w.disturbed) > w.patience()+e.config.Renew/2 { // a refused one is not hurried
+	w.since(&n.wrong, holds != 0 && holds != k.count && !k.tenure.forbidden && !k.tenure.robbed && !k.tenure.recounted)
+	if n.wrong != 0 && w.now-max(n.wrong, w.disturbed) > 300*time.Millisecond+50*w.plan.latency+e.config.Renew/2 { // a refused one is not hurried
 		w.fail("%s holds %s %d times, but the server has said %d for %v", e.name, n.key, holds, k.count, w.now-n.wrong)
 	}
 }

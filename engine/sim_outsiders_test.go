@@ -25,8 +25,10 @@ func (o *simOutsider) think() {
 			o.leave()
 			return
 		}
-		o.act()
 		o.think()
+		if o.w.may("outsider", "wish") {
+			o.act()
+		}
 	})
 }
 

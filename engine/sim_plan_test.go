@@ -12,17 +12,19 @@ import (
 // history with three kinds of fault finds what one with all of them drowns.
 type simPlan struct {
 	steps     int
+	until     time.Duration // if not 0, in place of steps
 	engines   int
 	callers   int // of each engine
 	couriers  int // of each engine
 	outsiders int // other clients, which play by Redisson's rules
 	names     []string
-	latency   time.Duration // usual, one way
-	slow      bool          // now and then it takes much longer
-	think     time.Duration // longest between two wishes of a caller
-	lease     time.Duration // about what the engines' watched locks have
-	longest   time.Duration // of all leases
-	skew      int64         // most that a clock may be off, in parts per million
+	kinds     []actor.LockKind // of which each name is one
+	latency   time.Duration    // usual, one way
+	slow      bool             // now and then it takes much longer
+	think     time.Duration    // longest between two wishes of a caller
+	lease     time.Duration    // about what the engines' watched locks have
+	longest   time.Duration    // of all leases
+	skew      int64            // most that a clock may be off, in parts per million
 
 	faults     []simFault
 	faultEvery time.Duration
@@ -30,6 +32,7 @@ type simPlan struct {
 	naps       float64 // chance of an engine to be paused or suspended while a call of it runs
 	earSnaps   float64 // chance of the pub/sub connection to break at an order or message
 	deafness   float64 // chance of a message to be lost without a trace
+	echoes     float64 // chance of a message to come twice
 	lies       float64 // chance of an answer to be shorter than it should
 	losing     bool    // the server or an outsider may take locks away
 	forcing    bool    // callers may
@@ -51,10 +54,14 @@ var simManyNames = func() (names []string) {
 	return names
 }()
 
-func newSimPlan(w *simWorld, steps int) simPlan {
+// simKinds are the kinds of lock that a seed may be about.
+var simKinds = [][]actor.LockKind{{actor.Plain}, {actor.Plain}, {actor.Plain, actor.Fenced}, {actor.Fenced}}
+
+func newSimPlan(w *simWorld, run simRun) simPlan {
 	p := simPlan{
-		steps:     steps,
-		engines:   *simEnginesFlag,
+		steps:     run.steps,
+		until:     run.until,
+		engines:   simPick(w, []int{3, 3, 3, 4, 5}),
 		callers:   1 + w.random.IntN(4),
 		couriers:  simPick(w, []int{1, 2, couriers}),
 		outsiders: max(0, w.random.IntN(4)-1),
@@ -66,6 +73,12 @@ func newSimPlan(w *simWorld, steps int) simPlan {
 		fixed:     simPick(w, []float64{0, 0.3, 0.8}),
 		forcing:   w.chance(0.3),
 		losing:    w.chance(0.4),
+	}
+	if run.engines != 0 {
+		p.engines = run.engines
+	}
+	if w.chance(0.1) {
+		p.names = simManyNames[:12]
 	}
 	p.latency = w.spread(20*time.Microsecond, min(10*time.Millisecond, p.lease/25)) // a round trip is shorter than a timeout
 	p.slow = w.chance(0.5)
@@ -101,6 +114,9 @@ func (p *simPlan) choose(w *simWorld) {
 	}
 	if w.chance(0.3) {
 		p.deafness = simPick(w, []float64{0.02, 0.3})
+	}
+	if w.chance(0.3) {
+		p.echoes = simPick(w, []float64{0.02, 0.3})
 	}
 	if w.chance(0.2) {
 		p.lies = 0.02
@@ -139,8 +155,8 @@ func (p *simPlan) String() string {
 	for i, f := range p.faults {
 		faults[i] = f.name
 	}
-	return fmt.Sprintf("%d engines of %d callers and %d couriers, %d outsiders, names %q, lease %v, latency %v (slow: %v), think %v, skew %d ppm, "+
-		"force %v, loses data %v, breaks %v and %v, naps %v, lost messages %v, short answers %v, every %v one of: %s",
-		p.engines, p.callers, p.couriers, p.outsiders, p.names, p.lease, p.latency, p.slow, p.think, p.skew,
-		p.forcing, p.losing, p.snaps, p.earSnaps, p.naps, p.deafness, p.lies, p.faultEvery, strings.Join(faults, ", "))
+	return fmt.Sprintf("%d engines of %d callers and %d couriers, %d outsiders, names %q (%v), lease %v, latency %v (slow: %v), think %v, skew %d ppm, "+
+		"force %v, loses data %v, breaks %v and %v, naps %v, lost messages %v, doubled ones %v, short answers %v, every %v one of: %s",
+		p.engines, p.callers, p.couriers, p.outsiders, p.names, p.kinds, p.lease, p.latency, p.slow, p.think, p.skew,
+		p.forcing, p.losing, p.snaps, p.earSnaps, p.naps, p.deafness, p.echoes, p.lies, p.faultEvery, strings.Join(faults, ", "))
 }

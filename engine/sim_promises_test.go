@@ -25,6 +25,36 @@ func (w *simWorld) inTurn(a *simAsk) {
 	}
 }
 
+// fences checks that the token of a fenced lock is greater than all before it, and of a re-entry the owner's.
+func (w *simWorld) fences(a *simAsk) {
+	n, h := &w.names[a.name], a.hold
+	if n.kind != actor.Fenced {
+		return
+	}
+	h.token = a.Token
+	for _, other := range h.e.holds {
+		if other != h && other.active && other.tenure == h.tenure {
+			if h.token != other.token {
+				w.fail("%s grants %s with token %d, though its owner has %d", a.caller.e.name, a, h.token, other.token)
+			}
+			return
+		}
+	}
+	if h.tenure.robbed || h.tenure.revived {
+		return // somebody may have had it since
+	}
+	owner := simHolder{h.e.life, h.grant.Owner}
+	if again := owner == n.tokened && h.tenure == n.tokenOf && a.Token == n.token; again {
+		return // its hold before ended in this turn
+	}
+	n.tokened, n.tokenOf = owner, h.tenure
+	if a.Token <= n.token {
+		w.fail("%s grants %s with token %d, after %d", a.caller.e.name, a, a.Token, n.token)
+	}
+	n.token = a.Token
+	w.saw(sawToken)
+}
+
 // whole checks that a grant is for about as long as was asked for: less what the answer took, and for a
 // watched lock at least half.
 func (w *simWorld) whole(a *simAsk) {
@@ -61,10 +91,33 @@ func (w *simWorld) rightly(a *simAsk) {
 	}
 }
 
+// answered checks that nobody is told that there is no answer while nothing is wrong.
+func (w *simWorld) answered(a *simAsk) {
+	config := &a.caller.e.config
+	if a.Err != actor.ErrUnavailable || a.left || a.Tag == actor.Acquire || !simCauseIs(a.Cause, "no answer in time") || config.Timeout < 40*w.plan.latency {
+		return
+	}
+	if w.calmSince(a.asked - config.Lease - w.patience()) {
+		w.fail("%s has no answer for %s within %v, though nothing is wrong", a.caller.e.name, a, config.Timeout)
+	}
+}
+
+// extendedWhole checks that an extension is for about as long as was asked for.
+func (w *simWorld) extendedWhole(a *simAsk) {
+	h, e := a.hold, a.caller.e
+	if !h.active || a.Lease == 0 || h.tenure.unsure || h.tenure.robbed || !w.calmSince(a.asked-e.config.Lease) {
+		return
+	}
+	least := a.Lease - a.Lease/50 - 20*time.Millisecond - 50*w.plan.latency
+	if left := h.grant.Until() - e.now(); left < least {
+		w.fail("%s extends %s to %v, which is less than %v", e.name, h, left, least)
+	}
+}
+
 // kept checks that a watched lock is not lost while nothing is wrong.
 func (w *simWorld) kept(h *simHold) {
 	t := h.tenure
-	if t == nil || !h.watched || t.robbed || t.unsure || t.fixed || h.e.config.MaxHold != 0 || !simCauseIs(h.cause, "renewed") {
+	if t == nil || !h.watched || t.robbed || t.cut || t.fixed || h.e.config.MaxHold != 0 || !simCauseIs(h.cause, "renewed") {
 		return
 	}
 	if w.calmSince(w.now - 2*h.e.config.Lease) {
@@ -75,7 +128,7 @@ func (w *simWorld) kept(h *simHold) {
 // learns checks that the engine finds out in time that a watched lock was taken from it.
 func (h *simHold) learns() {
 	w, t := h.e.w, h.tenure
-	if !h.watched || !t.robbed || t.present || t.unsure || t.fixed || h.e.config.MaxHold != 0 {
+	if !h.watched || !t.robbed || t.present || t.cut || t.fixed || h.e.config.MaxHold != 0 {
 		return
 	}
 	if late := w.now - max(t.robbedAt, h.watchedAt, w.disturbed); late > h.e.config.Renew*11/10+100*time.Millisecond+50*w.plan.latency {
@@ -107,19 +160,20 @@ func (h *simHold) bounded(now time.Duration) {
 }
 
 // shutDown checks that a shutdown left nothing behind: nothing is held, and what was unlocked is released.
-func (w *simWorld) shutDown(e *simEngine) {
+func (w *simWorld) shutDown(e *simEngine, a *simAsk) {
 	for _, h := range e.holds {
 		if h.believed() && !e.c.closed {
 			w.fail("%s has shut down, and still holds %s", e.name, h)
 		}
 	}
 	w.saw(sawShutdown)
-	if !w.calmSince(w.now - 2*e.config.Lease) {
-		return
+	if w.disturbed > a.asked {
+		return // a lease may have ended before the release came through, as may a short one of its own
 	}
+	late := e.config.Lease/20 + 20*time.Millisecond + 20*w.plan.latency // ended for the engine, not yet for the server
 	for name := range w.server.keys {
 		k := w.server.key(name)
-		if t := w.books.tenure(k.holder); k.exists && k.holder.life == e.life && t.granted != 0 && !t.lost && !t.late && !t.revived && !t.unsure {
+		if t := w.books.tenure(k.holder); k.exists && k.ends() > w.now+late && k.holder.life == e.life && t.granted != 0 && !t.lost && !t.late && !t.revived && !t.unsure && !t.fixed {
 			w.fail("%s has shut down, and the server still has %s of it", e.name, w.plan.names[name])
 		}
 	}

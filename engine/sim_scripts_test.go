@@ -36,6 +36,51 @@ func (s *simServer) acquire(name int, holder simHolder, lease int64) actor.Reply
 	return actor.Reply{Status: actor.Taken, TTL: ttlOf(k.expires - s.clock()), Holder: s.w.holderName(k.holder)}
 }
 
+// fencedAcquire counts before it takes a free lock, and otherwise answers what was counted then.
+func (s *simServer) fencedAcquire(name int, holder simHolder, lease int64) actor.Reply {
+	if !s.key(name).exists {
+		if err := s.count(name); err != nil {
+			return refusedBy(err)
+		}
+	}
+	reply := s.acquire(name, holder, lease)
+	if reply.Status != actor.Done {
+		return reply
+	}
+	if s.tokens[name] == 0 {
+		if err := s.count(name); err != nil {
+			return refusedBy(err)
+		}
+	}
+	reply.Token = s.tokens[name]
+	return reply
+}
+
+// fencedPass counts once for each token that it is told to go on from.
+func (s *simServer) fencedPass(name int, holder simHolder, c *actor.Command) actor.Reply {
+	reply := s.renew(name, holder, c)
+	if reply.Status != actor.Done {
+		return reply
+	}
+	if s.tokens[name] == 0 || s.tokens[name] == c.Token {
+		if err := s.count(name); err != nil {
+			return refusedBy(err)
+		}
+	}
+	reply.Token = s.tokens[name]
+	return reply
+}
+
+// count is INCR.
+func (s *simServer) count(name int) error {
+	err := s.writable(true)
+	if err == nil {
+		s.note(name)
+		s.tokens[name]++
+	}
+	return err
+}
+
 func (s *simServer) releaseGhost(key string, ghost simHolder) {
 	name := s.w.nameOf(key)
 	k := s.key(name)
@@ -68,7 +113,9 @@ func (s *simServer) renew(name int, holder simHolder, c *actor.Command) actor.Re
 	reply := actor.Reply{Status: actor.Done, Listeners: -1}
 	if c.Count != 0 {
 		if reply.Uncounted = s.writable(true) != nil; !reply.Uncounted {
+			s.note(name)
 			k.count = c.Count
+			k.tenure.recounted = k.tenure.recounted || s.w.books.late
 		}
 	}
 	if c.Listen {
@@ -108,6 +155,7 @@ func (s *simServer) force(name int) actor.Reply {
 	if err := s.writable(false); err != nil {
 		return refusedBy(err)
 	}
+	s.note(name)
 	s.w.books.replaced(k, &simKey{}, s.w.now)
 	*k = simKey{}
 	if !s.publish(name) {

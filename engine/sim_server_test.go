@@ -2,6 +2,7 @@ package engine
 
 import (
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/lockwheel/lockwheel/actor"
@@ -10,10 +11,13 @@ import (
 // simServer is the model of the server: keys with a holder and a TTL, a script cache, channels with
 // listeners, and moods in which it refuses. A call runs as a whole, like a script.
 type simServer struct {
-	w      *simWorld
-	keys   []simKey // by index of the name; a zero one is absent
-	cached [len(script)]bool
-	saved  []simKey // what a restart with stale data finds
+	w *simWorld
+	simData
+	cached [len(forms)]bool
+	saved  *simData // what a restart with stale data finds
+	writes []simWrite
+
+	distinct map[string]bool // of the call that is executed; reused
 
 	down    time.Duration // until when nobody can connect
 	frozen  time.Duration // until when calls wait
@@ -28,6 +32,20 @@ type simServer struct {
 	wrote   bool          // the call under way has written: then memory is not asked for any more
 }
 
+// simData is what the server keeps, by index of the name.
+type simData struct {
+	keys   []simKey // a zero one is absent
+	tokens []uint64 // the last of a fenced lock
+}
+
+func newSimData(names int) simData {
+	return simData{keys: make([]simKey, names), tokens: make([]uint64, names)}
+}
+
+func (d *simData) copy() simData {
+	return simData{keys: slices.Clone(d.keys), tokens: slices.Clone(d.tokens)}
+}
+
 // simKey is a lock's hash of one field, or a key of another type.
 type simKey struct {
 	exists  bool
@@ -40,7 +58,7 @@ type simKey struct {
 const simForever = int64(1) << 60
 
 func newSimServer(w *simWorld) *simServer {
-	return &simServer{w: w, keys: make([]simKey, len(w.plan.names)), barred: -1}
+	return &simServer{w: w, simData: newSimData(len(w.plan.names)), barred: -1, distinct: make(map[string]bool)}
 }
 
 // clock is the server's: whole milliseconds.
@@ -50,6 +68,7 @@ func (s *simServer) clock() int64 { return int64(s.w.now / time.Millisecond) }
 func (s *simServer) key(name int) *simKey {
 	k := &s.keys[name]
 	if k.exists && k.expires < s.clock() {
+		s.note(name)
 		s.w.books.expired(k)
 		*k = simKey{}
 	}
@@ -67,11 +86,13 @@ func (k *simKey) ends() time.Duration {
 // execute runs a call and writes down what the server says.
 func (s *simServer) execute(call *simCall) {
 	call.ran = true
+	s.w.steps++
 	if refusal := s.refusal(call); refusal != "" {
 		call.failed = errors.New(refusal)
 		s.w.saw(sawRefusal)
 		return
 	}
+	s.checkDistinct(call)
 	s.cached[call.verb] = true
 	s.wrote = false
 	call.replies = call.replies[:0]
@@ -84,6 +105,21 @@ func (s *simServer) execute(call *simCall) {
 		c := &call.commands[i]
 		c.Tenure = s.w.bug.tenure(s.w, c)
 		call.replies = append(call.replies, s.one(call.life, c))
+	}
+}
+
+// checkDistinct holds a call to what the script of an acquire relies on: it takes all keys together if all are free.
+func (s *simServer) checkDistinct(call *simCall) {
+	if call.verb != actor.SendAcquire || len(call.commands) < 2 {
+		return
+	}
+	clear(s.distinct)
+	for i := range call.commands {
+		key := call.commands[i].Key
+		if s.distinct[key] {
+			s.w.fail("%s is taken twice in one call", key)
+		}
+		s.distinct[key] = true
 	}
 }
 
@@ -118,6 +154,10 @@ func (s *simServer) one(life int, c *actor.Command) actor.Reply {
 		return s.release(name, holder)
 	case actor.SendForce:
 		return s.force(name)
+	case actor.SendFencedAcquire:
+		return s.fencedAcquire(name, holder, milliseconds(c.Lease))
+	case actor.SendFencedPass:
+		return s.fencedPass(name, holder, c)
 	default:
 		return s.state(name)
 	}
@@ -140,11 +180,13 @@ var errSimType = errors.New("WRONGTYPE Operation against a key holding the wrong
 // The four ways a key changes. All else goes through them, so that the books are right.
 
 func (s *simServer) create(name int, holder simHolder, lease int64) {
+	s.note(name)
 	s.keys[name] = simKey{exists: true, holder: holder, count: 1, expires: s.clock() + lease}
 	s.w.books.created(&s.keys[name], s.w.now)
 }
 
 func (s *simServer) expire(name int, lease int64) {
+	s.note(name)
 	k := &s.keys[name]
 	before := k.expires
 	k.expires = s.clock() + lease
@@ -156,6 +198,7 @@ func (s *simServer) expire(name int, lease int64) {
 
 // remove takes a key away by a release of its own holder.
 func (s *simServer) remove(name int) {
+	s.note(name)
 	s.w.books.released(&s.keys[name], s.w.now)
 	s.keys[name] = simKey{}
 }
@@ -163,6 +206,7 @@ func (s *simServer) remove(name int) {
 // rob puts something else in a key's place, of which its holder knows nothing.
 func (s *simServer) rob(name int, left simKey) {
 	k := s.key(name)
+	s.note(name)
 	s.w.books.replaced(k, &left, s.w.now)
 	if k.exists {
 		s.w.unheard(name, k.expires)
@@ -171,14 +215,23 @@ func (s *simServer) rob(name int, left simKey) {
 }
 
 // restart is a new process with some data: the script cache is empty, connections are gone.
-func (s *simServer) restart(data []simKey) {
-	s.cached = [len(script)]bool{}
+func (s *simServer) restart(data simData) {
+	s.cached = [len(forms)]bool{}
+	s.writes = s.writes[:0]
 	for name := range s.keys {
-		s.w.books.replaced(s.key(name), &data[name], s.w.now)
-		if k := s.keys[name]; k.exists && k.expires > data[name].expires {
+		s.w.books.replaced(s.key(name), &data.keys[name], s.w.now)
+		if k := s.keys[name]; k.exists && k.expires > data.keys[name].expires {
 			s.w.unheard(name, k.expires)
 		}
-		s.keys[name] = data[name]
+		if s.keys[name] = data.keys[name]; s.tokens[name] > data.tokens[name] {
+			s.tokens[name] = data.tokens[name]
+			s.w.names[name].token = 0 // what was counted is lost
+		}
+		if t := s.keys[name].tenure; t != nil {
+			t.recounted = true // nobody knows of a count that is lost
+		}
+		s.w.touch(name)
+		s.w.names[name].changed = s.w.now
 	}
 	for _, e := range s.w.engines {
 		e.line.snap(0)
@@ -186,4 +239,38 @@ func (s *simServer) restart(data []simKey) {
 	}
 }
 
-func (s *simServer) save() { s.saved = append(s.saved[:0], s.keys...) }
+// simWrite is what a key was before a write.
+type simWrite struct {
+	at     time.Duration
+	name   int
+	before simKey
+	token  uint64
+}
+
+// simWritesMost bounds how far back a replica can be.
+const simWritesMost = 512
+
+// note comes before every write.
+func (s *simServer) note(name int) {
+	s.w.touch(name)
+	s.w.names[name].changed = s.w.now
+	if len(s.writes) == simWritesMost {
+		s.writes = append(s.writes[:0], s.writes[simWritesMost/2:]...)
+	}
+	s.writes = append(s.writes, simWrite{s.w.now, name, s.keys[name], s.tokens[name]})
+}
+
+// before is what a replica has that knows of no write after a moment.
+func (s *simServer) before(moment time.Duration) simData {
+	data := s.copy()
+	for i := len(s.writes) - 1; i >= 0 && s.writes[i].at > moment; i-- {
+		w := &s.writes[i]
+		data.keys[w.name], data.tokens[w.name] = w.before, w.token
+	}
+	return data
+}
+
+func (s *simServer) save() {
+	data := s.copy()
+	s.saved = &data
+}

@@ -15,17 +15,29 @@ func (t *simTrace) add(now time.Duration, who, format string, args ...any) {
 	t.lines = append(t.lines, fmt.Sprintf("%12.6f  %-3s %s", (now-simStart).Seconds(), who, fmt.Sprintf(format, args...)))
 }
 
-// last is the end of the history.
-func (t *simTrace) last(lines int) string {
-	return strings.Join(t.lines[max(0, len(t.lines)-lines):], "\n")
+func (t *simTrace) String() string { return strings.Join(t.lines, "\n") }
+
+// brief is the beginning and the end of a history that is too long to be read.
+func (t *simTrace) brief() string {
+	const first, last = 10, 190
+	if len(t.lines) <= first+last {
+		return t.String()
+	}
+	begin, end := t.lines[:first], t.lines[len(t.lines)-last:]
+	return fmt.Sprintf("%s\n… (%d lines)\n%s", strings.Join(begin, "\n"), len(t.lines)-first-last, strings.Join(end, "\n"))
 }
 
 var simVerbs = [...]string{
-	actor.SendAcquire: "acquire",
-	actor.SendRenew:   "renew",
-	actor.SendRelease: "release",
-	actor.SendForce:   "force",
-	actor.SendState:   "state",
+	actor.SendAcquire:       "acquire",
+	actor.SendRenew:         "renew",
+	actor.SendRelease:       "release",
+	actor.SendForce:         "force",
+	actor.SendFencedAcquire: "fenced acquire",
+	actor.SendFencedPass:    "fenced pass",
+	actor.SendFairAcquire:   "fair acquire",
+	actor.SendFairRelease:   "fair release",
+	actor.SendFairForce:     "fair force",
+	actor.SendState:         "state",
 }
 
 var simTags = map[actor.Kind]string{

@@ -21,9 +21,10 @@ func (w *simWorld) ended(e *simEngine, end *actor.Ended) {
 	}
 	e.tracef("ends %s: %v (%v)", h, end.Err, end.Cause)
 	end.Hold.End(end.Err, end.Cause, nil)
+	w.signalled(e, end)
 	h.ended, h.cause = end.Err, end.Cause
 	e.holds = without(e.holds, h)
-	w.books.drop(h)
+	w.drop(h)
 	h.inner = slices.ContainsFunc(e.holds, func(other *simHold) bool { return other.active && other.tenure == h.tenure })
 	if end.Err == actor.ErrLost {
 		w.saw(sawLost)
@@ -37,6 +38,20 @@ func (w *simWorld) ended(e *simEngine, end *actor.Ended) {
 	w.kept(h)
 	if simCauseIs(end.Cause, "gone") && !w.excused(h) {
 		w.fail("%s says that %s is gone, but nobody took it away", e.name, h)
+	}
+}
+
+// signalled checks that the users of a hold can see its end.
+func (w *simWorld) signalled(e *simEngine, end *actor.Ended) {
+	s := end.Hold.Signal()
+	if s == nil || s.Err != end.Err {
+		w.fail("%s ends a hold of %s without a word to its users", e.name, end.Key)
+		return
+	}
+	select {
+	case <-s.Done:
+	default:
+		w.fail("%s ends a hold of %s, and its users wait for the end", e.name, end.Key)
 	}
 }
 
@@ -98,9 +113,10 @@ func (w *simWorld) verdict(e *simEngine, r *actor.Request) {
 	case r.Tag == actor.Extend && r.Err == nil:
 		w.extended(a)
 	case r.Tag == AskShutdown && r.Err == nil && !a.left && !e.c.closed:
-		w.shutDown(e)
+		w.shutDown(e, a)
 	}
 	e.inTime(a)
+	w.answered(a)
 	w.sawVerdict(a)
 	a.caller.told(a)
 }
@@ -122,6 +138,10 @@ func (w *simWorld) granted(a *simAsk) {
 		w.fail("%s grants one request twice", e.name)
 	}
 	h.granted = true
+	if handed := e.c.fx.Stats.Handed; handed != e.handed {
+		e.handed = handed
+		w.saw(sawHanded)
+	}
 	h.tenure = w.books.tenure(simHolder{e.life, h.grant.Tenure})
 	h.tenure.granted = w.now
 	if h.ended != nil {
@@ -135,9 +155,11 @@ func (w *simWorld) granted(a *simAsk) {
 		h.promised, h.tenure.fixed = h.grant.Until(), true
 	}
 	w.reentry(h)
+	w.fences(a)
 	w.inTurn(a)
 	w.whole(a)
-	w.books.active = append(w.books.active, h)
+	w.names[h.name].active = append(w.names[h.name].active, h)
+	w.touch(h.name)
 	w.saw(sawGrant)
 }
 
@@ -181,6 +203,8 @@ func (w *simWorld) extended(a *simAsk) {
 		w.fail("%s says that %s was extended, but %v", e.name, h, h.cause)
 	case h.active && a.Lease != 0 && h.grant.Until() > now+a.Lease:
 		w.fail("%s extended %s to %v, but it lasts %v", e.name, h, a.Lease, h.grant.Until()-now)
+	default:
+		w.extendedWhole(a)
 	}
 }
 
@@ -203,6 +227,10 @@ func (w *simWorld) sawVerdict(a *simAsk) {
 		w.saw(sawExtended)
 	case a.Err == nil && a.Tag == actor.Force && a.Was:
 		w.saw(sawRobbed)
+	case a.Err == nil && a.Tag == AskState:
+		w.saw(sawState)
+	case a.Err == nil && a.Tag == AskCount:
+		w.saw(sawCount)
 	case a.Err == nil:
 	case a.Err == actor.ErrNotAcquired:
 		w.saw(sawNotAcquired)

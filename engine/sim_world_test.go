@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"math/bits"
 	"math/rand/v2"
 	"runtime/debug"
 	"slices"
@@ -9,50 +10,90 @@ import (
 )
 
 // simWorld is one simulated run: engines with their callers, a server, what lies between them, and the
-// books that say what should be. One random source decides everything, so a seed is a history. Time is
-// an event's: nothing runs beside anything else, and no clock is read.
+// books that say what should be. The seed decides everything, so it is a history. Time is an event's:
+// nothing runs beside anything else, and no clock is read.
 //
 //	callers ──requests──▶ engine ──batches──▶ line ──calls──▶ server ◀── outsiders
 //	        ◀──verdicts──        ◀──replies──      ◀───────          ──messages──▶ ears ──▶ engine
+//
+// What an event draws follows from its own key, and its key from the event that led to it: leave one out,
+// and only what it led to changes. That is what lets a failing history be shortened.
 type simWorld struct {
-	seed   uint64
-	random *rand.Rand
-	plan   simPlan
-	bug    simBug
-	trace  *simTrace
+	seed    uint64
+	source  *rand.PCG
+	random  *rand.Rand
+	key     uint64      // of the event that happens
+	led     uint64      // how many events it has led to
+	choices *simChoices // nil: all that is drawn happens
+	plan    simPlan
+	bug     simBug
+	trace   *simTrace
 
 	now    time.Duration // true time, which is also the server's
 	events simEvents
-	steps  int
+	ran    int // events
+	steps  int // of them, those that delivered something to an engine or to the server
 
 	server    *simServer
 	engines   []*simEngine // who runs now; one that crashed or closed is replaced
 	outsiders []*simOutsider
 	lives     []string // the UUIDs of all engines there ever were
 	names     []simName
+	index     map[string]int // of a key's name, where there are many
+	touched   []int          // names that something happened to since the last check
+	lookAt    time.Duration  // not before is everything looked at
 	books     simBooks
 
 	tired     bool          // nobody asks for anything new
 	quiet     bool          // and nothing goes wrong
+	tiredAt   time.Duration // since when
 	disturbed time.Duration // until when the latest fault reaches
 	failure   string
+	violated  string // which check it was: the failure without its particulars
 }
 
 // simStart is when simulated time begins: not at zero, which would hide a forgotten moment.
 const simStart = time.Hour
 
-func newSimWorld(seed uint64, steps int, bug simBug, trace *simTrace) *simWorld {
+// simRun says which history is to be run.
+type simRun struct {
+	seed    uint64
+	steps   int
+	engines int           // 0: as many as the seed says
+	salt    uint64        // another history of the same plan
+	until   time.Duration // true time at which its faults stop; 0: after so many steps
+	bug     simBug
+	choices *simChoices
+	trace   *simTrace
+}
+
+func newSimWorld(run simRun) *simWorld {
+	source := rand.NewPCG(run.seed, 0)
 	w := &simWorld{
-		seed:   seed,
-		random: rand.New(rand.NewPCG(seed, 0x73696d)),
-		bug:    bug,
-		trace:  trace,
-		now:    simStart,
+		seed:    run.seed,
+		source:  source,
+		random:  rand.New(source),
+		choices: run.choices,
+		bug:     run.bug,
+		trace:   run.trace,
+		now:     simStart,
 	}
-	w.plan = newSimPlan(w, steps)
+	w.begin(simMixed(run.seed, 0))
+	w.plan = newSimPlan(w, run)
+	if run.salt != 0 {
+		w.begin(simMixed(w.key, run.salt))
+	}
 	w.books = newSimBooks()
-	for _, name := range w.plan.names {
-		w.names = append(w.names, simName{key: name, channel: channelOf(name)})
+	if len(w.plan.names) > len(simNames) {
+		w.index = make(map[string]int, len(w.plan.names))
+	}
+	kinds := rand.New(rand.NewPCG(run.seed, 1))
+	w.plan.kinds = simKinds[kinds.IntN(len(simKinds))]
+	for i, name := range w.plan.names {
+		if w.index != nil {
+			w.index[name] = i
+		}
+		w.names = append(w.names, simName{key: name, channel: channelOf(name), kind: w.plan.kinds[kinds.IntN(len(w.plan.kinds))]})
 	}
 	w.server = newSimServer(w)
 	for slot := range w.plan.engines {
@@ -74,7 +115,7 @@ func (w *simWorld) run() {
 	}()
 	w.tracef("plan: %v", &w.plan)
 	w.scheduleFault()
-	for w.steps < w.plan.steps && w.failure == "" {
+	for !w.over() && w.failure == "" {
 		w.step()
 	}
 	if w.failure == "" {
@@ -82,11 +123,21 @@ func (w *simWorld) run() {
 	}
 }
 
+// over reports whether the part with faults is. Where next to nothing is left of a history, there may never
+// be enough steps.
+func (w *simWorld) over() bool {
+	if w.plan.until != 0 {
+		return w.events.heap[0].at > w.plan.until
+	}
+	return w.steps >= w.plan.steps || w.ran >= 100*w.plan.steps
+}
+
 // step is one event, whatever it leads to at once, and the checks.
 func (w *simWorld) step() {
 	e := w.events.pop()
 	w.now = e.at
-	w.steps++
+	w.begin(e.key)
+	w.ran++
 	e.do()
 	w.check()
 }
@@ -99,8 +150,8 @@ func (w *simWorld) runUntil(limit time.Duration, so func() bool) bool {
 			return so()
 		}
 		w.step()
-		if w.steps > 100_000+20*w.plan.steps {
-			w.fail("it never ends: %d steps", w.steps)
+		if w.ran > 1_000_000+200*w.plan.steps {
+			w.fail("it never ends: %d events", w.ran)
 		}
 	}
 	return w.failure == ""
@@ -112,7 +163,8 @@ func (w *simWorld) runFor(d time.Duration) {
 
 // at does something at a moment, or now if that is over.
 func (w *simWorld) at(moment time.Duration, do func()) {
-	w.events.push(max(moment, w.now), do)
+	w.led++
+	w.events.push(max(moment, w.now), simMixed(w.key, w.led), do)
 }
 
 func (w *simWorld) after(d time.Duration, do func()) { w.at(w.now+d, do) }
@@ -120,7 +172,7 @@ func (w *simWorld) after(d time.Duration, do func()) { w.at(w.now+d, do) }
 // fail notes a violation. The first one counts.
 func (w *simWorld) fail(format string, args ...any) {
 	if w.failure == "" {
-		w.failure = fmt.Sprintf(format, args...)
+		w.failure, w.violated = fmt.Sprintf(format, args...), format
 		w.tracef("VIOLATION: %s", w.failure)
 	}
 }
@@ -136,6 +188,20 @@ func (w *simWorld) disturb(d time.Duration) { w.disturbed = max(w.disturbed, w.n
 
 // Randomness.
 
+// begin makes all that is drawn from here on follow from a key.
+func (w *simWorld) begin(key uint64) {
+	w.key, w.led = key, 0
+	w.source.Seed(key, w.seed)
+}
+
+// simMixed is a number that two numbers come to, each bit of it depending on each of theirs.
+func simMixed(key, number uint64) uint64 {
+	z := key + (number+1)*0x9e3779b97f4a7c15
+	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
+	z = (z ^ z>>27) * 0x94d049bb133111eb
+	return z ^ z>>31
+}
+
 func (w *simWorld) chance(p float64) bool { return p > 0 && w.random.Float64() < p }
 
 func (w *simWorld) between(least, most time.Duration) time.Duration {
@@ -147,10 +213,7 @@ func (w *simWorld) spread(least, most time.Duration) time.Duration {
 	if least >= most {
 		return least
 	}
-	doublings := 0
-	for d := least; d < most; d *= 2 {
-		doublings++
-	}
+	doublings := bits.Len64(uint64((most - 1) / least)) // until least is most, or more
 	d := least << w.random.IntN(doublings)
 	return min(w.between(d, 2*d), most)
 }
@@ -163,9 +226,10 @@ func (w *simWorld) latency() time.Duration {
 	switch n := w.random.IntN(100); {
 	case n < 90 || w.quiet:
 		return w.between(usual/2, usual)
-	case n < 99 || !w.plan.slow:
+	case n < 99 || !w.plan.slow || !w.may("", "slow"):
 		return w.between(usual, 2*usual)
 	}
+	w.saw(sawSlow)
 	late := w.between(4*usual, 20*usual)
 	w.disturb(late)
 	return late
@@ -180,6 +244,7 @@ type simEvents struct {
 type simEvent struct {
 	at     time.Duration
 	number uint64 // events of one moment happen in the order in which they were planned
+	key    uint64 // what it draws
 	do     func()
 }
 
@@ -187,9 +252,9 @@ func (e *simEvent) before(other *simEvent) bool {
 	return e.at < other.at || e.at == other.at && e.number < other.number
 }
 
-func (q *simEvents) push(at time.Duration, do func()) {
+func (q *simEvents) push(at time.Duration, key uint64, do func()) {
 	q.count++
-	q.heap = append(q.heap, simEvent{at, q.count, do})
+	q.heap = append(q.heap, simEvent{at, q.count, key, do})
 	h := q.heap
 	for i := len(h) - 1; i > 0; {
 		parent := (i - 1) / 2
@@ -238,6 +303,9 @@ func (w *simWorld) holderName(h simHolder) string {
 
 // nameOf is the index of a key's name.
 func (w *simWorld) nameOf(key string) int {
+	if i, ok := w.index[key]; ok {
+		return i
+	}
 	if i := slices.Index(w.plan.names, key); i >= 0 {
 		return i
 	}

@@ -12,7 +12,7 @@ type Stats struct {
 
 	Acquired, Refused, Released, Lost uint64 // counters: holds granted, refused, unlocked, lost
 	Renewed                           uint64 // counter: renewals and confirmations that the server gave
-	Handed                            uint64 // counter: grants without a round trip, from one owner to the next
+	Handed                            uint64 // counter: grants from one owner to the next without a release
 	Commands, Batches, Turns          uint64 // counters: sent, calls that carried them, turns of the loop
 	Retries                           uint64 // counter: commands and calls sent again
 	Muted                             uint64 // counter: releases whose message the server refused to publish
@@ -22,11 +22,16 @@ type Stats struct {
 
 func (c *coordinator) stats() Stats {
 	s := &c.fx.Stats
+	inFlight, subscribed := 0, 0
+	for _, n := range c.nodes {
+		inFlight += n.inFlight
+		subscribed += n.ears.subscribed
+	}
 	return Stats{
 		Held:          s.Held,
 		Waiting:       s.Waiting,
-		InFlight:      int64(c.inFlight),
-		Subscriptions: int64(c.ears.subscribed),
+		InFlight:      int64(inFlight),
+		Subscriptions: int64(subscribed),
 		Timers:        int64(c.wheel.Len()),
 		Acquired:      s.Acquired,
 		Refused:       s.Refused,

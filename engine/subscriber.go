@@ -1,20 +1,34 @@
 package engine
 
 import (
+	"cmp"
 	"context"
+	"errors"
+	"maps"
 	"slices"
+	"time"
 
 	"github.com/redis/rueidis"
 )
 
-// subscriber owns the pub/sub connection: it carries out orders, one at a time, and posts what it hears.
-// It connects when there is something to hear, and again when the next order comes after a break.
+// subscriber owns the pub/sub connection to a node: it carries out orders, one at a time, and posts what
+// it hears. It connects when there is something to hear, and again when the next order comes after a break.
 type subscriber struct {
-	client rueidis.Client
-	to     *mailbox
-	orders <-chan *order
+	way     *way
+	sharded bool // the channels are those of the node's shard
+	node    *node
+	to      *mailbox
+	orders  <-chan *order
 
 	connection *connection // nil when there is none
+	master     string      // whom Sentinel named last
+}
+
+// errStranger is for a node that the cluster's client has not heard of.
+var errStranger = errors.New("lockwheel: no connection to the node yet")
+
+func (s *subscriber) post(kind mailKind, channel string, err error) {
+	s.to.post(&mail{kind: kind, channel: channel, err: err, node: s.node})
 }
 
 // broken tells when the connection ends; it never does when there is none.
@@ -27,18 +41,47 @@ func (s *subscriber) broken() <-chan error {
 
 func (s *subscriber) run() {
 	defer s.disconnect()
+	looks, stop := s.looks()
+	defer stop()
 	for {
 		select {
 		case o, open := <-s.orders:
 			if !open {
 				return
 			}
-			s.to.post(&mail{kind: orderDone, err: s.carryOut(o)})
+			s.post(orderDone, "", s.carryOut(o))
 		case <-s.broken():
-			s.disconnect()
-			s.to.post(&mail{kind: deaf})
+			s.lose()
+		case <-looks:
+			s.look()
 		}
 	}
+}
+
+// lookGap is how often a subscriber looks whom Sentinel has named.
+const lookGap = 500 * time.Millisecond
+
+// looks tells when to look: never where Sentinel has no say.
+func (s *subscriber) looks() (looks <-chan time.Time, stop func()) {
+	if s.master = s.way.master(); s.master == "" {
+		return nil, func() {}
+	}
+	ticker := time.NewTicker(lookGap)
+	return ticker.C, ticker.Stop
+}
+
+// look follows the commands to another master: the connection to the old one may live on, and there is
+// nothing more to be heard there.
+func (s *subscriber) look() {
+	master := s.way.master()
+	if master == s.master {
+		return
+	}
+	s.master = master
+	if s.connection != nil {
+		s.lose()
+	}
+	s.post(replaced, "", nil)
 }
 
 // carryOut leaves and joins channels. Channels are left by taking another connection without them, so
@@ -50,12 +93,15 @@ func (s *subscriber) carryOut(o *order) error {
 		return s.replace(o)
 	}
 	if s.connection == nil {
-		s.connection = s.connect()
+		connection, err := s.connect()
+		if err != nil {
+			return err
+		}
+		s.connection = connection
 	}
 	err := s.connection.join(o.join)
 	if _, answered := rueidis.IsRedisErr(err); err != nil && !answered {
-		s.disconnect()
-		s.to.post(&mail{kind: deaf})
+		s.lose()
 	}
 	return err
 }
@@ -66,22 +112,35 @@ func (s *subscriber) replace(o *order) error {
 		s.disconnect()
 		return nil
 	}
-	next := s.connect()
+	next, err := s.connect()
+	if err != nil {
+		return err
+	}
 	if err := next.join(o.keep); err != nil {
 		next.close()
+		if s.sharded {
+			s.lose() // some of it was confirmed, on a connection that is none any more
+		}
 		return err
 	}
 	// What was published before the new connection listened comes before this answer. Without one, messages
 	// may have been missed, and everybody is to try again; what the new one listens to, it goes on listening to.
 	if s.connection != nil && !s.connection.answers() {
-		s.to.post(&mail{kind: deaf})
+		s.post(deaf, "", nil)
 		for _, channel := range o.keep {
-			s.to.post(&mail{kind: subscribes, channel: channel})
+			s.post(subscribes, channel, nil)
 		}
 	}
 	s.disconnect()
 	s.connection = next
 	return nil
+}
+
+// lose lets go of a connection: nothing is heard until it is replaced.
+func (s *subscriber) lose() {
+	s.disconnect()
+	s.way.known = nil
+	s.post(deaf, "", nil)
 }
 
 func (s *subscriber) disconnect() {
@@ -94,33 +153,65 @@ func (s *subscriber) disconnect() {
 // connection is one pub/sub connection.
 type connection struct {
 	client  rueidis.DedicatedClient
+	sharded bool
 	release func()
 	broken  <-chan error
 }
 
-func (s *subscriber) connect() *connection {
-	client, release := s.client.Dedicate()
+func (s *subscriber) connect() (*connection, error) {
+	node := s.way.node()
+	if node == nil {
+		return nil, errStranger
+	}
+	client, release := node.Dedicate()
 	broken := client.SetPubSubHooks(rueidis.PubSubHooks{
-		OnMessage: func(m rueidis.PubSubMessage) {
-			s.to.post(&mail{kind: hears, channel: m.Channel})
-		},
+		OnMessage: func(m rueidis.PubSubMessage) { s.post(hears, m.Channel, nil) },
 		OnSubscription: func(m rueidis.PubSubSubscription) {
-			if m.Kind == "subscribe" {
-				s.to.post(&mail{kind: subscribes, channel: m.Channel})
+			switch m.Kind {
+			case "subscribe", "ssubscribe":
+				s.post(subscribes, m.Channel, nil)
+			case "sunsubscribe": // unasked: we never leave like this
+				s.post(silenced, m.Channel, nil)
 			}
 		},
 	})
-	return &connection{client: client, release: release, broken: broken}
+	return &connection{client: client, sharded: s.sharded, release: release, broken: broken}, nil
 }
 
-// join subscribes to channels, so many a command.
+// join subscribes to channels, so many a command, or those of a slot a command.
 func (c *connection) join(channels []string) error {
+	if c.sharded {
+		return c.joinShards(channels)
+	}
 	for some := range slices.Chunk(channels, orderMost) {
 		if err := c.client.Do(context.Background(), c.client.B().Subscribe().Channel(some...).Build()).Error(); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// joinShards goes on after a refusal: slots that did not move are not to wait for one that did.
+func (c *connection) joinShards(channels []string) (refused error) {
+	bySlot := make(map[uint16][]string)
+	for _, channel := range channels {
+		slot := slotOf(channel)
+		bySlot[slot] = append(bySlot[slot], channel)
+	}
+	for some := range slices.Chunk(slices.Collect(maps.Keys(bySlot)), mostCalls) {
+		calls := make([]rueidis.Completed, len(some))
+		for i, slot := range some {
+			calls[i] = c.client.B().Ssubscribe().Channel(bySlot[slot]...).Build()
+		}
+		for _, result := range c.client.DoMulti(context.Background(), calls...) {
+			err := result.Error()
+			if _, answered := rueidis.IsRedisErr(err); err != nil && !answered {
+				return err
+			}
+			refused = cmp.Or(refused, err)
+		}
+	}
+	return refused
 }
 
 // answers reports whether the server still answers here. It blocks until it does, or the break is noticed.

@@ -2,6 +2,8 @@ package engine
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"strconv"
 	"time"
 
@@ -17,18 +19,18 @@ const syncers = 2
 // behind it, so each syncer has a connection of its own. It understands no more than other couriers: the count goes
 // into the replies.
 type syncer struct {
-	client rueidis.Client
-	config actor.Config
-	to     *mailbox
+	client   rueidis.Client
+	replicas int
+	most     time.Duration
+	to       *mailbox
 
 	connection rueidis.DedicatedClient // nil when there is none
 	release    func()
 }
 
-func (s *syncer) carry(batches <-chan *batch) {
-	w := writer{id: s.config.ID}
+func (s *syncer) carry(w *writer, batches <-chan *batch) {
 	for b := range batches {
-		s.bring(&w, b)
+		s.bring(w, b)
 		if b.lost {
 			s.disconnect() // an answer that comes late must not answer the next question
 		}
@@ -43,7 +45,7 @@ func (s *syncer) bring(w *writer, b *batch) {
 		s.connection, s.release = s.client.Dedicate()
 	}
 	answers := s.connection.DoMulti(context.Background(), w.call(s.connection, b),
-		wait(s.connection, s.config.Replicas, s.config.ReplicaFor))
+		wait(s.connection, s.replicas, s.most))
 	read(answers[0], b)
 	if b.failed != nil {
 		return
@@ -73,9 +75,16 @@ func wait(client builder, replicas int, most time.Duration) rueidis.Completed {
 	return client.B().Arbitrary("WAIT").Args(strconv.Itoa(replicas), strconv.FormatInt(milliseconds(most), 10)).Build()
 }
 
-// AskReplicas reports why replicas cannot be asked: nil if they can.
-func AskReplicas(ctx context.Context, client rueidis.Client) error {
-	return client.Dedicated(func(c rueidis.DedicatedClient) error {
-		return c.Do(ctx, wait(c, 0, 0)).Error()
-	})
+var errClusterReplicas = errors.New("Options.Replicas: not in a cluster yet")
+
+// CountsReplicas reports why replicas cannot be asked: nil if they can.
+func (s *Server) CountsReplicas(ctx context.Context) error {
+	if s.Cluster() {
+		return errClusterReplicas
+	}
+	err := s.client.Dedicated(func(c rueidis.DedicatedClient) error { return c.Do(ctx, wait(c, 0, 0)).Error() })
+	if err != nil {
+		return fmt.Errorf("Options.Replicas: the server does not answer WAIT: %w", err)
+	}
+	return nil
 }

@@ -122,6 +122,22 @@ func TestCallsCarryWhatTheScriptsAskFor(t *testing.T) {
 		{"force", scripts.Force, actor.SendForce, false, []actor.Command{
 			{Key: "a", Tenure: 1}, {Key: "b", Tenure: 2},
 		}, "2 a b PUBLISH"},
+		{"fenced acquire", scripts.FencedAcquire, actor.SendFencedAcquire, false, []actor.Command{
+			{Key: "a", Tenure: 1, Lease: time.Second, Ghosts: []uint64{7}}, {Key: "{b}", Tenure: 2, Lease: time.Second, Ghosts: []uint64{8}},
+		}, "4 a redisson_lock_token:{a} {b} redisson_lock_token:{b} PUBLISH ID:1 1000 ID:2 1000 1 ID:7 2 ID:8"},
+		{"fenced pass", scripts.FencedPass, actor.SendFencedPass, false, []actor.Command{
+			{Key: "a", Tenure: 1, Lease: time.Second, Count: 1, Listen: true, Token: 9}, {Key: "b", Tenure: 2, Lease: time.Second, Token: 1},
+		}, "4 a redisson_lock_token:{a} b redisson_lock_token:{b} NUMSUB ID:1 1000 1 1 9 ID:2 1000 _ _ 1"},
+		{"fair acquire", scripts.FairAcquire, actor.SendFairAcquire, false, []actor.Command{
+			{Key: "a", Tenure: 1, Lease: time.Second, Wait: time.Minute}, {Key: "{b}", Tenure: 2, Lease: time.Second, Ghosts: []uint64{8}},
+		}, "6 a redisson_lock_queue:{a} redisson_lock_timeout:{a} {b} redisson_lock_queue:{b} redisson_lock_timeout:{b} " +
+			"PUBLISH 1700000000000 ID:1 1000 60000 ID:2 1000 _ 2 ID:8"},
+		{"fair release", scripts.FairRelease, actor.SendFairRelease, false, []actor.Command{
+			{Key: "a", Tenure: 1, Wait: time.Nanosecond}, {Key: "b", Tenure: 2},
+		}, "6 a redisson_lock_queue:{a} redisson_lock_timeout:{a} b redisson_lock_queue:{b} redisson_lock_timeout:{b} PUBLISH 1700000000000 ID:1 1 ID:2 _"},
+		{"fair force", scripts.FairForce, actor.SendFairForce, false, []actor.Command{
+			{Key: "a", Tenure: 1},
+		}, "3 a redisson_lock_queue:{a} redisson_lock_timeout:{a} PUBLISH 1700000000000"},
 		{"state", scripts.State, actor.SendState, false, []actor.Command{{Key: "a"}, {Key: "b"}}, "2 a b"},
 		{"an empty name, and one of any bytes", scripts.State, actor.SendState, false, []actor.Command{
 			{Key: ""}, {Key: "a\x00\r\nb\xff"},
@@ -129,7 +145,7 @@ func TestCallsCarryWhatTheScriptsAskFor(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			// The same writer again and again.
-			call := w.call(client, &batch{verb: test.verb, commands: test.commands, whole: test.whole})
+			call := w.call(client, &batch{verb: test.verb, commands: test.commands, whole: test.whole, wall: 1_700_000_000_000})
 			words := call.Commands()
 			if test.whole {
 				require.Equal(t, []string{"EVAL", test.script.Text}, words[:2])
@@ -172,14 +188,20 @@ func showReply(r *actor.Reply, verb actor.Verb) string {
 	if r.Uncounted {
 		text += " uncounted"
 	}
-	if verb == actor.SendRenew && r.Status == actor.Done {
+	if (verb == actor.SendRenew || verb == actor.SendFencedPass) && r.Status == actor.Done {
 		text += fmt.Sprint(" ", r.Listeners)
+	}
+	if r.Token != 0 {
+		text += fmt.Sprint(" token ", r.Token)
 	}
 	if r.Status == actor.Taken || verb == actor.SendState && r.Status == actor.Done {
 		text += fmt.Sprintf(" %v %q", r.TTL, r.Holder)
 	}
 	if verb == actor.SendState && r.Status == actor.Done {
 		text += fmt.Sprint(" ", r.Count)
+	}
+	if r.Left != 0 {
+		text += fmt.Sprint(" left ", r.Left)
 	}
 	if r.Err != nil {
 		text += ": " + strings.TrimPrefix(r.Err.Error(), "lockwheel: unexpected ")
@@ -251,6 +273,32 @@ func TestAnswersAreReadAsTheScriptsGiveThem(t *testing.T) {
 			{"*2 :1 :0", "done · gone"},
 			{"*2 :2 :-1", "done muted · " + form},
 		},
+		actor.SendFencedAcquire: {
+			{"*2 *3 :1 $0 _ :7 *2 :29000 $4 me:1", "done token 7 · taken 29s \"me:1\""},
+			{"*2 *3 :1 $0 _ :0 *3 :1 $0 _ :-1", form + " · " + form},
+			{"*2 *3 :2 $0 _ :7 *3 :1 $0 _ $1 x", form + " · " + form},
+			{"*2 :1 $9 WRONGTYPE", form + " · refused: WRONGTYPE"},
+		},
+		actor.SendFencedPass: {
+			{"*2 *4 :1 :1 :-1 :8 :0", "done -1 token 8 · gone"},
+			{"*2 *4 :1 :0 :3 :8 :1", "done uncounted 3 token 8 · " + form},
+			{"*2 *4 :1 :1 :-1 :0 *3 :1 :1 :1", form + " · " + form},
+			{"*2 *4 :0 :1 :-1 :8 $3 OOM", form + " · refused: OOM"},
+		},
+		actor.SendFairAcquire: {
+			{"*2 :1 *3 :29000 $4 me:1 :80000", "done · taken 29s \"me:1\" left 1m20s"},
+			{"*2 *3 :5 $0 _ :-1 *3 :-1 $0 _ :5", "taken 5ms \"\" left -1ns · taken -1ns \"\" left 5ms"},
+			{"*2 *2 :5 $1 x *3 :5 $1 x $1 x", form + " · " + form},
+			{"*2 :0 $9 WRONGTYPE", form + " · refused: WRONGTYPE"},
+		},
+		actor.SendFairRelease: {
+			{"*2 :1 :0", "done · gone"},
+			{"*2 :2 *1 :1", "done muted · " + form},
+		},
+		actor.SendFairForce: {
+			{"*2 :1 :0", "done · gone"},
+			{"*2 :2 :3", "done muted · " + form},
+		},
 		actor.SendState: {
 			{"*2 *3 :-2 $0 _ :0 *3 :100 $4 me:1 :12", "done -2ns \"\" 0 · done 100ms \"me:1\" 12"},
 			{"*2 :1 :0", form + " · " + form},
@@ -313,10 +361,15 @@ func FuzzReplyOf(f *testing.F) {
 		var m rueidis.RedisMessage
 		serial, _ := serialized(data, 0)
 		require.NoError(t, m.CacheUnmarshalView(append(make([]byte, 7), serial...)))
-		for verb := actor.SendAcquire; verb <= actor.SendState; verb++ {
+		for verb := actor.SendAcquire; verb < actor.Verbs; verb++ {
 			checkReply(t, replyOf(&m, verb), verb)
 		}
 	})
+}
+
+// acquiring are the verbs that take a lock.
+var acquiring = []actor.Verb{
+	actor.SendAcquire, actor.SendFencedAcquire, actor.SendFairAcquire, actor.SendReadAcquire, actor.SendWriteAcquire,
 }
 
 func checkReply(t *testing.T, r actor.Reply, verb actor.Verb) {
@@ -327,10 +380,10 @@ func checkReply(t *testing.T, r actor.Reply, verb actor.Verb) {
 	case actor.Refused:
 		require.Error(t, r.Err)
 	case actor.Taken:
-		require.Equal(t, actor.SendAcquire, verb)
+		require.Contains(t, acquiring, verb)
 		require.NoError(t, r.Err)
 	case actor.Gone:
-		require.NotEqual(t, actor.SendAcquire, verb)
+		require.NotContains(t, acquiring, verb)
 		require.NotEqual(t, actor.SendState, verb)
 		require.NoError(t, r.Err)
 	case actor.Done:

@@ -1,6 +1,6 @@
 -- Takes many locks in one call, each for a tenure of its own.
 --
--- KEYS  the lock keys
+-- KEYS  the lock keys, all different: a lock has one command under way
 -- ARGV  1: the publish verb (PUBLISH, or SPUBLISH in a cluster)
 --       then a pair per key: tenure id, lease in ms (at least 1: PEXPIRE deletes for less)
 --       then any number of pairs: index into KEYS, id of a ghost to release first
@@ -12,38 +12,19 @@
 
 local verb, keys = ARGV[1], #KEYS
 
--- A key never stays without a TTL: if the server refuses one, the field goes again.
-local function create(key, id, lease)
-  local set = redis.pcall('HSET', key, id, '1')
-  if type(set) == 'table' then return set.err end
-  local expires = redis.pcall('PEXPIRE', key, lease)
-  if expires == 1 then return 1 end
-  redis.pcall('HDEL', key, id)
-  return expires.err
-end
-
-local function again(key, id, lease, ttl)
-  if ttl >= tonumber(lease) then return 1 end
-  local expires = redis.pcall('PEXPIRE', key, lease)
-  return expires == 1 and 1 or expires.err
-end
-
-local function present(key, id, lease, ttl)
-  local mine = redis.pcall('HEXISTS', key, id)
-  if mine == 1 then return again(key, id, lease, ttl) end
-  if type(mine) == 'table' then return mine.err end
-  -- Only what expires can be a lock: a foreign hash may have a million fields.
-  if ttl == -1 then return {ttl, ''} end
-  local fields = redis.pcall('HKEYS', key)
-  return fields.err or {ttl, fields[1]}
-end
-
 for at = 2 + 2 * keys, #ARGV, 2 do
   local key = KEYS[tonumber(ARGV[at])]
   if redis.pcall('HDEL', key, ARGV[at + 1]) == 1 then redis.pcall(verb, channel(key), '0') end
 end
 
 local reply = {}
+
+-- One call tells whether all are free, as they mostly are: a PTTL for each is a sixth of an acquire.
+if keys > 1 and redis.pcall('EXISTS', unpack(KEYS)) == 0 then
+  for i = 1, keys do reply[i] = create(KEYS[i], ARGV[2 * i], ARGV[2 * i + 1]) end
+  return reply
+end
+
 for i = 1, keys do
   local key, id, lease = KEYS[i], ARGV[2 * i], ARGV[2 * i + 1]
   local ttl = redis.pcall('PTTL', key)

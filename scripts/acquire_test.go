@@ -139,14 +139,14 @@ func TestGhostOfAKeyOfAnotherTypeHarmsNobody(t *testing.T) {
 	})
 }
 
-func TestOneKeyTwiceInACallIsTakenInOrder(t *testing.T) {
+func TestOneTakenKeyChangesNothingForTheFreeOnesBesideIt(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		s.talk(`
-			acquire a:t1:100s a:t2:200s a:t1:300s → 1 [100s t1] 1
-			HGETALL a → [t1 1]
-			PTTL a → 300s
-			release a:t2 a:t1 a:t1 → 0 1 0
-			heard → redisson_lock__channel:{a} 0
+			acquire b:t1:100s → 1
+			acquire a:t2:200s b:t2:200s c:t2:200s → 1 [100s t1] 1
+			HGETALL a → [t2 1]
+			PTTL c → 200s
+			release a:t2 b:t1 c:t2 → 1 1 1
 		`)
 	})
 }

@@ -13,12 +13,14 @@ import (
 func TestCommandsThatEachScriptRuns(t *testing.T) {
 	s := onReal(t)
 	for _, c := range []struct{ name, before, step, want string }{
-		{"acquire a free lock", "", "acquire a:t1:100s b:t1:100s → 1 1", "hset 2, pexpire 2, pttl 2"},
+		{"acquire a free lock", "", "acquire a:t1:100s b:t1:100s → 1 1", "exists 1, hset 2, pexpire 2"},
+		{"acquire one free lock", "", "acquire a:t1:100s → 1", "hset 1, pexpire 1, pttl 1"},
+		{"acquire a free and a held lock", "acquire a:t1:100s → 1", "acquire a:t2:100s b:t2:100s → [100s t1] 1", "exists 1, hexists 1, hkeys 1, hset 1, pexpire 1, pttl 2"},
 		{"acquire a held lock", "acquire a:t1:100s → 1", "acquire a:t2:100s → [100s t1]", "hexists 1, hkeys 1, pttl 1"},
 		{"acquire what never expires", "HSET a f 1 → 1", "acquire a:t2:100s → [-1 '']", "hexists 1, pttl 1"},
 		{"acquire again", "acquire a:t1:100s → 1", "acquire a:t1:200s → 1", "hexists 1, pexpire 1, pttl 1"},
 		{"acquire again for less", "acquire a:t1:100s → 1", "acquire a:t1:20s → 1", "hexists 1, pttl 1"},
-		{"acquire from a ghost", "acquire a:g1:100s → 1", "acquire a:t1:100s b:t1:100s ghosts a:g1 b:g1 → 1 1", "hdel 2, hset 2, pexpire 2, pttl 2, publish 1"},
+		{"acquire from a ghost", "acquire a:g1:100s → 1", "acquire a:t1:100s b:t1:100s ghosts a:g1 b:g1 → 1 1", "exists 1, hdel 2, hset 2, pexpire 2, publish 1"},
 		{"renew", "acquire a:t1:100s b:t1:100s → 1 1", "renew a:t1:100s b:t1:100s → 1 1", "hexists 2, pexpire 2"},
 		{"renew what is gone", "", "renew a:t1:100s extra a:2:1 → 0", "hexists 1"},
 		{"renew with a count", "acquire a:t1:100s b:t1:100s → 1 1", "renew a:t1:100s b:t1:0 extra a:2: → [1 1 -1] 1", "hexists 2, hset 1, pexpire 1"},
@@ -26,6 +28,20 @@ func TestCommandsThatEachScriptRuns(t *testing.T) {
 		{"release", "acquire a:t1:100s b:t1:100s → 1 1", "release a:t1 b:t1 → 1 1", "hdel 2, publish 2"},
 		{"release what is gone", "", "release a:t1 → 0", "hdel 1"},
 		{"force", "acquire a:t1:100s → 1", "force a b → 1 0", "del 1, hlen 2, publish 1"},
+		{"acquire a free fenced lock", "", "fenced_acquire a:t1:100s → [1 '' 1]", "hset 1, incr 1, pexpire 1, pttl 1"},
+		{"acquire a held fenced lock", "fenced_acquire a:t1:100s → [1 '' 1]", "fenced_acquire a:t2:100s → [100s t1]", "hexists 1, hkeys 1, pttl 1"},
+		{"acquire a fenced lock again", "fenced_acquire a:t1:100s → [1 '' 1]", "fenced_acquire a:t1:100s → [1 '' 1]", "get 1, hexists 1, pttl 1"},
+		{"pass a fenced lock", "fenced_acquire a:t1:100s → [1 '' 1]", "fenced_pass a:t1:100s:::1 → [1 1 -1 2]", "get 1, hexists 1, incr 1, pexpire 1"},
+		{"acquire a free fair lock", "", "fair_acquire a:t1:100s:50s → 1", "hset 1, lindex 1, pexpire 1, pttl 1, zscore 1"},
+		{"queue for a fair lock", "fair_acquire a:t1:100s:50s → 1", "fair_acquire a:t2:100s:50s → [100s t1 150s]",
+			"hexists 1, hkeys 1, lindex 2, pttl 1, rpush 1, zadd 1, zscore 1"},
+		{"wait for a fair lock", "fair_acquire a:t1:100s:50s a:t2:100s:50s → 1 [100s t1 150s]", "fair_acquire a:t2:100s:50s → [100s t1 150s]",
+			"hexists 1, hkeys 1, lindex 1, pttl 1, zscore 2"},
+		{"release a fair lock", "fair_acquire a:t1:100s:50s → 1", "fair_release a:t1:50s → 1", "hdel 1, lindex 1"},
+		{"release a fair lock for the next", "fair_acquire a:t1:100s:50s a:t2:100s:50s → 1 [100s t1 150s]", "fair_release a:t1:50s → 1",
+			"hdel 1, lindex 1, publish 1, zscore 1"},
+		{"get a fair lock that others wait for", "fair_acquire a:t1:100s:50s a:t2:100s:50s a:t3:100s:50s → 1 [100s t1 150s] [100s t1 200s]\nfair_release a:t1:50s → 1",
+			"fair_acquire a:t2:100s:50s → 1", "hset 1, lindex 1, lpop 1, pexpire 1, pttl 1, zadd 1, zrange 1, zrem 1, zscore 2"},
 		{"state", "acquire a:t1:100s → 1", "state a b → [100s t1 1] [-2 '' 0]", "hgetall 1, hlen 2, pttl 1"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -1,6 +1,7 @@
 package scripts_test
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 
@@ -144,6 +145,9 @@ func TestCommandThatIsNotPermittedIsAnsweredForEachKey(t *testing.T) {
 	}
 }
 
+// notPermitted is what Redis and Valkey say of a command that a user may not run.
+var notPermitted = regexp.MustCompile("^NOPERM|can't run this command|ACL failure in script")
+
 // everyScriptAs runs all scripts as a limited user, on a free key, two that it holds, somebody else's and one of another type,
 // and prints the answers. Renew finds what acquire left, release what both left; the others find the locks as they were.
 func (s *server) everyScriptAs(limited *server) string {
@@ -158,7 +162,7 @@ func (s *server) everyScriptAs(limited *server) string {
 	show := func(script scripts.Script, args ...any) {
 		reply := limited.run(script, keys, args...)
 		for i := range reply {
-			if why, ok := reply[i].(string); ok && (strings.Contains(why, "can't run this command") || strings.HasPrefix(why, "NOPERM")) {
+			if why, ok := reply[i].(string); ok && notPermitted.MatchString(why) {
 				reply[i] = "denied"
 			}
 		}
@@ -216,4 +220,72 @@ func TestForbiddenKeyRefusesTheWholeCall(t *testing.T) {
 	require.Equal(t, int64(0), s.do("DBSIZE"))
 	require.Equal(t, []any{int64(1)}, limited.run(scripts.Acquire, keys[:1], "PUBLISH", "t1", 100_000))
 	require.Equal(t, []any{int64(1)}, limited.run(scripts.Release, keys[:1], "PUBLISH", "t1"))
+}
+
+func TestFencedAndFairLocksShortOfMemory(t *testing.T) {
+	s := onReal(t)
+	s.talk(`
+		clock 1000000 → ok
+		fenced_acquire f:t1:100s → [1 '' 1]
+		fair_acquire q:t1:100s:50s q:t2:100s:50s q:t3:100s:50s → 1 [100s t1 150s] [100s t1 200s]
+		CONFIG SET maxmemory 1 → OK
+		# nothing is created or counted, nobody queues
+		fenced_acquire a:t5:100s f:t5:100s → OOM… [100s t1]
+		fair_acquire b:t5:100s:50s q:t5:100s:50s q:t6:100s: → OOM… OOM… [100s t1 -1]
+		EXISTS a b redisson_lock_token:{a} redisson_lock_queue:{b} → 0
+		times q → t2 150s, t3 200s
+		# who has something keeps it, and a call that has written may write on
+		fenced_acquire f:t1:100s → [1 '' 1]
+		fenced_pass f:t1:200s:2::1 → [1 1 -1 2]
+		fair_acquire q:t2:100s:50s → [100s t1 150s]
+		# letting go works, and takes back what was added
+		fair_release q:t2:50s → 0
+		times q → t3 150s
+		fair_release q:t1:50s → 1
+		heard → redisson_lock__channel:{q}:t3 0
+		# the next cannot have it before there is memory, and is the next then
+		fair_acquire q:t3:100s:50s → OOM…
+		times q → t3 150s
+		CONFIG SET maxmemory 0 → OK
+		fair_acquire q:t3:100s:50s → 1
+		EXISTS redisson_lock_queue:{q} → 0
+	`)
+}
+
+func TestFencedAndFairLocksOfAServerThatRefusesWrites(t *testing.T) {
+	s := onReal(t)
+	s.talk(`
+		clock 1000000 → ok
+		fenced_acquire f:t1:100s → [1 '' 1]
+		fair_acquire q:t1:100s:50s q:t2:100s:50s q:t3:100s:50s → 1 [100s t1 150s] [100s t1 200s]
+		REPLICAOF 127.0.0.1 1 → OK
+		fenced_acquire a:t2:100s f:t2:100s f:t1:200s → READONLY… [100s t1] READONLY…
+		fenced_pass f:t1:200s:::1 f:t1:0:::1 f:t2:0:::1 → READONLY… READONLY… 0
+		fair_acquire q:t2:100s:50s q:t4:100s:50s b:t4:100s:50s → [100s t1 150s] READONLY… READONLY…
+		fair_release q:t1:50s q:t3:50s → READONLY… READONLY…
+		# not even the dead are taken off
+		clock 1000150 → ok
+		fair_acquire q:t3:100s:50s → READONLY…
+		fair_force q b → READONLY… 0
+		REPLICAOF NO ONE → OK
+		HGETALL q → [t1 1]
+		clock 1000000 → ok
+		times q → t2 150s, t3 200s
+		GET redisson_lock_token:{f} → 1
+	`)
+}
+
+func TestAFairReleaseWhoseMessageIsRefused(t *testing.T) {
+	s := onReal(t)
+	s.talk(`
+		clock 1000000 → ok
+		fair_acquire a1:t0:100s:50s a1:t1:100s:50s → 1 [100s t0 150s]
+	`)
+	// A message that is refused does not undo the release.
+	mute := s.as("+@all", "~a*", "~redisson_lock_queue:*", "~redisson_lock_timeout:*", "resetchannels")
+	mute.clock = s.clock
+	mute.talk(`
+		fair_release a1:t0:50s → 2
+		fair_acquire a1:t1:100s:50s → 1
+	`)
 }

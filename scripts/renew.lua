@@ -16,28 +16,6 @@
 
 local count_listeners, keys = ARGV[1], #KEYS
 
-local function renew(key, id, lease)
-  local mine = redis.pcall('HEXISTS', key, id)
-  if mine ~= 1 then
-    if mine == 0 then return 0 end
-    return mine.err
-  end
-  if lease == '0' then return 1 end
-  local expires = redis.pcall('PEXPIRE', key, lease)
-  return type(expires) == 'table' and expires.err or expires
-end
-
-local function write(key, id, count)
-  if count == '' then return 1 end
-  return type(redis.pcall('HSET', key, id, count)) == 'number' and 1 or 0
-end
-
-local function listeners(key, wanted)
-  if wanted == '' then return -1 end
-  local subscribers = redis.pcall('PUBSUB', count_listeners, channel(key))
-  return subscribers.err and -1 or tonumber(subscribers[2])
-end
-
 local reply = {}
 for i = 1, keys do
   reply[i] = renew(KEYS[i], ARGV[2 * i], ARGV[2 * i + 1])
@@ -45,7 +23,7 @@ end
 for at = 2 + 2 * keys, #ARGV, 3 do
   local i = tonumber(ARGV[at])
   if reply[i] == 1 then
-    reply[i] = {1, write(KEYS[i], ARGV[2 * i], ARGV[at + 1]), listeners(KEYS[i], ARGV[at + 2])}
+    reply[i] = {1, write(KEYS[i], ARGV[2 * i], ARGV[at + 1]), listeners(KEYS[i], count_listeners, ARGV[at + 2])}
   end
 end
 return reply

@@ -19,31 +19,61 @@ type Script struct {
 	SHA1 string // what EVALSHA takes
 }
 
-//go:embed channel.lua
-var channelText string
-
-//go:embed acquire.lua
-var acquireText string
-
-//go:embed renew.lua
-var renewText string
-
-//go:embed release.lua
-var releaseText string
-
-//go:embed force.lua
-var forceText string
-
-//go:embed state.lua
-var stateText string
-
-// The scripts of the plain lock.
+// What stands before scripts: functions that several of them use.
 var (
-	Acquire = load("acquire", channelText+acquireText)
-	Renew   = load("renew", channelText+renewText)
+	//go:embed channel.lua
+	channelText string
+	//go:embed grant.lua
+	grantText string
+	//go:embed confirm.lua
+	confirmText string
+	//go:embed fair_queue.lua
+	fairQueueText string
+)
+
+var (
+	//go:embed acquire.lua
+	acquireText string
+	//go:embed renew.lua
+	renewText string
+	//go:embed release.lua
+	releaseText string
+	//go:embed force.lua
+	forceText string
+	//go:embed state.lua
+	stateText string
+	//go:embed fenced_acquire.lua
+	fencedAcquireText string
+	//go:embed fenced_pass.lua
+	fencedPassText string
+	//go:embed fair_acquire.lua
+	fairAcquireText string
+	//go:embed fair_release.lua
+	fairReleaseText string
+	//go:embed fair_force.lua
+	fairForceText string
+)
+
+// The scripts of the plain lock. Other kinds use them, too, where they do not differ.
+var (
+	Acquire = load("acquire", channelText+grantText+acquireText)
+	Renew   = load("renew", channelText+confirmText+renewText)
 	Release = load("release", channelText+releaseText)
 	Force   = load("force", channelText+forceText)
 	State   = load("state", stateText)
+)
+
+// The scripts of the fenced lock.
+var (
+	FencedAcquire = load("fenced_acquire", channelText+grantText+fencedAcquireText)
+	FencedPass    = load("fenced_pass", channelText+confirmText+fencedPassText)
+)
+
+// The scripts of the fair lock.
+var (
+	FairAcquire = load("fair_acquire", channelText+grantText+fairQueueText+fairAcquireText)
+	FairRelease = load("fair_release", channelText+fairQueueText+fairReleaseText)
+	FairForce   = load("fair_force", channelText+fairQueueText+fairForceText)
 )
 
 func load(name, text string) Script {
@@ -52,4 +82,11 @@ func load(name, text string) Script {
 }
 
 // All returns every script, for a server that is to learn them.
-func All() []Script { return []Script{Acquire, Renew, Release, Force, State} }
+func All() []Script {
+	all := []Script{
+		Acquire, Renew, Release, Force, State,
+		FencedAcquire, FencedPass,
+		FairAcquire, FairRelease, FairForce,
+	}
+	return append(all, readWrite[:]...)
+}

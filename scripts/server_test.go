@@ -11,7 +11,7 @@ import (
 	"github.com/lockwheel/lockwheel/scripts"
 )
 
-var all = []scripts.Script{scripts.Acquire, scripts.Renew, scripts.Release, scripts.Force, scripts.State}
+var all = scripts.All()
 
 // server is a server that knows the scripts, and a connection to it.
 type server struct {
@@ -19,6 +19,8 @@ type server struct {
 	addr string
 	conn *redistest.Conn
 	real *redistest.Server // nil: the embedded one
+
+	clock int64 // of the fair lock's callers, in ms since 1970
 }
 
 // onEach runs a test on a real server, and again on the embedded one, so that differences between them show.
@@ -93,10 +95,37 @@ func call(script scripts.Script, keys []string, args ...any) []any {
 // run runs a script, which must answer per key.
 func (s *server) run(script scripts.Script, keys []string, args ...any) []any {
 	s.t.Helper()
+	rows := s.answers(script, keys, args...)
+	require.Len(s.t, rows, len(keys), script.Name)
+	return rows
+}
+
+func (s *server) answers(script scripts.Script, keys []string, args ...any) []any {
+	s.t.Helper()
 	reply := s.do(call(script, keys, args...)...)
 	rows, ok := reply.([]any)
 	require.Truef(s.t, ok, "%s was refused as a whole: %v", script.Name, reply)
-	require.Len(s.t, rows, len(keys), script.Name)
+	return rows
+}
+
+// further are the prefixes of the keys that a script wants for each lock besides the lock's own.
+var further = map[string][]string{
+	"fenced_acquire": {scripts.Token}, "fenced_pass": {scripts.Token},
+	"fair_acquire": {scripts.Queue, scripts.Times}, "fair_release": {scripts.Queue, scripts.Times}, "fair_force": {scripts.Queue, scripts.Times},
+}
+
+// runOn runs a script on locks, with all the keys that it wants for each.
+func (s *server) runOn(script scripts.Script, locks []string, args ...any) []any {
+	s.t.Helper()
+	var keys []string
+	for _, lock := range locks {
+		keys = append(keys, lock)
+		for _, prefix := range further[script.Name] {
+			keys = append(keys, scripts.Prefixed(prefix, lock))
+		}
+	}
+	rows := s.answers(script, keys, args...)
+	require.Len(s.t, rows, len(locks), script.Name)
 	return rows
 }
 

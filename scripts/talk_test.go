@@ -3,6 +3,7 @@ package scripts_test
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -22,6 +23,15 @@ const patience = 10 * time.Second
 //	release a:t1 b:t1
 //	force   a b
 //	state   a b
+//	fenced_acquire a:t1:100s ghosts a:t0      with a token; the further keys of a lock are added
+//	fenced_pass    a:t1:100s:1:1:7            key:tenure:lease:count:listeners:last token
+//	clock 10000                               what the fair lock's callers take for now, in seconds
+//	fair_acquire a:t1:100s:50s ghosts a:t0    key:tenure:lease:wait
+//	fair_release a:t1:50s                     key:tenure:wait
+//	fair_force   a
+//	times a                                   who waits for a fair lock, and for how much longer each counts as alive
+//	read_acquire a:t1:100s:t2 ghosts a:t0     beside the writer t2; the keys of holds are added
+//	read_renew   a:t1:1:100s,50s              with the leases of its holds; 1: the TTL may fall
 //	heard                                     what was published since the last time
 //	subscribe channel                         one more listener
 //	HGETALL a                                 any command
@@ -49,6 +59,13 @@ func (s *server) step(words []string, ears *ears) string {
 	switch words[0] {
 	case "heard":
 		return said(ears.heard())
+	case "clock":
+		clock, err := strconv.Atoi(words[1])
+		require.NoError(s.t, err)
+		s.clock = int64(clock) * 1000
+		return "ok"
+	case "times":
+		return s.times(words[1])
 	case "subscribe":
 		_, err := dial(s.t, s.addr).Do("SUBSCRIBE", words[1])
 		require.NoError(s.t, err)
@@ -56,8 +73,12 @@ func (s *server) step(words []string, ears *ears) string {
 	}
 	for _, script := range all {
 		if script.Name == words[0] {
-			keys, args := arguments(words)
-			return rows(script, s.run(script, keys, args...))
+			if stampedBy[script.Name] {
+				keys, args := stamped(words)
+				return rows(script, s.answers(script, keys, args...))
+			}
+			keys, args := s.arguments(words)
+			return rows(script, s.runOn(script, keys, args...))
 		}
 	}
 	command := make([]any, len(words))
@@ -72,11 +93,14 @@ func (s *server) step(words []string, ears *ears) string {
 }
 
 // arguments reads "acquire a:t1:100s ghosts a:t0" as KEYS and ARGV.
-func arguments(words []string) (keys []string, args []any) {
+func (s *server) arguments(words []string) (keys []string, args []any) {
 	switch words[0] {
-	case "acquire", "release", "force":
+	case "acquire", "release", "force", "fenced_acquire",
+		"read_release", "read_force", "write_acquire", "write_release", "write_force":
 		args = append(args, "PUBLISH")
-	case "renew":
+	case "fair_acquire", "fair_release", "fair_force":
+		args = append(args, "PUBLISH", s.clock)
+	case "renew", "fenced_pass", "write_renew":
 		args = append(args, "NUMSUB")
 	}
 	extra := false
@@ -102,14 +126,20 @@ func arguments(words []string) (keys []string, args []any) {
 	return keys, args
 }
 
+// withTTL are the scripts whose lists begin with a TTL.
+var withTTL = []string{"acquire", "state", "fenced_acquire", "fair_acquire", "read_acquire", "write_acquire", "read_write_state"}
+
 // rows prints what a script answered for its keys.
 func rows(script scripts.Script, reply []any) string {
 	texts := make([]string, len(reply))
 	for i, v := range reply {
 		row, ok := v.([]any)
-		if ok && len(row) > 0 && (script.Name == "acquire" || script.Name == "state") {
-			if ttl, ok := row[0].(int64); ok {
+		if ok && len(row) > 0 && slices.Contains(withTTL, script.Name) {
+			if ttl, ok := row[0].(int64); ok && ttl != 1 { // 1 is a grant
 				row[0] = seconds(ttl)
+			}
+			if left, ok := row[len(row)-1].(int64); ok && script.Name == "fair_acquire" {
+				row[len(row)-1] = seconds(left)
 			}
 		}
 		texts[i] = text(v)
@@ -137,6 +167,22 @@ func text(reply any) string {
 		return "[" + strings.Join(texts, " ") + "]"
 	}
 	return fmt.Sprint(reply)
+}
+
+// times is the queue of a fair lock, with what each has left.
+func (s *server) times(lock string) string {
+	s.t.Helper()
+	texts := []string{}
+	for _, id := range s.do("LRANGE", scripts.Prefixed(scripts.Queue, lock), 0, -1).([]any) {
+		left := "without"
+		if time, ok := s.do("ZSCORE", scripts.Prefixed(scripts.Times, lock), id).(string); ok {
+			ms, err := strconv.ParseInt(time, 10, 64)
+			require.NoError(s.t, err)
+			left = seconds(ms - s.clock)
+		}
+		texts = append(texts, fmt.Sprint(id, " ", left))
+	}
+	return strings.Join(texts, ", ")
 }
 
 func seconds(ms int64) string {

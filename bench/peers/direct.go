@@ -13,7 +13,7 @@ var Direct = Kind{
 	Name:   "direct",
 	Module: "github.com/redis/rueidis",
 	Settings: "rueidis with one EVALSHA for each lock and unlock, two and two `redis.call`s; one connection. With a context " +
-		"that cannot end and one caller, rueidis does not pipeline: its quickest mode. Contended: asks again after 1 ms. Nobody renews",
+		"that cannot end and one caller, rueidis does not pipeline: its quickest mode, which Latency shows beside the usual one. Contended: asks again after 1 ms. Nobody renews",
 	open: openDirect,
 }
 

@@ -13,7 +13,7 @@ import (
 var Lockwheel = Kind{
 	Name:     "lockwheel",
 	Module:   "github.com/lockwheel/lockwheel",
-	Settings: "defaults: one connection, watched locks, hand-off of 64 grants or 5 ms while others listen; with a lease below 9 s a Timeout of a third of it",
+	Settings: "defaults: one connection, watched locks, hand-off of 64 grants or 5 ms while others listen; with a lease below 9 s a Timeout of a third of the lease instead of a sixth",
 	open:     func(c Config) (Contestant, error) { return OpenLockwheel(c) },
 }
 

@@ -34,6 +34,7 @@ func describe(s *bench.Server) (machine, error) {
 		}
 	}
 	m.versions[peers.Lockwheel.Module] = commit()
+	m.versions[peers.Redisson.Module] = peers.RedissonVersion()
 	return m, err
 }
 

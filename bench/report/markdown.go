@@ -41,7 +41,8 @@ func (r *results) markdown() string {
 
 const (
 	pairText = "Every goroutine locks and unlocks a name of its own. CPU, bytes and allocations are those of a pair. The last " +
-		"column is how many times as many pairs a second ours does."
+		"column is how many times as many pairs a second ours does. One goroutine has a context that can end, so that rueidis " +
+		"pipelines, as it does with many."
 	ceilingText = "The server alone: prebuilt calls, pipelined over one plain TCP connection, by a client that only compares the bytes " +
 		"that come back. Pair ran in the same rounds."
 	hotText = "Everybody wants one name; a holder does nothing and unlocks. With two clients each has so many goroutines. Fewest and " +
@@ -50,10 +51,12 @@ const (
 		"Overlaps: two inside at once."
 	wakeText = "Two clients hand one name to and fro: from just before the release to the return of the other one's Lock, which waits since " +
 		"5 to 10 ms. The last row is a bare round trip after the same pause."
-	aloneText  = "One caller, one name, nothing else. Beside bare round trips; the ratios are to `" + bench.PingRueidis + "`."
+	aloneText = "One caller, one name, nothing else, with a context that can end, as a request's does. rueidis then hands each call to goroutines " +
+		"of its own; with one that cannot end it lets a lone caller write and read by itself, which is shown beside. The ratios are those of a " +
+		"lock to one bare call of a script that takes one, with a context that can end, and to such a PING."
 	steadyText = "1 000 lock+unlock a second, begun on time whether earlier ones are done or not (open loop), with no lock held and " +
 		"beside many. Called: from the call to the unlock's answer. From due: from when it was due, with what the process was late to begin."
-	holdText = "Watched locks, held for three leases. CPU in cores, while nothing but renewals happens. Beside: pairs a second of 2048 goroutines " +
+	holdText = "Watched locks, held for three leases. CPU in cores, while nothing but renewals happens. Redisson's goroutines are threads, and whether it lost any is asked of the server. Beside: pairs a second of 2048 goroutines " +
 		"of the same engine, with all these held, and the ratio to none held. Latest: the latest that a renewal was confirmed past its due time."
 )
 
@@ -66,7 +69,7 @@ func (r *results) circumstances() string {
 	t.row("server", r.machine.server)
 	t.row("set", fmt.Sprintf("%s, took %v", r.set, r.took.Round(time.Second)))
 	t.row("again", fmt.Sprintf("`cd bench && go run ./report -set %s`", r.set))
-	for _, kind := range peers.All() {
+	for _, kind := range append(peers.All(), peers.Redisson) {
 		settings.row(kind.Name, r.machine.versions[kind.Module], kind.Settings)
 	}
 	return t.String() + "\nContestants take turns, A B C A B C …; figures are medians of the rounds, and ratios are of medians. A lease is " +
@@ -101,9 +104,17 @@ func standingsTable(standings []bench.Standing) string {
 			continue
 		}
 		t.row(s.Name, count(s.PairsPerSecond()), count(s.NsPerPair()), micros(s.ClientCPU()), micros(s.ServerCPU()),
-			count(s.BytesPerPair()), decimals(s.AllocsPerPair()), ratio(standings[0].PairsPerSecond(), s.PairsPerSecond()))
+			count(s.BytesPerPair()), allocs(&s.Series), ratio(standings[0].PairsPerSecond(), s.PairsPerSecond()))
 	}
 	return t.String()
+}
+
+// allocs is a dash for those whose allocations are not counted.
+func allocs(s *measure.Series) string {
+	if n := s.AllocsPerPair(); n > 0 {
+		return decimals(n)
+	}
+	return "–"
 }
 
 func (r *results) ceilingTable() string {
@@ -143,7 +154,7 @@ func hotTable(h hots) string {
 		if h.clients == 2 {
 			shares = fmt.Sprintf("%.0f : %.0f", 100*f.Shares[0], 100*f.Shares[1])
 		}
-		t.row(f.Name, count(f.PairsPerSecond()), micros(f.ClientCPU()), micros(f.ServerCPU()), count(f.BytesPerPair()), decimals(f.AllocsPerPair()),
+		t.row(f.Name, count(f.PairsPerSecond()), micros(f.ClientCPU()), micros(f.ServerCPU()), count(f.BytesPerPair()), allocs(&f.Series),
 			fmt.Sprint(f.Fewest), fmt.Sprint(f.Most), shares, millis(f.MedianLongest)+", "+millis(f.LongestWait),
 			fmt.Sprintf("%d of %d", f.Stalled, len(f.Samples)), fmt.Sprint(f.Overlaps),
 			ratio(h.fights[0].PairsPerSecond(), f.PairsPerSecond()))
@@ -176,10 +187,13 @@ func (r *results) aloneTable() string {
 	if r.alone == nil {
 		return ""
 	}
-	t := newTable("", "lock p50 µs", "p99", "p99.9", "unlock p50 µs", "p99", "p99.9", "lock p50 in round trips", "lock p99")
-	var ping *bench.Alone
+	t := newTable("", "lock p50 µs", "p99", "p99.9", "unlock p50 µs", "p99", "p99.9", "p50 to a script call", "p99", "p50 to a PING")
+	var call, ping *bench.Alone
 	for _, a := range r.alone {
-		if a.Name == bench.PingRueidis {
+		switch a.Name {
+		case bench.DirectEnding:
+			call = a
+		case bench.PingEnding:
 			ping = a
 		}
 	}
@@ -190,7 +204,7 @@ func (r *results) aloneTable() string {
 		}
 		t.row(a.Name, micros(a.Lock.Quantile(0.5)), micros(a.Lock.Quantile(0.99)), micros(a.Lock.Quantile(0.999)),
 			micros(a.Unlock.Quantile(0.5)), micros(a.Unlock.Quantile(0.99)), micros(a.Unlock.Quantile(0.999)),
-			times(&a.Lock, &ping.Lock, 0.5), times(&a.Lock, &ping.Lock, 0.99))
+			times(&a.Lock, &call.Lock, 0.5), times(&a.Lock, &call.Lock, 0.99), times(&a.Lock, &ping.Lock, 0.5))
 	}
 	return t.String()
 }

@@ -129,6 +129,7 @@ func TestInspectFindsWhatBreaksARule(t *testing.T) {
 		{"a mutex in internal", "internal/proxy/a.go", "import \"sync\"\nvar m sync.Mutex", nil},
 		{"spinning politely", "engine/a.go", "import \"runtime\"\nfunc f() { for { runtime.Gosched() } }",
 			[]string{"engine/a.go:3: runtime.Gosched: no spinning"}},
+		{"giving way once a turn", "engine/giveway.go", "import \"runtime\"\nfunc f() { runtime.Gosched() }", nil},
 		{"spinning", "engine/a.go", "func f() {\n\tfor !a.CompareAndSwap(0, 1) {\n\t}\n}",
 			[]string{"engine/a.go:3: a loop without a body: no spinning"}},
 		{"draining is no spinning", "engine/a.go", "func f() { for range c {}; for i := 0; g(i); i++ {} }", nil},

@@ -28,10 +28,13 @@ const (
 	logTail   = 4096                 // bytes of the server's log that go into an error
 	logName   = "server.log"         // in the server's folder
 	snapshot  = "dump.rdb"           // where a server writes its data when told to
-	startTry  = 5                    // ports tried before giving up
-	probeWait = 10 * time.Second     // for the reply to one command of a probe
-	dialWait  = 5 * time.Second      // for a connection to be made
-	forever   = 24 * time.Hour       // for a subscriber, which its test ends
+
+	sentinelName = "sentinel.conf" // in a sentinel's folder
+
+	startTry  = 5                // ports tried before giving up
+	probeWait = 10 * time.Second // for the reply to one command of a probe
+	dialWait  = 5 * time.Second  // for a connection to be made
+	forever   = 24 * time.Hour   // for a subscriber, which its test ends
 )
 
 // Config says what to start. The zero Config is a good one.
@@ -39,6 +42,8 @@ type Config struct {
 	Binary string   // the program; "": what Find finds
 	Dir    string   // the working folder; "": a temporary one, which Close removes
 	Args   []string // arguments of the server, as in its manual: "--maxmemory", "1mb". They win over those of this package
+
+	Sentinel string // the text of a sentinel's configuration file: it is to be one. "": a server
 }
 
 // Server is a server that was started here. Its methods may be called from several goroutines.
@@ -48,9 +53,10 @@ type Server struct {
 	password  string
 	dirIsOurs bool
 
-	mu    sync.Mutex // guards what follows, and makes Kill, Stop, Restart and their like one after the other
-	run   *process   // the run that is, or was the last
-	probe *Conn      // of Do; nil until used, and after each end of the server
+	mu     sync.Mutex // guards what follows, and makes Kill, Stop, Restart and their like one after the other
+	run    *process   // the run that is, or was the last
+	paused bool       // by Pause
+	probe  *Conn      // of Do; nil until used, and after each end of the server
 }
 
 // Find returns the path of the server's program: what LOCKWHEEL_SERVER names, else redis-server or valkey-server from PATH.
@@ -88,6 +94,9 @@ func Launch(ctx context.Context, config Config) (*Server, error) {
 			return nil, err
 		}
 		s.config.Dir, s.dirIsOurs = dir, true
+	}
+	if err := s.configure(); err != nil {
+		return nil, errors.Join(err, s.Close())
 	}
 	if err := s.startOnFreePort(ctx); err != nil {
 		return nil, errors.Join(err, s.Close())
@@ -141,15 +150,32 @@ func (s *Server) start(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("redistest: %w", err)
 	}
-	s.run = run
+	s.run, s.paused = run, false
 	if err := s.awaitAnswer(ctx); err != nil {
 		return errors.Join(err, run.kill())
 	}
 	return nil
 }
 
+// configure writes a sentinel's configuration file, in which it keeps what it learns.
+func (s *Server) configure() error {
+	if s.config.Sentinel == "" {
+		return nil
+	}
+	return os.WriteFile(filepath.Join(s.config.Dir, sentinelName), []byte(s.config.Sentinel), 0o600)
+}
+
 // args puts the caller's arguments last: of two that contradict each other a server takes the later one.
 func (s *Server) args() []string {
+	if s.config.Sentinel != "" {
+		return append([]string{
+			sentinelName, "--sentinel",
+			"--port", strconv.Itoa(s.port),
+			"--bind", "127.0.0.1",
+			"--dir", s.config.Dir,
+			"--daemonize", "no",
+		}, s.config.Args...)
+	}
 	return append([]string{
 		"--port", strconv.Itoa(s.port),
 		"--bind", "127.0.0.1",
@@ -193,7 +219,8 @@ func (s *Server) answers() bool {
 		return true
 	}
 	ours := fmt.Sprintf("\r\nprocess_id:%d\r\n", s.run.pid)
-	return strings.Contains(info, ours) && strings.Contains(info, "\r\nloading:0\r\n") // INFO is answered while loading, too
+	ready := s.config.Sentinel != "" || strings.Contains(info, "\r\nloading:0\r\n") // INFO is answered while loading, too
+	return ready && strings.Contains(info, ours)
 }
 
 func (s *Server) info() (string, error) {

@@ -62,6 +62,7 @@ func (s *Server) RestartEmpty() error {
 func (s *Server) Pause() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.paused = true
 	return s.run.pause()
 }
 
@@ -69,7 +70,15 @@ func (s *Server) Pause() error {
 func (s *Server) Continue() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.paused = false
 	return s.run.unpause()
+}
+
+// Runs tells whether the server is up and not paused.
+func (s *Server) Runs() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return !s.paused && !s.run.ended()
 }
 
 // Close kills the server and removes its folder, when that is a temporary one of Launch's. A second call does nothing.

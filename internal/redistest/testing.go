@@ -18,6 +18,19 @@ import (
 // Start, and every method that is given a testing.TB, belongs to the goroutine of the test.
 func Start(t testing.TB, args ...string) *Server {
 	t.Helper()
+	binary := binaryFor(t)
+	// The folder is asked for first, so that it is removed last.
+	s, err := Launch(t.Context(), Config{Binary: binary, Dir: t.TempDir(), Args: args})
+	if err != nil {
+		t.Fatal(err)
+	}
+	endWithTest(t, s)
+	return s
+}
+
+// binaryFor finds the program, or skips the test, or ends it.
+func binaryFor(t testing.TB) string {
+	t.Helper()
 	binary, err := Find()
 	switch {
 	case err == nil:
@@ -26,11 +39,10 @@ func Start(t testing.TB, args ...string) *Server {
 	default:
 		t.Fatal(err)
 	}
-	// The folder is asked for first, so that it is removed last.
-	s, err := Launch(t.Context(), Config{Binary: binary, Dir: t.TempDir(), Args: args})
-	if err != nil {
-		t.Fatal(err)
-	}
+	return binary
+}
+
+func endWithTest(t testing.TB, s *Server) {
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil {
 			t.Errorf("ending the server: %v", err)
@@ -39,7 +51,6 @@ func Start(t testing.TB, args ...string) *Server {
 			t.Logf("the end of the log of the server at %s:\n%s", s.Addr(), s.Log())
 		}
 	})
-	return s
 }
 
 // Do sends a command on a connection kept for this and returns the reply as Conn.Do does, except that an error of the server is

@@ -1,0 +1,211 @@
+package actor_test
+
+import (
+	"testing"
+
+	"github.com/lockwheel/lockwheel/actor"
+)
+
+func TestAFairWaiterKeepsItsPlace(t *testing.T) {
+	t.Run("while it waits, by its number", func(t *testing.T) {
+		talkOf(t, actor.Fair, `
+			0s      A locks                              → acquire #1 30s wait 5m0s
+			1ms     #1 taken 20s it:1 left 320s          → listen
+			2ms     subscribed                           → acquire #1 30s wait 5m0s
+			3ms     #1 taken 20s it:1 left 320s          → nothing
+			20.004s timer                                → acquire #1 30s wait 5m0s
+			+1ms    #1 taken 25s it:1 left 300s          → nothing
+			30s     message                              → acquire #1 30s wait 5m0s
+			+1ms    #1 granted                           → leave; A granted 29.689s
+			+1s     A unlocks                            → A over; release #1 wait 5m0s
+			+1ms    #1 released                          → A unlocked
+		`)
+	})
+	t.Run("which it asks for again before it counts as dead", func(t *testing.T) {
+		talkOf(t, actor.Fair, `
+			0s      A locks                              → acquire #1 30s wait 1s
+			1ms     #1 taken 1m it:1 left 2s             → listen
+			251ms   timer                                → acquire #1 30s wait 1s
+			+1ms    #1 taken 59s it:1 left 300ms         → nothing
+			402ms   timer                                → acquire #1 30s wait 1s
+			+1ms    #1 granted                           → leave; A granted 29.689s
+			+1ms    A unlocks                            → A over; release #1 wait 1s
+			+1ms    #1 released                          → A unlocked
+		`, func(c *actor.Config) { c.FairWait = 1e9 })
+	})
+	t.Run("also when the server does not answer, or not now", func(t *testing.T) {
+		talkOf(t, actor.Fair, `
+			0s      A locks                              → acquire #1 30s wait 5m0s
+			1ms     #1 taken 20s it:1 left 320s          → listen
+			2ms     message                              → acquire #1 30s wait 5m0s
+			3ms     #1 unanswered broken                 → acquire #1 30s wait 5m0s
+			4ms     #1 refused LOADING                   → nothing
+			4ms..30ms timer                              → acquire #1 30s wait 5m0s
+			+1ms    #1 granted                           → leave; A granted 29.689s
+			+1ms    A unlocks                            → A over; release #1 wait 5m0s
+			+1ms    #1 released                          → release #1 wait 5m0s; A unlocked
+			+1ms    #1 gone                              → nothing
+			3s..4s  timer                                → release #1 wait 5m0s
+			+1ms    #1 gone                              → nothing
+		`)
+	})
+}
+
+func TestAFairWaiterThatLeavesTakesBackWhatItAdded(t *testing.T) {
+	t.Run("given up, with its own wait", func(t *testing.T) {
+		talkOf(t, actor.Fair, `
+			0s      A locks wait 7s                      → acquire #1 30s wait 7s
+			1ms     #1 taken 20s it:1 left 27s           → listen
+			1s      A cancels why                        → release #1 wait 7s; leave; A lock not acquired: why
+			+1ms    #1 gone                              → nothing
+		`)
+	})
+	t.Run("its time over, until the server confirms it", func(t *testing.T) {
+		talkOf(t, actor.Fair, `
+			0s      A locks wait 7s                      → acquire #1 30s wait 7s
+			1ms     #1 taken 20s it:1 left 27s           → listen
+			7s      timer                                → release #1 wait 7s; leave; A lock not acquired
+			+1ms    #1 unanswered broken                 → release #1 wait 7s
+			11s     #1 unanswered broken                 → release #1 wait 7s
+			12s     #1 gone                              → nothing
+		`)
+	})
+	t.Run("while it asks", func(t *testing.T) {
+		talkOf(t, actor.Fair, `
+			0s      A locks                              → acquire #1 30s wait 5m0s
+			1ms     A cancels why                        → A redis unavailable: why
+			2ms     #1 taken 20s it:1 left 320s          → release #1 wait 5m0s
+			3ms     #1 gone                              → nothing
+		`)
+	})
+	t.Run("without an answer, twice", func(t *testing.T) {
+		talkOf(t, actor.Fair, `
+			0s      A locks                              → acquire #1 30s wait 5m0s
+			1ms     A cancels why                        → A redis unavailable: why
+			2ms     #1 unanswered broken                 → release #1 wait 5m0s
+			3ms     #1 gone                              → release #1 wait 5m0s
+			4ms     #1 gone                              → nothing
+			3s..4s  timer                                → release #1 wait 5m0s
+			+1ms    #1 gone                              → nothing
+		`)
+	})
+	t.Run("refused for good", func(t *testing.T) {
+		talkOf(t, actor.Fair, `
+			0s      A locks                              → acquire #1 30s wait 5m0s
+			1ms     #1 taken 20s it:1 left 320s          → listen
+			2ms     message                              → acquire #1 30s wait 5m0s
+			3ms     #1 refused NOPERM                    → release #1 wait 5m0s; leave; A NOPERM
+			4ms     #1 refused NOPERM                    → nothing
+		`)
+	})
+	t.Run("at the shutdown, which waits for it", func(t *testing.T) {
+		talkOf(t, actor.Fair, `
+			0s      A locks                              → acquire #1 30s wait 5m0s
+			1ms     #1 taken 20s it:1 left 320s          → listen
+			2ms     drain                                → release #1 wait 5m0s; leave; A engine closed
+			3ms     #1 gone                              → nothing
+		`)
+	})
+	t.Run("and a grant that came too late is given back", func(t *testing.T) {
+		talkOf(t, actor.Fair, `
+			0s      A locks                              → acquire #1 30s wait 5m0s
+			1ms     A cancels why                        → A redis unavailable: why
+			2ms     #1 granted                           → release #1 wait 5m0s
+			3ms     #1 released                          → nothing
+		`)
+	})
+}
+
+func TestAFairLockThatIsFreeAndAnothersTurnIsNotAskedForInAHotLoop(t *testing.T) {
+	talkOf(t, actor.Fair, `
+		0s             A locks                           → acquire #1 30s wait 5m0s
+		1ms            #1 taken 4m nobody left 540s      → listen
+		251ms..502ms   timer                             → acquire #1 30s wait 5m0s
+		+1ms           #1 taken 4m nobody left 540s      → nothing
+		+250ms..+501ms timer                             → acquire #1 30s wait 5m0s
+		+1ms           #1 taken 10ms nobody left 540s    → nothing
+		+11ms..+60ms   timer                             → acquire #1 30s wait 5m0s
+		+1ms           #1 granted                        → leave; A granted 29.689s
+		+1ms           A unlocks                         → A over; release #1 wait 5m0s
+		+1ms           #1 released                       → A unlocked
+	`)
+}
+
+func TestAFairTryDoesNotQueue(t *testing.T) {
+	talkOf(t, actor.Fair, `
+		0s   A locks once                                → acquire #1 30s
+		1ms  #1 taken 20s it:1                           → A lock not acquired
+	`)
+}
+
+func TestAFairLockIsNotHandedOn(t *testing.T) {
+	talkOf(t, actor.Fair, `
+		0s   A locks                                     → acquire #1 30s wait 5m0s
+		1ms  #1 granted                                  → A granted 29.689s
+		2ms  B locks as A                                → renew #1 30s count 2; B granted 29.688s
+		3ms  #1 renewed                                  → A has 29.689s; B has 29.689s
+		4ms  C locks lease 1h as A                       → renew #1 1h0m0s
+		5ms  B unlocks                                   → B over; B unlocked
+		6ms  A unlocks                                   → A over
+		7ms  #1 renewed                                  → release #1 wait 5m0s
+		8ms  #1 released                                 → acquire #2 1h0m0s wait 5m0s; A unlocked
+		9ms  #2 granted                                  → C granted 59m58.989s
+		10ms C unlocks                                   → C over; release #2 wait 5m0s
+		11ms #2 released                                 → C unlocked
+	`)
+}
+
+func TestAHolderOfTheSameEngineIsNoGhostOfAFairLock(t *testing.T) {
+	talkOf(t, actor.Fair, `
+		0s   A locks                                     → acquire #1 30s wait 5m0s
+		1ms  #1 taken 20s me:77 known left 320s          → listen
+		2ms  message                                     → acquire #1 30s wait 5m0s
+		3ms  #1 taken 20s me:78 left 320s                → acquire #1 30s wait 5m0s ghosts [78]; release #78
+		4ms  #78 released                                → nothing
+		5ms  #1 granted                                  → leave; A granted 29.688s
+		6ms  A unlocks                                   → A over; release #1 wait 5m0s
+		7ms  #1 released                                 → A unlocked
+	`)
+}
+
+func TestAForcedFairLockIsLostAtOnce(t *testing.T) {
+	talkOf(t, actor.Fair, `
+		0s   A locks                                     → acquire #1 30s wait 5m0s
+		1ms  #1 granted                                  → A granted 29.689s
+		2ms  F forces                                    → A lost: unlocked by force; force #2
+		3ms  #2 forced                                   → F forced
+	`)
+}
+
+func TestAGhostOfAnotherClaimIsTriedAgainSoon(t *testing.T) {
+	talkOf(t, actor.Fair, `
+		0s           A locks                             → acquire #1 30s wait 5m0s
+		1ms          #1 taken 20s me:77 known doomed left 320s → acquire #1 30s wait 5m0s; listen
+		2ms          #1 taken 20s me:77 known doomed left 320s → nothing
+		26ms         timer                               → acquire #1 30s wait 5m0s
+		27ms         #1 granted                          → leave; A granted 29.689s
+		28ms         A unlocks                           → A over; release #1 wait 5m0s
+		29ms         #1 released                         → A unlocked
+	`)
+}
+
+func TestAGhostThatIsFoundIsReleasedAtOnce(t *testing.T) {
+	talkOf(t, actor.Fair, `
+		0s      A locks                                  → acquire #1 30s wait 5m0s
+		1ms     A cancels why                            → A redis unavailable: why
+		2ms     #1 unanswered broken                     → release #1 wait 5m0s
+		3ms     #1 gone                                  → release #1 wait 5m0s
+		4ms     #1 gone                                  → nothing
+		5ms     found                                    → release #1 wait 5m0s
+		6ms     #1 released                              → nothing
+	`)
+}
+
+func TestAClaimThatWasDisplacedIsLost(t *testing.T) {
+	talkOf(t, actor.Fair, `
+		0s   A locks                                     → acquire #1 30s wait 5m0s
+		1ms  #1 granted                                  → A granted 29.689s
+		2ms  displaced                                   → A lost: granted to somebody else since; release #1 wait 5m0s
+		3ms  #1 gone                                     → nothing
+	`)
+}

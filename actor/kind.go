@@ -1,0 +1,99 @@
+package actor
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/lockwheel/lockwheel/scripts"
+)
+
+// LockKind is which kind of lock a name is. In one engine a name has one kind while it is in use.
+type LockKind uint8
+
+// The kinds of lock.
+const (
+	Plain  LockKind = iota
+	Fenced          // plain, and each owner has a token greater than all before
+	Fair            // who comes first is served first, across all processes
+	Read            // one of many readers, beside none or its own writer
+	Write           // the writer of a lock that others read
+)
+
+// protocol is what kinds of lock differ in; everything else is the same for all of them.
+type protocol struct {
+	name string // for errors; kinds of the same name may be in use together
+
+	// The commands. pass confirms a tenure for its next owner.
+	acquire, renew, pass, release, force, state Verb
+
+	claims  bool // each first grant is a tenure of its own, with a Lock of its own: none is handed on
+	queues  bool // a tenure that was asked for keeps its place at the server until it is released
+	shared  bool // several claims may be held at a time
+	tokens  bool // a grant comes with a token
+	stamps  bool // each hold has a key with its own lease
+	channel string
+	private bool // each tenure has a channel of its own
+}
+
+var protocols = [...]protocol{
+	Plain: {
+		name: "plain", channel: scripts.Channel,
+		acquire: SendAcquire, renew: SendRenew, pass: SendRenew, release: SendRelease, force: SendForce,
+		state: SendState,
+	},
+	Fenced: {
+		name: "fenced", channel: scripts.Channel, tokens: true,
+		acquire: SendFencedAcquire, renew: SendRenew, pass: SendFencedPass, release: SendRelease, force: SendForce,
+		state: SendState,
+	},
+	Read: {
+		name: "read/write", channel: scripts.ReadWriteChannel, claims: true, shared: true, stamps: true,
+		acquire: SendReadAcquire, renew: SendReadRenew, pass: SendReadRenew, release: SendReadRelease, force: SendReadForce,
+		state: SendReadState,
+	},
+	Write: {
+		name: "read/write", channel: scripts.ReadWriteChannel,
+		acquire: SendWriteAcquire, renew: SendWriteRenew, pass: SendWriteRenew, release: SendWriteRelease, force: SendWriteForce,
+		state: SendWriteState,
+	},
+	Fair: {
+		name: "fair", channel: scripts.Channel, private: true, claims: true, queues: true,
+		acquire: SendFairAcquire, renew: SendRenew, pass: SendRenew, release: SendFairRelease, force: SendFairForce,
+		state: SendState,
+	},
+}
+
+// String is the kind as errors name it.
+func (k LockKind) String() string { return protocols[k].name }
+
+// Claims reports whether each first grant of such a lock is a tenure of its own, so that a name has as
+// many Locks in an engine as it has requests for one.
+func (k LockKind) Claims() bool { return protocols[k].claims }
+
+// Forces reports whether a command takes such locks away from whoever holds them.
+func (k LockKind) Forces(v Verb) bool { return protocols[k].force == v }
+
+// Displaces reports whether a command that was done leaves no other claim of such a lock in Redis, if the
+// answer came within the lease that it was sent with at that moment.
+func (k LockKind) Displaces(c *Command, sent, now time.Duration) bool {
+	p := &protocols[k]
+	return p.claims && !p.shared && c.Verb == p.acquire && now < sent+believed(c.Lease)
+}
+
+// Suits reports whether two kinds can be in use under one name.
+func (k LockKind) Suits(other LockKind) bool { return protocols[k].name == protocols[other].name }
+
+// State is the command that reads how such a lock is.
+func (k LockKind) State() Verb { return protocols[k].state }
+
+func (l *Lock) protocol() *protocol { return &protocols[l.kind] }
+
+// channel is where messages for the lock come, as Redisson names it.
+func (l *Lock) channel(fx *Effects) string {
+	p := l.protocol()
+	name := scripts.Prefixed(p.channel, l.key)
+	if p.private {
+		name += ":" + fx.Config.ID + ":" + strconv.FormatUint(l.tenure, 10)
+	}
+	return name
+}

@@ -1,0 +1,59 @@
+package actor
+
+import "time"
+
+// A tenure of a kind that queues keeps its number while it waits: that is its place in the queue that the
+// server keeps for all processes. It is asking until it is granted, or until nobody wants it any more; then
+// it is released like one that is held, which gives its place up and takes back what it added to the times
+// of those behind.
+
+// waitOf is for how long somebody in the queue counts as alive; 0 is for one who does not queue.
+func (fx *Effects) waitOf(r *Request) time.Duration {
+	switch {
+	case r.Once:
+		return 0
+	case r.Wait > 0:
+		return r.Wait
+	}
+	return fx.Config.FairWait
+}
+
+// place keeps the wait with which a tenure queues: what is taken back is what was added.
+func (x *rare) place(wait time.Duration) time.Duration {
+	if x.wait == 0 {
+		x.wait = wait
+	}
+	return x.wait
+}
+
+// stays takes in that a tenure was not granted, and whether it has a place now.
+func (l *Lock) stays(reply *Reply) {
+	x := l.withRare()
+	x.queued = x.queued || reply.Left > 0
+}
+
+// turnIn bounds a sleep in the queue: a lock that is free belongs to somebody who may be dead, and whoever
+// does not ask counts as dead in the end. The quarter leaves a waiter half of its wait when it becomes the
+// head, if the one before asked a quarter before that and it asks another quarter later.
+func turnIn(sleep time.Duration, reply *Reply, fx *Effects) time.Duration {
+	if reply.Holder == "" {
+		sleep = min(sleep, fx.jitter(pollKept))
+	}
+	if reply.Left > 0 {
+		sleep = min(sleep, max(min(reply.Left/2, fx.Config.FairWait/4), tryFloor))
+	}
+	return sleep
+}
+
+// stopAsking ends a tenure that nobody wants any more. One that has a place, or may have, gives it up.
+func (l *Lock) stopAsking(now time.Duration, fx *Effects) {
+	x := l.rare
+	if x == nil || !x.queued && (!l.protocol().queues || !x.acquiring) {
+		l.endTenure(now, fx)
+		return
+	}
+	fx.Asking--
+	fx.Tenures++
+	l.until = now + fx.Config.Timeout // for the release only
+	l.end()
+}

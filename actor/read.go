@@ -1,0 +1,112 @@
+package actor
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+// Reads is what the commands of a reader carry besides what all have.
+type Reads struct {
+	Writer uint64          // SendReadAcquire: the tenure of the owner's own write, which does not keep it out; 0 none
+	Falls  bool            // SendReadRenew: the TTL may have to fall
+	Leases []time.Duration // SendReadRenew: of each hold, the longest first
+}
+
+// reading is what a reader knows of the writer beside which it reads: that of the same owner. In Redis it has
+// the writer's number then, as one thread of Redisson would be both. Otherwise numbers are not used twice,
+// because a command without an answer may run later; so after one of those, the next reader has a new number.
+//
+// A writer notes here that its number is not to be used any more.
+type reading struct {
+	writer  uint64 // its tenure; 0: none
+	number  bool   // the reader may have its number
+	over    bool   // the reader was granted and ended, or the writer is gone: it is like any other
+	spoiled bool   // commands in the number's name may still run
+}
+
+// Beside makes a lock that was just begun the reader of an owner who writes; number says whether it may have
+// the writer's number.
+func (l *Lock) Beside(writer *Lock, number bool) {
+	l.withRare().reading = reading{writer: writer.tenure, number: number}
+}
+
+func (l *Lock) besideWriter() bool {
+	return l.rare != nil && l.rare.reading.writer != 0 && !l.rare.reading.over
+}
+
+// nextTenure is the number of the tenure that is to be asked for.
+func (l *Lock) nextTenure(fx *Effects) uint64 {
+	if l.besideWriter() && l.rare.reading.number && !l.rare.reading.spoiled {
+		return l.rare.reading.writer
+	}
+	return fx.nextTenure()
+}
+
+// tenureEnds is called before a tenure of the lock is forgotten.
+func (r *reading) tenureEnds(l *Lock) {
+	x := l.rare
+	switch {
+	case l.kind == Write:
+		*r = reading{}
+	case l.tenure == r.writer:
+		unanswered := l.flight != None || x.acquiring || x.releasing || x.shortest != 0
+		r.spoiled = r.spoiled || unanswered || x.haunted(l.tenure) || x.evicted == l.tenure
+	}
+	r.over = r.over || l.phase != asking
+}
+
+// Spoils reports whether no reader may have that number, or not any more, because of this one.
+func (l *Lock) Spoils(number uint64) bool {
+	return l.tenure == number || l.rare != nil && l.rare.reading.spoiled && l.rare.reading.writer == number
+}
+
+// Spoil makes a writer's number one that no reader gets.
+func (l *Lock) Spoil() { l.withRare().reading.spoiled = true }
+
+// Spoiled reports whether it is one. Of writers.
+func (l *Lock) Spoiled() bool { return l.rare != nil && l.rare.reading.spoiled }
+
+// Share tells a writer whether this engine has readers of the lock: then it is not handed on to the next
+// writer, who would keep out those who wait and be there beside those who read.
+func (l *Lock) Share(readers bool) {
+	if readers || l.rare != nil {
+		l.withRare().shared = readers
+	}
+}
+
+// Pending reports whether somebody waits for a lock that this engine does not hold.
+func (l *Lock) Pending() bool {
+	return !l.queue.empty() && (l.phase == free || l.phase == asking)
+}
+
+// StandAside makes a lock that was just begun let others come first: until then, or until it is Called.
+func (l *Lock) StandAside(until time.Duration) { l.withRare().stepBack = until }
+
+func (l *Lock) called(now time.Duration) {
+	if x := l.rare; x != nil && now < x.stepBack {
+		x.stepBack, x.askAt = 0, now
+	}
+}
+
+// stamps is what the renewal of a reader carries: what its holds need, each by itself. The first key has the
+// lease of the tenure, which also covers whoever is about to hold it.
+func (l *Lock) stamps(now time.Duration, n need, fx *Effects) *Reads {
+	falls := n.exact || l.holdCount() != l.written
+	if !falls && l.written == 1 {
+		return nil
+	}
+	leases := []time.Duration{n.lease}
+	for h := l.holds; h != nil; h = h.next {
+		own := l.needOf(now, h, fx)
+		if now+believed(own.lease) < own.until {
+			own.lease = reaching(own.until - now)
+		}
+		leases = append(leases, own.lease)
+	}
+	slices.SortFunc(leases[1:], func(a, b time.Duration) int { return cmp.Compare(b, a) })
+	if len(leases) > 1 {
+		leases = append(leases[:1], leases[2:]...)
+	}
+	return &Reads{Falls: falls, Leases: leases}
+}

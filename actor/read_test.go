@@ -1,0 +1,165 @@
+package actor_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/lockwheel/lockwheel/actor"
+)
+
+func shownReads(r *actor.Reads) (text string) {
+	if r.Writer != 0 {
+		text += fmt.Sprintf(" beside #%d", r.Writer)
+	}
+	if len(r.Leases) > 0 {
+		text += fmt.Sprintf(" holds %v", r.Leases)
+	}
+	if r.Falls {
+		text += " falls"
+	}
+	return text
+}
+
+func TestAReaderIsRenewedWithAllItsHolds(t *testing.T) {
+	t.Run("one hold", func(t *testing.T) {
+		talkOf(t, actor.Read, `
+			0s      A locks                 → acquire #1 30s
+			1ms     #1 granted              → A granted 29.689s
+			10s     timer                   → renew #1 30s
+			+2ms    #1 renewed              → A has 29.688s
+			+1s     A unlocks               → A over; release #1
+			+1ms    #1 released             → A unlocked
+		`)
+	})
+	t.Run("re-entry, and a renewal of both", func(t *testing.T) {
+		talkOf(t, actor.Read, `
+			0s      A locks                 → acquire #1 30s
+			1ms     #1 granted              → A granted 29.689s
+			2ms     B locks as A            → renew #1 30s count 2 holds [30s 30s] falls; B granted 29.688s
+			3ms     #1 renewed              → A has 29.689s; B has 29.689s
+			10.005s timer                   → renew #1 30s holds [30s 30s]
+			+1ms    #1 renewed              → A has 29.689s; B has 29.689s
+			+1ms    A unlocks               → A over; renew #1 30s count 1 holds [30s] falls; A unlocked
+			+1ms    #1 renewed              → B has 29.689s
+			+1ms    B unlocks               → B over; release #1
+			+1ms    #1 released             → B unlocked
+		`)
+	})
+	t.Run("a hold with a shorter lease has its own", func(t *testing.T) {
+		talkOf(t, actor.Read, `
+			0s      A locks                 → acquire #1 30s
+			1ms     #1 granted              → A granted 29.689s
+			2ms     B locks lease 1s as A   → renew #1 30s count 2 holds [30s 1.0026s] falls; B granted 980ms
+			3ms     #1 renewed              → A has 29.689s
+			982ms   timer                   → B lost: its lease ended; renew #1 30s count 1 holds [30s] falls
+			+1ms    #1 renewed              → A has 29.689s
+			+1ms    A unlocks               → A over; release #1
+			+1ms    #1 released             → A unlocked
+		`)
+	})
+	t.Run("the TTL falls to the lease of those who are left", func(t *testing.T) {
+		talkOf(t, actor.Read, `
+			0s      A locks lease 10s       → acquire #1 10s
+			1ms     #1 granted              → A granted 9.889s
+			2ms     B locks lease 1h as A   → renew #1 1h0m0s
+			3ms     #1 renewed              → renew #1 1h0m0.004s count 2 holds [1h0m0.004s 10.09974s] falls; B granted 59m58.989s
+			4ms     #1 renewed              → nothing
+			5ms     B unlocks               → B over; renew #1 10.0977s count 1 holds [10.0977s] falls; B unlocked
+			6ms     #1 renewed              → nothing
+			7ms     A unlocks               → A over; release #1
+			8ms     #1 released             → A unlocked
+		`)
+	})
+}
+
+func TestAReaderIsNotHandedOn(t *testing.T) {
+	talkOf(t, actor.Read, `
+		0s    A locks                       → acquire #1 30s
+		1ms   #1 granted                    → A granted 29.689s
+		2ms   B locks                       → listen
+		3ms   A unlocks                     → A over; release #1
+		4ms   #1 released                   → acquire #2 30s; A unlocked
+		5ms   #2 granted                    → B granted 29.689s
+		6ms   B unlocks                     → B over; release #2
+		7ms   #2 released                   → B unlocked
+		255ms timer                         → leave
+	`)
+}
+
+func TestAWriterIsHandedOnOnlyWhileNobodyReads(t *testing.T) {
+	t.Run("as a plain lock", func(t *testing.T) {
+		talkOf(t, actor.Write, `
+			0s    A locks                   → acquire #1 30s
+			1ms   #1 granted                → A granted 29.689s
+			2ms   B locks                   → listen
+			3ms   A unlocks                 → A over; B granted 29.687s; A unlocked
+			+0s   subscribed                → renew #1 30s listeners but us
+			4ms   #1 renewed                → B has 29.689s
+			5ms   B unlocks                 → B over; release #1
+			6ms   #1 released               → B unlocked
+			253ms timer                     → leave
+		`)
+	})
+	t.Run("readers of its engine come first", func(t *testing.T) {
+		talkOf(t, actor.Write, `
+			0s    A locks                   → acquire #1 30s
+			1ms   #1 granted                → A granted 29.689s
+			2ms   B locks                   → listen
+			+0s   shared                    → nothing
+			3ms   A unlocks                 → A over; release #1
+			4ms   #1 released               → A unlocked
+			6ms   timer                     → acquire #2 30s
+			7ms   #2 granted                → B granted 29.689s
+			+0s   unshared                  → nothing
+			8ms   C locks                   → nothing
+			9ms   B unlocks                 → B over; C granted 29.687s; B unlocked
+			+0s   message                   → renew #2 30s listeners
+			+1ms  #2 renewed                → C has 29.689s
+			+1ms  C unlocks                 → C over; release #2
+			+1ms  #2 released               → C unlocked
+			259ms..265ms timer              → leave
+		`)
+	})
+}
+
+func TestAReaderStandsAsideUntilItIsCalled(t *testing.T) {
+	t.Run("called", func(t *testing.T) {
+		talkOf(t, actor.Read, `
+			0s    aside 1s                  → nothing
+			+0s   A locks                   → nothing
+			10ms  called                    → acquire #1 30s
+			11ms  #1 granted                → A granted 29.689s
+			12ms  A unlocks                 → A over; release #1
+			13ms  #1 released               → A unlocked
+		`)
+	})
+	t.Run("or for as long as that", func(t *testing.T) {
+		talkOf(t, actor.Read, `
+			0s    aside 1s                  → nothing
+			+0s   A locks                   → nothing
+			1s    timer                     → acquire #1 30s
+			+1ms  called                    → nothing
+			+0s   #1 taken 5s x             → listen
+			+1ms  A cancels why             → A lock not acquired: why
+			+250ms timer                    → leave
+		`)
+	})
+	t.Run("and leaves when it likes", func(t *testing.T) {
+		talkOf(t, actor.Read, `
+			0s    aside 1s                  → nothing
+			+0s   A locks wait 20ms         → nothing
+			20ms  timer                     → A lock not acquired
+		`)
+	})
+}
+
+// Beside a writer nobody is forced to stop reading: what was given up for the force is released.
+func TestAForcedReaderThatIsStillThereIsReleased(t *testing.T) {
+	talkOf(t, actor.Read, `
+		0s    A locks                       → acquire #1 30s
+		1ms   #1 granted                    → A granted 29.689s
+		2ms   B forces                      → A lost: unlocked by force; force #2
+		3ms   #2 gone                       → release #1; B found it free
+		4ms   #1 released                   → nothing
+	`)
+}

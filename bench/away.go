@@ -1,0 +1,89 @@
+package bench
+
+import (
+	"time"
+
+	"github.com/lockwheel/lockwheel/bench/measure"
+	"github.com/lockwheel/lockwheel/bench/peers"
+)
+
+// away is Redisson, whose workers are in a process of their own. Where there is no Java it takes no part, and says why.
+type away struct {
+	java *peers.Java
+	err  error // why it takes no part
+}
+
+func openAway(c peers.Config, clients int, p Plan) away {
+	java, err := peers.OpenRedisson(c, clients, p.WarmUp)
+	return away{java, err}
+}
+
+func (a away) close() {
+	if a.err == nil {
+		a.java.Close()
+	}
+}
+
+// entry is its part in a comparison.
+func (a away) entry(run func(*peers.Java) (int, time.Duration, error)) entry {
+	e := entry{name: peers.Redisson.Name, run: func() (int, time.Duration, error) { return 0, 0, a.err }}
+	if a.err == nil {
+		e.run, e.used = func() (int, time.Duration, error) { return run(a.java) }, a.java.Used
+	}
+	return e
+}
+
+// pair is Pair's round.
+func (a away) pair(names int, d time.Duration) entry {
+	return a.entry(func(j *peers.Java) (int, time.Duration, error) { return j.Pair(names, d) })
+}
+
+// hot is Hot's round, summed up in an arena.
+func (a away) hot(s *Server, into *arena, workers int, d time.Duration) entry {
+	return a.entry(func(j *peers.Java) (int, time.Duration, error) {
+		defer s.Clear() // as for the others
+		b, err := j.Hot("lockwheel-bench-hot", workers, d)
+		if err != nil {
+			return 0, 0, err
+		}
+		into.overlaps.Add(int32(b.Overlaps))
+		first := float64(b.First) / float64(max(b.Pairs, 1))
+		into.rounds = append(into.rounds, bout{
+			fewest: b.Fewest, most: b.Most, shares: [2]float64{first, 1 - first}, longest: b.Longest, stalled: b.Stalled,
+		})
+		return b.Pairs, b.Took, nil
+	})
+}
+
+// hold keeps locks for three leases.
+func (a away) hold(s *Server, keep Keep) (Keeping, error) {
+	k := Keeping{Name: peers.Redisson.Name, Keep: keep, Latest: -1}
+	if a.err != nil {
+		return k, a.err
+	}
+	heap, threads, err := a.java.Live()
+	if err != nil {
+		return k, err
+	}
+	began := time.Now()
+	if err := a.java.Take(keep.Locks); err != nil {
+		return k, err
+	}
+	k.Taken = time.Since(began)
+	heapThen, threadsThen, err := a.java.Live()
+	if err != nil {
+		return k, err
+	}
+	k.Heap = float64(heapThen-heap) / float64(keep.Locks)
+	k.Goroutines = float64(threadsThen-threads) / float64(keep.Locks)
+	if err := k.watch(s, keepLeases*keep.Lease, a.java.Used); err != nil {
+		return k, err
+	}
+	if k.Lost, err = a.java.Lost(); err != nil {
+		return k, err
+	}
+	return k, a.java.GiveBack()
+}
+
+// usedHere is what this process has used.
+func usedHere() (measure.Usage, error) { return measure.Used(), nil }

@@ -1,0 +1,216 @@
+package peers
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/lockwheel/lockwheel/bench/measure"
+	"github.com/lockwheel/lockwheel/internal/redisson"
+)
+
+// Redisson is the Java client whose locks ours are. It is no Contestant: its workers are in a Java machine, and are
+// told what to do. OpenRedisson opens it.
+var Redisson = Kind{
+	Name:   "redisson",
+	Module: "org.redisson:redisson",
+	Settings: "in a Java machine of its own (-Xms1g -Xmx1g), warmed up before the first round; its asynchronous API, so that no worker costs a thread; " +
+		fmt.Sprintf("%d connections, and of Pair's workers as many at once, which take the names in turn (more would only queue for connections); ", atOnce) +
+		"timeout 10 s; otherwise its defaults. CPU with that of its compiler and collector; bytes by its threads; allocations are not counted",
+}
+
+const (
+	atOnce     = 64              // of Redisson's calls
+	answerTime = 2 * time.Minute // for a command whose own time has not been counted
+)
+
+// machine is the one Java machine of this process, which gets warm and stays so. It ends with this process.
+var machine struct {
+	once    sync.Once
+	process *redisson.Process
+	version string
+	opened  int
+	err     error
+}
+
+func startMachine() {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*answerTime)
+	defer cancel()
+	program, err := redisson.Build(ctx)
+	if err != nil {
+		machine.err = err
+		return
+	}
+	machine.version = program.Version()
+	machine.process, machine.err = program.Start("-Xms1g", "-Xmx1g")
+}
+
+// RedissonVersion is that of the Redisson that takes part, or why none does.
+func RedissonVersion() string {
+	machine.once.Do(startMachine)
+	if machine.err != nil {
+		return "left out: " + machine.err.Error()
+	}
+	return machine.version
+}
+
+// Java is clients of Redisson in the Java machine. It is for one goroutine at a time.
+type Java struct {
+	names []string
+	one   string // of the first client
+}
+
+// OpenRedisson opens so many clients. The first ones to be opened are warmed up for a while, so that the Java machine has
+// compiled what is measured. The error says if there is no Java.
+func OpenRedisson(c Config, clients int, warmUp time.Duration) (*Java, error) {
+	machine.once.Do(startMachine)
+	if machine.err != nil {
+		return nil, machine.err
+	}
+	j := &Java{}
+	lease := c.Lease
+	if lease == 0 {
+		lease = Lease
+	}
+	for range clients {
+		machine.opened++
+		name := "client" + strconv.Itoa(machine.opened)
+		if _, err := j.do("open", redisson.Words{
+			"client": name, "address": "redis://" + c.Addr, "watchdog": ms(lease), "timeout": ms(patience),
+			"connections": strconv.Itoa(atOnce), "idle": strconv.Itoa(atOnce),
+		}); err != nil {
+			j.Close()
+			return nil, err
+		}
+		j.names = append(j.names, name)
+	}
+	j.one = j.names[0]
+	if machine.opened > clients {
+		return j, nil
+	}
+	if err := j.warmUp(warmUp); err != nil {
+		j.Close()
+		return nil, err
+	}
+	return j, nil
+}
+
+func (j *Java) warmUp(d time.Duration) error {
+	if _, _, err := j.Pair(atOnce, d*2/3); err != nil {
+		return err
+	}
+	_, err := j.Hot("lockwheel-bench-warm", 8, d/3)
+	return err
+}
+
+// Close closes the clients.
+func (j *Java) Close() {
+	for _, name := range j.names {
+		_, _ = j.do("close", redisson.Words{"client": name})
+	}
+}
+
+// Pair locks and unlocks so many names for a while.
+func (j *Java) Pair(names int, d time.Duration) (pairs int, took time.Duration, err error) {
+	answer, err := j.do("pair", redisson.Words{
+		"client": j.one, "name": "lockwheel-bench-", "ms": ms(d),
+		"names": strconv.Itoa(names), "workers": strconv.Itoa(min(names, atOnce)),
+	})
+	if err != nil {
+		return 0, 0, err
+	}
+	return int(answer.figure("pairs")), time.Duration(answer.figure("took")), answer.err
+}
+
+// Bout is how Java's workers came out where all wanted one name.
+type Bout struct {
+	Pairs        int
+	Took         time.Duration
+	First        int // pairs of the first client
+	Fewest, Most int // pairs of a worker
+	Longest      time.Duration
+	Stalled      bool
+	Overlaps     int
+}
+
+// Hot lets so many workers of each client fight for one name for a while.
+func (j *Java) Hot(name string, workers int, d time.Duration) (Bout, error) {
+	answer, err := j.do("hot", redisson.Words{
+		"client": strings.Join(j.names, ","), "name": name, "workers": strconv.Itoa(workers), "ms": ms(d),
+	})
+	if err != nil {
+		return Bout{}, err
+	}
+	b := Bout{
+		Pairs: int(answer.figure("pairs")), Took: time.Duration(answer.figure("took")),
+		First: int(answer.figure("first")), Fewest: int(answer.figure("fewest")), Most: int(answer.figure("most")),
+		Longest: time.Duration(answer.figure("longest")), Stalled: answer.words["stalled"] == "true",
+		Overlaps: int(answer.figure("overlaps")),
+	}
+	return b, answer.err
+}
+
+// Take takes so many watched locks, to be held.
+func (j *Java) Take(locks int) error {
+	_, err := j.do("take", redisson.Words{"client": j.one, "name": "lockwheel-bench-held-", "locks": strconv.Itoa(locks)})
+	return err
+}
+
+// Lost is how many of them the server does not have any more.
+func (j *Java) Lost() (int, error) {
+	answer, err := j.do("lost", redisson.Words{"client": j.one})
+	if err != nil {
+		return 0, err
+	}
+	return int(answer.figure("lost")), answer.err
+}
+
+// GiveBack unlocks them.
+func (j *Java) GiveBack() error {
+	_, err := j.do("giveBack", redisson.Words{"client": j.one})
+	return err
+}
+
+// Used is what the Java machine has used. It does not count allocations.
+func (j *Java) Used() (measure.Usage, error) {
+	answer, err := j.do("usage", nil)
+	if err != nil {
+		return measure.Usage{}, err
+	}
+	return measure.Usage{CPU: time.Duration(answer.figure("cpu")), Bytes: uint64(answer.figure("allocated"))}, answer.err
+}
+
+// Live is the heap after a collection, in bytes, and the number of threads.
+func (j *Java) Live() (heap int64, threads int, err error) {
+	answer, err := j.do("usage", redisson.Words{"heap": "true"})
+	if err != nil {
+		return 0, 0, err
+	}
+	return answer.figure("heap"), int(answer.figure("threads")), answer.err
+}
+
+// answer is words of which some are figures.
+type answer struct {
+	words redisson.Words
+	err   error // of a figure that is none
+}
+
+func (a *answer) figure(name string) int64 {
+	n, err := strconv.ParseInt(a.words[name], 10, 64)
+	if err != nil {
+		a.err = fmt.Errorf("redisson: %s: %w", name, err)
+	}
+	return n
+}
+
+func (j *Java) do(command string, words redisson.Words) (*answer, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), answerTime)
+	defer cancel()
+	got, err := machine.process.Do(ctx, command, words)
+	return &answer{words: got}, err
+}
+
+func ms(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }

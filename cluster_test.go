@@ -1,0 +1,280 @@
+package lockwheel_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel"
+	"github.com/lockwheel/lockwheel/internal/redistest"
+)
+
+// A cluster on this machine: every slot works, messages wake, and what cannot work is said at once.
+
+// realm is a cluster of one test.
+type realm struct {
+	*redistest.Cluster
+	t *testing.T
+}
+
+func newRealm(t *testing.T, replicas int, args ...string) *realm {
+	t.Helper()
+	return &realm{Cluster: redistest.StartCluster(t, 3, replicas, args...), t: t}
+}
+
+// open opens an engine on the cluster that closes with the test.
+func (r *realm) open(opts lockwheel.Options) *lockwheel.Engine {
+	r.t.Helper()
+	if opts.Client == nil {
+		opts.Redis.InitAddress = r.Addrs()
+	}
+	if opts.Timeout == 0 && opts.Lease > 0 {
+		opts.Timeout = min(3*time.Second, opts.Lease/3)
+	}
+	e, err := lockwheel.Open(r.t.Context(), opts)
+	require.NoError(r.t, err)
+	r.t.Cleanup(func() { e.Close() })
+	return e
+}
+
+// calls is how often all nodes together have run a command.
+func (r *realm) calls(commands ...string) (n int) {
+	for _, s := range r.Nodes {
+		if s.Runs() {
+			n += s.CommandCalls(r.t, commands...)
+		}
+	}
+	return n
+}
+
+// channels is how many channels of shards are listened to.
+func (r *realm) channels() (n int) {
+	for _, s := range r.Nodes {
+		if s.Runs() {
+			n += len(s.Strings(r.t, "PUBSUB", "SHARDCHANNELS"))
+		}
+	}
+	return n
+}
+
+// spread makes names in as many slots, evenly over all of them.
+func (r *realm) spread(n int) []string { return r.Spread("n", n) }
+
+func TestClusterLocks(t *testing.T) {
+	t.Parallel()
+	r := newRealm(t, 1)
+	t.Run("names of all slots are handed from engine to engine by message", func(t *testing.T) { r.t = t; r.handsOver(t) })
+	t.Run("names of one slot leave in one call", func(t *testing.T) { r.t = t; r.sharesCalls(t) })
+	t.Run("a name whose channel has another slot is refused at once", func(t *testing.T) { r.t = t; r.refusesBraces(t) })
+	t.Run("whoever publishes and listens as Redisson does is understood", func(t *testing.T) { r.t = t; r.speaksRedisson(t) })
+	t.Run("every operation finds its node", func(t *testing.T) { r.t = t; r.findsNodes(t) })
+	t.Run("a node that forgot the scripts learns them again", func(t *testing.T) { r.t = t; r.teaches(t) })
+	t.Run("a client of the caller's does as well", func(t *testing.T) { r.t = t; r.takesAClient(t) })
+	t.Run("listeners elsewhere are seen", func(t *testing.T) { r.t = t; r.seesListeners(t) })
+}
+
+func (r *realm) handsOver(t *testing.T) {
+	holder, waiter := r.open(lockwheel.Options{}), r.open(lockwheel.Options{})
+	names := append(r.spread(300), "a{b}c", "{b}:x", "x{y}{z}", "orders:17", "ü", strings.Repeat("k", 1000))
+	holds := make([]*lockwheel.Hold, len(names))
+	for i, name := range names {
+		holds[i] = lock(t, holder.Mutex(name))
+	}
+	pending := make([]*lockwheel.Pending, len(names))
+	for i, name := range names {
+		pending[i] = waiter.Mutex(name).LockAsync(t.Context())
+	}
+	asleep(t, waiter, int64(len(names)), int64(len(names)))
+	require.Equal(t, len(names), r.channels())
+	for i := range names {
+		unlock(t, holds[i])
+		receive(t, pending[i].Done()) // long before the lease ends
+		hold, err := pending[i].Hold()
+		require.NoError(t, err)
+		unlock(t, hold)
+	}
+	require.Zero(t, r.calls("publish", "subscribe"), "a cluster's messages stay in their shard")
+	settled(t, holder)
+	settled(t, waiter)
+	eventually(t, "no channel", func() bool { return r.channels() == 0 })
+}
+
+func (r *realm) sharesCalls(t *testing.T) {
+	e := r.open(lockwheel.Options{Lease: time.Second, Renew: 300 * time.Millisecond})
+	const many = 100
+	pending := make([]*lockwheel.Pending, many)
+	for i := range pending {
+		pending[i] = e.Mutex(fmt.Sprintf("{shared}%d", i)).LockAsync(t.Context())
+	}
+	holds := make([]*lockwheel.Hold, many)
+	for i := range pending {
+		receive(t, pending[i].Done())
+		hold, err := pending[i].Hold()
+		require.NoError(t, err)
+		holds[i] = hold
+	}
+	before := e.Stats()
+	eventually(t, "every lock renewed a few times", func() bool { return e.Stats().Renewed >= before.Renewed+3*many })
+	after := e.Stats()
+	require.Less(t, after.Batches-before.Batches, (after.Commands-before.Commands)/2)
+	for _, hold := range holds {
+		require.NoError(t, hold.Err())
+		unlock(t, hold)
+	}
+}
+
+func (r *realm) refusesBraces(t *testing.T) {
+	e, braced := r.open(lockwheel.Options{}), r.open(lockwheel.Options{Prefix: "app{"})
+	before := r.calls("evalsha", "eval")
+	for _, name := range []string{"a{b", "a}b", "{}x", "a{}b", "{", "}", "{}{b}"} {
+		_, err := e.Mutex(name).Lock(t.Context())
+		require.ErrorContains(t, err, fmt.Sprintf("lock %q: in a cluster", name))
+		_, err = e.Mutex(name).TryLock(t.Context())
+		require.ErrorContains(t, err, "in a cluster")
+		_, err = e.Mutex(name).LockAsync(t.Context()).Hold()
+		require.ErrorContains(t, err, "in a cluster")
+		_, err = e.Mutex(name).State(t.Context())
+		require.ErrorContains(t, err, "in a cluster")
+		_, err = e.Mutex(name).ForceUnlock(t.Context())
+		require.ErrorContains(t, err, "in a cluster")
+	}
+	_, err := braced.Mutex("n").Lock(t.Context())
+	require.ErrorContains(t, err, `lock "n": in a cluster`)
+	require.Equal(t, before, r.calls("evalsha", "eval"), "nothing was sent")
+	unlock(t, lock(t, braced.Mutex("n}")))
+}
+
+func (r *realm) speaksRedisson(t *testing.T) {
+	e := r.open(lockwheel.Options{})
+	const name = "shared with Java"
+	master := r.Master(t, r.Slot(t, name))
+	channel := "redisson_lock__channel:{" + name + "}"
+	ears := master.Conn(t)
+	_, err := ears.Do("SSUBSCRIBE", channel)
+	require.NoError(t, err)
+	hold := lock(t, e.Mutex(name))
+	require.Equal(t, map[string]string{hold.ID(): "1"}, master.Hash(t, name))
+	unlock(t, hold)
+	push, err := ears.Receive(patience)
+	require.NoError(t, err)
+	require.Equal(t, []any{"smessage", channel, "0"}, push)
+
+	require.Equal(t, 1, master.Int(t, "HSET", name, "00000000-0000-4000-8000-000000000000:1", 1))
+	require.Equal(t, 1, master.Int(t, "PEXPIRE", name, 30_000))
+	waiting := locking(t.Context(), e.Mutex(name))
+	asleep(t, e, 1, 1)
+	require.Equal(t, 1, master.Int(t, "DEL", name))
+	require.Equal(t, 2, master.Int(t, "SPUBLISH", channel, "0"))
+	unlock(t, granted(t, waiting))
+}
+
+func (r *realm) findsNodes(t *testing.T) {
+	e, other := r.open(lockwheel.Options{}), r.open(lockwheel.Options{})
+	for _, name := range r.spread(9) {
+		hold := lock(t, e.Mutex(name), lockwheel.Lease(20*time.Second))
+		state, err := other.Mutex(name).State(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, hold.ID(), state.Owner)
+		require.NoError(t, hold.Extend(t.Context(), time.Minute))
+		ttl, err := other.Mutex(name).TTL(t.Context())
+		require.NoError(t, err)
+		require.Greater(t, ttl, 50*time.Second)
+		inner := lockWith(t, hold.Context(), e.Mutex(name))
+		unlock(t, inner)
+		forced, err := other.Mutex(name).ForceUnlock(t.Context())
+		require.NoError(t, err)
+		require.True(t, forced)
+		require.ErrorIs(t, hold.Unlock(t.Context()), lockwheel.ErrLost)
+	}
+	settled(t, e)
+	require.NoError(t, e.Shutdown(t.Context()))
+}
+
+func (r *realm) teaches(t *testing.T) {
+	e := r.open(lockwheel.Options{})
+	names := r.spread(60)
+	for _, s := range r.Nodes {
+		require.Equal(t, "OK", s.Do(t, "SCRIPT", "FLUSH"))
+	}
+	crowd(t, len(names), func(i int) error {
+		return e.Mutex(names[i]).Do(t.Context(), nothing)
+	})
+}
+
+func (r *realm) takesAClient(t *testing.T) {
+	client, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: r.Addrs()[:1], DisableCache: true, PipelineMultiplex: -1})
+	require.NoError(t, err)
+	t.Cleanup(client.Close)
+	e, other := r.open(lockwheel.Options{Client: client}), r.open(lockwheel.Options{})
+	for _, name := range r.spread(9) {
+		hold := lock(t, e.Mutex(name))
+		waiting := locking(t.Context(), other.Mutex(name))
+		asleep(t, other, 1, 1)
+		unlock(t, hold)
+		unlock(t, granted(t, waiting))
+		settled(t, other)
+	}
+}
+
+// While others listen, an engine gives a lock up after a few of its own callers.
+func (r *realm) seesListeners(t *testing.T) {
+	greedy, other := r.open(lockwheel.Options{}), r.open(lockwheel.Options{})
+	const name = "contested"
+	hold := lock(t, greedy.Mutex(name))
+	waiting := locking(t.Context(), other.Mutex(name))
+	asleep(t, other, 1, 1)
+	published := r.calls("publish", "spublish")
+	stop := make(chan struct{})
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		crowd(t, 4, func(int) error {
+			for {
+				select {
+				case <-stop:
+					return nil
+				default:
+				}
+				if err := greedy.Mutex(name).Do(t.Context(), nothing); err != nil {
+					return err
+				}
+			}
+		})
+	}()
+	unlock(t, hold)
+	unlock(t, granted(t, waiting))
+	for range 20 {
+		unlock(t, lock(t, other.Mutex(name)))
+	}
+	handed := greedy.Stats().Handed
+	releases := r.calls("publish", "spublish") - published
+	close(stop)
+	<-done
+	require.NotZero(t, handed)
+	require.LessOrEqual(t, handed, uint64(64*(releases+1)))
+}
+
+// Where the server does not know the sharded verbs, or may not tell, it is PUBLISH, and who listens cannot be known.
+func TestClusterWithoutShardedMessages(t *testing.T) {
+	t.Parallel()
+	r := newRealm(t, 0, "--user", "default", "on", "nopass", "~*", "&*", "+@all", "-pubsub|shardnumsub", "-spublish", "-ssubscribe")
+	holder, waiter := r.open(lockwheel.Options{}), r.open(lockwheel.Options{})
+	for _, name := range r.spread(12) {
+		hold := lock(t, holder.Mutex(name))
+		waiting := locking(t.Context(), waiter.Mutex(name))
+		asleep(t, waiter, 1, 1)
+		unlock(t, hold)
+		unlock(t, granted(t, waiting))
+		settled(t, waiter)
+	}
+	require.NotZero(t, r.calls("publish"))
+	require.NotZero(t, r.calls("subscribe"))
+	r.seesListeners(t)
+}
+
+func nothing(context.Context) error { return nil }

@@ -1,0 +1,421 @@
+package lockwheel_test
+
+import (
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel"
+	"github.com/lockwheel/lockwheel/internal/redistest"
+)
+
+// What happens to a cluster, and to masters that Sentinel watches, and what locks make of it.
+
+// traffic is callers that come and go on some names until it is stopped, one in each at a time.
+type traffic struct {
+	rooms  []room
+	visits atomic.Int64
+	stop   chan struct{}
+	done   chan struct{}
+}
+
+// drive lets callers of each engine visit the names.
+func drive(t *testing.T, names []string, engines ...*lockwheel.Engine) *traffic {
+	d := &traffic{rooms: make([]room, len(names)), stop: make(chan struct{}), done: make(chan struct{})}
+	go func() {
+		defer close(d.done)
+		crowd(t, 2*len(engines), func(i int) error {
+			for at := i; ; at++ {
+				select {
+				case <-d.stop:
+					return nil
+				default:
+				}
+				n := at % len(names)
+				if err := visitWith(t.Context(), engines[i%len(engines)].Mutex(names[n]), &d.rooms[n]); err != nil {
+					return fmt.Errorf("%s: %w", names[n], err)
+				}
+				d.visits.Add(1)
+			}
+		})
+	}()
+	return d
+}
+
+// more waits until somebody has been everywhere once more.
+func (d *traffic) more(t *testing.T) {
+	t.Helper()
+	before := d.visits.Load()
+	eventually(t, "visits going on", func() bool { return d.visits.Load() > before+3*int64(len(d.rooms)) })
+}
+
+func (d *traffic) end(t *testing.T) {
+	t.Helper()
+	close(d.stop)
+	receive(t, d.done)
+	for i := range d.rooms {
+		require.False(t, d.rooms[i].crowded.Load(), "two were inside at once")
+	}
+}
+
+// family makes names of one slot.
+func family(tag string, n int) []string {
+	names := make([]string, n)
+	for i := range names {
+		names[i] = fmt.Sprintf("{%s}%d", tag, i)
+	}
+	return names
+}
+
+func requireHeld(t testing.TB, holds []*lockwheel.Hold) {
+	t.Helper()
+	for _, hold := range holds {
+		require.NoError(t, hold.Err(), hold.Name())
+	}
+}
+
+// failures 29: MOVED, ASK and TRYAGAIN while a slot is on its way. Nobody loses a lock, nobody is let in twice, and who waits is woken.
+func TestClusterSlotMovesUnderLoad(t *testing.T) {
+	t.Parallel()
+	r := newRealm(t, 0)
+	limited := r.limited()
+	steady := r.open(lockwheel.Options{Redis: limited, Lease: 2 * time.Second, Renew: 200 * time.Millisecond})
+	holder, waiter := r.open(lockwheel.Options{Redis: limited}), r.open(lockwheel.Options{Redis: limited})
+	names := family("slot", 60)
+	kept, slept, released, busy := names[:20], names[20:30], names[30:40], names[40:]
+
+	var holds, waitedFor, givenUp []*lockwheel.Hold
+	for _, name := range kept {
+		holds = append(holds, lock(t, steady.Mutex(name)))
+	}
+	for _, name := range slept {
+		waitedFor = append(waitedFor, lock(t, holder.Mutex(name)))
+	}
+	for _, name := range released {
+		givenUp = append(givenUp, lock(t, holder.Mutex(name)))
+	}
+	waiting := make(map[string]<-chan outcome)
+	for _, name := range names[20:40] {
+		waiting[name] = locking(t.Context(), waiter.Mutex(name))
+	}
+	asleep(t, waiter, 20, 20)
+	load := drive(t, busy, steady, holder)
+	slot := r.Slot(t, names[0])
+	for range 3 {
+		from := r.Master(t, slot)
+		m := r.Migrate(t, slot, r.Nodes[(indexOf(r.Nodes, from)+1)%3])
+		load.more(t)
+		m.Move(t, len(names)/2)
+		refused := r.Refusals(t, "TRYAGAIN")
+		eventually(t, "renewals of keys that are in two places", func() bool { return r.Refusals(t, "TRYAGAIN") > refused })
+		load.more(t)
+		m.Move(t, len(names))
+		load.more(t)
+		if givenUp != nil { // where the slot is going, before anybody listens there
+			for _, hold := range givenUp {
+				unlock(t, hold)
+			}
+			givenUp = nil
+		}
+		m.End(t)
+		load.more(t)
+		requireHeld(t, holds)
+		for _, name := range slept {
+			silent(t, waiting[name], 0)
+		}
+	}
+	for _, name := range released {
+		unlock(t, granted(t, waiting[name]))
+	}
+	for i, name := range slept {
+		unlock(t, waitedFor[i])
+		unlock(t, granted(t, waiting[name]))
+	}
+	load.end(t)
+	for _, refusal := range []string{"MOVED", "ASK"} {
+		require.NotZero(t, r.Refusals(t, refusal))
+	}
+	for _, hold := range holds {
+		unlock(t, hold)
+	}
+	for _, e := range []*lockwheel.Engine{steady, holder, waiter} {
+		settled(t, e)
+		require.Zero(t, e.Stats().Lost)
+		require.Zero(t, e.Stats().Muted)
+	}
+}
+
+// limited makes a user who may do what README says that one of a cluster must be allowed to do, and nothing else.
+func (r *realm) limited() rueidis.ClientOption {
+	user := append([]any{"ACL", "SETUSER", "limited", "on", ">secret", "~*", "&redisson_lock__channel:*", "-@all"}, fields(
+		"+hello +auth +ping +cluster|slots +cluster|shards +script|load +evalsha +eval +asking "+
+			"+hset +hdel +hexists +hkeys +hlen +hgetall +pttl +pexpire +del "+
+			"+spublish +ssubscribe +pubsub|shardnumsub")...)
+	for _, s := range r.Nodes {
+		require.Equal(r.t, "OK", s.Do(r.t, user...))
+	}
+	return rueidis.ClientOption{Username: "limited", Password: "secret"}
+}
+
+func fields(text string) (words []any) {
+	for word := range strings.FieldsSeq(text) {
+		words = append(words, word)
+	}
+	return words
+}
+
+func indexOf(nodes []*redistest.Server, s *redistest.Server) int {
+	for i := range nodes {
+		if nodes[i] == s {
+			return i
+		}
+	}
+	return -1
+}
+
+// A replica takes over from its master: who holds a lock keeps it or is told, nobody is let in beside him, and those on other masters do
+// not notice.
+func TestClusterMasterIsReplaced(t *testing.T) {
+	t.Parallel()
+	for how, replace := range map[string]func(t *testing.T, r *realm, master *redistest.Server) (after func()){
+		"killed": func(t *testing.T, r *realm, master *redistest.Server) func() {
+			require.NoError(t, master.Kill())
+			return func() {}
+		},
+		"stopped, and back later": func(t *testing.T, r *realm, master *redistest.Server) func() {
+			require.NoError(t, master.Pause())
+			return func() { require.NoError(t, master.Continue()) }
+		},
+		"told to step down": func(t *testing.T, r *realm, master *redistest.Server) func() {
+			require.Equal(t, "OK", r.Replica(t, master).Do(t, "CLUSTER", "FAILOVER"))
+			eventually(t, "another master", func() bool { return r.Master(t, 0) != master })
+			return func() {}
+		},
+	} {
+		t.Run(how, func(t *testing.T) {
+			t.Parallel()
+			masterIsReplaced(t, replace)
+		})
+	}
+}
+
+func masterIsReplaced(t *testing.T, replace func(t *testing.T, r *realm, master *redistest.Server) (after func())) {
+	r := newRealm(t, 1)
+	const lease = 6 * time.Second
+	e, other := r.open(lockwheel.Options{Lease: lease, Renew: 500 * time.Millisecond}), r.open(lockwheel.Options{Lease: lease})
+	names := r.spread(60)
+	holds := make([]*lockwheel.Hold, len(names))
+	waiting := make([]<-chan outcome, len(names))
+	for i, name := range names {
+		holds[i] = lock(t, e.Mutex(name))
+		waiting[i] = locking(t.Context(), other.Mutex(name))
+	}
+	asleep(t, other, int64(len(names)), int64(len(names)))
+	for _, master := range r.Nodes[:3] { // what was granted is with the replicas
+		require.Equal(t, 1, master.Int(t, "WAIT", 1, patience.Milliseconds()))
+	}
+	began := time.Now()
+	after := replace(t, r, r.Master(t, 0))
+	r.Master(t, 0)
+	took := time.Since(began)
+	after()
+	for end := began.Add(lease + 500*time.Millisecond); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+		for i, hold := range holds {
+			if took < lease/2 || r.ownerOf(names[i]) != r.Nodes[0] {
+				require.NoError(t, hold.Err(), hold.Name())
+			}
+			if len(waiting[i]) > 0 {
+				require.ErrorIs(t, hold.Err(), lockwheel.ErrLost, "somebody else was let in")
+			}
+		}
+	}
+	// Waiting does not become a storm (failures 25).
+	require.Less(t, other.Stats().Commands, uint64(10*len(names)))
+	handing := time.Now()
+	for i, hold := range holds {
+		if err := hold.Unlock(t.Context()); took < lease/2 {
+			require.NoError(t, err)
+		}
+		unlock(t, granted(t, waiting[i]))
+	}
+	require.Less(t, time.Since(handing), lease/2, "woken by messages, not by TTLs")
+	settled(t, e)
+	settled(t, other)
+}
+
+// Replication is asynchronous, so a lock can die with the master that granted it. Its holder is told long before the lease is over, and
+// the lock can be taken.
+func TestClusterLockThatTheNextMasterNeverHeardOfIsLost(t *testing.T) {
+	t.Parallel()
+	r := newRealm(t, 1)
+	e := r.open(lockwheel.Options{Renew: 500 * time.Millisecond, Timeout: time.Second})
+	name := r.Key("n", 0)
+	master := r.Master(t, 0)
+	replica := r.Replica(t, master)
+	require.NoError(t, replica.Pause())
+	require.Equal(t, 1, master.Int(t, "CLIENT", "KILL", "TYPE", "replica")) // or it would find the lock in its socket
+	hold := lock(t, e.Mutex(name))
+	require.NoError(t, master.Kill())
+	require.NoError(t, replica.Continue())
+	receive(t, hold.Done())
+	require.ErrorIs(t, hold.Err(), lockwheel.ErrLost)
+	require.Same(t, replica, r.Master(t, 0))
+	unlock(t, lock(t, e.Mutex(name)))
+}
+
+// A node is silent and nobody takes over. Who holds a lock there is told when the lease is over; the others are renewed as if nothing
+// were, and once the node is back it is used again.
+func TestClusterNodeThatIsSilentHoldsUpNobodyElse(t *testing.T) {
+	t.Parallel()
+	r := newRealm(t, 0, "--cluster-require-full-coverage", "no")
+	const lease = 3 * time.Second
+	e := r.open(lockwheel.Options{Lease: lease, Renew: 300 * time.Millisecond, Timeout: 500 * time.Millisecond})
+	silenced := r.Nodes[1]
+	var here, there []*lockwheel.Hold
+	var elsewhere []string
+	for _, name := range r.spread(600) {
+		hold := lock(t, e.Mutex(name))
+		if r.Nodes[1] == r.ownerOf(name) {
+			there = append(there, hold)
+		} else {
+			here, elsewhere = append(here, hold), append(elsewhere, fmt.Sprintf("{%s}busy", name))
+		}
+	}
+	require.NoError(t, silenced.Pause())
+	paused := time.Now()
+	for _, hold := range there {
+		receive(t, hold.Done())
+		require.ErrorIs(t, hold.Err(), lockwheel.ErrLost)
+	}
+	require.Less(t, time.Since(paused), lease+time.Second)
+	load := drive(t, elsewhere[:20], e)
+	load.more(t)
+	opensAndCloses(t, r, elsewhere[20], there[0].Name())
+	for end := paused.Add(2 * lease); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		for _, hold := range here {
+			require.NoError(t, hold.Err())
+			require.Greater(t, time.Until(hold.Deadline()), lease/3, "%s is renewed too late", hold.Name())
+		}
+	}
+	load.end(t)
+	require.NoError(t, silenced.Continue())
+	unlock(t, lock(t, e.Mutex(there[0].Name())))
+	for _, hold := range here {
+		unlock(t, hold)
+	}
+}
+
+// opensAndCloses opens an engine beside a silent node and closes it while that owes it an answer.
+func opensAndCloses(t *testing.T, r *realm, good, bad string) {
+	t.Helper()
+	e := r.open(lockwheel.Options{Timeout: 500 * time.Millisecond})
+	unlock(t, lock(t, e.Mutex(good)))
+	_, err := e.Mutex(bad).TryLock(t.Context())
+	require.ErrorIs(t, err, lockwheel.ErrUnavailable)
+	waiting := locking(t.Context(), e.Mutex(bad))
+	queued(t, e, 1)
+	closed := make(chan error, 1)
+	go func() { closed <- e.Close() }()
+	require.NoError(t, receive(t, closed))
+	require.ErrorIs(t, receive(t, waiting).err, lockwheel.ErrClosed)
+}
+
+// ownerOf is who owns a name's slot in a cluster that is as it was started.
+func (r *realm) ownerOf(name string) *redistest.Server {
+	return r.Nodes[r.Slot(r.t, name)*3/16384]
+}
+
+// A master that Sentinel watches is replaced: holders go on with the next one, or learn of the loss, and waiters get their turn.
+func TestSentinelReplacesTheMaster(t *testing.T) {
+	t.Parallel()
+	for how, replace := range map[string]func(t *testing.T, w *redistest.Sentinels, master *redistest.Server){
+		"killed": func(t *testing.T, _ *redistest.Sentinels, master *redistest.Server) {
+			require.NoError(t, master.Kill())
+		},
+		// It stays, as a replica that answers and refuses to write.
+		"told to step down": func(t *testing.T, w *redistest.Sentinels, _ *redistest.Server) {
+			require.Equal(t, "OK", w.Sentinels[0].Do(t, "SENTINEL", "FAILOVER", w.Name))
+		},
+	} {
+		t.Run(how, func(t *testing.T) {
+			t.Parallel()
+			sentinelReplaces(t, replace)
+		})
+	}
+}
+
+// behindSentinel opens an engine on a master that Sentinel watches.
+func behindSentinel(t *testing.T, w *redistest.Sentinels, opts lockwheel.Options) *lockwheel.Engine {
+	t.Helper()
+	opts.Redis = rueidis.ClientOption{InitAddress: w.Addrs(), Sentinel: rueidis.SentinelOption{MasterSet: w.Name}}
+	e, err := lockwheel.Open(t.Context(), opts)
+	require.NoError(t, err)
+	t.Cleanup(func() { e.Close() })
+	return e
+}
+
+// Its holder is told as soon as the next master is known, and not when the next renewal is due.
+func TestSentinelLockThatTheNextMasterNeverHeardOfIsLost(t *testing.T) {
+	t.Parallel()
+	w := redistest.StartSentinels(t, 1, 3)
+	e := behindSentinel(t, w, lockwheel.Options{})
+	master, replica := w.Servers[0], w.Servers[1]
+	require.NoError(t, replica.Pause())
+	require.Equal(t, 1, master.Int(t, "CLIENT", "KILL", "TYPE", "replica")) // or it would find the lock in its socket
+	hold := lock(t, e.Mutex("n"))
+	require.NoError(t, master.Kill())
+	require.NoError(t, replica.Continue())
+	receive(t, hold.Done())
+	require.ErrorIs(t, hold.Err(), lockwheel.ErrLost)
+	unlock(t, lock(t, e.Mutex("n")))
+}
+
+func sentinelReplaces(t *testing.T, replace func(t *testing.T, w *redistest.Sentinels, master *redistest.Server)) {
+	w := redistest.StartSentinels(t, 2, 3)
+	const lease = 6 * time.Second
+	opts := lockwheel.Options{Lease: lease, Renew: 500 * time.Millisecond, Timeout: time.Second}
+	e, other := behindSentinel(t, w, opts), behindSentinel(t, w, opts)
+	holds := make([]*lockwheel.Hold, 50)
+	waiting := make([]<-chan outcome, len(holds))
+	for i := range holds {
+		name := fmt.Sprint("n", i)
+		holds[i] = lock(t, e.Mutex(name))
+		waiting[i] = locking(t.Context(), other.Mutex(name))
+	}
+	asleep(t, other, int64(len(holds)), int64(len(holds)))
+	old := w.Master(t)
+	require.Equal(t, 2, old.Int(t, "WAIT", 2, patience.Milliseconds()))
+	died := time.Now()
+	replace(t, w, old)
+	next := w.AwaitMaster(t, old)
+	took := time.Since(died)
+	always(t, time.Until(died.Add(lease+500*time.Millisecond)), "held, or nobody else's before the holder knows", func() bool {
+		for i, hold := range holds {
+			if took < lease/2 {
+				require.NoError(t, hold.Err())
+			}
+			if len(waiting[i]) > 0 {
+				require.ErrorIs(t, hold.Err(), lockwheel.ErrLost, "somebody else was let in")
+			}
+		}
+		return true
+	})
+	if took < lease/2 {
+		require.Equal(t, map[string]string{holds[0].ID(): "1"}, next.Hash(t, "n0"))
+	}
+	handing := time.Now()
+	for i, hold := range holds {
+		if err := hold.Unlock(t.Context()); took < lease/2 {
+			require.NoError(t, err)
+		}
+		unlock(t, granted(t, waiting[i]))
+	}
+	require.Less(t, time.Since(handing), lease/2, "woken by messages, not by TTLs")
+	settled(t, e)
+	settled(t, other)
+}

@@ -1,0 +1,500 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel/actor"
+)
+
+// clusterDesk is a desk in a cluster of the nodes A, B and C, which own a third of the slots each: of the keys a to f, b and f are A's, c
+// and g are B's, and a, d and e are C's.
+//
+// Words besides those of converse: "1@A: acquire b + f" is a bundle of two calls to A; its answers are divided by "|", of which the last
+// counts for all that follow. "survey A B C" asks these nodes for a chart; "charted 0-16383@B" and "uncharted" answer. What concerns
+// a subscriber names its node: "join@A {b}", "subscribed@A b".
+type clusterDesk struct{ *desk }
+
+func newClusterDesk(t *testing.T, couriers int) clusterDesk {
+	d := clusterDesk{newDesk(t, couriers)}
+	d.c.inCluster(chartOf(t, "0-5460@A 5461-10922@B 10923-16383@C"))
+	require.Len(t, d.c.cluster.opened, 3)
+	d.c.cluster.opened = nil
+	return d
+}
+
+func chartOf(t *testing.T, text string) *chart {
+	known := &chart{}
+	for word := range strings.FieldsSeq(text) {
+		var s span
+		_, err := fmt.Sscanf(strings.Replace(word, "@", " ", 1), "%d-%d %s", &s.first, &s.last, &s.address)
+		require.NoError(t, err, word)
+		s.address += ":1"
+		known.spans = append(known.spans, s)
+	}
+	return known
+}
+
+func converseInCluster(t *testing.T, couriers int, conversation string) clusterDesk {
+	t.Helper()
+	d := newClusterDesk(t, couriers)
+	var want, got []string
+	for line := range strings.Lines(conversation) {
+		line = strings.Join(strings.Fields(line), " ")
+		if line == "" || strings.HasPrefix(line, "//") {
+			continue
+		}
+		want = append(want, line)
+		stimulus, _, _ := strings.Cut(line, " →")
+		got = append(got, stimulus+" → "+d.line(stimulus))
+	}
+	require.Equal(t, strings.Join(want, "\n"), strings.Join(got, "\n"))
+	return d
+}
+
+func (d clusterDesk) line(line string) string {
+	moment, stimuli, _ := strings.Cut(line, " ")
+	at, err := time.ParseDuration(moment)
+	require.NoError(d.t, err)
+	d.now = at
+	for stimulus := range strings.SplitSeq(stimuli, "; ") {
+		words := strings.Fields(stimulus)
+		what, address, aboutNode := strings.Cut(words[0], "@")
+		switch {
+		case words[0] == "timer":
+			if due, ok := d.c.next(); !ok || due > at {
+				return fmt.Sprintf("nothing is due before %v (%v)", due, ok)
+			}
+		case words[0] == "next":
+			due, ok := d.c.next()
+			return fmt.Sprint(due, " ", ok)
+		case words[0] == "charted":
+			d.mail(&mail{kind: charts, chart: chartOf(d.t, strings.Join(words[1:], " "))})
+		case words[0] == "uncharted":
+			d.mail(&mail{kind: charts, err: errUncharted})
+		case aboutNode:
+			d.heard(what, address, words[1:])
+		case words[0][0] >= '0' && words[0][0] <= '9':
+			d.bundle(stimulus)
+		default:
+			d.post(words)
+		}
+	}
+	return d.turn()
+}
+
+// heard posts what a node's subscriber says.
+func (d clusterDesk) heard(what, address string, rest []string) {
+	kind := map[string]mailKind{
+		"heard": hears, "subscribed": subscribes, "silenced": silenced, "ordered": orderDone, "disordered": orderDone, "deaf": deaf,
+	}[what]
+	m := mail{kind: kind, node: d.c.nodeAt(address + ":1")}
+	switch {
+	case kind == orderDone && what == "disordered":
+		m.err = errors.New(strings.Join(rest, " "))
+		fallthrough
+	case kind == orderDone || kind == deaf:
+		d.mail(&m)
+		return
+	}
+	for _, name := range rest {
+		one := m
+		one.channel = channelOf(name)
+		d.mail(&one)
+	}
+}
+
+// bundle brings the calls of a bundle back.
+func (d clusterDesk) bundle(stimulus string) {
+	number, answers, _ := strings.Cut(stimulus, " ")
+	parts := strings.Split(answers, "|")
+	var at int
+	_, err := fmt.Sscan(number, &at)
+	require.NoError(d.t, err)
+	first := d.out[at]
+	require.NotNil(d.t, first, "bundle %d is not out", at)
+	letters := d.letters
+	i := 0
+	for b := first; b != nil; b = b.next {
+		d.out[at] = b
+		require.Empty(d.t, d.courier(append([]string{number}, strings.Fields(parts[min(i, len(parts)-1)])...)))
+		i++
+	}
+	d.letters = append(letters, &first.mail)
+}
+
+func (d clusterDesk) turn() string {
+	var first *mail
+	for _, m := range slices.Backward(d.letters) {
+		m.next = first
+		first = m
+	}
+	d.letters = nil
+	d.c.turn(d.now, first)
+	said := slices.Concat(d.ended(), d.reorganised(), d.leftFor(), d.orderedAt(), d.verdicts())
+	d.c.rest()
+	if len(said) == 0 {
+		return "nothing"
+	}
+	return strings.Join(said, "; ")
+}
+
+func (d clusterDesk) reorganised() (said []string) {
+	k := d.c.cluster
+	for _, n := range k.opened {
+		said = append(said, "opens "+name(n))
+	}
+	for _, n := range k.shut {
+		said = append(said, "shuts "+name(n))
+	}
+	k.opened, k.shut = nil, nil
+	if k.order != nil {
+		said = append(said, "survey "+strings.ReplaceAll(strings.Join(k.order.addresses, " "), ":1", ""))
+		k.order = nil
+	}
+	return said
+}
+
+func name(n *node) string { return strings.TrimSuffix(n.address, ":1") }
+
+// leftFor is desk.left's with nodes and bundles.
+func (d clusterDesk) leftFor() (said []string) {
+	for _, head := range d.c.batches {
+		d.batches++
+		d.out[d.batches] = head
+		calls := []string{}
+		verb := ""
+		for b := head; b != nil; b = b.next {
+			require.Same(d.t, head.node, b.node)
+			call := ""
+			if b.asking {
+				call = "ASKING "
+			}
+			for i := range b.commands {
+				require.Equal(d.t, b.slot, slotOf(b.commands[i].Key), "one slot a call")
+				call += b.commands[i].Key + " "
+			}
+			calls = append(calls, strings.TrimSpace(call))
+			single := *b
+			single.commands = nil
+			verb = strings.TrimSpace(strings.SplitN((&desk{t: d.t, c: &coordinator{batches: []*batch{&single}}, now: d.now, out: map[int]*batch{}}).left()[0], ": ", 2)[1])
+		}
+		said = append(said, fmt.Sprintf("%d@%s: %s %s", d.batches, name(head.node), verb, strings.Join(calls, " + ")))
+	}
+	return said
+}
+
+func (d clusterDesk) orderedAt() (said []string) {
+	for _, n := range d.c.nodes {
+		one := &desk{t: d.t, c: &coordinator{node: n}}
+		for _, order := range one.ordered() {
+			what, channels, _ := strings.Cut(order, " ")
+			said = append(said, what+"@"+name(n)+" "+channels)
+		}
+	}
+	return said
+}
+
+// Redis Cluster specification, and wire.md 1.2.
+func TestSlotIsThatOfTheFirstTag(t *testing.T) {
+	for key, slot := range map[string]uint16{
+		"": 0, "123456789": 0x31c3 % slotCount, "foo": 12182, "{foo}bar": 12182, "x{foo}{b}": 12182, "a": 15495, "b": 3300, "c": 7365,
+	} {
+		require.Equal(t, slot, slotOf(key), key)
+	}
+	require.NotEqual(t, slotOf("foo"), slotOf("{foo"))
+	require.NotEqual(t, slotOf("foo"), slotOf("{}foo"))
+}
+
+func TestNameFitsAClusterIfItsChannelIsInItsSlot(t *testing.T) {
+	for _, key := range []string{"a", "a b", "{a}:x", "a{b}c", "x{y}{z}", "}{a}", "a{b}}"} {
+		require.True(t, FitsCluster(key), key)
+		require.Equal(t, slotOf(key), slotOf(channelOf(key)), key)
+	}
+	for _, key := range []string{"a{b", "a}b", "{}x", "a{}b", "{", "}", "}{", "{}{b}"} {
+		require.False(t, FitsCluster(key), key)
+	}
+}
+
+func TestCallHasOneSlotAndABundleOneNode(t *testing.T) {
+	converseInCluster(t, 1, `
+		1ms lock a b c d {a}2 f → 1@A: acquire b + f; 2@B: acquire c; 3@C: acquire a {a}2 + d
+		// every node has couriers of its own
+		2ms lock e g            → nothing
+		3ms 2 done              → 4@B: acquire g; c granted
+		4ms 3 done | taken      → 5@C: acquire e; join@C {d}; a {a}2 granted
+		5ms 1 done              → b f granted
+	`)
+}
+
+// A call of a bundle that is refused, or unknown to the node, does not touch the others.
+func TestCallsOfABundleEndEachByItself(t *testing.T) {
+	converseInCluster(t, 4, `
+		1ms lock b f {b}2          → 1@A: acquire b {b}2 + f
+		2ms 1 says NOPERM x | done → 2@A: acquire {b}2 + b; f granted
+		3ms 2 done | says NOPERM x → {b}2 granted; b NOPERM x
+		4ms lock a                 → 3@C: acquire a
+		5ms 3 says NOSCRIPT x      → 4@C: EVAL acquire a
+		6ms 4 done                 → a granted
+	`)
+}
+
+func TestMOVEDIsFollowedAndRemembered(t *testing.T) {
+	converseInCluster(t, 1, `
+		1ms lock b f                     → 1@A: acquire b + f
+		2ms 1 says MOVED 3300 C:1 | done → survey A B C; 2@C: acquire b; f granted
+		3ms 2 done                       → b granted
+		4ms unlock b                     → b not held; 3@C: release b
+		5ms 3 done                       → b unlocked
+		// the survey says the same, and more
+		6ms charted 0-3299@A 3300-16383@C → shuts B
+		7ms lock c                       → 4@C: acquire c
+		8ms 4 done                       → c granted
+	`)
+}
+
+// The node may be a new one, and may leave its own host out.
+func TestMOVEDToANewNode(t *testing.T) {
+	converseInCluster(t, 1, `
+		1ms lock b f                → 1@A: acquire b + f
+		2ms 1 says MOVED 3300 N:1 | says MOVED 3168 :1 → opens N; survey A B C N; 2@A: acquire f; 3@N: acquire b
+		3ms 3 done; 2 done          → b f granted
+	`)
+}
+
+// Two nodes that each call the other the owner do not get a call for ever: its locks are told, and try again after a while.
+func TestRedirectionsAreBounded(t *testing.T) {
+	d := newClusterDesk(t, 1)
+	require.Equal(t, "1@A: acquire b", d.line("1ms lock b"))
+	said := ""
+	calls := 1
+	for ; calls < 50; calls++ {
+		to := map[string]string{"A:1": "C:1", "C:1": "A:1"}[d.out[calls].node.address]
+		if said = d.line(fmt.Sprintf("2ms %d says MOVED 3300 %s", calls, to)); !strings.Contains(said, "acquire b") {
+			break
+		}
+	}
+	require.Equal(t, 1+mostHops, calls)
+	require.Equal(t, "nothing", said)
+	due, ok := d.c.next()
+	require.True(t, ok)
+	require.LessOrEqual(t, due, 100*time.Millisecond)
+	require.Contains(t, d.line(fmt.Sprint(due, " timer")), "acquire b")
+}
+
+// While a slot is on its way, what is not there any more is asked for behind an ASKING, and the map stays as it is.
+func TestASKIsFollowedOnceAndForgotten(t *testing.T) {
+	converseInCluster(t, 1, `
+		1ms lock b f                  → 1@A: acquire b + f
+		2ms 1 says ASK 3300 C:1 | done → 2@C: acquire ASKING b; f granted
+		3ms 2 done                    → b granted
+		4ms unlock b                  → b not held; 3@A: release b
+		5ms 3 says ASK 3300 C:1       → 4@C: release ASKING b
+		6ms 4 done                    → b unlocked
+	`)
+}
+
+// Keys of which some are here and some are there are asked for one by one, first where the slot still belongs.
+func TestTRYAGAINInTheMiddleOfAMove(t *testing.T) {
+	converseInCluster(t, 4, `
+		1ms lock b {b}2             → 1@A: acquire b {b}2
+		2ms 1 says ASK 3300 C:1     → 2@C: acquire ASKING b {b}2
+		3ms 2 says TRYAGAIN x       → 3@A: acquire {b}2 + b
+		4ms 3 says ASK 3300 C:1 | done → 4@C: acquire ASKING {b}2; b granted
+		5ms 4 done                  → {b}2 granted
+	`)
+}
+
+// The message of a lock whose slot is on its way may go where nobody listens: who waits for it looks more often.
+func TestWaiterOfASlotOnItsWayPolls(t *testing.T) {
+	converseInCluster(t, 1, `
+		1ms lock b                → 1@A: acquire b
+		2ms 1 says ASK 3300 C:1   → 2@C: acquire ASKING b
+		3ms 2 taken               → join@A {b}
+		4ms subscribed@A b; ordered@A → 3@A: acquire b
+		5ms 3 says ASK 3300 C:1   → 4@C: acquire ASKING b
+		6ms 4 taken               → nothing
+		110ms timer               → 5@A: acquire b
+	`)
+}
+
+// A node that is silent keeps its own couriers only, and its locks alone wait.
+func TestSilentNodeHoldsUpNobodyElse(t *testing.T) {
+	converseInCluster(t, 1, `
+		1ms lock a b c               → 1@A: acquire b; 2@B: acquire c; 3@C: acquire a
+		2ms 2 done; 3 done           → c a granted
+		10.005s timer                → 4@B: renew c; 5@C: renew a
+		10.006s 4 done; 5 done       → nothing
+		10.007s unlock a; lock g d f → a not held; 6@B: acquire g; 7@C: release a
+		10.008s 7 done               → 8@C: acquire d; a unlocked
+		10.009s 1 lost EOF           → survey B C A
+		10.010s 8 done; 6 done       → d g granted
+		10.019s timer                → 9@A: acquire f + b
+	`)
+}
+
+// What waits for a node that is down goes to its successor as soon as that is known.
+func TestWhatWaitsGoesToTheNextMaster(t *testing.T) {
+	converseInCluster(t, 1, `
+		1ms   lock b           → 1@A: acquire b
+		2ms   lock f           → nothing
+		3ms   1 lost EOF       → survey B C A
+		4ms   charted 0-5460@R 5461-10922@B 10923-16383@C → opens R; shuts A; 2@R: acquire f + b
+		5ms   2 done           → f b granted
+	`)
+}
+
+// Replication is asynchronous: what was granted last may be unknown to the successor. Its holders ask at once, and do not wait for their
+// next renewal; those of other nodes do not.
+func TestLocksOfAMasterThatFailedAreConfirmedByItsSuccessor(t *testing.T) {
+	d := converseInCluster(t, 2, `
+		1ms lock a b f            → 1@A: acquire b + f; 2@C: acquire a
+		2ms 1 done; 2 done        → b f a granted
+		3ms unlock f              → f not held; 3@A: release f
+		4ms 3 lost EOF            → survey B C A
+		5ms charted 0-5460@R 5461-10922@B 10923-16383@C → opens R; shuts A; 4@R: renew b; 5@R: release f
+	`)
+	require.Equal(t, 30*time.Second, d.out[4].commands[0].Lease, "nor does it have to know of the last renewal")
+	require.Equal(t, "b lost; f unlocked", d.line("6ms 4 gone; 5 done"))
+}
+
+// Without an answer a survey is tried again, not too often, and not at all when nobody waits.
+func TestSurveyIsTriedAgainWhileSomebodyWaits(t *testing.T) {
+	d := newClusterDesk(t, 1)
+	d.line("1ms lock b")
+	require.Equal(t, "survey B C A", d.line("2ms 1 lost EOF"))
+	require.NotContains(t, d.line("3ms uncharted"), "survey")
+	require.Contains(t, d.line("53ms timer"), "survey")
+	require.NotContains(t, d.line("54ms uncharted; cancel b"), "survey")
+	for number := range d.out {
+		d.line(fmt.Sprintf("55ms %d lost EOF", number))
+	}
+}
+
+// A master that was cut off and replaced says what its successor never hears of.
+func TestAnswerOfAMasterThatWasReplacedIsNone(t *testing.T) {
+	converseInCluster(t, 1, `
+		1ms     lock b                 → 1@A: acquire b
+		2ms     1 done                 → b granted
+		10.005s timer                  → 2@A: renew b
+		10.006s deaf@B                 → survey A B C
+		10.007s charted 0-10922@B 10923-16383@C → nothing
+		10.008s 2 done                 → shuts A; 3@B: renew b
+		10.009s 3 gone                 → b lost
+	`)
+}
+
+// A slot moves: its channels are listened to at the new master, and everybody tries again.
+func TestChannelsMoveWithTheirSlot(t *testing.T) {
+	converseInCluster(t, 4, `
+		1ms  lock b f               → 1@A: acquire b + f
+		2ms  1 taken                → join@A {b} {f}
+		3ms  subscribed@A b f; ordered@A → 2@A: acquire b + f
+		4ms  2 taken                → nothing
+		// unasked: the server took it away
+		5ms  silenced@A b           → join@A {b}
+		6ms  disordered@A MOVED 3300 C:1 → survey A B C; join@C {b}
+		7ms  subscribed@C b; ordered@C → 3@C: acquire b
+		8ms  3 taken                → nothing
+		9ms  heard@C b              → 4@C: acquire b
+		10ms 4 done                 → b granted
+		// the other one stayed
+		11ms heard@A f              → 5@A: acquire f
+		12ms 5 done                 → f granted
+	`)
+}
+
+// A slot that comes back finds the channel still listened to. (Who says so is B, of a slot that it was not asked about: that is believed.)
+func TestChannelComesBackBeforeItWasLeft(t *testing.T) {
+	converseInCluster(t, 1, `
+		1ms  lock b f             → 1@A: acquire b + f
+		2ms  1 taken              → join@A {b} {f}
+		3ms  ordered@A; subscribed@A b f → 2@A: acquire b + f
+		4ms  2 taken; lock g      → 3@B: acquire g
+		5ms  3 says MOVED 3300 C:1 → survey A B C; 4@B: acquire g; leave@A {b}; join@C {b}
+		6ms  4 says MOVED 3300 A:1 → 5@A: acquire b; 6@B: acquire g
+	`)
+}
+
+// A waiter that leaves in the very turn in which its slot moves leaves nothing behind.
+func TestWaiterLeavesWhileItsSlotMoves(t *testing.T) {
+	d := newClusterDesk(t, 1)
+	d.line("1ms lock b")
+	d.line("2ms 1 taken")
+	d.line("3ms subscribed@A b; ordered@A")
+	d.line("4ms 2 taken; cancel b")
+	require.Equal(t, "opens N; shuts B; shuts C; leave@A {b}", d.line("254ms charted 0-16383@N; timer"))
+	d.line("255ms ordered@A")
+	d.line("256ms charted 0-16383@N")
+	require.Len(t, d.c.nodes, 1)
+	d.requireRest()
+}
+
+// While the cluster's client does not know a node, it finds its own way. That says nothing of the node: the map is asked for again.
+func TestAnswerThatCameAnotherWayLeavesTheNodeInDoubt(t *testing.T) {
+	d := newClusterDesk(t, 2)
+	d.line("1ms lock b f")
+	require.Equal(t, "survey B C A", d.line("2ms 1 lost EOF"))
+	require.Equal(t, "nothing", d.line("3ms charted 0-5460@A 5461-10922@B 10923-16383@C"))
+	require.Contains(t, d.line("12ms timer"), "2@A: acquire")
+	for b := d.out[2]; b != nil; b = b.next {
+		b.led = true
+	}
+	require.Contains(t, d.line("13ms 2 done"), "granted")
+	require.True(t, d.c.down())
+	require.Equal(t, "survey B C A", d.line("53ms timer"))
+	require.Equal(t, "opens R; shuts A; 3@R: renew b f", strings.ReplaceAll(d.line("54ms charted 0-5460@R 5461-10922@B 10923-16383@C"), " + ", " "))
+}
+
+// A node of a cluster without sharded messages cannot know who listens at others.
+func TestListenersAreNotCountedWhereTheyCannotBeKnown(t *testing.T) {
+	b := newBatch()
+	b.reset(actor.SendRenew)
+	b.commands = []actor.Command{{Verb: actor.SendRenew, Key: "k", Tenure: 7, Lease: time.Second, Listen: true}}
+	written := func(w *writer) string {
+		forms[b.verb].write(w, b)
+		return string(w.text)
+	}
+	require.Equal(t, "SHARDNUMSUBme:710001"+"1", written(&writer{id: "me", sharded: true}))
+	require.Equal(t, "NUMSUBme:710001"+"1", written(&writer{id: "me"}))
+	require.Equal(t, "NUMSUBme:710001", written(&writer{id: "me", deaf: true}))
+}
+
+// A node that owns nothing any more is let go of, but not before what it was given is answered.
+func TestNodeWithoutSlotsIsLetGoOf(t *testing.T) {
+	converseInCluster(t, 1, `
+		1ms lock b                 → 1@A: acquire b
+		2ms deaf@C                 → survey A B C
+		3ms charted 0-16383@C      → shuts B
+		4ms lock f                 → 2@C: acquire f
+		5ms 1 lost EOF; 2 done     → shuts A; 3@C: acquire b; f granted
+	`)
+}
+
+func TestShutdownWaitsForNodesThatCanAnswer(t *testing.T) {
+	converseInCluster(t, 1, `
+		1ms lock a b      → 1@A: acquire b; 2@C: acquire a
+		2ms 1 lost EOF    → survey B C A
+		3ms shutdown      → a b engine closed
+		4ms 2 done        → 3@C: release a
+		5ms 3 done        → shutdown complete
+	`)
+}
+
+// Behind Sentinel nothing tells the servers apart: with another master every hold is in doubt.
+func TestHoldsAreConfirmedWhenSentinelNamesAnotherMaster(t *testing.T) {
+	d := newDesk(t, 8)
+	d.line("1ms lock a b")
+	require.Equal(t, "a b granted", d.line("2ms 1 done"))
+	d.now = 3 * time.Millisecond
+	d.mail(&mail{kind: replaced})
+	require.Equal(t, "2: renew a b", d.turn())
+	require.Equal(t, 30*time.Second, d.out[2].commands[0].Lease)
+	require.Equal(t, "b lost", d.line("4ms 2 done gone"))
+}

@@ -1,0 +1,356 @@
+package engine
+
+import (
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"github.com/lockwheel/lockwheel/actor"
+	"github.com/lockwheel/lockwheel/scripts"
+)
+
+// form is how the script of a verb is called, and how it answers for one lock.
+type form struct {
+	script scripts.Script
+	more   []string               // prefixes of the keys that each lock has besides its own
+	holds  bool                   // each hold has a key, too
+	write  func(*writer, *batch)  // the arguments that the script's header names; nil: none
+	number func(int64) answer     // reads an answer that is a number; nil: there is none
+	row    func([]message) answer // reads one that is a list; nil: there is none
+}
+
+type (
+	message = rueidis.RedisMessage
+	answer  = actor.Reply
+)
+
+// forms of all verbs.
+var forms = [actor.Verbs]form{
+	actor.SendAcquire: {script: scripts.Acquire, write: (*writer).acquires, number: grantedBy, row: takenBy},
+	actor.SendRenew:   {script: scripts.Renew, write: (*writer).renews, number: renewedBy, row: confirmedBy},
+	actor.SendRelease: {script: scripts.Release, write: (*writer).releases, number: releasedBy},
+	actor.SendForce:   {script: scripts.Force, write: (*writer).publishes, number: releasedBy},
+	actor.SendState:   {script: scripts.State, row: stateBy},
+
+	actor.SendFairAcquire: {script: scripts.FairAcquire, more: fairKeys, write: (*writer).queues, number: grantedBy, row: queuedBy},
+	actor.SendFairRelease: {script: scripts.FairRelease, more: fairKeys, write: (*writer).leaves, number: releasedBy},
+	actor.SendFairForce:   {script: scripts.FairForce, more: fairKeys, write: (*writer).publishesNow, number: releasedBy},
+	actor.SendReadAcquire: {script: scripts.ReadAcquire, holds: true, write: (*writer).reads, number: grantedBy, row: takenBy},
+	actor.SendReadRenew:   {script: scripts.ReadRenew, holds: true, write: (*writer).rereads, number: renewedBy, row: confirmedBy},
+	actor.SendReadRelease: {script: scripts.ReadRelease, write: (*writer).releases, number: releasedBy},
+	actor.SendReadForce:   {script: scripts.ReadForce, write: (*writer).publishes, number: releasedBy},
+	actor.SendReadState:   {script: scripts.ReadWriteState, row: readersBy},
+
+	actor.SendWriteAcquire: {script: scripts.WriteAcquire, write: (*writer).acquires, number: grantedBy, row: takenBy},
+	actor.SendWriteRenew:   {script: scripts.WriteRenew, write: (*writer).renews, number: renewedBy, row: confirmedBy},
+	actor.SendWriteRelease: {script: scripts.WriteRelease, write: (*writer).releases, number: releasedBy},
+	actor.SendWriteForce:   {script: scripts.WriteForce, write: (*writer).publishes, number: releasedBy},
+	actor.SendWriteState:   {script: scripts.ReadWriteState, row: writerBy},
+
+	actor.SendFencedAcquire: {script: scripts.FencedAcquire, more: []string{scripts.Token}, write: (*writer).acquires, row: fencedBy},
+	actor.SendFencedPass:    {script: scripts.FencedPass, more: []string{scripts.Token}, write: (*writer).passes, number: goneBy, row: passedBy},
+}
+
+var fairKeys = []string{scripts.Queue, scripts.Times}
+
+// call builds the call of a batch.
+func (w *writer) call(client builder, b *batch) rueidis.Completed {
+	w.reset()
+	f := &forms[b.verb]
+	for i := range b.commands {
+		key := b.commands[i].Key
+		w.keys = append(w.keys, key)
+		for _, prefix := range f.more {
+			w.keys = append(w.keys, scripts.Prefixed(prefix, key))
+		}
+		if f.holds {
+			w.holdKeys(&b.commands[i])
+		}
+	}
+	if f.write != nil {
+		f.write(w, b)
+	}
+	text, start := string(w.text), 0
+	for _, end := range w.ends {
+		w.args = append(w.args, text[start:end])
+		start = end
+	}
+	keys := int64(len(w.keys))
+	if b.whole {
+		return client.B().Eval().Script(f.script.Text).Numkeys(keys).Key(w.keys...).Arg(w.args...).Build()
+	}
+	return client.B().Evalsha().Sha1(f.script.SHA1).Numkeys(keys).Key(w.keys...).Arg(w.args...).Build()
+}
+
+// publish and subscribers are the verbs of the topology, as Redisson chooses them: not by the server's version.
+func (w *writer) publish() string {
+	if w.sharded {
+		return "SPUBLISH"
+	}
+	return "PUBLISH"
+}
+
+func (w *writer) subscribers() string {
+	if w.sharded {
+		return "SHARDNUMSUB"
+	}
+	return "NUMSUB"
+}
+
+func (w *writer) publishes(*batch) { w.word(w.publish()) }
+
+func (w *writer) acquires(b *batch) {
+	w.word(w.publish())
+	for i := range b.commands {
+		w.tenure(b.commands[i].Tenure)
+		w.number(milliseconds(b.commands[i].Lease))
+	}
+	w.ghosts(b)
+}
+
+func (w *writer) renews(b *batch) {
+	w.word(w.subscribers())
+	for i := range b.commands {
+		w.tenure(b.commands[i].Tenure)
+		w.number(milliseconds(b.commands[i].Lease))
+	}
+	w.extras(b)
+}
+
+func (w *writer) passes(b *batch) {
+	w.word(w.subscribers())
+	for i := range b.commands {
+		c := &b.commands[i]
+		w.tenure(c.Tenure)
+		w.number(milliseconds(c.Lease))
+		w.count(c.Count)
+		w.flag(c.Listen && !w.deaf)
+		w.number(int64(c.Token))
+	}
+}
+
+func (w *writer) releases(b *batch) {
+	w.word(w.publish())
+	for i := range b.commands {
+		w.tenure(b.commands[i].Tenure)
+	}
+}
+
+// publishesNow is for scripts that compare times of callers' clocks.
+func (w *writer) publishesNow(b *batch) {
+	w.word(w.publish())
+	w.number(b.wall)
+}
+
+func (w *writer) queues(b *batch) {
+	w.publishesNow(b)
+	for i := range b.commands {
+		c := &b.commands[i]
+		w.tenure(c.Tenure)
+		w.number(milliseconds(c.Lease))
+		w.wait(c.Wait)
+	}
+	w.ghosts(b)
+}
+
+func (w *writer) leaves(b *batch) {
+	w.publishesNow(b)
+	for i := range b.commands {
+		w.tenure(b.commands[i].Tenure)
+		w.wait(b.commands[i].Wait)
+	}
+}
+
+func (w *writer) wait(d time.Duration) {
+	if d == 0 {
+		w.word("")
+		return
+	}
+	w.number(milliseconds(d))
+}
+
+// ghosts adds the pairs of an acquire: number of the lock, tenure to release first.
+func (w *writer) ghosts(b *batch) {
+	for i := range b.commands {
+		for _, ghost := range b.commands[i].Ghosts {
+			w.number(int64(i + 1))
+			w.tenure(ghost)
+		}
+	}
+}
+
+// extras adds the triples of a renewal: index of the key, count to write, whether to count listeners.
+func (w *writer) extras(b *batch) {
+	for i := range b.commands {
+		c := &b.commands[i]
+		if !hasExtras(c) {
+			continue
+		}
+		w.number(int64(i + 1))
+		w.count(c.Count)
+		w.flag(c.Listen && !w.deaf)
+	}
+}
+
+func hasExtras(c *actor.Command) bool { return c.Count != 0 || c.Listen }
+
+func (w *writer) count(count int) {
+	if count == 0 {
+		w.word("")
+		return
+	}
+	w.number(int64(count))
+}
+
+func (w *writer) flag(set bool) {
+	if set {
+		w.word("1")
+	} else {
+		w.word("")
+	}
+}
+
+// replyOf reads one script's answer for one key.
+func replyOf(v *message, verb actor.Verb) answer {
+	f := &forms[verb]
+	switch {
+	case v.IsInt64() && f.number != nil:
+		n, _ := v.AsInt64()
+		return f.number(n)
+	case v.IsArray() && f.row != nil:
+		values, _ := v.ToArray()
+		return f.row(values)
+	case v.IsString():
+		text, _ := v.ToString()
+		return answer{Status: actor.Refused, Err: actor.ServerError(text)}
+	}
+	if err := v.Error(); err != nil {
+		if _, ok := rueidis.IsRedisErr(err); ok {
+			return answer{Status: actor.Refused, Err: actor.ServerError(err.Error())}
+		}
+	}
+	return garbled()
+}
+
+// garbled is for what no script of ours says.
+func garbled() answer { return answer{Err: errForm, Garbled: true} }
+
+func grantedBy(n int64) answer {
+	if n != 1 {
+		return garbled()
+	}
+	return answer{Status: actor.Done, Listeners: -1}
+}
+
+func goneBy(n int64) answer {
+	if n != 0 {
+		return garbled()
+	}
+	return answer{Status: actor.Gone}
+}
+
+func renewedBy(n int64) answer {
+	if n == 0 {
+		return goneBy(n)
+	}
+	return grantedBy(n)
+}
+
+func releasedBy(n int64) answer {
+	if n == 2 {
+		return answer{Status: actor.Done, Muted: true}
+	}
+	return renewedBy(n)
+}
+
+func takenBy(row []message) answer {
+	if len(row) != 2 {
+		return garbled()
+	}
+	ttl, errTTL := row[0].AsInt64()
+	holder, errHolder := row[1].ToString()
+	if errTTL != nil || errHolder != nil {
+		return garbled()
+	}
+	return answer{Status: actor.Taken, TTL: ttlOf(ttl), Holder: holder}
+}
+
+// fencedBy reads {1, "", token} as a grant: there is one more than for a lock that is someone else's.
+func fencedBy(row []message) answer {
+	if len(row) != 3 {
+		return takenBy(row)
+	}
+	granted, errGranted := row[0].AsInt64()
+	token, ok := tokenOf(&row[2])
+	if errGranted != nil || granted != 1 || !ok {
+		return garbled()
+	}
+	return answer{Status: actor.Done, Listeners: -1, Token: token}
+}
+
+// queuedBy reads what takenBy does, and how long the tenure counts as alive in the queue.
+func queuedBy(row []message) answer {
+	if len(row) != 3 {
+		return garbled()
+	}
+	reply := takenBy(row[:2])
+	left, err := row[2].AsInt64()
+	if reply.Status != actor.Taken || err != nil {
+		return garbled()
+	}
+	reply.Left = ttlOf(left)
+	return reply
+}
+
+func confirmedBy(row []message) answer {
+	if len(row) != 3 {
+		return garbled()
+	}
+	renewed, errRenewed := row[0].AsInt64()
+	wrote, errWrote := row[1].AsInt64()
+	listeners, errListeners := row[2].AsInt64()
+	if errRenewed != nil || renewed != 1 || errWrote != nil || errListeners != nil {
+		return garbled()
+	}
+	return answer{Status: actor.Done, Uncounted: wrote == 0, Listeners: int(listeners)}
+}
+
+func passedBy(row []message) answer {
+	if len(row) != 4 {
+		return garbled()
+	}
+	reply := confirmedBy(row[:3])
+	token, ok := tokenOf(&row[3])
+	if reply.Status != actor.Done || !ok {
+		return garbled()
+	}
+	reply.Token = token
+	return reply
+}
+
+// tokenOf reads a fencing token: a counter that has counted.
+func tokenOf(v *message) (token uint64, ok bool) {
+	n, err := v.AsInt64()
+	return uint64(n), err == nil && n > 0
+}
+
+func stateBy(row []message) answer {
+	if len(row) != 3 {
+		return garbled()
+	}
+	ttl, errTTL := row[0].AsInt64()
+	holder, errHolder := row[1].ToString()
+	count, errCount := row[2].AsInt64()
+	if errTTL != nil || errHolder != nil || errCount != nil {
+		return garbled()
+	}
+	return answer{Status: actor.Done, TTL: ttlOf(ttl), Holder: holder, Count: int(count)}
+}
+
+// ttlOf reads a PTTL: -1 and -2 stay what they are, and what does not fit is as long as can be.
+func ttlOf(ms int64) time.Duration {
+	if ms < 0 {
+		return time.Duration(ms)
+	}
+	return time.Duration(min(ms, int64(1<<63-1)/int64(time.Millisecond))) * time.Millisecond
+}

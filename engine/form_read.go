@@ -1,0 +1,113 @@
+package engine
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/lockwheel/lockwheel/actor"
+	"github.com/lockwheel/lockwheel/scripts"
+)
+
+// holdKeys adds the keys of a reader's holds.
+func (w *writer) holdKeys(c *actor.Command) {
+	id := w.id + ":" + strconv.FormatUint(c.Tenure, 10)
+	for number := range len(leasesOf(c)) {
+		w.keys = append(w.keys, scripts.HoldKey(c.Key, id, number+1))
+	}
+}
+
+// leasesOf is the lease of each hold of a reader.
+func leasesOf(c *actor.Command) []time.Duration {
+	if c.Reads != nil && len(c.Reads.Leases) > 0 {
+		return c.Reads.Leases
+	}
+	return []time.Duration{c.Lease}
+}
+
+func (w *writer) reads(b *batch) {
+	w.word("PUBLISH")
+	for i := range b.commands {
+		c := &b.commands[i]
+		w.tenure(c.Tenure)
+		w.number(milliseconds(c.Lease))
+		if c.Reads == nil {
+			w.word("")
+		} else {
+			w.tenure(c.Reads.Writer)
+		}
+	}
+	w.ghosts(b)
+}
+
+func (w *writer) rereads(b *batch) {
+	w.word("NUMSUB")
+	for i := range b.commands {
+		c := &b.commands[i]
+		leases := leasesOf(c)
+		w.tenure(c.Tenure)
+		w.flag(c.Reads != nil && c.Reads.Falls)
+		w.number(int64(len(leases)))
+		for _, lease := range leases {
+			w.number(milliseconds(lease))
+		}
+	}
+}
+
+// readWrite is a read/write lock at one instant.
+type readWrite struct {
+	ttl            time.Duration
+	mode           string
+	writer, reader string
+	holds, readers int64
+}
+
+func readWriteBy(row []message) (s readWrite, ok bool) {
+	if len(row) != 6 {
+		return s, false
+	}
+	ttl, errTTL := row[0].AsInt64()
+	mode, errMode := row[1].ToString()
+	writer, errWriter := row[2].ToString()
+	holds, errHolds := row[3].AsInt64()
+	readers, errReaders := row[4].AsInt64()
+	reader, errReader := row[5].ToString()
+	for _, err := range []error{errTTL, errMode, errWriter, errHolds, errReaders, errReader} {
+		if err != nil {
+			return s, false
+		}
+	}
+	return readWrite{ttlOf(ttl), mode, writer, reader, holds, readers}, true
+}
+
+// unlocked is a lock that nobody holds in the way that was asked for.
+func unlocked() answer { return answer{Status: actor.Done, TTL: -2} }
+
+// writerBy reads a state as the writer's.
+func writerBy(row []message) answer {
+	s, ok := readWriteBy(row)
+	switch {
+	case !ok:
+		return garbled()
+	case s.mode == "":
+		return answer{Status: actor.Done, TTL: s.ttl}
+	case s.mode != "write":
+		return unlocked()
+	}
+	return answer{Status: actor.Done, TTL: s.ttl, Holder: s.writer, Count: int(s.holds)}
+}
+
+// readersBy reads a state as the readers'.
+func readersBy(row []message) answer {
+	s, ok := readWriteBy(row)
+	switch {
+	case !ok:
+		return garbled()
+	case s.mode == "":
+		return answer{Status: actor.Done, TTL: s.ttl}
+	case s.readers == 0:
+		return unlocked()
+	case s.readers > 1:
+		s.reader = ""
+	}
+	return answer{Status: actor.Done, TTL: s.ttl, Holder: s.reader, Count: int(s.readers)}
+}

@@ -1,0 +1,132 @@
+package engine
+
+import (
+	"slices"
+	"time"
+
+	"github.com/lockwheel/lockwheel/actor"
+)
+
+// group is the claims on one name: the actors of a kind of lock of which each first grant is a tenure of
+// its own. A request that re-enters goes to the claim of its owner, every other one begins a claim. A nil
+// group has no claims. Owned by the coordinator.
+type group struct {
+	claims []*actor.Lock // oldest first
+	aside  aside         // of readers
+}
+
+// claim finds or makes the claim that a new request is for.
+func (c *coordinator) claim(now time.Duration, r *actor.Request) *actor.Lock {
+	g := c.groups[r.Key]
+	if l := g.claimOf(r, now); l != nil {
+		return l
+	}
+	return c.newClaim(r)
+}
+
+func (c *coordinator) newClaim(r *actor.Request) *actor.Lock {
+	g := c.groups[r.Key]
+	if g == nil {
+		g = &group{}
+		c.groups[r.Key] = g
+	}
+	l := c.begin(r.Key, r.Kind)
+	g.claims = append(g.claims, l)
+	return l
+}
+
+// claimOf is the claim that understands a request already: of the owner who re-enters, or that is held and
+// is to be forced away. nil if it needs one of its own.
+func (g *group) claimOf(r *actor.Request, now time.Duration) *actor.Lock {
+	if r.Tag == actor.Force {
+		return g.first(func(l *actor.Lock) bool { return l.Kind() == r.Kind && l.Believed(now) })
+	}
+	return g.holding(r.Owner, r.Kind, now)
+}
+
+// holding is the claim of that kind in which an owner has a hold.
+func (g *group) holding(owner uint64, kind actor.LockKind, now time.Duration) *actor.Lock {
+	if owner == 0 {
+		return nil
+	}
+	return g.first(func(l *actor.Lock) bool { return l.Kind() == kind && l.CountOf(owner, now) > 0 })
+}
+
+// clashing is a claim with which that kind of lock cannot be in use under one name.
+func (g *group) clashing(kind actor.LockKind) *actor.Lock {
+	if g == nil || g.claims[len(g.claims)-1].Kind().Suits(kind) {
+		return nil // the youngest was let in, so no other is in use
+	}
+	return g.first(func(l *actor.Lock) bool { return !l.Kind().Suits(kind) && l.Busy() })
+}
+
+func (g *group) all() []*actor.Lock {
+	if g == nil {
+		return nil
+	}
+	return g.claims
+}
+
+func (g *group) first(is func(*actor.Lock) bool) *actor.Lock {
+	if g == nil {
+		return nil
+	}
+	if i := slices.IndexFunc(g.claims, is); i >= 0 {
+		return g.claims[i]
+	}
+	return nil
+}
+
+// tellHolder says of an answer that names a holder whether that is a claim of this engine. A ghost of one is
+// released at once: it is in the way.
+func (c *coordinator) tellHolder(now time.Duration, command *actor.Command, reply *actor.Reply) {
+	tenure, own := c.fx.Own(reply.Holder)
+	if !own {
+		return
+	}
+	g := c.groups[command.Key]
+	if g.first(func(l *actor.Lock) bool { return l.Knows(tenure) }) != nil {
+		reply.Known = true
+	} else if l := g.first(func(l *actor.Lock) bool { return l.Haunted(tenure) }); l != nil {
+		reply.Known, reply.Doomed = true, true
+		c.step(now, l, &actor.Message{Kind: actor.Found})
+	}
+}
+
+// tellClaims tells the claims on a lock what an answer to one of them means to the others, before that one
+// has it: who the holder is, and who cannot be it any more.
+func (c *coordinator) tellClaims(now time.Duration, b *batch, command *actor.Command, reply *actor.Reply) {
+	switch {
+	case reply.Status == actor.Taken:
+		c.tellHolder(now, command, reply)
+	case reply.Status == actor.Done && command.Lock.Kind().Displaces(command, b.sent, now):
+		for _, l := range slices.Clone(c.groups[command.Key].claims) {
+			if l != command.Lock && l.Believed(now) {
+				c.step(now, l, &actor.Message{Kind: actor.Displaced})
+			}
+		}
+	}
+}
+
+// forced tells the claims that are held that the lock was forced away from whoever held it then. They may
+// have come after that, so they ask.
+func (c *coordinator) forced(now time.Duration, command *actor.Command) {
+	g := c.groups[command.Key]
+	if g == nil || !g.claims[0].Kind().Forces(command.Verb) {
+		return
+	}
+	for _, l := range slices.Clone(g.claims) {
+		if l.Believed(now) {
+			c.step(now, l, &actor.Message{Kind: actor.Heard})
+		}
+	}
+}
+
+// leaveGroup takes a claim with nothing left to do out of its group.
+func (c *coordinator) leaveGroup(l *actor.Lock) {
+	g := c.groups[l.Key()]
+	g.claims = slices.DeleteFunc(g.claims, func(other *actor.Lock) bool { return other == l })
+	if len(g.claims) == 0 {
+		delete(c.groups, l.Key())
+	}
+}

@@ -1,0 +1,79 @@
+package engine
+
+import (
+	"slices"
+	"time"
+
+	"github.com/lockwheel/lockwheel/actor"
+)
+
+// node is one server as the coordinator sees it: what waits to be sent there, what is under way, and what
+// is listened to. Nodes share nothing, so that one that is silent holds nobody else up. Owned by the
+// coordinator.
+type node struct {
+	address  string // in a cluster
+	slots    int    // in a cluster: how many it owns
+	number   int    // of all nodes that ever were
+	queues   [actor.Verbs]queue
+	split    []*batch // refused as a whole: to be sent again in parts
+	link     link
+	ears     ears
+	out      int              // batches with couriers
+	syncing  int              // of those, batches that replicas are asked about
+	underWay [actor.Verbs]int // of those, by what they do
+	inFlight int              // commands in them
+}
+
+func newNode(address string, lease time.Duration) *node {
+	return &node{
+		address: address,
+		link:    link{most: min(250*time.Millisecond, lease/12)},
+		ears:    newEars(),
+	}
+}
+
+// backlog reports whether something waits to be sent.
+func (n *node) backlog() bool {
+	if len(n.split) > 0 {
+		return true
+	}
+	for i := range n.queues {
+		if n.queues[i].len() > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// busy reports whether an answer is under way.
+func (n *node) busy() bool { return n.out > 0 }
+
+// asked reports whether the server may still answer something.
+func (n *node) asked() bool { return !n.link.down && (n.busy() || n.backlog()) }
+
+// of is the node that a piece of mail is about.
+func (c *coordinator) of(n *node) *node {
+	if n == nil {
+		return c.node
+	}
+	return n
+}
+
+// unreachable reports whether what has no answer yet has to do without: some server is down, and no other
+// is asked anything.
+func (c *coordinator) unreachable() bool {
+	return c.down() && !slices.ContainsFunc(c.nodes, (*node).asked)
+}
+
+// down reports whether some server does not answer.
+func (c *coordinator) down() bool {
+	return slices.ContainsFunc(c.nodes, func(n *node) bool { return n.link.down })
+}
+
+// outside is how many batches are with couriers.
+func (c *coordinator) outside() (batches int) {
+	for _, n := range c.nodes {
+		batches += n.out
+	}
+	return batches
+}

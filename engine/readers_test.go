@@ -1,0 +1,98 @@
+package engine
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/lockwheel/lockwheel/scripts"
+)
+
+// channelNamed is the channel of a key; rw:a is that of a as a read/write lock.
+func channelNamed(name string) string {
+	if key, ok := strings.CutPrefix(name, "rw:"); ok {
+		return scripts.Prefixed(scripts.ReadWriteChannel, key)
+	}
+	return channelOf(name)
+}
+
+func TestReadersOfOneNameTravelTogether(t *testing.T) {
+	converse(t, 1, `
+		1ms     read a             → 1: read a
+		2ms     read a/2 a/3 b     → nothing
+		3ms     1 done             → 2: read a a b; a granted
+		4ms     2 done             → a/2 a/3 b granted
+		10.005s timer              → 3: reread a a a b
+		10.006s 3 done             → nothing
+		10.007s unlock a a/2 a/3 b → a a/2 a/3 b not held; 4: unread a a a b
+		10.008s 4 done             → a a/2 a/3 b unlocked
+	`)
+}
+
+func TestReadersLetAWaitingWriterOfTheirEngineComeFirst(t *testing.T) {
+	t.Run("until it is done", func(t *testing.T) {
+		converse(t, 4, `
+			1ms   read a           → 1: read a
+			2ms   1 done           → a granted
+			3ms   write a/w        → 2: write a
+			4ms   2 taken          → join rwlock:{a}
+			5ms   ordered; subscribed rw:a → 3: write a
+			+0ms  3 taken          → nothing
+			6ms   read a/2         → nothing
+			7ms   tryread a/3      → a/3 not acquired
+			8ms   unlock a         → a not held; 4: unread a
+			9ms   4 done           → a unlocked
+			10ms  heard rw:a       → 5: write a
+			11ms  5 done           → 6: read a; a/w granted
+			12ms  6 taken          → 7: read a
+			+0ms  7 taken          → nothing
+			13ms  unlock a/w       → a/w not held; 8: unwrite a
+			14ms  8 done; heard rw:a → 9: read a; a/w unlocked
+			15ms  9 done           → a/2 granted
+		`)
+	})
+	t.Run("until it leaves", func(t *testing.T) {
+		converse(t, 4, `
+			1ms   read a           → 1: read a
+			2ms   1 done           → a granted
+			3ms   write a/w        → 2: write a
+			4ms   read a/2         → nothing
+			5ms   2 taken          → join rwlock:{a}
+			6ms   cancel a/w       → 3: read a; a/w not acquired: cancelled
+			7ms   3 done           → a/2 granted
+		`)
+	})
+	t.Run("or for a second, and then for two", func(t *testing.T) {
+		converse(t, 4, `
+			1ms    read a          → 1: read a
+			2ms    1 done          → a granted
+			3ms    write a/w       → 2: write a
+			4ms    2 taken         → join rwlock:{a}
+			5ms    read a/2        → nothing
+			10ms   read a/3        → nothing
+			1.006s timer           → 3: read a a
+			1.007s 3 done          → a/2 a/3 granted
+			1.008s read a/4        → nothing
+			2.9s   next            → 108ms
+			3.009s timer           → 4: read a
+			3.010s 4 done          → a/4 granted
+		`)
+	})
+}
+
+// What is done by force is known to the others of the engine at once.
+func TestOtherReadersLookWhenOneOfThemIsForcedAway(t *testing.T) {
+	d := newDesk(t, 4)
+	d.line("1ms read a a/2")
+	d.line("2ms 1 done")
+	d.callers["f"] = &deskCaller{}
+	require := func(want, line string) {
+		t.Helper()
+		if got := d.line(line); got != want {
+			t.Fatalf("%s → %s, want %s", line, got, want)
+		}
+	}
+	require("a lost; 2: force read a", "3ms forceread a/f")
+	require("3: reread a; a/f forced", "4ms 2 done")
+	require("a/2 lost", "5ms 3 gone")
+	d.requireRest()
+}

@@ -1,0 +1,404 @@
+package lockwheel_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel"
+	"github.com/lockwheel/lockwheel/internal/proxy"
+)
+
+// Whoever comes first is served first, whichever engine asked.
+func TestAFairLockIsGivenInTheOrderInWhichTheyCame(t *testing.T) {
+	s := anySite(t)
+	engines := []*lockwheel.Engine{s.open(lockwheel.Options{}), s.open(lockwheel.Options{}), s.open(lockwheel.Options{})}
+	first := lock(t, engines[0].FairMutex("n"))
+	const waiters = 12
+	order := make(chan int, waiters)
+	var done []<-chan error
+	for i := range waiters {
+		result := make(chan error, 1)
+		go func() {
+			result <- engines[i%3].FairMutex("n").Do(t.Context(), func(ctx context.Context) error {
+				order <- i
+				return nil
+			})
+		}()
+		done = append(done, result)
+		eventually(t, "a place in the queue", func() bool { return s.waiting("n") == i+1 })
+	}
+	unlock(t, first)
+	for i := range waiters {
+		require.NoError(t, receive(t, done[i]))
+		require.Equal(t, i, <-order)
+	}
+	require.Equal(t, []any{}, s.do("KEYS", "*"))
+	for _, e := range engines {
+		require.Zero(t, e.Stats().Handed)
+		settled(t, e)
+	}
+}
+
+// waiting is how many stand in the queue of a fair lock.
+func (s *site) waiting(name string) int {
+	s.t.Helper()
+	return int(s.do("LLEN", "redisson_lock_queue:{"+name+"}").(int64))
+}
+
+// place is when a waiter of a fair lock counts as dead, in ms since 1970.
+func (s *site) place(name, id string) int64 {
+	s.t.Helper()
+	score, ok := s.do("ZSCORE", "redisson_lock_timeout:{"+name+"}", id).(string)
+	require.True(s.t, ok, "%s does not stand in the queue", id)
+	ms, err := strconv.ParseFloat(score, 64)
+	require.NoError(s.t, err)
+	return int64(ms)
+}
+
+// places are those of all who wait, in order.
+func (s *site) places(name string) (times []int64) {
+	s.t.Helper()
+	for _, id := range s.do("LRANGE", "redisson_lock_queue:{"+name+"}", 0, -1).([]any) {
+		times = append(times, s.place(name, id.(string)))
+	}
+	return times
+}
+
+// stand puts somebody into the queue of a fair lock who is not there and counts as alive for so long.
+func (s *site) stand(name, id string, left time.Duration) {
+	s.t.Helper()
+	s.do("ZADD", "redisson_lock_timeout:{"+name+"}", time.Now().Add(left).UnixMilli(), id)
+	s.do("RPUSH", "redisson_lock_queue:{"+name+"}", id)
+}
+
+// queueUp has a caller wait for a fair lock, and waits until it stands in the queue.
+func (s *site) queueUp(m lockwheel.Mutex, opts ...lockwheel.Option) <-chan outcome {
+	s.t.Helper()
+	before := s.waiting(m.Name())
+	done := locking(s.t.Context(), m, opts...)
+	eventually(s.t, "a place in the queue", func() bool { return s.waiting(m.Name()) == before+1 })
+	return done
+}
+
+// acceptance 4.1 testLeaseTimeout: nobody unlocks, and all get it in the order in which they came.
+func TestFairLeasesThatEndLetTheNextOneIn(t *testing.T) {
+	t.Parallel()
+	s := anySite(t)
+	e := s.open(lockwheel.Options{})
+	const lease = 100 * time.Millisecond
+	lock(t, e.FairMutex("n"), lockwheel.Lease(time.Second))
+	var waiting []<-chan outcome
+	for range 8 {
+		waiting = append(waiting, s.queueUp(e.FairMutex("n"), lockwheel.Wait(10*time.Second), lockwheel.Lease(lease)))
+	}
+	for _, done := range waiting {
+		next := granted(t, done)
+		require.Equal(t, map[string]string{next.ID(): "1"}, s.hash("n"))
+		receive(t, next.Done())
+		require.ErrorIs(t, next.Err(), lockwheel.ErrLost)
+	}
+	eventually(t, "nothing left", func() bool { return s.do("DBSIZE") == int64(0) })
+}
+
+// acceptance 4.2 testMultipleLocks; failures 32: redisson#3004, #2883: of 500 waiters 100 got it. Each counts as dead
+// long before its turn comes, unless it keeps saying that it is alive.
+func TestFiveHundredFairWaitersAllGetItInOrder(t *testing.T) {
+	t.Parallel()
+	s := realSite(t)
+	e := s.open(lockwheel.Options{FairWait: 500 * time.Millisecond})
+	waiters, work := 500, 4*time.Millisecond
+	if raced {
+		waiters = 200
+	}
+	m := e.FairMutex("n")
+	hold := lock(t, m)
+	var pending []*lockwheel.Pending
+	for range waiters {
+		pending = append(pending, m.LockAsync(t.Context()))
+	}
+	eventually(t, "all in the queue", func() bool { return s.waiting("n") == waiters })
+	unlock(t, hold)
+	for _, p := range pending {
+		receive(t, p.Done())
+		next, err := p.Hold()
+		require.NoError(t, err)
+		time.Sleep(work)
+		unlock(t, next)
+	}
+	settled(t, e)
+	require.Equal(t, []any{}, s.do("KEYS", "*"))
+}
+
+// acceptance 4.3, 4.4, 4.9 test…TimeoutDrift; failures 30: redisson#1104, #2099: times in the queue ran hours ahead.
+func TestTimesInTheFairQueueDoNotRunAhead(t *testing.T) {
+	t.Parallel()
+	s := anySite(t)
+	engines := []*lockwheel.Engine{s.open(lockwheel.Options{}), s.open(lockwheel.Options{})}
+	const waiters, wait = 10, 20 * time.Millisecond
+	hold := lock(t, engines[0].FairMutex("n"))
+	crowd(t, waiters, func(i int) error {
+		for range 20 {
+			if i == 0 {
+				most := time.Now().Add(s.pttl("n") + waiters*wait + 2*time.Second).UnixMilli() // it runs while we look
+				for _, at := range s.scores("n") {
+					if at > most {
+						return fmt.Errorf("%d ms ahead", at-most)
+					}
+				}
+			}
+			if _, err := engines[i%2].FairMutex("n").TryLock(t.Context(), lockwheel.Wait(wait)); err == nil {
+				return errors.New("granted beside a holder")
+			}
+		}
+		return nil
+	})
+	eventually(t, "an empty queue", func() bool { return s.waiting("n") == 0 && s.do("EXISTS", "redisson_lock_timeout:{n}") == int64(0) })
+	unlock(t, hold)
+}
+
+// scores are the times of all who wait.
+func (s *site) scores(name string) (times []int64) {
+	s.t.Helper()
+	pairs := s.do("ZRANGE", "redisson_lock_timeout:{"+name+"}", 0, -1, "WITHSCORES").([]any)
+	for i := 1; i < len(pairs); i += 2 {
+		ms, err := strconv.ParseFloat(pairs[i].(string), 64)
+		require.NoError(s.t, err)
+		times = append(times, int64(ms))
+	}
+	return times
+}
+
+// acceptance 4.5, 4.7, 4.8 test…TimeoutDrift_Descrete; 13 X10, quirk Q14.
+func TestAFairWaiterThatLeavesTakesBackExactlyItsWait(t *testing.T) {
+	t.Parallel()
+	s := anySite(t)
+	e := s.open(lockwheel.Options{FairWait: 50 * time.Second})
+	m := e.FairMutex("n")
+	hold := lock(t, m, lockwheel.Lease(30*time.Second))
+	first := s.queueUp(m)
+	p := m.LockAsync(t.Context(), lockwheel.Wait(7*time.Second))
+	eventually(t, "a place in the queue", func() bool { return s.waiting("n") == 2 })
+	third := s.queueUp(m)
+	fourth := s.queueUp(m, lockwheel.Wait(time.Minute))
+	at := s.places("n")
+	require.InDelta(t, time.Now().Add(80*time.Second).UnixMilli(), at[0], 2000)
+	require.Equal(t, []int64{7_000, 50_000, 60_000}, []int64{at[1] - at[0], at[2] - at[1], at[3] - at[2]})
+
+	p.Cancel()
+	eventually(t, "its place given up", func() bool { return s.waiting("n") == 3 })
+	require.Equal(t, []int64{at[0], at[2] - 7_000, at[3] - 7_000}, s.places("n"))
+	unlock(t, hold)
+	next := granted(t, first)
+	require.Equal(t, []int64{at[2] - 57_000, at[3] - 57_000}, s.places("n"))
+	unlock(t, next)
+	unlock(t, granted(t, third))
+	unlock(t, granted(t, fourth))
+}
+
+// acceptance 4.6, 4.10: TryLock without a wait neither queues nor overtakes, and one with a wait leaves no place.
+func TestAFairTryWithoutAWaitNeverQueues(t *testing.T) {
+	t.Parallel()
+	s := anySite(t)
+	here, elsewhere := s.open(lockwheel.Options{}), s.open(lockwheel.Options{})
+	for _, e := range []*lockwheel.Engine{here, elsewhere} {
+		hold := lock(t, here.FairMutex("n"))
+		refused(t, e.FairMutex("n"))
+		require.Zero(t, s.waiting("n"))
+		_, err := e.FairMutex("n").TryLock(t.Context(), lockwheel.Wait(30*time.Millisecond))
+		require.ErrorIs(t, err, lockwheel.ErrNotAcquired)
+		eventually(t, "no place left", func() bool { return s.waiting("n") == 0 })
+		unlock(t, hold)
+		s.stand("n", "somebody else", time.Minute)
+		refused(t, e.FairMutex("n")) // free, and another's turn
+		require.Equal(t, int64(2), s.do("DEL", "redisson_lock_queue:{n}", "redisson_lock_timeout:{n}"))
+		again, err := e.FairMutex("n").TryLock(t.Context())
+		require.NoError(t, err)
+		unlock(t, again)
+	}
+}
+
+// acceptance 4.13, 13 X12, quirk Q3: an unlock by whoever lost the lock says so, and wakes whoever is next all the same.
+func TestAFairUnlockOfALostLockWakesTheHead(t *testing.T) {
+	t.Parallel()
+	s := anySite(t)
+	here, elsewhere := s.open(lockwheel.Options{}), s.open(lockwheel.Options{})
+	hold := lock(t, here.FairMutex("n"))
+	waiting := s.queueUp(elsewhere.FairMutex("n"))
+	asleep(t, elsewhere, 1, 1)
+	require.Equal(t, int64(1), s.do("DEL", "n"))
+	require.ErrorIs(t, hold.Unlock(t.Context()), lockwheel.ErrLost)
+	unlock(t, granted(t, waiting)) // within patience: not at the end of the lease
+}
+
+// acceptance 4.27 testNameMapper
+func TestTheFairQueueHasThePrefix(t *testing.T) {
+	t.Parallel()
+	s := anySite(t)
+	m := s.open(lockwheel.Options{Prefix: "test:"}).FairMutex("n")
+	hold := lock(t, m)
+	done := locking(t.Context(), m)
+	eventually(t, "a place in the queue", func() bool { return s.waiting("test:n") == 1 })
+	require.True(t, s.exists("test:n"))
+	require.True(t, s.exists("redisson_lock_timeout:{test:n}"))
+	unlock(t, hold)
+	unlock(t, granted(t, done))
+}
+
+// acceptance 4.28 testAcquireFailedNotCalledOnRedisTimeout; failures 31: redisson#6150, #5019.
+func TestAFairWaiterThatGivesUpOnASilentServerLeavesNoPlace(t *testing.T) {
+	t.Parallel()
+	s, p, e := behind(t, lockwheel.Options{Lease: 3 * time.Second})
+	holder := s.open(lockwheel.Options{})
+	hold := lock(t, holder.FairMutex("n"))
+	first := s.queueUp(holder.FairMutex("n"))
+	second := s.queueUp(e.FairMutex("n"), lockwheel.Wait(time.Second))
+	asleep(t, e, 1, 1)
+	p.Set(proxy.Replies, proxy.Hold)
+	third := locking(t.Context(), e.FairMutex("n"), lockwheel.Wait(500*time.Millisecond))
+	eventually(t, "a place that nobody here knows of", func() bool { return s.waiting("n") == 3 })
+	require.ErrorIs(t, receive(t, third).err, lockwheel.ErrUnavailable)
+	require.Error(t, receive(t, second).err)
+	p.Set(proxy.Replies, proxy.Pass)
+	eventually(t, "the others' places only", func() bool { return s.waiting("n") == 1 })
+	unlock(t, hold)
+	unlock(t, granted(t, first))
+	settled(t, e)
+	require.Equal(t, []any{}, s.do("KEYS", "*"))
+}
+
+// acceptance 13 X8, quirk Q2; failures 31: behind a head that is dead nobody asks without pause, and when its time is
+// over the next is served.
+func TestADeadHeadOfAFairQueueIsWaitedForQuietly(t *testing.T) {
+	t.Parallel()
+	s := realSite(t)
+	e := s.open(lockwheel.Options{})
+	m := e.FairMutex("n")
+	const dead, waiters = 3 * time.Second, 50
+	s.stand("n", "00000000-0000-4000-8000-000000000000:1", dead)
+	began := time.Now()
+	var pending []*lockwheel.Pending
+	for range waiters {
+		pending = append(pending, m.LockAsync(t.Context()))
+	}
+	eventually(t, "all in the queue", func() bool { return s.waiting("n") == waiters+1 })
+	asleep(t, e, waiters, waiters)
+	before := s.scripts()
+	always(t, time.Second, "a free lock", func() bool { return !s.exists("n") })
+	require.Less(t, s.scripts()-before, 10*waiters, "tries in a second")
+	for _, p := range pending {
+		receive(t, p.Done())
+		hold, err := p.Hold()
+		require.NoError(t, err)
+		unlock(t, hold)
+	}
+	require.GreaterOrEqual(t, time.Since(began), dead-skew)
+	settled(t, e)
+}
+
+// acceptance 13 X9, quirk Q6; failures 32: a lock held for longer than waiters count as alive without asking.
+func TestLivingFairWaitersKeepTheirOrderHoweverLongItTakes(t *testing.T) {
+	t.Parallel()
+	s := anySite(t)
+	engines := []*lockwheel.Engine{
+		s.open(lockwheel.Options{Lease: time.Second, FairWait: 200 * time.Millisecond}),
+		s.open(lockwheel.Options{Lease: time.Second, FairWait: 200 * time.Millisecond}),
+	}
+	hold := lock(t, engines[0].FairMutex("n"))
+	var waiting []<-chan outcome
+	for i := range 6 {
+		waiting = append(waiting, s.queueUp(engines[i%2].FairMutex("n")))
+	}
+	queue := s.do("LRANGE", "redisson_lock_queue:{n}", 0, -1)
+	always(t, 5*time.Second, "the queue as it is", func() bool {
+		return reflect.DeepEqual(queue, s.do("LRANGE", "redisson_lock_queue:{n}", 0, -1))
+	})
+	unlock(t, hold)
+	for _, done := range waiting {
+		unlock(t, granted(t, done))
+	}
+}
+
+// acceptance 13 X11, quirk Q5: a place without a time, as when the times were evicted.
+func TestAFairPlaceWithoutATimeBlocksNobody(t *testing.T) {
+	t.Parallel()
+	s := anySite(t)
+	e := s.open(lockwheel.Options{})
+	s.do("RPUSH", "redisson_lock_queue:{n}", "ghost")
+	hold := lock(t, e.FairMutex("n"))
+	first := s.queueUp(e.FairMutex("n"))
+	second := s.queueUp(e.FairMutex("n"))
+	asleep(t, e, 2, 2)
+	require.Equal(t, int64(1), s.do("DEL", "redisson_lock_timeout:{n}"))
+	unlock(t, hold)
+	unlock(t, granted(t, first))
+	unlock(t, granted(t, second))
+	settled(t, e)
+	require.Equal(t, []any{}, s.do("KEYS", "*"))
+}
+
+func TestAForcedFairLockGoesToTheHead(t *testing.T) {
+	t.Parallel()
+	s := anySite(t)
+	here, elsewhere := s.open(lockwheel.Options{}), s.open(lockwheel.Options{})
+	for _, e := range []*lockwheel.Engine{here, elsewhere} {
+		hold := lock(t, here.FairMutex("n"))
+		first, second := s.queueUp(elsewhere.FairMutex("n")), s.queueUp(here.FairMutex("n"))
+		asleep(t, elsewhere, 1, 1)
+		forceUnlock(t, e.FairMutex("n"))
+		next := granted(t, first)
+		silent(t, second, 50*time.Millisecond)
+		require.ErrorIs(t, hold.Unlock(t.Context()), lockwheel.ErrLost)
+		unlock(t, next)
+		unlock(t, granted(t, second))
+	}
+	settled(t, here)
+	settled(t, elsewhere)
+	require.Equal(t, []any{}, s.do("KEYS", "*"))
+}
+
+func TestShutdownGivesUpEveryPlaceInFairQueues(t *testing.T) {
+	t.Parallel()
+	s := anySite(t)
+	e, other := s.open(lockwheel.Options{}), s.open(lockwheel.Options{})
+	hold := lock(t, other.FairMutex("n"))
+	var waiting []<-chan outcome
+	for range 20 {
+		waiting = append(waiting, s.queueUp(e.FairMutex("n")))
+	}
+	last := s.queueUp(other.FairMutex("n"))
+	require.NoError(t, e.Shutdown(t.Context()))
+	require.Equal(t, 1, s.waiting("n"), "before Shutdown returned")
+	for _, done := range waiting {
+		require.ErrorIs(t, receive(t, done).err, lockwheel.ErrClosed)
+	}
+	unlock(t, hold)
+	unlock(t, granted(t, last))
+}
+
+// A fair holder re-enters like any other, and each other request has a place of its own.
+func TestAFairLockIsReenteredByItsOwnerOnly(t *testing.T) {
+	t.Parallel()
+	s := anySite(t)
+	e := s.open(lockwheel.Options{})
+	m := e.FairMutex("n")
+	outer := lock(t, m)
+	waiting := s.queueUp(m)
+	inner := lockWith(t, outer.Context(), m)
+	require.Equal(t, outer.ID(), inner.ID())
+	require.NoError(t, inner.Extend(t.Context(), time.Hour))
+	unlock(t, inner)
+	silent(t, waiting, 50*time.Millisecond)
+	unlock(t, outer)
+	next := granted(t, waiting)
+	require.NotEqual(t, outer.ID(), next.ID())
+	stranger := s.queueUp(m)
+	unlock(t, next)
+	unlock(t, granted(t, stranger))
+}

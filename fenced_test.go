@@ -1,0 +1,133 @@
+package lockwheel_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel"
+	"github.com/lockwheel/lockwheel/internal/proxy"
+)
+
+// Redisson's testTokenIncrease: whoever takes the lock, and however, has the next token.
+func TestTokensIncreaseAndAreNotReset(t *testing.T) {
+	s := anySite(t)
+	e, other := s.open(lockwheel.Options{}), s.open(lockwheel.Options{})
+	m := e.FencedMutex("n")
+	for token := uint64(1); token <= 6; token++ {
+		var hold *lockwheel.Hold
+		switch token % 3 {
+		case 0:
+			hold = lock(t, m)
+		case 1:
+			hold = lock(t, m, lockwheel.Lease(10*time.Second))
+		case 2:
+			var err error
+			hold, err = other.FencedMutex("n").TryLock(t.Context())
+			require.NoError(t, err)
+		}
+		require.Equal(t, token, hold.Token())
+		unlock(t, hold)
+	}
+	require.Equal(t, "6", s.do("GET", "redisson_lock_token:{n}"))
+	require.Equal(t, int64(-1), s.do("PTTL", "redisson_lock_token:{n}"))
+	plain := lock(t, e.Mutex("another"))
+	require.Zero(t, plain.Token())
+	unlock(t, plain)
+}
+
+func TestReentryKeepsTheHoldsToken(t *testing.T) {
+	m := anySite(t).open(lockwheel.Options{}).FencedMutex("n")
+	outer := lock(t, m)
+	inner := lockWith(t, outer.Context(), m)
+	longer := lockWith(t, inner.Context(), m, lockwheel.Lease(time.Hour))
+	require.Equal(t, []uint64{1, 1, 1}, []uint64{outer.Token(), inner.Token(), longer.Token()})
+	count, err := m.HoldCount(longer.Context())
+	require.NoError(t, err)
+	require.Equal(t, 3, count)
+	for _, hold := range []*lockwheel.Hold{longer, inner, outer} {
+		unlock(t, hold)
+	}
+}
+
+func TestATokenSurvivesForceExpiryAndARestartWithData(t *testing.T) {
+	s := realSite(t)
+	e := s.open(lockwheel.Options{Lease: time.Second})
+	m := e.FencedMutex("n")
+	first := lock(t, m)
+	was, err := m.ForceUnlock(t.Context())
+	require.NoError(t, err)
+	require.True(t, was)
+	require.ErrorIs(t, first.Err(), lockwheel.ErrLost)
+
+	second := lock(t, m, lockwheel.Lease(50*time.Millisecond))
+	eventually(t, "the end of the lease", func() bool { return !s.exists("n") })
+	third := lock(t, m)
+	require.NoError(t, s.real.Restart())
+	require.Equal(t, int64(1), s.do("DEL", "n"))
+	eventually(t, "a loss", func() bool { return third.Err() != nil })
+	fourth := lock(t, m)
+	require.Equal(t, []uint64{1, 2, 3}, []uint64{first.Token(), second.Token(), third.Token()})
+	require.Greater(t, fourth.Token(), third.Token())
+	unlock(t, fourth)
+}
+
+// Callers of several engines contend; each engine hands the lock on among its own. In the order in which they
+// hold it, their tokens rise.
+func TestTokensRiseAcrossHoldersAndEnginesAndHandingOn(t *testing.T) {
+	s := anySite(t)
+	engines := []*lockwheel.Engine{s.open(lockwheel.Options{}), s.open(lockwheel.Options{})}
+	var tokens []uint64 // the lock's
+	var guard sync.Mutex
+	crowd(t, 12, func(i int) error {
+		for range 10 {
+			hold, err := engines[i%2].FencedMutex("n").Lock(t.Context())
+			if err != nil {
+				return err
+			}
+			guard.Lock()
+			tokens = append(tokens, hold.Token())
+			guard.Unlock()
+			if err := hold.Unlock(t.Context()); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	require.Len(t, tokens, 120)
+	require.True(t, slices.IsSorted(tokens))
+	require.Len(t, slices.Compact(tokens), 120, "no token twice")
+	require.NotZero(t, engines[0].Stats().Handed+engines[1].Stats().Handed)
+}
+
+func TestAPendingFencedLockHasItsToken(t *testing.T) {
+	m := anySite(t).open(lockwheel.Options{}).FencedMutex("n")
+	p := m.LockAsync(t.Context())
+	<-p.Done()
+	hold, err := p.Hold()
+	require.NoError(t, err)
+	require.Equal(t, uint64(1), hold.Token())
+	unlock(t, hold)
+}
+
+func TestAFencedAcquireThatIsSentAgainHasTheSameToken(t *testing.T) {
+	t.Parallel()
+	s, p, e := behind(t, lockwheel.Options{})
+	m := e.FencedMutex("n")
+	last := uint64(0)
+	for range 20 {
+		p.SetFor(proxy.Present, proxy.Replies, proxy.CutAfter(rand.IntN(6)))
+		hold := lock(t, m)
+		require.Equal(t, last+1, hold.Token(), "a copy counted once more")
+		require.Equal(t, fmt.Sprint(hold.Token()), s.do("GET", "redisson_lock_token:{n}"))
+		last = hold.Token()
+		unlock(t, hold)
+	}
+	settled(t, e)
+	require.NotZero(t, e.Stats().Retries)
+}

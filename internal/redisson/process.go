@@ -1,0 +1,189 @@
+package redisson
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+const (
+	startWait = 60 * time.Second // for a Java machine to start
+	stopWait  = 10 * time.Second // for it to end
+)
+
+// ErrEnded is the answer of a process that ended before it answered.
+var ErrEnded = errors.New("redisson: the Java program ended")
+
+// Words are the named values of a command or of an answer.
+type Words map[string]string
+
+// Answer is what a command came to: Words, or an error, which is a *Failure if a Java exception ended it.
+type Answer struct {
+	Words Words
+	Err   error
+}
+
+// Failure is a Java exception.
+type Failure struct {
+	Exception string // its class, without the package: "IllegalMonitorStateException"
+	Message   string
+}
+
+func (f *Failure) Error() string { return f.Exception + ": " + f.Message }
+
+// Process is a Java program that runs. Its methods may be called from several goroutines.
+type Process struct {
+	cmd *exec.Cmd
+	in  io.WriteCloser
+	log tail
+
+	done chan struct{} // closed once it has ended
+
+	mu      sync.Mutex // guards what follows, and makes lines whole
+	sent    int
+	waiting map[string]chan<- Answer // nil: nothing will be answered any more
+}
+
+// Start starts the program with options of the Java machine ("-Xmx128m"), and returns when it listens. It ends with this
+// process at the latest, because its standard input does. On failure nothing is left.
+func (p *Program) Start(options ...string) (*Process, error) {
+	options = append(options,
+		"-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "-Dorg.slf4j.simpleLogger.showDateTime=true",
+		"-cp", p.jar()+string(os.PathListSeparator)+filepath.Join(p.folder, "lib", "*"), "lockwheel.interop.Peer")
+	s := &Process{cmd: exec.Command(p.java, options...), done: make(chan struct{}), waiting: map[string]chan<- Answer{}}
+	s.cmd.Stderr = &s.log
+	ownGroup(s.cmd)
+	in, err := s.cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	out, err := s.cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := s.cmd.Start(); err != nil {
+		return nil, err
+	}
+	s.in = in
+	ready := make(chan struct{})
+	go s.read(out, ready)
+	select {
+	case <-ready:
+		return s, nil
+	case <-s.done:
+		return nil, fmt.Errorf("%w before it was ready: %s", ErrEnded, s.Log())
+	case <-time.After(startWait):
+		s.Kill()
+		return nil, fmt.Errorf("redisson: the Java program was not ready within %v: %s", startWait, s.Log())
+	}
+}
+
+// read delivers answers until there are no more.
+func (s *Process) read(out io.Reader, ready chan<- struct{}) {
+	lines := bufio.NewScanner(out)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		if lines.Text() == "ready" {
+			close(ready)
+			continue
+		}
+		s.deliver(lines.Text())
+	}
+	_ = s.cmd.Wait()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, to := range s.waiting {
+		to <- Answer{Err: ErrEnded}
+	}
+	s.waiting = nil
+	close(s.done)
+}
+
+func (s *Process) deliver(line string) {
+	id, rest, _ := strings.Cut(line, " ")
+	s.mu.Lock()
+	to := s.waiting[id]
+	delete(s.waiting, id)
+	s.mu.Unlock()
+	if to != nil {
+		to <- answerOf(rest)
+	}
+}
+
+func answerOf(text string) Answer {
+	verdict, encoded, _ := strings.Cut(text, " ")
+	values, err := url.ParseQuery(encoded)
+	if err != nil {
+		return Answer{Err: fmt.Errorf("redisson: %q: %w", text, err)}
+	}
+	words := Words{}
+	for name := range values {
+		words[name] = values.Get(name)
+	}
+	if verdict != "ok" {
+		return Answer{Err: &Failure{words["error"], words["message"]}}
+	}
+	return Answer{Words: words}
+}
+
+// Send sends a command, and returns at once. What it came to arrives on the channel, which need not be read.
+func (s *Process) Send(command string, words Words) <-chan Answer {
+	answer := make(chan Answer, 1)
+	values := url.Values{}
+	for name, value := range words {
+		values.Set(name, value)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.waiting == nil {
+		answer <- Answer{Err: ErrEnded}
+		return answer
+	}
+	s.sent++
+	id := strconv.Itoa(s.sent)
+	s.waiting[id] = answer
+	if _, err := fmt.Fprintf(s.in, "%s %s %s\n", id, command, values.Encode()); err != nil {
+		delete(s.waiting, id)
+		answer <- Answer{Err: errors.Join(ErrEnded, err)}
+	}
+	return answer
+}
+
+// Do sends a command and waits for what it came to. ctx bounds the wait; the command goes on.
+func (s *Process) Do(ctx context.Context, command string, words Words) (Words, error) {
+	select {
+	case answer := <-s.Send(command, words):
+		return answer.Words, answer.Err
+	case <-ctx.Done():
+		return nil, fmt.Errorf("redisson: %s was not answered: %w", command, context.Cause(ctx))
+	}
+}
+
+// Kill ends the process as a crash does, and returns when it is gone. What it holds is left to its lease.
+func (s *Process) Kill() {
+	_ = s.cmd.Process.Kill()
+	<-s.done
+}
+
+// Close lets the process end by itself, and kills it when it does not. What it holds is left to its lease.
+func (s *Process) Close() {
+	s.in.Close()
+	select {
+	case <-s.done:
+	case <-time.After(stopWait):
+		s.Kill()
+	}
+}
+
+// Log is the end of what the process logged.
+func (s *Process) Log() string { return s.log.String() }

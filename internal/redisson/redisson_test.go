@@ -1,0 +1,124 @@
+package redisson
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func TestTheProgramIsBuiltOnce(t *testing.T) {
+	first := Need(t)
+	built, err := os.Stat(first.jar())
+	require.NoError(t, err)
+	t.Setenv("PATH", filepath.Dir(first.java)) // Maven may not be asked again
+	t.Setenv("JAVA_HOME", "")
+	second := Need(t)
+	require.Equal(t, first.folder, second.folder)
+	again, err := os.Stat(second.jar())
+	require.NoError(t, err)
+	require.Equal(t, built.ModTime(), again.ModTime())
+	require.Regexp(t, `^4\.\d+\.\d+$`, first.Version())
+}
+
+func TestOtherSourcesAreAnotherProgram(t *testing.T) {
+	source := t.TempDir()
+	write := func(name, text string) {
+		path := filepath.Join(source, name)
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
+	}
+	write("src/A.java", "0")
+	seen := map[string]bool{}
+	for _, change := range [][2]string{
+		{"pom.xml", "1"}, {"src/A.java", "2"}, {"pom.xml", "3"}, {"src/A.java", "4"}, {"src/B.java", ""},
+	} {
+		write("pom.xml", "0")
+		write(change[0], change[1])
+		sum, err := hash(source)
+		require.NoError(t, err)
+		require.False(t, seen[sum], change)
+		seen[sum] = true
+	}
+}
+
+func TestWithoutJavaATestIsSkippedUnlessItIsRequired(t *testing.T) {
+	t.Setenv("PATH", t.TempDir())
+	t.Setenv("JAVA_HOME", "")
+	for _, c := range []struct{ ci, server, want string }{
+		{"", "", "skipped: needs Java 17 and Maven"},
+		{"true", "", "failed: redisson: exec: \"java\""},
+		{"", "1", "failed: redisson: exec: \"java\""},
+	} {
+		t.Setenv("CI", c.ci)
+		t.Setenv("LOCKWHEEL_REQUIRE_SERVER", c.server)
+		require.Contains(t, verdictOf(t, func(t testing.TB) { Need(t) }), c.want)
+	}
+}
+
+func TestAnswersFindTheirCommands(t *testing.T) {
+	java := Start(t)
+	var answers []<-chan Answer
+	for i := range 20 {
+		answers = append(answers, java.Send("thread", Words{"owner": fmt.Sprint("o ", i%4)}))
+	}
+	numbers := map[string]bool{}
+	for i, answer := range answers {
+		got := <-answer
+		require.NoError(t, got.Err)
+		numbers[got.Words["number"]] = true
+		require.Len(t, numbers, min(i+1, 4), "an owner is a thread")
+	}
+	_, err := java.Do(t.Context(), "dance", nil)
+	require.Equal(t, &Failure{"IllegalArgumentException", "no command dance"}, err)
+	_, err = java.Do(t.Context(), "lock", Words{"client": "ä&=+ %"})
+	require.Equal(t, &Failure{"IllegalArgumentException", "no client ä&=+ %"}, err)
+}
+
+func TestAProcessThatIsKilledAnswersNothingMore(t *testing.T) {
+	java := Start(t)
+	java.Kill()
+	_, err := java.Do(t.Context(), "thread", nil)
+	require.ErrorIs(t, err, ErrEnded)
+}
+
+func TestTheEndOfALogIsKept(t *testing.T) {
+	var log tail
+	for range tailMost {
+		fmt.Fprint(&log, "ab")
+	}
+	fmt.Fprint(&log, "c")
+	require.Len(t, log.String(), tailMost)
+	require.Equal(t, "bc", log.String()[tailMost-2:])
+}
+
+// verdictOf runs f with a test of its own and says how it ended.
+func verdictOf(t *testing.T, f func(testing.TB)) string {
+	fake := &fakeTest{TB: t, verdict: "went on"}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		f(fake)
+	}()
+	<-done
+	return fake.verdict
+}
+
+// fakeTest is a test whose skip and failure are only written down.
+type fakeTest struct {
+	testing.TB
+	verdict string
+}
+
+func (f *fakeTest) Skipf(format string, args ...any) { f.end("skipped: "+format, args...) }
+func (f *fakeTest) Fatal(args ...any)                { f.end("failed: %v", args...) }
+func (f *fakeTest) end(format string, args ...any) {
+	f.verdict = fmt.Sprintf(format, args...)
+	runtime.Goexit()
+}

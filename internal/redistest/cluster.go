@@ -1,0 +1,313 @@
+package redistest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/lockwheel/lockwheel/internal/loopback"
+)
+
+const (
+	clusterWait = 60 * time.Second // for a cluster to be complete, and for a change in it to be known everywhere
+	slotCount   = 16384
+
+	// NodeTimeout is after how long the nodes of StartCluster and the sentinels of StartSentinels call a silent one down.
+	NodeTimeout = time.Second
+)
+
+// Cluster is a cluster that was started here. Its methods belong to the goroutine of the test.
+type Cluster struct {
+	Nodes []*Server // the first masters come first; who is one now, Master tells
+
+	ids map[*Server]string
+}
+
+// StartCluster starts a cluster of so many masters, each with so many replicas, and ends it with the test. It returns when all nodes
+// call it complete and all replicas follow. The slots are dealt out evenly, the lowest to the first master.
+//
+// Without a server on PATH the test is skipped, as with Start. The arguments are those of every node.
+func StartCluster(t testing.TB, masters, replicas int, args ...string) *Cluster {
+	t.Helper()
+	binary := binaryFor(t)
+	c := &Cluster{Nodes: make([]*Server, masters*(1+replicas)), ids: make(map[*Server]string)}
+	errs := make([]error, len(c.Nodes))
+	var starts sync.WaitGroup
+	for i := range c.Nodes {
+		config := Config{Binary: binary, Dir: t.TempDir(), Args: args}
+		starts.Go(func() { c.Nodes[i], errs[i] = launchNode(t.Context(), config) })
+	}
+	starts.Wait()
+	for _, s := range c.Nodes {
+		if s != nil {
+			endWithTest(t, s)
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
+	}
+	c.join(t, masters)
+	return c
+}
+
+// launchNode tries a few ports for the bus, as Launch does for the server's.
+func launchNode(ctx context.Context, config Config) (s *Server, err error) {
+	given := config.Args
+	for range startTry {
+		bus, err := loopback.Port()
+		if err != nil {
+			return nil, err
+		}
+		config.Args = append([]string{
+			"--cluster-enabled", "yes",
+			"--cluster-config-file", "nodes.conf",
+			"--cluster-port", strconv.Itoa(bus),
+			"--cluster-node-timeout", strconv.FormatInt(NodeTimeout.Milliseconds(), 10),
+			"--cluster-replica-validity-factor", "0", // a replica is always good enough
+			"--repl-diskless-sync-delay", "0",
+		}, given...)
+		if s, err = Launch(ctx, config); !errors.Is(err, errPortTaken) {
+			return s, err
+		}
+	}
+	return nil, err
+}
+
+// join makes one cluster of the nodes.
+func (c *Cluster) join(t testing.TB, masters int) {
+	t.Helper()
+	for i, s := range c.Nodes {
+		c.ids[s] = s.String(t, "CLUSTER", "MYID")
+		s.must(t, "CLUSTER", "SET-CONFIG-EPOCH", i+1)
+		if i < masters {
+			s.must(t, "CLUSTER", "ADDSLOTSRANGE", i*slotCount/masters, (i+1)*slotCount/masters-1)
+		}
+		c.Nodes[0].must(t, "CLUSTER", "MEET", "127.0.0.1", s.Port(), s.option("--cluster-port"))
+	}
+	await(t, "all nodes to know each other", func() bool {
+		return c.all(func(s *Server) bool {
+			return strings.Count(s.look("CLUSTER", "NODES"), " connected") == len(c.Nodes)
+		})
+	})
+	for i, s := range c.Nodes[masters:] {
+		s.must(t, "CLUSTER", "REPLICATE", c.ids[c.Nodes[i%masters]])
+	}
+	c.AwaitWhole(t)
+}
+
+// AwaitWhole waits until every node that runs calls the cluster complete and every replica among them follows its master.
+func (c *Cluster) AwaitWhole(t testing.TB) {
+	t.Helper()
+	await(t, "a complete cluster", func() bool {
+		return c.all(func(s *Server) bool {
+			return strings.Contains(s.look("CLUSTER", "INFO"), "cluster_state:ok") &&
+				!strings.Contains(s.look("INFO", "replication"), "master_link_status:down")
+		})
+	})
+}
+
+// all asks every node that runs.
+func (c *Cluster) all(is func(s *Server) bool) bool {
+	for _, s := range c.Nodes {
+		if s.Runs() && !is(s) {
+			return false
+		}
+	}
+	return true
+}
+
+// Addrs are the addresses of all nodes.
+func (c *Cluster) Addrs() []string {
+	addrs := make([]string, len(c.Nodes))
+	for i, s := range c.Nodes {
+		addrs[i] = s.Addr()
+	}
+	return addrs
+}
+
+// Slot is the slot of a key, as the server computes it.
+func (c *Cluster) Slot(t testing.TB, key string) int {
+	t.Helper()
+	return c.running().Int(t, "CLUSTER", "KEYSLOT", key)
+}
+
+// Master is who owns a slot, as the nodes that run agree: it waits until they do. A node that is paused does not run.
+func (c *Cluster) Master(t testing.TB, slot int) (master *Server) {
+	t.Helper()
+	await(t, fmt.Sprintf("agreement on slot %d", slot), func() bool {
+		master = nil
+		return c.all(func(s *Server) bool {
+			owner := c.ownerAt(s, slot)
+			if master == nil {
+				master = owner
+			}
+			return owner != nil && owner == master && owner.Runs()
+		})
+	})
+	return master
+}
+
+// ownerAt is who owns a slot in the eyes of one node, nil for nobody.
+func (c *Cluster) ownerAt(s *Server, slot int) *Server {
+	reply, _ := s.do([]any{"CLUSTER", "SLOTS"})
+	spans, _ := reply.([]any)
+	for _, span := range spans {
+		parts := span.([]any)
+		if int64(slot) < parts[0].(int64) || int64(slot) > parts[1].(int64) {
+			continue
+		}
+		port := parts[2].([]any)[1].(int64)
+		for _, owner := range c.Nodes {
+			if int64(owner.Port()) == port {
+				return owner
+			}
+		}
+	}
+	return nil
+}
+
+// Replica is a replica of a master that runs; the test ends when there is none.
+func (c *Cluster) Replica(t testing.TB, master *Server) *Server {
+	t.Helper()
+	for _, s := range c.Nodes {
+		if s.Runs() && strings.Contains(s.look("INFO", "replication"), fmt.Sprintf("\r\nmaster_port:%d\r\n", master.Port())) {
+			return s
+		}
+	}
+	t.Fatalf("the master at %s has no replica", master.Addr())
+	return nil
+}
+
+// Key makes a key of a slot that begins with prefix, which has no braces.
+func (c *Cluster) Key(prefix string, slot int) string {
+	for i := 0; ; i++ {
+		if key := fmt.Sprint(prefix, i); slotOf(key) == slot {
+			return key
+		}
+	}
+}
+
+// Spread makes so many keys that begin with prefix, which has no braces, evenly over all slots.
+func (c *Cluster) Spread(prefix string, n int) []string {
+	keys := make([]string, n)
+	for i, missing := 0, n; missing > 0; i++ {
+		key := fmt.Sprint(prefix, i)
+		at := slotOf(key) * n / slotCount
+		if keys[at] == "" {
+			keys[at] = key
+			missing--
+		}
+	}
+	return keys
+}
+
+func (c *Cluster) running() *Server {
+	return c.Nodes[slices.IndexFunc(c.Nodes, (*Server).Runs)]
+}
+
+// Migration is a slot on its way from one master to another, as redis-cli's reshard does it, step by step.
+type Migration struct {
+	cluster  *Cluster
+	slot     int
+	from, to *Server
+}
+
+// Migrate begins to move a slot: from now on the old master sends who asks for a key that it does not have to the new one.
+func (c *Cluster) Migrate(t testing.TB, slot int, to *Server) *Migration {
+	t.Helper()
+	m := &Migration{cluster: c, slot: slot, from: c.Master(t, slot), to: to}
+	to.must(t, "CLUSTER", "SETSLOT", slot, "IMPORTING", c.ids[m.from])
+	m.from.must(t, "CLUSTER", "SETSLOT", slot, "MIGRATING", c.ids[to])
+	return m
+}
+
+// Move moves at most so many of the keys that are there now and returns how many they were.
+func (m *Migration) Move(t testing.TB, most int) int {
+	t.Helper()
+	keys := m.from.Strings(t, "CLUSTER", "GETKEYSINSLOT", m.slot, most)
+	for _, key := range keys {
+		reply := m.from.Do(t, "MIGRATE", "127.0.0.1", m.to.Port(), key, 0, 5000)
+		if reply != "OK" && reply != "NOKEY" { // it may have been released meanwhile
+			t.Fatalf("MIGRATE %s: %v", key, reply)
+		}
+	}
+	return len(keys)
+}
+
+// End moves what is left and makes the new master the owner, first in its own eyes and then in those of the others.
+func (m *Migration) End(t testing.TB) {
+	t.Helper()
+	for m.Move(t, 1000) > 0 {
+	}
+	for _, s := range append([]*Server{m.to, m.from}, m.cluster.Nodes...) {
+		if s.Runs() && !strings.Contains(s.look("INFO", "replication"), "role:slave") {
+			s.must(t, "CLUSTER", "SETSLOT", m.slot, "NODE", m.cluster.ids[m.to])
+		}
+	}
+}
+
+// look sends a command whose reply is text, and returns "" for any other and where nobody answers: servers close connections when they
+// change their role.
+func (s *Server) look(args ...any) string {
+	reply, _ := s.do(args)
+	text, _ := reply.(string)
+	return text
+}
+
+// Refusals is how often the nodes that run have answered with an error of that kind: "MOVED", "TRYAGAIN".
+func (c *Cluster) Refusals(t testing.TB, kind string) (n int) {
+	t.Helper()
+	for _, s := range c.Nodes {
+		if s.Runs() {
+			var here int
+			_, after, _ := strings.Cut(s.String(t, "INFO", "errorstats"), "errorstat_"+kind+":count=")
+			_, _ = fmt.Sscan(after, &here)
+			n += here
+		}
+	}
+	return n
+}
+
+// must sends a command that has to answer OK.
+func (s *Server) must(t testing.TB, args ...any) {
+	t.Helper()
+	if reply := s.Do(t, args...); reply != "OK" {
+		t.Fatalf("%s: %v: %v", s.Addr(), args, reply)
+	}
+}
+
+// option is what an argument of the server is.
+func (s *Server) option(name string) string {
+	return s.config.Args[slices.Index(s.config.Args, name)+1]
+}
+
+// await waits until something is so, and ends the test when that does not come.
+func await(t testing.TB, what string, is func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(clusterWait); !is(); time.Sleep(10 * pollGap) {
+		if time.Now().After(deadline) {
+			t.Fatalf("waited in vain for %s", what)
+		}
+	}
+}
+
+// slotOf is the slot of a key without braces.
+func slotOf(key string) int {
+	crc := uint16(0)
+	for i := range len(key) {
+		crc ^= uint16(key[i]) << 8
+		for range 8 {
+			carry := crc&0x8000 != 0
+			if crc <<= 1; carry {
+				crc ^= 0x1021
+			}
+		}
+	}
+	return int(crc % slotCount)
+}

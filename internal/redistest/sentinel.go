@@ -1,0 +1,101 @@
+package redistest
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// Sentinels is a master with replicas, watched by sentinels. It was started here; its methods belong to the goroutine of the test.
+type Sentinels struct {
+	Name      string    // of the master, to the sentinels
+	Servers   []*Server // the first was the first master; who is one now, Master tells
+	Sentinels []*Server
+}
+
+// StartSentinels starts a master with so many replicas and so many sentinels, and ends them with the test. It returns when the
+// sentinels know each other and the replicas, and these follow. Most of the sentinels must agree that a master is down.
+//
+// Without a server on PATH the test is skipped, as with Start.
+func StartSentinels(t testing.TB, replicas, sentinels int) *Sentinels {
+	t.Helper()
+	binary := binaryFor(t)
+	w := &Sentinels{Name: "locks"}
+	launch := func(config Config) *Server {
+		config.Binary, config.Dir = binary, t.TempDir()
+		s, err := Launch(t.Context(), config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		endWithTest(t, s)
+		return s
+	}
+	for range 1 + replicas {
+		w.Servers = append(w.Servers, launch(Config{Args: []string{"--repl-diskless-sync-delay", "0"}}))
+	}
+	master := w.Servers[0]
+	for _, s := range w.Servers[1:] {
+		s.must(t, "REPLICAOF", "127.0.0.1", master.Port())
+	}
+	for range sentinels {
+		w.Sentinels = append(w.Sentinels, launch(Config{Sentinel: fmt.Sprintf(
+			"sentinel monitor %s 127.0.0.1 %d %d\nsentinel down-after-milliseconds %[1]s %[4]d\nsentinel failover-timeout %[1]s %[5]d\n",
+			w.Name, master.Port(), sentinels/2+1, NodeTimeout.Milliseconds(), 5*NodeTimeout.Milliseconds())}))
+	}
+	await(t, "the sentinels to know everybody", func() bool {
+		for _, s := range w.Sentinels {
+			if !strings.Contains(s.look("INFO", "sentinel"), fmt.Sprintf("slaves=%d,sentinels=%d", replicas, sentinels)) {
+				return false
+			}
+		}
+		return w.follow()
+	})
+	return w
+}
+
+// follow tells whether all replicas that run follow.
+func (w *Sentinels) follow() bool {
+	for _, s := range w.Servers {
+		if s.Runs() && strings.Contains(s.look("INFO", "replication"), "master_link_status:down") {
+			return false
+		}
+	}
+	return true
+}
+
+// Addrs are the addresses of the sentinels.
+func (w *Sentinels) Addrs() []string {
+	addrs := make([]string, len(w.Sentinels))
+	for i, s := range w.Sentinels {
+		addrs[i] = s.Addr()
+	}
+	return addrs
+}
+
+// Master is whom the first sentinel that runs calls the master. It may be down.
+func (w *Sentinels) Master(t testing.TB) *Server {
+	t.Helper()
+	for _, sentinel := range w.Sentinels {
+		if !sentinel.Runs() {
+			continue
+		}
+		port := sentinel.Strings(t, "SENTINEL", "GET-MASTER-ADDR-BY-NAME", w.Name)[1]
+		for _, s := range w.Servers {
+			if fmt.Sprint(s.Port()) == port {
+				return s
+			}
+		}
+	}
+	t.Fatal("no sentinel knows a master")
+	return nil
+}
+
+// AwaitMaster waits until the sentinels call another server than old the master, and it is one.
+func (w *Sentinels) AwaitMaster(t testing.TB, old *Server) (master *Server) {
+	t.Helper()
+	await(t, "another master", func() bool {
+		master = w.Master(t)
+		return master != old && strings.Contains(master.look("INFO", "replication"), "role:master")
+	})
+	return master
+}

@@ -1,0 +1,47 @@
+package redistest_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel/internal/redistest"
+)
+
+func TestClusterOfThreeMastersWithReplicasIsOneCluster(t *testing.T) {
+	t.Parallel()
+	c := redistest.StartCluster(t, 3, 1)
+	require.Len(t, c.Addrs(), 6)
+	for i, slot := range []int{0, 5461, 16383} {
+		master := c.Master(t, slot)
+		require.Same(t, c.Nodes[i], master)
+		key := c.Key("k", slot)
+		require.Equal(t, slot, c.Slot(t, key))
+		require.Equal(t, "OK", master.Do(t, "SET", key, "v"))
+	}
+	key := c.Key("k", 0)
+	m := c.Migrate(t, 0, c.Nodes[2])
+	require.Equal(t, 1, m.Move(t, 10))
+	require.Contains(t, c.Nodes[0].Do(t, "GET", key), "ASK 0 ")
+	require.Equal(t, 1, c.Refusals(t, "ASK"))
+	m.End(t)
+	require.Same(t, c.Nodes[2], c.Master(t, 0))
+	require.Equal(t, "v", c.Nodes[2].Do(t, "GET", key))
+
+	heir := c.Replica(t, c.Nodes[1])
+	require.NoError(t, c.Nodes[1].Kill())
+	require.Same(t, heir, c.Master(t, 5461))
+}
+
+func TestSentinelsReplaceAMasterThatIsKilled(t *testing.T) {
+	t.Parallel()
+	w := redistest.StartSentinels(t, 2, 3)
+	require.Len(t, w.Addrs(), 3)
+	master := w.Master(t)
+	require.Same(t, w.Servers[0], master)
+	require.NoError(t, master.Kill())
+	next := w.AwaitMaster(t, master)
+	require.Equal(t, "OK", next.Do(t, "SET", "k", "v"))
+	require.True(t, strings.Contains(next.String(t, "INFO", "replication"), "role:master"))
+}

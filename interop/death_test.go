@@ -1,0 +1,80 @@
+package interop
+
+import (
+	"bufio"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel"
+	"github.com/lockwheel/lockwheel/internal/redisson"
+)
+
+const (
+	// deathLease is the lease of those who are killed: short, so that the test is, and long enough for a busy machine.
+	deathLease = 3 * time.Second
+	// early is how much sooner than the server said a lock may be had: between PTTL and the look at the clock.
+	early = 100 * time.Millisecond
+)
+
+func TestTheLockOfAJavaMachineThatWasKilledIsFreeAfterItsLease(t *testing.T) {
+	everyKindAtOnce(t, func(t *testing.T, s *site, k kind) {
+		process := redisson.Start(t)
+		o := s.redissonIn(process, redisson.Words{"watchdog": milliseconds(deathLease)}).owner("o")
+		e := s.engine(lockwheel.Options{})
+		o.lock(k, "n")
+		waiting := locking(t.Context(), k.mutex(e, "n"))
+		asleep(t, e)
+		process.Kill()
+		left, died := s.lease(), time.Now()
+		hold := granted(t, waiting)
+		require.Greater(t, time.Since(died), left-early)
+		unlock(t, hold)
+	})
+}
+
+func TestTheLockOfAGoProcessThatWasKilledIsFreeAfterItsLease(t *testing.T) {
+	everyKindAtOnce(t, func(t *testing.T, s *site, k kind) {
+		o := s.redisson(nil).owner("o")
+		holder, id := holdElsewhere(t, s, k)
+		require.Equal(t, map[string]string{id: "1"}, s.fields("n"))
+		waiting := o.locking(k, "n")
+		listening(t, s, "n", waiting)
+		require.NoError(t, holder.Kill())
+		left, died := s.lease(), time.Now()
+		succeeded(t, waiting)
+		require.Greater(t, time.Since(died), left-early)
+		o.unlock(k, "n")
+	})
+}
+
+// lease is what is left of that of the lock n.
+func (s *site) lease() time.Duration { return time.Duration(s.pttl("n")) * time.Millisecond }
+
+// holdElsewhere starts a process that holds the lock n, and returns its id on the wire.
+func holdElsewhere(t *testing.T, s *site, k kind) (process *os.Process, id string) {
+	t.Helper()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), envHolder+"="+s.addrs[0], envKind+"="+k.java)
+	cmd.Stderr = os.Stderr
+	in, err := cmd.StdinPipe()
+	require.NoError(t, err)
+	out, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	t.Cleanup(func() {
+		_ = in.Close()
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
+	line, err := bufio.NewReader(out).ReadString('\n')
+	require.NoError(t, err)
+	return cmd.Process, strings.TrimSpace(line)
+}
+
+func milliseconds(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }

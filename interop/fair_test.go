@@ -1,0 +1,83 @@
+package interop
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel"
+)
+
+// waiters is how many of each side wait in the fair lock's queue.
+const waiters = 5
+
+// Each of them waits in the server's queue before the next one comes, so there is one order, and it is kept.
+func TestAFairLockIsGivenInTheOrderInWhichBothSidesCame(t *testing.T) {
+	everywhere(t, func(t *testing.T, start func(t *testing.T) *site) {
+		s := start(t)
+		c, e := s.redisson(nil), s.engine(lockwheel.Options{})
+		elsewhere := s.engine(lockwheel.Options{})
+		first := c.owner("first")
+		first.lock(fair, "n")
+		got := make(chan string, 3*waiters)
+		var want []string
+		arrived := func(name string) {
+			want = append(want, name)
+			eventually(t, name+" in the queue", func() bool { return s.do("n", "LLEN", "redisson_lock_queue:{n}") == int64(len(want)) })
+		}
+		for i := range waiters {
+			o, name := c.owner(fmt.Sprint(i)), fmt.Sprint("java ", i)
+			waiting := o.locking(fair, "n")
+			go func() {
+				<-waiting
+				got <- name
+				<-o.send("unlock", fair, "n", nil)
+			}()
+			arrived(name)
+			for what, from := range map[string]*lockwheel.Engine{"go": e, "elsewhere": elsewhere} {
+				name := fmt.Sprint(what, " ", i)
+				waiting := locking(t.Context(), from.FairMutex("n"))
+				go func() {
+					if o := <-waiting; o.err == nil {
+						got <- name
+						_ = o.hold.Unlock(t.Context())
+					}
+				}()
+				arrived(name)
+			}
+		}
+		first.unlock(fair, "n")
+		for _, name := range want {
+			require.Equal(t, name, receive(t, got))
+		}
+		nothingLeft(t, s, "n")
+	})
+}
+
+// Who does not wait any longer leaves the queue, and those behind do not wait for him.
+func TestWhoGivesUpLeavesTheFairQueueOfBothSides(t *testing.T) {
+	everywhere(t, func(t *testing.T, start func(t *testing.T) *site) {
+		s := start(t)
+		c, e := s.redisson(nil), s.engine(lockwheel.Options{})
+		length := func(n int64) {
+			eventually(t, fmt.Sprint(n, " in the queue"), func() bool { return s.do("n", "LLEN", "redisson_lock_queue:{n}") == n })
+		}
+		holder, short, last := c.owner("holder"), c.owner("short"), c.owner("last")
+		holder.lock(fair, "n")
+		theirs := short.send("tryLock", fair, "n", map[string]string{"wait": "700"})
+		length(1)
+		ours := locking(t.Context(), e.FairMutex("n"), lockwheel.Wait(700*time.Millisecond))
+		length(2)
+		waiting := last.locking(fair, "n")
+		length(3)
+		require.Equal(t, "false", receive(t, theirs).Words["got"])
+		require.ErrorIs(t, receive(t, ours).err, lockwheel.ErrNotAcquired)
+		length(1)
+		holder.unlock(fair, "n")
+		succeeded(t, waiting)
+		last.unlock(fair, "n")
+		nothingLeft(t, s, "n")
+	})
+}

@@ -1,0 +1,87 @@
+package interop
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel"
+)
+
+func TestGoTakesALockAwayFromJava(t *testing.T) {
+	everyKind(t, func(t *testing.T, s *site, k kind) {
+		c, holds, waits := s.redisson(nil), s.engine(lockwheel.Options{}), s.engine(lockwheel.Options{})
+		holder, other := c.owner("holder"), c.owner("other")
+		holder.lock(k, "n")
+		ours := locking(t.Context(), k.mutex(waits, "n"))
+		asleep(t, waits)
+		force(t, k.mutex(holds, "n"))
+		hold := granted(t, ours) // by the message
+		require.False(t, holder.sees(k, "n").mine)
+		holder.fail(notYours, "unlock", k, "n")
+		require.Equal(t, map[string]string{hold.ID(): "1"}, s.fields("n"), "the late unlock took nothing")
+		unlock(t, hold)
+
+		holder.lock(k, "n")
+		javas := other.locking(k, "n")
+		listening(t, s, "n", javas)
+		force(t, k.mutex(holds, "n"))
+		succeeded(t, javas)
+		other.unlock(k, "n")
+
+		was, err := k.mutex(holds, "n").ForceUnlock(t.Context())
+		require.NoError(t, err)
+		require.False(t, was)
+	})
+}
+
+// The engine listens because somebody queues, so the message ends the hold, long before the first renewal would.
+func TestJavaTakesALockAwayFromGoAndWakesItsWaiters(t *testing.T) {
+	everyKind(t, func(t *testing.T, s *site, k kind) {
+		o, e := s.redisson(nil).owner("o"), s.engine(lockwheel.Options{})
+		hold := lock(t, t.Context(), k.mutex(e, "n"))
+		waiting := locking(t.Context(), k.mutex(e, "n"))
+		asleep(t, e)
+		require.True(t, o.force(k, "n"))
+		receive(t, hold.Done())
+		lost(t, hold)
+		next := granted(t, waiting)
+		require.Equal(t, map[string]string{next.ID(): "1"}, s.fields("n"))
+		unlock(t, next)
+		require.False(t, o.force(k, "n"))
+	})
+}
+
+// Nobody of ours listens then: the next renewal finds out.
+func TestJavaTakesALockAwayThatNobodyOfOursWaitsFor(t *testing.T) {
+	everyKind(t, func(t *testing.T, s *site, k kind) {
+		c, e := s.redisson(nil), s.engine(lockwheel.Options{Lease: 3 * time.Second})
+		taker, waiter := c.owner("taker"), c.owner("waiter")
+		hold := lock(t, t.Context(), k.mutex(e, "n"))
+		waiting := waiter.locking(k, "n")
+		listening(t, s, "n", waiting)
+		require.True(t, taker.force(k, "n"))
+		succeeded(t, waiting)
+		receive(t, hold.Done())
+		lost(t, hold)
+		require.Equal(t, map[string]string{waiter.id(): "1"}, s.fields("n"), "what was lost did not come back")
+		waiter.unlock(k, "n")
+	})
+}
+
+func force(t *testing.T, m lockwheel.Mutex) {
+	t.Helper()
+	was, err := m.ForceUnlock(t.Context())
+	require.NoError(t, err)
+	require.True(t, was)
+}
+
+// lost makes sure that a hold is, by all that it says.
+func lost(t *testing.T, hold *lockwheel.Hold) {
+	t.Helper()
+	require.ErrorIs(t, hold.Err(), lockwheel.ErrLost)
+	require.ErrorIs(t, context.Cause(hold.Context()), lockwheel.ErrLost)
+	require.ErrorIs(t, hold.Unlock(t.Context()), lockwheel.ErrLost)
+}

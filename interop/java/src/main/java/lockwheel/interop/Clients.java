@@ -1,0 +1,76 @@
+package lockwheel.interop;
+
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import org.redisson.Redisson;
+import org.redisson.api.RedissonClient;
+import org.redisson.config.BaseConfig;
+import org.redisson.config.Config;
+import org.redisson.config.NameMapper;
+
+/** The Redisson clients of this process, each with the name that the driver gave it. */
+final class Clients {
+  private final Map<String, RedissonClient> open = new ConcurrentHashMap<>();
+
+  RedissonClient get(String name) {
+    RedissonClient client = open.get(name);
+    if (client == null) {
+      throw new IllegalArgumentException("no client " + name);
+    }
+    return client;
+  }
+
+  /** What is not said is as Redisson has it, but for connections that nobody asked for yet. */
+  Answer open(Request r) {
+    Config config = new Config();
+    if (r.has("watchdog")) {
+      config.setLockWatchdogTimeout(r.number("watchdog"));
+    }
+    if (r.has("prefix")) {
+      config.setNameMapper(new Prefix(r.text("prefix")));
+    }
+    int most = (int) r.number("connections", 64);
+    int least = (int) Math.min(most, r.number("idle", 1));
+    BaseConfig<?> server;
+    if (r.text("mode", "single").equals("cluster")) {
+      server = config.useClusterServers()
+          .addNodeAddress(r.text("address").split(","))
+          .setMasterConnectionPoolSize(most)
+          .setMasterConnectionMinimumIdleSize(least)
+          .setSlaveConnectionMinimumIdleSize(1);
+    } else {
+      server = config.useSingleServer()
+          .setAddress(r.text("address"))
+          .setConnectionPoolSize(most)
+          .setConnectionMinimumIdleSize(least);
+    }
+    if (r.has("timeout")) {
+      server.setTimeout((int) r.number("timeout"));
+    }
+    RedissonClient client = Redisson.create(config);
+    open.put(r.text("client"), client);
+    return Answer.of("id", client.getId());
+  }
+
+  /** Does not wait: a client that has a command under way takes its timeout to end. */
+  Answer close(Request r) {
+    RedissonClient client = open.remove(r.text("client"));
+    if (client != null) {
+      new Thread(client::shutdown, "closing " + r.text("client")).start();
+    }
+    return new Answer();
+  }
+
+  /** What lockwheel's Options.Prefix is. */
+  private record Prefix(String prefix) implements NameMapper {
+    @Override
+    public String map(String name) {
+      return prefix + name;
+    }
+
+    @Override
+    public String unmap(String name) {
+      return name.substring(prefix.length());
+    }
+  }
+}

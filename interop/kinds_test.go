@@ -1,0 +1,79 @@
+package interop
+
+import (
+	"testing"
+
+	"github.com/lockwheel/lockwheel"
+)
+
+// kind is a lock that both sides have.
+type kind struct {
+	java  string // what Peer.java calls it
+	mutex func(e *lockwheel.Engine, name string) lockwheel.Mutex
+}
+
+var (
+	plain  = kind{"plain", (*lockwheel.Engine).Mutex}
+	fenced = kind{"fenced", (*lockwheel.Engine).FencedMutex}
+	fair   = kind{"fair", (*lockwheel.Engine).FairMutex}
+	write  = kind{"write", func(e *lockwheel.Engine, name string) lockwheel.Mutex { return e.RWMutex(name).Writer() }}
+	read   = kind{"read", func(e *lockwheel.Engine, name string) lockwheel.Mutex { return e.RWMutex(name).RLocker() }}
+)
+
+// exclusive are the kinds of which there is one holder. Every test runs with each of them.
+var exclusive = []kind{plain, fenced, fair, write}
+
+// exclusion is a pair of kinds on one name: whoever holds the one keeps out whoever wants the other.
+type exclusion struct{ held, wanted kind }
+
+// exclusions are those of each exclusive kind by itself, and those of different kinds.
+func exclusions() (all []exclusion) {
+	for _, k := range exclusive {
+		all = append(all, exclusion{k, k})
+	}
+	return append(all, mixed...)
+}
+
+// mixed are the exclusions of different kinds.
+var mixed = []exclusion{{read, write}, {write, read}}
+
+func (x exclusion) String() string {
+	if x.held.java == x.wanted.java {
+		return x.held.java
+	}
+	return x.held.java + " keeps out " + x.wanted.java
+}
+
+// everyExclusion runs a test for each of them, everywhere, one after the other.
+func everyExclusion(t *testing.T, f func(t *testing.T, s *site, x exclusion)) {
+	everywhere(t, func(t *testing.T, start func(t *testing.T) *site) {
+		s := start(t)
+		for _, x := range exclusions() {
+			t.Run(x.String(), func(t *testing.T) { f(t, s.emptied(t), x) })
+		}
+	})
+}
+
+// everyKind runs a test for each exclusive kind, everywhere, one after the other.
+func everyKind(t *testing.T, f func(t *testing.T, s *site, k kind)) {
+	everywhere(t, func(t *testing.T, start func(t *testing.T) *site) {
+		s := start(t)
+		for _, k := range exclusive {
+			t.Run(k.java, func(t *testing.T) { f(t, s.emptied(t), k) })
+		}
+	})
+}
+
+// everyKindAtOnce is everyKind for a test that does little but wait for a lease.
+func everyKindAtOnce(t *testing.T, f func(t *testing.T, s *site, k kind)) {
+	t.Parallel()
+	everywhere(t, func(t *testing.T, start func(t *testing.T) *site) {
+		t.Parallel()
+		for _, k := range exclusive {
+			t.Run(k.java, func(t *testing.T) {
+				t.Parallel()
+				f(t, start(t), k)
+			})
+		}
+	})
+}

@@ -1,0 +1,101 @@
+// Package interop has only tests: lockwheel and Redisson share locks on one server, and Redisson is the judge. What Java
+// does is in the folder java; package internal/redisson runs it.
+package interop
+
+import (
+	"bufio"
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
+	"go.uber.org/goleak"
+
+	"github.com/lockwheel/lockwheel"
+	"github.com/lockwheel/lockwheel/internal/redisson"
+)
+
+func TestMain(m *testing.M) {
+	if addr := os.Getenv(envHolder); addr != "" {
+		if err := holdUntilKilled(addr, os.Getenv(envKind)); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	flag.Parse()
+	// What runs at once here waits for leases, and does not work.
+	if parallel := flag.Lookup("test.parallel"); parallel.Value.String() == parallel.DefValue {
+		_ = parallel.Value.Set("6")
+	}
+	goleak.VerifyTestMain(withJava{m}, goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*call).DelayDo.func1"))
+}
+
+// withJava ends the Java machine that the tests shared before leaks are looked for.
+type withJava struct{ *testing.M }
+
+func (m withJava) Run() int {
+	defer func() {
+		if machine.process != nil {
+			machine.process.Close()
+		}
+	}()
+	return m.M.Run()
+}
+
+// machine is one Java machine for all tests: each has clients of its own in it.
+var machine struct {
+	once    sync.Once
+	process *redisson.Process
+	err     error
+}
+
+// java returns the machine that the tests share. Without Java the test is skipped, or fails where it is required.
+func java(t *testing.T) *redisson.Process {
+	t.Helper()
+	program := redisson.Need(t)
+	machine.once.Do(func() { machine.process, machine.err = program.StartSmall() })
+	if machine.err != nil {
+		t.Fatal(machine.err)
+	}
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("the end of what the Java program logged:\n%s", machine.process.Log())
+		}
+	})
+	return machine.process
+}
+
+// envHolder makes this binary a process that holds the lock n on the server named, of the kind that envKind names, with a lease of
+// deathLease, until it is killed. It says who it is.
+const (
+	envHolder = "LOCKWHEEL_INTEROP_HOLDER"
+	envKind   = "LOCKWHEEL_INTEROP_KIND"
+)
+
+func holdUntilKilled(addr, name string) error {
+	e, err := lockwheel.Open(context.Background(), lockwheel.Options{
+		Redis: rueidis.ClientOption{InitAddress: []string{addr}},
+		Lease: deathLease,
+	})
+	if err != nil {
+		return err
+	}
+	for _, k := range exclusive {
+		if k.java != name {
+			continue
+		}
+		hold, err := k.mutex(e, "n").Lock(context.Background(), lockwheel.Wait(time.Minute))
+		if err != nil {
+			return err
+		}
+		fmt.Println(hold.ID())
+		bufio.NewScanner(os.Stdin).Scan() // until the parent ends, at the latest
+		return nil
+	}
+	return fmt.Errorf("no kind %s", name)
+}

@@ -1,0 +1,61 @@
+package interop
+
+import (
+	"strconv"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel"
+)
+
+// Whoever is granted the lock has a token above all that were given before, by either side.
+func TestTokensOfBothSidesRiseTogether(t *testing.T) {
+	everywhere(t, func(t *testing.T, start func(t *testing.T) *site) {
+		s := start(t)
+		c := s.redisson(nil)
+		engines := []*lockwheel.Engine{s.engine(lockwheel.Options{}), s.engine(lockwheel.Options{})}
+		var last uint64
+		above := func(token uint64) {
+			t.Helper()
+			require.Greater(t, token, last)
+			last = token
+		}
+		o, reads := c.owner("o"), c.owner("reads")
+		for i := range 20 {
+			e := engines[i%2]
+			theirs := o.send("lockForToken", fenced, "n", nil)
+			got := receive(t, theirs)
+			require.NoError(t, got.Err)
+			above(number(t, got.Words["token"]))
+
+			ours := locking(t.Context(), e.FencedMutex("n"))
+			behind := locking(t.Context(), e.FencedMutex("n")) // to whom the lock may be handed on
+			o.unlock(fenced, "n")
+			for range 2 {
+				select {
+				case got := <-ours:
+					ours = nil
+					require.NoError(t, got.err)
+					above(got.hold.Token())
+					require.Equal(t, got.hold.Token(), number(t, reads.succeed("token", fenced, "n", nil)["token"]))
+					unlock(t, got.hold)
+				case got := <-behind:
+					behind = nil
+					require.NoError(t, got.err)
+					above(got.hold.Token())
+					require.Equal(t, got.hold.Token(), number(t, reads.succeed("token", fenced, "n", nil)["token"]))
+					unlock(t, got.hold)
+				}
+			}
+		}
+		require.Equal(t, strconv.FormatUint(last, 10), s.do("n", "GET", "redisson_lock_token:{n}"), "the token outlives the lock")
+	})
+}
+
+func number(t *testing.T, text string) uint64 {
+	t.Helper()
+	n, err := strconv.ParseUint(text, 10, 64)
+	require.NoError(t, err)
+	return n
+}

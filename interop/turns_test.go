@@ -1,0 +1,103 @@
+package interop
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel"
+)
+
+// One holds, the other one waits, and is woken by the message of the release: leases are of 30s, patience is of 8s.
+
+func TestJavaHoldsAndGoIsWokenByItsMessage(t *testing.T) {
+	everyExclusion(t, func(t *testing.T, s *site, x exclusion) {
+		holder, e := s.redisson(nil).owner("holder"), s.engine(lockwheel.Options{})
+		m := x.wanted.mutex(e, "n")
+		holder.lock(x.held, "n")
+		refused(t, m)
+		waiting := locking(t.Context(), m)
+		asleep(t, e)
+		silent(t, waiting, 50*time.Millisecond)
+		require.Greater(t, s.pttl("n"), 2*patience.Milliseconds())
+		holder.unlock(x.held, "n")
+		hold := granted(t, waiting)
+		require.False(t, holder.tries(x.held, "n", 0))
+		unlock(t, hold)
+		require.True(t, holder.tries(x.held, "n", 0))
+		holder.unlock(x.held, "n")
+	})
+}
+
+func TestGoHoldsAndJavaIsWokenByItsMessage(t *testing.T) {
+	everyExclusion(t, func(t *testing.T, s *site, x exclusion) {
+		waiter, e := s.redisson(nil).owner("waiter"), s.engine(lockwheel.Options{})
+		m := x.held.mutex(e, "n")
+		hold := lock(t, t.Context(), m)
+		require.False(t, waiter.tries(x.wanted, "n", 0))
+		waiting := waiter.locking(x.wanted, "n")
+		listening(t, s, "n", waiting)
+		require.Greater(t, s.pttl("n"), 2*patience.Milliseconds())
+		unlock(t, hold)
+		succeeded(t, waiting)
+		refused(t, m)
+		waiter.unlock(x.wanted, "n")
+		unlock(t, lock(t, t.Context(), m))
+	})
+}
+
+// Waiters of both sides, in every place: each release wakes somebody.
+func TestEveryWaiterOfBothSidesHasItsTurn(t *testing.T) {
+	everyKind(t, func(t *testing.T, s *site, k kind) {
+		c, e := s.redisson(nil), s.engine(lockwheel.Options{})
+		first := c.owner("first")
+		first.lock(k, "n")
+		turns := make(chan string)
+		for _, name := range []string{"a", "b", "c"} {
+			o := c.owner(name)
+			waiting, release := o.locking(k, "n"), make(chan struct{})
+			go func() {
+				<-waiting
+				turns <- name
+				close(release)
+			}()
+			go func() {
+				<-release
+				<-o.send("unlock", k, "n", nil)
+			}()
+			ours := locking(t.Context(), k.mutex(e, "n"))
+			go func() {
+				if got := <-ours; got.err == nil {
+					turns <- "go"
+					_ = got.hold.Unlock(t.Context())
+				}
+			}()
+		}
+		eventually(t, "three of ours waiting", func() bool { return e.Stats().Waiting == 3 })
+		first.unlock(k, "n")
+		count := map[string]int{}
+		for range 6 {
+			count[receive(t, turns)]++
+		}
+		require.Equal(t, map[string]int{"a": 1, "b": 1, "c": 1, "go": 3}, count)
+		eventually(t, "nobody left", func() bool { return len(s.hash("n")) == 0 })
+	})
+}
+
+func TestAWaitThatEndsGetsNothingAndLeavesNothing(t *testing.T) {
+	everyExclusion(t, func(t *testing.T, s *site, x exclusion) {
+		o, e := s.redisson(nil).owner("o"), s.engine(lockwheel.Options{})
+		held, wanted := x.held.mutex(e, "n"), x.wanted.mutex(e, "n")
+
+		hold := lock(t, t.Context(), held)
+		require.False(t, o.tries(x.wanted, "n", 200*time.Millisecond))
+		unlock(t, hold)
+
+		o.lock(x.held, "n")
+		_, err := wanted.Lock(t.Context(), lockwheel.Wait(200*time.Millisecond))
+		require.ErrorIs(t, err, lockwheel.ErrNotAcquired)
+		o.unlock(x.held, "n")
+		nothingLeft(t, s, "n")
+	})
+}

@@ -1,0 +1,60 @@
+package interop
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel"
+	"github.com/lockwheel/lockwheel/internal/redisson"
+)
+
+// How long a watched lock is watched, which is more than two leases.
+const watched = 2*deathLease + deathLease/2
+
+func TestJavasWatchdogRenewsWhileGoWaits(t *testing.T) {
+	everyKindAtOnce(t, func(t *testing.T, s *site, k kind) {
+		o := s.redisson(redisson.Words{"watchdog": milliseconds(deathLease)}).owner("o")
+		e := s.engine(lockwheel.Options{})
+		o.lock(k, "n")
+		waiting := locking(t.Context(), k.mutex(e, "n"))
+		asleep(t, e)
+		silent(t, waiting, watched)
+		o.unlock(k, "n")
+		unlock(t, granted(t, waiting))
+	})
+}
+
+func TestGosWatchdogRenewsWhileJavaWaits(t *testing.T) {
+	everyKindAtOnce(t, func(t *testing.T, s *site, k kind) {
+		o, e := s.redisson(nil).owner("o"), s.engine(lockwheel.Options{Lease: deathLease})
+		hold := lock(t, t.Context(), k.mutex(e, "n"))
+		waiting := o.locking(k, "n")
+		listening(t, s, "n", waiting)
+		silent(t, waiting, watched)
+		unlock(t, hold)
+		succeeded(t, waiting)
+		o.unlock(k, "n")
+	})
+}
+
+// A lease that is given is the end, on both sides: nobody renews, and nobody is in earlier.
+func TestALeaseThatIsGivenEndsTheLockForTheOtherSide(t *testing.T) {
+	const lease = time.Second
+	everyKindAtOnce(t, func(t *testing.T, s *site, k kind) {
+		o, e := s.redisson(nil).owner("o"), s.engine(lockwheel.Options{})
+		o.succeed("lock", k, "n", redisson.Words{"lease": milliseconds(lease)})
+		left, asked := s.lease(), time.Now()
+		hold, err := k.mutex(e, "n").Lock(t.Context(), lockwheel.Lease(lease))
+		require.NoError(t, err)
+		require.Greater(t, time.Since(asked), left-early)
+		o.fail(notYours, "unlock", k, "n")
+
+		left, asked = s.lease(), time.Now()
+		o.lock(k, "n")
+		require.ErrorIs(t, hold.Err(), lockwheel.ErrLost)
+		require.Greater(t, time.Since(asked), left-early)
+		o.unlock(k, "n")
+	})
+}

@@ -1,0 +1,41 @@
+package lockwheel_test
+
+import (
+	"fmt"
+	"sync/atomic"
+	"testing"
+
+	"github.com/lockwheel/lockwheel"
+)
+
+// BenchmarkPairs is locking and unlocking by many callers, each on a name of its own, and for readers all on one as well.
+func BenchmarkPairs(b *testing.B) {
+	e := realSite(b).open(lockwheel.Options{})
+	for _, kind := range []struct {
+		name string
+		lock func(string) lockwheel.Mutex
+	}{
+		{"plain", e.Mutex},
+		{"read", func(name string) lockwheel.Mutex { return e.RWMutex(name).RLocker() }},
+		{"write", func(name string) lockwheel.Mutex { return e.RWMutex(name).Writer() }},
+		{"read of one name", func(string) lockwheel.Mutex { return e.RWMutex("one").RLocker() }},
+	} {
+		b.Run(kind.name, func(b *testing.B) {
+			var callers atomic.Int64
+			b.SetParallelism(128)
+			b.RunParallel(func(pb *testing.PB) {
+				m := kind.lock(fmt.Sprint("n", callers.Add(1)))
+				for pb.Next() {
+					hold, err := m.Lock(b.Context())
+					if err == nil {
+						err = hold.Unlock(b.Context())
+					}
+					if err != nil {
+						b.Error(err)
+						return
+					}
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,306 @@
+package lockwheel_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel"
+	"github.com/lockwheel/lockwheel/internal/proxy"
+)
+
+// The read/write lock on links that break, on servers that refuse, and beside other kinds of lock.
+
+func TestAReadOrWriteThatIsSentAgainCountsOnce(t *testing.T) {
+	t.Parallel()
+	s, p, e := behind(t, lockwheel.Options{})
+	m := e.RWMutex("n")
+	for range 20 {
+		p.SetFor(proxy.Present, proxy.Replies, proxy.CutAfter(rand.IntN(6)))
+		write := lock(t, m.Writer())
+		p.SetFor(proxy.Present, proxy.Replies, proxy.CutAfter(rand.IntN(6)))
+		read := lockWith(t, context.WithoutCancel(write.Context()), m.RLocker())
+		require.Equal(t, map[string]string{"mode": "write", write.ID() + ":write": "1", read.ID(): "1"}, s.hash("n"))
+		p.SetFor(proxy.Present, proxy.Replies, proxy.CutAfter(rand.IntN(6)))
+		unlock(t, write)
+		require.Equal(t, map[string]string{"mode": "read", read.ID(): "1"}, s.hash("n"))
+		require.NoError(t, read.Err())
+		p.SetFor(proxy.Present, proxy.Replies, proxy.CutAfter(rand.IntN(6)))
+		unlock(t, read)
+		require.False(t, s.exists("n"))
+	}
+	settled(t, e)
+	require.NotZero(t, e.Stats().Retries)
+}
+
+// An acquire whose caller left before its answer came is given back, of either kind.
+func TestAGhostOfAReaderOrWriterIsReleased(t *testing.T) {
+	t.Parallel()
+	s, p, e := behind(t, lockwheel.Options{Lease: brief})
+	for _, m := range []lockwheel.Mutex{e.RWMutex("n").RLocker(), e.RWMutex("n").Writer()} {
+		p.Set(proxy.Replies, proxy.Hold)
+		ctx, leave := context.WithCancel(t.Context())
+		done := locking(ctx, m)
+		eventually(t, "the lock taken", func() bool { return s.exists("n") })
+		leave()
+		require.ErrorIs(t, receive(t, done).err, lockwheel.ErrUnavailable)
+		p.Set(proxy.Replies, proxy.Pass)
+		eventually(t, "the lock given back", func() bool { return s.do("DBSIZE") == int64(0) })
+		settled(t, e)
+	}
+}
+
+// A writer whose lock is read by nobody any more, or a reader whose lock is written: each learns that it lost.
+func TestALostReadOrWriteIsNoticedByTheNextRenewal(t *testing.T) {
+	t.Parallel()
+	s := anySite(t)
+	e := s.open(lockwheel.Options{Lease: brief})
+	write := lock(t, e.RWMutex("w").Writer())
+	read, other := lock(t, e.RWMutex("r").RLocker()), lock(t, e.RWMutex("r").RLocker())
+	require.Equal(t, int64(2), s.do("DEL", "w", "r"))
+	for _, hold := range []*lockwheel.Hold{write, read, other} {
+		receive(t, hold.Done())
+		require.ErrorIs(t, hold.Err(), lockwheel.ErrLost)
+	}
+	unlock(t, lock(t, e.RWMutex("r").Writer()))
+}
+
+func TestShutdownWaitsForReadersAndWriters(t *testing.T) {
+	t.Parallel()
+	s := anySite(t)
+	e := s.open(lockwheel.Options{})
+	write, read := lock(t, e.RWMutex("w").Writer()), lock(t, e.RWMutex("r").RLocker())
+	waits := locking(t.Context(), e.RWMutex("w").RLocker())
+	queued(t, e, 1)
+	done := make(chan error, 1)
+	go func() { done <- e.Shutdown(t.Context()) }()
+	require.ErrorIs(t, receive(t, waits).err, lockwheel.ErrClosed)
+	unlock(t, write)
+	silent(t, done, 20*time.Millisecond)
+	unlock(t, read)
+	require.NoError(t, receive(t, done))
+	require.Equal(t, int64(0), s.do("DBSIZE"))
+}
+
+func TestAServerWithoutMemoryStillRenewsAndReleasesReadersAndWriters(t *testing.T) {
+	t.Parallel()
+	s := realSite(t)
+	e := s.open(lockwheel.Options{Lease: brief})
+	write := lock(t, e.RWMutex("w").Writer())
+	read := lockWith(t, context.WithoutCancel(write.Context()), e.RWMutex("w").RLocker())
+	others := []*lockwheel.Hold{lock(t, e.RWMutex("r").RLocker()), lock(t, e.RWMutex("r").RLocker())}
+	require.Equal(t, "OK", s.do("CONFIG", "SET", "maxmemory", 1))
+	all := append(others, write, read)
+	always(t, 2*brief, "all held", func() bool {
+		for _, hold := range all {
+			if hold.Err() != nil {
+				return false
+			}
+		}
+		return true
+	})
+	unlock(t, write)
+	require.Equal(t, map[string]string{"mode": "read", read.ID(): "1"}, s.hash("w"))
+	for _, hold := range append(others, read) {
+		unlock(t, hold)
+	}
+	require.Equal(t, int64(0), s.do("DBSIZE"))
+}
+
+func TestAReadWriteLockIsOfItsOwnKind(t *testing.T) {
+	t.Parallel()
+	s := anySite(t)
+	e := s.open(lockwheel.Options{})
+	rw := e.RWMutex("n")
+	for _, m := range []lockwheel.Mutex{rw.RLocker(), rw.Writer()} {
+		hold := lock(t, m)
+		_, err := e.Mutex("n").TryLock(t.Context())
+		require.ErrorIs(t, err, lockwheel.ErrKind)
+		require.ErrorContains(t, err, "a read/write lock")
+		unlock(t, hold)
+		eventually(t, "the name as a plain lock", func() bool {
+			hold, err := e.Mutex("n").TryLock(t.Context())
+			if err == nil {
+				unlock(t, hold)
+			}
+			return err == nil
+		})
+		plain := lock(t, e.Mutex("n"))
+		_, err = m.TryLock(t.Context())
+		require.ErrorIs(t, err, lockwheel.ErrKind)
+		unlock(t, plain)
+	}
+	// Elsewhere it is only taken.
+	other := lock(t, s.open(lockwheel.Options{}).Mutex("n"))
+	eventually(t, "the name free of another kind here", func() bool {
+		_, err := rw.TryLock(t.Context())
+		return !errors.Is(err, lockwheel.ErrKind)
+	})
+	refused(t, rw.Writer())
+	refused(t, rw.RLocker())
+	unlock(t, other)
+}
+
+// A name that somebody waited for as a plain lock a moment ago is heard on the other channel now.
+func TestANameThatBecomesAReadWriteLockIsHeardOnItsOwnChannel(t *testing.T) {
+	t.Parallel()
+	s := anySite(t)
+	here, elsewhere := s.open(lockwheel.Options{}), s.open(lockwheel.Options{})
+	plain := lock(t, elsewhere.Mutex("n"))
+	waits := locking(t.Context(), here.Mutex("n"))
+	asleep(t, here, 1, 1)
+	unlock(t, plain)
+	unlock(t, granted(t, waits))
+	settled(t, elsewhere)
+	write := lock(t, elsewhere.RWMutex("n").Writer())
+	eventually(t, "another kind here", func() bool {
+		_, err := here.RWMutex("n").TryLock(t.Context())
+		return errors.Is(err, lockwheel.ErrNotAcquired)
+	})
+	writer, reader := locking(t.Context(), here.RWMutex("n").Writer()), locking(t.Context(), here.RWMutex("n").RLocker())
+	queued(t, here, 2)
+	eventually(t, "a subscription", func() bool {
+		channels, _ := s.do("PUBSUB", "CHANNELS", "redisson_rwlock:{n}").([]any)
+		return len(channels) == 1
+	})
+	unlock(t, write)
+	for range 2 {
+		select {
+		case got := <-writer:
+			require.NoError(t, got.err)
+			unlock(t, got.hold)
+		case got := <-reader:
+			require.NoError(t, got.err)
+			unlock(t, got.hold)
+		case <-time.After(patience):
+			require.FailNow(t, "nobody was told")
+		}
+	}
+	settled(t, here)
+}
+
+// library is who reads and who writes, by what they know: each hold says whether it is still valid.
+type library struct {
+	guard   sync.Mutex
+	writer  *lockwheel.Hold
+	readers map[*lockwheel.Hold]bool
+}
+
+func (l *library) enter(hold *lockwheel.Hold, writes bool) error {
+	l.guard.Lock()
+	defer l.guard.Unlock()
+	if w := l.writer; w != nil && w.Err() == nil && hold.Err() == nil {
+		return fmt.Errorf("%s beside %s, who writes", hold.ID(), w.ID())
+	}
+	if !writes {
+		l.readers[hold] = true
+		return nil
+	}
+	for reader := range l.readers {
+		if reader.Err() == nil && hold.Err() == nil {
+			return fmt.Errorf("%s writes beside %s", hold.ID(), reader.ID())
+		}
+	}
+	l.writer = hold
+	return nil
+}
+
+func (l *library) leave(hold *lockwheel.Hold) {
+	l.guard.Lock()
+	defer l.guard.Unlock()
+	delete(l.readers, hold)
+	if l.writer == hold {
+		l.writer = nil
+	}
+}
+
+func TestNoReaderBesideAWriterOnBrokenLinks(t *testing.T) {
+	t.Parallel()
+	s := realSite(t)
+	const engines, workers = 3, 6
+	ctx, stop := context.WithTimeout(t.Context(), chaosTime(t))
+	defer stop()
+	l := library{readers: map[*lockwheel.Hold]bool{}}
+	var granted atomic.Int64
+	var all []*lockwheel.Engine
+	var links []*proxy.Proxy
+	for range engines {
+		p := proxy.Start(t, s.addr)
+		links = append(links, p)
+		all = append(all, s.openAt(p.Addr(), lockwheel.Options{Lease: brief}))
+	}
+	crowd(t, engines*(workers+1), func(i int) error {
+		at := i % engines
+		if i < engines {
+			return breakLink(ctx, links[at])
+		}
+		for ctx.Err() == nil {
+			m, writes := all[at].RWMutex("n").RLocker(), rand.IntN(3) == 0
+			if writes {
+				m = all[at].RWMutex("n").Writer()
+			}
+			hold, err := m.Lock(ctx, someOptions()...)
+			if err != nil {
+				if errors.Is(err, lockwheel.ErrNotAcquired) || errors.Is(err, lockwheel.ErrUnavailable) || errors.Is(err, lockwheel.ErrLost) {
+					continue
+				}
+				return err
+			}
+			if err := l.enter(hold, writes); err != nil {
+				return err
+			}
+			granted.Add(1)
+			misuseALittle(ctx, hold)
+			l.leave(hold)
+			_ = hold.Unlock(ctx)
+		}
+		return nil
+	})
+	for _, p := range links {
+		require.NoError(t, p.Heal())
+		p.Cut()
+	}
+	eventually(t, "no key", func() bool { return s.do("DBSIZE") == int64(0) })
+	for _, e := range all {
+		settled(t, e)
+		stats := e.Stats()
+		require.Equal(t, stats.Acquired, stats.Released+stats.Lost)
+	}
+	t.Logf("%d grants", granted.Load())
+	require.NotZero(t, granted.Load())
+}
+
+// What README says a user needs for the read/write lock is what it needs.
+func TestAUserWithWhatTheReadmeSaysReadsAndWrites(t *testing.T) {
+	t.Parallel()
+	s := realSite(t)
+	e := s.as(lockwheel.Options{}, "~orders/* ~{orders/* &redisson_lock__channel:* &redisson_rwlock:* -@all "+
+		"+hello +auth +ping +cluster|slots +script|load +evalsha +eval +hset +hdel +hexists +hkeys +hlen +hgetall +pttl +pexpire +del "+
+		"+publish +subscribe +unsubscribe +pubsub|numsub +hget +hmget +set")
+	m := e.RWMutex("orders/7")
+	write := lock(t, m.Writer())
+	waits := locking(t.Context(), m.Writer())
+	reader := locking(t.Context(), m.RLocker())
+	asleep(t, e, 2, 1)
+	read := lockWith(t, context.WithoutCancel(write.Context()), m.RLocker())
+	unlock(t, lockWith(t, read.Context(), m.RLocker()))
+	requireLocked(t, m.RLocker(), true)
+	unlock(t, write)
+	unlock(t, granted(t, reader))
+	unlock(t, read)
+	unlock(t, granted(t, waits))
+	for _, m := range []lockwheel.Mutex{m.RLocker(), m.Writer()} {
+		lock(t, m)
+		was, err := m.ForceUnlock(t.Context())
+		require.NoError(t, err)
+		require.True(t, was)
+	}
+	settled(t, e)
+}

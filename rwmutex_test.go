@@ -1,0 +1,361 @@
+package lockwheel_test
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel"
+)
+
+// The read/write lock as its users see it, beside what Redisson's tests assert.
+
+func TestAZeroRWMutexGivesAnError(t *testing.T) {
+	var m lockwheel.RWMutex
+	for _, m := range []lockwheel.Mutex{m.Writer(), m.RLocker()} {
+		_, err := m.Lock(t.Context())
+		require.Error(t, err)
+		_, err = m.State(t.Context())
+		require.Error(t, err)
+	}
+	_, err := m.Lock(t.Context())
+	require.Error(t, err)
+	require.Error(t, m.Do(t.Context(), func(context.Context) error { return nil }))
+	_, err = m.LockAsync(t.Context()).Hold()
+	require.Error(t, err)
+	_, err = m.ForceUnlock(t.Context())
+	require.Error(t, err)
+	require.Empty(t, m.Name())
+}
+
+// What Redisson would write for one thread that writes and reads.
+func TestAWritersReadHasItsName(t *testing.T) {
+	s := anySite(t)
+	e := s.open(lockwheel.Options{})
+	m := e.RWMutex("n")
+	write := lock(t, m.Writer())
+	require.Equal(t, map[string]string{"mode": "write", write.ID() + ":write": "1"}, s.hash("n"))
+	for range 2 { // again after the first has ended
+		read := lockWith(t, write.Context(), m.RLocker())
+		require.Equal(t, write.ID(), read.ID())
+		require.Equal(t, map[string]string{"mode": "write", write.ID() + ":write": "1", write.ID(): "1"}, s.hash("n"))
+		require.True(t, s.exists("{n}:"+read.ID()+":rwlock_timeout:1"))
+		again := lockWith(t, read.Context(), m.RLocker())
+		eventually(t, "two holds", func() bool { return s.hash("n")[read.ID()] == "2" && s.exists("{n}:"+read.ID()+":rwlock_timeout:2") })
+		unlock(t, again)
+		eventually(t, "one hold", func() bool { return s.hash("n")[read.ID()] == "1" && !s.exists("{n}:"+read.ID()+":rwlock_timeout:2") })
+		unlock(t, read)
+		require.NoError(t, write.Err())
+	}
+	unlock(t, write)
+	require.Equal(t, int64(0), s.do("DBSIZE"))
+	settled(t, e)
+}
+
+func TestAReaderCannotBecomeTheWriter(t *testing.T) {
+	s := anySite(t)
+	e := s.open(lockwheel.Options{})
+	m := e.RWMutex("n")
+	upgrade := func(ctx context.Context) {
+		t.Helper()
+		before := e.Stats().Commands
+		for _, opts := range [][]lockwheel.Option{nil, {lockwheel.Wait(time.Hour)}} {
+			_, err := m.Lock(ctx, opts...)
+			require.ErrorIs(t, err, lockwheel.ErrUpgrade)
+			require.ErrorContains(t, err, `lock "n"`)
+			_, err = m.TryLock(ctx, opts...)
+			require.ErrorIs(t, err, lockwheel.ErrUpgrade)
+		}
+		p := m.LockAsync(ctx)
+		<-p.Done()
+		_, err := p.Hold()
+		require.ErrorIs(t, err, lockwheel.ErrUpgrade)
+		require.Equal(t, before, e.Stats().Commands, "nothing is sent")
+	}
+	read := lock(t, m.RLocker())
+	upgrade(read.Context())
+	require.NoError(t, read.Err())
+	unlock(t, read)
+
+	thread := lockwheel.WithOwner(t.Context())
+	read = lockWith(t, thread, m.RLocker())
+	upgrade(thread)
+	unlock(t, read)
+
+	// Who writes may write again while it reads, and not any more once it only reads.
+	write := lock(t, m.Writer())
+	read = lockWith(t, context.WithoutCancel(write.Context()), m.RLocker())
+	unlock(t, lockWith(t, read.Context(), m.Writer()))
+	unlock(t, write)
+	upgrade(read.Context())
+	unlock(t, read)
+	unlock(t, lock(t, m.Writer()))
+	require.False(t, s.exists("n"))
+}
+
+// Quirk Q9: whoever waits to read is told when the writer goes on reading.
+func TestADowngradeLetsReadersInAtOnce(t *testing.T) {
+	s := anySite(t)
+	here, elsewhere := s.open(lockwheel.Options{}), s.open(lockwheel.Options{})
+	write := lock(t, here.RWMutex("n").Writer())
+	read := lockWith(t, write.Context(), here.RWMutex("n").RLocker())
+	var readers []<-chan outcome
+	for range 3 {
+		readers = append(readers, locking(t.Context(), elsewhere.RWMutex("n").RLocker()), locking(t.Context(), here.RWMutex("n").RLocker()))
+	}
+	writer := locking(t.Context(), elsewhere.RWMutex("n").Writer())
+	next := locking(t.Context(), here.RWMutex("n").Writer())
+	asleep(t, elsewhere, 4, 1)
+	queued(t, here, 4)
+	unlock(t, write)
+	require.NoError(t, read.Err())
+	var holds []*lockwheel.Hold
+	for _, reader := range readers {
+		holds = append(holds, granted(t, reader))
+	}
+	silent(t, writer, 50*time.Millisecond)
+	silent(t, next, 0)
+	for _, hold := range append(holds, read) {
+		unlock(t, hold)
+	}
+	for range 2 {
+		select {
+		case got := <-writer:
+			require.NoError(t, got.err)
+			unlock(t, got.hold)
+		case got := <-next:
+			require.NoError(t, got.err)
+			unlock(t, got.hold)
+		case <-time.After(patience):
+			require.FailNow(t, "a writer waits")
+		}
+	}
+	require.False(t, s.exists("n"))
+}
+
+// Quirks Q8 and Q11: a read that ends does not touch the write that it was begun under.
+func TestAReadThatEndsLeavesTheWriteAsItIs(t *testing.T) {
+	t.Parallel()
+	s := anySite(t)
+	m := s.open(lockwheel.Options{Lease: brief}).RWMutex("n")
+	long := lock(t, m.Writer(), lockwheel.Lease(time.Hour))
+	unlock(t, lockWith(t, long.Context(), m.RLocker()))
+	requireTTL(t, m.Writer(), 50*time.Minute, time.Hour)
+	unlock(t, long)
+
+	write := lock(t, m.Writer())
+	unlock(t, lockWith(t, write.Context(), m.RLocker()))
+	always(t, 2*brief, "written", func() bool { return write.Err() == nil && s.hash("n")[write.ID()+":write"] == "1" })
+	unlock(t, write)
+}
+
+func TestAWriterDoesNotShortenItsOwnRead(t *testing.T) {
+	t.Parallel()
+	s := anySite(t)
+	m := s.open(lockwheel.Options{Lease: brief}).RWMutex("n")
+	write := lock(t, m.Writer())
+	read := lockWith(t, write.Context(), m.RLocker(), lockwheel.Lease(time.Hour))
+	always(t, brief, "an hour", func() bool { return s.pttl("n") > 50*time.Minute })
+	require.NoError(t, write.Extend(t.Context(), time.Minute))
+	requireTTL(t, m.RLocker(), 50*time.Minute, time.Hour+2*time.Minute)
+	unlock(t, write)
+	requireTTL(t, m.RLocker(), 50*time.Minute, time.Hour+2*time.Minute)
+	require.NoError(t, read.Extend(t.Context(), time.Minute))
+	requireTTL(t, m.RLocker(), 30*time.Second, 62*time.Second)
+	unlock(t, read)
+}
+
+func TestReadersAreRenewedEachForItself(t *testing.T) {
+	t.Parallel()
+	s := anySite(t)
+	here, elsewhere := s.open(lockwheel.Options{Lease: brief}), s.open(lockwheel.Options{Lease: brief})
+	watched := lock(t, here.RWMutex("n").RLocker())
+	other := lock(t, elsewhere.RWMutex("n").RLocker())
+	fixed := lock(t, here.RWMutex("n").RLocker(), lockwheel.Lease(brief/2))
+	receive(t, fixed.Done())
+	require.ErrorIs(t, fixed.Err(), lockwheel.ErrLost)
+	always(t, 2*brief, "both are there", func() bool {
+		hash := s.hash("n")
+		return watched.Err() == nil && other.Err() == nil && hash[watched.ID()] == "1" && hash[other.ID()] == "1" &&
+			s.exists("{n}:"+watched.ID()+":rwlock_timeout:1") && s.exists("{n}:"+other.ID()+":rwlock_timeout:1")
+	})
+	require.NotContains(t, s.hash("n"), fixed.ID())
+	unlock(t, watched)
+	refused(t, here.RWMutex("n").Writer())
+	unlock(t, other)
+	unlock(t, lock(t, here.RWMutex("n").Writer()))
+	require.Equal(t, int64(0), s.do("DBSIZE"))
+}
+
+func TestStateTellsReadersFromTheWriter(t *testing.T) {
+	s := anySite(t)
+	e := s.open(lockwheel.Options{})
+	m := e.RWMutex("n")
+	state := func(m lockwheel.Mutex) lockwheel.State {
+		state, err := m.State(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, state.Locked, state.TTL > 0)
+		state.TTL = 0
+		return state
+	}
+	free := lockwheel.State{}
+	require.Equal(t, free, state(m.Writer()))
+	require.Equal(t, free, state(m.RLocker()))
+	first := lock(t, m.RLocker())
+	require.Equal(t, free, state(m.Writer()))
+	require.Equal(t, lockwheel.State{Locked: true, Owner: first.ID(), Count: 1}, state(m.RLocker()))
+	second := lock(t, m.RLocker())
+	require.NotEqual(t, first.ID(), second.ID())
+	require.Equal(t, lockwheel.State{Locked: true, Count: 2}, state(m.RLocker()))
+	unlock(t, first)
+	unlock(t, second)
+	write := lock(t, m.Writer())
+	again := lockWith(t, write.Context(), m.Writer())
+	eventually(t, "the count", func() bool {
+		return state(m.Writer()) == lockwheel.State{Locked: true, Owner: write.ID(), Count: 2}
+	})
+	require.Equal(t, free, state(m.RLocker()))
+	got, err := m.State(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, write.ID(), got.Owner)
+	unlock(t, again)
+	unlock(t, write)
+}
+
+// A loss by force is known at once in the engine that forces, also by the others who read there.
+func TestAForcedReadLockIsLostByAllItsReaders(t *testing.T) {
+	s := anySite(t)
+	here, elsewhere := s.open(lockwheel.Options{}), s.open(lockwheel.Options{})
+	holds := []*lockwheel.Hold{lock(t, here.RWMutex("n").RLocker()), lock(t, here.RWMutex("n").RLocker())}
+	writer := locking(t.Context(), elsewhere.RWMutex("n").Writer())
+	asleep(t, elsewhere, 1, 1)
+	was, err := here.RWMutex("n").RLocker().ForceUnlock(t.Context())
+	require.NoError(t, err)
+	require.True(t, was)
+	for _, hold := range holds {
+		receive(t, hold.Done())
+		require.ErrorIs(t, hold.Err(), lockwheel.ErrLost)
+	}
+	write := granted(t, writer)
+	read := lockWith(t, write.Context(), elsewhere.RWMutex("n").RLocker())
+	was, err = elsewhere.RWMutex("n").RLocker().ForceUnlock(t.Context())
+	require.NoError(t, err)
+	require.False(t, was, "somebody writes")
+	require.NoError(t, read.Err())
+	was, err = elsewhere.RWMutex("n").ForceUnlock(t.Context())
+	require.NoError(t, err)
+	require.True(t, was)
+	require.ErrorIs(t, write.Err(), lockwheel.ErrLost)
+	receive(t, read.Done())
+	settled(t, here)
+	settled(t, elsewhere)
+}
+
+func TestOneRLockerIsForManyReaders(t *testing.T) {
+	s := anySite(t)
+	m := s.open(lockwheel.Options{}).RWMutex("n")
+	readers, writer := m.RLocker().Locker(), m.Locker()
+	var inside sync.WaitGroup
+	const together = 4
+	inside.Add(together)
+	crowd(t, together, func(int) error {
+		readers.Lock()
+		inside.Done()
+		inside.Wait() // for all of them
+		readers.Unlock()
+		return nil
+	})
+	writer.Lock()
+	require.Equal(t, "write", s.hash("n")["mode"])
+	writer.Unlock()
+	require.Panics(t, readers.Unlock)
+	require.False(t, s.exists("n"))
+}
+
+// Readers of one engine that come and go without a gap, and a writer of the same engine.
+func TestAStreamOfReadersDoesNotStarveAWriterOfItsEngine(t *testing.T) {
+	t.Parallel()
+	e := anySite(t).open(lockwheel.Options{})
+	m := e.RWMutex("n")
+	over, stop := context.WithCancel(t.Context())
+	defer stop()
+	var reads atomic.Int64
+	var readers sync.WaitGroup
+	readers.Go(func() {
+		for over.Err() == nil { // the next one comes long before the last one leaves
+			time.Sleep(5 * time.Millisecond)
+			readers.Go(func() {
+				if hold, err := m.RLocker().Lock(over); err == nil {
+					time.Sleep(50 * time.Millisecond)
+					reads.Add(1)
+					hold.Unlock(context.Background())
+				}
+			})
+		}
+	})
+	for range 5 {
+		before := reads.Load()
+		eventually(t, "readers", func() bool { return reads.Load() > before+8 })
+		unlock(t, lock(t, m.Writer()))
+	}
+	stop()
+	readers.Wait()
+}
+
+// Writers of one engine that come and go without a gap, and a reader of the same engine.
+func TestAStreamOfWritersDoesNotStarveAReaderOfItsEngine(t *testing.T) {
+	t.Parallel()
+	e := anySite(t).open(lockwheel.Options{})
+	m := e.RWMutex("n")
+	over, stop := context.WithCancel(t.Context())
+	defer stop()
+	var writes atomic.Int64
+	var writers sync.WaitGroup
+	for range 4 {
+		writers.Go(func() {
+			for over.Err() == nil {
+				if hold, err := m.Lock(over); err == nil {
+					time.Sleep(time.Millisecond)
+					writes.Add(1)
+					hold.Unlock(context.Background())
+				}
+			}
+		})
+	}
+	for range 5 {
+		before := writes.Load()
+		eventually(t, "writers", func() bool { return writes.Load() > before+8 })
+		unlock(t, lock(t, m.RLocker()))
+	}
+	stop()
+	writers.Wait()
+	require.NotZero(t, e.Stats().Handed, "writers among themselves")
+}
+
+// A reader who reads once more as somebody else while a writer waits is not kept out for ever.
+func TestAReaderBehindAWaitingWriterIsLetInInTheEnd(t *testing.T) {
+	t.Parallel()
+	e := anySite(t).open(lockwheel.Options{})
+	m := e.RWMutex("n")
+	first := lock(t, m.RLocker())
+	ctx, cancel := context.WithCancel(t.Context())
+	writer := locking(ctx, m.Writer())
+	queued(t, e, 1)
+	_, err := m.RLocker().TryLock(t.Context())
+	require.ErrorIs(t, err, lockwheel.ErrNotAcquired, "it does not overtake")
+	_, err = m.RLocker().Lock(t.Context(), lockwheel.Wait(20*time.Millisecond))
+	require.ErrorIs(t, err, lockwheel.ErrNotAcquired)
+	unlock(t, lockWith(t, first.Context(), m.RLocker())) // its owner re-enters
+	unlock(t, lock(t, m.RLocker()))
+
+	stands := locking(t.Context(), m.RLocker())
+	queued(t, e, 2)
+	cancel()
+	require.ErrorIs(t, receive(t, writer).err, lockwheel.ErrNotAcquired)
+	unlock(t, granted(t, stands))
+	unlock(t, first)
+}

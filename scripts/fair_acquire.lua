@@ -1,0 +1,99 @@
+-- Takes many fair locks in one call, each for a tenure of its own, or queues for them.
+--
+-- KEYS  three per lock: its key, its queue, the times of those who wait
+-- ARGV  1: the publish verb (PUBLISH, or SPUBLISH in a cluster)
+--       2: the caller's clock, in ms since 1970
+--       then three per lock: tenure id, lease in ms (at least 1: PEXPIRE deletes for less), how long it
+--       waits in ms (at least 1; '' does not queue)
+--       then any number of pairs: number of the lock, id of a ghost to release first
+-- reply per key: 1 granted · {ttl in ms, holder, left} held by someone else, the ttl as of acquire; or free
+--       but another's turn, and then the holder is '' and the ttl what that one has left. left is how long
+--       in ms this tenure counts as alive in the queue, -1 if it does not stand there · a string: why the
+--       server refused
+--
+-- Sent twice: the second finds its own field, as of acquire, or its place in the queue, and keeps it. Sent
+-- late: it may queue, or take a free lock, for a tenure nobody waits for any more; release takes it back.
+
+local verb, now, locks = ARGV[1], tonumber(ARGV[2]), #KEYS / 3
+
+local function text(number) return string.format('%.0f', number) end
+
+-- A head that asks is alive, and waits only because the lock is held for longer than it seemed: all times
+-- are put off together, so that what stands between them stays. It comes before the pruning. Returns the
+-- time of this tenure, false without one, or the table of an error.
+local function put_off(queue, times, id, wait, ttl)
+  local time = wait ~= '' and redis.pcall('ZSCORE', times, id)
+  if not time or type(time) == 'table' then return time end
+  time, wait = tonumber(time), tonumber(wait)
+  local by = now + math.max(ttl, 0) + wait - time
+  if by <= wait / 8 or redis.pcall('LINDEX', queue, '0') ~= id then return time end
+  local waiting = redis.pcall('ZRANGE', times, '0', '-1')
+  for i = 1, #waiting do
+    local set = redis.pcall('ZADD', times, 'XX', 'INCR', text(by), waiting[i])
+    if type(set) == 'table' then return set end
+  end
+  return time + by
+end
+
+local function grant(key, queue, times, id, lease, wait, first)
+  local created = create(key, id, lease)
+  if created ~= 1 or not first then return created end
+  redis.pcall('LPOP', queue)
+  redis.pcall('ZREM', times, id)
+  local waiting = wait ~= '' and redis.pcall('ZRANGE', times, '0', '-1') or {}
+  for i = 1, #waiting do take_back(times, waiting[i], wait) end
+  return 1
+end
+
+-- Returns until when it counts as alive, or the table of an error.
+local function enqueue(queue, times, id, wait, ttl)
+  local last = redis.pcall('LINDEX', queue, '-1')
+  local time = last and last ~= id and redis.pcall('ZSCORE', times, last)
+  if type(time) == 'table' then return time end
+  if time then ttl = math.max(tonumber(time) - now, 0) end
+  time = now + ttl + tonumber(wait)
+  local added = redis.pcall('ZADD', times, text(time), id)
+  if type(added) == 'table' then return added end
+  local length = redis.pcall('RPUSH', queue, id)
+  if type(length) == 'table' then
+    redis.pcall('ZREM', times, id)
+    return length
+  end
+  return time
+end
+
+local function take(key, queue, times, id, lease, wait)
+  local ttl = redis.pcall('PTTL', key)
+  if type(ttl) == 'table' then return ttl.err end
+  local time = put_off(queue, times, id, wait, ttl)
+  if type(time) == 'table' then return time.err end
+  local head, alive = prune(verb, key, queue, times, now)
+  if type(head) == 'table' then return head.err end
+  if ttl == -2 and (not head or head == id) then
+    return grant(key, queue, times, id, lease, wait, head == id)
+  end
+  local answer = {ttl, ''}
+  if ttl ~= -2 then
+    answer = present(key, id, lease, ttl)
+    if type(answer) ~= 'table' then return answer end
+  end
+  if not time and wait ~= '' then time = enqueue(queue, times, id, wait, ttl) end
+  if type(time) == 'table' then return time.err end
+  if ttl == -2 then answer[1] = alive - now end
+  answer[3] = time and time - now or -1
+  return answer
+end
+
+for at = 3 + 3 * locks, #ARGV, 2 do
+  local i = 3 * tonumber(ARGV[at]) - 2
+  if redis.pcall('HDEL', KEYS[i], ARGV[at + 1]) == 1 then
+    local head = prune(verb, KEYS[i], KEYS[i + 1], KEYS[i + 2], now)
+    tell(verb, KEYS[i], head)
+  end
+end
+
+local reply = {}
+for i = 1, locks do
+  reply[i] = take(KEYS[3 * i - 2], KEYS[3 * i - 1], KEYS[3 * i], ARGV[3 * i], ARGV[3 * i + 1], ARGV[3 * i + 2])
+end
+return reply

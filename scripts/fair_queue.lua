@@ -1,0 +1,42 @@
+-- Put before the scripts of the fair lock: its queue, as Redisson keeps it. A list has the ids of those
+-- who wait in the order in which they came; a sorted set says for each until when it counts as alive, in
+-- ms since 1970 by the callers' clocks. Neither has a TTL.
+
+-- Only the head is told. Reports whether the server allowed it.
+local function tell(verb, key, head)
+  if not head then return true end
+  return type(head) == 'string' and type(redis.pcall(verb, channel(key) .. ':' .. head, '0')) == 'number'
+end
+
+-- Takes those off the head whose time is over, or who have none, because nothing else ever would. Who has
+-- none may be alive: it is told, and comes again. Returns the head and its time, false without one, or the
+-- table of an error.
+local function prune(verb, key, queue, times, now)
+  while true do
+    local head = redis.pcall('LINDEX', queue, '0')
+    if not head or type(head) == 'table' then return head end
+    local time = redis.pcall('ZSCORE', times, head)
+    if type(time) == 'table' then return time end
+    if time and tonumber(time) > now then return head, tonumber(time) end
+    local taken = redis.pcall('LPOP', queue)
+    if type(taken) == 'table' then return taken end
+    if time then redis.pcall('ZREM', times, head) else tell(verb, key, head) end
+  end
+end
+
+-- What somebody waits is added to the times of all behind, and taken back when that one goes.
+local function take_back(times, id, wait) redis.pcall('ZADD', times, 'XX', 'INCR', '-' .. wait, id) end
+
+local function leave(queue, times, id, wait)
+  local waiting = wait ~= '' and redis.pcall('LRANGE', queue, '0', '-1') or {}
+  -- First what needs no memory: short of it, the server lets a call write on that has written.
+  local stood = redis.pcall('ZREM', times, id)
+  redis.pcall('LREM', queue, '0', id)
+  if stood ~= 1 then return end
+  local behind = false
+  for i = 1, #waiting do
+    if behind then take_back(times, waiting[i], wait) end
+    behind = behind or waiting[i] == id
+  end
+end
+

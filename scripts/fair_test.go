@@ -1,0 +1,202 @@
+package scripts_test
+
+import "testing"
+
+// The example of Redisson's own arithmetic, with a lease of 30s and waits of 50s.
+func TestFairQueueIsRedissons(t *testing.T) {
+	onEach(t, func(t *testing.T, s *server) {
+		s.talk(`
+			clock 1000000 → ok
+			fair_acquire a:t0:30s:50s → 1
+			HGETALL a → [t0 1]
+			EXISTS redisson_lock_queue:{a} redisson_lock_timeout:{a} → 0
+			fair_acquire a:t1:30s:50s a:t2:30s:50s a:t3:30s:50s → [30s t0 80s] [30s t0 130s] [30s t0 180s]
+			LRANGE redisson_lock_queue:{a} 0 -1 → [t1 t2 t3]
+			times a → t1 80s, t2 130s, t3 180s
+			PTTL redisson_lock_queue:{a} → -1
+			PTTL redisson_lock_timeout:{a} → -1
+			# Asked again, it keeps its place.
+			fair_acquire a:t2:30s:50s → [30s t0 130s]
+			times a → t1 80s, t2 130s, t3 180s
+			# The second gives up, and what it added is taken back.
+			fair_release a:t2:50s → 0
+			times a → t1 80s, t3 130s
+			heard → nothing
+			# Released, only the head is told; nobody else gets it, not even one that does not queue.
+			fair_release a:t0:50s → 1
+			heard → redisson_lock__channel:{a}:t1 0
+			fair_acquire a:t3:30s:50s a:t4:30s: → [80s '' 130s] [80s '' -1]
+			times a → t1 80s, t3 130s
+			fair_acquire a:t1:30s:50s → 1
+			HGETALL a → [t1 1]
+			times a → t3 80s
+			fair_acquire a:t3:30s:50s → [30s t1 80s]
+			fair_release a:t1:50s → 1
+			heard → redisson_lock__channel:{a}:t3 0
+			fair_acquire a:t3:30s:50s → 1
+			fair_release a:t3:50s → 1
+			heard → nothing
+			KEYS * → []
+			# A name with a brace.
+			fair_acquire x{y}:t0:30s:50s x{y}:t1:30s:50s → 1 [30s t0 80s]
+			LRANGE redisson_lock_queue:x{y} 0 -1 → [t1]
+			fair_force x{y} → 1
+			heard → redisson_lock__channel:x{y}:t1 0
+		`)
+	})
+}
+
+func TestFairCommandsSentTwiceDoNoHarm(t *testing.T) {
+	onEach(t, func(t *testing.T, s *server) {
+		s.talk(`
+			clock 1000000 → ok
+			fair_acquire a:t0:30s:50s → 1
+			fair_acquire a:t0:40s:50s → 1
+			PTTL a → 40s
+			fair_acquire a:t0:30s:50s → 1
+			PTTL a → 40s
+			HGETALL a → [t0 1]
+			fair_acquire a:t1:30s:50s a:t2:30s:50s a:t3:30s:50s → [40s t0 90s] [40s t0 140s] [40s t0 190s]
+			fair_release a:t1:50s a:t1:50s → 0 0
+			times a → t2 90s, t3 140s
+			fair_release a:t0:50s a:t0:50s → 1 0
+			heard → redisson_lock__channel:{a}:t2 0, redisson_lock__channel:{a}:t2 0
+			fair_acquire a:t2:30s:50s a:t2:30s:50s → 1 1
+			times a → t3 90s
+			fair_release a:t2:50s → 1
+			# Late: it queues for nobody, until that is taken back.
+			fair_acquire a:t2:30s:50s → [90s '' 140s]
+			fair_release a:t2:50s → 0
+			times a → t3 90s
+			fair_force a → 0
+			fair_acquire a:t3:30s:50s → 1
+			fair_force a a → 1 0
+		`)
+	})
+}
+
+func TestFairHeadWhoseTimeIsOverIsSkipped(t *testing.T) {
+	onEach(t, func(t *testing.T, s *server) {
+		s.talk(`
+			clock 1000000 → ok
+			fair_acquire a:t0:30s:50s a:t1:30s:50s a:t2:30s:50s a:t3:30s:50s → 1 [30s t0 80s] [30s t0 130s] [30s t0 180s]
+			DEL a → 1
+			clock 1000060 → ok
+			fair_acquire a:t3:30s:50s → [20s '' 120s]
+			times a → t1 20s, t2 70s, t3 120s
+			clock 1000080 → ok
+			fair_acquire a:t3:30s:50s → [50s '' 100s]
+			times a → t2 50s, t3 100s
+			fair_acquire a:t2:30s:50s → 1
+			# Whatever is released tells the first who is alive.
+			fair_acquire a:t4:30s:50s → [30s t2 100s]
+			clock 1000140 → ok
+			fair_release a:t2:50s → 1
+			heard → redisson_lock__channel:{a}:t4 0
+			times a → t4 40s
+		`)
+	})
+}
+
+func TestFairWaitersAreAliveAsLongAsTheirHeadAsks(t *testing.T) {
+	onEach(t, func(t *testing.T, s *server) {
+		s.talk(`
+			clock 1000000 → ok
+			fair_acquire a:t0:30s:50s a:t1:30s:80s a:t2:30s:50s a:t3:30s:50s → 1 [30s t0 110s] [30s t0 160s] [30s t0 210s]
+			# The lock is renewed: what the head has beyond the lease is nearly all of its wait.
+			clock 1000010 → ok
+			fair_acquire a:t1:30s:80s → [30s t0 100s]
+			times a → t1 100s, t2 150s, t3 200s
+			# Too much of it is gone: all times are put off together.
+			clock 1000100 → ok
+			fair_acquire a:t2:30s:50s a:t1:30s:80s → [30s t0 60s] [30s t0 110s]
+			times a → t1 110s, t2 160s, t3 210s
+			# Also when nobody noticed yet that it was over.
+			clock 1000250 → ok
+			fair_acquire a:t1:30s:80s → [30s t0 110s]
+			times a → t1 110s, t2 160s, t3 210s
+			# So whoever becomes the head has its own wait beyond the lease, and the arithmetic is as before.
+			fair_release a:t0:50s → 1
+			fair_acquire a:t1:30s:80s → 1
+			times a → t2 80s, t3 130s
+			# Nobody else speaks for a head that does not ask.
+			clock 1000320 → ok
+			fair_acquire a:t3:30s:50s → [30s t1 60s]
+			times a → t2 10s, t3 60s
+			clock 1000330 → ok
+			fair_acquire a:t3:30s:50s → [30s t1 50s]
+			times a → t3 50s
+			# Who stands behind the dead is not born dead.
+			clock 1000400 → ok
+			fair_acquire a:t4:30s:50s → [30s t1 80s]
+			times a → t4 80s
+		`)
+	})
+}
+
+func TestFairQueueWithoutATimeBlocksNobody(t *testing.T) {
+	onEach(t, func(t *testing.T, s *server) {
+		s.talk(`
+			clock 1000000 → ok
+			RPUSH redisson_lock_queue:{a} lost → 1
+			fair_acquire a:t1:30s:50s → 1
+			EXISTS redisson_lock_queue:{a} → 0
+			fair_acquire a:t2:30s:50s a:t3:30s:50s a:t4:30s:50s → [30s t1 80s] [30s t1 130s] [30s t1 180s]
+			ZREM redisson_lock_timeout:{a} t2 → 1
+			# Nor does it take time back from those it added none to.
+			fair_release a:t2:50s → 0
+			times a → t3 130s, t4 180s
+			ZREM redisson_lock_timeout:{a} t3 → 1
+			fair_release a:t1:50s → 1
+			heard → redisson_lock__channel:{a}:lost 0, redisson_lock__channel:{a}:t3 0, redisson_lock__channel:{a}:t4 0
+			fair_acquire a:t3:30s:50s → [180s '' 230s]
+			fair_acquire a:t4:30s:50s → 1
+			times a → t3 180s
+		`)
+	})
+}
+
+func TestFairLeaverWakesTheNextOfAFreeLock(t *testing.T) {
+	onEach(t, func(t *testing.T, s *server) {
+		s.talk(`
+			clock 1000000 → ok
+			fair_acquire a:t0:30s:50s a:t1:30s:50s a:t2:30s:50s → 1 [30s t0 80s] [30s t0 130s]
+			fair_release a:t0:50s → 1
+			heard → redisson_lock__channel:{a}:t1 0
+			fair_release a:t1:50s → 0
+			heard → redisson_lock__channel:{a}:t2 0
+			# Whoever unlocks what it does not hold is told so, and the head is woken all the same.
+			fair_release a:t9: → 0
+			heard → redisson_lock__channel:{a}:t2 0
+			fair_acquire a:t2:30s:50s → 1
+			fair_release a:t9: → 0
+			heard → nothing
+			# A ghost of the same engine goes first.
+			fair_acquire a:t3:30s:50s a:t4:30s:50s → [30s t2 80s] [30s t2 130s]
+			fair_acquire a:t3:30s:50s ghosts a:t2 → 1
+			HGETALL a → [t3 1]
+			fair_acquire a:t4:30s:50s ghosts a:t2 → [30s t3 80s]
+		`)
+	})
+}
+
+func TestFairRefusalIsThatLocksAlone(t *testing.T) {
+	onEach(t, func(t *testing.T, s *server) {
+		s.talk(`
+			clock 1000000 → ok
+			SET a x → OK
+			SET redisson_lock_queue:{b} x → OK
+			SET redisson_lock_timeout:{c} x → OK
+			fair_acquire a:t1:30s:50s b:t1:30s:50s c:t1:30s:50s d:t1:30s:50s → WRONGTYPE… WRONGTYPE… WRONGTYPE… 1
+			EXISTS b c redisson_lock_queue:{a} redisson_lock_queue:{c} → 0
+			fair_release a:t1:50s b:t1:50s c:t1:50s d:t1:50s → WRONGTYPE… 0 0 1
+			fair_force a b c d → WRONGTYPE… 0 0 0
+			# A lock whose queue was overwritten can still be released.
+			fair_acquire e:t1:30s:50s f:t1:30s:50s → 1 1
+			SET redisson_lock_queue:{e} x → OK
+			SET redisson_lock_queue:{f} x → OK
+			fair_release e:t1:50s → 2
+			fair_force f → 2
+		`)
+	})
+}

@@ -1,0 +1,51 @@
+-- Takes many locks in one call, each for a tenure of its own and with a fencing token.
+--
+-- KEYS  a pair per lock: its key, the key of its token (declared: a counter that is in another node
+--       while its slot migrates must not begin anew)
+-- ARGV  1: the publish verb (PUBLISH, or SPUBLISH in a cluster)
+--       then a pair per lock: tenure id, lease in ms (at least 1: PEXPIRE deletes for less)
+--       then any number of pairs: number of the lock, id of a ghost to release first
+-- reply per key: {1, '', token} granted · {ttl in ms, holder} held by someone else, as of acquire
+--       · a string: why the server refused
+--
+-- Sent twice: the second finds its own field, and answers the token that the first was given, which
+-- nobody can have raised since. Sent late: as of acquire; its token is greater than all before. A token
+-- that was counted for a lock that the server then refused is not given to anybody.
+
+local verb, locks = ARGV[1], #KEYS / 2
+
+local function count(counter)
+  local token = redis.pcall('INCR', counter)
+  return type(token) == 'table' and token.err or {1, '', token}
+end
+
+-- Nobody else counts while the lock is this tenure's.
+local function counted(counter)
+  local token = redis.pcall('GET', counter)
+  if not token then return count(counter) end
+  return type(token) == 'table' and token.err or {1, '', tonumber(token)}
+end
+
+local function take(key, counter, id, lease)
+  local ttl = redis.pcall('PTTL', key)
+  if type(ttl) == 'table' then return ttl.err end
+  if ttl ~= -2 then
+    local answer = present(key, id, lease, ttl)
+    return answer == 1 and counted(counter) or answer
+  end
+  local granted = count(counter)
+  if type(granted) == 'string' then return granted end
+  local created = create(key, id, lease)
+  return created == 1 and granted or created
+end
+
+for at = 2 + 2 * locks, #ARGV, 2 do
+  local key = KEYS[2 * tonumber(ARGV[at]) - 1]
+  if redis.pcall('HDEL', key, ARGV[at + 1]) == 1 then redis.pcall(verb, channel(key), '0') end
+end
+
+local reply = {}
+for i = 1, locks do
+  reply[i] = take(KEYS[2 * i - 1], KEYS[2 * i], ARGV[2 * i], ARGV[2 * i + 1])
+end
+return reply

@@ -1,0 +1,37 @@
+-- Confirms many tenures of fenced locks for their next owners in one call, each with a new token.
+--
+-- KEYS  a pair per lock: its key, the key of its token
+-- ARGV  1: the PUBSUB subcommand that counts listeners (NUMSUB, or SHARDNUMSUB in a cluster)
+--       then five per lock: tenure id, lease in ms (0 leaves the TTL as it is; never negative), hold
+--       count to write ('' leaves it), 1 to count the listeners of the lock's channel ('' does not),
+--       the tenure's last token
+-- reply per key: {1, 1 if the count is as asked or none was, listeners or -1, token} · 0 gone: the tenure
+--       is not in Redis · a string: why the server refused
+--
+-- Sent twice or late: it counts only if the last token is still the one named, which nobody else can
+-- raise while the lock is this tenure's, so the second answers the token of the first. Otherwise as of
+-- renew.
+
+local count_listeners = ARGV[1]
+
+local function next_token(counter, last)
+  local token = redis.pcall('GET', counter)
+  if type(token) == 'table' then return token end
+  if token and token ~= last then return tonumber(token) end
+  return redis.pcall('INCR', counter)
+end
+
+local function pass(key, counter, id, lease, count, listen, last)
+  local renewed = renew(key, id, lease)
+  if renewed ~= 1 then return renewed end
+  local token = next_token(counter, last)
+  if type(token) == 'table' then return token.err end
+  return {1, write(key, id, count), listeners(key, count_listeners, listen), token}
+end
+
+local reply = {}
+for i = 1, #KEYS / 2 do
+  local at = 5 * i - 3
+  reply[i] = pass(KEYS[2 * i - 1], KEYS[2 * i], ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3], ARGV[at + 4])
+end
+return reply

@@ -1,0 +1,75 @@
+-- Takes many locks for reading in one call, each for a tenure of its own.
+--
+-- KEYS  a pair per lock: its key, the key of the tenure's first hold
+-- ARGV  1: the publish verb (PUBLISH, or SPUBLISH in a cluster)
+--       then three per lock: tenure id, lease in ms (at least 1: PEXPIRE deletes for less), id of the writer
+--       that it reads beside ('' for none)
+--       then any number of pairs: number of the lock, id of a ghost to release first
+-- reply per key: 1 granted · {ttl in ms, ''} a writer has it, or it is no such lock; a ttl of -1 meaning
+--       without expiry · a string: why the server refused
+--
+-- Sent twice: the second finds its own field, answers granted, and raises the TTLs but never lowers them.
+-- Sent late: it may take a lock for a tenure nobody waits for any more; that is what ghosts are.
+
+local verb, locks = ARGV[1], #KEYS / 2
+
+local function raise(key, ttl, lease)
+  if ttl >= tonumber(lease) then return 1 end
+  return redis.pcall('PEXPIRE', key, lease)
+end
+
+-- The lock's TTL comes first, so that it never ends after that of the hold which it covers.
+local function stamp(key, hold, ttl, lease)
+  local set = raise(key, ttl, lease)
+  if set == 1 then set = redis.pcall('SET', hold, '1', 'PX', lease) end
+  return set.ok and 1 or set.err
+end
+
+-- A reader never stays without a TTL: if the server refuses one, the field goes again.
+local function create(key, hold, id, lease)
+  local set = redis.pcall('HSET', key, 'mode', 'read', id, '1')
+  if type(set) == 'table' then return set.err end
+  local stamped = stamp(key, hold, -1, lease)
+  if stamped ~= 1 then redis.pcall('DEL', key) end
+  return stamped
+end
+
+local function join(key, hold, id, lease, ttl)
+  local set = redis.pcall('HSET', key, id, '1')
+  if type(set) == 'table' then return set.err end
+  local stamped = stamp(key, hold, ttl, lease)
+  if stamped ~= 1 then redis.pcall('HDEL', key, id) end
+  return stamped
+end
+
+local function again(key, hold, lease, ttl)
+  local left = redis.pcall('PTTL', hold)
+  if type(left) == 'number' and left >= tonumber(lease) then
+    local set = raise(key, ttl, lease)
+    return set == 1 and 1 or set.err
+  end
+  return stamp(key, hold, ttl, lease)
+end
+
+local function read(key, hold, id, lease, writer)
+  local ttl = redis.pcall('PTTL', key)
+  if type(ttl) == 'table' then return ttl.err end
+  if ttl == -2 then return create(key, hold, id, lease) end
+  local found = redis.pcall('HMGET', key, 'mode', id, writer .. ':write')
+  if found.err then return found.err end
+  local mode, mine, beside = found[1], found[2], writer ~= '' and found[3]
+  if mode and mine then return again(key, hold, lease, ttl) end
+  if mode == 'read' or mode == 'write' and beside then return join(key, hold, id, lease, ttl) end
+  return {ttl, ''}
+end
+
+for at = 2 + 3 * locks, #ARGV, 2 do
+  leave_read(verb, KEYS[2 * tonumber(ARGV[at]) - 1], ARGV[at + 1])
+end
+
+local reply = {}
+for i = 1, locks do
+  local at = 3 * i - 1
+  reply[i] = read(KEYS[2 * i - 1], KEYS[2 * i], ARGV[at], ARGV[at + 1], ARGV[at + 2])
+end
+return reply

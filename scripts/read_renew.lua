@@ -1,0 +1,57 @@
+-- Renews many readers in one call, each with its hold count and the lease of each hold.
+--
+-- KEYS  per lock: its key, then that of each hold
+-- ARGV  1: the PUBSUB subcommand that counts listeners, which is not used
+--       then per lock: tenure id, 1 if the TTL may have to fall ('' if not), how many holds, and the lease of
+--       each in ms (at least 1), the longest first
+-- reply per key: 1 renewed · {1, 0, -1} renewed, but the count could not be written · 0 gone: the tenure is
+--       not in Redis · a string: why the server refused
+--
+-- Never creates a reader, so a copy that arrives after the tenure's end does nothing. Sent twice: TTLs and
+-- count are absolute, so the second changes nothing but the moment the TTLs count from. The lock's TTL covers
+-- the longest lease, and is lowered to what all readers need only if asked for and nobody writes. The count
+-- comes last and may fail alone: short of memory, PEXPIRE works and HSET does not.
+
+local function stamp(hold, lease)
+  local expires = redis.pcall('PEXPIRE', hold, lease)
+  if expires == 1 then return true end
+  if expires == 0 then expires = redis.pcall('SET', hold, '1', 'PX', lease) end
+  return expires.ok, expires.err
+end
+
+local function count(key, id, holds_left, written)
+  if written == holds_left then return 1 end
+  for i = math.min(tonumber(written) or 0, most_holds), holds_left + 1, -1 do
+    redis.pcall('DEL', holds(key, id) .. i)
+  end
+  return type(redis.pcall('HSET', key, id, holds_left)) == 'number' and 1 or {1, 0, -1}
+end
+
+local function renew(key, id, falls, number, k, a)
+  local written = redis.pcall('HGET', key, id)
+  if not written then return 0 end
+  if type(written) == 'table' then return written.err end
+  local ttl = redis.pcall('PTTL', key)
+  if type(ttl) == 'table' then return ttl.err end
+  if ttl < tonumber(ARGV[a + 1]) then
+    local expires = redis.pcall('PEXPIRE', key, ARGV[a + 1])
+    if expires ~= 1 then return expires.err end
+  end
+  local whole = true
+  for i = 1, number do
+    local stamped, refusal = stamp(KEYS[k + i], ARGV[a + i])
+    if i == 1 and not stamped then return refusal end
+    whole = whole and stamped
+  end
+  local counted = whole and count(key, id, number, tonumber(written)) or {1, 0, -1}
+  if falls ~= '' and redis.pcall('HGET', key, 'mode') == 'read' then fit(key) end
+  return counted
+end
+
+local reply, k, a = {}, 1, 2
+while k <= #KEYS do
+  local number = tonumber(ARGV[a + 2])
+  reply[#reply + 1] = renew(KEYS[k], ARGV[a], ARGV[a + 1], number, k, a + 2)
+  k, a = k + 1 + number, a + 3 + number
+end
+return reply

@@ -1,0 +1,35 @@
+-- Reads many read/write locks as they are at one instant.
+--
+-- KEYS  the lock keys
+-- ARGV  none
+-- reply per key: {ttl in ms, mode, writer, its hold count, readers, one of them}: the ttl -2 when the lock is
+--       free and -1 when it is held without expiry; mode '' and nothing else when it is another kind of lock;
+--       writer '' and count 0 when nobody writes · a string: why the server refused
+--
+-- Changes nothing, so it may be sent any number of times.
+
+local function state(key)
+  local ttl = redis.pcall('PTTL', key)
+  if type(ttl) == 'table' then return ttl.err end
+  local mode = redis.pcall('HGET', key, 'mode')
+  if type(mode) == 'table' then return mode.err end
+  if not mode then return {ttl, '', '', 0, 0, ''} end
+  local hash = redis.pcall('HGETALL', key)
+  if hash.err then return hash.err end
+  local writer, count, readers, one = '', 0, 0, ''
+  for at = 1, #hash, 2 do
+    local field = hash[at]
+    if string.sub(field, -6) == ':write' then
+      writer, count = string.sub(field, 1, -7), tonumber(hash[at + 1]) or 0
+    elseif field ~= 'mode' then
+      readers, one = readers + 1, field
+    end
+  end
+  return {ttl, mode, writer, count, readers, one}
+end
+
+local reply = {}
+for i = 1, #KEYS do
+  reply[i] = state(KEYS[i])
+end
+return reply

@@ -1,0 +1,60 @@
+package scripts_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel/scripts"
+)
+
+// stampedBy are the scripts that want the key of each hold.
+var stampedBy = map[string]bool{"read_acquire": true, "read_renew": true}
+
+// stamped reads "read_acquire a:t1:100s:t2 ghosts a:t0" and "read_renew a:t1:1:100s,50s" as KEYS and ARGV.
+func stamped(words []string) (keys []string, args []any) {
+	main, ghosts := words[1:], []string(nil)
+	if i := slices.Index(main, "ghosts"); i >= 0 {
+		main, ghosts = main[:i], main[i+1:]
+	}
+	var locks []string
+	verb := map[string]any{"read_acquire": "PUBLISH", "read_renew": "NUMSUB"}
+	args = append(args, verb[words[0]])
+	for _, word := range main {
+		part := strings.Split(word+"::", ":")
+		lock, id := part[0], part[1]
+		locks, keys = append(locks, lock), append(keys, lock)
+		if words[0] == "read_acquire" {
+			keys = append(keys, scripts.HoldKey(lock, id, 1))
+			args = append(args, id, milliseconds(part[2]), part[3])
+			continue
+		}
+		leases := strings.Split(part[3], ",")
+		args = append(args, id, part[2], len(leases))
+		for i, lease := range leases {
+			keys = append(keys, scripts.HoldKey(lock, id, i+1))
+			args = append(args, milliseconds(lease))
+		}
+	}
+	for _, word := range ghosts {
+		lock, id, _ := strings.Cut(word, ":")
+		args = append(args, slices.Index(locks, lock)+1, id)
+	}
+	return keys, args
+}
+
+func milliseconds(lease string) int64 {
+	d, err := time.ParseDuration(lease)
+	if err != nil {
+		return 0
+	}
+	return d.Milliseconds()
+}
+
+func TestHoldKeysAreNamedAsRedissonsAre(t *testing.T) {
+	require.Equal(t, "{a}:"+ours+":rwlock_timeout:1", scripts.HoldKey("a", ours, 1))
+	require.Equal(t, "a{b}c:"+ours+":rwlock_timeout:12", scripts.HoldKey("a{b}c", ours, 12))
+}

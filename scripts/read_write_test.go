@@ -1,0 +1,278 @@
+package scripts_test
+
+import "testing"
+
+func TestReadersShareAndAWriterIsAlone(t *testing.T) {
+	onEach(t, func(t *testing.T, s *server) {
+		s.talk(`
+			read_acquire a:t1:100s b:t1:100s → 1 1
+			HGETALL a → [mode read t1 1]
+			PTTL a → 100s
+			GET {a}:t1:rwlock_timeout:1 → 1
+			PTTL {a}:t1:rwlock_timeout:1 → 100s
+			# Another reader raises the TTL and never shortens it.
+			read_acquire a:t2:200s → 1
+			PTTL a → 200s
+			read_acquire a:t3:50s → 1
+			PTTL a → 200s
+			HGETALL a → [mode read t1 1 t2 1 t3 1]
+			write_acquire a:t4:100s → [200s '']
+			write_acquire a:t1:100s → [200s '']
+			# It falls to what those need who are left.
+			read_release a:t2 → 1
+			PTTL a → 100s
+			EXISTS {a}:t2:rwlock_timeout:1 → 0
+			read_release a:t3 → 1
+			heard → nothing
+			# The last one frees it, and says so.
+			read_release a:t1 → 1
+			heard → redisson_rwlock:{a} 0
+			EXISTS a {a}:t1:rwlock_timeout:1 {a}:t3:rwlock_timeout:1 → 0
+			write_acquire a:t4:100s → 1
+			HGETALL a → [mode write t4:write 1]
+			PTTL a → 100s
+			read_acquire a:t5:100s → [100s '']
+			write_acquire a:t5:100s → [100s t4]
+			write_release a:t4 → 1
+			heard → redisson_rwlock:{a} 1
+			EXISTS a → 0
+			# A name with a brace.
+			read_acquire x{y}:t1:100s → 1
+			GET x{y}:t1:rwlock_timeout:1 → 1
+			read_release x{y}:t1 → 1
+			write_acquire x{y}:t1:100s → 1
+			write_release x{y}:t1 → 1
+			heard → redisson_rwlock:x{y} 0, redisson_rwlock:x{y} 1
+		`)
+	})
+}
+
+func TestAWriterReadsAndGoesOnReading(t *testing.T) {
+	onEach(t, func(t *testing.T, s *server) {
+		s.talk(`
+			write_acquire a:t1:600s → 1
+			# Beside another writer nobody reads.
+			read_acquire a:t2:100s:t3 → [600s '']
+			read_acquire a:t1:100s:t1 → 1
+			HMGET a mode t1:write t1 → [write 1 1]
+			PTTL a → 600s
+			read_acquire a:t2:100s → [600s '']
+			# The TTL is the writer's: reading less long does not shorten it, nor does ending it.
+			read_renew a:t1:1:50s → 1
+			read_release a:t1 → 1
+			PTTL a → 600s
+			HGETALL a → [mode write t1:write 1]
+			read_acquire a:t1:100s:t1 → 1
+			# Nor does the writer shorten the reader's.
+			write_renew a:t1:50s → 1
+			PTTL a → 600s
+			read_renew a:t1::900s → 1
+			PTTL a → 900s
+			heard → nothing
+			# The write ends first: others may read, and are told.
+			write_release a:t1 → 1
+			heard → redisson_rwlock:{a} 1
+			HGETALL a → [mode read t1 1]
+			PTTL a → 900s
+			read_acquire a:t2:100s → 1
+			write_acquire a:t1:100s → [900s '']
+			write_release a:t1 → 0
+			read_release a:t1 → 1
+			PTTL a → 100s
+			read_release a:t2 → 1
+			heard → redisson_rwlock:{a} 0
+		`)
+	})
+}
+
+func TestAWriteThatEndsLeavesTheReadersTheirLease(t *testing.T) {
+	onEach(t, func(t *testing.T, s *server) {
+		s.talk(`
+			write_acquire a:t1:600s b:t1:600s → 1 1
+			read_acquire a:t1:100s:t1 b:t1:100s:t1 → 1 1
+			DEL {b}:t1:rwlock_timeout:1 → 1
+			write_release a:t1 b:t1 → 1 1
+			PTTL a → 100s
+			# A reader that died holds nothing.
+			EXISTS b → 0
+			heard → redisson_rwlock:{a} 1, redisson_rwlock:{b} 1
+		`)
+	})
+}
+
+func TestEveryHoldOfAReaderHasItsOwnLease(t *testing.T) {
+	onEach(t, func(t *testing.T, s *server) {
+		s.talk(`
+			read_acquire a:t1:100s → 1
+			read_renew a:t1:1:300s,100s,50s → 1
+			HGETALL a → [mode read t1 3]
+			PTTL a → 300s
+			PTTL {a}:t1:rwlock_timeout:1 → 300s
+			PTTL {a}:t1:rwlock_timeout:2 → 100s
+			PTTL {a}:t1:rwlock_timeout:3 → 50s
+			# The one with the longest ends: the lock lives as long as the others.
+			read_renew a:t1:1:100s,50s → 1
+			PTTL a → 100s
+			PTTL {a}:t1:rwlock_timeout:1 → 100s
+			PTTL {a}:t1:rwlock_timeout:2 → 50s
+			EXISTS {a}:t1:rwlock_timeout:3 → 0
+			HGETALL a → [mode read t1 2]
+			# Not asked to, it does not fall.
+			read_renew a:t1::50s,50s → 1
+			PTTL a → 100s
+			# A key of a hold that was evicted comes back.
+			DEL {a}:t1:rwlock_timeout:2 → 1
+			read_renew a:t1::200s,50s → 1
+			PTTL {a}:t1:rwlock_timeout:2 → 50s
+			PTTL a → 200s
+			read_release a:t1 → 1
+			KEYS * → []
+			# Gone.
+			read_renew a:t1:1:300s b:t1::300s → 0 0
+			read_release a:t1 → 0
+			KEYS * → []
+			heard → redisson_rwlock:{a} 0
+		`)
+	})
+}
+
+func TestReadersThatDiedGoWithTheLastThatLives(t *testing.T) {
+	onEach(t, func(t *testing.T, s *server) {
+		s.talk(`
+			read_acquire a:t1:100s → 1
+			read_acquire a:t2:200s → 1
+			DEL {a}:t1:rwlock_timeout:1 → 1
+			write_acquire a:t3:100s → [200s '']
+			read_release a:t2 → 1
+			EXISTS a → 0
+			heard → redisson_rwlock:{a} 0
+		`)
+	})
+}
+
+func TestReadAndWriteSentTwiceOrLate(t *testing.T) {
+	onEach(t, func(t *testing.T, s *server) {
+		s.talk(`
+			read_acquire a:t1:100s → 1
+			read_acquire a:t1:200s → 1
+			PTTL a → 200s
+			PTTL {a}:t1:rwlock_timeout:1 → 200s
+			read_acquire a:t1:100s → 1
+			PTTL a → 200s
+			PTTL {a}:t1:rwlock_timeout:1 → 200s
+			HGETALL a → [mode read t1 1]
+			# Late, it is a ghost, which the next acquire of either kind releases.
+			read_acquire a:t2:100s ghosts a:t1 → 1
+			HGETALL a → [mode read t2 1]
+			read_acquire a:t3:100s ghosts a:t2 → 1
+			read_release a:t3 → 1
+			read_release a:t3 → 0
+			heard → redisson_rwlock:{a} 0, redisson_rwlock:{a} 0, redisson_rwlock:{a} 0
+			write_acquire a:t4:100s → 1
+			write_acquire a:t4:200s → 1
+			PTTL a → 200s
+			write_acquire a:t4:100s → 1
+			PTTL a → 200s
+			write_acquire a:t5:100s ghosts a:t4 → 1
+			HGETALL a → [mode write t5:write 1]
+			write_release a:t4 → 0
+			write_release a:t5 → 1
+			write_release a:t5 → 0
+			heard → redisson_rwlock:{a} 1, redisson_rwlock:{a} 1
+		`)
+	})
+}
+
+func TestWriteRenewCountsHoldsAndListeners(t *testing.T) {
+	onEach(t, func(t *testing.T, s *server) {
+		s.talk(`
+			write_acquire a:t1:100s b:t1:100s → 1 1
+			subscribe redisson_rwlock:{a} → ok
+			write_renew a:t1:200s b:t1:0 extra a:2:1 b::1 → [1 1 1] [1 1 0]
+			HGETALL a → [mode write t1:write 2]
+			PTTL a → 200s
+			PTTL b → 100s
+			write_renew a:t1:50s → 1
+			PTTL a → 50s
+			write_renew a:t2:50s c:t1:50s extra a:2:1 → 0 0
+			EXISTS c → 0
+		`)
+	})
+}
+
+func TestEachSidesForceActsOnItsOwnMode(t *testing.T) {
+	onEach(t, func(t *testing.T, s *server) {
+		s.talk(`
+			read_force a → 0
+			write_force a → 0
+			read_acquire a:t1:100s → 1
+			write_force a → 0
+			read_force a → 1
+			EXISTS a → 0
+			write_acquire a:t2:100s → 1
+			read_acquire a:t2:100s:t2 → 1
+			read_force a → 0
+			write_force a → 1
+			EXISTS a → 0
+			heard → redisson_rwlock:{a} 0, redisson_rwlock:{a} 1
+		`)
+	})
+}
+
+func TestReadWriteStateIsOneInstant(t *testing.T) {
+	onEach(t, func(t *testing.T, s *server) {
+		s.talk(`
+			read_write_state a → [-2 '' '' 0 0 '']
+			read_acquire a:t1:100s → 1
+			read_write_state a → [100s read '' 0 1 t1]
+			read_acquire a:t2:100s → 1
+			read_write_state a → [100s read '' 0 2 t2]
+			write_acquire b:t1:200s → 1
+			read_acquire b:t1:100s:t1 → 1
+			write_renew b:t1:200s extra b:3: → [1 1 -1]
+			read_write_state b → [200s write t1 3 1 t1]
+			PERSIST b → 1
+			read_write_state b → [-1 write t1 3 1 t1]
+			acquire c:t1:100s → 1
+			read_write_state c → [100s '' '' 0 0 '']
+			SET d x → OK
+			read_write_state d → WRONGTYPE…
+		`)
+	})
+}
+
+func TestReadWriteLeavesOtherKindsAlone(t *testing.T) {
+	onEach(t, func(t *testing.T, s *server) {
+		s.talk(`
+			acquire a:t1:100s → 1
+			read_acquire a:t2:200s → [100s '']
+			write_acquire a:t2:200s → [100s '']
+			read_renew a:t2:1:100s → 0
+			read_release a:t2 → 0
+			write_release a:t2 → 0
+			read_force a → 0
+			write_force a → 0
+			HGETALL a → [t1 1]
+			PTTL a → 100s
+			SET b x → OK
+			read_acquire b:t1:100s c:t1:100s → WRONGTYPE… 1
+			write_acquire b:t1:100s d:t1:100s → WRONGTYPE… 1
+			read_renew b:t1:1:100s c:t1:1:200s → WRONGTYPE… 1
+			write_renew b:t1:100s d:t1:200s → WRONGTYPE… 1
+			read_release b:t1 c:t1 → WRONGTYPE… 1
+			write_release b:t1 d:t1 → WRONGTYPE… 1
+			read_force b → WRONGTYPE…
+			write_force b → WRONGTYPE…
+			# What was persisted gets a TTL with the next reader.
+			read_acquire e:t1:100s f:t1:100s → 1 1
+			PERSIST e → 1
+			write_acquire e:t2:100s → [-1 '']
+			read_acquire e:t2:100s → 1
+			PTTL e → 100s
+			read_acquire f:t2:200s → 1
+			PERSIST f → 1
+			read_release f:t2 → 1
+			PTTL f → 100s
+		`)
+	})
+}

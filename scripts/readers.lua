@@ -1,0 +1,76 @@
+-- Put behind read_write.lua, before the scripts after which the readers that are left decide how long the
+-- lock lives.
+
+-- Nobody reads that often: a hash with such a number is none of these locks.
+local most_holds = 100000
+
+-- The longest lease that a reader has left, 0 if none has any; or enough, when it is that long at least
+-- or the server does not say. The youngest field comes first, because it mostly has the longest.
+local function longest(key, enough)
+  local hash = redis.pcall('HGETALL', key)
+  if hash.err then return enough end
+  local most = 0
+  for at = #hash - 1, 1, -2 do
+    local count = tonumber(hash[at + 1]) or 0
+    if count > most_holds then return enough end
+    local prefix = holds(key, hash[at])
+    for i = count, 1, -1 do
+      local ttl = redis.pcall('PTTL', prefix .. i)
+      if type(ttl) == 'table' then return enough end
+      most = math.max(most, ttl)
+      if most >= enough then return enough end
+    end
+  end
+  return most
+end
+
+-- For a lock in mode read: its TTL falls to what its readers need. If none of them is alive, the hash goes.
+-- It answers whether it went.
+local function fit(key)
+  local ttl = redis.pcall('PTTL', key)
+  if type(ttl) == 'table' then return false end
+  local need = longest(key, ttl < 0 and math.huge or ttl)
+  if need == 0 then return redis.pcall('DEL', key) == 1 end
+  if need ~= math.huge and need ~= ttl then redis.pcall('PEXPIRE', key, string.format('%d', need)) end
+  return false
+end
+
+-- The longest lease of the holds that a reader leaves, whose keys go.
+local function clear(key, id, count)
+  local prefix, most = holds(key, id), 0
+  for i = math.min(count, most_holds), 1, -1 do
+    local ttl = redis.pcall('PTTL', prefix .. i)
+    if type(ttl) == 'number' then most = math.max(most, ttl) end
+    redis.pcall('DEL', prefix .. i)
+  end
+  return most
+end
+
+-- Of so many fields not all are looked through when somebody has longer than the reader who leaves had.
+local function upheld(key, fields, had)
+  local ttl = fields > 8 and redis.pcall('PTTL', key)
+  return type(ttl) == 'number' and had < ttl
+end
+
+-- Ends a reader: 1 or 2 as tell, 0 when there is none of that name, a string when the server refuses. Beside
+-- a writer the TTL is the writer's.
+local function leave_read(verb, key, id)
+  local count = redis.pcall('HGET', key, id)
+  if not count then return 0 end
+  if type(count) == 'table' then return count.err end
+  count = tonumber(count) or 1
+  local fields = redis.pcall('HLEN', key)
+  if type(fields) == 'table' then return fields.err end
+  if fields <= 2 then
+    local removed = redis.pcall('DEL', key)
+    if removed ~= 1 then return removed.err end
+    for i = math.min(count, most_holds), 1, -1 do redis.pcall('DEL', holds(key, id) .. i) end
+    return tell(verb, key, '0')
+  end
+  local removed = redis.pcall('HDEL', key, id)
+  if removed ~= 1 then return removed.err end
+  local had = clear(key, id, count)
+  if redis.pcall('HGET', key, 'mode') ~= 'read' or upheld(key, fields, had) then return 1 end
+  return fit(key) and tell(verb, key, '0') or 1
+end
+

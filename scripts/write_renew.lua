@@ -1,0 +1,36 @@
+-- Renews many writers in one call; also writes a hold count (re-entry, partial release), sets an extended
+-- lease, and tells who listens on a lock's channel.
+--
+-- KEYS  the lock keys
+-- ARGV  1: the PUBSUB subcommand that counts listeners (NUMSUB, or SHARDNUMSUB in a cluster)
+--       then a pair per key: tenure id, lease in ms (0 leaves the TTL as it is; never negative)
+--       then any number of triples: index into KEYS, hold count to write ('' leaves it),
+--       1 to count the listeners of the lock's channel ('' does not)
+-- reply per key: 1 renewed · 0 gone: the tenure is not in Redis · a string: why the server refused
+--       · with a triple, when renewed: {1, 1 if the count is as asked or none was, listeners or -1}
+--
+-- Never creates a field, so a copy that arrives after the tenure's end does nothing. Sent twice: the TTL and
+-- the count are absolute, so the second changes nothing but the moment the TTL counts from. While the writer
+-- reads as well, the TTL is raised but not lowered. The count comes after the TTL and may fail alone.
+
+local count_listeners, keys = ARGV[1], #KEYS
+
+local function longer(key, id, lease)
+  local fields = redis.pcall('HLEN', key)
+  if type(fields) == 'table' then return fields.err end
+  local ttl = fields > 2 and redis.pcall('PTTL', key) or 0
+  if type(ttl) == 'table' then return ttl.err end
+  return renew(key, id, ttl >= tonumber(lease) and '0' or lease)
+end
+
+local reply = {}
+for i = 1, keys do
+  reply[i] = longer(KEYS[i], ARGV[2 * i] .. ':write', ARGV[2 * i + 1])
+end
+for at = 2 + 2 * keys, #ARGV, 3 do
+  local i = tonumber(ARGV[at])
+  if reply[i] == 1 then
+    reply[i] = {1, write(KEYS[i], ARGV[2 * i] .. ':write', ARGV[at + 1]), listeners(KEYS[i], count_listeners, ARGV[at + 2])}
+  end
+end
+return reply

@@ -1,0 +1,17 @@
+-- Put behind readers.lua, before the scripts that end a writer: 1 or 2 as tell, 0 when there is none of that
+-- name, a string when the server refuses. If it still reads, the lock is in mode read from now on, and whoever
+-- waits to read is told as well.
+local function leave_write(verb, key, id)
+  local fields = redis.pcall('HLEN', key)
+  if type(fields) == 'table' then return fields.err end
+  local removed = redis.pcall('HDEL', key, id .. ':write')
+  if removed ~= 1 then return type(removed) == 'table' and removed.err or 0 end
+  if fields <= 2 then
+    redis.pcall('HDEL', key, 'mode')
+  else
+    redis.pcall('HSET', key, 'mode', 'read')
+    fit(key)
+  end
+  return tell(verb, key, '1')
+end
+
