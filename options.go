@@ -83,7 +83,7 @@ type Handoff struct {
 // It costs each grant a WAIT, at most two batches of them at a time, on connections of their own; renewals, releases and grants that
 // pass from owner to owner within the engine are not waited for. So a failover in the middle of a hold can still shorten its lease,
 // and one to a replica that is not among those that answered can lose the lock: what must never happen twice needs a
-// fencing token.
+// fencing token. Not in a cluster yet: Open refuses it there.
 type Replicas struct {
 	Min     int           // how many; 0 or less: none are asked, no WAIT is ever sent
 	Timeout time.Duration // for their answer; default and at most half of Options.Timeout
