@@ -30,14 +30,18 @@ var cutoffs = []func(*proxy.Proxy) error{
 	},
 }
 
+// A machine that has no time for the process closes Done late, and no library can help it. So each trial has a timer of its own for
+// the same moment: a trial in which that one rings late, too, is made again, and counted apart. Err is right all the same.
+
 // failures 9: consul#18271, redisson#4698. A holder that cannot reach the server says so, by Err and by Done, before anybody
 // else has the lock: every time.
 func TestAHolderThatIsCutOffSaysSoFirst(t *testing.T) {
 	t.Parallel()
-	const pairs, lease = 20, 2 * time.Second
+	const lease = 5 * time.Second
+	pairs := min(40, *trials)
 	s := realSite(t)
 	stranger := s.open(lockwheel.Options{})
-	var done atomic.Int64
+	var done, starved atomic.Int64
 	var closest atomic.Int64
 	closest.Store(int64(time.Hour))
 	var holders []*lockwheel.Engine
@@ -49,6 +53,10 @@ func TestAHolderThatIsCutOffSaysSoFirst(t *testing.T) {
 	crowd(t, pairs, func(i int) error {
 		for trial := i; trial < *trials; trial += pairs {
 			ahead, err := cutOff(t, holders[i].Mutex(fmt.Sprint("n", i)), stranger.Mutex(fmt.Sprint("n", i)), links[i])
+			if errors.Is(err, errStarved) && starved.Add(1) < int64(1+*trials/10) {
+				trial -= pairs
+				continue
+			}
 			if err != nil {
 				return err
 			}
@@ -59,8 +67,29 @@ func TestAHolderThatIsCutOffSaysSoFirst(t *testing.T) {
 		}
 		return nil
 	})
-	t.Logf("in %d of %d trials Done was closed first, at the closest by %v", done.Load(), *trials, time.Duration(closest.Load()))
+	t.Logf("in %d of %d trials Err and Done said so first, Done at the closest by %v; %d made again, the machine had no time for timers",
+		done.Load(), *trials, time.Duration(closest.Load()), starved.Load())
 	require.EqualValues(t, *trials, done.Load())
+}
+
+// errStarved is for a trial in which a timer for the end of the lease did not ring in time either.
+var errStarved = errors.New("the machine had no time for timers")
+
+// ringsAt closes its result when a hold's deadline has passed and was not moved on.
+func ringsAt(hold *lockwheel.Hold) <-chan int64 {
+	rung := make(chan int64, 1)
+	go func() {
+		for end := hold.Deadline(); ; {
+			time.Sleep(time.Until(end))
+			if next := hold.Deadline(); next.After(end) {
+				end = next
+				continue
+			}
+			rung <- now()
+			return
+		}
+	}()
+	return rung
 }
 
 // cutOff is one trial. It returns how long Done was closed before the other one had the lock, in nanoseconds.
@@ -69,6 +98,7 @@ func cutOff(t *testing.T, holder, stranger lockwheel.Mutex, p *proxy.Proxy) (ahe
 	if err != nil {
 		return 0, err
 	}
+	rung := ringsAt(hold)
 	closed := make(chan int64, 1)
 	go func() {
 		<-hold.Done()
@@ -85,15 +115,23 @@ func cutOff(t *testing.T, holder, stranger lockwheel.Mutex, p *proxy.Proxy) (ahe
 	if next.err != nil {
 		return 0, next.err
 	}
-	if !errors.Is(known, lockwheel.ErrLost) || !told {
+	if errors.Is(known, lockwheel.ErrLost) && !told {
+		if late := <-rung; late > at-int64(10*time.Millisecond) {
+			err = errStarved
+		}
+		<-closed
+	}
+	if err == nil && (!errors.Is(known, lockwheel.ErrLost) || !told) {
 		return 0, fmt.Errorf("%s has the lock beside %s: Err is %v, Done is closed: %v", next.hold.ID(), hold.ID(), known, told)
 	}
-	ahead = at - <-closed
+	if err == nil {
+		ahead = at - <-closed
+	}
 	if err := p.Heal(); err != nil {
 		return 0, err
 	}
 	p.Cut()
-	return ahead, next.hold.Unlock(t.Context())
+	return ahead, errors.Join(err, next.hold.Unlock(t.Context()))
 }
 
 func isClosed(done <-chan struct{}) bool {

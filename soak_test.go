@@ -33,6 +33,8 @@ const (
 	soakCrews     = 2                // in processes of their own
 	soakLabourers = 4                // of each
 	soakNames     = 3
+	// A connection of rueidis has 1 MiB of buffers, and after a round there are more or fewer of them.
+	soakHeap = 16 << 20
 )
 
 // campaign is a soak under way.
@@ -81,7 +83,7 @@ func TestSoak(t *testing.T) {
 	}
 	c.tell()
 	require.LessOrEqual(t, c.last.goroutines, c.first.goroutines+40, "goroutines")
-	require.LessOrEqual(t, c.last.heap, c.first.heap+4<<20, "heap")
+	require.LessOrEqual(t, c.last.heap, c.first.heap+soakHeap, "heap")
 	require.NotZero(t, c.did.uses.Load())
 }
 
