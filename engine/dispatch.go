@@ -22,11 +22,6 @@ var urgency = [...][]actor.Verb{
 	{actor.SendState, actor.SendReadState, actor.SendWriteState},
 }
 
-// acquires are the verbs that take locks.
-var acquires = []actor.Verb{
-	actor.SendAcquire, actor.SendFencedAcquire, actor.SendFairAcquire, actor.SendReadAcquire, actor.SendWriteAcquire,
-}
-
 // errShort is for a server that answers with fewer replies than it was asked for.
 var errShort = errors.New("lockwheel: the server's reply does not have the form of the script's")
 
@@ -95,17 +90,6 @@ func (c *coordinator) mostUrgent(now time.Duration, n *node) (b *batch, withdraw
 		}
 	}
 	return nil, withdrawn
-}
-
-// waits reports whether commands of that verb have as many batches under way as they may.
-func (c *coordinator) waits(n *node, verb actor.Verb) bool {
-	switch {
-	case renews(verb):
-		return c.renewalsWait(n)
-	case verb == actor.SendFairAcquire && n.underWay[verb] > 0:
-		return true
-	}
-	return c.asksReplicas(verb) && n.syncing == syncers
 }
 
 // renews reports whether a verb is as urgent as renewals.

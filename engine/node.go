@@ -19,7 +19,6 @@ type node struct {
 	link     link
 	ears     ears
 	out      int              // batches with couriers
-	syncing  int              // of those, batches that replicas are asked about
 	underWay [actor.Verbs]int // of those, by what they do
 	syncing  int              // of those, with syncers
 	inFlight int              // commands in them
