@@ -192,7 +192,8 @@ func TestWhatCanNeverBeAMultiIsAnError(t *testing.T) {
 		require.ErrorContains(t, err, c.want)
 		require.ErrorContains(t, c.m.Do(t.Context(), func(context.Context) error { panic("run") }), c.want)
 	}
-	_, err := multi(e, "a").Lock(nil) //nolint:staticcheck // that is the point
+	var none context.Context
+	_, err := multi(e, "a").Lock(none)
 	require.ErrorContains(t, err, "nil context")
 	_, err = multi(e, "a").Lock(t.Context(), lockwheel.Lease(1))
 	require.ErrorContains(t, err, "Lease")
