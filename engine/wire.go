@@ -52,9 +52,6 @@ func (w *writer) tenure(number uint64) {
 	w.cut()
 }
 
-// builder is a client or one connection of it.
-type builder interface{ B() rueidis.Builder }
-
 // milliseconds rounds a lease down; it is never 0 unless it was.
 func milliseconds(lease time.Duration) int64 {
 	if lease == 0 {
