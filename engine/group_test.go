@@ -67,7 +67,7 @@ func TestKindsTakeTurns(t *testing.T) {
 	d.ask("lock", "fenced:f")
 	d.ask("lock", "fair:q")
 	var said []string
-	for i := range 4 {
+	for i := range 6 { // five verbs, after the one that is under way
 		said = append(said, d.line(fmt.Sprintf("2ms %d done", i+1)))
 	}
 	all := strings.Join(said, "; ")

@@ -235,8 +235,8 @@ var simMutants = []simMutant{
 		`case reply.Status == Unanswered && !reply.Garbled && !planted():`,
 	}}, 0},
 	{"an own tenure that nobody knows, taken for somebody else's", "actor/wait.go", []simEdit{{
-		`ok && !reply.Known && !x.haunted(tenure) {`,
-		`ok && !reply.Known && !x.haunted(tenure) && !planted() {`,
+		`ok && (!reply.Known || reply.Doomed) && !x.haunted(tenure) {`,
+		`ok && (!reply.Known || reply.Doomed) && !x.haunted(tenure) && !planted() {`,
 	}}, 0},
 	{"two commands of one tenure at a time", "actor/lock.go", []simEdit{{
 		`	if l.flight == None {
