@@ -100,7 +100,7 @@ const (
 // Sentinel those of whoever is the master.
 //
 // It costs each call that acquires a WAIT, at most two such calls at a time to each master, on connections of
-// their own: nobody else waits behind them. A FencedMutex that passes to the next owner within the engine waits
+// their own: nobody else waits behind them. TryLock on a silent server ends later by as much as Timeout. A FencedMutex that passes to the next owner within the engine waits
 // as well, for the next token. Renewals, re-entries, releases, and other locks that pass from owner to owner
 // within the engine are not waited for: replicas have the lock already. So a failover in the middle of a hold
 // can still shorten its lease, and one to a replica that is not among those that answered can lose the lock:

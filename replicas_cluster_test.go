@@ -57,8 +57,14 @@ func (r *realm) replicates(t *testing.T) {
 	settled(t, e)
 }
 
+// Its user may do what README says and nothing else.
 func (r *realm) replicatesElsewhere(t *testing.T) {
-	e := r.open(twice)
+	opts := twice
+	opts.Redis = r.limited()
+	for _, s := range r.Nodes {
+		require.Equal(t, "OK", s.Do(t, "ACL", "SETUSER", "limited", "+wait"))
+	}
+	e := r.open(opts)
 	name := r.Key("moving", 5)
 	unlock(t, lock(t, e.Mutex(name)))
 	from := r.Master(t, 5)

@@ -245,7 +245,9 @@ func (c *coordinator) reached(b *batch) {
 // answered hands every reply to its lock.
 func (c *coordinator) answered(now time.Duration, b *batch) {
 	c.reached(b)
-	c.measure(now - b.sent)
+	if !c.asksReplicas(b.verb) {
+		c.measure(now - b.sent)
+	}
 	for len(b.replies) < len(b.commands) {
 		b.replies = append(b.replies, actor.Reply{Err: errShort, Garbled: true})
 	}
