@@ -35,7 +35,7 @@ func openFuzzed(t testing.TB, addr string) *lockwheel.Engine {
 	eventually(t, "an engine, on a machine that may be busy", func() bool {
 		var err error
 		e, err = lockwheel.Open(t.Context(), lockwheel.Options{
-			Redis:   rueidis.ClientOption{InitAddress: []string{addr}, ForceSingleClient: true},
+			Redis: rueidis.ClientOption{InitAddress: []string{addr}, ForceSingleClient: true},
 			// The embedded server takes the time of a pause off every lease, also of one that began after it.
 			Lease:   time.Minute,
 			Timeout: 500 * time.Millisecond,
