@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel/internal/redistest"
 )
 
 // What servers do, and what is done to them.
@@ -62,7 +64,8 @@ func paused(s *scene, what string) {
 
 func busy(s *scene) {
 	s.ok("CONFIG", "SET", "busy-reply-threshold", 10)
-	c := s.real.Conn(s.t)
+	c, err := redistest.Dial(s.addr)
+	require.NoError(s.t, err)
 	require.NoError(s.t, c.Send("EVAL", "while true do end", 0))
 	s.lasts()
 	eventually(s.t, "an end of the script", func() bool {

@@ -19,6 +19,7 @@ import (
 
 	"github.com/lockwheel/lockwheel"
 	"github.com/lockwheel/lockwheel/internal/proxy"
+	"github.com/lockwheel/lockwheel/internal/redistest"
 )
 
 // Load and faults, mixed, for as long as one likes.
@@ -106,9 +107,11 @@ func (c *campaign) goes(d time.Duration) {
 	failed := make(chan error, soakEngines*soakLabourers)
 	for i, e := range c.engines {
 		for j := range soakLabourers {
+			number, err := redistest.Dial(c.numbers.addr) // not one that is kept until the test ends
+			require.NoError(c.t, err)
 			l := &labourer{
 				id: fmt.Sprint(sameProcess, i, ".", j), engine: e, names: c.names,
-				number: c.numbers.real.Conn(c.t), note: c.record.note, did: &c.did,
+				number: number, note: c.record.note, did: &c.did,
 			}
 			workers.Go(func() {
 				defer l.number.Close()
