@@ -67,7 +67,7 @@ func crowd(t testing.TB, n int, f func(i int) error) {
 	}
 }
 
-// acceptance 1.23 testConcurrency_SingleInstance
+// Redisson's testConcurrency_SingleInstance
 func TestManyCallersOfOneEngineComeInOneByOne(t *testing.T) {
 	t.Parallel()
 	onEachKind(t, func(t *testing.T, mutex kindOfLock) {
@@ -80,7 +80,7 @@ func TestManyCallersOfOneEngineComeInOneByOne(t *testing.T) {
 	})
 }
 
-// acceptance 1.24 testConcurrencyLoop_MultiInstance
+// Redisson's testConcurrencyLoop_MultiInstance
 func TestManyEnginesInLoopsComeInOneByOne(t *testing.T) {
 	t.Parallel()
 	onEachKind(t, func(t *testing.T, mutex kindOfLock) {
@@ -101,7 +101,7 @@ func TestManyEnginesInLoopsComeInOneByOne(t *testing.T) {
 	})
 }
 
-// acceptance 1.25 testConcurrency_MultiInstance
+// Redisson's testConcurrency_MultiInstance
 func TestAHundredEnginesComeInOneByOne(t *testing.T) {
 	t.Parallel()
 	onEachKind(t, func(t *testing.T, mutex kindOfLock) {
@@ -118,7 +118,7 @@ func TestAHundredEnginesComeInOneByOne(t *testing.T) {
 	})
 }
 
-// acceptance 1.1 testSubscriptionsPerConnection: one connection for all channels, and none left afterwards.
+// Redisson's testSubscriptionsPerConnection: one connection for all channels, and none left afterwards.
 func TestManyWorkersOnFewNamesLeaveNoChannel(t *testing.T) {
 	t.Parallel()
 	onEachKind(t, func(t *testing.T, mutex kindOfLock) {
@@ -153,7 +153,7 @@ func TestManyWorkersOnFewNamesLeaveNoChannel(t *testing.T) {
 	})
 }
 
-// acceptance 1.2 testSinglePubSub
+// Redisson's testSinglePubSub
 func TestPairsThatTakeTurnsAllGetIt(t *testing.T) {
 	t.Parallel()
 	onEachKind(t, func(t *testing.T, mutex kindOfLock) {
@@ -174,7 +174,7 @@ func TestPairsThatTakeTurnsAllGetIt(t *testing.T) {
 	})
 }
 
-// acceptance 1.22 testConcurrencyTryLockUnLock: at every unlock the lock was known to be held.
+// Redisson's testConcurrencyTryLockUnLock: at every unlock the lock was known to be held.
 func TestTryingAndUnlockingInManyGoroutinesKeepsTheBooks(t *testing.T) {
 	t.Parallel()
 	onEachKind(t, func(t *testing.T, mutex kindOfLock) {
@@ -210,7 +210,7 @@ func TestTryingAndUnlockingInManyGoroutinesKeepsTheBooks(t *testing.T) {
 	})
 }
 
-// acceptance 2.1 lockUnlockRLock, 2.2 tryLockUnlockRLock
+// Redisson's lockUnlockRLock, tryLockUnlockRLock
 func TestHeavyLoadEnds(t *testing.T) {
 	t.Parallel()
 	for _, threads := range []int{2, 5, 20} {
@@ -259,7 +259,7 @@ func heavyLoad(t *testing.T, threads, names int, random bool) {
 	require.Zero(t, stats.Lost)
 }
 
-// acceptance 13 X21, quirk Q1: owners that share a handle share nothing else. The race detector watches.
+// Owners that share a handle share nothing else. The race detector watches.
 func TestOwnersOfOneHandleWithDifferentLeasesShareNothing(t *testing.T) {
 	t.Parallel()
 	onEachKind(t, func(t *testing.T, mutex kindOfLock) {

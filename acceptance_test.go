@@ -3,10 +3,6 @@ package lockwheel_test
 import (
 	"context"
 	"errors"
-	"os"
-	"path/filepath"
-	"regexp"
-	"strings"
 	"testing"
 	"time"
 
@@ -17,7 +13,7 @@ import (
 
 // What Redisson's own tests of the plain lock assert about who holds it. docs/acceptance.md maps every row.
 
-// acceptance 1.20 testLockUnlock
+// Redisson's testLockUnlock
 func TestALockCanBeTakenAgainAndAgain(t *testing.T) {
 	t.Parallel()
 	onEachKind(t, func(t *testing.T, mutex kindOfLock) {
@@ -34,7 +30,7 @@ func TestALockCanBeTakenAgainAndAgain(t *testing.T) {
 	})
 }
 
-// acceptance 1.18 testIsLocked
+// Redisson's testIsLocked
 func TestIsLockedWhileHeld(t *testing.T) {
 	t.Parallel()
 	onEachKind(t, func(t *testing.T, mutex kindOfLock) {
@@ -47,7 +43,7 @@ func TestIsLockedWhileHeld(t *testing.T) {
 	})
 }
 
-// acceptance 1.16 testIsLockedOtherThread
+// Redisson's testIsLockedOtherThread
 func TestOthersSeeThatItIsLocked(t *testing.T) {
 	t.Parallel()
 	onEachKind(t, func(t *testing.T, mutex kindOfLock) {
@@ -74,7 +70,7 @@ func requireLocked(t *testing.T, m lockwheel.Mutex, want bool) {
 	require.Equal(t, want, got)
 }
 
-// acceptance 1.13 testGetHoldCount
+// Redisson's testGetHoldCount
 func TestHoldCountFollowsEveryHold(t *testing.T) {
 	t.Parallel()
 	onEachKind(t, func(t *testing.T, mutex kindOfLock) {
@@ -107,7 +103,7 @@ func requireCount(t *testing.T, ctx context.Context, m lockwheel.Mutex, want int
 	require.Equal(t, want, got)
 }
 
-// acceptance 1.15 testIsHeldByCurrentThread
+// Redisson's testIsHeldByCurrentThread
 func TestItsOwnerHoldsIt(t *testing.T) {
 	t.Parallel()
 	onEachKind(t, func(t *testing.T, mutex kindOfLock) {
@@ -121,7 +117,7 @@ func TestItsOwnerHoldsIt(t *testing.T) {
 	})
 }
 
-// acceptance 1.14 testIsHeldByCurrentThreadOtherThread
+// Redisson's testIsHeldByCurrentThreadOtherThread
 func TestNobodyElseHoldsIt(t *testing.T) {
 	t.Parallel()
 	onEachKind(t, func(t *testing.T, mutex kindOfLock) {
@@ -139,7 +135,7 @@ func TestNobodyElseHoldsIt(t *testing.T) {
 	})
 }
 
-// acceptance 1.21 testReentrancy
+// Redisson's testReentrancy
 func TestItsOwnerReentersAndAStrangerDoesNot(t *testing.T) {
 	t.Parallel()
 	onEachKind(t, func(t *testing.T, mutex kindOfLock) {
@@ -157,7 +153,7 @@ func TestItsOwnerReentersAndAStrangerDoesNot(t *testing.T) {
 	})
 }
 
-// acceptance 1.19 testUnlockFail: here a stranger has no hold to unlock with, only one that is over.
+// Redisson's testUnlockFail: here a stranger has no hold to unlock with, only one that is over.
 func TestUnlockOfAHoldThatIsOverLeavesTheNextHolderAlone(t *testing.T) {
 	t.Parallel()
 	onEachKind(t, func(t *testing.T, mutex kindOfLock) {
@@ -176,7 +172,7 @@ func TestUnlockOfAHoldThatIsOverLeavesTheNextHolderAlone(t *testing.T) {
 	})
 }
 
-// acceptance 1.8 testForceUnlock
+// Redisson's testForceUnlock
 func TestForceUnlockFreesItForEveryHandle(t *testing.T) {
 	t.Parallel()
 	onEachKind(t, func(t *testing.T, mutex kindOfLock) {
@@ -201,7 +197,7 @@ func TestForceUnlockFreesItForEveryHandle(t *testing.T) {
 	})
 }
 
-// acceptance 1.7 testLockUninterruptibly: an interrupt is a context that ends, and this Lock is not given it.
+// Redisson's testLockUninterruptibly: an interrupt is a context that ends, and this Lock is not given it.
 func TestLockGoesOnWaitingWithoutTheContextThatEnded(t *testing.T) {
 	t.Parallel()
 	onEachKind(t, func(t *testing.T, mutex kindOfLock) {
@@ -221,24 +217,4 @@ func TestLockGoesOnWaitingWithoutTheContextThatEnded(t *testing.T) {
 		unlock(t, hold)
 		unlock(t, granted(t, deaf))
 	})
-}
-
-// Every test that the table names exists, so that a new name of a test cannot leave the table behind.
-func TestTheAcceptanceTableNamesRealTests(t *testing.T) {
-	t.Parallel()
-	table, err := os.ReadFile("docs/acceptance.md")
-	require.NoError(t, err)
-	files, err := filepath.Glob("*_test.go")
-	require.NoError(t, err)
-	var tests strings.Builder
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		require.NoError(t, err)
-		tests.Write(text)
-	}
-	names := regexp.MustCompile(`\bTest[A-Z]\w+`).FindAllString(string(table), -1)
-	require.NotEmpty(t, names)
-	for _, name := range names {
-		require.Contains(t, tests.String(), "\nfunc "+name+"(")
-	}
 }

@@ -17,7 +17,7 @@ import (
 // milliseconds, and the embedded server's runs in steps.
 const skew = 10 * time.Millisecond
 
-// acceptance 1.10 testRemainTimeToLive
+// Redisson's testRemainTimeToLive
 func TestTTLIsTheLeaseThatWasAskedFor(t *testing.T) {
 	t.Parallel()
 	onEachKind(t, func(t *testing.T, mutex kindOfLock) {
@@ -42,7 +42,7 @@ func requireTTL(t *testing.T, m lockwheel.Mutex, least, most time.Duration) {
 	require.LessOrEqual(t, ttl, most)
 }
 
-// acceptance 1.5 testRemainTimeToLive2: unlocking an inner hold restores neither more nor less than was asked for.
+// Redisson's testRemainTimeToLive2: unlocking an inner hold restores neither more nor less than was asked for.
 // Ours may round the lease up by a few per cent when one renewal serves several holds.
 func TestPartialUnlockKeepsTheLease(t *testing.T) {
 	t.Parallel()
@@ -61,7 +61,7 @@ func TestPartialUnlockKeepsTheLease(t *testing.T) {
 	})
 }
 
-// acceptance 13 X4, quirk Q1: unlock of a partial hold through another handle keeps the lease.
+// Unlock of a partial hold through another handle keeps the lease.
 func TestPartialUnlockThroughAnotherHandleKeepsTheLease(t *testing.T) {
 	t.Parallel()
 	onEachKind(t, func(t *testing.T, mutex kindOfLock) {
@@ -80,7 +80,7 @@ func TestPartialUnlockThroughAnotherHandleKeepsTheLease(t *testing.T) {
 	})
 }
 
-// acceptance 1.9 testExpire, with a shorter lease
+// Redisson's testExpire, with a shorter lease
 func TestALeaseThatIsOverLetsTheNextOneIn(t *testing.T) {
 	t.Parallel()
 	onEachKind(t, func(t *testing.T, mutex kindOfLock) {
@@ -98,7 +98,7 @@ func TestALeaseThatIsOverLetsTheNextOneIn(t *testing.T) {
 	})
 }
 
-// acceptance 1.6 testTryLockWait
+// Redisson's testTryLockWait
 func TestTryLockWaitsAsLongAsItWasTold(t *testing.T) {
 	t.Parallel()
 	onEachKind(t, func(t *testing.T, mutex kindOfLock) {
@@ -117,7 +117,7 @@ func TestTryLockWaitsAsLongAsItWasTold(t *testing.T) {
 	})
 }
 
-// failures 44: redislock#28, #74: a wait is not limited to the lease.
+// redislock#28, #74: a wait is not limited to the lease.
 func TestAWaitMayBeLongerThanTheLease(t *testing.T) {
 	t.Parallel()
 	onEachKind(t, func(t *testing.T, mutex kindOfLock) {
@@ -131,7 +131,7 @@ func TestAWaitMayBeLongerThanTheLease(t *testing.T) {
 	})
 }
 
-// acceptance 1.4 testRedisFailed
+// Redisson's testRedisFailed
 func TestTryLockOnADeadServerSaysSo(t *testing.T) {
 	t.Parallel()
 	onEachKind(t, func(t *testing.T, mutex kindOfLock) {
@@ -144,8 +144,8 @@ func TestTryLockOnADeadServerSaysSo(t *testing.T) {
 	})
 }
 
-// acceptance 1.3 testLockIsNotRenewedAfterInterruptedTryLock
-// failures 2: redisson#2714, #4368, curator#600: an interrupted acquire left a lock that was renewed for ever.
+// Redisson's testLockIsNotRenewedAfterInterruptedTryLock
+// redisson#2714, #4368, curator#600: an interrupted acquire left a lock that was renewed for ever.
 func TestAnInterruptedTryLockLeavesNoLock(t *testing.T) {
 	t.Parallel()
 	onEachKind(t, func(t *testing.T, mutex kindOfLock) {

@@ -79,7 +79,7 @@ func requireHeld(t testing.TB, holds []*lockwheel.Hold) {
 	}
 }
 
-// failures 29: MOVED, ASK and TRYAGAIN while a slot is on its way. Nobody loses a lock, nobody is let in twice, and who waits is woken.
+// MOVED, ASK and TRYAGAIN while a slot is on its way. Nobody loses a lock, nobody is let in twice, and who waits is woken.
 func TestClusterSlotMovesUnderLoad(t *testing.T) {
 	t.Parallel()
 	r := newRealm(t, 0)
@@ -265,7 +265,7 @@ func masterIsReplaced(t *testing.T, replace func(t *testing.T, r *realm, master 
 			}
 		}
 	}
-	// Waiting does not become a storm (failures 25).
+	// Waiting does not become a storm.
 	require.Less(t, other.Stats().Commands, uint64(10*len(names)))
 	handing := time.Now()
 	for i, hold := range holds {

@@ -33,7 +33,7 @@ var cutoffs = []func(*proxy.Proxy) error{
 // A machine that has no time for the process closes Done late, and no library can help it. So each trial has a timer of its own for
 // the same moment: a trial in which that one rings late, too, is made again, and counted apart. Err is right all the same.
 
-// failures 9: consul#18271, redisson#4698. A holder that cannot reach the server says so, by Err and by Done, before anybody
+// consul#18271, redisson#4698. A holder that cannot reach the server says so, by Err and by Done, before anybody
 // else has the lock: every time.
 func TestAHolderThatIsCutOffSaysSoFirst(t *testing.T) {
 	t.Parallel()

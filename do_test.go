@@ -79,7 +79,7 @@ func TestDoDoesNotRunTheFunctionWithoutTheLock(t *testing.T) {
 	unlock(t, hold)
 }
 
-// failures 20: the release goes out although the request's context has ended meanwhile.
+// the release goes out although the request's context has ended meanwhile.
 func TestDoUnlocksAfterItsContextEnded(t *testing.T) {
 	t.Parallel()
 	s := anySite(t)

@@ -1,5 +1,5 @@
-// Package lockwheel takes locks that processes share through a Redis or Valkey server: exclusive,
-// re-entrant, leased, and renewed for as long as they are held. On the wire they are Redisson's locks,
+// Package lockwheel takes locks that processes share through a Redis or Valkey server: exclusive or
+// shared by readers, fair, fenced, several as one; re-entrant, leased, and renewed for as long as they are held. On the wire they are Redisson's locks,
 // so a Go and a Java program can share one.
 //
 //	locks, err := lockwheel.Dial(ctx, "redis://127.0.0.1:6379")
@@ -22,8 +22,9 @@
 // though: a process that is suspended between looking and writing cannot know. What must never happen
 // twice needs a check where it is written.
 //
-// An [Engine] is one connection (to each master of a cluster), one event loop and any number of locks. Neither a held lock nor a
-// waiting [Mutex.LockAsync] costs a goroutine.
+// An [Engine] is one connection for commands and one for messages (to each master of a cluster; with
+// [Options.Replicas] two more), one event loop and any number of locks. Neither a held lock nor a waiting
+// [Mutex.LockAsync] costs a goroutine.
 package lockwheel
 
 import (

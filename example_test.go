@@ -507,7 +507,7 @@ func TestWhatTheDocumentsNameExists(t *testing.T) {
 	}))
 	documents, err := filepath.Glob("docs/*.md")
 	require.NoError(t, err)
-	for _, document := range append(documents, "README.md", "CONTRIBUTING.md") {
+	for _, document := range append(documents, "README.md", "CONTRIBUTING.md", "CHANGELOG.md", "interop/README.md") {
 		for _, name := range regexp.MustCompile(`\b(Test|Fuzz)[A-Z]\w+`).FindAllString(contents(t, document), -1) {
 			assert.True(t, strings.Contains(tests.String(), "\nfunc "+name+"("), "%s names %s, which is not there", document, name)
 		}

@@ -10,7 +10,7 @@ import (
 	"github.com/lockwheel/lockwheel"
 )
 
-// Extend: a lease that the holder sets, exactly once, and never for somebody else. (failures H5)
+// Extend: a lease that the holder sets, exactly once, and never for somebody else.
 
 func TestExtendSetsTheLeaseFromNow(t *testing.T) {
 	t.Parallel()

@@ -87,7 +87,7 @@ func (s *site) queueUp(m lockwheel.Mutex, opts ...lockwheel.Option) <-chan outco
 	return done
 }
 
-// acceptance 4.1 testLeaseTimeout: nobody unlocks, and all get it in the order in which they came.
+// Redisson's testLeaseTimeout: nobody unlocks, and all get it in the order in which they came.
 func TestFairLeasesThatEndLetTheNextOneIn(t *testing.T) {
 	t.Parallel()
 	s := anySite(t)
@@ -107,7 +107,7 @@ func TestFairLeasesThatEndLetTheNextOneIn(t *testing.T) {
 	eventually(t, "nothing left", func() bool { return s.do("DBSIZE") == int64(0) })
 }
 
-// acceptance 4.2 testMultipleLocks; failures 32: redisson#3004, #2883: of 500 waiters 100 got it. Each counts as dead
+// Redisson's testMultipleLocks; redisson#3004, #2883: of 500 waiters 100 got it. Each counts as dead
 // long before its turn comes, unless it keeps saying that it is alive.
 func TestFiveHundredFairWaitersAllGetItInOrder(t *testing.T) {
 	t.Parallel()
@@ -136,7 +136,7 @@ func TestFiveHundredFairWaitersAllGetItInOrder(t *testing.T) {
 	require.Equal(t, []any{}, s.do("KEYS", "*"))
 }
 
-// acceptance 4.3, 4.4, 4.9 test…TimeoutDrift; failures 30: redisson#1104, #2099: times in the queue ran hours ahead.
+// Redisson's test…TimeoutDrift; redisson#1104, #2099: times in the queue ran hours ahead.
 func TestTimesInTheFairQueueDoNotRunAhead(t *testing.T) {
 	t.Parallel()
 	s := anySite(t)
@@ -175,7 +175,7 @@ func (s *site) scores(name string) (times []int64) {
 	return times
 }
 
-// acceptance 4.5, 4.7, 4.8 test…TimeoutDrift_Descrete; 13 X10, quirk Q14.
+// Redisson's test…TimeoutDrift_Descrete.
 func TestAFairWaiterThatLeavesTakesBackExactlyItsWait(t *testing.T) {
 	t.Parallel()
 	s := anySite(t)
@@ -202,7 +202,7 @@ func TestAFairWaiterThatLeavesTakesBackExactlyItsWait(t *testing.T) {
 	unlock(t, granted(t, fourth))
 }
 
-// acceptance 4.6, 4.10: TryLock without a wait neither queues nor overtakes, and one with a wait leaves no place.
+// TryLock without a wait neither queues nor overtakes, and one with a wait leaves no place.
 func TestAFairTryWithoutAWaitNeverQueues(t *testing.T) {
 	t.Parallel()
 	s := anySite(t)
@@ -224,7 +224,7 @@ func TestAFairTryWithoutAWaitNeverQueues(t *testing.T) {
 	}
 }
 
-// acceptance 4.13, 13 X12, quirk Q3: an unlock by whoever lost the lock says so, and wakes whoever is next all the same.
+// An unlock by whoever lost the lock says so, and wakes whoever is next all the same.
 func TestAFairUnlockOfALostLockWakesTheHead(t *testing.T) {
 	t.Parallel()
 	s := anySite(t)
@@ -237,7 +237,7 @@ func TestAFairUnlockOfALostLockWakesTheHead(t *testing.T) {
 	unlock(t, granted(t, waiting)) // within patience: not at the end of the lease
 }
 
-// acceptance 4.27 testNameMapper
+// Redisson's testNameMapper
 func TestTheFairQueueHasThePrefix(t *testing.T) {
 	t.Parallel()
 	s := anySite(t)
@@ -251,7 +251,7 @@ func TestTheFairQueueHasThePrefix(t *testing.T) {
 	unlock(t, granted(t, done))
 }
 
-// acceptance 4.28 testAcquireFailedNotCalledOnRedisTimeout; failures 31: redisson#6150, #5019.
+// Redisson's testAcquireFailedNotCalledOnRedisTimeout; redisson#6150, #5019.
 func TestAFairWaiterThatGivesUpOnASilentServerLeavesNoPlace(t *testing.T) {
 	t.Parallel()
 	s, p, e := behind(t, lockwheel.Options{Lease: 3 * time.Second})
@@ -273,7 +273,7 @@ func TestAFairWaiterThatGivesUpOnASilentServerLeavesNoPlace(t *testing.T) {
 	require.Equal(t, []any{}, s.do("KEYS", "*"))
 }
 
-// acceptance 13 X8, quirk Q2; failures 31: behind a head that is dead nobody asks without pause, and when its time is
+// Behind a head that is dead nobody asks without pause, and when its time is
 // over the next is served.
 func TestADeadHeadOfAFairQueueIsWaitedForQuietly(t *testing.T) {
 	t.Parallel()
@@ -302,7 +302,7 @@ func TestADeadHeadOfAFairQueueIsWaitedForQuietly(t *testing.T) {
 	settled(t, e)
 }
 
-// acceptance 13 X9, quirk Q6; failures 32: a lock held for longer than waiters count as alive without asking.
+// A lock held for longer than waiters count as alive without asking.
 func TestLivingFairWaitersKeepTheirOrderHoweverLongItTakes(t *testing.T) {
 	t.Parallel()
 	s := anySite(t)
@@ -325,7 +325,7 @@ func TestLivingFairWaitersKeepTheirOrderHoweverLongItTakes(t *testing.T) {
 	}
 }
 
-// acceptance 13 X11, quirk Q5: a place without a time, as when the times were evicted.
+// A place without a time, as when the times were evicted.
 func TestAFairPlaceWithoutATimeBlocksNobody(t *testing.T) {
 	t.Parallel()
 	s := anySite(t)

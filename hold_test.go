@@ -140,7 +140,7 @@ func TestEveryHoldOfALostLockIsTold(t *testing.T) {
 	}
 }
 
-// failures 43: a hold belongs to no goroutine.
+// a hold belongs to no goroutine.
 func TestAHoldCanBeUnlockedByAnotherGoroutine(t *testing.T) {
 	t.Parallel()
 	s := anySite(t)

@@ -16,7 +16,7 @@ import (
 
 // What is not needed any more goes: channels, entries, timers, goroutines.
 
-// failures 38: redisson#2575, #4064, #3577, #5046: channels were never left, and the pool of subscriptions ran dry.
+// redisson#2575, #4064, #3577, #5046: channels were never left, and the pool of subscriptions ran dry.
 func TestManyNamesWaitOnOneSubscriber(t *testing.T) {
 	t.Parallel()
 	names := 20_000
@@ -55,7 +55,7 @@ func TestManyNamesWaitOnOneSubscriber(t *testing.T) {
 	require.Equal(t, int64(0), s.do("DBSIZE"))
 }
 
-// failures 38, 39, 41: cycles with contention, re-entry, leases and callers that leave end where they began.
+// cycles with contention, re-entry, leases and callers that leave end where they began.
 // Not parallel: it counts goroutines.
 func TestManyCyclesLeaveNothing(t *testing.T) {
 	s := realSite(t)
@@ -122,8 +122,8 @@ func oneOfMany(ctx context.Context, m lockwheel.Mutex) {
 	}
 }
 
-// failures 39: redisson PR #7251, #6832: nested holds left entries behind that were renewed for ever.
-// acceptance 3.5, 3.6 ReadLockEntryTest: the books are empty after as many releases as grants.
+// redisson PR #7251, #6832: nested holds left entries behind that were renewed for ever.
+// Redisson's ReadLockEntryTest: the books are empty after as many releases as grants.
 func TestNestedHoldsLeaveNoEntry(t *testing.T) {
 	t.Parallel()
 	s := realSite(t)
@@ -154,7 +154,7 @@ func TestNestedHoldsLeaveNoEntry(t *testing.T) {
 	always(t, 2*brief, "quiet", func() bool { return s.scripts() == calls })
 }
 
-// failures 41: cozy-stack PR #4929, nitro PR #4060: a goroutine stayed for each lock that was lost, refused or left.
+// cozy-stack PR #4929, nitro PR #4060: a goroutine stayed for each lock that was lost, refused or left.
 // Not parallel: it counts goroutines.
 func TestNoGoroutineIsLeftHoweverALockEnds(t *testing.T) {
 	s := realSite(t)

@@ -14,7 +14,7 @@ import (
 // longestName is what a name may have in bytes, with the engine's prefix.
 const longestName = 64 << 10
 
-// Mutex is a lock by its name: exclusive, re-entrant for whoever carries the holder's context, leased.
+// Mutex is a lock by its name: exclusive (but [RWMutex.RLocker]), re-entrant for whoever carries the holder's context, leased.
 // It is a small immutable value, free to make and to copy, and safe for concurrent use. The zero Mutex
 // gives an error. Names are any bytes, as Redis keys are; see [Engine.Mutex] for those that a cluster
 // cannot have.
@@ -33,8 +33,10 @@ func (m Mutex) Name() string { return m.name }
 // then. ctx bounds the wait and the hold's context, not the hold itself; to bound only the wait use Wait.
 // If ctx carries a hold of the same engine and name ([Hold.Context]), the lock is re-entered at once.
 //
-// On failure nothing is held. The error matches ErrNotAcquired, ErrUnavailable or ErrClosed, and the
-// context's cause if that ended the wait; or it is the server's own, if that refuses for good.
+// On failure nothing is held. The error matches ErrNotAcquired, ErrUnavailable, ErrNotReplicated, ErrKind,
+// ErrUpgrade ([RWMutex.Writer] only), ErrClosed, or ErrLost if the process stood still for longer than the
+// lease of the grant; and the context's cause if that ended the wait. Or it is the server's own, if that
+// refuses for good.
 func (m Mutex) Lock(ctx context.Context, opts ...Option) (*Hold, error) {
 	return m.lock(ctx, opts, wish{})
 }
@@ -47,8 +49,8 @@ func (m Mutex) TryLock(ctx context.Context, opts ...Option) (*Hold, error) {
 }
 
 // Do runs f while it holds the lock, and unlocks, also when f panics. f's context is the hold's: it ends
-// when the lock is lost. ctx does not bound the unlock, Options.Timeout does. The error is Lock's, without f having run; or f's, joined with ErrLost if the
-// lock was lost meanwhile, or with Unlock's error.
+// when the lock is lost. ctx does not bound the unlock, Options.Timeout does. The error is Lock's, without f
+// having run; or f's, joined with ErrLost if the lock was lost meanwhile, or with Unlock's error.
 func (m Mutex) Do(ctx context.Context, f func(context.Context) error, opts ...Option) (err error) {
 	hold, err := m.Lock(ctx, opts...)
 	if err != nil {
@@ -79,7 +81,7 @@ func (m Mutex) ForceUnlock(ctx context.Context) (wasLocked bool, err error) {
 // State is a lock as it is in Redis at one instant.
 type State struct {
 	Locked bool
-	Owner  string        // the holder's id on the wire; empty if free, or if the key is not a plain lock
+	Owner  string        // the holder's id on the wire; empty if free, if several read, or if the key is no lock of this kind
 	Count  int           // how often its holder has it
 	TTL    time.Duration // until it ends without renewal; 0 if free, negative if it never does
 }
@@ -234,7 +236,7 @@ func (m Mutex) key() string { return m.engine.options.Prefix + m.name }
 func (m Mutex) check(ctx context.Context) error {
 	switch {
 	case m.engine == nil:
-		return errors.New("lockwheel: a zero Mutex: make one with Engine.Mutex")
+		return errors.New("lockwheel: a zero Mutex or RWMutex: make one with a method of Engine")
 	case m.name == "":
 		return errors.New("lockwheel: lock \"\": a name must not be empty")
 	case len(m.name)+len(m.engine.options.Prefix) > longestName:

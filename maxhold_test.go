@@ -10,7 +10,7 @@ import (
 	"github.com/lockwheel/lockwheel"
 )
 
-// Options.MaxHold: a stuck holder is not renewed for ever. (failures H7: RedLock.net#68, redisson#3521)
+// Options.MaxHold: a stuck holder is not renewed for ever. (RedLock.net#68, redisson#3521)
 
 func TestMaxHoldEndsAWatchedLock(t *testing.T) {
 	t.Parallel()

@@ -15,13 +15,12 @@ import (
 
 // Bad input: a clear error, and nothing is sent, left in Redis, or left running.
 
-// absurd are durations that no call takes: acceptance 13 X14, quirks Q18 and Q19.
+// absurd are durations that no call takes.
 var absurd = []time.Duration{
 	math.MinInt64, -time.Hour, -1, 1, time.Millisecond - 1, // 0 has a meaning of its own
 	10*365*24*time.Hour + 1, 1 << 53 * time.Microsecond, math.MaxInt64,
 }
 
-// acceptance 13 X14
 func TestAbsurdDurationsAreRefused(t *testing.T) {
 	t.Parallel()
 	s := anySite(t)
@@ -172,7 +171,7 @@ func TestEndedContextsSendNothing(t *testing.T) {
 	require.ErrorIs(t, second(lockwheel.Open(ctx, lockwheel.Options{Redis: rueidis.ClientOption{InitAddress: []string{s.addr}}})), errTest)
 }
 
-// acceptance 6.4 testName, for the plain lock: any bytes are a name, and the channel is the one that Redisson uses.
+// Redisson's testName, for the plain lock: any bytes are a name, and the channel is the one that Redisson uses.
 func TestAnyBytesAreAName(t *testing.T) {
 	t.Parallel()
 	s := anySite(t)

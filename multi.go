@@ -28,8 +28,8 @@ type Multi struct {
 // their order, and one of them always comes through. Fair it is only in that order: callers who want one of
 // the locks can come first, again and again, while another one is busy.
 //
-// Locks of other kinds or slots, and locks of which ctx carries a hold, are taken one after the other, in the order of
-// their names, and all are given back when one cannot be had. That keeps Multis out of each other's way, too;
+// Locks of other kinds or slots, locks of an engine with [Options.Replicas], and locks of which ctx carries a
+// hold, are taken one after the other, in the order of their names, and all are given back when one cannot be had. That keeps Multis out of each other's way, too;
 // meanwhile those that were taken are held.
 //
 // The locks must be of this engine and have different names; otherwise, and without any lock, the methods of

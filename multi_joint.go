@@ -8,12 +8,12 @@ import (
 	"github.com/lockwheel/lockwheel/engine"
 )
 
-// together reports whether one script can take all locks: those are plain, and on one server, or in a cluster
-// in one slot.
+// together reports whether one script can take all locks: those are plain, on one server or in a cluster in one
+// slot, and no replicas are asked for them.
 func (m Multi) together() bool {
 	first := m.locks[0]
 	for _, l := range m.locks {
-		if l.kind != actor.Plain || first.engine.cluster && !engine.OneSlot(first.key(), l.key()) {
+		if l.kind != actor.Plain || l.engine.options.Replicas.Min > 0 || first.engine.cluster && !engine.OneSlot(first.key(), l.key()) {
 			return false
 		}
 	}

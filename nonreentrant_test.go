@@ -11,7 +11,7 @@ import (
 
 // Without an owner in the context a lock is not re-entered: Redisson's non-reentrant lock is the default here.
 
-// acceptance 5.1 testContendingThreadBlocksAndAcquiresOnRelease
+// Redisson's testContendingThreadBlocksAndAcquiresOnRelease
 func TestAContenderBlocksUntilTheRelease(t *testing.T) {
 	t.Parallel()
 	s := anySite(t)
@@ -29,7 +29,7 @@ func TestAContenderBlocksUntilTheRelease(t *testing.T) {
 	}
 }
 
-// acceptance 5.2 testSameThreadReacquireThrows
+// Redisson's testSameThreadReacquireThrows
 func TestTheHolderItselfIsAStrangerWithoutItsContext(t *testing.T) {
 	t.Parallel()
 	s := anySite(t)
@@ -38,7 +38,7 @@ func TestTheHolderItselfIsAStrangerWithoutItsContext(t *testing.T) {
 	requireStranger(t, s, m, m)
 }
 
-// acceptance 5.3 testCrossInstanceSameThreadReentryThrows
+// Redisson's testCrossInstanceSameThreadReentryThrows
 func TestTheHolderIsAStrangerThroughAnotherHandle(t *testing.T) {
 	t.Parallel()
 	s := anySite(t)

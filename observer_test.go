@@ -15,7 +15,7 @@ import (
 	"github.com/lockwheel/lockwheel"
 )
 
-// What an engine tells its observer and its log. (failures H1; acceptance 1.26: Redisson's listeners are these)
+// What an engine tells its observer and its log. (Redisson's listeners are these)
 
 // diary writes down what an observer is told.
 type diary struct {

@@ -172,7 +172,7 @@ func TestPrefixIsPutBeforeEveryName(t *testing.T) {
 	unlock(t, granted(t, waiting))
 }
 
-// failures 23: WAIT, WAITAOF and INFO on every lock. Nothing but our scripts is sent.
+// WAIT, WAITAOF and INFO on every lock. Nothing but our scripts is sent.
 func TestALockIsOneScriptEachWay(t *testing.T) {
 	t.Parallel()
 	s := realSite(t)

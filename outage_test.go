@@ -16,7 +16,7 @@ import (
 
 // Servers and networks that go away, and come back.
 
-// failures 12: redisson#2790, #3121, #543: tryLock outlived its wait while Redis was down.
+// redisson#2790, #3121, #543: tryLock outlived its wait while Redis was down.
 func TestWaitsEndInTimeDuringAnOutage(t *testing.T) {
 	t.Parallel()
 	outages := map[string]struct {
@@ -124,7 +124,7 @@ func TestAHoldOutlivesARestartWithItsData(t *testing.T) {
 	unlock(t, hold)
 }
 
-// failures 9: consul#18271, redisson#4698: the holder was told too late, or never.
+// consul#18271, redisson#4698: the holder was told too late, or never.
 func TestAHolderKnowsOfTheLossBeforeAnybodyElseIsLetIn(t *testing.T) {
 	t.Parallel()
 	var told atomic.Int32
@@ -154,7 +154,7 @@ func TestAHolderKnowsOfTheLossBeforeAnybodyElseIsLetIn(t *testing.T) {
 	unlock(t, next)
 }
 
-// acceptance 13 X13, quirk Q22; failures 9, 45 (e): the key is deleted, or somebody else's.
+// The key is deleted, or somebody else's.
 func TestALostKeyIsNoticedByTheNextRenewal(t *testing.T) {
 	t.Parallel()
 	for name, take := range map[string]func(*site){
@@ -190,7 +190,7 @@ func TestALostKeyIsNoticedByTheNextRenewal(t *testing.T) {
 	}
 }
 
-// failures 24: redlock-rb#27, #148: NOSCRIPT after a restart, a flush or a failover.
+// redlock-rb#27, #148: NOSCRIPT after a restart, a flush or a failover.
 func TestForgottenScriptsAreNotNoticed(t *testing.T) {
 	t.Parallel()
 	s := realSite(t)

@@ -14,7 +14,7 @@ import (
 
 // Who may re-enter: the owner travels in the context, never in the goroutine.
 
-// failures 43: redisson#4467, #4956, aredis#119: identity taken from the thread.
+// redisson#4467, #4956, aredis#119: identity taken from the thread.
 func TestOwnersOfGoroutinesExcludeEachOther(t *testing.T) {
 	t.Parallel()
 	s := anySite(t)
@@ -40,7 +40,7 @@ func TestOwnersOfGoroutinesExcludeEachOther(t *testing.T) {
 	require.False(t, s.exists("n"))
 }
 
-// failures 43: the same owner in many goroutines is one owner, as documented, and its count is exact.
+// the same owner in many goroutines is one owner, as documented, and its count is exact.
 func TestOneOwnerInManyGoroutinesHoldsTogether(t *testing.T) {
 	t.Parallel()
 	s := anySite(t)
@@ -182,7 +182,7 @@ func TestReentryCostsNoRoundTrip(t *testing.T) {
 	unlock(t, outer)
 }
 
-// failures 43: methods may be called from what runs when a hold's context ends.
+// methods may be called from what runs when a hold's context ends.
 func TestWhatRunsAtTheEndOfAContextMayLock(t *testing.T) {
 	t.Parallel()
 	e := anySite(t).open(lockwheel.Options{})

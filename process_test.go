@@ -60,13 +60,13 @@ func (h *holder) ask() {
 	require.NoError(h.t, err)
 }
 
-// acceptance 1.12 testAutoExpire: a process that dies frees its locks within the lease, and not while it lives.
+// Redisson's testAutoExpire: a process that dies frees its locks within the lease, and not while it lives.
 func TestALockOfAProcessThatDiedIsFree(t *testing.T) {
 	t.Parallel()
 	diesElsewhere(t, (*lockwheel.Engine).Mutex)
 }
 
-// acceptance 4.14 testAutoExpire: the dead holder's kind does not matter, only the waiter's.
+// Redisson's testAutoExpire: the dead holder's kind does not matter, only the waiter's.
 func TestAFairLockOfAProcessThatDiedIsFree(t *testing.T) {
 	t.Parallel()
 	diesElsewhere(t, (*lockwheel.Engine).FairMutex)

@@ -14,7 +14,7 @@ import (
 
 // Servers that answer, and say no: for good, or for now.
 
-// acceptance 13 X14; failures 45 (d): redisson#229: the key is of another type.
+// redisson#229: the key is of another type.
 func TestAKeyOfAnotherTypeIsNamedAndLeftAlone(t *testing.T) {
 	t.Parallel()
 	s := anySite(t)
@@ -56,7 +56,7 @@ func TestAKeyOfAnotherTypeIsNamedAndLeftAlone(t *testing.T) {
 	settled(t, e)
 }
 
-// failures 6: one key of another type among many in one batch: the others are granted.
+// one key of another type among many in one batch: the others are granted.
 func TestAKeyOfAnotherTypeDoesNotSpoilItsBatch(t *testing.T) {
 	t.Parallel()
 	s := realSite(t)
@@ -116,7 +116,7 @@ func (s *site) as(opts lockwheel.Options, rules string) *lockwheel.Engine {
 // notInScripts is what Redis and Valkey say of a command that the user of a script may not run.
 const notInScripts = "can't run this command|ACL failure in script"
 
-// failures 45 (b): redisson#5439, #6071: a user who may not do everything is told what, and which lock it was.
+// redisson#5439, #6071: a user who may not do everything is told what, and which lock it was.
 func TestAUserWithoutPermissionIsToldAtOnce(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ rules, says string }{
@@ -156,7 +156,7 @@ func TestAKeyWithoutPermissionDoesNotSpoilItsBatch(t *testing.T) {
 	require.Equal(t, int64(0), s.do("DBSIZE"))
 }
 
-// failures 45 (c): redisson#5439: a user without the channel could lock and not unlock. Waiters come by TTL then.
+// redisson#5439: a user without the channel could lock and not unlock. Waiters come by TTL then.
 func TestAUserWithoutChannelsStillLocks(t *testing.T) {
 	t.Parallel()
 	s := realSite(t)
@@ -222,7 +222,7 @@ func TestAPasswordThatChangesIsAnOutage(t *testing.T) {
 	settled(t, e)
 }
 
-// failures 45 (a): redis#8623: short of memory a server refuses to lock; what is held is renewed and unlocked.
+// redis#8623: short of memory a server refuses to lock; what is held is renewed and unlocked.
 func TestAServerWithoutMemoryStillRenewsAndUnlocks(t *testing.T) {
 	t.Parallel()
 	s := realSite(t)

@@ -23,8 +23,8 @@ func behind(t *testing.T, opts lockwheel.Options) (*site, *proxy.Proxy, *lockwhe
 	return s, p, s.openAt(p.Addr(), opts)
 }
 
-// acceptance 13 X3, quirk Q13: an acquire that is sent again counts once.
-// failures 15: redisson#7367, #4822, #6025: one TryLock, a hold count of 2, never released.
+// An acquire that is sent again counts once.
+// redisson#7367, #4822, #6025: one TryLock, a hold count of 2, never released.
 func TestAnAcquireThatIsSentAgainCountsOnce(t *testing.T) {
 	t.Parallel()
 	s, p, e := behind(t, lockwheel.Options{})
@@ -41,8 +41,8 @@ func TestAnAcquireThatIsSentAgainCountsOnce(t *testing.T) {
 	require.NotZero(t, e.Stats().Retries)
 }
 
-// acceptance 13 X2: an unlock that is sent again has the same answer, and there is no second message.
-// failures 16 (a): redisson#4871, #6651: "not locked by current thread" after one unlock.
+// An unlock that is sent again has the same answer, and there is no second message.
+// redisson#4871, #6651: "not locked by current thread" after one unlock.
 func TestAnUnlockThatIsSentAgainReleasesOnce(t *testing.T) {
 	t.Parallel()
 	s, p, e := behind(t, lockwheel.Options{})
@@ -58,7 +58,7 @@ func TestAnUnlockThatIsSentAgainReleasesOnce(t *testing.T) {
 	silent(t, messages, 50*time.Millisecond)
 }
 
-// failures 16 (b): the outer hold was dropped when the unlock of the inner one was sent again.
+// the outer hold was dropped when the unlock of the inner one was sent again.
 func TestAnInnerUnlockThatIsSentAgainKeepsTheOuterHold(t *testing.T) {
 	t.Parallel()
 	s, p, e := behind(t, lockwheel.Options{})
@@ -77,7 +77,7 @@ func TestAnInnerUnlockThatIsSentAgainKeepsTheOuterHold(t *testing.T) {
 	require.False(t, s.exists("n"))
 }
 
-// failures 16 (d): somebody else has the lock by the time the release arrives.
+// somebody else has the lock by the time the release arrives.
 func TestALateReleaseLeavesTheNextHolderAlone(t *testing.T) {
 	t.Parallel()
 	s, p, e := behind(t, lockwheel.Options{Lease: brief, Timeout: 200 * time.Millisecond})
@@ -95,8 +95,8 @@ func TestALateReleaseLeavesTheNextHolderAlone(t *testing.T) {
 	unlock(t, next)
 }
 
-// failures 17: redisson#1602: the unlock failed on the network, and renewal went on.
-// failures 21: redis-py#3847: a release that failed forgot the token but not the key.
+// redisson#1602: the unlock failed on the network, and renewal went on.
+// redis-py#3847: a release that failed forgot the token but not the key.
 func TestAReleaseThatFailsIsSentUntilItIsAnswered(t *testing.T) {
 	t.Parallel()
 	s, p, e := behind(t, lockwheel.Options{Timeout: 200 * time.Millisecond})
@@ -141,7 +141,7 @@ func TestASecondUnlockWaitsForTheSameRelease(t *testing.T) {
 	require.ErrorIs(t, hold.Unlock(t.Context()), lockwheel.ErrNotHeld)
 }
 
-// failures 20: open-match#1578, minio#20409: a release with the request's cancelled context left the lock.
+// open-match#1578, minio#20409: a release with the request's cancelled context left the lock.
 func TestUnlockIsSentWhateverItsContextSays(t *testing.T) {
 	t.Parallel()
 	t.Run("ended before", func(t *testing.T) {

@@ -18,8 +18,8 @@ import (
 // brief is the shortest lease that a busy machine can still be trusted to renew.
 const brief = 1200 * time.Millisecond
 
-// acceptance 3.3 testLockAfterTimeout
-// failures 4 (a): redisson#2515, #3194, #3712: after one renewal error the name was never renewed again.
+// Redisson's testLockAfterTimeout
+// redisson#2515, #3194, #3712: after one renewal error the name was never renewed again.
 func TestALockTakenAgainAfterARestartIsRenewed(t *testing.T) {
 	t.Parallel()
 	s := realSite(t)
@@ -36,7 +36,7 @@ func TestALockTakenAgainAfterARestartIsRenewed(t *testing.T) {
 	require.False(t, s.exists("n"))
 }
 
-// acceptance 3.4 testLockReentrantRenew
+// Redisson's testLockReentrantRenew
 func TestALockTakenAfterReentriesIsRenewed(t *testing.T) {
 	t.Parallel()
 	s := realSite(t)
@@ -51,7 +51,7 @@ func TestALockTakenAfterReentriesIsRenewed(t *testing.T) {
 	unlock(t, other)
 }
 
-// failures 4 (b): a key deleted under one owner must not leave the next one of the same name without renewal.
+// a key deleted under one owner must not leave the next one of the same name without renewal.
 func TestTheNextOwnerOfADeletedLockIsRenewed(t *testing.T) {
 	t.Parallel()
 	s := anySite(t)
@@ -66,7 +66,7 @@ func TestTheNextOwnerOfADeletedLockIsRenewed(t *testing.T) {
 	unlock(t, next)
 }
 
-// failures 1: redisson#7272: renewal outlived the unlock.
+// redisson#7272: renewal outlived the unlock.
 func TestNothingIsRenewedAfterUnlock(t *testing.T) {
 	t.Parallel()
 	s := realSite(t)
@@ -97,7 +97,7 @@ func TestNothingIsRenewedAfterUnlock(t *testing.T) {
 	require.Equal(t, stats.Renewed, e.Stats().Renewed)
 }
 
-// failures 3: redisson#1966: the answer of an attempt that was given up armed the watchdog.
+// redisson#1966: the answer of an attempt that was given up armed the watchdog.
 func TestALateAnswerIsNotRenewed(t *testing.T) {
 	t.Parallel()
 	s := realSite(t)
@@ -113,7 +113,7 @@ func TestALateAnswerIsNotRenewed(t *testing.T) {
 	settled(t, e)
 }
 
-// failures 6: redisson#6472, #6483, #6519: one bad entry stopped the renewal of all locks.
+// redisson#6472, #6483, #6519: one bad entry stopped the renewal of all locks.
 func TestOneBadKeyDoesNotStopTheRenewalOfOthers(t *testing.T) {
 	t.Parallel()
 	held := 5000
@@ -183,7 +183,7 @@ func churn(ctx context.Context, e *lockwheel.Engine, names int, stop <-chan stru
 	}
 }
 
-// failures 7: redisson PR #3334, consul PR #912: a transient error ended renewal although there was time.
+// redisson PR #3334, consul PR #912: a transient error ended renewal although there was time.
 func TestATransientErrorDoesNotEndRenewal(t *testing.T) {
 	t.Parallel()
 	const lease = 3 * time.Second

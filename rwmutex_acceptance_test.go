@@ -15,7 +15,7 @@ import (
 
 // What Redisson's own tests of the read/write lock assert, with shorter leases.
 
-// acceptance 6.1 testReadLockExpiration
+// Redisson's testReadLockExpiration
 func TestAWriterComesWhenTheLongestReaderEnds(t *testing.T) {
 	t.Parallel()
 	s := anySite(t)
@@ -29,7 +29,7 @@ func TestAWriterComesWhenTheLongestReaderEnds(t *testing.T) {
 	unlock(t, hold)
 }
 
-// acceptance 6.2 testReadLockIsLocked
+// Redisson's testReadLockIsLocked
 func TestUnderAWriteNobodyReadsUntilItsOwnerDoes(t *testing.T) {
 	t.Parallel()
 	m := anySite(t).open(lockwheel.Options{}).RWMutex("n")
@@ -43,7 +43,7 @@ func TestUnderAWriteNobodyReadsUntilItsOwnerDoes(t *testing.T) {
 	unlock(t, write)
 }
 
-// acceptance 6.3 testReadLockExpirationRenewal
+// Redisson's testReadLockExpirationRenewal
 func TestManyReadersAreRenewed(t *testing.T) {
 	t.Parallel()
 	e := anySite(t).open(lockwheel.Options{Lease: brief})
@@ -63,7 +63,7 @@ func TestManyReadersAreRenewed(t *testing.T) {
 	require.NotZero(t, e.Stats().Renewed)
 }
 
-// acceptance 6.4 testName
+// Redisson's testName
 func TestReadersOfNamesWithBracesAndColons(t *testing.T) {
 	t.Parallel()
 	s := anySite(t)
@@ -81,7 +81,7 @@ func TestReadersOfNamesWithBracesAndColons(t *testing.T) {
 	require.Equal(t, int64(0), s.do("DBSIZE"))
 }
 
-// acceptance 6.5 testWriteLockExpiration
+// Redisson's testWriteLockExpiration
 func TestAWriteThatIsReenteredForLessKeepsItsLease(t *testing.T) {
 	t.Parallel()
 	s := anySite(t)
@@ -95,7 +95,7 @@ func TestAWriteThatIsReenteredForLessKeepsItsLease(t *testing.T) {
 	unlock(t, outer)
 }
 
-// acceptance 6.7 testReadLockLeaseTimeoutDiffThreadsWRR
+// Redisson's testReadLockLeaseTimeoutDiffThreadsWRR
 func TestReadersFollowAnAbandonedWriter(t *testing.T) {
 	t.Parallel()
 	s := anySite(t)
@@ -125,7 +125,7 @@ func (s *site) abandonReader(name string, lease time.Duration) {
 	}
 }
 
-// acceptance 6.8 testReadLockLeaseTimeoutDiffThreadsRRW
+// Redisson's testReadLockLeaseTimeoutDiffThreadsRRW
 func TestTheTTLFallsBackToWhatAnAbandonedReaderHas(t *testing.T) {
 	t.Parallel()
 	s := anySite(t)
@@ -138,7 +138,7 @@ func TestTheTTLFallsBackToWhatAnAbandonedReaderHas(t *testing.T) {
 	unlock(t, lock(t, m.Writer()))
 }
 
-// acceptance 6.9 testReadLockLeaseTimeout
+// Redisson's testReadLockLeaseTimeout
 func TestAReadThatWasReenteredEndsWithItsOwnLease(t *testing.T) {
 	t.Parallel()
 	s := anySite(t)
@@ -152,7 +152,7 @@ func TestAReadThatWasReenteredEndsWithItsOwnLease(t *testing.T) {
 	require.ErrorIs(t, outer.Err(), lockwheel.ErrLost)
 }
 
-// acceptance 6.10 testWR
+// Redisson's testWR
 func TestWriteAndReadAreReleasedEachByItself(t *testing.T) {
 	t.Parallel()
 	s := anySite(t)
@@ -164,7 +164,7 @@ func TestWriteAndReadAreReleasedEachByItself(t *testing.T) {
 	require.False(t, s.exists("n"))
 }
 
-// acceptance 6.11 testWriteRead
+// Redisson's testWriteRead
 func TestOneUnlockOfAWriterLetsAllReadersInTogether(t *testing.T) {
 	t.Parallel()
 	s := anySite(t)
@@ -198,7 +198,7 @@ func TestOneUnlockOfAWriterLetsAllReadersInTogether(t *testing.T) {
 	}
 }
 
-// acceptance 6.12 testWriteReadReentrancy
+// Redisson's testWriteReadReentrancy
 func TestAWriterReadsAndKeepsOthersOutUntilItEnds(t *testing.T) {
 	t.Parallel()
 	s := anySite(t)
@@ -218,7 +218,7 @@ func TestAWriterReadsAndKeepsOthersOutUntilItEnds(t *testing.T) {
 	unlock(t, lock(t, elsewhere.Writer()))
 }
 
-// acceptance 6.13 testWriteLock
+// Redisson's testWriteLock
 func TestAWriteIsReenteredAndAReaderBlocksIt(t *testing.T) {
 	t.Parallel()
 	s := anySite(t)
@@ -235,7 +235,7 @@ func TestAWriteIsReenteredAndAReaderBlocksIt(t *testing.T) {
 	unlock(t, lock(t, m.Writer()))
 }
 
-// acceptance 6.14 testMultiRead
+// Redisson's testMultiRead
 func TestAWriterComesAfterAllReaders(t *testing.T) {
 	t.Parallel()
 	s := anySite(t)
@@ -251,7 +251,7 @@ func TestAWriterComesAfterAllReaders(t *testing.T) {
 	unlock(t, granted(t, writer))
 }
 
-// acceptance 6.15 testForceUnlock
+// Redisson's testForceUnlock
 func TestForceOfEachSideActsOnItsOwnMode(t *testing.T) {
 	t.Parallel()
 	s := anySite(t)
@@ -279,7 +279,7 @@ func TestForceOfEachSideActsOnItsOwnMode(t *testing.T) {
 	require.ErrorIs(t, read.Unlock(t.Context()), lockwheel.ErrLost)
 }
 
-// acceptance 6.16 testReadWriteTTL
+// Redisson's testReadWriteTTL
 func TestWriteAndReadAreBothRenewed(t *testing.T) {
 	t.Parallel()
 	s := anySite(t)
@@ -296,7 +296,7 @@ func TestWriteAndReadAreBothRenewed(t *testing.T) {
 	require.False(t, s.exists("n"))
 }
 
-// acceptance 6.17 testExpireRead
+// Redisson's testExpireRead
 func TestASecondReaderEntersAtOnce(t *testing.T) {
 	t.Parallel()
 	s := anySite(t)
@@ -307,7 +307,7 @@ func TestASecondReaderEntersAtOnce(t *testing.T) {
 	unlock(t, first)
 }
 
-// acceptance 6.18 testExpireWrite
+// Redisson's testExpireWrite
 func TestTheNextWriterComesWhenALeaseEnds(t *testing.T) {
 	t.Parallel()
 	s := anySite(t)
@@ -321,7 +321,7 @@ func TestTheNextWriterComesWhenALeaseEnds(t *testing.T) {
 	unlock(t, next)
 }
 
-// acceptance 6.19 testAutoExpire
+// Redisson's testAutoExpire
 func TestAClosedEnginesWriterAndReadersEndWithTheirLeases(t *testing.T) {
 	t.Parallel()
 	s := anySite(t)
@@ -336,7 +336,7 @@ func TestAClosedEnginesWriterAndReadersEndWithTheirLeases(t *testing.T) {
 	eventually(t, "no key", func() bool { return s.do("DBSIZE") == int64(0) })
 }
 
-// acceptance 6.20 testHoldCount
+// Redisson's testHoldCount
 func TestHoldCountOfEachSide(t *testing.T) {
 	t.Parallel()
 	s := anySite(t)
@@ -355,7 +355,7 @@ func TestHoldCountOfEachSide(t *testing.T) {
 	}
 }
 
-// acceptance 6.21 to 6.24 testIsHeldByCurrentThreadOtherThread, testIsHeldByCurrentThread, testIsLockedOtherThread, testIsLocked
+// Redisson's testIsHeldByCurrentThreadOtherThread, testIsHeldByCurrentThread, testIsLockedOtherThread, testIsLocked
 func TestWhoReadsIsKnown(t *testing.T) {
 	t.Parallel()
 	s := anySite(t)
@@ -373,7 +373,7 @@ func TestWhoReadsIsKnown(t *testing.T) {
 	requireLocked(t, elsewhere, false)
 }
 
-// acceptance 6.25 testUnlockFail: as for the plain lock, a stranger only has a hold that is over.
+// Redisson's testUnlockFail: as for the plain lock, a stranger only has a hold that is over.
 func TestUnlockOfAReadThatIsOverLeavesOtherReadersAlone(t *testing.T) {
 	t.Parallel()
 	s := anySite(t)
@@ -386,7 +386,7 @@ func TestUnlockOfAReadThatIsOverLeavesOtherReadersAlone(t *testing.T) {
 	unlock(t, next)
 }
 
-// acceptance 6.26, 6.27 testLockUnlock, testReentrancy
+// Redisson's testLockUnlock, testReentrancy
 func TestAReadCanBeTakenAgainAndReentered(t *testing.T) {
 	t.Parallel()
 	s := anySite(t)
@@ -433,7 +433,7 @@ func (p *party) visit(ctx context.Context, m lockwheel.RWMutex) error {
 	})
 }
 
-// acceptance 6.28 testConcurrency_SingleInstance
+// Redisson's testConcurrency_SingleInstance
 func TestReadersAndWritersOfOneEngine(t *testing.T) {
 	t.Parallel()
 	s := anySite(t)
@@ -445,7 +445,7 @@ func TestReadersAndWritersOfOneEngine(t *testing.T) {
 	settled(t, e)
 }
 
-// acceptance 6.29 testConcurrencyLoop_MultiInstance
+// Redisson's testConcurrencyLoop_MultiInstance
 func TestReadersAndWritersOfManyEnginesInLoops(t *testing.T) {
 	t.Parallel()
 	s := anySite(t)
@@ -464,7 +464,7 @@ func TestReadersAndWritersOfManyEnginesInLoops(t *testing.T) {
 	require.Equal(t, int64(0), s.do("DBSIZE"))
 }
 
-// acceptance 6.30 testConcurrency_MultiInstance
+// Redisson's testConcurrency_MultiInstance
 func TestReadersAndWritersOfThirtyEngines(t *testing.T) {
 	t.Parallel()
 	s := anySite(t)
@@ -473,7 +473,7 @@ func TestReadersAndWritersOfThirtyEngines(t *testing.T) {
 	require.EqualValues(t, 30, p.visits.Load())
 }
 
-// acceptance 6.31 testMultiInstanceReadLockZombieCleanup
+// Redisson's testMultiInstanceReadLockZombieCleanup
 func TestAReaderThatDiedIsRemovedByTheLastOneThatLives(t *testing.T) {
 	t.Parallel()
 	s := anySite(t)
@@ -489,7 +489,7 @@ func TestAReaderThatDiedIsRemovedByTheLastOneThatLives(t *testing.T) {
 	unlock(t, hold)
 }
 
-// acceptance 3.1, 3.2 testWriteLockAfterTimeout, testReadLockAfterTimeout
+// Redisson's testWriteLockAfterTimeout, testReadLockAfterTimeout
 func TestReadersAndWritersAfterARestartAreRenewed(t *testing.T) {
 	t.Parallel()
 	s := realSite(t)

@@ -113,7 +113,7 @@ func TestAnUnansweredExtensionDoesNotCostTheLock(t *testing.T) {
 	unlock(t, hold)
 }
 
-// failures 2, 15: an acquire whose answer is lost and whose caller has left takes the lock for nobody.
+// an acquire whose answer is lost and whose caller has left takes the lock for nobody.
 func TestAGhostAcquireIsFoundAndReleased(t *testing.T) {
 	t.Parallel()
 	ghost := func(t *testing.T) (*site, *lockwheel.Engine) {

@@ -116,7 +116,7 @@ func TestShutdownGivesBackAGrantUnderWay(t *testing.T) {
 	require.False(t, s.exists("n"))
 }
 
-// acceptance 13 X22; failures 41: redisson#1090, #6029.
+// redisson#1090, redisson#6029.
 func TestCloseEndsEverythingAtOnceAndNothingFollows(t *testing.T) {
 	t.Parallel()
 	s := realSite(t)

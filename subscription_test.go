@@ -14,8 +14,8 @@ import (
 
 // Pub/sub connections that end while somebody listens.
 
-// acceptance 13 X17: the pub/sub connection is cut during a wait.
-// failures 26: redisson#6026, #3077: subscriptions were not re-established.
+// The pub/sub connection is cut during a wait.
+// redisson#6026, #3077: subscriptions were not re-established.
 func TestAWaitSurvivesTheEndOfItsSubscription(t *testing.T) {
 	t.Parallel()
 	for name, wait := range map[string]func(context.Context, lockwheel.Mutex) <-chan outcome{
@@ -57,7 +57,7 @@ func takingAsync(ctx context.Context, m lockwheel.Mutex, opts ...lockwheel.Optio
 	return done
 }
 
-// failures 26: a hundred names at once.
+// a hundred names at once.
 func TestAHundredSubscriptionsComeBack(t *testing.T) {
 	t.Parallel()
 	s := realSite(t)
@@ -82,7 +82,7 @@ func TestAHundredSubscriptionsComeBack(t *testing.T) {
 	}
 }
 
-// failures 27: redisson#4294, #4216, #4064: one failed SUBSCRIBE made the channel unusable for ever.
+// redisson#4294, #4216, #4064: one failed SUBSCRIBE made the channel unusable for ever.
 func TestAFailedSubscriptionIsTriedAgain(t *testing.T) {
 	t.Parallel()
 	s := realSite(t)
@@ -101,7 +101,7 @@ func TestAFailedSubscriptionIsTriedAgain(t *testing.T) {
 	}
 }
 
-// failures 45 (c), 27: whoever cannot listen comes soon after a release all the same, not at the end of a lease.
+// whoever cannot listen comes soon after a release all the same, not at the end of a lease.
 func TestAWaiterThatCannotListenPolls(t *testing.T) {
 	t.Parallel()
 	for name, deafen := range map[string]func(*site) lockwheel.Options{

@@ -16,7 +16,7 @@ import (
 
 // Waiting and waking: a message is a hint, and nothing waits for one alone.
 
-// failures 10: redisson#1763, #5761, #3891: an unlock between the failed try and the subscription was missed.
+// redisson#1763, #5761, #3891: an unlock between the failed try and the subscription was missed.
 func TestAnUnlockBeforeTheSubscriptionIsNotMissed(t *testing.T) {
 	t.Parallel()
 	s := realSite(t)
@@ -47,7 +47,7 @@ func TestAnUnlockBeforeTheServerKnowsTheSubscriberIsNotMissed(t *testing.T) {
 	unlock(t, granted(t, waiting))
 }
 
-// failures 10: no hand-off between two engines takes as long as a lease or a renewal.
+// no hand-off between two engines takes as long as a lease or a renewal.
 func TestNoHandoffBetweenEnginesIsMissed(t *testing.T) {
 	t.Parallel()
 	s := anySite(t)
@@ -69,7 +69,7 @@ func TestNoHandoffBetweenEnginesIsMissed(t *testing.T) {
 	r.require(t, 4*rounds)
 }
 
-// failures 11: rueidis#457: a message to a waiter that had gone away blocked everyone.
+// rueidis#457: a message to a waiter that had gone away blocked everyone.
 func TestWaitersThatLeaveAtOnceBlockNobody(t *testing.T) {
 	t.Parallel()
 	s := anySite(t)
@@ -98,7 +98,7 @@ func TestWaitersThatLeaveAtOnceBlockNobody(t *testing.T) {
 	require.False(t, s.exists("n"))
 }
 
-// failures 13: rueidis#602, redisson PR #1888: waiting burned a CPU.
+// rueidis#602, redisson PR #1888: waiting burned a CPU.
 func TestWaitingCostsTheServerNothing(t *testing.T) {
 	t.Parallel()
 	for name, setUp := range map[string]func(*site){
@@ -199,7 +199,7 @@ func TestTryLockNeitherQueuesNorOvertakes(t *testing.T) {
 	unlock(t, granted(t, waiting))
 }
 
-// failures 41: a waiter of LockAsync is no goroutine.
+// a waiter of LockAsync is no goroutine.
 func TestManyWaitersAreNoGoroutines(t *testing.T) {
 	s := anySite(t)
 	s.occupy("n", time.Hour)
