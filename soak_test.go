@@ -225,7 +225,7 @@ func (c *campaign) tell() {
 	c.t.Logf("%d rounds: %d grants in this process, %d refusals, %d uses of what a lock guards, %d holds lost\n"+
 		"%d faults of %d kinds:%s\n%d histories checked, %d deeds; violations: 0\n"+
 		"left over: keys 0, channels 0; goroutines %d after two rounds, %d now; heap %d KiB then, %d KiB now",
-		c.round+1, c.did.granted.Load(), c.did.refused.Load(), c.did.uses.Load(), c.did.losses.Load(),
+		c.histories/soakNames, c.did.granted.Load(), c.did.refused.Load(), c.did.uses.Load(), c.did.losses.Load(),
 		total, len(c.faults), faults.String(), c.histories, c.deeds,
 		c.first.goroutines, c.last.goroutines, c.first.heap>>10, c.last.heap>>10)
 }
