@@ -19,13 +19,15 @@ func (w *simWorld) windDown() {
 		return
 	}
 	w.runFor(2*w.plan.longest + w.patience()) // leases of those who died run out, ghosts are released
+	w.sweep()
 	w.probe()
 	w.begin(simMixed(w.seed, 2))
 	contest, pollers := w.chance(0.03), w.chance(0.03)
-	if contest {
+	queues := w.names[0].kind == actor.Fair // then everybody has to wait for all others
+	if contest && !queues {
 		w.contest(len(w.engines))
 	}
-	if pollers {
+	if pollers && !queues {
 		w.pollers()
 	}
 	w.runFor(2*w.plan.longest + w.patience())
@@ -38,6 +40,7 @@ func (w *simWorld) calm() {
 	w.quiet = true
 	w.patrol()
 	w.disturb(w.plan.lease / 2) // until then, late copies come
+	w.sweep()
 	for name := range w.server.keys {
 		if k := w.server.key(name); k.exists && (k.expires == simForever || k.holder == (simHolder{})) {
 			w.server.rob(name, simKey{})
@@ -149,12 +152,15 @@ func (w *simWorld) nothingIsLeft() {
 		if at, ok := c.next(); ok && w.failure == "" {
 			w.fail("%s would wake at %v, with nothing to do", e.name, at)
 		}
-		if len(c.locks) > 0 || len(c.ears.channels) > 0 || c.ears.subscribed != 0 || c.ears.busy || e.ears.total() > 0 || c.fx.Tenures != 0 {
+		if len(c.locks)+len(c.groups) > 0 || len(c.ears.channels) > 0 || c.ears.subscribed != 0 || c.ears.busy || e.ears.total() > 0 || c.fx.Tenures != 0 {
 			w.fail("%s is left with %d locks, %d channels (%d subscribed, %d at the server) and %d tenures", e.name,
-				len(c.locks), len(c.ears.channels), c.ears.subscribed, e.ears.total(), c.fx.Tenures)
+				len(c.locks)+len(c.groups), len(c.ears.channels), c.ears.subscribed, e.ears.total(), c.fx.Tenures)
 		}
 	}
 	for name := range w.server.keys {
+		if left := w.server.queues[name]; len(left) > 0 {
+			w.fail("the queue of %s is left with a place of %s", w.plan.names[name], w.holderName(left[0].holder))
+		}
 		if k := w.server.key(name); k.exists {
 			w.fail("the server is left with %s of %s", w.plan.names[name], w.holderName(k.holder))
 		}
