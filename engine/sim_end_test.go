@@ -13,7 +13,7 @@ func (w *simWorld) windDown() {
 	w.begin(simMixed(w.seed, 1)) // what comes now is the same, whichever event was the last
 	w.runUntil(w.disturbed, func() bool { return false })
 	w.calm()
-	limit := w.now + 3*w.plan.longest + 2*w.patience()
+	limit := w.now + 3*w.plan.longest + 2*w.patience() + w.queued()
 	if !w.runUntil(limit, w.settled) {
 		w.unsettled()
 		return
@@ -40,7 +40,6 @@ func (w *simWorld) calm() {
 	w.quiet = true
 	w.patrol()
 	w.disturb(w.plan.lease / 2) // until then, late copies come
-	w.sweep()
 	for name := range w.server.keys {
 		if k := w.server.key(name); k.exists && (k.expires == simForever || k.holder == (simHolder{})) {
 			w.server.rob(name, simKey{})

@@ -249,6 +249,16 @@ func (e *simEngine) lockOf(key string, tenure uint64) *actor.Lock {
 	return e.c.groups[key].first(func(l *actor.Lock) bool { return l.Tenure() == tenure })
 }
 
+// queued is how long it takes at most until all who stand in a queue now, and do not ask, count as dead.
+func (w *simWorld) queued() (longest time.Duration) {
+	for _, queue := range w.server.queues {
+		if last := len(queue) - 1; last >= 0 {
+			longest = max(longest, ttlOf(queue[last].time-w.server.clock())+simFairWait)
+		}
+	}
+	return longest
+}
+
 // sweep takes places away that are nobody's by no fault of an engine.
 func (w *simWorld) sweep() {
 	for name, queue := range w.server.queues {
