@@ -65,7 +65,7 @@ func (s *simServer) fairAcquire(name int, holder simHolder, c *actor.Command) ac
 	if !k.exists && (len(s.queues[name]) == 0 || at == 0) {
 		reply := s.acquire(name, holder, milliseconds(c.Lease))
 		if reply.Status == actor.Done && at == 0 {
-			s.queue(name, later(s.queues[name][1:], 0, -wait))
+			s.leave(name, holder, wait)
 		}
 		return reply
 	}
@@ -132,10 +132,15 @@ func (s *simServer) fairRelease(name int, holder simHolder, c *actor.Command) ac
 	return reply
 }
 
-// leave gives a place up.
+// leave takes a place away, and what is left of its time from those behind.
 func (s *simServer) leave(name int, holder simHolder, wait int64) {
-	if at := placeOf(s.queues[name], holder); at >= 0 {
-		s.queue(name, later(slices.Delete(slices.Clone(s.queues[name]), at, at+1), at, -wait))
+	queue := s.queues[name]
+	if at := placeOf(queue, holder); at >= 0 {
+		unused := max(min(wait, queue[at].time-s.wall), 0)
+		if s.w.bug == bugTakesTooMuch {
+			unused = wait
+		}
+		s.queue(name, later(slices.Delete(slices.Clone(queue), at, at+1), at, -unused))
 	}
 }
 

@@ -99,6 +99,7 @@ func (o *simOutsider) unlock() {
 // giveUp takes it out of the queue where there is one.
 func (o *simOutsider) giveUp() {
 	if o.waits && o.queues() {
+		o.w.server.wall = o.w.server.clock()
 		o.w.server.leave(o.name, o.holder(), simFairWait.Milliseconds())
 	}
 	o.waits = false
