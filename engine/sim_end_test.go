@@ -22,13 +22,18 @@ func (w *simWorld) windDown() {
 	w.sweep()
 	w.probe()
 	w.begin(simMixed(w.seed, 2))
-	contest, pollers := w.chance(0.03), w.chance(0.03)
-	queues := w.names[0].kind == actor.Fair // then everybody has to wait for all others
-	if contest && !queues {
-		w.contest(len(w.engines))
-	}
-	if pollers && !queues {
-		w.pollers()
+	contest, pollers, procession := w.chance(0.03), w.chance(0.03), w.chance(0.1)
+	switch fair := w.names[0].kind == actor.Fair; {
+	case fair && procession:
+		w.procession()
+	case fair: // everybody has to wait for all others
+	default:
+		if contest {
+			w.contest(len(w.engines))
+		}
+		if pollers {
+			w.pollers()
+		}
 	}
 	w.runFor(2*w.plan.longest + w.patience())
 	w.nothingIsLeft()
@@ -120,8 +125,10 @@ func (w *simWorld) prober(slot int) *simCaller {
 }
 
 // heldFor is a while, renewals included, that does not reach its engine's bound.
-func (c *simCaller) heldFor() time.Duration {
-	d := c.e.w.spread(time.Millisecond, 2*c.e.config.Lease)
+func (c *simCaller) heldFor() time.Duration { return c.heldAtMost(2 * c.e.config.Lease) }
+
+func (c *simCaller) heldAtMost(most time.Duration) time.Duration {
+	d := c.e.w.spread(time.Millisecond, most)
 	if longest := c.e.config.MaxHold; longest != 0 {
 		return min(d, longest/2)
 	}
