@@ -197,7 +197,7 @@ var simMutants = []simMutant{
 			x.given = x.token
 		}
 		r.Token = l.withRare().given`,
-	}}, 2800},
+	}}, 3700},
 
 	// Release and ghosts.
 	{"a cancel that drops a grant", "actor/lock.go", []simEdit{{
@@ -235,8 +235,8 @@ var simMutants = []simMutant{
 		`case reply.Status == Unanswered && !reply.Garbled && !planted():`,
 	}}, 0},
 	{"an own tenure that nobody knows, taken for somebody else's", "actor/wait.go", []simEdit{{
-		`ok && !reply.Known && !x.haunted(tenure) {`,
-		`ok && !reply.Known && !x.haunted(tenure) && !planted() {`,
+		`ok && (!reply.Known || reply.Doomed) && !x.haunted(tenure) {`,
+		`ok && (!reply.Known || reply.Doomed) && !x.haunted(tenure) && !planted() {`,
 	}}, 0},
 	{"two commands of one tenure at a time", "actor/lock.go", []simEdit{{
 		`	if l.flight == None {
@@ -360,7 +360,7 @@ var simMutants = []simMutant{
 	{"a channel that nobody has asked for, taken for ordered", "engine/ears.go", []simEdit{{
 		`ch.state != absent && !kept[name]`,
 		`(ch.state == present || ch.state != absent && !planted()) && !kept[name]`,
-	}}, 6800},
+	}}, 10600},
 	{"a channel kept for nobody", "engine/ears.go", []simEdit{{
 		`	case !wanted && ch.state != absent:
 		o.leave`,
