@@ -124,9 +124,15 @@ func (w *simWorld) adopted(n *simName, k *simKey, e *simEngine) {
 	}
 }
 
-// told notes who an engine hears to have a lock: if that is itself, it must do something about it.
+// told notes who an engine hears to have a lock: if that is itself, and it knows nothing of it, it must do
+// something about it.
 func (w *simWorld) told(e *simEngine, c *actor.Command, reply *actor.Reply) {
-	if n := &w.names[w.nameOf(c.Key)]; n.own == 0 && strings.HasPrefix(reply.Holder, w.lives[e.life]) {
+	name := w.nameOf(c.Key)
+	n := &w.names[name]
+	if n.own != 0 || !strings.HasPrefix(reply.Holder, w.lives[e.life]) {
+		return
+	}
+	if holder := w.server.key(name).holder; holder.life == e.life && e.lockOf(n.key, holder.tenure) == nil && reply.Holder == w.holderName(holder) {
 		n.own = w.now
 	}
 }
