@@ -114,7 +114,7 @@ func (b *simBooks) returned(e *simEngine, back *batch, now time.Duration) {
 		c := &back.commands[i]
 		t := b.tenure(simHolder{e.life, c.Tenure})
 		t.flying--
-		if c.Verb == actor.SendRelease {
+		if simReleases(c.Verb) {
 			t.releases--
 		}
 		switch {
@@ -124,7 +124,7 @@ func (b *simBooks) returned(e *simEngine, back *batch, now time.Duration) {
 			t.unsure, t.cut = true, true
 		case back.replies[i].Status == actor.Refused:
 			t.refused(false, back.replies[i].Err)
-		case c.Verb == actor.SendRelease && t.released == 0:
+		case simReleases(c.Verb) && t.released == 0:
 			t.released = now
 		case back.replies[i].Status == actor.Done && c.Lease != 0:
 			t.confirmed = max(t.confirmed, back.sent)
@@ -205,6 +205,7 @@ const (
 	sawCount
 	sawGivenUp
 	sawToken
+	sawQueued
 
 	simFaultSights // from here on, what went wrong
 )
@@ -225,15 +226,16 @@ const (
 	sawReplyReordered
 	sawEcho
 	sawEarSnapped
+	sawSkipped
 	simSights = int(simFaultSights) + iota
 )
 
 var simSightNames = [simSights]string{
 	"granted", "re-entered", "not acquired", "unavailable", "refused for good", "closed", "released", "lost",
-	"forced", "extended", "ghosts named", "shut down", "full calls", "handed on", "state read", "holds counted", "given up", "tokens",
+	"forced", "extended", "ghosts named", "shut down", "full calls", "handed on", "state read", "holds counted", "given up", "tokens", "queued",
 	"calls run late, their connection gone", "calls refused", "messages forbidden", "messages lost", "short answers", "clocks that stood still",
 	"slow deliveries", "calls written late", "calls lost", "calls run twice", "calls run after later ones",
-	"answers lost", "failures told after later answers", "messages doubled", "pub/sub breaks",
+	"answers lost", "failures told after later answers", "messages doubled", "pub/sub breaks", "skipped in a queue",
 }
 
 func (w *simWorld) saw(s simSight) { w.books.saw[s]++ }

@@ -27,6 +27,7 @@ const (
 	bugResubscribedUnsaid
 	bugDeafUnsaid
 	bugNoMessages
+	bugTakesTooMuch
 	simBugCount int = iota
 )
 
@@ -50,6 +51,7 @@ var simBugTable = []struct {
 	{bugResubscribedUnsaid, "nobody is told that a channel is listened to", "after its release"},
 	{bugDeafUnsaid, "nobody is told that the pub/sub connection broke", "sleeps"},
 	{bugNoMessages, "messages do not come", "sleeps"},
+	{bugTakesTooMuch, "who leaves a queue takes more time from those behind than it has left", "is skipped"},
 }
 
 // A check that never fails proves nothing: every planted mistake is found, by the check that is for it.

@@ -102,7 +102,7 @@ func (w *simWorld) leaves(e *simEngine, b *batch) {
 // may be one more, its release.
 func (w *simWorld) alone(e *simEngine, c *actor.Command) {
 	t := w.books.tenure(simHolder{e.life, c.Tenure})
-	if c.Verb == actor.SendRelease {
+	if simReleases(c.Verb) {
 		if t.releases++; t.releases > 1 {
 			w.fail("%s releases %s:%d while its release is under way", e.name, c.Key, c.Tenure)
 		}
@@ -111,6 +111,8 @@ func (w *simWorld) alone(e *simEngine, c *actor.Command) {
 		w.fail("%s sends a second command of %s:%d", e.name, c.Key, c.Tenure)
 	}
 }
+
+func simReleases(v actor.Verb) bool { return v == actor.SendRelease || v == actor.SendFairRelease }
 
 func (w *simWorld) wants(e *simEngine, c *actor.Command) bool {
 	for _, h := range e.holds {

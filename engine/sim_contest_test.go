@@ -62,3 +62,38 @@ func (w *simWorld) pollers() {
 	o.unlock()
 	w.runUntil(limit+w.patience(), w.settled)
 }
+
+// procession lets everybody queue for a fair lock that is held for longer than most are given: some wait for
+// as long as it takes, some for a while. Those who do not give up are granted in the order in which they came.
+func (w *simWorld) procession() {
+	ends := w.now + 20*simFairWait
+	for slot := range w.engines {
+		for range 3 {
+			w.prober(slot).queues(ends)
+		}
+	}
+	if !w.runUntil(w.now+200*simFairWait, w.settled) {
+		w.unsettled()
+	}
+}
+
+// queues has a caller take a lock again and again, with a wait or without.
+func (c *simCaller) queues(ends time.Duration) {
+	w := c.e.w
+	again := func() {
+		a := c.newAsk(actor.Acquire, 0)
+		if w.chance(0.5) {
+			a.Wait = w.spread(simFairWait, 40*simFairWait)
+		}
+		c.want(a)
+	}
+	c.probes = func(a *simAsk) {
+		switch {
+		case a.Tag == actor.Acquire && a.Err == nil:
+			w.after(c.heldAtMost(4*simFairWait), func() { c.change(a.hold, actor.Unlock, 0) })
+		case w.now < ends:
+			again()
+		}
+	}
+	again()
+}

@@ -10,9 +10,10 @@ import (
 // channels are left by taking another connection without them.
 type simEars struct {
 	e    *simEngine
-	ear  *simEar // nil when there is none
-	next *simEar // that is to replace it, nil otherwise
-	busy bool    // an order is being carried out
+	ear  *simEar  // nil when there is none
+	next *simEar  // that is to replace it, nil otherwise
+	kept []string // what that one is to listen to
+	busy bool     // an order is being carried out
 }
 
 // simEar is one pub/sub connection. What the server sends comes in order; a break loses it, and
@@ -44,7 +45,7 @@ func (s *simEars) carryOut(o *order) {
 			s.close()
 			s.done(nil)
 		case len(leave) > 0:
-			s.next = s.connect()
+			s.next, s.kept = s.connect(), keep
 			s.next.subscribe(keep)
 		default:
 			if s.ear == nil {
@@ -140,6 +141,9 @@ func (s *simEars) replaced(next *simEar) {
 	}
 	if s.ear != nil && s.ear.cut {
 		s.deaf()
+		for _, channel := range s.kept {
+			s.e.post(&mail{kind: subscribes, channel: channel})
+		}
 	}
 	s.close()
 	s.ear, s.next = next, nil

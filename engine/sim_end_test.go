@@ -13,20 +13,27 @@ func (w *simWorld) windDown() {
 	w.begin(simMixed(w.seed, 1)) // what comes now is the same, whichever event was the last
 	w.runUntil(w.disturbed, func() bool { return false })
 	w.calm()
-	limit := w.now + 3*w.plan.longest + 2*w.patience()
+	limit := w.now + 3*w.plan.longest + 2*w.patience() + w.queued()
 	if !w.runUntil(limit, w.settled) {
 		w.unsettled()
 		return
 	}
 	w.runFor(2*w.plan.longest + w.patience()) // leases of those who died run out, ghosts are released
+	w.sweep()
 	w.probe()
 	w.begin(simMixed(w.seed, 2))
-	contest, pollers := w.chance(0.03), w.chance(0.03)
-	if contest {
-		w.contest(len(w.engines))
-	}
-	if pollers {
-		w.pollers()
+	contest, pollers, procession := w.chance(0.03), w.chance(0.03), w.chance(0.1)
+	switch fair := w.names[0].kind == actor.Fair; {
+	case fair && procession:
+		w.procession()
+	case fair: // everybody has to wait for all others
+	default:
+		if contest {
+			w.contest(len(w.engines))
+		}
+		if pollers {
+			w.pollers()
+		}
 	}
 	w.runFor(2*w.plan.longest + w.patience())
 	w.nothingIsLeft()
@@ -118,8 +125,10 @@ func (w *simWorld) prober(slot int) *simCaller {
 }
 
 // heldFor is a while, renewals included, that does not reach its engine's bound.
-func (c *simCaller) heldFor() time.Duration {
-	d := c.e.w.spread(time.Millisecond, 2*c.e.config.Lease)
+func (c *simCaller) heldFor() time.Duration { return c.heldAtMost(2 * c.e.config.Lease) }
+
+func (c *simCaller) heldAtMost(most time.Duration) time.Duration {
+	d := c.e.w.spread(time.Millisecond, most)
 	if longest := c.e.config.MaxHold; longest != 0 {
 		return min(d, longest/2)
 	}
@@ -149,12 +158,15 @@ func (w *simWorld) nothingIsLeft() {
 		if at, ok := c.next(); ok && w.failure == "" {
 			w.fail("%s would wake at %v, with nothing to do", e.name, at)
 		}
-		if len(c.locks) > 0 || len(c.ears.channels) > 0 || c.ears.subscribed != 0 || c.ears.busy || e.ears.total() > 0 || c.fx.Tenures != 0 {
+		if len(c.locks)+len(c.groups) > 0 || len(c.ears.channels) > 0 || c.ears.subscribed != 0 || c.ears.busy || e.ears.total() > 0 || c.fx.Tenures != 0 {
 			w.fail("%s is left with %d locks, %d channels (%d subscribed, %d at the server) and %d tenures", e.name,
-				len(c.locks), len(c.ears.channels), c.ears.subscribed, e.ears.total(), c.fx.Tenures)
+				len(c.locks)+len(c.groups), len(c.ears.channels), c.ears.subscribed, e.ears.total(), c.fx.Tenures)
 		}
 	}
 	for name := range w.server.keys {
+		if left := w.server.queues[name]; len(left) > 0 {
+			w.fail("the queue of %s is left with a place of %s", w.plan.names[name], w.holderName(left[0].holder))
+		}
 		if k := w.server.key(name); k.exists {
 			w.fail("the server is left with %s of %s", w.plan.names[name], w.holderName(k.holder))
 		}

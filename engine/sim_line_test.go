@@ -29,6 +29,7 @@ type simCall struct {
 	life     int
 	verb     actor.Verb
 	whole    bool
+	wall     int64
 	commands []actor.Command
 	ran      bool
 	replies  []actor.Reply
@@ -41,7 +42,7 @@ var errSimBroken = errors.New("simulated: connection reset by peer")
 // be written in any order; a paused process writes later.
 func (line *simLine) carry(b *batch) {
 	w := line.e.w
-	call := &simCall{b: b, life: line.e.life, verb: b.verb, whole: b.whole, commands: append([]actor.Command(nil), b.commands...)}
+	call := &simCall{b: b, life: line.e.life, verb: b.verb, whole: b.whole, wall: w.server.clock(), commands: append([]actor.Command(nil), b.commands...)}
 	late := w.between(0, 10*time.Microsecond)
 	if w.chance(0.02) && !w.quiet && w.may(line.e.name, "late call") {
 		w.saw(sawLateCall)
@@ -216,7 +217,7 @@ func (w *simWorld) lateCopy(e *simEngine, call *simCall) {
 	w.saw(sawLateCopy)
 	delay := w.spread(100*time.Microsecond, 2*w.plan.lease)
 	number, arrived := e.line.number, e.line.arrived
-	late := &simCall{life: call.life, verb: call.verb, whole: call.whole, commands: append([]actor.Command(nil), call.commands...)}
+	late := &simCall{life: call.life, verb: call.verb, whole: call.whole, wall: call.wall, commands: append([]actor.Command(nil), call.commands...)}
 	w.after(delay, func() {
 		if w.quiet && w.now > w.disturbed {
 			return // the last of them came a while ago

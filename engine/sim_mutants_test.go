@@ -197,7 +197,7 @@ var simMutants = []simMutant{
 			x.given = x.token
 		}
 		r.Token = l.withRare().given`,
-	}}, 2800},
+	}}, 3700},
 
 	// Release and ghosts.
 	{"a cancel that drops a grant", "actor/lock.go", []simEdit{{
@@ -288,6 +288,32 @@ var simMutants = []simMutant{
 		`case l.queue.empty() && x.listening && !planted() && (fx.Draining ||`,
 	}}, 0},
 
+	// The fair lock.
+	{"a waiter in a queue that asks too seldom to count as alive", "actor/queue.go", []simEdit{{
+		`	if reply.Left > 0 {
+		sleep = min`,
+		`	if reply.Left > 0 && !planted() {
+		sleep = min`,
+	}}, 0},
+	{"a place in a queue that nobody gives up", "actor/queue.go", []simEdit{{
+		`if x == nil || !x.queued && (`,
+		`if x == nil || planted() || !x.queued && (`,
+	}}, 0},
+	{"a place in a queue that a refusal forgets", "actor/acquire.go", []simEdit{{
+		`	if !l.protocol().queues {
+		l.endTenure(now, fx)`,
+		`	if !l.protocol().queues || planted() {
+		l.endTenure(now, fx)`,
+	}}, 0},
+	{"two calls to one queue at a time", "engine/dispatch.go", []simEdit{{
+		`verb == actor.SendFairAcquire && n.underWay[verb] > 0:`,
+		`verb == actor.SendFairAcquire && n.underWay[verb] > 0 && !planted():`,
+	}}, 0},
+	{"a claim that is granted, and others that go on believing", "engine/group.go", []simEdit{{
+		`case reply.Status == actor.Done && command`,
+		`case reply.Status == actor.Done && !planted() && command`,
+	}}, 0},
+
 	// The coordinator.
 	{"a shutdown with locks on their way", "engine/coordinator.go", []simEdit{{
 		`return c.fx.Tenures == 0 && (c.fx`,
@@ -334,7 +360,7 @@ var simMutants = []simMutant{
 	{"a channel that nobody has asked for, taken for ordered", "engine/ears.go", []simEdit{{
 		`ch.state != absent && !kept[name]`,
 		`(ch.state == present || ch.state != absent && !planted()) && !kept[name]`,
-	}}, 6800},
+	}}, 10600},
 	{"a channel kept for nobody", "engine/ears.go", []simEdit{{
 		`	case !wanted && ch.state != absent:
 		o.leave`,

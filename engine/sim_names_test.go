@@ -21,6 +21,7 @@ type simName struct {
 	own     time.Duration // since when that engine was told so, in answer to a question
 	wrong   time.Duration // since when its count is wrong
 	changed time.Duration // when the server wrote it last
+	line    []simArrival  // who came to the queue of a fair lock, in order
 
 	active  []*simHold // granted and not ended
 	touched bool       // something happened to it since the last check
@@ -42,7 +43,7 @@ func (w *simWorld) since(moment *time.Duration, so bool) {
 func (w *simWorld) look() {
 	for i := range w.names {
 		n, k := &w.names[i], w.server.key(i)
-		w.since(&n.free, !k.exists)
+		w.since(&n.free, w.free(i))
 		if n.free != 0 {
 			n.free = max(n.free, n.changed)
 		}
@@ -105,8 +106,7 @@ func (w *simWorld) awake(a *simAsk) {
 // adopted finds orphans: locks in the server whose engine neither has them nor releases them. A copy of
 // an acquire that runs late leaves one, if it comes after the second release.
 func (w *simWorld) adopted(n *simName, k *simKey, e *simEngine) {
-	l, t := e.c.locks[n.key], k.tenure
-	known := l != nil && l.Tenure() == k.holder.tenure
+	t, known := k.tenure, e.lockOf(n.key, k.holder.tenure) != nil
 	w.since(&n.orphan, !known && !t.robbed && !t.revived && !t.forbidden)
 	if n.orphan == 0 {
 		n.own = 0
@@ -124,9 +124,15 @@ func (w *simWorld) adopted(n *simName, k *simKey, e *simEngine) {
 	}
 }
 
-// told notes who an engine hears to have a lock: if that is itself, it must do something about it.
+// told notes who an engine hears to have a lock: if that is itself, and it knows nothing of it, it must do
+// something about it.
 func (w *simWorld) told(e *simEngine, c *actor.Command, reply *actor.Reply) {
-	if n := &w.names[w.nameOf(c.Key)]; n.own == 0 && strings.HasPrefix(reply.Holder, w.lives[e.life]) {
+	name := w.nameOf(c.Key)
+	n := &w.names[name]
+	if n.own != 0 || !strings.HasPrefix(reply.Holder, w.lives[e.life]) {
+		return
+	}
+	if holder := w.server.key(name).holder; holder.life == e.life && e.lockOf(n.key, holder.tenure) == nil && reply.Holder == w.holderName(holder) {
 		n.own = w.now
 	}
 }
@@ -157,7 +163,7 @@ func (w *simWorld) unheard(name int, until int64) {
 // unheardFor is the same for all names of a channel, when nobody knows how long that is.
 func (w *simWorld) unheardFor(channel string) {
 	for i := range w.names {
-		if n := &w.names[i]; n.channel == channel {
+		if n := &w.names[i]; strings.HasPrefix(channel, n.channel) {
 			n.silent = max(n.silent, w.now+2*w.plan.longest)
 		}
 	}

@@ -1,6 +1,10 @@
 package engine
 
-import "time"
+import (
+	"time"
+
+	"github.com/lockwheel/lockwheel/actor"
+)
 
 // simOutsider is a client of another kind, Redisson say, close to the server: it takes locks, holds them
 // for a while, prolongs them or forgets them, and listens while it waits.
@@ -44,9 +48,14 @@ func (o *simOutsider) act() {
 			w.server.expire(o.name, w.plan.fixedLease(w).Milliseconds())
 		}
 	case o.waits && w.chance(0.1):
-		o.waits = false
+		o.giveUp()
+	case o.waits && w.chance(0.05):
+		o.waits = false // its process died while it waited
 	default:
-		o.name = w.name()
+		if !o.waits {
+			o.name = w.name()
+			o.tenure++
+		}
 		o.try()
 	}
 }
@@ -55,13 +64,24 @@ func (o *simOutsider) holder() simHolder { return simHolder{o.life, o.tenure} }
 
 func (o *simOutsider) try() {
 	w := o.w
-	if o.holds || w.server.key(o.name).exists {
-		o.waits = !o.holds
+	if o.holds {
 		return
 	}
-	o.tenure++
-	o.holds, o.waits = true, false
-	w.server.create(o.name, o.holder(), w.plan.fixedLease(w).Milliseconds())
+	o.waits = true
+	lease := w.plan.fixedLease(w)
+	switch free := !w.server.key(o.name).exists; {
+	case o.queues():
+		w.server.wall, w.server.wrote = w.server.clock(), false
+		c := actor.Command{Lease: lease, Wait: simFairWait}
+		o.holds = w.server.fairAcquire(o.name, o.holder(), &c).Status == actor.Done
+	case free:
+		w.server.create(o.name, o.holder(), lease.Milliseconds())
+		o.holds = true
+	}
+	if !o.holds {
+		return
+	}
+	o.waits = false
 	w.tracef("outsider %d takes %s", -o.life, w.plan.names[o.name])
 }
 
@@ -72,12 +92,24 @@ func (o *simOutsider) unlock() {
 	}
 	o.w.tracef("outsider %d releases %s", -o.life, o.w.plan.names[o.name])
 	o.w.server.remove(o.name)
+	o.w.server.wall = o.w.server.clock()
 	o.w.server.publish(o.name)
 }
 
+// giveUp takes it out of the queue where there is one.
+func (o *simOutsider) giveUp() {
+	if o.waits && o.queues() {
+		o.w.server.wall = o.w.server.clock()
+		o.w.server.leave(o.name, o.holder(), simFairWait.Milliseconds())
+	}
+	o.waits = false
+}
+
+func (o *simOutsider) queues() bool { return o.w.names[o.name].kind == actor.Fair }
+
 // published wakes an outsider that waits.
 func (o *simOutsider) published(channel string) {
-	if o.waits && o.w.names[o.name].channel == channel {
+	if o.waits && o.hears(channel) {
 		o.w.after(o.w.latency(), func() {
 			if o.waits && !o.w.tired {
 				o.try()
@@ -86,9 +118,16 @@ func (o *simOutsider) published(channel string) {
 	}
 }
 
+func (o *simOutsider) hears(channel string) bool {
+	if o.queues() {
+		return channel == o.w.names[o.name].channel+":"+o.w.holderName(o.holder())
+	}
+	return channel == o.w.names[o.name].channel
+}
+
 // leave is for the end.
 func (o *simOutsider) leave() {
-	o.waits = false
+	o.giveUp()
 	if o.holds {
 		o.unlock()
 	}

@@ -55,7 +55,8 @@ var simManyNames = func() (names []string) {
 }()
 
 // simKinds are the kinds of lock that a seed may be about.
-var simKinds = [][]actor.LockKind{{actor.Plain}, {actor.Plain}, {actor.Plain, actor.Fenced}, {actor.Fenced}}
+var simKinds = [][]actor.LockKind{{actor.Plain}, {actor.Plain}, {actor.Plain, actor.Fenced}, {actor.Fenced},
+	{actor.Fair}, {actor.Plain, actor.Fenced, actor.Fair}}
 
 func newSimPlan(w *simWorld, run simRun) simPlan {
 	p := simPlan{
@@ -136,6 +137,7 @@ func (p *simPlan) config(w *simWorld, id string) actor.Config {
 		Timeout:    simPick(w, []time.Duration{min(3*time.Second, lease/6), lease / 3}),
 		HandoffMax: simPick(w, []int{64, 64, 3, 1, -1}),
 		HandoffFor: simPick(w, []time.Duration{5 * time.Millisecond, time.Millisecond, 500 * time.Millisecond}),
+		FairWait:   simFairWait,
 		Seed:       w.random.Uint64(),
 	}
 	if w.chance(0.15) {

@@ -16,7 +16,7 @@ func (w *simWorld) calmSince(moment time.Duration) bool { return w.disturbed < m
 // carries an owner may re-enter, and who does not wait never stood in the line.
 func (w *simWorld) inTurn(a *simAsk) {
 	for _, earlier := range a.caller.e.asks { // those left are in the order in which they came
-		if earlier.asked > a.asked || a.Owner != 0 {
+		if earlier.asked > a.asked || a.Owner != 0 || w.names[a.name].kind == actor.Fair && !w.calmSince(earlier.asked-w.patience()) {
 			return
 		}
 		if earlier.Tag == actor.Acquire && earlier.name == a.name && earlier.Owner == 0 && !earlier.Once && earlier.number < a.number {
@@ -78,7 +78,7 @@ func (w *simWorld) whole(a *simAsk) {
 // rightly checks that nobody is refused a lock that nobody has, or wants before them.
 func (w *simWorld) rightly(a *simAsk) {
 	free := w.names[a.name].free
-	if a.Err != actor.ErrNotAcquired || a.left || free == 0 || w.server.key(a.name).exists {
+	if a.Err != actor.ErrNotAcquired || a.left || free == 0 || w.server.key(a.name).exists || len(w.server.queues[a.name]) > 0 {
 		return
 	}
 	for _, other := range a.caller.e.asks {
@@ -207,7 +207,7 @@ func (e *simEngine) hammers(b *batch) {
 			vain++
 		}
 	}
-	if most := 40 + 30*len(e.c.locks); e.vain.add(e.w.now, vain) > most {
+	if most := 40 + 30*(len(e.c.locks)+len(e.c.groups)*e.w.plan.callers); e.vain.add(e.w.now, vain) > most {
 		e.w.fail("%s tries %d times within %v, and nothing comes of it", e.name, e.vain.count, simRateFor)
 	}
 }

@@ -185,12 +185,15 @@ func refusedBy(err error) actor.Reply { return actor.Reply{Status: actor.Refused
 
 // publish tells everybody who listens on a name's channel, and reports whether the server allowed it.
 func (s *simServer) publish(name int) bool {
-	if s.w.now < s.muted {
+	channel, err := s.channelFor(name)
+	if channel == "" && err == nil {
+		return true
+	}
+	if s.w.now < s.muted || err != nil {
 		s.w.unheardFor(s.w.names[name].channel)
 		s.w.saw(sawMuted)
 		return false
 	}
-	channel := s.w.names[name].channel
 	for _, e := range s.w.engines {
 		e.ears.published(channel)
 	}

@@ -30,20 +30,22 @@ type simServer struct {
 	barring time.Duration // until when
 	muted   time.Duration // until when nobody may publish
 	wrote   bool          // the call under way has written: then memory is not asked for any more
+	wall    int64         // of the call under way: its caller's clock, in ms
 }
 
 // simData is what the server keeps, by index of the name.
 type simData struct {
-	keys   []simKey // a zero one is absent
-	tokens []uint64 // the last of a fenced lock
+	keys   []simKey     // a zero one is absent
+	tokens []uint64     // the last of a fenced lock
+	queues [][]simPlace // who waits for a fair lock
 }
 
 func newSimData(names int) simData {
-	return simData{keys: make([]simKey, names), tokens: make([]uint64, names)}
+	return simData{keys: make([]simKey, names), tokens: make([]uint64, names), queues: make([][]simPlace, names)}
 }
 
 func (d *simData) copy() simData {
-	return simData{keys: slices.Clone(d.keys), tokens: slices.Clone(d.tokens)}
+	return simData{keys: slices.Clone(d.keys), tokens: slices.Clone(d.tokens), queues: slices.Clone(d.queues)}
 }
 
 // simKey is a lock's hash of one field, or a key of another type.
@@ -94,7 +96,7 @@ func (s *simServer) execute(call *simCall) {
 	}
 	s.checkDistinct(call)
 	s.cached[call.verb] = true
-	s.wrote = false
+	s.wrote, s.wall = false, call.wall
 	call.replies = call.replies[:0]
 	for i := range call.commands {
 		for _, ghost := range call.commands[i].Ghosts {
@@ -152,12 +154,16 @@ func (s *simServer) one(life int, c *actor.Command) actor.Reply {
 		return s.renew(name, holder, c)
 	case actor.SendRelease:
 		return s.release(name, holder)
-	case actor.SendForce:
+	case actor.SendForce, actor.SendFairForce:
 		return s.force(name)
 	case actor.SendFencedAcquire:
 		return s.fencedAcquire(name, holder, milliseconds(c.Lease))
 	case actor.SendFencedPass:
 		return s.fencedPass(name, holder, c)
+	case actor.SendFairAcquire:
+		return s.fairAcquire(name, holder, c)
+	case actor.SendFairRelease:
+		return s.fairRelease(name, holder, c)
 	default:
 		return s.state(name)
 	}
@@ -227,6 +233,10 @@ func (s *simServer) restart(data simData) {
 			s.tokens[name] = data.tokens[name]
 			s.w.names[name].token = 0 // what was counted is lost
 		}
+		if len(s.queues[name]) > len(data.queues[name]) {
+			s.w.unheard(name, s.clock()+(2*s.w.plan.longest).Milliseconds())
+		}
+		s.queues[name] = restored(data.queues[name])
 		if t := s.keys[name].tenure; t != nil {
 			t.recounted = true // nobody knows of a count that is lost
 		}
@@ -245,6 +255,7 @@ type simWrite struct {
 	name   int
 	before simKey
 	token  uint64
+	queue  []simPlace
 }
 
 // simWritesMost bounds how far back a replica can be.
@@ -257,7 +268,7 @@ func (s *simServer) note(name int) {
 	if len(s.writes) == simWritesMost {
 		s.writes = append(s.writes[:0], s.writes[simWritesMost/2:]...)
 	}
-	s.writes = append(s.writes, simWrite{s.w.now, name, s.keys[name], s.tokens[name]})
+	s.writes = append(s.writes, simWrite{s.w.now, name, s.keys[name], s.tokens[name], s.queues[name]})
 }
 
 // before is what a replica has that knows of no write after a moment.
@@ -265,7 +276,7 @@ func (s *simServer) before(moment time.Duration) simData {
 	data := s.copy()
 	for i := len(s.writes) - 1; i >= 0 && s.writes[i].at > moment; i-- {
 		w := &s.writes[i]
-		data.keys[w.name], data.tokens[w.name] = w.before, w.token
+		data.keys[w.name], data.tokens[w.name], data.queues[w.name] = w.before, w.token, w.queue
 	}
 	return data
 }

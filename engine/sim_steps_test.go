@@ -20,7 +20,7 @@ const (
 var simKindNames = [...]string{
 	actor.Acquire: "lock", actor.Unlock: "unlock", actor.Extend: "extend", actor.Force: "force", actor.Cancel: "cancel",
 	actor.Overdue: "overdue", actor.Woken: "woken", actor.Withdrawn: "withdrawn", actor.Heard: "heard",
-	actor.Subscribed: "subscribed", actor.Unheard: "unheard", actor.Doubt: "doubt", actor.Drain: "drain",
+	actor.Subscribed: "subscribed", actor.Unheard: "unheard", actor.Doubt: "doubt", actor.Found: "found", actor.Displaced: "displaced", actor.Drain: "drain",
 }
 
 // stepped is told of every step of every lock.

@@ -111,6 +111,9 @@ func simCommandText(c *actor.Command) string {
 	if c.Listen {
 		text += " listeners?"
 	}
+	if c.Wait != 0 {
+		text += fmt.Sprintf(" waiting %v", c.Wait)
+	}
 	if len(c.Ghosts) > 0 {
 		text += fmt.Sprintf(" ghosts %v", c.Ghosts)
 	}
@@ -136,6 +139,9 @@ func simReplies(replies []actor.Reply) string {
 		text := simStatuses[r.Status]
 		if r.Status == actor.Taken {
 			text += fmt.Sprintf(" by …%s for %v", r.Holder[max(0, len(r.Holder)-6):], r.TTL)
+		}
+		if r.Left > 0 {
+			text += fmt.Sprintf(", alive for %v", r.Left)
 		}
 		if r.Err != nil {
 			text += " " + r.Err.Error()

@@ -157,6 +157,7 @@ func (w *simWorld) granted(a *simAsk) {
 	w.reentry(h)
 	w.fences(a)
 	w.inTurn(a)
+	w.inOrder(a)
 	w.whole(a)
 	w.names[h.name].active = append(w.names[h.name].active, h)
 	w.touch(h.name)
@@ -185,8 +186,8 @@ func (w *simWorld) passedOn(h *simHold) bool {
 			return true // it is about to be taken away from whoever that is
 		}
 	}
-	l := h.e.c.locks[w.plan.names[h.name]]
-	return l != nil && l.Tenure() == h.grant.Tenure && w.wants(h.e, &actor.Command{Key: l.Key(), Tenure: h.grant.Tenure})
+	l := h.e.lockOf(w.plan.names[h.name], h.grant.Tenure)
+	return l != nil && w.wants(h.e, &actor.Command{Key: l.Key(), Tenure: h.grant.Tenure})
 }
 
 // extended checks that a lease is what was asked for last, and neither longer nor over.

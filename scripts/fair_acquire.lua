@@ -16,8 +16,6 @@
 
 local verb, now, locks = ARGV[1], tonumber(ARGV[2]), #KEYS / 3
 
-local function text(number) return string.format('%.0f', number) end
-
 -- A head that asks is alive, and waits only because the lock is held for longer than it seemed: all times
 -- are put off together, so that what stands between them stays. Returns its time, or the table of an error.
 local function put_off(times, time, wait, ttl)
@@ -31,13 +29,13 @@ local function put_off(times, time, wait, ttl)
   return time + by
 end
 
-local function grant(key, queue, times, id, lease, wait, first)
+local function grant(key, queue, times, id, lease, wait, alive)
   local created = create(key, id, lease)
-  if created ~= 1 or not first then return created end
+  if created ~= 1 or not alive then return created end
   redis.pcall('LPOP', queue)
   redis.pcall('ZREM', times, id)
   local waiting = wait ~= '' and redis.pcall('ZRANGE', times, '0', '-1') or {}
-  for i = 1, #waiting do take_back(times, waiting[i], wait) end
+  for i = 1, #waiting do take_back(times, waiting[i], unused(alive, wait, now)) end
   return 1
 end
 
@@ -69,7 +67,7 @@ local function take(key, queue, times, id, lease, wait)
   if head == id then time = put_off(times, time, tonumber(wait), ttl) end
   if type(time) == 'table' then return time.err end
   if ttl == -2 and (not head or head == id) then
-    return grant(key, queue, times, id, lease, wait, head == id)
+    return grant(key, queue, times, id, lease, wait, head == id and alive)
   end
   local answer = {ttl, ''}
   if ttl ~= -2 then

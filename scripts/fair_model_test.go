@@ -64,10 +64,11 @@ func (m *fairModel) acquire(id string, wait int64) string {
 	case m.holder == "" && (len(m.queue) == 0 || m.isHead(id)):
 		m.holder = id
 		if m.isHead(id) {
+			by := m.unused(id, wait)
 			m.queue = m.queue[1:]
 			delete(m.times, id)
 			for other := range m.times {
-				m.times[other] -= wait
+				m.times[other] -= by
 			}
 		}
 		return "granted"
@@ -109,13 +110,17 @@ func (m *fairModel) release(id string, wait int64) string {
 	return "0"
 }
 
+// unused is what somebody who goes takes back from those behind. Ours: no more than it has left of its wait.
+func (m *fairModel) unused(id string, wait int64) int64 { return max(min(wait, m.times[id]-m.now), 0) }
+
 func (m *fairModel) leave(id string, wait int64) {
 	_, stood := m.times[id]
+	by := m.unused(id, wait)
 	delete(m.times, id)
 	behind := false
 	for _, other := range m.queue {
 		if _, has := m.times[other]; has && behind && stood {
-			m.times[other] -= wait
+			m.times[other] -= by
 		}
 		behind = behind || other == id
 	}

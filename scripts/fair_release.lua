@@ -17,7 +17,7 @@ local verb, now = ARGV[1], tonumber(ARGV[2])
 local function release(key, queue, times, id, wait)
   local removed = redis.pcall('HDEL', key, id)
   if type(removed) == 'table' then return removed.err end
-  if removed == 0 then leave(queue, times, id, wait) end
+  if removed == 0 then leave(queue, times, id, wait, now) end
   local head = prune(verb, key, queue, times, now)
   if removed == 1 then return tell(verb, key, head) and 1 or 2 end
   if redis.pcall('EXISTS', key) == 0 then tell(verb, key, head) end

@@ -135,6 +135,34 @@ func TestFairWaitersAreAliveAsLongAsTheirHeadAsks(t *testing.T) {
 	})
 }
 
+// What a head with a long wait has used up of it is not taken from those behind, who would count as dead.
+func TestFairWaitersOutliveAHeadThatWaitedLonger(t *testing.T) {
+	onEach(t, func(t *testing.T, s *server) {
+		s.talk(`
+			clock 1000000 → ok
+			fair_acquire a:t0:30s:50s a:t1:30s:800s a:t2:30s:50s a:t3:30s:50s → 1 [30s t0 830s] [30s t0 880s] [30s t0 930s]
+			clock 1000090 → ok
+			fair_acquire a:t1:30s:800s → [30s t0 740s]
+			fair_release a:t0:50s → 1
+			heard → redisson_lock__channel:{a}:t1 0
+			# It is granted.
+			fair_acquire a:t1:30s:800s → 1
+			times a → t2 50s, t3 100s
+			fair_acquire a:t3:30s:50s → [30s t1 100s]
+			fair_release a:t1:800s → 1
+			heard → redisson_lock__channel:{a}:t2 0
+			fair_acquire a:t2:30s:50s → 1
+			# It gives up.
+			fair_release a:t3:50s → 0
+			fair_acquire a:t4:30s:800s a:t5:30s:50s → [30s t2 830s] [30s t2 880s]
+			clock 1000180 → ok
+			fair_acquire a:t4:30s:800s → [30s t2 740s]
+			fair_release a:t4:800s → 0
+			times a → t5 50s
+		`)
+	})
+}
+
 func TestFairQueueWithoutATimeBlocksNobody(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		s.talk(`
