@@ -223,6 +223,7 @@ func TestAMultiIsLostWithOneOfItsLocks(t *testing.T) {
 			lose(t)
 			receive(t, hold.Done())
 			require.ErrorIs(t, hold.Err(), lockwheel.ErrLost)
+			receive(t, ctx.Done()) // Done is closed first
 			require.ErrorIs(t, context.Cause(ctx), lockwheel.ErrLost)
 			require.ErrorContains(t, hold.Err(), `"b"`)
 			require.True(t, hold.Deadline().Before(time.Now()))

@@ -67,7 +67,7 @@ local function take(key, queue, times, id, lease, wait)
   if head == id then time = put_off(times, time, tonumber(wait), ttl) end
   if type(time) == 'table' then return time.err end
   if ttl == -2 and (not head or head == id) then
-    return grant(key, queue, times, id, lease, wait, head == id and alive)
+    return grant(key, queue, times, id, lease, wait, head == id and (time or alive))
   end
   local answer = {ttl, ''}
   if ttl ~= -2 then
