@@ -190,9 +190,16 @@ func (r *Request) giveBack(now time.Duration, locks []*Lock, late bool, fx *Effe
 	}
 }
 
+// blame says which lock an error is about. Once the verdict is out the caller reads it.
+func (r *Request) blame(part int) {
+	if !r.decided {
+		r.Joint.At = part
+	}
+}
+
 // taken takes in that somebody else has one of the locks: the request waits there.
 func (r *Request) taken(now time.Duration, m *Message, fx *Effects) {
-	r.Joint.At = m.Reply.Part
+	r.blame(m.Reply.Part)
 	locks := r.parted(fx)
 	at := locks[m.Reply.Part]
 	for _, l := range locks {
@@ -220,7 +227,7 @@ func (r *Request) taken(now time.Duration, m *Message, fx *Effects) {
 // refusedJointly takes in that the server does not want to answer: for now, or for good.
 func (l *Lock) refusedJointly(now time.Duration, r *Request, reply *Reply, fx *Effects) {
 	r.disperse(now, fx)
-	r.Joint.At = reply.Part
+	r.blame(reply.Part)
 	if !reply.passes() {
 		fx.Decide(now, r, reply.Err, nil)
 		return

@@ -140,12 +140,20 @@ func (l *Lock) renewed(now time.Duration, m *Message, fx *Effects) {
 	}
 }
 
+// lag is how long after its time a renewal was confirmed. One for a lock that had a shorter lease of its own until
+// now has no such time.
+func (l *Lock) lag(now time.Duration, fx *Effects) time.Duration {
+	cut := l.rare != nil && l.rare.shortest != 0
+	if !cut && l.until-l.confirmed < believed(fx.Config.Lease) {
+		return 0
+	}
+	return now - l.renewDue(fx)
+}
+
 // confirmedBy takes in a renewal that worked, and tells those who asked for it.
 func (l *Lock) confirmedBy(now time.Duration, m *Message, fx *Effects) {
 	c := m.Command
-	if due := l.renewDue(fx); due < now {
-		fx.Stats.RenewalLag = max(fx.Stats.RenewalLag, now-due)
-	}
+	fx.Stats.RenewalLag = max(fx.Stats.RenewalLag, l.lag(now, fx))
 	if c.Lease != 0 {
 		l.confirm(m.Sent, c.Lease, fx)
 	}

@@ -150,6 +150,12 @@ func TestLossIsToldWithItsCause(t *testing.T) {
 	})
 }
 
+func TestALockThatWasNotWatchedIsNotLate(t *testing.T) {
+	s := newStage(t, usual())
+	s.play("0s A locks lease 2s", "1ms #1 granted", "1s B locks as A", "1.001s #1 renewed")
+	require.Zero(t, s.fx.Stats.RenewalLag)
+}
+
 // The renewal that comes late is measured, and so is how long an owner had the lock.
 func TestLagAndHoldTimesAreMeasured(t *testing.T) {
 	s := newStage(t, usual())

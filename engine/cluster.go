@@ -110,15 +110,8 @@ func (c *coordinator) succeed(now time.Duration) {
 		return
 	}
 	c.fx.Doubted = now // what was confirmed may be unknown to the successor, an extension as well
-	var keys []string
-	for key := range c.locks {
-		if inherited[slotOf(key)] {
-			keys = append(keys, key)
-		}
-	}
-	slices.Sort(keys)
-	for _, key := range keys {
-		if l := c.locks[key]; l != nil {
+	for l := range c.everyLock() {
+		if inherited[slotOf(l.Key())] {
 			c.step(now, l, &actor.Message{Kind: actor.Doubt})
 		}
 	}

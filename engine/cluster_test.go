@@ -364,6 +364,33 @@ func TestLocksOfAMasterThatFailedAreConfirmedByItsSuccessor(t *testing.T) {
 	require.Equal(t, "b lost; f unlocked", d.line("6ms 4 gone; 5 done"))
 }
 
+// Every claim of a kind that has several is confirmed, too.
+func TestClaimsOfAMasterThatFailedAreConfirmedByItsSuccessor(t *testing.T) {
+	for kind, verb := range map[string]string{"read:b": "reread", "fair:b": "renew"} {
+		d := newClusterDesk(t, 2)
+		if kind == "read:b" {
+			d.line("1ms read b; lock f")
+		} else {
+			d.line("1ms lock " + kind + " f")
+		}
+		for number := range d.out {
+			d.line(fmt.Sprintf("2ms %d done", number))
+		}
+		d.line("3ms unlock f")
+		for number := range d.out {
+			d.line(fmt.Sprintf("4ms %d lost EOF", number))
+		}
+		require.Contains(t, d.line("5ms charted 0-5460@R 5461-10922@B 10923-16383@C"), ": "+verb+" ", kind)
+	}
+}
+
+func TestAnEngineWithClaimsOnlyLooksForTheClusterAsWell(t *testing.T) {
+	d := newClusterDesk(t, 1)
+	d.line("1ms read b")
+	d.line("2ms 1 taken")
+	require.Contains(t, d.line("40ms deaf@A"), "survey")
+}
+
 // Without an answer a survey is tried again, not too often, and not at all when nobody waits.
 func TestSurveyIsTriedAgainWhileSomebodyWaits(t *testing.T) {
 	d := newClusterDesk(t, 1)

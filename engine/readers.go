@@ -78,7 +78,7 @@ func (c *coordinator) forcedReader(now time.Duration, writer *actor.Lock, r *act
 // readerLeft takes in that a claim was forgotten.
 func (c *coordinator) readerLeft(l *actor.Lock) {
 	writer := c.locks[l.Key()]
-	if l.Kind() != actor.Read || writer == nil {
+	if l.Kind() != actor.Read || writer == nil || writer.Kind() != actor.Write {
 		return
 	}
 	if number := writer.Tenure(); number != 0 && l.Spoils(number) {
