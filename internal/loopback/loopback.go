@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net"
+	"sync/atomic"
 	"syscall"
 )
 
@@ -17,10 +18,16 @@ const (
 	above  = 32000
 )
 
+// turn counts the ports that were tried: a process tries none a second time before all others, so that who went
+// away from one finds it free again.
+var turn atomic.Uint32
+
+var first = rand.Uint32N(above - lowest)
+
 // Listen listens on a free port. The listener is the caller's to close.
 func Listen() (net.Listener, error) {
 	for range 100 {
-		l, err := ListenOn(lowest + rand.IntN(above-lowest))
+		l, err := ListenOn(int(lowest + (first+turn.Add(1))%(above-lowest)))
 		if !errors.Is(err, syscall.EADDRINUSE) {
 			return l, err
 		}
