@@ -72,6 +72,21 @@ func TestAReaderIsRenewedWithAllItsHolds(t *testing.T) {
 	})
 }
 
+// Whether the count of an unanswered renewal was written is not known: it may still have to fall.
+func TestAFallOfTheTTLIsAskedForUntilItIsAnswered(t *testing.T) {
+	talkOf(t, actor.Read, `
+		0s      A locks                 → acquire #1 30s
+		1ms     #1 granted              → A granted 29.689s
+		2ms     B locks as A            → renew #1 30s count 2 holds [30s 30s]; B granted 29.688s
+		3ms     #1 renewed              → A has 29.689s; B has 29.689s
+		4ms     A unlocks               → A over; renew #1 30s count 1 holds [30s] falls; A unlocked
+		5ms     #1 unanswered           → renew #1 30s count 1 holds [30s] falls
+		6ms     #1 renewed              → B has 29.689s
+		7ms     B unlocks               → B over; release #1
+		8ms     #1 released             → B unlocked
+	`)
+}
+
 func TestAReaderIsNotHandedOn(t *testing.T) {
 	talkOf(t, actor.Read, `
 		0s    A locks                       → acquire #1 30s

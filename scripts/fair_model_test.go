@@ -221,7 +221,7 @@ func TestFairScriptsDoWhatTheModelDoes(t *testing.T) {
 // fairStep does one thing to the server and to the model.
 func (s *server) fairStep(random *rand.Rand, m *fairModel, id string, waits map[string]int64) (what, want, got string) {
 	locks, wait := []string{"a"}, waits[id]
-	switch n := random.IntN(20); {
+	switch n := random.IntN(24); {
 	case n < 9:
 		return fmt.Sprint("acquire ", id, " ", wait), m.acquire(id, wait),
 			fairAnswer(s.runOn(scripts.FairAcquire, locks, "PUBLISH", m.now, id, 100_000, wait)[0])
@@ -253,6 +253,12 @@ func (s *server) fairStep(random *rand.Rand, m *fairModel, id string, waits map[
 		m.holder = ""
 		s.do("DEL", "a")
 		return "the lock expires", "", ""
+	}
+	if _, has := m.times[id]; has && random.IntN(5) > 0 { // others count differently
+		by := random.Int64N(9000)
+		m.times[id] -= by
+		s.do("ZADD", scripts.Prefixed(scripts.Times, "a"), "XX", "INCR", -by, id)
+		return fmt.Sprint("the time of ", id, " is shortened by ", by), "", ""
 	}
 	delete(m.times, id)
 	s.do("ZREM", scripts.Prefixed(scripts.Times, "a"), id)

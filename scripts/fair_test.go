@@ -227,6 +227,12 @@ func TestFairWaitersLeaveTogether(t *testing.T) {
 			times a → t4 50s, t6 100s
 			times b → t2 80s
 			LRANGE redisson_lock_queue:{a} 0 -1 → [t4 t6]
+			fair_acquire b:t3:30s:90s b:t4:30s:50s → [30s t0 170s] [30s t0 220s]
+			# Others count differently: the second has less than what the first and itself had added.
+			ZADD redisson_lock_timeout:{b} XX 1000180000 t3 → 0
+			times b → t2 80s, t3 120s, t4 220s
+			fair_release b:t2:50s b:t3:90s → 0 0
+			times b → t4 100s
 			fair_release a:t4:50s a:t6:50s → 0 0
 			heard → nothing
 			EXISTS redisson_lock_queue:{a} redisson_lock_timeout:{a} → 0
