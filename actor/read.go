@@ -92,8 +92,9 @@ func (l *Lock) called(now time.Duration) {
 // stamps is what the renewal of a reader carries: what its holds need, each by itself. The first key has the
 // lease of the tenure, which also covers whoever is about to hold it.
 func (l *Lock) stamps(now time.Duration, n need, fx *Effects) *Reads {
-	falls := n.exact || l.holdCount() != l.written
-	if !falls && l.written == 1 {
+	count := l.holdCount()
+	falls := n.exact || count < l.written || l.written == 0 // 0: what is written is not known
+	if !falls && count == 1 {
 		return nil
 	}
 	leases := []time.Duration{n.lease}

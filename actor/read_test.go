@@ -35,7 +35,7 @@ func TestAReaderIsRenewedWithAllItsHolds(t *testing.T) {
 		talkOf(t, actor.Read, `
 			0s      A locks                 → acquire #1 30s
 			1ms     #1 granted              → A granted 29.689s
-			2ms     B locks as A            → renew #1 30s count 2 holds [30s 30s] falls; B granted 29.688s
+			2ms     B locks as A            → renew #1 30s count 2 holds [30s 30s]; B granted 29.688s
 			3ms     #1 renewed              → A has 29.689s; B has 29.689s
 			10.005s timer                   → renew #1 30s holds [30s 30s]
 			+1ms    #1 renewed              → A has 29.689s; B has 29.689s
@@ -49,7 +49,7 @@ func TestAReaderIsRenewedWithAllItsHolds(t *testing.T) {
 		talkOf(t, actor.Read, `
 			0s      A locks                 → acquire #1 30s
 			1ms     #1 granted              → A granted 29.689s
-			2ms     B locks lease 1s as A   → renew #1 30s count 2 holds [30s 1.0026s] falls; B granted 980ms
+			2ms     B locks lease 1s as A   → renew #1 30s count 2 holds [30s 1.0026s]; B granted 980ms
 			3ms     #1 renewed              → A has 29.689s
 			982ms   timer                   → B lost: its lease ended; renew #1 30s count 1 holds [30s] falls
 			+1ms    #1 renewed              → A has 29.689s
@@ -62,7 +62,7 @@ func TestAReaderIsRenewedWithAllItsHolds(t *testing.T) {
 			0s      A locks lease 10s       → acquire #1 10s
 			1ms     #1 granted              → A granted 9.889s
 			2ms     B locks lease 1h as A   → renew #1 1h0m0s
-			3ms     #1 renewed              → renew #1 1h0m0.004s count 2 holds [1h0m0.004s 10.09974s] falls; B granted 59m58.989s
+			3ms     #1 renewed              → renew #1 1h0m0.004s count 2 holds [1h0m0.004s 10.09974s]; B granted 59m58.989s
 			4ms     #1 renewed              → nothing
 			5ms     B unlocks               → B over; renew #1 10.0977s count 1 holds [10.0977s] falls; B unlocked
 			6ms     #1 renewed              → nothing
@@ -70,6 +70,21 @@ func TestAReaderIsRenewedWithAllItsHolds(t *testing.T) {
 			8ms     #1 released             → A unlocked
 		`)
 	})
+}
+
+// Whether the count of an unanswered renewal was written is not known: it may still have to fall.
+func TestAFallOfTheTTLIsAskedForUntilItIsAnswered(t *testing.T) {
+	talkOf(t, actor.Read, `
+		0s      A locks                 → acquire #1 30s
+		1ms     #1 granted              → A granted 29.689s
+		2ms     B locks as A            → renew #1 30s count 2 holds [30s 30s]; B granted 29.688s
+		3ms     #1 renewed              → A has 29.689s; B has 29.689s
+		4ms     A unlocks               → A over; renew #1 30s count 1 holds [30s] falls; A unlocked
+		5ms     #1 unanswered           → renew #1 30s count 1 holds [30s] falls
+		6ms     #1 renewed              → B has 29.689s
+		7ms     B unlocks               → B over; release #1
+		8ms     #1 released             → B unlocked
+	`)
 }
 
 func TestAReaderIsNotHandedOn(t *testing.T) {

@@ -22,6 +22,7 @@ type fairModel struct {
 	queue  []string
 	times  map[string]int64
 	told   []message
+	lost   []string // who was told because its time was lost
 }
 
 func (m *fairModel) tell(id string) {
@@ -46,6 +47,7 @@ func (m *fairModel) prune(asks string) {
 		m.queue = m.queue[1:]
 		if !has { // ours: in Redisson it would block the queue for ever
 			m.tell(head)
+			m.lost = append(m.lost, head)
 		}
 		delete(m.times, head)
 	}
@@ -108,6 +110,26 @@ func (m *fairModel) release(id string, wait int64) string {
 		return "1"
 	}
 	return "0"
+}
+
+// releaseAll is one call. It is as if all went one after the other, but those who go in it need not be told, and the head once.
+func (m *fairModel) releaseAll(ids []string, waits []int64) string {
+	told := m.told
+	m.lost = nil
+	var answers []string
+	for i, id := range ids {
+		answers = append(answers, m.release(id, waits[i]))
+	}
+	m.told = told
+	for _, id := range m.lost {
+		if !slices.Contains(ids, id) {
+			m.tell(id)
+		}
+	}
+	if m.holder == "" {
+		m.tellHead()
+	}
+	return strings.Join(answers, " ")
 }
 
 // unused is what somebody who goes takes back from those behind. Ours: no more than it has left of its wait.
@@ -180,7 +202,7 @@ func TestFairScriptsDoWhatTheModelDoes(t *testing.T) {
 			waits["t"+strconv.Itoa(next)] = 1000 + random.Int64N(9000)
 		}
 		id := slices.Sorted(maps.Keys(waits))[random.IntN(len(waits))]
-		what, want, got := s.fairStep(random, m, id, waits[id])
+		what, want, got := s.fairStep(random, m, id, waits)
 		if strings.HasPrefix(what, "release") && random.IntN(3) == 0 {
 			delete(waits, id)
 		}
@@ -197,15 +219,29 @@ func TestFairScriptsDoWhatTheModelDoes(t *testing.T) {
 }
 
 // fairStep does one thing to the server and to the model.
-func (s *server) fairStep(random *rand.Rand, m *fairModel, id string, wait int64) (what, want, got string) {
-	locks := []string{"a"}
-	switch n := random.IntN(20); {
+func (s *server) fairStep(random *rand.Rand, m *fairModel, id string, waits map[string]int64) (what, want, got string) {
+	locks, wait := []string{"a"}, waits[id]
+	switch n := random.IntN(24); {
 	case n < 9:
 		return fmt.Sprint("acquire ", id, " ", wait), m.acquire(id, wait),
 			fairAnswer(s.runOn(scripts.FairAcquire, locks, "PUBLISH", m.now, id, 100_000, wait)[0])
 	case n < 11:
 		once := "once" + strconv.Itoa(random.IntN(3))
 		return "acquire " + once, m.acquire(once, 0), fairAnswer(s.runOn(scripts.FairAcquire, locks, "PUBLISH", m.now, once, 100_000, "")[0])
+	case n < 13:
+		ids, times, args := []string{}, []int64{}, []any{"PUBLISH", m.now}
+		for range 1 + random.IntN(4) {
+			id := slices.Sorted(maps.Keys(waits))[random.IntN(len(waits))]
+			if random.IntN(8) == 0 && m.holder != "" {
+				id = m.holder
+			}
+			ids, times, args = append(ids, id), append(times, waits[id]), append(args, id, waits[id])
+		}
+		answers := []string{}
+		for _, answer := range s.runOn(scripts.FairRelease, slices.Repeat(locks, len(ids)), args...) {
+			answers = append(answers, text(answer))
+		}
+		return fmt.Sprint("release ", ids, times), m.releaseAll(ids, times), strings.Join(answers, " ")
 	case n < 16:
 		return fmt.Sprint("release ", id, " ", wait), m.release(id, wait), text(s.runOn(scripts.FairRelease, locks, "PUBLISH", m.now, id, wait)[0])
 	case n < 17:
@@ -217,6 +253,12 @@ func (s *server) fairStep(random *rand.Rand, m *fairModel, id string, wait int64
 		m.holder = ""
 		s.do("DEL", "a")
 		return "the lock expires", "", ""
+	}
+	if _, has := m.times[id]; has && random.IntN(5) > 0 { // others count differently
+		by := random.Int64N(9000)
+		m.times[id] -= by
+		s.do("ZADD", scripts.Prefixed(scripts.Times, "a"), "XX", "INCR", -by, id)
+		return fmt.Sprint("the time of ", id, " is shortened by ", by), "", ""
 	}
 	delete(m.times, id)
 	s.do("ZREM", scripts.Prefixed(scripts.Times, "a"), id)

@@ -28,21 +28,6 @@ local function text(number) return string.format('%.0f', number) end
 
 -- What somebody waits is added to the times of all behind, and taken back when that one goes: never more
 -- than it has left of it, or those behind would count as dead.
-local function unused(time, wait, now) return text(math.max(math.min(tonumber(wait), tonumber(time) - now), 0)) end
+local function unused(time, wait, now) return math.max(math.min(tonumber(wait), tonumber(time) - now), 0) end
 
-local function take_back(times, id, by) redis.pcall('ZADD', times, 'XX', 'INCR', '-' .. by, id) end
-
-local function leave(queue, times, id, wait, now)
-  local time = wait ~= '' and redis.pcall('ZSCORE', times, id)
-  local waiting = type(time) == 'string' and redis.pcall('LRANGE', queue, '0', '-1') or {}
-  -- First what needs no memory: short of it, the server lets a call write on that has written.
-  local stood = redis.pcall('ZREM', times, id)
-  redis.pcall('LREM', queue, '0', id)
-  if stood ~= 1 then return end
-  local behind, by = false, #waiting > 0 and unused(time, wait, now)
-  for i = 1, #waiting do
-    if behind then take_back(times, waiting[i], by) end
-    behind = behind or waiting[i] == id
-  end
-end
-
+local function take_back(times, id, by) redis.pcall('ZADD', times, 'XX', 'INCR', '-' .. text(by), id) end

@@ -10,22 +10,96 @@
 --       hold the lock · a string: why the server refused
 --
 -- Sent twice or late: the field of that tenure and its place are gone and never come back. While the lock
--- is free, the head is told each time, which costs it one more try.
+-- is free, the head that is left is told, once a call, which costs it one more try.
 
 local verb, now = ARGV[1], tonumber(ARGV[2])
 
-local function release(key, queue, times, id, wait)
+-- Where those who leave stand in the queue: of each the places, of which there are several only if a time was
+-- lost. A long queue is read once, and not at all if nobody who leaves has a time to take back.
+local function stand(queue, times, leavers)
+  local known = false
+  for i = 1, #leavers do
+    local it = leavers[i]
+    it.time = it.wait ~= '' and redis.pcall('ZSCORE', times, it.id)
+    known = known or type(it.time) == 'string'
+  end
+  local waiting, places = known and redis.pcall('LRANGE', queue, '0', '-1') or {}, {}
+  for i = 1, #leavers do places[leavers[i].id] = {} end
+  for i = 1, #waiting do
+    local own = places[waiting[i]]
+    if own then own[#own + 1] = i end
+  end
+  return waiting, places
+end
+
+-- What those who went before, in the order of the call, take back from whoever has these places.
+local function owed(gone, own)
+  local by = 0
+  for i = 1, #gone do
+    for n = 1, #own do
+      if gone[i].place < own[n] then by = by + gone[i].by end
+    end
+  end
+  return by
+end
+
+-- How many of it LREM is to take out, from the end to which they are nearer: it goes no further then.
+local function nearest(own, length)
+  return text(#own > 0 and own[1] > length / 2 and -#own or #own)
+end
+
+-- Takes all who leave a queue out of it, as if one after the other, but whoever stays gives back once.
+local function leave(queue, times, leavers)
+  local waiting, places = stand(queue, times, leavers)
+  local gone, at = {}, {}
+  -- First what needs no memory: short of it, the server lets a call write on that has written.
+  for i = 1, #leavers do
+    local it = leavers[i]
+    local own = places[it.id]
+    local stood = redis.pcall('ZREM', times, it.id)
+    redis.pcall('LREM', queue, nearest(own, #waiting), it.id)
+    if stood == 1 and #own > 0 and type(it.time) == 'string' then
+      local by = unused(it.time - owed(gone, own), it.wait, now)
+      gone[#gone + 1] = {place = own[1], by = by}
+      at[own[1]] = by
+    end
+  end
+  local sum = 0
+  for i = 1, #waiting do
+    if sum > 0 and not places[waiting[i]] then take_back(times, waiting[i], sum) end
+    sum = sum + (at[i] or 0)
+  end
+end
+
+-- The locks of the call, each with those who leave its queue.
+local locks = {}
+
+local function release(i)
+  local key, id = KEYS[3 * i - 2], ARGV[2 * i + 1]
   local removed = redis.pcall('HDEL', key, id)
   if type(removed) == 'table' then return removed.err end
-  if removed == 0 then leave(queue, times, id, wait, now) end
-  local head = prune(verb, key, queue, times, now)
-  if removed == 1 then return tell(verb, key, head) and 1 or 2 end
-  if redis.pcall('EXISTS', key) == 0 then tell(verb, key, head) end
-  return 0
+  local lock = locks[key]
+  if not lock then
+    lock = {key = key, queue = KEYS[3 * i - 1], times = KEYS[3 * i], leavers = {}}
+    locks[key], locks[#locks + 1] = lock, lock
+  end
+  if removed == 1 then
+    lock.released = i
+  else
+    lock.leavers[#lock.leavers + 1] = {id = id, wait = ARGV[2 * i + 2]}
+  end
+  return removed
 end
 
 local reply = {}
-for i = 1, #KEYS / 3 do
-  reply[i] = release(KEYS[3 * i - 2], KEYS[3 * i - 1], KEYS[3 * i], ARGV[2 * i + 1], ARGV[2 * i + 2])
+for i = 1, #KEYS / 3 do reply[i] = release(i) end
+for i = 1, #locks do
+  local lock = locks[i]
+  if #lock.leavers > 0 then leave(lock.queue, lock.times, lock.leavers) end
+  local head = prune(verb, lock.key, lock.queue, lock.times, now)
+  if lock.released or redis.pcall('EXISTS', lock.key) == 0 then
+    local told = tell(verb, lock.key, head)
+    if lock.released and not told then reply[lock.released] = 2 end
+  end
 end
 return reply

@@ -60,6 +60,7 @@ func TestFairCommandsSentTwiceDoNoHarm(t *testing.T) {
 			fair_release a:t1:50s a:t1:50s → 0 0
 			times a → t2 90s, t3 140s
 			fair_release a:t0:50s a:t0:50s → 1 0
+			fair_release a:t0:50s → 0
 			heard → redisson_lock__channel:{a}:t2 0, redisson_lock__channel:{a}:t2 0
 			fair_acquire a:t2:30s:50s a:t2:30s:50s → 1 1
 			times a → t3 90s
@@ -205,6 +206,36 @@ func TestFairLeaverWakesTheNextOfAFreeLock(t *testing.T) {
 			fair_acquire a:t3:30s:50s ghosts a:t2 → 1
 			HGETALL a → [t3 1]
 			fair_acquire a:t4:30s:50s ghosts a:t2 → [30s t3 80s]
+		`)
+	})
+}
+
+// As they would one after the other: whoever leaves later has given back by then what those in front of it took.
+func TestFairWaitersLeaveTogether(t *testing.T) {
+	onEach(t, func(t *testing.T, s *server) {
+		s.talk(`
+			clock 1000000 → ok
+			fair_acquire a:t0:30s:50s a:t1:30s:50s a:t2:30s:90s a:t3:30s:50s a:t4:30s:50s → 1 [30s t0 80s] [30s t0 170s] [30s t0 220s] [30s t0 270s]
+			clock 1000060 → ok
+			fair_release a:t1:50s a:t2:90s a:t2:90s a:t9:50s → 0 0 0 0
+			times a → t3 50s, t4 100s
+			heard → nothing
+			fair_acquire a:t5:30s:50s a:t6:30s:50s b:t0:30s:50s b:t1:30s:50s b:t2:30s:50s → [30s t0 150s] [30s t0 200s] 1 [30s t0 80s] [30s t0 130s]
+			# Only who is left is told, and once.
+			fair_release a:t5:50s b:t1:50s a:t0:50s a:t3:50s → 0 0 1 0
+			heard → redisson_lock__channel:{a}:t4 0
+			times a → t4 50s, t6 100s
+			times b → t2 80s
+			LRANGE redisson_lock_queue:{a} 0 -1 → [t4 t6]
+			fair_acquire b:t3:30s:90s b:t4:30s:50s → [30s t0 170s] [30s t0 220s]
+			# Others count differently: the second has less than what the first and itself had added.
+			ZADD redisson_lock_timeout:{b} XX 1000180000 t3 → 0
+			times b → t2 80s, t3 120s, t4 220s
+			fair_release b:t2:50s b:t3:90s → 0 0
+			times b → t4 100s
+			fair_release a:t4:50s a:t6:50s → 0 0
+			heard → nothing
+			EXISTS redisson_lock_queue:{a} redisson_lock_timeout:{a} → 0
 		`)
 	})
 }

@@ -9,7 +9,8 @@
 --
 -- Never creates a reader, so a copy that arrives after the tenure's end does nothing. Sent twice: TTLs and
 -- count are absolute, so the second changes nothing but the moment the TTLs count from. The lock's TTL covers
--- the longest lease, and is lowered to what all readers need only if asked for and nobody writes. The count
+-- the longest lease. It is lowered to what all readers need only if asked for and nobody writes, once a call
+-- however many readers ask, and of many readers only if one that asks had as long a lease as the lock. The count
 -- comes last and may fail alone: short of memory, PEXPIRE works and HSET does not.
 
 local function stamp(hold, lease)
@@ -27,13 +28,26 @@ local function count(key, id, holds_left, written)
   return type(redis.pcall('HSET', key, id, holds_left)) == 'number' and 1 or {1, 0, -1}
 end
 
+-- Whether a reader that wants less than the lock's TTL may be why that is so long, before it is renewed.
+local function upholds(key, id, written, ttl, lease)
+  if ttl <= lease then return false end
+  local fields = redis.pcall('HLEN', key)
+  return type(fields) ~= 'number' or fields <= most_looked_at or longest_of(key, id, written) >= ttl
+end
+
+local falling = {}
+
 local function renew(key, id, falls, number, k, a)
   local written = redis.pcall('HGET', key, id)
   if not written then return 0 end
   if type(written) == 'table' then return written.err end
-  local ttl = redis.pcall('PTTL', key)
+  local ttl, lease = redis.pcall('PTTL', key), tonumber(ARGV[a + 1])
   if type(ttl) == 'table' then return ttl.err end
-  if ttl < tonumber(ARGV[a + 1]) then
+  written = tonumber(written)
+  if falls ~= '' and not falling[key] and upholds(key, id, written or 0, ttl, lease) then
+    falling[key], falling[#falling + 1] = true, key
+  end
+  if ttl < lease then
     local expires = redis.pcall('PEXPIRE', key, ARGV[a + 1])
     if expires ~= 1 then return expires.err end
   end
@@ -43,9 +57,7 @@ local function renew(key, id, falls, number, k, a)
     if i == 1 and not stamped then return refusal end
     whole = whole and stamped
   end
-  local counted = whole and count(key, id, number, tonumber(written)) or {1, 0, -1}
-  if falls ~= '' and redis.pcall('HGET', key, 'mode') == 'read' then fit(key) end
-  return counted
+  return whole and count(key, id, number, written) or {1, 0, -1}
 end
 
 local reply, k, a = {}, 1, 2
@@ -53,5 +65,8 @@ while k <= #KEYS do
   local number = tonumber(ARGV[a + 2])
   reply[#reply + 1] = renew(KEYS[k], ARGV[a], ARGV[a + 1], number, k, a + 2)
   k, a = k + 1 + number, a + 3 + number
+end
+for i = 1, #falling do
+  if redis.pcall('HGET', falling[i], 'mode') == 'read' then fit(falling[i]) end
 end
 return reply

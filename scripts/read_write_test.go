@@ -136,6 +136,36 @@ func TestEveryHoldOfAReaderHasItsOwnLease(t *testing.T) {
 	})
 }
 
+// However many ask for it in one call, and though not everyone is looked at for everyone who asks.
+func TestTheTTLOfManyReadersFallsToWhatTheyNeed(t *testing.T) {
+	onEach(t, func(t *testing.T, s *server) {
+		s.talk(nineReaders + `
+			read_renew a:t3::300s a:t4::300s,200s a:t5::200s → 1 1 1
+			PTTL a → 300s
+			# Another has as long a lease.
+			read_renew a:t3:1:50s → 1
+			PTTL a → 300s
+			read_renew a:t1:1:50s a:t4:1:100s a:t2:1:50s → 1 1 1
+			PTTL a → 200s
+			# One falls while another rises.
+			read_renew a:t5:1:50s a:t1::150s → 1 1
+			PTTL a → 150s
+			# In which of its holds a reader had the longest lease does not matter.
+			read_renew a:t1:1:100s,90s → 1
+			PEXPIRE a 700000 → 1
+			PEXPIRE {a}:t1:rwlock_timeout:2 700000 → 1
+			read_renew a:t1:1:50s → 1
+			PTTL a → 100s
+			# Also of several locks in one call.
+			read_acquire b:t1:300s → 1
+			read_acquire b:t2:50s → 1
+			read_renew a:t4:1:50s b:t1:1:40s → 1 1
+			PTTL a → 100s
+			PTTL b → 50s
+		`)
+	})
+}
+
 func TestReadersThatDiedGoWithTheLastThatLives(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		s.talk(`

@@ -35,20 +35,28 @@ local function fit(key)
   return false
 end
 
--- The longest lease of the holds that a reader leaves, whose keys go.
-local function clear(key, id, count)
+-- The longest lease of the holds of a reader.
+local function longest_of(key, id, count)
   local prefix, most = holds(key, id), 0
-  for i = math.min(count, most_holds), 1, -1 do
+  for i = 1, math.min(count, most_holds) do
     local ttl = redis.pcall('PTTL', prefix .. i)
     if type(ttl) == 'number' then most = math.max(most, ttl) end
-    redis.pcall('DEL', prefix .. i)
   end
   return most
 end
 
--- Of so many fields not all are looked through when somebody has longer than the reader who leaves had.
+-- The same of a reader who leaves, whose keys go.
+local function clear(key, id, count)
+  local most = longest_of(key, id, count)
+  for i = math.min(count, most_holds), 1, -1 do redis.pcall('DEL', holds(key, id) .. i) end
+  return most
+end
+
+-- Of more fields not all are looked through when somebody has longer than the reader who leaves had.
+local most_looked_at = 8
+
 local function upheld(key, fields, had)
-  local ttl = fields > 8 and redis.pcall('PTTL', key)
+  local ttl = fields > most_looked_at and redis.pcall('PTTL', key)
   return type(ttl) == 'number' and had < ttl
 end
 
