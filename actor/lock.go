@@ -227,7 +227,8 @@ func (l *Lock) Step(now time.Duration, m *Message, fx *Effects) {
 			l.wants |= wantConfirm
 		}
 		if l.rare != nil {
-			l.rare.askAt = min(l.rare.askAt, now) // the TTL it sleeps for went on
+			// The TTL that it sleeps for went on, and so did the pause that the server wanted.
+			l.rare.askAt, l.rare.retryAt = min(l.rare.askAt, now), min(l.rare.retryAt, now)
 		}
 	case Found:
 		l.hurry(now)

@@ -513,6 +513,18 @@ func TestMaxHoldBoundsAWatchedLock(t *testing.T) {
 
 // A turn that sees the wall clock run ahead confirms every hold before it grants or hands on.
 func TestDoubtIsConfirmedBeforeAnythingIsGranted(t *testing.T) {
+	t.Run("also in the pause that the server wanted", func(t *testing.T) {
+		talk(t, `
+			0s      A locks               → acquire #1 30s
+			1ms     #1 granted            → A granted 29.689s
+			10s     timer                 → renew #1 30s
+			10.001s #1 refused LOADING    → nothing
+			10.002s doubt                 → renew #1 30s
+			10.003s #1 renewed            → A has 29.689s
+			11s     A unlocks             → A over; release #1
+			+1ms    #1 released           → A unlocked
+		`)
+	})
 	t.Run("a hold", func(t *testing.T) {
 		talk(t, `
 			0s     A locks     → acquire #1 30s
