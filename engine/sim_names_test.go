@@ -20,6 +20,7 @@ type simName struct {
 	orphan  time.Duration // since when it is an engine's that knows nothing of it
 	own     time.Duration // since when that engine was told so, in answer to a question
 	wrong   time.Duration // since when its count is wrong
+	holds   int           // by how many it was held when that was looked at last
 	changed time.Duration // when the server wrote it last
 	line    []simArrival  // who came to the queue of a fair lock, in order
 
@@ -144,6 +145,9 @@ func (w *simWorld) counted(n *simName, name int, k *simKey, e *simEngine) {
 		if h.active && h.name == name && h.grant.Tenure == k.holder.tenure {
 			holds++
 		}
+	}
+	if holds != n.holds {
+		n.holds, n.wrong = holds, 0 // what was wrong before is over, or is another matter now
 	}
 	w.since(&n.wrong, holds != 0 && holds != k.count && !k.tenure.forbidden && !k.tenure.robbed && !k.tenure.recounted)
 	if n.wrong != 0 && w.now-max(n.wrong, w.disturbed) > 300*time.Millisecond+50*w.plan.latency+e.config.Renew/2 { // a refused one is not hurried
