@@ -83,17 +83,28 @@ func OneCaller(s *Server, p Plan) ([]*Alone, error) {
 		alone[i] = c.Alone
 	}
 	for round := range p.Rounds + 1 {
-		for _, c := range callers {
-			if c.Failure != "" {
-				continue
-			}
-			err := bounded("one caller", stepWait, func() error { return c.call(p.Calls, round > 0) })
-			if err != nil {
-				c.Failure = err.Error()
+		runtime.GC()
+		for left := p.Calls; left > 0; left -= inARow {
+			for _, c := range callers {
+				c.turn(min(left, inARow), round > 0)
 			}
 		}
 	}
 	return alone, nil
+}
+
+// inARow is how often one calls before it is the next one's turn. How much the wake-up of a thread costs changes
+// every now and then, for a while: everybody is to have the same of both.
+const inARow = 50
+
+// turn is a caller's turn, unless it failed before.
+func (c *caller) turn(times int, counts bool) {
+	if c.Failure != "" {
+		return
+	}
+	if err := bounded("one caller", stepWait, func() error { return c.call(times, counts) }); err != nil {
+		c.Failure = err.Error()
+	}
 }
 
 func pingWith(ctx context.Context, client rueidis.Client) error {
@@ -112,7 +123,6 @@ func pinging(name string, ping func() error) *caller {
 
 // call locks and unlocks so many times; a first round does not count.
 func (c *caller) call(times int, counts bool) error {
-	runtime.GC()
 	for range times {
 		began := time.Now()
 		err := c.lock()
