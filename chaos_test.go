@@ -45,11 +45,29 @@ func (th *throne) take(hold *lockwheel.Hold) error {
 
 func TestNoTwoHoldersOnBrokenLinks(t *testing.T) {
 	t.Parallel()
+	var thrones [3]throne
+	onBrokenLinks(t, func(ctx context.Context, e *lockwheel.Engine) (*lockwheel.Hold, error) {
+		name := rand.IntN(len(thrones))
+		hold, err := e.Mutex(fmt.Sprint("n", name)).Lock(ctx, someOptions()...)
+		if err != nil {
+			return nil, err
+		}
+		if err := thrones[name].take(hold); err != nil {
+			return nil, err
+		}
+		misuseALittle(ctx, hold)
+		return hold, nil
+	})
+}
+
+// onBrokenLinks has workers visit in several engines whose links break all the time. Whoever was granted a hold gives
+// it back. When the time is over all links heal, and nothing may be left.
+func onBrokenLinks(t *testing.T, visit func(context.Context, *lockwheel.Engine) (*lockwheel.Hold, error)) {
+	t.Helper()
 	s := realSite(t)
-	const engines, workers, names = 3, 6, 3
+	const engines, workers = 3, 6
 	ctx, stop := context.WithTimeout(t.Context(), chaosTime(t))
 	defer stop()
-	var thrones [names]throne
 	var granted atomic.Int64
 	var all []*lockwheel.Engine
 	var links []*proxy.Proxy
@@ -64,19 +82,14 @@ func TestNoTwoHoldersOnBrokenLinks(t *testing.T) {
 			return breakLink(ctx, links[at])
 		}
 		for ctx.Err() == nil {
-			name := rand.IntN(names)
-			hold, err := all[at].Mutex(fmt.Sprint("n", name)).Lock(ctx, someOptions()...)
+			hold, err := visit(ctx, all[at])
 			if err != nil {
 				if errors.Is(err, lockwheel.ErrNotAcquired) || errors.Is(err, lockwheel.ErrUnavailable) || errors.Is(err, lockwheel.ErrLost) {
 					continue
 				}
 				return err
 			}
-			if err := thrones[name].take(hold); err != nil {
-				return err
-			}
 			granted.Add(1)
-			misuseALittle(ctx, hold)
 			_ = hold.Unlock(ctx)
 		}
 		return nil

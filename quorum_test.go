@@ -216,10 +216,13 @@ func TestAQuorumIsLostWithItsMajority(t *testing.T) {
 		ctx, until := hold.Context(), hold.Deadline()
 		require.NoError(t, p[0].real.Kill())
 		require.NoError(t, p[2].real.Kill())
-		for hold.Err() == nil {
+		eventually(t, "the loss", func() bool {
+			if hold.Err() != nil {
+				return true
+			}
 			until = hold.Deadline()
-			time.Sleep(time.Millisecond)
-		}
+			return false
+		})
 		require.False(t, time.Now().Before(until), "not before what it was told")
 		receive(t, hold.Done())
 		require.Less(t, time.Since(until), 500*time.Millisecond, "and soon after")

@@ -84,8 +84,10 @@ func TestShutdownNeverLetsASecondHolderInBesideARunningOne(t *testing.T) {
 			for range workers {
 				go func() { results <- work(e) }()
 			}
-			for visits.Load() < before+10 {
-				time.Sleep(time.Millisecond)
+			for deadline := time.Now().Add(patience); visits.Load() < before+10; time.Sleep(time.Millisecond) {
+				if time.Now().After(deadline) {
+					return errors.New("nobody got in")
+				}
 			}
 			err := e.Shutdown(t.Context())
 			for range workers {

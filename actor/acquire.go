@@ -14,7 +14,7 @@ func (l *Lock) acquire(now time.Duration, r *Request, fx *Effects) {
 		return
 	}
 	if r.Once && (l.phase == held || !l.queue.empty()) {
-		l.turnAway(now, r, fx)
+		l.TurnAway(now, r, fx)
 		return
 	}
 	if x := l.rare; x != nil && l.phase == free && l.queue.empty() {
@@ -32,8 +32,8 @@ func (l *Lock) acquire(now time.Duration, r *Request, fx *Effects) {
 	}
 }
 
-// turnAway refuses somebody who does not queue behind others.
-func (l *Lock) turnAway(now time.Duration, r *Request, fx *Effects) {
+// TurnAway refuses somebody who does not queue behind others.
+func (l *Lock) TurnAway(now time.Duration, r *Request, fx *Effects) {
 	if l.rare != nil && l.rare.trouble != nil {
 		fx.Decide(now, r, ErrUnavailable, l.rare.trouble)
 		return

@@ -240,7 +240,7 @@ func (l *Lock) refusedJointly(now time.Duration, r *Request, reply *Reply, fx *E
 // moved takes in a request for several locks that waits for this one from now on.
 func (l *Lock) moved(now time.Duration, r *Request, fx *Effects) {
 	if r.Once && (l.phase == held || !l.queue.empty()) {
-		l.turnAway(now, r, fx)
+		l.TurnAway(now, r, fx)
 		return
 	}
 	if x := l.rare; x != nil && l.phase == free && l.queue.empty() {

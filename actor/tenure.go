@@ -149,7 +149,7 @@ func (l *Lock) strand(now time.Duration, err error, fx *Effects) {
 			return
 		}
 		if r.Once && !l.queue.empty() {
-			l.turnAway(now, r, fx)
+			l.TurnAway(now, r, fx)
 			return
 		}
 		l.rare.changes.remove(r)

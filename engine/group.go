@@ -15,11 +15,19 @@ type group struct {
 	aside  aside         // of readers
 }
 
-// claim finds or makes the claim that a new request is for.
+// claim finds or makes the claim that a new request is for. It decides the request, and returns nil, if that
+// one does not wait and another of this engine does: nobody is overtaken, also when the server does not know
+// of that one yet.
 func (c *coordinator) claim(now time.Duration, r *actor.Request) *actor.Lock {
 	g := c.groups[r.Key]
 	if l := g.claimOf(r, now); l != nil {
 		return l
+	}
+	if r.Tag == actor.Acquire && r.Once {
+		if before := g.first((*actor.Lock).Pending); before != nil {
+			before.TurnAway(now, r, c.fx)
+			return nil
+		}
 	}
 	return c.newClaim(r)
 }

@@ -76,6 +76,21 @@ func TestKindsTakeTurns(t *testing.T) {
 	require.Contains(t, all, "acquire k")
 }
 
+// The server may not know yet of somebody who waits: its question is under way, or was granted and forced away.
+func TestAFairTryOvertakesNobodyOfItsEngine(t *testing.T) {
+	converse(t, 8, `
+		1ms    lock fair:a                   → 1: acquire fair a
+		2ms    try fair:a/2                  → fair:a/2 not acquired
+		3ms    1 done                        → fair:a granted
+		4ms    unlock fair:a                 → fair:a not held; 2: release fair a
+		5ms    2 done                        → fair:a unlocked
+		6ms    try fair:a/2                  → 3: acquire fair a
+		7ms    3 done                        → fair:a/2 granted
+		8ms    unlock fair:a/2               → fair:a/2 not held; 4: release fair a
+		9ms    4 done                        → fair:a/2 unlocked
+	`)
+}
+
 // A claim that is granted knows that no other of this engine can hold the lock any more, and after a force nobody is
 // sure of it.
 func TestClaimsLearnFromEachOther(t *testing.T) {

@@ -9,19 +9,8 @@
 -- Sent twice: the second finds nothing. Sent late: it takes the lock from whoever reads then, so a copy that
 -- got no answer is not sent again. The keys of holds are left to end by themselves.
 
-local verb = ARGV[1]
-
-local function force(key)
-  local mode = redis.pcall('HGET', key, 'mode')
-  if type(mode) == 'table' then return mode.err end
-  if mode ~= 'read' then return 0 end
-  local removed = redis.pcall('DEL', key)
-  if removed ~= 1 then return removed.err end
-  return tell(verb, key, '0')
-end
-
 local reply = {}
 for i = 1, #KEYS do
-  reply[i] = force(KEYS[i])
+  reply[i] = force(ARGV[1], KEYS[i], 'read', '0')
 end
 return reply

@@ -32,7 +32,7 @@ end
 local function upholds(key, id, written, ttl, lease)
   if ttl <= lease then return false end
   local fields = redis.pcall('HLEN', key)
-  return type(fields) ~= 'number' or fields <= most_looked_at or longest_of(key, id, written) >= ttl
+  return type(fields) ~= 'number' or fields <= most_looked_at or covers(longest_of(key, id, written), ttl)
 end
 
 local falling = {}

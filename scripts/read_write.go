@@ -13,6 +13,8 @@ var (
 	readersText string
 	//go:embed writer.lua
 	writerText string
+	//go:embed force_mode.lua
+	forceModeText string
 	//go:embed read_acquire.lua
 	readAcquireText string
 	//go:embed read_renew.lua
@@ -38,11 +40,11 @@ var (
 	ReadAcquire    = load("read_acquire", readWriteText+readersText+readAcquireText)
 	ReadRenew      = load("read_renew", readWriteText+readersText+readRenewText)
 	ReadRelease    = load("read_release", readWriteText+readersText+readReleaseText)
-	ReadForce      = load("read_force", readWriteText+readForceText)
+	ReadForce      = load("read_force", readWriteText+forceModeText+readForceText)
 	WriteAcquire   = load("write_acquire", readWriteText+readersText+writerText+writeAcquireText)
 	WriteRenew     = load("write_renew", readWriteText+confirmText+writeRenewText)
 	WriteRelease   = load("write_release", readWriteText+readersText+writerText+writeReleaseText)
-	WriteForce     = load("write_force", readWriteText+writeForceText)
+	WriteForce     = load("write_force", readWriteText+forceModeText+writeForceText)
 	ReadWriteState = load("read_write_state", readWriteStateText)
 )
 

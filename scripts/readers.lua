@@ -4,8 +4,12 @@
 -- Nobody reads that often: a hash with such a number is none of these locks.
 local most_holds = 100000
 
--- The longest lease that a reader has left, 0 if none has any; or enough, when it is that long at least
--- or the server does not say. The youngest field comes first, because it mostly has the longest.
+-- The server's clock goes on during a call, so what was given one lease may end at two moments, this many ms
+-- apart at most. A TTL that is longer than needed by no more is left alone.
+local apart = 50
+
+-- The longest lease that a reader has left, 0 if none has any; or enough, when it is nearly that long at
+-- least or the server does not say. The youngest field comes first, because it mostly has the longest.
 local function longest(key, enough)
   local hash = redis.pcall('HGETALL', key)
   if hash.err then return enough end
@@ -18,7 +22,7 @@ local function longest(key, enough)
       local ttl = redis.pcall('PTTL', prefix .. i)
       if type(ttl) == 'table' then return enough end
       most = math.max(most, ttl)
-      if most >= enough then return enough end
+      if most > 0 and most + apart >= enough then return enough end
     end
   end
   return most
@@ -52,12 +56,17 @@ local function clear(key, id, count)
   return most
 end
 
--- Of more fields not all are looked through when somebody has longer than the reader who leaves had.
+-- Of more fields not all are looked through unless somebody's lease, who had this long left, may be what the
+-- TTL of the lock covers. That was left alone within what is apart, and was apart before.
 local most_looked_at = 8
+
+local function covers(had, ttl)
+  return had + 2 * apart >= ttl
+end
 
 local function upheld(key, fields, had)
   local ttl = fields > most_looked_at and redis.pcall('PTTL', key)
-  return type(ttl) == 'number' and had < ttl
+  return type(ttl) == 'number' and not covers(had, ttl)
 end
 
 -- Ends a reader: 1 or 2 as tell, 0 when there is none of that name, a string when the server refuses. Beside

@@ -11,7 +11,7 @@ import (
 )
 
 // before are the files that stand before scripts.
-var before = []string{"channel", "grant", "confirm", "fair_queue", "read_write", "readers", "writer"}
+var before = []string{"channel", "grant", "confirm", "fair_queue", "read_write", "readers", "writer", "force_mode"}
 
 func TestEveryFileIsAScriptWithAHeader(t *testing.T) {
 	files, err := filepath.Glob("*.lua")
