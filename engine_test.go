@@ -40,11 +40,7 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
-	// After an Open that failed rueidis may have a goroutine that sleeps for up to a second and ends.
-	// A client of a cluster has one that closes what it needs no more, after five.
-	goleak.VerifyTestMain(m,
-		goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*call).DelayDo.func1"),
-		goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*clusterClient)._refresh.func2"))
+	goleak.VerifyTestMain(m, redistest.LeftByRueidis()...)
 }
 
 // envHolder makes this binary a process that holds the lock n on the server named until it is killed. It says who

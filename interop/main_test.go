@@ -17,6 +17,7 @@ import (
 
 	"github.com/lockwheel/lockwheel"
 	"github.com/lockwheel/lockwheel/internal/redisson"
+	"github.com/lockwheel/lockwheel/internal/redistest"
 )
 
 func TestMain(m *testing.M) {
@@ -32,7 +33,7 @@ func TestMain(m *testing.M) {
 	if parallel := flag.Lookup("test.parallel"); parallel.Value.String() == parallel.DefValue {
 		_ = parallel.Value.Set("6")
 	}
-	goleak.VerifyTestMain(withJava{m}, goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*call).DelayDo.func1"))
+	goleak.VerifyTestMain(withJava{m}, redistest.LeftByRueidis()...)
 }
 
 // withJava ends the Java machine that the tests shared before leaks are looked for.
