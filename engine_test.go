@@ -17,6 +17,7 @@ import (
 
 	"github.com/lockwheel/lockwheel"
 	"github.com/lockwheel/lockwheel/internal/embedded"
+	"github.com/lockwheel/lockwheel/internal/leaks"
 	"github.com/lockwheel/lockwheel/internal/redistest"
 )
 
@@ -40,7 +41,7 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
-	goleak.VerifyTestMain(m, redistest.LeftByRueidis()...)
+	goleak.VerifyTestMain(m, leaks.OfRueidis()...)
 }
 
 // envHolder makes this binary a process that holds the lock n on the server named until it is killed. It says who

@@ -5,7 +5,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/lockwheel/lockwheel/internal/redistest"
+	"github.com/lockwheel/lockwheel/internal/leaks"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m, redistest.LeftByRueidis()...) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m, leaks.OfRueidis()...) }

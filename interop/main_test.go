@@ -16,8 +16,8 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/lockwheel/lockwheel"
+	"github.com/lockwheel/lockwheel/internal/leaks"
 	"github.com/lockwheel/lockwheel/internal/redisson"
-	"github.com/lockwheel/lockwheel/internal/redistest"
 )
 
 func TestMain(m *testing.M) {
@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 	if parallel := flag.Lookup("test.parallel"); parallel.Value.String() == parallel.DefValue {
 		_ = parallel.Value.Set("6")
 	}
-	goleak.VerifyTestMain(withJava{m}, redistest.LeftByRueidis()...)
+	goleak.VerifyTestMain(withJava{m}, leaks.OfRueidis()...)
 }
 
 // withJava ends the Java machine that the tests shared before leaks are looked for.
