@@ -34,7 +34,8 @@ type Options struct {
 	Lease time.Duration
 
 	// Renew is how long after its last confirmation a watched lock is renewed. Default Lease/3, at most
-	// Lease/2.
+	// Lease/2. The first renewal is up to half of that earlier, so that locks that were taken together are
+	// not renewed together for ever.
 	Renew time.Duration
 
 	// Timeout bounds one round trip: TryLock, Unlock and Extend on a silent server end after it, and a
@@ -228,6 +229,7 @@ func (o *Options) config() actor.Config {
 		ID:         id,
 		Lease:      o.Lease,
 		Renew:      o.Renew,
+		Spread:     o.Renew / 2,
 		Timeout:    o.Timeout,
 		MaxHold:    o.MaxHold,
 		HandoffMax: o.Handoff.Max,

@@ -14,6 +14,7 @@ type Config struct {
 	ID         string        // the engine's UUID: every holder's id on the wire begins with it
 	Lease      time.Duration // of a watched lock
 	Renew      time.Duration // after its last confirmation a watched lock is renewed
+	Spread     time.Duration // or up to that much earlier, so that locks taken together are not renewed together; 0: not
 	Timeout    time.Duration // of one round trip
 	MaxHold    time.Duration // 0: no bound
 	HandoffMax int           // grants while others listen; negative: never handed on
@@ -87,6 +88,7 @@ type Effects struct {
 	// has seen.
 	Stepped func(Step)
 
+	moments       moments
 	tenure, owner uint64
 	random        *rand.Rand
 }
@@ -94,9 +96,10 @@ type Effects struct {
 // NewEffects prepares the effects of one engine.
 func NewEffects(config Config, timers *wheel.Wheel[Sleeper]) *Effects {
 	return &Effects{
-		Config: config,
-		Wheel:  timers,
-		random: rand.New(rand.NewPCG(config.Seed, 0x6c6f636b)),
+		Config:  config,
+		Wheel:   timers,
+		moments: momentsOf(&config),
+		random:  rand.New(rand.NewPCG(config.Seed, 0x6c6f636b)),
 	}
 }
 

@@ -75,6 +75,7 @@ type Command struct {
 	Verb    Verb
 	Listen  bool          // SendRenew: count who listens on the channel
 	Own     bool          // SendRenew: one of them is this engine
+	Routine bool          // SendRenew: it is due, and nobody waits for it
 	Count   int           // SendRenew: hold count to write; 0 leaves it
 	Lock    *Lock         // nil for SendState
 	Key     string        // in Redis

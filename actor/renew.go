@@ -3,7 +3,7 @@ package actor
 import "time"
 
 // renewDue is when a watched lock is to be renewed: a renewal interval after the confirmation that a
-// full lease would have had. Rounded up, so that many locks go out together.
+// full lease would have had, or less, at a moment of its tenure's.
 func (l *Lock) renewDue(fx *Effects) time.Duration {
 	if l.wants&capped != 0 || !l.watched() {
 		return never
@@ -11,10 +11,37 @@ func (l *Lock) renewDue(fx *Effects) time.Duration {
 	lease := fx.Config.Lease
 	due := l.until - believed(lease) + fx.Config.Renew
 	if x := l.rare; x != nil && x.shortest != 0 {
-		due = l.confirmed + l.renewEvery(fx)
+		return roundUp(l.confirmed+l.renewEvery(fx), tick(lease))
 	}
-	gather := tick(lease)
+	if fx.Config.Spread == 0 {
+		return roundUp(due, tick(lease))
+	}
+	return due - max(due-fx.moments.of(l.tenure), 0)%fx.Config.Spread
+}
+
+// roundUp lets many locks go out together.
+func roundUp(due, gather time.Duration) time.Duration {
 	return (due + gather - 1) / gather * gather
+}
+
+// together is how many tenures that began one after the other are renewed in one batch: they lie side by
+// side in memory, here and in the server. Shared out one by one they cost both a third more.
+const together = 128
+
+// moments are those of Config.Spread at which tenures are renewed. Each stays with its moment, so that
+// only its first renewal is early.
+type moments struct {
+	number uint64
+	apart  time.Duration
+}
+
+func momentsOf(config *Config) moments {
+	apart := tick(config.Lease)
+	return moments{max(uint64(config.Spread/apart), 1), apart}
+}
+
+func (m moments) of(tenure uint64) time.Duration {
+	return time.Duration(tenure/together%m.number) * m.apart
 }
 
 // renewEvery is the renewal interval: shorter while a command without an answer may cut the lease.
@@ -73,7 +100,7 @@ func (l *Lock) renew(now time.Duration, fx *Effects) {
 		l.lower(now, n.lease, fx)
 	}
 	p := l.protocol()
-	c := Command{Verb: p.renew, Lease: n.lease}
+	c := Command{Verb: p.renew, Lease: n.lease, Routine: l.wants&wantConfirm == 0 && now < l.confirmDue() && !l.changesWait()}
 	if l.holds == nil {
 		c.Verb = p.pass
 	}

@@ -54,6 +54,7 @@ func (b *batch) reset(verb actor.Verb) {
 type queue struct {
 	commands []actor.Command
 	head     int
+	pressing int // all but routine renewals
 }
 
 func (q *queue) len() int { return len(q.commands) - q.head }
@@ -66,12 +67,18 @@ func (q *queue) push(c actor.Command) {
 		q.commands, q.head = q.commands[:left], 0
 	}
 	q.commands = append(q.commands, c)
+	if !c.Routine {
+		q.pressing++
+	}
 }
 
 func (q *queue) pop() actor.Command {
 	c := q.commands[q.head]
 	q.commands[q.head] = actor.Command{}
 	q.head++
+	if !c.Routine {
+		q.pressing--
+	}
 	if q.head == len(q.commands) {
 		q.head = 0
 		q.commands = q.commands[:0]

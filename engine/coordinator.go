@@ -21,7 +21,7 @@ const (
 const (
 	tick = time.Millisecond
 	// firedPerTurn bounds a turn, so that a million timers due at once do not hold up the mail.
-	firedPerTurn = 8192
+	firedPerTurn = 128
 	spareLocks   = 1024
 )
 

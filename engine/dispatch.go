@@ -107,18 +107,33 @@ func (c *coordinator) waits(n *node, verb actor.Verb) bool {
 	return renews(verb) && c.renewalsWait(n)
 }
 
-// renewalsWait reports whether renewals have their half of the couriers while others wait: very many
-// that are due together must not hold up everybody else for as long as they take.
+// Routine renewals are due long before their leases end, so they go one batch after the other, each of them
+// a small one: whoever comes in between waits for one at most. Measured with 100 000 locks that had been
+// taken within half a second, and a thousand pairs a second beside them: p99 4.0 to 0.9 ms.
+const (
+	crowd      = 512  // so many that wait go in whole batches, which cost less
+	perCourier = 1024 // for so many that wait, one more batch is under way
+)
+
+// renewalsWait reports whether renewals have their share of the couriers: half of them while others wait. If
+// nobody waits for a renewal they have one, and the more the further they fall behind.
 func (c *coordinator) renewalsWait(n *node) bool {
-	renewing := 0
+	renewing, behind, pressing := 0, 0, 0
 	for _, verb := range urgency[0] {
 		if !c.asksReplicas(verb) {
 			renewing += n.underWay[verb]
+			behind += n.queues[verb].len()
+			pressing += n.queues[verb].pressing
 		}
 	}
-	if 2*renewing < c.couriers {
-		return false
+	if pressing == 0 && renewing > behind/perCourier {
+		return true
 	}
+	return 2*renewing >= c.couriers && n.othersWait()
+}
+
+// othersWait reports whether anything but renewals waits to be sent.
+func (n *node) othersWait() bool {
 	for verb := range n.queues {
 		if !renews(actor.Verb(verb)) && n.queues[verb].len() > 0 {
 			return true
@@ -150,7 +165,11 @@ func (c *coordinator) fill(now time.Duration, n *node, verb actor.Verb) *batch {
 		return nil
 	}
 	b := c.empty(verb)
-	for size, keys := 0, 0; q.len() > 0 && keys < batchKeys && size < batchBytes; {
+	most := batchKeys
+	if renews(verb) && q.len() < crowd {
+		most = batchKeys / 2
+	}
+	for size, keys := 0, 0; q.len() > 0 && keys < most && size < batchBytes; {
 		last := len(b.commands)
 		b.commands = append(b.commands, q.pop())
 		if command := &b.commands[last]; c.wanted(now, command) {

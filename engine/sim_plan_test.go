@@ -140,6 +140,9 @@ func (p *simPlan) config(w *simWorld, id string) actor.Config {
 		FairWait:   simFairWait,
 		Seed:       w.random.Uint64(),
 	}
+	if w.chance(0.5) {
+		c.Spread = c.Renew / 2
+	}
 	if w.chance(0.15) {
 		c.MaxHold = max(w.spread(lease/10, 5*lease), p.usableLease())
 	}

@@ -1,0 +1,103 @@
+package engine
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel/actor"
+)
+
+// holds has a desk hold so many locks since 1ms.
+func (d *desk) holds(locks int) {
+	for i := range locks {
+		d.ask("lock", fmt.Sprintf("k%04d", i))
+	}
+	d.now = time.Millisecond
+	d.turn()
+	for len(d.out) > 0 {
+		for number := range d.out {
+			d.courier([]string{fmt.Sprint(number), "done"})
+		}
+		d.turn()
+	}
+	require.EqualValues(d.t, locks, d.c.stats().Held)
+	d.batches = 0
+}
+
+// due is a turn in which the renewals of locks taken at the beginning are due.
+func (d *desk) due() string {
+	d.now = 10005 * time.Millisecond
+	return d.turn()
+}
+
+// Very many renewals that are due together do not hold up everybody else: a small batch of them is under way at a time.
+func TestRoutineRenewalsGoOneSmallBatchAfterTheOther(t *testing.T) {
+	d := newDesk(t, 8)
+	d.holds(128)
+	require.Equal(t, "1: renew k0000 … k0063 (64)", d.due())
+	require.Equal(t, "2: acquire a", d.line("10.006s lock a"))
+	require.Equal(t, "3: renew k0064 … k0127 (64); a granted", d.line("10.007s 1 done; 2 done"))
+}
+
+// The further renewals fall behind, the more of them are under way.
+func TestRoutineRenewalsThatFallBehindGetMoreCouriers(t *testing.T) {
+	d := newDesk(t, 8)
+	d.holds(4000)
+	for range 4000/firedPerTurn + 1 {
+		d.due()
+	}
+	require.Len(t, d.out, 4)
+	require.Greater(t, d.c.queues[actor.SendRenew].len(), 3*perCourier)
+}
+
+// Somebody waits for an extension: it does not queue behind what nobody waits for.
+func TestARenewalThatSomebodyWaitsForLeavesAtOnce(t *testing.T) {
+	d := newDesk(t, 8)
+	d.holds(64)
+	d.line("9s lock a")
+	d.line("9.001s 1 done")
+	require.Equal(t, "2: renew k0000 … k0063 (64)", d.due())
+	require.Equal(t, "3: renew a", d.line("10.006s extend a"))
+}
+
+// Locks that were taken together would be renewed together for ever, and nobody else would get through meanwhile.
+func TestLocksTakenTogetherAreRenewedApart(t *testing.T) {
+	d := newDesk(t, 8)
+	config := deskConfig()
+	config.Spread = config.Renew / 2
+	d.c = newCoordinator(config, 8)
+	const locks = 10_000
+	d.holds(locks)
+	renewed := map[string][]time.Duration{}
+	most := 0
+	for d.now < 40*time.Second {
+		due, ok := d.c.next()
+		require.True(t, ok)
+		d.now = max(d.now, due)
+		d.turn()
+		together := 0
+		for len(d.out) > 0 {
+			for number, b := range d.out {
+				together += len(b.commands)
+				for i := range b.commands {
+					renewed[b.commands[i].Key] = append(renewed[b.commands[i].Key], d.now)
+				}
+				d.courier([]string{fmt.Sprint(number), "done"})
+			}
+			d.turn()
+		}
+		most = max(most, together)
+	}
+	require.Len(t, renewed, locks)
+	for _, times := range renewed {
+		require.Greater(t, times[0], 5*time.Second)
+		require.LessOrEqual(t, times[0], 10*time.Second+2*time.Millisecond)
+		for i := range times[1:] {
+			require.Equal(t, config.Renew, times[i+1]-times[i], "every later one a renewal interval after the one before")
+		}
+	}
+	require.LessOrEqual(t, most, 256)
+}
