@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"math"
 	"time"
 
 	"github.com/lockwheel/lockwheel/bench/measure"
@@ -55,34 +56,49 @@ func (a away) hot(s *Server, into *arena, workers int, d time.Duration) entry {
 	})
 }
 
-// hold keeps locks for three leases.
-func (a away) hold(s *Server, keep Keep) (Keeping, error) {
-	k := Keeping{Name: peers.Redisson.Name, Keep: keep, Latest: -1}
+// hold keeps locks for three leases. It takes them once before and gives them back, so that what Redisson makes once and
+// keeps is there, and reads the heap without locks twice, before and after: their difference is the heap's noise.
+func (a away) hold(k *Keeping, s *Server, p Plan) error {
 	if a.err != nil {
-		return k, a.err
+		return a.err
 	}
-	heap, threads, err := a.java.Live()
+	if err := a.java.Take(k.Keep.Locks); err != nil {
+		return err
+	}
+	if err := a.java.GiveBack(); err != nil {
+		return err
+	}
+	before, threads, err := a.java.Settled()
 	if err != nil {
-		return k, err
+		return err
 	}
+	p.tell("%s: acquires %d locks", k.Name, k.Keep.Locks)
 	began := time.Now()
-	if err := a.java.Take(keep.Locks); err != nil {
-		return k, err
+	if err := a.java.Take(k.Keep.Locks); err != nil {
+		return err
 	}
 	k.Taken = time.Since(began)
-	heapThen, threadsThen, err := a.java.Live()
+	with, threadsThen, err := a.java.Settled()
 	if err != nil {
-		return k, err
+		return err
 	}
-	k.Heap = float64(heapThen-heap) / float64(keep.Locks)
-	k.Goroutines = float64(threadsThen-threads) / float64(keep.Locks)
-	if err := k.watch(s, keepLeases*keep.Lease, a.java.Used); err != nil {
-		return k, err
+	k.Goroutines = float64(threadsThen-threads) / float64(k.Keep.Locks)
+	if err := k.watch(s, p, a.java.Used); err != nil {
+		return err
 	}
 	if k.Lost, err = a.java.Lost(); err != nil {
-		return k, err
+		return err
 	}
-	return k, a.java.GiveBack()
+	if err := a.java.GiveBack(); err != nil {
+		return err
+	}
+	after, _, err := a.java.Settled()
+	if err != nil {
+		return err
+	}
+	k.Heap = (float64(with) - float64(before+after)/2) / float64(k.Keep.Locks)
+	k.HeapNoise = math.Abs(float64(after-before)) / float64(k.Keep.Locks)
+	return nil
 }
 
 // usedHere is what this process has used.

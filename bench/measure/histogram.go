@@ -1,6 +1,8 @@
 package measure
 
 import (
+	"encoding/json"
+	"fmt"
 	"math/bits"
 	"sync/atomic"
 	"time"
@@ -56,6 +58,40 @@ func (h *Histogram) Quantile(q float64) time.Duration {
 		}
 	}
 	return h.Max()
+}
+
+// stored is a histogram in a file: the buckets that are not empty, and the longest in nanoseconds.
+type stored struct {
+	Buckets map[int]uint64
+	Longest int64
+}
+
+// MarshalJSON writes what was recorded, so that every quantile can be had of it again.
+func (h *Histogram) MarshalJSON() ([]byte, error) {
+	s := stored{map[int]uint64{}, h.longest.Load()}
+	for i := range h.buckets {
+		if n := h.buckets[i].Load(); n > 0 {
+			s.Buckets[i] = n
+		}
+	}
+	return json.Marshal(s)
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote, in place of what was recorded before.
+func (h *Histogram) UnmarshalJSON(text []byte) error {
+	var s stored
+	if err := json.Unmarshal(text, &s); err != nil {
+		return err
+	}
+	for i := range h.buckets {
+		h.buckets[i].Store(s.Buckets[i])
+		delete(s.Buckets, i)
+	}
+	for i := range s.Buckets {
+		return fmt.Errorf("histogram: there is no bucket %d", i)
+	}
+	h.longest.Store(s.Longest)
+	return nil
 }
 
 // bucketOf cuts small values exactly and others after their leading bits.
