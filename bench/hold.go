@@ -2,8 +2,8 @@ package bench
 
 import (
 	"context"
-	"fmt"
 	"runtime"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -44,6 +44,7 @@ func (k *Keeping) None() float64 {
 const (
 	keepLeases = 3    // for how many leases locks are held
 	takers     = 1024 // goroutines that acquire what is to be held
+	heldName   = "lockwheel-bench-held"
 )
 
 // Hold keeps locks for three leases: with ours, whose throughput beside is measured, too, and with rueidislock and
@@ -87,7 +88,7 @@ func holdOurs(k *Keeping, s *Server, p Plan) (err error) {
 	if err != nil {
 		return err
 	}
-	stock := newStock(k.Keep.Locks)
+	stock := newStock(heldName, k.Keep.Locks)
 	if err := k.take(stock, wheel, p); err != nil {
 		return err
 	}
@@ -120,7 +121,7 @@ func holdRueidislock(k *Keeping, s *Server, p Plan) error {
 		return err
 	}
 	defer shut(contestant)
-	stock := newStock(k.Keep.Locks)
+	stock := newStock(heldName, k.Keep.Locks)
 	if err := k.take(stock, contestant.(peers.Holder), p); err != nil {
 		return err
 	}
@@ -137,9 +138,14 @@ func holdRedisson(k *Keeping, s *Server, p Plan) error {
 	return redisson.hold(k, s, p)
 }
 
-// take acquires all, and says what one costs.
+// take acquires all, and says what one costs: beside others that the client has already, so that what it makes once, for as
+// many callers at once, is there and in use.
 func (k *Keeping) take(stock *stock, c peers.Holder, p Plan) error {
 	p.tell("%s: acquires %d locks", k.Name, k.Keep.Locks)
+	others := newStock("lockwheel-bench-other", takers)
+	if err := others.take(c); err != nil {
+		return err
+	}
 	heap, goroutines, began := measure.LiveHeap(), runtime.NumGoroutine(), time.Now()
 	if err := stock.take(c); err != nil {
 		return err
@@ -147,7 +153,7 @@ func (k *Keeping) take(stock *stock, c peers.Holder, p Plan) error {
 	k.Taken = time.Since(began)
 	k.Goroutines = float64(runtime.NumGoroutine()-goroutines) / float64(k.Keep.Locks)
 	k.Heap = float64(measure.LiveHeap()-heap) / float64(k.Keep.Locks)
-	return nil
+	return others.release()
 }
 
 // throughputOfNew is that of a client which holds nothing.
@@ -212,14 +218,17 @@ func (k *Keeping) watch(s *Server, p Plan, used func() (measure.Usage, error)) e
 }
 
 // stock is a number of locks that are held.
-type stock struct{ held []peers.Held }
+type stock struct {
+	name string // of each, with its number
+	held []peers.Held
+}
 
-func newStock(locks int) *stock { return &stock{make([]peers.Held, locks)} }
+func newStock(name string, locks int) *stock { return &stock{name, make([]peers.Held, locks)} }
 
 // take acquires them all.
 func (s *stock) take(c peers.Holder) error {
 	return s.each("acquiring", func(i int) (err error) {
-		s.held[i], err = c.Hold(context.Background(), fmt.Sprintf("lockwheel-bench-held-%d", i))
+		s.held[i], err = c.Hold(context.Background(), s.name+"-"+strconv.Itoa(i))
 		return err
 	})
 }
