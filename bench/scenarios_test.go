@@ -68,7 +68,7 @@ func TestHotMeasuresEveryContestantAndNobodyOverlaps(t *testing.T) {
 }
 
 func TestHoldLosesNothing(t *testing.T) {
-	keepings, err := Hold(openServer(t, ""), tiny, Keep{Locks: 200, Lease: 600 * time.Millisecond, Peers: true})
+	keepings, err := Hold(openServer(t, ""), tiny, Keep{Locks: 200, Lease: 1500 * time.Millisecond, Peers: true})
 	require.NoError(t, err)
 	require.Len(t, keepings, 3)
 	for _, k := range keepings {

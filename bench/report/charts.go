@@ -50,7 +50,9 @@ func (r *results) pairChart() *groups {
 // putStandings sets the throughput of contestants in one group.
 func (g *groups) putStandings(standings []bench.Standing, group int) {
 	for i := range standings {
-		g.put(standings[i].Name, group, standings[i].PairsPerSecond())
+		if standings[i].Failure == "" {
+			g.put(standings[i].Name, group, standings[i].PairsPerSecond())
+		}
 	}
 }
 
@@ -81,7 +83,9 @@ func (r *results) hotChart() *groups {
 	}
 	for i, h := range r.hot.Figures {
 		for _, f := range h.Fights {
-			g.put(f.Name, i, f.PairsPerSecond())
+			if f.Failure == "" {
+				g.put(f.Name, i, f.PairsPerSecond())
+			}
 		}
 	}
 	return g
@@ -102,6 +106,9 @@ func (g *groups) putQuantiles(name string, h *measure.Histogram, quantiles ...fl
 func (r *results) wakeChart() *groups {
 	g := quantiles("Hand-over of a name from one client to another", "p50", "p99")
 	for _, w := range r.wake.Figures {
+		if w.Failure != "" {
+			continue
+		}
 		g.putQuantiles(w.Name, &w.Took, 0.5, 0.99)
 	}
 	return g
@@ -110,6 +117,9 @@ func (r *results) wakeChart() *groups {
 func (r *results) aloneChart() *groups {
 	g := quantiles("Lock by one caller, and bare round trips", "p50", "p99", "p99.9")
 	for _, a := range r.latency.Figures.Alone {
+		if a.Failure != "" {
+			continue
+		}
 		g.putQuantiles(a.Name, &a.Lock, 0.5, 0.99, 0.999)
 	}
 	return g
@@ -118,6 +128,9 @@ func (r *results) aloneChart() *groups {
 func (r *results) steadyChart() *groups {
 	g := quantiles("1 000 lock+unlock a second, beside locks held", "p50", "p99", "p99.9")
 	for _, l := range r.latency.Figures.Loads {
+		if l.Failure != "" {
+			continue
+		}
 		g.putQuantiles(fmt.Sprintf("%s, %s held", l.Name, count(float64(l.Held))), &l.Called, 0.5, 0.99, 0.999)
 	}
 	return g

@@ -80,6 +80,9 @@ func (g *groups) plot() *plot.Plot {
 	p := plot.New()
 	p.Title.Text, p.Title.Padding = g.title, 2*vg.Millimeter
 	p.X.Label.Text, p.Y.Label.Text = g.along, g.unit
+	if !g.linear {
+		p.Y.Label.Text += ", logarithmic"
+	}
 	for _, style := range []*text.Style{&p.X.Tick.Label, &p.Y.Tick.Label, &p.X.Label.TextStyle, &p.Y.Label.TextStyle} {
 		style.Font.Size = vg.Points(9)
 	}

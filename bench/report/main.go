@@ -12,7 +12,9 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -82,10 +84,10 @@ func (o *order) run() error {
 		}
 		return err
 	}
-	if wrong := o.write(r); wrong != nil {
-		return wrong
+	if r.latest() == nil {
+		return cmp.Or(err, errors.New("nothing has been measured yet"))
 	}
-	return err
+	return errors.Join(err, o.write(r))
 }
 
 func (o *order) figures() string { return filepath.Join(o.out, "figures") }

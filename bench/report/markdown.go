@@ -19,10 +19,11 @@ func (r *results) markdown() string {
 		b.WriteString("Nothing has been measured.\n")
 		return b.String()
 	}
-	fmt.Fprintf(&b, "## Goals\n\n%s\n\n%s", goalsText, r.goalsTable())
+	fmt.Fprintf(&b, "## Goals\n\n%s %s", goalsText, r.goalsTable())
 	b.WriteString(r.setting(last))
+	drawings := r.drawings()
 	for _, chapter := range r.chapters() {
-		chapter.write(&b, last)
+		chapter.write(&b, last, drawings)
 	}
 	return b.String()
 }
@@ -49,31 +50,33 @@ func (r *results) chapters() []chapter {
 }
 
 // write writes a chapter, unless its section was not measured.
-func (c chapter) write(b *strings.Builder, report *when) {
+func (c chapter) write(b *strings.Builder, report *when, drawings map[string]*groups) {
 	w := c.of.circumstances()
 	if w == nil {
 		return
 	}
-	fmt.Fprintf(b, "\n## %s\n\n%s\n\n%s\n\n", c.title, w.line(report), c.text)
+	fmt.Fprintf(b, "\n## %s\n\n%s\n\n%s\n\n", c.title, w.line(c.of.title(), report), c.text)
 	for _, chart := range c.charts {
-		fmt.Fprintf(b, "![%s](charts/%s.svg)\n\n", c.title, chart)
+		if g := drawings[chart]; len(g.names) > 0 {
+			fmt.Fprintf(b, "![%s](charts/%s.svg)\n\n", g.title, chart)
+		}
 	}
 	b.WriteString(c.body)
 }
 
-// line says when a section was measured, and where if that was not where the whole report says.
-func (w *when) line(report *when) string {
-	text := fmt.Sprintf("*Measured %s in %v, lockwheel %s, set %s", w.Began.UTC().Format("2006-01-02 15:04 MST"), w.Took.Round(time.Second),
-		w.Machine.Versions[peers.Lockwheel.Module], w.Set)
+// line says when a section was measured and how to do it again, and where if that was not where the whole report says.
+func (w *when) line(section string, report *when) string {
+	text := fmt.Sprintf("Measured %s in %v, lockwheel %s, by `go run ./report -set %s -only %s`", w.Began.UTC().Format("2006-01-02 15:04 MST"),
+		w.Took.Round(time.Second), w.Machine.Versions[peers.Lockwheel.Module], w.Set, strings.ToLower(section))
 	if differs := w.Machine.elsewhere(report.Machine); differs != "" {
 		text += "; other than above: " + differs
 	}
-	return text + ".*"
+	return text + "."
 }
 
 const (
-	goalsText = "What a figure should be was set beforehand; the outcome is computed from the figures before they are rounded. Goals for " +
-		"locks held are those of the full set. A bare script call is *direct* with a context that can end, a bare round trip a PING."
+	goalsText = "What a figure should be was set beforehand; the outcome is computed from the figures before they are rounded. A million locks " +
+		"are held by the full set only. A bare script call is *direct* with a context that can end, a bare round trip a PING."
 	kindsText = "Our kinds of lock, on one engine, in turn: names of their own, 2 048 goroutines. A Mutex is not re-entered without an owner " +
 		"in the context, so it is Redisson's non-reentrant lock, too. Below, one caller takes ten names and gives them back, which counts as one pair."
 	pairText = "Every goroutine locks and unlocks a name of its own. CPU, bytes and allocations are those of a pair. The last " +
@@ -107,12 +110,11 @@ func (r *results) setting(last *when) string {
 	t.row("machine", last.Machine.CPU+"; the server runs on it, too, unless `-redis` says otherwise")
 	t.row("system", last.Machine.System)
 	t.row("server", last.Machine.Server)
-	t.row("again", fmt.Sprintf("`cd bench && go run ./report -set %s`", last.Set))
 	for _, kind := range append(peers.All(), peers.Redisson) {
 		settings.row(kind.Name, last.Machine.Versions[kind.Module], kind.Settings)
 	}
 	return "\n## Setting\n\n" + t.String() + "\nContestants take turns, A B C A B C …; figures are medians of the rounds, and ratios are of medians. A lease is " +
-		"30 s where nothing else is said. A section says when it was measured.\n\n" + settings.String() + hangs
+		"30 s where nothing else is said. Sections can be of different runs: each says when, at which version, and with which set it was measured.\n\n" + settings.String() + hangs
 }
 
 const hangs = `
