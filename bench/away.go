@@ -56,19 +56,13 @@ func (a away) hot(s *Server, into *arena, workers int, d time.Duration) entry {
 	})
 }
 
-// hold keeps locks for three leases. It takes them once before and gives them back, so that what Redisson makes once and
-// keeps is there, and reads the heap without locks twice, before and after: their difference is the heap's noise.
+// hold keeps locks for three leases. What they weigh in the heap is what becomes free when they are given back; by how much
+// the heap with all of them differed between the first lease and the last is its noise.
 func (a away) hold(k *Keeping, s *Server, p Plan) error {
 	if a.err != nil {
 		return a.err
 	}
-	if err := a.java.Take(k.Keep.Locks); err != nil {
-		return err
-	}
-	if err := a.java.GiveBack(); err != nil {
-		return err
-	}
-	before, threads, err := a.java.Settled()
+	_, threads, err := a.java.Settled()
 	if err != nil {
 		return err
 	}
@@ -78,7 +72,7 @@ func (a away) hold(k *Keeping, s *Server, p Plan) error {
 		return err
 	}
 	k.Taken = time.Since(began)
-	with, threadsThen, err := a.java.Settled()
+	first, threadsThen, err := a.java.Settled()
 	if err != nil {
 		return err
 	}
@@ -86,19 +80,20 @@ func (a away) hold(k *Keeping, s *Server, p Plan) error {
 	if err := k.watch(s, p, a.java.Used); err != nil {
 		return err
 	}
-	if k.Lost, err = a.java.Lost(); err != nil {
-		return err
-	}
-	if err := a.java.GiveBack(); err != nil {
-		return err
-	}
-	after, _, err := a.java.Settled()
+	last, _, err := a.java.Settled()
 	if err != nil {
 		return err
 	}
-	k.Heap = (float64(with) - float64(before+after)/2) / float64(k.Keep.Locks)
-	k.HeapNoise = math.Abs(float64(after-before)) / float64(k.Keep.Locks)
-	return nil
+	if k.Lost, err = a.java.Lost(); err != nil {
+		return err
+	}
+	if err := a.java.GiveBack(); err != nil && k.Lost == 0 { // what is lost cannot be given back
+		return err
+	}
+	without, _, err := a.java.Settled()
+	k.Heap = float64(last-without) / float64(k.Keep.Locks)
+	k.HeapNoise = math.Abs(float64(last-first)) / float64(k.Keep.Locks)
+	return err
 }
 
 // usedHere is what this process has used.

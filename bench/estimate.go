@@ -46,7 +46,7 @@ func (e Estimate) Hold(k Keep) time.Duration {
 	once := keepLeases*k.Lease + 2*time.Duration(k.Locks)*supposedOfOne
 	all := once + 3*time.Duration(e.Rounds+1)*e.Round
 	if k.Peers {
-		all += 2*once + 2*time.Duration(k.Locks)*supposedOfOne // Redisson takes them twice
+		all += 2 * once
 	}
 	return all
 }

@@ -105,7 +105,8 @@ func holdOurs(k *Keeping, s *Server, p Plan) (err error) {
 		return err
 	}
 	if k.Lost = stock.lost(); k.Lost > 0 {
-		return nil // and are no more to be released
+		k.During = 0 // was not beside all
+		return nil   // and not all can be released
 	}
 	p.tell("%s: releases them", k.Name)
 	if err := stock.release(); err != nil {
@@ -146,14 +147,24 @@ func (k *Keeping) take(stock *stock, c peers.Holder, p Plan) error {
 	if err := others.take(c); err != nil {
 		return err
 	}
-	heap, goroutines, began := measure.LiveHeap(), runtime.NumGoroutine(), time.Now()
+	heap, goroutines, began := leastHeap(), runtime.NumGoroutine(), time.Now()
 	if err := stock.take(c); err != nil {
 		return err
 	}
 	k.Taken = time.Since(began)
 	k.Goroutines = float64(runtime.NumGoroutine()-goroutines) / float64(k.Keep.Locks)
-	k.Heap = float64(measure.LiveHeap()-heap) / float64(k.Keep.Locks)
+	k.Heap = float64(leastHeap()-heap) / float64(k.Keep.Locks)
 	return others.release()
+}
+
+// leastHeap is the live heap without what happens to be under way.
+func leastHeap() int64 {
+	least := measure.LiveHeap()
+	for range 3 {
+		time.Sleep(50 * time.Millisecond)
+		least = min(least, measure.LiveHeap())
+	}
+	return least
 }
 
 // throughputOfNew is that of a client which holds nothing.

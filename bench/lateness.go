@@ -59,11 +59,9 @@ func look(held []peers.Held, renew, counted time.Duration) *lateness {
 
 func (l *lateness) watch() {
 	defer close(l.stopped)
-	ticks := time.NewTicker(lookEvery)
-	defer ticks.Stop()
 	for {
 		select {
-		case <-ticks.C:
+		case <-time.After(max(lookEvery, time.Until(l.next()))): // looking is to cost next to nothing
 			l.step(time.Now(), false)
 		case <-l.stop:
 			l.step(time.Now(), true)
@@ -72,12 +70,14 @@ func (l *lateness) watch() {
 	}
 }
 
+// next is when the next renewal is due, or was.
+func (l *lateness) next() time.Time { return l.watched[0].deadline.Add(l.renew - l.counted) }
+
 // step notes those that were confirmed since they were due. At the end it notes the others as far as they are late.
 func (l *lateness) step(now time.Time, last bool) {
 	var waiting []renewal
 	for len(l.watched) > 0 {
-		r := l.watched[0]
-		due := r.deadline.Add(l.renew - l.counted)
+		r, due := l.watched[0], l.next()
 		if due.After(now) {
 			break
 		}

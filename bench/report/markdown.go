@@ -96,7 +96,7 @@ const (
 	steadyText = "1 000 lock+unlock a second, begun on time whether earlier ones are done or not (open loop), with no lock held and " +
 		"beside many. Called: from the call to the unlock's answer. From due: from when it was due, with what the process was late to begin."
 	holdText = "Watched locks, held for three leases. Heap: live bytes a lock, with its name, beside 1 024 locks that the client held already; Redisson's is " +
-		"that of the Java heap once collections make it no smaller, less the mean of the same without locks before and after, with the difference of those two behind. " +
+		"by how much the Java heap is smaller once they were given back and collections make it no smaller any more, ± by how much it differed between the first lease and the last. " +
 		"CPU in cores, while nothing but renewals happens. Late: from when a renewal was due to when the hold's deadline was seen to have moved, of 99 in 100 of at most 10 000 locks " +
 		"that are looked at every 5 ms; latest: the engine's own, of all locks since it was opened. " +
 		"Redisson's goroutines are threads, and whether it lost any is asked of the server."
@@ -285,7 +285,7 @@ func heap(k *bench.Keeping) string {
 	case k.HeapNoise == 0:
 		return count(k.Heap)
 	case k.Heap <= k.HeapNoise:
-		return fmt.Sprintf("– (the heap differs by %s a lock without any)", count(k.HeapNoise))
+		return fmt.Sprintf("– (the heap differs by %s a lock by itself)", count(k.HeapNoise))
 	}
 	return fmt.Sprintf("%s ± %s", count(k.Heap), count(k.HeapNoise))
 }

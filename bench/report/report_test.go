@@ -244,7 +244,7 @@ func TestAHeapThatMovesByItselfHasNoFigure(t *testing.T) {
 	require.Equal(t, "280", heap(&bench.Keeping{Heap: 280}))
 	require.Equal(t, "900 ± 80", heap(&bench.Keeping{Heap: 900, HeapNoise: 80}))
 	for _, noisy := range []float64{-6000, 0, 79} {
-		require.Equal(t, "– (the heap differs by 80 a lock without any)", heap(&bench.Keeping{Heap: noisy, HeapNoise: 80}))
+		require.Equal(t, "– (the heap differs by 80 a lock by itself)", heap(&bench.Keeping{Heap: noisy, HeapNoise: 80}))
 	}
 }
 
