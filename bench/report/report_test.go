@@ -77,6 +77,18 @@ func read(t *testing.T, dir, file string) string {
 	return string(text)
 }
 
+func TestWhatIsPrintedIsNotWritten(t *testing.T) {
+	needsServer(t)
+	var log strings.Builder
+	o := order{plan: tiny, set: "tiny", only: []string{"WAKE"}, print: true, out: t.TempDir(), readme: "no such file", log: &log}
+	require.NoError(t, o.run())
+	require.Contains(t, log.String(), "\n## Wake\n")
+	require.NotContains(t, log.String(), "\n## Pair\n")
+	written, err := os.ReadDir(o.out)
+	require.NoError(t, err)
+	require.Empty(t, written)
+}
+
 func TestASectionThatNobodyKnowsIsAnErrorBeforeAnythingIsMeasured(t *testing.T) {
 	o := order{plan: tiny, only: []string{"hold", "cieling"}, out: t.TempDir(), log: io.Discard}
 	require.EqualError(t, o.run(), "-only hold,cieling: the sections are Pair, Ceiling, Kinds, Hot, Wake, Latency, Hold")
