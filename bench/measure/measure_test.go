@@ -99,5 +99,7 @@ func TestAHistogramIsTheSameAfterItWasStored(t *testing.T) {
 	for _, q := range []float64{0, 0.1, 0.5, 0.99, 0.999, 1} {
 		require.Equal(t, h.Quantile(q), again.Quantile(q), q)
 	}
-	require.Error(t, json.Unmarshal([]byte(`{"Buckets":{"123456":1}}`), &again))
+	for _, wrong := range []string{"123456:1", "-1:1", "x", "3"} {
+		require.Error(t, json.Unmarshal([]byte(`{"Buckets":"`+wrong+`"}`), &again), wrong)
+	}
 }
