@@ -104,7 +104,7 @@ func holdOurs(k *Keeping, s *Server, p Plan) (err error) {
 	if k.During, err = throughput(wheel, p); err != nil {
 		return err
 	}
-	if k.Lost = stock.lost(); k.Lost > 0 {
+	if k.Lost += stock.lost(); k.Lost > 0 {
 		k.During = 0 // was not beside all
 		return nil   // and not all can be released
 	}
@@ -129,7 +129,9 @@ func holdRueidislock(k *Keeping, s *Server, p Plan) error {
 	if err := k.watch(s, p, usedHere); err != nil {
 		return err
 	}
-	k.Lost = stock.lost()
+	if k.Lost += stock.lost(); k.Lost > 0 {
+		return nil // not all can be released
+	}
 	return stock.release()
 }
 
@@ -154,6 +156,9 @@ func (k *Keeping) take(stock *stock, c peers.Holder, p Plan) error {
 	k.Taken = time.Since(began)
 	k.Goroutines = float64(runtime.NumGoroutine()-goroutines) / float64(k.Keep.Locks)
 	k.Heap = float64(leastHeap()-heap) / float64(k.Keep.Locks)
+	if k.Lost = others.lost(); k.Lost > 0 {
+		return nil // they count, and not all can be released
+	}
 	return others.release()
 }
 
