@@ -77,7 +77,9 @@ func BenchmarkHold(b *testing.B) {
 						b.ReportMetric(k.Latest.Seconds()*1000, "latest-ms")
 					}
 					b.ReportMetric(float64(k.Lost), "lost")
-					if k.During > 0 {
+					if k.Stuck != "" {
+						b.Log("beside them:", k.Stuck)
+					} else if k.During > 0 {
 						b.ReportMetric(k.During, "pairs/s")
 						b.ReportMetric(k.During/k.None(), "x-none-held")
 					}

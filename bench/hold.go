@@ -31,6 +31,7 @@ type Keeping struct {
 
 	// Pairs a second of the plan's Growers with none held, before and after, and with all; 0: not measured.
 	Before, During, After float64
+	Stuck                 string // why During or After was not measured though it should have been; empty: it was
 }
 
 // None is the throughput with none held: the mean of before and after, so that a machine that drifts does not decide.
@@ -102,18 +103,20 @@ func holdOurs(k *Keeping, s *Server, p Plan) (err error) {
 	k.Latest = wheel.Engine.Stats().RenewalLag
 	p.tell("%s: throughput beside them", k.Name)
 	if k.During, err = throughput(wheel, p); err != nil {
-		return err
+		k.Stuck = err.Error()
 	}
 	if k.Lost += stock.lost(); k.Lost > 0 {
 		k.During = 0 // was not beside all
 		return nil   // and not all can be released
 	}
 	p.tell("%s: releases them", k.Name)
-	if err := stock.release(); err != nil {
+	if err := stock.release(); err != nil || k.Stuck != "" {
 		return err
 	}
-	k.After, err = throughput(wheel, p)
-	return err
+	if k.After, err = throughput(wheel, p); err != nil {
+		k.Stuck = err.Error()
+	}
+	return nil
 }
 
 func holdRueidislock(k *Keeping, s *Server, p Plan) error {

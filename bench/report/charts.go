@@ -144,7 +144,7 @@ func (r *results) holdCharts() (heaps, cores, growth *groups) {
 		if !slices.Contains(locks, label) {
 			locks = append(locks, label)
 		}
-		if k.During > 0 {
+		if k.During > 0 && k.Stuck == "" {
 			ours = append(ours, label)
 		}
 	}
@@ -164,7 +164,7 @@ func (r *results) holdCharts() (heaps, cores, growth *groups) {
 		}
 		cores.put(k.Name+", client", group, k.Client)
 		cores.put(k.Name+", server", group, k.Server)
-		if k.During > 0 {
+		if k.During > 0 && k.Stuck == "" {
 			growth.put("with none held", slices.Index(ours, label), k.None())
 			growth.put("with so many held", slices.Index(ours, label), k.During)
 		}

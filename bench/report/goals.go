@@ -131,7 +131,7 @@ func (r *results) holdGoals() []goal {
 	if k := r.keepingOf(peers.Lockwheel.Name, 1_000_000); k != nil {
 		heap, goroutines, lost, client, server = k.Heap, k.Goroutines, float64(k.Lost), k.Client, k.Server
 		late = inUnits(k.Late, time.Millisecond)
-		if k.During > 0 {
+		if k.During > 0 && k.Stuck == "" {
 			growth = k.During / k.None()
 		}
 	}

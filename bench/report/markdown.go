@@ -239,7 +239,10 @@ func (r *results) holdTables() string {
 		}
 		t.row(k.Name, count(float64(k.Keep.Locks)), k.Keep.Lease.String(), heap(k), decimals(k.Goroutines), decimals(k.Client), decimals(k.Server),
 			count(k.Renewals), known(k.Late), known(k.Latest), count(float64(k.Lost)), decimals(k.Taken.Seconds()))
-		if k.During > 0 {
+		switch {
+		case k.Stuck != "":
+			growth.failed(count(float64(k.Keep.Locks)), k.Stuck)
+		case k.During > 0:
 			growth.row(count(float64(k.Keep.Locks)), count(k.During), count(k.None()), ratio(k.During, k.None()))
 		}
 	}

@@ -117,7 +117,7 @@ func (r *results) holdLines(t *table) {
 	t.section(held+"heap of one, lost", fmt.Sprintf("%s B, %s", heap(k), count(float64(k.Lost))), "Hold")
 	t.section(held+"cores of the client, of the server", decimals(k.Client)+", "+decimals(k.Server), "Hold")
 	t.section(held+"p99 of how late renewals are", known(k.Late)+" ms", "Hold")
-	if k.During > 0 {
+	if k.During > 0 && k.Stuck == "" {
 		t.section(held+"pairs a second beside them, to none held", count(k.During)+", "+ratio(k.During, k.None()), "Hold")
 	}
 }

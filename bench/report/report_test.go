@@ -201,6 +201,8 @@ func TestWhatFailedOrWasNotMeasuredIsNoGoalMet(t *testing.T) {
 	r := madeUp()
 	r.hold.Figures = r.hold.Figures[:3] // no million
 	r.pair.Figures[1].Standings[1].Failure = "hangs"
+	r.hold.Figures[0].Stuck = "hangs, too"
+	require.Contains(t, r.markdown(), "| 1 000 | hangs, too |")
 	_, _, without = outcomes(r)
 	require.Len(t, without, 8)
 	require.Contains(t, r.markdown(), "; 8 more were not measured.")
