@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"math"
 	"time"
 
 	"github.com/lockwheel/lockwheel/bench/measure"
@@ -55,34 +56,44 @@ func (a away) hot(s *Server, into *arena, workers int, d time.Duration) entry {
 	})
 }
 
-// hold keeps locks for three leases.
-func (a away) hold(s *Server, keep Keep) (Keeping, error) {
-	k := Keeping{Name: peers.Redisson.Name, Keep: keep, Latest: -1}
+// hold keeps locks for three leases. What they weigh in the heap is what becomes free when they are given back; by how much
+// the heap with all of them differed between the first lease and the last is its noise.
+func (a away) hold(k *Keeping, s *Server, p Plan) error {
 	if a.err != nil {
-		return k, a.err
+		return a.err
 	}
-	heap, threads, err := a.java.Live()
+	_, threads, err := a.java.Settled()
 	if err != nil {
-		return k, err
+		return err
 	}
+	p.tell("%s: acquires %d locks", k.Name, k.Keep.Locks)
 	began := time.Now()
-	if err := a.java.Take(keep.Locks); err != nil {
-		return k, err
+	if err := a.java.Take(k.Keep.Locks); err != nil {
+		return err
 	}
 	k.Taken = time.Since(began)
-	heapThen, threadsThen, err := a.java.Live()
+	first, threadsThen, err := a.java.Settled()
 	if err != nil {
-		return k, err
+		return err
 	}
-	k.Heap = float64(heapThen-heap) / float64(keep.Locks)
-	k.Goroutines = float64(threadsThen-threads) / float64(keep.Locks)
-	if err := k.watch(s, keepLeases*keep.Lease, a.java.Used); err != nil {
-		return k, err
+	k.Goroutines = float64(threadsThen-threads) / float64(k.Keep.Locks)
+	if err := k.watch(s, p, a.java.Used); err != nil {
+		return err
+	}
+	last, _, err := a.java.Settled()
+	if err != nil {
+		return err
 	}
 	if k.Lost, err = a.java.Lost(); err != nil {
-		return k, err
+		return err
 	}
-	return k, a.java.GiveBack()
+	if err := a.java.GiveBack(); err != nil && k.Lost == 0 { // what is lost cannot be given back
+		return err
+	}
+	without, _, err := a.java.Settled()
+	k.Heap = float64(last-without) / float64(k.Keep.Locks)
+	k.HeapNoise = math.Abs(float64(last-first)) / float64(k.Keep.Locks)
+	return err
 }
 
 // usedHere is what this process has used.

@@ -65,16 +65,23 @@ func BenchmarkHold(b *testing.B) {
 			require.NoError(b, err)
 			for _, k := range keepings {
 				report(b, k.Name, k.Failure, func(b *testing.B) {
-					b.ReportMetric(k.Heap, "heap-B/lock")
+					if k.Heap > k.HeapNoise {
+						b.ReportMetric(k.Heap, "heap-B/lock")
+					}
 					b.ReportMetric(k.Goroutines, "goroutines/lock")
 					b.ReportMetric(k.Client, "client-cores")
 					b.ReportMetric(k.Server, "server-cores")
 					b.ReportMetric(k.Renewals, "renewals/s")
-					b.ReportMetric(k.Latest.Seconds()*1000, "latest-ms")
+					if k.Late >= 0 {
+						b.ReportMetric(k.Late.Seconds()*1000, "p99-late-ms")
+						b.ReportMetric(k.Latest.Seconds()*1000, "latest-ms")
+					}
 					b.ReportMetric(float64(k.Lost), "lost")
-					if k.During > 0 {
+					if k.Stuck != "" {
+						b.Log("beside them:", k.Stuck)
+					} else if k.During > 0 {
 						b.ReportMetric(k.During, "pairs/s")
-						b.ReportMetric(k.During/k.Before, "x-none-held")
+						b.ReportMetric(k.During/k.None(), "x-none-held")
 					}
 				})
 			}
@@ -123,6 +130,14 @@ func BenchmarkCeiling(b *testing.B) {
 	reportStandings(b, c.Standings)
 }
 
+func BenchmarkKinds(b *testing.B) {
+	s, p := site(b)
+	k, err := Kinds(s, p)
+	require.NoError(b, err)
+	reportStandings(b, k.Alike)
+	reportStandings(b, k.Ten)
+}
+
 // site is the server and the plan that the flags ask for. Without a server the benchmark is skipped.
 func site(b testing.TB) (*Server, Plan) {
 	plan, known := map[string]Plan{"quick": Quick, "full": Full}[*set]
@@ -130,6 +145,7 @@ func site(b testing.TB) (*Server, Plan) {
 	if *rounds > 0 {
 		plan.Rounds = *rounds
 	}
+	plan.Tell = func(line string) { b.Log(line) }
 	return openServer(b, *addr), plan
 }
 

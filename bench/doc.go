@@ -2,7 +2,8 @@
 // turns, A B C A B C …, figures are medians of the rounds and ratios are of medians, so that they hold on a
 // machine whose speed drifts. Absolute figures are this machine's; the ratios are what to compare.
 //
-//	go run ./report -set full                             # everything: RESULTS.md and charts/
+//	go run ./report -set full                             # everything: figures/, RESULTS.md, charts/, README's part
+//	go run ./report -only hold,ceiling                    # two sections; the others stay as they were
 //	go test -run '^$' -bench . -benchtime 1x .            # the same figures as benchmarks; a set: -set full
 //	go test -run '^$' -bench Hot -redis 127.0.0.1:6379 .  # on a server of your own
 //
@@ -11,10 +12,11 @@
 //
 //	Pair     lock and unlock of names of their own, by 1 to 16384 goroutines
 //	Ceiling  what the server can do at all: raw pipelined calls, beside Pair
+//	Kinds    our kinds of lock beside each other, and ten names as one
 //	Hot      everybody on one name, of one client or of two
 //	Wake     from a release to the grant of who waits in another client
 //	Latency  one caller alone; and a steady load beside many locks held
-//	Hold     many watched locks kept for three leases, and the throughput beside them
+//	Hold     many watched locks kept for three leases, how late their renewals are, and the throughput beside them
 //
 // The contestants and their settings, which RESULTS.md shows, too, are in package peers:
 //

@@ -2,8 +2,8 @@ package bench
 
 import (
 	"context"
-	"fmt"
 	"runtime"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -18,34 +18,47 @@ type Keeping struct {
 	Keep       Keep
 	Taken      time.Duration // to acquire them all
 	Heap       float64       // live bytes a lock, with its name
+	HeapNoise  float64       // bytes a lock by which the same heap differs between two readings; 0: it is exact
 	Goroutines float64       // a lock
 	Client     float64       // cores, while nothing but renewals happened
 	Server     float64       // cores
 	Renewals   float64       // a second
 	Latest     time.Duration // that a renewal was confirmed after it was due; negative: not known
+	Late       time.Duration // the same of 99 of 100 renewals, of a share of the locks; negative: not known
+	Looked     uint64        // renewals of that share
 	Lost       int
 	Failure    string
 
-	Before, During float64 // pairs a second of the plan's Growers with none held and with all; 0: not measured
+	// Pairs a second of the plan's Growers with none held, before and after, and with all; 0: not measured.
+	Before, During, After float64
+	Stuck                 string // why During or After was not measured though it should have been; empty: it was
+}
+
+// None is the throughput with none held: the mean of before and after, so that a machine that drifts does not decide.
+func (k *Keeping) None() float64 {
+	if k.After == 0 { // nothing was released
+		return k.Before
+	}
+	return (k.Before + k.After) / 2
 }
 
 const (
 	keepLeases = 3    // for how many leases locks are held
 	takers     = 1024 // goroutines that acquire what is to be held
+	heldName   = "lockwheel-bench-held"
 )
 
 // Hold keeps locks for three leases: with ours, whose throughput beside is measured, too, and with rueidislock and
 // Redisson, the peers that renew, if the plan says so.
 func Hold(s *Server, p Plan, keep Keep) ([]Keeping, error) {
-	holders := []func() (Keeping, error){func() (Keeping, error) { return holdWith(s, p, keep, peers.Lockwheel) }}
+	holders := []holder{{peers.Lockwheel.Name, holdOurs}}
 	if keep.Peers {
-		holders = append(holders, func() (Keeping, error) { return holdWith(s, p, keep, peers.Rueidislock) },
-			func() (Keeping, error) { return holdAway(s, p, keep) })
+		holders = append(holders, holder{peers.Rueidislock.Name, holdRueidislock}, holder{peers.Redisson.Name, holdRedisson})
 	}
 	var keepings []Keeping
-	for _, hold := range holders {
-		k, err := hold()
-		if err != nil {
+	for _, h := range holders {
+		k := Keeping{Name: h.name, Keep: keep, Latest: -1, Late: -1}
+		if err := h.hold(&k, s, p); err != nil {
 			k.Failure = err.Error()
 		}
 		keepings = append(keepings, k)
@@ -56,44 +69,120 @@ func Hold(s *Server, p Plan, keep Keep) ([]Keeping, error) {
 	return keepings, nil
 }
 
-func holdAway(s *Server, p Plan, keep Keep) (Keeping, error) {
-	redisson := openAway(peers.Config{Addr: s.Addr, Lease: keep.Lease}, 1, p)
-	defer redisson.close()
-	return redisson.hold(s, keep)
+type holder struct {
+	name string
+	hold func(*Keeping, *Server, Plan) error
 }
 
-func holdWith(s *Server, p Plan, keep Keep, kind peers.Kind) (Keeping, error) {
-	k := Keeping{Name: kind.Name, Keep: keep, Latest: -1}
-	contestant, err := kind.Open(peers.Config{Addr: s.Addr, Lease: keep.Lease, Callers: takers})
+func holdOurs(k *Keeping, s *Server, p Plan) (err error) {
+	config := peers.Config{Addr: s.Addr, Lease: k.Keep.Lease, Callers: takers}
+	if k.Before, err = throughputOfNew(config, p); err != nil {
+		return err
+	}
+	// An engine of its own, which has nothing left from other locks that those to be held could use again.
+	wheel, err := peers.OpenLockwheel(config)
 	if err != nil {
-		return k, err
+		return err
+	}
+	defer shut(wheel)
+	counted, err := deadlineAfter(wheel)
+	if err != nil {
+		return err
+	}
+	stock := newStock(heldName, k.Keep.Locks)
+	if err := k.take(stock, wheel, p); err != nil {
+		return err
+	}
+	looking := look(stock.held, k.Keep.Renew(), counted)
+	err = k.watch(s, p, usedHere)
+	looking.end()
+	if err != nil {
+		return err
+	}
+	k.Late, k.Looked = looking.late.Quantile(0.99), looking.late.Count()
+	k.Latest = wheel.Engine.Stats().RenewalLag
+	p.tell("%s: throughput beside them", k.Name)
+	if k.During, err = throughput(wheel, p); err != nil {
+		k.Stuck = err.Error()
+	}
+	if k.Lost += stock.lost(); k.Lost > 0 {
+		k.During = 0 // was not beside all
+		return nil   // and not all can be released
+	}
+	p.tell("%s: releases them", k.Name)
+	if err := stock.release(); err != nil || k.Stuck != "" {
+		return err
+	}
+	if k.After, err = throughput(wheel, p); err != nil {
+		k.Stuck = err.Error()
+	}
+	return nil
+}
+
+func holdRueidislock(k *Keeping, s *Server, p Plan) error {
+	contestant, err := peers.Rueidislock.Open(peers.Config{Addr: s.Addr, Lease: k.Keep.Lease, Callers: takers})
+	if err != nil {
+		return err
 	}
 	defer shut(contestant)
-	ours, _ := contestant.(*peers.Wheel)
-	if ours != nil {
-		if k.Before, err = throughput(contestant, p); err != nil {
-			return k, err
-		}
+	stock := newStock(heldName, k.Keep.Locks)
+	if err := k.take(stock, contestant.(peers.Holder), p); err != nil {
+		return err
 	}
-	stock := newStock(keep.Locks)
-	heap, goroutines, began := measure.LiveHeap(), runtime.NumGoroutine(), time.Now()
-	if err := stock.take(contestant.(peers.Holder)); err != nil {
-		return k, err
+	if err := k.watch(s, p, usedHere); err != nil {
+		return err
+	}
+	if k.Lost += stock.lost(); k.Lost > 0 {
+		return nil // not all can be released
+	}
+	return stock.release()
+}
+
+func holdRedisson(k *Keeping, s *Server, p Plan) error {
+	redisson := openAway(peers.Config{Addr: s.Addr, Lease: k.Keep.Lease}, 1, p)
+	defer redisson.close()
+	return redisson.hold(k, s, p)
+}
+
+// take acquires all, and says what one costs: beside others that the client has already, so that what it makes once, for as
+// many callers at once, is there and in use.
+func (k *Keeping) take(stock *stock, c peers.Holder, p Plan) error {
+	p.tell("%s: acquires %d locks", k.Name, k.Keep.Locks)
+	others := newStock("lockwheel-bench-other", takers)
+	if err := others.take(c); err != nil {
+		return err
+	}
+	heap, goroutines, began := leastHeap(), runtime.NumGoroutine(), time.Now()
+	if err := stock.take(c); err != nil {
+		return err
 	}
 	k.Taken = time.Since(began)
-	k.Goroutines = float64(runtime.NumGoroutine()-goroutines) / float64(keep.Locks)
-	k.Heap = float64(measure.LiveHeap()-heap) / float64(keep.Locks)
-	if err := k.watch(s, keepLeases*keep.Lease, usedHere); err != nil {
-		return k, err
+	k.Goroutines = float64(runtime.NumGoroutine()-goroutines) / float64(k.Keep.Locks)
+	k.Heap = float64(leastHeap()-heap) / float64(k.Keep.Locks)
+	if k.Lost = others.lost(); k.Lost > 0 {
+		return nil // they count, and not all can be released
 	}
-	if ours != nil {
-		k.Latest = ours.Engine.Stats().RenewalLag
-		if k.During, err = throughput(contestant, p); err != nil {
-			return k, err
-		}
+	return others.release()
+}
+
+// leastHeap is the live heap without what happens to be under way.
+func leastHeap() int64 {
+	least := measure.LiveHeap()
+	for range 3 {
+		time.Sleep(50 * time.Millisecond)
+		least = min(least, measure.LiveHeap())
 	}
-	k.Lost = stock.lost()
-	return k, stock.release()
+	return least
+}
+
+// throughputOfNew is that of a client which holds nothing.
+func throughputOfNew(c peers.Config, p Plan) (float64, error) {
+	wheel, err := peers.OpenLockwheel(c)
+	if err != nil {
+		return 0, err
+	}
+	defer shut(wheel)
+	return throughput(wheel, p)
 }
 
 // throughput is that of an engine which may hold a lot.
@@ -112,7 +201,7 @@ func throughput(c peers.Contestant, p Plan) (float64, error) {
 }
 
 // watch lets time pass and reads what that cost.
-func (k *Keeping) watch(s *Server, d time.Duration, used func() (measure.Usage, error)) error {
+func (k *Keeping) watch(s *Server, p Plan, used func() (measure.Usage, error)) error {
 	renewing := []string{"pexpire", "pexpireat"}
 	renewed, err := s.Calls(renewing...)
 	if err != nil {
@@ -127,7 +216,10 @@ func (k *Keeping) watch(s *Server, d time.Duration, used func() (measure.Usage, 
 		return err
 	}
 	began := time.Now()
-	time.Sleep(d)
+	for lease := range keepLeases {
+		p.tell("%s: has %d locks, acquired in %.1f s; lease %d of %d passes", k.Name, k.Keep.Locks, k.Taken.Seconds(), lease+1, keepLeases)
+		time.Sleep(k.Keep.Lease)
+	}
 	seconds := time.Since(began).Seconds()
 	clientThen, err := used()
 	if err != nil {
@@ -145,14 +237,17 @@ func (k *Keeping) watch(s *Server, d time.Duration, used func() (measure.Usage, 
 }
 
 // stock is a number of locks that are held.
-type stock struct{ held []peers.Held }
+type stock struct {
+	name string // of each, with its number
+	held []peers.Held
+}
 
-func newStock(locks int) *stock { return &stock{make([]peers.Held, locks)} }
+func newStock(name string, locks int) *stock { return &stock{name, make([]peers.Held, locks)} }
 
 // take acquires them all.
 func (s *stock) take(c peers.Holder) error {
 	return s.each("acquiring", func(i int) (err error) {
-		s.held[i], err = c.Hold(context.Background(), fmt.Sprintf("lockwheel-bench-held-%d", i))
+		s.held[i], err = c.Hold(context.Background(), s.name+"-"+strconv.Itoa(i))
 		return err
 	})
 }

@@ -49,7 +49,7 @@ func (l *Load) measure(s *Server, p Plan, kind peers.Kind) error {
 		return err
 	}
 	defer shut(contestant)
-	stock := newStock(l.Held)
+	stock := newStock(heldName, l.Held)
 	if err := stock.take(contestant.(peers.Holder)); err != nil {
 		return err
 	}

@@ -33,9 +33,14 @@ func ownNames(what string, c peers.Contestant, goroutines int, d time.Duration) 
 	for i := range workers {
 		workers[i] = c.Worker(nameOf(i), i)
 	}
+	return atWork(what, workers, d)
+}
+
+// atWork is workers that do not come in each other's way.
+func atWork(what string, workers []peers.Worker, d time.Duration) entry {
 	return entry{name: what, run: func() (int, time.Duration, error) {
 		// A lone goroutine is compared as a request would call: see OneCaller for both ways.
-		return (&crowd{workers: workers, ending: goroutines == 1}).run(d)
+		return (&crowd{workers: workers, ending: len(workers) == 1}).run(d)
 	}}
 }
 

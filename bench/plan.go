@@ -1,6 +1,9 @@
 package bench
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
 
 // Plan says how much is measured. The time it takes follows from it.
 type Plan struct {
@@ -16,10 +19,19 @@ type Plan struct {
 	Growers int    // goroutines of the throughput beside what Hold holds
 
 	Calls    int           // of one caller, for each contestant and round
-	OpenLoop time.Duration // of the open loop, for each contestant, with and without held locks
+	OpenLoop time.Duration // of the open loop, for each contestant, with and without held locks: two of Beside's renewals or more
 	Beside   Keep          // held meanwhile
 
 	Wakes int // for each contestant
+
+	// Tell is told what a long comparison is at, a line at a time; nil: nobody.
+	Tell func(line string)
+}
+
+func (p Plan) tell(format string, args ...any) {
+	if p.Tell != nil {
+		p.Tell(fmt.Sprintf(format, args...))
+	}
 }
 
 // Keep is a number of locks that are held.
@@ -29,22 +41,25 @@ type Keep struct {
 	Peers bool // also by those peers that renew
 }
 
-// Full takes about ten minutes, most of them for leases of their real length to pass.
+// Renew is how often a lock that is kept is renewed.
+func (k Keep) Renew() time.Duration { return k.Lease / 3 }
+
+// Full is for figures to be published: most of its time is leases of their real length that pass.
 var Full = Plan{
 	Rounds: 5, Round: time.Second, Fight: 500 * time.Millisecond, WarmUp: 20 * time.Second,
 	Goroutines: []int{1, 16, 256, 2048, 16384},
 	Fighters:   []int{8, 64},
 	Keep: []Keep{
-		{Locks: 1000, Lease: 6 * time.Second, Peers: true},
-		{Locks: 100_000, Lease: 20 * time.Second, Peers: true},
+		{Locks: 1000, Lease: 30 * time.Second, Peers: true},
+		{Locks: 100_000, Lease: 30 * time.Second, Peers: true},
 		{Locks: 1_000_000, Lease: 30 * time.Second},
 	},
 	Growers: 2048,
-	Calls:   2000, OpenLoop: 15 * time.Second, Beside: Keep{Locks: 100_000, Lease: 30 * time.Second},
+	Calls:   2000, OpenLoop: 21 * time.Second, Beside: Keep{Locks: 100_000, Lease: 30 * time.Second},
 	Wakes: 400,
 }
 
-// Quick takes about three minutes.
+// Quick is for a look.
 var Quick = Plan{
 	Rounds: 3, Round: 300 * time.Millisecond, Fight: 200 * time.Millisecond, WarmUp: 10 * time.Second,
 	Goroutines: []int{1, 16, 256, 2048, 16384},
@@ -54,6 +69,6 @@ var Quick = Plan{
 		{Locks: 100_000, Lease: 8 * time.Second, Peers: true},
 	},
 	Growers: 2048,
-	Calls:   1000, OpenLoop: 3 * time.Second, Beside: Keep{Locks: 100_000, Lease: 10 * time.Second},
+	Calls:   1000, OpenLoop: 7 * time.Second, Beside: Keep{Locks: 100_000, Lease: 10 * time.Second},
 	Wakes: 100,
 }

@@ -54,8 +54,19 @@ func (s *Server) Clear() error {
 	if s.ours == nil {
 		return nil
 	}
-	_, err := s.probe.Do("FLUSHALL")
+	_, err := s.ask("FLUSHALL", "ASYNC") // a million locks would keep the server busy
 	return err
+}
+
+// patience is for a server that is busy with what it is measured at.
+const patience = time.Minute
+
+// ask sends a command and waits for its reply.
+func (s *Server) ask(command ...any) (any, error) {
+	if err := s.probe.Send(command...); err != nil {
+		return nil, err
+	}
+	return s.probe.Receive(patience)
 }
 
 // Version is the server's, as in "Redis 7.0.15".
@@ -97,7 +108,7 @@ func (s *Server) Calls(commands ...string) (calls int, err error) {
 }
 
 func (s *Server) info(section string) (map[string]string, error) {
-	reply, err := s.probe.Do("INFO", section)
+	reply, err := s.ask("INFO", section)
 	if err != nil {
 		return nil, fmt.Errorf("INFO %s: %w", section, err)
 	}

@@ -1,7 +1,10 @@
 package measure
 
 import (
+	"encoding/json"
+	"fmt"
 	"math/bits"
+	"strings"
 	"sync/atomic"
 	"time"
 )
@@ -56,6 +59,45 @@ func (h *Histogram) Quantile(q float64) time.Duration {
 		}
 	}
 	return h.Max()
+}
+
+// stored is a histogram in a file: the buckets that are not empty, as in "17:3 40:1", so that they are one line of it, and
+// the longest in nanoseconds.
+type stored struct {
+	Buckets string
+	Longest int64
+}
+
+// MarshalJSON writes what was recorded, so that every quantile can be had of it again.
+func (h *Histogram) MarshalJSON() ([]byte, error) {
+	var filled []string
+	for i := range h.buckets {
+		if n := h.buckets[i].Load(); n > 0 {
+			filled = append(filled, fmt.Sprintf("%d:%d", i, n))
+		}
+	}
+	return json.Marshal(stored{strings.Join(filled, " "), h.longest.Load()})
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote, in place of what was recorded before. After an error it is empty or has a part.
+func (h *Histogram) UnmarshalJSON(text []byte) error {
+	var s stored
+	if err := json.Unmarshal(text, &s); err != nil {
+		return err
+	}
+	for i := range h.buckets {
+		h.buckets[i].Store(0)
+	}
+	for _, filled := range strings.Fields(s.Buckets) {
+		var i int
+		var n uint64
+		if _, err := fmt.Sscanf(filled, "%d:%d", &i, &n); err != nil || i < 0 || i >= len(h.buckets) {
+			return fmt.Errorf("histogram: %q is no bucket", filled)
+		}
+		h.buckets[i].Store(n)
+	}
+	h.longest.Store(s.Longest)
+	return nil
 }
 
 // bucketOf cuts small values exactly and others after their leading bits.

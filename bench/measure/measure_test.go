@@ -1,6 +1,7 @@
 package measure
 
 import (
+	"encoding/json"
 	"math"
 	"slices"
 	"testing"
@@ -82,4 +83,23 @@ func TestUsageGrowsWithWork(t *testing.T) {
 	require.Len(t, kept, 1000)
 	kept = nil
 	require.Less(t, LiveHeap(), heap-900_000)
+}
+
+func TestAHistogramIsTheSameAfterItWasStored(t *testing.T) {
+	var h, again Histogram
+	for i := range 5000 {
+		h.Record(time.Duration(i * i))
+	}
+	text, err := json.Marshal(&h)
+	require.NoError(t, err)
+	again.Record(time.Hour) // is overwritten
+	require.NoError(t, json.Unmarshal(text, &again))
+	require.Equal(t, h.Count(), again.Count())
+	require.Equal(t, h.Max(), again.Max())
+	for _, q := range []float64{0, 0.1, 0.5, 0.99, 0.999, 1} {
+		require.Equal(t, h.Quantile(q), again.Quantile(q), q)
+	}
+	for _, wrong := range []string{"123456:1", "-1:1", "x", "3"} {
+		require.Error(t, json.Unmarshal([]byte(`{"Buckets":"`+wrong+`"}`), &again), wrong)
+	}
 }

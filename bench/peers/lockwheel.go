@@ -36,7 +36,13 @@ func OpenLockwheel(c Config) (*Wheel, error) {
 
 func (w *Wheel) Close() { w.Engine.Close() }
 
-func (w *Wheel) Worker(name string, _ int) Worker { return &wheelWorker{mutex: w.Engine.Mutex(name)} }
+func (w *Wheel) Worker(name string, _ int) Worker { return WorkerOf(w.Engine.Mutex(name)) }
+
+// WorkerOf locks and unlocks any kind of lock that is a Mutex.
+func WorkerOf(mutex lockwheel.Mutex) Worker { return &wheelWorker{mutex: mutex} }
+
+// WorkerOfAll locks and unlocks several as one.
+func WorkerOfAll(locks lockwheel.Multi) Worker { return &multiWorker{locks: locks} }
 
 func (w *Wheel) Hold(ctx context.Context, name string) (Held, error) {
 	hold, err := w.Engine.Mutex(name).Lock(ctx)
@@ -55,7 +61,25 @@ func (w *wheelWorker) Lock(ctx context.Context) (err error) {
 
 func (w *wheelWorker) Unlock() error { return w.hold.Unlock(context.Background()) }
 
+type multiWorker struct {
+	locks lockwheel.Multi
+	hold  *lockwheel.Hold
+}
+
+func (w *multiWorker) Lock(ctx context.Context) (err error) {
+	w.hold, err = w.locks.Lock(ctx)
+	return err
+}
+
+func (w *multiWorker) Unlock() error { return w.hold.Unlock(context.Background()) }
+
 type wheelHeld struct{ *lockwheel.Hold }
+
+// Deadlined is a Held that tells until when it is known to be held: each renewal moves that on.
+type Deadlined interface {
+	Held
+	Deadline() time.Time
+}
 
 func (h wheelHeld) Lost() bool     { return h.Err() != nil }
 func (h wheelHeld) Release() error { return h.Unlock(context.Background()) }

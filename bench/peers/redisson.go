@@ -25,6 +25,9 @@ var Redisson = Kind{
 const (
 	atOnce     = 64              // of Redisson's calls
 	answerTime = 2 * time.Minute // for a command whose own time has not been counted
+
+	settleTries = 20
+	settlePause = 100 * time.Millisecond
 )
 
 // machine is the one Java machine of this process, which gets warm and stays so. It ends with this process.
@@ -183,8 +186,30 @@ func (j *Java) Used() (measure.Usage, error) {
 	return measure.Usage{CPU: time.Duration(answer.figure("cpu")), Bytes: uint64(answer.figure("allocated"))}, answer.err
 }
 
-// Live is the heap after a collection, in bytes, and the number of threads.
-func (j *Java) Live() (heap int64, threads int, err error) {
+// Settled is the heap after a collection, in bytes, and the number of threads, once collections do not make it smaller any
+// more: the first ones only find what later ones may free. It gives up after settleTries, with the least that was read.
+func (j *Java) Settled() (heap int64, threads int, err error) {
+	const smaller = 1 << 14 // bytes
+	for same, tries := 0, 0; same < 3 && tries < settleTries; tries++ {
+		now, n, err := j.live()
+		if err != nil {
+			return 0, 0, err
+		}
+		if tries == 0 || now < heap-smaller {
+			same = 0
+		} else {
+			same++
+		}
+		if tries == 0 || now < heap {
+			heap = now
+		}
+		threads = n
+		time.Sleep(settlePause)
+	}
+	return heap, threads, nil
+}
+
+func (j *Java) live() (heap int64, threads int, err error) {
 	answer, err := j.do("usage", redisson.Words{"heap": "true"})
 	if err != nil {
 		return 0, 0, err

@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
 
 	"github.com/lockwheel/lockwheel/bench"
@@ -14,37 +15,61 @@ import (
 
 // machine is where and with what was measured.
 type machine struct {
-	cpu      string
-	system   string
-	server   string
-	versions map[string]string // of modules
+	CPU      string
+	System   string
+	Server   string
+	Versions map[string]string // of modules
 }
 
 func describe(s *bench.Server) (machine, error) {
 	server, err := s.Version()
 	m := machine{
-		cpu:      fmt.Sprintf("%d cores, %s", runtime.NumCPU(), fieldOf("/proc/cpuinfo", "model name")),
-		system:   fmt.Sprintf("%s/%s, %s", runtime.GOOS, runtime.GOARCH, runtime.Version()),
-		server:   server,
-		versions: map[string]string{},
+		CPU:      fmt.Sprintf("%d cores, %s", runtime.NumCPU(), fieldOf("/proc/cpuinfo", "model name")),
+		System:   fmt.Sprintf("%s/%s, %s", runtime.GOOS, runtime.GOARCH, runtime.Version()),
+		Server:   server,
+		Versions: map[string]string{},
 	}
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, dep := range info.Deps {
-			m.versions[dep.Path] = dep.Version
+			m.Versions[dep.Path] = dep.Version
 		}
 	}
-	m.versions[peers.Lockwheel.Module] = commit()
-	m.versions[peers.Redisson.Module] = peers.RedissonVersion()
+	m.Versions[peers.Lockwheel.Module] = commit()
+	m.Versions[peers.Redisson.Module] = peers.RedissonVersion()
 	return m, err
 }
 
-// commit is the library's own version: it is used as it lies here.
+// commit is the library's own version: it is used as it lies here. Files that this command writes do not make it another one.
 func commit() string {
-	out, err := exec.Command("git", "describe", "--always", "--dirty").Output()
+	out, err := exec.Command("git", "rev-parse", "--short", "HEAD").Output()
 	if err != nil {
 		return "as it lies here"
 	}
-	return strings.TrimSpace(string(out))
+	version := strings.TrimSpace(string(out))
+	changed, err := exec.Command("git", "status", "--porcelain", "--", ":(top)", ":(top,exclude)README.md", ":(top,exclude)bench/RESULTS.md",
+		":(top,exclude)bench/charts", ":(top,exclude)bench/figures").Output()
+	if err != nil || len(changed) > 0 {
+		version += ", changed"
+	}
+	return version
+}
+
+// elsewhere says in what a section's machine differs from that of the whole report, empty if in nothing but our version.
+func (m machine) elsewhere(report machine) string {
+	var differs []string
+	for _, x := range [][2]string{{m.CPU, report.CPU}, {m.System, report.System}, {m.Server, report.Server}} {
+		if x[0] != x[1] {
+			differs = append(differs, x[0])
+		}
+	}
+	for _, kind := range append(peers.All(), peers.Redisson) {
+		v := m.Versions[kind.Module]
+		text := kind.Name + " " + v
+		if kind.Name != peers.Lockwheel.Name && v != report.Versions[kind.Module] && !slices.Contains(differs, text) {
+			differs = append(differs, text)
+		}
+	}
+	return strings.Join(differs, "; ")
 }
 
 // fieldOf reads a "name : value" line of a file of the system, where there is such a file.

@@ -1,13 +1,20 @@
-// Command report measures everything in turn and writes what came out: RESULTS.md and charts beside it.
+// Command report measures everything in turn and writes what came out: figures/ (what was measured, a file for each section),
+// and made of them RESULTS.md, charts/ and the part of README between <!-- measured --> and <!-- /measured -->.
 //
-//	go run ./report                          # inside bench/: about three minutes, on a server that it starts
-//	go run ./report -set full                # about ten minutes
+//	go run ./report                          # inside bench/: some minutes, on a server that it starts; it says how many
+//	go run ./report -set full                # leases of their real length, a million locks
+//	go run ./report -only hold,ceiling       # these sections; the others stay as they were measured before
+//	go run ./report -only hot -print         # writes nothing and prints the section
+//	go run ./report -render                  # measures nothing and writes anew what figures/ has
 //	go run ./report -redis 127.0.0.1:6379    # on a server of yours
-//	go run ./report -only Pair,Ceiling       # a part; nothing is written
+//
+// Sections may come from different runs: each says when, at which version and with which set it was measured.
 package main
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -20,52 +27,146 @@ import (
 	"github.com/lockwheel/lockwheel/bench"
 )
 
+// order is what is to be done.
+type order struct {
+	plan   bench.Plan
+	set    string // its name
+	redis  string
+	only   []string // sections; none: all
+	print  bool
+	render bool
+	out    string // directory
+	readme string // file; empty: none
+	log    io.Writer
+}
+
 func main() {
-	set := flag.String("set", "quick", "how much to measure: quick or full")
-	redis := flag.String("redis", "", "measure on the server at this `address`, not on one started here")
-	only := flag.String("only", "", "measure only these, such as `Pair,Hot`, and print them")
-	out := flag.String("out", ".", "the `directory` for RESULTS.md and charts/")
+	o := order{log: os.Stdout}
+	flag.StringVar(&o.set, "set", "quick", "how much to measure: quick or full")
+	flag.StringVar(&o.redis, "redis", "", "measure on the server at this `address`, not on one started here")
+	only := flag.String("only", "", "measure only these `sections`, such as hold,ceiling")
+	flag.BoolVar(&o.print, "print", false, "print what was measured, and write nothing")
+	flag.BoolVar(&o.render, "render", false, "measure nothing, and write anew what was measured before")
+	flag.StringVar(&o.out, "out", ".", "the `directory` for RESULTS.md, charts/ and figures/")
+	flag.StringVar(&o.readme, "readme", "../README.md", "the `file` whose measured part is written, too; empty: none")
 	flag.Parse()
-	plan, known := map[string]bench.Plan{"quick": bench.Quick, "full": bench.Full}[*set]
-	if !known {
-		fmt.Fprintf(os.Stderr, "report: -set %s: quick or full\n", *set)
+	o.only = strings.FieldsFunc(*only, func(r rune) bool { return r == ',' || r == ' ' })
+	plan, known := map[string]bench.Plan{"quick": bench.Quick, "full": bench.Full}[o.set]
+	if !known || flag.NArg() > 0 || o.print && o.render {
+		flag.Usage()
 		os.Exit(2)
 	}
-	if err := run(*redis, *only, *out, *set, plan, os.Stdout); err != nil {
+	o.plan = plan
+	if err := o.run(); err != nil {
 		fmt.Fprintln(os.Stderr, "report:", err)
 		os.Exit(1)
 	}
 }
 
-// run measures and writes; with only it prints instead.
-func run(redis, only, out, set string, plan bench.Plan, log io.Writer) error {
-	server, err := bench.OpenServer(context.Background(), redis)
+// run measures and writes. A section that fails is left as it was; those before it are kept.
+func (o *order) run() error {
+	r := newResults()
+	wanted, err := o.wanted(r)
+	if err != nil {
+		return err
+	}
+	if !o.print {
+		if err := r.load(o.figures()); err != nil {
+			return err
+		}
+	}
+	if !o.render {
+		err = o.measure(wanted)
+	}
+	if o.print {
+		if err == nil {
+			_, err = io.WriteString(o.log, r.markdown())
+		}
+		return err
+	}
+	if r.latest() == nil {
+		return cmp.Or(err, errors.New("nothing has been measured yet"))
+	}
+	return errors.Join(err, o.write(r))
+}
+
+func (o *order) figures() string { return filepath.Join(o.out, "figures") }
+
+// wanted are the sections that are to be measured.
+func (o *order) wanted(r *results) (wanted []section, err error) {
+	all := r.sections()
+	if len(o.only) == 0 {
+		return all, nil
+	}
+	var titles []string
+	for _, s := range all {
+		titles = append(titles, s.title())
+		if slices.ContainsFunc(o.only, func(name string) bool { return strings.EqualFold(name, s.title()) }) {
+			wanted = append(wanted, s)
+		}
+	}
+	if len(wanted) < len(o.only) {
+		return nil, fmt.Errorf("-only %s: the sections are %s", strings.Join(o.only, ","), strings.Join(titles, ", "))
+	}
+	return wanted, nil
+}
+
+// measure measures sections on one server, and keeps each when it is done.
+func (o *order) measure(sections []section) error {
+	server, err := bench.OpenServer(context.Background(), o.redis)
 	if err != nil {
 		return err
 	}
 	defer server.Close()
-	wanted := strings.FieldsFunc(only, func(r rune) bool { return r == ',' })
-	r := results{began: time.Now(), set: set}
-	if r.machine, err = describe(server); err != nil {
+	here, err := describe(server)
+	if err != nil {
 		return err
 	}
-	for _, step := range r.steps(server, plan) {
-		if len(wanted) > 0 && !slices.Contains(wanted, step.name) {
+	t := newTelling(o.log)
+	o.plan.Tell = t.line
+	var steps [][]step
+	for _, s := range sections {
+		steps = append(steps, s.begin(server, o.plan))
+		t.expect(steps[len(steps)-1])
+	}
+	t.begin(o.set)
+	for i, s := range sections {
+		began := time.Now()
+		if err := t.run(s.title(), steps[i]); err != nil {
+			return o.undo(sections[i:], err)
+		}
+		s.end(when{Began: began, Took: time.Since(began), Set: o.set, Machine: here})
+		if o.print {
 			continue
 		}
-		fmt.Fprintf(log, "%6.1fs  %s\n", time.Since(r.began).Seconds(), step.what())
-		if err := step.run(); err != nil {
-			return fmt.Errorf("%s: %w", step.what(), err)
+		if err := s.store(o.figures()); err != nil {
+			return err
 		}
 	}
-	r.took = time.Since(r.began)
-	fmt.Fprintf(log, "%6.1fs  done\n", r.took.Seconds())
-	if len(wanted) > 0 {
-		_, err := io.WriteString(log, r.markdown())
+	t.line("done")
+	return nil
+}
+
+// undo takes back what was not measured to its end.
+func (o *order) undo(sections []section, failed error) error {
+	for _, s := range sections {
+		if err := s.load(o.figures()); err != nil {
+			return err
+		}
+	}
+	return failed
+}
+
+// write writes what is made of the figures.
+func (o *order) write(r *results) error {
+	if err := r.charts(filepath.Join(o.out, "charts")); err != nil {
 		return err
 	}
-	if err := r.charts(filepath.Join(out, "charts")); err != nil {
+	if err := os.WriteFile(filepath.Join(o.out, "RESULTS.md"), []byte(r.markdown()), 0o644); err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(out, "RESULTS.md"), []byte(r.markdown()), 0o644)
+	if o.readme == "" {
+		return nil
+	}
+	return r.intoReadme(o.readme)
 }

@@ -13,77 +13,85 @@ import (
 // markdown is RESULTS.md.
 func (r *results) markdown() string {
 	var b strings.Builder
-	b.WriteString("# Results\n\nWritten by `go run ./report`; not to be edited by hand.\n\n")
-	b.WriteString(r.circumstances())
-	for _, part := range []struct {
-		title, chart, text string
-		body               string
-	}{
-		{"Pair", "pair", pairText, r.pairTables()},
-		{"Ceiling", "", ceilingText, r.ceilingTable()},
-		{"Hot", "hot", hotText, r.hotTables()},
-		{"Wake", "wake", wakeText, r.wakeTable()},
-		{"Latency of one caller", "alone", aloneText, r.aloneTable()},
-		{"Latency under a steady load", "steady", steadyText, r.steadyTable()},
-		{"Hold", "", holdText, r.holdTable()},
-	} {
-		if part.body == "" {
-			continue
-		}
-		fmt.Fprintf(&b, "\n## %s\n\n%s\n\n", part.title, part.text)
-		if part.chart != "" {
-			fmt.Fprintf(&b, "![%s](charts/%s.svg)\n\n", part.title, part.chart)
-		}
-		b.WriteString(part.body)
+	b.WriteString("# Results\n\nWritten by `go run ./report` from what [figures](figures) has; not to be edited by hand.\n\n")
+	last := r.latest()
+	if last == nil {
+		b.WriteString("Nothing has been measured.\n")
+		return b.String()
+	}
+	fmt.Fprintf(&b, "## Goals\n\n%s %s", goalsText, r.goalsTable())
+	b.WriteString(r.setting(last))
+	drawings := r.drawings()
+	for _, chapter := range r.chapters() {
+		chapter.write(&b, last, drawings)
 	}
 	return b.String()
 }
 
-const (
-	pairText = "Every goroutine locks and unlocks a name of its own. CPU, bytes and allocations are those of a pair. The last " +
-		"column is how many times as many pairs a second ours does. One goroutine has a context that can end, so that rueidis " +
-		"pipelines, as it does with many."
-	ceilingText = "The server alone: prebuilt calls, pipelined over one plain TCP connection, by a client that only compares the bytes " +
-		"that come back. Pair ran in the same rounds."
-	hotText = "Everybody wants one name; a holder does nothing and unlocks. With two clients each has so many goroutines. Fewest and " +
-		"most: grants of a goroutine in a round. Longest wait: median of the rounds, and the longest of all; waits that the " +
-		"end of a round cut off count as far as they went. A round is stalled when nobody was granted the free lock during its last half. " +
-		"Overlaps: two inside at once."
-	wakeText = "Two clients hand one name to and fro: from just before the release to the return of the other one's Lock, which waits since " +
-		"5 to 10 ms. The last row is a bare round trip after the same pause."
-	aloneText = "One caller, one name, nothing else, with a context that can end, as a request's does. rueidis then hands each call to goroutines " +
-		"of its own; with one that cannot end it lets a lone caller write and read by itself, which is shown beside. The ratios are those of a " +
-		"lock to one bare call of a script that takes one, with a context that can end, and to such a PING."
-	steadyText = "1 000 lock+unlock a second, begun on time whether earlier ones are done or not (open loop), with no lock held and " +
-		"beside many. Called: from the call to the unlock's answer. From due: from when it was due, with what the process was late to begin."
-	holdText = "Watched locks, held for three leases. CPU in cores, while nothing but renewals happens. Redisson's goroutines are threads, and whether it lost any is asked of the server. Beside: pairs a second of 2048 goroutines " +
-		"of the same engine, with all these held, and the ratio to none held. Latest: the latest that a renewal was confirmed past its due time."
-)
-
-func (r *results) circumstances() string {
-	t, settings := newTable("", ""), newTable("contestant", "version", "settings")
-	t.prose, settings.prose = true, true
-	t.row("date", r.began.UTC().Format("2006-01-02 15:04 MST"))
-	t.row("machine", r.machine.cpu+"; the server runs on it, too, unless `-redis` says otherwise")
-	t.row("system", r.machine.system)
-	t.row("server", r.machine.server)
-	t.row("set", fmt.Sprintf("%s, took %v", r.set, r.took.Round(time.Second)))
-	t.row("again", fmt.Sprintf("`cd bench && go run ./report -set %s`", r.set))
-	for _, kind := range append(peers.All(), peers.Redisson) {
-		settings.row(kind.Name, r.machine.versions[kind.Module], kind.Settings)
-	}
-	return t.String() + "\nContestants take turns, A B C A B C …; figures are medians of the rounds, and ratios are of medians. A lease is " +
-		"30 s where nothing else is said.\n\n" + settings.String() + hangs
+// chapter is what is shown of a section.
+type chapter struct {
+	of          section
+	title, text string
+	charts      []string
+	body        string
 }
 
-const hangs = `
-rueidislock v1.0.79 can lose a wake-up when 64 goroutines want one name with NoLoopTracking: the rounds are bounded, a stalled one is
-counted under Hot, and this shows it (try a few times): ` + "`go test -run '^$' -bench 'Hot/clients=./goroutines=64' -benchtime 1x -rounds 20 .`\n"
+func (r *results) chapters() []chapter {
+	return []chapter{
+		{&r.pair, "Pair", pairText, []string{"pair"}, r.pairTables()},
+		{&r.ceiling, "Ceiling", ceilingText, []string{"ceiling"}, r.ceilingTable()},
+		{&r.kinds, "Kinds", kindsText, []string{"kinds"}, r.kindsTables()},
+		{&r.hot, "Hot", hotText, []string{"hot"}, r.hotTables()},
+		{&r.wake, "Wake", wakeText, []string{"wake"}, r.wakeTable()},
+		{&r.latency, "Latency", aloneText, []string{"alone"}, r.aloneTable()},
+		{&r.latency, "Latency under a steady load", steadyText, []string{"steady"}, r.steadyTable()},
+		{&r.hold, "Hold", holdText, []string{"hold-heap", "hold-cores", "growth"}, r.holdTables()},
+	}
+}
+
+// write writes a chapter, unless its section was not measured.
+func (c chapter) write(b *strings.Builder, report *when, drawings map[string]*groups) {
+	w := c.of.circumstances()
+	if w == nil {
+		return
+	}
+	fmt.Fprintf(b, "\n## %s\n\n%s\n\n%s\n\n", c.title, w.line(c.of.title(), report), c.text)
+	for _, chart := range c.charts {
+		if g := drawings[chart]; len(g.names) > 0 {
+			fmt.Fprintf(b, "![%s](charts/%s.svg)\n\n", g.title, chart)
+		}
+	}
+	b.WriteString(c.body)
+}
+
+// line says when a section was measured and how to do it again, and where if that was not where the whole report says.
+func (w *when) line(section string, report *when) string {
+	text := fmt.Sprintf("Measured %s in %v, lockwheel %s, by `go run ./report -set %s -only %s`", w.Began.UTC().Format("2006-01-02 15:04 MST"),
+		w.Took.Round(time.Second), w.Machine.Versions[peers.Lockwheel.Module], w.Set, strings.ToLower(section))
+	if differs := w.Machine.elsewhere(report.Machine); differs != "" {
+		text += "; other than above: " + differs
+	}
+	return text + "."
+}
+
+// setting is where the section that was measured last was, and how the contestants are set.
+func (r *results) setting(last *when) string {
+	t, settings := newTable("", ""), newTable("contestant", "version", "settings")
+	t.prose, settings.prose = true, true
+	t.row("machine", last.Machine.CPU+"; the server runs on it, too, unless `-redis` says otherwise")
+	t.row("system", last.Machine.System)
+	t.row("server", last.Machine.Server)
+	for _, kind := range append(peers.All(), peers.Redisson) {
+		settings.row(kind.Name, last.Machine.Versions[kind.Module], kind.Settings)
+	}
+	return "\n## Setting\n\n" + t.String() + "\nContestants take turns, A B C A B C …; figures are medians of the rounds, and ratios are of medians. A lease is " +
+		"30 s where nothing else is said. Sections can be of different runs: each says when, at which version, and with which set it was measured.\n\n" + settings.String() + hangs
+}
 
 func (r *results) pairTables() string {
 	var b strings.Builder
-	for _, p := range r.pairs {
-		fmt.Fprintf(&b, "%s\n%s\n", goroutines(p.goroutines), standingsTable(p.standings))
+	for _, p := range r.pair.Figures {
+		fmt.Fprintf(&b, "%s\n%s\n", goroutines(p.Goroutines), standingsTable(p.Standings))
 	}
 	return b.String()
 }
@@ -118,10 +126,7 @@ func allocs(s *measure.Series) string {
 }
 
 func (r *results) ceilingTable() string {
-	c := &r.ceilings
-	if c.Standings == nil {
-		return ""
-	}
+	c := &r.ceiling.Figures
 	text := standingsTable(c.Standings)
 	if pair, batched := bench.Find(c.Standings, bench.CeilingPair), bench.Find(c.Standings, bench.CeilingBatched); pair != nil && batched != nil {
 		text += fmt.Sprintf("\nPair reached %s of the server alone with batched scripts, which were sent %d keys a call; Pair's calls carried %.1f.\n",
@@ -132,48 +137,49 @@ func (r *results) ceilingTable() string {
 
 func (r *results) hotTables() string {
 	var b strings.Builder
-	for _, h := range r.hots {
+	for _, h := range r.hot.Figures {
 		who := "one client"
-		if h.clients == 2 {
+		if h.Clients == 2 {
 			who = "two clients compete"
 		}
-		fmt.Fprintf(&b, "**%d goroutines, %s**\n\n%s\n", h.goroutines, who, hotTable(h))
+		fmt.Fprintf(&b, "**%d goroutines, %s**\n\n%s\n", h.Goroutines, who, hotTable(h))
 	}
 	return b.String()
 }
 
 func hotTable(h hots) string {
 	t := newTable("", "pairs/s", "client CPU µs", "server CPU µs", "B", "allocs", "fewest", "most", "shares", "longest wait ms", "stalled", "overlaps", "ours is")
-	for i := range h.fights {
-		f := &h.fights[i]
+	for i := range h.Fights {
+		f := &h.Fights[i]
 		if f.Failure != "" {
 			t.failed(f.Name, f.Failure)
 			continue
 		}
 		shares := "–"
-		if h.clients == 2 {
+		if h.Clients == 2 {
 			shares = fmt.Sprintf("%.0f : %.0f", 100*f.Shares[0], 100*f.Shares[1])
 		}
 		t.row(f.Name, count(f.PairsPerSecond()), micros(f.ClientCPU()), micros(f.ServerCPU()), count(f.BytesPerPair()), allocs(&f.Series),
 			fmt.Sprint(f.Fewest), fmt.Sprint(f.Most), shares, millis(f.MedianLongest)+", "+millis(f.LongestWait),
 			fmt.Sprintf("%d of %d", f.Stalled, len(f.Samples)), fmt.Sprint(f.Overlaps),
-			ratio(h.fights[0].PairsPerSecond(), f.PairsPerSecond()))
+			ratio(h.Fights[0].PairsPerSecond(), f.PairsPerSecond()))
 	}
 	return t.String()
 }
 
 func (r *results) wakeTable() string {
-	if r.wakings == nil {
-		return ""
-	}
-	ping := r.wakings[len(r.wakings)-1]
+	ping := wakingOf(r.wake.Figures, bench.PingRueidis)
 	t := newTable("", "p50 µs", "p99 µs", "p50 in round trips")
-	for _, w := range r.wakings {
+	for _, w := range r.wake.Figures {
 		if w.Failure != "" {
 			t.failed(w.Name, w.Failure)
 			continue
 		}
-		t.row(w.Name, micros(w.Took.Quantile(0.5)), micros(w.Took.Quantile(0.99)), times(&w.Took, &ping.Took, 0.5))
+		trips := "–"
+		if ping != nil {
+			trips = times(&w.Took, &ping.Took, 0.5)
+		}
+		t.row(w.Name, micros(w.Took.Quantile(0.5)), micros(w.Took.Quantile(0.99)), trips)
 	}
 	return t.String()
 }
@@ -184,46 +190,35 @@ func times(a, b *measure.Histogram, q float64) string {
 }
 
 func (r *results) aloneTable() string {
-	if r.alone == nil {
-		return ""
-	}
 	t := newTable("", "lock p50 µs", "p99", "p99.9", "unlock p50 µs", "p99", "p99.9", "p50 to a script call", "p99", "p50 to a PING")
-	var call, ping *bench.Alone
-	for _, a := range r.alone {
-		switch a.Name {
-		case bench.DirectEnding:
-			call = a
-		case bench.PingEnding:
-			ping = a
-		}
-	}
-	for _, a := range r.alone {
+	call, ping := r.aloneOf(bench.DirectEnding), r.aloneOf(bench.PingEnding)
+	for _, a := range r.latency.Figures.Alone {
 		if a.Failure != "" {
 			t.failed(a.Name, a.Failure)
 			continue
 		}
+		middle, rare, trips := "–", "–", "–"
+		if call != nil {
+			middle, rare = times(&a.Lock, &call.Lock, 0.5), times(&a.Lock, &call.Lock, 0.99)
+		}
+		if ping != nil {
+			trips = times(&a.Lock, &ping.Lock, 0.5)
+		}
 		t.row(a.Name, micros(a.Lock.Quantile(0.5)), micros(a.Lock.Quantile(0.99)), micros(a.Lock.Quantile(0.999)),
-			micros(a.Unlock.Quantile(0.5)), micros(a.Unlock.Quantile(0.99)), micros(a.Unlock.Quantile(0.999)),
-			times(&a.Lock, &call.Lock, 0.5), times(&a.Lock, &call.Lock, 0.99), times(&a.Lock, &ping.Lock, 0.5))
+			micros(a.Unlock.Quantile(0.5)), micros(a.Unlock.Quantile(0.99)), micros(a.Unlock.Quantile(0.999)), middle, rare, trips)
 	}
 	return t.String()
 }
 
 func (r *results) steadyTable() string {
-	if r.loads == nil {
-		return ""
-	}
 	t := newTable("", "held", "called p50 µs", "p99", "p99.9", "from due p50 µs", "p99", "p99.9", "called p99 to none held")
-	var none *bench.Load
-	for _, l := range r.loads {
+	for _, l := range r.latency.Figures.Loads {
 		if l.Failure != "" {
 			t.failed(l.Name, l.Failure)
 			continue
 		}
 		beside := "–"
-		if l.Held == 0 {
-			none = l
-		} else if none != nil && none.Name == l.Name {
+		if none := r.loadOf(l.Name, 0); none != nil && l.Held > 0 {
 			beside = times(&l.Called, &none.Called, 0.99)
 		}
 		t.row(l.Name, count(float64(l.Held)), micros(l.Called.Quantile(0.5)), micros(l.Called.Quantile(0.99)), micros(l.Called.Quantile(0.999)),
@@ -232,26 +227,66 @@ func (r *results) steadyTable() string {
 	return t.String()
 }
 
-func (r *results) holdTable() string {
-	if r.keepings == nil {
-		return ""
-	}
-	t := newTable("", "locks", "lease", "heap B a lock", "goroutines a lock", "client cores", "server cores", "renewals/s", "latest ms", "lost",
-		"acquired in s", "beside pairs/s", "to none held")
-	for _, k := range r.keepings {
-		latest, beside := "–", "–"
-		if k.Latest >= 0 {
-			latest = millis(k.Latest)
-		}
-		if k.During > 0 {
-			beside = count(k.During)
-		}
+// holdTables are what it costs to hold, and what it costs others.
+func (r *results) holdTables() string {
+	t := newTable("", "locks", "lease", "heap B a lock", "goroutines a lock", "client cores", "server cores", "renewals/s", "p99 late ms", "latest ms", "lost", "acquired in s")
+	growth := newTable("locks held", "pairs/s beside them", "with none held", "beside to none")
+	for i := range r.hold.Figures {
+		k := &r.hold.Figures[i]
 		if k.Failure != "" {
 			t.failed(fmt.Sprintf("%s, %s locks", k.Name, count(float64(k.Keep.Locks))), k.Failure)
 			continue
 		}
-		t.row(k.Name, count(float64(k.Keep.Locks)), k.Keep.Lease.String(), count(k.Heap), decimals(k.Goroutines), decimals(k.Client), decimals(k.Server),
-			count(k.Renewals), latest, count(float64(k.Lost)), decimals(k.Taken.Seconds()), beside, ratio(k.During, k.Before))
+		t.row(k.Name, count(float64(k.Keep.Locks)), k.Keep.Lease.String(), heap(k), decimals(k.Goroutines), decimals(k.Client), decimals(k.Server),
+			count(k.Renewals), known(k.Late), known(k.Latest), count(float64(k.Lost)), decimals(k.Taken.Seconds()))
+		switch {
+		case k.Stuck != "":
+			growth.failed(count(float64(k.Keep.Locks)), k.Stuck)
+		case k.During > 0:
+			growth.row(count(float64(k.Keep.Locks)), count(k.During), count(k.None()), ratio(k.During, k.None()))
+		}
+	}
+	return t.String() + "\n" + growthText + "\n\n" + growth.String()
+}
+
+// heap is a dash with its reason where the heap moves by itself as much as the locks move it.
+func heap(k *bench.Keeping) string {
+	switch {
+	case k.HeapNoise == 0:
+		return count(k.Heap)
+	case k.Heap <= k.HeapNoise:
+		return fmt.Sprintf("– (the heap differs by %s a lock by itself)", count(k.HeapNoise))
+	}
+	return fmt.Sprintf("%s ± %s", count(k.Heap), count(k.HeapNoise))
+}
+
+// known is a dash for what a contestant does not tell.
+func known(d time.Duration) string {
+	if d < 0 {
+		return "–"
+	}
+	return millis(d)
+}
+
+// kindsTables are the kinds beside each other and ten names in both ways.
+func (r *results) kindsTables() string {
+	k := &r.kinds.Figures
+	return kindsTable(k.Alike, bench.KindPlain, "to Mutex") + "\n" + kindsTable(k.Ten, bench.TenInTurn, "to one after the other")
+}
+
+func kindsTable(standings []bench.Standing, base, ratioTo string) string {
+	t := newTable("", "pairs/s", "µs/pair", "client CPU µs", "server CPU µs", "B", "allocs", ratioTo)
+	for i := range standings {
+		s := &standings[i]
+		if s.Failure != "" {
+			t.failed(s.Name, s.Failure)
+			continue
+		}
+		to := "–"
+		if b := sound(standings, base); b != nil {
+			to = ratio(s.PairsPerSecond(), b.PairsPerSecond())
+		}
+		t.row(s.Name, count(s.PairsPerSecond()), decimals(s.NsPerPair()/1000), micros(s.ClientCPU()), micros(s.ServerCPU()), count(s.BytesPerPair()), allocs(&s.Series), to)
 	}
 	return t.String()
 }

@@ -6,6 +6,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"strings"
 	"testing"
 	"time"
 
@@ -15,33 +17,269 @@ import (
 	"github.com/lockwheel/lockwheel/internal/redistest"
 )
 
-func TestReportWritesTablesAndCharts(t *testing.T) {
+var tiny = bench.Plan{
+	Rounds: 1, Round: 10 * time.Millisecond, Fight: 10 * time.Millisecond, Goroutines: []int{1, 2}, Fighters: []int{2},
+	Keep:    []bench.Keep{{Locks: 10, Lease: time.Second, Peers: true}},
+	Growers: 8,
+	Calls:   10, OpenLoop: 20 * time.Millisecond, Beside: bench.Keep{Locks: 10, Lease: time.Second}, Wakes: 2,
+}
+
+func needsServer(t *testing.T) {
 	if _, err := redistest.Find(); errors.Is(err, exec.ErrNotFound) && os.Getenv(redistest.EnvRequire) != "1" {
 		t.Skipf("needs a real server: %v", err)
 	}
-	plan := bench.Plan{
-		Rounds: 1, Round: 10 * time.Millisecond, Fight: 10 * time.Millisecond, Goroutines: []int{1, 2}, Fighters: []int{2},
-		Keep:    []bench.Keep{{Locks: 10, Lease: 300 * time.Millisecond, Peers: true}},
-		Growers: 8,
-		Calls:   10, OpenLoop: 20 * time.Millisecond, Beside: bench.Keep{Locks: 10, Lease: time.Second}, Wakes: 2,
-	}
+}
+
+func TestReportWritesTablesAndChartsAndOneSectionLeavesTheOthers(t *testing.T) {
+	needsServer(t)
 	dir := t.TempDir()
-	require.NoError(t, run("", "", dir, "tiny", plan, io.Discard))
-	text, err := os.ReadFile(filepath.Join(dir, "RESULTS.md"))
-	require.NoError(t, err)
-	for _, part := range []string{"Pair", "Ceiling", "Hot", "Wake", "Latency of one caller", "Latency under a steady load", "Hold"} {
-		require.Contains(t, string(text), "\n## "+part+"\n")
+	readme := filepath.Join(dir, "README.md")
+	require.NoError(t, os.WriteFile(readme, []byte("# Before\n<!-- measured -->\nold\n<!-- /measured -->\nafter\n"), 0o644))
+	var log strings.Builder
+	o := order{plan: tiny, set: "tiny", out: dir, readme: readme, log: &log}
+	require.NoError(t, o.run())
+	text := read(t, dir, "RESULTS.md")
+	for _, part := range []string{"Goals", "Setting", "Pair", "Ceiling", "Kinds", "Hot", "Wake", "Latency", "Latency under a steady load", "Hold"} {
+		require.Contains(t, text, "\n## "+part+"\n")
 	}
-	charts, err := filepath.Glob(filepath.Join(dir, "charts", "*.svg"))
+	requireCharts(t, dir)
+	require.NotContains(t, read(t, dir, "README.md"), "\nold\n")
+	require.Contains(t, log.String(), "set tiny: 10 comparisons, about ")
+	require.Contains(t, log.String(), "10/10 Hold: 10 locks for three leases of 1s")
+	require.Contains(t, log.String(), "lockwheel: has 10 locks")
+
+	pair, ceiling := read(t, dir, "figures/pair.json"), read(t, dir, "figures/ceiling.json")
+	again := order{plan: tiny, set: "other", only: []string{"ceiling"}, out: dir, log: io.Discard}
+	require.NoError(t, again.run())
+	require.Equal(t, pair, read(t, dir, "figures/pair.json"), "not measured, and left as it was")
+	require.NotEqual(t, ceiling, read(t, dir, "figures/ceiling.json"))
+	text = read(t, dir, "RESULTS.md")
+	require.Equal(t, 1, strings.Count(text, "-set other -only ceiling`"), "each section says where it is from")
+	require.Equal(t, 7, strings.Count(text, "-set tiny -only "))
+}
+
+// requireCharts has every chart drawn that has something to show, and shown.
+func requireCharts(t *testing.T, dir string) {
+	r := newResults()
+	require.NoError(t, r.load(filepath.Join(dir, "figures")))
+	for name, g := range r.drawings() {
+		if len(g.names) == 0 {
+			continue
+		}
+		require.FileExists(t, filepath.Join(dir, "charts", name+".svg"))
+		require.Contains(t, read(t, dir, "RESULTS.md"), "(charts/"+name+".svg)")
+	}
+}
+
+func read(t *testing.T, dir, file string) string {
+	text, err := os.ReadFile(filepath.Join(dir, file))
 	require.NoError(t, err)
-	require.Len(t, charts, 5)
+	return string(text)
+}
+
+func TestWhatIsPrintedIsNotWritten(t *testing.T) {
+	needsServer(t)
+	var log strings.Builder
+	o := order{plan: tiny, set: "tiny", only: []string{"WAKE"}, print: true, out: t.TempDir(), readme: "no such file", log: &log}
+	require.NoError(t, o.run())
+	require.Contains(t, log.String(), "\n## Wake\n")
+	require.NotContains(t, log.String(), "\n## Pair\n")
+	written, err := os.ReadDir(o.out)
+	require.NoError(t, err)
+	require.Empty(t, written)
+}
+
+func TestASectionThatNobodyKnowsIsAnErrorBeforeAnythingIsMeasured(t *testing.T) {
+	o := order{plan: tiny, only: []string{"hold", "cieling"}, out: t.TempDir(), log: io.Discard}
+	require.EqualError(t, o.run(), "-only hold,cieling: the sections are Pair, Ceiling, Kinds, Hot, Wake, Latency, Hold")
+}
+
+func TestASectionThatFailsIsLeftAsItWas(t *testing.T) {
+	needsServer(t)
+	dir := t.TempDir()
+	r := madeUp()
+	require.NoError(t, r.wake.store(dir))
+	r.wake.steps = func(*[]*bench.Waking, *bench.Server, bench.Plan) []step {
+		return []step{{"no chance", 0, func() error { return errors.New("broken") }}}
+	}
+	o := order{plan: tiny, out: dir, log: io.Discard}
+	require.NoError(t, os.Rename(filepath.Join(dir, "wake.json"), filepath.Join(dir, "kept.json")))
+	require.NoError(t, os.MkdirAll(o.figures(), 0o755))
+	require.NoError(t, os.Rename(filepath.Join(dir, "kept.json"), filepath.Join(o.figures(), "wake.json")))
+	require.EqualError(t, o.measure([]section{&r.wake}), "Wake: no chance: broken")
+	require.NotNil(t, r.wake.When)
+	require.Equal(t, "lockwheel", r.wake.Figures[0].Name)
+}
+
+func TestNothingIsWrittenOfNothing(t *testing.T) {
+	dir := t.TempDir()
+	o := order{render: true, out: dir, log: io.Discard}
+	require.EqualError(t, o.run(), "nothing has been measured yet")
+	require.NoFileExists(t, filepath.Join(dir, "RESULTS.md"))
+}
+
+func TestRenderingWritesWhatTheFilesHave(t *testing.T) {
+	o := order{render: true, out: t.TempDir(), log: io.Discard}
+	r := madeUp()
+	for _, s := range r.sections() {
+		require.NoError(t, s.store(o.figures()))
+	}
+	require.NoError(t, o.run())
+	require.Equal(t, r.markdown(), read(t, o.out, "RESULTS.md"))
+	for name, g := range r.drawings() {
+		require.NotEmpty(t, g.names, name)
+	}
+	requireCharts(t, o.out)
+}
+
+func TestFiguresAreTheSameAfterTheyWereStored(t *testing.T) {
+	dir := t.TempDir()
+	r, again := madeUp(), newResults()
+	for _, s := range r.sections() {
+		require.NoError(t, s.store(dir))
+	}
+	require.NoError(t, again.load(dir))
+	require.Equal(t, r.markdown(), again.markdown())
+	require.Equal(t, r.measured(), again.measured())
+	require.Equal(t, r.drawings(), again.drawings())
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "hot.json"), []byte("{"), 0o644))
+	require.ErrorContains(t, again.load(dir), "hot.json")
+}
+
+func outcomes(r *results) (met, not, without []string) {
+	for _, g := range r.goals() {
+		switch g.outcome() {
+		case "met":
+			met = append(met, g.what)
+		case "not measured":
+			without = append(without, g.what)
+		default:
+			not = append(not, g.what)
+		}
+	}
+	return met, not, without
+}
+
+func TestWhetherAGoalIsMetFollowsFromTheFigures(t *testing.T) {
+	r := madeUp()
+	_, not, without := outcomes(r)
+	require.Equal(t, []string{"p50 of a hand-over, in bare round trips"}, not)
+	require.Empty(t, without)
+
+	for what, spoil := range map[string]func(r *results){
+		"2 048 goroutines: pairs/s to direct":                          func(r *results) { r.pair.Figures[1].Standings[1] = standing("direct", 100_001) },
+		"2 048 goroutines: pairs/s to redsync":                         func(r *results) { r.pair.Figures[1].Standings[4] = standing("redsync", 29_000) },
+		"1 goroutine: pairs/s to direct":                               func(r *results) { r.pair.Figures[0].Standings[0] = standing("lockwheel", 63_999) },
+		"2 048 goroutines: pairs/s to the server alone":                func(r *results) { r.ceiling.Figures.Standings[1] = standing(bench.CeilingBatched, 250_001) },
+		"FairMutex: pairs/s to Mutex":                                  func(r *results) { r.kinds.Figures.Alike[2] = standing(bench.KindFair, 79_999) },
+		"ten names as one, to one after the other":                     func(r *results) { r.kinds.Figures.Ten[0] = standing(bench.TenAsOne, 4999) },
+		"64 goroutines, two clients: longest wait of all rounds":       func(r *results) { r.hot.Figures[3].Fights[0].LongestWait = 51 * time.Millisecond },
+		"64 goroutines, two clients: larger share to the smaller":      func(r *results) { r.hot.Figures[3].Fights[0].Shares = [2]float64{0, 1} },
+		"64 goroutines, one client: pairs/s to the best of the others": func(r *results) { r.hot.Figures[1].Fights[2] = fight("rueidislock", 12_000) },
+		"one caller: p99 of a lock to a bare script call": func(r *results) {
+			r.latency.Figures.Alone[0].Lock.Record(time.Second)
+			r.latency.Figures.Alone[0].Lock.Record(time.Second)
+		},
+		"steady load: p99 beside 100 000 held to none held": func(r *results) { r.latency.Figures.Loads[1] = load("lockwheel", 100_000, time.Millisecond) },
+		"1 000 000 held: live heap of a lock":               func(r *results) { r.hold.Figures[3].Heap = 300.4 },
+		"1 000 000 held: goroutines a lock":                 func(r *results) { r.hold.Figures[3].Goroutines = 1 },
+		"1 000 000 held: lost":                              func(r *results) { r.hold.Figures[3].Lost = 1 },
+		"1 000 000 held: p99 of how late renewals are":      func(r *results) { r.hold.Figures[3].Late = 251 * time.Millisecond },
+		"1 000 000 held: pairs/s beside them to none held":  func(r *results) { r.hold.Figures[3].During = 159_999 },
+	} {
+		r := madeUp()
+		spoil(r)
+		_, not, _ := outcomes(r)
+		require.Contains(t, not, what)
+	}
+}
+
+func TestWhatFailedOrWasNotMeasuredIsNoGoalMet(t *testing.T) {
+	met, _, without := outcomes(newResults())
+	require.Empty(t, met)
+	require.Len(t, without, len(newResults().goals()))
+	r := madeUp()
+	r.hold.Figures = r.hold.Figures[:3] // no million
+	r.pair.Figures[1].Standings[1].Failure = "hangs"
+	r.hold.Figures[0].Stuck = "hangs, too"
+	require.Contains(t, r.markdown(), "| 1 000 | hangs, too |")
+	_, _, without = outcomes(r)
+	require.Len(t, without, 8)
+	require.Contains(t, r.markdown(), "; 8 more were not measured.")
+}
+
+// figure is a number of a table, with its unit where that stands behind it.
+var figure = regexp.MustCompile(`\d[\d  .]*\d( ×)?|\d`)
+
+func TestEveryFigureOfReadmeIsInResults(t *testing.T) {
+	r := madeUp()
+	results := r.markdown()
+	figures := 0
+	for line := range strings.Lines(r.measured()) {
+		cells := strings.Split(line, " | ")
+		if len(cells) != 3 || !strings.Contains(cells[2], "](") {
+			continue // the head
+		}
+		for _, number := range figure.FindAllString(cells[1], -1) {
+			require.Contains(t, results, number, line)
+			figures++
+		}
+		link := regexp.MustCompile(`#(\w+)\)`).FindStringSubmatch(cells[2])
+		require.Contains(t, strings.ToLower(results), "\n## "+link[1]+"\n")
+	}
+	require.Greater(t, figures, 20)
+}
+
+func TestOnlyTheMeasuredPartOfReadmeIsWritten(t *testing.T) {
+	text, err := between("a\n<!-- measured -->\nold\n<!-- /measured -->\nb\n", "new\n")
+	require.NoError(t, err)
+	require.Equal(t, "a\n<!-- measured -->\nnew\n<!-- /measured -->\nb\n", text)
+	for _, wrong := range []string{"", "<!-- measured -->\n", "<!-- /measured -->\n<!-- measured -->\n"} {
+		_, err := between(wrong, "new\n")
+		require.Error(t, err)
+	}
+	own, err := os.ReadFile("../../README.md")
+	require.NoError(t, err)
+	_, err = between(string(own), "new\n")
+	require.NoError(t, err, "the README of this repository has the lines")
+}
+
+func TestASectionFromAnotherMachineSaysSo(t *testing.T) {
+	r := madeUp()
+	require.NotContains(t, r.markdown(), "other than above")
+	elsewhere := madeUpMachine()
+	elsewhere.Server = "Redis 7"
+	elsewhere.Versions["github.com/bsm/redislock"] = "v7"
+	r.pair.When.Machine = elsewhere
+	require.Contains(t, r.markdown(), "; other than above: Redis 7; redislock v7.")
+}
+
+func TestAHeapThatMovesByItselfHasNoFigure(t *testing.T) {
+	require.Equal(t, "280", heap(&bench.Keeping{Heap: 280}))
+	require.Equal(t, "900 ± 80", heap(&bench.Keeping{Heap: 900, HeapNoise: 80}))
+	for _, noisy := range []float64{-6000, 0, 79} {
+		require.Equal(t, "– (the heap differs by 80 a lock by itself)", heap(&bench.Keeping{Heap: noisy, HeapNoise: 80}))
+	}
+}
+
+func TestAxesHaveLabelsWhereverTheyBegin(t *testing.T) {
+	for _, span := range [][2]float64{{0.002, 0.4}, {300, 900}, {20, 6_000_000}, {1.1, 1.9}} {
+		labels := 0
+		for _, tick := range powers(span[0]/2, span[1]*1.5) {
+			if tick.Label != "" {
+				labels++
+			}
+		}
+		require.GreaterOrEqual(t, labels, 2, span)
+		require.LessOrEqual(t, labels, 10, span)
+	}
 }
 
 func TestFiguresReadWell(t *testing.T) {
 	require.Equal(t, []string{"0", "999", "1 000", "1 234 567", "-123", "-1 234"},
 		[]string{count(0), count(999), count(1000), count(1234567), count(-123), count(-1234)})
-	require.Equal(t, []string{"0.123", "1.23", "12.3", "1 236"},
-		[]string{decimals(0.1234), decimals(1.234), decimals(12.34), decimals(1235.6)})
+	require.Equal(t, []string{"0", "0.123", "1.23", "12.3", "1 236"},
+		[]string{decimals(0), decimals(0.1234), decimals(1.234), decimals(12.34), decimals(1235.6)})
 	require.Equal(t, "2.00 ×", ratio(4, 2))
 	require.Equal(t, "–", ratio(4, 0))
 	table := newTable("", "a", "b")

@@ -2,78 +2,88 @@ package main
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/lockwheel/lockwheel/bench"
 )
 
-// results is what was measured so far. A part that was not measured is empty and is not shown.
-type results struct {
-	set     string
-	began   time.Time
-	took    time.Duration
-	machine machine
-
-	pairs    []pairs
-	hots     []hots
-	ceilings bench.Ceilings
-	alone    []*bench.Alone
-	wakings  []*bench.Waking
-	loads    []*bench.Load
-	keepings []bench.Keeping
+// newResults knows how each section is measured, and has no figures.
+func newResults() *results {
+	r := &results{}
+	r.pair.name, r.pair.steps = "Pair", pairSteps
+	r.ceiling.name, r.ceiling.steps = "Ceiling", ceilingSteps
+	r.kinds.name, r.kinds.steps = "Kinds", kindsSteps
+	r.hot.name, r.hot.steps = "Hot", hotSteps
+	r.wake.name, r.wake.steps = "Wake", wakeSteps
+	r.latency.name, r.latency.steps = "Latency", latencySteps
+	r.hold.name, r.hold.steps = "Hold", holdSteps
+	return r
 }
 
-type pairs struct {
-	goroutines int
-	standings  []bench.Standing
-}
-
-type hots struct {
-	clients, goroutines int
-	fights              []bench.Fight
-}
-
-// step is one comparison.
-type step struct {
-	name   string // of the benchmark
-	detail string
-	run    func() error
-}
-
-func (s step) what() string { return fmt.Sprintf("%s %s", s.name, s.detail) }
-
-// steps are all comparisons of a plan, in the order in which they are run.
-func (r *results) steps(s *bench.Server, p bench.Plan) (steps []step) {
-	add := func(name string, run func() error, detail string, args ...any) {
-		steps = append(steps, step{name, fmt.Sprintf(detail, args...), run})
-	}
+func pairSteps(into *[]pairs, s *bench.Server, p bench.Plan) (steps []step) {
 	for _, n := range p.Goroutines {
-		add("Pair", func() error {
+		steps = append(steps, step{fmt.Sprintf("%d goroutines", n), bench.Estimate{Plan: p}.Pair(), func() error {
 			standings, err := bench.Pair(s, p, n)
-			r.pairs = append(r.pairs, pairs{n, standings})
+			*into = append(*into, pairs{n, standings})
 			return err
-		}, "%d goroutines", n)
+		}})
 	}
-	add("Ceiling", func() (err error) { r.ceilings, err = bench.Ceiling(s, p); return err }, "2048 goroutines and the server alone")
+	return steps
+}
+
+func ceilingSteps(into *bench.Ceilings, s *bench.Server, p bench.Plan) []step {
+	return []step{{"2048 goroutines and the server alone", bench.Estimate{Plan: p}.Ceiling(), func() (err error) {
+		*into, err = bench.Ceiling(s, p)
+		return err
+	}}}
+}
+
+func kindsSteps(into *bench.KindsOfLock, s *bench.Server, p bench.Plan) []step {
+	return []step{{"2048 goroutines; ten names as one and in turn", bench.Estimate{Plan: p}.Kinds(), func() (err error) {
+		*into, err = bench.Kinds(s, p)
+		return err
+	}}}
+}
+
+func hotSteps(into *[]hots, s *bench.Server, p bench.Plan) (steps []step) {
 	for _, clients := range []int{1, 2} {
 		for _, n := range p.Fighters {
-			add("Hot", func() error {
+			steps = append(steps, step{fmt.Sprintf("%d goroutines of each of %d clients", n, clients), bench.Estimate{Plan: p}.Hot(), func() error {
 				fights, err := bench.Hot(s, p, n, clients)
-				r.hots = append(r.hots, hots{clients, n, fights})
+				*into = append(*into, hots{clients, n, fights})
 				return err
-			}, "%d goroutines of each of %d clients", n, clients)
+			}})
 		}
 	}
-	add("Wake", func() (err error) { r.wakings, err = bench.Wake(s, p); return err }, "from one client to another")
-	add("Latency", func() (err error) { r.alone, err = bench.OneCaller(s, p); return err }, "one caller")
-	add("Latency", func() (err error) { r.loads, err = bench.Steady(s, p); return err },
-		"1 000 pairs a second, beside none and %d held", p.Beside.Locks)
-	for _, keep := range p.Keep {
-		add("Hold", func() error {
-			keepings, err := bench.Hold(s, p, keep)
-			r.keepings = append(r.keepings, keepings...)
+	return steps
+}
+
+func wakeSteps(into *[]*bench.Waking, s *bench.Server, p bench.Plan) []step {
+	return []step{{"from one client to another", bench.Estimate{Plan: p}.Wake(), func() (err error) {
+		*into, err = bench.Wake(s, p)
+		return err
+	}}}
+}
+
+func latencySteps(into *latency, s *bench.Server, p bench.Plan) []step {
+	return []step{
+		{"one caller", bench.Estimate{Plan: p}.OneCaller(), func() (err error) {
+			into.Alone, err = bench.OneCaller(s, p)
 			return err
-		}, "%d locks for three leases of %v", keep.Locks, keep.Lease)
+		}},
+		{fmt.Sprintf("1 000 pairs a second, beside none and %d held", p.Beside.Locks), bench.Estimate{Plan: p}.Steady(), func() (err error) {
+			into.Loads, err = bench.Steady(s, p)
+			return err
+		}},
+	}
+}
+
+func holdSteps(into *[]bench.Keeping, s *bench.Server, p bench.Plan) (steps []step) {
+	for _, keep := range p.Keep {
+		steps = append(steps, step{fmt.Sprintf("%d locks for three leases of %v", keep.Locks, keep.Lease), bench.Estimate{Plan: p}.Hold(keep), func() error {
+			keepings, err := bench.Hold(s, p, keep)
+			*into = append(*into, keepings...)
+			return err
+		}})
 	}
 	return steps
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"time"
 )
@@ -63,6 +64,10 @@ func millis(d time.Duration) string { return decimals(float64(d) / float64(time.
 // decimals shows about three digits.
 func decimals(x float64) string {
 	switch {
+	case x == 0:
+		return "0"
+	case math.IsInf(x, 1):
+		return "∞"
 	case x >= 100:
 		return count(x)
 	case x >= 10:

@@ -1,0 +1,105 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/lockwheel/lockwheel"
+	"github.com/lockwheel/lockwheel/bench/peers"
+)
+
+// Names of the standings of Kinds.
+const (
+	KindPlain  = "Mutex"
+	KindFenced = "FencedMutex"
+	KindFair   = "FairMutex"
+	KindWrite  = "RWMutex, write"
+	KindRead   = "RWMutex, read"
+	TenAsOne   = "ten names, Multi"
+	TenInTurn  = "ten names, one Mutex after the other"
+)
+
+const (
+	kindNames = 2048 // goroutines, each with a name of its own
+	together  = 10   // names of a Multi
+)
+
+// KindsOfLock are our kinds of lock beside each other.
+type KindsOfLock struct {
+	Alike []Standing // of 2048 goroutines with a name each, plain first
+	Ten   []Standing // of one caller who takes ten names and gives them back, which is one pair: TenAsOne, TenInTurn
+}
+
+// Kinds compares our kinds of lock, in turn, on one engine: lock and unlock of names of their own by 2048 goroutines, and
+// ten names by one caller, as one and one after the other.
+func Kinds(s *Server, p Plan) (KindsOfLock, error) {
+	var k KindsOfLock
+	wheel, err := peers.OpenLockwheel(peers.Config{Addr: s.Addr, Callers: kindNames})
+	if err != nil {
+		return k, err
+	}
+	defer shut(wheel)
+	e := wheel.Engine
+	var alike []entry
+	for _, kind := range []struct {
+		name string
+		lock func(name string) lockwheel.Mutex
+	}{
+		{KindPlain, e.Mutex},
+		{KindFenced, e.FencedMutex},
+		{KindFair, e.FairMutex},
+		{KindWrite, func(name string) lockwheel.Mutex { return e.RWMutex(name).Writer() }},
+		{KindRead, func(name string) lockwheel.Mutex { return e.RWMutex(name).RLocker() }},
+	} {
+		workers := make([]peers.Worker, kindNames)
+		for i := range workers {
+			// A name is of one kind: each has names of its own, as long as the others'.
+			workers[i] = peers.WorkerOf(kind.lock(fmt.Sprintf("lockwheel-bench-%d-%d", len(alike), i)))
+		}
+		alike = append(alike, atWork(kind.name, workers, p.Round))
+	}
+	if k.Alike, err = inTurn(s, p.Rounds, alike); err != nil {
+		return k, err
+	}
+	k.Ten, err = inTurn(s, p.Rounds, tenOf(e, p.Round))
+	if err != nil {
+		return k, err
+	}
+	return k, s.Clear() // of the counters of tokens
+}
+
+// tenOf is ten names as one and in turn, by one caller with a context that can end.
+func tenOf(e *lockwheel.Engine, d time.Duration) []entry {
+	var locks []lockwheel.Mutex
+	var row inARowOf
+	for i := range together {
+		m := e.Mutex(nameOf(i))
+		locks, row = append(locks, m), append(row, peers.WorkerOf(m))
+	}
+	return []entry{
+		atWork(TenAsOne, []peers.Worker{peers.WorkerOfAll(e.Multi(locks...))}, d),
+		atWork(TenInTurn, []peers.Worker{row}, d),
+	}
+}
+
+// inARowOf locks one after the other, and unlocks in the same order.
+type inARowOf []peers.Worker
+
+func (r inARowOf) Lock(ctx context.Context) error {
+	for _, w := range r {
+		if err := w.Lock(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r inARowOf) Unlock() error {
+	for _, w := range r {
+		if err := w.Unlock(); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,200 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/lockwheel/lockwheel/bench"
+	"github.com/lockwheel/lockwheel/bench/measure"
+	"github.com/lockwheel/lockwheel/bench/peers"
+)
+
+// goal is what a figure should be. Whether it is met follows from the figure before it is rounded.
+type goal struct {
+	section string
+	what    string
+	figure  float64 // NaN: not measured
+	least   bool    // the figure is to be the bound or more; otherwise that or less
+	bound   float64
+	unit    string // after both, with a space before
+}
+
+func (g goal) measured() bool { return !math.IsNaN(g.figure) }
+
+func (g goal) met() bool {
+	if g.least {
+		return g.figure >= g.bound
+	}
+	return g.figure <= g.bound
+}
+
+func (g goal) outcome() string {
+	switch {
+	case !g.measured():
+		return "not measured"
+	case g.met():
+		return "met"
+	}
+	return "**not met**"
+}
+
+// unknown is a figure that was not measured.
+var unknown = math.NaN()
+
+func (r *results) goals() []goal {
+	var all []goal
+	all = append(all, r.pairGoals()...)
+	all = append(all, r.kindsGoals()...)
+	all = append(all, r.hotGoals()...)
+	all = append(all, r.wakeGoals()...)
+	all = append(all, r.latencyGoals()...)
+	return append(all, r.holdGoals()...)
+}
+
+func (r *results) pairGoals() (goals []goal) {
+	many, one := r.pairsOf(2048), r.pairsOf(1)
+	for _, peer := range []struct {
+		name  string
+		times float64
+	}{{peers.Direct.Name, 2}, {peers.Rueidislock.Name, 3}, {peers.Redislock.Name, 6}, {peers.Redsync.Name, 7}} {
+		goals = append(goals, goal{"Pair", "2 048 goroutines: pairs/s to " + peer.name, speeds(many, peers.Lockwheel.Name, peer.name), true, peer.times, " ×"})
+	}
+	goals = append(goals, goal{"Ceiling", "2 048 goroutines: pairs/s to the server alone",
+		speeds(r.ceiling.Figures.Standings, bench.CeilingPair, bench.CeilingBatched), true, 0.8, " ×"})
+	goals = append(goals, goal{"Pair", "1 goroutine: pairs/s to direct", speeds(one, peers.Lockwheel.Name, peers.Direct.Name), true, 0.8, " ×"})
+	cpu, allocs, bytes := unknown, unknown, unknown
+	if ours := sound(many, peers.Lockwheel.Name); ours != nil {
+		cpu, allocs, bytes = inUnits(ours.ClientCPU(), time.Microsecond), ours.AllocsPerPair(), ours.BytesPerPair()
+	}
+	return append(goals,
+		goal{"Pair", "2 048 goroutines: client CPU of a pair", cpu, false, 2.5, " µs"},
+		goal{"Pair", "2 048 goroutines: allocations of a pair", allocs, false, 3, ""},
+		goal{"Pair", "2 048 goroutines: bytes allocated for a pair", bytes, false, 400, " B"})
+}
+
+func (r *results) kindsGoals() (goals []goal) {
+	k := r.kinds.Figures
+	for _, kind := range []struct {
+		name  string
+		least float64
+	}{{bench.KindFenced, 0.7}, {bench.KindRead, 0.4}, {bench.KindFair, 0.4}} {
+		goals = append(goals, goal{"Kinds", kind.name + ": pairs/s to Mutex", speeds(k.Alike, kind.name, bench.KindPlain), true, kind.least, " ×"})
+	}
+	return append(goals, goal{"Kinds", "ten names as one, to one after the other", speeds(k.Ten, bench.TenAsOne, bench.TenInTurn), true, 5, " ×"})
+}
+
+func (r *results) hotGoals() []goal {
+	shares, longest := unknown, unknown
+	two := r.fightsOf(2, 64)
+	if ours := fightOf(two, peers.Lockwheel.Name); ours != nil {
+		shares = max(ours.Shares[0], ours.Shares[1]) / min(ours.Shares[0], ours.Shares[1])
+		longest = inUnits(ours.LongestWait, time.Millisecond)
+	}
+	return []goal{
+		{"Hot", "64 goroutines, one client: pairs/s to the best of the others", toBestPeer(r.fightsOf(1, 64)), true, 40, " ×"},
+		{"Hot", "64 goroutines, two clients: pairs/s to the best of the others", toBestPeer(two), true, 2, " ×"},
+		{"Hot", "64 goroutines, two clients: larger share to the smaller", shares, false, 10, " ×"},
+		{"Hot", "64 goroutines, two clients: longest wait of all rounds", longest, false, 50, " ms"},
+	}
+}
+
+func (r *results) wakeGoals() []goal {
+	trips := unknown
+	w := r.wake.Figures
+	if ours := wakingOf(w, peers.Lockwheel.Name); ours != nil {
+		if ping := wakingOf(w, bench.PingRueidis); ping != nil {
+			trips = quotient(&ours.Took, &ping.Took, 0.5)
+		}
+	}
+	return []goal{{"Wake", "p50 of a hand-over, in bare round trips", trips, false, 3, " ×"}}
+}
+
+func (r *results) latencyGoals() []goal {
+	middle, rare, beside := unknown, unknown, unknown
+	if ours, call := r.aloneOf(peers.Lockwheel.Name), r.aloneOf(bench.DirectEnding); ours != nil && call != nil {
+		middle, rare = quotient(&ours.Lock, &call.Lock, 0.5), quotient(&ours.Lock, &call.Lock, 0.99)
+	}
+	if none, many := r.loadOf(peers.Lockwheel.Name, 0), r.loadOf(peers.Lockwheel.Name, 100_000); none != nil && many != nil {
+		beside = quotient(&many.Called, &none.Called, 0.99)
+	}
+	return []goal{
+		{"Latency", "one caller: p50 of a lock to a bare script call", middle, false, 1.2, " ×"},
+		{"Latency", "one caller: p99 of a lock to a bare script call", rare, false, 1.5, " ×"},
+		{"Latency", "steady load: p99 beside 100 000 held to none held", beside, false, 2, " ×"},
+	}
+}
+
+func (r *results) holdGoals() []goal {
+	heap, goroutines, lost, client, server, late, growth := unknown, unknown, unknown, unknown, unknown, unknown, unknown
+	if k := r.keepingOf(peers.Lockwheel.Name, 1_000_000); k != nil {
+		heap, goroutines, lost, client, server = k.Heap, k.Goroutines, float64(k.Lost), k.Client, k.Server
+		late = inUnits(k.Late, time.Millisecond)
+		if k.During > 0 && k.Stuck == "" {
+			growth = k.During / k.None()
+		}
+	}
+	const held = "1 000 000 held: "
+	return []goal{
+		{"Hold", held + "live heap of a lock", heap, false, 300, " B"},
+		{"Hold", held + "goroutines a lock", goroutines, false, 0.0005, ""},
+		{"Hold", held + "lost", lost, false, 0, ""},
+		{"Hold", held + "client's cores, lease 30 s", client, false, 0.2, ""},
+		{"Hold", held + "server's cores, lease 30 s", server, false, 0.25, ""},
+		{"Hold", held + "p99 of how late renewals are", late, false, 250, " ms"},
+		{"Hold", held + "pairs/s beside them to none held", growth, true, 0.8, " ×"},
+	}
+}
+
+// goalsTable is every goal with its figure, and how many are met.
+func (r *results) goalsTable() string {
+	t := newTable("", "section", "measured", "goal", "outcome")
+	goals := r.goals()
+	for _, g := range goals {
+		figure := "–"
+		if g.measured() {
+			figure = decimals(g.figure) + g.unit
+		}
+		t.row(g.what, fmt.Sprintf("[%s](#%s)", g.section, strings.ToLower(g.section)), figure, g.target(), g.outcome())
+	}
+	return tally(goals) + "\n\n" + t.String()
+}
+
+// target is the bound as a reader writes it.
+func (g goal) target() string {
+	if g.least {
+		return "≥ " + fmt.Sprint(g.bound) + g.unit
+	}
+	return "≤ " + fmt.Sprint(g.bound) + g.unit
+}
+
+// tally is how many goals are met.
+func tally(goals []goal) string {
+	met, measured := 0, 0
+	for _, g := range goals {
+		switch {
+		case !g.measured():
+			continue
+		case g.met():
+			met++
+		}
+		measured++
+	}
+	text := fmt.Sprintf("%d of %d goals are met", met, measured)
+	if measured < len(goals) {
+		text += fmt.Sprintf("; %d more were not measured", len(goals)-measured)
+	}
+	return text + "."
+}
+
+// inUnits is a duration as a number.
+func inUnits(d, unit time.Duration) float64 { return float64(d) / float64(unit) }
+
+// quotient is that of two histograms at a quantile.
+func quotient(a, b *measure.Histogram, q float64) float64 {
+	if b.Quantile(q) == 0 {
+		return unknown
+	}
+	return float64(a.Quantile(q)) / float64(b.Quantile(q))
+}

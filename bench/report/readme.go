@@ -1,0 +1,128 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/lockwheel/lockwheel/bench"
+	"github.com/lockwheel/lockwheel/bench/peers"
+)
+
+// What the report writes into README is between these lines.
+const (
+	measuredBegins = "<!-- measured -->"
+	measuredEnds   = "<!-- /measured -->"
+)
+
+// intoReadme writes the measured part of a README, and nothing else of it.
+func (r *results) intoReadme(file string) error {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	changed, err := between(string(text), r.measured())
+	if err != nil {
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	return os.WriteFile(file, []byte(changed), 0o644)
+}
+
+// between puts a text between the two lines.
+func between(text, measured string) (string, error) {
+	before, rest, begins := strings.Cut(text, measuredBegins+"\n")
+	_, after, ends := strings.Cut(rest, measuredEnds+"\n")
+	if !begins || !ends || strings.Contains(after, measuredBegins) {
+		return "", errors.New("the lines " + measuredBegins + " and " + measuredEnds + " must be in it once, in this order")
+	}
+	return before + measuredBegins + "\n" + measured + measuredEnds + "\n" + after, nil
+}
+
+// measured is what README shows. Each of its figures is in RESULTS.md, written alike.
+func (r *results) measured() string {
+	last := r.latest()
+	if last == nil {
+		return "Nothing has been measured.\n"
+	}
+	t := newTable("what", "figure", "section")
+	t.prose = true
+	for _, line := range []func(*table){r.pairLines, r.kindsLine, r.hotLine, r.latencyLine, r.holdLines} {
+		line(t)
+	}
+	return fmt.Sprintf("%s; %s; %s. Figures are this machine's, so compare those of one row. %s\n\n%s", last.Machine.CPU, last.Machine.System,
+		last.Machine.Server, tally(r.goals()), t.String())
+}
+
+func (r *results) pairLines(t *table) {
+	ours := sound(r.pairsOf(2048), peers.Lockwheel.Name)
+	if ours == nil {
+		return
+	}
+	speed, cpu := count(ours.PairsPerSecond()), micros(ours.ClientCPU())+" µs"
+	for _, s := range r.pairsOf(2048) {
+		if s.Name == peers.Lockwheel.Name || s.Failure != "" {
+			continue
+		}
+		speed += fmt.Sprintf("; %s %s", s.Name, count(s.PairsPerSecond()))
+		cpu += fmt.Sprintf("; %s %s", s.Name, micros(s.ClientCPU()))
+	}
+	t.section("lock+unlock pairs a second, 2 048 goroutines, a name each", speed, "Pair")
+	t.section("client CPU of a pair, the same", cpu, "Pair")
+}
+
+func (r *results) kindsLine(t *table) {
+	var kinds []string
+	for _, name := range []string{bench.KindFenced, bench.KindFair, bench.KindWrite, bench.KindRead} {
+		if a, b := sound(r.kinds.Figures.Alike, name), sound(r.kinds.Figures.Alike, bench.KindPlain); a != nil && b != nil {
+			kinds = append(kinds, name+" "+ratio(a.PairsPerSecond(), b.PairsPerSecond()))
+		}
+	}
+	if len(kinds) > 0 {
+		t.section("the same with other kinds of lock, to Mutex", strings.Join(kinds, "; "), "Kinds")
+	}
+	if one, turn := sound(r.kinds.Figures.Ten, bench.TenAsOne), sound(r.kinds.Figures.Ten, bench.TenInTurn); one != nil && turn != nil {
+		t.section("ten names taken and released as one, to one after the other",
+			fmt.Sprintf("%s µs, %s as fast", decimals(one.NsPerPair()/1000), ratio(one.PairsPerSecond(), turn.PairsPerSecond())), "Kinds")
+	}
+}
+
+func (r *results) hotLine(t *table) {
+	fights := r.fightsOf(2, 64)
+	ours, best := fightOf(fights, peers.Lockwheel.Name), bestPeer(fights)
+	if ours == nil || best == nil {
+		return
+	}
+	row := func(f *bench.Fight) string { return count(f.PairsPerSecond()) + ", " + millis(f.LongestWait) + " ms" }
+	t.section("one name, 64 goroutines of each of two engines: pairs a second, longest wait",
+		fmt.Sprintf("%s; the best of the others, %s, %s", row(ours), best.Name, row(best)), "Hot")
+}
+
+func (r *results) latencyLine(t *table) {
+	ours, call := r.aloneOf(peers.Lockwheel.Name), r.aloneOf(bench.DirectEnding)
+	if ours == nil || call == nil {
+		return
+	}
+	t.section("one caller alone: a lock's p50 and p99, to a bare script call",
+		fmt.Sprintf("%s µs, %s; %s µs, %s", micros(ours.Lock.Quantile(0.5)), times(&ours.Lock, &call.Lock, 0.5),
+			micros(ours.Lock.Quantile(0.99)), times(&ours.Lock, &call.Lock, 0.99)), "Latency")
+}
+
+func (r *results) holdLines(t *table) {
+	k := r.mostHeld()
+	if k == nil {
+		return
+	}
+	held := fmt.Sprintf("%s watched locks held, lease %v: ", count(float64(k.Keep.Locks)), k.Keep.Lease)
+	t.section(held+"heap of one, lost", fmt.Sprintf("%s B, %s", heap(k), count(float64(k.Lost))), "Hold")
+	t.section(held+"cores of the client, of the server", decimals(k.Client)+", "+decimals(k.Server), "Hold")
+	t.section(held+"p99 of how late renewals are", known(k.Late)+" ms", "Hold")
+	if k.During > 0 && k.Stuck == "" {
+		t.section(held+"pairs a second beside them, to none held", count(k.During)+", "+ratio(k.During, k.None()), "Hold")
+	}
+}
+
+// section is a row that says where in RESULTS.md its figures are.
+func (t *table) section(what, figure, section string) {
+	t.row(what, figure, fmt.Sprintf("[%s](bench/RESULTS.md#%s)", section, strings.ToLower(section)))
+}
