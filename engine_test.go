@@ -13,7 +13,6 @@ import (
 
 	"github.com/redis/rueidis"
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
 	"github.com/lockwheel/lockwheel"
 	"github.com/lockwheel/lockwheel/internal/embedded"
@@ -41,7 +40,7 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
-	goleak.VerifyTestMain(m, leaks.OfRueidis()...)
+	leaks.Main(m)
 }
 
 // envHolder makes this binary a process that holds the lock n on the server named until it is killed. It says who

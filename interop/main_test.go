@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/redis/rueidis"
-	"go.uber.org/goleak"
 
 	"github.com/lockwheel/lockwheel"
 	"github.com/lockwheel/lockwheel/internal/leaks"
@@ -33,7 +32,7 @@ func TestMain(m *testing.M) {
 	if parallel := flag.Lookup("test.parallel"); parallel.Value.String() == parallel.DefValue {
 		_ = parallel.Value.Set("6")
 	}
-	goleak.VerifyTestMain(withJava{m}, leaks.OfRueidis()...)
+	leaks.Main(withJava{m})
 }
 
 // withJava ends the Java machine that the tests shared before leaks are looked for.

@@ -12,12 +12,12 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
+	"github.com/lockwheel/lockwheel/internal/leaks"
 	"github.com/lockwheel/lockwheel/internal/redistest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leaks.Main(m) }
 
 const (
 	soon  = 10 * time.Second       // a deadline: nothing takes that long

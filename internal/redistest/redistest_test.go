@@ -17,7 +17,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
+
+	"github.com/lockwheel/lockwheel/internal/leaks"
 )
 
 // envChild makes this test program start a server in the folder named, print its address and wait to be killed.
@@ -28,7 +29,7 @@ func TestMain(m *testing.M) {
 		childWithAServer()
 		return
 	}
-	goleak.VerifyTestMain(m)
+	leaks.Main(m)
 }
 
 func TestStartedServerAnswersAndKeepsNothingOnDisk(t *testing.T) {
