@@ -322,3 +322,22 @@ func (f *fakeTest) end(format string, args ...any) {
 	f.verdict = fmt.Sprintf(format, args...)
 	runtime.Goexit()
 }
+
+// A busy machine does to a node what the pause does here: the others forget it, and nobody introduces it a second time.
+func TestANodeThatHadNoTimeToShakeHandsIsIntroducedAgain(t *testing.T) {
+	binary := binaryOf(t)
+	c := &Cluster{}
+	for range 2 {
+		s, err := launchNode(t.Context(), Config{Binary: binary, Dir: t.TempDir()})
+		require.NoError(t, err)
+		endWithTest(t, s)
+		c.Nodes = append(c.Nodes, s)
+	}
+	require.NoError(t, c.Nodes[1].Pause())
+	c.introduce(t)
+	await(t, "the other to be forgotten", func() bool {
+		return strings.Count(c.Nodes[0].look("CLUSTER", "NODES"), "\n") == 1
+	})
+	require.NoError(t, c.Nodes[1].Continue())
+	c.awaitAcquaintance(t)
+}
