@@ -5,6 +5,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -14,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockwheel/lockwheel/internal/leaks"
+	"github.com/lockwheel/lockwheel/internal/loopback"
 	"github.com/lockwheel/lockwheel/internal/redistest"
 )
 
@@ -313,10 +315,9 @@ func TestFaultsForThoseThatListenLeaveNewOnesAlone(t *testing.T) {
 }
 
 func TestUnreachableServerResetsTheClient(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	port, err := loopback.Port() // nobody else's
 	require.NoError(t, err)
-	require.NoError(t, l.Close())
-	p := Start(t, l.Addr().String())
+	p := Start(t, net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 	conn, err := net.Dial("tcp", p.Addr())
 	if err == nil { // otherwise the reset was as fast as the connection
 		err = client{conn.(*net.TCPConn), t}.end()
