@@ -214,7 +214,8 @@ func TestLaunchThatFailsSaysWhyAndLeavesNothing(t *testing.T) {
 	ended, cancel := context.WithCancelCause(t.Context())
 	reason := errors.New("enough")
 	cancel(reason)
-	_, err = Launch(ended, Config{Binary: binary, Args: []string{"--port", "0"}})
+	deaf := []string{"--port", "0", "--unixsocket", filepath.Join(t.TempDir(), "s")} // it neither answers nor ends
+	_, err = Launch(ended, Config{Binary: binary, Args: deaf})
 	require.ErrorIs(t, err, reason)
 
 	_, err = Launch(t.Context(), Config{Binary: filepath.Join(temp, "none")})
