@@ -33,6 +33,15 @@ func unlock(t testing.TB, hold *lockwheel.Hold) {
 	require.NoError(t, hold.Unlock(t.Context()))
 }
 
+// giveBack is unlock where an answer may take longer than a Timeout that is short: the release is sent until it has come, and the engine is
+// settled only then.
+func giveBack(t testing.TB, hold *lockwheel.Hold) {
+	t.Helper()
+	if err := hold.Unlock(t.Context()); err != nil {
+		require.ErrorIs(t, err, lockwheel.ErrUnavailable)
+	}
+}
+
 // refused makes sure that a lock is not to be had.
 func refused(t testing.TB, m lockwheel.Mutex) {
 	t.Helper()

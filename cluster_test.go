@@ -113,7 +113,7 @@ func (r *realm) handsOver(t *testing.T) {
 }
 
 func (r *realm) sharesCalls(t *testing.T) {
-	e := r.open(lockwheel.Options{Lease: time.Second, Renew: 300 * time.Millisecond})
+	e := r.open(lockwheel.Options{Lease: 3 * time.Second, Renew: 300 * time.Millisecond})
 	const many = 100
 	pending := make([]*lockwheel.Pending, many)
 	for i := range pending {

@@ -47,10 +47,13 @@ func TestMain(m *testing.M) {
 // it is, and for each line that it reads whether it still holds it.
 const envHolder = "LOCKWHEEL_TEST_HOLDER"
 
+// holderLease is the lease of that process.
+const holderLease = brief
+
 func holdUntilKilled(addr string) error {
 	e, err := lockwheel.Open(context.Background(), lockwheel.Options{
 		Redis: rueidis.ClientOption{InitAddress: []string{addr}},
-		Lease: time.Second,
+		Lease: holderLease,
 	})
 	if err != nil {
 		return err

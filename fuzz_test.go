@@ -94,7 +94,7 @@ func FuzzALyingServer(f *testing.F) {
 				_ = got.hold.Unlock(t.Context())
 			}
 		}
-		unlock(t, lock(t, e.Mutex("next")))
+		giveBack(t, lock(t, e.Mutex("next")))
 		settled(t, e)
 	})
 }
@@ -125,7 +125,7 @@ func besideTheSuspect(t *testing.T, s *liar, e *lockwheel.Engine) (left, right <
 		_ = got.hold.Unlock(ctx)
 	}
 	for _, done := range fill {
-		unlock(t, granted(t, done))
+		giveBack(t, granted(t, done))
 	}
 	return left, right
 }
