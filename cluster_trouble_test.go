@@ -384,10 +384,7 @@ func TestSentinelReplacesTheMaster(t *testing.T) {
 func behindSentinel(t *testing.T, w *redistest.Sentinels, opts lockwheel.Options) *lockwheel.Engine {
 	t.Helper()
 	opts.Redis = rueidis.ClientOption{InitAddress: w.Addrs(), Sentinel: rueidis.SentinelOption{MasterSet: w.Name}}
-	e, err := lockwheel.Open(t.Context(), opts)
-	require.NoError(t, err)
-	t.Cleanup(func() { e.Close() })
-	return e
+	return opened(t, opts)
 }
 
 // Its holder is told as soon as the next master is known, and not when the next renewal is due.

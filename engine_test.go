@@ -198,16 +198,21 @@ func (s *site) openAt(addr string, opts lockwheel.Options) *lockwheel.Engine {
 	if opts.Timeout == 0 && opts.Lease > 0 {
 		opts.Timeout = min(3*time.Second, opts.Lease/3) // as much as a busy machine may be given
 	}
-	var e *lockwheel.Engine
-	eventually(s.t, "an engine", func() bool {
+	return opened(s.t, opts)
+}
+
+// opened opens an engine that closes with the test. No test is about a machine that is too busy for a short Timeout.
+func opened(t testing.TB, opts lockwheel.Options) (e *lockwheel.Engine) {
+	t.Helper()
+	eventually(t, "an engine", func() bool {
 		var err error
-		e, err = lockwheel.Open(s.t.Context(), opts)
-		if !errors.Is(err, context.DeadlineExceeded) { // nor is any test about a machine too busy for a short Timeout
-			require.NoError(s.t, err)
+		e, err = lockwheel.Open(t.Context(), opts)
+		if !errors.Is(err, context.DeadlineExceeded) {
+			require.NoError(t, err)
 		}
 		return err == nil
 	})
-	s.t.Cleanup(func() { e.Close() })
+	t.Cleanup(func() { e.Close() })
 	return e
 }
 
