@@ -128,6 +128,12 @@ func asleep(t testing.TB, e *lockwheel.Engine, n, channels int64) {
 	})
 }
 
+// listens tells whether a request of an engine that listened to nothing before waits for somebody whom the server has told of.
+func listens(e *lockwheel.Engine) bool {
+	s := e.Stats()
+	return s.Waiting > 0 && s.Subscriptions > 0 && s.InFlight == 0
+}
+
 // settled waits until an engine holds nothing, wants nothing and has nothing under way.
 func settled(t testing.TB, e *lockwheel.Engine) {
 	t.Helper()

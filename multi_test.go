@@ -151,9 +151,10 @@ func TestARefusedMultiLeavesNothingAndNamesTheLock(t *testing.T) {
 		require.ErrorIs(t, err, lockwheel.ErrNotAcquired)
 		require.ErrorContains(t, err, `"b"`)
 	}
+	settled(t, e) // also of the channel of the one before
 	ctx, cancel := context.WithCancelCause(t.Context())
 	waiting := lockingAll(ctx, multi(e, "a", "b", "c"))
-	queued(t, e, 1)
+	eventually(t, "told that it is taken", func() bool { return listens(e) })
 	why := errors.New("why")
 	cancel(why)
 	err := receive(t, waiting).err

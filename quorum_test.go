@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"runtime"
+	"slices"
 	"testing"
 	"time"
 
@@ -131,9 +132,12 @@ func TestAWaitForAQuorumEndsWithItsContext(t *testing.T) {
 	engines := p.client(lockwheel.Options{})
 	held := lockAll(t, quorum(p.client(lockwheel.Options{}), "n"))
 	for range 3 {
+		for _, e := range engines {
+			settled(t, e) // also of the channels of the one before
+		}
 		ctx, cancel := context.WithCancelCause(t.Context())
 		waiting := lockingAll(ctx, quorum(engines, "n"))
-		silent(t, waiting, 50*time.Millisecond)
+		eventually(t, "told that it is taken", func() bool { return slices.ContainsFunc(engines, listens) })
 		why := errors.New("why")
 		cancel(why)
 		err := receive(t, waiting).err
