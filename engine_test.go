@@ -51,10 +51,11 @@ const envHolder = "LOCKWHEEL_TEST_HOLDER"
 const holderLease = brief
 
 func holdUntilKilled(addr string) error {
-	e, err := lockwheel.Open(context.Background(), lockwheel.Options{
-		Redis: rueidis.ClientOption{InitAddress: []string{addr}},
-		Lease: holderLease,
-	})
+	opts := lockwheel.Options{Redis: rueidis.ClientOption{InitAddress: []string{addr}}, Lease: holderLease}
+	e, err := lockwheel.Open(context.Background(), opts)
+	for errors.Is(err, context.DeadlineExceeded) { // as opened does, until the parent ends
+		e, err = lockwheel.Open(context.Background(), opts)
+	}
 	if err != nil {
 		return err
 	}

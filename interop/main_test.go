@@ -5,6 +5,7 @@ package interop
 import (
 	"bufio"
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -78,10 +79,11 @@ const (
 )
 
 func holdUntilKilled(addr, name string) error {
-	e, err := lockwheel.Open(context.Background(), lockwheel.Options{
-		Redis: rueidis.ClientOption{InitAddress: []string{addr}},
-		Lease: deathLease,
-	})
+	opts := lockwheel.Options{Redis: rueidis.ClientOption{InitAddress: []string{addr}}, Lease: deathLease}
+	e, err := lockwheel.Open(context.Background(), opts)
+	for errors.Is(err, context.DeadlineExceeded) { // a busy machine, and a Timeout as short as the lease makes it
+		e, err = lockwheel.Open(context.Background(), opts)
+	}
 	if err != nil {
 		return err
 	}
