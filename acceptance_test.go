@@ -3,6 +3,7 @@ package lockwheel_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -207,7 +208,7 @@ func TestLockGoesOnWaitingWithoutTheContextThatEnded(t *testing.T) {
 		ctx, interrupt := context.WithCancelCause(t.Context())
 		deaf := locking(context.WithoutCancel(ctx), m)
 		keen := locking(ctx, m)
-		queued(t, e, 2)
+		bothWait(t, e, strings.HasSuffix(t.Name(), "/fair")) // and know that it is taken
 		reason := errors.New("enough")
 		interrupt(reason)
 		left := receive(t, keen)

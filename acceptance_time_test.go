@@ -86,7 +86,7 @@ func TestALeaseThatIsOverLetsTheNextOneIn(t *testing.T) {
 	onEachKind(t, func(t *testing.T, mutex kindOfLock) {
 		s := anySite(t)
 		here, elsewhere := mutex(s.open(lockwheel.Options{}), "n"), mutex(s.open(lockwheel.Options{}), "n")
-		const lease = 300 * time.Millisecond
+		const lease = 700 * time.Millisecond
 		before := time.Now()
 		first := lock(t, here, lockwheel.Lease(lease))
 		next := lock(t, elsewhere)
@@ -105,7 +105,7 @@ func TestTryLockWaitsAsLongAsItWasTold(t *testing.T) {
 		s := anySite(t)
 		s.occupy("n", time.Hour)
 		m := mutex(s.open(lockwheel.Options{}), "n")
-		const wait = 300 * time.Millisecond
+		const wait = time.Second // so long that it has its answer: taken
 		for _, call := range []func(context.Context, ...lockwheel.Option) (*lockwheel.Hold, error){m.TryLock, m.Lock} {
 			before := time.Now()
 			_, err := call(t.Context(), lockwheel.Wait(wait))
@@ -122,11 +122,11 @@ func TestAWaitMayBeLongerThanTheLease(t *testing.T) {
 	t.Parallel()
 	onEachKind(t, func(t *testing.T, mutex kindOfLock) {
 		s := anySite(t)
-		s.occupy("n", 900*time.Millisecond)
+		s.occupy("n", 1500*time.Millisecond)
 		m := mutex(s.open(lockwheel.Options{}), "n")
-		hold, err := m.Lock(t.Context(), lockwheel.Wait(time.Minute), lockwheel.Lease(300*time.Millisecond))
+		hold, err := m.Lock(t.Context(), lockwheel.Wait(time.Minute), lockwheel.Lease(700*time.Millisecond))
 		require.NoError(t, err)
-		require.LessOrEqual(t, s.pttl("n"), 300*time.Millisecond)
+		require.LessOrEqual(t, s.pttl("n"), 700*time.Millisecond)
 		receive(t, hold.Done())
 	})
 }

@@ -33,6 +33,15 @@ func unlock(t testing.TB, hold *lockwheel.Hold) {
 	require.NoError(t, hold.Unlock(t.Context()))
 }
 
+// giveBack is unlock where an answer may take longer than a Timeout that is short: the release is sent until it has come, and the engine is
+// settled only then.
+func giveBack(t testing.TB, hold *lockwheel.Hold) {
+	t.Helper()
+	if err := hold.Unlock(t.Context()); err != nil {
+		require.ErrorIs(t, err, lockwheel.ErrUnavailable)
+	}
+}
+
 // refused makes sure that a lock is not to be had.
 func refused(t testing.TB, m lockwheel.Mutex) {
 	t.Helper()
@@ -117,6 +126,12 @@ func asleep(t testing.TB, e *lockwheel.Engine, n, channels int64) {
 		s := e.Stats()
 		return s.Waiting == n && s.Subscriptions == channels && s.InFlight == 0
 	})
+}
+
+// listens tells whether a request of an engine that listened to nothing before waits for somebody whom the server has told of.
+func listens(e *lockwheel.Engine) bool {
+	s := e.Stats()
+	return s.Waiting > 0 && s.Subscriptions > 0 && s.InFlight == 0
 }
 
 // settled waits until an engine holds nothing, wants nothing and has nothing under way.

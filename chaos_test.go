@@ -18,6 +18,9 @@ import (
 
 // Everything at once, for a while: several engines behind links that stutter, break and swallow, on a few names.
 
+// fleeting is a lease that is meant to end before its time now and then.
+const fleeting = 1200 * time.Millisecond
+
 // chaosTime is how long it goes on; LOCKWHEEL_CHAOS=10m makes it a campaign.
 func chaosTime(t *testing.T) time.Duration {
 	t.Helper()
@@ -74,7 +77,7 @@ func onBrokenLinks(t *testing.T, visit func(context.Context, *lockwheel.Engine) 
 	for range engines {
 		p := proxy.Start(t, s.addr)
 		links = append(links, p)
-		all = append(all, s.openAt(p.Addr(), lockwheel.Options{Lease: brief}))
+		all = append(all, s.openAt(p.Addr(), lockwheel.Options{Lease: fleeting}))
 	}
 	crowd(t, engines*(workers+1), func(i int) error {
 		at := i % engines

@@ -2,7 +2,6 @@ package lockwheel_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -37,17 +36,7 @@ func (r *realm) open(opts lockwheel.Options) *lockwheel.Engine {
 	if opts.Timeout == 0 && opts.Lease > 0 {
 		opts.Timeout = min(3*time.Second, opts.Lease/3)
 	}
-	var e *lockwheel.Engine
-	eventually(r.t, "an engine", func() bool {
-		var err error
-		e, err = lockwheel.Open(r.t.Context(), opts)
-		if !errors.Is(err, context.DeadlineExceeded) { // no test is about a machine too busy for a short Timeout
-			require.NoError(r.t, err)
-		}
-		return err == nil
-	})
-	r.t.Cleanup(func() { e.Close() })
-	return e
+	return opened(r.t, opts)
 }
 
 // calls is how often all nodes together have run a command.
@@ -113,7 +102,7 @@ func (r *realm) handsOver(t *testing.T) {
 }
 
 func (r *realm) sharesCalls(t *testing.T) {
-	e := r.open(lockwheel.Options{Lease: time.Second, Renew: 300 * time.Millisecond})
+	e := r.open(lockwheel.Options{Lease: 3 * time.Second, Renew: 300 * time.Millisecond})
 	const many = 100
 	pending := make([]*lockwheel.Pending, many)
 	for i := range pending {

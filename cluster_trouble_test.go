@@ -267,14 +267,15 @@ func masterIsReplaced(t *testing.T, replace func(t *testing.T, r *realm, master 
 	}
 	// Waiting does not become a storm.
 	require.Less(t, other.Stats().Commands, uint64(10*len(names)))
-	handing := time.Now()
 	for i, hold := range holds {
+		handing := time.Now()
 		if err := hold.Unlock(t.Context()); took < lease/2 {
 			require.NoError(t, err)
 		}
-		unlock(t, granted(t, waiting[i]))
+		next := granted(t, waiting[i])
+		require.Less(t, time.Since(handing), lease/2, "woken by a message, not by the TTL")
+		unlock(t, next)
 	}
-	require.Less(t, time.Since(handing), lease/2, "woken by messages, not by TTLs")
 	settled(t, e)
 	settled(t, other)
 }
@@ -305,7 +306,8 @@ func TestClusterNodeThatIsSilentHoldsUpNobodyElse(t *testing.T) {
 	t.Parallel()
 	r := newRealm(t, 0, "--cluster-require-full-coverage", "no")
 	const lease = 6 * time.Second
-	e := r.open(lockwheel.Options{Lease: lease, Renew: 300 * time.Millisecond, Timeout: time.Second})
+	// Of 600 slots each renewal is a call of its own, and goes before whatever else there is to send: not more of them than a busy machine can do.
+	e := r.open(lockwheel.Options{Lease: lease, Renew: time.Second, Timeout: time.Second})
 	silenced := r.Nodes[1]
 	var here, there []*lockwheel.Hold
 	var elsewhere []string
@@ -384,10 +386,7 @@ func TestSentinelReplacesTheMaster(t *testing.T) {
 func behindSentinel(t *testing.T, w *redistest.Sentinels, opts lockwheel.Options) *lockwheel.Engine {
 	t.Helper()
 	opts.Redis = rueidis.ClientOption{InitAddress: w.Addrs(), Sentinel: rueidis.SentinelOption{MasterSet: w.Name}}
-	e, err := lockwheel.Open(t.Context(), opts)
-	require.NoError(t, err)
-	t.Cleanup(func() { e.Close() })
-	return e
+	return opened(t, opts)
 }
 
 // Its holder is told as soon as the next master is known, and not when the next renewal is due.
@@ -439,14 +438,15 @@ func sentinelReplaces(t *testing.T, replace func(t *testing.T, w *redistest.Sent
 	if took < lease/2 {
 		require.Equal(t, map[string]string{holds[0].ID(): "1"}, next.Hash(t, "n0"))
 	}
-	handing := time.Now()
 	for i, hold := range holds {
+		handing := time.Now()
 		if err := hold.Unlock(t.Context()); took < lease/2 {
 			require.NoError(t, err)
 		}
-		unlock(t, granted(t, waiting[i]))
+		next := granted(t, waiting[i])
+		require.Less(t, time.Since(handing), lease/2, "woken by a message, not by the TTL")
+		unlock(t, next)
 	}
-	require.Less(t, time.Since(handing), lease/2, "woken by messages, not by TTLs")
 	settled(t, e)
 	settled(t, other)
 }

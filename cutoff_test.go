@@ -53,7 +53,7 @@ func TestAHolderThatIsCutOffSaysSoFirst(t *testing.T) {
 	crowd(t, pairs, func(i int) error {
 		for trial := i; trial < *trials; trial += pairs {
 			ahead, err := cutOff(t, holders[i].Mutex(fmt.Sprint("n", i)), stranger.Mutex(fmt.Sprint("n", i)), links[i])
-			if errors.Is(err, errStarved) && starved.Add(1) < int64(1+*trials/10) {
+			if errors.Is(err, errStarved) && starved.Add(1) <= int64(*trials) {
 				trial -= pairs
 				continue
 			}

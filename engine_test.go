@@ -13,7 +13,6 @@ import (
 
 	"github.com/redis/rueidis"
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
 	"github.com/lockwheel/lockwheel"
 	"github.com/lockwheel/lockwheel/internal/embedded"
@@ -41,18 +40,22 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
-	goleak.VerifyTestMain(m, leaks.OfRueidis()...)
+	leaks.Main(m)
 }
 
 // envHolder makes this binary a process that holds the lock n on the server named until it is killed. It says who
 // it is, and for each line that it reads whether it still holds it.
 const envHolder = "LOCKWHEEL_TEST_HOLDER"
 
+// holderLease is the lease of that process.
+const holderLease = brief
+
 func holdUntilKilled(addr string) error {
-	e, err := lockwheel.Open(context.Background(), lockwheel.Options{
-		Redis: rueidis.ClientOption{InitAddress: []string{addr}},
-		Lease: time.Second,
-	})
+	opts := lockwheel.Options{Redis: rueidis.ClientOption{InitAddress: []string{addr}}, Lease: holderLease}
+	e, err := lockwheel.Open(context.Background(), opts)
+	for errors.Is(err, context.DeadlineExceeded) { // as opened does, until the parent ends
+		e, err = lockwheel.Open(context.Background(), opts)
+	}
 	if err != nil {
 		return err
 	}
@@ -196,16 +199,21 @@ func (s *site) openAt(addr string, opts lockwheel.Options) *lockwheel.Engine {
 	if opts.Timeout == 0 && opts.Lease > 0 {
 		opts.Timeout = min(3*time.Second, opts.Lease/3) // as much as a busy machine may be given
 	}
-	var e *lockwheel.Engine
-	eventually(s.t, "an engine", func() bool {
+	return opened(s.t, opts)
+}
+
+// opened opens an engine that closes with the test. No test is about a machine that is too busy for a short Timeout.
+func opened(t testing.TB, opts lockwheel.Options) (e *lockwheel.Engine) {
+	t.Helper()
+	eventually(t, "an engine", func() bool {
 		var err error
-		e, err = lockwheel.Open(s.t.Context(), opts)
-		if !errors.Is(err, context.DeadlineExceeded) { // nor is any test about a machine too busy for a short Timeout
-			require.NoError(s.t, err)
+		e, err = lockwheel.Open(t.Context(), opts)
+		if !errors.Is(err, context.DeadlineExceeded) {
+			require.NoError(t, err)
 		}
 		return err == nil
 	})
-	s.t.Cleanup(func() { e.Close() })
+	t.Cleanup(func() { e.Close() })
 	return e
 }
 

@@ -64,7 +64,7 @@ func TestErrorsCanBeToldApart(t *testing.T) {
 			})
 		}},
 		{"a lease that ended", lockwheel.ErrLost, nil, func(t *testing.T) error {
-			hold := lock(t, anySite(t).open(lockwheel.Options{}).Mutex("n"), lockwheel.Lease(50*time.Millisecond))
+			hold := lock(t, anySite(t).open(lockwheel.Options{}).Mutex("n"), lockwheel.Lease(700*time.Millisecond))
 			receive(t, hold.Done())
 			return hold.Err()
 		}},
@@ -111,7 +111,7 @@ func TestErrorsCanBeToldApart(t *testing.T) {
 }
 
 // askTime is long enough for an answer that somebody else has the lock.
-const askTime = 500 * time.Millisecond
+const askTime = 2 * time.Second
 
 var errTest = errors.New("a reason of the caller's own")
 

@@ -157,7 +157,7 @@ func ExampleLease() {
 	ctx, locks := openExample()
 	defer locks.Close()
 
-	hold, err := locks.Mutex("warm-up").Lock(ctx, lockwheel.Lease(300*time.Millisecond))
+	hold, err := locks.Mutex("warm-up").Lock(ctx, lockwheel.Lease(time.Second))
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -30,7 +30,7 @@ func TestExtendSetsTheLeaseFromNow(t *testing.T) {
 func TestAnExtendedLockIsNoLongerRenewed(t *testing.T) {
 	t.Parallel()
 	s := anySite(t)
-	m := s.open(lockwheel.Options{Lease: 300 * time.Millisecond}).Mutex("n")
+	m := s.open(lockwheel.Options{Lease: brief, Renew: brief / 10}).Mutex("n")
 	hold := lock(t, m)
 	require.NoError(t, hold.Extend(t.Context(), brief))
 	before := time.Now()
@@ -51,7 +51,7 @@ func TestExtendByZeroMakesALockWatchedAgain(t *testing.T) {
 		hold := lock(t, m, lockwheel.Lease(lease))
 		require.NoError(t, hold.Extend(t.Context(), 0))
 		requireTTL(t, m, 0, brief)
-		always(t, 2*brief, "held", func() bool { return hold.Err() == nil && s.exists("n") })
+		always(t, renewed, "held", func() bool { return hold.Err() == nil && s.exists("n") })
 		requireTTL(t, m, 0, brief)
 		unlock(t, hold)
 	}
@@ -88,7 +88,7 @@ func TestExtendOfAnInnerHoldTakesNothingFromTheOuterOne(t *testing.T) {
 	m := s.open(lockwheel.Options{}).Mutex("n")
 	outer := lock(t, m, lockwheel.Lease(time.Hour))
 	inner := lockWith(t, outer.Context(), m)
-	require.NoError(t, inner.Extend(t.Context(), 300*time.Millisecond))
+	require.NoError(t, inner.Extend(t.Context(), brief/2))
 	requireTTL(t, m, 50*time.Minute, 62*time.Minute)
 	receive(t, inner.Done())
 	require.ErrorIs(t, inner.Err(), lockwheel.ErrLost)
@@ -111,9 +111,9 @@ func TestAWatchedHoldStaysWatchedBesideAFixedOne(t *testing.T) {
 	inner := lockWith(t, outer.Context(), m, lockwheel.Lease(brief/2))
 	longer := lockWith(t, outer.Context(), m, lockwheel.Lease(3*brief))
 	unlock(t, inner)
-	always(t, 2*brief, "held", func() bool { return outer.Err() == nil && s.exists("n") })
+	always(t, renewed, "held", func() bool { return outer.Err() == nil && s.exists("n") })
 	unlock(t, longer)
-	always(t, 2*brief, "held", func() bool { return outer.Err() == nil && s.exists("n") })
+	always(t, renewed, "held", func() bool { return outer.Err() == nil && s.exists("n") })
 	unlock(t, outer)
 	require.False(t, s.exists("n"))
 }

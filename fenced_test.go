@@ -57,7 +57,7 @@ func TestReentryKeepsTheHoldsToken(t *testing.T) {
 
 func TestATokenSurvivesForceExpiryAndARestartWithData(t *testing.T) {
 	s := realSite(t)
-	e := s.open(lockwheel.Options{Lease: time.Second})
+	e := s.open(lockwheel.Options{Lease: brief})
 	m := e.FencedMutex("n")
 	first := lock(t, m)
 	was, err := m.ForceUnlock(t.Context())
@@ -65,7 +65,7 @@ func TestATokenSurvivesForceExpiryAndARestartWithData(t *testing.T) {
 	require.True(t, was)
 	require.ErrorIs(t, first.Err(), lockwheel.ErrLost)
 
-	second := lock(t, m, lockwheel.Lease(50*time.Millisecond))
+	second := lock(t, m, lockwheel.Lease(700*time.Millisecond))
 	eventually(t, "the end of the lease", func() bool { return !s.exists("n") })
 	third := lock(t, m)
 	require.NoError(t, s.real.Restart())

@@ -102,7 +102,7 @@ func TestAHotLockIsNotLost(t *testing.T) {
 	e := s.open(lockwheel.Options{Lease: brief})
 	var r room
 	stop := hot(t, e.Mutex("n"), &r)
-	always(t, 2*brief, "nothing lost", func() bool { return e.Stats().Lost == 0 })
+	always(t, renewed, "nothing lost", func() bool { return e.Stats().Lost == 0 })
 	stop()
 	require.False(t, r.crowded.Load())
 	require.NotZero(t, e.Stats().Handed)

@@ -95,10 +95,10 @@ func TestTenLocksAreOneRoundTripEachWay(t *testing.T) {
 
 func TestAWatchedMultiIsRenewed(t *testing.T) {
 	s := realSite(t)
-	e := s.open(lockwheel.Options{Lease: time.Second})
+	e := s.open(lockwheel.Options{Lease: brief})
 	hold := lockAll(t, multi(e, "a", "b"))
 	until := hold.Deadline()
-	eventually(t, "two leases", func() bool { return hold.Deadline().After(until.Add(2 * time.Second)) })
+	eventually(t, "a lease", func() bool { return hold.Deadline().After(until.Add(brief)) })
 	require.NoError(t, hold.Err())
 	unlock(t, hold)
 }
@@ -146,14 +146,15 @@ func TestARefusedMultiLeavesNothingAndNamesTheLock(t *testing.T) {
 	s := anySite(t)
 	e := s.open(lockwheel.Options{})
 	s.occupy("b", time.Hour)
-	for _, opts := range [][]lockwheel.Option{{lockwheel.Wait(0)}, {lockwheel.Wait(30 * time.Millisecond)}} {
+	for _, opts := range [][]lockwheel.Option{{lockwheel.Wait(0)}, {lockwheel.Wait(time.Second)}} {
 		_, err := multi(e, "a", "b", "c").Lock(t.Context(), opts...)
 		require.ErrorIs(t, err, lockwheel.ErrNotAcquired)
 		require.ErrorContains(t, err, `"b"`)
 	}
+	settled(t, e) // also of the channel of the one before
 	ctx, cancel := context.WithCancelCause(t.Context())
 	waiting := lockingAll(ctx, multi(e, "a", "b", "c"))
-	queued(t, e, 1)
+	eventually(t, "told that it is taken", func() bool { return listens(e) })
 	why := errors.New("why")
 	cancel(why)
 	err := receive(t, waiting).err
@@ -208,7 +209,7 @@ func TestWhatCanNeverBeAMultiIsAnError(t *testing.T) {
 
 func TestAMultiIsLostWithOneOfItsLocks(t *testing.T) {
 	s := realSite(t)
-	e := s.open(lockwheel.Options{Lease: time.Second})
+	e := s.open(lockwheel.Options{Lease: brief})
 	for name, lose := range map[string]func(*testing.T){
 		"its key is deleted": func(*testing.T) { s.do("DEL", "b") },
 		"it is unlocked by force": func(t *testing.T) {
@@ -309,7 +310,7 @@ func TestLocksOfOtherKindsAreTakenInTurn(t *testing.T) {
 	unlock(t, granted(t, waiting))
 
 	s.occupy("b", time.Hour)
-	_, err = both.Lock(t.Context(), lockwheel.Wait(50*time.Millisecond))
+	_, err = both.Lock(t.Context(), lockwheel.Wait(time.Second))
 	require.ErrorIs(t, err, lockwheel.ErrNotAcquired)
 	require.ErrorContains(t, err, `"b"`)
 	eventually(t, "the first to be given back", func() bool { return !s.exists("a") })

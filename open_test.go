@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"net"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/lockwheel/lockwheel"
+	"github.com/lockwheel/lockwheel/internal/loopback"
 	"github.com/lockwheel/lockwheel/internal/proxy"
 	"github.com/lockwheel/lockwheel/internal/redistest"
 )
@@ -135,10 +137,9 @@ func TestOpenThatFailsLeavesNothing(t *testing.T) {
 // unused is an address where nobody listens.
 func unused(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	port, err := loopback.Port() // nobody else's
 	require.NoError(t, err)
-	defer l.Close()
-	return l.Addr().String()
+	return net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
 }
 
 // A cluster without slots is none yet, and nothing is left of the attempt.

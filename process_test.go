@@ -19,7 +19,7 @@ import (
 
 // Holders in another process, which dies or stands still.
 
-// holder is another process that holds the lock n with a lease of 1s.
+// holder is another process that holds the lock n with a lease of holderLease.
 type holder struct {
 	t       *testing.T
 	process *os.Process
@@ -78,13 +78,13 @@ func diesElsewhere(t *testing.T, mutex kindOfLock) {
 	h := holdElsewhere(t, s)
 	require.Equal(t, map[string]string{h.id: "1"}, s.hash("n"))
 	waiting := locking(t.Context(), mutex(s.open(lockwheel.Options{}), "n"))
-	silent(t, waiting, 2*time.Second) // its lease is 1s: it was renewed
+	silent(t, waiting, renewed) // it was renewed
 	h.ask()
 	require.Equal(t, "<nil>", h.read())
 	require.NoError(t, h.process.Kill())
 	died := time.Now()
 	unlock(t, granted(t, waiting))
-	require.Less(t, time.Since(died), 5*time.Second)
+	require.Less(t, time.Since(died), 2*holderLease)
 }
 
 // A process that stood still for longer than its lease sees the loss at once, whatever ran first when it woke.

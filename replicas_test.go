@@ -185,7 +185,7 @@ func TestAFailoverKeepsWhatTheReplicaHas(t *testing.T) {
 			e := master.openAt(p.Addr(), opts)
 			hold := lock(t, e.FencedMutex("n"))
 			failOver(t, master.real, replica.real, p)
-			next := locking(context.WithoutCancel(t.Context()), replica.open(lockwheel.Options{}).FencedMutex("n"), lockwheel.Wait(patience))
+			next := locking(context.WithoutCancel(t.Context()), replica.open(lockwheel.Options{}).FencedMutex("n"), lockwheel.Wait(2*patience))
 			if replicated {
 				silent(t, next, opts.Lease)
 				require.NoError(t, hold.Err())

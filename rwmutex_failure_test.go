@@ -97,7 +97,7 @@ func TestAServerWithoutMemoryStillRenewsAndReleasesReadersAndWriters(t *testing.
 	others := []*lockwheel.Hold{lock(t, e.RWMutex("r").RLocker()), lock(t, e.RWMutex("r").RLocker())}
 	require.Equal(t, "OK", s.do("CONFIG", "SET", "maxmemory", 1))
 	all := append(others, write, read)
-	always(t, 2*brief, "all held", func() bool {
+	always(t, renewed, "all held", func() bool {
 		for _, hold := range all {
 			if hold.Err() != nil {
 				return false

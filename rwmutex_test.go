@@ -149,7 +149,7 @@ func TestAReadThatEndsLeavesTheWriteAsItIs(t *testing.T) {
 
 	write := lock(t, m.Writer())
 	unlock(t, lockWith(t, write.Context(), m.RLocker()))
-	always(t, 2*brief, "written", func() bool { return write.Err() == nil && s.hash("n")[write.ID()+":write"] == "1" })
+	always(t, renewed, "written", func() bool { return write.Err() == nil && s.hash("n")[write.ID()+":write"] == "1" })
 	unlock(t, write)
 }
 
@@ -178,7 +178,7 @@ func TestReadersAreRenewedEachForItself(t *testing.T) {
 	fixed := lock(t, here.RWMutex("n").RLocker(), lockwheel.Lease(brief/2))
 	receive(t, fixed.Done())
 	require.ErrorIs(t, fixed.Err(), lockwheel.ErrLost)
-	always(t, 2*brief, "both are there", func() bool {
+	always(t, renewed, "both are there", func() bool {
 		hash := s.hash("n")
 		return watched.Err() == nil && other.Err() == nil && hash[watched.ID()] == "1" && hash[other.ID()] == "1" &&
 			s.exists("{n}:"+watched.ID()+":rwlock_timeout:1") && s.exists("{n}:"+other.ID()+":rwlock_timeout:1")

@@ -69,7 +69,7 @@ func TestSoak(t *testing.T) {
 	c := &campaign{scene: realScene(t), t: t, numbers: realSite(t), faults: map[string]int{}}
 	c.lost = c.wiped
 	for range soakEngines {
-		e, p := c.enter(lockwheel.Options{Lease: brief})
+		e, p := c.enter(lockwheel.Options{Lease: fleeting})
 		c.engines, c.all = append(c.engines, e), append(c.all, p)
 	}
 	for range soakCrews {
@@ -146,7 +146,7 @@ func (c *campaign) newCrew(i int) *crew {
 	return startCrew(c.t, orders{
 		ID:   fmt.Sprint("crew", c.crewID),
 		Addr: c.all[soakEngines+i].Addr(), Numbers: c.numbers.addr,
-		Names: c.names, Labourers: soakLabourers, Lease: brief,
+		Names: c.names, Labourers: soakLabourers, Lease: fleeting,
 	}, &c.record)
 }
 
@@ -154,7 +154,7 @@ func (c *campaign) newCrew(i int) *crew {
 func (c *campaign) strikes() {
 	c.spell = time.Duration(20+rand.IntN(400)) * time.Millisecond
 	if rand.IntN(10) == 0 {
-		c.spell = brief * 5 / 4
+		c.spell = fleeting * 5 / 4
 	}
 	c.links = nil
 	for _, p := range c.all {
@@ -205,7 +205,7 @@ func (c *campaign) rests() {
 		c.histories++
 		c.deeds += len(deeds)
 		requireLinear(c.t, name, deeds)
-		requireLosersKnew(c.t, deeds, brief)
+		requireLosersKnew(c.t, deeds, fleeting)
 	}
 	runtime.GC()
 	c.last = leftovers{goroutines: runtime.NumGoroutine(), heap: liveHeap()}

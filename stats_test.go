@@ -35,6 +35,7 @@ func TestStatsCountWhatLocksDo(t *testing.T) {
 	require.NotZero(t, stats.Timers)
 
 	unlock(t, inner)
+	handed := time.Now()
 	unlock(t, outer)
 	var a, b outcome
 	select { // who queued first is up to the scheduler
@@ -45,6 +46,7 @@ func TestStatsCountWhatLocksDo(t *testing.T) {
 		unlock(t, a.hold)
 		b = receive(t, first)
 	}
+	atOnce := time.Since(handed) < 100*time.Millisecond // so soon nobody is let in between, who might poll
 	forceUnlock(t, m)
 	require.ErrorIs(t, b.hold.Err(), lockwheel.ErrLost)
 	settled(t, e)
@@ -52,7 +54,10 @@ func TestStatsCountWhatLocksDo(t *testing.T) {
 	require.EqualValues(t, 4, stats.Acquired)
 	require.EqualValues(t, 3, stats.Released)
 	require.EqualValues(t, 1, stats.Lost)
-	require.EqualValues(t, 2, stats.Handed)
+	if atOnce {
+		require.EqualValues(t, 2, stats.Handed)
+	}
+	require.NotZero(t, stats.Handed)
 	require.EqualValues(t, 1, stats.Refused)
 	require.NotZero(t, stats.Commands)
 	require.LessOrEqual(t, stats.Batches, stats.Commands)

@@ -103,7 +103,7 @@ func TestWaitingCostsTheServerNothing(t *testing.T) {
 	t.Parallel()
 	for name, setUp := range map[string]func(*site){
 		"while it is held":              func(s *site) { s.occupy("n", time.Hour) },
-		"with a lease that is over":     func(s *site) { s.occupy("n", 300*time.Millisecond); s.do("PERSIST", "n") },
+		"with a lease that is over":     func(s *site) { s.occupy("n", brief) },
 		"without expiry":                func(s *site) { s.occupy("n", 0) },
 		"and its subscription is cut":   func(s *site) { s.occupy("n", time.Hour) },
 		"and messages come all the day": func(s *site) { s.occupy("n", time.Hour) },
@@ -117,6 +117,10 @@ func TestWaitingCostsTheServerNothing(t *testing.T) {
 				locking(t.Context(), e.Mutex("n"))
 			}
 			asleep(t, e, 50, 1)
+			if name == "with a lease that is over" {
+				require.Equal(t, int64(1), s.do("PERSIST", "n"))
+				time.Sleep(brief)
+			}
 			calls, turns := s.scripts(), e.Stats().Turns
 			const window = time.Second
 			switch name {

@@ -69,10 +69,16 @@ func succeeded(t testing.TB, done <-chan redisson.Answer) {
 // receive waits for what must come.
 func receive[T any](t testing.TB, from <-chan T) T {
 	t.Helper()
+	return receiveWithin(t, from, patience)
+}
+
+// receiveWithin is receive where no lease is about to end.
+func receiveWithin[T any](t testing.TB, from <-chan T, most time.Duration) T {
+	t.Helper()
 	select {
 	case got := <-from:
 		return got
-	case <-time.After(patience):
+	case <-time.After(most):
 		require.FailNow(t, "nothing came")
 		panic("not reached")
 	}

@@ -64,11 +64,12 @@ func TestWhoGivesUpLeavesTheFairQueueOfBothSides(t *testing.T) {
 		length := func(n int64) {
 			eventually(t, fmt.Sprint(n, " in the queue"), func() bool { return s.do("n", "LLEN", "redisson_lock_queue:{n}") == n })
 		}
+		const wait = 2500 * time.Millisecond // until all three stand in it
 		holder, short, last := c.owner("holder"), c.owner("short"), c.owner("last")
 		holder.lock(fair, "n")
-		theirs := short.send("tryLock", fair, "n", map[string]string{"wait": "700"})
+		theirs := short.send("tryLock", fair, "n", map[string]string{"wait": milliseconds(wait)})
 		length(1)
-		ours := locking(t.Context(), e.FairMutex("n"), lockwheel.Wait(700*time.Millisecond))
+		ours := locking(t.Context(), e.FairMutex("n"), lockwheel.Wait(wait))
 		length(2)
 		waiting := last.locking(fair, "n")
 		length(3)

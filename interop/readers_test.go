@@ -49,7 +49,7 @@ func TestAReaderThatUnlocksLeavesTheOthersTheirLease(t *testing.T) {
 		s := start(t)
 		o, e := s.redisson(nil).owner("o"), s.engine(lockwheel.Options{})
 		long := lock(t, t.Context(), e.RWMutex("n").RLocker())
-		o.succeed("lock", read, "n", redisson.Words{"lease": "2000"})
+		o.succeed("lock", read, "n", redisson.Words{"lease": "5000"})
 		require.Greater(t, s.pttl("n"), patience.Milliseconds(), "a shorter reader does not shorten it")
 		o.unlock(read, "n")
 		require.Greater(t, s.pttl("n"), patience.Milliseconds(), "nor by leaving")

@@ -45,13 +45,13 @@ func TestALeaseThatIsGivenEndsTheLockForTheOtherSide(t *testing.T) {
 	everyKindAtOnce(t, func(t *testing.T, s *site, k kind) {
 		o, e := s.redisson(nil).owner("o"), s.engine(lockwheel.Options{})
 		o.succeed("lock", k, "n", redisson.Words{"lease": milliseconds(lease)})
-		left, asked := s.lease(), time.Now()
+		asked, left := time.Now(), s.lease()
 		hold, err := k.mutex(e, "n").Lock(t.Context(), lockwheel.Lease(lease))
 		require.NoError(t, err)
 		require.Greater(t, time.Since(asked), left-early)
 		o.fail(notYours, "unlock", k, "n")
 
-		left, asked = s.lease(), time.Now()
+		asked, left = time.Now(), s.lease()
 		o.lock(k, "n")
 		require.ErrorIs(t, hold.Err(), lockwheel.ErrLost)
 		require.Greater(t, time.Since(asked), left-early)

@@ -6,7 +6,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"go.uber.org/goleak"
+
+	"github.com/lockwheel/lockwheel/internal/leaks"
 )
 
 // asCommand makes the test's own program the command, for tests that need a process.
@@ -16,7 +17,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv(asCommand) != "" {
 		main()
 	}
-	goleak.VerifyTestMain(m)
+	leaks.Main(m)
 }
 
 // command runs the command in this process.

@@ -14,11 +14,12 @@ const (
 // A step takes miniredis time in proportion to the number of its keys (2.4 ms for 10 000), so it cannot be arbitrarily fine. A key
 // whose TTL is set between two steps loses all of the time between them, and so can expire early by as much. To bound this, no
 // step goes further than was planned, and a little: when the process did not run for longer, the server has not seen that time,
-// like a server that was frozen with it, and keys live longer.
+// like a server that was frozen with it, and keys live longer. That may have been within a step, too: one counts for no more than twice
+// the one before, and a little.
 type clock struct {
 	server time.Time     // what the server takes for now
 	last   time.Time     // when the last step began
-	took   time.Duration // how long it took
+	took   time.Duration // how long it took, as far as that counts
 	gap    time.Duration // from its end to the next
 }
 
@@ -36,6 +37,7 @@ func (c *clock) advance(now time.Time) time.Duration {
 
 // settle ends the step and decides how long to wait for the next.
 func (c *clock) settle(now time.Time) {
-	c.took = now.Sub(c.last)
-	c.gap = min(max(shortest, c.took*share), longest)
+	took := now.Sub(c.last)
+	c.took = min(took, 2*c.took+stall)
+	c.gap = min(max(shortest, took*share), longest)
 }

@@ -11,10 +11,11 @@ import (
 
 	"github.com/redis/rueidis"
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
+
+	"github.com/lockwheel/lockwheel/internal/leaks"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leaks.Main(m) }
 
 func TestTTLsFallWithRealTime(t *testing.T) {
 	c := connect(t)

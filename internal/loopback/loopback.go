@@ -4,30 +4,18 @@ package loopback
 import (
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"net"
-	"sync/atomic"
 	"syscall"
 )
-
-// Ports below those that systems give to outgoing connections (Linux from 32768, others from 49152). A client that keeps
-// dialling a port of that higher range while nobody listens there is sooner or later given this very port as its own
-// end, is then connected to itself, and the server can never come back.
-const (
-	lowest = 20000
-	above  = 32000
-)
-
-// turn counts the ports that were tried: a process tries none a second time before all others, so that who went
-// away from one finds it free again.
-var turn atomic.Uint32
-
-var first = rand.Uint32N(above - lowest)
 
 // Listen listens on a free port. The listener is the caller's to close.
 func Listen() (net.Listener, error) {
 	for range 100 {
-		l, err := ListenOn(int(lowest + (first+turn.Add(1))%(above-lowest)))
+		port, err := process.next()
+		if err != nil {
+			return nil, err
+		}
+		l, err := ListenOn(port)
 		if !errors.Is(err, syscall.EADDRINUSE) {
 			return l, err
 		}

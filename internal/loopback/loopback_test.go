@@ -38,3 +38,45 @@ func TestListenOnComesBackToTheSamePort(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, l.Close())
 }
+
+func TestTwoProcessesNeverShareAPort(t *testing.T) {
+	seen := map[int]bool{}
+	for range 2 {
+		e := estate{lowest: lowest, blocks: blocks, start: blocks - 1}
+		defer e.giveUp()
+		for range 2*block + block/2 {
+			port, err := e.next()
+			require.NoError(t, err)
+			require.False(t, seen[port], port)
+			require.GreaterOrEqual(t, port, lowest)
+			require.Less(t, port, above)
+			seen[port] = true
+		}
+	}
+}
+
+func TestAProcessThatHadAllItsPortsBeginsAgain(t *testing.T) {
+	var e estate
+	for at := lowest; len(e.mine) == 0; at += block { // one block that nobody has, and no other
+		e = estate{lowest: at, blocks: 1}
+		e.claimAnother()
+	}
+	defer e.giveUp()
+	first, err := e.next()
+	require.NoError(t, err)
+	for range block - 2 {
+		port, err := e.next()
+		require.NoError(t, err)
+		require.NotEqual(t, first, port)
+	}
+	again, err := e.next()
+	require.NoError(t, err)
+	require.Equal(t, first, again)
+}
+
+// giveUp gives the blocks back, as the end of a process does.
+func (e *estate) giveUp() {
+	for _, c := range e.mine {
+		c.proof.Close()
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -12,12 +13,13 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
+	"github.com/lockwheel/lockwheel/internal/leaks"
+	"github.com/lockwheel/lockwheel/internal/loopback"
 	"github.com/lockwheel/lockwheel/internal/redistest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leaks.Main(m) }
 
 const (
 	soon  = 10 * time.Second       // a deadline: nothing takes that long
@@ -313,10 +315,9 @@ func TestFaultsForThoseThatListenLeaveNewOnesAlone(t *testing.T) {
 }
 
 func TestUnreachableServerResetsTheClient(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	port, err := loopback.Port() // nobody else's
 	require.NoError(t, err)
-	require.NoError(t, l.Close())
-	p := Start(t, l.Addr().String())
+	p := Start(t, net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 	conn, err := net.Dial("tcp", p.Addr())
 	if err == nil { // otherwise the reset was as fast as the connection
 		err = client{conn.(*net.TCPConn), t}.end()

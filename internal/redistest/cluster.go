@@ -88,7 +88,6 @@ func (c *Cluster) join(t testing.TB, masters int) {
 		if i < masters {
 			s.must(t, "CLUSTER", "ADDSLOTSRANGE", i*slotCount/masters, (i+1)*slotCount/masters-1)
 		}
-		c.Nodes[0].must(t, "CLUSTER", "MEET", "127.0.0.1", s.Port(), s.option("--cluster-port"))
 	}
 	c.awaitAcquaintance(t)
 	for i, s := range c.Nodes[masters:] {
@@ -105,22 +104,34 @@ func (c *Cluster) Grow(t testing.TB, args ...string) *Server {
 		t.Fatal(err)
 	}
 	endWithTest(t, s)
-	known := c.running()
 	c.ids[s] = s.String(t, "CLUSTER", "MYID")
 	c.Nodes = append(c.Nodes, s)
-	known.must(t, "CLUSTER", "MEET", "127.0.0.1", s.Port(), s.option("--cluster-port"))
 	c.awaitAcquaintance(t)
 	c.AwaitWhole(t)
 	return s
 }
 
+// awaitAcquaintance introduces all nodes to the first that runs, and waits until all know each other. A node that had no time to shake
+// hands is forgotten after NodeTimeout, so they are introduced again.
 func (c *Cluster) awaitAcquaintance(t testing.TB) {
 	t.Helper()
+	var introduced time.Time
 	await(t, "all nodes to know each other", func() bool {
+		if time.Since(introduced) > 3*NodeTimeout {
+			c.introduce(t)
+			introduced = time.Now()
+		}
 		return c.all(func(s *Server) bool {
 			return strings.Count(s.look("CLUSTER", "NODES"), " connected") == len(c.Nodes)
 		})
 	})
+}
+
+func (c *Cluster) introduce(t testing.TB) {
+	t.Helper()
+	for _, s := range c.Nodes {
+		c.running().must(t, "CLUSTER", "MEET", "127.0.0.1", s.Port(), s.option("--cluster-port"))
+	}
 }
 
 // AwaitWhole waits until every node that runs calls the cluster complete and every replica among them follows its master.

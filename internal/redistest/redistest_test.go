@@ -17,7 +17,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
+
+	"github.com/lockwheel/lockwheel/internal/leaks"
 )
 
 // envChild makes this test program start a server in the folder named, print its address and wait to be killed.
@@ -28,7 +29,7 @@ func TestMain(m *testing.M) {
 		childWithAServer()
 		return
 	}
-	goleak.VerifyTestMain(m)
+	leaks.Main(m)
 }
 
 func TestStartedServerAnswersAndKeepsNothingOnDisk(t *testing.T) {
@@ -213,7 +214,8 @@ func TestLaunchThatFailsSaysWhyAndLeavesNothing(t *testing.T) {
 	ended, cancel := context.WithCancelCause(t.Context())
 	reason := errors.New("enough")
 	cancel(reason)
-	_, err = Launch(ended, Config{Binary: binary, Args: []string{"--port", "0"}})
+	deaf := []string{"--port", "0", "--unixsocket", filepath.Join(t.TempDir(), "s")} // it neither answers nor ends
+	_, err = Launch(ended, Config{Binary: binary, Args: deaf})
 	require.ErrorIs(t, err, reason)
 
 	_, err = Launch(t.Context(), Config{Binary: filepath.Join(temp, "none")})
@@ -320,4 +322,23 @@ func (f *fakeTest) Fatal(args ...any)                { f.end("failed: %v", args.
 func (f *fakeTest) end(format string, args ...any) {
 	f.verdict = fmt.Sprintf(format, args...)
 	runtime.Goexit()
+}
+
+// A busy machine does to a node what the pause does here: the others forget it, and nobody introduces it a second time.
+func TestANodeThatHadNoTimeToShakeHandsIsIntroducedAgain(t *testing.T) {
+	binary := binaryOf(t)
+	c := &Cluster{}
+	for range 2 {
+		s, err := launchNode(t.Context(), Config{Binary: binary, Dir: t.TempDir()})
+		require.NoError(t, err)
+		endWithTest(t, s)
+		c.Nodes = append(c.Nodes, s)
+	}
+	require.NoError(t, c.Nodes[1].Pause())
+	c.introduce(t)
+	await(t, "the other to be forgotten", func() bool {
+		return strings.Count(c.Nodes[0].look("CLUSTER", "NODES"), "\n") == 1
+	})
+	require.NoError(t, c.Nodes[1].Continue())
+	c.awaitAcquaintance(t)
 }
