@@ -129,11 +129,29 @@ func TestAGrantEndsWhatItRulesOut(t *testing.T) {
 		d := newDesk(t, 8)
 		d.line("1ms write a")
 		d.line("2ms 1 done")
-		hold := &actor.Hold{}
-		r := &actor.Request{Tag: actor.Acquire, Kind: actor.Read, Name: "a", Key: "a", Owner: d.callers["a"].hold.Owner, Hold: hold}
-		d.names[r] = "a/2"
-		d.mail(&mail{kind: asks, request: r})
+		d.readBeside("a", "a/2")
 		require.Equal(t, "2: read a", d.line("3ms heard rw:a"))
 		require.Equal(t, "a/2 granted", d.line("4ms 2 done"))
 	})
+}
+
+// readBeside is the owner of a hold who wants to read as well.
+func (d *desk) readBeside(writer, who string) {
+	r := &actor.Request{Tag: actor.Acquire, Kind: actor.Read, Name: "a", Key: "a", Owner: d.callers[writer].hold.Owner, Hold: &actor.Hold{}}
+	d.names[r] = who
+	d.mail(&mail{kind: asks, request: r})
+}
+
+// Two of them in one field of Redis would release each other's lock.
+func TestTwoReadersBesideOneWriterHaveTwoNumbers(t *testing.T) {
+	d := newDesk(t, 8)
+	d.line("1ms write a")
+	d.line("2ms 1 done")
+	d.readBeside("a", "a/2")
+	d.line("3ms heard rw:a")
+	d.line("4ms 2 busy")
+	d.readBeside("a", "a/3")
+	require.Equal(t, "3: read a", d.line("5ms heard rw:a"))
+	require.Equal(t, "4: read a", d.line("1s timer"))
+	require.NotEqual(t, d.out[3].commands[0].Tenure, d.out[4].commands[0].Tenure)
 }
