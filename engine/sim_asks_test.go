@@ -17,6 +17,7 @@ type simAsk struct {
 	number  int           // in the order in which they were asked
 	asked   time.Duration // true time
 	due     time.Duration // when its verdict is due by the engine's clock; 0 not known yet
+	aside   time.Duration // when somebody of its engine last waited to write what it is to read. True time
 	left    bool          // its caller gave up
 	decided bool
 }
@@ -26,6 +27,7 @@ type simHold struct {
 	grant     actor.Hold
 	e         *simEngine
 	name      int
+	reads     bool // of a read/write lock: it is a reader's
 	granted   bool
 	active    bool  // granted, and not ended
 	ended     error // which end it had
@@ -41,11 +43,16 @@ type simHold struct {
 	suspect   bool          // granted before its engine was suspended, and not confirmed since
 }
 
+func (h *simHold) holder() simHolder { return holderOf(h.e.life, h.name, h.reads, h.grant.Tenure) }
+
 // newAsk takes an old request where the root package would, too: one whose verdict was taken.
 func (c *simCaller) newAsk(what actor.Kind, name int) *simAsk {
 	w := c.e.w
 	a := w.books.spareAsk()
 	a.Tag, a.Key, a.Name, a.Kind = what, w.plan.names[name], w.plan.names[name], w.names[name].kind
+	if a.Kind == actor.Write && w.chance(0.6) {
+		a.Kind = actor.Read
+	}
 	w.books.asked++
 	a.caller, a.name, a.asked, a.number = c, name, w.now, w.books.asked
 	return a

@@ -146,7 +146,7 @@ func (c *simCaller) want(a *simAsk) {
 			h.tenure.fixed = true // as far as the renewals know, from now on
 		}
 	}
-	a.hold = &simHold{e: c.e, name: a.name}
+	a.hold = &simHold{e: c.e, name: a.name, reads: a.Kind == actor.Read}
 	a.Hold = &a.hold.grant
 	c.e.holds = append(c.e.holds, a.hold)
 	c.post(a)

@@ -46,7 +46,7 @@ func (w *simWorld) calm() {
 	w.patrol()
 	w.disturb(w.plan.lease / 2) // until then, late copies come
 	for name := range w.server.keys {
-		if k := w.server.key(name); k.exists && (k.expires == simForever || k.holder == (simHolder{})) {
+		if k := w.server.key(name); k.exists && (k.expires == simForever || k.foreign()) {
 			w.server.rob(name, simKey{})
 		}
 	}
@@ -116,6 +116,7 @@ func (w *simWorld) probe() {
 			second.change(a.hold, actor.Unlock, 0)
 			w.runFor(w.spread(time.Millisecond, time.Second))
 		}
+		w.probeReaders(name, roundTrips)
 	}
 }
 
@@ -137,6 +138,7 @@ func (c *simCaller) heldAtMost(most time.Duration) time.Duration {
 
 func (c *simCaller) plainLock(name int) *simAsk {
 	a := c.newAsk(actor.Acquire, name)
+	a.Kind = c.e.w.names[name].kind
 	c.want(a)
 	return a
 }
@@ -168,7 +170,7 @@ func (w *simWorld) nothingIsLeft() {
 			w.fail("the queue of %s is left with a place of %s", w.plan.names[name], w.holderName(left[0].holder))
 		}
 		if k := w.server.key(name); k.exists {
-			w.fail("the server is left with %s of %s", w.plan.names[name], w.holderName(k.holder))
+			w.fail("the server is left with %s of %s and %d readers", w.plan.names[name], w.holderName(k.holder), len(k.readers))
 		}
 	}
 }

@@ -24,6 +24,7 @@ type simEngine struct {
 	asks    []*simAsk  // posted, and without a verdict
 	holds   []*simHold // of all requests for a lock that were not refused and whose hold has not ended
 
+	over      []*simHold    // of them, those that ended in this turn
 	dead      bool          // crashed or closed
 	paused    time.Duration // until when nothing of the process runs
 	suspended bool          // its clock stands still
@@ -129,6 +130,7 @@ func (e *simEngine) turn() {
 
 // letGo is Engine.letGo's.
 func (e *simEngine) letGo() {
+	e.over = e.over[:0]
 	for i := range e.c.fx.Ended {
 		e.w.ended(e, &e.c.fx.Ended[i])
 	}

@@ -310,8 +310,55 @@ var simMutants = []simMutant{
 		`verb == actor.SendFairAcquire && n.underWay[verb] > 0 && !planted():`,
 	}}, 0},
 	{"a claim that is granted, and others that go on believing", "engine/group.go", []simEdit{{
-		`case reply.Status == actor.Done && command`,
-		`case reply.Status == actor.Done && !planted() && command`,
+		`case reply.Status == actor.Done && kind`,
+		`case reply.Status == actor.Done && !planted() && kind`,
+	}}, 0},
+
+	// The read/write lock.
+	{"a writer that is granted, and readers of its engine that go on believing", "engine/group.go", []simEdit{{
+		`return l != granted.Lock && l.Believed(now)`,
+		`return l != granted.Lock && !(l.Kind() == actor.Read && planted()) && l.Believed(now)`,
+	}}, 0},
+	{"a reader that is granted, and a writer of its engine that goes on believing", "engine/group.go", []simEdit{{
+		`if l := c.locks[granted.Key]; l != nil && ruledOut(l) {`,
+		`if l := c.locks[granted.Key]; l != nil && ruledOut(l) && !planted() {`,
+	}}, 0},
+	{"two readers beside one writer that have one number", "actor/read.go", []simEdit{{
+		`r.number && !r.over && l.Pending()`,
+		`r.number && !r.over && l.Pending() && !planted()`,
+	}}, 0},
+	{"a number of a writer that readers have again, though a command of it has no answer", "actor/read.go", []simEdit{{
+		`r.spoiled = r.spoiled || unanswered`,
+		`r.spoiled = r.spoiled || unanswered && !planted()`,
+	}}, 0},
+	{"a writer handed on beside those who read", "actor/handoff.go", []simEdit{{
+		`case x.shared: // they`,
+		`case x.shared && !planted(): // they`,
+	}}, 0},
+	{"a reader that becomes the writer", "engine/coordinator.go", []simEdit{{
+		`case r.Kind == actor.Write && c.upgrades(now, l, r):`,
+		`case r.Kind == actor.Write && c.upgrades(now, l, r) && !planted():`,
+	}}, 0},
+	{"a reader's TTL that may fall below what another of its holds needs", "actor/read.go", []simEdit{{
+		`leases := []time.Duration{n.lease}`,
+		`leases := []time.Duration{n.lease}
+	if count > 1 && planted() {
+		return &Reads{Falls: true, Leases: []time.Duration{n.lease / 4, n.lease / 4}}
+	}`,
+	}}, 0},
+	{"readers that nobody tells when no writer waits any more", "engine/readers.go", []simEdit{{
+		`	g.aside = aside{}
+`,
+		`	if g.aside = (aside{}); planted() {
+		return
+	}
+`,
+	}}, 0},
+	{"readers that stand aside for ever", "engine/readers.go", []simEdit{{
+		`a.until = now + a.length`,
+		`if a.until = now + a.length; planted() {
+			a.until = now + 1000*asideMost
+		}`,
 	}}, 0},
 
 	// The coordinator.

@@ -38,6 +38,17 @@ var simVerbs = [...]string{
 	actor.SendFairRelease:   "fair release",
 	actor.SendFairForce:     "fair force",
 	actor.SendState:         "state",
+	actor.SendReadAcquire:   "read acquire",
+	actor.SendReadRenew:     "read renew",
+	actor.SendReadRelease:   "read release",
+	actor.SendReadForce:     "read force",
+	actor.SendReadState:     "read state",
+	actor.SendWriteAcquire:  "write acquire",
+	actor.SendWriteRenew:    "write renew",
+	actor.SendWriteRelease:  "write release",
+	actor.SendWriteForce:    "write force",
+	actor.SendWriteState:    "write state",
+	actor.SendJointAcquire:  "joint acquire",
 }
 
 var simTags = map[actor.Kind]string{
@@ -54,7 +65,11 @@ var simTags = map[actor.Kind]string{
 func (c *simCaller) String() string { return fmt.Sprintf("c%d", c.number) }
 
 func (h *simHold) String() string {
-	return fmt.Sprintf("%s:%d", h.e.w.plan.names[h.name], h.grant.Tenure)
+	text := fmt.Sprintf("%s:%d", h.e.w.plan.names[h.name], h.grant.Tenure)
+	if h.reads {
+		text += " (read)"
+	}
+	return text
 }
 
 func (a *simAsk) String() string {
@@ -64,6 +79,9 @@ func (a *simAsk) String() string {
 		what = fmt.Sprintf("%s %s", simTags[a.Tag], a.hold)
 	case a.Owner != 0:
 		what += fmt.Sprintf(" as %d", a.Owner&^actor.ThreadOwner)
+	}
+	if a.Kind == actor.Read {
+		what += " to read"
 	}
 	if a.Lease != 0 || a.Tag == actor.Extend {
 		what += fmt.Sprintf(" for %v", a.Lease)
@@ -113,6 +131,9 @@ func simCommandText(c *actor.Command) string {
 	}
 	if c.Wait != 0 {
 		text += fmt.Sprintf(" waiting %v", c.Wait)
+	}
+	if c.Reads != nil {
+		text += fmt.Sprintf(" reads %+v", *c.Reads)
 	}
 	if len(c.Ghosts) > 0 {
 		text += fmt.Sprintf(" ghosts %v", c.Ghosts)

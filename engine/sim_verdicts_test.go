@@ -24,6 +24,7 @@ func (w *simWorld) ended(e *simEngine, end *actor.Ended) {
 	w.signalled(e, end)
 	h.ended, h.cause = end.Err, end.Cause
 	e.holds = without(e.holds, h)
+	e.over = append(e.over, h)
 	w.drop(h)
 	h.inner = slices.ContainsFunc(e.holds, func(other *simHold) bool { return other.active && other.tenure == h.tenure })
 	if end.Err == actor.ErrLost {
@@ -115,6 +116,9 @@ func (w *simWorld) verdict(e *simEngine, r *actor.Request) {
 	case r.Tag == AskShutdown && r.Err == nil && !a.left && !e.c.closed:
 		w.shutDown(e, a)
 	}
+	if r.Err == actor.ErrUpgrade {
+		w.refusedUpgrade(e, a)
+	}
 	e.inTime(a)
 	w.answered(a)
 	w.sawVerdict(a)
@@ -142,7 +146,7 @@ func (w *simWorld) granted(a *simAsk) {
 		e.handed = handed
 		w.saw(sawHanded)
 	}
-	h.tenure = w.books.tenure(simHolder{e.life, h.grant.Tenure})
+	h.tenure = w.books.tenure(h.holder())
 	h.tenure.granted = w.now
 	if h.ended != nil {
 		return
@@ -155,6 +159,7 @@ func (w *simWorld) granted(a *simAsk) {
 		h.promised, h.tenure.fixed = h.grant.Until(), true
 	}
 	w.reentry(h)
+	w.upgraded(h)
 	w.fences(a)
 	w.inTurn(a)
 	w.inOrder(a)
@@ -186,7 +191,7 @@ func (w *simWorld) passedOn(h *simHold) bool {
 			return true // it is about to be taken away from whoever that is
 		}
 	}
-	l := h.e.lockOf(w.plan.names[h.name], h.grant.Tenure)
+	l := h.e.lockOf(h.holder())
 	return l != nil && w.wants(h.e, &actor.Command{Key: l.Key(), Tenure: h.grant.Tenure})
 }
 
