@@ -327,10 +327,6 @@ var simMutants = []simMutant{
 		`r.number && !r.over && l.Pending()`,
 		`r.number && !r.over && l.Pending() && !planted()`,
 	}}, 0},
-	{"a number of a writer that readers have again, though a command of it has no answer", "actor/read.go", []simEdit{{
-		`r.spoiled = r.spoiled || unanswered`,
-		`r.spoiled = r.spoiled || unanswered && !planted()`,
-	}}, 0},
 	{"a writer handed on beside those who read", "actor/handoff.go", []simEdit{{
 		`case x.shared: // they`,
 		`case x.shared && !planted(): // they`,
@@ -353,12 +349,6 @@ var simMutants = []simMutant{
 		return
 	}
 `,
-	}}, 0},
-	{"readers that stand aside for ever", "engine/readers.go", []simEdit{{
-		`a.until = now + a.length`,
-		`if a.until = now + a.length; planted() {
-			a.until = now + 1000*asideMost
-		}`,
 	}}, 0},
 
 	// The coordinator.

@@ -146,11 +146,8 @@ func (p *simPlan) config(w *simWorld, id string) actor.Config {
 	return c
 }
 
-// fixedLease is what a caller may ask for: also what is over before the answer comes. Two milliseconds are the least that
-// readers count for each other: one that ends in this millisecond has none left, for them.
-func (p *simPlan) fixedLease(w *simWorld) time.Duration {
-	return w.spread(2*time.Millisecond, p.longest)
-}
+// fixedLease is what a caller may ask for: also what is over before the answer comes.
+func (p *simPlan) fixedLease(w *simWorld) time.Duration { return w.spread(time.Millisecond, p.longest) }
 
 // usableLease is at least so long that, when nothing is wrong, the answer comes before half of it is over.
 func (p *simPlan) usableLease() time.Duration { return 2*time.Millisecond + 8*p.latency }

@@ -44,6 +44,18 @@ func (w *simWorld) refusedUpgrade(e *simEngine, a *simAsk) {
 	}
 }
 
+// waitsForItself checks that a reader who wants to write is told at once that it cannot.
+func (e *simEngine) waitsForItself(a *simAsk) {
+	if a.Tag != actor.Acquire || a.Kind != actor.Write || a.Owner == 0 {
+		return
+	}
+	for _, h := range e.holds {
+		if h.reads && h.name == a.name && h.grant.Owner == a.Owner && h.believed() && h.tenure.granted < e.w.now && !e.holding(a.name, a.Owner, false) {
+			e.w.fail("%s lets %s wait for %s, which its owner has", e.name, a, h)
+		}
+	}
+}
+
 // freeFor is since when a lock is free for somebody who waits for it, 0 if it is not. Who wants to read may stand
 // aside for a writer of its own engine.
 func (w *simWorld) freeFor(a *simAsk) time.Duration {

@@ -196,14 +196,16 @@ func (s *simServer) fit(name int) (went bool) {
 	k := &s.keys[name]
 	ttl, need := s.left(k), int64(0)
 	for i := range k.readers {
-		need = max(need, k.readers[i].longest()-s.clock())
+		if left := k.readers[i].longest() - s.clock(); left >= 0 {
+			need = max(need, left, 1) // the last millisecond is not over
+		}
 	}
 	enough := ttl
 	if ttl < 0 {
 		enough = math.MaxInt64
 	}
 	switch {
-	case need <= 0:
+	case need == 0:
 		s.note(name)
 		for i := range k.readers {
 			if t := k.readers[i].tenure; !t.robbed {
