@@ -12,7 +12,9 @@ type simAsk struct {
 	actor.Request
 	letter  mail
 	caller  *simCaller
-	hold    *simHold // that it is for, or about
+	hold    *simHold // that it is for, or about; of several the first
+	single  [1]*simHold
+	parts   []*simHold // of a request for several locks
 	name    int
 	number  int           // in the order in which they were asked
 	asked   time.Duration // true time
@@ -27,7 +29,8 @@ type simHold struct {
 	grant     actor.Hold
 	e         *simEngine
 	name      int
-	reads     bool // of a read/write lock: it is a reader's
+	reads     bool    // of a read/write lock: it is a reader's
+	together  *simAsk // that it was asked for with others; nil if it was alone
 	granted   bool
 	active    bool  // granted, and not ended
 	ended     error // which end it had
@@ -72,6 +75,9 @@ func (c *simCaller) giveUp(a *simAsk) {
 		return
 	}
 	a.left = true
+	if a.parts != nil { // the verdict may be out, and not told yet
+		c.e.back = append(c.e.back, a.parts...)
+	}
 	c.e.w.saw(sawGivenUp)
 	c.e.tracef("%s gives up %s", c, a)
 	c.e.post(&mail{kind: givesUp, request: &a.Request, err: context.Canceled})

@@ -143,23 +143,33 @@ func (b *simBooks) replaced(before, after *simKey, now time.Duration) {
 func (b *simBooks) returned(e *simEngine, back *batch, now time.Duration) {
 	for i := range back.commands {
 		c := &back.commands[i]
-		t := b.tenure(e.holderOf(c))
-		t.flying--
-		if simReleases(c.Verb) {
-			t.releases--
+		if c.Parts == nil {
+			b.tenure(e.holderOf(c)).returned(back, i, now)
 		}
-		switch {
-		case back.failed != nil:
-			t.refused(back.lost, back.failed)
-		case i >= len(back.replies):
-			t.unsure, t.cut = true, true
-		case back.replies[i].Status == actor.Refused:
-			t.refused(false, back.replies[i].Err)
-		case simReleases(c.Verb) && t.released == 0:
-			t.released = now
-		case back.replies[i].Status == actor.Done && c.Lease != 0:
-			t.confirmed = max(t.confirmed, back.sent)
+		for _, part := range c.Parts {
+			b.tenure(holderOf(e.life, e.w.nameOf(part.Key), false, c.Tenure)).returned(back, i, now)
 		}
+	}
+}
+
+// returned notes what became of one command of a batch.
+func (t *simTenure) returned(back *batch, i int, now time.Duration) {
+	c := &back.commands[i]
+	t.flying--
+	if simReleases(c.Verb) {
+		t.releases--
+	}
+	switch {
+	case back.failed != nil:
+		t.refused(back.lost, back.failed)
+	case i >= len(back.replies):
+		t.unsure, t.cut = true, true
+	case back.replies[i].Status == actor.Refused:
+		t.refused(false, back.replies[i].Err)
+	case simReleases(c.Verb) && t.released == 0:
+		t.released = now
+	case back.replies[i].Status == actor.Done && c.Lease != 0:
+		t.confirmed = max(t.confirmed, back.sent)
 	}
 }
 
@@ -194,7 +204,7 @@ func (w *simWorld) forget(e *simEngine) {
 	for _, h := range e.holds {
 		w.drop(h)
 	}
-	e.asks, e.holds = nil, nil
+	e.asks, e.holds, e.back = nil, nil, nil
 }
 
 func (b *simBooks) spareAsk() *simAsk {
@@ -240,6 +250,8 @@ const (
 	sawRead
 	sawBeside
 	sawUpgrade
+	sawTogether
+	sawReenters
 
 	simFaultSights // from here on, what went wrong
 )
@@ -267,7 +279,7 @@ const (
 var simSightNames = [simSights]string{
 	"granted", "re-entered", "not acquired", "unavailable", "refused for good", "closed", "released", "lost",
 	"forced", "extended", "ghosts named", "shut down", "full calls", "handed on", "state read", "holds counted", "given up", "tokens", "queued",
-	"granted to read", "read by the writer", "upgrades refused",
+	"granted to read", "read by the writer", "upgrades refused", "several granted at once", "several refused to who has one",
 	"calls run late, their connection gone", "calls refused", "messages forbidden", "messages lost", "short answers", "clocks that stood still",
 	"slow deliveries", "calls written late", "calls lost", "calls run twice", "calls run after later ones",
 	"answers lost", "failures told after later answers", "messages doubled", "pub/sub breaks", "skipped in a queue",

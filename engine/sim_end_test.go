@@ -118,6 +118,7 @@ func (w *simWorld) probe() {
 		}
 		w.probeReaders(name, roundTrips)
 	}
+	w.probeSeveral(roundTrips)
 }
 
 // prober is a caller for the end, when the others have nothing to do with it any more.

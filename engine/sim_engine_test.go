@@ -25,6 +25,7 @@ type simEngine struct {
 	holds   []*simHold // of all requests for a lock that were not refused and whose hold has not ended
 
 	over      []*simHold    // of them, those that ended in this turn
+	back      []*simHold    // that the engine gives back by itself if they are granted: who wanted several has left
 	dead      bool          // crashed or closed
 	paused    time.Duration // until when nothing of the process runs
 	suspended bool          // its clock stands still

@@ -163,6 +163,7 @@ func (s *simServer) channelFor(name int) (string, error) {
 type simArrival struct {
 	ask    *simAsk
 	number int // of the request: it may be used for another one since
+	tenure *simTenure
 	at     time.Duration
 }
 
@@ -174,7 +175,7 @@ func (w *simWorld) arrives(name int, holder simHolder) {
 	n := &w.names[name]
 	n.line = slices.DeleteFunc(n.line, func(a simArrival) bool { return !a.waits() })
 	if a := w.waiter(holder); a != nil && !w.books.late {
-		n.line = append(n.line, simArrival{a, a.number, w.now})
+		n.line = append(n.line, simArrival{a, a.number, w.books.tenure(holder), w.now})
 	}
 }
 
@@ -220,7 +221,7 @@ func (w *simWorld) inOrder(a *simAsk) {
 		came = n.line[i].at
 	}
 	for _, earlier := range n.line {
-		if earlier.at < came && earlier.ask != a && earlier.waits() && earlier.ask.Wait == 0 && w.calmSince(earlier.ask.asked-w.patience()) {
+		if earlier.at < came && earlier.ask != a && earlier.waits() && !earlier.tenure.unsure && earlier.ask.Wait == 0 && w.calmSince(earlier.ask.asked-w.patience()) {
 			w.fail("%s grants %s, though %s of %s came to the queue before", a.caller.e.name, a, earlier.ask, earlier.ask.caller.e.name)
 		}
 	}

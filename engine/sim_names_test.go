@@ -103,17 +103,19 @@ func (w *simWorld) awake(a *simAsk) {
 	if a.Tag != actor.Acquire {
 		return
 	}
-	n := &w.names[a.name]
 	free := w.freeFor(a)
 	if free == 0 {
 		return
 	}
-	since := max(a.asked, free, n.silent, w.disturbed)
+	since := max(a.asked, free, w.disturbed)
+	for _, h := range a.of() {
+		since = max(since, w.names[h.name].silent)
+	}
 	if w.now-since <= w.patience() {
 		return
 	}
 	for _, earlier := range a.caller.e.asks {
-		if earlier.name == a.name && earlier.Lease != 0 && earlier.Lease < w.plan.usableLease() {
+		if earlier.Tag == actor.Acquire && a.meets(earlier) && earlier.Lease != 0 && earlier.Lease < w.plan.usableLease() {
 			return // somebody before it tries in vain until its time is over
 		}
 	}
@@ -147,7 +149,11 @@ func (w *simWorld) told(e *simEngine, c *actor.Command, reply *actor.Reply) {
 	if !strings.HasPrefix(reply.Holder, w.lives[e.life]) {
 		return
 	}
-	k := w.server.key(w.nameOf(c.Key))
+	key := c.Key
+	if c.Parts != nil {
+		key = c.Parts[reply.Part].Key
+	}
+	k := w.server.key(w.nameOf(key))
 	if k.tenure == nil || k.tenure.standing.own != 0 || k.holder.life != int32(e.life) || e.lockOf(k.holder) != nil {
 		return
 	}

@@ -38,6 +38,7 @@ type simPlan struct {
 	forcing    bool    // callers may
 	once       float64 // chance of a lock request not to wait
 	fixed      float64 // chance of a lock request to have a lease of its own
+	together   float64 // chance of a lock request to be for several
 }
 
 // simSkew is the most that clocks may differ: a lease is believed for one per cent less than it lasts.
@@ -72,6 +73,7 @@ func newSimPlan(w *simWorld, run simRun) simPlan {
 		skew:      simPick(w, []int64{0, 500, simSkew}),
 		once:      simPick(w, []float64{0, 0.2, 0.6}),
 		fixed:     simPick(w, []float64{0, 0.3, 0.8}),
+		together:  simPick(w, []float64{0, 0.1, 0.5}),
 		forcing:   w.chance(0.3),
 		losing:    w.chance(0.4),
 	}

@@ -19,10 +19,10 @@ func (w *simWorld) inTurn(a *simAsk) {
 		if earlier.asked > a.asked || a.Owner != 0 || w.names[a.name].kind == actor.Fair && !w.calmSince(earlier.asked-w.patience()) {
 			return
 		}
-		if a.Kind == actor.Read || earlier.Kind != a.Kind {
-			continue // who reads goes beside others, and who writes may have been asleep
+		if a.Kind == actor.Read || earlier.Kind != a.Kind || earlier.parts != nil {
+			continue // who reads goes beside others, who writes may have been asleep, and who wants several waits for one of them
 		}
-		if earlier.Tag == actor.Acquire && earlier.name == a.name && earlier.Owner == 0 && !earlier.Once && earlier.number < a.number {
+		if earlier.Tag == actor.Acquire && a.about(earlier.name) && earlier.Owner == 0 && !earlier.Once && earlier.number < a.number {
 			w.fail("%s grants %s, though %s came before", a.caller.e.name, a, earlier)
 		}
 	}
@@ -60,8 +60,8 @@ func (w *simWorld) fences(a *simAsk) {
 
 // whole checks that a grant is for about as long as was asked for: less what the answer took, and for a
 // watched lock at least half.
-func (w *simWorld) whole(a *simAsk) {
-	h, e := a.hold, a.caller.e
+func (w *simWorld) whole(a *simAsk, h *simHold) {
+	e := a.caller.e
 	if h.tenure.unsure || a.Owner != 0 || !w.calmSince(w.now-e.config.Lease) {
 		return
 	}
@@ -83,12 +83,17 @@ func (w *simWorld) rightly(a *simAsk) {
 	if a.Err != actor.ErrNotAcquired || a.left {
 		return
 	}
-	free, k := w.freeFor(a), w.server.key(a.name)
-	if free == 0 || k.exists && (a.Kind != actor.Read || k.tenure != nil || k.foreign()) || len(w.server.queues[a.name]) > 0 {
+	free := w.freeFor(a)
+	if free == 0 || len(w.server.queues[a.name]) > 0 {
 		return
 	}
+	for _, h := range a.of() {
+		if k := w.server.key(h.name); k.exists && (a.Kind != actor.Read || k.tenure != nil || k.foreign()) {
+			return
+		}
+	}
 	for _, other := range a.caller.e.asks {
-		if other.Tag == actor.Acquire && other.name == a.name {
+		if other.Tag == actor.Acquire && a.meets(other) {
 			return
 		}
 	}

@@ -59,6 +59,9 @@ func (e *simEngine) waitsForItself(a *simAsk) {
 // freeFor is since when a lock is free for somebody who waits for it, 0 if it is not. Who wants to read may stand
 // aside for a writer of its own engine.
 func (w *simWorld) freeFor(a *simAsk) time.Duration {
+	if a.parts != nil {
+		return w.freeTogether(a)
+	}
 	n := &w.names[a.name]
 	if a.Kind != actor.Read {
 		return n.free

@@ -128,8 +128,14 @@ func (s *simServer) execute(call *simCall) {
 	s.wrote, s.wall = false, call.wall
 	call.replies = call.replies[:0]
 	for i := range call.commands {
-		for _, ghost := range call.commands[i].Ghosts {
-			s.releaseGhost(s.holder(call, call.commands[i].Key, ghost))
+		c := &call.commands[i]
+		for _, ghost := range c.Ghosts {
+			s.releaseGhost(s.holder(call, c.Key, ghost))
+		}
+		for _, part := range c.Parts {
+			for _, ghost := range part.Ghosts {
+				s.releaseGhost(s.holder(call, part.Key, ghost))
+			}
 		}
 	}
 	for i := range call.commands {
@@ -170,12 +176,17 @@ func (s *simServer) refusal(call *simCall) string {
 	}
 	if now < s.barring {
 		for i := range call.commands {
-			if s.w.nameOf(call.commands[i].Key) == s.barred {
+			if s.bars(&call.commands[i]) {
 				return "NOPERM No permissions to access a key"
 			}
 		}
 	}
 	return ""
+}
+
+func (s *simServer) bars(c *actor.Command) bool {
+	barred := s.w.plan.names[s.barred]
+	return c.Key == barred || slices.ContainsFunc(c.Parts, func(part actor.Asked) bool { return part.Key == barred })
 }
 
 // one runs the part of a script that is about one key.
@@ -200,6 +211,8 @@ func (s *simServer) one(holder simHolder, c *actor.Command) actor.Reply {
 		return s.fairRelease(name, holder, c)
 	case actor.SendState:
 		return s.state(name)
+	case actor.SendJointAcquire:
+		return s.jointAcquire(int(holder.life), c)
 	default:
 		return s.readWrite(name, holder, c)
 	}

@@ -74,6 +74,9 @@ func (h *simHold) String() string {
 
 func (a *simAsk) String() string {
 	what := simTags[a.Tag] + " " + a.Key
+	for _, h := range a.parts[min(1, len(a.parts)):] {
+		what += "+" + h.e.w.plan.names[h.name]
+	}
 	switch {
 	case a.Tag == actor.Unlock || a.Tag == actor.Extend:
 		what = fmt.Sprintf("%s %s", simTags[a.Tag], a.hold)
@@ -97,6 +100,8 @@ func (a *simAsk) String() string {
 
 func simVerdict(r *actor.Request) string {
 	switch {
+	case r.Err == nil && r.Joint != nil:
+		return fmt.Sprintf("granted as tenure %d", r.Joint.Parts[0].Hold.Tenure)
 	case r.Err == nil && r.Tag == actor.Acquire:
 		return fmt.Sprintf("granted to owner %d as tenure %d until %v", r.Hold.Owner&^actor.ThreadOwner, r.Hold.Tenure, r.Hold.Until())
 	case r.Err == nil:
@@ -120,6 +125,9 @@ func simBatchText(b *batch) string {
 
 func simCommandText(c *actor.Command) string {
 	text := fmt.Sprintf("%s:%d", c.Key, c.Tenure)
+	if c.Parts != nil {
+		text += fmt.Sprint(" of ", c.Parts)
+	}
 	if c.Lease != 0 {
 		text += fmt.Sprintf(" for %v", c.Lease)
 	}

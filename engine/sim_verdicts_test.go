@@ -67,6 +67,9 @@ func (h *simHold) noticed() {
 	for _, c := range h.e.callers {
 		if slices.Contains(c.holds, h) {
 			c.forget(h)
+			if h.together != nil {
+				c.leaveRest(h)
+			}
 		}
 	}
 }
@@ -92,6 +95,9 @@ func (e *simEngine) askOf(r *actor.Request) *simAsk {
 // verdict checks a request's one verdict.
 func (w *simWorld) verdict(e *simEngine, r *actor.Request) {
 	a := e.askOf(r)
+	if a == nil && e.gaveBack(r) {
+		return
+	}
 	if a == nil {
 		w.fail("%s gives a second verdict, or one that nobody asked for: %s, %v", e.name, r.Key, r.Err)
 		return
@@ -101,11 +107,16 @@ func (w *simWorld) verdict(e *simEngine, r *actor.Request) {
 	if w.trace != nil {
 		e.tracef("tells %s: %s: %s", a.caller, a, simVerdict(r))
 	}
+	if a.parts != nil {
+		w.together(e, a)
+	}
 	switch {
 	case r.Tag == actor.Acquire && r.Err == nil:
 		w.granted(a)
 	case r.Tag == actor.Acquire:
-		e.holds = without(e.holds, a.hold)
+		for _, h := range a.of() {
+			e.holds = without(e.holds, h)
+		}
 		w.rightly(a)
 	case r.Tag == actor.Unlock && r.Err == nil:
 		w.unlocked(a)
@@ -137,15 +148,24 @@ func (e *simEngine) inTime(a *simAsk) {
 }
 
 func (w *simWorld) granted(a *simAsk) {
-	h, e := a.hold, a.caller.e
-	if h.granted {
-		w.fail("%s grants one request twice", e.name)
-	}
-	h.granted = true
+	e := a.caller.e
 	if handed := e.c.fx.Stats.Handed; handed != e.handed {
 		e.handed = handed
 		w.saw(sawHanded)
 	}
+	for _, h := range a.of() {
+		w.given(a, h)
+	}
+	w.inTurn(a)
+}
+
+// given takes in one hold of a request.
+func (w *simWorld) given(a *simAsk, h *simHold) {
+	e := a.caller.e
+	if h.granted {
+		w.fail("%s grants one request twice", e.name)
+	}
+	h.granted = true
 	h.tenure = w.books.tenure(h.holder())
 	h.tenure.granted = w.now
 	if h.ended != nil {
@@ -158,12 +178,15 @@ func (w *simWorld) granted(a *simAsk) {
 	if a.Lease != 0 {
 		h.promised, h.tenure.fixed = h.grant.Until(), true
 	}
-	w.reentry(h)
-	w.upgraded(h)
-	w.fences(a)
-	w.inTurn(a)
-	w.inOrder(a)
-	w.whole(a)
+	if a.parts != nil {
+		w.alien(h)
+	} else {
+		w.reentry(h)
+		w.upgraded(h)
+		w.fences(a)
+		w.inOrder(a)
+	}
+	w.whole(a, h)
 	w.names[h.name].active = append(w.names[h.name].active, h)
 	w.touch(h.name)
 	w.saw(sawGrant)

@@ -42,6 +42,7 @@ type simWorld struct {
 	outsiders []*simOutsider
 	lives     []string // the UUIDs of all engines there ever were
 	names     []simName
+	plain     []int          // of them, plain locks
 	index     map[string]int // of a key's name, where there are many
 	touched   []int          // names that something happened to since the last check
 	lookAt    time.Duration  // not before is everything looked at
@@ -98,6 +99,9 @@ func newSimWorld(run simRun) *simWorld {
 		}
 		kind := w.plan.kinds[kinds.IntN(len(w.plan.kinds))]
 		w.names = append(w.names, simName{key: name, channel: simChannel(name, kind), kind: kind})
+		if kind == actor.Plain {
+			w.plain = append(w.plain, i)
+		}
 	}
 	w.server = newSimServer(w)
 	for slot := range w.plan.engines {
