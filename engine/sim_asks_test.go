@@ -62,6 +62,9 @@ func (c *simCaller) newAsk(what actor.Kind, name int) *simAsk {
 }
 
 func (c *simCaller) post(a *simAsk) {
+	if a.Tag == actor.Acquire && c.e.config.Poll {
+		c.e.w.saw(sawPolled)
+	}
 	c.e.tracef("%s asks: %s", c, a)
 	c.e.asks = append(c.e.asks, a)
 	c.asks = append(c.asks, a)

@@ -252,6 +252,7 @@ const (
 	sawUpgrade
 	sawTogether
 	sawReenters
+	sawPolled
 
 	simFaultSights // from here on, what went wrong
 )
@@ -279,7 +280,7 @@ const (
 var simSightNames = [simSights]string{
 	"granted", "re-entered", "not acquired", "unavailable", "refused for good", "closed", "released", "lost",
 	"forced", "extended", "ghosts named", "shut down", "full calls", "handed on", "state read", "holds counted", "given up", "tokens", "queued",
-	"granted to read", "read by the writer", "upgrades refused", "several granted at once", "several refused to who has one",
+	"granted to read", "read by the writer", "upgrades refused", "several granted at once", "several refused to who has one", "asked by an engine that polls",
 	"calls run late, their connection gone", "calls refused", "messages forbidden", "messages lost", "short answers", "clocks that stood still",
 	"slow deliveries", "calls written late", "calls lost", "calls run twice", "calls run after later ones",
 	"answers lost", "failures told after later answers", "messages doubled", "pub/sub breaks", "skipped in a queue",

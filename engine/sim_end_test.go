@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"slices"
 	"time"
 
 	"github.com/lockwheel/lockwheel/actor"
@@ -28,7 +29,7 @@ func (w *simWorld) windDown() {
 		w.procession()
 	case fair: // everybody has to wait for all others
 	default:
-		if contest {
+		if contest && !slices.ContainsFunc(w.engines, func(e *simEngine) bool { return e.config.Poll }) { // who polls may come late for long
 			w.contest(len(w.engines))
 		}
 		if pollers {
@@ -184,7 +185,7 @@ func (e *simEngine) nothingRuns(when string) {
 		e.w.fail("%s is left %s with %d held, %d waiting, %d timers, %d requests and %d holds", e.name, when,
 			s.Held, s.Waiting, s.Timers, len(e.asks), len(e.holds))
 	}
-	if !c.closed && (c.backlog() || c.out != 0 || s.InFlight != 0 || s.Subscriptions != 0) {
+	if !c.closed && (s.Polling != 0 || c.backlog() || c.out != 0 || s.InFlight != 0 || s.Subscriptions != 0) {
 		e.w.fail("%s is left %s with %d batches out, %d commands in flight and %d subscriptions", e.name, when, c.out, s.InFlight, s.Subscriptions)
 	}
 }

@@ -57,8 +57,8 @@ func (w *simWorld) startEngine(slot int) {
 	e.clock = newSimClock(w)
 	e.line, e.ears = &simLine{e: e}, &simEars{e: e}
 	w.engines[slot] = e
-	e.tracef("starts as %s: lease %v, renewed after %v, timeout %v, handoff %d and %v, MaxHold %v, clock %+d ppm", w.lives[life],
-		e.config.Lease, e.config.Renew, e.config.Timeout, e.config.HandoffMax, e.config.HandoffFor, e.config.MaxHold, e.clock.rate)
+	e.tracef("starts as %s: lease %v, renewed after %v, timeout %v, handoff %d and %v, MaxHold %v, polls %v, clock %+d ppm", w.lives[life],
+		e.config.Lease, e.config.Renew, e.config.Timeout, e.config.HandoffMax, e.config.HandoffFor, e.config.MaxHold, e.config.Poll, e.clock.rate)
 	for number := range w.plan.callers {
 		e.callers = append(e.callers, newSimCaller(e, number))
 	}

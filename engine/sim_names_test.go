@@ -78,7 +78,7 @@ func (w *simWorld) stands(n *simName, h simHolder, t *simTenure, count int) {
 
 // hears finds engines that go on asking because they cannot hear, though they could.
 func (w *simWorld) hears(e *simEngine) {
-	w.since(&e.unheard, e.c.fx.Unheard != 0)
+	w.since(&e.unheard, e.c.fx.Unheard != 0 && !e.config.Poll)
 	if e.unheard != 0 && w.now-max(e.unheard, w.disturbed) > w.patience() {
 		w.fail("%s waits for %d locks as if it could not hear, and has for %v", e.name, e.c.fx.Unheard, w.now-e.unheard)
 	}

@@ -39,6 +39,7 @@ type simPlan struct {
 	once       float64 // chance of a lock request not to wait
 	fixed      float64 // chance of a lock request to have a lease of its own
 	together   float64 // chance of a lock request to be for several
+	polling    float64 // chance of an engine to poll
 }
 
 // simSkew is the most that clocks may differ: a lease is believed for one per cent less than it lasts.
@@ -74,6 +75,7 @@ func newSimPlan(w *simWorld, run simRun) simPlan {
 		once:      simPick(w, []float64{0, 0.2, 0.6}),
 		fixed:     simPick(w, []float64{0, 0.3, 0.8}),
 		together:  simPick(w, []float64{0, 0.1, 0.5}),
+		polling:   simPick(w, []float64{0, 0, 0, 0.5}),
 		forcing:   w.chance(0.3),
 		losing:    w.chance(0.4),
 	}
@@ -142,6 +144,7 @@ func (p *simPlan) config(w *simWorld, id string) actor.Config {
 		FairWait:   simFairWait,
 		Seed:       w.random.Uint64(),
 	}
+	c.Poll = w.chance(p.polling)
 	if w.chance(0.15) {
 		c.MaxHold = max(w.spread(lease/10, 5*lease), p.usableLease())
 	}

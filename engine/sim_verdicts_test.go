@@ -165,7 +165,9 @@ func (w *simWorld) given(a *simAsk, h *simHold) {
 	if h.granted {
 		w.fail("%s grants one request twice", e.name)
 	}
-	h.granted = true
+	if h.granted = true; h.grant.Lock() == nil || h.grant.Owner == 0 {
+		w.fail("%s grants %s, which is no lock's or no owner's", e.name, h)
+	}
 	h.tenure = w.books.tenure(h.holder())
 	h.tenure.granted = w.now
 	if h.ended != nil {
