@@ -22,6 +22,7 @@ type simAsk struct {
 	aside   time.Duration // when somebody of its engine last waited to write what it is to read. True time
 	left    bool          // its caller gave up
 	decided bool
+	taken   bool // its caller has the verdict
 }
 
 // simHold is a hold with what is known of it.
@@ -72,9 +73,9 @@ func (c *simCaller) post(a *simAsk) {
 	c.e.post(&a.letter)
 }
 
-// giveUp is the end of a caller's context.
+// giveUp is the end of a caller's context. The verdict may be out, and on its way.
 func (c *simCaller) giveUp(a *simAsk) {
-	if a.left || a.decided {
+	if a.left || a.taken {
 		return
 	}
 	a.left = true

@@ -240,6 +240,7 @@ func (c *simCaller) take(a *simAsk) {
 		return
 	}
 	c.asks = without(c.asks, a)
+	a.taken = true
 	if a.Tag == actor.Acquire && a.Err == nil && !a.left {
 		c.keep(a)
 	}

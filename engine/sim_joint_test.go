@@ -71,6 +71,9 @@ func (s *simServer) jointAcquire(life int, c *actor.Command) actor.Reply {
 			reply.Part = i
 			return reply
 		}
+		if s.w.bug == bugPartKept {
+			s.acquire(holder.name(), holder, lease)
+		}
 	}
 	for i := range c.Parts { // the first that is written makes room for all others
 		holder := holderOf(life, s.w.nameOf(c.Parts[i].Key), false, c.Tenure)

@@ -351,6 +351,51 @@ var simMutants = []simMutant{
 `,
 	}}, 0},
 
+	// Several locks at once.
+	{"a part of a grant kept although another part is refused", "actor/joint.go", []simEdit{{
+		`		l.endTenure(now, fx)
+		if l.rare != nil {
+			l.rare.trouble`,
+		`		if planted() {
+			l.phase, l.until = held, now+fx.Config.Lease
+			fx.Asking--
+			fx.Tenures++
+			continue
+		}
+		l.endTenure(now, fx)
+		if l.rare != nil {
+			l.rare.trouble`,
+	}}, 0},
+	{"several locks granted to somebody who left, and one of them given back", "engine/joint.go", []simEdit{{
+		`		c.changes(now, &actor.Request{Tag: actor.Unlock, Hold: r.Joint.Parts[i].Hold})`,
+		`		if i > 0 && planted() {
+			return
+		}
+		c.changes(now, &actor.Request{Tag: actor.Unlock, Hold: r.Joint.Parts[i].Hold})`,
+	}}, 0},
+	{"several locks of which one is waited for by somebody who came before", "actor/joint.go", []simEdit{{
+		`first != r && first.posted <= r.posted {`,
+		`first != r && first.posted <= r.posted && !planted() {`,
+	}}, 0},
+	{"several locks without an answer, of which nobody releases all", "actor/joint.go", []simEdit{{
+		`			part.rare.acquiring, part.rare.trouble = true, m.Reply.Err`,
+		`			part.rare.acquiring, part.rare.trouble = part == l || !planted(), m.Reply.Err`,
+	}}, 0},
+	{"several locks granted beside what their owner has of them", "engine/coordinator.go", []simEdit{{
+		`if r.Joint != nil && c.reenters(now, r.Joint) {`,
+		`if r.Joint != nil && c.reenters(now, r.Joint) && !planted() {`,
+	}}, 0},
+	{"several locks believed in after their lease", "actor/joint.go", []simEdit{{
+		`late = late || now >= l.until`,
+		`late = late || now >= l.until && !planted()`,
+	}}, 0},
+	{"one of several that wakes nobody who came meanwhile", "actor/joint.go", []simEdit{{
+		`		if l != r.lock {
+			fx.Touched`,
+		`		if l != r.lock && !planted() {
+			fx.Touched`,
+	}}, 0},
+
 	// The coordinator.
 	{"a shutdown with locks on their way", "engine/coordinator.go", []simEdit{{
 		`return c.fx.Tenures == 0 && (c.fx`,

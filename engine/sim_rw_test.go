@@ -74,7 +74,7 @@ func (s *simServer) readAcquire(name int, holder simHolder, c *actor.Command) ac
 		return s.readAgain(name, at, lease)
 	}
 	beside := c.Reads != nil && c.Reads.Writer != 0 && k.holder == holderOf(int(holder.life), name, false, c.Reads.Writer)
-	if k.tenure != nil && !beside {
+	if k.tenure != nil && !beside && s.w.bug != bugReadsBeside {
 		return actor.Reply{Status: actor.Taken, TTL: ttlOf(s.left(k))}
 	}
 	if err := s.writable(true); err != nil {
@@ -199,6 +199,9 @@ func (s *simServer) fit(name int) (went bool) {
 		if left := k.readers[i].longest() - s.clock(); left >= 0 {
 			need = max(need, left, 1) // the last millisecond is not over
 		}
+	}
+	if s.w.bug == bugFallsTooFar {
+		need /= 2
 	}
 	enough := ttl
 	if ttl < 0 {
