@@ -373,14 +373,6 @@ var simMutants = []simMutant{
 		}
 		c.changes(now, &actor.Request{Tag: actor.Unlock, Hold: r.Joint.Parts[i].Hold})`,
 	}}, 0},
-	{"several locks of which one is waited for by somebody who came before", "actor/joint.go", []simEdit{{
-		`first != r && first.posted <= r.posted {`,
-		`first != r && first.posted <= r.posted && !planted() {`,
-	}}, 0},
-	{"several locks without an answer, of which nobody releases all", "actor/joint.go", []simEdit{{
-		`			part.rare.acquiring, part.rare.trouble = true, m.Reply.Err`,
-		`			part.rare.acquiring, part.rare.trouble = part == l || !planted(), m.Reply.Err`,
-	}}, 0},
 	{"several locks granted beside what their owner has of them", "engine/coordinator.go", []simEdit{{
 		`if r.Joint != nil && c.reenters(now, r.Joint) {`,
 		`if r.Joint != nil && c.reenters(now, r.Joint) && !planted() {`,

@@ -44,8 +44,17 @@ func (w *simWorld) refusedUpgrade(e *simEngine, a *simAsk) {
 	}
 }
 
-// waitsForItself checks that a reader who wants to write is told at once that it cannot.
+// waitsForItself checks that a reader who wants to write is told at once that it cannot, and so is who wants several
+// locks of which it has one.
 func (e *simEngine) waitsForItself(a *simAsk) {
+	for i, h := range a.parts {
+		owner := a.Joint.Parts[i].Owner
+		for _, other := range e.holds {
+			if owner != 0 && other.name == h.name && other.grant.Owner == owner && other.believed() && other.tenure.granted < e.w.now {
+				e.w.fail("%s lets %s wait for %s, which its owner has", e.name, a, other)
+			}
+		}
+	}
 	if a.Tag != actor.Acquire || a.Kind != actor.Write || a.Owner == 0 {
 		return
 	}
