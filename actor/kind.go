@@ -73,11 +73,18 @@ func (k LockKind) Claims() bool { return protocols[k].claims }
 // Forces reports whether a command takes such locks away from whoever holds them.
 func (k LockKind) Forces(v Verb) bool { return protocols[k].force == v }
 
-// Displaces reports whether a command that was done leaves no other claim of such a lock in Redis, if the
-// answer came within the lease that it was sent with at that moment.
-func (k LockKind) Displaces(c *Command, sent, now time.Duration) bool {
-	p := &protocols[k]
-	return p.claims && !p.shared && c.Verb == p.acquire && now < sent+believed(c.Lease)
+// Granted reports whether a command took such a lock, if the answer came within the lease that it was sent with at
+// that moment.
+func (k LockKind) Granted(c *Command, sent, now time.Duration) bool {
+	return c.Verb == protocols[k].acquire && now < sent+believed(c.Lease)
+}
+
+// Displaces reports whether a grant leaves nothing of another Lock of that key in Redis.
+func (c *Command) Displaces(other *Lock) bool {
+	if c.Reads != nil && other.kind == Write && c.Reads.Writer == other.tenure {
+		return false // its owner reads beside it
+	}
+	return !c.Lock.protocol().shared || !other.protocol().shared
 }
 
 // Suits reports whether two kinds can be in use under one name.

@@ -56,9 +56,14 @@ func (r *reading) tenureEnds(l *Lock) {
 	r.over = r.over || l.phase != asking
 }
 
-// Spoils reports whether no reader may have that number, or not any more, because of this one.
+// Spoils reports whether no other reader may have that number, or not any more, because of this one: it has it, asks
+// again with it, or had it.
 func (l *Lock) Spoils(number uint64) bool {
-	return l.tenure == number || l.rare != nil && l.rare.reading.spoiled && l.rare.reading.writer == number
+	if l.rare == nil || l.rare.reading.writer != number {
+		return l.tenure == number
+	}
+	r := &l.rare.reading
+	return l.tenure == number || r.spoiled || r.number && !r.over && l.Pending()
 }
 
 // Spoil makes a writer's number one that no reader gets.

@@ -314,7 +314,7 @@ func (c *coordinator) reply(now time.Duration, b *batch, command *actor.Command,
 		return // the lock has finished since; its tenure ended before
 	}
 	claims := command.Lock.Kind().Claims()
-	if claims {
+	if len(c.groups) > 0 {
 		c.tellClaims(now, b, command, reply)
 	}
 	c.step(now, command.Lock, &actor.Message{Kind: actor.Answered, Command: command, Reply: reply, Sent: b.sent})

@@ -101,18 +101,28 @@ func (c *coordinator) tellHolder(now time.Duration, command *actor.Command, repl
 	}
 }
 
-// tellClaims tells the claims on a lock what an answer to one of them means to the others, before that one
-// has it: who the holder is, and who cannot be it any more.
+// tellClaims tells those who have or want a lock of which there are claims what an answer to one of them means to
+// the others, before that one has it: who the holder is, and who cannot be it any more.
 func (c *coordinator) tellClaims(now time.Duration, b *batch, command *actor.Command, reply *actor.Reply) {
-	switch {
-	case reply.Status == actor.Taken:
+	switch kind := command.Lock.Kind(); {
+	case reply.Status == actor.Taken && kind.Claims():
 		c.tellHolder(now, command, reply)
-	case reply.Status == actor.Done && command.Lock.Kind().Displaces(command, b.sent, now):
-		for _, l := range slices.Clone(c.groups[command.Key].claims) {
-			if l != command.Lock && l.Believed(now) {
-				c.step(now, l, &actor.Message{Kind: actor.Displaced})
-			}
-		}
+	case reply.Status == actor.Done && kind.Granted(command, b.sent, now):
+		c.displace(now, command)
+	}
+}
+
+// displace ends what others of this engine believe in and a grant rules out. Of a read/write lock that can be the
+// writer, or all readers.
+func (c *coordinator) displace(now time.Duration, granted *actor.Command) {
+	ruledOut := func(l *actor.Lock) bool {
+		return l != granted.Lock && l.Believed(now) && granted.Displaces(l)
+	}
+	if l := c.locks[granted.Key]; l != nil && ruledOut(l) {
+		c.step(now, l, &actor.Message{Kind: actor.Displaced})
+	}
+	for l := c.groups[granted.Key].first(ruledOut); l != nil; l = c.groups[granted.Key].first(ruledOut) {
+		c.step(now, l, &actor.Message{Kind: actor.Displaced})
 	}
 }
 

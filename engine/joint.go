@@ -50,7 +50,9 @@ func (c *coordinator) gather(now time.Duration, r *actor.Request) {
 	if !r.Claimed() {
 		locks, free := c.claimable(now, r)
 		if !free {
-			c.step(now, lead, &actor.Message{Kind: actor.Nudged})
+			if lead.Key() != "" { // it may have been left, and finished
+				c.step(now, lead, &actor.Message{Kind: actor.Nudged})
+			}
 			return
 		}
 		r.Claim(locks, c.fx)

@@ -4,6 +4,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel/actor"
 	"github.com/lockwheel/lockwheel/scripts"
 )
 
@@ -85,14 +88,70 @@ func TestOtherReadersLookWhenOneOfThemIsForcedAway(t *testing.T) {
 	d.line("1ms read a a/2")
 	d.line("2ms 1 done")
 	d.callers["f"] = &deskCaller{}
-	require := func(want, line string) {
+	expect := func(want, line string) {
 		t.Helper()
 		if got := d.line(line); got != want {
 			t.Fatalf("%s → %s, want %s", line, got, want)
 		}
 	}
-	require("a lost; 2: force read a", "3ms forceread a/f")
-	require("3: reread a; a/f forced", "4ms 2 done")
-	require("a/2 lost", "5ms 3 gone")
+	expect("a lost; 2: force read a", "3ms forceread a/f")
+	expect("3: reread a; a/f forced", "4ms 2 done")
+	expect("a/2 lost", "5ms 3 gone")
 	d.requireRest()
+}
+
+// Who is granted the lock knows that nobody else of this engine has it: what they had was forced away elsewhere, or lost
+// with the server's data.
+func TestAGrantEndsWhatItRulesOut(t *testing.T) {
+	t.Run("a writer those who read", func(t *testing.T) {
+		converse(t, 8, `
+			1ms  read a a/2   → 1: read a a
+			2ms  1 done       → a a/2 granted
+			3ms  write a/w    → 2: write a
+			4ms  2 done       → a a/2 lost; 3: unread a a; a/w granted
+			5ms  3 gone       → nothing
+			6ms  read a/3     → 4: read a
+			7ms  unlock a/w   → a/w not held; 5: unwrite a
+		`)
+	})
+	t.Run("a reader the writer", func(t *testing.T) {
+		converse(t, 8, `
+			1ms  write a      → 1: write a
+			2ms  1 done       → a granted
+			3ms  read a/2     → 2: read a
+			4ms  read a/3     → 3: read a
+			5ms  2 done       → a lost; 4: unwrite a; a/2 granted
+			6ms  3 done       → a/3 granted
+			7ms  4 gone       → nothing
+		`)
+	})
+	t.Run("but not the writer that it reads beside", func(t *testing.T) {
+		d := newDesk(t, 8)
+		d.line("1ms write a")
+		d.line("2ms 1 done")
+		d.readBeside("a", "a/2")
+		require.Equal(t, "2: read a", d.line("3ms heard rw:a"))
+		require.Equal(t, "a/2 granted", d.line("4ms 2 done"))
+	})
+}
+
+// readBeside is the owner of a hold who wants to read as well.
+func (d *desk) readBeside(writer, who string) {
+	r := &actor.Request{Tag: actor.Acquire, Kind: actor.Read, Name: "a", Key: "a", Owner: d.callers[writer].hold.Owner, Hold: &actor.Hold{}}
+	d.names[r] = who
+	d.mail(&mail{kind: asks, request: r})
+}
+
+// Two of them in one field of Redis would release each other's lock.
+func TestTwoReadersBesideOneWriterHaveTwoNumbers(t *testing.T) {
+	d := newDesk(t, 8)
+	d.line("1ms write a")
+	d.line("2ms 1 done")
+	d.readBeside("a", "a/2")
+	d.line("3ms heard rw:a")
+	d.line("4ms 2 busy")
+	d.readBeside("a", "a/3")
+	require.Equal(t, "3: read a", d.line("5ms heard rw:a"))
+	require.Equal(t, "4: read a", d.line("1s timer"))
+	require.NotEqual(t, d.out[3].commands[0].Tenure, d.out[4].commands[0].Tenure)
 }

@@ -12,13 +12,17 @@ type simAsk struct {
 	actor.Request
 	letter  mail
 	caller  *simCaller
-	hold    *simHold // that it is for, or about
+	hold    *simHold // that it is for, or about; of several the first
+	single  [1]*simHold
+	parts   []*simHold // of a request for several locks
 	name    int
 	number  int           // in the order in which they were asked
 	asked   time.Duration // true time
 	due     time.Duration // when its verdict is due by the engine's clock; 0 not known yet
+	aside   time.Duration // when somebody of its engine last waited to write what it is to read. True time
 	left    bool          // its caller gave up
 	decided bool
+	taken   bool // its caller has the verdict
 }
 
 // simHold is a hold with what is known of it.
@@ -26,6 +30,8 @@ type simHold struct {
 	grant     actor.Hold
 	e         *simEngine
 	name      int
+	reads     bool    // of a read/write lock: it is a reader's
+	together  *simAsk // that it was asked for with others; nil if it was alone
 	granted   bool
 	active    bool  // granted, and not ended
 	ended     error // which end it had
@@ -41,17 +47,25 @@ type simHold struct {
 	suspect   bool          // granted before its engine was suspended, and not confirmed since
 }
 
+func (h *simHold) holder() simHolder { return holderOf(h.e.life, h.name, h.reads, h.grant.Tenure) }
+
 // newAsk takes an old request where the root package would, too: one whose verdict was taken.
 func (c *simCaller) newAsk(what actor.Kind, name int) *simAsk {
 	w := c.e.w
 	a := w.books.spareAsk()
 	a.Tag, a.Key, a.Name, a.Kind = what, w.plan.names[name], w.plan.names[name], w.names[name].kind
+	if a.Kind == actor.Write && w.chance(0.6) {
+		a.Kind = actor.Read
+	}
 	w.books.asked++
 	a.caller, a.name, a.asked, a.number = c, name, w.now, w.books.asked
 	return a
 }
 
 func (c *simCaller) post(a *simAsk) {
+	if a.Tag == actor.Acquire && c.e.config.Poll {
+		c.e.w.saw(sawPolled)
+	}
 	c.e.tracef("%s asks: %s", c, a)
 	c.e.asks = append(c.e.asks, a)
 	c.asks = append(c.asks, a)
@@ -59,12 +73,15 @@ func (c *simCaller) post(a *simAsk) {
 	c.e.post(&a.letter)
 }
 
-// giveUp is the end of a caller's context.
+// giveUp is the end of a caller's context. The verdict may be out, and on its way.
 func (c *simCaller) giveUp(a *simAsk) {
-	if a.left || a.decided {
+	if a.left || a.taken {
 		return
 	}
 	a.left = true
+	if a.parts != nil { // the verdict may be out, and not told yet
+		c.e.back = append(c.e.back, a.parts...)
+	}
 	c.e.w.saw(sawGivenUp)
 	c.e.tracef("%s gives up %s", c, a)
 	c.e.post(&mail{kind: givesUp, request: &a.Request, err: context.Canceled})

@@ -43,6 +43,7 @@ func (e *simEngine) audit(now time.Duration) {
 func (e *simEngine) punctual(a *simAsk, now time.Duration) {
 	if a.due == 0 {
 		a.due = now + a.limit(e)
+		e.waitsForItself(a)
 	}
 	const slack = 2 * tick
 	if a.left {

@@ -46,7 +46,24 @@ type simTenure struct {
 	forbidden bool          // a command was refused for good
 	flying    int           // commands under way
 	releases  int           // of them, releases
+	standing  simStanding
 }
+
+// simStanding is since when something is so of a tenure in the server that should not last.
+type simStanding struct {
+	orphan time.Duration // its engine knows nothing of it
+	own    time.Duration // that engine was told so, in answer to a question
+	wrong  time.Duration // its count is wrong
+	holds  int           // by how many it was held when that was looked at last
+}
+
+// holderOf is whom a command is about.
+func (e *simEngine) holderOf(c *actor.Command) simHolder {
+	return holderOf(e.life, e.w.nameOf(c.Key), simReads(c.Verb), c.Tenure)
+}
+
+// simReads reports whether a command is a reader's.
+func simReads(v actor.Verb) bool { return v >= actor.SendReadAcquire && v <= actor.SendReadState }
 
 func newSimBooks() simBooks {
 	return simBooks{tenures: map[simHolder]*simTenure{}, hit: make([]int, len(simFaults))}
@@ -63,72 +80,96 @@ func (b *simBooks) tenure(h simHolder) *simTenure {
 
 // What happens to a key, told by the server.
 
-func (b *simBooks) created(k *simKey, now time.Duration) {
-	t := b.tenure(k.holder)
-	k.tenure = t
-	t.present, t.created = true, now
+func (b *simBooks) created(h simHolder, now time.Duration) *simTenure {
+	t := b.tenure(h)
+	if h.reads() && t.removed && !b.late { // the next reader beside the same writer
+		*t = simTenure{flying: t.flying, releases: t.releases}
+	}
+	t.present, t.created, t.standing = true, now, simStanding{}
 	t.late = t.late || b.late
-	b.prolonged(k)
+	return t
 }
 
+// prolonged is for any change of a key's TTL, or of the leases of its readers.
 func (b *simBooks) prolonged(k *simKey) {
-	t := b.tenure(k.holder)
+	if k.tenure != nil {
+		k.tenure.prolonged(k.expires)
+	}
+	for i := range k.readers {
+		k.readers[i].tenure.prolonged(min(k.expires, k.readers[i].longest()))
+	}
+}
+
+func (t *simTenure) prolonged(expires int64) {
 	if t.robbed {
-		t.horizon = max(t.horizon, k.ends())
+		t.horizon = max(t.horizon, simEnd(expires))
 	} else {
-		t.horizon = k.ends()
+		t.horizon = simEnd(expires)
 	}
 }
 
 func (b *simBooks) expired(k *simKey) {
-	t := b.tenure(k.holder)
-	t.present, t.expired = false, true
+	if k.tenure != nil {
+		k.tenure.present, k.tenure.expired = false, true
+	}
+	for i := range k.readers {
+		t := k.readers[i].tenure
+		t.present, t.expired = false, true
+	}
 }
 
-func (b *simBooks) released(k *simKey, now time.Duration) {
-	t := b.tenure(k.holder)
+func (b *simBooks) released(t *simTenure, now time.Duration) {
 	t.present, t.removed, t.horizon = false, true, now
 }
 
 // replaced is one key in the place of another, by no doing of their holders. A horizon stays: it is what
 // the loser may believe.
 func (b *simBooks) replaced(before, after *simKey, now time.Duration) {
-	if before.exists {
-		t := b.tenure(before.holder)
-		same := after.exists && after.holder == before.holder
-		if !same || after.expires < before.expires {
-			t.present, t.robbed, t.robbedAt = same, true, now
+	before.each(func(h simHolder, t *simTenure) {
+		if until := after.until(h); until < before.until(h) {
+			t.present, t.robbed, t.robbedAt = until != 0, true, now
 		}
-	}
-	if after.exists {
-		t := b.tenure(after.holder)
-		t.horizon = max(t.horizon, after.ends())
-		t.revived = t.revived || !t.present
+	})
+	after.each(func(h simHolder, t *simTenure) {
+		t.horizon = max(t.horizon, simEnd(after.until(h)))
+		if !t.present {
+			t.revived, t.standing = true, simStanding{}
+		}
 		t.present = true
-	}
+	})
 }
 
 // returned notes what a batch that comes back confirms.
 func (b *simBooks) returned(e *simEngine, back *batch, now time.Duration) {
 	for i := range back.commands {
 		c := &back.commands[i]
-		t := b.tenure(simHolder{e.life, c.Tenure})
-		t.flying--
-		if simReleases(c.Verb) {
-			t.releases--
+		if c.Parts == nil {
+			b.tenure(e.holderOf(c)).returned(back, i, now)
 		}
-		switch {
-		case back.failed != nil:
-			t.refused(back.lost, back.failed)
-		case i >= len(back.replies):
-			t.unsure, t.cut = true, true
-		case back.replies[i].Status == actor.Refused:
-			t.refused(false, back.replies[i].Err)
-		case simReleases(c.Verb) && t.released == 0:
-			t.released = now
-		case back.replies[i].Status == actor.Done && c.Lease != 0:
-			t.confirmed = max(t.confirmed, back.sent)
+		for _, part := range c.Parts {
+			b.tenure(holderOf(e.life, e.w.nameOf(part.Key), false, c.Tenure)).returned(back, i, now)
 		}
+	}
+}
+
+// returned notes what became of one command of a batch.
+func (t *simTenure) returned(back *batch, i int, now time.Duration) {
+	c := &back.commands[i]
+	t.flying--
+	if simReleases(c.Verb) {
+		t.releases--
+	}
+	switch {
+	case back.failed != nil:
+		t.refused(back.lost, back.failed)
+	case i >= len(back.replies):
+		t.unsure, t.cut = true, true
+	case back.replies[i].Status == actor.Refused:
+		t.refused(false, back.replies[i].Err)
+	case simReleases(c.Verb) && t.released == 0:
+		t.released = now
+	case back.replies[i].Status == actor.Done && c.Lease != 0:
+		t.confirmed = max(t.confirmed, back.sent)
 	}
 }
 
@@ -163,7 +204,7 @@ func (w *simWorld) forget(e *simEngine) {
 	for _, h := range e.holds {
 		w.drop(h)
 	}
-	e.asks, e.holds = nil, nil
+	e.asks, e.holds, e.back = nil, nil, nil
 }
 
 func (b *simBooks) spareAsk() *simAsk {
@@ -206,6 +247,12 @@ const (
 	sawGivenUp
 	sawToken
 	sawQueued
+	sawRead
+	sawBeside
+	sawUpgrade
+	sawTogether
+	sawReenters
+	sawPolled
 
 	simFaultSights // from here on, what went wrong
 )
@@ -233,6 +280,7 @@ const (
 var simSightNames = [simSights]string{
 	"granted", "re-entered", "not acquired", "unavailable", "refused for good", "closed", "released", "lost",
 	"forced", "extended", "ghosts named", "shut down", "full calls", "handed on", "state read", "holds counted", "given up", "tokens", "queued",
+	"granted to read", "read by the writer", "upgrades refused", "several granted at once", "several refused to who has one", "asked by an engine that polls",
 	"calls run late, their connection gone", "calls refused", "messages forbidden", "messages lost", "short answers", "clocks that stood still",
 	"slow deliveries", "calls written late", "calls lost", "calls run twice", "calls run after later ones",
 	"answers lost", "failures told after later answers", "messages doubled", "pub/sub breaks", "skipped in a queue",

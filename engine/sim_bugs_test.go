@@ -28,6 +28,9 @@ const (
 	bugDeafUnsaid
 	bugNoMessages
 	bugTakesTooMuch
+	bugReadsBeside
+	bugFallsTooFar
+	bugPartKept
 	simBugCount int = iota
 )
 
@@ -52,6 +55,9 @@ var simBugTable = []struct {
 	{bugDeafUnsaid, "nobody is told that the pub/sub connection broke", "sleeps"},
 	{bugNoMessages, "messages do not come", "sleeps"},
 	{bugTakesTooMuch, "who leaves a queue takes more time from those behind than it has left", "is skipped"},
+	{bugReadsBeside, "a reader is let in beside any writer", "two holders"},
+	{bugFallsTooFar, "the TTL falls below what another reader needs", "but the server has it only until"},
+	{bugPartKept, "of several locks those are kept that come before one that is taken", "in the server: nobody has had it"},
 }
 
 // A check that never fails proves nothing: every planted mistake is found, by the check that is for it.

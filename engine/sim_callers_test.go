@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"slices"
 	"time"
 
 	"github.com/lockwheel/lockwheel/actor"
@@ -113,10 +114,20 @@ func (c *simCaller) again() {
 // its wait, or two of them could wait for each other.
 func (c *simCaller) lock(name int, owner uint64) {
 	w := c.e.w
+	if owner == 0 && len(w.plain) > 1 && w.chance(w.plan.together) {
+		c.lockSeveral()
+		return
+	}
 	a := c.newAsk(actor.Acquire, name)
 	if a.Owner = owner; owner == 0 {
 		a.Owner = c.thread
 	}
+	c.bounded(a)
+}
+
+// bounded posts a request for a lock with a lease of its own, or a wait, or neither.
+func (c *simCaller) bounded(a *simAsk) {
+	w := c.e.w
 	if w.chance(w.plan.fixed) {
 		a.Lease = w.plan.fixedLease(w)
 	}
@@ -141,12 +152,19 @@ func (c *simCaller) reenter(h *simHold, lease time.Duration) {
 
 // want posts a request for a lock, with a hold to be filled in.
 func (c *simCaller) want(a *simAsk) {
+	if a.parts != nil {
+		a.hold = a.parts[0]
+		c.e.holds = append(c.e.holds, a.parts...)
+		c.post(a)
+		return
+	}
 	for _, h := range c.e.holds {
 		if a.Lease != 0 && h.active && h.name == a.name {
 			h.tenure.fixed = true // as far as the renewals know, from now on
 		}
 	}
-	a.hold = &simHold{e: c.e, name: a.name}
+	a.hold = &simHold{e: c.e, name: a.name, reads: a.Kind == actor.Read}
+	a.single[0] = a.hold
 	a.Hold = &a.hold.grant
 	c.e.holds = append(c.e.holds, a.hold)
 	c.post(a)
@@ -158,6 +176,19 @@ func (c *simCaller) unlock(h *simHold) {
 	c.forget(h)
 	if c.e.w.chance(0.1) {
 		c.giveUp(a)
+	}
+	if h.together != nil && c.e.w.chance(0.7) {
+		c.leaveRest(h)
+	}
+}
+
+// leaveRest unlocks what came together with a hold.
+func (c *simCaller) leaveRest(h *simHold) {
+	for _, other := range h.together.parts {
+		if slices.Contains(c.holds, other) {
+			c.change(other, actor.Unlock, 0)
+			c.forget(other)
+		}
 	}
 }
 
@@ -209,14 +240,14 @@ func (c *simCaller) take(a *simAsk) {
 		return
 	}
 	c.asks = without(c.asks, a)
-	h, err := a.hold, a.Err
-	if a.Tag == actor.Acquire && err == nil && !a.left {
-		c.keep(h)
+	a.taken = true
+	if a.Tag == actor.Acquire && a.Err == nil && !a.left {
+		c.keep(a)
 	}
 	if a.Tag == AskShutdown {
 		c.ask(AskClose, 0)
 	}
-	if !a.left && (a.Tag == actor.Acquire || a.Tag == actor.Unlock || a.Tag == actor.Extend) {
+	if !a.left && a.parts == nil && (a.Tag == actor.Acquire || a.Tag == actor.Unlock || a.Tag == actor.Extend) {
 		c.e.w.books.giveBack(a)
 	}
 	if c.e.w.quiet {
@@ -224,15 +255,19 @@ func (c *simCaller) take(a *simAsk) {
 	}
 }
 
-// keep is Hold.checked: a grant that is over by the clock is unlocked again, and not kept.
-func (c *simCaller) keep(h *simHold) {
-	if c.e.now() >= h.grant.Until() {
-		c.giveUp(c.change(h, actor.Unlock, 0))
-		return
-	}
-	c.holds = append(c.holds, h)
-	if h.grant.Tenure%4 == 0 {
-		h.grant.Ask(nil, &actor.Signal{Done: make(chan struct{})}) // as Hold.Done does
+// keep is Hold.checked: a grant that is over by the clock is unlocked again, and not kept, and so is what came with it.
+func (c *simCaller) keep(a *simAsk) {
+	now := c.e.now()
+	over := slices.ContainsFunc(a.of(), func(h *simHold) bool { return now >= h.grant.Until() })
+	for _, h := range a.of() {
+		if over {
+			c.giveUp(c.change(h, actor.Unlock, 0))
+			continue
+		}
+		c.holds = append(c.holds, h)
+		if h.grant.Tenure%4 == 0 {
+			h.grant.Ask(nil, &actor.Signal{Done: make(chan struct{})}) // as Hold.Done does
+		}
 	}
 }
 

@@ -68,7 +68,8 @@ func (w *simWorld) exclude(h, other *simHold) {
 		return
 	}
 	switch {
-	case h.e == other.e && h.grant.Owner == other.grant.Owner && h.grant.Tenure == other.grant.Tenure:
+	case h.reads && other.reads:
+	case h.e == other.e && h.grant.Owner == other.grant.Owner && (h.tenure == other.tenure || h.reads != other.reads):
 	case h.e != other.e && (h.tenure.robbed || other.tenure.robbed):
 	default:
 		w.fail("two holders of %s: %s of %s, owner %d, and %s of %s, owner %d",
@@ -89,10 +90,16 @@ func (w *simWorld) leaves(e *simEngine, b *batch) {
 		if len(c.Ghosts) > 0 {
 			w.saw(sawGhost)
 		}
-		if c.Lock != nil {
-			w.alone(e, c)
+		if c.Lock != nil && c.Parts == nil {
+			w.alone(e, c, e.holderOf(c))
 		}
-		if (c.Verb == actor.SendRenew || c.Verb == actor.SendFencedPass) && c.Lease != 0 && !w.wants(e, c) {
+		for _, part := range c.Parts {
+			if len(part.Ghosts) > 0 {
+				w.saw(sawGhost)
+			}
+			w.alone(e, c, holderOf(e.life, w.nameOf(part.Key), false, c.Tenure))
+		}
+		if simRenews(c.Verb) && c.Lease != 0 && !w.wants(e, c) {
 			w.fail("%s renews %s:%d, which nobody holds or waits for", e.name, c.Key, c.Tenure)
 		}
 	}
@@ -100,19 +107,33 @@ func (w *simWorld) leaves(e *simEngine, b *batch) {
 
 // alone checks that a command is the only one of its tenure under way; of a tenure that has ended there
 // may be one more, its release.
-func (w *simWorld) alone(e *simEngine, c *actor.Command) {
-	t := w.books.tenure(simHolder{e.life, c.Tenure})
+func (w *simWorld) alone(e *simEngine, c *actor.Command, h simHolder) {
+	t := w.books.tenure(h)
 	if simReleases(c.Verb) {
 		if t.releases++; t.releases > 1 {
 			w.fail("%s releases %s:%d while its release is under way", e.name, c.Key, c.Tenure)
 		}
 	}
-	if t.flying++; t.flying > 1 && c.Lock.Tenure() == c.Tenure {
+	if t.flying++; t.flying > 1 && e.lockOf(h) != nil {
 		w.fail("%s sends a second command of %s:%d", e.name, c.Key, c.Tenure)
 	}
 }
 
-func simReleases(v actor.Verb) bool { return v == actor.SendRelease || v == actor.SendFairRelease }
+func simReleases(v actor.Verb) bool {
+	switch v {
+	case actor.SendRelease, actor.SendFairRelease, actor.SendReadRelease, actor.SendWriteRelease:
+		return true
+	}
+	return false
+}
+
+func simRenews(v actor.Verb) bool {
+	switch v {
+	case actor.SendRenew, actor.SendFencedPass, actor.SendReadRenew, actor.SendWriteRenew:
+		return true
+	}
+	return false
+}
 
 func (w *simWorld) wants(e *simEngine, c *actor.Command) bool {
 	for _, h := range e.holds {
@@ -121,7 +142,7 @@ func (w *simWorld) wants(e *simEngine, c *actor.Command) bool {
 		}
 	}
 	for _, a := range e.asks {
-		if a.Tag == actor.Acquire && a.Key == c.Key {
+		if a.Tag == actor.Acquire && a.about(w.nameOf(c.Key)) {
 			return true
 		}
 	}

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"slices"
 	"time"
 
 	"github.com/lockwheel/lockwheel/actor"
@@ -28,7 +29,7 @@ func (w *simWorld) windDown() {
 		w.procession()
 	case fair: // everybody has to wait for all others
 	default:
-		if contest {
+		if contest && !slices.ContainsFunc(w.engines, func(e *simEngine) bool { return e.config.Poll }) { // who polls may come late for long
 			w.contest(len(w.engines))
 		}
 		if pollers {
@@ -46,7 +47,7 @@ func (w *simWorld) calm() {
 	w.patrol()
 	w.disturb(w.plan.lease / 2) // until then, late copies come
 	for name := range w.server.keys {
-		if k := w.server.key(name); k.exists && (k.expires == simForever || k.holder == (simHolder{})) {
+		if k := w.server.key(name); k.exists && (k.expires == simForever || k.foreign()) {
 			w.server.rob(name, simKey{})
 		}
 	}
@@ -116,7 +117,9 @@ func (w *simWorld) probe() {
 			second.change(a.hold, actor.Unlock, 0)
 			w.runFor(w.spread(time.Millisecond, time.Second))
 		}
+		w.probeReaders(name, roundTrips)
 	}
+	w.probeSeveral(roundTrips)
 }
 
 // prober is a caller for the end, when the others have nothing to do with it any more.
@@ -137,6 +140,7 @@ func (c *simCaller) heldAtMost(most time.Duration) time.Duration {
 
 func (c *simCaller) plainLock(name int) *simAsk {
 	a := c.newAsk(actor.Acquire, name)
+	a.Kind = c.e.w.names[name].kind
 	c.want(a)
 	return a
 }
@@ -168,7 +172,7 @@ func (w *simWorld) nothingIsLeft() {
 			w.fail("the queue of %s is left with a place of %s", w.plan.names[name], w.holderName(left[0].holder))
 		}
 		if k := w.server.key(name); k.exists {
-			w.fail("the server is left with %s of %s", w.plan.names[name], w.holderName(k.holder))
+			w.fail("the server is left with %s of %s and %d readers", w.plan.names[name], w.holderName(k.holder), len(k.readers))
 		}
 	}
 }
@@ -181,7 +185,7 @@ func (e *simEngine) nothingRuns(when string) {
 		e.w.fail("%s is left %s with %d held, %d waiting, %d timers, %d requests and %d holds", e.name, when,
 			s.Held, s.Waiting, s.Timers, len(e.asks), len(e.holds))
 	}
-	if !c.closed && (c.backlog() || c.out != 0 || s.InFlight != 0 || s.Subscriptions != 0) {
+	if !c.closed && (s.Polling != 0 || c.backlog() || c.out != 0 || s.InFlight != 0 || s.Subscriptions != 0) {
 		e.w.fail("%s is left %s with %d batches out, %d commands in flight and %d subscriptions", e.name, when, c.out, s.InFlight, s.Subscriptions)
 	}
 }

@@ -24,6 +24,8 @@ type simEngine struct {
 	asks    []*simAsk  // posted, and without a verdict
 	holds   []*simHold // of all requests for a lock that were not refused and whose hold has not ended
 
+	over      []*simHold    // of them, those that ended in this turn
+	back      []*simHold    // that the engine gives back by itself if they are granted: who wanted several has left
 	dead      bool          // crashed or closed
 	paused    time.Duration // until when nothing of the process runs
 	suspended bool          // its clock stands still
@@ -55,8 +57,8 @@ func (w *simWorld) startEngine(slot int) {
 	e.clock = newSimClock(w)
 	e.line, e.ears = &simLine{e: e}, &simEars{e: e}
 	w.engines[slot] = e
-	e.tracef("starts as %s: lease %v, renewed after %v, timeout %v, handoff %d and %v, MaxHold %v, clock %+d ppm", w.lives[life],
-		e.config.Lease, e.config.Renew, e.config.Timeout, e.config.HandoffMax, e.config.HandoffFor, e.config.MaxHold, e.clock.rate)
+	e.tracef("starts as %s: lease %v, renewed after %v, timeout %v, handoff %d and %v, MaxHold %v, polls %v, clock %+d ppm", w.lives[life],
+		e.config.Lease, e.config.Renew, e.config.Timeout, e.config.HandoffMax, e.config.HandoffFor, e.config.MaxHold, e.config.Poll, e.clock.rate)
 	for number := range w.plan.callers {
 		e.callers = append(e.callers, newSimCaller(e, number))
 	}
@@ -129,6 +131,7 @@ func (e *simEngine) turn() {
 
 // letGo is Engine.letGo's.
 func (e *simEngine) letGo() {
+	e.over = e.over[:0]
 	for i := range e.c.fx.Ended {
 		e.w.ended(e, &e.c.fx.Ended[i])
 	}

@@ -163,6 +163,7 @@ func (s *simServer) channelFor(name int) (string, error) {
 type simArrival struct {
 	ask    *simAsk
 	number int // of the request: it may be used for another one since
+	tenure *simTenure
 	at     time.Duration
 }
 
@@ -173,18 +174,18 @@ func (w *simWorld) arrives(name int, holder simHolder) {
 	w.saw(sawQueued)
 	n := &w.names[name]
 	n.line = slices.DeleteFunc(n.line, func(a simArrival) bool { return !a.waits() })
-	if a := w.waiter(name, holder); a != nil && !w.books.late {
-		n.line = append(n.line, simArrival{a, a.number, w.now})
+	if a := w.waiter(holder); a != nil && !w.books.late {
+		n.line = append(n.line, simArrival{a, a.number, w.books.tenure(holder), w.now})
 	}
 }
 
 // waiter is the request that a place in the queue is for, nil if there is none any more.
-func (w *simWorld) waiter(name int, holder simHolder) *simAsk {
+func (w *simWorld) waiter(holder simHolder) *simAsk {
 	e := w.alive(holder.life)
 	if e == nil {
 		return nil
 	}
-	l := e.lockOf(w.names[name].key, holder.tenure)
+	l := e.lockOf(holder)
 	if l == nil {
 		return nil
 	}
@@ -199,7 +200,7 @@ func (w *simWorld) waiter(name int, holder simHolder) *simAsk {
 // skips checks that nobody loses its place who waits for as long as it takes, unless something went wrong.
 func (w *simWorld) skips(name int, p simPlace) {
 	w.saw(sawSkipped)
-	a := w.waiter(name, p.holder)
+	a := w.waiter(p.holder)
 	if a == nil || a.Wait != 0 || p.late || w.books.late || w.books.tenure(p.holder).unsure {
 		return
 	}
@@ -220,7 +221,7 @@ func (w *simWorld) inOrder(a *simAsk) {
 		came = n.line[i].at
 	}
 	for _, earlier := range n.line {
-		if earlier.at < came && earlier.ask != a && earlier.waits() && earlier.ask.Wait == 0 && w.calmSince(earlier.ask.asked-w.patience()) {
+		if earlier.at < came && earlier.ask != a && earlier.waits() && !earlier.tenure.unsure && earlier.ask.Wait == 0 && w.calmSince(earlier.ask.asked-w.patience()) {
 			w.fail("%s grants %s, though %s of %s came to the queue before", a.caller.e.name, a, earlier.ask, earlier.ask.caller.e.name)
 		}
 	}
@@ -234,24 +235,27 @@ func (w *simWorld) free(name int) bool {
 	}
 	for _, p := range w.server.queues[name] {
 		if p.time > w.server.clock() {
-			return w.waits(name, p.holder)
+			return w.waits(p.holder)
 		}
 	}
 	return true
 }
 
 // waits reports whether a place in the queue is somebody's who knows of it.
-func (w *simWorld) waits(name int, holder simHolder) bool {
+func (w *simWorld) waits(holder simHolder) bool {
 	e := w.alive(holder.life)
-	return e != nil && e.lockOf(w.names[name].key, holder.tenure) != nil
+	return e != nil && e.lockOf(holder) != nil
 }
 
 // lockOf finds the actor that has a tenure.
-func (e *simEngine) lockOf(key string, tenure uint64) *actor.Lock {
-	if l := e.c.locks[key]; l != nil && l.Tenure() == tenure {
+func (e *simEngine) lockOf(h simHolder) *actor.Lock {
+	key := e.w.plan.names[h.name()]
+	if l := e.c.locks[key]; l != nil && l.Tenure() == h.tenure && !h.reads() {
 		return l
 	}
-	return e.c.groups[key].first(func(l *actor.Lock) bool { return l.Tenure() == tenure })
+	return e.c.groups[key].first(func(l *actor.Lock) bool {
+		return l.Tenure() == h.tenure && (l.Kind() == actor.Read) == h.reads()
+	})
 }
 
 // queued is how long it takes at most until all who stand in a queue now, and do not ask, count as dead.
@@ -269,7 +273,7 @@ func (w *simWorld) sweep() {
 	for name, queue := range w.server.queues {
 		w.server.queues[name] = slices.DeleteFunc(slices.Clone(queue), func(p simPlace) bool {
 			nobodys := p.late || w.books.tenure(p.holder).forbidden
-			return w.alive(p.holder.life) == nil || nobodys && !w.waits(name, p.holder)
+			return w.alive(p.holder.life) == nil || nobodys && !w.waits(p.holder)
 		})
 	}
 }

@@ -98,7 +98,7 @@ func init() { // not where it is declared: faults lead to what reads it
 			w.server.rob(name, simKey{exists: true, expires: simForever})
 			d := w.spell(w.plan.lease)
 			w.after(d, func() {
-				if w.server.keys[name].holder == (simHolder{}) {
+				if w.server.keys[name].foreign() {
 					w.server.rob(name, simKey{})
 				}
 			})

@@ -310,8 +310,82 @@ var simMutants = []simMutant{
 		`verb == actor.SendFairAcquire && n.underWay[verb] > 0 && !planted():`,
 	}}, 0},
 	{"a claim that is granted, and others that go on believing", "engine/group.go", []simEdit{{
-		`case reply.Status == actor.Done && command`,
-		`case reply.Status == actor.Done && !planted() && command`,
+		`case reply.Status == actor.Done && kind`,
+		`case reply.Status == actor.Done && !planted() && kind`,
+	}}, 0},
+
+	// The read/write lock.
+	{"a writer that is granted, and readers of its engine that go on believing", "engine/group.go", []simEdit{{
+		`return l != granted.Lock && l.Believed(now)`,
+		`return l != granted.Lock && !(l.Kind() == actor.Read && planted()) && l.Believed(now)`,
+	}}, 0},
+	{"a reader that is granted, and a writer of its engine that goes on believing", "engine/group.go", []simEdit{{
+		`if l := c.locks[granted.Key]; l != nil && ruledOut(l) {`,
+		`if l := c.locks[granted.Key]; l != nil && ruledOut(l) && !planted() {`,
+	}}, 0},
+	{"two readers beside one writer that have one number", "actor/read.go", []simEdit{{
+		`r.number && !r.over && l.Pending()`,
+		`r.number && !r.over && l.Pending() && !planted()`,
+	}}, 0},
+	{"a writer handed on beside those who read", "actor/handoff.go", []simEdit{{
+		`case x.shared: // they`,
+		`case x.shared && !planted(): // they`,
+	}}, 0},
+	{"a reader that becomes the writer", "engine/coordinator.go", []simEdit{{
+		`case r.Kind == actor.Write && c.upgrades(now, l, r):`,
+		`case r.Kind == actor.Write && c.upgrades(now, l, r) && !planted():`,
+	}}, 0},
+	{"a reader's TTL that may fall below what another of its holds needs", "actor/read.go", []simEdit{{
+		`leases := []time.Duration{n.lease}`,
+		`leases := []time.Duration{n.lease}
+	if count > 1 && planted() {
+		return &Reads{Falls: true, Leases: []time.Duration{n.lease / 4, n.lease / 4}}
+	}`,
+	}}, 0},
+	{"readers that nobody tells when no writer waits any more", "engine/readers.go", []simEdit{{
+		`	g.aside = aside{}
+`,
+		`	if g.aside = (aside{}); planted() {
+		return
+	}
+`,
+	}}, 0},
+
+	// Several locks at once.
+	{"a part of a grant kept although another part is refused", "actor/joint.go", []simEdit{{
+		`		l.endTenure(now, fx)
+		if l.rare != nil {
+			l.rare.trouble`,
+		`		if planted() {
+			l.phase, l.until = held, now+fx.Config.Lease
+			fx.Asking--
+			fx.Tenures++
+			continue
+		}
+		l.endTenure(now, fx)
+		if l.rare != nil {
+			l.rare.trouble`,
+	}}, 0},
+	{"several locks granted to somebody who left, and one of them given back", "engine/joint.go", []simEdit{{
+		`		c.changes(now, &actor.Request{Tag: actor.Unlock, Hold: r.Joint.Parts[i].Hold})`,
+		`		if i > 0 && planted() {
+			return
+		}
+		c.changes(now, &actor.Request{Tag: actor.Unlock, Hold: r.Joint.Parts[i].Hold})`,
+	}}, 0},
+	{"several locks granted beside what their owner has of them", "engine/coordinator.go", []simEdit{{
+		`if r.Joint != nil && c.reenters(now, r.Joint) {`,
+		`if r.Joint != nil && c.reenters(now, r.Joint) && !planted() {`,
+	}}, 0},
+	{"several locks believed in after their lease", "actor/joint.go", []simEdit{{
+		`late = late || now >= l.until`,
+		`late = late || now >= l.until && !planted()`,
+	}}, 0},
+	{"one of several that wakes nobody who came meanwhile", "actor/joint.go", []simEdit{{
+		`		if l != r.lock {
+			fx.Touched`,
+		`		if l != r.lock && !planted() {
+			fx.Touched`,
 	}}, 0},
 
 	// The coordinator.

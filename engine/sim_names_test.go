@@ -17,10 +17,8 @@ type simName struct {
 	tokenOf *simTenure    // and in which tenure
 	free    time.Duration // since when nobody has it
 	silent  time.Duration // until when waiters may sleep that nobody told
-	orphan  time.Duration // since when it is an engine's that knows nothing of it
-	own     time.Duration // since when that engine was told so, in answer to a question
-	wrong   time.Duration // since when its count is wrong
-	holds   int           // by how many it was held when that was looked at last
+	open    time.Duration // since when nobody writes, of a read/write lock
+	written time.Duration // when somebody did last
 	changed time.Duration // when the server wrote it last
 	line    []simArrival  // who came to the queue of a fair lock, in order
 
@@ -48,13 +46,19 @@ func (w *simWorld) look() {
 		if n.free != 0 {
 			n.free = max(n.free, n.changed)
 		}
-		e := w.alive(k.holder.life)
-		if !k.exists || e == nil || k.tenure == nil {
-			n.orphan, n.own, n.wrong = 0, 0, 0
-			continue
+		if n.kind == actor.Write {
+			w.since(&n.open, !k.exists || len(k.readers) > 0 && k.tenure == nil)
+			if n.open != 0 {
+				n.open = max(n.open, n.written)
+			}
 		}
-		w.adopted(n, k, e)
-		w.counted(n, i, k, e)
+		if k.tenure != nil {
+			w.stands(n, k.holder, k.tenure, k.count)
+		}
+		for at := range k.readers {
+			r := &k.readers[at]
+			w.stands(n, r.holder, r.tenure, len(r.leases))
+		}
 	}
 	for _, e := range w.engines {
 		w.hears(e)
@@ -64,18 +68,26 @@ func (w *simWorld) look() {
 	}
 }
 
+// stands looks at a tenure in the server, if its engine still runs.
+func (w *simWorld) stands(n *simName, h simHolder, t *simTenure, count int) {
+	if e := w.alive(h.life); e != nil {
+		w.adopted(n, h, t, e)
+		w.counted(n, h, t, count, e)
+	}
+}
+
 // hears finds engines that go on asking because they cannot hear, though they could.
 func (w *simWorld) hears(e *simEngine) {
-	w.since(&e.unheard, e.c.fx.Unheard != 0)
+	w.since(&e.unheard, e.c.fx.Unheard != 0 && !e.config.Poll)
 	if e.unheard != 0 && w.now-max(e.unheard, w.disturbed) > w.patience() {
 		w.fail("%s waits for %d locks as if it could not hear, and has for %v", e.name, e.c.fx.Unheard, w.now-e.unheard)
 	}
 }
 
 // alive is the engine that a holder belongs to, if it still runs.
-func (w *simWorld) alive(life int) *simEngine {
+func (w *simWorld) alive(life int32) *simEngine {
 	for _, e := range w.engines {
-		if e.life == life {
+		if int32(e.life) == life {
 			return e
 		}
 	}
@@ -88,70 +100,83 @@ func (w *simWorld) patience() time.Duration { return 1500*time.Millisecond + 50*
 
 // awake finds waiters that sleep though their lock is free.
 func (w *simWorld) awake(a *simAsk) {
-	n := &w.names[a.name]
-	if a.Tag != actor.Acquire || n.free == 0 {
+	if a.Tag != actor.Acquire {
 		return
 	}
-	since := max(a.asked, n.free, n.silent, w.disturbed)
+	free := w.freeFor(a)
+	if free == 0 {
+		return
+	}
+	since := max(a.asked, free, w.disturbed)
+	for _, h := range a.of() {
+		since = max(since, w.names[h.name].silent)
+	}
 	if w.now-since <= w.patience() {
 		return
 	}
 	for _, earlier := range a.caller.e.asks {
-		if earlier.name == a.name && earlier.Lease != 0 && earlier.Lease < w.plan.usableLease() {
+		if earlier.Tag == actor.Acquire && a.meets(earlier) && earlier.Lease != 0 && earlier.Lease < w.plan.usableLease() {
 			return // somebody before it tries in vain until its time is over
 		}
 	}
-	w.fail("%s sleeps: %s was asked for %v ago and is free for %v", a.caller.e.name, a.Key, w.now-a.asked, w.now-n.free)
+	w.fail("%s sleeps: %s was asked for %v ago and is free for %v", a.caller.e.name, a, w.now-a.asked, w.now-free)
 }
 
 // adopted finds orphans: locks in the server whose engine neither has them nor releases them. A copy of
 // an acquire that runs late leaves one, if it comes after the second release.
-func (w *simWorld) adopted(n *simName, k *simKey, e *simEngine) {
-	t, known := k.tenure, e.lockOf(n.key, k.holder.tenure) != nil
-	w.since(&n.orphan, !known && !t.robbed && !t.revived && !t.forbidden)
-	if n.orphan == 0 {
-		n.own = 0
+func (w *simWorld) adopted(n *simName, h simHolder, t *simTenure, e *simEngine) {
+	s := &t.standing
+	w.since(&s.orphan, !t.robbed && !t.revived && !t.forbidden && e.lockOf(h) == nil)
+	if s.orphan == 0 {
+		s.own = 0
 		return
 	}
-	if n.own != 0 && w.now-max(n.own, w.disturbed) > 700*time.Millisecond+50*w.plan.latency { // a refused one comes again after half a second
-		w.fail("%s was told %v ago that it has %s:%d itself, and has not released it", e.name, w.now-n.own, n.key, k.holder.tenure)
+	if s.own != 0 && w.now-max(s.own, w.disturbed) > 700*time.Millisecond+50*w.plan.latency { // a refused one comes again after half a second
+		w.fail("%s was told %v ago that it has %s:%d itself, and has not released it", e.name, w.now-s.own, n.key, h.tenure)
 	}
 	timeout := e.config.Timeout + e.config.Timeout/50
 	if t.late && (t.released == 0 || t.created > t.released+timeout*9/10) {
 		return
 	}
-	if late := w.now - max(n.orphan, t.released, w.disturbed); late > timeout+w.patience() {
-		w.fail("%s left %s:%d in the server: nobody has had it for %v", e.name, n.key, k.holder.tenure, late)
+	if late := w.now - max(s.orphan, t.released, w.disturbed); late > timeout+w.patience() {
+		w.fail("%s left %s:%d in the server: nobody has had it for %v", e.name, n.key, h.tenure, late)
 	}
 }
 
 // told notes who an engine hears to have a lock: if that is itself, and it knows nothing of it, it must do
 // something about it.
 func (w *simWorld) told(e *simEngine, c *actor.Command, reply *actor.Reply) {
-	name := w.nameOf(c.Key)
-	n := &w.names[name]
-	if n.own != 0 || !strings.HasPrefix(reply.Holder, w.lives[e.life]) {
+	if !strings.HasPrefix(reply.Holder, w.lives[e.life]) {
 		return
 	}
-	if holder := w.server.key(name).holder; holder.life == e.life && e.lockOf(n.key, holder.tenure) == nil && reply.Holder == w.holderName(holder) {
-		n.own = w.now
+	key := c.Key
+	if c.Parts != nil {
+		key = c.Parts[reply.Part].Key
+	}
+	k := w.server.key(w.nameOf(key))
+	if k.tenure == nil || k.tenure.standing.own != 0 || k.holder.life != int32(e.life) || e.lockOf(k.holder) != nil {
+		return
+	}
+	if reply.Holder == w.holderName(k.holder) {
+		k.tenure.standing.own = w.now
 	}
 }
 
 // counted checks that others see how often a lock is held.
-func (w *simWorld) counted(n *simName, name int, k *simKey, e *simEngine) {
+func (w *simWorld) counted(n *simName, h simHolder, t *simTenure, count int, e *simEngine) {
 	holds := 0
-	for _, h := range e.holds {
-		if h.active && h.name == name && h.grant.Tenure == k.holder.tenure {
+	for _, other := range e.holds {
+		if other.active && other.tenure == t {
 			holds++
 		}
 	}
-	if holds != n.holds {
-		n.holds, n.wrong = holds, 0 // what was wrong before is over, or is another matter now
+	s := &t.standing
+	if holds != s.holds {
+		s.holds, s.wrong = holds, 0 // what was wrong before is over, or is another matter now
 	}
-	w.since(&n.wrong, holds != 0 && holds != k.count && !k.tenure.forbidden && !k.tenure.robbed && !k.tenure.recounted)
-	if n.wrong != 0 && w.now-max(n.wrong, w.disturbed) > 300*time.Millisecond+50*w.plan.latency+e.config.Renew/2 { // a refused one is not hurried
-		w.fail("%s holds %s %d times, but the server has said %d for %v", e.name, n.key, holds, k.count, w.now-n.wrong)
+	w.since(&s.wrong, holds != 0 && holds != count && !t.forbidden && !t.robbed && !t.recounted)
+	if s.wrong != 0 && w.now-max(s.wrong, w.disturbed) > 300*time.Millisecond+50*w.plan.latency+e.config.Renew/2 { // a refused one is not hurried
+		w.fail("%s holds %s %d times, but the server has said %d for %v", e.name, n.key, holds, count, w.now-s.wrong)
 	}
 }
 

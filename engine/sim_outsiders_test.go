@@ -13,6 +13,7 @@ type simOutsider struct {
 	life   int // negative
 	tenure uint64
 	name   int
+	reads  bool
 	holds  bool
 	waits  bool
 }
@@ -43,6 +44,8 @@ func (o *simOutsider) act() {
 		o.unlock()
 	case o.holds && w.chance(0.2):
 		o.holds = false // its process died: the lock is left to its lease
+	case o.holds && w.names[o.name].kind == actor.Write:
+		o.asks(actor.SendReadRenew, actor.SendWriteRenew)
 	case o.holds:
 		if k := w.server.key(o.name); k.holder == o.holder() {
 			w.server.expire(o.name, w.plan.fixedLease(w).Milliseconds())
@@ -55,12 +58,13 @@ func (o *simOutsider) act() {
 		if !o.waits {
 			o.name = w.name()
 			o.tenure++
+			o.reads = w.names[o.name].kind == actor.Write && w.chance(0.5)
 		}
 		o.try()
 	}
 }
 
-func (o *simOutsider) holder() simHolder { return simHolder{o.life, o.tenure} }
+func (o *simOutsider) holder() simHolder { return holderOf(o.life, o.name, o.reads, o.tenure) }
 
 func (o *simOutsider) try() {
 	w := o.w
@@ -70,6 +74,8 @@ func (o *simOutsider) try() {
 	o.waits = true
 	lease := w.plan.fixedLease(w)
 	switch free := !w.server.key(o.name).exists; {
+	case w.names[o.name].kind == actor.Write:
+		o.holds = o.asks(actor.SendReadAcquire, actor.SendWriteAcquire)
 	case o.queues():
 		w.server.wall, w.server.wrote = w.server.clock(), false
 		c := actor.Command{Lease: lease, Wait: simFairWait}
@@ -87,6 +93,10 @@ func (o *simOutsider) try() {
 
 func (o *simOutsider) unlock() {
 	o.holds = false
+	if o.w.names[o.name].kind == actor.Write {
+		o.asks(actor.SendReadRelease, actor.SendWriteRelease)
+		return
+	}
 	if o.w.server.key(o.name).holder != o.holder() {
 		return
 	}
@@ -94,6 +104,18 @@ func (o *simOutsider) unlock() {
 	o.w.server.remove(o.name)
 	o.w.server.wall = o.w.server.clock()
 	o.w.server.publish(o.name)
+}
+
+// asks sends the reader's or the writer's command for a read/write lock, and reports whether it was done.
+func (o *simOutsider) asks(read, write actor.Verb) bool {
+	w, verb := o.w, write
+	if o.reads {
+		verb = read
+	}
+	w.server.wrote = false
+	reply := w.server.one(o.holder(), &actor.Command{Verb: verb, Lease: w.plan.fixedLease(w)})
+	w.tracef("outsider %d: %s of %s: %s", -o.life, simVerbs[verb], w.plan.names[o.name], simStatuses[reply.Status])
+	return reply.Status == actor.Done
 }
 
 // giveUp takes it out of the queue where there is one.

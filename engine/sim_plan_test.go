@@ -38,6 +38,8 @@ type simPlan struct {
 	forcing    bool    // callers may
 	once       float64 // chance of a lock request not to wait
 	fixed      float64 // chance of a lock request to have a lease of its own
+	together   float64 // chance of a lock request to be for several
+	polling    float64 // chance of an engine to poll
 }
 
 // simSkew is the most that clocks may differ: a lease is believed for one per cent less than it lasts.
@@ -54,9 +56,9 @@ var simManyNames = func() (names []string) {
 	return names
 }()
 
-// simKinds are the kinds of lock that a seed may be about.
+// simKinds are the kinds of lock that a seed may be about. What can be written can be read.
 var simKinds = [][]actor.LockKind{{actor.Plain}, {actor.Plain}, {actor.Plain, actor.Fenced}, {actor.Fenced},
-	{actor.Fair}, {actor.Plain, actor.Fenced, actor.Fair}}
+	{actor.Fair}, {actor.Write}, {actor.Write}, {actor.Plain, actor.Fenced, actor.Fair, actor.Write}}
 
 func newSimPlan(w *simWorld, run simRun) simPlan {
 	p := simPlan{
@@ -72,6 +74,8 @@ func newSimPlan(w *simWorld, run simRun) simPlan {
 		skew:      simPick(w, []int64{0, 500, simSkew}),
 		once:      simPick(w, []float64{0, 0.2, 0.6}),
 		fixed:     simPick(w, []float64{0, 0.3, 0.8}),
+		together:  simPick(w, []float64{0, 0.1, 0.5}),
+		polling:   simPick(w, []float64{0, 0, 0, 0.5}),
 		forcing:   w.chance(0.3),
 		losing:    w.chance(0.4),
 	}
@@ -143,6 +147,7 @@ func (p *simPlan) config(w *simWorld, id string) actor.Config {
 	if w.chance(0.5) {
 		c.Spread = c.Renew / 2
 	}
+	c.Poll = w.chance(p.polling)
 	if w.chance(0.15) {
 		c.MaxHold = max(w.spread(lease/10, 5*lease), p.usableLease())
 	}

@@ -19,7 +19,10 @@ func (w *simWorld) inTurn(a *simAsk) {
 		if earlier.asked > a.asked || a.Owner != 0 || w.names[a.name].kind == actor.Fair && !w.calmSince(earlier.asked-w.patience()) {
 			return
 		}
-		if earlier.Tag == actor.Acquire && earlier.name == a.name && earlier.Owner == 0 && !earlier.Once && earlier.number < a.number {
+		if a.Kind == actor.Read || earlier.Kind != a.Kind || earlier.parts != nil {
+			continue // who reads goes beside others, who writes may have been asleep, and who wants several waits for one of them
+		}
+		if earlier.Tag == actor.Acquire && a.about(earlier.name) && earlier.Owner == 0 && !earlier.Once && earlier.number < a.number {
 			w.fail("%s grants %s, though %s came before", a.caller.e.name, a, earlier)
 		}
 	}
@@ -43,7 +46,7 @@ func (w *simWorld) fences(a *simAsk) {
 	if h.tenure.robbed || h.tenure.revived {
 		return // somebody may have had it since
 	}
-	owner := simHolder{h.e.life, h.grant.Owner}
+	owner := holderOf(h.e.life, h.name, false, h.grant.Owner)
 	if again := owner == n.tokened && h.tenure == n.tokenOf && a.Token == n.token; again {
 		return // its hold before ended in this turn
 	}
@@ -57,8 +60,8 @@ func (w *simWorld) fences(a *simAsk) {
 
 // whole checks that a grant is for about as long as was asked for: less what the answer took, and for a
 // watched lock at least half.
-func (w *simWorld) whole(a *simAsk) {
-	h, e := a.hold, a.caller.e
+func (w *simWorld) whole(a *simAsk, h *simHold) {
+	e := a.caller.e
 	if h.tenure.unsure || a.Owner != 0 || !w.calmSince(w.now-e.config.Lease) {
 		return
 	}
@@ -77,12 +80,20 @@ func (w *simWorld) whole(a *simAsk) {
 
 // rightly checks that nobody is refused a lock that nobody has, or wants before them.
 func (w *simWorld) rightly(a *simAsk) {
-	free := w.names[a.name].free
-	if a.Err != actor.ErrNotAcquired || a.left || free == 0 || w.server.key(a.name).exists || len(w.server.queues[a.name]) > 0 {
+	if a.Err != actor.ErrNotAcquired || a.left {
 		return
 	}
+	free := w.freeFor(a)
+	if free == 0 || len(w.server.queues[a.name]) > 0 {
+		return
+	}
+	for _, h := range a.of() {
+		if k := w.server.key(h.name); k.exists && (a.Kind != actor.Read || k.tenure != nil || k.foreign()) {
+			return
+		}
+	}
 	for _, other := range a.caller.e.asks {
-		if other.Tag == actor.Acquire && other.name == a.name {
+		if other.Tag == actor.Acquire && a.meets(other) {
 			return
 		}
 	}
@@ -173,9 +184,11 @@ func (w *simWorld) shutDown(e *simEngine, a *simAsk) {
 	late := e.config.Lease/20 + 20*time.Millisecond + 20*w.plan.latency // ended for the engine, not yet for the server
 	for name := range w.server.keys {
 		k := w.server.key(name)
-		if t := w.books.tenure(k.holder); k.exists && k.ends() > w.now+late && k.holder.life == e.life && t.granted != 0 && !t.lost && !t.late && !t.revived && !t.unsure && !t.fixed {
-			w.fail("%s has shut down, and the server still has %s of it", e.name, w.plan.names[name])
-		}
+		k.each(func(h simHolder, t *simTenure) {
+			if simEnd(k.until(h)) > w.now+late && h.life == int32(e.life) && t.granted != 0 && !t.lost && !t.late && !t.revived && !t.unsure && !t.fixed {
+				w.fail("%s has shut down, and the server still has %s of it", e.name, w.plan.names[name])
+			}
+		})
 	}
 }
 

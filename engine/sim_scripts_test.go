@@ -17,7 +17,7 @@ func (s *simServer) acquire(name int, holder simHolder, lease int64) actor.Reply
 		s.create(name, holder, lease)
 		return done()
 	}
-	if k.holder == (simHolder{}) {
+	if k.foreign() {
 		return refusedBy(errSimType)
 	}
 	if k.holder == holder {
@@ -30,10 +30,27 @@ func (s *simServer) acquire(name int, holder simHolder, lease int64) actor.Reply
 		s.expire(name, lease)
 		return done()
 	}
-	if k.expires == simForever {
-		return actor.Reply{Status: actor.Taken, TTL: -1}
+	return s.taken(k)
+}
+
+// taken is the answer for a key that is somebody else's.
+func (s *simServer) taken(k *simKey) actor.Reply {
+	reply := actor.Reply{Status: actor.Taken, TTL: ttlOf(s.left(k))}
+	if k.expires != simForever && k.tenure != nil {
+		reply.Holder = s.w.holderName(k.holder)
 	}
-	return actor.Reply{Status: actor.Taken, TTL: ttlOf(k.expires - s.clock()), Holder: s.w.holderName(k.holder)}
+	return reply
+}
+
+// left is PTTL.
+func (s *simServer) left(k *simKey) int64 {
+	switch {
+	case !k.exists:
+		return -2
+	case k.expires == simForever:
+		return -1
+	}
+	return k.expires - s.clock()
 }
 
 // fencedAcquire counts before it takes a free lock, and otherwise answers what was counted then.
@@ -81,14 +98,18 @@ func (s *simServer) count(name int) error {
 	return err
 }
 
-func (s *simServer) releaseGhost(key string, ghost simHolder) {
-	name := s.w.nameOf(key)
+func (s *simServer) releaseGhost(ghost simHolder) {
+	name := ghost.name()
 	k := s.key(name)
-	if s.writable(false) != nil || k.holder != ghost {
-		return
+	switch {
+	case ghost.reads():
+		s.leaveRead(name, ghost)
+	case s.w.names[name].kind == actor.Write:
+		s.leaveWrite(name, ghost)
+	case s.writable(false) == nil && k.holder == ghost:
+		s.remove(name)
+		s.publish(name)
 	}
-	s.remove(name)
-	s.publish(name)
 }
 
 func (s *simServer) renew(name int, holder simHolder, c *actor.Command) actor.Reply {
@@ -96,7 +117,7 @@ func (s *simServer) renew(name int, holder simHolder, c *actor.Command) actor.Re
 	switch {
 	case !k.exists:
 		return actor.Reply{Status: actor.Gone}
-	case k.holder == (simHolder{}):
+	case k.foreign():
 		return refusedBy(errSimType)
 	case k.holder != holder:
 		return actor.Reply{Status: actor.Gone}
@@ -130,7 +151,7 @@ func (s *simServer) release(name int, holder simHolder) actor.Reply {
 		return refusedBy(err)
 	}
 	switch {
-	case k.exists && k.holder == (simHolder{}):
+	case k.foreign():
 		return refusedBy(errSimType)
 	case !k.exists || k.holder != holder:
 		return actor.Reply{Status: actor.Gone}
@@ -149,7 +170,7 @@ func (s *simServer) force(name int) actor.Reply {
 	switch {
 	case !k.exists:
 		return actor.Reply{Status: actor.Gone}
-	case k.holder == (simHolder{}):
+	case k.foreign():
 		return refusedBy(errSimType)
 	}
 	if err := s.writable(false); err != nil {
@@ -169,14 +190,10 @@ func (s *simServer) state(name int) actor.Reply {
 	switch {
 	case !k.exists:
 		return actor.Reply{Status: actor.Done, TTL: -2}
-	case k.holder == (simHolder{}):
+	case k.foreign():
 		return refusedBy(errSimType)
 	}
-	reply := actor.Reply{Status: actor.Done, TTL: -1, Holder: s.w.holderName(k.holder), Count: k.count}
-	if k.expires != simForever {
-		reply.TTL = ttlOf(k.expires - s.clock())
-	}
-	return reply
+	return actor.Reply{Status: actor.Done, TTL: ttlOf(s.left(k)), Holder: s.w.holderName(k.holder), Count: k.count}
 }
 
 func done() actor.Reply { return actor.Reply{Status: actor.Done, Listeners: -1} }

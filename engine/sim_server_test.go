@@ -31,6 +31,7 @@ type simServer struct {
 	muted   time.Duration // until when nobody may publish
 	wrote   bool          // the call under way has written: then memory is not asked for any more
 	wall    int64         // of the call under way: its caller's clock, in ms
+	falling []int         // of the call under way: names of which readers want the TTL to fall
 }
 
 // simData is what the server keeps, by index of the name.
@@ -48,13 +49,14 @@ func (d *simData) copy() simData {
 	return simData{keys: slices.Clone(d.keys), tokens: slices.Clone(d.tokens), queues: slices.Clone(d.queues)}
 }
 
-// simKey is a lock's hash of one field, or a key of another type.
+// simKey is a lock's hash, or a key of another type: then nobody holds it.
 type simKey struct {
 	exists  bool
-	holder  simHolder // zero: no hash
+	holder  simHolder // of a read/write lock: the writer; zero: there is none
 	count   int
 	expires int64 // ms; simForever: never
 	tenure  *simTenure
+	readers []simReader // never changed, only replaced: replicas share them
 }
 
 const simForever = int64(1) << 60
@@ -77,12 +79,39 @@ func (s *simServer) key(name int) *simKey {
 	return k
 }
 
-// ends is the true time at which a key is gone unless somebody touches it.
-func (k *simKey) ends() time.Duration {
-	if k.expires == simForever {
+// foreign reports whether a key is none of a lock.
+func (k *simKey) foreign() bool {
+	return k.exists && k.holder == (simHolder{}) && len(k.readers) == 0
+}
+
+// until is when a holder's part of a key ends, 0 if it has none.
+func (k *simKey) until(h simHolder) int64 {
+	if h.reads() {
+		if at := k.reader(h); at >= 0 {
+			return min(k.expires, k.readers[at].longest())
+		}
+	} else if k.holder == h {
+		return k.expires
+	}
+	return 0
+}
+
+// each goes through all who have something of a key.
+func (k *simKey) each(f func(simHolder, *simTenure)) {
+	if k.tenure != nil {
+		f(k.holder, k.tenure)
+	}
+	for i := range k.readers {
+		f(k.readers[i].holder, k.readers[i].tenure)
+	}
+}
+
+// simEnd is the true time at which what expires then is gone unless somebody touches it.
+func simEnd(expires int64) time.Duration {
+	if expires == simForever {
 		return time.Duration(1<<63 - 1)
 	}
-	return time.Duration(k.expires+1) * time.Millisecond
+	return time.Duration(expires+1) * time.Millisecond
 }
 
 // execute runs a call and writes down what the server says.
@@ -99,15 +128,26 @@ func (s *simServer) execute(call *simCall) {
 	s.wrote, s.wall = false, call.wall
 	call.replies = call.replies[:0]
 	for i := range call.commands {
-		for _, ghost := range call.commands[i].Ghosts {
-			s.releaseGhost(call.commands[i].Key, simHolder{call.life, ghost})
+		c := &call.commands[i]
+		for _, ghost := range c.Ghosts {
+			s.releaseGhost(s.holder(call, c.Key, ghost))
+		}
+		for _, part := range c.Parts {
+			for _, ghost := range part.Ghosts {
+				s.releaseGhost(s.holder(call, part.Key, ghost))
+			}
 		}
 	}
 	for i := range call.commands {
 		c := &call.commands[i]
 		c.Tenure = s.w.bug.tenure(s.w, c)
-		call.replies = append(call.replies, s.one(call.life, c))
+		call.replies = append(call.replies, s.one(s.holder(call, c.Key, c.Tenure), c))
 	}
+	s.fall()
+}
+
+func (s *simServer) holder(call *simCall, key string, tenure uint64) simHolder {
+	return holderOf(call.life, s.w.nameOf(key), simReads(call.verb), tenure)
 }
 
 // checkDistinct holds a call to what the script of an acquire relies on: it takes all keys together if all are free.
@@ -136,7 +176,7 @@ func (s *simServer) refusal(call *simCall) string {
 	}
 	if now < s.barring {
 		for i := range call.commands {
-			if s.w.nameOf(call.commands[i].Key) == s.barred {
+			if s.bars(&call.commands[i]) {
 				return "NOPERM No permissions to access a key"
 			}
 		}
@@ -144,9 +184,14 @@ func (s *simServer) refusal(call *simCall) string {
 	return ""
 }
 
+func (s *simServer) bars(c *actor.Command) bool {
+	barred := s.w.plan.names[s.barred]
+	return c.Key == barred || slices.ContainsFunc(c.Parts, func(part actor.Asked) bool { return part.Key == barred })
+}
+
 // one runs the part of a script that is about one key.
-func (s *simServer) one(life int, c *actor.Command) actor.Reply {
-	name, holder := s.w.nameOf(c.Key), simHolder{life, c.Tenure}
+func (s *simServer) one(holder simHolder, c *actor.Command) actor.Reply {
+	name := holder.name()
 	switch c.Verb {
 	case actor.SendAcquire:
 		return s.acquire(name, holder, milliseconds(c.Lease))
@@ -164,8 +209,12 @@ func (s *simServer) one(life int, c *actor.Command) actor.Reply {
 		return s.fairAcquire(name, holder, c)
 	case actor.SendFairRelease:
 		return s.fairRelease(name, holder, c)
-	default:
+	case actor.SendState:
 		return s.state(name)
+	case actor.SendJointAcquire:
+		return s.jointAcquire(int(holder.life), c)
+	default:
+		return s.readWrite(name, holder, c)
 	}
 }
 
@@ -187,8 +236,9 @@ var errSimType = errors.New("WRONGTYPE Operation against a key holding the wrong
 
 func (s *simServer) create(name int, holder simHolder, lease int64) {
 	s.note(name)
-	s.keys[name] = simKey{exists: true, holder: holder, count: 1, expires: s.clock() + lease}
-	s.w.books.created(&s.keys[name], s.w.now)
+	t := s.w.books.created(holder, s.w.now)
+	s.keys[name] = simKey{exists: true, holder: holder, count: 1, expires: s.clock() + lease, tenure: t}
+	s.w.books.prolonged(&s.keys[name])
 }
 
 func (s *simServer) expire(name int, lease int64) {
@@ -199,13 +249,16 @@ func (s *simServer) expire(name int, lease int64) {
 	if k.expires < before {
 		s.w.unheard(name, before) // who was told the old TTL may sleep as long
 	}
+	if before == simForever && len(k.readers) > 0 { // somebody took the TTL away, and with it what all need
+		k.each(func(_ simHolder, t *simTenure) { t.robbed, t.robbedAt = true, s.w.now })
+	}
 	s.w.books.prolonged(k)
 }
 
 // remove takes a key away by a release of its own holder.
 func (s *simServer) remove(name int) {
 	s.note(name)
-	s.w.books.released(&s.keys[name], s.w.now)
+	s.w.books.released(s.keys[name].tenure, s.w.now)
 	s.keys[name] = simKey{}
 }
 
@@ -237,9 +290,7 @@ func (s *simServer) restart(data simData) {
 			s.w.unheard(name, s.clock()+(2*s.w.plan.longest).Milliseconds())
 		}
 		s.queues[name] = restored(data.queues[name])
-		if t := s.keys[name].tenure; t != nil {
-			t.recounted = true // nobody knows of a count that is lost
-		}
+		s.keys[name].each(func(_ simHolder, t *simTenure) { t.recounted = true }) // nobody knows of a count that is lost
 		s.w.touch(name)
 		s.w.names[name].changed = s.w.now
 	}

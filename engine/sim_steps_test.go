@@ -14,13 +14,15 @@ const (
 	simStatus   = int(actor.Refused) + 1
 	simVerbMost = int(actor.Verbs)
 	// An answer is told apart by the command's verb and by how that ended.
-	simMessages = int(actor.Drain) + 1 + simVerbMost*simStatus
+	simMessages = simKindMost + simVerbMost*simStatus
+	simKindMost = int(actor.Nudged) + 1
 )
 
 var simKindNames = [...]string{
 	actor.Acquire: "lock", actor.Unlock: "unlock", actor.Extend: "extend", actor.Force: "force", actor.Cancel: "cancel",
 	actor.Overdue: "overdue", actor.Woken: "woken", actor.Withdrawn: "withdrawn", actor.Heard: "heard",
-	actor.Subscribed: "subscribed", actor.Unheard: "unheard", actor.Doubt: "doubt", actor.Found: "found", actor.Displaced: "displaced", actor.Drain: "drain",
+	actor.Subscribed: "subscribed", actor.Unheard: "unheard", actor.Doubt: "doubt", actor.Found: "found", actor.Displaced: "displaced", actor.Drain: "drain", actor.Called: "called",
+	actor.Moved: "moved", actor.Nudged: "nudged",
 }
 
 // stepped is told of every step of every lock.
@@ -32,7 +34,7 @@ func (w *simWorld) stepped(step actor.Step) {
 func (s *simSteps) add(step actor.Step) {
 	kind := int(step.Kind)
 	if step.Kind == actor.Answered {
-		kind = int(actor.Drain) + 1 + int(step.Verb)*simStatus + int(step.Status)
+		kind = simKindMost + int(step.Verb)*simStatus + int(step.Status)
 	}
 	s[step.Before][kind][step.After]++
 }
@@ -51,7 +53,7 @@ func (s *simSteps) each(f func(way, what string)) {
 }
 
 func simKindName(kind int) string {
-	answer := kind - int(actor.Drain) - 1
+	answer := kind - simKindMost
 	if answer < 0 {
 		return simKindNames[kind]
 	}

@@ -38,6 +38,17 @@ var simVerbs = [...]string{
 	actor.SendFairRelease:   "fair release",
 	actor.SendFairForce:     "fair force",
 	actor.SendState:         "state",
+	actor.SendReadAcquire:   "read acquire",
+	actor.SendReadRenew:     "read renew",
+	actor.SendReadRelease:   "read release",
+	actor.SendReadForce:     "read force",
+	actor.SendReadState:     "read state",
+	actor.SendWriteAcquire:  "write acquire",
+	actor.SendWriteRenew:    "write renew",
+	actor.SendWriteRelease:  "write release",
+	actor.SendWriteForce:    "write force",
+	actor.SendWriteState:    "write state",
+	actor.SendJointAcquire:  "joint acquire",
 }
 
 var simTags = map[actor.Kind]string{
@@ -54,16 +65,26 @@ var simTags = map[actor.Kind]string{
 func (c *simCaller) String() string { return fmt.Sprintf("c%d", c.number) }
 
 func (h *simHold) String() string {
-	return fmt.Sprintf("%s:%d", h.e.w.plan.names[h.name], h.grant.Tenure)
+	text := fmt.Sprintf("%s:%d", h.e.w.plan.names[h.name], h.grant.Tenure)
+	if h.reads {
+		text += " (read)"
+	}
+	return text
 }
 
 func (a *simAsk) String() string {
 	what := simTags[a.Tag] + " " + a.Key
+	for _, h := range a.parts[min(1, len(a.parts)):] {
+		what += "+" + h.e.w.plan.names[h.name]
+	}
 	switch {
 	case a.Tag == actor.Unlock || a.Tag == actor.Extend:
 		what = fmt.Sprintf("%s %s", simTags[a.Tag], a.hold)
 	case a.Owner != 0:
 		what += fmt.Sprintf(" as %d", a.Owner&^actor.ThreadOwner)
+	}
+	if a.Kind == actor.Read {
+		what += " to read"
 	}
 	if a.Lease != 0 || a.Tag == actor.Extend {
 		what += fmt.Sprintf(" for %v", a.Lease)
@@ -79,6 +100,8 @@ func (a *simAsk) String() string {
 
 func simVerdict(r *actor.Request) string {
 	switch {
+	case r.Err == nil && r.Joint != nil:
+		return fmt.Sprintf("granted as tenure %d", r.Joint.Parts[0].Hold.Tenure)
 	case r.Err == nil && r.Tag == actor.Acquire:
 		return fmt.Sprintf("granted to owner %d as tenure %d until %v", r.Hold.Owner&^actor.ThreadOwner, r.Hold.Tenure, r.Hold.Until())
 	case r.Err == nil:
@@ -102,6 +125,9 @@ func simBatchText(b *batch) string {
 
 func simCommandText(c *actor.Command) string {
 	text := fmt.Sprintf("%s:%d", c.Key, c.Tenure)
+	if c.Parts != nil {
+		text += fmt.Sprint(" of ", c.Parts)
+	}
 	if c.Lease != 0 {
 		text += fmt.Sprintf(" for %v", c.Lease)
 	}
@@ -113,6 +139,9 @@ func simCommandText(c *actor.Command) string {
 	}
 	if c.Wait != 0 {
 		text += fmt.Sprintf(" waiting %v", c.Wait)
+	}
+	if c.Reads != nil {
+		text += fmt.Sprintf(" reads %+v", *c.Reads)
 	}
 	if len(c.Ghosts) > 0 {
 		text += fmt.Sprintf(" ghosts %v", c.Ghosts)

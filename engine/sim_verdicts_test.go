@@ -24,6 +24,7 @@ func (w *simWorld) ended(e *simEngine, end *actor.Ended) {
 	w.signalled(e, end)
 	h.ended, h.cause = end.Err, end.Cause
 	e.holds = without(e.holds, h)
+	e.over = append(e.over, h)
 	w.drop(h)
 	h.inner = slices.ContainsFunc(e.holds, func(other *simHold) bool { return other.active && other.tenure == h.tenure })
 	if end.Err == actor.ErrLost {
@@ -66,6 +67,9 @@ func (h *simHold) noticed() {
 	for _, c := range h.e.callers {
 		if slices.Contains(c.holds, h) {
 			c.forget(h)
+			if h.together != nil {
+				c.leaveRest(h)
+			}
 		}
 	}
 }
@@ -91,6 +95,9 @@ func (e *simEngine) askOf(r *actor.Request) *simAsk {
 // verdict checks a request's one verdict.
 func (w *simWorld) verdict(e *simEngine, r *actor.Request) {
 	a := e.askOf(r)
+	if a == nil && e.gaveBack(r) {
+		return
+	}
 	if a == nil {
 		w.fail("%s gives a second verdict, or one that nobody asked for: %s, %v", e.name, r.Key, r.Err)
 		return
@@ -100,11 +107,16 @@ func (w *simWorld) verdict(e *simEngine, r *actor.Request) {
 	if w.trace != nil {
 		e.tracef("tells %s: %s: %s", a.caller, a, simVerdict(r))
 	}
+	if a.parts != nil {
+		w.together(e, a)
+	}
 	switch {
 	case r.Tag == actor.Acquire && r.Err == nil:
 		w.granted(a)
 	case r.Tag == actor.Acquire:
-		e.holds = without(e.holds, a.hold)
+		for _, h := range a.of() {
+			e.holds = without(e.holds, h)
+		}
 		w.rightly(a)
 	case r.Tag == actor.Unlock && r.Err == nil:
 		w.unlocked(a)
@@ -114,6 +126,9 @@ func (w *simWorld) verdict(e *simEngine, r *actor.Request) {
 		w.extended(a)
 	case r.Tag == AskShutdown && r.Err == nil && !a.left && !e.c.closed:
 		w.shutDown(e, a)
+	}
+	if r.Err == actor.ErrUpgrade {
+		w.refusedUpgrade(e, a)
 	}
 	e.inTime(a)
 	w.answered(a)
@@ -133,16 +148,27 @@ func (e *simEngine) inTime(a *simAsk) {
 }
 
 func (w *simWorld) granted(a *simAsk) {
-	h, e := a.hold, a.caller.e
-	if h.granted {
-		w.fail("%s grants one request twice", e.name)
-	}
-	h.granted = true
+	e := a.caller.e
 	if handed := e.c.fx.Stats.Handed; handed != e.handed {
 		e.handed = handed
 		w.saw(sawHanded)
 	}
-	h.tenure = w.books.tenure(simHolder{e.life, h.grant.Tenure})
+	for _, h := range a.of() {
+		w.given(a, h)
+	}
+	w.inTurn(a)
+}
+
+// given takes in one hold of a request.
+func (w *simWorld) given(a *simAsk, h *simHold) {
+	e := a.caller.e
+	if h.granted {
+		w.fail("%s grants one request twice", e.name)
+	}
+	if h.granted = true; h.grant.Lock() == nil || h.grant.Owner == 0 {
+		w.fail("%s grants %s, which is no lock's or no owner's", e.name, h)
+	}
+	h.tenure = w.books.tenure(h.holder())
 	h.tenure.granted = w.now
 	if h.ended != nil {
 		return
@@ -154,11 +180,15 @@ func (w *simWorld) granted(a *simAsk) {
 	if a.Lease != 0 {
 		h.promised, h.tenure.fixed = h.grant.Until(), true
 	}
-	w.reentry(h)
-	w.fences(a)
-	w.inTurn(a)
-	w.inOrder(a)
-	w.whole(a)
+	if a.parts != nil {
+		w.alien(h)
+	} else {
+		w.reentry(h)
+		w.upgraded(h)
+		w.fences(a)
+		w.inOrder(a)
+	}
+	w.whole(a, h)
 	w.names[h.name].active = append(w.names[h.name].active, h)
 	w.touch(h.name)
 	w.saw(sawGrant)
@@ -186,7 +216,7 @@ func (w *simWorld) passedOn(h *simHold) bool {
 			return true // it is about to be taken away from whoever that is
 		}
 	}
-	l := h.e.lockOf(w.plan.names[h.name], h.grant.Tenure)
+	l := h.e.lockOf(h.holder())
 	return l != nil && w.wants(h.e, &actor.Command{Key: l.Key(), Tenure: h.grant.Tenure})
 }
 

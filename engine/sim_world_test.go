@@ -7,6 +7,9 @@ import (
 	"runtime/debug"
 	"slices"
 	"time"
+
+	"github.com/lockwheel/lockwheel/actor"
+	"github.com/lockwheel/lockwheel/scripts"
 )
 
 // simWorld is one simulated run: engines with their callers, a server, what lies between them, and the
@@ -39,6 +42,7 @@ type simWorld struct {
 	outsiders []*simOutsider
 	lives     []string // the UUIDs of all engines there ever were
 	names     []simName
+	plain     []int          // of them, plain locks
 	index     map[string]int // of a key's name, where there are many
 	touched   []int          // names that something happened to since the last check
 	lookAt    time.Duration  // not before is everything looked at
@@ -93,7 +97,11 @@ func newSimWorld(run simRun) *simWorld {
 		if w.index != nil {
 			w.index[name] = i
 		}
-		w.names = append(w.names, simName{key: name, channel: channelOf(name), kind: w.plan.kinds[kinds.IntN(len(w.plan.kinds))]})
+		kind := w.plan.kinds[kinds.IntN(len(w.plan.kinds))]
+		w.names = append(w.names, simName{key: name, channel: simChannel(name, kind), kind: kind})
+		if kind == actor.Plain {
+			w.plain = append(w.plain, i)
+		}
 	}
 	w.server = newSimServer(w)
 	for slot := range w.plan.engines {
@@ -288,17 +296,39 @@ func (q *simEvents) pop() simEvent {
 	return first
 }
 
-// simHolder is a holder's id on the wire, in a form that is cheap to compare.
+// simHolder is a holder's id on the wire and what it holds, in a form that is cheap to compare. A reader may have
+// the number of a writer, and locks that were asked for together have one number.
 type simHolder struct {
-	life   int // of an engine: an index into simWorld.lives; negative: an outsider
+	life   int32 // of an engine: an index into simWorld.lives; negative: an outsider
+	place  int32 // twice the name's index, and one more for a reader
 	tenure uint64
 }
+
+func holderOf(life, name int, reads bool, tenure uint64) simHolder {
+	h := simHolder{int32(life), int32(2 * name), tenure}
+	if reads {
+		h.place++
+	}
+	return h
+}
+
+func (h simHolder) name() int { return int(h.place / 2) }
+
+func (h simHolder) reads() bool { return h.place%2 != 0 }
 
 func (w *simWorld) holderName(h simHolder) string {
 	if h.life < 0 {
 		return fmt.Sprintf("redisson-%d:%d", -h.life, h.tenure)
 	}
 	return fmt.Sprintf("%s:%d", w.lives[h.life], h.tenure)
+}
+
+// simChannel is where releases of a lock are published.
+func simChannel(name string, kind actor.LockKind) string {
+	if kind == actor.Write {
+		return scripts.Prefixed(scripts.ReadWriteChannel, name)
+	}
+	return channelOf(name)
 }
 
 // nameOf is the index of a key's name.

@@ -21,6 +21,7 @@ local function longest(key, enough)
     for i = count, 1, -1 do
       local ttl = redis.pcall('PTTL', prefix .. i)
       if type(ttl) == 'table' then return enough end
+      if ttl == 0 then ttl = 1 end -- its last millisecond is not over
       most = math.max(most, ttl)
       if most > 0 and most + apart >= enough then return enough end
     end

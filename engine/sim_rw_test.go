@@ -1,0 +1,336 @@
+package engine
+
+import (
+	"errors"
+	"math"
+	"slices"
+
+	"github.com/lockwheel/lockwheel/actor"
+)
+
+// The scripts of the read/write lock. Its key is somebody's who writes, and of those who read: the owner who
+// writes, or, when nobody does, any number of them.
+
+// simReader is somebody who reads. It is never changed, only replaced.
+type simReader struct {
+	holder simHolder
+	tenure *simTenure
+	leases []int64 // when that of each hold ends, in ms
+}
+
+func (r *simReader) longest() int64 { return slices.Max(r.leases) }
+
+// reader is which of the readers that is, -1 if none.
+func (k *simKey) reader(h simHolder) int {
+	return slices.IndexFunc(k.readers, func(r simReader) bool { return r.holder == h })
+}
+
+// fields is how many the hash has: one is the mode.
+func (k *simKey) fields() int {
+	fields := 1 + len(k.readers)
+	if k.tenure != nil {
+		fields++
+	}
+	return fields
+}
+
+// readWrite runs the part of a script that is about one key.
+func (s *simServer) readWrite(name int, holder simHolder, c *actor.Command) actor.Reply {
+	switch k := s.key(name); {
+	case c.Verb == actor.SendReadAcquire:
+		return s.readAcquire(name, holder, c)
+	case c.Verb == actor.SendWriteAcquire:
+		return s.writeAcquire(name, holder, c)
+	case k.foreign():
+		return refusedBy(errSimType)
+	}
+	switch c.Verb {
+	case actor.SendReadRenew:
+		return s.readRenew(name, holder, c)
+	case actor.SendReadRelease:
+		return s.leaveRead(name, holder)
+	case actor.SendReadForce:
+		return s.forceMode(name, false)
+	case actor.SendReadState:
+		return s.readers(name)
+	case actor.SendWriteRenew:
+		return s.writeRenew(name, holder, c)
+	case actor.SendWriteRelease:
+		return s.leaveWrite(name, holder)
+	case actor.SendWriteForce:
+		return s.forceMode(name, true)
+	case actor.SendWriteState:
+		return s.writer(name)
+	}
+	return refusedBy(errors.New("ERR unknown script"))
+}
+
+func (s *simServer) readAcquire(name int, holder simHolder, c *actor.Command) actor.Reply {
+	k, lease := s.key(name), milliseconds(c.Lease)
+	if k.foreign() {
+		return refusedBy(errSimType)
+	}
+	if at := k.reader(holder); at >= 0 {
+		return s.readAgain(name, at, lease)
+	}
+	beside := c.Reads != nil && c.Reads.Writer != 0 && k.holder == holderOf(int(holder.life), name, false, c.Reads.Writer)
+	if k.tenure != nil && !beside && s.w.bug != bugReadsBeside {
+		return actor.Reply{Status: actor.Taken, TTL: ttlOf(s.left(k))}
+	}
+	if err := s.writable(true); err != nil {
+		return refusedBy(err)
+	}
+	s.enter(name, holder, lease)
+	return done()
+}
+
+// enter is the sixth way in which what the server keeps changes.
+func (s *simServer) enter(name int, holder simHolder, lease int64) {
+	s.note(name)
+	k := &s.keys[name]
+	k.exists = true
+	r := simReader{holder, s.w.books.created(holder, s.w.now), []int64{s.clock() + lease}}
+	k.readers = append(slices.Clip(k.readers), r)
+	s.raise(name, lease)
+}
+
+// raise is PEXPIRE unless the TTL is as long already.
+func (s *simServer) raise(name int, lease int64) {
+	if k := &s.keys[name]; s.left(k) < lease {
+		s.expire(name, lease)
+	} else {
+		s.w.books.prolonged(k)
+	}
+}
+
+// stamps replaces the leases of a reader's holds.
+func (s *simServer) stamps(name, at int, leases []int64) {
+	s.note(name)
+	k := &s.keys[name]
+	k.readers = slices.Clone(k.readers)
+	k.readers[at].leases = leases
+	s.w.books.prolonged(k)
+}
+
+func (s *simServer) readAgain(name, at int, lease int64) actor.Reply {
+	k := &s.keys[name]
+	if s.left(k) < lease {
+		if err := s.writable(false); err != nil {
+			return refusedBy(err)
+		}
+		s.expire(name, lease)
+	}
+	leases := k.readers[at].leases
+	if left := leases[0] - s.clock(); left >= lease {
+		return done()
+	}
+	if err := s.writable(true); err != nil {
+		return refusedBy(err)
+	}
+	leases = slices.Clone(leases)
+	leases[0] = s.clock() + lease
+	s.stamps(name, at, leases)
+	return done()
+}
+
+func (s *simServer) readRenew(name int, holder simHolder, c *actor.Command) actor.Reply {
+	k := s.key(name)
+	at := k.reader(holder)
+	if at < 0 {
+		return actor.Reply{Status: actor.Gone}
+	}
+	r := k.readers[at]
+	var leases []int64
+	for _, lease := range leasesOf(c) {
+		leases = append(leases, milliseconds(lease))
+	}
+	lease := leases[0]
+	if c.Reads != nil && c.Reads.Falls && s.upholds(k, &r, lease) && !slices.Contains(s.falling, name) {
+		s.falling = append(s.falling, name)
+	}
+	if s.left(k) < lease {
+		if err := s.writable(false); err != nil {
+			return refusedBy(err)
+		}
+		s.expire(name, lease)
+	}
+	if err := s.writable(r.leases[0] < s.clock()); err != nil { // a key that ended is made anew
+		return refusedBy(err)
+	}
+	r.tenure.recounted = r.tenure.recounted || s.w.books.late && len(leases) != len(r.leases)
+	for i := range leases {
+		leases[i] += s.clock()
+	}
+	s.stamps(name, at, leases)
+	return done()
+}
+
+// What the server's clock may go on during a call, and how many fields are always looked at.
+const (
+	simApart        = 50
+	simMostLookedAt = 8
+)
+
+// upholds reports whether a reader that wants less than the TTL may be why that is so long.
+func (s *simServer) upholds(k *simKey, r *simReader, lease int64) bool {
+	ttl := s.left(k)
+	return ttl > lease && (k.fields() <= simMostLookedAt || s.covers(r, ttl))
+}
+
+func (s *simServer) covers(r *simReader, ttl int64) bool {
+	return max(r.longest()-s.clock(), 0)+2*simApart >= ttl
+}
+
+// fall is the end of a call: TTLs fall that readers wanted to.
+func (s *simServer) fall() {
+	for _, name := range s.falling {
+		if k := s.key(name); k.exists && k.tenure == nil {
+			s.fit(name)
+		}
+	}
+	s.falling = s.falling[:0]
+}
+
+// fit lets a TTL fall to what readers need, and reports whether the key went because none of them is alive.
+func (s *simServer) fit(name int) (went bool) {
+	k := &s.keys[name]
+	ttl, need := s.left(k), int64(0)
+	for i := range k.readers {
+		if left := k.readers[i].longest() - s.clock(); left >= 0 {
+			need = max(need, left, 1) // the last millisecond is not over
+		}
+	}
+	if s.w.bug == bugFallsTooFar {
+		need /= 2
+	}
+	enough := ttl
+	if ttl < 0 {
+		enough = math.MaxInt64
+	}
+	switch {
+	case need == 0:
+		s.note(name)
+		for i := range k.readers {
+			if t := k.readers[i].tenure; !t.robbed {
+				t.horizon = s.w.now
+			}
+		}
+		s.w.books.expired(k)
+		*k = simKey{}
+		return true
+	case need+simApart < enough:
+		s.expire(name, need)
+	}
+	return false
+}
+
+func (s *simServer) leaveRead(name int, holder simHolder) actor.Reply {
+	k := s.key(name)
+	at := k.reader(holder)
+	switch {
+	case k.foreign():
+		return refusedBy(errSimType)
+	case at < 0:
+		return actor.Reply{Status: actor.Gone}
+	}
+	if err := s.writable(false); err != nil {
+		return refusedBy(err)
+	}
+	s.note(name)
+	r, fields := k.readers[at], k.fields()
+	s.w.books.released(r.tenure, s.w.now)
+	if fields <= 2 {
+		*k = simKey{}
+		return s.told(name)
+	}
+	k.readers = slices.Delete(slices.Clone(k.readers), at, at+1)
+	upheld := fields > simMostLookedAt && !s.covers(&r, s.left(k))
+	if k.tenure == nil && !upheld && s.fit(name) {
+		return s.told(name)
+	}
+	return done()
+}
+
+// told publishes that something was done.
+func (s *simServer) told(name int) actor.Reply {
+	reply := done()
+	reply.Muted = !s.publish(name)
+	return reply
+}
+
+func (s *simServer) writeAcquire(name int, holder simHolder, c *actor.Command) actor.Reply {
+	reply := s.acquire(name, holder, milliseconds(c.Lease))
+	if reply.Status == actor.Done {
+		s.w.names[name].written = s.w.now
+	}
+	return reply
+}
+
+// writeRenew does not lower the TTL while the writer reads as well.
+func (s *simServer) writeRenew(name int, holder simHolder, c *actor.Command) actor.Reply {
+	raises := *c
+	if k := s.key(name); len(k.readers) > 0 && s.left(k) >= milliseconds(c.Lease) {
+		raises.Lease = 0
+	}
+	return s.renew(name, holder, &raises)
+}
+
+func (s *simServer) leaveWrite(name int, holder simHolder) actor.Reply {
+	k := s.key(name)
+	if k.foreign() {
+		return refusedBy(errSimType)
+	}
+	if err := s.writable(false); err != nil {
+		return refusedBy(err)
+	}
+	if k.holder != holder {
+		return actor.Reply{Status: actor.Gone}
+	}
+	s.note(name)
+	s.w.names[name].written = s.w.now
+	s.w.books.released(k.tenure, s.w.now)
+	k.holder, k.tenure, k.count = simHolder{}, nil, 0
+	if len(k.readers) == 0 {
+		*k = simKey{}
+	} else {
+		s.fit(name)
+	}
+	return s.told(name)
+}
+
+// forceMode takes a lock away from those who read, or from the writer and what it reads.
+func (s *simServer) forceMode(name int, writes bool) actor.Reply {
+	k := s.key(name)
+	if !k.exists || (k.tenure != nil) != writes {
+		return actor.Reply{Status: actor.Gone}
+	}
+	if err := s.writable(false); err != nil {
+		return refusedBy(err)
+	}
+	s.note(name)
+	s.w.books.replaced(k, &simKey{}, s.w.now)
+	*k = simKey{}
+	return s.told(name)
+}
+
+// readers is the lock as those who read see it.
+func (s *simServer) readers(name int) actor.Reply {
+	k := s.key(name)
+	if len(k.readers) == 0 {
+		return unlocked()
+	}
+	reply := actor.Reply{Status: actor.Done, TTL: ttlOf(s.left(k)), Count: len(k.readers)}
+	if len(k.readers) == 1 {
+		reply.Holder = s.w.holderName(k.readers[0].holder)
+	}
+	return reply
+}
+
+// writer is the lock as the writer sees it.
+func (s *simServer) writer(name int) actor.Reply {
+	k := s.key(name)
+	if k.tenure == nil {
+		return unlocked()
+	}
+	return actor.Reply{Status: actor.Done, TTL: ttlOf(s.left(k)), Holder: s.w.holderName(k.holder), Count: k.count}
+}
