@@ -126,8 +126,9 @@ func (e *Engine) Post(c *Call) bool {
 
 // PostAll is Post for several calls, which the loop takes in within one turn, in their order. They are
 // posted all or none.
-func (e *Engine) PostAll(calls []*Call) bool {
-	for i, c := range calls {
+func (e *Engine) PostAll(calls []Call) bool {
+	for i := range calls {
+		c := &calls[i]
 		c.letter = mail{kind: asks, request: &c.Request}
 		if i > 0 {
 			c.letter.next = &calls[i-1].letter
