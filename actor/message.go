@@ -83,6 +83,7 @@ type Command struct {
 	Ghosts  []uint64      // SendAcquire: tenures to release first
 	Token   uint64        // SendFencedPass: the tenure's last
 	Wait    time.Duration // SendFairAcquire, SendFairRelease: with which it queues; 0 does not, or is not known
+	Behind  uint64        // SendFairAcquire: the tenure that asked before it and waits as long; 0: none
 	Reads   *Reads        // SendReadAcquire, SendReadRenew; nil: one hold, with that lease
 	Request *Request      // SendState, SendJointAcquire: who asked
 	Parts   []Asked       // SendJointAcquire: the locks

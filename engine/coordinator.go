@@ -351,7 +351,7 @@ func (c *coordinator) everyLock() iter.Seq[*actor.Lock] {
 			}
 		}
 		for _, key := range slices.Sorted(maps.Keys(c.groups)) {
-			for _, l := range slices.Clone(c.groups[key].all()) {
+			for _, l := range c.groups[key].all() {
 				if !yield(l) {
 					return
 				}

@@ -160,6 +160,11 @@ func (w *writer) queues(b *batch) {
 		w.tenure(c.Tenure)
 		w.number(milliseconds(c.Lease))
 		w.wait(c.Wait)
+		if c.Behind == 0 {
+			w.word("")
+		} else {
+			w.tenure(c.Behind)
+		}
 	}
 	w.ghosts(b)
 }

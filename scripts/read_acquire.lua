@@ -64,7 +64,9 @@ local function read(key, hold, id, lease, writer)
 end
 
 for at = 2 + 3 * locks, #ARGV, 2 do
-  leave_read(verb, KEYS[2 * tonumber(ARGV[at]) - 1], ARGV[at + 1])
+  local key = KEYS[2 * tonumber(ARGV[at]) - 1]
+  local _, unfit = leave_read(verb, key, ARGV[at + 1])
+  if unfit then fit_and_tell(verb, key) end
 end
 
 local reply = {}

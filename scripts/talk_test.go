@@ -126,6 +126,9 @@ func (s *server) arguments(words []string) (keys []string, args []any) {
 			}
 			args = append(args, part)
 		}
+		if words[0] == "fair_acquire" && !extra && len(parts) == 4 {
+			args = append(args, "") // behind nobody of its engine
+		}
 	}
 	return keys, args
 }
