@@ -117,6 +117,7 @@ type Reply struct {
 	Part      int           // SendJointAcquire when Taken or Refused: which of the locks
 	Token     uint64        // SendFencedAcquire and SendFencedPass when Done
 	Left      time.Duration // SendFairAcquire when Taken: counts as alive in the queue; not positive: no place
+	Clock     int64         // SendFairAcquire when Taken: the server's, in ms since 1970; 0 not known
 	Err       error         // Refused and Unanswered: why; Done: why it is not known which replicas have it
 }
 

@@ -32,6 +32,7 @@ type Engine struct {
 	alarm       *time.Timer
 	alarmAt     time.Duration // when it rings; 0 when it is not set
 	troubled    bool
+	apart       bool // of the clocks
 
 	last    Stats         // written before stopped is closed
 	stopped chan struct{} // the loop has ended
@@ -234,6 +235,7 @@ func (e *Engine) letGo(now time.Duration) {
 		tellCaller(r)
 	}
 	e.tell()
+	e.tellClocks()
 }
 
 // tellCaller tells a caller that its verdict is out. Nobody waits for one that the coordinator asked for itself.

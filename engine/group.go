@@ -111,6 +111,7 @@ func (c *coordinator) tellHolder(now time.Duration, command *actor.Command, repl
 func (c *coordinator) tellClaims(now time.Duration, b *batch, command *actor.Command, reply *actor.Reply) {
 	switch {
 	case reply.Status == actor.Taken:
+		c.compareClocks(now, b, reply)
 		c.tellHolder(now, command, reply)
 	case reply.Status == actor.Done && command.Lock.Kind().Displaces(command, b.sent, now):
 		for _, l := range c.groups[command.Key].believed(now) {

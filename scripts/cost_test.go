@@ -48,7 +48,7 @@ func TestCommandsThatEachScriptRuns(t *testing.T) {
 		{"pass a fenced lock", "fenced_acquire a:t1:100s → [1 '' 1]", "fenced_pass a:t1:100s:::1 → [1 1 -1 2]", "get 1, hexists 1, incr 1, pexpire 1"},
 		{"acquire a free fair lock", "", "fair_acquire a:t1:100s:50s → 1", "hset 1, lindex 1, pexpire 1, pttl 1, zscore 1"},
 		{"queue for a fair lock", "fair_acquire a:t1:100s:50s → 1", "fair_acquire a:t2:100s:50s → [100s t1 150s]",
-			"hexists 1, hkeys 1, lindex 2, pttl 1, rpush 1, zadd 1, zscore 1"},
+			"hexists 1, hkeys 1, lindex 2, pttl 1, rpush 1, time 1, zadd 1, zscore 1"},
 		{"wait for a fair lock", "fair_acquire a:t1:100s:50s a:t2:100s:50s → 1 [100s t1 150s]", "fair_acquire a:t2:100s:50s → [100s t1 150s]",
 			"hexists 1, hkeys 1, lindex 1, pttl 1, zscore 2"},
 		{"release a fair lock", "fair_acquire a:t1:100s:50s → 1", "fair_release a:t1:50s → 1", "hdel 1, lindex 1"},

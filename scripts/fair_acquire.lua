@@ -7,9 +7,10 @@
 --       waits in ms (at least 1; '' does not queue), the tenure of the same engine that asked before it and waits
 --       as long ('' if there is none)
 --       then any number of pairs: number of the lock, id of a ghost to release first
--- reply per key: 1 granted · {ttl in ms, holder, left} held by someone else, the ttl as of acquire; or free
+-- reply per key: 1 granted · {ttl in ms, holder, left, clock} held by someone else, the ttl as of acquire; or free
 --       but another's turn, and then the holder is '' and the ttl what that one has left. left is how long
---       in ms this tenure counts as alive in the queue, -1 if it does not stand there · a string: why the
+--       in ms this tenure counts as alive in the queue, -1 if it does not stand there. clock is the server's, in
+--       ms since 1970, for who stands there since this call and only if it may be read · a string: why the
 --       server refused
 --
 -- Sent twice: the second finds its own field, as of acquire, or its place in the queue, and keeps it. Sent
@@ -52,6 +53,12 @@ local function enqueue(queue, times, id, wait, ttl, behind)
   return time
 end
 
+-- For the caller to compare with its own. Nothing is decided by it here.
+local function clock()
+  local time = redis.pcall('TIME')
+  return not time.err and 1000 * time[1] + math.floor(time[2] / 1000) or nil
+end
+
 local function take(key, queue, times, id, lease, wait, behind)
   local ttl = redis.pcall('PTTL', key)
   if type(ttl) == 'table' then return ttl.err end
@@ -70,10 +77,12 @@ local function take(key, queue, times, id, lease, wait, behind)
     answer = present(key, id, lease, ttl)
     if type(answer) ~= 'table' then return answer end
   end
-  if not time and wait ~= '' then time = enqueue(queue, times, id, wait, ttl, behind) end
+  local comes = not time and wait ~= ''
+  if comes then time = enqueue(queue, times, id, wait, ttl, behind) end
   if type(time) == 'table' then return time.err end
   if ttl == -2 then answer[1] = alive - now end
   answer[3] = time and time - now or -1
+  if comes then answer[4] = clock() end
   return answer
 end
 

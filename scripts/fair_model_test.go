@@ -297,9 +297,9 @@ func fairAnswer(reply any) string {
 	switch {
 	case !ok && reply == int64(1):
 		return "granted"
-	case ok && len(row) == 3 && row[2] == int64(-1):
+	case ok && len(row) >= 3 && row[2] == int64(-1):
 		return "refused"
-	case ok && len(row) == 3:
+	case ok && len(row) >= 3:
 		return fmt.Sprint("waits ", row[2])
 	}
 	return fmt.Sprint(reply)

@@ -1,6 +1,13 @@
 package scripts_test
 
-import "testing"
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel/scripts"
+)
 
 // The example of Redisson's own arithmetic, with a lease of 30s and waits of 50s.
 func TestFairQueueIsRedissons(t *testing.T) {
@@ -294,5 +301,20 @@ func TestFairRefusalIsThatLocksAlone(t *testing.T) {
 			fair_release e:t1:50s → 2
 			fair_force f → 2
 		`)
+	})
+}
+
+// Whoever queues is told the server's clock, and without permission to read it only that is missing.
+func TestAFairWaiterLearnsTheServersClock(t *testing.T) {
+	onEach(t, func(t *testing.T, s *server) {
+		ask := func(id string) []any {
+			return s.runOn(scripts.FairAcquire, []string{"a"}, "PUBLISH", 1_000_000, id, 30_000, 50_000, "")
+		}
+		require.Equal(t, []any{int64(1)}, ask("t0"))
+		before := time.Now().UnixMilli()
+		row := ask("t1")[0].([]any)
+		require.Len(t, row, 4)
+		require.InDelta(t, before, row[3], float64(patience.Milliseconds()))
+		require.Len(t, ask("t1")[0], 3, "it stands there already")
 	})
 }
