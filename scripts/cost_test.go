@@ -43,6 +43,7 @@ func TestCommandsThatEachScriptRuns(t *testing.T) {
 		{"release what is gone", "", "release a:t1 → 0", "hdel 1"},
 		{"force", "acquire a:t1:100s → 1", "force a b → 1 0", "del 1, hlen 2, publish 1"},
 		{"acquire a free fenced lock", "", "fenced_acquire a:t1:100s → [1 '' 1]", "hset 1, incr 1, pexpire 1, pttl 1"},
+		{"acquire free fenced locks", "", "fenced_acquire a:t1:100s b:t1:100s → [1 '' 1] [1 '' 1]", "exists 1, hset 2, incr 2, pexpire 2"},
 		{"acquire a held fenced lock", "fenced_acquire a:t1:100s → [1 '' 1]", "fenced_acquire a:t2:100s → [100s t1]", "hexists 1, hkeys 1, pttl 1"},
 		{"acquire a fenced lock again", "fenced_acquire a:t1:100s → [1 '' 1]", "fenced_acquire a:t1:20s → [1 '' 1]", "get 1, hexists 1, pttl 1"},
 		{"pass a fenced lock", "fenced_acquire a:t1:100s → [1 '' 1]", "fenced_pass a:t1:100s:::1 → [1 1 -1 2]", "get 1, hexists 1, incr 1, pexpire 1"},
