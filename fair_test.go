@@ -139,6 +139,34 @@ func TestFiveHundredFairWaitersAllGetItInOrder(t *testing.T) {
 	require.Equal(t, []any{}, s.do("KEYS", "*"))
 }
 
+// A grant does not touch the places of those who wait behind in the same engine, or a long queue would cost its
+// square.
+func TestAFairGrantLeavesTheTimesOfItsEnginesWaitersAlone(t *testing.T) {
+	t.Parallel()
+	s := realSite(t)
+	e := s.open(lockwheel.Options{})
+	m := e.FairMutex("n")
+	hold := lock(t, m)
+	var pending []*lockwheel.Pending
+	for range 100 {
+		pending = append(pending, m.LockAsync(t.Context()))
+	}
+	eventually(t, "all in the queue", func() bool { return s.waiting("n") == len(pending) })
+	before := s.places("n")
+	s.do("CONFIG", "RESETSTAT")
+	unlock(t, hold)
+	for i, p := range pending {
+		receive(t, p.Done())
+		next, err := p.Hold()
+		require.NoError(t, err)
+		require.Equal(t, before[i+1:], append([]int64{}, s.places("n")...))
+		unlock(t, next)
+	}
+	require.NotContains(t, s.do("INFO", "commandstats"), "cmdstat_zadd:")
+	settled(t, e)
+	require.Equal(t, []any{}, s.do("KEYS", "*"))
+}
+
 // Redisson's test…TimeoutDrift; redisson#1104, #2099: times in the queue ran hours ahead.
 func TestTimesInTheFairQueueDoNotRunAhead(t *testing.T) {
 	t.Parallel()

@@ -20,7 +20,7 @@ type group struct {
 	context.Context // of the Lock that returned the hold
 
 	hold    Hold
-	id      string
+	first   *Hold // of the members that were held when it began
 	need    int
 	apart   bool // each member is of another engine
 	members []member
@@ -31,9 +31,11 @@ type group struct {
 
 // member is one lock of several.
 type member struct {
-	lock Mutex
-	hold atomic.Pointer[Hold]        // nil while it is missing
-	wish atomic.Pointer[engine.Call] // that is to bring it; nil when there is none
+	group *group
+	at    int // in the group
+	lock  Mutex
+	hold  atomic.Pointer[Hold]        // nil while it is missing
+	wish  atomic.Pointer[engine.Call] // that is to bring it; nil when there is none
 }
 
 // gather makes one hold of those that were granted; nil stands for a lock that is missing.
@@ -42,7 +44,7 @@ func gather(ctx context.Context, m Multi, need int, holds []*Hold, renews bool) 
 	g.hold.name, g.hold.parent = m.name, g
 	g.renews.Store(renews)
 	for i, h := range holds {
-		g.members[i].lock = m.locks[i]
+		g.members[i].group, g.members[i].at, g.members[i].lock = g, i, m.locks[i]
 		if h != nil {
 			g.held.Add(1)
 		}
@@ -50,8 +52,8 @@ func gather(ctx context.Context, m Multi, need int, holds []*Hold, renews bool) 
 	signals := make([]actor.Signal, len(holds))
 	for i, h := range slices.Backward(holds) {
 		if h != nil {
-			g.id = h.ID()
-			g.adopt(i, h, &signals[i])
+			g.first = h
+			g.members[i].adopt(h, &signals[i])
 		}
 	}
 	return g
@@ -78,18 +80,26 @@ func (g *group) checked() (*Hold, error) {
 	return nil, err
 }
 
-// adopt makes a hold a member that counts already. Nobody but the group is told of its end, by ends.
-func (g *group) adopt(i int, h *Hold, ends *actor.Signal) {
-	g.members[i].hold.Store(h)
-	ends.Cancel = func(error) { g.ended(i, h) }
+// adopt takes in a hold that counts already. Nobody but the group is told of its end, with that signal.
+func (m *member) adopt(h *Hold, ends *actor.Signal) {
+	m.hold.Store(h)
+	ends.Watch = m
 	if !h.grant.Ask(nil, ends) {
-		g.ended(i, h) // before anybody could be told
+		m.ended(h) // before anybody could be told
 	}
 }
 
-// ended takes in the end of a member, on the loop of its engine.
-func (g *group) ended(i int, h *Hold) {
-	if g.over.Load() || !g.members[i].hold.CompareAndSwap(h, nil) {
+// HoldEnded is called on the loop of the member's engine.
+func (m *member) HoldEnded(grant *actor.Hold) {
+	if h := m.hold.Load(); h != nil && &h.grant == grant {
+		m.ended(h)
+	}
+}
+
+// ended takes in the end of the member's hold.
+func (m *member) ended(h *Hold) {
+	g := m.group
+	if g.over.Load() || !m.hold.CompareAndSwap(h, nil) {
 		return
 	}
 	if int(g.held.Add(-1)) < g.need {
@@ -97,7 +107,7 @@ func (g *group) ended(i int, h *Hold) {
 		return
 	}
 	if g.renews.Load() {
-		g.await(i)
+		g.await(m.at)
 	}
 }
 

@@ -3,7 +3,7 @@ package lockwheel
 import (
 	"context"
 	"errors"
-	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/lockwheel/lockwheel/actor"
@@ -38,15 +38,13 @@ func (g *group) extend(ctx context.Context, d time.Duration) error {
 // ask sends a request to all members and waits until enough of them have agreed, or all have answered. If ctx
 // ends first, those without an answer are not waited for.
 func (g *group) ask(ctx context.Context, what actor.Kind, lease time.Duration) error {
-	r := &round{group: g, calls: make([]engine.Call, len(g.members)), told: make(chan int, len(g.members))}
+	r := newRound(g)
 	for i := range g.members {
 		if what == actor.Unlock {
 			g.members[i].forget()
 		}
 		if h := g.members[i].hold.Load(); h != nil {
-			r.asked = append(r.asked, i)
-			r.holds = append(r.holds, h)
-			r.calls[i].Request = actor.Request{Tag: what, Name: h.name, Hold: &h.grant, Lease: lease}
+			r.add(i, h, what, lease)
 		}
 	}
 	r.send()
@@ -65,27 +63,60 @@ type round struct {
 	group  *group
 	asked  []int         // which members
 	holds  []*Hold       // theirs
-	calls  []engine.Call // by member; a loop's until it was told
-	told   chan int      // which member has its verdict; never blocks a loop
+	calls  []engine.Call // for them; a loop's until it was told
+	told   chan int      // which call has its verdict, or everyOne; never blocks a loop
+	open   atomic.Int32  // verdicts to come, of calls for one engine
 	sent   int
 	failed []error
 }
 
+// everyOne stands for all calls: those for one engine are answered together, so the caller wakes once.
+const everyOne = -1
+
+func newRound(g *group) *round {
+	n := len(g.members)
+	return &round{group: g, asked: make([]int, 0, n), holds: make([]*Hold, 0, n), calls: make([]engine.Call, 0, n), told: make(chan int, n)}
+}
+
+func (r *round) add(i int, h *Hold, what actor.Kind, lease time.Duration) {
+	r.asked = append(r.asked, i)
+	r.holds = append(r.holds, h)
+	r.calls = append(r.calls, engine.Call{Request: actor.Request{Tag: what, Name: h.name, Hold: &h.grant, Lease: lease}})
+}
+
 // send posts the calls. Those for one engine come in one turn, so that they leave together.
 func (r *round) send() {
-	g := r.group
-	same := make([]*engine.Call, 0, len(r.asked))
-	for _, i := range r.asked {
+	if r.group.apart {
+		r.sendApart()
+		return
+	}
+	if len(r.calls) == 0 {
+		return
+	}
+	r.open.Store(int32(len(r.calls)))
+	answered := r.answered
+	for i := range r.calls {
+		r.calls[i].Told = answered
+	}
+	if r.group.members[0].lock.engine.loop.PostAll(r.calls) {
+		r.sent = len(r.calls)
+	}
+}
+
+// answered is called on the loop for each verdict of one engine.
+func (r *round) answered() {
+	if r.open.Add(-1) == 0 {
+		r.told <- everyOne
+	}
+}
+
+func (r *round) sendApart() {
+	for i := range r.calls {
 		call := &r.calls[i]
 		call.Told = func() { r.told <- i }
-		if !g.apart {
-			same = append(same, call)
-		} else if g.members[i].lock.engine.loop.Post(call) {
+		if r.group.members[r.asked[i]].lock.engine.loop.Post(call) {
 			r.sent++
 		}
-	}
-	if len(same) > 0 && g.members[0].lock.engine.loop.PostAll(same) {
-		r.sent = len(same)
 	}
 }
 
@@ -98,19 +129,31 @@ func (r *round) collect(ctx context.Context) (agreed int) {
 			r.giveUp(context.Cause(ctx))
 			done = nil // the verdicts come at once
 		case i := <-r.told:
-			waiting--
-			if err := r.holds[slices.Index(r.asked, i)].outcome(&r.calls[i]); err != nil {
-				r.failed = append(r.failed, err)
-			} else {
-				agreed++
+			first, last := i, i+1
+			if i == everyOne {
+				first, last = 0, len(r.calls)
 			}
+			waiting -= last - first
+			agreed += r.agreed(first, last)
 		}
 	}
 	return agreed
 }
 
+// agreed counts those of some calls that succeeded, and notes why the others failed.
+func (r *round) agreed(first, last int) (count int) {
+	for i := first; i < last; i++ {
+		if err := r.holds[i].outcome(&r.calls[i]); err != nil {
+			r.failed = append(r.failed, err)
+		} else {
+			count++
+		}
+	}
+	return count
+}
+
 func (r *round) giveUp(cause error) {
-	for _, i := range r.asked {
-		r.group.members[i].lock.engine.loop.Cancel(&r.calls[i], cause)
+	for i, at := range r.asked {
+		r.group.members[at].lock.engine.loop.Cancel(&r.calls[i], cause)
 	}
 }

@@ -26,7 +26,7 @@ func (h *Hold) Name() string { return h.name }
 // that of the engine's stretch with the lock, which can pass through many holds, so it is not unique.
 func (h *Hold) ID() string {
 	if g := h.group(); g != nil {
-		return g.id
+		return g.first.ID()
 	}
 	return h.engine.config.ID + ":" + strconv.FormatUint(h.grant.Tenure, 10)
 }

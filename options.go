@@ -67,7 +67,8 @@ type Options struct {
 	// Observer is told what locks do.
 	Observer Observer
 
-	// Logger gets what nobody was told otherwise: lost locks, an unreachable server. Nil is silent. Its
+	// Logger gets what nobody was told otherwise: lost locks, an unreachable server, a clock with which fair locks
+	// do not work well. Nil is silent. Its
 	// handler runs on the loop, so it must not block.
 	Logger *slog.Logger
 }
@@ -140,6 +141,7 @@ type Stats struct {
 	Muted                             uint64 // counter: releases that the server did but refused to publish
 
 	RenewalLag time.Duration // the latest a renewal was confirmed past its due time, since Open
+	ClockAhead time.Duration // gauge: by how much at least this machine's clock was ahead of the server's when a caller last queued for a FairMutex; negative: behind; 0: not known to be
 }
 
 const (

@@ -136,7 +136,7 @@ func (g *group) arrived(c *candidate) {
 		c.hold.letGo()
 	case c.call.Err == nil:
 		g.held.Add(1)
-		g.adopt(c.at, c.hold, &actor.Signal{})
+		m.adopt(c.hold, &actor.Signal{})
 		if g.over.Load() {
 			c.hold.letGo()
 		}

@@ -272,7 +272,7 @@ func TestFencedAndFairLocksNeedWhatTheReadmeSays(t *testing.T) {
 	t.Parallel()
 	const plain = "~n &redisson_lock__channel:* -@all +hello +auth +ping +cluster|slots +script|load +evalsha +eval" +
 		" +hset +hdel +hexists +hkeys +hlen +hgetall +pttl +pexpire +del +publish +subscribe +unsubscribe +pubsub|numsub"
-	const more = " ~redisson_lock_*:{n* +get +incr +lindex +lpop +rpush +lrange +lrem +zadd +zrem +zscore +zrange +exists"
+	const more = " ~redisson_lock_*:{n* +get +incr +lindex +lpop +rpush +lrange +lrem +zadd +zrem +zscore +zrange +zcount +time +exists"
 	for name, mutex := range kinds {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

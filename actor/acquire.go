@@ -155,7 +155,7 @@ func (l *Lock) ask(now time.Duration, fx *Effects) {
 		}
 	}
 	if l.protocol().queues {
-		c.Wait = l.withRare().place(fx.waitOf(r))
+		c.Wait, c.Behind = l.withRare().place(fx.waitOf(r)), l.rare.behind
 	}
 	l.emit(fx, c)
 }

@@ -26,9 +26,16 @@ type Hold struct {
 type Signal struct {
 	Done   chan struct{} // closed at the end; nil if nobody waits for it
 	Cancel func(error)   // ends the hold's context; nil if nobody asked for one
+	Watch  Watcher       // is told of the end; nil if there is none
 	Value  any           // that context
 	Err    error         // nil until the end, then which of ErrLost, ErrNotHeld, ErrClosed
 	Cause  error         // why, where Err alone does not say it
+}
+
+// Watcher is told of the end of a hold, on the goroutine that ends it: it must not block. A hold of several
+// locks watches each of them; a function for each would be made anew with every grant.
+type Watcher interface {
+	HoldEnded(h *Hold)
 }
 
 var ended = func() chan struct{} { c := make(chan struct{}); close(c); return c }()
@@ -60,8 +67,11 @@ func (h *Hold) End(err, cause, reason error) {
 		return
 	}
 	seen := h.signal.Load()
-	for !h.signal.CompareAndSwap(seen, &Signal{Done: seen.Done, Value: seen.Value, Err: err, Cause: cause}) {
+	for !h.signal.CompareAndSwap(seen, seen.ended(end)) {
 		seen = h.signal.Load()
+	}
+	if seen.Watch != nil {
+		seen.Watch.HoldEnded(h)
 	}
 	if seen.Done != nil {
 		close(seen.Done)
@@ -69,6 +79,14 @@ func (h *Hold) End(err, cause, reason error) {
 	if seen.Cancel != nil {
 		seen.Cancel(reason)
 	}
+}
+
+// ended is what users see in place of a Signal at the end.
+func (s *Signal) ended(end *Signal) *Signal {
+	if s.Done == nil && s.Value == nil {
+		return end
+	}
+	return &Signal{Done: s.Done, Value: s.Value, Err: end.Err, Cause: end.Cause}
 }
 
 // Asked reports whether a context was made for the hold, so that End needs a reason for it.

@@ -87,6 +87,9 @@ func (c *Command) Displaces(other *Lock) bool {
 	return !c.Lock.protocol().shared || !other.protocol().shared
 }
 
+// Shared reports whether several hold such a lock at once.
+func (k LockKind) Shared() bool { return protocols[k].shared }
+
 // Suits reports whether two kinds can be in use under one name.
 func (k LockKind) Suits(other LockKind) bool { return protocols[k].name == protocols[other].name }
 

@@ -84,6 +84,7 @@ type rare struct {
 	token     uint64        // the last that the server gave the tenure, of a kind that has them
 	given     uint64        // the owner's
 	wait      time.Duration // with which it queues at the server; 0: not known yet
+	behind    uint64        // the tenure of this engine that queued before it and waits as long; 0: none
 	queued    bool          // it has a place in the queue
 
 	// Handing on.

@@ -84,6 +84,7 @@ type Command struct {
 	Ghosts  []uint64      // SendAcquire: tenures to release first
 	Token   uint64        // SendFencedPass: the tenure's last
 	Wait    time.Duration // SendFairAcquire, SendFairRelease: with which it queues; 0 does not, or is not known
+	Behind  uint64        // SendFairAcquire: the tenure that asked before it and waits as long; 0: none
 	Reads   *Reads        // SendReadAcquire, SendReadRenew; nil: one hold, with that lease
 	Request *Request      // SendState, SendJointAcquire: who asked
 	Parts   []Asked       // SendJointAcquire: the locks
@@ -117,6 +118,7 @@ type Reply struct {
 	Part      int           // SendJointAcquire when Taken or Refused: which of the locks
 	Token     uint64        // SendFencedAcquire and SendFencedPass when Done
 	Left      time.Duration // SendFairAcquire when Taken: counts as alive in the queue; not positive: no place
+	Clock     int64         // SendFairAcquire when Taken: the server's, in ms since 1970; 0 not known
 	Err       error         // Refused and Unanswered: why; Done: why it is not known which replicas have it
 }
 

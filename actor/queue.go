@@ -26,6 +26,14 @@ func (x *rare) place(wait time.Duration) time.Duration {
 	return x.wait
 }
 
+// Follow takes in which claim on the same name came before, for a request that begins one. Those who wait
+// equally long share a time in the queue, so that a grant to one of them leaves all others as they are.
+func (l *Lock) Follow(before *Lock, r *Request, fx *Effects) {
+	if x := before.rare; l.protocol().queues && x != nil && x.wait != 0 && x.wait == fx.waitOf(r) {
+		l.withRare().behind = before.tenure
+	}
+}
+
 // stays takes in that a tenure was not granted, and whether it has a place now.
 func (l *Lock) stays(reply *Reply) {
 	x := l.withRare()

@@ -41,6 +41,7 @@ type coordinator struct {
 	waiting  []*actor.Request  // for the shutdown to be complete
 	closed   bool
 	counters counters
+	ahead    time.Duration // of the server's clock, as last seen: this machine's; negative if it is behind
 
 	batches []*batch // outcome: to be carried
 	spares  []*batch
@@ -217,7 +218,7 @@ func (c *coordinator) gaveUp(now time.Duration, r *actor.Request, cause error) {
 // if the name is in use as another kind of lock.
 func (c *coordinator) lockFor(now time.Duration, r *actor.Request) *actor.Lock {
 	l := c.locks[r.Key]
-	if other := c.clashing(l, r); other != nil {
+	if other := c.clashing(l, r.Key, r.Kind); other != nil {
 		c.fx.Clash(now, r, other.Kind())
 		return nil
 	}
@@ -241,13 +242,13 @@ func (c *coordinator) lockFor(now time.Duration, r *actor.Request) *actor.Lock {
 	return l
 }
 
-// clashing is a lock that keeps the name of a request for another kind; nil if there is none.
-func (c *coordinator) clashing(l *actor.Lock, r *actor.Request) *actor.Lock {
-	if l != nil && !l.Kind().Suits(r.Kind) && l.Busy() {
+// clashing is a lock that keeps a name from use as another kind; nil if there is none.
+func (c *coordinator) clashing(l *actor.Lock, key string, kind actor.LockKind) *actor.Lock {
+	if l != nil && !l.Kind().Suits(kind) && l.Busy() {
 		return l
 	}
 	if len(c.groups) > 0 {
-		return c.groups[r.Key].clashing(r.Kind)
+		return c.groups[key].clashing(kind)
 	}
 	return nil
 }
@@ -351,7 +352,7 @@ func (c *coordinator) everyLock() iter.Seq[*actor.Lock] {
 			}
 		}
 		for _, key := range slices.Sorted(maps.Keys(c.groups)) {
-			for _, l := range slices.Clone(c.groups[key].all()) {
+			for _, l := range c.groups[key].all() {
 				if !yield(l) {
 					return
 				}

@@ -32,6 +32,7 @@ type Engine struct {
 	alarm       *time.Timer
 	alarmAt     time.Duration // when it rings; 0 when it is not set
 	troubled    bool
+	apart       bool // of the clocks
 
 	last    Stats         // written before stopped is closed
 	stopped chan struct{} // the loop has ended
@@ -126,8 +127,9 @@ func (e *Engine) Post(c *Call) bool {
 
 // PostAll is Post for several calls, which the loop takes in within one turn, in their order. They are
 // posted all or none.
-func (e *Engine) PostAll(calls []*Call) bool {
-	for i, c := range calls {
+func (e *Engine) PostAll(calls []Call) bool {
+	for i := range calls {
+		c := &calls[i]
 		c.letter = mail{kind: asks, request: &c.Request}
 		if i > 0 {
 			c.letter.next = &calls[i-1].letter
@@ -233,6 +235,7 @@ func (e *Engine) letGo(now time.Duration) {
 		tellCaller(r)
 	}
 	e.tell()
+	e.tellClocks()
 }
 
 // tellCaller tells a caller that its verdict is out. Nobody waits for one that the coordinator asked for itself.

@@ -160,6 +160,11 @@ func (w *writer) queues(b *batch) {
 		w.tenure(c.Tenure)
 		w.number(milliseconds(c.Lease))
 		w.wait(c.Wait)
+		if c.Behind == 0 {
+			w.word("")
+		} else {
+			w.tenure(c.Behind)
+		}
 	}
 	w.ghosts(b)
 }
@@ -299,9 +304,10 @@ func fencedBy(row []message) answer {
 	return answer{Status: actor.Done, Listeners: -1, Token: token}
 }
 
-// queuedBy reads what takenBy does, and how long the tenure counts as alive in the queue.
+// queuedBy reads what takenBy does, how long the tenure counts as alive in the queue, and perhaps the server's
+// clock.
 func queuedBy(row []message) answer {
-	if len(row) != 3 {
+	if len(row) != 3 && len(row) != 4 {
 		return garbled()
 	}
 	reply := takenBy(row[:2])
@@ -310,6 +316,11 @@ func queuedBy(row []message) answer {
 		return garbled()
 	}
 	reply.Left = ttlOf(left)
+	if len(row) == 4 {
+		if reply.Clock, err = row[3].AsInt64(); err != nil {
+			return garbled()
+		}
+	}
 	return reply
 }
 

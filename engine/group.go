@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"slices"
 	"time"
 
 	"github.com/lockwheel/lockwheel/actor"
@@ -11,8 +10,8 @@ import (
 // its own. A request that re-enters goes to the claim of its owner, every other one begins a claim. A nil
 // group has no claims. Owned by the coordinator.
 type group struct {
-	claims []*actor.Lock // oldest first
-	aside  aside         // of readers
+	claims claims
+	aside  aside // of readers
 }
 
 // claim finds or makes the claim that a new request is for. It decides the request, and returns nil, if that
@@ -39,7 +38,10 @@ func (c *coordinator) newClaim(r *actor.Request) *actor.Lock {
 		c.groups[r.Key] = g
 	}
 	l := c.begin(r.Key, r.Kind)
-	g.claims = append(g.claims, l)
+	if before := g.claims.youngest(); before != nil {
+		l.Follow(before, r, c.fx)
+	}
+	g.claims.add(l)
 	return l
 }
 
@@ -62,27 +64,33 @@ func (g *group) holding(owner uint64, kind actor.LockKind, now time.Duration) *a
 
 // clashing is a claim with which that kind of lock cannot be in use under one name.
 func (g *group) clashing(kind actor.LockKind) *actor.Lock {
-	if g == nil || g.claims[len(g.claims)-1].Kind().Suits(kind) {
+	if g == nil || g.claims.youngest().Kind().Suits(kind) {
 		return nil // the youngest was let in, so no other is in use
 	}
 	return g.first(func(l *actor.Lock) bool { return !l.Kind().Suits(kind) && l.Busy() })
 }
 
+// all is a copy of the claims: whoever goes through it may end them.
 func (g *group) all() []*actor.Lock {
 	if g == nil {
 		return nil
 	}
-	return g.claims
+	return g.claims.all()
+}
+
+// believed is a copy of those that are held at that moment.
+func (g *group) believed(now time.Duration) []*actor.Lock {
+	if g == nil {
+		return nil
+	}
+	return g.claims.those(func(l *actor.Lock) bool { return l.Believed(now) })
 }
 
 func (g *group) first(is func(*actor.Lock) bool) *actor.Lock {
 	if g == nil {
 		return nil
 	}
-	if i := slices.IndexFunc(g.claims, is); i >= 0 {
-		return g.claims[i]
-	}
-	return nil
+	return g.claims.first(is)
 }
 
 // tellHolder says of an answer that names a holder whether that is a claim of this engine. A ghost of one is
@@ -106,6 +114,7 @@ func (c *coordinator) tellHolder(now time.Duration, command *actor.Command, repl
 func (c *coordinator) tellClaims(now time.Duration, b *batch, command *actor.Command, reply *actor.Reply) {
 	switch kind := command.Lock.Kind(); {
 	case reply.Status == actor.Taken && kind.Claims():
+		c.compareClocks(now, b, reply)
 		c.tellHolder(now, command, reply)
 	case reply.Status == actor.Done && kind.Granted(command, b.sent, now):
 		c.displace(now, command)
@@ -121,8 +130,13 @@ func (c *coordinator) displace(now time.Duration, granted *actor.Command) {
 	if l := c.locks[granted.Key]; l != nil && ruledOut(l) {
 		c.step(now, l, &actor.Message{Kind: actor.Displaced})
 	}
-	for l := c.groups[granted.Key].first(ruledOut); l != nil; l = c.groups[granted.Key].first(ruledOut) {
-		c.step(now, l, &actor.Message{Kind: actor.Displaced})
+	if granted.Lock.Kind().Shared() {
+		return // with all the claims there can be, which may be very many
+	}
+	for _, l := range c.groups[granted.Key].believed(now) {
+		if ruledOut(l) {
+			c.step(now, l, &actor.Message{Kind: actor.Displaced})
+		}
 	}
 }
 
@@ -130,10 +144,10 @@ func (c *coordinator) displace(now time.Duration, granted *actor.Command) {
 // have come after that, so they ask.
 func (c *coordinator) forced(now time.Duration, command *actor.Command) {
 	g := c.groups[command.Key]
-	if g == nil || !g.claims[0].Kind().Forces(command.Verb) {
+	if g == nil || g.first(func(l *actor.Lock) bool { return l.Kind().Forces(command.Verb) }) == nil {
 		return
 	}
-	for _, l := range slices.Clone(g.claims) {
+	for _, l := range g.believed(now) {
 		if l.Believed(now) {
 			c.step(now, l, &actor.Message{Kind: actor.Heard})
 		}
@@ -143,8 +157,8 @@ func (c *coordinator) forced(now time.Duration, command *actor.Command) {
 // leaveGroup takes a claim with nothing left to do out of its group.
 func (c *coordinator) leaveGroup(l *actor.Lock) {
 	g := c.groups[l.Key()]
-	g.claims = slices.DeleteFunc(g.claims, func(other *actor.Lock) bool { return other == l })
-	if len(g.claims) == 0 {
+	g.claims.remove(l)
+	if g.claims.len() == 0 {
 		delete(c.groups, l.Key())
 	}
 }

@@ -67,7 +67,7 @@ func (c *coordinator) claimable(now time.Duration, r *actor.Request) (locks []*a
 	parts := r.Joint.Parts
 	for i := range parts {
 		l := c.locks[parts[i].Key]
-		if other := c.clashing(l, &actor.Request{Key: parts[i].Key, Kind: r.Kind}); other != nil {
+		if other := c.clashing(l, parts[i].Key, r.Kind); other != nil {
 			r.Joint.At = i
 			c.fx.Clash(now, r, other.Kind())
 			return nil, false
@@ -78,6 +78,7 @@ func (c *coordinator) claimable(now time.Duration, r *actor.Request) (locks []*a
 			return nil, false
 		}
 	}
+	locks = make([]*actor.Lock, 0, len(parts))
 	for i := range parts {
 		l := c.locks[parts[i].Key]
 		if l == nil {

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"slices"
 	"time"
 
 	"github.com/lockwheel/lockwheel/actor"
@@ -48,7 +47,7 @@ func (c *coordinator) reader(now time.Duration, writer *actor.Lock, r *actor.Req
 	switch {
 	case owns:
 		number := writer.Tenure()
-		taken := slices.ContainsFunc(g.all(), func(other *actor.Lock) bool { return other.Spoils(number) })
+		taken := g.first(func(other *actor.Lock) bool { return other.Spoils(number) }) != nil
 		l.Beside(writer, !taken && !writer.Spoiled())
 	case stands:
 		l.StandAside(c.groups[r.Key].aside.next(now))
@@ -102,7 +101,7 @@ func (c *coordinator) callReaders(now time.Duration, key string) {
 		return
 	}
 	g.aside = aside{}
-	for _, l := range slices.Clone(g.claims) {
+	for _, l := range g.all() {
 		c.step(now, l, &actor.Message{Kind: actor.Called})
 	}
 }
@@ -123,7 +122,7 @@ func (c *coordinator) rumour(now time.Duration, command *actor.Command, reply *a
 		return
 	}
 	heard := actor.Message{Kind: actor.Heard}
-	for _, l := range slices.Clone(c.groups[command.Key].all()) {
+	for _, l := range c.groups[command.Key].all() {
 		c.step(now, l, &heard)
 	}
 	if l := c.locks[command.Key]; l != nil {

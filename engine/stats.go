@@ -19,6 +19,7 @@ type Stats struct {
 	Muted                             uint64 // counter: releases whose message the server refused to publish
 
 	RenewalLag time.Duration // the latest that a renewal was confirmed past its due time, since Open
+	ClockAhead time.Duration // gauge: of this machine before the server's, when a caller last queued for a fair lock; negative: behind
 }
 
 func (c *coordinator) stats() Stats {
@@ -47,5 +48,6 @@ func (c *coordinator) stats() Stats {
 		Retries:       c.counters.retries,
 		Muted:         s.Muted,
 		RenewalLag:    s.RenewalLag,
+		ClockAhead:    c.ahead,
 	}
 }

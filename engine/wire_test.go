@@ -134,9 +134,9 @@ func TestCallsCarryWhatTheScriptsAskFor(t *testing.T) {
 			{Key: "c", Tenure: 2, Lease: 30 * time.Second, Parts: []actor.Asked{{Key: "c", Ghosts: []uint64{9}}}},
 		}, "3 a b c PUBLISH 2 2 ID:1 1000 1 ID:2 30000 2 ID:7 2 ID:8 3 ID:9"},
 		{"fair acquire", scripts.FairAcquire, actor.SendFairAcquire, false, []actor.Command{
-			{Key: "a", Tenure: 1, Lease: time.Second, Wait: time.Minute}, {Key: "{b}", Tenure: 2, Lease: time.Second, Ghosts: []uint64{8}},
+			{Key: "a", Tenure: 1, Lease: time.Second, Wait: time.Minute, Behind: 7}, {Key: "{b}", Tenure: 2, Lease: time.Second, Ghosts: []uint64{8}},
 		}, "6 a redisson_lock_queue:{a} redisson_lock_timeout:{a} {b} redisson_lock_queue:{b} redisson_lock_timeout:{b} " +
-			"PUBLISH 1700000000000 ID:1 1000 60000 ID:2 1000 _ 2 ID:8"},
+			"PUBLISH 1700000000000 ID:1 1000 60000 ID:7 ID:2 1000 _ _ 2 ID:8"},
 		{"fair release", scripts.FairRelease, actor.SendFairRelease, false, []actor.Command{
 			{Key: "a", Tenure: 1, Wait: time.Nanosecond}, {Key: "b", Tenure: 2},
 		}, "6 a redisson_lock_queue:{a} redisson_lock_timeout:{a} b redisson_lock_queue:{b} redisson_lock_timeout:{b} PUBLISH 1700000000000 ID:1 1 ID:2 _"},
@@ -294,6 +294,7 @@ func TestAnswersAreReadAsTheScriptsGiveThem(t *testing.T) {
 			{"*2 :1 *3 :29000 $4 me:1 :80000", "done · taken 29s \"me:1\" left 1m20s"},
 			{"*2 *3 :5 $0 _ :-1 *3 :-1 $0 _ :5", "taken 5ms \"\" left -1ns · taken -1ns \"\" left 5ms"},
 			{"*2 *2 :5 $1 x *3 :5 $1 x $1 x", form + " · " + form},
+			{"*2 *4 :29000 $4 me:1 :80000 :1700000000000 *4 :29000 $4 me:1 :80000 $1 x", "done · taken 29s \"me:1\" left 1m20s"},
 			{"*2 :0 $9 WRONGTYPE", form + " · refused: WRONGTYPE"},
 		},
 		actor.SendFairRelease: {

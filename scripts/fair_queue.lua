@@ -31,3 +31,22 @@ local function text(number) return string.format('%.0f', number) end
 local function unused(time, wait, now) return math.max(math.min(tonumber(wait), tonumber(time) - now), 0) end
 
 local function take_back(times, id, by) redis.pcall('ZADD', times, 'XX', 'INCR', '-' .. text(by), id) end
+
+-- Whoever queues right behind another one of its engine that waits as long shares its time: they live and die
+-- together, and added their wait once. So the last of them takes it back, and a grant to any other one leaves all
+-- times as they are. time is that of somebody who has gone.
+local function shared(times, time) return redis.pcall('ZCOUNT', times, time, time) ~= 0 end
+
+-- Moves the times of all, many in a command. Returns nothing, or the table of an error.
+local function shift(times, by)
+  local waiting = redis.pcall('ZRANGE', times, '0', '-1', 'WITHSCORES')
+  for first = 1, #waiting, 500 do
+    local args = {}
+    for i = first, math.min(first + 499, #waiting), 2 do
+      args[#args + 1] = text(tonumber(waiting[i + 1]) + by)
+      args[#args + 1] = waiting[i]
+    end
+    local set = redis.pcall('ZADD', times, 'XX', unpack(args))
+    if type(set) == 'table' then return set end
+  end
+end

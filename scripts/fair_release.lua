@@ -58,7 +58,7 @@ local function leave(queue, times, leavers)
     local own = places[it.id]
     local stood = redis.pcall('ZREM', times, it.id)
     redis.pcall('LREM', queue, nearest(own, #waiting), it.id)
-    if stood == 1 and #own > 0 and type(it.time) == 'string' then
+    if stood == 1 and #own > 0 and type(it.time) == 'string' and not shared(times, it.time) then
       local by = unused(it.time - owed(gone, own), it.wait, now)
       gone[#gone + 1] = {place = own[1], by = by}
       at[own[1]] = by

@@ -1,6 +1,13 @@
 package scripts_test
 
-import "testing"
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel/scripts"
+)
 
 // The example of Redisson's own arithmetic, with a lease of 30s and waits of 50s.
 func TestFairQueueIsRedissons(t *testing.T) {
@@ -136,6 +143,42 @@ func TestFairWaitersAreAliveAsLongAsTheirHeadAsks(t *testing.T) {
 	})
 }
 
+// Those of one engine who queue behind each other and wait as long share a time. The last of them who goes takes
+// back what they added, so times behind them are as in Redisson.
+func TestFairWaitersOfOneEngineShareATime(t *testing.T) {
+	onEach(t, func(t *testing.T, s *server) {
+		s.talk(`
+			clock 1000000 → ok
+			fair_acquire a:t0:30s:50s → 1
+			fair_acquire a:t1:30s:50s a:t2:30s:50s:t1 a:t3:30s:50s:t2 → [30s t0 80s] [30s t0 80s] [30s t0 80s]
+			# Behind somebody else it is as ever, and behind one who would leave it less than its own wait.
+			fair_acquire a:t4:30s:20s:t9 a:t5:30s:50s a:t6:30s:50s:t5 a:t7:30s:200s:t6 → [30s t0 100s] [30s t0 150s] [30s t0 150s] [30s t0 350s]
+			# A grant to one of several, or one who leaves them, changes nothing for the others.
+			fair_release a:t0:50s a:t2:50s a:t6:50s → 1 0 0
+			fair_acquire a:t1:30s:50s → 1
+			times a → t3 80s, t4 100s, t5 150s, t7 350s
+			# The last takes back what it has left of the wait.
+			fair_release a:t1:50s → 1
+			fair_acquire a:t3:30s:50s → 1
+			times a → t4 50s, t5 100s, t7 300s
+			fair_release a:t5:50s → 0
+			times a → t4 50s, t7 250s
+			# Who asks again keeps its time.
+			fair_acquire a:t7:30s:200s:t4 → [30s t3 250s]
+			# They are put off together, and live and die together.
+			fair_acquire a:t8:30s:200s:t7 → [30s t3 250s]
+			clock 1000060 → ok
+			fair_acquire a:t9:30s:50s → [30s t3 240s]
+			LRANGE redisson_lock_queue:{a} 0 -1 → [t7 t8 t9]
+			fair_acquire a:t7:30s:200s → [30s t3 230s]
+			times a → t7 230s, t8 230s, t9 280s
+			clock 1000290 → ok
+			fair_acquire a:t9:30s:50s → [30s t3 80s]
+			LRANGE redisson_lock_queue:{a} 0 -1 → [t9]
+		`)
+	})
+}
+
 // What a head with a long wait has used up of it is not taken from those behind, who would count as dead.
 func TestFairWaitersOutliveAHeadThatWaitedLonger(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
@@ -258,5 +301,20 @@ func TestFairRefusalIsThatLocksAlone(t *testing.T) {
 			fair_release e:t1:50s → 2
 			fair_force f → 2
 		`)
+	})
+}
+
+// Whoever queues is told the server's clock, and without permission to read it only that is missing.
+func TestAFairWaiterLearnsTheServersClock(t *testing.T) {
+	onEach(t, func(t *testing.T, s *server) {
+		ask := func(id string) []any {
+			return s.runOn(scripts.FairAcquire, []string{"a"}, "PUBLISH", 1_000_000, id, 30_000, 50_000, "")
+		}
+		require.Equal(t, []any{int64(1)}, ask("t0"))
+		before := time.Now().UnixMilli()
+		row := ask("t1")[0].([]any)
+		require.Len(t, row, 4)
+		require.InDelta(t, before, row[3], float64(patience.Milliseconds()))
+		require.Len(t, ask("t1")[0], 3, "it stands there already")
 	})
 }

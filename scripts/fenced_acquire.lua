@@ -26,8 +26,15 @@ local function counted(counter)
   return type(token) == 'table' and token.err or {1, '', tonumber(token)}
 end
 
-local function take(key, counter, id, lease)
-  local ttl = redis.pcall('PTTL', key)
+-- As of acquire: mostly all are free, which one call tells.
+local function all_free()
+  local keys = {}
+  for i = 1, locks do keys[i] = KEYS[2 * i - 1] end
+  return locks > 1 and redis.pcall('EXISTS', unpack(keys)) == 0
+end
+
+local function take(key, counter, id, lease, free)
+  local ttl = free and -2 or redis.pcall('PTTL', key)
   if type(ttl) == 'table' then return ttl.err end
   if ttl ~= -2 then
     local answer = present(key, id, lease, ttl)
@@ -44,8 +51,8 @@ for at = 2 + 2 * locks, #ARGV, 2 do
   if redis.pcall('HDEL', key, ARGV[at + 1]) == 1 then redis.pcall(verb, channel(key), '0') end
 end
 
-local reply = {}
+local reply, free = {}, all_free()
 for i = 1, locks do
-  reply[i] = take(KEYS[2 * i - 1], KEYS[2 * i], ARGV[2 * i], ARGV[2 * i + 1])
+  reply[i] = take(KEYS[2 * i - 1], KEYS[2 * i], ARGV[2 * i], ARGV[2 * i + 1], free)
 end
 return reply

@@ -51,8 +51,18 @@ local function again(key, hold, lease, ttl)
   return stamp(key, hold, ttl, lease)
 end
 
-local function read(key, hold, id, lease, writer)
-  local ttl = redis.pcall('PTTL', key)
+-- One call tells whether all are free, as they mostly are. Those that were looked at since may not be.
+local function all_free()
+  local keys = {}
+  for i = 1, locks do keys[i] = KEYS[2 * i - 1] end
+  return locks > 1 and redis.pcall('EXISTS', unpack(keys)) == 0
+end
+
+local looked_at = {}
+
+local function read(key, hold, id, lease, writer, free)
+  local ttl = free and not looked_at[key] and -2 or redis.pcall('PTTL', key)
+  looked_at[key] = true
   if type(ttl) == 'table' then return ttl.err end
   if ttl == -2 then return create(key, hold, id, lease) end
   local found = redis.pcall('HMGET', key, 'mode', id, writer .. ':write')
@@ -64,12 +74,14 @@ local function read(key, hold, id, lease, writer)
 end
 
 for at = 2 + 3 * locks, #ARGV, 2 do
-  leave_read(verb, KEYS[2 * tonumber(ARGV[at]) - 1], ARGV[at + 1])
+  local key = KEYS[2 * tonumber(ARGV[at]) - 1]
+  local _, unfit = leave_read(verb, key, ARGV[at + 1])
+  if unfit then fit_and_tell(verb, key) end
 end
 
-local reply = {}
+local reply, free = {}, all_free()
 for i = 1, locks do
   local at = 3 * i - 1
-  reply[i] = read(KEYS[2 * i - 1], KEYS[2 * i], ARGV[at], ARGV[at + 1], ARGV[at + 2])
+  reply[i] = read(KEYS[2 * i - 1], KEYS[2 * i], ARGV[at], ARGV[at + 1], ARGV[at + 2], free)
 end
 return reply

@@ -8,13 +8,23 @@
 --       in Redis · a string: why the server refused
 --
 -- Sent twice or late: the field of that tenure is gone, so nothing happens and nothing is published. The TTL
--- falls to what the readers that are left need, unless somebody writes. Readers that died are removed with
--- the last one that lives.
+-- falls to what the readers that are left need, once a call however many leave, unless somebody writes. Readers
+-- that died are removed with the last one that lives.
 
 local verb = ARGV[1]
 
+-- The locks to be fitted, each with whose leaving it was last.
+local unfit, leavers = {}, {}
+
 local reply = {}
 for i = 1, #KEYS do
-  reply[i] = leave_read(verb, KEYS[i], ARGV[i + 1])
+  local key, falls = KEYS[i], nil
+  reply[i], falls = leave_read(verb, key, ARGV[i + 1])
+  if falls and not leavers[key] then unfit[#unfit + 1] = key end
+  if falls then leavers[key] = i end
+end
+for i = 1, #unfit do
+  local key = unfit[i]
+  if redis.pcall('HGET', key, 'mode') == 'read' then reply[leavers[key]] = fit_and_tell(verb, key) end
 end
 return reply

@@ -8,11 +8,13 @@ local most_holds = 100000
 -- apart at most. A TTL that is longer than needed by no more is left alone.
 local apart = 50
 
--- The longest lease that a reader has left, 0 if none has any; or enough, when it is nearly that long at
+-- Of more fields than this not all are looked through if there is a way around it. So many are looked at first,
+-- which pays for itself when there are more than a few.
+local most_looked_at, few = 8, 64
+
+-- The longest lease that some readers have left, 0 if none has any; or enough, when it is nearly that long at
 -- least or the server does not say. The youngest field comes first, because it mostly has the longest.
-local function longest(key, enough)
-  local hash = redis.pcall('HGETALL', key)
-  if hash.err then return enough end
+local function longest_among(key, hash, enough)
   local most = 0
   for at = #hash - 1, 1, -2 do
     local count = tonumber(hash[at + 1]) or 0
@@ -27,6 +29,19 @@ local function longest(key, enough)
     end
   end
   return most
+end
+
+-- The same of all readers. Of many a few at random are asked first: one of them mostly has as long a lease as the
+-- lock, and then the others do not matter.
+local function longest(key, enough)
+  local fields = redis.pcall('HLEN', key)
+  if type(fields) == 'number' and fields > few then
+    local some = redis.pcall('HRANDFIELD', key, most_looked_at, 'WITHVALUES')
+    local most = some.err and 0 or longest_among(key, some, enough)
+    if most > 0 and most + apart >= enough then return most end
+  end
+  local hash = redis.pcall('HGETALL', key)
+  return hash.err and enough or longest_among(key, hash, enough)
 end
 
 -- For a lock in mode read: its TTL falls to what its readers need. If none of them is alive, the hash goes.
@@ -57,10 +72,8 @@ local function clear(key, id, count)
   return most
 end
 
--- Of more fields not all are looked through unless somebody's lease, who had this long left, may be what the
--- TTL of the lock covers. That was left alone within what is apart, and was apart before.
-local most_looked_at = 8
-
+-- Whether somebody's lease, who had this long left, may be what the TTL of the lock covers. That was left alone
+-- within what is apart, and was apart before.
 local function covers(had, ttl)
   return had + 2 * apart >= ttl
 end
@@ -71,7 +84,8 @@ local function upheld(key, fields, had)
 end
 
 -- Ends a reader: 1 or 2 as tell, 0 when there is none of that name, a string when the server refuses. Beside
--- a writer the TTL is the writer's.
+-- a writer the TTL is the writer's. If those who are left may need less of the lock's TTL, also true: it is to
+-- be fitted.
 local function leave_read(verb, key, id)
   local count = redis.pcall('HGET', key, id)
   if not count then return 0 end
@@ -88,7 +102,9 @@ local function leave_read(verb, key, id)
   local removed = redis.pcall('HDEL', key, id)
   if removed ~= 1 then return removed.err end
   local had = clear(key, id, count)
-  if redis.pcall('HGET', key, 'mode') ~= 'read' or upheld(key, fields, had) then return 1 end
-  return fit(key) and tell(verb, key, '0') or 1
+  return 1, redis.pcall('HGET', key, 'mode') == 'read' and not upheld(key, fields, had)
 end
+
+-- Fits a lock after somebody left, and tells whoever waits if it went with the last who was alive.
+local function fit_and_tell(verb, key) return fit(key) and tell(verb, key, '0') or 1 end
 

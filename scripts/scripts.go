@@ -1,6 +1,6 @@
 // Package scripts holds the Lua of the locks, one file per script. Each file begins with what it
-// takes, what it answers and what happens when it is sent twice or late; none of them reads a clock,
-// and all of them take many keys and answer per key, so that one refused key changes nothing for its
+// takes, what it answers and what happens when it is sent twice or late; none of them decides by the
+// server's clock, and all of them take many keys and answer per key, so that one refused key changes nothing for its
 // neighbours. Only redis.pcall is used, because an error raised by one key would end the script halfway.
 // Constants go to the server as strings: it formats a Lua number with printf, which made an acquire or a
 // release 7 to 10 % dearer.

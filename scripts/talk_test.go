@@ -126,6 +126,9 @@ func (s *server) arguments(words []string) (keys []string, args []any) {
 			}
 			args = append(args, part)
 		}
+		if words[0] == "fair_acquire" && !extra && len(parts) == 4 {
+			args = append(args, "") // behind nobody of its engine
+		}
 	}
 	return keys, args
 }
@@ -142,8 +145,9 @@ func rows(script scripts.Script, reply []any) string {
 			if ttl, ok := row[0].(int64); ok && ttl != 1 { // 1 is a grant
 				row[0] = seconds(ttl)
 			}
-			if left, ok := row[len(row)-1].(int64); ok && script.Name == "fair_acquire" {
-				row[len(row)-1] = seconds(left)
+			if script.Name == "fair_acquire" && len(row) > 2 {
+				row[2] = seconds(row[2].(int64))
+				v = row[:3] // without the server's clock
 			}
 		}
 		texts[i] = text(v)

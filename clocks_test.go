@@ -1,0 +1,93 @@
+package lockwheel_test
+
+import (
+	"context"
+	"crypto/tls"
+	"log/slog"
+	"net"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel"
+)
+
+// ahead is a connection of a machine whose clock is ahead: what it says of its time of day is that much later, and
+// the server's is that much earlier than what it would be on that machine.
+type ahead struct {
+	net.Conn
+	by time.Duration
+}
+
+var saidTime, heardTime = regexp.MustCompile(`\$13\r\n1[0-9]{12}\r\n`), regexp.MustCompile(`:1[0-9]{12}\r\n`)
+
+func (c ahead) Write(p []byte) (int, error) {
+	_, err := c.Conn.Write(saidTime.ReplaceAllFunc(p, func(said []byte) []byte {
+		return append([]byte("$13\r\n"), later(said[5:], c.by)...)
+	}))
+	return len(p), err
+}
+
+func (c ahead) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	copy(p, heardTime.ReplaceAllFunc(p[:n], func(heard []byte) []byte {
+		return append([]byte(":"), later(heard[1:], -c.by)...)
+	}))
+	return n, err
+}
+
+// later moves a line of thirteen digits.
+func later(line []byte, by time.Duration) []byte {
+	ms, _ := strconv.ParseInt(string(line[:13]), 10, 64)
+	return []byte(strconv.FormatInt(ms+by.Milliseconds(), 10) + "\r\n")
+}
+
+// openAhead opens an engine whose clock is ahead.
+func (s *site) openAhead(by time.Duration, opts lockwheel.Options) *lockwheel.Engine {
+	s.t.Helper()
+	opts.Redis.DialCtxFn = func(ctx context.Context, addr string, d *net.Dialer, _ *tls.Config) (net.Conn, error) {
+		conn, err := d.DialContext(ctx, "tcp", addr)
+		return ahead{conn, by}, err
+	}
+	return s.open(opts)
+}
+
+// Callers whose clocks are equally wrong are served in the order in which they came.
+func TestFairOrderIsUnaffectedByClocksThatAreEquallyAhead(t *testing.T) {
+	t.Parallel()
+	s := anySite(t)
+	engines := []*lockwheel.Engine{s.openAhead(time.Minute, lockwheel.Options{}), s.openAhead(time.Minute, lockwheel.Options{})}
+	hold := lock(t, engines[0].FairMutex("n"))
+	var waiting []<-chan outcome
+	for i := range 6 {
+		waiting = append(waiting, s.queueUp(engines[i%2].FairMutex("n")))
+	}
+	for _, at := range s.places("n") {
+		require.Greater(t, at, time.Now().Add(5*time.Minute+time.Minute).UnixMilli(), "the clock is not ahead")
+	}
+	unlock(t, hold)
+	for i, next := range waiting {
+		hold := granted(t, next)
+		require.Equal(t, len(waiting)-i-1, s.waiting("n"))
+		unlock(t, hold)
+	}
+}
+
+// Whoever has a clock that is a minute ahead, or behind, is told; others are not.
+func TestAClockThatIsAheadIsNoticed(t *testing.T) {
+	t.Parallel()
+	s := anySite(t)
+	s.occupy("n", time.Hour)
+	for _, by := range []time.Duration{time.Minute, -time.Minute, 0} {
+		var log journal
+		e := s.openAhead(by, lockwheel.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		_, err := e.FairMutex("n").TryLock(t.Context(), lockwheel.Wait(100*time.Millisecond))
+		require.ErrorIs(t, err, lockwheel.ErrNotAcquired)
+		require.InDelta(t, by, e.Stats().ClockAhead, float64(4*time.Second))
+		require.Equal(t, by != 0, strings.Contains(log.String(), "clock is not the server's"), log.String())
+	}
+}

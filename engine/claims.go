@@ -1,0 +1,97 @@
+package engine
+
+import (
+	"slices"
+
+	"github.com/lockwheel/lockwheel/actor"
+)
+
+// claims are the actors of one name, oldest first. Of many each is found by a map, and its place stays empty
+// until half of all are, so that very many come and go without the square of the work. Few cost a slice.
+type claims struct {
+	list  []*actor.Lock // nil where one left; never the last
+	at    map[*actor.Lock]int
+	holes int
+}
+
+// fewClaims is up to how many there is no map.
+const fewClaims = 64
+
+func (k *claims) len() int { return len(k.list) - k.holes }
+
+// youngest is the last that came; nil if there is none.
+func (k *claims) youngest() *actor.Lock {
+	if len(k.list) == 0 {
+		return nil
+	}
+	return k.list[len(k.list)-1]
+}
+
+func (k *claims) add(l *actor.Lock) {
+	k.list = append(k.list, l)
+	switch {
+	case k.at != nil:
+		k.at[l] = len(k.list) - 1
+	case len(k.list) > fewClaims:
+		k.index()
+	}
+}
+
+func (k *claims) remove(l *actor.Lock) {
+	if k.at == nil {
+		k.list = slices.DeleteFunc(k.list, func(other *actor.Lock) bool { return other == l })
+		return
+	}
+	at, has := k.at[l]
+	if !has {
+		return
+	}
+	delete(k.at, l)
+	k.list[at] = nil
+	k.holes++
+	for last := len(k.list) - 1; last >= 0 && k.list[last] == nil; last-- {
+		k.list = k.list[:last]
+		k.holes--
+	}
+	if k.holes > k.len() {
+		k.list = slices.Clip(k.all())
+		k.index()
+	}
+}
+
+// index is for a list without holes.
+func (k *claims) index() {
+	k.at, k.holes = nil, 0
+	if len(k.list) <= fewClaims {
+		return
+	}
+	k.at = make(map[*actor.Lock]int, len(k.list))
+	for at, l := range k.list {
+		k.at[l] = at
+	}
+}
+
+// all is a copy: whoever goes through it may end them.
+func (k *claims) all() []*actor.Lock {
+	return k.those(func(*actor.Lock) bool { return true })
+}
+
+// those is a copy of some.
+func (k *claims) those(are func(*actor.Lock) bool) (some []*actor.Lock) {
+	for _, l := range k.list {
+		if l != nil && are(l) {
+			some = append(some, l)
+		}
+	}
+	return some
+}
+
+// first is the oldest that is so; nil if none is.
+func (k *claims) first(is func(*actor.Lock) bool) *actor.Lock {
+	for _, l := range k.list {
+		if l != nil && is(l) {
+			return l
+		}
+	}
+	return nil
+}

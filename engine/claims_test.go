@@ -1,0 +1,49 @@
+package engine
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel/actor"
+)
+
+// However claims come and go, they are all there, oldest first, and each is found.
+func TestClaimsStayInTheOrderInWhichTheyCame(t *testing.T) {
+	random := rand.New(rand.NewPCG(3, 4))
+	var k claims
+	var want []*actor.Lock
+	for round := range 40 {
+		for range random.IntN(200) {
+			l := actor.NewLock("a", actor.Read)
+			k.add(l)
+			want = append(want, l)
+		}
+		for range random.IntN(len(want) + 1) {
+			i := random.IntN(len(want))
+			if round%2 == 0 {
+				i = 0
+			}
+			k.remove(want[i])
+			k.remove(actor.NewLock("a", actor.Read)) // is not there
+			want = slices.Delete(want, i, i+1)
+			require.Equal(t, len(want), k.len())
+			if len(want) == 0 {
+				require.Nil(t, k.youngest())
+				break
+			}
+			require.Same(t, want[len(want)-1], k.youngest())
+			require.LessOrEqual(t, len(k.list), max(2*len(want)+1, fewClaims+1))
+		}
+		require.Equal(t, len(want), len(k.all()))
+		for i, l := range k.all() {
+			require.Same(t, want[i], l)
+		}
+		if len(want) > 0 {
+			at := random.IntN(len(want))
+			require.Same(t, want[at], k.first(func(l *actor.Lock) bool { return slices.Index(want, l) >= at }))
+		}
+	}
+}

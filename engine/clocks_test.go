@@ -1,0 +1,38 @@
+package engine
+
+import (
+	"bytes"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel/actor"
+)
+
+// The clocks are apart by what the way there and back does not explain, and only a change is logged.
+func TestClocksThatAreApartAreToldOnce(t *testing.T) {
+	var log bytes.Buffer
+	e := &Engine{coordinator: &coordinator{}, log: slog.New(slog.NewTextHandler(&log, nil))}
+	const wall = 1_700_000_000_000
+	for _, c := range []struct {
+		server int64 // its clock, less the caller's when that asked, in ms
+		ahead  time.Duration
+		logs   string
+	}{
+		{0, 0, ""}, {900, 0, ""}, {3000, -2 * time.Second, ""}, {-3000, 3 * time.Second, ""},
+		{-60_000, time.Minute, "is not the server's"}, {-61_000, 61 * time.Second, ""}, {500, 0, "is the server's again"},
+		{61_000, -time.Minute, "ahead=-1m0s"},
+	} {
+		log.Reset()
+		b := &batch{sent: time.Second, wall: wall}
+		e.coordinator.compareClocks(2*time.Second, b, &actor.Reply{Clock: wall + c.server})
+		e.coordinator.compareClocks(2*time.Second, b, &actor.Reply{}) // says nothing
+		require.Equal(t, c.ahead, e.coordinator.ahead)
+		e.tellClocks()
+		require.Contains(t, log.String(), c.logs)
+		require.Equal(t, c.logs != "", strings.Contains(log.String(), "clock"))
+	}
+}
