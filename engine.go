@@ -1,6 +1,6 @@
 // Package lockwheel takes locks that processes share through a Redis or Valkey server: exclusive or
-// shared by readers, fair, fenced, several as one; re-entrant, leased, and renewed for as long as they are held. On the wire they are Redisson's locks,
-// so a Go and a Java program can share one.
+// shared by readers, fair, fenced, several as one; re-entrant, leased, and renewed for as long as they are
+// held. On the wire they are Redisson's locks, so a Go and a Java program can share one.
 //
 //	locks, err := lockwheel.Dial(ctx, "redis://127.0.0.1:6379")
 //	if err != nil {

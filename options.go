@@ -61,6 +61,7 @@ type Options struct {
 
 	// Wake says how callers who wait for another engine's lock learn that it may be free. Default PubSub.
 	Wake Wake
+
 	// Replicas makes a grant count only when replicas have it, too. The zero Replicas asks nobody.
 	Replicas Replicas
 
@@ -68,8 +69,7 @@ type Options struct {
 	Observer Observer
 
 	// Logger gets what nobody was told otherwise: lost locks, an unreachable server, a clock with which fair locks
-	// do not work well. Nil is silent. Its
-	// handler runs on the loop, so it must not block.
+	// do not work well. Nil is silent. Its handler runs on the loop, so it must not block.
 	Logger *slog.Logger
 }
 
@@ -102,11 +102,12 @@ const (
 // Sentinel those of whoever is the master.
 //
 // It costs each call that acquires a WAIT, at most two such calls at a time to each master, on connections of
-// their own: nobody else waits behind them. TryLock on a silent server ends later by as much as Timeout. A FencedMutex that passes to the next owner within the engine waits
-// as well, for the next token. Renewals, re-entries, releases, and other locks that pass from owner to owner
-// within the engine are not waited for: replicas have the lock already. So a failover in the middle of a hold
-// can still shorten its lease, and one to a replica that is not among those that answered can lose the lock:
-// what must never happen twice needs a check where it is written.
+// their own: nobody else waits behind them. TryLock on a silent server ends later by as much as Timeout. A
+// FencedMutex that passes to the next owner within the engine waits as well, for the next token. Renewals,
+// re-entries, releases, and other locks that pass from owner to owner within the engine are not waited for:
+// replicas have the lock already. So a failover in the middle of a hold can still shorten its lease, and one to
+// a replica that is not among those that answered can lose the lock: what must never happen twice needs a check
+// where it is written.
 //
 // Open fails if the server does not answer WAIT. With fewer replicas than Min no lock is ever granted.
 type Replicas struct {

@@ -45,7 +45,7 @@ func TestEmptyWheelIsSmall(t *testing.T) {
 	assert.Less(t, int(unsafe.Sizeof(Wheel[*int]{})), 80<<10)
 }
 
-// Entry 42, and Netty 2541: cancelled timeouts stayed until their tick came, or for ever if they came fast enough.
+// Netty 2541: cancelled timeouts stayed until their tick came, or for ever if they came fast enough.
 func TestCancelledTimersAreNotKept(t *testing.T) {
 	o := newOwner(t, 100*ms, Config{})
 	o.after(time.Hour, nothing)

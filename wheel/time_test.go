@@ -56,7 +56,7 @@ func startingPoints(tick time.Duration) []time.Duration {
 	return []time.Duration{0, 1, tick - 1, tick, 7 * tick, 8*tick - 1, 255 * tick, 256 * tick, 257*tick + 1, 2047 * tick, 65535*tick + 3}
 }
 
-// Lockwheel's list of wheel defects, entry 42.
+// No timer is early, or late by a tick, wherever the wheel stands when it is set.
 func TestNoDelayIsEarlyOrATickLate(t *testing.T) {
 	const tick = 5 * ms
 	for _, start := range startingPoints(tick) {
@@ -179,7 +179,7 @@ func TestDifferentTicksFireInOrder(t *testing.T) {
 	}
 }
 
-// Entry 42, and Netty 1959: periodic timers came later and later after the wheel's first revolution. A timer armed
+// Netty 1959: periodic timers came later and later after the wheel's first revolution. A timer armed
 // again from its deadline does not drift; armed again from when it fired, it does not if the period is a whole number
 // of ticks.
 func TestRearmingForTwoHoursDoesNotDrift(t *testing.T) {
@@ -213,7 +213,7 @@ func TestRearmingForTwoHoursDoesNotDrift(t *testing.T) {
 	assert.Equal(t, hours, last)
 }
 
-// Entry 42, the pure half: a process that stood still for three revolutions fires each timer that is overdue once.
+// A process that stood still for three revolutions fires each timer that is overdue once.
 func TestStandstillFiresEachTimerOnce(t *testing.T) {
 	const tick, timers = 5 * ms, 10_000
 	o := newOwner(t, tick, Config{})
