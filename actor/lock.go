@@ -161,6 +161,9 @@ func (l *Lock) Busy() bool {
 	return l.phase != free || !l.queue.empty() || l.rare != nil && l.rare.busy()
 }
 
+// UnderWay is the command of the tenure that is queued or with the server; None if there is none.
+func (l *Lock) UnderWay() Verb { return l.flight }
+
 // Tenure is the tenure in Redis for this engine, or asked for; 0 when there is none.
 func (l *Lock) Tenure() uint64 { return l.tenure }
 

@@ -1,9 +1,12 @@
 package engine
 
 import (
+	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -46,4 +49,34 @@ func TestClaimsStayInTheOrderInWhichTheyCame(t *testing.T) {
 			require.Same(t, want[at], k.first(func(l *actor.Lock) bool { return slices.Index(want, l) >= at }))
 		}
 	}
+}
+
+// Every answer to a reader used to be held against all the others.
+func TestWhatAReaderCostsDoesNotGrowWithTheirNumber(t *testing.T) {
+	took := func(readers int) time.Duration {
+		least := time.Duration(math.MaxInt64)
+		for range 3 {
+			d := newDesk(t, 8)
+			for i := range readers {
+				d.ask("read", fmt.Sprint("k/", i))
+			}
+			began := time.Now()
+			for _, moment := range []time.Duration{time.Millisecond, 10005 * time.Millisecond} { // taken, renewed
+				d.now = moment
+				for range readers/firedPerTurn + 1 {
+					d.turn()
+				}
+				for len(d.out) > 0 {
+					d.done()
+					d.turn()
+				}
+			}
+			least = min(least, time.Since(began))
+			require.EqualValues(t, readers, d.c.stats().Held)
+			require.EqualValues(t, readers, d.c.stats().Renewed)
+		}
+		return least
+	}
+	few, many := took(500), took(8000)
+	require.Less(t, many, 80*few, "16 times as many: the square is 256")
 }

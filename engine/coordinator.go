@@ -22,7 +22,9 @@ const (
 	tick = time.Millisecond
 	// firedPerTurn bounds a turn, so that a million timers due at once do not hold up the mail.
 	firedPerTurn = 128
-	spareLocks   = 1024
+	// stoodStill is how late a timer may be before the loop, or the whole process, is believed to have stood still.
+	stoodStill = 100 * time.Millisecond
+	spareLocks = 1024
 )
 
 // coordinator decides what a turn comes to: pure, without a clock, I/O or a goroutine. It owns the
@@ -82,10 +84,7 @@ func (c *coordinator) turn(now time.Duration, letters *mail) {
 	if c.closed {
 		return
 	}
-	if now >= c.fx.Soonest {
-		c.wheel.Advance(now, func(t *wheel.Timer[actor.Sleeper]) { c.wake(now, t.Value) })
-		c.reckon()
-	}
+	c.fire(now)
 	if c.cluster != nil {
 		c.survey(now)
 	}
@@ -95,6 +94,19 @@ func (c *coordinator) turn(now time.Duration, letters *mail) {
 	}
 	if len(c.waiting) > 0 && c.drained() {
 		c.shutDown(now)
+	}
+}
+
+// fire wakes those whose timers are due: so many a turn, but all at once if time stood still, so that every
+// hold that is over says so in the first turn.
+func (c *coordinator) fire(now time.Duration) {
+	all := now-c.fx.Soonest > stoodStill
+	for now >= c.fx.Soonest {
+		fired := c.wheel.Advance(now, func(t *wheel.Timer[actor.Sleeper]) { c.wake(now, t.Value) })
+		c.reckon()
+		if !all || fired < firedPerTurn {
+			return
+		}
 	}
 }
 
@@ -198,6 +210,7 @@ func (c *coordinator) changes(now time.Duration, r *actor.Request) {
 		return
 	}
 	c.step(now, l, &actor.Message{Kind: r.Tag, Request: r})
+	c.press(l)
 }
 
 // gaveUp takes in that a caller left. Its verdict may be out already.

@@ -625,8 +625,7 @@ func TestManyTimersDueAtOnceAreFiredInSeveralTurns(t *testing.T) {
 	}
 	d.turn()
 	require.EqualValues(t, locks, d.c.stats().Held)
-	d.now = 15 * time.Second
-	d.turn()
+	d.due()
 	for turns := 1; ; turns++ {
 		renewals := d.c.queues[actor.SendRenew].len()
 		for _, b := range d.out {

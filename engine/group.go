@@ -143,11 +143,7 @@ func (c *coordinator) displace(now time.Duration, granted *actor.Command) {
 // forced tells the claims that are held that the lock was forced away from whoever held it then. They may
 // have come after that, so they ask.
 func (c *coordinator) forced(now time.Duration, command *actor.Command) {
-	g := c.groups[command.Key]
-	if g == nil || g.first(func(l *actor.Lock) bool { return l.Kind().Forces(command.Verb) }) == nil {
-		return
-	}
-	for _, l := range g.believed(now) {
+	for _, l := range c.groups[command.Key].believed(now) {
 		if l.Believed(now) {
 			c.step(now, l, &actor.Message{Kind: actor.Heard})
 		}

@@ -22,6 +22,7 @@ type node struct {
 	underWay [actor.Verbs]int // of those, by what they do
 	syncing  int              // of those, with syncers
 	inFlight int              // commands in them
+	pressed  bool             // somebody waits for a renewal that is queued
 }
 
 func newNode(address string, lease time.Duration) *node {

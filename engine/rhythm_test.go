@@ -2,6 +2,8 @@ package engine
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"testing"
 	"time"
 
@@ -18,13 +20,18 @@ func (d *desk) holds(locks int) {
 	d.now = time.Millisecond
 	d.turn()
 	for len(d.out) > 0 {
-		for number := range d.out {
-			d.courier([]string{fmt.Sprint(number), "done"})
-		}
+		d.done()
 		d.turn()
 	}
 	require.EqualValues(d.t, locks, d.c.stats().Held)
 	d.batches = 0
+}
+
+// done answers all that is out.
+func (d *desk) done() {
+	for _, number := range slices.Sorted(maps.Keys(d.out)) {
+		d.courier([]string{fmt.Sprint(number), "done"})
+	}
 }
 
 // due is a turn in which the renewals of locks taken at the beginning are due.
@@ -33,24 +40,26 @@ func (d *desk) due() string {
 	return d.turn()
 }
 
-// Very many renewals that are due together do not hold up everybody else: a small batch of them is under way at a time.
-func TestRoutineRenewalsGoOneSmallBatchAfterTheOther(t *testing.T) {
+// Very many renewals that are due together do not hold up everybody else: one batch of them is under way at a time.
+func TestRoutineRenewalsGoOneBatchAfterTheOther(t *testing.T) {
 	d := newDesk(t, 8)
-	d.holds(128)
-	require.Equal(t, "1: renew k0000 … k0063 (64)", d.due())
+	d.holds(200)
+	require.Equal(t, "1: renew k0000 … k0127 (128)", d.due())
+	require.Equal(t, "nothing", d.due())
 	require.Equal(t, "2: acquire a", d.line("10.006s lock a"))
-	require.Equal(t, "3: renew k0064 … k0127 (64); a granted", d.line("10.007s 1 done; 2 done"))
+	require.Equal(t, "3: renew k0128 … k0199 (72); a granted", d.line("10.007s 1 done; 2 done"))
 }
 
 // The further renewals fall behind, the more of them are under way.
 func TestRoutineRenewalsThatFallBehindGetMoreCouriers(t *testing.T) {
 	d := newDesk(t, 8)
-	d.holds(4000)
-	for range 4000/firedPerTurn + 1 {
+	d.holds(2000)
+	for len(d.out) < 4 {
 		d.due()
+		behind := d.c.queues[actor.SendRenew].len()
+		require.Greater(t, len(d.out), behind/perCourier)
+		require.LessOrEqual(t, len(d.out)-1, (behind+batchKeys)/perCourier)
 	}
-	require.Len(t, d.out, 4)
-	require.Greater(t, d.c.queues[actor.SendRenew].len(), 3*perCourier)
 }
 
 // Somebody waits for an extension: it does not queue behind what nobody waits for.
@@ -61,6 +70,38 @@ func TestARenewalThatSomebodyWaitsForLeavesAtOnce(t *testing.T) {
 	d.line("9.001s 1 done")
 	require.Equal(t, "2: renew k0000 … k0063 (64)", d.due())
 	require.Equal(t, "3: renew a", d.line("10.006s extend a"))
+}
+
+// The release can leave when the renewal has, or is known not to be wanted any more.
+func TestAnUnlockDoesNotWaitForTheRenewalsThatAreQueuedBeforeItsOwn(t *testing.T) {
+	d := newDesk(t, 8)
+	d.holds(600)
+	for range 600/firedPerTurn + 1 {
+		d.due()
+	}
+	require.Less(t, len(d.out), 4)
+	require.Contains(t, d.line("10.006s unlock k0599"), "release k0599")
+	require.False(t, d.c.pressed, "for as long as any is queued")
+}
+
+// What takes long anyway need not be spared what the server does meanwhile.
+func TestRoutineRenewalsFromFarAwayGoAllAtOnce(t *testing.T) {
+	d := newDesk(t, 8)
+	d.holds(300)
+	d.c.fx.RoundTrip = 20 * time.Millisecond
+	for range 3 {
+		d.due()
+	}
+	require.Len(t, d.out, 3)
+}
+
+// A turn fires so many timers, but a process that was stopped has none to hold up.
+func TestAfterStandingStillAllHoldsThatAreOverSaySoInTheFirstTurn(t *testing.T) {
+	d := newDesk(t, 8)
+	d.holds(10 * firedPerTurn)
+	d.now = time.Minute
+	d.turn()
+	require.EqualValues(t, 10*firedPerTurn, d.c.stats().Lost)
 }
 
 // Locks that were taken together would be renewed together for ever, and nobody else would get through meanwhile.
@@ -80,13 +121,13 @@ func TestLocksTakenTogetherAreRenewedApart(t *testing.T) {
 		d.turn()
 		together := 0
 		for len(d.out) > 0 {
-			for number, b := range d.out {
+			for _, b := range d.out {
 				together += len(b.commands)
 				for i := range b.commands {
 					renewed[b.commands[i].Key] = append(renewed[b.commands[i].Key], d.now)
 				}
-				d.courier([]string{fmt.Sprint(number), "done"})
 			}
+			d.done()
 			d.turn()
 		}
 		most = max(most, together)
