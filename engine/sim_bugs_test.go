@@ -28,6 +28,7 @@ const (
 	bugDeafUnsaid
 	bugNoMessages
 	bugTakesTooMuch
+	bugTakesTwice
 	bugReadsBeside
 	bugFallsTooFar
 	bugPartKept
@@ -55,6 +56,7 @@ var simBugTable = []struct {
 	{bugDeafUnsaid, "nobody is told that the pub/sub connection broke", "sleeps"},
 	{bugNoMessages, "messages do not come", "sleeps"},
 	{bugTakesTooMuch, "who leaves a queue takes more time from those behind than it has left", "is skipped"},
+	{bugTakesTwice, "waiters that share a time each take back what they added once", "no longer than"},
 	{bugReadsBeside, "a reader is let in beside any writer", "two holders"},
 	{bugFallsTooFar, "the TTL falls below what another reader needs", "but the server has it only until"},
 	{bugPartKept, "of several locks those are kept that come before one that is taken", "in the server: nobody has had it"},
