@@ -110,7 +110,7 @@ func (s *simServer) putOff(name, at int, ttl, wait int64) error {
 
 // outlive is what somebody does that asks and would die with the head, whose time it shares.
 func (s *simServer) outlive(name, at int, wait int64) error {
-	if at <= 0 || wait == 0 || 4*(s.queues[name][at].time-s.wall) > wait {
+	if at <= 0 || wait == 0 || s.w.bug == bugDiesTogether || 4*(s.queues[name][at].time-s.wall) > wait {
 		return nil
 	}
 	err := s.writable(true)
