@@ -438,7 +438,7 @@ var simMutants = []simMutant{
 	{"a channel that nobody has asked for, taken for ordered", "engine/ears.go", []simEdit{{
 		`ch.state != absent && !kept[name]`,
 		`(ch.state == present || ch.state != absent && !planted()) && !kept[name]`,
-	}}, 10600},
+	}}, 22000},
 	{"a channel kept for nobody", "engine/ears.go", []simEdit{{
 		`	case !wanted && ch.state != absent:
 		o.leave`,
