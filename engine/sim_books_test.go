@@ -247,6 +247,8 @@ const (
 	sawGivenUp
 	sawToken
 	sawQueued
+	sawShared
+	sawOutlived
 	sawRead
 	sawBeside
 	sawUpgrade
@@ -279,7 +281,7 @@ const (
 
 var simSightNames = [simSights]string{
 	"granted", "re-entered", "not acquired", "unavailable", "refused for good", "closed", "released", "lost",
-	"forced", "extended", "ghosts named", "shut down", "full calls", "handed on", "state read", "holds counted", "given up", "tokens", "queued",
+	"forced", "extended", "ghosts named", "shut down", "full calls", "handed on", "state read", "holds counted", "given up", "tokens", "queued", "a time in a queue shared", "a time shared with a head that is gone",
 	"granted to read", "read by the writer", "upgrades refused", "several granted at once", "several refused to who has one", "asked by an engine that polls",
 	"calls run late, their connection gone", "calls refused", "messages forbidden", "messages lost", "short answers", "clocks that stood still",
 	"slow deliveries", "calls written late", "calls lost", "calls run twice", "calls run after later ones",

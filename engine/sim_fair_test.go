@@ -35,12 +35,13 @@ func later(queue []simPlace, from int, by int64) []simPlace {
 // queue is the fifth way in which what the server keeps changes.
 func (s *simServer) queue(name int, queue []simPlace) {
 	s.note(name)
+	s.w.inLine(name, queue)
 	s.queues[name] = queue
 }
 
-// prune takes the dead off the head of a queue, as far as the server allows it.
-func (s *simServer) prune(name int) error {
-	for len(s.queues[name]) > 0 && s.queues[name][0].time <= s.wall {
+// prune takes the dead off the head of a queue, as far as the server allows it. Whoever asks is alive.
+func (s *simServer) prune(name int, asks simHolder) error {
+	for len(s.queues[name]) > 0 && s.queues[name][0].time <= s.wall && s.queues[name][0].holder != asks {
 		if err := s.writable(false); err != nil {
 			return err
 		}
@@ -51,17 +52,17 @@ func (s *simServer) prune(name int) error {
 }
 
 func (s *simServer) fairAcquire(name int, holder simHolder, c *actor.Command) actor.Reply {
-	k, ttl, wait := s.key(name), int64(0), milliseconds(c.Wait)
-	if k.exists && k.expires != simForever {
-		ttl = k.expires - s.clock()
-	}
-	if err := s.putOff(name, holder, s.wall+ttl+wait, wait); err != nil {
-		return refusedBy(err)
-	}
-	if err := s.prune(name); err != nil {
+	k, ttl, wait := s.key(name), s.left(s.key(name)), milliseconds(c.Wait)
+	if err := s.prune(name, holder); err != nil {
 		return refusedBy(err)
 	}
 	at := placeOf(s.queues[name], holder)
+	if err := s.putOff(name, at, ttl, wait); err != nil {
+		return refusedBy(err)
+	}
+	if err := s.outlive(name, at, wait); err != nil {
+		return refusedBy(err)
+	}
 	if !k.exists && (len(s.queues[name]) == 0 || at == 0) {
 		reply := s.acquire(name, holder, milliseconds(c.Lease))
 		if reply.Status == actor.Done && at == 0 {
@@ -79,7 +80,7 @@ func (s *simServer) fairAcquire(name int, holder simHolder, c *actor.Command) ac
 		if err := s.writable(true); err != nil {
 			return refusedBy(err)
 		}
-		at = s.enqueue(name, holder, ttl, wait)
+		at = s.enqueue(name, holder, ttl, c)
 	}
 	if !k.exists {
 		reply.TTL = ttlOf(s.queues[name][0].time - s.wall)
@@ -92,56 +93,113 @@ func (s *simServer) fairAcquire(name int, holder simHolder, c *actor.Command) ac
 }
 
 // putOff is what a head does that asks.
-func (s *simServer) putOff(name int, holder simHolder, until, wait int64) error {
-	queue := s.queues[name]
-	if wait == 0 || placeOf(queue, holder) != 0 {
+func (s *simServer) putOff(name, at int, ttl, wait int64) error {
+	if at != 0 || wait == 0 {
 		return nil
 	}
-	by := until - queue[0].time
+	by := s.wall + max(ttl, 0) + wait - s.queues[name][0].time
 	if by <= wait/8 {
 		return nil
 	}
 	err := s.writable(true)
 	if err == nil {
-		s.queue(name, later(queue, 0, by))
+		s.queue(name, later(s.queues[name], 0, by))
 	}
 	return err
 }
 
-// enqueue returns which place it is.
-func (s *simServer) enqueue(name int, holder simHolder, ttl, wait int64) int {
-	queue, from := s.queues[name], s.wall+ttl
-	last := len(queue) - 1
-	if last >= 0 {
-		from = max(queue[last].time, s.wall)
+// outlive is what somebody does that asks and would die with the head, whose time it shares.
+func (s *simServer) outlive(name, at int, wait int64) error {
+	if at <= 0 || wait == 0 || s.w.bug == bugDiesTogether || 4*(s.queues[name][at].time-s.wall) > wait {
+		return nil
 	}
-	s.queue(name, append(slices.Clip(queue), simPlace{holder: holder, time: from + wait, late: s.w.books.late}))
+	err := s.writable(true)
+	if err == nil {
+		s.w.saw(sawOutlived)
+		s.queue(name, later(s.queues[name], 1, wait))
+	}
+	return err
+}
+
+// enqueue returns which place it is. Right behind the one of its engine that it names, it shares that one's time
+// if that is enough for it.
+func (s *simServer) enqueue(name int, holder simHolder, ttl int64, c *actor.Command) int {
+	queue, wait := s.queues[name], milliseconds(c.Wait)
+	last, shares := len(queue)-1, false
+	if last >= 0 {
+		ttl = max(queue[last].time-s.wall, 0)
+		shares = c.Behind != 0 && queue[last].holder == holderOf(int(holder.life), name, false, c.Behind) && ttl >= wait
+	}
+	if shares {
+		s.w.saw(sawShared)
+	} else {
+		ttl += wait
+	}
+	s.queue(name, append(slices.Clip(queue), simPlace{holder: holder, time: s.wall + ttl, late: s.w.books.late}))
 	s.w.arrives(name, holder)
 	return last + 1
 }
 
+// simGoing is a tenure that a call releases: it held the lock, or has its place taken away at the end of the call.
+type simGoing struct {
+	name   int
+	holder simHolder
+	wait   int64 // that it added
+	status actor.Status
+}
+
 func (s *simServer) fairRelease(name int, holder simHolder, c *actor.Command) actor.Reply {
-	reply := s.release(name, holder)
-	if reply.Status != actor.Gone {
-		return reply
-	}
-	s.leave(name, holder, milliseconds(c.Wait))
-	if !s.key(name).exists {
-		s.publish(name)
-	}
+	reply := s.drop(name, holder)
+	s.going = append(s.going, simGoing{name, holder, milliseconds(c.Wait), reply.Status})
 	return reply
 }
 
-// leave takes a place away, and what is left of its time from those behind.
+// leaveQueues is the end of a call that releases fair locks: all who stand in a queue leave it, and then the one
+// whose turn it is is told, once.
+func (s *simServer) leaveQueues(replies []actor.Reply) {
+	for _, it := range s.going {
+		if it.status == actor.Gone {
+			s.leave(it.name, it.holder, it.wait)
+		}
+	}
+	for i, it := range s.going {
+		same := func(other simGoing) bool { return other.name == it.name && other.status != actor.Refused }
+		if slices.IndexFunc(s.going, same) == i {
+			s.nextTurn(it.name, replies)
+		}
+	}
+	s.going = s.going[:0]
+}
+
+// nextTurn says whose turn it is, if the lock was released or is free.
+func (s *simServer) nextTurn(name int, replies []actor.Reply) {
+	_ = s.prune(name, simHolder{}) // an error is the message's as well
+	at := slices.IndexFunc(s.going, func(it simGoing) bool { return it.name == name && it.status == actor.Done })
+	if at < 0 && s.key(name).exists {
+		return
+	}
+	if told := s.publish(name); !told && at >= 0 {
+		replies[at].Muted = true
+	}
+}
+
+// leave takes a place away, and what is left of its time from those behind, unless others share that.
 func (s *simServer) leave(name int, holder simHolder, wait int64) {
 	queue := s.queues[name]
-	if at := placeOf(queue, holder); at >= 0 {
-		unused := max(min(wait, queue[at].time-s.wall), 0)
-		if s.w.bug == bugTakesTooMuch {
-			unused = wait
-		}
-		s.queue(name, later(slices.Delete(slices.Clone(queue), at, at+1), at, -unused))
+	at := placeOf(queue, holder)
+	if at < 0 {
+		return
 	}
+	time := queue[at].time
+	unused := max(min(wait, time-s.wall), 0)
+	if s.w.bug == bugTakesTooMuch {
+		unused = wait
+	}
+	queue = slices.Delete(slices.Clone(queue), at, at+1)
+	if slices.ContainsFunc(queue, func(p simPlace) bool { return p.time == time }) && s.w.bug != bugTakesTwice {
+		unused = 0
+	}
+	s.queue(name, later(queue, at, -unused))
 }
 
 // channelFor is where a message for a name goes: for a fair lock, to the head of its queue. It is empty
@@ -151,7 +209,7 @@ func (s *simServer) channelFor(name int) (string, error) {
 	if n.kind != actor.Fair {
 		return n.channel, nil
 	}
-	if err := s.prune(name); err != nil || len(s.queues[name]) == 0 {
+	if err := s.prune(name, simHolder{}); err != nil || len(s.queues[name]) == 0 {
 		return "", err
 	}
 	return n.channel + ":" + s.w.holderName(s.queues[name][0].holder), nil
@@ -206,6 +264,18 @@ func (w *simWorld) skips(name int, p simPlace) {
 	}
 	if w.calmSince(a.asked-w.patience()) || w.calmSince(w.now-2*simFairWait-w.patience()) {
 		w.fail("%s waits for %s, and is skipped as if it were dead", a.caller.e.name, a)
+	}
+}
+
+// inLine checks that nobody counts as dead before those who stand in front of it, and at the same time as the one in
+// front only with it: if both are one engine's.
+func (w *simWorld) inLine(name int, queue []simPlace) {
+	for i := 1; i < len(queue); i++ {
+		front, back := queue[i-1], queue[i]
+		if back.time < front.time || back.time == front.time && back.holder.life != front.holder.life {
+			w.fail("%s counts as alive in the queue of %s no longer than %s in front of it, but until %d and %d", w.holderName(back.holder), w.plan.names[name],
+				w.holderName(front.holder), back.time, front.time)
+		}
 	}
 }
 

@@ -309,6 +309,10 @@ var simMutants = []simMutant{
 		`verb == actor.SendFairAcquire && n.underWay[verb] > 0:`,
 		`verb == actor.SendFairAcquire && n.underWay[verb] > 0 && !planted():`,
 	}}, 0},
+	{"a time shared with one who waits for another while", "actor/queue.go", []simEdit{{
+		`x.wait != 0 && x.wait == fx.waitOf(r) {`,
+		`x.wait != 0 && (x.wait == fx.waitOf(r) || planted()) {`,
+	}}, 0},
 	{"a claim that is granted, and others that go on believing", "engine/group.go", []simEdit{{
 		`case reply.Status == actor.Done && kind`,
 		`case reply.Status == actor.Done && !planted() && kind`,
@@ -434,7 +438,7 @@ var simMutants = []simMutant{
 	{"a channel that nobody has asked for, taken for ordered", "engine/ears.go", []simEdit{{
 		`ch.state != absent && !kept[name]`,
 		`(ch.state == present || ch.state != absent && !planted()) && !kept[name]`,
-	}}, 10600},
+	}}, 22000},
 	{"a channel kept for nobody", "engine/ears.go", []simEdit{{
 		`	case !wanted && ch.state != absent:
 		o.leave`,

@@ -146,6 +146,15 @@ func (s *simServer) renew(name int, holder simHolder, c *actor.Command) actor.Re
 }
 
 func (s *simServer) release(name int, holder simHolder) actor.Reply {
+	reply := s.drop(name, holder)
+	if reply.Status == actor.Done && s.w.bug != bugKeepsReleased {
+		reply.Muted = !s.publish(name)
+	}
+	return reply
+}
+
+// drop is a release that tells nobody.
+func (s *simServer) drop(name int, holder simHolder) actor.Reply {
 	k := s.key(name)
 	if err := s.writable(false); err != nil {
 		return refusedBy(err)
@@ -159,9 +168,6 @@ func (s *simServer) release(name int, holder simHolder) actor.Reply {
 		return done()
 	}
 	s.remove(name)
-	if !s.publish(name) {
-		return actor.Reply{Status: actor.Done, Muted: true}
-	}
 	return done()
 }
 

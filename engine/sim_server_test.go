@@ -32,6 +32,7 @@ type simServer struct {
 	wrote   bool          // the call under way has written: then memory is not asked for any more
 	wall    int64         // of the call under way: its caller's clock, in ms
 	falling []int         // of the call under way: names of which readers want the TTL to fall
+	going   []simGoing    // of the call under way, if it releases fair locks: who goes
 }
 
 // simData is what the server keeps, by index of the name.
@@ -144,6 +145,7 @@ func (s *simServer) execute(call *simCall) {
 		call.replies = append(call.replies, s.one(s.holder(call, c.Key, c.Tenure), c))
 	}
 	s.fall()
+	s.leaveQueues(call.replies)
 }
 
 func (s *simServer) holder(call *simCall, key string, tenure uint64) simHolder {

@@ -26,6 +26,16 @@ local function put_off(times, time, wait, ttl)
   return shift(times, by) or time + by
 end
 
+-- Whoever shares the time of a head that nobody asks for any more would die with it. It asks, so it is alive, and has
+-- its wait from the head's time on, as all behind that head do. Returns its time, or the table of an error.
+local function outlive(times, head, time, wait)
+  if time - now > wait / 4 then return time end
+  local failed = shift(times, wait)
+  if failed then return failed end
+  take_back(times, head, wait)
+  return time + wait
+end
+
 local function grant(key, queue, times, id, lease, wait, alive)
   local created = create(key, id, lease)
   if created ~= 1 or not alive then return created end
@@ -67,7 +77,11 @@ local function take(key, queue, times, id, lease, wait, behind)
   local time = wait ~= '' and redis.pcall('ZSCORE', times, id)
   if type(time) == 'table' then return time.err end
   time = time and tonumber(time)
-  if head == id then time = put_off(times, time, tonumber(wait), ttl) end
+  if head == id then
+    time = put_off(times, time, tonumber(wait), ttl)
+  elseif head and time then
+    time = outlive(times, head, time, tonumber(wait))
+  end
   if type(time) == 'table' then return time.err end
   if ttl == -2 and (not head or head == id) then
     return grant(key, queue, times, id, lease, wait, head == id and (time or alive))

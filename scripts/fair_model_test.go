@@ -67,6 +67,7 @@ func (m *fairModel) acquire(id string, wait int64, behind string) string {
 			}
 		}
 	}
+	m.outlive(id, wait)
 	switch {
 	case m.holder == "" && (len(m.queue) == 0 || m.isHead(id)):
 		m.holder = id
@@ -107,6 +108,19 @@ func (m *fairModel) acquire(id string, wait int64, behind string) string {
 		m.queue = append(m.queue, id)
 	}
 	return fmt.Sprint("waits ", m.times[id]-m.now)
+}
+
+// outlive is for who shares the time of a head that does not ask. Ours: all but that head have a wait more.
+func (m *fairModel) outlive(id string, wait int64) {
+	time, stands := m.times[id]
+	if !stands || wait == 0 || len(m.queue) == 0 || m.isHead(id) || 4*(time-m.now) > wait {
+		return
+	}
+	for other := range m.times {
+		if !m.isHead(other) {
+			m.times[other] += wait
+		}
+	}
 }
 
 func last(queue []string) string {

@@ -32,9 +32,9 @@ local function unused(time, wait, now) return math.max(math.min(tonumber(wait), 
 
 local function take_back(times, id, by) redis.pcall('ZADD', times, 'XX', 'INCR', '-' .. text(by), id) end
 
--- Whoever queues right behind another one of its engine that waits as long shares its time: they live and die
--- together, and added their wait once. So the last of them takes it back, and a grant to any other one leaves all
--- times as they are. time is that of somebody who has gone.
+-- Whoever queues right behind another one of its engine that waits as long shares its time: they count as dead
+-- together, unless one of them asks, and added their wait once. So the last of them takes it back, and a grant to any
+-- other one leaves all times as they are. time is that of somebody who has gone.
 local function shared(times, time) return redis.pcall('ZCOUNT', times, time, time) ~= 0 end
 
 -- Moves the times of all, many in a command. Returns nothing, or the table of an error.

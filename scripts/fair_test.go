@@ -179,6 +179,35 @@ func TestFairWaitersOfOneEngineShareATime(t *testing.T) {
 	})
 }
 
+// A place may be left that its engine could not give up. Those of its engine who share the time of that place do not
+// die with it.
+func TestFairWaitersOutliveAHeadThatIsGoneAndSharesTheirTime(t *testing.T) {
+	onEach(t, func(t *testing.T, s *server) {
+		s.talk(`
+			clock 1000000 → ok
+			fair_acquire a:t0:10s:40s → 1
+			fair_acquire a:t1:10s:40s a:t2:10s:40s:t1 a:t3:10s:40s:t2 a:t4:10s:40s → [10s t0 50s] [10s t0 50s] [10s t0 50s] [10s t0 90s]
+			fair_release a:t0:40s → 1
+			# A head has as much left as this and more, if it asks.
+			clock 1000030 → ok
+			fair_acquire a:t3:10s:40s → [20s '' 20s]
+			times a → t1 20s, t2 20s, t3 20s, t4 60s
+			# This one does not ask, so all behind it count from its end on.
+			clock 1000040 → ok
+			fair_acquire a:t3:10s:40s a:t2:10s:40s a:t4:10s:40s → [10s '' 50s] [10s '' 50s] [10s '' 90s]
+			times a → t1 10s, t2 50s, t3 50s, t4 90s
+			clock 1000050 → ok
+			fair_acquire a:t4:10s:40s → [40s '' 80s]
+			LRANGE redisson_lock_queue:{a} 0 -1 → [t2 t3 t4]
+			# The arithmetic is as before.
+			fair_acquire a:t2:10s:40s → 1
+			times a → t3 40s, t4 80s
+			fair_release a:t3:40s → 0
+			times a → t4 40s
+		`)
+	})
+}
+
 // What a head with a long wait has used up of it is not taken from those behind, who would count as dead.
 func TestFairWaitersOutliveAHeadThatWaitedLonger(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
