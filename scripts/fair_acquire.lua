@@ -77,9 +77,9 @@ local function take(key, queue, times, id, lease, wait, behind)
   local time = wait ~= '' and redis.pcall('ZSCORE', times, id)
   if type(time) == 'table' then return time.err end
   time = time and tonumber(time)
-  if head == id then
+  if head == id and tonumber(wait) then
     time = put_off(times, time, tonumber(wait), ttl)
-  elseif head and time then
+  elseif head and head ~= id and time then
     time = outlive(times, head, time, tonumber(wait))
   end
   if type(time) == 'table' then return time.err end
