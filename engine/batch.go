@@ -55,6 +55,11 @@ type queue struct {
 	commands []actor.Command
 	head     int
 	pressing int // all but routine renewals
+
+	// Of renewals alone.
+	watched   int // so many of those that were in it at watchedAt still are; 0: nobody has looked since
+	watchedAt time.Duration
+	late      bool // some have waited for long
 }
 
 func (q *queue) len() int { return len(q.commands) - q.head }
@@ -76,11 +81,12 @@ func (q *queue) pop() actor.Command {
 	c := q.commands[q.head]
 	q.commands[q.head] = actor.Command{}
 	q.head++
+	q.watched = max(q.watched-1, 0)
 	if !c.Routine {
 		q.pressing--
 	}
 	if q.head == len(q.commands) {
-		q.head = 0
+		q.head, q.late = 0, false
 		q.commands = q.commands[:0]
 		if cap(q.commands) > keepCommands {
 			q.commands = nil

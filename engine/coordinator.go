@@ -414,6 +414,9 @@ func (c *coordinator) next() (at time.Duration, ok bool) {
 	}
 	at, ok = c.fx.Soonest, c.fx.Soonest != never
 	for _, n := range c.nodes {
+		if n.hurryAt != never {
+			at, ok = earlier(at, ok, n.hurryAt)
+		}
 		if n.link.down && n.out == 0 && n.backlog() {
 			at, ok = earlier(at, ok, n.link.tryAt)
 		}

@@ -32,6 +32,7 @@ func (c *coordinator) send(command *actor.Command) {
 
 // depart gives every free courier of a node a batch, as long as there is anything to send there.
 func (c *coordinator) depart(now time.Duration, n *node) {
+	n.hurryAt = never
 	for n.out-n.syncing < c.couriers && !c.closed && n.link.open(now, n.out) {
 		b := c.pack(now, n)
 		if b == nil {
@@ -70,7 +71,7 @@ func (c *coordinator) mostUrgent(now time.Duration, n *node) (b *batch, withdraw
 	for _, verbs := range urgency {
 		for i := range verbs {
 			verb := verbs[(i+c.packed)%len(verbs)]
-			if c.waits(n, verb) {
+			if c.waits(now, n, verb) {
 				continue
 			}
 			waiting := len(n.split) + n.queues[verb].len()
@@ -92,54 +93,16 @@ func (c *coordinator) mostUrgent(now time.Duration, n *node) (b *batch, withdraw
 	return nil, withdrawn
 }
 
-// renews reports whether a verb is as urgent as renewals.
-func renews(verb actor.Verb) bool { return slices.Contains(urgency[0], verb) }
-
 // waits reports whether commands of a verb have to wait although a courier is free. Of those that queue at
 // the server one batch is under way at a time, because two could arrive in the other order.
-func (c *coordinator) waits(n *node, verb actor.Verb) bool {
+func (c *coordinator) waits(now time.Duration, n *node, verb actor.Verb) bool {
 	switch {
 	case verb == actor.SendFairAcquire && n.underWay[verb] > 0:
 		return true
 	case c.asksReplicas(verb):
 		return n.syncing == syncers
 	}
-	return renews(verb) && c.renewalsWait(n)
-}
-
-// Routine renewals are due long before their leases end, so they go one batch after the other, each of them
-// a small one: whoever comes in between waits for one at most. Measured with 100 000 locks that had been
-// taken within half a second, and a thousand pairs a second beside them: p99 4.0 to 0.9 ms.
-const (
-	crowd      = 512  // so many that wait go in whole batches, which cost less
-	perCourier = 1024 // for so many that wait, one more batch is under way
-)
-
-// renewalsWait reports whether renewals have their share of the couriers: half of them while others wait. If
-// nobody waits for a renewal they have one, and the more the further they fall behind.
-func (c *coordinator) renewalsWait(n *node) bool {
-	renewing, behind, pressing := 0, 0, 0
-	for _, verb := range urgency[0] {
-		if !c.asksReplicas(verb) {
-			renewing += n.underWay[verb]
-			behind += n.queues[verb].len()
-			pressing += n.queues[verb].pressing
-		}
-	}
-	if pressing == 0 && renewing > behind/perCourier {
-		return true
-	}
-	return 2*renewing >= c.couriers && n.othersWait()
-}
-
-// othersWait reports whether anything but renewals waits to be sent.
-func (n *node) othersWait() bool {
-	for verb := range n.queues {
-		if !renews(actor.Verb(verb)) && n.queues[verb].len() > 0 {
-			return true
-		}
-	}
-	return false
+	return renews(verb) && c.renewalsWait(now, n)
 }
 
 // part takes a batch that is sent again. Much may have happened since it left first.
@@ -165,10 +128,7 @@ func (c *coordinator) fill(now time.Duration, n *node, verb actor.Verb) *batch {
 		return nil
 	}
 	b := c.empty(verb)
-	most := batchKeys
-	if renews(verb) && q.len() < crowd {
-		most = batchKeys / 2
-	}
+	most := c.mostKeys(now, q, verb)
 	for size, keys := 0, 0; q.len() > 0 && keys < most && size < batchBytes; {
 		last := len(b.commands)
 		b.commands = append(b.commands, q.pop())

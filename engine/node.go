@@ -22,6 +22,7 @@ type node struct {
 	underWay [actor.Verbs]int // of those, by what they do
 	syncing  int              // of those, with syncers
 	inFlight int              // commands in them
+	hurryAt  time.Duration    // when renewals that wait though a courier is free have waited for long
 }
 
 func newNode(address string, lease time.Duration) *node {
@@ -29,6 +30,7 @@ func newNode(address string, lease time.Duration) *node {
 		address: address,
 		link:    link{most: min(250*time.Millisecond, lease/12)},
 		ears:    newEars(),
+		hurryAt: never,
 	}
 }
 

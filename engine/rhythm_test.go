@@ -101,3 +101,22 @@ func TestLocksTakenTogetherAreRenewedApart(t *testing.T) {
 	}
 	require.LessOrEqual(t, most, 256)
 }
+
+// On a slow link it takes long until a batch is back, and leases end meanwhile.
+func TestRoutineRenewalsThatHaveWaitedForLongAllLeave(t *testing.T) {
+	d := newDesk(t, 8)
+	d.holds(500)
+	for range 500/firedPerTurn + 1 {
+		d.due()
+	}
+	require.Len(t, d.out, 1)
+	at, ok := d.c.next()
+	require.True(t, ok)
+	require.Equal(t, d.now+30*time.Second/leisure, at, "nobody else wakes the loop")
+	d.now = at
+	d.turn()
+	require.Len(t, d.out, 5)
+	require.False(t, d.c.backlog())
+	at, ok = d.c.next()
+	require.True(t, !ok || at > d.now, "and the loop rests")
+}
