@@ -22,9 +22,9 @@ func renews(verb actor.Verb) bool { return slices.Contains(urgency[0], verb) }
 
 // renewalsWait reports whether renewals have their share of the couriers: half of them while others wait. If
 // nobody waits for a renewal they have one, and the more the further they fall behind; all once they have waited
-// for long.
+// for long, or are sent again.
 func (c *coordinator) renewalsWait(now time.Duration, n *node) bool {
-	renewing, behind, hurry, hurryAt := 0, 0, false, never
+	renewing, behind, hurry, hurryAt := 0, 0, n.renewsAgain(), never
 	for _, verb := range urgency[0] {
 		if c.asksReplicas(verb) {
 			continue
@@ -52,6 +52,11 @@ func (n *node) othersWait() bool {
 		}
 	}
 	return false
+}
+
+// renewsAgain reports whether renewals wait that were under way before.
+func (n *node) renewsAgain() bool {
+	return slices.ContainsFunc(n.split, func(b *batch) bool { return renews(b.verb) })
 }
 
 // late reports whether something in a queue of renewals has waited for long. It stays so until the queue is empty:

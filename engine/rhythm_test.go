@@ -120,3 +120,11 @@ func TestRoutineRenewalsThatHaveWaitedForLongAllLeave(t *testing.T) {
 	at, ok = d.c.next()
 	require.True(t, !ok || at > d.now, "and the loop rests")
 }
+
+// A batch that was refused as a whole for one key goes again in halves: one after the other they would take too long.
+func TestRoutineRenewalsThatAreSentAgainLeaveTogether(t *testing.T) {
+	d := newDesk(t, 8)
+	d.holds(64)
+	require.Equal(t, "1: renew k0000 … k0063 (64)", d.due())
+	require.Equal(t, "2: renew k0032 … k0063 (32); 3: renew k0000 … k0031 (32)", d.line("10.006s 1 says CROSSSLOT x"))
+}
