@@ -93,9 +93,6 @@ func (c *coordinator) mostUrgent(now time.Duration, n *node) (b *batch, withdraw
 	return nil, withdrawn
 }
 
-// renews reports whether a verb is as urgent as renewals.
-func renews(verb actor.Verb) bool { return slices.Contains(urgency[0], verb) }
-
 // waits reports whether commands of a verb have to wait although a courier is free. Of those that queue at
 // the server one batch is under way at a time, because two could arrive in the other order.
 func (c *coordinator) waits(n *node, verb actor.Verb) bool {
@@ -106,54 +103,6 @@ func (c *coordinator) waits(n *node, verb actor.Verb) bool {
 		return n.syncing == syncers
 	}
 	return renews(verb) && c.renewalsWait(n)
-}
-
-// perCourier is how many routine renewals have to wait for one more batch of them to be under way. They are
-// due long before their leases end, so they go one batch after the other: whoever comes in between waits for
-// one at most. From far away nobody would notice. Measured with 100 000 locks that had been taken within half a second, and a thousand pairs a
-// second beside them: p99 2.1 to 0.8 ms.
-const (
-	perCourier = 2 * batchKeys
-	farAway    = 5 * time.Millisecond // the round trip
-)
-
-// renewalsWait reports whether renewals have their share of the couriers: half of them while others wait. If
-// nobody waits for a renewal they have one, and the more the further they fall behind.
-func (c *coordinator) renewalsWait(n *node) bool {
-	renewing, behind, pressing := 0, 0, n.pressed || len(n.split) > 0 || c.fx.RoundTrip > farAway
-	for _, verb := range urgency[0] {
-		if !c.asksReplicas(verb) {
-			renewing += n.underWay[verb]
-			behind += n.queues[verb].len()
-			pressing = pressing || n.queues[verb].pressing > 0
-		}
-	}
-	if !pressing && renewing > behind/perCourier {
-		return true
-	}
-	return 2*renewing >= c.couriers && n.othersWait()
-}
-
-// press is for a lock that wants something else while its renewal is queued: that goes first, or is withdrawn.
-func (c *coordinator) press(l *actor.Lock) {
-	if l.Key() != "" && renews(l.UnderWay()) {
-		c.nodeOf(l.Key()).pressed = true
-	}
-}
-
-// relax is for when no renewal is queued any more.
-func (n *node) relax() {
-	n.pressed = n.pressed && slices.ContainsFunc(urgency[0], func(verb actor.Verb) bool { return n.queues[verb].len() > 0 })
-}
-
-// othersWait reports whether anything but renewals waits to be sent.
-func (n *node) othersWait() bool {
-	for verb := range n.queues {
-		if !renews(actor.Verb(verb)) && n.queues[verb].len() > 0 {
-			return true
-		}
-	}
-	return false
 }
 
 // part takes a batch that is sent again. Much may have happened since it left first.

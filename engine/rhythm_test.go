@@ -142,3 +142,11 @@ func TestLocksTakenTogetherAreRenewedApart(t *testing.T) {
 	}
 	require.LessOrEqual(t, most, 256)
 }
+
+// A batch that was refused as a whole for one key goes again in halves: one after the other they would take too long.
+func TestRoutineRenewalsThatAreSentAgainLeaveTogether(t *testing.T) {
+	d := newDesk(t, 8)
+	d.holds(64)
+	require.Equal(t, "1: renew k0000 … k0063 (64)", d.due())
+	require.Equal(t, "2: renew k0032 … k0063 (32); 3: renew k0000 … k0031 (32)", d.line("10.006s 1 says CROSSSLOT x"))
+}

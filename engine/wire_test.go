@@ -294,7 +294,7 @@ func TestAnswersAreReadAsTheScriptsGiveThem(t *testing.T) {
 			{"*2 :1 *3 :29000 $4 me:1 :80000", "done · taken 29s \"me:1\" left 1m20s"},
 			{"*2 *3 :5 $0 _ :-1 *3 :-1 $0 _ :5", "taken 5ms \"\" left -1ns · taken -1ns \"\" left 5ms"},
 			{"*2 *2 :5 $1 x *3 :5 $1 x $1 x", form + " · " + form},
-			{"*2 *4 :29000 $4 me:1 :80000 :1700000000000 *4 :29000 $4 me:1 :80000 $1 x", "done · taken 29s \"me:1\" left 1m20s"},
+			{"*2 *4 :29000 $4 me:1 :80000 :1700000000000 *4 :29000 $4 me:1 :80000 $1 x", "taken 29s \"me:1\" left 1m20s · " + form},
 			{"*2 :0 $9 WRONGTYPE", form + " · refused: WRONGTYPE"},
 		},
 		actor.SendFairRelease: {
