@@ -20,12 +20,22 @@ func (c *coordinator) compareClocks(now time.Duration, b *batch, reply *actor.Re
 	if ahead < 0 {
 		ahead = min(ahead+now-b.sent, 0)
 	}
-	c.ahead = ahead
+	b.node.ahead = ahead
+}
+
+// ahead is how far this machine's clock is ahead of that of the node it is the furthest from; negative: behind.
+func (c *coordinator) ahead() (most time.Duration) {
+	for _, n := range c.nodes {
+		if n.ahead.Abs() > most.Abs() {
+			most = n.ahead
+		}
+	}
+	return most
 }
 
 // tellClocks logs when this machine's clock is found to be wrong, or the server's, and when it is right again.
 func (e *Engine) tellClocks() {
-	ahead := e.coordinator.ahead
+	ahead := e.coordinator.ahead()
 	apart := ahead.Abs() > clocksApart
 	if e.log == nil || apart == e.apart {
 		return

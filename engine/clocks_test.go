@@ -15,7 +15,7 @@ import (
 // The clocks are apart by what the way there and back does not explain, and only a change is logged.
 func TestClocksThatAreApartAreToldOnce(t *testing.T) {
 	var log bytes.Buffer
-	e := &Engine{coordinator: &coordinator{}, log: slog.New(slog.NewTextHandler(&log, nil))}
+	e := &Engine{coordinator: newCoordinator(actor.Config{}, 1), log: slog.New(slog.NewTextHandler(&log, nil))}
 	const wall = 1_700_000_000_000
 	for _, c := range []struct {
 		server int64 // its clock, less the caller's when that asked, in ms
@@ -27,10 +27,10 @@ func TestClocksThatAreApartAreToldOnce(t *testing.T) {
 		{61_000, -time.Minute, "ahead=-1m0s"},
 	} {
 		log.Reset()
-		b := &batch{sent: time.Second, wall: wall}
+		b := &batch{sent: time.Second, wall: wall, node: e.coordinator.node}
 		e.coordinator.compareClocks(2*time.Second, b, &actor.Reply{Clock: wall + c.server})
 		e.coordinator.compareClocks(2*time.Second, b, &actor.Reply{}) // says nothing
-		require.Equal(t, c.ahead, e.coordinator.ahead)
+		require.Equal(t, c.ahead, e.coordinator.ahead())
 		e.tellClocks()
 		require.Contains(t, log.String(), c.logs)
 		require.Equal(t, c.logs != "", strings.Contains(log.String(), "clock"))

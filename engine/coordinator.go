@@ -43,7 +43,6 @@ type coordinator struct {
 	waiting  []*actor.Request  // for the shutdown to be complete
 	closed   bool
 	counters counters
-	ahead    time.Duration // of the server's clock, as last seen: this machine's; negative if it is behind
 
 	batches []*batch // outcome: to be carried
 	spares  []*batch

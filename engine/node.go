@@ -23,6 +23,7 @@ type node struct {
 	syncing  int              // of those, with syncers
 	inFlight int              // commands in them
 	pressed  bool             // somebody waits for a renewal that is queued
+	ahead    time.Duration    // by how much this machine's clock is ahead of its own
 }
 
 func newNode(address string, lease time.Duration) *node {

@@ -48,6 +48,6 @@ func (c *coordinator) stats() Stats {
 		Retries:       c.counters.retries,
 		Muted:         s.Muted,
 		RenewalLag:    s.RenewalLag,
-		ClockAhead:    c.ahead,
+		ClockAhead:    c.ahead(),
 	}
 }
