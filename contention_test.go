@@ -1,0 +1,72 @@
+package lockwheel_test
+
+import (
+	"maps"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel"
+)
+
+// No mutexes also means no spinning, and no channel in a mutex's place. This test is not parallel: the profiles are the
+// process's.
+func TestAHotLockContendsForNothing(t *testing.T) {
+	s := realSite(t)
+	e := s.open(lockwheel.Options{})
+	m := e.Mutex("n")
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(8)) // more threads than processors: whoever has a mutex is interrupted now and then
+	runtime.SetMutexProfileFraction(1)
+	runtime.SetBlockProfileRate(1)
+	crowd(t, 64, func(int) error {
+		for range 1000 {
+			hold, err := m.Lock(t.Context())
+			if err != nil {
+				return err
+			}
+			if err := hold.Unlock(t.Context()); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	runtime.SetBlockProfileRate(0)
+	runtime.SetMutexProfileFraction(0)
+	require.Empty(t, waitedIn(runtime.MutexProfile, "sync."), "a mutex of ours")
+	require.Subset(t, []string{
+		"(*Engine).await",            // callers, for their verdicts
+		"engine.(*Engine).sleep",     // the loop, for mail: the mailbox's bell
+		"engine.carry",               // couriers, for batches
+		"engine.(*subscriber).run",   // for orders
+		"engine.(*subscriber).serve", // and messages
+	}, waitedIn(runtime.BlockProfile, ""), "a channel of ours in a mutex's place")
+}
+
+// waitedIn are the functions of ours in which a profile saw somebody wait for something of that package, without a call to
+// others in between. The runtime's own locks, which channels have, are in the profile of mutexes, too.
+func waitedIn(profile func([]runtime.BlockProfileRecord) (int, bool), of string) []string {
+	records := make([]runtime.BlockProfileRecord, 10_000)
+	n, _ := profile(records)
+	found := map[string]bool{}
+	for _, record := range records[:n] {
+		frames := runtime.CallersFrames(record.Stack())
+		frame, more := frames.Next()
+		if !strings.HasPrefix(frame.Function, of) {
+			continue
+		}
+		for ; more; frame, more = frames.Next() {
+			name, ours := strings.CutPrefix(frame.Function, "github.com/lockwheel/lockwheel")
+			switch {
+			case strings.HasPrefix(frame.Function, "runtime."), strings.HasPrefix(frame.Function, "sync"):
+				continue
+			case ours && !strings.HasPrefix(name, "_test"):
+				found[strings.TrimLeft(name, "/.")] = true
+			}
+			break
+		}
+	}
+	return slices.Sorted(maps.Keys(found))
+}
