@@ -2,6 +2,9 @@ package lockwheel_test
 
 import (
 	"errors"
+	"fmt"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -17,6 +20,37 @@ var kinds = map[string]kindOfLock{
 	"plain":  (*lockwheel.Engine).Mutex,
 	"fenced": (*lockwheel.Engine).FencedMutex,
 	"fair":   (*lockwheel.Engine).FairMutex,
+}
+
+// namesOfKinds are names of one lock of each kind that has one holder at a time. Each ends with its kind.
+func namesOfKinds(prefix string) []string {
+	return []string{prefix + "/plain", prefix + "/fenced", prefix + "/fair", prefix + "/writer"}
+}
+
+// kindOf is the kind that a name ends with.
+func kindOf(name string) string { return name[strings.LastIndexByte(name, '/')+1:] }
+
+// mutexOf is the lock of such a name.
+func mutexOf(e *lockwheel.Engine, name string) lockwheel.Mutex {
+	return grantable()[kindOf(name)](e, name)
+}
+
+// tokenKeys is how the keys begin that count fencing tokens. They outlive their locks.
+const tokenKeys = "redisson_lock_token:"
+
+// requireNoLock waits until the server has no key but those that count fencing tokens. A place in a fair queue which nobody is
+// left to take back goes when somebody asks for that lock: whoever does is e.
+func (s *site) requireNoLock(t *testing.T, e *lockwheel.Engine, names []string) {
+	t.Helper()
+	for _, name := range names {
+		if kindOf(name) == "fair" {
+			unlock(t, lock(t, mutexOf(e, name)))
+		}
+	}
+	eventually(t, "no key but those of tokens", func() bool {
+		keys, ok := s.do("KEYS", "*").([]any)
+		return ok && !slices.ContainsFunc(keys, func(key any) bool { return !strings.HasPrefix(fmt.Sprint(key), tokenKeys) })
+	})
 }
 
 // onEachKind runs a test of what all kinds have in common.

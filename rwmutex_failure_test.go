@@ -223,7 +223,7 @@ func (l *library) leave(hold *lockwheel.Hold) {
 func TestNoReaderBesideAWriterOnBrokenLinks(t *testing.T) {
 	t.Parallel()
 	l := library{readers: map[*lockwheel.Hold]bool{}}
-	onBrokenLinks(t, func(ctx context.Context, e *lockwheel.Engine) (*lockwheel.Hold, error) {
+	onBrokenLinks(t, []string{"n"}, func(ctx context.Context, e *lockwheel.Engine) (*lockwheel.Hold, error) {
 		m, writes := e.RWMutex("n").RLocker(), rand.IntN(3) == 0
 		if writes {
 			m = e.RWMutex("n").Writer()
