@@ -245,9 +245,7 @@ func TestNoReaderBesideAWriterOnBrokenLinks(t *testing.T) {
 func TestAUserWithWhatTheReadmeSaysReadsAndWrites(t *testing.T) {
 	t.Parallel()
 	s := realSite(t)
-	e := s.as(lockwheel.Options{}, "~orders/* ~{orders/* &redisson_lock__channel:* &redisson_rwlock:* -@all "+
-		"+hello +auth +ping +cluster|slots +script|load +evalsha +eval +hset +hdel +hexists +hkeys +hlen +hgetall +pttl +pexpire +del "+
-		"+publish +subscribe +unsubscribe +pubsub|numsub +hget +hmget +set")
+	e := s.as(lockwheel.Options{}, rulesOf(t, "read/write"))
 	m := e.RWMutex("orders/7")
 	write := lock(t, m.Writer())
 	waits := locking(t.Context(), m.Writer())
