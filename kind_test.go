@@ -4,8 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -38,13 +40,19 @@ func mutexOf(e *lockwheel.Engine, name string) lockwheel.Mutex {
 // tokenKeys is how the keys begin that count fencing tokens. They outlive their locks.
 const tokenKeys = "redisson_lock_token:"
 
-// requireNoLock waits until the server has no key but those that count fencing tokens. A place in a fair queue which nobody is
-// left to take back goes when somebody asks for that lock: whoever does is e.
+// requireNoLock waits until the server has no key but those that count fencing tokens. A place in a fair queue that nobody is
+// left to take back is waited for by whoever asks next, here e, until its time is over and no longer.
 func (s *site) requireNoLock(t *testing.T, e *lockwheel.Engine, names []string) {
 	t.Helper()
 	for _, name := range names {
 		if kindOf(name) == "fair" {
-			unlock(t, lock(t, mutexOf(e, name)))
+			wait := patience
+			if last, _ := s.do("ZRANGE", "redisson_lock_timeout:{"+name+"}", -1, -1, "WITHSCORES").([]any); len(last) == 2 {
+				ms, err := strconv.ParseFloat(fmt.Sprint(last[1]), 64)
+				require.NoError(t, err)
+				wait += max(0, time.Until(time.UnixMilli(int64(ms))))
+			}
+			unlock(t, lock(t, mutexOf(e, name), lockwheel.Wait(wait)))
 		}
 	}
 	eventually(t, "no key but those of tokens", func() bool {

@@ -194,12 +194,12 @@ func (c *campaign) counts(fault string, from int64) {
 
 // rests waits until nothing is left of a round, and judges its histories.
 func (c *campaign) rests() {
-	c.requireNoLock(c.t, c.engines[0], c.names)
 	for _, e := range c.engines {
 		settled(c.t, e)
 		stats := e.Stats()
 		require.Equal(c.t, stats.Acquired, stats.Released+stats.Lost)
 	}
+	c.requireNoLock(c.t, c.engines[0], c.names)
 	eventually(c.t, "no channel", func() bool { return len(c.channels()) == 0 })
 	for name, deeds := range c.record.byLock() {
 		c.histories++
