@@ -148,6 +148,9 @@ func (o *ordeal) releases(t *testing.T, prefix string) {
 		if *ordeals > 1 {
 			require.Less(t, got.at.Sub(since), promptWait, holds[i].Name())
 		}
+		if kindOf(holds[i].Name()) == "fenced" {
+			require.Greater(t, got.hold.Token(), holds[i].Token())
+		}
 		giveBack(t, got.hold)
 	}
 }
