@@ -152,7 +152,7 @@ func (s *site) occupy(name string, lease time.Duration) {
 // channels are the channels of locks that anybody listens to.
 func (s *site) channels() []any {
 	s.t.Helper()
-	channels, ok := s.do("PUBSUB", "CHANNELS", "redisson_lock__channel:*").([]any)
+	channels, ok := s.do("PUBSUB", "CHANNELS", "redisson_*").([]any)
 	require.True(s.t, ok)
 	return channels
 }

@@ -37,7 +37,7 @@ func serverFaults() []fault {
 		}, fate: keyLost},
 		{name: "a key of another type", strike: retyped, fate: keyLost},
 		{name: "keys evicted", strike: evicted, fate: keyLost},
-		{name: "everything flushed", strike: func(s *scene) { s.takes(s.names, func() { s.do("FLUSHALL") }) }, fate: keyLost},
+		{name: "everything flushed", strike: func(s *scene) { s.takes(s.everything(), func() { s.do("FLUSHALL") }) }, fate: keyLost},
 	}
 }
 
@@ -48,7 +48,7 @@ func killed(s *scene) {
 }
 
 func emptied(s *scene) {
-	s.takes(s.names, func() { require.NoError(s.t, s.real.RestartEmpty()) })
+	s.takes(s.everything(), func() { require.NoError(s.t, s.real.RestartEmpty()) })
 }
 
 func frozen(s *scene) {
@@ -121,6 +121,6 @@ func evicted(s *scene) {
 	s.ok("CONFIG", "SET", "maxmemory", 0)
 	s.ok("CONFIG", "SET", "maxmemory-policy", "noeviction")
 	for range 4 {
-		s.lost(s.names, from, time.Now())
+		s.lost(s.everything(), from, time.Now())
 	}
 }

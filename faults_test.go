@@ -1,7 +1,7 @@
 package lockwheel_test
 
 import (
-	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -37,6 +37,7 @@ type scene struct {
 	links []*proxy.Proxy // those that are struck
 	spell time.Duration  // how long
 	names []string       // locks in use
+	turn  int            // of the names, for faults that strike one
 	lost  func(names []string, from, to time.Time)
 }
 
@@ -78,17 +79,29 @@ func (s *scene) onLinks(begin func(*proxy.Proxy)) {
 	}
 }
 
-// takes runs what makes the server lose the keys named.
+// takes runs what makes the server lose the keys named: of locks, and those that count tokens.
 func (s *scene) takes(names []string, f func()) {
 	from := time.Now()
 	f()
 	s.lost(names, from, time.Now())
 }
 
-// oneName is one of the locks in use.
+// oneName is one of the locks in use, the next one each time.
 func (s *scene) oneName() []string {
-	at := rand.IntN(len(s.names))
+	s.turn++
+	at := s.turn % len(s.names)
 	return s.names[at : at+1]
+}
+
+// everything is all that the server has of the locks in use that matters to holders.
+func (s *scene) everything() []string {
+	all := slices.Clone(s.names)
+	for _, name := range s.names {
+		if kindOf(name) == "fenced" {
+			all = append(all, tokenKeys+"{"+name+"}")
+		}
+	}
+	return all
 }
 
 // ok sends a command that the server must accept.

@@ -17,21 +17,23 @@ import (
 )
 
 // Histories of what holders did, checked for linearizability: is there an order of all deeds, each at one moment between its
-// beginning and its end, in which a lock has one holder at a time and the number it guards is what its last writer left?
+// beginning and its end, in which a lock has one holder at a time, the number it guards is what its last writer left, and each grant
+// of a fenced lock has a greater token than all before?
 
 // what somebody did.
 type what string
 
 const (
-	took  what = "took"  // was granted the lock
-	read  what = "read"  // read the number that the lock guards, and had the lock afterwards
-	wrote what = "wrote" // wrote it, and had the lock afterwards
-	stray what = "stray" // wrote it, and did not, or nobody knows
-	left  what = "left"  // unlocked
-	lost  what = "lost"  // found the lock lost, between the last look that said otherwise and this one
-	wiped what = "wiped" // nobody: the server lost the key
-	begun what = "begun" // is about to write: not part of a history
-	noted what = "noted" // did something else, for whoever reads a history
+	took   what = "took"   // was granted the lock
+	read   what = "read"   // read the number that the lock guards, and had the lock afterwards
+	wrote  what = "wrote"  // wrote it, and had the lock afterwards
+	stray  what = "stray"  // wrote it, and did not, or nobody knows
+	left   what = "left"   // unlocked
+	lost   what = "lost"   // found the lock lost, between the last look that said otherwise and this one
+	wiped  what = "wiped"  // nobody: the server lost the key
+	forgot what = "forgot" // nobody: the server lost the count of tokens
+	begun  what = "begun"  // is about to write: not part of a history
+	noted  what = "noted"  // did something else, for whoever reads a history
 )
 
 // deed is one line of a history.
@@ -40,6 +42,7 @@ type deed struct {
 	Lock     string
 	Hold     string // one grant; "" for wiped
 	Tenure   string // what the server knows it as: Hold.ID, which several grants in a row can share
+	Token    uint64 // of a fenced lock
 	Value    int    // read or written
 	Note     string
 	From, To int64 // on the machine's clock, in nanoseconds: processes share it
@@ -75,6 +78,7 @@ func (r *record) byLock() map[string][]deed {
 type books struct {
 	holder, tenure string // the last tenure also when nobody has it: it can be handed on
 	doomed         string // tenures that the server has lost and their holders, which may go on until they know: "tenure=holder;"
+	token          uint64 // the greatest so far
 	value          int
 }
 
@@ -110,9 +114,12 @@ func (b books) after(d deed) (books, bool) {
 		if holder, doomed := b.doomedOnes()[d.Tenure]; doomed {
 			return b.withDoomed(d.Tenure, d.Hold), holder == ""
 		}
-		free := b.holder == ""
-		b.holder, b.tenure = d.Hold, d.Tenure
-		return b, free
+		possible := b.holder == ""
+		if kindOf(d.Lock) == "fenced" {
+			possible = possible && d.Token > b.token
+		}
+		b.holder, b.tenure, b.token = d.Hold, d.Tenure, d.Token
+		return b, possible
 	case read:
 		return b, b.holds(d) && b.value == d.Value
 	case wrote, stray:
@@ -130,6 +137,10 @@ func (b books) after(d deed) (books, bool) {
 			b = b.withDoomed(b.tenure, b.holder)
 		}
 		b.holder, b.tenure = "", ""
+		return b, true
+	}
+	if d.What == forgot {
+		b.token = 0
 		return b, true
 	}
 	panic("no deed: " + string(d.What))
@@ -184,7 +195,7 @@ func written(deeds []deed) string {
 	slices.SortFunc(deeds, func(a, b deed) int { return cmp.Compare(a.From, b.From) })
 	for _, d := range deeds {
 		ms := func(at int64) float64 { return float64(at-deeds[0].From) / 1e6 }
-		fmt.Fprintf(&b, "%10.3f %10.3f %-6s %-14s %s %d %s\n", ms(d.From), ms(d.To), d.What, d.Hold, d.Tenure, d.Value, d.Note)
+		fmt.Fprintf(&b, "%10.3f %10.3f %-6s %-14s %s %d %d %s\n", ms(d.From), ms(d.To), d.What, d.Hold, d.Tenure, d.Token, d.Value, d.Note)
 	}
 	return b.String()
 }
@@ -281,6 +292,36 @@ func TestHistoriesWithTwoHoldersAreFound(t *testing.T) {
 			{What: took, Hold: "c", Tenure: "1", From: 8, To: 10},
 			{What: lost, Hold: "c", Tenure: "1", From: 11, To: 12},
 			{What: left, Hold: "b", Tenure: "2", From: 13, To: 14},
+		}},
+		"tokens that grow, with gaps": {true, []deed{
+			{What: took, Lock: "n/fenced", Hold: "a", Tenure: "1", Token: 1, From: 0, To: 1},
+			{What: left, Lock: "n/fenced", Hold: "a", Tenure: "1", From: 2, To: 3},
+			{What: took, Lock: "n/fenced", Hold: "b", Tenure: "1", Token: 4, From: 0, To: 5},
+		}},
+		"the same token again": {false, []deed{
+			{What: took, Lock: "n/fenced", Hold: "a", Tenure: "1", Token: 4, From: 0, To: 1},
+			{What: left, Lock: "n/fenced", Hold: "a", Tenure: "1", From: 2, To: 3},
+			{What: took, Lock: "n/fenced", Hold: "b", Tenure: "1", Token: 4, From: 4, To: 5},
+		}},
+		"a token that is less": {false, []deed{
+			{What: took, Lock: "n/fenced", Hold: "a", Tenure: "1", Token: 4, From: 0, To: 1},
+			{What: left, Lock: "n/fenced", Hold: "a", Tenure: "1", From: 2, To: 3},
+			{What: took, Lock: "n/fenced", Hold: "b", Tenure: "2", Token: 3, From: 4, To: 5},
+		}},
+		"a fenced lock without a token": {false, []deed{
+			{What: took, Lock: "n/fenced", Hold: "a", Tenure: "1", From: 0, To: 1},
+		}},
+		"less, after the server lost the lock, not its count": {false, []deed{
+			{What: took, Lock: "n/fenced", Hold: "a", Tenure: "1", Token: 4, From: 0, To: 1},
+			{What: wiped, Lock: "n/fenced", From: 2, To: 3},
+			{What: took, Lock: "n/fenced", Hold: "b", Tenure: "2", Token: 1, From: 4, To: 5},
+		}},
+		"less, after the server lost its count": {true, []deed{
+			{What: took, Lock: "n/fenced", Hold: "a", Tenure: "1", Token: 4, From: 0, To: 1},
+			{What: wiped, Lock: "n/fenced", From: 2, To: 3},
+			{What: forgot, Lock: "n/fenced", From: 2, To: 3},
+			{What: took, Lock: "n/fenced", Hold: "b", Tenure: "2", Token: 1, From: 4, To: 5},
+			{What: left, Lock: "n/fenced", Hold: "a", Tenure: "1", From: 6, To: 7},
 		}},
 		"two holders, and the key was lost before": {false, []deed{
 			{What: wiped, From: 0, To: 1},

@@ -2,7 +2,12 @@ package lockwheel_test
 
 import (
 	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -17,6 +22,43 @@ var kinds = map[string]kindOfLock{
 	"plain":  (*lockwheel.Engine).Mutex,
 	"fenced": (*lockwheel.Engine).FencedMutex,
 	"fair":   (*lockwheel.Engine).FairMutex,
+}
+
+// namesOfKinds are names of one lock of each kind that has one holder at a time. Each ends with its kind.
+func namesOfKinds(prefix string) []string {
+	return []string{prefix + "/plain", prefix + "/fenced", prefix + "/fair", prefix + "/writer"}
+}
+
+// kindOf is the kind that a name ends with.
+func kindOf(name string) string { return name[strings.LastIndexByte(name, '/')+1:] }
+
+// mutexOf is the lock of such a name.
+func mutexOf(e *lockwheel.Engine, name string) lockwheel.Mutex {
+	return grantable()[kindOf(name)](e, name)
+}
+
+// tokenKeys is how the keys begin that count fencing tokens. They outlive their locks.
+const tokenKeys = "redisson_lock_token:"
+
+// requireNoLock waits until the server has no key but those that count fencing tokens. A place in a fair queue that nobody is
+// left to take back is waited for by whoever asks next, here e, until its time is over and no longer.
+func (s *site) requireNoLock(t *testing.T, e *lockwheel.Engine, names []string) {
+	t.Helper()
+	for _, name := range names {
+		if kindOf(name) == "fair" {
+			wait := patience
+			if last, _ := s.do("ZRANGE", "redisson_lock_timeout:{"+name+"}", -1, -1, "WITHSCORES").([]any); len(last) == 2 {
+				ms, err := strconv.ParseFloat(fmt.Sprint(last[1]), 64)
+				require.NoError(t, err)
+				wait += max(0, time.Until(time.UnixMilli(int64(ms))))
+			}
+			unlock(t, lock(t, mutexOf(e, name), lockwheel.Wait(wait)))
+		}
+	}
+	eventually(t, "no key but those of tokens", func() bool {
+		keys, ok := s.do("KEYS", "*").([]any)
+		return ok && !slices.ContainsFunc(keys, func(key any) bool { return !strings.HasPrefix(fmt.Sprint(key), tokenKeys) })
+	})
 }
 
 // onEachKind runs a test of what all kinds have in common.

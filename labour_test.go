@@ -46,13 +46,13 @@ func (l *labourer) visit(ctx context.Context) error {
 	name := l.names[rand.IntN(len(l.names))]
 	from := now()
 	opts := someOptions()
-	hold, err := l.engine.Mutex(name).Lock(ctx, opts...)
+	hold, err := mutexOf(l.engine, name).Lock(ctx, opts...)
 	if err != nil {
 		l.did.refused.Add(1)
 		return l.known(err)
 	}
 	v := &visitor{labourer: l, hold: hold, seen: from}
-	v.grant = deed{Lock: name, Hold: l.id + "/" + strconv.Itoa(l.visits), Tenure: hold.ID()}
+	v.grant = deed{Lock: name, Hold: l.id + "/" + strconv.Itoa(l.visits), Tenure: hold.ID(), Token: hold.Token()}
 	v.grant.Note = fmt.Sprintf("%+v until %v", opts, hold.Deadline().UnixNano())
 	v.tell(took, 0, from)
 	l.did.granted.Add(1)

@@ -2,6 +2,7 @@ package lockwheel_test
 
 import (
 	"context"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -267,23 +268,43 @@ func TestAReadOnlyServerIsWaitedFor(t *testing.T) {
 	unlock(t, hold)
 }
 
+// besides are where README says what a user needs for a kind of lock besides what it needs for a plain one.
+var besides = map[string][]string{
+	"plain":      nil,
+	"fenced":     {"locks have keys of their own: also `(.*?)`", "`([^`]*)`\\s+for\\s+fenced"},
+	"fair":       {"locks have keys of their own: also `(.*?)`", "`([^`]*)`\\s+for\\s+fair"},
+	"read/write": {"read/write\\s+lock\\s+needs\\s+besides\\s+`(.*?)`"},
+}
+
+// rulesOf are the rules of ACL SETUSER that README gives for a kind of lock, under names that begin with orders/.
+func rulesOf(t *testing.T, kind string) string {
+	t.Helper()
+	_, section, found := strings.Cut(contents(t, "README.md"), "\n## What the server must allow\n")
+	require.True(t, found)
+	section, _, _ = strings.Cut(section, "\n## ")
+	var rules []string
+	for _, place := range append([]string{"```sh\nredis-cli ACL SETUSER locks on '>secret' (.*?)```"}, besides[kind]...) {
+		given := regexp.MustCompile("(?s)" + place).FindStringSubmatch(section)
+		require.NotNil(t, given, place)
+		rules = append(rules, strings.NewReplacer("'", "", "\\\n", "").Replace(given[1]))
+	}
+	return strings.Join(rules, " ")
+}
+
 // What README asks a server to allow is what fenced and fair locks need; without it they say so.
 func TestFencedAndFairLocksNeedWhatTheReadmeSays(t *testing.T) {
 	t.Parallel()
-	const plain = "~n &redisson_lock__channel:* -@all +hello +auth +ping +cluster|slots +script|load +evalsha +eval" +
-		" +hset +hdel +hexists +hkeys +hlen +hgetall +pttl +pexpire +del +publish +subscribe +unsubscribe +pubsub|numsub"
-	const more = " ~redisson_lock_*:{n* +get +incr +lindex +lpop +rpush +lrange +lrem +zadd +zrem +zscore +zrange +zcount +time +exists"
 	for name, mutex := range kinds {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := realSite(t)
 			if name != "plain" {
-				_, err := mutex(s.as(lockwheel.Options{}, plain), "n").Lock(t.Context())
+				_, err := mutex(s.as(lockwheel.Options{}, rulesOf(t, "plain")), "orders/7").Lock(t.Context())
 				require.ErrorContains(t, err, "NOPERM")
-				require.False(t, s.exists("n"))
+				require.False(t, s.exists("orders/7"))
 			}
-			e := s.as(lockwheel.Options{}, plain+more)
-			m := mutex(e, "n")
+			e := s.as(lockwheel.Options{}, rulesOf(t, name))
+			m := mutex(e, "orders/7")
 			hold := lock(t, m)
 			gone := m.LockAsync(t.Context())
 			waiting := m.LockAsync(t.Context())

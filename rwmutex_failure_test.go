@@ -223,7 +223,7 @@ func (l *library) leave(hold *lockwheel.Hold) {
 func TestNoReaderBesideAWriterOnBrokenLinks(t *testing.T) {
 	t.Parallel()
 	l := library{readers: map[*lockwheel.Hold]bool{}}
-	onBrokenLinks(t, func(ctx context.Context, e *lockwheel.Engine) (*lockwheel.Hold, error) {
+	onBrokenLinks(t, []string{"n"}, func(ctx context.Context, e *lockwheel.Engine) (*lockwheel.Hold, error) {
 		m, writes := e.RWMutex("n").RLocker(), rand.IntN(3) == 0
 		if writes {
 			m = e.RWMutex("n").Writer()
@@ -245,9 +245,7 @@ func TestNoReaderBesideAWriterOnBrokenLinks(t *testing.T) {
 func TestAUserWithWhatTheReadmeSaysReadsAndWrites(t *testing.T) {
 	t.Parallel()
 	s := realSite(t)
-	e := s.as(lockwheel.Options{}, "~orders/* ~{orders/* &redisson_lock__channel:* &redisson_rwlock:* -@all "+
-		"+hello +auth +ping +cluster|slots +script|load +evalsha +eval +hset +hdel +hexists +hkeys +hlen +hgetall +pttl +pexpire +del "+
-		"+publish +subscribe +unsubscribe +pubsub|numsub +hget +hmget +set")
+	e := s.as(lockwheel.Options{}, rulesOf(t, "read/write"))
 	m := e.RWMutex("orders/7")
 	write := lock(t, m.Writer())
 	waits := locking(t.Context(), m.Writer())

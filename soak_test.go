@@ -33,7 +33,6 @@ const (
 	soakEngines   = 3                // in this process
 	soakCrews     = 2                // in processes of their own
 	soakLabourers = 4                // of each
-	soakNames     = 3
 	// A connection of rueidis has 1 MiB of buffers, and after a round there are more or fewer of them.
 	soakHeap = 16 << 20
 )
@@ -91,16 +90,17 @@ func TestSoak(t *testing.T) {
 // wiped notes that the server lost keys.
 func (c *campaign) wiped(names []string, from, to time.Time) {
 	for _, name := range names {
-		c.record.note(deed{What: wiped, Lock: name, From: from.UnixNano(), To: to.UnixNano()})
+		d := deed{What: wiped, Lock: name, From: from.UnixNano(), To: to.UnixNano()}
+		if counted, ok := strings.CutPrefix(name, tokenKeys); ok {
+			d.What, d.Lock = forgot, strings.Trim(counted, "{}")
+		}
+		c.record.note(d)
 	}
 }
 
 // goes is one round: labourers everywhere, and one fault after the other.
 func (c *campaign) goes(d time.Duration) {
-	c.names = nil
-	for i := range soakNames {
-		c.names = append(c.names, fmt.Sprint("round", c.round, "/", i))
-	}
+	c.names = namesOfKinds(fmt.Sprint("round", c.round))
 	ctx, stop := context.WithTimeout(c.t.Context(), d)
 	defer stop()
 	var workers sync.WaitGroup
@@ -199,7 +199,7 @@ func (c *campaign) rests() {
 		stats := e.Stats()
 		require.Equal(c.t, stats.Acquired, stats.Released+stats.Lost)
 	}
-	eventually(c.t, "no key", func() bool { return c.do("DBSIZE") == int64(0) })
+	c.requireNoLock(c.t, c.engines[0], c.names)
 	eventually(c.t, "no channel", func() bool { return len(c.channels()) == 0 })
 	for name, deeds := range c.record.byLock() {
 		c.histories++
@@ -225,7 +225,7 @@ func (c *campaign) tell() {
 	c.t.Logf("%d rounds: %d grants in this process, %d refusals, %d uses of what a lock guards, %d holds lost\n"+
 		"%d faults of %d kinds:%s\n%d histories checked, %d deeds; violations: 0\n"+
 		"left over: keys 0, channels 0; goroutines %d after two rounds, %d now; heap %d KiB then, %d KiB now",
-		c.histories/soakNames, c.did.granted.Load(), c.did.refused.Load(), c.did.uses.Load(), c.did.losses.Load(),
+		c.histories/len(c.names), c.did.granted.Load(), c.did.refused.Load(), c.did.uses.Load(), c.did.losses.Load(),
 		total, len(c.faults), faults.String(), c.histories, c.deeds,
 		c.first.goroutines, c.last.goroutines, c.first.heap>>10, c.last.heap>>10)
 }
