@@ -36,6 +36,7 @@ type simEngine struct {
 	alarm     time.Duration // the moment, by its clock, at which the loop wakes without mail; 0: never
 	handed    uint64        // grants without asking the server, so far
 	vain      simRate       // calls and commands that came to nothing
+	mostVain  int           // that may be in the same tenth of a second
 	unheard   time.Duration // since when it cannot listen to some channel. True time
 	idle      int           // turns in a row that came to nothing
 	idleSince time.Duration
