@@ -48,7 +48,7 @@ var forms = [actor.Verbs]form{
 	actor.SendWriteForce:   {script: scripts.WriteForce, write: (*writer).publishes, number: releasedBy},
 	actor.SendWriteState:   {script: scripts.ReadWriteState, row: writerBy},
 
-	actor.SendFencedAcquire: {script: scripts.FencedAcquire, more: []string{scripts.Token}, write: (*writer).acquires, row: fencedBy},
+	actor.SendFencedAcquire: {script: scripts.FencedAcquire, more: []string{scripts.Token}, write: (*writer).acquires, number: fencedBy, row: takenBy},
 	actor.SendFencedPass:    {script: scripts.FencedPass, more: []string{scripts.Token}, write: (*writer).passes, number: goneBy, row: passedBy},
 
 	actor.SendJointAcquire: {script: scripts.JointAcquire, keys: (*writer).partKeys, write: (*writer).joins, number: grantedBy, row: partBy},
@@ -291,17 +291,12 @@ func takenBy(row []message) answer {
 	return answer{Status: actor.Taken, TTL: ttlOf(ttl), Holder: holder}
 }
 
-// fencedBy reads {1, "", token} as a grant: there is one more than for a lock that is someone else's.
-func fencedBy(row []message) answer {
-	if len(row) != 3 {
-		return takenBy(row)
-	}
-	granted, errGranted := row[0].AsInt64()
-	token, ok := tokenOf(&row[2])
-	if errGranted != nil || granted != 1 || !ok {
+// fencedBy reads a grant's token, which is never less than 1.
+func fencedBy(n int64) answer {
+	if n < 1 {
 		return garbled()
 	}
-	return answer{Status: actor.Done, Listeners: -1, Token: token}
+	return answer{Status: actor.Done, Listeners: -1, Token: uint64(n)}
 }
 
 // queuedBy reads what takenBy does, how long the tenure counts as alive in the queue, and perhaps the server's

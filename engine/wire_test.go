@@ -279,10 +279,9 @@ func TestAnswersAreReadAsTheScriptsGiveThem(t *testing.T) {
 			{"*2 :2 :-1", "done muted · " + form},
 		},
 		actor.SendFencedAcquire: {
-			{"*2 *3 :1 $0 _ :7 *2 :29000 $4 me:1", "done token 7 · taken 29s \"me:1\""},
-			{"*2 *3 :1 $0 _ :0 *3 :1 $0 _ :-1", form + " · " + form},
-			{"*2 *3 :2 $0 _ :7 *3 :1 $0 _ $1 x", form + " · " + form},
-			{"*2 :1 $9 WRONGTYPE", form + " · refused: WRONGTYPE"},
+			{"*2 :7 *2 :29000 $4 me:1", "done token 7 · taken 29s \"me:1\""},
+			{"*2 :0 :-1", form + " · " + form},
+			{"*2 *3 :1 $0 _ :7 $9 WRONGTYPE", form + " · refused: WRONGTYPE"},
 		},
 		actor.SendFencedPass: {
 			{"*2 *4 :1 :1 :-1 :8 :0", "done -1 token 8 · gone"},

@@ -5,7 +5,7 @@
 -- ARGV  1: the publish verb (PUBLISH, or SPUBLISH in a cluster)
 --       then a pair per lock: tenure id, lease in ms (at least 1: PEXPIRE deletes for less)
 --       then any number of pairs: number of the lock, id of a ghost to release first
--- reply per key: {1, '', token} granted · {ttl in ms, holder} held by someone else, as of acquire
+-- reply per key: the token, if it is granted · {ttl in ms, holder} held by someone else, as of acquire
 --       · a string: why the server refused
 --
 -- Sent twice: the second finds its own field, and answers the token that the first was given, which
@@ -16,14 +16,14 @@ local verb, locks = ARGV[1], #KEYS / 2
 
 local function count(counter)
   local token = redis.pcall('INCR', counter)
-  return type(token) == 'table' and token.err or {1, '', token}
+  return type(token) == 'table' and token.err or token
 end
 
 -- Nobody else counts while the lock is this tenure's.
 local function counted(counter)
   local token = redis.pcall('GET', counter)
   if not token then return count(counter) end
-  return type(token) == 'table' and token.err or {1, '', tonumber(token)}
+  return type(token) == 'table' and token.err or tonumber(token) or 'ERR the token is no integer'
 end
 
 -- As of acquire: mostly all are free, which one call tells.

@@ -226,7 +226,7 @@ func TestFencedAndFairLocksShortOfMemory(t *testing.T) {
 	s := onReal(t)
 	s.talk(`
 		clock 1000000 → ok
-		fenced_acquire f:t1:100s → [1 '' 1]
+		fenced_acquire f:t1:100s → 1
 		fair_acquire q:t1:100s:50s q:t2:100s:50s q:t3:100s:50s → 1 [100s t1 150s] [100s t1 200s]
 		CONFIG SET maxmemory 1 → OK
 		# nothing is created or counted, nobody queues
@@ -235,7 +235,7 @@ func TestFencedAndFairLocksShortOfMemory(t *testing.T) {
 		EXISTS a b redisson_lock_token:{a} redisson_lock_queue:{b} → 0
 		times q → t2 150s, t3 200s
 		# who has something keeps it, and a call that has written may write on
-		fenced_acquire f:t1:100s → [1 '' 1]
+		fenced_acquire f:t1:100s → 1
 		fenced_pass f:t1:200s:2::1 → [1 1 -1 2]
 		fair_acquire q:t2:100s:50s → [100s t1 150s]
 		# letting go works, and takes back what was added
@@ -256,7 +256,7 @@ func TestFencedAndFairLocksOfAServerThatRefusesWrites(t *testing.T) {
 	s := onReal(t)
 	s.talk(`
 		clock 1000000 → ok
-		fenced_acquire f:t1:100s → [1 '' 1]
+		fenced_acquire f:t1:100s → 1
 		fair_acquire q:t1:100s:50s q:t2:100s:50s q:t3:100s:50s → 1 [100s t1 150s] [100s t1 200s]
 		REPLICAOF 127.0.0.1 1 → OK
 		fenced_acquire a:t2:100s f:t2:100s f:t1:200s → READONLY… [100s t1] READONLY…
