@@ -39,6 +39,7 @@ func TestAHotLockContendsForNothing(t *testing.T) {
 	require.Subset(t, []string{
 		"(*Engine).await",            // callers, for their verdicts
 		"engine.(*Engine).sleep",     // the loop, for mail: the mailbox's bell
+		"engine.(*mailbox).getUp",    // or for one that somebody is just about to ring
 		"engine.carry",               // couriers, for batches
 		"engine.(*subscriber).run",   // for orders
 		"engine.(*subscriber).serve", // and messages
