@@ -142,7 +142,7 @@ type Stats struct {
 	Muted                             uint64 // counter: releases that the server did but refused to publish
 
 	RenewalLag time.Duration // the latest a renewal was confirmed past its due time, since Open
-	ClockAhead time.Duration // gauge: by how much at least this machine's clock was ahead of the server's when a caller last queued for a FairMutex; negative: behind; 0: not known to be
+	ClockAhead time.Duration // gauge: by how much at least this machine's clock was ahead of the server's when a caller last queued for a FairMutex; negative: behind; 0: not known to be; in a cluster, of the node it is the furthest from
 }
 
 const (

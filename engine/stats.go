@@ -19,7 +19,7 @@ type Stats struct {
 	Muted                             uint64 // counter: releases whose message the server refused to publish
 
 	RenewalLag time.Duration // the latest that a renewal was confirmed past its due time, since Open
-	ClockAhead time.Duration // gauge: of this machine before the server's, when a caller last queued for a fair lock; negative: behind
+	ClockAhead time.Duration // gauge: of this machine before the server's, when a caller last queued for a fair lock; negative: behind; in a cluster of the node it is the furthest from
 }
 
 func (c *coordinator) stats() Stats {

@@ -39,39 +39,30 @@ func (w *Wheel) Close() { w.Engine.Close() }
 func (w *Wheel) Worker(name string, _ int) Worker { return WorkerOf(w.Engine.Mutex(name)) }
 
 // WorkerOf locks and unlocks any kind of lock that is a Mutex.
-func WorkerOf(mutex lockwheel.Mutex) Worker { return &wheelWorker{mutex: mutex} }
+func WorkerOf(mutex lockwheel.Mutex) Worker { return &wheelWorker{of: mutex} }
 
 // WorkerOfAll locks and unlocks several as one.
-func WorkerOfAll(locks lockwheel.Multi) Worker { return &multiWorker{locks: locks} }
+func WorkerOfAll(locks lockwheel.Multi) Worker { return &wheelWorker{of: locks} }
 
 func (w *Wheel) Hold(ctx context.Context, name string) (Held, error) {
 	hold, err := w.Engine.Mutex(name).Lock(ctx)
 	return wheelHeld{hold}, err
 }
 
+// wheelWorker takes a Mutex or a Multi.
 type wheelWorker struct {
-	mutex lockwheel.Mutex
-	hold  *lockwheel.Hold
+	of interface {
+		Lock(context.Context, ...lockwheel.Option) (*lockwheel.Hold, error)
+	}
+	hold *lockwheel.Hold
 }
 
 func (w *wheelWorker) Lock(ctx context.Context) (err error) {
-	w.hold, err = w.mutex.Lock(ctx)
+	w.hold, err = w.of.Lock(ctx)
 	return err
 }
 
 func (w *wheelWorker) Unlock() error { return w.hold.Unlock(context.Background()) }
-
-type multiWorker struct {
-	locks lockwheel.Multi
-	hold  *lockwheel.Hold
-}
-
-func (w *multiWorker) Lock(ctx context.Context) (err error) {
-	w.hold, err = w.locks.Lock(ctx)
-	return err
-}
-
-func (w *multiWorker) Unlock() error { return w.hold.Unlock(context.Background()) }
 
 type wheelHeld struct{ *lockwheel.Hold }
 
