@@ -180,6 +180,7 @@ func (b *ballot) group() *group {
 	for i, c := range b.asked {
 		if holds[i] == nil {
 			c.group = g
+			g.members[i].wish.Store(c.call)
 			missing = append(missing, c)
 		}
 	}
@@ -224,7 +225,7 @@ func (b *ballot) hopeless() bool {
 
 // outcome is the error of an attempt without a majority.
 func (b *ballot) outcome() error {
-	cause := fmt.Errorf("%d of %d locks could be had, of %d that are needed", b.granted, len(b.asked), b.need())
+	cause := fmt.Errorf("%d of %d locks could be had, %d are needed", b.granted, len(b.asked), b.need())
 	for _, c := range b.asked {
 		if c.err != nil {
 			cause = fmt.Errorf("%w; %w", cause, c.err)

@@ -104,17 +104,7 @@ func (r *realm) handsOver(t *testing.T) {
 func (r *realm) sharesCalls(t *testing.T) {
 	e := r.open(lockwheel.Options{Lease: 3 * time.Second, Renew: 300 * time.Millisecond})
 	const many = 100
-	pending := make([]*lockwheel.Pending, many)
-	for i := range pending {
-		pending[i] = e.Mutex(fmt.Sprintf("{shared}%d", i)).LockAsync(t.Context())
-	}
-	holds := make([]*lockwheel.Hold, many)
-	for i := range pending {
-		receive(t, pending[i].Done())
-		hold, err := pending[i].Hold()
-		require.NoError(t, err)
-		holds[i] = hold
-	}
+	holds := takesMany(t, e, family("shared", many))
 	before := e.Stats()
 	eventually(t, "every lock renewed a few times", func() bool { return e.Stats().Renewed >= before.Renewed+3*many })
 	after := e.Stats()

@@ -2,6 +2,7 @@ package lockwheel_test
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -24,7 +25,7 @@ type traffic struct {
 	done   chan struct{}
 }
 
-// drive lets callers of each engine visit the names.
+// drive lets callers of each engine visit the names, which are of plain locks unless they end with another kind.
 func drive(t *testing.T, names []string, engines ...*lockwheel.Engine) *traffic {
 	d := &traffic{rooms: make([]room, len(names)), stop: make(chan struct{}), done: make(chan struct{})}
 	go func() {
@@ -37,7 +38,7 @@ func drive(t *testing.T, names []string, engines ...*lockwheel.Engine) *traffic 
 				default:
 				}
 				n := at % len(names)
-				if err := visitWith(t.Context(), engines[i%len(engines)].Mutex(names[n]), &d.rooms[n]); err != nil {
+				if err := visitWith(t.Context(), anyKind(engines[i%len(engines)], names[n]), &d.rooms[n]); err != nil {
 					return fmt.Errorf("%s: %w", names[n], err)
 				}
 				d.visits.Add(1)
@@ -45,6 +46,13 @@ func drive(t *testing.T, names []string, engines ...*lockwheel.Engine) *traffic 
 		})
 	}()
 	return d
+}
+
+func anyKind(e *lockwheel.Engine, name string) lockwheel.Mutex {
+	if strings.Contains(name, "/") {
+		return mutexOf(e, name)
+	}
+	return e.Mutex(name)
 }
 
 // more waits until somebody has been everywhere once more.
@@ -150,16 +158,81 @@ func TestClusterSlotMovesUnderLoad(t *testing.T) {
 	}
 }
 
+// Locks with several keys are refused while some of these have moved and others have not, or are not there. Who holds one goes on
+// holding it, who comes or goes waits until the slot has arrived, and nobody is let in twice.
+func TestClusterSlotMovesWithLocksOfEveryKind(t *testing.T) {
+	t.Parallel()
+	r := newRealm(t, 0)
+	opts := lockwheel.Options{Renew: 200 * time.Millisecond, Timeout: 10 * time.Second}
+	e, other := r.open(opts), r.open(opts)
+	var names, busy []string
+	for _, prefix := range family("kinds", 4) {
+		names = append(names, append(namesOfKinds(prefix), prefix+"/reader")...)
+		busy = append(busy, namesOfKinds(prefix+"busy")...)
+	}
+	holds, waiting := make([]*lockwheel.Hold, len(names)), make([]<-chan outcome, len(names))
+	for i, name := range names {
+		holds[i] = lock(t, mutexOf(e, name))
+		if kindOf(name) == "reader" {
+			waiting[i] = locking(t.Context(), other.RWMutex(name).Writer())
+		} else {
+			waiting[i] = locking(t.Context(), mutexOf(other, name))
+		}
+	}
+	asleep(t, other, int64(len(names)), int64(len(names)))
+	load := drive(t, busy, e, other)
+	load.more(t)
+	slot := r.Slot(t, names[0])
+	for range 2 {
+		from := r.Master(t, slot)
+		m := r.Migrate(t, slot, r.Nodes[(indexOf(r.Nodes, from)+1)%3])
+		refused := r.Refusals(t, "TRYAGAIN")
+		m.Move(t, len(names))
+		eventually(t, "refused, with keys in two places", func() bool { return r.Refusals(t, "TRYAGAIN") > refused+20 })
+		requireHeld(t, holds)
+		m.End(t)
+		load.more(t)
+		requireHeld(t, holds)
+		for i := range waiting {
+			silent(t, waiting[i], 0)
+		}
+	}
+	m := r.Migrate(t, slot, r.Nodes[(indexOf(r.Nodes, r.Master(t, slot))+1)%3])
+	m.Move(t, len(names))
+	var unlocking []<-chan error
+	for _, hold := range holds {
+		unlocking = append(unlocking, unlockingLater(t.Context(), hold, 0))
+	}
+	pause(t.Context(), 300*time.Millisecond) // some are refused
+	m.End(t)
+	for i := range names {
+		require.NoError(t, receive(t, unlocking[i]))
+		unlock(t, granted(t, waiting[i]))
+	}
+	load.more(t)
+	load.end(t)
+	for _, e := range []*lockwheel.Engine{e, other} {
+		settled(t, e)
+		require.Zero(t, e.Stats().Lost)
+	}
+}
+
 // limited makes a user who may do what README says that one of a cluster must be allowed to do, and nothing else.
 func (r *realm) limited() rueidis.ClientOption {
-	user := append([]any{"ACL", "SETUSER", "limited", "on", ">secret", "~*", "&redisson_lock__channel:*", "-@all"}, fields(
-		"+hello +auth +ping +cluster|slots +cluster|shards +script|load +evalsha +eval +asking "+
-			"+hset +hdel +hexists +hkeys +hlen +hgetall +pttl +pexpire +del "+
-			"+spublish +ssubscribe +pubsub|shardnumsub")...)
+	user := append([]any{"ACL", "SETUSER", "limited", "on", ">secret"}, fields(clusterRules(r.t))...)
 	for _, s := range r.Nodes {
 		require.Equal(r.t, "OK", s.Do(r.t, user...))
 	}
 	return rueidis.ClientOption{Username: "limited", Password: "secret"}
+}
+
+// clusterRules are the rules of ACL SETUSER that README gives for a plain lock in a cluster, with any key.
+func clusterRules(t *testing.T) string {
+	t.Helper()
+	given := regexp.MustCompile("In a cluster it is `(.*?)` instead of the last line, and `(.*?)` besides").FindStringSubmatch(contents(t, "README.md"))
+	require.NotNil(t, given)
+	alone := strings.Replace(rulesOf(t, "plain"), "~orders/*", "~*", 1)
+	return alone[:strings.Index(alone, "+publish")] + strings.ReplaceAll(given[1]+" "+given[2], "'", "")
 }
 
 func fields(text string) (words []any) {
@@ -405,19 +478,36 @@ func TestSentinelLockThatTheNextMasterNeverHeardOfIsLost(t *testing.T) {
 	unlock(t, lock(t, e.Mutex("n")))
 }
 
+func TestDialFindsTheMasterThatTheSentinelsOfItsURLName(t *testing.T) {
+	t.Parallel()
+	w := redistest.StartSentinels(t, 1, 3)
+	gone := "127.0.0.1:1" // the first address answers nobody
+	e, err := lockwheel.Dial(t.Context(), "redis://"+gone+"?addr="+strings.Join(w.Addrs(), "&addr=")+"&master_set="+w.Name)
+	require.NoError(t, err)
+	t.Cleanup(func() { e.Close() })
+	hold := lock(t, e.Mutex("n"))
+	require.Equal(t, 1, w.Servers[0].Int(t, "EXISTS", "n"))
+	unlock(t, hold)
+}
+
+// contested is so many locks that one engine has, and the other one waits for.
+func contested(t *testing.T, e, other *lockwheel.Engine, locks int) (holds []*lockwheel.Hold, waiting []<-chan outcome) {
+	t.Helper()
+	for i := range locks {
+		name := fmt.Sprint("n", i)
+		holds = append(holds, lock(t, e.Mutex(name)))
+		waiting = append(waiting, locking(t.Context(), other.Mutex(name)))
+	}
+	asleep(t, other, int64(locks), int64(locks))
+	return holds, waiting
+}
+
 func sentinelReplaces(t *testing.T, replace func(t *testing.T, w *redistest.Sentinels, master *redistest.Server)) {
 	w := redistest.StartSentinels(t, 2, 3)
 	const lease = 6 * time.Second
 	opts := lockwheel.Options{Lease: lease, Renew: 500 * time.Millisecond, Timeout: time.Second}
 	e, other := behindSentinel(t, w, opts), behindSentinel(t, w, opts)
-	holds := make([]*lockwheel.Hold, 50)
-	waiting := make([]<-chan outcome, len(holds))
-	for i := range holds {
-		name := fmt.Sprint("n", i)
-		holds[i] = lock(t, e.Mutex(name))
-		waiting[i] = locking(t.Context(), other.Mutex(name))
-	}
-	asleep(t, other, int64(len(holds)), int64(len(holds)))
+	holds, waiting := contested(t, e, other, 50)
 	old := w.Master(t)
 	require.Equal(t, 2, old.Int(t, "WAIT", 2, patience.Milliseconds()))
 	died := time.Now()
@@ -449,4 +539,41 @@ func sentinelReplaces(t *testing.T, replace func(t *testing.T, w *redistest.Sent
 	}
 	settled(t, e)
 	settled(t, other)
+}
+
+// A machine stands still, with the master and the sentinel that the engines listen to. The next master is found by way of the other sentinels,
+// and when the old one is back, which takes itself for the master at first, nobody is let in there.
+func TestSentinelThatIsSilentTogetherWithTheMaster(t *testing.T) {
+	t.Parallel()
+	w := redistest.StartSentinels(t, 1, 3)
+	opts := lockwheel.Options{Lease: 20 * time.Second, Renew: 500 * time.Millisecond, Timeout: time.Second}
+	e, other := behindSentinel(t, w, opts), behindSentinel(t, w, opts)
+	holds, waiting := contested(t, e, other, 10)
+	old := w.Master(t)
+	require.Equal(t, 1, old.Int(t, "WAIT", 1, patience.Milliseconds()))
+	require.NoError(t, old.Pause())
+	require.NoError(t, w.Sentinels[0].Pause())
+	next := w.AwaitMaster(t, old)
+	eventually(t, "every lock renewed at the next master", func() bool {
+		requireHeld(t, holds)
+		for _, hold := range holds {
+			if next.Int(t, "PTTL", hold.Name()) < int((opts.Lease - 2*time.Second).Milliseconds()) {
+				return false
+			}
+		}
+		return true
+	})
+	late := behindSentinel(t, w, opts) // the silent one is the first of its addresses
+	refused(t, late.Mutex("n0"))
+	require.NoError(t, old.Continue())
+	require.NoError(t, w.Sentinels[0].Continue())
+	for i, hold := range holds {
+		require.NoError(t, hold.Err())
+		unlock(t, hold)
+		unlock(t, granted(t, waiting[i]))
+		require.Zero(t, next.Int(t, "EXISTS", hold.Name()))
+	}
+	settled(t, e)
+	settled(t, other)
+	require.Zero(t, e.Stats().Lost)
 }

@@ -65,6 +65,9 @@ func dial(options *Options, o *opening) (rueidis.Client, error) {
 	redis.Dialer.Timeout = options.Timeout
 	// rueidis looks as often whether anything came, pings if not, and waits a Timeout: two in all.
 	redis.Dialer.KeepAlive = options.Timeout / 2
+	// The same for the connection to a sentinel. Without it a silent one is never noticed, and the next master never found.
+	redis.Sentinel.Dialer.Timeout = options.Timeout
+	redis.Sentinel.Dialer.KeepAlive = options.Timeout / 2
 	redis.DialCtxFn = o.dialer(redis)
 	if redis.ClusterOption.MaxMovedRedirections == 0 {
 		redis.ClusterOption.MaxMovedRedirections = mostRedirections

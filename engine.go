@@ -43,7 +43,8 @@ import (
 )
 
 // Engine takes, renews and releases locks on one Redis or Valkey server or cluster. Open one per process
-// and server; all its methods are safe for concurrent use.
+// and server; all its methods are safe for concurrent use. The zero Engine is a closed one, whose locks give
+// an error.
 type Engine struct {
 	loop    *engine.Engine
 	config  actor.Config
@@ -76,7 +77,8 @@ func Open(ctx context.Context, opts Options) (*Engine, error) {
 }
 
 // Dial is Open with default options on the server that the URL names, in the form that
-// rueidis.ParseURL reads: redis://user:password@127.0.0.1:6379/0, or rediss:// for TLS.
+// rueidis.ParseURL reads: redis://user:password@127.0.0.1:6379/0, or rediss:// for TLS. Further nodes of a cluster
+// follow as ?addr=host:port&addr=…; with &master_set=name the addresses are those of sentinels.
 func Dial(ctx context.Context, url string) (*Engine, error) {
 	redis, err := rueidis.ParseURL(url)
 	if err != nil {
@@ -117,11 +119,17 @@ func (e *Engine) FencedMutex(name string) Mutex {
 // ends without the lock gives its place up. TryLock without a wait takes the lock only if nobody waits.
 //
 // Those who wait in a process that died keep their place until they count as dead ([Options.FairWait], or
-// the wait that they asked for). That is compared by the wall clocks of the callers, which should agree.
+// the wait that they asked for), one after the other: three of them hold up all behind them for three times as
+// long, which is Redisson's rule. That is compared by the wall clocks of the callers, which should agree.
 func (e *Engine) FairMutex(name string) Mutex { return Mutex{engine: e, name: name, kind: actor.Fair} }
 
 // Stats returns a snapshot. It waits for one turn of the loop; after Close it returns the last numbers.
-func (e *Engine) Stats() Stats { return Stats(e.loop.Stats()) }
+func (e *Engine) Stats() Stats {
+	if e.loop == nil {
+		return Stats{}
+	}
+	return Stats(e.loop.Stats())
+}
 
 // Shutdown refuses new locks, ends all waiting with ErrClosed, waits until every hold is unlocked and
 // its release answered, and then closes the engine.
@@ -132,6 +140,9 @@ func (e *Engine) Stats() Stats { return Stats(e.loop.Stats()) }
 func (e *Engine) Shutdown(ctx context.Context) error {
 	if ctx == nil {
 		return errNilContext("shutdown")
+	}
+	if e.loop == nil {
+		return nil
 	}
 	call := engine.NewCall()
 	call.Tag = engine.AskShutdown
@@ -151,6 +162,9 @@ func (e *Engine) Shutdown(ctx context.Context) error {
 //
 // It always returns nil. A second call waits for the first.
 func (e *Engine) Close() error {
+	if e.loop == nil {
+		return nil
+	}
 	if !e.closing.CompareAndSwap(false, true) {
 		<-e.closed
 		return nil

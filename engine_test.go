@@ -40,8 +40,13 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
+	redistest.Overlap(atOnce)
 	leaks.Main(m)
 }
+
+// atOnce is how many tests run beside each other: each of them waits most of the time, and all of them together keep one processor
+// half busy.
+const atOnce = 8
 
 // envHolder makes this binary a process that holds the lock n on the server named until it is killed. It says who
 // it is, and for each line that it reads whether it still holds it.

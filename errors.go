@@ -7,7 +7,7 @@ import (
 )
 
 // What a call can end with, to be tested with errors.Is. Every text names the lock. If the server
-// refuses for good (a key of another type, no permission), its own error comes back at once instead.
+// refuses for good (a key of another type, no permission), a [ServerError] comes back at once instead.
 var (
 	// ErrNotAcquired: someone else had the lock until the wait ended. If a context ended the wait, the
 	// error matches its cause, too. Left behind: nothing, or a grant still under way, which is given back.
@@ -42,9 +42,9 @@ var (
 	ErrUpgrade = actor.ErrUpgrade
 )
 
-// ServerError is what the server said when it refused, word for word, for errors.As: WRONGTYPE when the
-// key is something else, NOPERM when the user may not, and so on. A refusal for good is the error of the
-// call itself; one that may pass is the cause of ErrUnavailable.
+// ServerError is what the server said when it refused, word for word: a string, for errors.As with a *ServerError.
+// WRONGTYPE when the key is something else, NOPERM when the user may not, and so on. A refusal for good is the error
+// of the call itself; one that may pass is the cause of ErrUnavailable.
 type ServerError = actor.ServerError
 
 // lockError says which lock it was.

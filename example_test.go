@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/rueidis"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -67,7 +68,13 @@ func ExampleDial() {
 	}
 	defer locks.Close()
 
-	fmt.Println(locks.Mutex("orders/7").IsLocked(ctx))
+	hold, err := locks.Mutex("orders/7").Lock(ctx) // waits until it has it, or ctx ends
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer hold.Unlock(ctx)
+
+	charge(hold.Context(), 7) // this context ends if the lock is lost
 }
 
 // Compiled, but not run: it needs servers at those addresses.
@@ -486,17 +493,79 @@ func ExampleEngine_Shutdown() {
 	// lockwheel: lock "orders/8": engine closed
 }
 
-// What README shows is what runs here.
-func TestEverySnippetOfTheReadmeIsAnExample(t *testing.T) {
-	snippets := regexp.MustCompile("(?s)```go\n(.*?)```").FindAllStringSubmatch(contents(t, "README.md"), -1)
-	require.NotEmpty(t, snippets)
+func ExampleServerError() {
+	ctx, locks := openExample()
+	defer locks.Close()
+	client, err := rueidis.NewClient(locks.server.ClientOption())
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer client.Close()
+	client.Do(ctx, client.B().Set().Key("basket").Value("apples").Build())
+
+	func() {
+		_, err := locks.Mutex("basket").Lock(ctx) // a key that is no lock
+		var refused lockwheel.ServerError
+		if errors.As(err, &refused) {
+			fmt.Println(refused)
+		}
+	}()
+	// Output: WRONGTYPE Operation against a key holding the wrong kind of value
+}
+
+// In tests of a program that locks.
+func Example_miniredis() {
+	ctx := context.Background()
+
+	server, err := miniredis.Run()
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer server.Close()
+	locks, err := lockwheel.Dial(ctx, "redis://"+server.Addr())
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer locks.Close()
+
+	for _, lock := range []lockwheel.Mutex{
+		locks.Mutex("plain"), locks.FairMutex("fair"), locks.FencedMutex("fenced"),
+		locks.RWMutex("catalogue").RLocker(), locks.RWMutex("ledger").Writer(),
+	} {
+		hold, err := lock.Lock(ctx)
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(lock.Name(), hold.Unlock(ctx))
+	}
+	// Output:
+	// plain <nil>
+	// fair <nil>
+	// fenced <nil>
+	// catalogue <nil>
+	// ledger <nil>
+}
+
+// What README and docs/ show is what runs here.
+func TestEverySnippetOfTheDocumentsIsAnExample(t *testing.T) {
 	examples := flush(contents(t, "example_test.go"))
-	for _, snippet := range snippets {
-		assert.True(t, strings.Contains(examples, flush(snippet[1])), "no example has this:\n%s", snippet[1])
+	for _, document := range documents(t) {
+		for _, snippet := range regexp.MustCompile("(?s)```go\n(.*?)```").FindAllStringSubmatch(contents(t, document), -1) {
+			assert.True(t, strings.Contains(examples, flush(snippet[1])), "%s: no example has this:\n%s", document, snippet[1])
+		}
 	}
 }
 
-// The tests and files that the documents name are there.
+// documents are README and what is in docs/.
+func documents(t *testing.T) []string {
+	t.Helper()
+	all, err := filepath.Glob("docs/*.md")
+	require.NoError(t, err)
+	require.NotEmpty(t, all)
+	return append(all, "README.md")
+}
+
+// The tests, benchmarks, files and sections that the documents name are there.
 func TestWhatTheDocumentsNameExists(t *testing.T) {
 	var tests strings.Builder
 	require.NoError(t, filepath.WalkDir(".", func(path string, _ fs.DirEntry, err error) error {
@@ -505,17 +574,45 @@ func TestWhatTheDocumentsNameExists(t *testing.T) {
 		}
 		return err
 	}))
-	documents, err := filepath.Glob("docs/*.md")
-	require.NoError(t, err)
-	for _, document := range append(documents, "README.md", "CONTRIBUTING.md", "CHANGELOG.md", "interop/README.md") {
-		for _, name := range regexp.MustCompile(`\b(Test|Fuzz)[A-Z]\w+`).FindAllString(contents(t, document), -1) {
-			assert.True(t, strings.Contains(tests.String(), "\nfunc "+name+"("), "%s names %s, which is not there", document, name)
+	for _, document := range append(documents(t), "CONTRIBUTING.md", "CHANGELOG.md", "interop/README.md", "bench/RESULTS.md") {
+		for _, name := range testsNamedIn(contents(t, document)) {
+			assert.Contains(t, tests.String(), "\nfunc "+name, "%s names %s, which is not there", document, name)
 		}
-		for _, link := range regexp.MustCompile(`\]\(([\w./-]+)\)`).FindAllStringSubmatch(contents(t, document), -1) {
-			_, err := os.Stat(filepath.Join(filepath.Dir(document), link[1]))
-			assert.NoError(t, err, document)
+		for _, link := range regexp.MustCompile(`\]\(([\w./-]*)(?:#([\w-]+))?\)`).FindAllStringSubmatch(contents(t, document), -1) {
+			to := document
+			if link[1] != "" {
+				to = filepath.Join(filepath.Dir(document), link[1])
+			}
+			_, err := os.Stat(to)
+			if assert.NoError(t, err, document) && link[2] != "" {
+				assert.Contains(t, anchors(contents(t, to)), link[2], "%s has a link to that in %s", document, to)
+			}
 		}
 	}
+}
+
+// testsNamedIn are the beginnings of functions that a document names, those of benchmarks also where they are an argument.
+func testsNamedIn(document string) (names []string) {
+	for _, name := range regexp.MustCompile(`\b(Test|Fuzz|Benchmark)[A-Z]\w+`).FindAllString(document, -1) {
+		names = append(names, name+"(")
+	}
+	for _, match := range regexp.MustCompile(`-bench[ =]'?\^?([A-Z]\w+)(\$?)`).FindAllStringSubmatch(document, -1) {
+		if name := strings.TrimPrefix(match[1], "Benchmark"); match[2] == "" {
+			names = append(names, "Benchmark"+name)
+		} else {
+			names = append(names, "Benchmark"+name+"(")
+		}
+	}
+	return names
+}
+
+// anchors are what links can name in a document: its headings, as they are written in a link.
+func anchors(document string) (all []string) {
+	for _, heading := range regexp.MustCompile(`(?m)^#+ (.+)$`).FindAllStringSubmatch(document, -1) {
+		anchor := regexp.MustCompile(`[^\w -]`).ReplaceAllString(strings.ToLower(heading[1]), "")
+		all = append(all, strings.ReplaceAll(anchor, " ", "-"))
+	}
+	return all
 }
 
 func contents(t *testing.T, path string) string {

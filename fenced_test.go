@@ -16,6 +16,7 @@ import (
 
 // Redisson's testTokenIncrease: whoever takes the lock, and however, has the next token.
 func TestTokensIncreaseAndAreNotReset(t *testing.T) {
+	t.Parallel()
 	s := anySite(t)
 	e, other := s.open(lockwheel.Options{}), s.open(lockwheel.Options{})
 	m := e.FencedMutex("n")
@@ -42,6 +43,7 @@ func TestTokensIncreaseAndAreNotReset(t *testing.T) {
 }
 
 func TestReentryKeepsTheHoldsToken(t *testing.T) {
+	t.Parallel()
 	m := anySite(t).open(lockwheel.Options{}).FencedMutex("n")
 	outer := lock(t, m)
 	inner := lockWith(t, outer.Context(), m)
@@ -56,6 +58,7 @@ func TestReentryKeepsTheHoldsToken(t *testing.T) {
 }
 
 func TestATokenSurvivesForceExpiryAndARestartWithData(t *testing.T) {
+	t.Parallel()
 	s := realSite(t)
 	e := s.open(lockwheel.Options{Lease: brief})
 	m := e.FencedMutex("n")
@@ -80,6 +83,7 @@ func TestATokenSurvivesForceExpiryAndARestartWithData(t *testing.T) {
 // Callers of several engines contend; each engine hands the lock on among its own. In the order in which they
 // hold it, their tokens rise.
 func TestTokensRiseAcrossHoldersAndEnginesAndHandingOn(t *testing.T) {
+	t.Parallel()
 	s := anySite(t)
 	engines := []*lockwheel.Engine{s.open(lockwheel.Options{}), s.open(lockwheel.Options{})}
 	var tokens []uint64 // the lock's
@@ -106,6 +110,7 @@ func TestTokensRiseAcrossHoldersAndEnginesAndHandingOn(t *testing.T) {
 }
 
 func TestAPendingFencedLockHasItsToken(t *testing.T) {
+	t.Parallel()
 	m := anySite(t).open(lockwheel.Options{}).FencedMutex("n")
 	p := m.LockAsync(t.Context())
 	<-p.Done()

@@ -106,9 +106,7 @@ func (m *member) ended(h *Hold) {
 		g.lose(h.grant.Signal(), h.name)
 		return
 	}
-	if g.renews.Load() {
-		g.await(m.at)
-	}
+	g.await(m.at)
 }
 
 // lose ends the group because of the end of a member. The others are released: all or none.

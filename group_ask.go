@@ -32,7 +32,13 @@ func (g *group) extend(ctx context.Context, d time.Duration) error {
 		return err
 	}
 	g.renews.Store(g.apart && d == 0)
-	return g.ask(ctx, actor.Extend, d)
+	err := g.ask(ctx, actor.Extend, d)
+	for i := range g.members {
+		if g.members[i].hold.Load() == nil {
+			g.await(i)
+		}
+	}
+	return err
 }
 
 // ask sends a request to all members and waits until enough of them have agreed, or all have answered. If ctx

@@ -11,7 +11,7 @@ import (
 )
 
 // Hold is one lock held once, or several as one ([Multi]): what a Lock returned. It is to be unlocked once. Safe
-// for concurrent use.
+// for concurrent use. The zero Hold is one that has ended: its errors say so and match ErrNotHeld.
 type Hold struct {
 	grant  actor.Hold
 	engine *Engine
@@ -19,12 +19,20 @@ type Hold struct {
 	parent context.Context // of the Lock that returned it; of several locks their group, and there is no engine
 }
 
+var errZeroHold = fmt.Errorf("lockwheel: a zero Hold, which no Lock returned: %w", ErrNotHeld)
+
+// zero reports whether no Lock returned the hold.
+func (h *Hold) zero() bool { return h.parent == nil }
+
 // Name is the lock's name, without the engine's prefix.
 func (h *Hold) Name() string { return h.name }
 
 // ID is the holder's id on the wire, as Redisson writes it: the engine's UUID, a colon, a number. It is
 // that of the engine's stretch with the lock, which can pass through many holds, so it is not unique.
 func (h *Hold) ID() string {
+	if h.zero() {
+		return ""
+	}
 	if g := h.group(); g != nil {
 		return g.first.ID()
 	}
@@ -56,16 +64,22 @@ func (h *Hold) fence(token uint64) {
 // Deadline is until when the lock is known to be held. A renewal moves it on. Of several locks it is the
 // earliest, of a quorum until when a majority is; zero when they are not held any more.
 func (h *Hold) Deadline() time.Time {
+	if h.zero() {
+		return time.Time{}
+	}
 	if g := h.group(); g != nil {
 		return g.deadline()
 	}
 	return h.engine.loop.Time(h.grant.Until())
 }
 
-// Err is nil while the lock is held, by the clock and by all that is known; it does not block. Then it
-// matches ErrLost, ErrNotHeld after Unlock, or ErrClosed after the engine's Close. A process that was
+// Err is nil while the lock is held, by the clock and by all that is known; it does not block. After that it
+// matches ErrLost, ErrNotHeld if it was unlocked, or ErrClosed if the engine was closed. A process that was
 // paused beyond the lease sees the loss at once.
 func (h *Hold) Err() error {
+	if h.zero() {
+		return errZeroHold
+	}
 	if g := h.group(); g != nil {
 		return g.err()
 	}
@@ -78,8 +92,12 @@ func (h *Hold) Err() error {
 	return nil
 }
 
-// Done is closed when the lock is lost or unlocked, or the engine closed; Err then says which.
+// Done is closed when the lock is lost or unlocked, or the engine closed; Err then says which, and Context
+// has ended. [Observer] is told after that.
 func (h *Hold) Done() <-chan struct{} {
+	if h.zero() {
+		return ended.Done()
+	}
 	for {
 		seen := h.grant.Signal()
 		if seen != nil {
@@ -93,6 +111,11 @@ func (h *Hold) Done() <-chan struct{} {
 // lost, ErrNotHeld on Unlock, ErrClosed on Close. It carries the owner of this lock: whoever locks the
 // same name with it, in any goroutine, re-enters. Hand WithoutOwner(ctx) to work that must not.
 func (h *Hold) Context() context.Context {
+	if h.zero() {
+		ctx, cancel := context.WithCancelCause(context.Background())
+		cancel(errZeroHold)
+		return ctx
+	}
 	for {
 		seen := h.grant.Signal()
 		if seen != nil && seen.Value != nil {
@@ -132,12 +155,12 @@ func (h *Hold) Unlock(ctx context.Context) error {
 }
 
 // Extend makes the lease d from now, longer or shorter than before; the lock is no longer watched and
-// ends by itself then. Zero makes it watched again. The lease covers other holds of the same owner, too,
-// if they need a longer one.
+// ends by itself then. Zero makes it watched again; what is negative, below 1 ms or above 10 years is an
+// error, and nothing is sent. The lease covers other holds of the same owner, too, if they need a longer one.
 //
 // It blocks until the server confirms it, ctx ends or Options.Timeout is over. ErrLost: the lock is gone.
-// ErrNotHeld: it was unlocked. ErrUnavailable: it may or may not have happened; the hold goes on as
-// before, and counts on the shorter lease of both.
+// ErrNotHeld: it was unlocked. ErrClosed: the engine was closed. ErrUnavailable: it may or may not have
+// happened; the hold goes on as before, and counts on the shorter lease of both.
 func (h *Hold) Extend(ctx context.Context, d time.Duration) error {
 	if ctx == nil {
 		return errNilContext(fmt.Sprintf("lock %s", quoted(h.name)))
@@ -146,6 +169,9 @@ func (h *Hold) Extend(ctx context.Context, d time.Duration) error {
 		if err := within("Extend", d, shortest, longest); err != nil {
 			return h.fail(err, nil)
 		}
+	}
+	if h.zero() {
+		return errZeroHold
 	}
 	if ctx.Err() != nil {
 		return h.fail(ErrUnavailable, context.Cause(ctx))
@@ -157,6 +183,9 @@ func (h *Hold) Extend(ctx context.Context, d time.Duration) error {
 }
 
 func (h *Hold) unlock(ctx context.Context) error {
+	if h.zero() {
+		return errZeroHold
+	}
 	if g := h.group(); g != nil {
 		return g.unlock(ctx)
 	}

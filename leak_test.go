@@ -126,32 +126,41 @@ func oneOfMany(ctx context.Context, m lockwheel.Mutex) {
 // Redisson's ReadLockEntryTest: the books are empty after as many releases as grants.
 func TestNestedHoldsLeaveNoEntry(t *testing.T) {
 	t.Parallel()
-	s := realSite(t)
-	e := s.open(lockwheel.Options{Lease: brief})
-	for _, n := range []int{1, 2, 7, 50} {
-		crowd(t, 5, func(i int) error {
-			m, me := e.Mutex(fmt.Sprint("n", i)), lockwheel.WithOwner(t.Context())
-			var holds []*lockwheel.Hold
-			for range n {
-				hold, err := m.Lock(me)
-				if err != nil {
-					return err
-				}
-				holds = append(holds, hold)
+	for kindName, kind := range grantable() {
+		t.Run(kindName, func(t *testing.T) {
+			t.Parallel()
+			s := realSite(t)
+			e := s.open(lockwheel.Options{Lease: brief})
+			for _, n := range []int{1, 2, 7, 50} {
+				crowd(t, 5, func(i int) error {
+					return nested(lockwheel.WithOwner(t.Context()), kind(e, fmt.Sprint("n", i)), n)
+				})
 			}
-			rand.Shuffle(n, func(i, j int) { holds[i], holds[j] = holds[j], holds[i] })
-			for _, hold := range holds {
-				if err := hold.Unlock(me); err != nil {
-					return err
-				}
-			}
-			return nil
+			settled(t, e)
+			s.requireNoLock(t, e, nil)
+			calls := s.scripts()
+			always(t, renewed, "quiet", func() bool { return s.scripts() == calls })
 		})
 	}
-	settled(t, e)
-	require.Equal(t, int64(0), s.do("DBSIZE"))
-	calls := s.scripts()
-	always(t, renewed, "quiet", func() bool { return s.scripts() == calls })
+}
+
+// nested locks n times as one owner, and unlocks in any order.
+func nested(me context.Context, m lockwheel.Mutex, n int) error {
+	var holds []*lockwheel.Hold
+	for range n {
+		hold, err := m.Lock(me)
+		if err != nil {
+			return err
+		}
+		holds = append(holds, hold)
+	}
+	rand.Shuffle(n, func(i, j int) { holds[i], holds[j] = holds[j], holds[i] })
+	for _, hold := range holds {
+		if err := hold.Unlock(me); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // cozy-stack PR #4929, nitro PR #4060: a goroutine stayed for each lock that was lost, refused or left.

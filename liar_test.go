@@ -8,6 +8,7 @@ import (
 	"math"
 	"net"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 
@@ -161,15 +162,19 @@ func (s *liar) answer(words [][]byte, reply []byte, parts [][]byte) []byte {
 	return append(fmt.Appendf(nil, "*%d\r\n", len(parts)), bytes.Join(parts, nil)...)
 }
 
-// aboutSuspect is which of a script's keys is the suspect, -1 when none is, and whether it is a script.
+// aboutSuspect is which of a script's locks is the suspect, -1 when none is, and whether it is a script.
 func aboutSuspect(words [][]byte) (index int, script bool) {
 	if len(words) < 3 || !bytes.HasPrefix(text(words[0]), []byte("EVAL")) {
 		return -1, false
 	}
 	keys, _ := strconv.Atoi(string(text(words[2])))
-	for i := range keys {
-		if string(text(words[3+i])) == suspect {
-			return i, true
+	for _, word := range words[3 : 3+keys] {
+		key := string(text(word))
+		if key == suspect {
+			return index, true
+		}
+		if !strings.HasPrefix(key, "redisson_lock_") && !strings.HasPrefix(key, "{") { // these belong to the lock before them
+			index++
 		}
 	}
 	return -1, true

@@ -86,7 +86,8 @@ type State struct {
 	TTL    time.Duration // until it ends without renewal; 0 if free, negative if it never does
 }
 
-// State asks the server how the lock is. It blocks until the answer, ctx's end or Options.Timeout.
+// State asks the server how the lock is. It blocks until the answer, ctx's end or Options.Timeout. Without an
+// answer it is ErrUnavailable, after Close ErrClosed, and otherwise the server's own error.
 func (m Mutex) State(ctx context.Context) (State, error) {
 	call, err := m.ask(ctx, engine.AskState)
 	if err != nil {
@@ -114,7 +115,7 @@ func (m Mutex) TTL(ctx context.Context) (time.Duration, error) {
 }
 
 // HoldCount is how many holds the owner that ctx carries has on this lock, 0 if it carries none. The
-// engine knows it: the server is not asked.
+// engine knows it: the server is not asked. It waits for a turn of the loop; after Close it is ErrClosed.
 func (m Mutex) HoldCount(ctx context.Context) (int, error) {
 	call, err := m.ask(ctx, engine.AskCount)
 	if err != nil {
@@ -237,6 +238,8 @@ func (m Mutex) check(ctx context.Context) error {
 	switch {
 	case m.engine == nil:
 		return errors.New("lockwheel: a zero Mutex or RWMutex: make one with a method of Engine")
+	case m.engine.loop == nil:
+		return errors.New("lockwheel: a lock of a zero Engine: make one with Open or Dial")
 	case m.name == "":
 		return errors.New("lockwheel: lock \"\": a name must not be empty")
 	case len(m.name)+len(m.engine.options.Prefix) > longestName:

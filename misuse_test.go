@@ -126,6 +126,7 @@ func TestUnusableLocksGiveErrors(t *testing.T) {
 	prefixed := s.open(lockwheel.Options{Prefix: "prefix:"})
 	for want, m := range map[string]lockwheel.Mutex{
 		"zero Mutex":                  {},
+		"zero Engine":                 new(lockwheel.Engine).Mutex("n"),
 		"must not be empty":           e.Mutex(""),
 		"must not be longer":          e.Mutex(strings.Repeat("x", 64<<10+1)),
 		"65536 bytes with its prefix": prefixed.Mutex(strings.Repeat("x", 64<<10-6)),
@@ -205,5 +206,45 @@ func TestAnyBytesAreAName(t *testing.T) {
 		forceUnlock(t, here.Mutex(name))
 		require.ErrorIs(t, next.Unlock(t.Context()), lockwheel.ErrLost)
 		require.False(t, s.exists(name))
+	}
+}
+
+// Values that nobody made give errors, and nothing blocks.
+func TestZeroValuesAreOver(t *testing.T) {
+	t.Parallel()
+	var hold lockwheel.Hold
+	receive(t, hold.Done())
+	receive(t, hold.Context().Done())
+	for what, err := range map[string]error{
+		"Err":           hold.Err(),
+		"Unlock":        hold.Unlock(t.Context()),
+		"Extend":        hold.Extend(t.Context(), time.Second),
+		"the context's": context.Cause(hold.Context()),
+	} {
+		require.ErrorIs(t, err, lockwheel.ErrNotHeld, what)
+		require.ErrorContains(t, err, "zero Hold", what)
+	}
+	require.Zero(t, hold.Name())
+	require.Zero(t, hold.ID())
+	require.Zero(t, hold.Token())
+	require.Zero(t, hold.Deadline())
+	require.ErrorContains(t, hold.Unlock(noContext), "nil context")
+	require.ErrorContains(t, hold.Extend(noContext, 0), "nil context")
+
+	var pending lockwheel.Pending
+	receive(t, pending.Done())
+	pending.Cancel()
+	require.ErrorContains(t, second(pending.Hold()), "zero Pending")
+
+	var e lockwheel.Engine
+	require.Zero(t, e.ID())
+	require.Zero(t, e.Stats())
+	for _, m := range []lockwheel.Multi{e.Multi(e.Mutex("a"), e.Mutex("b")), lockwheel.Quorum(e.Mutex("a"))} {
+		require.ErrorContains(t, second(m.Lock(t.Context())), "zero Engine")
+	}
+	require.ErrorContains(t, second(e.RWMutex("n").Lock(t.Context())), "zero Engine")
+	for range 2 {
+		require.NoError(t, e.Shutdown(t.Context()))
+		require.NoError(t, e.Close())
 	}
 }

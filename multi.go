@@ -25,12 +25,12 @@ type Multi struct {
 // slot, as those do that have the same text in braces. Who waits for them holds none meanwhile:
 // it stands in the queue of one of them that is taken, and when its turn comes there it asks for all, and
 // goes on to the next that is taken. So overlapping Multis never wait for each other in a circle, whatever
-// their order, and one of them always comes through. Fair it is only in that order: callers who want one of
-// the locks can come first, again and again, while another one is busy.
+// their order, and one of them always comes through. It is fair no further than that: callers who want only one
+// of the locks can come first, again and again, while another one is taken.
 //
 // Locks of other kinds or slots, locks of an engine with [Options.Replicas], and locks of which ctx carries a
-// hold, are taken one after the other, in the order of their names, and all are given back when one cannot be had. That keeps Multis out of each other's way, too;
-// meanwhile those that were taken are held.
+// hold, are taken one after the other, in the order of their names, and all are given back when one cannot be
+// had. That keeps Multis out of each other's way, too; meanwhile those that were taken are held.
 //
 // The locks must be of this engine and have different names; otherwise, and without any lock, the methods of
 // the Multi return an error that says so.

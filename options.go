@@ -19,14 +19,15 @@ type Options struct {
 	// master had not passed on to its replicas when it died is lost: its holders get ErrLost when the engine
 	// asks its successor, at once or at the next renewal, and somebody else may have been let in before.
 	//
-	// The engine sets PipelineMultiplex, DisableCache, DisableRetry, ConnWriteTimeout, Dialer.Timeout and
-	// Dialer.KeepAlive, and where they are zero Sentinel.TopologyRefreshInterval,
+	// The engine sets PipelineMultiplex, DisableCache, DisableRetry, ConnWriteTimeout, Timeout and KeepAlive of
+	// Dialer and of Sentinel.Dialer, and where they are zero Sentinel.TopologyRefreshInterval,
 	// ClusterOption.ShardsRefreshInterval and ClusterOption.MaxMovedRedirections.
 	Redis rueidis.ClientOption
 
 	// Client is an open client to use instead of Redis. It stays the caller's, to be closed after the
 	// engine. It should keep one ordered connection (PipelineMultiplex: -1) and notice a dead one within two
-	// Timeouts (ConnWriteTimeout and Dialer.Timeout of one, Dialer.KeepAlive of half of it).
+	// Timeouts (ConnWriteTimeout and Dialer.Timeout of one, Dialer.KeepAlive of half of it, and behind Sentinel
+	// Sentinel.Dialer as Dialer: rueidis never notices a silent sentinel without its KeepAlive).
 	Client rueidis.Client
 
 	// Lease is how long a watched lock lives in Redis without renewal: how long others wait for a process
@@ -92,7 +93,9 @@ const (
 	PubSub Wake = iota
 
 	// Poll never subscribes: it asks again after 1 ms, 2 ms and so on up to 128 ms, less often when thousands
-	// wait. It is for servers and proxies without pub/sub, and beside holders that publish nothing.
+	// wait. One asks for all callers of the engine that wait for a lock; only for a FairMutex, where each has a
+	// place of its own, and to read an RWMutex each caller asks for itself, in calls with the others. It is for
+	// servers and proxies without pub/sub, and beside holders that publish nothing.
 	Poll
 )
 
@@ -116,7 +119,8 @@ type Replicas struct {
 }
 
 // Observer is functions that are told what locks do. Nil ones are skipped. They run on the loop: they
-// must not block and must not call the engine, its locks or its holds.
+// must not block and must not call the engine, its locks or its holds. Released and Lost come after the hold's
+// context has ended and its Done is closed.
 type Observer struct {
 	Acquired func(name string, waited time.Duration)            // a hold was granted
 	Refused  func(name string, waited time.Duration, err error) // a request ended without one
@@ -207,9 +211,17 @@ func orElse(d, other time.Duration) time.Duration {
 
 func within(what string, d, least, most time.Duration) error {
 	if d < least || d > most {
-		return fmt.Errorf("%s of %v: want %v to %v", what, d, least, most)
+		return fmt.Errorf("%s of %v: want %v to %s", what, d, least, years(most))
 	}
 	return nil
+}
+
+// years says how long the longest duration is as the documents do.
+func years(d time.Duration) string {
+	if d == longest {
+		return "10 years"
+	}
+	return d.String()
 }
 
 func (w Wake) check() error {
@@ -267,9 +279,11 @@ const (
 	leaseOption
 )
 
-// Wait bounds how long a call waits for a lock that others hold. Zero or less tries once.
+// Wait bounds how long a call waits for a lock that others hold. Zero or less tries once; with a d between zero
+// and 1 ms or above 10 years the call returns an error.
 func Wait(d time.Duration) Option { return Option{kind: waitOption, d: d} }
 
 // Lease makes the lock end d after its grant, without renewal: then it is lost. Without this option, or
-// made watched by Extend, a lock is renewed until it is unlocked.
+// made watched by Extend, a lock is renewed until it is unlocked. With a d below 1 ms, zero and less too, or
+// above 10 years the call returns an error, and nothing is sent.
 func Lease(d time.Duration) Option { return Option{kind: leaseOption, d: d} }

@@ -44,24 +44,31 @@ type ordeal struct {
 
 func TestNoFaultLeavesAnOrphanOrASleepingWaiter(t *testing.T) {
 	t.Parallel()
+	everyOrdeal(t, len(namesOfKinds("")), func(t *testing.T, o *ordeal, prefix string) {
+		if o.fault.fate == kept {
+			o.releases(t, prefix)
+		} else {
+			o.losses(t, prefix)
+		}
+	})
+}
+
+// everyOrdeal undergoes each kind of fault so often as the flag says. Some take one lock at a time: one of each of so many.
+func everyOrdeal(t *testing.T, locks int, undergo func(t *testing.T, o *ordeal, prefix string)) {
 	for _, f := range everyFault() {
 		t.Run(f.name, func(t *testing.T) {
 			t.Parallel()
 			o, ways := beginOrdeal(t, f)
 			times := *ordeals
 			if f.fate == keyLost {
-				times = max(times, len(namesOfKinds(""))) // some strike one lock at a time
+				times = max(times, locks)
 			}
 			for i := range times {
 				o.links = ways[i%len(ways)]
-				if f.fate == kept {
-					o.releases(t, fmt.Sprint("n", i))
-				} else {
-					o.losses(t, fmt.Sprint("n", i))
-				}
+				undergo(t, o, fmt.Sprint("n", i))
 				o.requireNothingLeft(t)
 			}
-			if f.fate == kept {
+			if o.longest != 0 {
 				t.Logf("struck %d times; the latest waiter came %v after its release", times, o.longest)
 			}
 		})
@@ -112,7 +119,9 @@ type grant struct {
 }
 
 // granting is locking with the moment.
-func granting(ctx context.Context, m lockwheel.Mutex) <-chan grant {
+func granting(ctx context.Context, m interface {
+	Lock(context.Context, ...lockwheel.Option) (*lockwheel.Hold, error)
+}) <-chan grant {
 	done := make(chan grant, 1)
 	go func() {
 		hold, err := m.Lock(ctx)

@@ -170,22 +170,24 @@ func TestALostKeyIsNoticedByTheNextRenewal(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := realSite(t)
-			const lease = 6 * time.Second // renewed every 2s
-			e := s.open(lockwheel.Options{Lease: lease})
-			hold := lock(t, e.Mutex("n"))
-			take(s)
-			before := time.Now()
-			receive(t, hold.Done())
-			require.Less(t, time.Since(before), lease, "not by the end of the lease")
-			require.ErrorIs(t, hold.Err(), lockwheel.ErrLost)
-			require.ErrorIs(t, context.Cause(hold.Context()), lockwheel.ErrLost)
-			require.ErrorIs(t, hold.Unlock(t.Context()), lockwheel.ErrLost)
-			if name == "taken over" {
-				require.Contains(t, s.hash("n"), "00000000-0000-4000-8000-000000000000:1")
-			} else {
-				require.False(t, s.exists("n"), "never brought back")
-			}
+			onEachKind(t, func(t *testing.T, mutex kindOfLock) {
+				s := realSite(t)
+				const lease = 6 * time.Second // renewed every 2s
+				e := s.open(lockwheel.Options{Lease: lease})
+				hold := lock(t, mutex(e, "n"))
+				take(s)
+				before := time.Now()
+				receive(t, hold.Done())
+				require.Less(t, time.Since(before), lease, "not by the end of the lease")
+				require.ErrorIs(t, hold.Err(), lockwheel.ErrLost)
+				require.ErrorIs(t, context.Cause(hold.Context()), lockwheel.ErrLost)
+				require.ErrorIs(t, hold.Unlock(t.Context()), lockwheel.ErrLost)
+				if name == "taken over" {
+					require.Contains(t, s.hash("n"), "00000000-0000-4000-8000-000000000000:1")
+				} else {
+					require.False(t, s.exists("n"), "never brought back")
+				}
+			})
 		})
 	}
 }

@@ -11,9 +11,12 @@ import (
 var (
 	errUndecided = errors.New("not decided yet: wait for Done")
 	errTaken     = errors.New("the hold was taken before")
+
+	errZeroPending = errors.New("lockwheel: a zero Pending: make one with Mutex.LockAsync")
 )
 
-// Pending is a lock that is waited for without a goroutine. Safe for concurrent use.
+// Pending is a lock that is waited for without a goroutine. Safe for concurrent use. The zero Pending is
+// decided, with an error.
 type Pending struct {
 	mutex Mutex
 	ctx   context.Context
@@ -55,11 +58,19 @@ func refusedPending(m Mutex, err error) *Pending {
 }
 
 // Done is closed when the request is decided: Hold then returns its outcome without blocking.
-func (p *Pending) Done() <-chan struct{} { return p.done }
+func (p *Pending) Done() <-chan struct{} {
+	if p.done == nil {
+		return ended.Done()
+	}
+	return p.done
+}
 
-// Hold takes the outcome: the hold, or the error that Lock would have returned. A hold is taken once,
-// then, and before Done is closed, there is an error. It does not block.
+// Hold takes the outcome: the hold, or the error that Lock would have returned. A hold can be taken
+// once: a second call gets an error, and so does one before Done is closed. It does not block.
 func (p *Pending) Hold() (*Hold, error) {
+	if p.done == nil {
+		return nil, errZeroPending
+	}
 	select {
 	case <-p.done:
 	default:
@@ -87,7 +98,7 @@ func (p *Pending) Hold() (*Hold, error) {
 func (p *Pending) Cancel() { p.giveUp(context.Canceled) }
 
 func (p *Pending) giveUp(cause error) {
-	if p.err == nil && p.fate.CompareAndSwap(undecided, givenUp) {
+	if p.call != nil && p.fate.CompareAndSwap(undecided, givenUp) {
 		p.mutex.engine.loop.Cancel(p.call, cause)
 	}
 }

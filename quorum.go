@@ -29,10 +29,12 @@ const (
 //
 // All are asked in parallel, and a majority of grants is a hold. Its validity is that of the leases less the
 // time that asking took and one per cent (at most 1 s) and some milliseconds for clocks that drift:
-// [Hold.Deadline] is until when a majority is known to be held. If no majority can be had, what was granted is
-// released at once; who waits then stands in the queue of one lock that is taken, holding none, and asks for all
-// when its turn comes there. Locks that are missing in a watched hold are waited for, and held again when they
-// can be. The hold is lost as soon as its majority is; Unlock returns when a majority is released.
+// [Hold.Deadline] is until when a majority is known to be held. If no majority can be had, what was granted
+// is released at once; who waits then stands in the queue of one lock that is taken, holding none, and asks
+// for all when its turn comes there, or after 5 s: that server may have failed. Locks that are missing in a
+// watched hold are waited for, and held again when they can be; one that its server refuses for good is asked
+// for again every Options.Renew. The hold is lost as soon as its majority is; Unlock returns when a majority
+// is released.
 //
 // A quorum outlives a minority of servers that fail. It is no proof: a server that restarts without its data,
 // or whose clock jumps, may grant a lock that somebody counts on, until that one's next renewal. Let such a
@@ -112,36 +114,55 @@ func (e *errand) sleep(d time.Duration) {
 	}
 }
 
-// await asks for a member that is missing, for as long as the group is held.
+// await asks for a member that is missing, for as long as the group is held and watched.
 func (g *group) await(i int) {
+	if !g.wants() {
+		return
+	}
 	m := &g.members[i]
 	c := newCandidate(i, m.lock, errand{ctx: g.Context}, nil)
 	c.group = g
 	c.fate.Store(handed)
-	if !c.post() {
-		return
+	if !m.wish.CompareAndSwap(nil, c.call) {
+		return // it is asked for
 	}
-	m.wish.Store(c.call)
-	if g.over.Load() {
-		m.forget() // whoever ended the group may not have seen it
+	if !c.post() {
+		m.wish.CompareAndSwap(c.call, nil)
+	} else if g.over.Load() {
+		m.lock.engine.loop.Cancel(c.call, context.Canceled) // whoever ended the group may have done so before the call was posted
 	}
 }
+
+// wants reports whether members that are missing are to be taken.
+func (g *group) wants() bool { return g.renews.Load() && !g.over.Load() }
 
 // arrived takes in the verdict on a member that was missing, on the loop of its engine.
 func (g *group) arrived(c *candidate) {
 	m := &g.members[c.at]
+	err := c.call.Err
+	if err == nil {
+		g.join(m, c.hold)
+	}
+	// Not before it is here: whoever found it missing, with nothing under way, would ask for it again, as the same owner.
 	m.wish.CompareAndSwap(c.call, nil)
 	switch {
-	case c.call.Err == nil && g.over.Load():
-		c.hold.letGo()
-	case c.call.Err == nil:
-		g.held.Add(1)
-		m.adopt(c.hold, &actor.Signal{})
-		if g.over.Load() {
-			c.hold.letGo()
-		}
-	case !forGood(c.call.Err) && g.renews.Load() && !g.over.Load():
+	case err == nil && m.hold.Load() != nil:
+	case err == nil || !forGood(err): // it may have ended as soon as it was here
 		g.await(c.at)
+	case !errors.Is(err, ErrClosed) && g.wants():
+		// Somebody may put that right. It finds out by itself when the group is over meanwhile.
+		time.AfterFunc(c.lock.engine.options.Renew, func() { g.await(c.at) })
+	}
+}
+
+// join takes in a member that was missing. If the group is over it is given back.
+func (g *group) join(m *member, h *Hold) {
+	if !g.over.Load() {
+		g.held.Add(1)
+		m.adopt(h, &actor.Signal{})
+	}
+	if g.over.Load() {
+		h.letGo()
 	}
 }
 

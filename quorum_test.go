@@ -66,6 +66,7 @@ func heldBy(t *testing.T, engines []*lockwheel.Engine) {
 var slowToGiveUp = lockwheel.Options{Timeout: 10 * time.Second}
 
 func TestAQuorumIsHeldOnAllServersThatAnswer(t *testing.T) {
+	t.Parallel()
 	p := newPanel(t, 3)
 	engines := p.client(lockwheel.Options{})
 	m := quorum(engines, "n")
@@ -105,6 +106,7 @@ func TestAQuorumIsHeldOnAllServersThatAnswer(t *testing.T) {
 
 // Redisson's RedLock testLockFailed, testLockSuccess, testLockSuccess2.
 func TestAQuorumNeedsAMajority(t *testing.T) {
+	t.Parallel()
 	p := newPanel(t, 3)
 	engines := p.client(lockwheel.Options{})
 	for i := range p {
@@ -128,6 +130,7 @@ func TestAQuorumNeedsAMajority(t *testing.T) {
 }
 
 func TestAWaitForAQuorumEndsWithItsContext(t *testing.T) {
+	t.Parallel()
 	p := newPanel(t, 3)
 	engines := p.client(lockwheel.Options{})
 	held := lockAll(t, quorum(p.client(lockwheel.Options{}), "n"))
@@ -162,6 +165,7 @@ func TestAWaitForAQuorumEndsWithItsContext(t *testing.T) {
 
 // Redisson's RedLock testConnectionFailed.
 func TestAQuorumOutlivesAMinority(t *testing.T) {
+	t.Parallel()
 	for name, fail := range map[string]func(s *site){
 		"killed":  func(s *site) { require.NoError(s.t, s.real.Kill()) },
 		"stopped": func(s *site) { require.NoError(s.t, s.real.Pause()) },
@@ -190,6 +194,7 @@ func TestAQuorumOutlivesAMinority(t *testing.T) {
 
 // redsync PR 149: a member that comes back is held again, by those who hold already.
 func TestAMemberThatComesBackIsHeldAgain(t *testing.T) {
+	t.Parallel()
 	p := newPanel(t, 3)
 	engines := p.client(swift)
 	require.NoError(t, p[2].real.Kill())
@@ -207,6 +212,7 @@ func TestAMemberThatComesBackIsHeldAgain(t *testing.T) {
 }
 
 func TestAMemberThatSomebodyElseHasIsTakenWhenItIsFree(t *testing.T) {
+	t.Parallel()
 	p := newPanel(t, 3)
 	engines := p.client(lockwheel.Options{})
 	p[1].occupy("n", 300*time.Millisecond)
@@ -227,6 +233,7 @@ func TestAMemberThatSomebodyElseHasIsTakenWhenItIsFree(t *testing.T) {
 }
 
 func TestAQuorumIsLostWithItsMajority(t *testing.T) {
+	t.Parallel()
 	t.Run("servers that die", func(t *testing.T) {
 		p := newPanel(t, 3)
 		engines := p.client(swift)
@@ -246,6 +253,7 @@ func TestAQuorumIsLostWithItsMajority(t *testing.T) {
 		receive(t, hold.Done())
 		require.Less(t, time.Since(until), brief, "and soon after")
 		require.ErrorIs(t, hold.Err(), lockwheel.ErrLost)
+		receive(t, ctx.Done())
 		require.ErrorIs(t, context.Cause(ctx), lockwheel.ErrLost)
 		eventually(t, "the one that is left to be released", func() bool { return !p[1].exists("n") })
 		require.ErrorIs(t, hold.Unlock(t.Context()), lockwheel.ErrLost)
@@ -270,6 +278,7 @@ func TestAQuorumIsLostWithItsMajority(t *testing.T) {
 
 // redsync#140, redisson#1606: what was granted without a majority is undone on all that can be reached.
 func TestWithoutAMajorityNothingIsLeft(t *testing.T) {
+	t.Parallel()
 	p := newPanel(t, 5)
 	engines := p.client(swift)
 	for _, s := range p[:3] {
@@ -299,6 +308,7 @@ func TestWithoutAMajorityNothingIsLeft(t *testing.T) {
 }
 
 func TestASlowMemberHoldsNobodyUp(t *testing.T) {
+	t.Parallel()
 	p := newPanel(t, 3)
 	engines := p.client(lockwheel.Options{})
 	slow := proxy.Start(t, p[1].addr)
@@ -325,6 +335,7 @@ func TestASlowMemberHoldsNobodyUp(t *testing.T) {
 
 // Redisson's RedLock testLockLeasetime, testTryLockLeasetime: many on several servers come in one by one.
 func TestManyClientsOfAQuorumComeInOneByOne(t *testing.T) {
+	t.Parallel()
 	p := newPanel(t, 3)
 	clients := [][]*lockwheel.Engine{p.client(lockwheel.Options{}), p.client(lockwheel.Options{}), p.client(lockwheel.Options{})}
 	var r room
@@ -369,6 +380,7 @@ func TestQuorumsHeldAreNoGoroutines(t *testing.T) {
 }
 
 func TestAnEngineThatClosesIsAMemberLess(t *testing.T) {
+	t.Parallel()
 	p := newPanel(t, 3)
 	engines := p.client(lockwheel.Options{})
 	hold := lockAll(t, quorum(engines, "n"))
@@ -386,6 +398,7 @@ func TestAnEngineThatClosesIsAMemberLess(t *testing.T) {
 }
 
 func TestARefusalForGoodEndsAQuorumAtOnce(t *testing.T) {
+	t.Parallel()
 	p := newPanel(t, 3)
 	engines := p.client(lockwheel.Options{})
 	p[0].do("SET", "n", "x")
@@ -396,4 +409,67 @@ func TestARefusalForGoodEndsAQuorumAtOnce(t *testing.T) {
 	var refusal lockwheel.ServerError
 	require.ErrorAs(t, err, &refusal)
 	eventually(t, "the third to be released", func() bool { return !p[2].exists("n") })
+}
+
+// A member that its server refused for good, and does no more, is held again.
+func TestAMemberThatWasRefusedIsAskedForAgain(t *testing.T) {
+	p := newPanel(t, 3)
+	engines := p.client(swift)
+	p[1].do("SET", "n", "x")
+	hold := lockAll(t, quorum(engines, "n"))
+	always(t, renewed, "held by the others", func() bool { return hold.Err() == nil && p[1].do("GET", "n") == "x" })
+	p[1].do("DEL", "n")
+	eventually(t, "the second", func() bool { return p.holders("n") == 3 && engines[1].Stats().Held == 1 })
+	p[1].do("SET", "n", "x")
+	eventually(t, "the second to be lost", func() bool { return engines[1].Stats().Held == 0 })
+	require.NoError(t, hold.Err())
+	unlock(t, hold)
+	p[1].do("DEL", "n")
+	always(t, renewed, "not asked for any more", func() bool { return p.holders("n") == 0 })
+	for _, e := range engines {
+		settled(t, e)
+	}
+}
+
+// A hold that is watched again takes what was missing.
+func TestAQuorumThatIsWatchedAgainTakesItsMissingMembers(t *testing.T) {
+	p := newPanel(t, 3)
+	engines := p.client(lockwheel.Options{})
+	p[1].occupy("n", time.Hour)
+	hold := lockAll(t, quorum(engines, "n"), lockwheel.Lease(time.Minute))
+	eventually(t, "nobody to ask for the second", func() bool { return engines[1].Stats().Waiting == 0 && engines[1].Stats().InFlight == 0 })
+	p[1].do("DEL", "n")
+	require.Equal(t, 2, p.holders("n"))
+	require.NoError(t, hold.Extend(t.Context(), 0))
+	eventually(t, "the second", func() bool { return p.holders("n") == 3 && engines[1].Stats().Held == 1 })
+	unlock(t, hold)
+	eventually(t, "all to be released", func() bool { return p.holders("n") == 0 })
+	for _, e := range engines {
+		settled(t, e)
+	}
+}
+
+// Answers that come late shorten what a quorum may count on, and one whose leases are over by then is none.
+func TestTheValidityOfAQuorumIsCountedFromBeforeItAsked(t *testing.T) {
+	const late, lease = 400 * time.Millisecond, 30 * time.Second
+	p := newPanel(t, 3)
+	var engines []*lockwheel.Engine
+	for _, s := range p {
+		slow := proxy.Start(t, s.addr)
+		engines = append(engines, s.openAt(slow.Addr(), lockwheel.Options{Lease: lease}))
+		slow.Set(proxy.Replies, proxy.Delay(late))
+	}
+	asked := time.Now()
+	hold := lockAll(t, quorum(engines, "n"))
+	require.GreaterOrEqual(t, time.Since(asked), late)
+	require.Less(t, hold.Deadline().Sub(asked), lease)
+	unlock(t, hold)
+	eventually(t, "all to be released", func() bool { return p.holders("n") == 0 })
+
+	_, err := quorum(engines, "n").TryLock(t.Context(), lockwheel.Lease(late/2))
+	require.Error(t, err)
+	eventually(t, "nothing left", func() bool { return p.holders("n") == 0 })
+	for _, e := range engines {
+		settled(t, e)
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 
@@ -27,35 +28,47 @@ func behind(t *testing.T, opts lockwheel.Options) (*site, *proxy.Proxy, *lockwhe
 // redisson#7367, #4822, #6025: one TryLock, a hold count of 2, never released.
 func TestAnAcquireThatIsSentAgainCountsOnce(t *testing.T) {
 	t.Parallel()
-	s, p, e := behind(t, lockwheel.Options{})
-	m := e.Mutex("n")
-	for range 40 {
-		p.SetFor(proxy.Present, proxy.Replies, proxy.CutAfter(rand.IntN(6)))
-		hold := lock(t, m)
-		require.Equal(t, map[string]string{hold.ID(): "1"}, s.hash("n"))
-		requireCount(t, hold.Context(), m, 1)
-		unlock(t, hold)
-		require.False(t, s.exists("n"))
-	}
-	settled(t, e)
-	require.NotZero(t, e.Stats().Retries)
+	onEachKind(t, func(t *testing.T, mutex kindOfLock) {
+		s, p, e := behind(t, lockwheel.Options{})
+		m := mutex(e, "n")
+		for range 40 {
+			p.SetFor(proxy.Present, proxy.Replies, proxy.CutAfter(rand.IntN(6)))
+			hold := lock(t, m)
+			require.Equal(t, map[string]string{hold.ID(): "1"}, s.hash("n"))
+			requireCount(t, hold.Context(), m, 1)
+			unlock(t, hold)
+			require.False(t, s.exists("n"))
+		}
+		settled(t, e)
+		require.NotZero(t, e.Stats().Retries)
+	})
 }
 
 // An unlock that is sent again has the same answer, and there is no second message.
 // redisson#4871, #6651: "not locked by current thread" after one unlock.
 func TestAnUnlockThatIsSentAgainReleasesOnce(t *testing.T) {
 	t.Parallel()
-	s, p, e := behind(t, lockwheel.Options{})
-	m := e.Mutex("n")
-	messages := s.real.Subscribe(t, "redisson_lock__channel:{n}")
-	for range 50 {
-		hold := lock(t, m)
-		p.SetFor(proxy.Present, proxy.Replies, proxy.CutAfter(0))
-		require.NoError(t, hold.Unlock(t.Context()))
-		require.False(t, s.exists("n"))
-		require.Equal(t, "0", receive(t, messages).Payload)
-	}
-	silent(t, messages, 50*time.Millisecond)
+	onEveryKind(t, func(t *testing.T, mutex, _ kindOfLock) {
+		s, p, e := behind(t, lockwheel.Options{})
+		m := mutex(e, "n")
+		const next = "00000000-0000-4000-8000-000000000000:1" // whom a fair lock's message is for
+		fair := strings.HasSuffix(t.Name(), "/fair")
+		messages := s.real.Subscribe(t, "redisson_lock__channel:{n}", "redisson_rwlock:{n}", "redisson_lock__channel:{n}:"+next)
+		for range 30 {
+			hold := lock(t, m)
+			if fair {
+				s.stand("n", next, time.Hour)
+			}
+			p.SetFor(proxy.Present, proxy.Replies, proxy.CutAfter(0))
+			require.NoError(t, hold.Unlock(t.Context()))
+			require.False(t, s.exists("n"))
+			receive(t, messages)
+			s.do("DEL", "redisson_lock_queue:{n}", "redisson_lock_timeout:{n}")
+		}
+		if !fair { // whose head is told by any unlock of a free lock
+			silent(t, messages, 50*time.Millisecond)
+		}
+	})
 }
 
 // the outer hold was dropped when the unlock of the inner one was sent again.
@@ -110,7 +123,7 @@ func TestAReleaseThatFailsIsSentUntilItIsAnswered(t *testing.T) {
 		p.Cut() // and fail again in another way
 	}
 	require.True(t, s.exists("n"))
-	renewals := s.real.CommandCalls(t, "pexpire")
+	renewals := s.real.CommandCalls(t, "pexpire", "pexpireat")
 	again := make(chan error, 1)
 	go func() { again <- hold.Unlock(t.Context()) }()
 	require.NoError(t, p.Heal())
@@ -118,7 +131,7 @@ func TestAReleaseThatFailsIsSentUntilItIsAnswered(t *testing.T) {
 	if err := receive(t, again); err != nil { // nil when it was in time to wait for the same release
 		require.True(t, errors.Is(err, lockwheel.ErrNotHeld) || errors.Is(err, lockwheel.ErrUnavailable), err)
 	}
-	require.Equal(t, renewals, s.real.CommandCalls(t, "pexpire"), "not renewed meanwhile")
+	require.Equal(t, renewals, s.real.CommandCalls(t, "pexpire", "pexpireat"), "not renewed meanwhile")
 	eventually(t, "unlocked for good", func() bool { return errors.Is(hold.Unlock(t.Context()), lockwheel.ErrNotHeld) })
 	settled(t, e)
 }

@@ -3,6 +3,7 @@ package lockwheel_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -18,10 +19,10 @@ import (
 // Grants that count only when replicas have them, and what becomes of a lock in a failover.
 
 // withReplica is a master, and a replica of it that has caught up.
-func withReplica(t *testing.T) (master, replica *site) {
+func withReplica(t *testing.T, args ...string) (master, replica *site) {
 	t.Helper()
-	master = realSite(t, "--repl-diskless-sync", "yes", "--repl-diskless-sync-delay", "0")
-	replica = realSite(t, "--replicaof", "127.0.0.1 "+strconv.Itoa(master.real.Port()))
+	master = realSite(t, slices.Concat(args, []string{"--repl-diskless-sync", "yes", "--repl-diskless-sync-delay", "0"})...)
+	replica = realSite(t, slices.Concat(args, []string{"--replicaof", "127.0.0.1 " + strconv.Itoa(master.real.Port())})...)
 	eventually(t, "the replica has caught up", func() bool {
 		return strings.Contains(fmt.Sprint(replica.do("INFO", "replication")), "master_link_status:up") &&
 			master.do("WAIT", 1, 50) == int64(1)
@@ -205,11 +206,13 @@ func TestAFailoverKeepsWhatTheReplicaHas(t *testing.T) {
 }
 
 // failOver makes the replica the master, as Sentinel would: clients find it where the old one was.
-func failOver(t *testing.T, master, replica *redistest.Server, p *proxy.Proxy) {
+func failOver(t *testing.T, master, replica *redistest.Server, links ...*proxy.Proxy) {
 	t.Helper()
 	require.NoError(t, master.Kill())
 	require.NoError(t, replica.Continue())
 	require.Equal(t, "OK", replica.Do(t, "REPLICAOF", "NO", "ONE"))
-	p.Retarget(replica.Addr())
-	p.Cut()
+	for _, p := range links {
+		p.Retarget(replica.Addr())
+		p.Cut()
+	}
 }

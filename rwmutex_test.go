@@ -15,6 +15,7 @@ import (
 // The read/write lock as its users see it, beside what Redisson's tests assert.
 
 func TestAZeroRWMutexGivesAnError(t *testing.T) {
+	t.Parallel()
 	var m lockwheel.RWMutex
 	for _, m := range []lockwheel.Mutex{m.Writer(), m.RLocker()} {
 		_, err := m.Lock(t.Context())
@@ -34,6 +35,7 @@ func TestAZeroRWMutexGivesAnError(t *testing.T) {
 
 // What Redisson would write for one thread that writes and reads.
 func TestAWritersReadHasItsName(t *testing.T) {
+	t.Parallel()
 	s := anySite(t)
 	e := s.open(lockwheel.Options{})
 	m := e.RWMutex("n")
@@ -57,6 +59,7 @@ func TestAWritersReadHasItsName(t *testing.T) {
 }
 
 func TestAReaderCannotBecomeTheWriter(t *testing.T) {
+	t.Parallel()
 	s := anySite(t)
 	e := s.open(lockwheel.Options{})
 	m := e.RWMutex("n")
@@ -99,6 +102,7 @@ func TestAReaderCannotBecomeTheWriter(t *testing.T) {
 
 // Quirk Q9: whoever waits to read is told when the writer goes on reading.
 func TestADowngradeLetsReadersInAtOnce(t *testing.T) {
+	t.Parallel()
 	s := anySite(t)
 	here, elsewhere := s.open(lockwheel.Options{}), s.open(lockwheel.Options{})
 	write := lock(t, here.RWMutex("n").Writer())
@@ -192,6 +196,7 @@ func TestReadersAreRenewedEachForItself(t *testing.T) {
 }
 
 func TestStateTellsReadersFromTheWriter(t *testing.T) {
+	t.Parallel()
 	s := anySite(t)
 	e := s.open(lockwheel.Options{})
 	m := e.RWMutex("n")
@@ -228,6 +233,7 @@ func TestStateTellsReadersFromTheWriter(t *testing.T) {
 
 // A loss by force is known at once in the engine that forces, also by the others who read there.
 func TestAForcedReadLockIsLostByAllItsReaders(t *testing.T) {
+	t.Parallel()
 	s := anySite(t)
 	here, elsewhere := s.open(lockwheel.Options{}), s.open(lockwheel.Options{})
 	holds := []*lockwheel.Hold{lock(t, here.RWMutex("n").RLocker()), lock(t, here.RWMutex("n").RLocker())}
@@ -256,6 +262,7 @@ func TestAForcedReadLockIsLostByAllItsReaders(t *testing.T) {
 }
 
 func TestOneRLockerIsForManyReaders(t *testing.T) {
+	t.Parallel()
 	s := anySite(t)
 	m := s.open(lockwheel.Options{}).RWMutex("n")
 	readers, writer := m.RLocker().Locker(), m.Locker()

@@ -178,7 +178,7 @@ func TestAGhostThatComesBackIsReleasedAgain(t *testing.T) {
 	})
 	p.SetFor(proxy.Present, proxy.Commands, proxy.Pass)
 	eventually(t, "no key, though it came late", func() bool {
-		return s.real.CommandCalls(t, "pexpire") > 0 && !s.exists("n")
+		return s.real.CommandCalls(t, "pexpire", "pexpireat") > 0 && !s.exists("n")
 	})
 	settled(t, e)
 }

@@ -12,7 +12,6 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"strconv"
 	"testing"
 	"time"
 
@@ -20,7 +19,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockwheel/lockwheel"
-	"github.com/lockwheel/lockwheel/internal/loopback"
 	"github.com/lockwheel/lockwheel/internal/proxy"
 )
 
@@ -83,17 +81,11 @@ func (a *authority) path(file string) string { return filepath.Join(a.dir, file)
 // tlsSite is a server that takes encrypted connections of clients with a certificate, and where.
 func tlsSite(t *testing.T) (s *site, addr string, a *authority) {
 	t.Helper()
-	a = newAuthority(t)
-	a.sign("server", []net.IP{net.IPv4(127, 0, 0, 1)})
-	a.sign("client", nil)
-	port, err := loopback.Port()
-	require.NoError(t, err)
-	s = realSite(t, "--tls-port", strconv.Itoa(port), "--tls-auth-clients", "yes",
-		"--tls-cert-file", a.path("server.crt"), "--tls-key-file", a.path("server.key"), "--tls-ca-cert-file", a.path("authority.crt"),
-		"--user", user, "on", ">"+password, "~app:*", "&redisson_lock__channel:*",
+	a = serverAuthority(t)
+	s = realSite(t, append(a.secured(), "--user", user, "on", ">"+password, "~app:*", "&redisson_lock__channel:*",
 		"+ping", "+hello", "+client", "+script|load", "+evalsha", "+eval", "+subscribe", "+publish", "+pubsub|numsub",
-		"+pttl", "+hset", "+pexpire", "+hexists", "+hkeys", "+hdel", "+hgetall", "+hlen", "+del")
-	return s, net.JoinHostPort("127.0.0.1", strconv.Itoa(port)), a
+		"+pttl", "+hset", "+pexpire", "+hexists", "+hkeys", "+hdel", "+hgetall", "+hlen", "+del")...)
+	return s, s.real.SecureAddr(), a
 }
 
 func (a *authority) client() *tls.Config {

@@ -47,6 +47,48 @@ func TestAnUnlockBeforeTheServerKnowsTheSubscriberIsNotMissed(t *testing.T) {
 	unlock(t, granted(t, waiting))
 }
 
+// The message of a release comes between the server's answer that the lock is taken and the waiters' sleep: they are subscribed, their
+// question was answered, and the answer arrives after the message.
+func TestAMessageBetweenTheAnswerAndTheSleepIsNotMissed(t *testing.T) {
+	t.Parallel()
+	for name, mutex := range grantable() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := realSite(t)
+			p := proxy.Start(t, s.addr)
+			p.SetFor(proxy.Subscribers, proxy.Replies, proxy.Pass) // messages come through all the time
+			holder, waiter := s.open(lockwheel.Options{}), s.openAt(p.Addr(), lockwheel.Options{})
+			holding := mutex(holder, "n")
+			if name == "reader" {
+				holding = holder.RWMutex("n").Writer()
+			}
+			hold := lock(t, holding)
+			var waiting []<-chan outcome
+			for i := range 3 {
+				waiting = append(waiting, locking(t.Context(), mutex(waiter, "n")))
+				queued(t, waiter, int64(i+1))
+			}
+			eventually(t, "all asleep", func() bool { return waiter.Stats().Waiting == 3 && listens(waiter) })
+			require.NotEmpty(t, s.channels())
+			asked := s.scripts()
+			p.Set(proxy.Replies, proxy.Hold)
+			for _, channel := range s.channels() {
+				s.do("PUBLISH", channel, 1) // so that they ask; Redisson wakes all who wait with it, too
+			}
+			eventually(t, "an answer that is held up", func() bool { return s.scripts() > asked && p.Held(proxy.Replies) > 0 })
+			unlock(t, hold)
+			for _, w := range waiting {
+				silent(t, w, 20*time.Millisecond) // the message is there
+			}
+			require.NoError(t, p.Heal())
+			for _, w := range waiting { // in their order, or together
+				unlock(t, granted(t, w))
+			}
+			settled(t, waiter)
+		})
+	}
+}
+
 // no hand-off between two engines takes as long as a lease or a renewal.
 func TestNoHandoffBetweenEnginesIsMissed(t *testing.T) {
 	t.Parallel()

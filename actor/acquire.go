@@ -51,9 +51,19 @@ func (x *rare) begin(now time.Duration) {
 
 // reenter grants at once what the confirmed lease covers; a longer lease takes a round trip first.
 func (l *Lock) reenter(now time.Duration, r *Request, fx *Effects) {
+	if l.reentered(now, r, fx) {
+		return
+	}
+	if limit := l.patience(r, fx); limit != 0 {
+		fx.Limit(r, now+limit)
+	}
+}
+
+// reentered reports whether a re-entry has its verdict. If not it waits for a round trip.
+func (l *Lock) reentered(now time.Duration, r *Request, fx *Effects) bool {
 	if longest := fx.Config.MaxHold; r.Lease == 0 && longest != 0 && now >= l.since+longest {
 		fx.Decide(now, r, ErrLost, errMaxHold) // its owner is there only by a lease of its own
-		return
+		return true
 	}
 	fits := r.Lease == 0 || now+believed(r.Lease) <= l.until
 	if fits && l.confirmed >= fx.Doubted {
@@ -62,12 +72,21 @@ func (l *Lock) reenter(now time.Duration, r *Request, fx *Effects) {
 			fixed = now + believed(r.Lease)
 		}
 		l.grant(now, r, fixed, fx)
-		return
+		return true
 	}
 	l.withRare().changes.push(r)
-	if limit := l.patience(r, fx); limit != 0 {
-		fx.Limit(r, now+limit)
-	}
+	return false
+}
+
+// rejoin lets those who still queue for a claim that was granted re-enter, if it is their owner who has it: they were
+// re-entering when that one lost it, and a claim has no other queue.
+func (l *Lock) rejoin(now time.Duration, fx *Effects) {
+	l.queue.each(func(r *Request) {
+		if r.Owner != 0 && r.Owner == l.holds.Owner {
+			l.queue.remove(r)
+			l.reentered(now, r, fx)
+		}
+	})
 }
 
 // patience is how long a re-entry waits for its round trip; 0 is as long as its caller likes.

@@ -59,6 +59,10 @@ var passing = []string{
 	"MOVED", "ASK", "OOM", "MISCONF", "NOAUTH", "WRONGPASS", "NOSCRIPT",
 }
 
+// moving is in what a script is told of a key that it removed itself while its slot goes to another node: whoever
+// asks again is sent there.
+const moving = "attempted to access a non local key"
+
 // Passing reports whether the server's error may pass by itself, so that trying again makes sense.
 func Passing(text string) bool {
 	for _, prefix := range passing {
@@ -66,5 +70,5 @@ func Passing(text string) bool {
 			return true
 		}
 	}
-	return false
+	return strings.Contains(text, moving)
 }

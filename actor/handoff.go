@@ -116,4 +116,7 @@ func (l *Lock) hand(now time.Duration, r *Request, fx *Effects) {
 		fixed = l.until
 	}
 	l.grant(now, r, fixed, fx)
+	if l.kind.Claims() {
+		l.rejoin(now, fx)
+	}
 }

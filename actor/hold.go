@@ -73,11 +73,11 @@ func (h *Hold) End(err, cause, reason error) {
 	if seen.Watch != nil {
 		seen.Watch.HoldEnded(h)
 	}
-	if seen.Done != nil {
-		close(seen.Done)
-	}
 	if seen.Cancel != nil {
 		seen.Cancel(reason)
+	}
+	if seen.Done != nil {
+		close(seen.Done) // last: whoever waits for it finds everything else told
 	}
 }
 

@@ -178,3 +178,25 @@ func TestAForcedReaderThatIsStillThereIsReleased(t *testing.T) {
 		4ms   #1 released                   → nothing
 	`)
 }
+
+// Two re-entries of an owner that has lost the lock meanwhile: the tenure that the first is granted is the second's, too.
+func TestReentriesOfALostReaderShareTheNextTenure(t *testing.T) {
+	talkOf(t, actor.Read, `
+		0s    A locks as thread 7              → acquire #1 30s
+		1ms   #1 granted                       → A granted 29.689s
+		2ms   B locks lease 1m as thread 7     → renew #1 1m0s
+		3ms   C locks lease 1m wait 5s as thread 7 → nothing
+		3ms   D locks lease 30s as thread 7    → nothing
+		4ms   #1 gone                          → A lost: the key is gone or someone else's; acquire #2 1m0s; listen
+		5ms   #2 granted                       → renew #2 1m0s count 2 holds [1m0s 30.2988s]; B granted 59.389s; D granted 29.69s
+		6ms   #2 renewed                       → renew #2 1m0.404s count 3 holds [1m0.404s 1m0.403s 30.29778s]; C granted 59.389s
+		7ms   #2 renewed                       → nothing
+		8ms   B unlocks                        → B over; renew #2 1m0.402s count 2 holds [1m0.402s 30.29574s] falls; B unlocked
+		8ms   #2 renewed                       → nothing
+		9ms   D unlocks                        → D over; renew #2 1m0.401s count 1 holds [1m0.401s] falls; D unlocked
+		9ms   #2 renewed                       → nothing
+		10ms  C unlocks                        → C over; release #2
+		11ms  #2 released                      → C unlocked
+		255ms timer                            → leave
+	`)
+}

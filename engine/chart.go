@@ -63,7 +63,7 @@ func (c *coordinator) survey(now time.Duration) {
 // engine does not look for a cluster that went away.
 func (c *coordinator) surveys() bool {
 	k := c.cluster
-	return k != nil && k.wanted && !k.busy && (len(c.locks)+len(c.groups) > 0 || slices.ContainsFunc(c.nodes, (*node).backlog))
+	return k != nil && k.wanted && !k.busy && (c.locks.len()+len(c.groups) > 0 || slices.ContainsFunc(c.nodes, (*node).backlog))
 }
 
 // trusted lists the nodes, those that answer first.

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -54,30 +53,30 @@ func TestClaimsStayInTheOrderInWhichTheyCame(t *testing.T) {
 // Every answer to a reader used to be held against all the others.
 func TestWhatAReaderCostsDoesNotGrowWithTheirNumber(t *testing.T) {
 	took := func(readers int) time.Duration {
-		least := time.Duration(math.MaxInt64)
-		for range 3 {
-			d := newDesk(t, 8)
-			for i := range readers {
-				d.ask("read", fmt.Sprint("k/", i))
-			}
-			began := time.Now()
-			for _, moment := range []time.Duration{time.Millisecond, 10005 * time.Millisecond} { // taken, renewed
-				d.now = moment
-				for range readers/firedPerTurn + 1 {
-					d.turn()
-				}
-				for len(d.out) > 0 {
-					d.done()
-					d.turn()
-				}
-			}
-			least = min(least, time.Since(began))
-			require.EqualValues(t, readers, d.c.stats().Held)
-			require.EqualValues(t, readers, d.c.stats().Renewed)
+		d := newDesk(t, 8)
+		for i := range readers {
+			d.ask("read", fmt.Sprint("k/", i))
 		}
-		return least
+		began := time.Now()
+		for _, moment := range []time.Duration{time.Millisecond, 10005 * time.Millisecond} { // taken, renewed
+			d.now = moment
+			for range readers/firedPerTurn + 1 {
+				d.turn()
+			}
+			for len(d.out) > 0 {
+				d.done()
+				d.turn()
+			}
+		}
+		require.EqualValues(t, readers, d.c.stats().Held)
+		require.EqualValues(t, readers, d.c.stats().Renewed)
+		return time.Since(began)
 	}
-	few, many := took(1000), took(16000)
-	t.Logf("%v for 1000, %v for 16 000", few, many)
-	require.Less(t, many, 64*few, "16 times as many: the square is 256")
+	// Both take longer than a busy machine lets one run in one go, so that it slows down both; the least of several is what they take.
+	few, many := took(4000), took(32_000)
+	for try := 1; try < 10 && many >= 24*few; try++ {
+		few, many = min(few, took(4000)), min(many, took(32_000))
+	}
+	t.Logf("%v for 4000, %v for 32 000", few, many)
+	require.Less(t, many, 24*few, "8 times as many: the square is 64")
 }

@@ -488,9 +488,9 @@ func TestListenersAreNotCountedWhereTheyCannotBeKnown(t *testing.T) {
 		forms[b.verb].write(w, b)
 		return string(w.text)
 	}
-	require.Equal(t, "SHARDNUMSUBme:710001"+"1", written(&writer{id: "me", sharded: true}))
-	require.Equal(t, "NUMSUBme:710001"+"1", written(&writer{id: "me"}))
-	require.Equal(t, "NUMSUBme:710001", written(&writer{id: "me", deaf: true}))
+	require.Equal(t, "SHARDNUMSUB1000me:71"+"1", written(&writer{id: "me", sharded: true}))
+	require.Equal(t, "NUMSUB1000me:71"+"1", written(&writer{id: "me"}))
+	require.Equal(t, "NUMSUB1000me:71", written(&writer{id: "me", deaf: true}))
 }
 
 // A node that owns nothing any more is let go of, but not before what it was given is answered.

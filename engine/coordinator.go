@@ -35,7 +35,7 @@ type coordinator struct {
 	cluster  *cluster // nil when there is one server
 	fx       *actor.Effects
 	wheel    *wheel.Wheel[actor.Sleeper]
-	locks    map[string]*actor.Lock
+	locks    registry
 	groups   map[string]*group // of kinds with a lock for each claim
 	spare    []*actor.Lock     // finished, for reuse
 	couriers int               // of each node
@@ -58,7 +58,7 @@ func newCoordinator(config actor.Config, couriers int) *coordinator {
 	c := &coordinator{
 		fx:       actor.NewEffects(config, timers),
 		wheel:    timers,
-		locks:    make(map[string]*actor.Lock),
+		locks:    newRegistry(),
 		groups:   make(map[string]*group),
 		couriers: couriers,
 	}
@@ -229,7 +229,7 @@ func (c *coordinator) gaveUp(now time.Duration, r *actor.Request, cause error) {
 // lockFor finds or makes the actor that a new request is for. It decides the request, and returns nil,
 // if the name is in use as another kind of lock.
 func (c *coordinator) lockFor(now time.Duration, r *actor.Request) *actor.Lock {
-	l := c.locks[r.Key]
+	l := c.locks.of(r.Key)
 	if other := c.clashing(l, r.Key, r.Kind); other != nil {
 		c.fx.Clash(now, r, other.Kind())
 		return nil
@@ -245,7 +245,7 @@ func (c *coordinator) lockFor(now time.Duration, r *actor.Request) *actor.Lock {
 	}
 	if l == nil {
 		l = c.begin(r.Key, r.Kind)
-		c.locks[r.Key] = l
+		c.locks.add(l)
 	}
 	if l.Kind() != r.Kind {
 		l.Become(r.Kind, c.fx)
@@ -283,7 +283,7 @@ func (c *coordinator) forget(l *actor.Lock) {
 		c.leaveGroup(l)
 		c.readerLeft(l)
 	} else {
-		delete(c.locks, l.Key())
+		c.locks.remove(l)
 	}
 	l.Finish(c.fx)
 	if len(c.spare) < spareLocks {
@@ -299,7 +299,7 @@ func (c *coordinator) countOf(now time.Duration, r *actor.Request) (count int) {
 		}
 		return count
 	}
-	if l := c.locks[r.Key]; l != nil && l.Kind() == r.Kind {
+	if l := c.locks.of(r.Key); l != nil && l.Kind() == r.Kind {
 		return l.CountOf(r.Owner, now)
 	}
 	return 0
@@ -358,8 +358,8 @@ func (c *coordinator) wake(now time.Duration, s actor.Sleeper) {
 // callback may end the lock it is given, and others with it.
 func (c *coordinator) everyLock() iter.Seq[*actor.Lock] {
 	return func(yield func(*actor.Lock) bool) {
-		for _, key := range slices.Sorted(maps.Keys(c.locks)) {
-			if l := c.locks[key]; l != nil && !yield(l) {
+		for _, key := range c.locks.sorted() {
+			if l := c.locks.of(key); l != nil && !yield(l) {
 				return
 			}
 		}

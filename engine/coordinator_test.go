@@ -350,7 +350,7 @@ func (d *desk) verdicts() (said []string) {
 // requireRest requires that nothing is left anywhere.
 func (d *desk) requireRest() {
 	d.t.Helper()
-	require.Empty(d.t, d.c.locks)
+	require.Zero(d.t, d.c.locks.len())
 	require.Empty(d.t, d.c.groups)
 	require.Empty(d.t, d.c.ears.channels)
 	require.Empty(d.t, d.out)
@@ -529,7 +529,7 @@ func TestAnswerForALockThatHasFinished(t *testing.T) {
 		require.Equal(t, "2: renew a", d.line("10.005s timer"))
 		require.Equal(t, "a lost; 3: release a", d.line("29.695s timer"))
 		require.Equal(t, "nothing", d.line("30s 3 done"))
-		require.Empty(t, d.c.locks)
+		require.Zero(t, d.c.locks.len())
 		require.Equal(t, "nothing", d.line("31s 2 done"))
 		d.requireRest()
 	})

@@ -65,16 +65,15 @@ func (c *coordinator) pack(now time.Duration, n *node) *batch {
 	}
 }
 
-// mostUrgent makes a batch as pack does, in a cluster a bundle, and reports whether it took commands back
-// instead.
+// mostUrgent makes a batch as pack does, in a cluster a bundle, or reports that it took commands back instead.
 func (c *coordinator) mostUrgent(now time.Duration, n *node) (b *batch, withdrawn bool) {
 	for _, verbs := range urgency {
 		for i := range verbs {
 			verb := verbs[(i+c.packed)%len(verbs)]
-			if c.waits(n, verb) {
+			waiting := len(n.split) + n.queues[verb].len()
+			if waiting == 0 || c.waits(n, verb) {
 				continue
 			}
-			waiting := len(n.split) + n.queues[verb].len()
 			if b := c.part(now, n, verb); b != nil {
 				if c.cluster != nil {
 					c.addParts(now, n, b)
@@ -87,10 +86,12 @@ func (c *coordinator) mostUrgent(now time.Duration, n *node) (b *batch, withdraw
 				}
 				return b, false
 			}
-			withdrawn = withdrawn || waiting != len(n.split)+n.queues[verb].len()
+			if waiting != len(n.split)+n.queues[verb].len() {
+				return nil, true
+			}
 		}
 	}
-	return nil, withdrawn
+	return nil, false
 }
 
 // waits reports whether commands of a verb have to wait although a courier is free. Of those that queue at
@@ -127,8 +128,11 @@ func (c *coordinator) fill(now time.Duration, n *node, verb actor.Verb) *batch {
 	if q.len() == 0 {
 		return nil
 	}
-	b := c.empty(verb)
-	for size, keys := 0, 0; q.len() > 0 && keys < batchKeys && size < batchBytes; {
+	b, most := c.empty(verb), batchKeys
+	if renews(verb) && q.pressing == 0 && q.len() >= renewKeys {
+		most = renewKeys
+	}
+	for size, keys := 0, 0; q.len() > 0 && keys < most && size < batchBytes; {
 		last := len(b.commands)
 		b.commands = append(b.commands, q.pop())
 		if command := &b.commands[last]; c.wanted(now, command) {
@@ -253,7 +257,7 @@ func (c *coordinator) unanswered(now time.Duration, b *batch) {
 		c.reached(b)
 		c.doubtMap()
 	default:
-		b.node.link.failed(now)
+		b.node.link.failed(now, b.failed)
 		c.doubtMap()
 	}
 	for i := range b.commands {

@@ -288,16 +288,20 @@ func (e *Engine) tell() {
 	if e.log == nil {
 		return
 	}
-	down := e.coordinator.down()
-	if down == e.troubled {
+	silent := e.coordinator.silent()
+	if (silent != nil) == e.troubled {
 		return
 	}
-	e.troubled = down
-	if down {
-		e.log.Warn("lockwheel: redis does not answer; trying again")
-	} else {
+	e.troubled = silent != nil
+	if silent == nil {
 		e.log.Info("lockwheel: redis answers again")
+		return
 	}
+	about := []any{"cause", silent.link.cause}
+	if silent.address != "" {
+		about = append(about, "node", silent.address)
+	}
+	e.log.Warn("lockwheel: redis does not answer; trying again", about...)
 }
 
 // sleep waits for mail, if nothing is due. The alarm is mail, too. One that rings too early is left as it

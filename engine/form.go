@@ -16,6 +16,7 @@ type form struct {
 	keys   func(*writer, *batch)  // adds the keys; nil: those of the locks and more
 	holds  bool                   // each hold has a key, too
 	write  func(*writer, *batch)  // the arguments that the script's header names; nil: none
+	alone  bool                   // a 1 instead of the list stands for one for each lock
 	number func(int64) answer     // reads an answer that is a number; nil: there is none
 	row    func([]message) answer // reads one that is a list; nil: there is none
 }
@@ -27,31 +28,31 @@ type (
 
 // forms of all verbs.
 var forms = [actor.Verbs]form{
-	actor.SendAcquire: {script: scripts.Acquire, write: (*writer).acquires, number: grantedBy, row: takenBy},
-	actor.SendRenew:   {script: scripts.Renew, write: (*writer).renews, number: renewedBy, row: confirmedBy},
-	actor.SendRelease: {script: scripts.Release, write: (*writer).releases, number: releasedBy},
+	actor.SendAcquire: {script: scripts.Acquire, alone: true, write: (*writer).acquires, number: grantedBy, row: takenBy},
+	actor.SendRenew:   {script: scripts.Renew, alone: true, write: (*writer).renews, number: renewedBy, row: confirmedBy},
+	actor.SendRelease: {script: scripts.Release, alone: true, write: (*writer).releases, number: releasedBy},
 	actor.SendForce:   {script: scripts.Force, write: (*writer).publishes, number: releasedBy},
 	actor.SendState:   {script: scripts.State, row: stateBy},
 
-	actor.SendFairAcquire: {script: scripts.FairAcquire, more: fairKeys, write: (*writer).queues, number: grantedBy, row: queuedBy},
+	actor.SendFairAcquire: {script: scripts.FairAcquire, alone: true, more: fairKeys, write: (*writer).queues, number: grantedBy, row: queuedBy},
 	actor.SendFairRelease: {script: scripts.FairRelease, more: fairKeys, write: (*writer).leaves, number: releasedBy},
 	actor.SendFairForce:   {script: scripts.FairForce, more: fairKeys, write: (*writer).publishesNow, number: releasedBy},
-	actor.SendReadAcquire: {script: scripts.ReadAcquire, holds: true, write: (*writer).reads, number: grantedBy, row: takenBy},
-	actor.SendReadRenew:   {script: scripts.ReadRenew, holds: true, write: (*writer).rereads, number: renewedBy, row: confirmedBy},
-	actor.SendReadRelease: {script: scripts.ReadRelease, write: (*writer).releases, number: releasedBy},
+	actor.SendReadAcquire: {script: scripts.ReadAcquire, alone: true, holds: true, write: (*writer).reads, number: grantedBy, row: takenBy},
+	actor.SendReadRenew:   {script: scripts.ReadRenew, alone: true, holds: true, write: (*writer).rereads, number: renewedBy, row: confirmedBy},
+	actor.SendReadRelease: {script: scripts.ReadRelease, alone: true, write: (*writer).releases, number: releasedBy},
 	actor.SendReadForce:   {script: scripts.ReadForce, write: (*writer).publishes, number: releasedBy},
 	actor.SendReadState:   {script: scripts.ReadWriteState, row: readersBy},
 
-	actor.SendWriteAcquire: {script: scripts.WriteAcquire, write: (*writer).acquires, number: grantedBy, row: takenBy},
-	actor.SendWriteRenew:   {script: scripts.WriteRenew, write: (*writer).renews, number: renewedBy, row: confirmedBy},
-	actor.SendWriteRelease: {script: scripts.WriteRelease, write: (*writer).releases, number: releasedBy},
+	actor.SendWriteAcquire: {script: scripts.WriteAcquire, alone: true, write: (*writer).acquires, number: grantedBy, row: takenBy},
+	actor.SendWriteRenew:   {script: scripts.WriteRenew, alone: true, write: (*writer).renews, number: renewedBy, row: confirmedBy},
+	actor.SendWriteRelease: {script: scripts.WriteRelease, alone: true, write: (*writer).releases, number: releasedBy},
 	actor.SendWriteForce:   {script: scripts.WriteForce, write: (*writer).publishes, number: releasedBy},
 	actor.SendWriteState:   {script: scripts.ReadWriteState, row: writerBy},
 
 	actor.SendFencedAcquire: {script: scripts.FencedAcquire, more: []string{scripts.Token}, write: (*writer).acquires, number: fencedBy, row: takenBy},
 	actor.SendFencedPass:    {script: scripts.FencedPass, more: []string{scripts.Token}, write: (*writer).passes, number: goneBy, row: passedBy},
 
-	actor.SendJointAcquire: {script: scripts.JointAcquire, keys: (*writer).partKeys, write: (*writer).joins, number: grantedBy, row: partBy},
+	actor.SendJointAcquire: {script: scripts.JointAcquire, alone: true, keys: (*writer).partKeys, write: (*writer).joins, number: grantedBy, row: partBy},
 }
 
 var fairKeys = []string{scripts.Queue, scripts.Times}
@@ -112,20 +113,31 @@ func (w *writer) publishes(*batch) { w.word(w.publish()) }
 
 func (w *writer) acquires(b *batch) {
 	w.word(w.publish())
-	for i := range b.commands {
-		w.tenure(b.commands[i].Tenure)
-		w.number(milliseconds(b.commands[i].Lease))
-	}
+	w.leases(b)
 	w.ghosts(b)
 }
 
 func (w *writer) renews(b *batch) {
 	w.word(w.subscribers())
+	w.leases(b)
+	w.extras(b)
+}
+
+// leases adds the tenures with their leases, which mostly are the same: then it is said once, which saves the
+// server, too, a twentieth of an acquire.
+func (w *writer) leases(b *batch) {
+	same := sameLease(b.commands)
+	if same {
+		w.number(milliseconds(b.commands[0].Lease))
+	} else {
+		w.word("")
+	}
 	for i := range b.commands {
 		w.tenure(b.commands[i].Tenure)
-		w.number(milliseconds(b.commands[i].Lease))
+		if !same {
+			w.number(milliseconds(b.commands[i].Lease))
+		}
 	}
-	w.extras(b)
 }
 
 func (w *writer) passes(b *batch) {
@@ -206,6 +218,15 @@ func (w *writer) extras(b *batch) {
 		w.count(c.Count)
 		w.flag(c.Listen && !w.deaf)
 	}
+}
+
+func sameLease(commands []actor.Command) bool {
+	for i := range commands {
+		if commands[i].Lease != commands[0].Lease {
+			return false
+		}
+	}
+	return true
 }
 
 func hasExtras(c *actor.Command) bool { return c.Count != 0 || c.Listen }

@@ -25,22 +25,31 @@ func leasesOf(c *actor.Command) []time.Duration {
 }
 
 func (w *writer) reads(b *batch) {
-	w.word("PUBLISH")
-	for i := range b.commands {
-		c := &b.commands[i]
-		w.tenure(c.Tenure)
-		w.number(milliseconds(c.Lease))
-		if c.Reads == nil {
-			w.word("")
-		} else {
-			w.tenure(c.Reads.Writer)
-		}
-	}
+	w.word(w.publish())
+	w.leases(b)
+	w.writers(b)
 	w.ghosts(b)
 }
 
+// writers says how many read beside a writer, and adds a pair for each: number of the lock, tenure of the writer.
+func (w *writer) writers(b *batch) {
+	beside := int64(0)
+	for i := range b.commands {
+		if b.commands[i].Reads != nil {
+			beside++
+		}
+	}
+	w.number(beside)
+	for i := range b.commands {
+		if reads := b.commands[i].Reads; reads != nil {
+			w.number(int64(i + 1))
+			w.tenure(reads.Writer)
+		}
+	}
+}
+
 func (w *writer) rereads(b *batch) {
-	w.word("NUMSUB")
+	w.word(w.subscribers())
 	for i := range b.commands {
 		c := &b.commands[i]
 		leases := leasesOf(c)

@@ -24,7 +24,7 @@ func TestCallsOfReadersAndWritersCarryWhatTheScriptsAskFor(t *testing.T) {
 		{scripts.ReadAcquire, actor.SendReadAcquire, []actor.Command{
 			{Key: "a", Tenure: 1, Lease: time.Second},
 			{Key: "{b}", Tenure: 2, Lease: time.Microsecond, Ghosts: []uint64{7, 8}, Reads: &actor.Reads{Writer: 2}},
-		}, "4 a {a}:ID:1:rwlock_timeout:1 {b} {b}:ID:2:rwlock_timeout:1 PUBLISH ID:1 1000 _ ID:2 1 ID:2 2 ID:7 2 ID:8"},
+		}, "4 a {a}:ID:1:rwlock_timeout:1 {b} {b}:ID:2:rwlock_timeout:1 PUBLISH _ ID:1 1000 ID:2 1 1 2 ID:2 2 ID:7 2 ID:8"},
 		{scripts.ReadRenew, actor.SendReadRenew, []actor.Command{
 			{Key: "a", Tenure: 1, Lease: 30 * time.Second},
 			{Key: "b", Tenure: 2, Lease: time.Minute, Count: 2, Reads: &actor.Reads{Falls: true, Leases: []time.Duration{time.Minute, time.Second}}},
@@ -36,10 +36,10 @@ func TestCallsOfReadersAndWritersCarryWhatTheScriptsAskFor(t *testing.T) {
 		{scripts.ReadWriteState, actor.SendReadState, []actor.Command{{Key: "a"}}, "1 a"},
 		{scripts.WriteAcquire, actor.SendWriteAcquire, []actor.Command{
 			{Key: "a", Tenure: 1, Lease: time.Second, Ghosts: []uint64{7}}, {Key: "b", Tenure: 2, Lease: time.Second},
-		}, "2 a b PUBLISH ID:1 1000 ID:2 1000 1 ID:7"},
+		}, "2 a b PUBLISH 1000 ID:1 ID:2 1 ID:7"},
 		{scripts.WriteRenew, actor.SendWriteRenew, []actor.Command{
 			{Key: "a", Tenure: 1, Lease: time.Second}, {Key: "b", Tenure: 2, Count: 3, Listen: true},
-		}, "2 a b NUMSUB ID:1 1000 ID:2 0 2 3 1"},
+		}, "2 a b NUMSUB _ ID:1 1000 ID:2 0 2 3 1"},
 		{scripts.WriteRelease, actor.SendWriteRelease, []actor.Command{{Key: "a", Tenure: 1}}, "1 a PUBLISH ID:1"},
 		{scripts.WriteForce, actor.SendWriteForce, []actor.Command{{Key: "a", Tenure: 1}}, "1 a PUBLISH"},
 		{scripts.ReadWriteState, actor.SendWriteState, []actor.Command{{Key: "a"}}, "1 a"},
@@ -54,6 +54,36 @@ func TestCallsOfReadersAndWritersCarryWhatTheScriptsAskFor(t *testing.T) {
 		}
 		require.Equal(t, test.want, strings.ReplaceAll(strings.Join(words[2:], " "), w.id, "ID"), test.script.Name)
 	}
+}
+
+// A message that does not go to the shard's channel wakes nobody there.
+func TestEveryCallInAClusterHasTheVerbsOfShards(t *testing.T) {
+	_, client := newLiar(t)
+	plain, sharded := writer{id: "e"}, writer{id: "e", sharded: true}
+	verbs := 0
+	for verb := range forms {
+		b := &batch{verb: actor.Verb(verb), commands: []actor.Command{
+			{Key: "a", Tenure: 1, Lease: time.Second, Parts: []actor.Asked{{Key: "a"}}},
+		}}
+		if forms[verb].script.Text == "" {
+			continue
+		}
+		call, inShard := plain.call(client, b), sharded.call(client, b)
+		words := call.Commands()
+		for i, word := range words {
+			switch word {
+			case "PUBLISH":
+				words[i] = "SPUBLISH"
+			case "NUMSUB":
+				words[i] = "SHARDNUMSUB"
+			default:
+				continue
+			}
+			verbs++
+		}
+		require.Equal(t, words, inShard.Commands(), forms[verb].script.Name)
+	}
+	require.Greater(t, verbs, 15)
 }
 
 func TestAnswersOfReadersAndWritersAreReadAsTheScriptsGiveThem(t *testing.T) {

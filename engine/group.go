@@ -127,7 +127,7 @@ func (c *coordinator) displace(now time.Duration, granted *actor.Command) {
 	ruledOut := func(l *actor.Lock) bool {
 		return l != granted.Lock && l.Believed(now) && granted.Displaces(l)
 	}
-	if l := c.locks[granted.Key]; l != nil && ruledOut(l) {
+	if l := c.locks.of(granted.Key); l != nil && ruledOut(l) {
 		c.step(now, l, &actor.Message{Kind: actor.Displaced})
 	}
 	if granted.Lock.Kind().Shared() {

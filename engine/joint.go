@@ -18,7 +18,7 @@ func OneSlot(key, other string) bool { return slotOf(key) == slotOf(other) }
 // reenters reports whether an owner who wants several locks holds one of them.
 func (c *coordinator) reenters(now time.Duration, j *actor.Joint) bool {
 	return slices.ContainsFunc(j.Parts, func(part actor.Part) bool {
-		l := c.locks[part.Key]
+		l := c.locks.of(part.Key)
 		return l != nil && l.CountOf(part.Owner, now) > 0
 	})
 }
@@ -66,7 +66,7 @@ func (c *coordinator) gather(now time.Duration, r *actor.Request) {
 func (c *coordinator) claimable(now time.Duration, r *actor.Request) (locks []*actor.Lock, free bool) {
 	parts := r.Joint.Parts
 	for i := range parts {
-		l := c.locks[parts[i].Key]
+		l := c.locks.of(parts[i].Key)
 		if other := c.clashing(l, parts[i].Key, r.Kind); other != nil {
 			r.Joint.At = i
 			c.fx.Clash(now, r, other.Kind())
@@ -80,10 +80,10 @@ func (c *coordinator) claimable(now time.Duration, r *actor.Request) (locks []*a
 	}
 	locks = make([]*actor.Lock, 0, len(parts))
 	for i := range parts {
-		l := c.locks[parts[i].Key]
+		l := c.locks.of(parts[i].Key)
 		if l == nil {
 			l = c.begin(parts[i].Key, r.Kind)
-			c.locks[parts[i].Key] = l
+			c.locks.add(l)
 		}
 		if l.Kind() != r.Kind {
 			l.Become(r.Kind, c.fx)

@@ -67,10 +67,18 @@ func (c *coordinator) unreachable() bool {
 	return c.down() && !slices.ContainsFunc(c.nodes, (*node).asked)
 }
 
-// down reports whether some server does not answer.
-func (c *coordinator) down() bool {
-	return slices.ContainsFunc(c.nodes, func(n *node) bool { return n.link.down })
+// silent is a server that does not answer; nil if all do.
+func (c *coordinator) silent() *node {
+	for _, n := range c.nodes {
+		if n.link.down {
+			return n
+		}
+	}
+	return nil
 }
+
+// down reports whether some server does not answer.
+func (c *coordinator) down() bool { return c.silent() != nil }
 
 // outside is how many batches are with couriers.
 func (c *coordinator) outside() (batches int) {

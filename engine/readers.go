@@ -76,7 +76,7 @@ func (c *coordinator) forcedReader(now time.Duration, writer *actor.Lock, r *act
 
 // readerLeft takes in that a claim was forgotten.
 func (c *coordinator) readerLeft(l *actor.Lock) {
-	writer := c.locks[l.Key()]
+	writer := c.locks.of(l.Key())
 	if l.Kind() != actor.Read || writer == nil || writer.Kind() != actor.Write {
 		return
 	}
@@ -125,7 +125,7 @@ func (c *coordinator) rumour(now time.Duration, command *actor.Command, reply *a
 	for _, l := range c.groups[command.Key].all() {
 		c.step(now, l, &heard)
 	}
-	if l := c.locks[command.Key]; l != nil {
+	if l := c.locks.of(command.Key); l != nil {
 		c.step(now, l, &heard)
 	}
 }

@@ -50,6 +50,15 @@ func TestRoutineRenewalsGoOneBatchAfterTheOther(t *testing.T) {
 	require.Equal(t, "3: renew k0128 … k0199 (72); a granted", d.line("10.007s 1 done; 2 done"))
 }
 
+// Very many are held: as soon as so many wait, a call of their renewals is twice as large.
+func TestRoutineRenewalsOfVeryManyLocksGoInLargerCalls(t *testing.T) {
+	d := newDesk(t, 8)
+	d.holds(600)
+	require.Equal(t, "1: renew k0000 … k0127 (128)", d.due(), "as many timers as fire in a turn")
+	require.Equal(t, "nothing", d.due())
+	require.Equal(t, "2: renew k0128 … k0383 (256)", d.due())
+}
+
 // The further renewals fall behind, the more of them are under way.
 func TestRoutineRenewalsThatFallBehindGetMoreCouriers(t *testing.T) {
 	d := newDesk(t, 8)
@@ -58,7 +67,7 @@ func TestRoutineRenewalsThatFallBehindGetMoreCouriers(t *testing.T) {
 		d.due()
 		behind := d.c.queues[actor.SendRenew].len()
 		require.Greater(t, len(d.out), behind/perCourier)
-		require.LessOrEqual(t, len(d.out)-1, (behind+batchKeys)/perCourier)
+		require.LessOrEqual(t, len(d.out)-1, (behind+renewKeys)/perCourier)
 	}
 }
 

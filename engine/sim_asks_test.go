@@ -22,7 +22,8 @@ type simAsk struct {
 	aside   time.Duration // when somebody of its engine last waited to write what it is to read. True time
 	left    bool          // its caller gave up
 	decided bool
-	taken   bool // its caller has the verdict
+	taken   bool   // its caller has the verdict
+	takes   func() // is when it takes it
 }
 
 // simHold is a hold with what is known of it.
@@ -45,6 +46,12 @@ type simHold struct {
 	inner     bool          // it ended while its owner had another
 	extension *simAsk       // the latest
 	suspect   bool          // granted before its engine was suspended, and not confirmed since
+}
+
+func (w *simWorld) newHold(e *simEngine, name int) *simHold {
+	h := w.memory.holds.new()
+	h.e, h.name = e, name
+	return h
 }
 
 func (h *simHold) holder() simHolder { return holderOf(h.e.life, h.name, h.reads, h.grant.Tenure) }

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"slices"
 	"time"
 
 	"github.com/lockwheel/lockwheel/actor"
@@ -23,6 +24,7 @@ func (e *simEngine) audit(now time.Duration) {
 			h.bounded(now)
 			h.learns()
 			h.lasts()
+			h.persists()
 		}
 	}
 	for _, a := range e.asks {
@@ -34,8 +36,32 @@ func (e *simEngine) audit(now time.Duration) {
 	if e.c.fx.Draining && waiting > 0 {
 		w.fail("%s shuts down, and %d still wait for a lock", e.name, waiting)
 	}
-	if s := e.c.stats(); s.Held != held || s.Waiting != waiting {
+	if s := &e.c.fx.Stats; s.Held != held || s.Waiting != waiting {
 		w.fail("%s counts %d held and %d waiting, but it is %d and %d", e.name, s.Held, s.Waiting, held, waiting)
+	}
+}
+
+// sends checks, when a batch leaves, that renewals go first, and when none does that nothing is left behind that
+// could go. A renewal that came up while the batch was packed is too late for it.
+func (e *simEngine) sends() {
+	c := e.c
+	waited := e.renewalWaits
+	e.renewalWaits = slices.ContainsFunc(urgency[0], func(verb actor.Verb) bool { return c.queues[verb].len() > 0 })
+	if c.out >= c.couriers && len(c.batches) == 0 || !c.backlog() || c.closed {
+		return
+	}
+	renewing := 0
+	for verb := range c.queues {
+		if v := actor.Verb(verb); renews(v) {
+			renewing += c.underWay[v]
+		} else if c.queues[v].len() > 0 && c.out < c.couriers && !c.link.down && !c.waits(c.node, v) {
+			e.w.fail("%s leaves a %s behind though a courier is free", e.name, simVerbs[v])
+		}
+	}
+	for _, b := range c.batches {
+		if waited && e.renewalWaits && renewing == 0 && !renews(b.verb) {
+			e.w.fail("%s sends a %s before renewals, of which none is under way", e.name, simVerbs[b.verb])
+		}
 	}
 }
 

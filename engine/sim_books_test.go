@@ -11,17 +11,22 @@ import (
 // simBooks are what the simulation knows besides what anybody believes: for each tenure how long the
 // server has it, for each hold and request how it stands.
 type simBooks struct {
-	tenures map[simHolder]*simTenure
+	memory  *simMemory
+	tenures [][]*simTenure // by the number of a life, and that of the tenure; those that share both are chained
 	spare   []*simAsk
 	asked   int  // how many requests there were
 	late    bool // what runs is a late copy
 	saw     [simSights]int
 	hit     []int // how often each of simFaults did
-	steps   simSteps
+	steps   *simSteps
 }
 
 // simTenure is the truth about a tenure. Moments are true time unless it says otherwise.
 type simTenure struct {
+	holder simHolder
+	next   *simTenure // of the same engine, with the same number
+	id     string     // of the holder, on the wire; empty until it is asked for
+
 	horizon time.Duration // until when the server has it: no belief may reach further
 	present bool          // in the server
 
@@ -40,6 +45,9 @@ type simTenure struct {
 	lost      bool          // one of its holds was
 	fixed     bool          // one of its holds has, or had, a lease of its own
 	confirmed time.Duration // when the latest command left that set its TTL and was answered. Engine's clock
+	lease     time.Duration // that it set
+	failed    time.Duration // its latest renewal did, and was not sent again. True time
+	shortest  time.Duration // of the leases that its commands were to set; 0: there was none
 	released  time.Duration // a release was answered for the first time
 	unsure    bool          // a command had no answer, or a refusal
 	cut       bool          // a command had no answer: it may run at any time
@@ -53,6 +61,7 @@ type simTenure struct {
 type simStanding struct {
 	orphan time.Duration // its engine knows nothing of it
 	own    time.Duration // that engine was told so, in answer to a question
+	kept   time.Duration // its engine has it, and nobody there holds it or waits for it
 	wrong  time.Duration // its count is wrong
 	holds  int           // by how many it was held when that was looked at last
 }
@@ -65,16 +74,31 @@ func (e *simEngine) holderOf(c *actor.Command) simHolder {
 // simReads reports whether a command is a reader's.
 func simReads(v actor.Verb) bool { return v >= actor.SendReadAcquire && v <= actor.SendReadState }
 
-func newSimBooks() simBooks {
-	return simBooks{tenures: map[simHolder]*simTenure{}, hit: make([]int, len(simFaults))}
+func newSimBooks(memory *simMemory) simBooks {
+	return simBooks{memory: memory, steps: memory.steps, hit: make([]int, len(simFaults))}
 }
 
 func (b *simBooks) tenure(h simHolder) *simTenure {
-	t := b.tenures[h]
-	if t == nil {
-		t = &simTenure{}
-		b.tenures[h] = t
+	life := 2 * int(h.life)
+	if life < 0 {
+		life = -life - 1
 	}
+	for len(b.tenures) <= life {
+		b.tenures = append(b.tenures, nil)
+	}
+	of := b.tenures[life]
+	if missing := int(h.tenure) + 1 - len(of); missing > 0 {
+		of = append(of, make([]*simTenure, missing)...)
+		b.tenures[life] = of
+	}
+	for t := of[h.tenure]; t != nil; t = t.next {
+		if t.holder == h {
+			return t
+		}
+	}
+	t := b.memory.tenures.new()
+	t.holder, t.next = h, of[h.tenure]
+	of[h.tenure] = t
 	return t
 }
 
@@ -83,7 +107,7 @@ func (b *simBooks) tenure(h simHolder) *simTenure {
 func (b *simBooks) created(h simHolder, now time.Duration) *simTenure {
 	t := b.tenure(h)
 	if h.reads() && t.removed && !b.late { // the next reader beside the same writer
-		*t = simTenure{flying: t.flying, releases: t.releases}
+		*t = simTenure{holder: t.holder, next: t.next, id: t.id, flying: t.flying, releases: t.releases}
 	}
 	t.present, t.created, t.standing = true, now, simStanding{}
 	t.late = t.late || b.late
@@ -156,6 +180,10 @@ func (b *simBooks) returned(e *simEngine, back *batch, now time.Duration) {
 func (t *simTenure) returned(back *batch, i int, now time.Duration) {
 	c := &back.commands[i]
 	t.flying--
+	t.failed = 0
+	if simRenews(c.Verb) && (back.failed != nil || i < len(back.replies) && back.replies[i].Status == actor.Refused) {
+		t.failed = now
+	}
 	if simReleases(c.Verb) {
 		t.releases--
 	}
@@ -169,7 +197,7 @@ func (t *simTenure) returned(back *batch, i int, now time.Duration) {
 	case simReleases(c.Verb) && t.released == 0:
 		t.released = now
 	case back.replies[i].Status == actor.Done && c.Lease != 0:
-		t.confirmed = max(t.confirmed, back.sent)
+		t.confirmed, t.lease = max(t.confirmed, back.sent), c.Lease
 	}
 }
 
@@ -187,7 +215,10 @@ func (w *simWorld) drop(h *simHold) {
 	if h.active {
 		h.active = false
 		n := &w.names[h.name]
-		n.active = without(n.active, h)
+		n.active, n.moved = without(n.active, h), w.now
+		if h.tenure.robbed {
+			n.silent = max(n.silent, w.now) // those behind it have waited for this
+		}
 	}
 }
 
@@ -210,7 +241,9 @@ func (w *simWorld) forget(e *simEngine) {
 func (b *simBooks) spareAsk() *simAsk {
 	last := len(b.spare) - 1
 	if last < 0 {
-		return &simAsk{}
+		a := b.memory.asks.new()
+		a.takes = func() { a.caller.take(a) }
+		return a
 	}
 	a := b.spare[last]
 	b.spare = b.spare[:last]
@@ -220,7 +253,7 @@ func (b *simBooks) spareAsk() *simAsk {
 // giveBack makes a request usable again, as Call.Free does.
 func (b *simBooks) giveBack(a *simAsk) {
 	a.Reset()
-	*a = simAsk{}
+	*a = simAsk{takes: a.takes}
 	b.spare = append(b.spare, a)
 }
 

@@ -17,32 +17,38 @@ type simCaller struct {
 	past   *simHold // one that ended: for second unlocks, and for contexts that outlive their hold
 	asks   []*simAsk
 	probes func(*simAsk) // what it does with a verdict, if it only looks, at the end
+	thinks func()        // is when it has thought
 }
 
 func newSimCaller(e *simEngine, number int) *simCaller {
 	c := &simCaller{e: e, number: number}
-	if e.w.chance(0.3) {
+	if e.w.chance(e.w.plan.threaded) {
 		c.thread = actor.ThreadOwner | uint64(1+e.w.random.IntN(2))
 	}
+	c.thinks = c.thought
 	c.think()
 	return c
 }
 
-// think waits and then does something, again and again; who waits for something already has time.
+// think waits and then does something, again and again; who waits for something already has time. Nobody thinks
+// while the process is paused.
 func (c *simCaller) think() {
 	w, least := c.e.w, 10*time.Microsecond
 	if len(c.asks) > 0 {
 		least = 2 * w.plan.latency
 	}
-	w.after(w.spread(least, max(w.plan.think, 2*least)), func() {
-		if c.e.dead || w.tired {
-			return
-		}
-		c.think()
-		if w.now >= c.e.paused && w.may(c.e.name, "wish") {
-			c.act()
-		}
-	})
+	w.at(max(w.now, c.e.paused)+w.spread(least, max(w.plan.think, 2*least)), c.thinks)
+}
+
+func (c *simCaller) thought() {
+	w := c.e.w
+	if c.e.dead || w.tired {
+		return
+	}
+	c.think()
+	if w.now >= c.e.paused && w.may(c.e.name, "wish") {
+		c.act()
+	}
 }
 
 // act is one thing that a caller may do now.
@@ -53,10 +59,16 @@ func (c *simCaller) act() {
 		return
 	}
 	switch n := w.random.IntN(100); {
+	case len(c.holds) < w.plan.crowd/4 && c.number == 0:
+		c.crowd()
+	case w.plan.crowd != 0 && len(c.holds) > w.plan.crowd/4 && n < 5:
+		c.tidy()
 	case len(c.holds) == 0 && n < 80:
 		c.lock(w.random.IntN(len(w.plan.names)), 0)
 	case len(c.holds) == 0:
 		c.idle(n)
+	case w.chance(w.plan.extending):
+		c.extend(simPick(w, c.holds))
 	case n < 50:
 		c.unlock(simPick(w, c.holds))
 	case n < 65:
@@ -68,6 +80,17 @@ func (c *simCaller) act() {
 		c.lock(w.random.IntN(len(w.plan.names)), 0)
 	default:
 		c.idle(n)
+	}
+}
+
+// crowd takes many locks at once: those of them that are free, to be held for long.
+func (c *simCaller) crowd() {
+	w := c.e.w
+	first := w.random.IntN(len(w.plan.names))
+	for i := range w.plan.crowd {
+		a := c.newAsk(actor.Acquire, (first+i)%len(w.plan.names))
+		a.Once = true
+		c.want(a)
 	}
 }
 
@@ -160,10 +183,11 @@ func (c *simCaller) want(a *simAsk) {
 	}
 	for _, h := range c.e.holds {
 		if a.Lease != 0 && h.active && h.name == a.name {
-			h.tenure.fixed = true // as far as the renewals know, from now on
+			h.tenure.asked(a.Lease) // as far as the renewals know, from now on
 		}
 	}
-	a.hold = &simHold{e: c.e, name: a.name, reads: a.Kind == actor.Read}
+	a.hold = c.e.w.newHold(c.e, a.name)
+	a.hold.reads = a.Kind == actor.Read
 	a.single[0] = a.hold
 	a.Hold = &a.hold.grant
 	c.e.holds = append(c.e.holds, a.hold)
@@ -208,7 +232,7 @@ func (c *simCaller) change(h *simHold, what actor.Kind, lease time.Duration) *si
 		h.extension = a
 		h.promised = 0
 		if h.tenure != nil {
-			h.tenure.fixed = true
+			h.tenure.asked(lease)
 		}
 	}
 	c.post(a)
@@ -228,7 +252,7 @@ func (c *simCaller) ask(what actor.Kind, name int) {
 // takes it as a refusal.
 func (c *simCaller) told(a *simAsk) {
 	w := c.e.w
-	w.at(max(w.now, c.e.paused)+w.between(0, 50*time.Microsecond), func() { c.take(a) })
+	w.at(max(w.now, c.e.paused)+w.between(0, 50*time.Microsecond), a.takes)
 }
 
 func (c *simCaller) take(a *simAsk) {

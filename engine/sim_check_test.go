@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/lockwheel/lockwheel/actor"
 )
@@ -21,7 +22,7 @@ func (w *simWorld) check() {
 		w.agree(n)
 	}
 	w.touched = w.touched[:0]
-	if w.ran%8 == 0 && w.now >= w.lookAt {
+	if w.ran%16 == 0 && w.now >= w.lookAt {
 		w.lookAt = w.now + lookEvery
 		w.look()
 	}
@@ -82,7 +83,7 @@ func (w *simWorld) leaves(e *simEngine, b *batch) {
 	if w.trace != nil {
 		e.tracef("▶ %s", simBatchText(b))
 	}
-	if len(b.commands) == batchKeys {
+	if len(b.commands) >= batchKeys {
 		w.saw(sawFull)
 	}
 	for i := range b.commands {
@@ -102,6 +103,36 @@ func (w *simWorld) leaves(e *simEngine, b *batch) {
 		if simRenews(c.Verb) && c.Lease != 0 && !w.wants(e, c) {
 			w.fail("%s renews %s:%d, which nobody holds or waits for", e.name, c.Key, c.Tenure)
 		}
+		if c.Routine {
+			w.rarely(e, c)
+		}
+	}
+}
+
+// rarely checks that a lease is not renewed again and again: routine has its rhythm, which may begin half an
+// interval early.
+func (w *simWorld) rarely(e *simEngine, c *actor.Command) {
+	t := w.books.tenure(e.holderOf(c))
+	if c.Lease == 0 || c.Count != 0 || c.Listen || t.lease < e.config.Lease {
+		return
+	}
+	least := min(e.config.Renew*9/20, t.shortest*3/10) - 10*time.Millisecond
+	if after := e.now() - t.confirmed; after < least {
+		w.fail("%s renews %s:%d again after only %v", e.name, c.Key, c.Tenure, after)
+	}
+}
+
+// asked notes that somebody wants a lease of its own.
+func (t *simTenure) asked(lease time.Duration) {
+	if t.fixed = true; lease != 0 {
+		t.sets(lease)
+	}
+}
+
+// sets notes that a command is to set a tenure's TTL.
+func (t *simTenure) sets(lease time.Duration) {
+	if t.shortest == 0 || lease < t.shortest {
+		t.shortest = lease
 	}
 }
 
@@ -109,6 +140,9 @@ func (w *simWorld) leaves(e *simEngine, b *batch) {
 // may be one more, its release.
 func (w *simWorld) alone(e *simEngine, c *actor.Command, h simHolder) {
 	t := w.books.tenure(h)
+	if t.failed = 0; c.Lease != 0 {
+		t.sets(c.Lease)
+	}
 	if simReleases(c.Verb) {
 		if t.releases++; t.releases > 1 {
 			w.fail("%s releases %s:%d while its release is under way", e.name, c.Key, c.Tenure)
@@ -136,13 +170,14 @@ func simRenews(v actor.Verb) bool {
 }
 
 func (w *simWorld) wants(e *simEngine, c *actor.Command) bool {
-	for _, h := range e.holds {
-		if h.active && h.grant.Tenure == c.Tenure {
+	name := w.nameOf(c.Key)
+	for _, h := range w.names[name].active {
+		if h.e == e && h.grant.Tenure == c.Tenure {
 			return true
 		}
 	}
 	for _, a := range e.asks {
-		if a.Tag == actor.Acquire && a.about(w.nameOf(c.Key)) {
+		if a.Tag == actor.Acquire && a.about(name) {
 			return true
 		}
 	}

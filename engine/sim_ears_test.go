@@ -127,8 +127,9 @@ func (r *simEar) joined() {
 		s.replaced(r)
 	case r == s.next && old.cut && !old.noticed:
 		old.leaving = true // the subscriber asks it once more, and waits
-	case r == s.next:
-		s.e.w.after(s.e.w.latency()+s.e.w.latency(), func() { s.replaced(r) })
+	case r == s.next: // it is asked whether there was more, and answers behind all that it sent
+		old.heard = max(old.heard, s.e.w.now+s.e.w.latency()+s.e.w.latency())
+		s.e.w.at(old.heard, func() { s.replaced(r) })
 	case r == s.ear:
 		s.done(nil)
 	}

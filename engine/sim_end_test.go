@@ -162,9 +162,9 @@ func (w *simWorld) nothingIsLeft() {
 		if at, ok := c.next(); ok && w.failure == "" {
 			w.fail("%s would wake at %v, with nothing to do", e.name, at)
 		}
-		if len(c.locks)+len(c.groups) > 0 || len(c.ears.channels) > 0 || c.ears.subscribed != 0 || c.ears.busy || e.ears.total() > 0 || c.fx.Tenures != 0 {
+		if c.locks.len()+len(c.groups) > 0 || len(c.ears.channels) > 0 || c.ears.subscribed != 0 || c.ears.busy || e.ears.total() > 0 || c.fx.Tenures != 0 {
 			w.fail("%s is left with %d locks, %d channels (%d subscribed, %d at the server) and %d tenures", e.name,
-				len(c.locks)+len(c.groups), len(c.ears.channels), c.ears.subscribed, e.ears.total(), c.fx.Tenures)
+				c.locks.len()+len(c.groups), len(c.ears.channels), c.ears.subscribed, e.ears.total(), c.fx.Tenures)
 		}
 	}
 	for name := range w.server.keys {

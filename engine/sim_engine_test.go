@@ -24,22 +24,25 @@ type simEngine struct {
 	asks    []*simAsk  // posted, and without a verdict
 	holds   []*simHold // of all requests for a lock that were not refused and whose hold has not ended
 
-	over      []*simHold    // of them, those that ended in this turn
-	back      []*simHold    // that the engine gives back by itself if they are granted: who wanted several has left
-	dead      bool          // crashed or closed
-	paused    time.Duration // until when nothing of the process runs
-	suspended bool          // its clock stands still
-	doubts    bool          // the wall clock ran ahead: the next turn will notice
-	doubted   time.Duration // when the last one did, by its own clock
-	turnAt    time.Duration // when the next turn for mail is planned; 0 when none is
-	alarms    int           // so far: only the latest rings
-	alarm     time.Duration // the moment, by its clock, at which the loop wakes without mail; 0: never
-	handed    uint64        // grants without asking the server, so far
-	vain      simRate       // calls and commands that came to nothing
-	mostVain  int           // that may be in the same tenth of a second
-	unheard   time.Duration // since when it cannot listen to some channel. True time
-	idle      int           // turns in a row that came to nothing
-	idleSince time.Duration
+	over         []*simHold    // of them, those that ended in this turn
+	back         []*simHold    // that the engine gives back by itself if they are granted: who wanted several has left
+	dead         bool          // crashed or closed
+	paused       time.Duration // until when nothing of the process runs
+	suspended    bool          // its clock stands still
+	doubts       bool          // the wall clock ran ahead: the next turn will notice
+	doubted      time.Duration // when the last one did, by its own clock
+	turnAt       time.Duration // when the next turn for mail is planned; 0 when none is
+	alarm        time.Duration // the moment, by its clock, at which the loop wakes without mail; 0: never
+	rings        time.Duration // when that is in true time: those that were set before do not ring
+	turns        func()        // turned
+	rung         func()        // ringing
+	handed       uint64        // grants without asking the server, so far
+	vain         simRate       // calls and commands that came to nothing
+	mostVain     int           // that may be in the same tenth of a second
+	unheard      time.Duration // since when it cannot listen to some channel. True time
+	idle         int           // turns in a row that came to nothing
+	renewalWaits bool          // one was queued when the last turn ended
+	idleSince    time.Duration
 }
 
 func (w *simWorld) startEngine(slot int) {
@@ -56,7 +59,8 @@ func (w *simWorld) startEngine(slot int) {
 	e.c = newCoordinator(e.config, w.plan.couriers)
 	e.c.fx.Stepped = w.stepped
 	e.clock = newSimClock(w)
-	e.line, e.ears = &simLine{e: e}, &simEars{e: e}
+	e.turns, e.rung = e.turned, e.ringing
+	e.line, e.ears = newSimLine(e), &simEars{e: e}
 	w.engines[slot] = e
 	e.tracef("starts as %s: lease %v, renewed after %v, timeout %v, handoff %d and %v, MaxHold %v, polls %v, clock %+d ppm", w.lives[life],
 		e.config.Lease, e.config.Renew, e.config.Timeout, e.config.HandoffMax, e.config.HandoffFor, e.config.MaxHold, e.config.Poll, e.clock.rate)
@@ -88,13 +92,16 @@ func (e *simEngine) turnBy(moment time.Duration) {
 	if e.turnAt != 0 && e.turnAt <= moment {
 		return
 	}
-	e.turnAt = moment
-	e.w.at(moment, func() {
-		if e.turnAt == moment && !e.dead {
-			e.turnAt = 0
-			e.turn()
-		}
-	})
+	e.turnAt = max(moment, e.w.now)
+	e.w.at(e.turnAt, e.turns)
+}
+
+// turned is when a turn was planned, unless another one was planned since, for earlier.
+func (e *simEngine) turned() {
+	if e.turnAt == e.w.now && !e.dead {
+		e.turnAt = 0
+		e.turn()
+	}
 }
 
 // turn is Engine.run's.
@@ -120,6 +127,7 @@ func (e *simEngine) turn() {
 	} else {
 		e.watch()
 	}
+	e.sends()
 	e.letGo()
 	e.c.rest()
 	e.audit(now)
@@ -166,14 +174,15 @@ func (e *simEngine) sleep(now time.Duration) {
 
 // ring plans a turn for the alarm, unless another one is set by then.
 func (e *simEngine) ring(moment time.Duration) {
-	e.alarms++
-	number := e.alarms
-	e.w.at(moment, func() {
-		if e.alarms == number && e.alarm != 0 && !e.dead && !e.suspended {
-			e.alarm = 0
-			e.turn()
-		}
-	})
+	e.rings = moment
+	e.w.at(moment, e.rung)
+}
+
+func (e *simEngine) ringing() {
+	if e.rings == e.w.now && e.alarm != 0 && !e.dead && !e.suspended {
+		e.alarm = 0
+		e.turn()
+	}
 }
 
 // stirred reports whether a turn was for something: mail, or a timer that came to something.

@@ -320,7 +320,7 @@ func (w *simWorld) waits(holder simHolder) bool {
 // lockOf finds the actor that has a tenure.
 func (e *simEngine) lockOf(h simHolder) *actor.Lock {
 	key := e.w.plan.names[h.name()]
-	if l := e.c.locks[key]; l != nil && l.Tenure() == h.tenure && !h.reads() {
+	if l := e.c.locks.of(key); l != nil && l.Tenure() == h.tenure && !h.reads() {
 		return l
 	}
 	return e.c.groups[key].first(func(l *actor.Lock) bool {

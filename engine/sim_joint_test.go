@@ -14,7 +14,7 @@ import (
 func (c *simCaller) lockSeveral() {
 	w := c.e.w
 	names := slices.Clone(w.plain)
-	w.random.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
+	simShuffle(w, names)
 	names = names[:2+w.random.IntN(min(len(names), 5)-1)]
 	c.bounded(c.askSeveral(names))
 }
@@ -26,7 +26,7 @@ func (c *simCaller) askSeveral(names []int) *simAsk {
 	a := c.newAsk(actor.Acquire, names[0])
 	a.Joint = &actor.Joint{}
 	for _, name := range names {
-		h, owner := &simHold{e: c.e, name: name}, c.thread
+		h, owner := w.newHold(c.e, name), c.thread
 		if at := slices.IndexFunc(c.holds, func(h *simHold) bool { return h.name == name }); at >= 0 && w.chance(0.5) {
 			owner = c.holds[at].grant.Owner
 		}

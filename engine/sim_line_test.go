@@ -2,6 +2,7 @@ package engine
 
 import (
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/lockwheel/lockwheel/actor"
@@ -20,6 +21,24 @@ type simLine struct {
 
 	arrived  int  // calls that came to the server, over all connections
 	answered bool // this connection has brought an answer
+
+	delivers func() // deliver over this connection
+	brings   func() // reply over this connection
+	spare    []*simCall
+}
+
+func newSimLine(e *simEngine) *simLine {
+	line := &simLine{e: e}
+	line.connect()
+	return line
+}
+
+// connect is for a new connection: what was to come over the one before comes to nothing.
+func (line *simLine) connect() {
+	line.number++
+	number := line.number
+	line.delivers = func() { line.deliver(number) }
+	line.brings = func() { line.reply(number) }
 }
 
 // simCall is a batch on its way. The commands are a copy: one without an answer may run when the
@@ -34,6 +53,20 @@ type simCall struct {
 	ran      bool
 	replies  []actor.Reply
 	failed   error
+	writes   func() // is when it is written
+}
+
+// newCall takes an old one whose answer came, and that nothing is left of.
+func (line *simLine) newCall() *simCall {
+	if last := len(line.spare) - 1; last >= 0 {
+		call := line.spare[last]
+		line.spare = line.spare[:last]
+		call.ran, call.failed, call.replies = false, nil, call.replies[:0]
+		return call
+	}
+	call := line.e.w.memory.call()
+	call.writes = func() { line.write(call) }
+	return call
 }
 
 var errSimBroken = errors.New("simulated: connection reset by peer")
@@ -42,14 +75,16 @@ var errSimBroken = errors.New("simulated: connection reset by peer")
 // be written in any order; a paused process writes later.
 func (line *simLine) carry(b *batch) {
 	w := line.e.w
-	call := &simCall{b: b, life: line.e.life, verb: b.verb, whole: b.whole, wall: w.server.clock(), commands: append([]actor.Command(nil), b.commands...)}
+	call := line.newCall()
+	call.b, call.life, call.verb, call.whole, call.wall = b, line.e.life, b.verb, b.whole, w.server.clock()
+	call.commands = append(call.commands[:0], b.commands...)
 	late := w.between(0, 10*time.Microsecond)
 	if w.chance(0.02) && !w.quiet && w.may(line.e.name, "late call") {
 		w.saw(sawLateCall)
 		late = w.spread(10*time.Microsecond, line.e.config.Timeout)
 		w.disturb(late)
 	}
-	w.at(max(w.now, line.e.paused)+late, func() { line.write(call) })
+	w.at(max(w.now, line.e.paused)+late, call.writes)
 }
 
 func (line *simLine) write(call *simCall) {
@@ -58,7 +93,7 @@ func (line *simLine) write(call *simCall) {
 		return
 	}
 	if w.now < e.paused {
-		w.at(e.paused, func() { line.write(call) })
+		w.at(e.paused, call.writes)
 		return
 	}
 	if w.now < w.server.down {
@@ -67,8 +102,7 @@ func (line *simLine) write(call *simCall) {
 	}
 	line.calls = append(line.calls, call)
 	line.arrives = max(line.arrives, w.now+w.latency(), line.stalled)
-	number := line.number
-	w.at(line.arrives, func() { line.deliver(number) })
+	w.at(line.arrives, line.delivers)
 }
 
 // deliver brings the oldest call to the server, if its connection is still there.
@@ -78,7 +112,7 @@ func (line *simLine) deliver(number int) {
 		return
 	}
 	if wait := max(line.stalled, w.server.frozen); w.now < wait {
-		w.at(wait, func() { line.deliver(number) })
+		w.at(wait, line.delivers)
 		return
 	}
 	for _, call := range line.calls {
@@ -91,7 +125,7 @@ func (line *simLine) deliver(number int) {
 			w.server.execute(call)
 			w.traceCall(line.e, call, "")
 			line.replies = max(line.replies, w.now+w.latency())
-			w.at(line.replies, func() { line.reply(number) })
+			w.at(line.replies, line.brings)
 			return
 		}
 	}
@@ -104,7 +138,7 @@ func (line *simLine) reply(number int) {
 		return
 	}
 	if w.now < line.stalled {
-		w.at(line.stalled, func() { line.reply(number) })
+		w.at(line.stalled, line.brings)
 		return
 	}
 	if line.maySnap() {
@@ -112,13 +146,14 @@ func (line *simLine) reply(number int) {
 	}
 	line.answered = true
 	call := line.calls[0]
-	line.calls = line.calls[1:]
+	line.calls = slices.Delete(line.calls, 0, 1)
 	b := call.b
 	b.failed, b.lost = call.failed, false
 	b.replies = append(b.replies[:0], call.replies...)
 	if call.failed == nil && w.chance(w.plan.lies) && !w.quiet && w.may(line.e.name, "short answer") {
 		b.replies = b.replies[:w.random.IntN(len(b.replies))]
 		w.saw(sawLie)
+		w.disturb(0) // who is not told of its place in a queue may lose it
 	}
 	w.bug.answer(line.e, b)
 	line.e.w.books.returned(line.e, b, line.e.w.now)
@@ -130,6 +165,7 @@ func (line *simLine) reply(number int) {
 	if w.trace != nil {
 		line.e.tracef("◀ answer to %s: %s", simVerbs[call.verb], simOutcome(b))
 	}
+	line.spare = append(line.spare, call)
 	line.e.hammers(b)
 	line.e.post(&b.mail)
 }
@@ -179,7 +215,7 @@ func (line *simLine) mayNap() {
 func (line *simLine) snap(notice time.Duration) {
 	e, w := line.e, line.e.w
 	broken := line.calls
-	line.number++
+	line.connect()
 	line.calls, line.arrives, line.replies, line.stalled, line.answered = nil, 0, 0, 0, false
 	number := line.number
 	for _, call := range broken {

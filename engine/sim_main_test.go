@@ -71,9 +71,10 @@ func simulate(first uint64, seeds int, bug simBug) (all *simReport, failed *simW
 	)
 	for i := range reports {
 		reports[i] = newSimReport()
+		memory := newSimMemory()
 		workers.Go(func() {
 			for seed := next.Add(1) - 1; seed < uint64(seeds) && !stop.Load(); seed = next.Add(1) - 1 {
-				w := newSimWorld(simRun{seed: first + seed, steps: *simStepsFlag, engines: *simEnginesFlag, bug: bug})
+				w := newSimWorld(simRun{seed: first + seed, steps: *simStepsFlag, engines: *simEnginesFlag, bug: bug, memory: memory})
 				w.run()
 				reports[i].add(w)
 				if w.failure != "" {

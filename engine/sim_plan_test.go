@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -24,22 +25,27 @@ type simPlan struct {
 	think     time.Duration    // longest between two wishes of a caller
 	lease     time.Duration    // about what the engines' watched locks have
 	longest   time.Duration    // of all leases
+	shortest  time.Duration    // of those that callers ask for
 	skew      int64            // most that a clock may be off, in parts per million
 
 	faults     []simFault
 	faultEvery time.Duration
-	snaps      float64 // chance of a connection to break at a call, before it runs or after
-	naps       float64 // chance of an engine to be paused or suspended while a call of it runs
-	earSnaps   float64 // chance of the pub/sub connection to break at an order or message
-	deafness   float64 // chance of a message to be lost without a trace
-	echoes     float64 // chance of a message to come twice
-	lies       float64 // chance of an answer to be shorter than it should
-	losing     bool    // the server or an outsider may take locks away
-	forcing    bool    // callers may
-	once       float64 // chance of a lock request not to wait
-	fixed      float64 // chance of a lock request to have a lease of its own
-	together   float64 // chance of a lock request to be for several
-	polling    float64 // chance of an engine to poll
+	snaps      float64        // chance of a connection to break at a call, before it runs or after
+	naps       float64        // chance of an engine to be paused or suspended while a call of it runs
+	earSnaps   float64        // chance of the pub/sub connection to break at an order or message
+	deafness   float64        // chance of a message to be lost without a trace
+	echoes     float64        // chance of a message to come twice
+	lies       float64        // chance of an answer to be shorter than it should
+	losing     bool           // the server or an outsider may take locks away
+	forcing    bool           // callers may
+	once       float64        // chance of a lock request not to wait
+	fixed      float64        // chance of a lock request to have a lease of its own
+	together   float64        // chance of a lock request to be for several
+	polling    float64        // chance of an engine to poll
+	extending  float64        // chance of somebody who holds a lock to change its lease, whatever else there is to do
+	threaded   float64        // chance of a caller to share its owner with others
+	only       actor.LockKind // of all names; 0: as kinds say
+	crowd      int            // so many locks are taken together by one caller of each engine; 0: not
 }
 
 // simSkew is the most that clocks may differ: a lease is believed for one per cent less than it lasts.
@@ -76,6 +82,8 @@ func newSimPlan(w *simWorld, run simRun) simPlan {
 		fixed:     simPick(w, []float64{0, 0.3, 0.8}),
 		together:  simPick(w, []float64{0, 0.1, 0.5}),
 		polling:   simPick(w, []float64{0, 0, 0, 0.5}),
+		shortest:  time.Millisecond,
+		threaded:  0.3,
 		forcing:   w.chance(0.3),
 		losing:    w.chance(0.4),
 	}
@@ -87,12 +95,70 @@ func newSimPlan(w *simWorld, run simRun) simPlan {
 	}
 	p.latency = w.spread(20*time.Microsecond, min(10*time.Millisecond, p.lease/25)) // a round trip is shorter than a timeout
 	p.slow = w.chance(0.5)
-	if w.chance(0.01) { // enough for calls that are full
+	switch n := w.random.IntN(1000); {
+	case n < 10: // enough for calls that are full
 		p.names, p.callers, p.couriers, p.think = simManyNames, 100, 1, p.latency
+	case n < 17: // and enough for renewals that do not fit into one turn, or one call
+		p.names, p.callers, p.crowd = simManyNames, min(p.callers, 2), 130+w.random.IntN(70)
+	}
+	theme := w.random.IntN(100)
+	switch {
+	case theme < 10:
+		p.lines(w)
+	case theme < 14:
+		p.few(w)
+	case theme < 18:
+		p.readers()
 	}
 	p.longest = 2 * p.lease
 	p.choose(w)
+	switch {
+	case theme < 10:
+		p.narrow(w, "noperm", "mute", "break", "deaf", "flush")
+	case theme < 14:
+		p.narrow(w, "busy", "readonly", "break", "stall")
+		p.snaps = simPick(w, []float64{0.02, 0.1})
+	}
 	return p
+}
+
+// few is for worlds where few want the same, so that what an engine does not do by itself nobody makes it do, and
+// where leases change often, but are never too short to be renewed.
+func (p *simPlan) few(w *simWorld) {
+	p.names, p.callers, p.crowd = simNames, 1+w.random.IntN(2), 0
+	p.lease = simPick(w, []time.Duration{3 * time.Second, 10 * time.Second})
+	p.latency, p.slow = w.spread(20*time.Microsecond, 200*time.Microsecond), false
+	p.think, p.shortest = w.spread(p.lease/100, p.lease/4), p.lease/8
+	p.once, p.polling, p.extending = 0, 0, 0.6
+}
+
+// lines is for worlds where many stand in the queues of fair locks for long, and come and go: each of them
+// listens on a channel of its own, and those of one engine share their time.
+func (p *simPlan) lines(w *simWorld) {
+	p.names, p.only = simNames[:simPick(w, []int{1, 1, 3})], actor.Fair
+	p.callers, p.crowd = 4, 0
+	p.lease = simPick(w, []time.Duration{time.Second, 3 * time.Second, 10 * time.Second})
+	p.think = w.spread(2*time.Millisecond, 200*time.Millisecond)
+	p.once, p.fixed, p.polling = 0, 0, 0
+}
+
+// readers is for worlds where those who write one lock read it as well, several of them as one owner.
+func (p *simPlan) readers() {
+	p.names, p.only, p.callers, p.crowd, p.threaded = simNames[:1], actor.Write, 4, 0, 1
+	p.think, p.once = 20*p.latency, 0
+}
+
+// narrow leaves few faults, and makes them rare enough for others to see what comes of them.
+func (p *simPlan) narrow(w *simWorld, few ...string) {
+	p.faults, p.naps, p.lies = nil, 0, 0
+	for _, f := range simFaults {
+		if slices.Contains(few, f.name) && w.chance(0.6) {
+			p.faults = append(p.faults, f)
+		}
+	}
+	p.faultEvery = w.spread(p.lease/8, 2*p.lease)
+	p.earSnaps = simPick(w, []float64{0, 0.05, 0.2})
+	p.snaps = simPick(w, []float64{0, 0, 0.02})
 }
 
 // choose picks the faults of this seed; one in eight has none.
@@ -155,7 +221,7 @@ func (p *simPlan) config(w *simWorld, id string) actor.Config {
 }
 
 // fixedLease is what a caller may ask for: also what is over before the answer comes.
-func (p *simPlan) fixedLease(w *simWorld) time.Duration { return w.spread(time.Millisecond, p.longest) }
+func (p *simPlan) fixedLease(w *simWorld) time.Duration { return w.spread(p.shortest, p.longest) }
 
 // usableLease is at least so long that, when nothing is wrong, the answer comes before half of it is over.
 func (p *simPlan) usableLease() time.Duration { return 2*time.Millisecond + 8*p.latency }

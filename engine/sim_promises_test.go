@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -88,7 +89,10 @@ func (w *simWorld) rightly(a *simAsk) {
 		return
 	}
 	for _, h := range a.of() {
-		if k := w.server.key(h.name); k.exists && (a.Kind != actor.Read || k.tenure != nil || k.foreign()) {
+		k := w.server.key(h.name)
+		// A tenure of its own that is just about to go is somebody, too.
+		own := slices.ContainsFunc(k.readers, func(r simReader) bool { return r.holder.life == int32(a.caller.e.life) })
+		if k.exists && (a.Kind != actor.Read || k.tenure != nil || own || k.foreign()) {
 			return
 		}
 	}
@@ -127,12 +131,34 @@ func (w *simWorld) extendedWhole(a *simAsk) {
 
 // kept checks that a watched lock is not lost while nothing is wrong.
 func (w *simWorld) kept(h *simHold) {
-	t := h.tenure
-	if t == nil || !h.watched || t.robbed || t.cut || t.fixed || h.e.config.MaxHold != 0 || !simCauseIs(h.cause, "renewed") {
+	t, config := h.tenure, &h.e.config
+	if t == nil || !h.watched || t.robbed || config.MaxHold != 0 || !simCauseIs(h.cause, "renewed") {
 		return
 	}
-	if w.calmSince(w.now - 2*h.e.config.Lease) {
+	enough := h.e.again()
+	if t.cut || t.fixed {
+		if enough += t.shortest; t.shortest < 60*time.Millisecond+100*w.plan.latency {
+			return // too short to be renewed in time
+		}
+	}
+	if w.calmSince(w.now - enough) {
 		w.fail("%s lets %s end, though nothing was wrong", h.e.name, h)
+	}
+}
+
+// again is how long it takes at most until what failed is tried again.
+func (e *simEngine) again() time.Duration {
+	return e.config.Renew*3/10 + e.config.Lease/10 + 50*e.w.plan.latency + 20*time.Millisecond
+}
+
+// persists checks that a renewal that failed is soon tried again.
+func (h *simHold) persists() {
+	w, t := h.e.w, h.tenure
+	if t.failed == 0 || t.flying > 0 || t.robbed || h.suspect {
+		return
+	}
+	if late := w.now - max(t.failed, w.disturbed); late > h.e.again() {
+		w.fail("%s has not tried again to renew %s, though the last attempt failed %v ago", h.e.name, h, late)
 	}
 }
 
@@ -225,7 +251,7 @@ func (e *simEngine) hammers(b *batch) {
 		e.mostVain = 0
 	}
 	// An engine that has been closed since, or lets go of its locks, had them when it tried.
-	e.mostVain = max(e.mostVain, 40+30*(len(e.c.locks)+len(e.c.groups)*e.w.plan.callers))
+	e.mostVain = max(e.mostVain, 40+30*(e.c.locks.len()+len(e.c.groups)*e.w.plan.callers))
 	if count > e.mostVain {
 		e.w.fail("%s tries %d times within %v, and nothing comes of it", e.name, e.vain.count, simRateFor)
 	}

@@ -63,7 +63,7 @@ type simKey struct {
 const simForever = int64(1) << 60
 
 func newSimServer(w *simWorld) *simServer {
-	return &simServer{w: w, simData: newSimData(len(w.plan.names)), barred: -1, distinct: make(map[string]bool)}
+	return &simServer{w: w, simData: newSimData(len(w.plan.names)), barred: -1, distinct: make(map[string]bool), writes: w.memory.writes[:0]}
 }
 
 // clock is the server's: whole milliseconds.
@@ -322,6 +322,7 @@ func (s *simServer) note(name int) {
 		s.writes = append(s.writes[:0], s.writes[simWritesMost/2:]...)
 	}
 	s.writes = append(s.writes, simWrite{s.w.now, name, s.keys[name], s.tokens[name], s.queues[name]})
+	s.w.memory.writes = s.writes
 }
 
 // before is what a replica has that knows of no write after a moment.

@@ -7,7 +7,7 @@ import (
 )
 
 // simSteps counts the steps of the actors: how a lock stood, what it was told, how it stands then.
-type simSteps [simPhases][simMessages][simPhases]int
+type simSteps [simPhases][simMessages][simPhases]int32
 
 const (
 	simPhases   = 5

@@ -189,7 +189,8 @@ func (w *simWorld) given(a *simAsk, h *simHold) {
 		w.inOrder(a)
 	}
 	w.whole(a, h)
-	w.names[h.name].active = append(w.names[h.name].active, h)
+	n := &w.names[h.name]
+	n.active, n.moved = append(n.active, h), w.now
 	w.touch(h.name)
 	w.saw(sawGrant)
 }

@@ -2,10 +2,9 @@ package engine
 
 import (
 	"fmt"
-	"math/bits"
-	"math/rand/v2"
 	"runtime/debug"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/lockwheel/lockwheel/actor"
@@ -22,9 +21,9 @@ import (
 // What an event draws follows from its own key, and its key from the event that led to it: leave one out,
 // and only what it led to changes. That is what lets a failing history be shortened.
 type simWorld struct {
+	memory  *simMemory
 	seed    uint64
-	source  *rand.PCG
-	random  *rand.Rand
+	random  simRandom
 	key     uint64      // of the event that happens
 	led     uint64      // how many events it has led to
 	choices *simChoices // nil: all that is drawn happens
@@ -33,7 +32,7 @@ type simWorld struct {
 	trace   *simTrace
 
 	now    time.Duration // true time, which is also the server's
-	events simEvents
+	events *simEvents
 	ran    int // events
 	steps  int // of them, those that delivered something to an engine or to the server
 
@@ -69,14 +68,19 @@ type simRun struct {
 	bug     simBug
 	choices *simChoices
 	trace   *simTrace
+	memory  *simMemory // of a run before it, to be used again; nil: there is none
 }
 
 func newSimWorld(run simRun) *simWorld {
-	source := rand.NewPCG(run.seed, 0)
+	memory := run.memory
+	if memory == nil {
+		memory = newSimMemory()
+	}
+	memory.again()
 	w := &simWorld{
+		memory:  memory,
+		events:  &memory.events,
 		seed:    run.seed,
-		source:  source,
-		random:  rand.New(source),
 		choices: run.choices,
 		bug:     run.bug,
 		trace:   run.trace,
@@ -87,12 +91,15 @@ func newSimWorld(run simRun) *simWorld {
 	if run.salt != 0 {
 		w.begin(simMixed(w.key, run.salt))
 	}
-	w.books = newSimBooks()
+	w.books = newSimBooks(memory)
 	if len(w.plan.names) > len(simNames) {
 		w.index = make(map[string]int, len(w.plan.names))
 	}
-	kinds := rand.New(rand.NewPCG(run.seed, 1))
+	kinds := simRandom{simMixed(run.seed, 1)}
 	w.plan.kinds = simKinds[kinds.IntN(len(simKinds))]
+	if w.plan.only != 0 {
+		w.plan.kinds = []actor.LockKind{w.plan.only}
+	}
 	for i, name := range w.plan.names {
 		if w.index != nil {
 			w.index[name] = i
@@ -135,15 +142,15 @@ func (w *simWorld) run() {
 // be enough steps.
 func (w *simWorld) over() bool {
 	if w.plan.until != 0 {
-		return w.events.heap[0].at > w.plan.until
+		return w.events.next() > w.plan.until
 	}
 	return w.steps >= w.plan.steps || w.ran >= 100*w.plan.steps
 }
 
 // step is one event, whatever it leads to at once, and the checks.
 func (w *simWorld) step() {
-	e := w.events.pop()
-	w.now = e.at
+	at, e := w.events.pop()
+	w.now = at
 	w.begin(e.key)
 	w.ran++
 	e.do()
@@ -153,7 +160,7 @@ func (w *simWorld) step() {
 // runUntil goes on until something is so, or until a moment, and reports whether it is so.
 func (w *simWorld) runUntil(limit time.Duration, so func() bool) bool {
 	for w.failure == "" && !so() {
-		if len(w.events.heap) == 0 || w.events.heap[0].at > limit {
+		if w.events.empty() || w.events.next() > limit {
 			w.now = max(w.now, limit)
 			return so()
 		}
@@ -194,40 +201,6 @@ func (w *simWorld) tracef(format string, args ...any) {
 // disturb notes that for so long, nothing can be expected of anybody.
 func (w *simWorld) disturb(d time.Duration) { w.disturbed = max(w.disturbed, w.now+d) }
 
-// Randomness.
-
-// begin makes all that is drawn from here on follow from a key.
-func (w *simWorld) begin(key uint64) {
-	w.key, w.led = key, 0
-	w.source.Seed(key, w.seed)
-}
-
-// simMixed is a number that two numbers come to, each bit of it depending on each of theirs.
-func simMixed(key, number uint64) uint64 {
-	z := key + (number+1)*0x9e3779b97f4a7c15
-	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
-	z = (z ^ z>>27) * 0x94d049bb133111eb
-	return z ^ z>>31
-}
-
-func (w *simWorld) chance(p float64) bool { return p > 0 && w.random.Float64() < p }
-
-func (w *simWorld) between(least, most time.Duration) time.Duration {
-	return least + time.Duration(w.random.Int64N(int64(most-least)+1))
-}
-
-// spread is between two durations, every order of magnitude as likely as the others.
-func (w *simWorld) spread(least, most time.Duration) time.Duration {
-	if least >= most {
-		return least
-	}
-	doublings := bits.Len64(uint64((most - 1) / least)) // until least is most, or more
-	d := least << w.random.IntN(doublings)
-	return min(w.between(d, 2*d), most)
-}
-
-func simPick[T any](w *simWorld, from []T) T { return from[w.random.IntN(len(from))] }
-
 // latency is how long something travels one way.
 func (w *simWorld) latency() time.Duration {
 	usual := w.plan.latency
@@ -241,59 +214,6 @@ func (w *simWorld) latency() time.Duration {
 	late := w.between(4*usual, 20*usual)
 	w.disturb(late)
 	return late
-}
-
-// simEvents are what is still to happen, as a binary heap.
-type simEvents struct {
-	heap  []simEvent
-	count uint64
-}
-
-type simEvent struct {
-	at     time.Duration
-	number uint64 // events of one moment happen in the order in which they were planned
-	key    uint64 // what it draws
-	do     func()
-}
-
-func (e *simEvent) before(other *simEvent) bool {
-	return e.at < other.at || e.at == other.at && e.number < other.number
-}
-
-func (q *simEvents) push(at time.Duration, key uint64, do func()) {
-	q.count++
-	q.heap = append(q.heap, simEvent{at, q.count, key, do})
-	h := q.heap
-	for i := len(h) - 1; i > 0; {
-		parent := (i - 1) / 2
-		if !h[i].before(&h[parent]) {
-			break
-		}
-		h[i], h[parent] = h[parent], h[i]
-		i = parent
-	}
-}
-
-func (q *simEvents) pop() simEvent {
-	h := q.heap
-	first, last := h[0], len(h)-1
-	h[0], h[last] = h[last], simEvent{}
-	h = h[:last]
-	for i := 0; ; {
-		least := i
-		for child := 2*i + 1; child <= 2*i+2 && child < last; child++ {
-			if h[child].before(&h[least]) {
-				least = child
-			}
-		}
-		if least == i {
-			break
-		}
-		h[i], h[least] = h[least], h[i]
-		i = least
-	}
-	q.heap = h
-	return first
 }
 
 // simHolder is a holder's id on the wire and what it holds, in a form that is cheap to compare. A reader may have
@@ -317,10 +237,16 @@ func (h simHolder) name() int { return int(h.place / 2) }
 func (h simHolder) reads() bool { return h.place%2 != 0 }
 
 func (w *simWorld) holderName(h simHolder) string {
-	if h.life < 0 {
-		return fmt.Sprintf("redisson-%d:%d", -h.life, h.tenure)
+	t := w.books.tenure(h)
+	if t.id == "" {
+		number := ":" + strconv.FormatUint(h.tenure, 10)
+		if h.life < 0 {
+			t.id = "redisson-" + strconv.Itoa(-int(h.life)) + number
+		} else {
+			t.id = w.lives[h.life] + number
+		}
 	}
-	return fmt.Sprintf("%s:%d", w.lives[h.life], h.tenure)
+	return t.id
 }
 
 // simChannel is where releases of a lock are published.

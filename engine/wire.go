@@ -64,7 +64,8 @@ func milliseconds(lease time.Duration) int64 {
 // reply leaves that one unanswered and the others as they are.
 func read(result rueidis.RedisResult, b *batch) {
 	b.replies = b.replies[:0]
-	if err := result.Error(); err != nil {
+	reply, err := result.ToMessage()
+	if err != nil {
 		b.failed = err
 		_, answered := rueidis.IsRedisErr(err)
 		if b.lost = !answered; answered {
@@ -72,7 +73,13 @@ func read(result rueidis.RedisResult, b *batch) {
 		}
 		return
 	}
-	values, err := result.ToArray()
+	if stands(&reply, b.verb) {
+		for same := replyOf(&reply, b.verb); len(b.replies) < len(b.commands); {
+			b.replies = append(b.replies, same)
+		}
+		return
+	}
+	values, err := reply.ToArray()
 	if err != nil {
 		b.failed, b.lost = err, true
 		return
@@ -83,4 +90,13 @@ func read(result rueidis.RedisResult, b *batch) {
 		}
 		b.replies = append(b.replies, replyOf(&values[i], b.verb))
 	}
+}
+
+// stands reports whether a reply stands for those of all locks.
+func stands(reply *message, verb actor.Verb) bool {
+	if !forms[verb].alone || !reply.IsInt64() {
+		return false
+	}
+	n, _ := reply.AsInt64()
+	return n == 1
 }

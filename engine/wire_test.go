@@ -104,19 +104,19 @@ func TestCallsCarryWhatTheScriptsAskFor(t *testing.T) {
 			{Key: "b", Tenure: 18446744073709551615, Lease: 1500 * time.Microsecond, Ghosts: []uint64{7, 8}},
 			{Key: "{c}:x y", Tenure: 3, Lease: 999 * time.Microsecond},
 			{Key: "d", Tenure: 4, Lease: 10 * 365 * 24 * time.Hour, Ghosts: []uint64{9}},
-		}, "4 a b {c}:x y d PUBLISH ID:1 30000 ID:18446744073709551615 1 ID:3 1 ID:4 315360000000 2 ID:7 2 ID:8 4 ID:9"},
+		}, "4 a b {c}:x y d PUBLISH _ ID:1 30000 ID:18446744073709551615 1 ID:3 1 ID:4 315360000000 2 ID:7 2 ID:8 4 ID:9"},
 		{"acquire in its text", scripts.Acquire, actor.SendAcquire, true, []actor.Command{
 			{Key: "a", Tenure: 1, Lease: time.Second},
-		}, "1 a PUBLISH ID:1 1000"},
+		}, "1 a PUBLISH 1000 ID:1"},
 		{"renew", scripts.Renew, actor.SendRenew, false, []actor.Command{
 			{Key: "a", Tenure: 1, Lease: 30 * time.Second},
 			{Key: "b", Tenure: 2, Count: 3},
 			{Key: "c", Tenure: 3, Lease: time.Nanosecond, Listen: true, Own: true},
 			{Key: "d", Tenure: 4, Lease: time.Second, Count: 12, Listen: true},
-		}, "4 a b c d NUMSUB ID:1 30000 ID:2 0 ID:3 1 ID:4 1000 2 3 _ 3 _ 1 4 12 1"},
+		}, "4 a b c d NUMSUB _ ID:1 30000 ID:2 0 ID:3 1 ID:4 1000 2 3 _ 3 _ 1 4 12 1"},
 		{"renew without extras", scripts.Renew, actor.SendRenew, false, []actor.Command{
 			{Key: "a", Tenure: 1, Lease: 30 * time.Second},
-		}, "1 a NUMSUB ID:1 30000"},
+		}, "1 a NUMSUB 30000 ID:1"},
 		{"release", scripts.Release, actor.SendRelease, false, []actor.Command{
 			{Key: "a", Tenure: 1}, {Key: "b", Tenure: 2, Lease: time.Second, Count: 3},
 		}, "2 a b PUBLISH ID:1 ID:2"},
@@ -125,7 +125,7 @@ func TestCallsCarryWhatTheScriptsAskFor(t *testing.T) {
 		}, "2 a b PUBLISH"},
 		{"fenced acquire", scripts.FencedAcquire, actor.SendFencedAcquire, false, []actor.Command{
 			{Key: "a", Tenure: 1, Lease: time.Second, Ghosts: []uint64{7}}, {Key: "{b}", Tenure: 2, Lease: time.Second, Ghosts: []uint64{8}},
-		}, "4 a redisson_lock_token:{a} {b} redisson_lock_token:{b} PUBLISH ID:1 1000 ID:2 1000 1 ID:7 2 ID:8"},
+		}, "4 a redisson_lock_token:{a} {b} redisson_lock_token:{b} PUBLISH 1000 ID:1 ID:2 1 ID:7 2 ID:8"},
 		{"fenced pass", scripts.FencedPass, actor.SendFencedPass, false, []actor.Command{
 			{Key: "a", Tenure: 1, Lease: time.Second, Count: 1, Listen: true, Token: 9}, {Key: "b", Tenure: 2, Lease: time.Second, Token: 1},
 		}, "4 a redisson_lock_token:{a} b redisson_lock_token:{b} NUMSUB ID:1 1000 1 1 9 ID:2 1000 _ _ 1"},
@@ -248,7 +248,9 @@ func TestAnswersAreReadAsTheScriptsGiveThem(t *testing.T) {
 			{"*1 :1", "done"},
 			{"*3 :1 :1 :1", "done · done"},
 			{"*0", ""},
-			{":1", "lost"},
+			{":1", "done · done"},
+			{":0", "lost"},
+			{":2", "lost"},
 			{"$2 OK", "lost"},
 			{"$-1", "lost"},
 			{"*-1", "lost"},
@@ -280,6 +282,7 @@ func TestAnswersAreReadAsTheScriptsGiveThem(t *testing.T) {
 		},
 		actor.SendFencedAcquire: {
 			{"*2 :7 *2 :29000 $4 me:1", "done token 7 · taken 29s \"me:1\""},
+			{":1", "lost"}, // each has a token of its own
 			{"*2 :0 :-1", form + " · " + form},
 			{"*2 *3 :1 $0 _ :7 $9 WRONGTYPE", form + " · refused: WRONGTYPE"},
 		},
@@ -307,6 +310,7 @@ func TestAnswersAreReadAsTheScriptsGiveThem(t *testing.T) {
 		actor.SendState: {
 			{"*2 *3 :-2 $0 _ :0 *3 :100 $4 me:1 :12", "done -2ns \"\" 0 · done 100ms \"me:1\" 12"},
 			{"*2 :1 :0", form + " · " + form},
+			{":1", "lost"},
 			{"*2 *3 :1 $-1 :1 *3 :1 $1 x $-1", form + " · " + form},
 			{"*2 *3 :1 $1 x :9223372036854775807 $9 WRONGTYPE", "done 1ms \"x\" 9223372036854775807 · refused: WRONGTYPE"},
 		},

@@ -2,6 +2,7 @@ package interop
 
 import (
 	"context"
+	"sync"
 	"testing"
 	"time"
 
@@ -119,6 +120,34 @@ func listening(t testing.TB, s *site, name string, waiting <-chan redisson.Answe
 	t.Helper()
 	eventually(t, "Java listening for "+name, func() bool { return s.heard(name) })
 	silent(t, waiting, 30*time.Millisecond)
+}
+
+// stir takes and gives back a lock of the kind write now and then, until it is stopped: each time is a message for all who wait. A waiter
+// of Redisson misses the message of a read/write lock that comes after it was refused and before it sleeps, because such a message wakes
+// only those who sleep already; then it sleeps until the next message, or the end of the lease that it was told of. No other kind needs it.
+func stir(t testing.TB, k kind, e *lockwheel.Engine, name string) (stop func()) {
+	if k.java != write.java {
+		return func() {}
+	}
+	m := k.mutex(e, name)
+	ctx, cancel := context.WithCancel(t.Context())
+	var stirring sync.WaitGroup
+	stirring.Go(func() {
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-time.After(100 * time.Millisecond):
+			}
+			if hold, err := m.Lock(ctx); err == nil {
+				_ = hold.Unlock(context.WithoutCancel(ctx))
+			}
+		}
+	})
+	return func() {
+		cancel()
+		stirring.Wait()
+	}
 }
 
 // nothingLeft waits until the server has no keys: Redisson takes the latch of an unlock away after its answer.

@@ -15,6 +15,7 @@ const waiters = 5
 
 // Each of them waits in the server's queue before the next one comes, so there is one order, and it is kept.
 func TestAFairLockIsGivenInTheOrderInWhichBothSidesCame(t *testing.T) {
+	t.Parallel()
 	everywhere(t, func(t *testing.T, start func(t *testing.T) *site) {
 		s := start(t)
 		c, e := s.redisson(nil), s.engine(lockwheel.Options{})
@@ -58,6 +59,7 @@ func TestAFairLockIsGivenInTheOrderInWhichBothSidesCame(t *testing.T) {
 
 // Who does not wait any longer leaves the queue, and those behind do not wait for him.
 func TestWhoGivesUpLeavesTheFairQueueOfBothSides(t *testing.T) {
+	t.Parallel()
 	everywhere(t, func(t *testing.T, start func(t *testing.T) *site) {
 		s := start(t)
 		c, e := s.redisson(nil), s.engine(lockwheel.Options{})

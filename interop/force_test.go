@@ -11,6 +11,7 @@ import (
 )
 
 func TestGoTakesALockAwayFromJava(t *testing.T) {
+	t.Parallel()
 	everyKind(t, func(t *testing.T, s *site, k kind) {
 		c, holds, waits := s.redisson(nil), s.engine(lockwheel.Options{}), s.engine(lockwheel.Options{})
 		holder, other := c.owner("holder"), c.owner("other")
@@ -39,6 +40,7 @@ func TestGoTakesALockAwayFromJava(t *testing.T) {
 
 // The engine listens because somebody queues, so the message ends the hold, long before the first renewal would.
 func TestJavaTakesALockAwayFromGoAndWakesItsWaiters(t *testing.T) {
+	t.Parallel()
 	everyKind(t, func(t *testing.T, s *site, k kind) {
 		o, e := s.redisson(nil).owner("o"), s.engine(lockwheel.Options{})
 		hold := lock(t, t.Context(), k.mutex(e, "n"))
@@ -56,6 +58,7 @@ func TestJavaTakesALockAwayFromGoAndWakesItsWaiters(t *testing.T) {
 
 // Nobody of ours listens then: the next renewal finds out.
 func TestJavaTakesALockAwayThatNobodyOfOursWaitsFor(t *testing.T) {
+	t.Parallel()
 	everyKind(t, func(t *testing.T, s *site, k kind) {
 		c, e := s.redisson(nil), s.engine(lockwheel.Options{Lease: 3 * time.Second})
 		taker, waiter := c.owner("taker"), c.owner("waiter")

@@ -41,6 +41,7 @@ func TestGoGetsWhatJavaHeldByASpinLock(t *testing.T) {
 }
 
 func TestAMultiLockOfJavaIsMadeOfLocksThatGoSees(t *testing.T) {
+	t.Parallel()
 	everywhere(t, func(t *testing.T, start func(t *testing.T) *site) {
 		s := start(t)
 		o, e := s.redisson(nil).owner("o"), s.engine(lockwheel.Options{})
@@ -61,8 +62,73 @@ func TestAMultiLockOfJavaIsMadeOfLocksThatGoSees(t *testing.T) {
 	})
 }
 
+// Our Multi is plain locks for Java, all or none, and is woken by the message of any of them.
+func TestAMultiOfGoIsMadeOfLocksThatJavaSees(t *testing.T) {
+	everywhere(t, func(t *testing.T, start func(t *testing.T) *site) {
+		s := start(t)
+		o, e := s.redisson(nil).owner("o"), s.engine(lockwheel.Options{})
+		for _, names := range [][]string{{"a", "b"}, {"{n}a", "{n}b"}} { // in a cluster: of two slots, of one
+			m := e.Multi(e.Mutex(names[0]), e.Mutex(names[1]))
+			for _, name := range names {
+				o.lock(plain, name)
+				waiting := make(chan outcome, 1)
+				go func() {
+					hold, err := m.Lock(t.Context())
+					waiting <- outcome{hold, err}
+				}()
+				asleep(t, e)
+				o.unlock(plain, name)
+				hold := granted(t, waiting)
+				require.False(t, o.tries(plain, names[0], 0))
+				require.False(t, o.tries(plain, names[1], 0))
+				theirs := o.locking(plain, name)
+				listening(t, s, name, theirs)
+				unlock(t, hold)
+				succeeded(t, theirs)
+				o.unlock(plain, name)
+			}
+		}
+	})
+}
+
+// A quorum is plain locks for Java, one on each server: whoever has two of three keeps the other side out.
+func TestAQuorumOfGoIsMadeOfLocksThatJavaSees(t *testing.T) {
+	var sites []*site
+	var owners []*owner
+	var locks []lockwheel.Mutex
+	for range 3 {
+		s := standalone(t)
+		sites, owners = append(sites, s), append(owners, s.redisson(nil).owner("o"))
+		locks = append(locks, s.engine(lockwheel.Options{}).Mutex("n"))
+	}
+	q := lockwheel.Quorum(locks...)
+	owners[0].lock(plain, "n")
+	owners[1].lock(plain, "n")
+	_, err := q.TryLock(t.Context())
+	require.ErrorIs(t, err, lockwheel.ErrNotAcquired)
+	eventually(t, "the third given back", func() bool { return len(sites[2].hash("n")) == 0 })
+	waiting := make(chan outcome, 1)
+	go func() {
+		hold, err := q.Lock(t.Context())
+		waiting <- outcome{hold, err}
+	}()
+	silent(t, waiting, 100*time.Millisecond)
+	owners[0].unlock(plain, "n")
+	hold := granted(t, waiting)
+	require.False(t, owners[0].tries(plain, "n", 0))
+	require.False(t, owners[2].tries(plain, "n", 0))
+	owners[1].unlock(plain, "n")
+	eventually(t, "the second one, too", func() bool { return len(sites[1].hash("n")) == 1 && !owners[1].tries(plain, "n", 0) })
+	theirs := owners[2].locking(plain, "n")
+	listening(t, sites[2], "n", theirs)
+	unlock(t, hold)
+	succeeded(t, theirs)
+	owners[2].unlock(plain, "n")
+}
+
 // What the tests of kinds rely on, by Java alone.
 func TestTheJavaProgramKnowsEveryKind(t *testing.T) {
+	t.Parallel()
 	s := standalone(t)
 	c := s.redisson(nil)
 	a, b := c.owner("a"), c.owner("b")

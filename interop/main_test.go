@@ -6,7 +6,6 @@ import (
 	"bufio"
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"sync"
@@ -18,6 +17,7 @@ import (
 	"github.com/lockwheel/lockwheel"
 	"github.com/lockwheel/lockwheel/internal/leaks"
 	"github.com/lockwheel/lockwheel/internal/redisson"
+	"github.com/lockwheel/lockwheel/internal/redistest"
 )
 
 func TestMain(m *testing.M) {
@@ -28,11 +28,7 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
-	flag.Parse()
-	// What runs at once here waits for leases, and does not work.
-	if parallel := flag.Lookup("test.parallel"); parallel.Value.String() == parallel.DefValue {
-		_ = parallel.Value.Set("6")
-	}
+	redistest.Overlap(8) // what runs at once here waits for leases and for clusters, and does not work
 	leaks.Main(withJava{m})
 }
 

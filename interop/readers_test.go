@@ -11,6 +11,7 @@ import (
 )
 
 func TestReadersOfBothSidesShareAndAWriterWaitsForTheLast(t *testing.T) {
+	t.Parallel()
 	everywhere(t, func(t *testing.T, start func(t *testing.T) *site) {
 		s := start(t)
 		c, e := s.redisson(nil), s.engine(lockwheel.Options{})
@@ -45,6 +46,7 @@ func TestReadersOfBothSidesShareAndAWriterWaitsForTheLast(t *testing.T) {
 
 // A reader that dies keeps a writer out for its lease, though another reader of the other side lives on and is renewed.
 func TestAReaderThatUnlocksLeavesTheOthersTheirLease(t *testing.T) {
+	t.Parallel()
 	everywhere(t, func(t *testing.T, start func(t *testing.T) *site) {
 		s := start(t)
 		o, e := s.redisson(nil).owner("o"), s.engine(lockwheel.Options{})
@@ -63,6 +65,7 @@ func TestWritersOfJavaAndReadersOfGoAreNeverInsideTogether(t *testing.T) {
 	everywhere(t, func(t *testing.T, start func(t *testing.T) *site) {
 		s := start(t)
 		c, e := s.redisson(nil), s.engine(lockwheel.Options{})
+		defer stir(t, write, e, "{n}")()
 		const times = 500
 		var theirs []<-chan redisson.Answer
 		for _, name := range []string{"a", "b"} {

@@ -10,6 +10,7 @@ import (
 )
 
 func TestJavaReentersAndGoWaitsForTheLastUnlock(t *testing.T) {
+	t.Parallel()
 	everyKind(t, func(t *testing.T, s *site, k kind) {
 		o, e := s.redisson(nil).owner("o"), s.engine(lockwheel.Options{})
 		m := k.mutex(e, "n")
@@ -35,6 +36,7 @@ func TestJavaReentersAndGoWaitsForTheLastUnlock(t *testing.T) {
 }
 
 func TestGoReentersAndJavaSeesALockOfSomebodyElse(t *testing.T) {
+	t.Parallel()
 	everyKind(t, func(t *testing.T, s *site, k kind) {
 		o, e := s.redisson(nil).owner("o"), s.engine(lockwheel.Options{})
 		m := k.mutex(e, "n")

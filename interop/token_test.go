@@ -11,6 +11,7 @@ import (
 
 // Whoever is granted the lock has a token above all that were given before, by either side.
 func TestTokensOfBothSidesRiseTogether(t *testing.T) {
+	t.Parallel()
 	everywhere(t, func(t *testing.T, start func(t *testing.T) *site) {
 		s := start(t)
 		c := s.redisson(nil)

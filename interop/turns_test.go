@@ -12,6 +12,7 @@ import (
 // One holds, the other one waits, and is woken by the message of the release: leases are of 30s, patience is of 8s.
 
 func TestJavaHoldsAndGoIsWokenByItsMessage(t *testing.T) {
+	t.Parallel()
 	everyExclusion(t, func(t *testing.T, s *site, x exclusion) {
 		holder, e := s.redisson(nil).owner("holder"), s.engine(lockwheel.Options{})
 		m := x.wanted.mutex(e, "n")
@@ -31,6 +32,7 @@ func TestJavaHoldsAndGoIsWokenByItsMessage(t *testing.T) {
 }
 
 func TestGoHoldsAndJavaIsWokenByItsMessage(t *testing.T) {
+	t.Parallel()
 	everyExclusion(t, func(t *testing.T, s *site, x exclusion) {
 		waiter, e := s.redisson(nil).owner("waiter"), s.engine(lockwheel.Options{})
 		m := x.held.mutex(e, "n")
@@ -49,6 +51,7 @@ func TestGoHoldsAndJavaIsWokenByItsMessage(t *testing.T) {
 
 // Waiters of both sides, in every place: each release wakes somebody.
 func TestEveryWaiterOfBothSidesHasItsTurn(t *testing.T) {
+	t.Parallel()
 	everyKind(t, func(t *testing.T, s *site, k kind) {
 		c, e := s.redisson(nil), s.engine(lockwheel.Options{})
 		first := c.owner("first")
@@ -76,16 +79,20 @@ func TestEveryWaiterOfBothSidesHasItsTurn(t *testing.T) {
 		}
 		eventually(t, "three of ours waiting", func() bool { return e.Stats().Waiting == 3 })
 		first.unlock(k, "n")
+		stop := stir(t, k, e, "n")
+		defer stop()
 		count := map[string]int{}
 		for range 6 {
 			count[receive(t, turns)]++
 		}
 		require.Equal(t, map[string]int{"a": 1, "b": 1, "c": 1, "go": 3}, count)
+		stop()
 		eventually(t, "nobody left", func() bool { return len(s.hash("n")) == 0 })
 	})
 }
 
 func TestAWaitThatEndsGetsNothingAndLeavesNothing(t *testing.T) {
+	t.Parallel()
 	everyExclusion(t, func(t *testing.T, s *site, x exclusion) {
 		o, e := s.redisson(nil).owner("o"), s.engine(lockwheel.Options{})
 		held, wanted := x.held.mutex(e, "n"), x.wanted.mutex(e, "n")

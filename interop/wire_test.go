@@ -41,6 +41,7 @@ func (f form) withoutLease() form {
 }
 
 func TestALockLooksTheSameInTheServerWhoeverHoldsIt(t *testing.T) {
+	t.Parallel()
 	everyKind(t, func(t *testing.T, s *site, k kind) {
 		o, m := s.redisson(nil).owner("o"), k.mutex(s.engine(lockwheel.Options{}), "n")
 		o.lock(k, "n")
@@ -66,6 +67,7 @@ func TestALockLooksTheSameInTheServerWhoeverHoldsIt(t *testing.T) {
 
 // Keys and channels are made of the name in different ways: both sides must mean the same ones.
 func TestNamesOfEveryForm(t *testing.T) {
+	t.Parallel()
 	everyKind(t, func(t *testing.T, s *site, k kind) {
 		o, e := s.redisson(nil).owner("o"), s.engine(lockwheel.Options{})
 		for _, name := range []string{"orders/7", "{orders}:7", "a{b}c", "x{y}{z}", "ключ 1", "a:b=c&d%e"} {
@@ -88,6 +90,7 @@ func TestNamesOfEveryForm(t *testing.T) {
 }
 
 func TestAPrefixIsWhatANameMapperIs(t *testing.T) {
+	t.Parallel()
 	everyKind(t, func(t *testing.T, s *site, k kind) {
 		o := s.redisson(redisson.Words{"prefix": "shop:"}).owner("o")
 		e := s.engine(lockwheel.Options{Prefix: "shop:"})

@@ -7,7 +7,7 @@ local function renew(key, id, lease)
     return mine.err
   end
   if lease == '0' then return 1 end
-  local expires = redis.pcall('PEXPIRE', key, lease)
+  local expires = expire(key, lease)
   return type(expires) == 'table' and expires.err or expires
 end
 

@@ -7,11 +7,11 @@
 --       waits in ms (at least 1; '' does not queue), the tenure of the same engine that asked before it and waits
 --       as long ('' if there is none)
 --       then any number of pairs: number of the lock, id of a ghost to release first
--- reply per key: 1 granted · {ttl in ms, holder, left, clock} held by someone else, the ttl as of acquire; or free
---       but another's turn, and then the holder is '' and the ttl what that one has left. left is how long
---       in ms this tenure counts as alive in the queue, -1 if it does not stand there. clock is the server's, in
---       ms since 1970, for who stands there since this call and only if it may be read · a string: why the
---       server refused
+-- reply per key (1 alone if all are): 1 granted · {ttl in ms, holder, left, clock} held by someone else,
+--       the ttl as of acquire; or free but another's turn, and then the holder is '' and the ttl what that one
+--       has left. left is how long in ms this tenure counts as alive in the queue, -1 if it does not stand
+--       there. clock is the server's, in ms since 1970, for who stands there since this call and only if it may
+--       be read · a string: why the server refused
 --
 -- Sent twice: the second finds its own field, as of acquire, or its place in the queue, and keeps it. Sent
 -- late: it may queue, or take a free lock, for a tenure nobody waits for any more; release takes it back.
@@ -108,9 +108,10 @@ for at = 3 + 4 * locks, #ARGV, 2 do
   end
 end
 
-local reply = {}
+local reply
 for i = 1, locks do
   local at = 4 * i - 1
-  reply[i] = take(KEYS[3 * i - 2], KEYS[3 * i - 1], KEYS[3 * i], ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3])
+  local answer = take(KEYS[3 * i - 2], KEYS[3 * i - 1], KEYS[3 * i], ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3])
+  if reply or answer ~= 1 then reply = noted(reply, i, answer) end
 end
-return reply
+return reply or 1

@@ -3,7 +3,8 @@
 -- KEYS  a pair per lock: its key, the key of its token (declared: a counter that is in another node
 --       while its slot migrates must not begin anew)
 -- ARGV  1: the publish verb (PUBLISH, or SPUBLISH in a cluster)
---       then a pair per lock: tenure id, lease in ms (at least 1: PEXPIRE deletes for less)
+--       2: the lease of all in ms, or '' when each has its own (at least 1: PEXPIRE deletes for less)
+--       then per lock: tenure id, and its own lease
 --       then any number of pairs: number of the lock, id of a ghost to release first
 -- reply per key: the token, if it is granted · {ttl in ms, holder} held by someone else, as of acquire
 --       · a string: why the server refused
@@ -46,13 +47,14 @@ local function take(key, counter, id, lease, free)
   return created == 1 and granted or created
 end
 
-for at = 2 + 2 * locks, #ARGV, 2 do
+for at = tenures + stride * (locks + 1), #ARGV, 2 do
   local key = KEYS[2 * tonumber(ARGV[at]) - 1]
   if redis.pcall('HDEL', key, ARGV[at + 1]) == 1 then redis.pcall(verb, channel(key), '0') end
 end
 
 local reply, free = {}, all_free()
 for i = 1, locks do
-  reply[i] = take(KEYS[2 * i - 1], KEYS[2 * i], ARGV[2 * i], ARGV[2 * i + 1], free)
+  local at = tenures + stride * i
+  reply[i] = take(KEYS[2 * i - 1], KEYS[2 * i], ARGV[at], common or ARGV[at + 1], free)
 end
 return reply

@@ -4,7 +4,7 @@
 local function create(key, id, lease)
   local set = redis.pcall('HSET', key, id, '1')
   if type(set) == 'table' then return set.err end
-  local expires = redis.pcall('PEXPIRE', key, lease)
+  local expires = expire(key, lease)
   if expires == 1 then return 1 end
   redis.pcall('HDEL', key, id)
   return expires.err
@@ -12,7 +12,7 @@ end
 
 local function again(key, id, lease, ttl)
   if ttl >= tonumber(lease) then return 1 end
-  local expires = redis.pcall('PEXPIRE', key, lease)
+  local expires = expire(key, lease)
   return expires == 1 and 1 or expires.err
 end
 

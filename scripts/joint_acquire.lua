@@ -5,8 +5,8 @@
 --       2: how many groups
 --       then three per group: how many keys, tenure id, lease in ms (at least 1: PEXPIRE deletes for less)
 --       then any number of pairs: index into KEYS, id of a ghost to release first
--- reply per group: 1 granted · {n, ttl in ms, holder} its n-th key is held by someone else, as of acquire
---       · {n, why} the server refused the n-th
+-- reply per group (1 alone if all are): 1 granted · {n, ttl in ms, holder} its n-th key is held by someone
+--       else, as of acquire · {n, why} the server refused the n-th
 --
 -- Nothing is written before every key of the group is known to be free or the tenure's; what then is
 -- refused all the same (short of memory) takes back what the call created. Sent twice: the second finds its
@@ -63,10 +63,11 @@ local function take(first, count, id, lease)
   return 1
 end
 
-local reply, first = {}, 0
+local reply, first = nil, 0
 for i = 1, groups do
   local count = tonumber(ARGV[3 * i])
-  reply[i] = take(first, count, ARGV[3 * i + 1], ARGV[3 * i + 2])
+  local answer = take(first, count, ARGV[3 * i + 1], ARGV[3 * i + 2])
+  if reply or answer ~= 1 then reply = noted(reply, i, answer) end
   first = first + count
 end
-return reply
+return reply or 1

@@ -2,11 +2,12 @@
 --
 -- KEYS  a pair per lock: its key, the key of the tenure's first hold
 -- ARGV  1: the publish verb (PUBLISH, or SPUBLISH in a cluster)
---       then three per lock: tenure id, lease in ms (at least 1: PEXPIRE deletes for less), id of the writer
---       that it reads beside ('' for none)
+--       2: the lease of all in ms, or '' when each has its own (at least 1: PEXPIRE deletes for less)
+--       then per lock: tenure id, and its own lease
+--       then how many read beside a writer, and so many pairs: number of the lock, id of the writer
 --       then any number of pairs: number of the lock, id of a ghost to release first
--- reply per key: 1 granted · {ttl in ms, ''} a writer has it, or it is no such lock; a ttl of -1 meaning
---       without expiry · a string: why the server refused
+-- reply per key (1 alone if all are): 1 granted · {ttl in ms, ''} a writer has it, or it is no such lock;
+--       a ttl of -1 meaning without expiry · a string: why the server refused
 --
 -- Sent twice: the second finds its own field, answers granted, and raises the TTLs but never lowers them.
 -- Sent late: it may take a lock for a tenure nobody waits for any more; that is what ghosts are.
@@ -15,13 +16,19 @@ local verb, locks = ARGV[1], #KEYS / 2
 
 local function raise(key, ttl, lease)
   if ttl >= tonumber(lease) then return 1 end
-  return redis.pcall('PEXPIRE', key, lease)
+  return expire(key, lease)
+end
+
+-- As expire does with PEXPIREAT, where PXAT is known.
+local function mark(hold, lease)
+  local set = begun and redis.pcall('SET', hold, '1', 'PXAT', ending(lease))
+  return set and set.ok and set or redis.pcall('SET', hold, '1', 'PX', lease)
 end
 
 -- The lock's TTL comes first, so that it never ends after that of the hold which it covers.
 local function stamp(key, hold, ttl, lease)
   local set = raise(key, ttl, lease)
-  if set == 1 then set = redis.pcall('SET', hold, '1', 'PX', lease) end
+  if set == 1 then set = mark(hold, lease) end
   return set.ok and 1 or set.err
 end
 
@@ -38,7 +45,7 @@ local function join(key, hold, id, lease, ttl)
   local set = redis.pcall('HSET', key, id, '1')
   if type(set) == 'table' then return set.err end
   local stamped = stamp(key, hold, ttl, lease)
-  if stamped ~= 1 then redis.pcall('HDEL', key, id) end
+  if stamped ~= 1 then redis.pcall('HDEL', key, id) else cover(key, ttl, lease) end
   return stamped
 end
 
@@ -65,23 +72,30 @@ local function read(key, hold, id, lease, writer, free)
   looked_at[key] = true
   if type(ttl) == 'table' then return ttl.err end
   if ttl == -2 then return create(key, hold, id, lease) end
-  local found = redis.pcall('HMGET', key, 'mode', id, writer .. ':write')
+  local found = redis.pcall('HMGET', key, 'mode', id, (writer or '') .. ':write')
   if found.err then return found.err end
-  local mode, mine, beside = found[1], found[2], writer ~= '' and found[3]
+  local mode, mine, beside = found[1], found[2], writer and found[3]
   if mode and mine then return again(key, hold, lease, ttl) end
   if mode == 'read' or mode == 'write' and beside then return join(key, hold, id, lease, ttl) end
   return {ttl, ''}
 end
 
-for at = 2 + 3 * locks, #ARGV, 2 do
+local at, writers = tenures + stride * (locks + 1), {}
+for _ = 1, tonumber(ARGV[at]) do
+  writers[tonumber(ARGV[at + 1])] = ARGV[at + 2]
+  at = at + 2
+end
+
+for at = at + 1, #ARGV, 2 do
   local key = KEYS[2 * tonumber(ARGV[at]) - 1]
   local _, unfit = leave_read(verb, key, ARGV[at + 1])
   if unfit then fit_and_tell(verb, key) end
 end
 
-local reply, free = {}, all_free()
+local reply, free = nil, all_free()
 for i = 1, locks do
-  local at = 3 * i - 1
-  reply[i] = read(KEYS[2 * i - 1], KEYS[2 * i], ARGV[at], ARGV[at + 1], ARGV[at + 2], free)
+  local at = tenures + stride * i
+  local answer = read(KEYS[2 * i - 1], KEYS[2 * i], ARGV[at], common or ARGV[at + 1], writers[i], free)
+  if reply or answer ~= 1 then reply = noted(reply, i, answer) end
 end
-return reply
+return reply or 1

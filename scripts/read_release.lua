@@ -4,8 +4,8 @@
 --       migrates, where they end by themselves)
 -- ARGV  1: the publish verb (PUBLISH, or SPUBLISH in a cluster)
 --       then per key: tenure id
--- reply per key: 1 released · 2 released, but the server refused the message · 0 gone: the tenure was not
---       in Redis · a string: why the server refused
+-- reply per key (1 alone if all are): 1 released · 2 released, but the server refused the message · 0
+--       gone: the tenure was not in Redis · a string: why the server refused
 --
 -- Sent twice or late: the field of that tenure is gone, so nothing happens and nothing is published. The TTL
 -- falls to what the readers that are left need, once a call however many leave, unless somebody writes. Readers
@@ -16,15 +16,20 @@ local verb = ARGV[1]
 -- The locks to be fitted, each with whose leaving it was last.
 local unfit, leavers = {}, {}
 
-local reply = {}
+local reply
 for i = 1, #KEYS do
-  local key, falls = KEYS[i], nil
-  reply[i], falls = leave_read(verb, key, ARGV[i + 1])
+  local key = KEYS[i]
+  local answer, falls = leave_read(verb, key, ARGV[i + 1])
+  if reply or answer ~= 1 then reply = noted(reply, i, answer) end
   if falls and not leavers[key] then unfit[#unfit + 1] = key end
   if falls then leavers[key] = i end
 end
 for i = 1, #unfit do
   local key = unfit[i]
-  if redis.pcall('HGET', key, 'mode') == 'read' then reply[leavers[key]] = fit_and_tell(verb, key) end
+  local answer = redis.pcall('HGET', key, 'mode') == 'read' and fit_and_tell(verb, key) or 1
+  if answer ~= 1 then
+    reply = reply or noted(nil, #KEYS, 1)
+    reply[leavers[key]] = answer
+  end
 end
-return reply
+return reply or 1

@@ -4,8 +4,8 @@
 -- ARGV  1: the PUBSUB subcommand that counts listeners, which is not used
 --       then per lock: tenure id, 1 if the TTL may have to fall ('' if not), how many holds, and the lease of
 --       each in ms (at least 1), the longest first
--- reply per key: 1 renewed · {1, 0, -1} renewed, but the count could not be written · 0 gone: the tenure is
---       not in Redis · a string: why the server refused
+-- reply per key (1 alone if all are): 1 renewed · {1, 0, -1} renewed, but the count could not be written ·
+--       0 gone: the tenure is not in Redis · a string: why the server refused
 --
 -- Never creates a reader, so a copy that arrives after the tenure's end does nothing. Sent twice: TTLs and
 -- count are absolute, so the second changes nothing but the moment the TTLs count from. The lock's TTL covers
@@ -14,7 +14,7 @@
 -- comes last and may fail alone: short of memory, PEXPIRE works and HSET does not.
 
 local function stamp(hold, lease)
-  local expires = redis.pcall('PEXPIRE', hold, lease)
+  local expires = expire(hold, lease)
   if expires == 1 then return true end
   if expires == 0 then expires = redis.pcall('SET', hold, '1', 'PX', lease) end
   return expires.ok, expires.err
@@ -48,7 +48,7 @@ local function renew(key, id, falls, number, k, a)
     falling[key], falling[#falling + 1] = true, key
   end
   if ttl < lease then
-    local expires = redis.pcall('PEXPIRE', key, ARGV[a + 1])
+    local expires = expire(key, ARGV[a + 1])
     if expires ~= 1 then return expires.err end
   end
   local whole = true
@@ -57,16 +57,18 @@ local function renew(key, id, falls, number, k, a)
     if i == 1 and not stamped then return refusal end
     whole = whole and stamped
   end
+  cover(key, ttl, lease)
   return whole and count(key, id, number, written) or {1, 0, -1}
 end
 
-local reply, k, a = {}, 1, 2
+local reply, i, k, a = nil, 1, 1, 2
 while k <= #KEYS do
   local number = tonumber(ARGV[a + 2])
-  reply[#reply + 1] = renew(KEYS[k], ARGV[a], ARGV[a + 1], number, k, a + 2)
-  k, a = k + 1 + number, a + 3 + number
+  local answer = renew(KEYS[k], ARGV[a], ARGV[a + 1], number, k, a + 2)
+  if reply or answer ~= 1 then reply = noted(reply, i, answer) end
+  i, k, a = i + 1, k + 1 + number, a + 3 + number
 end
 for i = 1, #falling do
   if redis.pcall('HGET', falling[i], 'mode') == 'read' then fit(falling[i]) end
 end
-return reply
+return reply or 1

@@ -37,13 +37,13 @@ var (
 
 // The scripts of the read/write lock.
 var (
-	ReadAcquire    = load("read_acquire", readWriteText+readersText+readAcquireText)
-	ReadRenew      = load("read_renew", readWriteText+readersText+readRenewText)
-	ReadRelease    = load("read_release", readWriteText+readersText+readReleaseText)
+	ReadAcquire    = load("read_acquire", leasesText+answersText+expireText+readWriteText+readersText+readAcquireText)
+	ReadRenew      = load("read_renew", answersText+expireText+readWriteText+readersText+readRenewText)
+	ReadRelease    = load("read_release", answersText+readWriteText+readersText+readReleaseText)
 	ReadForce      = load("read_force", readWriteText+forceModeText+readForceText)
-	WriteAcquire   = load("write_acquire", readWriteText+readersText+writerText+writeAcquireText)
-	WriteRenew     = load("write_renew", readWriteText+confirmText+writeRenewText)
-	WriteRelease   = load("write_release", readWriteText+readersText+writerText+writeReleaseText)
+	WriteAcquire   = load("write_acquire", leasesText+answersText+expireText+readWriteText+readersText+writerText+writeAcquireText)
+	WriteRenew     = load("write_renew", leasesText+answersText+expireText+readWriteText+confirmText+writeRenewText)
+	WriteRelease   = load("write_release", answersText+readWriteText+readersText+writerText+writeReleaseText)
 	WriteForce     = load("write_force", readWriteText+forceModeText+writeForceText)
 	ReadWriteState = load("read_write_state", readWriteStateText)
 )

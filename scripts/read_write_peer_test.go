@@ -117,7 +117,7 @@ func TestRedissonAndOursReadTogetherAndWriteInTurns(t *testing.T) {
 			stamp := scripts.HoldKey(l.name, ours, 1)
 			require.Equal(t, l.stamp(ours, 1), stamp)
 			read := func(lease int) any {
-				return s.answers(scripts.ReadAcquire, []string{l.name, stamp}, "PUBLISH", ours, lease, "")[0]
+				return s.answers(1, scripts.ReadAcquire, []string{l.name, stamp}, "PUBLISH", ours, lease, "")[0]
 			}
 			unread := func() any { return s.run(scripts.ReadRelease, keys, "PUBLISH", ours)[0] }
 			write := func() any { return s.run(scripts.WriteAcquire, keys, "PUBLISH", ours, 60_000)[0] }
@@ -164,7 +164,7 @@ func TestRedissonAndOursReadTogetherAndWriteInTurns(t *testing.T) {
 
 			// Ours writes, and goes on reading.
 			require.Equal(t, int64(1), write())
-			require.Equal(t, int64(1), s.answers(scripts.ReadAcquire, []string{l.name, stamp}, "PUBLISH", ours, 60_000, ours)[0])
+			require.Equal(t, int64(1), s.answers(1, scripts.ReadAcquire, []string{l.name, stamp}, "PUBLISH", ours, 60_000, ours)[0])
 			require.InDelta(t, 55_000, l.lockRead(theirs, 30_000), 5_000)
 			require.InDelta(t, 55_000, l.lockWrite(theirs, 30_000), 5_000)
 			require.Nil(t, l.unlockRead(theirs))
@@ -202,8 +202,8 @@ func TestReadWriteVerbsReachTheSubscribersOfTheShard(t *testing.T) {
 			require.Equal(t, []any{"smessage", channel, payload}, push)
 		}
 		keys, both := []string{name}, []string{name, scripts.HoldKey(name, "t1", 1)}
-		require.Equal(t, []any{int64(1)}, s.answers(scripts.ReadAcquire, both, "SPUBLISH", "t1", 100_000, ""))
-		require.Equal(t, []any{int64(1)}, s.answers(scripts.ReadRenew, both, "SHARDNUMSUB", "t1", 1, 1, 200_000))
+		require.Equal(t, []any{int64(1)}, s.answers(1, scripts.ReadAcquire, both, "SPUBLISH", "t1", 100_000, ""))
+		require.Equal(t, []any{int64(1)}, s.answers(1, scripts.ReadRenew, both, "SHARDNUMSUB", "t1", 1, 1, 200_000))
 		require.Equal(t, []any{int64(1)}, s.run(scripts.ReadRelease, keys, "SPUBLISH", "t1"))
 		heard("0")
 		require.Equal(t, []any{int64(1)}, s.run(scripts.WriteAcquire, keys, "SPUBLISH", "g1", 100_000))
@@ -212,7 +212,7 @@ func TestReadWriteVerbsReachTheSubscribersOfTheShard(t *testing.T) {
 		require.Equal(t, []any{[]any{int64(1), int64(1), int64(1)}}, s.run(scripts.WriteRenew, keys, "SHARDNUMSUB", "t1", 100_000, 1, "", 1))
 		require.Equal(t, []any{int64(1)}, s.run(scripts.WriteForce, keys, "SPUBLISH"))
 		heard("1")
-		require.Equal(t, []any{int64(1)}, s.answers(scripts.ReadAcquire, both, "SPUBLISH", "t1", 100_000, ""))
+		require.Equal(t, []any{int64(1)}, s.answers(1, scripts.ReadAcquire, both, "SPUBLISH", "t1", 100_000, ""))
 		require.Equal(t, []any{int64(1)}, s.run(scripts.ReadForce, keys, "SPUBLISH"))
 		heard("0")
 	}

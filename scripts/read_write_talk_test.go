@@ -15,12 +15,11 @@ import (
 var stampedBy = map[string]bool{"read_acquire": true, "read_renew": true}
 
 // stamped reads "read_acquire a:t1:100s:t2 ghosts a:t0" and "read_renew a:t1:1:100s,50s" as KEYS and ARGV.
-func stamped(words []string) (keys []string, args []any) {
+func stamped(words []string) (locks, keys []string, args []any) {
 	main, ghosts := words[1:], []string(nil)
 	if i := slices.Index(main, "ghosts"); i >= 0 {
 		main, ghosts = main[:i], main[i+1:]
 	}
-	var locks []string
 	verb := map[string]any{"read_acquire": "PUBLISH", "read_renew": "NUMSUB"}
 	args = append(args, verb[words[0]])
 	for _, word := range main {
@@ -43,7 +42,7 @@ func stamped(words []string) (keys []string, args []any) {
 		lock, id, _ := strings.Cut(word, ":")
 		args = append(args, slices.Index(locks, lock)+1, id)
 	}
-	return keys, args
+	return locks, keys, args
 }
 
 func milliseconds(lease string) int64 {

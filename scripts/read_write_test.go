@@ -300,6 +300,13 @@ func TestReadWriteLeavesOtherKindsAlone(t *testing.T) {
 			write_acquire e:t2:100s → [-1 '']
 			read_acquire e:t2:100s → 1
 			PTTL e → 100s
+			# And never less than the others need.
+			PERSIST e → 1
+			read_acquire e:t3:10s → 1
+			PTTL e → 100s
+			PERSIST e → 1
+			read_renew e:t3:1:10s → 1
+			PTTL e → 100s
 			read_acquire f:t2:200s → 1
 			PERSIST f → 1
 			read_release f:t2 → 1

@@ -55,6 +55,14 @@ local function fit(key)
   return false
 end
 
+-- For a lock in mode read that had no expiry, which somebody else took away, and has that of one reader now: its
+-- TTL rises to what the others need.
+local function cover(key, ttl, lease)
+  if ttl ~= -1 or redis.pcall('HGET', key, 'mode') ~= 'read' then return end
+  local need = longest(key, math.huge)
+  if need ~= math.huge and need > tonumber(lease) then redis.pcall('PEXPIRE', key, string.format('%d', need)) end
+end
+
 -- The longest lease of the holds of a reader.
 local function longest_of(key, id, count)
   local prefix, most = holds(key, id), 0
@@ -83,6 +91,15 @@ local function upheld(key, fields, had)
   return type(ttl) == 'number' and not covers(had, ttl)
 end
 
+-- Removes a lock with its last reader, whose only hold mostly goes with it. Returns nothing, or the table of an error.
+local function remove(key, id, count)
+  local prefix = holds(key, id)
+  if count == 1 and type(redis.pcall('DEL', key, prefix .. 1)) == 'number' then return end
+  local removed = redis.pcall('DEL', key)
+  if removed ~= 1 then return removed end
+  for i = math.min(count, most_holds), 1, -1 do redis.pcall('DEL', prefix .. i) end
+end
+
 -- Ends a reader: 1 or 2 as tell, 0 when there is none of that name, a string when the server refuses. Beside
 -- a writer the TTL is the writer's. If those who are left may need less of the lock's TTL, also true: it is to
 -- be fitted.
@@ -94,9 +111,8 @@ local function leave_read(verb, key, id)
   local fields = redis.pcall('HLEN', key)
   if type(fields) == 'table' then return fields.err end
   if fields <= 2 then
-    local removed = redis.pcall('DEL', key)
-    if removed ~= 1 then return removed.err end
-    for i = math.min(count, most_holds), 1, -1 do redis.pcall('DEL', holds(key, id) .. i) end
+    local removed = remove(key, id, count)
+    if removed then return removed.err end
     return tell(verb, key, '0')
   end
   local removed = redis.pcall('HDEL', key, id)

@@ -3,11 +3,13 @@
 --
 -- KEYS  the lock keys
 -- ARGV  1: the PUBSUB subcommand that counts listeners (NUMSUB, or SHARDNUMSUB in a cluster)
---       then a pair per key: tenure id, lease in ms (0 leaves the TTL as it is; never negative)
+--       2: the lease of all in ms, or '' when each has its own (0 leaves the TTL as it is; never negative)
+--       then per key: tenure id, and its own lease
 --       then any number of triples: index into KEYS, hold count to write ('' leaves it),
 --       1 to count the listeners of the lock's channel ('' does not)
--- reply per key: 1 renewed · 0 gone: the tenure is not in Redis · a string: why the server refused
---       · with a triple, when renewed: {1, 1 if the count is as asked or none was, listeners or -1}
+-- reply per key (1 alone if all are): 1 renewed · 0 gone: the tenure is not in Redis · a string: why the
+--       server refused · with a triple, when renewed: {1, 1 if the count is as asked or none was, listeners or
+--       -1}
 --
 -- Never creates a field, so a copy that arrives after the tenure's end does nothing. Sent twice: the
 -- TTL and the count are absolute, so the second changes nothing but the moment the TTL counts from.
@@ -16,14 +18,18 @@
 
 local count_listeners, keys = ARGV[1], #KEYS
 
-local reply = {}
+local reply
 for i = 1, keys do
-  reply[i] = renew(KEYS[i], ARGV[2 * i], ARGV[2 * i + 1])
+  local at = tenures + stride * i
+  local answer = renew(KEYS[i], ARGV[at], common or ARGV[at + 1])
+  if reply or answer ~= 1 then reply = noted(reply, i, answer) end
 end
-for at = 2 + 2 * keys, #ARGV, 3 do
+for at = tenures + stride * (keys + 1), #ARGV, 3 do
   local i = tonumber(ARGV[at])
+  reply = reply or noted(nil, keys, 1)
   if reply[i] == 1 then
-    reply[i] = {1, write(KEYS[i], ARGV[2 * i], ARGV[at + 1]), listeners(KEYS[i], count_listeners, ARGV[at + 2])}
+    local id = ARGV[tenures + stride * i]
+    reply[i] = {1, write(KEYS[i], id, ARGV[at + 1]), listeners(KEYS[i], count_listeners, ARGV[at + 2])}
   end
 end
-return reply
+return reply or 1

@@ -21,6 +21,14 @@ type Script struct {
 
 // What stands before scripts: functions that several of them use.
 var (
+	//go:embed locals.lua
+	localsText string
+	//go:embed expire.lua
+	expireText string
+	//go:embed leases.lua
+	leasesText string
+	//go:embed answers.lua
+	answersText string
 	//go:embed channel.lua
 	channelText string
 	//go:embed grant.lua
@@ -58,30 +66,31 @@ var (
 
 // The scripts of the plain lock. Other kinds use them, too, where they do not differ.
 var (
-	Acquire = load("acquire", channelText+grantText+acquireText)
-	Renew   = load("renew", channelText+confirmText+renewText)
-	Release = load("release", channelText+releaseText)
+	Acquire = load("acquire", leasesText+answersText+channelText+expireText+grantText+acquireText)
+	Renew   = load("renew", leasesText+answersText+channelText+expireText+confirmText+renewText)
+	Release = load("release", answersText+channelText+releaseText)
 	Force   = load("force", channelText+forceText)
 	State   = load("state", stateText)
 )
 
 // The scripts of the fenced lock.
 var (
-	FencedAcquire = load("fenced_acquire", channelText+grantText+fencedAcquireText)
-	FencedPass    = load("fenced_pass", channelText+confirmText+fencedPassText)
+	FencedAcquire = load("fenced_acquire", leasesText+channelText+expireText+grantText+fencedAcquireText)
+	FencedPass    = load("fenced_pass", channelText+expireText+confirmText+fencedPassText)
 )
 
 // JointAcquire takes several plain locks at once, all or none.
-var JointAcquire = load("joint_acquire", channelText+grantText+jointAcquireText)
+var JointAcquire = load("joint_acquire", answersText+channelText+expireText+grantText+jointAcquireText)
 
 // The scripts of the fair lock.
 var (
-	FairAcquire = load("fair_acquire", channelText+grantText+fairQueueText+fairAcquireText)
+	FairAcquire = load("fair_acquire", answersText+channelText+expireText+grantText+fairQueueText+fairAcquireText)
 	FairRelease = load("fair_release", channelText+fairQueueText+fairReleaseText)
 	FairForce   = load("fair_force", channelText+fairQueueText+fairForceText)
 )
 
 func load(name, text string) Script {
+	text = localsText + text
 	sum := sha1.Sum([]byte(text))
 	return Script{Name: name, Text: text, SHA1: hex.EncodeToString(sum[:])}
 }

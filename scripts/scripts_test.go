@@ -11,7 +11,7 @@ import (
 )
 
 // before are the files that stand before scripts.
-var before = []string{"channel", "grant", "confirm", "fair_queue", "read_write", "readers", "writer", "force_mode"}
+var before = []string{"locals", "leases", "answers", "expire", "channel", "grant", "confirm", "fair_queue", "read_write", "readers", "writer", "force_mode"}
 
 func TestEveryFileIsAScriptWithAHeader(t *testing.T) {
 	files, err := filepath.Glob("*.lua")
@@ -38,7 +38,7 @@ func TestEveryFileIsAScriptWithAHeader(t *testing.T) {
 		for _, part := range []string{"\n-- KEYS ", "\n-- ARGV "} {
 			require.Contains(t, header, part, file)
 		}
-		require.Regexp(t, `\n-- reply per (key|group): `, header, file)
+		require.Regexp(t, `\n-- reply per (key|group)( \(1 alone if all are\))?: `, header, file)
 		require.Regexp(t, `Sent twice|sent any number of times|Sent twice or late`, header, file)
 	}
 	require.Empty(t, texts, "no file of that name")

@@ -78,8 +78,8 @@ func (s *server) step(words []string, ears *ears) string {
 	for _, script := range all {
 		if script.Name == words[0] {
 			if stampedBy[script.Name] {
-				keys, args := stamped(words)
-				return rows(script, s.answers(script, keys, args...))
+				locks, keys, args := stamped(words)
+				return rows(script, s.answers(len(locks), script, keys, args...))
 			}
 			keys, args := s.arguments(words)
 			return rows(script, s.runOn(script, keys, args...))

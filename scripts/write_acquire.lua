@@ -2,10 +2,11 @@
 --
 -- KEYS  the lock keys
 -- ARGV  1: the publish verb (PUBLISH, or SPUBLISH in a cluster)
---       then a pair per key: tenure id, lease in ms (at least 1: PEXPIRE deletes for less)
+--       2: the lease of all in ms, or '' when each has its own (at least 1: PEXPIRE deletes for less)
+--       then per key: tenure id, and its own lease
 --       then any number of pairs: index into KEYS, id of a ghost to release first
--- reply per key: 1 granted · {ttl in ms, writer} held by somebody else, the writer '' if it is read or no
---       such lock, a ttl of -1 meaning without expiry · a string: why the server refused
+-- reply per key (1 alone if all are): 1 granted · {ttl in ms, writer} held by somebody else, the writer ''
+--       if it is read or no such lock, a ttl of -1 meaning without expiry · a string: why the server refused
 --
 -- Sent twice: the second finds its own field, answers granted, and raises the TTL but never lowers it.
 -- Sent late: it may take a free lock for a tenure nobody waits for any more; that is what ghosts are.
@@ -16,7 +17,7 @@ local verb, keys = ARGV[1], #KEYS
 local function create(key, id, lease)
   local set = redis.pcall('HSET', key, 'mode', 'write', id .. ':write', '1')
   if type(set) == 'table' then return set.err end
-  local expires = redis.pcall('PEXPIRE', key, lease)
+  local expires = expire(key, lease)
   if expires == 1 then return 1 end
   redis.pcall('DEL', key)
   return expires.err
@@ -40,16 +41,18 @@ local function write(key, id, lease)
   -- Only what expires can be a lock: a foreign hash may have a million fields.
   if not found[2] then return {ttl, ttl == -1 and '' or writer(key)} end
   if ttl >= tonumber(lease) then return 1 end
-  local expires = redis.pcall('PEXPIRE', key, lease)
+  local expires = expire(key, lease)
   return expires == 1 and 1 or expires.err
 end
 
-for at = 2 + 2 * keys, #ARGV, 2 do
+for at = tenures + stride * (keys + 1), #ARGV, 2 do
   leave_write(verb, KEYS[tonumber(ARGV[at])], ARGV[at + 1])
 end
 
-local reply = {}
+local reply
 for i = 1, keys do
-  reply[i] = write(KEYS[i], ARGV[2 * i], ARGV[2 * i + 1])
+  local at = tenures + stride * i
+  local answer = write(KEYS[i], ARGV[at], common or ARGV[at + 1])
+  if reply or answer ~= 1 then reply = noted(reply, i, answer) end
 end
-return reply
+return reply or 1

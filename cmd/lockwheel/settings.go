@@ -62,11 +62,11 @@ func (s *settings) flags() *flag.FlagSet {
 		"All keys begin with lockwheel-demo/ and are gone when it ends; nothing else is touched")
 	f.IntVar(&s.locks, "locks", 10_000, "how many locks to take and keep")
 	s.keep = 30 * time.Second
-	f.Var((*span)(&s.keep), "for", "how `long` to keep them")
+	f.Var((*span)(&s.keep), "for", "how long to keep them: a `duration` such as 5s or 2m")
 	f.IntVar(&s.workers, "workers", 64, "how many goroutines lock and unlock further names meanwhile, as fast as they can")
 	f.IntVar(&s.hot, "hot", 8, "how many of the workers go for one and the same name, the hot one; a second\n"+
 		"engine, as another process would be, sends as many against them")
-	f.Var((*span)(&s.lease), "lease", "how `long` a lock lives in the server when nobody renews it. It is renewed five times\n"+
+	f.Var((*span)(&s.lease), "lease", "the `duration` that a lock lives in the server when nobody renews it. It is renewed five times\n"+
 		"as often, and lost if no renewal gets through for a whole lease. The default is 5s, so\n"+
 		"that each kept lock is renewed once a second; longer for so many locks that the server\n"+
 		"would be too busy with that")

@@ -10,15 +10,18 @@
 //   - A connection with subscriptions takes only SUBSCRIBE, UNSUBSCRIBE and PING, also in RESP3, and answers PING with an array.
 //   - There are no CONFIG, CLIENT KILL, CLIENT PAUSE, DEBUG, MONITOR, INFO commandstats, SPUBLISH, SSUBSCRIBE, SHARDNUMSUB.
 //   - CLUSTER SLOTS is answered, which makes a client that asks believe in a cluster.
+//   - PING is answered 5 ms late, because a message can come behind the answer.
 //   - A subscriber that does not read its connection stops everybody.
 //   - Everything is much slower: about 7 µs for a command within a script, with 0.1 ms for the script itself.
 package embedded
 
 import (
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/alicebob/miniredis/v2"
+	"github.com/alicebob/miniredis/v2/server"
 	"github.com/redis/rueidis"
 )
 
@@ -37,9 +40,19 @@ func Start() (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
+	redis.Server().SetPreHook(late)
 	s := &Server{redis: redis, addr: redis.Addr(), stop: make(chan struct{})}
 	s.driver.Go(s.drive)
 	return s, nil
+}
+
+// late answers PING a little later. In miniredis a message that was published before can come behind the answer, which in Redis it
+// cannot: who asks by PING whether all has come would lose it.
+func late(_ *server.Peer, command string, _ ...string) (answered bool) {
+	if strings.EqualFold(command, "PING") {
+		time.Sleep(5 * time.Millisecond)
+	}
+	return false
 }
 
 // Addr is where the server listens: "127.0.0.1:45123".

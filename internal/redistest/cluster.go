@@ -35,12 +35,18 @@ type Cluster struct {
 // Without a server on PATH the test is skipped, as with Start. The arguments are those of every node.
 func StartCluster(t testing.TB, masters, replicas int, args ...string) *Cluster {
 	t.Helper()
+	return StartClusterOf(t, masters, replicas, func() []string { return args })
+}
+
+// StartClusterOf is StartCluster for nodes whose arguments differ, in a port for example: args is called for each.
+func StartClusterOf(t testing.TB, masters, replicas int, args func() []string) *Cluster {
+	t.Helper()
 	binary := binaryFor(t)
 	c := &Cluster{Nodes: make([]*Server, masters*(1+replicas)), ids: make(map[*Server]string)}
 	errs := make([]error, len(c.Nodes))
 	var starts sync.WaitGroup
 	for i := range c.Nodes {
-		config := Config{Binary: binary, Dir: t.TempDir(), Args: args}
+		config := Config{Binary: binary, Dir: t.TempDir(), Args: args()}
 		starts.Go(func() { c.Nodes[i], errs[i] = launchNode(t.Context(), config) })
 	}
 	starts.Wait()
@@ -209,7 +215,7 @@ func (c *Cluster) ownerAt(s *Server, slot int) *Server {
 func (c *Cluster) Replica(t testing.TB, master *Server) *Server {
 	t.Helper()
 	for _, s := range c.Nodes {
-		if s.Runs() && strings.Contains(s.look("INFO", "replication"), fmt.Sprintf("\r\nmaster_port:%d\r\n", master.Port())) {
+		if s.Runs() && strings.Contains(s.look("INFO", "replication"), fmt.Sprintf("\r\nmaster_port:%s\r\n", master.known())) {
 			return s
 		}
 	}
@@ -265,7 +271,7 @@ func (m *Migration) Move(t testing.TB, most int) int {
 	t.Helper()
 	keys := m.from.Strings(t, "CLUSTER", "GETKEYSINSLOT", m.slot, most)
 	for _, key := range keys {
-		reply := m.from.Do(t, "MIGRATE", "127.0.0.1", m.to.Port(), key, 0, 5000)
+		reply := m.from.Do(t, "MIGRATE", "127.0.0.1", m.to.known(), key, 0, 5000)
 		if reply != "OK" && reply != "NOKEY" { // it may have been released meanwhile
 			t.Fatalf("MIGRATE %s: %v", key, reply)
 		}
@@ -319,6 +325,17 @@ func (s *Server) must(t testing.TB, args ...any) {
 func (s *Server) option(name string) string {
 	return s.config.Args[slices.Index(s.config.Args, name)+1]
 }
+
+// known is the port by which other servers know it: that for encrypted connections, if it has one.
+func (s *Server) known() string {
+	if slices.Contains(s.config.Args, "--tls-port") {
+		return s.option("--tls-port")
+	}
+	return strconv.Itoa(s.port)
+}
+
+// SecureAddr is where a server with "--tls-port" takes encrypted connections.
+func (s *Server) SecureAddr() string { return "127.0.0.1:" + s.option("--tls-port") }
 
 // await waits until something is so, and ends the test when that does not come.
 func await(t testing.TB, what string, is func() bool) {

@@ -19,6 +19,12 @@ type Sentinels struct {
 // Without a server on PATH the test is skipped, as with Start.
 func StartSentinels(t testing.TB, replicas, sentinels int) *Sentinels {
 	t.Helper()
+	return StartSentinelsOf(t, replicas, sentinels, func() []string { return nil })
+}
+
+// StartSentinelsOf is StartSentinels with arguments: args is called for each of the servers and of the sentinels.
+func StartSentinelsOf(t testing.TB, replicas, sentinels int, args func() []string) *Sentinels {
+	t.Helper()
 	binary := binaryFor(t)
 	w := &Sentinels{Name: "locks"}
 	launch := func(config Config) *Server {
@@ -31,16 +37,16 @@ func StartSentinels(t testing.TB, replicas, sentinels int) *Sentinels {
 		return s
 	}
 	for range 1 + replicas {
-		w.Servers = append(w.Servers, launch(Config{Args: []string{"--repl-diskless-sync-delay", "0"}}))
+		w.Servers = append(w.Servers, launch(Config{Args: append([]string{"--repl-diskless-sync-delay", "0"}, args()...)}))
 	}
 	master := w.Servers[0]
 	for _, s := range w.Servers[1:] {
-		s.must(t, "REPLICAOF", "127.0.0.1", master.Port())
+		s.must(t, "REPLICAOF", "127.0.0.1", master.known())
 	}
 	for range sentinels {
-		w.Sentinels = append(w.Sentinels, launch(Config{Sentinel: fmt.Sprintf(
-			"sentinel monitor %s 127.0.0.1 %d %d\nsentinel down-after-milliseconds %[1]s %[4]d\nsentinel failover-timeout %[1]s %[5]d\n",
-			w.Name, master.Port(), sentinels/2+1, NodeTimeout.Milliseconds(), 5*NodeTimeout.Milliseconds())}))
+		w.Sentinels = append(w.Sentinels, launch(Config{Args: args(), Sentinel: fmt.Sprintf(
+			"sentinel monitor %s 127.0.0.1 %s %d\nsentinel down-after-milliseconds %[1]s %[4]d\nsentinel failover-timeout %[1]s %[5]d\n",
+			w.Name, master.known(), sentinels/2+1, NodeTimeout.Milliseconds(), 5*NodeTimeout.Milliseconds())}))
 	}
 	await(t, "the sentinels to know everybody", func() bool {
 		for _, s := range w.Sentinels {
@@ -81,7 +87,7 @@ func (w *Sentinels) Master(t testing.TB) *Server {
 		}
 		port := sentinel.Strings(t, "SENTINEL", "GET-MASTER-ADDR-BY-NAME", w.Name)[1]
 		for _, s := range w.Servers {
-			if fmt.Sprint(s.Port()) == port {
+			if s.known() == port {
 				return s
 			}
 		}

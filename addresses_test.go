@@ -1,0 +1,174 @@
+package lockwheel_test
+
+import (
+	"crypto/tls"
+	"fmt"
+	"net"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel"
+	"github.com/lockwheel/lockwheel/internal/loopback"
+	"github.com/lockwheel/lockwheel/internal/redistest"
+)
+
+// Servers that are reached in other ways than by an IPv4 address without encryption.
+
+// secured are the arguments of a server that encrypts what clients, replicas and other nodes send it. The test's own
+// eyes look at it without.
+func (a *authority) secured() []string {
+	a.t.Helper()
+	port, err := loopback.Port()
+	require.NoError(a.t, err)
+	return []string{
+		"--tls-port", strconv.Itoa(port), "--tls-auth-clients", "yes", "--tls-replication", "yes",
+		"--tls-cert-file", a.path("server.crt"), "--tls-key-file", a.path("server.key"), "--tls-ca-cert-file", a.path("authority.crt"),
+	}
+}
+
+func serverAuthority(t *testing.T) *authority {
+	t.Helper()
+	a := newAuthority(t)
+	a.sign("server", []net.IP{net.IPv4(127, 0, 0, 1)})
+	a.sign("client", nil)
+	return a
+}
+
+func secureAddrs(servers []*redistest.Server) (addrs []string) {
+	for _, s := range servers {
+		addrs = append(addrs, s.SecureAddr())
+	}
+	return addrs
+}
+
+// A cluster answers with addresses of its own: whoever follows them must encrypt there, too.
+func TestClusterLocksWorkOverTLS(t *testing.T) {
+	t.Parallel()
+	a := serverAuthority(t)
+	r := &realm{t: t, Cluster: redistest.StartClusterOf(t, 3, 1, func() []string { return append(a.secured(), "--tls-cluster", "yes") })}
+	r.locksThrough(t, rueidis.ClientOption{InitAddress: secureAddrs(r.Nodes), TLSConfig: a.client()})
+	_, err := lockwheel.Open(t.Context(), lockwheel.Options{Timeout: 2 * time.Second, Redis: rueidis.ClientOption{
+		InitAddress: secureAddrs(r.Nodes), TLSConfig: &tls.Config{ServerName: "127.0.0.1"},
+	}})
+	require.Error(t, err, "nobody we know vouches for it")
+}
+
+// Some clusters tell names instead of addresses: those of managed services, for whose certificates that is needed.
+func TestClusterLocksWorkWhereNodesAreKnownByName(t *testing.T) {
+	t.Parallel()
+	r := newRealm(t, 1, "--cluster-announce-hostname", "localhost", "--cluster-preferred-endpoint-type", "hostname")
+	require.Contains(t, fmt.Sprint(r.Nodes[0].Do(t, "CLUSTER", "SLOTS")), "localhost")
+	r.locksThrough(t, rueidis.ClientOption{InitAddress: r.Addrs()[:1]})
+}
+
+// Others tell nothing but ports, because their nodes do not know by which name they are reached.
+func TestClusterLocksWorkWhereNodesTellOnlyPorts(t *testing.T) {
+	t.Parallel()
+	r := newRealm(t, 1, "--cluster-preferred-endpoint-type", "unknown-endpoint")
+	r.locksThrough(t, rueidis.ClientOption{InitAddress: r.Addrs()[:1]})
+}
+
+// locksThrough has locks held, waited for and handed over, while a slot moves and a master is replaced.
+func (r *realm) locksThrough(t *testing.T, how rueidis.ClientOption) {
+	t.Helper()
+	open := func() *lockwheel.Engine {
+		return opened(t, lockwheel.Options{Redis: how, Lease: 12 * time.Second, Renew: 500 * time.Millisecond, Timeout: 2 * time.Second})
+	}
+	holder, waiter := open(), open()
+	const moving = 5 // a slot of the first master
+	names := append(r.spread(30), r.Key("m", moving))
+	var holds []*lockwheel.Hold
+	var waiting []<-chan outcome
+	for _, name := range names {
+		holds = append(holds, lock(t, holder.Mutex(name)))
+		waiting = append(waiting, locking(t.Context(), waiter.Mutex(name)))
+	}
+	asleep(t, waiter, int64(len(names)), int64(len(names)))
+
+	m := r.Migrate(t, moving, r.Nodes[1])
+	unlock(t, lock(t, holder.Mutex(r.Key("other", moving)))) // sent on with ASK
+	m.End(t)
+	unlock(t, lock(t, holder.Mutex(r.Key("other", moving)))) // sent on with MOVED
+	require.NotZero(t, r.Refusals(t, "ASK"))
+	require.NotZero(t, r.Refusals(t, "MOVED"))
+
+	master := r.Master(t, 0)
+	require.Equal(t, 1, master.Int(t, "WAIT", 1, patience.Milliseconds()))
+	require.NoError(t, master.Kill())
+	require.NotSame(t, master, r.Master(t, 0))
+	for i, hold := range holds {
+		require.NoError(t, hold.Err())
+		unlock(t, hold)
+		unlock(t, granted(t, waiting[i]))
+	}
+	settled(t, holder)
+	settled(t, waiter)
+}
+
+// The sentinels' connections and the master's have a configuration each.
+func TestSentinelsMasterIsReachedOverTLS(t *testing.T) {
+	t.Parallel()
+	a := serverAuthority(t)
+	w := redistest.StartSentinelsOf(t, 1, 3, a.secured)
+	e, other := secureBehind(t, w, a), secureBehind(t, w, a)
+	hold := lock(t, e.Mutex("n"))
+	waiting := locking(t.Context(), other.Mutex("n"))
+	asleep(t, other, 1, 1)
+	old := w.Master(t)
+	require.Equal(t, 1, old.Int(t, "WAIT", 1, patience.Milliseconds()))
+	require.NoError(t, old.Kill())
+	next := w.AwaitMaster(t, old)
+	require.Equal(t, map[string]string{hold.ID(): "1"}, next.Hash(t, "n"))
+	require.NoError(t, hold.Err())
+	unlock(t, hold)
+	unlock(t, granted(t, waiting))
+	settled(t, e)
+	settled(t, other)
+}
+
+func secureBehind(t *testing.T, w *redistest.Sentinels, a *authority) *lockwheel.Engine {
+	t.Helper()
+	return opened(t, lockwheel.Options{Lease: 12 * time.Second, Timeout: time.Second, Redis: rueidis.ClientOption{
+		InitAddress: secureAddrs(w.Sentinels), TLSConfig: a.client(),
+		Sentinel: rueidis.SentinelOption{MasterSet: w.Name, TLSConfig: a.client()},
+	}})
+}
+
+// requireIPv6 skips a test on a machine that has no IPv6.
+func requireIPv6(t *testing.T) {
+	t.Helper()
+	l, err := net.Listen("tcp6", "[::1]:0")
+	if err != nil {
+		t.Skipf("needs IPv6: %v", err)
+	}
+	l.Close()
+}
+
+func TestLocksWorkOverIPv6(t *testing.T) {
+	t.Parallel()
+	requireIPv6(t)
+	s := realSite(t, "--bind", "127.0.0.1 ::1")
+	addr := net.JoinHostPort("::1", strconv.Itoa(s.real.Port()))
+	holder, waiter := s.openAt(addr, lockwheel.Options{}), s.openAt(addr, lockwheel.Options{})
+	hold := lock(t, holder.Mutex("n"))
+	waiting := locking(t.Context(), waiter.Mutex("n"))
+	asleep(t, waiter, 1, 1)
+	unlock(t, hold)
+	unlock(t, granted(t, waiting))
+	byURL, err := lockwheel.Dial(t.Context(), "redis://"+addr)
+	require.NoError(t, err)
+	defer byURL.Close()
+	unlock(t, lock(t, byURL.Mutex("n")))
+}
+
+func TestClusterLocksWorkOverIPv6(t *testing.T) {
+	t.Parallel()
+	requireIPv6(t)
+	r := newRealm(t, 1, "--bind", "127.0.0.1 ::1", "--cluster-announce-ip", "::1")
+	require.Contains(t, fmt.Sprint(r.Nodes[0].Do(t, "CLUSTER", "SLOTS")), "::1")
+	r.locksThrough(t, rueidis.ClientOption{InitAddress: []string{net.JoinHostPort("::1", strconv.Itoa(r.Nodes[0].Port()))}})
+}

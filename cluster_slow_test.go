@@ -1,0 +1,102 @@
+package lockwheel_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel"
+	"github.com/lockwheel/lockwheel/internal/redistest"
+)
+
+// takesMany takes locks that are to be had, all at once.
+func takesMany(t *testing.T, e *lockwheel.Engine, names []string) []*lockwheel.Hold {
+	t.Helper()
+	pending := make([]*lockwheel.Pending, len(names))
+	for i, name := range names {
+		pending[i] = e.Mutex(name).LockAsync(t.Context())
+	}
+	holds := make([]*lockwheel.Hold, len(names))
+	for i := range pending {
+		receive(t, pending[i].Done())
+		hold, err := pending[i].Hold()
+		require.NoError(t, err)
+		holds[i] = hold
+	}
+	return holds
+}
+
+// stutters has a server stand still most of the time, until stop is called: every call to it takes long.
+func stutters(t *testing.T, s *redistest.Server) (stop func()) {
+	ctx, cancel := context.WithCancel(t.Context())
+	var going sync.WaitGroup
+	going.Go(func() {
+		for ctx.Err() == nil {
+			_ = s.Pause()
+			pause(ctx, 300*time.Millisecond)
+			_ = s.Continue()
+			pause(ctx, 30*time.Millisecond)
+		}
+	})
+	return func() { cancel(); going.Wait() }
+}
+
+// Ten thousand locks, a hundred to a slot and so to a batch, and a node that is slow. None is lost, there or elsewhere, and those elsewhere
+// are renewed as if nothing were.
+func TestClusterTenThousandHoldsAreRenewedBesideASlowNode(t *testing.T) {
+	t.Parallel()
+	r := newRealm(t, 0)
+	const (
+		slots, each = 100, 100
+		lease       = 12 * time.Second
+	)
+	e := r.open(lockwheel.Options{Lease: lease, Renew: lease / 4, Timeout: lease / 3})
+	var names []string
+	for _, tag := range r.spread(slots) {
+		for i := range each {
+			names = append(names, fmt.Sprintf("{%s}%d", tag, i))
+		}
+	}
+	holds := takesMany(t, e, names)
+	var here []*lockwheel.Hold
+	slow := r.Nodes[1]
+	for i, hold := range holds {
+		if r.ownerOf(names[i]) != slow {
+			here = append(here, hold)
+		}
+	}
+	require.Greater(t, len(here), len(holds)/2)
+	before := e.Stats()
+	stop := stutters(t, slow)
+	defer stop()
+	for end := time.Now().Add(lease + lease/4); time.Now().Before(end); time.Sleep(100 * time.Millisecond) { // looking at so many is work, too
+		for _, hold := range holds {
+			if err := hold.Err(); err != nil {
+				require.NoError(t, err)
+			}
+		}
+		for _, hold := range here {
+			if left := time.Until(hold.Deadline()); left < lease/3 {
+				require.FailNow(t, "renewed too late", "%s has %v left", hold.Name(), left)
+			}
+		}
+	}
+	stop()
+	after := e.Stats()
+	require.GreaterOrEqual(t, after.Renewed-before.Renewed, 3*uint64(len(holds)))
+	t.Logf("%d renewals in %d calls", after.Renewed-before.Renewed, after.Batches-before.Batches)
+	requireHeld(t, holds)
+	crowd(t, len(holds)/each, func(i int) error {
+		for _, hold := range holds[i*each : (i+1)*each] {
+			if err := hold.Unlock(t.Context()); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	settled(t, e)
+}

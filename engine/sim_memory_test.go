@@ -1,0 +1,53 @@
+package engine
+
+// simMemory is what one history after the other is made of: what it took is used again by the next.
+type simMemory struct {
+	events  simEvents
+	asks    simArena[simAsk]
+	holds   simArena[simHold]
+	tenures simArena[simTenure]
+	calls   []*simCall
+	called  int // of calls, those in use
+	writes  []simWrite
+	steps   *simSteps
+}
+
+func newSimMemory() *simMemory { return &simMemory{steps: &simSteps{}} }
+
+// again is for the next history: nothing of the one before may be used any more.
+func (m *simMemory) again() {
+	clear(m.events.todo)
+	m.events = simEvents{heap: m.events.heap[:0], todo: m.events.todo[:0], spare: m.events.spare[:0]}
+	m.asks.used, m.holds.used, m.tenures.used, m.called = 0, 0, 0, 0
+	*m.steps = simSteps{}
+}
+
+// call is an empty call. What it had room for, it still has.
+func (m *simMemory) call() *simCall {
+	if m.called == len(m.calls) {
+		m.calls = append(m.calls, &simCall{})
+	}
+	call := m.calls[m.called]
+	m.called++
+	*call = simCall{commands: call.commands[:0], replies: call.replies[:0]}
+	return call
+}
+
+// simArena hands out zero values, and all of them again when its used is set back.
+type simArena[T any] struct {
+	chunks [][]T
+	used   int
+}
+
+const simChunk = 64
+
+func (a *simArena[T]) new() *T {
+	chunk, at := a.used/simChunk, a.used%simChunk
+	if chunk == len(a.chunks) {
+		a.chunks = append(a.chunks, make([]T, simChunk))
+	}
+	a.used++
+	place := a.chunks[chunk][at : at+1]
+	clear(place)
+	return &place[0]
+}

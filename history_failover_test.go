@@ -1,0 +1,90 @@
+//go:build unix
+
+package lockwheel_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel"
+	"github.com/lockwheel/lockwheel/internal/proxy"
+)
+
+// Two engines and another process go on while a replica that has nothing of what they hold becomes the master, of which one of the engines does not
+// hear. Two may hold a lock then, and only then: the history says when the server lost it, and who lost stops before the lease is over.
+func TestHistoriesThroughAFailoverToAStaleReplica(t *testing.T) {
+	t.Parallel()
+	master, replica := withReplica(t, "--user", user, "on", ">"+password, "~*", "&*", "+@all")
+	numbers := realSite(t)
+	names := namesOfKinds("n")
+	var record record
+	var did labours
+	var links []*proxy.Proxy
+	var engines []*lockwheel.Engine
+	link := func() *proxy.Proxy {
+		links = append(links, proxy.Start(t, master.addr))
+		return links[len(links)-1]
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	var workers sync.WaitGroup
+	failed := make(chan error, 2*soakLabourers)
+	for i := range 2 {
+		e := master.openAt(link().Addr(), lockwheel.Options{Lease: fleeting})
+		engines = append(engines, e)
+		for j := range soakLabourers {
+			l := &labourer{
+				id: fmt.Sprint(sameProcess, i, ".", j), engine: e, names: names,
+				number: numbers.real.Conn(t), note: record.note, did: &did,
+			}
+			workers.Go(func() { failed <- l.work(ctx) })
+		}
+	}
+	crew := startCrew(t, orders{
+		ID: "crew", Addr: link().Addr(), Numbers: numbers.addr, Names: names, Labourers: soakLabourers, Lease: fleeting,
+	}, &record)
+
+	more := func(grants int64) {
+		t.Helper()
+		before := did.granted.Load()
+		eventually(t, "grants going on", func() bool { return did.granted.Load() >= before+grants })
+	}
+	more(20)
+	require.NoError(t, replica.real.Pause())
+	require.Equal(t, 1, master.real.Int(t, "CLIENT", "KILL", "TYPE", "replica")) // or it would find in its socket what came since
+	pause(ctx, fleeting*5/4)                                                     // what it has ends
+	more(20)
+	links[0].Set(proxy.Both, proxy.Hold)
+	from := now()
+	failOver(t, master.real, replica.real, links[1:]...)
+	for _, name := range names {
+		record.note(deed{What: wiped, Lock: name, From: from, To: now()})
+	}
+	record.note(deed{What: forgot, Lock: "n/fenced", From: from, To: now()})
+	pause(ctx, fleeting*5/4)
+	links[0].Retarget(replica.addr)
+	links[0].Cut()
+	require.NoError(t, links[0].Heal())
+	more(40)
+
+	stop()
+	crew.ends()
+	workers.Wait()
+	close(failed)
+	for err := range failed {
+		require.NoError(t, err)
+	}
+	for _, e := range engines {
+		settled(t, e)
+	}
+	replica.requireNoLock(t, engines[0], names)
+	for name, deeds := range record.byLock() {
+		requireLinear(t, name, deeds)
+		requireLosersKnew(t, deeds, fleeting)
+	}
+	t.Logf("%d grants in this process, %d uses, %d holds lost", did.granted.Load(), did.uses.Load(), did.losses.Load())
+}

@@ -1,0 +1,93 @@
+package lockwheel_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel"
+)
+
+// Every kind of fault strikes while several locks are held, waited for and unlocked as one: plain ones, which one script takes, and
+// one of each kind, which are taken one after the other.
+func TestNoFaultLeavesAPartOfAMulti(t *testing.T) {
+	t.Parallel()
+	everyOrdeal(t, 2, func(t *testing.T, o *ordeal, prefix string) { o.multis(t, prefix) })
+}
+
+// severalOf is locks of those names as one.
+func severalOf(e *lockwheel.Engine, names []string) lockwheel.Multi {
+	var locks []lockwheel.Mutex
+	for _, name := range names {
+		locks = append(locks, mutexOf(e, name))
+	}
+	return e.Multi(locks...)
+}
+
+// multis has the fault strike while two Multis are held and waited for, and unlocks those that it leaves.
+func (o *ordeal) multis(t *testing.T, prefix string) {
+	together := []string{prefix + "a/plain", prefix + "b/plain", prefix + "c/plain"}
+	inTurn := namesOfKinds(prefix + "d")
+	o.names = []string{together[0], inTurn[0], together[1], inTurn[1], together[2], inTurn[2], inTurn[3]}
+	gone := map[string]time.Time{}
+	o.lost = func(names []string, _, to time.Time) {
+		for _, name := range names {
+			gone[name] = to
+		}
+	}
+	parts := [][]string{together, inTurn}
+	var holds []*lockwheel.Hold
+	var waiting []<-chan grant
+	for _, names := range parts {
+		holds = append(holds, lockAll(t, severalOf(o.holder, names)))
+		waiting = append(waiting, granting(t.Context(), severalOf(o.waiter, names)))
+	}
+	asleep(t, o.waiter, 2, 2) // each in the queue of one lock, with none
+	unlocked := time.Now()
+	unlocking := make([]<-chan error, len(holds))
+	if o.fault.fate == kept {
+		for i, hold := range holds {
+			unlocking[i] = unlockingLater(t.Context(), hold, time.Duration(rand.Int64N(int64(2*o.spell))))
+		}
+	}
+	o.fault.strike(o.scene)
+	for i, hold := range holds {
+		struck := slices.ContainsFunc(parts[i], func(name string) bool { return !gone[name].IsZero() })
+		switch {
+		case o.fault.fate == kept:
+			require.NoError(t, receive(t, unlocking[i]))
+		case struck || o.fault.fate == stranded:
+			since := time.Now()
+			receive(t, hold.Done())
+			require.Less(t, time.Since(since), 2*lossLease)
+			require.ErrorIs(t, hold.Err(), lockwheel.ErrLost)
+			require.ErrorIs(t, hold.Unlock(t.Context()), lockwheel.ErrLost)
+		default:
+			require.Empty(t, waiting[i], "somebody was let in beside the holder of %s", hold.Name())
+			giveBack(t, hold)
+		}
+		got := receive(t, waiting[i])
+		if got.err != nil && o.fault.name == "a key of another type" {
+			require.ErrorContains(t, got.err, "WRONGTYPE")
+			continue
+		}
+		require.NoError(t, got.err)
+		require.False(t, got.at.Before(unlocked))
+		o.requireAll(t, got.hold, parts[i])
+		giveBack(t, got.hold)
+	}
+}
+
+// requireAll makes sure that the waiter has every part.
+func (o *ordeal) requireAll(t *testing.T, hold *lockwheel.Hold, parts []string) {
+	t.Helper()
+	for _, name := range parts {
+		if fields := fmt.Sprint(o.do("HKEYS", name)); hold.Err() == nil { // it may have been struck itself
+			require.Contains(t, fields, o.waiter.ID(), name)
+		}
+	}
+}

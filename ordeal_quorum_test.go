@@ -1,0 +1,281 @@
+package lockwheel_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel"
+	"github.com/lockwheel/lockwheel/internal/proxy"
+)
+
+// Every kind of fault strikes one of three servers, and two of them, while quorums are held, waited for and unlocked.
+
+// bench is three servers that know nothing of each other, a client that holds and one that waits.
+type bench struct {
+	fault          fault
+	scenes         []*scene
+	holder, waiter []*lockwheel.Engine // one a server
+	ways           [][]*proxy.Proxy    // to each server: the holder's, the waiter's
+	over           time.Time           // when the last fault was
+	longest        time.Duration       // that a waiter took to come after its release and the fault
+	lossOf         sync.Mutex
+	gone           map[string]map[int]bool // which servers have lost a lock, by its name
+}
+
+// match is a contest under way: quorums that are held, and who waits for them.
+type match struct {
+	holds   []*lockwheel.Hold
+	waiting []<-chan grant
+}
+
+func TestNoFaultOfAMinorityEndsAQuorum(t *testing.T) {
+	t.Parallel()
+	onABench(t, func(t *testing.T, b *bench, prefix string, at int) {
+		b.staysThrough(t, prefix+"a", at%3)
+		b.requireNothingLeft(t)
+		b.releasesUnder(t, prefix+"b", at%3)
+	})
+}
+
+func TestNoFaultOfAMajorityLeavesAnythingOfAQuorum(t *testing.T) {
+	t.Parallel()
+	onABench(t, func(t *testing.T, b *bench, prefix string, at int) {
+		members := []int{at % 3, (at + 1) % 3}
+		if b.fault.fate == kept {
+			b.staysThrough(t, prefix+"a", members...)
+			b.requireNothingLeft(t)
+			b.releasesUnder(t, prefix+"b", members...)
+		} else {
+			b.endsInTime(t, prefix, members...)
+		}
+	})
+}
+
+// onABench has each kind of fault strike as often as it is to. at says which time it is.
+func onABench(t *testing.T, strikes func(t *testing.T, b *bench, prefix string, at int)) {
+	for _, f := range everyFault() {
+		t.Run(f.name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t, f)
+			for i := range *ordeals {
+				strikes(t, b, fmt.Sprint("n", i), i)
+				b.requireNothingLeft(t)
+			}
+			t.Logf("the latest waiter came %v after its release", b.longest)
+		})
+	}
+}
+
+func newBench(t *testing.T, f fault) *bench {
+	b := &bench{fault: f}
+	opts := lockwheel.Options{Lease: ordealLease, Timeout: ordealTimeout}
+	if f.fate != kept {
+		opts.Lease = lossLease
+	}
+	for i := range 3 {
+		s := realScene(t)
+		if f.fate == stranded {
+			s.spell = lossLease / 2 // a renewal falls into it
+		}
+		s.lost = func(names []string, _, _ time.Time) {
+			b.lossOf.Lock()
+			defer b.lossOf.Unlock()
+			for _, name := range names {
+				if b.gone[name] == nil {
+					b.gone[name] = map[int]bool{}
+				}
+				b.gone[name][i] = true
+			}
+		}
+		holder, at := s.enter(opts)
+		b.scenes, b.holder = append(b.scenes, s), append(b.holder, holder)
+		if f.fate == stranded {
+			b.waiter = append(b.waiter, s.open(opts)) // as somebody who may do everything
+			b.ways = append(b.ways, []*proxy.Proxy{at})
+			continue
+		}
+		waiter, to := s.enter(opts)
+		b.waiter, b.ways = append(b.waiter, waiter), append(b.ways, []*proxy.Proxy{at, to})
+	}
+	return b
+}
+
+// quorumOf is the lock of such a name on several servers.
+func quorumOf(engines []*lockwheel.Engine, name string) lockwheel.Multi {
+	var locks []lockwheel.Mutex
+	for _, e := range engines {
+		locks = append(locks, mutexOf(e, name))
+	}
+	return lockwheel.Quorum(locks...)
+}
+
+// begins takes a quorum of each kind of lock on all servers, and makes the other client wait for it.
+func (b *bench) begins(t *testing.T, prefix string) (m match) {
+	b.gone = map[string]map[int]bool{}
+	names := namesOfKinds(prefix)
+	for _, s := range b.scenes {
+		s.names = names
+	}
+	for _, name := range names {
+		m.holds = append(m.holds, lockAll(t, quorumOf(b.holder, name)))
+		m.waiting = append(m.waiting, granting(t.Context(), quorumOf(b.waiter, name)))
+	}
+	b.requireAllMembers(t, m)
+	eventually(t, "everybody asleep", func() bool { return b.asleep() == int64(len(names)) })
+	return m
+}
+
+// asleep counts the waiters that nothing but a message can hurry: each stands in the queue of one server. Negative: not all are.
+func (b *bench) asleep() (n int64) {
+	for _, e := range b.waiter {
+		s := e.Stats()
+		if s.InFlight != 0 || s.Subscriptions < s.Waiting {
+			return -1
+		}
+		n += s.Waiting
+	}
+	return n
+}
+
+// requireAllMembers waits until every quorum is held on every server.
+func (b *bench) requireAllMembers(t *testing.T, m match) {
+	t.Helper()
+	for i, s := range b.scenes {
+		for _, hold := range m.holds {
+			eventually(t, fmt.Sprint(hold.Name(), " on server ", i), func() bool {
+				return strings.Contains(fmt.Sprint(s.do("HKEYS", hold.Name())), b.holder[i].ID())
+			})
+		}
+		eventually(t, "the engine to know", func() bool { return b.holder[i].Stats().Held == int64(len(m.holds)) })
+	}
+}
+
+// strike has the fault strike some of the servers at the same time. meanwhile is called until it is over.
+func (b *bench) strike(t *testing.T, members []int, meanwhile func()) {
+	t.Helper()
+	var striking sync.WaitGroup
+	for _, i := range members {
+		b.scenes[i].links = b.ways[i]
+		striking.Go(func() { b.fault.strike(b.scenes[i]) })
+	}
+	over := make(chan struct{})
+	go func() { striking.Wait(); close(over) }()
+	for running := true; running; {
+		select {
+		case <-over:
+			running = false
+		case <-time.After(5 * time.Millisecond):
+			meanwhile()
+		}
+	}
+	require.False(t, t.Failed(), "the fault could be made")
+	b.over = time.Now()
+}
+
+// staysThrough: quorums outlive the fault, nobody is let in beside their holder, and afterwards they are held everywhere again.
+func (b *bench) staysThrough(t *testing.T, prefix string, members ...int) {
+	m := b.begins(t, prefix)
+	untouched := func() {
+		for i, hold := range m.holds {
+			require.NoError(t, hold.Err())
+			require.Empty(t, m.waiting[i], "somebody was let in beside the holder of %s", hold.Name())
+		}
+	}
+	b.strike(t, members, untouched)
+	if b.fault.fate != kept {
+		always(t, lossLease/2, "held", func() bool { untouched(); return true }) // a renewal finds out
+	}
+	b.requireAllMembers(t, m)
+	untouched()
+	for i, hold := range m.holds {
+		unlocked := time.Now()
+		giveBack(t, hold)
+		b.passesOn(t, m.waiting[i], unlocked)
+	}
+}
+
+// releasesUnder unlocks while the fault strikes.
+func (b *bench) releasesUnder(t *testing.T, prefix string, members ...int) {
+	m := b.begins(t, prefix)
+	var unlocking []<-chan error
+	began := time.Now()
+	for _, hold := range m.holds {
+		unlocking = append(unlocking, unlockingLater(t.Context(), hold, time.Duration(rand.Int64N(int64(b.scenes[0].spell)))))
+	}
+	b.strike(t, members, func() {})
+	for i := range m.holds {
+		require.NoError(t, receive(t, unlocking[i]))
+		b.passesOn(t, m.waiting[i], began)
+	}
+}
+
+// passesOn waits for whoever waited, who was not let in before the lock was unlocked.
+func (b *bench) passesOn(t *testing.T, waiting <-chan grant, unlocked time.Time) {
+	t.Helper()
+	got := receive(t, waiting)
+	require.NoError(t, got.err)
+	require.False(t, got.at.Before(unlocked))
+	b.longest = max(b.longest, min(got.at.Sub(unlocked), got.at.Sub(b.over)))
+	giveBack(t, got.hold)
+}
+
+// endsInTime lets the fault cost a majority. Holders learn of it within their lease, or have all members again.
+func (b *bench) endsInTime(t *testing.T, prefix string, members ...int) {
+	m := b.begins(t, prefix)
+	b.strike(t, members, func() {})
+	over := time.Now()
+	for i, hold := range m.holds {
+		touched := b.fault.fate == stranded || len(b.gone[hold.Name()]) == len(members)
+		eventually(t, "a loss, or all members", func() bool {
+			return hold.Err() != nil || b.heldEverywhere(hold) && len(m.waiting[i]) == 0
+		})
+		if hold.Err() == nil {
+			require.NotEqual(t, stranded, b.fault.fate)
+			giveBack(t, hold)
+		} else {
+			require.True(t, touched, "%s was lost without a reason: %v", hold.Name(), hold.Err())
+			receive(t, hold.Done())
+			require.Less(t, time.Since(over), 2*lossLease)
+			require.ErrorIs(t, hold.Err(), lockwheel.ErrLost)
+			require.ErrorIs(t, hold.Unlock(t.Context()), lockwheel.ErrLost)
+		}
+		got := receive(t, m.waiting[i])
+		if got.err != nil && b.fault.name == "a key of another type" {
+			require.ErrorContains(t, got.err, "WRONGTYPE")
+			continue
+		}
+		require.NoError(t, got.err)
+		giveBack(t, got.hold)
+	}
+}
+
+func (b *bench) heldEverywhere(hold *lockwheel.Hold) bool {
+	for i, s := range b.scenes {
+		if !strings.Contains(fmt.Sprint(s.do("HKEYS", hold.Name())), b.holder[i].ID()) {
+			return false
+		}
+	}
+	return true
+}
+
+// requireNothingLeft makes sure that no key, channel, timer or request is left on any server, long before a lease could end.
+func (b *bench) requireNothingLeft(t *testing.T) {
+	t.Helper()
+	for i, s := range b.scenes {
+		settled(t, b.holder[i])
+		settled(t, b.waiter[i])
+		if b.fault.silent {
+			for _, p := range s.links {
+				p.Cut() // the server's side of what is half-open
+			}
+		}
+		s.requireNoLock(t, b.waiter[i], nil)
+		eventually(t, "no channel", func() bool { return len(s.channels()) == 0 })
+	}
+}

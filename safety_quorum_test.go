@@ -1,0 +1,102 @@
+package lockwheel_test
+
+import (
+	"context"
+	"math/rand/v2"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel"
+	"github.com/lockwheel/lockwheel/internal/proxy"
+)
+
+// Any fault that leaves a server its keys strikes any of three servers, one or two at a time, while callers in three clients come
+// and go on quorums of each kind of lock.
+func TestNoTwoHoldersOfAQuorumWhileItsServersFail(t *testing.T) {
+	t.Parallel()
+	const clients, workers = 3, 4
+	names := namesOfKinds("n")
+	var scenes []*scene
+	engines := make([][]*lockwheel.Engine, clients)
+	var ways [][]*proxy.Proxy // to each server: of each client
+	for range 3 {
+		s := realScene(t)
+		s.names = names
+		var links []*proxy.Proxy
+		for c := range clients {
+			e, p := s.enter(lockwheel.Options{Lease: fleeting})
+			engines[c], links = append(engines[c], e), append(links, p)
+		}
+		scenes, ways = append(scenes, s), append(ways, links)
+	}
+	ctx, stop := context.WithTimeout(t.Context(), chaosTime(t))
+	defer stop()
+	thrones := make([]throne, len(names))
+	var granted, faults atomic.Int64
+	crowd(t, 2+clients*workers, func(i int) error {
+		switch i {
+		case 0: // strikes one server
+			for ; ctx.Err() == nil; faults.Add(1) {
+				strikesSomehow(ctx, scenes[0], ways[0])
+			}
+			return nil
+		case 1: // strikes one of the others at a time
+			for ; ctx.Err() == nil; faults.Add(1) {
+				at := 1 + rand.IntN(2)
+				strikesSomehow(ctx, scenes[at], ways[at])
+			}
+			return nil
+		}
+		for ctx.Err() == nil {
+			at := rand.IntN(len(names))
+			hold, err := quorumOf(engines[i%clients], names[at]).Lock(ctx, someOptions()...)
+			if err != nil {
+				if err = known(err); err != nil {
+					return err
+				}
+				continue
+			}
+			granted.Add(1)
+			if err := thrones[at].take(hold); err != nil {
+				return err
+			}
+			misuseALittle(ctx, hold)
+			_ = hold.Unlock(ctx)
+		}
+		return nil
+	})
+	for i, s := range scenes {
+		for _, p := range ways[i] {
+			require.NoError(t, p.Heal())
+			p.Cut() // also what is half-open
+		}
+		for c := range clients {
+			settled(t, engines[c][i])
+		}
+		s.requireNoLock(t, engines[0][i], names)
+		eventually(t, "no channel", func() bool { return len(s.channels()) == 0 })
+	}
+	t.Logf("%d grants, %d faults", granted.Load(), faults.Load())
+	require.NotZero(t, granted.Load())
+}
+
+// strikesSomehow makes one fault that leaves a server its keys, after a moment of peace.
+func strikesSomehow(ctx context.Context, s *scene, ways []*proxy.Proxy) {
+	pause(ctx, time.Duration(rand.IntN(200))*time.Millisecond)
+	s.spell = time.Duration(20+rand.IntN(300)) * time.Millisecond
+	s.links = nil
+	for _, p := range ways {
+		if rand.IntN(2) == 0 {
+			s.links = append(s.links, p)
+		}
+	}
+	catalogue := everyFault()
+	f := catalogue[rand.IntN(len(catalogue))]
+	for f.fate == keyLost {
+		f = catalogue[rand.IntN(len(catalogue))]
+	}
+	f.strike(s)
+}

@@ -1,0 +1,45 @@
+package scripts_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel/internal/redistest"
+	"github.com/lockwheel/lockwheel/scripts"
+)
+
+// While a slot migrates its old node still has what a ghost left there. Whoever asks for that lock removes it, and then the script may not look
+// at the key any more, which is the other node's from now on. The engine knows that text: whoever asks again is sent there.
+func TestClusterAGhostRemovedWhileItsSlotMovesIsTheOtherNodes(t *testing.T) {
+	c := redistest.StartCluster(t, 3, 0)
+	slot := c.Slot(t, "{slot}")
+	from := c.Master(t, slot)
+	fields := map[string][]any{
+		"{slot}plain":  {"ghost", 1},
+		"{slot}writer": {"mode", "write", "ghost:write", 1},
+		"{slot}reader": {"mode", "read", "ghost", 1},
+	}
+	for key, of := range fields {
+		from.Do(t, append([]any{"HSET", key}, of...)...)
+		require.Equal(t, int64(1), from.Do(t, "PEXPIRE", key, 1_000_000))
+	}
+	to := c.Nodes[0]
+	if to == from {
+		to = c.Nodes[1]
+	}
+	c.Migrate(t, slot, to)
+	for key, call := range map[string][]any{
+		"{slot}plain":  {scripts.Acquire.Text, 1, "{slot}plain", "SPUBLISH", 1000, "t", 1, "ghost"},
+		"{slot}writer": {scripts.WriteAcquire.Text, 1, "{slot}writer", "SPUBLISH", 1000, "t", 1, "ghost"},
+		// Two who read: the first of them leaves nothing to the second.
+		"{slot}reader": {scripts.ReadRelease.Text, 2, "{slot}reader", "{slot}reader", "SPUBLISH", "ghost", "t"},
+	} {
+		eval := append([]any{"EVAL"}, call...)
+		reply, ok := from.Do(t, eval...).([]any)
+		require.True(t, ok, key)
+		require.Contains(t, reply[len(reply)-1], "attempted to access a non local key", key)
+		require.Contains(t, fmt.Sprint(from.Do(t, eval...)), "ASK ", "%s: once more", key)
+	}
+}

@@ -1,0 +1,146 @@
+package scripts_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel/scripts"
+)
+
+// leasing are scripts that are told leases and what takes the locks for them.
+var leasing = []struct {
+	take, again scripts.Script
+	prefixes    []string
+}{
+	{take: scripts.Acquire, again: scripts.Renew},
+	{take: scripts.WriteAcquire, again: scripts.WriteRenew},
+	{take: scripts.FencedAcquire, again: scripts.Renew, prefixes: []string{scripts.Token}},
+}
+
+// A call with several keys sets leases in another way than one with few, and says a lease once if it is that of all.
+func TestLeasesAreSetAsToldHoweverManyLocksACallHas(t *testing.T) {
+	onEach(t, func(t *testing.T, s *server) {
+		s.leasesAreSet(t, s)
+	})
+}
+
+// Who may not use what is quicker gets the same leases.
+func TestLeasesNeedNeitherTheTimeNorPexpireat(t *testing.T) {
+	for _, forbidden := range []string{"time", "pexpireat"} {
+		t.Run(forbidden, func(t *testing.T) {
+			s := onReal(t)
+			limited := s.as("~*", "&*", "+@all", "-"+forbidden)
+			s.leasesAreSet(t, limited)
+			require.Zero(t, s.real.CommandCalls(t, "pexpireat"))
+		})
+	}
+}
+
+func (s *server) leasesAreSet(t *testing.T, as *server) {
+	for _, l := range leasing {
+		for _, locks := range []int{1, 2, 8, 9, 128} {
+			for _, each := range []bool{false, true} {
+				s.do("FLUSHALL")
+				lease := func(i int) int64 {
+					if each {
+						return int64(100_000 + 1000*i)
+					}
+					return 100_000
+				}
+				as.leased(t, l.take, "PUBLISH", l.prefixes, locks, lease)
+				if l.again.Name != "" {
+					as.leased(t, l.again, "NUMSUB", nil, locks, func(i int) int64 { return 2 * lease(i) })
+				}
+			}
+		}
+	}
+}
+
+// leased runs a script on so many locks, each with its lease, and looks at their TTLs.
+func (s *server) leased(t *testing.T, script scripts.Script, verb string, prefixes []string, locks int, lease func(i int) int64) {
+	t.Helper()
+	var keys []string
+	args := []any{verb}
+	for i := range locks {
+		key := fmt.Sprintf("lock:%d", i)
+		keys = append(keys, key)
+		for _, prefix := range prefixes {
+			keys = append(keys, scripts.Prefixed(prefix, key))
+		}
+		args = append(args, fmt.Sprintf("t%d", i), lease(i))
+	}
+	for i, answer := range s.answers(locks, script, keys, args...) {
+		require.Equal(t, int64(1), answer, "%s %d of %d", script.Name, i, locks)
+		ttl := s.do("PTTL", fmt.Sprintf("lock:%d", i)).(int64)
+		require.LessOrEqual(t, ttl, lease(i))
+		require.Greater(t, ttl, lease(i)-patience.Milliseconds(), "%s %d of %d", script.Name, i, locks)
+	}
+}
+
+func TestLeasesOfReadersAreSetAsToldHoweverManyACallHas(t *testing.T) {
+	onEach(t, func(t *testing.T, s *server) {
+		for _, locks := range []int{1, 4, 5, 100} {
+			for _, each := range []int64{0, 1000} {
+				s.do("FLUSHALL")
+				var keys, stamps []string
+				take, again := []any{"PUBLISH"}, []any{"NUMSUB"}
+				for i := range locks {
+					key, id, lease := fmt.Sprintf("lock:%d", i), fmt.Sprintf("t%d", i), 100_000+each*int64(i)
+					stamps = append(stamps, key, scripts.HoldKey(key, id, 1))
+					keys = append(keys, key)
+					take = append(take, id, lease, "")
+					again = append(again, id, "", 1, 2*lease)
+				}
+				for twice, call := range []struct {
+					script scripts.Script
+					args   []any
+				}{{scripts.ReadAcquire, take}, {scripts.ReadRenew, again}} {
+					for i, answer := range s.answers(locks, call.script, stamps, call.args...) {
+						require.Equal(t, int64(1), answer, "%s %d of %d", call.script.Name, i, locks)
+						lease := int64(1+twice) * (100_000 + each*int64(i))
+						lock, hold := s.do("PTTL", stamps[2*i]).(int64), s.do("PTTL", stamps[2*i+1]).(int64)
+						for _, ttl := range []int64{lock, hold} {
+							require.LessOrEqual(t, ttl, lease)
+							require.Greater(t, ttl, lease-patience.Milliseconds(), "%s %d of %d", call.script.Name, i, locks)
+						}
+					}
+				}
+				release := []any{"PUBLISH"}
+				for i := range locks {
+					release = append(release, fmt.Sprintf("t%d", i))
+				}
+				s.answers(locks, scripts.ReadRelease, keys, release...)
+				require.Equal(t, int64(0), s.do("DBSIZE"))
+			}
+		}
+	})
+}
+
+// A list of ones would cost the server two to three hundredths of an acquire, and the client more.
+func TestWhatIsOneForAllIsSaidOnce(t *testing.T) {
+	onEach(t, func(t *testing.T, s *server) {
+		keys := []string{"a", "b", "c"}
+		for _, calls := range [][]scripts.Script{{scripts.Acquire, scripts.Renew, scripts.Release}, {scripts.WriteAcquire, scripts.WriteRenew, scripts.WriteRelease}} {
+			tenures := []any{"t1", "t2", "t3"}
+			for _, locks := range []int{1, 3} {
+				for i, verb := range []string{"PUBLISH", "NUMSUB"} {
+					command := []any{"EVALSHA", calls[i].SHA1, locks}
+					command = append(append(command, anyOf(keys[:locks])...), verb, 100_000)
+					require.Equal(t, int64(1), s.do(append(command, tenures[:locks]...)...), calls[i].Name)
+				}
+				command := append([]any{"EVALSHA", calls[2].SHA1, locks}, anyOf(keys[:locks])...)
+				command = append(append(command, "PUBLISH"), tenures[:locks]...)
+				require.Equal(t, int64(1), s.do(command...), calls[2].Name)
+			}
+		}
+	})
+}
+
+func anyOf(keys []string) (words []any) {
+	for _, key := range keys {
+		words = append(words, key)
+	}
+	return words
+}
