@@ -1,6 +1,7 @@
 // Package bench measures lockwheel beside other ways to lock, on one server and in one run. Contestants take
 // turns, A B C A B C …, figures are medians of the rounds and ratios are of medians, so that they hold on a
-// machine whose speed drifts. Absolute figures are this machine's; the ratios are what to compare.
+// machine whose speed drifts; only what lasts long, Hold and the steady load of Latency, each does once.
+// Absolute figures are this machine's; the ratios are what to compare.
 //
 //	go run ./report -set full                             # everything: figures/, RESULTS.md, charts/, README's part
 //	go run ./report -only hold,ceiling                    # two sections; the others stay as they were

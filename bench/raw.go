@@ -30,13 +30,12 @@ func batchedBursts(names, keys int) (bursts []burst) {
 		for i := first; i < first+n; i++ {
 			acquire, release = append(acquire, nameOf(i)), append(release, nameOf(i))
 		}
-		acquire, release = append(acquire, "PUBLISH"), append(release, "PUBLISH")
+		acquire, release = append(acquire, "PUBLISH", leaseText), append(release, "PUBLISH")
 		for i := first; i < first+n; i++ {
-			acquire = append(acquire, peers.DirectID(i), leaseText)
+			acquire = append(acquire, peers.DirectID(i))
 			release = append(release, peers.DirectID(i))
 		}
-		done := fmt.Appendf(nil, "*%d\r\n", n)
-		done = append(done, bytes.Repeat([]byte(":1\r\n"), n)...)
+		done := []byte(":1\r\n") // for all of them
 		bursts = append(bursts, burst{command(nil, acquire...), done, 0}, burst{command(nil, release...), done, n})
 	}
 	return bursts

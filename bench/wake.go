@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/redis/rueidis"
+
 	"github.com/lockwheel/lockwheel/bench/measure"
 	"github.com/lockwheel/lockwheel/bench/peers"
 )
@@ -22,38 +24,54 @@ const (
 	wakeWait = 5 * time.Second      // after which a waiter is taken for lost
 )
 
-// Wake hands one name to and fro between two clients, and sends bare round trips for comparison (PingRueidis).
+// Wake hands one name to and fro between two clients, and sends bare round trips for comparison (PingRueidis). They
+// take turns.
 func Wake(s *Server, p Plan) ([]*Waking, error) {
-	var wakings []*Waking
-	for _, kind := range []peers.Kind{peers.Lockwheel, peers.Rueidislock, peers.Redsync} {
-		waking := &Waking{Name: kind.Name}
-		err := bounded("handing over", 2*stepWait, func() error { return waking.measure(s, p, kind) })
-		if err != nil {
-			waking.Failure = err.Error()
-		}
-		wakings = append(wakings, waking)
-		if err := s.Clear(); err != nil {
-			return nil, err
-		}
-	}
 	client, err := peers.OpenPlain(s.Addr)
 	if err != nil {
 		return nil, err
 	}
 	defer client.Close()
 	ping := &Waking{Name: PingRueidis}
-	for range p.Wakes {
-		pause()
-		began := time.Now()
-		if err := pingWith(context.Background(), client); err != nil {
+	wakings := []*Waking{{Name: peers.Lockwheel.Name}, {Name: peers.Rueidislock.Name}, {Name: peers.Redsync.Name}}
+	for left := p.Wakes; left > 0; left -= inARow {
+		times := min(left, inARow)
+		for i, kind := range []peers.Kind{peers.Lockwheel, peers.Rueidislock, peers.Redsync} {
+			if err := wakings[i].turn(s, times, kind); err != nil {
+				return nil, err
+			}
+		}
+		if err := ping.pings(times, client); err != nil {
 			return nil, err
 		}
-		ping.Took.Record(time.Since(began))
 	}
 	return append(wakings, ping), nil
 }
 
-func (w *Waking) measure(s *Server, p Plan, kind peers.Kind) error {
+// turn is a contestant's turn, unless it failed before.
+func (w *Waking) turn(s *Server, times int, kind peers.Kind) error {
+	if w.Failure != "" {
+		return nil
+	}
+	if err := bounded("handing over", stepWait, func() error { return w.measure(s, times, kind) }); err != nil {
+		w.Failure = err.Error()
+	}
+	return s.Clear()
+}
+
+func (w *Waking) pings(times int, client rueidis.Client) error {
+	for range times {
+		pause()
+		began := time.Now()
+		if err := pingWith(context.Background(), client); err != nil {
+			return err
+		}
+		w.Took.Record(time.Since(began))
+	}
+	return nil
+}
+
+func (w *Waking) measure(s *Server, times int, kind peers.Kind) error {
 	var sides [2]peers.Worker
 	for i := range sides {
 		contestant, err := kind.Open(peers.Config{Addr: s.Addr, Callers: 1, Contended: true})
@@ -69,7 +87,7 @@ func (w *Waking) measure(s *Server, p Plan, kind peers.Kind) error {
 		return err
 	}
 	const warmUp = 5
-	for i := range p.Wakes + warmUp {
+	for i := range times + warmUp {
 		took, err := handOver(ctx, sides[i%2], sides[(i+1)%2])
 		if err != nil {
 			return err
@@ -78,7 +96,7 @@ func (w *Waking) measure(s *Server, p Plan, kind peers.Kind) error {
 			w.Took.Record(took)
 		}
 	}
-	return sides[(p.Wakes+warmUp)%2].Unlock()
+	return sides[(times+warmUp)%2].Unlock()
 }
 
 // handOver unlocks what holder has while waiter waits for it, and returns when that has it.

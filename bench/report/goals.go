@@ -113,15 +113,15 @@ func (r *results) wakeGoals() []goal {
 
 func (r *results) latencyGoals() []goal {
 	middle, rare, beside := unknown, unknown, unknown
-	if ours, call := r.aloneOf(peers.Lockwheel.Name), r.aloneOf(bench.DirectEnding); ours != nil && call != nil {
-		middle, rare = quotient(&ours.Lock, &call.Lock, 0.5), quotient(&ours.Lock, &call.Lock, 0.99)
+	if ours, ping := r.aloneOf(peers.Lockwheel.Name), r.aloneOf(bench.PingEnding); ours != nil && ping != nil {
+		middle, rare = quotient(&ours.Lock, &ping.Lock, 0.5), quotient(&ours.Lock, &ping.Lock, 0.99)
 	}
 	if none, many := r.loadOf(peers.Lockwheel.Name, 0), r.loadOf(peers.Lockwheel.Name, 100_000); none != nil && many != nil {
 		beside = quotient(&many.Called, &none.Called, 0.99)
 	}
 	return []goal{
-		{"Latency", "one caller: p50 of a lock to a bare script call", middle, false, 1.2, " ×"},
-		{"Latency", "one caller: p99 of a lock to a bare script call", rare, false, 1.5, " ×"},
+		{"Latency", "one caller: p50 of a lock to a bare round trip", middle, false, 1.2, " ×"},
+		{"Latency", "one caller: p99 of a lock to a bare round trip", rare, false, 1.5, " ×"},
 		{"Latency", "steady load: p99 beside 100 000 held to none held", beside, false, 2, " ×"},
 	}
 }

@@ -40,7 +40,7 @@ func madeUp() *results {
 	}
 	r.wake.Figures = []*bench.Waking{waking("lockwheel", 400*time.Microsecond), waking(bench.PingRueidis, 100*time.Microsecond)}
 	r.latency.Figures = latency{
-		Alone: []*bench.Alone{alone("lockwheel", 33*time.Microsecond), alone(bench.DirectEnding, 30*time.Microsecond), alone(bench.PingEnding, 20*time.Microsecond)},
+		Alone: []*bench.Alone{alone("lockwheel", 33*time.Microsecond), alone(bench.DirectEnding, 30*time.Microsecond), alone(bench.PingEnding, 29*time.Microsecond)},
 		Loads: []*bench.Load{load("lockwheel", 0, 300*time.Microsecond), load("lockwheel", 100_000, 500*time.Microsecond)},
 	}
 	r.hold.Figures = []bench.Keeping{

@@ -84,7 +84,8 @@ func (r *results) setting(last *when) string {
 	for _, kind := range append(peers.All(), peers.Redisson) {
 		settings.row(kind.Name, last.Machine.Versions[kind.Module], kind.Settings)
 	}
-	return "\n## Setting\n\n" + t.String() + "\nContestants take turns, A B C A B C …; figures are medians of the rounds, and ratios are of medians. A lease is " +
+	return "\n## Setting\n\n" + t.String() + "\nContestants take turns, A B C A B C …; figures are medians of the rounds, and ratios are of medians. Quantiles of one caller and of " +
+		"Wake are of all turns together; a steady load and Hold are one long stretch of each contestant, one after the other. A lease is " +
 		"30 s where nothing else is said. Sections can be of different runs: each says when, at which version, and with which set it was measured.\n\n" + settings.String() + hangs
 }
 
@@ -190,22 +191,22 @@ func times(a, b *measure.Histogram, q float64) string {
 }
 
 func (r *results) aloneTable() string {
-	t := newTable("", "lock p50 µs", "p99", "p99.9", "unlock p50 µs", "p99", "p99.9", "p50 to a script call", "p99", "p50 to a PING")
+	t := newTable("", "lock p50 µs", "p99", "p99.9", "unlock p50 µs", "p99", "p99.9", "p50 to a script call", "p99", "p50 to a PING", "p99")
 	call, ping := r.aloneOf(bench.DirectEnding), r.aloneOf(bench.PingEnding)
 	for _, a := range r.latency.Figures.Alone {
 		if a.Failure != "" {
 			t.failed(a.Name, a.Failure)
 			continue
 		}
-		middle, rare, trips := "–", "–", "–"
+		middle, rare, trips, rareTrips := "–", "–", "–", "–"
 		if call != nil {
 			middle, rare = times(&a.Lock, &call.Lock, 0.5), times(&a.Lock, &call.Lock, 0.99)
 		}
 		if ping != nil {
-			trips = times(&a.Lock, &ping.Lock, 0.5)
+			trips, rareTrips = times(&a.Lock, &ping.Lock, 0.5), times(&a.Lock, &ping.Lock, 0.99)
 		}
 		t.row(a.Name, micros(a.Lock.Quantile(0.5)), micros(a.Lock.Quantile(0.99)), micros(a.Lock.Quantile(0.999)),
-			micros(a.Unlock.Quantile(0.5)), micros(a.Unlock.Quantile(0.99)), micros(a.Unlock.Quantile(0.999)), middle, rare, trips)
+			micros(a.Unlock.Quantile(0.5)), micros(a.Unlock.Quantile(0.99)), micros(a.Unlock.Quantile(0.999)), middle, rare, trips, rareTrips)
 	}
 	return t.String()
 }

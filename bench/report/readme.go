@@ -99,13 +99,13 @@ func (r *results) hotLine(t *table) {
 }
 
 func (r *results) latencyLine(t *table) {
-	ours, call := r.aloneOf(peers.Lockwheel.Name), r.aloneOf(bench.DirectEnding)
-	if ours == nil || call == nil {
+	ours, ping := r.aloneOf(peers.Lockwheel.Name), r.aloneOf(bench.PingEnding)
+	if ours == nil || ping == nil {
 		return
 	}
-	t.section("one caller alone: a lock's p50 and p99, to a bare script call",
-		fmt.Sprintf("%s µs, %s; %s µs, %s", micros(ours.Lock.Quantile(0.5)), times(&ours.Lock, &call.Lock, 0.5),
-			micros(ours.Lock.Quantile(0.99)), times(&ours.Lock, &call.Lock, 0.99)), "Latency")
+	t.section("one caller alone: a lock's p50 and p99, to a bare round trip",
+		fmt.Sprintf("%s µs, %s; %s µs, %s", micros(ours.Lock.Quantile(0.5)), times(&ours.Lock, &ping.Lock, 0.5),
+			micros(ours.Lock.Quantile(0.99)), times(&ours.Lock, &ping.Lock, 0.99)), "Latency")
 }
 
 func (r *results) holdLines(t *table) {

@@ -176,7 +176,7 @@ func TestWhetherAGoalIsMetFollowsFromTheFigures(t *testing.T) {
 		"64 goroutines, two clients: longest wait of all rounds":       func(r *results) { r.hot.Figures[3].Fights[0].LongestWait = 51 * time.Millisecond },
 		"64 goroutines, two clients: larger share to the smaller":      func(r *results) { r.hot.Figures[3].Fights[0].Shares = [2]float64{0, 1} },
 		"64 goroutines, one client: pairs/s to the best of the others": func(r *results) { r.hot.Figures[1].Fights[2] = fight("rueidislock", 12_000) },
-		"one caller: p99 of a lock to a bare script call": func(r *results) {
+		"one caller: p99 of a lock to a bare round trip": func(r *results) {
 			r.latency.Figures.Alone[0].Lock.Record(time.Second)
 			r.latency.Figures.Alone[0].Lock.Record(time.Second)
 		},

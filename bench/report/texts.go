@@ -3,7 +3,7 @@ package main
 // What RESULTS.md says about each chapter.
 const (
 	goalsText = "What a figure should be was set beforehand; the outcome is computed from the figures before they are rounded. A million locks " +
-		"are held by the full set only. A bare script call is *direct* with a context that can end, a bare round trip a PING."
+		"are held by the full set only. A bare round trip is a PING by rueidis, of one caller with a context that can end, as the lock's."
 	kindsText = "Our kinds of lock, on one engine, in turn: names of their own, 2 048 goroutines. A Mutex is not re-entered without an owner " +
 		"in the context, so it is Redisson's non-reentrant lock, too. Below, one caller takes ten names and gives them back, which counts as one pair."
 	pairText = "Every goroutine locks and unlocks a name of its own. CPU, bytes and allocations are those of a pair. The last " +
