@@ -17,6 +17,9 @@ import (
 
 // What Redisson's own tests assert when many ask at once, in smaller sizes.
 
+// turnWait is long for a turn among many, and shorter than a lease: whoever does not learn of a release is too late.
+const turnWait = 25 * time.Second
+
 // room counts visits, and notices when two are inside at once. Its counter is not atomic: the lock is what
 // guards it, and the race detector what watches that.
 type room struct {
@@ -74,7 +77,7 @@ func TestManyCallersOfOneEngineComeInOneByOne(t *testing.T) {
 		s := anySite(t)
 		e := s.open(lockwheel.Options{})
 		var r room
-		crowd(t, 15, func(int) error { return visitWith(t.Context(), mutex(e, "n"), &r) })
+		crowd(t, 15, func(int) error { return visitWith(t.Context(), mutex(e, "n"), &r, lockwheel.Wait(turnWait)) })
 		r.require(t, 15)
 		require.False(t, s.exists("n"))
 	})
@@ -90,7 +93,7 @@ func TestManyEnginesInLoopsComeInOneByOne(t *testing.T) {
 		crowd(t, engines, func(int) error {
 			e := s.open(lockwheel.Options{})
 			for range rounds {
-				if err := visitWith(t.Context(), mutex(e, "n"), &r); err != nil {
+				if err := visitWith(t.Context(), mutex(e, "n"), &r, lockwheel.Wait(turnWait)); err != nil {
 					return err
 				}
 			}
@@ -112,7 +115,7 @@ func TestAHundredEnginesComeInOneByOne(t *testing.T) {
 		s := anySite(t)
 		var r room
 		crowd(t, engines, func(int) error {
-			return visitWith(t.Context(), mutex(s.open(lockwheel.Options{}), "n"), &r)
+			return visitWith(t.Context(), mutex(s.open(lockwheel.Options{}), "n"), &r, lockwheel.Wait(turnWait))
 		})
 		r.require(t, engines)
 	})
@@ -130,7 +133,7 @@ func TestManyWorkersOnFewNamesLeaveNoChannel(t *testing.T) {
 		crowd(t, workers, func(i int) error {
 			for range rounds {
 				at := rand.IntN(names)
-				if err := visitWith(t.Context(), mutex(engines[i%2], fmt.Sprint("n", at)), &rooms[at]); err != nil {
+				if err := visitWith(t.Context(), mutex(engines[i%2], fmt.Sprint("n", at)), &rooms[at], lockwheel.Wait(turnWait)); err != nil {
 					return err
 				}
 				if i == 0 {
@@ -276,7 +279,7 @@ func TestOwnersOfOneHandleWithDifferentLeasesShareNothing(t *testing.T) {
 				lease = 30 * time.Second
 			}
 			for range 10 {
-				hold, err := m.Lock(t.Context(), opts...)
+				hold, err := m.Lock(t.Context(), append(opts, lockwheel.Wait(turnWait))...)
 				if err != nil {
 					return err
 				}

@@ -36,6 +36,9 @@ func (r *realm) open(opts lockwheel.Options) *lockwheel.Engine {
 	if opts.Timeout == 0 && opts.Lease > 0 {
 		opts.Timeout = min(3*time.Second, opts.Lease/3)
 	}
+	if polls(r.t) {
+		opts.Wake = lockwheel.Poll
+	}
 	return opened(r.t, opts)
 }
 

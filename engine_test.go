@@ -201,6 +201,9 @@ func (s *site) openAt(addr string, opts lockwheel.Options) *lockwheel.Engine {
 	s.t.Helper()
 	opts.Redis.InitAddress = []string{addr}
 	opts.Redis.ForceSingleClient = s.real == nil
+	if polls(s.t) {
+		opts.Wake = lockwheel.Poll
+	}
 	if opts.Timeout == 0 && opts.Lease > 0 {
 		opts.Timeout = min(3*time.Second, opts.Lease/3) // as much as a busy machine may be given
 	}

@@ -61,7 +61,7 @@ func (s *site) requireNoLock(t *testing.T, e *lockwheel.Engine, names []string) 
 	})
 }
 
-// onEachKind runs a test of what all kinds have in common.
+// onEachKind runs a test of what all kinds have in common, and of the plain lock once more with engines that poll.
 func onEachKind(t *testing.T, test func(t *testing.T, mutex kindOfLock)) {
 	t.Helper()
 	for name, mutex := range kinds {
@@ -70,6 +70,10 @@ func onEachKind(t *testing.T, test func(t *testing.T, mutex kindOfLock)) {
 			test(t, mutex)
 		})
 	}
+	t.Run(polling, func(t *testing.T) {
+		t.Parallel()
+		test(t, kinds["plain"])
+	})
 }
 
 func TestANameHasOneKindWhileItIsInUse(t *testing.T) {

@@ -36,6 +36,29 @@ func TestAPendingGrantIsTakenOnce(t *testing.T) {
 	settled(t, e)
 }
 
+// Redisson's spin lock testTryLockAsyncFailed, testTryLockAsyncSucceed.
+func TestAPendingThatDoesNotWaitIsDecidedByTheFirstAnswer(t *testing.T) {
+	t.Parallel()
+	onEachWake(t, func(t *testing.T) {
+		s := anySite(t)
+		e := s.open(lockwheel.Options{})
+		s.occupy("n", time.Hour)
+		for range 2 {
+			p := e.Mutex("n").LockAsync(t.Context(), lockwheel.Wait(0))
+			receive(t, p.Done())
+			_, err := p.Hold()
+			require.ErrorIs(t, err, lockwheel.ErrNotAcquired)
+		}
+		s.do("DEL", "n")
+		p := e.Mutex("n").LockAsync(t.Context(), lockwheel.Wait(0))
+		receive(t, p.Done())
+		hold, err := p.Hold()
+		require.NoError(t, err)
+		unlock(t, hold)
+		settled(t, e)
+	})
+}
+
 func TestOfManyTakersOneGetsThePendingHold(t *testing.T) {
 	t.Parallel()
 	e := anySite(t).open(lockwheel.Options{})

@@ -1,6 +1,8 @@
 package lockwheel_test
 
 import (
+	"context"
+	"strings"
 	"testing"
 	"time"
 
@@ -10,6 +12,43 @@ import (
 )
 
 // How callers wait who do not listen, and beside whom.
+
+// polling is the name of a test, or of the part of one, whose engines all poll: Redisson's spin lock is a plain lock whose users do.
+const polling = "polling"
+
+// polls tells whether the engines of a test are to poll.
+func polls(t testing.TB) bool { return strings.HasSuffix(t.Name(), "/"+polling) }
+
+// onEachWake runs a test of the plain lock with engines that listen, and with engines that poll.
+func onEachWake(t *testing.T, test func(t *testing.T)) {
+	t.Helper()
+	for _, name := range []string{"listening", polling} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t)
+		})
+	}
+}
+
+// Otherwise whatever is tested here with engines that poll would be tested with engines that listen.
+func TestTheEnginesOfATestThatPollsDo(t *testing.T) {
+	t.Parallel()
+	onEachWake(t, func(t *testing.T) {
+		s := realSite(t)
+		s.occupy("n", time.Hour)
+		e := s.open(lockwheel.Options{})
+		ctx, cancel := context.WithCancel(t.Context())
+		waiting := locking(ctx, e.Mutex("n"))
+		if polls(t) {
+			eventually(t, "it to poll", func() bool { return e.Stats().Polling == 1 })
+			require.Zero(t, s.subscriptions())
+		} else {
+			asleep(t, e, 1, 1)
+		}
+		cancel()
+		require.ErrorIs(t, receive(t, waiting).err, lockwheel.ErrNotAcquired)
+	})
+}
 
 func TestPollersNeverSubscribeAndComeSoon(t *testing.T) {
 	t.Parallel()

@@ -63,7 +63,7 @@ func (h *holder) ask() {
 // Redisson's testAutoExpire: a process that dies frees its locks within the lease, and not while it lives.
 func TestALockOfAProcessThatDiedIsFree(t *testing.T) {
 	t.Parallel()
-	diesElsewhere(t, (*lockwheel.Engine).Mutex)
+	onEachWake(t, func(t *testing.T) { diesElsewhere(t, (*lockwheel.Engine).Mutex) })
 }
 
 // Redisson's testAutoExpire: the dead holder's kind does not matter, only the waiter's.

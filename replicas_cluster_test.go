@@ -17,6 +17,7 @@ func TestClusterGrantsHaveTheirReplicas(t *testing.T) {
 	t.Parallel()
 	r := newRealm(t, 1)
 	t.Run("those of all slots, of all kinds", func(t *testing.T) { r.t = t; r.replicates(t) })
+	t.Run("those of pollers, in time or not at all", func(t *testing.T) { r.t = t; r.replicatesForPollers(t) })
 	t.Run("a slot that moves takes its grants along", func(t *testing.T) { r.t = t; r.replicatesElsewhere(t) })
 	t.Run("nobody asks unless wanted", func(t *testing.T) { r.t = t; r.asksNoReplicas(t) })
 	t.Run("a user who may not ask is found out by Open", func(t *testing.T) { r.t = t; r.refusesToBeAsked(t) })
@@ -55,6 +56,44 @@ func (r *realm) replicates(t *testing.T) {
 		}
 	}
 	settled(t, e)
+}
+
+// Redisson's spin lock testInCluster: replicas have 3 s to answer.
+func (r *realm) replicatesForPollers(t *testing.T) {
+	const inTime = 3 * time.Second
+	opts := lockwheel.Options{Wake: lockwheel.Poll, Timeout: 2 * inTime, Replicas: lockwheel.Replicas{Min: 1, Timeout: inTime}}
+	holder, waiter := r.open(opts), r.open(opts)
+	const name = "polled"
+	requireReplicated := func(hold *lockwheel.Hold) {
+		t.Helper()
+		require.Equal(t, map[string]string{hold.ID(): "1"}, r.onReplica(name))
+		requireLocked(t, holder.Mutex(name), true)
+	}
+	for range 3 {
+		hold := lock(t, holder.Mutex(name))
+		requireReplicated(hold)
+		waiting := locking(t.Context(), waiter.Mutex(name))
+		eventually(t, "it to poll", func() bool { return waiter.Stats().Polling == 1 })
+		unlock(t, hold)
+		next := granted(t, waiting)
+		requireReplicated(next)
+		unlock(t, next)
+		requireLocked(t, holder.Mutex(name), false)
+	}
+
+	replica := r.Replica(t, r.Master(t, r.Slot(t, name)))
+	require.NoError(t, replica.Pause())
+	asked := time.Now()
+	late := locking(t.Context(), holder.Mutex(name))
+	refused := receive(t, late)
+	require.NoError(t, replica.Continue())
+	require.ErrorIs(t, refused.err, lockwheel.ErrNotReplicated)
+	require.GreaterOrEqual(t, time.Since(asked), inTime-skew, "they had their time")
+	unlock(t, lock(t, waiter.Mutex(name)))
+	for _, e := range []*lockwheel.Engine{holder, waiter} {
+		settled(t, e)
+	}
+	require.Zero(t, r.channels())
 }
 
 // Its user may do what README says and nothing else.

@@ -121,43 +121,50 @@ func TestShutdownGivesBackAGrantUnderWay(t *testing.T) {
 // redisson#1090, redisson#6029.
 func TestCloseEndsEverythingAtOnceAndNothingFollows(t *testing.T) {
 	t.Parallel()
-	s := realSite(t)
-	e := s.open(lockwheel.Options{Lease: brief})
-	other := s.open(lockwheel.Options{})
-	const n = 100
-	holds := holdMany(t, e, n)
-	s.occupy("taken", time.Hour)
-	var waiting []<-chan outcome
-	for i := range n {
-		waiting = append(waiting,
-			locking(t.Context(), e.Mutex(fmt.Sprint("h", i))),
-			locking(t.Context(), e.Mutex("taken"), lockwheel.Wait(time.Hour)))
-	}
-	pending := e.Mutex("taken").LockAsync(t.Context())
-	asleep(t, e, 2*n+1, n+1)
-	require.NotZero(t, e.Stats().Timers)
+	onEachWake(t, func(t *testing.T) {
+		s := realSite(t)
+		e := s.open(lockwheel.Options{Lease: brief})
+		other := s.open(lockwheel.Options{})
+		const n = 100
+		holds := holdMany(t, e, n)
+		s.occupy("taken", time.Hour)
+		var waiting []<-chan outcome
+		for i := range n {
+			waiting = append(waiting,
+				locking(t.Context(), e.Mutex(fmt.Sprint("h", i))),
+				locking(t.Context(), e.Mutex("taken"), lockwheel.Wait(time.Hour)))
+		}
+		pending := e.Mutex("taken").LockAsync(t.Context())
+		if polls(t) {
+			queued(t, e, 2*n+1)
+			eventually(t, "one to poll for all who want what others hold", func() bool { return e.Stats().Polling == 1 })
+		} else {
+			asleep(t, e, 2*n+1, n+1)
+		}
+		require.NotZero(t, e.Stats().Timers)
 
-	require.NoError(t, e.Close())
-	calls := s.scripts()
-	left := s.pttl("h0")
-	for _, done := range waiting {
-		require.ErrorIs(t, receive(t, done).err, lockwheel.ErrClosed)
-	}
-	receive(t, pending.Done())
-	_, err := pending.Hold()
-	require.ErrorIs(t, err, lockwheel.ErrClosed)
-	for _, hold := range holds {
-		require.ErrorIs(t, hold.Err(), lockwheel.ErrClosed)
-		require.ErrorIs(t, context.Cause(hold.Context()), lockwheel.ErrClosed)
-		receive(t, hold.Done())
-	}
-	eventually(t, "no channel", func() bool { return len(s.channels()) == 0 })
-	require.Zero(t, s.subscribers())
-	require.Positive(t, left, "its keys are left to their leases")
-	eventually(t, "nothing renewed", func() bool { return s.do("DBSIZE") == int64(1) })
-	require.Equal(t, calls, s.scripts(), "no command after Close")
-	require.NoError(t, other.Close())
-	eventually(t, "no connection", func() bool { return len(s.engines()) == 0 })
+		require.NoError(t, e.Close())
+		calls := s.scripts()
+		left := s.pttl("h0")
+		for _, done := range waiting {
+			require.ErrorIs(t, receive(t, done).err, lockwheel.ErrClosed)
+		}
+		receive(t, pending.Done())
+		_, err := pending.Hold()
+		require.ErrorIs(t, err, lockwheel.ErrClosed)
+		for _, hold := range holds {
+			require.ErrorIs(t, hold.Err(), lockwheel.ErrClosed)
+			require.ErrorIs(t, context.Cause(hold.Context()), lockwheel.ErrClosed)
+			receive(t, hold.Done())
+		}
+		eventually(t, "no channel", func() bool { return len(s.channels()) == 0 })
+		require.Zero(t, s.subscribers())
+		require.Positive(t, left, "its keys are left to their leases")
+		eventually(t, "nothing renewed", func() bool { return s.do("DBSIZE") == int64(1) })
+		require.Equal(t, calls, s.scripts(), "no command after Close")
+		require.NoError(t, other.Close())
+		eventually(t, "no connection", func() bool { return len(s.engines()) == 0 })
+	})
 }
 
 // engines are the connections that are not the test's own. Only on a real server.
