@@ -109,24 +109,30 @@ func TestWaitersBesideSpinLocksProgress(t *testing.T) {
 	unlock(t, granted(t, waiting))
 }
 
-// Redisson's spin lock testTryLockAsync, testTryLockAsyncWaitTime.
+// Redisson's spin lock testTryLockAsync, testTimedTryLockAsync, testTryLockAsyncWaitTime.
 func TestAPollersWaitEndsInTime(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
-	e := s.open(lockwheel.Options{Wake: lockwheel.Poll})
-	s.occupy("n", time.Hour)
-	began := time.Now()
-	_, err := e.Mutex("n").Lock(t.Context(), lockwheel.Wait(time.Second))
-	require.ErrorIs(t, err, lockwheel.ErrNotAcquired)
-	require.GreaterOrEqual(t, time.Since(began), time.Second)
-	pending := e.Mutex("n").LockAsync(t.Context())
-	eventually(t, "it to poll", func() bool { return e.Stats().Polling == 1 })
-	s.do("DEL", "n")
-	receive(t, pending.Done())
-	hold, err := pending.Hold()
-	require.NoError(t, err)
-	unlock(t, hold)
-	settled(t, e)
+	for name, ask := range map[string]func(context.Context, lockwheel.Mutex, ...lockwheel.Option) <-chan outcome{
+		"Lock": locking, "LockAsync": takingAsync,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := anySite(t)
+			e := s.open(lockwheel.Options{Wake: lockwheel.Poll})
+			s.occupy("n", time.Hour)
+			began := time.Now()
+			require.ErrorIs(t, receive(t, ask(t.Context(), e.Mutex("n"), lockwheel.Wait(time.Second))).err, lockwheel.ErrNotAcquired)
+			require.GreaterOrEqual(t, time.Since(began), time.Second)
+			for _, opts := range [][]lockwheel.Option{nil, {lockwheel.Wait(time.Minute)}} {
+				waiting := ask(t.Context(), e.Mutex("n"), opts...)
+				eventually(t, "it to poll", func() bool { return e.Stats().Polling == 1 })
+				s.do("DEL", "n")
+				unlock(t, granted(t, waiting))
+				s.occupy("n", time.Hour)
+			}
+			settled(t, e)
+		})
+	}
 }
 
 func TestARefusedSubscriptionShowsInStats(t *testing.T) {
