@@ -1,7 +1,9 @@
 package interop
 
 import (
+	"fmt"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -37,6 +39,104 @@ func TestGoGetsWhatJavaHeldByASpinLock(t *testing.T) {
 		unlock(t, hold)
 		succeeded(t, theirs)
 		o.unlock(spin, "n")
+	})
+}
+
+// Whoever polls needs no message: it comes long before that lease is over.
+func TestAPollerOfGoComesSoonAfterASpinLockOfJava(t *testing.T) {
+	t.Parallel()
+	everywhere(t, func(t *testing.T, start func(t *testing.T) *site) {
+		s := start(t)
+		o, e := s.redisson(nil).owner("o"), s.engine(lockwheel.Options{Wake: lockwheel.Poll})
+		for range 3 {
+			o.lock(spin, "n")
+			refused(t, e.Mutex("n"))
+			waiting := locking(t.Context(), e.Mutex("n"))
+			eventually(t, "ours to poll", func() bool { return e.Stats().Polling == 1 })
+			silent(t, waiting, 300*time.Millisecond) // until it asks as seldom as it ever does
+			require.Greater(t, s.pttl("n"), 2*patience.Milliseconds())
+			o.unlock(spin, "n")
+			hold := granted(t, waiting)
+			require.False(t, o.tries(spin, "n", 0))
+			theirs := o.locking(spin, "n")
+			silent(t, theirs, 300*time.Millisecond)
+			require.Greater(t, s.pttl("n"), 2*patience.Milliseconds())
+			unlock(t, hold)
+			succeeded(t, theirs)
+			refused(t, e.Mutex("n"))
+			require.False(t, s.heard("n"), "nobody listens")
+			o.unlock(spin, "n")
+		}
+	})
+}
+
+// manyNames are those of so many locks as one that Java, which begins anew after 1.5 s for each of them, sleeps for longer than patience.
+func manyNames(tag string) (names []string) {
+	for i := range 8 {
+		names = append(names, fmt.Sprint(tag, i))
+	}
+	return names
+}
+
+// ourMulti is the same locks as one on our side.
+func ourMulti(e *lockwheel.Engine, names []string) lockwheel.Multi {
+	var locks []lockwheel.Mutex
+	for _, name := range names {
+		locks = append(locks, e.Mutex(name))
+	}
+	return e.Multi(locks...)
+}
+
+// In a cluster the locks are of several slots, and of one.
+var tags = []string{"n", "{n}"}
+
+func TestAMultiLockOfJavaIsWokenByTheReleaseOfAMultiOfGo(t *testing.T) {
+	t.Parallel()
+	everywhere(t, func(t *testing.T, start func(t *testing.T) *site) {
+		s := start(t)
+		o, e := s.redisson(nil).owner("o"), s.engine(lockwheel.Options{})
+		for _, tag := range tags {
+			names := manyNames(tag)
+			hold, err := ourMulti(e, names).Lock(t.Context(), lockwheel.Wait(patience))
+			require.NoError(t, err)
+			theirs := o.locking(multi, strings.Join(names, ","))
+			listening(t, s, names[0], theirs)
+			require.Greater(t, s.pttl(names[0]), 2*patience.Milliseconds())
+			unlock(t, hold)
+			succeeded(t, theirs)
+			for _, name := range names {
+				refused(t, e.Mutex(name))
+			}
+			o.unlock(multi, strings.Join(names, ","))
+		}
+	})
+}
+
+func TestAMultiOfGoIsWokenByTheReleaseOfAMultiLockOfJava(t *testing.T) {
+	t.Parallel()
+	everywhere(t, func(t *testing.T, start func(t *testing.T) *site) {
+		s := start(t)
+		o, e := s.redisson(nil).owner("o"), s.engine(lockwheel.Options{})
+		for _, tag := range tags {
+			names := manyNames(tag)
+			o.lock(multi, strings.Join(names, ","))
+			waiting := make(chan outcome, 1)
+			go func() {
+				hold, err := ourMulti(e, names).Lock(t.Context())
+				waiting <- outcome{hold, err}
+			}()
+			asleep(t, e)
+			silent(t, waiting, 50*time.Millisecond)
+			for _, name := range names {
+				require.Greater(t, s.pttl(name), 2*patience.Milliseconds())
+			}
+			o.unlock(multi, strings.Join(names, ","))
+			hold := granted(t, waiting)
+			for _, name := range names {
+				require.False(t, o.tries(plain, name, 0))
+			}
+			unlock(t, hold)
+		}
 	})
 }
 
