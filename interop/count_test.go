@@ -110,7 +110,7 @@ type tally struct {
 
 func (y *tally) count(t *testing.T, m locks, conn *redistest.Conn, times int) error {
 	for range times {
-		hold, err := m.Lock(t.Context())
+		hold, err := m.Lock(t.Context(), lockwheel.Wait(roundWait))
 		if err != nil {
 			return err
 		}
