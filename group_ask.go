@@ -31,7 +31,7 @@ func (g *group) extend(ctx context.Context, d time.Duration) error {
 		return err
 	}
 	if g.apart {
-		g.tell(func() { g.actor.Watch(d == 0) })
+		g.tell(func() { g.watch(d == 0) })
 	}
 	return g.ask(ctx, actor.Extend, d)
 }

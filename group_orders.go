@@ -34,8 +34,10 @@ func (g *group) carryOut(o quorum.Order) {
 	case quorum.Ask:
 		m.ask(o)
 	case quorum.Withdraw:
-		m.lock.engine.loop.Cancel(m.call, context.Canceled)
-		m.call, m.coming = nil, nil
+		if m.call != nil { // nil: it could not be posted
+			m.lock.engine.loop.Cancel(m.call, context.Canceled)
+			m.call, m.coming = nil, nil
+		}
 	case quorum.LetGo:
 		if !g.left {
 			m.letGo()
@@ -99,6 +101,14 @@ func refusalOf(err error) quorum.Refusal {
 		return quorum.Shut
 	}
 	return quorum.Barred
+}
+
+// watch says whether members that are missing are wanted from now on, watched like the others.
+func (g *group) watch(on bool) {
+	if on {
+		g.lease = 0
+	}
+	g.actor.Watch(on)
 }
 
 func (g *group) elected() {

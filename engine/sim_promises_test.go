@@ -89,6 +89,7 @@ func (w *simWorld) rightly(a *simAsk) {
 		return
 	}
 	for _, h := range a.of() {
+		free = max(free, w.names[h.name].changed) // it may have been somebody's between two looks
 		k := w.server.key(h.name)
 		// A tenure of its own that is just about to go is somebody, too.
 		own := slices.ContainsFunc(k.readers, func(r simReader) bool { return r.holder.life == int32(a.caller.e.life) })
