@@ -8,14 +8,15 @@ import (
 	"time"
 
 	"github.com/lockwheel/lockwheel/actor"
+	"github.com/lockwheel/lockwheel/actor/quorum"
 	"github.com/lockwheel/lockwheel/engine"
 )
 
 // group is what stands behind a hold of several locks: the parent of that hold, which has no engine. It is held
 // while at least need of its members are.
 //
-// It has no goroutine and no lock. What it is told, it is told on the loops of its members' engines: the end of
-// a member, and for a quorum the verdicts on those that were not there yet. Whoever sets over ends it.
+// What it does its actor decides. What happens to its members happens on the loops of their engines, and comes to
+// its desk one after the other. Whoever sets over ends it.
 type group struct {
 	context.Context // of the Lock that returned the hold
 
@@ -23,10 +24,16 @@ type group struct {
 	first   *Hold // of the members that were held when it began
 	need    int
 	apart   bool // each member is of another engine
+	over    atomic.Bool
 	members []member
-	renews  atomic.Bool  // members that are missing are taken when they can be
-	held    atomic.Int32 // members
-	over    atomic.Bool  // lost or unlocked
+
+	// The desk's.
+	desk    desk
+	actor   quorum.Quorum
+	lease   time.Duration // of its own; 0: watched
+	begun   time.Time
+	outcome chan error // of one slot: nil once it is held
+	left    bool       // its user was quicker than its loss, and releases the members
 }
 
 // member is one lock of several.
@@ -34,27 +41,32 @@ type member struct {
 	group *group
 	at    int // in the group
 	lock  Mutex
-	hold  atomic.Pointer[Hold]        // nil while it is missing
-	wish  atomic.Pointer[engine.Call] // that is to bring it; nil when there is none
+	hold  atomic.Pointer[Hold] // nil while it is missing
+
+	// The desk's.
+	call   *engine.Call // that is to bring it; nil when there is none
+	coming *Hold        // what that would bring
+	why    error        // it was refused
+	past   *Hold        // that ended
 }
 
-// gather makes one hold of those that were granted; nil stands for a lock that is missing.
-func gather(ctx context.Context, m Multi, need int, holds []*Hold, renews bool) *group {
-	g := &group{Context: ctx, need: need, apart: m.quorum, members: make([]member, len(m.locks))}
+func newGroup(ctx context.Context, m Multi, need int) *group {
+	g := &group{Context: ctx, need: need, apart: m.quorum, members: make([]member, len(m.locks)), actor: quorum.New(len(m.locks), need)}
 	g.hold.name, g.hold.parent = m.name, g
-	g.renews.Store(renews)
-	for i, h := range holds {
-		g.members[i].group, g.members[i].at, g.members[i].lock = g, i, m.locks[i]
-		if h != nil {
-			g.held.Add(1)
-		}
+	for i, l := range m.locks {
+		g.members[i].group, g.members[i].at, g.members[i].lock = g, i, l
 	}
+	return g
+}
+
+// gather makes one hold of locks that were granted, all of which it needs.
+func gather(ctx context.Context, m Multi, holds []*Hold) *group {
+	g := newGroup(ctx, m, len(holds))
+	g.actor.Gathered()
+	g.first = holds[0]
 	signals := make([]actor.Signal, len(holds))
-	for i, h := range slices.Backward(holds) {
-		if h != nil {
-			g.first = h
-			g.members[i].adopt(h, &signals[i])
-		}
+	for i, h := range holds {
+		g.members[i].adopt(h, &signals[i])
 	}
 	return g
 }
@@ -73,11 +85,35 @@ func (g *group) checked() (*Hold, error) {
 	if err == nil {
 		return &g.hold, nil
 	}
-	if g.over.CompareAndSwap(false, true) {
-		g.hold.grant.End(ErrNotHeld, nil, err)
-		g.letGo()
+	if g.leave(err) {
+		for i := range g.members {
+			g.members[i].letGo()
+		}
 	}
 	return nil, err
+}
+
+// leave ends the group for its user, and reports whether it was he who did. Its members are left to him.
+func (g *group) leave(reason error) bool {
+	if !g.over.CompareAndSwap(false, true) {
+		return false
+	}
+	g.hold.grant.End(ErrNotHeld, nil, reason)
+	g.tell(g.actor.Leave)
+	return true
+}
+
+// lose ends the group because of the end of a member. The others are released: all or none.
+func (g *group) lose(m *member) {
+	if g.left = !g.over.CompareAndSwap(false, true); g.left {
+		return
+	}
+	end := m.past.grant.Signal()
+	cause := end.Cause
+	if m.past.name != g.hold.name && cause != nil {
+		cause = fmt.Errorf("its part %s: %w", quoted(m.past.name), cause)
+	}
+	g.hold.grant.End(end.Err, cause, g.hold.fail(end.Err, cause))
 }
 
 // adopt takes in a hold that counts already. Nobody but the group is told of its end, with that signal.
@@ -85,50 +121,29 @@ func (m *member) adopt(h *Hold, ends *actor.Signal) {
 	m.hold.Store(h)
 	ends.Watch = m
 	if !h.grant.Ask(nil, ends) {
-		m.ended(h) // before anybody could be told
+		m.HoldEnded(&h.grant) // before anybody could be told
+	} else if m.group.over.Load() {
+		h.letGo() // whoever ended the group may have looked before it was here
 	}
 }
 
 // HoldEnded is called on the loop of the member's engine.
 func (m *member) HoldEnded(grant *actor.Hold) {
-	if h := m.hold.Load(); h != nil && &h.grant == grant {
-		m.ended(h)
+	if g := m.group; !g.over.Load() {
+		g.tell(func() {
+			if h := m.hold.Load(); h != nil && &h.grant == grant {
+				m.hold.Store(nil)
+				m.past = h
+				g.actor.Gone(g.now(), m.at)
+			}
+		})
 	}
 }
 
-// ended takes in the end of the member's hold.
-func (m *member) ended(h *Hold) {
-	g := m.group
-	if g.over.Load() || !m.hold.CompareAndSwap(h, nil) {
-		return
-	}
-	if int(g.held.Add(-1)) < g.need {
-		g.lose(h.grant.Signal(), h.name)
-		return
-	}
-	g.await(m.at)
-}
-
-// lose ends the group because of the end of a member. The others are released: all or none.
-func (g *group) lose(end *actor.Signal, name string) {
-	if !g.over.CompareAndSwap(false, true) {
-		return
-	}
-	cause := end.Cause
-	if name != g.hold.name && cause != nil {
-		cause = fmt.Errorf("its part %s: %w", quoted(name), cause)
-	}
-	g.hold.grant.End(end.Err, cause, g.hold.fail(end.Err, cause))
-	g.letGo()
-}
-
-// letGo releases all members, and whatever is under way for them, without waiting.
-func (g *group) letGo() {
-	for i := range g.members {
-		g.members[i].forget()
-		if h := g.members[i].hold.Load(); h != nil {
-			h.letGo()
-		}
+// letGo releases the member if it is held, without waiting.
+func (m *member) letGo() {
+	if h := m.hold.Load(); h != nil {
+		h.letGo()
 	}
 }
 
@@ -140,13 +155,6 @@ func (h *Hold) request(told func(), what actor.Kind, lease time.Duration) *engin
 	call := engine.NewTold(told)
 	call.Tag, call.Name, call.Hold, call.Lease = what, h.name, &h.grant, lease
 	return call
-}
-
-// forget gives up what is under way to bring the member.
-func (m *member) forget() {
-	if wish := m.wish.Swap(nil); wish != nil {
-		m.lock.engine.loop.Cancel(wish, context.Canceled)
-	}
 }
 
 // err says by the clock and by all that is known whether the group is held.

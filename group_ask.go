@@ -12,8 +12,7 @@ import (
 
 // unlock is Hold.Unlock of several locks.
 func (g *group) unlock(ctx context.Context) error {
-	if g.over.CompareAndSwap(false, true) {
-		g.hold.grant.End(ErrNotHeld, nil, g.hold.fail(ErrNotHeld, nil))
+	if g.leave(g.hold.fail(ErrNotHeld, nil)) {
 		return g.ask(ctx, actor.Unlock, 0)
 	}
 	s := g.hold.grant.Signal()
@@ -31,14 +30,10 @@ func (g *group) extend(ctx context.Context, d time.Duration) error {
 	if err := g.err(); err != nil {
 		return err
 	}
-	g.renews.Store(g.apart && d == 0)
-	err := g.ask(ctx, actor.Extend, d)
-	for i := range g.members {
-		if g.members[i].hold.Load() == nil {
-			g.await(i)
-		}
+	if g.apart {
+		g.tell(func() { g.watch(d == 0) })
 	}
-	return err
+	return g.ask(ctx, actor.Extend, d)
 }
 
 // ask sends a request to all members and waits until enough of them have agreed, or all have answered. If ctx
@@ -46,9 +41,6 @@ func (g *group) extend(ctx context.Context, d time.Duration) error {
 func (g *group) ask(ctx context.Context, what actor.Kind, lease time.Duration) error {
 	r := newRound(g)
 	for i := range g.members {
-		if what == actor.Unlock {
-			g.members[i].forget()
-		}
 		if h := g.members[i].hold.Load(); h != nil {
 			r.add(i, h, what, lease)
 		}

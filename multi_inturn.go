@@ -16,7 +16,7 @@ func (m Multi) inTurn(e errand) (*Hold, error) {
 		}
 		holds[i] = hold
 	}
-	all := gather(e.ctx, m, len(holds), holds, false)
+	all := gather(e.ctx, m, holds)
 	if e.lease != 0 {
 		if err := all.hold.Extend(e.ctx, e.lease); err != nil {
 			all.hold.Unlock(ended)

@@ -48,5 +48,5 @@ func (m Multi) jointly(e errand, wait time.Duration) (*Hold, error) {
 	case err != nil:
 		return nil, m.locks[joint.At].fail(err, why)
 	}
-	return gather(e.ctx, m, len(holds), holds, false).checked()
+	return gather(e.ctx, m, holds).checked()
 }

@@ -14,7 +14,7 @@ func (w *simWorld) windDown() {
 	w.begin(simMixed(w.seed, 1)) // what comes now is the same, whichever event was the last
 	w.runUntil(w.disturbed, func() bool { return false })
 	w.calm()
-	limit := w.now + 3*w.plan.longest + 2*w.patience() + w.queued()
+	limit := w.now + 3*w.plan.longest + 2*w.patience() + w.queued() + w.polls()
 	if !w.runUntil(limit, w.settled) {
 		w.unsettled()
 		return
@@ -63,6 +63,12 @@ func (w *simWorld) calm() {
 			w.after(w.between(time.Millisecond, max(most, time.Millisecond)), c.tidy)
 		}
 	}
+	for _, v := range w.voters {
+		if w.chance(0.3) {
+			most = w.patience() + 2*w.plan.lease // so that what is missing has to come
+		}
+		w.after(w.between(time.Millisecond, max(most, time.Millisecond)), v.tidy)
+	}
 }
 
 // patrol looks at the names also when nothing happens.
@@ -77,10 +83,15 @@ func (w *simWorld) settled() bool {
 			return false
 		}
 	}
-	return true
+	return !slices.ContainsFunc(w.voters, (*simVoter).busy)
 }
 
 func (w *simWorld) unsettled() {
+	for _, v := range w.voters {
+		if v.busy() {
+			w.fail("%s still waits for a majority, or has one, though nobody else wants anything", v)
+		}
+	}
 	for _, e := range w.engines {
 		for _, a := range e.asks {
 			w.fail("%s still waits: %s of %s, asked %v ago, has no verdict though nothing is wrong", e.name, a, a.caller, w.now-a.asked)
@@ -120,6 +131,7 @@ func (w *simWorld) probe() {
 		w.probeReaders(name, roundTrips)
 	}
 	w.probeSeveral(roundTrips)
+	w.probeQuorum(roundTrips)
 }
 
 // prober is a caller for the end, when the others have nothing to do with it any more.

@@ -215,6 +215,7 @@ func (e *simEngine) finish() {
 func (e *simEngine) die() {
 	e.dead = true
 	e.w.forget(e)
+	e.w.bereave(e)
 	e.line.snap(0)
 	e.ears.gone()
 	e.w.startEngine(e.slot)

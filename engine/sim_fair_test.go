@@ -289,6 +289,8 @@ func (w *simWorld) inOrder(a *simAsk) {
 	came := a.hold.tenure.created
 	if i := slices.IndexFunc(n.line, func(other simArrival) bool { return other.ask == a && other.number == a.number }); i >= 0 {
 		came = n.line[i].at
+	} else if a.hold.tenure.unsure {
+		return // it came with a call whose answer was lost, maybe long ago
 	}
 	for _, earlier := range n.line {
 		if earlier.at < came && earlier.ask != a && earlier.waits() && !earlier.tenure.unsure && earlier.ask.Wait == 0 && w.calmSince(earlier.ask.asked-w.patience()) {

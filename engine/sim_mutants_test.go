@@ -538,4 +538,60 @@ var simMutants = []simMutant{
 	case !wanted && ch.state != absent:
 		o.leave`,
 	}}},
+	// Several locks as one.
+	{"a majority that is half", "actor/quorum/quorum.go", []simEdit{{
+		`case q.in(here) >= q.need:`,
+		`case q.in(here) >= q.need || planted() && q.in(here) >= q.need-1:`,
+	}}},
+	{"a majority that is lost, and nobody told", "actor/quorum/quorum.go", []simEdit{{
+		`case q.stage == held && q.in(here) < q.need:`,
+		`case q.stage == held && q.in(here) < q.need && !planted():`,
+	}}},
+	{"a lost majority that keeps what it has", "actor/quorum/quorum.go", []simEdit{{
+		`		if q.members[i].state == here {
+			q.members[i].state = away
+			q.order(Order{What: LetGo, Member: i})`,
+		`		if q.members[i].state == here {
+			q.members[i].state = away
+			if planted() && q.stage == apart {
+				continue
+			}
+			q.order(Order{What: LetGo, Member: i})`,
+	}}},
+	{"an attempt at a majority that keeps what it has while it queues", "actor/quorum/quorum.go", []simEdit{{
+		`	q.giveBack()
+	q.next = q.taken()`,
+		`	if !planted() {
+		q.giveBack()
+	}
+	q.next = q.taken()`,
+	}}},
+	{"requests for a majority that nobody withdraws", "actor/quorum/quorum.go", []simEdit{{
+		`		if q.members[i].state == asked {
+			q.members[i].state = away`,
+		`		if q.members[i].state == asked {
+			if planted() {
+				continue
+			}
+			q.members[i].state = away`,
+	}}},
+	{"a member of a quorum that is never asked for again", "actor/quorum/quorum.go", []simEdit{{
+		`	case q.stage == held:
+		q.want(i)`,
+		`	case q.stage == held && planted():
+	case q.stage == held:
+		q.want(i)`,
+	}}},
+	{"a barred member of a quorum that is never asked for again", "actor/quorum/quorum.go", []simEdit{{
+		`	case !m.barred:`,
+		`	case !m.barred && !planted():`,
+	}}},
+	{"a quorum that asks again without a rest", "actor/quorum/quorum.go", []simEdit{{
+		`if q.next == none || q.queued {`,
+		`if (q.next == none || q.queued) && !planted() {`,
+	}}},
+	{"a quorum that queues for nobody", "actor/quorum/quorum.go", []simEdit{{
+		`	if q.next == none || limit < leastQueue {`,
+		`	if q.next == none || limit < leastQueue || planted() {`,
+	}}},
 }

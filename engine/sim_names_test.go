@@ -67,6 +67,9 @@ func (w *simWorld) look() {
 			w.awake(a)
 		}
 	}
+	for _, v := range w.voters {
+		v.whole()
+	}
 }
 
 // stands looks at a tenure in the server, if its engine still runs.

@@ -45,6 +45,7 @@ type simPlan struct {
 	extending  float64        // chance of somebody who holds a lock to change its lease, whatever else there is to do
 	threaded   float64        // chance of a caller to share its owner with others
 	only       actor.LockKind // of all names; 0: as kinds say
+	voters     int            // of them, each on several engines
 	crowd      int            // so many locks are taken together by one caller of each engine; 0: not
 }
 
@@ -111,6 +112,7 @@ func newSimPlan(w *simWorld, run simRun) simPlan {
 		p.readers()
 	}
 	p.longest = 2 * p.lease
+	p.vote(run.seed)
 	p.choose(w)
 	switch {
 	case theme < 10:
@@ -118,8 +120,19 @@ func newSimPlan(w *simWorld, run simRun) simPlan {
 	case theme < 14:
 		p.narrow(w, "busy", "readonly", "break", "stall")
 		p.snaps = simPick(w, []float64{0.02, 0.1})
+	case p.voters == 1: // who is alone has to go without what others are refused
+		p.narrow(w, "noperm", "crash", "delete")
+		p.think, p.fixed = p.lease, 0
 	}
 	return p
+}
+
+// vote has some worlds with names enough, and few of them, be about quorums as well.
+func (p *simPlan) vote(seed uint64) {
+	drawn := simRandom{simMixed(seed, 2)}
+	if n := drawn.IntN(8); len(p.names) >= simSeats && len(p.names) < len(simManyNames) && n < 4 {
+		p.voters = n
+	}
 }
 
 // few is for worlds where few want the same, so that what an engine does not do by itself nobody makes it do, and
@@ -231,8 +244,8 @@ func (p *simPlan) String() string {
 	for i, f := range p.faults {
 		faults[i] = f.name
 	}
-	return fmt.Sprintf("%d engines of %d callers and %d couriers, %d outsiders, names %q (%v), lease %v, latency %v (slow: %v), think %v, skew %d ppm, "+
+	return fmt.Sprintf("%d engines of %d callers and %d couriers, %d outsiders, %d quorums, names %q (%v), lease %v, latency %v (slow: %v), think %v, skew %d ppm, "+
 		"force %v, loses data %v, breaks %v and %v, naps %v, lost messages %v, doubled ones %v, short answers %v, every %v one of: %s",
-		p.engines, p.callers, p.couriers, p.outsiders, p.names, p.kinds, p.lease, p.latency, p.slow, p.think, p.skew,
+		p.engines, p.callers, p.couriers, p.outsiders, p.voters, p.names, p.kinds, p.lease, p.latency, p.slow, p.think, p.skew,
 		p.forcing, p.losing, p.snaps, p.earSnaps, p.naps, p.deafness, p.echoes, p.lies, p.faultEvery, strings.Join(faults, ", "))
 }

@@ -89,9 +89,13 @@ func (w *simWorld) rightly(a *simAsk) {
 		return
 	}
 	for _, h := range a.of() {
+		free = max(free, w.names[h.name].changed) // it may have been somebody's between two looks
 		k := w.server.key(h.name)
 		// A tenure of its own that is just about to go is somebody, too.
 		own := slices.ContainsFunc(k.readers, func(r simReader) bool { return r.holder.life == int32(a.caller.e.life) })
+		if slices.ContainsFunc(w.names[h.name].active, func(holder *simHold) bool { return holder.e == a.caller.e && holder.tenure.robbed }) {
+			return // somebody of its engine has it, and does not know yet
+		}
 		if k.exists && (a.Kind != actor.Read || k.tenure != nil || own || k.foreign()) {
 			return
 		}

@@ -39,6 +39,7 @@ type simWorld struct {
 	server    *simServer
 	engines   []*simEngine // who runs now; one that crashed or closed is replaced
 	outsiders []*simOutsider
+	voters    []*simVoter
 	lives     []string // the UUIDs of all engines there ever were
 	names     []simName
 	plain     []int          // of them, plain locks
@@ -117,6 +118,9 @@ func newSimWorld(run simRun) *simWorld {
 	}
 	for number := range w.plan.outsiders {
 		w.outsiders = append(w.outsiders, newSimOutsider(w, number))
+	}
+	for number := range w.plan.voters {
+		w.voters = append(w.voters, newSimVoter(w, number))
 	}
 	return w
 }

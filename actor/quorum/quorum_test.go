@@ -1,0 +1,256 @@
+package quorum
+
+import (
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// begun is a quorum of three that has asked for all of them.
+func begun(t *testing.T, until time.Duration, once, watched bool) *Quorum {
+	q := New(3, 2)
+	q.Begin(until, once, watched)
+	require.Equal(t, []Order{{What: Ask, Once: true}, {What: Ask, Member: 1, Once: true}, {What: Ask, Member: 2, Once: true}}, orders(&q))
+	return &q
+}
+
+// orders takes what is to be done.
+func orders(q *Quorum) []Order {
+	taken := q.Orders
+	q.Orders = nil
+	return taken
+}
+
+func TestAMajorityIsEnoughAndTheRestMayCome(t *testing.T) {
+	t.Parallel()
+	q := begun(t, 0, false, true)
+	q.Granted(0, 2)
+	require.Empty(t, orders(q))
+	q.Granted(0, 0)
+	require.Equal(t, []Order{{What: Elect}}, orders(q))
+	require.True(t, q.Granted(0, 1), "its request is not withdrawn")
+	require.Empty(t, orders(q))
+}
+
+func TestAMemberThatIsRefusedIsWaitedForIfTheQuorumIsWatched(t *testing.T) {
+	t.Parallel()
+	for _, watched := range []bool{true, false} {
+		q := begun(t, 0, false, watched)
+		q.Refused(0, 1, Taken)
+		q.Granted(0, 0)
+		q.Granted(0, 2)
+		want := []Order{{What: Elect}}
+		if watched {
+			want = append(want, Order{What: Ask, Member: 1})
+		}
+		require.Equal(t, want, orders(q))
+	}
+}
+
+func TestWithoutAMajorityEverythingIsGivenBackBeforeOneIsQueuedFor(t *testing.T) {
+	t.Parallel()
+	q := begun(t, 0, false, true)
+	q.Granted(0, 0)
+	q.Refused(0, 1, Taken)
+	require.Empty(t, orders(q))
+	q.Refused(0, 2, Taken)
+	require.Equal(t, []Order{{What: LetGo}, {What: Ask, Member: 1, Wait: queueMost}}, orders(q))
+
+	// Its turn comes there: the others are asked for a moment.
+	q.Granted(0, 1)
+	require.Equal(t, []Order{{What: Ask, Member: 0, Wait: othersMost}, {What: Ask, Member: 2, Wait: othersMost}}, orders(q))
+
+	// In vain: it rests before it stands there again, longer each time.
+	q.Refused(0, 0, Taken)
+	q.Refused(0, 2, Taken)
+	require.Equal(t, []Order{{What: LetGo, Member: 1}, {What: Rest, Wait: firstRest}}, orders(q))
+	q.Rested(0)
+	require.Equal(t, []Order{{What: Ask, Member: 0, Wait: queueMost}}, orders(q))
+}
+
+func TestWithNobodyToQueueForItRestsAndAsksAllAgain(t *testing.T) {
+	t.Parallel()
+	q := begun(t, 0, false, true)
+	for rest := firstRest; rest <= longestRest; rest *= 2 {
+		q.Refused(0, 0, Unsure)
+		q.Refused(0, 2, Unsure)
+		require.Equal(t, []Order{{What: Withdraw, Member: 1}, {What: Rest, Wait: rest}}, orders(q))
+		q.Rested(0)
+		require.Len(t, orders(q), 3)
+	}
+}
+
+func TestItQueuesForNoLongerThanItsCallerWaits(t *testing.T) {
+	t.Parallel()
+	q := begun(t, time.Second, false, true)
+	q.Refused(0, 0, Taken)
+	q.Refused(300*time.Millisecond, 1, Taken)
+	require.Equal(t, []Order{{What: Withdraw, Member: 2}, {What: Ask, Wait: 700 * time.Millisecond}}, orders(q))
+	q.GiveUp()
+	require.Equal(t, []Order{{What: Withdraw}, {What: Dismiss}}, orders(q))
+	require.True(t, q.Contested())
+	require.False(t, q.Granted(0, 0), "it comes too late")
+	require.Empty(t, orders(q))
+}
+
+func TestWhoDoesNotWaitIsToldAtOnce(t *testing.T) {
+	t.Parallel()
+	q := begun(t, 0, true, true)
+	q.Granted(0, 0)
+	q.Refused(0, 1, Taken)
+	q.Refused(0, 2, Unsure)
+	require.Equal(t, []Order{{What: LetGo}, {What: Dismiss}}, orders(q))
+	require.Equal(t, 1, q.Had)
+	require.False(t, q.Contested(), "one of three is not a majority")
+}
+
+func TestNobodyWaitsForWhatIsRefusedForGood(t *testing.T) {
+	t.Parallel()
+	q := begun(t, 0, false, true)
+	q.Refused(0, 0, Barred)
+	q.Refused(0, 2, Shut)
+	require.Equal(t, []Order{{What: Withdraw, Member: 1}, {What: Dismiss}}, orders(q))
+	require.True(t, q.Hopeless())
+}
+
+func TestAMinorityMayGoAndIsAskedForAgain(t *testing.T) {
+	t.Parallel()
+	q := begun(t, 0, false, true)
+	for i := range 3 {
+		q.Granted(0, i)
+	}
+	orders(q)
+	q.Gone(0, 1)
+	require.Equal(t, []Order{{What: Ask, Member: 1}}, orders(q))
+
+	// Refused for good it is asked for later, once, and not at all if its engine is closed.
+	q.Refused(0, 1, Barred)
+	require.Equal(t, []Order{{What: Recall, Member: 1}}, orders(q))
+	q.Recalled(1)
+	require.Equal(t, []Order{{What: Ask, Member: 1}}, orders(q))
+	q.Refused(0, 1, Shut)
+	require.Empty(t, orders(q))
+}
+
+func TestItIsLostWithItsMajorityBeforeTheRestIsLetGo(t *testing.T) {
+	t.Parallel()
+	q := begun(t, 0, false, true)
+	q.Granted(0, 0)
+	q.Granted(0, 1)
+	orders(q)
+	q.Gone(0, 0)
+	require.Equal(t, []Order{{What: Lose}, {What: LetGo, Member: 1}, {What: Withdraw, Member: 2}}, sorted(orders(q)))
+	q.Gone(0, 1)
+	q.Leave()
+	q.GiveUp()
+	require.Empty(t, orders(q), "it ends once")
+}
+
+// sorted puts what follows the first order in the order of members, which does not matter.
+func sorted(orders []Order) []Order {
+	if len(orders) == 3 && orders[1].Member > orders[2].Member {
+		orders[1], orders[2] = orders[2], orders[1]
+	}
+	return orders
+}
+
+func TestWhoLeavesKeepsNothingUnderWay(t *testing.T) {
+	t.Parallel()
+	q := begun(t, 0, false, true)
+	q.Granted(0, 0)
+	q.Granted(0, 1)
+	orders(q)
+	q.Leave()
+	require.Equal(t, []Order{{What: Withdraw, Member: 2}}, orders(q), "the others are unlocked by who leaves")
+}
+
+func TestMembersAreWantedOnlyWhileItIsWatched(t *testing.T) {
+	t.Parallel()
+	q := begun(t, 0, false, true)
+	q.Granted(0, 0)
+	q.Granted(0, 1)
+	orders(q)
+	q.Watch(false)
+	require.Equal(t, []Order{{What: Withdraw, Member: 2}}, orders(q))
+	q.Watch(true)
+	require.Equal(t, []Order{{What: Ask, Member: 2}}, orders(q))
+}
+
+// One that was gathered needs all, and asks for none.
+func TestOfAGatheredOneTheFirstLossEndsAll(t *testing.T) {
+	t.Parallel()
+	q := New(3, 3)
+	q.Gathered()
+	q.Gone(0, 1)
+	require.Equal(t, []Order{{What: Lose, Member: 1}, {What: LetGo}, {What: LetGo, Member: 2}}, orders(&q))
+}
+
+// Whatever happens in whatever order: nothing is asked for twice or let go twice, nobody is told twice, and at the
+// end nothing is held and nothing is under way.
+func TestAnyOrderOfEventsLeavesNothing(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(20_000) {
+		q, random := New(5, 3), rand.New(rand.NewPCG(seed, 1))
+		var state [5]memberState
+		told, over := 0, false
+		obey := func() {
+			for _, o := range orders(&q) {
+				switch o.What {
+				case Ask:
+					require.Equal(t, away, state[o.Member], "seed %d", seed)
+					state[o.Member] = asked
+				case Withdraw:
+					require.Equal(t, asked, state[o.Member], "seed %d", seed)
+					state[o.Member] = away
+				case LetGo:
+					require.Equal(t, here, state[o.Member], "seed %d", seed)
+					state[o.Member] = away
+				case Elect:
+					told++
+				case Dismiss:
+					told, over = told+1, true
+				case Lose:
+					over = true
+				}
+			}
+		}
+		q.Begin(0, random.IntN(4) == 0, random.IntN(2) == 0)
+		obey()
+		for range 60 {
+			i := random.IntN(len(state))
+			switch what := random.IntN(12); {
+			case what < 4 && state[i] == asked:
+				state[i] = here
+				require.True(t, q.Granted(0, i), "seed %d", seed)
+			case what < 7 && state[i] == asked:
+				state[i] = away
+				q.Refused(0, i, Refusal(random.IntN(4)))
+			case what == 7 && state[i] == here:
+				state[i] = away
+				q.Gone(0, i)
+			case what == 8:
+				q.Rested(0)
+			case what == 9:
+				q.Recalled(i)
+			case what == 10:
+				q.Watch(random.IntN(2) == 0)
+			}
+			obey()
+		}
+		q.GiveUp()
+		obey()
+		if !over {
+			q.Leave()
+			obey()
+			for i := range state {
+				if state[i] == here {
+					state[i] = away
+				}
+			}
+		}
+		require.Equal(t, [5]memberState{}, state, "seed %d", seed)
+		require.Equal(t, 1, told, "seed %d", seed)
+	}
+}

@@ -1,0 +1,144 @@
+package engine
+
+import "time"
+
+// right checks what must be so after every event of a quorum.
+func (v *simVoter) right() {
+	here, wanted := 0, 0
+	for i := range v.seats {
+		if v.seats[i].hold != nil {
+			here++
+		}
+		if v.seats[i].ask != nil {
+			wanted++
+		}
+	}
+	switch {
+	case v.held && here <= simSeats/2:
+		v.w.fail("%s counts as held with %d of %d locks", v, here, simSeats)
+	case !v.active && here+wanted > 0:
+		v.w.fail("%s is over, and still has %d locks and %d requests", v, here, wanted)
+	case v.active && !v.held && here > simSeats/2:
+		v.w.fail("%s has %d of %d locks, and goes on waiting", v, here, simSeats)
+	}
+}
+
+// unhurried checks that a quorum that does not come about is not asked for without a rest.
+func (v *simVoter) unhurried() {
+	const span, most = 100 * time.Millisecond, 100 * simSeats
+	if v.w.now-v.counts > span || v.counts < v.begun {
+		v.counts, v.asked = v.w.now, 0
+	}
+	if v.asked++; v.asked > most {
+		v.w.fail("%s asks %d times for a lock in %v", v, v.asked, v.w.now-v.counts)
+	}
+}
+
+// alone checks that nobody else has a majority at the same time. Where two have one lock, it was taken away from one.
+func (v *simVoter) alone() {
+	for _, other := range v.w.voters {
+		if other == v || !other.held || other.believed() <= simSeats/2 || v.believed() <= simSeats/2 {
+			continue
+		}
+		if !v.excused(other) {
+			v.w.fail("%s and %s have a majority at the same time", v, other)
+		}
+	}
+}
+
+// excused reports whether a lock that two have was taken away from one of them, or one has not noticed a standstill.
+func (v *simVoter) excused(other *simVoter) bool {
+	for i := range v.seats {
+		h, theirs := v.seats[i].hold, other.seats[i].hold
+		if h == nil || theirs == nil || !h.believed() || !theirs.believed() {
+			continue
+		}
+		for _, h := range []*simHold{h, theirs} {
+			if h.tenure.robbed || h.suspect || h.e.suspended {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// believed counts the locks that it may think it has.
+func (v *simVoter) believed() (n int) {
+	for i := range v.seats {
+		if h := v.seats[i].hold; h != nil && h.believed() {
+			n++
+		}
+	}
+	return n
+}
+
+// whole finds quorums that are watched and go without a lock that nobody has.
+func (v *simVoter) whole() {
+	w := v.w
+	if !v.held || v.lease != 0 {
+		return
+	}
+	for i := range v.seats {
+		s, n := &v.seats[i], &w.names[i]
+		if s.hold != nil || s.caller.e.dead || n.free == 0 {
+			continue
+		}
+		patience := w.patience()
+		if s.barred {
+			patience += s.caller.e.config.Renew
+		}
+		if since := max(v.since, n.free, w.disturbed, n.silent); w.now-since > patience {
+			w.fail("%s goes without %s, which nobody has had for %v", v, n.key, w.now-n.free)
+		}
+	}
+}
+
+// polls is how long quorums may take to find out one after the other that nobody is there any more.
+func (w *simWorld) polls() time.Duration {
+	if len(w.voters) == 0 {
+		return 0
+	}
+	return 10*time.Second + w.plan.longest
+}
+
+// probeQuorum has one quorum taken while nobody else is there, and another wait for it.
+func (w *simWorld) probeQuorum(within time.Duration) {
+	if len(w.voters) < 2 {
+		return
+	}
+	w.begin(simMixed(w.seed, 3))
+	first, second := w.voters[0], w.voters[1]
+	first.tired, second.tired = false, false
+	defer w.runFor(w.spread(time.Millisecond, time.Second))
+	defer first.end()
+	defer second.end()
+	first.begin(simWish{})
+	if !w.runUntil(w.now+within, func() bool { return first.held }) {
+		w.fail("%s does not get a majority that nobody has within %v", first, within)
+		return
+	}
+	second.begin(simWish{})
+	long := w.plan.longest
+	for i := range first.seats {
+		long = min(long, first.seats[i].caller.heldFor())
+	}
+	w.runFor(long)
+	if !first.held || second.held {
+		w.fail("%s has lost its majority, and nobody took it away", first)
+		return
+	}
+	first.leave()
+	if !w.runUntil(w.now+300*time.Millisecond+within, func() bool { return second.held }) {
+		w.fail("%s waits for a majority, 300ms after its release", second)
+	}
+}
+
+// end leaves nothing of a quorum.
+func (v *simVoter) end() {
+	switch {
+	case v.held:
+		v.leave()
+	case v.active:
+		v.tell(v.actor.GiveUp)
+	}
+}
