@@ -51,7 +51,7 @@ const (
 // Hold keeps locks for three leases: with ours, whose throughput beside is measured, too, and with rueidislock and
 // Redisson, the peers that renew, if the plan says so.
 func Hold(s *Server, p Plan, keep Keep) ([]Keeping, error) {
-	holders := []holder{{peers.Lockwheel.Name, holdOurs}}
+	holders := []holder{{keep.holder(), holdOurs}}
 	if keep.Peers {
 		holders = append(holders, holder{peers.Rueidislock.Name, holdRueidislock}, holder{peers.Redisson.Name, holdRedisson})
 	}
@@ -75,7 +75,7 @@ type holder struct {
 }
 
 func holdOurs(k *Keeping, s *Server, p Plan) (err error) {
-	config := peers.Config{Addr: s.Addr, Lease: k.Keep.Lease, Callers: takers}
+	config := peers.Config{Addr: s.Addr, Lease: k.Keep.Lease, Renew: k.Keep.Every, Callers: takers}
 	if k.Before, err = throughputOfNew(config, p); err != nil {
 		return err
 	}

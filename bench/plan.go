@@ -3,6 +3,8 @@ package bench
 import (
 	"fmt"
 	"time"
+
+	"github.com/lockwheel/lockwheel/bench/peers"
 )
 
 // Plan says how much is measured. The time it takes follows from it.
@@ -38,11 +40,25 @@ func (p Plan) tell(format string, args ...any) {
 type Keep struct {
 	Locks int
 	Lease time.Duration
-	Peers bool // also by those peers that renew
+	Peers bool          // also by those peers that renew
+	Every time.Duration // between two renewals of a lock; 0: a third of the lease, as by default
 }
 
 // Renew is how often a lock that is kept is renewed.
-func (k Keep) Renew() time.Duration { return k.Lease / 3 }
+func (k Keep) Renew() time.Duration {
+	if k.Every != 0 {
+		return k.Every
+	}
+	return k.Lease / 3
+}
+
+// holder is the name of ours that keeps locks like this.
+func (k Keep) holder() string {
+	if k.Every != 0 {
+		return fmt.Sprintf("%s, renewed every %v", peers.Lockwheel.Name, k.Every)
+	}
+	return peers.Lockwheel.Name
+}
 
 // Full is for figures to be published: most of its time is leases of their real length that pass.
 var Full = Plan{
@@ -53,6 +69,7 @@ var Full = Plan{
 		{Locks: 1000, Lease: 30 * time.Second, Peers: true},
 		{Locks: 100_000, Lease: 30 * time.Second, Peers: true},
 		{Locks: 1_000_000, Lease: 30 * time.Second},
+		{Locks: 1_000_000, Lease: 30 * time.Second, Every: 15 * time.Second},
 	},
 	Growers: 2048,
 	Calls:   2000, OpenLoop: 21 * time.Second, Beside: Keep{Locks: 100_000, Lease: 30 * time.Second},

@@ -25,6 +25,7 @@ func OpenLockwheel(c Config) (*Wheel, error) {
 	engine, err := lockwheel.Open(context.Background(), lockwheel.Options{
 		Redis: rueidis.ClientOption{InitAddress: []string{c.Addr}},
 		Lease: c.Lease, // 0 is 30s, as Lease
+		Renew: c.Renew,
 		// A shortened lease is not to shorten this more than it must: it bounds Unlock under load, too.
 		Timeout: min(3*time.Second, max(c.Lease, 0)/3),
 	})

@@ -38,6 +38,7 @@ type Held interface {
 type Config struct {
 	Addr      string
 	Lease     time.Duration // 0: Lease
+	Renew     time.Duration // of ours; 0: its default
 	Callers   int           // goroutines that call at once
 	Contended bool          // names are fought for
 }

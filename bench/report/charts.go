@@ -140,6 +140,9 @@ func (r *results) steadyChart() *groups {
 func (r *results) holdCharts() (heaps, cores, growth *groups) {
 	var locks, ours []string
 	for _, k := range r.hold.Figures {
+		if k.Keep.Every != 0 {
+			continue // all are shown as by default
+		}
 		label := count(float64(k.Keep.Locks))
 		if !slices.Contains(locks, label) {
 			locks = append(locks, label)
@@ -156,7 +159,7 @@ func (r *results) holdCharts() (heaps, cores, growth *groups) {
 		k := &r.hold.Figures[i]
 		label := count(float64(k.Keep.Locks))
 		group := slices.Index(locks, label)
-		if k.Failure != "" {
+		if k.Failure != "" || k.Keep.Every != 0 {
 			continue
 		}
 		if k.Heap > k.HeapNoise {

@@ -231,7 +231,7 @@ func (r *results) steadyTable() string {
 // holdTables are what it costs to hold, and what it costs others.
 func (r *results) holdTables() string {
 	t := newTable("", "locks", "lease", "heap B a lock", "goroutines a lock", "client cores", "server cores", "renewals/s", "p99 late ms", "latest ms", "lost", "acquired in s")
-	growth := newTable("locks held", "pairs/s beside them", "with none held", "beside to none")
+	growth := newTable("", "locks held", "pairs/s beside them", "with none held", "beside to none")
 	for i := range r.hold.Figures {
 		k := &r.hold.Figures[i]
 		if k.Failure != "" {
@@ -242,9 +242,9 @@ func (r *results) holdTables() string {
 			count(k.Renewals), known(k.Late), known(k.Latest), count(float64(k.Lost)), decimals(k.Taken.Seconds()))
 		switch {
 		case k.Stuck != "":
-			growth.failed(count(float64(k.Keep.Locks)), k.Stuck)
+			growth.failed(fmt.Sprintf("%s, %s locks", k.Name, count(float64(k.Keep.Locks))), k.Stuck)
 		case k.During > 0:
-			growth.row(count(float64(k.Keep.Locks)), count(k.During), count(k.None()), ratio(k.During, k.None()))
+			growth.row(k.Name, count(float64(k.Keep.Locks)), count(k.During), count(k.None()), ratio(k.During, k.None()))
 		}
 	}
 	return t.String() + "\n" + growthText + "\n\n" + growth.String()

@@ -45,7 +45,7 @@ func TestReportWritesTablesAndChartsAndOneSectionLeavesTheOthers(t *testing.T) {
 	requireCharts(t, dir)
 	require.NotContains(t, read(t, dir, "README.md"), "\nold\n")
 	require.Contains(t, log.String(), "set tiny: 10 comparisons, about ")
-	require.Contains(t, log.String(), "10/10 Hold: 10 locks for three leases of 1s")
+	require.Contains(t, log.String(), "10/10 Hold: 10 locks for three leases of 1s, renewed every 333.333333ms")
 	require.Contains(t, log.String(), "lockwheel: has 10 locks")
 
 	pair, ceiling := read(t, dir, "figures/pair.json"), read(t, dir, "figures/ceiling.json")
@@ -202,7 +202,7 @@ func TestWhatFailedOrWasNotMeasuredIsNoGoalMet(t *testing.T) {
 	r.hold.Figures = r.hold.Figures[:3] // no million
 	r.pair.Figures[1].Standings[1].Failure = "hangs"
 	r.hold.Figures[0].Stuck = "hangs, too"
-	require.Contains(t, r.markdown(), "| 1 000 | hangs, too |")
+	require.Contains(t, r.markdown(), "| lockwheel, 1 000 locks | hangs, too |")
 	_, _, without = outcomes(r)
 	require.Len(t, without, 8)
 	require.Contains(t, r.markdown(), "; 8 more were not measured.")

@@ -79,7 +79,7 @@ func latencySteps(into *latency, s *bench.Server, p bench.Plan) []step {
 
 func holdSteps(into *[]bench.Keeping, s *bench.Server, p bench.Plan) (steps []step) {
 	for _, keep := range p.Keep {
-		steps = append(steps, step{fmt.Sprintf("%d locks for three leases of %v", keep.Locks, keep.Lease), bench.Estimate{Plan: p}.Hold(keep), func() error {
+		steps = append(steps, step{fmt.Sprintf("%d locks for three leases of %v, renewed every %v", keep.Locks, keep.Lease, keep.Renew()), bench.Estimate{Plan: p}.Hold(keep), func() error {
 			keepings, err := bench.Hold(s, p, keep)
 			*into = append(*into, keepings...)
 			return err
