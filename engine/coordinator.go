@@ -326,7 +326,11 @@ func (c *coordinator) after(now time.Duration, l *actor.Lock) {
 	}
 	c.together(now)
 	if l.Idle() && l.Key() != "" {
+		key, queues := l.Key(), l.Kind().Queues()
 		c.forget(l)
+		if queues {
+			c.callForemost(now, key)
+		}
 	}
 }
 
