@@ -215,7 +215,7 @@ func (m Mutex) ask(ctx context.Context, what actor.Kind) (*engine.Call, error) {
 		return nil, err
 	}
 	if ctx.Err() != nil {
-		return nil, m.fail(ErrUnavailable, context.Cause(ctx))
+		return nil, m.fail(errNotSent, context.Cause(ctx))
 	}
 	call := engine.NewCall()
 	call.Tag = what

@@ -385,14 +385,14 @@ func (l *Lock) giveUp(now time.Duration, r *Request, cause error, fx *Effects) {
 	if why == nil && cause == nil {
 		why = errNoAnswer
 	}
-	err := ErrUnavailable
-	if r.Tag == Acquire && r.line == &l.queue && l.knownTaken() {
-		err, why = ErrNotAcquired, nil
+	switch {
+	case r.undone != nil:
+		fx.Decide(now, r, ErrNotReplicated, joined(r.undone, cause))
+	case r.Tag == Acquire && r.line == &l.queue && l.knownTaken():
+		fx.Decide(now, r, ErrNotAcquired, cause)
+	default:
+		fx.Decide(now, r, ErrUnavailable, leftFor(why, cause))
 	}
-	if r.undone != nil {
-		err, why = ErrNotReplicated, r.undone
-	}
-	fx.Decide(now, r, err, joined(why, cause))
 }
 
 // knownTaken reports whether the last that was heard of the lock is that somebody has it.
