@@ -46,7 +46,9 @@ var (
 
 // ServerError is what the server said when it refused, word for word: a string, for errors.As with a *ServerError.
 // WRONGTYPE when the key is something else, NOPERM when the user may not, and so on. A refusal for good is the error
-// of the call itself; one that may pass is the cause of ErrUnavailable.
+// of the call itself; one that may pass is the cause of [ErrUnavailable].
+//
+// ServerError.Error is its only method, and returns the string as it is.
 type ServerError = actor.ServerError
 
 // prefix begins every text.
