@@ -220,7 +220,7 @@ func TestTimesInTheFairQueueDoNotRunAheadWhileTheLockGoesRound(t *testing.T) {
 				continue
 			}
 			hold, err := engines[i%2].FairMutex("n").Lock(t.Context(), lockwheel.Wait(wait), lockwheel.Lease(lease))
-			if errors.Is(err, lockwheel.ErrNotAcquired) {
+			if errors.Is(err, lockwheel.ErrNotAcquired) || errors.Is(err, lockwheel.ErrUnavailable) { // a busy machine answers later than that
 				refused.Add(1)
 				continue
 			}
