@@ -87,8 +87,11 @@ func TestManyCallersOfOneEngineComeInOneByOne(t *testing.T) {
 func TestManyEnginesInLoopsComeInOneByOne(t *testing.T) {
 	t.Parallel()
 	onEachKind(t, func(t *testing.T, mutex kindOfLock) {
+		engines, rounds := 16, 100
+		if raced {
+			rounds = 20
+		}
 		s := anySite(t)
-		const engines, rounds = 16, 20
 		var r room
 		crowd(t, engines, func(int) error {
 			e := s.open(lockwheel.Options{})

@@ -2,6 +2,8 @@ package lockwheel
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/lockwheel/lockwheel/actor"
 )
@@ -44,8 +46,13 @@ var (
 
 // ServerError is what the server said when it refused, word for word: a string, for errors.As with a *ServerError.
 // WRONGTYPE when the key is something else, NOPERM when the user may not, and so on. A refusal for good is the error
-// of the call itself; one that may pass is the cause of ErrUnavailable.
+// of the call itself; one that may pass is the cause of [ErrUnavailable].
+//
+// ServerError.Error is its only method, and returns the string as it is.
 type ServerError = actor.ServerError
+
+// prefix begins every text.
+const prefix = "lockwheel: "
 
 // lockError says which lock it was.
 type lockError struct {
@@ -53,11 +60,50 @@ type lockError struct {
 	err, cause error
 }
 
-func (e *lockError) Error() string {
+func (e *lockError) Error() string { return prefix + e.text() }
+
+// text is the error without the name of this package, which an error around it has said.
+func (e *lockError) text() string { return "lock " + quoted(e.name) + ": " + e.what() }
+
+// what is the error for whoever knows which lock it was.
+func (e *lockError) what() string {
 	if e.cause == nil {
-		return fmt.Sprintf("lockwheel: lock %s: %v", quoted(e.name), e.err)
+		return e.err.Error()
 	}
-	return fmt.Sprintf("lockwheel: lock %s: %v: %v", quoted(e.name), e.err, e.cause)
+	err := e.err
+	if _, left := e.cause.(actor.Left); left && err == ErrUnavailable { // the cause itself: one of several locks may be another matter
+		err = errLeft
+	}
+	return err.Error() + ": " + e.nested()
+}
+
+// nested is a cause as text. Errors of locks in it do not say again whose they are, nor of which lock if it is this one.
+func (e *lockError) nested() string {
+	text := e.cause.Error()
+	eachLockError(e.cause, func(inner *lockError) {
+		short := inner.text()
+		if inner.name == e.name {
+			short = inner.what()
+		}
+		text = strings.ReplaceAll(text, inner.Error(), short)
+	})
+	return text
+}
+
+// eachLockError goes through the outermost errors of locks that an error wraps, or is.
+func eachLockError(err error, f func(*lockError)) {
+	if e, ok := err.(*lockError); ok {
+		f(e)
+		return
+	}
+	switch e := err.(type) {
+	case interface{ Unwrap() error }:
+		eachLockError(e.Unwrap(), f)
+	case interface{ Unwrap() []error }:
+		for _, inner := range e.Unwrap() {
+			eachLockError(inner, f)
+		}
+	}
 }
 
 func (e *lockError) Unwrap() []error {
@@ -66,6 +112,42 @@ func (e *lockError) Unwrap() []error {
 	}
 	return []error{e.err, e.cause}
 }
+
+// unavailable is ErrUnavailable in other words, where nothing says that it is.
+type unavailable string
+
+func (e unavailable) Error() string { return string(e) }
+func (e unavailable) Unwrap() error { return ErrUnavailable }
+
+const (
+	errLeft    unavailable = "the caller's context ended the wait, the outcome is not known"
+	errNotSent unavailable = "the caller's context had ended before, nothing was sent"
+)
+
+// oneLine is one error for those of several locks that are joined, on one line that says the same once.
+func oneLine(err error) error {
+	joined, ok := err.(interface{ Unwrap() []error })
+	if _, isLock := err.(*lockError); !ok || isLock {
+		return err
+	}
+	return lockErrors(joined.Unwrap())
+}
+
+// lockErrors are what one call came to at several locks.
+type lockErrors []error
+
+func (all lockErrors) Error() string {
+	var texts []string
+	for _, err := range all {
+		text := strings.TrimPrefix(err.Error(), prefix)
+		if !slices.Contains(texts, text) {
+			texts = append(texts, text)
+		}
+	}
+	return prefix + strings.Join(texts, "; ")
+}
+
+func (all lockErrors) Unwrap() []error { return all }
 
 // quoted shows a name of any bytes on one line, and of any length in a bounded one.
 func quoted(name string) string {

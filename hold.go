@@ -174,10 +174,10 @@ func (h *Hold) Extend(ctx context.Context, d time.Duration) error {
 		return errZeroHold
 	}
 	if ctx.Err() != nil {
-		return h.fail(ErrUnavailable, context.Cause(ctx))
+		return h.fail(errNotSent, context.Cause(ctx))
 	}
 	if g := h.group(); g != nil {
-		return g.extend(ctx, d)
+		return oneLine(g.extend(ctx, d))
 	}
 	return h.change(ctx, actor.Extend, d)
 }
@@ -187,7 +187,7 @@ func (h *Hold) unlock(ctx context.Context) error {
 		return errZeroHold
 	}
 	if g := h.group(); g != nil {
-		return g.unlock(ctx)
+		return oneLine(g.unlock(ctx))
 	}
 	return h.change(ctx, actor.Unlock, 0)
 }

@@ -80,7 +80,7 @@ func (m Mutex) ForceUnlock(ctx context.Context) (wasLocked bool, err error) {
 
 // State is a lock as it is in Redis at one instant.
 type State struct {
-	Locked bool
+	Locked bool          // somebody has it
 	Owner  string        // the holder's id on the wire; empty if free, if several read, or if the key is no lock of this kind
 	Count  int           // how often its holder has it
 	TTL    time.Duration // until it ends without renewal; 0 if free, negative if it never does
@@ -215,7 +215,7 @@ func (m Mutex) ask(ctx context.Context, what actor.Kind) (*engine.Call, error) {
 		return nil, err
 	}
 	if ctx.Err() != nil {
-		return nil, m.fail(ErrUnavailable, context.Cause(ctx))
+		return nil, m.fail(errNotSent, context.Cause(ctx))
 	}
 	call := engine.NewCall()
 	call.Tag = what

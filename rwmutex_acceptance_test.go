@@ -443,7 +443,7 @@ func TestReadersAndWritersOfOneEngine(t *testing.T) {
 func TestReadersAndWritersOfManyEnginesInLoops(t *testing.T) {
 	t.Parallel()
 	s := anySite(t)
-	const engines, rounds = 8, 20
+	const engines, rounds = 16, 100
 	var p party
 	crowd(t, engines, func(int) error {
 		e := s.open(lockwheel.Options{})

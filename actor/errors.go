@@ -48,6 +48,24 @@ func joined(first, second error) error {
 	return fmt.Errorf("%w; %w", first, second)
 }
 
+// Left is the cause of a verdict that is unknown only because the request's caller gave up, and why that was: nothing
+// is known to be wrong.
+type Left struct{ Cause error }
+
+// Error returns the text of why the caller gave up.
+func (e Left) Error() string { return e.Cause.Error() }
+
+// Unwrap returns why the caller gave up.
+func (e Left) Unwrap() error { return e.Cause }
+
+// leftFor is the cause of somebody who gave up, with the trouble that there was; either may be nil.
+func leftFor(trouble, cause error) error {
+	if trouble == nil && cause != nil {
+		return Left{cause}
+	}
+	return joined(trouble, cause)
+}
+
 // otherKind explains ErrKind.
 func otherKind(is, wanted LockKind) error {
 	return fmt.Errorf("it is a %v lock in this engine now, not a %v one", is, wanted)

@@ -131,6 +131,58 @@ func TestAFairLockThatIsFreeAndAnothersTurnIsNotAskedForInAHotLoop(t *testing.T)
 	`)
 }
 
+// Behind somebody who is dead only the foremost of an engine asks often; the others keep their places.
+func TestAFairWaiterBehindAnotherOfItsEngineAsksOnlyToKeepItsPlace(t *testing.T) {
+	t.Run("or when the time of the head is over", func(t *testing.T) {
+		talkOf(t, actor.Fair, `
+			0s             A locks                           → acquire #1 30s wait 5m0s
+			1ms            #1 taken 4m nobody left 540s preceded → listen
+			75.001s        timer                             → acquire #1 30s wait 5m0s
+			+1ms           #1 taken 40s nobody left 340s preceded → nothing
+			115.003s       timer                             → acquire #1 30s wait 5m0s
+			+1ms           #1 granted                        → leave; A granted 29.689s
+			+1ms           A unlocks                         → A over; release #1 wait 5m0s
+			+1ms           #1 released                       → A unlocked
+		`)
+	})
+	t.Run("before it counts as dead", func(t *testing.T) {
+		talkOf(t, actor.Fair, `
+			0s             A locks wait 8s                   → acquire #1 30s wait 8s
+			1ms            #1 taken 40s nobody left 6s preceded → listen
+			3.001s         timer                             → acquire #1 30s wait 8s
+			+1ms           #1 taken 37s nobody left 3s preceded → nothing
+			4.502s         timer                             → acquire #1 30s wait 8s
+			+1ms           #1 granted                        → leave; A granted 29.689s
+			+1ms           A unlocks                         → A over; release #1 wait 8s
+			+1ms           #1 released                       → A unlocked
+		`)
+	})
+	t.Run("until that one is gone", func(t *testing.T) {
+		talkOf(t, actor.Fair, `
+			0s             A locks                           → acquire #1 30s wait 5m0s
+			1ms            #1 taken 4m nobody left 540s preceded → listen
+			10s            foremost                          → nothing
+			+250ms..+505ms timer                             → acquire #1 30s wait 5m0s
+			+1ms           #1 taken 4m nobody left 540s      → nothing
+			+250ms..+505ms timer                             → acquire #1 30s wait 5m0s
+			+1ms           #1 granted                        → leave; A granted 29.689s
+			+1ms           A unlocks                         → A over; release #1 wait 5m0s
+			+1ms           #1 released                       → A unlocked
+		`)
+	})
+	t.Run("and it stays asleep while somebody has the lock", func(t *testing.T) {
+		talkOf(t, actor.Fair, `
+			0s             A locks                           → acquire #1 30s wait 5m0s
+			1ms            #1 taken 20s it:1 left 320s       → listen
+			2ms            foremost                          → nothing
+			20.002s        timer                             → acquire #1 30s wait 5m0s
+			+1ms           #1 granted                        → leave; A granted 29.689s
+			+1ms           A unlocks                         → A over; release #1 wait 5m0s
+			+1ms           #1 released                       → A unlocked
+		`)
+	})
+}
+
 func TestAFairTryDoesNotQueue(t *testing.T) {
 	talkOf(t, actor.Fair, `
 		0s   A locks once                                → acquire #1 30s

@@ -70,6 +70,9 @@ func (k LockKind) String() string { return protocols[k].name }
 // many Locks in an engine as it has requests for one.
 func (k LockKind) Claims() bool { return protocols[k].claims }
 
+// Queues reports whether those who wait for such a lock have places in a queue at the server.
+func (k LockKind) Queues() bool { return protocols[k].queues }
+
 // Forces reports whether a command takes such locks away from whoever holds them.
 func (k LockKind) Forces(v Verb) bool { return protocols[k].force == v }
 

@@ -86,6 +86,7 @@ type rare struct {
 	wait      time.Duration // with which it queues at the server; 0: not known yet
 	behind    uint64        // the tenure of this engine that queued before it and waits as long; 0: none
 	queued    bool          // it has a place in the queue
+	passive   bool          // the lock was free and another's turn, and somebody of this engine before it asks often
 
 	// Handing on.
 	handed    int
@@ -242,6 +243,8 @@ func (l *Lock) Step(now time.Duration, m *Message, fx *Effects) {
 		}
 	case Drain:
 		l.drain(now, fx)
+	case Foremost:
+		l.foremost(now, fx)
 	case Moved:
 		l.moved(now, m.Request, fx)
 	}
@@ -382,14 +385,14 @@ func (l *Lock) giveUp(now time.Duration, r *Request, cause error, fx *Effects) {
 	if why == nil && cause == nil {
 		why = errNoAnswer
 	}
-	err := ErrUnavailable
-	if r.Tag == Acquire && r.line == &l.queue && l.knownTaken() {
-		err, why = ErrNotAcquired, nil
+	switch {
+	case r.undone != nil:
+		fx.Decide(now, r, ErrNotReplicated, joined(r.undone, cause))
+	case r.Tag == Acquire && r.line == &l.queue && l.knownTaken():
+		fx.Decide(now, r, ErrNotAcquired, cause)
+	default:
+		fx.Decide(now, r, ErrUnavailable, leftFor(why, cause))
 	}
-	if r.undone != nil {
-		err, why = ErrNotReplicated, r.undone
-	}
-	fx.Decide(now, r, err, joined(why, cause))
 }
 
 // knownTaken reports whether the last that was heard of the lock is that somebody has it.

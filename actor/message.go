@@ -25,6 +25,7 @@ const (
 	Displaced                  // another claim of this engine on the same lock was granted
 	Drain                      // no more grants: the engine shuts down
 	Moved                      // Request, for several locks, waits for this one from now on
+	Foremost                   // nobody of this engine stands before it in the queue any more
 	Nudged                     // something about the lock has changed: see what it wants now
 )
 
@@ -110,6 +111,7 @@ type Reply struct {
 	Uncounted bool          // SendRenew: renewed, but the count could not be written
 	Known     bool          // Taken: another Lock of this engine knows the holder
 	Doomed    bool          // Taken: and is about to release it
+	Preceded  bool          // Taken: another Lock of this engine stands before it in the queue
 	Replicas  int           // of a grant, if they are asked: how many have it
 	Listeners int           // SendRenew: on the channel; -1 unknown
 	Count     int           // SendState

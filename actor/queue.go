@@ -40,17 +40,32 @@ func (l *Lock) stays(reply *Reply) {
 	x.queued = x.queued || reply.Left > 0
 }
 
-// turnIn bounds a sleep in the queue: a lock that is free belongs to somebody who may be dead, and whoever
-// does not ask counts as dead in the end. The quarter leaves a waiter half of its wait when it becomes the
-// head, if the one before asked a quarter before that and it asks another quarter later.
-func turnIn(sleep time.Duration, reply *Reply, fx *Effects) time.Duration {
-	if reply.Holder == "" {
+// turnIn bounds a sleep in the queue. A lock that is free belongs to somebody who may be dead: the foremost of this
+// engine asks often, because nobody behind can be served before it. Whoever does not ask at all counts as dead in the
+// end. The quarter leaves a waiter half of its wait when it becomes the head, if the one before asked a quarter before
+// that and it asks another quarter later.
+func (x *rare) turnIn(sleep time.Duration, reply *Reply, fx *Effects) time.Duration {
+	free := reply.Holder == ""
+	if x.passive = free && reply.Preceded; free && !x.passive {
 		sleep = min(sleep, fx.jitter(pollKept))
 	}
 	if reply.Left > 0 {
 		sleep = min(sleep, max(min(reply.Left/2, fx.Config.FairWait/4), tryFloor))
 	}
 	return sleep
+}
+
+// foremost takes in that whoever of this engine stood before it has gone: now it is the one that asks often.
+func (l *Lock) foremost(now time.Duration, fx *Effects) {
+	if x := l.rare; x != nil && x.passive {
+		x.passive = false
+		x.askAt = min(x.askAt, now+fx.jitter(pollKept))
+	}
+}
+
+// Queues reports whether it waits and has a place in the queue, as far as is known.
+func (l *Lock) Queues() bool {
+	return l.phase == asking && !l.queue.empty() && l.rare != nil && l.rare.queued
 }
 
 // stopAsking ends a tenure that nobody wants any more. One that has a place, or may have, gives it up.

@@ -40,12 +40,12 @@ import (
 //
 // A reader's renewal shows the leases of its holds, if they are not one with that of the tenure, and whether the TTL may fall.
 //
-// Others:   message, shared, unshared, aside 1s, called, subscribed, found, displaced, deafened, unheard, doubt, drain, close, round trip 3ms, next,
+// Others:   message, shared, unshared, aside 1s, called, foremost, subscribed, found, displaced, deafened, unheard, doubt, drain, close, round trip 3ms, next,
 // wants #1
 //
 // A fenced lock's answers have a token: granted token 5, renewed token 6.
 //
-// For a fair lock: taken 5s holder left 10s (in the queue; without left not), taken 5s nobody (free, another's turn),
+// For a fair lock: taken 5s holder left 10s (in the queue; without left not), taken 5s nobody [preceded] (free, another's turn),
 // taken 5s me:7 known [doomed] (another lock of this engine has it, or is to release it).
 //
 // A conversation must end with the lock idle, every request decided once, and nothing on the wheel.
@@ -231,6 +231,8 @@ func (s *stage) happen(words []string) {
 		s.step(&actor.Message{Kind: actor.Subscribed})
 	case "called":
 		s.step(&actor.Message{Kind: actor.Called})
+	case "foremost":
+		s.step(&actor.Message{Kind: actor.Foremost})
 	case "shared", "unshared":
 		s.lock.Share(what == "shared")
 	case "deafened":
@@ -407,6 +409,7 @@ func (s *stage) reply(c *actor.Command, words []string) *actor.Reply {
 	case "taken":
 		ttl := duration(s.t, words[1], 0)
 		*reply = actor.Reply{Status: actor.Taken, TTL: ttl, Holder: words[2], Known: slices.Contains(words, "known"), Doomed: slices.Contains(words, "doomed")}
+		reply.Preceded = slices.Contains(words, "preceded")
 		if i := slices.Index(words, "left"); i > 0 {
 			reply.Left = duration(s.t, words[i+1], 0)
 		}

@@ -187,7 +187,7 @@ func (l *Lock) endTenure(now time.Duration, fx *Effects) {
 		x.reading.tenureEnds(l)
 		x.shortest, x.acquiring, x.releasing = 0, false, false
 		x.handed, x.listeners, x.retryAt = 0, unasked, 0
-		x.token, x.given, x.wait, x.behind, x.queued = 0, 0, 0, 0, false
+		x.token, x.given, x.wait, x.behind, x.queued, x.passive = 0, 0, 0, 0, false, false
 		x.answered = x.answered || l.phase == held || l.phase == ending
 		if x.yield {
 			x.yield = false

@@ -47,7 +47,7 @@ func (l *Lock) taken(now time.Duration, m *Message, fx *Effects) {
 	})
 	sleep := sleepFor(reply.TTL, now-m.Sent, fx)
 	if queues {
-		sleep = turnIn(sleep, reply, fx)
+		sleep = x.turnIn(sleep, reply, fx)
 	}
 	x.askAt = now + sleep
 	switch {

@@ -223,7 +223,7 @@ func (c *coordinator) gaveUp(now time.Duration, r *actor.Request, cause error) {
 		return
 	}
 	c.waiting = slices.DeleteFunc(c.waiting, func(other *actor.Request) bool { return other == r })
-	c.fx.Decide(now, r, actor.ErrUnavailable, cause)
+	c.fx.Decide(now, r, actor.ErrUnavailable, actor.Left{Cause: cause})
 }
 
 // lockFor finds or makes the actor that a new request is for. It decides the request, and returns nil,
@@ -326,7 +326,11 @@ func (c *coordinator) after(now time.Duration, l *actor.Lock) {
 	}
 	c.together(now)
 	if l.Idle() && l.Key() != "" {
+		key, queues := l.Key(), l.Kind().Queues()
 		c.forget(l)
+		if queues {
+			c.callForemost(now, key)
+		}
 	}
 }
 

@@ -226,6 +226,7 @@ func (d *desk) courier(words []string) (oops string) {
 			"gone":    {Status: actor.Gone},
 			"taken":   {Status: actor.Taken, TTL: 20 * time.Second, Holder: "x:1"},
 			"queued":  {Status: actor.Taken, TTL: 20 * time.Second, Holder: "x:1", Left: time.Hour},
+			"dead":    {Status: actor.Taken, TTL: time.Hour, Left: 2 * time.Hour},
 			"self":    {Status: actor.Taken, TTL: 20 * time.Second, Holder: "me:1", Left: time.Hour},
 			"refused": {Status: actor.Refused, Err: errors.New("WRONGTYPE x")},
 			"busy":    {Status: actor.Refused, Err: errors.New("BUSY x")},

@@ -132,12 +132,16 @@ func (c *coordinator) fill(now time.Duration, n *node, verb actor.Verb) *batch {
 	if renews(verb) && q.pressing == 0 && q.len() >= renewKeys {
 		most = renewKeys
 	}
-	for size, keys := 0, 0; q.len() > 0 && keys < most && size < batchBytes; {
+	for keys, bytes := 0, 0; q.len() > 0; {
+		moreKeys, moreBytes := load(q.next(), verb)
+		if len(b.commands) > 0 && (keys+moreKeys > most || bytes+moreBytes > batchBytes) {
+			break // one alone has to go, however much it is
+		}
 		last := len(b.commands)
 		b.commands = append(b.commands, q.pop())
-		if command := &b.commands[last]; c.wanted(now, command) {
-			keys += command.Keys()
-			size += (len(command.Key) + 64) * command.Keys()
+		if c.wanted(now, &b.commands[last]) {
+			keys += moreKeys
+			bytes += moreBytes
 		} else {
 			b.commands = b.commands[:last]
 		}
@@ -147,6 +151,27 @@ func (c *coordinator) fill(now time.Duration, n *node, verb actor.Verb) *batch {
 		return nil
 	}
 	return b
+}
+
+// load is how much of a call a command of that verb takes: how many locks, or holds of a reader, each of which has a key
+// and a lease, and about how many bytes.
+func load(command *actor.Command, verb actor.Verb) (keys, bytes int) {
+	const besidesName = 64 // the tenure, the lease, what is put around the name in keys of it
+	f := &forms[verb]
+	bytes = besidesName * len(command.Ghosts)
+	switch reads := command.Reads; {
+	case len(command.Parts) > 0:
+		for i := range command.Parts {
+			bytes += len(command.Parts[i].Key) + besidesName*(1+len(command.Parts[i].Ghosts))
+		}
+		return len(command.Parts), bytes
+	case f.holds && reads != nil && len(reads.Leases) > 1:
+		keys = len(reads.Leases)
+		return keys, bytes + (len(command.Key)+besidesName)*(1+keys)
+	case f.holds:
+		return 1, bytes + 2*(len(command.Key)+besidesName)
+	}
+	return 1, bytes + (len(command.Key)+besidesName)*(1+len(f.more))
 }
 
 // wanted reports whether a command is still worth sending; its lock is told if it is not.

@@ -323,3 +323,46 @@ func TestWhatAWithdrawnCommandLeavesBehindIsSentInTheSameTurn(t *testing.T) {
 		102ms next               → 2.999s
 	`)
 }
+
+// A reader has a key for each hold, one for several locks theirs, and some kinds more than one a lock.
+func TestBatchCountsWhatItReallySends(t *testing.T) {
+	name := func(bytes int) string { return strings.Repeat("k", bytes) }
+	reader := func(holds, bytes int) actor.Command {
+		return actor.Command{Key: name(bytes), Tenure: 1, Lease: time.Second, Reads: &actor.Reads{Leases: make([]time.Duration, holds)}}
+	}
+	for _, c := range []struct {
+		what string
+		verb actor.Verb
+		of   actor.Command
+		want int // how many of it leave together
+	}{
+		{"readers with a hold", actor.SendReadRenew, reader(1, 10), batchKeys},
+		{"readers with many", actor.SendReadRenew, reader(50, 10), 2},
+		{"readers with very many, each alone", actor.SendReadRenew, reader(10_000, 10), 1},
+		{"holds of a reader with a long name", actor.SendReadRenew, reader(9, 30_000), 3},
+		{"a reader beside a writer", actor.SendReadAcquire, actor.Command{Key: "a", Reads: &actor.Reads{Writer: 1}}, batchKeys},
+		{"several locks", actor.SendJointAcquire, actor.Command{Key: "a", Parts: make([]actor.Asked, 60)}, 2},
+		{"several locks with long names", actor.SendJointAcquire, actor.Command{Key: "a", Parts: []actor.Asked{{Key: "a"}, {Key: name(60_000)}}}, 17},
+		{"fair locks with long names", actor.SendFairAcquire, actor.Command{Key: name(60_000)}, 5},
+		{"ghosts", actor.SendAcquire, actor.Command{Key: "a", Ghosts: make([]uint64, 1600)}, 10},
+	} {
+		d := newDesk(t, 8)
+		for range 2 * batchKeys {
+			command := c.of
+			command.Verb, command.Request = c.verb, &actor.Request{}
+			d.c.queues[c.verb].push(command)
+		}
+		b := d.c.fill(0, d.c.node, c.verb)
+		require.Len(t, b.commands, c.want, c.what)
+		_, client := newLiar(t)
+		w := writer{id: "6f0e6a4e-1111-2222-3333-444455556666"}
+		call := w.call(client, b)
+		bytes := 0
+		for _, word := range call.Commands() {
+			bytes += len(word)
+		}
+		if c.want > 1 {
+			require.LessOrEqual(t, bytes, batchBytes*11/10, c.what)
+		}
+	}
+}

@@ -109,6 +109,16 @@ func (c *coordinator) tellHolder(now time.Duration, command *actor.Command, repl
 	}
 }
 
+// tellPlace says of an answer that somebody else of the queue comes first whether one of this engine does, too.
+// Places are in the order of the tenures, but for one whose question was lost: then both ask as the foremost.
+func (c *coordinator) tellPlace(command *actor.Command, reply *actor.Reply) {
+	if reply.Holder != "" || !command.Lock.Kind().Queues() {
+		return
+	}
+	foremost := c.groups[command.Key].first((*actor.Lock).Queues)
+	reply.Preceded = foremost != nil && foremost.Tenure() < command.Tenure
+}
+
 // tellClaims tells those who have or want a lock of which there are claims what an answer to one of them means to
 // the others, before that one has it: who the holder is, and who cannot be it any more.
 func (c *coordinator) tellClaims(now time.Duration, b *batch, command *actor.Command, reply *actor.Reply) {
@@ -116,6 +126,7 @@ func (c *coordinator) tellClaims(now time.Duration, b *batch, command *actor.Com
 	case reply.Status == actor.Taken && kind.Claims():
 		c.compareClocks(now, b, reply)
 		c.tellHolder(now, command, reply)
+		c.tellPlace(command, reply)
 	case reply.Status == actor.Done && kind.Granted(command, b.sent, now):
 		c.displace(now, command)
 	}
@@ -156,5 +167,12 @@ func (c *coordinator) leaveGroup(l *actor.Lock) {
 	g.claims.remove(l)
 	if g.claims.len() == 0 {
 		delete(c.groups, l.Key())
+	}
+}
+
+// callForemost tells the one that is foremost in a queue now that a claim is gone.
+func (c *coordinator) callForemost(now time.Duration, key string) {
+	if next := c.groups[key].first((*actor.Lock).Queues); next != nil {
+		c.step(now, next, &actor.Message{Kind: actor.Foremost})
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -109,4 +110,34 @@ func TestClaimsLearnFromEachOther(t *testing.T) {
 		12ms   ordered                       → nothing
 		13ms   next                          → never
 	`)
+}
+
+// Behind a head that is dead only the foremost of those who wait here asks often: the next one when that one has left.
+func TestOnlyTheForemostOfAFairQueueAsksOften(t *testing.T) {
+	const often = 510 * time.Millisecond
+	d := newDesk(t, 8)
+	d.line("1ms lock fair:a fair:a/2 fair:a/3")
+	d.line("2ms 1 dead")
+	d.line("3ms ordered")
+	for batch := 2; batch < 6; batch++ {
+		d.requireAsks(often, fmt.Sprintf("%d: acquire fair a", batch))
+		d.line(fmt.Sprintf("+1ms %d dead", batch))
+	}
+	// one in the middle changes nothing
+	require.Contains(t, d.line("+1ms cancel fair:a/2"), "6: release fair a")
+	d.line("+1ms 6 gone; ordered")
+	d.requireAsks(often, "7: acquire fair a")
+	d.line("+1ms 7 dead")
+	require.Contains(t, d.line("+1ms cancel fair:a"), "8: release fair a")
+	d.line("+1ms 8 gone; ordered")
+	for batch := 9; batch < 12; batch++ {
+		d.requireAsks(often, fmt.Sprintf("%d: acquire fair a", batch))
+		d.line(fmt.Sprintf("+1ms %d dead", batch))
+	}
+}
+
+// requireAsks lets the timers fire that are due soon.
+func (d *desk) requireAsks(soon time.Duration, want string) {
+	d.t.Helper()
+	require.Equal(d.t, want, d.line(fmt.Sprintf("+%v timer", soon)))
 }

@@ -22,7 +22,7 @@ var simKindNames = [...]string{
 	actor.Acquire: "lock", actor.Unlock: "unlock", actor.Extend: "extend", actor.Force: "force", actor.Cancel: "cancel",
 	actor.Overdue: "overdue", actor.Woken: "woken", actor.Withdrawn: "withdrawn", actor.Heard: "heard",
 	actor.Subscribed: "subscribed", actor.Unheard: "unheard", actor.Doubt: "doubt", actor.Found: "found", actor.Displaced: "displaced", actor.Drain: "drain", actor.Called: "called",
-	actor.Moved: "moved", actor.Nudged: "nudged",
+	actor.Moved: "moved", actor.Foremost: "foremost", actor.Nudged: "nudged",
 }
 
 // stepped is told of every step of every lock.

@@ -1,0 +1,115 @@
+package lockwheel_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel"
+	"github.com/lockwheel/lockwheel/internal/proxy"
+)
+
+// Who gives up is told that, and not that Redis is unavailable: nothing says so.
+func TestAnErrorOfACallerWhoGaveUpSaysSo(t *testing.T) {
+	t.Parallel()
+	const unknown = `lockwheel: lock "n": the caller's context ended the wait, the outcome is not known: a reason of the caller's own`
+	const unsent = `lockwheel: lock "n": the caller's context had ended before, nothing was sent: a reason of the caller's own`
+	_, p, e := behind(t, slowToGiveUp)
+	m := e.Mutex("n")
+	hold, other := lock(t, m), lock(t, e.FencedMutex("other"))
+	p.Set(proxy.Replies, proxy.Hold)
+	ctx, leave := context.WithCancelCause(t.Context())
+	time.AfterFunc(50*time.Millisecond, func() { leave(errTest) })
+	says := func(want string, ctx context.Context, of map[string]func(context.Context) error) {
+		for what, call := range of {
+			err := call(ctx)
+			require.EqualError(t, err, want, what)
+			require.ErrorIs(t, err, lockwheel.ErrUnavailable, what)
+			require.ErrorIs(t, err, errTest, what)
+		}
+	}
+	extend := func(ctx context.Context) error { return hold.Extend(ctx, time.Hour) }
+	state := func(ctx context.Context) error { return second(m.State(ctx)) }
+	force := func(ctx context.Context) error { return second(m.ForceUnlock(ctx)) }
+	says(unknown, ctx, map[string]func(context.Context) error{"Extend": extend})
+	says(unsent, ctx, map[string]func(context.Context) error{"Extend": extend, "State": state, "ForceUnlock": force})
+	says(unknown, ctx, map[string]func(context.Context) error{"Unlock": hold.Unlock}) // which is sent whatever ctx says
+	require.ErrorContains(t, other.Unlock(ctx), `lock "other": the caller's context ended the wait`)
+	for what, call := range map[string]func(context.Context) error{
+		"State": state, "ForceUnlock": force, "Lock": func(ctx context.Context) error { return second(e.FencedMutex("another").Lock(ctx)) },
+	} {
+		ctx, leave := context.WithTimeoutCause(t.Context(), 50*time.Millisecond, errTest)
+		err := call(ctx)
+		leave()
+		require.ErrorContains(t, err, ": the caller's context ended the wait, the outcome is not known: a reason of the caller's own", what)
+		require.ErrorIs(t, err, lockwheel.ErrUnavailable, what)
+		require.ErrorIs(t, err, errTest, what)
+	}
+	p.Set(proxy.Replies, proxy.Pass)
+	settled(t, e)
+}
+
+// What is known to be wrong is said as well.
+func TestAnErrorOfACallerWhoGaveUpOnADeadServerSaysBoth(t *testing.T) {
+	t.Parallel()
+	m := dead(t)
+	ctx, cancel := context.WithTimeoutCause(t.Context(), 500*time.Millisecond, errTest)
+	defer cancel()
+	err := second(m.Lock(ctx))
+	require.ErrorIs(t, err, lockwheel.ErrUnavailable)
+	require.ErrorContains(t, err, `lockwheel: lock "n": redis unavailable: `)
+	require.ErrorContains(t, err, "; "+errTest.Error())
+}
+
+// Of several locks each error is there, and what they share is said once.
+func TestErrorsOfSeveralLocksReadAsOne(t *testing.T) {
+	t.Parallel()
+	p := newPanel(t, 3)
+	for _, s := range p {
+		s.do("SET", "n", "x")
+	}
+	err := second(quorum(p.client(lockwheel.Options{}), "n").TryLock(t.Context()))
+	var refused lockwheel.ServerError
+	require.ErrorAs(t, err, &refused)
+	require.ErrorContains(t, err, "WRONGTYPE")
+	require.Equal(t, 1, strings.Count(err.Error(), "lockwheel:"), "%v", err)
+	require.Equal(t, 1, strings.Count(err.Error(), `lock "n"`), "%v", err)
+
+}
+
+func TestAnErrorOfACallerWhoGaveUpOnAQuorumSaysSoOnce(t *testing.T) {
+	t.Parallel()
+	slow := newPanel(t, 3)
+	engines := slow.client(slowToGiveUp)
+	held := lockAll(t, quorum(engines, "n"))
+	heldBy(t, engines)
+	for _, s := range slow {
+		require.NoError(t, s.real.Pause())
+		t.Cleanup(func() { _ = s.real.Continue() })
+	}
+	for _, change := range []func(context.Context) error{
+		func(ctx context.Context) error { return held.Extend(ctx, time.Hour) }, held.Unlock,
+	} {
+		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		err := change(ctx)
+		cancel()
+		require.EqualError(t, err, `lockwheel: lock "n": the caller's context ended the wait, the outcome is not known: context deadline exceeded`)
+		require.ErrorIs(t, err, lockwheel.ErrUnavailable)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+	}
+}
+
+func TestANameThatLooksLikeTheTextOfAnErrorIsShown(t *testing.T) {
+	t.Parallel()
+	s := anySite(t)
+	e := s.open(lockwheel.Options{})
+	const name = "lockwheel: lock"
+	s.do("SET", name, "x")
+	err := second(e.Mutex(name).TryLock(t.Context()))
+	require.ErrorContains(t, err, `lockwheel: lock "lockwheel: lock": `)
+	err = second(e.Multi(e.Mutex("a"), e.Mutex(name)).TryLock(t.Context()))
+	require.ErrorContains(t, err, `lockwheel: lock "lockwheel: lock": `)
+}

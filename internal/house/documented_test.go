@@ -1,0 +1,148 @@
+package house
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Whoever reads the documentation of the packages that programs use finds something about each exported name, also where it is only another
+// name for one elsewhere.
+func TestEveryExportedNameIsDocumented(t *testing.T) {
+	for _, folder := range []string{".", "wheel"} {
+		r := newReader(t, filepath.Join("..", "..", folder))
+		r.read()
+		require.Empty(t, r.bare, folder)
+		require.NotZero(t, r.names, folder)
+	}
+}
+
+// reader goes through the exported names of a package.
+type reader struct {
+	t     *testing.T
+	files []*ast.File
+	names int
+	bare  []string // without a word
+}
+
+func newReader(t *testing.T, folder string) *reader {
+	t.Helper()
+	r := &reader{t: t}
+	entries, err := os.ReadDir(folder)
+	require.NoError(t, err)
+	for _, entry := range entries {
+		if name := entry.Name(); strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, "_test.go") {
+			file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(folder, name), nil, parser.ParseComments)
+			require.NoError(t, err)
+			r.files = append(r.files, file)
+		}
+	}
+	return r
+}
+
+func (r *reader) read() {
+	for _, file := range r.files {
+		for _, declared := range file.Decls {
+			switch d := declared.(type) {
+			case *ast.FuncDecl:
+				if d.Recv == nil || ast.IsExported(receiver(d)) {
+					r.name(d.Name, d.Doc)
+				}
+			case *ast.GenDecl:
+				for _, spec := range d.Specs {
+					r.spec(spec, d.Doc)
+				}
+			}
+		}
+	}
+}
+
+// name takes in a name with all that is said of it.
+func (r *reader) name(name *ast.Ident, said ...*ast.CommentGroup) {
+	if !name.IsExported() {
+		return
+	}
+	r.names++
+	for _, group := range said {
+		if strings.TrimSpace(group.Text()) != "" {
+			return
+		}
+	}
+	r.bare = append(r.bare, name.Name)
+}
+
+func (r *reader) spec(spec ast.Spec, of *ast.CommentGroup) {
+	switch s := spec.(type) {
+	case *ast.ValueSpec:
+		for _, name := range s.Names {
+			r.name(name, s.Doc, s.Comment, of)
+		}
+	case *ast.TypeSpec:
+		r.name(s.Name, s.Doc, s.Comment, of)
+		if !s.Name.IsExported() {
+			return
+		}
+		if s.Assign.IsValid() {
+			r.alias(s, of.Text())
+		}
+		if fields, ok := s.Type.(*ast.StructType); ok {
+			r.fields(s.Name.Name, fields)
+		}
+	}
+}
+
+func (r *reader) fields(of string, s *ast.StructType) {
+	for _, field := range s.Fields.List {
+		for _, name := range field.Names {
+			before := len(r.bare)
+			if r.name(name, field.Doc, field.Comment); len(r.bare) > before {
+				r.bare[before] = of + "." + name.Name
+			}
+		}
+	}
+}
+
+// alias is for a name whose methods the documentation does not show: its comment is to name them.
+func (r *reader) alias(s *ast.TypeSpec, text string) {
+	original, ok := s.Type.(*ast.SelectorExpr)
+	if !ok {
+		return
+	}
+	elsewhere := newReader(r.t, filepath.Join("..", "..", original.X.(*ast.Ident).Name))
+	found := false
+	for _, file := range elsewhere.files {
+		for _, declared := range file.Decls {
+			d, ok := declared.(*ast.FuncDecl)
+			if !ok || d.Recv == nil || receiver(d) != original.Sel.Name || !d.Name.IsExported() {
+				continue
+			}
+			if found = true; !strings.Contains(text, s.Name.Name+"."+d.Name.Name+" ") {
+				r.bare = append(r.bare, s.Name.Name+"."+d.Name.Name)
+			}
+		}
+	}
+	require.True(r.t, found, "the original of %s", s.Name.Name)
+}
+
+// receiver is the name of the type that a method is of.
+func receiver(d *ast.FuncDecl) string {
+	of := d.Recv.List[0].Type
+	for {
+		switch t := of.(type) {
+		case *ast.StarExpr:
+			of = t.X
+		case *ast.IndexExpr:
+			of = t.X
+		case *ast.Ident:
+			return t.Name
+		default:
+			return ""
+		}
+	}
+}
