@@ -74,36 +74,21 @@ func (e *lockError) what() string {
 	if _, left := e.cause.(actor.Left); left && err == ErrUnavailable { // the cause itself: one of several locks may be another matter
 		err = errLeft
 	}
-	return err.Error() + ": " + e.nested()
+	return err.Error() + ": " + inside(e.cause, e.name)
 }
 
-// nested is a cause as text. Errors of locks in it do not say again whose they are, nor of which lock if it is this one.
-func (e *lockError) nested() string {
-	text := e.cause.Error()
-	eachLockError(e.cause, func(inner *lockError) {
-		short := inner.text()
-		if inner.name == e.name {
-			short = inner.what()
-		}
-		text = strings.ReplaceAll(text, inner.Error(), short)
-	})
-	return text
-}
-
-// eachLockError goes through the outermost errors of locks that an error wraps, or is.
-func eachLockError(err error, f func(*lockError)) {
-	if e, ok := err.(*lockError); ok {
-		f(e)
-		return
-	}
+// inside is an error as part of one about a lock: it does not say again whose it is, nor of which lock if it is that one.
+func inside(err error, name string) string {
 	switch e := err.(type) {
-	case interface{ Unwrap() error }:
-		eachLockError(e.Unwrap(), f)
-	case interface{ Unwrap() []error }:
-		for _, inner := range e.Unwrap() {
-			eachLockError(inner, f)
+	case *lockError:
+		if e.name == name {
+			return e.what()
 		}
+		return e.text()
+	case lockErrors:
+		return e.text(name)
 	}
+	return err.Error()
 }
 
 func (e *lockError) Unwrap() []error {
@@ -124,27 +109,19 @@ const (
 	errNotSent unavailable = "the caller's context had ended before, nothing was sent"
 )
 
-// oneLine is one error for those of several locks that are joined, on one line that says the same once.
-func oneLine(err error) error {
-	joined, ok := err.(interface{ Unwrap() []error })
-	if _, isLock := err.(*lockError); !ok || isLock {
-		return err
-	}
-	return lockErrors(joined.Unwrap())
-}
-
-// lockErrors are what one call came to at several locks.
+// lockErrors are what one call came to at several locks, on one line that says the same once.
 type lockErrors []error
 
-func (all lockErrors) Error() string {
+func (all lockErrors) Error() string { return prefix + all.text("") }
+
+func (all lockErrors) text(name string) string {
 	var texts []string
 	for _, err := range all {
-		text := strings.TrimPrefix(err.Error(), prefix)
-		if !slices.Contains(texts, text) {
+		if text := inside(err, name); !slices.Contains(texts, text) {
 			texts = append(texts, text)
 		}
 	}
-	return prefix + strings.Join(texts, "; ")
+	return strings.Join(texts, "; ")
 }
 
 func (all lockErrors) Unwrap() []error { return all }

@@ -53,7 +53,7 @@ func (g *group) ask(ctx context.Context, what actor.Kind, lease time.Duration) e
 	case len(r.failed) == 0:
 		return g.hold.fail(ErrClosed, nil)
 	}
-	return errors.Join(r.failed...)
+	return lockErrors(r.failed)
 }
 
 // round is one request to all members of a group. It belongs to the goroutine of the caller.

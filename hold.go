@@ -177,7 +177,7 @@ func (h *Hold) Extend(ctx context.Context, d time.Duration) error {
 		return h.fail(errNotSent, context.Cause(ctx))
 	}
 	if g := h.group(); g != nil {
-		return oneLine(g.extend(ctx, d))
+		return g.extend(ctx, d)
 	}
 	return h.change(ctx, actor.Extend, d)
 }
@@ -187,7 +187,7 @@ func (h *Hold) unlock(ctx context.Context) error {
 		return errZeroHold
 	}
 	if g := h.group(); g != nil {
-		return oneLine(g.unlock(ctx))
+		return g.unlock(ctx)
 	}
 	return h.change(ctx, actor.Unlock, 0)
 }

@@ -74,14 +74,14 @@ var errForGood = errors.New("refused for good")
 
 // refusal is the error of who did not get enough members.
 func (g *group) refusal() error {
-	cause := fmt.Errorf("%d of %d locks could be had, %d are needed", g.actor.Had, len(g.members), g.need)
+	cause := lockErrors{fmt.Errorf("%d of %d locks could be had, %d are needed", g.actor.Had, len(g.members), g.need)}
 	for i := range g.members {
 		if why := g.members[i].why; why != nil {
-			cause = fmt.Errorf("%w; %w", cause, why)
+			cause = append(cause, why)
 		}
 	}
 	if ended := context.Cause(g.Context); ended != nil {
-		cause = fmt.Errorf("%w; %w", cause, ended)
+		cause = append(cause, ended)
 	}
 	switch {
 	case g.actor.Hopeless():
