@@ -5,7 +5,7 @@ package engine
 var simWays = map[string]string{
 	"asking → asking": "acquire taken, acquire unanswered, called, cancel, doubt, drain, extend, fair acquire refused, " +
 		"fair acquire taken, fair acquire unanswered, fair release done, fair release gone, fenced acquire " +
-		"taken, fenced acquire unanswered, fenced pass done, force, heard, joint acquire taken, joint " +
+		"taken, fenced acquire unanswered, fenced pass done, force, foremost, heard, joint acquire taken, joint " +
 		"acquire unanswered, lock, moved, nudged, overdue, read acquire taken, read acquire unanswered, " +
 		"read release done, read release gone, read release refused, read release unanswered, release " +
 		"done, release gone, release refused, release unanswered, renew done, renew gone, renew refused, " +
