@@ -77,7 +77,6 @@ func TestErrorsOfSeveralLocksReadAsOne(t *testing.T) {
 	require.ErrorContains(t, err, "WRONGTYPE")
 	require.Equal(t, 1, strings.Count(err.Error(), "lockwheel:"), "%v", err)
 	require.Equal(t, 1, strings.Count(err.Error(), `lock "n"`), "%v", err)
-
 }
 
 func TestAnErrorOfACallerWhoGaveUpOnAQuorumSaysSoOnce(t *testing.T) {
@@ -100,6 +99,12 @@ func TestAnErrorOfACallerWhoGaveUpOnAQuorumSaysSoOnce(t *testing.T) {
 		require.ErrorIs(t, err, lockwheel.ErrUnavailable)
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 	}
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	err := second(quorum(engines, "m").Lock(ctx))
+	require.ErrorContains(t, err, `lockwheel: lock "m": the caller's context ended the wait, the outcome is not known: 0 of 3 locks could be had`)
+	require.ErrorIs(t, err, lockwheel.ErrUnavailable)
+	require.ErrorIs(t, err, context.DeadlineExceeded)
 }
 
 func TestANameThatLooksLikeTheTextOfAnErrorIsShown(t *testing.T) {

@@ -81,6 +81,9 @@ func (g *group) refusal() error {
 		}
 	}
 	if ended := context.Cause(g.Context); ended != nil {
+		if len(cause) == 1 { // nobody has said anything that would be wrong with a server
+			return g.hold.fail(errLeft, append(cause, ended))
+		}
 		cause = append(cause, ended)
 	}
 	switch {
