@@ -20,10 +20,10 @@ type Quorum struct {
 	until   time.Duration // when the caller's wait is over; 0: it has no bound
 	stage   stage
 	members []membership
-	first   int // the member that it queued for and has; none
-	next    int // the member to queue for after a rest; none
-	queued  bool
-	rest    time.Duration
+	first   int           // the member that it queued for and has; none
+	next    int           // the member to queue for after a rest; none
+	queued  bool          // it did before
+	rest    time.Duration // how long the next one is
 }
 
 // none is no member.
@@ -35,14 +35,14 @@ const (
 	asking   stage = iota // all members, in parallel
 	queueing              // for one, with none held
 	resting               // between attempts
-	held                  // held
+	held                  // by enough of them
 	apart                 // refused, lost or left: all was given back
 )
 
 type membership struct {
 	state   memberState
-	barred  bool // it was refused for good, and is asked for again when its time comes
-	refusal Refusal
+	refusal Refusal // the latest
+	barred  bool    // a Recall is under way
 }
 
 type memberState uint8
@@ -112,21 +112,21 @@ func (q *Quorum) Gathered() {
 }
 
 // Begin asks for the members. until is when the caller's wait is over, 0 if it is not bounded; once: it does not
-// wait for others. Members of a watched quorum are wanted for as long as it is held.
+// wait for others. Members of a watched quorum are wanted for as long as it is held. Moments are since then.
 func (q *Quorum) Begin(until time.Duration, once, watched bool) {
 	q.until, q.once, q.watched = until, once, watched
-	q.attempt()
+	q.attempt(0)
 }
 
 // attempt asks for all members but the one that it has.
-func (q *Quorum) attempt() {
+func (q *Quorum) attempt(now time.Duration) {
 	q.stage = asking
 	for i := range q.members {
 		if i != q.first {
 			q.ask(i, Order{Once: q.first == none, Wait: q.patience()})
 		}
 	}
-	q.count(0)
+	q.count(now)
 }
 
 func (q *Quorum) patience() time.Duration {
@@ -154,7 +154,7 @@ func (q *Quorum) Granted(now time.Duration, i int) bool {
 	switch q.stage {
 	case queueing:
 		q.first = i
-		q.attempt()
+		q.attempt(now)
 	case asking:
 		q.count(now)
 	}
@@ -169,7 +169,7 @@ func (q *Quorum) Refused(now time.Duration, i int, why Refusal) {
 	}
 	m.state, m.refusal = away, why
 	if q.stage == queueing {
-		q.attempt()
+		q.attempt(now)
 		return
 	}
 	q.missing(now, i)
@@ -319,7 +319,7 @@ func (q *Quorum) queue(now time.Duration) {
 	}
 	q.first = none
 	if q.next == none || limit < leastQueue {
-		q.attempt()
+		q.attempt(now)
 		return
 	}
 	q.stage, q.queued = queueing, true
