@@ -206,7 +206,7 @@ func (e *Engine) await(ctx context.Context, call *engine.Call) (cause error) {
 func (e *Engine) hooks() engine.Hooks {
 	observer := e.options.Observer
 	hooks := engine.Hooks{Late: observer.Late, Ended: func(end *actor.Ended) { e.ended(end) }}
-	if observer.Acquired != nil || observer.Refused != nil {
+	if observer.Acquired != nil || observer.Refused != nil || observer.Lost != nil {
 		hooks.Verdict = func(r *actor.Request, waited time.Duration) { e.verdict(r, waited) }
 	}
 	return hooks
@@ -240,6 +240,8 @@ func (e *Engine) verdict(r *actor.Request, waited time.Duration) {
 		return
 	}
 	switch {
+	case r.Tag == actor.Unlock && r.Err == actor.ErrLost && observer.Lost != nil: // it ended as if unlocked in time
+		observer.Lost(r.Name, &lockError{name: r.Name, err: r.Err, cause: r.Cause})
 	case r.Tag != actor.Acquire:
 	case r.Err == nil && observer.Acquired != nil:
 		observer.Acquired(r.Name, waited)

@@ -27,8 +27,8 @@ func (h *Hold) zero() bool { return h.parent == nil }
 // Name is the lock's name, without the engine's prefix.
 func (h *Hold) Name() string { return h.name }
 
-// ID is the holder's id on the wire, as Redisson writes it: the engine's UUID, a colon, a number. It is
-// that of the engine's stretch with the lock, which can pass through many holds, so it is not unique.
+// ID is the holder's id on the wire, as Redisson writes it: the engine's UUID, a colon, a number. Holds that
+// were handed on inside the engine, without a release, share it.
 func (h *Hold) ID() string {
 	if h.zero() {
 		return ""
@@ -156,7 +156,7 @@ func (h *Hold) Unlock(ctx context.Context) error {
 
 // Extend makes the lease d from now, longer or shorter than before; the lock is no longer watched and
 // ends by itself then. Zero makes it watched again; what is negative, below 1 ms or above 10 years is an
-// error, and nothing is sent. The lease covers other holds of the same owner, too, if they need a longer one.
+// error, and nothing is sent. If another hold of this owner needs a longer lease, the key keeps that one.
 //
 // It blocks until the server confirms it, ctx ends or Options.Timeout is over. ErrLost: the lock is gone.
 // ErrNotHeld: it was unlocked. ErrClosed: the engine was closed. ErrUnavailable: it may or may not have

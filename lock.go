@@ -66,7 +66,7 @@ func (m Mutex) Do(ctx context.Context, f func(context.Context) error, opts ...Op
 
 // ForceUnlock takes the lock away from whoever holds it, in this process or elsewhere, and wakes all who
 // wait for it. wasLocked says whether anybody held it. A holder in this engine has lost it at once;
-// others learn of it at their next renewal.
+// others learn of it at their next renewal, or when their lease ends if it is one of their own.
 //
 // It blocks until the server answers, ctx ends or Options.Timeout is over. After ErrUnavailable it may
 // still happen later: it is sent once.
@@ -82,7 +82,7 @@ func (m Mutex) ForceUnlock(ctx context.Context) (wasLocked bool, err error) {
 type State struct {
 	Locked bool          // somebody has it
 	Owner  string        // the holder's id on the wire; empty if free, if several read, or if the key is no lock of this kind
-	Count  int           // how often its holder has it
+	Count  int           // how many times its holder has entered it; if several read, how many
 	TTL    time.Duration // until it ends without renewal; 0 if free, negative if it never does
 }
 

@@ -10,7 +10,8 @@ import (
 )
 
 // Multi is several locks that are taken and released as one: all of them ([Engine.Multi]), or a majority
-// ([Quorum]). It is immutable, free to copy, and safe for concurrent use. The zero Multi gives an error.
+// ([Quorum]). It is immutable, free to copy, and safe for concurrent use. The zero Multi gives an error. There is no
+// LockAsync: the caller's goroutine waits.
 type Multi struct {
 	locks  []Mutex // in the order in which they are taken in turn; not to be changed
 	name   string

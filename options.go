@@ -104,7 +104,7 @@ const (
 // the lock. It holds for every kind of lock. In a cluster they are the replicas of the slot's master, behind
 // Sentinel those of whoever is the master.
 //
-// It costs each call that acquires a WAIT, at most two such calls at a time to each master, on connections of
+// Each call that acquires sends a WAIT besides, at most two such calls at a time to each master, on connections of
 // their own: nobody else waits behind them. TryLock on a silent server ends later by as much as Timeout. A
 // FencedMutex that passes to the next owner within the engine waits as well, for the next token. Renewals,
 // re-entries, releases, and other locks that pass from owner to owner within the engine are not waited for:
@@ -120,12 +120,12 @@ type Replicas struct {
 
 // Observer is functions that are told what locks do. Nil ones are skipped. They run on the loop: they
 // must not block and must not call the engine, its locks or its holds. Released and Lost come after the hold's
-// context has ended and its Done is closed.
+// context has ended and its Done is closed. Of a Multi or a Quorum they are told of each lock.
 type Observer struct {
 	Acquired func(name string, waited time.Duration)            // a hold was granted
 	Refused  func(name string, waited time.Duration, err error) // a request ended without one
 	Released func(name string, held time.Duration)              // a hold was unlocked; held since its owner's first grant
-	Lost     func(name string, err error)                       // a hold ended without Unlock
+	Lost     func(name string, err error)                       // a hold ended without Unlock, or its Unlock, after Released, found it lost before
 	Late     func(turn time.Duration)                           // a turn of the loop took longer than 5ms
 }
 
@@ -138,7 +138,7 @@ type Stats struct {
 	Timers        int64 // gauge: timers on the wheel
 	Polling       int64 // gauge: locks waited for by asking again and again: by choice (Wake), or because the server refuses SUBSCRIBE
 
-	Acquired, Refused, Released, Lost uint64 // counters, since Open: holds granted, refused, unlocked, lost
+	Acquired, Refused, Released, Lost uint64 // counters, since Open: holds granted, refused, unlocked, lost; one that its Unlock found lost is in both
 	Renewed                           uint64 // counter: renewals and confirmations given by the server
 	Handed                            uint64 // counter: grants that passed from owner to owner inside the engine, without a release
 	Commands, Batches, Turns          uint64 // counters: commands sent, calls that carried them, turns of the loop (none while nothing is due)

@@ -151,7 +151,7 @@ func (l *Lock) renewed(now time.Duration, m *Message, fx *Effects) {
 	case l.phase == ending:
 		// Its owner left meanwhile. The release that follows decides, unless there is nothing to release.
 		if reply.Status == Gone {
-			l.ended(now, ErrLost, errGone, fx)
+			l.lostBefore(now, fx)
 		}
 	case reply.Status == Done:
 		l.confirmedBy(now, m, fx)

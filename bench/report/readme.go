@@ -120,6 +120,12 @@ func (r *results) holdLines(t *table) {
 	if k.During > 0 && k.Stuck == "" {
 		t.section(held+"pairs a second beside them, to none held", count(k.During)+", "+ratio(k.During, k.None()), "Hold")
 	}
+	for i := range r.hold.Figures {
+		if rarer := &r.hold.Figures[i]; rarer.Keep.Every != 0 && rarer.Failure == "" && rarer.During > 0 && rarer.Stuck == "" {
+			t.section(fmt.Sprintf("the same with `Options.Renew` %v: the server's cores; pairs a second beside them, to none held", rarer.Keep.Every),
+				fmt.Sprintf("%s; %s, %s", decimals(rarer.Server), count(rarer.During), ratio(rarer.During, rarer.None())), "Hold")
+		}
+	}
 }
 
 // section is a row that says where in RESULTS.md its figures are.
