@@ -150,7 +150,8 @@ func (e *Engine) Shutdown(ctx context.Context) error {
 		return e.Close()
 	}
 	if cause := e.await(ctx, call); cause != nil && call.Err != nil {
-		return errors.Join(fmt.Errorf("lockwheel: shutdown: not every lock was released: %w", cause), e.Close())
+		left := e.Stats().Held
+		return errors.Join(fmt.Errorf("lockwheel: shutdown: not every lock was released (%d holds not unlocked): %w", left, cause), e.Close())
 	}
 	return e.Close()
 }

@@ -202,7 +202,7 @@ func read(opts []Option, try bool) (lease, wait time.Duration, once bool, err er
 				continue
 			}
 			if err := within("Wait", wait, shortest, longest); err != nil {
-				return 0, 0, false, err
+				return 0, 0, false, fmt.Errorf("%w, or 0 to try once", err)
 			}
 		}
 	}

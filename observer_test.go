@@ -93,6 +93,22 @@ n acquired after a while
 n refused after a while: engine closed`), "\n"), d.read())
 }
 
+// Who watches for losses learns also of one that only its Unlock has found.
+func TestTheObserverIsToldOfALossThatAnUnlockFinds(t *testing.T) {
+	t.Parallel()
+	s := anySite(t)
+	var d diary
+	e := s.open(lockwheel.Options{Observer: d.observer()})
+	for _, opts := range [][]lockwheel.Option{nil, {lockwheel.Lease(time.Minute)}} {
+		hold := lock(t, e.Mutex("n"), opts...)
+		s.do("DEL", "n")
+		require.ErrorIs(t, hold.Unlock(t.Context()), lockwheel.ErrLost)
+	}
+	one := []string{"n acquired after a while", "n released after a while", "n lost: lock lost"}
+	require.Equal(t, append(one, one...), d.read())
+	require.EqualValues(t, 2, e.Stats().Lost)
+}
+
 func TestTheObserverIsToldHowLongAWaitWas(t *testing.T) {
 	t.Parallel()
 	waits := make(chan time.Duration, 2)
