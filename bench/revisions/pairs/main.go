@@ -1,0 +1,65 @@
+// Pairs prints how many times a second so many goroutines lock and unlock a name each. It uses no more of the library than
+// every revision of it has, because revisions builds it with each of two.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"log"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"github.com/lockwheel/lockwheel"
+)
+
+func main() {
+	addr := flag.String("redis", "127.0.0.1:6379", "`address` of the server")
+	goroutines := flag.Int("goroutines", 2048, "how many lock and unlock, a name each")
+	span := flag.Duration("for", time.Second, "for how long, after a third of that which does not count")
+	flag.Parse()
+	ctx := context.Background()
+	locks, err := lockwheel.Open(ctx, lockwheel.Options{Redis: rueidis.ClientOption{InitAddress: []string{*addr}}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer locks.Close()
+	var over atomic.Bool
+	var all sync.WaitGroup
+	counts := make([]struct {
+		pairs atomic.Int64
+		_     [56]byte // a line of the cache each
+	}, *goroutines)
+	for i := range counts {
+		all.Go(func() {
+			m := locks.Mutex("pairs:" + strconv.Itoa(i))
+			for !over.Load() {
+				hold, err := m.Lock(ctx)
+				if err != nil {
+					log.Fatal(err)
+				}
+				if err := hold.Unlock(ctx); err != nil {
+					log.Fatal(err)
+				}
+				counts[i].pairs.Add(1)
+			}
+		})
+	}
+	sum := func() (sum int64) {
+		for i := range counts {
+			sum += counts[i].pairs.Load()
+		}
+		return sum
+	}
+	time.Sleep(*span / 3)
+	before, began := sum(), time.Now()
+	time.Sleep(*span)
+	done, took := sum()-before, time.Since(began)
+	over.Store(true)
+	all.Wait()
+	fmt.Printf("%.0f\n", float64(done)/took.Seconds())
+}
