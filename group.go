@@ -145,7 +145,11 @@ func (m *member) HoldEnded(grant *actor.Hold) {
 			if h := m.hold.Load(); h != nil && &h.grant == grant {
 				m.past.Store(h)
 				m.hold.Store(nil)
-				g.actor.Gone(g.now(), m.at)
+				if actor.Spent(h.grant.Signal().Cause) {
+					g.actor.Spent(g.now(), m.at)
+				} else {
+					g.actor.Gone(g.now(), m.at)
+				}
 			}
 		})
 	}
