@@ -234,6 +234,9 @@ func (e *Engine) ended(end *actor.Ended) {
 // verdict tells observers, on the loop. Of a request for several locks it tells of each.
 func (e *Engine) verdict(r *actor.Request, waited time.Duration) {
 	observer := &e.options.Observer
+	if r.Err == engine.ErrReenters {
+		return // they are asked for one by one now, and told of then
+	}
 	if r.Joint != nil {
 		for i := range r.Joint.Parts {
 			e.verdict(&actor.Request{Tag: r.Tag, Name: r.Joint.Parts[i].Name, Err: r.Err, Cause: r.Cause}, waited)

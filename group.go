@@ -16,15 +16,15 @@ import (
 // while at least need of its members are.
 //
 // What it does its actor decides. What happens to its members happens on the loops of their engines, and comes to
-// its desk one after the other. Whoever sets over ends it.
+// its desk one after the other. Whoever sets end ends it.
 type group struct {
 	context.Context // of the Lock that returned the hold
 
 	hold    Hold
 	first   *Hold // of the members that were held when it began
 	need    int
-	apart   bool // each member is of another engine
-	over    atomic.Bool
+	apart   bool                   // each member is of another engine
+	end     atomic.Pointer[ending] // nil until then
 	members []member
 
 	// The desk's.
@@ -36,18 +36,24 @@ type group struct {
 	left    bool       // its user was quicker than its loss, and releases the members
 }
 
+// ending is how a group ended.
+type ending struct{ err, cause error }
+
+// unlocked is the ending of nearly every group.
+var unlocked = &ending{err: ErrNotHeld}
+
 // member is one lock of several.
 type member struct {
 	group *group
 	at    int // in the group
 	lock  Mutex
 	hold  atomic.Pointer[Hold] // nil while it is missing
+	past  atomic.Pointer[Hold] // that ended last; set before it is missing
 
 	// The desk's.
 	call   *engine.Call // that is to bring it; nil when there is none
 	coming *Hold        // what that would bring
 	why    error        // it was refused
-	past   *Hold        // that ended
 }
 
 func newGroup(ctx context.Context, m Multi, need int) *group {
@@ -95,7 +101,7 @@ func (g *group) checked() (*Hold, error) {
 
 // leave ends the group for its user, and reports whether it was he who did. Its members are left to him.
 func (g *group) leave(reason error) bool {
-	if !g.over.CompareAndSwap(false, true) {
+	if !g.end.CompareAndSwap(nil, unlocked) {
 		return false
 	}
 	g.hold.grant.End(ErrNotHeld, nil, reason)
@@ -105,15 +111,20 @@ func (g *group) leave(reason error) bool {
 
 // lose ends the group because of the end of a member. The others are released: all or none.
 func (g *group) lose(m *member) {
-	if g.left = !g.over.CompareAndSwap(false, true); g.left {
-		return
+	end := g.without(m.past.Load())
+	if g.left = !g.end.CompareAndSwap(nil, end); !g.left {
+		g.hold.grant.End(end.err, end.cause, g.hold.fail(end.err, end.cause))
 	}
-	end := m.past.grant.Signal()
+}
+
+// without is how the group ends that cannot do without a hold that has ended.
+func (g *group) without(past *Hold) *ending {
+	end := past.grant.Signal()
 	cause := end.Cause
-	if m.past.name != g.hold.name && cause != nil {
-		cause = fmt.Errorf("its part %s: %w", quoted(m.past.name), cause)
+	if past.name != g.hold.name && cause != nil {
+		cause = fmt.Errorf("its part %s: %w", quoted(past.name), cause)
 	}
-	g.hold.grant.End(end.Err, cause, g.hold.fail(end.Err, cause))
+	return &ending{end.Err, cause}
 }
 
 // adopt takes in a hold that counts already. Nobody but the group is told of its end, with that signal.
@@ -122,19 +133,23 @@ func (m *member) adopt(h *Hold, ends *actor.Signal) {
 	ends.Watch = m
 	if !h.grant.Ask(nil, ends) {
 		m.HoldEnded(&h.grant) // before anybody could be told
-	} else if m.group.over.Load() {
+	} else if m.group.end.Load() != nil {
 		h.letGo() // whoever ended the group may have looked before it was here
 	}
 }
 
 // HoldEnded is called on the loop of the member's engine.
 func (m *member) HoldEnded(grant *actor.Hold) {
-	if g := m.group; !g.over.Load() {
+	if g := m.group; g.end.Load() == nil {
 		g.tell(func() {
 			if h := m.hold.Load(); h != nil && &h.grant == grant {
+				m.past.Store(h)
 				m.hold.Store(nil)
-				m.past = h
-				g.actor.Gone(g.now(), m.at)
+				if actor.Spent(h.grant.Signal().Cause) {
+					g.actor.Spent(g.now(), m.at)
+				} else {
+					g.actor.Gone(g.now(), m.at)
+				}
 			}
 		})
 	}
@@ -159,14 +174,17 @@ func (h *Hold) request(told func(), what actor.Kind, lease time.Duration) *engin
 
 // err says by the clock and by all that is known whether the group is held.
 func (g *group) err() error {
-	if s := g.hold.grant.Signal(); s != nil && s.Err != nil {
-		return g.hold.fail(s.Err, s.Cause)
+	if end := g.end.Load(); end != nil {
+		return g.hold.fail(end.err, end.cause)
 	}
 	held := 0
 	var missing error = errOverdue
 	for i := range g.members {
 		switch h := g.members[i].hold.Load(); {
 		case h == nil:
+			if past := g.members[i].past.Load(); past != nil && missing == errOverdue {
+				missing = past.Err()
+			}
 		case h.Err() == nil:
 			held++
 		default:

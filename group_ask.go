@@ -15,9 +15,8 @@ func (g *group) unlock(ctx context.Context) error {
 	if g.leave(g.hold.fail(ErrNotHeld, nil)) {
 		return g.ask(ctx, actor.Unlock, 0)
 	}
-	s := g.hold.grant.Signal()
-	if s == nil || s.Err != ErrNotHeld {
-		return g.hold.over(ErrLost)
+	if end := g.end.Load(); end != unlocked {
+		return g.hold.fail(end.err, end.cause)
 	}
 	if err := g.ask(ctx, actor.Unlock, 0); !errors.Is(err, ErrNotHeld) {
 		return err // of the same release, which is unanswered
@@ -50,10 +49,21 @@ func (g *group) ask(ctx context.Context, what actor.Kind, lease time.Duration) e
 	switch {
 	case agreed >= g.need:
 		return nil
-	case len(r.failed) == 0:
-		return g.hold.fail(ErrClosed, nil)
+	case len(r.failed) > 0:
+		return lockErrors(r.failed)
 	}
-	return lockErrors(r.failed)
+	return g.tooFew()
+}
+
+// tooFew says why there were not enough members to ask: they ended at this moment, or their engines are closed.
+func (g *group) tooFew() error {
+	for i := range g.members {
+		if m := &g.members[i]; m.hold.Load() == nil && m.past.Load() != nil {
+			end := g.without(m.past.Load())
+			return g.hold.fail(end.err, end.cause)
+		}
+	}
+	return g.hold.fail(ErrClosed, nil)
 }
 
 // round is one request to all members of a group. It belongs to the goroutine of the caller.

@@ -42,7 +42,7 @@ func (g *group) carryOut(o quorum.Order) {
 		if !g.left {
 			m.letGo()
 		}
-		if !g.over.Load() {
+		if g.end.Load() == nil {
 			m.hold.Store(nil)
 		}
 	case quorum.Rest:

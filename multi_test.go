@@ -528,3 +528,51 @@ func TestAMultiInTurnThatFailsGivesBackWhatItHad(t *testing.T) {
 	unlock(t, lockAll(t, m))
 	settled(t, e)
 }
+
+// However close the calls are: nobody is told of a loss, and one of them at least of success.
+func TestSeveralLocksThatAreUnlockedTwiceAtOnceAreNotLost(t *testing.T) {
+	t.Parallel()
+	e := realSite(t).open(lockwheel.Options{})
+	for range 2000 {
+		hold := lockAll(t, multi(e, "a", "b"))
+		const callers = 3
+		start, done := make(chan struct{}), make(chan error, callers)
+		for range callers {
+			go func() { <-start; done <- hold.Unlock(t.Context()) }()
+		}
+		close(start)
+		unlocked := 0
+		for range callers {
+			if err := receive(t, done); err == nil {
+				unlocked++
+			} else {
+				require.ErrorIs(t, err, lockwheel.ErrNotHeld)
+			}
+		}
+		require.NotZero(t, unlocked)
+	}
+}
+
+// However close the loss and the Unlock are: the loss has its own cause.
+func TestAnUnlockAtTheMomentOfALossSaysWhichItWas(t *testing.T) {
+	t.Parallel()
+	e := realSite(t).open(lockwheel.Options{})
+	lost := 0
+	for i := range 5000 {
+		hold := lockAll(t, multi(e, "a", "b"))
+		forced := make(chan error, 1)
+		go func() {
+			_, err := e.Mutex("a").ForceUnlock(t.Context())
+			forced <- err
+		}()
+		for spent := time.Now(); time.Since(spent) < time.Duration(i%40)*4*time.Microsecond; { // a round trip, more or less
+		}
+		if err := hold.Unlock(t.Context()); err != nil {
+			require.ErrorIs(t, err, lockwheel.ErrLost)
+			require.ErrorContains(t, err, "by force")
+			lost++
+		}
+		require.NoError(t, receive(t, forced))
+	}
+	require.NotZero(t, lost)
+}

@@ -176,3 +176,25 @@ func TestTheObserverSeesWhatWasGivenBack(t *testing.T) {
 		"n refused after a while: lock not acquired",
 	}, d.read())
 }
+
+// Several locks of which one is re-entered are asked for one by one: that nothing could be asked for together is no refusal.
+func TestTheObserverIsNotToldOfARefusalWhenSeveralLocksAreReentered(t *testing.T) {
+	t.Parallel()
+	var d diary
+	e := anySite(t).open(lockwheel.Options{Observer: d.observer()})
+	outer := lock(t, e.Mutex("a"))
+	inner, err := multi(e, "a", "b").Lock(outer.Context())
+	require.NoError(t, err)
+	unlock(t, inner)
+	unlock(t, outer)
+	settled(t, e)
+	require.Equal(t, []string{
+		"a acquired after a while",
+		"a acquired after a while",
+		"b acquired after a while",
+		"a released after a while",
+		"b released after a while",
+		"a released after a while",
+	}, d.read())
+	require.Zero(t, e.Stats().Refused)
+}

@@ -473,3 +473,24 @@ func TestTheValidityOfAQuorumIsCountedFromBeforeItAsked(t *testing.T) {
 		settled(t, e)
 	}
 }
+
+// Options.MaxHold counts from the owner's first grant, also when members were replaced one after the other meanwhile.
+func TestMaxHoldEndsAQuorumWhoseMembersWereReplaced(t *testing.T) {
+	t.Parallel()
+	p := newPanel(t, 3)
+	engines := p.client(lockwheel.Options{Lease: brief, MaxHold: 2 * brief})
+	hold := lockAll(t, quorum(engines, "n"))
+	heldBy(t, engines)
+	for _, s := range p[:2] {
+		s.do("DEL", "n")
+		eventually(t, "the key to be back", func() bool { return s.exists("n") })
+	}
+	require.NoError(t, hold.Err())
+	receive(t, hold.Done())
+	require.ErrorIs(t, hold.Err(), lockwheel.ErrLost)
+	require.ErrorContains(t, hold.Err(), "MaxHold")
+	eventually(t, "all to be released", func() bool { return p.holders("n") == 0 })
+	for _, e := range engines {
+		settled(t, e)
+	}
+}

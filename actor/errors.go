@@ -37,6 +37,9 @@ var (
 	errTooLate   = errors.New("the answer came after the lease had ended")
 )
 
+// Spent reports whether a lock was lost because its owner has had it for as long as Config.MaxHold lets it be renewed.
+func Spent(cause error) bool { return cause == errMaxHold }
+
 // joined is one error for two causes, on one line; either may be nil.
 func joined(first, second error) error {
 	if first == nil {

@@ -180,6 +180,7 @@ func (c *coordinator) asked(now time.Duration, r *actor.Request) {
 		}
 		if r.Joint != nil && c.reenters(now, r.Joint) {
 			c.fx.Decide(now, r, ErrReenters, nil)
+			c.fx.Stats.Refused-- // its caller goes on, one lock after the other
 			return
 		}
 		if l := c.lockFor(now, r); l != nil {

@@ -185,14 +185,30 @@ func (q *Quorum) Gone(now time.Duration, i int) {
 	q.missing(now, i)
 }
 
+// Spent tells that the hold of a member has ended because its owner may not have it for longer. Asked for again the
+// member would be a new owner's, so a quorum that is watched ends with it.
+func (q *Quorum) Spent(now time.Duration, i int) {
+	if q.stage != held || !q.watched || q.members[i].state != here {
+		q.Gone(now, i)
+		return
+	}
+	q.members[i].state = away
+	q.lose(i)
+}
+
+// lose ends a quorum because of a member.
+func (q *Quorum) lose(i int) {
+	q.order(Order{What: Lose, Member: i}) // first: it is over before anything is released
+	q.part()
+}
+
 // missing is what the quorum does without a member that it had, or asked for.
 func (q *Quorum) missing(now time.Duration, i int) {
 	switch {
 	case q.stage == asking:
 		q.count(now)
 	case q.stage == held && q.in(here) < q.need:
-		q.order(Order{What: Lose, Member: i}) // first: it is over before anything is released
-		q.part()
+		q.lose(i)
 	case q.stage == held:
 		q.want(i)
 	}

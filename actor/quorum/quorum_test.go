@@ -254,3 +254,23 @@ func TestAnyOrderOfEventsLeavesNothing(t *testing.T) {
 		require.Equal(t, 1, told, "seed %d", seed)
 	}
 }
+
+// A member that was asked for again would be held for as long once more.
+func TestAWatchedQuorumEndsWithTheTimeOfItsOwner(t *testing.T) {
+	t.Parallel()
+	for _, watched := range []bool{true, false} {
+		q := begun(t, 0, false, watched)
+		for i := range 3 {
+			q.Granted(0, i)
+		}
+		require.Equal(t, []Order{{What: Elect}}, orders(q))
+		q.Spent(0, 1)
+		if watched {
+			require.Equal(t, []Order{{What: Lose, Member: 1}, {What: LetGo}, {What: LetGo, Member: 2}}, orders(q))
+			continue
+		}
+		require.Empty(t, orders(q), "a lease of its own is not bounded: that member only missed it")
+		q.Spent(0, 2)
+		require.Equal(t, []Order{{What: Lose, Member: 2}, {What: LetGo}}, orders(q))
+	}
+}
