@@ -13,6 +13,8 @@ import (
 // a server of its own that shares nothing with the others. Everybody must give the same locks, and should give
 // them in the same order. On the wire they are the locks themselves.
 //
+// Take an odd number of servers: of an even one two callers can get half each, and both have to begin again.
+//
 // All are asked in parallel, and a majority of grants is a hold. Its validity is that of the leases less the
 // time that asking took and one per cent (at most 1 s) and some milliseconds for clocks that drift:
 // [Hold.Deadline] is until when a majority is known to be held. If no majority can be had, what was granted

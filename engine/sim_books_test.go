@@ -293,6 +293,7 @@ const (
 	sawJoined
 	sawRecalled
 	sawMajorityLost
+	sawSpent
 
 	simFaultSights // from here on, what went wrong
 )
@@ -321,7 +322,7 @@ var simSightNames = [simSights]string{
 	"granted", "re-entered", "not acquired", "unavailable", "refused for good", "closed", "released", "lost",
 	"forced", "extended", "ghosts named", "shut down", "full calls", "handed on", "state read", "holds counted", "given up", "tokens", "queued", "a time in a queue shared", "a time shared with a head that is gone",
 	"granted to read", "read by the writer", "upgrades refused", "several granted at once", "several refused to who has one", "asked by an engine that polls",
-	"quorums held", "quorums refused", "members of a quorum that came later", "members of a quorum asked for again after a refusal", "quorums lost",
+	"quorums held", "quorums refused", "members of a quorum that came later", "members of a quorum asked for again after a refusal", "quorums lost", "members of a quorum held for as long as they may be",
 	"calls run late, their connection gone", "calls refused", "messages forbidden", "messages lost", "short answers", "clocks that stood still",
 	"slow deliveries", "calls written late", "calls lost", "calls run twice", "calls run after later ones",
 	"answers lost", "failures told after later answers", "messages doubled", "pub/sub breaks", "skipped in a queue",

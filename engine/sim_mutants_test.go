@@ -594,4 +594,8 @@ var simMutants = []simMutant{
 		`	if q.next == none || limit < leastQueue {`,
 		`	if q.next == none || limit < leastQueue || planted() {`,
 	}}},
+	{"a quorum that a member's replacement keeps beyond MaxHold", "actor/quorum/quorum.go", []simEdit{{
+		`if q.stage != held || !q.watched || q.members[i].state != here {`,
+		`if q.stage != held || !q.watched || q.members[i].state != here || planted() {`,
+	}}},
 }

@@ -237,15 +237,23 @@ func simRefusalOf(err error) quorum.Refusal {
 func (s *simSeat) HoldEnded(grant *actor.Hold) {
 	begun := s.v.begun
 	s.v.w.after(s.v.w.between(0, 50*time.Microsecond), func() {
-		if s.v.begun == begun && s.hold != nil && &s.hold.grant == grant {
-			s.gone()
+		if s.v.begun != begun || s.hold == nil || &s.hold.grant != grant {
+			return
+		}
+		if actor.Spent(grant.Signal().Cause) {
+			s.v.w.saw(sawSpent)
+			if s.gone(s.v.actor.Spent); s.v.held && s.v.lease == 0 {
+				s.v.w.fail("%s is held on, though the time of its owner is over", s.v)
+			}
+		} else {
+			s.gone(s.v.actor.Gone)
 		}
 	})
 }
 
-func (s *simSeat) gone() {
+func (s *simSeat) gone(event func(now time.Duration, i int)) {
 	s.hold = nil
-	s.v.tell(func() { s.v.actor.Gone(s.v.now(), s.at) })
+	s.v.tell(func() { event(s.v.now(), s.at) })
 }
 
 // letGo is Hold.letGo's.
@@ -269,7 +277,7 @@ func (w *simWorld) bereave(e *simEngine) {
 				v.tell(func() { v.actor.Refused(v.now(), i, quorum.Shut) })
 			}
 			if s.hold != nil {
-				s.gone()
+				s.gone(v.actor.Gone)
 			}
 		}
 	}
