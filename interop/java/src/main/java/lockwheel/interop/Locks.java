@@ -108,7 +108,7 @@ final class Locks {
       lock.lock();
       try {
         String before = counter.get();
-        TimeUnit.MICROSECONDS.sleep(200);
+        TimeUnit.MILLISECONDS.sleep(1);
         String after = counter.get();
         if (!Objects.equals(before, after)) {
           throw new IllegalStateException("somebody who counts was inside: " + before + ", " + after);
