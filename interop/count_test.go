@@ -33,7 +33,7 @@ func (s *site) increments(k kind) int {
 
 // A counter is read and written back in two steps: were two inside at once, an increment would be lost. Not parallel: it works all the time.
 func TestGoAndJavaCountTogetherAndLoseNothing(t *testing.T) {
-	everyKind(t, func(t *testing.T, s *site, k kind) {
+	everyExclusive(t, func(t *testing.T, s *site, k kind) {
 		s.countTogether(t, k, "{n}", lockwheel.Options{}, func(e *lockwheel.Engine) locks { return k.mutex(e, "{n}") })
 		require.Empty(t, s.hash("{n}"))
 	})

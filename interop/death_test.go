@@ -23,12 +23,12 @@ const (
 )
 
 func TestTheLockOfAJavaMachineThatWasKilledIsFreeAfterItsLease(t *testing.T) {
-	everyKindAtOnce(t, func(t *testing.T, s *site, k kind) {
+	everyExclusionAtOnce(t, func(t *testing.T, s *site, x exclusion) {
 		process := redisson.Start(t)
 		o := s.redissonIn(process, redisson.Words{"watchdog": milliseconds(deathLease)}).owner("o")
 		e := s.engine(lockwheel.Options{})
-		o.lock(k, "n")
-		waiting := locking(t.Context(), k.mutex(e, "n"))
+		o.lock(x.held, "n")
+		waiting := locking(t.Context(), x.wanted.mutex(e, "n"))
 		asleep(t, e)
 		process.Kill()
 		died, left := time.Now(), s.lease()
@@ -39,17 +39,17 @@ func TestTheLockOfAJavaMachineThatWasKilledIsFreeAfterItsLease(t *testing.T) {
 }
 
 func TestTheLockOfAGoProcessThatWasKilledIsFreeAfterItsLease(t *testing.T) {
-	everyKindAtOnce(t, func(t *testing.T, s *site, k kind) {
+	everyExclusionAtOnce(t, func(t *testing.T, s *site, x exclusion) {
 		o := s.redisson(nil).owner("o")
-		holder, id := holdElsewhere(t, s, k)
+		holder, id := holdElsewhere(t, s, x.held)
 		require.Equal(t, map[string]string{id: "1"}, s.fields("n"))
-		waiting := o.locking(k, "n")
+		waiting := o.locking(x.wanted, "n")
 		listening(t, s, "n", waiting)
 		require.NoError(t, holder.Kill())
 		died, left := time.Now(), s.lease()
 		succeeded(t, waiting)
 		require.Greater(t, time.Since(died), left-early)
-		o.unlock(k, "n")
+		o.unlock(x.wanted, "n")
 	})
 }
 

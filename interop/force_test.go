@@ -12,27 +12,27 @@ import (
 
 func TestGoTakesALockAwayFromJava(t *testing.T) {
 	t.Parallel()
-	everyKind(t, func(t *testing.T, s *site, k kind) {
+	everyExclusion(t, func(t *testing.T, s *site, x exclusion) {
 		c, holds, waits := s.redisson(nil), s.engine(lockwheel.Options{}), s.engine(lockwheel.Options{})
 		holder, other := c.owner("holder"), c.owner("other")
-		holder.lock(k, "n")
-		ours := locking(t.Context(), k.mutex(waits, "n"))
+		holder.lock(x.held, "n")
+		ours := locking(t.Context(), x.wanted.mutex(waits, "n"))
 		asleep(t, waits)
-		force(t, k.mutex(holds, "n"))
+		force(t, x.held.mutex(holds, "n"))
 		hold := granted(t, ours) // by the message
-		require.False(t, holder.sees(k, "n").mine)
-		holder.fail(notYours, "unlock", k, "n")
+		require.False(t, holder.sees(x.held, "n").mine)
+		holder.fail(notYours, "unlock", x.held, "n")
 		require.Equal(t, map[string]string{hold.ID(): "1"}, s.fields("n"), "the late unlock took nothing")
 		unlock(t, hold)
 
-		holder.lock(k, "n")
-		javas := other.locking(k, "n")
+		holder.lock(x.held, "n")
+		javas := other.locking(x.wanted, "n")
 		listening(t, s, "n", javas)
-		force(t, k.mutex(holds, "n"))
+		force(t, x.held.mutex(holds, "n"))
 		succeeded(t, javas)
-		other.unlock(k, "n")
+		other.unlock(x.wanted, "n")
 
-		was, err := k.mutex(holds, "n").ForceUnlock(t.Context())
+		was, err := x.held.mutex(holds, "n").ForceUnlock(t.Context())
 		require.NoError(t, err)
 		require.False(t, was)
 	})
@@ -41,36 +41,36 @@ func TestGoTakesALockAwayFromJava(t *testing.T) {
 // The engine listens because somebody queues, so the message ends the hold, long before the first renewal would.
 func TestJavaTakesALockAwayFromGoAndWakesItsWaiters(t *testing.T) {
 	t.Parallel()
-	everyKind(t, func(t *testing.T, s *site, k kind) {
+	everyExclusion(t, func(t *testing.T, s *site, x exclusion) {
 		o, e := s.redisson(nil).owner("o"), s.engine(lockwheel.Options{})
-		hold := lock(t, t.Context(), k.mutex(e, "n"))
-		waiting := locking(t.Context(), k.mutex(e, "n"))
+		hold := lock(t, t.Context(), x.held.mutex(e, "n"))
+		waiting := locking(t.Context(), x.wanted.mutex(e, "n"))
 		asleep(t, e)
-		require.True(t, o.force(k, "n"))
+		require.True(t, o.force(x.held, "n"))
 		receive(t, hold.Done())
 		lost(t, hold)
 		next := granted(t, waiting)
 		require.Equal(t, map[string]string{next.ID(): "1"}, s.fields("n"))
 		unlock(t, next)
-		require.False(t, o.force(k, "n"))
+		require.False(t, o.force(x.held, "n"))
 	})
 }
 
 // Nobody of ours listens then: the next renewal finds out.
 func TestJavaTakesALockAwayThatNobodyOfOursWaitsFor(t *testing.T) {
 	t.Parallel()
-	everyKind(t, func(t *testing.T, s *site, k kind) {
+	everyExclusion(t, func(t *testing.T, s *site, x exclusion) {
 		c, e := s.redisson(nil), s.engine(lockwheel.Options{Lease: 3 * time.Second})
 		taker, waiter := c.owner("taker"), c.owner("waiter")
-		hold := lock(t, t.Context(), k.mutex(e, "n"))
-		waiting := waiter.locking(k, "n")
+		hold := lock(t, t.Context(), x.held.mutex(e, "n"))
+		waiting := waiter.locking(x.wanted, "n")
 		listening(t, s, "n", waiting)
-		require.True(t, taker.force(k, "n"))
+		require.True(t, taker.force(x.held, "n"))
 		succeeded(t, waiting)
 		receive(t, hold.Done())
 		lost(t, hold)
 		require.Equal(t, map[string]string{waiter.id(): "1"}, s.fields("n"), "what was lost did not come back")
-		waiter.unlock(k, "n")
+		waiter.unlock(x.wanted, "n")
 	})
 }
 

@@ -1,6 +1,7 @@
 package interop
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/lockwheel/lockwheel"
@@ -12,6 +13,8 @@ type kind struct {
 	mutex func(e *lockwheel.Engine, name string) lockwheel.Mutex
 }
 
+func (k kind) String() string { return k.java }
+
 var (
 	plain  = kind{"plain", (*lockwheel.Engine).Mutex}
 	fenced = kind{"fenced", (*lockwheel.Engine).FencedMutex}
@@ -20,8 +23,11 @@ var (
 	read   = kind{"read", func(e *lockwheel.Engine, name string) lockwheel.Mutex { return e.RWMutex(name).RLocker() }}
 )
 
-// exclusive are the kinds of which there is one holder. Every test runs with each of them.
+// exclusive are the kinds of which there is one holder.
 var exclusive = []kind{plain, fenced, fair, write}
+
+// kinds are all that both sides have.
+var kinds = slices.Concat(exclusive, []kind{read})
 
 // exclusion is a pair of kinds on one name: whoever holds the one keeps out whoever wants the other.
 type exclusion struct{ held, wanted kind }
@@ -46,33 +52,37 @@ func (x exclusion) String() string {
 
 // everyExclusion runs a test for each of them, everywhere, one after the other.
 func everyExclusion(t *testing.T, f func(t *testing.T, s *site, x exclusion)) {
-	everywhere(t, func(t *testing.T, start func(t *testing.T) *site) {
-		s := start(t)
-		for _, x := range exclusions() {
-			t.Run(x.String(), func(t *testing.T) { f(t, s.emptied(t), x) })
-		}
-	})
+	each(t, exclusions(), exclusion.String, f)
 }
 
-// everyKind runs a test for each exclusive kind, everywhere, one after the other.
+// everyExclusive runs a test for each kind of which there is one holder, everywhere, one after the other.
+func everyExclusive(t *testing.T, f func(t *testing.T, s *site, k kind)) {
+	each(t, exclusive, kind.String, f)
+}
+
+// everyKind runs a test for each kind, everywhere, one after the other.
 func everyKind(t *testing.T, f func(t *testing.T, s *site, k kind)) {
+	each(t, kinds, kind.String, f)
+}
+
+func each[T any](t *testing.T, all []T, name func(T) string, f func(t *testing.T, s *site, it T)) {
 	everywhere(t, func(t *testing.T, start func(t *testing.T) *site) {
 		s := start(t)
-		for _, k := range exclusive {
-			t.Run(k.java, func(t *testing.T) { f(t, s.emptied(t), k) })
+		for _, it := range all {
+			t.Run(name(it), func(t *testing.T) { f(t, s.emptied(t), it) })
 		}
 	})
 }
 
-// everyKindAtOnce is everyKind for a test that does little but wait for a lease.
-func everyKindAtOnce(t *testing.T, f func(t *testing.T, s *site, k kind)) {
+// everyExclusionAtOnce is everyExclusion for a test that does little but wait for a lease.
+func everyExclusionAtOnce(t *testing.T, f func(t *testing.T, s *site, x exclusion)) {
 	t.Parallel()
 	everywhere(t, func(t *testing.T, start func(t *testing.T) *site) {
 		t.Parallel()
-		for _, k := range exclusive {
-			t.Run(k.java, func(t *testing.T) {
+		for _, x := range exclusions() {
+			t.Run(x.String(), func(t *testing.T) {
 				t.Parallel()
-				f(t, start(t), k)
+				f(t, start(t), x)
 			})
 		}
 	})

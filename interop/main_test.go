@@ -83,7 +83,7 @@ func holdUntilKilled(addr, name string) error {
 	if err != nil {
 		return err
 	}
-	for _, k := range exclusive {
+	for _, k := range kinds {
 		if k.java != name {
 			continue
 		}

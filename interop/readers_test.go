@@ -1,6 +1,10 @@
 package interop
 
 import (
+	"context"
+	"fmt"
+	"strconv"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -8,6 +12,7 @@ import (
 
 	"github.com/lockwheel/lockwheel"
 	"github.com/lockwheel/lockwheel/internal/redisson"
+	"github.com/lockwheel/lockwheel/internal/redistest"
 )
 
 func TestReadersOfBothSidesShareAndAWriterWaitsForTheLast(t *testing.T) {
@@ -44,7 +49,7 @@ func TestReadersOfBothSidesShareAndAWriterWaitsForTheLast(t *testing.T) {
 	})
 }
 
-// A reader that dies keeps a writer out for its lease, though another reader of the other side lives on and is renewed.
+// The lock lives for as long as the one of them needs it that needs it longest, of whichever side.
 func TestAReaderThatUnlocksLeavesTheOthersTheirLease(t *testing.T) {
 	t.Parallel()
 	everywhere(t, func(t *testing.T, start func(t *testing.T) *site) {
@@ -60,52 +65,198 @@ func TestAReaderThatUnlocksLeavesTheOthersTheirLease(t *testing.T) {
 	})
 }
 
-// A writer writes two times; a reader of the other side never sees one of them alone.
-func TestWritersOfJavaAndReadersOfGoAreNeverInsideTogether(t *testing.T) {
+// A reader that leaves has the lock end with the keys of those who stay: the watchdog must have renewed that of each hold.
+func TestAReaderThatLeavesLateLeavesTheLockToARenewedReaderOfTheOtherSide(t *testing.T) {
+	t.Parallel()
+	everywhere(t, func(t *testing.T, start func(t *testing.T) *site) {
+		t.Parallel()
+		for _, stays := range []string{"go", "java"} {
+			t.Run(stays+" stays", func(t *testing.T) {
+				t.Parallel()
+				s := start(t)
+				c := s.redisson(redisson.Words{"watchdog": milliseconds(deathLease)})
+				theirs, writer := c.owner("theirs"), c.owner("writer")
+				m := s.engine(lockwheel.Options{Lease: deathLease}).RWMutex("n").RLocker()
+				outer := lock(t, t.Context(), m)
+				inner := lock(t, outer.Context(), m)
+				theirs.lock(read, "n")
+				theirs.lock(read, "n")
+				eventually(t, "a count of two", func() bool { return s.fields("n")[outer.ID()] == "2" })
+				waiting := writer.locking(write, "n")
+				silent(t, waiting, watched)
+				require.Len(t, s.left("n"), 1+4, "the lock, and a key for each hold")
+
+				leaving := []func(){
+					func() { theirs.unlock(read, "n") }, func() { theirs.unlock(read, "n") },
+					func() { unlock(t, inner) }, func() { unlock(t, outer) },
+				}
+				if stays == "java" {
+					leaving = append(leaving[2:], leaving[:2]...)
+				}
+				for _, leave := range leaving {
+					silent(t, waiting, 100*time.Millisecond)
+					require.Positive(t, s.pttl("n"))
+					leave()
+				}
+				succeeded(t, waiting)
+				writer.unlock(write, "n")
+				nothingLeft(t, s, "n")
+			})
+		}
+	})
+}
+
+func TestADowngradeOfGoLetsAReaderOfJavaInAtOnce(t *testing.T) {
+	t.Parallel()
 	everywhere(t, func(t *testing.T, start func(t *testing.T) *site) {
 		s := start(t)
 		c, e := s.redisson(nil), s.engine(lockwheel.Options{})
+		reader, writer := c.owner("reader"), c.owner("writer")
+		m := e.RWMutex("n")
+		writing := lock(t, t.Context(), m.Writer())
+		reading := lock(t, context.WithoutCancel(writing.Context()), m.RLocker())
+		theirs := reader.locking(read, "n")
+		listening(t, s, "n", theirs)
+		require.Greater(t, s.pttl("n"), 2*patience.Milliseconds())
+		unlock(t, writing)
+		succeeded(t, theirs)
+		require.Equal(t, map[string]string{reading.ID(): "1", reader.id(): "1"}, s.fields("n"))
+
+		waiting := writer.locking(write, "n")
+		listening(t, s, "n", waiting)
+		unlock(t, reading)
+		silent(t, waiting, 100*time.Millisecond)
+		reader.unlock(read, "n")
+		succeeded(t, waiting)
+		writer.unlock(write, "n")
+		nothingLeft(t, s, "n")
+	})
+}
+
+// Redisson publishes nothing when its writer goes on reading, so nobody is woken: a reader of ours that listens comes when the lease is over
+// that it was told of, though the other one reads on and is renewed, and one that polls comes soon.
+func TestADowngradeOfJavaLetsAReaderOfGoInWithItsLeaseAndAPollerSoon(t *testing.T) {
+	t.Parallel()
+	everywhere(t, func(t *testing.T, start func(t *testing.T) *site) {
+		t.Parallel()
+		s := start(t)
+		for wake, watchdog := range map[lockwheel.Wake]time.Duration{lockwheel.PubSub: deathLease, lockwheel.Poll: 30 * time.Second} {
+			o := s.redisson(redisson.Words{"watchdog": milliseconds(watchdog)}).owner("o")
+			e := s.engine(lockwheel.Options{Wake: wake})
+			m := e.RWMutex("n")
+			o.lock(write, "n")
+			o.lock(read, "n")
+			waiting := locking(t.Context(), m.RLocker())
+			eventually(t, "a request waiting", func() bool { return e.Stats().Waiting == 1 })
+			silent(t, waiting, 300*time.Millisecond)
+			o.unlock(write, "n")
+			hold := granted(t, waiting)
+			require.Equal(t, map[string]string{hold.ID(): "1", o.id(): "1"}, s.fields("n"))
+			refused(t, m.Writer())
+			unlock(t, hold)
+			refused(t, m.Writer())
+			o.unlock(read, "n")
+			nothingLeft(t, s, "n")
+		}
+	})
+}
+
+// looks is how often a reader looks at what writers count, each time twice: were one inside beside it, the two could differ.
+const looks = 300
+
+// sight is what a reader has seen after that: how many different values.
+type sight struct {
+	values int
+	err    error
+}
+
+func TestWritersOfJavaAndReadersOfGoAreNeverInsideTogether(t *testing.T) {
+	neverTogether(t, func(s *site, _ *owner, e *lockwheel.Engine) sight {
+		conn, err := redistest.Dial(s.node(s.t, "{n}"))
+		if err != nil {
+			return sight{err: err}
+		}
+		defer conn.Close()
+		values := map[any]bool{}
+		for range looks {
+			hold, err := e.RWMutex("{n}").RLocker().Lock(s.t.Context(), lockwheel.Wait(roundWait))
+			if err != nil {
+				return sight{err: err}
+			}
+			before, _ := conn.Do("GET", "{n}:counter")
+			time.Sleep(time.Millisecond)
+			after, err := conn.Do("GET", "{n}:counter")
+			if err != nil || before != after {
+				return sight{err: fmt.Errorf("a writer was inside: %v, %v, %w", before, after, err)}
+			}
+			values[after] = true
+			if err := hold.Unlock(s.t.Context()); err != nil {
+				return sight{err: err}
+			}
+		}
+		return sight{values: len(values)}
+	})
+}
+
+func TestWritersOfGoAndReadersOfJavaAreNeverInsideTogether(t *testing.T) {
+	neverTogether(t, func(_ *site, o *owner, _ *lockwheel.Engine) sight {
+		answer := <-o.send("watch", read, "{n}", redisson.Words{"counter": "{n}:counter", "times": strconv.Itoa(looks)})
+		if answer.Err != nil {
+			return sight{err: answer.Err}
+		}
+		values, err := strconv.Atoi(answer.Words["values"])
+		return sight{values, err}
+	})
+}
+
+// neverTogether has two readers of one side beside two writers of each: those of ours write until the readers are done.
+func neverTogether(t *testing.T, reader func(s *site, o *owner, e *lockwheel.Engine) sight) {
+	t.Helper()
+	everywhere(t, func(t *testing.T, start func(t *testing.T) *site) {
+		const times = 300
+		s := start(t)
+		c, e := s.redisson(nil), s.engine(lockwheel.Options{})
 		defer stir(t, write, e, "{n}")()
-		const times = 500
-		var theirs []<-chan redisson.Answer
-		for _, name := range []string{"a", "b"} {
-			theirs = append(theirs, c.owner(name).send("count", write, "{n}", redisson.Words{"counter": "{n}:counter", "times": "500"}))
-		}
-		done := make(chan error, 4)
+		sights, done, enough := make(chan sight, 2), make(chan error, 2), make(chan struct{})
+		var counted atomic.Int64
 		ours := tally{}
-		for range 2 {
-			conn := s.newConn("{n}")
-			go func() { done <- ours.count(t, e.RWMutex("{n}").Writer(), conn, times) }()
-		}
-		for range 2 {
+		var theirs []<-chan redisson.Answer
+		for i := range 2 {
+			o := c.owner(fmt.Sprint("reader ", i))
+			go func() { sights <- reader(s, o, e) }()
+			theirs = append(theirs, c.owner(fmt.Sprint("writer ", i)).send("count", write, "{n}", redisson.Words{
+				"counter": "{n}:counter", "times": strconv.Itoa(times),
+			}))
 			conn := s.newConn("{n}")
 			go func() {
-				done <- func() error {
-					for range times {
-						hold, err := e.RWMutex("{n}").RLocker().Lock(t.Context())
-						if err != nil {
-							return err
-						}
-						before, _ := conn.Do("GET", "{n}:counter")
-						time.Sleep(200 * time.Microsecond)
-						after, _ := conn.Do("GET", "{n}:counter")
-						if before != after {
-							t.Errorf("a writer was inside: %v, %v", before, after)
-						}
-						if err := hold.Unlock(t.Context()); err != nil {
-							return err
-						}
+				for {
+					select {
+					case <-enough:
+						done <- nil
+						return
+					default:
 					}
-					return nil
-				}()
+					if err := ours.count(t, e.RWMutex("{n}").Writer(), conn, 1); err != nil {
+						done <- err
+						return
+					}
+					counted.Add(1)
+				}
 			}()
 		}
-		for range 4 {
-			require.NoError(t, <-done)
+		for range 2 {
+			got := receiveWithin(t, sights, time.Minute)
+			require.NoError(t, got.err)
+			require.Greater(t, got.values, looks/30, "readers and writers hardly met")
+			t.Logf("a reader saw %d values", got.values)
+		}
+		close(enough)
+		for range 2 {
+			require.NoError(t, receiveWithin(t, done, time.Minute))
 		}
 		for _, answer := range theirs {
-			require.NoError(t, (<-answer).Err)
+			require.NoError(t, receiveWithin(t, answer, time.Minute).Err)
 		}
-		require.Equal(t, "2000", s.do("{n}", "GET", "{n}:counter"))
+		require.Equal(t, strconv.FormatInt(counted.Load()+2*times, 10), s.do("{n}", "GET", "{n}:counter"))
 	})
 }

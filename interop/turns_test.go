@@ -52,7 +52,7 @@ func TestGoHoldsAndJavaIsWokenByItsMessage(t *testing.T) {
 // Waiters of both sides, in every place: each release wakes somebody.
 func TestEveryWaiterOfBothSidesHasItsTurn(t *testing.T) {
 	t.Parallel()
-	everyKind(t, func(t *testing.T, s *site, k kind) {
+	everyExclusive(t, func(t *testing.T, s *site, k kind) {
 		c, e := s.redisson(nil), s.engine(lockwheel.Options{})
 		first := c.owner("first")
 		first.lock(k, "n")

@@ -14,47 +14,47 @@ import (
 const watched = 2*deathLease + deathLease/2
 
 func TestJavasWatchdogRenewsWhileGoWaits(t *testing.T) {
-	everyKindAtOnce(t, func(t *testing.T, s *site, k kind) {
+	everyExclusionAtOnce(t, func(t *testing.T, s *site, x exclusion) {
 		o := s.redisson(redisson.Words{"watchdog": milliseconds(deathLease)}).owner("o")
 		e := s.engine(lockwheel.Options{})
-		o.lock(k, "n")
-		waiting := locking(t.Context(), k.mutex(e, "n"))
+		o.lock(x.held, "n")
+		waiting := locking(t.Context(), x.wanted.mutex(e, "n"))
 		asleep(t, e)
 		silent(t, waiting, watched)
-		o.unlock(k, "n")
+		o.unlock(x.held, "n")
 		unlock(t, granted(t, waiting))
 	})
 }
 
 func TestGosWatchdogRenewsWhileJavaWaits(t *testing.T) {
-	everyKindAtOnce(t, func(t *testing.T, s *site, k kind) {
+	everyExclusionAtOnce(t, func(t *testing.T, s *site, x exclusion) {
 		o, e := s.redisson(nil).owner("o"), s.engine(lockwheel.Options{Lease: deathLease})
-		hold := lock(t, t.Context(), k.mutex(e, "n"))
-		waiting := o.locking(k, "n")
+		hold := lock(t, t.Context(), x.held.mutex(e, "n"))
+		waiting := o.locking(x.wanted, "n")
 		listening(t, s, "n", waiting)
 		silent(t, waiting, watched)
 		unlock(t, hold)
 		succeeded(t, waiting)
-		o.unlock(k, "n")
+		o.unlock(x.wanted, "n")
 	})
 }
 
 // A lease that is given is the end, on both sides: nobody renews, and nobody is in earlier.
 func TestALeaseThatIsGivenEndsTheLockForTheOtherSide(t *testing.T) {
 	const lease = time.Second
-	everyKindAtOnce(t, func(t *testing.T, s *site, k kind) {
+	everyExclusionAtOnce(t, func(t *testing.T, s *site, x exclusion) {
 		o, e := s.redisson(nil).owner("o"), s.engine(lockwheel.Options{})
-		o.succeed("lock", k, "n", redisson.Words{"lease": milliseconds(lease)})
+		o.succeed("lock", x.held, "n", redisson.Words{"lease": milliseconds(lease)})
 		asked, left := time.Now(), s.lease()
-		hold, err := k.mutex(e, "n").Lock(t.Context(), lockwheel.Lease(lease))
+		hold, err := x.wanted.mutex(e, "n").Lock(t.Context(), lockwheel.Lease(lease))
 		require.NoError(t, err)
 		require.Greater(t, time.Since(asked), left-early)
-		o.fail(notYours, "unlock", k, "n")
+		o.fail(notYours, "unlock", x.held, "n")
 
 		asked, left = time.Now(), s.lease()
-		o.lock(k, "n")
+		o.lock(x.held, "n")
 		require.ErrorIs(t, hold.Err(), lockwheel.ErrLost)
 		require.Greater(t, time.Since(asked), left-early)
-		o.unlock(k, "n")
+		o.unlock(x.held, "n")
 	})
 }

@@ -3,6 +3,7 @@ package interop
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"testing"
 	"time"
 
@@ -16,7 +17,7 @@ import (
 type form struct {
 	fields, kind, encoding string
 	lease                  time.Duration // rounded to seconds, which are those that are left
-	keys                   []string      // besides the lock's
+	keys                   []string      // all that there are, each with its type and its lease
 }
 
 var holderID = regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}:[0-9]+`)
@@ -27,12 +28,22 @@ func formOf(s *site, name string) form {
 		fields:   holderID.ReplaceAllString(fmt.Sprint(s.hash(name)), "uuid:number"),
 		kind:     fmt.Sprint(s.do(name, "TYPE", name)),
 		encoding: fmt.Sprint(s.do(name, "OBJECT", "ENCODING", name)),
-		lease:    (time.Duration(s.pttl(name)) * time.Millisecond).Round(5 * time.Second),
+		lease:    s.roundly(name),
 	}
 	for _, key := range s.left(name) {
-		f.keys = append(f.keys, holderID.ReplaceAllString(key, "uuid:number"))
+		text := fmt.Sprint(key, " ", s.do(name, "TYPE", key))
+		if key != name {
+			text = fmt.Sprint(text, " ", s.roundly(key))
+		}
+		f.keys = append(f.keys, holderID.ReplaceAllString(text, "uuid:number"))
 	}
+	slices.Sort(f.keys)
 	return f
+}
+
+func (s *site) roundly(key string) time.Duration {
+	s.t.Helper()
+	return (time.Duration(s.pttl(key)) * time.Millisecond).Round(5 * time.Second)
 }
 
 func (f form) withoutLease() form {
@@ -43,37 +54,42 @@ func (f form) withoutLease() form {
 func TestALockLooksTheSameInTheServerWhoeverHoldsIt(t *testing.T) {
 	t.Parallel()
 	everyKind(t, func(t *testing.T, s *site, k kind) {
-		o, m := s.redisson(nil).owner("o"), k.mutex(s.engine(lockwheel.Options{}), "n")
-		o.lock(k, "n")
-		theirs := formOf(s, "n")
-		require.Contains(t, theirs.fields, "uuid:number")
-		require.Equal(t, 30*time.Second, theirs.lease)
-		require.True(t, o.tries(k, "n", 0))
-		theirsTwice := formOf(s, "n").withoutLease() // Redisson adds up those of a writer that re-enters
-		o.unlock(k, "n")
-		o.unlock(k, "n")
-		nothingLeft(t, s, "n")
+		o, e := s.redisson(nil).owner("o"), s.engine(lockwheel.Options{})
+		for _, name := range append([]string{"n"}, forms...) {
+			m := k.mutex(e, name)
+			o.lock(k, name)
+			theirs := formOf(s, name)
+			require.Contains(t, theirs.fields, "uuid:number")
+			require.Equal(t, 30*time.Second, theirs.lease)
+			require.True(t, o.tries(k, name, 0))
+			theirsTwice := formOf(s, name).withoutLease() // Redisson adds up those of a writer that re-enters
+			o.unlock(k, name)
+			o.unlock(k, name)
+			nothingLeft(t, s, name)
 
-		hold := lock(t, t.Context(), m)
-		require.Equal(t, theirs, formOf(s, "n"))
-		again := lock(t, hold.Context(), m)
-		eventually(t, "a count of two", func() bool { return s.fields("n")[hold.ID()] == "2" })
-		require.Equal(t, theirsTwice, formOf(s, "n").withoutLease())
-		unlock(t, again)
-		unlock(t, hold)
-		require.Empty(t, s.left("n"))
+			hold := lock(t, t.Context(), m)
+			require.Equal(t, theirs, formOf(s, name))
+			again := lock(t, hold.Context(), m)
+			eventually(t, "a count of two", func() bool { return s.fields(name)[hold.ID()] == "2" })
+			require.Equal(t, theirsTwice, formOf(s, name).withoutLease())
+			unlock(t, again)
+			unlock(t, hold)
+			require.Empty(t, s.left(name))
+		}
 	})
 }
 
-// Keys and channels are made of the name in different ways: both sides must mean the same ones.
+// forms are names of every form: of them both sides make keys and channels in different ways, and must mean the same ones.
+var forms = []string{"orders/7", "{orders}:7", "a{b}c", "x{y}{z}", "ключ 1", "a:b=c&d%e"}
+
 func TestNamesOfEveryForm(t *testing.T) {
 	t.Parallel()
-	everyKind(t, func(t *testing.T, s *site, k kind) {
+	everyExclusion(t, func(t *testing.T, s *site, x exclusion) {
 		o, e := s.redisson(nil).owner("o"), s.engine(lockwheel.Options{})
-		for _, name := range []string{"orders/7", "{orders}:7", "a{b}c", "x{y}{z}", "ключ 1", "a:b=c&d%e"} {
-			m := k.mutex(e, name)
+		for _, name := range forms {
+			m := x.held.mutex(e, name)
 			hold := lock(t, t.Context(), m)
-			waiting := o.locking(k, name)
+			waiting := o.locking(x.wanted, name)
 			listening(t, s, name, waiting)
 			unlock(t, hold)
 			succeeded(t, waiting)
@@ -83,7 +99,7 @@ func TestNamesOfEveryForm(t *testing.T) {
 				stats := e.Stats()
 				return stats.Waiting == 1 && stats.InFlight == 0 && s.heard(name)
 			})
-			o.unlock(k, name)
+			o.unlock(x.wanted, name)
 			unlock(t, granted(t, ours))
 		}
 	})
@@ -91,23 +107,23 @@ func TestNamesOfEveryForm(t *testing.T) {
 
 func TestAPrefixIsWhatANameMapperIs(t *testing.T) {
 	t.Parallel()
-	everyKind(t, func(t *testing.T, s *site, k kind) {
+	everyExclusion(t, func(t *testing.T, s *site, x exclusion) {
 		o := s.redisson(redisson.Words{"prefix": "shop:"}).owner("o")
 		e := s.engine(lockwheel.Options{Prefix: "shop:"})
 		plainly := s.engine(lockwheel.Options{})
-		o.lock(k, "n")
+		o.lock(x.held, "n")
 		require.Equal(t, map[string]string{o.id(): "1"}, s.fields("shop:n"))
-		unlock(t, lock(t, t.Context(), k.mutex(plainly, "n"))) // another lock
-		refused(t, k.mutex(plainly, "shop:n"))
+		unlock(t, lock(t, t.Context(), x.wanted.mutex(plainly, "n"))) // another lock
+		refused(t, x.wanted.mutex(plainly, "shop:n"))
 
-		waiting := locking(t.Context(), k.mutex(e, "n"))
+		waiting := locking(t.Context(), x.wanted.mutex(e, "n"))
 		asleep(t, e)
-		o.unlock(k, "n")
+		o.unlock(x.held, "n")
 		hold := granted(t, waiting)
-		javas := o.locking(k, "n")
+		javas := o.locking(x.held, "n")
 		listening(t, s, "shop:n", javas)
 		unlock(t, hold)
 		succeeded(t, javas)
-		o.unlock(k, "n")
+		o.unlock(x.held, "n")
 	})
 }

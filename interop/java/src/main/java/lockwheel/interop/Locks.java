@@ -1,6 +1,9 @@
 package lockwheel.interop;
 
 import java.util.Arrays;
+import java.util.HashSet;
+import java.util.Objects;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import org.redisson.api.RBucket;
 import org.redisson.api.RFencedLock;
@@ -94,6 +97,28 @@ final class Locks {
       }
     }
     return new Answer();
+  }
+
+  /** Looks at a counter, each time twice under the lock, which must keep out who counts; says how many values there were. */
+  Answer watch(Request r) throws InterruptedException {
+    RLock lock = of(r);
+    RBucket<String> counter = clients.get(r.text("client")).getBucket(r.text("counter"), StringCodec.INSTANCE);
+    Set<String> values = new HashSet<>();
+    for (long n = r.number("times"); n > 0; n--) {
+      lock.lock();
+      try {
+        String before = counter.get();
+        TimeUnit.MILLISECONDS.sleep(1);
+        String after = counter.get();
+        if (!Objects.equals(before, after)) {
+          throw new IllegalStateException("somebody who counts was inside: " + before + ", " + after);
+        }
+        values.add(after);
+      } finally {
+        lock.unlock();
+      }
+    }
+    return Answer.of("values", values.size());
   }
 
   /** The number that Redisson puts behind the client's id. */

@@ -77,6 +77,7 @@ public final class Peer {
       case "lockForToken" -> locks.lockForToken(r);
       case "token" -> locks.token(r);
       case "count" -> locks.count(r);
+      case "watch" -> locks.watch(r);
       case "thread" -> Locks.thread();
       case "pair" -> load.pair(r);
       case "hot" -> load.hot(r);
