@@ -199,14 +199,14 @@ func TestClusterSlotMovesWithLocksOfEveryKind(t *testing.T) {
 	}
 	m := r.Migrate(t, slot, r.Nodes[(indexOf(r.Nodes, r.Master(t, slot))+1)%3])
 	m.Move(t, len(names))
-	var unlocking []<-chan error
+	var unlocking []<-chan answer
 	for _, hold := range holds {
 		unlocking = append(unlocking, unlockingLater(t.Context(), hold, 0))
 	}
 	pause(t.Context(), 300*time.Millisecond) // some are refused
 	m.End(t)
 	for i := range names {
-		require.NoError(t, receive(t, unlocking[i]))
+		require.NoError(t, receive(t, unlocking[i]).err)
 		unlock(t, granted(t, waiting[i]))
 	}
 	load.more(t)
