@@ -167,17 +167,13 @@ func TestClusterSlotMovesWithLocksOfEveryKind(t *testing.T) {
 	e, other := r.open(opts), r.open(opts)
 	var names, busy []string
 	for _, prefix := range family("kinds", 4) {
-		names = append(names, append(namesOfKinds(prefix), prefix+"/reader")...)
+		names = append(names, namesOfEveryKind(prefix)...)
 		busy = append(busy, namesOfKinds(prefix+"busy")...)
 	}
 	holds, waiting := make([]*lockwheel.Hold, len(names)), make([]<-chan outcome, len(names))
 	for i, name := range names {
 		holds[i] = lock(t, mutexOf(e, name))
-		if kindOf(name) == "reader" {
-			waiting[i] = locking(t.Context(), other.RWMutex(name).Writer())
-		} else {
-			waiting[i] = locking(t.Context(), mutexOf(other, name))
-		}
+		waiting[i] = locking(t.Context(), rivalOf(other, name))
 	}
 	asleep(t, other, int64(len(names)), int64(len(names)))
 	load := drive(t, busy, e, other)

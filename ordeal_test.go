@@ -45,7 +45,7 @@ type ordeal struct {
 
 func TestNoFaultLeavesAnOrphanOrASleepingWaiter(t *testing.T) {
 	t.Parallel()
-	everyOrdeal(t, len(namesOfKinds("")), func(t *testing.T, o *ordeal, prefix string) {
+	everyOrdeal(t, len(namesOfEveryKind("")), func(t *testing.T, o *ordeal, prefix string) {
 		if o.fault.fate == kept {
 			o.releases(t, prefix)
 		} else {
@@ -104,12 +104,12 @@ func beginOrdeal(t *testing.T, f fault) (o *ordeal, ways [][]*proxy.Proxy) {
 	return o, [][]*proxy.Proxy{nil}
 }
 
-// contest takes a lock of each kind and makes the other engine wait for it.
+// contest takes a lock of each kind and makes the other engine wait for it, for one that is read as the writer.
 func (o *ordeal) contest(t *testing.T, prefix string) (holds []*lockwheel.Hold, waiting []<-chan grant) {
-	o.names = namesOfKinds(prefix)
+	o.names = namesOfEveryKind(prefix)
 	for _, name := range o.names {
 		holds = append(holds, lock(t, mutexOf(o.holder, name)))
-		waiting = append(waiting, granting(t.Context(), mutexOf(o.waiter, name)))
+		waiting = append(waiting, granting(t.Context(), rivalOf(o.waiter, name)))
 	}
 	locks := int64(len(o.names))
 	asleep(t, o.waiter, locks, locks)
