@@ -85,6 +85,30 @@ func receive[T any](t testing.TB, from <-chan T) T {
 	}
 }
 
+// lateTimer is how much later than its time a timer may be on a busy machine: a process among others has been seen to stand still for
+// most of a second.
+const lateTimer = time.Second
+
+// toldAt is the moment at which Done of a hold is closed.
+func toldAt(hold *lockwheel.Hold) <-chan time.Time {
+	told := make(chan time.Time, 1)
+	go func() {
+		<-hold.Done()
+		told <- time.Now()
+	}()
+	return told
+}
+
+// requireLost makes sure that a hold is lost, and was told so within its lease since the last moment at which the server can have had it.
+func requireLost(t testing.TB, hold *lockwheel.Hold, told <-chan time.Time, last time.Time, lease time.Duration) (took time.Duration) {
+	t.Helper()
+	took = receive(t, told).Sub(last)
+	require.Less(t, took, lease+lateTimer, hold.Name())
+	require.ErrorIs(t, hold.Err(), lockwheel.ErrLost)
+	require.ErrorIs(t, hold.Unlock(t.Context()), lockwheel.ErrLost)
+	return took
+}
+
 // silent makes sure that nothing comes for a while.
 func silent[T any](t testing.TB, from <-chan T, d time.Duration) {
 	t.Helper()

@@ -73,6 +73,7 @@ func TestClusterLocks(t *testing.T) {
 	t.Run("a name whose channel has another slot is refused at once", func(t *testing.T) { r.t = t; r.refusesBraces(t) })
 	t.Run("whoever publishes and listens as Redisson does is understood", func(t *testing.T) { r.t = t; r.speaksRedisson(t) })
 	t.Run("every operation finds its node", func(t *testing.T) { r.t = t; r.findsNodes(t) })
+	t.Run("who writes and reads has all its keys in one slot, and leaves none", func(t *testing.T) { r.t = t; r.writesAndReads(t) })
 	t.Run("a node that forgot the scripts learns them again", func(t *testing.T) { r.t = t; r.teaches(t) })
 	t.Run("a client of the caller's does as well", func(t *testing.T) { r.t = t; r.takesAClient(t) })
 	t.Run("listeners elsewhere are seen", func(t *testing.T) { r.t = t; r.seesListeners(t) })
@@ -183,6 +184,34 @@ func (r *realm) findsNodes(t *testing.T) {
 	}
 	settled(t, e)
 	require.NoError(t, e.Shutdown(t.Context()))
+}
+
+// Redisson's testInCluster of the read/write lock.
+func (r *realm) writesAndReads(t *testing.T) {
+	e := r.open(lockwheel.Options{})
+	for _, name := range append(r.Spread("rw", 9), "a{b}c", "x{y}{z}") {
+		slot := r.Slot(t, name)
+		node := r.Master(t, slot)
+		keys := func() []string { return node.Strings(t, "CLUSTER", "GETKEYSINSLOT", slot, 100) }
+		rw := e.RWMutex(name)
+		write := lock(t, rw.Writer())
+		require.Equal(t, []string{name}, keys())
+		read := lockWith(t, write.Context(), rw.RLocker())
+		require.Len(t, keys(), 2)
+		for _, key := range keys() {
+			if key != name {
+				require.Contains(t, key, read.ID()+":rwlock_timeout:1")
+			}
+		}
+		unlock(t, read)
+		require.Equal(t, []string{name}, keys())
+		unlock(t, write)
+		require.Empty(t, keys())
+	}
+	settled(t, e)
+	for _, s := range r.Nodes {
+		eventually(t, "nothing in any slot", func() bool { return len(s.Strings(t, "KEYS", "*rwlock_timeout*")) == 0 }) // replicas lag
+	}
 }
 
 func (r *realm) teaches(t *testing.T) {

@@ -167,17 +167,13 @@ func TestClusterSlotMovesWithLocksOfEveryKind(t *testing.T) {
 	e, other := r.open(opts), r.open(opts)
 	var names, busy []string
 	for _, prefix := range family("kinds", 4) {
-		names = append(names, append(namesOfKinds(prefix), prefix+"/reader")...)
+		names = append(names, namesOfEveryKind(prefix)...)
 		busy = append(busy, namesOfKinds(prefix+"busy")...)
 	}
 	holds, waiting := make([]*lockwheel.Hold, len(names)), make([]<-chan outcome, len(names))
 	for i, name := range names {
 		holds[i] = lock(t, mutexOf(e, name))
-		if kindOf(name) == "reader" {
-			waiting[i] = locking(t.Context(), other.RWMutex(name).Writer())
-		} else {
-			waiting[i] = locking(t.Context(), mutexOf(other, name))
-		}
+		waiting[i] = locking(t.Context(), rivalOf(other, name))
 	}
 	asleep(t, other, int64(len(names)), int64(len(names)))
 	load := drive(t, busy, e, other)
@@ -199,14 +195,14 @@ func TestClusterSlotMovesWithLocksOfEveryKind(t *testing.T) {
 	}
 	m := r.Migrate(t, slot, r.Nodes[(indexOf(r.Nodes, r.Master(t, slot))+1)%3])
 	m.Move(t, len(names))
-	var unlocking []<-chan error
+	var unlocking []<-chan answer
 	for _, hold := range holds {
 		unlocking = append(unlocking, unlockingLater(t.Context(), hold, 0))
 	}
 	pause(t.Context(), 300*time.Millisecond) // some are refused
 	m.End(t)
 	for i := range names {
-		require.NoError(t, receive(t, unlocking[i]))
+		require.NoError(t, receive(t, unlocking[i]).err)
 		unlock(t, granted(t, waiting[i]))
 	}
 	load.more(t)

@@ -102,7 +102,8 @@ func TestExtendOfAnInnerHoldTakesNothingFromTheOuterOne(t *testing.T) {
 	require.False(t, s.exists("n"))
 }
 
-// Quirk Q12: a watched hold that is re-entered with a lease stays watched after the inner one is unlocked.
+// A watched hold that is re-entered with a lease stays watched after the inner one is unlocked. In Redisson the first unlock ends the
+// renewal, although a hold is left.
 func TestAWatchedHoldStaysWatchedBesideAFixedOne(t *testing.T) {
 	t.Parallel()
 	s := anySite(t)

@@ -89,18 +89,20 @@ func (s *site) queueUp(m lockwheel.Mutex, opts ...lockwheel.Option) <-chan outco
 	return done
 }
 
-// Redisson's testLeaseTimeout: nobody unlocks, and all get it in the order in which they came.
+// Redisson's testLeaseTimeout: nobody unlocks, and all get it in the order in which they came, one lease after the other.
 func TestFairLeasesThatEndLetTheNextOneIn(t *testing.T) {
 	t.Parallel()
 	s := anySite(t)
 	e := s.open(lockwheel.Options{})
-	const lease = 500 * time.Millisecond
+	const lease, within = 500 * time.Millisecond, 11 * time.Second // far less than somebody counts as alive
 	first := lock(t, e.FairMutex("n"))
 	var waiting []<-chan outcome
 	for range 8 {
-		waiting = append(waiting, s.queueUp(e.FairMutex("n"), lockwheel.Wait(10*time.Second), lockwheel.Lease(lease)))
+		waiting = append(waiting, s.queueUp(e.FairMutex("n"), lockwheel.Wait(within), lockwheel.Lease(lease)))
 	}
+	began := time.Now()
 	require.NoError(t, first.Extend(t.Context(), lease))
+	before := first.Deadline()
 	for _, done := range waiting {
 		next := granted(t, done)
 		if hash := s.hash("n"); next.Err() == nil { // looked at within its lease
@@ -108,7 +110,10 @@ func TestFairLeasesThatEndLetTheNextOneIn(t *testing.T) {
 		}
 		receive(t, next.Done())
 		require.ErrorIs(t, next.Err(), lockwheel.ErrLost)
+		require.Greater(t, next.Deadline(), before.Add(lease/2), "in the order in which they came, when the one before was over")
+		before = next.Deadline()
 	}
+	require.Less(t, time.Since(began), within)
 	eventually(t, "nothing left", func() bool { return s.do("DBSIZE") == int64(0) })
 }
 

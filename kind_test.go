@@ -29,12 +29,23 @@ func namesOfKinds(prefix string) []string {
 	return []string{prefix + "/plain", prefix + "/fenced", prefix + "/fair", prefix + "/writer"}
 }
 
+// namesOfEveryKind are those, and one that is held by a reader while the writer waits.
+func namesOfEveryKind(prefix string) []string { return append(namesOfKinds(prefix), prefix+"/reader") }
+
 // kindOf is the kind that a name ends with.
 func kindOf(name string) string { return name[strings.LastIndexByte(name, '/')+1:] }
 
 // mutexOf is the lock of such a name.
 func mutexOf(e *lockwheel.Engine, name string) lockwheel.Mutex {
 	return grantable()[kindOf(name)](e, name)
+}
+
+// rivalOf is the lock that keeps out, or is kept out by, whoever has that of such a name: itself, and of a reader the writer.
+func rivalOf(e *lockwheel.Engine, name string) lockwheel.Mutex {
+	if kindOf(name) == "reader" {
+		return e.RWMutex(name).Writer()
+	}
+	return mutexOf(e, name)
 }
 
 // tokenKeys is how the keys begin that count fencing tokens. They outlive their locks.

@@ -51,7 +51,7 @@ func (l *labourer) visit(ctx context.Context) error {
 		l.did.refused.Add(1)
 		return known(err)
 	}
-	v := &visitor{labourer: l, hold: hold, seen: from}
+	v := &visitor{labourer: l, hold: hold, told: toldAt(hold), seen: from}
 	v.grant = deed{Lock: name, Hold: l.id + "/" + strconv.Itoa(l.visits), Tenure: hold.ID(), Token: hold.Token()}
 	v.grant.Note = fmt.Sprintf("%+v until %v", opts, hold.Deadline().UnixNano())
 	v.tell(took, 0, from)
@@ -97,6 +97,7 @@ func known(err error) error {
 type visitor struct {
 	*labourer
 	hold  *lockwheel.Hold
+	told  <-chan time.Time // of the end of the hold
 	grant deed
 	seen  int64 // when the lock was last seen to be held
 }
@@ -105,6 +106,13 @@ func (v *visitor) tell(what what, value int, from int64) {
 	d := v.grant
 	d.What, d.Value, d.From, d.To = what, value, from, now()
 	v.note(d)
+}
+
+// loses tells that the lock is lost, and since when whoever waits for Done knows.
+func (v *visitor) loses() {
+	v.did.losses.Add(1)
+	v.grant.Told = (<-v.told).UnixNano()
+	v.tell(lost, 0, v.seen)
 }
 
 // holds looks whether the lock is held, and tells if not.
@@ -116,9 +124,7 @@ func (v *visitor) holds() bool {
 		return true
 	}
 	v.grant.Note = err.Error()
-	<-v.hold.Done() // soon: whoever only waits for this is told, too
-	v.did.losses.Add(1)
-	v.tell(lost, 0, v.seen)
+	v.loses()
 	return false
 }
 
@@ -181,8 +187,7 @@ func (v *visitor) leave() error {
 		v.grant.Note = fmt.Sprint(err)
 		v.tell(left, 0, from)
 	default:
-		v.did.losses.Add(1)
-		v.tell(lost, 0, v.seen)
+		v.loses()
 		return known(err)
 	}
 	return nil

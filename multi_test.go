@@ -217,7 +217,7 @@ func TestWhatCanNeverBeAMultiIsAnError(t *testing.T) {
 func TestAMultiIsLostWithOneOfItsLocks(t *testing.T) {
 	t.Parallel()
 	s := realSite(t)
-	e := s.open(lockwheel.Options{Lease: brief})
+	e := s.open(keen)
 	for name, lose := range map[string]func(*testing.T){
 		"its key is deleted": func(*testing.T) { s.do("DEL", "b") },
 		"it is unlocked by force": func(t *testing.T) {

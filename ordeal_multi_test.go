@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -33,39 +34,35 @@ func (o *ordeal) multis(t *testing.T, prefix string) {
 	together := []string{prefix + "a/plain", prefix + "b/plain", prefix + "c/plain"}
 	inTurn := namesOfKinds(prefix + "d")
 	o.names = []string{together[0], inTurn[0], together[1], inTurn[1], together[2], inTurn[2], inTurn[3]}
-	gone := map[string]time.Time{}
-	o.lost = func(names []string, _, to time.Time) {
-		for _, name := range names {
-			gone[name] = to
-		}
-	}
 	parts := [][]string{together, inTurn}
 	var holds []*lockwheel.Hold
 	var waiting []<-chan grant
-	for _, names := range parts {
+	var told []<-chan time.Time
+	for i, names := range parts {
 		holds = append(holds, lockAll(t, severalOf(o.holder, names)))
+		told = append(told, toldAt(holds[i]))
 		waiting = append(waiting, granting(t.Context(), severalOf(o.waiter, names)))
 	}
 	asleep(t, o.waiter, 2, 2) // each in the queue of one lock, with none
 	unlocked := time.Now()
-	unlocking := make([]<-chan error, len(holds))
-	if o.fault.fate == kept {
+	unlocking := make([]<-chan answer, len(holds))
+	gone, over, free := map[string]time.Time{}, time.Time{}, []atomic.Int64(nil)
+	if o.fault.fate != kept {
+		gone = o.takesAway()
+	} else {
+		free = o.watch(t, parts)
 		for i, hold := range holds {
 			unlocking[i] = unlockingLater(t.Context(), hold, time.Duration(rand.Int64N(int64(2*o.spell))))
 		}
+		over = o.strikes()
 	}
-	o.fault.strike(o.scene)
 	for i, hold := range holds {
-		struck := slices.ContainsFunc(parts[i], func(name string) bool { return !gone[name].IsZero() })
+		struck := slices.IndexFunc(parts[i], func(name string) bool { return !gone[name].IsZero() })
 		switch {
 		case o.fault.fate == kept:
-			require.NoError(t, receive(t, unlocking[i]))
-		case struck || o.fault.fate == stranded:
-			since := time.Now()
-			receive(t, hold.Done())
-			require.Less(t, time.Since(since), 2*lossLease)
-			require.ErrorIs(t, hold.Err(), lockwheel.ErrLost)
-			require.ErrorIs(t, hold.Unlock(t.Context()), lockwheel.ErrLost)
+			require.NoError(t, receive(t, unlocking[i]).err)
+		case struck >= 0:
+			o.latest = max(o.latest, requireLost(t, hold, told[i], gone[parts[i][struck]], lossLease))
 		default:
 			require.Empty(t, waiting[i], "somebody was let in beside the holder of %s", hold.Name())
 			giveBack(t, hold)
@@ -77,6 +74,9 @@ func (o *ordeal) multis(t *testing.T, prefix string) {
 		}
 		require.NoError(t, got.err)
 		require.False(t, got.at.Before(unlocked))
+		if o.fault.fate == kept {
+			o.requirePrompt(t, got, &free[i], over)
+		}
 		o.requireAll(t, got.hold, parts[i])
 		giveBack(t, got.hold)
 	}

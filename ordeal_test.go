@@ -40,11 +40,12 @@ type ordeal struct {
 	fault          fault
 	holder, waiter *lockwheel.Engine
 	longest        time.Duration // that a waiter took to come
+	latest         time.Duration // that a holder was told of a loss
 }
 
 func TestNoFaultLeavesAnOrphanOrASleepingWaiter(t *testing.T) {
 	t.Parallel()
-	everyOrdeal(t, len(namesOfKinds("")), func(t *testing.T, o *ordeal, prefix string) {
+	everyOrdeal(t, len(namesOfEveryKind("")), func(t *testing.T, o *ordeal, prefix string) {
 		if o.fault.fate == kept {
 			o.releases(t, prefix)
 		} else {
@@ -70,6 +71,9 @@ func everyOrdeal(t *testing.T, locks int, undergo func(t *testing.T, o *ordeal, 
 			}
 			if o.longest != 0 {
 				t.Logf("struck %d times; the latest waiter came %v after its release", times, o.longest)
+			}
+			if o.latest != 0 {
+				t.Logf("struck %d times; the latest holder was told %v after its loss", times, o.latest)
 			}
 		})
 	}
@@ -100,12 +104,12 @@ func beginOrdeal(t *testing.T, f fault) (o *ordeal, ways [][]*proxy.Proxy) {
 	return o, [][]*proxy.Proxy{nil}
 }
 
-// contest takes a lock of each kind and makes the other engine wait for it.
+// contest takes a lock of each kind and makes the other engine wait for it, for one that is read as the writer.
 func (o *ordeal) contest(t *testing.T, prefix string) (holds []*lockwheel.Hold, waiting []<-chan grant) {
-	o.names = namesOfKinds(prefix)
+	o.names = namesOfEveryKind(prefix)
 	for _, name := range o.names {
 		holds = append(holds, lock(t, mutexOf(o.holder, name)))
-		waiting = append(waiting, granting(t.Context(), mutexOf(o.waiter, name)))
+		waiting = append(waiting, granting(t.Context(), rivalOf(o.waiter, name)))
 	}
 	locks := int64(len(o.names))
 	asleep(t, o.waiter, locks, locks)
@@ -133,30 +137,21 @@ func granting(ctx context.Context, m interface {
 // releases unlocks while the fault strikes. Every waiter comes soon after its lock is free and the fault is over.
 func (o *ordeal) releases(t *testing.T, prefix string) {
 	holds, waiting := o.contest(t, prefix)
-	free := o.watch(t, holds)
-	var unlocking []<-chan error
+	var mine [][]string
+	for _, hold := range holds {
+		mine = append(mine, []string{hold.Name()})
+	}
+	free := o.watch(t, mine)
+	var unlocking []<-chan answer
 	for _, hold := range holds {
 		unlocking = append(unlocking, unlockingLater(t.Context(), hold, time.Duration(rand.Int64N(int64(2*o.spell)))))
 	}
-	began := time.Now()
-	o.fault.strike(o.scene)
-	over := time.Now()
-	if noticed := began.Add(2 * ordealTimeout); o.fault.silent && noticed.After(over) {
-		over = noticed
-	}
+	over := o.strikes()
 	for i := range holds {
 		got := receive(t, waiting[i])
 		require.NoError(t, got.err)
-		require.NoError(t, receive(t, unlocking[i]))
-		eventually(t, "seen to be free", func() bool { return free[i].Load() != 0 })
-		since := time.Unix(0, free[i].Load())
-		if over.After(since) {
-			since = over
-		}
-		o.longest = max(o.longest, got.at.Sub(since))
-		if *ordeals > 1 {
-			require.Less(t, got.at.Sub(since), promptWait, holds[i].Name())
-		}
+		require.NoError(t, receive(t, unlocking[i]).err)
+		o.requirePrompt(t, got, &free[i], over)
 		if kindOf(holds[i].Name()) == "fenced" {
 			require.Greater(t, got.hold.Token(), holds[i].Token())
 		}
@@ -164,9 +159,40 @@ func (o *ordeal) releases(t *testing.T, prefix string) {
 	}
 }
 
+// strikes returns when the fault is over, and noticed.
+func (o *ordeal) strikes() (over time.Time) {
+	began := time.Now()
+	o.fault.strike(o.scene)
+	over = time.Now()
+	if noticed := began.Add(2 * ordealTimeout); o.fault.silent && noticed.After(over) {
+		return noticed
+	}
+	return over
+}
+
+// requirePrompt makes sure that a waiter came soon after what it waited for was free and the fault over.
+func (o *ordeal) requirePrompt(t *testing.T, got grant, free *atomic.Int64, over time.Time) {
+	t.Helper()
+	eventually(t, "seen to be free", func() bool { return free.Load() != 0 })
+	since := time.Unix(0, free.Load())
+	if over.After(since) {
+		since = over
+	}
+	o.longest = max(o.longest, got.at.Sub(since))
+	if *ordeals > 1 {
+		require.Less(t, got.at.Sub(since), promptWait, got.hold.Name())
+	}
+}
+
+// answer is what an Unlock returned, and when.
+type answer struct {
+	err error
+	at  time.Time
+}
+
 // unlockingLater unlocks after a while, and again until there is an answer.
-func unlockingLater(ctx context.Context, hold *lockwheel.Hold, after time.Duration) <-chan error {
-	done := make(chan error, 1)
+func unlockingLater(ctx context.Context, hold *lockwheel.Hold, after time.Duration) <-chan answer {
+	done := make(chan answer, 1)
 	go func() {
 		pause(ctx, after)
 		for {
@@ -175,7 +201,7 @@ func unlockingLater(ctx context.Context, hold *lockwheel.Hold, after time.Durati
 				if errors.Is(err, lockwheel.ErrNotHeld) {
 					err = nil // the second try found the first one answered
 				}
-				done <- err
+				done <- answer{err, time.Now()}
 				return
 			}
 		}
@@ -183,9 +209,9 @@ func unlockingLater(ctx context.Context, hold *lockwheel.Hold, after time.Durati
 	return done
 }
 
-// watch notes when the holders' fields are gone from the server, as seen by somebody without faults.
-func (o *ordeal) watch(t *testing.T, holds []*lockwheel.Hold) []atomic.Int64 {
-	free := make([]atomic.Int64, len(holds))
+// watch notes when the holder's fields are gone from all locks of each part, as seen by somebody without faults.
+func (o *ordeal) watch(t *testing.T, parts [][]string) []atomic.Int64 {
+	free := make([]atomic.Int64, len(parts))
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan struct{})
 	go func() {
@@ -196,7 +222,7 @@ func (o *ordeal) watch(t *testing.T, holds []*lockwheel.Hold) []atomic.Int64 {
 				pause(ctx, 5*time.Millisecond)
 				continue
 			}
-			look(ctx, c, holds, free)
+			look(ctx, c, o.holder.ID(), parts, free)
 			c.Close()
 		}
 	}()
@@ -205,19 +231,23 @@ func (o *ordeal) watch(t *testing.T, holds []*lockwheel.Hold) []atomic.Int64 {
 }
 
 // look looks until the connection breaks, or all are gone.
-func look(ctx context.Context, c *redistest.Conn, holds []*lockwheel.Hold, free []atomic.Int64) {
-	for left := len(holds); left > 0 && ctx.Err() == nil; pause(ctx, 2*time.Millisecond) {
+func look(ctx context.Context, c *redistest.Conn, holder string, parts [][]string, free []atomic.Int64) {
+	for left := len(parts); left > 0 && ctx.Err() == nil; pause(ctx, 2*time.Millisecond) {
 		left = 0
-		for i, hold := range holds {
+		for i, names := range parts {
 			if free[i].Load() != 0 {
 				continue
 			}
 			left++
-			fields, err := c.Do("HKEYS", hold.Name()) // a writer's has more than its id
-			if refusal := redistest.Error(""); err != nil && !errors.As(err, &refusal) {
-				return
+			held := false
+			for _, name := range names {
+				fields, err := c.Do("HKEYS", name)
+				if refusal := redistest.Error(""); err != nil && !errors.As(err, &refusal) {
+					return
+				}
+				held = held || err != nil || strings.Contains(fmt.Sprint(fields), holder)
 			}
-			if err == nil && !strings.Contains(fmt.Sprint(fields), hold.ID()) {
+			if !held {
 				free[i].CompareAndSwap(0, time.Now().UnixNano())
 			}
 		}
@@ -228,24 +258,14 @@ func look(ctx context.Context, c *redistest.Conn, holds []*lockwheel.Hold, free 
 // losses lets a fault cost locks. Their holders learn of it within their lease, and nobody else's lock is touched.
 func (o *ordeal) losses(t *testing.T, prefix string) {
 	holds, waiting := o.contest(t, prefix)
-	gone := map[string]time.Time{}
-	o.lost = func(names []string, _, to time.Time) {
-		for _, name := range names {
-			gone[name] = to
-		}
+	var told []<-chan time.Time
+	for _, hold := range holds {
+		told = append(told, toldAt(hold))
 	}
-	o.fault.strike(o.scene)
-	if o.fault.fate == stranded {
-		for _, hold := range holds {
-			gone[hold.Name()] = time.Now()
-		}
-	}
+	gone := o.takesAway()
 	for i, hold := range holds {
 		if at, lost := gone[hold.Name()]; lost {
-			receive(t, hold.Done())
-			require.Less(t, time.Since(at), 2*lossLease)
-			require.ErrorIs(t, hold.Err(), lockwheel.ErrLost)
-			require.ErrorIs(t, hold.Unlock(t.Context()), lockwheel.ErrLost)
+			o.latest = max(o.latest, requireLost(t, hold, told[i], at, lossLease))
 		} else {
 			giveBack(t, hold)
 		}
@@ -257,6 +277,21 @@ func (o *ordeal) losses(t *testing.T, prefix string) {
 		require.NoError(t, got.err)
 		giveBack(t, got.hold)
 	}
+}
+
+// takesAway has the fault strike, and returns the last moment at which the server can have had each lock for its holder, or confirmed it.
+func (o *ordeal) takesAway() (gone map[string]time.Time) {
+	gone = map[string]time.Time{}
+	o.lost = func(names []string, _, to time.Time) {
+		for _, name := range names {
+			gone[name] = to
+		}
+	}
+	if o.fault.fate == stranded {
+		o.lost(o.names, time.Time{}, time.Now())
+	}
+	o.fault.strike(o.scene)
+	return gone
 }
 
 // requireNothingLeft makes sure that no key, channel, timer or request is left, long before a lease could end.

@@ -487,7 +487,7 @@ func TestAReaderThatDiedIsRemovedByTheLastOneThatLives(t *testing.T) {
 func TestReadersAndWritersAfterARestartAreRenewed(t *testing.T) {
 	t.Parallel()
 	s := realSite(t)
-	rw := s.open(lockwheel.Options{Lease: brief}).RWMutex("n")
+	rw := s.open(keen).RWMutex("n")
 	for _, m := range []lockwheel.Mutex{rw.Writer(), rw.RLocker()} {
 		hold := lock(t, m)
 		require.NoError(t, s.real.RestartEmpty())
@@ -495,7 +495,7 @@ func TestReadersAndWritersAfterARestartAreRenewed(t *testing.T) {
 		require.ErrorIs(t, hold.Unlock(t.Context()), lockwheel.ErrLost)
 
 		hold = lock(t, m)
-		always(t, renewed, "held and in Redis", func() bool { return hold.Err() == nil && s.exists("n") })
+		requireRenewed(t, s, hold)
 		unlock(t, hold)
 		require.False(t, s.exists("n"))
 	}

@@ -60,7 +60,7 @@ func TestAGhostOfAReaderOrWriterIsReleased(t *testing.T) {
 func TestALostReadOrWriteIsNoticedByTheNextRenewal(t *testing.T) {
 	t.Parallel()
 	s := anySite(t)
-	e := s.open(lockwheel.Options{Lease: brief})
+	e := s.open(keen)
 	write := lock(t, e.RWMutex("w").Writer())
 	read, other := lock(t, e.RWMutex("r").RLocker()), lock(t, e.RWMutex("r").RLocker())
 	require.Equal(t, int64(2), s.do("DEL", "w", "r"))

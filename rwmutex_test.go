@@ -100,7 +100,7 @@ func TestAReaderCannotBecomeTheWriter(t *testing.T) {
 	require.False(t, s.exists("n"))
 }
 
-// Quirk Q9: whoever waits to read is told when the writer goes on reading.
+// Redisson tells nobody when a writer goes on reading; here whoever waits to read is told.
 func TestADowngradeLetsReadersInAtOnce(t *testing.T) {
 	t.Parallel()
 	s := anySite(t)
@@ -141,7 +141,8 @@ func TestADowngradeLetsReadersInAtOnce(t *testing.T) {
 	require.False(t, s.exists("n"))
 }
 
-// Quirks Q8 and Q11: a read that ends does not touch the write that it was begun under.
+// A read that ends does not touch the write that it was begun under. In Redisson it cuts the write's lease to what readers have
+// left, and ends its renewal.
 func TestAReadThatEndsLeavesTheWriteAsItIs(t *testing.T) {
 	t.Parallel()
 	s := anySite(t)

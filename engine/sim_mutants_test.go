@@ -405,6 +405,24 @@ var simMutants = []simMutant{
 		`x.wait != 0 && x.wait == fx.waitOf(r) {`,
 		`x.wait != 0 && (x.wait == fx.waitOf(r) || planted()) {`,
 	}}},
+	{"a waiter behind another one of its engine that asks too seldom to count as alive", "actor/queue.go", []simEdit{{
+		`	if x.passive = free && reply.Preceded; free && !x.passive {
+		sleep = min(sleep, fx.jitter(pollKept))
+	}`,
+		`	if x.passive = free && reply.Preceded; free && !x.passive {
+		sleep = min(sleep, fx.jitter(pollKept))
+	}
+	if x.passive && planted() {
+		return sleep
+	}`,
+	}}},
+	{"a waiter that becomes the foremost, and asks no more", "actor/queue.go", []simEdit{{
+		`x.askAt = min(x.askAt, now+fx.jitter(pollKept))`,
+		`x.askAt = min(x.askAt, now+fx.jitter(pollKept))
+		if planted() {
+			x.askAt = never
+		}`,
+	}}},
 	{"a claim that is granted, and others that go on believing", "engine/group.go", []simEdit{{
 		`case reply.Status == actor.Done && kind`,
 		`case reply.Status == actor.Done && !planted() && kind`,
