@@ -29,7 +29,7 @@ func (a away) close() {
 func (a away) entry(run func(*peers.Java) (int, time.Duration, error)) entry {
 	e := entry{name: peers.Redisson.Name, run: func() (int, time.Duration, error) { return 0, 0, a.err }}
 	if a.err == nil {
-		e.run, e.used = func() (int, time.Duration, error) { return run(a.java) }, a.java.Used
+		e.run, e.used, e.awake = func() (int, time.Duration, error) { return run(a.java) }, a.java.Used, a.java.Awake
 	}
 	return e
 }
@@ -61,6 +61,9 @@ func (a away) hot(s *Server, into *arena, workers int, d time.Duration) entry {
 func (a away) hold(k *Keeping, s *Server, p Plan) error {
 	if a.err != nil {
 		return a.err
+	}
+	if err := a.java.Awake(true); err != nil {
+		return err
 	}
 	_, threads, err := a.java.Settled()
 	if err != nil {

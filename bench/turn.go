@@ -21,6 +21,9 @@ type entry struct {
 	name string
 	run  func() (pairs int, took time.Duration, err error)
 	used func() (measure.Usage, error) // what the client has used; nil: it is this process
+	// awake is for a client in a process of its own, which would compile and collect also when it is not its turn: it stands
+	// still then. nil: it is this process.
+	awake func(bool) error
 }
 
 // inTurn lets the entries run one after the other, A B C A B C …, after a first round that does not count. Who
@@ -36,7 +39,7 @@ func inTurn(s *Server, rounds int, entries []entry) ([]Standing, error) {
 			if standing.Failure != "" {
 				continue
 			}
-			sample, failed, err := stretch(s, e)
+			sample, failed, err := turn(s, e)
 			switch {
 			case err != nil:
 				return nil, err
@@ -48,6 +51,18 @@ func inTurn(s *Server, rounds int, entries []entry) ([]Standing, error) {
 		}
 	}
 	return standings, nil
+}
+
+// turn is a stretch for which a process of its own is awake.
+func turn(s *Server, e entry) (sample measure.Sample, failed, err error) {
+	if e.awake == nil {
+		return stretch(s, e)
+	}
+	if err := e.awake(true); err != nil {
+		return sample, nil, err
+	}
+	sample, failed, err = stretch(s, e)
+	return sample, failed, errors.Join(err, e.awake(false))
 }
 
 // stretch measures one stretch. failed is the contestant's, err that of the server's bookkeeping.

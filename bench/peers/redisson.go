@@ -19,7 +19,7 @@ var Redisson = Kind{
 	Module: "org.redisson:redisson",
 	Settings: "in a Java machine of its own (-Xms1g -Xmx1g), warmed up before the first round; its asynchronous API, so that no worker costs a thread; " +
 		fmt.Sprintf("%d connections, and of Pair's workers as many at once, which take the names in turn (more would only queue for connections); ", atOnce) +
-		"timeout 10 s; otherwise its defaults. CPU with that of its compiler and collector; bytes by its threads; allocations are not counted",
+		"timeout 10 s; otherwise its defaults. It stands still while others have their turn, or its compiler and collector would be theirs to bear. CPU with that of its compiler and collector; bytes by its threads; allocations are not counted",
 }
 
 const (
@@ -66,7 +66,7 @@ type Java struct {
 	one   string // of the first client
 }
 
-// OpenRedisson opens so many clients. The first ones to be opened are warmed up for a while, so that the Java machine has
+// OpenRedisson opens so many clients, of a Java machine that stands still until they are to do something (Awake). The first ones to be opened are warmed up for a while, so that the Java machine has
 // compiled what is measured. The error says if there is no Java.
 func OpenRedisson(c Config, clients int, warmUp time.Duration) (*Java, error) {
 	machine.once.Do(startMachine)
@@ -74,6 +74,10 @@ func OpenRedisson(c Config, clients int, warmUp time.Duration) (*Java, error) {
 		return nil, machine.err
 	}
 	j := &Java{}
+	if err := j.Awake(true); err != nil {
+		return nil, err
+	}
+	defer j.Awake(false)
 	lease := c.Lease
 	if lease == 0 {
 		lease = Lease
@@ -111,6 +115,8 @@ func (j *Java) warmUp(d time.Duration) error {
 
 // Close closes the clients.
 func (j *Java) Close() {
+	_ = j.Awake(true)
+	defer j.Awake(false)
 	for _, name := range j.names {
 		_, _ = j.do("close", redisson.Words{"client": name})
 	}
@@ -175,6 +181,14 @@ func (j *Java) Lost() (int, error) {
 func (j *Java) GiveBack() error {
 	_, err := j.do("giveBack", redisson.Words{"client": j.one})
 	return err
+}
+
+// Awake has the Java machine go on, or stand still, on Linux.
+func (j *Java) Awake(on bool) error {
+	if on {
+		return machine.process.Continue()
+	}
+	return machine.process.Pause()
 }
 
 // Used is what the Java machine has used. It does not count allocations.
