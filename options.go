@@ -138,7 +138,7 @@ type Stats struct {
 	Timers        int64 // gauge: timers on the wheel
 	Polling       int64 // gauge: locks waited for by asking again and again: by choice (Wake), or because the server refuses SUBSCRIBE
 
-	Acquired, Refused, Released, Lost uint64 // counters, since Open: holds granted, refused, unlocked, lost; one that its Unlock found lost is in both
+	Acquired, Refused, Released, Lost uint64 // counters, since Open: holds granted, refused, unlocked, lost; one that only its Unlock found lost is in Released, and Observer.Lost is told
 	Renewed                           uint64 // counter: renewals and confirmations given by the server
 	Handed                            uint64 // counter: grants that passed from owner to owner inside the engine, without a release
 	Commands, Batches, Turns          uint64 // counters: commands sent, calls that carried them, turns of the loop (none while nothing is due)

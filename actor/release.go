@@ -71,7 +71,7 @@ func (l *Lock) released(now time.Duration, m *Message, fx *Effects) {
 	case reply.Status == Gone && l.rare != nil && l.rare.releasing:
 		l.ended(now, nil, nil, fx) // an earlier copy, whose answer was lost, released it
 	case reply.Status == Gone:
-		l.lostBefore(now, fx)
+		l.ended(now, ErrLost, errGone, fx)
 	case reply.Status == Refused && !reply.passes():
 		l.ended(now, reply.Err, nil, fx)
 	default:
@@ -82,14 +82,6 @@ func (l *Lock) released(now time.Duration, m *Message, fx *Effects) {
 			x.retryAt = now + x.nextBackoff(fx)
 		}
 	}
-}
-
-// lostBefore is for a release that found nothing: the last hold had ended without anybody's noticing.
-func (l *Lock) lostBefore(now time.Duration, fx *Effects) {
-	if !l.releases.empty() {
-		fx.Stats.Lost++
-	}
-	l.ended(now, ErrLost, errGone, fx)
 }
 
 // ended tells those who waited for the release, and forgets the tenure.

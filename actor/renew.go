@@ -151,7 +151,7 @@ func (l *Lock) renewed(now time.Duration, m *Message, fx *Effects) {
 	case l.phase == ending:
 		// Its owner left meanwhile. The release that follows decides, unless there is nothing to release.
 		if reply.Status == Gone {
-			l.lostBefore(now, fx)
+			l.ended(now, ErrLost, errGone, fx)
 		}
 	case reply.Status == Done:
 		l.confirmedBy(now, m, fx)
