@@ -113,7 +113,8 @@ func (w *simWorld) rightly(a *simAsk) {
 // answered checks that nobody is told that there is no answer while nothing is wrong.
 func (w *simWorld) answered(a *simAsk) {
 	config := &a.caller.e.config
-	if a.Err != actor.ErrUnavailable || a.left || a.Tag == actor.Acquire || !simCauseIs(a.Cause, "no answer in time") || config.Timeout < 40*w.plan.latency {
+	enough := time.Duration(40*(1+len(w.voters))) * w.plan.latency // quorums ask for much, and all in calls of their own kind
+	if a.Err != actor.ErrUnavailable || a.left || a.Tag == actor.Acquire || !simCauseIs(a.Cause, "no answer in time") || config.Timeout < enough {
 		return
 	}
 	if w.calmSince(a.asked - config.Lease - w.patience()) {
