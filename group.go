@@ -199,6 +199,9 @@ func (g *group) err() error {
 
 // deadline is until when so many members are known to be held as the group needs; zero if they are not.
 func (g *group) deadline() time.Time {
+	if g.end.Load() != nil {
+		return time.Time{}
+	}
 	var deadlines []time.Time
 	for i := range g.members {
 		if h := g.members[i].hold.Load(); h != nil {

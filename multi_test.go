@@ -71,6 +71,7 @@ func TestSeveralLocksAreHeldAsOne(t *testing.T) {
 	}
 	ctx, done := hold.Context(), hold.Done()
 	unlock(t, hold)
+	require.Zero(t, hold.Deadline())
 	receive(t, done)
 	require.ErrorIs(t, context.Cause(ctx), lockwheel.ErrNotHeld)
 	require.ErrorIs(t, hold.Err(), lockwheel.ErrNotHeld)
