@@ -187,15 +187,19 @@ func (e *Engine) Close() error {
 // await waits for the verdict of a posted call. If ctx ends first, the call is given up, its verdict
 // taken, and the context's cause returned; such a call must not be freed.
 func (e *Engine) await(ctx context.Context, call *engine.Call) (cause error) {
-	done := ctx.Done()
-	if done == nil {
+	if ctx.Done() == nil {
 		<-call.Ready
 		return nil
 	}
+	return e.awaitBoth(ctx, call)
+}
+
+// awaitBoth is apart so that await has no frame of its own: whoever waits is woken with a cold stack.
+func (e *Engine) awaitBoth(ctx context.Context, call *engine.Call) (cause error) {
 	select {
 	case <-call.Ready:
 		return nil
-	case <-done:
+	case <-ctx.Done():
 		cause = context.Cause(ctx)
 		e.loop.Cancel(call, cause)
 		<-call.Ready

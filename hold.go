@@ -147,11 +147,23 @@ func (h *Hold) Context() context.Context {
 // before. ErrUnavailable: no answer yet; nothing renews the lock any more, and a second call waits for
 // the same release. ErrNotHeld: it was unlocked before. ErrClosed: the engine was closed before.
 func (h *Hold) Unlock(ctx context.Context) error {
+	if ctx == nil || h.engine == nil {
+		return h.unlockOther(ctx)
+	}
+	return h.change(ctx, actor.Unlock, 0)
+}
+
+// unlockOther unlocks several locks held as one, and answers misuse. It is apart for the sake of the others: with
+// every frame that Unlock has, more is fetched from memory when it goes on.
+func (h *Hold) unlockOther(ctx context.Context) error {
 	if ctx == nil {
-		h.unlock(context.Background())
+		h.Unlock(context.Background())
 		return errNilContext(fmt.Sprintf("lock %s", quoted(h.name)))
 	}
-	return h.unlock(ctx)
+	if h.zero() {
+		return errZeroHold
+	}
+	return h.group().unlock(ctx)
 }
 
 // Extend makes the lease d from now, longer or shorter than before; the lock is no longer watched and
@@ -180,16 +192,6 @@ func (h *Hold) Extend(ctx context.Context, d time.Duration) error {
 		return g.extend(ctx, d)
 	}
 	return h.change(ctx, actor.Extend, d)
-}
-
-func (h *Hold) unlock(ctx context.Context) error {
-	if h.zero() {
-		return errZeroHold
-	}
-	if g := h.group(); g != nil {
-		return g.unlock(ctx)
-	}
-	return h.change(ctx, actor.Unlock, 0)
 }
 
 // change sends a request that concerns this hold.

@@ -121,7 +121,7 @@ func (m Mutex) HoldCount(ctx context.Context) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	return call.Count, nil
+	return call.State.Count, nil
 }
 
 // Locker is the lock for code that needs a sync.Locker. Lock waits for as long as it takes, and panics

@@ -193,6 +193,25 @@ func (l *Lock) withRare() *rare {
 	return l.rare
 }
 
+// Fetch looks at the lock and at whoever will be told what became of its command, so that both are in the
+// processor's cache then. The result means nothing.
+func (l *Lock) Fetch() (sum int) {
+	r := l.queue.last
+	if r == nil {
+		r = l.releases.last
+	}
+	if r == nil {
+		return 0
+	}
+	if r.decided {
+		sum++
+	}
+	if r.timer.Value != nil {
+		sum++
+	}
+	return sum
+}
+
 // Wake is called when the lock's timer fires.
 func (l *Lock) Wake(now time.Duration, fx *Effects) {
 	l.Step(now, &Message{Kind: Woken}, fx)
@@ -386,8 +405,8 @@ func (l *Lock) giveUp(now time.Duration, r *Request, cause error, fx *Effects) {
 		why = errNoAnswer
 	}
 	switch {
-	case r.undone != nil:
-		fx.Decide(now, r, ErrNotReplicated, joined(r.undone, cause))
+	case r.undone:
+		fx.Decide(now, r, ErrNotReplicated, joined(r.Cause, cause))
 	case r.Tag == Acquire && r.line == &l.queue && l.knownTaken():
 		fx.Decide(now, r, ErrNotAcquired, cause)
 	default:

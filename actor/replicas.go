@@ -13,7 +13,7 @@ func (reply *Reply) replicated(fx *Effects) bool { return reply.Replicas >= fx.C
 func (l *Lock) undo(reply *Reply, fx *Effects) {
 	if r := l.queue.first(); r != nil {
 		l.queue.remove(r)
-		r.undone = tooFew(reply, fx)
+		r.undone, r.Cause = true, tooFew(reply, fx)
 		l.releases.push(r)
 	}
 	l.end()
@@ -30,8 +30,8 @@ func tooFew(reply *Reply, fx *Effects) error {
 // answerRelease tells somebody who waits for a release what became of it: whoever unlocked, or whoever was not granted a lock that
 // too few replicas have.
 func (fx *Effects) answerRelease(now time.Duration, r *Request, err, cause error) {
-	if r.undone != nil {
-		err, cause = ErrNotReplicated, joined(r.undone, cause)
+	if r.undone {
+		err, cause = ErrNotReplicated, joined(r.Cause, cause)
 	}
 	fx.Decide(now, r, err, cause)
 }

@@ -9,38 +9,41 @@ import (
 // Request is one caller's wish. The caller's until it is posted, then the coordinator's until the
 // verdict is out, then the caller's again; only then may it be used for something else, and never if
 // a Cancel was posted for it.
+//
+// With very many at once, fetching them from memory is what they cost: what the coordinator looks at of each
+// stands together, and what few have is behind a pointer.
 type Request struct {
-	Name  string        // as the caller says it, for observers
-	Key   string        // as Redis knows it
-	Owner uint64        // who may re-enter; 0: nobody
-	Lease time.Duration // Acquire: 0 is watched; Extend: 0 is watched again
-	Wait  time.Duration // Acquire: how long, 0 for as long as the caller likes
-	Once  bool          // Acquire: do not wait for others
-	Kind  LockKind      // Acquire, Force, AskCount: of the lock
-	Hold  *Hold         // Acquire: to be filled in; Unlock, Extend: which
-	Joint *Joint        // Acquire: several plain locks at once, instead of Key and Hold; nil for one
-
-	Err   error         // verdict: nil, one of this package's errors, or the server's own
-	Cause error         // verdict: why, where Err alone does not say it
-	State Reply         // verdict of a state request
-	Count int           // verdict of a count
-	Token uint64        // verdict of Acquire: the fencing token, if the kind has them
-	Was   bool          // verdict of Force: it was locked
-	Tag   Kind          // what was asked, for the engine
-	Ready chan struct{} // of one slot, the engine's way to tell the caller; actors do not touch it
-	Async bool          // Ready is closed instead
-	Told  func()        // called instead, on the loop: must not block
+	Tag     Kind     // what was asked, for the engine
+	Kind    LockKind // Acquire, Force, AskCount: of the lock
+	Once    bool     // Acquire: do not wait for others
+	Async   bool     // Ready is closed instead
+	Was     bool     // verdict of Force: it was locked
+	decided bool
+	aboard  bool          // its wish is part of the renewal under way
+	undone  bool          // it was granted, and given back for Cause
+	Key     string        // as Redis knows it
+	Owner   uint64        // who may re-enter; 0: nobody
+	Hold    *Hold         // Acquire: to be filled in; Unlock, Extend: which
+	Lease   time.Duration // Acquire: 0 is watched; Extend: 0 is watched again
+	Wait    time.Duration // Acquire: how long, 0 for as long as the caller likes
+	Joint   *Joint        // Acquire: several plain locks at once, instead of Key and Hold; nil for one
 
 	// The coordinator's.
-	lock    *Lock
-	line    *line // the line it stands in, nil when it stands in none
-	next    *Request
-	prev    *Request
-	timer   wheel.Timer[Sleeper]
-	posted  time.Duration
-	aboard  bool // its wish is part of the renewal under way
-	decided bool
-	undone  error // it was granted, and given back for this
+	lock   *Lock
+	line   *line // the line it stands in, nil when it stands in none
+	next   *Request
+	prev   *Request
+	posted time.Duration
+	timer  wheel.Timer[Sleeper]
+
+	// What few callers look at, and what the caller comes back to.
+	Name  string        // as the caller says it, for observers
+	State *Reply        // verdict of a state request, and of a count
+	Ready chan struct{} // of one slot, the engine's way to tell the caller; actors do not touch it
+	Told  func()        // called instead, on the loop: must not block
+	Err   error         // verdict: nil, one of this package's errors, or the server's own
+	Cause error         // verdict: why, where Err alone does not say it
+	Token uint64        // verdict of Acquire: the fencing token, if the kind has them
 }
 
 // Decided reports whether the verdict is out. Owned by the coordinator.

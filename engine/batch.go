@@ -41,7 +41,7 @@ type batch struct {
 
 func newBatch() *batch {
 	b := &batch{}
-	b.mail.batch, b.mail.kind = b, returns
+	b.mail.what = b
 	return b
 }
 

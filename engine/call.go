@@ -8,8 +8,8 @@ import (
 
 // Call is a request with what it takes to post it and to wait for it.
 type Call struct {
+	letter mail // before the request: the loop comes to that by it
 	actor.Request
-	letter mail
 }
 
 var calls = sync.Pool{New: func() any {

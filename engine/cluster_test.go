@@ -75,9 +75,9 @@ func (d clusterDesk) line(line string) string {
 			due, ok := d.c.next()
 			return fmt.Sprint(due, " ", ok)
 		case words[0] == "charted":
-			d.mail(&mail{kind: charts, chart: chartOf(d.t, strings.Join(words[1:], " "))})
+			d.mail(&mail{what: charts{chart: chartOf(d.t, strings.Join(words[1:], " "))}})
 		case words[0] == "uncharted":
-			d.mail(&mail{kind: charts, err: errUncharted})
+			d.mail(&mail{what: charts{err: errUncharted}})
 		case aboutNode:
 			d.heard(what, address, words[1:])
 		case words[0][0] >= '0' && words[0][0] <= '9':
@@ -91,22 +91,24 @@ func (d clusterDesk) line(line string) string {
 
 // heard posts what a node's subscriber says.
 func (d clusterDesk) heard(what, address string, rest []string) {
-	kind := map[string]mailKind{
-		"heard": hears, "subscribed": subscribes, "silenced": silenced, "ordered": orderDone, "disordered": orderDone, "deaf": deaf,
-	}[what]
-	m := mail{kind: kind, node: d.c.nodeAt(address + ":1")}
-	switch {
-	case kind == orderDone && what == "disordered":
-		m.err = errors.New(strings.Join(rest, " "))
-		fallthrough
-	case kind == orderDone || kind == deaf:
-		d.mail(&m)
-		return
+	n := d.c.nodeAt(address + ":1")
+	switch what {
+	case "deaf":
+		d.mail(&mail{what: deaf{n}})
+	case "ordered":
+		d.mail(&mail{what: orderDone{node: n}})
+	case "disordered":
+		d.mail(&mail{what: orderDone{n, errors.New(strings.Join(rest, " "))}})
 	}
 	for _, name := range rest {
-		one := m
-		one.channel = channelOf(name)
-		d.mail(&one)
+		switch channel := channelOf(name); what {
+		case "heard":
+			d.mail(&mail{what: hears{n, channel}})
+		case "subscribed":
+			d.mail(&mail{what: subscribes{n, channel}})
+		case "silenced":
+			d.mail(&mail{what: silenced{n, channel}})
+		}
 	}
 }
 
@@ -520,7 +522,7 @@ func TestHoldsAreConfirmedWhenSentinelNamesAnotherMaster(t *testing.T) {
 	d.line("1ms lock a b")
 	require.Equal(t, "a b granted", d.line("2ms 1 done"))
 	d.now = 3 * time.Millisecond
-	d.mail(&mail{kind: replaced})
+	d.mail(&mail{what: replaced{}})
 	require.Equal(t, "2: renew a b", d.turn())
 	require.Equal(t, 30*time.Second, d.out[2].commands[0].Lease)
 	require.Equal(t, "b lost", d.line("4ms 2 done gone"))
@@ -532,7 +534,7 @@ func TestNodeThatIsAStrangerToTheSubscriberIsAskedSomething(t *testing.T) {
 	d.line("1ms lock b f")
 	require.Equal(t, "join@A {b} {f}", d.line("2ms 1 taken"))
 	d.now = 3 * time.Millisecond
-	d.mail(&mail{kind: orderDone, node: d.c.nodeOf("b"), err: errStranger})
+	d.mail(&mail{what: orderDone{d.c.nodeOf("b"), errStranger}})
 	require.Equal(t, "survey A B C; 2@A: acquire b", d.turn())
 	require.Equal(t, "nothing", d.line("4ms 2 taken"))
 	require.Equal(t, "join@A {b} {f}", d.line("13ms timer"))

@@ -13,7 +13,7 @@ import (
 // What a request may ask for besides what locks understand.
 const (
 	AskState    actor.Kind = 100 + iota // Request.State: one instant of Request.Key
-	AskCount                            // Request.Count: holds of Request.Owner on Request.Key
+	AskCount                            // Request.State.Count: holds of Request.Owner on Request.Key
 	AskShutdown                         // refuse new locks; the verdict comes when none is held any more
 	AskClose                            // end everything at once
 )
@@ -40,6 +40,7 @@ type coordinator struct {
 	spare    []*actor.Lock     // finished, for reuse
 	couriers int               // of each node
 	packed   int               // batches so far, so that verbs of the same urgency take turns
+	fetched  int               // means nothing: without it the compiler leaves fetching out
 	waiting  []*actor.Request  // for the shutdown to be complete
 	closed   bool
 	counters counters
@@ -111,61 +112,62 @@ func (c *coordinator) fire(now time.Duration) {
 
 // open hands one letter to whoever it is for.
 func (c *coordinator) open(now time.Duration, m *mail) {
-	switch m.kind {
-	case asks:
-		c.asked(now, m.request)
+	switch what := m.what.(type) {
+	case *actor.Request:
+		c.asked(now, what)
+	case *batch:
+		c.returned(now, what)
 	case inspects:
-		*m.stats = c.stats()
-		c.fx.Decide(now, m.request, nil, nil)
+		*what.stats = c.stats()
+		c.fx.Decide(now, what.request, nil, nil)
 	case givesUp:
-		c.gaveUp(now, m.request, m.err)
-	case returns:
-		c.returned(now, m.batch)
-	case hears, subscribes, silenced, orderDone, deaf:
-		c.sounded(now, c.of(m.node), m)
+		c.gaveUp(now, what.request, what.cause)
 	case replaced:
 		c.doubt(now) // it may not know of all that was granted
 	case charts:
-		c.charted(now, m.chart, m.err)
+		c.charted(now, what.chart, what.err)
+	default:
+		c.sounded(now, what)
 	}
 }
 
 // sounded takes in what a node's subscriber has to say.
-func (c *coordinator) sounded(now time.Duration, n *node, m *mail) {
-	switch m.kind {
+func (c *coordinator) sounded(now time.Duration, what any) {
+	switch what := what.(type) {
 	case hears:
-		for _, l := range n.ears.of(m.channel) {
+		for _, l := range c.of(what.node).ears.of(what.channel) {
 			c.step(now, l, &actor.Message{Kind: actor.Heard})
 		}
 	case subscribes:
-		for _, l := range n.ears.confirmed(m.channel) {
+		for _, l := range c.of(what.node).ears.confirmed(what.channel) {
 			c.step(now, l, &actor.Message{Kind: actor.Subscribed})
 		}
 	case silenced:
-		n.ears.silenced(m.channel)
+		c.of(what.node).ears.silenced(what.channel)
 	case orderDone:
-		for _, l := range n.ears.done(now, m.err) {
+		n := c.of(what.node)
+		for _, l := range n.ears.done(now, what.err) {
 			c.step(now, l, &actor.Message{Kind: actor.Unheard})
 		}
-		c.misdirected(n, m.err)
-		if m.err == errStranger {
+		c.misdirected(n, what.err)
+		if what.err == errStranger {
 			c.introduce(now, n)
 		}
 	case deaf:
-		n.ears.deafen()
+		c.of(what.node).ears.deafen()
 		c.doubtMap()
 	}
 }
 
 // refuse answers mail that comes after the close.
 func (c *coordinator) refuse(now time.Duration, m *mail) {
-	switch m.kind {
-	case asks:
-		c.fx.Admit(now, m.request)
-		c.fx.Decide(now, m.request, actor.ErrClosed, nil)
+	switch what := m.what.(type) {
+	case *actor.Request:
+		c.fx.Admit(now, what)
+		c.fx.Decide(now, what, actor.ErrClosed, nil)
 	case inspects:
-		*m.stats = c.stats()
-		c.fx.Decide(now, m.request, nil, nil)
+		*what.stats = c.stats()
+		c.fx.Decide(now, what.request, nil, nil)
 	}
 }
 
@@ -192,7 +194,7 @@ func (c *coordinator) asked(now time.Duration, r *actor.Request) {
 		c.fx.Limit(r, now+c.fx.Config.Timeout)
 		c.send(&actor.Command{Verb: r.Kind.State(), Key: r.Key, Request: r})
 	case AskCount:
-		r.Count = c.countOf(now, r)
+		r.State = &actor.Reply{Count: c.countOf(now, r)}
 		c.fx.Decide(now, r, nil, nil)
 	case AskShutdown:
 		c.drain(now, r)

@@ -122,19 +122,22 @@ func (d *desk) post(words []string) (oops string) {
 		for _, who := range rest {
 			d.ask(words[0], who)
 		}
-	case "heard", "subscribed":
-		kind := map[string]mailKind{"heard": hears, "subscribed": subscribes}[words[0]]
+	case "heard":
 		for _, name := range rest {
-			d.mail(&mail{kind: kind, channel: channelNamed(name)})
+			d.mail(&mail{what: hears{channel: channelNamed(name)}})
+		}
+	case "subscribed":
+		for _, name := range rest {
+			d.mail(&mail{what: subscribes{channel: channelNamed(name)}})
 		}
 	case "ordered":
 		d.order = nil
-		d.mail(&mail{kind: orderDone})
+		d.mail(&mail{what: orderDone{}})
 	case "disordered":
 		d.order = nil
-		d.mail(&mail{kind: orderDone, err: errors.New(strings.Join(rest, " "))})
+		d.mail(&mail{what: orderDone{err: errors.New(strings.Join(rest, " "))}})
 	case "deaf":
-		d.mail(&mail{kind: deaf})
+		d.mail(&mail{what: deaf{}})
 	default:
 		return d.courier(words)
 	}
@@ -183,7 +186,7 @@ func (d *desk) ask(what, who string) {
 	case "close":
 		r.Tag = AskClose
 	case "cancel":
-		d.mail(&mail{kind: givesUp, request: c.latest, err: errors.New("cancelled")})
+		d.mail(&mail{what: givesUp{c.latest, errors.New("cancelled")}})
 		return
 	}
 	if special {
@@ -191,7 +194,7 @@ func (d *desk) ask(what, who string) {
 	}
 	c.latest = r
 	d.names[r] = who
-	d.mail(&mail{kind: asks, request: r})
+	d.mail(&mail{what: r})
 }
 
 // courier brings a batch back.
@@ -555,7 +558,7 @@ func TestStatsAreReadBeforeAndAfterTheClose(t *testing.T) {
 	d.line("2ms 1 done taken")
 	look := func() (s Stats) {
 		r := &actor.Request{}
-		d.mail(&mail{kind: inspects, request: r, stats: &s})
+		d.mail(&mail{what: inspects{r, &s}})
 		d.turn()
 		require.True(t, r.Decided())
 		require.NoError(t, r.Err)
@@ -576,11 +579,11 @@ func TestCountIsKnownWithoutAskingTheServer(t *testing.T) {
 	d.line("1ms lock a")
 	d.line("2ms 1 done")
 	require.Equal(t, "a counted", d.line("3ms count a"))
-	require.Equal(t, 1, d.callers["a"].latest.Count)
+	require.Equal(t, 1, d.callers["a"].latest.State.Count)
 	d.line("4ms unlock a")
 	d.line("5ms 2 done")
 	require.Equal(t, "a counted", d.line("6ms count a"))
-	require.Equal(t, 0, d.callers["a"].latest.Count)
+	require.Equal(t, 0, d.callers["a"].latest.State.Count)
 }
 
 func TestStateIsWhatTheServerSaid(t *testing.T) {
@@ -591,7 +594,7 @@ func TestStateIsWhatTheServerSaid(t *testing.T) {
 	b.replies = append(b.replies, want)
 	d.mail(&b.mail)
 	require.Equal(t, "a read", d.line("2ms heard a"))
-	require.Equal(t, want, d.callers["a"].latest.State)
+	require.Equal(t, &want, d.callers["a"].latest.State)
 }
 
 // A lock that has finished is used again for another key. Whoever still points to it must not touch the new one.

@@ -15,9 +15,9 @@ func TestALockAndItsUnlockAllocateNothingInTheCoordinator(t *testing.T) {
 	hold := &actor.Hold{}
 	lock := &actor.Request{Ready: make(chan struct{}, 1)}
 	unlock := &actor.Request{Ready: make(chan struct{}, 1)}
-	asked := &mail{kind: asks}
+	asked := &mail{}
 	turn := func(r *actor.Request) {
-		asked.next, asked.request = nil, r
+		asked.next, asked.what = nil, r
 		d.now++
 		c.turn(d.now, asked)
 		b := c.batches[0]

@@ -258,6 +258,7 @@ func (c *coordinator) answered(now time.Duration, b *batch) {
 	for len(b.replies) < len(b.commands) {
 		b.replies = append(b.replies, actor.Reply{Err: errShort, Garbled: true})
 	}
+	c.fetchLocks(b.commands)
 	for i := range b.commands {
 		if b.replies[i].Part >= b.commands[i].Keys() {
 			b.replies[i] = actor.Reply{Err: errShort, Garbled: true}
@@ -317,7 +318,8 @@ func (c *coordinator) read(now time.Duration, command *actor.Command, reply *act
 	r := command.Request
 	switch {
 	case reply.Status == actor.Done:
-		r.State = *reply
+		r.State = &actor.Reply{}
+		*r.State = *reply
 		c.fx.Decide(now, r, nil, nil)
 	case reply.Status == actor.Refused && !actor.Passing(reply.Err.Error()):
 		c.fx.Decide(now, r, reply.Err, nil)

@@ -54,7 +54,7 @@ func Start(server *Server, config actor.Config, hooks Hooks, log *slog.Logger) *
 		server:      server,
 		stopped:     make(chan struct{}),
 	}
-	e.alarm = time.AfterFunc(time.Hour, func() { e.box.post(&mail{kind: alarms}) })
+	e.alarm = time.AfterFunc(time.Hour, func() { e.box.post(&mail{what: alarms{}}) })
 	e.alarm.Stop()
 	if server.Cluster() {
 		e.coordinator.inCluster(server.chart)
@@ -121,7 +121,7 @@ func (e *Engine) Time(moment time.Duration) time.Time { return e.epoch.Add(momen
 // Post hands a call to the loop, which tells Ready when the verdict is out. It reports false, and leaves
 // the call alone, once the engine is closed. It never blocks.
 func (e *Engine) Post(c *Call) bool {
-	c.letter = mail{kind: asks, request: &c.Request}
+	c.letter = mail{what: &c.Request}
 	return e.box.post(&c.letter)
 }
 
@@ -130,7 +130,7 @@ func (e *Engine) Post(c *Call) bool {
 func (e *Engine) PostAll(calls []Call) bool {
 	for i := range calls {
 		c := &calls[i]
-		c.letter = mail{kind: asks, request: &c.Request}
+		c.letter = mail{what: &c.Request}
 		if i > 0 {
 			c.letter.next = &calls[i-1].letter
 		}
@@ -141,14 +141,14 @@ func (e *Engine) PostAll(calls []Call) bool {
 // Cancel gives a posted call up. The verdict still comes, and a grant is given back; the call must not
 // be used again. It never blocks.
 func (e *Engine) Cancel(c *Call, cause error) {
-	e.box.post(&mail{kind: givesUp, request: &c.Request, err: cause})
+	e.box.post(&mail{what: givesUp{&c.Request, cause}})
 }
 
 // Stats returns a snapshot, after Close the last one. It waits for one turn of the loop.
 func (e *Engine) Stats() Stats {
 	s := &Stats{}
 	r := &actor.Request{Ready: make(chan struct{}, 1)}
-	if !e.box.post(&mail{kind: inspects, request: r, stats: s}) {
+	if !e.box.post(&mail{what: inspects{r, s}}) {
 		<-e.stopped
 		return e.last
 	}
@@ -228,6 +228,7 @@ func (e *Engine) letGo(now time.Duration) {
 			n.ears.order = nil
 		}
 	}
+	c.fetchCallers()
 	for _, r := range c.fx.Verdicts {
 		if e.hooks.Verdict != nil {
 			e.hooks.Verdict(r, now-r.Posted())

@@ -20,7 +20,7 @@ func (d *desk) askJointly(what, who string) {
 		for i := range c.parts {
 			r := &actor.Request{Tag: actor.Unlock, Hold: c.parts[i].Hold}
 			d.names[r] = who
-			d.mail(&mail{kind: asks, request: r})
+			d.mail(&mail{what: r})
 		}
 		return
 	}
@@ -34,7 +34,7 @@ func (d *desk) askJointly(what, who string) {
 	}
 	c.latest = r
 	d.names[r] = who
-	d.mail(&mail{kind: asks, request: r})
+	d.mail(&mail{what: r})
 }
 
 func (c *deskCaller) has(h *actor.Hold) bool {

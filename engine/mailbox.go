@@ -6,37 +6,47 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// mailKind says what a piece of mail is.
-type mailKind uint8
-
-const (
-	asks       mailKind = iota // Request is new
-	inspects                   // Request wants Stats filled in
-	givesUp                    // Request's caller left, for Err
-	returns                    // Batch came back
-	hears                      // a message on Channel
-	subscribes                 // Channel is listened to
-	orderDone                  // the subscriber is free again; Err if its order failed
-	alarms                     // something is due
-	deaf                       // the pub/sub connection broke
-	silenced                   // Channel is not listened to any more, unasked: its slot moved
-	replaced                   // Sentinel names another master
-	charts                     // Chart of the cluster, or Err if nobody told
-)
-
 // mail is one message to the loop: the poster's until post, then the loop's. It is the mailbox's own
 // list node, so posting allocates nothing that the poster did not have already.
 type mail struct {
-	next    *mail
-	kind    mailKind
-	request *actor.Request
-	batch   *batch
-	channel string
-	err     error
-	stats   *Stats
-	node    *node // whose subscriber writes; nil when there is one server
-	chart   *chart
+	next *mail
+	what any // a *actor.Request that is new, a *batch that came back, or one of the following
 }
+
+// What the loop is told besides. A node is whose subscriber says so, nil when there is one server.
+type (
+	inspects struct { // request wants stats filled in
+		request *actor.Request
+		stats   *Stats
+	}
+	givesUp struct { // the request's caller left
+		request *actor.Request
+		cause   error
+	}
+	alarms     struct{} // something is due
+	subscribes struct { // the channel is listened to
+		node    *node
+		channel string
+	}
+	hears struct { // a message on the channel
+		node    *node
+		channel string
+	}
+	silenced struct { // the channel is not listened to any more, unasked: its slot moved
+		node    *node
+		channel string
+	}
+	orderDone struct { // the subscriber is free again; err if its order failed
+		node *node
+		err  error
+	}
+	deaf     struct{ node *node } // the pub/sub connection broke
+	replaced struct{}             // Sentinel names another master
+	charts   struct {             // of the cluster, or err if nobody told
+		chart *chart
+		err   error
+	}
+)
 
 // shut marks a mailbox that takes no more mail.
 var shut = &mail{}

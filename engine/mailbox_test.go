@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"fmt"
 	"runtime"
 	"sync"
 	"testing"
@@ -10,10 +9,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// letterNames are the channels of the letters, in their order.
-func letterNames(m *mail) (names []string) {
+// letterNames is what the letters say, in their order.
+func letterNames(m *mail) (names []any) {
 	for ; m != nil; m = m.next {
-		names = append(names, m.channel)
+		names = append(names, m.what)
 	}
 	return names
 }
@@ -22,20 +21,20 @@ func TestMailIsTakenWholeAndInOrder(t *testing.T) {
 	b := newMailbox()
 	require.Nil(t, b.take())
 	for _, name := range []string{"1", "2", "3"} {
-		require.True(t, b.post(&mail{channel: name}))
+		require.True(t, b.post(&mail{what: name}))
 	}
-	require.Equal(t, []string{"1", "2", "3"}, letterNames(b.take()))
+	require.Equal(t, []any{"1", "2", "3"}, letterNames(b.take()))
 	require.Nil(t, b.take())
-	b.post(&mail{channel: "4"})
-	require.Equal(t, []string{"4"}, letterNames(b.take()))
+	b.post(&mail{what: "4"})
+	require.Equal(t, []any{"4"}, letterNames(b.take()))
 }
 
 func TestMailboxThatIsShutTakesNothing(t *testing.T) {
 	b := newMailbox()
-	b.post(&mail{channel: "1"})
-	b.post(&mail{channel: "2"})
-	require.Equal(t, []string{"1", "2"}, letterNames(b.shutDown()))
-	late := &mail{channel: "3"}
+	b.post(&mail{what: "1"})
+	b.post(&mail{what: "2"})
+	require.Equal(t, []any{"1", "2"}, letterNames(b.shutDown()))
+	late := &mail{what: "3"}
 	require.False(t, b.post(late))
 	require.Nil(t, late.next, "kept")
 }
@@ -165,7 +164,7 @@ func TestMailThatIsPostedTogetherIsTakenTogether(t *testing.T) {
 			for range rounds {
 				chain := make([]mail, size)
 				for i := range chain {
-					chain[i].err = fmt.Errorf("%d of %d", i, p)
+					chain[i].what = [2]int{i, p}
 					if i > 0 {
 						chain[i].next = &chain[i-1]
 					}
@@ -177,9 +176,7 @@ func TestMailThatIsPostedTogetherIsTakenTogether(t *testing.T) {
 	for taken := 0; taken < posters*rounds*size; {
 		at := -1
 		for m := b.take(); m != nil; m = m.next {
-			var i, p int
-			_, err := fmt.Sscanf(m.err.Error(), "%d of %d", &i, &p)
-			require.NoError(t, err)
+			i := m.what.([2]int)[0]
 			require.Equal(t, (at+1)%size, i, "in order, and not between others")
 			at = i
 			taken++

@@ -139,7 +139,7 @@ func TestAGrantEndsWhatItRulesOut(t *testing.T) {
 func (d *desk) readBeside(writer, who string) {
 	r := &actor.Request{Tag: actor.Acquire, Kind: actor.Read, Name: "a", Key: "a", Owner: d.callers[writer].hold.Owner, Hold: &actor.Hold{}}
 	d.names[r] = who
-	d.mail(&mail{kind: asks, request: r})
+	d.mail(&mail{what: r})
 }
 
 // Two of them in one field of Redis would release each other's lock.

@@ -76,7 +76,7 @@ func (c *simCaller) post(a *simAsk) {
 	c.e.tracef("%s asks: %s", c, a)
 	c.e.asks = append(c.e.asks, a)
 	c.asks = append(c.asks, a)
-	a.letter = mail{kind: asks, request: &a.Request}
+	a.letter = mail{what: &a.Request}
 	c.e.post(&a.letter)
 }
 
@@ -91,5 +91,5 @@ func (c *simCaller) giveUp(a *simAsk) {
 	}
 	c.e.w.saw(sawGivenUp)
 	c.e.tracef("%s gives up %s", c, a)
-	c.e.post(&mail{kind: givesUp, request: &a.Request, err: context.Canceled})
+	c.e.post(&mail{what: givesUp{&a.Request, context.Canceled}})
 }

@@ -93,7 +93,7 @@ func (r *simEar) confirm(channels []string) {
 		r.later(func() {
 			s.e.tracef("◀ listens to %s", channel)
 			if s.e.w.bug != bugResubscribedUnsaid {
-				s.e.post(&mail{kind: subscribes, channel: channel})
+				s.e.post(&mail{what: subscribes{channel: channel}})
 			}
 		})
 		if i == said {
@@ -143,7 +143,7 @@ func (s *simEars) replaced(next *simEar) {
 	if s.ear != nil && s.ear.cut {
 		s.deaf()
 		for _, channel := range s.kept {
-			s.e.post(&mail{kind: subscribes, channel: channel})
+			s.e.post(&mail{what: subscribes{channel: channel}})
 		}
 	}
 	s.close()
@@ -168,7 +168,7 @@ func (r *simEar) refused(err error) {
 
 func (s *simEars) done(err error) {
 	s.busy = false
-	s.e.post(&mail{kind: orderDone, err: err})
+	s.e.post(&mail{what: orderDone{err: err}})
 	if s.ear != nil && s.ear.noticed { // while it was busy
 		s.ear.lost()
 	}
@@ -212,7 +212,7 @@ func (s *simEars) published(channel string) {
 		for range times {
 			r.later(func() {
 				s.e.tracef("◀ message on %s", channel)
-				s.e.post(&mail{kind: hears, channel: channel})
+				s.e.post(&mail{what: hears{channel: channel}})
 			})
 		}
 	}
@@ -303,6 +303,6 @@ func (r *simEar) lost() {
 func (s *simEars) deaf() {
 	s.e.tracef("◀ deaf")
 	if s.e.w.bug != bugDeafUnsaid {
-		s.e.post(&mail{kind: deaf})
+		s.e.post(&mail{what: deaf{}})
 	}
 }

@@ -27,9 +27,7 @@ type subscriber struct {
 // errStranger is for a node that the cluster's client has not heard of.
 var errStranger = errors.New("lockwheel: no connection to the node yet")
 
-func (s *subscriber) post(kind mailKind, channel string, err error) {
-	s.to.post(&mail{kind: kind, channel: channel, err: err, node: s.node})
-}
+func (s *subscriber) post(what any) { s.to.post(&mail{what: what}) }
 
 // broken tells when the connection ends; it never does when there is none.
 func (s *subscriber) broken() <-chan error {
@@ -49,7 +47,7 @@ func (s *subscriber) run() {
 			if !open {
 				return
 			}
-			s.post(orderDone, "", s.carryOut(o))
+			s.post(orderDone{s.node, s.carryOut(o)})
 		case <-s.broken():
 			s.lose()
 		case <-looks:
@@ -81,7 +79,7 @@ func (s *subscriber) look() {
 	if s.connection != nil {
 		s.lose()
 	}
-	s.post(replaced, "", nil)
+	s.post(replaced{})
 }
 
 // carryOut leaves and joins channels. Channels are left by taking another connection without them, so
@@ -126,9 +124,9 @@ func (s *subscriber) replace(o *order) error {
 	// What was published before the new connection listened comes before this answer. Without one, messages
 	// may have been missed, and everybody is to try again; what the new one listens to, it goes on listening to.
 	if s.connection != nil && !s.connection.answers() {
-		s.post(deaf, "", nil)
+		s.post(deaf{s.node})
 		for _, channel := range o.keep {
-			s.post(subscribes, channel, nil)
+			s.post(subscribes{s.node, channel})
 		}
 	}
 	s.disconnect()
@@ -140,7 +138,7 @@ func (s *subscriber) replace(o *order) error {
 func (s *subscriber) lose() {
 	s.disconnect()
 	s.way.known = nil
-	s.post(deaf, "", nil)
+	s.post(deaf{s.node})
 }
 
 func (s *subscriber) disconnect() {
@@ -165,13 +163,13 @@ func (s *subscriber) connect() (*connection, error) {
 	}
 	client, release := node.Dedicate()
 	broken := client.SetPubSubHooks(rueidis.PubSubHooks{
-		OnMessage: func(m rueidis.PubSubMessage) { s.post(hears, m.Channel, nil) },
+		OnMessage: func(m rueidis.PubSubMessage) { s.post(hears{s.node, m.Channel}) },
 		OnSubscription: func(m rueidis.PubSubSubscription) {
 			switch m.Kind {
 			case "subscribe", "ssubscribe":
-				s.post(subscribes, m.Channel, nil)
+				s.post(subscribes{s.node, m.Channel})
 			case "sunsubscribe": // unasked: we never leave like this
-				s.post(silenced, m.Channel, nil)
+				s.post(silenced{s.node, m.Channel})
 			}
 		},
 	})

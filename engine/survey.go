@@ -26,7 +26,7 @@ func chartAll(s *Server, patience time.Duration, surveys <-chan *survey, box *ma
 		ctx, cancel := context.WithTimeout(context.Background(), 2*patience)
 		known, err := s.ask(ctx, order.addresses)
 		cancel()
-		box.post(&mail{kind: charts, chart: known, err: err})
+		box.post(&mail{what: charts{known, err}})
 	}
 }
 
