@@ -7,6 +7,8 @@ import (
 )
 
 const (
+	// keepText is how long a text may be whose memory is kept for the next call.
+	keepText = 1 << 16
 	// batchKeys is how many locks, and holds of readers, a call takes at most: more does not make a lock cheaper any
 	// more, and holds the server up for everybody else.
 	batchKeys = 128
@@ -32,6 +34,7 @@ type batch struct {
 	asking bool   // in a cluster: the slot is on its way to the node
 	hops   uint8  // in a cluster: how often it was sent on
 
+	text    []byte        // by the courier: of the call, whose arguments lie in it until the answer is there
 	replies []actor.Reply // by the courier, one a command
 	failed  error         // by the courier: there is no reply for any command
 	lost    bool          // by the courier: no answer came, so it may have run or may yet run
@@ -49,6 +52,9 @@ func (b *batch) reset(verb actor.Verb) {
 	clear(b.commands)
 	clear(b.replies)
 	b.commands, b.replies = b.commands[:0], b.replies[:0]
+	if cap(b.text) > keepText {
+		b.text = nil
+	}
 	b.verb, b.whole, b.failed, b.lost = verb, false, nil, false
 	b.node, b.next, b.slot, b.asking, b.hops, b.late, b.led = nil, nil, 0, false, 0, false, false
 }

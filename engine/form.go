@@ -59,7 +59,7 @@ var fairKeys = []string{scripts.Queue, scripts.Times}
 
 // call builds the call of a batch.
 func (w *writer) call(client caller, b *batch) rueidis.Completed {
-	w.reset()
+	w.reset(b.text)
 	f := &forms[b.verb]
 	if f.keys != nil {
 		f.keys(w, b)
@@ -69,7 +69,8 @@ func (w *writer) call(client caller, b *batch) rueidis.Completed {
 	if f.write != nil {
 		f.write(w, b)
 	}
-	text, start := string(w.text), 0
+	b.text = w.text
+	text, start := rueidis.BinaryString(b.text), 0
 	for _, end := range w.ends {
 		w.args = append(w.args, text[start:end])
 		start = end

@@ -68,7 +68,8 @@ func TestEveryCallInAClusterHasTheVerbsOfShards(t *testing.T) {
 		if forms[verb].script.Text == "" {
 			continue
 		}
-		call, inShard := plain.call(client, b), sharded.call(client, b)
+		other := *b // a call lies in its batch's text
+		call, inShard := plain.call(client, b), sharded.call(client, &other)
 		words := call.Commands()
 		for i, word := range words {
 			switch word {

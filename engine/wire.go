@@ -14,20 +14,20 @@ import (
 var errForm = errors.New("lockwheel: unexpected form of a reply")
 
 // writer turns batches into calls. It belongs to one courier, which uses it again and again: all text of
-// a call lies in one string, so that a batch costs one allocation and not two for every lock.
+// a call lies together, in the batch, so that it costs no allocation.
 type writer struct {
 	id      string // the engine's
 	sharded bool   // messages stay in the shard: the verbs are those of a cluster
 	deaf    bool   // nobody can know who listens: a cluster without shards' messages
 
-	text []byte
-	ends []int // of each argument in text
+	text []byte // the batch's
+	ends []int  // of each argument in text
 	keys []string
 	args []string
 }
 
-func (w *writer) reset() {
-	w.text, w.ends = w.text[:0], w.ends[:0]
+func (w *writer) reset(text []byte) {
+	w.text, w.ends = text[:0], w.ends[:0]
 	clear(w.keys)
 	clear(w.args)
 	w.keys, w.args = w.keys[:0], w.args[:0]
@@ -66,7 +66,7 @@ func read(result rueidis.RedisResult, b *batch) {
 	b.replies = b.replies[:0]
 	reply, err := result.ToMessage()
 	if err != nil {
-		b.failed = err
+		b.failed, b.text = err, nil // the text may not have been written yet
 		_, answered := rueidis.IsRedisErr(err)
 		if b.lost = !answered; answered {
 			b.failed = actor.ServerError(err.Error())

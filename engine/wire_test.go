@@ -450,3 +450,28 @@ func serialized(data []byte, depth int) (serial, rest []byte) {
 	}
 	return serial, data
 }
+
+// Whoever writes to a connection may not be through with a call that failed: its text is left alone then.
+func TestTheTextOfACallIsWrittenOverOnlyOnceItIsAnswered(t *testing.T) {
+	says, client := newLiar(t)
+	w := writer{id: "me"}
+	b := newBatch()
+	ask := func(answer string) {
+		b.reset(actor.SendRelease)
+		b.commands = append(b.commands, actor.Command{Key: "a", Tenure: 1})
+		says.says <- answer
+		read(client.Do(t.Context(), w.call(client, b)), b)
+	}
+	ask(wired("*1 :1"))
+	first := &b.text[0]
+	ask(wired("*1 :1"))
+	require.Same(t, first, &b.text[0], "it costs no allocation")
+	ask(wired("-ERR no"))
+	require.Nil(t, b.text, "refused")
+	ask(wired("*1 :1"))
+	ask("*1\r\n:") // and nothing more
+	require.Nil(t, b.text, "the connection broke")
+	b.text = make([]byte, keepText+1)
+	b.reset(actor.SendRelease)
+	require.Nil(t, b.text, "much memory is not kept")
+}
