@@ -193,8 +193,8 @@ func (l *Lock) withRare() *rare {
 	return l.rare
 }
 
-// Fetch looks at the lock and at whoever will be told what became of its command, so that both are in the
-// processor's cache then. The result means nothing.
+// Fetch looks at the lock and at whoever will be told what became of its command, each line of the cache once, so
+// that they are there then. The result means nothing.
 func (l *Lock) Fetch() (sum int) {
 	r := l.queue.last
 	if r == nil {
@@ -204,6 +204,9 @@ func (l *Lock) Fetch() (sum int) {
 		return 0
 	}
 	if r.decided {
+		sum++
+	}
+	if r.Joint != nil {
 		sum++
 	}
 	if r.timer.Value != nil {
