@@ -148,7 +148,7 @@ func (m *member) HoldEnded(grant *actor.Hold) {
 				if actor.Spent(h.grant.Signal().Cause) {
 					g.actor.Spent(g.now(), m.at)
 				} else {
-					g.actor.Gone(g.now(), m.at)
+					g.actor.Gone(g.now(), m.at, h.engine.loop.Time(grant.Until()).Sub(g.begun))
 				}
 			}
 		})

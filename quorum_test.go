@@ -201,7 +201,8 @@ func TestAMemberThatComesBackIsHeldAgain(t *testing.T) {
 	hold := lockAll(t, quorum(engines, "n"))
 	require.NoError(t, p[2].real.RestartEmpty())
 	eventually(t, "the third", func() bool { return p[2].exists("n") })
-	// So another one can go.
+	// So another one can go, once it is known to have been there still.
+	renewedSince(t, engines[0])
 	require.NoError(t, p[0].real.RestartEmpty())
 	eventually(t, "the first again", func() bool { return p[0].exists("n") })
 	require.NoError(t, p[1].real.Kill())
@@ -265,15 +266,48 @@ func TestAQuorumIsLostWithItsMajority(t *testing.T) {
 		eventually(t, "all of them", func() bool { return p.holders("n") == 3 })
 		p[0].do("DEL", "n")
 		p[1].do("DEL", "n")
-		// Both have gone before one of them can be taken again, or the first was taken again in between: then the
-		// hold goes on, as it is held.
-		eventually(t, "an end or all of them", func() bool { return hold.Err() != nil || p.holders("n") == 3 })
-		hold.Unlock(t.Context())
+		// Each is missed at its own renewal, and the first is held again by then.
+		receive(t, hold.Done())
+		require.ErrorIs(t, hold.Err(), lockwheel.ErrLost)
+		require.ErrorIs(t, hold.Unlock(t.Context()), lockwheel.ErrLost)
 		eventually(t, "nothing left", func() bool { return p.holders("n") == 0 })
 		for _, e := range engines {
 			settled(t, e)
 		}
 	})
+	t.Run("keys that are gone, and were somebody else's since", func(t *testing.T) {
+		p := newPanel(t, 3)
+		engines := p.client(swift)
+		hold := lockAll(t, quorum(engines, "n"))
+		eventually(t, "all of them", func() bool { return p.holders("n") == 3 })
+		for _, s := range p {
+			s.do("DEL", "n")
+		}
+		unlock(t, lockAll(t, quorum(p.client(swift), "n")))
+		receive(t, hold.Done())
+		require.ErrorIs(t, hold.Unlock(t.Context()), lockwheel.ErrLost)
+		eventually(t, "nothing left", func() bool { return p.holders("n") == 0 })
+	})
+	t.Run("members that are taken away one after the other", func(t *testing.T) {
+		p := newPanel(t, 3)
+		engines := p.client(lockwheel.Options{})
+		hold := lockAll(t, quorum(engines, "n"))
+		eventually(t, "all of them", func() bool { return p.holders("n") == 3 })
+		for _, e := range engines {
+			_, err := e.Mutex("n").ForceUnlock(t.Context())
+			require.NoError(t, err)
+		}
+		receive(t, hold.Done())
+		require.ErrorIs(t, hold.Err(), lockwheel.ErrLost)
+		eventually(t, "nothing left", func() bool { return p.holders("n") == 0 })
+	})
+}
+
+// renewedSince waits until an engine has renewed what it holds once more.
+func renewedSince(t *testing.T, e *lockwheel.Engine) {
+	t.Helper()
+	before := e.Stats().Renewed
+	eventually(t, "a renewal", func() bool { return e.Stats().Renewed > before })
 }
 
 // redsync#140, redisson#1606: what was granted without a majority is undone on all that can be reached.
@@ -481,9 +515,10 @@ func TestMaxHoldEndsAQuorumWhoseMembersWereReplaced(t *testing.T) {
 	engines := p.client(lockwheel.Options{Lease: brief, MaxHold: 2 * brief})
 	hold := lockAll(t, quorum(engines, "n"))
 	heldBy(t, engines)
-	for _, s := range p[:2] {
+	for i, s := range p[:2] {
 		s.do("DEL", "n")
 		eventually(t, "the key to be back", func() bool { return s.exists("n") })
+		renewedSince(t, engines[i+1])
 	}
 	require.NoError(t, hold.Err())
 	receive(t, hold.Done())

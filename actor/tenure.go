@@ -57,6 +57,15 @@ func (l *Lock) unanswered(sent, lease time.Duration, fx *Effects) {
 	}
 }
 
+// disbelieve takes in that the tenure has ended before its time: held it was when it was last confirmed, and what was
+// told since is taken back.
+func (l *Lock) disbelieve(now time.Duration, fx *Effects) {
+	if now < l.until {
+		l.until = l.confirmed
+		l.publish(fx)
+	}
+}
+
 func (l *Lock) publish(fx *Effects) {
 	for h := l.holds; h != nil; h = h.next {
 		h.publish(min(l.until, l.limitOf(h, fx)))
@@ -129,6 +138,9 @@ func (l *Lock) expireHolds(now time.Duration, fx *Effects) {
 
 // lose ends a tenure that is over or gone. What may be left of it in Redis is released later.
 func (l *Lock) lose(now time.Duration, cause error, fx *Effects) {
+	if cause == errGone || cause == errDisplaced {
+		l.disbelieve(now, fx)
+	}
 	l.endHolds(now, ErrLost, cause, fx)
 	l.strand(now, ErrLost, fx)
 	if cause != errGone {

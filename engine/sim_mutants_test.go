@@ -562,8 +562,8 @@ var simMutants = []simMutant{
 		`case q.in(here) >= q.need || planted() && q.in(here) >= q.need-1:`,
 	}}},
 	{"a majority that is lost, and nobody told", "actor/quorum/quorum.go", []simEdit{{
-		`case q.stage == held && q.in(here) < q.need:`,
-		`case q.stage == held && q.in(here) < q.need && !planted():`,
+		`if q.stage == held && q.hereSince(known) < q.need {`,
+		`if q.stage == held && q.hereSince(known) < q.need && !planted() {`,
 	}}},
 	{"a lost majority that keeps what it has", "actor/quorum/quorum.go", []simEdit{{
 		`		if q.members[i].state == here {
@@ -599,6 +599,10 @@ var simMutants = []simMutant{
 		`	case q.stage == held && planted():
 	case q.stage == held:
 		q.want(i)`,
+	}}},
+	{"a member of a quorum that came back as if it had never been away", "actor/quorum/quorum.go", []simEdit{{
+		`	if q.stage == held && (m.missed || now-q.elected > Settling) {`,
+		`	if q.stage == held && (m.missed || now-q.elected > Settling) && !planted() {`,
 	}}},
 	{"a barred member of a quorum that is never asked for again", "actor/quorum/quorum.go", []simEdit{{
 		`	case !m.barred:`,

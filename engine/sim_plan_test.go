@@ -122,7 +122,7 @@ func newSimPlan(w *simWorld, run simRun) simPlan {
 		p.snaps = simPick(w, []float64{0.02, 0.1})
 	case p.voters == 1: // who is alone has to go without what others are refused
 		p.narrow(w, "noperm", "crash", "delete")
-		p.think, p.fixed = p.lease, 0
+		p.think, p.fixed = 10*p.lease, 0
 	}
 	return p
 }

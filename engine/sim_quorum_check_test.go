@@ -1,6 +1,10 @@
 package engine
 
-import "time"
+import (
+	"time"
+
+	"github.com/lockwheel/lockwheel/actor/quorum"
+)
 
 // right checks what must be so after every event of a quorum.
 func (v *simVoter) right() {
@@ -21,6 +25,48 @@ func (v *simVoter) right() {
 	case v.active && !v.held && here > simSeats/2:
 		v.w.fail("%s has %d of %d locks, and goes on waiting", v, here, simSeats)
 	}
+	v.bereft()
+}
+
+// bereft finds quorums that go on although their majority was taken away at one moment, and all of that was noticed.
+// One member may have come back before the next was missed.
+func (v *simVoter) bereft() {
+	if !v.held {
+		v.stolen = nil
+		return
+	}
+	if v.stolen == nil {
+		if stolen := v.robbed(); v.count()-len(stolen) <= simSeats/2 {
+			v.stolen = stolen
+		}
+		return
+	}
+	for i := range v.seats {
+		if h := v.stolen[i]; h != nil && (h == v.seats[i].hold || h.tenure.revived || !simCauseIs(h.cause, "gone")) {
+			return // nobody knows, or it was there after all
+		}
+	}
+	v.w.fail("%s goes on, though its majority was gone", v)
+}
+
+// robbed are the locks that it believes to have, and that were taken away since it had its majority.
+func (v *simVoter) robbed() map[int]*simHold {
+	robbed := map[int]*simHold{}
+	for i := range v.seats {
+		if h := v.seats[i].hold; h != nil && h.tenure.robbed && !h.tenure.revived && h.tenure.robbedAt > v.elect+quorum.Settling {
+			robbed[i] = h
+		}
+	}
+	return robbed
+}
+
+func (v *simVoter) count() (n int) {
+	for i := range v.seats {
+		if v.seats[i].hold != nil {
+			n++
+		}
+	}
+	return n
 }
 
 // unhurried checks that a quorum that does not come about is not asked for without a rest.

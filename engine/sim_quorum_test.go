@@ -23,9 +23,11 @@ type simVoter struct {
 	held   bool          // it has
 	lease  time.Duration // 0: watched
 	begun  time.Duration
-	since  time.Duration // nothing has been missing, or it is held and watched, since then
-	tired  bool          // it wants no more
-	asked  int           // requests since then
+	since  time.Duration    // nothing has been missing, or it is held and watched, since then
+	elect  time.Duration    // when it got its majority
+	tired  bool             // it wants no more
+	stolen map[int]*simHold // by their seats: with these its majority went
+	asked  int              // requests since then
 	counts time.Duration
 	thinks func()
 }
@@ -246,9 +248,15 @@ func (s *simSeat) HoldEnded(grant *actor.Hold) {
 				s.v.w.fail("%s is held on, though the time of its owner is over", s.v)
 			}
 		} else {
-			s.gone(s.v.actor.Gone)
+			s.missed(s.hold)
 		}
 	})
+}
+
+// missed is when the hold of a seat has ended by itself.
+func (s *simSeat) missed(h *simHold) {
+	known := h.e.clock.when(h.grant.Until()) - s.v.begun
+	s.gone(func(now time.Duration, i int) { s.v.actor.Gone(now, i, known) })
 }
 
 func (s *simSeat) gone(event func(now time.Duration, i int)) {
@@ -277,7 +285,7 @@ func (w *simWorld) bereave(e *simEngine) {
 				v.tell(func() { v.actor.Refused(v.now(), i, quorum.Shut) })
 			}
 			if s.hold != nil {
-				s.gone(v.actor.Gone)
+				s.missed(s.hold)
 			}
 		}
 	}
@@ -286,7 +294,7 @@ func (w *simWorld) bereave(e *simEngine) {
 func (v *simVoter) elected() {
 	v.tracef("has a majority")
 	v.w.saw(sawElected)
-	v.held, v.since = true, v.w.now
+	v.held, v.since, v.elect = true, v.w.now, v.w.now
 	v.alone()
 	if v.tired {
 		v.w.after(v.w.between(0, time.Millisecond), v.tidy)

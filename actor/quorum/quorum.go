@@ -20,6 +20,7 @@ type Quorum struct {
 	until   time.Duration // when the caller's wait is over; 0: it has no bound
 	stage   stage
 	members []membership
+	elected time.Duration // when there were enough of them
 	first   int           // the member that it queued for and has; none
 	next    int           // the member to queue for after a rest; none
 	queued  bool          // it did before
@@ -41,8 +42,10 @@ const (
 
 type membership struct {
 	state   memberState
-	refusal Refusal // the latest
-	barred  bool    // a Recall is under way
+	refusal Refusal       // the latest
+	barred  bool          // a Recall is under way
+	missed  bool          // it was here, and gone
+	since   time.Duration // when it came; 0: with the quorum
 }
 
 type memberState uint8
@@ -94,6 +97,8 @@ const (
 	othersMost = 50 * time.Millisecond
 	// leastQueue is the shortest wait worth queueing for.
 	leastQueue = time.Millisecond
+	// Settling is how much later than the majority a member may come and still count as one of those that began.
+	Settling = othersMost
 	// Rests between attempts.
 	firstRest, longestRest = 4 * time.Millisecond, 256 * time.Millisecond
 )
@@ -150,7 +155,10 @@ func (q *Quorum) Granted(now time.Duration, i int) bool {
 	if m.state != asked {
 		return false
 	}
-	m.state, m.refusal = here, Unsure
+	m.state, m.refusal, m.since = here, Unsure, 0
+	if q.stage == held && (m.missed || now-q.elected > Settling) {
+		m.since = now
+	}
 	switch q.stage {
 	case queueing:
 		q.first = i
@@ -175,21 +183,37 @@ func (q *Quorum) Refused(now time.Duration, i int, why Refusal) {
 	q.missing(now, i)
 }
 
-// Gone tells that the hold of a member has ended, without an order.
-func (q *Quorum) Gone(now time.Duration, i int) {
+// Gone tells that the hold of a member has ended, without an order, and until when it is known to have been held. That
+// is mostly found out later, one member after the other: one that came back meanwhile is no proof that there was a
+// majority all the time.
+func (q *Quorum) Gone(now time.Duration, i int, known time.Duration) {
 	m := &q.members[i]
 	if m.state != here {
 		return
 	}
-	m.state, m.refusal = away, Unsure
+	m.state, m.refusal, m.missed = away, Unsure, q.stage == held
+	if q.stage == held && q.hereSince(known) < q.need {
+		q.lose(i)
+		return
+	}
 	q.missing(now, i)
+}
+
+// hereSince counts the members that have been held since that moment at least.
+func (q *Quorum) hereSince(moment time.Duration) (n int) {
+	for i := range q.members {
+		if m := &q.members[i]; m.state == here && m.since <= moment {
+			n++
+		}
+	}
+	return n
 }
 
 // Spent tells that the hold of a member has ended because its owner may not have it for longer. Asked for again the
 // member would be a new owner's, so a quorum that is watched ends with it.
 func (q *Quorum) Spent(now time.Duration, i int) {
 	if q.stage != held || !q.watched || q.members[i].state != here {
-		q.Gone(now, i)
+		q.Gone(now, i, now)
 		return
 	}
 	q.members[i].state = away
@@ -207,8 +231,6 @@ func (q *Quorum) missing(now time.Duration, i int) {
 	switch {
 	case q.stage == asking:
 		q.count(now)
-	case q.stage == held && q.in(here) < q.need:
-		q.lose(i)
 	case q.stage == held:
 		q.want(i)
 	}
@@ -284,7 +306,7 @@ func (q *Quorum) Watch(on bool) {
 func (q *Quorum) count(now time.Duration) {
 	switch {
 	case q.in(here) >= q.need:
-		q.elect()
+		q.elect(now)
 	case q.in(away) > len(q.members)-q.need:
 		q.fail(now)
 	}
@@ -300,8 +322,8 @@ func (q *Quorum) in(state memberState) (n int) {
 	return n
 }
 
-func (q *Quorum) elect() {
-	q.stage = held
+func (q *Quorum) elect(now time.Duration) {
+	q.stage, q.elected = held, now
 	q.order(Order{What: Elect})
 	for i := range q.members {
 		q.want(i)

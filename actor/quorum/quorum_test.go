@@ -122,7 +122,7 @@ func TestAMinorityMayGoAndIsAskedForAgain(t *testing.T) {
 		q.Granted(0, i)
 	}
 	orders(q)
-	q.Gone(0, 1)
+	q.Gone(0, 1, 0)
 	require.Equal(t, []Order{{What: Ask, Member: 1}}, orders(q))
 
 	// Refused for good it is asked for later, once, and not at all if its engine is closed.
@@ -134,15 +134,68 @@ func TestAMinorityMayGoAndIsAskedForAgain(t *testing.T) {
 	require.Empty(t, orders(q))
 }
 
+// It was taken away right after the majority came about, and given back at once.
+func TestAMemberThatWasMissedIsNoneOfThoseThatBegan(t *testing.T) {
+	t.Parallel()
+	q := begun(t, 0, false, true)
+	for i := range 3 {
+		q.Granted(1, i)
+	}
+	q.Gone(2, 0, 1)
+	q.Granted(3, 0)
+	orders(q)
+	q.Gone(4, 1, 1)
+	require.Equal(t, Lose, orders(q)[0].What)
+}
+
+// The keys of all three were deleted at one moment, and each is missed at its next renewal only: whoever came in between
+// had a majority.
+func TestAMemberThatCameBackIsNoProofForTheTimeBefore(t *testing.T) {
+	t.Parallel()
+	const at = time.Second
+	electedThenGone := func() *Quorum {
+		q := begun(t, 0, false, true)
+		for i := range 3 {
+			q.Granted(at, i)
+		}
+		q.Gone(10*at, 1, 5*at)
+		q.Granted(11*at, 1)
+		orders(q)
+		return q
+	}
+	q := electedThenGone()
+	q.Gone(14*at, 2, 8*at)
+	require.Equal(t, []Order{{What: Lose, Member: 2}, {What: LetGo, Member: 0}, {What: LetGo, Member: 1}}, sorted(orders(q)))
+
+	q = electedThenGone()
+	q.Gone(24*at, 2, 18*at)
+	require.Equal(t, []Order{{What: Ask, Member: 2}}, orders(q), "it was still there when the other one had come back")
+}
+
+// Answers of one attempt come one after the other.
+func TestAMemberThatComesRightAfterTheMajorityIsOneOfThoseThatBegan(t *testing.T) {
+	t.Parallel()
+	const elected = 3 * time.Second
+	for late, want := range map[time.Duration]OrderKind{Settling: Ask, Settling + 1: Lose} {
+		q := begun(t, 0, false, true)
+		q.Granted(time.Second, 0)
+		q.Granted(elected, 1)
+		q.Granted(elected+late, 2)
+		orders(q)
+		q.Gone(10*time.Second, 0, 0)
+		require.Equal(t, want, orders(q)[0].What, late)
+	}
+}
+
 func TestItIsLostWithItsMajorityBeforeTheRestIsLetGo(t *testing.T) {
 	t.Parallel()
 	q := begun(t, 0, false, true)
 	q.Granted(0, 0)
 	q.Granted(0, 1)
 	orders(q)
-	q.Gone(0, 0)
+	q.Gone(0, 0, 0)
 	require.Equal(t, []Order{{What: Lose}, {What: LetGo, Member: 1}, {What: Withdraw, Member: 2}}, sorted(orders(q)))
-	q.Gone(0, 1)
+	q.Gone(0, 1, 0)
 	q.Leave()
 	q.GiveUp()
 	require.Empty(t, orders(q), "it ends once")
@@ -183,7 +236,7 @@ func TestOfAGatheredOneTheFirstLossEndsAll(t *testing.T) {
 	t.Parallel()
 	q := New(3, 3)
 	q.Gathered()
-	q.Gone(0, 1)
+	q.Gone(0, 1, 0)
 	require.Equal(t, []Order{{What: Lose, Member: 1}, {What: LetGo}, {What: LetGo, Member: 2}}, orders(&q))
 }
 
@@ -229,7 +282,7 @@ func TestAnyOrderOfEventsLeavesNothing(t *testing.T) {
 				q.Refused(0, i, Refusal(random.IntN(4)))
 			case what == 7 && state[i] == here:
 				state[i] = away
-				q.Gone(0, i)
+				q.Gone(0, i, 0)
 			case what == 8:
 				q.Rested(0)
 			case what == 9:
