@@ -16,32 +16,43 @@ import (
 	"github.com/lockwheel/lockwheel/internal/proxy"
 )
 
-// Whoever comes first is served first, whichever engine asked.
+// Whoever comes first is served first, whichever engine asked: when those come while the lock is held, and when they come while it is free
+// and somebody else's turn.
 func TestAFairLockIsGivenInTheOrderInWhichTheyCame(t *testing.T) {
 	t.Parallel()
 	s := anySite(t)
 	engines := []*lockwheel.Engine{s.open(lockwheel.Options{}), s.open(lockwheel.Options{}), s.open(lockwheel.Options{})}
-	first := lock(t, engines[0].FairMutex("n"))
 	const waiters = 12
-	order := make(chan int, waiters)
-	var done []<-chan error
-	for i := range waiters {
-		result := make(chan error, 1)
-		go func() {
-			result <- engines[i%3].FairMutex("n").Do(t.Context(), func(ctx context.Context) error {
-				order <- i
-				return nil
-			})
-		}()
-		done = append(done, result)
-		eventually(t, "a place in the queue", func() bool { return s.waiting("n") == i+1 })
+	inOrder := func(begin func()) {
+		t.Helper()
+		order, before := make(chan int, waiters), s.waiting("n")
+		var done []<-chan error
+		for i := range waiters {
+			result := make(chan error, 1)
+			go func() {
+				result <- engines[i%3].FairMutex("n").Do(t.Context(), func(ctx context.Context) error {
+					order <- i
+					return nil
+				})
+			}()
+			done = append(done, result)
+			eventually(t, "a place in the queue", func() bool { return s.waiting("n") == before+i+1 })
+		}
+		begin()
+		for i := range waiters {
+			require.NoError(t, receive(t, done[i]))
+			require.Equal(t, i, <-order)
+		}
+		require.Equal(t, []any{}, s.do("KEYS", "*"))
 	}
-	unlock(t, first)
-	for i := range waiters {
-		require.NoError(t, receive(t, done[i]))
-		require.Equal(t, i, <-order)
-	}
-	require.Equal(t, []any{}, s.do("KEYS", "*"))
+	first := lock(t, engines[0].FairMutex("n"))
+	inOrder(func() { unlock(t, first) })
+	s.stand("n", "somebody else", time.Minute)
+	inOrder(func() {
+		require.False(t, s.exists("n"))
+		require.Equal(t, "somebody else", s.do("LPOP", "redisson_lock_queue:{n}")) // first: whoever asks would take away a place without a time
+		s.do("ZREM", "redisson_lock_timeout:{n}", "somebody else")
+	})
 	for _, e := range engines {
 		require.Zero(t, e.Stats().Handed)
 		settled(t, e)
