@@ -190,18 +190,17 @@ func TestTimesInTheFairQueueDoNotRunAhead(t *testing.T) {
 	t.Parallel()
 	s := anySite(t)
 	engines := []*lockwheel.Engine{s.open(lockwheel.Options{}), s.open(lockwheel.Options{})}
-	const waiters, wait = 10, 20 * time.Millisecond
-	hold := lock(t, engines[0].FairMutex("n"))
-	crowd(t, waiters, func(i int) error {
+	const waiters, wait = 10, 100 * time.Millisecond
+	hold := lock(t, engines[0].FairMutex("n"), lockwheel.Lease(time.Hour)) // which nothing puts off
+	until := time.Now().Add(s.pttl("n"))
+	var leaving atomic.Int64
+	leaving.Store(waiters)
+	crowd(t, waiters+1, func(i int) error {
+		if i == waiters {
+			return s.notAhead("n", wait, func() (time.Time, bool) { return until.Add(wait / 2), leaving.Load() > 0 })
+		}
+		defer leaving.Add(-1)
 		for range 20 {
-			if i == 0 {
-				most := time.Now().Add(s.pttl("n") + waiters*wait + 2*time.Second).UnixMilli() // it runs while we look
-				for _, at := range s.scores("n") {
-					if at > most {
-						return fmt.Errorf("%d ms ahead", at-most)
-					}
-				}
-			}
 			if _, err := engines[i%2].FairMutex("n").TryLock(t.Context(), lockwheel.Wait(wait)); err == nil {
 				return errors.New("granted beside a holder")
 			}
@@ -212,30 +211,48 @@ func TestTimesInTheFairQueueDoNotRunAhead(t *testing.T) {
 	unlock(t, hold)
 }
 
+// notAhead looks at the times in a queue as long as it is told to: each counts as alive until the base, and for one wait more than the one before.
+func (s *site) notAhead(name string, wait time.Duration, base func() (time.Time, bool)) error {
+	s.t.Helper()
+	for {
+		scores := s.scores(name)
+		from, more := base() // no earlier than the look
+		for i, at := range scores {
+			if most := from.Add(time.Duration(i+1) * wait).UnixMilli(); at > most {
+				return fmt.Errorf("%d ms ahead, in place %d", at-most, i)
+			}
+		}
+		if !more {
+			return nil
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
 // Redisson's testLockAcquiredTimeoutDrift, testFirstThreadDeathTimeoutDrift: nor while the lock is given from one to the next, some give up and
 // some in the queue are dead; and when it is taken away by force, it is free at once.
 func TestTimesInTheFairQueueDoNotRunAheadWhileTheLockGoesRound(t *testing.T) {
 	t.Parallel()
 	s := anySite(t)
-	const waiters, lease, wait, dead = 8, 2 * time.Second, 100 * time.Millisecond, 300 * time.Millisecond
+	const waiters, lease, wait, busy = 8, 2 * time.Second, 300 * time.Millisecond, 2 * time.Second
 	engines := []*lockwheel.Engine{s.open(lockwheel.Options{}), s.open(lockwheel.Options{})}
-	var granted, refused atomic.Int64
+	var granted, refused, going atomic.Int64
+	going.Store(waiters)
 	crowd(t, waiters+1, func(i int) error {
-		for round := range 25 {
-			if i == waiters {
-				if round%5 == 0 {
-					s.stand("n", fmt.Sprint("00000000-0000-4000-8000-000000000000:", round), dead)
+		if i == waiters {
+			dead := 0
+			return s.notAhead("n", wait, func() (time.Time, bool) {
+				if dead < 2 && granted.Load() >= waiters*10 {
+					s.standLast("n", fmt.Sprint("00000000-0000-4000-8000-000000000000:", dead), wait)
+					dead++
 				}
-				most := time.Now().Add(lease + waiters*wait + 6*dead + time.Second).UnixMilli()
-				for _, at := range s.scores("n") {
-					if at > most {
-						return fmt.Errorf("%d ms ahead", at-most)
-					}
-				}
-				time.Sleep(wait / 2)
-				continue
-			}
-			hold, err := engines[i%2].FairMutex("n").Lock(t.Context(), lockwheel.Wait(wait), lockwheel.Lease(lease))
+				return time.Now().Add(lease + busy), going.Load() > 0
+			})
+		}
+		defer going.Add(-1)
+		mine := wait - time.Duration(i)*time.Millisecond // nobody else's, so no two share a time
+		for range 25 {
+			hold, err := engines[i%2].FairMutex("n").Lock(t.Context(), lockwheel.Wait(mine), lockwheel.Lease(lease))
 			if errors.Is(err, lockwheel.ErrNotAcquired) || errors.Is(err, lockwheel.ErrUnavailable) { // a busy machine answers later than that
 				refused.Add(1)
 				continue
@@ -244,7 +261,7 @@ func TestTimesInTheFairQueueDoNotRunAheadWhileTheLockGoesRound(t *testing.T) {
 				return err
 			}
 			granted.Add(1)
-			time.Sleep(wait / waiters)
+			time.Sleep(wait / waiters / 4)
 			if err := hold.Unlock(t.Context()); err != nil {
 				return err
 			}
@@ -260,6 +277,16 @@ func TestTimesInTheFairQueueDoNotRunAheadWhileTheLockGoesRound(t *testing.T) {
 	for _, at := range s.scores("n") {
 		require.Less(t, at, time.Now().Add(31*time.Second).UnixMilli())
 	}
+}
+
+// standLast is stand for somebody who queued as anybody does, and then died: it counts as alive for that much longer than the last one.
+func (s *site) standLast(name, id string, wait time.Duration) {
+	s.t.Helper()
+	left := wait
+	if scores := s.scores(name); len(scores) > 0 {
+		left += time.Until(time.UnixMilli(scores[len(scores)-1]))
+	}
+	s.stand(name, id, left)
 }
 
 // scores are the times of all who wait.
