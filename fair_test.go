@@ -301,6 +301,19 @@ func (s *site) scores(name string) (times []int64) {
 	return times
 }
 
+// Whoever waits without a bound counts as alive for five minutes from when the lock could be its own, unless Options say otherwise.
+func TestAFairWaiterCountsAsAliveForFiveMinutesByDefault(t *testing.T) {
+	t.Parallel()
+	s := anySite(t)
+	m := s.open(lockwheel.Options{}).FairMutex("n")
+	hold := lock(t, m, lockwheel.Lease(time.Hour))
+	waiting := s.queueUp(m)
+	free := time.Now().Add(s.pttl("n"))
+	require.InDelta(t, free.Add(5*time.Minute).UnixMilli(), s.places("n")[0], 3000)
+	unlock(t, hold)
+	unlock(t, granted(t, waiting))
+}
+
 // Redisson's test…TimeoutDrift_Descrete.
 func TestAFairWaiterThatLeavesTakesBackExactlyItsWait(t *testing.T) {
 	t.Parallel()
