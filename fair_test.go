@@ -190,17 +190,17 @@ func TestTimesInTheFairQueueDoNotRunAhead(t *testing.T) {
 	t.Parallel()
 	s := anySite(t)
 	engines := []*lockwheel.Engine{s.open(lockwheel.Options{}), s.open(lockwheel.Options{})}
-	const waiters, wait = 10, 100 * time.Millisecond
+	const waiters, wait = 10, 200 * time.Millisecond
 	hold := lock(t, engines[0].FairMutex("n"), lockwheel.Lease(time.Hour)) // which nothing puts off
 	until := time.Now().Add(s.pttl("n"))
 	var leaving atomic.Int64
 	leaving.Store(waiters)
 	crowd(t, waiters+1, func(i int) error {
 		if i == waiters {
-			return s.notAhead("n", wait, func() (time.Time, bool) { return until.Add(wait / 2), leaving.Load() > 0 })
+			return s.notAhead("n", wait, func() (time.Time, bool) { return until.Add(wait * 3 / 4), leaving.Load() > 0 })
 		}
 		defer leaving.Add(-1)
-		for range 20 {
+		for range 15 {
 			if _, err := engines[i%2].FairMutex("n").TryLock(t.Context(), lockwheel.Wait(wait)); err == nil {
 				return errors.New("granted beside a holder")
 			}
