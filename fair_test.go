@@ -16,32 +16,43 @@ import (
 	"github.com/lockwheel/lockwheel/internal/proxy"
 )
 
-// Whoever comes first is served first, whichever engine asked.
+// Whoever comes first is served first, whichever engine asked: when those come while the lock is held, and when they come while it is free
+// and somebody else's turn.
 func TestAFairLockIsGivenInTheOrderInWhichTheyCame(t *testing.T) {
 	t.Parallel()
 	s := anySite(t)
 	engines := []*lockwheel.Engine{s.open(lockwheel.Options{}), s.open(lockwheel.Options{}), s.open(lockwheel.Options{})}
-	first := lock(t, engines[0].FairMutex("n"))
 	const waiters = 12
-	order := make(chan int, waiters)
-	var done []<-chan error
-	for i := range waiters {
-		result := make(chan error, 1)
-		go func() {
-			result <- engines[i%3].FairMutex("n").Do(t.Context(), func(ctx context.Context) error {
-				order <- i
-				return nil
-			})
-		}()
-		done = append(done, result)
-		eventually(t, "a place in the queue", func() bool { return s.waiting("n") == i+1 })
+	inOrder := func(begin func()) {
+		t.Helper()
+		order, before := make(chan int, waiters), s.waiting("n")
+		var done []<-chan error
+		for i := range waiters {
+			result := make(chan error, 1)
+			go func() {
+				result <- engines[i%3].FairMutex("n").Do(t.Context(), func(ctx context.Context) error {
+					order <- i
+					return nil
+				})
+			}()
+			done = append(done, result)
+			eventually(t, "a place in the queue", func() bool { return s.waiting("n") == before+i+1 })
+		}
+		begin()
+		for i := range waiters {
+			require.NoError(t, receive(t, done[i]))
+			require.Equal(t, i, <-order)
+		}
+		require.Equal(t, []any{}, s.do("KEYS", "*"))
 	}
-	unlock(t, first)
-	for i := range waiters {
-		require.NoError(t, receive(t, done[i]))
-		require.Equal(t, i, <-order)
-	}
-	require.Equal(t, []any{}, s.do("KEYS", "*"))
+	first := lock(t, engines[0].FairMutex("n"))
+	inOrder(func() { unlock(t, first) })
+	s.stand("n", "somebody else", time.Minute)
+	inOrder(func() {
+		require.False(t, s.exists("n"))
+		require.Equal(t, "somebody else", s.do("LPOP", "redisson_lock_queue:{n}")) // first: whoever asks would take away a place without a time
+		s.do("ZREM", "redisson_lock_timeout:{n}", "somebody else")
+	})
 	for _, e := range engines {
 		require.Zero(t, e.Stats().Handed)
 		settled(t, e)
@@ -179,18 +190,17 @@ func TestTimesInTheFairQueueDoNotRunAhead(t *testing.T) {
 	t.Parallel()
 	s := anySite(t)
 	engines := []*lockwheel.Engine{s.open(lockwheel.Options{}), s.open(lockwheel.Options{})}
-	const waiters, wait = 10, 20 * time.Millisecond
-	hold := lock(t, engines[0].FairMutex("n"))
-	crowd(t, waiters, func(i int) error {
-		for range 20 {
-			if i == 0 {
-				most := time.Now().Add(s.pttl("n") + waiters*wait + 2*time.Second).UnixMilli() // it runs while we look
-				for _, at := range s.scores("n") {
-					if at > most {
-						return fmt.Errorf("%d ms ahead", at-most)
-					}
-				}
-			}
+	const waiters, wait = 10, 200 * time.Millisecond
+	hold := lock(t, engines[0].FairMutex("n"), lockwheel.Lease(time.Hour)) // which nothing puts off
+	until := time.Now().Add(s.pttl("n"))
+	var leaving atomic.Int64
+	leaving.Store(waiters)
+	crowd(t, waiters+1, func(i int) error {
+		if i == waiters {
+			return s.notAhead("n", wait, func() (time.Time, bool) { return until.Add(wait * 3 / 4), leaving.Load() > 0 })
+		}
+		defer leaving.Add(-1)
+		for range 15 {
 			if _, err := engines[i%2].FairMutex("n").TryLock(t.Context(), lockwheel.Wait(wait)); err == nil {
 				return errors.New("granted beside a holder")
 			}
@@ -201,30 +211,48 @@ func TestTimesInTheFairQueueDoNotRunAhead(t *testing.T) {
 	unlock(t, hold)
 }
 
+// notAhead looks at the times in a queue as long as it is told to: each counts as alive until the base, and for one wait more than the one before.
+func (s *site) notAhead(name string, wait time.Duration, base func() (time.Time, bool)) error {
+	s.t.Helper()
+	for {
+		scores := s.scores(name)
+		from, more := base() // no earlier than the look
+		for i, at := range scores {
+			if most := from.Add(time.Duration(i+1) * wait).UnixMilli(); at > most {
+				return fmt.Errorf("%d ms ahead, in place %d", at-most, i)
+			}
+		}
+		if !more {
+			return nil
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
 // Redisson's testLockAcquiredTimeoutDrift, testFirstThreadDeathTimeoutDrift: nor while the lock is given from one to the next, some give up and
 // some in the queue are dead; and when it is taken away by force, it is free at once.
 func TestTimesInTheFairQueueDoNotRunAheadWhileTheLockGoesRound(t *testing.T) {
 	t.Parallel()
 	s := anySite(t)
-	const waiters, lease, wait, dead = 8, 2 * time.Second, 100 * time.Millisecond, 300 * time.Millisecond
+	const waiters, lease, wait, busy = 8, 2 * time.Second, 300 * time.Millisecond, 2 * time.Second
 	engines := []*lockwheel.Engine{s.open(lockwheel.Options{}), s.open(lockwheel.Options{})}
-	var granted, refused atomic.Int64
+	var granted, refused, going atomic.Int64
+	going.Store(waiters)
 	crowd(t, waiters+1, func(i int) error {
-		for round := range 25 {
-			if i == waiters {
-				if round%5 == 0 {
-					s.stand("n", fmt.Sprint("00000000-0000-4000-8000-000000000000:", round), dead)
+		if i == waiters {
+			dead := 0
+			return s.notAhead("n", wait, func() (time.Time, bool) {
+				if dead < 2 && granted.Load() >= waiters*10 {
+					s.standLast("n", fmt.Sprint("00000000-0000-4000-8000-000000000000:", dead), wait)
+					dead++
 				}
-				most := time.Now().Add(lease + waiters*wait + 6*dead + time.Second).UnixMilli()
-				for _, at := range s.scores("n") {
-					if at > most {
-						return fmt.Errorf("%d ms ahead", at-most)
-					}
-				}
-				time.Sleep(wait / 2)
-				continue
-			}
-			hold, err := engines[i%2].FairMutex("n").Lock(t.Context(), lockwheel.Wait(wait), lockwheel.Lease(lease))
+				return time.Now().Add(lease + busy), going.Load() > 0
+			})
+		}
+		defer going.Add(-1)
+		mine := wait - time.Duration(i)*time.Millisecond // nobody else's, so no two share a time
+		for range 25 {
+			hold, err := engines[i%2].FairMutex("n").Lock(t.Context(), lockwheel.Wait(mine), lockwheel.Lease(lease))
 			if errors.Is(err, lockwheel.ErrNotAcquired) || errors.Is(err, lockwheel.ErrUnavailable) { // a busy machine answers later than that
 				refused.Add(1)
 				continue
@@ -233,7 +261,7 @@ func TestTimesInTheFairQueueDoNotRunAheadWhileTheLockGoesRound(t *testing.T) {
 				return err
 			}
 			granted.Add(1)
-			time.Sleep(wait / waiters)
+			time.Sleep(wait / waiters / 4)
 			if err := hold.Unlock(t.Context()); err != nil {
 				return err
 			}
@@ -251,6 +279,16 @@ func TestTimesInTheFairQueueDoNotRunAheadWhileTheLockGoesRound(t *testing.T) {
 	}
 }
 
+// standLast is stand for somebody who queued as anybody does, and then died: it counts as alive for that much longer than the last one.
+func (s *site) standLast(name, id string, wait time.Duration) {
+	s.t.Helper()
+	left := wait
+	if scores := s.scores(name); len(scores) > 0 {
+		left += time.Until(time.UnixMilli(scores[len(scores)-1]))
+	}
+	s.stand(name, id, left)
+}
+
 // scores are the times of all who wait.
 func (s *site) scores(name string) (times []int64) {
 	s.t.Helper()
@@ -261,6 +299,19 @@ func (s *site) scores(name string) (times []int64) {
 		times = append(times, int64(ms))
 	}
 	return times
+}
+
+// Whoever waits without a bound counts as alive for five minutes from when the lock could be its own, unless Options say otherwise.
+func TestAFairWaiterCountsAsAliveForFiveMinutesByDefault(t *testing.T) {
+	t.Parallel()
+	s := anySite(t)
+	m := s.open(lockwheel.Options{}).FairMutex("n")
+	hold := lock(t, m, lockwheel.Lease(time.Hour))
+	waiting := s.queueUp(m)
+	free := time.Now().Add(s.pttl("n"))
+	require.InDelta(t, free.Add(5*time.Minute).UnixMilli(), s.places("n")[0], 3000)
+	unlock(t, hold)
+	unlock(t, granted(t, waiting))
 }
 
 // Redisson's test…TimeoutDrift_Descrete.
@@ -293,18 +344,23 @@ func TestAFairWaiterThatLeavesTakesBackExactlyItsWait(t *testing.T) {
 // TryLock without a wait neither queues nor overtakes, and one with a wait leaves no place.
 func TestAFairTryWithoutAWaitNeverQueues(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
+	s := realSite(t)
+	neverQueues := func(m lockwheel.Mutex) { // a place that was given up at once would not be seen
+		t.Helper()
+		before := s.real.CommandCalls(t, "rpush")
+		refused(t, m)
+		require.Equal(t, before, s.real.CommandCalls(t, "rpush"))
+	}
 	here, elsewhere := s.open(lockwheel.Options{}), s.open(lockwheel.Options{})
 	for _, e := range []*lockwheel.Engine{here, elsewhere} {
 		hold := lock(t, here.FairMutex("n"))
-		refused(t, e.FairMutex("n"))
-		require.Zero(t, s.waiting("n"))
+		neverQueues(e.FairMutex("n"))
 		_, err := e.FairMutex("n").TryLock(t.Context(), lockwheel.Wait(time.Second))
 		require.ErrorIs(t, err, lockwheel.ErrNotAcquired)
 		eventually(t, "no place left", func() bool { return s.waiting("n") == 0 })
 		unlock(t, hold)
 		s.stand("n", "somebody else", time.Minute)
-		refused(t, e.FairMutex("n")) // free, and another's turn
+		neverQueues(e.FairMutex("n")) // free, and another's turn
 		require.Equal(t, int64(2), s.do("DEL", "redisson_lock_queue:{n}", "redisson_lock_timeout:{n}"))
 		again, err := e.FairMutex("n").TryLock(t.Context())
 		require.NoError(t, err)

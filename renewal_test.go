@@ -38,6 +38,36 @@ func requireRenewed(t testing.TB, s *site, hold *lockwheel.Hold) {
 // renewed is how long who has a brief lease holds only if it is renewed.
 const renewed = brief + brief/2
 
+// What was taken together is due together, and 200 locks of any kind fit into two calls.
+func TestLocksOfAnyKindAreRenewedTogether(t *testing.T) {
+	t.Parallel()
+	onEveryKind(t, func(t *testing.T, mutex, _ kindOfLock) {
+		const locks, rounds = 200, 3
+		s := realSite(t)
+		e := s.open(keen)
+		var pending []*lockwheel.Pending
+		for i := range locks {
+			pending = append(pending, mutex(e, fmt.Sprint("n", i)).LockAsync(t.Context()))
+		}
+		var holds []*lockwheel.Hold
+		for _, p := range pending {
+			receive(t, p.Done())
+			hold, err := p.Hold()
+			require.NoError(t, err)
+			holds = append(holds, hold)
+		}
+		calls, before := s.scripts(), e.Stats()
+		eventually(t, "all renewed", func() bool { return e.Stats().Renewed >= before.Renewed+rounds*locks })
+		calls, after := s.scripts()-calls, e.Stats()
+		t.Logf("%d renewals in %d calls", after.Renewed-before.Renewed, calls)
+		require.LessOrEqual(t, calls, rounds*locks/20)
+		require.LessOrEqual(t, after.Batches-before.Batches, uint64(rounds*locks/20))
+		for _, hold := range holds {
+			unlock(t, hold)
+		}
+	})
+}
+
 // Redisson's testLockAfterTimeout
 // redisson#2515, #3194, #3712: after one renewal error the name was never renewed again.
 func TestALockTakenAgainAfterARestartIsRenewed(t *testing.T) {

@@ -133,6 +133,41 @@ func TestADowngradeOfGoLetsAReaderOfJavaInAtOnce(t *testing.T) {
 	})
 }
 
+// Four threads of one client sleep behind one message: Redisson's LockPubSub wakes as many of them as it says.
+func TestOneUnlockOfAWriterOfGoLetsAllReadersOfJavaIn(t *testing.T) {
+	t.Parallel()
+	everywhere(t, func(t *testing.T, start func(t *testing.T) *site) {
+		s := start(t)
+		c, m := s.redisson(nil), s.engine(lockwheel.Options{}).RWMutex("n")
+		for _, readsOn := range []bool{false, true} {
+			writing := lock(t, t.Context(), m.Writer())
+			var reading *lockwheel.Hold
+			if readsOn {
+				reading = lock(t, context.WithoutCancel(writing.Context()), m.RLocker())
+			}
+			readers, waiting := make([]*owner, 4), make([]<-chan redisson.Answer, 4)
+			for i := range readers {
+				readers[i] = c.owner(fmt.Sprint("reader ", i))
+				waiting[i] = readers[i].locking(read, "n")
+				listening(t, s, "n", waiting[i])
+			}
+			silent(t, waiting[0], 300*time.Millisecond) // whoever does not sleep yet would miss the message
+			require.Greater(t, s.pttl("n"), 2*patience.Milliseconds())
+			unlock(t, writing)
+			for _, theirs := range waiting {
+				succeeded(t, theirs)
+			}
+			for _, reader := range readers {
+				reader.unlock(read, "n")
+			}
+			if readsOn {
+				unlock(t, reading)
+			}
+			nothingLeft(t, s, "n")
+		}
+	})
+}
+
 // Redisson publishes nothing when its writer goes on reading, so nobody is woken: a reader of ours that listens comes when the lease is over
 // that it was told of, though the other one reads on and is renewed, and one that polls comes soon.
 func TestADowngradeOfJavaLetsAReaderOfGoInWithItsLeaseAndAPollerSoon(t *testing.T) {
