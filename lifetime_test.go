@@ -1,0 +1,81 @@
+package lockwheel_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel"
+	"github.com/lockwheel/lockwheel/internal/proxy"
+)
+
+// A connection whose lifetime ends while a server is slow: what was under way on it must not be sent twice unnoticed.
+func TestAConnectionOfLimitedLifeLosesNoLock(t *testing.T) {
+	s := realSite(t)
+	e := s.open(lockwheel.Options{Lease: 30 * time.Second, Timeout: 9 * time.Second, Redis: rueidis.ClientOption{ConnLifetime: time.Second}})
+	for i := range 3 {
+		var holds []*lockwheel.Hold
+		for j := range 20 {
+			holds = append(holds, lock(t, e.Mutex(fmt.Sprint("n", i, "-", j))))
+		}
+		crowd(t, 50, func(j int) error {
+			for range 20 {
+				h, err := e.Mutex(fmt.Sprint("other", j)).Lock(t.Context())
+				if err != nil {
+					return err
+				}
+				if err := h.Unlock(t.Context()); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		require.NoError(t, s.real.Pause())
+		done := make(chan error, 40)
+		for _, hold := range holds {
+			go func() { done <- hold.Unlock(t.Context()) }()
+			time.Sleep(2 * time.Millisecond)
+		}
+		time.Sleep(2500 * time.Millisecond)
+		require.NoError(t, s.real.Continue())
+		for range holds {
+			if err := receive(t, done); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
+// What a connection still carries when its lifetime ends may run later: the lock must not stay behind, held by nobody.
+func TestAConnectionOfLimitedLifeLeavesNoLockBehind(t *testing.T) {
+	s := realSite(t)
+	p := proxy.Start(t, s.addr)
+	e := s.openAt(p.Addr(), lockwheel.Options{Lease: 30 * time.Second, Timeout: 2 * time.Second, Redis: rueidis.ClientOption{ConnLifetime: time.Second}})
+	crowd(t, 50, func(j int) error {
+		for range 20 {
+			h, err := e.Mutex(fmt.Sprint("other", j)).Lock(t.Context())
+			if err != nil {
+				return err
+			}
+			if err := h.Unlock(t.Context()); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	p.SetFor(proxy.Present, proxy.Commands, proxy.Hold)
+	var waiting []<-chan outcome
+	for j := range 20 {
+		waiting = append(waiting, locking(t.Context(), e.Mutex(fmt.Sprint("n", j))))
+		time.Sleep(2 * time.Millisecond)
+	}
+	for _, w := range waiting {
+		unlock(t, granted(t, w))
+	}
+	p.Set(proxy.Commands, proxy.Pass) // what the old connection had
+	time.Sleep(100 * time.Millisecond)
+	eventually(t, "no lock that nobody holds", func() bool { return s.do("DBSIZE") == int64(0) })
+}

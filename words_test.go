@@ -1,0 +1,53 @@
+package lockwheel_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/redis/rueidis"
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel"
+)
+
+// remembering is a caller's client that notes the words of each call, as hooks that log or trace do.
+type remembering struct {
+	rueidis.Client
+	mu    sync.Mutex
+	words []string // as they are
+	then  []string // copies of them
+}
+
+func (c *remembering) Do(ctx context.Context, cmd rueidis.Completed) rueidis.RedisResult {
+	c.mu.Lock()
+	for _, word := range cmd.Commands() {
+		c.words = append(c.words, word)
+		c.then = append(c.then, strings.Clone(word))
+	}
+	c.mu.Unlock()
+	return c.Client.Do(ctx, cmd)
+}
+
+// A string does not change: what a hook of the caller's client has noted of a call stays what it was.
+func TestWordsOfACallStayWhatTheyWere(t *testing.T) {
+	s := realSite(t)
+	client := &remembering{Client: s.client()}
+	e := opened(t, lockwheel.Options{Client: client})
+	for i := range 50 {
+		unlock(t, lock(t, e.Mutex(fmt.Sprint("n", i))))
+	}
+	client.mu.Lock()
+	defer client.mu.Unlock()
+	changed := 0
+	for i := range client.words {
+		if client.words[i] != client.then[i] {
+			if changed++; changed < 4 {
+				t.Logf("%q has become %q", client.then[i], client.words[i])
+			}
+		}
+	}
+	require.Zero(t, changed)
+}
