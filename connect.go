@@ -58,9 +58,12 @@ func dial(options *Options, o *opening) (rueidis.Client, error) {
 	redis := options.Redis
 	// With several connections an older command could run after a newer one.
 	redis.PipelineMultiplex = -1
+	redis.DisableAutoPipelining = false
+	redis.BlockingPipeline = 0
 	redis.DisableCache = true
 	redis.RingScaleEachConn = 0 // rueidis does not check it
 	redis.DisableRetry = true
+	redis.ConnLifetime = 0 // at its end calls are sent twice all the same, and we would not know
 	redis.ConnWriteTimeout = options.Timeout
 	redis.Dialer.Timeout = options.Timeout
 	// rueidis looks as often whether anything came, pings if not, and waits a Timeout: two in all.
@@ -91,6 +94,9 @@ func dial(options *Options, o *opening) (rueidis.Client, error) {
 // greet checks that the server answers, and teaches it the scripts. It closes a client of ours on failure.
 func greet(ctx context.Context, client rueidis.Client, options *Options) (*engine.Server, error) {
 	server, err := engine.Meet(ctx, client, options.Timeout)
+	if err == nil && options.Client == nil {
+		server.Private()
+	}
 	if err == nil && options.Replicas.Min > 0 {
 		if err = server.AskReplicas(ctx, options.Timeout); err != nil {
 			err = fmt.Errorf("Options.Replicas: the server does not answer WAIT: %w", err)

@@ -37,7 +37,7 @@ func TestAHotLockContendsForNothing(t *testing.T) {
 	runtime.SetMutexProfileFraction(0)
 	require.Empty(t, waitedIn(runtime.MutexProfile, "sync."), "a mutex of ours")
 	require.Subset(t, []string{
-		"(*Engine).await", "(*Engine).awaitBoth", // callers, for their verdicts
+		"(*Engine).await", "(*Engine).awaitEither", // callers, for their verdicts
 		"engine.(*Engine).sleep",     // the loop, for mail: the mailbox's bell
 		"engine.(*mailbox).getUp",    // or for one that somebody is just about to ring
 		"engine.carry",               // couriers, for batches

@@ -191,11 +191,11 @@ func (e *Engine) await(ctx context.Context, call *engine.Call) (cause error) {
 		<-call.Ready
 		return nil
 	}
-	return e.awaitBoth(ctx, call)
+	return e.awaitEither(ctx, call)
 }
 
-// awaitBoth is apart so that await has no frame of its own: whoever waits is woken with a cold stack.
-func (e *Engine) awaitBoth(ctx context.Context, call *engine.Call) (cause error) {
+// awaitEither is apart so that await has a small frame: whoever waits is woken with a cold stack.
+func (e *Engine) awaitEither(ctx context.Context, call *engine.Call) (cause error) {
 	select {
 	case <-call.Ready:
 		return nil

@@ -14,6 +14,7 @@ import (
 
 // A connection whose lifetime ends while a server is slow: what was under way on it must not be sent twice unnoticed.
 func TestAConnectionOfLimitedLifeLosesNoLock(t *testing.T) {
+	t.Parallel()
 	s := realSite(t)
 	e := s.open(lockwheel.Options{Lease: 30 * time.Second, Timeout: 9 * time.Second, Redis: rueidis.ClientOption{ConnLifetime: time.Second}})
 	for i := range 3 {
@@ -51,6 +52,7 @@ func TestAConnectionOfLimitedLifeLosesNoLock(t *testing.T) {
 
 // What a connection still carries when its lifetime ends may run later: the lock must not stay behind, held by nobody.
 func TestAConnectionOfLimitedLifeLeavesNoLockBehind(t *testing.T) {
+	t.Parallel()
 	s := realSite(t)
 	p := proxy.Start(t, s.addr)
 	e := s.openAt(p.Addr(), lockwheel.Options{Lease: 30 * time.Second, Timeout: 2 * time.Second, Redis: rueidis.ClientOption{ConnLifetime: time.Second}})

@@ -19,13 +19,14 @@ type Options struct {
 	// master had not passed on to its replicas when it died is lost: its holders get ErrLost when the engine
 	// asks its successor, at once or at the next renewal, and somebody else may have been let in before.
 	//
-	// The engine sets PipelineMultiplex, DisableCache, DisableRetry, ConnWriteTimeout, Timeout and KeepAlive of
-	// Dialer and of Sentinel.Dialer, and where they are zero Sentinel.TopologyRefreshInterval,
-	// ClusterOption.ShardsRefreshInterval and ClusterOption.MaxMovedRedirections.
+	// The engine sets PipelineMultiplex, DisableAutoPipelining, BlockingPipeline, DisableCache, DisableRetry,
+	// ConnLifetime, ConnWriteTimeout, Timeout and KeepAlive of Dialer and of Sentinel.Dialer, and where they are
+	// zero Sentinel.TopologyRefreshInterval, ClusterOption.ShardsRefreshInterval and ClusterOption.MaxMovedRedirections.
 	Redis rueidis.ClientOption
 
 	// Client is an open client to use instead of Redis. It stays the caller's, to be closed after the
-	// engine. It should keep one ordered connection (PipelineMultiplex: -1) and notice a dead one within two
+	// engine. It should keep one ordered connection (PipelineMultiplex: -1) without a ConnLifetime, at whose end
+	// rueidis sends calls twice, and with DisableRetry for the same reason. It should notice a dead one within two
 	// Timeouts (ConnWriteTimeout and Dialer.Timeout of one, Dialer.KeepAlive of half of it, and behind Sentinel
 	// Sentinel.Dialer as Dialer: rueidis never notices a silent sentinel without its KeepAlive).
 	Client rueidis.Client

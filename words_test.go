@@ -33,6 +33,7 @@ func (c *remembering) Do(ctx context.Context, cmd rueidis.Completed) rueidis.Red
 
 // A string does not change: what a hook of the caller's client has noted of a call stays what it was.
 func TestWordsOfACallStayWhatTheyWere(t *testing.T) {
+	t.Parallel()
 	s := realSite(t)
 	client := &remembering{Client: s.client()}
 	e := opened(t, lockwheel.Options{Client: client})

@@ -193,12 +193,12 @@ func (l *Lock) withRare() *rare {
 	return l.rare
 }
 
-// Fetch looks at the lock and at whoever will be told what became of its command, each line of the cache once, so
-// that they are there then. The result means nothing.
+// Fetch looks at the lock, and at what steps look at of whoever will be told what became of its command, so that both
+// are in the processor's cache then. The result means nothing.
 func (l *Lock) Fetch() (sum int) {
-	r := l.queue.last
+	r := l.releases.first()
 	if r == nil {
-		r = l.releases.last
+		r = l.queue.first()
 	}
 	if r == nil {
 		return 0

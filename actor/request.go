@@ -10,13 +10,13 @@ import (
 // verdict is out, then the caller's again; only then may it be used for something else, and never if
 // a Cancel was posted for it.
 //
-// With very many at once, fetching them from memory is what they cost: what the coordinator looks at of each
-// stands together, and what few have is behind a pointer.
+// With very many at once, fetching them from memory is what they cost: it is kept small, what steps look at stands
+// together, and what the verdict is about stands at the end.
 type Request struct {
 	Tag     Kind     // what was asked, for the engine
-	Kind    LockKind // Acquire, Force, AskCount: of the lock
+	Kind    LockKind // Acquire, Force, AskState, AskCount: of the lock
 	Once    bool     // Acquire: do not wait for others
-	Async   bool     // Ready is closed instead
+	Async   bool     // Ready is closed, and nothing sent to it
 	Was     bool     // verdict of Force: it was locked
 	decided bool
 	aboard  bool          // its wish is part of the renewal under way
@@ -36,7 +36,7 @@ type Request struct {
 	posted time.Duration
 	timer  wheel.Timer[Sleeper]
 
-	// What few callers look at, and what the caller comes back to.
+	// The verdict, and what it takes to tell it.
 	Name  string        // as the caller says it, for observers
 	State *Reply        // verdict of a state request, and of a count
 	Ready chan struct{} // of one slot, the engine's way to tell the caller; actors do not touch it

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"fmt"
 	"iter"
 	"maps"
 	"slices"
@@ -126,8 +127,11 @@ func (c *coordinator) open(now time.Duration, m *mail) {
 		c.doubt(now) // it may not know of all that was granted
 	case charts:
 		c.charted(now, what.chart, what.err)
-	default:
+	case hears, subscribes, silenced, orderDone, deaf:
 		c.sounded(now, what)
+	case alarms: // the turn was all that it wanted
+	default:
+		panic(fmt.Sprintf("lockwheel: bug: a letter of %T", what))
 	}
 }
 

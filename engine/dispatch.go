@@ -318,8 +318,8 @@ func (c *coordinator) read(now time.Duration, command *actor.Command, reply *act
 	r := command.Request
 	switch {
 	case reply.Status == actor.Done:
-		r.State = &actor.Reply{}
-		*r.State = *reply
+		state := *reply
+		r.State = &state
 		c.fx.Decide(now, r, nil, nil)
 	case reply.Status == actor.Refused && !actor.Passing(reply.Err.Error()):
 		c.fx.Decide(now, r, reply.Err, nil)

@@ -69,8 +69,7 @@ func (w *writer) call(client caller, b *batch) rueidis.Completed {
 	if f.write != nil {
 		f.write(w, b)
 	}
-	b.text = w.text
-	text, start := rueidis.BinaryString(b.text), 0
+	text, start := w.finished(b), 0
 	for _, end := range w.ends {
 		w.args = append(w.args, text[start:end])
 		start = end
@@ -80,6 +79,15 @@ func (w *writer) call(client caller, b *batch) rueidis.Completed {
 		return client.B().Eval().Script(f.script.Text).Numkeys(keys).Key(w.keys...).Arg(w.args...).Build()
 	}
 	return client.B().Evalsha().Sha1(f.script.SHA1).Numkeys(keys).Key(w.keys...).Arg(w.args...).Build()
+}
+
+// finished is the text of a call, which the batch keeps for its next one.
+func (w *writer) finished(b *batch) string {
+	b.text = w.text
+	if !w.private {
+		return string(b.text)
+	}
+	return rueidis.BinaryString(b.text)
 }
 
 func (w *writer) lockKeys(b *batch, f *form) {

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// letterNames is what the letters say, in their order.
-func letterNames(m *mail) (names []any) {
+// said is what letters say, in their order.
+func said(m *mail) (names []any) {
 	for ; m != nil; m = m.next {
 		names = append(names, m.what)
 	}
@@ -23,17 +23,17 @@ func TestMailIsTakenWholeAndInOrder(t *testing.T) {
 	for _, name := range []string{"1", "2", "3"} {
 		require.True(t, b.post(&mail{what: name}))
 	}
-	require.Equal(t, []any{"1", "2", "3"}, letterNames(b.take()))
+	require.Equal(t, []any{"1", "2", "3"}, said(b.take()))
 	require.Nil(t, b.take())
 	b.post(&mail{what: "4"})
-	require.Equal(t, []any{"4"}, letterNames(b.take()))
+	require.Equal(t, []any{"4"}, said(b.take()))
 }
 
 func TestMailboxThatIsShutTakesNothing(t *testing.T) {
 	b := newMailbox()
 	b.post(&mail{what: "1"})
 	b.post(&mail{what: "2"})
-	require.Equal(t, []any{"1", "2"}, letterNames(b.shutDown()))
+	require.Equal(t, []any{"1", "2"}, said(b.shutDown()))
 	late := &mail{what: "3"}
 	require.False(t, b.post(late))
 	require.Nil(t, late.next, "kept")
@@ -143,9 +143,9 @@ func TestPostThatCrossesTheEndIsTakenOrRefused(t *testing.T) {
 				}
 			})
 		}
-		got := len(letterNames(b.take()))
+		got := len(said(b.take()))
 		runtime.Gosched()
-		got += len(letterNames(b.shutDown()))
+		got += len(said(b.shutDown()))
 		group.Wait()
 		posted := 0
 		for _, n := range taken {

@@ -14,6 +14,7 @@ type Server struct {
 	client  rueidis.Client
 	chart   *chart // nil outside a cluster
 	sharded bool   // in a cluster: messages stay in their shard (SPUBLISH)
+	private bool   // nobody else sees the calls
 }
 
 // Meet asks a server who it is and teaches it the scripts, each for so long at most. The error is that of a
@@ -34,6 +35,10 @@ func Meet(ctx context.Context, client rueidis.Client, patience time.Duration) (*
 	}
 	return s, context.Cause(ctx)
 }
+
+// Private says that nobody else sees what the client sends: the text of a call may be written over once the call
+// is answered. Somebody else's client may note the words of calls, as hooks do that log or trace.
+func (s *Server) Private() { s.private = true }
 
 // inTime takes a step that is bounded, and says so if that is why it failed.
 func inTime(ctx context.Context, patience time.Duration, step func(context.Context) error) error {
@@ -99,5 +104,5 @@ func (s *Server) askReplicas(ctx context.Context) error {
 func (s *Server) way(address string) *way { return &way{client: s.client, address: address} }
 
 func (s *Server) writer(id string) *writer {
-	return &writer{id: id, sharded: s.sharded, deaf: s.Cluster() && !s.sharded}
+	return &writer{id: id, private: s.private, sharded: s.sharded, deaf: s.Cluster() && !s.sharded}
 }

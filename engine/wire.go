@@ -14,9 +14,10 @@ import (
 var errForm = errors.New("lockwheel: unexpected form of a reply")
 
 // writer turns batches into calls. It belongs to one courier, which uses it again and again: all text of
-// a call lies together, in the batch, so that it costs no allocation.
+// a call lies together, in the batch, so that it costs no allocation, or one if others look at it.
 type writer struct {
 	id      string // the engine's
+	private bool   // nobody else looks at the text of calls
 	sharded bool   // messages stay in the shard: the verbs are those of a cluster
 	deaf    bool   // nobody can know who listens: a cluster without shards' messages
 

@@ -454,7 +454,7 @@ func serialized(data []byte, depth int) (serial, rest []byte) {
 // Whoever writes to a connection may not be through with a call that failed: its text is left alone then.
 func TestTheTextOfACallIsWrittenOverOnlyOnceItIsAnswered(t *testing.T) {
 	says, client := newLiar(t)
-	w := writer{id: "me"}
+	w := writer{id: "me", private: true}
 	b := newBatch()
 	ask := func(answer string) {
 		b.reset(actor.SendRelease)
