@@ -21,8 +21,13 @@ import (
 // is released at once; who waits then stands in the queue of one lock that is taken, holding none, and asks
 // for all when its turn comes there, or after 5 s: that server may have failed. Locks that are missing in a
 // watched hold are waited for, and held again when they can be; one that its server refuses for good is asked
-// for again every Options.Renew. The hold is lost as soon as its majority is, and when Options.MaxHold ends one of
-// its locks; Unlock returns when a majority is released.
+// for again every Options.Renew. The hold is lost as soon as its majority is known to be, and when Options.MaxHold ends
+// one of its locks; Unlock returns when a majority is released.
+//
+// That a key is gone is found out at its renewal. By then it may have been gone since the one before, so a lock that
+// came back meanwhile does not count for that time: if so many keys are gone that somebody else may have had a
+// majority, the hold is lost within the lease. So of servers that lose their data one may follow the other when its
+// lock is held there again and the others were renewed once.
 //
 // A quorum outlives a minority of servers that fail. It is no proof: a server that restarts without its data,
 // or whose clock jumps, may grant a lock that somebody counts on, until that one's next renewal. Let such a
