@@ -32,6 +32,7 @@ import (
 	"errors"
 	"fmt"
 	neturl "net/url"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -92,6 +93,9 @@ func withoutURL(err error) error {
 	var malformed *neturl.Error
 	if errors.As(err, &malformed) {
 		return fmt.Errorf("malformed URL, want redis://host:port: %w", malformed.Err)
+	}
+	if scheme, is := strings.CutPrefix(err.Error(), "redis: invalid URL scheme: "); is { // "localhost:6379" has one, too
+		return fmt.Errorf("invalid URL scheme %q, want redis://host:port", scheme)
 	}
 	return err
 }

@@ -320,6 +320,43 @@ func ExampleMutex_Locker() {
 	// Output: writing
 }
 
+// send stands for what is done under a lock.
+func send(ctx context.Context) error {
+	fmt.Println("sending the report")
+	return ctx.Err()
+}
+
+// What Redisson's tryLock(wait, lease, unit) and its finally become.
+func sendReport(ctx context.Context, locks *lockwheel.Engine) (sent bool, err error) {
+	hold, err := locks.Mutex("report").Lock(ctx, lockwheel.Wait(2*time.Second), lockwheel.Lease(10*time.Second))
+	if errors.Is(err, lockwheel.ErrNotAcquired) && ctx.Err() == nil {
+		return false, nil // somebody else is at it
+	}
+	if err != nil {
+		return false, err
+	}
+	defer func() {
+		if lost := hold.Unlock(ctx); errors.Is(lost, lockwheel.ErrLost) {
+			err = errors.Join(err, lost) // in Java nobody would know
+		}
+	}()
+	return true, send(hold.Context()) // this context ends after the 10 s
+}
+
+func ExampleMutex_Lock_fromRedisson() {
+	ctx, locks := openExample()
+	defer locks.Close()
+
+	fmt.Println(sendReport(ctx, locks.Engine))
+	hold, _ := locks.Mutex("report").Lock(ctx)
+	defer hold.Unlock(ctx)
+	fmt.Println(sendReport(ctx, locks.Engine))
+	// Output:
+	// sending the report
+	// true <nil>
+	// false <nil>
+}
+
 // ledger stands for what a fenced lock protects: it remembers the greatest token it has seen.
 type ledger struct{ seen uint64 }
 
@@ -455,6 +492,25 @@ func ExampleEngine_Multi() {
 	// <nil>
 }
 
+// Each lock of a Multi has a token of its own.
+func ExampleEngine_Multi_fenced() {
+	ctx, locks := openExample()
+	defer locks.Close()
+
+	hold, err := locks.Multi(locks.FencedMutex("inv"), locks.Mutex("orders")).Lock(ctx)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer hold.Unlock(ctx)
+	inv, err := locks.FencedMutex("inv").Lock(hold.Context())
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer inv.Unlock(ctx)
+	fmt.Println(hold.Token(), inv.Token())
+	// Output: 0 1
+}
+
 func ExampleQuorum() {
 	ctx, one := openExample()
 	defer one.Close()
@@ -472,6 +528,27 @@ func ExampleQuorum() {
 	defer hold.Unlock(ctx)
 	fmt.Println("leading:", hold.Err() == nil, time.Now().Before(hold.Deadline()))
 	// Output: leading: true true
+}
+
+// A quorum is taken away lock by lock.
+func ExampleMutex_ForceUnlock_quorum() {
+	ctx, one := openExample()
+	defer one.Close()
+	_, two := openExample()
+	defer two.Close()
+	_, three := openExample()
+	defer three.Close()
+	hold, _ := lockwheel.Quorum(one.Mutex("leader"), two.Mutex("leader"), three.Mutex("leader")).Lock(ctx, lockwheel.Lease(time.Minute))
+	defer hold.Unlock(ctx)
+
+	for _, lock := range []lockwheel.Mutex{one.Mutex("leader"), two.Mutex("leader"), three.Mutex("leader")} {
+		if _, err := lock.ForceUnlock(ctx); err != nil {
+			log.Fatal(err)
+		}
+	}
+	<-hold.Done()
+	fmt.Println("lost:", errors.Is(hold.Err(), lockwheel.ErrLost))
+	// Output: lost: true
 }
 
 func ExampleEngine_Shutdown() {

@@ -33,6 +33,9 @@ type Multi struct {
 // hold, are taken one after the other, in the order of their names, and all are given back when one cannot be
 // had. That keeps Multis out of each other's way, too; meanwhile those that were taken are held.
 //
+// [Hold.Token] of the hold is 0, also with fenced locks among them, as each has a token of its own: lock that one again
+// with the hold's context. It re-enters, and that hold's Token is the token.
+//
 // The locks must be of this engine and have different names; otherwise, and without any lock, the methods of
 // the Multi return an error that says so.
 func (e *Engine) Multi(locks ...Mutex) Multi {

@@ -41,6 +41,22 @@ func TestDialRefusesWhatIsNoURL(t *testing.T) {
 	}
 }
 
+// An address without a scheme is what one tries first. The password of a URL that cannot be used is not printed.
+func TestDialSaysWhatAURLLooksLike(t *testing.T) {
+	t.Parallel()
+	for url, says := range map[string]string{
+		"":                               `invalid URL scheme "", want redis://host:port`,
+		"localhost":                      `invalid URL scheme "", want redis://host:port`,
+		"localhost:6379":                 `invalid URL scheme "localhost", want redis://host:port`,
+		"http://user:secret@localhost":   `invalid URL scheme "http", want redis://host:port`,
+		"127.0.0.1:6379":                 "malformed URL, want redis://host:port: first path segment in URL cannot contain colon",
+		"redis://user:secret@local host": `malformed URL, want redis://host:port: invalid character " " in host name`,
+	} {
+		_, err := lockwheel.Dial(t.Context(), url)
+		require.EqualError(t, err, "lockwheel: dial: "+says, url)
+	}
+}
+
 func TestOptionsThatMakeNoSenseAreRefused(t *testing.T) {
 	t.Parallel()
 	s := anySite(t)

@@ -268,23 +268,19 @@ func TestAReadOnlyServerIsWaitedFor(t *testing.T) {
 	unlock(t, hold)
 }
 
-// besides are where README says what a user needs for a kind of lock besides what it needs for a plain one.
-var besides = map[string][]string{
-	"plain":      nil,
-	"fenced":     {"locks have keys of their own: also `(.*?)`", "`([^`]*)`\\s+for\\s+fenced"},
-	"fair":       {"locks have keys of their own: also `(.*?)`", "`([^`]*)`\\s+for\\s+fair"},
-	"read/write": {"read/write\\s+lock\\s+needs\\s+besides\\s+`(.*?)`"},
-}
-
 // rulesOf are the rules of ACL SETUSER that README gives for a kind of lock, under names that begin with orders/.
 func rulesOf(t *testing.T, kind string) string {
 	t.Helper()
 	_, section, found := strings.Cut(contents(t, "README.md"), "\n## What the server must allow\n")
 	require.True(t, found)
 	section, _, _ = strings.Cut(section, "\n## ")
+	places := []string{"(?s)```sh\nredis-cli ACL SETUSER locks on '>secret' (.*?)```"}
+	if kind != "plain" {
+		places = append(places, "(?m)^redis-cli ACL SETUSER locks (.*?) +# "+kind)
+	}
 	var rules []string
-	for _, place := range append([]string{"```sh\nredis-cli ACL SETUSER locks on '>secret' (.*?)```"}, besides[kind]...) {
-		given := regexp.MustCompile("(?s)" + place).FindStringSubmatch(section)
+	for _, place := range places {
+		given := regexp.MustCompile(place).FindStringSubmatch(section)
 		require.NotNil(t, given, place)
 		rules = append(rules, strings.NewReplacer("'", "", "\\\n", "").Replace(given[1]))
 	}
