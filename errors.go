@@ -74,7 +74,11 @@ func (e *lockError) what() string {
 	if _, left := e.cause.(actor.Left); left && err == ErrUnavailable { // the cause itself: one of several locks may be another matter
 		err = errLeft
 	}
-	return err.Error() + ": " + inside(e.cause, e.name)
+	said := err.Error()
+	if all, several := e.cause.(lockErrors); several {
+		return said + ": " + all.besides(said, e.name)
+	}
+	return said + ": " + inside(e.cause, e.name)
 }
 
 // inside is an error as part of one about a lock: it does not say again whose it is, nor of which lock if it is that one.
@@ -114,12 +118,22 @@ type lockErrors []error
 
 func (all lockErrors) Error() string { return prefix + all.text("") }
 
-func (all lockErrors) text(name string) string {
-	var texts []string
+func (all lockErrors) text(name string) string { return strings.Join(all.texts(name), "; ") }
+
+func (all lockErrors) texts(name string) (texts []string) {
 	for _, err := range all {
 		if text := inside(err, name); !slices.Contains(texts, text) {
 			texts = append(texts, text)
 		}
+	}
+	return texts
+}
+
+// besides is the text of what is said besides that, if anything is.
+func (all lockErrors) besides(said, name string) string {
+	texts := all.texts(name)
+	if more := slices.DeleteFunc(slices.Clone(texts), func(text string) bool { return text == said }); len(more) > 0 {
+		texts = more
 	}
 	return strings.Join(texts, "; ")
 }

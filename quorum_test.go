@@ -5,6 +5,7 @@ import (
 	"errors"
 	"runtime"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -120,6 +121,7 @@ func TestAQuorumNeedsAMajority(t *testing.T) {
 		_, err = quorum(engines, "n").TryLock(t.Context())
 		require.ErrorIs(t, err, lockwheel.ErrNotAcquired, "two are")
 		require.NotErrorIs(t, err, lockwheel.ErrUnavailable)
+		require.Equal(t, 1, strings.Count(err.Error(), "lock not acquired"), "said once: %v", err)
 		eventually(t, "the third to be released", func() bool { return p.holders("n") == 2 })
 		p[i].do("DEL", "n")
 		other.do("DEL", "n")
@@ -287,6 +289,17 @@ func TestAQuorumIsLostWithItsMajority(t *testing.T) {
 		receive(t, hold.Done())
 		require.ErrorIs(t, hold.Unlock(t.Context()), lockwheel.ErrLost)
 		eventually(t, "nothing left", func() bool { return p.holders("n") == 0 })
+	})
+	t.Run("keys that others take away", func(t *testing.T) {
+		p := newPanel(t, 3)
+		hold := lockAll(t, quorum(p.client(swift), "n"))
+		eventually(t, "all of them", func() bool { return p.holders("n") == 3 })
+		for _, e := range p.client(swift) {
+			_, err := e.Mutex("n").ForceUnlock(t.Context())
+			require.NoError(t, err)
+		}
+		receive(t, hold.Done())
+		require.ErrorIs(t, hold.Unlock(t.Context()), lockwheel.ErrLost)
 	})
 	t.Run("members that are taken away one after the other", func(t *testing.T) {
 		p := newPanel(t, 3)
