@@ -225,12 +225,12 @@ func (e *Engine) hooks() engine.Hooks {
 func (e *Engine) ended(end *actor.Ended) {
 	observer := &e.options.Observer
 	if end.Err == actor.ErrNotHeld && observer.Released == nil && !end.Hold.Asked() {
-		end.Hold.End(end.Err, nil, nil)
+		end.Hold.End(end.Err, nil, nil, 0)
 		return
 	}
 	name := end.Key[len(e.options.Prefix):]
 	err := &lockError{name: name, err: end.Err, cause: end.Cause}
-	end.Hold.End(end.Err, end.Cause, err)
+	end.Hold.End(end.Err, end.Cause, err, end.Known)
 	switch {
 	case end.Err == actor.ErrNotHeld && observer.Released != nil:
 		observer.Released(name, end.Held)

@@ -104,7 +104,7 @@ func (g *group) leave(reason error) bool {
 	if !g.end.CompareAndSwap(nil, unlocked) {
 		return false
 	}
-	g.hold.grant.End(ErrNotHeld, nil, reason)
+	g.hold.grant.End(ErrNotHeld, nil, reason, 0)
 	g.tell(g.actor.Leave)
 	return true
 }
@@ -113,7 +113,7 @@ func (g *group) leave(reason error) bool {
 func (g *group) lose(m *member) {
 	end := g.without(m.past.Load())
 	if g.left = !g.end.CompareAndSwap(nil, end); !g.left {
-		g.hold.grant.End(end.err, end.cause, g.hold.fail(end.err, end.cause))
+		g.hold.grant.End(end.err, end.cause, g.hold.fail(end.err, end.cause), 0)
 	}
 }
 
@@ -145,10 +145,10 @@ func (m *member) HoldEnded(grant *actor.Hold) {
 			if h := m.hold.Load(); h != nil && &h.grant == grant {
 				m.past.Store(h)
 				m.hold.Store(nil)
-				if actor.Spent(h.grant.Signal().Cause) {
+				if end := h.grant.Signal(); actor.Spent(end.Cause) {
 					g.actor.Spent(g.now(), m.at)
 				} else {
-					g.actor.Gone(g.now(), m.at, h.engine.loop.Time(grant.Until()).Sub(g.begun))
+					g.actor.Gone(g.now(), m.at, h.engine.loop.Time(end.Known).Sub(g.begun))
 				}
 			}
 		})

@@ -61,8 +61,7 @@ func (h *Hold) fence(token uint64) {
 	}
 }
 
-// Deadline is until when the lock is known to be held. A renewal moves it on; once the key was found to be gone it is
-// the last confirmation. Of several locks it is the
+// Deadline is until when the lock is known to be held. A renewal moves it on. Of several locks it is the
 // earliest, of a quorum until when a majority is; zero when they are not held any more.
 func (h *Hold) Deadline() time.Time {
 	if h.zero() {

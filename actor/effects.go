@@ -38,6 +38,7 @@ type Ended struct {
 	Err   error // ErrNotHeld, ErrLost or ErrClosed
 	Cause error
 	Held  time.Duration // since its owner's first grant
+	Known time.Duration // until when it is known to have been held
 }
 
 // Listening is a wish to hear a lock's channel, or no longer to.

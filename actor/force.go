@@ -23,7 +23,6 @@ func (l *Lock) evict(now time.Duration, fx *Effects) {
 		return
 	}
 	x.evicted = l.tenure
-	l.disbelieve(now, fx)
 	l.endHolds(now, ErrLost, errForced, fx)
 	l.strand(now, ErrLost, fx)
 	l.endTenure(now, fx)

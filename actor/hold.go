@@ -30,6 +30,7 @@ type Signal struct {
 	Value  any           // that context
 	Err    error         // nil until the end, then which of ErrLost, ErrNotHeld, ErrClosed
 	Cause  error         // why, where Err alone does not say it
+	Known  time.Duration // of a loss: until when it is known to have been held
 }
 
 // Watcher is told of the end of a hold, on the goroutine that ends it: it must not block. A hold of several
@@ -56,12 +57,12 @@ func (h *Hold) Signal() *Signal { return h.signal.Load() }
 // Ask installs a Signal in place of the one seen, and reports whether it did. Safe for concurrent use.
 func (h *Hold) Ask(seen, wanted *Signal) bool { return h.signal.CompareAndSwap(seen, wanted) }
 
-// End publishes the end of a hold and tells those who asked. The coordinator's goroutine calls it once
+// End publishes the end of a hold, and until when it is known to have been one, and tells those who asked. The coordinator's goroutine calls it once
 // a hold, outside Step: a cancelled context runs other people's code.
-func (h *Hold) End(err, cause, reason error) {
+func (h *Hold) End(err, cause, reason error, known time.Duration) {
 	end := unlocked
 	if err != ErrNotHeld {
-		end = &Signal{Done: ended, Err: err, Cause: cause}
+		end = &Signal{Done: ended, Err: err, Cause: cause, Known: known}
 	}
 	if h.signal.CompareAndSwap(nil, end) {
 		return
@@ -86,7 +87,7 @@ func (s *Signal) ended(end *Signal) *Signal {
 	if s.Done == nil && s.Value == nil {
 		return end
 	}
-	return &Signal{Done: s.Done, Value: s.Value, Err: end.Err, Cause: end.Cause}
+	return &Signal{Done: s.Done, Value: s.Value, Err: end.Err, Cause: end.Cause, Known: end.Known}
 }
 
 // Asked reports whether a context was made for the hold, so that End needs a reason for it.

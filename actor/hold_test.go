@@ -19,7 +19,7 @@ func TestEndOfAHoldNobodyAskedForIsSeenAfterwards(t *testing.T) {
 		h := &actor.Hold{}
 		require.Nil(t, h.Signal())
 		require.False(t, h.Asked())
-		h.End(err, why, nil)
+		h.End(err, why, nil, 0)
 		signal := h.Signal()
 		require.Same(t, err, signal.Err)
 		requireClosed(t, signal.Done)
@@ -36,7 +36,7 @@ func TestEndOfAHoldReachesItsContextAndItsChannel(t *testing.T) {
 	require.True(t, h.Ask(done, &actor.Signal{Done: done.Done, Cancel: cancel, Value: ctx}))
 	require.True(t, h.Asked())
 	reason := errors.New("lock k lost")
-	h.End(actor.ErrLost, errors.New("gone"), reason)
+	h.End(actor.ErrLost, errors.New("gone"), reason, 0)
 	requireClosed(t, done.Done)
 	require.Same(t, reason, context.Cause(ctx))
 	require.Same(t, actor.ErrLost, h.Signal().Err)
@@ -66,7 +66,7 @@ func TestAskingWhileAHoldEndsIsNeverLost(t *testing.T) {
 				}
 			})
 		}
-		h.End(actor.ErrLost, nil, nil)
+		h.End(actor.ErrLost, nil, nil, 0)
 		group.Wait()
 	}
 }

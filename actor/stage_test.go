@@ -131,7 +131,7 @@ func (s *stage) end(e actor.Ended) {
 	_, live := s.until[e.Hold]
 	require.True(s.t, live, "%s ends twice", s.names[e.Hold])
 	delete(s.until, e.Hold)
-	e.Hold.End(e.Err, e.Cause, e.Err)
+	e.Hold.End(e.Err, e.Cause, e.Err, 0)
 	s.lastHeld = e.Held
 	how := map[error]string{actor.ErrNotHeld: "over", actor.ErrLost: "lost", actor.ErrClosed: "closed"}[e.Err]
 	s.say("%s %s%s", s.names[e.Hold], how, because(e.Cause))

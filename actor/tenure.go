@@ -57,15 +57,6 @@ func (l *Lock) unanswered(sent, lease time.Duration, fx *Effects) {
 	}
 }
 
-// disbelieve takes in that the tenure has ended before its time: held it was when it was last confirmed, and what was
-// told since is taken back.
-func (l *Lock) disbelieve(now time.Duration, fx *Effects) {
-	if now < l.until {
-		l.until = l.confirmed
-		l.publish(fx)
-	}
-}
-
 func (l *Lock) publish(fx *Effects) {
 	for h := l.holds; h != nil; h = h.next {
 		h.publish(min(l.until, l.limitOf(h, fx)))
@@ -138,9 +129,6 @@ func (l *Lock) expireHolds(now time.Duration, fx *Effects) {
 
 // lose ends a tenure that is over or gone. What may be left of it in Redis is released later.
 func (l *Lock) lose(now time.Duration, cause error, fx *Effects) {
-	if cause == errGone || cause == errDisplaced {
-		l.disbelieve(now, fx)
-	}
 	l.endHolds(now, ErrLost, cause, fx)
 	l.strand(now, ErrLost, fx)
 	if cause != errGone {
@@ -187,7 +175,16 @@ func (l *Lock) endHold(now time.Duration, h *Hold, err, cause error, fx *Effects
 	case ErrLost:
 		fx.Stats.Lost++
 	}
-	fx.Ended = append(fx.Ended, Ended{Hold: h, Key: l.key, Err: err, Cause: cause, Held: now - l.since})
+	fx.Ended = append(fx.Ended, Ended{Hold: h, Key: l.key, Err: err, Cause: cause, Held: now - l.since, Known: l.known(now, cause)})
+}
+
+// known is until when the tenure is known to have been held, at its end: that a key is gone is found out later.
+func (l *Lock) known(now time.Duration, cause error) time.Duration {
+	switch cause {
+	case errGone, errDisplaced, errForced:
+		return l.confirmed
+	}
+	return min(now, l.until)
 }
 
 // endTenure forgets the tenure; a copy of its acquire that has no answer may bring it back as a ghost.

@@ -255,7 +255,7 @@ func (s *simSeat) HoldEnded(grant *actor.Hold) {
 
 // missed is when the hold of a seat has ended by itself.
 func (s *simSeat) missed(h *simHold) {
-	known := h.e.clock.when(h.grant.Until()) - s.v.begun
+	known := h.e.clock.when(h.known()) - s.v.begun
 	s.gone(func(now time.Duration, i int) { s.v.actor.Gone(now, i, known) })
 }
 
@@ -333,4 +333,12 @@ func (v *simVoter) tidy() {
 	if v.tired = true; v.held {
 		v.leave()
 	}
+}
+
+// known is until when a hold that has ended was known to be held. The engine of one that has not has died: its keys stay.
+func (h *simHold) known() time.Duration {
+	if end := h.grant.Signal(); end != nil && end.Err != nil {
+		return end.Known
+	}
+	return h.grant.Until()
 }

@@ -20,7 +20,7 @@ func (w *simWorld) ended(e *simEngine, end *actor.Ended) {
 		return
 	}
 	e.tracef("ends %s: %v (%v)", h, end.Err, end.Cause)
-	end.Hold.End(end.Err, end.Cause, nil)
+	end.Hold.End(end.Err, end.Cause, nil, end.Known)
 	w.signalled(e, end)
 	h.ended, h.cause = end.Err, end.Cause
 	e.holds = without(e.holds, h)
