@@ -1,6 +1,7 @@
 package lockwheel_test
 
 import (
+	"context"
 	"fmt"
 	"testing"
 	"time"
@@ -22,25 +23,14 @@ func TestAConnectionOfLimitedLifeLosesNoLock(t *testing.T) {
 		for j := range 20 {
 			holds = append(holds, lock(t, e.Mutex(fmt.Sprint("n", i, "-", j))))
 		}
-		crowd(t, 50, func(j int) error {
-			for range 20 {
-				h, err := e.Mutex(fmt.Sprint("other", j)).Lock(t.Context())
-				if err != nil {
-					return err
-				}
-				if err := h.Unlock(t.Context()); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
+		useConnection(t, e)
 		require.NoError(t, s.real.Pause())
 		done := make(chan error, 40)
 		for _, hold := range holds {
 			go func() { done <- hold.Unlock(t.Context()) }()
-			time.Sleep(2 * time.Millisecond)
+			time.Sleep(2 * time.Millisecond) // a call for each, while there are couriers
 		}
-		time.Sleep(2500 * time.Millisecond)
+		time.Sleep(2500 * time.Millisecond) // the lifetime and the second that rueidis gives what is under way: nothing shows them
 		require.NoError(t, s.real.Continue())
 		for range holds {
 			if err := receive(t, done); err != nil {
@@ -56,28 +46,31 @@ func TestAConnectionOfLimitedLifeLeavesNoLockBehind(t *testing.T) {
 	s := realSite(t)
 	p := proxy.Start(t, s.addr)
 	e := s.openAt(p.Addr(), lockwheel.Options{Lease: 30 * time.Second, Timeout: 2 * time.Second, Redis: rueidis.ClientOption{ConnLifetime: time.Second}})
-	crowd(t, 50, func(j int) error {
+	useConnection(t, e)
+	p.SetFor(proxy.Present, proxy.Commands, proxy.Hold)
+	var waiting []<-chan outcome
+	for j := range 20 {
+		waiting = append(waiting, locking(t.Context(), e.Mutex(fmt.Sprint("n", j))))
+		time.Sleep(2 * time.Millisecond) // a call for each, while there are couriers
+	}
+	for _, w := range waiting {
+		unlock(t, granted(t, w))
+	}
+	p.Set(proxy.Commands, proxy.Pass)  // what the old connection had
+	time.Sleep(100 * time.Millisecond) // for it to run: that nothing came late cannot be waited for
+	eventually(t, "no lock that nobody holds", func() bool { return s.do("DBSIZE") == int64(0) })
+}
+
+// useConnection has very many pairs on an engine's connection, which rueidis then pipelines.
+func useConnection(t *testing.T, e *lockwheel.Engine) {
+	t.Helper()
+	crowd(t, 50, func(i int) error {
+		m := e.Mutex(fmt.Sprint("other", i))
 		for range 20 {
-			h, err := e.Mutex(fmt.Sprint("other", j)).Lock(t.Context())
-			if err != nil {
-				return err
-			}
-			if err := h.Unlock(t.Context()); err != nil {
+			if err := m.Do(t.Context(), func(context.Context) error { return nil }); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
-	p.SetFor(proxy.Present, proxy.Commands, proxy.Hold)
-	var waiting []<-chan outcome
-	for j := range 20 {
-		waiting = append(waiting, locking(t.Context(), e.Mutex(fmt.Sprint("n", j))))
-		time.Sleep(2 * time.Millisecond)
-	}
-	for _, w := range waiting {
-		unlock(t, granted(t, w))
-	}
-	p.Set(proxy.Commands, proxy.Pass) // what the old connection had
-	time.Sleep(100 * time.Millisecond)
-	eventually(t, "no lock that nobody holds", func() bool { return s.do("DBSIZE") == int64(0) })
 }

@@ -57,8 +57,8 @@ func (h *Hold) Signal() *Signal { return h.signal.Load() }
 // Ask installs a Signal in place of the one seen, and reports whether it did. Safe for concurrent use.
 func (h *Hold) Ask(seen, wanted *Signal) bool { return h.signal.CompareAndSwap(seen, wanted) }
 
-// End publishes the end of a hold, and until when it is known to have been one, and tells those who asked. The coordinator's goroutine calls it once
-// a hold, outside Step: a cancelled context runs other people's code.
+// End publishes the end of a hold, with until when it is known to have been one, and tells those who asked. The
+// coordinator's goroutine calls it once a hold, outside Step: a cancelled context runs other people's code.
 func (h *Hold) End(err, cause, reason error, known time.Duration) {
 	end := unlocked
 	if err != ErrNotHeld {

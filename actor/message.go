@@ -114,7 +114,7 @@ type Reply struct {
 	Preceded  bool          // Taken: another Lock of this engine stands before it in the queue
 	Replicas  int           // of a grant, if they are asked: how many have it
 	Listeners int           // SendRenew: on the channel; -1 unknown
-	Count     int           // SendState, and of a count that nobody was asked for
+	Count     int           // SendState; also the verdict of who asks an engine for a count
 	TTL       time.Duration // SendAcquire when Taken, SendState; negative: none
 	Holder    string        // SendAcquire when Taken, SendState
 	Part      int           // SendJointAcquire when Taken or Refused: which of the locks
