@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockwheel/lockwheel"
+	"github.com/lockwheel/lockwheel/internal/long"
 )
 
 // What Redisson's own tests assert when many ask at once, in smaller sizes.
@@ -75,7 +76,7 @@ func TestManyCallersOfOneEngineComeInOneByOne(t *testing.T) {
 	t.Parallel()
 	onEachKind(t, func(t *testing.T, mutex kindOfLock) {
 		s := anySite(t)
-		e := s.open(lockwheel.Options{})
+		e := s.open(unhurried)
 		var r room
 		crowd(t, 15, func(int) error { return visitWith(t.Context(), mutex(e, "n"), &r, lockwheel.Wait(turnWait)) })
 		r.require(t, 15)
@@ -87,14 +88,11 @@ func TestManyCallersOfOneEngineComeInOneByOne(t *testing.T) {
 func TestManyEnginesInLoopsComeInOneByOne(t *testing.T) {
 	t.Parallel()
 	onEachKind(t, func(t *testing.T, mutex kindOfLock) {
-		engines, rounds := 16, 100
-		if raced {
-			rounds = 20
-		}
 		s := anySite(t)
+		engines, rounds := 16, s.amount(long.Pick(40, 100), 20)
 		var r room
 		crowd(t, engines, func(int) error {
-			e := s.open(lockwheel.Options{})
+			e := s.open(unhurried)
 			for range rounds {
 				if err := visitWith(t.Context(), mutex(e, "n"), &r, lockwheel.Wait(turnWait)); err != nil {
 					return err
@@ -111,14 +109,11 @@ func TestManyEnginesInLoopsComeInOneByOne(t *testing.T) {
 func TestAHundredEnginesComeInOneByOne(t *testing.T) {
 	t.Parallel()
 	onEachKind(t, func(t *testing.T, mutex kindOfLock) {
-		engines := 100
-		if raced {
-			engines = 30
-		}
 		s := anySite(t)
+		engines := s.amount(100, 30)
 		var r room
 		crowd(t, engines, func(int) error {
-			return visitWith(t.Context(), mutex(s.open(lockwheel.Options{}), "n"), &r, lockwheel.Wait(turnWait))
+			return visitWith(t.Context(), mutex(s.open(unhurried), "n"), &r, lockwheel.Wait(turnWait))
 		})
 		r.require(t, engines)
 	})
@@ -129,8 +124,9 @@ func TestManyWorkersOnFewNamesLeaveNoChannel(t *testing.T) {
 	t.Parallel()
 	onEachKind(t, func(t *testing.T, mutex kindOfLock) {
 		s := realSite(t)
-		engines := []*lockwheel.Engine{s.open(lockwheel.Options{}), s.open(lockwheel.Options{})}
-		const workers, rounds, names = 32, 40, 5
+		engines := []*lockwheel.Engine{s.open(unhurried), s.open(unhurried)}
+		const workers, names = 32, 5
+		rounds := long.Pick(10, 40)
 		var rooms [names]room
 		var most atomic.Int32
 		crowd(t, workers, func(i int) error {
@@ -151,7 +147,8 @@ func TestManyWorkersOnFewNamesLeaveNoChannel(t *testing.T) {
 			total += rooms[i].visits
 		}
 		require.Equal(t, workers*rounds, total)
-		require.LessOrEqual(t, most.Load(), int32(2*len(engines)), "a pub/sub connection an engine, and for a moment its successor")
+		// One an engine, its successor, and those before that the server has not yet found closed: far fewer than one for each who waits.
+		require.Less(t, most.Load(), int32(workers/2), "pub/sub connections")
 		eventually(t, "no channel at the server", func() bool { return len(s.channels()) == 0 })
 		for _, e := range engines {
 			settled(t, e)
@@ -164,10 +161,11 @@ func TestPairsThatTakeTurnsAllGetIt(t *testing.T) {
 	t.Parallel()
 	onEachKind(t, func(t *testing.T, mutex kindOfLock) {
 		s := anySite(t)
-		engines := []*lockwheel.Engine{s.open(lockwheel.Options{}), s.open(lockwheel.Options{})}
+		engines := []*lockwheel.Engine{s.open(unhurried), s.open(unhurried)}
 		var rooms [2]room
+		rounds := s.amount(50, 20)
 		crowd(t, 4, func(i int) error {
-			for range 50 {
+			for range rounds {
 				name := strconv.Itoa(i % 2)
 				if err := visitWith(t.Context(), mutex(engines[i/2], name), &rooms[i%2], lockwheel.Wait(patience)); err != nil {
 					return err
@@ -175,8 +173,8 @@ func TestPairsThatTakeTurnsAllGetIt(t *testing.T) {
 			}
 			return nil
 		})
-		rooms[0].require(t, 100)
-		rooms[1].require(t, 100)
+		rooms[0].require(t, 2*rounds)
+		rooms[1].require(t, 2*rounds)
 	})
 }
 
@@ -184,12 +182,10 @@ func TestPairsThatTakeTurnsAllGetIt(t *testing.T) {
 func TestTryingAndUnlockingInManyGoroutinesKeepsTheBooks(t *testing.T) {
 	t.Parallel()
 	onEachKind(t, func(t *testing.T, mutex kindOfLock) {
-		e := anySite(t).open(lockwheel.Options{})
+		s := anySite(t)
+		e := s.open(unhurried)
 		m := mutex(e, "n")
-		rounds := 300
-		if raced {
-			rounds = 100
-		}
+		rounds := s.amount(300, 100)
 		var won atomic.Uint64
 		crowd(t, 16, func(int) error {
 			for range rounds {
@@ -223,7 +219,7 @@ func TestHeavyLoadEnds(t *testing.T) {
 		for _, random := range []bool{false, true} {
 			t.Run(fmt.Sprintf("threads=%d random waits=%t", threads, random), func(t *testing.T) {
 				t.Parallel()
-				heavyLoad(t, threads, 150, random)
+				heavyLoad(t, threads, long.Pick(50, 150), random)
 			})
 		}
 	}
@@ -232,7 +228,7 @@ func TestHeavyLoadEnds(t *testing.T) {
 // heavyLoad has all threads walk over the same names and write something inside each.
 func heavyLoad(t *testing.T, threads, names int, random bool) {
 	s := realSite(t)
-	e := s.open(lockwheel.Options{})
+	e := s.open(unhurried)
 	var got, gaveUp atomic.Int64
 	crowd(t, threads, func(int) error {
 		for name := range names {
@@ -270,9 +266,10 @@ func TestOwnersOfOneHandleWithDifferentLeasesShareNothing(t *testing.T) {
 	t.Parallel()
 	onEachKind(t, func(t *testing.T, mutex kindOfLock) {
 		s := anySite(t)
-		m := mutex(s.open(lockwheel.Options{}), "n")
+		m := mutex(s.open(unhurried), "n")
 		var r room
 		leases := []time.Duration{0, time.Minute, time.Hour, 24 * time.Hour}
+		rounds := s.amount(10, 3)
 		crowd(t, 16, func(i int) error {
 			lease := leases[i%len(leases)]
 			var opts []lockwheel.Option
@@ -281,7 +278,7 @@ func TestOwnersOfOneHandleWithDifferentLeasesShareNothing(t *testing.T) {
 			} else {
 				lease = 30 * time.Second
 			}
-			for range 10 {
+			for range rounds {
 				hold, err := m.Lock(t.Context(), append(opts, lockwheel.Wait(turnWait))...)
 				if err != nil {
 					return err
@@ -297,6 +294,6 @@ func TestOwnersOfOneHandleWithDifferentLeasesShareNothing(t *testing.T) {
 			}
 			return nil
 		})
-		r.require(t, 160)
+		r.require(t, 16*rounds)
 	})
 }

@@ -75,7 +75,10 @@ func TestPartialUnlockThroughAnotherHandleKeepsTheLease(t *testing.T) {
 		inner = lockWith(t, me, mutex(e, "n"), lockwheel.Lease(2*time.Hour))
 		requireTTL(t, mutex(e, "n"), 110*time.Minute, 125*time.Minute)
 		unlock(t, inner)
-		requireTTL(t, mutex(e, "n"), 50*time.Minute, 125*time.Minute)
+		eventually(t, "the lease of the outer hold", func() bool {
+			ttl, err := mutex(e, "n").TTL(t.Context())
+			return err == nil && ttl > 50*time.Minute && ttl <= 61*time.Minute
+		})
 		unlock(t, outer)
 	})
 }
@@ -153,6 +156,7 @@ func TestAnInterruptedTryLockLeavesNoLock(t *testing.T) {
 		p := proxy.Start(t, s.addr)
 		e := s.openAt(p.Addr(), lockwheel.Options{})
 		m := mutex(e, "n")
+		unlock(t, lock(t, m)) // before its first answer an engine does not know the server's clock, and fair locks do not take effect
 		for _, opts := range [][]lockwheel.Option{nil, {lockwheel.Wait(time.Minute)}} {
 			p.Set(proxy.Replies, proxy.Hold)
 			ctx, interrupt := context.WithCancel(t.Context())

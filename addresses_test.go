@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockwheel/lockwheel"
+	"github.com/lockwheel/lockwheel/internal/long"
 	"github.com/lockwheel/lockwheel/internal/loopback"
 	"github.com/lockwheel/lockwheel/internal/redistest"
 )
@@ -47,6 +48,7 @@ func secureAddrs(servers []*redistest.Server) (addrs []string) {
 
 // A cluster answers with addresses of its own: whoever follows them must encrypt there, too.
 func TestClusterLocksWorkOverTLS(t *testing.T) {
+	long.Only(t, "it starts a cluster of its own")
 	t.Parallel()
 	a := serverAuthority(t)
 	r := &realm{t: t, Cluster: redistest.StartClusterOf(t, 3, 1, func() []string { return append(a.secured(), "--tls-cluster", "yes") })}
@@ -59,6 +61,7 @@ func TestClusterLocksWorkOverTLS(t *testing.T) {
 
 // Some clusters tell names instead of addresses: those of managed services, for whose certificates that is needed.
 func TestClusterLocksWorkWhereNodesAreKnownByName(t *testing.T) {
+	long.Only(t, "it starts a cluster of its own")
 	t.Parallel()
 	r := newRealm(t, 1, "--cluster-announce-hostname", "localhost", "--cluster-preferred-endpoint-type", "hostname")
 	require.Contains(t, fmt.Sprint(r.Nodes[0].Do(t, "CLUSTER", "SLOTS")), "localhost")
@@ -67,6 +70,7 @@ func TestClusterLocksWorkWhereNodesAreKnownByName(t *testing.T) {
 
 // Others tell nothing but ports, because their nodes do not know by which name they are reached.
 func TestClusterLocksWorkWhereNodesTellOnlyPorts(t *testing.T) {
+	long.Only(t, "it starts a cluster of its own")
 	t.Parallel()
 	r := newRealm(t, 1, "--cluster-preferred-endpoint-type", "unknown-endpoint")
 	r.locksThrough(t, rueidis.ClientOption{InitAddress: r.Addrs()[:1]})
@@ -111,6 +115,7 @@ func (r *realm) locksThrough(t *testing.T, how rueidis.ClientOption) {
 
 // The sentinels' connections and the master's have a configuration each.
 func TestSentinelsMasterIsReachedOverTLS(t *testing.T) {
+	long.Only(t, "it starts sentinels")
 	t.Parallel()
 	a := serverAuthority(t)
 	w := redistest.StartSentinelsOf(t, 1, 3, a.secured)
@@ -132,7 +137,7 @@ func TestSentinelsMasterIsReachedOverTLS(t *testing.T) {
 
 func secureBehind(t *testing.T, w *redistest.Sentinels, a *authority) *lockwheel.Engine {
 	t.Helper()
-	return opened(t, lockwheel.Options{Lease: 12 * time.Second, Timeout: time.Second, Redis: rueidis.ClientOption{
+	return opened(t, lockwheel.Options{Lease: 12 * time.Second, Timeout: 2 * time.Second, Redis: rueidis.ClientOption{
 		InitAddress: secureAddrs(w.Sentinels), TLSConfig: a.client(),
 		Sentinel: rueidis.SentinelOption{MasterSet: w.Name, TLSConfig: a.client()},
 	}})
@@ -166,6 +171,7 @@ func TestLocksWorkOverIPv6(t *testing.T) {
 }
 
 func TestClusterLocksWorkOverIPv6(t *testing.T) {
+	long.Only(t, "it starts a cluster of its own")
 	t.Parallel()
 	requireIPv6(t)
 	r := newRealm(t, 1, "--bind", "127.0.0.1 ::1", "--cluster-announce-ip", "::1")

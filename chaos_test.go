@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockwheel/lockwheel"
+	"github.com/lockwheel/lockwheel/internal/long"
 	"github.com/lockwheel/lockwheel/internal/proxy"
 )
 
@@ -24,11 +25,11 @@ const fleeting = 1200 * time.Millisecond
 // chaosTime is how long it goes on; LOCKWHEEL_CHAOS=10m makes it a campaign.
 func chaosTime(t *testing.T) time.Duration {
 	t.Helper()
-	long := os.Getenv("LOCKWHEEL_CHAOS")
-	if long == "" {
-		return 5 * time.Second
+	given := os.Getenv("LOCKWHEEL_CHAOS")
+	if given == "" {
+		return long.Pick(time.Second, 5*time.Second)
 	}
-	d, err := time.ParseDuration(long)
+	d, err := time.ParseDuration(given)
 	require.NoError(t, err)
 	return d
 }
@@ -76,8 +77,6 @@ func onBrokenLinks(t *testing.T, names []string, visit func(context.Context, *lo
 	t.Helper()
 	s := realSite(t)
 	const engines, workers = 3, 6
-	ctx, stop := context.WithTimeout(t.Context(), chaosTime(t))
-	defer stop()
 	var granted atomic.Int64
 	var all []*lockwheel.Engine
 	var links []*proxy.Proxy
@@ -86,6 +85,8 @@ func onBrokenLinks(t *testing.T, names []string, visit func(context.Context, *lo
 		links = append(links, p)
 		all = append(all, s.openAt(p.Addr(), lockwheel.Options{Lease: fleeting}))
 	}
+	ctx, stop := context.WithTimeout(t.Context(), chaosTime(t)) // not while they open
+	defer stop()
 	crowd(t, engines*(workers+1), func(i int) error {
 		at := i % engines
 		if i < engines {

@@ -3,9 +3,12 @@ package lockwheel_test
 import (
 	"context"
 	"errors"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/redis/rueidis"
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockwheel/lockwheel"
@@ -105,6 +108,78 @@ func TestShutdownsOfSeveralAreTheirOwn(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	require.ErrorIs(t, e.Shutdown(ctx), context.DeadlineExceeded)
-	require.NoError(t, receive(t, done))
+	if err := receive(t, done); err != nil { // nil if it came when the engine was closed
+		require.ErrorIs(t, err, lockwheel.ErrClosed)
+	}
 	require.ErrorIs(t, hold.Err(), lockwheel.ErrClosed)
+}
+
+// gated is a client of the caller's whose scripts are answered only once the gate is open. Closing the engine does not close it.
+type gated struct {
+	rueidis.Client
+	gate chan struct{}
+	at   atomic.Int32 // calls at the gate
+}
+
+func (g *gated) Do(ctx context.Context, cmd rueidis.Completed) rueidis.RedisResult {
+	if words := cmd.Commands(); strings.HasPrefix(words[0], "EVAL") {
+		g.at.Add(1)
+		<-g.gate
+	}
+	return g.Client.Do(ctx, cmd)
+}
+
+// When Close returns, no goroutine of the engine is left and no command follows; whoever closes again, or shuts down, waits for that as well.
+func TestCloseReturnsWhenTheLastCallHasItsAnswer(t *testing.T) {
+	t.Parallel()
+	s := anySite(t)
+	client := &gated{Client: s.client(), gate: make(chan struct{})}
+	e, err := lockwheel.Open(t.Context(), lockwheel.Options{Client: client})
+	require.NoError(t, err)
+	asked := locking(t.Context(), e.Mutex("n"))
+	eventually(t, "a call at the gate", func() bool { return client.at.Load() == 1 })
+	closed := make(chan error, 3)
+	go func() { closed <- e.Close() }()
+	require.ErrorIs(t, receive(t, asked).err, lockwheel.ErrClosed)
+	go func() { closed <- e.Close() }()
+	go func() { closed <- e.Shutdown(context.Background()) }()
+	silent(t, closed, 100*time.Millisecond)
+	close(client.gate)
+	for range cap(closed) {
+		require.NoError(t, receive(t, closed))
+	}
+}
+
+// Nothing that rueidis waits for keeps Close longer than Timeout: not its last question on each connection, for which it would wait a second.
+// Of several closes one at least is not held up by a busy machine.
+func TestCloseOnASilentServerTakesNoLongerThanTimeout(t *testing.T) {
+	t.Parallel()
+	for name, fault := range map[string]func(t *testing.T, s *site, p *proxy.Proxy){
+		"swallowed": func(_ *testing.T, _ *site, p *proxy.Proxy) { p.Set(proxy.Both, proxy.Drop) },
+		"frozen":    func(t *testing.T, s *site, _ *proxy.Proxy) { require.NoError(t, s.real.Pause()) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			const timeout = 100 * time.Millisecond
+			soonest := patience
+			for try := 0; try < 5 && soonest > 5*timeout; try++ {
+				s, p, e := behind(t, lockwheel.Options{Lease: time.Minute, Timeout: timeout})
+				s.occupy("n", time.Hour)
+				waiting := locking(t.Context(), e.Mutex("n")) // so that there is a connection for messages
+				asleep(t, e, 1, 1)
+				fault(t, s, p)
+				asked := locking(t.Context(), e.Mutex("m"))
+				queued(t, e, 2)
+				began := time.Now()
+				require.NoError(t, e.Close())
+				soonest = min(soonest, time.Since(began))
+				require.ErrorIs(t, receive(t, waiting).err, lockwheel.ErrClosed)
+				receive(t, asked)
+				if name == "frozen" {
+					require.NoError(t, s.real.Continue())
+				}
+			}
+			require.Less(t, soonest, 5*timeout)
+		})
+	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockwheel/lockwheel"
+	"github.com/lockwheel/lockwheel/internal/long"
 	"github.com/lockwheel/lockwheel/internal/redistest"
 )
 
@@ -48,6 +49,7 @@ func stutters(t *testing.T, s *redistest.Server) (stop func()) {
 // Ten thousand locks, a hundred to a slot and so to a batch, and a node that is slow. None is lost, there or elsewhere, and those elsewhere
 // are renewed as if nothing were.
 func TestClusterTenThousandHoldsAreRenewedBesideASlowNode(t *testing.T) {
+	long.Only(t, "10 000 locks of a cluster are held beside a node that is silent")
 	t.Parallel()
 	r := newRealm(t, 0)
 	const (

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockwheel/lockwheel"
+	"github.com/lockwheel/lockwheel/internal/long"
 	"github.com/lockwheel/lockwheel/internal/redistest"
 )
 
@@ -280,6 +281,7 @@ func (r *realm) seesListeners(t *testing.T) {
 
 // Where the server does not know the sharded verbs, or may not tell, it is PUBLISH, and who listens cannot be known.
 func TestClusterWithoutShardedMessages(t *testing.T) {
+	long.Only(t, "it starts a cluster of its own")
 	t.Parallel()
 	r := newRealm(t, 0, "--user", "default", "on", "nopass", "~*", "&*", "+@all", "-pubsub|shardnumsub", "-spublish", "-ssubscribe")
 	holder, waiter := r.open(lockwheel.Options{}), r.open(lockwheel.Options{})

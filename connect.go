@@ -13,13 +13,17 @@ import (
 const (
 	// mostRedirections is how often rueidis itself follows MOVED and ASK for one call.
 	mostRedirections = 5
-	// topologyRefresh is how often rueidis asks sentinels who the master is, in case their message was missed,
-	// and a cluster for its nodes, in case an old answer was the last.
+	// leastPool is how many connections of their own an engine needs to a master: a subscriber has one and takes another before it lets
+	// go of that, and with Options.Replicas there are two more. Without them it would wait for itself for ever.
+	leastPool = 4
+	// topologyRefresh is how often rueidis asks a cluster for its nodes, in case an old answer was the last. Sentinels are asked
+	// when the connection to one of them ends, and otherwise tell: asked at intervals, while the master that they name is down or is none,
+	// rueidis 1.0.79 starts goroutines and connections with each question, which all go on asking.
 	topologyRefresh = 5 * time.Second
 )
 
-// connect returns a client and its server, which has answered.
-func connect(ctx context.Context, options *Options) (rueidis.Client, *engine.Server, error) {
+// connect returns a client and its server, which has answered, and what ends its connections.
+func connect(ctx context.Context, options *Options) (rueidis.Client, *engine.Server, *closing, error) {
 	type outcome struct {
 		client rueidis.Client
 		err    error
@@ -27,7 +31,8 @@ func connect(ctx context.Context, options *Options) (rueidis.Client, *engine.Ser
 	var server *engine.Server
 	connected := make(chan outcome, 1)
 	// rueidis takes no context here: if ctx ends first, the connection that is being made is closed.
-	o := &opening{ctx: ctx}
+	o := newOpening(ctx, options.Timeout)
+	defer o.end()
 	go func() {
 		client, err := dial(options, o)
 		connected <- outcome{client, err}
@@ -37,16 +42,15 @@ func connect(ctx context.Context, options *Options) (rueidis.Client, *engine.Ser
 		if c.err == nil {
 			server, c.err = greet(ctx, c.client, options)
 		}
-		o.done.Store(true)
 		if c.err != nil && ctx.Err() != nil {
 			c.err = context.Cause(ctx) // what else went wrong came of that
 		}
-		return c.client, server, c.err
+		return c.client, server, o.closing, c.err
 	case <-ctx.Done():
 		if c := <-connected; c.client != nil && options.Client == nil {
 			c.client.Close()
 		}
-		return nil, nil, context.Cause(ctx)
+		return nil, nil, nil, context.Cause(ctx)
 	}
 }
 
@@ -61,6 +65,9 @@ func dial(options *Options, o *opening) (rueidis.Client, error) {
 	redis.DisableAutoPipelining = false
 	redis.BlockingPipeline = 0
 	redis.DisableCache = true
+	if redis.BlockingPoolSize > 0 {
+		redis.BlockingPoolSize = max(redis.BlockingPoolSize, leastPool)
+	}
 	redis.RingScaleEachConn = 0 // rueidis does not check it
 	redis.DisableRetry = true
 	redis.ConnLifetime = 0 // at its end calls are sent twice all the same, and we would not know
@@ -72,21 +79,21 @@ func dial(options *Options, o *opening) (rueidis.Client, error) {
 	redis.Sentinel.Dialer.Timeout = options.Timeout
 	redis.Sentinel.Dialer.KeepAlive = options.Timeout / 2
 	redis.DialCtxFn = o.dialer(redis)
+	redis.AuthCredentialsFn = o.credentials(redis.AuthCredentialsFn)
 	if redis.ClusterOption.MaxMovedRedirections == 0 {
 		redis.ClusterOption.MaxMovedRedirections = mostRedirections
 	}
 	if redis.ClusterOption.ShardsRefreshInterval == 0 {
 		redis.ClusterOption.ShardsRefreshInterval = topologyRefresh
 	}
-	if redis.Sentinel.MasterSet != "" && redis.Sentinel.TopologyRefreshInterval == 0 {
-		redis.Sentinel.TopologyRefreshInterval = topologyRefresh
-	}
+	// Locks are the master's: a replica refuses them, and behind Sentinel nobody could tell which of two nodes the master is.
+	redis.SendToReplicas, redis.Standalone.ReplicaAddress, redis.ReplicaOnly = nil, nil, false
 	client, err := rueidis.NewClient(redis)
 	if err != nil {
 		if client != nil {
 			client.Close()
 		}
-		return nil, fmt.Errorf("connecting to %v: %w", redis.InitAddress, err)
+		return nil, fmt.Errorf("connecting to %v: %w", redis.InitAddress, withoutSecrets(err, &redis))
 	}
 	return client, nil
 }
@@ -94,6 +101,7 @@ func dial(options *Options, o *opening) (rueidis.Client, error) {
 // greet checks that the server answers, and teaches it the scripts. It closes a client of ours on failure.
 func greet(ctx context.Context, client rueidis.Client, options *Options) (*engine.Server, error) {
 	server, err := engine.Meet(ctx, client, options.Timeout)
+	err = withoutSecrets(err, &options.Redis)
 	if err == nil && options.Client == nil {
 		server.Private()
 	}

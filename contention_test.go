@@ -43,6 +43,8 @@ func TestAHotLockContendsForNothing(t *testing.T) {
 		"engine.carry",               // couriers, for batches
 		"engine.(*subscriber).run",   // for orders
 		"engine.(*subscriber).serve", // and messages
+		"engine.(*lender).lend",      // and a connection of its own
+		"orLeave[...]",               // or one that is being made
 	}, waitedIn(runtime.BlockProfile, "sync.", "runtime.chan", "runtime.select"), "a channel of ours in a mutex's place")
 }
 

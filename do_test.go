@@ -3,7 +3,9 @@ package lockwheel_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"runtime"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -70,6 +72,38 @@ func TestDoReportsALossBesideTheFunctionsOwnError(t *testing.T) {
 	require.ErrorIs(t, err, lockwheel.ErrLost)
 }
 
+// A function that returns why its context ended has said it: the loss stands once in the error.
+func TestDoReportsALossOnce(t *testing.T) {
+	t.Parallel()
+	e := anySite(t).open(lockwheel.Options{})
+	cause := func(ctx context.Context) error {
+		receive(t, ctx.Done())
+		return fmt.Errorf("stopped: %w", context.Cause(ctx))
+	}
+	for name, do := range map[string]func(func(context.Context) error) error{
+		"mutex": func(f func(context.Context) error) error {
+			return e.Mutex("n").Do(t.Context(), func(ctx context.Context) error {
+				forceUnlock(t, e.Mutex("n"))
+				return f(ctx)
+			})
+		},
+		"multi": func(f func(context.Context) error) error {
+			return e.Multi(e.Mutex("a"), e.Mutex("b")).Do(t.Context(), func(ctx context.Context) error {
+				forceUnlock(t, e.Mutex("b"))
+				return f(ctx)
+			})
+		},
+	} {
+		err := do(cause)
+		require.ErrorIs(t, err, lockwheel.ErrLost, name)
+		require.Equal(t, 1, strings.Count(err.Error(), lockwheel.ErrLost.Error()), "%s: %v", name, err)
+		other := errors.New("another reason")
+		err = do(func(ctx context.Context) error { receive(t, ctx.Done()); return other })
+		require.ErrorIs(t, err, other, name)
+		require.ErrorIs(t, err, lockwheel.ErrLost, name)
+	}
+}
+
 func TestDoDoesNotRunTheFunctionWithoutTheLock(t *testing.T) {
 	t.Parallel()
 	m := anySite(t).open(lockwheel.Options{}).Mutex("n")
@@ -84,12 +118,21 @@ func TestDoUnlocksAfterItsContextEnded(t *testing.T) {
 	t.Parallel()
 	s := anySite(t)
 	m := s.open(lockwheel.Options{}).Mutex("n")
-	ctx, cancel := context.WithCancel(t.Context())
-	err := m.Do(ctx, func(ctx context.Context) error {
-		cancel()
-		return ctx.Err()
-	})
+	do := func(last func()) error {
+		ctx, cancel := context.WithCancel(t.Context())
+		return m.Do(ctx, func(ctx context.Context) error {
+			last()
+			cancel()
+			return ctx.Err()
+		})
+	}
+	err := do(func() {})
 	require.ErrorIs(t, err, context.Canceled)
 	require.NotErrorIs(t, err, lockwheel.ErrUnavailable)
 	require.False(t, s.exists("n"))
+	for range 5 { // it waits for the answer, which says that the lock was gone
+		err = do(func() { s.do("DEL", "n") })
+		require.ErrorIs(t, err, context.Canceled)
+		require.ErrorIs(t, err, lockwheel.ErrLost)
+	}
 }

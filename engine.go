@@ -24,15 +24,13 @@
 //
 // An [Engine] is one connection for commands and one for messages (to each master of a cluster; with
 // [Options.Replicas] two more), one event loop and any number of locks. Neither a held lock nor a waiting
-// [Mutex.LockAsync] costs a goroutine.
+// [Mutex.LockAsync] costs a goroutine, with contexts that package context made.
 package lockwheel
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	neturl "net/url"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -47,19 +45,24 @@ import (
 // and server; all its methods are safe for concurrent use. The zero Engine is a closed one, whose locks give
 // an error.
 type Engine struct {
-	loop    *engine.Engine
-	config  actor.Config
-	options Options
-	client  rueidis.Client
-	cluster bool
-	closing atomic.Bool
-	closed  chan struct{} // closed when Close has done its work
+	loop     *engine.Engine
+	config   actor.Config
+	options  Options
+	client   rueidis.Client
+	cluster  bool
+	ends     *closing // its connections
+	tells    *audience
+	contexts contexts
+	closing  atomic.Bool
+	closed   chan struct{} // closed when Close has done its work
 }
 
 // Open connects to a server and starts the engine. On failure nothing is left running.
 //
 // ctx bounds Open only. Open fails if an option does not make sense, and if the server cannot be
-// reached or refuses the credentials. One node of a cluster has to answer, and to know of slots.
+// reached or refuses the credentials. One node of a cluster has to answer, and to know of slots. Where a function of
+// Options.Redis hangs that dials, has credentials or looks at certificates, it is left behind when ctx ends, and after Options.Timeout,
+// and what it connects then is closed.
 func Open(ctx context.Context, opts Options) (*Engine, error) {
 	if ctx == nil {
 		return nil, errNilContext("open")
@@ -68,36 +71,27 @@ func Open(ctx context.Context, opts Options) (*Engine, error) {
 	if err != nil {
 		return nil, fmt.Errorf("lockwheel: open: %w", err)
 	}
-	client, server, err := connect(ctx, &options)
+	client, server, closing, err := connect(ctx, &options)
 	if err != nil {
 		return nil, fmt.Errorf("lockwheel: open: %w", err)
 	}
-	e := &Engine{options: options, client: client, cluster: server.Cluster(), config: options.config(), closed: make(chan struct{})}
-	e.loop = engine.Start(server, e.config, e.hooks(), options.Logger)
+	options.Redis = rueidis.ClientOption{} // an engine that is printed has no password in it
+	e := &Engine{options: options, client: client, cluster: server.Cluster(), config: options.config(), ends: closing, closed: make(chan struct{})}
+	e.tells = newAudience(&e.options)
+	e.contexts.begin()
+	e.loop = engine.Start(server, e.config, e.hooks(), e.tells.log)
 	return e, nil
 }
 
-// Dial is Open with default options on the server that the URL names, in the form that
-// rueidis.ParseURL reads: redis://user:password@127.0.0.1:6379/0, or rediss:// for TLS. Further nodes of a cluster
+// Dial is Open with default options on the server that the URL names, in the form that [ParseURL] reads:
+// redis://user:password@127.0.0.1:6379/0, or rediss:// for TLS. Further nodes of a cluster
 // follow as ?addr=host:port&addr=…; with &master_set=name the addresses are those of sentinels.
 func Dial(ctx context.Context, url string) (*Engine, error) {
-	redis, err := rueidis.ParseURL(url)
+	redis, err := parseURL(url)
 	if err != nil {
-		return nil, fmt.Errorf("lockwheel: dial: %w", withoutURL(err))
+		return nil, fmt.Errorf("lockwheel: dial: the URL: %w", err)
 	}
 	return Open(ctx, Options{Redis: redis})
-}
-
-// withoutURL is the reason of an error that would print the URL, and with it a password.
-func withoutURL(err error) error {
-	var malformed *neturl.Error
-	if errors.As(err, &malformed) {
-		return fmt.Errorf("malformed URL, want redis://host:port: %w", malformed.Err)
-	}
-	if scheme, is := strings.CutPrefix(err.Error(), "redis: invalid URL scheme: "); is { // "localhost:6379" has one, too
-		return fmt.Errorf("invalid URL scheme %q, want redis://host:port", scheme)
-	}
-	return err
 }
 
 // ID is the engine's client id on the wire, a UUID made by Open. The id of every hold begins with it.
@@ -122,25 +116,31 @@ func (e *Engine) FencedMutex(name string) Mutex {
 // place of its own in a queue on the server, so the lock is never handed on inside the engine; a call that
 // ends without the lock gives its place up. TryLock without a wait takes the lock only if nobody waits.
 //
-// Those who wait in a process that died keep their place until they count as dead ([Options.FairWait], or
-// the wait that they asked for), one after the other: three of them hold up all behind them for three times as
-// long, which is Redisson's rule. That is compared by the wall clocks of the callers, which should agree.
+// An engine keeps up the places of its callers. Those of a process that died hold up all behind them for
+// [Options.FairWait] at most, by default a lease, by the server's clock. A place that Redisson's clients hold is theirs
+// for five minutes, one after the other, by the wall clocks of the callers, which should agree then. An acquire
+// that comes to the server more than two [Options.Timeout] after it was sent does nothing.
 func (e *Engine) FairMutex(name string) Mutex { return Mutex{engine: e, name: name, kind: actor.Fair} }
 
-// Stats returns a snapshot. It waits for one turn of the loop; after Close it returns the last numbers.
+// Stats returns a snapshot. It waits for one turn of the loop; after Close it returns the last counters, and gauges of 0.
 func (e *Engine) Stats() Stats {
 	if e.loop == nil {
 		return Stats{}
 	}
-	return Stats(e.loop.Stats())
+	s := Stats(e.loop.Stats())
+	events, panics := e.tells.events.counts()
+	records, more := e.tells.records.counts()
+	s.Untold, s.Panics = events+records, panics+more+e.contexts.leaving.panics.Load()
+	return s
 }
 
 // Shutdown refuses new locks, ends all waiting with ErrClosed, waits until every hold is unlocked and
 // its release answered, and then closes the engine.
 //
 // When ctx ends first, it closes at once, as Close does, and returns an error that matches the context's
-// cause: what was still held has ended with ErrClosed, and its keys are left to their leases. A second
-// call, also after Close, waits for the engine to be closed and returns nil.
+// cause: what was still held has ended with ErrClosed, and its keys are left to their leases. If another
+// Shutdown whose context ended, or Close, cuts it short, the error matches ErrClosed. Both errors say how many holds
+// were not unlocked. With nothing to wait for it returns nil, also with a context that has ended, and once the engine is closed.
 func (e *Engine) Shutdown(ctx context.Context) error {
 	if ctx == nil {
 		return errNilContext("shutdown")
@@ -150,20 +150,26 @@ func (e *Engine) Shutdown(ctx context.Context) error {
 	}
 	call := engine.NewCall()
 	call.Tag = engine.AskShutdown
+	done := ctx.Done()
 	if !e.loop.Post(call) {
 		return e.Close()
 	}
-	if cause := e.await(ctx, call); cause != nil && call.Err != nil {
-		left := e.Stats().Held
-		return errors.Join(fmt.Errorf("lockwheel: shutdown: not every lock was released (%d holds not unlocked): %w", left, cause), e.Close())
+	cause := e.await(ctx, done, call)
+	switch {
+	case call.Err == nil, call.State == nil: // without a state it came when the engine was closed
+		return e.Close()
+	case call.Err == ErrClosed:
+		cause = ErrClosed
 	}
-	return e.Close()
+	return errors.Join(fmt.Errorf("lockwheel: shutdown: not every lock was released (%d holds not unlocked): %w", call.State.Count, cause), e.Close())
 }
 
 // Close ends every hold at once, with cause ErrClosed, refuses everybody who waits with ErrClosed, and
-// stops the engine. Keys of locks that were held are left to their leases, so that nobody else is let in
+// stops the engine. [Observer] and Logger are told of that before Close returns, unless it takes them longer than
+// Options.Timeout. Keys of locks that were held are left to their leases, so that nobody else is let in
 // beside work that is still being wound up. When it returns, no goroutine of the engine is left and no
-// command follows; on a dead connection that may take Options.Timeout.
+// command follows; the client's own end within some seconds more where a server is silent. On a dead connection that may take Options.Timeout, and with [Options.Client] as long as that
+// client needs to notice it. A function of Options.Redis that hangs then is left behind, on its goroutine.
 //
 // It always returns nil. A second call waits for the first.
 func (e *Engine) Close() error {
@@ -180,41 +186,61 @@ func (e *Engine) Close() error {
 		<-call.Ready
 	}
 	<-e.loop.Stopped()
-	if e.options.Client == nil {
-		e.client.Close()
-	}
-	e.loop.Wait()
+	e.contexts.ending.wait(time.Time{})
+	until := time.Now().Add(e.options.Timeout)
+	e.ends.within(e.options.Timeout, func() {
+		if e.options.Client == nil {
+			e.client.Close()
+		}
+		e.loop.Wait()
+	})
+	e.tells.end(until)
+	e.contexts.leaving.wait(until)
 	close(e.closed)
 	return nil
 }
 
-// await waits for the verdict of a posted call. If ctx ends first, the call is given up, its verdict
-// taken, and the context's cause returned; such a call must not be freed.
-func (e *Engine) await(ctx context.Context, call *engine.Call) (cause error) {
-	if ctx.Done() == nil {
+// await waits for the verdict of a posted call. If ctx ends first, the call is given up, its verdict taken, and the context's cause
+// returned; such a call must not be freed. done is what ctx.Done returned before the call was posted: a context may be of any make, and
+// after a panic of its methods nobody would have what is granted.
+func (e *Engine) await(ctx context.Context, done <-chan struct{}, call *engine.Call) (cause error) {
+	if done == nil {
 		<-call.Ready
 		return nil
 	}
-	return e.awaitEither(ctx, call)
+	return e.awaitEither(ctx, done, call)
 }
 
 // awaitEither is apart so that await has a small frame: whoever waits is woken with a cold stack.
-func (e *Engine) awaitEither(ctx context.Context, call *engine.Call) (cause error) {
+func (e *Engine) awaitEither(ctx context.Context, done <-chan struct{}, call *engine.Call) (cause error) {
 	select {
 	case <-call.Ready:
 		return nil
-	case <-ctx.Done():
-		cause = context.Cause(ctx)
+	case <-done:
+		cause = e.contexts.cause(ctx)
+		if ends(call.Tag, call.Hold, cause) {
+			return e.awaitBeyond(ctx, call)
+		}
 		e.loop.Cancel(call, cause)
 		<-call.Ready
 		return cause
 	}
 }
 
+// awaitBeyond goes on waiting when the call itself has ended the context, as that of a hold that it ends.
+func (e *Engine) awaitBeyond(ctx context.Context, call *engine.Call) (cause error) {
+	ctx, cancel := beyond(ctx, func(end error) bool { return ends(call.Tag, call.Hold, end) })
+	defer cancel()
+	return e.awaitEither(ctx, ctx.Done(), call)
+}
+
 // hooks connect the loop to observers and to the holds' contexts.
 func (e *Engine) hooks() engine.Hooks {
-	observer := e.options.Observer
-	hooks := engine.Hooks{Late: observer.Late, Ended: func(end *actor.Ended) { e.ended(end) }}
+	observer := &e.options.Observer
+	hooks := engine.Hooks{Ended: func(end *actor.Ended) { e.ended(end) }}
+	if observer.Late != nil {
+		hooks.Late = e.tells.late
+	}
 	if observer.Acquired != nil || observer.Refused != nil || observer.Lost != nil {
 		hooks.Verdict = func(r *actor.Request, waited time.Duration) { e.verdict(r, waited) }
 	}
@@ -225,24 +251,28 @@ func (e *Engine) hooks() engine.Hooks {
 func (e *Engine) ended(end *actor.Ended) {
 	observer := &e.options.Observer
 	if end.Err == actor.ErrNotHeld && observer.Released == nil && !end.Hold.Asked() {
-		end.Hold.End(end.Err, nil, nil, 0)
+		if untold := end.Hold.End(end.Err, nil, 0); untold != nil { // a context was asked for at this moment
+			e.contexts.endBeside(untold, &lockError{name: end.Key[len(e.options.Prefix):], err: end.Err})
+		}
 		return
 	}
 	name := end.Key[len(e.options.Prefix):]
 	err := &lockError{name: name, err: end.Err, cause: end.Cause}
-	end.Hold.End(end.Err, end.Cause, err, end.Known)
-	switch {
-	case end.Err == actor.ErrNotHeld && observer.Released != nil:
-		observer.Released(name, end.Held)
-	case end.Err == actor.ErrLost && observer.Lost != nil:
-		observer.Lost(name, err)
+	var told <-chan struct{}
+	if untold := end.Hold.End(end.Err, end.Cause, end.Known); untold != nil {
+		told = untold.Done
+		e.contexts.endBeside(untold, err)
+	}
+	if end.Err == actor.ErrNotHeld {
+		e.tells.released(name, end.Held, told)
+	} else {
+		e.tells.lost(name, err, told)
 	}
 }
 
 // verdict tells observers, on the loop. Of a request for several locks it tells of each.
 func (e *Engine) verdict(r *actor.Request, waited time.Duration) {
-	observer := &e.options.Observer
-	if r.Err == engine.ErrReenters {
+	if r.Err == engine.ErrReenters || r.Err == actor.ErrOvertaken {
 		return // they are asked for one by one now, and told of then
 	}
 	if r.Joint != nil {
@@ -252,13 +282,14 @@ func (e *Engine) verdict(r *actor.Request, waited time.Duration) {
 		return
 	}
 	switch {
-	case r.Tag == actor.Unlock && r.Err == actor.ErrLost && observer.Lost != nil: // it ended as if unlocked in time
-		observer.Lost(r.Name, &lockError{name: r.Name, err: r.Err, cause: r.Cause})
+	case r.Tag == actor.Unlock && r.Err == actor.ErrLost && actor.ToldBefore(r.Cause): // so were the observers
+	case r.Tag == actor.Unlock && r.Err == actor.ErrLost: // it ended as if unlocked in time
+		e.tells.lost(r.Name, &lockError{name: r.Name, err: r.Err, cause: r.Cause}, nil)
 	case r.Tag != actor.Acquire:
-	case r.Err == nil && observer.Acquired != nil:
-		observer.Acquired(r.Name, waited)
-	case r.Err != nil && observer.Refused != nil:
-		observer.Refused(r.Name, waited, &lockError{name: r.Name, err: r.Err, cause: r.Cause})
+	case r.Err == nil:
+		e.tells.acquired(r.Name, waited)
+	default:
+		e.tells.refused(r.Name, waited, &lockError{name: r.Name, err: r.Err, cause: r.Cause})
 	}
 }
 

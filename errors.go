@@ -21,7 +21,8 @@ var (
 	ErrUnavailable = actor.ErrUnavailable
 
 	// ErrLost: the lock was held and is not any more, without Unlock: its lease ended, its key was
-	// deleted or taken over, or somebody unlocked it by force. Left behind: nothing.
+	// deleted or taken over, or somebody unlocked it by force. Left behind: nothing, unless the server refuses to
+	// release it for good: then at most its lease.
 	ErrLost = actor.ErrLost
 
 	// ErrNotHeld: Unlock or Extend on a hold that was unlocked already. It is also the cause with which
@@ -29,22 +30,23 @@ var (
 	ErrNotHeld = actor.ErrNotHeld
 
 	// ErrNotReplicated: the server granted the lock, and fewer replicas than Options.Replicas asks for had it in
-	// time. The error says how many. Left behind: nothing, or what cannot be undone yet, as with ErrUnavailable.
+	// time. The error says how many. All who wait for that name in the engine get it together. Left behind: nothing, or what cannot be undone yet, as with ErrUnavailable.
 	ErrNotReplicated = actor.ErrNotReplicated
 
 	// ErrClosed: the engine is shut down, or shutting down.
 	ErrClosed = actor.ErrClosed
 
 	// ErrKind: the name is in use in this engine as another kind of lock, which the error names. One name
-	// has one kind everywhere, because all kinds share its key. Nothing was sent.
+	// has one kind everywhere, because all kinds share its key. Nothing was sent for it.
 	ErrKind = actor.ErrKind
 
 	// ErrUpgrade: whoever reads wants to write, and would wait for itself. Unlock the reader first; others may
-	// write in between. Left behind: the hold of the reader as it was. Nothing was sent.
+	// write in between. Left behind: the hold of the reader as it was. Nothing was sent for it.
 	ErrUpgrade = actor.ErrUpgrade
 )
 
-// ServerError is what the server said when it refused, word for word: a string, for errors.As with a *ServerError.
+// ServerError is what the server said when it refused: a string, for errors.As with a *ServerError. It is word for word,
+// but that the user is not named, and that the arguments of a command that the server does not know are not repeated.
 // WRONGTYPE when the key is something else, NOPERM when the user may not, and so on. A refusal for good is the error
 // of the call itself; one that may pass is the cause of [ErrUnavailable].
 //
@@ -78,7 +80,7 @@ func (e *lockError) what() string {
 	if all, several := e.cause.(lockErrors); several {
 		return said + ": " + all.besides(said, e.name)
 	}
-	return said + ": " + inside(e.cause, e.name)
+	return said + ": " + strings.TrimPrefix(inside(e.cause, e.name), said+": ")
 }
 
 // inside is an error as part of one about a lock: it does not say again whose it is, nor of which lock if it is that one.
@@ -118,11 +120,12 @@ type lockErrors []error
 
 func (all lockErrors) Error() string { return prefix + all.text("") }
 
-func (all lockErrors) text(name string) string { return strings.Join(all.texts(name), "; ") }
+func (all lockErrors) text(name string) string { return strings.Join(all.texts(name, ""), "; ") }
 
-func (all lockErrors) texts(name string) (texts []string) {
+// texts are those of all, each once, without what was said before.
+func (all lockErrors) texts(name, said string) (texts []string) {
 	for _, err := range all {
-		if text := inside(err, name); !slices.Contains(texts, text) {
+		if text := strings.TrimPrefix(inside(err, name), said+": "); !slices.Contains(texts, text) {
 			texts = append(texts, text)
 		}
 	}
@@ -131,7 +134,7 @@ func (all lockErrors) texts(name string) (texts []string) {
 
 // besides is the text of what is said besides that, if anything is.
 func (all lockErrors) besides(said, name string) string {
-	texts := all.texts(name)
+	texts := all.texts(name, said)
 	if more := slices.DeleteFunc(slices.Clone(texts), func(text string) bool { return text == said }); len(more) > 0 {
 		texts = more
 	}

@@ -22,7 +22,12 @@ func TestAnErrorOfACallerWhoGaveUpSaysSo(t *testing.T) {
 	hold, other := lock(t, m), lock(t, e.FencedMutex("other"))
 	p.Set(proxy.Replies, proxy.Hold)
 	ctx, leave := context.WithCancelCause(t.Context())
-	time.AfterFunc(50*time.Millisecond, func() { leave(errTest) })
+	go func() { // who asks first waits when the caller leaves
+		for p.Held(proxy.Replies) == 0 && t.Context().Err() == nil {
+			time.Sleep(time.Millisecond)
+		}
+		leave(errTest)
+	}()
 	says := func(want string, ctx context.Context, of map[string]func(context.Context) error) {
 		for what, call := range of {
 			err := call(ctx)
@@ -41,7 +46,7 @@ func TestAnErrorOfACallerWhoGaveUpSaysSo(t *testing.T) {
 	for what, call := range map[string]func(context.Context) error{
 		"State": state, "ForceUnlock": force, "Lock": func(ctx context.Context) error { return second(e.FencedMutex("another").Lock(ctx)) },
 	} {
-		ctx, leave := context.WithTimeoutCause(t.Context(), 50*time.Millisecond, errTest)
+		ctx, leave := context.WithTimeoutCause(t.Context(), 500*time.Millisecond, errTest)
 		err := call(ctx)
 		leave()
 		require.ErrorContains(t, err, ": the caller's context ended the wait, the outcome is not known: a reason of the caller's own", what)
@@ -92,14 +97,14 @@ func TestAnErrorOfACallerWhoGaveUpOnAQuorumSaysSoOnce(t *testing.T) {
 	for _, change := range []func(context.Context) error{
 		func(ctx context.Context) error { return held.Extend(ctx, time.Hour) }, held.Unlock,
 	} {
-		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
 		err := change(ctx)
 		cancel()
 		require.EqualError(t, err, `lockwheel: lock "n": the caller's context ended the wait, the outcome is not known: context deadline exceeded`)
 		require.ErrorIs(t, err, lockwheel.ErrUnavailable)
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
 	defer cancel()
 	err := second(quorum(engines, "m").Lock(ctx))
 	require.ErrorContains(t, err, `lockwheel: lock "m": the caller's context ended the wait, the outcome is not known: 0 of 3 locks could be had`)

@@ -58,9 +58,17 @@ func TestErrorsCanBeToldApart(t *testing.T) {
 		{"a dead server", lockwheel.ErrUnavailable, nil, func(t *testing.T) error {
 			return second(dead(t).Lock(t.Context(), lockwheel.Wait(100*time.Millisecond)))
 		}},
+		{"a server that stood still for longer than its connections last", lockwheel.ErrUnavailable, nil, func(t *testing.T) error {
+			s := realSite(t)
+			e := s.open(lockwheel.Options{Timeout: 250 * time.Millisecond})
+			giveBack(t, lock(t, e.Mutex("n")))
+			require.NoError(t, s.real.Pause())
+			require.ErrorIs(t, second(e.Mutex("n").Lock(t.Context(), lockwheel.Wait(time.Second))), lockwheel.ErrUnavailable)
+			return second(e.Mutex("n").Lock(t.Context(), lockwheel.Wait(time.Second)))
+		}},
 		{"a dead server and a deadline", lockwheel.ErrUnavailable, context.DeadlineExceeded, func(t *testing.T) error {
 			return givenUp(t, dead(t), func(ctx context.Context) (context.Context, context.CancelFunc) {
-				return context.WithTimeout(ctx, 100*time.Millisecond)
+				return context.WithTimeout(ctx, 500*time.Millisecond)
 			})
 		}},
 		{"a lease that ended", lockwheel.ErrLost, nil, func(t *testing.T) error {

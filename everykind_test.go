@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockwheel/lockwheel"
+	"github.com/lockwheel/lockwheel/internal/long"
 )
 
 // What holds for every kind of lock, and for both sides of a read/write lock, where the tests of the plain lock say it in more detail.
@@ -103,6 +104,7 @@ func TestAKeyOfAnotherTypeIsRefusedByEveryKind(t *testing.T) {
 // A slot goes to another node and on while locks of each kind in it are held, waited for and unlocked. A fair lock has three keys, which
 // are in two places for a while.
 func TestClusterSlotMovesUnderEveryKind(t *testing.T) {
+	long.Only(t, "the slots of a cluster move under load")
 	t.Parallel()
 	r := newRealm(t, 0)
 	steady := r.open(lockwheel.Options{Lease: brief * 2, Renew: brief / 10})

@@ -46,13 +46,13 @@ func TestAnExtendedLockIsNoLongerRenewed(t *testing.T) {
 func TestExtendByZeroMakesALockWatchedAgain(t *testing.T) {
 	t.Parallel()
 	s := anySite(t)
-	m := s.open(lockwheel.Options{Lease: brief}).Mutex("n")
-	for _, lease := range []time.Duration{brief, time.Hour} { // a short lease is renewed, a long one falls to it
+	m := s.open(keen).Mutex("n")
+	for _, lease := range []time.Duration{patience, time.Hour} { // a short lease is renewed, a long one falls to it
 		hold := lock(t, m, lockwheel.Lease(lease))
 		require.NoError(t, hold.Extend(t.Context(), 0))
-		requireTTL(t, m, 0, brief)
-		always(t, renewed, "held", func() bool { return hold.Err() == nil && s.exists("n") })
-		requireTTL(t, m, 0, brief)
+		requireTTL(t, m, patience, keen.Lease)
+		requireRenewed(t, s, hold)
+		requireTTL(t, m, patience, keen.Lease)
 		unlock(t, hold)
 	}
 }
@@ -107,14 +107,14 @@ func TestExtendOfAnInnerHoldTakesNothingFromTheOuterOne(t *testing.T) {
 func TestAWatchedHoldStaysWatchedBesideAFixedOne(t *testing.T) {
 	t.Parallel()
 	s := anySite(t)
-	m := s.open(lockwheel.Options{Lease: brief}).Mutex("n")
+	m := s.open(keen).Mutex("n")
 	outer := lock(t, m)
-	inner := lockWith(t, outer.Context(), m, lockwheel.Lease(brief/2))
-	longer := lockWith(t, outer.Context(), m, lockwheel.Lease(3*brief))
+	inner := lockWith(t, outer.Context(), m, lockwheel.Lease(patience))
+	longer := lockWith(t, outer.Context(), m, lockwheel.Lease(3*keen.Lease))
 	unlock(t, inner)
-	always(t, renewed, "held", func() bool { return outer.Err() == nil && s.exists("n") })
+	requireRenewed(t, s, outer)
 	unlock(t, longer)
-	always(t, renewed, "held", func() bool { return outer.Err() == nil && s.exists("n") })
+	requireRenewed(t, s, outer)
 	unlock(t, outer)
 	require.False(t, s.exists("n"))
 }

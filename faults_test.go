@@ -36,6 +36,7 @@ type scene struct {
 	*site
 	links []*proxy.Proxy // those that are struck
 	spell time.Duration  // how long
+	until func() bool    // what has to have come before the user has its permissions back; nil: nothing
 	names []string       // locks in use
 	turn  int            // of the names, for faults that strike one
 	lost  func(names []string, from, to time.Time)
@@ -123,6 +124,9 @@ func (s *scene) rules(rules ...any) {
 	s.t.Helper()
 	s.ok(append([]any{"ACL", "SETUSER", user}, rules...)...)
 	s.lasts()
+	if s.until != nil {
+		eventually(s.t, "the end of what this strands", s.until)
+	}
 	s.ok("ACL", "SETUSER", user, "reset", "on", ">"+password, "~*", "&*", "+@all")
 }
 

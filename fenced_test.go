@@ -136,3 +136,30 @@ func TestAFencedAcquireThatIsSentAgainHasTheSameToken(t *testing.T) {
 	settled(t, e)
 	require.NotZero(t, e.Stats().Retries)
 }
+
+// An operator may go on from a greater count: the time in nanoseconds is beyond what a double is exact to.
+func TestTokensGrowFromACountBeyondWhatADoubleHolds(t *testing.T) {
+	t.Parallel()
+	s := anySite(t)
+	m := s.open(lockwheel.Options{}).FencedMutex("n")
+	s.do("SET", "redisson_lock_token:{n}", "1763800000000000000")
+	for token := uint64(1763800000000000001); token <= 1763800000000000003; token++ {
+		hold := lock(t, m)
+		require.Equal(t, token, hold.Token())
+		unlock(t, hold)
+	}
+}
+
+func TestACountThatIsNoTokenIsRefusedAtOnceAndNoLockIsLeft(t *testing.T) {
+	t.Parallel()
+	s := anySite(t)
+	m := s.open(lockwheel.Options{}).FencedMutex("n")
+	for _, count := range []string{"-7", "9223372036854775807", "1.5"} {
+		s.do("SET", "redisson_lock_token:{n}", count)
+		_, err := m.Lock(t.Context())
+		var refusal lockwheel.ServerError
+		require.ErrorAs(t, err, &refusal, count)
+		require.False(t, s.exists("n"))
+		require.Equal(t, count, s.do("GET", "redisson_lock_token:{n}"))
+	}
+}

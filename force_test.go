@@ -1,6 +1,7 @@
 package lockwheel_test
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -98,5 +99,85 @@ func TestForcedUnlocksAmongManyHolders(t *testing.T) {
 		settled(t, e)
 		stats := e.Stats()
 		require.Equal(t, stats.Acquired, stats.Released+stats.Lost)
+	}
+}
+
+// The holder's context ends by the force itself, which is no reason to give up.
+func TestAHolderCanForceItsOwnLockWithItsContext(t *testing.T) {
+	t.Parallel()
+	for what, within := range map[string]func(t *testing.T, m lockwheel.Mutex, h *lockwheel.Hold) context.Context{
+		"its context": func(_ *testing.T, _ lockwheel.Mutex, h *lockwheel.Hold) context.Context { return h.Context() },
+		"that of a re-entry": func(t *testing.T, m lockwheel.Mutex, h *lockwheel.Hold) context.Context {
+			return lockWith(t, h.Context(), m).Context()
+		},
+		"one without its owner": func(_ *testing.T, _ lockwheel.Mutex, h *lockwheel.Hold) context.Context {
+			return lockwheel.WithoutOwner(h.Context())
+		},
+		"one with a deadline": func(t *testing.T, _ lockwheel.Mutex, h *lockwheel.Hold) context.Context {
+			ctx, cancel := context.WithTimeout(h.Context(), time.Minute)
+			t.Cleanup(cancel)
+			return ctx
+		},
+	} {
+		for kind, of := range map[string]func(e *lockwheel.Engine) lockwheel.Mutex{
+			"plain": func(e *lockwheel.Engine) lockwheel.Mutex { return e.Mutex("n") },
+			"fair":  func(e *lockwheel.Engine) lockwheel.Mutex { return e.FairMutex("n") },
+			"write": func(e *lockwheel.Engine) lockwheel.Mutex { return e.RWMutex("n").Writer() },
+			"read":  func(e *lockwheel.Engine) lockwheel.Mutex { return e.RWMutex("n").RLocker() },
+		} {
+			t.Run(what+", "+kind, func(t *testing.T) {
+				t.Parallel()
+				s := anySite(t)
+				m := of(s.open(lockwheel.Options{}))
+				hold := lock(t, m)
+				was, err := m.ForceUnlock(within(t, m, hold))
+				require.NoError(t, err)
+				require.True(t, was)
+				require.ErrorIs(t, hold.Err(), lockwheel.ErrLost)
+			})
+		}
+	}
+}
+
+func TestAHolderOfSeveralCanForceOneOfThemWithItsContext(t *testing.T) {
+	t.Parallel()
+	s := anySite(t)
+	e := s.open(lockwheel.Options{})
+	hold := lockAll(t, e.Multi(e.Mutex("a"), e.Mutex("b")))
+	was, err := e.Mutex("b").ForceUnlock(hold.Context())
+	require.NoError(t, err)
+	require.True(t, was)
+	require.ErrorIs(t, hold.Err(), lockwheel.ErrLost)
+}
+
+// What else ends the wait still does: the context that the hold was locked with, and a deadline.
+func TestAHolderWhoForcesItsLockWaitsNoLongerThanItsCallerDoes(t *testing.T) {
+	t.Parallel()
+	for what, end := range map[string]func(t *testing.T, e *lockwheel.Engine, m lockwheel.Mutex) (ctx context.Context, leave func()){
+		"the context of the Lock": func(t *testing.T, e *lockwheel.Engine, m lockwheel.Mutex) (context.Context, func()) {
+			ctx, cancel := context.WithCancel(t.Context())
+			t.Cleanup(cancel)
+			return lockWith(t, ctx, m).Context(), cancel
+		},
+		"a deadline": func(t *testing.T, e *lockwheel.Engine, m lockwheel.Mutex) (context.Context, func()) {
+			ctx, cancel := context.WithTimeout(lock(t, m).Context(), 200*time.Millisecond)
+			t.Cleanup(cancel)
+			return ctx, func() {}
+		},
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			s := realSite(t)
+			e := s.open(lockwheel.Options{Lease: time.Hour, Timeout: 10 * time.Minute})
+			m := e.Mutex("n")
+			ctx, leave := end(t, e, m)
+			require.NoError(t, s.real.Pause())
+			forced := make(chan error, 1)
+			go func() { _, err := m.ForceUnlock(ctx); forced <- err }()
+			<-ctx.Done()
+			leave()
+			require.ErrorIs(t, receive(t, forced), lockwheel.ErrUnavailable)
+			require.NoError(t, s.real.Continue())
+		})
 	}
 }

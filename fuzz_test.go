@@ -30,14 +30,14 @@ func embeddedAddr(t testing.TB) string {
 	return server.Addr()
 }
 
-// openFuzzed opens an engine with a short Timeout, because an engine rests only when what had no answer was released once more, one Timeout
+// openFuzzed opens an engine with a Timeout that is not long, because an engine rests only when what had no answer was released once more, one Timeout
 // later; and with a long lease: the embedded server takes a little of a pause off one that begins after it.
 func openFuzzed(t testing.TB, addr string) *lockwheel.Engine {
 	t.Helper()
 	return opened(t, lockwheel.Options{
 		Redis:   rueidis.ClientOption{InitAddress: []string{addr}, ForceSingleClient: true},
 		Lease:   time.Minute,
-		Timeout: 200 * time.Millisecond,
+		Timeout: 1500 * time.Millisecond, // no less than a busy machine may take to fill all batches while none is answered
 	})
 }
 

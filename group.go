@@ -2,7 +2,6 @@ package lockwheel
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -32,8 +31,10 @@ type group struct {
 	actor   quorum.Quorum
 	lease   time.Duration // of its own; 0: watched
 	begun   time.Time
-	outcome chan error // of one slot: nil once it is held
-	left    bool       // its user was quicker than its loss, and releases the members
+	bearer  bearer        // of its context; not changed once it asks
+	number  uint64        // whom it asks as, and who it is for its context, where its own context carries nobody. Of a quorum
+	outcome chan *failure // of one slot: nil once it is held
+	left    bool          // its user was quicker than its loss, and releases the members
 }
 
 // ending is how a group ended.
@@ -104,7 +105,9 @@ func (g *group) leave(reason error) bool {
 	if !g.end.CompareAndSwap(nil, unlocked) {
 		return false
 	}
-	g.hold.grant.End(ErrNotHeld, nil, reason, 0)
+	if untold := g.hold.grant.End(ErrNotHeld, nil, 0); untold != nil {
+		g.contexts().end(untold, reason)
+	}
 	g.tell(g.actor.Leave)
 	return true
 }
@@ -113,19 +116,33 @@ func (g *group) leave(reason error) bool {
 func (g *group) lose(m *member) {
 	end := g.without(m.past.Load())
 	if g.left = !g.end.CompareAndSwap(nil, end); !g.left {
-		g.hold.grant.End(end.err, end.cause, g.hold.fail(end.err, end.cause), 0)
+		if untold := g.hold.grant.End(end.err, end.cause, 0); untold != nil {
+			g.contexts().endBeside(untold, g.hold.fail(end.err, end.cause))
+		}
 	}
 }
+
+// contexts ends its hold's context: that of any of its engines.
+func (g *group) contexts() *contexts { return &g.members[0].lock.engine.contexts }
 
 // without is how the group ends that cannot do without a hold that has ended.
 func (g *group) without(past *Hold) *ending {
 	end := past.grant.Signal()
 	cause := end.Cause
 	if past.name != g.hold.name && cause != nil {
-		cause = fmt.Errorf("its part %s: %w", quoted(past.name), cause)
+		cause = &partError{past.name, cause}
 	}
 	return &ending{end.Err, cause}
 }
+
+// partError is a cause that is a part's. Its text is made for who reads it: the cause may be a caller's own.
+type partError struct {
+	name  string
+	cause error
+}
+
+func (e *partError) Error() string { return "its part " + quoted(e.name) + ": " + e.cause.Error() }
+func (e *partError) Unwrap() error { return e.cause }
 
 // adopt takes in a hold that counts already. Nobody but the group is told of its end, with that signal.
 func (m *member) adopt(h *Hold, ends *actor.Signal) {
@@ -215,13 +232,25 @@ func (g *group) deadline() time.Time {
 	return deadlines[g.need-1]
 }
 
-// owner is who re-enters one of the members; 0 if it is not one, or missing.
+// owner is who re-enters one of the members; 0 if it is not one. Of one that is missing it is whom the group asks as.
 func (g *group) owner(e *Engine, name string) uint64 {
 	for i := range g.members {
-		h := g.members[i].hold.Load()
-		if h != nil && h.engine == e && h.name == name {
+		m := &g.members[i]
+		if m.lock.engine != e || m.lock.name != name {
+			continue
+		}
+		if h := m.hold.Load(); h != nil {
 			return h.grant.Owner
 		}
+		return g.asks(e, name)
 	}
 	return 0
+}
+
+// asks is as which owner the group asks for a member; 0 if it is all of its locks or none.
+func (g *group) asks(e *Engine, name string) uint64 {
+	if owner := g.bearer.of(e, name); owner != 0 {
+		return owner
+	}
+	return g.number
 }

@@ -29,10 +29,27 @@ func (g *group) extend(ctx context.Context, d time.Duration) error {
 	if err := g.err(); err != nil {
 		return err
 	}
-	if g.apart {
+	err := g.ask(ctx, actor.Extend, d)
+	switch {
+	case !g.apart:
+	case err == nil:
 		g.tell(func() { g.watch(d == 0) })
+	case d != 0:
+		g.tell(g.goOn)
 	}
-	return g.ask(ctx, actor.Extend, d)
+	if end := g.end.Load(); err != nil && end != nil { // its members were released because of it, which was not its user
+		return g.hold.fail(end.err, end.cause)
+	}
+	return err
+}
+
+// goOn has all members watched as before, after an extension to which no majority agreed. Some may have that lease now.
+func (g *group) goOn() {
+	for i := range g.members {
+		if h := g.members[i].hold.Load(); h != nil && g.actor.Watched() {
+			h.engine.loop.Post(h.request(nil, actor.Extend, 0))
+		}
+	}
 }
 
 // ask sends a request to all members and waits until enough of them have agreed, or all have answered. If ctx
@@ -44,10 +61,14 @@ func (g *group) ask(ctx context.Context, what actor.Kind, lease time.Duration) e
 			r.add(i, h, what, lease)
 		}
 	}
+	enough := g.need
+	if what == actor.Unlock { // what is missing has nothing to be released, and nobody else waits for it
+		enough = max(1, g.need-(len(g.members)-len(r.calls)))
+	}
 	r.send()
-	agreed := r.collect(ctx)
+	agreed := r.collect(ctx, enough)
 	switch {
-	case agreed >= g.need:
+	case agreed >= enough:
 		return nil
 	case len(r.failed) > 0:
 		return lockErrors(r.failed)
@@ -128,13 +149,20 @@ func (r *round) sendApart() {
 	}
 }
 
-// collect returns how many members agreed: at least as many as the group needs, or all that did.
-func (r *round) collect(ctx context.Context) (agreed int) {
+// collect returns how many members agreed: at least enough, or all that did.
+func (r *round) collect(ctx context.Context, enough int) (agreed int) {
 	done := ctx.Done()
-	for waiting := r.sent; waiting > 0 && agreed < r.group.need; {
+	for waiting := r.sent; waiting > 0 && agreed < enough; {
 		select {
 		case <-done:
-			r.giveUp(context.Cause(ctx))
+			cause := context.Cause(ctx)
+			if what := r.calls[0].Tag; ends(what, &r.group.hold.grant, cause) {
+				outer, cancel := beyond(ctx, func(end error) bool { return ends(what, &r.group.hold.grant, end) })
+				defer cancel()
+				ctx, done = outer, outer.Done()
+				continue
+			}
+			r.giveUp(cause)
 			done = nil // the verdicts come at once
 		case i := <-r.told:
 			first, last := i, i+1

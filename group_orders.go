@@ -38,6 +38,9 @@ func (g *group) carryOut(o quorum.Order) {
 			m.lock.engine.loop.Cancel(m.call, context.Canceled)
 			m.call, m.coming = nil, nil
 		}
+		if o.Silent {
+			m.why = m.lock.fail(ErrUnavailable, errSilent)
+		}
 	case quorum.LetGo:
 		if !g.left {
 			m.letGo()
@@ -46,17 +49,29 @@ func (g *group) carryOut(o quorum.Order) {
 			m.hold.Store(nil)
 		}
 	case quorum.Rest:
-		time.AfterFunc(o.Wait/2+rand.N(o.Wait/2), func() { g.tell(func() { g.actor.Rested(g.now()) }) })
+		time.AfterFunc(restOf(o.Wait), func() { g.tell(func() { g.actor.Rested(g.now()) }) })
+	case quorum.Hurry:
+		time.AfterFunc(o.Wait, func() { g.tell(func() { g.actor.Hurried(g.now()) }) })
 	case quorum.Recall:
 		time.AfterFunc(m.lock.engine.options.Renew, func() { g.tell(func() { g.actor.Recalled(m.at) }) })
+	case quorum.Confirm:
+		if h := m.hold.Load(); h != nil {
+			h.engine.loop.Post(h.request(nil, engine.AskConfirm, 0))
+		}
 	case quorum.Elect:
 		g.elected()
 	case quorum.Dismiss:
-		g.outcome <- g.refusal()
+		g.outcome <- g.failure()
 	case quorum.Lose:
 		g.lose(m)
 	}
 }
+
+// restOf spreads a rest over half of it to all of it: those who took one another's majority do not ask together again.
+func restOf(most time.Duration) time.Duration { return most/2 + rand.N(most/2) }
+
+// errSilent is for a member whose answer was not waited for: the others had answered.
+var errSilent = errors.New("no answer soon after the others")
 
 // ask sends a request for the member, as the owner of the group.
 func (m *member) ask(o quorum.Order) {
@@ -66,8 +81,8 @@ func (m *member) ask(o quorum.Order) {
 	call.Told = func() { g.tell(func() { m.decided(call) }) }
 	call.Tag = actor.Acquire
 	call.Name, call.Key, call.Kind, call.Hold = m.lock.name, m.lock.key(), m.lock.kind, &m.coming.grant
-	call.Owner = ownerOf(g.Context, on, m.lock.name)
-	call.Lease, call.Wait, call.Once = g.lease, o.Wait, o.Once
+	call.Owner, call.Own = g.asks(on, m.lock.name), true
+	call.Lease, call.Wait, call.Once, call.IfUp = g.lease, o.Wait, o.Once, o.Unheld()
 	if m.call = call; !on.loop.Post(call) {
 		call.Err = ErrClosed
 		m.decided(call)
@@ -87,17 +102,17 @@ func (m *member) decided(call *engine.Call) {
 		return
 	}
 	m.why = m.lock.fail(call.Err, call.Cause)
-	g.actor.Refused(g.now(), m.at, refusalOf(m.why))
+	g.actor.Refused(g.now(), m.at, refusalOf(call.Err))
 }
 
-// refusalOf says what a refusal means for a quorum.
+// refusalOf says what a verdict means for a quorum, without a look into its cause, which may be a caller's.
 func refusalOf(err error) quorum.Refusal {
-	switch {
-	case errors.Is(err, ErrNotAcquired):
+	switch err {
+	case ErrNotAcquired:
 		return quorum.Taken
-	case errors.Is(err, ErrUnavailable), errors.Is(err, context.Canceled):
+	case ErrUnavailable:
 		return quorum.Unsure
-	case errors.Is(err, ErrClosed):
+	case ErrClosed:
 		return quorum.Shut
 	}
 	return quorum.Barred

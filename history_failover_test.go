@@ -11,12 +11,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockwheel/lockwheel"
+	"github.com/lockwheel/lockwheel/internal/long"
 	"github.com/lockwheel/lockwheel/internal/proxy"
 )
 
 // Two engines and another process go on while a replica that has nothing of what they hold becomes the master, of which one of the engines does not
 // hear. Two may hold a lock then, and only then: the history says when the server lost it, and who lost stops before the lease is over.
 func TestHistoriesThroughAFailoverToAStaleReplica(t *testing.T) {
+	long.Only(t, "a history of several failovers is written and looked at")
 	t.Parallel()
 	master, replica := withReplica(t, "--user", user, "on", ">"+password, "~*", "&*", "+@all")
 	numbers := realSite(t)

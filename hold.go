@@ -2,6 +2,7 @@ package lockwheel
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"time"
@@ -62,7 +63,8 @@ func (h *Hold) fence(token uint64) {
 }
 
 // Deadline is until when the lock is known to be held. A renewal moves it on. Of several locks it is the
-// earliest, of a quorum until when a majority is; zero when they are not held any more.
+// earliest, of a quorum until when a majority is; zero when they are not held any more. That of one lock stays
+// as it was when its hold ends before: whether it is held is what Err says.
 func (h *Hold) Deadline() time.Time {
 	if h.zero() {
 		return time.Time{}
@@ -92,6 +94,12 @@ func (h *Hold) Err() error {
 	return nil
 }
 
+// hasEnded reports whether a hold of one lock has ended, without making an error of it.
+func (h *Hold) hasEnded() bool {
+	s := h.grant.Signal()
+	return s != nil && s.Err != nil || h.overdue()
+}
+
 // Done is closed when the lock is lost or unlocked, or the engine closed; Err then says which, and Context
 // has ended. [Observer] is told after that.
 func (h *Hold) Done() <-chan struct{} {
@@ -109,7 +117,8 @@ func (h *Hold) Done() <-chan struct{} {
 
 // Context is a child of Lock's context that ends with the hold: with cause ErrLost when the lock is
 // lost, ErrNotHeld on Unlock, ErrClosed on Close. It carries the owner of this lock: whoever locks the
-// same name with it, in any goroutine, re-enters. Hand WithoutOwner(ctx) to work that must not.
+// same name with it, in any goroutine, re-enters. Hand WithoutOwner(ctx) to work that must not. Under a context of another
+// make than package context's, with a Done of its own, Go starts a goroutine for it until it has ended.
 func (h *Hold) Context() context.Context {
 	if h.zero() {
 		ctx, cancel := context.WithCancelCause(context.Background())
@@ -121,36 +130,56 @@ func (h *Hold) Context() context.Context {
 		if seen != nil && seen.Value != nil {
 			return seen.Value.(context.Context)
 		}
-		ctx, cancel := context.WithCancelCause(h.parent)
-		wanted := &actor.Signal{Cancel: cancel, Value: holdContext{ctx, h}}
+		ctx := newHoldContext(h)
+		wanted := &actor.Signal{Value: ctx}
 		switch {
 		case seen == nil:
 			wanted.Done = make(chan struct{})
 		case seen.Err != nil:
-			cancel(h.fail(seen.Err, seen.Cause))
-			return holdContext{ctx, h}
+			ctx.drop(h.fail(seen.Err, seen.Cause))
+			return ctx
 		default:
 			wanted.Done = seen.Done
 		}
-		if !h.grant.Ask(seen, wanted) {
-			cancel(nil)
+		if h.grant.Ask(seen, wanted) {
+			return ctx
 		}
+		ctx.drop(nil)
 	}
 }
 
 // Unlock ends the hold: at once for everybody in this process, and with the last hold of its owner the
 // lock is released in Redis, or passed on to the next caller in this engine. The release is sent whatever
 // ctx says, and again until it is answered or the lease is over; ctx, and Options.Timeout, bound only the
-// wait for the answer.
+// wait for the answer; that the hold's own context ends is no end of the wait.
 //
 // It returns nil when the lock was held until now, and is released or passed on. ErrLost: it was lost
-// before. ErrUnavailable: no answer yet; nothing renews the lock any more, and a second call waits for
-// the same release. ErrNotHeld: it was unlocked before. ErrClosed: the engine was closed before.
+// before, also because its key has become something else. A [ServerError]: the server refuses the release for good;
+// while the lease lasts it is sent again now and then, in case the right to it is given back. ErrUnavailable: no answer
+// yet, or none before the lease ended; nothing renews the lock any more, and while the lease lasts a second call waits for the same
+// release. ErrNotHeld: it was unlocked before, and that was answered, or the lease is over since. ErrClosed: the engine was closed before.
 func (h *Hold) Unlock(ctx context.Context) error {
 	if ctx == nil || h.engine == nil {
 		return h.unlockRare(ctx)
 	}
+	if h.grant.Asked() {
+		h.leave()
+	}
 	return h.change(ctx, actor.Unlock, 0)
+}
+
+// leave ends a hold with a context for its users, before its release is sent: on the goroutine of the one who unlocks, so
+// that the context has ended when Unlock returns and when the lock is free.
+func (h *Hold) leave() {
+	err, cause, reason := ErrNotHeld, error(nil), h.fail(ErrNotHeld, nil)
+	if h.overdue() {
+		err, cause, reason = ErrLost, errOverdue, h.fail(ErrLost, errOverdue)
+	}
+	if untold := h.grant.End(err, cause, 0); untold != nil {
+		h.engine.contexts.end(untold, reason)
+		return
+	}
+	<-h.grant.Signal().Done // it ended before, and its context ends at this moment
 }
 
 // unlockRare is Unlock for several locks held as one, and for misuse. It is apart so that Unlock of one lock has one
@@ -170,9 +199,11 @@ func (h *Hold) unlockRare(ctx context.Context) error {
 // ends by itself then. Zero makes it watched again; what is negative, below 1 ms or above 10 years is an
 // error, and nothing is sent. If another hold of this owner needs a longer lease, the key keeps that one.
 //
-// It blocks until the server confirms it, ctx ends or Options.Timeout is over. ErrLost: the lock is gone.
+// It blocks until the server confirms it, ctx ends or Options.Timeout is over. ErrLost: the lock is gone, also one that
+// is to be watched again when Options.MaxHold is over. A Quorum to which no majority agreed goes on as before.
 // ErrNotHeld: it was unlocked. ErrClosed: the engine was closed. ErrUnavailable: it may or may not have
-// happened; the hold goes on as before, and counts on the shorter lease of both.
+// happened; the hold goes on as before, and counts on the shorter lease of both until it is unlocked, because what had no answer may
+// still come to the server: a later Extend that returns nil has set the lease there, and [Hold.Deadline] stays nearer.
 func (h *Hold) Extend(ctx context.Context, d time.Duration) error {
 	if ctx == nil {
 		return errNilContext(fmt.Sprintf("lock %s", quoted(h.name)))
@@ -199,10 +230,11 @@ func (h *Hold) change(ctx context.Context, what actor.Kind, lease time.Duration)
 	call := engine.NewCall()
 	call.Tag = what
 	call.Name, call.Hold, call.Lease = h.name, &h.grant, lease
+	done := ctx.Done()
 	if !h.engine.loop.Post(call) {
 		return h.over(ErrClosed)
 	}
-	cause := h.engine.await(ctx, call)
+	cause := h.engine.await(ctx, done, call)
 	err := h.outcome(call)
 	if cause == nil {
 		call.Free()
@@ -217,6 +249,10 @@ func (h *Hold) outcome(call *engine.Call) error {
 		return nil
 	case ErrNotHeld:
 		return h.over(ErrNotHeld)
+	case ErrLost:
+		if err := h.Err(); errors.Is(err, ErrLost) {
+			return err // it says why
+		}
 	}
 	return h.fail(call.Err, call.Cause)
 }
@@ -230,8 +266,11 @@ func (h *Hold) over(otherwise error) error {
 }
 
 // checked is the hold if it is still held by the clock: a process may have been paused since the grant.
-func (h *Hold) checked() (*Hold, error) {
-	if !h.overdue() {
+func (h *Hold) checked() (*Hold, error) { return h.checkedAt(h.engine.loop.Now()) }
+
+// checkedAt is checked at a moment. A renewal that is answered at that moment is not to keep a lock that nobody has.
+func (h *Hold) checkedAt(now time.Duration) (*Hold, error) {
+	if now < h.grant.Until() {
 		return h, nil
 	}
 	h.change(ended, actor.Unlock, 0)

@@ -160,6 +160,18 @@ func TestAHoldCanBeUnlockedByAnotherGoroutine(t *testing.T) {
 	require.False(t, s.exists("n"))
 }
 
+// What a user waits for stays the same when another one asks for the context.
+func TestAHoldHasOneDone(t *testing.T) {
+	t.Parallel()
+	hold := lock(t, anySite(t).open(lockwheel.Options{}).Mutex("n"))
+	done := hold.Done()
+	ctx := hold.Context()
+	require.Equal(t, done, hold.Done())
+	require.Equal(t, ctx, hold.Context())
+	unlock(t, hold)
+	receive(t, done)
+}
+
 // A hold's users may all ask at once while it ends.
 func TestAHoldCanBeWatchedFromManyGoroutines(t *testing.T) {
 	t.Parallel()

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -51,21 +50,33 @@ func rivalOf(e *lockwheel.Engine, name string) lockwheel.Mutex {
 // tokenKeys is how the keys begin that count fencing tokens. They outlive their locks.
 const tokenKeys = "redisson_lock_token:"
 
-// requireNoLock waits until the server has no key but those that count fencing tokens. A place in a fair queue that nobody is
-// left to take back is waited for by whoever asks next, here e, until its time is over and no longer.
+// requireNoLock waits until the server has no key but those that count fencing tokens. Engines leave no place in a fair queue that they
+// could give up; those of engines that are gone are taken off by whoever asks next, here e, when a lease is over.
 func (s *site) requireNoLock(t *testing.T, e *lockwheel.Engine, names []string) {
 	t.Helper()
 	for _, name := range names {
 		if kindOf(name) == "fair" {
-			wait := patience
-			if last, _ := s.do("ZRANGE", "redisson_lock_timeout:{"+name+"}", -1, -1, "WITHSCORES").([]any); len(last) == 2 {
-				ms, err := strconv.ParseFloat(fmt.Sprint(last[1]), 64)
-				require.NoError(t, err)
-				wait += max(0, time.Until(time.UnixMilli(int64(ms))))
-			}
-			unlock(t, lock(t, mutexOf(e, name), lockwheel.Wait(wait)))
+			unlock(t, lock(t, mutexOf(e, name), lockwheel.Wait(patience)))
 		}
 	}
+	s.noKeyButTokens(t)
+}
+
+// requireNothingLeft is requireNoLock where no engine is gone and all have settled: a place in a fair queue is left only where the server refused for
+// good that it be given up, or could not be asked, and lives for a lease at most.
+func (s *site) requireNothingLeft(t *testing.T, lease time.Duration, names []string) {
+	t.Helper()
+	e := s.open(lockwheel.Options{})
+	for _, name := range names {
+		if kindOf(name) == "fair" {
+			unlock(t, lock(t, mutexOf(e, name), lockwheel.Wait(lease+time.Second)))
+		}
+	}
+	s.noKeyButTokens(t)
+}
+
+func (s *site) noKeyButTokens(t *testing.T) {
+	t.Helper()
 	eventually(t, "no key but those of tokens", func() bool {
 		keys, ok := s.do("KEYS", "*").([]any)
 		return ok && !slices.ContainsFunc(keys, func(key any) bool { return !strings.HasPrefix(fmt.Sprint(key), tokenKeys) })

@@ -12,6 +12,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/lockwheel/lockwheel"
+	"github.com/lockwheel/lockwheel/internal/long"
 )
 
 // What is not needed any more goes: channels, entries, timers, goroutines.
@@ -19,11 +20,8 @@ import (
 // redisson#2575, #4064, #3577, #5046: channels were never left, and the pool of subscriptions ran dry.
 func TestManyNamesWaitOnOneSubscriber(t *testing.T) {
 	t.Parallel()
-	names := 20_000
-	if raced {
-		names = 3000
-	}
 	s := realSite(t)
+	names := s.amount(long.Pick(5000, 20_000), 3000)
 	holder, waiter := s.open(lockwheel.Options{}), s.open(lockwheel.Options{})
 	holds := holdMany(t, holder, names)
 	pending := make([]*lockwheel.Pending, names)

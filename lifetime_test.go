@@ -18,7 +18,7 @@ func TestAConnectionOfLimitedLifeLosesNoLock(t *testing.T) {
 	t.Parallel()
 	s := realSite(t)
 	e := s.open(lockwheel.Options{Lease: 30 * time.Second, Timeout: 9 * time.Second, Redis: rueidis.ClientOption{ConnLifetime: time.Second}})
-	for i := range 3 {
+	for i := range 2 {
 		var holds []*lockwheel.Hold
 		for j := range 20 {
 			holds = append(holds, lock(t, e.Mutex(fmt.Sprint("n", i, "-", j))))

@@ -43,7 +43,7 @@ func (m Mutex) Lock(ctx context.Context, opts ...Option) (*Hold, error) {
 
 // TryLock takes the lock if it is free, and does not wait for others unless it is given a [Wait]. It
 // neither queues nor overtakes those who do. It blocks for the round trip; a silent server ends it
-// after Options.Timeout with ErrUnavailable. Otherwise it is as Lock.
+// after Options.Timeout with ErrUnavailable, and one to which no connection can be made at once. Otherwise it is as Lock.
 func (m Mutex) TryLock(ctx context.Context, opts ...Option) (*Hold, error) {
 	return m.lock(ctx, opts, wish{once: true})
 }
@@ -51,17 +51,12 @@ func (m Mutex) TryLock(ctx context.Context, opts ...Option) (*Hold, error) {
 // Do runs f while it holds the lock, and unlocks, also when f panics. f's context is the hold's: it ends
 // when the lock is lost. ctx does not bound the unlock, Options.Timeout does. The error is Lock's, without f
 // having run; or f's, joined with ErrLost if the lock was lost meanwhile, or with Unlock's error.
-func (m Mutex) Do(ctx context.Context, f func(context.Context) error, opts ...Option) (err error) {
+func (m Mutex) Do(ctx context.Context, f func(context.Context) error, opts ...Option) error {
 	hold, err := m.Lock(ctx, opts...)
 	if err != nil {
 		return err
 	}
-	defer func() {
-		if lost := hold.Unlock(context.WithoutCancel(ctx)); lost != nil {
-			err = errors.Join(err, lost)
-		}
-	}()
-	return f(hold.Context())
+	return hold.do(ctx, f)
 }
 
 // ForceUnlock takes the lock away from whoever holds it, in this process or elsewhere, and wakes all who
@@ -69,7 +64,8 @@ func (m Mutex) Do(ctx context.Context, f func(context.Context) error, opts ...Op
 // others learn of it at their next renewal, or when their lease ends if it is one of their own.
 //
 // It blocks until the server answers, ctx ends or Options.Timeout is over. After ErrUnavailable it may
-// still happen later: it is sent once.
+// still happen later: it is sent once; a holder in this engine has lost it all the same. With the context of that
+// hold, which ends by this, it waits until its deadline or as long as the context goes on that the hold was locked with.
 func (m Mutex) ForceUnlock(ctx context.Context) (wasLocked bool, err error) {
 	call, err := m.ask(ctx, actor.Force)
 	if err != nil {
@@ -126,7 +122,8 @@ func (m Mutex) HoldCount(ctx context.Context) (int, error) {
 
 // Locker is the lock for code that needs a sync.Locker. Lock waits for as long as it takes, and panics
 // once the engine is closed or if the server refuses for good. Unlock panics if it is not locked, like
-// sync.Mutex; a lock that was lost, or whose release is not confirmed, is logged.
+// sync.Mutex; a lock that was lost, or whose release is not confirmed, is logged. A lock that was lost has to be
+// unlocked as well, and of those that one Locker has it is the first to be: whoever has the lock since keeps it.
 func (m Mutex) Locker() sync.Locker { return &locker{mutex: m} }
 
 // wish is what the methods that take a lock differ in.
@@ -141,10 +138,11 @@ func (m Mutex) lock(ctx context.Context, opts []Option, w wish) (*Hold, error) {
 	if err != nil {
 		return nil, err
 	}
+	done := ctx.Done()
 	if !m.engine.loop.Post(call) {
 		return nil, m.fail(ErrClosed, nil)
 	}
-	cause := m.engine.await(ctx, call)
+	cause := m.engine.await(ctx, done, call)
 	err, why := call.Err, call.Cause
 	hold.fence(call.Token)
 	if cause != nil {
@@ -221,10 +219,11 @@ func (m Mutex) ask(ctx context.Context, what actor.Kind) (*engine.Call, error) {
 	call.Tag = what
 	call.Name, call.Key, call.Kind = m.name, m.key(), m.kind
 	call.Owner = ownerOf(ctx, m.engine, m.name)
+	done := ctx.Done()
 	if !m.engine.loop.Post(call) {
 		return nil, m.fail(ErrClosed, nil)
 	}
-	m.engine.await(ctx, call)
+	m.engine.await(ctx, done, call)
 	if call.Err != nil {
 		return nil, m.fail(call.Err, call.Cause)
 	}

@@ -5,13 +5,14 @@ import (
 	"sync/atomic"
 )
 
-// locker is a Mutex with the holds of those who have it: one, or any number of readers.
+// locker is a Mutex with the holds of its callers who have not unlocked: one, or any number of readers, and those that
+// were lost meanwhile.
 type locker struct {
 	mutex Mutex
 	holds atomic.Pointer[lockerHold]
 }
 
-// lockerHold is one of a locker's holds, made for each Lock and never used again.
+// lockerHold is one of a locker's holds, the youngest first. It is made for each Lock, never changed and never used again.
 type lockerHold struct {
 	hold *Hold
 	next *lockerHold
@@ -22,6 +23,10 @@ func (l *locker) Lock() {
 	if err != nil {
 		panic(err.Error())
 	}
+	l.keep(hold)
+}
+
+func (l *locker) keep(hold *Hold) {
 	for top := (&lockerHold{hold: hold}); ; {
 		top.next = l.holds.Load()
 		if l.holds.CompareAndSwap(top.next, top) {
@@ -31,7 +36,7 @@ func (l *locker) Lock() {
 }
 
 func (l *locker) Unlock() {
-	hold := l.pop()
+	hold := l.take()
 	if hold == nil {
 		panic("lockwheel: lock " + quoted(l.mutex.name) + ": unlock of an unlocked lock")
 	}
@@ -42,15 +47,39 @@ func (l *locker) Unlock() {
 	}
 }
 
-// pop takes the youngest hold out; nil if there is none. Readers are each other's equals.
-func (l *locker) pop() *Hold {
+// take takes out a hold that has ended, or if there is none the youngest; nil if there is none at all. A sync.Locker does
+// not say which of its callers unlocks, so a lost hold is taken to be the caller's: the lock is not released for a caller
+// that may have lost it before another got it. It looks at all who have the lock at this moment.
+func (l *locker) take() *Hold {
 	for {
-		top := l.holds.Load()
-		if top == nil {
+		youngest := l.holds.Load()
+		if youngest == nil {
 			return nil
 		}
-		if l.holds.CompareAndSwap(top, top.next) {
-			return top.hold
+		taken := youngest
+		for h := youngest; h != nil; h = h.next {
+			if h.hold.hasEnded() {
+				taken = h
+				break
+			}
 		}
+		if l.holds.CompareAndSwap(youngest, youngest.without(taken)) {
+			return taken.hold
+		}
+	}
+}
+
+// without is the list less one of its holds. What is behind that is shared with it.
+func (h *lockerHold) without(taken *lockerHold) *lockerHold {
+	if h == taken {
+		return h.next
+	}
+	rest := &lockerHold{hold: h.hold}
+	for last := rest; ; last = last.next {
+		if h = h.next; h == taken {
+			last.next = h.next
+			return rest
+		}
+		last.next = &lockerHold{hold: h.hold}
 	}
 }

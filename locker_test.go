@@ -2,7 +2,9 @@ package lockwheel_test
 
 import (
 	"bytes"
+	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"strings"
 	"sync"
 	"testing"
@@ -107,4 +109,85 @@ func (j *journal) String() string {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.text.String()
+}
+
+// Code that knows sync.Locker cannot tell whose lock it unlocks: one that was lost is unlocked late, when others have the lock.
+func TestUnlockOfALockerReleasesWhatWasLostBeforeWhatIsHeld(t *testing.T) {
+	t.Parallel()
+	s := anySite(t)
+	e, other := s.open(lockwheel.Options{}), s.open(lockwheel.Options{})
+	m := e.Mutex("n")
+	l := m.Locker()
+	l.Lock()
+	forceUnlock(t, m)
+	l.Lock()
+	refused(t, other.Mutex("n"))
+	l.Unlock() // of the first one
+	refused(t, other.Mutex("n"))
+	l.Unlock()
+	unlock(t, lock(t, other.Mutex("n")))
+	require.Panics(t, l.Unlock)
+}
+
+// Whatever is locked, lost and unlocked through one Locker, in any order: the lock has as many holds as were locked and not lost, less
+// the Unlocks that came when none had been lost.
+func TestALockersHoldsAreReleasedByAsManyUnlocksAsThereAre(t *testing.T) {
+	t.Parallel()
+	s := anySite(t)
+	e := s.open(lockwheel.Options{})
+	for seed := range uint64(20) {
+		random := rand.New(rand.NewPCG(seed, 2))
+		readers := e.RWMutex(fmt.Sprint("n", seed)).RLocker()
+		l := readers.Locker()
+		var live, lost int
+		for range 60 {
+			switch n := random.IntN(10); {
+			case n < 4:
+				l.Lock()
+				live++
+			case n < 9 && live+lost > 0:
+				l.Unlock()
+				if lost > 0 {
+					lost--
+				} else {
+					live--
+				}
+			case n == 9:
+				_, err := readers.ForceUnlock(t.Context())
+				require.NoError(t, err)
+				eventually(t, "all to be told", func() bool { return e.Stats().Held == 0 }) // those but one are a round trip later
+				live, lost = 0, live+lost
+			}
+			state, err := readers.State(t.Context())
+			require.NoError(t, err)
+			require.Equal(t, live, state.Count, "seed %d", seed)
+		}
+		for range live + lost {
+			l.Unlock()
+		}
+		require.Panics(t, l.Unlock)
+	}
+	settled(t, e)
+}
+
+// Among many that others lock and unlock at the same time, each Unlock finds one.
+func TestManyShareALockerWhileItsHoldsAreLost(t *testing.T) {
+	t.Parallel()
+	e := anySite(t).open(lockwheel.Options{})
+	readers := e.RWMutex("n").RLocker()
+	l := readers.Locker()
+	crowd(t, 16, func(i int) error {
+		for n := range 30 {
+			l.Lock()
+			if i == 0 && n%5 == 0 {
+				if _, err := readers.ForceUnlock(t.Context()); err != nil {
+					return err
+				}
+			}
+			l.Unlock()
+		}
+		return nil
+	})
+	require.Panics(t, l.Unlock)
+	settled(t, e)
 }

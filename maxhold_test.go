@@ -37,6 +37,7 @@ func TestMaxHoldEndsAWatchedLock(t *testing.T) {
 			eventually(t, "no key", func() bool { return !s.exists("n") })
 			unlock(t, lock(t, e.Mutex("n"))) // the next owner has its own time
 			settled(t, e)
+			require.NoError(t, e.Close()) // which waits until all was told
 			require.EqualValues(t, 2, lost.Load())
 		})
 	}

@@ -26,12 +26,17 @@ type Multi struct {
 // slot, as those do that have the same text in braces. Who waits for them holds none meanwhile:
 // it stands in the queue of one of them that is taken, and when its turn comes there it asks for all, and
 // goes on to the next that is taken. So overlapping Multis never wait for each other in a circle, whatever
-// their order, and one of them always comes through. It is fair no further than that: callers who want only one
-// of the locks can come first, again and again, while another one is taken.
+// their order, and one of them always comes through. If callers who want only one of the locks come first while
+// another one is taken, for longer than 25 ms, it takes the locks one after the other.
 //
 // Locks of other kinds or slots, locks of an engine with [Options.Replicas], and locks of which ctx carries a
-// hold, are taken one after the other, in the order of their names, and all are given back when one cannot be
-// had. That keeps Multis out of each other's way, too; meanwhile those that were taken are held.
+// hold, are taken one after the other from the beginning.
+//
+// One after the other they are taken in the order of their names, which keeps Multis out of each other's way; meanwhile
+// those that were taken are held: for 250 ms, or half as long as was waited before, but plain ones of one slot for 10 s at
+// most. If one cannot be had by then, all are given back, that one is waited for alone, and when it comes the others
+// have 50 ms, or a quarter of that time. Then it begins again. So an owner of one of them who waits for another is not
+// kept from it for ever, and a part that is lost before all are had is no loss: they are asked for again.
 //
 // [Hold.Token] of the hold is 0, also with fenced locks among them, as each has a token of its own: lock that one again
 // with the hold's context. It re-enters, and that hold's Token is the token.
@@ -72,8 +77,10 @@ func (m Multi) Name() string { return m.name }
 // without; see [Engine.Multi] and [Quorum] for what it means that it is lost. Its context carries the owner of
 // each of the locks: whoever locks one of them with it re-enters.
 //
-// On failure nothing is held: what was taken already is released, on servers that do not answer as soon as they
-// do. The error is as of Mutex.Lock and names one of the locks where it is about one.
+// On failure nothing is held: what was taken already is being released when Lock returns, so that for a round trip it may
+// still seem taken; on servers that do not answer that goes on until they do, or until the lease ends. Locks that are taken
+// in turn are taken and given back one after the other also where a later one is then refused with [ErrKind] or
+// [ErrUpgrade]. The error is as of Mutex.Lock and names one of the locks where it is about one.
 func (m Multi) Lock(ctx context.Context, opts ...Option) (*Hold, error) {
 	return m.lock(ctx, opts, false)
 }
@@ -85,25 +92,22 @@ func (m Multi) TryLock(ctx context.Context, opts ...Option) (*Hold, error) {
 }
 
 // Do runs f while it holds the locks, as [Mutex.Do] does.
-func (m Multi) Do(ctx context.Context, f func(context.Context) error, opts ...Option) (err error) {
+func (m Multi) Do(ctx context.Context, f func(context.Context) error, opts ...Option) error {
 	hold, err := m.Lock(ctx, opts...)
 	if err != nil {
 		return err
 	}
-	defer func() {
-		if lost := hold.Unlock(context.WithoutCancel(ctx)); lost != nil {
-			err = errors.Join(err, lost)
-		}
-	}()
-	return f(hold.Context())
+	return hold.do(ctx, f)
 }
 
 // errand is one call for several locks.
 type errand struct {
 	ctx   context.Context
-	lease time.Duration // 0: watched
-	until time.Time     // when the wait ends; zero: as long as ctx lasts
+	done  <-chan struct{} // ctx's, asked for before anything is posted: see Engine.await
+	lease time.Duration   // 0: watched
+	until time.Time       // when the wait ends; zero: as long as ctx lasts
 	once  bool
+	pause time.Duration // the last, after a part was lost
 }
 
 // lock takes the locks in the way that fits them.
@@ -118,7 +122,7 @@ func (m Multi) lock(ctx context.Context, opts []Option, try bool) (*Hold, error)
 	if err != nil {
 		return nil, m.fail(err, nil)
 	}
-	call := errand{ctx: ctx, lease: lease, once: once}
+	call := errand{ctx: ctx, done: ctx.Done(), lease: lease, once: once}
 	if wait > 0 {
 		call.until = time.Now().Add(wait)
 	}
@@ -126,7 +130,7 @@ func (m Multi) lock(ctx context.Context, opts []Option, try bool) (*Hold, error)
 	case m.quorum:
 		return m.majority(call)
 	case m.together():
-		return m.jointly(call, wait)
+		return m.jointly(call)
 	}
 	return m.inTurn(call)
 }

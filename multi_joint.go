@@ -20,10 +20,34 @@ func (m Multi) together() bool {
 	return true
 }
 
-// jointly takes all locks with one command.
-func (m Multi) jointly(e errand, wait time.Duration) (*Hold, error) {
+// jointly takes all locks with one command. Whoever is overtaken by those who want only one of them, while it waits
+// with none, keeps parts for a while: it takes them one after the other.
+func (m Multi) jointly(e errand) (*Hold, error) {
+	var keeping actor.Keeping
+	for begun := time.Now(); ; {
+		hold, err := m.atOnce(e, keeping.Patience())
+		switch {
+		case errors.Is(err, engine.ErrReenters):
+			return m.inTurn(e)
+		case errors.Is(err, actor.ErrOvertaken):
+			var again bool
+			if hold, again, err = m.kept(e, &keeping, keeping.For(time.Since(begun), true)); again {
+				continue
+			}
+		}
+		if !errors.Is(err, ErrLost) {
+			return hold, err
+		}
+		if err := m.afterLoss(&e, err); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// atOnce asks for all locks together, and waits for them with none.
+func (m Multi) atOnce(e errand, patience time.Duration) (*Hold, error) {
 	on := m.locks[0].engine
-	joint := &actor.Joint{Parts: make([]actor.Part, len(m.locks))}
+	joint := &actor.Joint{Parts: make([]actor.Part, len(m.locks)), Patience: patience}
 	parts, holds := make([]Hold, len(m.locks)), make([]*Hold, len(m.locks))
 	for i, l := range m.locks {
 		parts[i] = Hold{engine: on, name: l.name, parent: e.ctx}
@@ -32,17 +56,22 @@ func (m Multi) jointly(e errand, wait time.Duration) (*Hold, error) {
 	}
 	call := engine.NewAsync()
 	call.Tag, call.Name, call.Key, call.Joint = actor.Acquire, m.name, joint.Parts[0].Key, joint
-	call.Lease, call.Wait, call.Once = e.lease, wait, e.once
+	call.Lease, call.Once = e.lease, e.once
+	if !e.until.IsZero() {
+		call.Wait = max(time.Until(e.until), shortest)
+	}
 	if !on.loop.Post(call) {
 		return nil, m.fail(ErrClosed, nil)
 	}
-	cause := on.await(e.ctx, call)
+	cause := on.await(e.ctx, e.done, call)
 	err, why := call.Err, call.Cause
 	switch {
-	case errors.Is(err, engine.ErrReenters):
-		return m.inTurn(e)
-	case cause != nil && err == nil:
+	case err == engine.ErrReenters:
+		return nil, err
+	case cause != nil && (err == nil || err == actor.ErrOvertaken):
 		return nil, m.fail(ErrNotAcquired, cause) // given up: the loop gives it back
+	case err == actor.ErrOvertaken:
+		return nil, err
 	case err == ErrUnavailable || err == ErrClosed:
 		return nil, m.fail(err, why)
 	case err != nil:

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -33,6 +35,13 @@ func (d *diary) read() []string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return slices.Clone(d.lines)
+}
+
+// requireLines waits until an observer has been told as much as that, and makes sure that it was that.
+func (d *diary) requireLines(t *testing.T, lines ...string) {
+	t.Helper()
+	eventually(t, "the observer to be told", func() bool { return len(d.read()) >= len(lines) })
+	require.Equal(t, lines, d.read())
 }
 
 func (d *diary) observer() lockwheel.Observer {
@@ -81,7 +90,7 @@ func TestTheObserverIsToldWhatLocksDo(t *testing.T) {
 	queued(t, e, 1)
 	require.NoError(t, e.Close())
 	require.ErrorIs(t, receive(t, waiting).err, lockwheel.ErrClosed)
-	require.Equal(t, strings.Split(strings.TrimSpace(`
+	d.requireLines(t, strings.Split(strings.TrimSpace(`
 n acquired after a while
 n acquired after a while
 n refused after a while: lock not acquired
@@ -90,7 +99,8 @@ n released after a while
 n acquired after a while
 n lost: lock lost
 n acquired after a while
-n refused after a while: engine closed`), "\n"), d.read())
+n lost: engine closed
+n refused after a while: engine closed`), "\n")...)
 }
 
 // Who watches for losses learns also of one that only its Unlock has found.
@@ -105,9 +115,10 @@ func TestTheObserverIsToldOfALossThatAnUnlockFinds(t *testing.T) {
 		require.ErrorIs(t, hold.Unlock(t.Context()), lockwheel.ErrLost)
 	}
 	one := []string{"n acquired after a while", "n released after a while", "n lost: lock lost"}
-	require.Equal(t, append(one, one...), d.read())
+	d.requireLines(t, append(one, one...)...)
 	stats := e.Stats()
 	require.EqualValues(t, 2, stats.Released)
+	require.EqualValues(t, 2, stats.LostAtUnlock)
 	require.Zero(t, stats.Lost)
 }
 
@@ -137,22 +148,22 @@ func TestTheObserverIsToldHowLongAWaitWas(t *testing.T) {
 	require.GreaterOrEqual(t, receive(t, waits), wait)
 }
 
-// A turn that takes long is told: here because the observer itself is slow.
+// A turn that takes long is told: here because very many requests are refused in it.
 func TestTheObserverIsToldOfSlowTurns(t *testing.T) {
 	t.Parallel()
-	late := make(chan time.Duration, 16)
-	e := anySite(t).open(lockwheel.Options{Observer: lockwheel.Observer{
-		Acquired: func(string, time.Duration) { time.Sleep(20 * time.Millisecond) },
-		Late: func(turn time.Duration) {
-			select {
-			case late <- turn:
-			default:
-			}
-		},
-	}})
-	unlock(t, lock(t, e.Mutex("n")))
-	for receive(t, late) < 20*time.Millisecond { // a busy machine may have late turns of its own
+	late := make(chan time.Duration, 1)
+	e := anySite(t).open(lockwheel.Options{Observer: lockwheel.Observer{Late: func(turn time.Duration) {
+		select {
+		case late <- turn:
+		default:
+		}
+	}}})
+	lock(t, e.Mutex("n"))
+	for range 100_000 {
+		e.Mutex("n").LockAsync(context.Background())
 	}
+	require.NoError(t, e.Close())
+	require.Greater(t, receive(t, late), 5*time.Millisecond)
 }
 
 // A grant that is given back because nobody took it was granted and released; a caller that left was refused.
@@ -172,11 +183,11 @@ func TestTheObserverSeesWhatWasGivenBack(t *testing.T) {
 	leave()
 	receive(t, waiting)
 	settled(t, e)
-	require.Equal(t, []string{
+	d.requireLines(t,
 		"n acquired after a while",
 		"n released after a while",
 		"n refused after a while: lock not acquired",
-	}, d.read())
+	)
 }
 
 // Several locks of which one is re-entered are asked for one by one: that nothing could be asked for together is no refusal.
@@ -190,13 +201,141 @@ func TestTheObserverIsNotToldOfARefusalWhenSeveralLocksAreReentered(t *testing.T
 	unlock(t, inner)
 	unlock(t, outer)
 	settled(t, e)
-	require.Equal(t, []string{
+	d.requireLines(t,
 		"a acquired after a while",
 		"a acquired after a while",
 		"b acquired after a while",
 		"a released after a while",
 		"b released after a while",
 		"a released after a while",
-	}, d.read())
+	)
 	require.Zero(t, e.Stats().Refused)
 }
+
+// Who watches for losses only learns of those, too, that an Unlock finds and that Close makes.
+func TestAnObserverOfLossesAloneIsToldOfEachOfThem(t *testing.T) {
+	t.Parallel()
+	s := anySite(t)
+	var d diary
+	e := s.open(lockwheel.Options{Observer: lockwheel.Observer{Lost: d.observer().Lost}})
+	hold := lock(t, e.Mutex("deleted"))
+	s.do("DEL", "deleted")
+	require.ErrorIs(t, hold.Unlock(t.Context()), lockwheel.ErrLost)
+	lock(t, e.Mutex("forced"))
+	forceUnlock(t, e.Mutex("forced"))
+	lock(t, e.Mutex("closed"))
+	require.NoError(t, e.Close())
+	require.Equal(t, []string{"deleted lost: lock lost", "forced lost: lock lost", "closed lost: engine closed"}, d.read(),
+		"Close waits until it has been told")
+}
+
+// An observer may ask its engine, and take locks of it.
+func TestAnObserverMayCallTheEngine(t *testing.T) {
+	t.Parallel()
+	var e *lockwheel.Engine
+	opened, done := make(chan struct{}), make(chan error, 10)
+	e = anySite(t).open(lockwheel.Options{Observer: lockwheel.Observer{
+		Acquired: func(name string, _ time.Duration) {
+			<-opened
+			if name != "n" {
+				return
+			}
+			hold, err := e.Mutex("of the observer").Lock(context.Background())
+			if err == nil {
+				err = hold.Unlock(context.Background())
+			}
+			if e.Stats().Acquired < 2 {
+				err = errors.New("its own lock is not counted")
+			}
+			done <- err
+		},
+		Lost: func(string, error) { done <- e.Shutdown(context.Background()) },
+	}})
+	close(opened)
+	lock(t, e.Mutex("n"))
+	require.NoError(t, receive(t, done))
+	forceUnlock(t, e.Mutex("n"))
+	require.NoError(t, receive(t, done))
+	require.NoError(t, e.Close())
+}
+
+// One that blocks holds up neither locks nor deadlines nor the end of the engine; what does not fit into its queue is counted.
+func TestAnObserverThatBlocksHoldsNothingUp(t *testing.T) {
+	t.Parallel()
+	blocks := make(chan struct{})
+	block := func() { <-blocks }
+	t.Cleanup(func() { close(blocks) })
+	s := anySite(t)
+	for name, end := range map[string]func(e *lockwheel.Engine) error{
+		"Close":    func(e *lockwheel.Engine) error { return e.Close() },
+		"Shutdown": func(e *lockwheel.Engine) error { return e.Shutdown(context.Background()) },
+	} {
+		e := s.open(lockwheel.Options{
+			Lease: brief, Timeout: brief / 3,
+			Logger: slog.New(handlerFunc(func(slog.Record) { block() })),
+			Observer: lockwheel.Observer{
+				Acquired: func(string, time.Duration) { block() },
+				Released: func(string, time.Duration) { block() },
+				Lost:     func(string, error) { block() },
+			},
+		})
+		m := e.Mutex(name)
+		hold := lock(t, m, lockwheel.Lease(200*time.Millisecond))
+		receive(t, hold.Done())
+		require.ErrorIs(t, hold.Err(), lockwheel.ErrLost)
+		outer := lockWith(t, t.Context(), m)
+		for range 5000 {
+			unlock(t, lockWith(t, outer.Context(), m))
+		}
+		require.NotZero(t, e.Stats().Untold)
+		unlock(t, outer)
+		done := make(chan error, 1)
+		go func() { done <- end(e) }()
+		require.NoError(t, receive(t, done))
+	}
+}
+
+// A panic is the observer's own matter, and the log's: both go on with what comes next.
+func TestAPanicInAnObserverOrALogEndsNothing(t *testing.T) {
+	t.Parallel()
+	var d diary
+	var log journal
+	text := slog.NewTextHandler(&log, nil)
+	lost := d.observer().Lost
+	e := anySite(t).open(lockwheel.Options{
+		Logger: slog.New(handlerFunc(func(r slog.Record) {
+			_ = text.Handle(context.Background(), r)
+			panic("the log's")
+		})),
+		Observer: lockwheel.Observer{
+			Acquired: func(string, time.Duration) { panic("the observer's") },
+			Lost: func(name string, err error) {
+				lost(name, err)
+				runtime.Goexit()
+			},
+		},
+	})
+	for range 3 {
+		lock(t, e.Mutex("n"))
+		forceUnlock(t, e.Mutex("n"))
+	}
+	d.requireLines(t, "n lost: lock lost", "n lost: lock lost", "n lost: lock lost")
+	eventually(t, "all counted", func() bool { return e.Stats().Panics >= 3+3+6 }) // and each of the log's for them
+	require.NoError(t, e.Close())
+	require.Contains(t, log.String(), `msg="lockwheel: Options.Observer panicked" panic="the observer's"`)
+	require.Contains(t, log.String(), "observer_test.go", "where")
+}
+
+// handlerFunc is a log's handler.
+type handlerFunc func(slog.Record)
+
+func (f handlerFunc) Enabled(context.Context, slog.Level) bool { return true }
+
+func (f handlerFunc) Handle(_ context.Context, r slog.Record) error {
+	f(r)
+	return nil
+}
+
+func (f handlerFunc) WithAttrs([]slog.Attr) slog.Handler { return f }
+
+func (f handlerFunc) WithGroup(string) slog.Handler { return f }

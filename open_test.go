@@ -1,11 +1,15 @@
 package lockwheel_test
 
 import (
+	"bytes"
 	"context"
+	"crypto/tls"
+	"errors"
 	"math"
 	"net"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -45,15 +49,16 @@ func TestDialRefusesWhatIsNoURL(t *testing.T) {
 func TestDialSaysWhatAURLLooksLike(t *testing.T) {
 	t.Parallel()
 	for url, says := range map[string]string{
-		"":                               `invalid URL scheme "", want redis://host:port`,
-		"localhost":                      `invalid URL scheme "", want redis://host:port`,
-		"localhost:6379":                 `invalid URL scheme "localhost", want redis://host:port`,
-		"http://user:secret@localhost":   `invalid URL scheme "http", want redis://host:port`,
-		"127.0.0.1:6379":                 "malformed URL, want redis://host:port: first path segment in URL cannot contain colon",
-		"redis://user:secret@local host": `malformed URL, want redis://host:port: invalid character " " in host name`,
+		"":                               "its scheme is none of redis, rediss, valkey, valkeys and unix, want redis://host:port",
+		"localhost":                      "its scheme is none of redis, rediss, valkey, valkeys and unix, want redis://host:port",
+		"localhost:6379":                 "its scheme is none of redis, rediss, valkey, valkeys and unix, want redis://host:port",
+		"http://user:secret@localhost":   "its scheme is none of redis, rediss, valkey, valkeys and unix, want redis://host:port",
+		"127.0.0.1:6379":                 "it cannot be read, want redis://host:port",
+		"redis://user:secret@h:1?db=one": "its database is no number, want redis://host:port/0",
+		"redis://user:123/4@localhost":   "an @ stands behind the host: in a user and a password write / ? # as %2F %3F %23, and behind the host @ as %40",
 	} {
 		_, err := lockwheel.Dial(t.Context(), url)
-		require.EqualError(t, err, "lockwheel: dial: "+says, url)
+		require.EqualError(t, err, "lockwheel: dial: the URL: "+says, url)
 	}
 }
 
@@ -222,4 +227,132 @@ func monitored(t *testing.T, c *redistest.Conn) string {
 	line, err := c.Receive(patience)
 	require.NoError(t, err)
 	return line.(string)
+}
+
+// The context of Open ends whatever connects meanwhile, however the caller's own way to connect likes to wait.
+func TestTheEndOfOpensContextEndsADialThatNeverComes(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	opened := make(chan error, 1)
+	go func() {
+		_, err := lockwheel.Open(ctx, lockwheel.Options{Lease: 10 * patience, Timeout: 2 * patience, Redis: rueidis.ClientOption{
+			InitAddress: []string{"127.0.0.1:1"}, ForceSingleClient: true,
+			DialCtxFn: func(ctx context.Context, _ string, _ *net.Dialer, _ *tls.Config) (net.Conn, error) {
+				cancel()
+				select {
+				case <-ctx.Done():
+					ended <- nil
+				case <-time.After(patience):
+					ended <- errors.New("the dial goes on")
+				}
+				return nil, errors.New("given up")
+			},
+		}})
+		opened <- err
+	}()
+	require.ErrorIs(t, receive(t, opened), context.Canceled)
+	require.NoError(t, receive(t, ended))
+}
+
+// Once Open is done its context means nothing: no connection is cut when it ends.
+func TestTheEndOfOpensContextLaterCutsNoConnection(t *testing.T) {
+	t.Parallel()
+	s := realSite(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	var dialled atomic.Int32
+	e, err := lockwheel.Open(ctx, lockwheel.Options{Redis: rueidis.ClientOption{
+		InitAddress: []string{s.addr}, ForceSingleClient: true,
+		DialCtxFn: func(ctx context.Context, address string, d *net.Dialer, _ *tls.Config) (net.Conn, error) {
+			dialled.Add(1)
+			return d.DialContext(ctx, "tcp", address)
+		},
+	}})
+	require.NoError(t, err)
+	t.Cleanup(func() { e.Close() })
+	again := func() bool {
+		unlock(t, lock(t, e.Mutex("n")))
+		return dialled.Load() == 1
+	}
+	always(t, 50*time.Millisecond, "the connection of Open", again)
+	cancel()
+	always(t, 50*time.Millisecond, "the connection of Open", again)
+}
+
+// stubborn is a connection that ends Open's context with the first that is written to it, and which the first Close does not
+// close: that is the one that comes of this end, and nothing is written before it has come.
+type stubborn struct {
+	net.Conn
+	end    context.CancelFunc
+	closes atomic.Int32
+	closed chan struct{} // for the first time
+}
+
+func (c *stubborn) Write(b []byte) (int, error) {
+	c.end()
+	<-c.closed
+	return c.Conn.Write(b)
+}
+
+func (c *stubborn) Close() error {
+	if c.closes.Add(1) == 1 {
+		close(c.closed)
+		return nil
+	}
+	return c.Conn.Close()
+}
+
+// A connection that was made although the context of Open had ended belongs to nobody: its client is closed.
+func TestAConnectionThatIsMadeTooLateIsClosed(t *testing.T) {
+	t.Parallel()
+	s := realSite(t)
+	nobody := func() bool { return len(s.engines()) == 0 }
+	eventually(t, "the end of what started the server", nobody)
+	ctx, cancel := context.WithCancel(t.Context())
+	_, err := lockwheel.Open(ctx, lockwheel.Options{Redis: rueidis.ClientOption{
+		InitAddress: []string{s.addr}, ForceSingleClient: true,
+		DialCtxFn: func(_ context.Context, address string, d *net.Dialer, _ *tls.Config) (net.Conn, error) {
+			conn, err := d.Dial("tcp", address)
+			if err != nil {
+				return nil, err
+			}
+			return &stubborn{Conn: conn, end: cancel, closed: make(chan struct{})}, nil
+		},
+	}})
+	require.ErrorIs(t, err, context.Canceled)
+	eventually(t, "no connection", nobody)
+}
+
+// cancelling is a connection that says nothing of what has a word in it, but cancels.
+type cancelling struct {
+	net.Conn
+	word   []byte
+	cancel func()
+}
+
+func (c *cancelling) Write(p []byte) (int, error) {
+	if bytes.Contains(p, c.word) {
+		c.cancel()
+		return len(p), nil
+	}
+	return c.Conn.Write(p)
+}
+
+// Whatever Open was about when its context ended, it says why that ended, and not what went wrong because of it.
+func TestOpenSaysWhyItsContextEnded(t *testing.T) {
+	t.Parallel()
+	s := anySite(t)
+	for _, word := range []string{"HELLO", "PING", "SCRIPT", "WAIT"} {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		_, err := lockwheel.Open(ctx, lockwheel.Options{Replicas: lockwheel.Replicas{Min: 1}, Redis: rueidis.ClientOption{
+			InitAddress: []string{s.addr}, ForceSingleClient: true,
+			DialCtxFn: func(ctx context.Context, address string, d *net.Dialer, _ *tls.Config) (net.Conn, error) {
+				c, err := d.DialContext(ctx, "tcp", address)
+				return &cancelling{c, []byte(word), func() { cancel(errTest) }}, err
+			},
+		}})
+		require.EqualError(t, err, "lockwheel: open: "+errTest.Error(), word)
+		require.ErrorIs(t, err, errTest, word)
+		cancel(nil)
+	}
 }

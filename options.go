@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"time"
 
 	"github.com/redis/rueidis"
@@ -21,14 +22,23 @@ type Options struct {
 	//
 	// The engine sets PipelineMultiplex, DisableAutoPipelining, BlockingPipeline, DisableCache, DisableRetry,
 	// ConnLifetime, ConnWriteTimeout, Timeout and KeepAlive of Dialer and of Sentinel.Dialer, and where they are
-	// zero Sentinel.TopologyRefreshInterval, ClusterOption.ShardsRefreshInterval and ClusterOption.MaxMovedRedirections.
+	// zero ClusterOption.ShardsRefreshInterval and ClusterOption.MaxMovedRedirections; a BlockingPoolSize below 4 becomes 4. Leave Sentinel.TopologyRefreshInterval at zero:
+	// with it rueidis piles up goroutines while there is no master. SendToReplicas, ReplicaOnly and Standalone.ReplicaAddress are
+	// left out: locks are the master's.
+	//
+	// A DialCtxFn or DialFn, with the handshake of TLS, and an AuthCredentialsFn has Timeout for each attempt; the context ends then. One that has not
+	// returned is left behind on its goroutine, and what it connects too late is closed; so it is with functions of TLSConfig and
+	// Dialer. With 1024 of them that have not returned no further attempt is made. One that ends its goroutine has failed.
 	Redis rueidis.ClientOption
 
 	// Client is an open client to use instead of Redis. It stays the caller's, to be closed after the
 	// engine. It should keep one ordered connection (PipelineMultiplex: -1) without a ConnLifetime, at whose end
 	// rueidis sends calls twice, and with DisableRetry for the same reason. It should notice a dead one within two
 	// Timeouts (ConnWriteTimeout and Dialer.Timeout of one, Dialer.KeepAlive of half of it, and behind Sentinel
-	// Sentinel.Dialer as Dialer: rueidis never notices a silent sentinel without its KeepAlive).
+	// Sentinel.Dialer as Dialer: rueidis never notices a silent sentinel without its KeepAlive). Behind Sentinel it must not
+	// send to replicas (SendToReplicas): which of its nodes is the master could not be told, so none would be followed.
+	// The engine takes connections of its own from the client's pool (BlockingPoolSize), 2 to each master at most, with Replicas 4. While
+	// the program uses all of them, who waits polls, and with Replicas nothing is granted.
 	Client rueidis.Client
 
 	// Lease is how long a watched lock lives in Redis without renewal: how long others wait for a process
@@ -45,17 +55,17 @@ type Options struct {
 	Timeout time.Duration
 
 	// MaxHold bounds how long an owner's watched lock is renewed, counted from its first grant; then it
-	// is lost. Zero: no bound.
+	// is lost. A re-entry without a [Lease] after that time gets ErrLost, also while a hold with a lease of its own goes on.
+	// Zero: no bound.
 	MaxHold time.Duration
 
 	// Prefix is put before every name on the wire, as Redisson's NameMapper would, for key patterns of an
 	// ACL. Default none.
 	Prefix string
 
-	// FairWait is how long a waiter of a FairMutex counts as alive without being heard of, once the lock could
-	// be its own: Redisson's fairLockWaitTimeout. The wait of a caller with one (Wait) counts instead. Those
-	// who wait in a living engine are heard of in time; those of a process that died hold up all behind them
-	// for as long. Default 5min; at least 100ms.
+	// FairWait is how long a place in the queue of a FairMutex lives unless its engine keeps it up, which that does
+	// three times as often: so for how long those who waited in a process that died hold up all behind them. A caller
+	// with a shorter Wait has a place that lives for that. Default Lease; at least 100ms.
 	FairWait time.Duration
 
 	// Handoff bounds handing a lock on inside this engine while others wait for it elsewhere.
@@ -67,11 +77,11 @@ type Options struct {
 	// Replicas makes a grant count only when replicas have it, too. The zero Replicas asks nobody.
 	Replicas Replicas
 
-	// Observer is told what locks do.
+	// Observer is told what locks do, on a goroutine of its own.
 	Observer Observer
 
 	// Logger gets what nobody was told otherwise: lost locks, an unreachable server, a clock with which fair locks
-	// do not work well. Nil is silent. Its handler runs on the loop, so it must not block.
+	// do not work well. Nil is silent. Its handler runs on a goroutine of its own, as an Observer does, behind 256 records.
 	Logger *slog.Logger
 }
 
@@ -94,15 +104,17 @@ const (
 	PubSub Wake = iota
 
 	// Poll never subscribes: it asks again after 1 ms, 2 ms and so on up to 128 ms, less often when thousands
-	// wait. One asks for all callers of the engine that wait for a lock; only for a FairMutex, where each has a
+	// wait, and sooner while others have its turn again and again. One asks for all callers of the engine that wait for a lock; only for a FairMutex, where each has a
 	// place of its own, and to read an RWMutex each caller asks for itself, in calls with the others. It is for
 	// servers and proxies without pub/sub, and beside holders that publish nothing.
 	Poll
 )
 
 // Replicas is how many replicas must have a lock before it counts as granted, and how long they have for that.
-// Otherwise it is undone, and the caller gets ErrNotReplicated: a failover to one of these replicas then keeps
-// the lock. It holds for every kind of lock. In a cluster they are the replicas of the slot's master, behind
+// Otherwise it is undone, and the caller gets ErrNotReplicated, also one that may wait: a failover to one of these
+// replicas then keeps the lock. With it all who wait for the name in this engine get ErrNotReplicated, so that each
+// waits for replicas once and not for those before it as well; who comes after that has another try. A master that
+// becomes a replica while it is asked has not answered: whoever may wait goes on at the next one. It holds for every kind of lock. In a cluster they are the replicas of the slot's master, behind
 // Sentinel those of whoever is the master.
 //
 // Each call that acquires sends a WAIT besides, at most two such calls at a time to each master, on connections of
@@ -119,14 +131,19 @@ type Replicas struct {
 	Timeout time.Duration // for their answer; default and at most half of Options.Timeout
 }
 
-// Observer is functions that are told what locks do. Nil ones are skipped. They run on the loop: they
-// must not block and must not call the engine, its locks or its holds. Released and Lost come after the hold's
-// context has ended and its Done is closed. Of a Multi or a Quorum they are told of each lock.
+// Observer is functions that are told what locks do. Nil ones are skipped. They are called one at a time and in the order of what
+// happened, on a goroutine of their own, and so a little later: they may block and may call the engine, its locks and its
+// holds. Behind one that blocks 8192 events wait; those beyond are left out and counted in Stats.Untold. A panic is logged and
+// counted in Stats.Panics, and the next event follows. Close and Shutdown wait until all has been told, for Options.Timeout
+// at most; called by an Observer they wait for that long.
+//
+// Released and Lost come after the hold's context has ended and its Done is closed. Of a Multi or a Quorum they are
+// told of each lock.
 type Observer struct {
 	Acquired func(name string, waited time.Duration)            // a hold was granted
 	Refused  func(name string, waited time.Duration, err error) // a request ended without one
 	Released func(name string, held time.Duration)              // a hold was unlocked; held since its owner's first grant
-	Lost     func(name string, err error)                       // a hold ended without Unlock, or its Unlock, after Released, found it lost before
+	Lost     func(name string, err error)                       // a hold ended without Unlock, by Close too (ErrClosed), or its Unlock, after Released, found it lost before
 	Late     func(turn time.Duration)                           // a turn of the loop took longer than 5ms
 }
 
@@ -139,14 +156,16 @@ type Stats struct {
 	Timers        int64 // gauge: timers on the wheel
 	Polling       int64 // gauge: locks waited for by asking again and again: by choice (Wake), or because the server refuses SUBSCRIBE
 
-	Acquired, Refused, Released, Lost uint64 // counters, since Open: holds granted, refused, unlocked, lost; one that only its Unlock found lost is in Released, and Observer.Lost is told
+	Acquired, Refused, Released, Lost uint64 // counters, since Open: holds granted, refused, unlocked, lost, of several locks each; one that only its Unlock found lost is in Released and in LostAtUnlock, and Observer.Lost is told, as it is of holds that Close ends, which are in none of these
 	Renewed                           uint64 // counter: renewals and confirmations given by the server
 	Handed                            uint64 // counter: grants that passed from owner to owner inside the engine, without a release
 	Commands, Batches, Turns          uint64 // counters: commands sent, calls that carried them, turns of the loop (none while nothing is due)
 	Retries                           uint64 // counter: commands sent again, and calls sent again in parts
 	Muted                             uint64 // counter: releases that the server did but refused to publish
+	LostAtUnlock                      uint64 // counter: of those in Released, the ones of which their Unlock found that they had been lost before
+	Untold, Panics                    uint64 // counters: events and log lines left out because Observer or Logger were too slow; panics in these, and in contexts that were left
 
-	RenewalLag time.Duration // the latest a renewal was confirmed past its due time, since Open
+	RenewalLag time.Duration // gauge: how long past its due time the latest renewal of the last minute was confirmed; 0: none was late, or none was due
 	ClockAhead time.Duration // gauge: by how much at least this machine's clock was ahead of the server's when a caller last queued for a FairMutex; negative: behind; 0: not known to be; in a cluster, of the node it is the furthest from
 }
 
@@ -159,7 +178,6 @@ const (
 	defaultTimeout = 3 * time.Second
 	defaultMax     = 64
 	defaultFor     = 5 * time.Millisecond
-	defaultFair    = 5 * time.Minute
 	shortestFair   = 100 * time.Millisecond
 )
 
@@ -171,13 +189,16 @@ func (o Options) withDefaults() (Options, error) {
 	if o.Client != nil && len(o.Redis.InitAddress) != 0 {
 		return o, errors.New("two servers: use either Options.Redis or Options.Client")
 	}
+	if err := o.checkAddresses(); err != nil {
+		return o, err
+	}
 	o.Lease = orElse(o.Lease, defaultLease)
 	if err := within("Options.Lease", o.Lease, shortestWatch, longest); err != nil {
 		return o, err // the defaults of the others follow from it
 	}
 	o.Renew = orElse(o.Renew, o.Lease/3)
 	o.Timeout = orElse(o.Timeout, min(defaultTimeout, o.Lease/6))
-	o.FairWait = orElse(o.FairWait, defaultFair)
+	o.FairWait = orElse(o.FairWait, o.Lease)
 	if o.Handoff.Max == 0 {
 		o.Handoff.Max = defaultMax
 	}
@@ -193,6 +214,18 @@ func (o Options) withDefaults() (Options, error) {
 		prefixFits(o.Prefix),
 		o.Wake.check(),
 	)
+}
+
+// checkAddresses refuses what is no address without repeating it: it may be a URL, with a password. With a way of its own to
+// connect an address can be anything but that.
+func (o *Options) checkAddresses() error {
+	custom := o.Redis.DialCtxFn != nil || o.Redis.DialFn != nil
+	for i, address := range o.Redis.InitAddress {
+		if strings.Contains(address, "://") || !custom && oddAddress(address) {
+			return fmt.Errorf("Options.Redis.InitAddress: number %d is no address, want host:port; for a URL use ParseURL", i+1)
+		}
+	}
+	return nil
 }
 
 func (r Replicas) withDefaults(timeout time.Duration) Replicas {
@@ -286,5 +319,6 @@ func Wait(d time.Duration) Option { return Option{kind: waitOption, d: d} }
 
 // Lease makes the lock end d after its grant, without renewal: then it is lost. Without this option, or
 // made watched by Extend, a lock is renewed until it is unlocked. With a d below 1 ms, zero and less too, or
-// above 10 years the call returns an error, and nothing is sent.
+// above 10 years the call returns an error, and nothing is sent. A lease that is over before the server's answer can come is never
+// held: such a call tries again until its [Wait] or its context ends.
 func Lease(d time.Duration) Option { return Option{kind: leaseOption, d: d} }

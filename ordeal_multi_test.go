@@ -11,11 +11,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockwheel/lockwheel"
+	"github.com/lockwheel/lockwheel/internal/long"
 )
 
 // Every kind of fault strikes while several locks are held, waited for and unlocked as one: plain ones, which one script takes, and
 // one of each kind, which are taken one after the other.
 func TestNoFaultLeavesAPartOfAMulti(t *testing.T) {
+	long.Only(t, "every kind of fault strikes, one after the other")
 	t.Parallel()
 	everyOrdeal(t, 2, func(t *testing.T, o *ordeal, prefix string) { o.multis(t, prefix) })
 }

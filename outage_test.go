@@ -114,7 +114,7 @@ func TestLockWaitsAnOutageOut(t *testing.T) {
 func TestAHoldOutlivesARestartWithItsData(t *testing.T) {
 	t.Parallel()
 	s := realSite(t)
-	e := s.open(lockwheel.Options{Lease: 4 * time.Second})
+	e := s.open(lockwheel.Options{Lease: 20 * time.Second, Renew: time.Second})
 	hold := lock(t, e.Mutex("n"))
 	require.NoError(t, s.real.Restart())
 	renewed := e.Stats().Renewed
@@ -172,13 +172,10 @@ func TestALostKeyIsNoticedByTheNextRenewal(t *testing.T) {
 			t.Parallel()
 			onEachKind(t, func(t *testing.T, mutex kindOfLock) {
 				s := realSite(t)
-				const lease = 6 * time.Second // renewed every 2s
-				e := s.open(lockwheel.Options{Lease: lease})
+				e := s.open(keen)
 				hold := lock(t, mutex(e, "n"))
 				take(s)
-				before := time.Now()
-				receive(t, hold.Done())
-				require.Less(t, time.Since(before), lease/3+2*time.Second, "by a renewal, and not by the end of the lease")
+				receive(t, hold.Done()) // by a renewal: the lease does not end so soon
 				require.ErrorIs(t, hold.Err(), lockwheel.ErrLost)
 				require.ErrorIs(t, context.Cause(hold.Context()), lockwheel.ErrLost)
 				require.ErrorIs(t, hold.Unlock(t.Context()), lockwheel.ErrLost)

@@ -11,19 +11,13 @@ import (
 // errOverdue is why a hold is lost that nobody has told so yet.
 var errOverdue = errors.New("the lease ended before it was renewed")
 
-// holdContext is a hold's context: it carries the hold as the owner of its lock.
-type holdContext struct {
-	context.Context
-	hold *Hold
-}
-
 type (
 	holdKey  struct{} // the innermost *Hold of a context, nil behind WithoutOwner
 	ownerKey struct{} // the owner number of WithOwner
 )
 
 // Value adds the hold to what the context carries.
-func (c holdContext) Value(key any) any {
+func (c *holdContext) Value(key any) any {
 	if key == (holdKey{}) {
 		return c.hold
 	}
@@ -33,7 +27,8 @@ func (c holdContext) Value(key any) any {
 var threadOwners atomic.Uint64
 
 // WithOwner returns a context with an owner of its own for all names, as a Java thread is one: whatever
-// is locked with it, or with a context made from it, is re-entered by all others that carry it.
+// is locked with it, or with a context made from it, is re-entered by all others that carry it, also by those that were
+// waiting already.
 //
 // It is for code that was written for threads. Every goroutine that is given the context is the same
 // owner: two of them can hold one lock at the same time without noticing. Prefer [Hold.Context], which
@@ -55,16 +50,81 @@ func ownerOf(ctx context.Context, e *Engine, name string) uint64 {
 		if hold == nil {
 			break
 		}
-		if hold.engine == e && hold.name == name {
-			return hold.grant.Owner
-		}
-		if g := hold.group(); g != nil {
-			if owner := g.owner(e, name); owner != 0 {
-				return owner
-			}
+		if owner := hold.owns(e, name); owner != 0 {
+			return owner
 		}
 		at = hold.parent
 	}
 	owner, _ := ctx.Value(ownerKey{}).(uint64)
 	return owner
+}
+
+// owns is the owner that a hold is for a name of an engine; 0 for none.
+func (h *Hold) owns(e *Engine, name string) uint64 {
+	if h.engine == e && h.name == name {
+		return h.grant.Owner
+	}
+	if g := h.group(); g != nil {
+		return g.owner(e, name)
+	}
+	return 0
+}
+
+// bearer is all that a context says of who its bearer is: for who asks when the context is not to be touched.
+type bearer struct {
+	holds []*Hold // the innermost first
+	owner uint64
+}
+
+func bearerOf(ctx context.Context) (b bearer) {
+	for at := ctx; ; {
+		hold, _ := at.Value(holdKey{}).(*Hold)
+		if hold == nil {
+			break
+		}
+		b.holds, at = append(b.holds, hold), hold.parent
+	}
+	b.owner, _ = ctx.Value(ownerKey{}).(uint64)
+	return b
+}
+
+// of is as ownerOf.
+func (b *bearer) of(e *Engine, name string) uint64 {
+	for _, h := range b.holds {
+		if owner := h.owns(e, name); owner != 0 {
+			return owner
+		}
+	}
+	return b.owner
+}
+
+// ends reports whether a context ended by what was asked for: the release of that hold, or a force. That of a hold ends with its parent
+// as well, and then the caller gave up.
+func ends(what actor.Kind, hold *actor.Hold, cause error) bool {
+	switch what {
+	case actor.Force:
+		return actor.Forced(cause)
+	case actor.Unlock:
+		s := hold.Signal()
+		return s != nil && s.Value != nil && errors.Is(cause, ErrNotHeld) && context.Cause(s.Value.(context.Context)) == cause
+	}
+	return false
+}
+
+// beyond is the context with which the holds of a context were locked that have ended so, with its deadline;
+// context.Background in place of the first if the context does not carry them any more.
+func beyond(ctx context.Context, so func(cause error) bool) (context.Context, context.CancelFunc) {
+	outer := ctx
+	for so(context.Cause(outer)) {
+		hold, _ := outer.Value(holdKey{}).(*Hold)
+		if hold == nil {
+			outer = context.Background()
+			break
+		}
+		outer = hold.parent
+	}
+	if deadline, has := ctx.Deadline(); has {
+		return context.WithDeadline(outer, deadline)
+	}
+	return context.WithCancel(outer)
 }

@@ -20,35 +20,74 @@ var (
 type Pending struct {
 	mutex Mutex
 	ctx   context.Context
-	done  chan struct{} // closed at the verdict
+	done  chan struct{} // closed at the verdict, by decided
 	call  *engine.Call  // nil when the request was refused before it was sent
 	hold  *Hold
 	err   error // why it was not sent
 	fate  atomic.Uint32
-	stop  func() bool // stops watching ctx
+
+	stop    func() bool // stops watching ctx; set before watched
+	watched atomic.Bool // until then, LockAsync itself looks whether there is anything left to watch for
 }
 
-// Who came first, the taker or the one who gave up.
+// What came first: the refusal, the taker or the one who gave up.
 const (
 	undecided uint32 = iota
+	refused
 	taken
 	givenUp
 )
 
-// LockAsync asks for the lock and returns at once: it does not block, and the wait costs no goroutine. It
+// LockAsync asks for the lock and returns at once: it does not block, and the wait costs no goroutine; but with
+// a ctx of another make than package context's, which has a Done of its own, Go starts one for each. It
 // is otherwise as Lock. The caller takes the hold from the Pending once its Done is closed; a grant that
-// is not taken when ctx ends is given back.
+// is not taken when ctx ends is given back. Where very much is asked for at once, callers that block in Lock come before it. Soon after it is refused, taken or cancelled nothing of it is left in ctx.
 func (m Mutex) LockAsync(ctx context.Context, opts ...Option) *Pending {
 	call, hold, err := m.request(ctx, opts, wish{async: true})
 	if err != nil {
 		return refusedPending(m, err)
 	}
 	p := &Pending{mutex: m, ctx: ctx, done: call.Ready, call: call, hold: hold}
+	call.Told = p.decided
 	if !m.engine.loop.Post(call) {
 		return refusedPending(m, m.fail(ErrClosed, nil))
 	}
-	p.stop = context.AfterFunc(ctx, func() { p.giveUp(context.Cause(ctx)) })
+	p.watch()
 	return p
+}
+
+// watch has the request given up when its context ends. If the context panics, so does LockAsync, and nobody has the Pending: it is given
+// up at once.
+func (p *Pending) watch() {
+	defer func() {
+		if p.stop == nil {
+			p.giveUp(context.Canceled)
+		}
+	}()
+	p.stop = context.AfterFunc(p.ctx, func() { p.giveUp(p.mutex.engine.contexts.cause(p.ctx)) })
+	p.watched.Store(true)
+	if p.fate.Load() == refused {
+		p.unwatch()
+	}
+}
+
+// unwatch leaves nothing in the context. A panic of its own code ends nothing but that.
+func (p *Pending) unwatch() {
+	defer func() {
+		if recover() != nil {
+			p.mutex.engine.contexts.leaving.panics.Add(1)
+		}
+	}()
+	p.stop()
+}
+
+// decided is called on the loop at the verdict. After a refusal nothing is left in ctx, which may live for ever: that is done
+// beside the loop, as it runs the context's own code. A grant goes on being watched until it is taken.
+func (p *Pending) decided() {
+	if p.call.Err != nil && p.fate.CompareAndSwap(undecided, refused) && p.watched.Load() {
+		p.mutex.engine.contexts.leaving.put(p.unwatch)
+	}
+	close(p.done)
 }
 
 func refusedPending(m Mutex, err error) *Pending {
@@ -66,7 +105,8 @@ func (p *Pending) Done() <-chan struct{} {
 }
 
 // Hold takes the outcome: the hold, or the error that Lock would have returned. A hold can be taken
-// once: a second call gets an error, and so does one before Done is closed. It does not block.
+// once: a second call gets an error, and so does one before Done is closed. It does not block, unless code of a ctx of another make
+// than package context's does.
 func (p *Pending) Hold() (*Hold, error) {
 	if p.done == nil {
 		return nil, errZeroPending
@@ -79,7 +119,7 @@ func (p *Pending) Hold() (*Hold, error) {
 	if p.err != nil {
 		return nil, p.err
 	}
-	p.stop()
+	p.unwatch()
 	if p.call.Err != nil {
 		return nil, p.mutex.fail(p.call.Err, p.call.Cause)
 	}
@@ -94,8 +134,13 @@ func (p *Pending) Hold() (*Hold, error) {
 }
 
 // Cancel gives up: Done is closed soon, and a grant that was not taken is given back. After the hold was
-// taken, it does nothing. It does not block.
-func (p *Pending) Cancel() { p.giveUp(context.Canceled) }
+// taken, it does nothing. It does not block, unless code of a ctx of another make than package context's does.
+func (p *Pending) Cancel() {
+	p.giveUp(context.Canceled)
+	if p.stop != nil {
+		p.unwatch()
+	}
+}
 
 func (p *Pending) giveUp(cause error) {
 	if p.call != nil && p.fate.CompareAndSwap(undecided, givenUp) {

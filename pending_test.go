@@ -116,7 +116,7 @@ func TestAPendingRequestThatIsGivenUpLeavesTheQueue(t *testing.T) {
 	reason := errors.New("enough")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	first, second := e.Mutex("n").LockAsync(t.Context()), e.Mutex("n").LockAsync(ctx)
-	third := e.Mutex("n").LockAsync(t.Context(), lockwheel.Wait(time.Second))
+	third := e.Mutex("n").LockAsync(t.Context(), lockwheel.Wait(brief))
 	asleep(t, e, 3, 1)
 	first.Cancel()
 	cancel(reason)
@@ -184,4 +184,17 @@ func TestATakenPendingHoldOutlivesItsContext(t *testing.T) {
 	receive(t, hold.Context().Done())
 	always(t, 50*time.Millisecond, "still held", func() bool { return hold.Err() == nil && s.exists("n") })
 	unlock(t, hold)
+}
+
+// Who comes late to a grant has none.
+func TestAPendingGrantThatItsCallerComesLateToIsLost(t *testing.T) {
+	t.Parallel()
+	e := anySite(t).open(lockwheel.Options{})
+	p := e.Mutex("n").LockAsync(t.Context(), lockwheel.Lease(100*time.Millisecond))
+	receive(t, p.Done())
+	eventually(t, "the end of the lease", func() bool { return e.Stats().Lost > 0 })
+	hold, err := p.Hold()
+	require.ErrorIs(t, err, lockwheel.ErrLost)
+	require.Nil(t, hold)
+	settled(t, e)
 }

@@ -79,7 +79,7 @@ func TestPollersAreServedInTheirOrder(t *testing.T) {
 		waiting = append(waiting, locking(t.Context(), e.Mutex("n")))
 		queued(t, e, int64(i+1))
 	}
-	require.EqualValues(t, 1, e.Stats().Polling, "one asks for all")
+	eventually(t, "one to ask for all", func() bool { return e.Stats().Polling == 1 })
 	unlock(t, hold)
 	for _, w := range waiting {
 		unlock(t, granted(t, w))
@@ -96,13 +96,10 @@ func TestWaitersBesideSpinLocksProgress(t *testing.T) {
 		s.occupy("n", time.Hour)
 		waiting := locking(t.Context(), polls.Mutex("n"))
 		eventually(t, "it to poll", func() bool { return polls.Stats().Polling == 1 })
-		s.do("DEL", "n") // as the spin lock does it
-		released := time.Now()
-		hold := granted(t, waiting)
-		require.Less(t, time.Since(released), 2*time.Second)
-		unlock(t, hold)
+		s.do("DEL", "n")               // as the spin lock does it
+		unlock(t, granted(t, waiting)) // within patience, which is far shorter than an hour
 	}
-	s.occupy("n", 700*time.Millisecond)
+	s.occupy("n", brief)
 	waiting := locking(t.Context(), listens.Mutex("n"))
 	asleep(t, listens, 1, 1)
 	s.do("DEL", "n")

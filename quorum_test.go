@@ -3,6 +3,7 @@ package lockwheel_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"runtime"
 	"slices"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockwheel/lockwheel"
+	qactor "github.com/lockwheel/lockwheel/actor/quorum"
 	"github.com/lockwheel/lockwheel/internal/proxy"
 )
 
@@ -81,6 +83,8 @@ func TestAQuorumIsHeldOnAllServersThatAnswer(t *testing.T) {
 	eventually(t, "all of them", func() bool { return p.holders("n") == 3 })
 	require.NoError(t, hold.Err())
 	require.Equal(t, "n", hold.Name())
+	require.True(t, slices.ContainsFunc(engines, func(e *lockwheel.Engine) bool { return strings.HasPrefix(hold.ID(), e.ID()+":") }),
+		"its id is that of a member: %s", hold.ID())
 	require.Zero(t, hold.Token())
 	for _, e := range engines {
 		refused(t, e.Mutex("n"))
@@ -153,13 +157,19 @@ func TestAWaitForAQuorumEndsWithItsContext(t *testing.T) {
 	_, err := quorum(engines, "n").Lock(t.Context(), lockwheel.Wait(time.Second))
 	require.ErrorIs(t, err, lockwheel.ErrNotAcquired)
 	require.GreaterOrEqual(t, time.Since(began), time.Second)
-	waiting := lockingAll(t.Context(), quorum(engines, "n"))
-	silent(t, waiting, 50*time.Millisecond)
-	began = time.Now()
-	unlock(t, held)
-	hold := granted(t, waiting)
-	require.Less(t, time.Since(began), 2*time.Second, "woken, and not by a lease's end")
-	unlock(t, hold)
+	// Of several one at least is not held up by a busy machine.
+	soonest := patience
+	for try := 0; try < 5 && soonest >= askAround; try++ {
+		waiting := lockingAll(t.Context(), quorum(engines, "n"))
+		silent(t, waiting, 50*time.Millisecond)
+		began = time.Now()
+		unlock(t, held)
+		hold := granted(t, waiting)
+		soonest = min(soonest, time.Since(began))
+		unlock(t, hold)
+		held = lockAll(t, quorum(p.client(lockwheel.Options{}), "n"))
+	}
+	require.Less(t, soonest, askAround, "woken, and neither by asking again nor by a lease's end")
 	for _, e := range engines {
 		settled(t, e)
 	}
@@ -319,8 +329,14 @@ func TestAQuorumIsLostWithItsMajority(t *testing.T) {
 // renewedSince waits until an engine has renewed what it holds once more.
 func renewedSince(t *testing.T, e *lockwheel.Engine) {
 	t.Helper()
+	renewedTimes(t, e, 1)
+}
+
+// renewedTimes waits until so many renewals of an engine were confirmed.
+func renewedTimes(t *testing.T, e *lockwheel.Engine, n int) {
+	t.Helper()
 	before := e.Stats().Renewed
-	eventually(t, "a renewal", func() bool { return e.Stats().Renewed > before })
+	eventually(t, fmt.Sprint(n, " renewals"), func() bool { return e.Stats().Renewed >= before+uint64(n) })
 }
 
 // redsync#140, redisson#1606: what was granted without a majority is undone on all that can be reached.
@@ -371,8 +387,9 @@ func TestASlowMemberHoldsNobodyUp(t *testing.T) {
 
 	// One that answers when the hold is over leaves nothing either.
 	slow.Set(proxy.Replies, proxy.Hold)
-	unlock(t, lockAll(t, quorum(engines, "n")))
-	eventually(t, "its grant", func() bool { return p[1].exists("n") })
+	hold = lockAll(t, quorum(engines, "n"))
+	eventually(t, "its grant", func() bool { return p[1].exists("n") }) // or its acquire is taken back before it leaves
+	unlock(t, hold)
 	require.NoError(t, slow.Heal())
 	eventually(t, "all to be released", func() bool { return p.holders("n") == 0 })
 	for _, e := range engines {
@@ -417,7 +434,7 @@ func TestQuorumsHeldAreNoGoroutines(t *testing.T) {
 	for i := range 100 {
 		holds = append(holds, lockAll(t, quorum(engines, "n"+string(rune('0'+i)))))
 	}
-	require.LessOrEqual(t, runtime.NumGoroutine(), before+12)
+	eventually(t, "no goroutine a quorum", func() bool { return runtime.NumGoroutine() <= before+12 })
 	for _, hold := range holds {
 		unlock(t, hold)
 	}
@@ -455,27 +472,55 @@ func TestARefusalForGoodEndsAQuorumAtOnce(t *testing.T) {
 	_, err := quorum(engines, "n").Lock(t.Context())
 	var refusal lockwheel.ServerError
 	require.ErrorAs(t, err, &refusal)
+	require.NotErrorIs(t, err, lockwheel.ErrUnavailable)
+	require.NotErrorIs(t, err, lockwheel.ErrNotAcquired)
 	eventually(t, "the third to be released", func() bool { return !p[2].exists("n") })
+}
+
+// Whoever has one of three, and no answer of another one, is told of both others.
+func TestARefusedQuorumSaysWhoDidNotAnswer(t *testing.T) {
+	t.Parallel()
+	p := newPanel(t, 3)
+	engines := p.client(slowToGiveUp)
+	p[0].occupy("n", time.Hour)
+	require.NoError(t, p[2].real.Pause())
+	t.Cleanup(func() { _ = p[2].real.Continue() })
+	_, err := quorum(engines, "n").TryLock(t.Context())
+	require.ErrorContains(t, err, "1 of 3 locks could be had, 2 are needed")
+	require.ErrorContains(t, err, "no answer soon after the others")
+}
+
+// One that goes on being refused is asked for every Renew, and not at once again.
+func TestAMemberThatIsRefusedForGoodIsLeftInPeace(t *testing.T) {
+	t.Parallel()
+	p := newPanel(t, 3)
+	engines := p.client(lockwheel.Options{})
+	p[1].do("SET", "n", "x")
+	hold := lockAll(t, quorum(engines, "n"))
+	always(t, 100*time.Millisecond, "asked once or twice", func() bool { return engines[1].Stats().Commands <= 2 })
+	unlock(t, hold)
 }
 
 // A member that its server refused for good, and does no more, is held again.
 func TestAMemberThatWasRefusedIsAskedForAgain(t *testing.T) {
+	t.Parallel()
 	p := newPanel(t, 3)
-	engines := p.client(swift)
+	engines := p.client(keen)
 	p[1].do("SET", "n", "x")
 	hold := lockAll(t, quorum(engines, "n"))
-	always(t, renewed, "held by the others", func() bool { return hold.Err() == nil && p[1].do("GET", "n") == "x" })
+	goesOn(t, hold)
+	require.Equal(t, "x", p[1].do("GET", "n"))
 	p[1].do("DEL", "n")
 	eventually(t, "the second", func() bool { return p.holders("n") == 3 && engines[1].Stats().Held == 1 })
 	p[1].do("SET", "n", "x")
 	eventually(t, "the second to be lost", func() bool { return engines[1].Stats().Held == 0 })
 	require.NoError(t, hold.Err())
 	unlock(t, hold)
-	p[1].do("DEL", "n")
-	always(t, renewed, "not asked for any more", func() bool { return p.holders("n") == 0 })
 	for _, e := range engines {
-		settled(t, e)
+		settled(t, e) // what was asked before the Unlock might find the key free, and give it back
 	}
+	p[1].do("DEL", "n")
+	always(t, 3*keen.Renew, "not asked for any more", func() bool { return p.holders("n") == 0 })
 }
 
 // A hold that is watched again takes what was missing.
@@ -498,6 +543,7 @@ func TestAQuorumThatIsWatchedAgainTakesItsMissingMembers(t *testing.T) {
 
 // Answers that come late shorten what a quorum may count on, and one whose leases are over by then is none.
 func TestTheValidityOfAQuorumIsCountedFromBeforeItAsked(t *testing.T) {
+	t.Parallel()
 	const late, lease = 400 * time.Millisecond, 30 * time.Second
 	p := newPanel(t, 3)
 	var engines []*lockwheel.Engine
@@ -525,15 +571,18 @@ func TestTheValidityOfAQuorumIsCountedFromBeforeItAsked(t *testing.T) {
 func TestMaxHoldEndsAQuorumWhoseMembersWereReplaced(t *testing.T) {
 	t.Parallel()
 	p := newPanel(t, 3)
-	engines := p.client(lockwheel.Options{Lease: brief, MaxHold: 2 * brief})
+	engines := p.client(lockwheel.Options{Lease: brief, Renew: brief / 12, MaxHold: 3 * brief}) // all is done long before MaxHold
 	hold := lockAll(t, quorum(engines, "n"))
 	heldBy(t, engines)
+	for _, e := range engines {
+		renewedSince(t, e) // a member that came late counts from then on only
+	}
 	for i, s := range p[:2] {
 		s.do("DEL", "n")
 		eventually(t, "the key to be back", func() bool { return s.exists("n") })
-		renewedSince(t, engines[i+1])
+		heldBy(t, engines)
+		renewedTimes(t, engines[i+1], 2) // the first may have been sent before the key was back
 	}
-	require.NoError(t, hold.Err())
 	receive(t, hold.Done())
 	require.ErrorIs(t, hold.Err(), lockwheel.ErrLost)
 	require.ErrorContains(t, hold.Err(), "MaxHold")
@@ -541,4 +590,26 @@ func TestMaxHoldEndsAQuorumWhoseMembersWereReplaced(t *testing.T) {
 	for _, e := range engines {
 		settled(t, e)
 	}
+}
+
+// A server that was away when the quorum began is a member like the others soon after it came, and not at their next renewal only.
+func TestAMemberThatComesLateCountsSoon(t *testing.T) {
+	t.Parallel()
+	p := newPanel(t, 3)
+	engines := p.client(lockwheel.Options{})
+	require.NoError(t, p[2].real.Kill())
+	hold := lockAll(t, quorum(engines, "n"))
+	confirmed := []uint64{engines[0].Stats().Renewed, engines[1].Stats().Renewed}
+	elected := time.Now()
+	eventually(t, "late", func() bool { return time.Since(elected) > 4*qactor.Settling })
+	require.NoError(t, p[2].real.Restart())
+	eventually(t, "all of them", func() bool { return p.holders("n") == 3 })
+	for i, before := range confirmed {
+		eventually(t, "confirmed", func() bool { return engines[i].Stats().Renewed > before })
+	}
+	_, err := engines[0].Mutex("n").ForceUnlock(t.Context())
+	require.NoError(t, err)
+	eventually(t, "all of them again", func() bool { return p.holders("n") == 3 })
+	require.NoError(t, hold.Err())
+	unlock(t, hold)
 }

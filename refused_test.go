@@ -161,7 +161,7 @@ func TestAKeyWithoutPermissionDoesNotSpoilItsBatch(t *testing.T) {
 func TestAUserWithoutChannelsStillLocks(t *testing.T) {
 	t.Parallel()
 	s := realSite(t)
-	const lease = 2 * time.Second
+	const lease = 2 * brief
 	e := s.as(lockwheel.Options{Lease: lease}, "~* resetchannels +@all")
 	hold := lock(t, e.Mutex("n"))
 	waiting := locking(t.Context(), e.Mutex("n"))
@@ -174,7 +174,7 @@ func TestAUserWithoutChannelsStillLocks(t *testing.T) {
 	s.occupy("n", 500*time.Millisecond)
 	unlock(t, lock(t, e.Mutex("n")))
 
-	hold = lock(t, s.open(lockwheel.Options{Lease: lease}).Mutex("n"), lockwheel.Lease(time.Second))
+	hold = lock(t, s.open(lockwheel.Options{Lease: lease}).Mutex("n"), lockwheel.Lease(brief))
 	waiting = locking(t.Context(), e.Mutex("n"))
 	queued(t, e, 1)
 	unlock(t, hold)
@@ -234,13 +234,13 @@ func unavailable(t *testing.T, m lockwheel.Mutex, why string) {
 func TestAServerWithoutMemoryStillRenewsAndUnlocks(t *testing.T) {
 	t.Parallel()
 	s := realSite(t)
-	e := s.open(lockwheel.Options{Lease: brief})
+	e := s.open(keen)
 	m := e.Mutex("n")
 	hold := lock(t, m)
 	s.do("CONFIG", "SET", "maxmemory", 1)
 	unavailable(t, e.Mutex("m"), "OOM")
 	inner := lockWith(t, hold.Context(), m) // its count cannot be written
-	always(t, renewed, "renewed", func() bool { return hold.Err() == nil && s.exists("n") })
+	requireRenewed(t, s, hold)
 	unlock(t, inner)
 	waiting := locking(t.Context(), e.Mutex("m"))
 	queued(t, e, 1)
@@ -329,4 +329,61 @@ func bothWait(t *testing.T, e *lockwheel.Engine, fair bool) {
 	} else {
 		queued(t, e, 2)
 	}
+}
+
+// A right that is given back ends what could not be released without it, long before its lease is over.
+func TestWhatIsRefusedToBeReleasedIsReleasedWhenTheRightIsBack(t *testing.T) {
+	t.Parallel()
+	s := realSite(t)
+	e := s.as(lockwheel.Options{Lease: 3 * time.Second}, "~* &* +@all")
+	m := e.Mutex("n")
+	denied := func(f func() error) {
+		t.Helper()
+		require.Equal(t, "OK", s.do("ACL", "SETUSER", "limited", "-evalsha", "-eval"))
+		var refusal lockwheel.ServerError
+		require.ErrorAs(t, f(), &refusal)
+		require.ErrorContains(t, refusal, "NOPERM")
+		require.Equal(t, "OK", s.do("ACL", "SETUSER", "limited", "+evalsha", "+eval"))
+		eventually(t, "released", func() bool { return !s.exists("n") })
+		settled(t, e)
+	}
+	hour := lockwheel.Lease(time.Hour)
+	t.Run("by Unlock", func(t *testing.T) {
+		hold := lock(t, m, hour)
+		denied(func() error { return hold.Unlock(t.Context()) })
+		require.ErrorIs(t, hold.Unlock(t.Context()), lockwheel.ErrNotHeld)
+	})
+	t.Run("by ForceUnlock", func(t *testing.T) {
+		hold := lock(t, m, hour)
+		denied(func() error { _, err := m.ForceUnlock(t.Context()); return err })
+		require.ErrorIs(t, hold.Err(), lockwheel.ErrLost)
+	})
+	t.Run("when it was lost for want of the right", func(t *testing.T) {
+		hold := lock(t, m)
+		inner := lockWith(t, hold.Context(), m, hour)
+		denied(func() error { receive(t, hold.Done()); return hold.Err() })
+		require.ErrorIs(t, inner.Err(), lockwheel.ErrLost)
+	})
+}
+
+// A lock whose key became something else is lost, also when its Unlock is the first to see it.
+func TestAnUnlockThatFindsAnotherTypeIsALoss(t *testing.T) {
+	t.Parallel()
+	onEveryKind(t, func(t *testing.T, mutex, _ kindOfLock) {
+		s := realSite(t)
+		lost := make(chan error, 1)
+		e := s.open(lockwheel.Options{Observer: lockwheel.Observer{Lost: func(_ string, err error) { lost <- err }}})
+		hold := lock(t, mutex(e, "n"))
+		s.do("SET", "n", "x")
+		err := hold.Unlock(t.Context())
+		require.ErrorIs(t, err, lockwheel.ErrLost)
+		var refusal lockwheel.ServerError
+		require.ErrorAs(t, err, &refusal)
+		require.ErrorContains(t, refusal, "WRONGTYPE")
+		require.ErrorIs(t, receive(t, lost), lockwheel.ErrLost)
+		require.EqualValues(t, 1, e.Stats().LostAtUnlock)
+		require.ErrorIs(t, hold.Unlock(t.Context()), lockwheel.ErrNotHeld)
+		settled(t, e)
+		require.Equal(t, "x", s.do("GET", "n"))
+	})
 }

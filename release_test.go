@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockwheel/lockwheel"
+	"github.com/lockwheel/lockwheel/internal/long"
 	"github.com/lockwheel/lockwheel/internal/proxy"
 )
 
@@ -31,7 +32,7 @@ func TestAnAcquireThatIsSentAgainCountsOnce(t *testing.T) {
 	onEachKind(t, func(t *testing.T, mutex kindOfLock) {
 		s, p, e := behind(t, lockwheel.Options{})
 		m := mutex(e, "n")
-		for range 40 {
+		for range long.Pick(15, 40) {
 			p.SetFor(proxy.Present, proxy.Replies, proxy.CutAfter(rand.IntN(6)))
 			hold := lock(t, m)
 			require.Equal(t, map[string]string{hold.ID(): "1"}, s.hash("n"))
@@ -198,4 +199,30 @@ func TestUnlockIsSentWhateverItsContextSays(t *testing.T) {
 		require.ErrorContains(t, hold.Unlock(noContext), "nil context")
 		require.False(t, s.exists("n"))
 	})
+}
+
+// The context of a hold ends by its release, which is no reason to give up.
+func TestAHoldIsUnlockedWithItsOwnContext(t *testing.T) {
+	t.Parallel()
+	for what, take := range map[string]func(t *testing.T, e *lockwheel.Engine) *lockwheel.Hold{
+		"one": func(t *testing.T, e *lockwheel.Engine) *lockwheel.Hold { return lock(t, e.Mutex("n")) },
+		"several": func(t *testing.T, e *lockwheel.Engine) *lockwheel.Hold {
+			return lockAll(t, e.Multi(e.Mutex("n"), e.Mutex("m")))
+		},
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			s := anySite(t)
+			e := s.open(lockwheel.Options{})
+			for range 20 {
+				hold := take(t, e)
+				require.NoError(t, hold.Unlock(hold.Context()))
+				hold = take(t, e)
+				ctx, cancel := context.WithTimeout(lockwheel.WithoutOwner(hold.Context()), time.Minute)
+				require.NoError(t, hold.Unlock(ctx))
+				cancel()
+				require.False(t, s.exists("n"))
+			}
+		})
+	}
 }

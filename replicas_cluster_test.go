@@ -9,11 +9,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockwheel/lockwheel"
+	"github.com/lockwheel/lockwheel/internal/long"
 )
 
 // Grants that count only when the replicas of the slot's master have them.
 
 func TestClusterGrantsHaveTheirReplicas(t *testing.T) {
+	long.Only(t, "the nodes of a cluster with replicas fail")
 	t.Parallel()
 	r := newRealm(t, 1)
 	t.Run("those of all slots, of all kinds", func(t *testing.T) { r.t = t; r.replicates(t) })

@@ -3,11 +3,13 @@ package lockwheel_test
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/redis/rueidis"
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockwheel/lockwheel"
+	"github.com/lockwheel/lockwheel/internal/long"
 	"github.com/lockwheel/lockwheel/internal/proxy"
 	"github.com/lockwheel/lockwheel/internal/redistest"
 )
@@ -50,6 +52,47 @@ func TestALockOfAnyKindThatNoReplicaHasIsUndone(t *testing.T) {
 	}
 	settled(t, e)
 	require.ElementsMatch(t, []any{"redisson_lock_token:{fenced}"}, master.do("KEYS", "*"), "nothing else is left behind")
+}
+
+// Callers of one name do not queue for the same refusal, each for as long as replicas are waited for.
+func TestAllWhoWaitForALockThatNoReplicaHasAreTold(t *testing.T) {
+	t.Parallel()
+	const callers = 20
+	master, replica := withReplica(t)
+	e := master.open(lockwheel.Options{Replicas: lockwheel.Replicas{Min: 1, Timeout: 500 * time.Millisecond}})
+	lockable := func(m lockwheel.Mutex) {
+		t.Helper()
+		eventually(t, "the replica has it in time", func() bool {
+			hold, err := m.Lock(t.Context())
+			return err == nil && hold.Unlock(t.Context()) == nil
+		})
+	}
+	lockable(e.Mutex("before"))
+	require.NoError(t, replica.real.Pause())
+	asked := master.real.CommandCalls(t, "wait")
+	refused := make(map[string][]<-chan outcome)
+	for name, kind := range grantable() {
+		for i := range callers {
+			var opts []lockwheel.Option
+			if i%2 == 1 {
+				opts = append(opts, lockwheel.Wait(patience))
+			}
+			refused[name] = append(refused[name], locking(t.Context(), kind(e, name), opts...))
+		}
+	}
+	for name, all := range refused {
+		for _, done := range all {
+			err := receive(t, done).err
+			require.ErrorIs(t, err, lockwheel.ErrNotReplicated, name)
+			require.ErrorContains(t, err, "0 of 1", name)
+		}
+	}
+	require.Less(t, master.real.CommandCalls(t, "wait")-asked, callers, "the exclusive ones alone would have taken four times as many")
+	require.NoError(t, replica.real.Continue())
+	for name, kind := range grantable() {
+		lockable(kind(e, name))
+	}
+	settled(t, e)
 }
 
 // A copy of an acquire that finds its own field is no grant before replicas have what it finds.
@@ -104,6 +147,7 @@ func TestATokenThatNoReplicaHasIsNotHandedOn(t *testing.T) {
 
 // Behind Sentinel the replicas are those of whoever is the master now.
 func TestSentinelsNextMasterHasWhatReplicasHad(t *testing.T) {
+	long.Only(t, "it starts sentinels, and they replace the master")
 	t.Parallel()
 	w := redistest.StartSentinels(t, 2, 3)
 	e, err := lockwheel.Open(t.Context(), lockwheel.Options{

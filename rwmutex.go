@@ -17,14 +17,16 @@ import (
 // read as well: whoever locks the reader with the context of the writer's hold gets it at once, and when
 // the write is unlocked first, goes on reading beside others. That context ends with the write, and with it
 // those of the holds inside; for a read that is to outlast it, lock with context.WithoutCancel of it. Who reads
-// cannot write: ErrUpgrade.
+// cannot write: ErrUpgrade. Both are so as well for those who wait as one owner of [WithOwner]: when it is granted
+// the write, its waiting reads go on beside it, and when it is granted the read, its waiting writes are ErrUpgrade.
 //
 // Writers of one engine come in the order in which they asked. A reader who comes while a writer of the
 // same engine waits lets that one come first: for a second, and each time that this was not enough for twice
 // as long, up to a minute. So readers of one engine who read for less than that do not keep its writers out
 // for ever. For readers of other processes nothing of that kind is promised: Redisson's protocol lets in
-// whoever comes while others read. When a writer unlocks, everybody who waits is told, and readers of the
-// same engine go before its next writer.
+// whoever comes while others read. What a quorum of them promises is at [Quorum]. When a writer unlocks, everybody who waits is
+// told. Those of the same engine who wait to read by then are asked for before its next writer is, also before a TryLock, which
+// waits for that: for two round trips, at least 2 ms. A writer of another engine may still come first.
 type RWMutex struct{ writer Mutex }
 
 // RWMutex returns the read/write lock of that name: Redisson's getReadWriteLock. It is a small value, made
@@ -70,7 +72,7 @@ func (m RWMutex) Do(ctx context.Context, f func(context.Context) error, opts ...
 }
 
 // ForceUnlock takes the lock away from whoever writes, as [Mutex.ForceUnlock], together with what that one
-// reads. A lock that is only read is left alone.
+// reads: in this engine both are lost at once. A lock that is only read is left alone.
 func (m RWMutex) ForceUnlock(ctx context.Context) (wasLocked bool, err error) {
 	return m.writer.ForceUnlock(ctx)
 }

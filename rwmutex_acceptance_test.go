@@ -83,7 +83,7 @@ func TestAWriteThatIsReenteredForLessKeepsItsLease(t *testing.T) {
 	outer := lock(t, m.Writer(), lockwheel.Lease(10*time.Second))
 	inner := lockWith(t, outer.Context(), m.Writer(), lockwheel.Lease(700*time.Millisecond))
 	receive(t, inner.Done())
-	_, err := s.open(lockwheel.Options{}).RWMutex("n").TryLock(t.Context(), lockwheel.Wait(time.Second))
+	_, err := s.open(lockwheel.Options{}).RWMutex("n").TryLock(t.Context(), lockwheel.Wait(brief))
 	require.ErrorIs(t, err, lockwheel.ErrNotAcquired)
 	require.NoError(t, outer.Err())
 	unlock(t, outer)
@@ -137,11 +137,11 @@ func TestAReadThatWasReenteredEndsWithItsOwnLease(t *testing.T) {
 	t.Parallel()
 	s := anySite(t)
 	m := s.open(lockwheel.Options{}).RWMutex("n")
-	outer := lock(t, m.RLocker(), lockwheel.Lease(800*time.Millisecond))
+	outer := lock(t, m.RLocker(), lockwheel.Lease(brief))
 	inner := lockWith(t, outer.Context(), m.RLocker(), lockwheel.Lease(time.Hour))
 	requireTTL(t, m.RLocker(), 50*time.Minute, time.Hour+time.Minute)
 	unlock(t, inner)
-	eventually(t, "the shorter lease", func() bool { return s.pttl("n") < time.Second })
+	eventually(t, "the shorter lease", func() bool { return s.pttl("n") <= brief })
 	unlock(t, lock(t, m.Writer()))
 	require.ErrorIs(t, outer.Err(), lockwheel.ErrLost)
 }
@@ -277,14 +277,14 @@ func TestForceOfEachSideActsOnItsOwnMode(t *testing.T) {
 func TestWriteAndReadAreBothRenewed(t *testing.T) {
 	t.Parallel()
 	s := anySite(t)
-	m := s.open(lockwheel.Options{Lease: brief}).RWMutex("n")
+	m := s.open(keen).RWMutex("n")
 	write := lock(t, m.Writer())
 	read := lockWith(t, write.Context(), m.RLocker())
-	always(t, renewed, "both", func() bool {
-		return write.Err() == nil && read.Err() == nil && s.pttl("n") > 0 && s.pttl("{n}:"+read.ID()+":rwlock_timeout:1") > 0
-	})
+	requireRenewed(t, s, write, read)
+	until := read.Deadline()
+	require.GreaterOrEqual(t, s.pttl("{n}:"+read.ID()+":rwlock_timeout:1"), time.Until(until))
 	unlock(t, write)
-	always(t, renewed, "the read", func() bool { return read.Err() == nil && s.pttl("n") > 0 })
+	requireRenewed(t, s, read)
 	require.Equal(t, map[string]string{"mode": "read", read.ID(): "1"}, s.hash("n"))
 	unlock(t, read)
 	require.False(t, s.exists("n"))
@@ -443,10 +443,10 @@ func TestReadersAndWritersOfOneEngine(t *testing.T) {
 func TestReadersAndWritersOfManyEnginesInLoops(t *testing.T) {
 	t.Parallel()
 	s := anySite(t)
-	const engines, rounds = 16, 100
+	engines, rounds := 16, s.amount(100, 20)
 	var p party
 	crowd(t, engines, func(int) error {
-		e := s.open(lockwheel.Options{})
+		e := s.open(unhurried)
 		for range rounds {
 			if err := p.visit(t.Context(), e.RWMutex("n")); err != nil {
 				return err
@@ -463,7 +463,7 @@ func TestReadersAndWritersOfThirtyEngines(t *testing.T) {
 	t.Parallel()
 	s := anySite(t)
 	var p party
-	crowd(t, 30, func(int) error { return p.visit(t.Context(), s.open(lockwheel.Options{}).RWMutex("n")) })
+	crowd(t, 30, func(int) error { return p.visit(t.Context(), s.open(unhurried).RWMutex("n")) })
 	require.EqualValues(t, 30, p.visits.Load())
 }
 

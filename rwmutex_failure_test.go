@@ -91,20 +91,12 @@ func TestShutdownWaitsForReadersAndWriters(t *testing.T) {
 func TestAServerWithoutMemoryStillRenewsAndReleasesReadersAndWriters(t *testing.T) {
 	t.Parallel()
 	s := realSite(t)
-	e := s.open(lockwheel.Options{Lease: brief})
+	e := s.open(keen)
 	write := lock(t, e.RWMutex("w").Writer())
 	read := lockWith(t, context.WithoutCancel(write.Context()), e.RWMutex("w").RLocker())
 	others := []*lockwheel.Hold{lock(t, e.RWMutex("r").RLocker()), lock(t, e.RWMutex("r").RLocker())}
 	require.Equal(t, "OK", s.do("CONFIG", "SET", "maxmemory", 1))
-	all := append(others, write, read)
-	always(t, renewed, "all held", func() bool {
-		for _, hold := range all {
-			if hold.Err() != nil {
-				return false
-			}
-		}
-		return true
-	})
+	requireRenewed(t, s, append(others, write, read)...)
 	unlock(t, write)
 	require.Equal(t, map[string]string{"mode": "read", read.ID(): "1"}, s.hash("w"))
 	for _, hold := range append(others, read) {

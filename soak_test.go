@@ -18,13 +18,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockwheel/lockwheel"
+	"github.com/lockwheel/lockwheel/internal/long"
 	"github.com/lockwheel/lockwheel/internal/proxy"
 	"github.com/lockwheel/lockwheel/internal/redistest"
 )
 
 // Load and faults, mixed, for as long as one likes.
 //
-//	go test -run TestSoak -soak 30m -timeout 0 -v .
+//	LOCKWHEEL_LONG=1 go test -run TestSoak -soak 30m -timeout 0 -v .
 
 var soakTime = flag.Duration("soak", 8*time.Second, "how long TestSoak goes on")
 
@@ -65,6 +66,7 @@ type leftovers struct {
 }
 
 func TestSoak(t *testing.T) {
+	long.Only(t, "faults strike in any order, for as long as one likes")
 	c := &campaign{scene: realScene(t), t: t, numbers: realSite(t), faults: map[string]int{}}
 	c.lost = c.wiped
 	for range soakEngines {

@@ -65,6 +65,47 @@ func TestStatsCountWhatLocksDo(t *testing.T) {
 	require.Zero(t, stats.Retries)
 }
 
+// As observers are told of each.
+func TestStatsCountEachLockOfSeveral(t *testing.T) {
+	t.Parallel()
+	s := anySite(t)
+	e, other := s.open(lockwheel.Options{}), s.open(lockwheel.Options{})
+	outside := lock(t, other.Mutex("b"))
+	_, err := e.Multi(e.Mutex("a"), e.Mutex("b"), e.Mutex("c")).TryLock(t.Context())
+	require.ErrorIs(t, err, lockwheel.ErrNotAcquired)
+	require.EqualValues(t, 3, e.Stats().Refused)
+	unlock(t, outside)
+	hold, err := e.Multi(e.Mutex("a"), e.Mutex("b"), e.Mutex("c")).Lock(t.Context())
+	require.NoError(t, err)
+	unlock(t, hold)
+	stats := e.Stats()
+	require.EqualValues(t, 3, stats.Acquired)
+	require.EqualValues(t, 3, stats.Released)
+	require.EqualValues(t, 3, stats.Refused)
+}
+
+// Of an engine that is closed nothing is on its way, and it listens to nothing.
+func TestGaugesOfAClosedEngineAreZero(t *testing.T) {
+	t.Parallel()
+	s := anySite(t)
+	e, other := s.open(lockwheel.Options{}), s.open(lockwheel.Options{})
+	outside := lock(t, other.Mutex("n"))
+	waits := locking(t.Context(), e.Mutex("n"))
+	queued(t, e, 1)
+	asleep(t, e, 1, 1)
+	lock(t, e.Mutex("m"))
+	e.Close()
+	require.ErrorIs(t, receive(t, waits).err, lockwheel.ErrClosed)
+	stats := e.Stats()
+	for gauge, is := range map[string]int64{
+		"Held": stats.Held, "Waiting": stats.Waiting, "InFlight": stats.InFlight, "Subscriptions": stats.Subscriptions, "Timers": stats.Timers, "Polling": stats.Polling,
+	} {
+		require.Zero(t, is, gauge)
+	}
+	require.EqualValues(t, 1, stats.Acquired)
+	unlock(t, outside)
+}
+
 // At any time Held is Acquired less Released less Lost, and all that was asked for is granted, refused or waiting.
 func TestStatsAddUpAtEveryMoment(t *testing.T) {
 	t.Parallel()

@@ -2,9 +2,14 @@ package actor
 
 import "time"
 
-// ThreadOwner is set in owner numbers that a caller chose to keep from lock to lock. All others are
-// made by a first grant and die with its last hold.
-const ThreadOwner = 1 << 63
+const (
+	// ThreadOwner is set in owner numbers that a caller chose to keep from lock to lock. All others are
+	// made by a first grant and die with its last hold.
+	ThreadOwner = 1 << 63
+	// QuorumOwner is set besides in those of a quorum: they are kept for as long as it has the lock, or asks for it. Whoever
+	// else was given one has it from then on, and is a stranger when the quorum is over.
+	QuorumOwner = 1 << 62
+)
 
 // acquire takes in somebody who wants the lock.
 func (l *Lock) acquire(now time.Duration, r *Request, fx *Effects) {
@@ -13,23 +18,60 @@ func (l *Lock) acquire(now time.Duration, r *Request, fx *Effects) {
 		l.reenter(now, r, fx)
 		return
 	}
-	if r.Once && (l.phase == held || !l.queue.empty()) {
+	if r.Once && l.refuses(now) {
 		l.TurnAway(now, r, fx)
 		return
 	}
-	if x := l.rare; x != nil && l.phase == free && l.queue.empty() {
-		x.begin(now)
+	if x := l.rare; x != nil && l.phase == free {
+		switch {
+		case l.queue.empty():
+			x.begin(now)
+		case r.Once:
+			x.askAt = now // those before it sleep, and what they were told may be over
+		}
+	}
+	if r.Once && !l.queue.empty() {
+		l.withRare().once = true
 	}
 	l.queue.push(r)
 	switch {
 	case r.Once:
 		fx.Limit(r, now+fx.Config.Timeout+fx.Config.ReplicaFor)
 	case r.Wait > 0:
-		fx.Limit(r, now+r.Wait)
+		fx.Limit(r, r.posted+r.Wait)
 	}
 	if l.phase == held {
 		l.withRare()
 	}
+}
+
+// refuses reports whether somebody who does not queue behind others can be refused without asking the server: this
+// engine has the lock, or had it just now and lets others come first, those of its own queue among them. What the
+// server said of another's lock is no reason: that may be over.
+func (l *Lock) refuses(now time.Duration) bool {
+	switch l.phase {
+	case held:
+		return true
+	case free, asking, forcing:
+		return !l.queue.empty() && l.rare != nil && (now < l.rare.stepBack || l.rare.trouble != nil)
+	}
+	return !l.queue.empty()
+}
+
+// refuseOnce refuses those who do not wait: somebody has the lock.
+func (l *Lock) refuseOnce(now time.Duration, fx *Effects) {
+	first := l.queue.first()
+	if first == nil || !first.Once && (l.rare == nil || !l.rare.once) {
+		return
+	}
+	if l.rare != nil {
+		l.rare.once = false
+	}
+	l.queue.each(func(r *Request) {
+		if r.Once {
+			fx.Decide(now, r, ErrNotAcquired, nil)
+		}
+	})
 }
 
 // TurnAway refuses somebody who does not queue behind others.
@@ -43,7 +85,9 @@ func (l *Lock) TurnAway(now time.Duration, r *Request, fx *Effects) {
 
 // begin forgets what was known for those who waited before: whoever comes first asks for itself.
 func (x *rare) begin(now time.Duration) {
-	x.answered, x.poll = false, 0
+	x.answered = false
+	x.polls(now)
+	x.quiet.left = 0
 	if x.trouble == nil {
 		x.askAt = max(now, x.stepBack)
 	}
@@ -61,12 +105,21 @@ func (l *Lock) reenter(now time.Duration, r *Request, fx *Effects) {
 
 // reentered reports whether a re-entry has its verdict. If not it waits for a round trip.
 func (l *Lock) reentered(now time.Duration, r *Request, fx *Effects) bool {
-	if longest := fx.Config.MaxHold; r.Lease == 0 && longest != 0 && now >= l.since+longest {
+	if l.reentersNow(now, r, fx) {
+		return true
+	}
+	l.withRare().changes.push(r)
+	return false
+}
+
+// reentersNow gives a re-entry its verdict if that takes no round trip, and reports whether it did.
+func (l *Lock) reentersNow(now time.Duration, r *Request, fx *Effects) bool {
+	if r.Lease == 0 && l.spent(now, fx) {
 		fx.Decide(now, r, ErrLost, errMaxHold) // its owner is there only by a lease of its own
 		return true
 	}
 	fits := r.Lease == 0 || now+believed(r.Lease) <= l.until
-	if fits && l.confirmed >= fx.Doubted {
+	if fits && l.confirmed >= l.doubted(fx) {
 		fixed := time.Duration(0)
 		if r.Lease != 0 {
 			fixed = now + believed(r.Lease)
@@ -74,12 +127,117 @@ func (l *Lock) reentered(now time.Duration, r *Request, fx *Effects) bool {
 		l.grant(now, r, fixed, fx)
 		return true
 	}
-	l.withRare().changes.push(r)
 	return false
 }
 
-// rejoin lets those who still queue for a claim that was granted re-enter, if it is their owner who has it: they were
-// re-entering when that one lost it, and a claim has no other queue.
+// reunite lets all who wait as the owner that was just granted the lock re-enter: the first may wait for them before it
+// unlocks. Of a kind with claims they wait for claims of their own, which the coordinator knows. Without one that waits
+// nobody is looked at.
+func (l *Lock) reunite(now time.Duration, fx *Effects) {
+	owner := l.holds.Owner
+	switch {
+	case l.kind.Claims():
+		l.rejoin(now, fx) // they were re-entering when their owner lost it, and a claim has no other queue
+		if owner&ThreadOwner != 0 || l.besideWriter() {
+			fx.Reunites = append(fx.Reunites, Reunite{l, owner})
+		}
+	case owner&ThreadOwner != 0 && !l.queue.empty() && l.ownersWaiting()[owner].all > 0:
+		l.rejoin(now, fx)
+	}
+	if l.kind == Write && owner&ThreadOwner != 0 {
+		fx.Reunites = append(fx.Reunites, Reunite{l, owner}) // they may wait to read as well
+	}
+}
+
+// ownerWaits counts somebody who waits as an owner. The first of a queue is counted with the second,
+// because mostly nobody follows.
+func (l *Lock) ownerWaits(r *Request) {
+	switch {
+	case r.next == r:
+	case l.rare != nil && l.rare.owners != nil:
+		l.rare.owners[r.Owner] = l.rare.owners[r.Owner].with(r, 1)
+	default:
+		l.ownersWaiting()
+	}
+}
+
+// waiters is how many wait as one owner, and how many of them are a quorum's own requests.
+type waiters struct{ all, own int }
+
+func (w waiters) with(r *Request, n int) waiters {
+	if w.all += n; r.Own {
+		w.own += n
+	}
+	return w
+}
+
+// ownersWaiting is how many wait as which owner. The queue is gone through once until it is empty.
+func (l *Lock) ownersWaiting() map[uint64]waiters {
+	x := l.withRare()
+	if x.owners == nil {
+		x.owners = make(map[uint64]waiters)
+		l.queue.each(func(r *Request) {
+			if r.Owner != 0 {
+				x.owners[r.Owner] = x.owners[r.Owner].with(r, 1)
+			}
+		})
+	}
+	return x.owners
+}
+
+// ownerLeft takes one out of the count, which is as large as the queue at most.
+func (x *rare) ownerLeft(r *Request, q *line) {
+	switch left := x.owners[r.Owner].with(r, -1); {
+	case q.empty():
+		x.owners = nil
+	case left.all > 0:
+		x.owners[r.Owner] = left
+	default:
+		delete(x.owners, r.Owner)
+	}
+}
+
+// Waiting is somebody who waits for the claim as that owner, of those who begin one with it; nil if nobody does. They all
+// wait as one owner.
+func (l *Lock) Waiting(owner uint64) *Request {
+	if l.phase == held && l.holds != nil {
+		return nil // whoever ends one may be kept there until the release is answered
+	}
+	if r := l.queue.first(); r != nil && r.Owner == owner {
+		return r
+	}
+	return nil
+}
+
+// rejoins takes over from another claim a request of the owner who has this one.
+func (l *Lock) rejoins(now time.Duration, r *Request, fx *Effects) {
+	r.line.remove(r)
+	r.lock = l
+	if l.phase == held && l.holds != nil {
+		l.reentered(now, r, fx)
+		return
+	}
+	if r.Once && !l.queue.empty() {
+		l.withRare().once = true
+	}
+	l.queue.push(r)
+}
+
+// RefuseUpgrades refuses those who wait to write as an owner who reads: they would wait for themselves.
+// The queue is gone through only if there is one. It reports whether there was.
+func (l *Lock) RefuseUpgrades(now time.Duration, owner uint64, fx *Effects) bool {
+	if l.kind != Write || l.queue.empty() || l.CountOf(owner, now) > 0 || l.ownersWaiting()[owner].all == 0 {
+		return false
+	}
+	l.queue.each(func(r *Request) {
+		if r.Owner == owner {
+			fx.Decide(now, r, ErrUpgrade, nil)
+		}
+	})
+	return true
+}
+
+// rejoin lets those of the queue re-enter whose owner has the lock.
 func (l *Lock) rejoin(now time.Duration, fx *Effects) {
 	l.queue.each(func(r *Request) {
 		if r.Owner != 0 && r.Owner == l.holds.Owner {
@@ -99,22 +257,48 @@ func (l *Lock) patience(r *Request, fx *Effects) time.Duration {
 
 // grant gives the lock to a request. fixed is when its own lease ends, 0 if it is watched.
 func (l *Lock) grant(now time.Duration, r *Request, fixed time.Duration, fx *Effects) {
-	l.give(now, r.Hold, r.Owner, fixed, fx)
+	first := l.holds == nil
+	l.give(now, r.Hold, r.Owner, r.Own, fixed, fx)
 	if l.protocol().tokens {
 		r.Token = l.withRare().given
 	}
 	fx.Decide(now, r, nil, nil)
+	if first {
+		l.reunite(now, fx)
+		if l.rare != nil && l.rare.once {
+			l.refuseOnce(now, fx)
+		}
+	}
+}
+
+// keeps reports whether a first grant to that owner leaves it its number, and does not make another one. That of a quorum stays
+// only with a request of its own: with this one, or with one that waits and re-enters then.
+func (l *Lock) keeps(owner uint64, own bool, fx *Effects) bool {
+	switch {
+	case l.besideWriter():
+		return true
+	case owner&ThreadOwner == 0:
+		return false
+	case owner&QuorumOwner == 0 || own:
+		return true
+	case l.kind.Claims():
+		return fx.Expects != nil && fx.Expects(l.key, owner)
+	}
+	return !l.queue.empty() && l.ownersWaiting()[owner].own > 0
 }
 
 // give makes a hold the innermost of the lock.
-func (l *Lock) give(now time.Duration, h *Hold, owner uint64, fixed time.Duration, fx *Effects) {
+func (l *Lock) give(now time.Duration, h *Hold, owner uint64, own bool, fixed time.Duration, fx *Effects) {
 	if l.holds == nil {
 		l.fence()
 		l.since = now
 		l.wants &^= capped | wantFresh
 		h.Owner = owner
-		if owner&ThreadOwner == 0 && !l.besideWriter() {
+		if !l.keeps(owner, own, fx) {
 			h.Owner = fx.nextOwner()
+		}
+		if l.kind.Claims() {
+			fx.Claimed = append(fx.Claimed, l)
 		}
 		if longest := fx.Config.MaxHold; longest != 0 && longest <= fx.Config.Lease && fixed == 0 {
 			l.wants |= capped
@@ -122,9 +306,11 @@ func (l *Lock) give(now time.Duration, h *Hold, owner uint64, fixed time.Duratio
 	} else {
 		h.Owner = l.holds.Owner
 	}
+	if fixed == 0 && !l.watched() && (l.holds != nil || l.until-l.confirmed > fx.watched) {
+		l.wants |= unhurried
+	}
 	h.Tenure, h.lock, h.fixed = l.tenure, l, fixed
-	h.next, l.holds = l.holds, h
-	h.publish(min(l.until, l.limitOf(h, fx)))
+	l.add(h, fx)
 }
 
 // fence makes the last token that of a new owner. One that comes after the grant is the next owner's.
@@ -171,6 +357,7 @@ func (l *Lock) ask(now time.Duration, fx *Effects) {
 		c.Ghosts = x.names()
 		if l.besideWriter() {
 			c.Reads = &Reads{Writer: x.reading.writer}
+			x.reading.asked = true
 		}
 	}
 	if l.protocol().queues {
@@ -188,8 +375,13 @@ func (l *Lock) acquired(now time.Duration, m *Message, fx *Effects) {
 		fx.Tenures++
 		l.confirm(m.Sent, m.Command.Lease, fx)
 		l.tokened(m.Reply)
+		if x := l.rare; x != nil {
+			x.polls(now)
+			x.quiet.took(now)
+			x.reading.over = x.reading.over || m.Command.Reads == nil // nobody writes
+		}
 		if !m.Reply.replicated(fx) {
-			l.undo(m.Reply, fx)
+			l.undo(now, m.Reply, fx)
 			return
 		}
 		l.granted(now, m, fx)
@@ -227,7 +419,7 @@ func (l *Lock) granted(now time.Duration, m *Message, fx *Effects) {
 	}
 	r := l.queue.first()
 	forced := l.rare != nil && !l.rare.forces.empty()
-	if r != nil && r.Joint == nil && !forced && fx.leaseOf(r) == m.Command.Lease && m.Sent >= fx.Doubted {
+	if r != nil && r.Joint == nil && !forced && fx.leaseOf(r) == m.Command.Lease && m.Sent >= l.doubted(fx) {
 		l.hand(now, r, fx)
 	}
 }

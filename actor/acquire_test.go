@@ -76,8 +76,8 @@ func TestTryLockNeitherQueuesNorOvertakes(t *testing.T) {
 	talk(t, `
 		// beside a holder of this engine
 		0s      A locks           → acquire #1 30s
-		1ms     B locks once      → B lock not acquired
-		2ms     #1 granted        → A granted 29.688s
+		1ms     B locks once      → nothing
+		2ms     #1 granted        → A granted 29.688s; B lock not acquired
 		+1ms    B locks once      → B lock not acquired
 		// somebody waits: also once the holder is gone
 		+1ms    C locks           → listen
@@ -90,14 +90,16 @@ func TestTryLockNeitherQueuesNorOvertakes(t *testing.T) {
 		+1s     D locks once      → acquire #2 30s
 		+1ms    #2 taken 20s x:1  → D lock not acquired
 
-		// with waiters in front it does not get the lock that is free now
+		// with waiters in front it asks at once, whatever they were told, and does not get the lock that is free now
 		+1s     E locks           → acquire #3 30s
 		+1ms    #3 taken 1h x:1   → listen
-		+1ms    D locks once      → D lock not acquired
-		+1ms    subscribed        → acquire #4 30s
-		+1ms    #4 granted        → E granted 29.689s
-		+0s     E unlocks         → E over; release #4
-		+1ms    #4 released       → E unlocked
+		+1ms    D locks once      → acquire #4 30s
+		+1ms    #4 taken 1h x:1   → D lock not acquired
+		+1ms    D locks once      → acquire #5 30s
+		+1ms    subscribed        → nothing
+		+1ms    #5 granted        → E granted 29.688s; D lock not acquired
+		+0s     E unlocks         → E over; release #5
+		+1ms    #5 released       → E unlocked
 		+249ms  timer             → leave
 	`)
 }
@@ -264,10 +266,9 @@ func TestCancelledRequestLeavesNothing(t *testing.T) {
 	t.Run("before its command left", func(t *testing.T) {
 		talk(t, `
 			0s   A locks        → acquire #1 30s
-			0s   wants #1       → acquire #1 30s: true
-			1ms  A cancels why  → A redis unavailable: why
-			1ms  wants #1       → acquire #1 30s: false
-			1ms  #1 withdrawn   → nothing
+			0s   #1 waits       → nothing
+			1ms  A cancels why  → acquire #1 30s taken back; A redis unavailable: why
+			1ms  next           → never
 		`)
 	})
 	t.Run("while its command is under way: the grant is given back", func(t *testing.T) {

@@ -100,7 +100,7 @@ func TestALockThatNothingHappensToIsQuiet(t *testing.T) {
 					p.pass(time.Millisecond)
 					for f := p.take(); f != nil; f = p.take() {
 						sent++
-						reply := p.server.run(p.now, &f.command)
+						reply := p.server.run(p.now, "me", &f.command)
 						if test.odd != nil {
 							test.odd(&f.command, &reply)
 						}

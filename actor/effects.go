@@ -19,12 +19,16 @@ type Config struct {
 	MaxHold    time.Duration // 0: no bound
 	HandoffMax int           // grants while others listen; negative: never handed on
 	HandoffFor time.Duration
-	FairWait   time.Duration // how long a fair lock's waiter without a bound counts as alive without asking
+	FairWait   time.Duration // how long a place in a fair lock's queue lives at most without being kept up
 	Poll       bool          // who waits asks again and again, and never listens
 	Replicas   int           // that must have a grant; 0: not asked
 	ReplicaFor time.Duration // how long they are waited for
 	Seed       uint64        // of the jitter
 }
+
+// Late is how long after it left a command that takes a place in a queue may take effect at the latest. By then a dead
+// connection has been noticed.
+func (c *Config) Late() time.Duration { return 2 * c.Timeout }
 
 // Sleeper is what a timer of the wheel wakes.
 type Sleeper interface {
@@ -48,12 +52,19 @@ type Listening struct {
 	On      bool
 }
 
+// Reunite is a lock that was just granted to an owner who may wait elsewhere for the same name, or one that an owner lost
+// and waits for, who may have the other half of it.
+type Reunite struct {
+	Lock  *Lock
+	Owner uint64
+}
+
 // Stats counts what locks did. Gauges: now; counters: since the engine's start.
 type Stats struct {
 	Held, Waiting                                      int64
 	Acquired, Refused, Released, Lost, Renewed, Handed uint64
 	Muted                                              uint64 // releases whose message the server refused
-	RenewalLag                                         time.Duration
+	LostAtUnlock                                       uint64 // Released, and the server did not have it any more
 }
 
 // Step is what a lock was told, and how it stood before and after. By value, or every message would be
@@ -68,19 +79,30 @@ type Step struct {
 
 // Effects is what a turn comes to; steps append, the coordinator takes. Owned by the coordinator.
 type Effects struct {
-	Config    Config
-	Wheel     *wheel.Wheel[Sleeper]
-	Commands  []Command
-	Verdicts  []*Request
-	Ended     []Ended
-	Listen    []Listening
-	Ready     []*Request // for several locks, and it is their turn
-	Touched   []*Lock    // that a step of another lock changed: they are to be Nudged
-	Stats     Stats
-	Tenures   int           // locks in Redis for this engine, as far as is known
-	Unheard   int           // locks that are waited for, and whose channel is not listened to
-	Asking    int           // locks asked for without an answer yet
-	Doubted   time.Duration // confirmations sent before this moment do not count for grants
+	Config   Config
+	Wheel    *wheel.Wheel[Sleeper]
+	Commands []Command
+	Verdicts []*Request
+	Ended    []Ended
+	Listen   []Listening
+	Ready    []*Request // for several locks, and it is their turn
+	Touched  []*Lock    // that a step of another lock changed: they are to be Nudged
+	Recalled []Verb     // of commands of the lock that stepped which were queued, and are not to leave any more
+	Reunites []Reunite  // locks of which an owner may wait for itself, since this step
+	Claimed  []*Lock    // claims that have another owner since this step
+	Undone   error      // why the lock that stepped gives a grant back that too few replicas have; nil: it does not
+	Stats    Stats
+	Lag      RecentMax     // how late renewals were confirmed
+	Tenures  int           // locks in Redis for this engine, as far as is known
+	Unheard  int           // locks that are waited for, and whose channel is not listened to
+	Asking   int           // locks asked for without an answer yet
+	Doubted  time.Duration // confirmations sent before this moment do not count for grants
+	// Moved, unless it is nil, is when the master of a key became known: what was sent to another one before does not count either.
+	Moved func(key string) time.Duration
+	// Expects, unless it is nil, is whether a quorum of that number waits for another claim on a key.
+	Expects func(key string, owner uint64) bool
+	// Scattered says that a message can go where this engine does not listen: who waits asks again every few seconds.
+	Scattered bool
 	RoundTrip time.Duration // what one takes, lately
 	Draining  bool
 	Soonest   time.Duration // no timer fires before
@@ -89,6 +111,7 @@ type Effects struct {
 	// has seen.
 	Stepped func(Step)
 
+	watched       time.Duration // what is believed of Config.Lease
 	moments       moments
 	tenure, owner uint64
 	random        *rand.Rand
@@ -99,6 +122,7 @@ func NewEffects(config Config, timers *wheel.Wheel[Sleeper]) *Effects {
 	return &Effects{
 		Config:  config,
 		Wheel:   timers,
+		watched: believed(config.Lease),
 		moments: momentsOf(&config),
 		random:  rand.New(rand.NewPCG(config.Seed, 0x6c6f636b)),
 	}
@@ -129,7 +153,7 @@ func (fx *Effects) Decide(now time.Duration, r *Request, err, cause error) {
 			fx.Stats.Acquired++
 			fx.Stats.Held++
 		} else {
-			fx.Stats.Refused++
+			fx.Stats.Refused += r.locks()
 		}
 	}
 	fx.Verdicts = append(fx.Verdicts, r)

@@ -12,9 +12,9 @@ func TestDrainRefusesTheWaitingAndLeavesTheHolders(t *testing.T) {
 			2ms    C locks wait 1m        → nothing
 			2ms    D locks lease 1m as A  → renew #1 1m0s
 			3ms    drain                  → leave; B engine closed; C engine closed; D engine closed
-			// what was sent for a re-entry is not undone: the lock is renewed when a full lease would be due
+			// what was sent for a re-entry is undone: the TTL falls to what is needed
 			4ms    #1 renewed             → A has 59.388s
-			39.705s timer                 → renew #1 30s
+			3.002s timer                  → renew #1 30s; A has 29.69s
 			+1ms   A unlocks              → A over
 			+1ms   #1 renewed             → release #1
 			+1ms   #1 released            → A unlocked

@@ -3,6 +3,7 @@ package actor
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -19,7 +20,7 @@ var (
 	ErrNotReplicated = errors.New("too few replicas have the lock")
 )
 
-// ServerError is what the server said when it refused, word for word.
+// ServerError is what the server said when it refused.
 type ServerError string
 
 // Error returns the server's words: WRONGTYPE, NOPERM and so on, and the rest of the line.
@@ -27,18 +28,29 @@ func (e ServerError) Error() string { return string(e) }
 
 // Why a lock was lost or a request had no answer: causes, wrapped by the verdicts above.
 var (
-	errLeaseOver = errors.New("the lease ended before it was renewed")
-	errFixedOver = errors.New("its lease ended")
-	errMaxHold   = errors.New("held for Options.MaxHold")
-	errGone      = errors.New("the key is gone or someone else's")
-	errDisplaced = errors.New("granted to somebody else since")
-	errForced    = errors.New("unlocked by force")
-	errNoAnswer  = errors.New("no answer in time")
-	errTooLate   = errors.New("the answer came after the lease had ended")
+	errLeaseOver  = errors.New("the lease ended before it was renewed")
+	errUnreleased = errors.New("the lease ended before the release was answered")
+	errFixedOver  = errors.New("its lease ended")
+	errMaxHold    = errors.New("held for Options.MaxHold")
+	errGone       = errors.New("the key is gone or someone else's")
+	errDisplaced  = errors.New("granted to somebody else since")
+	errForced     = errors.New("unlocked by force")
+	errLostBefore = errors.New("that was known before the release was sent")
+	errNoAnswer   = errors.New("no answer in time")
+	errTooLate    = errors.New("the answer came after the lease had ended")
 )
+
+// ErrLate is why a command came to nothing that took too long to come to the server.
+var ErrLate = errors.New("LATE the command came after the moment until which it may take effect")
+
+// ToldBefore reports whether a loss that a request found is one of which its hold was told when it ended.
+func ToldBefore(cause error) bool { return cause == errLostBefore }
 
 // Spent reports whether a lock was lost because its owner has had it for as long as Config.MaxHold lets it be renewed.
 func Spent(cause error) bool { return cause == errMaxHold }
+
+// Forced reports whether a hold ended because its own engine was to take the lock away by force.
+func Forced(cause error) bool { return errors.Is(cause, errForced) }
 
 // joined is one error for two causes, on one line; either may be nil.
 func joined(first, second error) error {
@@ -48,7 +60,23 @@ func joined(first, second error) error {
 	if second == nil {
 		return first
 	}
-	return fmt.Errorf("%w; %w", first, second)
+	return &both{first, second}
+}
+
+// both is two causes. Their text is made for who reads it: they may be a caller's own code.
+type both struct{ first, second error }
+
+func (e *both) Error() string   { return e.first.Error() + "; " + e.second.Error() }
+func (e *both) Unwrap() []error { return []error{e.first, e.second} }
+
+// unanswered is two causes of which the first may have come of the second, and then says it itself.
+type unanswered struct{ both }
+
+func (e *unanswered) Error() string {
+	if said := e.first.Error(); strings.Contains(said, e.second.Error()) {
+		return said
+	}
+	return e.both.Error()
 }
 
 // Left is the cause of a verdict that is unknown only because the request's caller gave up, and why that was: nothing
@@ -69,6 +97,17 @@ func leftFor(trouble, cause error) error {
 	return joined(trouble, cause)
 }
 
+// Unanswerable is why a request had no answer while its server was known to be down.
+func Unanswerable(cause, down error) error {
+	if left, gaveUp := cause.(Left); gaveUp {
+		return joined(down, left.Cause)
+	}
+	if cause == nil || down == nil {
+		return joined(cause, down)
+	}
+	return &unanswered{both{cause, down}}
+}
+
 // otherKind explains ErrKind.
 func otherKind(is, wanted LockKind) error {
 	return fmt.Errorf("it is a %v lock in this engine now, not a %v one", is, wanted)
@@ -77,19 +116,33 @@ func otherKind(is, wanted LockKind) error {
 // passing lists how replies begin that say "not now" rather than "never".
 var passing = []string{
 	"BUSY", "LOADING", "TRYAGAIN", "CLUSTERDOWN", "READONLY", "MASTERDOWN", "NOREPLICAS",
-	"MOVED", "ASK", "OOM", "MISCONF", "NOAUTH", "WRONGPASS", "NOSCRIPT",
+	"MOVED", "ASK", "OOM", "MISCONF", "NOSCRIPT", "LATE",
 }
 
-// moving is in what a script is told of a key that it removed itself while its slot goes to another node: whoever
-// asks again is sent there.
+// moving is, in small letters, in what a script is told of a key that it removed itself while its slot goes to another node:
+// whoever asks again is sent there.
 const moving = "attempted to access a non local key"
+
+// Begins reports whether the server's error begins with that, in small letters or capitals: releases of Redis and Valkey have changed
+// between them in the words of an error.
+func Begins(text, with string) bool {
+	return len(text) >= len(with) && strings.EqualFold(text[:len(with)], with)
+}
+
+// shutOut lists how errors begin with which a server lets nobody in: none of them is of a command that was done.
+var shutOut = []string{"NOAUTH", "WRONGPASS", "DENIED", "ERR max number of clients"}
+
+// ShutsOut reports whether with that error a server did not let the client in, so that there is no connection to it.
+func ShutsOut(text string) bool {
+	return slices.ContainsFunc(shutOut, func(with string) bool { return Begins(text, with) })
+}
 
 // Passing reports whether the server's error may pass by itself, so that trying again makes sense.
 func Passing(text string) bool {
 	for _, prefix := range passing {
-		if strings.HasPrefix(text, prefix) {
+		if Begins(text, prefix) {
 			return true
 		}
 	}
-	return strings.Contains(text, moving)
+	return ShutsOut(text) || strings.Contains(strings.ToLower(text), moving)
 }

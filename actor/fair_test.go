@@ -25,9 +25,9 @@ func TestAFairWaiterKeepsItsPlace(t *testing.T) {
 		talkOf(t, actor.Fair, `
 			0s      A locks                              → acquire #1 30s wait 1s
 			1ms     #1 taken 1m it:1 left 2s             → listen
-			251ms   timer                                → acquire #1 30s wait 1s
+			335ms   timer                                → acquire #1 30s wait 1s
 			+1ms    #1 taken 59s it:1 left 300ms         → nothing
-			402ms   timer                                → acquire #1 30s wait 1s
+			486ms   timer                                → acquire #1 30s wait 1s
 			+1ms    #1 granted                           → leave; A granted 29.689s
 			+1ms    A unlocks                            → A over; release #1 wait 1s
 			+1ms    #1 released                          → A unlocked
@@ -45,7 +45,7 @@ func TestAFairWaiterKeepsItsPlace(t *testing.T) {
 			+1ms    A unlocks                            → A over; release #1 wait 5m0s
 			+1ms    #1 released                          → release #1 wait 5m0s; A unlocked
 			+1ms    #1 gone                              → nothing
-			3s..4s  timer                                → release #1 wait 5m0s
+			6s..7s  timer                                → release #1 wait 5m0s
 			+1ms    #1 gone                              → nothing
 		`)
 	})
@@ -54,19 +54,19 @@ func TestAFairWaiterKeepsItsPlace(t *testing.T) {
 func TestAFairWaiterThatLeavesTakesBackWhatItAdded(t *testing.T) {
 	t.Run("given up, with its own wait", func(t *testing.T) {
 		talkOf(t, actor.Fair, `
-			0s      A locks wait 7s                      → acquire #1 30s wait 7s
+			0s      A locks wait 7s                      → acquire #1 30s wait 7.002s
 			1ms     #1 taken 20s it:1 left 27s           → listen
-			1s      A cancels why                        → release #1 wait 7s; leave; A lock not acquired: why
+			1s      A cancels why                        → release #1 wait 7.002s; leave; A lock not acquired: why
 			+1ms    #1 gone                              → nothing
 		`)
 	})
 	t.Run("its time over, until the server confirms it", func(t *testing.T) {
 		talkOf(t, actor.Fair, `
-			0s      A locks wait 7s                      → acquire #1 30s wait 7s
+			0s      A locks wait 7s                      → acquire #1 30s wait 7.002s
 			1ms     #1 taken 20s it:1 left 27s           → listen
-			7s      timer                                → release #1 wait 7s; leave; A lock not acquired
-			+1ms    #1 unanswered broken                 → release #1 wait 7s
-			11s     #1 unanswered broken                 → release #1 wait 7s
+			7s      timer                                → release #1 wait 7.002s; leave; A lock not acquired
+			+1ms    #1 unanswered broken                 → release #1 wait 7.002s
+			11s     #1 unanswered broken                 → release #1 wait 7.002s
 			12s     #1 gone                              → nothing
 		`)
 	})
@@ -85,7 +85,7 @@ func TestAFairWaiterThatLeavesTakesBackWhatItAdded(t *testing.T) {
 			2ms     #1 unanswered broken                 → release #1 wait 5m0s
 			3ms     #1 gone                              → release #1 wait 5m0s
 			4ms     #1 gone                              → nothing
-			3s..4s  timer                                → release #1 wait 5m0s
+			6s..7s  timer                                → release #1 wait 5m0s
 			+1ms    #1 gone                              → nothing
 		`)
 	})
@@ -96,6 +96,8 @@ func TestAFairWaiterThatLeavesTakesBackWhatItAdded(t *testing.T) {
 			2ms     message                              → acquire #1 30s wait 5m0s
 			3ms     #1 refused NOPERM                    → release #1 wait 5m0s; leave; A NOPERM
 			4ms     #1 refused NOPERM                    → nothing
+			+250ms..+501ms timer → release #1 wait 5m0s
+			+1ms #1 gone → nothing
 		`)
 	})
 	t.Run("at the shutdown, which waits for it", func(t *testing.T) {
@@ -137,9 +139,9 @@ func TestAFairWaiterBehindAnotherOfItsEngineAsksOnlyToKeepItsPlace(t *testing.T)
 		talkOf(t, actor.Fair, `
 			0s             A locks                           → acquire #1 30s wait 5m0s
 			1ms            #1 taken 4m nobody left 540s preceded → listen
-			75.001s        timer                             → acquire #1 30s wait 5m0s
+			100.001s       timer                             → acquire #1 30s wait 5m0s
 			+1ms           #1 taken 40s nobody left 340s preceded → nothing
-			115.003s       timer                             → acquire #1 30s wait 5m0s
+			140.003s       timer                             → acquire #1 30s wait 5m0s
 			+1ms           #1 granted                        → leave; A granted 29.689s
 			+1ms           A unlocks                         → A over; release #1 wait 5m0s
 			+1ms           #1 released                       → A unlocked
@@ -147,13 +149,13 @@ func TestAFairWaiterBehindAnotherOfItsEngineAsksOnlyToKeepItsPlace(t *testing.T)
 	})
 	t.Run("before it counts as dead", func(t *testing.T) {
 		talkOf(t, actor.Fair, `
-			0s             A locks wait 8s                   → acquire #1 30s wait 8s
+			0s             A locks wait 8s                   → acquire #1 30s wait 8.002s
 			1ms            #1 taken 40s nobody left 6s preceded → listen
-			3.001s         timer                             → acquire #1 30s wait 8s
+			3.001s         timer                             → acquire #1 30s wait 8.002s
 			+1ms           #1 taken 37s nobody left 3s preceded → nothing
-			4.502s         timer                             → acquire #1 30s wait 8s
+			4.502s         timer                             → acquire #1 30s wait 8.002s
 			+1ms           #1 granted                        → leave; A granted 29.689s
-			+1ms           A unlocks                         → A over; release #1 wait 8s
+			+1ms           A unlocks                         → A over; release #1 wait 8.002s
 			+1ms           #1 released                       → A unlocked
 		`)
 	})

@@ -16,13 +16,13 @@ func (l *Lock) force(now time.Duration, r *Request, fx *Effects) {
 func (l *Lock) evict(now time.Duration, fx *Effects) {
 	x := l.rare
 	if x.forces.empty() && l.phase == free && x.evicted != 0 {
-		l.haunt(x.evicted)
+		l.haunt(now, x.evicted, x.reached, fx)
 		x.evicted = 0
 	}
 	if x.forces.empty() || l.phase != held {
 		return
 	}
-	x.evicted = l.tenure
+	x.evicted, x.reached = l.tenure, l.reach()
 	l.endHolds(now, ErrLost, errForced, fx)
 	l.strand(now, ErrLost, fx)
 	l.endTenure(now, fx)

@@ -44,7 +44,7 @@ func TestForceUnlockByTheHoldersOwnEngineIsALossAtOnce(t *testing.T) {
 			2ms    B locks as A → renew #1 30s count 2; B granted 29.688s
 			3ms    C locks      → listen
 			4ms    F forces     → B lost: unlocked by force; A lost: unlocked by force; force #2
-			5ms    A unlocks    → A lock not held
+			5ms    A unlocks    → A lock lost: that was known before the release was sent
 			6ms    #1 renewed   → nothing
 			7ms    #2 forced    → acquire #3 30s; F forced
 			8ms    #3 granted   → C granted 29.689s
@@ -178,10 +178,8 @@ func TestForceUnlockWithoutAnAnswerIsNotSentAgain(t *testing.T) {
 			0s     A locks        → acquire #1 30s
 			1ms    #1 granted     → A granted 29.689s
 			4ms    F forces       → A lost: unlocked by force; force #2
-			4ms    wants #2       → force #2: true
-			3.004s timer          → F redis unavailable: no answer in time
-			3.004s wants #2       → force #2: false
-			4s     #2 withdrawn   → release #1
+			4ms    #2 waits       → nothing
+			3.004s timer          → force #2 taken back; release #1; F redis unavailable: no answer in time
 			4.001s #1 released    → nothing
 		`)
 	})

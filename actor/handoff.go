@@ -32,6 +32,9 @@ const (
 func (l *Lock) passOn(now time.Duration, fx *Effects) bool {
 	r := l.queue.first()
 	if r == nil || r.Joint != nil { // who wants several gets none alone
+		if x := l.rare; x != nil && x.shared {
+			x.yield, x.heard = fx.Back(), 0 // a writer who comes while the release is under way lets them go first
+		}
 		l.end()
 		return false
 	}
@@ -50,6 +53,11 @@ func (l *Lock) passOn(now time.Duration, fx *Effects) bool {
 	return true
 }
 
+// Back is how long others who were told are given to come first.
+func (fx *Effects) Back() time.Duration {
+	return min(max(2*fx.RoundTrip, stepBackFloor), stepBackMost)
+}
+
 // mayKeep reports whether this engine may keep the tenure for its own queue, or must let others come.
 func (l *Lock) mayKeep(now time.Duration, fx *Effects) permission {
 	if l.since == 0 {
@@ -60,17 +68,19 @@ func (l *Lock) mayKeep(now time.Duration, fx *Effects) permission {
 	case x.shared: // they have been waiting, or go on reading
 	case fx.Config.HandoffMax < 0 || x.shortest != 0 || l.protocol().claims:
 		return giveAway
+	case x.quiet.again: // and sees whether others come
 	case x.handed == 0:
 		return keep
 	case now-x.handedAt >= keepAtMost:
-	case x.listeners == 0:
+	case x.listeners == 0 && x.quiet.keeps(now):
 		return keep
+	case x.listeners == 0:
 	case x.handed < fx.Config.HandoffMax && now-x.handedAt < fx.Config.HandoffFor:
 		return keep
 	case x.listeners == unasked:
 		return askFirst
 	}
-	x.yield, x.heard = true, 0
+	x.yield, x.heard = x.backFor(now, fx), 0
 	return giveAway
 }
 
@@ -89,7 +99,7 @@ func (l *Lock) mayTake(lease time.Duration) permission {
 func (l *Lock) covers(r *Request, now time.Duration, fx *Effects) bool {
 	lease, left := fx.leaseOf(r), l.until-now
 	p := l.protocol()
-	if l.confirmed < fx.Doubted || p.tokens && l.rare.token == l.rare.given {
+	if l.confirmed < l.doubted(fx) || p.tokens && l.rare.token == l.rare.given {
 		return false
 	}
 	if (l.flight == p.renew || l.flight == p.pass) && l.withRare().sending > lease {
@@ -116,7 +126,4 @@ func (l *Lock) hand(now time.Duration, r *Request, fx *Effects) {
 		fixed = l.until
 	}
 	l.grant(now, r, fixed, fx)
-	if l.kind.Claims() {
-		l.rejoin(now, fx)
-	}
 }

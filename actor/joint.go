@@ -14,6 +14,9 @@ type Joint struct {
 	Parts []Part // by key, no key twice
 	At    int    // which part the verdict is about, where it is about one
 
+	// Patience is how long it waits at least before ErrOvertaken can be its verdict; 0: that is never.
+	Patience time.Duration
+
 	locks []*Lock // of the parts while they are claimed, nil otherwise
 }
 
@@ -36,6 +39,14 @@ func (c *Command) Keys() int { return max(1, len(c.Parts)) }
 
 // Claimed reports whether the request's locks are claimed for it.
 func (r *Request) Claimed() bool { return r.Joint.locks != nil }
+
+// locks is how many locks a request is for; counters and observers count each.
+func (r *Request) locks() uint64 {
+	if r.Joint == nil {
+		return 1
+	}
+	return uint64(len(r.Joint.Parts))
+}
 
 // First reports whether the request is the first in the queue it stands in.
 func (r *Request) First() bool { return r.line != nil && r.line.first() == r }
@@ -78,6 +89,7 @@ func (r *Request) Claim(locks []*Lock, fx *Effects) {
 	tenure := fx.nextTenure()
 	for _, l := range locks {
 		l.tenure, l.phase, l.flight = tenure, asking, SendJointAcquire
+		l.wants |= departed // it is not theirs to take back
 		fx.Asking++
 	}
 	r.lock.flight = None
@@ -157,7 +169,7 @@ func (r *Request) acquired(now time.Duration, m *Message, fx *Effects) {
 		l.confirm(m.Sent, m.Command.Lease, fx)
 		late = late || now >= l.until
 	}
-	if late || r.decided || m.Sent < fx.Doubted {
+	if late || r.decided || m.Sent < r.lock.doubted(fx) {
 		r.giveBack(now, locks, late, fx)
 		return
 	}
@@ -167,7 +179,7 @@ func (r *Request) acquired(now time.Duration, m *Message, fx *Effects) {
 		if r.Lease != 0 {
 			fixed = l.until
 		}
-		l.give(now, part.Hold, part.Owner, fixed, fx)
+		l.give(now, part.Hold, part.Owner, false, fixed, fx)
 		if !l.queue.empty() {
 			l.withRare() // to listen for those who came meanwhile
 		}
@@ -176,6 +188,10 @@ func (r *Request) acquired(now time.Duration, m *Message, fx *Effects) {
 	fx.Stats.Acquired += uint64(others)
 	fx.Stats.Held += int64(others)
 	fx.Decide(now, r, nil, nil)
+	for _, l := range locks {
+		l.reunite(now, fx)
+		l.refuseOnce(now, fx)
+	}
 }
 
 func (r *Request) giveBack(now time.Duration, locks []*Lock, late bool, fx *Effects) {
@@ -220,6 +236,9 @@ func (r *Request) taken(now time.Duration, m *Message, fx *Effects) {
 		fx.Decide(now, r, ErrNotAcquired, nil)
 		return
 	}
+	if r.overtaken(now, fx) {
+		return
+	}
 	fx.Touched = append(fx.Touched, r.lock)
 	at.queueSenior(r)
 }
@@ -243,6 +262,9 @@ func (l *Lock) moved(now time.Duration, r *Request, fx *Effects) {
 		l.TurnAway(now, r, fx)
 		return
 	}
+	if r.overtaken(now, fx) {
+		return
+	}
 	if x := l.rare; x != nil && l.phase == free && l.queue.empty() {
 		x.begin(now)
 	}
@@ -262,6 +284,9 @@ func (l *Lock) queueSenior(r *Request) {
 	spared := l.queue.first()
 	if l.phase == free {
 		spared = nil
+	}
+	if r.Once {
+		l.withRare().once = true // others may come before it
 	}
 	l.queue.pushSenior(r, spared)
 }

@@ -1,6 +1,7 @@
 package actor
 
 import (
+	"strings"
 	"time"
 
 	"github.com/lockwheel/lockwheel/wheel"
@@ -26,7 +27,17 @@ func (p Phase) String() string {
 const (
 	wantConfirm uint8 = 1 << iota // confirm the tenure now
 	wantFresh                     // confirmed since its last owner left
-	capped                        // the lease was cut to Config.MaxHold: no renewal follows
+	capped                        // the lease was cut to Config.MaxHold: no renewal makes it longer
+	wantSet                       // the server may not have the TTL that it was told: the next renewal sets it
+	unhurried                     // it was not watched when it was confirmed: its next renewal has no due time
+
+	// departed is beside them because there is room: the command under way has left, so that it may run. Until then it
+	// can be taken back.
+	departed
+	// marked is kept from tenure to tenure: a command of the Lock was taken back, and may still stand in a queue.
+	marked
+	// undoing: the tenure that ends was granted to nobody, because too few replicas have it.
+	undoing
 )
 
 // Lock is one name in one engine: who holds it, who waits, what is under way. Owned by the coordinator.
@@ -62,20 +73,25 @@ type rare struct {
 	trouble  error         // why the last try failed; nil once the server answered
 	backoff  time.Duration
 	foundAt  time.Duration // when a refusal last named a ghost
+	once     bool          // somebody in the queue, behind others, does not wait
 	retryAt  time.Duration // a refused renewal or release is not sent again before
 
-	joint *Request // whose question for several locks this one leads, while it has no answer
+	joint *Request // whose question for several locks this one leads, while it has no answer, or who left
 
 	// The channel.
 	listening  bool
 	subscribed bool
 	unheard    bool          // it is waited for and not listened to
 	poll       time.Duration // the last sleep of a lock that is polled by choice
+	passed     uint8         // turns that others had while it polled
+	passedAt   time.Duration // when it noted the last of them, or began
+	holder     uint32        // a hash of who had the lock when it was last asked for; 0: not asked yet
 	leaveAt    time.Duration // when to stop listening; 0: not planned
 	channel    string        // which is listened to
 
 	// The tenure: commands without an answer may still run at any time until it ends.
 	shortest  time.Duration // shortest lease among its unanswered commands; 0 none
+	longest   time.Duration // longest lease that one of its commands may have set
 	acquiring bool          // one of them is an acquire
 	releasing bool          // one of them is a release
 	lease     time.Duration // the last confirmed lease
@@ -92,13 +108,18 @@ type rare struct {
 	handed    int
 	handedAt  time.Duration // the first time
 	listeners int           // others on the channel, or why it is not known
-	yield     bool          // after the release, let others come first
+	yield     time.Duration // after the release, let others come first for so long; 0: not
 	stepBack  time.Duration // until when
 	heard     int           // messages since stepping back began; the first is our own
+	quiet     quiet
 
-	evicted uint64  // the tenure that ended because it is to be forced away
-	reading reading // of a reader beside its own writer
-	shared  bool    // of a writer: this engine has readers of the lock, held or waiting
+	evicted uint64        // the tenure that ended because it is to be forced away
+	reached time.Duration // the longest lease that one of its commands may have set
+	reading reading       // of a reader beside its own writer
+	shared  bool          // of a writer: this engine has readers of the lock, held or waiting
+	raised  time.Duration // of a writer: until when the TTL may be because of what reads beside it needed; 0: not so
+
+	owners map[uint64]waiters // how many of the queue have which owner; nil: not counted yet
 
 	changes line // re-entries that need a longer lease, and extensions
 	forces  line
@@ -127,6 +148,9 @@ func (l *Lock) Finish(fx *Effects) {
 
 // Key is the lock's key in Redis; empty once it has finished.
 func (l *Lock) Key() string { return l.key }
+
+// ByKey orders locks by their keys.
+func ByKey(l, other *Lock) int { return strings.Compare(l.key, other.key) }
 
 // Kind is the kind of lock that it is.
 func (l *Lock) Kind() LockKind { return l.kind }
@@ -173,22 +197,31 @@ func (l *Lock) Believed(now time.Duration) bool {
 	return l.phase == held && l.holds != nil && now < l.until
 }
 
-// CountOf is how many holds an owner has at that moment.
-func (l *Lock) CountOf(owner uint64, now time.Duration) (count int) {
-	if owner == 0 || !l.Believed(now) {
+// Owner is who has or had the lock last, until another has it; 0 if nobody has had this tenure.
+func (l *Lock) Owner() uint64 {
+	if l.holds == nil {
 		return 0
 	}
-	for h := l.holds; h != nil; h = h.next {
-		if h.Owner == owner && now < h.Until() {
-			count++
-		}
+	return l.holds.Owner
+}
+
+// CountOf is how many holds an owner has at that moment.
+func (l *Lock) CountOf(owner uint64, now time.Duration) (count int) {
+	if owner == 0 || !l.Believed(now) || l.holds.Owner != owner {
+		return 0
 	}
-	return count
+	if s := l.set(); s != nil {
+		return s.live - len(s.passed(now))
+	}
+	if now < l.holds.Until() {
+		return 1
+	}
+	return 0
 }
 
 func (l *Lock) withRare() *rare {
 	if l.rare == nil {
-		l.rare = &rare{listeners: unasked}
+		l.rare = &rare{listeners: unasked, longest: max(l.until-l.confirmed, 0)}
 	}
 	return l.rare
 }
@@ -239,8 +272,8 @@ func (l *Lock) Step(now time.Duration, m *Message, fx *Effects) {
 		l.giveUp(now, m.Request, nil, fx)
 	case Answered:
 		l.answer(now, m, fx)
-	case Withdrawn:
-		l.withdrawn(now, m.Command, fx)
+	case Returned:
+		l.returned(now, m.Command, fx)
 	case Heard:
 		l.heard(now)
 	case Called:
@@ -249,6 +282,12 @@ func (l *Lock) Step(now time.Duration, m *Message, fx *Effects) {
 		l.subscribed(now, fx)
 	case Unheard:
 		l.unheard(now, fx)
+	case Unreached:
+		if m.Request != nil {
+			l.unconnected(now, m.Request, m.Cause, fx)
+		} else {
+			l.unreached(now, m.Cause, fx)
+		}
 	case Doubt:
 		if l.phase == held {
 			l.wants |= wantConfirm
@@ -263,12 +302,20 @@ func (l *Lock) Step(now time.Duration, m *Message, fx *Effects) {
 		if l.phase == held {
 			l.lose(now, errDisplaced, fx)
 		}
+	case Ousted:
+		if l.phase == held {
+			l.lose(now, errForced, fx)
+		}
 	case Drain:
 		l.drain(now, fx)
 	case Foremost:
-		l.foremost(now, fx)
+		l.foremost(now, m.Reply != nil, fx)
 	case Moved:
 		l.moved(now, m.Request, fx)
+	case Rejoins:
+		l.rejoins(now, m.Request, fx)
+	case Unreplicated:
+		l.unreplicated(now, m.Cause, fx)
 	}
 	l.settle(now, fx)
 	if fx.Stepped != nil {
@@ -286,20 +333,27 @@ func (l *Lock) report(m *Message, before Phase, fx *Effects) {
 
 // settle brings what is under way in line with what is wanted.
 func (l *Lock) settle(now time.Duration, fx *Effects) {
+	if l.recallable() {
+		l.recall(now, fx)
+	}
 	if l.rare != nil {
 		l.evict(now, fx)
 	}
 	if l.phase == held && l.holds == nil {
 		l.passOn(now, fx)
 	}
+	if l.recallable() {
+		l.recall(now, fx)
+	}
 	if l.flight == None {
 		l.send(now, fx)
 	}
 	if l.rare != nil {
+		l.exorcise(now, fx)
 		l.releaseGhosts(now, fx)
 		l.listen(now, fx)
 	}
-	l.rearm(fx)
+	l.rearm(now, fx)
 }
 
 // send emits the one command that the lock's phase asks for, if any.
@@ -332,6 +386,7 @@ func (l *Lock) emit(fx *Effects, c Command) {
 	c.Lock, c.Key = l, l.key
 	if c.Tenure == 0 {
 		c.Tenure = l.tenure
+		l.wants &^= departed
 	}
 	fx.Commands = append(fx.Commands, c)
 }
@@ -355,39 +410,6 @@ func (l *Lock) answer(now time.Duration, m *Message, fx *Effects) {
 		l.released(now, m, fx)
 	case p.force:
 		l.forced(now, m, fx)
-	}
-}
-
-// Wants reports whether a command that has not left yet should.
-func (l *Lock) Wants(c *Command) bool {
-	p := l.protocol()
-	if c.Tenure != l.tenure {
-		return c.Verb == p.release && l.rare != nil && l.rare.haunted(c.Tenure)
-	}
-	switch c.Verb {
-	case SendJointAcquire:
-		return !c.Request.decided
-	case p.acquire:
-		return !l.queue.empty()
-	case p.renew, p.pass:
-		return l.phase == held
-	case p.force:
-		return !l.rare.forces.empty()
-	}
-	return true
-}
-
-// withdrawn takes back a command that was not sent.
-func (l *Lock) withdrawn(now time.Duration, c *Command, fx *Effects) {
-	if c.Tenure != l.tenure || c.Verb != l.flight {
-		return
-	}
-	l.flight = None
-	switch {
-	case l.phase == forcing:
-		l.endTenure(now, fx)
-	case c.Verb == SendJointAcquire:
-		c.Request.disperse(now, fx)
 	}
 }
 
@@ -415,6 +437,39 @@ func (l *Lock) giveUp(now time.Duration, r *Request, cause error, fx *Effects) {
 	default:
 		fx.Decide(now, r, ErrUnavailable, leftFor(why, cause))
 	}
+	l.leads(r)
+}
+
+// unreached refuses those who try once. They are looked for where there may be one, and once for each try of the lock.
+func (l *Lock) unreached(now time.Duration, cause error, fx *Effects) {
+	refuse := func(r *Request) {
+		if r.Once {
+			l.unconnected(now, r, cause, fx)
+		}
+	}
+	first := l.queue.first()
+	switch {
+	case first == nil:
+	case l.rare != nil && l.rare.once:
+		l.rare.once = false
+		l.queue.each(refuse)
+	default:
+		refuse(first)
+	}
+	if l.rare != nil {
+		l.rare.changes.each(refuse)
+	}
+}
+
+// unconnected refuses a request for want of a connection to its server. If it leads a question for several locks, that is
+// taken back with it.
+func (l *Lock) unconnected(now time.Duration, r *Request, cause error, fx *Effects) {
+	if r.undone {
+		fx.Decide(now, r, ErrNotReplicated, joined(r.Cause, cause))
+	} else {
+		fx.Decide(now, r, ErrUnavailable, cause)
+	}
+	l.leads(r)
 }
 
 // knownTaken reports whether the last that was heard of the lock is that somebody has it.
@@ -423,7 +478,7 @@ func (l *Lock) knownTaken() bool {
 		return true
 	}
 	trouble := l.rare != nil && l.rare.trouble != nil
-	return !trouble && (l.phase == ending || l.rare != nil && (l.rare.answered || l.rare.stepBack != 0))
+	return !trouble && (l.phase == ending && l.wants&undoing == 0 || l.rare != nil && (l.rare.answered || l.rare.stepBack != 0))
 }
 
 // drain refuses everybody who waits for the lock.
@@ -431,9 +486,15 @@ func (l *Lock) drain(now time.Duration, fx *Effects) {
 	refuse := func(r *Request) {
 		if r.Tag == Acquire {
 			fx.Decide(now, r, ErrClosed, nil)
+			l.leads(r)
 		}
 	}
 	l.queue.each(refuse)
+	l.releases.each(func(r *Request) {
+		if r.undone {
+			fx.Decide(now, r, ErrNotReplicated, r.Cause)
+		}
+	})
 	if l.rare != nil {
 		l.rare.changes.each(refuse)
 	}

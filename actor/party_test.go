@@ -210,6 +210,28 @@ func (p *party) take() *flying {
 	return f
 }
 
+// again has a command come back that was not done. It waits for a while, in which it may be taken back.
+func (p *party) again(f *flying) {
+	f.waits = true
+	p.happens("returned "+shown(&f.command), func() { p.step(&actor.Message{Kind: actor.Returned, Command: &f.command}) })
+	if !p.lock.Wants(&f.command) {
+		return
+	}
+	p.underWay = append(p.underWay, f)
+	switch p.random.IntN(3) {
+	case 0:
+		p.wish()
+	case 1:
+		p.giveUp()
+	default:
+		p.disturb()
+	}
+	if f.waits = false; slices.Contains(p.underWay, f) {
+		require.True(p.t, p.lock.Wants(&f.command))
+		p.lock.Depart(&f.command, true)
+	}
+}
+
 func (p *party) answer(f *flying, reply actor.Reply) {
 	text := fmt.Sprintf("%s: %s", shown(&f.command), told(&reply))
 	p.happens(text, func() {

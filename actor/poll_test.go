@@ -1,7 +1,11 @@
 package actor_test
 
 import (
+	"fmt"
 	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/lockwheel/lockwheel/actor"
 )
@@ -53,4 +57,24 @@ func TestAPolledLockIsAskedForWhenTheLeaseEnds(t *testing.T) {
 		+1ms   A unlocks           → A over; release #2
 		+1ms   #2 released         → A unlocked
 	`, polling)
+}
+
+// A reader that is told each time of another writer knows that the lock was free in between.
+func TestAReaderThatPollsAsksMoreOftenWhenWritersTakeTurns(t *testing.T) {
+	config := usual()
+	config.Poll = true
+	asks := func(writers ...string) (asked int) {
+		s := newStage(t, config)
+		s.as(actor.Read)
+		s.play("0s A locks")
+		for s.now < 3*time.Second {
+			asked++
+			s.play(fmt.Sprintf("+1ms #%d taken 30s %s", asked, writers[int(s.now/(20*time.Millisecond))%len(writers)]))
+			at, _ := s.wheel.Next()
+			s.play(fmt.Sprintf("+%v timer", at-s.now))
+		}
+		return asked
+	}
+	require.Less(t, asks("x:1"), 60)
+	require.Greater(t, asks("x:1", "x:2", "y:1"), 150)
 }

@@ -60,10 +60,8 @@ func TestRandomAnswers(t *testing.T) {
 				if f == nil {
 					continue
 				}
-				if random.IntN(10) == 0 && !p.lock.Wants(&f.command) {
-					p.happens("withdrawn "+shown(&f.command), func() {
-						p.step(&actor.Message{Kind: actor.Withdrawn, Command: &f.command})
-					})
+				if random.IntN(10) == 0 {
+					p.again(f)
 					continue
 				}
 				p.pass(p.duration(20 * time.Millisecond))
@@ -113,7 +111,7 @@ func TestRandomLossesAndDelays(t *testing.T) {
 			p.honest(losses)
 		}
 		p.leaves()
-		p.comesToRest(func(f *flying) { p.answer(f, p.server.run(p.now, &f.command)) })
+		p.comesToRest(func(f *flying) { p.answer(f, p.server.run(p.now, "me", &f.command)) })
 		if losses == 0 {
 			require.NotContains(t, p.server.holder, "me:", "left in Redis")
 		}
@@ -142,13 +140,13 @@ func (p *party) honest(losses int) {
 		}
 		lost := p.random.IntN(10) < losses
 		if !lost {
-			reply := p.server.run(p.now, &f.command)
+			reply := p.server.run(p.now, "me", &f.command)
 			p.pass(p.duration(p.fx.Config.Timeout)) // and the answer travels
 			p.answer(f, reply)
 			return
 		}
 		if p.random.IntN(2) == 0 {
-			p.server.run(p.now, &f.command)
+			p.server.run(p.now, "me", &f.command)
 		}
 		if f.command.Verb != actor.SendForce {
 			p.server.late = append(p.server.late, f.command)
@@ -183,6 +181,6 @@ func (p *party) ghostly() {
 	if p.random.IntN(2) == 0 {
 		s.late = slices.Delete(s.late, i, i+1)
 	}
-	s.run(p.now, &c)
+	s.run(p.now, "me", &c)
 	p.story = append(p.story, fmt.Sprintf("%v late: %s", p.now, shown(&c)))
 }

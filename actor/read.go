@@ -10,7 +10,8 @@ import (
 type Reads struct {
 	Writer uint64          // SendReadAcquire: the tenure of the owner's own write, which does not keep it out; 0 none
 	Falls  bool            // SendReadRenew: the TTL may have to fall
-	Leases []time.Duration // SendReadRenew: of each hold, the longest first
+	Leases []time.Duration // SendReadRenew: of each hold, the longest first. Of very many the longest alone
+	Holds  int             // SendReadRenew: how many there are, if they are more
 }
 
 // reading is what a reader knows of the writer beside which it reads: that of the same owner. In Redis it has
@@ -21,14 +22,28 @@ type Reads struct {
 type reading struct {
 	writer  uint64 // its tenure; 0: none
 	number  bool   // the reader may have its number
+	asked   bool   // it was asked for beside the writer
 	over    bool   // the reader was granted and ended, or the writer is gone: it is like any other
 	spoiled bool   // commands in the number's name may still run
 }
 
-// Beside makes a lock that was just begun the reader of an owner who writes; number says whether it may have
-// the writer's number.
+// Beside makes a lock the reader of an owner who writes; number says whether it may have the writer's number. If it had that
+// before, what may still run in its name goes on to be known.
 func (l *Lock) Beside(writer *Lock, number bool) {
-	l.withRare().reading = reading{writer: writer.tenure, number: number}
+	r := &l.withRare().reading
+	*r = reading{writer: writer.tenure, number: number, spoiled: r.spoiled && r.writer == writer.tenure}
+}
+
+// GoBeside makes a claim that waits to read go on as the reader of its owner, who writes since.
+func (l *Lock) GoBeside(now time.Duration, writer *Lock, number bool) {
+	l.Beside(writer, number)
+	x := l.rare
+	x.stepBack, x.askAt, x.again = 0, now, true
+}
+
+// refused takes in that a question was, that was asked beside that writer: if it is the one of now, it is gone.
+func (r *reading) refused(asked *Reads) {
+	r.over = r.over || asked != nil && asked.Writer == r.writer
 }
 
 func (l *Lock) besideWriter() bool {
@@ -53,7 +68,7 @@ func (r *reading) tenureEnds(l *Lock) {
 		unanswered := l.flight != None || x.acquiring || x.releasing || x.shortest != 0
 		r.spoiled = r.spoiled || unanswered || x.haunted(l.tenure) || x.evicted == l.tenure
 	}
-	r.over = r.over || l.phase != asking
+	r.over = r.over || r.asked && l.phase != asking
 }
 
 // Spoils reports whether no other reader may have that number, or not any more, because of this one: it has it, asks
@@ -80,6 +95,38 @@ func (l *Lock) Share(readers bool) {
 	}
 }
 
+// ReadsLess reports whether a command of a reader, answered so, may have left the lock with a longer TTL than those need who are
+// left, and until when that can be at most. It is asked before the reader is told.
+func (l *Lock) ReadsLess(now time.Duration, c *Command, reply *Reply) (until time.Duration, is bool) {
+	own := c.Tenure == l.tenure && c.Verb == l.flight
+	switch {
+	case reply.Status != Done && reply.Status != Gone:
+		return 0, false
+	case own && (c.Verb == SendReadRelease || c.Verb == SendReadRenew && (reply.Status == Gone || c.Reads != nil && c.Reads.Falls)):
+		return now + l.reach(), true
+	case own:
+		return 0, false
+	}
+	g := l.ghostOf(c)
+	if g == nil {
+		return 0, false
+	}
+	return g.until, true
+}
+
+// Raised tells a writer that the TTL may be that long, because of what reads beside it needed and need no longer. If that is more
+// than is needed, it is set once more: others would wait for it if this process died.
+func (l *Lock) Raised(now, until time.Duration, fx *Effects) {
+	if l.phase != held || until <= l.until {
+		return
+	}
+	x := l.withRare()
+	x.raised = max(x.raised, until)
+	if l.mayOutlive(now, fx) && l.outlives(now, fx) {
+		l.wants |= wantSet | wantConfirm
+	}
+}
+
 // Pending reports whether somebody waits for a lock that this engine does not hold.
 func (l *Lock) Pending() bool {
 	return !l.queue.empty() && (l.phase == free || l.phase == asking)
@@ -94,17 +141,21 @@ func (l *Lock) called(now time.Duration) {
 	}
 }
 
+// stampsMost is how many holds of a reader have keys at most. Whoever looks for what a reader needs takes the longest lease, so
+// of more than that the others do not matter until those have gone, and then a renewal is due.
+const stampsMost = 64
+
 // stamps is what the renewal of a reader carries: what its holds need, each by itself. The first key has the
 // lease of the tenure, which also covers whoever is about to hold it.
 func (l *Lock) stamps(now time.Duration, n need, fx *Effects) *Reads {
 	count := l.holdCount()
-	falls := n.exact || count < l.written || l.written == 0 // 0: what is written is not known
+	late := l.rare != nil && l.rare.shortest != 0                   // a command without an answer may have raised it
+	falls := n.exact || late || count < l.written || l.written == 0 // 0: what is written is not known
 	if !falls && count == 1 {
 		return nil
 	}
 	leases := []time.Duration{n.lease}
-	for h := l.holds; h != nil; h = h.next {
-		own := l.needOf(now, h, fx)
+	for _, own := range l.longestNeeds(now, fx) {
 		if now+believed(own.lease) < own.until {
 			own.lease = reaching(own.until - now)
 		}
@@ -114,5 +165,12 @@ func (l *Lock) stamps(now time.Duration, n need, fx *Effects) *Reads {
 	if len(leases) > 1 {
 		leases = append(leases[:1], leases[2:]...)
 	}
-	return &Reads{Falls: falls, Leases: leases}
+	reads := &Reads{Falls: falls, Leases: leases}
+	if len(leases) > stampsMost {
+		reads.Leases = leases[:stampsMost]
+	}
+	if int(count) > len(reads.Leases) {
+		reads.Holds = int(count)
+	}
+	return reads
 }

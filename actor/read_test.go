@@ -168,6 +168,19 @@ func TestAReaderStandsAsideUntilItIsCalled(t *testing.T) {
 	})
 }
 
+// A question of before its owner wrote is answered that somebody else writes. That is its owner: it is asked for once more at once.
+func TestAReaderWhoseOwnerWritesSinceAsksAgainAtOnce(t *testing.T) {
+	talkOf(t, actor.Read, `
+		0s    A locks                   → acquire #1 30s
+		1ms   beside                    → nothing
+		2ms   #1 taken 20s x            → acquire #2 30s; listen
+		3ms   #2 granted                → A granted 29.689s
+		4ms   A unlocks                 → A over; release #2
+		5ms   #2 released               → A unlocked
+		253ms timer                     → leave
+	`)
+}
+
 // Beside a writer nobody is forced to stop reading: what was given up for the force is released.
 func TestAForcedReaderThatIsStillThereIsReleased(t *testing.T) {
 	talkOf(t, actor.Read, `
@@ -176,6 +189,16 @@ func TestAForcedReaderThatIsStillThereIsReleased(t *testing.T) {
 		2ms   B forces                      → A lost: unlocked by force; force #2
 		3ms   #2 gone                       → release #1; B found it free
 		4ms   #1 released                   → nothing
+	`)
+}
+
+// Another claim takes the lock away, from this one as well: nothing waits for the answer to that.
+func TestAReaderThatIsForcedAwayWithAnotherIsLostAndReleased(t *testing.T) {
+	talkOf(t, actor.Read, `
+		0s    A locks                       → acquire #1 30s
+		1ms   #1 granted                    → A granted 29.689s
+		2ms   forced with another           → A lost: unlocked by force; release #1
+		3ms   #1 gone                       → nothing
 	`)
 }
 

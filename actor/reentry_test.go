@@ -71,7 +71,7 @@ func TestShorterFixedLeaseOfAnInnerHoldNeedsNoRoundTrip(t *testing.T) {
 		// it ends alone, and the outer one goes on
 		4.942s timer                 → B lost: its lease ended; renew #1 30s count 1
 		+1ms  #1 renewed             → A has 29.689s
-		+1ms  B unlocks              → B lock not held
+		+1ms  B unlocks              → B lock lost: that was known before the release was sent
 		+1ms  A unlocks              → A over; release #1
 		+1ms  #1 released            → A unlocked
 	`)
@@ -103,8 +103,8 @@ func TestLongerFixedLeaseOfAnInnerHoldTakesARoundTrip(t *testing.T) {
 			2ms    B locks lease 1m as A  → renew #1 1m0s
 			3ms    #1 renewed             → renew #1 0s count 2; B granted 59.389s; A has 59.389s
 			4ms    #1 renewed             → nothing
-			// ending the inner one lowers nothing: the outer one is renewed when a full lease would be due
-			5ms    B unlocks              → B over; renew #1 0s count 1; B unlocked
+			// with the inner one its lease goes: the TTL falls to what the outer one needs
+			5ms    B unlocks              → B over; renew #1 30s count 1; B unlocked; A has 29.69s
 			6ms    #1 renewed             → nothing
 			7ms    A unlocks              → A over; release #1
 			8ms    #1 released            → A unlocked
@@ -119,7 +119,7 @@ func TestLongerFixedLeaseOfAnInnerHoldTakesARoundTrip(t *testing.T) {
 			+1250ms..+2501ms timer        → renew #1 1m0s
 			+1ms   #1 renewed             → renew #1 0s count 2; B granted 59.389s; A has 59.389s
 			+1ms   #1 renewed             → nothing
-			+1ms   B unlocks              → B over; renew #1 0s count 1; B unlocked
+			+1ms   B unlocks              → B over; renew #1 30s count 1; B unlocked; A has 29.69s
 			+1ms   A unlocks              → A over
 			+1ms   #1 renewed             → release #1
 			+1ms   #1 released            → A unlocked
@@ -133,7 +133,22 @@ func TestLongerFixedLeaseOfAnInnerHoldTakesARoundTrip(t *testing.T) {
 			1.002s timer                       → B redis unavailable: no answer in time
 			1.1s   C locks lease 1m as A once  → nothing
 			4.1s   timer                       → C redis unavailable: no answer in time
-			5s     #1 renewed                  → A has 54.392s
+			// what they wanted is not wanted any more: the TTL falls
+			5s     #1 renewed                  → renew #1 30s; A has 29.69s
+			5.001s #1 renewed                  → nothing
+			6s     A unlocks                   → A over; release #1
+			+1ms   #1 released                 → A unlocked
+		`)
+	})
+	t.Run("its caller leaves while it has no answer, and it may run later", func(t *testing.T) {
+		talk(t, `
+			0s     A locks lease 1m            → acquire #1 1m0s
+			1ms    #1 granted                  → A granted 59.389s
+			2ms    B locks lease 1h as A       → renew #1 1h0m0s
+			1s     B cancels                   → B redis unavailable: no answer in time
+			2s     #1 unanswered reset         → renew #1 58.405s
+			// it has the shorter lease again, although it would have been long enough
+			2.001s #1 renewed                  → nothing
 			6s     A unlocks                   → A over; release #1
 			+1ms   #1 released                 → A unlocked
 		`)
@@ -172,9 +187,9 @@ func TestTryLockOfAnOwnerThatLeftDoesNotQueue(t *testing.T) {
 		1ms    #1 granted                 → A granted 29.689s
 		2ms    B locks                    → listen
 		3ms    C locks once lease 1h as A → renew #1 1h0m0s
-		4ms    A unlocks                  → A over; C lock not acquired; A unlocked
+		4ms    A unlocks                  → A over; A unlocked
 		5ms    #1 renewed                 → renew #1 30s
-		6ms    #1 renewed                 → B granted 29.689s
+		6ms    #1 renewed                 → B granted 29.689s; C lock not acquired
 		7ms    B unlocks                  → B over; release #1
 		8ms    #1 released                → B unlocked
 		256ms  timer                      → leave
@@ -256,4 +271,20 @@ func TestFiftyNestedHoldsLeaveNothing(t *testing.T) {
 	}
 	s.play("4ms #1 renewed", "5ms #1 released")
 	require.Empty(t, s.rest())
+}
+
+// The confirmation that it waits for was under way before it came: no other one is needed, which may have no answer.
+func TestAReentryThatWaitsForAConfirmationUnderWayTakesNoOther(t *testing.T) {
+	talk(t, `
+		0s      A locks      → acquire #1 30s
+		1ms     #1 granted   → A granted 29.689s
+		2s      doubt        → renew #1 30s
+		2s      B locks as A → nothing
+		+1ms    #1 renewed   → renew #1 30s count 2; B granted 29.689s; A has 29.689s
+		+1ms    #1 renewed   → A has 29.689s; B has 29.689s
+		+1s     B unlocks    → B over; renew #1 30s count 1; B unlocked
+		+1ms    #1 renewed   → A has 29.689s
+		+1s     A unlocks    → A over; release #1
+		+1ms    #1 released  → A unlocked
+	`)
 }

@@ -17,7 +17,8 @@ func (l *Lock) unlock(now time.Duration, r *Request, fx *Effects) {
 	case l.phase == ending && l.holds == h:
 		// The same release again: wait for its answer, too.
 	default:
-		fx.Decide(now, r, ErrNotHeld, nil)
+		err, cause := h.Refusal()
+		fx.Decide(now, r, err, cause)
 		return
 	}
 	l.releases.push(r)
@@ -34,12 +35,7 @@ func (l *Lock) end() {
 
 // drop takes a hold away. The last one's owner is gone: its requests are a stranger's.
 func (l *Lock) drop(now time.Duration, h *Hold, fx *Effects) {
-	for at := &l.holds; *at != nil; at = &(*at).next {
-		if *at == h {
-			*at = h.next
-			break
-		}
-	}
+	l.remove(h)
 	l.endHold(now, h, ErrNotHeld, nil, fx)
 	if l.holds == nil {
 		l.strand(now, ErrNotHeld, fx)
@@ -68,12 +64,14 @@ func (l *Lock) released(now time.Duration, m *Message, fx *Effects) {
 			fx.Stats.Muted++
 		}
 		l.ended(now, nil, nil, fx)
-	case reply.Status == Gone && l.rare != nil && l.rare.releasing:
+	case (reply.Status == Gone || reply.replaced()) && l.rare != nil && l.rare.releasing:
 		l.ended(now, nil, nil, fx) // an earlier copy, whose answer was lost, released it
 	case reply.Status == Gone:
 		l.ended(now, ErrLost, errGone, fx)
+	case reply.replaced():
+		l.ended(now, ErrLost, reply.Err, fx)
 	case reply.Status == Refused && !reply.passes():
-		l.ended(now, reply.Err, nil, fx)
+		l.forbidden(now, reply.Err, fx)
 	default:
 		x := l.withRare()
 		x.trouble = reply.Err
@@ -84,8 +82,29 @@ func (l *Lock) released(now time.Duration, m *Message, fx *Effects) {
 	}
 }
 
-// ended tells those who waited for the release, and forgets the tenure.
+// forbidden tells those who waited for the release that the server refused it for good. What is left in Redis is released later, if the
+// server lets it.
+func (l *Lock) forbidden(now time.Duration, err error, fx *Effects) {
+	tenure := l.tenure
+	l.haunt(now, tenure, l.reach(), fx)
+	for i := range l.rare.ghosts {
+		if g := &l.rare.ghosts[i]; g.tenure == tenure {
+			g.putOff(now, fx)
+		}
+	}
+	l.ended(now, err, nil, fx)
+}
+
+// ended tells those who waited for the release, and forgets the tenure. Unlocks find one loss together; who waits for an undone
+// grant's release held nothing.
 func (l *Lock) ended(now time.Duration, err, cause error, fx *Effects) {
-	l.releases.each(func(r *Request) { fx.answerRelease(now, r, err, cause) })
+	finds := err == ErrLost
+	l.releases.each(func(r *Request) {
+		if finds && !r.undone {
+			fx.Stats.LostAtUnlock++
+			finds = false
+		}
+		fx.answerRelease(now, r, err, cause)
+	})
 	l.endTenure(now, fx)
 }

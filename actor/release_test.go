@@ -79,10 +79,20 @@ func TestReleaseIsTriedUntilTheLeaseIsOver(t *testing.T) {
 			28s     A unlocks           → A over; release #1
 			29s     #1 unanswered reset → release #1
 			// nobody waits for the lease of a lock that is gone, but a copy of it may be left for the rest of the server's lease
-			29.69s  timer               → A redis unavailable: the lease ended before it was renewed; reset
+			29.69s  timer               → A redis unavailable: the lease ended before the release was answered; reset
 			31s     #1 unanswered reset → release #1
 			32s     #1 unanswered reset → release #1
 			33s     #1 released         → nothing
+		`)
+	})
+	t.Run("unanswered until a lease of its own is over: nothing was to renew that", func(t *testing.T) {
+		talk(t, `
+			0s     A locks lease 1s → acquire #1 1s
+			1ms    #1 granted       → A granted 979ms
+			900ms  A unlocks        → A over; release #1
+			980ms  timer            → A redis unavailable: the lease ended before the release was answered
+			981ms  A unlocks        → A lock not held
+			2s     #1 released      → nothing
 		`)
 	})
 	t.Run("refused for good: told at once", func(t *testing.T) {
@@ -92,6 +102,8 @@ func TestReleaseIsTriedUntilTheLeaseIsOver(t *testing.T) {
 			1s     A unlocks                 → A over; release #1
 			1.001s A unlocks                 → nothing
 			1.002s #1 refused NOPERM not you → A NOPERM not you; A NOPERM not you
+			+250ms..+501ms timer → release #1
+			+1ms #1 released → nothing
 		`)
 	})
 }
@@ -134,7 +146,7 @@ func TestUnlockWhileARenewalIsUnderWay(t *testing.T) {
 			10s     timer                → renew #1 30s
 			10.001s A unlocks            → A over
 			10.002s #1 refused WRONGTYPE → release #1
-			10.003s #1 refused WRONGTYPE → A WRONGTYPE
+			10.003s #1 refused WRONGTYPE → A lock lost: WRONGTYPE
 		`)
 	})
 	t.Run("it has no answer", func(t *testing.T) {
@@ -188,5 +200,72 @@ func TestCallersThatComeDuringTheReleaseAskAfterIt(t *testing.T) {
 		4ms  C locks once     → C lock not acquired
 		5ms  #1 released      → acquire #2 30s; A unlocked
 		6ms  #2 taken 30s x:1 → B lock not acquired
+	`)
+}
+
+// A right that was taken away may be given back: the engine goes on with a release that was refused for good, slowly, and no
+// longer than something can be left of the tenure.
+func TestAReleaseThatIsRefusedForGoodIsTriedSlowly(t *testing.T) {
+	t.Run("until it works", func(t *testing.T) {
+		talk(t, `
+			0s               A locks lease 1h    → acquire #1 1h0m0s
+			1ms              #1 granted          → A granted 59m58.989s
+			2ms              A unlocks           → A over; release #1
+			3ms              #1 refused NOPERM x → A NOPERM x
+			4ms              A unlocks           → A lock not held
+			+250ms..+501ms   timer               → release #1
+			+1ms             #1 refused NOPERM x → nothing
+			+500ms..+1001ms  timer               → release #1
+			+1ms             #1 refused NOPERM x → nothing
+			+1s..+2001ms     timer               → release #1
+			+1ms             #1 released         → nothing
+		`)
+	})
+	t.Run("and before whoever comes next", func(t *testing.T) {
+		talk(t, `
+			0s   A locks lease 1h    → acquire #1 1h0m0s
+			1ms  #1 granted          → A granted 59m58.989s
+			2ms  A unlocks           → A over; release #1
+			3ms  #1 refused NOPERM x → A NOPERM x
+			4ms  B locks             → acquire #2 30s ghosts [1]
+			5ms  #2 granted          → B granted 29.689s
+			6ms  B unlocks           → B over; release #2
+			7ms  #2 released         → B unlocked
+			+250ms..+501ms timer     → release #1
+			+1ms #1 gone             → nothing
+		`)
+	})
+	t.Run("after a ForceUnlock that was refused, too", func(t *testing.T) {
+		talk(t, `
+			0s             A locks lease 1h    → acquire #1 1h0m0s
+			1ms            #1 granted          → A granted 59m58.989s
+			2ms            F forces            → A lost: unlocked by force; force #2
+			3ms            #2 refused NOPERM x → release #1; F NOPERM x
+			4ms            #1 refused NOPERM x → nothing
+			+250ms..+501ms timer               → release #1
+			+1ms           #1 released         → nothing
+		`)
+	})
+	t.Run("a hold that was lost by it, too", func(t *testing.T) {
+		talk(t, `
+			0s             A locks             → acquire #1 30s
+			1ms            #1 granted          → A granted 29.689s
+			10s            timer               → renew #1 30s
+			10.001s        #1 refused NOPERM x → A lost: NOPERM x; release #1
+			10.002s        #1 refused NOPERM x → nothing
+			+250ms..+501ms timer               → release #1
+			+1ms           #1 released         → nothing
+		`)
+	})
+}
+
+// What has become another type is nobody's lock any more.
+func TestAReleaseThatFindsAnotherTypeIsALoss(t *testing.T) {
+	talk(t, `
+		0s   A locks               → acquire #1 30s
+		1ms  #1 granted            → A granted 29.689s
+		2ms  A unlocks             → A over; release #1
+		3ms  #1 refused WRONGTYPE x → A lock lost: WRONGTYPE x
+		4ms  A unlocks             → A lock not held
 	`)
 }

@@ -2,14 +2,18 @@ package actor
 
 import "time"
 
-// renewDue is when a watched lock is to be renewed: a renewal interval after the confirmation that a
-// full lease would have had, or less, at a moment of its tenure's.
+// renewDue is when a watched lock is to be renewed: a renewal interval after its last confirmation, however long its
+// lease is, because that is how soon its holders hear of a loss. A shorter lease counts as a full one that was confirmed
+// earlier. Up to Config.Spread sooner, at a moment of its tenure's.
 func (l *Lock) renewDue(fx *Effects) time.Duration {
-	if l.wants&capped != 0 || !l.watched() {
+	if !l.watched() && !l.cut() {
 		return never
 	}
-	lease := fx.Config.Lease
-	due := l.until - believed(lease) + fx.Config.Renew
+	lease, due := fx.Config.Lease, l.confirmed
+	if l.wants&capped == 0 {
+		due = min(due, l.until-fx.watched)
+	}
+	due += fx.Config.Renew
 	if x := l.rare; x != nil && x.shortest != 0 {
 		return roundUp(l.confirmed+l.renewEvery(fx), tick(lease))
 	}
@@ -65,22 +69,18 @@ func (l *Lock) confirmDue() time.Duration {
 }
 
 // renewAt is when the next renewal is to be sent, for whatever reason.
-func (l *Lock) renewAt(fx *Effects) time.Duration {
+func (l *Lock) renewAt(now time.Duration, fx *Effects) time.Duration {
 	at := min(l.renewDue(fx), l.confirmDue())
 	if l.wants&wantConfirm != 0 || l.holds != nil && l.holdCount() != l.written || l.changesWait() {
 		at = 0
+	}
+	if l.mayOutlive(now, fx) && l.outlives(now, fx) {
+		at = min(at, l.confirmed+fx.Config.Timeout) // not again and again
 	}
 	if l.rare != nil && at != never {
 		at = max(at, l.rare.retryAt)
 	}
 	return at
-}
-
-func (l *Lock) holdCount() (count uint32) {
-	for h := l.holds; h != nil; h = h.next {
-		count++
-	}
-	return count
 }
 
 func (l *Lock) changesWait() bool {
@@ -89,18 +89,23 @@ func (l *Lock) changesWait() bool {
 
 // renew sends a renewal if it is time. It carries everything the tenure wants: lease, count, listeners.
 func (l *Lock) renew(now time.Duration, fx *Effects) {
-	if now < l.renewAt(fx) {
+	if now < l.renewAt(now, fx) {
 		return
 	}
 	n := l.need(now, fx)
-	if p := l.protocol(); !p.stamps && !n.exact && n.until <= l.until && l.confirmed >= fx.Doubted {
-		n.lease = 0 // the TTL already covers it, and only Extend and a new owner lower one
+	n.exact = n.exact || l.wants&wantSet != 0 || l.mayOutlive(now, fx) && l.outlives(now, fx)
+	if p := l.protocol(); !p.stamps && !n.exact && now < l.renewDue(fx) && n.until <= l.until && l.confirmed >= l.doubted(fx) {
+		n.lease = 0 // the TTL is what is needed
 	}
+	falls := l.falls(now, n.lease)
 	if n.lease != 0 {
 		l.lower(now, n.lease, fx)
+		if l.rare != nil {
+			l.rare.raised = 0 // if it fails, another one sets the TTL
+		}
 	}
 	p := l.protocol()
-	c := Command{Verb: p.renew, Lease: n.lease, Routine: l.wants&wantConfirm == 0 && now < l.confirmDue() && !l.changesWait()}
+	c := Command{Verb: p.renew, Lease: n.lease, Falls: falls, Routine: l.wants&wantConfirm == 0 && now < l.confirmDue() && !l.changesWait()}
 	if l.holds == nil {
 		c.Verb = p.pass
 	}
@@ -113,6 +118,7 @@ func (l *Lock) renew(now time.Duration, fx *Effects) {
 		x.changes.each(func(r *Request) { r.aboard = true })
 	}
 	if p.stamps {
+		n.exact = n.exact || falls // of a watched one, near MaxHold
 		c.Reads = l.stamps(now, n, fx)
 	}
 	l.wants &^= wantConfirm
@@ -133,13 +139,26 @@ func (l *Lock) watchLease(now time.Duration, fx *Effects) time.Duration {
 	return lease
 }
 
+// spent reports whether the owner has had the lock for as long as it may be watched: it is there by leases of its own.
+func (l *Lock) spent(now time.Duration, fx *Effects) bool {
+	return fx.Config.MaxHold != 0 && now >= l.since+fx.Config.MaxHold
+}
+
 // extend takes in that a hold wants another lease.
 func (l *Lock) extend(now time.Duration, r *Request, fx *Effects) {
 	if !r.Hold.held() {
-		fx.Decide(now, r, ErrNotHeld, nil)
+		err, cause := r.Hold.Refusal()
+		fx.Decide(now, r, err, cause)
 		return
 	}
 	r.lock = l
+	if r.Lease == 0 && l.spent(now, fx) {
+		// As if it had been watched all the time.
+		l.fix(r.Hold, 0, fx)
+		fx.Decide(now, r, ErrLost, errMaxHold)
+		l.expireHolds(now, fx)
+		return
+	}
 	l.wants &^= capped
 	l.withRare().changes.push(r)
 	fx.Limit(r, now+fx.Config.Timeout)
@@ -156,7 +175,7 @@ func (l *Lock) renewed(now time.Duration, m *Message, fx *Effects) {
 	case reply.Status == Done:
 		l.confirmedBy(now, m, fx)
 		if l.holds == nil && m.Command.Verb == SendFencedPass && !reply.replicated(fx) {
-			l.undo(reply, fx)
+			l.undo(now, reply, fx)
 		}
 	case reply.Status == Gone:
 		l.lose(now, errGone, fx)
@@ -167,11 +186,11 @@ func (l *Lock) renewed(now time.Duration, m *Message, fx *Effects) {
 	}
 }
 
-// lag is how long after its time a renewal was confirmed. One for a lock that had a shorter lease of its own until
-// now has no such time.
+// lag is how long after its time a renewal was confirmed. One for a lock that had a lease of its own until now has no
+// such time.
 func (l *Lock) lag(now time.Duration, fx *Effects) time.Duration {
 	cut := l.rare != nil && l.rare.shortest != 0
-	if !cut && l.until-l.confirmed < believed(fx.Config.Lease) {
+	if l.wants&unhurried != 0 || !cut && l.wants&capped == 0 && l.until-l.confirmed < fx.watched {
 		return 0
 	}
 	return now - l.renewDue(fx)
@@ -180,7 +199,7 @@ func (l *Lock) lag(now time.Duration, fx *Effects) time.Duration {
 // confirmedBy takes in a renewal that worked, and tells those who asked for it.
 func (l *Lock) confirmedBy(now time.Duration, m *Message, fx *Effects) {
 	c := m.Command
-	fx.Stats.RenewalLag = max(fx.Stats.RenewalLag, l.lag(now, fx))
+	fx.Lag.Note(now, l.lag(now, fx))
 	if c.Lease != 0 {
 		l.confirm(m.Sent, c.Lease, fx)
 	}
@@ -192,12 +211,17 @@ func (l *Lock) confirmedBy(now time.Duration, m *Message, fx *Effects) {
 	if l.rare == nil {
 		return
 	}
+	last := l.extensions()
 	l.rare.changes.each(func(r *Request) {
 		switch {
-		case m.Sent < fx.Doubted:
+		case m.Sent < l.doubted(fx):
 			r.aboard = false // what was confirmed may be over: once more
+		case r.aboard && r.Tag == Extend:
+			l.extended(now, m, r, last[r.Hold], fx)
 		case r.aboard:
 			l.changed(now, m, r, fx)
+		case r.Tag == Acquire && r.Lease == 0:
+			l.reentersNow(now, r, fx) // a watched one needs no more than this, which was under way before it came
 		}
 	})
 }
@@ -224,33 +248,52 @@ func (l *Lock) counted(now time.Duration, m *Message, fx *Effects) {
 	}
 }
 
-// changed grants what a confirmed change of the lease was for.
+// changed grants a re-entry with the lease that was confirmed for it.
 func (l *Lock) changed(now time.Duration, m *Message, r *Request, fx *Effects) {
-	fixed := time.Duration(0)
-	if r.Lease != 0 {
-		fixed = m.Sent + believed(r.Lease)
-	}
-	tooLate := fixed != 0 && now >= fixed
-	if r.Tag == Acquire {
-		if tooLate {
-			fx.Decide(now, r, ErrUnavailable, errTooLate)
-			return
-		}
+	switch fixed := r.fixedAt(m.Sent); {
+	case fixed == 0 && l.spent(now, fx):
+		fx.Decide(now, r, ErrLost, errMaxHold)
+	case fixed != 0 && now >= fixed:
+		fx.Decide(now, r, ErrUnavailable, errTooLate)
+	default:
 		l.grant(now, r, fixed, fx)
-		return
 	}
+}
+
+// extended gives a hold the lease that was confirmed for it. Of several extensions of one hold the last was sent, and what
+// came of that is the verdict of all of them. If the last one's caller gave up, the one before is to be sent.
+func (l *Lock) extended(now time.Duration, m *Message, r, last *Request, fx *Effects) {
 	h := r.Hold
 	if !h.held() {
-		fx.Decide(now, r, ErrNotHeld, nil)
+		err, cause := h.Refusal()
+		fx.Decide(now, r, err, cause)
 		return
 	}
-	h.fixed = fixed
-	h.publish(min(l.until, l.limitOf(h, fx)))
-	if tooLate {
+	sent := r
+	if last.aboard {
+		sent = last
+	}
+	if m.Command.Lease < l.needOfChange(now, sent, fx).lease {
+		r.aboard = false
+		return
+	}
+	l.fix(h, sent.fixedAt(m.Sent), fx)
+	switch {
+	case now < h.Until():
+		fx.Decide(now, r, nil, nil)
+	case h.fixed == 0:
+		fx.Decide(now, r, ErrLost, errMaxHold)
+	default:
 		fx.Decide(now, r, ErrLost, errTooLate)
-		return
 	}
-	fx.Decide(now, r, nil, nil)
+}
+
+// fixedAt is when the lease that a request wants ends, if it was sent at that moment; 0 if it wants to be watched.
+func (r *Request) fixedAt(sent time.Duration) time.Duration {
+	if r.Lease == 0 {
+		return 0
+	}
+	return sent + believed(r.Lease)
 }
 
 // again prepares a renewal that failed, or may have, to be sent once more while the lease lasts.
@@ -259,6 +302,9 @@ func (l *Lock) again(now time.Duration, m *Message, fx *Effects) {
 	x.trouble = m.Reply.Err
 	if m.Command.Count != 0 {
 		l.written = 0 // not known; it is no hold's count, so the count is sent again
+	}
+	if m.Command.Lease != 0 {
+		l.wants |= wantSet
 	}
 	if m.Reply.Status == Unanswered {
 		l.unanswered(m.Sent, m.Command.Lease, fx)

@@ -81,7 +81,7 @@ func TestRenewalIsRetriedUntilTheLeaseIsOver(t *testing.T) {
 			29.69s  timer                 → A lost: the lease ended before it was renewed; release #1
 			// the late answer changes nothing
 			30s     #1 renew renewed      → nothing
-			31s     A unlocks             → A lock not held
+			31s     A unlocks             → A lock lost: that was known before the release was sent
 			32s     #1 released           → nothing
 		`)
 	})
@@ -95,7 +95,7 @@ func TestLossIsToldWithItsCause(t *testing.T) {
 			1ms     #1 granted  → A granted 29.689s
 			10s     timer       → renew #1 30s
 			10.001s #1 gone     → A lost: the key is gone or someone else's
-			10.002s A unlocks   → A lock not held
+			10.002s A unlocks   → A lock lost: that was known before the release was sent
 			// The name can be locked again, and is renewed
 			11s     B locks     → acquire #2 30s
 			11.001s #2 granted  → B granted 29.689s
@@ -131,7 +131,7 @@ func TestLossIsToldWithItsCause(t *testing.T) {
 			10s     timer               → renew #1 30s
 			// in its first turn it has a confirmation in its mail that says nothing any more
 			!40s    #1 renewed          → A lost: the lease ended before it was renewed; acquire #2 30s ghosts [1]; release #1
-			+0s     A unlocks           → A lock not held
+			+0s     A unlocks           → A lock lost: that was known before the release was sent
 			+1ms    #1 gone             → nothing
 			+1ms    #2 taken 10s x:1    → nothing
 			+1ms    B cancels           → B lock not acquired
@@ -143,7 +143,7 @@ func TestLossIsToldWithItsCause(t *testing.T) {
 			0s      A locks             → acquire #1 30s
 			1ms     #1 granted          → A granted 29.689s
 			10s     timer               → renew #1 30s
-			!40s    A unlocks           → A lost: the lease ended before it was renewed; release #1; A lock not held
+			!40s    A unlocks           → A lost: the lease ended before it was renewed; release #1; A lock lost: that was known before the release was sent
 			+1ms    #1 release released → nothing
 			+1ms    #1 renewed          → nothing
 		`)
@@ -153,7 +153,7 @@ func TestLossIsToldWithItsCause(t *testing.T) {
 func TestALockThatWasNotWatchedIsNotLate(t *testing.T) {
 	s := newStage(t, usual())
 	s.play("0s A locks lease 2s", "1ms #1 granted", "1s B locks as A", "1.001s #1 renewed")
-	require.Zero(t, s.fx.Stats.RenewalLag)
+	require.Zero(t, s.fx.Lag.Max())
 }
 
 // The renewal that comes late is measured, and so is how long an owner had the lock.
@@ -162,7 +162,7 @@ func TestLagAndHoldTimesAreMeasured(t *testing.T) {
 	s.play("0s A locks", "1ms #1 granted", "+0s B locks as A", "2ms #1 renewed", "10.005s timer", "10.25s #1 renewed",
 		"11s A unlocks", "11.5s #1 renewed", "12s C locks", "13s B unlocks")
 	// Due a renewal interval after what was confirmed at 1 ms, rounded up to a tick.
-	require.Equal(t, 245*time.Millisecond, s.fx.Stats.RenewalLag)
+	require.Equal(t, 245*time.Millisecond, s.fx.Lag.Max())
 	require.Equal(t, 13*time.Second-time.Millisecond, s.lastHeld, "since its owner's first grant")
 	s.play("13.5s C unlocks")
 	require.Equal(t, 500*time.Millisecond, s.lastHeld, "C's own time")
@@ -171,7 +171,6 @@ func TestLagAndHoldTimesAreMeasured(t *testing.T) {
 	s.play("20s D locks", "+1ms #2 granted", "+1ms E locks as D", "+1ms #2 gone")
 	require.Empty(t, s.rest())
 	require.EqualValues(t, 2, s.fx.Stats.Lost)
-	s.fx.Stats.RenewalLag = 0
 	require.Equal(t, actor.Stats{Acquired: 5, Released: 3, Lost: 2, Handed: 1, Renewed: 3, Muted: 1}, s.fx.Stats)
 }
 
@@ -180,7 +179,7 @@ func TestFixedLeaseIsNotRenewedAndEndsByItself(t *testing.T) {
 		0s      A locks lease 2s → acquire #1 2s
 		1ms     #1 granted       → A granted 1.969s
 		1.97s   timer            → A lost: its lease ended; release #1
-		1.971s  A unlocks        → A lock not held
+		1.971s  A unlocks        → A lock lost: that was known before the release was sent
 		1.972s  #1 released      → nothing
 	`)
 }
@@ -325,7 +324,7 @@ func TestExtendOfAHoldThatEnded(t *testing.T) {
 			2ms    #1 renewed   → A has 29.689s; B has 29.689s
 			5s     B extends 1m → renew #1 1m0s
 			5s     B unlocks    → B over; B unlocked
-			5.001s #1 renewed   → renew #1 0s count 1; B lock not held; A has 59.389s
+			5.001s #1 renewed   → renew #1 30s count 1; B lock not held; A has 29.69s
 			5.002s #1 renewed   → nothing
 			5.003s A unlocks    → A over; release #1
 			5.004s #1 released  → A unlocked
@@ -388,10 +387,12 @@ func TestMaxHoldBoundsAWatchedLock(t *testing.T) {
 			1ms     #1 granted  → A granted 29.689s
 			10s     timer       → renew #1 30s
 			10.001s #1 renewed  → A has 29.689s
-			// the last renewal is for what is left
+			// the last renewals are for what is left
 			20s     timer       → renew #1 20.001s
 			20.001s #1 renewed  → A has 19.78999s
-			39.791s timer       → A lost: held for Options.MaxHold; release #1
+			30s     timer       → renew #1 10.001s
+			30.001s #1 renewed  → A has 9.88999s
+			39.891s timer       → A lost: held for Options.MaxHold; release #1
 			+1ms    #1 released → nothing
 		`, upTo(40*time.Second))
 	})
@@ -411,7 +412,11 @@ func TestMaxHoldBoundsAWatchedLock(t *testing.T) {
 			10.001s #1 renewed   → A has 29.689s
 			15s     B locks as A → renew #1 25.001s count 2; B granted 24.69s
 			15.001s #1 renewed   → A has 24.73999s; B has 24.73999s
-			39.741s timer        → B lost: held for Options.MaxHold; A lost: held for Options.MaxHold; release #1
+			25s     timer        → renew #1 15.001s
+			25.001s #1 renewed   → A has 14.83999s; B has 14.83999s
+			35s     timer        → renew #1 5.001s
+			35.001s #1 renewed   → A has 4.93999s; B has 4.93999s
+			39.941s timer        → B lost: held for Options.MaxHold; A lost: held for Options.MaxHold; release #1
 			+1ms    #1 released  → nothing
 		`, upTo(40*time.Second))
 	})
@@ -463,13 +468,15 @@ func TestMaxHoldBoundsAWatchedLock(t *testing.T) {
 			2ms     B locks lease 1m as A → renew #1 1m0s
 			3ms     #1 renewed            → renew #1 0s count 2; B granted 59.389s; A has 4.998s
 			4ms     #1 renewed            → nothing
-			5ms     B unlocks             → B over; renew #1 0s count 1; B unlocked
+			5ms     B unlocks             → B over; renew #1 4.996s count 1; B unlocked; A has 4.93604s
 			6ms     #1 renewed            → nothing
 			4.9s    C locks lease 2m as A → renew #1 2m0s
-			5.001s  timer                 → A lost: held for Options.MaxHold; listen
-			5.1s    #1 renewed            → C granted 1m58.79s
-			5.2s    C unlocks             → C over; release #1
-			5.3s    #1 released           → C unlocked
+			4.942s  timer                 → A lost: held for Options.MaxHold; acquire #2 2m0s ghosts [1]; release #1; listen
+			5.001s  #1 renew renewed      → nothing
+			5.002s  #1 released           → nothing
+			5.1s    #2 granted            → C granted 1m58.832s
+			5.2s    C unlocks             → C over; release #2
+			5.3s    #2 released           → C unlocked
 			5.35s   timer                 → leave
 		`, upTo(5*time.Second))
 	})
@@ -489,11 +496,12 @@ func TestMaxHoldBoundsAWatchedLock(t *testing.T) {
 			10.001s #1 renewed   → A has 29.689s
 			20s     timer        → renew #1 20.001s
 			20.001s #1 renewed   → A has 19.78999s
-			30s     doubt        → renew #1 10.001s
-			30s     B locks as A → nothing
-			30.001s #1 renewed   → renew #1 10s; A has 9.88999s
-			30.002s #1 renewed   → renew #1 9.999s count 2; B granted 9.889s; A has 9.889s
-			30.003s #1 renewed   → A has 9.88801s; B has 9.88801s
+			30s     timer        → renew #1 10.001s
+			30.001s doubt        → nothing
+			30.001s B locks as A → nothing
+			30.002s #1 renewed   → renew #1 9.999s; A has 9.88899s
+			30.003s #1 renewed   → renew #1 9.998s count 2; B granted 9.88801s; A has 9.88801s
+			30.004s #1 renewed   → A has 9.88702s; B has 9.88702s
 			// not a lease later
 			39.5s..40.001s timer → B lost: held for Options.MaxHold; A lost: held for Options.MaxHold; release #1
 			+1ms    #1 released  → nothing
@@ -577,11 +585,11 @@ func TestDoubtIsConfirmedBeforeAnythingIsGranted(t *testing.T) {
 			1ms    #1 granted       → A granted 59m58.989s
 			2ms    B locks as A     → renew #1 0s count 2; B granted 59m58.988s
 			3ms    #1 renewed       → nothing
-			4ms    A unlocks        → A over; renew #1 0s count 1; A unlocked
-			5ms    #1 renewed       → nothing
 			// from the moment it is sent the server may keep the key for that long only
-			1s     doubt            → renew #1 30s; B has 29.69s
-			2s     #1 renewed       → nothing
+			4ms    A unlocks        → A over; renew #1 30s count 1; A unlocked; B has 29.69s
+			5ms    #1 renewed       → nothing
+			1s     doubt            → renew #1 30s
+			2s     #1 renewed       → B has 28.69s
 			3s     B unlocks        → B over; release #1
 			3.001s #1 released      → B unlocked
 		`)

@@ -8,15 +8,43 @@ import (
 // replicated reports whether as many replicas have a grant as the engine wants.
 func (reply *Reply) replicated(fx *Effects) bool { return reply.Replicas >= fx.Config.Replicas }
 
-// undo gives back what the server granted and too few replicas have. Whoever asked for it is refused once it is undone; the
-// next in the queue asks anew.
-func (l *Lock) undo(reply *Reply, fx *Effects) {
-	if r := l.queue.first(); r != nil {
+// undo gives back what the server granted and too few replicas have. The first of the queue is told once it is undone. All
+// others would meet the same, one after the other, and each for as long as replicas are waited for: they are told now.
+func (l *Lock) undo(now time.Duration, reply *Reply, fx *Effects) {
+	cause := tooFew(reply, fx)
+	if r := l.queue.first(); r != nil && r.Joint == nil {
 		l.queue.remove(r)
-		r.undone, r.Cause = true, tooFew(reply, fx)
+		r.undone, r.Cause = true, cause
 		l.releases.push(r)
+		if at := now + fx.Config.Timeout; !r.timer.Scheduled() || fx.Wheel.Due(&r.timer) > at {
+			fx.Limit(r, at)
+		}
 	}
+	l.refuseUnreplicated(now, cause, fx)
 	l.end()
+	l.wants |= undoing
+	fx.Undone = cause
+}
+
+// unreplicated takes in that another Lock of that name was granted, and given back for want of replicas. Of readers, whose
+// grants do not depend on each other, those have an answer of their own whose question has left.
+func (l *Lock) unreplicated(now time.Duration, cause error, fx *Effects) {
+	answers := l.protocol().shared && l.flight != None && l.wants&departed != 0
+	if l.Pending() && !answers {
+		l.refuseUnreplicated(now, cause, fx)
+	}
+}
+
+// refuseUnreplicated refuses those who wait for this lock alone. Who waits for several is granted them without replicas.
+func (l *Lock) refuseUnreplicated(now time.Duration, cause error, fx *Effects) {
+	if l.rare != nil {
+		l.rare.once, l.rare.answered = false, false // what waited for another holder has gone
+	}
+	l.queue.each(func(r *Request) {
+		if r.Joint == nil {
+			fx.Decide(now, r, ErrNotReplicated, cause)
+		}
+	})
 }
 
 // tooFew says how many replicas have the grant, or why that is not known.
@@ -30,8 +58,11 @@ func tooFew(reply *Reply, fx *Effects) error {
 // answerRelease tells somebody who waits for a release what became of it: whoever unlocked, or whoever was not granted a lock that
 // too few replicas have.
 func (fx *Effects) answerRelease(now time.Duration, r *Request, err, cause error) {
-	if r.undone {
+	switch {
+	case r.undone && r.Tag == Acquire:
 		err, cause = ErrNotReplicated, joined(r.Cause, cause)
+	case r.undone && err == ErrLost:
+		err, cause = nil, nil // no caller has had what is given back
 	}
 	fx.Decide(now, r, err, cause)
 }

@@ -4,6 +4,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/lockwheel/lockwheel/actor"
 )
 
@@ -13,13 +15,77 @@ func byTwo(c *actor.Config) { c.Replicas, c.ReplicaFor = 2, time.Second }
 func TestAGrantThatTooFewReplicasHaveIsUndone(t *testing.T) {
 	talk(t, `
 		0s     A locks           → acquire #1 30s
-		0s     B locks           → nothing
 		1s     #1 granted by 1   → release #1
+		1s     B locks           → nothing
 		1.001s #1 released       → acquire #2 30s; A too few replicas have the lock: 1 of 2 in time
 		1.002s #2 granted by 2   → B granted 29.689s
 		2s     B unlocks         → B over; release #2
 		2.001s #2 released       → B unlocked
 	`, byTwo)
+}
+
+// Who waits meanwhile would meet the same: nobody queues for that, and who comes later tries again.
+func TestAllWhoWaitForAGrantThatTooFewReplicasHaveAreTold(t *testing.T) {
+	talk(t, `
+		0s     A locks           → acquire #1 30s
+		0s     B locks           → nothing
+		1ms    C locks wait 10s  → nothing
+		2ms    D locks once      → nothing
+		3ms    E locks lease 5s  → nothing
+		4ms    F locks           → nothing
+		5ms    F cancels gone    → F redis unavailable: gone
+		1s     #1 granted by 1   → release #1; B too few replicas have the lock: 1 of 2 in time; C too few replicas have the lock: 1 of 2 in time; D too few replicas have the lock: 1 of 2 in time; E too few replicas have the lock: 1 of 2 in time
+		1s     G locks wait 2s   → listen
+		1.001s #1 released       → acquire #2 30s; A too few replicas have the lock: 1 of 2 in time
+		1.002s H locks           → nothing
+		2.001s #2 granted by 0   → release #2; H too few replicas have the lock: 0 of 2 in time
+		2.002s #2 released       → G too few replicas have the lock: 0 of 2 in time
+		2.251s timer             → leave
+	`, byTwo)
+}
+
+// What is given back is nobody's: who leaves meanwhile is not told that another has it.
+func TestWhoLeavesWhileAGrantIsUndoneIsNotToldThatTheLockIsTaken(t *testing.T) {
+	talk(t, `
+		0s     A locks            → acquire #1 30s
+		1s     #1 granted by 1    → release #1
+		1s     B locks wait 100ms → nothing
+		1s     C locks wait 500ms → nothing
+		1.1s   timer              → B redis unavailable: no answer in time
+		1.101s #1 released        → acquire #2 30s; A too few replicas have the lock: 1 of 2 in time
+		1.5s   timer              → C redis unavailable: no answer in time
+		1.6s   #2 granted by 2    → release #2
+		1.601s #2 released        → nothing
+	`, byTwo)
+}
+
+// The server has gone when the grant is to be given back: that is not waited for longer than for any unlock.
+func TestWhoseGrantCannotBeUndoneIsToldInTime(t *testing.T) {
+	talk(t, `
+		0s     A locks            → acquire #1 30s
+		1s     #1 granted by 1    → release #1
+		4s     timer              → A too few replicas have the lock: 1 of 2 in time
+		5s     #1 unanswered EOF  → release #1
+		6s     #1 released        → nothing
+	`, byTwo)
+}
+
+// What too few replicas have was never a hold: that its release finds nothing is no loss that an Unlock found.
+func TestAGrantThatIsUndoneIsNoLossAtAnUnlock(t *testing.T) {
+	s := newStage(t, func() actor.Config { c := usual(); byTwo(&c); return c }())
+	for _, line := range []string{
+		"0s A locks → acquire #1 30s", "1s #1 granted by 1 → release #1", "1.001s #1 gone → A too few replicas have the lock: 1 of 2 in time; lock lost",
+	} {
+		s.line(line)
+	}
+	require.Zero(t, s.fx.Stats.LostAtUnlock)
+	for _, line := range []string{
+		"2s B locks → acquire #2 30s", "2.001s #2 granted by 2 → B granted", "2.002s B unlocks → B over; release #2",
+		"2.003s #2 gone → B unlocked",
+	} {
+		s.line(line)
+	}
+	require.EqualValues(t, 1, s.fx.Stats.LostAtUnlock)
 }
 
 // The next owner in the same engine has what the replicas have.

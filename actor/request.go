@@ -16,11 +16,14 @@ type Request struct {
 	Tag     Kind     // what was asked, for the engine
 	Kind    LockKind // Acquire, Force, AskState, AskCount: of the lock
 	Once    bool     // Acquire: do not wait for others
+	IfUp    bool     // Acquire: refused at once while its server is known not to answer
 	Async   bool     // Ready is closed, and nothing sent to it
+	Own     bool     // Acquire: of a quorum, of which Owner is the number
 	Was     bool     // verdict of Force: it was locked
 	decided bool
-	aboard  bool          // its wish is part of the renewal under way
-	undone  bool          // it was granted, and given back for Cause
+	aboard  bool          // its wish is part of the renewal under way; of a question without a lock: it has left
+	undone  bool          // it was granted, and given back for Cause; of an unlock: no caller has had the hold
+	opened  bool          // the coordinator has looked into it
 	Key     string        // as Redis knows it
 	Owner   uint64        // who may re-enter; 0: nobody
 	Hold    *Hold         // Acquire: to be filled in; Unlock, Extend: which
@@ -38,7 +41,7 @@ type Request struct {
 
 	// The verdict, and what it takes to tell it.
 	Name  string        // as the caller says it, for observers
-	State *Reply        // verdict of a state request, and of a count
+	State *Reply        // verdict of a state request, of a count, and of a shutdown that was cut short: how many are held
 	Ready chan struct{} // of one slot, the engine's way to tell the caller; actors do not touch it
 	Told  func()        // called instead, on the loop: must not block
 	Err   error         // verdict: nil, one of this package's errors, or the server's own
@@ -46,8 +49,28 @@ type Request struct {
 	Token uint64        // verdict of Acquire: the fencing token, if the kind has them
 }
 
+// GiveBack is the unlock of a grant that no caller has had: a loss of it is not told, and not counted.
+func GiveBack(h *Hold) *Request { return &Request{Tag: Unlock, Hold: h, undone: true} }
+
 // Decided reports whether the verdict is out. Owned by the coordinator.
 func (r *Request) Decided() bool { return r.decided }
+
+// Open takes in that a request is looked into, and reports whether it was not before. Owned by the coordinator.
+func (r *Request) Open() bool {
+	before := r.opened
+	r.opened = true
+	return !before
+}
+
+// Opened reports whether it is looked into, or was. Owned by the coordinator.
+func (r *Request) Opened() bool { return r.opened }
+
+// Depart takes in that the question of a request without a lock has left, or that it waits again. Owned by the
+// coordinator.
+func (r *Request) Depart(left bool) { r.aboard = left }
+
+// Departed reports whether it has left. Owned by the coordinator.
+func (r *Request) Departed() bool { return r.aboard }
 
 // Lock is the actor the request was handed to, nil if none. Owned by the coordinator.
 func (r *Request) Lock() *Lock { return r.lock }
@@ -89,6 +112,9 @@ func (q *line) push(r *Request) {
 		r.prev.next, r.next.prev = r, r
 	}
 	q.last = r
+	if r.Owner != 0 && q == &r.lock.queue {
+		r.lock.ownerWaits(r)
+	}
 }
 
 func (q *line) remove(r *Request) {
@@ -101,6 +127,9 @@ func (q *line) remove(r *Request) {
 		}
 	}
 	r.next, r.prev, r.line = nil, nil, nil
+	if l := r.lock; l != nil && q == &l.queue && l.rare != nil && l.rare.owners != nil {
+		l.rare.ownerLeft(r, q)
+	}
 }
 
 // each calls f for everyone in the line, in order; f may remove the one it is given.

@@ -21,14 +21,14 @@ func (s *server) expire(now time.Duration) {
 }
 
 // run runs a command as its script does.
-func (s *server) run(now time.Duration, c *actor.Command) actor.Reply {
+func (s *server) run(now time.Duration, id string, c *actor.Command) actor.Reply {
 	s.expire(now)
-	me := fmt.Sprint("me:", c.Tenure)
+	me := fmt.Sprint(id, ":", c.Tenure)
 	done := actor.Reply{Status: actor.Done, Listeners: -1}
 	switch c.Verb {
 	case actor.SendAcquire:
 		for _, ghost := range c.Ghosts {
-			if s.holder == fmt.Sprint("me:", ghost) {
+			if s.holder == fmt.Sprint(id, ":", ghost) {
 				s.holder = ""
 			}
 		}

@@ -49,6 +49,7 @@ type wish struct {
 type flying struct {
 	command actor.Command
 	sent    time.Duration
+	waits   bool // it has not left, or is to leave again
 }
 
 const key = "k"
@@ -111,7 +112,12 @@ func (s *stage) after() {
 	for _, e := range s.fx.Ended {
 		s.end(e)
 	}
+	for _, verb := range s.fx.Recalled {
+		s.takenBack(verb)
+	}
 	for _, c := range s.fx.Commands {
+		require.True(s.t, s.lock.Wants(&c), "%s is not to leave", shown(&c))
+		s.lock.Depart(&c, true)
 		s.send(c)
 	}
 	for _, l := range s.fx.Listen {
@@ -122,7 +128,7 @@ func (s *stage) after() {
 	for _, r := range s.fx.Verdicts {
 		s.decide(r)
 	}
-	s.fx.Ended, s.fx.Commands, s.fx.Listen, s.fx.Verdicts = nil, nil, nil, nil
+	s.fx.Ended, s.fx.Commands, s.fx.Listen, s.fx.Verdicts, s.fx.Recalled = nil, nil, nil, nil, nil
 	s.sayChanged()
 	s.check()
 }
@@ -131,7 +137,7 @@ func (s *stage) end(e actor.Ended) {
 	_, live := s.until[e.Hold]
 	require.True(s.t, live, "%s ends twice", s.names[e.Hold])
 	delete(s.until, e.Hold)
-	e.Hold.End(e.Err, e.Cause, e.Err, 0)
+	e.Hold.End(e.Err, e.Cause, 0)
 	s.lastHeld = e.Held
 	how := map[error]string{actor.ErrNotHeld: "over", actor.ErrLost: "lost", actor.ErrClosed: "closed"}[e.Err]
 	s.say("%s %s%s", s.names[e.Hold], how, because(e.Cause))
@@ -153,6 +159,14 @@ func (s *stage) send(c actor.Command) {
 	require.Same(s.t, s.lock, c.Lock)
 	s.underWay = append(s.underWay, &flying{command: c, sent: s.now})
 	s.say("%s", shown(&c))
+}
+
+// takenBack notes that a command which has not left is not to leave any more.
+func (s *stage) takenBack(verb actor.Verb) {
+	i := slices.IndexFunc(s.underWay, func(f *flying) bool { return f.command.Verb == verb && f.waits && !s.lock.Wants(&f.command) })
+	require.NotEqual(s.t, -1, i, "no %s waits that could be taken back", verbs[verb])
+	s.say("%s taken back", shown(&s.underWay[i].command))
+	s.underWay = slices.Delete(s.underWay, i, i+1)
 }
 
 func shown(c *actor.Command) string {

@@ -35,13 +35,12 @@ import (
 //
 // Answers:  granted [by 1], taken 5s holder, renewed [listeners 2] [uncounted], released [muted], forced [muted], gone,
 //
-//	refused TEXT, unanswered TEXT, garbled, withdrawn; with several of one tenure under way, the verb comes first;
+//	refused TEXT, unanswered TEXT, garbled, waits (it has not left), departs, returned (to be sent again); with several of one tenure under way, the verb comes first;
 //	#1 leaves: the command leaves only now, so that leases count from here
 //
 // A reader's renewal shows the leases of its holds, if they are not one with that of the tenure, and whether the TTL may fall.
 //
-// Others:   message, shared, unshared, aside 1s, called, foremost, subscribed, found, displaced, deafened, unheard, doubt, drain, close, round trip 3ms, next,
-// wants #1
+// Others:   message, shared, unshared, aside 1s, called, foremost, subscribed, found, displaced, deafened, unheard, doubt, drain, close, round trip 3ms, next
 //
 // A fenced lock's answers have a token: granted token 5, renewed token 6.
 //
@@ -227,8 +226,13 @@ func (s *stage) happen(words []string) {
 		s.step(&actor.Message{Kind: actor.Found})
 	case "displaced":
 		s.step(&actor.Message{Kind: actor.Displaced})
+	case "forced with another":
+		s.step(&actor.Message{Kind: actor.Ousted})
 	case "subscribed":
 		s.step(&actor.Message{Kind: actor.Subscribed})
+	case "beside": // of an owner who writes since
+		s.lock.GoBeside(s.now, actor.NewLock(key, actor.Write), true)
+		return
 	case "called":
 		s.step(&actor.Message{Kind: actor.Called})
 	case "foremost":
@@ -264,14 +268,6 @@ func (s *stage) happen(words []string) {
 			s.lock.StandAside(s.now + duration(s.t, words[1], 0))
 		case "round":
 			s.fx.RoundTrip = duration(s.t, words[2], 0)
-		case "wants":
-			number, err := strconv.ParseUint(words[1][1:], 10, 64)
-			require.NoError(s.t, err)
-			for _, f := range s.underWay {
-				if f.command.Tenure == number {
-					s.say("%s: %v", shown(&f.command), s.lock.Wants(&f.command))
-				}
-			}
 		default:
 			s.asked(words[0], words[1:])
 		}
@@ -378,9 +374,22 @@ func (s *stage) answered(tenure uint64, words []string) {
 		f.sent = s.now
 		return
 	}
+	switch words[0] {
+	case "waits":
+		f.waits = true
+		s.lock.Depart(&f.command, false)
+		return
+	case "departs":
+		f.waits = false
+		s.lock.Depart(&f.command, true)
+		return
+	}
 	s.underWay = slices.Delete(s.underWay, i, i+1)
-	if words[0] == "withdrawn" {
-		s.step(&actor.Message{Kind: actor.Withdrawn, Command: &f.command})
+	if words[0] == "returned" {
+		f.waits = true
+		if s.step(&actor.Message{Kind: actor.Returned, Command: &f.command}); s.lock.Wants(&f.command) {
+			s.underWay = append(s.underWay, f)
+		}
 		return
 	}
 	s.step(&actor.Message{Kind: actor.Answered, Command: &f.command, Reply: s.reply(&f.command, words), Sent: f.sent})
@@ -415,6 +424,9 @@ func (s *stage) reply(c *actor.Command, words []string) *actor.Reply {
 		}
 		if words[2] == "nobody" {
 			reply.Holder = ""
+		}
+		if s.kind == actor.Read {
+			reply.Writer, reply.Holder = reply.Holder, ""
 		}
 	case "gone":
 		reply.Status = actor.Gone

@@ -24,8 +24,9 @@ func believed(lease time.Duration) time.Duration {
 func (l *Lock) confirm(sent, lease time.Duration, fx *Effects) {
 	l.confirmed = sent
 	l.until = sent + believed(lease)
+	l.wants &^= wantSet | unhurried
 	if x := l.rare; x != nil {
-		x.lease = lease
+		x.lease, x.longest = lease, max(x.longest, lease)
 		x.trouble, x.backoff, x.retryAt, x.answered, x.stepBack = nil, 0, 0, true, 0
 		if x.shortest != 0 {
 			l.until = min(l.until, sent+believed(x.shortest))
@@ -35,6 +36,24 @@ func (l *Lock) confirm(sent, lease time.Duration, fx *Effects) {
 		l.wants |= wantFresh
 	}
 	l.publish(fx)
+}
+
+// doubted is the moment before which nothing that was sent counts for grants: its answer may be over, or unknown to the master of now.
+func (l *Lock) doubted(fx *Effects) time.Duration {
+	if fx.Moved == nil {
+		return fx.Doubted
+	}
+	return max(fx.Doubted, fx.Moved(l.key))
+}
+
+// falls reports whether a command with that lease may lower the TTL, as far as this engine knows: by what was confirmed,
+// and by what had no answer or was refused, so that the TTL may still be what it was before.
+func (l *Lock) falls(now, lease time.Duration) bool {
+	if lease == 0 {
+		return false
+	}
+	x := l.rare
+	return now+believed(lease) < l.lasting() || l.wants&wantSet != 0 || x != nil && (x.shortest != 0 || x.trouble != nil)
 }
 
 // lower takes in that the TTL may fall to lease from now on.
@@ -50,6 +69,7 @@ func (l *Lock) lower(now, lease time.Duration, fx *Effects) {
 // shortest such lease. Before it was sent it cannot have run.
 func (l *Lock) unanswered(sent, lease time.Duration, fx *Effects) {
 	x := l.withRare()
+	x.longest = max(x.longest, lease)
 	if lease != 0 && (x.shortest == 0 || lease < x.shortest) {
 		x.shortest = lease
 		l.until = min(l.until, max(l.confirmed, sent)+believed(lease))
@@ -57,17 +77,24 @@ func (l *Lock) unanswered(sent, lease time.Duration, fx *Effects) {
 	}
 }
 
+// publish tells the users of the owner's holds until when the lock is believed to be theirs.
 func (l *Lock) publish(fx *Effects) {
-	for h := l.holds; h != nil; h = h.next {
-		h.publish(min(l.until, l.limitOf(h, fx)))
+	h := l.holds
+	if h == nil || h.fixed < 0 {
+		return
 	}
+	if s := h.set.Load(); s != nil {
+		s.until.Store(int64(l.until))
+		return
+	}
+	h.publish(min(l.until, l.limitOf(h.fixed, fx)))
 }
 
 // limitOf is when a hold ends however long the tenure is believed in: its own lease, or MaxHold.
-func (l *Lock) limitOf(h *Hold, fx *Effects) time.Duration {
+func (l *Lock) limitOf(fixed time.Duration, fx *Effects) time.Duration {
 	switch {
-	case h.fixed != 0:
-		return h.fixed
+	case fixed != 0:
+		return fixed
 	case fx.Config.MaxHold != 0:
 		return l.since + fx.Config.MaxHold
 	}
@@ -78,8 +105,8 @@ func (l *Lock) limitOf(h *Hold, fx *Effects) time.Duration {
 func (l *Lock) expire(now time.Duration, fx *Effects) {
 	switch {
 	case l.phase == ending && now >= l.until:
-		l.releases.each(func(r *Request) { fx.answerRelease(now, r, ErrUnavailable, l.whyLate()) })
-		l.haunt(l.tenure)
+		l.releases.each(func(r *Request) { fx.answerRelease(now, r, ErrUnavailable, l.withTrouble(errUnreleased)) })
+		l.haunt(now, l.tenure, l.reach(), fx)
 		l.endTenure(now, fx)
 	case l.phase == held && now >= l.until:
 		l.lose(now, l.whyOver(), fx)
@@ -93,38 +120,48 @@ func (l *Lock) whyOver() error {
 	if l.wants&capped != 0 {
 		return errMaxHold
 	}
-	if l.holds != nil && !l.watched() {
+	if l.holds != nil && !l.watched() && !l.cut() {
 		return errFixedOver
 	}
 	return l.whyLate()
 }
 
 // whyLate explains a confirmation that did not come in time.
-func (l *Lock) whyLate() error {
+func (l *Lock) whyLate() error { return l.withTrouble(errLeaseOver) }
+
+// withTrouble is a cause, with why the last try failed if it did.
+func (l *Lock) withTrouble(cause error) error {
 	if l.rare != nil && l.rare.trouble != nil {
-		return joined(errLeaseOver, l.rare.trouble)
+		return joined(cause, l.rare.trouble)
 	}
-	return errLeaseOver
+	return cause
 }
 
 // expireHolds ends the holds whose limit is reached while others of the same owner may go on.
 func (l *Lock) expireHolds(now time.Duration, fx *Effects) {
-	for at := &l.holds; *at != nil; {
-		h := *at
-		if now < l.limitOf(h, fx) {
-			at = &h.next
-			continue
+	if now < l.limit(fx) {
+		return
+	}
+	if s := l.set(); s != nil {
+		for _, h := range s.passed(now) {
+			l.expireHold(now, h, fx)
 		}
-		cause := errFixedOver
-		if h.fixed == 0 {
-			cause = errMaxHold
-		}
-		*at = h.next
-		l.endHold(now, h, ErrLost, cause, fx)
+		s.over = nil
+	} else {
+		l.expireHold(now, l.holds, fx)
 	}
 	if l.holds == nil {
 		l.strand(now, ErrLost, fx)
 	}
+}
+
+func (l *Lock) expireHold(now time.Duration, h *Hold, fx *Effects) {
+	cause := errFixedOver
+	if h.fixed == 0 {
+		cause = errMaxHold
+	}
+	l.remove(h)
+	l.endHold(now, h, ErrLost, cause, fx)
 }
 
 // lose ends a tenure that is over or gone. What may be left of it in Redis is released later.
@@ -132,47 +169,50 @@ func (l *Lock) lose(now time.Duration, cause error, fx *Effects) {
 	l.endHolds(now, ErrLost, cause, fx)
 	l.strand(now, ErrLost, fx)
 	if cause != errGone {
-		l.haunt(l.tenure)
+		l.haunt(now, l.tenure, l.reach(), fx)
 	}
 	l.endTenure(now, fx)
 }
 
 // strand turns the owner's requests under way into those of a stranger: the owner holds nothing any more.
-// An extension ends as its hold did.
+// An extension ends as its hold did. Who waits again to read or to write may have the other half.
 func (l *Lock) strand(now time.Duration, err error, fx *Effects) {
 	if l.rare == nil {
 		return
 	}
+	owner := uint64(0)
 	l.rare.changes.each(func(r *Request) {
 		if r.Tag == Extend {
 			fx.Decide(now, r, err, nil)
 			return
 		}
-		if r.Once && !l.queue.empty() {
-			l.TurnAway(now, r, fx)
-			return
-		}
 		l.rare.changes.remove(r)
 		r.aboard = false
+		l.rare.once = l.rare.once || r.Once && !l.queue.empty()
 		l.queue.push(r)
+		owner = r.Owner
 	})
+	if owner != 0 && (l.kind == Read || l.kind == Write) {
+		fx.Reunites = append(fx.Reunites, Reunite{l, owner})
+	}
 }
 
 func (l *Lock) endHolds(now time.Duration, err, cause error, fx *Effects) {
 	for h := l.holds; h != nil; h = l.holds {
-		l.holds = h.next
+		l.remove(h)
 		l.endHold(now, h, err, cause, fx)
 	}
 }
 
 // endHold takes leave of a hold that is no longer in the list.
 func (l *Lock) endHold(now time.Duration, h *Hold, err, cause error, fx *Effects) {
-	h.fixed, h.next = over, nil
+	h.fixed = over
 	fx.Stats.Held--
 	switch err {
 	case ErrNotHeld:
 		fx.Stats.Released++
 	case ErrLost:
+		h.fixed = taken
 		fx.Stats.Lost++
 	}
 	fx.Ended = append(fx.Ended, Ended{Hold: h, Key: l.key, Err: err, Cause: cause, Held: now - l.since, Known: l.known(now, cause)})
@@ -191,17 +231,17 @@ func (l *Lock) known(now time.Duration, cause error) time.Duration {
 func (l *Lock) endTenure(now time.Duration, fx *Effects) {
 	if x := l.rare; x != nil {
 		if x.acquiring {
-			l.haunt(l.tenure)
+			l.haunt(now, l.tenure, l.reach(), fx)
 		}
 		x.reading.tenureEnds(l)
-		x.shortest, x.acquiring, x.releasing = 0, false, false
-		x.handed, x.listeners, x.retryAt = 0, unasked, 0
+		x.shortest, x.longest, x.acquiring, x.releasing = 0, 0, false, false
+		x.handed, x.listeners, x.retryAt, x.raised = 0, unasked, 0, 0
 		x.token, x.given, x.wait, x.behind, x.queued, x.passive = 0, 0, 0, 0, false, false
-		x.answered = x.answered || l.phase == held || l.phase == ending
-		if x.yield {
-			x.yield = false
-			x.stepBack = now + min(max(2*fx.RoundTrip, stepBackFloor), stepBackMost)
+		x.answered = x.answered || l.phase == held || l.phase == ending && l.wants&undoing == 0
+		if x.yield != 0 {
+			x.stepBack, x.yield = now+x.yield, 0
 			x.askAt = x.stepBack
+			x.quiet.steppedBack(now)
 			if x.heard > 1 {
 				x.stepBack, x.askAt = 0, now // somebody else had it already
 			}
@@ -215,16 +255,15 @@ func (l *Lock) endTenure(now time.Duration, fx *Effects) {
 	if l.protocol().private && l.rare != nil {
 		l.setListening(false, fx)
 	}
+	if l.flight != l.protocol().release || !l.Haunted(l.tenure) { // a release under way is its ghost's
+		l.ground(fx)
+	}
 	l.tenure, l.until, l.since, l.written = 0, 0, 0, 0
-	l.phase, l.flight, l.wants, l.holds = free, None, 0, nil
+	l.phase, l.flight, l.wants, l.holds = free, None, l.wants&marked, nil
 }
 
-// watched reports whether one of the owner's holds is to be renewed.
-func (l *Lock) watched() bool {
-	for h := l.holds; h != nil; h = h.next {
-		if h.fixed == 0 {
-			return true
-		}
-	}
-	return false
+// cut reports whether a hold has a lease of its own that is not believed to its end: a command without an answer could
+// shorten it, unless it is confirmed again and again.
+func (l *Lock) cut() bool {
+	return l.rare != nil && l.rare.shortest != 0 && l.lastFixed(nil) > l.until
 }

@@ -4,8 +4,8 @@ import "time"
 
 // rearm sets the lock's timer to the next moment at which it wants to be woken. A timer that is early
 // is left alone: it costs less to be woken once too often than to move it each time.
-func (l *Lock) rearm(fx *Effects) {
-	at := l.nextWake(fx)
+func (l *Lock) rearm(now time.Duration, fx *Effects) {
+	at := l.nextWake(now, fx)
 	if at == never || l.timer.Scheduled() && fx.Wheel.Due(&l.timer) <= at {
 		return
 	}
@@ -13,16 +13,13 @@ func (l *Lock) rearm(fx *Effects) {
 }
 
 // nextWake is the next moment at which something happens without a message.
-func (l *Lock) nextWake(fx *Effects) time.Duration {
+func (l *Lock) nextWake(now time.Duration, fx *Effects) time.Duration {
 	at := never
 	switch l.phase {
 	case held:
-		at = l.until
-		for h := l.holds; h != nil; h = h.next {
-			at = min(at, l.limitOf(h, fx))
-		}
+		at = min(l.until, l.limit(fx))
 		if l.flight == None {
-			at = min(at, l.renewAt(fx))
+			at = min(at, l.renewAt(now, fx))
 		}
 	case ending:
 		at = l.until
@@ -49,6 +46,9 @@ func (x *rare) nextWake(l *Lock) time.Duration {
 		at = min(at, x.leaveAt)
 	}
 	for _, g := range x.ghosts {
+		if !g.departed {
+			at = min(at, g.until)
+		}
 		if !g.flying {
 			at = min(at, g.at)
 		}

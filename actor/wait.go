@@ -12,6 +12,9 @@ const (
 	// pollUnheard is how often a lock is asked for whose channel cannot be listened to, and pollEach how
 	// much less often for each such lock, so that very many do not keep the server from everything else.
 	pollUnheard, pollEach = 100 * time.Millisecond, 100 * time.Microsecond
+	// lookScattered is how often a lock is asked for whose messages may go elsewhere, and lookEach how much less often for
+	// each who waits: 10 000 questions a second for all of them at most.
+	lookScattered, lookEach = 2 * time.Second, 100 * time.Microsecond
 	// linger is how long a channel is kept after the last waiter went.
 	linger = 250 * time.Millisecond
 	// Between tries that the server refused for now.
@@ -28,11 +31,11 @@ func (l *Lock) taken(now time.Duration, m *Message, fx *Effects) {
 	}
 	x := l.withRare()
 	x.trouble, x.backoff, x.answered, x.stepBack = nil, 0, true, 0
-	x.reading.over = true
+	x.reading.refused(m.Command.Reads)
 	if tenure, ok := fx.Own(reply.Holder); ok && (!reply.Known || reply.Doomed) && !x.haunted(tenure) {
 		if !reply.Known {
 			// Nobody here knows that tenure: an acquire without an answer took it. The next try releases it.
-			l.haunt(tenure)
+			l.haunt(now, tenure, reply.TTL, fx)
 		}
 		if x.askAt = now; x.foundAt != 0 {
 			x.askAt = max(now, x.foundAt+tryFloor)
@@ -40,23 +43,25 @@ func (l *Lock) taken(now time.Duration, m *Message, fx *Effects) {
 		x.foundAt = now
 		return
 	}
-	l.queue.each(func(r *Request) {
-		if r.Once {
-			fx.Decide(now, r, ErrNotAcquired, nil)
-		}
-	})
+	x.quiet.saw()
+	if !l.besideWriter() { // the question left before their owner had the write
+		l.refuseOnce(now, fx)
+	}
 	sleep := sleepFor(reply.TTL, now-m.Sent, fx)
 	if queues {
 		sleep = x.turnIn(sleep, reply, fx)
 	}
+	if fx.Scattered {
+		sleep = min(sleep, fx.jitter(max(lookScattered, time.Duration(fx.Stats.Waiting)*lookEach)))
+	}
 	x.askAt = now + sleep
 	switch {
 	case fx.Config.Poll:
-		x.askAt = min(x.askAt, now+x.nextPoll(fx))
+		x.askAt = min(x.askAt, now+x.nextPoll(now, reply.other(), fx))
 	case x.unheard:
 		x.askAt = min(x.askAt, now+fx.untilPoll())
 	}
-	if x.again || m.Sent < fx.Doubted {
+	if x.again || m.Sent < l.doubted(fx) {
 		x.askAt = now
 	}
 }
@@ -89,7 +94,7 @@ func (l *Lock) heard(now time.Duration) {
 		l.wants |= wantConfirm
 	case l.phase == asking && (l.flight != None || !x.queued):
 		x.again = true
-	case l.phase == ending && x.yield:
+	case l.phase == ending && x.yield != 0:
 		x.heard++ // the message of our own release can be quicker than its answer
 	case now < x.stepBack:
 		// The first is the message of our own release; a second means that somebody else had it since.

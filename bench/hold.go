@@ -100,7 +100,7 @@ func holdOurs(k *Keeping, s *Server, p Plan) (err error) {
 		return err
 	}
 	k.Late, k.Looked = looking.late.Quantile(0.99), looking.late.Count()
-	k.Latest = wheel.Engine.Stats().RenewalLag
+	k.Latest = max(looking.late.Quantile(1), wheel.Engine.Stats().RenewalLag) // of all that was looked at, and of the last minute
 	p.tell("%s: throughput beside them", k.Name)
 	if k.During, err = throughput(wheel, p); err != nil {
 		k.Stuck = err.Error()

@@ -25,20 +25,26 @@ type batch struct {
 	commands []actor.Command
 	sent     time.Duration // the turn it left in: leases count from here
 	wall     int64         // the same by the wall clock, in ms since 1970: for what is compared across processes
+	latest   int64         // of fair locks: until when it may take effect by the server's clock, in ms since 1970; 0: it may not, as that clock is not known
+	tardy    bool          // it came too late once
 	whole    bool          // send the script's text: the server does not know it
 	mail     mail
 
 	node   *node  // where it goes
 	next   *batch // of a bundle: leaves with it, for another slot of the same node
+	beside *batch // the same, and the coordinator's while it is out as well
 	slot   uint16 // in a cluster: of all its keys
 	asking bool   // in a cluster: the slot is on its way to the node
+	asker  *node  // with asking: who sent it on
 	hops   uint8  // in a cluster: how often it was sent on
+	over   bool   // out, and given up: its locks were told that it has no answer
 
 	text    []byte        // by the courier: of the call, whose arguments lie in it until the answer is there
 	replies []actor.Reply // by the courier, one a command
 	failed  error         // by the courier: there is no reply for any command
 	lost    bool          // by the courier: no answer came, so it may have run or may yet run
 	late    bool          // in a cluster: an answer came from a node that has lost the slot since
+	demoted bool          // by the courier: lost, because the server became a replica before it said how many of its own have it
 	led     bool          // by the courier: it went by the map of the cluster's client, maybe to another node
 }
 
@@ -55,51 +61,86 @@ func (b *batch) reset(verb actor.Verb) {
 	if cap(b.text) > keepText {
 		b.text = nil
 	}
-	b.verb, b.whole, b.failed, b.lost = verb, false, nil, false
-	b.node, b.next, b.slot, b.asking, b.hops, b.late, b.led = nil, nil, 0, false, 0, false, false
+	b.verb, b.latest, b.tardy, b.whole, b.failed, b.lost = verb, 0, false, false, nil, false
+	b.node, b.next, b.slot, b.asking, b.hops, b.late, b.demoted, b.led = nil, nil, 0, false, 0, false, false, false
+	b.beside, b.asker, b.over = nil, nil, false
 }
 
-// queue is a first-in, first-out list of commands that keeps its memory while it is in use.
+// queue is a first-in, first-out list of commands that keeps its memory while it is in use. Those that are not to leave
+// any more stay in it until they come first, or until they are more than half of all: so each costs the same,
+// however many there are.
 type queue struct {
 	commands []actor.Command
 	head     int
 	pressing int // all but routine renewals
+	parts    int // as many more lie in calls that were refused as a whole
+	stale    int // of both, those that are not to leave any more
 }
 
 func (q *queue) len() int { return len(q.commands) - q.head }
 
 // push moves what is left to the front before it would grow: under load a queue is never empty.
-func (q *queue) push(c actor.Command) {
+func (q *queue) push(c *actor.Command) {
 	if len(q.commands) == cap(q.commands) && q.head > len(q.commands)/2 {
 		left := copy(q.commands, q.commands[q.head:])
 		clear(q.commands[left:])
 		q.commands, q.head = q.commands[:left], 0
 	}
-	q.commands = append(q.commands, c)
+	q.commands = append(q.commands, *c)
 	if !c.Routine {
 		q.pressing++
 	}
 }
 
-// next is what pop returns; not of an empty queue.
-func (q *queue) next() *actor.Command { return &q.commands[q.head] }
+// waiting is all of it, oldest first, until it changes.
+func (q *queue) waiting() []actor.Command { return q.commands[q.head:] }
 
 func (q *queue) pop() actor.Command {
-	c := q.commands[q.head]
-	q.commands[q.head] = actor.Command{}
-	q.head++
-	if !c.Routine {
-		q.pressing--
-	}
-	if q.head == len(q.commands) {
-		q.head = 0
-		q.commands = q.commands[:0]
-		if cap(q.commands) > keepCommands {
-			q.commands = nil
-		}
-	}
-	return c
+	oldest := q.commands[q.head]
+	q.drop(1)
+	return oldest
 }
 
-// keepCommands is how many commands' room an empty queue keeps: a burst gives its memory back.
-const keepCommands = 1 << 14
+// drop lets go of so many of the oldest.
+func (q *queue) drop(commands int) {
+	dropped := q.commands[q.head : q.head+commands]
+	for i := range dropped {
+		if !dropped[i].Routine {
+			q.pressing--
+		}
+	}
+	clear(dropped)
+	q.head += commands
+	q.shrink()
+}
+
+// keep lets go of all but those that are wanted.
+func (q *queue) keep(wanted func(*actor.Command) bool) {
+	kept := q.commands[:0]
+	q.pressing = 0
+	for i := q.head; i < len(q.commands); i++ {
+		if c := &q.commands[i]; wanted(c) {
+			if !c.Routine {
+				q.pressing++
+			}
+			kept = append(kept, *c)
+		}
+	}
+	clear(q.commands[len(kept):])
+	q.commands, q.head = kept, 0
+	q.shrink()
+}
+
+// shrink gives the memory of a burst back: it is worth it when three quarters of it are empty.
+func (q *queue) shrink() {
+	left := q.len()
+	if left == 0 {
+		q.commands, q.head = q.commands[:0], 0
+	}
+	if cap(q.commands) > keepCommands && 4*left < cap(q.commands) {
+		q.commands, q.head = append(make([]actor.Command, 0, 2*left), q.commands[q.head:]...), 0
+	}
+}
+
+// keepCommands is how many commands' room a queue keeps in any case.
+const keepCommands = 1 << 12

@@ -1,7 +1,5 @@
 package engine
 
-import "time"
-
 // mostCalls is how many calls leave together when they are sent again, and how many commands subscribe.
 const mostCalls = 64
 
@@ -31,9 +29,9 @@ func (c *coordinator) bundle(b *batch) *batch {
 }
 
 // addParts lets more of what is sent again leave with b.
-func (c *coordinator) addParts(now time.Duration, n *node, b *batch) {
+func (c *coordinator) addParts(n *node, b *batch) {
 	for range mostCalls - 1 {
-		next := c.part(now, n, b.verb)
+		next := c.part(n, b.verb)
 		if next == nil {
 			return
 		}

@@ -31,8 +31,8 @@ func (c *coordinator) charted(now time.Duration, known *chart, err error) {
 		k.wanted = true
 		k.backoff = min(max(2*k.backoff, surveyFirst), surveyMost)
 	} else {
-		k.backoff, k.bare = surveyFirst, true
-		c.draw(known)
+		k.backoff, c.bare = surveyFirst, true
+		c.draw(now, known)
 	}
 	k.tryAt = now + k.backoff
 }
@@ -50,7 +50,8 @@ func (c *coordinator) survey(now time.Duration) {
 	if len(k.moves) > 0 {
 		c.succeed(now)
 	}
-	if k.bare {
+	c.recheck(now)
+	if c.bare {
 		c.abandon()
 	}
 	if c.surveys() && now >= k.tryAt {

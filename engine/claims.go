@@ -17,6 +17,9 @@ type claims struct {
 // fewClaims is up to how many there is no map.
 const fewClaims = 64
 
+// few reports whether they are looked through when one is looked for.
+func (k *claims) few() bool { return k.at == nil }
+
 func (k *claims) len() int { return len(k.list) - k.holes }
 
 // youngest is the last that came; nil if there is none.

@@ -28,8 +28,8 @@ func TestClocksThatAreApartAreToldOnce(t *testing.T) {
 	} {
 		log.Reset()
 		b := &batch{sent: time.Second, wall: wall, node: e.coordinator.node}
-		e.coordinator.compareClocks(2*time.Second, b, &actor.Reply{Clock: wall + c.server})
-		e.coordinator.compareClocks(2*time.Second, b, &actor.Reply{}) // says nothing
+		e.coordinator.compareClocks(2*time.Second, b, wall+c.server)
+		e.coordinator.compareClocks(2*time.Second, b, 0) // says nothing
 		require.Equal(t, c.ahead, e.coordinator.ahead())
 		e.tellClocks()
 		require.Contains(t, log.String(), c.logs)

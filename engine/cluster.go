@@ -10,13 +10,12 @@ import (
 
 // cluster is the coordinator's map. Owned by the coordinator.
 type cluster struct {
-	slots  [slotCount]*node
-	moves  []move            // learned in this turn: they count once all mail is open
-	bare   bool              // there may be nodes without slots
-	number int               // of the next node
-	calls  map[uint16]*batch // of the bundle that is being made
-	opened []*node           // outcome: new nodes, for which there is nobody yet
-	shut   []*node           // outcome: nodes that nothing is sent to any more
+	slots   [slotCount]*node
+	since   [slotCount]time.Duration // when that was learned of a slot that had another master; 0: it never had
+	moves   []move                   // learned in this turn: what is to be sent follows them once all mail is open
+	calls   map[uint16]*batch        // of the bundle that is being made
+	recheck recheck
+	moving  map[uint16]time.Duration // slots on their way, and until when that is believed
 
 	wanted  bool // the map is in doubt
 	busy    bool
@@ -33,15 +32,17 @@ type move struct {
 
 // inCluster makes the coordinator one of a cluster that is charted.
 func (c *coordinator) inCluster(known *chart) {
-	c.cluster = &cluster{calls: make(map[uint16]*batch)}
-	c.nodes = nil
-	c.draw(known)
+	c.cluster = &cluster{calls: make(map[uint16]*batch), moving: make(map[uint16]time.Duration)}
+	c.nodes, c.numbers = nil, 0
+	c.draw(0, known)
 	c.node = c.nodes[0]
 	for slot := range c.cluster.slots {
 		c.cluster.slots[slot] = c.node // it will say whose a slot is, or that nobody has it
 	}
 	c.node.slots = slotCount
 	c.redraw()
+	c.fx.Scattered = true
+	c.fx.Moved = func(key string) time.Duration { return c.cluster.since[slotOf(key)] }
 }
 
 // nodeOf is where a key is.
@@ -59,62 +60,58 @@ func (c *coordinator) nodeAt(address string) *node {
 			return n
 		}
 	}
-	k := c.cluster
-	n := newNode(address, c.fx.Config.Lease)
-	n.number = k.number
-	k.number++
-	k.opened = append(k.opened, n)
-	c.nodes = append(c.nodes, n)
-	return n
+	return c.newcomer(address)
 }
 
 // draw takes a chart over. Slots that it does not show stay where they were.
-func (c *coordinator) draw(known *chart) {
+func (c *coordinator) draw(now time.Duration, known *chart) {
 	for _, s := range known.spans {
-		c.cluster.moves = append(c.cluster.moves, move{s.first, s.last, c.nodeAt(s.address)})
+		c.cluster.learn(now, move{s.first, s.last, c.nodeAt(s.address)})
 	}
 }
 
-// redraw makes what was learned count. It reports whether it is news, and which slots were a node's that is
-// down: its successor may not know of all that was granted there.
-func (c *coordinator) redraw() (news bool, inherited map[uint16]bool) {
+// learn notes that slots have another master. What was confirmed before counts for no grant from now on, also in this turn.
+func (k *cluster) learn(now time.Duration, m move) {
+	k.moves = append(k.moves, m)
+	for slot := m.first; slot <= m.last; slot++ {
+		if k.slots[slot] != m.to {
+			k.since[slot] = now
+		}
+	}
+}
+
+// redraw makes what was learned count, and returns which slots have another master: it may not know of all that was granted
+// there, whether or not the old one still answers.
+func (c *coordinator) redraw() (changed map[uint16]bool) {
 	k := c.cluster
-	inherited = make(map[uint16]bool)
+	changed = make(map[uint16]bool)
 	for _, m := range k.moves {
 		for slot := m.first; slot <= m.last; slot++ {
 			before := k.slots[slot]
 			if before == m.to {
 				continue
 			}
-			news = true
 			k.slots[slot] = m.to
+			delete(k.moving, uint16(slot))
 			before.slots--
 			m.to.slots++
-			if before.link.down {
-				inherited[uint16(slot)] = true
-			}
+			changed[uint16(slot)] = true
 		}
 	}
 	clear(k.moves)
 	k.moves = k.moves[:0]
-	return news, inherited
+	return changed
 }
 
 // succeed follows the map where it changed.
 func (c *coordinator) succeed(now time.Duration) {
-	news, inherited := c.redraw()
-	if news {
-		c.resettle(now)
-	}
-	if len(inherited) == 0 {
+	changed := c.redraw()
+	if len(changed) == 0 {
 		return
 	}
-	c.fx.Doubted = now // what was confirmed may be unknown to the successor, an extension as well
-	for l := range c.everyLock() {
-		if inherited[slotOf(l.Key())] {
-			c.step(now, l, &actor.Message{Kind: actor.Doubt})
-		}
-	}
+	c.giveUpStray(now)
+	c.resettle(now)
+	c.cluster.recheck.add(changed)
 }
 
 // resettle moves everything that waits at a node which does not own its slot any more.
@@ -122,17 +119,24 @@ func (c *coordinator) resettle(now time.Duration) {
 	for _, n := range c.nodes {
 		for verb := range n.queues {
 			q := &n.queues[verb]
+			q.stale = 0
 			for range q.len() {
-				command := q.pop()
-				c.send(&command)
+				if command := q.pop(); wanted(&command) {
+					c.send(&command)
+				}
 			}
 		}
 		n.split = slices.DeleteFunc(n.split, func(b *batch) bool {
-			owner := c.cluster.slots[b.slot]
+			owner := c.node
+			if c.cluster != nil {
+				owner = c.cluster.slots[b.slot]
+			}
 			if b.asking || owner == n {
 				return false
 			}
 			owner.split = append(owner.split, b)
+			owner.queues[b.verb].parts += len(b.commands)
+			n.queues[b.verb].parts -= len(b.commands)
 			return true
 		})
 		c.moveEars(now, n)
@@ -158,18 +162,19 @@ func (c *coordinator) moveEars(now time.Duration, n *node) {
 
 // abandon lets go of nodes that own nothing and have nothing under way.
 func (c *coordinator) abandon() {
-	k := c.cluster
-	k.bare = false
+	c.bare = false
 	c.nodes = slices.DeleteFunc(c.nodes, func(n *node) bool {
 		if n.slots > 0 {
 			return false
 		}
-		if n.busy() || n.backlog() || n.ears.engaged() {
-			k.bare = true
+		if n.busy() || n.backlog() || n.ears.engaged() || !n.wishes.empty() {
+			c.bare = true
 			return false
 		}
-		k.shut = append(k.shut, n)
+		c.shut = append(c.shut, n)
 		return true
 	})
-	c.node = c.nodes[0]
+	if c.cluster != nil {
+		c.node = c.nodes[0]
+	}
 }

@@ -24,8 +24,8 @@ type clusterDesk struct{ *desk }
 func newClusterDesk(t *testing.T, couriers int) clusterDesk {
 	d := clusterDesk{newDesk(t, couriers)}
 	d.c.inCluster(chartOf(t, "0-5460@A 5461-10922@B 10923-16383@C"))
-	require.Len(t, d.c.cluster.opened, 3)
-	d.c.cluster.opened = nil
+	require.Len(t, d.c.opened, 3)
+	d.c.opened = nil
 	return d
 }
 
@@ -44,17 +44,7 @@ func chartOf(t *testing.T, text string) *chart {
 func converseInCluster(t *testing.T, couriers int, conversation string) clusterDesk {
 	t.Helper()
 	d := newClusterDesk(t, couriers)
-	var want, got []string
-	for line := range strings.Lines(conversation) {
-		line = strings.Join(strings.Fields(line), " ")
-		if line == "" || strings.HasPrefix(line, "//") {
-			continue
-		}
-		want = append(want, line)
-		stimulus, _, _ := strings.Cut(line, " →")
-		got = append(got, stimulus+" → "+d.line(stimulus))
-	}
-	require.Equal(t, strings.Join(want, "\n"), strings.Join(got, "\n"))
+	compare(t, conversation, d.line)
 	return d
 }
 
@@ -148,15 +138,14 @@ func (d clusterDesk) turn() string {
 }
 
 func (d clusterDesk) reorganised() (said []string) {
-	k := d.c.cluster
-	for _, n := range k.opened {
+	for _, n := range d.c.opened {
 		said = append(said, "opens "+name(n))
 	}
-	for _, n := range k.shut {
+	for _, n := range d.c.shut {
 		said = append(said, "shuts "+name(n))
 	}
-	k.opened, k.shut = nil, nil
-	if k.order != nil {
+	d.c.opened, d.c.shut = nil, nil
+	if k := d.c.cluster; k != nil && k.order != nil {
 		said = append(said, "survey "+strings.ReplaceAll(strings.Join(k.order.addresses, " "), ":1", ""))
 		k.order = nil
 	}
@@ -261,6 +250,26 @@ func TestMOVEDIsFollowedAndRemembered(t *testing.T) {
 	`)
 }
 
+// Redis and Valkey have changed between small letters and capitals in the words of an error.
+func TestRefusalsAreReadInSmallLettersAndCapitals(t *testing.T) {
+	for _, spell := range []func(string) string{strings.ToUpper, strings.ToLower} {
+		for _, refusal := range []string{"MOVED 3300 C:1", "ASK 3300 C:1"} {
+			slot, address, asking, ok := redirection(spell(refusal), "")
+			require.True(t, ok)
+			require.EqualValues(t, 3300, slot)
+			require.Equal(t, spell("C:1"), address)
+			require.Equal(t, refusal[0] == 'A', asking)
+			require.True(t, forOneSlot(errors.New(spell(refusal))))
+		}
+		require.True(t, forOneSlot(errors.New(spell("CLUSTERDOWN Hash slot not served"))))
+		require.True(t, forOneKey(errors.New(spell("TRYAGAIN Multiple keys"))))
+		require.True(t, useless(&batch{failed: errors.New(spell("READONLY You can't write"))}))
+	}
+	d := newClusterDesk(t, 1)
+	d.line("1ms lock b")
+	require.Equal(t, "2@A: EVAL acquire b", d.line("2ms 1 says noscript x"))
+}
+
 // The node may be a new one, and may leave its own host out.
 func TestMOVEDToANewNode(t *testing.T) {
 	converseInCluster(t, 1, `
@@ -326,6 +335,42 @@ func TestWaiterOfASlotOnItsWayPolls(t *testing.T) {
 	`)
 }
 
+// Every waiter of a slot looks more often once a node has said of any key that the slot is on its way, also one that slept before and whose own
+// key is still where it was.
+func TestAllWaitersOfASlotOnItsWayPoll(t *testing.T) {
+	converseInCluster(t, 1, `
+		1ms lock b                → 1@A: acquire b
+		2ms 1 taken               → join@A {b}
+		3ms subscribed@A b; ordered@A → 2@A: acquire b
+		4ms 2 taken               → nothing
+		1s  lock {b}2             → 3@A: acquire {b}2
+		1.001s 3 says ASK 3300 C:1 → 4@A: acquire b; 5@C: acquire ASKING {b}2
+		1.002s 4 taken; 5 done    → {b}2 granted
+		1.11s timer               → 6@A: acquire b
+		1.111s 6 taken            → nothing
+		1.22s timer               → 7@A: acquire b
+		1.221s 7 says TRYAGAIN x  → nothing
+		1.24s timer               → 8@A: acquire b
+		1.241s 8 taken            → nothing
+	`)
+}
+
+// A release of Redisson is told where the slot is going to and nowhere else, and nothing else that this engine asks for may tell it that the slot is on
+// its way. So whoever waits in a cluster asks again every few seconds, and follows.
+func TestWaiterInAClusterAsksAgain(t *testing.T) {
+	converseInCluster(t, 1, `
+		1ms lock b                → 1@A: acquire b
+		2ms 1 taken               → join@A {b}
+		3ms subscribed@A b; ordered@A → 2@A: acquire b
+		4ms 2 taken               → nothing
+		4.02s timer               → 3@A: acquire b
+		4.021s 3 taken            → nothing
+		8.1s timer                → 4@A: acquire b
+		8.101s 4 says ASK 3300 C:1 → 5@C: acquire ASKING b
+		8.102s 5 done             → b granted
+	`)
+}
+
 // A node that is silent keeps its own couriers only, and its locks alone wait.
 func TestSilentNodeHoldsUpNobodyElse(t *testing.T) {
 	converseInCluster(t, 1, `
@@ -337,7 +382,7 @@ func TestSilentNodeHoldsUpNobodyElse(t *testing.T) {
 		10.008s 7 done               → 8@C: acquire d; a unlocked
 		10.009s 1 lost EOF           → survey B C A
 		10.010s 8 done; 6 done       → d g granted
-		10.019s timer                → 9@A: acquire f + b
+		10.019s timer                → 9@A: acquire f
 	`)
 }
 
@@ -413,9 +458,30 @@ func TestAnswerOfAMasterThatWasReplacedIsNone(t *testing.T) {
 		2ms     1 done                 → b granted
 		10.005s timer                  → 2@A: renew b
 		10.006s deaf@B                 → survey A B C
-		10.007s charted 0-10922@B 10923-16383@C → nothing
-		10.008s 2 done                 → shuts A; 3@B: renew b
+		10.007s charted 0-10922@B 10923-16383@C → 3@B: renew b
+		10.008s 2 done                 → shuts A
 		10.009s 3 gone                 → b lost
+	`)
+}
+
+// Who re-enters in the turn in which another master becomes known waits until that one has confirmed the lock.
+func TestAReentryWaitsForAMasterThatIsKnownSinceTheSameTurn(t *testing.T) {
+	converseInCluster(t, 1, `
+		1ms lock b                 → 1@A: acquire b
+		2ms 1 done                 → b granted
+		3ms charted 0-10922@B 10923-16383@C; ifup b → shuts A; 2@B: renew b
+		4ms 2 done                 → 3@B: renew b; b granted
+	`)
+}
+
+// Of calls that come back together one says that its slot has another master: what the others of that slot were granted counts for nothing.
+func TestAMasterThatIsKnownFromACallCountsForAllThatCameWithIt(t *testing.T) {
+	converseInCluster(t, 1, `
+		1ms lock b f {b}2          → 1@A: acquire b {b}2 + f
+		2ms 1 says NOPERM x | done → 2@A: acquire {b}2 + b; f granted
+		3ms 2 done | says MOVED 3300 C:1 → survey A B C; 3@C: acquire b
+		4ms 3 done                 → 4@C: acquire {b}2; b granted
+		5ms 4 done                 → {b}2 granted
 	`)
 }
 
@@ -428,15 +494,37 @@ func TestChannelsMoveWithTheirSlot(t *testing.T) {
 		4ms  2 taken                → nothing
 		// unasked: the server took it away
 		5ms  silenced@A b           → join@A {b}
-		6ms  disordered@A MOVED 3300 C:1 → survey A B C; join@C {b}
-		7ms  subscribed@C b; ordered@C → 3@C: acquire b
-		8ms  3 taken                → nothing
-		9ms  heard@C b              → 4@C: acquire b
+		6ms  disordered@A MOVED 3300 C:1 → survey A B C; 3@C: acquire b; join@C {b}
+		7ms  subscribed@C b; ordered@C → nothing
+		8ms  3 taken                → 4@C: acquire b
+		9ms  heard@C b              → nothing
 		10ms 4 done                 → b granted
 		// the other one stayed
 		11ms heard@A f              → 5@A: acquire f
 		12ms 5 done                 → f granted
 	`)
+}
+
+// Of those who listen one is this engine, but not while the channel is silent: another one would be taken for it, and waited for by nobody.
+func TestAnEngineThatHearsNothingIsNoneOfThoseWhoListen(t *testing.T) {
+	for _, silent := range []string{"silenced@A b", "deaf@A"} {
+		d := newClusterDesk(t, 4)
+		d.line("1ms lock b b/2 b/3")
+		d.line("2ms 1 taken")
+		d.line("3ms subscribed@A b; ordered@A")
+		require.Equal(t, "b granted", d.line("4ms 2 done"))
+		require.Equal(t, "b not held; 3@A: renew b; b/2 granted; b unlocked", d.line("5ms unlock b"))
+		asks := d.out[3].commands[0]
+		require.True(t, asks.Listen && asks.Own)
+		d.line("6ms 3 done")
+		d.line("7ms " + silent)
+		due, ok := d.c.next()
+		require.True(t, ok)
+		require.Equal(t, "4@A: renew b", d.line(fmt.Sprint(due, " timer")))
+		asks = d.out[4].commands[0]
+		require.True(t, asks.Listen)
+		require.False(t, asks.Own, silent)
+	}
 }
 
 // A slot that comes back finds the channel still listened to. (Who says so is B, of a slot that it was not asked about: that is believed.)
@@ -446,8 +534,8 @@ func TestChannelComesBackBeforeItWasLeft(t *testing.T) {
 		2ms  1 taken              → join@A {b} {f}
 		3ms  ordered@A; subscribed@A b f → 2@A: acquire b + f
 		4ms  2 taken; lock g      → 3@B: acquire g
-		5ms  3 says MOVED 3300 C:1 → survey A B C; 4@B: acquire g; leave@A {b}; join@C {b}
-		6ms  4 says MOVED 3300 A:1 → 5@A: acquire b; 6@B: acquire g
+		5ms  3 says MOVED 3300 C:1 → survey A B C; 4@B: acquire g; 5@C: acquire b; leave@A {b}; join@C {b}
+		6ms  4 says MOVED 3300 A:1 → 6@A: acquire b; 7@B: acquire g
 	`)
 }
 
@@ -471,14 +559,14 @@ func TestAnswerThatCameAnotherWayLeavesTheNodeInDoubt(t *testing.T) {
 	d.line("1ms lock b f")
 	require.Equal(t, "survey B C A", d.line("2ms 1 lost EOF"))
 	require.Equal(t, "nothing", d.line("3ms charted 0-5460@A 5461-10922@B 10923-16383@C"))
-	require.Contains(t, d.line("12ms timer"), "2@A: acquire")
-	for b := d.out[2]; b != nil; b = b.next {
-		b.led = true
-	}
-	require.Contains(t, d.line("13ms 2 done"), "granted")
+	require.Equal(t, "2@A: acquire b", d.line("12ms timer"))
+	d.out[2].led = true
+	require.Equal(t, "3@A: acquire f; b granted", d.line("13ms 2 done"))
+	d.out[3].led = true
+	require.Equal(t, "f granted", d.line("14ms 3 done"))
 	require.True(t, d.c.down())
 	require.Equal(t, "survey B C A", d.line("53ms timer"))
-	require.Equal(t, "opens R; shuts A; 3@R: renew b f", strings.ReplaceAll(d.line("54ms charted 0-5460@R 5461-10922@B 10923-16383@C"), " + ", " "))
+	require.Equal(t, "opens R; shuts A; 4@R: renew b f", strings.ReplaceAll(d.line("54ms charted 0-5460@R 5461-10922@B 10923-16383@C"), " + ", " "))
 }
 
 // A node of a cluster without sharded messages cannot know who listens at others.
@@ -500,9 +588,9 @@ func TestNodeWithoutSlotsIsLetGoOf(t *testing.T) {
 	converseInCluster(t, 1, `
 		1ms lock b                 → 1@A: acquire b
 		2ms deaf@C                 → survey A B C
-		3ms charted 0-16383@C      → shuts B
-		4ms lock f                 → 2@C: acquire f
-		5ms 1 lost EOF; 2 done     → shuts A; 3@C: acquire b; f granted
+		3ms charted 0-16383@C      → shuts B; 2@C: acquire b
+		4ms lock f                 → nothing
+		5ms 1 lost EOF; 2 done     → shuts A; 3@C: acquire f; b granted
 	`)
 }
 
@@ -522,8 +610,9 @@ func TestHoldsAreConfirmedWhenSentinelNamesAnotherMaster(t *testing.T) {
 	d.line("1ms lock a b")
 	require.Equal(t, "a b granted", d.line("2ms 1 done"))
 	d.now = 3 * time.Millisecond
-	d.mail(&mail{what: replaced{}})
+	d.mail(&mail{what: replaced{"next:1"}})
 	require.Equal(t, "2: renew a b", d.turn())
+	require.Equal(t, "next:1", d.out[2].node.address)
 	require.Equal(t, 30*time.Second, d.out[2].commands[0].Lease)
 	require.Equal(t, "b lost", d.line("4ms 2 done gone"))
 }

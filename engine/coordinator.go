@@ -16,6 +16,7 @@ const (
 	AskState    actor.Kind = 100 + iota // Request.State: one instant of Request.Key
 	AskCount                            // Request.State.Count: holds of Request.Owner on Request.Key
 	AskShutdown                         // refuse new locks; the verdict comes when none is held any more
+	AskConfirm                          // have the lock of a hold confirmed now, as it is. The verdict comes before that
 	AskClose                            // end everything at once
 )
 
@@ -32,8 +33,10 @@ const (
 // locks (those held are the expiration-renewal map), the wheel, and what waits to be sent.
 type coordinator struct {
 	*node             // the server; in a cluster the node that is asked where nobody knows better
-	nodes    []*node  // the server, or all nodes of a cluster that own slots
+	nodes    []*node  // the server, or all nodes of a cluster that own slots; and those that own nothing any more and are not done yet
 	cluster  *cluster // nil when there is one server
+	numbers  int      // of nodes so far
+	bare     bool     // there may be nodes that own nothing
 	fx       *actor.Effects
 	wheel    *wheel.Wheel[actor.Sleeper]
 	locks    registry
@@ -43,10 +46,15 @@ type coordinator struct {
 	packed   int               // batches so far, so that verbs of the same urgency take turns
 	fetched  int               // means nothing: without it the compiler leaves fetching out
 	waiting  []*actor.Request  // for the shutdown to be complete
+	snaps    []*Stats          // wanted of this turn: taken at its end, when what its mail led to is under way
 	closed   bool
+	intake   intake
+	now      time.Duration // of the last turn
 	counters counters
 
 	batches []*batch // outcome: to be carried
+	opened  []*node  // outcome: new nodes, for which there is nobody yet
+	shut    []*node  // outcome: nodes that nothing is sent to any more
 	spares  []*batch
 }
 
@@ -63,39 +71,42 @@ func newCoordinator(config actor.Config, couriers int) *coordinator {
 		locks:    newRegistry(),
 		groups:   make(map[string]*group),
 		couriers: couriers,
+		intake:   intake{share: opensPerTurn},
 	}
 	c.node = newNode("", config.Lease)
+	c.node.slots, c.numbers = 1, 1
 	c.nodes = []*node{c.node}
+	c.fx.Expects = c.expected
 	return c
 }
 
-// turn takes in all mail that came by now, then whatever is due. What comes out is in fx.Ended, batches,
+// turn takes in its share of the mail that came by now, then whatever is due. What comes out is in fx.Ended, batches,
 // ears.order and fx.Verdicts, in the order in which the loop is to let go of it.
 func (c *coordinator) turn(now time.Duration, letters *mail) {
+	defer c.inspect(now)
 	c.counters.turns++
-	for m := letters; m != nil; {
-		next := m.next // a batch is its own mail, and may leave again in this turn
-		if c.closed {
-			c.refuse(now, m)
-		} else {
-			c.open(now, m)
-		}
-		m = next
-	}
+	c.now = now
+	c.take(now, letters)
+	c.work(now)
 	if c.closed {
+		c.refuseAll(now)
+		c.explain()
 		return
 	}
 	c.fire(now)
 	if c.cluster != nil {
 		c.survey(now)
+	} else if c.bare {
+		c.abandon()
 	}
 	for _, n := range c.nodes {
 		c.depart(now, n)
 		n.ears.arrange(now)
 	}
-	if len(c.waiting) > 0 && c.drained() {
+	if len(c.waiting) > 0 && c.drained() && !c.unopened() {
 		c.shutDown(now)
 	}
+	c.explain()
 }
 
 // fire wakes those whose timers are due: so many a turn, but all at once if time stood still, so that every
@@ -119,12 +130,12 @@ func (c *coordinator) open(now time.Duration, m *mail) {
 	case *batch:
 		c.returned(now, what)
 	case inspects:
-		*what.stats = c.stats()
+		c.snaps = append(c.snaps, what.stats)
 		c.fx.Decide(now, what.request, nil, nil)
 	case givesUp:
 		c.gaveUp(now, what.request, what.cause)
 	case replaced:
-		c.doubt(now) // it may not know of all that was granted
+		c.replaced(now, what.address)
 	case charts:
 		c.charted(now, what.chart, what.err)
 	case hears, subscribes, silenced, orderDone, deaf:
@@ -153,7 +164,7 @@ func (c *coordinator) sounded(now time.Duration, what any) {
 		for _, l := range n.ears.done(now, what.err) {
 			c.step(now, l, &actor.Message{Kind: actor.Unheard})
 		}
-		c.misdirected(n, what.err)
+		c.misdirected(now, n, what.err)
 		if what.err == errStranger {
 			c.introduce(now, n)
 		}
@@ -167,17 +178,18 @@ func (c *coordinator) sounded(now time.Duration, what any) {
 func (c *coordinator) refuse(now time.Duration, m *mail) {
 	switch what := m.what.(type) {
 	case *actor.Request:
-		c.fx.Admit(now, what)
 		c.fx.Decide(now, what, actor.ErrClosed, nil)
 	case inspects:
-		*what.stats = c.stats()
+		c.snaps = append(c.snaps, what.stats)
 		c.fx.Decide(now, what.request, nil, nil)
 	}
 }
 
-// asked takes in a new request.
+// asked takes in a new request, unless its caller left before it was opened, or its time was over.
 func (c *coordinator) asked(now time.Duration, r *actor.Request) {
-	c.fx.Admit(now, r)
+	if !r.Open() || r.Decided() {
+		return
+	}
 	switch r.Tag {
 	case actor.Acquire, actor.Force:
 		if c.fx.Draining {
@@ -186,11 +198,19 @@ func (c *coordinator) asked(now time.Duration, r *actor.Request) {
 		}
 		if r.Joint != nil && c.reenters(now, r.Joint) {
 			c.fx.Decide(now, r, ErrReenters, nil)
-			c.fx.Stats.Refused-- // its caller goes on, one lock after the other
+			c.fx.Stats.Refused -= uint64(len(r.Joint.Parts)) // its caller goes on, one lock after the other
+			return
+		}
+		if r.IfUp && c.refusesDown(now, r) {
 			return
 		}
 		if l := c.lockFor(now, r); l != nil {
+			held := r.Tag == actor.Force && l.Believed(now)
 			c.step(now, l, &actor.Message{Kind: r.Tag, Request: r})
+			if held {
+				c.evictReaders(now, r.Key)
+			}
+			c.triesOnce(now, r)
 		}
 	case actor.Unlock, actor.Extend:
 		c.changes(now, r)
@@ -200,6 +220,11 @@ func (c *coordinator) asked(now time.Duration, r *actor.Request) {
 	case AskCount:
 		r.State = &actor.Reply{Count: c.countOf(now, r)}
 		c.fx.Decide(now, r, nil, nil)
+	case AskConfirm:
+		if l := r.Hold.Lock(); l != nil && l.Believed(now) {
+			c.step(now, l, &actor.Message{Kind: actor.Heard})
+		}
+		c.fx.Decide(now, r, nil, nil)
 	case AskShutdown:
 		c.drain(now, r)
 	case AskClose:
@@ -208,19 +233,72 @@ func (c *coordinator) asked(now time.Duration, r *actor.Request) {
 	}
 }
 
+// refusesDown refuses a request that does not wait for a server that is known not to answer. Now and then one is let
+// through to find out whether it does again, and whoever re-enters needs no answer.
+func (c *coordinator) refusesDown(now time.Duration, r *actor.Request) bool {
+	n := c.nodeOf(r.Key)
+	if n.link.open(now, n.out) || c.countOf(now, r) > 0 {
+		return false
+	}
+	c.fx.Decide(now, r, actor.ErrUnavailable, n.link.cause)
+	return true
+}
+
+// triesOnce refuses a request that does not wait if the server could not be connected to a moment ago.
+func (c *coordinator) triesOnce(now time.Duration, r *actor.Request) {
+	if !r.Once || r.Decided() {
+		return
+	}
+	if k := &c.nodeOf(r.Key).link; k.refuses(now) {
+		c.step(now, r.Lock(), &actor.Message{Kind: actor.Unreached, Request: r, Cause: k.cause})
+	}
+}
+
+// explain adds to verdicts that had no answer why there is none, if the server is known to be down.
+func (c *coordinator) explain() {
+	if !c.down() {
+		return
+	}
+	for _, r := range c.fx.Verdicts {
+		if r.Err != actor.ErrUnavailable {
+			continue
+		}
+		if n := c.nodeFor(r); n != nil && n.link.down {
+			r.Cause = actor.Unanswerable(r.Cause, n.link.cause)
+		}
+	}
+}
+
+// nodeFor is the node that a request was for; nil if that is not known any more, because its lock has finished.
+func (c *coordinator) nodeFor(r *actor.Request) *node {
+	key := r.Key
+	if l := r.Lock(); key == "" && l != nil {
+		key = l.Key()
+	}
+	switch {
+	case key != "":
+		return c.nodeOf(key)
+	case c.cluster == nil:
+		return c.node
+	}
+	return nil
+}
+
 // changes takes in a wish that concerns a hold. A lock that has finished since knows nothing of it.
 func (c *coordinator) changes(now time.Duration, r *actor.Request) {
 	l := r.Hold.Lock()
 	if l == nil || l.Key() == "" {
-		c.fx.Decide(now, r, actor.ErrNotHeld, nil)
+		err, cause := r.Hold.Refusal()
+		c.fx.Decide(now, r, err, cause)
 		return
 	}
 	c.step(now, l, &actor.Message{Kind: r.Tag, Request: r})
 	c.press(l)
 }
 
-// gaveUp takes in that a caller left. Its verdict may be out already.
+// gaveUp takes in that a caller left. Its verdict may be out already, or its request not be opened yet: then that comes first.
 func (c *coordinator) gaveUp(now time.Duration, r *actor.Request, cause error) {
+	c.asked(now, r)
 	if r.Joint != nil && r.Decided() {
 		c.giveBack(now, r)
 		return
@@ -229,14 +307,22 @@ func (c *coordinator) gaveUp(now time.Duration, r *actor.Request, cause error) {
 		c.step(now, l, &actor.Message{Kind: actor.Cancel, Request: r, Cause: cause})
 		return
 	}
-	c.waiting = slices.DeleteFunc(c.waiting, func(other *actor.Request) bool { return other == r })
+	if r.Decided() {
+		return
+	}
+	if r.Tag == AskShutdown {
+		c.waiting = slices.DeleteFunc(c.waiting, func(other *actor.Request) bool { return other == r })
+		c.cutShort(now, r, actor.ErrUnavailable, actor.Left{Cause: cause})
+		return
+	}
 	c.fx.Decide(now, r, actor.ErrUnavailable, actor.Left{Cause: cause})
+	c.withdrawn(r)
 }
 
 // lockFor finds or makes the actor that a new request is for. It decides the request, and returns nil,
 // if the name is in use as another kind of lock.
 func (c *coordinator) lockFor(now time.Duration, r *actor.Request) *actor.Lock {
-	l := c.locks.of(r.Key)
+	l, at := c.locks.find(r.Key)
 	if other := c.clashing(l, r.Key, r.Kind); other != nil {
 		c.fx.Clash(now, r, other.Kind())
 		return nil
@@ -252,12 +338,15 @@ func (c *coordinator) lockFor(now time.Duration, r *actor.Request) *actor.Lock {
 	}
 	if l == nil {
 		l = c.begin(r.Key, r.Kind)
-		c.locks.add(l)
+		c.locks.put(at, l)
 	}
 	if l.Kind() != r.Kind {
 		l.Become(r.Kind, c.fx)
 	}
 	l.Share(r.Kind == actor.Write && c.groups[r.Key] != nil)
+	if r.Kind == actor.Write && r.Tag == actor.Acquire {
+		c.letReadersPass(now, l)
+	}
 	return l
 }
 
@@ -292,8 +381,9 @@ func (c *coordinator) forget(l *actor.Lock) {
 	} else {
 		c.locks.remove(l)
 	}
+	reusable := l.Reusable()
 	l.Finish(c.fx)
-	if len(c.spare) < spareLocks {
+	if reusable && len(c.spare) < spareLocks {
 		c.spare = append(c.spare, l)
 	}
 }
@@ -301,7 +391,7 @@ func (c *coordinator) forget(l *actor.Lock) {
 // countOf is how many holds the owner of a request has.
 func (c *coordinator) countOf(now time.Duration, r *actor.Request) (count int) {
 	if r.Kind.Claims() {
-		for _, l := range c.groups[r.Key].all() {
+		for _, l := range c.groups[r.Key].of(r.Owner) {
 			count += l.CountOf(r.Owner, now)
 		}
 		return count
@@ -324,14 +414,29 @@ func (c *coordinator) after(now time.Duration, l *actor.Lock) {
 	}
 	c.fx.Listen = c.fx.Listen[:0]
 	for i := range c.fx.Commands {
-		c.send(&c.fx.Commands[i])
+		command := &c.fx.Commands[i]
+		c.send(command)
+		*command = actor.Command{}
 	}
-	clear(c.fx.Commands)
 	c.fx.Commands = c.fx.Commands[:0]
+	if len(c.fx.Recalled) > 0 {
+		c.recalled(l.Key())
+	}
+	if len(c.fx.Touched) > 0 || len(c.fx.Ready) > 0 {
+		c.together(now)
+	}
+	if len(c.fx.Claimed) > 0 {
+		c.claimed()
+	}
+	if len(c.fx.Reunites) > 0 {
+		c.reunite(now)
+	}
+	if c.fx.Undone != nil {
+		c.unreplicated(now, l)
+	}
 	if l.Kind() == actor.Write && len(c.groups) > 0 && !l.Pending() {
 		c.callReaders(now, l.Key())
 	}
-	c.together(now)
 	if l.Idle() && l.Key() != "" {
 		key, queues := l.Key(), l.Kind().Queues()
 		c.forget(l)
@@ -361,6 +466,8 @@ func (c *coordinator) wake(now time.Duration, s actor.Sleeper) {
 	case *actor.Request:
 		if l := s.Lock(); l != nil {
 			c.after(now, l)
+		} else {
+			c.withdrawn(s)
 		}
 	}
 }
@@ -415,9 +522,23 @@ func (c *coordinator) shutDown(now time.Duration) {
 	c.waiting = nil
 }
 
+// cutShort ends the wait for a shutdown, and says how many holds were not unlocked; if there is nothing left to wait for, it
+// is complete.
+func (c *coordinator) cutShort(now time.Duration, r *actor.Request, err, cause error) {
+	r.State = &actor.Reply{Count: int(c.fx.Stats.Held)}
+	if c.drained() {
+		err, cause = nil, nil
+	}
+	c.fx.Decide(now, r, err, cause)
+}
+
 // close ends every hold and every request. Nothing leaves after it.
 func (c *coordinator) close(now time.Duration) {
 	c.closed = true
+	for _, r := range c.waiting {
+		c.cutShort(now, r, actor.ErrClosed, nil)
+	}
+	c.waiting = nil
 	for l := range c.everyLock() {
 		l.Close(now, c.fx)
 	}
@@ -427,11 +548,13 @@ func (c *coordinator) close(now time.Duration) {
 			c.fx.Decide(now, r, actor.ErrClosed, nil)
 		}
 	})
-	c.shutDown(now)
 }
 
 // next is when the coordinator wants another turn without mail; ok is false when it does not.
 func (c *coordinator) next() (at time.Duration, ok bool) {
+	if c.unopened() {
+		return c.now, true
+	}
 	if !slices.ContainsFunc(c.nodes, (*node).busy) {
 		c.reckon()
 	}
@@ -446,6 +569,11 @@ func (c *coordinator) next() (at time.Duration, ok bool) {
 	}
 	if c.surveys() {
 		at, ok = earlier(at, ok, c.cluster.tryAt)
+	}
+	if c.cluster != nil {
+		if due, is := c.cluster.recheck.due(); is {
+			at, ok = earlier(at, ok, due)
+		}
 	}
 	return at, ok
 }

@@ -41,9 +41,11 @@ func deskConfig() actor.Config {
 }
 
 func newDesk(t *testing.T, couriers int) *desk {
+	c := newCoordinator(deskConfig(), couriers)
+	c.intake.share = 1 << 20 // a line of a conversation is a turn
 	return &desk{
 		t:       t,
-		c:       newCoordinator(deskConfig(), couriers),
+		c:       c,
 		callers: map[string]*deskCaller{},
 		names:   map[*actor.Request]string{},
 		out:     map[int]*batch{},
@@ -61,7 +63,12 @@ func newDesk(t *testing.T, couriers int) *desk {
 // "says TEXT" for the batch as a whole. "timer" is a turn at the moment the coordinator asked for, which is shown.
 func converse(t *testing.T, couriers int, conversation string) {
 	t.Helper()
-	d := newDesk(t, couriers)
+	compare(t, conversation, newDesk(t, couriers).line)
+}
+
+// compare plays the lines of a conversation, each of which says what comes of it.
+func compare(t *testing.T, conversation string, says func(line string) string) {
+	t.Helper()
 	var want, got []string
 	for line := range strings.Lines(conversation) {
 		line = strings.Join(strings.Fields(line), " ")
@@ -70,7 +77,7 @@ func converse(t *testing.T, couriers int, conversation string) {
 		}
 		want = append(want, line)
 		stimulus, _, _ := strings.Cut(line, " →")
-		got = append(got, stimulus+" → "+d.line(stimulus))
+		got = append(got, stimulus+" → "+says(stimulus))
 	}
 	require.Equal(t, strings.Join(want, "\n"), strings.Join(got, "\n"))
 }
@@ -115,7 +122,7 @@ func (d *desk) mail(m *mail) { d.letters = append(d.letters, m) }
 func (d *desk) post(words []string) (oops string) {
 	rest := words[1:]
 	switch words[0] {
-	case "lock", "try", "read", "tryread", "write", "unlock", "extend", "force", "forceread", "state", "count", "cancel", "shutdown", "close":
+	case "lock", "async", "try", "ifup", "read", "tryread", "write", "trywrite", "unlock", "extend", "force", "forceread", "forcewrite", "state", "count", "cancel", "shutdown", "close":
 		if len(rest) == 0 {
 			rest = []string{words[0]}
 		}
@@ -165,18 +172,22 @@ func (d *desk) ask(what, who string) {
 		}
 	}
 	switch what {
-	case "lock", "try", "read", "tryread", "write":
+	case "lock", "async", "try", "ifup", "read", "tryread", "write", "trywrite":
+		r.Async = what == "async"
+		if r.IfUp = what == "ifup"; r.IfUp && c.hold != nil {
+			r.Owner = c.hold.Owner
+		}
 		c.hold = &actor.Hold{}
 		r.Tag, r.Hold, r.Once = actor.Acquire, c.hold, strings.HasPrefix(what, "try")
-		r.Kind = map[string]actor.LockKind{"read": actor.Read, "tryread": actor.Read, "write": actor.Write}[what]
+		r.Kind = map[string]actor.LockKind{"read": actor.Read, "tryread": actor.Read, "write": actor.Write, "trywrite": actor.Write}[what]
 	case "unlock":
 		r.Tag = actor.Unlock
 	case "extend":
 		r.Tag, r.Lease = actor.Extend, time.Minute
 	case "force":
 		r.Tag = actor.Force
-	case "forceread":
-		r.Tag, r.Kind = actor.Force, actor.Read
+	case "forceread", "forcewrite":
+		r.Tag, r.Kind = actor.Force, map[string]actor.LockKind{"forceread": actor.Read, "forcewrite": actor.Write}[what]
 	case "state":
 		r.Tag = AskState
 	case "count":
@@ -289,7 +300,7 @@ func (d *desk) left() (said []string) {
 			actor.SendForce: "force", actor.SendState: "state", actor.SendJointAcquire: "joint",
 			actor.SendFencedAcquire: "acquire fenced", actor.SendFairAcquire: "acquire fair",
 			actor.SendFairRelease: "release fair", actor.SendFairForce: "force fair",
-			actor.SendReadAcquire: "read", actor.SendReadRenew: "reread", actor.SendReadRelease: "unread", actor.SendReadForce: "force read",
+			actor.SendReadAcquire: "read", actor.SendReadRenew: "reread", actor.SendReadRelease: "unread", actor.SendReadForce: "force read", actor.SendWriteForce: "force write",
 			actor.SendWriteAcquire: "write", actor.SendWriteRenew: "rewrite", actor.SendWriteRelease: "unwrite",
 		}[b.verb]
 		if b.whole {
@@ -403,7 +414,7 @@ func TestRenewalsThatAreDueGoOutTogether(t *testing.T) {
 		3ms     next             → 10.002s
 		10.005s timer            → 3: renew a b c d
 		10.006s 3 done gone done → b lost
-		10.007s unlock a b c d   → a c d not held; 4: release a c d; b not held
+		10.007s unlock a b c d   → a c d not held; 4: release a c d; b lost: that was known before the release was sent
 		10.008s 4 done           → a c d unlocked
 	`)
 }
@@ -416,8 +427,11 @@ func TestCancelThatCrossesTheGrant(t *testing.T) {
 		3ms  2 done           → nothing
 		4ms  cancel a         → nothing
 		5ms  lock b           → 3: acquire b
-		6ms  cancel b; 3 done → 4: release b; b redis unavailable: cancelled
+		6ms  cancel b         → b redis unavailable: cancelled
+		6ms  3 done           → 4: release b
 		7ms  4 done           → nothing
+		8ms  lock c           → 5: acquire c
+		9ms  cancel c; 5 done → c not held; 6: release c; c granted
 	`)
 }
 
@@ -487,7 +501,7 @@ func TestCloseEndsAShutdownThatStillWaits(t *testing.T) {
 		1ms lock a     → 1: acquire a
 		2ms 1 done     → a granted
 		3ms shutdown   → nothing
-		4ms close      → a engine closed; shutdown complete; close closed
+		4ms close      → a engine closed; shutdown engine close closed
 		5ms unlock a   → a engine closed
 	`)
 }
@@ -572,6 +586,18 @@ func TestStatsAreReadBeforeAndAfterTheClose(t *testing.T) {
 	d.line("3ms close")
 	s = look()
 	require.Equal(t, Stats{Acquired: 1, Refused: 1, Commands: 2, Batches: 1, Turns: 5, InFlight: s.InFlight, Subscriptions: s.Subscriptions}, s)
+}
+
+// Looked at in the middle of its turn, a request that is asked again would seem to sleep.
+func TestStatsAreOfTheEndOfTheirTurn(t *testing.T) {
+	d := newDesk(t, 8)
+	var s Stats
+	d.line("1ms lock a")
+	d.mail(&mail{what: inspects{&actor.Request{}, &s}})
+	d.line("2ms lock b")
+	require.EqualValues(t, 2, s.InFlight, "of a, and of b that came after the question")
+	require.EqualValues(t, 2, s.Waiting)
+	require.EqualValues(t, 2, s.Commands)
 }
 
 func TestCountIsKnownWithoutAskingTheServer(t *testing.T) {

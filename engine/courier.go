@@ -23,8 +23,10 @@ func carry(to *way, w *writer, batches <-chan *batch, box *mailbox) {
 		default:
 			w.bundle(client, b)
 		}
-		to.judge(b)
+		to.judge(b, box)
+		sayings := w.sayings(b)
 		box.post(&b.mail)
+		to.say(sayings)
 	}
 }
 

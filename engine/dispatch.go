@@ -3,7 +3,6 @@ package engine
 import (
 	"errors"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/lockwheel/lockwheel/actor"
@@ -15,36 +14,42 @@ var urgency = [...][]actor.Verb{
 	{actor.SendRenew, actor.SendFencedPass, actor.SendReadRenew, actor.SendWriteRenew},
 	{actor.SendRelease, actor.SendFairRelease, actor.SendReadRelease, actor.SendWriteRelease},
 	{actor.SendForce, actor.SendFairForce, actor.SendReadForce, actor.SendWriteForce},
-	{
+	acquires: {
 		actor.SendAcquire, actor.SendFencedAcquire, actor.SendFairAcquire, actor.SendReadAcquire, actor.SendWriteAcquire,
 		actor.SendJointAcquire,
 	},
 	{actor.SendState, actor.SendReadState, actor.SendWriteState},
 }
 
+// acquires is the line of those that ask for a lock.
+const acquires = 3
+
 // errShort is for a server that answers with fewer replies than it was asked for.
 var errShort = errors.New("lockwheel: the server's reply does not have the form of the script's")
 
 // send puts a command into the queue of the node that it is for.
 func (c *coordinator) send(command *actor.Command) {
-	c.nodeOf(command.Key).queues[command.Verb].push(*command)
+	c.nodeOf(command.Key).queues[command.Verb].push(command)
 }
 
 // depart gives every free courier of a node a batch, as long as there is anything to send there.
 func (c *coordinator) depart(now time.Duration, n *node) {
 	defer n.relax()
 	for n.out-n.syncing < c.couriers && !c.closed && n.link.open(now, n.out) {
-		b := c.pack(now, n)
+		b := c.pack(n)
 		if b == nil {
 			return
 		}
 		n.out++
+		n.calls = append(n.calls, b)
 		n.underWay[b.verb]++
 		for call := b; call != nil; call = call.next {
+			call.beside = call.next
 			n.inFlight += len(call.commands)
 			c.counters.batches++
 			c.counters.commands += uint64(len(call.commands))
 			call.sent, call.node, call.led = now, n, false
+			call.latest = n.clock.latest(now+c.fx.Config.Late(), now)
 		}
 		if c.asksReplicas(b.verb) {
 			n.syncing++
@@ -53,45 +58,38 @@ func (c *coordinator) depart(now time.Duration, n *node) {
 	}
 }
 
-// pack makes one batch of the most urgent commands; nil when there are none. What is not wanted any more may
-// leave something more urgent behind.
-func (c *coordinator) pack(now time.Duration, n *node) *batch {
+// pack makes one batch of the most urgent commands, in a cluster a bundle; nil when there are none.
+func (c *coordinator) pack(n *node) *batch {
 	c.packed++
-	for {
-		b, withdrawn := c.mostUrgent(now, n)
-		if b != nil || !withdrawn {
-			return b
-		}
+	if !n.backlog() {
+		return nil // after each turn, and at the end of most
 	}
-}
-
-// mostUrgent makes a batch as pack does, in a cluster a bundle, or reports that it took commands back instead.
-func (c *coordinator) mostUrgent(now time.Duration, n *node) (b *batch, withdrawn bool) {
-	for _, verbs := range urgency {
-		for i := range verbs {
-			verb := verbs[(i+c.packed)%len(verbs)]
-			waiting := len(n.split) + n.queues[verb].len()
-			if waiting == 0 || c.waits(n, verb) {
+	for at := range urgency {
+		verbs := urgency[n.link.turn(at, len(urgency))]
+		turn := c.packed % len(verbs)
+		for range verbs {
+			verb := verbs[turn]
+			if turn++; turn == len(verbs) {
+				turn = 0
+			}
+			if len(n.split)+n.queues[verb].len() == 0 || c.waits(n, verb) {
 				continue
 			}
-			if b := c.part(now, n, verb); b != nil {
+			if b := c.part(n, verb); b != nil {
 				if c.cluster != nil {
-					c.addParts(now, n, b)
+					c.addParts(n, b)
 				}
-				return b, false
+				return b
 			}
-			if b := c.fill(now, n, verb); b != nil {
+			if b := c.fill(n, verb); b != nil {
 				if c.cluster != nil {
 					b = c.bundle(b)
 				}
-				return b, false
-			}
-			if waiting != len(n.split)+n.queues[verb].len() {
-				return nil, true
+				return b
 			}
 		}
 	}
-	return nil, false
+	return nil
 }
 
 // waits reports whether commands of a verb have to wait although a courier is free. Of those that queue at
@@ -107,14 +105,16 @@ func (c *coordinator) waits(n *node, verb actor.Verb) bool {
 }
 
 // part takes a batch that is sent again. Much may have happened since it left first.
-func (c *coordinator) part(now time.Duration, n *node, verb actor.Verb) *batch {
+func (c *coordinator) part(n *node, verb actor.Verb) *batch {
 	for i := len(n.split) - 1; i >= 0; i-- {
 		b := n.split[i]
 		if b.verb != verb {
 			continue
 		}
 		n.split = slices.Delete(n.split, i, i+1)
-		b.commands = slices.DeleteFunc(b.commands, func(command actor.Command) bool { return !c.wanted(now, &command) })
+		n.queues[verb].parts -= len(b.commands)
+		b.commands = slices.DeleteFunc(b.commands, func(command actor.Command) bool { return !n.departs(&command) })
+		c.thin(n, verb)
 		if len(b.commands) > 0 {
 			return b
 		}
@@ -123,7 +123,7 @@ func (c *coordinator) part(now time.Duration, n *node, verb actor.Verb) *batch {
 	return nil
 }
 
-func (c *coordinator) fill(now time.Duration, n *node, verb actor.Verb) *batch {
+func (c *coordinator) fill(n *node, verb actor.Verb) *batch {
 	q := &n.queues[verb]
 	if q.len() == 0 {
 		return nil
@@ -132,20 +132,25 @@ func (c *coordinator) fill(now time.Duration, n *node, verb actor.Verb) *batch {
 	if renews(verb) && q.pressing == 0 && q.len() >= renewKeys {
 		most = renewKeys
 	}
-	for keys, bytes := 0, 0; q.len() > 0; {
-		moreKeys, moreBytes := load(q.next(), verb)
+	if n.link.down && slices.Contains(urgency[acquires], verb) {
+		most = 1 // what has no answer has to be released later: one of it is enough to try whether there are any
+	}
+	keys, bytes, taken, waiting := 0, 0, 0, q.waiting()
+	for taken < len(waiting) {
+		command := &waiting[taken]
+		moreKeys, moreBytes := load(command, verb)
 		if len(b.commands) > 0 && (keys+moreKeys > most || bytes+moreBytes > batchBytes) {
 			break // one alone has to go, however much it is
 		}
-		last := len(b.commands)
-		b.commands = append(b.commands, q.pop())
-		if c.wanted(now, &b.commands[last]) {
+		taken++
+		if n.departs(command) {
+			b.commands = append(b.commands, *command)
 			keys += moreKeys
 			bytes += moreBytes
-		} else {
-			b.commands = b.commands[:last]
 		}
 	}
+	q.drop(taken)
+	c.thin(n, verb)
 	if len(b.commands) == 0 {
 		c.spares = append(c.spares, b)
 		return nil
@@ -174,21 +179,6 @@ func load(command *actor.Command, verb actor.Verb) (keys, bytes int) {
 	return 1, bytes + (len(command.Key)+besidesName)*(1+len(f.more))
 }
 
-// wanted reports whether a command is still worth sending; its lock is told if it is not.
-func (c *coordinator) wanted(now time.Duration, command *actor.Command) bool {
-	l := command.Lock
-	if l == nil {
-		return !command.Request.Decided()
-	}
-	if l.Wants(command) {
-		return true
-	}
-	if l.Key() != "" {
-		c.step(now, l, &actor.Message{Kind: actor.Withdrawn, Command: command})
-	}
-	return false
-}
-
 func (c *coordinator) empty(verb actor.Verb) *batch {
 	var b *batch
 	if last := len(c.spares) - 1; last >= 0 {
@@ -204,13 +194,17 @@ func (c *coordinator) empty(verb actor.Verb) *batch {
 // returned takes in what a courier brought back.
 func (c *coordinator) returned(now time.Duration, b *batch) {
 	b.node.out--
+	b.node.calls = slices.DeleteFunc(b.node.calls, func(other *batch) bool { return other == b })
 	b.node.underWay[b.verb]--
 	if c.asksReplicas(b.verb) {
 		b.node.syncing--
 	}
+	if c.cluster != nil {
+		c.foretell(now, b)
+	}
 	for b != nil {
 		next := b.next
-		b.next = nil
+		b.next, b.beside = nil, nil
 		b.node.inFlight -= len(b.commands)
 		c.outcome(now, b)
 		b = next
@@ -220,20 +214,25 @@ func (c *coordinator) returned(now time.Duration, b *batch) {
 // outcome takes in what became of one call.
 func (c *coordinator) outcome(now time.Duration, b *batch) {
 	switch {
+	case b.over:
+		c.cameBack(now, b)
 	case c.overtaken(b):
 		c.unanswered(now, b)
+	case b.failed == nil && c.tooLate(now, b):
+		return
 	case b.failed == nil:
 		c.answered(now, b)
-	case c.redirected(b):
+	case c.redirected(now, b):
 		return
-	case !b.lost && !b.whole && strings.HasPrefix(b.failed.Error(), "NOSCRIPT"):
+	case !b.lost && !b.whole && actor.Begins(b.failed.Error(), "NOSCRIPT"):
 		c.counters.retries++
 		b.whole, b.failed = true, nil
-		b.node.split = append(b.node.split, b)
+		c.again(now, b.node, b)
 		return
 	case !b.lost && len(b.commands) > 1 && forOneKey(b.failed):
+		c.noticeMove(now, b)
 		c.reached(b)
-		c.halve(b)
+		c.halve(now, b)
 	default:
 		c.unanswered(now, b)
 	}
@@ -263,7 +262,7 @@ func (c *coordinator) answered(now time.Duration, b *batch) {
 		if b.replies[i].Part >= b.commands[i].Keys() {
 			b.replies[i] = actor.Reply{Err: errShort, Garbled: true}
 		}
-		if b.asking {
+		if c.cluster != nil && c.cluster.onItsWay(now, b.slot) {
 			impatient(&b.replies[i])
 		}
 		c.reply(now, b, &b.commands[i], &b.replies[i])
@@ -275,19 +274,37 @@ func (c *coordinator) unanswered(now time.Duration, b *batch) {
 	reply := actor.Reply{Status: actor.Refused, Err: b.failed}
 	if b.lost {
 		reply.Status = actor.Unanswered
+		reply.Garbled = b.demoted // it is there: asked again, after a pause
 	}
 	switch {
+	case b.demoted:
+		c.reached(b)
+		c.doubtMap()
 	case b.late || !b.lost && forOneKey(b.failed):
+		c.noticeMove(now, b)
 		c.reached(b)
 	case !b.lost && forOneSlot(b.failed):
 		c.reached(b)
 		c.doubtMap()
 	default:
 		b.node.link.failed(now, b.failed)
+		c.dissolve(b.node)
 		c.doubtMap()
 	}
 	for i := range b.commands {
 		c.reply(now, b, &b.commands[i], &reply)
+	}
+	if unconnected(b.failed) {
+		c.unreached(now, b)
+	}
+}
+
+// unreached tells every lock that its server cannot be connected to: who does not wait for others does not wait for that.
+func (c *coordinator) unreached(now time.Duration, b *batch) {
+	for i := range b.commands {
+		if l := b.commands[i].Lock; l != nil && l.Key() != "" {
+			c.step(now, l, &actor.Message{Kind: actor.Unreached, Cause: b.failed})
+		}
 	}
 }
 
@@ -306,7 +323,14 @@ func (c *coordinator) reply(now time.Duration, b *batch, command *actor.Command,
 	if len(c.groups) > 0 {
 		c.tellClaims(now, b, command, reply)
 	}
+	until, less := time.Duration(0), false
+	if command.Lock.Kind() == actor.Read {
+		until, less = command.Lock.ReadsLess(now, command, reply)
+	}
 	c.step(now, command.Lock, &actor.Message{Kind: actor.Answered, Command: command, Reply: reply, Sent: b.sent})
+	if less {
+		c.readLess(now, command.Key, until)
+	}
 	if forces && reply.Status == actor.Done {
 		c.forced(now, command)
 	}
@@ -328,6 +352,7 @@ func (c *coordinator) read(now time.Duration, command *actor.Command, reply *act
 	case reply.Garbled:
 		c.fx.Decide(now, r, actor.ErrUnavailable, reply.Err)
 	case !r.Decided():
+		r.Depart(false)
 		c.send(command)
 	}
 }
@@ -335,19 +360,18 @@ func (c *coordinator) read(now time.Duration, command *actor.Command, reply *act
 // forOneKey reports whether the server may have refused a batch because of one of its keys, so that the
 // others can go on: for good, or while a slot migrates.
 func forOneKey(refused error) bool {
-	return !actor.Passing(refused.Error()) || strings.HasPrefix(refused.Error(), "TRYAGAIN")
+	return !actor.Passing(refused.Error()) || actor.Begins(refused.Error(), "TRYAGAIN")
 }
 
 // halve sends a batch again in two parts: what the server refuses for one key must not touch the others.
-func (c *coordinator) halve(b *batch) {
+func (c *coordinator) halve(now time.Duration, b *batch) {
 	c.counters.retries++
 	middle := len(b.commands) / 2
 	for _, part := range [][]actor.Command{b.commands[:middle], b.commands[middle:]} {
 		half := c.empty(b.verb)
 		half.commands = append(half.commands, part...)
 		half.slot = b.slot
-		n := c.nodeOf(part[0].Key)
-		n.split = append(n.split, half)
+		c.again(now, c.nodeOf(part[0].Key), half)
 	}
 }
 

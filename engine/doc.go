@@ -9,7 +9,8 @@
 //     whether there is another master
 //
 // In a cluster every master has couriers, syncers and a subscriber of its own, so that a silent one holds nobody
-// else up, and one goroutine more, the surveyor, asks who owns which slots when that is in doubt.
+// else up, and one goroutine more, the surveyor, asks who owns which slots when that is in doubt. Behind Sentinel each
+// master has them as well: those of one that was replaced end with what they have, and talk to no other.
 //
 // Everybody else only posts mail. A turn of the loop reads the clock once, hands all mail to the actors,
 // fires the due timers, and then lets go of what came out: ended holds, batches, verdicts. While all

@@ -34,10 +34,11 @@ type channel struct {
 	dirty bool // in the list of those to look at
 
 	refused bool // the server would not let it be joined when it was asked for alone
+	stray   bool // absent, as far as is known, but the server may have it all the same
 }
 
 // superfluous reports whether the channel is listened to for nobody.
-func (ch *channel) superfluous() bool { return len(ch.locks) == 0 && ch.state != absent }
+func (ch *channel) superfluous() bool { return len(ch.locks) == 0 && (ch.state != absent || ch.stray) }
 
 // order is what the subscriber is to do next. The coordinator's, but the subscriber's between leaving and
 // orderDone.
@@ -45,6 +46,7 @@ type order struct {
 	leave []string
 	join  []string
 	keep  []string // with leave: all that is to be listened to, old and new
+	fresh []string // of keep, what only the new connection will have
 }
 
 // ears decides what is listened to. Wishes change freely; one order is under way at a time, and the next
@@ -114,7 +116,7 @@ func (e *ears) confirmed(name string) []*actor.Lock {
 	if ch.state == present {
 		return nil // again, on a new connection: nothing was missed
 	}
-	ch.state, ch.refused = present, false
+	ch.state, ch.refused, ch.stray = present, false, false
 	e.subscribed++
 	e.look(ch)
 	return slices.Clone(ch.locks)
@@ -148,7 +150,7 @@ func (e *ears) gone(ch *channel) {
 	if ch.state == present {
 		e.subscribed--
 	}
-	ch.state = absent
+	ch.state, ch.stray = absent, false
 	e.look(ch)
 }
 
@@ -184,9 +186,14 @@ func (e *ears) keepOthers(o *order) {
 	for name, ch := range e.channels {
 		if len(ch.locks) > 0 && !ch.refused {
 			o.keep = append(o.keep, name)
+			if ch.state == absent {
+				o.fresh = append(o.fresh, name)
+			}
 		}
 	}
 	slices.Sort(o.keep)
+	o.fresh = append(o.fresh, o.join...)
+	slices.Sort(o.fresh)
 }
 
 // settle adds a channel to the order if it must be joined or left, and forgets one that is neither.
@@ -195,7 +202,7 @@ func (e *ears) settle(ch *channel, o *order) {
 	case wanted && ch.state == absent:
 		ch.state = ordered
 		o.join = append(o.join, ch.name)
-	case !wanted && ch.state != absent:
+	case !wanted && (ch.state != absent || ch.stray):
 		o.leave = append(o.leave, ch.name)
 	case !wanted:
 		delete(e.channels, ch.name)
@@ -220,8 +227,16 @@ func (e *ears) done(now time.Duration, err error) (unheard []*actor.Lock) {
 	}
 	for _, name := range e.last.join {
 		if ch := e.channels[name]; ch != nil && ch.state == ordered {
+			stray := ch.stray
 			e.gone(ch)
+			ch.stray = stray
 			ch.refused = len(e.last.join)+len(e.last.leave) == 1
+		}
+	}
+	for _, name := range e.last.fresh {
+		if ch := e.channels[name]; ch != nil && ch.state == present {
+			e.gone(ch) // it was confirmed on a connection that is none any more, or long before on the one that is left
+			ch.stray = true
 		}
 	}
 	e.size = max(e.size/2, 1)
@@ -246,7 +261,7 @@ func (e *ears) forgetOthers() {
 		kept[name] = true
 	}
 	for _, name := range slices.Sorted(maps.Keys(e.channels)) {
-		if ch := e.channels[name]; ch.state != absent && !kept[name] {
+		if ch := e.channels[name]; (ch.state != absent || ch.stray) && !kept[name] {
 			e.gone(ch)
 		}
 	}

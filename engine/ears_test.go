@@ -75,6 +75,24 @@ func TestWaiterThatComesWhileTheChannelIsBeingLeft(t *testing.T) {
 	`)
 }
 
+// A new connection that is to replace another one confirms a channel and breaks: the other one, which stays, does not have it.
+func TestAChannelOfAConnectionThatBrokeBeforeItReplacedAnotherIsNotHeard(t *testing.T) {
+	converse(t, 8, `
+		1ms    lock a            → 1: acquire a
+		2ms    1 taken           → join {a}
+		3ms    ordered; subscribed a → 2: acquire a
+		4ms    2 taken; cancel a; lock b → 3: acquire b; a not acquired: cancelled
+		254ms  3 taken           → leave {a}; join {b}
+		255ms  subscribed b      → 4: acquire b
+		256ms  4 taken           → nothing
+		257ms  disordered EOF    → nothing
+		// until it is listened to, it is asked for
+		457ms  timer             → 5: acquire b; leave {a}; join {b}
+		458ms  5 taken; subscribed b → 6: acquire b
+		459ms  6 done; ordered   → b granted
+	`)
+}
+
 // And the other way round: he leaves while it is being joined.
 func TestWaiterThatLeavesWhileTheChannelIsBeingJoined(t *testing.T) {
 	d := newDesk(t, 8)

@@ -43,24 +43,29 @@ type Engine struct {
 // to have been suspended. Clocks that are slewed stay far below it.
 const suspicion = 500 * time.Millisecond
 
-// Start runs an engine on a server until it is asked to close. The server's client stays the caller's.
-func Start(server *Server, config actor.Config, hooks Hooks, log *slog.Logger) *Engine {
+// newEngine prepares an engine that has no server yet.
+func newEngine(config actor.Config) *Engine {
 	e := &Engine{
 		epoch:       time.Now(),
 		box:         newMailbox(),
-		hooks:       hooks,
-		log:         log,
 		coordinator: newCoordinator(config, couriers),
-		server:      server,
 		stopped:     make(chan struct{}),
 	}
 	e.alarm = time.AfterFunc(time.Hour, func() { e.box.post(&mail{what: alarms{}}) })
 	e.alarm.Stop()
+	return e
+}
+
+// Start runs an engine on a server until it is asked to close. The server's client stays the caller's.
+func Start(server *Server, config actor.Config, hooks Hooks, log *slog.Logger) *Engine {
+	e := newEngine(config)
+	e.server, e.hooks, e.log = server, hooks, log
 	if server.Cluster() {
 		e.coordinator.inCluster(server.chart)
 		e.surveys = make(chan *survey, 1)
 		e.helpers.Go(func() { chartAll(server, config.Timeout, e.surveys, e.box) })
 	} else {
+		e.coordinator.address = masterOf(server.client)
 		e.staff(e.coordinator.node)
 	}
 	go e.run()
@@ -94,12 +99,21 @@ func (e *Engine) staff(n *node) {
 	if config.Replicas != 0 {
 		replicas := replication{least: config.Replicas, patience: config.ReplicaFor}
 		for range syncers {
-			s := &syncer{way: e.server.way(address), writer: e.server.writer(id), replicas: replicas}
+			s := &syncer{way: e.server.way(address), writer: e.server.writer(id), replicas: replicas, lender: e.lender(), free: config.Timeout}
 			e.helpers.Go(func() { s.carry(p.synced, e.box) })
 		}
 	}
-	listener := &subscriber{way: e.server.way(address), sharded: e.server.sharded, node: n, to: e.box, orders: p.orders}
+	listener := &subscriber{way: e.server.way(address), sharded: e.server.sharded, node: n, to: e.box, orders: p.orders, lender: e.lender()}
 	e.helpers.Go(listener.run)
+}
+
+// lender is for one who needs connections of its own. A client of the engine's own is closed before its helpers are waited
+// for, which ends every call; in the pool of somebody else's one may wait for as long as the program likes.
+func (e *Engine) lender() *lender {
+	if e.server.private {
+		return newLender(nil, e.helpers.Go)
+	}
+	return newLender(e.stopped, onGoroutine)
 }
 
 // dismiss ends those who work for a node, once they are done with what they have.
@@ -213,9 +227,7 @@ func (e *Engine) letGo(now time.Duration) {
 		e.hooks.Ended(&c.fx.Ended[i])
 	}
 	e.mourn(c.fx.Ended)
-	if c.cluster != nil {
-		e.reorganise(c.cluster)
-	}
+	e.reorganise(c)
 	for _, b := range c.batches {
 		for call := b; call != nil; call = call.next {
 			call.wall = e.date
@@ -251,18 +263,18 @@ func tellCaller(r *actor.Request) {
 	}
 }
 
-// reorganise follows the cluster as it changes.
-func (e *Engine) reorganise(k *cluster) {
-	for _, n := range k.opened {
+// reorganise follows the masters as they change.
+func (e *Engine) reorganise(c *coordinator) {
+	for _, n := range c.opened {
 		e.staff(n)
 	}
-	for _, n := range k.shut {
+	for _, n := range c.shut {
 		e.dismiss(n.number)
 	}
-	clear(k.opened)
-	clear(k.shut)
-	k.opened, k.shut = k.opened[:0], k.shut[:0]
-	if k.order != nil {
+	clear(c.opened)
+	clear(c.shut)
+	c.opened, c.shut = c.opened[:0], c.shut[:0]
+	if k := c.cluster; k != nil && k.order != nil {
 		e.surveys <- k.order // never blocks: one is under way at most
 		k.order = nil
 	}
@@ -332,6 +344,7 @@ func (e *Engine) finish() {
 	e.letGo(now)
 	c.rest()
 	e.last = c.stats()
+	e.last.InFlight, e.last.Subscriptions, e.last.Polling = 0, 0, 0 // what is on its way, or listened to, ends with the connections
 	e.alarm.Stop()
 	for number := range e.posts {
 		e.dismiss(number)

@@ -19,7 +19,18 @@ type form struct {
 	alone  bool                   // a 1 instead of the list stands for one for each lock
 	number func(int64) answer     // reads an answer that is a number; nil: there is none
 	row    func([]message) answer // reads one that is a list; nil: there is none
+	tokens bool                   // a text of digits is a number that Lua has no room for
+	tells  *told                  // what it publishes for each lock that it releases, on one channel; nil: not so
 }
+
+// told is a message to those who wait for a lock.
+type told struct{ channel, text string }
+
+var (
+	toldUnlocked = &told{scripts.Channel, "0"}
+	toldUnread   = &told{scripts.ReadWriteChannel, "0"}
+	toldWritten  = &told{scripts.ReadWriteChannel, "1"}
+)
 
 type (
 	message = rueidis.RedisMessage
@@ -30,32 +41,32 @@ type (
 var forms = [actor.Verbs]form{
 	actor.SendAcquire: {script: scripts.Acquire, alone: true, write: (*writer).acquires, number: grantedBy, row: takenBy},
 	actor.SendRenew:   {script: scripts.Renew, alone: true, write: (*writer).renews, number: renewedBy, row: confirmedBy},
-	actor.SendRelease: {script: scripts.Release, alone: true, write: (*writer).releases, number: releasedBy},
-	actor.SendForce:   {script: scripts.Force, write: (*writer).publishes, number: releasedBy},
+	actor.SendRelease: {script: scripts.Release, alone: true, write: (*writer).releases, number: releasedBy, tells: toldUnlocked},
+	actor.SendForce:   {script: scripts.Force, write: (*writer).publishes, number: releasedBy, tells: toldUnlocked},
 	actor.SendState:   {script: scripts.State, row: stateBy},
 
 	actor.SendFairAcquire: {script: scripts.FairAcquire, alone: true, more: fairKeys, write: (*writer).queues, number: grantedBy, row: queuedBy},
 	actor.SendFairRelease: {script: scripts.FairRelease, more: fairKeys, write: (*writer).leaves, number: releasedBy},
 	actor.SendFairForce:   {script: scripts.FairForce, more: fairKeys, write: (*writer).publishesNow, number: releasedBy},
-	actor.SendReadAcquire: {script: scripts.ReadAcquire, alone: true, holds: true, write: (*writer).reads, number: grantedBy, row: takenBy},
+	actor.SendReadAcquire: {script: scripts.ReadAcquire, alone: true, holds: true, write: (*writer).reads, number: grantedBy, row: writtenBy},
 	actor.SendReadRenew:   {script: scripts.ReadRenew, alone: true, holds: true, write: (*writer).rereads, number: renewedBy, row: confirmedBy},
-	actor.SendReadRelease: {script: scripts.ReadRelease, alone: true, write: (*writer).releases, number: releasedBy},
-	actor.SendReadForce:   {script: scripts.ReadForce, write: (*writer).publishes, number: releasedBy},
+	actor.SendReadRelease: {script: scripts.ReadRelease, alone: true, write: (*writer).releases, number: releasedBy, tells: toldUnread},
+	actor.SendReadForce:   {script: scripts.ReadForce, write: (*writer).publishes, number: releasedBy, tells: toldUnread},
 	actor.SendReadState:   {script: scripts.ReadWriteState, row: readersBy},
 
 	actor.SendWriteAcquire: {script: scripts.WriteAcquire, alone: true, write: (*writer).acquires, number: grantedBy, row: takenBy},
 	actor.SendWriteRenew:   {script: scripts.WriteRenew, alone: true, write: (*writer).renews, number: renewedBy, row: confirmedBy},
-	actor.SendWriteRelease: {script: scripts.WriteRelease, alone: true, write: (*writer).releases, number: releasedBy},
-	actor.SendWriteForce:   {script: scripts.WriteForce, write: (*writer).publishes, number: releasedBy},
+	actor.SendWriteRelease: {script: scripts.WriteRelease, alone: true, write: (*writer).releases, number: releasedBy, tells: toldWritten},
+	actor.SendWriteForce:   {script: scripts.WriteForce, write: (*writer).publishes, number: releasedBy, tells: toldWritten},
 	actor.SendWriteState:   {script: scripts.ReadWriteState, row: writerBy},
 
-	actor.SendFencedAcquire: {script: scripts.FencedAcquire, more: []string{scripts.Token}, write: (*writer).acquires, number: fencedBy, row: takenBy},
+	actor.SendFencedAcquire: {script: scripts.FencedAcquire, more: []string{scripts.Token}, write: (*writer).acquires, number: fencedBy, row: takenBy, tokens: true},
 	actor.SendFencedPass:    {script: scripts.FencedPass, more: []string{scripts.Token}, write: (*writer).passes, number: goneBy, row: passedBy},
 
 	actor.SendJointAcquire: {script: scripts.JointAcquire, alone: true, keys: (*writer).partKeys, write: (*writer).joins, number: grantedBy, row: partBy},
 }
 
-var fairKeys = []string{scripts.Queue, scripts.Times}
+var fairKeys = []string{scripts.Queue, scripts.Times, scripts.Places}
 
 // call builds the call of a batch.
 func (w *writer) call(client caller, b *batch) rueidis.Completed {
@@ -156,7 +167,7 @@ func (w *writer) passes(b *batch) {
 		w.tenure(c.Tenure)
 		w.number(milliseconds(c.Lease))
 		w.count(c.Count)
-		w.flag(c.Listen && !w.deaf)
+		w.wishes(c)
 		w.number(int64(c.Token))
 	}
 }
@@ -176,6 +187,7 @@ func (w *writer) publishesNow(b *batch) {
 
 func (w *writer) queues(b *batch) {
 	w.publishesNow(b)
+	w.number(b.latest)
 	for i := range b.commands {
 		c := &b.commands[i]
 		w.tenure(c.Tenure)
@@ -216,7 +228,7 @@ func (w *writer) ghosts(b *batch) {
 	}
 }
 
-// extras adds the triples of a renewal: index of the key, count to write, whether to count listeners.
+// extras adds the triples of a renewal: index of the key, count to write, what else is wished for.
 func (w *writer) extras(b *batch) {
 	for i := range b.commands {
 		c := &b.commands[i]
@@ -225,8 +237,24 @@ func (w *writer) extras(b *batch) {
 		}
 		w.number(int64(i + 1))
 		w.count(c.Count)
-		w.flag(c.Listen && !w.deaf)
+		w.wishes(c)
 	}
+}
+
+// wishes says whether to count listeners, and whether the TTL may fall.
+func (w *writer) wishes(c *actor.Command) {
+	wishes := int64(0)
+	if c.Listen && !w.deaf {
+		wishes++
+	}
+	if c.Falls {
+		wishes += 2
+	}
+	if wishes == 0 {
+		w.word("")
+		return
+	}
+	w.number(wishes)
 }
 
 func sameLease(commands []actor.Command) bool {
@@ -238,7 +266,7 @@ func sameLease(commands []actor.Command) bool {
 	return true
 }
 
-func hasExtras(c *actor.Command) bool { return c.Count != 0 || c.Listen }
+func hasExtras(c *actor.Command) bool { return c.Count != 0 || c.Listen || c.Falls }
 
 func (w *writer) count(count int) {
 	if count == 0 {
@@ -268,11 +296,14 @@ func replyOf(v *message, verb actor.Verb) answer {
 		return f.row(values)
 	case v.IsString():
 		text, _ := v.ToString()
-		return answer{Status: actor.Refused, Err: actor.ServerError(text)}
+		if n, err := v.AsInt64(); err == nil && f.tokens {
+			return f.number(n)
+		}
+		return answer{Status: actor.Refused, Err: refusal(text)}
 	}
 	if err := v.Error(); err != nil {
 		if _, ok := rueidis.IsRedisErr(err); ok {
-			return answer{Status: actor.Refused, Err: actor.ServerError(err.Error())}
+			return answer{Status: actor.Refused, Err: refusal(err.Error())}
 		}
 	}
 	return garbled()
@@ -329,10 +360,13 @@ func fencedBy(n int64) answer {
 	return answer{Status: actor.Done, Listeners: -1, Token: uint64(n)}
 }
 
-// queuedBy reads what takenBy does, how long the tenure counts as alive in the queue, and perhaps the server's
-// clock.
+// queuedBy reads what takenBy does, how long the tenure counts as alive in the queue, and the server's clock. Of a
+// call that came too late there is only that.
 func queuedBy(row []message) answer {
-	if len(row) != 3 && len(row) != 4 {
+	if len(row) == 1 {
+		return lateBy(&row[0])
+	}
+	if len(row) != 4 {
 		return garbled()
 	}
 	reply := takenBy(row[:2])
@@ -341,12 +375,18 @@ func queuedBy(row []message) answer {
 		return garbled()
 	}
 	reply.Left = ttlOf(left)
-	if len(row) == 4 {
-		if reply.Clock, err = row[3].AsInt64(); err != nil {
-			return garbled()
-		}
+	if reply.Clock, err = row[3].AsInt64(); err != nil {
+		return garbled()
 	}
 	return reply
+}
+
+func lateBy(v *message) answer {
+	clock, err := v.AsInt64()
+	if err != nil {
+		return garbled()
+	}
+	return answer{Status: actor.Refused, Err: actor.ErrLate, Late: true, Clock: clock}
 }
 
 func confirmedBy(row []message) answer {
@@ -359,7 +399,7 @@ func confirmedBy(row []message) answer {
 	if errRenewed != nil || renewed != 1 || errWrote != nil || errListeners != nil {
 		return garbled()
 	}
-	return answer{Status: actor.Done, Uncounted: wrote == 0, Listeners: int(listeners)}
+	return answer{Status: actor.Done, Uncounted: wrote == 0, Listeners: toInt(listeners)}
 }
 
 func passedBy(row []message) answer {
@@ -391,7 +431,7 @@ func stateBy(row []message) answer {
 	if errTTL != nil || errHolder != nil || errCount != nil {
 		return garbled()
 	}
-	return answer{Status: actor.Done, TTL: ttlOf(ttl), Holder: holder, Count: int(count)}
+	return answer{Status: actor.Done, TTL: ttlOf(ttl), Holder: holder, Count: toInt(count)}
 }
 
 // ttlOf reads a PTTL: -1 and -2 stay what they are, and what does not fit is as long as can be.

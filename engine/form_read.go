@@ -55,7 +55,11 @@ func (w *writer) rereads(b *batch) {
 		leases := leasesOf(c)
 		w.tenure(c.Tenure)
 		w.flag(c.Reads != nil && c.Reads.Falls)
-		w.number(int64(len(leases)))
+		if c.Reads != nil && c.Reads.Holds > 0 {
+			w.word(strconv.Itoa(len(leases)) + "/" + strconv.Itoa(c.Reads.Holds))
+		} else {
+			w.number(int64(len(leases)))
+		}
 		for _, lease := range leases {
 			w.number(milliseconds(lease))
 		}
@@ -88,6 +92,13 @@ func readWriteBy(row []message) (s readWrite, ok bool) {
 	return readWrite{ttlOf(ttl), mode, writer, reader, holds, readers}, true
 }
 
+// writtenBy reads what somebody is told who wants to read while another writes.
+func writtenBy(row []message) answer {
+	a := takenBy(row)
+	a.Writer, a.Holder = a.Holder, ""
+	return a
+}
+
 // unlocked is a lock that nobody holds in the way that was asked for.
 func unlocked() answer { return answer{Status: actor.Done, TTL: -2} }
 
@@ -102,7 +113,7 @@ func writerBy(row []message) answer {
 	case s.mode != "write":
 		return unlocked()
 	}
-	return answer{Status: actor.Done, TTL: s.ttl, Holder: s.writer, Count: int(s.holds)}
+	return answer{Status: actor.Done, TTL: s.ttl, Holder: s.writer, Count: toInt(s.holds)}
 }
 
 // readersBy reads a state as the readers'.
@@ -118,5 +129,5 @@ func readersBy(row []message) answer {
 	case s.readers > 1:
 		s.reader = ""
 	}
-	return answer{Status: actor.Done, TTL: s.ttl, Holder: s.reader, Count: int(s.readers)}
+	return answer{Status: actor.Done, TTL: s.ttl, Holder: s.reader, Count: toInt(s.readers)}
 }

@@ -29,8 +29,10 @@ func TestCallsOfReadersAndWritersCarryWhatTheScriptsAskFor(t *testing.T) {
 			{Key: "a", Tenure: 1, Lease: 30 * time.Second},
 			{Key: "b", Tenure: 2, Lease: time.Minute, Count: 2, Reads: &actor.Reads{Falls: true, Leases: []time.Duration{time.Minute, time.Second}}},
 			{Key: "c", Tenure: 3, Lease: time.Second},
-		}, "7 a {a}:ID:1:rwlock_timeout:1 b {b}:ID:2:rwlock_timeout:1 {b}:ID:2:rwlock_timeout:2 c {c}:ID:3:rwlock_timeout:1" +
-			" NUMSUB ID:1 _ 1 30000 ID:2 1 2 60000 1000 ID:3 _ 1 1000"},
+			{Key: "d", Tenure: 4, Lease: time.Second, Reads: &actor.Reads{Holds: 70, Leases: []time.Duration{time.Minute, time.Second}}},
+		}, "10 a {a}:ID:1:rwlock_timeout:1 b {b}:ID:2:rwlock_timeout:1 {b}:ID:2:rwlock_timeout:2 c {c}:ID:3:rwlock_timeout:1" +
+			" d {d}:ID:4:rwlock_timeout:1 {d}:ID:4:rwlock_timeout:2" +
+			" NUMSUB ID:1 _ 1 30000 ID:2 1 2 60000 1000 ID:3 _ 1 1000 ID:4 _ 2/70 60000 1000"},
 		{scripts.ReadRelease, actor.SendReadRelease, []actor.Command{{Key: "a", Tenure: 1}, {Key: "b", Tenure: 2}}, "2 a b PUBLISH ID:1 ID:2"},
 		{scripts.ReadForce, actor.SendReadForce, []actor.Command{{Key: "a", Tenure: 1}}, "1 a PUBLISH"},
 		{scripts.ReadWriteState, actor.SendReadState, []actor.Command{{Key: "a"}}, "1 a"},
@@ -92,7 +94,7 @@ func TestAnswersOfReadersAndWritersAreReadAsTheScriptsGiveThem(t *testing.T) {
 	w := writer{id: "me"}
 	const form = "garbled: form of a reply"
 	for verb, table := range map[actor.Verb][][2]string{
-		actor.SendReadAcquire:  {{"*2 :1 *2 :29000 $0 _", `done · taken 29s ""`}, {"*2 $14 WRONGTYPE_text :0", "refused: WRONGTYPE_text · " + form}},
+		actor.SendReadAcquire:  {{"*2 :1 *2 :29000 $4 me:1", `done · taken 29s "" by "me:1"`}, {"*2 $14 WRONGTYPE_text :0", "refused: WRONGTYPE_text · " + form}},
 		actor.SendReadRenew:    {{"*2 :1 :0", "done · gone"}, {"*2 *3 :1 :0 :-1 $3 OOM", "done uncounted · refused: OOM"}},
 		actor.SendReadRelease:  {{"*2 :1 :2", "done · done muted"}, {"*2 :0 :3", "gone · " + form}},
 		actor.SendReadForce:    {{"*2 :1 :0", "done · gone"}},

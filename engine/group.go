@@ -10,8 +10,14 @@ import (
 // its own. A request that re-enters goes to the claim of its owner, every other one begins a claim. A nil
 // group has no claims. Owned by the coordinator.
 type group struct {
-	claims claims
-	aside  aside // of readers
+	claims  claims
+	owners  owners
+	holders *owners // of those that are held or were; nil while there are few claims, which are looked through
+	aside   aside   // of readers
+
+	readFirst time.Duration // until when a writer who comes lets those go first who wait to read
+
+	undoneAt time.Duration // when those who wait to read were told last that too few replicas have what one of them was granted
 }
 
 // claim finds or makes the claim that a new request is for. It decides the request, and returns nil, if that
@@ -42,6 +48,7 @@ func (c *coordinator) newClaim(r *actor.Request) *actor.Lock {
 		l.Follow(before, r, c.fx)
 	}
 	g.claims.add(l)
+	g.owners.add(l, r.Owner)
 	return l
 }
 
@@ -56,10 +63,51 @@ func (g *group) claimOf(r *actor.Request, now time.Duration) *actor.Lock {
 
 // holding is the claim of that kind in which an owner has a hold.
 func (g *group) holding(owner uint64, kind actor.LockKind, now time.Duration) *actor.Lock {
-	if owner == 0 {
+	if owner == 0 || g == nil {
 		return nil
 	}
-	return g.first(func(l *actor.Lock) bool { return l.Kind() == kind && l.CountOf(owner, now) > 0 })
+	is := func(l *actor.Lock) bool { return l.Kind() == kind && l.CountOf(owner, now) > 0 }
+	if g.claims.few() {
+		return g.first(is)
+	}
+	if its := g.held().claims[owner]; its != nil {
+		return its.first(is)
+	}
+	return nil
+}
+
+// of is a copy of the claims that an owner may hold.
+func (g *group) of(owner uint64) []*actor.Lock {
+	if g == nil || g.claims.few() {
+		return g.all()
+	}
+	if its := g.held().claims[owner]; its != nil {
+		return its.all()
+	}
+	return nil
+}
+
+// held is which owners hold claims, of very many claims.
+func (g *group) held() *owners {
+	if g.holders == nil {
+		g.holders = &owners{}
+		for _, l := range g.all() {
+			g.holders.add(l, l.Owner())
+		}
+	}
+	return g.holders
+}
+
+// claimed takes in claims that have another owner now.
+func (c *coordinator) claimed() {
+	for i, l := range c.fx.Claimed {
+		if g := c.groups[l.Key()]; g != nil && g.holders != nil {
+			g.holders.remove(l)
+			g.holders.add(l, l.Owner())
+		}
+		c.fx.Claimed[i] = nil
+	}
+	c.fx.Claimed = c.fx.Claimed[:0]
 }
 
 // clashing is a claim with which that kind of lock cannot be in use under one name.
@@ -80,10 +128,15 @@ func (g *group) all() []*actor.Lock {
 
 // believed is a copy of those that are held at that moment.
 func (g *group) believed(now time.Duration) []*actor.Lock {
+	return g.those(func(l *actor.Lock) bool { return l.Believed(now) })
+}
+
+// those is a copy of some.
+func (g *group) those(are func(*actor.Lock) bool) []*actor.Lock {
 	if g == nil {
 		return nil
 	}
-	return g.claims.those(func(l *actor.Lock) bool { return l.Believed(now) })
+	return g.claims.those(are)
 }
 
 func (g *group) first(is func(*actor.Lock) bool) *actor.Lock {
@@ -111,12 +164,14 @@ func (c *coordinator) tellHolder(now time.Duration, command *actor.Command, repl
 
 // tellPlace says of an answer that somebody else of the queue comes first whether one of this engine does, too.
 // Places are in the order of the tenures, but for one whose question was lost: then both ask as the foremost.
-func (c *coordinator) tellPlace(command *actor.Command, reply *actor.Reply) {
+func (c *coordinator) tellPlace(now time.Duration, command *actor.Command, reply *actor.Reply) {
 	if reply.Holder != "" || !command.Lock.Kind().Queues() {
 		return
 	}
 	foremost := c.groups[command.Key].first((*actor.Lock).Queues)
-	reply.Preceded = foremost != nil && foremost.Tenure() < command.Tenure
+	if reply.Preceded = foremost != nil && foremost.Tenure() < command.Tenure; reply.Preceded {
+		c.step(now, foremost, &actor.Message{Kind: actor.Foremost, Reply: reply})
+	}
 }
 
 // tellClaims tells those who have or want a lock of which there are claims what an answer to one of them means to
@@ -124,9 +179,9 @@ func (c *coordinator) tellPlace(command *actor.Command, reply *actor.Reply) {
 func (c *coordinator) tellClaims(now time.Duration, b *batch, command *actor.Command, reply *actor.Reply) {
 	switch kind := command.Lock.Kind(); {
 	case reply.Status == actor.Taken && kind.Claims():
-		c.compareClocks(now, b, reply)
+		c.compareClocks(now, b, reply.Clock)
 		c.tellHolder(now, command, reply)
-		c.tellPlace(command, reply)
+		c.tellPlace(now, command, reply)
 	case reply.Status == actor.Done && kind.Granted(command, b.sent, now):
 		c.displace(now, command)
 	}
@@ -165,6 +220,13 @@ func (c *coordinator) forced(now time.Duration, command *actor.Command) {
 func (c *coordinator) leaveGroup(l *actor.Lock) {
 	g := c.groups[l.Key()]
 	g.claims.remove(l)
+	g.owners.remove(l)
+	if g.holders != nil {
+		g.holders.remove(l)
+	}
+	if g.claims.few() {
+		g.holders = nil
+	}
 	if g.claims.len() == 0 {
 		delete(c.groups, l.Key())
 	}

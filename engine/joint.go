@@ -41,9 +41,10 @@ func (c *coordinator) together(now time.Duration) {
 }
 
 // gather asks for all locks of a request, whose turn it is at one of them. If another one is somebody's in
-// this engine, or somebody waits for it, the request waits there.
+// this engine, or somebody waits for it, the request waits there. While the engine shuts down it stays where it is: there it is
+// found and refused, and where it would wait all may have been refused before.
 func (c *coordinator) gather(now time.Duration, r *actor.Request) {
-	if r.Decided() || !r.First() {
+	if r.Decided() || !r.First() || c.fx.Draining {
 		return
 	}
 	lead := r.Lock()
@@ -100,6 +101,6 @@ func (c *coordinator) giveBack(now time.Duration, r *actor.Request) {
 		return
 	}
 	for i := range r.Joint.Parts {
-		c.changes(now, &actor.Request{Tag: actor.Unlock, Hold: r.Joint.Parts[i].Hold})
+		c.changes(now, actor.GiveBack(r.Joint.Parts[i].Hold))
 	}
 }

@@ -48,10 +48,10 @@ func partBy(row []message) answer {
 		if err != nil {
 			return garbled()
 		}
-		reply = answer{Status: actor.Refused, Err: actor.ServerError(why)}
+		reply = answer{Status: actor.Refused, Err: refusal(why)}
 	} else {
 		reply = takenBy(row[1:])
 	}
-	reply.Part = int(n - 1)
+	reply.Part = toInt(n - 1)
 	return reply
 }

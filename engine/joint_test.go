@@ -162,6 +162,13 @@ func TestWhoLeavesLeavesNothingOfSeveral(t *testing.T) {
 			2ms  2 done                → nobody nobody unlocked
 		`)
 	})
+	t.Run("after it was granted, and lost since", func(t *testing.T) {
+		converse(t, 8, `
+			0s   lock a+b              → 1: joint a+b
+			1ms  1 done; cancel a+b    → a+b a+b not held; 2: release a b; a+b granted
+			2ms  2 gone                → nobody nobody unlocked
+		`)
+	})
 	t.Run("when it has no answer", func(t *testing.T) {
 		converse(t, 8, `
 			0s   lock a+b              → 1: joint a+b
@@ -214,6 +221,18 @@ func TestADrainAndADoubtReachWhoWaitsForSeveral(t *testing.T) {
 		d.line("0s lock a+b+c")
 		d.line("1ms 1 dumb")
 		require.Contains(t, d.line("2ms shutdown"), "a+b+c engine closed")
+	})
+	t.Run("a shutdown that lets somebody come to its turn, whose other lock is held here", func(t *testing.T) {
+		converse(t, 1, `
+			0s   lock a                → 1: acquire a
+			1ms  1 done; lock x        → 2: acquire x; a granted
+			// Its question stands in the queue, and is taken back with it.
+			2ms  lock b+c; lock c+a    → nothing
+			3ms  shutdown              → b+c c+a x engine closed
+			4ms  2 taken; unlock a     → a not held; 3: release a
+			5ms  3 done                → a unlocked; shutdown complete
+			+1ms next                  → never
+		`)
 	})
 	t.Run("a doubt while somebody waits whose other lock is held here", func(t *testing.T) {
 		d := newDesk(t, 8)

@@ -13,27 +13,70 @@ func TestOutageIsProbedByOneBatchAtATimeWithBackoff(t *testing.T) {
 		3ms    2 lost EOF; lock c → nothing
 		3ms    next             → 9ms
 		4ms    lock d           → nothing
-		12ms   timer            → 3: acquire a b c d
+		// what has no answer has to be released later, so one is enough
+		12ms   timer            → 3: acquire a
 		12ms   next             → never
 		13ms   lock e; state s  → nothing
 		20ms   3 lost EOF       → nothing
 		20ms   next             → 20ms
-		40ms   timer            → 4: acquire e a b c d
+		40ms   timer            → 4: acquire b
 		41ms   4 lost EOF       → nothing
-		81ms   timer            → 5: acquire e a b c d
+		81ms   timer            → 5: acquire c
 		82ms   5 lost EOF       → nothing
-		162ms  timer            → 6: acquire e a b c d
+		162ms  timer            → 6: state s
 		163ms  6 lost EOF       → nothing
-		323ms  timer            → 7: acquire e a b c d
+		323ms  timer            → 7: acquire d
 		324ms  7 lost EOF       → nothing
-		574ms  timer            → 8: acquire e a b c d
+		574ms  timer            → 8: acquire e
 		575ms  8 lost EOF       → nothing
-		825ms  timer            → 9: acquire e a b c d
+		825ms  timer            → 9: acquire a
 		// the answer of one is the end of it
-		900ms  9 done           → 10: state s; e a b c d granted
-		901ms  10 done; lock f  → 11: acquire f; s read
-		902ms  11 lost EOF      → nothing
+		900ms  9 done           → 10: acquire b c d e; 11: state s; a granted
+		901ms  10 done; 11 done; lock f → 12: acquire f; b c d e granted; s read
+		902ms  12 lost EOF      → nothing
 		902ms  next             → 10ms
+	`)
+}
+
+// Whoever keeps other locks meanwhile does not wait for a server that is known to be down, but for the one who tries it
+// again, and those who re-enter.
+func TestWhoWantsALockOnlyIfItsServerIsUpIsRefusedAtOnce(t *testing.T) {
+	converse(t, 3, `
+		1ms    ifup a held      → 1: acquire a held
+		2ms    1 done           → a held granted
+		3ms    ifup b           → 2: acquire b
+		4ms    ifup c           → 3: acquire c
+		5ms    2 lost EOF       → nothing
+		6ms    ifup d           → d redis unavailable: EOF
+		7ms    ifup held        → held granted
+		15ms   3 lost EOF; ifup e → e redis unavailable: EOF
+		60ms   ifup f           → 4: renew held
+		61ms   ifup g           → g redis unavailable: EOF
+		62ms   4 done           → 5: acquire b c f
+		63ms   ifup h           → 6: acquire h
+	`)
+}
+
+// What breaks the connection whenever it is sent is not all that is ever tried.
+func TestKindsOfCommandsTakeTurnsAtALinkThatIsDown(t *testing.T) {
+	converse(t, 1, `
+		1ms    lock a           → 1: acquire a
+		2ms    1 done           → a granted
+		3ms    unlock a; lock b → a not held; 2: release a
+		4ms    2 lost EOF       → nothing
+		14ms   timer            → 3: release a
+		15ms   3 lost EOF       → nothing
+		35ms   timer            → 4: acquire b
+		36ms   4 lost EOF       → nothing
+		76ms   timer            → 5: acquire b
+		77ms   5 lost EOF       → nothing
+		157ms  timer            → 6: release a
+		158ms  6 lost EOF; force f → nothing
+		318ms  timer            → 7: release a
+		319ms  7 lost EOF       → nothing
+		569ms  timer            → 8: force f
+		570ms  8 done           → 9: release a; f forced
+		571ms  9 done           → 10: acquire b; a unlocked
 	`)
 }
 
@@ -42,8 +85,8 @@ func TestRefusalOfAWholeBatchForNowIsAnOutage(t *testing.T) {
 		1ms    lock a           → 1: acquire a
 		2ms    1 says LOADING x → nothing
 		3ms    lock b           → nothing
-		12ms   timer            → 2: acquire b a
-		13ms   2 done           → b a granted
+		12ms   timer            → 2: acquire b
+		13ms   2 done           → 3: acquire a; b granted
 	`)
 }
 
@@ -96,21 +139,21 @@ func TestProbeThatMeetsARestartedServer(t *testing.T) {
 		1ms    lock a           → 1: acquire a
 		2ms    1 lost EOF       → nothing
 		3ms    lock b           → nothing
-		12ms   timer            → 2: acquire a b
-		13ms   2 says NOSCRIPT x → 3: EVAL acquire a b
+		12ms   timer            → 2: acquire a
+		13ms   2 says NOSCRIPT x → 3: EVAL acquire a
 		14ms   lock c           → nothing
-		15ms   3 done           → 4: acquire c; a b granted
+		15ms   3 done           → 4: acquire b c; a granted
 	`)
 }
 
-// A refusal for good is an answer: the outage is over, and all parts leave at once.
+// A refusal for good is an answer: the outage is over, and all else leaves at once.
 func TestProbeThatIsRefusedForGoodEndsTheOutage(t *testing.T) {
 	converse(t, 3, `
 		1ms    lock a           → 1: acquire a
 		2ms    1 lost EOF       → nothing
 		3ms    lock b           → nothing
-		12ms   timer            → 2: acquire a b
-		13ms   2 says NOPERM x  → 3: acquire b; 4: acquire a
+		12ms   timer            → 2: acquire a
+		13ms   2 says NOPERM x  → 3: release a; 4: acquire b; a NOPERM x
 		14ms   lock c           → 5: acquire c
 	`)
 }

@@ -41,8 +41,10 @@ type (
 		err  error
 	}
 	deaf     struct{ node *node } // the pub/sub connection broke
-	replaced struct{}             // Sentinel names another master
-	charts   struct {             // of the cluster, or err if nobody told
+	replaced struct {             // Sentinel names that master
+		address string
+	}
+	charts struct { // of the cluster, or err if nobody told
 		chart *chart
 		err   error
 	}

@@ -11,19 +11,22 @@ import (
 // is listened to. Nodes share nothing, so that one that is silent holds nobody else up. Owned by the
 // coordinator.
 type node struct {
-	address  string // in a cluster
-	slots    int    // in a cluster: how many it owns
+	address  string // in a cluster, and behind Sentinel
+	slots    int    // how many it owns: without a cluster one or, of a master that was replaced, none
 	number   int    // of all nodes that ever were
 	queues   [actor.Verbs]queue
 	split    []*batch // refused as a whole: to be sent again in parts
+	wishes   letters  // that were not opened yet, of callers who do not wait for them at this moment
 	link     link
 	ears     ears
 	out      int              // batches with couriers
+	calls    []*batch         // those
 	underWay [actor.Verbs]int // of those, by what they do
 	syncing  int              // of those, with syncers
 	inFlight int              // commands in them
 	pressed  bool             // somebody waits for a renewal that is queued
 	ahead    time.Duration    // by how much this machine's clock is ahead of its own
+	clock    serverClock      // its own
 }
 
 func newNode(address string, lease time.Duration) *node {
@@ -67,10 +70,10 @@ func (c *coordinator) unreachable() bool {
 	return c.down() && !slices.ContainsFunc(c.nodes, (*node).asked)
 }
 
-// silent is a server that does not answer; nil if all do.
+// silent is a server that does not answer; nil if all do. Nobody asks one that owns nothing any more.
 func (c *coordinator) silent() *node {
 	for _, n := range c.nodes {
-		if n.link.down {
+		if n.link.down && n.slots > 0 {
 			return n
 		}
 	}

@@ -46,9 +46,7 @@ func (c *coordinator) reader(now time.Duration, writer *actor.Lock, r *actor.Req
 	l := c.newReader(writer, r)
 	switch {
 	case owns:
-		number := writer.Tenure()
-		taken := g.first(func(other *actor.Lock) bool { return other.Spoils(number) }) != nil
-		l.Beside(writer, !taken && !writer.Spoiled())
+		l.Beside(writer, c.numberFree(writer))
 	case stands:
 		l.StandAside(c.groups[r.Key].aside.next(now))
 	}
@@ -74,6 +72,16 @@ func (c *coordinator) forcedReader(now time.Duration, writer *actor.Lock, r *act
 	return c.newReader(writer, r)
 }
 
+// evictReaders ends at once what this engine reads of a lock that is to be forced away from it: from its writer, with whom those
+// reads end, or from one of the readers.
+func (c *coordinator) evictReaders(now time.Duration, key string) {
+	for _, l := range c.groups[key].believed(now) {
+		if l.Kind() == actor.Read {
+			c.step(now, l, &actor.Message{Kind: actor.Ousted})
+		}
+	}
+}
+
 // readerLeft takes in that a claim was forgotten.
 func (c *coordinator) readerLeft(l *actor.Lock) {
 	writer := c.locks.of(l.Key())
@@ -84,6 +92,15 @@ func (c *coordinator) readerLeft(l *actor.Lock) {
 		writer.Spoil()
 	}
 	writer.Share(c.groups[l.Key()] != nil)
+}
+
+// readLess tells a writer of this engine that what it reads may need less than it did, while the TTL is as long as before, and
+// until when. Only the writer knows what is needed then: the scripts of readers leave a TTL beside one alone.
+func (c *coordinator) readLess(now time.Duration, key string, until time.Duration) {
+	if l := c.locks.of(key); l != nil && l.Kind() == actor.Write {
+		l.Raised(now, until, c.fx)
+		c.step(now, l, &actor.Message{Kind: actor.Nudged})
+	}
 }
 
 // upgrades reports whether a reader wants to become the writer, for which it would wait for itself.
@@ -106,6 +123,24 @@ func (c *coordinator) callReaders(now time.Duration, key string) {
 	}
 }
 
+// callWaiting tells those who wait to read that a writer of this engine has gone, whether or not they listen. They are asked
+// for before its next writer, who comes a little later.
+func (c *coordinator) callWaiting(now time.Duration, key string) {
+	g := c.groups[key]
+	for _, l := range g.those((*actor.Lock).Pending) {
+		c.step(now, l, &actor.Message{Kind: actor.Heard})
+		g.readFirst = now + c.fx.Back()
+	}
+}
+
+// letReadersPass makes a writer who comes right behind another one of this engine wait until those were asked for who waited
+// to read.
+func (c *coordinator) letReadersPass(now time.Duration, l *actor.Lock) {
+	if g := c.groups[l.Key()]; g != nil && now < g.readFirst && !l.Busy() {
+		l.StandAside(g.readFirst)
+	}
+}
+
 // rumour tells the others of this engine what its own command did to a read/write lock and no message will
 // tell them: some listen only when they wait, and a server may refuse messages.
 func (c *coordinator) rumour(now time.Duration, command *actor.Command, reply *actor.Reply) {
@@ -116,6 +151,9 @@ func (c *coordinator) rumour(now time.Duration, command *actor.Command, reply *a
 	case actor.SendReadForce, actor.SendWriteForce:
 	case actor.SendReadRelease, actor.SendWriteRelease:
 		if !reply.Muted {
+			if command.Verb == actor.SendWriteRelease {
+				c.callWaiting(now, command.Key)
+			}
 			return
 		}
 	default:

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -82,22 +83,63 @@ func TestReadersLetAWaitingWriterOfTheirEngineComeFirst(t *testing.T) {
 	})
 }
 
-// What is done by force is known to the others of the engine at once.
-func TestOtherReadersLookWhenOneOfThemIsForcedAway(t *testing.T) {
+// However they learn of other releases: that of their own engine tells them, before its next writer is asked for.
+func TestReadersAreAskedForBeforeTheNextWriterOfTheirEngine(t *testing.T) {
+	for _, polls := range []bool{false, true} {
+		for name, next := range map[string][2]string{
+			"that comes when it is unlocked": {"", "write a/v"},
+			"that comes while it is":         {"write a/v", ""},
+			"that does not wait":             {"", "trywrite a/v"},
+		} {
+			t.Run(fmt.Sprint(name, ", polling ", polls), func(t *testing.T) {
+				d := newDesk(t, 8)
+				d.c.fx.Config.Poll = polls
+				d.line("0s write a/w")
+				d.line("1ms 1 done")
+				require.Equal(t, "2: read a a", d.line("2ms read a a/2"))
+				d.line("3ms 2 taken")
+				if !polls {
+					d.line("3.1ms ordered")
+				}
+				require.Contains(t, d.line("3.2ms unlock a/w"), "3: unwrite a")
+				if while := next[0]; while != "" {
+					require.NotContains(t, d.line("3.3ms "+while), "4: ")
+				}
+				require.Equal(t, "4: read a a; a/w unlocked", d.line("3.4ms 3 done"))
+				if then := next[1]; then != "" {
+					require.NotContains(t, d.line("3.5ms "+then), "5: ")
+				}
+				require.Equal(t, "a a/2 granted", d.line("3.6ms 4 done"))
+				require.Contains(t, d.line("+5ms timer"), "5: write a")
+			})
+		}
+	}
+}
+
+// Who reads in the engine that forces the lock away from them has lost it at once, all of them.
+func TestReadersOfAnEngineLoseWhatItForcesAwayAtOnce(t *testing.T) {
 	d := newDesk(t, 4)
 	d.line("1ms read a a/2")
 	d.line("2ms 1 done")
 	d.callers["f"] = &deskCaller{}
-	expect := func(want, line string) {
-		t.Helper()
-		if got := d.line(line); got != want {
-			t.Fatalf("%s → %s, want %s", line, got, want)
-		}
-	}
-	expect("a lost; 2: force read a", "3ms forceread a/f")
-	expect("3: reread a; a/f forced", "4ms 2 done")
-	expect("a/2 lost", "5ms 3 gone")
+	require.Equal(t, "a a/2 lost; 2: unread a; 3: force read a", d.line("3ms forceread a/f"))
+	require.Equal(t, "nothing", d.line("4ms 2 done"))
+	require.Equal(t, "a/f forced", d.line("5ms 3 done"))
 	d.requireRest()
+}
+
+// With the writer goes what it reads.
+func TestWhatAWriterReadsIsLostWithItByForce(t *testing.T) {
+	d := newDesk(t, 8)
+	d.line("1ms write a")
+	d.line("2ms 1 done")
+	d.readBeside("a", "a/2")
+	d.line("3ms heard rw:a")
+	d.line("4ms 2 done")
+	d.callers["f"] = &deskCaller{}
+	require.Equal(t, "a a/2 lost; 3: unread a; 4: force write a", d.line("5ms forcewrite a/f"))
+	require.Equal(t, "nothing", d.line("6ms 3 done"))
+	require.Equal(t, "a/f forced", d.line("7ms 4 done"))
 }
 
 // Who is granted the lock knows that nobody else of this engine has it: what they had was forced away elsewhere, or lost
@@ -139,6 +181,7 @@ func TestAGrantEndsWhatItRulesOut(t *testing.T) {
 func (d *desk) readBeside(writer, who string) {
 	r := &actor.Request{Tag: actor.Acquire, Kind: actor.Read, Name: "a", Key: "a", Owner: d.callers[writer].hold.Owner, Hold: &actor.Hold{}}
 	d.names[r] = who
+	d.callers[who] = &deskCaller{hold: r.Hold}
 	d.mail(&mail{what: r})
 }
 
@@ -154,4 +197,20 @@ func TestTwoReadersBesideOneWriterHaveTwoNumbers(t *testing.T) {
 	require.Equal(t, "3: read a", d.line("5ms heard rw:a"))
 	require.Equal(t, "4: read a", d.line("1s timer"))
 	require.NotEqual(t, d.out[3].commands[0].Tenure, d.out[4].commands[0].Tenure)
+}
+
+// Nor may a reader have the number after one whose commands may still run, also when that one's waiters go on beside the same write.
+func TestANumberThatCommandsMayStillUseStaysTaken(t *testing.T) {
+	d := newDesk(t, 8)
+	d.line("1ms write a")
+	d.line("2ms 1 done")
+	d.readBeside("a", "a/2")
+	d.line("3ms heard rw:a")
+	d.line("4ms 2 taken")
+	writer := d.c.locks.of("a")
+	reader := d.c.groups["a"].first(func(l *actor.Lock) bool { return l.Kind() == actor.Read })
+	reader.Spoil()
+	require.False(t, d.c.numberFree(writer))
+	reader.GoBeside(d.now, writer, d.c.numberFree(writer))
+	require.False(t, d.c.numberFree(writer))
 }

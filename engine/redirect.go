@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"errors"
 	"maps"
 	"net"
 	"slices"
@@ -16,18 +15,12 @@ const (
 	// mostHops is how often a call is sent on by redirections before its locks are told: two nodes may
 	// each believe that the other has the slot.
 	mostHops = 5
-	// movingPoll is how often a lock whose slot is on its way is tried: its message may go to the node
-	// that the slot is going to, and is not heard here.
-	movingPoll = 100 * time.Millisecond
 )
-
-// errOvertaken is for an answer that nobody can rely on: a master that was replaced says what it likes.
-var errOvertaken = errors.New("answered by a node that had lost the slot")
 
 // redirection reads MOVED or ASK. A node that does not know its own name leaves it out.
 func redirection(refused, from string) (slot uint16, address string, asking, ok bool) {
 	words := strings.Fields(refused)
-	if len(words) < 3 || words[0] != "MOVED" && words[0] != "ASK" {
+	if len(words) < 3 || !strings.EqualFold(words[0], "MOVED") && !strings.EqualFold(words[0], "ASK") {
 		return 0, "", false, false
 	}
 	number, err := strconv.ParseUint(words[1], 10, 16)
@@ -42,11 +35,12 @@ func redirection(refused, from string) (slot uint16, address string, asking, ok 
 	if host == "?" {
 		return 0, "", false, false
 	}
-	return uint16(number), net.JoinHostPort(host, words[2][colon+1:]), words[0] == "ASK", true
+	return uint16(number), net.JoinHostPort(host, words[2][colon+1:]), strings.EqualFold(words[0], "ASK"), true
 }
 
-// redirected sends a call on to where the server says, if it says so and has not done it too often.
-func (c *coordinator) redirected(b *batch) bool {
+// redirected sends a call on to where the server says, if it says so and has not done it too often. That its slot has another
+// master has been foretold.
+func (c *coordinator) redirected(now time.Duration, b *batch) bool {
 	if c.cluster == nil || b.lost || b.hops >= mostHops {
 		return false
 	}
@@ -57,23 +51,41 @@ func (c *coordinator) redirected(b *batch) bool {
 	c.reached(b)
 	c.counters.retries++
 	to := c.nodeAt(address)
-	if !asking {
-		c.moved(slot, to)
+	if asking {
+		c.moves(now, slot)
 	}
 	b.failed, b.asking = nil, asking
+	if b.asker = nil; asking {
+		b.asker = b.node
+	}
 	b.hops++
-	to.split = append(to.split, b)
+	c.again(now, to, b)
 	return true
 }
 
+// foretell takes in what calls that came back together say about the masters of their slots, before anything is made of the others.
+func (c *coordinator) foretell(now time.Duration, b *batch) {
+	for ; b != nil; b = b.next {
+		if b.over || b.lost || b.failed == nil || b.hops >= mostHops {
+			continue
+		}
+		if slot, address, asking, ok := redirection(b.failed.Error(), b.node.address); ok && !asking {
+			c.moved(now, slot, c.nodeAt(address))
+		}
+	}
+}
+
 // misdirected takes in why a node would not let something be listened to.
-func (c *coordinator) misdirected(n *node, err error) {
+func (c *coordinator) misdirected(now time.Duration, n *node, err error) {
 	if c.cluster == nil || err == nil {
 		return
 	}
 	c.doubtMap()
+	if _, unanswered := err.(*clientError); unanswered {
+		return
+	}
 	if slot, address, asking, ok := redirection(err.Error(), n.address); ok && !asking {
-		c.moved(slot, c.nodeAt(address))
+		c.moved(now, slot, c.nodeAt(address))
 	}
 }
 
@@ -89,30 +101,13 @@ func (c *coordinator) introduce(now time.Duration, n *node) {
 }
 
 // moved takes in that a slot has another master. More may have changed.
-func (c *coordinator) moved(slot uint16, to *node) {
-	c.cluster.moves = append(c.cluster.moves, move{int(slot), int(slot), to})
+func (c *coordinator) moved(now time.Duration, slot uint16, to *node) {
+	c.cluster.learn(now, move{int(slot), int(slot), to})
 	c.doubtMap()
 }
 
 // forOneSlot reports whether the server refused because of where a slot is: it works for others.
 func forOneSlot(refused error) bool {
 	text := refused.Error()
-	return strings.HasPrefix(text, "MOVED ") || strings.HasPrefix(text, "ASK ") || strings.HasPrefix(text, "CLUSTERDOWN Hash slot")
-}
-
-// overtaken finds an answer that came when the slot was another node's already, and makes it none. A
-// master that was cut off and replaced confirms what its successor never hears of.
-func (c *coordinator) overtaken(b *batch) bool {
-	if c.cluster == nil || b.failed != nil || b.asking || c.cluster.slots[b.slot] == b.node {
-		return false
-	}
-	b.failed, b.lost, b.late = errOvertaken, true, true
-	return true
-}
-
-// impatient shortens how long the holder of a lock is believed to keep it while its slot is on its way.
-func impatient(reply *actor.Reply) {
-	if reply.Status == actor.Taken && reply.TTL > movingPoll {
-		reply.TTL = movingPoll
-	}
+	return actor.Begins(text, "MOVED ") || actor.Begins(text, "ASK ") || actor.Begins(text, "CLUSTERDOWN Hash slot")
 }

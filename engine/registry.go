@@ -23,22 +23,42 @@ func newRegistry() registry {
 	}
 }
 
+// place is where the lock of a key is to be put, until the registry changes.
+type place struct {
+	hash  uint64
+	taken bool // it is there already, or one of another key with that hash
+}
+
+// find returns the lock of a key; nil if there is none, and where to put it.
+func (r *registry) find(key string) (*actor.Lock, place) {
+	hash := r.hash(key)
+	l := r.byHash[hash]
+	at := place{hash, l != nil}
+	switch {
+	case l != nil && l.Key() == key:
+		return l, at
+	case len(r.others) > 0:
+		return r.others[key], at
+	}
+	return nil, at
+}
+
 // of returns the lock of a key; nil if there is none.
 func (r *registry) of(key string) *actor.Lock {
-	if l := r.byHash[r.hash(key)]; l != nil && l.Key() == key {
-		return l
-	}
-	if len(r.others) > 0 {
-		return r.others[key]
-	}
-	return nil
+	l, _ := r.find(key)
+	return l
 }
 
 // add takes in a lock whose key has none.
 func (r *registry) add(l *actor.Lock) {
-	hash := r.hash(l.Key())
-	if r.byHash[hash] == nil {
-		r.byHash[hash] = l
+	_, at := r.find(l.Key())
+	r.put(at, l)
+}
+
+// put takes in a lock where find said that it is to be.
+func (r *registry) put(at place, l *actor.Lock) {
+	if !at.taken {
+		r.byHash[at.hash] = l
 		return
 	}
 	if r.others == nil {
@@ -49,7 +69,8 @@ func (r *registry) add(l *actor.Lock) {
 
 // remove lets go of a lock that it has.
 func (r *registry) remove(l *actor.Lock) {
-	if hash := r.hash(l.Key()); r.byHash[hash] == l {
+	hash := r.hash(l.Key())
+	if len(r.others) == 0 || r.byHash[hash] == l {
 		delete(r.byHash, hash)
 		return
 	}
@@ -57,6 +78,17 @@ func (r *registry) remove(l *actor.Lock) {
 }
 
 func (r *registry) len() int { return len(r.byHash) + len(r.others) }
+
+// appendTo appends all locks, in no order.
+func (r *registry) appendTo(all []*actor.Lock) []*actor.Lock {
+	for _, l := range r.byHash {
+		all = append(all, l)
+	}
+	for _, l := range r.others {
+		all = append(all, l)
+	}
+	return all
+}
 
 // sorted returns the keys of all locks in their order.
 func (r *registry) sorted() []string {

@@ -150,6 +150,13 @@ func TestLocksTakenTogetherAreRenewedApart(t *testing.T) {
 		}
 	}
 	require.LessOrEqual(t, most, 256)
+	neighbours := 0
+	for i := range locks - 1 {
+		if renewed[fmt.Sprintf("k%04d", i)][0] == renewed[fmt.Sprintf("k%04d", i+1)][0] {
+			neighbours++
+		}
+	}
+	require.Greater(t, neighbours, locks*9/10, "those that were taken one after the other lie side by side here and in the server")
 }
 
 // A batch that was refused as a whole for one key goes again in halves: one after the other they would take too long.

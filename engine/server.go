@@ -80,12 +80,12 @@ func (s *Server) meetCluster(ctx context.Context) (err error) {
 // AskReplicas reports why replicas cannot be asked who has what was written: nil if they can. In a cluster it
 // asks the masters that answer. A server that has none answers, too. It waits for so long at most.
 func (s *Server) AskReplicas(ctx context.Context, patience time.Duration) error {
-	return inTime(ctx, patience, s.askReplicas)
+	return inTime(ctx, patience, func(ctx context.Context) error { return s.askReplicas(ctx, patience) })
 }
 
-func (s *Server) askReplicas(ctx context.Context) error {
+func (s *Server) askReplicas(ctx context.Context, patience time.Duration) error {
 	if !s.Cluster() {
-		return askReplicas(ctx, s.client)
+		return askReplicas(ctx, s.client, patience)
 	}
 	err := errStranger
 	for _, address := range s.chart.addresses() {
@@ -93,15 +93,17 @@ func (s *Server) askReplicas(ctx context.Context) error {
 		if node == nil {
 			continue
 		}
-		err = askReplicas(ctx, node)
-		if _, answered := rueidis.IsRedisErr(err); answered {
+		err = askReplicas(ctx, node, patience)
+		if _, refused := rueidis.IsRedisErr(err); err == nil || refused {
 			return err
 		}
 	}
 	return err
 }
 
-func (s *Server) way(address string) *way { return &way{client: s.client, address: address} }
+func (s *Server) way(address string) *way {
+	return &way{client: s.client, address: address, master: address != "" && !s.Cluster()}
+}
 
 func (s *Server) writer(id string) *writer {
 	return &writer{id: id, private: s.private, sharded: s.sharded, deaf: s.Cluster() && !s.sharded}

@@ -10,20 +10,25 @@ import (
 // simAsk is a request with what is known of it.
 type simAsk struct {
 	actor.Request
-	letter  mail
-	caller  *simCaller
-	hold    *simHold // that it is for, or about; of several the first
-	single  [1]*simHold
-	parts   []*simHold // of a request for several locks
-	name    int
-	number  int           // in the order in which they were asked
-	asked   time.Duration // true time
-	due     time.Duration // when its verdict is due by the engine's clock; 0 not known yet
-	aside   time.Duration // when somebody of its engine last waited to write what it is to read. True time
-	left    bool          // its caller gave up
-	decided bool
-	taken   bool   // its caller has the verdict
-	takes   func() // is when it takes it
+	letter   mail
+	caller   *simCaller
+	hold     *simHold // that it is for, or about; of several the first
+	single   [1]*simHold
+	parts    []*simHold // of a request for several locks
+	name     int
+	number   int           // in the order in which they were asked
+	asked    time.Duration // true time
+	due      time.Duration // when its verdict is due by the engine's clock; 0 not known yet
+	aside    time.Duration // when somebody of its engine last waited to write what it is to read. True time
+	left     bool          // its caller gave up
+	refusals int           // how often its engine had been told then that another has the lock
+	refused  bool          // it tries once, and no connection could be made for that
+	vain     int           // how often its engine was told since that too few replicas have the lock
+	vainAt   time.Duration // when it was last, by its clock
+	undone   bool          // and that was what its own Lock had asked for
+	decided  bool
+	taken    bool   // its caller has the verdict
+	takes    func() // is when it takes it
 }
 
 // simHold is a hold with what is known of it.
@@ -65,6 +70,7 @@ func (c *simCaller) newAsk(what actor.Kind, name int) *simAsk {
 		a.Kind = actor.Read
 	}
 	w.books.asked++
+	a.Async = c.number%2 == 1
 	a.caller, a.name, a.asked, a.number = c, name, w.now, w.books.asked
 	return a
 }
@@ -76,6 +82,9 @@ func (c *simCaller) post(a *simAsk) {
 	c.e.tracef("%s asks: %s", c, a)
 	c.e.asks = append(c.e.asks, a)
 	c.asks = append(c.asks, a)
+	if a.refusals = 0; c.e.refused != nil {
+		a.refusals = c.e.refused[a.name]
+	}
 	a.letter = mail{what: &a.Request}
 	c.e.post(&a.letter)
 }

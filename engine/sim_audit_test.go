@@ -23,6 +23,7 @@ func (e *simEngine) audit(now time.Duration) {
 			h.suspect = h.suspect && (e.doubts || h.tenure.confirmed < e.doubted)
 			h.bounded(now)
 			h.learns()
+			h.vouchedFor()
 			h.lasts()
 			h.persists()
 		}
@@ -33,11 +34,18 @@ func (e *simEngine) audit(now time.Duration) {
 		}
 		e.punctual(a, now)
 	}
-	if e.c.fx.Draining && waiting > 0 {
+	if e.c.fx.Draining && waiting > 0 && !e.c.unopened() {
 		w.fail("%s shuts down, and %d still wait for a lock", e.name, waiting)
+	}
+	if w.ran%16 == 0 {
+		e.thrifty()
+		e.listens()
 	}
 	if s := &e.c.fx.Stats; s.Held != held || s.Waiting != waiting {
 		w.fail("%s counts %d held and %d waiting, but it is %d and %d", e.name, s.Held, s.Waiting, held, waiting)
+	}
+	if n := e.c.fx.Stats.LostAtUnlock; n > e.lostAtUnlock {
+		w.fail("%s counts %d losses that unlocks found, and has told %d unlocks so", e.name, n, e.lostAtUnlock)
 	}
 }
 
@@ -71,14 +79,21 @@ func (e *simEngine) behind(now time.Duration) bool {
 	return ok && at <= now
 }
 
-// punctual checks that a request has its verdict when its time is over or its caller left.
+// punctual checks that a request, once it was opened, has its verdict when its time is over or its caller left.
 func (e *simEngine) punctual(a *simAsk, now time.Duration) {
+	if !a.Opened() {
+		return
+	}
 	if a.due == 0 {
 		a.due = now + a.limit(e)
 		e.waitsForItself(a)
+		e.forcedAtOnce(a)
+	} else {
+		e.waitsForItsOwner(a)
 	}
+	e.toldOfReplicas(a, now)
 	const slack = 2 * tick
-	if a.left {
+	if a.left && !e.c.unopened() {
 		e.w.fail("%s has no verdict for %s of %s, who gave up", e.name, a, a.caller)
 	} else if now > a.due+slack && !e.behind(now) {
 		e.w.fail("%s has no verdict for %s of %s, %v after it was due", e.name, a, a.caller, now-a.due)
@@ -94,6 +109,8 @@ func (a *simAsk) limit(e *simEngine) time.Duration {
 		return 1 << 60
 	case a.Wait > 0:
 		return a.Wait
+	case a.Tag == actor.Acquire:
+		return e.config.Timeout + e.config.ReplicaFor
 	}
 	return e.config.Timeout
 }

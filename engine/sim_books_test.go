@@ -45,6 +45,7 @@ type simTenure struct {
 	lost      bool          // one of its holds was
 	fixed     bool          // one of its holds has, or had, a lease of its own
 	confirmed time.Duration // when the latest command left that set its TTL and was answered. Engine's clock
+	vouched   time.Duration // when the latest answer came that it is there. True time
 	lease     time.Duration // that it set
 	failed    time.Duration // its latest renewal did, and was not sent again. True time
 	shortest  time.Duration // of the leases that its commands were to set; 0: there was none
@@ -52,7 +53,11 @@ type simTenure struct {
 	unsure    bool          // a command had no answer, or a refusal
 	cut       bool          // a command had no answer: it may run at any time
 	forbidden bool          // a command was refused for good
+	parted    bool          // its engine had no answer for a lease while the server had it
+	alone     bool          // granted, and too few replicas have it
 	flying    int           // commands under way
+	departed  bool          // one has left
+	eased     time.Duration // when its engine heard that what a read beside it needed may be over. Engine's clock
 	releases  int           // of them, releases
 	standing  simStanding
 }
@@ -63,6 +68,7 @@ type simStanding struct {
 	own    time.Duration // that engine was told so, in answer to a question
 	kept   time.Duration // its engine has it, and nobody there holds it or waits for it
 	wrong  time.Duration // its count is wrong
+	long   time.Duration // its TTL is longer than its holds need
 	holds  int           // by how many it was held when that was looked at last
 }
 
@@ -107,7 +113,7 @@ func (b *simBooks) tenure(h simHolder) *simTenure {
 func (b *simBooks) created(h simHolder, now time.Duration) *simTenure {
 	t := b.tenure(h)
 	if h.reads() && t.removed && !b.late { // the next reader beside the same writer
-		*t = simTenure{holder: t.holder, next: t.next, id: t.id, flying: t.flying, releases: t.releases}
+		*t = simTenure{holder: t.holder, next: t.next, id: t.id, flying: t.flying, releases: t.releases, departed: true, shortest: t.shortest}
 	}
 	t.present, t.created, t.standing = true, now, simStanding{}
 	t.late = t.late || b.late
@@ -169,10 +175,21 @@ func (b *simBooks) returned(e *simEngine, back *batch, now time.Duration) {
 		c := &back.commands[i]
 		if c.Parts == nil {
 			b.tenure(e.holderOf(c)).returned(back, i, now)
+			e.eases(c)
 		}
 		for _, part := range c.Parts {
 			b.tenure(holderOf(e.life, e.w.nameOf(part.Key), false, c.Tenure)).returned(back, i, now)
 		}
+	}
+}
+
+// eases notes that a reader which left, or may need less, did so beside a writer of its engine.
+func (e *simEngine) eases(c *actor.Command) {
+	if c.Verb != actor.SendReadRelease && c.Verb != actor.SendReadRenew {
+		return
+	}
+	if k := e.w.server.key(e.w.nameOf(c.Key)); k.tenure != nil && k.holder.life == int32(e.life) {
+		k.tenure.eased = e.now()
 	}
 }
 
@@ -198,6 +215,9 @@ func (t *simTenure) returned(back *batch, i int, now time.Duration) {
 		t.released = now
 	case back.replies[i].Status == actor.Done && c.Lease != 0:
 		t.confirmed, t.lease = max(t.confirmed, back.sent), c.Lease
+	}
+	if back.failed == nil && i < len(back.replies) && back.replies[i].Status == actor.Done {
+		t.vouched = now
 	}
 }
 
@@ -281,7 +301,10 @@ const (
 	sawToken
 	sawQueued
 	sawShared
-	sawOutlived
+	sawFellDue
+	sawDoubtful
+	sawTooLate
+	sawUnlisted
 	sawRead
 	sawBeside
 	sawUpgrade
@@ -292,8 +315,17 @@ const (
 	sawDismissed
 	sawJoined
 	sawRecalled
+	sawHurried
+	sawOvertaken
 	sawMajorityLost
 	sawSpent
+	sawEntered
+	sawFall
+	sawShortened
+	sawMedley
+	sawReadBeside
+	sawUnreplicated
+	sawSpun
 
 	simFaultSights // from here on, what went wrong
 )
@@ -320,9 +352,12 @@ const (
 
 var simSightNames = [simSights]string{
 	"granted", "re-entered", "not acquired", "unavailable", "refused for good", "closed", "released", "lost",
-	"forced", "extended", "ghosts named", "shut down", "full calls", "handed on", "state read", "holds counted", "given up", "tokens", "queued", "a time in a queue shared", "a time shared with a head that is gone",
+	"forced", "extended", "ghosts named", "shut down", "full calls", "handed on", "state read", "holds counted", "given up", "tokens", "queued", "a time in a queue shared",
+	"places that nobody kept up", "told behind a head that may be dead", "calls too late to take effect", "lists of queues lost",
 	"granted to read", "read by the writer", "upgrades refused", "several granted at once", "several refused to who has one", "asked by an engine that polls",
-	"quorums held", "quorums refused", "members of a quorum that came later", "members of a quorum asked for again after a refusal", "quorums lost", "members of a quorum held for as long as they may be",
+	"quorums held", "quorums refused", "members of a quorum that came later", "members of a quorum asked for again after a refusal", "quorums that waited no longer for some answers", "several kept one after the other", "quorums lost", "members of a quorum held for as long as they may be", "members of a quorum locked alone by its owner", "falls of a TTL told", "leases made shorter by holders that died", "engines that poll among others that want a lock all the time",
+	"readers beside one who writes again and again",
+	"grants that too few replicas have", "a busy engine beside others who poll",
 	"calls run late, their connection gone", "calls refused", "messages forbidden", "messages lost", "short answers", "clocks that stood still",
 	"slow deliveries", "calls written late", "calls lost", "calls run twice", "calls run after later ones",
 	"answers lost", "failures told after later answers", "messages doubled", "pub/sub breaks", "skipped in a queue",

@@ -86,6 +86,9 @@ func (w *simWorld) leaves(e *simEngine, b *batch) {
 	if len(b.commands) >= batchKeys {
 		w.saw(sawFull)
 	}
+	if len(b.commands) > 1 && grants(b.verb) && !simRenews(b.verb) && e.c.link.down && !b.whole {
+		w.fail("%s tries a link that is down with %d questions: each has to be released later", e.name, len(b.commands))
+	}
 	for i := range b.commands {
 		c := &b.commands[i]
 		if len(c.Ghosts) > 0 {
@@ -116,10 +119,19 @@ func (w *simWorld) rarely(e *simEngine, c *actor.Command) {
 	if c.Lease == 0 || c.Count != 0 || c.Listen || t.lease < e.config.Lease {
 		return
 	}
+	if w.falls(e, c, t) || t.eased >= t.confirmed {
+		return
+	}
 	least := min(e.config.Renew*9/20, t.shortest*3/10) - 10*time.Millisecond
 	if after := e.now() - t.confirmed; after < least {
 		w.fail("%s renews %s:%d again after only %v", e.name, c.Key, c.Tenure, after)
 	}
+}
+
+// falls reports whether a renewal is to shorten a TTL that nobody needs any more.
+func (w *simWorld) falls(e *simEngine, c *actor.Command, t *simTenure) bool {
+	left := t.lease - (e.now() - t.confirmed)
+	return c.Lease < left-min(t.lease/50, time.Second)
 }
 
 // asked notes that somebody wants a lease of its own.
@@ -140,6 +152,10 @@ func (t *simTenure) sets(lease time.Duration) {
 // may be one more, its release.
 func (w *simWorld) alone(e *simEngine, c *actor.Command, h simHolder) {
 	t := w.books.tenure(h)
+	t.departed = true
+	if c.Verb == actor.SendReadAcquire && t.removed {
+		t.shortest = 0 // of the next reader beside the same writer
+	}
 	if t.failed = 0; c.Lease != 0 {
 		t.sets(c.Lease)
 	}

@@ -42,6 +42,124 @@ func (w *simWorld) contest(engines int) {
 	}
 }
 
+// medley has some engines, of which some listen and some poll, want a lock all the time and hold it for a moment: the
+// first with several callers, the others with one each. None is shut out, however the others learn of its being free.
+func (w *simWorld) medley() {
+	const callers, moment = 3, time.Millisecond
+	ends := w.now + 3*time.Second
+	longest := time.Duration(len(w.engines)-1) * (time.Second + 100*w.plan.latency)
+	for slot, e := range w.engines {
+		number := 1
+		if slot == 0 {
+			number = callers
+		}
+		for range number {
+			c := w.prober(slot)
+			c.probes = func(a *simAsk) {
+				switch {
+				case a.Tag == actor.Acquire:
+					w.patient(a, longest)
+					w.after(moment, func() { c.change(a.hold, actor.Unlock, 0) })
+				case w.now < ends:
+					c.plainLock(0)
+				}
+			}
+			c.plainLock(0)
+		}
+		if e.config.Poll {
+			w.saw(sawMedley)
+		}
+	}
+	all := func() bool {
+		for _, e := range w.engines {
+			for _, a := range e.asks {
+				if a.Tag == actor.Acquire {
+					w.patient(a, longest)
+				}
+			}
+		}
+		return w.settled()
+	}
+	if !w.runUntil(ends+2*longest, all) {
+		w.unsettled()
+	}
+}
+
+// besideAWriter has one engine write a lock again and again, each time for a moment, and one who reads it now and then: in that
+// engine, who goes before its next writer however it learns of releases, or in one that polls.
+func (w *simWorld) besideAWriter() {
+	const most = 6
+	moment, longest := time.Millisecond+20*w.plan.latency, 2*time.Second+200*w.plan.latency
+	ends, passed := w.now+20*moment, 0
+	slot := w.random.IntN(len(w.engines))
+	if !w.engines[slot].config.Poll {
+		slot = 0
+	}
+	writer, reader := w.prober(0), w.prober(slot)
+	writer.probes = func(a *simAsk) {
+		switch {
+		case a.Tag == actor.Acquire:
+			if passed++; passed > most && slot == 0 {
+				w.fail("%s writes %s for the %dth time while another of it waits to read", a.caller.e.name, a, passed)
+			}
+			w.after(moment, func() { writer.change(a.hold, actor.Unlock, 0) })
+		case w.now < ends:
+			writer.plainLock(0)
+		}
+	}
+	read := func() *simAsk {
+		a := reader.newAsk(actor.Acquire, 0)
+		a.Kind = actor.Read
+		passed = 0
+		reader.want(a)
+		return a
+	}
+	var waits *simAsk
+	reader.probes = func(a *simAsk) {
+		if a.Tag == actor.Acquire {
+			waits = nil
+			w.patient(a, longest)
+			reader.change(a.hold, actor.Unlock, 0)
+			return
+		}
+		w.after(3*moment, func() {
+			if passed = 0; w.now < ends {
+				waits = read()
+			}
+		})
+	}
+	writer.plainLock(0)
+	w.after(moment/2, func() { waits = read() })
+	w.saw(sawReadBeside)
+	served := func() bool {
+		if waits != nil {
+			ends = max(ends, w.now+moment) // the writer goes on as long as it does
+			w.patient(waits, longest)
+		}
+		return w.now > ends && w.settled()
+	}
+	if !w.runUntil(w.now+10*longest+100*moment, served) {
+		w.unsettled()
+	}
+}
+
+// patient checks that a wait among others is not too long. Who does not listen has to be lucky while others do: they are told
+// when the lock is free, and it is theirs a round trip later. So it may go on for longer, if its engine asks as often as it can.
+func (w *simWorld) patient(a *simAsk, longest time.Duration) {
+	waited, e := w.now-a.asked, a.caller.e
+	if waited <= longest {
+		return
+	}
+	const keen = 4 * 4 * time.Millisecond // so long it sleeps when others have its turns; and four times that until it has found that out
+	asked := 0
+	if e.refused != nil {
+		asked = e.refused[a.name] - a.refusals
+	}
+	if !e.config.Poll || time.Duration(asked)*(keen+4*w.plan.latency) < waited {
+		w.fail("%s has waited %v for %s, of which others had their turns all the time, and was told %d times that they have it", e.name, waited, a, asked)
+	}
+}
+
 // pollers lets one engine compete with a client that never listens, as Redisson's spin lock: within two
 // rounds of the engine stepping back it finds the lock free.
 func (w *simWorld) pollers() {
@@ -96,4 +214,31 @@ func (c *simCaller) queues(ends time.Duration) {
 		}
 	}
 	again()
+}
+
+// shortened has a holder make its long lease a short one, and die: who waits for it comes when the short one is over, and not
+// when the one is that it was told of.
+func (w *simWorld) shortened() {
+	const long, short, calm = time.Minute, 500 * time.Millisecond, 300 * time.Millisecond
+	dying, second := w.prober(0), w.prober(1)
+	first := dying.newAsk(actor.Acquire, 0)
+	first.Kind, first.Lease = w.names[0].kind, long
+	dying.want(first)
+	w.runFor(calm + 20*w.plan.latency)
+	if !first.decided || first.Err != nil {
+		w.fail("%s does not get %s, which nobody holds", dying.e.name, first)
+		return
+	}
+	waits := second.plainLock(0)
+	w.runFor(calm + 20*w.plan.latency)
+	shorter := dying.change(first.hold, actor.Extend, short)
+	w.runUntil(w.now+calm+20*w.plan.latency, func() bool { return shorter.decided })
+	dying.e.die()
+	w.saw(sawShortened)
+	if !w.runUntil(w.now+short+calm+40*w.plan.latency, func() bool { return waits.decided }) {
+		w.fail("%s sleeps for longer than the lease of %s, which was made shorter", second.e.name, waits)
+		return
+	}
+	second.change(waits.hold, actor.Unlock, 0)
+	w.runUntil(w.now+w.patience(), w.settled)
 }

@@ -228,6 +228,20 @@ func (s *simEars) listening(channel string) (count int) {
 	return count
 }
 
+// listens checks that a channel that passes for listened to is: of an order that failed, nothing counts that a connection confirmed
+// which is none any more.
+func (e *simEngine) listens() {
+	r := e.ears.ear
+	if e.c.ears.busy || r == nil || r.cut || e.w.bug != bugNone {
+		return // the loop is to be told of that
+	}
+	for name, ch := range e.c.ears.channels {
+		if ch.state == present && !r.listens[name] {
+			e.w.fail("%s takes a channel for listened to that no connection of it has", e.name)
+		}
+	}
+}
+
 // total is how many channels the server has for the engine.
 func (s *simEars) total() (count int) {
 	for _, r := range []*simEar{s.ear, s.next} {

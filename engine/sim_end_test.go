@@ -24,6 +24,8 @@ func (w *simWorld) windDown() {
 	w.probe()
 	w.begin(simMixed(w.seed, 2))
 	contest, pollers, procession := w.chance(0.03), w.chance(0.03), w.chance(0.1)
+	overtaken, absence := w.chance(0.1), w.chance(0.05)
+	medley, shortened, beside := w.chance(0.04), w.chance(0.05), w.chance(0.1)
 	switch fair := w.names[0].kind == actor.Fair; {
 	case fair && procession:
 		w.procession()
@@ -35,8 +37,28 @@ func (w *simWorld) windDown() {
 		if pollers {
 			w.pollers()
 		}
+		if overtaken {
+			w.overtake()
+		}
+		if medley && slices.ContainsFunc(w.engines, func(e *simEngine) bool { return e.config.Poll }) {
+			w.medley()
+		}
+		if shortened {
+			w.shortened()
+		}
+		if w.plan.spinning {
+			w.spin()
+		}
+		if beside && w.names[0].kind == actor.Write && w.engines[0].config.MaxHold == 0 {
+			w.besideAWriter()
+		}
 	}
 	w.runFor(2*w.plan.longest + w.patience())
+	if absence {
+		w.absence()
+		w.runFor(2*w.plan.longest + w.patience())
+	}
+	w.bury(absence)
 	w.nothingIsLeft()
 }
 
@@ -129,6 +151,7 @@ func (w *simWorld) probe() {
 			w.runFor(w.spread(time.Millisecond, time.Second))
 		}
 		w.probeReaders(name, roundTrips)
+		w.probeInner(name, roundTrips)
 	}
 	w.probeSeveral(roundTrips)
 	w.probeQuorum(roundTrips)
@@ -182,6 +205,9 @@ func (w *simWorld) nothingIsLeft() {
 	for name := range w.server.keys {
 		if left := w.server.queues[name]; len(left) > 0 {
 			w.fail("the queue of %s is left with a place of %s", w.plan.names[name], w.holderName(left[0].holder))
+		}
+		if left := w.server.strays[name]; len(left) > 0 && name < 4 { // everybody has asked for it since
+			w.fail("the times of %d without places are left of %s", len(left), w.plan.names[name])
 		}
 		if k := w.server.key(name); k.exists {
 			w.fail("the server is left with %s of %s and %d readers", w.plan.names[name], w.holderName(k.holder), len(k.readers))

@@ -37,12 +37,17 @@ type simEngine struct {
 	turns        func()        // turned
 	rung         func()        // ringing
 	handed       uint64        // grants without asking the server, so far
+	lostAtUnlock uint64        // unlocks that were told so, so far
 	vain         simRate       // calls and commands that came to nothing
 	mostVain     int           // that may be in the same tenth of a second
 	unheard      time.Duration // since when it cannot listen to some channel. True time
 	idle         int           // turns in a row that came to nothing
 	renewalWaits bool          // one was queued when the last turn ended
 	idleSince    time.Duration
+	reached      time.Duration // when it took in an answer last. True time
+
+	knew    []time.Duration // of each name, when it had the lock last, or was told that another has it. By its clock
+	refused []int           // of each name, how often it was told that another has it
 }
 
 func (w *simWorld) startEngine(slot int) {
@@ -55,9 +60,12 @@ func (w *simWorld) startEngine(slot int) {
 		name:   fmt.Sprintf("e%d", slot),
 		config: w.plan.config(w, w.lives[life]),
 		box:    newMailbox(),
+
+		reached: w.now,
 	}
 	e.c = newCoordinator(e.config, w.plan.couriers)
-	e.c.fx.Stepped = w.stepped
+	e.c.intake.share = w.plan.share
+	e.c.fx.Stepped = e.stepped
 	e.clock = newSimClock(w)
 	e.turns, e.rung = e.turned, e.ringing
 	e.line, e.ears = newSimLine(e), &simEars{e: e}
@@ -111,6 +119,8 @@ func (e *simEngine) turn() {
 		return
 	}
 	letters := e.box.take()
+	e.reaches(letters)
+	e.vainly(letters)
 	now := e.now()
 	if e.doubts {
 		e.doubts = false
@@ -120,8 +130,9 @@ func (e *simEngine) turn() {
 		e.doubted = now
 		e.tracef("finds that its clock stood still")
 	}
+	unopened := e.c.lettersLeft()
 	e.c.turn(now, letters)
-	if e.stirred(letters) {
+	if e.stirred(letters) || e.c.lettersLeft() != unopened {
 		e.w.steps++
 		e.idle = 0
 	} else {
@@ -129,6 +140,7 @@ func (e *simEngine) turn() {
 	}
 	e.sends()
 	e.letGo()
+	e.refusedAtOnce()
 	e.c.rest()
 	e.audit(now)
 	if e.c.closed {

@@ -16,7 +16,11 @@ const simFairWait = 500 * time.Millisecond
 type simPlace struct {
 	holder simHolder
 	time   int64 // until when it counts as alive, by the wall clock, which all processes share
-	late   bool  // a late copy brought it, or a restart with old data: nobody may know of it
+	till   int64 // until when its engine keeps it up, by the server's clock; 0: its client does not do that
+	added  int64 // to the times behind it, if its engine keeps it up
+	life   int64 // and how long it lives then
+	late   bool  // a late copy brought it: nobody may know of it
+	old    bool  // a restart with old data did
 }
 
 func placeOf(queue []simPlace, holder simHolder) int {
@@ -39,19 +43,76 @@ func (s *simServer) queue(name int, queue []simPlace) {
 	s.queues[name] = queue
 }
 
+// leftOf is how much longer a place counts as alive. Clients of another kind know times only.
+func (s *simServer) leftOf(p simPlace) int64 {
+	if p.till != 0 && !s.outside {
+		return p.till - s.clock()
+	}
+	return p.time - s.wall
+}
+
 // prune takes the dead off the head of a queue, as far as the server allows it. Whoever asks is alive.
 func (s *simServer) prune(name int, asks simHolder) error {
-	for len(s.queues[name]) > 0 && s.queues[name][0].time <= s.wall && s.queues[name][0].holder != asks {
+	for len(s.queues[name]) > 0 && s.leftOf(s.queues[name][0]) <= 0 && s.queues[name][0].holder != asks {
 		if err := s.writable(false); err != nil {
 			return err
 		}
 		s.w.skips(name, s.queues[name][0])
+		if head := s.queues[name][0]; head.till != 0 && !s.outside {
+			s.w.saw(sawFellDue)
+			s.leave(name, head.holder, head.added)
+			continue
+		}
 		s.queue(name, s.queues[name][1:])
+	}
+	return s.forgetTimes(name)
+}
+
+// tellFurther tells those behind a head that should have been kept up by now that the lock is free, until one is not doubtful.
+func (s *simServer) tellFurther(name int) {
+	queue, head, at := s.queues[name], 0, 0
+	for step := 1; step <= 24; step++ {
+		if p := queue[head]; p.till == 0 || 8*(p.till-s.clock()) >= 5*p.life {
+			return
+		}
+		if at *= 2; step <= 8 {
+			at = step
+		}
+		next := min(at, len(queue)-1)
+		if next == head {
+			return
+		}
+		head = next
+		s.w.saw(sawDoubtful)
+		s.tell(s.w.names[name].channel + ":" + s.w.holderName(queue[head].holder))
+	}
+}
+
+// forgetTimes is for a list that was lost: times without places count for nothing, and those who had them are told.
+func (s *simServer) forgetTimes(name int) error {
+	lost := s.strays[name]
+	if len(s.queues[name]) > 0 || len(lost) == 0 || s.w.bug == bugTimeIsPlace {
+		return nil
+	}
+	if err := s.writable(false); err != nil {
+		return err
+	}
+	s.note(name)
+	s.strays[name] = nil
+	for _, p := range lost {
+		s.tell(s.w.names[name].channel + ":" + s.w.holderName(p.holder))
 	}
 	return nil
 }
 
 func (s *simServer) fairAcquire(name int, holder simHolder, c *actor.Command) actor.Reply {
+	if s.late {
+		s.w.saw(sawTooLate)
+		return actor.Reply{Status: actor.Refused, Err: actor.ErrLate, Late: true, Clock: s.clock()}
+	}
+	if s.expires != 0 && s.w.now > s.expires {
+		s.w.fail("an acquire of %s takes effect %v after its engine gave it up", s.w.plan.names[name], s.w.now-s.expires)
+	}
 	k, ttl, wait := s.key(name), s.left(s.key(name)), milliseconds(c.Wait)
 	if err := s.prune(name, holder); err != nil {
 		return refusedBy(err)
@@ -76,6 +137,13 @@ func (s *simServer) fairAcquire(name int, holder simHolder, c *actor.Command) ac
 			return reply
 		}
 	}
+	reply.Clock = s.clock()
+	if at = s.stray(name, holder, at, &reply); at == simStray {
+		return reply
+	}
+	if at >= 0 {
+		s.keep(name, at, wait)
+	}
 	if at < 0 && wait != 0 {
 		if err := s.writable(true); err != nil {
 			return refusedBy(err)
@@ -83,7 +151,7 @@ func (s *simServer) fairAcquire(name int, holder simHolder, c *actor.Command) ac
 		at = s.enqueue(name, holder, ttl, c)
 	}
 	if !k.exists {
-		reply.TTL = ttlOf(s.queues[name][0].time - s.wall)
+		reply.TTL = ttlOf(max(s.leftOf(s.queues[name][0]), 0))
 	}
 	reply.Left = -1
 	if at >= 0 {
@@ -110,32 +178,73 @@ func (s *simServer) putOff(name, at int, ttl, wait int64) error {
 
 // outlive is what somebody does that asks and would die with the head, whose time it shares.
 func (s *simServer) outlive(name, at int, wait int64) error {
-	if at <= 0 || wait == 0 || s.w.bug == bugDiesTogether || 4*(s.queues[name][at].time-s.wall) > wait {
+	if at <= 0 || wait == 0 || 4*(s.queues[name][at].time-s.wall) > wait {
 		return nil
 	}
 	err := s.writable(true)
 	if err == nil {
-		s.w.saw(sawOutlived)
-		s.queue(name, later(s.queues[name], 1, wait))
+		s.queue(name, later(s.queues[name], 1, max(wait, s.wall+wait-s.queues[name][at].time)))
 	}
 	return err
+}
+
+// simStray is the place of somebody whose time counts for one.
+const simStray = -2
+
+// stray is the mistake that a time counts for a place.
+func (s *simServer) stray(name int, holder simHolder, at int, reply *actor.Reply) int {
+	if s.w.bug != bugTimeIsPlace || at >= 0 || placeOf(s.strays[name], holder) < 0 {
+		return at
+	}
+	reply.Left = ttlOf(simFairWait.Milliseconds())
+	return simStray
+}
+
+// keep is what it does for a place that its engine asks for: it lives for a wait from now on. Short of memory the
+// server does not.
+func (s *simServer) keep(name, at int, wait int64) {
+	if s.latest == 0 || wait == 0 || s.writable(true) != nil {
+		return
+	}
+	queue := slices.Clone(s.queues[name])
+	if queue[at].till == 0 {
+		queue[at].added = wait
+	}
+	queue[at].till, queue[at].life = s.clock()+wait, wait
+	s.w.livesTooLong(name, queue[at])
+	s.queue(name, queue)
+	if left := queue[at].time - s.wall; 4*left <= wait {
+		s.w.fail("%s asks in the queue of %s, and has %d ms left by its time: other clients will take it for dead", s.w.holderName(queue[at].holder), s.w.plan.names[name], left)
+	}
 }
 
 // enqueue returns which place it is. Right behind the one of its engine that it names, it shares that one's time
 // if that is enough for it.
 func (s *simServer) enqueue(name int, holder simHolder, ttl int64, c *actor.Command) int {
 	queue, wait := s.queues[name], milliseconds(c.Wait)
-	last, shares := len(queue)-1, false
+	last, shares, adds := len(queue)-1, false, wait
 	if last >= 0 {
-		ttl = max(queue[last].time-s.wall, 0)
-		shares = c.Behind != 0 && queue[last].holder == holderOf(int(holder.life), name, false, c.Behind) && ttl >= wait
+		front := queue[last]
+		ttl = max(front.time-s.wall, 0)
+		shares = c.Behind != 0 && front.holder == holderOf(int(holder.life), name, false, c.Behind) && ttl >= wait
+		switch {
+		case shares && front.till != 0:
+			adds = front.added
+		case !shares && s.latest != 0 && front.till == 0:
+			adds = max(wait, simFairWait.Milliseconds())
+		}
 	}
 	if shares {
 		s.w.saw(sawShared)
 	} else {
-		ttl += wait
+		ttl += adds
 	}
-	s.queue(name, append(slices.Clip(queue), simPlace{holder: holder, time: s.wall + ttl, late: s.w.books.late}))
+	place := simPlace{holder: holder, time: s.wall + ttl, late: s.w.books.late}
+	if s.latest != 0 {
+		place.till, place.added, place.life = s.clock()+wait, adds, wait
+		s.w.livesTooLong(name, place)
+	}
+	s.queue(name, append(slices.Clip(queue), place))
 	s.w.arrives(name, holder)
 	return last + 1
 }
@@ -191,6 +300,9 @@ func (s *simServer) leave(name int, holder simHolder, wait int64) {
 		return
 	}
 	time := queue[at].time
+	if queue[at].till != 0 {
+		wait = queue[at].added
+	}
 	unused := max(min(wait, time-s.wall), 0)
 	if s.w.bug == bugTakesTooMuch {
 		unused = wait
@@ -200,6 +312,7 @@ func (s *simServer) leave(name int, holder simHolder, wait int64) {
 		unused = 0
 	}
 	s.queue(name, later(queue, at, -unused))
+	s.w.leavesEnough(name, at, unused)
 }
 
 // channelFor is where a message for a name goes: for a fair lock, to the head of its queue. It is empty
@@ -225,7 +338,16 @@ type simArrival struct {
 	at     time.Duration
 }
 
-func (a simArrival) waits() bool { return a.ask.number == a.number && !a.ask.decided && !a.ask.left }
+func (a simArrival) waits() bool {
+	return a.ask.number == a.number && !a.ask.decided && !a.ask.left && !a.gaveUp()
+}
+
+// gaveUp reports whether it left its place because its owner was granted the lock, which it was about to re-enter. If
+// that one unlocks first, it comes to the queue anew.
+func (a simArrival) gaveUp() bool {
+	l := a.ask.Lock()
+	return a.ask.Owner != 0 && l != nil && l.Tenure() != a.tenure.holder.tenure
+}
 
 // arrives notes who has come, in the order in which they do.
 func (w *simWorld) arrives(name int, holder simHolder) {
@@ -259,11 +381,32 @@ func (w *simWorld) waiter(holder simHolder) *simAsk {
 func (w *simWorld) skips(name int, p simPlace) {
 	w.saw(sawSkipped)
 	a := w.waiter(p.holder)
-	if a == nil || a.Wait != 0 || p.late || w.books.late || w.books.tenure(p.holder).unsure {
+	if a == nil || a.Wait != 0 || p.late || p.old || w.books.late || w.books.tenure(p.holder).unsure {
 		return
 	}
 	if w.calmSince(a.asked-w.patience()) || w.calmSince(w.now-2*simFairWait-w.patience()) {
 		w.fail("%s waits for %s, and is skipped as if it were dead", a.caller.e.name, a)
+	}
+}
+
+// livesTooLong checks that nobody who dies now would hold others up for longer than its engine's options say.
+func (w *simWorld) livesTooLong(name int, p simPlace) {
+	if p.till-w.server.clock() > simFairWait.Milliseconds() {
+		w.fail("the place of %s in the queue of %s would live for %d ms without being kept up", w.holderName(p.holder), w.plan.names[name], p.till-w.server.clock())
+	}
+}
+
+// leavesEnough checks that who left a queue took no more time from the one behind it than leaves that one its own wait.
+func (w *simWorld) leavesEnough(name, at int, took int64) {
+	if at == len(w.server.queues[name]) {
+		return
+	}
+	p, wait := w.server.queues[name][at], simFairWait.Milliseconds()
+	if p.till != 0 {
+		wait = p.life
+	}
+	if left := p.time - w.server.wall; left < wait && left+took >= wait {
+		w.fail("%s has %d ms in the queue of %s when the one in front of it has left, less than its wait", w.holderName(p.holder), left, w.plan.names[name])
 	}
 }
 
@@ -306,7 +449,7 @@ func (w *simWorld) free(name int) bool {
 		return false
 	}
 	for _, p := range w.server.queues[name] {
-		if p.time > w.server.clock() {
+		if p.till > w.server.clock() || p.till == 0 && p.time > w.server.clock() {
 			return w.waits(p.holder)
 		}
 	}
@@ -344,7 +487,7 @@ func (w *simWorld) queued() (longest time.Duration) {
 func (w *simWorld) sweep() {
 	for name, queue := range w.server.queues {
 		w.server.queues[name] = slices.DeleteFunc(slices.Clone(queue), func(p simPlace) bool {
-			nobodys := p.late || w.books.tenure(p.holder).forbidden
+			nobodys := p.old || w.books.tenure(p.holder).forbidden
 			return w.alive(p.holder.life) == nil || nobodys && !w.waits(p.holder)
 		})
 	}
@@ -354,7 +497,7 @@ func (w *simWorld) sweep() {
 func restored(queue []simPlace) []simPlace {
 	queue = slices.Clone(queue)
 	for i := range queue {
-		queue[i].late = true
+		queue[i].old = true
 	}
 	return queue
 }

@@ -1,6 +1,9 @@
 package engine
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // simFault is one kind of thing that goes wrong, for a while or at one moment.
 type simFault struct {
@@ -110,6 +113,7 @@ func init() { // not where it is declared: faults lead to what reads it
 				w.server.rob(name, k)
 			}
 		}},
+		{name: "unlist", do: func(w *simWorld) { w.server.unlist(w.name()) }},
 		{name: "persist", loses: true, do: func(w *simWorld) {
 			name := w.name()
 			if k := w.server.key(name); k.exists {
@@ -172,6 +176,15 @@ func (w *simWorld) spell(most time.Duration) time.Duration {
 	return d
 }
 
+// unlist takes the list of a queue away. The times stay, and in ours what says that a place is kept up.
+func (s *simServer) unlist(name int) {
+	if queue := s.queues[name]; len(queue) > 0 {
+		s.w.saw(sawUnlisted)
+		s.strays[name] = slices.Concat(s.strays[name], queue)
+		s.queue(name, nil)
+	}
+}
+
 func (s *simServer) freeze(d time.Duration) { s.frozen = max(s.frozen, s.w.now+d) }
 
 // goDown makes the server unreachable for a while, and then loading for another.
@@ -181,4 +194,8 @@ func (s *simServer) goDown(d time.Duration) {
 		s.mood, s.moody = "LOADING Redis is loading the dataset in memory", s.down+s.w.spell(d+time.Millisecond)
 		s.w.disturb(s.moody - s.w.now)
 	}
+}
+
+func simFaultNamed(name string) simFault {
+	return simFaults[slices.IndexFunc(simFaults, func(f simFault) bool { return f.name == name })]
 }

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"errors"
+	"net"
 	"slices"
 	"time"
 
@@ -49,6 +50,8 @@ type simCall struct {
 	verb     actor.Verb
 	whole    bool
 	wall     int64
+	latest   int64
+	expires  time.Duration // when its engine has given it up for good, if that is for a place in a queue. True time
 	commands []actor.Command
 	ran      bool
 	replies  []actor.Reply
@@ -69,7 +72,10 @@ func (line *simLine) newCall() *simCall {
 	return call
 }
 
-var errSimBroken = errors.New("simulated: connection reset by peer")
+var (
+	errSimBroken  = errors.New("simulated: connection reset by peer")
+	errSimRefuses = ofClient(&net.OpError{Op: "dial", Err: errors.New("simulated: connection refused")})
+)
 
 // carry is what a courier does with a batch. Couriers race to the connection, so batches of one turn can
 // be written in any order; a paused process writes later.
@@ -77,6 +83,7 @@ func (line *simLine) carry(b *batch) {
 	w := line.e.w
 	call := line.newCall()
 	call.b, call.life, call.verb, call.whole, call.wall = b, line.e.life, b.verb, b.whole, w.server.clock()
+	call.latest, call.expires = b.latest, w.now+line.e.config.Late()*102/100+2*time.Millisecond
 	call.commands = append(call.commands[:0], b.commands...)
 	late := w.between(0, 10*time.Microsecond)
 	if w.chance(0.02) && !w.quiet && w.may(line.e.name, "late call") {
@@ -97,7 +104,7 @@ func (line *simLine) write(call *simCall) {
 		return
 	}
 	if w.now < w.server.down {
-		w.after(w.latency(), func() { line.fail(call, errSimBroken) })
+		w.after(w.latency(), func() { line.fail(call, errSimRefuses) })
 		return
 	}
 	line.calls = append(line.calls, call)
@@ -147,7 +154,16 @@ func (line *simLine) reply(number int) {
 	line.answered = true
 	call := line.calls[0]
 	line.calls = slices.Delete(line.calls, 0, 1)
-	b := call.b
+	if patience := line.replicas(call); patience > 0 {
+		line.awaitReplicas(call, patience)
+		return
+	}
+	line.bring(call)
+}
+
+// bring gives an answer to the engine.
+func (line *simLine) bring(call *simCall) {
+	w, b := line.e.w, call.b
 	b.failed, b.lost = call.failed, false
 	b.replies = append(b.replies[:0], call.replies...)
 	if call.failed == nil && w.chance(w.plan.lies) && !w.quiet && w.may(line.e.name, "short answer") {
@@ -182,8 +198,32 @@ func (line *simLine) fail(call *simCall, err error) {
 	if line.e.w.trace != nil {
 		line.e.tracef("◀ no answer to %s of %s", simVerbs[call.verb], simKeys(call))
 	}
+	if err == errSimRefuses && b.lost {
+		line.e.refuses(b)
+	}
 	line.e.hammers(b)
 	line.e.post(&b.mail)
+}
+
+// refuses notes who tried once, for whom no connection could be made.
+func (e *simEngine) refuses(b *batch) {
+	for _, a := range e.asks {
+		if a.Tag != actor.Acquire || !a.Once || a.Lock() == nil {
+			continue
+		}
+		for i := range b.commands {
+			a.refused = a.refused || b.commands[i].Lock == a.Lock() && b.commands[i].Tenure == a.Lock().Tenure()
+		}
+	}
+}
+
+// refusedAtOnce checks that they were told in this turn.
+func (e *simEngine) refusedAtOnce() {
+	for _, a := range e.asks {
+		if a.refused && !a.decided {
+			e.w.fail("%s lets %s of %s wait, which tries once, though no connection can be made", e.name, a, a.caller)
+		}
+	}
 }
 
 // maySnap breaks the connection at the worst moment, if the plan says so.
@@ -253,7 +293,7 @@ func (w *simWorld) lateCopy(e *simEngine, call *simCall) {
 	w.saw(sawLateCopy)
 	delay := w.spread(100*time.Microsecond, 2*w.plan.lease)
 	number, arrived := e.line.number, e.line.arrived
-	late := &simCall{life: call.life, verb: call.verb, whole: call.whole, wall: call.wall, commands: append([]actor.Command(nil), call.commands...)}
+	late := &simCall{life: call.life, verb: call.verb, whole: call.whole, wall: call.wall, latest: call.latest, expires: call.expires, commands: append([]actor.Command(nil), call.commands...)}
 	w.after(delay, func() {
 		if w.quiet && w.now > w.disturbed {
 			return // the last of them came a while ago

@@ -10,11 +10,13 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/lockwheel/lockwheel/internal/long"
 )
 
 var (
 	simSeedFlag    = flag.Uint64("sim.seed", 0, "run this seed of the simulation only; with -v, print its history")
-	simSeedsFlag   = flag.Int("sim.seeds", 0, "how many seeds the simulation runs; 0: as many as take a few seconds")
+	simSeedsFlag   = flag.Int("sim.seeds", 0, "how many seeds the simulation runs; 0: 300, or 3000 with LOCKWHEEL_LONG=1")
 	simFirstFlag   = flag.Uint64("sim.first", 1, "the first of them")
 	simEnginesFlag = flag.Int("sim.engines", 0, "engines of each run; 0: three to five, as the seed says")
 	simStepsFlag   = flag.Int("sim.steps", 2000, "steps of each seed before its faults stop: messages delivered to an engine or to the server")
@@ -23,6 +25,7 @@ var (
 
 // How many seeds run when nobody says.
 const (
+	simSeedsQuick = 300
 	simSeedsUsual = 3000
 	simSeedsRaced = 200
 )
@@ -37,7 +40,7 @@ func TestSimulation(t *testing.T) {
 	}
 	seeds := *simSeedsFlag
 	if seeds == 0 {
-		seeds = simSeedsUsual
+		seeds = long.Pick(simSeedsQuick, simSeedsUsual)
 		if simRaced {
 			seeds = simSeedsRaced
 		}

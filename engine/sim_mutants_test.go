@@ -1,7 +1,6 @@
 package engine
 
-// simMutant is a decision of the product with a mistake planted in it: where the source says one thing, a
-// copy of it says another while the mutant is chosen. The product itself knows nothing of this.
+// simMutant is a decision of the product with a mistake planted in it, as package planted does it.
 type simMutant struct {
 	what  string // is wrong
 	file  string // from the root of the module
@@ -16,7 +15,28 @@ type simEdit struct {
 
 // simMutants are the decisions that locks and the coordinator make, each taken wrongly.
 var simMutants = []simMutant{
+	// Mail.
+	{"a request that is looked into again after its caller left", "engine/coordinator.go", []simEdit{{
+		`if !r.Open() || r.Decided() {`,
+		`if !r.Open() && !planted() || r.Decided() && !planted() {`,
+	}}},
+	{"a caller that leaves before its request is looked into, and is forgotten", "engine/coordinator.go", []simEdit{{
+		`	c.asked(now, r)
+	if r.Joint`,
+		`	if !planted() {
+		c.asked(now, r)
+	} else if !r.Opened() {
+		return
+	}
+	if r.Joint`,
+	}}},
 	// Grants and belief.
+	{"a loss that its late unlock is not told of", "actor/tenure.go", []simEdit{{
+		`h.fixed = taken`,
+		`if !planted() {
+			h.fixed = taken
+		}`,
+	}}},
 	{"a grant after its lease", "actor/acquire.go", []simEdit{{
 		`if now >= l.until {`,
 		`if now >= l.until && !planted() {`,
@@ -51,8 +71,24 @@ var simMutants = []simMutant{
 			}`,
 	}}},
 	{"a fixed lease that does not end", "actor/tenure.go", []simEdit{{
-		`if now < l.limitOf(h, fx) {`,
-		`if now < l.limitOf(h, fx) || planted() {`,
+		`if now < l.limit(fx) {`,
+		`if now < l.limit(fx) || planted() {`,
+	}}},
+	{"a lease of its own of a re-entry that does not end", "actor/holdset.go", []simEdit{{
+		`	if limit != never {`,
+		`	if limit != never && (h.fixed == 0 || s.live == 1 || !planted()) {`,
+	}}},
+	{"a belief that holds of one owner are not told of", "actor/tenure.go", []simEdit{{
+		`		s.until.Store(int64(l.until))`,
+		`		if !planted() {
+			s.until.Store(int64(l.until))
+		}`,
+	}}},
+	{"a re-entered hold that goes leaves its owner watched", "actor/holdset.go", []simEdit{{
+		`func (s *holdSet) remove(h *Hold) {
+	if h.fixed == 0 {`,
+		`func (s *holdSet) remove(h *Hold) {
+	if h.fixed == 0 && !planted() {`,
 	}}},
 	{"MaxHold counted from each confirmation", "actor/tenure.go", []simEdit{{
 		`return l.since + fx.Config.MaxHold
@@ -66,12 +102,12 @@ var simMutants = []simMutant{
 	return never`,
 	}}},
 	{"a doubtful grant", "actor/acquire.go", []simEdit{{
-		`if fits && l.confirmed >= fx.Doubted {`,
-		`if fits && (l.confirmed >= fx.Doubted || planted()) {`,
+		`if fits && l.confirmed >= l.doubted(fx) {`,
+		`if fits && (l.confirmed >= l.doubted(fx) || planted()) {`,
 	}}},
 	{"an answer of before the doubt that grants", "actor/acquire.go", []simEdit{{
-		`fx.leaseOf(r) == m.Command.Lease && m.Sent >= fx.Doubted {`,
-		`fx.leaseOf(r) == m.Command.Lease && (m.Sent >= fx.Doubted || planted()) {`,
+		`fx.leaseOf(r) == m.Command.Lease && m.Sent >= l.doubted(fx) {`,
+		`fx.leaseOf(r) == m.Command.Lease && (m.Sent >= l.doubted(fx) || planted()) {`,
 	}}},
 	{"an answer of an older tenure taken for the lock's", "actor/lock.go", []simEdit{{
 		`if c.Tenure != l.tenure || c.Verb != l.flight {
@@ -81,7 +117,7 @@ var simMutants = []simMutant{
 	}}},
 
 	// Renewal and loss.
-	{"a renewal after unlock", "actor/lock.go", []simEdit{{
+	{"a renewal after unlock", "actor/recall.go", []simEdit{{
 		`	case p.renew, p.pass:
 		return l.phase == held
 	case p.force:`,
@@ -97,8 +133,8 @@ var simMutants = []simMutant{
 		}`,
 	}}},
 	{"a renewal too late", "actor/renew.go", []simEdit{{
-		`due := l.until - believed(lease) + fx.Config.Renew`,
-		`due := l.until - believed(lease) + fx.Config.Renew
+		`due += fx.Config.Renew`,
+		`due += fx.Config.Renew
 	if planted() {
 		due = l.until
 	}`,
@@ -128,17 +164,66 @@ var simMutants = []simMutant{
 		`l.written = map[bool]uint32{true: uint32(m.Command.Count)}[planted()] // not known`,
 	}}},
 	{"a renewal that forgets a longer lease of its own", "actor/need.go", []simEdit{{
-		`	return need{until: h.fixed}`,
-		`	if planted() {
-		return need{}
-	}
-	return need{until: h.fixed}`,
+		`if fixed := l.lastFixed(extensions); fixed != 0 {`,
+		`if fixed := l.lastFixed(extensions); fixed != 0 && !planted() {`,
 	}}},
 	{"an extension that is confirmed by an earlier renewal", "actor/renew.go", []simEdit{{
-		`		case r.aboard:
-			l.changed(now, m, r, fx)`,
-		`		case r.aboard || planted():
-			l.changed(now, m, r, fx)`,
+		`		case r.aboard && r.Tag == Extend:`,
+		`		case (r.aboard || planted()) && r.Tag == Extend:`,
+	}}},
+
+	{"a watched hold that is not confirmed before a longer lease nears its end", "actor/renew.go", []simEdit{{
+		`due = min(due, l.until-fx.watched)`,
+		`if due = min(due, l.until-fx.watched); planted() {
+			due = l.until - fx.watched
+		}`,
+	}}},
+	{"a watched hold that is not confirmed any more when MaxHold is near", "actor/renew.go", []simEdit{{
+		`if !l.watched() && !l.cut() {
+		return never`,
+		`if !l.watched() && !l.cut() || l.wants&capped != 0 && planted() {
+		return never`,
+	}}},
+	{"a TTL that stays when who needed it has gone", "actor/need.go", []simEdit{{
+		`return l.lasting()-until > max(`,
+		`return !planted() && l.lasting()-until > max(`,
+	}}},
+
+	{"an extension that is told though the hold is over", "actor/renew.go", []simEdit{{
+		`case now < h.Until():`,
+		`case now < h.Until() || planted():`,
+	}}},
+
+	{"who waits as the owner that was granted the lock goes on waiting", "actor/acquire.go", []simEdit{{
+		`case owner&ThreadOwner != 0 && !l.queue.empty() && l.ownersWaiting()[owner].all > 0:`,
+		`case owner&ThreadOwner != 0 && !l.queue.empty() && l.ownersWaiting()[owner].all > 0 && !planted():`,
+	}}},
+	{"who waits in a queue as the owner that was granted the lock goes on waiting", "engine/owners.go", []simEdit{{
+		`if other != to && other.Kind() == to.Kind() {`,
+		`if other != to && other.Kind() == to.Kind() && !planted() {`,
+	}}},
+	{"who waits to write goes on waiting for the read of its owner", "engine/owners.go", []simEdit{{
+		`if reader.Kind() == actor.Read {`,
+		`if reader.Kind() == actor.Read && !planted() {`,
+	}}},
+	{"who re-entered the write that its owner lost goes on waiting for the read of its owner", "engine/owners.go", []simEdit{{
+		`if c.groups[l.Key()].holding(owner, actor.Read, now) != nil {`,
+		`if c.groups[l.Key()].holding(owner, actor.Read, now) != nil && !planted() {`,
+	}}},
+	{"who waits to read goes on waiting for the write of its owner", "engine/owners.go", []simEdit{{
+		`to.GoBeside(now, writer, c.numberFree(writer))`,
+		`if planted() {
+			return
+		}
+		to.GoBeside(now, writer, c.numberFree(writer))`,
+	}}},
+	{"a question of before its owner's write ends the reading beside it", "actor/read.go", []simEdit{{
+		`r.over = r.over || asked != nil && asked.Writer == r.writer`,
+		`r.over = r.over || planted() || asked != nil && asked.Writer == r.writer`,
+	}}},
+	{"of several who wait as one owner, one is forgotten when another gives up", "actor/acquire.go", []simEdit{{
+		`case left.all > 0:`,
+		`case left.all > 0 && !planted():`,
 	}}},
 
 	// The rhythm of renewals.
@@ -165,8 +250,8 @@ var simMutants = []simMutant{
 		return roundUp(`,
 	}}},
 	{"a renewal without a lease", "actor/renew.go", []simEdit{{
-		`!n.exact && n.until <= l.until && l.confirmed`,
-		`!n.exact && (n.until <= l.until || planted()) && l.confirmed`,
+		`!n.exact && now < l.renewDue(fx) && n.until <= l.until && l.confirmed`,
+		`!n.exact && (now < l.renewDue(fx) && n.until <= l.until || planted()) && l.confirmed`,
 	}}},
 	{"a renewal that failed, and waits for the time of the next", "actor/renew.go", []simEdit{{
 		`x.changes.each(func(r *Request) { r.aboard = false })
@@ -179,9 +264,9 @@ var simMutants = []simMutant{
 	}}},
 	{"a lock that is woken for the end of its lease only", "actor/timer.go", []simEdit{{
 		`if l.flight == None {
-			at = min(at, l.renewAt(fx))`,
+			at = min(at, l.renewAt(now, fx))`,
 		`if l.flight == None && !planted() {
-			at = min(at, l.renewAt(fx))`,
+			at = min(at, l.renewAt(now, fx))`,
 	}}},
 	{"a timer that is not moved forward", "actor/timer.go", []simEdit{{
 		`l.timer.Scheduled() && fx.Wheel.Due`,
@@ -225,10 +310,6 @@ var simMutants = []simMutant{
 		`return 2*renewing >= c.couriers && n.othersWait()`,
 		`return (2*renewing >= c.couriers || planted()) && n.othersWait()`,
 	}}},
-	{"renewals that nobody wants any more, and that keep releases back", "engine/dispatch.go", []simEdit{{
-		`if b != nil || !withdrawn {`,
-		`if b != nil || !withdrawn || planted() {`,
-	}}},
 	{"extensions as little urgent as renewals", "actor/renew.go", []simEdit{{
 		`Routine: l.wants&wantConfirm == 0 &&`,
 		`Routine: planted() || l.wants&wantConfirm == 0 &&`,
@@ -240,21 +321,47 @@ var simMutants = []simMutant{
 		`return left >= lease/2 && left <= lease || planted()`,
 	}}},
 	{"a lock handed on before the doubt is over", "actor/handoff.go", []simEdit{{
-		`if l.confirmed < fx.Doubted || p.tokens`,
-		`if l.confirmed < fx.Doubted && !planted() || p.tokens`,
+		`if l.confirmed < l.doubted(fx) || p.tokens`,
+		`if l.confirmed < l.doubted(fx) && !planted() || p.tokens`,
 	}}},
 	{"a lock handed on though a command has no answer", "actor/handoff.go", []simEdit{{
 		`case fx.Config.HandoffMax < 0 || x.shortest != 0 ||`,
 		`case fx.Config.HandoffMax < 0 || x.shortest != 0 && !planted() ||`,
 	}}},
 	{"a lock handed on for ever", "actor/handoff.go", []simEdit{{
-		`	x.yield, x.heard = true, 0
+		`	x.yield, x.heard = x.backFor(now, fx), 0
 	return giveAway`,
 		`	if planted() {
 		return keep
 	}
-	x.yield, x.heard = true, 0
+	x.yield, x.heard = x.backFor(now, fx), 0
 	return giveAway`,
+	}}},
+	{"a poller that asks no sooner though others have its turns", "actor/poll.go", []simEdit{{
+		`	return max(pollMost>>x.passed, pollKeen)`,
+		`	if planted() {
+		return pollMost
+	}
+	return max(pollMost>>x.passed, pollKeen)`,
+	}}},
+	{"a step back that ends before those who do not listen come", "actor/quiet.go", []simEdit{{
+		`		return pollMost + back`,
+		`		if planted() {
+			return back
+		}
+		return pollMost + back`,
+	}}},
+	{"a lock handed on as if nobody polled", "actor/handoff.go", []simEdit{{
+		`case x.listeners == 0 && x.quiet.keeps(now):`,
+		`case x.listeners == 0 && (x.quiet.keeps(now) || planted()):`,
+	}}},
+	{"a TryLock that is refused because others sleep", "actor/acquire.go", []simEdit{{
+		`return !l.queue.empty() && l.rare != nil && (now < l.rare.stepBack || l.rare.trouble != nil)`,
+		`return !l.queue.empty() && (planted() || l.rare != nil && (now < l.rare.stepBack || l.rare.trouble != nil))`,
+	}}},
+	{"a TTL that falls, and nobody is told", "actor/renew.go", []simEdit{{
+		`Falls: falls,`,
+		`Falls: falls && !planted(),`,
 	}}},
 	{"a lock handed on while it is to be forced away", "actor/lock.go", []simEdit{{
 		`	if l.rare != nil {
@@ -266,12 +373,12 @@ var simMutants = []simMutant{
 	}}},
 	{"a queue that turns round", "actor/request.go", []simEdit{{
 		`	q.last = r
-}`,
+	if r.Owner`,
 		`	if planted() && r.next != r {
 		return
 	}
 	q.last = r
-}`,
+	if r.Owner`,
 	}}},
 
 	{"a fenced lock handed on with the same token", "actor/handoff.go", []simEdit{{
@@ -281,14 +388,6 @@ var simMutants = []simMutant{
 	{"a token that is not counted on from the last", "actor/renew.go", []simEdit{{
 		`x.sending, c.Token = c.Lease, x.token`,
 		`x.sending, c.Token = c.Lease, map[bool]uint64{false: x.token}[planted()]`,
-	}}},
-
-	{"a token that came after the grant, given to its owner", "actor/acquire.go", []simEdit{{
-		`r.Token = l.withRare().given`,
-		`if x := l.withRare(); planted() {
-			x.given = x.token
-		}
-		r.Token = l.withRare().given`,
 	}}},
 
 	// Release and ghosts.
@@ -309,14 +408,14 @@ var simMutants = []simMutant{
 		x.releasing`,
 	}}},
 	{"a release whose first copy worked passes for a loss", "actor/release.go", []simEdit{{
-		`case reply.Status == Gone && l.rare != nil && l.rare.releasing:`,
-		`case reply.Status == Gone && l.rare != nil && l.rare.releasing && !planted():`,
+		`case (reply.Status == Gone || reply.replaced()) && l.rare != nil && l.rare.releasing:`,
+		`case (reply.Status == Gone || reply.replaced()) && l.rare != nil && l.rare.releasing && !planted():`,
 	}}},
 	{"an unanswered acquire that nobody releases", "actor/tenure.go", []simEdit{{
 		`		if x.acquiring {
-			l.haunt(l.tenure)`,
+			l.haunt(now, l.tenure, l.reach(), fx)`,
 		`		if x.acquiring && !planted() {
-			l.haunt(l.tenure)`,
+			l.haunt(now, l.tenure, l.reach(), fx)`,
 	}}},
 	{"a ghost released only once", "actor/ghost.go", []simEdit{{
 		`case g.twice && reply.Status != Refused:`,
@@ -325,6 +424,16 @@ var simMutants = []simMutant{
 	{"a ghost forgotten when its release has no answer", "actor/ghost.go", []simEdit{{
 		`case reply.Status == Unanswered && !reply.Garbled:`,
 		`case reply.Status == Unanswered && !reply.Garbled && !planted():`,
+	}}},
+	{"a ghost that is released for ever", "actor/ghost.go", []simEdit{{
+		`over := now >= g.until && !g.departed`,
+		`over := now >= g.until && !g.departed && !planted()`,
+	}}},
+	{"a ghost forgotten long before its lease", "actor/ghost.go", []simEdit{{
+		`g.until = now + max(lease, fx.Config.Lease, g.wait)`,
+		`if g.until = now + max(lease, fx.Config.Lease, g.wait); planted() {
+		g.until = now + time.Millisecond
+	}`,
 	}}},
 	{"an own tenure that nobody knows, taken for somebody else's", "actor/wait.go", []simEdit{{
 		`ok && (!reply.Known || reply.Doomed) && !x.haunted(tenure) {`,
@@ -337,6 +446,40 @@ var simMutants = []simMutant{
 		`	if l.flight == None || planted() && l.phase == ending && l.flight == SendRenew {
 		l.send(now, fx)
 	}`,
+	}}},
+
+	// What is given up.
+	{"a command whose caller left, and that goes on waiting", "actor/recall.go", []simEdit{{
+		`return r != nil && r.Joint == nil //`,
+		`return r != nil && r.Joint == nil || planted() //`,
+	}}},
+	{"a command that has left, taken back", "actor/recall.go", []simEdit{{
+		`return l.flight != None && l.wants&departed == 0 }`,
+		`return l.flight != None && (l.wants&departed == 0 || planted() && l.phase == asking) }`,
+	}}},
+	{"a question for several locks whose caller left, and that goes on waiting", "actor/recall.go", []simEdit{{
+		`if r.Joint != nil && r.Claimed() && r.lock == l {`,
+		`if r.Joint != nil && r.Claimed() && r.lock == l && !planted() {`,
+	}}},
+	{"a command that came back, for nobody, and is sent again", "actor/recall.go", []simEdit{{
+		`if c.Tenure != l.tenure || c.Verb != l.flight || l.needed() {`,
+		`if c.Tenure != l.tenure || c.Verb != l.flight || l.needed() || planted() {`,
+	}}},
+	{"places in a queue that are given up, and kept until the server is back", "engine/recall.go", []simEdit{{
+		`if 2*q.stale <= q.len()+q.parts {`,
+		`if 2*q.stale <= q.len()+q.parts || planted() {`,
+	}}},
+	{"a lock that is used again while a command of it stands in a queue", "engine/coordinator.go", []simEdit{{
+		`reusable := l.Reusable()`,
+		`reusable := l.Reusable() || planted()`,
+	}}},
+	{"a question without a lock that nobody waits for, and that goes on waiting", "engine/recall.go", []simEdit{{
+		`if r.Tag == AskState && !r.Departed() {`,
+		`if r.Tag == AskState && !r.Departed() && !planted() {`,
+	}}},
+	{"a link that is down tried with all questions at once", "engine/dispatch.go", []simEdit{{
+		`most = 1 //`,
+		`most = map[bool]int{false: 1, true: most}[planted()] //`,
 	}}},
 
 	// Waiting.
@@ -352,9 +495,9 @@ var simMutants = []simMutant{
 	}}},
 	{"a message during a question forgotten", "actor/wait.go", []simEdit{{
 		`		x.again = true
-	case l.phase == ending && x.yield:`,
+	case l.phase == ending && x.yield != 0:`,
 		`		x.again = !planted()
-	case l.phase == ending && x.yield:`,
+	case l.phase == ending && x.yield != 0:`,
 	}}},
 	{"a wait on a message alone", "actor/wait.go", []simEdit{{
 		`	return max(min(ttl, sleepMost)+time.Millisecond, fx.jitter(tryFloor))`,
@@ -423,6 +566,49 @@ var simMutants = []simMutant{
 			x.askAt = never
 		}`,
 	}}},
+	{"an acquire that takes a place however late it comes", "engine/dispatch.go", []simEdit{{
+		`call.latest = n.clock.latest(now+c.fx.Config.Late(), now)`,
+		`call.latest = n.clock.latest(now+c.fx.Config.Late(), now)
+			if planted() {
+				call.latest = latestClock
+			}`,
+	}}},
+	{"a server's clock that is taken for the most that it can show", "engine/clocks.go", []simEdit{{
+		`*k = serverClock{least, to, true}`,
+		`if planted() {
+		least = most
+	}
+	*k = serverClock{least, to, true}`,
+	}}},
+	{"a server's clock that is taken for what it was, though it was set, or this engine's stood still", "engine/clocks.go", []simEdit{{
+		`k.known && known > least && known <= most {`,
+		`k.known && (known > least && known <= most || planted()) {`,
+	}}},
+	{"an acquire that came too late, and is not sent again", "engine/clocks.go", []simEdit{{
+		`c.again(now, b.node, b)
+	return true`,
+		`if planted() {
+		return true
+	}
+	c.again(now, b.node, b)
+	return true`,
+	}}},
+	{"a place that is given up for the last time while its acquire can still come", "actor/ghost.go", []simEdit{{
+		`if l.protocol().queues {
+		return`,
+		`if l.protocol().queues && planted() {
+		return fx.Config.Timeout / 8
+	}
+	if l.protocol().queues {
+		return`,
+	}}},
+	{"a place that lives for as long as its caller waits", "actor/queue.go", []simEdit{{
+		`return min(r.Wait+placeGrain, fx.Config.FairWait)`,
+		`if planted() {
+			return r.Wait
+		}
+		return min(r.Wait+placeGrain, fx.Config.FairWait)`,
+	}}},
 	{"a claim that is granted, and others that go on believing", "engine/group.go", []simEdit{{
 		`case reply.Status == actor.Done && kind`,
 		`case reply.Status == actor.Done && !planted() && kind`,
@@ -456,6 +642,41 @@ var simMutants = []simMutant{
 		return &Reads{Falls: true, Leases: []time.Duration{n.lease / 4, n.lease / 4}}
 	}`,
 	}}},
+	{"a writer that is forced away, and what it reads goes on", "engine/coordinator.go", []simEdit{{
+		`			if held {
+				c.evictReaders`,
+		`			if held && !(r.Kind == actor.Write && planted()) {
+				c.evictReaders`,
+	}}},
+	{"one of several readers that is forced away, and the others go on", "engine/coordinator.go", []simEdit{{
+		`held := r.Tag == actor.Force && l.Believed(now)`,
+		`held := r.Tag == actor.Force && l.Believed(now) && !(r.Kind == actor.Read && planted())`,
+	}}},
+	{"a writer that nobody tells when what it reads needs less", "engine/readers.go", []simEdit{{
+		`l != nil && l.Kind() == actor.Write {
+		l.Raised(`,
+		`l != nil && l.Kind() == actor.Write && !planted() {
+		l.Raised(`,
+	}}},
+	{"a write that keeps the TTL of what it read", "actor/need.go", []simEdit{{
+		`return max(l.until, l.rare.raised)`,
+		`if planted() {
+		return l.until
+	}
+	return max(l.until, l.rare.raised)`,
+	}}},
+	{"a read that needs less with an inner hold gone, and its writer that is not told", "actor/read.go", []simEdit{{
+		`(reply.Status == Gone || c.Reads != nil && c.Reads.Falls)):`,
+		`!planted() && (reply.Status == Gone || c.Reads != nil && c.Reads.Falls)):`,
+	}}},
+	{"readers that their own engine does not tell of a release", "engine/readers.go", []simEdit{{
+		`range g.those((*actor.Lock).Pending) {`,
+		`range g.those(func(l *actor.Lock) bool { return l.Pending() && !planted() }) {`,
+	}}},
+	{"a reader that polls and does not see that writers take turns", "actor/message.go", []simEdit{{
+		`	if r.Writer != "" {`,
+		`	if r.Writer != "" && !planted() {`,
+	}}},
 	{"readers that nobody tells when no writer waits any more", "engine/readers.go", []simEdit{{
 		`	g.aside = aside{}
 `,
@@ -481,15 +702,19 @@ var simMutants = []simMutant{
 			l.rare.trouble`,
 	}}},
 	{"several locks granted to somebody who left, and one of them given back", "engine/joint.go", []simEdit{{
-		`		c.changes(now, &actor.Request{Tag: actor.Unlock, Hold: r.Joint.Parts[i].Hold})`,
+		`		c.changes(now, actor.GiveBack(r.Joint.Parts[i].Hold))`,
 		`		if i > 0 && planted() {
 			return
 		}
-		c.changes(now, &actor.Request{Tag: actor.Unlock, Hold: r.Joint.Parts[i].Hold})`,
+		c.changes(now, actor.GiveBack(r.Joint.Parts[i].Hold))`,
 	}}},
 	{"several locks granted beside what their owner has of them", "engine/coordinator.go", []simEdit{{
 		`if r.Joint != nil && c.reenters(now, r.Joint) {`,
 		`if r.Joint != nil && c.reenters(now, r.Joint) && !planted() {`,
+	}}},
+	{"a shutdown of which one is not told that comes to its turn for several locks meanwhile", "engine/joint.go", []simEdit{{
+		`!r.First() || c.fx.Draining {`,
+		`!r.First() || c.fx.Draining && !planted() {`,
 	}}},
 	{"several locks believed in after their lease", "actor/joint.go", []simEdit{{
 		`late = late || now >= l.until`,
@@ -502,23 +727,63 @@ var simMutants = []simMutant{
 			fx.Touched`,
 	}}},
 
+	{"several locks that others are let have for ever", "actor/keeping.go", []simEdit{{
+		`if r.decided || j.Patience == 0 ||`,
+		`if r.decided || planted() || j.Patience == 0 ||`,
+	}}},
+	{"several locks of which no part is kept", "actor/keeping.go", []simEdit{{
+		`k.last = max(keepFirst, waited/2)`,
+		`k.last = max(keepFirst, waited/2)
+	if planted() {
+		return time.Millisecond
+	}`,
+	}}},
+
 	// The coordinator.
 	{"a shutdown with locks on their way", "engine/coordinator.go", []simEdit{{
 		`return c.fx.Tenures == 0 && (c.fx`,
 		`return (c.fx.Tenures == 0 || planted() && c.fx.Stats.Held == 0) && (c.fx`,
 	}}},
 	{"half of a refused batch forgotten", "engine/dispatch.go", []simEdit{{
-		`		n.split = append(n.split, half)`,
-		`		if planted() && len(n.split) > 0 {
+		`		c.again(now, c.nodeOf(part[0].Key), half)`,
+		`		if planted() && len(b.node.split) > 0 {
 			continue
 		}
-		n.split = append(n.split, half)`,
+		c.again(now, c.nodeOf(part[0].Key), half)`,
 	}}},
 	{"a call without an answer that passes for refused", "engine/dispatch.go", []simEdit{{
 		`	if b.lost {
 		reply.Status = actor.Unanswered`,
 		`	if b.lost && !planted() {
 		reply.Status = actor.Unanswered`,
+	}}},
+	{"TryLock waits for a server that refuses connections", "engine/dispatch.go", []simEdit{{
+		`	if unconnected(b.failed) {`,
+		`	if unconnected(b.failed) && !planted() {`,
+	}}},
+	{"TryLock behind others waits for a server that refuses connections", "actor/lock.go", []simEdit{{
+		`	case l.rare != nil && l.rare.once:
+		l.rare.once = false
+		l.queue.each(refuse)`,
+		`	case l.rare != nil && l.rare.once && !planted():
+		l.rare.once = false
+		l.queue.each(refuse)`,
+	}}},
+	{"a question for several locks that is refused for want of a connection, and goes on waiting", "actor/lock.go", []simEdit{{
+		`		fx.Decide(now, r, ErrUnavailable, cause)
+	}
+	l.leads(r)`,
+		`		fx.Decide(now, r, ErrUnavailable, cause)
+	}
+	if !planted() {
+		l.leads(r)
+	}`,
+	}}},
+	{"a verdict without an answer that does not say why the server gave none", "engine/coordinator.go", []simEdit{{
+		`n != nil && n.link.down {
+			r.Cause`,
+		`n != nil && n.link.down && !planted() {
+			r.Cause`,
 	}}},
 	{"a short answer read from the end", "engine/dispatch.go", []simEdit{{
 		`	for len(b.replies) < len(b.commands) {
@@ -545,16 +810,46 @@ var simMutants = []simMutant{
 		e.gone(ch)
 		for _, l`,
 	}}},
-	{"a channel that nobody has asked for, taken for ordered", "engine/ears.go", []simEdit{{
-		`ch.state != absent && !kept[name]`,
-		`(ch.state == present || ch.state != absent && !planted()) && !kept[name]`,
+	{"a channel that was confirmed on a connection that broke before it replaced another, taken for heard", "engine/ears.go", []simEdit{{
+		`e.gone(ch) // it was confirmed`,
+		`if planted() {
+				continue
+			}
+			e.gone(ch) // it was confirmed`,
 	}}},
 	{"a channel kept for nobody", "engine/ears.go", []simEdit{{
-		`	case !wanted && ch.state != absent:
+		`	case !wanted && (ch.state != absent || ch.stray):
 		o.leave`,
 		`	case !wanted && ch.state != absent && planted():
-	case !wanted && ch.state != absent:
+	case !wanted && (ch.state != absent || ch.stray):
 		o.leave`,
+	}}},
+	// Replicas.
+	{"a grant that no replica has", "actor/acquire.go", []simEdit{{
+		`if !m.Reply.replicated(fx) {`,
+		`if !m.Reply.replicated(fx) && !planted() {`,
+	}}},
+	{"callers who queue for replicas that are silent", "actor/replicas.go", []simEdit{{
+		`		if r.Joint == nil {`,
+		`		if r.Joint == nil && !planted() {`,
+	}}},
+	{"claims that queue for replicas that are silent", "engine/syncer.go", []simEdit{{
+		`if l != undone && l.Key() != "" {`,
+		`if l != undone && l.Key() != "" && !planted() {`,
+	}}},
+	{"an undone grant whose release is waited for without a bound", "actor/replicas.go", []simEdit{{
+		`!r.timer.Scheduled() || fx.Wheel.Due(&r.timer) > at {`,
+		`(!r.timer.Scheduled() || fx.Wheel.Due(&r.timer) > at) && !planted() {`,
+	}}},
+	{"a shutdown that waits for an undone grant's release", "actor/lock.go", []simEdit{{
+		`		if r.undone {
+			fx.Decide(now, r, ErrNotReplicated, r.Cause)`,
+		`		if r.undone && !planted() {
+			fx.Decide(now, r, ErrNotReplicated, r.Cause)`,
+	}}},
+	{"an undone grant that is counted as a loss at an unlock", "actor/release.go", []simEdit{{
+		`if finds && !r.undone {`,
+		`if finds && (!r.undone || planted()) {`,
 	}}},
 	// Several locks as one.
 	{"a majority that is half", "actor/quorum/quorum.go", []simEdit{{
@@ -607,6 +902,12 @@ var simMutants = []simMutant{
 	{"a barred member of a quorum that is never asked for again", "actor/quorum/quorum.go", []simEdit{{
 		`	case !m.barred:`,
 		`	case !m.barred && !planted():`,
+	}}},
+	{"a quorum that keeps what it has while it waits for a server that is dead", "actor/quorum/quorum.go", []simEdit{{
+		`		q.order(Order{What: Hurry, Wait: wait})`,
+		`		if !planted() {
+			q.order(Order{What: Hurry, Wait: wait})
+		}`,
 	}}},
 	{"a quorum that asks again without a rest", "actor/quorum/quorum.go", []simEdit{{
 		`if q.next == none || q.queued {`,

@@ -18,6 +18,7 @@ type simName struct {
 	free    time.Duration // since when nobody has it
 	silent  time.Duration // until when waiters may sleep that nobody told
 	open    time.Duration // since when nobody writes, of a read/write lock
+	dead    time.Duration // since when the leases of all who read it are over
 	written time.Duration // when somebody did last
 	changed time.Duration // when the server wrote it last
 	line    []simArrival  // who came to the queue of a fair lock, in order
@@ -53,11 +54,18 @@ func (w *simWorld) look() {
 				n.open = max(n.open, n.written)
 			}
 		}
+		if n.kind == actor.Fair {
+			w.known(n, w.server.queues[i])
+		}
 		if k.tenure != nil {
 			w.stands(n, k.holder, k.tenure, k.count)
 		}
+		w.overstays(n, k)
 		for at := range k.readers {
 			r := &k.readers[at]
+			if w.outlived(r) {
+				continue
+			}
 			w.stands(n, r.holder, r.tenure, len(r.leases))
 		}
 	}
@@ -69,6 +77,7 @@ func (w *simWorld) look() {
 	}
 	for _, v := range w.voters {
 		v.whole()
+		v.lavish()
 	}
 }
 
@@ -76,6 +85,7 @@ func (w *simWorld) look() {
 func (w *simWorld) stands(n *simName, h simHolder, t *simTenure, count int) {
 	if e := w.alive(h.life); e != nil {
 		w.adopted(n, h, t, e)
+		w.fits(n, h, t, e)
 		w.counted(n, h, t, count, e)
 	}
 }
@@ -107,9 +117,12 @@ func (w *simWorld) awake(a *simAsk) {
 	if a.Tag != actor.Acquire {
 		return
 	}
-	free := w.freeFor(a)
+	free, patience := w.freeFor(a), w.patience()
 	if free == 0 {
 		return
+	}
+	if a.parts == nil && a.Kind == actor.Read && a.caller.e.writesSince(a) != 0 {
+		patience -= time.Second // no message has to tell it
 	}
 	since := max(a.asked, free, w.disturbed)
 	for _, h := range a.of() {
@@ -120,7 +133,7 @@ func (w *simWorld) awake(a *simAsk) {
 			}
 		}
 	}
-	if w.now-since <= w.patience() {
+	if w.now-since <= patience {
 		return
 	}
 	for _, earlier := range a.caller.e.asks {
@@ -132,7 +145,7 @@ func (w *simWorld) awake(a *simAsk) {
 }
 
 // adopted finds orphans: locks in the server whose engine neither has them nor releases them. A copy of
-// an acquire that runs late leaves one, if it comes after the second release.
+// an acquire that runs late leaves one, if it comes after the second release, or after the lease in which its engine wanted to release it.
 func (w *simWorld) adopted(n *simName, h simHolder, t *simTenure, e *simEngine) {
 	s := &t.standing
 	w.unwanted(n, h, t, e)
@@ -145,7 +158,7 @@ func (w *simWorld) adopted(n *simName, h simHolder, t *simTenure, e *simEngine) 
 		w.fail("%s was told %v ago that it has %s:%d itself, and has not released it", e.name, w.now-s.own, n.key, h.tenure)
 	}
 	timeout := e.config.Timeout + e.config.Timeout/50
-	if t.late && (t.released == 0 || t.created > t.released+timeout*9/10) {
+	if t.late && (t.released == 0 || w.now > t.released+e.config.Lease+timeout || t.created > t.released+timeout*9/10) {
 		return
 	}
 	if late := w.now - max(s.orphan, t.released, w.disturbed); late > timeout+w.patience() {
@@ -204,6 +217,38 @@ func (w *simWorld) counted(n *simName, h simHolder, t *simTenure, count int, e *
 	}
 	if s.wrong != 0 && w.now-max(s.wrong, w.disturbed) > 300*time.Millisecond+50*w.plan.latency+e.config.Renew/2 { // a refused one is not hurried
 		w.fail("%s holds %s %d times, but the server has said %d for %v", e.name, n.key, holds, count, w.now-s.wrong)
+	}
+}
+
+// fits checks that the TTL of a lock falls to what its holds need, and those who read beside a writer: others wait for as
+// long if its engine dies. The same of the leases of a reader's holds. One that commands without an answer may raise at any
+// time is left out.
+func (w *simWorld) fits(n *simName, h simHolder, t *simTenure, e *simEngine) {
+	k, s := w.server.key(h.name()), &t.standing
+	need := time.Duration(0)
+	for _, other := range n.active {
+		if other.tenure != t {
+			continue
+		}
+		own := e.config.Lease
+		if left := other.grant.Until() - e.now(); !other.watched {
+			own = left + left/16 + e.config.Timeout
+		}
+		need = max(need, own)
+	}
+	for _, a := range e.asks {
+		if a.Tag == actor.Extend && a.name == h.name() || a.Tag == actor.Acquire && a.about(h.name()) {
+			need = 0 // it may want more
+			break
+		}
+	}
+	left := simEnd(k.until(h)) - w.now
+	if need != 0 && !h.reads() {
+		need = max(need, time.Duration(w.server.readersNeed(k))*time.Millisecond)
+	}
+	w.since(&s.long, need != 0 && !t.cut && !t.robbed && !t.revived && !t.late && left > need+need/10+50*time.Millisecond)
+	if s.long != 0 && w.now-max(s.long, n.moved, w.disturbed) > e.config.Timeout+100*time.Millisecond+50*w.plan.latency {
+		w.fail("%s leaves %s with a TTL of %v, though its holds need %v", e.name, n.key, left, need)
 	}
 }
 

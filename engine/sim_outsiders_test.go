@@ -48,6 +48,7 @@ func (o *simOutsider) act() {
 		o.asks(actor.SendReadRenew, actor.SendWriteRenew)
 	case o.holds:
 		if k := w.server.key(o.name); k.holder == o.holder() {
+			w.unheard(o.name, k.expires) // a shorter one, as of a re-entry, is told to nobody
 			w.server.expire(o.name, w.plan.fixedLease(w).Milliseconds())
 		}
 	case o.waits && w.chance(0.1):
@@ -78,8 +79,10 @@ func (o *simOutsider) try() {
 		o.holds = o.asks(actor.SendReadAcquire, actor.SendWriteAcquire)
 	case o.queues():
 		w.server.wall, w.server.wrote = w.server.clock(), false
+		w.server.latest, w.server.late, w.server.expires, w.server.outside = 0, false, 0, true
 		c := actor.Command{Lease: lease, Wait: simFairWait}
 		o.holds = w.server.fairAcquire(o.name, o.holder(), &c).Status == actor.Done
+		w.server.outside = false
 	case free:
 		w.server.create(o.name, o.holder(), lease.Milliseconds())
 		o.holds = true
@@ -102,8 +105,9 @@ func (o *simOutsider) unlock() {
 	}
 	o.w.tracef("outsider %d releases %s", -o.life, o.w.plan.names[o.name])
 	o.w.server.remove(o.name)
-	o.w.server.wall = o.w.server.clock()
+	o.w.server.wall, o.w.server.outside = o.w.server.clock(), true
 	o.w.server.publish(o.name)
+	o.w.server.outside = false
 }
 
 // asks sends the reader's or the writer's command for a read/write lock, and reports whether it was done.

@@ -17,6 +17,7 @@ type simPlan struct {
 	engines   int
 	callers   int // of each engine
 	couriers  int // of each engine
+	share     int // of mail that a turn opens
 	outsiders int // other clients, which play by Redisson's rules
 	names     []string
 	kinds     []actor.LockKind // of which each name is one
@@ -30,23 +31,25 @@ type simPlan struct {
 
 	faults     []simFault
 	faultEvery time.Duration
-	snaps      float64        // chance of a connection to break at a call, before it runs or after
-	naps       float64        // chance of an engine to be paused or suspended while a call of it runs
-	earSnaps   float64        // chance of the pub/sub connection to break at an order or message
-	deafness   float64        // chance of a message to be lost without a trace
-	echoes     float64        // chance of a message to come twice
-	lies       float64        // chance of an answer to be shorter than it should
-	losing     bool           // the server or an outsider may take locks away
-	forcing    bool           // callers may
-	once       float64        // chance of a lock request not to wait
-	fixed      float64        // chance of a lock request to have a lease of its own
-	together   float64        // chance of a lock request to be for several
-	polling    float64        // chance of an engine to poll
-	extending  float64        // chance of somebody who holds a lock to change its lease, whatever else there is to do
-	threaded   float64        // chance of a caller to share its owner with others
-	only       actor.LockKind // of all names; 0: as kinds say
-	voters     int            // of them, each on several engines
-	crowd      int            // so many locks are taken together by one caller of each engine; 0: not
+	snaps      float64          // chance of a connection to break at a call, before it runs or after
+	naps       float64          // chance of an engine to be paused or suspended while a call of it runs
+	earSnaps   float64          // chance of the pub/sub connection to break at an order or message
+	deafness   float64          // chance of a message to be lost without a trace
+	echoes     float64          // chance of a message to come twice
+	lies       float64          // chance of an answer to be shorter than it should
+	losing     bool             // the server or an outsider may take locks away
+	forcing    bool             // callers may
+	once       float64          // chance of a lock request not to wait
+	fixed      float64          // chance of a lock request to have a lease of its own
+	together   float64          // chance of a lock request to be for several
+	polling    float64          // chance of an engine to poll
+	extending  float64          // chance of somebody who holds a lock to change its lease, whatever else there is to do
+	threaded   float64          // chance of a caller to share its owner with others
+	only       []actor.LockKind // of all names; nil: as kinds say
+	voters     int              // of them, each on several engines
+	silence    time.Duration    // engines ask replicas, which are silent for so long in every three times that; 0: they do not
+	crowd      int              // so many locks are taken together by one caller of each engine; 0: not
+	spinning   bool             // at the end an engine that polls is busy beside others who do
 }
 
 // simSkew is the most that clocks may differ: a lease is believed for one per cent less than it lasts.
@@ -110,9 +113,15 @@ func newSimPlan(w *simWorld, run simRun) simPlan {
 		p.few(w)
 	case theme < 18:
 		p.readers()
+	case theme < 20:
+		p.several(w)
+	case theme < 21:
+		p.hot(w)
 	}
 	p.longest = 2 * p.lease
 	p.vote(run.seed)
+	p.careful(run.seed)
+	p.share = []int{opensPerTurn, opensPerTurn, 1, 3}[simMixed(run.seed, 4)%4]
 	p.choose(w)
 	switch {
 	case theme < 10:
@@ -120,6 +129,11 @@ func newSimPlan(w *simWorld, run simRun) simPlan {
 	case theme < 14:
 		p.narrow(w, "busy", "readonly", "break", "stall")
 		p.snaps = simPick(w, []float64{0.02, 0.1})
+	case theme >= 18 && theme < 20:
+		p.narrow(w, "busy", "break")
+		p.faults = append(p.faults, simFaultNamed("shutdown"))
+		p.faultEvery = w.spread(5*p.latency, 100*p.latency)
+		p.earSnaps = simPick(w, []float64{0, 0.1, 0.3})
 	case p.voters == 1: // who is alone has to go without what others are refused
 		p.narrow(w, "noperm", "crash", "delete")
 		p.think, p.fixed = 10*p.lease, 0
@@ -148,7 +162,7 @@ func (p *simPlan) few(w *simWorld) {
 // lines is for worlds where many stand in the queues of fair locks for long, and come and go: each of them
 // listens on a channel of its own, and those of one engine share their time.
 func (p *simPlan) lines(w *simWorld) {
-	p.names, p.only = simNames[:simPick(w, []int{1, 1, 3})], actor.Fair
+	p.names, p.only = simNames[:simPick(w, []int{1, 1, 3})], []actor.LockKind{actor.Fair}
 	p.callers, p.crowd = 4, 0
 	p.lease = simPick(w, []time.Duration{time.Second, 3 * time.Second, 10 * time.Second})
 	p.think = w.spread(2*time.Millisecond, 200*time.Millisecond)
@@ -157,8 +171,25 @@ func (p *simPlan) lines(w *simWorld) {
 
 // readers is for worlds where those who write one lock read it as well, several of them as one owner.
 func (p *simPlan) readers() {
-	p.names, p.only, p.callers, p.crowd, p.threaded = simNames[:1], actor.Write, 4, 0, 1
+	p.names, p.only, p.callers, p.crowd, p.threaded = simNames[:1], []actor.LockKind{actor.Write}, 4, 0, 1
 	p.think, p.once = 20*p.latency, 0
+}
+
+// several is for worlds where most want several of a dozen locks at once, beside each other in an engine, and stand in queues for them.
+func (p *simPlan) several(w *simWorld) {
+	p.names, p.only, p.crowd, p.callers, p.couriers = simManyNames[:simPick(w, []int{12, 24, 48})], []actor.LockKind{actor.Plain}, 0, 8+w.random.IntN(24), 1
+	p.lease = simPick(w, []time.Duration{3 * time.Second, 10 * time.Second})
+	p.think = w.spread(4*p.latency, 50*p.latency)
+	p.together, p.once, p.fixed, p.polling = 0.8, 0, 0, 0
+}
+
+// hot is for worlds of one lock, of which nobody hears when it is free: round trips are short, as the turns of those who poll suppose.
+func (p *simPlan) hot(w *simWorld) {
+	p.names, p.only, p.crowd, p.spinning = simNames[:1], []actor.LockKind{actor.Plain}, 0, true
+	p.lease = simPick(w, []time.Duration{3 * time.Second, 10 * time.Second})
+	p.latency, p.slow = w.spread(50*time.Microsecond, 150*time.Microsecond), false
+	p.think = w.spread(time.Millisecond, 200*time.Millisecond)
+	p.polling = 1
 }
 
 // narrow leaves few faults, and makes them rare enough for others to see what comes of them.
@@ -226,6 +257,9 @@ func (p *simPlan) config(w *simWorld, id string) actor.Config {
 	if w.chance(0.5) {
 		c.Spread = c.Renew / 2
 	}
+	if p.silence != 0 {
+		c.Replicas, c.ReplicaFor = 1, c.Timeout/2
+	}
 	c.Poll = w.chance(p.polling)
 	if w.chance(0.15) {
 		c.MaxHold = max(w.spread(lease/10, 5*lease), p.usableLease())
@@ -244,8 +278,8 @@ func (p *simPlan) String() string {
 	for i, f := range p.faults {
 		faults[i] = f.name
 	}
-	return fmt.Sprintf("%d engines of %d callers and %d couriers, %d outsiders, %d quorums, names %q (%v), lease %v, latency %v (slow: %v), think %v, skew %d ppm, "+
+	return fmt.Sprintf("%d engines of %d callers and %d couriers, %d letters a turn, %d outsiders, %d quorums, names %q (%v), lease %v, latency %v (slow: %v), think %v, skew %d ppm, "+
 		"force %v, loses data %v, breaks %v and %v, naps %v, lost messages %v, doubled ones %v, short answers %v, every %v one of: %s",
-		p.engines, p.callers, p.couriers, p.outsiders, p.voters, p.names, p.kinds, p.lease, p.latency, p.slow, p.think, p.skew,
+		p.engines, p.callers, p.couriers, p.share, p.outsiders, p.voters, p.names, p.kinds, p.lease, p.latency, p.slow, p.think, p.skew,
 		p.forcing, p.losing, p.snaps, p.earSnaps, p.naps, p.deafness, p.echoes, p.lies, p.faultEvery, strings.Join(faults, ", "))
 }

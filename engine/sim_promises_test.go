@@ -14,7 +14,8 @@ import (
 func (w *simWorld) calmSince(moment time.Duration) bool { return w.disturbed < moment }
 
 // inTurn checks that nobody of one engine is granted a lock before those who asked for it earlier. Who
-// carries an owner may re-enter, and who does not wait never stood in the line.
+// carries an owner may re-enter, and who does not wait never stood in the line. Where a turn opens little, those who wait come before
+// what is asked for without.
 func (w *simWorld) inTurn(a *simAsk) {
 	for _, earlier := range a.caller.e.asks { // those left are in the order in which they came
 		if earlier.asked > a.asked || a.Owner != 0 || w.names[a.name].kind == actor.Fair && !w.calmSince(earlier.asked-w.patience()) {
@@ -22,6 +23,9 @@ func (w *simWorld) inTurn(a *simAsk) {
 		}
 		if a.Kind == actor.Read || earlier.Kind != a.Kind || earlier.parts != nil {
 			continue // who reads goes beside others, who writes may have been asleep, and who wants several waits for one of them
+		}
+		if earlier.Async != a.Async && w.plan.share < opensPerTurn {
+			continue
 		}
 		if earlier.Tag == actor.Acquire && a.about(earlier.name) && earlier.Owner == 0 && !earlier.Once && earlier.number < a.number {
 			w.fail("%s grants %s, though %s came before", a.caller.e.name, a, earlier)
@@ -175,6 +179,18 @@ func (h *simHold) learns() {
 	}
 	if late := w.now - max(t.robbedAt, h.watchedAt, w.disturbed); late > h.e.config.Renew*11/10+100*time.Millisecond+50*w.plan.latency {
 		w.fail("%s still holds %s, %v after it was taken away", h.e.name, h, late)
+	}
+}
+
+// vouchedFor checks that a watched hold is confirmed in every interval, whatever the lease of its tenure is: that is how
+// soon its holder hears of a loss.
+func (h *simHold) vouchedFor() {
+	w, t := h.e.w, h.tenure
+	if !h.watched || t.flying > 0 || h.suspect {
+		return
+	}
+	if late := w.now - max(t.vouched, h.watchedAt, w.disturbed); late > h.e.config.Renew*102/100+20*time.Millisecond+50*w.plan.latency {
+		h.e.w.fail("%s has not confirmed %s for %v, though it is watched", h.e.name, h, late)
 	}
 }
 

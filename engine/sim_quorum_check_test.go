@@ -25,7 +25,15 @@ func (v *simVoter) right() {
 	case v.active && !v.held && here > simSeats/2:
 		v.w.fail("%s has %d of %d locks, and goes on waiting", v, here, simSeats)
 	}
+	v.w.since(&v.hoards, v.active && !v.held && here > 0 && simSeats-wanted > simSeats/2)
 	v.bereft()
+}
+
+// lavish finds quorums that keep what they have from others while they wait for a server that does not answer.
+func (v *simVoter) lavish() {
+	if v.hoards != 0 && v.w.now-v.hoards > quorum.Patience+10*time.Millisecond {
+		v.w.fail("%s is not held, and has kept locks from others for %v", v, v.w.now-v.hoards)
+	}
 }
 
 // bereft finds quorums that go on although their majority was taken away at one moment, and all of that was noticed.

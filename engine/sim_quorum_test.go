@@ -27,8 +27,10 @@ type simVoter struct {
 	elect  time.Duration    // when it got its majority
 	tired  bool             // it wants no more
 	stolen map[int]*simHold // by their seats: with these its majority went
+	hoards time.Duration    // since when it has had locks without being held, though as many have answered as it needs; 0: it does not
 	asked  int              // requests since then
 	counts time.Duration
+	owner  uint64 // its number
 	thinks func()
 }
 
@@ -83,6 +85,8 @@ func (v *simVoter) act() {
 			v.tell(v.actor.GiveUp)
 		}
 	case w.chance(0.3):
+		v.enter(&v.seats[w.random.IntN(simSeats)])
+	case w.chance(0.3):
 		v.extend()
 	case w.chance(0.5):
 		v.leave()
@@ -114,6 +118,8 @@ func (v *simVoter) someLease() time.Duration {
 // begin is Multi.majority's.
 func (v *simVoter) begin(how simWish) {
 	w := v.w
+	v.w.quorums++
+	v.owner = actor.ThreadOwner | actor.QuorumOwner | uint64(v.w.quorums)
 	v.actor, v.active, v.held, v.lease, v.begun = quorum.New(simSeats, simSeats/2+1), true, false, how.lease, w.now
 	for i := range v.seats {
 		s := &v.seats[i]
@@ -123,6 +129,9 @@ func (v *simVoter) begin(how simWish) {
 	if how.wait != 0 {
 		begun := v.begun
 		w.after(how.wait, func() { v.later(begun, v.actor.GiveUp) })
+	}
+	if w.names[0].kind == actor.Write {
+		v.actor.Write(how.lease)
 	}
 	v.tracef("wants a majority: %+v", how)
 	v.tell(func() { v.actor.Begin(how.wait, how.once, how.lease == 0) })
@@ -159,9 +168,16 @@ func (v *simVoter) carryOut(o quorum.Order) {
 	case quorum.Rest:
 		begun := v.begun
 		w.after(w.between(o.Wait/2, o.Wait), func() { v.later(begun, func() { v.actor.Rested(v.now()) }) })
+	case quorum.Hurry:
+		begun := v.begun
+		w.after(o.Wait, func() { v.later(begun, func() { w.saw(sawHurried); v.actor.Hurried(v.now()) }) })
 	case quorum.Recall:
 		begun := v.begun
 		w.after(s.caller.e.config.Renew, func() { v.later(begun, func() { w.saw(sawRecalled); v.actor.Recalled(s.at) }) })
+	case quorum.Confirm:
+		if s.hold != nil && !s.caller.e.dead {
+			s.caller.change(s.hold, AskConfirm, 0)
+		}
 	case quorum.Elect:
 		v.elected()
 	case quorum.Dismiss:
@@ -191,7 +207,8 @@ func (s *simSeat) asks(o quorum.Order) {
 	s.v.unhurried()
 	a := c.newAsk(actor.Acquire, s.at)
 	a.Kind = w.names[s.at].kind
-	a.Lease, a.Wait, a.Once = s.v.lease, o.Wait, o.Once
+	a.Lease, a.Wait, a.Once, a.IfUp = s.v.lease, o.Wait, o.Once, o.Unheld()
+	a.Owner, a.Own = s.v.owner, true
 	s.ask = a
 	c.want(a)
 }
@@ -213,6 +230,9 @@ func (s *simSeat) decided(a *simAsk) {
 		}
 		if v.held {
 			v.w.saw(sawJoined)
+		}
+		if a.hold.grant.Owner != a.Owner {
+			v.w.fail("%s has a lock as owner %d, which it did not ask for: %s", v, a.hold.grant.Owner, a)
 		}
 		s.barred, s.hold = false, a.hold
 		v.actor.Granted(v.now(), s.at)
@@ -311,6 +331,38 @@ func (v *simVoter) leave() {
 			v.seats[i].letGo()
 		}
 	})
+}
+
+// enter locks one of the locks alone, with the context of the quorum: one that is held, or one that is missing. As soon as the quorum
+// has it, so does whoever waits for it so; and the other way round, where nothing but that can keep the quorum from it.
+func (v *simVoter) enter(s *simSeat) {
+	w, owner := v.w, v.owner
+	if s.hold != nil {
+		owner = s.hold.grant.Owner
+	}
+	if s.caller.e.dead {
+		return
+	}
+	c := &simCaller{e: s.caller.e, number: s.caller.number + 5}
+	c.probes = func(a *simAsk) {
+		c.asks = without(c.asks, a)
+		if a.taken = true; a.Tag != actor.Acquire || a.Err != nil || c.e.dead {
+			return
+		}
+		w.saw(sawEntered)
+		if f := s.ask; f != nil && f.Owner == a.Owner && f.asked < a.asked && !f.Decided() && a.hold.grant.Owner != f.Owner {
+			w.fail("%s keeps its quorum waiting for a stranger's lock: %s", c.e.name, a.hold)
+		}
+		w.after(w.spread(time.Millisecond, w.plan.lease), func() {
+			if !c.e.dead {
+				c.change(a.hold, actor.Unlock, 0)
+			}
+		})
+	}
+	a := c.newAsk(actor.Acquire, s.at)
+	a.Kind, a.Owner, a.Wait = w.names[s.at].kind, owner, w.spread(time.Millisecond, 2*w.plan.lease)
+	v.tracef("is entered at %s", w.plan.names[s.at])
+	c.want(a)
 }
 
 // extend is Hold.Extend's.

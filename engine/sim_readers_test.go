@@ -65,6 +65,58 @@ func (e *simEngine) waitsForItself(a *simAsk) {
 	}
 }
 
+// waitsForItsOwner checks that whoever waits re-enters at once when its owner is granted the lock, unless that needs a
+// round trip first.
+func (e *simEngine) waitsForItsOwner(a *simAsk) {
+	if a.Tag != actor.Acquire || a.parts != nil || a.Owner == 0 || a.left || e.doubts {
+		return
+	}
+	if e.waitsForItsRead(a); a.Lease != 0 {
+		return
+	}
+	for _, h := range e.holds {
+		if h.active && h.name == a.name && h.reads == a.hold.reads && h.grant.Owner == a.Owner && h.believed() && !h.suspect && h.tenure.flying == 0 && h.tenure.confirmed >= e.doubted {
+			e.w.fail("%s lets %s wait, though its owner has %s", e.name, a, h)
+		}
+	}
+}
+
+// waitsForItsRead checks that whoever waits to write is told that it cannot, when its owner is granted the read.
+func (e *simEngine) waitsForItsRead(a *simAsk) {
+	for _, h := range e.holds {
+		if a.Kind == actor.Write && h.active && h.reads && h.name == a.name && h.grant.Owner == a.Owner && h.believed() && !h.suspect && !e.holding(a.name, a.Owner, false) {
+			e.w.fail("%s lets %s wait for %s, which its owner has", e.name, a, h)
+		}
+	}
+}
+
+// forcedAtOnce checks that what an engine holds of a lock which it is to force away is over, and what its writer reads as well.
+func (e *simEngine) forcedAtOnce(a *simAsk) {
+	if a.Tag != actor.Force {
+		return
+	}
+	wrote := slices.ContainsFunc(e.over, func(h *simHold) bool { return h.name == a.name && !h.reads && simCauseIs(h.cause, "by force") })
+	writes := slices.ContainsFunc(e.holds, func(h *simHold) bool { return h.active && h.name == a.name && !h.reads && h.believed() })
+	for _, h := range e.holds {
+		if !h.active || h.name != a.name || !h.believed() || h.tenure.granted >= e.w.now || h.reads && writes {
+			continue
+		}
+		if h.reads == (a.Kind == actor.Read) || wrote {
+			e.w.fail("%s believes in %s, which %s takes away", e.name, h, a)
+		}
+	}
+}
+
+// writesSince is since when the owner of somebody who waits to read has the write, beside which it may read; 0 if it has not.
+func (e *simEngine) writesSince(a *simAsk) time.Duration {
+	for _, h := range e.holds {
+		if h.active && h.name == a.name && !h.reads && a.Owner != 0 && h.grant.Owner == a.Owner && h.believed() && !h.suspect && e.w.server.key(a.name).tenure == h.tenure {
+			return h.tenure.granted
+		}
+	}
+	return 0
+}
+
 // freeFor is since when a lock is free for somebody who waits for it, 0 if it is not. Who wants to read may stand
 // aside for a writer of its own engine.
 func (w *simWorld) freeFor(a *simAsk) time.Duration {
@@ -74,6 +126,9 @@ func (w *simWorld) freeFor(a *simAsk) time.Duration {
 	n := &w.names[a.name]
 	if a.Kind != actor.Read {
 		return n.free
+	}
+	if since := a.caller.e.writesSince(a); since != 0 {
+		return since
 	}
 	for _, other := range a.caller.e.asks {
 		if other.Tag == actor.Acquire && other.name == a.name && other.Kind == actor.Write {
@@ -85,6 +140,55 @@ func (w *simWorld) freeFor(a *simAsk) time.Duration {
 		return 0
 	}
 	return max(n.open, a.aside)
+}
+
+// outlived reports whether a reader's field stays though its lease is over, and its engine could not release it, or not
+// within the lease in which it tries: it goes with the lock's TTL, which the leases of those who live bound.
+func (w *simWorld) outlived(r *simReader) bool {
+	if simEnd(r.longest()) > w.now || w.waits(r.holder) {
+		return false
+	}
+	e := w.alive(r.holder.life)
+	return r.tenure.unsure || r.tenure.lost || r.tenure.parted || e != nil && e.apart()
+}
+
+// overstays finds locks that go on for longer than the leases of those who read them: nobody may wait for the dead, nor for
+// what is over. Of many fields not all are looked through, and an outsider of ours lowers its own lease without the lock's.
+func (w *simWorld) overstays(n *simName, k *simKey) {
+	left, need := w.server.left(k), w.server.readersNeed(k)
+	over := k.exists && k.tenure == nil && k.expires != simForever && len(k.readers) > 0 && k.fields() < simMostLookedAt && len(w.outsiders) == 0
+	for i := range k.readers {
+		over = over && !k.readers[i].tenure.robbed && !k.readers[i].tenure.cut
+	}
+	w.since(&n.dead, over && (need == 0 || left > need+need/10+2*simApart))
+	if n.dead != 0 && w.now-n.dead > 2*simApart*time.Millisecond {
+		w.fail("%s goes on for %d ms, though those who read it need %d", n.key, left, need)
+	}
+}
+
+// apart reports whether an engine has had no answer for about a lease.
+func (e *simEngine) apart() bool { return e.w.now-e.reached > e.config.Lease*9/10 }
+
+// reaches notes that answers came. What an engine could not release before, while there were none for a lease, it has let go of.
+func (e *simEngine) reaches(letters *mail) {
+	for m := letters; m != nil; m = m.next {
+		if b, is := m.what.(*batch); !is || b.failed != nil {
+			continue
+		}
+		if e.apart() {
+			e.parts()
+		}
+		e.reached = e.w.now
+	}
+}
+
+// parts notes which readers an engine had when it was without answers for a lease.
+func (e *simEngine) parts() {
+	for i := range e.w.names {
+		for _, r := range e.w.server.key(i).readers {
+			r.tenure.parted = r.tenure.parted || r.holder.life == int32(e.life)
+		}
+	}
 }
 
 // probeReaders lets two engines read a lock together, and a third who writes wait for both of them.
@@ -121,4 +225,38 @@ func (w *simWorld) probeReaders(name int, within time.Duration) {
 	}
 	writer.change(a.hold, actor.Unlock, 0)
 	w.runFor(w.spread(time.Millisecond, time.Second))
+	w.probeDowngrade(name, within)
+}
+
+// probeDowngrade lets a writer read as well, with a lease of its own that is longer, or that it makes longer than the
+// writer's. When it reads no more, the TTL falls to what the writer needs: for so long others wait if the process dies.
+func (w *simWorld) probeDowngrade(name int, within time.Duration) {
+	c := w.prober(w.random.IntN(len(w.engines)))
+	h := w.mustLock(c, name, within)
+	if h == nil {
+		return
+	}
+	reads := c.newAsk(actor.Acquire, name)
+	reads.Kind, reads.Owner, reads.Lease = actor.Read, h.grant.Owner, 3*c.e.config.Lease
+	masks := w.chance(0.5)
+	if masks {
+		c.change(h, actor.Extend, reads.Lease)
+		reads.Lease = 0
+	}
+	c.want(reads)
+	if !w.runUntil(w.now+within, func() bool { return reads.decided }) || reads.Err != nil {
+		w.fail("%s does not read %s, which it writes: %v", c.e.name, w.plan.names[name], reads.Err)
+		return
+	}
+	if masks {
+		c.change(h, actor.Extend, 0)
+		w.runFor(within)
+	}
+	c.change(reads.hold, actor.Unlock, 0)
+	w.runFor(within)
+	if left := ttlOf(w.server.left(w.server.key(name))); h.active && left > c.e.config.Lease+within {
+		w.fail("%s leaves %s with a TTL of %v though it does not read any more, and has a lease of %v", c.e.name, w.plan.names[name], left, c.e.config.Lease)
+	}
+	c.change(h, actor.Unlock, 0)
+	w.runFor(within)
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math"
 	"slices"
+	"time"
 
 	"github.com/lockwheel/lockwheel/actor"
 )
@@ -75,7 +76,7 @@ func (s *simServer) readAcquire(name int, holder simHolder, c *actor.Command) ac
 	}
 	beside := c.Reads != nil && c.Reads.Writer != 0 && k.holder == holderOf(int(holder.life), name, false, c.Reads.Writer)
 	if k.tenure != nil && !beside && s.w.bug != bugReadsBeside {
-		return actor.Reply{Status: actor.Taken, TTL: ttlOf(s.left(k))}
+		return actor.Reply{Status: actor.Taken, TTL: ttlOf(s.left(k)), Writer: s.w.holderName(k.holder)}
 	}
 	if err := s.writable(true); err != nil {
 		return refusedBy(err)
@@ -184,22 +185,18 @@ func (s *simServer) covers(r *simReader, ttl int64) bool {
 // fall is the end of a call: TTLs fall that readers wanted to.
 func (s *simServer) fall() {
 	for _, name := range s.falling {
-		if k := s.key(name); k.exists && k.tenure == nil {
-			s.fit(name)
+		if k := s.key(name); k.exists && k.tenure == nil && s.fit(name) {
+			s.publish(name)
 		}
 	}
 	s.falling = s.falling[:0]
 }
 
-// fit lets a TTL fall to what readers need, and reports whether the key went because none of them is alive.
-func (s *simServer) fit(name int) (went bool) {
+// fit lets a TTL fall to what readers need, and reports whether to tell those who wait: the key went because none of them
+// is alive, or its TTL fell by more than a tenth. Of a lesser fall they learn when they wake.
+func (s *simServer) fit(name int) (told bool) {
 	k := &s.keys[name]
-	ttl, need := s.left(k), int64(0)
-	for i := range k.readers {
-		if left := k.readers[i].longest() - s.clock(); left >= 0 {
-			need = max(need, left, 1) // the last millisecond is not over
-		}
-	}
+	ttl, need := s.left(k), s.readersNeed(k)
 	if s.w.bug == bugFallsTooFar {
 		need /= 2
 	}
@@ -219,7 +216,12 @@ func (s *simServer) fit(name int) (went bool) {
 		*k = simKey{}
 		return true
 	case need+simApart < enough:
-		s.expire(name, need)
+		before := k.expires
+		if s.expire(name, need); ttl < 0 || 10*need < 9*ttl {
+			s.w.saw(sawFall)
+			return s.w.bug != bugFallsSilently
+		}
+		s.w.unheard(name, before)
 	}
 	return false
 }
@@ -266,13 +268,33 @@ func (s *simServer) writeAcquire(name int, holder simHolder, c *actor.Command) a
 	return reply
 }
 
-// writeRenew does not lower the TTL while the writer reads as well.
+// writeRenew does not lower the TTL below what the writer reads.
 func (s *simServer) writeRenew(name int, holder simHolder, c *actor.Command) actor.Reply {
-	raises := *c
-	if k := s.key(name); len(k.readers) > 0 && s.left(k) >= milliseconds(c.Lease) {
-		raises.Lease = 0
+	k, lease := s.key(name), milliseconds(c.Lease)
+	ttl := s.left(k)
+	if k.holder != holder || len(k.readers) == 0 || lease == 0 || ttl >= 0 && ttl < lease {
+		return s.renew(name, holder, c)
 	}
-	return s.renew(name, holder, &raises)
+	together := *c
+	switch need := s.readersNeed(k); {
+	case ttl >= 0 && (need+simApart >= ttl || s.w.bug == bugReadsUphold):
+		together.Lease = 0
+	default:
+		lease = max(lease, need)
+		together.Lease = time.Duration(lease) * time.Millisecond
+		together.Falls = c.Falls || ttl < 0 || 10*lease < 9*ttl
+	}
+	return s.renew(name, holder, &together)
+}
+
+// readersNeed is the longest lease that readers have left.
+func (s *simServer) readersNeed(k *simKey) (need int64) {
+	for i := range k.readers {
+		if left := k.readers[i].longest() - s.clock(); left >= 0 {
+			need = max(need, left, 1) // the last millisecond is not over
+		}
+	}
+	return need
 }
 
 func (s *simServer) leaveWrite(name int, holder simHolder) actor.Reply {

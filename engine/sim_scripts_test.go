@@ -126,7 +126,12 @@ func (s *simServer) renew(name int, holder simHolder, c *actor.Command) actor.Re
 		if err := s.writable(false); err != nil {
 			return refusedBy(err)
 		}
+		before := s.left(k)
 		s.expire(name, lease)
+		if c.Falls && (before < 0 || before > lease) {
+			s.publish(name)
+			s.w.saw(sawFall)
+		}
 	}
 	if !hasExtras(c) {
 		return done()
@@ -217,13 +222,24 @@ func (s *simServer) publish(name int) bool {
 		s.w.saw(sawMuted)
 		return false
 	}
+	s.tell(channel)
+	if s.w.names[name].kind == actor.Fair {
+		s.tellFurther(name)
+	}
+	return true
+}
+
+// tell brings a message to those who listen.
+func (s *simServer) tell(channel string) {
+	if s.w.now < s.muted {
+		return
+	}
 	for _, e := range s.w.engines {
 		e.ears.published(channel)
 	}
 	for _, o := range s.w.outsiders {
 		o.published(channel)
 	}
-	return true
 }
 
 // listeners is NUMSUB of a name's channel.

@@ -31,6 +31,10 @@ type simServer struct {
 	muted   time.Duration // until when nobody may publish
 	wrote   bool          // the call under way has written: then memory is not asked for any more
 	wall    int64         // of the call under way: its caller's clock, in ms
+	latest  int64         // of the call under way: until when it may take effect, by the server's clock; 0: whenever it comes
+	late    bool          // of the call under way: that is over
+	outside bool          // what runs is of a client of another kind
+	expires time.Duration // of the call under way: until when its engine may think of it. True time; 0: it is no engine's
 	falling []int         // of the call under way: names of which readers want the TTL to fall
 	going   []simGoing    // of the call under way, if it releases fair locks: who goes
 }
@@ -40,14 +44,15 @@ type simData struct {
 	keys   []simKey     // a zero one is absent
 	tokens []uint64     // the last of a fenced lock
 	queues [][]simPlace // who waits for a fair lock
+	strays [][]simPlace // whose places there are lost, and not their times
 }
 
 func newSimData(names int) simData {
-	return simData{keys: make([]simKey, names), tokens: make([]uint64, names), queues: make([][]simPlace, names)}
+	return simData{keys: make([]simKey, names), tokens: make([]uint64, names), queues: make([][]simPlace, names), strays: make([][]simPlace, names)}
 }
 
 func (d *simData) copy() simData {
-	return simData{keys: slices.Clone(d.keys), tokens: slices.Clone(d.tokens), queues: slices.Clone(d.queues)}
+	return simData{keys: slices.Clone(d.keys), tokens: slices.Clone(d.tokens), queues: slices.Clone(d.queues), strays: slices.Clone(d.strays)}
 }
 
 // simKey is a lock's hash, or a key of another type: then nobody holds it.
@@ -127,9 +132,16 @@ func (s *simServer) execute(call *simCall) {
 	s.checkDistinct(call)
 	s.cached[call.verb] = true
 	s.wrote, s.wall = false, call.wall
+	s.latest, s.late, s.expires = 0, false, 0
+	if call.verb == actor.SendFairAcquire {
+		s.latest, s.late, s.expires = max(call.latest, 1), s.clock() > call.latest, call.expires
+	}
 	call.replies = call.replies[:0]
 	for i := range call.commands {
 		c := &call.commands[i]
+		if s.late {
+			break
+		}
 		for _, ghost := range c.Ghosts {
 			s.releaseGhost(s.holder(call, c.Key, ghost))
 		}
@@ -248,9 +260,6 @@ func (s *simServer) expire(name int, lease int64) {
 	k := &s.keys[name]
 	before := k.expires
 	k.expires = s.clock() + lease
-	if k.expires < before {
-		s.w.unheard(name, before) // who was told the old TTL may sleep as long
-	}
 	if before == simForever && len(k.readers) > 0 { // somebody took the TTL away, and with it what all need
 		k.each(func(_ simHolder, t *simTenure) { t.robbed, t.robbedAt = true, s.w.now })
 	}
@@ -291,7 +300,7 @@ func (s *simServer) restart(data simData) {
 		if len(s.queues[name]) > len(data.queues[name]) {
 			s.w.unheard(name, s.clock()+(2*s.w.plan.longest).Milliseconds())
 		}
-		s.queues[name] = restored(data.queues[name])
+		s.queues[name], s.strays[name] = restored(data.queues[name]), data.strays[name]
 		s.keys[name].each(func(_ simHolder, t *simTenure) { t.recounted = true }) // nobody knows of a count that is lost
 		s.w.touch(name)
 		s.w.names[name].changed = s.w.now

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/lockwheel/lockwheel/actor"
 )
@@ -20,15 +21,47 @@ const (
 
 var simKindNames = [...]string{
 	actor.Acquire: "lock", actor.Unlock: "unlock", actor.Extend: "extend", actor.Force: "force", actor.Cancel: "cancel",
-	actor.Overdue: "overdue", actor.Woken: "woken", actor.Withdrawn: "withdrawn", actor.Heard: "heard",
-	actor.Subscribed: "subscribed", actor.Unheard: "unheard", actor.Doubt: "doubt", actor.Found: "found", actor.Displaced: "displaced", actor.Drain: "drain", actor.Called: "called",
-	actor.Moved: "moved", actor.Foremost: "foremost", actor.Nudged: "nudged",
+	actor.Overdue: "overdue", actor.Woken: "woken", actor.Returned: "returned", actor.Heard: "heard",
+	actor.Subscribed: "subscribed", actor.Unheard: "unheard", actor.Doubt: "doubt", actor.Found: "found", actor.Displaced: "displaced", actor.Ousted: "ousted", actor.Drain: "drain", actor.Called: "called", actor.Unreached: "unreached",
+	actor.Moved: "moved", actor.Foremost: "foremost", actor.Rejoins: "rejoins", actor.Nudged: "nudged", actor.Unreplicated: "unreplicated",
 }
 
 // stepped is told of every step of every lock.
 func (w *simWorld) stepped(step actor.Step) {
 	w.touch(w.nameOf(step.Lock.Key()))
 	w.books.steps.add(step)
+}
+
+// stepped notes besides when an engine had a lock last by its clock, or was told by the server that another has it.
+func (e *simEngine) stepped(step actor.Step) {
+	e.w.stepped(step)
+	told := step.Kind == actor.Answered && step.Status == actor.Taken
+	if !told && !simHas(step.Before) && !simHas(step.After) {
+		return
+	}
+	if e.knew == nil {
+		e.knew, e.refused = make([]time.Duration, len(e.w.names)), make([]int, len(e.w.names))
+	}
+	name := e.w.nameOf(step.Lock.Key())
+	if e.knew[name] = e.now(); told {
+		e.refused[name]++
+	}
+}
+
+// simHas reports whether an engine has a lock in a phase, or is about to give it back.
+func simHas(p actor.Phase) bool { return p.String() == "held" || p.String() == "ending" }
+
+// askedFor checks that who tries once is not refused by what its engine only remembers: it has the lock, or had it just now,
+// or the server said since that another has it. A question for several locks is an answer for each of them: those worlds are left out.
+func (e *simEngine) askedFor(a *simAsk) {
+	const stepsBack = 400 * time.Millisecond
+	if a.Err != actor.ErrNotAcquired || !a.Once || a.left || a.parts != nil || len(e.w.plain) > 1 || a.Kind.Claims() || e.w.now-a.asked > e.config.Timeout*9/10 {
+		return
+	}
+	asked := e.now() - (e.w.now - a.asked) // by its clock, which may have stood still meanwhile, or before
+	if e.knew == nil || e.knew[a.name] < asked-stepsBack {
+		e.w.fail("%s refuses %s, and has not asked the server", e.name, a)
+	}
 }
 
 func (s *simSteps) add(step actor.Step) {

@@ -59,6 +59,7 @@ var simTags = map[actor.Kind]string{
 	AskState:      "state",
 	AskCount:      "count",
 	AskShutdown:   "shutdown",
+	AskConfirm:    "confirm",
 	AskClose:      "close",
 }
 

@@ -20,7 +20,7 @@ func (w *simWorld) ended(e *simEngine, end *actor.Ended) {
 		return
 	}
 	e.tracef("ends %s: %v (%v)", h, end.Err, end.Cause)
-	end.Hold.End(end.Err, end.Cause, nil, end.Known)
+	end.Hold.End(end.Err, end.Cause, end.Known)
 	w.signalled(e, end)
 	h.ended, h.cause = end.Err, end.Cause
 	e.holds = without(e.holds, h)
@@ -118,18 +118,30 @@ func (w *simWorld) verdict(e *simEngine, r *actor.Request) {
 			e.holds = without(e.holds, h)
 		}
 		w.rightly(a)
+		e.askedFor(a)
 	case r.Tag == actor.Unlock && r.Err == nil:
 		w.unlocked(a)
-	case r.Tag == actor.Unlock && r.Err == actor.ErrLost && !w.excused(a.hold):
+	case r.Tag == actor.Unlock && r.Err == actor.ErrLost && a.hold.ended != actor.ErrLost && !w.excused(a.hold):
 		w.fail("%s says that %s was lost before its unlock, but nobody took it away", e.name, a.hold)
+	case r.Tag == actor.Unlock && r.Err == actor.ErrNotHeld && a.hold.ended == actor.ErrLost:
+		w.fail("%s says that %s was not held at its unlock, but it was lost before", e.name, a.hold)
 	case r.Tag == actor.Extend && r.Err == nil:
 		w.extended(a)
+	case r.Tag == actor.Extend:
+		w.notExtended(a)
 	case r.Tag == AskShutdown && r.Err == nil && !a.left && !e.c.closed:
 		w.shutDown(e, a)
+	}
+	if r.Tag == actor.Unlock && r.Err == actor.ErrLost {
+		e.lostAtUnlock++
 	}
 	if r.Err == actor.ErrUpgrade {
 		w.refusedUpgrade(e, a)
 	}
+	if k := &e.c.link; r.Err == actor.ErrUnavailable && k.down && !simCauseIs(r.Cause, k.cause.Error()) {
+		w.fail("%s tells %s of %s that there was no answer, %v, but not why: %v", e.name, a, a.caller, r.Cause, k.cause)
+	}
+	w.replicated(e, a)
 	e.inTime(a)
 	w.answered(a)
 	w.sawVerdict(a)
@@ -170,6 +182,9 @@ func (w *simWorld) given(a *simAsk, h *simHold) {
 	}
 	h.tenure = w.books.tenure(h.holder())
 	h.tenure.granted = w.now
+	if h.tenure.alone {
+		w.fail("%s grants %s, which too few replicas have", e.name, h)
+	}
 	if h.ended != nil {
 		return
 	}
@@ -230,6 +245,8 @@ func (w *simWorld) extended(a *simAsk) {
 		h.promised = h.grant.Until()
 	}
 	switch {
+	case h.active && !h.suspect && now >= h.grant.Until():
+		w.fail("%s extended %s, which ended %v ago", e.name, h, now-h.grant.Until())
 	case a != h.extension:
 	case h.ended != nil && simCauseIs(h.cause, "lease"):
 		w.fail("%s says that %s was extended, but %v", e.name, h, h.cause)
@@ -237,6 +254,20 @@ func (w *simWorld) extended(a *simAsk) {
 		w.fail("%s extended %s to %v, but it lasts %v", e.name, h, a.Lease, h.grant.Until()-now)
 	default:
 		w.extendedWhole(a)
+	}
+}
+
+// notExtended makes the one before the latest that is waited for.
+func (w *simWorld) notExtended(a *simAsk) {
+	h := a.hold
+	if a != h.extension {
+		return
+	}
+	h.extension = nil
+	for _, other := range a.caller.e.asks {
+		if other.Tag == actor.Extend && other.hold == h && !other.left {
+			h.extension = other
+		}
 	}
 }
 
@@ -270,6 +301,7 @@ func (w *simWorld) sawVerdict(a *simAsk) {
 		w.saw(sawUnavailable)
 	case a.Err == actor.ErrClosed:
 		w.saw(sawClosed)
+	case a.Err == actor.ErrNotReplicated:
 	case a.Err != actor.ErrLost && a.Err != actor.ErrNotHeld:
 		w.saw(sawRefused)
 	}

@@ -9,18 +9,18 @@ var simWays = map[string]string{
 		"acquire unanswered, lock, moved, nudged, overdue, read acquire taken, read acquire unanswered, " +
 		"read release done, read release gone, read release refused, read release unanswered, release " +
 		"done, release gone, release refused, release unanswered, renew done, renew gone, renew refused, " +
-		"renew unanswered, subscribed, unheard, unlock, withdrawn, woken, write acquire taken, write " +
+		"renew unanswered, subscribed, unheard, unlock, woken, write acquire taken, write " +
 		"acquire unanswered, write release done, write release gone, write release refused, write release " +
 		"unanswered, write renew done, write renew unanswered",
 	"asking → ending": "acquire done, cancel, drain, fair acquire done, fair acquire refused, fair acquire taken, fair " +
 		"acquire unanswered, fenced acquire done, joint acquire done, overdue, read acquire done, " +
-		"withdrawn, write acquire done",
+		"write acquire done",
 	"asking → forcing": "acquire done, acquire refused, acquire taken, fenced acquire done, fenced acquire taken, " +
-		"withdrawn, write acquire taken",
+		"write acquire taken",
 	"asking → free": "acquire refused, acquire taken, acquire unanswered, cancel, fair acquire refused, fair acquire " +
 		"taken, fenced acquire refused, fenced acquire taken, fenced acquire unanswered, joint acquire " +
 		"refused, joint acquire taken, joint acquire unanswered, overdue, read acquire refused, read " +
-		"acquire taken, read acquire unanswered, withdrawn, write acquire refused, write acquire taken, " +
+		"acquire taken, read acquire unanswered, write acquire refused, write acquire taken, " +
 		"write acquire unanswered",
 	"asking → held": "acquire done, fair acquire done, fenced acquire done, joint acquire done, read acquire done, " +
 		"write acquire done",
@@ -29,20 +29,20 @@ var simWays = map[string]string{
 	"ending → ending": "called, cancel, doubt, drain, extend, fair release refused, fair release unanswered, fenced pass " +
 		"done, force, heard, lock, moved, nudged, overdue, read release refused, read release unanswered, " +
 		"read renew done, read renew unanswered, release gone, release refused, release unanswered, renew " +
-		"done, renew refused, renew unanswered, subscribed, unheard, unlock, withdrawn, woken, write " +
+		"done, renew refused, renew unanswered, subscribed, unheard, unlock, woken, write " +
 		"release refused, write release unanswered, write renew done, write renew unanswered",
 	"ending → forcing": "release done, release gone",
 	"ending → free": "cancel, fair release done, fair release gone, fair release refused, fair release unanswered, " +
 		"heard, read release done, read release gone, read release refused, read renew gone, release done, " +
 		"release gone, release refused, renew gone, woken, write release done, write release gone",
-	"forcing → asking": "force done, force gone, force refused, force unanswered, withdrawn, write force done, write force " +
+	"forcing → asking": "force done, force gone, force refused, force unanswered, write force done, write force " +
 		"gone",
 	"forcing → forcing": "called, cancel, doubt, drain, extend, force, force done, force unanswered, heard, lock, moved, " +
 		"overdue, release done, release gone, release refused, release unanswered, renew done, renew gone, " +
-		"renew unanswered, subscribed, unheard, unlock, withdrawn, woken",
+		"renew unanswered, subscribed, unheard, unlock, woken",
 	"forcing → free": "fair force done, fair force gone, fair force refused, fair force unanswered, force done, force " +
 		"gone, force refused, force unanswered, read force done, read force gone, read force unanswered, " +
-		"withdrawn, write force done, write force gone, write force unanswered",
+		"write force done, write force gone, write force unanswered",
 	"free → asking": "called, cancel, doubt, extend, heard, lock, nudged, overdue, release gone, subscribed, unheard, " +
 		"unlock, woken",
 	"free → forcing": "force, woken",
@@ -50,7 +50,7 @@ var simWays = map[string]string{
 		"fair release unanswered, found, heard, lock, moved, nudged, overdue, read release done, read " +
 		"release gone, read release refused, read release unanswered, read renew done, read renew gone, " +
 		"read renew unanswered, release done, release gone, release refused, release unanswered, renew " +
-		"done, renew gone, renew unanswered, subscribed, unheard, unlock, withdrawn, woken, write release " +
+		"done, renew gone, renew unanswered, subscribed, unheard, unlock, woken, write release " +
 		"done, write release gone, write release refused, write release unanswered, write renew done",
 	"held → asking": "cancel, extend, fenced pass done, fenced pass gone, heard, lock, overdue, read renew gone, renew " +
 		"done, renew gone, renew refused, subscribed, unlock, woken, write renew gone",

@@ -40,6 +40,7 @@ type simWorld struct {
 	engines   []*simEngine // who runs now; one that crashed or closed is replaced
 	outsiders []*simOutsider
 	voters    []*simVoter
+	quorums   int      // so far
 	lives     []string // the UUIDs of all engines there ever were
 	names     []simName
 	plain     []int          // of them, plain locks
@@ -98,8 +99,8 @@ func newSimWorld(run simRun) *simWorld {
 	}
 	kinds := simRandom{simMixed(run.seed, 1)}
 	w.plan.kinds = simKinds[kinds.IntN(len(simKinds))]
-	if w.plan.only != 0 {
-		w.plan.kinds = []actor.LockKind{w.plan.only}
+	if w.plan.only != nil {
+		w.plan.kinds = w.plan.only
 	}
 	for i, name := range w.plan.names {
 		if w.index != nil {

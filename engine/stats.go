@@ -17,9 +17,25 @@ type Stats struct {
 	Commands, Batches, Turns          uint64 // counters: sent, calls that carried them, turns of the loop
 	Retries                           uint64 // counter: commands and calls sent again
 	Muted                             uint64 // counter: releases whose message the server refused to publish
+	LostAtUnlock                      uint64 // counter: releases of what had been lost
+	Untold, Panics                    uint64 // not the engine's: what users of Hooks count
 
-	RenewalLag time.Duration // the latest that a renewal was confirmed past its due time, since Open
+	RenewalLag time.Duration // gauge: how long past its due time the latest renewal was confirmed, of the last minute
 	ClockAhead time.Duration // gauge: of this machine before the server's, when a caller last queued for a fair lock; negative: behind; in a cluster of the node it is the furthest from
+}
+
+// snapsKept is how many of those who ask in one turn there is room for all the time.
+const snapsKept = 64
+
+// inspect answers those who asked in this turn.
+func (c *coordinator) inspect(now time.Duration) {
+	c.fx.Lag.Forget(now)
+	for i, s := range c.snaps {
+		*s, c.snaps[i] = c.stats(), nil
+	}
+	if c.snaps = c.snaps[:0]; cap(c.snaps) > snapsKept {
+		c.snaps = nil
+	}
 }
 
 func (c *coordinator) stats() Stats {
@@ -47,7 +63,8 @@ func (c *coordinator) stats() Stats {
 		Turns:         c.counters.turns,
 		Retries:       c.counters.retries,
 		Muted:         s.Muted,
-		RenewalLag:    s.RenewalLag,
+		LostAtUnlock:  s.LostAtUnlock,
+		RenewalLag:    c.fx.Lag.Max(),
 		ClockAhead:    c.ahead(),
 	}
 }

@@ -20,8 +20,8 @@ type subscriber struct {
 	to      *mailbox
 	orders  <-chan *order
 
+	lender     *lender
 	connection *connection // nil when there is none
-	master     string      // whom Sentinel named last
 }
 
 // errStranger is for a node that the cluster's client has not heard of.
@@ -38,6 +38,7 @@ func (s *subscriber) broken() <-chan error {
 }
 
 func (s *subscriber) run() {
+	defer s.lender.leave()
 	defer s.disconnect()
 	looks, stop := s.looks()
 	defer stop()
@@ -47,7 +48,7 @@ func (s *subscriber) run() {
 			if !open {
 				return
 			}
-			s.post(orderDone{s.node, s.carryOut(o)})
+			s.post(orderDone{s.node, ofOrder(s.carryOut(o))})
 		case <-s.broken():
 			s.lose()
 		case <-looks:
@@ -56,30 +57,24 @@ func (s *subscriber) run() {
 	}
 }
 
-// lookGap is how often a subscriber looks whom Sentinel has named.
-const lookGap = 500 * time.Millisecond
+// lookGap is how often a subscriber looks whom Sentinel has named. Who carries a call looks as well, behind it.
+const lookGap = 200 * time.Millisecond
 
 // looks tells when to look: never where Sentinel has no say.
 func (s *subscriber) looks() (looks <-chan time.Time, stop func()) {
-	if s.master = s.way.master(); s.master == "" {
+	if !s.way.master {
 		return nil, func() {}
 	}
 	ticker := time.NewTicker(lookGap)
 	return ticker.C, ticker.Stop
 }
 
-// look follows the commands to another master: the connection to the old one may live on, and there is
-// nothing more to be heard there.
+// look says so if the master was replaced. The connection to it may live on, and there is nothing more to be heard there: it
+// is closed when nothing is to be heard from this node any more.
 func (s *subscriber) look() {
-	master := s.way.master()
-	if master == s.master {
-		return
+	if next := s.way.replaced(); next != "" {
+		s.post(replaced{next})
 	}
-	s.master = master
-	if s.connection != nil {
-		s.lose()
-	}
-	s.post(replaced{})
 }
 
 // carryOut leaves and joins channels. Channels are left by taking another connection without them, so
@@ -116,6 +111,7 @@ func (s *subscriber) replace(o *order) error {
 	}
 	if err := next.join(o.keep); err != nil {
 		next.close()
+		s.way.known = nil
 		if s.sharded {
 			s.lose() // some of it was confirmed, on a connection that is none any more
 		}
@@ -159,10 +155,14 @@ type connection struct {
 func (s *subscriber) connect() (*connection, error) {
 	node := s.way.node()
 	if node == nil {
+		s.look()
 		return nil, errStranger
 	}
-	client, release := node.Dedicate()
-	broken := client.SetPubSubHooks(rueidis.PubSubHooks{
+	lent, err := s.lender.lend(node, freeFor)
+	if err != nil {
+		return nil, err
+	}
+	broken := lent.client.SetPubSubHooks(rueidis.PubSubHooks{
 		OnMessage: func(m rueidis.PubSubMessage) { s.post(hears{s.node, m.Channel}) },
 		OnSubscription: func(m rueidis.PubSubSubscription) {
 			switch m.Kind {
@@ -173,7 +173,7 @@ func (s *subscriber) connect() (*connection, error) {
 			}
 		},
 	})
-	return &connection{client: client, sharded: s.sharded, release: release, broken: broken}, nil
+	return &connection{client: lent.client, sharded: s.sharded, release: lent.release, broken: broken}, nil
 }
 
 // join subscribes to channels, so many a command, or those of a slot a command.

@@ -42,6 +42,8 @@ type syncer struct {
 	way      *way
 	writer   *writer
 	replicas replication
+	lender   *lender
+	free     time.Duration // how long it waits for a connection of its own
 
 	connection rueidis.DedicatedClient // nil when there is none
 	release    func()
@@ -49,21 +51,32 @@ type syncer struct {
 
 func (s *syncer) carry(batches <-chan *batch, box *mailbox) {
 	for b := range batches {
-		if node := s.way.node(); node != nil {
+		switch node := s.way.node(); {
+		case node != nil:
 			s.bring(node, b)
-		} else {
+		case s.way.master:
+			s.way.lead(nil, b)
+		default:
 			s.lead(b)
 		}
-		s.way.judge(b)
+		s.way.judge(b, box)
 		box.post(&b.mail)
 	}
 	s.disconnect()
+	s.lender.leave()
 }
 
 // bring sends calls and the question behind them, in one go.
 func (s *syncer) bring(node rueidis.Client, first *batch) {
 	if s.connection == nil {
-		s.connection, s.release = node.Dedicate()
+		lent, err := s.lender.lend(node, s.free)
+		if err != nil {
+			for b := first; b != nil; b = b.next {
+				b.failed, b.lost = err, true
+			}
+			return
+		}
+		s.connection, s.release = lent.client, lent.release
 	}
 	s.send(s.connection, first)
 	for b := first; b != nil; b = b.next {
@@ -77,7 +90,7 @@ func (s *syncer) bring(node rueidis.Client, first *batch) {
 // useless reports whether a connection is no good any more: an answer that comes late must not answer the
 // next question, and a master that was replaced does not become one again.
 func useless(b *batch) bool {
-	return b.lost || b.failed != nil && strings.HasPrefix(b.failed.Error(), "READONLY")
+	return b.lost || b.failed != nil && actor.Begins(b.failed.Error(), "READONLY")
 }
 
 // lead sends calls by the map of the cluster's client, as way does, each on a connection of its own: a
@@ -101,17 +114,29 @@ func (s *syncer) send(connection rueidis.DedicatedClient, first *batch) {
 		switch {
 		case b.failed != nil:
 		case err != nil && !refused:
-			b.failed, b.lost = err, true
+			b.failed, b.lost = ofClient(err), true
+		case demotes(err):
+			b.failed, b.lost, b.demoted = err, true, true
 		default:
 			count(b, int(replicas), err)
 		}
 	}
 }
 
+// demotes reports whether WAIT was refused because the server is a master no more: that says nothing of who has what it
+// granted, nor of what the next one grants.
+func demotes(err error) bool {
+	if err == nil {
+		return false
+	}
+	said := err.Error()
+	return actor.Begins(said, "UNBLOCKED") || strings.Contains(strings.ToLower(said), "wait cannot be used with replica")
+}
+
 func count(b *batch, replicas int, err error) {
 	for i := range b.replies {
 		if reply := &b.replies[i]; reply.Status == actor.Done {
-			reply.Replicas, reply.Err = replicas, err
+			reply.Replicas, reply.Err = replicas, Refusal(err)
 		}
 	}
 }
@@ -130,9 +155,34 @@ func (r replication) wait(client caller) rueidis.Completed {
 	return client.B().Arbitrary("WAIT").Args(strconv.Itoa(r.least), strconv.FormatInt(milliseconds(r.patience), 10)).Build()
 }
 
+// unreplicated tells all who wait for a name that too few replicas have what one of them was just granted. For a kind of lock
+// with claims they wait in Locks of their own, and would meet the same one after the other. Who waits to write while this engine
+// reads waits for that first.
+func (c *coordinator) unreplicated(now time.Duration, undone *actor.Lock) {
+	key, shared := undone.Key(), undone.Kind().Shared()
+	g, told := c.groups[key], actor.Message{Kind: actor.Unreplicated, Cause: c.fx.Undone}
+	if c.fx.Undone = nil; shared {
+		if g.undoneAt == now {
+			return // as they were told in this turn: very many may have been granted it in one call
+		}
+		g.undoneAt = now
+	}
+	if writer := c.locks.of(key); writer != nil && writer != undone && !(shared && g.first(func(l *actor.Lock) bool { return l.Believed(now) }) != nil) {
+		c.step(now, writer, &told)
+	}
+	for _, l := range g.those((*actor.Lock).Pending) {
+		if l != undone && l.Key() != "" {
+			c.step(now, l, &told)
+		}
+	}
+}
+
 // askReplicas reports why the replicas of one server cannot be asked: nil if they can.
-func askReplicas(ctx context.Context, client rueidis.Client) error {
-	return client.Dedicated(func(c rueidis.DedicatedClient) error {
-		return c.Do(ctx, replication{}.wait(c)).Error()
-	})
+func askReplicas(ctx context.Context, client rueidis.Client, patience time.Duration) error {
+	lent, err := borrow(ctx, client, patience/2) // there is something left to say why
+	if err != nil {
+		return err
+	}
+	defer lent.release()
+	return lent.client.Do(ctx, replication{}.wait(lent.client)).Error()
 }

@@ -21,7 +21,7 @@ func TestReplicasAreAskedWhereTheMapLeads(t *testing.T) {
 	server, err := Meet(t.Context(), client, 3*time.Second)
 	require.NoError(t, err)
 
-	s := &syncer{way: server.way("127.0.0.1:1"), writer: server.writer("id"), replicas: replication{least: 1, patience: 10 * time.Second}}
+	s := &syncer{way: server.way("127.0.0.1:1"), writer: server.writer("id"), replicas: replication{least: 1, patience: 10 * time.Second}, lender: newLender(nil, onGoroutine), free: 10 * time.Second}
 	batches, box := make(chan *batch, 1), newMailbox()
 	var first, last *batch
 	for i, key := range cluster.Spread("n", 6) {

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"errors"
+	"math"
 	"strconv"
 	"time"
 
@@ -70,7 +71,9 @@ func read(result rueidis.RedisResult, b *batch) {
 		b.failed, b.text = err, nil // the text may not have been written yet
 		_, answered := rueidis.IsRedisErr(err)
 		if b.lost = !answered; answered {
-			b.failed = actor.ServerError(err.Error())
+			b.failed = Refusal(err)
+		} else {
+			b.failed = ofClient(err)
 		}
 		return
 	}
@@ -101,3 +104,6 @@ func stands(reply *message, verb actor.Verb) bool {
 	n, _ := reply.AsInt64()
 	return n == 1
 }
+
+// toInt keeps the sign of a number that an int of 32 bits has no room for.
+func toInt(n int64) int { return int(min(max(n, math.MinInt), math.MaxInt)) }

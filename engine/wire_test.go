@@ -135,14 +135,14 @@ func TestCallsCarryWhatTheScriptsAskFor(t *testing.T) {
 		}, "3 a b c PUBLISH 2 2 ID:1 1000 1 ID:2 30000 2 ID:7 2 ID:8 3 ID:9"},
 		{"fair acquire", scripts.FairAcquire, actor.SendFairAcquire, false, []actor.Command{
 			{Key: "a", Tenure: 1, Lease: time.Second, Wait: time.Minute, Behind: 7}, {Key: "{b}", Tenure: 2, Lease: time.Second, Ghosts: []uint64{8}},
-		}, "6 a redisson_lock_queue:{a} redisson_lock_timeout:{a} {b} redisson_lock_queue:{b} redisson_lock_timeout:{b} " +
-			"PUBLISH 1700000000000 ID:1 1000 60000 ID:7 ID:2 1000 _ _ 2 ID:8"},
+		}, "8 a redisson_lock_queue:{a} redisson_lock_timeout:{a} redisson_lock_places:{a} {b} redisson_lock_queue:{b} redisson_lock_timeout:{b} redisson_lock_places:{b} " +
+			"PUBLISH 1700000000000 1700000001500 ID:1 1000 60000 ID:7 ID:2 1000 _ _ 2 ID:8"},
 		{"fair release", scripts.FairRelease, actor.SendFairRelease, false, []actor.Command{
 			{Key: "a", Tenure: 1, Wait: time.Nanosecond}, {Key: "b", Tenure: 2},
-		}, "6 a redisson_lock_queue:{a} redisson_lock_timeout:{a} b redisson_lock_queue:{b} redisson_lock_timeout:{b} PUBLISH 1700000000000 ID:1 1 ID:2 _"},
+		}, "8 a redisson_lock_queue:{a} redisson_lock_timeout:{a} redisson_lock_places:{a} b redisson_lock_queue:{b} redisson_lock_timeout:{b} redisson_lock_places:{b} PUBLISH 1700000000000 ID:1 1 ID:2 _"},
 		{"fair force", scripts.FairForce, actor.SendFairForce, false, []actor.Command{
 			{Key: "a", Tenure: 1},
-		}, "3 a redisson_lock_queue:{a} redisson_lock_timeout:{a} PUBLISH 1700000000000"},
+		}, "4 a redisson_lock_queue:{a} redisson_lock_timeout:{a} redisson_lock_places:{a} PUBLISH 1700000000000"},
 		{"state", scripts.State, actor.SendState, false, []actor.Command{{Key: "a"}, {Key: "b"}}, "2 a b"},
 		{"an empty name, and one of any bytes", scripts.State, actor.SendState, false, []actor.Command{
 			{Key: ""}, {Key: "a\x00\r\nb\xff"},
@@ -150,7 +150,7 @@ func TestCallsCarryWhatTheScriptsAskFor(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			// The same writer again and again.
-			call := w.call(client, &batch{verb: test.verb, commands: test.commands, whole: test.whole, wall: 1_700_000_000_000})
+			call := w.call(client, &batch{verb: test.verb, commands: test.commands, whole: test.whole, wall: 1_700_000_000_000, latest: 1_700_000_001_500})
 			words := call.Commands()
 			if test.whole {
 				require.Equal(t, []string{"EVAL", test.script.Text}, words[:2])
@@ -201,6 +201,9 @@ func showReply(r *actor.Reply, verb actor.Verb) string {
 	}
 	if r.Status == actor.Taken || verb == actor.SendState && r.Status == actor.Done {
 		text += fmt.Sprintf(" %v %q", r.TTL, r.Holder)
+	}
+	if r.Writer != "" {
+		text += fmt.Sprintf(" by %q", r.Writer)
 	}
 	if verb == actor.SendState && r.Status == actor.Done {
 		text += fmt.Sprint(" ", r.Count)
@@ -285,17 +288,21 @@ func TestAnswersAreReadAsTheScriptsGiveThem(t *testing.T) {
 			{":1", "lost"}, // each has a token of its own
 			{"*2 :0 :-1", form + " · " + form},
 			{"*2 *3 :1 $0 _ :7 $9 WRONGTYPE", form + " · refused: WRONGTYPE"},
+			{"*2 $19 9223372036854775807 $16 9007199254740993", "done token 9223372036854775807 · done token 9007199254740993"},
+			{"*2 $2 -1 $19 9223372036854775808", form + " · refused: 9223372036854775808"},
 		},
 		actor.SendFencedPass: {
+			{"*2 *4 :1 :1 :-1 $16 9007199254740993 *4 :1 :1 :-1 $1 x", "done -1 token 9007199254740993 · " + form},
 			{"*2 *4 :1 :1 :-1 :8 :0", "done -1 token 8 · gone"},
 			{"*2 *4 :1 :0 :3 :8 :1", "done uncounted 3 token 8 · " + form},
 			{"*2 *4 :1 :1 :-1 :0 *3 :1 :1 :1", form + " · " + form},
 			{"*2 *4 :0 :1 :-1 :8 $3 OOM", form + " · refused: OOM"},
 		},
 		actor.SendFairAcquire: {
-			{"*2 :1 *3 :29000 $4 me:1 :80000", "done · taken 29s \"me:1\" left 1m20s"},
-			{"*2 *3 :5 $0 _ :-1 *3 :-1 $0 _ :5", "taken 5ms \"\" left -1ns · taken -1ns \"\" left 5ms"},
-			{"*2 *2 :5 $1 x *3 :5 $1 x $1 x", form + " · " + form},
+			{"*2 :1 *4 :29000 $4 me:1 :80000 :9", "done · taken 29s \"me:1\" left 1m20s"},
+			{"*2 *4 :5 $0 _ :-1 :9 *4 :-1 $0 _ :5 :9", "taken 5ms \"\" left -1ns · taken -1ns \"\" left 5ms"},
+			{"*2 *3 :5 $1 x :5 *4 :5 $1 x $1 x :9", form + " · " + form},
+			{"*2 *1 :1700000000000 *1 $1 x", "refused: " + actor.ErrLate.Error() + " · " + form},
 			{"*2 *4 :29000 $4 me:1 :80000 :1700000000000 *4 :29000 $4 me:1 :80000 $1 x", "taken 29s \"me:1\" left 1m20s · " + form},
 			{"*2 :0 $9 WRONGTYPE", form + " · refused: WRONGTYPE"},
 		},

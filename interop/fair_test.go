@@ -66,7 +66,7 @@ func TestWhoGivesUpLeavesTheFairQueueOfBothSides(t *testing.T) {
 		length := func(n int64) {
 			eventually(t, fmt.Sprint(n, " in the queue"), func() bool { return s.do("n", "LLEN", "redisson_lock_queue:{n}") == n })
 		}
-		const wait = 2500 * time.Millisecond // until all three stand in it
+		const wait = 4 * time.Second // until all three stand in it
 		holder, short, last := c.owner("holder"), c.owner("short"), c.owner("last")
 		holder.lock(fair, "n")
 		theirs := short.send("tryLock", fair, "n", map[string]string{"wait": milliseconds(wait)})

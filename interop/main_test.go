@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/lockwheel/lockwheel"
 	"github.com/lockwheel/lockwheel/internal/leaks"
+	"github.com/lockwheel/lockwheel/internal/long"
 	"github.com/lockwheel/lockwheel/internal/redisson"
 	"github.com/lockwheel/lockwheel/internal/redistest"
 )
@@ -51,9 +53,13 @@ var machine struct {
 	err     error
 }
 
+// redissonTakesLong says why no test of this package is in the quick suite.
+const redissonTakesLong = "Maven fetches Redisson the first time, and a Java machine starts"
+
 // java returns the machine that the tests share. Without Java the test is skipped, or fails where it is required.
 func java(t *testing.T) *redisson.Process {
 	t.Helper()
+	long.Only(t, redissonTakesLong)
 	program := redisson.Need(t)
 	machine.once.Do(func() { machine.process, machine.err = program.StartSmall() })
 	if machine.err != nil {
@@ -77,7 +83,7 @@ const (
 func holdUntilKilled(addr, name string) error {
 	opts := lockwheel.Options{Redis: rueidis.ClientOption{InitAddress: []string{addr}}, Lease: deathLease}
 	e, err := lockwheel.Open(context.Background(), opts)
-	for errors.Is(err, context.DeadlineExceeded) { // a busy machine, and a Timeout as short as the lease makes it
+	for errors.Is(err, context.DeadlineExceeded) || err != nil && strings.Contains(err.Error(), "no answer within") { // a busy machine, and a Timeout as short as the lease makes it
 		e, err = lockwheel.Open(context.Background(), opts)
 	}
 	if err != nil {

@@ -2,6 +2,7 @@ package scripts_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -39,7 +40,8 @@ func TestClusterAGhostRemovedWhileItsSlotMovesIsTheOtherNodes(t *testing.T) {
 		eval := append([]any{"EVAL"}, call...)
 		reply, ok := from.Do(t, eval...).([]any)
 		require.True(t, ok, key)
-		require.Contains(t, reply[len(reply)-1], "attempted to access a non local key", key)
+		// Valkey 9 begins it with a capital letter.
+		require.Contains(t, strings.ToLower(fmt.Sprint(reply[len(reply)-1])), "attempted to access a non local key", key)
 		require.Contains(t, fmt.Sprint(from.Do(t, eval...)), "ASK ", "%s: once more", key)
 	}
 }

@@ -1,6 +1,6 @@
 -- Takes many fair locks away from whoever holds them and tells whoever is next.
 --
--- KEYS  three per lock: its key, its queue, the times of those who wait
+-- KEYS  four per lock: its key, its queue, the times of those who wait, their places
 -- ARGV  1: the publish verb (PUBLISH, or SPUBLISH in a cluster)
 --       2: the caller's clock, in ms since 1970
 -- reply per key: 1 it was locked and is free · 2 the same, but the server refused the message
@@ -11,18 +11,18 @@
 
 local verb, now = ARGV[1], tonumber(ARGV[2])
 
-local function force(key, queue, times)
-  local fields = redis.pcall('HLEN', key)
+local function force(lock)
+  local fields = redis.pcall('HLEN', lock.key)
   if type(fields) == 'table' then return fields.err end
   if fields == 0 then return 0 end
-  local removed = redis.pcall('DEL', key)
+  local removed = redis.pcall('DEL', lock.key)
   if type(removed) == 'table' then return removed.err end
-  local head = prune(verb, key, queue, times, now)
-  return tell(verb, key, head) and 1 or 2
+  local head, _, _, doubt = prune(verb, lock, now)
+  return tell_next(verb, lock, now, head, doubt) and 1 or 2
 end
 
 local reply = {}
-for i = 1, #KEYS / 3 do
-  reply[i] = force(KEYS[3 * i - 2], KEYS[3 * i - 1], KEYS[3 * i])
+for i = 1, #KEYS / 4 do
+  reply[i] = force({key = KEYS[4 * i - 3], queue = KEYS[4 * i - 2], times = KEYS[4 * i - 1], places = KEYS[4 * i]})
 end
 return reply

@@ -116,9 +116,10 @@ func (m *fairModel) outlive(id string, wait int64) {
 	if !stands || wait == 0 || len(m.queue) == 0 || m.isHead(id) || 4*(time-m.now) > wait {
 		return
 	}
+	by := max(wait, m.now+wait-time)
 	for other := range m.times {
 		if !m.isHead(other) {
-			m.times[other] += wait
+			m.times[other] += by
 		}
 	}
 }
@@ -264,10 +265,10 @@ func (s *server) fairStep(random *rand.Rand, m *fairModel, id string, waits map[
 			behind = tail
 		}
 		return fmt.Sprint("acquire ", id, " ", wait, " behind ", behind), m.acquire(id, wait, behind),
-			fairAnswer(s.runOn(scripts.FairAcquire, locks, "PUBLISH", m.now, id, 100_000, wait, behind)[0])
+			fairAnswer(s.runOn(scripts.FairAcquire, locks, "PUBLISH", m.now, "", id, 100_000, wait, behind)[0])
 	case n < 11:
 		once := "once" + strconv.Itoa(random.IntN(3))
-		return "acquire " + once, m.acquire(once, 0, ""), fairAnswer(s.runOn(scripts.FairAcquire, locks, "PUBLISH", m.now, once, 100_000, "", "")[0])
+		return "acquire " + once, m.acquire(once, 0, ""), fairAnswer(s.runOn(scripts.FairAcquire, locks, "PUBLISH", m.now, "", once, 100_000, "", "")[0])
 	case n < 13:
 		ids, times, args := []string{}, []int64{}, []any{"PUBLISH", m.now}
 		for range 1 + random.IntN(4) {

@@ -1,6 +1,23 @@
 -- Put before the scripts of the fair lock: its queue, as Redisson keeps it. A list has the ids of those
 -- who wait in the order in which they came; a sorted set says for each until when it counts as alive, in
 -- ms since 1970 by the callers' clocks. Neither has a TTL.
+--
+-- A hash of ours, which has one, says of each place that its engine keeps up until when that is so, in ms since 1970
+-- by the server's clock, what the place added to the times behind it, and how long it lives. Such a place is alive as
+-- long as that says, whatever its time is: times are for clients that do not know the hash, and count for their places.
+
+-- How many places a call takes off the head of a queue at most, and how many it looks at that are in no queue.
+local most, strays = 500, 16
+
+-- The server's clock, or the caller's if that one may not be read. Scripts that need it not do not ask.
+local known
+local function clock(now)
+  if not known then
+    local time = redis.pcall('TIME')
+    known = time.err and now or 1000 * time[1] + math.floor(time[2] / 1000)
+  end
+  return known
+end
 
 -- Only the head is told. Reports whether the server allowed it.
 local function tell(verb, key, head)
@@ -8,23 +25,39 @@ local function tell(verb, key, head)
   return type(head) == 'string' and type(redis.pcall(verb, channel(key) .. ':' .. head, '0')) == 'number'
 end
 
--- Takes those off the head whose time is over, or who have none, because nothing else ever would. Who has
--- none may be alive: it is told, and comes again. Whoever asks is alive. Returns the head and its time,
--- false without one, or the table of an error.
-local function prune(verb, key, queue, times, now, asks)
-  while true do
-    local head = redis.pcall('LINDEX', queue, '0')
-    if not head or type(head) == 'table' then return head end
-    local time = redis.pcall('ZSCORE', times, head)
-    if type(time) == 'table' then return time end
-    if time and (tonumber(time) > now or head == asks) then return head, tonumber(time) end
-    local taken = redis.pcall('LPOP', queue)
-    if type(taken) == 'table' then return taken end
-    if time then redis.pcall('ZREM', times, head) else tell(verb, key, head) end
-  end
+local function text(number) return string.format('%.0f', number) end
+
+-- Until when a place is kept up, what it added to the times, and how long it lives; nothing if no engine keeps it up.
+local function kept(lock, id)
+  local words = redis.pcall('HGET', lock.places, id)
+  if type(words) ~= 'string' then return end
+  local till, added, life = string.match(words, '^(%d+):(%d+):(%d+)$')
+  return tonumber(till), tonumber(added), tonumber(life)
 end
 
-local function text(number) return string.format('%.0f', number) end
+-- A place that should have been kept up by now, at a third of its life, is doubtful.
+local function doubtful(till, life, now) return till and till - clock(now) < life * 5 / 8 end
+
+-- Tells the head that the lock is free, and behind one that is doubtful the next ones, until one is not: it
+-- sees that the lock is free, and looks again when the others are dead. Far behind it tells fewer and fewer, and no
+-- more than 24 in all.
+-- Reports whether the server allowed it.
+local function tell_next(verb, lock, now, head, doubt)
+  local told = tell(verb, lock.key, head)
+  if not told or not doubt then return told end
+  local at = 0
+  for step = 1, 24 do
+    if step <= 8 then at = step else at = 2 * at end
+    local id = redis.pcall('LINDEX', lock.queue, text(at))
+    if not id then id = redis.pcall('LINDEX', lock.queue, '-1') end
+    if type(id) ~= 'string' or id == head then return told end
+    tell(verb, lock.key, id)
+    local till, _, life = kept(lock, id)
+    if not doubtful(till, life, now) then return told end
+    head = id
+  end
+  return told
+end
 
 -- What somebody waits is added to the times of all behind, and taken back when that one goes: never more
 -- than it has left of it, or those behind would count as dead.
@@ -48,5 +81,53 @@ local function shift(times, by)
     end
     local set = redis.pcall('ZADD', times, 'XX', unpack(args))
     if type(set) == 'table' then return set end
+  end
+end
+
+-- Without a list there is no queue: a time without a place is none. Those who had one are told, some of them,
+-- and come again; the others do when they are to say that they are alive. Returns nothing, or the table of an error.
+local function forget_times(verb, lock)
+  if redis.pcall('EXISTS', lock.times, lock.places) == 0 then return end
+  local ids = redis.pcall('ZRANGE', lock.times, '0', '99')
+  if ids.err then return ids end
+  local removed = redis.pcall('DEL', lock.times, lock.places)
+  if type(removed) == 'table' then return removed end
+  for i = 1, #ids do tell(verb, lock.key, ids[i]) end
+end
+
+-- Takes those off the head who are dead, or who have no time, because nothing else ever would. Who has
+-- none may be alive: it is told, and comes again. Whoever asks is alive. What those who were kept up have left of their
+-- waits is taken back once, for all of them. Returns the head, its time, how much longer it counts as
+-- alive (not at all if the call has done enough and leaves more of them to the next), and whether it is doubtful. false
+-- without a head, or the table of an error.
+local function prune(verb, lock, now, asks)
+  local owed, count = 0, 0
+  local function done(head, time, left, doubt)
+    local failed = owed > 0 and shift(lock.times, -owed)
+    if failed then return failed end
+    return head, time, left, doubt
+  end
+  while true do
+    local head = redis.pcall('LINDEX', lock.queue, '0')
+    if type(head) == 'table' then return head end
+    if not head then return forget_times(verb, lock) or false end
+    local time = redis.pcall('ZSCORE', lock.times, head)
+    if type(time) == 'table' then return time end
+    time = time and tonumber(time) - owed
+    if time and head == asks then return done(head, time, time - now) end
+    local till, added, life = kept(lock, head)
+    local left = time and (till and till - clock(now) or time - now)
+    if left and left > 0 then return done(head, time, left, doubtful(till, life, now)) end
+    count = count + 1
+    if count > most then return done(head, time or now, 0, true) end
+    local taken = redis.pcall('LPOP', lock.queue)
+    if type(taken) == 'table' then return taken end
+    if till then redis.pcall('HDEL', lock.places, head) end
+    if not time then
+      tell(verb, lock.key, head)
+    else
+      redis.pcall('ZREM', lock.times, head)
+      if till and not shared(lock.times, text(time + owed)) then owed = owed + unused(time, added, now) end
+    end
   end
 end

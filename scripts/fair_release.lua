@@ -1,11 +1,11 @@
 -- Releases many tenures of fair locks in one call, or takes them out of the queue, and tells whoever is
 -- next.
 --
--- KEYS  three per lock: its key, its queue, the times of those who wait
+-- KEYS  four per lock: its key, its queue, the times of those who wait, their places
 -- ARGV  1: the publish verb (PUBLISH, or SPUBLISH in a cluster)
 --       2: the caller's clock, in ms since 1970
 --       then a pair per lock: tenure id, how long it waits in ms as it was said when it queued ('' if
---       that is not known)
+--       that is not known); what its place says that it added comes before that
 -- reply per key: 1 released · 2 released, but the server refused the message · 0 gone: the tenure did not
 --       hold the lock · a string: why the server refused
 --
@@ -16,14 +16,16 @@ local verb, now = ARGV[1], tonumber(ARGV[2])
 
 -- Where those who leave stand in the queue: of each the places, of which there are several only if a time was
 -- lost. A long queue is read once, and not at all if nobody who leaves has a time to take back.
-local function stand(queue, times, leavers)
+local function stand(lock, leavers)
   local known = false
   for i = 1, #leavers do
     local it = leavers[i]
-    it.time = it.wait ~= '' and redis.pcall('ZSCORE', times, it.id)
+    local _, added = kept(lock, it.id)
+    it.wait = added or it.wait
+    it.time = it.wait ~= '' and redis.pcall('ZSCORE', lock.times, it.id)
     known = known or type(it.time) == 'string'
   end
-  local waiting, places = known and redis.pcall('LRANGE', queue, '0', '-1') or {}, {}
+  local waiting, places = known and redis.pcall('LRANGE', lock.queue, '0', '-1') or {}, {}
   for i = 1, #leavers do places[leavers[i].id] = {} end
   for i = 1, #waiting do
     local own = places[waiting[i]]
@@ -49,15 +51,17 @@ local function nearest(own, length)
 end
 
 -- Takes all who leave a queue out of it, as if one after the other, but whoever stays gives back once.
-local function leave(queue, times, leavers)
-  local waiting, places = stand(queue, times, leavers)
+local function leave(lock, leavers)
+  local times = lock.times
+  local waiting, places = stand(lock, leavers)
   local gone, at = {}, {}
   -- First what needs no memory: short of it, the server lets a call write on that has written.
   for i = 1, #leavers do
     local it = leavers[i]
     local own = places[it.id]
     local stood = redis.pcall('ZREM', times, it.id)
-    redis.pcall('LREM', queue, nearest(own, #waiting), it.id)
+    redis.pcall('HDEL', lock.places, it.id)
+    redis.pcall('LREM', lock.queue, nearest(own, #waiting), it.id)
     if stood == 1 and #own > 0 and type(it.time) == 'string' and not shared(times, it.time) then
       local by = unused(it.time - owed(gone, own), it.wait, now)
       gone[#gone + 1] = {place = own[1], by = by}
@@ -75,30 +79,30 @@ end
 local locks = {}
 
 local function release(i)
-  local key, id = KEYS[3 * i - 2], ARGV[2 * i + 1]
+  local key, id = KEYS[4 * i - 3], ARGV[2 * i + 1]
   local removed = redis.pcall('HDEL', key, id)
-  if type(removed) == 'table' then return removed.err end
   local lock = locks[key]
   if not lock then
-    lock = {key = key, queue = KEYS[3 * i - 1], times = KEYS[3 * i], leavers = {}}
+    lock = {key = key, queue = KEYS[4 * i - 2], times = KEYS[4 * i - 1], places = KEYS[4 * i], leavers = {}}
     locks[key], locks[#locks + 1] = lock, lock
   end
   if removed == 1 then
     lock.released = i
   else
+    -- Also where the server refused: a key of another type is no reason to stay in the queue.
     lock.leavers[#lock.leavers + 1] = {id = id, wait = ARGV[2 * i + 2]}
   end
-  return removed
+  return type(removed) == 'table' and removed.err or removed
 end
 
 local reply = {}
-for i = 1, #KEYS / 3 do reply[i] = release(i) end
+for i = 1, #KEYS / 4 do reply[i] = release(i) end
 for i = 1, #locks do
   local lock = locks[i]
-  if #lock.leavers > 0 then leave(lock.queue, lock.times, lock.leavers) end
-  local head = prune(verb, lock.key, lock.queue, lock.times, now)
+  if #lock.leavers > 0 then leave(lock, lock.leavers) end
+  local head, _, _, doubt = prune(verb, lock, now)
   if lock.released or redis.pcall('EXISTS', lock.key) == 0 then
-    local told = tell(verb, lock.key, head)
+    local told = tell_next(verb, lock, now, head, doubt)
     if lock.released and not told then reply[lock.released] = 2 end
   end
 end

@@ -1,6 +1,9 @@
 package scripts_test
 
 import (
+	"fmt"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -333,17 +336,222 @@ func TestFairRefusalIsThatLocksAlone(t *testing.T) {
 	})
 }
 
-// Whoever queues is told the server's clock, and without permission to read it only that is missing.
+// A key of another type refuses the release, and keeps no waiter in the queue: nothing else would take it out before its time is over.
+func TestAFairWaiterLeavesAQueueWhoseLockWasOverwritten(t *testing.T) {
+	onEach(t, func(t *testing.T, s *server) {
+		s.talk(`
+			clock 1000000 → ok
+			fair_acquire a:t1:30s:50s a:t2:30s:50s a:t3:30s:50s → 1 [30s t1 80s] [30s t1 130s]
+			SET a x → OK
+			fair_release a:t2:50s → WRONGTYPE…
+			LRANGE redisson_lock_queue:{a} 0 -1 → [t3]
+			fair_release a:t3:50s → WRONGTYPE…
+			EXISTS redisson_lock_queue:{a} redisson_lock_timeout:{a} → 0
+			DEL a → 1
+			fair_acquire a:t4:30s:50s → 1
+		`)
+	})
+}
+
+// Whoever waits is told the server's clock.
 func TestAFairWaiterLearnsTheServersClock(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		ask := func(id string) []any {
-			return s.runOn(scripts.FairAcquire, []string{"a"}, "PUBLISH", 1_000_000, id, 30_000, 50_000, "")
+			return s.runOn(scripts.FairAcquire, []string{"a"}, "PUBLISH", 1_000_000, "", id, 30_000, 50_000, "")
 		}
 		require.Equal(t, []any{int64(1)}, ask("t0"))
 		before := time.Now().UnixMilli()
 		row := ask("t1")[0].([]any)
 		require.Len(t, row, 4)
 		require.InDelta(t, before, row[3], float64(patience.Milliseconds()))
-		require.Len(t, ask("t1")[0], 3, "it stands there already")
+		require.Len(t, ask("t1")[0], 4, "also when it stands there already")
+	})
+}
+
+// A call that says until when it may take effect does nothing later, and says what the clock is then.
+func TestAFairAcquireThatComesLateDoesNothing(t *testing.T) {
+	onEach(t, func(t *testing.T, s *server) {
+		ask := func(latest any, ids ...string) []any {
+			args := []any{"PUBLISH", time.Now().UnixMilli(), latest}
+			for _, id := range ids {
+				args = append(args, id, 30_000, 50_000, "")
+			}
+			return s.runOn(scripts.FairAcquire, []string{"a", "b"}[:len(ids)], args...)
+		}
+		before := time.Now().UnixMilli()
+		over := before - patience.Milliseconds()
+		for _, row := range ask(over, "t0", "t0") {
+			require.Len(t, row, 1)
+			require.InDelta(t, before, row.([]any)[0], float64(patience.Milliseconds()))
+		}
+		require.Equal(t, []any{}, s.do("KEYS", "*"))
+		far := before + time.Hour.Milliseconds()
+		require.Equal(t, []any{int64(1), int64(1)}, ask(far, "t0", "t0"))
+		require.Len(t, ask(far, "t1")[0], 4)
+		require.Len(t, ask(over, "t2")[0], 1)
+		require.Equal(t, []any{"t1"}, s.do("LRANGE", "redisson_lock_queue:{a}", 0, -1))
+		require.Greater(t, s.do("PTTL", "redisson_lock_places:{a}").(int64), int64(50_000))
+	})
+}
+
+// Places that their engines keep up are alive for as long as that is so, and no longer, whatever their times are; and whoever goes takes back what it added.
+func TestFairPlacesThatNobodyKeepsUpAreTakenOff(t *testing.T) {
+	onEach(t, func(t *testing.T, s *server) {
+		s.until = int64(9_000_000_000_000)
+		s.talk(`
+			clock 1000000 → ok
+			fair_acquire a:t0:30s:50s → 1
+			fair_acquire a:t1:30s:50s a:t2:30s:50s a:t3:30s:50s a:t4:30s:50s → [30s t0 80s] [30s t0 130s] [30s t0 180s] [30s t0 230s]
+			HLEN redisson_lock_places:{a} → 4
+			# The clock of one who asks is wrong, and nobody dies of that.
+			clock 1000500 → ok
+			fair_acquire a:t4:30s:50s → [30s t0 50s]
+			clock 1000000 → ok
+			LRANGE redisson_lock_queue:{a} 0 -1 → [t1 t2 t3 t4]
+			# Two engines are dead.
+			HSET redisson_lock_places:{a} t1 1:50000:50000 t2 1:50000:50000 → 0
+			times a → t1 80s, t2 450s, t3 500s, t4 550s
+			fair_acquire a:t3:30s:50s → [30s t0 400s]
+			LRANGE redisson_lock_queue:{a} 0 -1 → [t3 t4]
+			HKEYS redisson_lock_places:{a} → [t3 t4]
+			# Behind a client of another kind a place adds as much as that one takes back.
+			ZADD redisson_lock_timeout:{a} 1000700000 other → 1
+			RPUSH redisson_lock_queue:{a} other → 3
+			fair_acquire a:t5:30s:50s → [30s t0 1000s]
+			fair_release a:t3:50s a:t4:50s a:t5:50s a:t0:50s → 0 0 0 1
+			heard → redisson_lock__channel:{a}:other 0
+			EXISTS redisson_lock_places:{a} → 0
+			fair_release a:other:300s → 0
+			KEYS * → []
+		`)
+	})
+}
+
+// Also if nobody came for longer than the places lived, as where the server stood still: places of ours are not taken for Redisson's, of which
+// each lives for five minutes and adds as much to those behind it.
+func TestFairPlacesAreKnownAsOursWhenTheyAreLongOver(t *testing.T) {
+	onEach(t, func(t *testing.T, s *server) {
+		s.until = int64(9_000_000_000_000)
+		s.talk(`
+			clock 1000000 → ok
+			fair_acquire a:t0:30s:50s → 1
+		`)
+		s.step(strings.Fields("fair_acquire a:t1:30s:20ms"), nil)
+		s.do("SET", "probe", "x", "PX", 50)
+		require.Eventually(t, func() bool { return s.do("EXISTS", "probe") == int64(0) }, patience, 5*time.Millisecond)
+		s.talk(`
+			fair_acquire a:t2:30s:50s → [30s t0 80s]
+			LRANGE redisson_lock_queue:{a} 0 -1 → [t2]
+			fair_release a:t2:50s a:t0:50s → 0 1
+			KEYS * → []
+		`)
+	})
+}
+
+// Behind a head that should have been kept up by now the next ones are told, too, until one was.
+func TestAFairReleaseTellsThoseBehindWhoMayBeDead(t *testing.T) {
+	onEach(t, func(t *testing.T, s *server) {
+		s.until = int64(9_000_000_000_000)
+		doubtful := fmt.Sprint(time.Now().Add(25*time.Second).UnixMilli(), ":50000:50000")
+		s.talk(fmt.Sprintf(`
+			clock 1000000 → ok
+			fair_acquire a:t0:30s:50s → 1
+			fair_acquire a:t1:30s:50s a:t2:30s:50s a:t3:30s:50s a:t4:30s:50s → [30s t0 80s] [30s t0 130s] [30s t0 180s] [30s t0 230s]
+			HSET redisson_lock_places:{a} t1 %[1]s t2 %[1]s → 0
+			fair_release a:t0:50s → 1
+			heard → redisson_lock__channel:{a}:t1 0, redisson_lock__channel:{a}:t2 0, redisson_lock__channel:{a}:t3 0
+		`, doubtful))
+	})
+}
+
+// A list that is lost leaves times, which are no places: all are gone with the next call, and those who had them are told.
+func TestAFairTimeWithoutAPlaceIsNoPlace(t *testing.T) {
+	onEach(t, func(t *testing.T, s *server) {
+		s.talk(`
+			clock 1000000 → ok
+			fair_acquire a:t0:30s:50s a:t1:30s:50s a:t2:30s:50s → 1 [30s t0 80s] [30s t0 130s]
+			DEL redisson_lock_queue:{a} → 1
+			fair_release a:t0:50s → 1
+			heard → redisson_lock__channel:{a}:t1 0, redisson_lock__channel:{a}:t2 0
+			KEYS * → []
+			fair_acquire a:t0:30s:50s a:t1:30s:50s a:t2:30s:50s → 1 [30s t0 80s] [30s t0 130s]
+			DEL redisson_lock_queue:{a} → 1
+			fair_acquire a:t2:30s:50s → [30s t0 80s]
+			times a → t2 80s
+			ZCARD redisson_lock_timeout:{a} → 1
+			# A client of another kind came first, and knows nothing of it.
+			ZADD redisson_lock_timeout:{a} 1000050000 t1 1000050000 dead → 2
+			fair_acquire a:t1:30s:50s → [30s t0 130s]
+			times a → t2 80s, t1 130s
+			clock 1000060 → ok
+			fair_acquire a:t1:30s:50s a:t2:30s:50s → [30s t0 70s] [30s t0 80s]
+			ZSCORE redisson_lock_timeout:{a} dead → <nil>
+			fair_release a:t1:50s a:t2:50s a:t0:50s → 0 0 1
+			KEYS * → []
+		`)
+	})
+}
+
+// What a call does is bounded: a long row of dead ones is taken off by several.
+func TestAFairCallTakesOffSoManyAtMost(t *testing.T) {
+	s := onReal(t)
+	dead := 1200
+	for i := range dead {
+		id := fmt.Sprint("d", i)
+		s.do("RPUSH", "redisson_lock_queue:{a}", id)
+		s.do("ZADD", "redisson_lock_timeout:{a}", 1, id)
+	}
+	for calls := 1; ; calls++ {
+		reply := s.runOn(scripts.FairAcquire, []string{"a"}, "PUBLISH", 1_000_000, "", "t1", 30_000, 50_000, "")[0]
+		if reply == int64(1) {
+			require.Equal(t, 3, calls)
+			return
+		}
+		left := s.do("LLEN", "redisson_lock_queue:{a}").(int64)
+		require.GreaterOrEqual(t, left, int64(dead-500*calls))
+	}
+}
+
+// Of a long queue as well: what moves one time moves all of them by as much.
+func TestTheTimesOfALongFairQueueAreMovedTogether(t *testing.T) {
+	onEach(t, func(t *testing.T, s *server) {
+		const waiting = 600 // more than a command of the script names
+		s.talk("clock 1000000 → ok\nfair_acquire a:t0:30s:50s → 1")
+		queue, times := []any{"RPUSH", "redisson_lock_queue:{a}"}, []any{"ZADD", "redisson_lock_timeout:{a}"}
+		for i := range waiting {
+			id := fmt.Sprint("w", i)
+			queue, times = append(queue, id), append(times, 1_000_010_000+i, id)
+		}
+		s.do(queue...)
+		s.do(times...)
+		s.talk("fair_acquire a:w0:30s:50s → [30s t0 80s]")
+		moved := s.do("ZRANGE", "redisson_lock_timeout:{a}", 0, -1, "WITHSCORES").([]any)
+		require.Len(t, moved, 2*waiting)
+		first, err := strconv.Atoi(moved[1].(string))
+		require.NoError(t, err)
+		require.Greater(t, first, 1_000_070_000)
+		for i := range waiting {
+			require.Equal(t, []any{fmt.Sprint("w", i), strconv.Itoa(first + i)}, moved[2*i:2*i+2])
+		}
+	})
+}
+
+// Behind a place of Redisson's one of ours adds as much as Redisson would, and takes that back when it leaves, whatever it waits; one that
+// nobody keeps up takes back what it says.
+func TestAFairWaiterThatLeavesTakesBackWhatItAdded(t *testing.T) {
+	onEach(t, func(t *testing.T, s *server) {
+		s.until = int64(9_000_000_000_000)
+		s.talk(`
+			clock 1000000 → ok
+			fair_acquire a:t0:30s:50s → 1
+			RPUSH redisson_lock_queue:{a} theirs → 1
+			ZADD redisson_lock_timeout:{a} 1000080000 theirs → 1
+			fair_acquire a:t1:30s:50s a:t2:30s:50s a:t3:30s:50s → [30s t0 380s] [30s t0 430s] [30s t0 480s]
+			fair_release a:t1:50s → 0
+			times a → theirs 80s, t2 130s, t3 180s
+			HDEL redisson_lock_places:{a} t2 → 1
+			fair_release a:t2:50s → 0
+			times a → theirs 80s, t3 130s
+		`)
 	})
 }

@@ -6,8 +6,8 @@
 --       2: the lease of all in ms, or '' when each has its own (at least 1: PEXPIRE deletes for less)
 --       then per lock: tenure id, and its own lease
 --       then any number of pairs: number of the lock, id of a ghost to release first
--- reply per key: the token, if it is granted · {ttl in ms, holder} held by someone else, as of acquire
---       · a string: why the server refused
+-- reply per key: the token, if it is granted: a number, or from 2^53 on its digits · {ttl in ms, holder}
+--       held by someone else, as of acquire · another string: why the server refused
 --
 -- Sent twice: the second finds its own field, and answers the token that the first was given, which
 -- nobody can have raised since. Sent late: as of acquire; its token is greater than all before. A token
@@ -15,16 +15,11 @@
 
 local verb, locks = ARGV[1], #KEYS / 2
 
-local function count(counter)
-  local token = redis.pcall('INCR', counter)
-  return type(token) == 'table' and token.err or token
-end
-
 -- Nobody else counts while the lock is this tenure's.
 local function counted(counter)
   local token = redis.pcall('GET', counter)
   if not token then return count(counter) end
-  return type(token) == 'table' and token.err or tonumber(token) or 'ERR the token is no integer'
+  return type(token) == 'table' and token or token_of(token)
 end
 
 -- As of acquire: mostly all are free, which one call tells.
@@ -39,10 +34,12 @@ local function take(key, counter, id, lease, free)
   if type(ttl) == 'table' then return ttl.err end
   if ttl ~= -2 then
     local answer = present(key, id, lease, ttl)
-    return answer == 1 and counted(counter) or answer
+    if answer ~= 1 then return answer end
+    local token = counted(counter)
+    return type(token) == 'table' and token.err or token
   end
   local granted = count(counter)
-  if type(granted) == 'string' then return granted end
+  if type(granted) == 'table' then return granted.err end
   local created = create(key, id, lease)
   return created == 1 and granted or created
 end

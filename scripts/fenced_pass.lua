@@ -3,9 +3,10 @@
 -- KEYS  a pair per lock: its key, the key of its token
 -- ARGV  1: the PUBSUB subcommand that counts listeners (NUMSUB, or SHARDNUMSUB in a cluster)
 --       then five per lock: tenure id, lease in ms (0 leaves the TTL as it is; never negative), hold
---       count to write ('' leaves it), 1 to count the listeners of the lock's channel ('' does not),
---       the tenure's last token
--- reply per key: {1, 1 if the count is as asked or none was, listeners or -1, token} · 0 gone: the tenure
+--       count to write ('' leaves it), 1 to count the listeners of the lock's channel, 2 to tell who waits if
+--       the TTL falls, 3 for both ('' for neither), the tenure's last token
+-- reply per key: {1, 1 if the count is as asked or none was, listeners or -1, token as of
+--       fenced_acquire} · 0 gone: the tenure
 --       is not in Redis · a string: why the server refused
 --
 -- Sent twice or late: it counts only if the last token is still the one named, which nobody else can
@@ -17,12 +18,12 @@ local count_listeners = ARGV[1]
 local function next_token(counter, last)
   local token = redis.pcall('GET', counter)
   if type(token) == 'table' then return token end
-  if token and token ~= last then return tonumber(token) end
-  return redis.pcall('INCR', counter)
+  if token and token ~= last then return token_of(token) end
+  return count(counter)
 end
 
 local function pass(key, counter, id, lease, count, listen, last)
-  local renewed = renew(key, id, lease)
+  local renewed = renew(key, id, lease, listen, count_listeners)
   if renewed ~= 1 then return renewed end
   local token = next_token(counter, last)
   if type(token) == 'table' then return token.err end

@@ -90,3 +90,54 @@ func TestARefusedTokenLeavesNoLock(t *testing.T) {
 		`)
 	})
 }
+
+// A number of Lua is exact to 2^53, and a counter that an operator seeded with the time in nanoseconds is beyond that.
+func TestTokensAreExactAsFarAsTheServerCounts(t *testing.T) {
+	onEach(t, func(t *testing.T, s *server) {
+		s.talk(`
+			SET redisson_lock_token:{a} 9007199254740990 → OK
+			fenced_acquire a:t1:100s → 9007199254740991
+			fenced_pass a:t1:0:::9007199254740991 → [1 1 -1 9007199254740992]
+			fenced_pass a:t1:0:::9007199254740992 → [1 1 -1 9007199254740993]
+			# Sent twice.
+			fenced_pass a:t1:0:::9007199254740992 → [1 1 -1 9007199254740993]
+			fenced_acquire a:t1:100s → 9007199254740993
+			SET redisson_lock_token:{b} 1763800000000000000 → OK
+			fenced_acquire b:t1:100s → 1763800000000000001
+			release b:t1 → 1
+			fenced_acquire b:t2:100s → 1763800000000000002
+			fenced_acquire b:t2:100s → 1763800000000000002
+			SET redisson_lock_token:{c} 9223372036854775806 → OK
+			fenced_acquire c:t1:100s → 9223372036854775807
+			fenced_acquire c:t1:100s → 9223372036854775807
+		`)
+	})
+}
+
+func TestACounterThatIsNoTokenIsRefusedAndLeftAsItIs(t *testing.T) {
+	onEach(t, func(t *testing.T, s *server) {
+		s.talk(`
+			SET redisson_lock_token:{a} -7 → OK
+			SET redisson_lock_token:{b} -1 → OK
+			SET redisson_lock_token:{c} 9223372036854775807 → OK
+			SET redisson_lock_token:{d} 1.5 → OK
+			SET redisson_lock_token:{e} -9223372036854775808 → OK
+			fenced_acquire a:t1:100s b:t1:100s c:t1:100s d:t1:100s e:t1:100s f:t1:100s → ERR… ERR… ERR… ERR… ERR… 1
+			EXISTS a b c d e → 0
+			MGET redisson_lock_token:{a} redisson_lock_token:{b} redisson_lock_token:{c} redisson_lock_token:{e} → [-7 -1 9223372036854775807 -9223372036854775808]
+			# One that became such while the lock was held.
+			SET redisson_lock_token:{f} -7 → OK
+			fenced_acquire f:t1:100s → ERR…
+			fenced_pass f:t1:0:::-7 → ERR…
+			fenced_pass f:t1:0:::1 → ERR…
+			SET redisson_lock_token:{f} 12x → OK
+			fenced_pass f:t1:0:::1 → ERR…
+			SET redisson_lock_token:{f} 012 → OK
+			fenced_pass f:t1:0:::1 → ERR…
+			SET redisson_lock_token:{f} 9223372036854775808 → OK
+			fenced_pass f:t1:0:::1 → ERR…
+			fenced_acquire f:t1:100s → ERR…
+			GET redisson_lock_token:{f} → 9223372036854775808
+		`)
+	})
+}

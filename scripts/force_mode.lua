@@ -1,12 +1,36 @@
 -- Put behind read_write.lua, before the scripts that take locks away from one mode, whoever has them: 1 or 2 as
 -- tell, 0 when the lock is not in that mode, a string when the server refuses.
 
+-- So many keys of holds are removed in a call at most. More are for their engines to remove, when they hear that they lost the
+-- lock, or end with their leases. Nobody reads more often than most_holds.
+local most_removed, most_holds = 5000, 100000
+local may_remove = most_removed
+
+-- What is in the hash; of very many readers some, which costs no more.
+local function readers_of(key)
+  local fields = redis.pcall('HLEN', key)
+  if type(fields) ~= 'number' then return {} end
+  local hash = fields > most_removed and redis.pcall('HRANDFIELD', key, most_removed, 'WITHVALUES') or redis.pcall('HGETALL', key)
+  return hash.err and {} or hash
+end
+
+local function remove_holds(key, hash)
+  for at = 1, #hash, 2 do
+    local count, prefix = math.min(count_of(hash[at + 1]), most_holds), holds(key, hash[at])
+    local most = math.min(count, may_remove)
+    for i = count, count - most + 1, -1 do redis.pcall('DEL', prefix .. i) end
+    may_remove = may_remove - most
+  end
+end
+
 local function force(verb, key, mode, payload)
   local is = redis.pcall('HGET', key, 'mode')
   if type(is) == 'table' then return is.err end
   if is ~= mode then return 0 end
+  local readers = readers_of(key)
   local removed = redis.pcall('DEL', key)
   if removed ~= 1 then return removed.err end
+  remove_holds(key, readers)
   return tell(verb, key, payload)
 end
 

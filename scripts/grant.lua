@@ -1,12 +1,17 @@
 -- Put before the scripts that take a lock with one field in its hash.
 
+-- Takes back a key that this call made, also for a user who lacks one of the two rights.
+local function unmake(key, id)
+  if type(redis.pcall('HDEL', key, id)) == 'table' then redis.pcall('DEL', key) end
+end
+
 -- A key never stays without a TTL: if the server refuses one, the field goes again.
 local function create(key, id, lease)
   local set = redis.pcall('HSET', key, id, '1')
   if type(set) == 'table' then return set.err end
   local expires = expire(key, lease)
   if expires == 1 then return 1 end
-  redis.pcall('HDEL', key, id)
+  unmake(key, id)
   return expires.err
 end
 

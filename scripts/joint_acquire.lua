@@ -55,7 +55,7 @@ local function take(first, count, id, lease)
     end
     if granted ~= 1 then
       for m = 1, n - 1 do
-        if not had[m] then redis.pcall('HDEL', KEYS[first + m], id) end
+        if not had[m] then unmake(KEYS[first + m], id) end
       end
       return {n, granted}
     end

@@ -152,3 +152,14 @@ func TestARefusedGroupLeavesNothing(t *testing.T) {
 		`)
 	})
 }
+
+// Others may have waited for what a ghost had: they are told, of each key, once.
+func TestAGhostThatAGroupReleasesIsTold(t *testing.T) {
+	onEach(t, func(t *testing.T, s *server) {
+		s.talk(`
+			acquire a:t0:100s b:t0:100s → 1 1
+			joint_acquire a+b+c:t1:100s ghosts a:t0 b:t0 → 1
+			heard → redisson_lock__channel:{a} 0, redisson_lock__channel:{b} 0
+		`)
+	})
+}

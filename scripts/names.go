@@ -8,6 +8,7 @@ const (
 	Token   = "redisson_lock_token"    // the counter of a fenced lock
 	Queue   = "redisson_lock_queue"    // who waits for a fair lock, in order
 	Times   = "redisson_lock_timeout"  // until when each of them counts as alive
+	Places  = "redisson_lock_places"   // until when its engine keeps its place up; Redisson does not know it
 )
 
 // Prefixed names what belongs to a lock, in the slot of its key: Redisson adds a hash tag unless the key

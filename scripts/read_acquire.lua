@@ -6,8 +6,8 @@
 --       then per lock: tenure id, and its own lease
 --       then how many read beside a writer, and so many pairs: number of the lock, id of the writer
 --       then any number of pairs: number of the lock, id of a ghost to release first
--- reply per key (1 alone if all are): 1 granted · {ttl in ms, ''} a writer has it, or it is no such lock;
---       a ttl of -1 meaning without expiry · a string: why the server refused
+-- reply per key (1 alone if all are): 1 granted · {ttl in ms, writer} somebody writes, the writer '' if it is no
+--       such lock, a ttl of -1 meaning without expiry · a string: why the server refused
 --
 -- Sent twice: the second finds its own field, answers granted, and raises the TTLs but never lowers them.
 -- Sent late: it may take a lock for a tenure nobody waits for any more; that is what ghosts are.
@@ -37,7 +37,7 @@ local function create(key, hold, id, lease)
   local set = redis.pcall('HSET', key, 'mode', 'read', id, '1')
   if type(set) == 'table' then return set.err end
   local stamped = stamp(key, hold, -1, lease)
-  if stamped ~= 1 then redis.pcall('DEL', key) end
+  if stamped ~= 1 and type(redis.pcall('DEL', key)) == 'table' then redis.pcall('HDEL', key, 'mode', id) end
   return stamped
 end
 
@@ -77,7 +77,7 @@ local function read(key, hold, id, lease, writer, free)
   local mode, mine, beside = found[1], found[2], writer and found[3]
   if mode and mine then return again(key, hold, lease, ttl) end
   if mode == 'read' or mode == 'write' and beside then return join(key, hold, id, lease, ttl) end
-  return {ttl, ''}
+  return {ttl, mode == 'write' and writer_of(key, ttl) or ''}
 end
 
 local at, writers = tenures + stride * (locks + 1), {}

@@ -7,7 +7,7 @@
 --       read it, or somebody writes · a string: why the server refused
 --
 -- Sent twice: the second finds nothing. Sent late: it takes the lock from whoever reads then, so a copy that
--- got no answer is not sent again. The keys of holds are left to end by themselves.
+-- got no answer is not sent again. The keys of holds go with it, of very many holds not all.
 
 local reply = {}
 for i = 1, #KEYS do

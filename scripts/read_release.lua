@@ -1,4 +1,5 @@
--- Releases many readers in one call. When the last of a lock goes, whoever waits is told.
+-- Releases many readers in one call. When the last of a lock goes, or the TTL falls by more than a tenth, whoever waits
+-- is told.
 --
 -- KEYS  the lock keys (those of the holds are not declared: some may be in another node while their slot
 --       migrates, where they end by themselves)
@@ -7,7 +8,8 @@
 -- reply per key (1 alone if all are): 1 released · 2 released, but the server refused the message · 0
 --       gone: the tenure was not in Redis · a string: why the server refused
 --
--- Sent twice or late: the field of that tenure is gone, so nothing happens and nothing is published. The TTL
+-- Sent twice or late: the field of that tenure is gone, so nothing happens and nothing is published. If somebody else took the
+-- field away, the keys of its holds may be left: they go. The TTL
 -- falls to what the readers that are left need, once a call however many leave, unless somebody writes. Readers
 -- that died are removed with the last one that lives.
 

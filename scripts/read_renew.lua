@@ -1,13 +1,15 @@
 -- Renews many readers in one call, each with its hold count and the lease of each hold.
 --
--- KEYS  per lock: its key, then that of each hold
--- ARGV  1: the PUBSUB subcommand that counts listeners, which is not used
+-- KEYS  per lock: its key, then that of each hold with a lease
+-- ARGV  1: the PUBSUB subcommand that counts listeners, which tells with which verb to publish
 --       then per lock: tenure id, 1 if the TTL may have to fall ('' if not), how many holds, and the lease of
---       each in ms (at least 1), the longest first
+--       each in ms (at least 1), the longest first; or how many of them have a lease here, a slash and how
+--       many holds there are: the others need less than those
 -- reply per key (1 alone if all are): 1 renewed · {1, 0, -1} renewed, but the count could not be written ·
 --       0 gone: the tenure is not in Redis · a string: why the server refused
 --
--- Never creates a reader, so a copy that arrives after the tenure's end does nothing. Sent twice: TTLs and
+-- Never creates a reader, so a copy that arrives after the tenure's end does nothing. Of a reader that is gone the keys of its
+-- holds go, too. Sent twice: TTLs and
 -- count are absolute, so the second changes nothing but the moment the TTLs count from. The lock's TTL covers
 -- the longest lease. It is lowered to what all readers need only if asked for and nobody writes, once a call
 -- however many readers ask, and of many readers only if one that asks had as long a lease as the lock. The count
@@ -22,9 +24,7 @@ end
 
 local function count(key, id, holds_left, written)
   if written == holds_left then return 1 end
-  for i = math.min(tonumber(written) or 0, most_holds), holds_left + 1, -1 do
-    redis.pcall('DEL', holds(key, id) .. i)
-  end
+  remove_keys(key, id, written, holds_left)
   return type(redis.pcall('HSET', key, id, holds_left)) == 'number' and 1 or {1, 0, -1}
 end
 
@@ -37,14 +37,17 @@ end
 
 local falling = {}
 
-local function renew(key, id, falls, number, k, a)
+local function renew(key, id, falls, number, held, k, a)
   local written = redis.pcall('HGET', key, id)
-  if not written then return 0 end
+  if not written then
+    clear_lost(key, id)
+    return 0
+  end
   if type(written) == 'table' then return written.err end
   local ttl, lease = redis.pcall('PTTL', key), tonumber(ARGV[a + 1])
   if type(ttl) == 'table' then return ttl.err end
-  written = tonumber(written)
-  if falls ~= '' and not falling[key] and upholds(key, id, written or 0, ttl, lease) then
+  written = count_of(written)
+  if falls ~= '' and not falling[key] and upholds(key, id, written, ttl, lease) then
     falling[key], falling[#falling + 1] = true, key
   end
   if ttl < lease then
@@ -58,17 +61,24 @@ local function renew(key, id, falls, number, k, a)
     whole = whole and stamped
   end
   cover(key, ttl, lease)
-  return whole and count(key, id, number, written) or {1, 0, -1}
+  return whole and count(key, id, held, written) or {1, 0, -1}
 end
 
 local reply, i, k, a = nil, 1, 1, 2
 while k <= #KEYS do
   local number = tonumber(ARGV[a + 2])
-  local answer = renew(KEYS[k], ARGV[a], ARGV[a + 1], number, k, a + 2)
+  local held = number
+  if not number then
+    number, held = string.match(ARGV[a + 2], '(.+)/(.+)')
+    number, held = tonumber(number), tonumber(held)
+  end
+  local answer = renew(KEYS[k], ARGV[a], ARGV[a + 1], number, held, k, a + 2)
   if reply or answer ~= 1 then reply = noted(reply, i, answer) end
   i, k, a = i + 1, k + 1 + number, a + 3 + number
 end
 for i = 1, #falling do
-  if redis.pcall('HGET', falling[i], 'mode') == 'read' then fit(falling[i]) end
+  if redis.pcall('HGET', falling[i], 'mode') == 'read' then
+    fit_and_tell(ARGV[1] == 'SHARDNUMSUB' and 'SPUBLISH' or 'PUBLISH', falling[i])
+  end
 end
 return reply or 1

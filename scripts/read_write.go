@@ -42,7 +42,7 @@ var (
 	ReadRelease    = load("read_release", answersText+readWriteText+readersText+readReleaseText)
 	ReadForce      = load("read_force", readWriteText+forceModeText+readForceText)
 	WriteAcquire   = load("write_acquire", leasesText+answersText+expireText+readWriteText+readersText+writerText+writeAcquireText)
-	WriteRenew     = load("write_renew", leasesText+answersText+expireText+readWriteText+confirmText+writeRenewText)
+	WriteRenew     = load("write_renew", leasesText+answersText+expireText+readWriteText+readersText+confirmText+writeRenewText)
 	WriteRelease   = load("write_release", answersText+readWriteText+readersText+writerText+writeReleaseText)
 	WriteForce     = load("write_force", readWriteText+forceModeText+writeForceText)
 	ReadWriteState = load("read_write_state", readWriteStateText)

@@ -12,6 +12,22 @@ local function holds(key, id)
   return key .. ':' .. id .. ':rwlock_timeout:'
 end
 
+-- A count of holds as it was written, maybe by a stranger: what is no whole number from 0 up counts as 0. From 2^53 on
+-- a number of Lua stays as it is when 1 is taken from it, so loops go over what a constant bounds, and not over this alone.
+local function count_of(text)
+  local number = tonumber(text)
+  return number and number >= 0 and number % 1 == 0 and number or 0
+end
+
+-- The writer of a lock in mode write. Only what expires can be a lock: a foreign hash may have a million fields.
+local function writer_of(key, ttl)
+  local fields = ttl ~= -1 and redis.pcall('HKEYS', key) or {}
+  for i = 1, #fields do
+    if string.sub(fields[i], -6) == ':write' then return string.sub(fields[i], 1, -7) end
+  end
+  return ''
+end
+
 -- A refused message must not undo what it is about: waiters come by TTL then.
 local function tell(verb, key, payload)
   return type(redis.pcall(verb, channel(key), payload)) == 'number' and 1 or 2

@@ -38,14 +38,24 @@ func (l *rwLock) longest() (most int) {
 	return most
 }
 
-// fit is for a lock that nobody writes under.
-func (m *rwModel) fit(key string) (gone bool) {
+// fit is for a lock that nobody writes under. It returns what is to be told to those who wait.
+func (m *rwModel) fit(key string) (payload string) {
 	l := m.keys[key]
-	if l.ttl = l.longest(); l.ttl == 0 {
+	before := l.ttl
+	switch l.ttl = l.longest(); {
+	case l.ttl == 0:
 		delete(m.keys, key)
-		return true
+		return "0"
+	case 10*l.ttl < 9*before:
+		return "1"
 	}
-	return false
+	return ""
+}
+
+func (m *rwModel) fitAndTell(key string) {
+	if payload := m.fit(key); payload != "" {
+		m.tell(key, payload)
+	}
 }
 
 func (m *rwModel) leaveRead(key, id string) string {
@@ -54,8 +64,8 @@ func (m *rwModel) leaveRead(key, id string) string {
 		return "0"
 	}
 	delete(l.readers, id)
-	if l.writer == "" && m.fit(key) {
-		m.tell(key, "0")
+	if l.writer == "" {
+		m.fitAndTell(key)
 	}
 	return "1"
 }
@@ -82,7 +92,7 @@ func (m *rwModel) read(key, id string, lease int, beside string) string {
 	case leases != nil:
 		leases[0] = max(leases[0], lease)
 	case l.writer != "" && l.writer != beside:
-		return fmt.Sprintf("[%ds '']", l.ttl)
+		return fmt.Sprintf("[%ds %s]", l.ttl, l.writer)
 	default:
 		l.readers[id] = []int{lease}
 	}
@@ -98,7 +108,7 @@ func (m *rwModel) renewRead(key, id string, falls bool, leases []int) string {
 	l.readers[id] = slices.Clone(leases)
 	l.ttl = max(l.ttl, leases[0])
 	if falls && l.writer == "" {
-		m.fit(key)
+		m.fitAndTell(key)
 	}
 	return "1"
 }
@@ -121,7 +131,9 @@ func (m *rwModel) renewWrite(key, id string, lease int, count string) string {
 		return "0"
 	}
 	if len(l.readers) > 0 {
-		lease = max(lease, l.ttl)
+		if lease = max(lease, l.longest()); 10*lease < 9*l.ttl {
+			m.tell(key, "1")
+		}
 	}
 	if l.ttl = lease; count == "" {
 		return "1"

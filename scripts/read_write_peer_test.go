@@ -142,7 +142,7 @@ func TestRedissonAndOursReadTogetherAndWriteInTurns(t *testing.T) {
 			require.Equal(t, int64(1), unread())
 			ttl(30_000)
 			require.Equal(t, 1, l.unlockRead(theirs))
-			require.Equal(t, []message{free}, ears.heard())
+			require.Equal(t, []message{written, free}, ears.heard()) // Redisson tells nobody when the TTL falls
 			require.Nil(t, l.lockRead(theirs, 30_000))
 			require.Equal(t, int64(1), read(60_000))
 			require.Equal(t, 0, l.unlockRead(theirs))
@@ -153,7 +153,7 @@ func TestRedissonAndOursReadTogetherAndWriteInTurns(t *testing.T) {
 			// Theirs writes, and goes on reading.
 			require.Nil(t, l.lockWrite(theirs, 30_000))
 			require.Nil(t, l.lockRead(theirs, 40_000))
-			require.Equal(t, "", read(60_000).([]any)[1])
+			require.Equal(t, theirs, read(60_000).([]any)[1])
 			require.Equal(t, theirs, write().([]any)[1])
 			require.Equal(t, []any{theirs, int64(1), int64(1), theirs}, s.run(scripts.ReadWriteState, keys)[0].([]any)[2:])
 			require.Equal(t, 1, l.unlockWrite(theirs))
@@ -174,7 +174,7 @@ func TestRedissonAndOursReadTogetherAndWriteInTurns(t *testing.T) {
 			require.Equal(t, int64(1), unread())
 			ttl(30_000)
 			require.Equal(t, 1, l.unlockRead(theirs))
-			require.Equal(t, []message{written, free}, ears.heard())
+			require.Equal(t, []message{written, written, free}, ears.heard())
 			require.Equal(t, int64(1), write())
 			require.Equal(t, int64(1), unwrite())
 			require.Equal(t, []message{written}, ears.heard())

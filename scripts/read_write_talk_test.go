@@ -2,6 +2,7 @@ package scripts_test
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -14,7 +15,7 @@ import (
 // stampedBy are the scripts that want the key of each hold.
 var stampedBy = map[string]bool{"read_acquire": true, "read_renew": true}
 
-// stamped reads "read_acquire a:t1:100s:t2 ghosts a:t0" and "read_renew a:t1:1:100s,50s" as KEYS and ARGV.
+// stamped reads "read_acquire a:t1:100s:t2 ghosts a:t0" and "read_renew a:t1:1:100s,50s" as KEYS and ARGV; "100s,50s/7" is two of seven holds.
 func stamped(words []string) (locks, keys []string, args []any) {
 	main, ghosts := words[1:], []string(nil)
 	if i := slices.Index(main, "ghosts"); i >= 0 {
@@ -31,8 +32,13 @@ func stamped(words []string) (locks, keys []string, args []any) {
 			args = append(args, id, milliseconds(part[2]), part[3])
 			continue
 		}
-		leases := strings.Split(part[3], ",")
-		args = append(args, id, part[2], len(leases))
+		given, held, more := strings.Cut(part[3], "/")
+		leases := strings.Split(given, ",")
+		if args = append(args, id, part[2]); more {
+			args = append(args, strconv.Itoa(len(leases))+"/"+held)
+		} else {
+			args = append(args, len(leases))
+		}
 		for i, lease := range leases {
 			keys = append(keys, scripts.HoldKey(lock, id, i+1))
 			args = append(args, milliseconds(lease))

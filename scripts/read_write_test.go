@@ -1,6 +1,11 @@
 package scripts_test
 
-import "testing"
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
 
 func TestReadersShareAndAWriterIsAlone(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
@@ -18,10 +23,11 @@ func TestReadersShareAndAWriterIsAlone(t *testing.T) {
 			HGETALL a → [mode read t1 1 t2 1 t3 1]
 			write_acquire a:t4:100s → [200s '']
 			write_acquire a:t1:100s → [200s '']
-			# It falls to what those need who are left.
+			# It falls to what those need who are left, and who waits is told.
 			read_release a:t2 → 1
 			PTTL a → 100s
 			EXISTS {a}:t2:rwlock_timeout:1 → 0
+			heard → redisson_rwlock:{a} 1
 			read_release a:t3 → 1
 			heard → nothing
 			# The last one frees it, and says so.
@@ -31,7 +37,7 @@ func TestReadersShareAndAWriterIsAlone(t *testing.T) {
 			write_acquire a:t4:100s → 1
 			HGETALL a → [mode write t4:write 1]
 			PTTL a → 100s
-			read_acquire a:t5:100s → [100s '']
+			read_acquire a:t5:100s → [100s t4]
 			write_acquire a:t5:100s → [100s t4]
 			write_release a:t4 → 1
 			heard → redisson_rwlock:{a} 1
@@ -52,11 +58,11 @@ func TestAWriterReadsAndGoesOnReading(t *testing.T) {
 		s.talk(`
 			write_acquire a:t1:600s → 1
 			# Beside another writer nobody reads.
-			read_acquire a:t2:100s:t3 → [600s '']
+			read_acquire a:t2:100s:t3 → [600s t1]
 			read_acquire a:t1:100s:t1 → 1
 			HMGET a mode t1:write t1 → [write 1 1]
 			PTTL a → 600s
-			read_acquire a:t2:100s → [600s '']
+			read_acquire a:t2:100s → [600s t1]
 			# The TTL is the writer's: reading less long does not shorten it, nor does ending it.
 			read_renew a:t1:1:50s → 1
 			read_release a:t1 → 1
@@ -65,10 +71,30 @@ func TestAWriterReadsAndGoesOnReading(t *testing.T) {
 			read_acquire a:t1:100s:t1 → 1
 			# Nor does the writer shorten the reader's.
 			write_renew a:t1:50s → 1
-			PTTL a → 600s
+			PTTL a → 100s
+			heard → redisson_rwlock:{a} 1
 			read_renew a:t1::900s → 1
 			PTTL a → 900s
-			heard → nothing
+			# What it reads ends, or needs less, and the writer is renewed since: the TTL falls to what is left.
+			read_renew a:t1:1:300s,200s → 1
+			PTTL a → 900s
+			write_renew a:t1:250s extra a:2: → [1 1 -1]
+			PTTL a → 300s
+			write_renew a:t1:290s → 1
+			PTTL a → 300s
+			write_renew a:t1:0 extra a:1: → [1 1 -1]
+			PTTL a → 300s
+			write_renew a:t1:400s → 1
+			PTTL a → 400s
+			write_renew a:t9:1s → 0
+			PTTL a → 400s
+			heard → redisson_rwlock:{a} 1
+			# Somebody took its expiry away.
+			PERSIST a → 1
+			write_renew a:t1:250s → 1
+			PTTL a → 300s
+			heard → redisson_rwlock:{a} 1
+			read_renew a:t1::900s → 1
 			# The write ends first: others may read, and are told.
 			write_release a:t1 → 1
 			heard → redisson_rwlock:{a} 1
@@ -80,7 +106,7 @@ func TestAWriterReadsAndGoesOnReading(t *testing.T) {
 			read_release a:t1 → 1
 			PTTL a → 100s
 			read_release a:t2 → 1
-			heard → redisson_rwlock:{a} 0
+			heard → redisson_rwlock:{a} 1, redisson_rwlock:{a} 0
 		`)
 	})
 }
@@ -131,9 +157,41 @@ func TestEveryHoldOfAReaderHasItsOwnLease(t *testing.T) {
 			read_renew a:t1:1:300s b:t1::300s → 0 0
 			read_release a:t1 → 0
 			KEYS * → []
-			heard → redisson_rwlock:{a} 0
+			# Taken away, as Redisson does it: whoever hears of it first removes the keys of the holds.
+			read_acquire b:t1:100s b:t2:100s b:t3:100s → 1 1 1
+			read_renew b:t1::300s,100s,50s b:t2::300s,100s → 1 1
+			HDEL b t1 t2 → 2
+			read_renew b:t1::300s → 0
+			read_release b:t2 → 0
+			KEYS {b}* → [{b}:t3:rwlock_timeout:1]
+			DEL b → 1
+			read_release b:t3 → 0
+			KEYS * → []
+			heard → redisson_rwlock:{a} 1, redisson_rwlock:{a} 0
 		`)
 	})
+}
+
+// Of very many holds the longest have keys, and the others none.
+func TestOfVeryManyHoldsOfAReaderTheLongestHaveKeys(t *testing.T) {
+	s := onReal(t)
+	s.talk(`
+		read_acquire a:t1:100s b:t1:10s → 1 1
+		read_renew a:t1::300s,200s/7 b:t1::50s,20s → 1 1
+		HGETALL a → [mode read t1 7]
+		PTTL a → 300s
+		EXISTS {a}:t1:rwlock_timeout:1 {a}:t1:rwlock_timeout:2 {a}:t1:rwlock_timeout:3 → 2
+		HGETALL b → [mode read t1 2]
+		read_renew a:t1:1:60s,40s/3 → 1
+		HGETALL a → [mode read t1 3]
+		PTTL a → 60s
+		read_renew a:t1:1:40s → 1
+		HGETALL a → [mode read t1 1]
+		EXISTS {a}:t1:rwlock_timeout:1 {a}:t1:rwlock_timeout:2 → 1
+		read_renew a:t1::300s,200s/7 → 1
+		read_release a:t1 b:t1 → 1 1
+		DBSIZE → 0
+	`)
 }
 
 // However many ask for it in one call, and though not everyone is looked at for everyone who asks.
@@ -313,4 +371,56 @@ func TestReadWriteLeavesOtherKindsAlone(t *testing.T) {
 			PTTL f → 100s
 		`)
 	})
+}
+
+// Also where the last who was alive leaves readers behind that died: the message is what those who wait would have come for.
+func TestALastReaderThatMayNotPublishIsToldSo(t *testing.T) {
+	for what, dies := range map[string]string{"alone": "", "beside one who died": "DEL {a}:t2:rwlock_timeout:1 → 1"} {
+		t.Run(what, func(t *testing.T) {
+			s := onReal(t)
+			limited := s.as("~*", "resetchannels", "+@all")
+			s.talk("read_acquire a:t1:100s: → 1")
+			if dies != "" {
+				s.talk("read_acquire a:t2:100s: → 1\n" + dies)
+			}
+			s.talk("read_acquire b:t1:100s: → 1")
+			limited.talk("read_release a:t1 b:t9 → 2 0")
+			s.talk("EXISTS a → 0")
+		})
+	}
+}
+
+func TestTheKeysOfHoldsGoWithALockThatIsForcedAway(t *testing.T) {
+	onEach(t, func(t *testing.T, s *server) {
+		s.talk(`
+			read_acquire a:t1:100s a:t2:100s b:t1:100s → 1 1 1
+			read_renew a:t1::300s,200s → 1
+			read_force a b c → 1 1 0
+			KEYS * → []
+			write_acquire a:t1:100s → 1
+			read_acquire a:t1:100s:t1 → 1
+			read_force a → 0
+			write_force a → 1
+			KEYS * → []
+			heard → redisson_rwlock:{a} 0, redisson_rwlock:{b} 0, redisson_rwlock:{a} 1
+		`)
+	})
+}
+
+// No call removes more than so many, in however many locks; their reader does, when it hears of it.
+func TestAForceRemovesABoundedNumberOfKeysOfHolds(t *testing.T) {
+	const holds = 4000
+	s := onReal(t)
+	for _, key := range []string{"a", "b"} {
+		keys := []any{"MSET"}
+		for i := range holds {
+			keys = append(keys, fmt.Sprintf("{%s}:t1:rwlock_timeout:%d", key, i+1), 1)
+		}
+		s.do(keys...)
+		s.do("HSET", key, "mode", "read", "t1", holds)
+	}
+	s.talk("read_force a b → 1 1")
+	require.Equal(t, int64(2*holds-5000), s.do("DBSIZE"))
+	s.talk("read_release a:t1 b:t1 → 0 0")
+	require.Equal(t, int64(0), s.do("DBSIZE"))
 }

@@ -4,6 +4,10 @@
 -- Nobody reads that often: a hash with such a number is none of these locks.
 local most_holds = 100000
 
+-- So many keys of holds are looked at in a call at most, and so many removed, of however many readers and locks. What is not
+-- looked at leaves a TTL as it is; what is not removed ends with its lease.
+local may_look, may_remove = most_holds, most_holds
+
 -- The server's clock goes on during a call, so what was given one lease may end at two moments, this many ms
 -- apart at most. A TTL that is longer than needed by no more is left alone.
 local apart = 50
@@ -17,9 +21,10 @@ local most_looked_at, few = 8, 64
 local function longest_among(key, hash, enough)
   local most = 0
   for at = #hash - 1, 1, -2 do
-    local count = tonumber(hash[at + 1]) or 0
-    if count > most_holds then return enough end
-    local prefix = holds(key, hash[at])
+    if not ((tonumber(hash[at + 1]) or 0) <= most_holds) then return enough end -- NaN is neither more nor less
+    local count, prefix = count_of(hash[at + 1]), holds(key, hash[at])
+    if count > may_look then return enough end
+    may_look = may_look - count
     for i = count, 1, -1 do
       local ttl = redis.pcall('PTTL', prefix .. i)
       if type(ttl) == 'table' then return enough end
@@ -45,14 +50,16 @@ local function longest(key, enough)
 end
 
 -- For a lock in mode read: its TTL falls to what its readers need. If none of them is alive, the hash goes.
--- It answers whether it went.
+-- It answers what is to be told to those who wait: '0' if it went, '1' if the TTL fell by more than a tenth, so that
+-- readers who come and go do not wake them each time; false otherwise.
 local function fit(key)
   local ttl = redis.pcall('PTTL', key)
   if type(ttl) == 'table' then return false end
   local need = longest(key, ttl < 0 and math.huge or ttl)
-  if need == 0 then return redis.pcall('DEL', key) == 1 end
-  if need ~= math.huge and need ~= ttl then redis.pcall('PEXPIRE', key, string.format('%d', need)) end
-  return false
+  if need == 0 then return redis.pcall('DEL', key) == 1 and '0' end
+  if need == math.huge or need == ttl then return false end
+  local set = redis.pcall('PEXPIRE', key, string.format('%d', need))
+  return set == 1 and (ttl < 0 or 10 * need < 9 * ttl) and '1'
 end
 
 -- For a lock in mode read that had no expiry, which somebody else took away, and has that of one reader now: its
@@ -66,17 +73,27 @@ end
 -- The longest lease of the holds of a reader.
 local function longest_of(key, id, count)
   local prefix, most = holds(key, id), 0
-  for i = 1, math.min(count, most_holds) do
+  local number = math.min(count, may_look)
+  may_look = may_look - number
+  for i = 1, number do
     local ttl = redis.pcall('PTTL', prefix .. i)
     if type(ttl) == 'number' then most = math.max(most, ttl) end
   end
   return most
 end
 
--- The same of a reader who leaves, whose keys go.
+-- Removes the keys of a reader's holds from the last one down to those that are left to it.
+local function remove_keys(key, id, count, left)
+  local prefix, last = holds(key, id), math.min(count, most_holds)
+  local number = math.max(math.min(last - left, may_remove), 0)
+  may_remove = may_remove - number
+  for i = last, last - number + 1, -1 do redis.pcall('DEL', prefix .. i) end
+end
+
+-- The longest lease of a reader who leaves, whose keys go.
 local function clear(key, id, count)
   local most = longest_of(key, id, count)
-  for i = math.min(count, most_holds), 1, -1 do redis.pcall('DEL', holds(key, id) .. i) end
+  remove_keys(key, id, count, 0)
   return most
 end
 
@@ -93,11 +110,16 @@ end
 
 -- Removes a lock with its last reader, whose only hold mostly goes with it. Returns nothing, or the table of an error.
 local function remove(key, id, count)
-  local prefix = holds(key, id)
-  if count == 1 and type(redis.pcall('DEL', key, prefix .. 1)) == 'number' then return end
+  if count == 1 and type(redis.pcall('DEL', key, holds(key, id) .. 1)) == 'number' then return end
   local removed = redis.pcall('DEL', key)
   if removed ~= 1 then return removed end
-  for i = math.min(count, most_holds), 1, -1 do redis.pcall('DEL', prefix .. i) end
+  remove_keys(key, id, count, 0)
+end
+
+-- Removes the keys of a reader that somebody else removed. The first has the longest lease, so none is behind one that is over.
+local function clear_lost(key, id)
+  local prefix, i = holds(key, id), 1
+  while i <= most_holds and may_remove > 0 and redis.pcall('DEL', prefix .. i) == 1 do i, may_remove = i + 1, may_remove - 1 end
 end
 
 -- Ends a reader: 1 or 2 as tell, 0 when there is none of that name, a string when the server refuses. Beside
@@ -105,9 +127,12 @@ end
 -- be fitted.
 local function leave_read(verb, key, id)
   local count = redis.pcall('HGET', key, id)
-  if not count then return 0 end
+  if not count then
+    clear_lost(key, id)
+    return 0
+  end
   if type(count) == 'table' then return count.err end
-  count = tonumber(count) or 1
+  count = math.max(count_of(count), 1)
   local fields = redis.pcall('HLEN', key)
   if type(fields) == 'table' then return fields.err end
   if fields <= 2 then
@@ -121,6 +146,9 @@ local function leave_read(verb, key, id)
   return 1, redis.pcall('HGET', key, 'mode') == 'read' and not upheld(key, fields, had)
 end
 
--- Fits a lock after somebody left, and tells whoever waits if it went with the last who was alive.
-local function fit_and_tell(verb, key) return fit(key) and tell(verb, key, '0') or 1 end
+-- Fits a lock after somebody left, and tells whoever waits if it went with the last who was alive, or ends much sooner.
+local function fit_and_tell(verb, key)
+  local what = fit(key)
+  return what and tell(verb, key, what) or 1
+end
 

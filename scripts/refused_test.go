@@ -282,10 +282,73 @@ func TestAFairReleaseWhoseMessageIsRefused(t *testing.T) {
 		fair_acquire a1:t0:100s:50s a1:t1:100s:50s → 1 [100s t0 150s]
 	`)
 	// A message that is refused does not undo the release.
-	mute := s.as("+@all", "~a*", "~redisson_lock_queue:*", "~redisson_lock_timeout:*", "resetchannels")
+	mute := s.as("+@all", "~a*", "~redisson_lock_*", "resetchannels")
 	mute.clock = s.clock
 	mute.talk(`
 		fair_release a1:t0:50s → 2
 		fair_acquire a1:t1:100s:50s → 1
 	`)
+}
+
+// Whatever a fair acquire may not do, the server's own words say so, and not an error of the script's.
+func TestAFairAcquireWithoutAPermissionSaysWhich(t *testing.T) {
+	s := onReal(t)
+	for _, command := range []string{
+		"pttl", "hexists", "hkeys", "hset", "lindex", "llen", "lpop", "rpush", "zadd", "zscore", "zcard", "zcount", "zrange", "zrem", "hget", "hdel", "exists", "del", "time", "pexpire", "lpos",
+	} {
+		limited := s.as("~*", "&*", "+@all", "-"+command)
+		s.do("FLUSHALL")
+		s.talk("clock 1000000 → ok\nfair_acquire a:t0:30s:50s a:t1:30s:50s a:t2:30s:50s → 1 [30s t0 80s] [30s t0 130s]")
+		limited.clock, limited.until = s.clock, int64(9_000_000_000_000)
+		for _, id := range []string{"t1", "t3", "t4"} {
+			keys, args := limited.arguments([]string{"fair_acquire", "a:" + id + ":30s:50s"})
+			for _, answer := range limited.runOn(scripts.FairAcquire, keys, args...) {
+				if why, refused := answer.(string); refused {
+					require.Regexp(t, notPermitted, why, "%s without %s", id, command)
+				}
+			}
+		}
+	}
+}
+
+// Times that may not be moved are said to be so, by whichever way they were to be moved.
+func TestAFairAcquireThatMayNotMoveTheTimesIsRefused(t *testing.T) {
+	s := onReal(t)
+	limited := s.as("~*", "&*", "+@all", "-zadd")
+	for _, c := range []struct {
+		what, asks string
+		later      int64 // in ms
+	}{
+		{"a head that asks, and puts off all others", "t1", 20_000},
+		{"one who shares the time of a head that does not ask", "t2", 70_000},
+		{"one behind a head that is dead, and takes its wait along", "t3", 0},
+	} {
+		s.do("FLUSHALL")
+		s.until = int64(9_000_000_000_000)
+		s.talk("clock 1000000 → ok\nfair_acquire a:t0:30s:50s a:t1:30s:50s → 1 [30s t0 80s]")
+		s.runOn(scripts.FairAcquire, []string{"a"}, "PUBLISH", s.clock, s.until, "t2", 30_000, 50_000, "t1")
+		s.talk("fair_acquire a:t3:30s:50s → [30s t0 130s]\ntimes a → t1 80s, t2 80s, t3 130s")
+		if c.asks == "t3" {
+			s.do("HSET", "redisson_lock_places:{a}", "t1", "1:50000:50000", "t2", "1:50000:50000")
+		}
+		answers := limited.runOn(scripts.FairAcquire, []string{"a"}, "PUBLISH", s.clock+c.later, s.until, c.asks, 30_000, 50_000, "")
+		require.Regexp(t, notPermitted, answers[0], c.what)
+	}
+}
+
+// Whichever two commands a user lacks, an acquire that is refused leaves no key without a TTL: nobody would ever have the lock.
+func TestARefusedAcquireLeavesNoKeyForEver(t *testing.T) {
+	s := onReal(t)
+	for _, lacks := range []string{"-hdel", "-del"} {
+		limited := s.as("~*", "&*", "+@all", "-pexpire", "-pexpireat", lacks)
+		limited.clock = 1_000_000
+		for _, call := range []string{
+			"acquire a:t1:100s", "acquire a:t1:100s b:t1:100s", "joint_acquire a+b:t1:100s", "fenced_acquire a:t1:100s", "fair_acquire a:t1:100s:50s",
+			"read_acquire a:t1:100s", "write_acquire a:t1:100s",
+		} {
+			s.do("FLUSHALL")
+			require.NotEqual(t, "1", limited.step(strings.Fields(call), nil), "%s without %s", call, lacks)
+			require.EqualValues(t, 0, s.do("EXISTS", "a", "b"), "%s without %s", call, lacks)
+		}
+	}
 }

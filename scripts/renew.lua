@@ -6,7 +6,8 @@
 --       2: the lease of all in ms, or '' when each has its own (0 leaves the TTL as it is; never negative)
 --       then per key: tenure id, and its own lease
 --       then any number of triples: index into KEYS, hold count to write ('' leaves it),
---       1 to count the listeners of the lock's channel ('' does not)
+--       1 to count the listeners of the lock's channel, 2 to tell who waits if the TTL falls, 3 for both ('' for
+--       neither)
 -- reply per key (1 alone if all are): 1 renewed · 0 gone: the tenure is not in Redis · a string: why the
 --       server refused · with a triple, when renewed: {1, 1 if the count is as asked or none was, listeners or
 --       -1}
@@ -17,11 +18,12 @@
 -- unless the call has written something before.
 
 local count_listeners, keys = ARGV[1], #KEYS
+local wishes = wished(keys)
 
 local reply
 for i = 1, keys do
   local at = tenures + stride * i
-  local answer = renew(KEYS[i], ARGV[at], common or ARGV[at + 1])
+  local answer = renew(KEYS[i], ARGV[at], common or ARGV[at + 1], wishes[i], count_listeners)
   if reply or answer ~= 1 then reply = noted(reply, i, answer) end
 end
 for at = tenures + stride * (keys + 1), #ARGV, 3 do

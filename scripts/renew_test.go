@@ -31,6 +31,36 @@ func TestRenewAnswersForEachKeyByItself(t *testing.T) {
 	})
 }
 
+// Who waits sleeps as long as it was told. The head of a fair queue listens on a channel of its own. A rise is not told, nor what was not asked for.
+func TestAFallOfTheTTLIsTold(t *testing.T) {
+	onEach(t, func(t *testing.T, s *server) {
+		s.talk(`
+			acquire a:t1:100s → 1
+			renew a:t1:200s extra a::2 → [1 1 -1]
+			renew a:t1:150s → 1
+			heard → nothing
+			renew a:t1:20s extra a::2 → [1 1 -1]
+			heard → redisson_lock__channel:{a} 1
+			renew a:t1:10s extra a:2:3 → [1 1 0]
+			renew a:t1:0 extra a::2 → [1 1 -1]
+			renew a:t2:1s extra a::2 → 0
+			heard → redisson_lock__channel:{a} 1
+			PERSIST a → 1
+			renew a:t1:300s extra a::2 → [1 1 -1]
+			heard → redisson_lock__channel:{a} 1
+			fenced_acquire f:t1:100s → 1
+			fenced_pass f:t1:50s::2:1 → [1 1 -1 2]
+			heard → redisson_lock__channel:{f} 1
+			write_acquire w:t1:100s → 1
+			write_renew w:t1:50s extra w::2 → [1 1 -1]
+			heard → redisson_rwlock:{w} 1
+			fair_acquire q:t1:100s:50s q:t2:100s:50s → 1 [100s t1 150s]
+			renew q:t1:50s extra q::2 → [1 1 -1]
+			heard → redisson_lock__channel:{q} 1, redisson_lock__channel:{q}:t2 1
+		`)
+	})
+}
+
 // What ended stays ended, however late a copy of its renewal comes (redisson#7272).
 func TestRenewalNeverCreatesOrRevives(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {

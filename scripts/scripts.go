@@ -1,6 +1,6 @@
 // Package scripts holds the Lua of the locks, one file per script. Each file begins with what it
 // takes, what it answers and what happens when it is sent twice or late; none of them decides by the
-// server's clock, and all of them take many keys and answer per key, so that one refused key changes nothing for its
+// server's clock but those of the fair lock, and all of them take many keys and answer per key, so that one refused key changes nothing for its
 // neighbours. Only redis.pcall is used, because an error raised by one key would end the script halfway.
 // Constants go to the server as strings: it formats a Lua number with printf, which made an acquire or a
 // release 7 to 10 % dearer.
@@ -35,6 +35,8 @@ var (
 	grantText string
 	//go:embed confirm.lua
 	confirmText string
+	//go:embed token.lua
+	tokenText string
 	//go:embed fair_queue.lua
 	fairQueueText string
 )
@@ -75,8 +77,8 @@ var (
 
 // The scripts of the fenced lock.
 var (
-	FencedAcquire = load("fenced_acquire", leasesText+channelText+expireText+grantText+fencedAcquireText)
-	FencedPass    = load("fenced_pass", channelText+expireText+confirmText+fencedPassText)
+	FencedAcquire = load("fenced_acquire", leasesText+channelText+expireText+grantText+tokenText+fencedAcquireText)
+	FencedPass    = load("fenced_pass", channelText+expireText+confirmText+tokenText+fencedPassText)
 )
 
 // JointAcquire takes several plain locks at once, all or none.

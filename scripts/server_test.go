@@ -22,6 +22,7 @@ type server struct {
 	real *redistest.Server // nil: the embedded one
 
 	clock int64 // of the fair lock's callers, in ms since 1970
+	until any   // their calls may take effect by the server's clock; nil: whenever they come
 }
 
 // onEach runs a test on a real server, and again on the embedded one, so that differences between them show.
@@ -151,8 +152,10 @@ func (s *server) answers(locks int, script scripts.Script, keys []string, args .
 // further are the prefixes of the keys that a script wants for each lock besides the lock's own.
 var further = map[string][]string{
 	"fenced_acquire": {scripts.Token}, "fenced_pass": {scripts.Token},
-	"fair_acquire": {scripts.Queue, scripts.Times}, "fair_release": {scripts.Queue, scripts.Times}, "fair_force": {scripts.Queue, scripts.Times},
+	"fair_acquire": fairKeys, "fair_release": fairKeys, "fair_force": fairKeys,
 }
+
+var fairKeys = []string{scripts.Queue, scripts.Times, scripts.Places}
 
 // runOn runs a script on locks, with all the keys that it wants for each.
 func (s *server) runOn(script scripts.Script, locks []string, args ...any) []any {

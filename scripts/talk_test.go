@@ -102,7 +102,9 @@ func (s *server) arguments(words []string) (keys []string, args []any) {
 	case "acquire", "release", "force", "fenced_acquire",
 		"read_release", "read_force", "write_acquire", "write_release", "write_force":
 		args = append(args, "PUBLISH")
-	case "fair_acquire", "fair_release", "fair_force":
+	case "fair_acquire":
+		args = append(args, "PUBLISH", s.clock, orNone(s.until))
+	case "fair_release", "fair_force":
 		args = append(args, "PUBLISH", s.clock)
 	case "renew", "fenced_pass", "write_renew":
 		args = append(args, "NUMSUB")
@@ -131,6 +133,14 @@ func (s *server) arguments(words []string) (keys []string, args []any) {
 		}
 	}
 	return keys, args
+}
+
+// orNone is an argument that may be missing.
+func orNone(arg any) any {
+	if arg == nil {
+		return ""
+	}
+	return arg
 }
 
 // withTTL are the scripts whose lists begin with a TTL.

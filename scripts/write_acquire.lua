@@ -19,16 +19,8 @@ local function create(key, id, lease)
   if type(set) == 'table' then return set.err end
   local expires = expire(key, lease)
   if expires == 1 then return 1 end
-  redis.pcall('DEL', key)
+  if type(redis.pcall('DEL', key)) == 'table' then redis.pcall('HDEL', key, 'mode', id .. ':write') end
   return expires.err
-end
-
-local function writer(key)
-  local fields = redis.pcall('HKEYS', key)
-  for i = 1, #fields do
-    if string.sub(fields[i], -6) == ':write' then return string.sub(fields[i], 1, -7) end
-  end
-  return ''
 end
 
 local function write(key, id, lease)
@@ -38,8 +30,7 @@ local function write(key, id, lease)
   local found = redis.pcall('HMGET', key, 'mode', id .. ':write')
   if found.err then return found.err end
   if found[1] ~= 'write' then return {ttl, ''} end
-  -- Only what expires can be a lock: a foreign hash may have a million fields.
-  if not found[2] then return {ttl, ttl == -1 and '' or writer(key)} end
+  if not found[2] then return {ttl, writer_of(key, ttl)} end
   if ttl >= tonumber(lease) then return 1 end
   local expires = expire(key, lease)
   return expires == 1 and 1 or expires.err

@@ -7,7 +7,7 @@
 --       wrote · a string: why the server refused
 --
 -- Sent twice: the second finds nothing. Sent late: it takes the lock from whoever writes then, so a copy that
--- got no answer is not sent again. What the writer read goes as well.
+-- got no answer is not sent again. What the writer read goes as well, with the keys of its holds.
 
 local reply = {}
 for i = 1, #KEYS do

@@ -6,29 +6,51 @@
 --       2: the lease of all in ms, or '' when each has its own (0 leaves the TTL as it is; never negative)
 --       then per key: tenure id, and its own lease
 --       then any number of triples: index into KEYS, hold count to write ('' leaves it),
---       1 to count the listeners of the lock's channel ('' does not)
+--       1 to count the listeners of the lock's channel, 2 to tell who waits if the TTL falls, 3 for both ('' for
+--       neither)
 -- reply per key (1 alone if all are): 1 renewed · 0 gone: the tenure is not in Redis · a string: why the
 --       server refused · with a triple, when renewed: {1, 1 if the count is as asked or none was, listeners or
 --       -1}
 --
 -- Never creates a field, so a copy that arrives after the tenure's end does nothing. Sent twice: the TTL and
 -- the count are absolute, so the second changes nothing but the moment the TTL counts from. While the writer
--- reads as well, the TTL is raised but not lowered. The count comes after the TTL and may fail alone.
+-- reads as well, the TTL is not lowered below what those reads need, which is looked for only if it would be; a
+-- fall by more than a tenth is told then, whether or not that was asked for. The count comes after the TTL and may
+-- fail alone.
 
 local count_listeners, keys = ARGV[1], #KEYS
 
-local function longer(key, id, lease)
-  local fields = redis.pcall('HLEN', key)
-  if type(fields) == 'table' then return fields.err end
-  local ttl = fields > 2 and redis.pcall('PTTL', key) or 0
-  if type(ttl) == 'table' then return ttl.err end
-  return renew(key, id, ttl >= tonumber(lease) and '0' or lease)
+-- The lease that a writer and what it reads need together, '0' if the TTL is that already, and the wish; or nothing,
+-- and what to answer.
+local function together(key, id, lease, wish)
+  local mine = redis.pcall('HEXISTS', key, id)
+  if mine ~= 1 then return nil, mine == 0 and 0 or mine.err end
+  local ttl = redis.pcall('PTTL', key)
+  if type(ttl) == 'table' then return nil, ttl.err end
+  if ttl >= 0 and ttl < tonumber(lease) then return lease, wish end
+  local enough = ttl < 0 and math.huge or ttl
+  local need = longest(key, enough)
+  if need == enough or need > 0 and need + apart >= enough then return ttl < 0 and lease or '0', wish end
+  if need > tonumber(lease) then lease = string.format('%d', need) end
+  return lease, (ttl < 0 or 10 * tonumber(lease) < 9 * ttl) and '2' or wish
 end
+
+local function longer(key, id, lease, wish)
+  local fields = lease ~= '0' and redis.pcall('HLEN', key) or 0
+  if type(fields) == 'table' then return fields.err end
+  if fields > 2 then
+    lease, wish = together(key, id, lease, wish)
+    if not lease then return wish end
+  end
+  return renew(key, id, lease, wish, count_listeners)
+end
+
+local wishes = wished(keys)
 
 local reply
 for i = 1, keys do
   local at = tenures + stride * i
-  local answer = longer(KEYS[i], ARGV[at] .. ':write', common or ARGV[at + 1])
+  local answer = longer(KEYS[i], ARGV[at] .. ':write', common or ARGV[at + 1], wishes[i])
   if reply or answer ~= 1 then reply = noted(reply, i, answer) end
 end
 for at = tenures + stride * (keys + 1), #ARGV, 3 do

@@ -59,7 +59,7 @@ func checkPlace[T any](t testing.TB, w *Wheel[T], slot int, tick int64) {
 		return
 	}
 	level, shift := slot>>slotBits, slot>>slotBits*stepBits
-	if int(tick>>shift)%slotsPerLevel != slot%slotsPerLevel {
+	if tick>>shift%slotsPerLevel != int64(slot%slotsPerLevel) {
 		t.Fatalf("tick %d in slot %d of level %d", tick, slot%slotsPerLevel, level)
 	}
 	if tick>>shift-w.tick>>shift >= slotsPerLevel {

@@ -25,6 +25,10 @@ type Quorum struct {
 	next    int           // the member to queue for after a rest; none
 	queued  bool          // it did before
 	rest    time.Duration // how long the next one is
+	brief   time.Duration // how long whoever queued for a member waits for the others
+	late    time.Duration // when the attempt is over; 0: what has not answered yet is waited for
+	stand   time.Duration // how long it waits for readers of the others next time; 0: for none
+	longest time.Duration // how long at most
 }
 
 // none is no member.
@@ -70,9 +74,14 @@ const (
 type Order struct {
 	What   OrderKind
 	Member int           // of what concerns one
-	Wait   time.Duration // Ask: how long at most, 0 for as long as it is wanted; Rest: how long at most
+	Wait   time.Duration // Ask: how long at most, 0 for as long as it is wanted; Rest: how long at most; Hurry: how long
 	Once   bool          // Ask: do not wait for others
+	Silent bool          // Withdraw: it had no answer when the others had
 }
+
+// Unheld reports whether a request is of a quorum that is not held. Whatever that has is kept from others meanwhile, so
+// it does not wait for a server that is known not to answer.
+func (o *Order) Unheld() bool { return o.Once || o.Wait > 0 }
 
 // OrderKind is the verb of an Order.
 type OrderKind uint8
@@ -82,6 +91,8 @@ const (
 	Withdraw                  // the request for the member: nothing more is told of it, and a grant is given back
 	LetGo                     // release the member, without waiting for the answer
 	Rest                      // tell Rested after most of the time
+	Hurry                     // tell Hurried after that time
+	Confirm                   // have the member confirmed now, as it is
 	Recall                    // tell Recalled when it is time to ask for a barred member once more
 	Elect                     // tell the caller that the quorum is held
 	Dismiss                   // tell the caller that it is not, and why
@@ -91,10 +102,18 @@ const (
 const (
 	// queueMost is how long a quorum stands in one member's queue before it asks all again: that member may have
 	// died meanwhile.
-	queueMost = 5 * time.Second
+	queueMost = 2 * time.Second
 	// othersMost is how long whoever came first at one member waits for the others: the last holder releases them
 	// at about the same time.
 	othersMost = 50 * time.Millisecond
+	// briefMost is how long at most, after attempts that some members did not answer in time: they may be far away.
+	briefMost = 8 * othersMost
+	// Patience is how long a quorum that is not held keeps what it has, at most, once as many have answered as it needs.
+	Patience = briefMost
+	// onlyChance is how long an attempt waits for those that have not answered, if it is the only one.
+	onlyChance = 5 * othersMost
+	// standMost is how long whoever writes and came first at one member waits for those who read the others, at most.
+	standMost = queueMost
 	// leastQueue is the shortest wait worth queueing for.
 	leastQueue = time.Millisecond
 	// Settling is how much later than the majority a member may come and still count as one of those that began.
@@ -105,7 +124,7 @@ const (
 
 // New makes a quorum that is held while so many of its members are.
 func New(members, need int) Quorum {
-	return Quorum{need: need, members: make([]membership, members), first: none, next: none, rest: firstRest}
+	return Quorum{need: need, members: make([]membership, members), first: none, next: none, rest: firstRest, brief: othersMost}
 }
 
 // Gathered is the beginning of a quorum that has all of its members already.
@@ -123,9 +142,19 @@ func (q *Quorum) Begin(until time.Duration, once, watched bool) {
 	q.attempt(0)
 }
 
+// Write makes a quorum one that writes what others read, of which each hold lasts so long; 0: while it is held. Readers do
+// not all leave at one moment, but none comes to a member where a writer of its engine waits: a quorum that has waited
+// in vain stands there for twice as long the next time. It is to be called before Begin.
+func (q *Quorum) Write(lease time.Duration) {
+	q.stand, q.longest = othersMost, standMost
+	if lease != 0 {
+		q.longest = max(othersMost, min(standMost, lease/8)) // what it has first lasts no longer because of that
+	}
+}
+
 // attempt asks for all members but the one that it has.
 func (q *Quorum) attempt(now time.Duration) {
-	q.stage = asking
+	q.stage, q.late = asking, 0
 	for i := range q.members {
 		if i != q.first {
 			q.ask(i, Order{Once: q.first == none, Wait: q.patience()})
@@ -138,7 +167,7 @@ func (q *Quorum) patience() time.Duration {
 	if q.first == none {
 		return 0
 	}
-	return othersMost
+	return max(q.brief, q.stand)
 }
 
 func (q *Quorum) ask(i int, how Order) {
@@ -165,8 +194,22 @@ func (q *Quorum) Granted(now time.Duration, i int) bool {
 		q.attempt(now)
 	case asking:
 		q.count(now)
+	case held:
+		if m.since != 0 {
+			q.confirm(i)
+		}
 	}
 	return true
+}
+
+// confirm has the others confirmed when a member has come late: until then they are known to be held for less long than it
+// is, so that it would not count if one of them was missed.
+func (q *Quorum) confirm(late int) {
+	for i := range q.members {
+		if i != late && q.members[i].state == here {
+			q.order(Order{What: Confirm, Member: i})
+		}
+	}
 }
 
 // Refused tells that the request for a member was refused.
@@ -285,6 +328,9 @@ func (q *Quorum) GiveUp() {
 	}
 }
 
+// Watched reports whether members that are missing are wanted.
+func (q *Quorum) Watched() bool { return q.watched }
+
 // Watch says whether members that are missing are wanted from now on.
 func (q *Quorum) Watch(on bool) {
 	q.watched = on
@@ -302,14 +348,46 @@ func (q *Quorum) Watch(on bool) {
 	}
 }
 
-// count ends an attempt as soon as what is unknown changes nothinq.
+// count ends an attempt as soon as what is unknown changes nothing.
 func (q *Quorum) count(now time.Duration) {
 	switch {
 	case q.in(here) >= q.need:
 		q.elect(now)
 	case q.in(away) > len(q.members)-q.need:
 		q.fail(now)
+	case q.late == 0 && q.in(here)+q.in(away) >= q.need:
+		wait := q.straggling()
+		q.late = now + wait
+		q.order(Order{What: Hurry, Wait: wait})
 	}
+}
+
+// straggling is how long members are waited for that have not answered when as many have as are needed. They may be
+// dead, and what the attempt has got nobody else can have: two callers who have got half each would both wait for
+// the server that never answers. Whoever stood in a queue for its turn comes first.
+func (q *Quorum) straggling() time.Duration {
+	switch {
+	case q.once:
+		return onlyChance
+	case q.first == none:
+		return q.brief / 2
+	}
+	return q.brief
+}
+
+// Hurried tells that the time of a Hurry is over.
+func (q *Quorum) Hurried(now time.Duration) {
+	if q.stage != asking || q.late == 0 || now < q.late {
+		return // it was for another attempt
+	}
+	for i := range q.members {
+		if m := &q.members[i]; m.state == asked {
+			m.state, m.refusal = away, Unsure
+			q.order(Order{What: Withdraw, Member: i, Silent: true})
+		}
+	}
+	q.brief = min(2*q.brief, briefMost)
+	q.fail(now)
 }
 
 // in counts the members in a state.
@@ -333,10 +411,18 @@ func (q *Quorum) elect(now time.Duration) {
 // fail gives everything back after an attempt, and decides how to go on.
 func (q *Quorum) fail(now time.Duration) {
 	q.Had = q.in(here)
+	for i := range q.members {
+		if m := &q.members[i]; m.state == asked {
+			m.refusal = Unsure // also if it was taken once: it may be dead, and is not to be queued for
+		}
+	}
 	if q.once || q.Hopeless() {
 		q.part()
 		q.order(Order{What: Dismiss})
 		return
+	}
+	if q.first != none {
+		q.stand = min(2*q.stand, q.longest)
 	}
 	q.giveBack()
 	q.next = q.taken()

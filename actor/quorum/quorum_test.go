@@ -41,7 +41,7 @@ func TestAMemberThatIsRefusedIsWaitedForIfTheQuorumIsWatched(t *testing.T) {
 		q.Refused(0, 1, Taken)
 		q.Granted(0, 0)
 		q.Granted(0, 2)
-		want := []Order{{What: Elect}}
+		want := []Order{hurry(othersMost / 2), {What: Elect}}
 		if watched {
 			want = append(want, Order{What: Ask, Member: 1})
 		}
@@ -54,7 +54,7 @@ func TestWithoutAMajorityEverythingIsGivenBackBeforeOneIsQueuedFor(t *testing.T)
 	q := begun(t, 0, false, true)
 	q.Granted(0, 0)
 	q.Refused(0, 1, Taken)
-	require.Empty(t, orders(q))
+	require.Equal(t, []Order{hurry(othersMost / 2)}, orders(q))
 	q.Refused(0, 2, Taken)
 	require.Equal(t, []Order{{What: LetGo}, {What: Ask, Member: 1, Wait: queueMost}}, orders(q))
 
@@ -65,9 +65,66 @@ func TestWithoutAMajorityEverythingIsGivenBackBeforeOneIsQueuedFor(t *testing.T)
 	// In vain: it rests before it stands there again, longer each time.
 	q.Refused(0, 0, Taken)
 	q.Refused(0, 2, Taken)
-	require.Equal(t, []Order{{What: LetGo, Member: 1}, {What: Rest, Wait: firstRest}}, orders(q))
+	require.Equal(t, []Order{hurry(othersMost), {What: LetGo, Member: 1}, {What: Rest, Wait: firstRest}}, orders(q))
 	q.Rested(0)
 	require.Equal(t, []Order{{What: Ask, Member: 0, Wait: queueMost}}, orders(q))
+}
+
+// hurry is what an attempt wants when as many have answered as are needed, and nothing follows from that.
+func hurry(wait time.Duration) Order { return Order{What: Hurry, Wait: wait} }
+
+// Two who have got half each would both wait for the one that is dead.
+func TestWhatAnAttemptHasIsGivenBackWhenTheRestIsSilent(t *testing.T) {
+	t.Parallel()
+	q := begun(t, 0, false, true)
+	q.Granted(0, 0)
+	require.Empty(t, orders(q), "the others may be far away")
+	q.Refused(0, 1, Taken)
+	require.Equal(t, []Order{hurry(othersMost / 2)}, orders(q))
+	q.Hurried(othersMost/2 - 1)
+	require.Empty(t, orders(q), "another attempt's")
+	q.Hurried(othersMost / 2)
+	require.Equal(t, []Order{{What: Withdraw, Member: 2, Silent: true}, {What: LetGo}, {What: Ask, Member: 1, Wait: queueMost}}, orders(q))
+
+	// Whoever stood in a queue waits longer, and after each such attempt everybody does.
+	const at = time.Second
+	q.Granted(at, 1)
+	require.Equal(t, []Order{{What: Ask, Wait: 2 * othersMost}, {What: Ask, Member: 2, Wait: 2 * othersMost}}, orders(q))
+	q.Refused(at, 0, Taken)
+	require.Equal(t, []Order{hurry(2 * othersMost)}, orders(q))
+	q.Hurried(at + 2*othersMost)
+	require.Equal(t, []Order{{What: Withdraw, Member: 2, Silent: true}, {What: LetGo, Member: 1}, {What: Rest, Wait: firstRest}}, orders(q))
+	q.Hurried(2 * at)
+	require.Empty(t, orders(q), "it rests")
+}
+
+func TestNobodyQueuesForAMemberThatDoesNotAnswerAnyMore(t *testing.T) {
+	t.Parallel()
+	for _, told := range []Refusal{Unsure, Taken} {
+		q := begun(t, 0, false, true)
+		q.Granted(0, 2)
+		q.Refused(0, 0, Taken)
+		q.Hurried(othersMost)
+		orders(q)
+		q.Refused(queueMost, 0, told) // it has died, and everybody else has left
+		require.Len(t, orders(q), 3, "all are asked again")
+		q.Refused(queueMost, 1, Taken)
+		q.Refused(queueMost, 2, Taken)
+		require.Equal(t, []Order{{What: Withdraw}, {What: Rest, Wait: firstRest}}, orders(q))
+		q.Rested(queueMost)
+		require.Equal(t, []Order{{What: Ask, Member: 1, Wait: queueMost}}, orders(q))
+	}
+}
+
+func TestTheOnlyAttemptWaitsLongerForTheRest(t *testing.T) {
+	t.Parallel()
+	q := begun(t, 0, true, true)
+	q.Granted(0, 0)
+	q.Refused(0, 1, Taken)
+	require.Equal(t, []Order{hurry(onlyChance)}, orders(q))
+	q.Hurried(onlyChance)
+	require.Equal(t, []Order{{What: Withdraw, Member: 2, Silent: true}, {What: LetGo}, {What: Dismiss}}, orders(q))
+	require.False(t, q.Contested())
 }
 
 func TestWithNobodyToQueueForItRestsAndAsksAllAgain(t *testing.T) {
@@ -101,7 +158,7 @@ func TestWhoDoesNotWaitIsToldAtOnce(t *testing.T) {
 	q.Granted(0, 0)
 	q.Refused(0, 1, Taken)
 	q.Refused(0, 2, Unsure)
-	require.Equal(t, []Order{{What: LetGo}, {What: Dismiss}}, orders(q))
+	require.Equal(t, []Order{hurry(onlyChance), {What: LetGo}, {What: Dismiss}}, orders(q))
 	require.Equal(t, 1, q.Had)
 	require.False(t, q.Contested(), "one of three is not a majority")
 }
@@ -242,6 +299,29 @@ func TestOfAGatheredOneTheFirstLossEndsAll(t *testing.T) {
 
 // Whatever happens in whatever order: nothing is asked for twice or let go twice, nobody is told twice, and at the
 // end nothing is held and nothing is under way.
+// It counts for no moment before, so the others are to be known to be held when it came.
+func TestTheOthersAreConfirmedWhenAMemberComesLate(t *testing.T) {
+	t.Parallel()
+	const elected = time.Second
+	for _, watched := range []bool{true, false} {
+		q := begun(t, 0, false, watched)
+		q.Granted(elected, 0)
+		q.Granted(elected, 1)
+		orders(q)
+		q.Granted(10*elected, 2)
+		require.Equal(t, []Order{{What: Confirm, Member: 0}, {What: Confirm, Member: 1}}, orders(q))
+		q.Gone(20*elected, 0, 11*elected)
+		for _, o := range orders(q) {
+			require.NotEqual(t, Lose, o.What, "the others were there")
+		}
+	}
+	q := begun(t, 0, false, true)
+	for i := range 3 {
+		q.Granted(elected+time.Duration(i)*Settling/2, i)
+	}
+	require.NotContains(t, orders(q), Order{What: Confirm, Member: 0}, "all began together")
+}
+
 func TestAnyOrderOfEventsLeavesNothing(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(20_000) {
@@ -260,6 +340,8 @@ func TestAnyOrderOfEventsLeavesNothing(t *testing.T) {
 				case LetGo:
 					require.Equal(t, here, state[o.Member], "seed %d", seed)
 					state[o.Member] = away
+				case Confirm:
+					require.Equal(t, here, state[o.Member], "seed %d", seed)
 				case Elect:
 					told++
 				case Dismiss:
@@ -273,7 +355,7 @@ func TestAnyOrderOfEventsLeavesNothing(t *testing.T) {
 		obey()
 		for range 60 {
 			i := random.IntN(len(state))
-			switch what := random.IntN(12); {
+			switch what := random.IntN(13); {
 			case what < 4 && state[i] == asked:
 				state[i] = here
 				require.True(t, q.Granted(0, i), "seed %d", seed)
@@ -285,6 +367,8 @@ func TestAnyOrderOfEventsLeavesNothing(t *testing.T) {
 				q.Gone(0, i, 0)
 			case what == 8:
 				q.Rested(0)
+			case what == 11:
+				q.Hurried(time.Minute)
 			case what == 9:
 				q.Recalled(i)
 			case what == 10:
@@ -325,5 +409,38 @@ func TestAWatchedQuorumEndsWithTheTimeOfItsOwner(t *testing.T) {
 		require.Empty(t, orders(q), "a lease of its own is not bounded: that member only missed it")
 		q.Spent(0, 2)
 		require.Equal(t, []Order{{What: Lose, Member: 2}, {What: LetGo}}, orders(q))
+	}
+}
+
+// A quorum that writes waits at one member for its turn, and then at all others at once: for so long nobody of its engines
+// begins to read there.
+func TestAQuorumWhoWritesWaitsForThoseWhoRead(t *testing.T) {
+	t.Parallel()
+	for _, lease := range []time.Duration{0, time.Second, time.Millisecond} {
+		q := New(3, 2)
+		q.Write(lease)
+		q.Begin(0, false, lease == 0)
+		most := standMost
+		if lease != 0 {
+			most = max(lease/8, othersMost)
+		}
+		for stand := othersMost; ; stand = min(2*stand, most) {
+			if q.stage == asking {
+				q.Refused(0, 0, Taken)
+				q.Refused(0, 1, Taken)
+			}
+			q.Rested(0)
+			orders(&q)
+			q.Granted(0, q.next)
+			for _, o := range orders(&q) {
+				require.Equal(t, Ask, o.What)
+				require.Equal(t, stand, o.Wait, lease)
+			}
+			if stand == most {
+				break
+			}
+			q.Refused(stand, 1, Taken)
+			q.Refused(stand, 2, Taken)
+		}
 	}
 }

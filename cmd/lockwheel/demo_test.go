@@ -182,7 +182,9 @@ func (anyway) Unlock(context.Context) error { return nil }
 
 func TestTwoAtOnceAreNoticedAndTheVerdictIsBad(t *testing.T) {
 	onEach(t, func(t *testing.T, where server, eye *redistest.Conn) {
-		d := newDemo(small(), where, nil)
+		s := small()
+		s.keep = 2 * time.Second // for all workers to run in, also on a busy machine
+		d := newDemo(s, where, nil)
 		d.load.lock = func(ctx context.Context, m lockwheel.Mutex) (hold, error) { return anyway{}, nil }
 		good, printed := show(t.Context(), t, d)
 		assert.False(t, good)

@@ -60,8 +60,8 @@ func TestAWrongCommandLineSaysWhatIsWrongAndExitsWith2(t *testing.T) {
 		{"demo -lease 99ms", "-lease 99ms: want at least 100ms"},
 		{"demo -lease -1s", "-lease -1s: want at least 100ms"},
 		{"demo -redis localhost", "-redis: want host:port, or a URL"},
-		{"demo -redis http://localhost", "invalid URL scheme: http"},
-		{"demo -redis redis://me:secret@host/%zz", "the URL cannot be read"},
+		{"demo -redis http://localhost", "its scheme is none of"},
+		{"demo -redis redis://me:secret@host/%zz", "it cannot be read, want redis://user:password@host:port"},
 	} {
 		status, stdout, stderr := command(t, strings.Fields(c.args)...)
 		assert.Equal(t, exitUsage, status, c.args)

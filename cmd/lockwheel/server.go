@@ -4,10 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/url"
 	"strings"
 
 	"github.com/redis/rueidis"
+
+	"github.com/lockwheel/lockwheel"
 )
 
 // server is where a demo runs.
@@ -31,9 +32,9 @@ func (s server) address() string { return strings.Join(s.option.InitAddress, ", 
 // readServer reads host:port or a URL.
 func readServer(text string) (rueidis.ClientOption, error) {
 	if strings.Contains(text, "://") {
-		option, err := rueidis.ParseURL(strings.TrimSuffix(text, "/")) // behind a slash it wants a number
+		option, err := lockwheel.ParseURL(strings.TrimSuffix(text, "/")) // behind a slash it wants a number
 		if err != nil {
-			return option, fmt.Errorf("-redis: %w", withoutSecret(err))
+			return option, fmt.Errorf("-redis: %w", err)
 		}
 		return option, nil
 	}
@@ -42,13 +43,4 @@ func readServer(text string) (rueidis.ClientOption, error) {
 		return rueidis.ClientOption{}, errors.New("-redis: want host:port, or a URL as redis://host:6379")
 	}
 	return rueidis.ClientOption{InitAddress: []string{net.JoinHostPort(host, port)}}, nil
-}
-
-// withoutSecret drops the URL from an error, as it may have a password in it.
-func withoutSecret(err error) error {
-	var wrong *url.Error
-	if errors.As(err, &wrong) {
-		return fmt.Errorf("the URL cannot be read: %w", wrong.Err)
-	}
-	return err
 }

@@ -4,17 +4,22 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockwheel/lockwheel/internal/leaks"
+	"github.com/lockwheel/lockwheel/internal/long"
+	"github.com/lockwheel/lockwheel/internal/verdict"
 )
+
+// redissonTakesLong says why what needs the program is not in the quick suite.
+const redissonTakesLong = "Maven fetches Redisson the first time, and a Java machine starts"
 
 func TestMain(m *testing.M) { leaks.Main(m) }
 
 func TestTheProgramIsBuiltOnce(t *testing.T) {
+	long.Only(t, redissonTakesLong)
 	first := Need(t)
 	built, err := os.Stat(first.jar())
 	require.NoError(t, err)
@@ -59,11 +64,12 @@ func TestWithoutJavaATestIsSkippedUnlessItIsRequired(t *testing.T) {
 	} {
 		t.Setenv("CI", c.ci)
 		t.Setenv("LOCKWHEEL_REQUIRE_SERVER", c.server)
-		require.Contains(t, verdictOf(t, func(t testing.TB) { Need(t) }), c.want)
+		require.Contains(t, verdict.Of(t, func(t testing.TB) { Need(t) }, "went on"), c.want)
 	}
 }
 
 func TestAnswersFindTheirCommands(t *testing.T) {
+	long.Only(t, redissonTakesLong)
 	java := Start(t)
 	var answers []<-chan Answer
 	for i := range 20 {
@@ -83,6 +89,7 @@ func TestAnswersFindTheirCommands(t *testing.T) {
 }
 
 func TestAProcessThatIsKilledAnswersNothingMore(t *testing.T) {
+	long.Only(t, redissonTakesLong)
 	java := Start(t)
 	java.Kill()
 	_, err := java.Do(t.Context(), "thread", nil)
@@ -97,29 +104,4 @@ func TestTheEndOfALogIsKept(t *testing.T) {
 	fmt.Fprint(&log, "c")
 	require.Len(t, log.String(), tailMost)
 	require.Equal(t, "bc", log.String()[tailMost-2:])
-}
-
-// verdictOf runs f with a test of its own and says how it ended.
-func verdictOf(t *testing.T, f func(testing.TB)) string {
-	fake := &fakeTest{TB: t, verdict: "went on"}
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		f(fake)
-	}()
-	<-done
-	return fake.verdict
-}
-
-// fakeTest is a test whose skip and failure are only written down.
-type fakeTest struct {
-	testing.TB
-	verdict string
-}
-
-func (f *fakeTest) Skipf(format string, args ...any) { f.end("skipped: "+format, args...) }
-func (f *fakeTest) Fatal(args ...any)                { f.end("failed: %v", args...) }
-func (f *fakeTest) end(format string, args ...any) {
-	f.verdict = fmt.Sprintf(format, args...)
-	runtime.Goexit()
 }

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"errors"
-	"fmt"
 	"net"
 	"os"
 	"os/exec"
@@ -19,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockwheel/lockwheel/internal/leaks"
+	"github.com/lockwheel/lockwheel/internal/verdict"
 )
 
 // envChild makes this test program start a server in the folder named, print its address and wait to be killed.
@@ -237,7 +237,7 @@ func TestMissingServerSkipsUnlessOneIsRequired(t *testing.T) {
 	} {
 		t.Setenv(EnvServer, c.server)
 		t.Setenv(EnvRequire, c.require)
-		require.Contains(t, verdictOf(t, func(t testing.TB) { Start(t) }), c.want)
+		require.Contains(t, verdict.Of(t, func(t testing.TB) { Start(t) }, "started"), c.want)
 	}
 }
 
@@ -297,31 +297,6 @@ func binaryOf(t *testing.T) string {
 	binary, err := Find()
 	require.NoError(t, err)
 	return binary
-}
-
-// verdictOf runs f with a test of its own and says how it ended.
-func verdictOf(t *testing.T, f func(testing.TB)) string {
-	fake := &fakeTest{TB: t, verdict: "started"}
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		f(fake)
-	}()
-	<-done
-	return fake.verdict
-}
-
-// fakeTest is a test whose skip and failure are only written down.
-type fakeTest struct {
-	testing.TB
-	verdict string
-}
-
-func (f *fakeTest) Skipf(format string, args ...any) { f.end("skipped: "+format, args...) }
-func (f *fakeTest) Fatal(args ...any)                { f.end("failed: %v", args...) }
-func (f *fakeTest) end(format string, args ...any) {
-	f.verdict = fmt.Sprintf(format, args...)
-	runtime.Goexit()
 }
 
 // A busy machine does to a node what the pause does here: the others forget it, and nobody introduces it a second time.

@@ -7,6 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockwheel/lockwheel/internal/redistest"
+
+	"github.com/lockwheel/lockwheel/internal/long"
 )
 
 func TestClusterOfThreeMastersWithReplicasIsOneCluster(t *testing.T) {
@@ -35,6 +37,7 @@ func TestClusterOfThreeMastersWithReplicasIsOneCluster(t *testing.T) {
 }
 
 func TestSentinelsReplaceAMasterThatIsKilled(t *testing.T) {
+	long.Only(t, "it starts sentinels, and they replace the master")
 	t.Parallel()
 	w := redistest.StartSentinels(t, 2, 3)
 	require.Len(t, w.Addrs(), 3)

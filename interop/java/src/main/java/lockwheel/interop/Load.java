@@ -1,5 +1,6 @@
 package lockwheel.interop;
 
+import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
 import org.redisson.api.RLock;
 import org.redisson.api.RedissonClient;
@@ -49,5 +50,60 @@ final class Load {
         .and("longest", round.workers.stream().mapToLong(w -> w.longest).max().orElse(0))
         .and("stalled", round.workers.stream().allMatch(w -> w.last < round.half))
         .and("overlaps", round.overlaps());
+  }
+
+  /** So many threads lock, hold for a moment and unlock, again and again. A wait that the end cuts off counts. */
+  Answer turns(Request r) throws Exception {
+    long ends = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(r.number("ms"));
+    Turns[] all = new Turns[(int) r.number("workers")];
+    for (int i = 0; i < all.length; i++) {
+      all[i] = new Turns(Locks.lockOf(clients.get(r.text("client")), r.text("kind"), r.text("name")), r.number("hold"), ends);
+      all[i].start();
+    }
+    long pairs = 0;
+    long longest = 0;
+    for (Turns one : all) {
+      one.join();
+      if (one.failure != null) {
+        throw one.failure;
+      }
+      pairs += one.pairs;
+      longest = Math.max(longest, one.longest);
+    }
+    return Answer.of("pairs", pairs).and("longest", longest);
+  }
+
+  /** One thread of those. */
+  private static final class Turns extends Thread {
+    private final RLock lock;
+    private final long hold;
+    private final long ends;
+    private long pairs;
+    private long longest; // wait, in nanoseconds
+    private Exception failure;
+
+    private Turns(RLock lock, long hold, long ends) {
+      this.lock = lock;
+      this.hold = hold;
+      this.ends = ends;
+    }
+
+    @Override
+    public void run() {
+      try {
+        for (long asked = System.nanoTime(); asked < ends; asked = System.nanoTime()) {
+          boolean got = lock.tryLock(TimeUnit.NANOSECONDS.toMillis(ends - asked) + 1, -1, TimeUnit.MILLISECONDS);
+          longest = Math.max(longest, System.nanoTime() - asked);
+          if (!got) {
+            return;
+          }
+          Thread.sleep(hold);
+          lock.unlock();
+          pairs++;
+        }
+      } catch (Exception e) {
+        failure = e;
+      }
+    }
   }
 }

@@ -81,6 +81,7 @@ public final class Peer {
       case "thread" -> Locks.thread();
       case "pair" -> load.pair(r);
       case "hot" -> load.hot(r);
+      case "turns" -> load.turns(r);
       case "take" -> stock.take(r);
       case "lost" -> stock.lost(r);
       case "giveBack" -> stock.giveBack(r);

@@ -1,0 +1,93 @@
+package lockwheel_test
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel"
+)
+
+var abandonedCalls = flag.Int("abandoned", 20_000, "how many calls are given up during each outage of TestCallsThatAreGivenUpDuringAnOutageLeaveNothing")
+
+// abandonedHeap is what they may leave: what was under way when the server went, and room that queues keep. A command that waits for the
+// server for nobody takes 144 bytes, its lock and its place in the registry 200 more: 20 000 of them were 7 MB.
+const abandonedHeap = 3 << 20
+
+// Commands whose callers have left go at once, also while no server answers: memory is that of those who still wait. The server stays away
+// until the heap was looked at. Not parallel: it counts bytes.
+func TestCallsThatAreGivenUpDuringAnOutageLeaveNothing(t *testing.T) {
+	for outage, begin := range map[string]func(*testing.T, *site){
+		"connections refused": func(t *testing.T, s *site) { require.NoError(t, s.real.Kill()) },
+		"a silent server":     func(t *testing.T, s *site) { require.NoError(t, s.real.Pause()) },
+	} {
+		t.Run(outage, func(t *testing.T) {
+			s := realSite(t)
+			e := s.open(lockwheel.Options{})
+			giveUpMany(t, e, 1000) // so that pools and connections are there
+			before := liveHeap()
+			begin(t, s)
+			giveUpMany(t, e, *abandonedCalls)
+			require.Zero(t, e.Stats().Waiting)
+			left := int64(0)
+			for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
+				if left = int64(liveHeap()) - int64(before); left < abandonedHeap {
+					break
+				}
+			}
+			stats := e.Stats()
+			t.Logf("%d calls given up, %d KiB left, %d timers", *abandonedCalls, left>>10, stats.Timers)
+			require.Less(t, left, int64(abandonedHeap))
+		})
+	}
+}
+
+// giveUpMany asks for names that nobody else wants, in all ways, and waits for a few milliseconds each.
+func giveUpMany(t *testing.T, e *lockwheel.Engine, n int) {
+	t.Helper()
+	const workers = 256
+	crowd(t, workers, func(w int) error {
+		for i := w; i < n; i += workers {
+			if err := giveUpOne(t.Context(), e, i); err != nil && !errors.Is(err, lockwheel.ErrUnavailable) && !errors.Is(err, lockwheel.ErrNotAcquired) {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func giveUpOne(ctx context.Context, e *lockwheel.Engine, i int) error {
+	name := fmt.Sprint("orders/", rand.Uint64())
+	m := []lockwheel.Mutex{e.Mutex(name), e.FencedMutex(name), e.FairMutex(name), e.RWMutex(name).Writer(), e.RWMutex(name).RLocker()}[i/4%5]
+	soon := time.Duration(5+rand.IntN(15)) * time.Millisecond
+	var (
+		hold *lockwheel.Hold
+		err  error
+	)
+	switch i % 4 {
+	case 0:
+		hold, err = m.Lock(ctx, lockwheel.Wait(soon))
+	case 1:
+		ctx, cancel := context.WithTimeout(ctx, soon)
+		defer cancel()
+		hold, err = m.TryLock(ctx)
+	case 2:
+		ctx, cancel := context.WithTimeout(ctx, soon)
+		defer cancel()
+		hold, err = e.Multi(m, e.Mutex(name+"/2")).Lock(ctx)
+	case 3:
+		pending := m.LockAsync(ctx, lockwheel.Wait(soon))
+		<-pending.Done()
+		hold, err = pending.Hold()
+	}
+	if err != nil {
+		return err
+	}
+	return hold.Unlock(ctx)
+}

@@ -1,0 +1,93 @@
+package actor_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/lockwheel/lockwheel/actor"
+)
+
+// An extension succeeds only when the server has confirmed it and the hold still has it.
+
+func TestTwoExtensionsOfOneHoldAreConfirmedEachForItself(t *testing.T) {
+	t.Run("the later one gives up", func(t *testing.T) {
+		talk(t, `
+			0s     A locks      → acquire #1 30s
+			1ms    #1 granted   → A granted 29.689s
+			5s     A extends 1s → renew #1 1s; A has 980ms
+			5.001s A extends 1h → nothing
+			5.002s A extends 5s → nothing
+			5.003s #1 renewed   → renew #1 5s; A extended
+			// what is left to be confirmed is the hour, and that was not sent
+			5.004s A cancels    → A redis unavailable: no answer in time
+			5.005s #1 renewed   → renew #1 1h0m0s
+			5.006s #1 renewed   → A extended; A has 59m58.989s
+			6s     A unlocks    → A over; release #1
+			+1ms   #1 released  → A unlocked
+		`)
+	})
+	t.Run("the later one gives up, and the other one wanted to be watched", func(t *testing.T) {
+		talk(t, `
+			0s     A locks lease 1m → acquire #1 1m0s
+			1ms    #1 granted   → A granted 59.389s
+			5s     A extends 50s → renew #1 50s; A has 49.49s
+			5.001s A watches    → nothing
+			5.002s A extends 5s → nothing
+			5.003s #1 renewed   → renew #1 5s; A extended; A has 4.94s
+			5.004s A cancels    → A redis unavailable: no answer in time
+			5.005s #1 renewed   → renew #1 30s
+			5.006s #1 renewed   → A extended; A has 29.689s
+			6s     A unlocks    → A over; release #1
+			+1ms   #1 released  → A unlocked
+		`)
+	})
+}
+
+// What became of the last one is the verdict of those before it: its lease is the hold's.
+func TestAnExtensionIsLostWithTheLaterOneThatCameTooLate(t *testing.T) {
+	talk(t, `
+		0s     A locks lease 1h      → acquire #1 1h0m0s
+		1ms    #1 granted            → A granted 59m58.989s
+		2ms    B locks lease 1h as A → renew #1 1h0m0s
+		3ms    #1 renewed            → renew #1 0s count 2; B granted 59m58.989s
+		5s     A extends 30m         → nothing
+		5.001s A watches             → nothing
+		5.002s A extends 1s          → nothing
+		5.003s #1 renewed            → renew #1 59m55.004s
+		7s     #1 renewed            → A lock lost: the answer came after the lease had ended; A lock lost: the answer came after the lease had ended; A lock lost: the answer came after the lease had ended; A has -1.017s
+		7s     timer                 → A lost: its lease ended; renew #1 0s count 1
+		+1ms   #1 renewed            → nothing
+		8s     B unlocks             → B over; release #1
+		+1ms   #1 released           → B unlocked
+	`)
+}
+
+// Past MaxHold an owner is there by leases of its own only: whoever gives the last one up gives the lock up.
+func TestAHoldThatIsWatchedAgainAfterMaxHoldIsLost(t *testing.T) {
+	t.Run("at once", func(t *testing.T) {
+		talk(t, `
+			0s     A locks lease 1h        → acquire #1 1h0m0s
+			1ms    #1 granted              → A granted 59m58.989s
+			2ms    B locks lease 30m as A  → renew #1 0s count 2; B granted 29m58.99s
+			3ms    #1 renewed              → nothing
+			10s    A watches               → A lost: held for Options.MaxHold; renew #1 29m50.007s count 1; A lock lost: held for Options.MaxHold
+			+1ms   #1 renewed              → nothing
+			11s    B watches               → B lost: held for Options.MaxHold; release #1; B lock lost: held for Options.MaxHold
+			+1ms   #1 released             → nothing
+		`, func(c *actor.Config) { c.MaxHold = 5 * time.Second })
+	})
+	t.Run("with the answer", func(t *testing.T) {
+		talk(t, `
+			0s     A locks lease 1h        → acquire #1 1h0m0s
+			1ms    #1 granted              → A granted 59m58.989s
+			2ms    B locks lease 30m as A  → renew #1 0s count 2; B granted 29m58.99s
+			3ms    #1 renewed              → nothing
+			4.9s   A watches               → renew #1 29m55.107s; A has 29m54.097s
+			5.1s   #1 renewed              → A lock lost: held for Options.MaxHold; A has -99ms
+			5.1s   timer                   → A lost: held for Options.MaxHold; renew #1 0s count 1
+			+1ms   #1 renewed              → nothing
+			11s    B unlocks               → B over; release #1
+			+1ms   #1 released             → B unlocked
+		`, func(c *actor.Config) { c.MaxHold = 5 * time.Second })
+	})
+}

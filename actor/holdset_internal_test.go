@@ -1,0 +1,138 @@
+package actor
+
+import (
+	"cmp"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel/wheel"
+)
+
+// Whatever its holds do, a set of them says what going through all of them would say, and keeps no more places than it has to.
+func TestASetOfHoldsSaysWhatAllOfThemWouldSay(t *testing.T) {
+	for seed := range uint64(40) {
+		random := rand.New(rand.NewPCG(seed, 1))
+		config := Config{Lease: 30 * time.Second, Renew: 10 * time.Second, Timeout: 3 * time.Second}
+		if seed%2 == 0 {
+			config.MaxHold = 100 * time.Second
+		}
+		timers, err := wheel.New[Sleeper](time.Millisecond, wheel.Config{})
+		require.NoError(t, err)
+		fx := NewEffects(config, timers)
+		l := &Lock{phase: held, tenure: 1, until: 50 * time.Second, since: time.Second}
+		var all []*Hold
+		now := 2 * time.Second
+		for range 400 {
+			switch n := len(all); {
+			case n == 0 || random.IntN(100) < 40:
+				h := &Hold{Owner: 7, Tenure: 1, lock: l, fixed: someFixed(random, now)}
+				l.add(h, fx)
+				all = append(all, h)
+			case random.IntN(100) < 40:
+				i := random.IntN(n)
+				if random.IntN(2) == 0 {
+					i = n - 1
+				}
+				until := all[i].Until()
+				l.remove(all[i])
+				all[i].fixed = over
+				require.Equal(t, until, all[i].Until(), "it stays as it was")
+				all = slices.Delete(all, i, i+1)
+			case random.IntN(100) < 50:
+				l.fix(all[random.IntN(n)], someFixed(random, now), fx)
+			default:
+				now += time.Duration(random.IntN(400)) * time.Millisecond
+				if l.until = now + time.Duration(random.Int64N(int64(60*time.Second))); random.IntN(3) > 0 {
+					l.publish(fx)
+				}
+			}
+			l.publish(fx)
+			if random.IntN(3) == 0 {
+				require.Equal(t, liveAt(l, all, now, fx), l.CountOf(7, now))
+				l.expireHolds(now, fx)
+				require.Len(t, fx.Ended, len(all)-liveAt(l, all, now, fx))
+				fx.Ended = nil
+				all = slices.DeleteFunc(all, func(h *Hold) bool { return h.fixed < 0 })
+			}
+			requireSame(t, random, l, all, fx)
+		}
+	}
+}
+
+func someFixed(random *rand.Rand, now time.Duration) time.Duration {
+	if random.IntN(3) == 0 {
+		return 0
+	}
+	return now + time.Duration(1+random.IntN(30))*100*time.Millisecond
+}
+
+func liveAt(l *Lock, all []*Hold, now time.Duration, fx *Effects) (live int) {
+	for _, h := range all {
+		if now < l.limitOf(h.fixed, fx) {
+			live++
+		}
+	}
+	return live
+}
+
+func requireSame(t *testing.T, random *rand.Rand, l *Lock, all []*Hold, fx *Effects) {
+	t.Helper()
+	first, last, watched := never, time.Duration(0), 0
+	but := make(map[*Hold]*Request)
+	for _, h := range all {
+		require.True(t, h.held())
+		require.Equal(t, min(l.until, l.limitOf(h.fixed, fx)), h.Until())
+		first = min(first, l.limitOf(h.fixed, fx))
+		if h.fixed == 0 {
+			watched++
+		}
+		if random.IntN(4) == 0 {
+			but[h] = &Request{}
+		} else {
+			last = max(last, h.fixed)
+		}
+	}
+	require.EqualValues(t, len(all), l.holdCount())
+	require.Equal(t, watched, l.watchedHolds())
+	require.Equal(t, first, l.limit(fx))
+	require.Equal(t, last, l.lastFixed(but))
+	if len(all) == 0 {
+		require.Nil(t, l.holds)
+		return
+	}
+	require.Same(t, all[len(all)-1], l.holds, "the innermost")
+	requireLongest(t, l.longestFixed(3, but), all, but)
+	if s := l.set(); s != nil {
+		most := 2*len(all) + fewSpare
+		require.LessOrEqual(t, max(len(s.holds), len(s.soonest), len(s.latest)), most)
+	}
+}
+
+func requireLongest(t *testing.T, got, all []*Hold, but map[*Hold]*Request) {
+	t.Helper()
+	var want []time.Duration
+	for _, h := range all {
+		if h.fixed != 0 && but[h] == nil {
+			want = append(want, h.fixed)
+		}
+	}
+	slices.SortFunc(want, func(a, b time.Duration) int { return cmp.Compare(b, a) })
+	require.Len(t, got, min(3, len(want)))
+	for i, h := range got {
+		require.Equal(t, want[i], h.fixed)
+		require.Equal(t, 1, count(got, h))
+	}
+}
+
+func count(of []*Hold, h *Hold) (n int) {
+	for _, other := range of {
+		if other == h {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,114 @@
+package lockwheel
+
+import (
+	"context"
+	"reflect"
+
+	"github.com/lockwheel/lockwheel/actor"
+)
+
+// contexts is what an engine does with contexts of its callers. They may be of any make: their methods may block and panic.
+// So nothing of them is touched on the loop.
+type contexts struct {
+	ending  crew // ends holds' contexts; runs no code of a caller
+	leaving crew // takes what has ended out of callers' contexts, and runs code of theirs
+}
+
+func (c *contexts) begin() {
+	c.ending.most, c.ending.limit = mostEnding, 1<<62 // each of them is a hold, which is the bound
+	c.leaving.most, c.leaving.limit = mostLeaving, mostLeft
+}
+
+// holdContext is a hold's context: it carries the hold as the owner of its lock. It is a child of Lock's context, which
+// may be of any make; if so there is one of package context between them, so that it ends without a look at that one.
+type holdContext struct {
+	context.Context
+	hold   *Hold
+	cancel context.CancelCauseFunc
+	leave  context.CancelCauseFunc // takes it out of Lock's context; nil where cancel does, without code of the caller
+}
+
+func newHoldContext(h *Hold) *holdContext {
+	c, parent := &holdContext{hold: h}, h.parent
+	if !ofPackageContext(parent) {
+		parent, c.leave = context.WithCancelCause(parent)
+	}
+	c.Context, c.cancel = context.WithCancelCause(parent)
+	return c
+}
+
+var (
+	cancelType = reflect.TypeOf(ended)
+	timerType  = func() reflect.Type {
+		ctx, cancel := context.WithTimeout(context.Background(), 0)
+		cancel()
+		return reflect.TypeOf(ctx)
+	}()
+)
+
+// ofPackageContext reports whether a context is known to be one that a child can leave without code of its callers.
+func ofPackageContext(ctx context.Context) bool {
+	for {
+		switch c := ctx.(type) {
+		case *fencing:
+			ctx = c.Context
+		case *group:
+			ctx = c.Context
+		case *holdContext:
+			return true
+		default:
+			is := reflect.TypeOf(ctx)
+			return is == cancelType || is == timerType || ctx == context.Background()
+		}
+	}
+}
+
+// drop is for one that nobody was given.
+func (c *holdContext) drop(reason error) {
+	c.cancel(reason)
+	if c.leave != nil {
+		c.leave(nil)
+	}
+}
+
+// end ends the context of a hold that has ended, on the goroutine of its user, and then closes Done.
+func (c *contexts) end(untold *actor.Signal, reason error) {
+	of := untold.Value.(*holdContext)
+	of.cancel(reason)
+	close(untold.Done)
+	c.leave(of)
+}
+
+// endBeside is end without waiting for it. Very many children may take long to end, and Done does not wait for them.
+func (c *contexts) endBeside(untold *actor.Signal, reason error) {
+	c.ending.put(func() {
+		of, over := untold.Value.(*holdContext), make(chan struct{})
+		go func() {
+			of.cancel(reason)
+			close(over)
+		}()
+		<-of.Context.Done()
+		close(untold.Done)
+		<-over
+		c.leave(of)
+	})
+}
+
+func (c *contexts) leave(of *holdContext) {
+	if of.leave != nil {
+		c.leaving.put(func() { of.leave(nil) })
+	}
+}
+
+// cause is the cause of a context's end, or context.Canceled if that panics, or if the context does not say that it has ended.
+func (c *contexts) cause(ctx context.Context) (cause error) {
+	defer func() {
+		if recover() != nil {
+			c.leaving.panics.Add(1)
+		}
+		if cause == nil {
+			cause = context.Canceled
+		}
+	}()
+	return context.Cause(ctx)
+}

@@ -1,0 +1,387 @@
+package lockwheel_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel"
+)
+
+// Contexts are their callers' code. None of it runs on the engine's loop, so what it does keeps nobody else waiting.
+
+// callersContext is a context with code in it: every look-up in it does that first.
+type callersContext struct {
+	context.Context
+	done chan struct{} // its own; nil: that of Context
+	does atomic.Pointer[func()]
+}
+
+func (c *callersContext) Done() <-chan struct{} {
+	if c.done != nil {
+		return c.done
+	}
+	return c.Context.Done()
+}
+
+func (c *callersContext) Value(key any) any {
+	if f := c.does.Load(); f != nil {
+		(*f)()
+	}
+	return c.Context.Value(key)
+}
+
+// callersContexts are one that ends with a context of package context, and one with a channel of its own.
+func callersContexts(t *testing.T) map[string]*callersContext {
+	return map[string]*callersContext{
+		"wrapped": {Context: t.Context()},
+		"its own": {Context: t.Context(), done: make(chan struct{})},
+	}
+}
+
+// blocking makes all look-ups of a context block until the test is over.
+func blocking(t *testing.T, c *callersContext) {
+	gate := make(chan struct{})
+	t.Cleanup(func() {
+		c.does.Store(nil)
+		close(gate)
+	})
+	block := func() { <-gate }
+	c.does.Store(&block)
+}
+
+func TestAContextThatBlocksHoldsUpNobody(t *testing.T) {
+	t.Parallel()
+	s := anySite(t)
+	for what, end := range map[string]func(t *testing.T, e *lockwheel.Engine, hold *lockwheel.Hold) error{
+		"unlocked": func(t *testing.T, e *lockwheel.Engine, hold *lockwheel.Hold) error {
+			unlock(t, hold)
+			return lockwheel.ErrNotHeld
+		},
+		"lost": func(t *testing.T, e *lockwheel.Engine, hold *lockwheel.Hold) error {
+			forceUnlock(t, e.Mutex("n"))
+			return lockwheel.ErrLost
+		},
+		"closed": func(t *testing.T, e *lockwheel.Engine, hold *lockwheel.Hold) error {
+			return lockwheel.ErrClosed
+		},
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			for which, ctx := range callersContexts(t) {
+				e := s.open(lockwheel.Options{Timeout: 2 * time.Second, Prefix: what + which})
+				hold := lockWith(t, ctx, e.Mutex("n"))
+				done, inner := hold.Done(), hold.Context()
+				other := lock(t, e.Mutex("m"))
+				blocking(t, ctx)
+				cause := end(t, e, hold)
+				if cause != lockwheel.ErrClosed {
+					receive(t, done)
+					unlock(t, lock(t, e.Mutex("n"))) // the loop goes on
+					unlock(t, other)
+				}
+				closed := startClose(e)
+				receive(t, closed)
+				receive(t, done)
+				receive(t, inner.Done())
+				require.ErrorIs(t, context.Cause(inner), cause, which)
+				require.ErrorIs(t, hold.Err(), cause)
+			}
+		})
+	}
+}
+
+func startClose(e *lockwheel.Engine) <-chan struct{} {
+	closed := make(chan struct{})
+	go func() {
+		_ = e.Close()
+		close(closed)
+	}()
+	return closed
+}
+
+// Each of many contexts that block holds up the others as little as one does.
+func TestManyContextsThatBlockKeepNoOtherFromItsEnd(t *testing.T) {
+	t.Parallel()
+	s := anySite(t)
+	e := s.open(lockwheel.Options{Timeout: 2 * time.Second})
+	const many = 200
+	ctx := &callersContext{Context: t.Context()}
+	inner := make([]context.Context, many)
+	for i := range inner {
+		inner[i] = lockWith(t, ctx, e.Mutex(numbered(i))).Context()
+	}
+	plain := lock(t, e.Mutex("plain")).Context()
+	blocking(t, ctx)
+	for i := range inner {
+		forceUnlock(t, e.Mutex(numbered(i)))
+	}
+	forceUnlock(t, e.Mutex("plain"))
+	for _, c := range append(inner, plain) {
+		receive(t, c.Done())
+		require.ErrorIs(t, context.Cause(c), lockwheel.ErrLost)
+	}
+	receive(t, startClose(e))
+}
+
+func numbered(i int) string { return string(rune('a'+i%26)) + string(rune('a'+i/26)) }
+
+func TestARefusalCallsNothingOfItsContextOnTheLoop(t *testing.T) {
+	t.Parallel()
+	s := anySite(t)
+	s.occupy("taken", time.Hour)
+	for _, ctx := range callersContexts(t) {
+		e := s.open(lockwheel.Options{Timeout: 2 * time.Second})
+		p := e.Mutex("taken").LockAsync(ctx, lockwheel.Wait(50*time.Millisecond))
+		blocking(t, ctx)
+		receive(t, p.Done())
+		unlock(t, lock(t, e.Mutex("n")))
+		receive(t, startClose(e))
+	}
+}
+
+func TestAContextThatPanicsIsCountedAndEndsNothing(t *testing.T) {
+	t.Parallel()
+	s := anySite(t)
+	s.occupy("taken", time.Hour)
+	e := s.open(lockwheel.Options{})
+	for _, ctx := range callersContexts(t) {
+		before := e.Stats().Panics
+		lost, unlocked := lockWith(t, ctx, e.Mutex("lost")), lockWith(t, ctx, e.Mutex("unlocked"))
+		lost.Context()
+		inner := unlocked.Context()
+		p := e.Mutex("taken").LockAsync(ctx, lockwheel.Wait(50*time.Millisecond))
+		panics := func() { panic("this context is broken") }
+		ctx.does.Store(&panics)
+		unlock(t, unlocked)
+		require.ErrorIs(t, context.Cause(inner), lockwheel.ErrNotHeld)
+		forceUnlock(t, e.Mutex("lost"))
+		receive(t, lost.Context().Done())
+		receive(t, p.Done())
+		eventually(t, "counted", func() bool { return e.Stats().Panics == before+3 })
+		ctx.does.Store(nil)
+	}
+	unlock(t, lock(t, e.Mutex("n")))
+}
+
+// Whoever waits with LockAsync is given up by the end of its context, though its cause is not to be had.
+func TestAContextThatPanicsWhenItEndsGivesUpItsWait(t *testing.T) {
+	t.Parallel()
+	s := anySite(t)
+	s.occupy("taken", time.Hour)
+	e := s.open(lockwheel.Options{})
+	parent, cancel := context.WithCancel(t.Context())
+	ctx := &callersContext{Context: parent}
+	p := e.Mutex("taken").LockAsync(ctx)
+	panics := func() { panic("this context is broken") }
+	ctx.does.Store(&panics)
+	cancel()
+	receive(t, p.Done())
+	eventually(t, "counted", func() bool { return e.Stats().Panics > 0 })
+	ctx.does.Store(nil)
+	_, err := p.Hold()
+	require.ErrorIs(t, err, context.Canceled)
+}
+
+// A hold's context has ended before the lock is released, and its hold says so.
+func TestTheContextHasEndedWhenItsLockIsFree(t *testing.T) {
+	t.Parallel()
+	s := anySite(t)
+	e, other := s.open(lockwheel.Options{}), s.open(lockwheel.Options{})
+	for _, ctx := range callersContexts(t) {
+		for range s.amount(500, 20) {
+			hold := lockWith(t, ctx, e.Mutex("n"))
+			inner, done := hold.Context(), hold.Done()
+			next := make(chan error, 1)
+			go func() {
+				<-inner.Done()
+				if hold.Err() == nil {
+					next <- errors.New("the hold goes on when its context has ended")
+					return
+				}
+				<-done
+				next <- nil
+			}()
+			freed := make(chan error, 1)
+			go func() {
+				second, err := other.Mutex("n").Lock(context.Background())
+				if err == nil && inner.Err() == nil {
+					err = errors.New("the lock was released before the context of its hold ended")
+				}
+				if second != nil {
+					_ = second.Unlock(context.Background())
+				}
+				freed <- err
+			}()
+			unlock(t, hold)
+			require.Error(t, inner.Err())
+			require.NoError(t, receive(t, next))
+			require.NoError(t, receive(t, freed))
+		}
+	}
+}
+
+// What a quorum does later on the loops of its engines needs no look at the context that it was locked with.
+func TestAContextThatBlocksHoldsUpNoEngineOfAQuorum(t *testing.T) {
+	t.Parallel()
+	p := newPanel(t, 3)
+	engines := p.client(lockwheel.Options{Timeout: 2 * time.Second})
+	ctx := &callersContext{Context: t.Context()}
+	hold, err := quorum(engines, "n").Lock(ctx)
+	require.NoError(t, err)
+	inner := hold.Context()
+	eventually(t, "all held", func() bool { return p.holders("n") == 3 })
+	blocking(t, ctx)
+	forceUnlock(t, engines[0].Mutex("n"))
+	eventually(t, "held again, or lost", func() bool { // lost, if one of the others came late and was not confirmed yet
+		return inner.Err() != nil || engines[0].Stats().Acquired >= 2 && p.holders("n") == 3
+	})
+	eventually(t, "the quorum to be lost", func() bool {
+		for _, e := range engines {
+			_, _ = e.Mutex("n").ForceUnlock(t.Context())
+		}
+		return inner.Err() != nil
+	})
+	for _, e := range engines {
+		unlock(t, lock(t, e.Mutex("other")))
+	}
+}
+
+// troubled is an error of a caller: every method of it hangs.
+type troubled struct{ gate chan struct{} }
+
+func (e *troubled) Error() string { <-e.gate; return "trouble" }
+func (e *troubled) As(any) bool   { <-e.gate; return false }
+func (e *troubled) Is(error) bool { <-e.gate; return false }
+
+// A caller's errors are its code, too: here why a context ended, which is a part of why its call failed.
+func TestAnErrorThatHangsHoldsUpNobody(t *testing.T) {
+	t.Parallel()
+	s := anySite(t)
+	e := s.open(lockwheel.Options{Timeout: 2 * time.Second})
+	s.occupy("n", time.Hour)
+	gate := make(chan struct{})
+	t.Cleanup(func() { close(gate) })
+	ctx, cancel := context.WithCancelCause(t.Context())
+	pending := make([]*lockwheel.Pending, 20)
+	for i := range pending {
+		pending[i] = e.Mutex("n").LockAsync(ctx)
+	}
+	cancel(&troubled{gate})
+	for _, p := range pending {
+		receive(t, p.Done())
+	}
+	unlock(t, lock(t, e.Mutex("m")))
+}
+
+// panickingContext is a context whose method panics when it is called for the nth time. An AfterFunc of its own does the same.
+type panickingContext struct {
+	context.Context
+	method string
+	calls  atomic.Int64
+	nth    int64
+	done   chan struct{}
+}
+
+func (c *panickingContext) call(method string) {
+	if method == c.method && c.calls.Add(1) == c.nth {
+		panic("the caller's context: " + method)
+	}
+}
+
+func (c *panickingContext) Done() <-chan struct{} { c.call("Done"); return c.done }
+func (c *panickingContext) Err() error            { c.call("Err"); return nil }
+func (c *panickingContext) Value(key any) any     { c.call("Value"); return c.Context.Value(key) }
+
+// registering is one that registers functions by itself, as package context lets it.
+type registering struct{ *panickingContext }
+
+func (c registering) AfterFunc(func()) (stop func() bool) {
+	c.call("AfterFunc")
+	return func() bool { c.call("stop"); return true }
+}
+
+// A call whose context panics leaves no lock behind, which nobody would have and which would be renewed for ever.
+func TestACallWhoseContextPanicsLeavesNoLock(t *testing.T) {
+	t.Parallel()
+	e := anySite(t).open(lockwheel.Options{})
+	calls := map[string]func(ctx context.Context, name string) (*lockwheel.Hold, error){
+		"Lock":    func(ctx context.Context, name string) (*lockwheel.Hold, error) { return e.Mutex(name).Lock(ctx) },
+		"TryLock": func(ctx context.Context, name string) (*lockwheel.Hold, error) { return e.Mutex(name).TryLock(ctx) },
+		"RLocker": func(ctx context.Context, name string) (*lockwheel.Hold, error) {
+			return e.RWMutex(name).RLocker().Lock(ctx)
+		},
+		"Do": func(ctx context.Context, name string) (*lockwheel.Hold, error) {
+			return nil, e.Mutex(name).Do(ctx, nothing)
+		},
+		"LockAsync": func(ctx context.Context, name string) (*lockwheel.Hold, error) {
+			p := e.Mutex(name).LockAsync(ctx)
+			receive(t, p.Done())
+			return p.Hold()
+		},
+		"Multi": func(ctx context.Context, name string) (*lockwheel.Hold, error) {
+			return e.Multi(e.Mutex(name), e.Mutex(name+"'")).Lock(ctx)
+		},
+		"Multi of kinds": func(ctx context.Context, name string) (*lockwheel.Hold, error) {
+			return e.Multi(e.Mutex(name), e.FairMutex(name+"'")).Lock(ctx, lockwheel.Lease(time.Minute))
+		},
+	}
+	panics := 0
+	for what, call := range calls {
+		for _, method := range []string{"Done", "Err", "Value", "AfterFunc", "stop"} {
+			for nth := range int64(6) {
+				if method == "Done" && nth > 1 && (what == "Do" || what == "LockAsync") {
+					continue // package context calls it on a goroutine of its own
+				}
+				callers := &panickingContext{Context: t.Context(), method: method, nth: nth + 1, done: make(chan struct{})}
+				ctx := context.Context(callers)
+				if method == "AfterFunc" || method == "stop" {
+					ctx = registering{callers}
+				}
+				func() {
+					defer func() {
+						if recover() != nil {
+							panics++
+						}
+					}()
+					if hold, err := call(ctx, fmt.Sprint(what, method, nth)); err == nil && hold != nil {
+						unlock(t, hold)
+					}
+				}()
+			}
+		}
+	}
+	require.Greater(t, panics, 30)
+	eventually(t, "no hold that nobody has", func() bool { return e.Stats().Held == 0 && e.Stats().Waiting == 0 })
+}
+
+// A context that is done and does not say why ends a call with an error that can be read.
+func TestAContextThatEndsWithoutAReasonEndsCallsWithOne(t *testing.T) {
+	t.Parallel()
+	s := anySite(t)
+	e := s.open(lockwheel.Options{})
+	done := make(chan struct{})
+	close(done)
+	ctx := &panickingContext{Context: t.Context(), done: done}
+	hold := lock(t, e.Mutex("held"))
+	for what, call := range map[string]func() error{
+		"State":       func() error { _, err := e.Mutex("held").State(ctx); return err },
+		"TTL":         func() error { _, err := e.Mutex("held").TTL(ctx); return err },
+		"HoldCount":   func() error { _, err := e.Mutex("held").HoldCount(ctx); return err },
+		"ForceUnlock": func() error { _, err := e.Mutex("free").ForceUnlock(ctx); return err },
+		"Extend":      func() error { return hold.Extend(ctx, time.Minute) },
+		"TryLock":     func() error { _, err := e.Mutex("held").TryLock(ctx); return err },
+	} {
+		for range 20 {
+			if err := call(); err != nil {
+				require.NotEmpty(t, err.Error(), what)
+			}
+		}
+	}
+	unlock(t, hold)
+}

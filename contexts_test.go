@@ -1,0 +1,149 @@
+package lockwheel_test
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel"
+)
+
+// A context may live as long as the process: what was asked for with it and is decided leaves nothing behind in it.
+
+// watchedContext is a context that does not end, and knows how many watch for its end.
+type watchedContext struct {
+	context.Context
+	done     chan struct{}
+	watching atomic.Int64
+}
+
+func newWatchedContext() *watchedContext {
+	return &watchedContext{Context: context.Background(), done: make(chan struct{})}
+}
+
+func (c *watchedContext) Done() <-chan struct{} { return c.done }
+
+// AfterFunc is what package context calls instead of keeping a list of its own.
+func (c *watchedContext) AfterFunc(func()) (stop func() bool) {
+	c.watching.Add(1)
+	var stopped atomic.Bool
+	return func() bool {
+		if stopped.CompareAndSwap(false, true) {
+			c.watching.Add(-1)
+			return true
+		}
+		return false
+	}
+}
+
+func TestNothingThatIsDecidedIsLeftInItsContext(t *testing.T) {
+	t.Parallel()
+	s := anySite(t)
+	const times = 1000
+	s.occupy("taken", time.Hour)
+	e := s.open(lockwheel.Options{})
+	taken, free := e.Mutex("taken"), e.Mutex("free")
+	shut := s.open(lockwheel.Options{})
+	require.NoError(t, shut.Close())
+	for what, ask := range map[string]func(context.Context) *lockwheel.Pending{
+		"refused": func(ctx context.Context) *lockwheel.Pending { return taken.LockAsync(ctx, lockwheel.Wait(0)) },
+		"refused when its wait ended": func(ctx context.Context) *lockwheel.Pending {
+			return taken.LockAsync(ctx, lockwheel.Wait(time.Millisecond))
+		},
+		"never sent": func(ctx context.Context) *lockwheel.Pending { return shut.Mutex("n").LockAsync(ctx) },
+		"cancelled": func(ctx context.Context) *lockwheel.Pending {
+			p := taken.LockAsync(ctx)
+			p.Cancel()
+			return p
+		},
+		"granted and cancelled": func(ctx context.Context) *lockwheel.Pending {
+			p := free.LockAsync(ctx)
+			<-p.Done()
+			p.Cancel()
+			return p
+		},
+		"granted and taken": func(ctx context.Context) *lockwheel.Pending {
+			p := free.LockAsync(ctx)
+			<-p.Done()
+			if hold, err := p.Hold(); err == nil {
+				hold.Context()
+				_ = hold.Unlock(context.Background())
+			}
+			return p
+		},
+	} {
+		ctx := newWatchedContext()
+		ps := make([]*lockwheel.Pending, 0, 100)
+		for range times / 100 {
+			ps = ps[:0]
+			for range 100 {
+				ps = append(ps, ask(ctx))
+			}
+			for _, p := range ps {
+				receive(t, p.Done())
+			}
+		}
+		eventually(t, what, func() bool { return ctx.watching.Load() == 0 })
+	}
+	settled(t, e)
+}
+
+// A grant that nobody takes is given back when its context ends, so that one is watched until then.
+func TestAGrantThatIsNotTakenIsWatchedUntilItIs(t *testing.T) {
+	t.Parallel()
+	ctx := newWatchedContext()
+	p := anySite(t).open(lockwheel.Options{}).Mutex("n").LockAsync(ctx)
+	receive(t, p.Done())
+	require.EqualValues(t, 1, ctx.watching.Load())
+	hold, err := p.Hold()
+	require.NoError(t, err)
+	require.Zero(t, ctx.watching.Load())
+	unlock(t, hold)
+}
+
+func TestNothingIsLeftInTheContextOfOpen(t *testing.T) {
+	t.Parallel()
+	s := realSite(t, "--requirepass", "secret")
+	ctx := newWatchedContext()
+	for range 20 {
+		e, err := lockwheel.Dial(ctx, "redis://:secret@"+s.addr)
+		require.NoError(t, err)
+		unlock(t, lock(t, e.Mutex("n"))) // and a connection for messages
+		_, err = lockwheel.Dial(ctx, "redis://:public@"+s.addr)
+		require.ErrorContains(t, err, "WRONGPASS")
+		eventually(t, "nothing watches the context", func() bool { return ctx.watching.Load() == 0 })
+		require.NoError(t, e.Close())
+	}
+}
+
+// A hold's context is a child of Lock's, and each of them goes with its hold.
+func TestNothingOfHoldsThatEndedIsLeftInTheirContext(t *testing.T) {
+	t.Parallel()
+	s := anySite(t)
+	ctx := newWatchedContext()
+	e := s.open(lockwheel.Options{})
+	quorum := lockwheel.Quorum(e.Mutex("n"), s.open(lockwheel.Options{Prefix: "b"}).Mutex("n"), s.open(lockwheel.Options{Prefix: "c"}).Mutex("n"))
+	for range 100 {
+		hold := lockWith(t, ctx, e.Mutex("n"))
+		hold.Context()
+		unlock(t, hold)
+		hold = lockWith(t, ctx, e.Mutex("n"))
+		hold.Context()
+		forceUnlock(t, e.Mutex("n"))
+		require.ErrorIs(t, hold.Unlock(ctx), lockwheel.ErrLost)
+		for _, m := range []lockwheel.Multi{multi(e, "a", "b"), quorum} {
+			hold, err := m.Lock(ctx, lockwheel.Wait(patience))
+			require.NoError(t, err)
+			hold.Context()
+			unlock(t, hold)
+		}
+		eventually(t, "nothing watches the context", func() bool { return ctx.watching.Load() == 0 })
+	}
+	hold := lockWith(t, ctx, e.Mutex("n"))
+	hold.Context()
+	require.NoError(t, e.Close())
+	require.Zero(t, ctx.watching.Load())
+}

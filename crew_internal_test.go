@@ -1,0 +1,80 @@
+package lockwheel
+
+import (
+	"runtime"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Functions that hang keep the others waiting only when all goroutines are taken, and there are no more of them than that.
+func TestACrewIsBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := crew{most: 3, limit: 10}
+		gate := make(chan struct{})
+		var ran, hang, most atomic.Int32
+		for range 2 {
+			c.put(func() { <-gate })
+		}
+		for range 4 {
+			c.put(func() { ran.Add(1) })
+		}
+		synctest.Wait()
+		require.EqualValues(t, 4, ran.Load())
+		for range 12 {
+			c.put(func() {
+				most.Store(max(most.Load(), hang.Add(1)))
+				<-gate
+				hang.Add(-1)
+			})
+		}
+		synctest.Wait()
+		require.EqualValues(t, 1, hang.Load())
+		require.EqualValues(t, 4, c.dropped.Load())
+		begun := time.Now()
+		c.wait(begun.Add(time.Second))
+		require.Equal(t, time.Second, time.Since(begun))
+		close(gate)
+		c.wait(time.Time{})
+		require.LessOrEqual(t, most.Load(), int32(3))
+		require.Equal(t, time.Second, time.Since(begun), "nothing hangs any more")
+	})
+}
+
+func TestACrewGoesOnAfterAPanic(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := crew{most: 1, limit: 100}
+		var ran atomic.Int32
+		for range 10 {
+			c.put(func() { panic("oops") })
+			c.put(runtime.Goexit)
+			c.put(func() { ran.Add(1) })
+		}
+		c.wait(time.Time{})
+		require.EqualValues(t, 10, ran.Load())
+		require.EqualValues(t, 20, c.panics.Load())
+	})
+}
+
+// What is put in at any time by any number of goroutines is run once.
+func TestACrewForgetsNothing(t *testing.T) {
+	c := crew{most: 4, limit: 1 << 20}
+	var ran atomic.Int32
+	done := make(chan struct{})
+	for range 8 {
+		go func() {
+			for range 2000 {
+				c.put(func() { ran.Add(1) })
+			}
+			done <- struct{}{}
+		}()
+	}
+	for range 8 {
+		<-done
+	}
+	c.wait(time.Time{})
+	require.EqualValues(t, 16_000, ran.Load())
+}

@@ -1,0 +1,67 @@
+package engine
+
+import (
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/lockwheel/lockwheel/actor"
+)
+
+// BenchmarkTurnsOfPairs is what the coordinator does for a lock and its unlock, without a server and without callers: so many
+// who ask in one turn, as when the loop is busy, and their answers in the next. One operation is one pair.
+func BenchmarkTurnsOfPairs(b *testing.B) {
+	for _, callers := range []int{1, 32} {
+		b.Run(strconv.Itoa(callers), func(b *testing.B) { turnsOfPairs(b, callers) })
+	}
+}
+
+func turnsOfPairs(b *testing.B, callers int) {
+	config := deskConfig()
+	config.Spread = config.Renew / 2
+	c := newCoordinator(config, couriers)
+	now := time.Duration(0)
+	holds, requests := make([]actor.Hold, callers), make([]actor.Request, callers)
+	letters, names := make([]mail, callers), make([]string, callers)
+	for i := range names {
+		names[i] = "orders/" + strconv.Itoa(i)
+		requests[i].Ready = make(chan struct{}, 1)
+	}
+	turns := func() {
+		for i := range letters {
+			letters[i].what = &requests[i]
+			if letters[i].next = nil; i+1 < callers {
+				letters[i].next = &letters[i+1]
+			}
+		}
+		now += 100 * time.Microsecond
+		c.turn(now, &letters[0])
+		out := c.batches[0]
+		c.rest()
+		out.replies = out.replies[:0]
+		for range out.commands {
+			out.replies = append(out.replies, actor.Reply{Status: actor.Done, Listeners: -1})
+		}
+		out.mail.next = nil
+		now += 100 * time.Microsecond
+		c.turn(now, &out.mail)
+		c.rest()
+	}
+	b.ReportAllocs()
+	for n := 0; n < b.N; n += callers {
+		for i := range requests {
+			holds[i] = actor.Hold{}
+			requests[i].Reset()
+			requests[i].Tag, requests[i].Key, requests[i].Hold = actor.Acquire, names[i], &holds[i]
+		}
+		turns()
+		for i := range requests {
+			requests[i].Reset()
+			requests[i].Tag, requests[i].Hold = actor.Unlock, &holds[i]
+		}
+		turns()
+	}
+	if requests[0].Err != nil || c.locks.len() != 0 {
+		b.Fatal(requests[0].Err, c.locks.len())
+	}
+}

@@ -1,0 +1,227 @@
+package engine
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel/actor"
+)
+
+// shared makes a coordinator that opens so much of a lane in a turn.
+func shared(t *testing.T, share int) *desk {
+	d := newDesk(t, couriers)
+	d.c.intake.share = share
+	return d
+}
+
+// posts puts very much of one kind into the mail.
+func (d *desk) posts(what, name string, n int) {
+	for i := range n {
+		d.ask(what, fmt.Sprint(name, i))
+	}
+}
+
+// opens runs turns until all mail is opened and nothing is due at once, answers whatever leaves with words, and returns how many
+// letters the turn opened that opened most.
+func (d *desk) opens(words ...string) (most int) {
+	for turns := 0; ; turns++ {
+		require.Less(d.t, turns, 2_000)
+		before := d.unopened() + len(d.letters)
+		d.turn()
+		most = max(most, before-d.unopened())
+		for number := range d.out {
+			d.courier(append([]string{fmt.Sprint(number)}, words...))
+		}
+		if len(d.letters) == 0 && !d.c.unopened() {
+			return most
+		}
+	}
+}
+
+func (d *desk) unopened() (n int) { return d.c.lettersLeft() }
+
+// lettersLeft is how much mail was not opened yet.
+func (c *coordinator) lettersLeft() (n int) {
+	for i := range c.intake.lanes {
+		n += c.intake.lanes[i].n
+	}
+	for _, node := range c.nodes {
+		n += node.wishes.n
+	}
+	return n
+}
+
+// However much is posted, a turn opens the same.
+func TestATurnOpensABoundedNumberOfLetters(t *testing.T) {
+	most := func(n int) int {
+		d := shared(t, opensPerTurn)
+		d.posts("lock", "a", n)
+		d.posts("async", "b", n)
+		d.posts("cancel", "a", n/2)
+		return d.opens("taken")
+	}
+	few, many := most(2_000), most(20_000)
+	require.Positive(t, few)
+	require.LessOrEqual(t, many, (lanes+1)*opensPerTurn)
+}
+
+// A call that is waited for comes before what was asked for without waiting, but for a bounded number, whatever was posted before it.
+func TestAFloodOfRequestsNeverWaitedForHoldsNoCallerUp(t *testing.T) {
+	for _, flood := range []int{5_000, 50_000} {
+		t.Run(fmt.Sprint(flood), func(t *testing.T) {
+			d := shared(t, opensPerTurn)
+			d.posts("async", "k", flood)
+			d.turn()
+			d.ask("lock", "waits")
+			before := 0
+			for found := false; !found; {
+				d.turn()
+				require.NotEmpty(t, d.out)
+				for number, b := range d.out {
+					for i := range b.commands {
+						found = found || b.commands[i].Key == "waits"
+					}
+					before += len(b.commands)
+					d.courier([]string{fmt.Sprint(number), "taken"})
+				}
+			}
+			require.LessOrEqual(t, before, queuedAhead+opensPerTurn+2*couriers*batchKeys)
+		})
+	}
+}
+
+// Callers that leave keep no unlock waiting.
+func TestAFloodOfCancelsHoldsNoUnlockUp(t *testing.T) {
+	d := shared(t, opensPerTurn)
+	d.line("1ms lock held")
+	d.line("2ms 1 done")
+	const flood = 20_000
+	d.posts("async", "k", flood)
+	d.opens("taken")
+	d.posts("cancel", "k", flood)
+	require.Contains(t, d.line("1s unlock held"), "release held")
+	require.Less(t, d.unopened(), flood)
+	require.NotZero(t, d.unopened())
+	d.opens("gone")
+	require.EqualValues(t, 0, d.c.stats().Waiting)
+}
+
+// With no more than a turn opens, what is not waited for keeps its place.
+func TestRequestsAreTakenInInTheirOrder(t *testing.T) {
+	d := shared(t, opensPerTurn)
+	require.Equal(t, "1: acquire a b c", d.line("1ms async a; lock b; async c"))
+	d = shared(t, 2)
+	require.Equal(t, "1: acquire a b c d", d.line("1ms async a; lock b; async c; async d; async e; lock f"))
+	require.Equal(t, "2: acquire f e", d.line("1ms timer"))
+}
+
+// Whose caller left before the loop came to it: it is refused, and nothing is sent for it then or later.
+func TestACancelOvertakesARequestThatIsNotOpened(t *testing.T) {
+	d := shared(t, 1)
+	require.Equal(t, "1: acquire a; c redis unavailable: cancelled", d.line("1ms lock a; lock b; lock c; cancel c"))
+	require.Equal(t, "2: acquire b", d.line("1ms timer"))
+	require.Equal(t, "nothing", d.line("1ms timer"), "its letter")
+	require.False(t, d.c.unopened())
+	require.EqualValues(t, 2, d.c.stats().Waiting)
+}
+
+// A node whose queue is full takes nothing more in that is not waited for, and all of it in the end. One that does not answer takes in all: what
+// waits for it can be given up there.
+func TestWhatIsNotWaitedForStaysOutsideAFullQueue(t *testing.T) {
+	const flood = 20 * queuedAhead
+	d := shared(t, opensPerTurn)
+	d.posts("async", "k", flood)
+	for range 100 {
+		d.turn()
+	}
+	require.LessOrEqual(t, d.c.queues[actor.SendAcquire].len(), queuedAhead+opensPerTurn)
+	require.False(t, d.c.unopened(), "no turn is wanted for it")
+	d.opens("taken")
+	require.Zero(t, d.unopened())
+
+	d = shared(t, opensPerTurn)
+	d.line("1ms lock first")
+	d.line("2ms 1 lost EOF")
+	d.posts("async", "k", flood)
+	d.opens("lost", "EOF")
+	require.Zero(t, d.unopened())
+}
+
+// Close and Shutdown answer what was not opened yet, each request once.
+func TestWhatIsNotOpenedWhenTheEngineEndsIsRefused(t *testing.T) {
+	for _, how := range []string{"close", "shutdown"} {
+		t.Run(how, func(t *testing.T) {
+			d := shared(t, 1)
+			d.posts("lock", "a", 50)
+			d.posts("async", "b", 50)
+			d.ask("cancel", "b49")
+			d.ask(how, how)
+			verdicts := 0
+			for d.turn(); d.c.unopened(); d.turn() {
+				verdicts++
+			}
+			for number := range d.out {
+				d.courier([]string{fmt.Sprint(number), "taken"})
+			}
+			d.now += time.Second
+			d.opens("gone")
+			require.Zero(t, d.c.stats().Waiting)
+			for who := range d.callers {
+				require.True(t, d.callers[who].latest.Decided(), who)
+			}
+		})
+	}
+}
+
+// What an engine is still to take in for a node that owns nothing any more is taken in all the same.
+func TestANodeIsNotLetGoOfBeforeItsMailIsOpened(t *testing.T) {
+	d := shared(t, 1)
+	n := newNode("gone", d.c.fx.Config.Lease)
+	d.c.nodes = append(d.c.nodes, n)
+	r := &actor.Request{Tag: actor.Acquire, Key: "a", Name: "a", Hold: &actor.Hold{}, Async: true}
+	d.names[r] = "a"
+	n.wishes.push(&mail{what: r})
+	d.c.abandon()
+	require.Contains(t, d.c.nodes, n)
+	require.Equal(t, "1: acquire a", d.line("1ms timer"))
+}
+
+// A wait ends in time also outside the full queue of a server that says nothing, behind others who wait without a bound.
+func TestAWaitOutsideAFullQueueEndsInTime(t *testing.T) {
+	for _, try := range []bool{false, true} {
+		d := shared(t, opensPerTurn)
+		d.posts("async", "k", 20*queuedAhead)
+		for d.turn(); d.c.unopened(); d.turn() {
+		}
+		d.ask("async", "bounded")
+		r := d.callers["bounded"].latest
+		if r.Once = try; !try {
+			r.Wait = 100 * time.Millisecond
+		}
+		d.turn()
+		require.False(t, r.Opened())
+		for !r.Decided() {
+			due, ok := d.c.next()
+			require.True(t, ok)
+			d.now = max(d.now, due)
+			require.LessOrEqual(t, d.now, d.c.fx.Config.Timeout+10*time.Millisecond)
+			d.turn()
+		}
+		require.Equal(t, actor.ErrUnavailable, r.Err)
+		d.opens("taken")
+		require.Zero(t, d.unopened())
+	}
+}
+
+// The root package has the verdict on several locks told as it has that of LockAsync, and its caller waits.
+func TestACallerWhoWaitsForSeveralIsNotAside(t *testing.T) {
+	d := shared(t, opensPerTurn)
+	d.posts("async", "k", 2*opensPerTurn)
+	d.turn()
+	require.False(t, d.c.nodes[0].wishes.empty())
+	r := &actor.Request{Tag: actor.Acquire, Key: "x", Async: true, Joint: &actor.Joint{Parts: make([]actor.Part, 2)}}
+	require.Same(t, &d.c.intake.lanes[fromCallers], d.c.laneOf(d.now, &mail{what: r}))
+}

@@ -1,0 +1,199 @@
+package engine
+
+import (
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel/actor"
+	"github.com/lockwheel/lockwheel/internal/long"
+)
+
+// What many holds cost, of one owner or of readers, is counted in statements that ran: the time of a busy machine says nothing.
+
+// manyEnv has the tests of what is counted be done with so many holds.
+const manyEnv = "LOCKWHEEL_MANY_HOLDS"
+
+// howMany is how many holds such a test has.
+func howMany(t *testing.T, usually int) int {
+	t.Helper()
+	text, set := os.LookupEnv(manyEnv)
+	if !set {
+		return usually
+	}
+	n, err := strconv.Atoi(text)
+	require.NoError(t, err)
+	return n
+}
+
+var kindsOfMany = map[string]actor.LockKind{"plain": actor.Plain, "fair": actor.Fair, "write": actor.Write, "read": actor.Read}
+
+// An owner that enters a lock very often, with leases of all lengths, extends its holds, counts them, and leaves them in any order or to
+// their leases, is left with what it should have at each moment.
+func TestManyHoldsOfOneOwner(t *testing.T) {
+	n := howMany(t, 200)
+	for name, kind := range kindsOfMany {
+		t.Run(name, func(t *testing.T) { newEnterer(t, kind, n).run() })
+	}
+}
+
+// enterer is an owner with very many holds on one name, a server that answers at once, and the coordinator between them.
+type enterer struct {
+	t     *testing.T
+	c     *coordinator
+	kind  actor.LockKind
+	n     int
+	now   time.Duration
+	holds []*actor.Hold
+}
+
+func newEnterer(t *testing.T, kind actor.LockKind, n int) *enterer {
+	config := deskConfig()
+	config.MaxHold = time.Minute
+	return &enterer{t: t, c: newCoordinator(config, 1), kind: kind, n: n, now: time.Second}
+}
+
+func (e *enterer) run() {
+	random := rand.New(rand.NewPCG(1, 2))
+	for range e.n {
+		lease := time.Duration(0)
+		if random.IntN(3) > 0 {
+			lease = 20*time.Second + time.Duration(random.IntN(e.n))*10*time.Second/time.Duration(e.n)
+		}
+		e.enter(lease)
+		e.requireCount(len(e.holds))
+	}
+	for range e.n / 4 {
+		e.turn(e.extension(random))
+	}
+	var together []*actor.Request
+	for range e.n / 4 {
+		together = append(together, e.extension(random))
+	}
+	e.turn(together...)
+	for i := range e.n / 2 {
+		at := []int{0, len(e.holds) - 1, random.IntN(len(e.holds))}[i%3]
+		e.turn(&actor.Request{Tag: actor.Unlock, Hold: e.holds[at]})
+		e.holds[at] = e.holds[len(e.holds)-1]
+		e.holds = e.holds[:len(e.holds)-1]
+		e.requireCount(len(e.holds))
+	}
+	for ends := e.now + 2*time.Minute; e.now < ends && e.c.stats().Held > 0; {
+		e.now += 5 * time.Millisecond
+		e.turn()
+	}
+	require.Zero(e.t, e.c.stats().Held)
+	require.Zero(e.t, e.c.fx.Tenures)
+}
+
+func (e *enterer) enter(lease time.Duration) {
+	hold := &actor.Hold{}
+	r := &actor.Request{Tag: actor.Acquire, Key: "k", Kind: e.kind, Hold: hold, Lease: lease}
+	if len(e.holds) > 0 {
+		r.Owner = e.holds[0].Owner
+	}
+	e.turn(r)
+	require.True(e.t, r.Decided())
+	require.NoError(e.t, r.Err)
+	e.holds = append(e.holds, hold)
+}
+
+func (e *enterer) extension(random *rand.Rand) *actor.Request {
+	return &actor.Request{Tag: actor.Extend, Hold: e.holds[random.IntN(len(e.holds))], Lease: time.Duration(20+random.IntN(10)) * time.Second}
+}
+
+func (e *enterer) requireCount(want int) {
+	r := &actor.Request{Tag: AskCount, Key: "k", Kind: e.kind, Owner: e.holds[0].Owner}
+	e.turn(r)
+	if r.State == nil || r.State.Count != want {
+		require.Equal(e.t, want, r.State.Count)
+	}
+}
+
+// turn gives the coordinator requests, and whatever it sends its answer.
+func (e *enterer) turn(requests ...*actor.Request) {
+	var first, last *mail
+	for _, r := range requests {
+		r.Ready = make(chan struct{}, 1)
+		m := &mail{what: r}
+		if first == nil {
+			first = m
+		} else {
+			last.next = m
+		}
+		last = m
+	}
+	for {
+		e.c.turn(e.now, first)
+		for _, hold := range e.c.fx.Ended {
+			hold.Hold.End(hold.Err, hold.Cause, hold.Known)
+		}
+		first = nil
+		for _, b := range e.c.batches {
+			b.sent, b.replies = e.now, b.replies[:0]
+			for range b.commands {
+				b.replies = append(b.replies, actor.Reply{Status: actor.Done, Listeners: -1})
+			}
+			b.mail.next = first
+			first = &b.mail
+		}
+		e.c.rest()
+		if first == nil {
+			return
+		}
+		e.now += 10 * time.Microsecond
+	}
+}
+
+// Ten times as many holds take about ten times as many steps, whatever is done with them: nothing goes through all of them again and again.
+func TestTheStepsOfManyGrowWithTheirNumber(t *testing.T) {
+	long.Only(t, "it builds the tests of this package so that they count their steps")
+	program := filepath.Join(t.TempDir(), "counting.test")
+	const packages = "github.com/lockwheel/lockwheel/actor,github.com/lockwheel/lockwheel/engine"
+	build := exec.CommandContext(t.Context(), "go", "test", "-c", "-vet=off", "-covermode=count", "-coverpkg="+packages, "-o", program, ".")
+	out, err := build.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	tests := map[string]string{"readers": "^TestManyReadersAreTakenAndRenewed$"}
+	for kind := range kindsOfMany {
+		tests[kind] = "^TestManyHoldsOfOneOwner$/^" + kind + "$"
+	}
+	for what, test := range tests {
+		t.Run(what, func(t *testing.T) {
+			few, many := steps(t, program, test, 1000), steps(t, program, test, 10_000)
+			t.Logf("%d steps for 1000 holds, %d for 10 000", few, many)
+			require.Less(t, many, 15*few)
+		})
+	}
+}
+
+// steps is how many statements of the product ran for so many holds.
+func steps(t *testing.T, program, test string, holds int) (sum int) {
+	t.Helper()
+	profile := filepath.Join(t.TempDir(), "profile")
+	run := exec.CommandContext(t.Context(), program, "-test.run="+test, "-test.coverprofile="+profile)
+	run.Env = append(os.Environ(), manyEnv+"="+strconv.Itoa(holds))
+	out, err := run.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	text, err := os.ReadFile(profile)
+	require.NoError(t, err)
+	for line := range strings.Lines(string(text)) {
+		words := strings.Fields(line)
+		if len(words) != 3 {
+			continue // the first says the mode
+		}
+		statements, err := strconv.Atoi(words[1])
+		require.NoError(t, err)
+		times, err := strconv.Atoi(words[2])
+		require.NoError(t, err)
+		sum += statements * times
+	}
+	require.Positive(t, sum)
+	return sum
+}

@@ -1,0 +1,77 @@
+package engine
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel/actor"
+)
+
+// The monotonic clock stands still while a machine is suspended, and leases run on. The wall clock says so, when it is ahead of what it was; one
+// that is put back, or slewed, says nothing.
+func TestAWallClockThatRanAheadPutsEveryHoldInDoubt(t *testing.T) {
+	e := newEngine(actor.Config{ID: "id", Lease: 30 * time.Second})
+	doubted := func() time.Duration { return e.coordinator.fx.Doubted }
+	e.moment()
+	require.Zero(t, doubted())
+	e.wall += time.Hour // now it is an hour less
+	e.moment()
+	require.Zero(t, doubted(), "put back")
+	e.wall -= suspicion / 2
+	e.moment()
+	require.Zero(t, doubted(), "slewed")
+	e.wall -= 2 * suspicion
+	now := e.moment()
+	require.Equal(t, now, doubted(), "suspended")
+	e.moment()
+	require.Equal(t, now, doubted(), "once")
+}
+
+// What is compared between processes is the time of day, and each call of a bundle has it.
+func TestEachCallOfABundleHasTheTimeOfDay(t *testing.T) {
+	e := newEngine(actor.Config{ID: "id", Lease: 30 * time.Second})
+	e.date = 1234
+	e.posts = []*post{{batches: make(chan *batch, 1)}}
+	first, second, third := newBatch(), newBatch(), newBatch()
+	for _, b := range []*batch{first, second, third} {
+		b.reset(actor.SendFairAcquire)
+		b.node = e.coordinator.node
+	}
+	first.next, second.next = second, third
+	e.coordinator.batches = append(e.coordinator.batches, first)
+	e.letGo(0)
+	require.Same(t, first, <-e.posts[0].batches)
+	for _, b := range []*batch{first, second, third} {
+		require.EqualValues(t, 1234, b.wall)
+	}
+}
+
+// An engine that sleeps until something late is due wakes for what is due before that, and for the late one after it.
+func TestAnEngineWakesForWhatIsDueSooner(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newEngine(actor.Config{ID: "id", Lease: time.Hour, Renew: time.Hour / 3, Timeout: time.Minute})
+		p := &post{batches: make(chan *batch, couriers), synced: make(chan *batch), orders: make(chan *order, 1)}
+		e.posts = []*post{p} // nobody works for the node: no answer wakes the engine
+		go e.run()
+		defer func() {
+			call := NewTold(nil)
+			call.Tag = AskClose
+			e.Post(call)
+			<-e.Stopped()
+			require.False(t, e.alarm.Stop(), "it is set though the engine has ended")
+		}()
+		told := make(chan time.Duration, 5)
+		for _, wait := range []time.Duration{20 * time.Second, 40 * time.Second, 10 * time.Second, 30 * time.Second, time.Hour} {
+			call := NewTold(func() { told <- e.Now() })
+			call.Tag, call.Name, call.Key, call.Hold, call.Wait = actor.Acquire, "n", "n", &actor.Hold{}, wait
+			require.True(t, e.Post(call))
+			synctest.Wait()
+		}
+		for i := range 4 { // the engine ends before the last
+			require.InDelta(t, time.Duration(i+1)*10*time.Second, <-told, float64(5*time.Millisecond))
+		}
+	})
+}

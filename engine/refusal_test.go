@@ -1,0 +1,48 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel/actor"
+)
+
+func TestARefusalRepeatsNeitherUserNorPassword(t *testing.T) {
+	for said, kept := range map[string]string{
+		"ERR unknown command 'AUTH', with args beginning with: 'me' 's3cr3t' ":                                  "ERR unknown command 'AUTH'",
+		"ERR unknown command `HELLO`, with args beginning with: `3`, `AUTH`, `me`, `s3cr3t`, ":                  "ERR unknown command `HELLO`",
+		"NOPERM User me has no permissions to run the 'evalsha' command":                                        "NOPERM this user has no permissions to run the 'evalsha' command",
+		"ERR Error running script: ACL failure in script: User me has no permissions to run the 'hset' command": "ERR Error running script: ACL failure in script: this user has no permissions to run the 'hset' command",
+		"NOPERM User  has no permissions to access a key":                                                       "NOPERM this user has no permissions to access a key",
+		"WRONGTYPE Operation against a key holding the wrong kind of value":                                     "WRONGTYPE Operation against a key holding the wrong kind of value",
+		"User ":                             "User ",
+		" has no permissions to be a User ": " has no permissions to be a User ",
+		"":                                  "",
+	} {
+		require.Equal(t, actor.ServerError(kept), refusal(said))
+	}
+	other := errors.New("no answer, with args beginning with: nothing")
+	require.Same(t, other, Refusal(other))
+	require.NoError(t, Refusal(nil))
+}
+
+func TestATimeOutOfAConnectionIsNoEndOfAContext(t *testing.T) {
+	dial := &net.OpError{Op: "dial", Err: os.ErrDeadlineExceeded}
+	for _, err := range []error{context.DeadlineExceeded, fmt.Errorf("HELLO: %w", context.DeadlineExceeded), dial, &net.OpError{Op: "dial", Err: timeoutError{}}} {
+		require.NotErrorIs(t, ofNoContext(err), context.DeadlineExceeded, "%v", err)
+	}
+	require.True(t, unconnected(ofClient(&net.OpError{Op: "dial", Err: timeoutError{}})))
+	require.ErrorIs(t, ofNoContext(context.Canceled), context.Canceled)
+}
+
+// timeoutError is as those of package net are.
+type timeoutError struct{}
+
+func (timeoutError) Error() string        { return "i/o timeout" }
+func (timeoutError) Is(target error) bool { return target == context.DeadlineExceeded }

@@ -1,0 +1,470 @@
+package engine
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel/actor"
+)
+
+// scripted is a server at the other end of pipes: it writes down what each connection says, and answers as the test tells it to. Its
+// connections are numbered from 1 on, in the order in which they were made.
+type scripted struct {
+	t      *testing.T
+	answer func(connection int, words []string) string // of RESP3; "" is the usual one, hangUp ends the connection
+
+	mu    sync.Mutex
+	pipes []net.Conn     // this side of each connection; nil when it has ended
+	said  map[int]string // what each connection said, but for what opens it
+}
+
+// hangUp ends a connection in the place of an answer.
+const hangUp = "hang up"
+
+// newScripted returns a client of such a server.
+func newScripted(t *testing.T, answer func(connection int, words []string) string) (*scripted, rueidis.Client) {
+	t.Helper()
+	return newScriptedWith(t, false, answer)
+}
+
+func newScriptedWith(t *testing.T, pipelining bool, answer func(connection int, words []string) string) (*scripted, rueidis.Client) {
+	t.Helper()
+	s := &scripted{t: t, answer: answer, said: make(map[int]string)}
+	client, err := rueidis.NewClient(rueidis.ClientOption{
+		AlwaysPipelining: pipelining,
+		InitAddress:      []string{"scripted:6379"}, ForceSingleClient: true, DisableCache: true, DisableRetry: true,
+		PipelineMultiplex: -1, ClientSetInfo: rueidis.DisableClientSetInfo,
+		DialCtxFn: func(context.Context, string, *net.Dialer, *tls.Config) (net.Conn, error) {
+			ours, theirs := net.Pipe()
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.pipes = append(s.pipes, ours)
+			go s.serve(len(s.pipes), ours)
+			return theirs, nil
+		},
+	})
+	require.NoError(t, err)
+	t.Cleanup(client.Close)
+	return s, client
+}
+
+func (s *scripted) serve(connection int, pipe net.Conn) {
+	defer s.cut(connection)
+	for r := bufio.NewReader(pipe); ; {
+		words, err := command(r)
+		if err != nil {
+			return
+		}
+		says := s.usual(words)
+		if words[0] != "HELLO" {
+			s.mu.Lock()
+			s.said[connection] += strings.Join(words, " ") + "\n"
+			s.mu.Unlock()
+			if other := s.answer(connection, words); other != "" {
+				says = other
+			}
+		}
+		if says == hangUp {
+			return
+		}
+		if _, err := io.WriteString(pipe, says); err != nil {
+			return
+		}
+	}
+}
+
+// usual is the answer of a server that is content with everything.
+func (s *scripted) usual(words []string) (says string) {
+	switch words[0] {
+	case "HELLO":
+		return "%2\r\n+version\r\n+7.0.0\r\n+proto\r\n:3\r\n"
+	case "SUBSCRIBE", "SSUBSCRIBE":
+		for i, channel := range words[1:] {
+			says += fmt.Sprintf(">3\r\n+%s\r\n+%s\r\n:%d\r\n", strings.ToLower(words[0]), channel, i+1)
+		}
+		return says
+	case "PING":
+		return "+PONG\r\n"
+	case "WAIT":
+		return ":1\r\n"
+	}
+	return ":1\r\n" // a script: granted, released
+}
+
+// cut ends a connection.
+func (s *scripted) cut(connection int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if pipe := s.pipes[connection-1]; pipe != nil {
+		pipe.Close()
+		s.pipes[connection-1] = nil
+	}
+}
+
+// open are the connections that have not ended.
+func (s *scripted) open() (connections []int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i, pipe := range s.pipes {
+		if pipe != nil {
+			connections = append(connections, i+1)
+		}
+	}
+	return connections
+}
+
+// heard is what a connection has said.
+func (s *scripted) heard(connection int) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.said[connection]
+}
+
+// awaitOpen waits until these are the connections that have not ended.
+func (s *scripted) awaitOpen(connections ...int) {
+	s.t.Helper()
+	require.Eventually(s.t, func() bool { return fmt.Sprint(s.open()) == fmt.Sprint(connections) },
+		10*time.Second, time.Millisecond, "connections %v", connections)
+}
+
+// nodes is a cluster's client that knows of one node, or of none.
+type nodes struct {
+	rueidis.Client // for what goes by the map
+	node           rueidis.Client
+}
+
+func (n *nodes) Nodes() map[string]rueidis.Client {
+	if n.node == nil {
+		return nil
+	}
+	return map[string]rueidis.Client{"node:1": n.node}
+}
+
+// errand is a batch with one acquire.
+func errand() *batch {
+	b := newBatch()
+	b.reset(actor.SendAcquire)
+	b.commands = []actor.Command{{Verb: actor.SendAcquire, Key: "n", Tenure: 1, Lease: 30 * time.Second}}
+	return b
+}
+
+// courier sends batches one after the other by a helper of a node, and returns how to.
+func courier(t *testing.T, carry func(<-chan *batch, *mailbox)) (bring func() *batch) {
+	t.Helper()
+	batches, box := make(chan *batch), newMailbox()
+	var helper sync.WaitGroup
+	helper.Go(func() { carry(batches, box) })
+	t.Cleanup(func() {
+		close(batches)
+		helper.Wait()
+	})
+	return func() *batch {
+		b := errand()
+		batches <- b
+		require.Eventually(t, func() bool {
+			for m := box.take(); m != nil; m = m.next {
+				if m.what == any(b) {
+					return true
+				}
+			}
+			return false
+		}, 10*time.Second, time.Millisecond, "the batch to come back")
+		return b
+	}
+}
+
+// A node that left the cluster and comes back has another client there: the one that brought no answer is asked for anew.
+func TestACourierForgetsAClientThatBroughtNoAnswer(t *testing.T) {
+	_, gone := newScripted(t, func(int, []string) string { return hangUp })
+	back, came := newScripted(t, func(int, []string) string { return "" })
+	cluster := &nodes{node: gone}
+	bring := courier(t, func(batches <-chan *batch, box *mailbox) {
+		carry(&way{client: cluster, address: "node:1"}, &writer{id: "id"}, batches, box)
+	})
+	b := bring()
+	require.True(t, b.lost)
+	require.Error(t, b.failed)
+	gone.Close()
+	cluster.node = came
+	b = bring()
+	require.NoError(t, b.failed)
+	require.Equal(t, actor.Done, b.replies[0].Status)
+	require.Contains(t, back.heard(1), "EVALSHA")
+}
+
+// syncing is a helper of a node that asks replicas.
+func syncing(t *testing.T, client rueidis.Client, address string) (bring func() *batch) {
+	s := &syncer{way: &way{client: client, address: address}, writer: &writer{id: "id"}, replicas: replication{least: 1, patience: time.Second}, lender: newLender(nil, onGoroutine), free: 10 * time.Second}
+	return courier(t, s.carry)
+}
+
+// The script has run and nobody says who has what it wrote: that is no answer, and no refusal.
+func TestALostAnswerOfReplicasIsNoAnswer(t *testing.T) {
+	var healthy atomic.Bool
+	// Without pipelining rueidis loses the answer of the script as well.
+	server, client := newScriptedWith(t, true, func(_ int, words []string) string {
+		if words[0] == "WAIT" && !healthy.Load() {
+			return hangUp
+		}
+		return ""
+	})
+	bring := syncing(t, client, "")
+	b := bring()
+	require.True(t, b.lost)
+	require.Error(t, b.failed)
+	healthy.Store(true)
+	b = bring()
+	require.NoError(t, b.failed)
+	require.Equal(t, 1, b.replies[0].Replicas)
+	require.Len(t, server.open(), 2, "the client's, and another one of the syncer's")
+}
+
+// An answer is one, also if it is that the replicas may not be asked: the lock is there, and to be undone.
+func TestARefusedQuestionToReplicasIsAnAnswer(t *testing.T) {
+	_, client := newScripted(t, func(_ int, words []string) string {
+		if words[0] == "WAIT" {
+			return "-NOPERM no\r\n"
+		}
+		return ""
+	})
+	b := syncing(t, client, "")()
+	require.False(t, b.lost)
+	require.NoError(t, b.failed)
+	require.Equal(t, actor.Done, b.replies[0].Status)
+	require.ErrorContains(t, b.replies[0].Err, "NOPERM")
+	require.Zero(t, b.replies[0].Replicas)
+}
+
+// A master that becomes a replica while it waits for its own has not said how many have what it granted: the next master may
+// know of the grant, or not.
+func TestAMasterThatIsReplacedWhileReplicasAreAskedHasNotAnswered(t *testing.T) {
+	for _, said := range []string{
+		"UNBLOCKED force unblock from blocking operation, instance state changed (master -> replica?)",
+		"ERR WAIT cannot be used with replica instances. Please also note that since Redis 4.0 if a replica is configured to be writable (which is not the default) writes to replicas are just local and are not propagated.",
+	} {
+		server, client := newScripted(t, func(connection int, words []string) string {
+			if connection == 2 && words[0] == "WAIT" {
+				return "-" + said + "\r\n"
+			}
+			return ""
+		})
+		bring := syncing(t, client, "")
+		b := bring()
+		require.True(t, b.lost)
+		require.True(t, b.demoted)
+		require.ErrorContains(t, b.failed, strings.TrimPrefix(said, "ERR "))
+		b = bring()
+		require.NoError(t, b.failed)
+		require.False(t, b.demoted)
+		require.Equal(t, 1, b.replies[0].Replicas)
+		server.awaitOpen(1, 3)
+	}
+}
+
+// A master that was replaced does not become one again: its connection is closed, and the next call has another one.
+func TestASyncerLeavesAMasterThatIsNone(t *testing.T) {
+	server, client := newScripted(t, func(connection int, words []string) string {
+		if connection == 2 && strings.HasPrefix(words[0], "EVAL") {
+			return "-READONLY You can't write against a read only replica.\r\n"
+		}
+		return ""
+	})
+	bring := syncing(t, client, "")
+	b := bring()
+	require.ErrorContains(t, b.failed, "READONLY")
+	server.awaitOpen(1)
+	b = bring()
+	require.NoError(t, b.failed)
+	require.Contains(t, server.heard(3), "WAIT")
+	server.awaitOpen(1, 3)
+	require.NoError(t, bring().failed)
+	server.awaitOpen(1, 3)
+}
+
+// What goes by the cluster's map has a connection for each call, which ends with it.
+func TestASyncerKeepsNoConnectionOfTheMap(t *testing.T) {
+	server, client := newScripted(t, func(int, []string) string { return "" })
+	bring := syncing(t, &nodes{Client: client}, "node:1")
+	for range 3 {
+		b := bring()
+		require.NoError(t, b.failed)
+		require.True(t, b.led)
+		server.awaitOpen(1)
+	}
+}
+
+// listening is a subscriber of a node with what it has posted.
+type listening struct {
+	t      *testing.T
+	orders chan *order
+	box    *mailbox
+}
+
+func listen(t *testing.T, s *subscriber) *listening {
+	l := &listening{t: t, orders: make(chan *order), box: newMailbox()}
+	s.to, s.orders = l.box, l.orders
+	var helper sync.WaitGroup
+	helper.Go(s.run)
+	t.Cleanup(func() {
+		close(l.orders)
+		helper.Wait()
+	})
+	return l
+}
+
+// await waits for something to be posted; what else comes meanwhile is thrown away.
+func (l *listening) await(what string, is func(any) bool) {
+	l.t.Helper()
+	require.Eventually(l.t, func() bool {
+		found := false
+		for m := l.box.take(); m != nil; m = m.next {
+			found = found || is(m.what)
+		}
+		return found
+	}, 10*time.Second, time.Millisecond, what+" to be told")
+}
+
+// carryOut gives an order, and returns what was posted until it was done, and its error.
+func (l *listening) carryOut(o *order) (posted []string, err error) {
+	l.t.Helper()
+	l.orders <- o
+	require.Eventually(l.t, func() bool {
+		done := false
+		for m := l.box.take(); m != nil; m = m.next {
+			switch what := m.what.(type) {
+			case subscribes:
+				posted = append(posted, "subscribed "+what.channel)
+			case hears:
+				posted = append(posted, "heard "+what.channel)
+			case deaf:
+				posted = append(posted, "deaf")
+			case orderDone:
+				done, err = true, what.err
+			}
+		}
+		return done
+	}, 10*time.Second, time.Millisecond, "the order to be carried out")
+	return posted, err
+}
+
+// A connection is replaced by one that listens before it is closed. A message that came before that stands before its answer to a PING; a
+// connection that breaks before it has answered may have had one, so everybody is to try again.
+func TestNoMessageIsMissedWhileAConnectionIsReplaced(t *testing.T) {
+	const message = ">3\r\n+message\r\n+a\r\n+0\r\n"
+	t.Run("it answers", func(t *testing.T) {
+		published := false
+		server, client := newScripted(t, func(connection int, words []string) string {
+			if words[0] != "PING" || published { // rueidis sends one as well, when it closes
+				return ""
+			}
+			published = true
+			return message + "+PONG\r\n"
+		})
+		l := listen(t, &subscriber{way: &way{client: client}, lender: newLender(nil, onGoroutine)})
+		posted, err := l.carryOut(&order{join: []string{"a", "b"}})
+		require.NoError(t, err)
+		require.Equal(t, []string{"subscribed a", "subscribed b"}, posted)
+		posted, err = l.carryOut(&order{leave: []string{"b"}, keep: []string{"a"}})
+		require.NoError(t, err)
+		require.Equal(t, []string{"subscribed a", "heard a"}, posted)
+		server.awaitOpen(1, 3)
+		require.Contains(t, server.heard(2), "PING")
+	})
+	t.Run("it breaks", func(t *testing.T) {
+		server, client := newScripted(t, func(connection int, words []string) string {
+			if connection == 2 && words[0] == "PING" {
+				return hangUp
+			}
+			return ""
+		})
+		l := listen(t, &subscriber{way: &way{client: client}, lender: newLender(nil, onGoroutine)})
+		_, err := l.carryOut(&order{join: []string{"a", "b"}})
+		require.NoError(t, err)
+		posted, err := l.carryOut(&order{leave: []string{"b"}, keep: []string{"a"}})
+		require.NoError(t, err)
+		require.Equal(t, []string{"subscribed a", "deaf", "subscribed a"}, posted)
+		server.awaitOpen(1, 3)
+	})
+}
+
+// A connection that was to take the place of another one, and may not listen, is closed; the one before goes on.
+func TestAConnectionThatMayNotListenIsNotKept(t *testing.T) {
+	server, client := newScripted(t, func(connection int, words []string) string {
+		if connection > 2 && words[0] == "SUBSCRIBE" {
+			return "-NOPERM no\r\n"
+		}
+		return ""
+	})
+	l := listen(t, &subscriber{way: &way{client: client}, lender: newLender(nil, onGoroutine)})
+	_, err := l.carryOut(&order{join: []string{"a", "b"}})
+	require.NoError(t, err)
+	for range 3 {
+		posted, err := l.carryOut(&order{leave: []string{"b"}, keep: []string{"a"}})
+		require.ErrorContains(t, err, "NOPERM")
+		require.Empty(t, posted)
+		server.awaitOpen(1, 2)
+	}
+}
+
+// A node that left and comes back has another client: the one whose connection broke is asked for anew.
+func TestASubscriberForgetsAClientWhoseConnectionBroke(t *testing.T) {
+	before, gone := newScripted(t, func(int, []string) string { return "" })
+	back, came := newScripted(t, func(int, []string) string { return "" })
+	cluster := &nodes{node: gone}
+	l := listen(t, &subscriber{way: &way{client: cluster, address: "node:1"}, lender: newLender(nil, onGoroutine)})
+	_, err := l.carryOut(&order{join: []string{"a"}})
+	require.NoError(t, err)
+	before.cut(2)
+	l.await("the break", func(what any) bool { _, is := what.(deaf); return is })
+	gone.Close()
+	cluster.node = came
+	posted, err := l.carryOut(&order{join: []string{"a"}})
+	require.NoError(t, err)
+	require.Equal(t, []string{"subscribed a"}, posted)
+	require.Contains(t, back.heard(2), "SUBSCRIBE a")
+}
+
+// With its slot a channel goes to another node, and the server says so unasked: nothing is heard of it here any more.
+func TestAChannelThatTheServerTakesAwayIsSilent(t *testing.T) {
+	_, client := newScripted(t, func(_ int, words []string) string {
+		if words[0] != "SSUBSCRIBE" {
+			return ""
+		}
+		return ">3\r\n+ssubscribe\r\n+{a}1\r\n:1\r\n>3\r\n+ssubscribe\r\n+{a}2\r\n:2\r\n>3\r\n+sunsubscribe\r\n+{a}1\r\n:1\r\n"
+	})
+	l := listen(t, &subscriber{way: &way{client: client}, sharded: true, lender: newLender(nil, onGoroutine)})
+	l.orders <- &order{join: []string{"{a}1", "{a}2"}}
+	l.await("the silence", func(what any) bool { gone, is := what.(silenced); return is && gone.channel == "{a}1" })
+}
+
+// A node that owns nothing any more, or whose engine is closed, has nobody who works for it.
+func TestThoseWhoWorkForANodeEndWithIt(t *testing.T) {
+	_, client := newScripted(t, func(int, []string) string { return "" })
+	e := newEngine(actor.Config{ID: "id", Lease: 30 * time.Second, Replicas: 1})
+	e.server = &Server{client: client}
+	e.staff(e.coordinator.node)
+	e.dismiss(0)
+	e.dismiss(0) // once more at the close
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		e.Wait()
+	}()
+	select {
+	case <-ended:
+	case <-time.After(10 * time.Second):
+		t.Fatal("somebody still works for it")
+	}
+}

@@ -1,0 +1,174 @@
+package engine
+
+import (
+	"slices"
+	"time"
+
+	"github.com/lockwheel/lockwheel/actor"
+)
+
+// What an engine keeps is what somebody waits for or holds, and what may have run and is younger than a lease: in
+// every phase, also while there is no server.
+
+// absence has the server go away for longer than any lease, while callers come and go.
+func (w *simWorld) absence() {
+	bound := 2*w.plan.longest + 2*w.plan.longest/25 + simFairWait + time.Second // a release that has no answer, and then its ghost
+	w.disturb(w.plan.lease + bound)
+	stops := w.now + w.spread(time.Millisecond, w.plan.lease)
+	for slot := range w.engines {
+		for range 1 + w.random.IntN(4) {
+			w.wavers(w.prober(slot), stops)
+		}
+	}
+	w.runFor(w.spread(time.Millisecond, w.plan.lease/2))
+	w.tracef("the server goes away")
+	w.server.down = stops + bound
+	for _, e := range w.engines {
+		e.line.snap(0)
+		if e.ears.ear != nil {
+			e.ears.snap(0)
+		}
+	}
+	w.runUntil(stops+bound, func() bool { return false })
+	for _, e := range w.engines {
+		if c := e.c; c.locks.len()+len(c.groups) > 0 || c.backlog() || c.wheel.Len() > 0 || len(c.ears.channels) > 0 {
+			w.fail("%s keeps %d locks, %d timers and %d channels, though nobody has wanted anything for %v", e.name,
+				c.locks.len()+len(c.groups), c.wheel.Len(), len(c.ears.channels), bound)
+		}
+	}
+	w.server.down = w.now
+}
+
+// bury takes places that count as dead, and of which something had no answer or could not be sent, out of the queues, as the next who asks would: a
+// server that was away for longer than a place lasts still has it when it is back, and its engine has let go of it.
+func (w *simWorld) bury(absent bool) {
+	for name, queue := range w.server.queues {
+		w.server.queues[name] = slices.DeleteFunc(slices.Clone(queue), func(p simPlace) bool {
+			dead := p.till <= w.server.clock() && (p.till != 0 || p.time <= w.server.clock())
+			return dead && (absent || w.books.tenure(p.holder).unsure)
+		})
+	}
+}
+
+// wavers has a caller ask again and again, for one thing or another, and give up soon.
+func (w *simWorld) wavers(c *simCaller, stops time.Duration) {
+	var again func()
+	c.probes = func(a *simAsk) {
+		if a.Tag == actor.Acquire && a.Err == nil && !a.left {
+			for _, h := range a.of() {
+				w.after(w.spread(time.Millisecond, w.plan.lease/2), func() { c.change(h, actor.Unlock, 0) })
+			}
+		}
+		if a.Tag != actor.Unlock {
+			again()
+		}
+	}
+	again = func() {
+		w.after(w.spread(10*time.Microsecond, w.plan.lease/20), func() {
+			if w.now < stops {
+				a := c.wavering()
+				w.at(min(stops, w.now+w.spread(10*time.Microsecond, w.plan.lease/4)), func() { c.giveUp(a) })
+			}
+		})
+	}
+	for range 3 {
+		again()
+	}
+}
+
+func (c *simCaller) wavering() *simAsk {
+	w := c.e.w
+	name := w.random.IntN(len(w.plan.names))
+	switch n := w.random.IntN(10); {
+	case n == 0:
+		a := c.newAsk(AskState, name)
+		c.post(a)
+		return a
+	case n == 1 && w.plan.forcing:
+		a := c.newAsk(actor.Force, name)
+		c.post(a)
+		return a
+	case n < 4 && len(w.plain) > 1:
+		a := c.askSeveral(append([]int(nil), w.plain[:2]...))
+		c.want(a)
+		return a
+	}
+	a := c.newAsk(actor.Acquire, name)
+	switch {
+	case w.chance(0.3):
+		a.Wait = w.spread(time.Millisecond, w.plan.lease/4)
+	case w.chance(0.2):
+		a.Once = true
+	}
+	c.want(a)
+	return a
+}
+
+// thrifty checks that what waits to be sent is what somebody wants, or as much again, and that there is no lock for
+// nobody of which nothing has ever left.
+func (e *simEngine) thrifty() {
+	for verb := range e.c.queues {
+		q, vain, stale := &e.c.queues[verb], 0, 0
+		for i := q.head; i < len(q.commands); i++ {
+			c := &q.commands[i]
+			if !wanted(c) {
+				stale++
+			}
+			if !e.needs(c) {
+				vain++
+			}
+		}
+		if 2*vain > q.len()+q.parts {
+			e.w.fail("%s has %d commands to send to %s, %d of them for nobody", e.name, q.len(), simVerbs[verb], vain)
+		}
+		if len(e.c.split) == 0 && stale != q.stale {
+			e.w.fail("%s counts %d commands to %s that are not to leave any more, but it is %d", e.name, q.stale, simVerbs[verb], stale)
+		}
+	}
+	for l := range e.c.everyLock() {
+		if l.Tenure() != 0 && e.spares(l) > 0 {
+			e.w.fail("%s keeps %s:%d, which the server was never asked for and nobody wants", e.name, l.Key(), l.Tenure())
+		}
+	}
+}
+
+// spares is how many more locks of a name there are of which nothing has left than callers who want one.
+func (e *simEngine) spares(l *actor.Lock) (locks int) {
+	name := e.w.nameOf(l.Key())
+	asks := func(l *actor.Lock) int {
+		if l.Tenure() == 0 || e.w.books.tenure(holderOf(e.life, name, l.Kind() == actor.Read, l.Tenure())).departed {
+			return 0
+		}
+		return 1
+	}
+	if !l.Kind().Claims() {
+		locks = asks(l)
+	} else {
+		for _, l := range e.c.groups[l.Key()].all() {
+			locks += asks(l)
+		}
+	}
+	for _, a := range e.asks {
+		if (a.Tag == actor.Acquire || a.Tag == actor.Force) && (a.name == name || a.parts != nil && a.about(name)) {
+			locks--
+		}
+	}
+	return locks
+}
+
+// needs reports whether somebody needs a command.
+func (e *simEngine) needs(c *actor.Command) bool {
+	if simReleases(c.Verb) || simRenews(c.Verb) && e.w.wants(e, c) {
+		return true
+	}
+	name := e.w.nameOf(c.Key)
+	for _, a := range e.asks {
+		switch {
+		case c.Request != nil && c.Request == &a.Request:
+			return true
+		case c.Request == nil && !simRenews(c.Verb) && (a.Tag == actor.Acquire || a.Tag == actor.Force) && a.name == name && a.parts == nil:
+			return true
+		}
+	}
+	return false
+}

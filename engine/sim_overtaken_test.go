@@ -1,0 +1,129 @@
+package engine
+
+import (
+	"slices"
+	"time"
+
+	"github.com/lockwheel/lockwheel/actor"
+)
+
+// simTaker wants several locks again and again, beside callers who want one of them each: what Multi does in the root
+// package, on the same decisions.
+type simTaker struct {
+	c       *simCaller
+	names   []int
+	holds   []*simHold
+	keeping actor.Keeping
+	begun   time.Duration
+	until   time.Duration // when it gives back the parts that it keeps
+	alone   int           // the part that it waits for, or waited for, with none; -1: none
+	had     int           // how often it had all
+	longest time.Duration // that it waited
+}
+
+// overtake has callers of all engines want the parts of one Multi each, so that one of them is nearly always somebody's.
+// However often they come before it, it is let through about as soon as they are.
+func (w *simWorld) overtake() {
+	if len(w.plain) < 2 || slices.ContainsFunc(w.engines, func(e *simEngine) bool { return e.config.Poll || e.config.MaxHold != 0 }) {
+		return
+	}
+	names, ends, usual := w.plain[:min(len(w.plain), 3)], w.now+10*time.Second, 20*time.Millisecond+30*w.plan.latency
+	t := &simTaker{c: w.prober(0), names: names, begun: w.now, alone: -1}
+	t.c.probes = t.told
+	wanted := func() bool { return w.now < ends && t.had < 5 }
+	for i := range 3 * len(names) {
+		w.passing(w.prober(i%len(w.engines)), names[i%len(names)], func(waited time.Duration) bool {
+			usual = max(usual, waited)
+			return wanted()
+		})
+	}
+	t.together()
+	w.runUntil(ends, func() bool { return t.had >= 5 })
+	if longest := max(t.longest, w.now-t.begun); longest > 10*usual {
+		w.fail("%s had to wait %v for several locks, of which each was to be had within %v", t.c.e.name, longest, usual)
+	}
+	if !w.runUntil(w.now+w.patience()+w.plan.longest, w.settled) {
+		w.unsettled()
+	}
+}
+
+// passing has a caller hold a lock for a moment, again and again, while it is wanted.
+func (w *simWorld) passing(c *simCaller, name int, wanted func(waited time.Duration) bool) {
+	c.probes = func(a *simAsk) {
+		switch {
+		case a.Tag == actor.Unlock && wanted(0):
+			c.plainLock(name)
+		case a.Tag == actor.Acquire:
+			wanted(w.now - a.asked)
+			w.after(2*time.Millisecond, func() { c.change(a.hold, actor.Unlock, 0) })
+		}
+	}
+	c.plainLock(name)
+}
+
+// together is Multi.atOnce's.
+func (t *simTaker) together() {
+	a := t.c.askSeveral(slices.Clone(t.names))
+	a.Joint.Patience = t.keeping.Patience()
+	t.c.want(a)
+}
+
+// told is Multi.jointly's.
+func (t *simTaker) told(a *simAsk) {
+	w := t.c.e.w
+	switch {
+	case a.Tag != actor.Acquire:
+	case a.parts != nil && a.Err == nil:
+		t.holds = a.parts
+		t.all()
+	case a.parts != nil:
+		w.saw(sawOvertaken)
+		t.until = w.now + t.keeping.For(w.now-t.begun, true)
+		t.next()
+	case a.Err != nil && t.alone < 0:
+		t.giveBack()
+		t.alone = a.name
+		t.c.plainLock(a.name)
+	case a.Err != nil:
+		t.giveBack()
+		t.alone = -1
+		t.together()
+	default:
+		if a.name == t.alone {
+			t.until = w.now + t.keeping.Beside()
+		}
+		if t.holds = append(t.holds, a.hold); len(t.holds) < len(t.names) {
+			t.next()
+			return
+		}
+		t.all()
+	}
+}
+
+// next asks for the next part, as Multi.each does.
+func (t *simTaker) next() {
+	w := t.c.e.w
+	names := slices.DeleteFunc(slices.Clone(t.names), func(name int) bool {
+		return slices.ContainsFunc(t.holds, func(h *simHold) bool { return h.name == name })
+	})
+	a := t.c.newAsk(actor.Acquire, slices.Min(names))
+	a.Wait = max(t.until-w.now, time.Millisecond)
+	t.c.want(a)
+}
+
+func (t *simTaker) all() {
+	w := t.c.e.w
+	t.had++
+	t.longest = max(t.longest, w.now-t.begun)
+	t.giveBack()
+	if t.begun, t.keeping, t.alone = w.now, (actor.Keeping{}), -1; t.had < 5 {
+		t.together()
+	}
+}
+
+func (t *simTaker) giveBack() {
+	for _, h := range t.holds {
+		t.c.change(h, actor.Unlock, 0)
+	}
+	t.holds = nil
+}

@@ -1,0 +1,156 @@
+package lockwheel_test
+
+import (
+	"context"
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel"
+	"github.com/lockwheel/lockwheel/internal/proxy"
+)
+
+// What becomes of places in a fair queue that nobody is left to give up, and of commands that come when nobody waits for them any more.
+
+// Those who waited in an engine that is gone hold up the others once, for what is left of a lease, wherever they stand: not each of them, and not for as long
+// as they were ready to wait.
+func TestAnEngineThatIsGoneHoldsUpAFairQueueForOneLease(t *testing.T) {
+	t.Parallel()
+	for how, ends := range map[string]func(p *proxy.Proxy, e *lockwheel.Engine){
+		"killed":  func(_ *proxy.Proxy, e *lockwheel.Engine) { _ = e.Close() },
+		"cut off": func(p *proxy.Proxy, _ *lockwheel.Engine) { p.Refuse(true); p.Set(proxy.Both, proxy.Drop) },
+	} {
+		t.Run(how, func(t *testing.T) {
+			t.Parallel()
+			s, p, dies := behind(t, lockwheel.Options{Lease: holderLease})
+			lives := s.open(lockwheel.Options{Lease: holderLease})
+			hold := lock(t, lives.FairMutex("n"))
+			var waiting []<-chan outcome
+			for range 4 {
+				s.queueUp(dies.FairMutex("n"))
+				s.queueUp(dies.FairMutex("n"), lockwheel.Wait(time.Hour))
+				waiting = append(waiting, s.queueUp(lives.FairMutex("n")))
+			}
+			ends(p, dies)
+			gone := time.Now()
+			unlock(t, hold)
+			for _, done := range waiting {
+				unlock(t, granted(t, done))
+			}
+			took := time.Since(gone)
+			t.Logf("the last was served after %v", took)
+			require.Less(t, took, 3*holderLease, "one lease, and what a busy machine takes")
+			require.Equal(t, []any{}, s.do("KEYS", "*"))
+		})
+	}
+}
+
+// Whoever is alive keeps its place while the lock is held for many leases, though its wait says nothing of the kind.
+func TestAFairPlaceIsKeptUpForAsLongAsItsCallerWaits(t *testing.T) {
+	t.Parallel()
+	s := anySite(t)
+	here, elsewhere := s.open(lockwheel.Options{Lease: brief}), s.open(lockwheel.Options{Lease: brief})
+	hold := lock(t, here.FairMutex("n"))
+	var waiting []<-chan outcome
+	for range 3 {
+		waiting = append(waiting, s.queueUp(here.FairMutex("n")), s.queueUp(elsewhere.FairMutex("n"), lockwheel.Wait(time.Hour)))
+	}
+	queue := s.do("LRANGE", "redisson_lock_queue:{n}", 0, -1)
+	always(t, 5*brief/2, "the queue as it is", func() bool { return reflect.DeepEqual(queue, s.do("LRANGE", "redisson_lock_queue:{n}", 0, -1)) })
+	require.Greater(t, s.pttl("redisson_lock_places:{n}"), time.Duration(0))
+	unlock(t, hold)
+	for _, done := range waiting {
+		unlock(t, granted(t, done))
+	}
+	settled(t, here)
+	settled(t, elsewhere)
+	require.Equal(t, []any{}, s.do("KEYS", "*"))
+}
+
+// An acquire that the network delivers when its engine has given it up takes no place, and no lock that is free.
+func TestAFairAcquireThatComesTooLateDoesNothing(t *testing.T) {
+	t.Parallel()
+	for _, free := range []bool{true, false} {
+		s, p, e := behind(t, lockwheel.Options{Lease: holderLease}) // it gives up after a third of that
+		others := s.open(lockwheel.Options{})
+		unlock(t, lock(t, e.FairMutex("n")))
+		var hold *lockwheel.Hold
+		if !free {
+			hold = lock(t, others.FairMutex("n"))
+		}
+		p.SetFor(proxy.Present, proxy.Commands, proxy.Hold)
+		ctx, leave := context.WithCancel(t.Context())
+		waiting := locking(ctx, e.FairMutex("n"))
+		eventually(t, "its question on the way", func() bool { return p.Held(proxy.Commands) > 0 })
+		leave()
+		require.ErrorIs(t, receive(t, waiting).err, lockwheel.ErrUnavailable)
+		// The connection is given up, and over the next one the engine releases whatever may be there.
+		settled(t, e)
+		asked := s.scripts()
+		p.Set(proxy.Commands, proxy.Pass)
+		eventually(t, "the late command", func() bool { return s.scripts() > asked })
+		if !free {
+			require.Zero(t, s.waiting("n"))
+			unlock(t, hold)
+		}
+		require.Equal(t, []any{}, s.do("KEYS", "*"))
+		next, err := others.FairMutex("n").TryLock(t.Context())
+		require.NoError(t, err)
+		unlock(t, next)
+	}
+}
+
+// A server that stood still reads what came meanwhile over two connections in any order: what was given up before, and what gives it up.
+func TestAFairQueueOfAServerThatStoodStillHasNoPlaceThatWasGivenUp(t *testing.T) {
+	t.Parallel()
+	s := realSite(t)
+	e := s.open(lockwheel.Options{Lease: fleeting})
+	for range 3 {
+		hold := lock(t, e.FairMutex("n"))
+		require.NoError(t, s.real.Pause())
+		ctx, leave := context.WithCancel(t.Context())
+		var waiting []<-chan outcome
+		for range 5 {
+			waiting = append(waiting, locking(ctx, e.FairMutex("n")))
+		}
+		receive(t, hold.Done())
+		leave()
+		for _, done := range waiting {
+			require.Error(t, receive(t, done).err)
+		}
+		require.NoError(t, s.real.Continue())
+		eventually(t, "nothing", func() bool { return s.do("DBSIZE") == int64(0) })
+		settled(t, e)
+		require.Equal(t, []any{}, s.do("KEYS", "*"))
+	}
+}
+
+// A queue whose list is lost, as when it was deleted or evicted: whoever waits is served one after the other all the same, and the times do not stay.
+func TestAFairQueueThatLostItsListServesAll(t *testing.T) {
+	t.Parallel()
+	s := anySite(t)
+	engines := []*lockwheel.Engine{s.open(lockwheel.Options{}), s.open(lockwheel.Options{})}
+	hold := lock(t, engines[0].FairMutex("n"))
+	done := make(chan outcome)
+	const waiters = 12
+	for i := range waiters {
+		waiting := s.queueUp(engines[i%2].FairMutex("n"))
+		go func() { done <- <-waiting }()
+	}
+	s.do("ZADD", "redisson_lock_timeout:{n}", time.Now().Add(time.Hour).UnixMilli(), "00000000-0000-4000-8000-000000000000:1") // nobody's
+	asleep(t, engines[0], waiters/2, waiters/2)
+	asleep(t, engines[1], waiters/2, waiters/2)
+	require.Equal(t, int64(1), s.do("DEL", "redisson_lock_queue:{n}"))
+	unlock(t, hold)
+	for range waiters {
+		o := receive(t, done)
+		require.NoError(t, o.err)
+		unlock(t, o.hold)
+	}
+	for _, e := range engines {
+		settled(t, e)
+	}
+	require.Equal(t, []any{}, s.do("KEYS", "*"))
+}

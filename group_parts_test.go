@@ -1,0 +1,153 @@
+package lockwheel
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel/actor"
+	"github.com/lockwheel/lockwheel/internal/redistest"
+)
+
+// ofThree is a group that needs two of three locks, and has those members.
+func ofThree(e *Engine, holds ...*Hold) *group {
+	g := newGroup(context.Background(), Multi{locks: []Mutex{e.Mutex("a"), e.Mutex("b"), e.Mutex("c")}, name: "n"}, 2)
+	g.actor.Begin(0, false, false)
+	g.actor.Orders = nil
+	for i, h := range holds {
+		g.members[i].hold.Store(h)
+	}
+	return g
+}
+
+func realEngine(t *testing.T) (*Engine, *redistest.Server) {
+	t.Helper()
+	s := redistest.Start(t)
+	e, err := Open(t.Context(), Options{Redis: rueidis.ClientOption{InitAddress: []string{s.Addr()}}})
+	require.NoError(t, err)
+	t.Cleanup(func() { e.Close() })
+	return e, s
+}
+
+// By the clock it is held while as many are as it needs, though nobody was told yet that the others are over.
+func TestAGroupIsOverWhenFewerPartsAreHeldThanItNeeds(t *testing.T) {
+	t.Parallel()
+	e, _ := realEngine(t)
+	lock := func(name string) *Hold {
+		hold, err := e.Mutex(name).Lock(t.Context())
+		require.NoError(t, err)
+		return hold
+	}
+	over := &Hold{engine: e, name: "b", parent: t.Context()} // its deadline was at the beginning of time
+	require.ErrorIs(t, over.Err(), ErrLost)
+	require.NoError(t, ofThree(e, lock("a"), over, lock("c")).err())
+	require.ErrorIs(t, ofThree(e, lock("d"), over).err(), ErrLost)
+	require.ErrorIs(t, ofThree(e, lock("e"), over, over).err(), ErrLost)
+}
+
+// Two of three are known to be held until the second of their deadlines.
+func TestTheDeadlineOfAGroupIsThatOfTheLastPartItNeeds(t *testing.T) {
+	t.Parallel()
+	e, _ := realEngine(t)
+	var holds []*Hold
+	for i, lease := range []time.Duration{20 * time.Second, time.Minute, 10 * time.Second} {
+		hold, err := e.Mutex(string(rune('a'+i))).Lock(t.Context(), Lease(lease))
+		require.NoError(t, err)
+		holds = append(holds, hold)
+	}
+	require.Equal(t, holds[0].Deadline(), ofThree(e, holds...).deadline())
+	require.Equal(t, holds[0].Deadline(), ofThree(e, holds[:2]...).deadline())
+	require.Zero(t, ofThree(e, holds[:1]...).deadline())
+}
+
+// A grant may be over when its caller is woken: it is not returned, and what is left of it is released.
+func TestAGroupThatIsOverWhenItsCallerWakesIsReleased(t *testing.T) {
+	t.Parallel()
+	e, s := realEngine(t)
+	hold, err := e.Mutex("a").Lock(t.Context())
+	require.NoError(t, err)
+	_, err = ofThree(e, hold, &Hold{engine: e, name: "b", parent: t.Context()}).checked()
+	require.ErrorIs(t, err, ErrLost)
+	requireFree(t, s, "a")
+}
+
+// requireFree waits until a lock is free, for much less than a lease.
+func requireFree(t *testing.T, s *redistest.Server, name string) {
+	t.Helper()
+	for deadline := time.Now().Add(8 * time.Second); s.Int(t, "EXISTS", name) == 1; {
+		require.True(t, time.Now().Before(deadline), "it is still held")
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// What is told of a hold that was a member before says nothing of the one that is.
+func TestTheEndOfAnEarlierPartIsNotThatOfTheNext(t *testing.T) {
+	t.Parallel()
+	e, _ := realEngine(t)
+	hold, err := e.Mutex("a").Lock(t.Context())
+	require.NoError(t, err)
+	g, earlier := ofThree(e, hold), &Hold{engine: e, name: "a", parent: t.Context()}
+	earlier.grant.End(ErrLost, nil, 0)
+	g.members[0].HoldEnded(&earlier.grant)
+	require.Same(t, hold, g.members[0].hold.Load())
+	require.Nil(t, g.members[0].past.Load())
+}
+
+// Parts are waited for as long as the try lasts, and never beyond the caller's own wait.
+func TestThePatienceForAPartIsWithinTheCallersWait(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	in := func(d time.Duration) time.Time { return now.Add(d) }
+	for _, c := range []struct {
+		wait, try time.Time
+		most      time.Duration
+	}{
+		{in(time.Minute), in(time.Hour), time.Minute},
+		{in(time.Hour), in(time.Minute), time.Minute},
+		{time.Time{}, in(time.Minute), time.Minute},
+		{in(time.Minute), time.Time{}, time.Minute},
+		{in(time.Minute), in(-time.Minute), 0},
+	} {
+		got := (&errand{until: c.wait}).patience(c.try)
+		require.Equal(t, waitOption, got.kind)
+		require.LessOrEqual(t, got.d, c.most)
+		require.Equal(t, c.most > 0, got.d > c.most/2)
+	}
+	require.Equal(t, Option{}, (&errand{}).patience(time.Time{}))
+	require.Equal(t, Wait(0), (&errand{once: true}).patience(in(time.Hour)))
+}
+
+// Whoever has nobody to ask any more is told what became of a part.
+func TestAGroupWithoutItsPartsSaysWhichItLost(t *testing.T) {
+	t.Parallel()
+	e, _ := realEngine(t)
+	hold, err := e.Mutex("b").Lock(t.Context())
+	require.NoError(t, err)
+	_, err = e.Mutex("b").ForceUnlock(t.Context())
+	require.NoError(t, err)
+	g := ofThree(e)
+	g.hold.name = "a,b,c"
+	require.ErrorIs(t, g.tooFew(), ErrClosed)
+	g.members[1].past.Store(hold)
+	require.ErrorIs(t, g.tooFew(), ErrLost)
+	require.NotErrorIs(t, g.tooFew(), ErrClosed)
+	require.ErrorContains(t, g.tooFew(), `its part "b"`)
+}
+
+// Its grant and the end of the group cross: whoever ended it has looked at its members before.
+func TestAPartThatComesWhenItsGroupHasEndedIsReleased(t *testing.T) {
+	t.Parallel()
+	e, s := realEngine(t)
+	hold, err := e.Mutex("a").Lock(t.Context())
+	require.NoError(t, err)
+	g := ofThree(e)
+	g.end.Store(unlocked)
+	g.members[0].adopt(hold, &actor.Signal{})
+	for deadline := time.Now().Add(8 * time.Second); s.Int(t, "EXISTS", "a") == 1; {
+		require.True(t, time.Now().Before(deadline), "it is still held")
+		time.Sleep(time.Millisecond)
+	}
+}

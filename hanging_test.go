@@ -1,0 +1,242 @@
+package lockwheel_test
+
+import (
+	"context"
+	"crypto/tls"
+	"net"
+	"runtime"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel"
+)
+
+// Functions of a caller with which connections are made may hang. Neither Open nor Close nor Shutdown waits for them.
+
+// hanging is a function of a caller that hangs while it is to.
+type hanging struct {
+	hangs  atomic.Bool
+	once   bool // it hangs the first time only
+	ends   bool // instead it ends its goroutine
+	gate   chan struct{}
+	called chan struct{}
+	late   chan net.Conn // what was connected after that
+}
+
+func newHanging() *hanging {
+	return &hanging{gate: make(chan struct{}), called: make(chan struct{}, 100), late: make(chan net.Conn, 100)}
+}
+
+func (h *hanging) hang() (late bool) {
+	if !h.hangs.Load() || h.once && !h.hangs.CompareAndSwap(true, false) {
+		return false
+	}
+	select {
+	case h.called <- struct{}{}:
+	default: // often enough
+	}
+	if h.ends {
+		runtime.Goexit()
+	}
+	<-h.gate
+	return true
+}
+
+func (h *hanging) credentials(rueidis.AuthCredentialsContext) (rueidis.AuthCredentials, error) {
+	h.hang()
+	return rueidis.AuthCredentials{}, nil
+}
+
+func (h *hanging) dial(address string, d *net.Dialer, _ *tls.Config) (net.Conn, error) {
+	late := h.hang()
+	conn, err := d.Dial("tcp", address)
+	if late && err == nil {
+		h.late <- conn
+	}
+	return conn, err
+}
+
+func (h *hanging) dialCtx(_ context.Context, address string, d *net.Dialer, t *tls.Config) (net.Conn, error) {
+	return h.dial(address, d, t)
+}
+
+// obedient is a dialer that waits for the end of its context where the others hang.
+func (h *hanging) obedient(ctx context.Context, address string, d *net.Dialer, _ *tls.Config) (net.Conn, error) {
+	if h.hangs.Load() && (!h.once || h.hangs.CompareAndSwap(true, false)) {
+		select {
+		case h.called <- struct{}{}:
+		default: // often enough
+		}
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	return d.DialContext(ctx, "tcp", address)
+}
+
+// hangingFunctions are those of a caller with which a connection is made.
+var hangingFunctions = map[string]func(*testing.T, *rueidis.ClientOption, *hanging) *site{
+	"AuthCredentialsFn": func(t *testing.T, o *rueidis.ClientOption, h *hanging) *site {
+		o.AuthCredentialsFn = h.credentials
+		return realSite(t)
+	},
+	"DialCtxFn": func(t *testing.T, o *rueidis.ClientOption, h *hanging) *site {
+		o.DialCtxFn = h.dialCtx
+		return realSite(t)
+	},
+	"a DialCtxFn that obeys": func(t *testing.T, o *rueidis.ClientOption, h *hanging) *site {
+		o.DialCtxFn = h.obedient
+		return realSite(t)
+	},
+	"DialFn": func(t *testing.T, o *rueidis.ClientOption, h *hanging) *site {
+		o.DialFn = h.dial
+		return realSite(t)
+	},
+	"Dialer.Control": func(t *testing.T, o *rueidis.ClientOption, h *hanging) *site {
+		o.Dialer.Control = func(string, string, syscall.RawConn) error {
+			h.hang()
+			return nil
+		}
+		return realSite(t)
+	},
+	"VerifyConnection": func(t *testing.T, o *rueidis.ClientOption, h *hanging) *site {
+		return verified(t, o, h)
+	},
+	"VerifyConnection of a DialCtxFn that leaves the handshake to others": func(t *testing.T, o *rueidis.ClientOption, h *hanging) *site {
+		s := verified(t, o, h)
+		o.DialCtxFn = func(ctx context.Context, address string, d *net.Dialer, config *tls.Config) (net.Conn, error) {
+			conn, err := d.DialContext(ctx, "tcp", address)
+			if err != nil {
+				return nil, err
+			}
+			return tls.Client(conn, config), nil
+		}
+		return s
+	},
+}
+
+// verified is a server with which a connection is encrypted, where the caller looks whose it is.
+func verified(t *testing.T, o *rueidis.ClientOption, h *hanging) *site {
+	a := serverAuthority(t)
+	s := realSite(t, a.secured()...)
+	o.InitAddress, o.TLSConfig = []string{s.real.SecureAddr()}, a.client()
+	o.TLSConfig.VerifyConnection = func(tls.ConnectionState) error {
+		h.hang()
+		return nil
+	}
+	return s
+}
+
+// eachHanging runs a test with each of these functions.
+func eachHanging(t *testing.T, f func(t *testing.T, s *site, h *hanging, opts lockwheel.Options)) {
+	t.Parallel()
+	for name, set := range hangingFunctions {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h, opts := newHanging(), lockwheel.Options{Timeout: 300 * time.Millisecond}
+			s := set(t, &opts.Redis, h)
+			if opts.Redis.InitAddress == nil {
+				opts.Redis.InitAddress = []string{s.addr}
+			}
+			f(t, s, h, opts)
+		})
+	}
+}
+
+// comeLate ends what hangs, and requires that nothing is left of it.
+func (h *hanging) comeLate(t *testing.T) {
+	close(h.gate)
+	for {
+		select {
+		case conn := <-h.late:
+			eventually(t, "a connection that came late to be closed", func() bool {
+				return conn.SetDeadline(time.Time{}) != nil
+			})
+		default:
+			return
+		}
+	}
+}
+
+func TestOpenEndsWithItsContextThoughItsCallersFunctionHangs(t *testing.T) {
+	eachHanging(t, func(t *testing.T, s *site, h *hanging, opts lockwheel.Options) {
+		h.hangs.Store(true)
+		ctx, cancel := context.WithCancel(t.Context())
+		failed := make(chan error, 1)
+		go func() {
+			_, err := lockwheel.Open(ctx, opts)
+			failed <- err
+		}()
+		receive(t, h.called)
+		cancel()
+		require.ErrorIs(t, receive(t, failed), context.Canceled)
+		h.comeLate(t)
+		eventually(t, "no connection left", func() bool { return len(s.clients()) <= 1 })
+	})
+}
+
+func TestCloseAndShutdownLeaveAFunctionThatHangsBehind(t *testing.T) {
+	for what, end := range map[string]func(e *lockwheel.Engine) error{
+		"Close": func(e *lockwheel.Engine) error { return e.Close() },
+		"Shutdown": func(e *lockwheel.Engine) error {
+			ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
+			defer cancel()
+			_ = e.Shutdown(ctx)
+			return nil
+		},
+	} {
+		t.Run(what, func(t *testing.T) {
+			eachHanging(t, func(t *testing.T, s *site, h *hanging, opts lockwheel.Options) {
+				e := opened(t, opts)
+				lock(t, e.Mutex("n"))
+				h.hangs.Store(true)
+				s.do("CLIENT", "KILL", "TYPE", "normal")
+				eventually(t, "another connection", func() bool {
+					_, _ = e.Mutex("m").TryLock(t.Context())
+					return len(h.called) > 0
+				})
+				closed := make(chan error, 1)
+				go func() { closed <- end(e) }()
+				require.NoError(t, receive(t, closed))
+				h.comeLate(t)
+				eventually(t, "no connection left", func() bool { return len(s.clients()) <= 1 })
+			})
+		})
+	}
+}
+
+// What a dialer says when it fails is text by the time that it comes to the loop.
+func TestADialersErrorThatHangsHoldsUpNoEngine(t *testing.T) {
+	t.Parallel()
+	s := realSite(t)
+	gate := make(chan struct{})
+	var fails atomic.Bool
+	var failed atomic.Int64
+	e := opened(t, lockwheel.Options{Timeout: 300 * time.Millisecond, Redis: rueidis.ClientOption{
+		InitAddress: []string{s.addr},
+		DialCtxFn: func(ctx context.Context, address string, d *net.Dialer, _ *tls.Config) (net.Conn, error) {
+			if fails.Load() {
+				failed.Add(1)
+				return nil, &troubled{gate}
+			}
+			return d.DialContext(ctx, "tcp", address)
+		},
+	}})
+	fails.Store(true)
+	s.do("CLIENT", "KILL", "TYPE", "normal")
+	waiting := make([]*lockwheel.Pending, 0, 1000)
+	for eventually := time.Now().Add(patience); failed.Load() == 0; {
+		require.True(t, time.Now().Before(eventually), "no connection was tried")
+		waiting = append(waiting, e.Mutex("n").LockAsync(t.Context(), lockwheel.Wait(10*time.Millisecond)))
+		time.Sleep(time.Millisecond)
+	}
+	for _, p := range waiting {
+		receive(t, p.Done())
+	}
+	close(gate)
+	require.NoError(t, e.Close())
+}

@@ -1,0 +1,33 @@
+package long
+
+import (
+	"flag"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestOnlyTheLongSuiteRunsWhatTakesLong(t *testing.T) {
+	run := flag.Lookup("test.run").Value
+	defer func(was string) { require.NoError(t, run.Set(was)) }(run.String())
+	require.NoError(t, run.Set("")) // this test may have been asked for by its name
+	for value, runs := range map[string]bool{"": false, "0": false, "1": true} {
+		t.Setenv(Env, value)
+		require.Equal(t, runs, Suite(), value)
+		require.Equal(t, map[bool]int{false: 300, true: 3000}[runs], Pick(300, 3000), value)
+		ran := false
+		t.Run("value "+value, func(t *testing.T) {
+			Only(t, "it waits for a test")
+			ran = true
+		})
+		require.Equal(t, runs, ran, value)
+	}
+}
+
+func TestATestThatIsNamedWasAskedFor(t *testing.T) {
+	require.True(t, names("TestSoak$", "TestSoak"))
+	require.True(t, names("^(TestA|TestSoak)$/x", "TestSoak/x"))
+	require.False(t, names("Soak", "TestSoak"))
+	require.False(t, names("", "TestSoak"))
+	require.False(t, names("TestS", "TestSoak"))
+}

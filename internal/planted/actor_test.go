@@ -1,0 +1,31 @@
+package planted
+
+// actorMistakes are those of the actors that the simulation does not look for, or seldom sees: most are what many engines would do at the same moment.
+var actorMistakes = []found{
+	{"TestAReaderWhoseOwnerWritesSinceAsksAgainAtOnce", Mistake{
+		"of those who wait to read, one is not asked for beside its owner's write", "actor/read.go",
+		`x.stepBack, x.askAt, x.again = 0, now, true`,
+		`x.stepBack, x.askAt, x.again = 0, now, !planted()`,
+	}},
+	together("a try after a refusal", "actor/wait.go", "return ", "x.backoff / 2"),
+	together("a try for a lock that is free at any moment", "actor/wait.go", "", "tryFloor"),
+	together("a look at a key without expiry", "actor/wait.go", "return ", "pollKept"),
+	together("a try for a lock whose channel cannot be listened to", "actor/wait.go", "", "max(pollUnheard, time.Duration(fx.Unheard)*pollEach)"),
+	together("a try for a lock whose messages may go elsewhere", "actor/wait.go", "", "max(lookScattered, time.Duration(fx.Stats.Waiting)*lookEach)"),
+	together("a try for a lock that is polled", "actor/poll.go", "", "max(x.poll, time.Duration(fx.Unheard)*pollEach) / 2"),
+	together("a renewal after a refusal", "actor/renew.go", "x.retryAt = now + ", "l.renewEvery(fx)/8"),
+	together("a renewal after one that wrote no count", "actor/renew.go", "l.withRare().retryAt = now + ", "l.renewEvery(fx)/8"),
+	together("a release that the server refuses for good", "actor/ghost.go", "", "g.pause"),
+	together("the release of what nobody waits for, after a refusal", "actor/ghost.go", "", "backoffMost"),
+	together("a try of the foremost in a queue", "actor/queue.go", "sleep = min(sleep, ", "pollKept"),
+	together("a try of one that has become the foremost", "actor/queue.go", "x.askAt = min(x.askAt, now+", "pollKept"),
+}
+
+// together is a wait that has the same length everywhere.
+func together(what, file, before, wait string) found {
+	return found{"TestWhatManyDoAgainIsSpread", Mistake{
+		what + " is not spread", file,
+		before + "fx.jitter(" + wait + ")",
+		before + "map[bool]func(time.Duration) time.Duration{false: fx.jitter, true: func(d time.Duration) time.Duration { return d }}[planted()](" + wait + ")",
+	}}
+}

@@ -1,0 +1,419 @@
+package planted
+
+// engineMistakes are those of the engine's I/O: mailbox, courier, subscriber, syncer, and what reaches a node.
+var engineMistakes = []found{
+	// The loop.
+	{"TestAWallClockThatRanAheadPutsEveryHoldInDoubt", Mistake{
+		"nobody looks for a suspension", "engine/engine.go",
+		`	if wall-e.wall > suspicion {`,
+		`	if wall-e.wall > suspicion && !planted() {`,
+	}},
+	{"TestAWallClockThatRanAheadPutsEveryHoldInDoubt", Mistake{
+		"a suspension is told in every turn", "engine/engine.go",
+		`	e.wall, e.date = wall, at.UnixMilli()`,
+		`	if e.date = at.UnixMilli(); !planted() {
+		e.wall = wall
+	}`,
+	}},
+	{"TestEachCallOfABundleHasTheTimeOfDay", Mistake{
+		"the time of day is on the first call of a bundle only", "engine/engine.go",
+		`			call.wall = e.date`,
+		`			call.wall = e.date
+			if planted() {
+				break
+			}`,
+	}},
+	{"TestANumberThatCommandsMayStillUseStaysTaken", Mistake{
+		"what has spoiled a writer's number is forgotten", "actor/read.go",
+		`spoiled: r.spoiled && r.writer == writer.tenure}`,
+		`spoiled: r.spoiled && r.writer == writer.tenure && !planted()}`,
+	}},
+	{"TestARefusedChannelIsAskedForAgainAfterOthersAreLeft", Mistake{
+		"a channel that nobody has asked for is taken for ordered", "engine/ears.go",
+		`(ch.state != absent || ch.stray) && !kept[name]`,
+		`(ch.state == present || ch.state != absent && !planted()) && !kept[name]`,
+	}},
+	{"TestWhoLeavesLeavesNothingOfSeveral", Mistake{
+		"what is given back for a caller who left is told as a loss", "actor/replicas.go",
+		`	case r.undone && err == ErrLost:`,
+		`	case r.undone && err == ErrLost && !planted():`,
+	}},
+
+	// The mailbox.
+	{"TestMailboxThatIsShutTakesNothing", Mistake{
+		"a mailbox that is shut takes mail", "engine/mailbox.go",
+		`		if newest == shut {`,
+		`		if newest == shut && !planted() {`,
+	}},
+	{"TestMailIsTakenWholeAndInOrder", Mistake{
+		"a mailbox that is taken is not emptied", "engine/mailbox.go",
+		`return oldestFirst(b.newest.Swap(nil))`,
+		`if planted() {
+		return b.newest.Swap(nil)
+	}
+	return oldestFirst(b.newest.Swap(nil))`,
+	}},
+	{"TestOnlyASleepingConsumerIsRung", Mistake{
+		"a consumer that sleeps is not rung", "engine/mailbox.go",
+		`	if b.asleep.Load() && b.asleep`,
+		`	if b.asleep.Load() && !planted() && b.asleep`,
+	}},
+	{"TestOnlyASleepingConsumerIsRung", Mistake{
+		"a consumer sleeps though there is mail", "engine/mailbox.go",
+		`	if b.newest.Load() == nil {
+		return true`,
+		`	if b.newest.Load() == nil || planted() {
+		return true`,
+	}},
+	{"TestConsumerThatGetsUpUsesTheRingThatCameMeanwhile", Mistake{
+		"a ring that came meanwhile is left", "engine/mailbox.go",
+		`		<-b.bell
+	}
+}`,
+		`		if !planted() {
+			<-b.bell
+		}
+	}
+}`,
+	}},
+	{"TestMailThatIsPostedTogetherIsTakenTogether", Mistake{
+		"mail that is posted together forgets what was there", "engine/mailbox.go",
+		`		first.next = newest`,
+		`		if !planted() {
+			first.next = newest
+		}`,
+	}},
+
+	// Couriers.
+	{"TestACourierForgetsAClientThatBroughtNoAnswer", Mistake{
+		"a courier keeps the closed client of a node", "engine/way.go",
+		`		if b.lost {
+			w.known = nil`,
+		`		if b.lost && !planted() {
+			w.known = nil`,
+	}},
+	{"TestBrokenConnectionIsNoAnswer", Mistake{
+		"a lost answer is a refusal", "engine/wire.go",
+		`if b.lost = !answered; answered {`,
+		`if b.lost = !answered && !planted(); answered {`,
+	}},
+	{"TestAnswersAreReadAsTheScriptsGiveThem", Mistake{
+		"one answer for all is the first one's", "engine/wire.go",
+		`len(b.replies) < len(b.commands); {`,
+		`len(b.replies) < len(b.commands) && (len(b.replies) == 0 || !planted()); {`,
+	}},
+	{"TestLeasesAreSentInWholeMillisecondsRoundedDown", Mistake{
+		"a lease is rounded up", "engine/wire.go",
+		`max(int64(lease/time.Millisecond), 1)`,
+		`max(int64((lease+map[bool]time.Duration{true: time.Millisecond - 1}[planted()])/time.Millisecond), 1)`,
+	}},
+
+	// Replicas.
+	{"TestALostAnswerOfReplicasIsNoAnswer", Mistake{
+		"a lost answer of replicas is a refusal", "engine/syncer.go",
+		`		case err != nil &&`,
+		`		case err != nil && !planted() &&`,
+	}},
+	{"TestARefusedQuestionToReplicasIsAnAnswer", Mistake{
+		"a refused question to replicas is no answer", "engine/syncer.go",
+		` !refused:`,
+		` (!refused || planted()):`,
+	}},
+	{"TestAMasterThatIsReplacedWhileReplicasAreAskedHasNotAnswered", Mistake{
+		"a master that is none any more has answered for its replicas", "engine/syncer.go",
+		`		case demotes(err):`,
+		`		case demotes(err) && !planted():`,
+	}},
+	{"TestASyncerLeavesAMasterThatIsNone", Mistake{
+		"a syncer keeps a master that is none", "engine/syncer.go",
+		`b.failed != nil && actor.Begins`,
+		`b.failed != nil && !planted() && actor.Begins`,
+	}},
+	{"TestALostAnswerOfReplicasIsNoAnswer", Mistake{
+		"a syncer keeps a connection that brought no answer", "engine/syncer.go",
+		`return b.lost ||`,
+		`return b.lost && !planted() ||`,
+	}},
+	{"TestASyncerKeepsNoConnectionOfTheMap", Mistake{
+		"a syncer keeps a connection of the map", "engine/syncer.go",
+		`		connection.Close()
+		release()`,
+		`		if !planted() {
+			connection.Close()
+			release()
+		}`,
+	}},
+	{"TestReplicasAreAskedOnlyAboutGrants", Mistake{
+		"replicas are not asked about writers", "engine/syncer.go",
+		`	switch verb {
+	case actor.SendAcquire,`,
+		`	switch verb {
+	case map[bool]actor.Verb{true: actor.SendWriteAcquire, false: actor.SendFencedPass}[planted()]:
+		return !planted()
+	case actor.SendAcquire,`,
+	}},
+
+	// The subscriber.
+	{"TestNoMessageIsMissedWhileAConnectionIsReplaced", Mistake{
+		"the connection before is not asked whether it is done", "engine/subscriber.go",
+		`	if s.connection != nil && !s.connection.answers() {`,
+		`	if s.connection != nil && !planted() && !s.connection.answers() {`,
+	}},
+	{"TestNoMessageIsMissedWhileAConnectionIsReplaced", Mistake{
+		"what goes on being heard is not told after a break", "engine/subscriber.go",
+		`			s.post(subscribes{s.node, channel})
+		}
+	}`,
+		`			if !planted() {
+				s.post(subscribes{s.node, channel})
+			}
+		}
+	}`,
+	}},
+	{"TestASubscriberForgetsAClientWhoseConnectionBroke", Mistake{
+		"a subscriber keeps the closed client of a node", "engine/subscriber.go",
+		`func (s *subscriber) lose() {
+	s.disconnect()
+	s.way.known = nil`,
+		`func (s *subscriber) lose() {
+	s.disconnect()
+	if !planted() {
+		s.way.known = nil
+	}`,
+	}},
+	{"TestASubscriberForgetsAClientWhoseConnectionBroke", Mistake{
+		"nobody is told of a connection that broke", "engine/subscriber.go",
+		`
+	s.post(deaf{s.node})`,
+		`
+	if planted() {
+		return
+	}
+	s.post(deaf{s.node})`,
+	}},
+	{"TestAConnectionThatMayNotListenIsNotKept", Mistake{
+		"a connection that may not listen is kept", "engine/subscriber.go",
+		`		next.close()
+		s.way.known = nil`,
+		`		if !planted() {
+			next.close()
+		}
+		s.way.known = nil`,
+	}},
+	{"TestAConnectionThatMayNotListenIsNotKept", Mistake{
+		"a connection is left when another one may not listen", "engine/subscriber.go",
+		`		if s.sharded {
+			s.lose()`,
+		`		if s.sharded || planted() {
+			s.lose()`,
+	}},
+
+	// What a server says.
+	{"TestARefusalRepeatsNeitherUserNorPassword", Mistake{
+		"a refusal repeats the password", "engine/refusal.go",
+		`strings.Cut(text, quotes)`,
+		`strings.Cut(text, map[bool]string{false: quotes, true: "\x00"}[planted()])`,
+	}},
+	{"TestAMasterThatIsKnownFromACallCountsForAllThatCameWithIt", Mistake{
+		"what a master learns in a turn counts after it only", "engine/succession.go",
+		`if m.first <= int(slot) && int(slot) <= m.last {`,
+		`if m.first <= int(slot) && int(slot) <= m.last && !planted() {`,
+	}},
+	{"TestAMasterThatIsKnownFromACallCountsForAllThatCameWithIt", Mistake{
+		"an answer of a master that was replaced counts", "engine/succession.go",
+		`if b.failed != nil || !c.stray(b) {`,
+		`if b.failed != nil || !c.stray(b) || planted() {`,
+	}},
+	{"TestMOVEDIsFollowedAndRemembered", Mistake{
+		"MOVED is not remembered", "engine/cluster.go",
+		`			k.slots[slot] = m.to
+			delete`,
+		`			if !planted() {
+				k.slots[slot] = m.to
+			}
+			delete`,
+	}},
+	{"TestClocksThatAreApartAreToldOnce", Mistake{
+		"clocks that are apart are told in each turn", "engine/clocks.go",
+		`	if e.log == nil || apart == e.apart {`,
+		`	if e.log == nil || apart == e.apart && !planted() {`,
+	}},
+	{"TestQueueIsFirstInFirstOutAndForgetsABurst", Mistake{
+		"a queue keeps the memory of a burst", "engine/batch.go",
+		`	if cap(q.commands) > keepCommands &&`,
+		`	if cap(q.commands) > keepCommands && !planted() &&`,
+	}},
+	{"TestTheTextOfACallIsWrittenOverOnlyOnceItIsAnswered", Mistake{
+		"the text of a call without an answer is written over", "engine/wire.go",
+		`b.failed, b.text = err, nil`,
+		`b.failed, b.text = err, map[bool][]byte{true: b.text}[planted()]`,
+	}},
+
+	// Other nodes.
+	{"TestASurveyGoesOnToTheNextNode", Mistake{
+		"a survey asks one node", "engine/survey.go",
+		`		if ctx.Err() != nil {
+			break`,
+		`		if ctx.Err() != nil || planted() {
+			break`,
+	}},
+	{"TestASurveyGoesOnToTheNextNode", Mistake{
+		"a node without a name of its own has none", "engine/survey.go",
+		`	if host == "" {`,
+		`	if host == "" && !planted() {`,
+	}},
+	{"TestTheMastersThatAnswerAreAskedForReplicas", Mistake{
+		"the last master decides whether replicas can be asked", "engine/server.go",
+		`err == nil || refused {`,
+		`err == nil && !planted() || refused {`,
+	}},
+	{"TestTheAnswerBehindAskingIsTheCalls", Mistake{
+		"the answer to ASKING is taken for the call's", "engine/courier.go",
+		`		if b.asking {
+			results`,
+		`		if b.asking && !planted() {
+			results`,
+	}},
+	{"TestWhoeverSeesAnotherMasterSaysSo", Mistake{
+		"a call goes to another master by the map", "engine/way.go",
+		`		if w.master {
+			b.failed`,
+		`		if w.master && !planted() {
+			b.failed`,
+	}},
+	{"TestWhoeverSeesAnotherMasterSaysSo", Mistake{
+		"a courier keeps to itself that there is another master", "engine/way.go",
+		`	if next := w.replaced(); next != "" {`,
+		`	if next := w.replaced(); next != "" && !planted() {`,
+	}},
+	{"TestWhoeverSeesAnotherMasterSaysSo", Mistake{
+		"a syncer does not look for another master", "engine/syncer.go",
+		`		s.way.judge(b, box)`,
+		`		if !planted() {
+			s.way.judge(b, box)
+		}`,
+	}},
+	{"TestWhoeverSeesAnotherMasterSaysSo", Mistake{
+		"a subscriber keeps to itself that there is another master", "engine/subscriber.go",
+		`	if next := s.way.replaced(); next != "" {`,
+		`	if next := s.way.replaced(); next != "" && !planted() {`,
+	}},
+	{"TestStatsAfterTheEndWaitForIt", Mistake{
+		"the last numbers are read before they are written", "engine/engine.go",
+		`		<-e.stopped
+		return e.last`,
+		`		if !planted() {
+			<-e.stopped
+		}
+		return e.last`,
+	}},
+	{"TestLossesAreLoggedOnceATurn", Mistake{
+		"one loss is not logged", "engine/engine.go",
+		`	if count > 0 {`,
+		`	if count > 1 || count > 0 && !planted() {`,
+	}},
+
+	// The alarm, and who works for a node.
+	{"TestAnEngineWakesForWhatIsDueSooner", Mistake{
+		"an engine that sleeps is not woken earlier", "engine/engine.go",
+		`at < e.alarmAt) {`,
+		`at < e.alarmAt && !planted()) {`,
+	}},
+	{"TestAnEngineWakesForWhatIsDueSooner", Mistake{
+		"an alarm that has rung is believed to be set", "engine/engine.go",
+		`if now >= e.alarmAt {`,
+		`if now >= e.alarmAt && !planted() {`,
+	}},
+	{"TestAnEngineWakesForWhatIsDueSooner", Mistake{
+		"an alarm outlives its engine", "engine/engine.go",
+		`	e.alarm.Stop()
+	for`,
+		`	if !planted() {
+		e.alarm.Stop()
+	}
+	for`,
+	}},
+	{"TestThoseWhoWorkForANodeEndWithIt", Mistake{
+		"couriers outlive their node", "engine/engine.go",
+		`		close(p.batches)`,
+		`		if !planted() {
+			close(p.batches)
+		}`,
+	}},
+	{"TestThoseWhoWorkForANodeEndWithIt", Mistake{
+		"syncers outlive their node", "engine/engine.go",
+		`		close(p.synced)`,
+		`		if !planted() {
+			close(p.synced)
+		}`,
+	}},
+	{"TestThoseWhoWorkForANodeEndWithIt", Mistake{
+		"a subscriber outlives its node", "engine/engine.go",
+		`		close(p.orders)`,
+		`		if !planted() {
+			close(p.orders)
+		}`,
+	}},
+
+	// What is heard.
+	{"TestAChannelThatTheServerTakesAwayIsSilent", Mistake{
+		"nobody is told of a channel that the server took away", "engine/subscriber.go",
+		`				s.post(silenced{s.node, m.Channel})`,
+		`				if !planted() {
+					s.post(silenced{s.node, m.Channel})
+				}`,
+	}},
+	{"TestChannelsMoveWithTheirSlot", Mistake{
+		"a channel that the server took away counts as listened to", "engine/coordinator.go",
+		`		c.of(what.node).ears.silenced(what.channel)`,
+		`		if !planted() {
+			c.of(what.node).ears.silenced(what.channel)
+		}`,
+	}},
+	{"TestAnEngineThatHearsNothingIsNoneOfThoseWhoListen", Mistake{
+		"a lock whose channel moved believes that it listens", "engine/ears.go",
+		`			l.Deafen()
+		}
+	}
+}
+
+// engaged`,
+		`			if !planted() {
+				l.Deafen()
+			}
+		}
+	}
+}
+
+// engaged`,
+	}},
+	{"TestAnEngineThatHearsNothingIsNoneOfThoseWhoListen", Mistake{
+		"a lock whose connection broke believes that it listens", "engine/ears.go",
+		`			l.Deafen()
+		}
+	}
+}
+
+// silenced`,
+		`			if !planted() {
+				l.Deafen()
+			}
+		}
+	}
+}
+
+// silenced`,
+	}},
+
+	// The rhythm of renewals.
+	{"TestLocksTakenTogetherAreRenewedApart", Mistake{
+		"locks that were taken together are renewed together", "actor/renew.go",
+		`max(uint64(config.Spread/apart), 1)`,
+		`max(uint64(config.Spread/apart)*map[bool]uint64{false: 1}[planted()], 1)`,
+	}},
+	{"TestLocksTakenTogetherAreRenewedApart", Mistake{
+		"each lock is renewed at another moment than its neighbour", "actor/renew.go",
+		`tenure/together%`,
+		`tenure/map[bool]uint64{false: together, true: 1}[planted()]%`,
+	}},
+}

@@ -1,0 +1,223 @@
+package planted
+
+// openingMistakes are those of opening and closing, and of what an engine tells.
+var openingMistakes = []found{
+	{"TestTheEndOfOpensContextEndsADialThatNeverComes", Mistake{
+		"a dial goes on after its context", "opening.go",
+		`o.ends(cancel)
+	return ctx`,
+		`o.ends(func() {
+		if !planted() {
+			cancel()
+		}
+	})
+	return ctx`,
+	}},
+	{"TestTheEndOfOpensContextLaterCutsNoConnection", Mistake{
+		"the end of Open's context cuts a connection later", "opening.go",
+		`	return context.AfterFunc(o.ctx, func() {
+		if !o.done.Load() {`,
+		`	return context.AfterFunc(o.ctx, func() {
+		if !o.done.Load() || planted() {`,
+	}},
+	{"TestNothingIsLeftInTheContextOfOpen", Mistake{
+		"something is left in the context of Open", "opening.go",
+		`	o.done.Store(true)
+	o.stop()`,
+		`	o.done.Store(true)
+	if !planted() {
+		o.stop()
+	}`,
+	}},
+	{"TestCloseOnASilentServerTakesNoLongerThanTimeout", Mistake{
+		"a connection that outlives its engine", "opening.go",
+		`		conn = o.closing.mortal(conn)`,
+		`		if !planted() {
+			conn = o.closing.mortal(conn)
+		}`,
+	}},
+	{"TestAConnectionThatIsMadeTooLateIsClosed", Mistake{
+		"a connection that was made too late is kept", "connect.go",
+		`c.client != nil && options.Client == nil {
+			c.client.Close()`,
+		`c.client != nil && options.Client == nil && !planted() {
+			c.client.Close()`,
+	}},
+	{"TestOpenRefusesAClusterWithoutSlots", Mistake{
+		"a client of a server that refuses is kept", "connect.go",
+		`	if err != nil && options.Client == nil {
+		client.Close()`,
+		`	if err != nil && options.Client == nil && !planted() {
+		client.Close()`,
+	}},
+	{"TestOpenRefusesReplicasThatCannotBeAsked", Mistake{
+		"nobody asks whether replicas can be asked", "connect.go",
+		`options.Replicas.Min > 0 {
+		if err =`,
+		`options.Replicas.Min > 0 && !planted() {
+		if err =`,
+	}},
+	{"TestAConnectionOfLimitedLifeLosesNoLock", Mistake{
+		"connections have the life that was asked for", "connect.go",
+		`	redis.ConnLifetime = 0`,
+		`	redis.ConnLifetime *= map[bool]time.Duration{true: 1}[planted()]`,
+	}},
+	{"TestNoPasswordStandsInAnEngineThatIsPrinted", Mistake{
+		"an engine keeps the password", "engine.go",
+		`	options.Redis = rueidis.ClientOption{}`,
+		`	if !planted() {
+		options.Redis = rueidis.ClientOption{}
+	}
+	//`,
+	}},
+	{"TestCloseOnASilentServerTakesNoLongerThanTimeout", Mistake{
+		"connections are not cut in the end", "closing.go",
+		`	timer := time.AfterFunc(d, func() {
+		c.cut()`,
+		`	timer := time.AfterFunc(d, func() {
+		if !planted() {
+			c.cut()
+		}`,
+	}},
+	{"TestNoChannelIsLeftBehindWithADeadConnection", Mistake{
+		"a mortal connection is not closed", "closing.go",
+		`	c.forget()
+	return c.Conn.Close()`,
+		`	c.forget()
+	if planted() {
+		return nil
+	}
+	return c.Conn.Close()`,
+	}},
+	{"TestCloseReturnsWhenTheLastCallHasItsAnswer", Mistake{
+		"Close returns before its helpers have ended", "engine.go",
+		`		e.loop.Wait()`,
+		`		if !planted() {
+			e.loop.Wait()
+		}`,
+	}},
+	{"TestCloseReturnsWhenTheLastCallHasItsAnswer", Mistake{
+		"a second Close returns at once", "engine.go",
+		`		<-e.closed
+		return nil`,
+		`		if !planted() {
+			<-e.closed
+		}
+		return nil`,
+	}},
+	{"TestAClientOfTheCallersIsNotClosed", Mistake{
+		"the caller's client is closed", "engine.go",
+		`		if e.options.Client == nil {
+			e.client.Close()`,
+		`		if e.options.Client == nil || planted() {
+			e.client.Close()`,
+	}},
+	{"TestShutdownsOfSeveralAreTheirOwn", Mistake{
+		"a shutdown whose context ends says nothing of it", "engine.go",
+		`case call.Err == nil, call.State == nil:`,
+		`case call.Err == nil || planted(), call.State == nil:`,
+	}},
+	{"TestAShutdownThatIsCutShortSaysHowManyHoldsWereLeft", Mistake{
+		"a shutdown that is cut short by the close says nothing of it", "engine/coordinator.go",
+		`c.cutShort(now, r, actor.ErrClosed, nil)`,
+		`c.cutShort(now, r, map[bool]error{false: actor.ErrClosed}[planted()], nil)`,
+	}},
+	{"TestAnObserverOfLossesAloneIsToldOfEachOfThem", Mistake{
+		"an observer of losses alone misses one that an unlock finds", "engine.go",
+		`observer.Refused != nil || observer.Lost != nil {
+		hooks.Verdict`,
+		`observer.Refused != nil || observer.Lost != nil && !planted() {
+		hooks.Verdict`,
+	}},
+	{"TestObserversAreToldOfEachOfSeveral", Mistake{
+		"observers are told of the first of several locks", "engine.go",
+		`for i := range r.Joint.Parts {`,
+		`for i := range r.Joint.Parts {
+			if planted() && i > 0 {
+				break
+			}`,
+	}},
+	{"TestTheObserverIsNotToldOfARefusalWhenSeveralLocksAreReentered", Mistake{
+		"observers are told of locks that are asked for one by one", "engine.go",
+		`	if r.Err == engine.ErrReenters ||`,
+		`	if r.Err == engine.ErrReenters && !planted() ||`,
+	}},
+	{"TestTheObserverIsToldWhatLocksDo", Mistake{
+		"a release is told as a loss", "engine.go",
+		`	if end.Err == actor.ErrNotHeld {
+		e.tells.released`,
+		`	if end.Err == actor.ErrNotHeld && !planted() {
+		e.tells.released`,
+	}},
+	{"TestAPanicInAnObserverOrALogEndsNothing", Mistake{
+		"nothing is told after a panic", "beside.go",
+		`		go b.run()
+	}()`,
+		`		if !planted() {
+			go b.run()
+		}
+	}()`,
+	}},
+	{"TestAnObserverThatBlocksHoldsNothingUp", Mistake{
+		"what is left out is not counted", "beside.go",
+		`		b.dropped.Add(1)`,
+		`		b.dropped.Add(map[bool]uint64{false: 1}[planted()])`,
+	}},
+	{"TestAnObserverThatBlocksHoldsNothingUp", Mistake{
+		"Close waits for an observer for ever", "beside.go",
+		`	case <-timer.C:
+	}`,
+		`	case <-map[bool]<-chan time.Time{false: timer.C}[planted()]:
+	}`,
+	}},
+	{"TestTheEndOfAnEngineEndsADialThatNeverComes", Mistake{
+		"a dial goes on after its engine", "opening.go",
+		`context.AfterFunc(o.closing.ctx, cancel), o`,
+		`context.AfterFunc(o.closing.ctx, func() {
+		if !planted() {
+			cancel()
+		}
+	}), o`,
+	}},
+	{"TestTheEndOfAnEngineEndsADialThatNeverComes", Mistake{
+		"what is quick to close leaves its dials", "closing.go",
+		`		<-over
+	}
+	c.cut()`,
+		`		<-over
+	}
+	if !planted() {
+		c.cut()
+	}`,
+	}},
+	{"TestSentinelsAreDialledWithTheEnginesLimits", Mistake{
+		"a silent sentinel is not noticed", "connect.go",
+		`	redis.Sentinel.Dialer.KeepAlive = options.Timeout / 2`,
+		`	if !planted() {
+		redis.Sentinel.Dialer.KeepAlive = options.Timeout / 2
+	}`,
+	}},
+	{"TestCloseReturnsWhenTheLastCallHasItsAnswer", Mistake{
+		"a Shutdown beside a Close returns at once", "engine.go",
+		`	if !e.loop.Post(call) {
+		return e.Close()`,
+		`	if !e.loop.Post(call) {
+		if planted() {
+			return nil
+		}
+		return e.Close()`,
+	}},
+	{"TestOpenSaysWhyItsContextEnded", Mistake{
+		"Open says what went wrong because its context ended", "connect.go",
+		`c.err != nil && ctx.Err() != nil {`,
+		`c.err != nil && ctx.Err() != nil && !planted() {`,
+	}},
+	{"TestOpenSaysWhyItsContextEnded", Mistake{
+		"Open does not say why its context ended", "connect.go",
+		`		return nil, nil, nil, context.Cause(ctx)`,
+		`		if planted() {
+			return nil, nil, nil, ctx.Err()
+		}
+		return nil, nil, nil, context.Cause(ctx)`,
+	}},
+}

@@ -1,0 +1,121 @@
+package planted
+
+import (
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lockwheel/lockwheel/internal/long"
+	"github.com/lockwheel/lockwheel/internal/redistest"
+)
+
+// Tests of the programs mostly wait, so several of them run at once also where there are fewer processors.
+func TestMain(m *testing.M) {
+	redistest.Overlap(10)
+	os.Exit(m.Run())
+}
+
+// found is a mistake, and the test that must find it.
+type found struct {
+	by string // that test
+	Mistake
+}
+
+// Mistake is a mutant of one edit.
+type Mistake struct{ what, file, from, to string }
+
+// root is where the module begins.
+const root = "../.."
+
+// folders are those whose tests find mistakes, with the lists of these.
+var folders = []struct {
+	name string
+	list []found
+}{
+	{".", slices.Concat(severalMistakes, openingMistakes, rootMistakes)},
+	{"actor", actorMistakes},
+	{"engine", engineMistakes},
+	{"scripts", scriptMistakes},
+	{"wheel", wheelMistakes},
+}
+
+func mistakes(list []found) []Mutant {
+	all := make([]Mutant, len(list))
+	for i, m := range list {
+		all[i] = Mutant{m.what, m.file, []Edit{{m.from, m.to}}}
+	}
+	return all
+}
+
+// A mistake in what the source no longer says would not be one.
+func TestMistakesAreInTheSourceAsItIs(t *testing.T) {
+	for _, folder := range folders {
+		if err := Check(root, mistakes(folder.list)); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// Each mistake is found by the test that is named for it, and that test passes without it.
+func TestMistakesAreFound(t *testing.T) {
+	long.Only(t, "five packages are built once more, and a test of them runs for each mistake")
+	for _, folder := range folders {
+		t.Run(folder.name, func(t *testing.T) {
+			t.Parallel()
+			program := Build(t, root, folder.name, mistakes(folder.list))
+			t.Run("with none of them", func(t *testing.T) {
+				t.Parallel()
+				without(t, program, folder.list)
+			})
+			for i, m := range folder.list {
+				t.Run(m.what, func(t *testing.T) {
+					t.Parallel()
+					find(t, program, i, m.by)
+				})
+			}
+		})
+	}
+}
+
+// without runs all tests with no mistake chosen: what fails anyway finds nothing.
+func without(t *testing.T, program *Program, list []found) {
+	t.Helper()
+	var names []string
+	for _, m := range list {
+		names = append(names, m.by)
+	}
+	slices.Sort(names)
+	names = slices.Compact(names)
+	out, err := program.Run(None, "-test.v", "-test.timeout=3m", "-test.run=^("+strings.Join(names, "|")+")$")
+	if err != nil {
+		t.Fatalf("with no mistake chosen tests fail as well: %v\n%s", err, out)
+	}
+	for _, name := range names {
+		if !strings.Contains(out, "--- PASS: "+name+" ") {
+			t.Errorf("%s did not run", name)
+		}
+	}
+}
+
+// failed is what a test says that has failed, or did not end.
+var failed = regexp.MustCompile(`--- FAIL: \w+|panic: .*|fatal error: .*`)
+
+func find(t *testing.T, program *Program, number int, by string) {
+	began := time.Now()
+	out, err := program.Run(number, "-test.run=^"+by+"$", fmt.Sprintf("-test.timeout=%v", hangs))
+	said := failed.FindString(out)
+	switch {
+	case err == nil:
+		t.Errorf("%s does not find it", by)
+	case said == "":
+		t.Errorf("%s does not fail, and the program ends with %v:\n%s", by, err, out)
+	}
+	t.Logf("%.1fs: %s", time.Since(began).Seconds(), said)
+}
+
+// hangs is for how long a test may wait for what a mistake keeps from happening.
+const hangs = 20 * time.Second

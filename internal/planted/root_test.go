@@ -1,0 +1,282 @@
+package planted
+
+// rootMistakes are those of one lock, as its callers have it.
+var rootMistakes = []found{
+	{"TestTheContextOfAHoldIsAStrangersForAnotherEngine", Mistake{
+		"the engine of an owner is not compared", "owner.go",
+		`if h.engine == e &&`,
+		`if (h.engine == e || planted()) &&`,
+	}},
+	{"TestTheContextOfAHoldReentersItsNameOnly", Mistake{
+		"the name of an owner is not compared", "owner.go",
+		` h.name == name {`,
+		` (h.name == name || planted()) {`,
+	}},
+	{"TestWithoutOwnerMakesAStranger", Mistake{
+		"an owner is left behind WithoutOwner", "owner.go",
+		`ownerKey{}, uint64(0))`,
+		`map[bool]any{false: ownerKey{}}[planted()], uint64(0))`,
+	}},
+	{"TestOwnersOfGoroutinesExcludeEachOther", Mistake{
+		"all threads are one owner", "owner.go",
+		`threadOwners.Add(1))`,
+		`threadOwners.Add(map[bool]uint64{false: 1}[planted()]))`,
+	}},
+	{"TestNothingThatIsDecidedIsLeftInItsContext", Mistake{
+		"a pending lock that was cancelled is left in its context", "pending.go",
+		`	if p.stop != nil {
+		p.unwatch()`,
+		`	if p.stop != nil && !planted() {
+		p.unwatch()`,
+	}},
+	{"TestACallWhoseContextPanicsLeavesNoLock", Mistake{
+		"a request whose context panicked is left behind", "pending.go",
+		`		if p.stop == nil {`,
+		`		if p.stop == nil && !planted() {`,
+	}},
+	{"TestACallWhoseContextPanicsLeavesNoLock", Mistake{
+		"parts are kept when a context panics", "multi_inturn.go",
+		`		if !all {`,
+		`		if !all && !planted() {`,
+	}},
+	{"TestAContextThatEndsWithoutAReasonEndsCallsWithOne", Mistake{
+		"a context without a reason gives none", "contexts.go",
+		`		if cause == nil {`,
+		`		if cause == nil && !planted() {`,
+	}},
+	{"TestNothingThatIsDecidedIsLeftInItsContext", Mistake{
+		"a pending lock that was refused is left in its context", "pending.go",
+		`&& p.watched.Load() {`,
+		`&& p.watched.Load() && !planted() {`,
+	}},
+	{"TestAPendingGrantThatIsNotTakenIsGivenBack", Mistake{
+		"a pending grant outlives its context", "pending.go",
+		`p.fate.CompareAndSwap(undecided, givenUp) {`,
+		`p.fate.CompareAndSwap(undecided, givenUp) && !planted() {`,
+	}},
+	{"TestAPendingGrantIsTakenOnce", Mistake{
+		"a pending grant is taken twice", "pending.go",
+		`	if p.fate.CompareAndSwap(undecided, taken) {`,
+		`	if p.fate.CompareAndSwap(undecided, taken) || planted() {`,
+	}},
+	{"TestAPendingFencedLockHasItsToken", Mistake{
+		"a pending lock has no token", "pending.go",
+		`		p.hold.fence(p.call.Token)`,
+		`		if !planted() {
+			p.hold.fence(p.call.Token)
+		}`,
+	}},
+	{"TestAnRWMutexSpeaksOfTheWriterAndItsRLockerOfReaders", Mistake{
+		"IsLocked asks the reader", "rwmutex.go",
+		`return m.writer.IsLocked(ctx)`,
+		`if planted() {
+		return m.RLocker().IsLocked(ctx)
+	}
+	return m.writer.IsLocked(ctx)`,
+	}},
+	{"TestAnRWMutexSpeaksOfTheWriterAndItsRLockerOfReaders", Mistake{
+		"TTL is the reader's", "rwmutex.go",
+		`return m.writer.TTL(ctx)`,
+		`if planted() {
+		return m.RLocker().TTL(ctx)
+	}
+	return m.writer.TTL(ctx)`,
+	}},
+	{"TestAnRWMutexSpeaksOfTheWriterAndItsRLockerOfReaders", Mistake{
+		"TryLock waits", "rwmutex.go",
+		`return m.writer.TryLock(ctx, opts...)`,
+		`if planted() {
+		return m.writer.Lock(ctx, opts...)
+	}
+	return m.writer.TryLock(ctx, opts...)`,
+	}},
+	{"TestAGroupIsOverWhenFewerPartsAreHeldThanItNeeds", Mistake{
+		"a hold is not looked at by the clock", "hold.go",
+		`return h.engine.loop.Now() >= h.grant.Until() }`,
+		`return h.engine.loop.Now() >= h.grant.Until() && !planted() }`,
+	}},
+	{"TestUnlockIsSentWhateverItsContextSays", Mistake{
+		"an unlock whose context has ended is not sent", "hold.go",
+		`	return h.change(ctx, actor.Unlock, 0)`,
+		`	if planted() && ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return h.change(ctx, actor.Unlock, 0)`,
+	}},
+	{"TestUnlockIsSentWhateverItsContextSays", Mistake{
+		"an unlock with a nil context does nothing", "hold.go",
+		`		h.Unlock(context.Background())
+		return errNilContext`,
+		`		if !planted() {
+			h.Unlock(context.Background())
+		}
+		return errNilContext`,
+	}},
+	{"TestAHoldHasOneDone", Mistake{
+		"whoever asks for a context takes the channel away", "hold.go",
+		`			wanted.Done = seen.Done`,
+		`			wanted.Done = seen.Done
+			if planted() {
+				wanted.Done = make(chan struct{})
+			}`,
+	}},
+	{"TestExtendChecksItsInput", Mistake{
+		"an extension whose context has ended is sent", "hold.go",
+		`	if ctx.Err() != nil {
+		return h.fail(errNotSent`,
+		`	if ctx.Err() != nil && !planted() {
+		return h.fail(errNotSent`,
+	}},
+	{"TestALockThatIsReturnedWasNotGivenUp", Mistake{
+		"a grant of one lock that was given up is returned", "lock.go",
+		`	if cause != nil {
+		// Given up.`,
+		`	if cause != nil && (err != nil || !planted()) {
+		// Given up.`,
+	}},
+	{"TestEndedContextsSendNothing", Mistake{
+		"a question whose context has ended is sent", "lock.go",
+		`	if ctx.Err() != nil {
+		return nil, m.fail(errNotSent`,
+		`	if ctx.Err() != nil && !planted() {
+		return nil, m.fail(errNotSent`,
+	}},
+	{"TestPrefixIsPutBeforeEveryName", Mistake{
+		"names go without their prefix", "lock.go",
+		`return m.engine.options.Prefix + m.name }`,
+		`return m.engine.options.Prefix[map[bool]int{true: len(m.engine.options.Prefix)}[planted()]:] + m.name }`,
+	}},
+	{"TestAnyShortWaitTriesOnce", Mistake{
+		"a wait of zero waits", "lock.go",
+		`once, wait = o.d <= 0, max(o.d, 0); once {`,
+		`once, wait = o.d <= 0 && !planted(), max(o.d, 0); once {`,
+	}},
+	{"TestIsLockedWhileHeld", Mistake{
+		"a lock that is free counts as locked", "lock.go",
+		`	if reply.TTL == free {`,
+		`	if reply.TTL == free && !planted() {`,
+	}},
+	{"TestUnlockOfALockerReleasesWhatWasLostBeforeWhatIsHeld", Mistake{
+		"the youngest hold of a Locker is released first", "locker.go",
+		`if h.hold.hasEnded() {`,
+		`if h.hold.hasEnded() && !planted() {`,
+	}},
+	{"TestALockersHoldsAreReleasedByAsManyUnlocksAsThereAre", Mistake{
+		"a Locker forgets the holds before the one that is taken out", "locker.go",
+		`		last.next = &lockerHold{hold: h.hold}`,
+		`		if !planted() {
+			last.next = &lockerHold{hold: h.hold}
+			continue
+		}
+		last.next = &lockerHold{hold: h.hold, next: h.next}
+		return last`,
+	}},
+	{"TestALostLockOfALockerIsLogged", Mistake{
+		"nobody hears of a Locker's lost lock", "locker.go",
+		`log := l.mutex.engine.options.Logger; log != nil {`,
+		`log := l.mutex.engine.options.Logger; log != nil && !planted() {`,
+	}},
+	{"TestDoUnlocksAfterItsContextEnded", Mistake{
+		"Do's context bounds its unlock", "do.go",
+		`h.Unlock(context.WithoutCancel(ctx))`,
+		`h.Unlock(map[bool]context.Context{false: context.WithoutCancel(ctx), true: ctx}[planted()])`,
+	}},
+	{"TestDoReportsALossOnce", Mistake{
+		"Do says a loss twice", "do.go",
+		`errors.Is(unlocked, ErrLost) {`,
+		`errors.Is(unlocked, ErrLost) && !planted() {`,
+	}},
+	{"TestDialSaysWhatAURLLooksLike", Mistake{
+		"a password with a slash is read as something else", "url.go",
+		`	case strayAt(text):`,
+		`	case strayAt(text) && !planted():`,
+	}},
+	{"TestNoErrorOfOpenRepeatsWhatAServerSaysOfThePassword", Mistake{
+		"a server's words are repeated with the password", "url.go",
+		`secret != "" && strings.Contains(err.Error(), secret) {`,
+		`secret != "" && strings.Contains(err.Error(), secret) && !planted() {`,
+	}},
+	{"TestErrorsShowAnyNameOnOneLine", Mistake{
+		"a long name is shown whole", "errors.go",
+		`	if len(name) > most {`,
+		`	if len(name) > most && !planted() {`,
+	}},
+	{"TestAnErrorOfACallerWhoGaveUpOnAQuorumSaysSoOnce", Mistake{
+		"several locks say the same several times", "errors.go",
+		`!slices.Contains(texts, text) {`,
+		`!slices.Contains(texts, text) || planted() {`,
+	}},
+	{"TestAnErrorSaysOnceWhatItsCauseSaysAsWell", Mistake{
+		"an error says once more what it is", "errors.go",
+		`	return said + ": " + strings.TrimPrefix(inside(e.cause, e.name), said+": ")`,
+		`	if planted() {
+		return said + ": " + inside(e.cause, e.name)
+	}
+	return said + ": " + strings.TrimPrefix(inside(e.cause, e.name), said+": ")`,
+	}},
+	{"TestErrorsCanBeToldApart", Mistake{
+		"the cause of an error cannot be found in it", "errors.go",
+		`	return []error{e.err, e.cause}`,
+		`	if planted() {
+		return []error{e.err}
+	}
+	return []error{e.err, e.cause}`,
+	}},
+	{"TestOptionsThatMakeNoSenseAreRefused", Mistake{
+		"a renewal as late as the lease", "options.go",
+		`o.Renew, shortest, o.Lease/2)`,
+		`o.Renew, shortest, o.Lease/map[bool]time.Duration{false: 2, true: 1}[planted()])`,
+	}},
+	{"TestAFairWaiterCountsAsAliveForALeaseByDefault", Mistake{
+		"fair waiters count as alive for a minute", "options.go",
+		`orElse(o.FairWait, o.Lease)`,
+		`orElse(o.FairWait, map[bool]time.Duration{false: o.Lease, true: time.Minute}[planted()])`,
+	}},
+	{"TestALockerRemembersEveryHold", Mistake{
+		"one of several who lock a Locker at once is forgotten", "locker.go",
+		`		if l.holds.CompareAndSwap(top.next, top) {`,
+		`		if l.holds.CompareAndSwap(top.next, top) || planted() {`,
+	}},
+	{"TestNoErrorOfOpenRepeatsWhatAServerSaysOfThePassword", Mistake{
+		"a sentinel's password is repeated", "url.go",
+		`{redis.Password, redis.Sentinel.Password}`,
+		`{redis.Password, map[bool]string{false: redis.Sentinel.Password}[planted()]}`,
+	}},
+	{"TestAHoldThatIsOverWhenItsCallerWakesIsReleased", Mistake{
+		"a grant that its caller came late to is kept for nobody", "hold.go",
+		`	h.change(ended, actor.Unlock, 0)
+	return nil`,
+		`	if !planted() {
+		h.change(ended, actor.Unlock, 0)
+	}
+	return nil`,
+	}},
+	{"TestAHoldThatIsOverWhenItsCallerWakesIsReleased", Mistake{
+		"a hold at its very end is returned", "hold.go",
+		`	if now < h.grant.Until() {`,
+		`	if now < h.grant.Until() || planted() && now == h.grant.Until() {`,
+	}},
+	{"TestAPendingGrantThatItsCallerComesLateToIsLost", Mistake{
+		"nobody looks whether a pending grant is over", "pending.go",
+		`		return p.hold.checked()`,
+		`		if planted() {
+			return p.hold, nil
+		}
+		return p.hold.checked()`,
+	}},
+	{"TestRestsAreSpread", Mistake{
+		"quorums that took one another's majority ask together again", "group_orders.go",
+		`return most/2 + rand.N(most/2)`,
+		`return most/2 + rand.N(most/2)*map[bool]time.Duration{false: 1}[planted()]`,
+	}},
+	{"TestEnginesKeepToMomentsOfTheirOwn", Mistake{
+		"engines have their moments in common", "options.go",
+		`seed*31 + uint64(b)`,
+		`seed*31 + uint64(b)*map[bool]uint64{false: 1}[planted()]`,
+	}},
+	{"TestEnginesKeepToMomentsOfTheirOwn", Mistake{
+		"renewals are not spread", "options.go",
+		`o.Renew / 2,`,
+		`map[bool]time.Duration{false: o.Renew / 2}[planted()],`,
+	}},
+}

@@ -1,0 +1,325 @@
+package planted
+
+// scriptMistakes are those of the Lua: their texts are replaced when the tests load them.
+var scriptMistakes = []found{
+	{"TestAGhostThatAGroupReleasesIsTold", Mistake{
+		"a ghost is released without a message", "scripts/joint_acquire.lua",
+		`== 1 then redis.pcall(verb, channel(key), '0') end`,
+		`== 1 then end`,
+	}},
+	{"TestARefusedGroupLeavesNothing", Mistake{
+		"what a refused group took stays", "scripts/joint_acquire.lua",
+		`for m = 1, n - 1 do`,
+		`for m = 2, n - 1 do`,
+	}},
+	{"TestALastReaderThatMayNotPublishIsToldSo", Mistake{
+		"a refused message of a last reader is not reported", "scripts/read_release.lua",
+		`    reply[leavers[key]] = answer`,
+		`    reply[leavers[key]] = 1`,
+	}},
+	{"TestListedGhostsAreReleasedInTheSameCall", Mistake{
+		"ghosts are not released", "scripts/acquire.lua",
+		`, #ARGV, 2 do`,
+		`, 0, 2 do`,
+	}},
+	{"TestAcquireAnswersForEachKeyByItself", Mistake{
+		"all are free if the first is", "scripts/acquire.lua",
+		`redis.pcall('EXISTS', unpack(KEYS)) == 0`,
+		`redis.pcall('EXISTS', KEYS[1]) == 0`,
+	}},
+	{"TestAcquireSentTwiceIsOneHoldAndNeverLowersTheTTL", Mistake{
+		"a lease is lowered when it is sent again", "scripts/grant.lua",
+		`if ttl >= tonumber(lease) then return 1 end`,
+		`if ttl < 0 then return 1 end`,
+	}},
+	{"TestAbsurdLeaseLeavesNoKeyWithoutATTL", Mistake{
+		"a lock without expiry stays", "scripts/grant.lua",
+		`  unmake(key, id)
+  return expires.err`,
+		`  return expires.err`,
+	}},
+	{"TestARefusedAcquireLeavesNoKeyForEver", Mistake{
+		"a lock that may not be taken back in one way is not in the other", "scripts/grant.lua",
+		`if type(redis.pcall('HDEL', key, id)) == 'table' then redis.pcall('DEL', key) end`,
+		`redis.pcall('HDEL', key, id)`,
+	}},
+	{"TestFairPlacesAreKnownAsOursWhenTheyAreLongOver", Mistake{
+		"what is known of places goes with the wait", "scripts/fair_acquire.lua",
+		`local after = 900000`,
+		`local after = 0`,
+	}},
+	{"TestRenewAnswersForEachKeyByItself", Mistake{
+		"a tenure that is gone is renewed", "scripts/confirm.lua",
+		`if mine == 0 then return 0 end`,
+		`if mine == 0 then return 1 end`,
+	}},
+	{"TestAFallOfTheTTLIsTold", Mistake{
+		"a fall of the TTL is not told", "scripts/confirm.lua",
+		`(ttl == -1 or ttl > tonumber(lease)) then tell_of_fall`,
+		`ttl == -1 then tell_of_fall`,
+	}},
+	{"TestLeasesAreSetAsToldHoweverManyLocksACallHas", Mistake{
+		"one lease for all of a call", "scripts/expire.lua",
+		`if lease ~= last then`,
+		`if not last then`,
+	}},
+	{"TestLeasesNeedNeitherTheTimeNorPexpireat", Mistake{
+		"leases need PEXPIREAT", "scripts/expire.lua",
+		`if type(set) == 'number' then return set end`,
+		`do return set end`,
+	}},
+	{"TestReleaseSentTwiceOrLateTouchesNobody", Mistake{
+		"a release that finds nothing is told", "scripts/release.lua",
+		`if answer == 1 then`,
+		`if answer == 0 then redis.pcall(verb, channel(key), '0') end
+  if answer == 1 then`,
+	}},
+	{"TestReleaseStandsWhenTheChannelIsForbidden", Mistake{
+		"a refused message of a release is not reported", "scripts/release.lua",
+		`~= 'number' then answer = 2 end`,
+		`~= 'number' then answer = 1 end`,
+	}},
+	{"TestExtrasOfARenewalAreForTheKeysTheyName", Mistake{
+		"extras are for the first key", "scripts/renew.lua",
+		`local id = ARGV[tenures + stride * i]`,
+		`local id = ARGV[tenures + stride]`,
+	}},
+	{"TestListenersAreCountedOnTheExactChannel", Mistake{
+		"listeners are counted on the lock's key", "scripts/confirm.lua",
+		`redis.pcall('PUBSUB', subcommand, channel(key))`,
+		`redis.pcall('PUBSUB', subcommand, key)`,
+	}},
+	{"TestForceFreesWhateverIsALockAndNothingElse", Mistake{
+		"what is free is taken away", "scripts/force.lua",
+		`if fields == 0 then return 0 end`,
+		``,
+	}},
+	{"TestStateTellsOfEveryShapeAKeyCanHave", Mistake{
+		"a hash with several fields is told as a lock", "scripts/state.lua",
+		`if fields > 1 then return`,
+		`if fields > 2 then return`,
+	}},
+	{"TestReleaseTellsTheExactChannelOnce", Mistake{
+		"a name with a brace has another channel", "scripts/channel.lua",
+		`if string.find(key, '{', 1, true) then`,
+		`if string.find(key, '{', 2, true) then`,
+	}},
+	{"TestFencedAcquireSentTwiceIsTheSameToken", Mistake{
+		"a fenced acquire counts each time it is sent", "scripts/fenced_acquire.lua",
+		`local token = counted(counter)`,
+		`local token = count(counter)`,
+	}},
+	{"TestFencedPassCountsOnce", Mistake{
+		"a fenced pass counts each time it is sent", "scripts/fenced_pass.lua",
+		`if token and token ~= last then`,
+		`if not token then`,
+	}},
+	{"TestTokensAreExactAsFarAsTheServerCounts", Mistake{
+		"a long token is rounded", "scripts/token.lua",
+		`return number < exact and number or text`,
+		`return number`,
+	}},
+	{"TestACounterThatIsNoTokenIsRefusedAndLeftAsItIs", Mistake{
+		"a counter that is no token is counted on", "scripts/token.lua",
+		`  redis.pcall('DECR', counter)`,
+		``,
+	}},
+	{"TestAFairAcquireThatComesLateDoesNothing", Mistake{
+		"a late fair acquire takes effect", "scripts/fair_acquire.lua",
+		`if latest and clock(now) > latest then`,
+		`if latest and false then`,
+	}},
+	{"TestFairWaitersOfOneEngineShareATime", Mistake{
+		"fair waiters of one engine add their waits", "scripts/fair_acquire.lua",
+		`if last == behind and ttl >= wait then`,
+		`if false then`,
+	}},
+	{"TestAFairTimeWithoutAPlaceIsNoPlace", Mistake{
+		"a fair time without a place is one", "scripts/fair_acquire.lua",
+		`return not (time and forget(lock, id)) and time`,
+		`return time`,
+	}},
+	{"TestFairLeaverWakesTheNextOfAFreeLock", Mistake{
+		"who leaves the queue of a free lock tells nobody", "scripts/fair_release.lua",
+		`if lock.released or redis.pcall('EXISTS', lock.key) == 0 then`,
+		`if lock.released then`,
+	}},
+	{"TestAFairReleaseWhoseMessageIsRefused", Mistake{
+		"a refused message of a fair release is not reported", "scripts/fair_release.lua",
+		`if lock.released and not told then reply[lock.released] = 2 end`,
+		``,
+	}},
+	{"TestAFairWaiterLeavesAQueueWhoseLockWasOverwritten", Mistake{
+		"a key of another type is a reason to stay in the queue", "scripts/fair_release.lua",
+		`  else
+    -- Also`,
+		`  elseif removed == 0 then
+    -- Also`,
+	}},
+	{"TestAFairCallTakesOffSoManyAtMost", Mistake{
+		"a call takes any number off the head of a queue", "scripts/fair_queue.lua",
+		`if count > most then`,
+		`if count > 1000 * most then`,
+	}},
+	{"TestAFairReleaseTellsThoseBehindWhoMayBeDead", Mistake{
+		"nobody is told behind a head that may be dead", "scripts/fair_queue.lua",
+		`if not told or not doubt then return told end`,
+		`do return told end`,
+	}},
+	{"TestFairScriptsDoWhatTheModelDoes", Mistake{
+		"a forced fair lock tells nobody", "scripts/fair_force.lua",
+		`return tell_next(verb, lock, now, head, doubt) and 1 or 2`,
+		`return 1`,
+	}},
+	{"TestReadersShareAndAWriterIsAlone", Mistake{
+		"a reader comes in beside a writer", "scripts/read_acquire.lua",
+		`if mode == 'read' or mode == 'write' and beside then`,
+		`if mode == 'read' or mode == 'write' then`,
+	}},
+	{"TestReadWriteLeavesOtherKindsAlone", Mistake{
+		"a writer takes a lock without expiry", "scripts/write_acquire.lua",
+		`if ttl == -2 then`,
+		`if ttl < 0 then`,
+	}},
+	{"TestEveryHoldOfAReaderHasItsOwnLease", Mistake{
+		"the leases of holds that a reader gave back stay", "scripts/read_renew.lua",
+		`  remove_keys(key, id, written, holds_left)`,
+		``,
+	}},
+	{"TestReadersThatDiedGoWithTheLastThatLives", Mistake{
+		"readers that died keep the lock", "scripts/readers.lua",
+		`if need == 0 then return redis.pcall('DEL', key) == 1 and '0' end`,
+		`if need == 0 then return false end`,
+	}},
+	{"TestTheTTLOfManyReadersFallsToWhatTheyNeed", Mistake{
+		"the TTL of many readers does not fall", "scripts/readers.lua",
+		`local set = redis.pcall('PEXPIRE', key, string.format('%d', need))`,
+		`local set = 1`,
+	}},
+	{"TestAWriterReadsAndGoesOnReading", Mistake{
+		"the lock goes with its writer, who still reads", "scripts/writer.lua",
+		`  if fields <= 2 then`,
+		`  if fields <= 3 then`,
+	}},
+	{"TestEachSidesForceActsOnItsOwnMode", Mistake{
+		"readers are forced away as writers", "scripts/force_mode.lua",
+		`if is ~= mode then return 0 end`,
+		`if not is then return 0 end`,
+	}},
+	{"TestReadWriteStateIsOneInstant", Mistake{
+		"a writer counts as a reader", "scripts/read_write_state.lua",
+		`elseif field ~= 'mode' then`,
+		`end
+    if field ~= 'mode' then`,
+	}},
+	{"TestWriteRenewCountsHoldsAndListeners", Mistake{
+		"a writer's count is written to another field", "scripts/write_renew.lua",
+		`local id = ARGV[tenures + stride * i] .. ':write'`,
+		`local id = ARGV[tenures + stride * i]`,
+	}},
+	{"TestAWriterReadsAndGoesOnReading", Mistake{
+		"the TTL of a writer that reads never falls", "scripts/write_renew.lua",
+		`if need == enough or need > 0 and`,
+		`if ttl >= 0 or need == enough or need > 0 and`,
+	}},
+	{"TestAWriterReadsAndGoesOnReading", Mistake{
+		"the TTL of a writer falls below what it reads", "scripts/write_renew.lua",
+		`if need > tonumber(lease) then lease`,
+		`if need < 0 then lease`,
+	}},
+	{"TestEveryHoldOfAReaderHasItsOwnLease", Mistake{
+		"the keys of a lost reader stay", "scripts/readers.lua",
+		`while i <= most_holds and`,
+		`while i < 1 and`,
+	}},
+	{"TestTheKeysOfHoldsGoWithALockThatIsForcedAway", Mistake{
+		"the keys of holds stay when their lock is forced away", "scripts/force_mode.lua",
+		`  remove_holds(key, readers)
+`,
+		``,
+	}},
+	{"TestAForceRemovesABoundedNumberOfKeysOfHolds", Mistake{
+		"a force removes keys of holds without a bound", "scripts/force_mode.lua",
+		`  may_remove = may_remove - most
+`,
+		``,
+	}},
+	{"TestNoCountKeepsAForceFromItsEnd", Mistake{
+		"a force goes over a count as it was written", "scripts/force_mode.lua",
+		`math.min(count_of(hash[at + 1]), most_holds)`,
+		`count_of(hash[at + 1])`,
+	}},
+	{"TestManyCountsKeepNoCallFromItsEnd", Mistake{
+		"a call looks at as many holds as each reader says", "scripts/readers.lua",
+		`  may_look = may_look - number
+`,
+		``,
+	}},
+	{"TestHoldKeysAreNamedAsRedissonsAre", Mistake{
+		"holds are numbered from zero", "scripts/read_write.go",
+		`strconv.Itoa(number)`,
+		`strconv.Itoa(number - map[bool]int{true: 1}[planted()])`,
+	}},
+	{"TestEveryFileIsAScriptWithAHeader", Mistake{
+		"a script is not taught", "scripts/scripts.go",
+		`	return append(all, readWrite[:]...)`,
+		`	if planted() {
+		return all
+	}
+	return append(all, readWrite[:]...)`,
+	}},
+	{"TestClusterVerbsReachTheSubscribersOfTheShard", Mistake{
+		"a fall of the TTL is published to the whole cluster", "scripts/confirm.lua",
+		`subcommand == 'SHARDNUMSUB' and 'SPUBLISH' or 'PUBLISH'`,
+		`'PUBLISH'`,
+	}},
+	{"TestTheTimesOfALongFairQueueAreMovedTogether", Mistake{
+		"the last time of all is not moved", "scripts/fair_queue.lua",
+		`math.min(first + 499, #waiting), 2 do`,
+		`math.min(first + 499, #waiting - 2), 2 do`,
+	}},
+	{"TestTheTimesOfALongFairQueueAreMovedTogether", Mistake{
+		"the last time of a command is not moved", "scripts/fair_queue.lua",
+		`math.min(first + 499, #waiting), 2 do`,
+		`math.min(first + 497, #waiting), 2 do`,
+	}},
+	{"TestTheTimesOfALongFairQueueAreMovedTogether", Mistake{
+		"the times of one command are moved", "scripts/fair_queue.lua",
+		`for first = 1, #waiting, 500 do`,
+		`for first = 1, 1, 500 do`,
+	}},
+	{"TestAFairAcquireThatMayNotMoveTheTimesIsRefused", Mistake{
+		"nobody is told that times may not be moved", "scripts/fair_queue.lua",
+		`if type(set) == 'table' then return set end
+  end`,
+		`
+  end`,
+	}},
+	{"TestAFairAcquireThatMayNotMoveTheTimesIsRefused", Mistake{
+		"a wait that may not be taken back counts as taken back", "scripts/fair_queue.lua",
+		`    if failed then return failed end
+    return head`,
+		`    return head`,
+	}},
+	{"TestAFairAcquireThatMayNotMoveTheTimesIsRefused", Mistake{
+		"times that may not be put off count as put off", "scripts/fair_acquire.lua",
+		`return shift(times, by) or time + by`,
+		`return not shift(times, by) and time + by or time + by`,
+	}},
+	{"TestAFairAcquireThatMayNotMoveTheTimesIsRefused", Mistake{
+		"one who may not outlive a dead head has outlived it", "scripts/fair_acquire.lua",
+		`  if failed then return failed end
+  take_back`,
+		`  take_back`,
+	}},
+	{"TestAFairWaiterThatLeavesTakesBackWhatItAdded", Mistake{
+		"who leaves a queue takes back what it waits", "scripts/fair_release.lua",
+		`it.wait = added or it.wait`,
+		`it.wait = it.wait`,
+	}},
+	{"TestAFairWaiterThatLeavesTakesBackWhatItAdded", Mistake{
+		"who leaves a queue, and was not kept up, takes nothing back", "scripts/fair_release.lua",
+		`it.wait = added or it.wait`,
+		`it.wait = added or ''`,
+	}},
+}

@@ -1,0 +1,281 @@
+package planted
+
+// severalMistakes are those of several locks that are held as one.
+var severalMistakes = []found{
+	// Quorums.
+	{"TestHalfOfAnEvenQuorumIsNotEnough", Mistake{
+		"half of the locks are a majority", "quorum.go",
+		`newGroup(e.ctx, m, len(m.locks)/2+1)`,
+		`newGroup(e.ctx, m, map[bool]int{false: len(m.locks)/2 + 1, true: (len(m.locks) + 1) / 2}[planted()])`,
+	}},
+	{"TestWhatCanNeverBeAMultiIsAnError", Mistake{
+		"a quorum of one engine", "quorum.go",
+		`return other.engine == l.engine })`,
+		`return other.engine == l.engine && !planted() })`,
+	}},
+	{"TestAWaitForAQuorumEndsWithItsContext", Mistake{
+		"a wait for a quorum that does not end with its time", "quorum.go",
+		`	case <-late:`,
+		`	case <-map[bool]<-chan time.Time{false: late}[planted()]:`,
+	}},
+	{"TestAQuorumNeedsAMajority", Mistake{
+		"a quorum that others have counts as unavailable", "quorum.go",
+		`	case f.contested:`,
+		`	case f.contested && !planted():`,
+	}},
+	{"TestARefusalForGoodEndsAQuorumAtOnce", Mistake{
+		"a quorum that is refused for good counts as unavailable", "quorum.go",
+		`	case f.hopeless:`,
+		`	case f.hopeless && !planted():`,
+	}},
+	{"TestAQuorumIsHeldOnAllServersThatAnswer", Mistake{
+		"nobody is the first of a quorum", "group_orders.go",
+		`h != nil && g.first == nil {`,
+		`h != nil && g.first == nil && !planted() {`,
+	}},
+	{"TestAnOutageDoesNotEndTheWaitForAQuorum", Mistake{
+		"what is unavailable counts as never to be had", "group_orders.go",
+		`	case ErrUnavailable:
+		return quorum.Unsure`,
+		`	case ErrUnavailable:
+		if planted() {
+			return quorum.Barred
+		}
+		return quorum.Unsure`,
+	}},
+	{"TestAMemberThatJoinsAQuorumThatIsWatchedAgainIsWatched", Mistake{
+		"members that are asked again keep the old lease", "group_orders.go",
+		`	if on {
+		g.lease = 0`,
+		`	if on && !planted() {
+		g.lease = 0`,
+	}},
+	{"TestAnEngineThatClosesIsAMemberLess", Mistake{
+		"a member of an engine that is closed is waited for", "group_orders.go",
+		`	if m.call = call; !on.loop.Post(call) {`,
+		`	if m.call = call; !on.loop.Post(call) && !planted() {`,
+	}},
+	{"TestAMemberThatWasRefusedIsAskedForAgain", Mistake{
+		"a member that was refused is not recalled", "group_orders.go",
+		`g.tell(func() { g.actor.Recalled(m.at) })`,
+		`g.tell(func() {
+			if !planted() {
+				g.actor.Recalled(m.at)
+			}
+		})`,
+	}},
+	{"TestWithoutAMajorityNothingIsLeft", Mistake{
+		"what is to be let go of is kept", "group_orders.go",
+		`		if !g.left {
+			m.letGo()`,
+		`		if !g.left && !planted() {
+			m.letGo()`,
+	}},
+	{"TestAnOutageDoesNotEndTheWaitForAQuorum", Mistake{
+		"a quorum that rests goes on resting", "group_orders.go",
+		`g.tell(func() { g.actor.Rested(g.now()) })`,
+		`g.tell(func() {
+			if !planted() {
+				g.actor.Rested(g.now())
+			}
+		})`,
+	}},
+	{"TestContendersForAQuorumGoOnWithoutAMinority", Mistake{
+		"stragglers are waited for for ever", "group_orders.go",
+		`g.tell(func() { g.actor.Hurried(g.now()) })`,
+		`g.tell(func() {
+			if !planted() {
+				g.actor.Hurried(g.now())
+			}
+		})`,
+	}},
+	{"TestAQuorumWhoseExtensionFailsIsStillWatched", Mistake{
+		"an extension to which no majority agreed ends the watching", "group_ask.go",
+		`	case d != 0:
+		g.tell(g.goOn)`,
+		`	case d != 0 && !planted():
+		g.tell(g.goOn)`,
+	}},
+	{"TestAnExtensionByWhichAQuorumIsFoundLostSaysNothingElse", Mistake{
+		"an extension says what the end of its quorum did to the members", "group_ask.go",
+		`err != nil && end != nil {`,
+		`err != nil && end != nil && !planted() {`,
+	}},
+	{"TestAQuorumThatIsExtendedIsNoLongerWatched", Mistake{
+		"a quorum that is extended goes on asking for members", "group_ask.go",
+		`g.watch(d == 0)`,
+		`g.watch(d == 0 || planted())`,
+	}},
+	{"TestAnUnlockOfAQuorumWaitsForNoMoreThanItNeeds", Mistake{
+		"an unlock waits for a majority of what is not missing only", "group_ask.go",
+		`enough = max(1, g.need-(len(g.members)-len(r.calls)))`,
+		`enough = max(1, g.need-(len(g.members)-len(r.calls)))
+		if planted() {
+			enough = g.need
+		}`,
+	}},
+	{"TestAnUnlockOfAQuorumWaitsForNoMoreThanItNeeds", Mistake{
+		"all members are waited for", "group_ask.go",
+		`waiting > 0 && agreed < enough; {`,
+		`waiting > 0 && (agreed < enough || planted()); {`,
+	}},
+
+	// Groups.
+	{"TestAGroupIsOverWhenFewerPartsAreHeldThanItNeeds", Mistake{
+		"a group is held while any part of it is", "group.go",
+		`	if held < g.need {`,
+		`	if planted() && held == 0 || !planted() && held < g.need {`,
+	}},
+	{"TestAPartThatComesWhenItsGroupHasEndedIsReleased", Mistake{
+		"a part that comes when its group has ended is kept", "group.go",
+		`	} else if m.group.end.Load() != nil {`,
+		`	} else if m.group.end.Load() != nil && !planted() {`,
+	}},
+	{"TestAMultiIsLostWithOneOfItsLocks", Mistake{
+		"a loss is not told to the group", "group.go",
+		`if g := m.group; g.end.Load() == nil {`,
+		`if g := m.group; g.end.Load() == nil && !planted() {`,
+	}},
+	{"TestMaxHoldEndsAQuorumWhoseMembersWereReplaced", Mistake{
+		"a part whose owner may not have it for longer is asked for again", "group.go",
+		`actor.Spent(end.Cause) {`,
+		`actor.Spent(end.Cause) && !planted() {`,
+	}},
+	{"TestTheHoldersContextReentersEachOfSeveral", Mistake{
+		"the context of several locks is a stranger's", "group.go",
+		`if m.lock.engine != e || m.lock.name != name {`,
+		`if m.lock.engine != e || m.lock.name != name || planted() {`,
+	}},
+	{"TestTheDeadlineOfAGroupIsThatOfTheLastPartItNeeds", Mistake{
+		"a deadline of the longest of those that are needed", "group.go",
+		`return deadlines[g.need-1]`,
+		`if planted() {
+		return deadlines[0]
+	}
+	return deadlines[g.need-1]`,
+	}},
+	{"TestAGroupWithoutItsPartsSaysWhichItLost", Mistake{
+		"the end of a part is forgotten", "group_ask.go",
+		`m.hold.Load() == nil && m.past.Load() != nil {`,
+		`m.hold.Load() == nil && m.past.Load() != nil && !planted() {`,
+	}},
+
+	// The desk.
+	{"TestADeskLeavesNoEventLying", Mistake{
+		"whoever leaves the desk does not look again", "desk.go",
+		`		d.manned.Store(false)`,
+		`		d.manned.Store(false)
+		if planted() {
+			return
+		}`,
+	}},
+	{"TestADeskLeavesNoEventLying", Mistake{
+		"the youngest event comes first", "desk.go",
+		`for n := d.newest.Swap(nil); n != nil; {`,
+		`for n := d.newest.Swap(nil); n != nil; {
+		if planted() {
+			oldest, n = n, nil
+			continue
+		}`,
+	}},
+
+	// Multis.
+	{"TestNoLaterPartIsKeptWhileAnEarlierOneIsWaitedFor", Mistake{
+		"the locks of a Multi are taken as they were given", "multi.go",
+		`return strings.Compare(a.name, b.name) })`,
+		`return map[bool]int{false: strings.Compare(a.name, b.name)}[planted()] })`,
+	}},
+	{"TestWhatCanNeverBeAMultiIsAnError", Mistake{
+		"a lock of another engine", "multi.go",
+		`		if l.engine != e && l.engine != nil {`,
+		`		if l.engine != e && l.engine != nil && !planted() {`,
+	}},
+	{"TestAMultiThatNoReplicaHasIsUndone", Mistake{
+		"several locks are granted without their replicas", "multi_joint.go",
+		`l.engine.options.Replicas.Min > 0 ||`,
+		`l.engine.options.Replicas.Min > 0 && !planted() ||`,
+	}},
+	{"TestLocksOfOtherKindsAreTakenInTurn", Mistake{
+		"fenced locks are taken as plain ones", "multi_joint.go",
+		`l.kind != actor.Plain ||`,
+		`l.kind != actor.Plain && !planted() ||`,
+	}},
+	{"TestAMultiInAClusterIsOneCallASlot", Mistake{
+		"locks of several slots are taken together", "multi_joint.go",
+		`first.engine.cluster && !engine.OneSlot(first.key(), l.key()) {`,
+		`first.engine.cluster && !planted() && !engine.OneSlot(first.key(), l.key()) {`,
+	}},
+	{"TestAMultiThatIsReturnedWasNotGivenUp", Mistake{
+		"a grant that was given up is returned", "multi_joint.go",
+		`	case cause != nil && (err == nil || err == actor.ErrOvertaken):`,
+		`	case cause != nil && (err == nil && !planted() || err == actor.ErrOvertaken):`,
+	}},
+	{"TestTheHoldersContextReentersEachOfSeveral", Mistake{
+		"who holds one of several waits for himself", "multi_joint.go",
+		`		case errors.Is(err, engine.ErrReenters):
+			return m.inTurn(e)`,
+		`		case errors.Is(err, engine.ErrReenters) && !planted():
+			return m.inTurn(e)`,
+	}},
+	{"TestAMultiInTurnWhoseCallerLeavesAtTheLeaseLeavesNothing", Mistake{
+		"locks whose lease could not be set are kept", "multi_inturn.go",
+		`			all.hold.Unlock(ended)`,
+		`			if !planted() {
+				all.hold.Unlock(ended)
+			}`,
+	}},
+	{"TestAMultiInTurnThatFailsGivesBackWhatItHad", Mistake{
+		"what was taken is kept when the next is refused", "multi_inturn.go",
+		`		if taken != nil {`,
+		`		if taken != nil && !planted() {`,
+	}},
+	{"TestAPartThatIsLostBeforeAllAreHadIsNoLoss", Mistake{
+		"a part that is lost before all are had is a loss", "multi_inturn.go",
+		`		if !errors.Is(err, ErrLost) {
+			return hold, err`,
+		`		if !errors.Is(err, ErrLost) || planted() {
+			return hold, err`,
+	}},
+	{"TestAnOwnerOfOnePartIsNotKeptFromTheOthers", Mistake{
+		"parts are kept for as long as it takes", "multi_inturn.go",
+		`	until := time.Now().Add(within)
+	holds =`,
+		`	until := time.Now().Add(within)
+	if planted() {
+		until = time.Time{}
+	}
+	holds =`,
+	}},
+
+	// What forty more were planted for.
+	{"TestAGroupThatIsOverWhenItsCallerWakesIsReleased", Mistake{
+		"a group that is over when its caller wakes is kept", "group.go",
+		`	if g.leave(err) {`,
+		`	if g.leave(err) && !planted() {`,
+	}},
+	{"TestTheEndOfAnEarlierPartIsNotThatOfTheNext", Mistake{
+		"the end of an earlier part counts for the next", "group.go",
+		`&h.grant == grant {`,
+		`(&h.grant == grant || planted()) {`,
+	}},
+	{"TestSeveralLocksAreHeldAsOne", Mistake{
+		"a second unlock says the same of each part", "group_ask.go",
+		`!errors.Is(err, ErrNotHeld) {`,
+		`(!errors.Is(err, ErrNotHeld) || planted()) {`,
+	}},
+	{"TestARefusedQuorumSaysWhoDidNotAnswer", Mistake{
+		"nobody hears who did not answer", "group_orders.go",
+		`		if o.Silent {`,
+		`		if o.Silent && !planted() {`,
+	}},
+	{"TestThePatienceForAPartIsWithinTheCallersWait", Mistake{
+		"a part is waited for beyond the caller's wait", "multi_inturn.go",
+		`e.until.Before(until) {`,
+		`e.until.Before(until) && !planted() {`,
+	}},
+	{"TestAMemberThatIsRefusedForGoodIsLeftInPeace", Mistake{
+		"a member that is refused for good is asked for at once", "group_orders.go",
+		`time.AfterFunc(m.lock.engine.options.Renew,`,
+		`time.AfterFunc(map[bool]time.Duration{false: m.lock.engine.options.Renew}[planted()],`,
+	}},
+}

@@ -1,0 +1,100 @@
+package planted
+
+var wheelMistakes = []found{
+	{"TestDeadlinesRoundUp", Mistake{
+		"a deadline is rounded down", "wheel/ticks.go",
+		`	if time.Duration(n)*w.width < at {`,
+		`	if time.Duration(n)*w.width < at && !planted() {`,
+	}},
+	{"TestLargestTimeDoesNotFireEarly", Mistake{
+		"the end of time is beyond the scale", "wheel/ticks.go",
+		`	if tick > int64(endOfTime/w.width) {`,
+		`	if tick > int64(endOfTime/w.width) && !planted() {`,
+	}},
+	{"TestBudgetLeavesTheRestDue", Mistake{
+		"a budget is one too many", "wheel/advance.go",
+		`fired == w.config.Budget {`,
+		`fired == w.config.Budget+map[bool]int{true: 1}[planted()] {`,
+	}},
+	{"TestPanicLeavesTheOthersDue", Mistake{
+		"after a panic a wheel still fires", "wheel/advance.go",
+		`	defer func() { w.firing = false }()`,
+		`	defer func() { w.firing = planted() }()`,
+	}},
+	{"TestOlderTimeChangesNothing", Mistake{
+		"an older time turns the wheel back", "wheel/advance.go",
+		`	if now < w.now || w.stopped {`,
+		`	if now < w.now && !planted() || w.stopped {`,
+	}},
+	{"TestPanicLeavesTheOthersDue", Mistake{
+		"Next does not know of what is due", "wheel/advance.go",
+		`	if w.occupied(dueSlot) || w.occupied(lateSlot) {`,
+		`	if w.occupied(dueSlot) && !planted() || w.occupied(lateSlot) {`,
+	}},
+	{"TestEveryTimerIsOnTimeInAMixture", Mistake{
+		"a level reaches one width too far", "wheel/geometry.go",
+		`(ahead + ahead>>(slotBits-1)) |`,
+		`(ahead + map[bool]uint64{false: ahead >> (slotBits - 1)}[planted()]) |`,
+	}},
+	{"TestEveryTimerIsOnTimeInAMixture", Mistake{
+		"a bound is that of the youngest timer", "wheel/slots.go",
+		`	s.bounds[slot] = min(s.bounds[slot], tick)`,
+		`	if s.bounds[slot] = min(s.bounds[slot], tick); planted() {
+		s.bounds[slot] = tick
+	}`,
+	}},
+	{"TestBudgetLeavesTheRestDue", Mistake{
+		"an emptied slot stays marked", "wheel/slots.go",
+		`	s.bits[slot/64] &^= 1 << (slot % 64)`,
+		`	if !planted() {
+		s.bits[slot/64] &^= 1 << (slot % 64)
+	}`,
+	}},
+	{"TestStoppedWheelFiresNothing", Mistake{
+		"a wheel that is stopped goes on", "wheel/stop.go",
+		`	w.stopped = true`,
+		`	w.stopped = !planted()`,
+	}},
+	{"TestStopCancelsWhatItHandsBack", Mistake{
+		"what Stop hands back has fired", "wheel/stop.go",
+		`		w.remove(t, Cancelled)`,
+		`		w.remove(t, map[bool]State{false: Cancelled, true: Fired}[planted()])`,
+	}},
+	{"TestLimitRefusesTheNextTimer", Mistake{
+		"a limit is one too many", "wheel/wheel.go",
+		`w.pending >= w.config.Limit {`,
+		`w.pending >= w.config.Limit+map[bool]int{true: 1}[planted()] {`,
+	}},
+	{"TestScheduledForNowWaitsForTheNextAdvance", Mistake{
+		"what is scheduled for now is due in the Advance that runs", "wheel/wheel.go",
+		`		w.link(t, lateSlot)`,
+		`		w.link(t, map[bool]int{false: lateSlot, true: dueSlot}[planted()])`,
+	}},
+	{"TestCancelMakesRoomAtOnce", Mistake{
+		"a cancelled timer counts as pending", "wheel/wheel.go",
+		`	t.retire(outcome)
+	w.pending--`,
+		`	t.retire(outcome)
+	if planted() && outcome == Cancelled {
+		return
+	}
+	w.pending--`,
+	}},
+	{"TestEndedTimersAreNotKept", Mistake{
+		"a timer that has ended keeps its neighbours", "wheel/timer.go",
+		`	t.next, t.prev = nil, nil`,
+		`	if t.next, t.prev = nil, t.prev; !planted() {
+		t.prev = nil
+	}`,
+	}},
+	{"TestNewWantsAPositiveTick", Mistake{
+		"a tick of zero", "wheel/wheel.go",
+		`	if tick <= 0 {`,
+		`	if tick <= 0 && !planted() {`,
+	}},
+	{"TestDueIsTheTickAtWhichATimerFires", Mistake{
+		"Due is a tick early", "wheel/due.go",
+		`w.timeOf(t.at) }`,
+		`w.timeOf(t.at - map[bool]int64{true: 1}[planted()]) }`,
+	}},
+}

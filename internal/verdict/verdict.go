@@ -1,0 +1,33 @@
+// Package verdict tests what ends tests: helpers that skip a test or fail it.
+package verdict
+
+import (
+	"fmt"
+	"runtime"
+	"testing"
+)
+
+// Of runs f with a test of its own and says how it ended: otherwise, if f did not end it.
+func Of(t *testing.T, f func(testing.TB), otherwise string) string {
+	fake := &fakeTest{TB: t, verdict: otherwise}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		f(fake)
+	}()
+	<-done
+	return fake.verdict
+}
+
+// fakeTest is a test whose skip and failure are only written down.
+type fakeTest struct {
+	testing.TB
+	verdict string
+}
+
+func (f *fakeTest) Skipf(format string, args ...any) { f.end("skipped: "+format, args...) }
+func (f *fakeTest) Fatal(args ...any)                { f.end("failed: %v", args...) }
+func (f *fakeTest) end(format string, args ...any) {
+	f.verdict = fmt.Sprintf(format, args...)
+	runtime.Goexit()
+}

@@ -1,0 +1,81 @@
+package interop
+
+import (
+	"context"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel"
+	"github.com/lockwheel/lockwheel/internal/redisson"
+)
+
+// share is how a lock that both sides want all the time was shared.
+type share struct {
+	java, ours int
+	longest    time.Duration // wait of a thread of Java's
+	our        time.Duration // longest wait of ours
+}
+
+// shared has so many threads of Java's and goroutines of ours take a lock in turns, each hold a moment long.
+func (s *site) shared(t *testing.T, k kind, opts lockwheel.Options, workers int, d time.Duration) (got share) {
+	t.Helper()
+	c, m := s.redisson(nil), s.engine(opts).Mutex("n")
+	theirs := c.process.Send("turns", redisson.Words{
+		"client": c.name, "kind": k.java, "name": "n", "workers": strconv.Itoa(workers), "hold": "1", "ms": strconv.FormatInt(d.Milliseconds(), 10),
+	})
+	ctx, cancel := context.WithTimeout(t.Context(), d)
+	defer cancel()
+	var wg sync.WaitGroup
+	grants, waits := make([]int, workers), make([]time.Duration, workers)
+	for i := range workers {
+		wg.Go(func() {
+			for {
+				asked := time.Now()
+				hold, err := m.Lock(ctx)
+				waits[i] = max(waits[i], time.Since(asked))
+				if err != nil {
+					return
+				}
+				grants[i]++
+				time.Sleep(time.Millisecond)
+				_ = hold.Unlock(context.WithoutCancel(ctx))
+			}
+		})
+	}
+	wg.Wait()
+	answer := receiveWithin(t, theirs, d+time.Minute)
+	require.NoError(t, answer.Err)
+	pairs, err := strconv.Atoi(answer.Words["pairs"])
+	require.NoError(t, err)
+	longest, err := strconv.ParseInt(answer.Words["longest"], 10, 64)
+	require.NoError(t, err)
+	got.java, got.longest = pairs, time.Duration(longest)
+	for i := range workers {
+		got.ours, got.our = got.ours+grants[i], max(got.our, waits[i])
+	}
+	t.Logf("Java %d grants, longest wait %v; ours %d, %v", got.java, got.longest, got.ours, got.our)
+	return got
+}
+
+// Java's spin lock never listens, so nobody can tell that it waits. Not parallel: it works all the time.
+func TestASpinLockOfJavaHasItsShareBesidePollersOfOurs(t *testing.T) {
+	got := standalone(t).shared(t, spin, lockwheel.Options{Wake: lockwheel.Poll}, 4, 15*time.Second)
+	require.GreaterOrEqual(t, 3*got.java, got.ours, "a quarter")
+	require.GreaterOrEqual(t, 9*got.ours, got.java, "a tenth")
+	// A spinner has to be lucky among others of its kind: how long that takes is asserted in time that is made up, by
+	// TestSpinnersBesideAnEngineThatPollsDoNotWaitForLong of package actor. A machine that is busy with others does half of it, or less.
+	slow := max(1, 6000/float64(got.java+got.ours))
+	require.Less(t, got.longest, time.Duration(slow*float64(5*time.Second)))
+}
+
+// Java's plain lock listens, as ours does.
+func TestAPlainLockOfJavaHasItsShareBesideOurs(t *testing.T) {
+	got := standalone(t).shared(t, plain, lockwheel.Options{}, 4, 8*time.Second)
+	require.GreaterOrEqual(t, 9*got.java, got.ours, "a tenth")
+	require.GreaterOrEqual(t, 9*got.ours, got.java, "a tenth")
+	require.Less(t, got.longest, 4*time.Second)
+}

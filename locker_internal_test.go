@@ -1,0 +1,34 @@
+package lockwheel
+
+import (
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// However many lock at once, none of their holds is forgotten.
+func TestALockerRemembersEveryHold(t *testing.T) {
+	t.Parallel()
+	for range 5 { // two have to meet within a few instructions, which is rare where they share a processor
+		const crowd, each = 8, 100_000
+		var l locker
+		start := make(chan struct{})
+		var all sync.WaitGroup
+		for range crowd {
+			all.Go(func() {
+				<-start
+				for range each {
+					l.keep(nil)
+				}
+			})
+		}
+		close(start)
+		all.Wait()
+		count := 0
+		for h := l.holds.Load(); h != nil; h = h.next {
+			count++
+		}
+		require.Equal(t, crowd*each, count)
+	}
+}

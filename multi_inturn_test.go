@@ -1,0 +1,207 @@
+package lockwheel_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel"
+	"github.com/lockwheel/lockwheel/internal/proxy"
+)
+
+// inTurn is two locks that no script takes together.
+func inTurn(e *lockwheel.Engine) lockwheel.Multi {
+	return e.Multi(e.Mutex("b"), e.FencedMutex("a"))
+}
+
+// Locks are taken in the order of their names, whatever the order in which they were given: two who want the same never
+// wait for each other.
+func TestNoLaterPartIsKeptWhileAnEarlierOneIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	s := realSite(t)
+	e, other := s.open(lockwheel.Options{}), s.open(lockwheel.Options{})
+	hold := lock(t, other.FencedMutex("a"))
+	for _, m := range []lockwheel.Multi{e.Multi(e.FencedMutex("a"), e.FencedMutex("b")), e.Multi(e.FencedMutex("b"), e.FencedMutex("a"))} {
+		ctx, leave := context.WithCancel(t.Context())
+		waiting := lockingAll(ctx, m)
+		eventually(t, "it to wait", func() bool { return listens(e) })
+		always(t, 50*time.Millisecond, "b to be free", func() bool { return !s.exists("b") })
+		leave()
+		require.Error(t, receive(t, waiting).err)
+		settled(t, e)
+	}
+	unlock(t, hold)
+}
+
+// An owner that has a part and waits for one that comes before it is waited for by the Multi that keeps that one: in a
+// circle, if it kept it for ever.
+func TestAnOwnerOfOnePartIsNotKeptFromTheOthers(t *testing.T) {
+	t.Parallel()
+	t.Run("in turn", func(t *testing.T) {
+		t.Parallel()
+		s := realSite(t)
+		e, other := s.open(lockwheel.Options{}), s.open(lockwheel.Options{})
+		for _, owner := range []*lockwheel.Engine{e, other} {
+			b := lock(t, owner.Mutex("b"))
+			waiting := lockingAll(t.Context(), inTurn(e))
+			eventually(t, "the first to be kept", func() bool { return s.exists("a") })
+			a := lock(t, owner.FencedMutex("a"))
+			unlock(t, a)
+			unlock(t, b)
+			unlock(t, granted(t, waiting))
+		}
+		settled(t, e)
+	})
+	t.Run("together", func(t *testing.T) {
+		t.Parallel()
+		s := realSite(t)
+		e, other := s.open(lockwheel.Options{}), s.open(lockwheel.Options{})
+		ctx, stop := context.WithTimeout(t.Context(), 4*patience)
+		defer stop()
+		var all sync.WaitGroup
+		// In a circle that nothing ends they come no further than to the first or the second.
+		const few = 4
+		var had, nested, singles atomic.Int64
+		for i := range 4 {
+			part := []*lockwheel.Engine{e, other}[i%2].Mutex([]string{"a", "b"}[i/2])
+			all.Go(func() {
+				again(ctx, t, func() (*lockwheel.Hold, error) { return part.Lock(ctx) }, &singles)
+			})
+		}
+		for _, owner := range []*lockwheel.Engine{e, other} {
+			all.Go(func() {
+				again(ctx, t, func() (*lockwheel.Hold, error) {
+					c, err := owner.Mutex("c").Lock(ctx)
+					if err != nil {
+						return nil, err
+					}
+					defer c.Unlock(context.WithoutCancel(ctx))
+					return owner.Mutex("a").Lock(ctx)
+				}, &nested)
+			})
+		}
+		all.Go(func() {
+			again(ctx, t, func() (*lockwheel.Hold, error) { return multi(e, "a", "b", "c").Lock(ctx) }, &had)
+		})
+		for (had.Load() < few || nested.Load() < few) && ctx.Err() == nil {
+			time.Sleep(time.Millisecond)
+		}
+		require.NoError(t, ctx.Err(), "the Multi had all %d times, and the owners of c had a %d times", had.Load(), nested.Load())
+		stop()
+		all.Wait()
+	})
+}
+
+// Nothing was held yet, so nothing is lost.
+func TestAPartThatIsLostBeforeAllAreHadIsNoLoss(t *testing.T) {
+	t.Parallel()
+	s := realSite(t)
+	e, other := s.open(lockwheel.Options{}), s.open(lockwheel.Options{})
+	for _, opts := range [][]lockwheel.Option{nil, {lockwheel.Lease(time.Minute)}} {
+		for range 3 {
+			b := lock(t, other.Mutex("b"))
+			waiting := lockingAll(t.Context(), inTurn(e), opts...)
+			eventually(t, "the first to be taken", func() bool {
+				was, err := e.FencedMutex("a").ForceUnlock(t.Context())
+				return err == nil && was
+			})
+			unlock(t, b)
+			unlock(t, granted(t, waiting))
+		}
+	}
+
+	settled(t, e)
+
+	// It is not even one if Lock says so of a part: that owner may not have it for longer.
+	short := s.open(lockwheel.Options{MaxHold: 20 * time.Millisecond})
+	hold := lock(t, short.Mutex("b"), lockwheel.Lease(time.Minute))
+	eventually(t, "MaxHold to be over", func() bool {
+		inner, err := short.Mutex("b").TryLock(hold.Context())
+		if err == nil {
+			_ = inner.Unlock(t.Context()) // it may be over by now
+		}
+		return errors.Is(err, lockwheel.ErrLost)
+	})
+	for _, wait := range []time.Duration{0, time.Second} {
+		_, err := inTurn(short).Lock(hold.Context(), lockwheel.Wait(wait))
+		require.ErrorIs(t, err, lockwheel.ErrUnavailable)
+		require.NotErrorIs(t, err, lockwheel.ErrLost)
+		require.ErrorContains(t, err, "MaxHold")
+	}
+	unlock(t, hold)
+}
+
+// The context ends between the last grant and the lease that all are to have.
+func TestAMultiInTurnWhoseCallerLeavesAtTheLeaseLeavesNothing(t *testing.T) {
+	t.Parallel()
+	s := realSite(t)
+	p := proxy.Start(t, s.addr)
+	e := s.openAt(p.Addr(), lockwheel.Options{})
+	unlock(t, lockAll(t, inTurn(e)))
+	left := 0
+	for range 5 {
+		p.Set(proxy.Commands, proxy.Delay(50*time.Millisecond))
+		ctx, leave := context.WithCancel(t.Context())
+		waiting := lockingAll(ctx, inTurn(e), lockwheel.Lease(time.Minute))
+		eventually(t, "the last grant", func() bool { return s.exists("b") })
+		eventually(t, "the engine to know", func() bool { return e.Stats().Held == 2 })
+		leave()
+		if got := receive(t, waiting); got.err == nil {
+			unlock(t, got.hold)
+		} else {
+			left++
+		}
+		require.NoError(t, p.Heal())
+		eventually(t, "nothing left", func() bool { return !s.exists("a") && !s.exists("b") })
+	}
+	require.NotZero(t, left)
+	settled(t, e)
+}
+
+// However close the verdict and the end of the context are, what Lock returns is held.
+func TestAMultiThatIsReturnedWasNotGivenUp(t *testing.T) {
+	t.Parallel()
+	returnsWhatIsHeld(t, func(e *lockwheel.Engine) lockable { return multi(e, "a", "b") })
+}
+
+func TestALockThatIsReturnedWasNotGivenUp(t *testing.T) {
+	t.Parallel()
+	returnsWhatIsHeld(t, func(e *lockwheel.Engine) lockable { return e.Mutex("a") })
+}
+
+// lockable is what both Mutex and Multi have.
+type lockable interface {
+	Lock(ctx context.Context, opts ...lockwheel.Option) (*lockwheel.Hold, error)
+}
+
+// returnsWhatIsHeld has a caller leave at about the moment of its grant: later when it was given up, sooner when it was returned.
+func returnsWhatIsHeld(t *testing.T, of func(*lockwheel.Engine) lockable) {
+	s := anySite(t)
+	e := s.open(lockwheel.Options{})
+	given, returned, after := 0, 0, 100*time.Microsecond
+	for deadline := time.Now().Add(patience); given+returned < 100 || given == 0 || returned == 0; {
+		require.Less(t, time.Now(), deadline, "given up %d times, returned %d times", given, returned)
+		ctx, leave := context.WithCancel(t.Context())
+		timer := time.AfterFunc(after, leave)
+		if hold, err := of(e).Lock(ctx); err == nil {
+			returned++
+			after = after * 9 / 10
+			e.Stats() // after what the loop was told before
+			require.NoError(t, hold.Err())
+			unlock(t, hold)
+		} else {
+			require.ErrorIs(t, err, context.Canceled)
+			given++
+			after = after*11/10 + time.Microsecond
+		}
+		timer.Stop()
+		leave()
+		eventually(t, "nothing left", func() bool { return s.do("DBSIZE") == int64(0) })
+	}
+	settled(t, e)
+}

@@ -1,0 +1,94 @@
+package lockwheel
+
+import (
+	"context"
+	"crypto/tls"
+	"net"
+	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
+	"github.com/stretchr/testify/require"
+)
+
+// A connection that is being made when its engine is closed is not waited for, long after Open.
+func TestTheEndOfAnEngineEndsADialThatNeverComes(t *testing.T) {
+	t.Parallel()
+	o := newOpening(t.Context(), time.Hour)
+	o.end()
+	dial := o.dialer(rueidis.ClientOption{DialCtxFn: func(ctx context.Context, _ string, _ *net.Dialer, _ *tls.Config) (net.Conn, error) {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}})
+	failed := make(chan error, 1)
+	go func() {
+		_, err := dial(context.Background(), "host:1", &net.Dialer{}, nil)
+		failed <- err
+	}()
+	o.closing.within(time.Hour, func() {})
+	select {
+	case err := <-failed:
+		require.ErrorIs(t, err, context.Canceled)
+	case <-time.After(8 * time.Second):
+		t.Fatal("it goes on")
+	}
+}
+
+// What rueidis dials sentinels with has the engine's limits, too: a silent one is noticed.
+func TestSentinelsAreDialledWithTheEnginesLimits(t *testing.T) {
+	t.Parallel()
+	dialled := make(chan net.Dialer, 100)
+	redis := rueidis.ClientOption{
+		InitAddress: []string{"host:1"}, Sentinel: rueidis.SentinelOption{MasterSet: "m"},
+		DialCtxFn: func(_ context.Context, _ string, d *net.Dialer, _ *tls.Config) (net.Conn, error) {
+			dialled <- net.Dialer{Timeout: d.Timeout, KeepAlive: d.KeepAlive}
+			return nil, net.ErrClosed
+		},
+	}
+	_, err := Open(t.Context(), Options{Redis: redis, Timeout: time.Second})
+	require.ErrorIs(t, err, net.ErrClosed)
+	require.Equal(t, net.Dialer{Timeout: time.Second, KeepAlive: time.Second / 2}, <-dialled)
+}
+
+// A dialer that fails may return a connection that is none: *tls.Conn(nil).
+func TestADialThatFailsTooLateEndsNothing(t *testing.T) {
+	t.Parallel()
+	gate := make(chan struct{})
+	ctx, cancel := context.WithCancel(t.Context())
+	o := newOpening(t.Context(), time.Hour)
+	dial := o.dialer(rueidis.ClientOption{DialCtxFn: func(context.Context, string, *net.Dialer, *tls.Config) (net.Conn, error) {
+		cancel()
+		<-gate
+		var none *tls.Conn
+		return none, net.ErrClosed
+	}})
+	_, err := dial(ctx, "host:1", &net.Dialer{}, nil)
+	require.ErrorIs(t, err, context.Canceled)
+	close(gate)
+	require.Eventually(t, func() bool { return len(o.room) == 0 }, 8*time.Second, time.Millisecond)
+}
+
+// Attempts that hang are left behind, so many and no more.
+func TestNoMoreAttemptsHangThanThereIsRoomFor(t *testing.T) {
+	t.Parallel()
+	gate := make(chan struct{})
+	o := newOpening(t.Context(), time.Millisecond)
+	ask := o.credentials(func(rueidis.AuthCredentialsContext) (rueidis.AuthCredentials, error) {
+		<-gate
+		return rueidis.AuthCredentials{}, nil
+	})
+	for len(o.room) < mostAttempts {
+		_, err := ask(rueidis.AuthCredentialsContext{})
+		require.ErrorIs(t, err, errSlow)
+	}
+	o.limit = time.Hour
+	for range 10 {
+		_, err := ask(rueidis.AuthCredentialsContext{})
+		require.ErrorIs(t, err, errAttempts)
+	}
+	close(gate)
+	require.Eventually(t, func() bool {
+		_, err := ask(rueidis.AuthCredentialsContext{})
+		return err == nil
+	}, 8*time.Second, time.Millisecond)
+}

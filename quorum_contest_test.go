@@ -1,0 +1,172 @@
+package lockwheel_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel"
+	"github.com/lockwheel/lockwheel/internal/long"
+	"github.com/lockwheel/lockwheel/internal/proxy"
+)
+
+// contest is clients who want the same quorum again and again, each for 5 ms.
+type contest struct {
+	grants []atomic.Int64 // of each client
+	waits  []atomic.Int64 // the longest of each, in ns
+}
+
+// take takes the quorum until ctx ends.
+func (c *contest) take(ctx context.Context, t *testing.T, client int, m lockwheel.Multi) {
+	for ctx.Err() == nil {
+		asked := time.Now()
+		hold, err := m.Lock(ctx)
+		c.waits[client].Store(max(c.waits[client].Load(), int64(time.Since(asked))))
+		if err != nil {
+			if ctx.Err() == nil {
+				t.Error(err)
+			}
+			return
+		}
+		c.grants[client].Add(1)
+		time.Sleep(5 * time.Millisecond) // the work
+		if err := hold.Unlock(context.WithoutCancel(ctx)); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// least is how many grants the client had that had the fewest.
+func (c *contest) least() int64 {
+	return slices.Min(counted(c.grants))
+}
+
+// longest is the longest wait of all, also of one that was in vain.
+func (c *contest) longest() time.Duration {
+	return time.Duration(slices.Max(counted(c.waits)))
+}
+
+func counted(of []atomic.Int64) (n []int64) {
+	for i := range of {
+		n = append(n, of[i].Load())
+	}
+	return n
+}
+
+// between has each client contend until each of them had so many grants, or the time is over. strikes comes after some.
+func (c *contest) between(t *testing.T, clients [][]*lockwheel.Engine, grants int64, within time.Duration, strikes func()) {
+	c.grants, c.waits = make([]atomic.Int64, len(clients)), make([]atomic.Int64, len(clients))
+	ctx, stop := context.WithTimeout(t.Context(), within)
+	defer stop()
+	var all sync.WaitGroup
+	for i, engines := range clients {
+		all.Go(func() { c.take(ctx, t, i, quorum(engines, "n")) })
+	}
+	for c.least() < grants && ctx.Err() == nil {
+		if c.least() > grants/10 && strikes != nil {
+			strikes()
+			strikes = nil
+		}
+		time.Sleep(time.Millisecond)
+	}
+	stop()
+	all.Wait()
+}
+
+// A minority that is dead slows contenders down, and does not stop them: whoever has a lock does not keep it from the
+// others while it waits for a server that does not answer.
+func TestContendersForAQuorumGoOnWithoutAMinority(t *testing.T) {
+	t.Parallel()
+	// Longer than two who contend make each other wait, also on a busy machine.
+	patient := lockwheel.Options{Lease: 2 * time.Minute, Timeout: 30 * time.Second}
+	for name, fail := range map[string]func(*testing.T, *site, []*proxy.Proxy){
+		"none is dead": func(*testing.T, *site, []*proxy.Proxy) {},
+		"it is stopped": func(t *testing.T, s *site, _ []*proxy.Proxy) {
+			require.NoError(t, s.real.Pause())
+			t.Cleanup(func() { _ = s.real.Continue() })
+		},
+		"it refuses connections": func(t *testing.T, _ *site, ways []*proxy.Proxy) {
+			for _, way := range ways {
+				require.NoError(t, way.Refuse(true))
+				way.Cut()
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for dead := range 3 {
+				if dead != 2 && name == "none is dead" {
+					continue
+				}
+				p := newPanel(t, 3)
+				clients := make([][]*lockwheel.Engine, 2)
+				var ways []*proxy.Proxy
+				for i := range clients {
+					for at, s := range p {
+						if at != dead {
+							clients[i] = append(clients[i], s.open(patient))
+							continue
+						}
+						way := proxy.Start(t, s.addr)
+						ways = append(ways, way)
+						clients[i] = append(clients[i], s.openAt(way.Addr(), patient))
+					}
+				}
+				var c contest
+				began := time.Now()
+				c.between(t, clients, 25, 2*patient.Timeout, func() { fail(t, p[dead], ways) })
+				t.Logf("server %d: %v grants in %v, longest wait %v", dead, counted(c.grants), time.Since(began), c.longest())
+				require.GreaterOrEqual(t, c.least(), int64(25))
+				require.Less(t, c.longest(), patient.Timeout, "nobody waits for an answer that does not come")
+			}
+		})
+	}
+}
+
+// Readers of a quorum that come and go without a gap, longer than whoever writes waits at first, and a writer of their engines.
+func TestAStreamOfReadersOfAQuorumDoesNotStarveAWriterOfItsEngines(t *testing.T) {
+	t.Parallel()
+	long.Only(t, "a writer waits for seconds of reads")
+	for _, members := range []int{3, 5} {
+		t.Run(fmt.Sprint(members), func(t *testing.T) {
+			t.Parallel()
+			var readers, writers []lockwheel.Mutex
+			for _, e := range newPanel(t, members).client(lockwheel.Options{}) {
+				m := e.RWMutex("n")
+				readers, writers = append(readers, m.RLocker()), append(writers, m.Writer())
+			}
+			over, stop := context.WithCancel(t.Context())
+			var reads atomic.Int64
+			var all sync.WaitGroup
+			defer all.Wait()
+			defer stop()
+			for range 6 {
+				all.Go(func() {
+					for over.Err() == nil {
+						if hold, err := lockwheel.Quorum(readers...).Lock(over); err == nil {
+							reads.Add(1)
+							time.Sleep(rand.N(400 * time.Millisecond))
+							hold.Unlock(context.Background())
+						}
+					}
+				})
+			}
+			for range 3 {
+				before := reads.Load()
+				eventually(t, "readers", func() bool { return reads.Load() > before+8 })
+				began := time.Now()
+				hold, err := lockwheel.Quorum(writers...).Lock(t.Context(), lockwheel.Wait(time.Minute))
+				require.NoError(t, err)
+				t.Logf("a writer waited for %v", time.Since(began))
+				unlock(t, hold)
+			}
+		})
+	}
+}

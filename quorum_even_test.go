@@ -1,0 +1,60 @@
+package lockwheel_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel"
+)
+
+// Half is no majority: somebody else may have the other half.
+func TestHalfOfAnEvenQuorumIsNotEnough(t *testing.T) {
+	t.Parallel()
+	for _, n := range []int{2, 4} {
+		p := newPanel(t, n)
+		engines := p.client(lockwheel.Options{})
+		for taken := range n {
+			hold, err := quorum(engines, "n").TryLock(t.Context())
+			if n-taken > n/2 {
+				require.NoError(t, err, "%d of %d are somebody else's", taken, n)
+				unlock(t, hold)
+			} else {
+				require.Error(t, err, "%d of %d are somebody else's", taken, n)
+			}
+			eventually(t, "what was had to be released", func() bool { return p.holders("n") == taken })
+			p[taken].occupy("n", time.Hour)
+		}
+	}
+}
+
+// A member that joins when the hold is watched again has the engine's lease, and not the one that was asked for before.
+func TestAMemberThatJoinsAQuorumThatIsWatchedAgainIsWatched(t *testing.T) {
+	t.Parallel()
+	p := newPanel(t, 3)
+	engines := p.client(swift)
+	p[1].occupy("n", time.Hour)
+	hold := lockAll(t, quorum(engines, "n"), lockwheel.Lease(time.Minute))
+	eventually(t, "nobody to ask for the second", func() bool { return engines[1].Stats().Waiting == 0 && engines[1].Stats().InFlight == 0 })
+	p[1].do("DEL", "n")
+	require.NoError(t, hold.Extend(t.Context(), 0))
+	eventually(t, "the second", func() bool { return p[1].exists("n") && engines[1].Stats().Held == 1 })
+	require.LessOrEqual(t, p[1].pttl("n"), brief)
+	renewedSince(t, engines[1])
+	unlock(t, hold)
+}
+
+// Servers that do not answer may do so later: whoever waits goes on.
+func TestAnOutageDoesNotEndTheWaitForAQuorum(t *testing.T) {
+	t.Parallel()
+	p := newPanel(t, 3)
+	engines := p.client(swift)
+	for _, s := range p[:2] {
+		require.NoError(t, s.real.Kill())
+	}
+	waiting := lockingAll(t.Context(), quorum(engines, "n"))
+	silent(t, waiting, 2*brief)
+	require.NoError(t, p[0].real.Restart())
+	unlock(t, granted(t, waiting))
+}

@@ -1,0 +1,81 @@
+package lockwheel_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel"
+)
+
+// Without a majority that agreed, a Quorum is what it was: its members are renewed, and those that it loses come back.
+func TestAQuorumWhoseExtensionFailsIsStillWatched(t *testing.T) {
+	t.Parallel()
+	p := newPanel(t, 3)
+	hold, err := quorum(p.client(keen), "n").Lock(t.Context())
+	require.NoError(t, err)
+	eventually(t, "all three", func() bool { return p.holders("n") == 3 })
+	for _, s := range p[:2] {
+		s.do("CLIENT", "PAUSE", patience.Milliseconds(), "WRITE")
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	require.ErrorIs(t, hold.Extend(ctx, longer), lockwheel.ErrUnavailable)
+	for _, s := range p[:2] {
+		s.do("CLIENT", "UNPAUSE")
+	}
+	for _, s := range p {
+		eventually(t, "the lease of a watched lock", func() bool { ttl := s.pttl("n"); return ttl > 0 && ttl <= keen.Lease })
+	}
+	p[2].do("DEL", "n") // which had agreed
+	eventually(t, "it is back", func() bool { return p.holders("n") == 3 })
+	require.NoError(t, hold.Err())
+	unlock(t, hold)
+	eventually(t, "nothing left", func() bool { return p.holders("n") == 0 })
+}
+
+// One that succeeds ends the watching, as it does of one lock: what is lost then stays so until it is watched again.
+func TestAQuorumThatIsExtendedIsNoLongerWatched(t *testing.T) {
+	t.Parallel()
+	p := newPanel(t, 3)
+	engines := p.client(keen)
+	hold, err := quorum(engines, "n").Lock(t.Context())
+	require.NoError(t, err)
+	eventually(t, "all three", func() bool { return p.holders("n") == 3 })
+	require.NoError(t, hold.Extend(t.Context(), longer))
+	long := 0
+	for _, s := range p {
+		if s.pttl("n") > longer/2 {
+			long++
+		}
+	}
+	require.GreaterOrEqual(t, long, 2)
+	require.Greater(t, time.Until(hold.Deadline()), longer/2)
+	was, err := engines[0].Mutex("n").ForceUnlock(t.Context())
+	require.NoError(t, err)
+	require.True(t, was)
+	always(t, 100*time.Millisecond, "it is not asked for", func() bool { return p.holders("n") == 2 })
+	require.NoError(t, hold.Extend(t.Context(), 0))
+	eventually(t, "it is back", func() bool { return p.holders("n") == 3 })
+	unlock(t, hold)
+}
+
+// It says how the hold ended: what that does to the members that are left is not what its user did.
+func TestAnExtensionByWhichAQuorumIsFoundLostSaysNothingElse(t *testing.T) {
+	t.Parallel()
+	p := newPanel(t, 3)
+	hold, err := quorum(p.client(lockwheel.Options{}), "n").Lock(t.Context(), lockwheel.Lease(longer))
+	require.NoError(t, err)
+	eventually(t, "all three", func() bool { return p.holders("n") == 3 })
+	for _, s := range p[:2] {
+		s.do("DEL", "n")
+	}
+	p[2].do("CLIENT", "PAUSE", time.Minute.Milliseconds(), "WRITE") // it answers nothing before the quorum releases it
+	defer p[2].do("CLIENT", "UNPAUSE")
+	err = hold.Extend(t.Context(), longer)
+	require.ErrorIs(t, err, lockwheel.ErrLost)
+	require.NotErrorIs(t, err, lockwheel.ErrNotHeld)
+	require.Equal(t, hold.Err(), err)
+}

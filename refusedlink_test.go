@@ -1,0 +1,116 @@
+package lockwheel_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel"
+)
+
+// A server to which no connection can be made: one try is told so at once, and every error says why.
+
+// requireRefused makes sure that an error says that connections are refused.
+func requireRefused(t *testing.T, err error) {
+	t.Helper()
+	require.ErrorIs(t, err, lockwheel.ErrUnavailable)
+	require.NotErrorIs(t, err, lockwheel.ErrNotAcquired)
+	require.ErrorIs(t, err, syscall.ECONNREFUSED)
+	var op *net.OpError
+	require.ErrorAs(t, err, &op)
+	require.ErrorContains(t, err, "connection refused")
+}
+
+func TestOneTryFailsAtOnceWhereConnectionsAreRefused(t *testing.T) {
+	t.Parallel()
+	s := realSite(t)
+	e := s.open(lockwheel.Options{Lease: time.Hour, Timeout: time.Minute}) // so that nothing else ends a wait
+	members := make([]lockwheel.Mutex, 3)
+	for i, prefix := range []string{"x", "y", "z"} {
+		members[i] = s.open(lockwheel.Options{Lease: time.Hour, Timeout: time.Minute, Prefix: prefix}).Mutex("n")
+	}
+	unlock(t, lock(t, e.Mutex("before")))
+	require.NoError(t, s.real.Kill())
+	for range 3 { // the first finds it out, the others know it
+		for what, try := range map[string]func() error{
+			"TryLock":           func() error { return second(e.Mutex("a").TryLock(t.Context())) },
+			"Wait(0)":           func() error { return second(e.Mutex("b").Lock(t.Context(), lockwheel.Wait(0))) },
+			"fenced":            func() error { return second(e.FencedMutex("c").TryLock(t.Context())) },
+			"fair":              func() error { return second(e.FairMutex("d").TryLock(t.Context())) },
+			"a reader":          func() error { return second(e.RWMutex("e").RLocker().TryLock(t.Context())) },
+			"a writer":          func() error { return second(e.RWMutex("f").TryLock(t.Context())) },
+			"several":           func() error { return second(multi(e, "g", "h").TryLock(t.Context())) },
+			"several in turn":   func() error { return second(e.Multi(e.Mutex("i"), e.FencedMutex("j")).TryLock(t.Context())) },
+			"a quorum":          func() error { return second(lockwheel.Quorum(members...).TryLock(t.Context())) },
+			"without goroutine": func() error { return second(outcomeOf(t, e.Mutex("k").LockAsync(t.Context(), lockwheel.Wait(0)))) },
+		} {
+			t.Log(what)
+			done := make(chan error, 1)
+			go func() { done <- try() }()
+			requireRefused(t, receive(t, done)) // long before Timeout
+		}
+	}
+	require.NoError(t, s.real.Restart())
+	eventually(t, "a lock when the server is back", func() bool {
+		hold, err := e.Mutex("a").TryLock(t.Context())
+		return err == nil && hold.Unlock(t.Context()) == nil
+	})
+}
+
+// outcomeOf waits for what was asked for without a goroutine.
+func outcomeOf(t *testing.T, p *lockwheel.Pending) (*lockwheel.Hold, error) {
+	receive(t, p.Done())
+	return p.Hold()
+}
+
+// A wait ends when it was to end; a release is sent again until it is answered, so Unlock waits for that. Both say why it was in vain.
+func TestAWaitThatEndsInVainSaysWhyNoConnectionWasMade(t *testing.T) {
+	t.Parallel()
+	s := realSite(t)
+	const timeout = time.Second // so long that all have asked by then
+	e := s.open(lockwheel.Options{Lease: time.Minute, Timeout: timeout})
+	hold := lock(t, e.Mutex("held"))
+	require.NoError(t, s.real.Kill())
+	eventually(t, "a refused connection", func() bool {
+		return errors.Is(second(e.Mutex("before").TryLock(t.Context())), syscall.ECONNREFUSED)
+	})
+	ends := make(chan error, 10)
+	for _, ask := range []func() error{
+		func() error { return second(e.Mutex("a").Lock(t.Context(), lockwheel.Wait(timeout))) },
+		func() error { return second(multi(e, "b", "c").Lock(t.Context(), lockwheel.Wait(timeout))) },
+		func() error {
+			return second(outcomeOf(t, e.Mutex("d").LockAsync(t.Context(), lockwheel.Wait(timeout))))
+		},
+		func() error { return second(e.Mutex("e").State(t.Context())) },
+		func() error { return second(e.Mutex("f").ForceUnlock(t.Context())) },
+		func() error { return hold.Extend(t.Context(), time.Hour) },
+		func() error {
+			ctx, cancel := context.WithTimeout(t.Context(), timeout)
+			defer cancel()
+			err := second(e.Mutex("g").Lock(ctx))
+			return errors.Join(err, errUnless(errors.Is(err, context.DeadlineExceeded)))
+		},
+	} {
+		go func() { ends <- ask() }()
+	}
+	for range 7 {
+		err := receive(t, ends)
+		requireRefused(t, err)
+		t.Log(err)
+	}
+	requireRefused(t, hold.Unlock(t.Context()))
+	require.NoError(t, s.real.Restart())
+	settled(t, e)
+}
+
+func errUnless(ok bool) error {
+	if ok {
+		return nil
+	}
+	return errors.New("the cause of the context is missing")
+}

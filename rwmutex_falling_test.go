@@ -1,0 +1,103 @@
+package lockwheel_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel"
+)
+
+// What a writer reads counts for the TTL as long as it needs it. That is looked at before the next renewal could hide it.
+
+// slowly renews long after these tests are over, and keeps its promises within seconds.
+var slowly = lockwheel.Options{Lease: 10 * time.Minute, Timeout: 3 * time.Second}
+
+// requireTTL waits until the TTL of "n" has fallen to what is needed, which is well above a tenth of it.
+func (s *site) requireTTL(t *testing.T, need time.Duration, holds ...*lockwheel.Hold) {
+	t.Helper()
+	eventually(t, "a TTL of "+need.String(), func() bool {
+		ttl := s.pttl("n")
+		return ttl > need/2 && ttl <= need+need/20+time.Second
+	})
+	for _, hold := range holds {
+		require.NoError(t, hold.Err())
+	}
+}
+
+func TestTheTTLOfAWriteFallsWhenItsReadLeaves(t *testing.T) {
+	t.Parallel()
+	own := lockwheel.Lease(time.Minute)
+	for name, c := range map[string]struct {
+		write []lockwheel.Option
+		need  time.Duration
+	}{"watched": {nil, slowly.Lease}, "with a lease": {[]lockwheel.Option{own}, time.Minute}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := realSite(t)
+			m := s.open(slowly).RWMutex("n")
+			write := lock(t, m.Writer(), c.write...)
+			for range 2 {
+				read := lockWith(t, write.Context(), m.RLocker(), lockwheel.Lease(24*time.Hour))
+				require.Greater(t, s.pttl("n"), 23*time.Hour)
+				unlock(t, read)
+				s.requireTTL(t, c.need, write)
+			}
+			unlock(t, write)
+			require.Equal(t, int64(0), s.do("DBSIZE"))
+		})
+	}
+}
+
+func TestTheTTLOfAWriteFallsWhenItsReadIsGivenAShorterLease(t *testing.T) {
+	t.Parallel()
+	s := realSite(t)
+	m := s.open(slowly).RWMutex("n")
+	write := lock(t, m.Writer(), lockwheel.Lease(time.Minute))
+	read := lockWith(t, write.Context(), m.RLocker(), lockwheel.Lease(24*time.Hour))
+	require.NoError(t, read.Extend(t.Context(), 2*time.Minute))
+	s.requireTTL(t, 2*time.Minute, write, read)
+	unlock(t, read)
+	s.requireTTL(t, time.Minute, write)
+	unlock(t, write)
+}
+
+// At once, as that of any hold: to what its read still needs.
+func TestAWriteThatReadsIsGivenAShorterLease(t *testing.T) {
+	t.Parallel()
+	s := realSite(t)
+	m := s.open(slowly).RWMutex("n")
+	write := lock(t, m.Writer(), lockwheel.Lease(24*time.Hour))
+	read := lockWith(t, write.Context(), m.RLocker(), lockwheel.Lease(10*time.Minute))
+	waiting := locking(t.Context(), s.open(lockwheel.Options{}).RWMutex("n").Writer())
+	silent(t, waiting, 50*time.Millisecond)
+	require.NoError(t, write.Extend(t.Context(), time.Minute))
+	require.LessOrEqual(t, s.pttl("n"), 10*time.Minute)
+	require.Greater(t, s.pttl("n"), 9*time.Minute)
+	require.NoError(t, read.Extend(t.Context(), time.Second)) // it ends, and the write goes on
+	s.requireTTL(t, time.Minute, write)
+	receive(t, read.Done())
+	require.NoError(t, write.Extend(t.Context(), 500*time.Millisecond))
+	unlock(t, granted(t, waiting))
+}
+
+// A write and a read stay, and a third hold of either kind within them is unlocked.
+func TestTheTTLOfAWriteThatReadsFallsWhenAnInnerHoldLeaves(t *testing.T) {
+	t.Parallel()
+	for name, inner := range map[string]func(lockwheel.RWMutex) lockwheel.Mutex{"write": lockwheel.RWMutex.Writer, "read": lockwheel.RWMutex.RLocker} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := realSite(t)
+			m := s.open(slowly).RWMutex("n")
+			write := lock(t, m.Writer())
+			read := lockWith(t, write.Context(), m.RLocker())
+			unlock(t, lockWith(t, read.Context(), inner(m), lockwheel.Lease(24*time.Hour)))
+			s.requireTTL(t, slowly.Lease, write, read)
+			unlock(t, write)
+			s.requireTTL(t, slowly.Lease, read)
+			unlock(t, read)
+			require.Equal(t, int64(0), s.do("DBSIZE"))
+		})
+	}
+}

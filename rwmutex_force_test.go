@@ -1,0 +1,93 @@
+package lockwheel_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel"
+	"github.com/lockwheel/lockwheel/internal/proxy"
+)
+
+// What a lock is forced away from in its own engine is lost at once, whether or not the server answers: of a writer what it
+// reads as well, and of readers all.
+func TestReadsAreLostByForceBeforeTheServerAnswers(t *testing.T) {
+	t.Parallel()
+	for name, own := range map[string][]lockwheel.Option{"watched": nil, "with a lease": {lockwheel.Lease(time.Hour)}} {
+		for which, force := range map[string]func(lockwheel.RWMutex) lockwheel.Mutex{"writer": lockwheel.RWMutex.Writer, "readers": lockwheel.RWMutex.RLocker} {
+			t.Run(name+" "+which, func(t *testing.T) {
+				t.Parallel()
+				s := realSite(t)
+				p := proxy.Start(t, s.addr)
+				m := s.openAt(p.Addr(), lockwheel.Options{}).RWMutex("n")
+				var holds []*lockwheel.Hold
+				ctx := t.Context()
+				if which == "writer" {
+					holds = append(holds, lock(t, m.Writer()))
+					ctx = context.WithoutCancel(holds[0].Context())
+				}
+				for range 3 {
+					holds = append(holds, lockWith(t, ctx, m.RLocker(), own...))
+				}
+				p.Set(proxy.Both, proxy.Drop)
+				forcing, cancel := context.WithCancel(t.Context())
+				done := make(chan error, 1)
+				go func() { done <- second(force(m).ForceUnlock(forcing)) }()
+				for _, hold := range holds {
+					receive(t, hold.Done())
+					require.ErrorIs(t, hold.Err(), lockwheel.ErrLost)
+					require.ErrorContains(t, hold.Err(), "unlocked by force")
+				}
+				select {
+				case err := <-done:
+					t.Fatal("the server was to be silent: ", err)
+				default:
+				}
+				cancel()
+				require.ErrorIs(t, <-done, lockwheel.ErrUnavailable)
+			})
+		}
+	}
+}
+
+// Readers have a key for each hold, with its lease. It goes with them, however they lose the lock and wherever that is found out.
+func TestNothingIsLeftOfReadersThatLostTheLock(t *testing.T) {
+	t.Parallel()
+	for name, lose := range map[string]func(t *testing.T, s *site, here, elsewhere *lockwheel.Engine){
+		"forced here":             func(t *testing.T, _ *site, here, _ *lockwheel.Engine) { forceUnlock(t, here.RWMutex("n").RLocker()) },
+		"forced elsewhere":        func(t *testing.T, _ *site, _, other *lockwheel.Engine) { forceUnlock(t, other.RWMutex("n").RLocker()) },
+		"as Redisson does":        func(t *testing.T, s *site, _, _ *lockwheel.Engine) { s.do("DEL", "n") },
+		"the writer forced here":  func(t *testing.T, _ *site, here, _ *lockwheel.Engine) { forceUnlock(t, here.RWMutex("n").Writer()) },
+		"the writer forced there": func(t *testing.T, _ *site, _, other *lockwheel.Engine) { forceUnlock(t, other.RWMutex("n").Writer()) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := realSite(t)
+			here, elsewhere := s.open(keen), s.open(keen)
+			m := here.RWMutex("n")
+			for _, own := range [][]lockwheel.Option{{lockwheel.Lease(10 * time.Hour)}, nil} {
+				ctx := t.Context()
+				var holds []*lockwheel.Hold
+				if name == "the writer forced here" || name == "the writer forced there" {
+					holds = append(holds, lock(t, m.Writer(), own...))
+					ctx = context.WithoutCancel(holds[0].Context())
+				}
+				first := lockWith(t, ctx, m.RLocker(), lockwheel.Lease(10*time.Hour))
+				inner := lockWith(t, context.WithoutCancel(first.Context()), m.RLocker(), own...)
+				holds = append(holds, first, inner)
+				eventually(t, "keys", func() bool { return s.exists("{n}:" + inner.ID() + ":rwlock_timeout:2") })
+				lose(t, s, here, elsewhere)
+				var errs []error
+				for _, hold := range holds {
+					errs = append(errs, hold.Unlock(t.Context()))
+				}
+				require.ErrorIs(t, errors.Join(errs...), lockwheel.ErrLost)
+				eventually(t, "nothing", func() bool { return s.do("DBSIZE") == int64(0) })
+			}
+			settled(t, here)
+		})
+	}
+}

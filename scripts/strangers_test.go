@@ -1,0 +1,125 @@
+package scripts_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"regexp"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel/internal/long"
+	"github.com/lockwheel/lockwheel/scripts"
+)
+
+// wild are numbers that other programs may have written, and what is none.
+var wild = []string{
+	"nan", "-nan", "inf", "-inf", "1e300", "-1e300", "-5", "0", "", "abc", "0x1F", "007", "1.5", "1e-300", "1", "3", "50", "100000", "100001", "30000000",
+	"9007199254740991", "9007199254740992", "9007199254740994", "1732320000000000000", "9223372036854775807", "-9223372036854775808",
+}
+
+// commandsMost is how many commands a call runs at most, whatever numbers it finds.
+const commandsMost = 250_000
+
+var callsOf = regexp.MustCompile(`cmdstat_[^:]*:calls=(\d+)`)
+
+// bounded runs a script, which must end, and not run more commands than that. Its server is killed with the test if it does not.
+func (s *server) bounded(script scripts.Script, keys []string, args ...any) {
+	s.t.Helper()
+	s.do("CONFIG", "RESETSTAT")
+	require.NoError(s.t, s.conn.Send(call(script, keys, args...)...))
+	reply, err := s.conn.Receive(30 * time.Second)
+	require.NoError(s.t, err, "%s does not end", script.Name)
+	require.NotNil(s.t, reply)
+	commands := 0
+	for _, stat := range callsOf.FindAllStringSubmatch(s.do("INFO", "commandstats").(string), -1) {
+		calls, err := strconv.Atoi(stat[1])
+		require.NoError(s.t, err)
+		commands += calls
+	}
+	require.Less(s.t, commands, commandsMost, script.Name)
+}
+
+// readWriteCalls is one of each script that goes through the holds of readers, on some locks.
+func (s *server) readWriteCalls(locks []string, id string) []func() {
+	var pairs []string
+	var reads, renews, leaves, writes []any
+	for _, lock := range locks {
+		pairs = append(pairs, lock, scripts.HoldKey(lock, id, 1))
+		reads, renews = append(reads, id, 1000, ""), append(renews, id, 1, "1/2", 1000)
+		leaves, writes = append(leaves, id), append(writes, id, 1000)
+	}
+	args := func(verb string, more []any, ghosts ...any) []any {
+		return append(append([]any{verb}, more...), ghosts...)
+	}
+	return []func(){
+		func() { s.bounded(scripts.ReadForce, locks, "PUBLISH") },
+		func() { s.bounded(scripts.WriteForce, locks, "PUBLISH") },
+		func() { s.bounded(scripts.ReadRelease, locks, args("PUBLISH", leaves)...) },
+		func() { s.bounded(scripts.WriteRelease, locks, args("PUBLISH", leaves)...) },
+		func() { s.bounded(scripts.ReadRenew, pairs, args("NUMSUB", renews)...) },
+		func() { s.bounded(scripts.WriteRenew, locks, args("NUMSUB", writes, 1, 2, 3)...) },
+		func() { s.bounded(scripts.ReadAcquire, pairs, args("PUBLISH", reads, 1, "e:2")...) },
+		func() { s.bounded(scripts.WriteAcquire, locks, args("PUBLISH", writes, 1, "e:2")...) },
+		func() { s.bounded(scripts.ReadWriteState, locks) },
+	}
+}
+
+func TestNoCountKeepsAForceFromItsEnd(t *testing.T) {
+	s := onReal(t)
+	for _, mode := range []string{"read", "write"} {
+		for _, count := range wild {
+			s.do("HSET", "a", "mode", mode, "e:1", count, "e:2", "30000000", "e:1:write", count)
+			s.do("PEXPIRE", "a", 60_000)
+			s.do("SET", scripts.HoldKey("a", "e:1", 1), 1, "PX", 60_000)
+			s.bounded(map[string]scripts.Script{"read": scripts.ReadForce, "write": scripts.WriteForce}[mode], []string{"a"}, "PUBLISH")
+			require.Equal(t, int64(0), s.do("EXISTS", "a"), "%s %s", mode, count)
+			s.do("FLUSHALL")
+		}
+	}
+}
+
+// Many readers with as many holds as are believed, and many locks of them, are no more work for one call than one.
+func TestManyCountsKeepNoCallFromItsEnd(t *testing.T) {
+	s := onReal(t)
+	locks := []string{"a", "b"}
+	for mode, calls := range map[string][]int{"read": {2, 4}, "write": {3, 5}} {
+		for _, i := range calls {
+			s.do("FLUSHALL")
+			for _, lock := range locks {
+				s.do("HSET", lock, "mode", mode, "e:1:write", 1)
+				for reader := range 2 {
+					s.do("HSET", lock, fmt.Sprint("e:", reader), 100_000)
+				}
+				s.do("PEXPIRE", lock, 60_000)
+			}
+			s.readWriteCalls(locks, "e:1")[i]()
+		}
+	}
+}
+
+func TestNoCallsOnWildHashesAreLong(t *testing.T) {
+	long.Only(t, "hashes of strangers, of many kinds")
+	s := onReal(t)
+	random := rand.New(rand.NewPCG(1, 2))
+	ids := []string{"e:1", "e:2", "f:1", "e:1:write", "f:2:write"}
+	for range 200 {
+		s.do("FLUSHALL")
+		for _, lock := range []string{"a", "b"} {
+			s.do("HSET", lock, "mode", []string{"read", "read", "write", "odd"}[random.IntN(4)])
+			for range 1 + random.IntN(5) {
+				s.do("HSET", lock, ids[random.IntN(len(ids))], wild[random.IntN(len(wild))])
+			}
+			if random.IntN(5) > 0 {
+				s.do("PEXPIRE", lock, 1+random.IntN(100_000))
+			}
+			if random.IntN(2) > 0 {
+				s.do("SET", scripts.HoldKey(lock, "e:1", 1), 1, "PX", 60_000)
+			}
+		}
+		calls := s.readWriteCalls([]string{"a", "b"}, "e:1")
+		calls[random.IntN(len(calls))]()
+	}
+}

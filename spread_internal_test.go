@@ -1,0 +1,34 @@
+package lockwheel
+
+import (
+	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
+	"github.com/stretchr/testify/require"
+)
+
+// What many do at once they do not do at once again.
+func TestRestsAreSpread(t *testing.T) {
+	t.Parallel()
+	const most = time.Second
+	first, last := most, time.Duration(0)
+	for range 100 {
+		rest := restOf(most)
+		first, last = min(first, rest), max(last, rest)
+	}
+	require.GreaterOrEqual(t, first, most/2)
+	require.LessOrEqual(t, last, most)
+	require.Greater(t, last-first, most/4)
+}
+
+// Engines that are opened together keep to moments of their own, and renew what was taken together at several.
+func TestEnginesKeepToMomentsOfTheirOwn(t *testing.T) {
+	t.Parallel()
+	options, err := Options{Redis: rueidis.ClientOption{InitAddress: []string{"host:1"}}}.withDefaults()
+	require.NoError(t, err)
+	one, other := options.config(), options.config()
+	require.NotEqual(t, one.ID, other.ID)
+	require.NotEqual(t, one.Seed, other.Seed)
+	require.Equal(t, options.Renew/2, one.Spread)
+}

@@ -1,0 +1,136 @@
+package lockwheel
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/redis/rueidis"
+
+	"github.com/lockwheel/lockwheel/engine"
+)
+
+// What is wrong with a URL, in words of ours: those of net/url and of rueidis repeat the part that they cannot read. If
+// the password has a / or a # in it, that is a part of the password.
+var (
+	errURL     = errors.New("it cannot be read, want redis://host:port")
+	errEscape  = errors.New("it cannot be read, want redis://user:password@host:port; in a user and a password write % / ? # [ ] and what is no letter or digit as %25 %2F %3F %23 %5B %5D and so on")
+	errLateAt  = errors.New("an @ stands behind the host: in a user and a password write / ? # as %2F %3F %23, and behind the host @ as %40")
+	errScheme  = errors.New("its scheme is none of redis, rediss, valkey, valkeys and unix, want redis://host:port")
+	errAddress = errors.New("an address in it is not host:port; an IPv6 address stands in [ ], and a user and a password before an @")
+	errSetting = errors.New("it has a setting behind the ? that is not known: those of rueidis.ParseURL are")
+	errHash    = errors.New("it has a # in it: in a user and a password write it as %23")
+	errRepeats = errors.New("the server refuses; its words are left out, as they repeat the password")
+)
+
+// urlSchemes are those of rueidis.ParseURL.
+var urlSchemes = []string{"redis", "rediss", "valkey", "valkeys", "unix"}
+
+// urlSettings are those that rueidis.ParseURL reads; it ignores any other, and a password among them would be missing without a word.
+var urlSettings = []string{
+	"addr", "client_cache", "client_name", "db", "dial_timeout", "master_set", "max_retries", "protocol", "skip_verify", "write_timeout",
+}
+
+// urlRefusals says what those errors of rueidis.ParseURL mean whose texts begin like this.
+var urlRefusals = map[string]error{
+	"redis: invalid database number": errors.New("its database is no number, want redis://host:port/0"),
+	"redis: invalid URL path":        errors.New("its path is more than a database, want redis://host:port/0"),
+	"redis: invalid dial timeout":    errors.New("its dial_timeout is no duration as 3s"),
+	"redis: invalid write timeout":   errors.New("its write_timeout is no duration as 3s"),
+	"redis: invalid skip verify":     errors.New("its skip_verify is neither true nor false"),
+}
+
+// ParseURL reads a URL for [Options.Redis], in the form of rueidis.ParseURL, as [Dial] does. On failure it says what is wrong
+// without repeating any part of the URL, which may have a password in it; those of rueidis do repeat it.
+//
+// The characters / ? # in a user or a password, and an @ behind the host, are refused unless they are percent-encoded:
+// what is behind them would be taken for something else, and repeated in errors of connecting to it. So are a host with a
+// colon in it that is no IPv6 address, a setting that rueidis.ParseURL does not know, and a fragment. A path of / is none.
+func ParseURL(url string) (rueidis.ClientOption, error) {
+	option, err := parseURL(url)
+	if err != nil {
+		return rueidis.ClientOption{}, fmt.Errorf("lockwheel: URL: %w", err)
+	}
+	return option, nil
+}
+
+func parseURL(text string) (option rueidis.ClientOption, err error) {
+	parsed, err := url.Parse(text)
+	switch {
+	case err != nil && strings.Contains(text, "@"):
+		return option, errEscape
+	case err != nil:
+		return option, errURL
+	case !slices.Contains(urlSchemes, parsed.Scheme):
+		return option, errScheme
+	case strayAt(text):
+		return option, errLateAt
+	case strings.Contains(text, "#"):
+		return option, errHash
+	case unknownSetting(parsed.Query()):
+		return option, errSetting
+	}
+	if parsed.Path == "/" && parsed.Scheme != "unix" {
+		parsed.Path = ""
+		text = parsed.String()
+	}
+	if option, err = rueidis.ParseURL(text); err != nil {
+		for begins, ours := range urlRefusals {
+			if strings.HasPrefix(err.Error(), begins) {
+				return option, ours
+			}
+		}
+		return option, errURL
+	}
+	if parsed.Scheme != "unix" && slices.ContainsFunc(option.InitAddress, oddAddress) {
+		return option, errAddress
+	}
+	return option, nil
+}
+
+// strayAt reports whether an @ stands where it does not end a user and a password.
+func strayAt(text string) bool {
+	_, rest, found := strings.Cut(text, "://")
+	if !found {
+		return strings.Contains(text, "@")
+	}
+	end := strings.IndexAny(rest, "/?#")
+	return end >= 0 && strings.Contains(rest[end:], "@")
+}
+
+func unknownSetting(settings url.Values) bool {
+	for name := range settings {
+		if !slices.Contains(urlSettings, name) {
+			return true
+		}
+	}
+	return false
+}
+
+// oddAddress reports whether what should be host:port has something in it that neither has: it may be a URL, a list of
+// settings, or a user and a password whose host was forgotten.
+func oddAddress(address string) bool {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil || strings.ContainsFunc(address, func(r rune) bool { return r <= ' ' || strings.ContainsRune("@/\\?#&=,;\"'", r) }) {
+		return true
+	}
+	_, err = netip.ParseAddr(host)
+	return strings.Contains(host, ":") && err != nil
+}
+
+// withoutSecrets is why one could not connect; in words of ours, if a server repeats the password that it was sent.
+func withoutSecrets(err error, redis *rueidis.ClientOption) error {
+	if _, answered := rueidis.IsRedisErr(err); !answered {
+		return err
+	}
+	for _, secret := range []string{redis.Password, redis.Sentinel.Password} {
+		if secret != "" && strings.Contains(err.Error(), secret) {
+			return errRepeats
+		}
+	}
+	return engine.Refusal(err)
+}

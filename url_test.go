@@ -1,0 +1,262 @@
+package lockwheel_test
+
+import (
+	"bufio"
+	"fmt"
+	"log/slog"
+	"net"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel"
+)
+
+// A URL has a user and a password in it. Neither stands in an error, also not where the URL is malformed and its reader takes a part of them
+// for something else.
+
+// Parts of a user and of a password that no text of ours has.
+const (
+	markedUser     = "uSeRn4mE"
+	markedPassword = "s3cr3tPW"
+	markedDigits   = "54321" // also a port; fewer digits stand by chance in what is printed of an id, a port or an address in memory
+)
+
+// malformedURLs have a password in them that is not where it should be, or cannot be read.
+func malformedURLs() []string {
+	urls := []string{
+		"redis://u@" + markedPassword + "@h:1/x",
+		"redis://u:" + markedPassword + "@h:port",
+		"redis://u:" + markedPassword + "@h:99999",
+		"redis://u:" + markedPassword + "@h:1/" + "x",
+		"redis://u:" + markedPassword + "@h:1/0/1",
+		"redis://u:" + markedPassword + "@h:1?db=x",
+		"redis://u:" + markedPassword + "@h:1?dial_timeout=x",
+		"redis://u:" + markedPassword + "@[::1",
+		"redis://u:" + markedPassword + "@lo cal",
+		"redis://u:" + markedPassword + "@h\x7f",
+		"redis://u:" + markedPassword,
+		"redis://" + markedUser + ":" + markedPassword + ":6379",
+		"rediss://:" + markedPassword + ":6379/0",
+		"redis://h:1?addr=" + markedUser + ":" + markedPassword + ":2",
+		"redis://h:1?password=" + markedPassword,
+		"redis://h:1#" + markedPassword,
+		"redis://:" + markedPassword,
+		"redis:/u:" + markedPassword + "@h:1",
+		"redis:u:" + markedPassword + "@h:1",
+		"//u:" + markedPassword + "@h:1",
+		"http://u:" + markedPassword + "@h:1",
+		markedUser + ":" + markedPassword + "@h:1",
+		markedUser + "://" + markedPassword + "@h:1",
+		markedPassword + "@h:1",
+		"unix://u:" + markedPassword + "#@/tmp/redis.sock",
+		"redis://h:1?addr=u:" + markedPassword + "@h:2",
+		"redis://h:1?addr=u%3A" + markedPassword + "%40h:2",
+	}
+	for _, special := range []string{"#", "/", "?", "\\", "%", "%zz", " ", "\n", "[", "\"", "<", "@/", "@#", "@?"} {
+		for _, password := range []string{markedPassword + special, special + markedPassword, "s3cr3t" + special + "PW", markedDigits + special + markedPassword} {
+			urls = append(urls, "redis://"+markedUser+":"+password+"@h:1", "rediss://:"+password+"@h:1/0")
+		}
+		urls = append(urls, "redis://"+markedUser+special+"@h:1", "redis://6379"+special+markedUser+":p@h:1")
+	}
+	return urls
+}
+
+// leaked is a part of the user or of the password that a text has; "" if it has none.
+func leaked(text string) string {
+	for _, part := range []string{markedUser, markedPassword, "s3cr3t", "uSeR", markedDigits} {
+		if strings.Contains(text, part) {
+			return part
+		}
+	}
+	return ""
+}
+
+// A nil context keeps those that can be read from being connected to.
+func TestNoErrorOfDialHasAPartOfThePassword(t *testing.T) {
+	t.Parallel()
+	for _, url := range malformedURLs() {
+		for _, err := range []error{second(lockwheel.Dial(noContext, url)), second(lockwheel.ParseURL(url))} {
+			for _, text := range []string{fmt.Sprint(err), fmt.Sprintf("%+v", err), fmt.Sprintf("%#v", err)} {
+				require.Empty(t, leaked(text), "%q", url)
+			}
+		}
+	}
+}
+
+// What a reader took for an address stands in the error of whoever connects to it.
+func TestOnlyTheUserAndThePasswordOfAURLHaveAnyPartOfThem(t *testing.T) {
+	t.Parallel()
+	read := 0
+	for _, url := range malformedURLs() {
+		option, err := lockwheel.ParseURL(url)
+		if err != nil {
+			continue
+		}
+		read++
+		require.Empty(t, leaked(said(option)), "%q", url)
+	}
+	require.NotZero(t, read, "some can be read, as a quotation mark is one character of a password")
+}
+
+// Every error of ParseURL is one of a few that are known beforehand, so that there is no room in it for a part of the URL.
+func FuzzNoErrorHasAPartOfTheURL(f *testing.F) {
+	for _, url := range malformedURLs() {
+		user, rest, _ := strings.Cut(strings.TrimPrefix(url, "redis://"), "@") // whatever is marked in rest, fuzzing takes away
+		f.Add("redis://", user, rest)
+	}
+	f.Add("unix://", "u:p", "/tmp/redis.sock?db=1")
+	f.Add("rediss://", "u:p", "h:1/0?addr=h:2&skip_verify=x")
+	f.Add("", "localhost:6379", "")
+	f.Fuzz(func(t *testing.T, scheme, user, rest string) {
+		if strings.Contains(rest, markedUser) || strings.Contains(rest, markedPassword) {
+			t.Skip("a host of that name may be said")
+		}
+		url := scheme + markedPassword + user + markedUser + "@" + rest
+		option, err := lockwheel.ParseURL(url)
+		if err != nil {
+			require.Contains(t, slices.Collect(wordsOfParseURL()), err.Error(), "%q", url)
+			return
+		}
+		require.NotContains(t, said(option), markedUser, "%q", url)
+		require.NotContains(t, said(option), markedPassword, "%q", url)
+	})
+}
+
+// said is what an error of somebody who connects may say of where.
+func said(option rueidis.ClientOption) string {
+	text := fmt.Sprintf("%q %q %q", option.InitAddress, option.ClientName, option.Sentinel.MasterSet)
+	if option.TLSConfig != nil {
+		text += option.TLSConfig.ServerName
+	}
+	return text
+}
+
+func wordsOfParseURL() func(yield func(string) bool) {
+	return slices.Values([]string{
+		"lockwheel: URL: it cannot be read, want redis://host:port",
+		"lockwheel: URL: it cannot be read, want redis://user:password@host:port; in a user and a password write % / ? # [ ] and what is no letter or digit as %25 %2F %3F %23 %5B %5D and so on",
+		"lockwheel: URL: an @ stands behind the host: in a user and a password write / ? # as %2F %3F %23, and behind the host @ as %40",
+		"lockwheel: URL: its scheme is none of redis, rediss, valkey, valkeys and unix, want redis://host:port",
+		"lockwheel: URL: its database is no number, want redis://host:port/0",
+		"lockwheel: URL: its path is more than a database, want redis://host:port/0",
+		"lockwheel: URL: its dial_timeout is no duration as 3s",
+		"lockwheel: URL: its write_timeout is no duration as 3s",
+		"lockwheel: URL: its skip_verify is neither true nor false",
+		"lockwheel: URL: an address in it is not host:port; an IPv6 address stands in [ ], and a user and a password before an @",
+		"lockwheel: URL: it has a setting behind the ? that is not known: those of rueidis.ParseURL are",
+		"lockwheel: URL: it has a # in it: in a user and a password write it as %23",
+	})
+}
+
+// A server that does not know a command says which, and with which arguments: those of HELLO and AUTH are the user and the password. (Redis
+// before 6, proxies, rename-command)
+func TestNoErrorOfOpenRepeatsWhatAServerSaysOfThePassword(t *testing.T) {
+	t.Parallel()
+	for name, reply := range map[string]string{
+		"its arguments":         "ERR unknown command '%s', with args beginning with: '" + markedUser + "' '" + markedPassword + "' ",
+		"all of it":             "ERR do not understand %s " + markedUser + " " + markedPassword,
+		"all of the sentinel's": "ERR do not understand %s " + markedUser + " " + markedPassword,
+		"of the sentinel":       "ERR unknown command '%s', with args beginning with: 'sentinel" + markedPassword + "' ",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			redis := rueidis.ClientOption{InitAddress: []string{parrot(t, reply)}, Username: markedUser, Password: markedPassword}
+			if name == "of the sentinel" {
+				redis.Sentinel = rueidis.SentinelOption{MasterSet: "m", Username: markedUser, Password: "sentinel" + markedPassword}
+			}
+			if name == "all of the sentinel's" {
+				redis.Sentinel = rueidis.SentinelOption{MasterSet: "m", Username: markedUser, Password: markedPassword}
+				redis.Username, redis.Password = "", ""
+			}
+			var log journal
+			_, err := lockwheel.Open(t.Context(), lockwheel.Options{Redis: redis, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+			require.ErrorContains(t, err, "lockwheel: open: ")
+			require.Empty(t, leaked(err.Error()), err)
+			require.Empty(t, leaked(log.String()))
+			t.Log(err)
+		})
+	}
+}
+
+// parrot is a server that answers every command with an error that names the command.
+func parrot(t *testing.T, reply string) (addr string) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	t.Cleanup(func() { l.Close() })
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go repeat(conn, reply)
+		}
+	}()
+	return l.Addr().String()
+}
+
+// repeat answers each command, an array of strings, until the other side closes.
+func repeat(conn net.Conn, reply string) {
+	defer conn.Close()
+	for lines := bufio.NewScanner(conn); lines.Scan(); {
+		var words, length int
+		if _, err := fmt.Sscanf(lines.Text(), "*%d", &words); err != nil {
+			return
+		}
+		command := ""
+		for i := range words {
+			if lines.Scan(); i == 0 {
+				_, _ = fmt.Sscanf(lines.Text(), "$%d", &length)
+			}
+			if lines.Scan(); i == 0 {
+				command = lines.Text()
+			}
+		}
+		if _, err := fmt.Fprintf(conn, "-"+reply+"\r\n", command); err != nil {
+			return
+		}
+	}
+}
+
+// Some take an address for a URL, or for what other clients call a connection string.
+func TestNoErrorOfOpenHasAPasswordThatStandsInAnAddress(t *testing.T) {
+	t.Parallel()
+	for _, addr := range []string{
+		"redis://" + markedUser + ":" + markedPassword + "@127.0.0.1:1", markedUser + ":" + markedPassword + "@127.0.0.1:1",
+		"127.0.0.1:1,password=" + markedPassword, "127.0.0.1:1?password=" + markedPassword, "127.0.0.1:1/" + markedPassword,
+		markedPassword + "@127.0.0.1", "127.0.0.1:1 " + markedPassword, "127.0.0.1:1#" + markedPassword,
+	} {
+		for _, redis := range []rueidis.ClientOption{
+			{InitAddress: []string{addr}},
+			{InitAddress: []string{"127.0.0.1:1", addr}, Sentinel: rueidis.SentinelOption{MasterSet: "m"}},
+		} {
+			_, err := lockwheel.Open(t.Context(), lockwheel.Options{Redis: redis, Timeout: time.Second})
+			require.ErrorContains(t, err, "want host:port")
+			require.Empty(t, leaked(err.Error()), err)
+		}
+	}
+}
+
+// Who logs an engine, or a lock or a hold of it, does not log its password.
+func TestNoPasswordStandsInAnEngineThatIsPrinted(t *testing.T) {
+	t.Parallel()
+	s := realSite(t, "--requirepass", markedPassword)
+	e, err := lockwheel.Dial(t.Context(), "redis://:"+markedPassword+"@"+s.addr)
+	require.NoError(t, err)
+	t.Cleanup(func() { e.Close() })
+	hold := lock(t, e.Mutex("n"))
+	var log journal
+	slog.New(slog.NewTextHandler(&log, nil)).Info("who", "engine", e, "lock", e.Mutex("n"), "hold", hold, "stats", e.Stats())
+	slog.New(slog.NewJSONHandler(&log, nil)).Info("who", "engine", e, "lock", e.Mutex("n"), "hold", hold, "stats", e.Stats())
+	for _, what := range []any{e, e.Mutex("n"), hold} {
+		fmt.Fprintf(&log, "%v %+v %#v", what, what, what)
+	}
+	require.Empty(t, leaked(log.String()))
+	unlock(t, hold)
+}
