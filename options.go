@@ -10,6 +10,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/lockwheel/lockwheel/actor"
+	"github.com/lockwheel/lockwheel/engine"
 )
 
 // Options are an engine's settings. A zero field is its default; a negative or absurd one is an error of
@@ -167,7 +168,15 @@ type Stats struct {
 
 	RenewalLag time.Duration // gauge: how long past its due time the latest renewal of the last minute was confirmed; 0: none was late, or none was due
 	ClockAhead time.Duration // gauge: by how much at least this machine's clock was ahead of the server's when a caller last queued for a FairMutex; negative: behind; 0: not known to be; in a cluster, of the node it is the furthest from
+
+	TurnTimes TurnTimes // counters: turns of the loop by how long they took, but for the one that answers
 }
+
+// TurnTimes counts turns of the loop by how long they took: 10, 20 or 50 µs at most, 100, 200 or 500 µs, and so on up to a second, and in
+// the last of 17 buckets those that took longer. While a turn lasts, all other callers of the engine wait. TurnTimes.Bound says how long the
+// turns of a bucket took at most, TurnTimes.Quantile within which bound a part of all of them were, and TurnTimes.Turns how many have been
+// counted.
+type TurnTimes = engine.TurnTimes
 
 const (
 	shortest = time.Millisecond

@@ -17,7 +17,7 @@ func TestStatsCountWhatLocksDo(t *testing.T) {
 	e := s.open(lockwheel.Options{})
 	m := e.Mutex("n")
 	fresh := e.Stats()
-	fresh.Turns = 0 // the question's own, and the first one, which may have come before it
+	fresh.Turns, fresh.TurnTimes = 0, lockwheel.TurnTimes{} // the question's own, and the first one, which may have come before it
 	require.Equal(t, lockwheel.Stats{}, fresh, "a fresh engine has done nothing")
 
 	outer := lock(t, m)
@@ -152,4 +152,17 @@ func TestStatsCountRenewals(t *testing.T) {
 	require.Positive(t, stats.RenewalLag)
 	require.Less(t, stats.RenewalLag, brief)
 	require.Less(t, stats.Batches, stats.Commands, "due together, they go together")
+}
+
+// TurnTimes counts every turn but the one that answers.
+func TestStatsCountTurnsByHowLongTheyTook(t *testing.T) {
+	t.Parallel()
+	e := anySite(t).open(lockwheel.Options{})
+	for range 100 {
+		unlock(t, lock(t, e.Mutex("n")))
+	}
+	stats := e.Stats()
+	require.Equal(t, stats.Turns-1, stats.TurnTimes.Turns())
+	require.Positive(t, stats.TurnTimes.Quantile(0.5))
+	require.LessOrEqual(t, stats.TurnTimes.Quantile(0.5), stats.TurnTimes.Quantile(1))
 }

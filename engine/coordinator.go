@@ -52,6 +52,8 @@ type coordinator struct {
 	now      time.Duration // of the last turn
 	counters counters
 
+	turnTimes TurnTimes // the loop's, which has a clock
+
 	batches []*batch // outcome: to be carried
 	opened  []*node  // outcome: new nodes, for which there is nobody yet
 	shut    []*node  // outcome: nodes that nothing is sent to any more

@@ -189,16 +189,17 @@ func (e *Engine) run() {
 		e.coordinator.turn(now, letters)
 		e.letGo(now)
 		e.coordinator.rest()
-		if e.hooks.Late != nil {
-			e.late(now)
-		}
+		e.ended(now)
 		e.sleep(now)
 	}
 	e.finish()
 }
 
-func (e *Engine) late(began time.Duration) {
-	if took := e.Now() - began; took > lateTurn {
+// ended counts a turn by how long it took, and tells of one that took too long. It reads the clock, the second and last time of the turn.
+func (e *Engine) ended(began time.Duration) {
+	took := e.Now() - began
+	e.coordinator.turnTimes.note(took)
+	if took > lateTurn && e.hooks.Late != nil {
 		e.hooks.Late(took)
 	}
 }

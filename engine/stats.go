@@ -22,6 +22,8 @@ type Stats struct {
 
 	RenewalLag time.Duration // gauge: how long past its due time the latest renewal was confirmed, of the last minute
 	ClockAhead time.Duration // gauge: of this machine before the server's, when a caller last queued for a fair lock; negative: behind; in a cluster of the node it is the furthest from
+
+	TurnTimes TurnTimes // counters: turns by how long they took, but for the one that answers
 }
 
 // snapsKept is how many of those who ask in one turn there is room for all the time.
@@ -66,5 +68,6 @@ func (c *coordinator) stats() Stats {
 		LostAtUnlock:  s.LostAtUnlock,
 		RenewalLag:    c.fx.Lag.Max(),
 		ClockAhead:    c.ahead(),
+		TurnTimes:     c.turnTimes,
 	}
 }
