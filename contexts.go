@@ -2,6 +2,7 @@ package lockwheel
 
 import (
 	"context"
+	"hash/maphash"
 	"reflect"
 
 	"github.com/lockwheel/lockwheel/actor"
@@ -12,9 +13,12 @@ import (
 type contexts struct {
 	ending  crew // ends holds' contexts; runs no code of a caller
 	leaving crew // takes what has ended out of callers' contexts, and runs code of theirs
+	watches watches
 }
 
-func (c *contexts) begin() {
+func (c *contexts) begin(e *Engine) {
+	c.watches.causeOf, c.watches.shared.seed = c.cause, maphash.MakeSeed()
+	c.watches.giveUp = func(together []*actor.Request, cause error) { e.loop.CancelAll(together, cause) }
 	c.ending.most, c.ending.limit = mostEnding, 1<<62 // each of them is a hold, which is the bound
 	c.leaving.most, c.leaving.limit = mostLeaving, mostLeft
 }
@@ -44,6 +48,7 @@ var (
 		cancel()
 		return reflect.TypeOf(ctx)
 	}()
+	valueType = reflect.TypeOf(context.WithValue(context.Background(), holdKey{}, nil))
 )
 
 // ofPackageContext reports whether a context is known to be one that a child can leave without code of its callers.
@@ -61,6 +66,24 @@ func ofPackageContext(ctx context.Context) bool {
 			return is == cancelType || is == timerType || ctx == context.Background()
 		}
 	}
+}
+
+// ordinary reports whether a context is known to be made of contexts of package context alone, so that none of its methods is code of a caller.
+func ordinary(ctx context.Context) bool {
+	for !ofPackageContext(ctx) {
+		switch c := ctx.(type) {
+		case *fencing:
+			ctx = c.Context
+		case *group:
+			ctx = c.Context
+		default:
+			if reflect.TypeOf(ctx) != valueType {
+				return false
+			}
+			ctx = reflect.ValueOf(ctx).Elem().FieldByName("Context").Interface().(context.Context)
+		}
+	}
+	return true
 }
 
 // drop is for one that nobody was given.

@@ -78,7 +78,7 @@ func Open(ctx context.Context, opts Options) (*Engine, error) {
 	options.Redis = rueidis.ClientOption{} // an engine that is printed has no password in it
 	e := &Engine{options: options, client: client, cluster: server.Cluster(), config: options.config(), ends: closing, closed: make(chan struct{})}
 	e.tells = newAudience(&e.options)
-	e.contexts.begin()
+	e.contexts.begin(e)
 	e.loop = engine.Start(server, e.config, e.hooks(), e.tells.log)
 	return e, nil
 }

@@ -26,7 +26,8 @@ type Pending struct {
 	err   error // why it was not sent
 	fate  atomic.Uint32
 
-	stop    func() bool // stops watching ctx; set before watched
+	with    *watch      // of ctx; set before watched
+	seat    *seat       // there
 	watched atomic.Bool // until then, LockAsync itself looks whether there is anything left to watch for
 }
 
@@ -39,7 +40,7 @@ const (
 )
 
 // LockAsync asks for the lock and returns at once: it does not block, and the wait costs no goroutine; but with
-// a ctx of another make than package context's, which has a Done of its own, Go starts one for each. It
+// a ctx of another make than package context's, which has a Done of its own, Go starts one for all that share it. It
 // is otherwise as Lock. The caller takes the hold from the Pending once its Done is closed; a grant that
 // is not taken when ctx ends is given back. Where very much is asked for at once, callers that block in Lock come before it. Soon after it is refused, taken or cancelled nothing of it is left in ctx.
 func (m Mutex) LockAsync(ctx context.Context, opts ...Option) *Pending {
@@ -59,33 +60,42 @@ func (m Mutex) LockAsync(ctx context.Context, opts ...Option) *Pending {
 // watch has the request given up when its context ends. If the context panics, so does LockAsync, and nobody has the Pending: it is given
 // up at once.
 func (p *Pending) watch() {
+	begun := false
 	defer func() {
-		if p.stop == nil {
+		if !begun {
 			p.giveUp(context.Canceled)
 		}
 	}()
-	p.stop = context.AfterFunc(p.ctx, func() { p.giveUp(p.mutex.engine.contexts.cause(p.ctx)) })
+	p.with, p.seat = p.mutex.engine.contexts.watches.begin(p)
+	begun = true
 	p.watched.Store(true)
 	if p.fate.Load() == refused {
 		p.unwatch()
 	}
 }
 
-// unwatch leaves nothing in the context. A panic of its own code ends nothing but that.
+// unwatch leaves nothing in the context.
 func (p *Pending) unwatch() {
+	if p.with != nil && p.with.leave(p.seat) {
+		p.tidy()
+	}
+}
+
+// tidy may run code of the context. A panic of that ends nothing else.
+func (p *Pending) tidy() {
 	defer func() {
 		if recover() != nil {
 			p.mutex.engine.contexts.leaving.panics.Add(1)
 		}
 	}()
-	p.stop()
+	p.with.tidy()
 }
 
-// decided is called on the loop at the verdict. After a refusal nothing is left in ctx, which may live for ever: that is done
-// beside the loop, as it runs the context's own code. A grant goes on being watched until it is taken.
+// decided is called on the loop at the verdict. After a refusal nothing is left in ctx, which may live for ever: the last who waits with
+// it leaves it beside the loop, as that runs the context's own code. A grant goes on being watched until it is taken.
 func (p *Pending) decided() {
-	if p.call.Err != nil && p.fate.CompareAndSwap(undecided, refused) && p.watched.Load() {
-		p.mutex.engine.contexts.leaving.put(p.unwatch)
+	if p.call.Err != nil && p.fate.CompareAndSwap(undecided, refused) && p.watched.Load() && p.with != nil && p.with.leave(p.seat) {
+		p.mutex.engine.contexts.leaving.put(p.tidy)
 	}
 	close(p.done)
 }
@@ -137,9 +147,7 @@ func (p *Pending) Hold() (*Hold, error) {
 // taken, it does nothing. It does not block, unless code of a ctx of another make than package context's does.
 func (p *Pending) Cancel() {
 	p.giveUp(context.Canceled)
-	if p.stop != nil {
-		p.unwatch()
-	}
+	p.unwatch()
 }
 
 func (p *Pending) giveUp(cause error) {

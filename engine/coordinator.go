@@ -136,6 +136,10 @@ func (c *coordinator) open(now time.Duration, m *mail) {
 		c.fx.Decide(now, what.request, nil, nil)
 	case givesUp:
 		c.gaveUp(now, what.request, what.cause)
+	case giveUp:
+		for _, r := range what.requests {
+			c.gaveUp(now, r, what.cause)
+		}
 	case replaced:
 		c.replaced(now, what.address)
 	case charts:

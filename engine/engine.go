@@ -158,6 +158,11 @@ func (e *Engine) Cancel(c *Call, cause error) {
 	e.box.post(&mail{what: givesUp{&c.Request, cause}})
 }
 
+// CancelAll is Cancel for several requests of calls, which are the loop's from now on. The loop takes them in within one turn.
+func (e *Engine) CancelAll(requests []*actor.Request, cause error) {
+	e.box.post(&mail{what: giveUp{requests, cause}})
+}
+
 // Stats returns a snapshot, after Close the last one. It waits for one turn of the loop.
 func (e *Engine) Stats() Stats {
 	s := &Stats{}

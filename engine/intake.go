@@ -83,7 +83,7 @@ func (c *coordinator) laneOf(now time.Duration, m *mail) *letters {
 			return c.aside(now, what)
 		}
 		return &c.intake.lanes[fromCallers]
-	case givesUp:
+	case givesUp, giveUp:
 		return &c.intake.lanes[withdrawals]
 	}
 	return &c.intake.lanes[fromServer]
@@ -135,6 +135,8 @@ func weight(m *mail) int {
 		if what.Joint != nil {
 			return len(what.Joint.Parts)
 		}
+	case giveUp:
+		return len(what.requests)
 	}
 	return 1
 }

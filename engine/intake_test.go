@@ -1,7 +1,9 @@
 package engine
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -107,6 +109,30 @@ func TestAFloodOfCancelsHoldsNoUnlockUp(t *testing.T) {
 	require.NotZero(t, d.unopened())
 	d.opens("gone")
 	require.EqualValues(t, 0, d.c.stats().Waiting)
+}
+
+// Of callers that leave together a turn lets go of no more than of those that leave each for itself.
+func TestCallersThatLeaveTogetherAreLetGoOfInTurns(t *testing.T) {
+	leave := func(n int) (turns int) {
+		d := shared(t, opensPerTurn)
+		d.posts("async", "k", n)
+		d.opens("taken")
+		var all []*actor.Request
+		for r := range d.names {
+			all = append(all, r)
+		}
+		for some := range slices.Chunk(all, opensPerTurn) {
+			d.mail(&mail{what: giveUp{some, errors.New("cancelled")}})
+		}
+		for left := d.c.stats().Waiting; left > 0; turns++ {
+			d.turn()
+			require.LessOrEqual(t, left-d.c.stats().Waiting, int64(opensPerTurn))
+			left = d.c.stats().Waiting
+		}
+		return turns
+	}
+	require.Equal(t, 4, leave(4*opensPerTurn))
+	require.Equal(t, 40, leave(40*opensPerTurn))
 }
 
 // With no more than a turn opens, what is not waited for keeps its place.

@@ -23,6 +23,10 @@ type (
 		request *actor.Request
 		cause   error
 	}
+	giveUp struct { // their callers left together
+		requests []*actor.Request
+		cause    error
+	}
 	alarms     struct{} // something is due
 	subscribes struct { // the channel is listened to
 		node    *node

@@ -24,15 +24,17 @@ var rootMistakes = []found{
 	}},
 	{"TestNothingThatIsDecidedIsLeftInItsContext", Mistake{
 		"a pending lock that was cancelled is left in its context", "pending.go",
-		`	if p.stop != nil {
-		p.unwatch()`,
-		`	if p.stop != nil && !planted() {
-		p.unwatch()`,
+		`	p.giveUp(context.Canceled)
+	p.unwatch()`,
+		`	p.giveUp(context.Canceled)
+	if !planted() {
+		p.unwatch()
+	}`,
 	}},
 	{"TestACallWhoseContextPanicsLeavesNoLock", Mistake{
 		"a request whose context panicked is left behind", "pending.go",
-		`		if p.stop == nil {`,
-		`		if p.stop == nil && !planted() {`,
+		`		if !begun {`,
+		`		if !begun && !planted() {`,
 	}},
 	{"TestACallWhoseContextPanicsLeavesNoLock", Mistake{
 		"parts are kept when a context panics", "multi_inturn.go",
@@ -46,13 +48,33 @@ var rootMistakes = []found{
 	}},
 	{"TestNothingThatIsDecidedIsLeftInItsContext", Mistake{
 		"a pending lock that was refused is left in its context", "pending.go",
-		`&& p.watched.Load() {`,
-		`&& p.watched.Load() && !planted() {`,
+		`&& p.watched.Load() && p.with`,
+		`&& p.watched.Load() && !planted() && p.with`,
 	}},
 	{"TestAPendingGrantThatIsNotTakenIsGivenBack", Mistake{
-		"a pending grant outlives its context", "pending.go",
+		"a pending grant outlives its context", "watch.go",
+		`		if p == nil || !p.fate`,
+		`		if p == nil || planted() || !p.fate`,
+	}},
+	{"TestAPendingGrantThatIsNotTakenIsGivenBack", Mistake{
+		"a pending grant outlives its cancel", "pending.go",
 		`p.fate.CompareAndSwap(undecided, givenUp) {`,
 		`p.fate.CompareAndSwap(undecided, givenUp) && !planted() {`,
+	}},
+	{"TestContextsThatEndTogetherShareAWatch", Mistake{
+		"each who waits watches the context they share", "watch.go",
+		`known != nil && known.enter() {`,
+		`known != nil && !planted() && known.enter() {`,
+	}},
+	{"TestAWatchThatIsOverIsNotFound", Mistake{
+		"a watch that began at the end of its context is kept", "watch_table.go",
+		`	if w.over() { // maybe before it was to be found`,
+		`	if w.over() && !planted() { // maybe before it was to be found`,
+	}},
+	{"TestAWatchKeepsNoMoreSeatsThanWait", Mistake{
+		"a watch keeps the seats of all who came", "watch.go",
+		`	return left > emptySeats && left > live`,
+		`	return left > emptySeats && left > live && !planted()`,
 	}},
 	{"TestAPendingGrantIsTakenOnce", Mistake{
 		"a pending grant is taken twice", "pending.go",

@@ -1,0 +1,252 @@
+package lockwheel
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel/actor"
+	"github.com/lockwheel/lockwheel/engine"
+)
+
+// idle is an engine without a loop, for what happens before that.
+func idle() *Engine {
+	e := &Engine{}
+	e.contexts.begin(e)
+	e.contexts.watches.giveUp = func([]*actor.Request, error) {}
+	return e
+}
+
+func (e *Engine) waiter(ctx context.Context) *Pending {
+	return &Pending{mutex: Mutex{engine: e}, ctx: ctx, call: engine.NewAsync(), done: make(chan struct{})}
+}
+
+// count is how many watches are to be found.
+func (w *watches) count() (n int) {
+	if places := w.shared.places.Load(); places != nil {
+		for i := range *places {
+			if (*places)[i].Load() != nil {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// seats is how many seats a watch keeps.
+func (w *watch) seats() (n int) {
+	for s := w.newest.Load(); s != nil && s != endedSeat; s = s.next {
+		n++
+	}
+	return n
+}
+
+func TestContextsThatEndTogetherShareAWatch(t *testing.T) {
+	e := idle()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	type key struct{}
+	same := []context.Context{ctx, context.WithValue(ctx, key{}, 1), WithOwner(context.WithValue(ctx, key{}, 2))}
+	var with []*watch
+	var all []*Pending
+	for range 3 {
+		for _, ctx := range same {
+			p := e.waiter(ctx)
+			p.watch()
+			with, all = append(with, p.with), append(all, p)
+		}
+	}
+	for _, w := range with {
+		require.Same(t, with[0], w)
+	}
+	child, stop := context.WithCancel(ctx)
+	defer stop()
+	other := e.waiter(child)
+	other.watch()
+	require.NotSame(t, with[0], other.with, "it can end before the others")
+	require.Equal(t, 2, e.contexts.watches.count())
+	endless := e.waiter(context.Background())
+	endless.watch()
+	require.Nil(t, endless.with, "it does not end")
+	for _, p := range append(all, other, endless) {
+		p.unwatch()
+		p.unwatch()
+	}
+	require.Zero(t, e.contexts.watches.count())
+	again := e.waiter(ctx)
+	again.watch()
+	require.NotSame(t, with[0], again.with)
+}
+
+// A context of another make is told apart by what it is: two that share a Done may end by different causes, and no method of a second one
+// that is the same is called.
+func TestAContextOfAnotherMakeIsWatchedOnceForAllThatWaitWithIt(t *testing.T) {
+	e := idle()
+	ctx := &countedContext{Context: t.Context(), done: make(chan struct{})}
+	var all []*Pending
+	for range 1000 {
+		p := e.waiter(ctx)
+		p.watch()
+		all = append(all, p)
+	}
+	require.Equal(t, 1, ctx.registered)
+	other := e.waiter(&countedContext{Context: t.Context(), done: ctx.done})
+	other.watch()
+	require.NotSame(t, all[0].with, other.with)
+	for _, p := range all {
+		require.Zero(t, ctx.stopped)
+		p.unwatch()
+	}
+	require.Equal(t, 1, ctx.stopped)
+	other.unwatch()
+	require.Zero(t, e.contexts.watches.count())
+}
+
+type countedContext struct {
+	context.Context
+	done                chan struct{}
+	registered, stopped int
+}
+
+func (c *countedContext) Done() <-chan struct{} { return c.done }
+func (c *countedContext) AfterFunc(func()) (stop func() bool) {
+	c.registered++
+	return func() bool { c.stopped++; return true }
+}
+
+// One that ends before others can find its watch, and one whose callers have left by then.
+func TestAWatchThatIsOverIsNotFound(t *testing.T) {
+	e := idle()
+	ended, left := &watch{of: &e.contexts.watches, key: 1}, &watch{of: &e.contexts.watches, key: 2}
+	ended.newest.Store(endedSeat)
+	left.live.Store(overWatch)
+	for _, w := range []*watch{ended, left} {
+		e.contexts.watches.shared.put(w)
+		require.Nil(t, e.contexts.watches.shared.find(w.key))
+	}
+	require.Zero(t, e.contexts.watches.count())
+}
+
+// However many contexts there are: each is found again, and the steps of all and the room for them grow as their number does.
+func TestTheTableOfWatchesGrowsWithTheirNumber(t *testing.T) {
+	steps := func(n int) (moved int) {
+		e := idle()
+		table := &e.contexts.watches.shared
+		before := table.places.Load()
+		look := func() {
+			if now := table.places.Load(); now != before {
+				before, moved = now, moved+len(*now)
+			}
+		}
+		all := make([]*watch, n)
+		for i := range all {
+			all[i] = &watch{of: &e.contexts.watches, key: i}
+			table.put(all[i])
+			look()
+		}
+		found := 0
+		for i := range all {
+			if table.find(i) == all[i] {
+				found++
+			}
+		}
+		require.Greater(t, found, n-n/100)
+		for _, w := range all {
+			w.live.Store(overWatch)
+			table.remove(w)
+		}
+		require.Zero(t, e.contexts.watches.count())
+		table.put(&watch{of: &e.contexts.watches, key: 0})
+		look()
+		require.Len(t, *table.places.Load(), leastPlaces)
+		return moved
+	}
+	require.LessOrEqual(t, steps(1000), 20*1000)
+	require.LessOrEqual(t, steps(10_000), 20*10_000)
+}
+
+// What has left a context that lives on is not kept, and to see to that costs each a bounded number of steps.
+func TestAWatchKeepsNoMoreSeatsThanWait(t *testing.T) {
+	e := idle()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	first := e.waiter(ctx)
+	first.watch()
+	most := 0
+	for range 10_000 {
+		p := e.waiter(ctx)
+		p.watch()
+		require.Same(t, first.with, p.with)
+		p.unwatch()
+		most = max(most, first.with.seats())
+	}
+	require.LessOrEqual(t, most, emptySeats+3)
+	steps := func(n int) (swept int) {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		var all []*Pending
+		for range n {
+			p := e.waiter(ctx)
+			p.watch()
+			all = append(all, p)
+		}
+		for _, p := range all {
+			if p.with.leave(p.seat) {
+				swept += p.with.seats()
+				p.with.tidy()
+			}
+		}
+		return swept
+	}
+	few, many := steps(1000), steps(10_000)
+	require.LessOrEqual(t, few, 4*1000)
+	require.LessOrEqual(t, many, 4*10_000)
+}
+
+// Whatever crosses whatever: who waits when the context ends is given up, and who has left is not.
+func TestWhoWaitsWithAContextIsGivenUpAtItsEndHoweverOthersComeAndGo(t *testing.T) {
+	for range 300 {
+		e := idle()
+		var given sync.Map
+		e.contexts.watches.giveUp = func(together []*actor.Request, cause error) {
+			for _, r := range together {
+				_, twice := given.LoadOrStore(r, cause)
+				require.False(t, twice)
+			}
+		}
+		reason := errors.New("enough")
+		ctx, cancel := context.WithCancelCause(t.Context())
+		var wg sync.WaitGroup
+		stay, leave := make([]*Pending, 400), make([]*Pending, 400)
+		for worker := range 4 {
+			wg.Go(func() {
+				for i := worker; i < len(stay); i += 4 {
+					stay[i], leave[i] = e.waiter(ctx), e.waiter(ctx)
+					stay[i].watch()
+					leave[i].watch()
+					if leave[i].fate.CompareAndSwap(undecided, refused) {
+						leave[i].unwatch()
+					}
+				}
+			})
+		}
+		wg.Go(func() { cancel(reason) })
+		wg.Wait()
+		all := func() bool {
+			for _, p := range slices.Concat(stay, leave) {
+				cause, is := given.Load(&p.call.Request)
+				if is != (p.fate.Load() == givenUp) || is && cause != reason || !is && p.fate.Load() != refused {
+					return false
+				}
+			}
+			return true
+		}
+		require.Eventually(t, all, 10*time.Second, 100*time.Microsecond)
+		require.Zero(t, e.contexts.watches.count())
+	}
+}
