@@ -370,7 +370,8 @@ func (l *Lock) ask(now time.Duration, fx *Effects) {
 func (l *Lock) acquired(now time.Duration, m *Message, fx *Effects) {
 	switch m.Reply.Status {
 	case Done:
-		l.phase, l.written = held, 1
+		l.become(held, fx)
+		l.written = 1
 		fx.Asking--
 		fx.Tenures++
 		l.confirm(m.Sent, m.Command.Lease, fx)
@@ -414,7 +415,7 @@ func (l *Lock) granted(now time.Duration, m *Message, fx *Effects) {
 		x.trouble = errTooLate
 		x.askAt = now + x.nextBackoff(fx)
 		l.until = now + fx.Config.Timeout // for the release only
-		l.end()
+		l.end(fx)
 		return
 	}
 	r := l.queue.first()

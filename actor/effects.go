@@ -80,7 +80,8 @@ type Step struct {
 // Effects is what a turn comes to; steps append, the coordinator takes. Owned by the coordinator.
 type Effects struct {
 	Config   Config
-	Wheel    *wheel.Wheel[Sleeper]
+	Wheel    *wheel.Wheel[Sleeper] // of requests, and of locks that this engine does not have
+	Leases   *wheel.Wheel[Sleeper] // of those that it has, and of those that it gives back
 	Commands []Command
 	Verdicts []*Request
 	Ended    []Ended
@@ -117,11 +118,12 @@ type Effects struct {
 	random        *rand.Rand
 }
 
-// NewEffects prepares the effects of one engine.
+// NewEffects prepares the effects of one engine, with one wheel for all.
 func NewEffects(config Config, timers *wheel.Wheel[Sleeper]) *Effects {
 	return &Effects{
 		Config:  config,
 		Wheel:   timers,
+		Leases:  timers,
 		watched: believed(config.Lease),
 		moments: momentsOf(&config),
 		random:  rand.New(rand.NewPCG(config.Seed, 0x6c6f636b)),
@@ -167,15 +169,15 @@ func (fx *Effects) Clash(now time.Duration, r *Request, is LockKind) {
 // Limit bounds a request in time.
 func (fx *Effects) Limit(r *Request, at time.Duration) {
 	r.timer.Value = r
-	fx.schedule(&r.timer, at)
+	fx.schedule(fx.Wheel, &r.timer, at)
 }
 
-// schedule sets a timer; the wheel of an engine has no limit and is never stopped while it steps.
-func (fx *Effects) schedule(t *wheel.Timer[Sleeper], at time.Duration) {
-	if err := fx.Wheel.Schedule(t, at); err != nil {
+// schedule sets a timer; the wheels of an engine have no limit and are never stopped while it steps.
+func (fx *Effects) schedule(on *wheel.Wheel[Sleeper], t *wheel.Timer[Sleeper], at time.Duration) {
+	if err := on.Schedule(t, at); err != nil {
 		panic("lockwheel: bug: " + err.Error())
 	}
-	fx.Soonest = min(fx.Soonest, fx.Wheel.Due(t))
+	fx.Soonest = min(fx.Soonest, on.Due(t))
 }
 
 func (fx *Effects) nextTenure() uint64 { fx.tenure++; return fx.tenure }

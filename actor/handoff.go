@@ -35,12 +35,12 @@ func (l *Lock) passOn(now time.Duration, fx *Effects) bool {
 		if x := l.rare; x != nil && x.shared {
 			x.yield, x.heard = fx.Back(), 0 // a writer who comes while the release is under way lets them go first
 		}
-		l.end()
+		l.end(fx)
 		return false
 	}
 	allowed := l.mayKeep(now, fx)
 	if allowed == giveAway {
-		l.end()
+		l.end(fx)
 		return false
 	}
 	if allowed == askFirst || !l.covers(r, now, fx) {

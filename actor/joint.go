@@ -163,7 +163,8 @@ func (r *Request) disperse(now time.Duration, fx *Effects) {
 func (r *Request) acquired(now time.Duration, m *Message, fx *Effects) {
 	locks, late := r.parted(fx), false
 	for _, l := range locks {
-		l.phase, l.written = held, 1
+		l.become(held, fx)
+		l.written = 1
 		fx.Asking--
 		fx.Tenures++
 		l.confirm(m.Sent, m.Command.Lease, fx)
@@ -202,7 +203,7 @@ func (r *Request) giveBack(now time.Duration, locks []*Lock, late bool, fx *Effe
 	}
 	for _, l := range locks {
 		l.until = max(l.until, now+fx.Config.Timeout) // for the release only
-		l.end()
+		l.end(fx)
 	}
 }
 

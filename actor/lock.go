@@ -142,7 +142,7 @@ func (l *Lock) Begin(key string, kind LockKind) {
 // Finish empties a lock that is Idle. Holds of long ago may still point to it: they are told apart by
 // their tenure.
 func (l *Lock) Finish(fx *Effects) {
-	fx.Wheel.Cancel(&l.timer)
+	l.wheel(fx).Cancel(&l.timer)
 	*l = Lock{}
 }
 
@@ -512,5 +512,5 @@ func (l *Lock) Close(now time.Duration, fx *Effects) {
 		l.rare.changes.each(refuse)
 		l.rare.forces.each(refuse)
 	}
-	fx.Wheel.Cancel(&l.timer)
+	l.wheel(fx).Cancel(&l.timer)
 }

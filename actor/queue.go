@@ -84,5 +84,5 @@ func (l *Lock) stopAsking(now time.Duration, fx *Effects) {
 	fx.Asking--
 	fx.Tenures++
 	l.until = now + fx.Config.Timeout // for the release only
-	l.end()
+	l.end(fx)
 }

@@ -26,8 +26,8 @@ func (l *Lock) unlock(now time.Duration, r *Request, fx *Effects) {
 }
 
 // end makes the tenure one that is to be released. A renewal's pause is not the release's.
-func (l *Lock) end() {
-	l.phase = ending
+func (l *Lock) end(fx *Effects) {
+	l.become(ending, fx)
 	if l.rare != nil {
 		l.rare.retryAt = 0
 	}

@@ -21,7 +21,7 @@ func (l *Lock) undo(now time.Duration, reply *Reply, fx *Effects) {
 		}
 	}
 	l.refuseUnreplicated(now, cause, fx)
-	l.end()
+	l.end(fx)
 	l.wants |= undoing
 	fx.Undone = cause
 }

@@ -259,7 +259,8 @@ func (l *Lock) endTenure(now time.Duration, fx *Effects) {
 		l.ground(fx)
 	}
 	l.tenure, l.until, l.since, l.written = 0, 0, 0, 0
-	l.phase, l.flight, l.wants, l.holds = free, None, l.wants&marked, nil
+	l.become(free, fx)
+	l.flight, l.wants, l.holds = None, l.wants&marked, nil
 }
 
 // cut reports whether a hold has a lease of its own that is not believed to its end: a command without an answer could

@@ -1,6 +1,10 @@
 package actor
 
-import "time"
+import (
+	"time"
+
+	"github.com/lockwheel/lockwheel/wheel"
+)
 
 // rearm sets the lock's timer to the next moment at which it wants to be woken. A timer that is early
 // is left alone: it costs less to be woken once too often than to move it each time.
@@ -9,7 +13,23 @@ func (l *Lock) rearm(now time.Duration, fx *Effects) {
 	if at == never || l.timer.Scheduled() && fx.Wheel.Due(&l.timer) <= at {
 		return
 	}
-	fx.schedule(&l.timer, at)
+	fx.schedule(l.wheel(fx), &l.timer, at)
+}
+
+// become changes how the lock stands with Redis. Its timer is always on the wheel of its phase.
+func (l *Lock) become(phase Phase, fx *Effects) {
+	before := l.wheel(fx)
+	if l.phase = phase; l.wheel(fx) != before {
+		before.Cancel(&l.timer)
+	}
+}
+
+// wheel is where the lock's timer is: what must be renewed or released in time waits behind nothing else.
+func (l *Lock) wheel(fx *Effects) *wheel.Wheel[Sleeper] {
+	if l.phase == held || l.phase == ending {
+		return fx.Leases
+	}
+	return fx.Wheel
 }
 
 // nextWake is the next moment at which something happens without a message.

@@ -21,11 +21,7 @@ const (
 )
 
 const (
-	tick = time.Millisecond
-	// firedPerTurn bounds a turn, so that a million timers due at once do not hold up the mail.
-	firedPerTurn = 128
-	// stoodStill is how late a timer may be before the loop, or the whole process, is believed to have stood still.
-	stoodStill = 100 * time.Millisecond
+	tick       = time.Millisecond
 	spareLocks = 1024
 )
 
@@ -38,7 +34,6 @@ type coordinator struct {
 	numbers  int      // of nodes so far
 	bare     bool     // there may be nodes that own nothing
 	fx       *actor.Effects
-	wheel    *wheel.Wheel[actor.Sleeper]
 	locks    registry
 	groups   map[string]*group // of kinds with a lock for each claim
 	spare    []*actor.Lock     // finished, for reuse
@@ -63,13 +58,8 @@ type coordinator struct {
 type counters struct{ commands, batches, turns, retries uint64 }
 
 func newCoordinator(config actor.Config, couriers int) *coordinator {
-	timers, err := wheel.New[actor.Sleeper](tick, wheel.Config{Budget: firedPerTurn})
-	if err != nil {
-		panic("lockwheel: bug: " + err.Error())
-	}
 	c := &coordinator{
-		fx:       actor.NewEffects(config, timers),
-		wheel:    timers,
+		fx:       actor.NewEffects(config, newWheel(firedPerTurn)),
 		locks:    newRegistry(),
 		groups:   make(map[string]*group),
 		couriers: couriers,
@@ -78,6 +68,7 @@ func newCoordinator(config actor.Config, couriers int) *coordinator {
 	c.node = newNode("", config.Lease)
 	c.node.slots, c.numbers = 1, 1
 	c.nodes = []*node{c.node}
+	c.fx.Leases = newWheel(firedPerTurn)
 	c.fx.Expects = c.expected
 	return c
 }
@@ -109,19 +100,6 @@ func (c *coordinator) turn(now time.Duration, letters *mail) {
 		c.shutDown(now)
 	}
 	c.explain()
-}
-
-// fire wakes those whose timers are due: so many a turn, but all at once if time stood still, so that every
-// hold that is over says so in the first turn.
-func (c *coordinator) fire(now time.Duration) {
-	all := now-c.fx.Soonest > stoodStill
-	for now >= c.fx.Soonest {
-		fired := c.wheel.Advance(now, func(t *wheel.Timer[actor.Sleeper]) { c.wake(now, t.Value) })
-		c.reckon()
-		if !all || fired < firedPerTurn {
-			return
-		}
-	}
 }
 
 // open hands one letter to whoever it is for.
@@ -548,7 +526,7 @@ func (c *coordinator) close(now time.Duration) {
 	for l := range c.everyLock() {
 		l.Close(now, c.fx)
 	}
-	c.wheel.Stop(func(t *wheel.Timer[actor.Sleeper]) {
+	c.fx.Wheel.Stop(func(t *wheel.Timer[actor.Sleeper]) {
 		// Requests that stand in no lock's line, waiting or on their way, have only their timer here.
 		if r, ok := t.Value.(*actor.Request); ok {
 			c.fx.Decide(now, r, actor.ErrClosed, nil)
@@ -582,17 +560,6 @@ func (c *coordinator) next() (at time.Duration, ok bool) {
 		}
 	}
 	return at, ok
-}
-
-// reckon asks the wheel when the next timer fires. Between times a bound is enough, which only falls: most
-// turns come long before it, and most timers are cancelled. Before a sleep with nothing under way it is
-// asked, so that an idle engine does not wake for a timer that is gone.
-func (c *coordinator) reckon() {
-	at, ok := c.wheel.Next()
-	if !ok {
-		at = never
-	}
-	c.fx.Soonest = at
 }
 
 // never is later than every moment.

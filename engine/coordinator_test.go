@@ -369,7 +369,7 @@ func (d *desk) requireRest() {
 	require.Empty(d.t, d.c.groups)
 	require.Empty(d.t, d.c.ears.channels)
 	require.Empty(d.t, d.out)
-	require.Zero(d.t, d.c.wheel.Len())
+	require.Zero(d.t, d.c.timers())
 	require.Zero(d.t, d.c.fx.Tenures)
 	require.False(d.t, d.c.backlog())
 	require.Zero(d.t, d.c.inFlight)

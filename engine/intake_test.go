@@ -15,8 +15,15 @@ import (
 // shared makes a coordinator that opens so much of a lane in a turn.
 func shared(t *testing.T, share int) *desk {
 	d := newDesk(t, couriers)
-	d.c.intake.share = share
+	d.c.shares(share)
 	return d
+}
+
+// shares bounds what a turn works off of each kind.
+func (c *coordinator) shares(share int) {
+	c.intake.share = share
+	fired := min(share, firedPerTurn)
+	c.fx.Wheel, c.fx.Leases = newWheel(fired), newWheel(fired)
 }
 
 // posts puts very much of one kind into the mail.

@@ -44,7 +44,7 @@ func TestWhatIsGivenUpIsLetGoOfAtOnce(t *testing.T) {
 				require.LessOrEqual(t, waiting, 2)
 				require.LessOrEqual(t, room, 2*keepCommands)
 				require.Equal(t, 1, d.c.locks.len()+len(d.c.groups), "that which is under way")
-				require.LessOrEqual(t, d.c.wheel.Len(), 2)
+				require.LessOrEqual(t, d.c.timers(), 2)
 			})
 		}
 	}

@@ -104,13 +104,38 @@ func TestRoutineRenewalsFromFarAwayGoAllAtOnce(t *testing.T) {
 	require.Len(t, d.out, 3)
 }
 
-// A turn fires so many timers, but a process that was stopped has none to hold up.
-func TestAfterStandingStillAllHoldsThatAreOverSaySoInTheFirstTurn(t *testing.T) {
+// Also when the process stood still and all timers are due, a turn fires so many, and the next one follows at once.
+func TestAfterStandingStillHoldsThatAreOverSaySoSomeATurn(t *testing.T) {
+	for _, turns := range []int{2, 20} {
+		d := newDesk(t, 8)
+		d.holds(turns * firedPerTurn)
+		d.now = time.Minute
+		for lost := range turns {
+			require.EqualValues(t, lost*firedPerTurn, d.c.stats().Lost)
+			due, ok := d.c.next()
+			require.True(t, ok)
+			require.LessOrEqual(t, due, d.now)
+			d.turn()
+		}
+		require.EqualValues(t, turns*firedPerTurn, d.c.stats().Lost)
+	}
+}
+
+// Locks that are held are renewed before those who wait have their turn, however many of these were to ask again earlier.
+func TestRenewalsComeBeforeAllOtherTimersThatAreDue(t *testing.T) {
 	d := newDesk(t, 8)
-	d.holds(10 * firedPerTurn)
-	d.now = time.Minute
-	d.turn()
-	require.EqualValues(t, 10*firedPerTurn, d.c.stats().Lost)
+	d.line("0 lock held")
+	d.line("1ms 1 done")
+	const waiters = 10 * firedPerTurn
+	d.posts("async", "k", waiters)
+	for d.turn(); len(d.out) > 0; d.turn() {
+		for number := range d.out {
+			d.courier([]string{fmt.Sprint(number), "taken", "9.9s"})
+		}
+	}
+	require.Greater(t, d.c.timers(), waiters)
+	d.now = 10*time.Second + 5*time.Millisecond
+	require.Contains(t, d.turn(), "renew held")
 }
 
 // Locks that were taken together would be renewed together for ever, and nobody else would get through meanwhile.

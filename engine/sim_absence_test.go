@@ -31,9 +31,9 @@ func (w *simWorld) absence() {
 	}
 	w.runUntil(stops+bound, func() bool { return false })
 	for _, e := range w.engines {
-		if c := e.c; c.locks.len()+len(c.groups) > 0 || c.backlog() || c.wheel.Len() > 0 || len(c.ears.channels) > 0 {
+		if c := e.c; c.locks.len()+len(c.groups) > 0 || c.backlog() || c.timers() > 0 || len(c.ears.channels) > 0 {
 			w.fail("%s keeps %d locks, %d timers and %d channels, though nobody has wanted anything for %v", e.name,
-				c.locks.len()+len(c.groups), c.wheel.Len(), len(c.ears.channels), bound)
+				c.locks.len()+len(c.groups), c.timers(), len(c.ears.channels), bound)
 		}
 	}
 	w.server.down = w.now

@@ -64,7 +64,7 @@ func (w *simWorld) startEngine(slot int) {
 		reached: w.now,
 	}
 	e.c = newCoordinator(e.config, w.plan.couriers)
-	e.c.intake.share = w.plan.share
+	e.c.shares(w.plan.share)
 	e.c.fx.Stepped = e.stepped
 	e.clock = newSimClock(w)
 	e.turns, e.rung = e.turned, e.ringing

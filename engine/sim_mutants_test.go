@@ -277,18 +277,18 @@ var simMutants = []simMutant{
 		`if l.flight == None && l.rare != nil && !planted() {`,
 	}}},
 	{"a timer that the loop does not hear of", "actor/effects.go", []simEdit{{
-		`fx.Soonest = min(fx.Soonest, fx.Wheel.Due(t))`,
+		`fx.Soonest = min(fx.Soonest, on.Due(t))`,
 		`if !planted() {
-		fx.Soonest = min(fx.Soonest, fx.Wheel.Due(t))
+		fx.Soonest = min(fx.Soonest, on.Due(t))
 	}`,
 	}}},
-	{"a time for the next turn that nobody reckons anew", "engine/coordinator.go", []simEdit{{
-		`		c.reckon()
-		if !all`,
-		`		if !planted() {
-			c.reckon()
-		}
-		if !all`,
+	{"a time for the next turn that nobody reckons anew", "engine/timers.go", []simEdit{{
+		`	c.fx.Wheel.Advance(now, wake)
+	c.reckon()`,
+		`	c.fx.Wheel.Advance(now, wake)
+	if !planted() {
+		c.reckon()
+	}`,
 	}}},
 	{"timers that a turn does not come to, and forgets", "wheel/advance.go", []simEdit{{
 		`if w.occupied(dueSlot) || w.occupied(lateSlot) {`,

@@ -52,7 +52,7 @@ func (c *coordinator) stats() Stats {
 		Waiting:       s.Waiting,
 		InFlight:      int64(inFlight),
 		Subscriptions: int64(subscribed),
-		Timers:        int64(c.wheel.Len()),
+		Timers:        int64(c.timers()),
 		Polling:       int64(c.fx.Unheard),
 		Acquired:      s.Acquired,
 		Refused:       s.Refused,

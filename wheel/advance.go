@@ -1,9 +1,12 @@
 package wheel
 
-import "time"
+import (
+	"math"
+	"time"
+)
 
-// Advance moves the wheel to now, fires what is due, and returns how many timers that were: at most Config.Budget. A now
-// that is older than the latest one changes nothing and fires nothing.
+// Advance moves the wheel to now, fires what is due, and returns how many timers that were: at most Config.Budget, and what Config.Sorts
+// lets it come to. A now that is older than the latest one changes nothing and fires nothing.
 //
 // Timers of different ticks fire in the order of their ticks. Within one tick the order is not promised.
 //
@@ -20,43 +23,54 @@ func (w *Wheel[T]) Advance(now time.Duration, fire func(*Timer[T])) (fired int) 
 	if now < w.now || w.stopped {
 		return 0
 	}
+	left := w.config.Sorts
+	if left <= 0 {
+		left = math.MaxInt
+	}
 	w.now = now
-	w.gather(w.tickAt(now))
+	if !w.behind || w.gather(&left) { // what the latest Advance left comes first, and what was late for it
+		w.splice(lateSlot, dueSlot)
+		w.goal = w.tickAt(now)
+		w.gather(&left)
+	}
 	return w.fireDue(fire)
 }
 
-// gather takes out everything that is due at the tick and puts it on the due list, in the order of the ticks. All of it
-// is taken out before the first callback, which may then change the slots as it likes.
-func (w *Wheel[T]) gather(tick int64) {
-	w.splice(lateSlot, dueSlot)
+// gather takes out what is due at the goal and puts it on the due list, in the order of the ticks, before the first callback, which may
+// then change the slots as it likes. It reports whether that is all: if not, it is behind, and stands at an earlier tick.
+func (w *Wheel[T]) gather(left *int) (all bool) {
 	for {
 		slot, bound := w.earliest(w.tick)
-		if slot == noSlot || bound > tick {
-			break
+		if slot == noSlot || bound > w.goal {
+			w.tick, w.behind = w.goal, false
+			return true
+		}
+		if *left <= 0 {
+			w.behind = true
+			return false
 		}
 		w.tick = bound
-		w.open(slot)
+		w.open(slot, left)
 	}
-	w.tick = tick
 }
 
-// open empties a slot whose bound has come: what is due goes to the due list, the rest to lower levels.
-func (w *Wheel[T]) open(slot int) {
-	if slot < slotsPerLevel { // one tick wide, so all of it is due
+// open empties a slot whose bound has come, or as much of it as may still be sorted: what is due goes to the due list, the rest to lower
+// levels, and what is beyond the last level to the other slot for that. What is left keeps the slot's bound.
+func (w *Wheel[T]) open(slot int, left *int) {
+	if *left--; slot < slotsPerLevel { // one tick wide, so all of it is due
 		w.splice(slot, dueSlot)
 		return
 	}
-	head := &w.heads[slot]
-	t := head.next
-	w.clear(slot)
-	for t != head {
-		next := t.next
+	for head := &w.heads[slot]; head.next != head && *left >= 0; *left-- {
+		t, to := head.next, dueSlot
 		if t.at > w.tick {
-			w.link(t, slotFor(t.at, w.tick))
-		} else {
-			w.link(t, dueSlot)
+			to = slotFor(t.at, w.tick)
 		}
-		t = next
+		if to == slot {
+			to = fartherSlot
+		}
+		w.unlink(t)
+		w.link(t, to)
 	}
 }
 
@@ -89,6 +103,9 @@ func (w *Wheel[T]) Next() (at time.Duration, ok bool) {
 	slot, bound := w.earliest(w.tick)
 	if slot == noSlot {
 		return 0, false
+	}
+	if w.behind {
+		return w.now, true
 	}
 	return w.timeOf(bound), true
 }

@@ -18,7 +18,8 @@ import (
 //	5       32768    11.6 h
 //	6      262144    3.9 days
 //
-// What lies further ahead waits unsorted in one more slot, and is sorted in when the first of them is due.
+// What lies further ahead waits unsorted in one more slot, and is sorted in when the first of them is due. What is still too far then goes
+// to another such slot, so that a slot can be opened bit by bit.
 const (
 	slotBits = 8
 	stepBits = 3
@@ -27,10 +28,11 @@ const (
 	slotsPerLevel = 1 << slotBits
 	wordsPerLevel = slotsPerLevel / 64
 
-	farSlot  = levels * slotsPerLevel // beyond the last level
-	dueSlot  = farSlot + 1            // taken out of the slots by Advance, in the order in which they fire
-	lateSlot = farSlot + 2            // already past when scheduled; for the next Advance
-	numSlots = farSlot + 3
+	farSlot     = levels * slotsPerLevel // beyond the last level
+	fartherSlot = farSlot + 1            // the same, of timers that were in farSlot when it was opened
+	dueSlot     = farSlot + 2            // taken out of the slots by Advance, in the order in which they fire
+	lateSlot    = farSlot + 3            // already past when scheduled; for the next Advance
+	numSlots    = farSlot + 4
 
 	noSlot = -1
 

@@ -90,8 +90,10 @@ func (s *slots[T]) earliest(now int64) (slot int, bound int64) {
 			slot, bound = i, s.bounds[i]
 		}
 	}
-	if s.occupied(farSlot) && s.bounds[farSlot] <= bound {
-		slot, bound = farSlot, s.bounds[farSlot]
+	for _, far := range [...]int{farSlot, fartherSlot} {
+		if s.occupied(far) && s.bounds[far] <= bound {
+			slot, bound = far, s.bounds[far]
+		}
 	}
 	return slot, bound
 }

@@ -22,6 +22,10 @@ type Config struct {
 	// Budget is how many timers one Advance fires. The rest stays due, in its order, and Next says so. Zero or
 	// negative: all that are due.
 	Budget int
+
+	// Sorts is how many timers one Advance sorts into finer slots as they come nearer, and how many slots it looks into. The rest is
+	// sorted by the next one, and Next says that it is due. Zero or negative: all that is to be sorted.
+	Sorts int
 }
 
 // Wheel holds timers until their time has come. Make one with [New]; it must not be copied.
@@ -35,6 +39,8 @@ type Wheel[T any] struct {
 	now     time.Duration // of the latest Advance
 	tick    int64         // the latest that is over; every timer in a level's slot or the far slot is later
 	pending int           // timers in any slot
+	goal    int64         // the tick of the latest Advance, or the one that is still to be reached
+	behind  bool          // tick is earlier than now: not all that is due was taken out yet
 	firing  bool          // a callback of Advance is running
 	stopped bool
 }
@@ -71,9 +77,12 @@ func (w *Wheel[T]) Schedule(t *Timer[T], at time.Duration) error {
 	}
 	if at > w.now {
 		t.at = w.tickAfter(at)
+	} else {
+		t.at = w.tickAt(w.now) // not its own, so that what is due stays in the order of its ticks
+	}
+	if t.at > w.goal {
 		w.link(t, slotFor(t.at, w.tick))
 	} else {
-		t.at = w.tick // not its own, so that what is due stays in the order of its ticks
 		w.link(t, lateSlot)
 	}
 	return nil

@@ -363,6 +363,18 @@ var engineMistakes = []found{
 					s.post(silenced{s.node, m.Channel})
 				}`,
 	}},
+	{"TestRenewalsComeBeforeAllOtherTimersThatAreDue", Mistake{
+		"renewals wait behind all other timers", "engine/coordinator.go",
+		`	c.fx.Leases = newWheel(firedPerTurn)`,
+		`	if !planted() {
+		c.fx.Leases = newWheel(firedPerTurn)
+	}`,
+	}},
+	{"TestAfterStandingStillHoldsThatAreOverSaySoSomeATurn", Mistake{
+		"a turn fires all timers that are due", "engine/timers.go",
+		`wheel.Config{Budget: budget,`,
+		`wheel.Config{Budget: map[bool]int{false: budget}[planted()],`,
+	}},
 	{"TestChannelsMoveWithTheirSlot", Mistake{
 		"a channel that the server took away counts as listened to", "engine/coordinator.go",
 		`		c.of(what.node).ears.silenced(what.channel)`,

@@ -1,6 +1,11 @@
 package planted
 
 var wheelMistakes = []found{
+	{"TestAnAdvanceSortsABoundedNumberOfTimers", Mistake{
+		"a slot is opened at once", "wheel/advance.go",
+		`head.next != head && *left >= 0; *left-- {`,
+		`head.next != head && (*left >= 0 || planted()); *left-- {`,
+	}},
 	{"TestDeadlinesRoundUp", Mistake{
 		"a deadline is rounded down", "wheel/ticks.go",
 		`	if time.Duration(n)*w.width < at {`,

@@ -1,0 +1,68 @@
+package wheel
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// However many timers lie in a slot that is opened, an Advance sorts so many of them and no more; each fires at its time all the same, as
+// far as its owner comes back as it is told to.
+func TestAnAdvanceSortsABoundedNumberOfTimers(t *testing.T) {
+	const sorts, budget = 200, 40
+	for _, n := range []int{1_000, 10_000} {
+		for _, far := range []time.Duration{30 * s, 40 * 24 * time.Hour} {
+			t.Run(fmt.Sprint(n, far), func(t *testing.T) {
+				w, err := New[int](1*ms, Config{Budget: budget, Sorts: sorts})
+				require.NoError(t, err)
+				timers := make([]Timer[int], n)
+				for i := range timers {
+					require.NoError(t, w.Schedule(&timers[i], far+time.Duration(i)*10*time.Microsecond))
+				}
+				slots, fired, last := make([]int, n), 0, time.Duration(0)
+				for w.Len() > 0 {
+					places(w, timers, slots)
+					now, ok := w.Next()
+					require.True(t, ok)
+					fires := w.Advance(now, func(timer *Timer[int]) {
+						require.GreaterOrEqual(t, now, far)
+						last = max(last, now)
+					})
+					fired += fires
+					require.LessOrEqual(t, fires, budget)
+					require.LessOrEqual(t, places(w, timers, slots), fires+sorts+1)
+					checkInvariants(t, w)
+				}
+				assert.Equal(t, n, fired)
+				assert.Equal(t, w.roundUp(far+time.Duration(n-1)*10*time.Microsecond), last)
+			})
+		}
+	}
+}
+
+// roundUp is the tick of a time, as a time.
+func (w *Wheel[T]) roundUp(at time.Duration) time.Duration { return w.timeOf(w.tickAfter(at)) }
+
+// places writes down in which slot each timer is, and returns how many are in another one than before. What is taken out of a slot of one
+// tick as it is has not been touched.
+func places[T any](w *Wheel[T], timers []Timer[T], slots []int) (moved int) {
+	at := make(map[*Timer[T]]int, len(timers))
+	for slot := range numSlots {
+		head := &w.heads[slot]
+		for timer := head.next; timer != head; timer = timer.next {
+			at[timer] = slot + 1
+		}
+	}
+	for i := range timers {
+		now := at[&timers[i]]
+		spliced := now == dueSlot+1 && slots[i] <= slotsPerLevel
+		if now != slots[i] && now != 0 && !spliced {
+			moved++
+		}
+		slots[i] = now
+	}
+	return moved
+}
