@@ -6,7 +6,8 @@
 --       then per key: tenure id, and its own lease
 --       then any number of pairs: index into KEYS, id of a ghost to release first
 -- reply per key (1 alone if all are): 1 granted · {ttl in ms, holder} held by someone else, a ttl of -1
---       meaning without expiry and then the holder is not looked up · a string: why the server refused
+--       meaning without expiry and then the holder is not looked up; nor is it in a hash of several fields, which is no
+--       such lock: it is "several" then · a string: why the server refused
 --
 -- Sent twice: the second finds its own field, answers granted, and raises the TTL but never lowers it.
 -- Sent late: it may take a free lock for a tenure nobody waits for any more; that is what ghosts are.

@@ -49,10 +49,6 @@ local function outlive(times, head, time, wait)
   return time + by
 end
 
--- How much longer than the places in it the hash of places lives, in ms: a server that stood still for long, or callers who
--- stayed away, do not turn places of ours into places of Redisson, which live for five minutes and add as much.
-local after = 900000
-
 -- Keeps a place up for as long as it waits from now on. The TTL of all never falls below what one of them needs.
 local function keep(lock, id, wait, added)
   if not latest then return end

@@ -15,7 +15,7 @@ local function force(lock)
   local fields = redis.pcall('HLEN', lock.key)
   if type(fields) == 'table' then return fields.err end
   if fields == 0 then return 0 end
-  local removed = redis.pcall('DEL', lock.key)
+  local removed = delete(fields, lock.key)
   if type(removed) == 'table' then return removed.err end
   local head, _, _, doubt = prune(verb, lock, now)
   return tell_next(verb, lock, now, head, doubt) and 1 or 2

@@ -7,7 +7,11 @@
 -- long as that says, whatever its time is: times are for clients that do not know the hash, and count for their places.
 
 -- How many places a call takes off the head of a queue at most, and how many it looks at that are in no queue.
-local most, strays = 500, 16
+local most, strays = 300, 16
+
+-- How much longer than the places in it the hash of places lives, in ms: a server that stood still for long, or callers who
+-- stayed away, do not turn places of ours into places of Redisson, which live for five minutes and add as much.
+local after = 900000
 
 -- The server's clock, or the caller's if that one may not be read. Scripts that need it not do not ask.
 local known
@@ -90,9 +94,20 @@ local function forget_times(verb, lock)
   if redis.pcall('EXISTS', lock.times, lock.places) == 0 then return end
   local ids = redis.pcall('ZRANGE', lock.times, '0', '99')
   if ids.err then return ids end
-  local removed = redis.pcall('DEL', lock.times, lock.places)
+  local removed = delete(redis.pcall('ZCARD', lock.times), lock.times, lock.places)
   if type(removed) == 'table' then return removed end
   for i = 1, #ids do tell(verb, lock.key, ids[i]) end
+end
+
+-- What is still to be taken back because of places that calls before this one took off the head, and left dead ones
+-- behind them: to move the times of all each time would be the square of the work. It is kept beside the places, where
+-- no place has an empty name.
+local function debt(lock) return tonumber(redis.pcall('HGET', lock.places, '') or 0) or 0 end
+
+local function put_on_account(lock, owed)
+  if owed <= 0 then return end
+  redis.pcall('HSET', lock.places, '', text(owed))
+  if redis.pcall('PTTL', lock.places) == -1 then redis.pcall('PEXPIRE', lock.places, text(after)) end
 end
 
 -- Takes those off the head who are dead, or who have no time, because nothing else ever would. Who has
@@ -105,6 +120,7 @@ local function prune(verb, lock, now, asks)
   local function done(head, time, left, doubt)
     local failed = owed > 0 and shift(lock.times, -owed)
     if failed then return failed end
+    if owed > 0 then redis.pcall('HDEL', lock.places, '') end
     return head, time, left, doubt
   end
   while true do
@@ -119,7 +135,14 @@ local function prune(verb, lock, now, asks)
     local left = time and (till and till - clock(now) or time - now)
     if left and left > 0 then return done(head, time, left, doubtful(till, life, now)) end
     count = count + 1
-    if count > most then return done(head, time or now, 0, true) end
+    if count == 1 then
+      owed = debt(lock)
+      time = time and time - owed
+    end
+    if count > most then
+      put_on_account(lock, owed)
+      return head, time or now, 0, true
+    end
     local taken = redis.pcall('LPOP', lock.queue)
     if type(taken) == 'table' then return taken end
     if till then redis.pcall('HDEL', lock.places, head) end

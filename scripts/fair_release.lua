@@ -14,9 +14,20 @@
 
 local verb, now = ARGV[1], tonumber(ARGV[2])
 
--- Where those who leave stand in the queue: of each the places, of which there are several only if a time was
--- lost. A long queue is read once, and not at all if nobody who leaves has a time to take back.
-local function stand(lock, leavers)
+-- Who leaves a longer queue is looked for among so many at each of its ends first: to read all of it is dear.
+local long = 1000
+
+-- Takes somebody out of a long queue who stands near one of its ends, and reports whether it did.
+local function leave_end(lock, id)
+  for _, from in ipairs({'1', '-1'}) do
+    local at = redis.pcall('LPOS', lock.queue, id, 'RANK', from, 'MAXLEN', text(long))
+    if type(at) == 'number' then return redis.pcall('LREM', lock.queue, from, id) == 1 end
+  end
+  return false
+end
+
+-- What each of those who leave waits, and its time; false without one.
+local function ask(lock, leavers)
   local known = false
   for i = 1, #leavers do
     local it = leavers[i]
@@ -25,6 +36,37 @@ local function stand(lock, leavers)
     it.time = it.wait ~= '' and redis.pcall('ZSCORE', lock.times, it.id)
     known = known or type(it.time) == 'string'
   end
+  return known
+end
+
+-- Takes those out of a long queue who leave no time to be taken back, because others share it or they have none: for them
+-- the queue is not read. Returns the others. Without a time nobody stands far from its ends for long.
+local function leave_quickly(lock, leavers)
+  local length = redis.pcall('LLEN', lock.queue)
+  if type(length) == 'table' or length <= long then return leavers end
+  local rest = {}
+  for i = 1, #leavers do
+    local it = leavers[i]
+    local quick = type(it.time) ~= 'string'
+    if quick then
+      leave_end(lock, it.id)
+    else
+      local sharers = redis.pcall('ZCOUNT', lock.times, it.time, it.time)
+      quick = type(sharers) == 'number' and sharers > 1 and leave_end(lock, it.id)
+    end
+    if quick then
+      redis.pcall('ZREM', lock.times, it.id)
+      redis.pcall('HDEL', lock.places, it.id)
+    else
+      rest[#rest + 1] = it
+    end
+  end
+  return rest
+end
+
+-- Where those who leave stand in the queue: of each the places, of which there are several only if a time was
+-- lost. A queue is read once, and not at all if nobody who leaves has a time to take back.
+local function stand(lock, leavers, known)
   local waiting, places = known and redis.pcall('LRANGE', lock.queue, '0', '-1') or {}, {}
   for i = 1, #leavers do places[leavers[i].id] = {} end
   for i = 1, #waiting do
@@ -53,7 +95,10 @@ end
 -- Takes all who leave a queue out of it, as if one after the other, but whoever stays gives back once.
 local function leave(lock, leavers)
   local times = lock.times
-  local waiting, places = stand(lock, leavers)
+  local known = ask(lock, leavers)
+  leavers = leave_quickly(lock, leavers)
+  if #leavers == 0 then return end
+  local waiting, places = stand(lock, leavers, known)
   local gone, at = {}, {}
   -- First what needs no memory: short of it, the server lets a call write on that has written.
   for i = 1, #leavers do

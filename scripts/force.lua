@@ -14,7 +14,7 @@ local function force(key)
   local fields = redis.pcall('HLEN', key)
   if type(fields) == 'table' then return fields.err end
   if fields == 0 then return 0 end
-  local removed = redis.pcall('DEL', key)
+  local removed = delete(fields, key)
   if type(removed) == 'table' then return removed.err end
   return type(redis.pcall(verb, channel(key), '0')) == 'number' and 1 or 2
 end

@@ -3,13 +3,11 @@
 
 -- So many keys of holds are removed in a call at most. More are for their engines to remove, when they hear that they lost the
 -- lock, or end with their leases. Nobody reads more often than most_holds.
-local most_removed, most_holds = 5000, 100000
+local most_removed, most_holds = 500, 100000
 local may_remove = most_removed
 
--- What is in the hash; of very many readers some, which costs no more.
-local function readers_of(key)
-  local fields = redis.pcall('HLEN', key)
-  if type(fields) ~= 'number' then return {} end
+-- What is in a hash of so many fields; of very many readers some, which costs no more.
+local function readers_of(key, fields)
   local hash = fields > most_removed and redis.pcall('HRANDFIELD', key, most_removed, 'WITHVALUES') or redis.pcall('HGETALL', key)
   return hash.err and {} or hash
 end
@@ -27,8 +25,10 @@ local function force(verb, key, mode, payload)
   local is = redis.pcall('HGET', key, 'mode')
   if type(is) == 'table' then return is.err end
   if is ~= mode then return 0 end
-  local readers = readers_of(key)
-  local removed = redis.pcall('DEL', key)
+  local fields = redis.pcall('HLEN', key)
+  if type(fields) == 'table' then fields = 0 end
+  local readers = readers_of(key, fields)
+  local removed = delete(fields, key)
   if removed ~= 1 then return removed.err end
   remove_holds(key, readers)
   return tell(verb, key, payload)

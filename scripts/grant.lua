@@ -21,13 +21,25 @@ local function again(key, id, lease, ttl)
   return expires == 1 and 1 or expires.err
 end
 
-local function present(key, id, lease, ttl)
+-- Whose a key is that is there: true if it is this tenure's, otherwise the holder's id, or the table of an error. Only what
+-- expires, and has one field, can be a lock. Of anything else the holder is not looked up, as it may have a million fields.
+local function owner_of(key, id, ttl)
+  local fields = redis.pcall('HLEN', key)
+  if type(fields) == 'table' then return fields end
+  if fields == 1 and ttl ~= -1 then
+    local found = redis.pcall('HKEYS', key)
+    if found.err then return found end
+    return found[1] == id or found[1]
+  end
   local mine = redis.pcall('HEXISTS', key, id)
-  if mine == 1 then return again(key, id, lease, ttl) end
-  if type(mine) == 'table' then return mine.err end
-  -- Only what expires can be a lock: a foreign hash may have a million fields.
-  if ttl == -1 then return {ttl, ''} end
-  local fields = redis.pcall('HKEYS', key)
-  return fields.err or {ttl, fields[1]}
+  if type(mine) == 'table' then return mine end
+  if mine == 1 then return true end
+  return ttl == -1 and '' or 'several'
+end
+
+local function present(key, id, lease, ttl)
+  local owner = owner_of(key, id, ttl)
+  if owner == true then return again(key, id, lease, ttl) end
+  return type(owner) == 'table' and owner.err or {ttl, owner}
 end
 

@@ -24,12 +24,9 @@ local function look(key, id)
   local ttl = redis.pcall('PTTL', key)
   if ttl == -2 then return nil, false end
   if type(ttl) == 'table' then return {ttl.err} end
-  local mine = redis.pcall('HEXISTS', key, id)
-  if mine == 1 then return nil, true end
-  if type(mine) == 'table' then return {mine.err} end
-  if ttl == -1 then return {ttl, ''} end
-  local fields = redis.pcall('HKEYS', key)
-  return fields.err and {fields.err} or {ttl, fields[1]}
+  local owner = owner_of(key, id, ttl)
+  if owner == true then return nil, true end
+  return type(owner) == 'table' and {owner.err} or {ttl, owner}
 end
 
 -- Nearly always all are free, which one command tells. Lua can hand over only so many at once.

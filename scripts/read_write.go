@@ -40,11 +40,11 @@ var (
 	ReadAcquire    = load("read_acquire", leasesText+answersText+expireText+readWriteText+readersText+readAcquireText)
 	ReadRenew      = load("read_renew", answersText+expireText+readWriteText+readersText+readRenewText)
 	ReadRelease    = load("read_release", answersText+readWriteText+readersText+readReleaseText)
-	ReadForce      = load("read_force", readWriteText+forceModeText+readForceText)
+	ReadForce      = load("read_force", readWriteText+deleteText+forceModeText+readForceText)
 	WriteAcquire   = load("write_acquire", leasesText+answersText+expireText+readWriteText+readersText+writerText+writeAcquireText)
 	WriteRenew     = load("write_renew", leasesText+answersText+expireText+readWriteText+readersText+confirmText+writeRenewText)
 	WriteRelease   = load("write_release", answersText+readWriteText+readersText+writerText+writeReleaseText)
-	WriteForce     = load("write_force", readWriteText+forceModeText+writeForceText)
+	WriteForce     = load("write_force", readWriteText+deleteText+forceModeText+writeForceText)
 	ReadWriteState = load("read_write_state", readWriteStateText)
 )
 

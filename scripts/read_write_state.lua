@@ -6,7 +6,15 @@
 --       free and -1 when it is held without expiry; mode '' and nothing else when it is another kind of lock;
 --       writer '' and count 0 when nobody writes · a string: why the server refused
 --
--- Changes nothing, so it may be sent any number of times.
+-- Changes nothing, so it may be sent any number of times. Of very many fields only some are looked at, and the writer is ''
+-- unless it is among them: beside a writer only its own owner reads.
+
+local most_looked_at, some = 1000, 16
+
+local function hash_of(key, fields)
+  if fields <= most_looked_at then return redis.pcall('HGETALL', key) end
+  return redis.pcall('HRANDFIELD', key, some, 'WITHVALUES')
+end
 
 local function state(key)
   local ttl = redis.pcall('PTTL', key)
@@ -14,7 +22,9 @@ local function state(key)
   local mode = redis.pcall('HGET', key, 'mode')
   if type(mode) == 'table' then return mode.err end
   if not mode then return {ttl, '', '', 0, 0, ''} end
-  local hash = redis.pcall('HGETALL', key)
+  local fields = redis.pcall('HLEN', key)
+  if type(fields) == 'table' then return fields.err end
+  local hash = hash_of(key, fields)
   if hash.err then return hash.err end
   local writer, count, readers, one = '', 0, 0, ''
   for at = 1, #hash, 2 do
@@ -25,6 +35,7 @@ local function state(key)
       readers, one = readers + 1, field
     end
   end
+  if fields > most_looked_at then readers = fields - (mode == 'write' and 2 or 1) end
   return {ttl, mode, writer, count, readers, one}
 end
 

@@ -409,7 +409,7 @@ func TestTheKeysOfHoldsGoWithALockThatIsForcedAway(t *testing.T) {
 
 // No call removes more than so many, in however many locks; their reader does, when it hears of it.
 func TestAForceRemovesABoundedNumberOfKeysOfHolds(t *testing.T) {
-	const holds = 4000
+	const holds = 400
 	s := onReal(t)
 	for _, key := range []string{"a", "b"} {
 		keys := []any{"MSET"}
@@ -420,7 +420,7 @@ func TestAForceRemovesABoundedNumberOfKeysOfHolds(t *testing.T) {
 		s.do("HSET", key, "mode", "read", "t1", holds)
 	}
 	s.talk("read_force a b → 1 1")
-	require.Equal(t, int64(2*holds-5000), s.do("DBSIZE"))
+	require.Equal(t, int64(2*holds-500), s.do("DBSIZE"))
 	s.talk("read_release a:t1 b:t1 → 0 0")
 	require.Equal(t, int64(0), s.do("DBSIZE"))
 }

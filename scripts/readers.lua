@@ -6,7 +6,7 @@ local most_holds = 100000
 
 -- So many keys of holds are looked at in a call at most, and so many removed, of however many readers and locks. What is not
 -- looked at leaves a TTL as it is; what is not removed ends with its lease.
-local may_look, may_remove = most_holds, most_holds
+local may_look, may_remove = 2000, 2000
 
 -- The server's clock goes on during a call, so what was given one lease may end at two moments, this many ms
 -- apart at most. A TTL that is longer than needed by no more is left alone.
@@ -14,7 +14,8 @@ local apart = 50
 
 -- Of more fields than this not all are looked through if there is a way around it. So many are looked at first,
 -- which pays for itself when there are more than a few.
-local most_looked_at, few = 8, 64
+-- Of more than so many readers no others are looked at: the TTL stays until there are fewer.
+local most_looked_at, few, most_readers = 8, 64, 1000
 
 -- The longest lease that some readers have left, 0 if none has any; or enough, when it is nearly that long at
 -- least or the server does not say. The youngest field comes first, because it mostly has the longest.
@@ -44,6 +45,7 @@ local function longest(key, enough)
     local some = redis.pcall('HRANDFIELD', key, most_looked_at, 'WITHVALUES')
     local most = some.err and 0 or longest_among(key, some, enough)
     if most > 0 and most + apart >= enough then return most end
+    if fields > most_readers then return enough end
   end
   local hash = redis.pcall('HGETALL', key)
   return hash.err and enough or longest_among(key, hash, enough)

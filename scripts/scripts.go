@@ -31,6 +31,8 @@ var (
 	answersText string
 	//go:embed channel.lua
 	channelText string
+	//go:embed delete.lua
+	deleteText string
 	//go:embed grant.lua
 	grantText string
 	//go:embed confirm.lua
@@ -71,7 +73,7 @@ var (
 	Acquire = load("acquire", leasesText+answersText+channelText+expireText+grantText+acquireText)
 	Renew   = load("renew", leasesText+answersText+channelText+expireText+confirmText+renewText)
 	Release = load("release", answersText+channelText+releaseText)
-	Force   = load("force", channelText+forceText)
+	Force   = load("force", channelText+deleteText+forceText)
 	State   = load("state", stateText)
 )
 
@@ -86,9 +88,9 @@ var JointAcquire = load("joint_acquire", answersText+channelText+expireText+gran
 
 // The scripts of the fair lock.
 var (
-	FairAcquire = load("fair_acquire", answersText+channelText+expireText+grantText+fairQueueText+fairAcquireText)
-	FairRelease = load("fair_release", channelText+fairQueueText+fairReleaseText)
-	FairForce   = load("fair_force", channelText+fairQueueText+fairForceText)
+	FairAcquire = load("fair_acquire", answersText+channelText+expireText+grantText+deleteText+fairQueueText+fairAcquireText)
+	FairRelease = load("fair_release", channelText+deleteText+fairQueueText+fairReleaseText)
+	FairForce   = load("fair_force", channelText+deleteText+fairQueueText+fairForceText)
 )
 
 func load(name, text string) Script {

@@ -11,7 +11,7 @@ import (
 )
 
 // before are the files that stand before scripts.
-var before = []string{"locals", "leases", "answers", "expire", "channel", "grant", "confirm", "token", "fair_queue", "read_write", "readers", "writer", "force_mode"}
+var before = []string{"locals", "leases", "answers", "expire", "channel", "grant", "confirm", "token", "delete", "fair_queue", "read_write", "readers", "writer", "force_mode"}
 
 func TestEveryFileIsAScriptWithAHeader(t *testing.T) {
 	files, err := filepath.Glob("*.lua")

@@ -21,7 +21,7 @@ var wild = []string{
 }
 
 // commandsMost is how many commands a call runs at most, whatever numbers it finds.
-const commandsMost = 250_000
+const commandsMost = 5_000
 
 var callsOf = regexp.MustCompile(`cmdstat_[^:]*:calls=(\d+)`)
 

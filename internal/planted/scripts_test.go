@@ -44,9 +44,24 @@ var scriptMistakes = []found{
 		`redis.pcall('HDEL', key, id)`,
 	}},
 	{"TestFairPlacesAreKnownAsOursWhenTheyAreLongOver", Mistake{
-		"what is known of places goes with the wait", "scripts/fair_acquire.lua",
+		"what is known of places goes with the wait", "scripts/fair_queue.lua",
 		`local after = 900000`,
 		`local after = 0`,
+	}},
+	{"TestWhatOthersPutIntoRedisMakesNoCallDearer", Mistake{
+		"a holder is looked for among a million fields", "scripts/grant.lua",
+		`if fields == 1 and ttl ~= -1 then`,
+		`if ttl ~= -1 then`,
+	}},
+	{"TestTheTimesOfALongRowOfDeadAreMovedOnce", Mistake{
+		"what some of the dead added is forgotten", "scripts/fair_queue.lua",
+		`owed = debt(lock)`,
+		`owed = 0`,
+	}},
+	{"TestLeavingALongFairQueue", Mistake{
+		"who leaves a long queue last of those of a time takes nothing back", "scripts/fair_release.lua",
+		`sharers > 1 and leave_end`,
+		`sharers > 0 and leave_end`,
 	}},
 	{"TestRenewAnswersForEachKeyByItself", Mistake{
 		"a tenure that is gone is renewed", "scripts/confirm.lua",
@@ -298,8 +313,8 @@ var scriptMistakes = []found{
 	{"TestAFairAcquireThatMayNotMoveTheTimesIsRefused", Mistake{
 		"a wait that may not be taken back counts as taken back", "scripts/fair_queue.lua",
 		`    if failed then return failed end
-    return head`,
-		`    return head`,
+    if owed > 0`,
+		`    if owed > 0`,
 	}},
 	{"TestAFairAcquireThatMayNotMoveTheTimesIsRefused", Mistake{
 		"times that may not be put off count as put off", "scripts/fair_acquire.lua",
