@@ -3,6 +3,7 @@ package lockwheel
 import (
 	"context"
 	"slices"
+	"sort"
 	"sync/atomic"
 	"time"
 
@@ -34,6 +35,7 @@ type group struct {
 	bearer  bearer        // of its context; not changed once it asks
 	number  uint64        // whom it asks as, and who it is for its context, where its own context carries nobody. Of a quorum
 	outcome chan *failure // of one slot: nil once it is held
+	letting []*Hold       // members of one engine that are to be released together
 	left    bool          // its user was quicker than its loss, and releases the members
 }
 
@@ -93,11 +95,29 @@ func (g *group) checked() (*Hold, error) {
 		return &g.hold, nil
 	}
 	if g.leave(err) {
-		for i := range g.members {
-			g.members[i].letGo()
-		}
+		g.letGo()
 	}
 	return nil, err
+}
+
+// letGo releases all members that are held, without waiting.
+func (g *group) letGo() {
+	if !g.apart {
+		letGo(g.holds())
+		return
+	}
+	for i := range g.members {
+		g.members[i].letGo()
+	}
+}
+
+// holds are those of its members; nil for what is missing.
+func (g *group) holds() []*Hold {
+	holds := make([]*Hold, len(g.members))
+	for i := range g.members {
+		holds[i] = g.members[i].hold.Load()
+	}
+	return holds
 }
 
 // leave ends the group for its user, and reports whether it was he who did. Its members are left to him.
@@ -234,17 +254,32 @@ func (g *group) deadline() time.Time {
 
 // owner is who re-enters one of the members; 0 if it is not one. Of one that is missing it is whom the group asks as.
 func (g *group) owner(e *Engine, name string) uint64 {
-	for i := range g.members {
-		m := &g.members[i]
-		if m.lock.engine != e || m.lock.name != name {
-			continue
-		}
-		if h := m.hold.Load(); h != nil {
-			return h.grant.Owner
-		}
-		return g.asks(e, name)
+	m := g.member(e, name)
+	if m == nil {
+		return 0
 	}
-	return 0
+	if h := m.hold.Load(); h != nil {
+		return h.grant.Owner
+	}
+	return g.asks(e, name)
+}
+
+// member is that of an engine and a name; nil if there is none. Those of one engine are in the order of their names, and may be
+// very many.
+func (g *group) member(e *Engine, name string) *member {
+	if g.apart {
+		for i := range g.members {
+			if m := &g.members[i]; m.lock.engine == e && m.lock.name == name {
+				return m
+			}
+		}
+		return nil
+	}
+	i := sort.Search(len(g.members), func(i int) bool { return g.members[i].lock.name >= name })
+	if i == len(g.members) || g.members[i].lock.name != name || g.members[i].lock.engine != e {
+		return nil
+	}
+	return &g.members[i]
 }
 
 // asks is as which owner the group asks for a member; 0 if it is all of its locks or none.

@@ -3,6 +3,7 @@ package lockwheel
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -70,8 +71,8 @@ func (g *group) ask(ctx context.Context, what actor.Kind, lease time.Duration) e
 	switch {
 	case agreed >= enough:
 		return nil
-	case len(r.failed) > 0:
-		return lockErrors(r.failed)
+	case len(r.failed.all) > 0:
+		return r.failed.all
 	}
 	return g.tooFew()
 }
@@ -93,18 +94,30 @@ type round struct {
 	asked  []int         // which members
 	holds  []*Hold       // theirs
 	calls  []engine.Call // for them; a loop's until it was told
-	told   chan int      // which call has its verdict, or everyOne; never blocks a loop
-	open   atomic.Int32  // verdicts to come, of calls for one engine
-	sent   int
-	failed []error
+	told   chan verdicts // of some calls; never blocks a loop
+	failed failures
+
+	// Of one engine: some are asked at a time. The loop's, from one verdict to the next.
+	open   atomic.Int32 // verdicts to come
+	begun  atomic.Int32 // how many were posted
+	giveUp atomic.Bool  // the caller has left: what is not posted yet is not waited for
 }
 
-// everyOne stands for all calls: those for one engine are answered together, so the caller wakes once.
-const everyOne = -1
+// verdicts are those of calls that follow each other.
+type verdicts struct {
+	first, last int
+	shut        bool // there are none, nor of any further call: the engine is closed
+}
 
 func newRound(g *group) *round {
 	n := len(g.members)
-	return &round{group: g, asked: make([]int, 0, n), holds: make([]*Hold, 0, n), calls: make([]engine.Call, 0, n), told: make(chan int, n)}
+	r := &round{group: g, asked: make([]int, 0, n), holds: make([]*Hold, 0, n), calls: make([]engine.Call, 0, n)}
+	if g.apart {
+		r.told = make(chan verdicts, n)
+	} else {
+		r.told = make(chan verdicts, n/sliceMost+2)
+	}
+	return r
 }
 
 func (r *round) add(i int, h *Hold, what actor.Kind, lease time.Duration) {
@@ -113,46 +126,69 @@ func (r *round) add(i int, h *Hold, what actor.Kind, lease time.Duration) {
 	r.calls = append(r.calls, engine.Call{Request: actor.Request{Tag: what, Name: h.name, Hold: &h.grant, Lease: lease}})
 }
 
-// send posts the calls. Those for one engine come in one turn, so that they leave together.
+// send posts the calls. Those for one engine come some in a turn, so that they leave together, and the next ones when these are
+// answered, so that others come in between.
 func (r *round) send() {
-	if r.group.apart {
+	switch {
+	case r.group.apart:
 		r.sendApart()
-		return
-	}
-	if len(r.calls) == 0 {
-		return
-	}
-	r.open.Store(int32(len(r.calls)))
-	answered := r.answered
-	for i := range r.calls {
-		r.calls[i].Told = answered
-	}
-	if r.group.members[0].lock.engine.loop.PostAll(r.calls) {
-		r.sent = len(r.calls)
+	case len(r.calls) > 0:
+		r.begun.Store(int32(min(sliceMost, len(r.calls)))) // before the loop can go on
+		r.next(0, sliceMost)
 	}
 }
 
-// answered is called on the loop for each verdict of one engine.
-func (r *round) answered() {
-	if r.open.Add(-1) == 0 {
-		r.told <- everyOne
+// next posts so many calls at most. Those of which begun does not tell yet are not given up.
+func (r *round) next(first, most int) {
+	last := min(first+most, len(r.calls))
+	some := r.calls[first:last]
+	r.open.Store(int32(len(some)))
+	answered := func() { r.answered(first, last) }
+	for i := range some {
+		some[i].Told = answered
 	}
+	if !r.group.members[0].lock.engine.loop.PostAll(some) {
+		r.told <- verdicts{first, last, true}
+		return
+	}
+	if first > 0 {
+		r.begun.Store(int32(last))
+	}
+}
+
+// answered is called on the loop for each verdict of one engine. Where there was no answer, the others are not to wait for it. What
+// ends a hold goes on also without the caller.
+func (r *round) answered(first, last int) {
+	if r.open.Add(-1) > 0 {
+		return
+	}
+	silent, end := unanswered(r.calls[first:last]), r.calls[first].Tag == actor.Unlock
+	switch {
+	case last == len(r.calls):
+	case silent && end:
+		r.next(last, len(r.calls))
+	case !r.giveUp.Load() || end:
+		r.next(last, sliceMost)
+	}
+	r.told <- verdicts{first: first, last: last}
 }
 
 func (r *round) sendApart() {
 	for i := range r.calls {
 		call := &r.calls[i]
-		call.Told = func() { r.told <- i }
-		if r.group.members[r.asked[i]].lock.engine.loop.Post(call) {
-			r.sent++
+		call.Told = func() { r.told <- verdicts{first: i, last: i + 1} }
+		if !r.group.members[r.asked[i]].lock.engine.loop.Post(call) {
+			r.told <- verdicts{i, i + 1, true}
 		}
 	}
+	r.begun.Store(int32(len(r.calls)))
 }
 
 // collect returns how many members agreed: at least enough, or all that did.
 func (r *round) collect(ctx context.Context, enough int) (agreed int) {
 	done := ctx.Done()
-	for waiting := r.sent; waiting > 0 && agreed < enough; {
+	all := len(r.calls) // that are waited for
+	for had := 0; had < all && agreed < enough; {
 		select {
 		case <-done:
 			cause := context.Cause(ctx)
@@ -162,15 +198,16 @@ func (r *round) collect(ctx context.Context, enough int) (agreed int) {
 				ctx, done = outer, outer.Done()
 				continue
 			}
-			r.giveUp(cause)
+			all = r.leave(cause)
 			done = nil // the verdicts come at once
-		case i := <-r.told:
-			first, last := i, i+1
-			if i == everyOne {
-				first, last = 0, len(r.calls)
+		case v := <-r.told:
+			if v.shut && !r.group.apart {
+				return agreed
 			}
-			waiting -= last - first
-			agreed += r.agreed(first, last)
+			had += v.last - v.first
+			if !v.shut {
+				agreed += r.agreed(v.first, v.last)
+			}
 		}
 	}
 	return agreed
@@ -179,17 +216,44 @@ func (r *round) collect(ctx context.Context, enough int) (agreed int) {
 // agreed counts those of some calls that succeeded, and notes why the others failed.
 func (r *round) agreed(first, last int) (count int) {
 	for i := first; i < last; i++ {
-		if err := r.holds[i].outcome(&r.calls[i]); err != nil {
-			r.failed = append(r.failed, err)
-		} else {
+		if r.calls[i].Err == nil {
 			count++
+		} else if r.failed.wants(r.calls[i].Err) {
+			r.failed.add(r.calls[i].Err, r.holds[i].outcome(&r.calls[i]))
 		}
 	}
 	return count
 }
 
-func (r *round) giveUp(cause error) {
-	for i, at := range r.asked {
+// leave gives up what was posted and returns how much that is: the rest is not waited for.
+func (r *round) leave(cause error) (posted int) {
+	r.giveUp.Store(true)
+	posted = int(r.begun.Load())
+	for i, at := range r.asked[:posted] {
 		r.group.members[at].lock.engine.loop.Cancel(&r.calls[i], cause)
+	}
+	if posted < len(r.calls) {
+		r.failed.add(ErrUnavailable, r.holds[posted].fail(ErrUnavailable, actor.Left{Cause: cause}))
+	}
+	return posted
+}
+
+// failuresMost is how many errors of one call are kept: of very many locks they mostly say the same.
+const failuresMost = 64
+
+// failures are why some locks did not agree: the first of them, and one of each further verdict.
+type failures struct {
+	all      lockErrors
+	verdicts []error
+}
+
+func (f *failures) wants(verdict error) bool {
+	return len(f.all) < failuresMost || !slices.Contains(f.verdicts, verdict)
+}
+
+func (f *failures) add(verdict, err error) {
+	f.all = append(f.all, err)
+	if !slices.Contains(f.verdicts, verdict) {
+		f.verdicts = append(f.verdicts, verdict)
 	}
 }

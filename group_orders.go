@@ -21,6 +21,8 @@ func (g *group) tell(event func()) {
 			for _, o := range orders {
 				g.carryOut(o)
 			}
+			letGo(g.letting)
+			g.letting = nil
 		}
 	})
 }
@@ -42,8 +44,12 @@ func (g *group) carryOut(o quorum.Order) {
 			m.why = m.lock.fail(ErrUnavailable, errSilent)
 		}
 	case quorum.LetGo:
-		if !g.left {
+		switch {
+		case g.left:
+		case g.apart:
 			m.letGo()
+		default:
+			g.letting = append(g.letting, m.hold.Load())
 		}
 		if g.end.Load() == nil {
 			m.hold.Store(nil)

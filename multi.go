@@ -9,6 +9,9 @@ import (
 	"time"
 )
 
+// mostLocks is how many locks a Multi has at most: who wants to be alone with more wants one lock for all of them.
+const mostLocks = 100_000
+
 // Multi is several locks that are taken and released as one: all of them ([Engine.Multi]), or a majority
 // ([Quorum]). It is immutable, free to copy, and safe for concurrent use. The zero Multi gives an error. There is no
 // LockAsync: the caller's goroutine waits.
@@ -29,6 +32,8 @@ type Multi struct {
 // their order, and one of them always comes through. If callers who want only one of the locks come first while
 // another one is taken, for longer than 25 ms, it takes the locks one after the other.
 //
+// Of more than 1000 locks each 1000 are taken so, one after the other. More than 100 000 are refused.
+//
 // Locks of other kinds or slots, locks of an engine with [Options.Replicas], and locks of which ctx carries a
 // hold, are taken one after the other from the beginning.
 //
@@ -41,9 +46,12 @@ type Multi struct {
 // [Hold.Token] of the hold is 0, also with fenced locks among them, as each has a token of its own: lock that one again
 // with the hold's context. It re-enters, and that hold's Token is the token.
 //
-// The locks must be of this engine and have different names; otherwise, and without any lock, the methods of
-// the Multi return an error that says so.
+// The locks must be of this engine and have different names; otherwise, and without any lock or with too many, the methods of
+// the Multi return an error that says so, and nothing is sent.
 func (e *Engine) Multi(locks ...Mutex) Multi {
+	if len(locks) > mostLocks {
+		return Multi{wrong: fmt.Errorf("lockwheel: a Multi of %d locks: at most %d can be taken as one", len(locks), mostLocks)}
+	}
 	m := Multi{locks: slices.Clone(locks), name: nameOf(locks)}
 	for _, l := range locks {
 		if l.engine != e && l.engine != nil {
@@ -129,7 +137,7 @@ func (m Multi) lock(ctx context.Context, opts []Option, try bool) (*Hold, error)
 	switch {
 	case m.quorum:
 		return m.majority(call)
-	case m.together():
+	case m.together() && !m.long():
 		return m.jointly(call)
 	}
 	return m.inTurn(call)

@@ -68,27 +68,15 @@ func (m Multi) each(e errand, has int, had *Hold, within time.Duration) (holds [
 			letGo(taken)
 		}
 	}(holds)
-	for i, l := range m.locks {
-		if i == has {
-			continue
+	for first := 0; first < len(m.locks); {
+		last := m.slice(first, has)
+		if at, err := m.take(e, first, last, until, holds); err != nil {
+			return nil, at, m.notLost(err)
 		}
-		hold, err := l.Lock(e.ctx, e.patience(until))
-		if err != nil {
-			return nil, i, m.notLost(err)
-		}
-		holds[i] = hold
+		first = last
 	}
 	all = true
 	return holds, 0, nil
-}
-
-// letGo gives back what was taken.
-func letGo(holds []*Hold) {
-	for _, taken := range holds {
-		if taken != nil {
-			taken.letGo()
-		}
-	}
 }
 
 // gathered makes one hold of locks that were taken one after the other.

@@ -46,9 +46,19 @@ func (m Multi) jointly(e errand) (*Hold, error) {
 
 // atOnce asks for all locks together, and waits for them with none.
 func (m Multi) atOnce(e errand, patience time.Duration) (*Hold, error) {
+	holds, _, err := m.granted(e, patience)
+	if err != nil {
+		return nil, err
+	}
+	return gather(e.ctx, m, holds).checked()
+}
+
+// granted asks for all locks together; at says which an error is about.
+func (m Multi) granted(e errand, patience time.Duration) (holds []*Hold, at int, err error) {
 	on := m.locks[0].engine
 	joint := &actor.Joint{Parts: make([]actor.Part, len(m.locks)), Patience: patience}
-	parts, holds := make([]Hold, len(m.locks)), make([]*Hold, len(m.locks))
+	parts := make([]Hold, len(m.locks))
+	holds = make([]*Hold, len(m.locks))
 	for i, l := range m.locks {
 		parts[i] = Hold{engine: on, name: l.name, parent: e.ctx}
 		holds[i] = &parts[i]
@@ -61,21 +71,21 @@ func (m Multi) atOnce(e errand, patience time.Duration) (*Hold, error) {
 		call.Wait = max(time.Until(e.until), shortest)
 	}
 	if !on.loop.Post(call) {
-		return nil, m.fail(ErrClosed, nil)
+		return nil, 0, m.fail(ErrClosed, nil)
 	}
 	cause := on.await(e.ctx, e.done, call)
 	err, why := call.Err, call.Cause
 	switch {
 	case err == engine.ErrReenters:
-		return nil, err
+		return nil, 0, err
 	case cause != nil && (err == nil || err == actor.ErrOvertaken):
-		return nil, m.fail(ErrNotAcquired, cause) // given up: the loop gives it back
+		return nil, joint.At, m.fail(ErrNotAcquired, cause) // given up: the loop gives it back
 	case err == actor.ErrOvertaken:
-		return nil, err
+		return nil, joint.At, err
 	case err == ErrUnavailable || err == ErrClosed:
-		return nil, m.fail(err, why)
+		return nil, joint.At, m.fail(err, why)
 	case err != nil:
-		return nil, m.locks[joint.At].fail(err, why)
+		return nil, joint.At, m.locks[joint.At].fail(err, why)
 	}
-	return gather(e.ctx, m, holds).checked()
+	return holds, 0, nil
 }

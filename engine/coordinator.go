@@ -43,6 +43,7 @@ type coordinator struct {
 	waiting  []*actor.Request  // for the shutdown to be complete
 	snaps    []*Stats          // wanted of this turn: taken at its end, when what its mail led to is under way
 	closed   bool
+	gathers  bool // it is at what steps left to do for several locks
 	intake   intake
 	now      time.Duration // of the last turn
 	counters counters

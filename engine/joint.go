@@ -25,18 +25,30 @@ func (c *coordinator) reenters(now time.Duration, j *actor.Joint) bool {
 
 // together does what the steps of other locks left to do: lets locks settle that were changed, and asks for
 // those whose turn it is. Both can lead to more of it.
+// Whoever is at it already takes that as well: very many locks are no deep recursion.
 func (c *coordinator) together(now time.Duration) {
-	for len(c.fx.Touched) > 0 {
-		l := c.fx.Touched[0]
-		c.fx.Touched = slices.Delete(c.fx.Touched, 0, 1)
-		if l.Key() != "" {
-			c.step(now, l, &actor.Message{Kind: actor.Nudged})
-		}
+	if c.gathers {
+		return
 	}
-	for len(c.fx.Ready) > 0 {
-		r := c.fx.Ready[0]
-		c.fx.Ready = slices.Delete(c.fx.Ready, 0, 1)
-		c.gather(now, r)
+	c.gathers = true
+	for touched, ready := 0, 0; ; {
+		switch {
+		case touched < len(c.fx.Touched):
+			l := c.fx.Touched[touched]
+			touched++
+			if l.Key() != "" {
+				c.step(now, l, &actor.Message{Kind: actor.Nudged})
+			}
+		case ready < len(c.fx.Ready):
+			r := c.fx.Ready[ready]
+			ready++
+			c.gather(now, r)
+		default:
+			clear(c.fx.Touched)
+			clear(c.fx.Ready)
+			c.fx.Touched, c.fx.Ready, c.gathers = c.fx.Touched[:0], c.fx.Ready[:0], false
+			return
+		}
 	}
 }
 

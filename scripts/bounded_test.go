@@ -3,6 +3,7 @@ package scripts_test
 import (
 	"fmt"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -106,6 +107,10 @@ func TestWhatOthersPutIntoRedisMakesNoCallDearer(t *testing.T) {
 	for _, f := range floods(now) {
 		t.Run(f.name, func(t *testing.T) {
 			s.t = t
+			many := many
+			if strings.Contains(f.plant, "ZADD") { // a million take longer to plant than a connection waits
+				many = min(many, 30_000)
+			}
 			few := s.costOf(f, many, now)
 			most := 4 * max(few, 100*time.Microsecond)
 			all := s.costOf(f, 10*many, now)

@@ -2,6 +2,29 @@ package planted
 
 // severalMistakes are those of several locks that are held as one.
 var severalMistakes = []found{
+	// Very many at once.
+	{"TestOthersComeInBetweenVeryManyLocks", Mistake{
+		"all locks of a Multi are taken at once", "multi_slices.go",
+		`last = min(first+sliceMost, len(m.locks))`,
+		`last = min(first+map[bool]int{false: sliceMost, true: mostLocks}[planted()], len(m.locks))`,
+	}},
+	{"TestOthersComeInBetweenVeryManyLocks", Mistake{
+		"all locks of a Multi are released at once", "group_ask.go",
+		`		r.next(0, sliceMost)`,
+		`		r.next(0, map[bool]int{false: sliceMost, true: mostLocks}[planted()])`,
+	}},
+	{"TestVeryManyLocksOfWhichOneIsTaken", Mistake{
+		"of what is given back the first are", "letting.go",
+		`	} else {
+		l.next(sliceMost)`,
+		`	} else if !planted() {
+		l.next(sliceMost)`,
+	}},
+	{"TestAMultiOfTooManyLocksIsRefusedAtOnce", Mistake{
+		"no Multi is too large", "multi.go",
+		`if len(locks) > mostLocks {`,
+		`if len(locks) > mostLocks && !planted() {`,
+	}},
 	// Quorums.
 	{"TestHalfOfAnEvenQuorumIsNotEnough", Mistake{
 		"half of the locks are a majority", "quorum.go",
@@ -66,9 +89,10 @@ var severalMistakes = []found{
 	}},
 	{"TestWithoutAMajorityNothingIsLeft", Mistake{
 		"what is to be let go of is kept", "group_orders.go",
-		`		if !g.left {
+		`		case g.apart:
 			m.letGo()`,
-		`		if !g.left && !planted() {
+		`		case g.apart && planted():
+		case g.apart:
 			m.letGo()`,
 	}},
 	{"TestAnOutageDoesNotEndTheWaitForAQuorum", Mistake{
@@ -116,8 +140,8 @@ var severalMistakes = []found{
 	}},
 	{"TestAnUnlockOfAQuorumWaitsForNoMoreThanItNeeds", Mistake{
 		"all members are waited for", "group_ask.go",
-		`waiting > 0 && agreed < enough; {`,
-		`waiting > 0 && (agreed < enough || planted()); {`,
+		`had < all && agreed < enough; {`,
+		`had < all && (agreed < enough || planted()); {`,
 	}},
 
 	// Groups.
@@ -143,8 +167,10 @@ var severalMistakes = []found{
 	}},
 	{"TestTheHoldersContextReentersEachOfSeveral", Mistake{
 		"the context of several locks is a stranger's", "group.go",
-		`if m.lock.engine != e || m.lock.name != name {`,
-		`if m.lock.engine != e || m.lock.name != name || planted() {`,
+		`	if m == nil {
+		return 0`,
+		`	if m == nil || planted() {
+		return 0`,
 	}},
 	{"TestTheDeadlineOfAGroupIsThatOfTheLastPartItNeeds", Mistake{
 		"a deadline of the longest of those that are needed", "group.go",
@@ -225,9 +251,9 @@ var severalMistakes = []found{
 			}`,
 	}},
 	{"TestAMultiInTurnThatFailsGivesBackWhatItHad", Mistake{
-		"what was taken is kept when the next is refused", "multi_inturn.go",
-		`		if taken != nil {`,
-		`		if taken != nil && !planted() {`,
+		"what was taken is kept when the next is refused", "letting.go",
+		`		if h != nil {`,
+		`		if h != nil && !planted() {`,
 	}},
 	{"TestAPartThatIsLostBeforeAllAreHadIsNoLoss", Mistake{
 		"a part that is lost before all are had is a loss", "multi_inturn.go",

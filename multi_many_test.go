@@ -1,0 +1,193 @@
+package lockwheel_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel"
+)
+
+// Several locks of which there are very many: they are worked off some at a time, so that callers of other locks of the same
+// engine come in between.
+
+// manyLocks is more than are taken with one command.
+const manyLocks = 2_500
+
+// many are plain locks, and the name of one of them.
+func many(e *lockwheel.Engine, n int) (lockwheel.Multi, func(i int) lockwheel.Mutex) {
+	name := func(i int) lockwheel.Mutex { return e.Mutex(fmt.Sprintf("many/%06d", i)) }
+	locks := make([]lockwheel.Mutex, n)
+	for i := range locks {
+		locks[i] = name((i * 7919) % n)
+	}
+	return e.Multi(locks...), name
+}
+
+func (s *site) empty(t testing.TB) {
+	t.Helper()
+	eventually(t, "nothing is left", func() bool { return s.do("DBSIZE") == int64(0) })
+}
+
+func TestVeryManyLocksAreHeldAsOne(t *testing.T) {
+	t.Parallel()
+	s := realSite(t)
+	e, other := s.open(lockwheel.Options{}), s.open(lockwheel.Options{})
+	m, _ := many(e, manyLocks)
+	_, theirs := many(other, manyLocks)
+
+	hold := lockAll(t, m)
+	require.Equal(t, int64(manyLocks), s.do("DBSIZE"))
+	for _, i := range []int{0, 999, 1000, manyLocks - 1} {
+		_, err := theirs(i).TryLock(t.Context())
+		require.ErrorIs(t, err, lockwheel.ErrNotAcquired)
+	}
+	again, err := m.TryLock(hold.Context())
+	require.NoError(t, err)
+	require.NoError(t, again.Unlock(t.Context()))
+	require.NoError(t, hold.Extend(t.Context(), time.Hour))
+	require.Greater(t, s.pttl("many/002499"), 50*time.Minute)
+	require.NoError(t, hold.Unlock(t.Context()))
+	require.Equal(t, int64(0), s.do("DBSIZE"))
+	require.ErrorIs(t, hold.Unlock(t.Context()), lockwheel.ErrNotHeld)
+
+	leased := lockAll(t, m, lockwheel.Lease(time.Hour))
+	require.Greater(t, s.pttl("many/000000"), 50*time.Minute)
+	require.WithinRange(t, leased.Deadline(), time.Now().Add(50*time.Minute), time.Now().Add(time.Hour))
+	require.NoError(t, leased.Unlock(t.Context()))
+	s.empty(t)
+}
+
+func TestVeryManyLocksOfWhichOneIsTaken(t *testing.T) {
+	t.Parallel()
+	s := realSite(t)
+	e, other := s.open(lockwheel.Options{}), s.open(lockwheel.Options{})
+	m, _ := many(e, manyLocks)
+	_, theirs := many(other, manyLocks)
+	for _, i := range []int{0, 1500, manyLocks - 1} {
+		taken := lock(t, theirs(i))
+		_, err := m.TryLock(t.Context())
+		require.ErrorIs(t, err, lockwheel.ErrNotAcquired)
+		require.ErrorContains(t, err, fmt.Sprintf("%06d", i))
+		eventually(t, "what was taken is given back", func() bool { return s.do("DBSIZE") == int64(1) })
+
+		_, err = m.Lock(t.Context(), lockwheel.Wait(300*time.Millisecond))
+		if !errors.Is(err, lockwheel.ErrUnavailable) { // its time may end in the middle of a question
+			require.ErrorIs(t, err, lockwheel.ErrNotAcquired)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		waits := lockingAll(ctx, m)
+		eventually(t, "it waits", func() bool { return e.Stats().Waiting > 0 })
+		cancel()
+		require.ErrorIs(t, (<-waits).err, context.Canceled)
+		eventually(t, "what was taken is given back", func() bool { return s.do("DBSIZE") == int64(1) })
+
+		waits = lockingAll(t.Context(), m)
+		eventually(t, "it waits", func() bool { return e.Stats().Waiting > 0 })
+		require.NoError(t, taken.Unlock(t.Context()))
+		got := <-waits
+		require.NoError(t, got.err)
+		require.NoError(t, got.hold.Unlock(t.Context()))
+		s.empty(t)
+	}
+}
+
+func TestVeryManyLocksAreLostWithOneOfThem(t *testing.T) {
+	t.Parallel()
+	s := realSite(t)
+	e, other := s.open(lockwheel.Options{Lease: keen.Lease, Renew: keen.Renew}), s.open(lockwheel.Options{})
+	m, _ := many(e, manyLocks)
+	_, theirs := many(other, manyLocks)
+	hold := lockAll(t, m)
+	_, err := theirs(1234).ForceUnlock(t.Context())
+	require.NoError(t, err)
+	<-hold.Done()
+	require.ErrorIs(t, hold.Err(), lockwheel.ErrLost)
+	s.empty(t)
+	require.ErrorIs(t, hold.Unlock(t.Context()), lockwheel.ErrLost)
+}
+
+// Whoever wants another lock meanwhile waits behind those of one command, and not behind all of them.
+func TestOthersComeInBetweenVeryManyLocks(t *testing.T) {
+	t.Parallel()
+	const n = 10_000
+	s := realSite(t)
+	e := s.open(lockwheel.Options{Timeout: 10 * time.Second})
+	m, _ := many(e, n)
+	lockAll(t, multi(e, "x", "y")).Unlock(t.Context()) // the server knows the scripts
+	besides := func(begin func()) int64 {
+		t.Helper()
+		require.NoError(t, s.real.Pause())
+		begin()
+		eventually(t, "some are under way", func() bool { return e.Stats().InFlight > 0 })
+		waiting := e.Stats().Waiting
+		other := make(chan outcome, 1)
+		go func() {
+			hold, err := e.Mutex("other").Lock(t.Context())
+			other <- outcome{hold, err}
+		}()
+		eventually(t, "another waits", func() bool { return e.Stats().Waiting > waiting })
+		require.NoError(t, s.real.Continue())
+		got := <-other
+		require.NoError(t, got.err)
+		there := s.do("DBSIZE").(int64)
+		require.NoError(t, got.hold.Unlock(t.Context()))
+		return there
+	}
+	var locks <-chan outcome
+	require.Less(t, besides(func() { locks = lockingAll(t.Context(), m) }), int64(n/2))
+	all := <-locks
+	require.NoError(t, all.err)
+	unlocks := make(chan error, 1)
+	require.Greater(t, besides(func() { go func() { unlocks <- all.hold.Unlock(t.Context()) }() }), int64(n/2))
+	require.NoError(t, <-unlocks)
+	s.empty(t)
+}
+
+// A release that is not waited for goes on all the same, and at a server that is silent each is sent, not one behind the other.
+func TestAllOfVeryManyLocksAreReleasedWhateverTheirCallerDoes(t *testing.T) {
+	t.Parallel()
+	s := realSite(t)
+	e := s.open(lockwheel.Options{Timeout: time.Second})
+	m, _ := many(e, manyLocks)
+	hold := lockAll(t, m)
+	left, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := hold.Unlock(left); err != nil { // the verdicts may be there
+		require.ErrorIs(t, err, lockwheel.ErrUnavailable)
+		require.ErrorIs(t, err, context.Canceled)
+	}
+	s.empty(t)
+
+	hold = lockAll(t, m)
+	require.NoError(t, s.real.Pause())
+	require.ErrorIs(t, hold.Unlock(t.Context()), lockwheel.ErrUnavailable)
+	require.NoError(t, s.real.Continue())
+	s.empty(t)
+	require.NoError(t, e.Close())
+	_, err := m.Lock(t.Context())
+	require.ErrorIs(t, err, lockwheel.ErrClosed)
+}
+
+// Nothing is sent for a Multi that is too large.
+func TestAMultiOfTooManyLocksIsRefusedAtOnce(t *testing.T) {
+	t.Parallel()
+	s := anySite(t)
+	e := s.open(lockwheel.Options{})
+	before := e.Stats().Turns
+	m, _ := many(e, 100_001)
+	_, err := m.Lock(t.Context())
+	require.EqualError(t, err, "lockwheel: a Multi of 100001 locks: at most 100000 can be taken as one")
+	_, err = m.TryLock(t.Context())
+	require.Error(t, err)
+	require.Equal(t, before+1, e.Stats().Turns) // that of Stats
+	fits, _ := many(e, 100_000)
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err = fits.Lock(ended)
+	require.ErrorIs(t, err, lockwheel.ErrNotAcquired)
+}
