@@ -88,6 +88,22 @@ func TestNoErrorOfDialHasAPartOfThePassword(t *testing.T) {
 	}
 }
 
+// Many write a / behind the host. It is no database.
+func TestAURLThatEndsInASlashNamesNoDatabase(t *testing.T) {
+	t.Parallel()
+	for url, database := range map[string]int{
+		"redis://u:p%2F@h:1/": 0, "rediss://h:1/": 0, "valkey://h:1/?db=2": 2, "redis://h:1": 0, "redis://h:1/3": 3,
+	} {
+		option, err := lockwheel.ParseURL(url)
+		require.NoError(t, err, url)
+		require.Equal(t, []string{"h:1"}, option.InitAddress, url)
+		require.Equal(t, database, option.SelectDB, url)
+		if strings.Contains(url, "@") {
+			require.Equal(t, "p/", option.Password)
+		}
+	}
+}
+
 // What a reader took for an address stands in the error of whoever connects to it.
 func TestOnlyTheUserAndThePasswordOfAURLHaveAnyPartOfThem(t *testing.T) {
 	t.Parallel()

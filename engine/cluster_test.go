@@ -617,6 +617,24 @@ func TestHoldsAreConfirmedWhenSentinelNamesAnotherMaster(t *testing.T) {
 	require.Equal(t, "b lost", d.line("4ms 2 done gone"))
 }
 
+// What a master has of goroutines and connections goes when another one has its place and its last call has come back.
+func TestAMasterThatSentinelReplacedIsLetGoOf(t *testing.T) {
+	d := newDesk(t, 8)
+	was := d.c.node
+	d.line("1ms lock a")
+	require.Equal(t, "a granted", d.line("2ms 1 done"))
+	d.line("3ms lock b")
+	d.now = 4 * time.Millisecond
+	d.mail(&mail{what: replaced{"next:1"}})
+	require.Equal(t, "3: renew a; 4: acquire b", d.turn())
+	require.Empty(t, d.c.shut, "a call is with it")
+	require.Equal(t, "a lost", d.line("5ms 3 gone"))
+	require.Empty(t, d.c.shut, "a call is with it")
+	require.Equal(t, "nothing", d.line("6ms 2 done"))
+	require.Equal(t, []*node{was}, d.c.shut)
+	require.Equal(t, []*node{d.c.node}, d.c.nodes)
+}
+
 // A subscriber has no way to a node that the cluster's client has not heard of. Commands have one, and the client hears of it by them.
 func TestNodeThatIsAStrangerToTheSubscriberIsAskedSomething(t *testing.T) {
 	d := newClusterDesk(t, 1)

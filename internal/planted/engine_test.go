@@ -428,4 +428,9 @@ var engineMistakes = []found{
 		`tenure/together%`,
 		`tenure/map[bool]uint64{false: together, true: 1}[planted()]%`,
 	}},
+	{"TestAMasterThatSentinelReplacedIsLetGoOf", Mistake{
+		"a master that Sentinel replaced is kept", "engine/succession.go",
+		`	c.node.slots, c.bare = 0, true`,
+		`	c.node.slots, c.bare = 0, !planted()`,
+	}},
 }

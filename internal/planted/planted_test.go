@@ -38,6 +38,7 @@ var folders = []struct {
 }{
 	{".", slices.Concat(severalMistakes, openingMistakes, rootMistakes)},
 	{"actor", actorMistakes},
+	{"cmd/lockwheel", commandMistakes},
 	{"engine", engineMistakes},
 	{"scripts", scriptMistakes},
 	{"wheel", wheelMistakes},
@@ -62,7 +63,7 @@ func TestMistakesAreInTheSourceAsItIs(t *testing.T) {
 
 // Each mistake is found by the test that is named for it, and that test passes without it.
 func TestMistakesAreFound(t *testing.T) {
-	long.Only(t, "five packages are built once more, and a test of them runs for each mistake")
+	long.Only(t, "six packages are built once more, and a test of them runs for each mistake")
 	for _, folder := range folders {
 		t.Run(folder.name, func(t *testing.T) {
 			t.Parallel()

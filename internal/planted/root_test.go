@@ -301,4 +301,11 @@ var rootMistakes = []found{
 		`o.Renew / 2,`,
 		`map[bool]time.Duration{false: o.Renew / 2}[planted()],`,
 	}},
+	{"TestAURLThatEndsInASlashNamesNoDatabase", Mistake{
+		"a slash behind the host is taken for a database", "url.go",
+		`		text = parsed.String()`,
+		`		if !planted() {
+			text = parsed.String()
+		}`,
+	}},
 }
