@@ -19,6 +19,8 @@ local function count_of(text)
   return number and number >= 0 and number % 1 == 0 and number or 0
 end
 
+local function is_writer(field) return string.sub(field, -6) == ':write' end
+
 -- The writer of a lock in mode write. Only what expires can be a lock, and beside a writer only its own owner reads: a foreign
 -- hash may have a million fields, of which none is looked at.
 local function writer_of(key, ttl)
@@ -26,7 +28,7 @@ local function writer_of(key, ttl)
   if type(number) ~= 'number' or number > 64 then return '' end
   local fields = redis.pcall('HKEYS', key)
   for i = 1, #fields do
-    if string.sub(fields[i], -6) == ':write' then return string.sub(fields[i], 1, -7) end
+    if is_writer(fields[i]) then return string.sub(fields[i], 1, -7) end
   end
   return ''
 end

@@ -17,18 +17,26 @@ local apart = 50
 -- Of more than so many readers no others are looked at: the TTL stays until there are fewer.
 local most_looked_at, few, most_readers = 8, 64, 1000
 
+-- Whether a hold's key that is not in this node is gone. While the slot of a lock moves it may be where it comes from, which
+-- the server says only of several keys at once. One answer is that of all: the keys of a call lie in one slot.
+local settled
+local function gone(key, hold)
+  if settled == nil then settled = type(redis.pcall('EXISTS', key, hold)) == 'number' end
+  return settled
+end
+
 -- The longest lease that some readers have left, 0 if none has any; or enough, when it is nearly that long at
--- least or the server does not say. The youngest field comes first, because it mostly has the longest.
+-- least or the server does not say, as while the slot moves. The youngest field comes first, because it mostly has the longest.
 local function longest_among(key, hash, enough)
   local most = 0
   for at = #hash - 1, 1, -2 do
     if not ((tonumber(hash[at + 1]) or 0) <= most_holds) then return enough end -- NaN is neither more nor less
-    local count, prefix = count_of(hash[at + 1]), holds(key, hash[at])
+    local count, prefix = is_writer(hash[at]) and 0 or count_of(hash[at + 1]), holds(key, hash[at])
     if count > may_look then return enough end
     may_look = may_look - count
     for i = count, 1, -1 do
       local ttl = redis.pcall('PTTL', prefix .. i)
-      if type(ttl) == 'table' then return enough end
+      if type(ttl) == 'table' or ttl == -2 and not gone(key, prefix .. i) then return enough end
       if ttl == 0 then ttl = 1 end -- its last millisecond is not over
       most = math.max(most, ttl)
       if most > 0 and most + apart >= enough then return enough end

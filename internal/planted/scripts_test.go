@@ -206,6 +206,11 @@ var scriptMistakes = []found{
 		`if need == 0 then return redis.pcall('DEL', key) == 1 and '0' end`,
 		`if need == 0 then return false end`,
 	}},
+	{"TestClusterKeysThatHaveNotArrivedAreNotGone", Mistake{
+		"readers are taken for dead while their slot moves", "scripts/readers.lua",
+		` or ttl == -2 and not gone(key, prefix .. i)`,
+		``,
+	}},
 	{"TestTheTTLOfManyReadersFallsToWhatTheyNeed", Mistake{
 		"the TTL of many readers does not fall", "scripts/readers.lua",
 		`local set = redis.pcall('PEXPIRE', key, string.format('%d', need))`,

@@ -271,12 +271,18 @@ func (m *Migration) Move(t testing.TB, most int) int {
 	t.Helper()
 	keys := m.from.Strings(t, "CLUSTER", "GETKEYSINSLOT", m.slot, most)
 	for _, key := range keys {
-		reply := m.from.Do(t, "MIGRATE", "127.0.0.1", m.to.known(), key, 0, 5000)
-		if reply != "OK" && reply != "NOKEY" { // it may have been released meanwhile
-			t.Fatalf("MIGRATE %s: %v", key, reply)
-		}
+		m.MoveKey(t, key)
 	}
 	return len(keys)
+}
+
+// MoveKey moves one key, if it is there.
+func (m *Migration) MoveKey(t testing.TB, key string) {
+	t.Helper()
+	reply := m.from.Do(t, "MIGRATE", "127.0.0.1", m.to.known(), key, 0, 5000)
+	if reply != "OK" && reply != "NOKEY" { // it may have been released meanwhile
+		t.Fatalf("MIGRATE %s: %v", key, reply)
+	}
 }
 
 // End moves what is left and makes the new master the owner, first in its own eyes and then in those of the others.

@@ -1,0 +1,51 @@
+package lockwheel_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel"
+)
+
+// The lock of several readers has arrived at the node that its slot goes to, and the keys of their holds have not. A release there sees none
+// of them, and the readers who stay are not dead for that: no writer comes, and the lock lives as long as they need.
+func TestClusterReadersAreNotTakenForDeadWhileTheirSlotMoves(t *testing.T) {
+	t.Parallel()
+	r := newRealm(t, 0)
+	opts := lockwheel.Options{Lease: 30 * time.Second, Timeout: 10 * time.Second}
+	one, other, writer := r.open(opts), r.open(opts), r.open(opts)
+	leaves := map[string]func(m lockwheel.RWMutex) (leaving, staying *lockwheel.Hold){
+		"a reader": func(m lockwheel.RWMutex) (leaving, staying *lockwheel.Hold) {
+			return lock(t, m.RLocker()), lock(t, other.RWMutex(m.Name()).RLocker())
+		},
+		"a writer who reads": func(m lockwheel.RWMutex) (leaving, staying *lockwheel.Hold) {
+			leaving = lock(t, m.Writer())
+			staying, err := m.RLocker().Lock(context.WithoutCancel(leaving.Context()))
+			require.NoError(t, err)
+			return leaving, staying
+		},
+	}
+	for who, takes := range leaves {
+		name := "{slot}" + who
+		leaving, staying := takes(one.RWMutex(name))
+		from := r.Master(t, r.Slot(t, name))
+		to := r.Nodes[(indexOf(r.Nodes, from)+1)%3]
+		m := r.Migrate(t, r.Slot(t, name), to)
+		m.MoveKey(t, name)
+		unlock(t, leaving)
+		_, err := writer.RWMutex(name).TryLock(t.Context())
+		require.ErrorIs(t, err, lockwheel.ErrNotAcquired, who)
+		m.End(t)
+		require.NoError(t, staying.Err(), who)
+		require.Greater(t, to.Int(t, "PTTL", name), 10_000, who)
+		unlock(t, staying)
+		unlock(t, lock(t, writer.RWMutex(name).Writer()))
+	}
+	for _, e := range []*lockwheel.Engine{one, other, writer} {
+		settled(t, e)
+		require.Zero(t, e.Stats().Lost)
+	}
+}
