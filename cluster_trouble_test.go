@@ -408,6 +408,33 @@ func TestClusterNodeThatIsSilentHoldsUpNobodyElse(t *testing.T) {
 	}
 }
 
+// A slot is on its way to a node that dies. The node that it comes from sends all who ask for new locks on to the dead one. They ask again
+// after growing pauses, and get their locks when it is back.
+func TestClusterSlotOnItsWayToADeadNodeIsNotAskedForAllTheTime(t *testing.T) {
+	long.Only(t, "a node of a cluster dies and comes back")
+	t.Parallel()
+	r := newRealm(t, 0, "--cluster-require-full-coverage", "no")
+	e := r.open(lockwheel.Options{})
+	names := family("gone", 20)
+	slot := r.Slot(t, names[0])
+	to := r.Nodes[(indexOf(r.Nodes, r.Master(t, slot))+1)%3]
+	moving := r.Migrate(t, slot, to)
+	require.NoError(t, to.Kill())
+	var waiting []<-chan outcome
+	for _, name := range names {
+		waiting = append(waiting, locking(t.Context(), e.Mutex(name)))
+	}
+	eventually(t, "answers", func() bool { return e.Stats().Retries > 100 })
+	before := e.Stats().Batches
+	time.Sleep(2 * time.Second) // what is looked for is that little happens
+	require.Less(t, e.Stats().Batches-before, uint64(4000))
+	require.NoError(t, to.Restart())
+	moving.End(t)
+	for _, w := range waiting {
+		unlock(t, granted(t, w))
+	}
+}
+
 // opensAndCloses opens an engine beside a silent node and closes it while that owes it an answer.
 func opensAndCloses(t *testing.T, r *realm, good, bad string) {
 	t.Helper()

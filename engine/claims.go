@@ -11,8 +11,7 @@ import (
 type claims struct {
 	list  []*actor.Lock // nil where one left; never the last
 	at    map[*actor.Lock]int
-	head  int // the oldest: those that came first mostly go first
-	holes int // behind it
+	holes int
 }
 
 // fewClaims is up to how many there is no map.
@@ -21,15 +20,7 @@ const fewClaims = 64
 // few reports whether they are looked through when one is looked for.
 func (k *claims) few() bool { return k.at == nil }
 
-func (k *claims) len() int { return len(k.list) - k.head - k.holes }
-
-func (k *claims) has(l *actor.Lock) bool {
-	if k.at == nil {
-		return slices.Contains(k.list, l)
-	}
-	_, has := k.at[l]
-	return has
-}
+func (k *claims) len() int { return len(k.list) - k.holes }
 
 // youngest is the last that came; nil if there is none.
 func (k *claims) youngest() *actor.Lock {
@@ -61,14 +52,11 @@ func (k *claims) remove(l *actor.Lock) {
 	delete(k.at, l)
 	k.list[at] = nil
 	k.holes++
-	for last := len(k.list) - 1; last >= k.head && k.list[last] == nil; last-- {
+	for last := len(k.list) - 1; last >= 0 && k.list[last] == nil; last-- {
 		k.list = k.list[:last]
 		k.holes--
 	}
-	for ; k.head < len(k.list) && k.list[k.head] == nil; k.head++ {
-		k.holes--
-	}
-	if k.head+k.holes > k.len() {
+	if k.holes > k.len() {
 		k.list = slices.Clip(k.all())
 		k.index()
 	}
@@ -76,7 +64,7 @@ func (k *claims) remove(l *actor.Lock) {
 
 // index is for a list without holes.
 func (k *claims) index() {
-	k.at, k.head, k.holes = nil, 0, 0
+	k.at, k.holes = nil, 0
 	if len(k.list) <= fewClaims {
 		return
 	}
@@ -93,7 +81,7 @@ func (k *claims) all() []*actor.Lock {
 
 // those is a copy of some.
 func (k *claims) those(are func(*actor.Lock) bool) (some []*actor.Lock) {
-	for _, l := range k.list[k.head:] {
+	for _, l := range k.list {
 		if l != nil && are(l) {
 			some = append(some, l)
 		}
@@ -103,7 +91,7 @@ func (k *claims) those(are func(*actor.Lock) bool) (some []*actor.Lock) {
 
 // first is the oldest that is so; nil if none is.
 func (k *claims) first(is func(*actor.Lock) bool) *actor.Lock {
-	for _, l := range k.list[k.head:] {
+	for _, l := range k.list {
 		if l != nil && is(l) {
 			return l
 		}

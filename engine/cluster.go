@@ -16,6 +16,8 @@ type cluster struct {
 	calls   map[uint16]*batch        // of the bundle that is being made
 	recheck recheck
 	moving  map[uint16]time.Duration // slots on their way, and until when that is believed
+	denials map[denial]time.Duration // what nodes said that they are not master of, and until when that counts
+	sweepAt time.Duration            // when old denials are let go of next
 
 	wanted  bool // the map is in doubt
 	busy    bool
@@ -32,7 +34,7 @@ type move struct {
 
 // inCluster makes the coordinator one of a cluster that is charted.
 func (c *coordinator) inCluster(known *chart) {
-	c.cluster = &cluster{calls: make(map[uint16]*batch), moving: make(map[uint16]time.Duration)}
+	c.cluster = &cluster{calls: make(map[uint16]*batch), moving: make(map[uint16]time.Duration), denials: make(map[denial]time.Duration)}
 	c.nodes, c.numbers = nil, 0
 	c.draw(0, known)
 	c.node = c.nodes[0]
@@ -78,6 +80,30 @@ func (k *cluster) learn(now time.Duration, m move) {
 			k.since[slot] = now
 		}
 	}
+}
+
+// denial is a slot and the address of a node that says that another one is its master.
+type denial struct {
+	slot    uint16
+	address string
+}
+
+// deniedFor is for how long a node that denies to be the master of a slot is not believed to be it on the word of another one: so a slot
+// about which nodes disagree changes its master no more often than that.
+const deniedFor = 100 * time.Millisecond
+
+// deny notes that a node is not the master of a slot by its own word. Those of the last two deniedFor are kept.
+func (k *cluster) deny(now time.Duration, slot uint16, n *node) {
+	if now >= k.sweepAt {
+		k.sweepAt = now + deniedFor
+		maps.DeleteFunc(k.denials, func(_ denial, until time.Duration) bool { return now >= until })
+	}
+	k.denials[denial{slot, n.address}] = now + deniedFor
+}
+
+// denied reports whether a node said a moment ago that it is not the master of a slot.
+func (k *cluster) denied(now time.Duration, slot uint16, n *node) bool {
+	return now < k.denials[denial{slot, n.address}]
 }
 
 // redraw makes what was learned count, and returns which slots have another master: it may not know of all that was granted

@@ -279,7 +279,7 @@ func TestMOVEDToANewNode(t *testing.T) {
 	`)
 }
 
-// Two nodes that each call the other the owner do not get a call for ever: its locks are told, and try again after a while.
+// Two nodes that each send a call on to the other do not get it for ever: its locks are told, and try again after a while.
 func TestRedirectionsAreBounded(t *testing.T) {
 	d := newClusterDesk(t, 1)
 	require.Equal(t, "1@A: acquire b", d.line("1ms lock b"))
@@ -287,12 +287,12 @@ func TestRedirectionsAreBounded(t *testing.T) {
 	calls := 1
 	for ; calls < 50; calls++ {
 		to := map[string]string{"A:1": "C:1", "C:1": "A:1"}[d.out[calls].node.address]
-		if said = d.line(fmt.Sprintf("2ms %d says MOVED 3300 %s", calls, to)); !strings.Contains(said, "acquire b") {
+		if said = d.line(fmt.Sprintf("2ms %d says ASK 3300 %s", calls, to)); !strings.Contains(said, "acquire ASKING b") {
 			break
 		}
 	}
 	require.Equal(t, 1+mostHops, calls)
-	require.Equal(t, "nothing", said)
+	require.Equal(t, "survey A B C", said)
 	due, ok := d.c.next()
 	require.True(t, ok)
 	require.LessOrEqual(t, due, 100*time.Millisecond)
@@ -645,4 +645,68 @@ func TestNodeThatIsAStrangerToTheSubscriberIsAskedSomething(t *testing.T) {
 	require.Equal(t, "survey A B C; 2@A: acquire b", d.turn())
 	require.Equal(t, "nothing", d.line("4ms 2 taken"))
 	require.Equal(t, "join@A {b} {f}", d.line("13ms timer"))
+}
+
+// While the node that a slot goes to does not answer, the one that it comes from sends every call on to it. Who asks does so again after
+// growing pauses and not at once, one call at a time looks whether that node is back, and the error says what is wrong with it.
+func TestASKToANodeThatDoesNotAnswerIsAskedAgainAfterAPause(t *testing.T) {
+	d := converseInCluster(t, 2, `
+		1ms lock b {b}2            → 1@A: acquire b {b}2
+		2ms 1 says ASK 3300 C:1    → 2@C: acquire ASKING b {b}2
+		3ms 2 lost EOF             → survey A B C; 3@A: acquire b {b}2
+		4ms 3 says ASK 3300 C:1    → 4@A: release b {b}2
+		5ms 4 says ASK 3300 C:1    → nothing
+	`)
+	answered, tries := d.batches, 0
+	d.line("20ms lock {b}3 {b}4") // it is time for a try, and the call has several commands
+	until := func(end func() bool) {
+		for !end() {
+			if answered == d.batches {
+				due, ok := d.c.next()
+				require.True(t, ok)
+				d.line(fmt.Sprint(max(due, d.now), " timer"))
+				continue
+			}
+			answered++
+			if b := d.out[answered]; !b.asking {
+				d.line(fmt.Sprintf("%v %d says ASK 3300 C:1", d.now, answered))
+			} else {
+				require.Len(t, b.commands, 1, "one is enough to try")
+				tries++
+				d.line(fmt.Sprintf("%v %d lost EOF", d.now, answered))
+			}
+			require.Less(t, answered, 1000)
+		}
+	}
+	until(func() bool { return d.now >= 2*time.Second })
+	require.LessOrEqual(t, answered, 150, "calls in 2 s")
+	require.GreaterOrEqual(t, tries, 5)
+	require.Contains(t, d.line(fmt.Sprint(d.now, " cancel b")), "ASK 3300 C:1, which does not answer")
+	asking := func() bool {
+		return answered < d.batches && d.out[answered+1].asking && d.out[answered+1].verb == actor.SendAcquire
+	}
+	until(asking)
+	require.Contains(t, d.line(fmt.Sprintf("%v %d done", d.now, answered+1)), " granted")
+}
+
+// Two nodes that each call the other the owner, as after a resharding that broke off, do not have an engine go to and fro as fast as it can.
+func TestNodesThatDisagreeAboutASlotAreNotAskedAllTheTime(t *testing.T) {
+	for _, nodes := range []string{"AC", "ABC"} {
+		d := newClusterDesk(t, 2)
+		d.line("1ms lock b {b}2 {b}3")
+		answered := 0
+		for d.now < 2*time.Second {
+			for answered < d.batches && answered < 1000 {
+				answered++
+				at := strings.Index(nodes, d.out[answered].node.address[:1])
+				d.line(fmt.Sprintf("%v %d says MOVED 3300 %c:1", d.now, answered, nodes[(at+1)%len(nodes)]))
+			}
+			require.Less(t, answered, 1000)
+			due, ok := d.c.next()
+			require.True(t, ok)
+			d.now = max(due, d.now+time.Millisecond)
+			d.line(fmt.Sprint(d.now, " timer"))
+		}
+		require.LessOrEqual(t, answered, 400, "calls in 2 s")
+	}
 }

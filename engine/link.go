@@ -55,6 +55,8 @@ func unconnected(cause error) bool {
 	switch e := cause.(type) {
 	case *clientError:
 		return e.dial
+	case *deadEnd:
+		return unconnected(e.cause)
 	case actor.ServerError:
 		return actor.ShutsOut(string(e))
 	}

@@ -91,7 +91,7 @@ func (c *coordinator) again(now time.Duration, n *node, b *batch) {
 	}
 	n.split = append(n.split, b)
 	n.queues[b.verb].parts += len(b.commands)
-	if n.link.down && !b.whole { // one whose script the server does not know goes on as it is
+	if n.link.down && !b.whole && !b.asking { // one whose script the server does not know goes on as it is, and one that is sent on tries it
 		c.dissolve(n)
 	}
 }

@@ -38,8 +38,18 @@ func redirection(refused, from string) (slot uint16, address string, asking, ok 
 	return uint16(number), net.JoinHostPort(host, words[2][colon+1:]), strings.EqualFold(words[0], "ASK"), true
 }
 
+// deadEnd is why a call is not sent on: its node sends it to one that does not answer. It begins as what the node said, so it passes.
+// The cause may be an error of a caller's dialer: the loop does not ask for its text.
+type deadEnd struct {
+	said  error
+	cause error // why that one does not answer
+}
+
+func (e *deadEnd) Error() string   { return e.said.Error() + ", which does not answer" }
+func (e *deadEnd) Unwrap() []error { return []error{e.said, e.cause} }
+
 // redirected sends a call on to where the server says, if it says so and has not done it too often. That its slot has another
-// master has been foretold.
+// master has been foretold. A call that is not sent on is refused for now: its locks ask again after a pause.
 func (c *coordinator) redirected(now time.Duration, b *batch) bool {
 	if c.cluster == nil || b.lost || b.hops >= mostHops {
 		return false
@@ -48,18 +58,40 @@ func (c *coordinator) redirected(now time.Duration, b *batch) bool {
 	if !ok {
 		return false
 	}
-	c.reached(b)
-	c.counters.retries++
 	to := c.nodeAt(address)
+	if !asking && c.cluster.denied(now, slot, to) {
+		return false
+	}
 	if asking {
 		c.moves(now, slot)
+		if to.link.down && !c.tries(now, to, b) {
+			return false
+		}
 	}
+	c.reached(b)
+	c.counters.retries++
 	b.failed, b.asking = nil, asking
 	if b.asker = nil; asking {
 		b.asker = b.node
 	}
 	b.hops++
 	c.again(now, to, b)
+	return true
+}
+
+// tries has a call look whether a node that does not answer is back, if it is time, with one of its commands. The others are refused for
+// now: what has no answer has to be released later.
+func (c *coordinator) tries(now time.Duration, to *node, b *batch) bool {
+	b.failed = &deadEnd{b.failed, to.link.cause}
+	if !to.link.open(now, to.out) {
+		return false
+	}
+	reply := actor.Reply{Status: actor.Refused, Err: b.failed}
+	for i := range b.commands[1:] {
+		c.reply(now, b, &b.commands[1+i], &reply)
+	}
+	clear(b.commands[1:])
+	b.commands = b.commands[:1]
 	return true
 }
 
@@ -70,7 +102,7 @@ func (c *coordinator) foretell(now time.Duration, b *batch) {
 			continue
 		}
 		if slot, address, asking, ok := redirection(b.failed.Error(), b.node.address); ok && !asking {
-			c.moved(now, slot, c.nodeAt(address))
+			c.moved(now, slot, b.node, c.nodeAt(address))
 		}
 	}
 }
@@ -85,7 +117,7 @@ func (c *coordinator) misdirected(now time.Duration, n *node, err error) {
 		return
 	}
 	if slot, address, asking, ok := redirection(err.Error(), n.address); ok && !asking {
-		c.moved(now, slot, c.nodeAt(address))
+		c.moved(now, slot, n, c.nodeAt(address))
 	}
 }
 
@@ -100,10 +132,18 @@ func (c *coordinator) introduce(now time.Duration, n *node) {
 	}
 }
 
-// moved takes in that a slot has another master. More may have changed.
-func (c *coordinator) moved(now time.Duration, slot uint16, to *node) {
-	c.cluster.learn(now, move{int(slot), int(slot), to})
+// moved takes in that a node says that a slot has another master. More may have changed. Two nodes may each call the other the master:
+// one that denied it a moment ago is not believed to be. Otherwise each of their answers would have all locks of the slot ask again.
+func (c *coordinator) moved(now time.Duration, slot uint16, from, to *node) {
 	c.doubtMap()
+	k := c.cluster
+	if k.denied(now, slot, to) {
+		return
+	}
+	k.learn(now, move{int(slot), int(slot), to})
+	if from != to {
+		k.deny(now, slot, from)
+	}
 }
 
 // forOneSlot reports whether the server refused because of where a slot is: it works for others.

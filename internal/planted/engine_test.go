@@ -267,6 +267,21 @@ var engineMistakes = []found{
 		`err == nil || refused {`,
 		`err == nil && !planted() || refused {`,
 	}},
+	{"TestASKToANodeThatDoesNotAnswerIsAskedAgainAfterAPause", Mistake{
+		"a call is sent on to a node that does not answer", "engine/redirect.go",
+		`if to.link.down && !c.tries(now, to, b) {`,
+		`if to.link.down && !planted() && !c.tries(now, to, b) {`,
+	}},
+	{"TestASKToANodeThatDoesNotAnswerIsAskedAgainAfterAPause", Mistake{
+		"whether a node that calls are sent on to is back is never looked for", "engine/redirect.go",
+		`if !to.link.open(now, to.out) {`,
+		`if !to.link.open(now, to.out) || planted() {`,
+	}},
+	{"TestNodesThatDisagreeAboutASlotAreNotAskedAllTheTime", Mistake{
+		"a node is the master of a slot on the word of another one, though it denied that", "engine/cluster.go",
+		`return now < k.denials[denial{slot, n.address}]`,
+		`return now < k.denials[denial{slot, n.address}] && !planted()`,
+	}},
 	{"TestTheAnswerBehindAskingIsTheCalls", Mistake{
 		"the answer to ASKING is taken for the call's", "engine/courier.go",
 		`		if b.asking {
