@@ -30,9 +30,6 @@ func (l *Lock) acquire(now time.Duration, r *Request, fx *Effects) {
 			x.askAt = now // those before it sleep, and what they were told may be over
 		}
 	}
-	if r.Once && !l.queue.empty() {
-		l.withRare().once = true
-	}
 	l.queue.push(r)
 	switch {
 	case r.Once:
@@ -60,18 +57,21 @@ func (l *Lock) refuses(now time.Duration) bool {
 
 // refuseOnce refuses those who do not wait: somebody has the lock.
 func (l *Lock) refuseOnce(now time.Duration, fx *Effects) {
-	first := l.queue.first()
-	if first == nil || !first.Once && (l.rare == nil || !l.rare.once) {
+	l.eachOnce(func(r *Request) { fx.Decide(now, r, ErrNotAcquired, nil) })
+}
+
+// eachOnce calls f for those of the queue who do not wait: the first of it, which is not noted, and those who came behind
+// others. None of the others is looked at.
+func (l *Lock) eachOnce(f func(*Request)) {
+	if first := l.queue.first(); first != nil && first.Once {
+		f(first)
+	}
+	if l.rare == nil || l.rare.tries == nil {
 		return
 	}
-	if l.rare != nil {
-		l.rare.once = false
+	for _, r := range l.rare.tries.all() {
+		f(r)
 	}
-	l.queue.each(func(r *Request) {
-		if r.Once {
-			fx.Decide(now, r, ErrNotAcquired, nil)
-		}
-	})
 }
 
 // TurnAway refuses somebody who does not queue behind others.
@@ -141,7 +141,7 @@ func (l *Lock) reunite(now time.Duration, fx *Effects) {
 		if owner&ThreadOwner != 0 || l.besideWriter() {
 			fx.Reunites = append(fx.Reunites, Reunite{l, owner})
 		}
-	case owner&ThreadOwner != 0 && !l.queue.empty() && l.ownersWaiting()[owner].all > 0:
+	case owner&ThreadOwner != 0 && l.waits(owner, false):
 		l.rejoin(now, fx)
 	}
 	if l.kind == Write && owner&ThreadOwner != 0 {
@@ -149,52 +149,113 @@ func (l *Lock) reunite(now time.Duration, fx *Effects) {
 	}
 }
 
-// ownerWaits counts somebody who waits as an owner. The first of a queue is counted with the second,
-// because mostly nobody follows.
-func (l *Lock) ownerWaits(r *Request) {
+// stands takes in somebody who came to the queue. The first of it is noted with the second, because mostly nobody follows.
+func (l *Lock) stands(r *Request) {
+	if r.next == r {
+		return
+	}
+	if r.Once {
+		l.withRare().try(r)
+	}
 	switch {
-	case r.next == r:
+	case r.Owner == 0:
 	case l.rare != nil && l.rare.owners != nil:
-		l.rare.owners[r.Owner] = l.rare.owners[r.Owner].with(r, 1)
+		l.rare.owners.add(r)
 	default:
 		l.ownersWaiting()
 	}
 }
 
-// waiters is how many wait as one owner, and how many of them are a quorum's own requests.
-type waiters struct{ all, own int }
-
-func (w waiters) with(r *Request, n int) waiters {
-	if w.all += n; r.Own {
-		w.own += n
+// try notes somebody who does not wait, once.
+func (x *rare) try(r *Request) {
+	if x.tries == nil {
+		x.tries = &roster{}
 	}
-	return w
+	x.tries.remove(r)
+	x.tries.add(r)
 }
 
-// ownersWaiting is how many wait as which owner. The queue is gone through once until it is empty.
-func (l *Lock) ownersWaiting() map[uint64]waiters {
+// left takes in that somebody left the queue.
+func (x *rare) left(r *Request, q *line) {
+	if r.Once && x.tries != nil {
+		if x.tries.remove(r); x.tries.len() == 0 {
+			x.tries = nil
+		}
+	}
+	switch {
+	case x.owners == nil:
+	case q.empty():
+		x.owners = nil
+	case r.Owner != 0:
+		x.owners.remove(r)
+	}
+}
+
+// waiters are those who wait as one owner, and how many of them are a quorum's own requests.
+type waiters struct {
+	roster
+	own int
+}
+
+// waitersOf are those of a queue, by their owners.
+type waitersOf map[uint64]*waiters
+
+func (o waitersOf) add(r *Request) {
+	w := o[r.Owner]
+	if w == nil {
+		w = &waiters{}
+		o[r.Owner] = w
+	}
+	if w.add(r); r.Own {
+		w.own++
+	}
+}
+
+func (o waitersOf) remove(r *Request) {
+	w := o[r.Owner]
+	if w == nil {
+		return
+	}
+	if w.remove(r); r.Own {
+		w.own--
+	}
+	if w.len() == 0 {
+		delete(o, r.Owner)
+	}
+}
+
+// ownersWaiting is who waits as which owner. The queue is gone through once until it is empty.
+func (l *Lock) ownersWaiting() waitersOf {
 	x := l.withRare()
 	if x.owners == nil {
-		x.owners = make(map[uint64]waiters)
+		x.owners = make(waitersOf)
 		l.queue.each(func(r *Request) {
 			if r.Owner != 0 {
-				x.owners[r.Owner] = x.owners[r.Owner].with(r, 1)
+				x.owners.add(r)
 			}
 		})
 	}
 	return x.owners
 }
 
-// ownerLeft takes one out of the count, which is as large as the queue at most.
-func (x *rare) ownerLeft(r *Request, q *line) {
-	switch left := x.owners[r.Owner].with(r, -1); {
-	case q.empty():
-		x.owners = nil
-	case left.all > 0:
-		x.owners[r.Owner] = left
-	default:
-		delete(x.owners, r.Owner)
+// waitingAs are those of the queue who wait as an owner.
+func (l *Lock) waitingAs(owner uint64) []*Request {
+	if l.queue.empty() {
+		return nil
 	}
+	if w := l.ownersWaiting()[owner]; w != nil {
+		return w.all()
+	}
+	return nil
+}
+
+// waits reports whether anybody of the queue waits as an owner; own: as a quorum's own request.
+func (l *Lock) waits(owner uint64, own bool) bool {
+	if l.queue.empty() {
+		return false
+	}
+	w := l.ownersWaiting()[owner]
+	return w != nil && (!own || w.own > 0)
 }
 
 // Waiting is somebody who waits for the claim as that owner, of those who begin one with it; nil if nobody does. They all
@@ -217,34 +278,31 @@ func (l *Lock) rejoins(now time.Duration, r *Request, fx *Effects) {
 		l.reentered(now, r, fx)
 		return
 	}
-	if r.Once && !l.queue.empty() {
-		l.withRare().once = true
-	}
 	l.queue.push(r)
 }
 
 // RefuseUpgrades refuses those who wait to write as an owner who reads: they would wait for themselves.
 // The queue is gone through only if there is one. It reports whether there was.
 func (l *Lock) RefuseUpgrades(now time.Duration, owner uint64, fx *Effects) bool {
-	if l.kind != Write || l.queue.empty() || l.CountOf(owner, now) > 0 || l.ownersWaiting()[owner].all == 0 {
+	if l.kind != Write || l.CountOf(owner, now) > 0 || !l.waits(owner, false) {
 		return false
 	}
-	l.queue.each(func(r *Request) {
-		if r.Owner == owner {
-			fx.Decide(now, r, ErrUpgrade, nil)
-		}
-	})
+	for _, r := range l.waitingAs(owner) {
+		fx.Decide(now, r, ErrUpgrade, nil)
+	}
 	return true
 }
 
 // rejoin lets those of the queue re-enter whose owner has the lock.
 func (l *Lock) rejoin(now time.Duration, fx *Effects) {
-	l.queue.each(func(r *Request) {
-		if r.Owner != 0 && r.Owner == l.holds.Owner {
-			l.queue.remove(r)
-			l.reentered(now, r, fx)
-		}
-	})
+	owner := l.holds.Owner
+	if owner == 0 {
+		return
+	}
+	for _, r := range l.waitingAs(owner) {
+		l.queue.remove(r)
+		l.reentered(now, r, fx)
+	}
 }
 
 // patience is how long a re-entry waits for its round trip; 0 is as long as its caller likes.
@@ -265,9 +323,7 @@ func (l *Lock) grant(now time.Duration, r *Request, fixed time.Duration, fx *Eff
 	fx.Decide(now, r, nil, nil)
 	if first {
 		l.reunite(now, fx)
-		if l.rare != nil && l.rare.once {
-			l.refuseOnce(now, fx)
-		}
+		l.refuseOnce(now, fx)
 	}
 }
 
@@ -284,7 +340,7 @@ func (l *Lock) keeps(owner uint64, own bool, fx *Effects) bool {
 	case l.kind.Claims():
 		return fx.Expects != nil && fx.Expects(l.key, owner)
 	}
-	return !l.queue.empty() && l.ownersWaiting()[owner].own > 0
+	return l.waits(owner, true)
 }
 
 // give makes a hold the innermost of the lock.
@@ -348,6 +404,7 @@ func (l *Lock) ask(now time.Duration, fx *Effects) {
 	}
 	if l.phase == free {
 		l.tenure, l.phase = l.nextTenure(fx), asking
+		l.numbered(l.tenure, fx)
 		fx.Asking++
 	}
 	l.flight = l.protocol().acquire

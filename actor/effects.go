@@ -59,6 +59,12 @@ type Reunite struct {
 	Owner uint64
 }
 
+// Numbered is a claim and a tenure of it, or one that it is to release.
+type Numbered struct {
+	Lock   *Lock
+	Tenure uint64
+}
+
 // Stats counts what locks did. Gauges: now; counters: since the engine's start.
 type Stats struct {
 	Held, Waiting                                      int64
@@ -91,6 +97,7 @@ type Effects struct {
 	Recalled []Verb     // of commands of the lock that stepped which were queued, and are not to leave any more
 	Reunites []Reunite  // locks of which an owner may wait for itself, since this step
 	Claimed  []*Lock    // claims that have another owner since this step
+	Numbered []Numbered // numbers that claims have since this step, or are to release
 	Undone   error      // why the lock that stepped gives a grant back that too few replicas have; nil: it does not
 	Stats    Stats
 	Lag      RecentMax     // how late renewals were confirmed

@@ -36,6 +36,7 @@ func (l *Lock) sendForce(now time.Duration, fx *Effects) {
 		return
 	}
 	l.tenure, l.phase, l.flight = fx.nextTenure(), forcing, l.protocol().force
+	l.numbered(l.tenure, fx)
 	fx.Tenures++
 	x.forces.each(func(r *Request) { r.aboard = true })
 	l.emit(fx, Command{Verb: l.flight})

@@ -40,6 +40,7 @@ func (l *Lock) haunt(now time.Duration, tenure uint64, lease time.Duration, fx *
 		g.until += fx.Config.Late() // so long it may take to come to the server
 	}
 	x.ghosts = append(x.ghosts, g)
+	l.numbered(tenure, fx)
 }
 
 // reach is the longest lease that a command of the tenure may have set.

@@ -286,23 +286,28 @@ func (l *Lock) queueSenior(r *Request) {
 	if l.phase == free {
 		spared = nil
 	}
-	if r.Once {
-		l.withRare().once = true // others may come before it
-	}
 	l.queue.pushSenior(r, spared)
 }
 
-// pushSenior puts a request in front of all that were posted after it, except one.
+// pushSenior puts a request in front of the first that was posted after it, but for one: who waits is in the order in which
+// it was posted, nearly. It is looked for from both ends, because mostly it is near one of them.
 func (q *line) pushSenior(r, spared *Request) {
-	var younger []*Request
-	q.each(func(other *Request) {
-		if other != spared && other.posted > r.posted {
-			younger = append(younger, other)
-			q.remove(other)
+	if q.empty() {
+		q.push(r)
+		return
+	}
+	younger := func(other *Request) bool { return other != spared && other.posted > r.posted }
+	for front, back := q.first(), q.last; ; front, back = front.next, back.prev {
+		switch {
+		case younger(front):
+			q.insert(r, front)
+			return
+		case !younger(back) && back == q.last:
+			q.push(r)
+			return
+		case !younger(back):
+			q.insert(r, back.next)
+			return
 		}
-	})
-	q.push(r)
-	for _, other := range younger {
-		q.push(other)
 	}
 }

@@ -73,7 +73,7 @@ type rare struct {
 	trouble  error         // why the last try failed; nil once the server answered
 	backoff  time.Duration
 	foundAt  time.Duration // when a refusal last named a ghost
-	once     bool          // somebody in the queue, behind others, does not wait
+	tries    *roster       // those in the queue who do not wait, and came behind others; nil: there was none yet
 	retryAt  time.Duration // a refused renewal or release is not sent again before
 
 	joint *Request // whose question for several locks this one leads, while it has no answer, or who left
@@ -119,7 +119,7 @@ type rare struct {
 	shared  bool          // of a writer: this engine has readers of the lock, held or waiting
 	raised  time.Duration // of a writer: until when the TTL may be because of what reads beside it needed; 0: not so
 
-	owners map[uint64]waiters // how many of the queue have which owner; nil: not counted yet
+	owners waitersOf // those of the queue, by their owners; nil: not asked for yet
 
 	changes line // re-entries that need a longer lease, and extensions
 	forces  line
@@ -177,6 +177,30 @@ func (x *rare) busy() bool { return len(x.ghosts) != 0 || !x.changes.empty() || 
 func (l *Lock) Knows(tenure uint64) bool {
 	return l.tenure == tenure || l.rare != nil && l.rare.evicted == tenure
 }
+
+// Numbers are the tenures that it knows or is to release.
+func (l *Lock) Numbers() (tenures []uint64) {
+	if l.tenure != 0 {
+		tenures = append(tenures, l.tenure)
+	}
+	if x := l.rare; x != nil {
+		if x.evicted != 0 {
+			tenures = append(tenures, x.evicted)
+		}
+		tenures = append(tenures, x.names()...)
+	}
+	return tenures
+}
+
+// numbered tells of a claim's number, by which its coordinator finds it among very many.
+func (l *Lock) numbered(tenure uint64, fx *Effects) {
+	if l.kind.Claims() {
+		fx.Numbered = append(fx.Numbered, Numbered{l, tenure})
+	}
+}
+
+// Granted reports whether it is held by an owner, also if that is not believed any more.
+func (l *Lock) Granted() bool { return l.phase == held && l.holds != nil }
 
 // Haunted reports whether a tenure is one that the lock is to release.
 func (l *Lock) Haunted(tenure uint64) bool { return l.rare != nil && l.rare.haunted(tenure) }
@@ -440,22 +464,14 @@ func (l *Lock) giveUp(now time.Duration, r *Request, cause error, fx *Effects) {
 	l.leads(r)
 }
 
-// unreached refuses those who try once. They are looked for where there may be one, and once for each try of the lock.
+// unreached refuses those who try once.
 func (l *Lock) unreached(now time.Duration, cause error, fx *Effects) {
 	refuse := func(r *Request) {
 		if r.Once {
 			l.unconnected(now, r, cause, fx)
 		}
 	}
-	first := l.queue.first()
-	switch {
-	case first == nil:
-	case l.rare != nil && l.rare.once:
-		l.rare.once = false
-		l.queue.each(refuse)
-	default:
-		refuse(first)
-	}
+	l.eachOnce(refuse)
 	if l.rare != nil {
 		l.rare.changes.each(refuse)
 	}

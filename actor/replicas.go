@@ -38,7 +38,7 @@ func (l *Lock) unreplicated(now time.Duration, cause error, fx *Effects) {
 // refuseUnreplicated refuses those who wait for this lock alone. Who waits for several is granted them without replicas.
 func (l *Lock) refuseUnreplicated(now time.Duration, cause error, fx *Effects) {
 	if l.rare != nil {
-		l.rare.once, l.rare.answered = false, false // what waited for another holder has gone
+		l.rare.answered = false // what waited for another holder has gone
 	}
 	l.queue.each(func(r *Request) {
 		if r.Joint == nil {

@@ -112,8 +112,24 @@ func (q *line) push(r *Request) {
 		r.prev.next, r.next.prev = r, r
 	}
 	q.last = r
-	if r.Owner != 0 && q == &r.lock.queue {
-		r.lock.ownerWaits(r)
+	q.noted(r)
+}
+
+// insert puts a request in front of another one that stands there.
+func (q *line) insert(r, before *Request) {
+	first := q.first()
+	r.line = q
+	r.next, r.prev = before, before.prev
+	r.prev.next, r.next.prev = r, r
+	q.noted(r)
+	if before == first && first.Once && q == &r.lock.queue { // it is behind another since
+		r.lock.withRare().try(first)
+	}
+}
+
+func (q *line) noted(r *Request) {
+	if (r.Owner != 0 || r.Once) && q == &r.lock.queue {
+		r.lock.stands(r)
 	}
 }
 
@@ -127,8 +143,8 @@ func (q *line) remove(r *Request) {
 		}
 	}
 	r.next, r.prev, r.line = nil, nil, nil
-	if l := r.lock; l != nil && q == &l.queue && l.rare != nil && l.rare.owners != nil {
-		l.rare.ownerLeft(r, q)
+	if l := r.lock; l != nil && q == &l.queue && l.rare != nil {
+		l.rare.left(r, q)
 	}
 }
 

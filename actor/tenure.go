@@ -188,7 +188,6 @@ func (l *Lock) strand(now time.Duration, err error, fx *Effects) {
 		}
 		l.rare.changes.remove(r)
 		r.aboard = false
-		l.rare.once = l.rare.once || r.Once && !l.queue.empty()
 		l.queue.push(r)
 		owner = r.Owner
 	})

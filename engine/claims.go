@@ -11,7 +11,8 @@ import (
 type claims struct {
 	list  []*actor.Lock // nil where one left; never the last
 	at    map[*actor.Lock]int
-	holes int
+	head  int // the oldest: those that came first mostly go first
+	holes int // behind it
 }
 
 // fewClaims is up to how many there is no map.
@@ -20,7 +21,15 @@ const fewClaims = 64
 // few reports whether they are looked through when one is looked for.
 func (k *claims) few() bool { return k.at == nil }
 
-func (k *claims) len() int { return len(k.list) - k.holes }
+func (k *claims) len() int { return len(k.list) - k.head - k.holes }
+
+func (k *claims) has(l *actor.Lock) bool {
+	if k.at == nil {
+		return slices.Contains(k.list, l)
+	}
+	_, has := k.at[l]
+	return has
+}
 
 // youngest is the last that came; nil if there is none.
 func (k *claims) youngest() *actor.Lock {
@@ -52,11 +61,14 @@ func (k *claims) remove(l *actor.Lock) {
 	delete(k.at, l)
 	k.list[at] = nil
 	k.holes++
-	for last := len(k.list) - 1; last >= 0 && k.list[last] == nil; last-- {
+	for last := len(k.list) - 1; last >= k.head && k.list[last] == nil; last-- {
 		k.list = k.list[:last]
 		k.holes--
 	}
-	if k.holes > k.len() {
+	for ; k.head < len(k.list) && k.list[k.head] == nil; k.head++ {
+		k.holes--
+	}
+	if k.head+k.holes > k.len() {
 		k.list = slices.Clip(k.all())
 		k.index()
 	}
@@ -64,7 +76,7 @@ func (k *claims) remove(l *actor.Lock) {
 
 // index is for a list without holes.
 func (k *claims) index() {
-	k.at, k.holes = nil, 0
+	k.at, k.head, k.holes = nil, 0, 0
 	if len(k.list) <= fewClaims {
 		return
 	}
@@ -81,7 +93,7 @@ func (k *claims) all() []*actor.Lock {
 
 // those is a copy of some.
 func (k *claims) those(are func(*actor.Lock) bool) (some []*actor.Lock) {
-	for _, l := range k.list {
+	for _, l := range k.list[k.head:] {
 		if l != nil && are(l) {
 			some = append(some, l)
 		}
@@ -91,7 +103,7 @@ func (k *claims) those(are func(*actor.Lock) bool) (some []*actor.Lock) {
 
 // first is the oldest that is so; nil if none is.
 func (k *claims) first(is func(*actor.Lock) bool) *actor.Lock {
-	for _, l := range k.list {
+	for _, l := range k.list[k.head:] {
 		if l != nil && is(l) {
 			return l
 		}

@@ -410,7 +410,7 @@ func (c *coordinator) after(now time.Duration, l *actor.Lock) {
 	if len(c.fx.Touched) > 0 || len(c.fx.Ready) > 0 {
 		c.together(now)
 	}
-	if len(c.fx.Claimed) > 0 {
+	if len(c.fx.Claimed) > 0 || len(c.fx.Numbered) > 0 {
 		c.claimed()
 	}
 	if len(c.fx.Reunites) > 0 {

@@ -10,10 +10,10 @@ import (
 // its own. A request that re-enters goes to the claim of its owner, every other one begins a claim. A nil
 // group has no claims. Owned by the coordinator.
 type group struct {
-	claims  claims
-	owners  owners
-	holders *owners // of those that are held or were; nil while there are few claims, which are looked through
-	aside   aside   // of readers
+	claims claims
+	owners owners
+	known  *known // nil while there are few claims, which are looked through
+	aside  aside  // of readers
 
 	readFirst time.Duration // until when a writer who comes lets those go first who wait to read
 
@@ -56,7 +56,12 @@ func (c *coordinator) newClaim(r *actor.Request) *actor.Lock {
 // is to be forced away. nil if it needs one of its own.
 func (g *group) claimOf(r *actor.Request, now time.Duration) *actor.Lock {
 	if r.Tag == actor.Force {
-		return g.first(func(l *actor.Lock) bool { return l.Kind() == r.Kind && l.Believed(now) })
+		for _, l := range g.believed(now) {
+			if l.Kind() == r.Kind {
+				return l
+			}
+		}
+		return nil
 	}
 	return g.holding(r.Owner, r.Kind, now)
 }
@@ -70,7 +75,7 @@ func (g *group) holding(owner uint64, kind actor.LockKind, now time.Duration) *a
 	if g.claims.few() {
 		return g.first(is)
 	}
-	if its := g.held().claims[owner]; its != nil {
+	if its := g.many().holders.claims[owner]; its != nil {
 		return its.first(is)
 	}
 	return nil
@@ -81,33 +86,10 @@ func (g *group) of(owner uint64) []*actor.Lock {
 	if g == nil || g.claims.few() {
 		return g.all()
 	}
-	if its := g.held().claims[owner]; its != nil {
+	if its := g.many().holders.claims[owner]; its != nil {
 		return its.all()
 	}
 	return nil
-}
-
-// held is which owners hold claims, of very many claims.
-func (g *group) held() *owners {
-	if g.holders == nil {
-		g.holders = &owners{}
-		for _, l := range g.all() {
-			g.holders.add(l, l.Owner())
-		}
-	}
-	return g.holders
-}
-
-// claimed takes in claims that have another owner now.
-func (c *coordinator) claimed() {
-	for i, l := range c.fx.Claimed {
-		if g := c.groups[l.Key()]; g != nil && g.holders != nil {
-			g.holders.remove(l)
-			g.holders.add(l, l.Owner())
-		}
-		c.fx.Claimed[i] = nil
-	}
-	c.fx.Claimed = c.fx.Claimed[:0]
 }
 
 // clashing is a claim with which that kind of lock cannot be in use under one name.
@@ -128,7 +110,10 @@ func (g *group) all() []*actor.Lock {
 
 // believed is a copy of those that are held at that moment.
 func (g *group) believed(now time.Duration) []*actor.Lock {
-	return g.those(func(l *actor.Lock) bool { return l.Believed(now) })
+	if g == nil || g.claims.few() {
+		return g.those(func(l *actor.Lock) bool { return l.Believed(now) })
+	}
+	return g.many().believed(now)
 }
 
 // those is a copy of some.
@@ -153,13 +138,29 @@ func (c *coordinator) tellHolder(now time.Duration, command *actor.Command, repl
 	if !own {
 		return
 	}
-	g := c.groups[command.Key]
-	if g.first(func(l *actor.Lock) bool { return l.Knows(tenure) }) != nil {
+	l := c.groups[command.Key].having(tenure)
+	switch {
+	case l == nil:
+	case l.Knows(tenure):
 		reply.Known = true
-	} else if l := g.first(func(l *actor.Lock) bool { return l.Haunted(tenure) }); l != nil {
+	default:
 		reply.Known, reply.Doomed = true, true
 		c.step(now, l, &actor.Message{Kind: actor.Found})
 	}
+}
+
+// having is the claim with that tenure, or else one that is to release it; nil if there is none.
+func (g *group) having(tenure uint64) *actor.Lock {
+	switch {
+	case g == nil:
+		return nil
+	case !g.claims.few():
+		return g.many().tenures.having(tenure)
+	}
+	if l := g.first(func(l *actor.Lock) bool { return l.Knows(tenure) }); l != nil {
+		return l
+	}
+	return g.first(func(l *actor.Lock) bool { return l.Haunted(tenure) })
 }
 
 // tellPlace says of an answer that somebody else of the queue comes first whether one of this engine does, too.
@@ -221,11 +222,11 @@ func (c *coordinator) leaveGroup(l *actor.Lock) {
 	g := c.groups[l.Key()]
 	g.claims.remove(l)
 	g.owners.remove(l)
-	if g.holders != nil {
-		g.holders.remove(l)
-	}
 	if g.claims.few() {
-		g.holders = nil
+		g.known = nil
+	}
+	if g.known != nil {
+		g.known.remove(l)
 	}
 	if g.claims.len() == 0 {
 		delete(c.groups, l.Key())

@@ -160,7 +160,13 @@ func TestTheStepsOfManyGrowWithTheirNumber(t *testing.T) {
 	build := exec.CommandContext(t.Context(), "go", "test", "-c", "-vet=off", "-covermode=count", "-coverpkg="+packages, "-o", program, ".")
 	out, err := build.CombinedOutput()
 	require.NoError(t, err, "%s", out)
-	tests := map[string]string{"readers": "^TestManyReadersAreTakenAndRenewed$"}
+	tests := map[string]string{
+		"readers":                       "^TestManyReadersAreTakenAndRenewed$",
+		"fair waiters":                  "^TestManyFairWaitersAreServed$",
+		"who tries behind many":         "^TestManyTryBehindManyWhoWait$",
+		"owners who wait twice":         "^TestManyOwnersWaitTwice$",
+		"a writer beside whom many are": "^TestAWriterReadsBesideManyWhoWaitToRead$",
+	}
 	for kind := range kindsOfMany {
 		tests[kind] = "^TestManyHoldsOfOneOwner$/^" + kind + "$"
 	}

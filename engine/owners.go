@@ -127,9 +127,14 @@ func (c *coordinator) besideIts(now time.Duration, writer *actor.Lock, its *clai
 
 // numberFree reports whether a reader may have the writer's number.
 func (c *coordinator) numberFree(writer *actor.Lock) bool {
-	number := writer.Tenure()
-	taken := c.groups[writer.Key()].first(func(other *actor.Lock) bool { return other.Spoils(number) }) != nil
-	return !taken && !writer.Spoiled()
+	number, g := writer.Tenure(), c.groups[writer.Key()]
+	spoils := func(other *actor.Lock) bool { return other.Spoils(number) }
+	if g == nil || g.claims.few() {
+		return g.first(spoils) == nil && !writer.Spoiled()
+	}
+	// Only who asked as its owner has been beside it: while there are claims it is not handed on.
+	its := g.owners.claims[writer.Owner()]
+	return (its == nil || its.first(spoils) == nil) && !writer.Spoiled()
 }
 
 // refuseUpgrades refuses those who wait to write as an owner who reads.

@@ -195,8 +195,8 @@ var simMutants = []simMutant{
 	}}},
 
 	{"who waits as the owner that was granted the lock goes on waiting", "actor/acquire.go", []simEdit{{
-		`case owner&ThreadOwner != 0 && !l.queue.empty() && l.ownersWaiting()[owner].all > 0:`,
-		`case owner&ThreadOwner != 0 && !l.queue.empty() && l.ownersWaiting()[owner].all > 0 && !planted():`,
+		`case owner&ThreadOwner != 0 && l.waits(owner, false):`,
+		`case owner&ThreadOwner != 0 && l.waits(owner, false) && !planted():`,
 	}}},
 	{"who waits in a queue as the owner that was granted the lock goes on waiting", "engine/owners.go", []simEdit{{
 		`if other != to && other.Kind() == to.Kind() {`,
@@ -222,8 +222,10 @@ var simMutants = []simMutant{
 		`r.over = r.over || planted() || asked != nil && asked.Writer == r.writer`,
 	}}},
 	{"of several who wait as one owner, one is forgotten when another gives up", "actor/acquire.go", []simEdit{{
-		`case left.all > 0:`,
-		`case left.all > 0 && !planted():`,
+		`	if w.len() == 0 {
+		delete(o`,
+		`	if w.len() == 0 || planted() {
+		delete(o`,
 	}}},
 
 	// The rhythm of renewals.
@@ -373,12 +375,12 @@ var simMutants = []simMutant{
 	}}},
 	{"a queue that turns round", "actor/request.go", []simEdit{{
 		`	q.last = r
-	if r.Owner`,
+	q.noted`,
 		`	if planted() && r.next != r {
 		return
 	}
 	q.last = r
-	if r.Owner`,
+	q.noted`,
 	}}},
 
 	{"a fenced lock handed on with the same token", "actor/handoff.go", []simEdit{{
@@ -762,12 +764,12 @@ var simMutants = []simMutant{
 		`	if unconnected(b.failed) && !planted() {`,
 	}}},
 	{"TryLock behind others waits for a server that refuses connections", "actor/lock.go", []simEdit{{
-		`	case l.rare != nil && l.rare.once:
-		l.rare.once = false
-		l.queue.each(refuse)`,
-		`	case l.rare != nil && l.rare.once && !planted():
-		l.rare.once = false
-		l.queue.each(refuse)`,
+		`	l.eachOnce(refuse)`,
+		`	if first := l.queue.first(); !planted() {
+		l.eachOnce(refuse)
+	} else if first != nil {
+		refuse(first)
+	}`,
 	}}},
 	{"a question for several locks that is refused for want of a connection, and goes on waiting", "actor/lock.go", []simEdit{{
 		`		fx.Decide(now, r, ErrUnavailable, cause)

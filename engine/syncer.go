@@ -167,7 +167,7 @@ func (c *coordinator) unreplicated(now time.Duration, undone *actor.Lock) {
 		}
 		g.undoneAt = now
 	}
-	if writer := c.locks.of(key); writer != nil && writer != undone && !(shared && g.first(func(l *actor.Lock) bool { return l.Believed(now) }) != nil) {
+	if writer := c.locks.of(key); writer != nil && writer != undone && !(shared && len(g.believed(now)) > 0) {
 		c.step(now, writer, &told)
 	}
 	for _, l := range g.those((*actor.Lock).Pending) {

@@ -64,7 +64,7 @@ func TestCommandsThatEachScriptRuns(t *testing.T) {
 			"fair_acquire a:t1:100s:50s a:t2:100s:50s a:t3:100s:50s a:t4:100s:50s a:t5:100s:50s a:t6:100s:50s → 1 [100s t1 150s] [100s t1 200s] [100s t1 250s] [100s t1 300s] [100s t1 350s]",
 			"fair_release a:t2:50s a:t4:50s a:t3:50s → 0 0 0", "exists 1, hdel 6, hget 4, lindex 1, llen 1, lrange 1, lrem 3, zadd 2, zcount 3, zrem 3, zscore 4",
 		},
-		{"readers of free locks", "", "read_acquire a:t1:100s b:t2:100s b:t3:90s → 1 1 1", "exists 1, hmget 1, hset 3, pexpire 2, pttl 1, set 3"},
+		{"readers of free locks", "", "read_acquire a:t1:100s b:t2:100s b:t3:90s → 1 1 1", "exists 1, hlen 1, hmget 1, hset 3, pexpire 2, pttl 1, set 3"},
 		{"renew a reader", "read_acquire a:t1:100s → 1", "read_renew a:t1::110s → 1", "hget 1, pexpire 2, pttl 1"},
 		{"a reader reads once more", "read_acquire a:t1:100s → 1", "read_renew a:t1::110s,110s → 1", "hget 1, hset 1, pexpire 3, pttl 1, set 1"},
 		{"readers of many end an inner hold", nineReaders + "read_renew a:t1::100s,100s a:t2::100s,100s → 1 1", "read_renew a:t1:1:110s a:t2:1:120s → 1 1",

@@ -41,12 +41,49 @@ local function create(key, hold, id, lease)
   return stamped
 end
 
+-- How many came to read beside others in this call, for each of these locks.
+local joined, came = {}, {}
+
+local function note(key)
+  if not came[key] then joined[#joined + 1] = key end
+  came[key] = (came[key] or 0) + 1
+end
+
 local function join(key, hold, id, lease, ttl)
   local set = redis.pcall('HSET', key, id, '1')
   if type(set) == 'table' then return set.err end
   local stamped = stamp(key, hold, ttl, lease)
-  if stamped ~= 1 then redis.pcall('HDEL', key, id) else cover(key, ttl, lease) end
+  if stamped ~= 1 then
+    redis.pcall('HDEL', key, id)
+  else
+    cover(key, ttl, lease)
+    note(key)
+  end
   return stamped
+end
+
+-- Whether none of a reader's holds is left, of whatever client it is: its process died, or its lease ended. Of one with very many not all are looked at.
+local function died(key, id, count)
+  if count < 1 or count > few or count > may_look then return false end
+  may_look = may_look - count
+  local prefix = holds(key, id)
+  for i = 1, count do
+    if redis.pcall('PTTL', prefix .. i) ~= -2 then return false end
+  end
+  return gone(key, prefix .. 1)
+end
+
+-- Readers that died go with the last that lives, which there may never be. So of many readers some at random are looked at for
+-- each that comes, more than one: of those who come no more can die than are removed.
+local function remove_dead(key)
+  local fields = redis.pcall('HLEN', key)
+  if type(fields) ~= 'number' or fields <= few or redis.pcall('HGET', key, 'mode') ~= 'read' then return end
+  local some = redis.pcall('HRANDFIELD', key, most_looked_at + 2 * came[key], 'WITHVALUES')
+  local dead = {}
+  for at = 1, #some, 2 do
+    if not is_writer(some[at]) and died(key, some[at], count_of(some[at + 1])) then dead[#dead + 1] = some[at] end
+  end
+  if #dead > 0 then redis.pcall('HDEL', key, unpack(dead)) end
 end
 
 local function again(key, hold, lease, ttl)
@@ -98,4 +135,5 @@ for i = 1, locks do
   local answer = read(KEYS[2 * i - 1], KEYS[2 * i], ARGV[at], common or ARGV[at + 1], writers[i], free)
   if reply or answer ~= 1 then reply = noted(reply, i, answer) end
 end
+for i = 1, #joined do remove_dead(joined[i]) end
 return reply or 1

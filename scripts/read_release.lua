@@ -11,7 +11,7 @@
 -- Sent twice or late: the field of that tenure is gone, so nothing happens and nothing is published. If somebody else took the
 -- field away, the keys of its holds may be left: they go. The TTL
 -- falls to what the readers that are left need, once a call however many leave, unless somebody writes. Readers
--- that died are removed with the last one that lives.
+-- that died are removed with the last one that lives, and, of many, by those who come.
 
 local verb = ARGV[1]
 

@@ -2,6 +2,16 @@ package planted
 
 // actorMistakes are those of the actors that the simulation does not look for, or seldom sees: most are what many engines would do at the same moment.
 var actorMistakes = []found{
+	{"TestWhoDoesNotWaitIsFoundBehindWhoeverCameBeforeIt", Mistake{
+		"who does not wait is lost when another comes before it", "actor/request.go",
+		`if before == first && first.Once`,
+		`if before == first && !planted() && first.Once`,
+	}},
+	{"TestWhoComesFromAnotherQueueStandsWhereItWasPosted", Mistake{
+		"who comes from another queue stands before the one that is asked for", "actor/joint.go",
+		`return other != spared && other.posted`,
+		`return (other != spared || planted()) && other.posted`,
+	}},
 	{"TestAReaderWhoseOwnerWritesSinceAsksAgainAtOnce", Mistake{
 		"of those who wait to read, one is not asked for beside its owner's write", "actor/read.go",
 		`x.stepBack, x.askAt, x.again = 0, now, true`,

@@ -211,6 +211,20 @@ var scriptMistakes = []found{
 		` or ttl == -2 and not gone(key, prefix .. i)`,
 		``,
 	}},
+	{"TestReadersThatDiedDoNotPileUpBesideOthers", Mistake{
+		"readers who come look for few that died, however many they are", "scripts/read_acquire.lua",
+		`most_looked_at + 2 * came[key]`,
+		`most_looked_at`,
+	}},
+	{"TestOnlyReadersWithoutAnyKeyAreTakenForDead", Mistake{
+		"a reader is dead when its first hold is over", "scripts/read_acquire.lua",
+		`  for i = 1, count do
+    if redis.pcall('PTTL', prefix .. i) ~= -2 then return false end
+  end
+`,
+		`  if redis.pcall('PTTL', prefix .. 1) ~= -2 then return false end
+`,
+	}},
 	{"TestTheTTLOfManyReadersFallsToWhatTheyNeed", Mistake{
 		"the TTL of many readers does not fall", "scripts/readers.lua",
 		`local set = redis.pcall('PEXPIRE', key, string.format('%d', need))`,

@@ -1,0 +1,87 @@
+package actor
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// However requests come and go, those that are left are there, in the order in which they came.
+func TestARosterKeepsWhoIsLeftInOrder(t *testing.T) {
+	random := rand.New(rand.NewPCG(5, 6))
+	var s roster
+	var want []*Request
+	for range 200 {
+		for range random.IntN(30) {
+			r := &Request{}
+			s.add(r)
+			want = append(want, r)
+		}
+		for range random.IntN(len(want) + 1) {
+			at := random.IntN(len(want))
+			s.remove(want[at])
+			s.remove(&Request{}) // is not there
+			want = slices.Delete(want, at, at+1)
+		}
+		require.Equal(t, len(want), s.len())
+		require.True(t, slices.Equal(want, s.all()))
+		require.LessOrEqual(t, len(s.list), 2*len(want)+fewOfRoster)
+	}
+}
+
+// Who comes from another queue stands in front of the first that was posted after it, wherever that is, but not of the one that
+// is asked for.
+func TestWhoComesFromAnotherQueueStandsWhereItWasPosted(t *testing.T) {
+	random := rand.New(rand.NewPCG(7, 8))
+	for range 200 {
+		l := NewLock("k", Plain)
+		var want []time.Duration
+		for posted := range time.Duration(random.IntN(20)) {
+			l.queue.push(&Request{lock: l, posted: 2 * posted})
+			want = append(want, 2*posted)
+		}
+		spared, first := l.queue.first(), 0
+		if random.IntN(2) == 0 {
+			spared = nil
+		} else if spared != nil {
+			first = 1
+		}
+		r := &Request{lock: l, posted: time.Duration(random.IntN(42) - 1)}
+		l.queue.pushSenior(r, spared)
+		at := first
+		for at < len(want) && want[at] < r.posted {
+			at++
+		}
+		if at < len(want) && want[at] == r.posted {
+			at++
+		}
+		want = slices.Insert(want, at, r.posted)
+		var got []time.Duration
+		l.queue.each(func(r *Request) { got = append(got, r.posted) })
+		require.Equal(t, want, got)
+		require.Same(t, &l.queue, r.line)
+	}
+}
+
+// Who does not wait is found wherever it stands, also if it was the first when it came.
+func TestWhoDoesNotWaitIsFoundBehindWhoeverCameBeforeIt(t *testing.T) {
+	l := NewLock("k", Plain)
+	var tried []*Request
+	for i := range 5 {
+		r := &Request{lock: l, Once: i%2 == 0, posted: time.Duration(10 + i)}
+		if l.queue.push(r); r.Once {
+			tried = append(tried, r)
+		}
+	}
+	l.queue.pushSenior(&Request{lock: l, posted: 1}, nil)
+	var found []*Request
+	l.eachOnce(func(r *Request) { found = append(found, r) })
+	require.ElementsMatch(t, tried, found)
+	for _, r := range tried {
+		l.queue.remove(r)
+	}
+	l.eachOnce(func(*Request) { t.Fatal("it has left") })
+}

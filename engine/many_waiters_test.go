@@ -1,0 +1,205 @@
+package engine
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel/actor"
+)
+
+// What very many who wait for one name cost. TestTheStepsOfManyGrowWithTheirNumber counts what these tests take.
+
+// crowd is very many callers of one name, a server that answers at once, and the coordinator between them.
+type crowd struct {
+	t      *testing.T
+	c      *coordinator
+	now    time.Duration
+	answer func(*actor.Command) actor.Reply
+}
+
+func newCrowd(t *testing.T, answer func(*actor.Command) actor.Reply) *crowd {
+	config := deskConfig()
+	config.Poll = true
+	return &crowd{t: t, c: newCoordinator(config, 4), now: time.Second, answer: answer}
+}
+
+func granted(*actor.Command) actor.Reply { return actor.Reply{Status: actor.Done, Listeners: -1} }
+
+// turn gives the coordinator requests, and whatever it sends its answer.
+func (k *crowd) turn(requests ...*actor.Request) {
+	var first *mail
+	for i := len(requests) - 1; i >= 0; i-- {
+		r := requests[i]
+		if r.Ready == nil {
+			r.Ready = make(chan struct{}, 1)
+		}
+		first = &mail{what: r, next: first}
+	}
+	for {
+		k.c.turn(k.now, first)
+		first = nil
+		for _, hold := range k.c.fx.Ended {
+			hold.Hold.End(hold.Err, hold.Cause, hold.Known)
+		}
+		for _, b := range k.c.batches {
+			b.sent, b.replies = k.now, b.replies[:0]
+			for i := range b.commands {
+				b.replies = append(b.replies, k.answer(&b.commands[i]))
+			}
+			b.mail.next = first
+			first = &b.mail
+		}
+		k.c.rest()
+		if first == nil && !k.c.unopened() {
+			return
+		}
+		k.now += time.Microsecond
+	}
+}
+
+func wants(kind actor.LockKind, owner uint64, once bool) *actor.Request {
+	return &actor.Request{Tag: actor.Acquire, Key: "k", Kind: kind, Owner: owner, Once: once, Hold: &actor.Hold{}}
+}
+
+func (k *crowd) lock(kind actor.LockKind, owner uint64) *actor.Request {
+	r := wants(kind, owner, false)
+	k.turn(r)
+	return r
+}
+
+func (k *crowd) unlock(h *actor.Hold) {
+	k.t.Helper()
+	r := &actor.Request{Tag: actor.Unlock, Hold: h}
+	k.turn(r)
+	require.True(k.t, r.Decided())
+	require.NoError(k.t, r.Err)
+}
+
+// taken is the answer for who wants what another one has.
+func (k *crowd) taken(holder string) actor.Reply {
+	return actor.Reply{Status: actor.Taken, TTL: 30 * time.Second, Holder: holder, Left: 30 * time.Second}
+}
+
+// They are served one after the other, while answers name a holder of this engine that it does not know any more.
+func TestManyFairWaitersAreServed(t *testing.T) {
+	n := howMany(t, 200)
+	var k *crowd
+	var holder uint64
+	k = newCrowd(t, func(c *actor.Command) actor.Reply {
+		switch {
+		case c.Verb != actor.SendFairAcquire:
+			return granted(c)
+		case holder == 0:
+			holder = c.Tenure
+			return granted(c)
+		case c.Tenure%2 == 0:
+			return k.taken(fmt.Sprint(k.c.fx.Config.ID, ":", 1<<40))
+		}
+		return k.taken(fmt.Sprint(k.c.fx.Config.ID, ":", holder))
+	})
+	all := make([]*actor.Request, n)
+	for i := range all {
+		all[i] = wants(actor.Fair, 0, false)
+	}
+	k.turn(all...)
+	for i := range all {
+		require.True(t, all[i].Decided(), i)
+		k.turn(wants(actor.Fair, 0, true)) // and others try
+		k.c.step(k.now, all[i].Hold.Lock(), &actor.Message{Kind: actor.Heard})
+		k.turn()
+		k.unlock(all[i].Hold)
+		holder = 0
+		if i+1 < n {
+			k.c.step(k.now, all[i+1].Lock(), &actor.Message{Kind: actor.Heard})
+			k.turn()
+		}
+	}
+	require.Zero(t, k.c.fx.Stats.Waiting)
+	require.Zero(t, k.c.fx.Stats.Held)
+}
+
+// Behind many who wait others try, and are refused when the answer comes that the lock is another's.
+func TestManyTryBehindManyWhoWait(t *testing.T) {
+	n := howMany(t, 200)
+	var k *crowd
+	k = newCrowd(t, func(*actor.Command) actor.Reply { return k.taken("another:1") })
+	all := make([]*actor.Request, n)
+	for i := range all {
+		all[i] = wants(actor.Plain, 0, false)
+	}
+	k.turn(all...)
+	for range n {
+		r := wants(actor.Plain, 0, true)
+		k.turn(r)
+		require.Equal(t, actor.ErrNotAcquired, r.Err)
+	}
+	require.EqualValues(t, n, k.c.fx.Stats.Waiting)
+}
+
+// Each owner waits twice, and re-enters when it is granted once.
+func TestManyOwnersWaitTwice(t *testing.T) {
+	for name, kind := range kindsOfMany {
+		if kind == actor.Read || kind == actor.Fair {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			n := howMany(t, 200)
+			k := newCrowd(t, granted)
+			first := k.lock(kind, 0)
+			all := make([]*actor.Request, n)
+			for i := range all {
+				all[i] = wants(kind, actor.ThreadOwner|uint64(i%(n/2)+1), false)
+			}
+			k.turn(all...)
+			k.unlock(first.Hold)
+			for range all {
+				k.now += time.Second // whoever lets others come first has done so
+				k.turn()
+				for i := range n / 2 {
+					if a, b := all[i], all[i+n/2]; a.Decided() {
+						require.True(t, b.Decided(), "it re-enters")
+						k.unlock(a.Hold)
+						k.unlock(b.Hold)
+						all = append(all[:i], all[i+1:]...)
+						all = append(all[:i+n/2-1], all[i+n/2:]...)
+						n -= 2
+						break
+					}
+				}
+				if n == 0 {
+					break
+				}
+			}
+			require.Zero(t, k.c.fx.Stats.Waiting)
+		})
+	}
+}
+
+// While many wait to read, the writer reads again and again.
+func TestAWriterReadsBesideManyWhoWaitToRead(t *testing.T) {
+	n := howMany(t, 200)
+	const owner = actor.ThreadOwner | 1
+	k := newCrowd(t, func(c *actor.Command) actor.Reply {
+		if c.Verb == actor.SendReadAcquire && c.Reads == nil {
+			return actor.Reply{Status: actor.Taken, TTL: 30 * time.Second, Writer: "another:1"}
+		}
+		return granted(c)
+	})
+	writer := k.lock(actor.Write, owner)
+	require.True(t, writer.Decided())
+	all := make([]*actor.Request, n)
+	for i := range all {
+		all[i] = wants(actor.Read, 0, false)
+	}
+	k.turn(all...)
+	for range n {
+		r := k.lock(actor.Read, owner)
+		require.True(t, r.Decided())
+		require.NoError(t, r.Err)
+		k.unlock(r.Hold)
+	}
+	require.EqualValues(t, n, k.c.fx.Stats.Waiting)
+}
