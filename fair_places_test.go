@@ -2,6 +2,7 @@ package lockwheel_test
 
 import (
 	"context"
+	"fmt"
 	"reflect"
 	"testing"
 	"time"
@@ -153,4 +154,30 @@ func TestAFairQueueThatLostItsListServesAll(t *testing.T) {
 		settled(t, e)
 	}
 	require.Equal(t, []any{}, s.do("KEYS", "*"))
+}
+
+// A free lock with thousands of dead places before it, of any client: one who does not wait gets it, as no one alive waits, and one who waits
+// asks once for some hundreds of them.
+func TestManyDeadPlacesAreNoReasonToRefuseAFreeFairLock(t *testing.T) {
+	t.Parallel()
+	s := anySite(t)
+	e := s.open(lockwheel.Options{})
+	const dead = 3_000
+	for _, take := range []func() (*lockwheel.Hold, error){
+		func() (*lockwheel.Hold, error) { return e.FairMutex("n").TryLock(t.Context()) },
+		func() (*lockwheel.Hold, error) { return e.FairMutex("n").Lock(t.Context()) },
+	} {
+		queue, times := []any{"RPUSH", "redisson_lock_queue:{n}"}, []any{"ZADD", "redisson_lock_timeout:{n}"}
+		for i := range dead {
+			id := fmt.Sprint("gone:", i)
+			queue, times = append(queue, id), append(times, 1000+i, id)
+		}
+		require.Equal(t, int64(dead), s.do(queue...))
+		require.Equal(t, int64(dead), s.do(times...))
+		hold, err := take()
+		require.NoError(t, err)
+		unlock(t, hold)
+		require.Equal(t, []any{}, s.do("KEYS", "*"))
+	}
+	settled(t, e)
 }

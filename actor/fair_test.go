@@ -278,3 +278,40 @@ func TestAFairWaiterWhoseGrantCameTooLateListensAnew(t *testing.T) {
 		+1ms         #2 gone                             → nothing
 	`)
 }
+
+// One call removes some hundreds of dead from the head of a queue. The next one follows at once: those behind wait for the life of a
+// place, however many died, and one who does not wait is refused only when it is known that another stands before it.
+func TestDeadPlacesAreRemovedByOneCallAfterTheOther(t *testing.T) {
+	t.Run("for one who waits", func(t *testing.T) {
+		talkOf(t, actor.Fair, `
+			0s      A locks                              → acquire #1 30s wait 5m0s
+			1ms     #1 taken 0s nobody left 320s         → listen
+			2ms     timer                                → acquire #1 30s wait 5m0s
+			3ms     #1 taken 0s nobody left 320s         → nothing
+			4ms     timer                                → acquire #1 30s wait 5m0s
+			+1ms    #1 granted                           → leave; A granted 29.689s
+			+1ms    A unlocks                            → A over; release #1 wait 5m0s
+			+1ms    #1 released                          → A unlocked
+		`)
+	})
+	t.Run("for one who tries", func(t *testing.T) {
+		talkOf(t, actor.Fair, `
+			0s      A locks once                         → acquire #1 30s
+			1ms     #1 taken 0s nobody                   → nothing
+			2ms     timer                                → acquire #1 30s
+			3ms     #1 taken 5s nobody                   → A lock not acquired
+		`)
+	})
+	t.Run("by the foremost of an engine", func(t *testing.T) {
+		talkOf(t, actor.Fair, `
+			0s      A locks                              → acquire #1 30s wait 5m0s
+			1ms     #1 taken 0s nobody preceded left 320s → listen
+			2ms     subscribed                           → acquire #1 30s wait 5m0s
+			3ms     #1 taken 0s nobody preceded left 320s → nothing
+			28ms..60ms timer                               → acquire #1 30s wait 5m0s
+			+1ms    #1 granted                           → leave; A granted 29.689s
+			+1ms    A unlocks                            → A over; release #1 wait 5m0s
+			+1ms    #1 released                          → A unlocked
+		`)
+	})
+}

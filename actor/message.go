@@ -139,6 +139,10 @@ func (r *Reply) other() string {
 	return r.Holder
 }
 
+// sweeping reports whether a fair lock is free, and more dead stand at the head of its queue than one call removes. It is not known
+// that anyone alive comes first, and the next call removes more.
+func (r *Reply) sweeping() bool { return r.Holder == "" && r.TTL == 0 && !r.Preceded }
+
 // pauses reports whether the next try is to wait a little: the server said "not now", or nonsense. What
 // got no answer at all waits for the connection, which is the coordinator's matter.
 func (r *Reply) pauses() bool { return r.Status == Refused || r.Garbled }

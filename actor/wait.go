@@ -17,6 +17,8 @@ const (
 	lookScattered, lookEach = 2 * time.Second, 100 * time.Microsecond
 	// linger is how long a channel is kept after the last waiter went.
 	linger = 250 * time.Millisecond
+	// sweepPause is between two questions that take dead places off the head of a queue, some hundreds each.
+	sweepPause = time.Millisecond
 	// Between tries that the server refused for now.
 	backoffFirst, backoffMost = 10 * time.Millisecond, 250 * time.Millisecond
 )
@@ -44,6 +46,10 @@ func (l *Lock) taken(now time.Duration, m *Message, fx *Effects) {
 		return
 	}
 	x.quiet.saw()
+	if queues && reply.sweeping() {
+		x.passive, x.askAt = false, now+sweepPause
+		return
+	}
 	if !l.besideWriter() { // the question left before their owner had the write
 		l.refuseOnce(now, fx)
 	}
