@@ -408,7 +408,7 @@ func (l *Lock) ask(now time.Duration, fx *Effects) {
 		fx.Asking++
 	}
 	l.flight = l.protocol().acquire
-	c := Command{Verb: l.flight, Lease: fx.leaseOf(r)}
+	c := Command{Verb: l.flight, Lease: fx.leaseOf(r), Again: x != nil && x.answered && !r.Once}
 	if x != nil {
 		x.again = false
 		c.Ghosts = x.names()

@@ -81,6 +81,7 @@ type Command struct {
 	Listen  bool          // SendRenew: count who listens on the channel
 	Own     bool          // SendRenew: one of them is this engine
 	Routine bool          // SendRenew: it is due, and nobody waits for it
+	Again   bool          // SendAcquire and the like: it was asked for before, and somebody else had it
 	Falls   bool          // SendRenew: the TTL may fall; who waits is told if it does
 	Count   int           // SendRenew: hold count to write; 0 leaves it
 	Lock    *Lock         // nil for SendState

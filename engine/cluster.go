@@ -140,16 +140,13 @@ func (c *coordinator) succeed(now time.Duration) {
 	c.cluster.recheck.add(changed)
 }
 
-// resettle moves everything that waits at a node which does not own its slot any more.
+// resettle moves what waits at a node which does not own its slot any more: commands bit by bit, and none of them leaves meanwhile.
 func (c *coordinator) resettle(now time.Duration) {
 	for _, n := range c.nodes {
 		for verb := range n.queues {
-			q := &n.queues[verb]
-			q.stale = 0
-			for range q.len() {
-				if command := q.pop(); wanted(&command) {
-					c.send(&command)
-				}
+			if n.queues[verb].len() > 0 {
+				c.startSweep(n, actor.Verb(verb))
+				n.unsettled = true
 			}
 		}
 		n.split = slices.DeleteFunc(n.split, func(b *batch) bool {
@@ -167,6 +164,7 @@ func (c *coordinator) resettle(now time.Duration) {
 		})
 		c.moveEars(now, n)
 	}
+	c.sweep() // a node with nothing left is let go of in this turn
 }
 
 // moveEars lets locks listen where their slots are now.
@@ -193,7 +191,7 @@ func (c *coordinator) abandon() {
 		if n.slots > 0 {
 			return false
 		}
-		if n.busy() || n.backlog() || n.ears.engaged() || !n.wishes.empty() {
+		if n.busy() || n.backlog() || n.ears.engaged() || !n.wishes.empty() || n.swept() {
 			c.bare = true
 			return false
 		}

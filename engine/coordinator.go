@@ -45,6 +45,8 @@ type coordinator struct {
 	closed   bool
 	gathers  bool // it is at what steps left to do for several locks
 	intake   intake
+	sweeps   int           // queues that are gone through
+	lookOn   bool          // a courier is free, and the turn has looked at so many commands in vain that the next one is to go on
 	now      time.Duration // of the last turn
 	counters counters
 
@@ -64,7 +66,7 @@ func newCoordinator(config actor.Config, couriers int) *coordinator {
 		locks:    newRegistry(),
 		groups:   make(map[string]*group),
 		couriers: couriers,
-		intake:   intake{share: opensPerTurn},
+		intake:   intake{share: opensPerTurn, pieces: sweepPieces},
 	}
 	c.node = newNode("", config.Lease)
 	c.node.slots, c.numbers = 1, 1
@@ -79,8 +81,8 @@ func newCoordinator(config actor.Config, couriers int) *coordinator {
 func (c *coordinator) turn(now time.Duration, letters *mail) {
 	defer c.inspect(now)
 	c.counters.turns++
-	c.now = now
-	c.take(now, letters)
+	c.now, c.lookOn = now, false
+	c.sort(now, letters)
 	c.work(now)
 	if c.closed {
 		c.refuseAll(now)
@@ -93,6 +95,7 @@ func (c *coordinator) turn(now time.Duration, letters *mail) {
 	} else if c.bare {
 		c.abandon()
 	}
+	c.sweep()
 	for _, n := range c.nodes {
 		c.depart(now, n)
 		n.ears.arrange(now)
@@ -537,7 +540,7 @@ func (c *coordinator) close(now time.Duration) {
 
 // next is when the coordinator wants another turn without mail; ok is false when it does not.
 func (c *coordinator) next() (at time.Duration, ok bool) {
-	if c.unopened() {
+	if c.unopened() || c.sweeps > 0 || c.lookOn {
 		return c.now, true
 	}
 	if !slices.ContainsFunc(c.nodes, (*node).busy) {

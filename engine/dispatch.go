@@ -113,7 +113,7 @@ func (c *coordinator) part(n *node, verb actor.Verb) *batch {
 		}
 		n.split = slices.Delete(n.split, i, i+1)
 		n.queues[verb].parts -= len(b.commands)
-		b.commands = slices.DeleteFunc(b.commands, func(command actor.Command) bool { return !n.departs(&command) })
+		b.commands = slices.DeleteFunc(b.commands, func(command actor.Command) bool { return !c.departs(n, &command) })
 		c.thin(n, verb)
 		if len(b.commands) > 0 {
 			return b
@@ -135,32 +135,54 @@ func (c *coordinator) fill(n *node, verb actor.Verb) *batch {
 	if n.link.down && slices.Contains(urgency[acquires], verb) {
 		most = 1 // what has no answer has to be released later: one of it is enough to try whether there are any
 	}
-	keys, bytes, taken, waiting := 0, 0, 0, q.waiting()
-	for taken < len(waiting) {
-		command := &waiting[taken]
-		moreKeys, moreBytes := load(command, verb)
-		if len(b.commands) > 0 && (keys+moreKeys > most || bytes+moreBytes > batchBytes) {
-			break // one alone has to go, however much it is
-		}
-		taken++
-		if n.departs(command) {
-			b.commands = append(b.commands, *command)
-			keys += moreKeys
-			bytes += moreBytes
-		}
+	l := &load{batch: b, keys: most}
+	if q.again.n > 0 && most >= againShare {
+		l.keys -= most / againShare
 	}
-	q.drop(taken)
+	c.take(n, q, &q.first, l)
+	l.keys = most
+	c.take(n, q, &q.again, l)
+	c.take(n, q, &q.first, l)
 	c.thin(n, verb)
 	if len(b.commands) == 0 {
 		c.spares = append(c.spares, b)
+		c.lookOn = c.lookOn || l.looks > looksMost
 		return nil
 	}
 	return b
 }
 
-// load is how much of a call a command of that verb takes: how many locks, or holds of a reader, each of which has a key
+// looksMost is how many commands a call looks at that turn out not to leave.
+const looksMost = 8 * batchKeys
+
+// load is a call that is made up.
+type load struct {
+	*batch
+	keys                  int // it may have at most
+	hasKeys, bytes, looks int
+}
+
+// take lets the oldest of a list leave with a call, as many as it has room for. One alone has to go, however much it is.
+func (c *coordinator) take(n *node, q *queue, list *chain, l *load) {
+	for command := list.oldest(); command != nil && l.looks <= looksMost; command = list.oldest() {
+		keys, bytes := size(command, l.verb)
+		if len(l.commands) > 0 && (l.hasKeys+keys > l.keys || l.bytes+bytes > batchBytes) {
+			return
+		}
+		if c.departs(n, command) {
+			l.commands = append(l.commands, *command)
+			l.hasKeys += keys
+			l.bytes += bytes
+		} else {
+			l.looks++
+		}
+		q.drop(list)
+	}
+}
+
+// size is how much of a call a command of that verb takes: how many locks, or holds of a reader, each of which has a key
 // and a lease, and about how many bytes.
-func load(command *actor.Command, verb actor.Verb) (keys, bytes int) {
+func size(command *actor.Command, verb actor.Verb) (keys, bytes int) {
 	const besidesName = 64 // the tenure, the lease, what is put around the name in keys of it
 	f := &forms[verb]
 	bytes = besidesName * len(command.Ghosts)

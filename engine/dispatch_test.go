@@ -277,41 +277,6 @@ func TestInFlightAndBatchesAreCounted(t *testing.T) {
 	require.EqualValues(t, 3, d.c.stats().Retries)
 }
 
-// The queue keeps its order and gives a burst's memory back.
-func TestQueueIsFirstInFirstOutAndForgetsABurst(t *testing.T) {
-	var q queue
-	pushed, popped := uint64(0), uint64(0)
-	for round := range 1000 {
-		for range 1 + round%7 {
-			pushed++
-			q.push(&actor.Command{Tenure: pushed})
-		}
-		for range 1 + (round*3)%7 {
-			if q.len() == 0 {
-				break
-			}
-			popped++
-			require.Equal(t, popped, q.pop().Tenure)
-		}
-		require.EqualValues(t, pushed-popped, q.len())
-	}
-	for range 2 * keepCommands {
-		q.push(&actor.Command{})
-	}
-	for q.len() > 0 {
-		q.pop()
-	}
-	require.LessOrEqual(t, cap(q.commands), keepCommands)
-	// Never empty, and yet it does not grow.
-	q = queue{}
-	q.push(&actor.Command{})
-	for range 100_000 {
-		q.push(&actor.Command{})
-		q.pop()
-	}
-	require.LessOrEqual(t, cap(q.commands), 16)
-}
-
 // What is not wanted any more may leave something more urgent behind, when everything of that kind was looked through.
 func TestWhatAWithdrawnCommandLeavesBehindIsSentInTheSameTurn(t *testing.T) {
 	converse(t, 1, `

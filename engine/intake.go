@@ -58,10 +58,12 @@ func (q *letters) pop() *mail {
 type intake struct {
 	lanes [lanes]letters
 	share int // of a lane in a turn; answers have opensPerTurn in any case
+
+	pieces int // of queues that a turn goes through
 }
 
-// take sorts mail that has come.
-func (c *coordinator) take(now time.Duration, m *mail) {
+// sort sorts mail that has come.
+func (c *coordinator) sort(now time.Duration, m *mail) {
 	for m != nil {
 		next := m.next
 		c.laneOf(now, m).push(m)
@@ -157,7 +159,7 @@ func (n *node) full() bool {
 	}
 	waiting := 0
 	for _, verb := range urgency[acquires] {
-		waiting += n.queues[verb].len()
+		waiting += n.queues[verb].first.n
 	}
 	return waiting >= queuedAhead
 }

@@ -21,7 +21,7 @@ func shared(t *testing.T, share int) *desk {
 
 // shares bounds what a turn works off of each kind.
 func (c *coordinator) shares(share int) {
-	c.intake.share = share
+	c.intake.share, c.intake.pieces = share, min(share, sweepPieces)
 	fired := min(share, firedPerTurn)
 	c.fx.Wheel, c.fx.Leases = newWheel(fired), newWheel(fired)
 }

@@ -27,6 +27,8 @@ type node struct {
 	pressed  bool             // somebody waits for a renewal that is queued
 	ahead    time.Duration    // by how much this machine's clock is ahead of its own
 	clock    serverClock      // its own
+
+	unsettled bool // some of what waits may be for another node
 }
 
 func newNode(address string, lease time.Duration) *node {
@@ -48,6 +50,11 @@ func (n *node) backlog() bool {
 		}
 	}
 	return false
+}
+
+// swept reports whether something that waits, or did, is being gone through.
+func (n *node) swept() bool {
+	return slices.ContainsFunc(n.queues[:], func(q queue) bool { return q.sweep.on })
 }
 
 // busy reports whether an answer is under way.

@@ -19,9 +19,10 @@ func wanted(command *actor.Command) bool {
 	return command.Lock.Wants(command)
 }
 
-// departs takes in that a command leaves, and reports whether it does: not if it was taken back.
-func (n *node) departs(command *actor.Command) bool {
+// departs takes in that a command leaves, and reports whether it does: not if it was taken back, or is for another node now.
+func (c *coordinator) departs(n *node, command *actor.Command) bool {
 	switch {
+	case n.unsettled && wanted(command) && c.divert(n, command):
 	case command.Lock != nil:
 		if command.Lock.Leaves(command) {
 			return true
@@ -54,21 +55,8 @@ func (c *coordinator) withdrawn(r *actor.Request) {
 // forgo counts a command that is not to leave any more.
 func (c *coordinator) forgo(n *node, verb actor.Verb) {
 	n.queues[verb].stale++
+	n.queues[verb].sweep.since++
 	c.thin(n, verb)
-}
-
-// thin lets go of what is not to leave any more when that is more than half of what waits. So going through all of it
-// costs no more than twice what it is rid of.
-func (c *coordinator) thin(n *node, verb actor.Verb) {
-	q := &n.queues[verb]
-	if 2*q.stale <= q.len()+q.parts {
-		return
-	}
-	q.keep(wanted)
-	if q.parts > 0 {
-		n.split = slices.DeleteFunc(n.split, func(b *batch) bool { return b.verb == verb && !c.pare(n, b) })
-	}
-	q.stale = 0
 }
 
 // pare leaves in a batch what is still to leave, and reports whether that is anything.

@@ -124,18 +124,19 @@ func TestAfterStandingStillHoldsThatAreOverSaySoSomeATurn(t *testing.T) {
 // Locks that are held are renewed before those who wait have their turn, however many of these were to ask again earlier.
 func TestRenewalsComeBeforeAllOtherTimersThatAreDue(t *testing.T) {
 	d := newDesk(t, 8)
-	d.line("0 lock held")
-	d.line("1ms 1 done")
 	const waiters = 10 * firedPerTurn
 	d.posts("async", "k", waiters)
-	for d.turn(); len(d.out) > 0; d.turn() {
-		for number := range d.out {
-			d.courier([]string{fmt.Sprint(number), "taken", "9.9s"})
-		}
+	d.opens("taken") // for 20 s
+	d.now = 11 * time.Second
+	d.line("11s lock held")
+	for number := range d.out {
+		d.courier([]string{fmt.Sprint(number), "done"})
 	}
+	d.turn()
 	require.Greater(t, d.c.timers(), waiters)
-	d.now = 10*time.Second + 5*time.Millisecond
+	d.now = 22 * time.Second
 	require.Contains(t, d.turn(), "renew held")
+	require.Contains(t, d.turn(), "acquire")
 }
 
 // Locks that were taken together would be renewed together for ever, and nobody else would get through meanwhile.

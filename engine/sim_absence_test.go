@@ -109,14 +109,16 @@ func (c *simCaller) wavering() *simAsk {
 func (e *simEngine) thrifty() {
 	for verb := range e.c.queues {
 		q, vain, stale := &e.c.queues[verb], 0, 0
-		for i := q.head; i < len(q.commands); i++ {
-			c := &q.commands[i]
+		for c := range q.all() {
 			if !wanted(c) {
 				stale++
 			}
 			if !e.needs(c) {
 				vain++
 			}
+		}
+		if q.sweep.on {
+			continue // soon
 		}
 		if 2*vain > q.len()+q.parts {
 			e.w.fail("%s has %d commands to send to %s, %d of them for nobody", e.name, q.len(), simVerbs[verb], vain)

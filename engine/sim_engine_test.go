@@ -44,6 +44,7 @@ type simEngine struct {
 	idle         int           // turns in a row that came to nothing
 	renewalWaits bool          // one was queued when the last turn ended
 	idleSince    time.Duration
+	hurries      bool          // more was due than the last turn came to
 	reached      time.Duration // when it took in an answer last. True time
 
 	knew    []time.Duration // of each name, when it had the lock last, or was told that another has it. By its clock
@@ -147,6 +148,7 @@ func (e *simEngine) turn() {
 		e.finish()
 		return
 	}
+	e.hurries = e.behind(now)
 	e.sleep(now)
 }
 

@@ -467,9 +467,9 @@ var simMutants = []simMutant{
 		`if c.Tenure != l.tenure || c.Verb != l.flight || l.needed() {`,
 		`if c.Tenure != l.tenure || c.Verb != l.flight || l.needed() || planted() {`,
 	}}},
-	{"places in a queue that are given up, and kept until the server is back", "engine/recall.go", []simEdit{{
-		`if 2*q.stale <= q.len()+q.parts {`,
-		`if 2*q.stale <= q.len()+q.parts || planted() {`,
+	{"places in a queue that are given up, and kept until the server is back", "engine/sweep.go", []simEdit{{
+		`	if q.sweep.on || 2*q.stale <= all &&`,
+		`	if q.sweep.on || planted() || 2*q.stale <= all &&`,
 	}}},
 	{"a lock that is used again while a command of it stands in a queue", "engine/coordinator.go", []simEdit{{
 		`reusable := l.Reusable()`,

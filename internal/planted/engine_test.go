@@ -239,9 +239,9 @@ var engineMistakes = []found{
 		`	if e.log == nil || apart == e.apart && !planted() {`,
 	}},
 	{"TestQueueIsFirstInFirstOutAndForgetsABurst", Mistake{
-		"a queue keeps the memory of a burst", "engine/batch.go",
-		`	if cap(q.commands) > keepCommands &&`,
-		`	if cap(q.commands) > keepCommands && !planted() &&`,
+		"a queue keeps the memory of a burst", "engine/queue.go",
+		`	if q.spares == keepPieces {`,
+		`	if q.spares == keepPieces && !planted() {`,
 	}},
 	{"TestTheTextOfACallIsWrittenOverOnlyOnceItIsAnswered", Mistake{
 		"the text of a call without an answer is written over", "engine/wire.go",

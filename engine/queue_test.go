@@ -1,0 +1,203 @@
+package engine
+
+import (
+	"fmt"
+	"iter"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel/actor"
+)
+
+// pop takes the oldest of a list.
+func (q *queue) pop(list *chain) actor.Command {
+	oldest := *list.oldest()
+	q.drop(list)
+	return oldest
+}
+
+// all goes through what waits, each list in its order.
+func (q *queue) all() iter.Seq[*actor.Command] {
+	return func(yield func(*actor.Command) bool) {
+		for _, p := range []*piece{q.first.head, q.again.head} {
+			for ; p != nil; p = p.next {
+				for i := range p.waiting() {
+					if !yield(&p.waiting()[i]) {
+						return
+					}
+				}
+			}
+		}
+	}
+}
+
+// pieces is how many pieces it has, whether or not anything waits in them.
+func (q *queue) pieces() (n int) {
+	for _, p := range []*piece{q.first.head, q.again.head, q.spare} {
+		for ; p != nil; p = p.next {
+			n++
+		}
+	}
+	return n
+}
+
+func TestQueueIsFirstInFirstOutAndForgetsABurst(t *testing.T) {
+	var q queue
+	pushed, popped := uint64(0), uint64(0)
+	for round := range 10_000 {
+		for range 1 + round%7 {
+			pushed++
+			q.push(&actor.Command{Tenure: pushed})
+		}
+		for range 1 + (round*3)%7 {
+			if q.len() == 0 {
+				break
+			}
+			popped++
+			require.Equal(t, popped, q.pop(&q.first).Tenure)
+		}
+		require.EqualValues(t, pushed-popped, q.len())
+		require.EqualValues(t, pushed-popped, q.pressing)
+	}
+	for range 2 * keepPieces * pieceCommands {
+		q.push(&actor.Command{})
+	}
+	for q.len() > 0 {
+		q.pop(&q.first)
+	}
+	require.LessOrEqual(t, q.pieces(), keepPieces+1)
+	require.Zero(t, q.pressing)
+	// Never empty, and yet it does not grow.
+	q = queue{}
+	q.push(&actor.Command{})
+	for range 100_000 {
+		q.push(&actor.Command{})
+		q.pop(&q.first)
+	}
+	require.LessOrEqual(t, q.pieces(), 2)
+}
+
+// A sweep leaves what is to stay, in its order, whatever leaves and comes meanwhile, and takes in a bounded number of steps.
+func TestASweepKeepsWhatIsWantedInItsOrder(t *testing.T) {
+	for _, n := range []int{1, 31, 32, 33, 64, 1000, 10_000} {
+		for _, every := range []int{1, 2, 3, 40} {
+			c := newCoordinator(deskConfig(), couriers)
+			q := &c.queues[actor.SendState]
+			var left []uint64
+			push := func(number int) {
+				r := &actor.Request{}
+				gone := number%every == 0
+				if gone {
+					r.Depart(true)
+					q.stale++
+				} else {
+					left = append(left, uint64(number))
+				}
+				q.push(&actor.Command{Verb: actor.SendState, Request: r, Tenure: uint64(number)})
+			}
+			for i := range n {
+				push(i)
+			}
+			c.intake.pieces = 1
+			c.startSweep(c.node, actor.SendState)
+			turns := 0
+			for ; c.sweeps > 0; turns++ {
+				if c.sweep(); turns%5 == 0 && q.first.oldest() != nil {
+					if oldest := q.pop(&q.first); len(left) > 0 && oldest.Tenure == left[0] {
+						left = left[1:]
+					} else {
+						q.stale--
+					}
+				}
+			}
+			require.LessOrEqual(t, turns, n/pieceCommands+4, "%d, each %d.", n, every)
+			require.Equal(t, len(left), q.len())
+			require.Equal(t, len(left), q.pressing)
+			require.Zero(t, q.stale)
+			require.LessOrEqual(t, q.pieces()-q.spares, 2*len(left)/pieceCommands+3)
+			push(n*every + 1)
+			for _, want := range left {
+				require.Equal(t, want, q.pop(&q.first).Tenure)
+			}
+		}
+	}
+}
+
+// However many ask again because others had their locks, who asks for the first time is not behind them; and however many ask for the
+// first time, some of a call are for who asks again.
+func TestWhoAsksForTheFirstTimeIsNotBehindThoseWhoAskAgain(t *testing.T) {
+	for _, n := range []int{1_000, 10_000} {
+		d := newDesk(t, 1)
+		push := func(again bool) {
+			for range n {
+				d.c.queues[actor.SendState].push(&actor.Command{Verb: actor.SendState, Request: &actor.Request{}, Again: again})
+			}
+		}
+		push(true)
+		b := d.c.fill(d.c.node, actor.SendState)
+		require.Len(t, b.commands, batchKeys, "nothing else waits")
+		push(false)
+		again := 0
+		for _, command := range d.c.fill(d.c.node, actor.SendState).commands {
+			if command.Again {
+				again++
+			}
+		}
+		require.Equal(t, batchKeys/againShare, again)
+	}
+}
+
+// The same in calls: a lock that is free is asked for in the next call, with ten thousand who wait for locks of others.
+func TestAFreeLockIsAskedForInTheNextCall(t *testing.T) {
+	for _, n := range []int{500, 3_000} {
+		d := newDesk(t, 1)
+		d.posts("lock", "k", n)
+		d.opens("taken")
+		d.now += 20*time.Second + 2*time.Millisecond // they ask again
+		for range n/firedPerTurn + 1 {
+			d.turn()
+		}
+		require.Equal(t, n-batchKeys, d.c.queues[actor.SendAcquire].again.n)
+		d.ask("lock", "free")
+		d.turn()
+		asked := false
+		for calls := 0; calls < 2 && !asked; calls++ {
+			for number, b := range d.out {
+				for i := range b.commands {
+					asked = asked || b.commands[i].Key == "free"
+				}
+				d.courier([]string{fmt.Sprint(number), "taken"})
+			}
+			d.turn()
+		}
+		require.True(t, asked, n)
+	}
+}
+
+// A call that finds nothing but what was taken back looks at so much of it, and goes on in the next turn.
+func TestACallLooksAtABoundedNumberOfCommandsThatDoNotLeave(t *testing.T) {
+	for _, n := range []int{10 * looksMost, 100 * looksMost} {
+		d := newDesk(t, 1)
+		gone := &actor.Request{}
+		gone.Depart(true)
+		q := &d.c.queues[actor.SendState]
+		for range n {
+			q.push(&actor.Command{Verb: actor.SendState, Request: gone})
+		}
+		q.push(&actor.Command{Verb: actor.SendState, Request: &actor.Request{}})
+		left := q.len()
+		for turns := 0; len(d.c.batches) == 0; turns++ {
+			require.Less(t, turns, n)
+			d.c.turn(d.now, nil)
+			require.LessOrEqual(t, left-q.len(), looksMost+2+batchKeys+sweepPieces*pieceCommands)
+			left = q.len()
+			if len(d.c.batches) == 0 {
+				due, ok := d.c.next()
+				require.True(t, ok)
+				require.LessOrEqual(t, due, d.now)
+			}
+		}
+	}
+}
