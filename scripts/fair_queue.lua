@@ -7,7 +7,7 @@
 -- long as that says, whatever its time is: times are for clients that do not know the hash, and count for their places.
 
 -- How many places a call takes off the head of a queue at most, and how many it looks at that are in no queue.
-local most, strays = 300, 16
+local most, strays = 200, 16
 
 -- How much longer than the places in it the hash of places lives, in ms: a server that stood still for long, or callers who
 -- stayed away, do not turn places of ours into places of Redisson, which live for five minutes and add as much.

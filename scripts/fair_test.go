@@ -495,7 +495,7 @@ func TestAFairTimeWithoutAPlaceIsNoPlace(t *testing.T) {
 // What a call does is bounded: a long row of dead ones is taken off by several.
 func TestAFairCallTakesOffSoManyAtMost(t *testing.T) {
 	s := onReal(t)
-	dead := 700
+	dead := 500
 	for i := range dead {
 		id := fmt.Sprint("d", i)
 		s.do("RPUSH", "redisson_lock_queue:{a}", id)
@@ -508,7 +508,7 @@ func TestAFairCallTakesOffSoManyAtMost(t *testing.T) {
 			return
 		}
 		left := s.do("LLEN", "redisson_lock_queue:{a}").(int64)
-		require.GreaterOrEqual(t, left, int64(dead-300*calls))
+		require.GreaterOrEqual(t, left, int64(dead-200*calls))
 	}
 }
 
@@ -560,7 +560,7 @@ func TestAFairWaiterThatLeavesTakesBackWhatItAdded(t *testing.T) {
 // of them off: otherwise each call would move the times of all.
 func TestTheTimesOfALongRowOfDeadAreMovedOnce(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
-		const dead = 700
+		const dead = 500
 		now := time.Now().UnixMilli()
 		queue := []string{scripts.Prefixed(scripts.Queue, "a"), scripts.Prefixed(scripts.Times, "a"), scripts.Prefixed(scripts.Places, "a")}
 		for i := range dead {
@@ -576,7 +576,7 @@ func TestTheTimesOfALongRowOfDeadAreMovedOnce(t *testing.T) {
 		before := time()
 		for calls := range 2 {
 			s.runOn(scripts.FairAcquire, []string{"a"}, "PUBLISH", now, now+1_000_000, "t1", 30_000, "", "")
-			require.Equal(t, int64(dead+1-300*(calls+1)), s.do("LLEN", queue[0]))
+			require.Equal(t, int64(dead+1-200*(calls+1)), s.do("LLEN", queue[0]))
 			require.Equal(t, before, time())
 			require.Positive(t, s.do("PTTL", queue[2]))
 		}
