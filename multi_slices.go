@@ -1,6 +1,7 @@
 package lockwheel
 
 import (
+	"errors"
 	"time"
 
 	"github.com/lockwheel/lockwheel/actor"
@@ -49,8 +50,12 @@ func (m Multi) take(e errand, first, last int, until time.Time, holds []*Hold) (
 // takeTogether takes some of the locks with one command, and waits for them with none of these.
 func (m Multi) takeTogether(e errand, first, last int, until time.Time, holds []*Hold) (at int, err error) {
 	var keeping actor.Keeping
-	some := Multi{locks: m.locks[first:last], name: m.name}
-	taken, at, err := some.granted(e.before(until), keeping.Patience())
+	some, within := Multi{locks: m.locks[first:last], name: m.name}, e.before(until)
+	taken, at, err := some.granted(within, keeping.Patience())
+	if errors.Is(err, ErrUnavailable) && !within.once && !e.over() {
+		// That moment came in the middle of a question: it bounds the wait for others, and not that for an answer.
+		taken, at, err = some.granted(e.before(time.Now()), keeping.Patience())
+	}
 	copy(holds[first:last], taken)
 	return first + at, err
 }
@@ -61,6 +66,8 @@ func (e errand) before(until time.Time) errand {
 	if e.until.IsZero() || until.Before(e.until) {
 		e.until = until
 	}
-	e.once = e.once || time.Until(e.until) < shortest
+	if e.once = e.once || time.Until(e.until) < shortest; e.once {
+		e.until = time.Time{} // it is asked for once, and that is answered
+	}
 	return e
 }
