@@ -329,5 +329,6 @@ func Wait(d time.Duration) Option { return Option{kind: waitOption, d: d} }
 // Lease makes the lock end d after its grant, without renewal: then it is lost. Without this option, or
 // made watched by Extend, a lock is renewed until it is unlocked. With a d below 1 ms, zero and less too, or
 // above 10 years the call returns an error, and nothing is sent. A lease that is over before the server's answer can come is never
-// held: such a call tries again until its [Wait] or its context ends.
+// held: such a call tries again, ever more rarely, until its [Wait] or its context ends. Callers of its engine with a longer lease come
+// before it then.
 func Lease(d time.Duration) Option { return Option{kind: leaseOption, d: d} }

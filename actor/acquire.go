@@ -26,7 +26,7 @@ func (l *Lock) acquire(now time.Duration, r *Request, fx *Effects) {
 		switch {
 		case l.queue.empty():
 			x.begin(now)
-		case r.Once:
+		case r.Once && x.trouble == nil:
 			x.askAt = now // those before it sleep, and what they were told may be over
 		}
 	}
@@ -46,13 +46,16 @@ func (l *Lock) acquire(now time.Duration, r *Request, fx *Effects) {
 // engine has the lock, or had it just now and lets others come first, those of its own queue among them. What the
 // server said of another's lock is no reason: that may be over.
 func (l *Lock) refuses(now time.Duration) bool {
-	switch l.phase {
-	case held:
+	x := l.rare
+	switch {
+	case l.phase == held:
 		return true
-	case free, asking, forcing:
-		return !l.queue.empty() && l.rare != nil && (now < l.rare.stepBack || l.rare.trouble != nil)
+	case l.queue.empty() || x != nil && x.trouble == errTooLate: // it may be free: the leases of those who wait are too short
+		return false
+	case l.phase == free || l.phase == asking || l.phase == forcing:
+		return x != nil && (now < x.stepBack || x.trouble != nil)
 	}
-	return !l.queue.empty()
+	return true
 }
 
 // refuseOnce refuses those who do not wait: somebody has the lock.
@@ -431,6 +434,7 @@ func (l *Lock) acquired(now time.Duration, m *Message, fx *Effects) {
 		l.written = 1
 		fx.Asking--
 		fx.Tenures++
+		pause := l.pauseLate()
 		l.confirm(m.Sent, m.Command.Lease, fx)
 		l.tokened(m.Reply)
 		if x := l.rare; x != nil {
@@ -440,6 +444,12 @@ func (l *Lock) acquired(now time.Duration, m *Message, fx *Effects) {
 		}
 		if !m.Reply.replicated(fx) {
 			l.undo(now, m.Reply, fx)
+			return
+		}
+		if now >= l.until {
+			l.tooLate(now, pause, m.Command.Lease, fx)
+			l.until = now + fx.Config.Timeout // for the release only
+			l.end(fx)
 			return
 		}
 		l.granted(now, m, fx)
@@ -465,20 +475,43 @@ func (l *Lock) tokened(reply *Reply) {
 }
 
 // granted hands a tenure that was just taken to the first of the queue, if its lease is what that one
-// needs; otherwise passOn confirms it first. An answer that comes after its own lease is no grant.
+// needs; otherwise passOn confirms it first.
 func (l *Lock) granted(now time.Duration, m *Message, fx *Effects) {
-	if now >= l.until {
-		x := l.withRare()
-		x.trouble = errTooLate
-		x.askAt = now + x.nextBackoff(fx)
-		l.until = now + fx.Config.Timeout // for the release only
-		l.end(fx)
-		return
-	}
 	r := l.queue.first()
 	forced := l.rare != nil && !l.rare.forces.empty()
 	if r != nil && r.Joint == nil && !forced && fx.leaseOf(r) == m.Command.Lease && m.Sent >= l.doubted(fx) {
 		l.hand(now, r, fx)
+	}
+}
+
+// pastShort is how many callers are passed over at most to find one with a longer lease.
+const pastShort = 1 << 10
+
+// pauseLate is the pause that came before this try, if the answer before it was too late as well; else 0. It is asked for
+// before a confirmation, which forgets it, also where that comes too late itself.
+func (l *Lock) pauseLate() time.Duration {
+	if l.rare == nil || l.rare.trouble != errTooLate {
+		return 0
+	}
+	return l.rare.backoff
+}
+
+// tooLate takes in an answer that came after its own lease, which is no grant, and after which pause. The pauses grow. The
+// second in a row is no stall: a lease that is shorter than the way to the server would keep all others of this engine from
+// the lock, so a caller with a longer one comes first.
+func (l *Lock) tooLate(now, pause, lease time.Duration, fx *Effects) {
+	x := l.withRare()
+	x.trouble, x.backoff = errTooLate, pause
+	x.askAt = now + x.nextBackoff(fx)
+	if pause == 0 {
+		return
+	}
+	for r, left := l.queue.first(), pastShort; r != nil && r != l.queue.last && left > 0; left-- {
+		if r = r.next; fx.leaseOf(r) > lease {
+			l.queue.lead(r)
+			x.askAt = now
+			return
+		}
 	}
 }
 

@@ -72,6 +72,90 @@ func TestAnswerAfterItsOwnLeaseIsNoGrant(t *testing.T) {
 	`)
 }
 
+// A lease that is shorter than the way to the server is asked for ever more rarely.
+func TestThePausesGrowWhileAnswersComeAfterTheirLease(t *testing.T) {
+	talk(t, `
+		0s          A locks lease 20ms → acquire #1 20ms
+		+30ms       #1 granted         → release #1; listen
+		+1ms        #1 released        → nothing
+		+3ms..+10ms timer              → acquire #2 20ms
+		+30ms       #2 granted         → release #2
+		+1ms        #2 released        → nothing
+		+8ms..+20ms timer              → acquire #3 20ms
+		+30ms       #3 granted         → release #3
+		+1ms        #3 released        → nothing
+		+18ms..+40ms timer             → acquire #4 20ms
+		// after a grant it begins anew
+		+1ms        #4 granted         → A granted 16.8ms
+		+1ms        A unlocks          → A over; release #4
+		+1ms        #4 released        → A unlocked
+		+1ms        B locks lease 20ms → acquire #5 20ms
+		+30ms       #5 granted         → release #5
+		+1ms        #5 released        → nothing
+		+3ms..+10ms timer              → acquire #6 20ms
+		+1ms        #6 granted         → B granted 16.8ms
+		+1ms        B unlocks          → B over; release #6
+		+1ms        #6 released        → B unlocked
+		+240ms..+250ms timer           → leave
+	`)
+}
+
+// A caller whose lease is too short for the way to the server keeps none of its engine from the lock.
+func TestALeaseThatIsTooShortHoldsUpOnlyItsCaller(t *testing.T) {
+	t.Run("and not who waits, in their order", func(t *testing.T) {
+		talk(t, `
+			0s      A locks lease 20ms → acquire #1 20ms
+			+1ms    B locks lease 10ms → nothing
+			+1ms    C locks            → nothing
+			+1ms    D locks            → nothing
+			+30ms   #1 granted         → release #1; listen
+			+1ms    #1 released        → nothing
+			// it may have been a stall
+			+3ms..+10ms timer          → acquire #2 20ms
+			+30ms   #2 granted         → release #2
+			+1ms    #2 released        → acquire #3 30s
+			+30ms   #3 granted         → C granted 29.66s
+			+1ms    A cancels          → A lock not acquired
+			+0s     B cancels          → B lock not acquired
+			+0s     C unlocks          → C over; D granted 29.659s; C unlocked
+			+0s     D unlocks          → D over; release #3
+			+1ms    #3 released        → D unlocked
+			+240ms..+250ms timer       → leave
+		`)
+	})
+	t.Run("who does not wait either, and is refused then", func(t *testing.T) {
+		talk(t, `
+			0s          A locks once lease 20ms → acquire #1 20ms
+			+1ms        C locks                 → nothing
+			+30ms       #1 granted              → release #1; listen
+			+1ms        #1 released             → nothing
+			+3ms..+10ms timer                   → acquire #2 20ms
+			+30ms       #2 granted              → release #2
+			+1ms        #2 released             → acquire #3 30s
+			+30ms       #3 granted              → C granted 29.66s; A lock not acquired
+			+1ms        C unlocks               → C over; release #3
+			+1ms        #3 released             → C unlocked
+			+240ms..+250ms timer                → leave
+		`)
+	})
+	t.Run("and not who does not wait", func(t *testing.T) {
+		talk(t, `
+			0s          A locks lease 20ms → acquire #1 20ms
+			+30ms       #1 granted         → release #1; listen
+			+1ms        C locks once       → nothing
+			+1ms        #1 released        → nothing
+			+3ms..+10ms timer              → acquire #2 20ms
+			+30ms       #2 granted         → release #2
+			+1ms        #2 released        → acquire #3 30s
+			+30ms       #3 granted         → C granted 29.66s
+			+1ms        A cancels          → A lock not acquired
+			+0s         C unlocks          → C over; release #3
+			+1ms        #3 released        → C unlocked
+			+240ms..+250ms timer           → leave
+		`)
+	})
+}
+
 func TestTryLockNeitherQueuesNorOvertakes(t *testing.T) {
 	talk(t, `
 		// beside a holder of this engine

@@ -161,7 +161,7 @@ func (r *Request) disperse(now time.Duration, fx *Effects) {
 // acquired takes in that all locks are this engine's. If the request is gone, or the answer came too late to
 // be relied on, they are given back.
 func (r *Request) acquired(now time.Duration, m *Message, fx *Effects) {
-	locks, late := r.parted(fx), false
+	locks, late, pause := r.parted(fx), false, r.lock.pauseLate()
 	for _, l := range locks {
 		l.become(held, fx)
 		l.written = 1
@@ -170,8 +170,11 @@ func (r *Request) acquired(now time.Duration, m *Message, fx *Effects) {
 		l.confirm(m.Sent, m.Command.Lease, fx)
 		late = late || now >= l.until
 	}
+	if late {
+		r.lock.tooLate(now, pause, m.Command.Lease, fx)
+	}
 	if late || r.decided || m.Sent < r.lock.doubted(fx) {
-		r.giveBack(now, locks, late, fx)
+		r.giveBack(now, locks, fx)
 		return
 	}
 	for i, l := range locks {
@@ -195,12 +198,7 @@ func (r *Request) acquired(now time.Duration, m *Message, fx *Effects) {
 	}
 }
 
-func (r *Request) giveBack(now time.Duration, locks []*Lock, late bool, fx *Effects) {
-	if late {
-		x := r.lock.withRare()
-		x.trouble = errTooLate
-		x.askAt = now + x.nextBackoff(fx)
-	}
+func (r *Request) giveBack(now time.Duration, locks []*Lock, fx *Effects) {
 	for _, l := range locks {
 		l.until = max(l.until, now+fx.Config.Timeout) // for the release only
 		l.end(fx)

@@ -133,6 +133,13 @@ func (q *line) noted(r *Request) {
 	}
 }
 
+// lead puts one of the line, which is not the first, in front of all others.
+func (q *line) lead(r *Request) {
+	first := q.first()
+	q.remove(r)
+	q.insert(r, first)
+}
+
 func (q *line) remove(r *Request) {
 	if r.next == r {
 		q.last = nil

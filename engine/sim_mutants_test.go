@@ -38,8 +38,10 @@ var simMutants = []simMutant{
 		}`,
 	}}},
 	{"a grant after its lease", "actor/acquire.go", []simEdit{{
-		`if now >= l.until {`,
-		`if now >= l.until && !planted() {`,
+		`if now >= l.until {
+			l.tooLate(`,
+		`if now >= l.until && !planted() {
+			l.tooLate(`,
 	}}},
 	{"a lease that counts from its answer", "actor/acquire.go", []simEdit{{
 		`l.confirm(m.Sent, m.Command.Lease, fx)`,
@@ -358,8 +360,8 @@ var simMutants = []simMutant{
 		`case x.listeners == 0 && (x.quiet.keeps(now) || planted()):`,
 	}}},
 	{"a TryLock that is refused because others sleep", "actor/acquire.go", []simEdit{{
-		`return !l.queue.empty() && l.rare != nil && (now < l.rare.stepBack || l.rare.trouble != nil)`,
-		`return !l.queue.empty() && (planted() || l.rare != nil && (now < l.rare.stepBack || l.rare.trouble != nil))`,
+		`return x != nil && (now < x.stepBack || x.trouble != nil)`,
+		`return planted() || x != nil && (now < x.stepBack || x.trouble != nil)`,
 	}}},
 	{"a TTL that falls, and nobody is told", "actor/renew.go", []simEdit{{
 		`Falls: falls,`,

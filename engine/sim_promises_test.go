@@ -27,9 +27,24 @@ func (w *simWorld) inTurn(a *simAsk) {
 		if earlier.Async != a.Async && w.plan.share < opensPerTurn {
 			continue
 		}
+		if earlier.leaseAsked() < a.leaseAsked() && !w.calmSince(earlier.asked) {
+			continue // its lease may have ended before the answers to its tries
+		}
 		if earlier.Tag == actor.Acquire && a.about(earlier.name) && earlier.Owner == 0 && !earlier.Once && earlier.number < a.number {
 			w.fail("%s grants %s, though %s came before", a.caller.e.name, a, earlier)
 		}
+	}
+}
+
+// leaseAsked is the lease with which it asks for the lock.
+func (a *simAsk) leaseAsked() time.Duration {
+	switch config := &a.caller.e.config; {
+	case a.Lease != 0:
+		return a.Lease
+	case config.MaxHold != 0:
+		return min(config.Lease, config.MaxHold)
+	default:
+		return config.Lease
 	}
 }
 

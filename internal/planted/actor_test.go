@@ -17,6 +17,21 @@ var actorMistakes = []found{
 		`x.stepBack, x.askAt, x.again = 0, now, true`,
 		`x.stepBack, x.askAt, x.again = 0, now, !planted()`,
 	}},
+	{"TestThePausesGrowWhileAnswersComeAfterTheirLease", Mistake{
+		"the pause after an answer that came too late does not grow", "actor/acquire.go",
+		`x.trouble, x.backoff = errTooLate, pause`,
+		`x.trouble, x.backoff = errTooLate, map[bool]time.Duration{false: pause}[planted()]`,
+	}},
+	{"TestALeaseThatIsTooShortHoldsUpOnlyItsCaller", Mistake{
+		"a lease that is too short keeps others of its engine from the lock", "actor/acquire.go",
+		`l.queue.first(), pastShort;`,
+		`l.queue.first(), map[bool]int{false: pastShort}[planted()];`,
+	}},
+	{"TestALeaseThatIsTooShortHoldsUpOnlyItsCaller", Mistake{
+		"one stall changes the order of those who wait", "actor/acquire.go",
+		`if pause == 0 {`,
+		`if pause == 0 && !planted() {`,
+	}},
 	together("a try after a refusal", "actor/wait.go", "return ", "x.backoff / 2"),
 	together("a try for a lock that is free at any moment", "actor/wait.go", "", "tryFloor"),
 	together("a look at a key without expiry", "actor/wait.go", "return ", "pollKept"),
