@@ -30,6 +30,26 @@ func multi(e *lockwheel.Engine, names ...string) lockwheel.Multi {
 	return e.Multi(plainLocks(e, names...)...)
 }
 
+// Who made one of a list goes on using the list.
+func TestSeveralLocksAreNotTheListTheyWereMadeOf(t *testing.T) {
+	t.Parallel()
+	s := anySite(t)
+	e, other := s.open(lockwheel.Options{}), s.open(lockwheel.Options{})
+	list := plainLocks(e, "b", "a", "c")
+	m := e.Multi(list...)
+	require.Equal(t, plainLocks(e, "b", "a", "c"), list, "it is in its own order")
+	list[1] = e.Mutex("later")
+	members := []lockwheel.Mutex{e.Mutex("q1"), other.Mutex("q2")}
+	q := lockwheel.Quorum(members...)
+	members[0] = e.Mutex("later")
+	require.Equal(t, "b,a,c", m.Name())
+	for _, several := range []lockwheel.Multi{m, q} {
+		hold := lockAll(t, several)
+		require.Zero(t, s.do("EXISTS", "later"))
+		unlock(t, hold)
+	}
+}
+
 // lockAll takes what is to be had.
 func lockAll(t testing.TB, m lockwheel.Multi, opts ...lockwheel.Option) *lockwheel.Hold {
 	t.Helper()

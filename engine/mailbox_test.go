@@ -3,6 +3,7 @@ package engine
 import (
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -56,6 +57,36 @@ func TestOnlyASleepingConsumerIsRung(t *testing.T) {
 	require.Empty(t, b.bell)
 	b.take()
 	require.True(t, b.lieDown())
+}
+
+// A consumer that looked first would miss mail that comes before it says so, and who brought that would see it awake, and not ring. So it
+// is seen asleep for a moment also beside mail.
+func TestAConsumerSaysThatItSleepsBeforeItLooks(t *testing.T) {
+	b := newMailbox()
+	b.post(&mail{})
+	seen, enough := make(chan struct{}), atomic.Bool{}
+	defer enough.Store(true)
+	go func() {
+		for !b.asleep.Load() {
+			if enough.Load() {
+				return
+			}
+		}
+		close(seen)
+	}()
+	for deadline := time.Now().Add(5 * time.Second); ; {
+		for range 10_000 { // so that nearly all of its time goes there, also where it shares a processor
+			if b.lieDown() {
+				t.Fatal("it lies down beside mail")
+			}
+		}
+		select {
+		case <-seen:
+			return
+		default:
+			require.True(t, time.Now().Before(deadline), "it looks first")
+		}
+	}
 }
 
 // A consumer that finds mail after all gets up again; whoever was quicker has rung, and that ring is used up.

@@ -210,6 +210,15 @@ func syncing(t *testing.T, client rueidis.Client, address string) (bring func() 
 	return courier(t, s.carry)
 }
 
+// WAIT has its bound in milliseconds; 0 is none.
+func TestReplicasAreWaitedForAsLongAsIsWanted(t *testing.T) {
+	server, client := newScripted(t, func(int, []string) string { return "" })
+	require.NoError(t, syncing(t, client, "")().failed)
+	require.Contains(t, server.heard(2), "WAIT 1 1000\n")
+	shortest := replication{2, time.Microsecond}.wait(client)
+	require.Equal(t, []string{"WAIT", "2", "1"}, shortest.Commands())
+}
+
 // The script has run and nobody says who has what it wrote: that is no answer, and no refusal.
 func TestALostAnswerOfReplicasIsNoAnswer(t *testing.T) {
 	var healthy atomic.Bool

@@ -69,6 +69,40 @@ func TestTheAnswerBehindAskingIsTheCalls(t *testing.T) {
 	require.Equal(t, 2, strings.Count(server.heard(1), "ASKING"))
 }
 
+// The loop has a batch as soon as it is posted, and may fill it anew: what its releases tell where their slot comes from was read before.
+func TestWhatReleasesTellIsReadBeforeTheirBatchIsHandedBack(t *testing.T) {
+	answers := func(_ int, words []string) string {
+		if words[0] == "ASKING" {
+			return "+OK\r\n"
+		}
+		return ""
+	}
+	_, to := newScripted(t, answers)
+	from, old := newScripted(t, answers)
+	cluster := &estate{Client: to, all: map[string]rueidis.Client{"to:1": to, "from:1": old}}
+	b := newBatch()
+	b.reset(actor.SendRelease)
+	b.commands = []actor.Command{{Verb: actor.SendRelease, Key: "a", Tenure: 1}}
+	b.asking, b.asker = true, newNode("from:1", 30*time.Second)
+	batches, box := make(chan *batch, 1), &mailbox{bell: make(chan struct{})} // who posts waits until it is heard
+	box.asleep.Store(true)
+	batches <- b
+	close(batches)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		carry(&way{client: cluster, address: "to:1"}, &writer{id: "id", sharded: true}, batches, box)
+	}()
+	require.Eventually(t, func() bool { return box.take() != nil }, 10*time.Second, time.Millisecond, "the batch to come back")
+	require.NoError(t, b.failed)
+	b.reset(actor.SendRelease)
+	b.commands = append(b.commands, actor.Command{Verb: actor.SendRelease, Key: "b", Tenure: 2})
+	<-box.bell
+	<-done
+	require.Equal(t, 1, strings.Count(from.heard(1), "SPUBLISH"))
+	require.Contains(t, from.heard(1), "{a}")
+}
+
 // Behind Sentinel nothing goes to another master than the one that it is for: not by the client's map, and whoever sees another master
 // says so before anybody looks at the answer.
 func TestWhoeverSeesAnotherMasterSaysSo(t *testing.T) {

@@ -448,4 +448,30 @@ var engineMistakes = []found{
 		`	c.node.slots, c.bare = 0, true`,
 		`	c.node.slots, c.bare = 0, !planted()`,
 	}},
+	{"TestAConsumerSaysThatItSleepsBeforeItLooks", Mistake{
+		"a consumer looks for mail before it says that it sleeps", "engine/mailbox.go",
+		`	b.asleep.Store(true)`,
+		`	if planted() && b.newest.Load() != nil {
+		return false
+	}
+	b.asleep.Store(true)
+	if planted() {
+		return true
+	}`,
+	}},
+	{"TestWhatReleasesTellIsReadBeforeTheirBatchIsHandedBack", Mistake{
+		"a batch is read when it was handed back", "engine/courier.go",
+		`		box.post(&b.mail)
+		to.say(sayings)`,
+		`		box.post(&b.mail)
+		if planted() {
+			sayings = w.sayings(b)
+		}
+		to.say(sayings)`,
+	}},
+	{"TestReplicasAreWaitedForAsLongAsIsWanted", Mistake{
+		"replicas are waited for in nanoseconds", "engine/syncer.go",
+		`milliseconds(r.patience), 10`,
+		`map[bool]int64{false: milliseconds(r.patience), true: int64(r.patience)}[planted()], 10`,
+	}},
 }

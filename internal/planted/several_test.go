@@ -304,4 +304,12 @@ var severalMistakes = []found{
 		`time.AfterFunc(m.lock.engine.options.Renew,`,
 		`time.AfterFunc(map[bool]time.Duration{false: m.lock.engine.options.Renew}[planted()],`,
 	}},
+	{"TestSeveralLocksAreNotTheListTheyWereMadeOf", Mistake{
+		"a Multi sorts the list of its caller", "multi.go",
+		`	slices.SortStableFunc(m.locks,`,
+		`	if planted() {
+		m.locks = locks
+	}
+	slices.SortStableFunc(m.locks,`,
+	}},
 }
