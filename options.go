@@ -142,7 +142,7 @@ type Replicas struct {
 // told of each lock.
 type Observer struct {
 	Acquired func(name string, waited time.Duration)            // a hold was granted
-	Refused  func(name string, waited time.Duration, err error) // a request ended without one
+	Refused  func(name string, waited time.Duration, err error) // a request ended without one; not told of calls for which nothing was asked: their context had ended before, or a name or an option makes no sense
 	Released func(name string, held time.Duration)              // a hold was unlocked; held since its owner's first grant
 	Lost     func(name string, err error)                       // a hold ended without Unlock, by Close too (ErrClosed), or its Unlock, after Released, found it lost before
 	Late     func(turn time.Duration)                           // a turn of the loop took longer than 5ms
@@ -166,7 +166,7 @@ type Stats struct {
 	LostAtUnlock                      uint64 // counter: of those in Released, the ones of which their Unlock found that they had been lost before
 	Untold, Panics                    uint64 // counters: events and log lines left out because Observer or Logger were too slow; panics in these, and in contexts that were left
 
-	RenewalLag time.Duration // gauge: how long past its due time the latest renewal of the last minute was confirmed; 0: none was late, or none was due
+	RenewalLag time.Duration // gauge: how long past its due time the latest renewal of the last minute (60 to 70 s) was confirmed; 0: none was late, or none was due
 	ClockAhead time.Duration // gauge: by how much at least this machine's clock was ahead of the server's when a caller last queued for a FairMutex; negative: behind; 0: not known to be; in a cluster, of the node it is the furthest from
 
 	TurnTimes TurnTimes // counters: turns of the loop by how long they took, but for the one that answers
