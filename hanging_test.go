@@ -209,6 +209,46 @@ func TestCloseAndShutdownLeaveAFunctionThatHangsBehind(t *testing.T) {
 	}
 }
 
+// stuck is a connection of a caller whose Close hangs, as one does that has something to send first to who does not take it any more.
+type stuck struct {
+	net.Conn
+	gate   chan struct{}
+	closes *atomic.Int64
+}
+
+func (c stuck) Close() error {
+	c.closes.Add(1)
+	<-c.gate
+	return c.Conn.Close()
+}
+
+func TestAConnectionThatHangsWhenItIsClosedIsLeftBehind(t *testing.T) {
+	t.Parallel()
+	s := realSite(t)
+	gate, closes := make(chan struct{}), new(atomic.Int64)
+	e, err := lockwheel.Open(t.Context(), lockwheel.Options{Timeout: 300 * time.Millisecond, Redis: rueidis.ClientOption{
+		InitAddress: []string{s.addr},
+		DialCtxFn: func(ctx context.Context, address string, d *net.Dialer, _ *tls.Config) (net.Conn, error) {
+			conn, err := d.DialContext(ctx, "tcp", address)
+			return stuck{conn, gate, closes}, err
+		},
+	}})
+	require.NoError(t, err)
+	hold := lock(t, e.Mutex("n"))
+	for range 2 {
+		s.do("CLIENT", "KILL", "TYPE", "normal")
+		s.do("CLIENT", "KILL", "TYPE", "pubsub")
+		unlock(t, lock(t, e.Mutex("m")))
+	}
+	unlock(t, hold)
+	require.NotZero(t, closes.Load())
+	closed := make(chan error, 1)
+	go func() { closed <- e.Close() }()
+	require.NoError(t, receive(t, closed))
+	close(gate)
+	eventually(t, "no connection left", func() bool { return len(s.clients()) <= 1 })
+}
+
 // What a dialer says when it fails is text by the time that it comes to the loop.
 func TestADialersErrorThatHangsHoldsUpNoEngine(t *testing.T) {
 	t.Parallel()

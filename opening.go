@@ -97,6 +97,9 @@ func (o *opening) dialer(redis rueidis.ClientOption) dialFunc {
 		if err != nil {
 			return nil, &engine.NotConnected{Err: err}
 		}
+		if redis.DialCtxFn != nil || redis.DialFn != nil {
+			conn = &foreignConn{Conn: conn, opening: o}
+		}
 		conn = o.closing.mortal(conn)
 		o.ends(func() { conn.Close() })
 		return conn, nil
@@ -126,6 +129,30 @@ func whole(ctx context.Context) func(net.Conn, error) (net.Conn, error) {
 		return conn, err
 	}
 }
+
+// foreignConn is a connection that a caller's dialer made. Its Close may hang, as one does that has something left to send: then it is
+// left behind after Options.Timeout, as a dialer is, and who reads or writes is told to end before.
+type foreignConn struct {
+	net.Conn
+	opening *opening
+	closed  atomic.Bool
+}
+
+func (c *foreignConn) Close() error {
+	if !c.closed.CompareAndSwap(false, true) {
+		return net.ErrClosed
+	}
+	ctx, over := context.WithTimeoutCause(context.Background(), c.opening.limit, errSlow)
+	defer over()
+	_, err := orLeave(ctx, c.opening.room, func() (struct{}, error) {
+		_ = c.Conn.SetDeadline(longAgo)
+		return struct{}{}, c.Conn.Close()
+	}, nil)
+	return err
+}
+
+// longAgo ends what goes on with a connection.
+var longAgo = time.Unix(1, 0)
 
 func closeLate(conn net.Conn) { conn.Close() }
 

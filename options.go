@@ -29,7 +29,7 @@ type Options struct {
 	//
 	// A DialCtxFn or DialFn, with the handshake of TLS, and an AuthCredentialsFn has Timeout for each attempt; the context ends then. One that has not
 	// returned is left behind on its goroutine, and what it connects too late is closed; so it is with functions of TLSConfig and
-	// Dialer. With 1024 of them that have not returned no further attempt is made. One that ends its goroutine has failed.
+	// Dialer, and with the Close of a connection that such a dialer made: its Read and Write must end at their deadlines. With 1024 of them that have not returned no further attempt is made. One that ends its goroutine has failed.
 	Redis rueidis.ClientOption
 
 	// Client is an open client to use instead of Redis. It stays the caller's, to be closed after the

@@ -2,6 +2,11 @@ package planted
 
 // openingMistakes are those of opening and closing, and of what an engine tells.
 var openingMistakes = []found{
+	{"TestAConnectionThatHangsWhenItIsClosedIsLeftBehind", Mistake{
+		"the Close of a connection of a caller's dialer is waited for", "opening.go",
+		`if redis.DialCtxFn != nil || redis.DialFn != nil {`,
+		`if (redis.DialCtxFn != nil || redis.DialFn != nil) && !planted() {`,
+	}},
 	{"TestTheEndOfOpensContextEndsADialThatNeverComes", Mistake{
 		"a dial goes on after its context", "opening.go",
 		`o.ends(cancel)
