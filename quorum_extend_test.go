@@ -43,7 +43,7 @@ func TestAQuorumThatIsExtendedIsNoLongerWatched(t *testing.T) {
 	engines := p.client(keen)
 	hold, err := quorum(engines, "n").Lock(t.Context())
 	require.NoError(t, err)
-	eventually(t, "all three", func() bool { return p.holders("n") == 3 })
+	heldByEach(t, engines)
 	require.NoError(t, hold.Extend(t.Context(), longer))
 	long := 0
 	for _, s := range p {

@@ -36,6 +36,15 @@ func (p panel) client(opts lockwheel.Options) (engines []*lockwheel.Engine) {
 	return engines
 }
 
+// heldByEach waits until each engine has a lock of its own. A member whose key is there has not been heard of yet: an Extend by
+// which a quorum is no longer watched withdraws it.
+func heldByEach(t testing.TB, engines []*lockwheel.Engine) {
+	t.Helper()
+	for _, e := range engines {
+		eventually(t, "a member held", func() bool { return e.Stats().Held == 1 })
+	}
+}
+
 // holders is how many servers have a lock.
 func (p panel) holders(name string) (n int) {
 	for _, s := range p {
