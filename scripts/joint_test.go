@@ -56,6 +56,10 @@ func TestAGroupIsTakenAsAWholeOrNotAtAll(t *testing.T) {
 			# One is held: the first that is, by whom and for how long, and nothing of the others.
 			joint_acquire x+b+c+y:t3:100s z:t4:100s → [2 100s t1] 1
 			EXISTS x y → 0
+			# All of a group is looked at, also behind a smaller one.
+			joint_acquire had:t7:100s → 1
+			joint_acquire s:t8:100s f+had:t9:100s → 1 [2 100s t7]
+			EXISTS f → 0
 			# A group sees what the one before it took.
 			joint_acquire p+q:t5:100s q+r:t6:100s → 1 [1 100s t5]
 			EXISTS r → 0

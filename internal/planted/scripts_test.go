@@ -356,4 +356,9 @@ var scriptMistakes = []found{
 		`it.wait = added or it.wait`,
 		`it.wait = added or ''`,
 	}},
+	{"TestAGroupIsTakenAsAWholeOrNotAtAll", Mistake{
+		"of a group behind a smaller one some keys are not looked at", "scripts/joint_acquire.lua",
+		`unpack(KEYS, first + 1, first + count)`,
+		`unpack(KEYS, first + 1, count)`,
+	}},
 }
