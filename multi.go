@@ -32,7 +32,7 @@ type Multi struct {
 // their order, and one of them always comes through. If callers who want only one of the locks come first while
 // another one is taken, for longer than 25 ms, it takes the locks one after the other.
 //
-// Of more than 1000 locks each 1000 are taken so, one after the other. More than 100 000 are refused.
+// Of more than 1000 locks each 500 are taken so, one after the other. More than 100 000 are refused.
 //
 // Locks of other kinds or slots, locks of an engine with [Options.Replicas], and locks of which ctx carries a
 // hold, are taken one after the other from the beginning.

@@ -8,12 +8,16 @@ import (
 	"github.com/lockwheel/lockwheel/engine"
 )
 
-// sliceMost is how many locks of a Multi are taken, released or extended at a time. The server does nothing else while a script
-// takes so many, and whoever comes meanwhile waits behind no more than these.
-const sliceMost = 1000
+const (
+	// jointMost is how many locks of a Multi are taken all or none with one command.
+	jointMost = 1000
+	// sliceMost is how many of more than those are taken at a time, and how many of all are released or extended. The server does
+	// nothing else while a script takes so many, and whoever comes meanwhile waits behind no more than these.
+	sliceMost = 500
+)
 
 // long reports whether there are too many locks for one command.
-func (m Multi) long() bool { return len(m.locks) > sliceMost }
+func (m Multi) long() bool { return len(m.locks) > jointMost }
 
 // slice is where those locks end that are taken together with the first of them: with one command, if that is how they can be
 // taken and there are more than one can take. One that is held already is a slice of its own.
