@@ -14,7 +14,6 @@ type cluster struct {
 	since   [slotCount]time.Duration // when that was learned of a slot that had another master; 0: it never had
 	moves   []move                   // learned in this turn: what is to be sent follows them once all mail is open
 	calls   map[uint16]*batch        // of the bundle that is being made
-	recheck recheck
 	moving  map[uint16]time.Duration // slots on their way, and until when that is believed
 	denials map[denial]time.Duration // what nodes said that they are not master of, and until when that counts
 	sweepAt time.Duration            // when old denials are let go of next
@@ -137,7 +136,7 @@ func (c *coordinator) succeed(now time.Duration) {
 	}
 	c.giveUpStray(now)
 	c.resettle(now)
-	c.cluster.recheck.add(changed)
+	c.doubts.add(changed)
 }
 
 // resettle moves what waits at a node which does not own its slot any more: commands bit by bit, and none of them leaves meanwhile.

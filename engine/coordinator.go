@@ -45,6 +45,7 @@ type coordinator struct {
 	closed   bool
 	gathers  bool // it is at what steps left to do for several locks
 	intake   intake
+	doubts   recheck
 	sweeps   int           // queues that are gone through
 	lookOn   bool          // a courier is free, and the turn has looked at so many commands in vain that the next one is to go on
 	now      time.Duration // of the last turn
@@ -92,8 +93,11 @@ func (c *coordinator) turn(now time.Duration, letters *mail) {
 	c.fire(now)
 	if c.cluster != nil {
 		c.survey(now)
-	} else if c.bare {
-		c.abandon()
+	} else {
+		c.recheck(now)
+		if c.bare {
+			c.abandon()
+		}
 	}
 	c.sweep()
 	for _, n := range c.nodes {
@@ -479,12 +483,11 @@ func (c *coordinator) everyLock() iter.Seq[*actor.Lock] {
 	}
 }
 
-// doubt makes every hold be confirmed before anything is granted again: the clock stood still.
+// doubt makes every hold be confirmed before anything is granted again: the clock stood still. Grants know that at once; that holds are
+// asked about, and those who wait ask again, takes some turns if there are very many.
 func (c *coordinator) doubt(now time.Duration) {
 	c.fx.Doubted = now
-	for l := range c.everyLock() {
-		c.step(now, l, &actor.Message{Kind: actor.Doubt})
-	}
+	c.doubts.addAll()
 }
 
 // drain refuses all who wait, and decides r once no lock is held any more.
@@ -558,10 +561,8 @@ func (c *coordinator) next() (at time.Duration, ok bool) {
 	if c.surveys() {
 		at, ok = earlier(at, ok, c.cluster.tryAt)
 	}
-	if c.cluster != nil {
-		if due, is := c.cluster.recheck.due(); is {
-			at, ok = earlier(at, ok, due)
-		}
+	if due, is := c.doubts.due(); is {
+		at, ok = earlier(at, ok, due)
 	}
 	return at, ok
 }

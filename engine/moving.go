@@ -24,7 +24,7 @@ const (
 func (c *coordinator) moves(now time.Duration, slot uint16) {
 	k := c.cluster
 	if !k.onItsWay(now, slot) {
-		k.recheck.add(map[uint16]bool{slot: true})
+		c.doubts.add(map[uint16]bool{slot: true})
 	}
 	k.moving[slot] = now + movingFor
 }

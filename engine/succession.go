@@ -97,8 +97,11 @@ func (c *coordinator) newcomer(address string) *node {
 	return n
 }
 
-// recheck is which locks have to be confirmed because their slots have another master. It goes through all locks, some a turn.
+// recheck is which locks have to be confirmed: because their slots have another master, or because nothing that was confirmed is to be
+// relied on. It goes through all locks, some a turn.
 type recheck struct {
+	all     bool            // not only of slots: since the pass that is under way began
+	passAll bool            // so is the pass that is under way
 	slots   map[uint16]bool // that changed since the pass that is under way began
 	pass    map[uint16]bool // what it is for
 	left    []*actor.Lock   // of the pass: still to be looked at
@@ -107,7 +110,7 @@ type recheck struct {
 
 const (
 	// recheckTurn is how many locks are looked at in one turn.
-	recheckTurn = 4096
+	recheckTurn = 1024
 	// recheckEach is how long there is no other pass for each lock that one looks at: slots that move one after the other must not keep an
 	// engine with very many locks from everything else.
 	recheckEach = time.Microsecond
@@ -123,28 +126,32 @@ func (r *recheck) add(slots map[uint16]bool) {
 	}
 }
 
+// addAll has all locks confirmed, as soon as the pass that is under way is through.
+func (r *recheck) addAll() { r.all, r.startAt = true, 0 }
+
 // due is when the next turn is to look; ok is false when there is nothing to look for.
 func (r *recheck) due() (at time.Duration, ok bool) {
 	if len(r.left) > 0 {
 		return 0, true
 	}
-	return r.startAt, len(r.slots) > 0
+	return r.startAt, r.all || len(r.slots) > 0
 }
 
-// recheck has locks confirmed whose slots have another master. What is granted meanwhile is confirmed first all the same.
+// recheck has locks confirmed that are to be. What is granted meanwhile is confirmed first all the same.
 func (c *coordinator) recheck(now time.Duration) {
-	r := &c.cluster.recheck
+	r := &c.doubts
 	if at, ok := r.due(); !ok || now < at {
 		return
 	}
 	if len(r.left) == 0 {
 		r.left = c.allLocks()
 		r.pass, r.slots = r.slots, nil
+		r.passAll, r.all = r.all, false
 		r.startAt = now + time.Duration(len(r.left))*recheckEach
 	}
 	some := r.left[:min(len(r.left), recheckTurn)]
 	r.left = r.left[len(some):]
-	some = slices.DeleteFunc(some, func(l *actor.Lock) bool { return l.Key() == "" || !r.pass[slotOf(l.Key())] })
+	some = slices.DeleteFunc(some, func(l *actor.Lock) bool { return l.Key() == "" || !r.passAll && !r.pass[slotOf(l.Key())] })
 	slices.SortStableFunc(some, actor.ByKey)
 	for _, l := range some {
 		if l.Key() != "" { // it may have ended with another one

@@ -1,0 +1,35 @@
+package engine
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// However many locks there are, a turn puts so many in doubt, and the next one follows at once until all are asked about. Before that
+// nothing is granted that relies on what was confirmed earlier.
+func TestADoubtTakesSomeLocksATurn(t *testing.T) {
+	for _, locks := range []int{2 * recheckTurn, 5 * recheckTurn} {
+		d := newDesk(t, 8)
+		d.holds(locks)
+		d.now += time.Second
+		d.c.doubt(d.now)
+		require.Equal(t, d.now, d.c.fx.Doubted)
+		turns, asked := 0, 0
+		for due, ok := d.c.next(); ok && due <= d.now; due, ok = d.c.next() {
+			before := asked
+			d.turn()
+			for number, b := range d.out {
+				asked += len(b.commands)
+				delete(d.out, number)
+				b.node.out, b.node.underWay[b.verb] = 0, 0
+			}
+			require.LessOrEqual(t, asked-before, 8*renewKeys)
+			turns++
+			require.Less(t, turns, 1000)
+		}
+		require.GreaterOrEqual(t, turns, locks/recheckTurn)
+		require.Empty(t, d.c.doubts.left)
+	}
+}
