@@ -361,4 +361,9 @@ var scriptMistakes = []found{
 		`unpack(KEYS, first + 1, first + count)`,
 		`unpack(KEYS, first + 1, count)`,
 	}},
+	{"TestLeasesAreSetAsToldHoweverManyLocksACallHas", Mistake{
+		"leases begin at the last whole second", "scripts/expire.lua",
+		`1000 * time[1] + math.floor(time[2] / 1000)`,
+		`1000 * time[1]`,
+	}},
 }
