@@ -101,7 +101,7 @@ func (r *realm) locksThrough(t *testing.T, how rueidis.ClientOption) {
 	require.NotZero(t, r.Refusals(t, "MOVED"))
 
 	master := r.Master(t, 0)
-	require.Equal(t, 1, master.Int(t, "WAIT", 1, patience.Milliseconds()))
+	replicated(t, master, 1)
 	require.NoError(t, master.Kill())
 	require.NotSame(t, master, r.Master(t, 0))
 	for i, hold := range holds {
@@ -124,7 +124,7 @@ func TestSentinelsMasterIsReachedOverTLS(t *testing.T) {
 	waiting := locking(t.Context(), other.Mutex("n"))
 	asleep(t, other, 1, 1)
 	old := w.Master(t)
-	require.Equal(t, 1, old.Int(t, "WAIT", 1, patience.Milliseconds()))
+	replicated(t, old, 1)
 	require.NoError(t, old.Kill())
 	next := w.AwaitMaster(t, old)
 	require.Equal(t, map[string]string{hold.ID(): "1"}, next.Hash(t, "n"))

@@ -319,7 +319,7 @@ func masterIsReplaced(t *testing.T, replace func(t *testing.T, r *realm, master 
 	names := r.spread(60)
 	holds, waiting := contested(t, e, other, names)
 	for _, master := range r.Nodes[:3] { // what was granted is with the replicas
-		require.Equal(t, 1, master.Int(t, "WAIT", 1, patience.Milliseconds()))
+		replicated(t, master, 1)
 	}
 	began := time.Now()
 	after := replace(t, r, r.Master(t, 0))
@@ -552,7 +552,7 @@ func sentinelReplaces(t *testing.T, replace func(t *testing.T, w *redistest.Sent
 	e, other := behindSentinel(t, w, opts), behindSentinel(t, w, opts)
 	holds, waiting := contested(t, e, other, namesOf(50))
 	old := w.Master(t)
-	require.Equal(t, 2, old.Int(t, "WAIT", 2, patience.Milliseconds()))
+	replicated(t, old, 2)
 	died := time.Now()
 	replace(t, w, old)
 	next := w.AwaitMaster(t, old)
@@ -586,7 +586,7 @@ func TestSentinelThatIsSilentTogetherWithTheMaster(t *testing.T) {
 	e, other := behindSentinel(t, w, opts), behindSentinel(t, w, opts)
 	holds, waiting := contested(t, e, other, namesOf(10))
 	old := w.Master(t)
-	require.Equal(t, 1, old.Int(t, "WAIT", 1, patience.Milliseconds()))
+	replicated(t, old, 1)
 	require.NoError(t, old.Pause())
 	require.NoError(t, w.Sentinels[0].Pause())
 	next := w.AwaitMaster(t, old)
