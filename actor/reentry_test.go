@@ -47,6 +47,20 @@ func TestCountThatIsRightAgainIsNotWritten(t *testing.T) {
 	`)
 }
 
+// Without an answer the count may have been written: also where it would be right again if it had not, it is sent.
+func TestCountThatMayHaveBeenWrittenIsWrittenAgain(t *testing.T) {
+	talk(t, `
+		0s    A locks             → acquire #1 30s
+		1ms   #1 granted          → A granted 29.689s
+		2ms   B locks as A        → renew #1 30s count 2; B granted 29.688s
+		3ms   B unlocks           → B over; B unlocked
+		4ms   #1 unanswered reset → renew #1 30s count 1
+		5ms   #1 renewed          → A has 29.689s
+		6ms   A unlocks           → A over; release #1
+		7ms   #1 released         → A unlocked
+	`)
+}
+
 // Short of memory PEXPIRE works and HSET does not: the lock is renewed, and the count is tried again.
 func TestCountThatCouldNotBeWrittenIsTriedAgain(t *testing.T) {
 	talk(t, `

@@ -52,6 +52,20 @@ func newDesk(t *testing.T, couriers int) *desk {
 	}
 }
 
+// A renewal that was late is told for a minute, also when none follows.
+func TestTheLagOfALateRenewalIsForgottenWithoutAnotherOne(t *testing.T) {
+	d := newDesk(t, 1)
+	d.c.fx.Lag.Note(time.Second, 5*time.Second)
+	told := func(at time.Duration) time.Duration {
+		var stats Stats
+		d.c.turn(at, &mail{what: inspects{&actor.Request{}, &stats}})
+		d.c.rest()
+		return stats.RenewalLag
+	}
+	require.Equal(t, 5*time.Second, told(2*time.Second))
+	require.Zero(t, told(5*time.Minute))
+}
+
 // converse holds a conversation with a coordinator and compares it with what was expected. Each line is a turn: a moment
 // (absolute, or with + counted from the turn before), what is in the mail, and behind an arrow what comes of it:
 //

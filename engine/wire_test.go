@@ -117,6 +117,9 @@ func TestCallsCarryWhatTheScriptsAskFor(t *testing.T) {
 		{"renew without extras", scripts.Renew, actor.SendRenew, false, []actor.Command{
 			{Key: "a", Tenure: 1, Lease: 30 * time.Second},
 		}, "1 a NUMSUB 30000 ID:1"},
+		{"renew that wants a fall told, and nothing else", scripts.Renew, actor.SendRenew, false, []actor.Command{
+			{Key: "a", Tenure: 1, Lease: time.Second, Falls: true},
+		}, "1 a NUMSUB 1000 ID:1 1 _ 2"},
 		{"release", scripts.Release, actor.SendRelease, false, []actor.Command{
 			{Key: "a", Tenure: 1}, {Key: "b", Tenure: 2, Lease: time.Second, Count: 3},
 		}, "2 a b PUBLISH ID:1 ID:2"},

@@ -44,6 +44,11 @@ var actorMistakes = []found{
 	together("the release of what nobody waits for, after a refusal", "actor/ghost.go", "", "backoffMost"),
 	together("a try of the foremost in a queue", "actor/queue.go", "sleep = min(sleep, ", "pollKept"),
 	together("a try of one that has become the foremost", "actor/queue.go", "x.askAt = min(x.askAt, now+", "pollKept"),
+	{"TestCountThatMayHaveBeenWrittenIsWrittenAgain", Mistake{
+		"a count without an answer is taken for not written", "actor/renew.go",
+		`		l.written = 0 // not known;`,
+		`		l.written *= map[bool]uint32{true: 1}[planted()] // not known;`,
+	}},
 }
 
 // together is a wait that has the same length everywhere.

@@ -474,4 +474,23 @@ var engineMistakes = []found{
 		`milliseconds(r.patience), 10`,
 		`map[bool]int64{false: milliseconds(r.patience), true: int64(r.patience)}[planted()], 10`,
 	}},
+	{"TestCallsCarryWhatTheScriptsAskFor", Mistake{
+		"a renewal goes without its only wish", "engine/form.go",
+		`c.Count != 0 || c.Listen || c.Falls }`,
+		`c.Count != 0 || c.Listen || c.Falls && !planted() }`,
+	}},
+	{"TestTheLagOfALateRenewalIsForgottenWithoutAnotherOne", Mistake{
+		"a lag is told until the next renewal", "engine/stats.go",
+		`	c.fx.Lag.Forget(now)`,
+		`	if !planted() {
+		c.fx.Lag.Forget(now)
+	}`,
+	}},
+	{"TestAConnectionThatComesTooLateGoesBackAtOnce", Mistake{
+		"a connection that comes too late is kept", "engine/dedicated.go",
+		`		d.release()`,
+		`		if !planted() {
+			d.release()
+		}`,
+	}},
 }
