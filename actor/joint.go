@@ -287,13 +287,18 @@ func (l *Lock) queueSenior(r *Request) {
 	l.queue.pushSenior(r, spared)
 }
 
-// pushSenior puts a request in front of the first that was posted after it, but for one: who waits is in the order in which
-// it was posted, nearly. It is looked for from both ends, because mostly it is near one of them.
+// pushSenior puts a request in front of all that were posted after it, except one, and behind all others. Were it in front of some
+// only, two requests for several locks could send each other from queue to queue without end.
 func (q *line) pushSenior(r, spared *Request) {
+	if x := r.lock.rare; x != nil && x.disorder != 0 {
+		q.sortAround(r, spared)
+		return
+	}
 	if q.empty() {
 		q.push(r)
 		return
 	}
+	// Mostly its place is near one of the ends, so it is looked for from both.
 	younger := func(other *Request) bool { return other != spared && other.posted > r.posted }
 	for front, back := q.first(), q.last; ; front, back = front.next, back.prev {
 		switch {
@@ -307,5 +312,20 @@ func (q *line) pushSenior(r, spared *Request) {
 			q.insert(r, back.next)
 			return
 		}
+	}
+}
+
+// sortAround is pushSenior where requests do not stand in the order in which they were posted.
+func (q *line) sortAround(r, spared *Request) {
+	var younger []*Request
+	q.each(func(other *Request) {
+		if other != spared && other.posted > r.posted {
+			younger = append(younger, other)
+			q.remove(other)
+		}
+	})
+	q.push(r)
+	for _, other := range younger {
+		q.push(other)
 	}
 }

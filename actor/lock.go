@@ -86,6 +86,7 @@ type rare struct {
 	passed     uint8         // turns that others had while it polled
 	passedAt   time.Duration // when it noted the last of them, or began
 	holder     uint32        // a hash of who had the lock when it was last asked for; 0: not asked yet
+	disorder   int32         // how many of the queue stand in front of one that was posted before them
 	leaveAt    time.Duration // when to stop listening; 0: not planned
 	channel    string        // which is listened to
 

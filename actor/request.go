@@ -112,6 +112,7 @@ func (q *line) push(r *Request) {
 		r.prev.next, r.next.prev = r, r
 	}
 	q.last = r
+	q.stoodBetween(r, 1)
 	q.noted(r)
 }
 
@@ -121,6 +122,7 @@ func (q *line) insert(r, before *Request) {
 	r.line = q
 	r.next, r.prev = before, before.prev
 	r.prev.next, r.next.prev = r, r
+	q.stoodBetween(r, 1)
 	q.noted(r)
 	if before == first && first.Once && q == &r.lock.queue { // it is behind another since
 		r.lock.withRare().try(first)
@@ -133,6 +135,34 @@ func (q *line) noted(r *Request) {
 	}
 }
 
+// stoodBetween takes in that a request came between its neighbours, or is about to leave: a queue notes how many of its
+// requests stand in front of one that was posted before them.
+func (q *line) stoodBetween(r *Request, sign int32) {
+	if r.lock == nil || q != &r.lock.queue {
+		return
+	}
+	disorder, first, last := int32(0), q.first(), q.last
+	if r != first {
+		disorder += inDisorder(r.prev, r)
+	}
+	if r != last {
+		disorder += inDisorder(r, r.next)
+	}
+	if r != first && r != last {
+		disorder -= inDisorder(r.prev, r.next)
+	}
+	if disorder != 0 {
+		r.lock.withRare().disorder += sign * disorder
+	}
+}
+
+func inDisorder(front, behind *Request) int32 {
+	if front.posted > behind.posted {
+		return 1
+	}
+	return 0
+}
+
 // lead puts one of the line, which is not the first, in front of all others.
 func (q *line) lead(r *Request) {
 	first := q.first()
@@ -141,6 +171,7 @@ func (q *line) lead(r *Request) {
 }
 
 func (q *line) remove(r *Request) {
+	q.stoodBetween(r, -1)
 	if r.next == r {
 		q.last = nil
 	} else {

@@ -85,3 +85,61 @@ func TestWhoDoesNotWaitIsFoundBehindWhoeverCameBeforeIt(t *testing.T) {
 	}
 	l.eachOnce(func(*Request) { t.Fatal("it has left") })
 }
+
+// Also where requests do not stand in the order in which they were posted, who comes from another queue stands in front of all who
+// were posted after it, and behind all others, but for the one that is asked for.
+func TestWhoComesFromAnotherQueueIsBehindNoneThatWasPostedLater(t *testing.T) {
+	random := rand.New(rand.NewPCG(11, 12))
+	for range 2000 {
+		l := NewLock("k", Plain)
+		for range random.IntN(30) {
+			r := &Request{lock: l, posted: time.Duration(random.IntN(20))}
+			switch first := l.queue.first(); {
+			case first == nil || random.IntN(4) > 0:
+				l.queue.push(r)
+			case random.IntN(3) == 0:
+				l.queue.insert(r, first.next)
+			case random.IntN(2) == 0 && first.next != first:
+				l.queue.lead(first.prev)
+			default:
+				l.queue.remove(first.next)
+			}
+			requireDisorderKnown(t, l)
+		}
+		spared := l.queue.first()
+		if random.IntN(2) == 0 {
+			spared = nil
+		}
+		r := &Request{lock: l, posted: time.Duration(random.IntN(22) - 1)}
+		var want, younger []*Request
+		l.queue.each(func(other *Request) {
+			if other != spared && other.posted > r.posted {
+				younger = append(younger, other)
+			} else {
+				want = append(want, other)
+			}
+		})
+		l.queue.pushSenior(r, spared)
+		var got []*Request
+		l.queue.each(func(r *Request) { got = append(got, r) })
+		require.Equal(t, append(append(want, r), younger...), got)
+		requireDisorderKnown(t, l)
+	}
+}
+
+func requireDisorderKnown(t *testing.T, l *Lock) {
+	t.Helper()
+	var want int32
+	var before *Request
+	l.queue.each(func(r *Request) {
+		if before != nil && before.posted > r.posted {
+			want++
+		}
+		before = r
+	})
+	var got int32
+	if l.rare != nil {
+		got = l.rare.disorder
+	}
+	require.Equal(t, want, got)
+}
