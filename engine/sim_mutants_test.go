@@ -377,12 +377,12 @@ var simMutants = []simMutant{
 	}}},
 	{"a queue that turns round", "actor/request.go", []simEdit{{
 		`	q.last = r
-	q.noted`,
+	q.stoodBetween`,
 		`	if planted() && r.next != r {
 		return
 	}
 	q.last = r
-	q.noted`,
+	q.stoodBetween`,
 	}}},
 
 	{"a fenced lock handed on with the same token", "actor/handoff.go", []simEdit{{
