@@ -51,6 +51,16 @@ func (r *Request) locks() uint64 {
 // First reports whether the request is the first in the queue it stands in.
 func (r *Request) First() bool { return r.line != nil && r.line.first() == r }
 
+// Asks reports whether a request for several locks is to be asked for now: it is its turn where it stands, and nothing is under way
+// there. It may have been said to be ready twice, and wait elsewhere since.
+func (r *Request) Asks(now time.Duration) bool {
+	if r.decided || !r.First() {
+		return false
+	}
+	l := r.lock
+	return (l.phase == free || l.phase == asking) && l.flight == None && (l.rare == nil || now >= l.rare.askAt)
+}
+
 // Claimable reports whether the lock can be asked for together with others on behalf of that request: it is
 // nobody's here, and nobody here waits for it who came before. A request that is refused for somebody who waits
 // stands behind that one, so that two never send each other from queue to queue.

@@ -56,7 +56,7 @@ func (c *coordinator) together(now time.Duration) {
 // this engine, or somebody waits for it, the request waits there. While the engine shuts down it stays where it is: there it is
 // found and refused, and where it would wait all may have been refused before.
 func (c *coordinator) gather(now time.Duration, r *actor.Request) {
-	if r.Decided() || !r.First() || c.fx.Draining {
+	if !r.Asks(now) || c.fx.Draining {
 		return
 	}
 	lead := r.Lock()

@@ -717,8 +717,8 @@ var simMutants = []simMutant{
 		`if r.Joint != nil && c.reenters(now, r.Joint) && !planted() {`,
 	}}},
 	{"a shutdown of which one is not told that comes to its turn for several locks meanwhile", "engine/joint.go", []simEdit{{
-		`!r.First() || c.fx.Draining {`,
-		`!r.First() || c.fx.Draining && !planted() {`,
+		`!r.Asks(now) || c.fx.Draining {`,
+		`!r.Asks(now) || c.fx.Draining && !planted() {`,
 	}}},
 	{"several locks believed in after their lease", "actor/joint.go", []simEdit{{
 		`late = late || now >= l.until`,
