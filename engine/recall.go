@@ -63,7 +63,9 @@ func (c *coordinator) forgo(n *node, verb actor.Verb) {
 func (c *coordinator) pare(n *node, b *batch) bool {
 	before := len(b.commands)
 	b.commands = slices.DeleteFunc(b.commands, func(command actor.Command) bool { return !wanted(&command) })
-	n.queues[b.verb].parts -= before - len(b.commands)
+	q, taken := &n.queues[b.verb], before-len(b.commands)
+	q.parts -= taken
+	q.stale = max(q.stale-taken, 0)
 	if len(b.commands) == 0 {
 		c.spares = append(c.spares, b)
 	}
