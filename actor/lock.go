@@ -473,6 +473,7 @@ func (l *Lock) unreached(now time.Duration, cause error, fx *Effects) {
 		}
 	}
 	l.eachOnce(refuse)
+	l.releases.each(refuse) // of a grant that was undone: its caller waits for the release
 	if l.rare != nil {
 		l.rare.changes.each(refuse)
 	}

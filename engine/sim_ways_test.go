@@ -52,12 +52,12 @@ var simWays = map[string]string{
 		"read renew unanswered, release done, release gone, release refused, release unanswered, renew " +
 		"done, renew gone, renew unanswered, subscribed, unheard, unlock, woken, write release " +
 		"done, write release gone, write release refused, write release unanswered, write renew done",
-	"held → asking": "cancel, extend, fenced pass done, fenced pass gone, heard, lock, overdue, read renew gone, renew " +
+	"held → asking": "cancel, extend, fenced pass done, fenced pass gone, heard, lock, read renew gone, renew " +
 		"done, renew gone, renew refused, subscribed, unlock, woken, write renew gone",
 	"held → ending": "cancel, drain, fenced pass done, fenced pass unanswered, lock, overdue, renew done, renew " +
 		"unanswered, unlock, woken, write renew done",
 	"held → forcing": "force",
-	"held → free": "cancel, displaced, doubt, drain, extend, heard, moved, overdue, read renew done, read renew gone, " +
+	"held → free": "cancel, displaced, drain, extend, heard, moved, overdue, read renew done, read renew gone, " +
 		"read renew refused, renew done, renew gone, renew refused, unlock, woken, write renew gone",
 	"held → held": "called, cancel, doubt, drain, extend, fenced pass done, fenced pass refused, fenced pass " +
 		"unanswered, heard, lock, moved, nudged, overdue, read release gone, read renew done, read renew " +
