@@ -1,9 +1,11 @@
 package lockwheel_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -11,14 +13,29 @@ import (
 )
 
 // A server that a script keeps busy refuses UNSUBSCRIBE and the PING that rueidis v1.0.79 sends behind it,
-// and rueidis panics over the second refusal. Channels are left without UNSUBSCRIBE, so it never comes to that.
-func TestLeavingAChannelOfABusyServerIsHarmless(t *testing.T) {
+// and rueidis panics over the second refusal. Few channels are left by closing their connection, and very many so that
+// refusals are expected.
+func TestLeavingChannelsOfABusyServerIsHarmless(t *testing.T) {
 	t.Parallel()
+	for _, n := range []int{1, 10_000} {
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			t.Parallel()
+			leaveBusy(t, n)
+		})
+	}
+}
+
+func leaveBusy(t *testing.T, n int) {
 	s := realSite(t, "--busy-reply-threshold", "50")
 	holder, e := s.open(lockwheel.Options{}), s.open(lockwheel.Options{})
-	hold := lock(t, holder.Mutex("n"))
-	p := e.Mutex("n").LockAsync(t.Context())
-	asleep(t, e, 1, 1)
+	var holds []*lockwheel.Hold
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	for i := range n {
+		holds = append(holds, lock(t, holder.Mutex(fmt.Sprint("n", i))))
+		e.Mutex(fmt.Sprint("n", i)).LockAsync(ctx)
+	}
+	asleep(t, e, int64(n), int64(n))
 	require.NoError(t, s.real.Conn(t).Send("EVAL", "while true do end", 0))
 	probe := s.real.Conn(t)
 	says := func(args ...any) string {
@@ -26,11 +43,41 @@ func TestLeavingAChannelOfABusyServerIsHarmless(t *testing.T) {
 		return fmt.Sprint(reply, err)
 	}
 	eventually(t, "a busy server", func() bool { return strings.Contains(says("PING"), "BUSY") })
-	p.Cancel()
+	cancel()
 	eventually(t, "the channel left while the server is busy", func() bool { return e.Stats().Subscriptions == 0 })
 	require.Contains(t, says("SCRIPT", "KILL"), "OK")
 	eventually(t, "an answer", func() bool { return strings.Contains(says("PING"), "PONG") })
 	eventually(t, "no channel", func() bool { return len(s.channels()) == 0 })
-	unlock(t, hold)
-	unlock(t, lock(t, e.Mutex("n")))
+	for _, hold := range holds {
+		unlock(t, hold)
+	}
+	unlock(t, lock(t, e.Mutex("n0")))
+}
+
+// A server that leaves very many channels in one go keeps all its clients waiting for as long.
+func TestVeryManyChannelsAreLeftInSlices(t *testing.T) {
+	t.Parallel()
+	const n = 9000
+	for name, end := range map[string]func(e *lockwheel.Engine, cancel func()){
+		"cancelled": func(_ *lockwheel.Engine, cancel func()) { cancel() },
+		"closed":    func(e *lockwheel.Engine, _ func()) { require.NoError(t, e.Close()) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := realSite(t)
+			e := s.open(lockwheel.Options{})
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			for i := range n {
+				s.occupy(fmt.Sprint("n", i), time.Hour)
+				e.Mutex(fmt.Sprint("n", i)).LockAsync(ctx)
+			}
+			asleep(t, e, int64(n), int64(n))
+			end(e, cancel)
+			eventually(t, "no channel", func() bool { return len(s.channels()) == 0 })
+			stats := fmt.Sprint(s.do("INFO", "commandstats"))
+			require.Contains(t, stats, "cmdstat_unsubscribe:calls=")
+			require.NotContains(t, stats, "cmdstat_unsubscribe:calls=1,")
+		})
+	}
 }

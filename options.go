@@ -38,7 +38,8 @@ type Options struct {
 	// Timeouts (ConnWriteTimeout and Dialer.Timeout of one, Dialer.KeepAlive of half of it, and behind Sentinel
 	// Sentinel.Dialer as Dialer: rueidis never notices a silent sentinel without its KeepAlive). Behind Sentinel it must not
 	// send to replicas (SendToReplicas): which of its nodes is the master could not be told, so none would be followed.
-	// The engine takes connections of its own from the client's pool (BlockingPoolSize), 2 to each master at most, with Replicas 4. While
+	// The engine takes connections of its own from the client's pool (BlockingPoolSize), 2 to each master at most, with Replicas 4, and for a while up to 2
+	// more where it leaves very many channels. While
 	// the program uses all of them, who waits polls, and with Replicas nothing is granted.
 	Client rueidis.Client
 

@@ -84,20 +84,20 @@ func (d clusterDesk) heard(what, address string, rest []string) {
 	n := d.c.nodeAt(address + ":1")
 	switch what {
 	case "deaf":
-		d.mail(&mail{what: deaf{n}})
+		d.mail(&mail{what: d.wire(n).broken(n)})
 	case "ordered":
-		d.mail(&mail{what: orderDone{node: n}})
+		d.mail(&mail{what: d.wire(n).done(n, nil)})
 	case "disordered":
-		d.mail(&mail{what: orderDone{n, errors.New(strings.Join(rest, " "))}})
+		d.mail(&mail{what: d.wire(n).done(n, errors.New(strings.Join(rest, " ")))})
 	}
 	for _, name := range rest {
 		switch channel := channelOf(name); what {
 		case "heard":
 			d.mail(&mail{what: hears{n, channel}})
 		case "subscribed":
-			d.mail(&mail{what: subscribes{n, channel}})
+			d.mail(&mail{what: subscribes{n, channel, d.wire(n).to}})
 		case "silenced":
-			d.mail(&mail{what: silenced{n, channel}})
+			d.mail(&mail{what: silenced{n, channel, d.wire(n).to}})
 		}
 	}
 }
@@ -183,7 +183,7 @@ func (d clusterDesk) leftFor() (said []string) {
 
 func (d clusterDesk) orderedAt() (said []string) {
 	for _, n := range d.c.nodes {
-		one := &desk{t: d.t, c: &coordinator{node: n}}
+		one := &desk{t: d.t, c: &coordinator{node: n}, wires: map[*node]*wires{n: d.wire(n)}}
 		for _, order := range one.ordered() {
 			what, channels, _ := strings.Cut(order, " ")
 			said = append(said, what+"@"+name(n)+" "+channels)
@@ -641,7 +641,7 @@ func TestNodeThatIsAStrangerToTheSubscriberIsAskedSomething(t *testing.T) {
 	d.line("1ms lock b f")
 	require.Equal(t, "join@A {b} {f}", d.line("2ms 1 taken"))
 	d.now = 3 * time.Millisecond
-	d.mail(&mail{what: orderDone{d.c.nodeOf("b"), errStranger}})
+	d.mail(&mail{what: orderDone{node: d.c.nodeOf("b"), err: errStranger}})
 	require.Equal(t, "survey A B C; 2@A: acquire b", d.turn())
 	require.Equal(t, "nothing", d.line("4ms 2 taken"))
 	require.Equal(t, "join@A {b} {f}", d.line("13ms timer"))

@@ -101,6 +101,7 @@ func (c *coordinator) turn(now time.Duration, letters *mail) {
 	}
 	c.sweep()
 	for _, n := range c.nodes {
+		c.tellUnheard(now, n.ears.untold())
 		c.depart(now, n)
 		n.ears.arrange(now)
 	}
@@ -146,23 +147,28 @@ func (c *coordinator) sounded(now time.Duration, what any) {
 			c.step(now, l, &actor.Message{Kind: actor.Heard})
 		}
 	case subscribes:
-		for _, l := range c.of(what.node).ears.confirmed(what.channel) {
+		for _, l := range c.of(what.node).ears.confirmed(what.channel, what.on) {
 			c.step(now, l, &actor.Message{Kind: actor.Subscribed})
 		}
 	case silenced:
-		c.of(what.node).ears.silenced(what.channel)
+		c.of(what.node).ears.silenced(what.channel, what.on)
 	case orderDone:
 		n := c.of(what.node)
-		for _, l := range n.ears.done(now, what.err) {
-			c.step(now, l, &actor.Message{Kind: actor.Unheard})
-		}
+		c.tellUnheard(now, n.ears.done(now, what.on, what.gone, what.err))
 		c.misdirected(now, n, what.err)
 		if what.err == errStranger {
 			c.introduce(now, n)
 		}
 	case deaf:
-		c.of(what.node).ears.deafen()
+		c.of(what.node).ears.cutOff(what.gone)
 		c.doubtMap()
+	}
+}
+
+// tellUnheard tells those who wait that their channels cannot be listened to for now.
+func (c *coordinator) tellUnheard(now time.Duration, unheard []*actor.Lock) {
+	for _, l := range unheard {
+		c.step(now, l, &actor.Message{Kind: actor.Unheard})
 	}
 }
 

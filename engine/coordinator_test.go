@@ -25,6 +25,61 @@ type desk struct {
 	batches int
 	letters []*mail
 	order   *order
+	wires   map[*node]*wires
+}
+
+// wires are the pub/sub connections to a node, as its subscriber has them.
+type wires struct {
+	number, on, next int
+	to               int // of the latest order
+	last             *order
+}
+
+// take has an order be carried out: the first connection there is is never the next one.
+func (w *wires) take(o *order) {
+	w.last = o
+	switch {
+	case o.leave:
+	case w.on == 0:
+		w.number++
+		w.on = w.number
+	case o.next && w.next == 0:
+		w.number++
+		w.next = w.number
+	}
+	if w.to = w.on; o.next && w.next != 0 {
+		w.to = w.next
+	}
+}
+
+// done is what is said of the order.
+func (w *wires) done(n *node, err error) orderDone {
+	done := orderDone{node: n, on: w.to, err: err}
+	switch {
+	case w.last == nil || err != nil:
+	case w.last.leave:
+		w.on, w.next, done.gone = 0, 0, w.number
+	case w.last.change:
+		w.on, w.next, done.gone = w.to, 0, w.to-1
+	}
+	w.last = nil
+	return done
+}
+
+// broken is what is said when they break.
+func (w *wires) broken(n *node) deaf {
+	w.on, w.next = 0, 0
+	return deaf{n, w.number}
+}
+
+func (d *desk) wire(n *node) *wires {
+	if d.wires == nil {
+		d.wires = make(map[*node]*wires)
+	}
+	if d.wires[n] == nil {
+		d.wires[n] = &wires{}
+	}
+	return d.wires[n]
 }
 
 type deskCaller struct {
@@ -149,16 +204,16 @@ func (d *desk) post(words []string) (oops string) {
 		}
 	case "subscribed":
 		for _, name := range rest {
-			d.mail(&mail{what: subscribes{channel: channelNamed(name)}})
+			d.mail(&mail{what: subscribes{channel: channelNamed(name), on: d.wire(d.c.node).to}})
 		}
 	case "ordered":
 		d.order = nil
-		d.mail(&mail{what: orderDone{}})
+		d.mail(&mail{what: d.wire(d.c.node).done(nil, nil)})
 	case "disordered":
 		d.order = nil
-		d.mail(&mail{what: orderDone{err: errors.New(strings.Join(rest, " "))}})
+		d.mail(&mail{what: d.wire(d.c.node).done(nil, errors.New(strings.Join(rest, " ")))})
 	case "deaf":
-		d.mail(&mail{what: deaf{}})
+		d.mail(&mail{what: d.wire(d.c.node).broken(nil)})
 	default:
 		return d.courier(words)
 	}
@@ -350,11 +405,23 @@ func (d *desk) ordered() (said []string) {
 		}
 		return strings.Join(names, " ")
 	}
-	if len(o.leave) > 0 {
-		said = append(said, "leave "+short(slices.Clone(o.leave)))
+	d.wire(d.c.node).take(o)
+	e := d.c.ears
+	if o.leave || o.change {
+		var left []string
+		for ch := e.left.ends.next; ch != &e.left.ends; ch = ch.next {
+			left = append(left, ch.name)
+		}
+		said = append(said, "leave "+short(left))
 	}
-	if len(o.join) > 0 {
-		said = append(said, "join "+short(slices.Clone(o.join)))
+	var joined []string
+	for _, name := range o.join {
+		if e.channels[name].state == ordered {
+			joined = append(joined, name)
+		}
+	}
+	if len(joined) > 0 {
+		said = append(said, "join "+short(joined))
 	}
 	return said
 }
@@ -453,13 +520,13 @@ func TestShutdownCompletesWhenTheLastHoldIsReleased(t *testing.T) {
 	d := newDesk(t, 8)
 	require.Equal(t, "1: acquire a b", d.line("1ms lock a b"))
 	require.Equal(t, "join {b}; a granted", d.line("2ms 1 done taken"))
-	require.Equal(t, "2: acquire c", d.line("3ms ordered; lock c"))
+	require.Equal(t, "2: acquire b c", d.line("3ms ordered; subscribed b; lock c"))
 	require.Equal(t, "leave {b}; b c engine closed", d.line("4ms shutdown"))
 	require.Equal(t, "d engine closed", d.line("5ms lock d"))
 	require.Equal(t, "e engine closed", d.line("5ms try e"))
 	require.Equal(t, "f engine closed", d.line("5ms force f"))
 	// What was asked before may have been granted: it is given back first.
-	require.Equal(t, "3: release c", d.line("6ms 2 done"))
+	require.Equal(t, "3: release b c", d.line("6ms 2 done"))
 	require.Equal(t, "a not held; 4: release a", d.line("7ms unlock a"))
 	require.Equal(t, "nothing", d.line("8ms 3 done"))
 	require.Equal(t, "a unlocked; shutdown complete", d.line("9ms 4 done"))

@@ -7,6 +7,8 @@
 //   - the syncers, with Config.Replicas: couriers for grants, each with a connection of its own
 //   - the subscriber: owns the pub/sub connection, and posts what it hears; behind Sentinel it also looks
 //     whether there is another master
+//   - for a while, one for each connection on which very many channels were listened to, which it leaves in slices; and up to 300 more for
+//     a million of them, which wait for answers
 //
 // In a cluster every master has couriers, syncers and a subscriber of its own, so that a silent one holds nobody
 // else up, and one goroutine more, the surveyor, asks who owns which slots when that is in doubt. Behind Sentinel each

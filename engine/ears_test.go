@@ -65,13 +65,13 @@ func TestWaiterThatComesWhileTheChannelIsBeingLeft(t *testing.T) {
 		4ms    2 taken; cancel a → a not acquired: cancelled
 		254ms  timer             → leave {a}
 		255ms  lock a            → 3: acquire a
-		256ms  3 taken           → 4: acquire a
-		257ms  4 taken           → nothing
-		258ms  ordered           → join {a}
-		259ms  subscribed a      → 5: acquire a
-		260ms  ordered; 5 taken  → nothing
-		261ms  heard a           → 6: acquire a
-		262ms  6 done            → a granted
+		256ms 3 taken            → 4: acquire a
+		257ms 4 taken            → nothing
+		258ms ordered            → join {a}
+		259ms subscribed a       → 5: acquire a
+		260ms ordered; 5 taken   → nothing
+		261ms heard a            → 6: acquire a
+		262ms 6 done             → a granted
 	`)
 }
 
@@ -85,9 +85,9 @@ func TestAChannelOfAConnectionThatBrokeBeforeItReplacedAnotherIsNotHeard(t *test
 		254ms  3 taken           → leave {a}; join {b}
 		255ms  subscribed b      → 4: acquire b
 		256ms  4 taken           → nothing
-		257ms  disordered EOF    → nothing
+		257ms  deaf; disordered EOF → nothing
 		// until it is listened to, it is asked for
-		457ms  timer             → 5: acquire b; leave {a}; join {b}
+		457ms  timer             → 5: acquire b; join {b}
 		458ms  5 taken; subscribed b → 6: acquire b
 		459ms  6 done; ordered   → b granted
 	`)
@@ -105,10 +105,8 @@ func TestWaiterThatLeavesWhileTheChannelIsBeingJoined(t *testing.T) {
 	require.EqualValues(t, 1, d.c.stats().Subscriptions)
 	require.Equal(t, "nothing", d.line("257ms ordered"))
 	d.requireRest()
-	// A confirmation of what was forgotten since is nobody's: the server is told.
+	// What a connection confirms that is gone is of no account.
 	require.Equal(t, "nothing", d.line("258ms subscribed a; heard a"))
-	require.Equal(t, "leave {a}", d.line("356ms timer"))
-	require.Equal(t, "nothing", d.line("357ms ordered"))
 	d.requireRest()
 }
 
@@ -198,9 +196,7 @@ func TestFailedOrderThatNobodyNeedsAnyMoreIsForgotten(t *testing.T) {
 	require.Equal(t, "nothing", d.line("252ms disordered EOF"))
 	require.Equal(t, "1ms", d.line("252ms next"))
 	require.Equal(t, "nothing", d.line("253ms timer"), "the linger is over")
-	require.Equal(t, "9ms", d.line("253ms next"))
-	require.Equal(t, "nothing", d.line("262ms timer"))
-	require.Equal(t, "never", d.line("263ms next"))
+	require.Equal(t, "never", d.line("253ms next"))
 	d.requireRest()
 }
 
@@ -220,63 +216,34 @@ func TestForbiddenChannelDoesNotDeafenTheOthers(t *testing.T) {
 		}
 		e.arrange(now)
 		if e.order == nil {
-			require.Greater(t, e.retryAt(), now)
-			now = e.retryAt()
+			e.untold()
+			require.NotZero(t, e.retryAt())
+			now = max(now, e.retryAt())
 			continue
 		}
 		o := e.order
 		e.order = nil
 		require.LessOrEqual(t, len(o.join), orderMost)
 		if strings.Contains(strings.Join(o.join, " "), channelOf("bad")) {
-			e.done(now, fmt.Errorf("NOPERM %d channels", len(o.join)))
+			e.done(now, 1, 0, fmt.Errorf("NOPERM %d channels", len(o.join)))
 			continue
 		}
 		for _, name := range o.join {
 			heard[name] = true
-			e.confirmed(name)
+			e.confirmed(name, 1)
 		}
-		e.done(now, nil)
+		e.done(now, 1, 0, nil)
 	}
 	require.Equal(t, good, e.subscribed)
 	// The forbidden one is tried again now and then, alone.
 	e.arrange(now)
 	for e.order == nil {
-		require.Greater(t, e.retryAt(), now)
-		now = e.retryAt()
+		e.untold()
+		require.NotZero(t, e.retryAt())
+		now = max(now, e.retryAt())
 		e.arrange(now)
 	}
 	require.Equal(t, []string{channelOf("bad")}, e.order.join)
-}
-
-// A channel that was refused is left out of the connection that others are kept on; nobody has asked for it then.
-func TestARefusedChannelIsAskedForAgainAfterOthersAreLeft(t *testing.T) {
-	e := newEars()
-	other, once := actor.NewLock("other", actor.Plain), actor.NewLock("once", actor.Plain)
-	carryOut := func(now time.Duration, err error) *order {
-		e.arrange(now)
-		o := e.order
-		require.NotNil(t, o)
-		e.order = nil
-		if err == nil {
-			for _, name := range append(o.join, o.keep...) {
-				if len(o.leave) == 0 || slices.Contains(o.keep, name) {
-					e.confirmed(name)
-				}
-			}
-		}
-		e.done(now, err)
-		return o
-	}
-	e.join(other, channelOf("other"))
-	carryOut(0, nil)
-	e.join(once, channelOf("once"))
-	carryOut(0, errors.New("NOPERM No permissions to access a channel"))
-	e.leave(other, channelOf("other"))
-	mixed := carryOut(time.Second, nil)
-	require.Equal(t, []string{channelOf("other")}, mixed.leave)
-	require.Empty(t, mixed.keep, "the one that was refused would take the others with it")
-	require.Equal(t, []string{channelOf("once")}, carryOut(time.Second, nil).join)
-	require.Equal(t, 1, e.subscribed)
 }
 
 func TestOrdersNameABoundedNumberOfChannels(t *testing.T) {
@@ -289,7 +256,7 @@ func TestOrdersNameABoundedNumberOfChannels(t *testing.T) {
 	e.order = nil
 	e.arrange(0)
 	require.Nil(t, e.order, "one at a time")
-	e.done(0, nil)
+	e.done(0, 1, 0, nil)
 	e.arrange(0)
 	require.Len(t, e.order.join, 10)
 }
@@ -298,11 +265,12 @@ func TestOrdersNameABoundedNumberOfChannels(t *testing.T) {
 type station struct {
 	t       *testing.T
 	random  *rand.Rand
-	ears    ears
+	ears    *ears
 	now     time.Duration
-	order   *order          // with the subscriber
-	on      map[string]bool // what the server sends
-	mail    []string        // on its way to the loop, in order: "+name" confirmed, "deaf"
+	order   *order // with the subscriber
+	wires   wires
+	on      map[int]map[string]bool // what the server sends on each connection
+	mail    []func()                // on its way to the loop, in order
 	locks   map[string]*actor.Lock
 	heard   map[string]bool // the lock was told since it joined, and since the channel last came
 	refused string          // a channel that the server forbids
@@ -339,70 +307,93 @@ func (s *station) wish(key string) {
 }
 
 func (s *station) arrange() {
+	s.ears.untold()
 	s.ears.arrange(s.now)
 	if s.ears.order != nil {
 		require.Nil(s.t, s.order)
 		s.order, s.ears.order = s.ears.order, nil
 	}
+	subscribed, idle, leaving := 0, 0, 0
+	for _, ch := range s.ears.channels {
+		if s.ears.heard(ch) {
+			subscribed++
+			if ch.by.len() == 0 {
+				idle++
+			}
+			if ch.leaving {
+				leaving++
+			}
+		}
+	}
+	require.Equal(s.t, []int{subscribed, idle, leaving}, []int{s.ears.subscribed, s.ears.idle, s.ears.leaving})
 }
 
 // deliver hands the loop its next mail.
 func (s *station) deliver() {
-	if len(s.mail) == 0 {
-		return
-	}
-	letter := s.mail[0]
-	s.mail = s.mail[1:]
-	name, confirmed := strings.CutPrefix(letter, "+")
-	switch {
-	case confirmed:
-		for _, l := range s.ears.confirmed(name) {
-			s.heard[l.Key()] = true
-		}
-	case letter == "deaf":
-		s.ears.deafen()
-		clear(s.heard)
-	case letter == "done":
-		s.ears.done(s.now, nil)
-	default:
-		s.ears.done(s.now, errors.New(letter))
+	if len(s.mail) > 0 {
+		open := s.mail[0]
+		s.mail = s.mail[1:]
+		open()
 	}
 }
 
-// carryOut is the subscriber: it leaves, then joins, and tells in any order that it is done and what the server confirms.
+func (s *station) posts(done orderDone) func() {
+	return func() { s.ears.done(s.now, done.on, done.gone, done.err) }
+}
+
+// carryOut is the subscriber: it joins and leaves, and tells in any order that it is done and what the server confirms.
 func (s *station) carryOut() {
 	if s.order == nil {
 		return
 	}
 	o := s.order
 	s.order = nil
-	if slices.Contains(o.join, s.refused) || slices.Contains(o.keep, s.refused) {
-		s.mail = append(s.mail, "NOPERM")
+	s.wires.take(o)
+	if slices.Contains(o.join, s.refused) {
+		s.mail = append(s.mail, s.posts(s.wires.done(nil, errors.New("NOPERM"))))
 		return
 	}
-	joined := o.join
-	if len(o.leave) > 0 { // another connection, with all that is to be kept
-		clear(s.on)
-		joined = o.keep
+	at := s.wires.to
+	done := s.wires.done(nil, nil)
+	maps.DeleteFunc(s.on, func(number int, _ map[string]bool) bool { return number <= done.gone })
+	letters := []func(){s.posts(done)}
+	for _, name := range o.join {
+		if s.on[at] == nil {
+			s.on[at] = map[string]bool{}
+		}
+		s.on[at][name] = true
+		letters = append(letters, func() {
+			for _, l := range s.ears.confirmed(name, at) {
+				s.heard[l.Key()] = true
+			}
+		})
 	}
-	letters := []string{"done"}
-	for _, name := range joined {
-		s.on[name] = true
-		letters = append(letters, "+"+name)
-	}
-	at := s.random.IntN(len(letters))
-	letters[0], letters[at] = letters[at], letters[0]
+	to := s.random.IntN(len(letters))
+	letters[0], letters[to] = letters[to], letters[0]
 	s.mail = append(s.mail, letters...)
 }
 
-// breakDown breaks the connection, maybe in the middle of an order.
+// breakDown breaks the connections, maybe in the middle of an order.
 func (s *station) breakDown() {
 	clear(s.on)
-	s.mail = append(s.mail, "deaf")
+	broken := s.wires.broken(nil)
+	s.mail = append(s.mail, func() {
+		s.ears.cutOff(broken.gone)
+		clear(s.heard)
+	})
 	if s.order != nil && s.random.IntN(2) == 0 {
 		s.order = nil
-		s.mail = append(s.mail, "EOF")
+		s.mail = append(s.mail, s.posts(orderDone{err: errors.New("EOF")}))
 	}
+}
+
+// listens is what the server sends at all.
+func (s *station) listens() (names []string) {
+	for _, some := range s.on {
+		names = slices.AppendSeq(names, maps.Keys(some))
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // Whatever crosses whatever: in the end exactly what is wished for is listened to, and everybody who wished has been told.
@@ -410,7 +401,7 @@ func TestRandomWishesAndBreaksEndWithTheRightChannels(t *testing.T) {
 	for seed := range uint64(3000) {
 		s := &station{
 			t: t, random: rand.New(rand.NewPCG(seed, 1)), ears: newEars(),
-			on: map[string]bool{}, locks: map[string]*actor.Lock{}, heard: map[string]bool{},
+			on: map[int]map[string]bool{}, locks: map[string]*actor.Lock{}, heard: map[string]bool{},
 		}
 		if seed%3 == 0 {
 			s.refused = channelOf("k0")
@@ -433,7 +424,7 @@ func TestRandomWishesAndBreaksEndWithTheRightChannels(t *testing.T) {
 				require.True(t, s.heard[key], "seed %d: %s was not told", seed, key)
 			}
 		}
-		got = slices.Sorted(maps.Keys(s.on))
+		got = s.listens()
 		slices.Sort(want)
 		require.Equal(t, want, got, "seed %d", seed)
 		require.Equal(t, len(want), s.ears.subscribed, "seed %d", seed)
@@ -449,7 +440,7 @@ func TestRandomWishesAndBreaksEndWithTheRightChannels(t *testing.T) {
 				s.deliver()
 			}
 		}
-		require.Empty(t, s.on, "seed %d", seed)
+		require.Empty(t, s.listens(), "seed %d", seed)
 		require.Empty(t, s.ears.channels, "seed %d", seed)
 	}
 }

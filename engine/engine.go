@@ -103,7 +103,7 @@ func (e *Engine) staff(n *node) {
 			e.helpers.Go(func() { s.carry(p.synced, e.box) })
 		}
 	}
-	listener := &subscriber{way: e.server.way(address), sharded: e.server.sharded, node: n, to: e.box, orders: p.orders, lender: e.lender()}
+	listener := &subscriber{way: e.server.way(address), sharded: e.server.sharded, node: n, to: e.box, orders: p.orders, lender: e.lender(), leaver: leaver{run: e.helpers.Go, over: e.stopped, patience: config.Timeout}}
 	e.helpers.Go(listener.run)
 }
 

@@ -13,15 +13,16 @@ func TestEveryWaiterForAFairLockIsAClaimOfItsOwn(t *testing.T) {
 	converse(t, 8, `
 		1ms    lock fair:a fair:a/2 fair:a/3 → 1: acquire fair a a a
 		2ms    1 done self self              → join {a}:me:2 {a}:me:3; fair:a granted
-		3ms    ordered                       → nothing
+		3ms    ordered; subscribed {a}:me:2 {a}:me:3 → 2: acquire fair a a
+		3ms    2 self self                   → nothing
 		// its owner's claim, and nobody else's
 		4ms    count fair:a                  → fair:a counted
-		5ms    unlock fair:a                 → fair:a not held; 2: release fair a
-		6ms    2 done                        → fair:a unlocked
-		7ms    cancel fair:a/2               → 3: release fair a; leave {a}:me:2; fair:a/2 not acquired: cancelled
-		8ms    3 gone; ordered               → nothing
-		9ms    cancel fair:a/3               → 4: release fair a; fair:a/3 not acquired: cancelled
-		10ms   4 gone                        → nothing
+		5ms    unlock fair:a                 → fair:a not held; 3: release fair a
+		6ms    3 done                        → fair:a unlocked
+		7ms    cancel fair:a/2               → 4: release fair a; leave {a}:me:2; fair:a/2 not acquired: cancelled
+		8ms    4 gone; ordered               → nothing
+		9ms    cancel fair:a/3               → 5: release fair a; fair:a/3 not acquired: cancelled
+		10ms   5 gone                        → nothing
 		107ms  timer                         → leave {a}:me:3
 		108ms  ordered                       → nothing
 		109ms  next                          → never
@@ -106,7 +107,7 @@ func TestClaimsLearnFromEachOther(t *testing.T) {
 		8ms    force fair:a/4                → fair:a/2 lost; 5: force fair a
 		9ms    5 done                        → fair:a/4 forced
 		10ms   cancel fair:a/3               → 6: release fair a; fair:a/3 not acquired: cancelled
-		11ms   6 gone; ordered               → leave {a}:me:3
+		11ms   6 gone; ordered; subscribed {a}:me:3 → leave {a}:me:3
 		12ms   ordered                       → nothing
 		13ms   next                          → never
 	`)

@@ -27,10 +27,12 @@ type (
 		requests []*actor.Request
 		cause    error
 	}
-	alarms     struct{} // something is due
+	alarms struct{} // something is due
+	// Of a node's pub/sub connections, which are numbered in the order in which they came to be.
 	subscribes struct { // the channel is listened to
 		node    *node
 		channel string
+		on      int // that connection
 	}
 	hears struct { // a message on the channel
 		node    *node
@@ -39,13 +41,19 @@ type (
 	silenced struct { // the channel is not listened to any more, unasked: its slot moved
 		node    *node
 		channel string
+		on      int
 	}
 	orderDone struct { // the subscriber is free again; err if its order failed
 		node *node
+		on   int // the connection on which channels were joined
+		gone int // connections up to that one are no more
 		err  error
 	}
-	deaf     struct{ node *node } // the pub/sub connection broke
-	replaced struct {             // Sentinel names that master
+	deaf struct { // a connection broke, and with it all there were
+		node *node
+		gone int
+	}
+	replaced struct { // Sentinel names that master
 		address string
 	}
 	charts struct { // of the cluster, or err if nobody told

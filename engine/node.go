@@ -18,7 +18,7 @@ type node struct {
 	split    []*batch // refused as a whole: to be sent again in parts
 	wishes   letters  // that were not opened yet, of callers who do not wait for them at this moment
 	link     link
-	ears     ears
+	ears     *ears
 	out      int              // batches with couriers
 	calls    []*batch         // those
 	underWay [actor.Verbs]int // of those, by what they do

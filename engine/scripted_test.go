@@ -321,6 +321,14 @@ type listening struct {
 	box    *mailbox
 }
 
+func newListener(client rueidis.Client) *subscriber {
+	s := &subscriber{way: &way{client: client}, lender: newLender(nil, onGoroutine)}
+	s.leaver.run, s.leaver.patience = onGoroutine, 10*time.Second
+	return s
+}
+
+func sharded(s *subscriber) *subscriber { s.sharded = true; return s }
+
 func listen(t *testing.T, s *subscriber) *listening {
 	l := &listening{t: t, orders: make(chan *order), box: newMailbox()}
 	s.to, s.orders = l.box, l.orders
@@ -381,11 +389,11 @@ func TestNoMessageIsMissedWhileAConnectionIsReplaced(t *testing.T) {
 			published = true
 			return message + "+PONG\r\n"
 		})
-		l := listen(t, &subscriber{way: &way{client: client}, lender: newLender(nil, onGoroutine)})
+		l := listen(t, newListener(client))
 		posted, err := l.carryOut(&order{join: []string{"a", "b"}})
 		require.NoError(t, err)
 		require.Equal(t, []string{"subscribed a", "subscribed b"}, posted)
-		posted, err = l.carryOut(&order{leave: []string{"b"}, keep: []string{"a"}})
+		posted, err = l.carryOut(&order{join: []string{"a"}, next: true, change: true})
 		require.NoError(t, err)
 		require.Equal(t, []string{"subscribed a", "heard a"}, posted)
 		server.awaitOpen(1, 3)
@@ -398,32 +406,32 @@ func TestNoMessageIsMissedWhileAConnectionIsReplaced(t *testing.T) {
 			}
 			return ""
 		})
-		l := listen(t, &subscriber{way: &way{client: client}, lender: newLender(nil, onGoroutine)})
+		l := listen(t, newListener(client))
 		_, err := l.carryOut(&order{join: []string{"a", "b"}})
 		require.NoError(t, err)
-		posted, err := l.carryOut(&order{leave: []string{"b"}, keep: []string{"a"}})
-		require.NoError(t, err)
-		require.Equal(t, []string{"subscribed a", "deaf", "subscribed a"}, posted)
-		server.awaitOpen(1, 3)
+		posted, err := l.carryOut(&order{join: []string{"a"}, next: true, change: true})
+		require.ErrorIs(t, err, errCutOff)
+		require.Equal(t, []string{"subscribed a", "deaf"}, posted)
+		server.awaitOpen(1)
 	})
 }
 
-// A connection that was to take the place of another one, and may not listen, is closed; the one before goes on.
-func TestAConnectionThatMayNotListenIsNotKept(t *testing.T) {
+// A connection that was to take the place of another one, and may not listen, is asked again; the one before goes on.
+func TestAConnectionThatMayNotListenReplacesNoOther(t *testing.T) {
 	server, client := newScripted(t, func(connection int, words []string) string {
 		if connection > 2 && words[0] == "SUBSCRIBE" {
 			return "-NOPERM no\r\n"
 		}
 		return ""
 	})
-	l := listen(t, &subscriber{way: &way{client: client}, lender: newLender(nil, onGoroutine)})
+	l := listen(t, newListener(client))
 	_, err := l.carryOut(&order{join: []string{"a", "b"}})
 	require.NoError(t, err)
 	for range 3 {
-		posted, err := l.carryOut(&order{leave: []string{"b"}, keep: []string{"a"}})
+		posted, err := l.carryOut(&order{join: []string{"a"}, next: true, change: true})
 		require.ErrorContains(t, err, "NOPERM")
 		require.Empty(t, posted)
-		server.awaitOpen(1, 2)
+		server.awaitOpen(1, 2, 3)
 	}
 }
 
@@ -453,7 +461,7 @@ func TestAChannelThatTheServerTakesAwayIsSilent(t *testing.T) {
 		}
 		return ">3\r\n+ssubscribe\r\n+{a}1\r\n:1\r\n>3\r\n+ssubscribe\r\n+{a}2\r\n:2\r\n>3\r\n+sunsubscribe\r\n+{a}1\r\n:1\r\n"
 	})
-	l := listen(t, &subscriber{way: &way{client: client}, sharded: true, lender: newLender(nil, onGoroutine)})
+	l := listen(t, sharded(newListener(client)))
 	l.orders <- &order{join: []string{"{a}1", "{a}2"}}
 	l.await("the silence", func(what any) bool { gone, is := what.(silenced); return is && gone.channel == "{a}1" })
 }

@@ -9,17 +9,19 @@ import (
 // simEars is an engine's subscriber with its pub/sub connection, and for a while with a second one:
 // channels are left by taking another connection without them.
 type simEars struct {
-	e    *simEngine
-	ear  *simEar  // nil when there is none
-	next *simEar  // that is to replace it, nil otherwise
-	kept []string // what that one is to listen to
-	busy bool     // an order is being carried out
+	e      *simEngine
+	ear    *simEar // nil when there is none
+	next   *simEar // that is to replace it, nil otherwise
+	number int     // of connections so far
+	order  *order  // being carried out
+	asks   *simEar // where
 }
 
 // simEar is one pub/sub connection. What the server sends comes in order; a break loses it, and
 // everything listened to.
 type simEar struct {
 	ears    *simEars
+	number  int
 	listens map[string]bool // at the server
 	heard   time.Duration   // when the last thing arrives
 	cut     bool            // it is broken
@@ -30,28 +32,39 @@ type simEar struct {
 
 var errSimDenied = errors.New("NOPERM No permissions to access a channel")
 
-func (s *simEars) connect() *simEar { return &simEar{ears: s, listens: map[string]bool{}} }
+func (s *simEars) connect() *simEar {
+	s.number++
+	return &simEar{ears: s, number: s.number, listens: map[string]bool{}}
+}
 
 // carryOut is subscriber.carryOut.
 func (s *simEars) carryOut(o *order) {
 	w := s.e.w
-	s.busy = true
-	leave, join, keep := slices.Clone(o.leave), slices.Clone(o.join), slices.Clone(o.keep)
-	s.e.tracef("▶ leave %q, join %q, keep %q", leave, join, keep)
+	s.order = &order{join: slices.Clone(o.join), next: o.next, change: o.change, leave: o.leave}
+	s.e.tracef("▶ join %q, next %v, change %v, leave %v", o.join, o.next, o.change, o.leave)
 	w.at(max(w.now, s.e.paused), func() {
-		switch {
-		case s.e.dead:
-		case len(leave) > 0 && len(keep) == 0:
+		if s.e.dead {
+			return
+		}
+		if s.order.leave {
 			s.close()
-			s.done(nil)
-		case len(leave) > 0:
-			s.next, s.kept = s.connect(), keep
-			s.next.subscribe(keep)
-		default:
-			if s.ear == nil {
-				s.ear = s.connect()
-			}
-			s.ear.subscribe(join)
+			s.done(orderDone{gone: s.number})
+			return
+		}
+		at := &s.ear
+		if s.order.next && s.ear != nil {
+			at = &s.next
+		}
+		if *at == nil {
+			*at = s.connect()
+		}
+		s.asks = *at
+		if s.asks.noticed {
+			s.lose()
+		} else if len(s.order.join) == 0 {
+			s.asks.joined()
+		} else {
+			s.asks.subscribe(s.order.join)
 		}
 	})
 }
@@ -93,7 +106,7 @@ func (r *simEar) confirm(channels []string) {
 		r.later(func() {
 			s.e.tracef("◀ listens to %s", channel)
 			if s.e.w.bug != bugResubscribedUnsaid {
-				s.e.post(&mail{what: subscribes{channel: channel}})
+				s.e.post(&mail{what: subscribes{channel: channel, on: r.number}})
 			}
 		})
 		if i == said {
@@ -123,63 +136,76 @@ func (r *simEar) later(do func()) {
 func (r *simEar) joined() {
 	s := r.ears
 	switch old := s.ear; {
-	case r == s.next && old == nil:
-		s.replaced(r)
-	case r == s.next && old.cut && !old.noticed:
+	case s.order == nil || s.asks != r: // it broke meanwhile
+	case !s.order.change || r == old:
+		s.done(s.order.of(r))
+	case old.cut && !old.noticed:
 		old.leaving = true // the subscriber asks it once more, and waits
-	case r == s.next: // it is asked whether there was more, and answers behind all that it sent
+	default: // it is asked whether there was more, and answers behind all that it sent
 		old.heard = max(old.heard, s.e.w.now+s.e.w.latency()+s.e.w.latency())
-		s.e.w.at(old.heard, func() { s.replaced(r) })
-	case r == s.ear:
-		s.done(nil)
+		s.e.w.at(old.heard, func() { s.changes(r) })
 	}
 }
 
-// replaced is when the old connection has answered after the new one listened, or is known to be broken.
-func (s *simEars) replaced(next *simEar) {
-	if s.next != next {
-		return // it broke meanwhile
+func (o *order) of(r *simEar) orderDone {
+	done := orderDone{on: r.number}
+	if o.change {
+		done.gone = r.number - 1
 	}
-	if s.ear != nil && s.ear.cut {
-		s.deaf()
-		for _, channel := range s.kept {
-			s.e.post(&mail{what: subscribes{channel: channel}})
-		}
-	}
-	s.close()
-	s.ear, s.next = next, nil
-	s.done(nil)
+	return done
 }
 
-// refused is when it returns with an error, of the server's or of the connection.
-func (r *simEar) refused(err error) {
-	s := r.ears
-	if r == s.next {
-		s.next = nil
-		if s.ear != nil {
-			s.ear.leaving = false
-		}
-		r.close()
-	} else if r != s.ear {
-		return
-	}
-	s.done(err)
-}
-
-func (s *simEars) done(err error) {
-	s.busy = false
-	s.e.post(&mail{what: orderDone{err: err}})
-	if s.ear != nil && s.ear.noticed { // while it was busy
-		s.ear.lost()
-	}
-}
-
-// close closes the connection, if there is one.
-func (s *simEars) close() {
-	if s.ear != nil {
+// changes is when the old connection has answered after the new one listened, or is known to be broken.
+func (s *simEars) changes(next *simEar) {
+	switch {
+	case s.next != next || s.order == nil:
+	case s.ear.cut:
+		s.lose()
+	default:
 		s.ear.close()
-		s.ear = nil
+		s.ear, s.next = next, nil
+		s.done(s.order.of(next))
 	}
+}
+
+// refused is when it returns with an error of the server's.
+func (r *simEar) refused(err error) {
+	if s := r.ears; s.asks == r && s.order != nil {
+		s.done(orderDone{err: err})
+	}
+}
+
+func (s *simEars) done(done orderDone) {
+	s.order, s.asks = nil, nil
+	s.e.post(&mail{what: done})
+	for _, r := range []*simEar{s.ear, s.next} {
+		if r != nil && r.noticed { // while it was busy
+			s.lose()
+			return
+		}
+	}
+}
+
+// lose tells the engine that it hears nothing any more, and that an order under way has failed.
+func (s *simEars) lose() {
+	s.e.tracef("◀ deaf")
+	s.close()
+	if s.e.w.bug != bugDeafUnsaid {
+		s.e.post(&mail{what: deaf{gone: s.number}})
+	}
+	if s.order != nil && s.asks != nil {
+		s.done(orderDone{err: errSimBroken})
+	}
+}
+
+// close closes what there is.
+func (s *simEars) close() {
+	for _, r := range []*simEar{s.ear, s.next} {
+		if r != nil {
+			r.close()
+		}
+	}
+	s.ear, s.next = nil, nil
 }
 
 // close is noticed by the server a little later.
@@ -231,12 +257,12 @@ func (s *simEars) listening(channel string) (count int) {
 // listens checks that a channel that passes for listened to is: of an order that failed, nothing counts that a connection confirmed
 // which is none any more.
 func (e *simEngine) listens() {
-	r := e.ears.ear
-	if e.c.ears.busy || r == nil || r.cut || e.w.bug != bugNone {
+	r, next := e.ears.ear, e.ears.next
+	if e.c.ears.busy || r == nil || r.cut || next != nil && next.cut || e.w.bug != bugNone {
 		return // the loop is to be told of that
 	}
 	for name, ch := range e.c.ears.channels {
-		if ch.state == present && !r.listens[name] {
+		if e.c.ears.heard(ch) && !r.listens[name] && (next == nil || !next.listens[name]) {
 			e.w.fail("%s takes a channel for listened to that no connection of it has", e.name)
 		}
 	}
@@ -294,29 +320,7 @@ func (r *simEar) notice() {
 		return
 	}
 	r.noticed = true
-	switch {
-	case r == s.next:
-		r.refused(errSimBroken)
-	case r.leaving:
-		s.replaced(s.next)
-	case r == s.ear && (!s.busy || s.next == nil):
-		r.lost()
-	}
-}
-
-// lost tells the engine that it hears nothing any more, and that an order under way has failed.
-func (r *simEar) lost() {
-	s := r.ears
-	s.deaf()
-	s.close()
-	if s.busy {
-		s.done(errSimBroken)
-	}
-}
-
-func (s *simEars) deaf() {
-	s.e.tracef("◀ deaf")
-	if s.e.w.bug != bugDeafUnsaid {
-		s.e.post(&mail{what: deaf{}})
+	if r.current() && (s.order == nil || s.asks == nil || s.asks == r || r.leaving) {
+		s.lose()
 	}
 }

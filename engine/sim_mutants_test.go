@@ -804,29 +804,39 @@ var simMutants = []simMutant{
 		`return !k.down || out == 0 && now >= k.tryAt && !planted()`,
 	}}},
 	{"a broken subscription not renewed", "engine/ears.go", []simEdit{{
-		`		ch := e.channels[name]
-		e.gone(ch)
-		for _, l`,
-		`		ch := e.channels[name]
-		if planted() {
+		`		e.fresh.takeAll(l)`,
+		`		if planted() {
 			continue
 		}
-		e.gone(ch)
-		for _, l`,
+		e.fresh.takeAll(l)`,
 	}}},
-	{"a channel that was confirmed on a connection that broke before it replaced another, taken for heard", "engine/ears.go", []simEdit{{
-		`e.gone(ch) // it was confirmed`,
-		`if planted() {
-				continue
-			}
-			e.gone(ch) // it was confirmed`,
+	{"a channel of a connection that broke, taken for heard", "engine/ears.go", []simEdit{{
+		`	e.gone = max(e.gone, gone)
+	e.subscribed, e.idle`,
+		`	if !planted() {
+		e.gone = max(e.gone, gone)
+	}
+	e.subscribed, e.idle`,
 	}}},
-	{"a channel kept for nobody", "engine/ears.go", []simEdit{{
-		`	case !wanted && (ch.state != absent || ch.stray):
-		o.leave`,
-		`	case !wanted && ch.state != absent && planted():
-	case !wanted && (ch.state != absent || ch.stray):
-		o.leave`,
+	{"a channel that a connection has confirmed which is none any more, taken for heard", "engine/ears.go", []simEdit{{
+		`	if on <= e.gone {`,
+		`	if on <= e.gone && !planted() {`,
+	}}},
+	{"a channel that is wished for again while its connection is left, not joined anew", "engine/orders.go", []simEdit{{
+		`(!ch.leaving || ch.by.len() > 0) {
+			e.lose(ch)`,
+		`(!ch.leaving || ch.by.len() > 0) && !planted() {
+			e.lose(ch)`,
+	}}},
+	{"a channel kept for nobody", "engine/orders.go", []simEdit{{
+		`	case e.heard(ch):
+		if !ch.leaving {`,
+		`	case e.heard(ch) && planted():
+		ch.state = moving
+		o.join = append(o.join, ch.name)
+		e.there.push(ch)
+	case e.heard(ch):
+		if !ch.leaving {`,
 	}}},
 	// Replicas.
 	{"a grant that no replica has", "actor/acquire.go", []simEdit{{

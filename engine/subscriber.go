@@ -6,12 +6,13 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/rueidis"
 )
 
-// subscriber owns the pub/sub connection to a node: it carries out orders, one at a time, and posts what
+// subscriber owns the pub/sub connections to a node: it carries out orders, one at a time, and posts what
 // it hears. It connects when there is something to hear, and again when the next order comes after a break.
 type subscriber struct {
 	way     *way
@@ -19,9 +20,12 @@ type subscriber struct {
 	node    *node
 	to      *mailbox
 	orders  <-chan *order
+	lender  *lender
+	leaver  leaver
 
-	lender     *lender
+	connected  int         // connections so far
 	connection *connection // nil when there is none
+	next       *connection // that is to replace it; nil when none is
 }
 
 // errStranger is for a node that the cluster's client has not heard of.
@@ -30,16 +34,16 @@ var errStranger = errors.New("lockwheel: no connection to the node yet")
 func (s *subscriber) post(what any) { s.to.post(&mail{what: what}) }
 
 // broken tells when the connection ends; it never does when there is none.
-func (s *subscriber) broken() <-chan error {
-	if s.connection == nil {
+func (c *connection) brokenOff() <-chan error {
+	if c == nil {
 		return nil
 	}
-	return s.connection.broken
+	return c.broken
 }
 
 func (s *subscriber) run() {
 	defer s.lender.leave()
-	defer s.disconnect()
+	defer s.leaveBoth()
 	looks, stop := s.looks()
 	defer stop()
 	for {
@@ -48,8 +52,12 @@ func (s *subscriber) run() {
 			if !open {
 				return
 			}
-			s.post(orderDone{s.node, ofOrder(s.carryOut(o))})
-		case <-s.broken():
+			done := s.carryOut(o)
+			done.err = ofOrder(done.err)
+			s.post(done)
+		case <-s.connection.brokenOff():
+			s.lose()
+		case <-s.next.brokenOff():
 			s.lose()
 		case <-looks:
 			s.look()
@@ -77,79 +85,99 @@ func (s *subscriber) look() {
 	}
 }
 
-// carryOut leaves and joins channels. Channels are left by taking another connection without them, so
-// that nothing is missed meanwhile: rueidis v1.0.79 writes a PING behind each UNSUBSCRIBE and panics if
-// the server refuses both, as it does while a script keeps it busy. After an error nothing of the order
-// is done; after one of the connection nothing is listened to any more.
-func (s *subscriber) carryOut(o *order) error {
-	if len(o.leave) > 0 {
-		return s.replace(o)
+// carryOut joins and leaves channels. Channels are left by taking another connection without them, so that nothing is missed
+// meanwhile, and then in slices on the one that nothing needs any more: see leaver. After an error of the server nothing of the order
+// is done; after one of a connection nothing is listened to any more.
+func (s *subscriber) carryOut(o *order) (done orderDone) {
+	done.node = s.node
+	if o.leave {
+		s.leaveBoth()
+		done.gone = s.connected
+		return done
 	}
-	if s.connection == nil {
-		connection, err := s.connect()
-		if err != nil {
-			return err
-		}
-		s.connection = connection
+	to, err := s.connectionFor(o)
+	if err != nil {
+		done.err = err
+		return done
 	}
-	err := s.connection.join(o.join)
+	done.on = to.number
+	err = to.join(o.join)
 	if _, answered := rueidis.IsRedisErr(err); err != nil && !answered {
 		s.lose()
 	}
-	return err
+	if err == nil && o.change {
+		err = s.change()
+		done.gone = to.number - 1
+	}
+	done.err = err
+	return done
 }
 
-// replace listens to what stays and to what is new on another connection, and then closes this one.
-func (s *subscriber) replace(o *order) error {
-	if len(o.keep) == 0 {
-		s.disconnect()
+// connectionFor is the connection that an order is about. The first that there is is never the next one.
+func (s *subscriber) connectionFor(o *order) (*connection, error) {
+	at := &s.connection
+	if o.next && s.connection != nil {
+		at = &s.next
+	}
+	if *at == nil {
+		connection, err := s.connect()
+		if err != nil {
+			return nil, err
+		}
+		*at = connection
+	}
+	return *at, nil
+}
+
+// change takes the next connection in place of the one before. What was published before the next one listened comes before the answer
+// of that one. Without an answer messages may have been missed, and everybody is to try again.
+func (s *subscriber) change() error {
+	if s.next == nil {
 		return nil
 	}
-	next, err := s.connect()
-	if err != nil {
-		return err
+	if !s.connection.answers() {
+		s.lose()
+		return errCutOff
 	}
-	if err := next.join(o.keep); err != nil {
-		next.close()
-		s.way.known = nil
-		if s.sharded {
-			s.lose() // some of it was confirmed, on a connection that is none any more
-		}
-		return err
-	}
-	// What was published before the new connection listened comes before this answer. Without one, messages
-	// may have been missed, and everybody is to try again; what the new one listens to, it goes on listening to.
-	if s.connection != nil && !s.connection.answers() {
-		s.post(deaf{s.node})
-		for _, channel := range o.keep {
-			s.post(subscribes{s.node, channel})
-		}
-	}
-	s.disconnect()
-	s.connection = next
+	before := s.connection
+	s.connection, s.next = s.next, nil
+	s.leaver.leave(before)
 	return nil
 }
 
-// lose lets go of a connection: nothing is heard until it is replaced.
+// errCutOff is for a connection that broke before another one replaced it.
+var errCutOff = errors.New("the connection for messages broke")
+
+// lose lets go of all connections: nothing is heard until there is another one.
 func (s *subscriber) lose() {
-	s.disconnect()
+	for _, c := range []*connection{s.connection, s.next} {
+		if c != nil {
+			c.close()
+		}
+	}
+	s.connection, s.next = nil, nil
 	s.way.known = nil
-	s.post(deaf{s.node})
+	s.post(deaf{s.node, s.connected})
 }
 
-func (s *subscriber) disconnect() {
-	if s.connection != nil {
-		s.connection.close()
-		s.connection = nil
+func (s *subscriber) leaveBoth() {
+	for _, c := range []*connection{s.connection, s.next} {
+		if c != nil {
+			s.leaver.leave(c)
+		}
 	}
+	s.connection, s.next = nil, nil
 }
 
 // connection is one pub/sub connection.
 type connection struct {
 	client  rueidis.DedicatedClient
+	number  int
 	sharded bool
 	release func()
 	broken  <-chan error
+	joined  [][]string // the channels that it was to have
+	leaving atomic.Pointer[leaving]
 }
 
 func (s *subscriber) connect() (*connection, error) {
@@ -162,22 +190,31 @@ func (s *subscriber) connect() (*connection, error) {
 	if err != nil {
 		return nil, err
 	}
-	broken := lent.client.SetPubSubHooks(rueidis.PubSubHooks{
-		OnMessage: func(m rueidis.PubSubMessage) { s.post(hears{s.node, m.Channel}) },
+	s.connected++
+	c := &connection{client: lent.client, number: s.connected, sharded: s.sharded, release: lent.release}
+	c.broken = lent.client.SetPubSubHooks(rueidis.PubSubHooks{
+		OnMessage: func(m rueidis.PubSubMessage) {
+			if c.leaving.Load() == nil {
+				s.post(hears{s.node, m.Channel})
+			}
+		},
 		OnSubscription: func(m rueidis.PubSubSubscription) {
-			switch m.Kind {
-			case "subscribe", "ssubscribe":
-				s.post(subscribes{s.node, m.Channel})
-			case "sunsubscribe": // unasked: we never leave like this
-				s.post(silenced{s.node, m.Channel})
+			switch left := c.leaving.Load(); {
+			case left != nil:
+				left.note(m.Kind)
+			case m.Kind == "subscribe", m.Kind == "ssubscribe":
+				s.post(subscribes{s.node, m.Channel, c.number})
+			case m.Kind == "sunsubscribe": // unasked
+				s.post(silenced{s.node, m.Channel, c.number})
 			}
 		},
 	})
-	return &connection{client: lent.client, sharded: s.sharded, release: lent.release, broken: broken}, nil
+	return c, nil
 }
 
 // join subscribes to channels, so many a command, or those of a slot a command.
 func (c *connection) join(channels []string) error {
+	c.joined = append(c.joined, channels)
 	if c.sharded {
 		return c.joinShards(channels)
 	}

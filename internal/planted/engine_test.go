@@ -28,11 +28,6 @@ var engineMistakes = []found{
 		`spoiled: r.spoiled && r.writer == writer.tenure}`,
 		`spoiled: r.spoiled && r.writer == writer.tenure && !planted()}`,
 	}},
-	{"TestARefusedChannelIsAskedForAgainAfterOthersAreLeft", Mistake{
-		"a channel that nobody has asked for is taken for ordered", "engine/ears.go",
-		`(ch.state != absent || ch.stray) && !kept[name]`,
-		`(ch.state == present || ch.state != absent && !planted()) && !kept[name]`,
-	}},
 	{"TestWhoLeavesLeavesNothingOfSeveral", Mistake{
 		"what is given back for a caller who left is told as a loss", "actor/replicas.go",
 		`	case r.undone && err == ErrLost:`,
@@ -156,56 +151,57 @@ var engineMistakes = []found{
 	// The subscriber.
 	{"TestNoMessageIsMissedWhileAConnectionIsReplaced", Mistake{
 		"the connection before is not asked whether it is done", "engine/subscriber.go",
-		`	if s.connection != nil && !s.connection.answers() {`,
-		`	if s.connection != nil && !planted() && !s.connection.answers() {`,
-	}},
-	{"TestNoMessageIsMissedWhileAConnectionIsReplaced", Mistake{
-		"what goes on being heard is not told after a break", "engine/subscriber.go",
-		`			s.post(subscribes{s.node, channel})
-		}
-	}`,
-		`			if !planted() {
-				s.post(subscribes{s.node, channel})
-			}
-		}
-	}`,
+		`	if !s.connection.answers() {`,
+		`	if !planted() && !s.connection.answers() {`,
 	}},
 	{"TestASubscriberForgetsAClientWhoseConnectionBroke", Mistake{
 		"a subscriber keeps the closed client of a node", "engine/subscriber.go",
-		`func (s *subscriber) lose() {
-	s.disconnect()
-	s.way.known = nil`,
-		`func (s *subscriber) lose() {
-	s.disconnect()
-	if !planted() {
+		`	s.way.known = nil
+	s.post(deaf`,
+		`	if !planted() {
 		s.way.known = nil
-	}`,
+	}
+	s.post(deaf`,
 	}},
 	{"TestASubscriberForgetsAClientWhoseConnectionBroke", Mistake{
 		"nobody is told of a connection that broke", "engine/subscriber.go",
 		`
-	s.post(deaf{s.node})`,
+	s.post(deaf{s.node, s.connected})`,
 		`
 	if planted() {
 		return
 	}
-	s.post(deaf{s.node})`,
+	s.post(deaf{s.node, s.connected})`,
 	}},
-	{"TestAConnectionThatMayNotListenIsNotKept", Mistake{
-		"a connection that may not listen is kept", "engine/subscriber.go",
-		`		next.close()
-		s.way.known = nil`,
-		`		if !planted() {
-			next.close()
-		}
-		s.way.known = nil`,
-	}},
-	{"TestAConnectionThatMayNotListenIsNotKept", Mistake{
+	{"TestAConnectionThatMayNotListenReplacesNoOther", Mistake{
 		"a connection is left when another one may not listen", "engine/subscriber.go",
-		`		if s.sharded {
-			s.lose()`,
-		`		if s.sharded || planted() {
-			s.lose()`,
+		`	if _, answered := rueidis.IsRedisErr(err); err != nil && !answered {
+		s.lose()`,
+		`	if _, answered := rueidis.IsRedisErr(err); err != nil && (!answered || planted()) {
+		s.lose()`,
+	}},
+	{"TestChannelsOfAConnectionAreLeftInSlices", Mistake{
+		"channels are left by closing their connection", "engine/leaver.go",
+		`	case c.few():`,
+		`	case c.few() || planted():`,
+	}},
+	{"TestChannelsOfAConnectionAreLeftInSlices", Mistake{
+		"a message comes of a connection that is left", "engine/subscriber.go",
+		`			if c.leaving.Load() == nil {`,
+		`			if c.leaving.Load() == nil || planted() {`,
+	}},
+	{"TestARefusalToLeaveChannelsEndsTheirConnection", Mistake{
+		"channels go on being left after a refusal", "engine/leaver.go",
+		`		case <-late.C:
+			return
+		}
+		if over`,
+		`		case <-late.C:
+			if !planted() {
+				return
+			}
+		}
+		if over`,
 	}},
 
 	// What a server says.
@@ -373,9 +369,9 @@ var engineMistakes = []found{
 	// What is heard.
 	{"TestAChannelThatTheServerTakesAwayIsSilent", Mistake{
 		"nobody is told of a channel that the server took away", "engine/subscriber.go",
-		`				s.post(silenced{s.node, m.Channel})`,
+		`				s.post(silenced{s.node, m.Channel, c.number})`,
 		`				if !planted() {
-					s.post(silenced{s.node, m.Channel})
+					s.post(silenced{s.node, m.Channel, c.number})
 				}`,
 	}},
 	{"TestRenewalsComeBeforeAllOtherTimersThatAreDue", Mistake{
@@ -392,44 +388,26 @@ var engineMistakes = []found{
 	}},
 	{"TestChannelsMoveWithTheirSlot", Mistake{
 		"a channel that the server took away counts as listened to", "engine/coordinator.go",
-		`		c.of(what.node).ears.silenced(what.channel)`,
+		`		c.of(what.node).ears.silenced(what.channel, what.on)`,
 		`		if !planted() {
-			c.of(what.node).ears.silenced(what.channel)
+			c.of(what.node).ears.silenced(what.channel, what.on)
 		}`,
 	}},
 	{"TestAnEngineThatHearsNothingIsNoneOfThoseWhoListen", Mistake{
 		"a lock whose channel moved believes that it listens", "engine/ears.go",
-		`			l.Deafen()
-		}
+		`	e.deafen(ch)
+	e.fresh.push(ch)`,
+		`	if !planted() {
+		e.deafen(ch)
 	}
-}
-
-// engaged`,
-		`			if !planted() {
-				l.Deafen()
-			}
-		}
-	}
-}
-
-// engaged`,
+	e.fresh.push(ch)`,
 	}},
 	{"TestAnEngineThatHearsNothingIsNoneOfThoseWhoListen", Mistake{
-		"a lock whose connection broke believes that it listens", "engine/ears.go",
-		`			l.Deafen()
-		}
-	}
-}
-
-// silenced`,
+		"a lock whose connection broke believes that it listens", "engine/orders.go",
+		`			e.deafen(ch) // since its connection broke`,
 		`			if !planted() {
-				l.Deafen()
-			}
-		}
-	}
-}
-
-// silenced`,
+				e.deafen(ch)
+			}`,
 	}},
 
 	// The rhythm of renewals.

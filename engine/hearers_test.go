@@ -1,0 +1,114 @@
+package engine
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel/actor"
+)
+
+// Those who leave a channel cost the same each, however many hear it, and leave the others in their order.
+func TestTheStepsOfThoseWhoLeaveAChannelGrowWithTheirNumber(t *testing.T) {
+	steps := func(n int) (copied int) {
+		var h hearers
+		all := make([]*actor.Lock, n)
+		for i := range all {
+			all[i] = actor.NewLock(fmt.Sprint(i), actor.Read)
+			h.add(all[i])
+		}
+		for i := 0; i < n; i += 2 {
+			h.remove(all[i])
+		}
+		require.Len(t, h.all(), n/2)
+		for i, l := range h.all() {
+			require.Same(t, all[2*i+1], l)
+		}
+		for i := 1; i < n; i += 2 {
+			before := len(h.locks)
+			h.remove(all[i])
+			if len(h.locks) != before {
+				copied += len(h.locks)
+			}
+			h.remove(all[i])
+		}
+		require.Zero(t, h.len())
+		require.Empty(t, h.all())
+		return copied
+	}
+	require.LessOrEqual(t, steps(1000), 2*1000)
+	require.LessOrEqual(t, steps(10_000), 2*10_000)
+}
+
+// However many channels there are, a turn looks at a bounded number of them, and joining and leaving them takes as many turns as there are
+// slices.
+func TestATurnLooksAtABoundedNumberOfChannels(t *testing.T) {
+	turns := func(n int) (turns int) {
+		e := newEars()
+		number, current, next := 0, 0, 0
+		now := time.Second
+		turn := func() {
+			now += time.Millisecond
+			turns++
+			e.untold()
+			before := len(e.channels)
+			e.arrange(now)
+			require.LessOrEqual(t, before-len(e.channels), 2*earsPerTurn+orderMost)
+			o := e.order
+			if e.order = nil; o == nil {
+				return
+			}
+			require.LessOrEqual(t, len(o.join), orderMost)
+			if o.leave {
+				current, next = 0, 0
+				e.done(now, 0, number, nil)
+				return
+			}
+			at := &current
+			if o.next && current != 0 {
+				at = &next
+			}
+			if *at == 0 {
+				number++
+				*at = number
+			}
+			to, gone := *at, 0
+			for _, name := range o.join {
+				e.confirmed(name, to)
+			}
+			if o.change && next != 0 {
+				current, next, gone = next, 0, next-1
+			}
+			e.done(now, to, gone, nil)
+		}
+		until := func(what string, done func() bool) {
+			for !done() {
+				require.Less(t, turns, 20*(n/orderMost+10), what)
+				turn()
+			}
+		}
+		all := make([]*actor.Lock, n)
+		for i := range all {
+			all[i] = actor.NewLock(fmt.Sprint(i), actor.Plain)
+			e.join(all[i], fmt.Sprint(i))
+		}
+		until("joined", func() bool { return e.subscribed == n })
+		e.cutOff(number)
+		current, next = 0, 0
+		until("joined anew", func() bool { return e.subscribed == n })
+		for i := range n / 2 {
+			e.leave(all[i], all[i].Key())
+		}
+		until("half of them left", func() bool { return len(e.channels) == n-n/2 && e.subscribed == n-n/2 })
+		for i := n / 2; i < n; i++ {
+			e.leave(all[i], all[i].Key())
+		}
+		now += leaveFloor
+		until("all of them left", func() bool { return !e.engaged() })
+		return turns
+	}
+	few, many := turns(20*orderMost), turns(200*orderMost)
+	require.LessOrEqual(t, many, 11*few)
+}
