@@ -96,7 +96,7 @@ func TestManyFairWaitersAreServed(t *testing.T) {
 			holder = c.Tenure
 			return granted(c)
 		case c.Tenure%2 == 0:
-			return k.taken(fmt.Sprint(k.c.fx.Config.ID, ":", 1<<40))
+			return k.taken(fmt.Sprint(k.c.fx.Config.ID, ":", int64(1)<<40))
 		}
 		return k.taken(fmt.Sprint(k.c.fx.Config.ID, ":", holder))
 	})
