@@ -696,7 +696,8 @@ var simMutants = []simMutant{
 		if l.rare != nil {
 			l.rare.trouble`,
 		`		if planted() {
-			l.phase, l.until = held, now+fx.Config.Lease
+			l.become(held, fx)
+			l.until = now + fx.Config.Lease
 			fx.Asking--
 			fx.Tenures++
 			continue
