@@ -41,13 +41,6 @@ var openingMistakes = []found{
 			conn = o.closing.mortal(conn)
 		}`,
 	}},
-	{"TestAConnectionThatIsMadeTooLateIsClosed", Mistake{
-		"a connection that was made too late is kept", "connect.go",
-		`c.client != nil && options.Client == nil {
-			c.client.Close()`,
-		`c.client != nil && options.Client == nil && !planted() {
-			c.client.Close()`,
-	}},
 	{"TestOpenRefusesAClusterWithoutSlots", Mistake{
 		"a client of a server that refuses is kept", "connect.go",
 		`	if err != nil && options.Client == nil {

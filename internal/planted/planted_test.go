@@ -91,7 +91,7 @@ func without(t *testing.T, program *Program, list []found) {
 	}
 	slices.Sort(names)
 	names = slices.Compact(names)
-	out, err := program.Run(None, "-test.v", "-test.timeout=3m", "-test.run=^("+strings.Join(names, "|")+")$")
+	out, err := program.Run(None, "-test.v", "-test.timeout=10m", "-test.run=^("+strings.Join(names, "|")+")$")
 	if err != nil {
 		t.Fatalf("with no mistake chosen tests fail as well: %v\n%s", err, out)
 	}

@@ -4,11 +4,6 @@ package planted
 var severalMistakes = []found{
 	// Very many at once.
 	{"TestOthersComeInBetweenVeryManyLocks", Mistake{
-		"all locks of a Multi are taken at once", "multi_slices.go",
-		`last = min(first+sliceMost, len(m.locks))`,
-		`last = min(first+map[bool]int{false: sliceMost, true: mostLocks}[planted()], len(m.locks))`,
-	}},
-	{"TestOthersComeInBetweenVeryManyLocks", Mistake{
 		"all locks of a Multi are released at once", "group_ask.go",
 		`		r.next(0, sliceMost)`,
 		`		r.next(0, map[bool]int{false: sliceMost, true: mostLocks}[planted()])`,
