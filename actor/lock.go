@@ -87,6 +87,7 @@ type rare struct {
 	passedAt   time.Duration // when it noted the last of them, or began
 	holder     uint32        // a hash of who had the lock when it was last asked for; 0: not asked yet
 	disorder   int32         // how many of the queue stand in front of one that was posted before them
+	others     int32         // how many of the queue there are besides one
 	leaveAt    time.Duration // when to stop listening; 0: not planned
 	channel    string        // which is listened to
 
@@ -163,6 +164,17 @@ func (l *Lock) Become(kind LockKind, fx *Effects) {
 		l.setListening(false, fx)
 	}
 	l.kind = kind
+}
+
+// Queued is how many requests stand in the lock's queue.
+func (l *Lock) Queued() int {
+	switch {
+	case l.queue.empty():
+		return 0
+	case l.rare == nil:
+		return 1
+	}
+	return 1 + int(l.rare.others)
 }
 
 // Idle reports whether the lock can be forgotten: nothing held, wanted, under way or listened to.

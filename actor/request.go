@@ -113,6 +113,7 @@ func (q *line) push(r *Request) {
 	}
 	q.last = r
 	q.stoodBetween(r, 1)
+	q.counted(r, 1)
 	q.noted(r)
 }
 
@@ -123,9 +124,17 @@ func (q *line) insert(r, before *Request) {
 	r.next, r.prev = before, before.prev
 	r.prev.next, r.next.prev = r, r
 	q.stoodBetween(r, 1)
+	q.counted(r, 1)
 	q.noted(r)
 	if before == first && first.Once && q == &r.lock.queue { // it is behind another since
 		r.lock.withRare().try(first)
+	}
+}
+
+// counted takes in that a request came to stand beside others of a lock's queue, or is about to leave them.
+func (q *line) counted(r *Request, sign int32) {
+	if r.lock != nil && q == &r.lock.queue && r.next != r {
+		r.lock.withRare().others += sign
 	}
 }
 
@@ -172,6 +181,7 @@ func (q *line) lead(r *Request) {
 
 func (q *line) remove(r *Request) {
 	q.stoodBetween(r, -1)
+	q.counted(r, -1)
 	if r.next == r {
 		q.last = nil
 	} else {

@@ -66,17 +66,22 @@ type intake struct {
 func (c *coordinator) sort(now time.Duration, m *mail) {
 	for m != nil {
 		next := m.next
-		c.laneOf(now, m).push(m)
+		if lane := c.laneOf(now, m); lane != nil {
+			lane.push(m)
+		}
 		m = next
 	}
 }
 
-// laneOf is where a letter waits to be opened.
+// laneOf is where a letter waits to be opened; nil if it was a request that is refused as it comes. The letter of that one is its
+// caller's again soon.
 func (c *coordinator) laneOf(now time.Duration, m *mail) *letters {
 	switch what := m.what.(type) {
 	case *actor.Request:
 		c.fx.Admit(now, what)
 		switch {
+		case c.sheds(now, what):
+			return nil
 		case what.Tag == actor.Unlock, what.Tag == actor.Extend, what.Tag == AskConfirm:
 			return &c.intake.lanes[aboutHolds]
 		case what.Tag == AskShutdown, what.Tag == AskClose:

@@ -44,6 +44,7 @@ func (e *simEngine) audit(now time.Duration) {
 	if s := &e.c.fx.Stats; s.Held != held || s.Waiting != waiting {
 		w.fail("%s counts %d held and %d waiting, but it is %d and %d", e.name, s.Held, s.Waiting, held, waiting)
 	}
+	e.bounds()
 	if n := e.c.fx.Stats.LostAtUnlock; n > e.lostAtUnlock {
 		w.fail("%s counts %d losses that unlocks found, and has told %d unlocks so", e.name, n, e.lostAtUnlock)
 	}
