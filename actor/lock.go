@@ -87,7 +87,6 @@ type rare struct {
 	passedAt   time.Duration // when it noted the last of them, or began
 	holder     uint32        // a hash of who had the lock when it was last asked for; 0: not asked yet
 	disorder   int32         // how many of the queue stand in front of one that was posted before them
-	others     int32         // how many of the queue there are besides one
 	leaveAt    time.Duration // when to stop listening; 0: not planned
 	channel    string        // which is listened to
 
@@ -167,15 +166,7 @@ func (l *Lock) Become(kind LockKind, fx *Effects) {
 }
 
 // Queued is how many requests stand in the lock's queue.
-func (l *Lock) Queued() int {
-	switch {
-	case l.queue.empty():
-		return 0
-	case l.rare == nil:
-		return 1
-	}
-	return 1 + int(l.rare.others)
-}
+func (l *Lock) Queued() int { return int(l.queue.len()) }
 
 // Idle reports whether the lock can be forgotten: nothing held, wanted, under way or listened to.
 func (l *Lock) Idle() bool {

@@ -47,10 +47,13 @@ var simMutants = []simMutant{
 		`	case c.countOf(now, r) > 0 && !planted():`,
 	}}},
 	{"some who left are counted as waiting", "actor/request.go", []simEdit{{
-		`	q.counted(r, -1)`,
-		`	if !planted() || r.Wait == 0 {
-		q.counted(r, -1)
-	}`,
+		`	n := q.len() - 1
+`,
+		`	n := q.len() - 1
+	if planted() && r.Wait != 0 {
+		n++
+	}
+`,
 	}}},
 	// Grants and belief.
 	{"a loss that its late unlock is not told of", "actor/tenure.go", []simEdit{{
@@ -399,13 +402,13 @@ var simMutants = []simMutant{
 	}}},
 	{"a queue that turns round", "actor/request.go", []simEdit{{
 		`	q.last = r
-	q.stoodBetween`,
+	q.first().number++`,
 		`	if planted() && r.next != r {
-		q.counted(r, 1)
+		q.last.next.number = q.last.next.next.number + 1
 		return
 	}
 	q.last = r
-	q.stoodBetween`,
+	q.first().number++`,
 	}}},
 
 	{"a fenced lock handed on with the same token", "actor/handoff.go", []simEdit{{
