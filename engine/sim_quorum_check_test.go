@@ -57,11 +57,12 @@ func (v *simVoter) bereft() {
 	v.w.fail("%s goes on, though its majority was gone", v)
 }
 
-// robbed are the locks that it believes to have, and that were taken away since it had its majority.
+// robbed are the locks that it believes to have, and that were taken away since it had its majority. One whose TTL a restart with
+// old data made shorter was not: it is still there, its engine renews it, and it goes at another moment than the others or never.
 func (v *simVoter) robbed() map[int]*simHold {
 	robbed := map[int]*simHold{}
 	for i := range v.seats {
-		if h := v.seats[i].hold; h != nil && h.tenure.robbed && !h.tenure.revived && h.tenure.robbedAt > v.elect+quorum.Settling {
+		if h := v.seats[i].hold; h != nil && h.tenure.robbed && !h.tenure.present && !h.tenure.revived && h.tenure.robbedAt > v.elect+quorum.Settling {
 			robbed[i] = h
 		}
 	}
