@@ -506,12 +506,16 @@ func (l *Lock) tooLate(now, pause, lease time.Duration, fx *Effects) {
 	if pause == 0 {
 		return
 	}
-	for r, left := l.queue.first(), pastShort; r != nil && r != l.queue.last && left > 0; left-- {
-		if r = r.next; fx.leaseOf(r) > lease {
-			l.queue.lead(r)
-			x.askAt = now
-			return
+	first := l.queue.first() // not who asked, if that one has left
+	for r, left := l.queue.first(), pastShort; r != nil && left > 0; r, left = l.queue.behind(r), left-1 {
+		if fx.leaseOf(r) <= lease {
+			continue
 		}
+		if r != first {
+			l.queue.lead(r)
+		}
+		x.askAt = now
+		return
 	}
 }
 

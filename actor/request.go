@@ -103,6 +103,14 @@ func (q *line) first() *Request {
 	return q.last.next
 }
 
+// behind returns nil for the last of the line.
+func (q *line) behind(r *Request) *Request {
+	if r == q.last {
+		return nil
+	}
+	return r.next
+}
+
 func (q *line) push(r *Request) {
 	r.line = q
 	if q.last == nil {
