@@ -127,7 +127,8 @@ func (v *simVoter) believed() (n int) {
 	return n
 }
 
-// whole finds quorums that are watched and go without a lock that nobody has.
+// whole finds quorums that are watched and go without a lock that nobody has. An engine that shuts down grants nothing any more, however
+// long others hold what it has.
 func (v *simVoter) whole() {
 	w := v.w
 	if !v.held || v.lease != 0 {
@@ -135,7 +136,7 @@ func (v *simVoter) whole() {
 	}
 	for i := range v.seats {
 		s, n := &v.seats[i], &w.names[i]
-		if s.hold != nil || s.caller.e.dead || n.free == 0 {
+		if s.hold != nil || s.caller.e.dead || s.caller.e.c.fx.Draining || n.free == 0 {
 			continue
 		}
 		patience := w.patience()
