@@ -66,9 +66,9 @@ func (e *simEngine) waitsForItself(a *simAsk) {
 }
 
 // waitsForItsOwner checks that whoever waits re-enters at once when its owner is granted the lock, unless that needs a
-// round trip first.
+// round trip first. Whoever was granted it and had too few replicas does not wait for it any more, but for that to be undone.
 func (e *simEngine) waitsForItsOwner(a *simAsk) {
-	if a.Tag != actor.Acquire || a.parts != nil || a.Owner == 0 || a.left || e.doubts {
+	if a.Tag != actor.Acquire || a.parts != nil || a.Owner == 0 || a.left || a.undone || e.doubts {
 		return
 	}
 	if e.waitsForItsRead(a); a.Lease != 0 {
