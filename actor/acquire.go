@@ -91,9 +91,11 @@ func (x *rare) begin(now time.Duration) {
 	x.answered = false
 	x.polls(now)
 	x.quiet.left = 0
-	if x.trouble == nil {
-		x.askAt = max(now, x.stepBack)
+	ready := max(now, x.stepBack)
+	if x.trouble != nil {
+		ready = min(x.askAt, max(now+x.backoff, x.stepBack)) // no later than the pause, whatever lease was slept out before
 	}
+	x.askAt = ready
 }
 
 // reenter grants at once what the confirmed lease covers; a longer lease takes a round trip first.
