@@ -112,6 +112,14 @@ func (q *line) len() int32 {
 	return q.last.next.number
 }
 
+// behind returns nil for the last of the line.
+func (q *line) behind(r *Request) *Request {
+	if r == q.last {
+		return nil
+	}
+	return r.next
+}
+
 func (q *line) push(r *Request) {
 	r.line = q
 	if q.last == nil {

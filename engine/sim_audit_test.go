@@ -51,11 +51,14 @@ func (e *simEngine) audit(now time.Duration) {
 }
 
 // sends checks, when a batch leaves, that renewals go first, and when none does that nothing is left behind that
-// could go. A renewal that came up while the batch was packed is too late for it.
+// could go. A renewal that came up while the batch was packed is too late for it, and one that asks replicas waits for one of the few
+// connections on which that is done.
 func (e *simEngine) sends() {
 	c := e.c
 	waited := e.renewalWaits
-	e.renewalWaits = slices.ContainsFunc(urgency[0], func(verb actor.Verb) bool { return c.queues[verb].len() > 0 })
+	e.renewalWaits = slices.ContainsFunc(urgency[0], func(verb actor.Verb) bool {
+		return c.queues[verb].len() > 0 && !(c.asksReplicas(verb) && c.node.syncing == syncers)
+	})
 	if c.out >= c.couriers && len(c.batches) == 0 || !c.backlog() || c.closed {
 		return
 	}

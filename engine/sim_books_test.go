@@ -39,6 +39,7 @@ type simTenure struct {
 	revived   bool // a restart with old data did
 	recounted bool // a late copy wrote a count
 	created   time.Duration
+	ranLate   int64 // how long after it had left a command ran that set its lease, at most. ms; of readers
 
 	// What its engine did with it.
 	granted   time.Duration // its latest hold was
