@@ -49,12 +49,10 @@ local function outlive(times, head, time, wait)
   return time + by
 end
 
--- Keeps a place up for as long as it waits from now on. The TTL of all never falls below what one of them needs.
-local function keep(lock, id, wait, added)
-  if not latest then return end
-  redis.pcall('HSET', lock.places, id, text(clock(now) + wait) .. ':' .. text(added) .. ':' .. text(wait))
-  local ttl = redis.pcall('PTTL', lock.places)
-  if type(ttl) == 'number' and ttl < wait + after / 2 then redis.pcall('PEXPIRE', lock.places, text(wait + after)) end
+-- Keeps a place up for as long as it waits from now on.
+local function keep(lock, id, wait, added, time)
+  if latest then redis.pcall('HSET', lock.places, id, text(clock(now) + wait) .. ':' .. text(added) .. ':' .. text(wait)) end
+  age(lock, math.max(wait, time - now))
 end
 
 local function grant(lock, id, lease, head, time, wait)
@@ -64,6 +62,7 @@ local function grant(lock, id, lease, head, time, wait)
   redis.pcall('LPOP', lock.queue)
   redis.pcall('ZREM', lock.times, id)
   if added then redis.pcall('HDEL', lock.places, id) end
+  age(lock)
   added = added or tonumber(wait)
   if added and not shared(lock.times, text(time)) then shift(lock.times, -unused(time, added, now)) end
   return 1
@@ -95,7 +94,7 @@ local function enqueue(lock, id, wait, ttl, behind)
     redis.pcall('ZREM', lock.times, id)
     return length
   end
-  keep(lock, id, wait, adds)
+  keep(lock, id, wait, adds, time)
   return time
 end
 
@@ -145,7 +144,7 @@ local function take(lock, id, lease, wait, behind)
   end
   if time then
     local _, added = kept(lock, id)
-    keep(lock, id, waits, added or waits)
+    keep(lock, id, waits, added or waits, tonumber(time))
   elseif waits then
     time = enqueue(lock, id, waits, ttl, behind)
     if type(time) == 'table' then return time.err end

@@ -1,8 +1,9 @@
 -- Put before the scripts of the fair lock: its queue, as Redisson keeps it. A list has the ids of those
 -- who wait in the order in which they came; a sorted set says for each until when it counts as alive, in
--- ms since 1970 by the callers' clocks. Neither has a TTL.
+-- ms since 1970 by the callers' clocks. Redisson gives neither a TTL, and never would prolong one: they have one only
+-- while all places are ours, so that nothing stays where engines die.
 --
--- A hash of ours, which has one, says of each place that its engine keeps up until when that is so, in ms since 1970
+-- A hash of ours, which always has one, says of each place that its engine keeps up until when that is so, in ms since 1970
 -- by the server's clock, what the place added to the times behind it, and how long it lives. Such a place is alive as
 -- long as that says, whatever its time is: times are for clients that do not know the hash, and count for their places.
 
@@ -10,7 +11,8 @@
 local most, strays = 200, 16
 
 -- How much longer than the places in it the hash of places lives, in ms: a server that stood still for long, or callers who
--- stayed away, do not turn places of ours into places of Redisson, which live for five minutes and add as much.
+-- stayed away, do not turn places of ours into places of Redisson, which live for five minutes and add as much. So do queue
+-- and times: three of Redisson that come when all of ours are dead have had their five minutes before.
 local after = 900000
 
 -- The server's clock, or the caller's if that one may not be read. Scripts that need it not do not ask.
@@ -37,6 +39,35 @@ local function kept(lock, id)
   if type(words) ~= 'string' then return end
   local till, added, life = string.match(words, '^(%d+):(%d+):(%d+)$')
   return tonumber(till), tonumber(added), tonumber(life)
+end
+
+-- Whether all of so many places in a queue are ours, as far as numbers and its head say: Redisson takes a dead one of
+-- ours out of the queue, and not out of the hash. The hash may have a field that is no place.
+local function ours(lock, count)
+  local fields, head = redis.pcall('HLEN', lock.places), redis.pcall('LINDEX', lock.queue, '0')
+  if type(fields) == 'table' or type(head) ~= 'string' or not kept(lock, head) then return false end
+  return fields == count or fields == count + 1 and redis.pcall('HGET', lock.places, '')
+end
+
+-- After each change of a queue: who has left in it, in ms, until it counts as dead, sees to it that queue, times and places
+-- live for longer, and all three for as long, in whatever order their TTLs are read. One place that is not ours, and
+-- queue and times have none. Without left no TTL is set.
+local function age(lock, left)
+  local count = redis.pcall('LLEN', lock.queue)
+  if type(count) == 'table' or count == 0 then return end
+  local all, enough = ours(lock, count), left and left + after / 2
+  if not all then
+    redis.pcall('PERSIST', lock.queue)
+    redis.pcall('PERSIST', lock.times)
+  end
+  if not left then return end
+  local ttl = redis.pcall('PTTL', lock.places)
+  if type(ttl) == 'table' or ttl == -2 or ttl >= enough and (not all or redis.pcall('PTTL', lock.queue) >= enough) then return end
+  local longest = text(math.max(left + after, ttl))
+  redis.pcall('PEXPIRE', lock.places, longest)
+  if not all then return end
+  redis.pcall('PEXPIRE', lock.queue, longest)
+  redis.pcall('PEXPIRE', lock.times, longest)
 end
 
 -- A place that should have been kept up by now, at a third of its life, is doubtful.
@@ -116,11 +147,12 @@ end
 -- alive (not at all if the call has done enough and leaves more of them to the next), and whether it is doubtful. false
 -- without a head, or the table of an error.
 local function prune(verb, lock, now, asks)
-  local owed, count = 0, 0
+  local owed, count = 0, 0 -- and how many it has taken off
   local function done(head, time, left, doubt)
     local failed = owed > 0 and shift(lock.times, -owed)
     if failed then return failed end
     if owed > 0 then redis.pcall('HDEL', lock.places, '') end
+    if count > 0 then age(lock) end
     return head, time, left, doubt
   end
   while true do
@@ -141,6 +173,7 @@ local function prune(verb, lock, now, asks)
     end
     if count > most then
       put_on_account(lock, owed)
+      age(lock)
       return head, time or now, 0, true
     end
     local taken = redis.pcall('LPOP', lock.queue)

@@ -144,7 +144,10 @@ local reply = {}
 for i = 1, #KEYS / 4 do reply[i] = release(i) end
 for i = 1, #locks do
   local lock = locks[i]
-  if #lock.leavers > 0 then leave(lock, lock.leavers) end
+  if #lock.leavers > 0 then
+    leave(lock, lock.leavers)
+    age(lock)
+  end
   local head, _, _, doubt = prune(verb, lock, now)
   if lock.released or redis.pcall('EXISTS', lock.key) == 0 then
     local told = tell_next(verb, lock, now, head, doubt)

@@ -294,7 +294,7 @@ func TestAFairReleaseWhoseMessageIsRefused(t *testing.T) {
 func TestAFairAcquireWithoutAPermissionSaysWhich(t *testing.T) {
 	s := onReal(t)
 	for _, command := range []string{
-		"pttl", "hexists", "hkeys", "hset", "lindex", "llen", "lpop", "rpush", "zadd", "zscore", "zcard", "zcount", "zrange", "zrem", "hget", "hdel", "exists", "del", "time", "pexpire", "lpos",
+		"pttl", "hexists", "hkeys", "hset", "lindex", "llen", "lpop", "rpush", "zadd", "zscore", "zcard", "zcount", "zrange", "zrem", "hget", "hdel", "exists", "del", "time", "pexpire", "lpos", "hlen", "persist",
 	} {
 		limited := s.as("~*", "&*", "+@all", "-"+command)
 		s.do("FLUSHALL")

@@ -48,6 +48,46 @@ var scriptMistakes = []found{
 		`local after = 900000`,
 		`local after = 0`,
 	}},
+	{"TestAFairQueueOfOursHasATTLThatIsKeptUp", Mistake{
+		"a queue stays for ever", "scripts/fair_queue.lua",
+		`  redis.pcall('PEXPIRE', lock.queue, longest)
+`, ``,
+	}},
+	{"TestAFairQueueOfOursHasATTLThatIsKeptUp", Mistake{
+		"a queue is not kept up for as long as the hash of its places", "scripts/fair_queue.lua",
+		`(not all or redis.pcall('PTTL', lock.queue) >= enough)`,
+		`(not all or redis.pcall('PTTL', lock.queue) >= 0)`,
+	}},
+	{"TestAFairQueueWithAPlaceOfRedissonsHasNoTTL", Mistake{
+		"a place of Redisson's goes with those of ours", "scripts/fair_queue.lua",
+		`    redis.pcall('PERSIST', lock.queue)
+`, ``,
+	}},
+	{"TestAFairQueueInWhichRedissonTookOffOursHasNoTTL", Mistake{
+		"a field of the hash counts for a place", "scripts/fair_queue.lua",
+		` or not kept(lock, head) then`,
+		` then`,
+	}},
+	{"TestALongRowOfDeadFairPlacesHasATTL", Mistake{
+		"what is to be taken back counts for a place", "scripts/fair_queue.lua",
+		`return fields == count or fields == count + 1 and redis.pcall('HGET', lock.places, '')`,
+		`return fields == count`,
+	}},
+	{"TestAFairQueueThatOursLeaveToRedissonsHasNoTTL", Mistake{
+		"the last of ours that gives up leaves a TTL to Redisson's", "scripts/fair_release.lua",
+		`    age(lock)
+`, ``,
+	}},
+	{"TestAFairQueueThatOursLeaveToRedissonsHasNoTTL", Mistake{
+		"the last of ours that is granted leaves a TTL to Redisson's", "scripts/fair_acquire.lua",
+		`  age(lock)
+`, ``,
+	}},
+	{"TestAFairQueueThatOursLeaveToRedissonsHasNoTTL", Mistake{
+		"the last of ours that is dead leaves a TTL to Redisson's", "scripts/fair_queue.lua",
+		`    if count > 0 then age(lock) end
+`, ``,
+	}},
 	{"TestWhatOthersPutIntoRedisMakesNoCallDearer", Mistake{
 		"a holder is looked for among a million fields", "scripts/grant.lua",
 		`if fields == 1 and ttl ~= -1 then`,

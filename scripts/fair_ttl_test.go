@@ -1,0 +1,191 @@
+package scripts_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel/scripts"
+)
+
+// A queue whose places all are ours goes by itself when they do. Redisson never prolongs one: with a place of its own it stays.
+
+const queueOfA, timesOfA, placesOfA = "redisson_lock_queue:{a}", "redisson_lock_timeout:{a}", "redisson_lock_places:{a}"
+
+// after is what the keys of a queue live for beyond its places.
+const after = 15 * time.Minute
+
+func (s *server) pttl(key string) time.Duration {
+	return time.Duration(s.do("PTTL", key).(int64)) * time.Millisecond
+}
+
+// stays requires that a queue has no TTL.
+func (s *server) stays() {
+	s.t.Helper()
+	require.Equal(s.t, int64(2), s.do("EXISTS", queueOfA, timesOfA))
+	require.Equal(s.t, int64(-1), s.do("PTTL", queueOfA))
+	require.Equal(s.t, int64(-1), s.do("PTTL", timesOfA))
+}
+
+// ends requires that all keys of a queue go together, so much later.
+func (s *server) ends(in time.Duration) {
+	s.t.Helper()
+	for _, key := range []string{queueOfA, timesOfA, placesOfA} {
+		ttl := s.pttl(key)
+		require.Greater(s.t, ttl, in-patience, key)
+		require.LessOrEqual(s.t, ttl, in, key)
+	}
+}
+
+// theirs queues as Redisson does.
+func (s *server) theirs(id string, until int64) {
+	s.t.Helper()
+	s.do("ZADD", timesOfA, until, id)
+	s.do("RPUSH", queueOfA, id)
+}
+
+func TestAFairQueueOfOursHasATTLThatIsKeptUp(t *testing.T) {
+	onEach(t, func(t *testing.T, s *server) {
+		s.until = int64(9_000_000_000_000)
+		s.talk(`
+			clock 1000000 → ok
+			fair_acquire a:t0:30s:50s a:t1:30s:50s → 1 [30s t0 80s]
+		`)
+		s.ends(80*time.Second + after)
+		s.talk("fair_acquire a:t2:30s:90s → [30s t0 170s]")
+		s.ends(80*time.Second + after)
+		// It falls no further than this, whoever asks.
+		for _, key := range []string{queueOfA, timesOfA, placesOfA} {
+			s.do("PEXPIRE", key, (after / 2).Milliseconds())
+		}
+		s.talk("fair_acquire a:t1:30s:50s → [30s t0 80s]")
+		s.ends(80*time.Second + after)
+		// One whose lease is long lives as long by its time.
+		s.talk(`
+			fair_release a:t0:50s a:t1:50s → 1 0
+			fair_acquire a:t2:7200s:90s → 1
+			fair_acquire a:t3:30s:50s → [7200s t2 7250s]
+		`)
+		s.ends(7250*time.Second + after)
+		s.talk("fair_acquire a:t4:30s:50s → [7200s t2 7300s]")
+		s.ends(7250*time.Second + after)
+		// Those who go leave it to those who stay.
+		s.talk("fair_release a:t3:50s → 0")
+		s.ends(7250*time.Second + after)
+		s.talk(`
+			fair_release a:t4:50s a:t2:90s → 0 1
+			KEYS * → []
+		`)
+	})
+}
+
+func TestAFairQueueWithAPlaceOfRedissonsHasNoTTL(t *testing.T) {
+	onEach(t, func(t *testing.T, s *server) {
+		s.until = int64(9_000_000_000_000)
+		s.talk(`
+			clock 1000000 → ok
+			fair_acquire a:t0:30s:50s a:t1:30s:50s → 1 [30s t0 80s]
+		`)
+		s.theirs("theirs", 1_000_380_000)
+		s.talk("fair_acquire a:t1:30s:50s → [30s t0 80s]")
+		s.stays()
+		s.talk("fair_acquire a:t2:30s:50s → [30s t0 680s]")
+		s.stays()
+		require.Positive(t, s.pttl(placesOfA))
+		// It gives up.
+		s.do("LREM", queueOfA, 0, "theirs")
+		s.do("ZREM", timesOfA, "theirs")
+		s.talk("fair_acquire a:t1:30s:50s → [30s t0 80s]")
+		s.ends(680*time.Second + after)
+		// A client of ours that says nothing of what it keeps up is none that will prolong it.
+		s.until = nil
+		s.step(strings.Fields("fair_acquire a:t3:30s:50s"), nil)
+		s.stays()
+	})
+}
+
+// Whatever becomes of the last place of ours that stood beside one of Redisson's, that one stays.
+func TestAFairQueueThatOursLeaveToRedissonsHasNoTTL(t *testing.T) {
+	for how, step := range map[string]string{
+		"gives up":                   "fair_release a:t1:50s → 0",
+		"is granted":                 "DEL a → 1\nfair_acquire a:t1:30s:50s → 1",
+		"is dead at a release":       "HSET " + placesOfA + " t1 1:50000:50000 → 0\nfair_release a:t0:50s → 1",
+		"is dead when it is forced":  "HSET " + placesOfA + " t1 1:50000:50000 → 0\nfair_force a → 1",
+		"is dead when somebody asks": "HSET " + placesOfA + " t1 1:50000:50000 → 0\nfair_acquire a:t9:30s: → [30s t0 -1]",
+	} {
+		t.Run(how, func(t *testing.T) {
+			onEach(t, func(t *testing.T, s *server) {
+				s.until = int64(9_000_000_000_000)
+				s.talk(`
+					clock 1000000 → ok
+					fair_acquire a:t0:30s:50s a:t1:30s:50s → 1 [30s t0 80s]
+				`)
+				s.ends(80*time.Second + after)
+				s.theirs("theirs", 1_000_380_000)
+				s.talk(step + "\nLRANGE " + queueOfA + " 0 -1 → [theirs]")
+				s.stays()
+			})
+		})
+	}
+}
+
+// Redisson takes a dead one of ours out of the queue, and not out of the hash: there are as many in both then as before.
+func TestAFairQueueInWhichRedissonTookOffOursHasNoTTL(t *testing.T) {
+	onEach(t, func(t *testing.T, s *server) {
+		s.until = int64(9_000_000_000_000)
+		s.talk(`
+			clock 1000000 → ok
+			fair_acquire a:t0:30s:50s a:t1:30s:50s → 1 [30s t0 80s]
+		`)
+		s.theirs("theirs", 1_000_380_000)
+		s.talk(`
+			LPOP redisson_lock_queue:{a} → t1
+			ZREM redisson_lock_timeout:{a} t1 → 1
+		`)
+		s.talk("fair_acquire a:t2:30s:50s → [30s t0 680s]")
+		s.stays()
+		s.talk("fair_release a:t2:50s → 0")
+		s.stays()
+	})
+}
+
+// A row of dead longer than one call takes off has a TTL all the same, whatever is still to be taken back for them.
+func TestALongRowOfDeadFairPlacesHasATTL(t *testing.T) {
+	onEach(t, func(t *testing.T, s *server) {
+		s.until = int64(9_000_000_000_000)
+		s.talk(`
+			clock 1000000 → ok
+			fair_acquire a:t0:30s:50s a:t1:30s:50s → 1 [30s t0 80s]
+		`)
+		for i := range 300 {
+			id := fmt.Sprint("d", i)
+			s.theirs(id, 1_000_080_000+int64(i))
+			s.do("HSET", placesOfA, id, "1:50000:50000")
+		}
+		s.do("HSET", placesOfA, "t1", "1:50000:50000")
+		s.talk(`
+			fair_acquire a:t2:30s: → [30s t0 -1]
+			LLEN redisson_lock_queue:{a} → 101
+		`)
+		s.ends(80*time.Second + after)
+	})
+}
+
+// What the death of all of ours leaves goes by itself.
+func TestAFairQueueOfTheDeadGoesByItself(t *testing.T) {
+	onEach(t, func(t *testing.T, s *server) {
+		hasty := scripts.FairAcquire
+		hasty.Text = strings.Replace(hasty.Text, "local after = 900000", "local after = 200", 1)
+		require.NotEqual(t, scripts.FairAcquire.Text, hasty.Text)
+		hasty.SHA1 = s.do("SCRIPT", "LOAD", hasty.Text).(string)
+		for i, wait := range []int{0, 100, 150, 50} {
+			now := time.Now().UnixMilli()
+			s.runOn(hasty, []string{"a"}, "PUBLISH", now, now+60_000, fmt.Sprint("t", i), 100, wait, "")
+		}
+		require.Equal(t, int64(3), s.do("LLEN", queueOfA))
+		require.Eventually(t, func() bool { return s.do("DBSIZE") == int64(0) }, patience, 5*time.Millisecond)
+	})
+}
