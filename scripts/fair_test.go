@@ -435,15 +435,17 @@ func TestFairPlacesAreKnownAsOursWhenTheyAreLongOver(t *testing.T) {
 		s.talk(`
 			clock 1000000 → ok
 			fair_acquire a:t0:30s:50s → 1
+			PEXPIRE a 100 → 1
 		`)
 		s.step(strings.Fields("fair_acquire a:t1:30s:20ms"), nil)
-		s.do("SET", "probe", "x", "PX", 50)
+		s.theirs("theirs", 1_000_380_000)
+		s.do("PERSIST", queueOfA)
+		s.do("PERSIST", timesOfA)
+		s.do("SET", "probe", "x", "PX", 250)
 		require.Eventually(t, func() bool { return s.do("EXISTS", "probe") == int64(0) }, patience, 5*time.Millisecond)
 		s.talk(`
-			fair_acquire a:t2:30s:50s → [30s t0 80s]
-			LRANGE redisson_lock_queue:{a} 0 -1 → [t2]
-			fair_release a:t2:50s a:t0:50s → 0 1
-			KEYS * → []
+			fair_acquire a:t2:30s: → [380s '' -1]
+			LRANGE redisson_lock_queue:{a} 0 -1 → [theirs]
 		`)
 	})
 }

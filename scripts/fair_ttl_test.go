@@ -58,11 +58,13 @@ func TestAFairQueueOfOursHasATTLThatIsKeptUp(t *testing.T) {
 		s.talk("fair_acquire a:t2:30s:90s → [30s t0 170s]")
 		s.ends(80*time.Second + after)
 		// It falls no further than this, whoever asks.
-		for _, key := range []string{queueOfA, timesOfA, placesOfA} {
-			s.do("PEXPIRE", key, (after / 2).Milliseconds())
+		for _, keys := range [][]string{{queueOfA, timesOfA}, {placesOfA}, {queueOfA, timesOfA, placesOfA}} {
+			for _, key := range keys {
+				s.do("PEXPIRE", key, (after / 2).Milliseconds())
+			}
+			s.talk("fair_acquire a:t1:30s:50s → [30s t0 80s]")
+			s.ends(80*time.Second + after)
 		}
-		s.talk("fair_acquire a:t1:30s:50s → [30s t0 80s]")
-		s.ends(80*time.Second + after)
 		// One whose lease is long lives as long by its time.
 		s.talk(`
 			fair_release a:t0:50s a:t1:50s → 1 0
