@@ -36,6 +36,9 @@ const (
 	bugPartKept
 	bugFallsSilently
 	bugReadsUphold
+	bugQueueStays
+	bugGoesEarly
+	bugGoesWithTheirs
 	simBugCount int = iota
 )
 
@@ -67,6 +70,9 @@ var simBugTable = []struct {
 	{bugPartKept, "of several locks those are kept that come before one that is taken", "in the server: nobody has had it"},
 	{bugFallsSilently, "the TTL falls with a reader who leaves, and nobody is told", "sleeps"},
 	{bugReadsUphold, "the TTL of a writer that reads never falls", "though its holds need"},
+	{bugQueueStays, "a queue stays when the engines of all who stand in it died", "stays for ever"},
+	{bugGoesEarly, "a queue lives for as long as its first place, however long others stand in it", "skipped as if it were dead"},
+	{bugGoesWithTheirs, "a queue goes with those in it who do not keep it up", "does not keep it up"},
 }
 
 // A check that never fails proves nothing: every planted mistake is found, by the check that is for it.

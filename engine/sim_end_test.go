@@ -20,6 +20,7 @@ func (w *simWorld) windDown() {
 		return
 	}
 	w.runFor(2*w.plan.longest + w.patience()) // leases of those who died run out, ghosts are released
+	w.mortal()
 	w.sweep()
 	w.probe()
 	w.begin(simMixed(w.seed, 2))

@@ -41,6 +41,9 @@ func (s *simServer) queue(name int, queue []simPlace) {
 	s.note(name)
 	s.w.inLine(name, queue)
 	s.queues[name] = queue
+	if len(queue) == 0 {
+		s.ends[name] = simEndOf{}
+	}
 }
 
 // leftOf is how much longer a place counts as alive. Clients of another kind know times only.
@@ -53,6 +56,8 @@ func (s *simServer) leftOf(p simPlace) int64 {
 
 // prune takes the dead off the head of a queue, as far as the server allows it. Whoever asks is alive.
 func (s *simServer) prune(name int, asks simHolder) error {
+	s.passAway(name)
+	before := len(s.queues[name])
 	for len(s.queues[name]) > 0 && s.leftOf(s.queues[name][0]) <= 0 && s.queues[name][0].holder != asks {
 		if err := s.writable(false); err != nil {
 			return err
@@ -64,6 +69,9 @@ func (s *simServer) prune(name int, asks simHolder) error {
 			continue
 		}
 		s.queue(name, s.queues[name][1:])
+	}
+	if len(s.queues[name]) < before {
+		s.age(name, -1)
 	}
 	return s.forgetTimes(name)
 }
@@ -128,6 +136,7 @@ func (s *simServer) fairAcquire(name int, holder simHolder, c *actor.Command) ac
 		reply := s.acquire(name, holder, milliseconds(c.Lease))
 		if reply.Status == actor.Done && at == 0 {
 			s.leave(name, holder, wait)
+			s.age(name, -1)
 		}
 		return reply
 	}
@@ -143,6 +152,7 @@ func (s *simServer) fairAcquire(name int, holder simHolder, c *actor.Command) ac
 	}
 	if at >= 0 {
 		s.keep(name, at, wait)
+		s.age(name, max(wait, s.queues[name][at].time-s.wall))
 	}
 	if at < 0 && wait != 0 {
 		if err := s.writable(true); err != nil {
@@ -245,6 +255,7 @@ func (s *simServer) enqueue(name int, holder simHolder, ttl int64, c *actor.Comm
 		s.w.livesTooLong(name, place)
 	}
 	s.queue(name, append(slices.Clip(queue), place))
+	s.age(name, max(wait, ttl))
 	s.w.arrives(name, holder)
 	return last + 1
 }
@@ -267,8 +278,10 @@ func (s *simServer) fairRelease(name int, holder simHolder, c *actor.Command) ac
 // whose turn it is is told, once.
 func (s *simServer) leaveQueues(replies []actor.Reply) {
 	for _, it := range s.going {
+		s.passAway(it.name)
 		if it.status == actor.Gone {
 			s.leave(it.name, it.holder, it.wait)
+			s.age(it.name, -1)
 		}
 	}
 	for i, it := range s.going {

@@ -181,7 +181,7 @@ func (s *simServer) unlist(name int) {
 	if queue := s.queues[name]; len(queue) > 0 {
 		s.w.saw(sawUnlisted)
 		s.strays[name] = slices.Concat(s.strays[name], queue)
-		s.queue(name, nil)
+		s.queue(name, nil) // times alone live no longer than they did
 	}
 }
 

@@ -22,6 +22,7 @@ type simName struct {
 	written time.Duration // when somebody did last
 	changed time.Duration // when the server wrote it last
 	line    []simArrival  // who came to the queue of a fair lock, in order
+	mixed   bool          // a client of another kind stood in it
 
 	active  []*simHold    // granted and not ended
 	moved   time.Duration // when that changed last
@@ -44,6 +45,7 @@ func (w *simWorld) since(moment *time.Duration, so bool) {
 func (w *simWorld) look() {
 	for i := range w.names {
 		n, k := &w.names[i], w.server.key(i)
+		w.server.passAway(i)
 		w.since(&n.free, w.free(i))
 		if n.free != 0 {
 			n.free = max(n.free, n.changed)

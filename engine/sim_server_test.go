@@ -45,14 +45,15 @@ type simData struct {
 	tokens []uint64     // the last of a fenced lock
 	queues [][]simPlace // who waits for a fair lock
 	strays [][]simPlace // whose places there are lost, and not their times
+	ends   []simEndOf   // until when a queue lives
 }
 
 func newSimData(names int) simData {
-	return simData{keys: make([]simKey, names), tokens: make([]uint64, names), queues: make([][]simPlace, names), strays: make([][]simPlace, names)}
+	return simData{keys: make([]simKey, names), tokens: make([]uint64, names), queues: make([][]simPlace, names), strays: make([][]simPlace, names), ends: make([]simEndOf, names)}
 }
 
 func (d *simData) copy() simData {
-	return simData{keys: slices.Clone(d.keys), tokens: slices.Clone(d.tokens), queues: slices.Clone(d.queues), strays: slices.Clone(d.strays)}
+	return simData{keys: slices.Clone(d.keys), tokens: slices.Clone(d.tokens), queues: slices.Clone(d.queues), strays: slices.Clone(d.strays), ends: slices.Clone(d.ends)}
 }
 
 // simKey is a lock's hash, or a key of another type: then nobody holds it.
@@ -300,7 +301,7 @@ func (s *simServer) restart(data simData) {
 		if len(s.queues[name]) > len(data.queues[name]) {
 			s.w.unheard(name, s.clock()+(2*s.w.plan.longest).Milliseconds())
 		}
-		s.queues[name], s.strays[name] = restored(data.queues[name]), data.strays[name]
+		s.queues[name], s.strays[name], s.ends[name] = restored(data.queues[name]), data.strays[name], data.ends[name]
 		s.keys[name].each(func(_ simHolder, t *simTenure) { t.recounted = true }) // nobody knows of a count that is lost
 		s.w.touch(name)
 		s.w.names[name].changed = s.w.now
@@ -318,6 +319,7 @@ type simWrite struct {
 	before simKey
 	token  uint64
 	queue  []simPlace
+	end    simEndOf
 }
 
 // simWritesMost bounds how far back a replica can be.
@@ -330,7 +332,7 @@ func (s *simServer) note(name int) {
 	if len(s.writes) == simWritesMost {
 		s.writes = append(s.writes[:0], s.writes[simWritesMost/2:]...)
 	}
-	s.writes = append(s.writes, simWrite{s.w.now, name, s.keys[name], s.tokens[name], s.queues[name]})
+	s.writes = append(s.writes, simWrite{s.w.now, name, s.keys[name], s.tokens[name], s.queues[name], s.ends[name]})
 	s.w.memory.writes = s.writes
 }
 
@@ -339,7 +341,7 @@ func (s *simServer) before(moment time.Duration) simData {
 	data := s.copy()
 	for i := len(s.writes) - 1; i >= 0 && s.writes[i].at > moment; i-- {
 		w := &s.writes[i]
-		data.keys[w.name], data.tokens[w.name], data.queues[w.name] = w.before, w.token, w.queue
+		data.keys[w.name], data.tokens[w.name], data.queues[w.name], data.ends[w.name] = w.before, w.token, w.queue, w.end
 	}
 	return data
 }

@@ -1,0 +1,62 @@
+package engine
+
+import "slices"
+
+// How long the keys of a fair queue live: beyond all places of ours in it, and for ever beside one of another client's.
+
+// simAfter is how much longer they live than the places. It is short here, so that a queue of the dead goes while others still do something.
+const simAfter = 2 * simFairWait
+
+// simEndOf is until when a queue lives, by the server's clock, and what was in it when a script of ours last said so.
+type simEndOf struct {
+	at   int64 // 0: for ever
+	seen []simPlace
+}
+
+// age is what scripts of ours do when they have changed a queue: who has left in it sees to it that it lives for longer.
+func (s *simServer) age(name int, left int64) {
+	queue, end := s.queues[name], s.ends[name]
+	if len(queue) == 0 || s.outside || s.writable(false) != nil {
+		return
+	}
+	theirs := slices.ContainsFunc(queue, func(p simPlace) bool { return p.till == 0 })
+	switch enough := s.clock() + left + simAfter.Milliseconds()/2; {
+	case theirs && s.w.bug != bugGoesWithTheirs:
+		s.w.names[name].mixed = true
+		end.at = 0
+	case left < 0 || end.at >= enough || s.w.bug == bugQueueStays || s.w.bug == bugGoesEarly && end.at != 0:
+	default:
+		end.at = max(s.clock()+left+simAfter.Milliseconds(), end.at)
+	}
+	end.seen = queue
+	s.note(name)
+	s.ends[name] = end
+}
+
+// passAway takes a queue away whose time has come.
+func (s *simServer) passAway(name int) {
+	end := s.ends[name]
+	if end.at == 0 || end.at >= s.clock() {
+		return
+	}
+	s.w.saw(sawPassedAway)
+	for _, p := range s.queues[name] {
+		if p.till != 0 {
+			s.w.skips(name, p)
+		} else if slices.ContainsFunc(end.seen, func(seen simPlace) bool { return seen.holder == p.holder }) {
+			s.w.fail("the queue of %s goes, with the place of a client that does not keep it up", s.w.plan.names[name])
+		}
+	}
+	s.strays[name] = nil
+	s.queue(name, nil)
+}
+
+// mortal checks that nothing stays for ever of a queue in which all are ours.
+func (w *simWorld) mortal() {
+	for name, queue := range w.server.queues {
+		ours := !slices.ContainsFunc(queue, func(p simPlace) bool { return p.till == 0 })
+		if len(queue) > 0 && ours && w.server.ends[name].at == 0 && !w.names[name].mixed {
+			w.fail("the queue of %s stays for ever, with a place of %s", w.plan.names[name], w.holderName(queue[0].holder))
+		}
+	}
+}
