@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockwheel/lockwheel"
+	"github.com/lockwheel/lockwheel/internal/redisson"
 )
 
 // waiters is how many of each side wait in the fair lock's queue.
@@ -81,6 +82,57 @@ func TestWhoGivesUpLeavesTheFairQueueOfBothSides(t *testing.T) {
 		holder.unlock(fair, "n")
 		succeeded(t, waiting)
 		last.unlock(fair, "n")
+		nothingLeft(t, s, "n")
+	})
+}
+
+// The keys of a queue of ours have a TTL, of which Redisson knows nothing. With a waiter of Redisson's in it there is none, and that
+// one has the lock when all of ours are dead.
+func TestAFairWaiterOfRedissonsOutlivesAQueueOfOurs(t *testing.T) {
+	t.Parallel()
+	everywhere(t, func(t *testing.T, start func(t *testing.T) *site) {
+		s := start(t)
+		brief := lockwheel.Options{Lease: 2 * time.Second} // Redisson sleeps for as long as holder and place may live
+		c, lives, dies := s.redisson(nil), s.engine(brief), s.engine(brief)
+		hold := granted(t, locking(t.Context(), lives.FairMutex("n")))
+		waiting := locking(t.Context(), dies.FairMutex("n"))
+		ends := func() bool { return s.pttl("redisson_lock_queue:{n}") > 0 && s.pttl("redisson_lock_timeout:{n}") > 0 }
+		eventually(t, "a queue that ends", ends)
+		theirs := c.owner("theirs")
+		theirsWaits := theirs.locking(fair, "n")
+		eventually(t, "both in the queue", func() bool { return s.do("n", "LLEN", "redisson_lock_queue:{n}") == int64(2) })
+		eventually(t, "a queue that stays, when ours has asked again", func() bool {
+			return s.pttl("redisson_lock_queue:{n}") == -1 && s.pttl("redisson_lock_timeout:{n}") == -1
+		})
+		require.NoError(t, dies.Close())
+		require.ErrorIs(t, receive(t, waiting).err, lockwheel.ErrClosed)
+		unlock(t, hold)
+		succeeded(t, theirsWaits)
+		theirs.unlock(fair, "n")
+		require.Equal(t, []string{"redisson_lock_places:{n}"}, s.left("n"), "what Redisson knows nothing of")
+		require.Positive(t, s.pttl("redisson_lock_places:{n}"))
+	})
+}
+
+// One that came when all of ours were dead may see the queue go. It loses its turn, and nothing else: it asks again and has a place.
+func TestAFairWaiterOfRedissonsWhoseQueueWentHasAPlaceAgain(t *testing.T) {
+	t.Parallel()
+	everywhere(t, func(t *testing.T, start func(t *testing.T) *site) {
+		s := start(t)
+		c := s.redisson(redisson.Words{"watchdog": "3000"}) // it asks again when that is over
+		holder, waiter := c.owner("holder"), c.owner("waiter")
+		holder.lock(fair, "n")
+		waiting := waiter.locking(fair, "n")
+		length := func() bool { return s.do("n", "LLEN", "redisson_lock_queue:{n}") == int64(1) }
+		eventually(t, "it in the queue", length)
+		require.Equal(t, int64(1), s.do("n", "PEXPIRE", "redisson_lock_queue:{n}", 1))
+		require.Equal(t, int64(1), s.do("n", "PEXPIRE", "redisson_lock_timeout:{n}", 1))
+		eventually(t, "the queue gone", func() bool { return !length() })
+		eventually(t, "it in the queue again", length)
+		require.Equal(t, int64(-1), s.pttl("redisson_lock_queue:{n}"))
+		holder.unlock(fair, "n")
+		succeeded(t, waiting)
+		waiter.unlock(fair, "n")
 		nothingLeft(t, s, "n")
 	})
 }

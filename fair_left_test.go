@@ -1,0 +1,62 @@
+package lockwheel_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel"
+	"github.com/lockwheel/lockwheel/internal/proxy"
+)
+
+// pass lets so much time pass for all keys of a server that have a TTL.
+const pass = `for _, key in ipairs(redis.call('KEYS', '*')) do
+	local ttl = redis.call('PTTL', key)
+	if ttl >= 0 then redis.call('PEXPIRE', key, ttl - ARGV[1]) end
+end`
+
+// What those leave in the queues of fair locks who waited in an engine that is gone goes by itself, though nobody locks those names again.
+func TestNothingStaysOfFairWaitersWhoseEngineIsGone(t *testing.T) {
+	t.Parallel()
+	for how, ends := range map[string]func(p *proxy.Proxy, e *lockwheel.Engine){
+		"closed":  func(_ *proxy.Proxy, e *lockwheel.Engine) { require.NoError(t, e.Close()) },
+		"cut off": func(p *proxy.Proxy, _ *lockwheel.Engine) { p.Refuse(true); p.Set(proxy.Both, proxy.Drop) },
+	} {
+		t.Run(how, func(t *testing.T) {
+			t.Parallel()
+			s, p, dies := behind(t, lockwheel.Options{Lease: holderLease})
+			lives := s.open(lockwheel.Options{Lease: holderLease})
+			const names, waiters = 50, 5
+			var holds []*lockwheel.Hold
+			for i := range names {
+				name := fmt.Sprint("order/", i)
+				holds = append(holds, lock(t, lives.FairMutex(name)))
+				for range waiters {
+					dies.FairMutex(name).LockAsync(t.Context())
+				}
+			}
+			eventually(t, "all in their queues", func() bool {
+				waiting := 0
+				for i := range names {
+					waiting += s.waiting(fmt.Sprint("order/", i))
+				}
+				return waiting == names*waiters
+			})
+			ends(p, dies)
+			for _, hold := range holds {
+				unlock(t, hold)
+			}
+			const after = 15 * time.Minute
+			for _, key := range s.do("KEYS", "*").([]any) {
+				ttl := s.pttl(key.(string))
+				require.Greater(t, ttl, after/2, key)
+				require.LessOrEqual(t, ttl, 2*holderLease+after, key)
+			}
+			require.Equal(t, int64(3*names), s.do("DBSIZE"))
+			s.do("EVAL", pass, 0, after.Milliseconds())
+			eventually(t, "nothing left", func() bool { return s.do("DBSIZE") == int64(0) })
+		})
+	}
+}
