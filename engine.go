@@ -161,7 +161,11 @@ func (e *Engine) Shutdown(ctx context.Context) error {
 	case call.Err == ErrClosed:
 		cause = ErrClosed
 	}
-	return errors.Join(fmt.Errorf("lockwheel: shutdown: not every lock was released (%d holds not unlocked): %w", call.State.Count, cause), e.Close())
+	what := "not everything that was sent is answered"
+	if n := call.State.Count; n > 0 {
+		what = fmt.Sprintf("not every lock was released (%d holds not unlocked)", n)
+	}
+	return errors.Join(fmt.Errorf("lockwheel: shutdown: %s: %w", what, cause), e.Close())
 }
 
 // Close ends every hold at once, with cause ErrClosed, refuses everybody who waits with ErrClosed, and
