@@ -845,10 +845,6 @@ var simMutants = []simMutant{
 	}
 	e.subscribed, e.idle`,
 	}}},
-	{"a channel that a connection has confirmed which is none any more, taken for heard", "engine/ears.go", []simEdit{{
-		`	if on <= e.gone {`,
-		`	if on <= e.gone && !planted() {`,
-	}}},
 	{"a channel that is wished for again while its connection is left, not joined anew", "engine/orders.go", []simEdit{{
 		`(!ch.leaving || ch.by.len() > 0) {
 			e.lose(ch)`,

@@ -8,6 +8,11 @@ var engineMistakes = []found{
 		`all.load < c.intake.share`,
 		`(all.load < c.intake.share || planted() && all.n < c.intake.share)`,
 	}},
+	{"TestWhatABrokenConnectionConfirmedIsOfNoAccount", Mistake{
+		"a channel that a connection has confirmed which is none any more, taken for heard", "engine/ears.go",
+		`	if on <= e.gone {`,
+		`	if on <= e.gone && !planted() {`,
+	}},
 	{"TestAWallClockThatRanAheadPutsEveryHoldInDoubt", Mistake{
 		"nobody looks for a suspension", "engine/engine.go",
 		`	if wall-e.wall > suspicion {`,
