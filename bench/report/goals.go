@@ -50,7 +50,8 @@ func (r *results) goals() []goal {
 	all = append(all, r.hotGoals()...)
 	all = append(all, r.wakeGoals()...)
 	all = append(all, r.latencyGoals()...)
-	return append(all, r.holdGoals()...)
+	all = append(all, r.holdGoals()...)
+	return append(all, r.floodGoals()...)
 }
 
 func (r *results) pairGoals() (goals []goal) {
