@@ -1,7 +1,6 @@
 package bench
 
 import (
-	"errors"
 	"fmt"
 	"runtime/debug"
 	"time"
@@ -137,7 +136,8 @@ type tide struct {
 	server    *Server
 	plan      Plan
 	who       flooder
-	quiet     int // channels that the server had before
+	quiet     int           // channels that the server had before
+	most      time.Duration // that the phase may take
 	bystander *bystander
 }
 
@@ -205,11 +205,11 @@ func (t *tide) phase(name string, run func() error) error {
 		return err
 	}
 	began := time.Now()
-	most := t.plan.FloodMost
+	t.most = t.plan.FloodMost
 	if name == FloodLeaving {
-		most = t.plan.FloodLeave
+		t.most = t.plan.FloodLeave
 	}
-	err := bounded("it", most, run)
+	err := bounded("it", t.most+grace, run)
 	phase.Took = time.Since(began)
 	t.who.end(phase)
 	phase.End = t.who.footprint()
@@ -234,14 +234,14 @@ func (t *tide) pass() error {
 	return nil
 }
 
-// until waits for something. Whoever bounds it leaves it behind, so it ends by itself as well.
+// until waits for something, for as long as the phase may take.
 func (t *tide) until(is func() (bool, error)) error {
-	for began := time.Now(); time.Since(began) < t.plan.FloodMost; time.Sleep(floodLook) {
+	for began := time.Now(); time.Since(began) < t.most; time.Sleep(floodLook) {
 		if yes, err := is(); yes || err != nil {
 			return err
 		}
 	}
-	return errors.New("was given up")
+	return fmt.Errorf("was not over after %v", t.most)
 }
 
 // listens reports whether all have asked and are on their channels. Who wakes waiters in another way has no channels.
