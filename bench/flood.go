@@ -1,8 +1,6 @@
 package bench
 
 import (
-	"fmt"
-	"runtime/debug"
 	"time"
 
 	"github.com/lockwheel/lockwheel/bench/measure"
@@ -48,6 +46,10 @@ type Phase struct {
 	Ping  measure.Histogram // PING on a plain connection of this process, from when it was due
 	End   Footprint
 
+	Refused int64 // probes that failed: they count with how long that took; atomic until the flood is over
+
+	Client, Server float64 // cores; 0: not known
+
 	// Of ours: how long 999 of 1000 turns of the loop took at most, and the longest; bounds of Stats.TurnTimes. 0: not known.
 	Turns, LongestTurn time.Duration
 }
@@ -61,6 +63,7 @@ type Footprint struct {
 const (
 	floodHeld  = 2000                  // watched holds beside a flood
 	floodLease = 3 * time.Second       // of these
+	floodBrief = 50 * time.Millisecond // phases up to that have no figure of processors: what is read with it takes some, too
 	floodLook  = 10 * time.Millisecond // between two looks whether a phase is over
 )
 
@@ -76,7 +79,8 @@ type flooder interface {
 	message(i int) []any      // the command that has a waiter ask again
 	ended() (int, error)      // waiters that have their verdict; the error is of one that was none to be expected
 	cancel() error            // ends the context that all share
-	stopProbes() error        // and waits for those that are under way
+	used() (measure.Usage, error)
+	stopProbes() error // and waits for those that are under way
 	footprint() Footprint
 	close()
 }
@@ -103,182 +107,6 @@ func Flood(s *Server, p Plan, c Crowd) ([]*Flooding, error) {
 	return all, nil
 }
 
-// measure is one flood.
-func (f *Flooding) measure(s *Server, p Plan, open func() (flooder, error)) error {
-	debug.FreeOSMemory()
-	who, err := open()
-	if err != nil {
-		return err
-	}
-	defer who.close()
-	t := &tide{Flooding: f, server: s, plan: p, who: who}
-	if err := t.prepare(); err != nil {
-		return err
-	}
-	failed := t.phases()
-	if err := who.stopProbes(); failed == nil {
-		failed = err
-	}
-	lost, err := who.lost()
-	if err == nil {
-		f.Lost = lost
-	} else if failed == nil {
-		failed = err
-	}
-	debug.FreeOSMemory()
-	f.After = who.footprint()
-	return failed
-}
-
-// tide is a flood under way.
-type tide struct {
-	*Flooding
-	server    *Server
-	plan      Plan
-	who       flooder
-	quiet     int           // channels that the server had before
-	most      time.Duration // that the phase may take
-	bystander *bystander
-}
-
-func (t *tide) names() int {
-	if t.Own {
-		return t.Waiters
-	}
-	return 1
-}
-
-// prepare gives all names to somebody else.
-func (t *tide) prepare() error {
-	t.plan.tell("%s, %d waiters, %s: names are given to somebody else", t.Name, t.Waiters, t.whose())
-	if err := t.server.occupy(t.names(), t.who.occupied()); err != nil {
-		return err
-	}
-	if err := t.who.keep(t.Held); err != nil {
-		return err
-	}
-	t.Before = t.who.footprint()
-	var err error
-	t.quiet, err = t.server.channels()
-	return err
-}
-
-func (t *tide) whose() string {
-	if t.Own {
-		return "names of their own"
-	}
-	return "one name"
-}
-
-// phases goes through all, until one fails.
-func (t *tide) phases() error {
-	var err error
-	if t.bystander, err = newBystander(t.server.Addr); err != nil {
-		return err
-	}
-	defer t.bystander.close()
-	for _, phase := range []struct {
-		name string
-		run  func() error
-	}{
-		{FloodNone, t.pass},
-		{FloodPosting, t.who.post},
-		{FloodListening, func() error { return t.until(t.listens) }},
-		{FloodWaiting, t.pass},
-		{FloodMessages, t.storm},
-		{FloodCancelling, t.cancelAll},
-		{FloodLeaving, func() error { return t.until(t.silent) }},
-	} {
-		if err := t.phase(phase.name, phase.run); err != nil {
-			return fmt.Errorf("%s: %w", phase.name, err)
-		}
-	}
-	return nil
-}
-
-func (t *tide) phase(name string, run func() error) error {
-	t.plan.tell("%s, %d waiters, %s: %s", t.Name, t.Waiters, t.whose(), name)
-	phase := &Phase{Name: name}
-	t.Phases = append(t.Phases, phase)
-	t.bystander.begin(phase)
-	if err := t.who.begin(phase); err != nil {
-		return err
-	}
-	began := time.Now()
-	t.most = t.plan.FloodMost
-	if name == FloodLeaving {
-		t.most = t.plan.FloodLeave
-	}
-	err := bounded("it", t.most+grace, run)
-	phase.Took = time.Since(began)
-	t.who.end(phase)
-	phase.End = t.who.footprint()
-	if err != nil || name == FloodCancelling || name == FloodLeaving {
-		return err
-	}
-	return t.early()
-}
-
-// early is the error of waiters that have a verdict though nobody has cancelled them.
-func (t *tide) early() error {
-	ended, err := t.who.ended()
-	if err == nil && ended > 0 {
-		err = fmt.Errorf("%d of %d have ended", ended, t.Waiters)
-	}
-	return err
-}
-
-// pass lets time pass.
-func (t *tide) pass() error {
-	time.Sleep(t.plan.FloodFor)
-	return nil
-}
-
-// until waits for something, for as long as the phase may take.
-func (t *tide) until(is func() (bool, error)) error {
-	for began := time.Now(); time.Since(began) < t.most; time.Sleep(floodLook) {
-		if yes, err := is(); yes || err != nil {
-			return err
-		}
-	}
-	return fmt.Errorf("was not over after %v", t.most)
-}
-
-// listens reports whether all have asked and are on their channels. Who wakes waiters in another way has no channels.
-func (t *tide) listens() (bool, error) {
-	if err := t.early(); err != nil {
-		return false, err
-	}
-	if asked, err := t.who.asked(); !asked || err != nil {
-		return false, err
-	}
-	if t.who.message(0)[0] != publish {
-		return true, nil
-	}
-	now, err := t.server.channels()
-	return now-t.quiet >= t.names(), err
-}
-
-func (t *tide) silent() (bool, error) {
-	now, err := t.server.channels()
-	return now <= t.quiet, err
-}
-
-// storm sends messages that tell of nothing.
-func (t *tide) storm() error {
-	return t.server.storm(int(t.plan.FloodFor.Seconds()*perSecond), func(i int) []any { return t.who.message(i % t.names()) })
-}
-
-func (t *tide) cancelAll() error {
-	if err := t.who.cancel(); err != nil {
-		return err
-	}
-	return t.until(func() (bool, error) {
-		n, err := t.who.ended()
-		return n == t.Waiters, err
-	})
-}
-
 // Reached is the last phase that was begun.
 func (f *Flooding) Reached() string {
 	if len(f.Phases) == 0 {
@@ -289,6 +117,14 @@ func (f *Flooding) Reached() string {
 
 // Flooded are the phases of the flood itself.
 func (f *Flooding) Flooded() []*Phase { return f.Phases[min(1, len(f.Phases)):] }
+
+// Refused is how many probes failed.
+func (f *Flooding) Refused() (n int64) {
+	for _, p := range f.Phases {
+		n += p.Refused
+	}
+	return n
+}
 
 // Worst is the longest of what the phases of the flood came to.
 func (f *Flooding) Worst(of func(*Phase) time.Duration) (worst time.Duration) {

@@ -61,6 +61,6 @@ func TestAPeerThatFailsHasNoLargerFloods(t *testing.T) {
 		require.Equal(t, 10, f.Waiters)
 	}
 	require.Equal(t, peers.Rueidislock.Name, floods[0].Name)
-	require.Equal(t, "subscribing: was not over after 0s", floods[0].Failure)
+	require.Equal(t, "subscribing: was not over after 0s, with 0 of 1 channels listened to", floods[0].Failure)
 	require.Equal(t, FloodListening, floods[0].Reached())
 }

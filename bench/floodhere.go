@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 
 	"github.com/lockwheel/lockwheel"
+	"github.com/lockwheel/lockwheel/bench/measure"
 	"github.com/lockwheel/lockwheel/bench/peers"
 )
 
@@ -54,6 +55,8 @@ func (h *here) begin(p *Phase) error {
 }
 
 func (h *here) end(*Phase) {}
+
+func (h *here) used() (measure.Usage, error) { return usedHere() }
 
 func (h *here) stopProbes() error { return h.prober.close() }
 

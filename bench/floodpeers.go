@@ -3,6 +3,7 @@ package bench
 import (
 	"strconv"
 
+	"github.com/lockwheel/lockwheel/bench/measure"
 	"github.com/lockwheel/lockwheel/bench/peers"
 )
 
@@ -142,13 +143,16 @@ func (j *javaFlood) ended() (int, error) { return j.flood.Ended() }
 
 func (j *javaFlood) cancel() error { return j.flood.Cancel() }
 
+func (j *javaFlood) used() (measure.Usage, error) { return j.java.Used() }
+
 // stopProbes gives each phase its probes.
 func (j *javaFlood) stopProbes() error {
 	for i, phase := range j.phases {
-		took, err := j.flood.Probes(i)
+		took, refused, err := j.flood.Probes(i)
 		if err != nil {
 			return err
 		}
+		phase.Refused += refused
 		for _, d := range took {
 			phase.Probe.Record(d)
 		}

@@ -2,7 +2,6 @@ package bench
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"strconv"
 	"sync"
@@ -24,8 +23,6 @@ type prober struct {
 	phase   atomic.Pointer[Phase]
 	count   atomic.Int64
 	under   sync.WaitGroup
-	once    sync.Once
-	failed  error
 	stop    atomic.Bool
 	stopped chan struct{}
 }
@@ -62,7 +59,7 @@ func (p *prober) probe(i int, due time.Time) bool {
 		}
 		phase.Probe.Record(time.Since(due))
 		if err != nil {
-			p.once.Do(func() { p.failed = fmt.Errorf("an unrelated lock failed: %w", err) })
+			atomic.AddInt64(&phase.Refused, 1)
 		}
 	})
 	return true
@@ -74,28 +71,40 @@ func (p *prober) close() error {
 	return bounded("an unrelated lock", grace, func() error {
 		<-p.stopped
 		p.under.Wait()
-		return p.failed
+		return nil
 	})
 }
 
-// bystander sends bare PINGs on a connection of its own, which tells what is the server's part, and the processors'.
+// bystander sends bare PINGs on a connection of its own, which tells what is the server's part, and the processors'. One goroutine sends them,
+// whether earlier ones are answered or not, and another one receives.
 type bystander struct {
-	conn    *redistest.Conn
-	phase   atomic.Pointer[Phase]
-	stopped chan struct{}
-	stop    atomic.Bool
+	conn     *redistest.Conn
+	phase    atomic.Pointer[Phase]
+	sent     chan sentPing
+	stop     atomic.Bool
+	received chan struct{} // closed when all are answered
 }
+
+// sentPing is a PING that has no answer yet.
+type sentPing struct {
+	due   time.Time
+	phase *Phase
+}
+
+// pingsAhead is how many may have no answer.
+const pingsAhead = 1 << 14
 
 func newBystander(addr string) (*bystander, error) {
 	conn, err := redistest.Dial(addr)
 	if err != nil {
 		return nil, err
 	}
-	b := &bystander{conn: conn, stopped: make(chan struct{})}
+	b := &bystander{conn: conn, sent: make(chan sentPing, pingsAhead), received: make(chan struct{})}
 	go func() {
-		defer close(b.stopped)
+		defer close(b.sent)
 		punctually(time.Now(), always, floodEvery, b.ping)
 	}()
+	go b.receive()
 	return b, nil
 }
 
@@ -103,16 +112,28 @@ func (b *bystander) begin(p *Phase) { b.phase.Store(p) }
 
 // ping goes on until it is stopped, or the connection is of no more use.
 func (b *bystander) ping(_ int, due time.Time) bool {
-	phase := b.phase.Load()
-	_, err := b.conn.Do("PING")
-	if phase != nil {
-		phase.Ping.Record(time.Since(due))
+	if phase := b.phase.Load(); phase != nil {
+		if b.conn.Send("PING") != nil {
+			return false
+		}
+		b.sent <- sentPing{due, phase}
 	}
-	return err == nil && !b.stop.Load()
+	return !b.stop.Load()
+}
+
+func (b *bystander) receive() {
+	defer close(b.received)
+	var broken error
+	for p := range b.sent {
+		if broken == nil {
+			_, broken = b.conn.Receive(patience)
+		}
+		p.phase.Ping.Record(time.Since(p.due))
+	}
 }
 
 func (b *bystander) close() {
 	b.stop.Store(true)
-	<-b.stopped
+	<-b.received
 	b.conn.Close()
 }

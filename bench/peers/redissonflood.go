@@ -65,20 +65,20 @@ func (f *JavaFlood) Cancel() error {
 	return err
 }
 
-// Probes ends the probes and returns how long each of a phase took, from when it was due.
-func (f *JavaFlood) Probes(phase int) (took []time.Duration, err error) {
+// Probes ends the probes and returns how long each of a phase took, from when it was due, and how many of them failed.
+func (f *JavaFlood) Probes(phase int) (took []time.Duration, refused int64, err error) {
 	answer, err := f.do("probes", phase)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	for _, word := range strings.Fields(answer.words["took"]) {
 		ns, err := strconv.ParseInt(word, 10, 64)
 		if err != nil {
-			return nil, fmt.Errorf("redisson: probes: %w", err)
+			return nil, 0, fmt.Errorf("redisson: probes: %w", err)
 		}
 		took = append(took, time.Duration(ns))
 	}
-	return took, nil
+	return took, answer.figure("refused"), answer.err
 }
 
 // Footprint is threads and resident memory of the Java machine.

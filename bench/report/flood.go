@@ -14,7 +14,7 @@ import (
 
 const floodText = "So many wait for locks that somebody else has, all for one name or each for one of its own, in one client; 2 000 watched holds with a lease of 3 s " +
 	"are held beside them by the same client. Meanwhile it locks and unlocks a name that nobody else wants, a pair every 5 ms whether earlier ones are done or not: from when the pair was due " +
-	"to the unlock's answer. PING: bare, on a plain connection of the measuring process, also every 5 ms: the part of the server and of the processors. Turns: of our loop, 99.9 % of them and the " +
+	"to the unlock's answer; one that fails counts with how long that took. PING: bare, on a plain connection of the measuring process, also every 5 ms: the part of the server and of the processors. Turns: of our loop, 99.9 % of them and the " +
 	"longest, as bounds of `Stats.TurnTimes`. Phases: before the flood; posting, until all have called; subscribing, until each was told that another has its lock and its channel is listened to " +
 	"(rueidislock has no channels: until all have asked); waiting; messages, 1 000 a second on the channel of the one name or of one after the other (rueidislock: the key is written); " +
 	"cancel, of the one context of all, until each has its verdict; leaving, until the server has nobody on any of the channels. Figures are those of the worst phase of the flood where no phase is named. " +
@@ -52,7 +52,7 @@ func probeQuantile(q float64) func(*bench.Phase) time.Duration {
 
 // floodTables are a row for each flood, and below all phases of each.
 func (r *results) floodTables() string {
-	t := newTable("", "names", "waiters", "unrelated p99 ms", "longest ms", "PING p99 ms", "longest ms", "99.9 % of turns ms", "all left in s", "holds lost", "goroutines at once", "memory MB: before, most, after", "not done")
+	t := newTable("", "names", "waiters", "unrelated p99 ms", "longest ms", "failed", "PING p99 ms", "longest ms", "99.9 % of turns ms", "all left in s", "holds lost", "goroutines at once", "memory MB: before, most, after", "not done")
 	var b strings.Builder
 	for _, f := range r.flood.Figures {
 		if len(f.Phases) == 0 {
@@ -64,7 +64,7 @@ func (r *results) floodTables() string {
 			own = count(float64(f.Waiters))
 		}
 		goroutines, most := peaks(f)
-		t.row(f.Name, own, count(float64(f.Waiters)), millis(f.Worst(probeQuantile(0.99))), millis(f.Worst(probeQuantile(1))),
+		t.row(f.Name, own, count(float64(f.Waiters)), millis(f.Worst(probeQuantile(0.99))), millis(f.Worst(probeQuantile(1))), count(float64(f.Refused())),
 			millis(f.Worst(func(p *bench.Phase) time.Duration { return p.Ping.Quantile(0.99) })), millis(f.Worst(func(p *bench.Phase) time.Duration { return p.Ping.Max() })),
 			bound(f.Worst(func(p *bench.Phase) time.Duration { return p.Turns })), seconds(allLeft(f)), lostOf(f), count(float64(goroutines)),
 			megabytes(f.Before.RSS)+", "+megabytes(most)+", "+megabytes(f.After.RSS), oneLine(f.Failure))
@@ -74,11 +74,12 @@ func (r *results) floodTables() string {
 }
 
 func phasesTable(f *bench.Flooding) string {
-	t := newTable("", "took s", "unrelated p50 ms", "p99", "p99.9", "longest", "PING p50 ms", "p99", "p99.9", "longest", "99.9 % of turns ms", "longest turn ms", "goroutines", "memory MB")
+	t := newTable("", "took s", "unrelated p50 ms", "p99", "p99.9", "longest", "failed", "PING p50 ms", "p99", "p99.9", "longest", "99.9 % of turns ms", "longest turn ms", "client cores", "server cores", "goroutines", "memory MB")
 	for _, p := range f.Phases {
 		cells := append([]string{p.Name, decimals(p.Took.Seconds())}, quantilesOf(&p.Probe)...)
+		cells = append(cells, count(float64(p.Refused)))
 		cells = append(cells, quantilesOf(&p.Ping)...)
-		t.row(append(cells, bound(p.Turns), bound(p.LongestTurn), count(float64(p.End.Goroutines)), megabytes(p.End.RSS))...)
+		t.row(append(cells, bound(p.Turns), bound(p.LongestTurn), cores(p.Client), cores(p.Server), count(float64(p.End.Goroutines)), megabytes(p.End.RSS))...)
 	}
 	return t.String()
 }
@@ -93,6 +94,14 @@ func quantilesOf(h *measure.Histogram) (cells []string) {
 		cells = append(cells, cell)
 	}
 	return cells
+}
+
+// cores is a dash in a phase that was too short for it.
+func cores(n float64) string {
+	if n == 0 {
+		return "–"
+	}
+	return decimals(n)
 }
 
 // bound is how long turns took at most.

@@ -100,7 +100,7 @@ func keeping(name string, locks int, heap float64) bench.Keeping {
 func flooding(name string, own bool, waiters int) *bench.Flooding {
 	f := &bench.Flooding{Name: name, Own: own, Waiters: waiters, Held: 2000, Before: bench.Footprint{Goroutines: 20, RSS: 30_000_000}, After: bench.Footprint{Goroutines: 20, RSS: 40_000_000}}
 	for _, phase := range []string{bench.FloodNone, bench.FloodPosting, bench.FloodListening, bench.FloodWaiting, bench.FloodMessages, bench.FloodCancelling, bench.FloodLeaving} {
-		p := &bench.Phase{Name: phase, Took: 3 * time.Second, Turns: time.Millisecond, LongestTurn: 5 * time.Millisecond, End: bench.Footprint{Goroutines: 25, RSS: 900_000_000}}
+		p := &bench.Phase{Name: phase, Took: 3 * time.Second, Turns: time.Millisecond, Refused: 3, LongestTurn: 5 * time.Millisecond, End: bench.Footprint{Goroutines: 25, RSS: 900_000_000}}
 		p.Probe.Record(7 * time.Millisecond)
 		p.Ping.Record(2 * time.Millisecond)
 		f.Phases = append(f.Phases, p)

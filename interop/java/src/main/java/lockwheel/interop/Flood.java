@@ -40,7 +40,8 @@ final class Flood {
       case "cancel" -> waiting.forEach(one -> one.cancel(true));
       case "probes" -> {
         probes.end();
-        return Answer.of("took", probes.of((int) r.number("phase")));
+        return Answer.of("took", probes.of((int) r.number("phase")))
+            .and("refused", probes.refused.getOrDefault((int) r.number("phase"), new AtomicInteger()));
       }
       case "ended" -> {
         return Answer.of("ended", ended.get()).and("failures", failures.get()).and("failed", failed == null ? "" : failed);
@@ -108,6 +109,7 @@ final class Flood {
     private final String name;
     private final long every; // nanoseconds
     private final Map<Integer, Queue<Long>> took = new ConcurrentHashMap<>();
+    private final Map<Integer, AtomicInteger> refused = new ConcurrentHashMap<>();
     private final AtomicInteger under = new AtomicInteger();
     private volatile boolean over;
     private volatile int phase;
@@ -127,14 +129,18 @@ final class Flood {
         for (long left = due - System.nanoTime(); left > 0; left = due - System.nanoTime()) {
           LockSupport.parkNanos(left);
         }
-        probe(client.getLock(name + i), i, due, took.computeIfAbsent(phase, any -> new ConcurrentLinkedQueue<>()));
+        probe(client.getLock(name + i), i, due, phase);
       }
     }
 
-    private void probe(RLock lock, long owner, long due, Queue<Long> to) {
+    private void probe(RLock lock, long owner, long due, int phase) {
+      Queue<Long> to = took.computeIfAbsent(phase, any -> new ConcurrentLinkedQueue<>());
       under.incrementAndGet();
       lock.lockAsync(owner).thenCompose(locked -> lock.unlockAsync(owner)).whenComplete((unlocked, failure) -> {
         to.add(System.nanoTime() - due);
+        if (failure != null) {
+          refused.computeIfAbsent(phase, any -> new AtomicInteger()).incrementAndGet();
+        }
         under.decrementAndGet();
       });
     }
