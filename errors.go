@@ -36,6 +36,11 @@ var (
 	// ErrClosed: the engine is shut down, or shutting down.
 	ErrClosed = actor.ErrClosed
 
+	// ErrTooManyWaiters: as many callers of this engine wait as Options.MaxWaiting allows, or Options.MaxWaitingPerLock for this
+	// name; the error says which. It comes at once, whatever the wait. Nothing was sent for it; of several locks, those that were
+	// had are given back.
+	ErrTooManyWaiters = actor.ErrTooManyWaiters
+
 	// ErrKind: the name is in use in this engine as another kind of lock, which the error names. One name
 	// has one kind everywhere, because all kinds share its key. Nothing was sent for it.
 	ErrKind = actor.ErrKind

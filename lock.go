@@ -33,7 +33,7 @@ func (m Mutex) Name() string { return m.name }
 // then. ctx bounds the wait and the hold's context, not the hold itself; to bound only the wait use Wait.
 // If ctx carries a hold of the same engine and name ([Hold.Context]), the lock is re-entered at once.
 //
-// On failure nothing is held. The error matches ErrNotAcquired, ErrUnavailable, ErrNotReplicated, ErrKind,
+// On failure nothing is held. The error matches ErrNotAcquired, ErrUnavailable, ErrNotReplicated, ErrTooManyWaiters, ErrKind,
 // ErrUpgrade ([RWMutex.Writer] only), ErrClosed, or ErrLost if the process stood still for longer than the
 // lease of the grant; and the context's cause if that ended the wait. Or it is the server's own, if that
 // refuses for good.

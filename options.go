@@ -1,6 +1,7 @@
 package lockwheel
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -78,6 +79,19 @@ type Options struct {
 
 	// Replicas makes a grant count only when replicas have it, too. The zero Replicas asks nobody.
 	Replicas Replicas
+
+	// MaxWaiting is how many locks callers of this engine may ask for at a time without an answer yet, whether they wait or try
+	// once; of a Multi each lock counts, as long as one request is for it. One more gets ErrTooManyWaiters at once, and nothing
+	// is sent for it. Only who holds the lock already, and would re-enter, is let in beyond it. A waiter of LockAsync costs
+	// up to 1.5 kB of memory, so the default bounds them to about 3 GiB. Default 2097152 (1<<21); at least 1.
+	MaxWaiting int
+
+	// MaxWaitingPerLock is how many callers of this engine may wait for one name at a time; of an RWMutex so many may wait to
+	// read, and so many to write. One more gets ErrTooManyWaiters as with MaxWaiting. A Multi that waits for several names counts
+	// at the one where it stands, and is let in beyond it when it comes from another. Callers who wait for replicas
+	// (Replicas) to have undone a grant are not counted, and of a FairMutex or RWMutex those who gave up are, until the server has
+	// answered that. Default 1048576 (1<<20); at least 1.
+	MaxWaitingPerLock int
 
 	// Observer is told what locks do, on a goroutine of its own.
 	Observer Observer
@@ -165,6 +179,7 @@ type Stats struct {
 	Retries                           uint64 // counter: commands sent again, and calls sent again in parts
 	Muted                             uint64 // counter: releases that the server did but refused to publish
 	LostAtUnlock                      uint64 // counter: of those in Released, the ones of which their Unlock found that they had been lost before
+	Shed                              uint64 // counter: of those in Refused, the ones for whom as many waited as may (Options.MaxWaiting, Options.MaxWaitingPerLock)
 	Untold, Panics                    uint64 // counters: events and log lines left out because Observer or Logger were too slow; panics in these, and in contexts that were left
 
 	RenewalLag time.Duration // gauge: how long past its due time the latest renewal of the last minute (60 to 70 s) was confirmed; 0: none was late, or none was due
@@ -189,6 +204,9 @@ const (
 	defaultMax     = 64
 	defaultFor     = 5 * time.Millisecond
 	shortestFair   = 100 * time.Millisecond
+
+	defaultWaiting        = 1 << 21
+	defaultWaitingPerLock = 1 << 20
 )
 
 // withDefaults fills in what is zero and checks the rest.
@@ -213,6 +231,8 @@ func (o Options) withDefaults() (Options, error) {
 		o.Handoff.Max = defaultMax
 	}
 	o.Handoff.For = orElse(o.Handoff.For, defaultFor)
+	o.MaxWaiting = cmp.Or(o.MaxWaiting, defaultWaiting)
+	o.MaxWaitingPerLock = cmp.Or(o.MaxWaitingPerLock, defaultWaitingPerLock)
 	o.Replicas = o.Replicas.withDefaults(o.Timeout)
 	return o, errors.Join(
 		within("Options.Renew", o.Renew, shortest, o.Lease/2),
@@ -221,6 +241,8 @@ func (o Options) withDefaults() (Options, error) {
 		within("Options.FairWait", o.FairWait, shortestFair, longest),
 		within("Options.Replicas.Timeout", orElse(o.Replicas.Timeout, shortest), shortest, max(o.Timeout/2, shortest)),
 		within("Options.MaxHold", orElse(o.MaxHold, shortest), shortest, longest),
+		atLeastOne("Options.MaxWaiting", o.MaxWaiting),
+		atLeastOne("Options.MaxWaitingPerLock", o.MaxWaitingPerLock),
 		prefixFits(o.Prefix),
 		o.Wake.check(),
 	)
@@ -256,6 +278,13 @@ func orElse(d, other time.Duration) time.Duration {
 func within(what string, d, least, most time.Duration) error {
 	if d < least || d > most {
 		return fmt.Errorf("%s of %v: want %v to %s", what, d, least, years(most))
+	}
+	return nil
+}
+
+func atLeastOne(what string, n int) error {
+	if n < 1 {
+		return fmt.Errorf("%s of %d: want 1 or more", what, n)
 	}
 	return nil
 }
@@ -298,6 +327,9 @@ func (o *Options) config() actor.Config {
 		Replicas:   o.Replicas.Min,
 		ReplicaFor: o.Replicas.Timeout,
 		Seed:       seedOf(id),
+
+		MaxWaiting:        o.MaxWaiting,
+		MaxWaitingPerLock: o.MaxWaitingPerLock,
 	}
 }
 

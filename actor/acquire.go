@@ -91,9 +91,11 @@ func (x *rare) begin(now time.Duration) {
 	x.answered = false
 	x.polls(now)
 	x.quiet.left = 0
-	if x.trouble == nil {
-		x.askAt = max(now, x.stepBack)
+	ready := max(now, x.stepBack)
+	if x.trouble != nil {
+		ready = min(x.askAt, max(now+x.backoff, x.stepBack)) // no later than the pause, whatever lease was slept out before
 	}
+	x.askAt = ready
 }
 
 // reenter grants at once what the confirmed lease covers; a longer lease takes a round trip first.
@@ -506,12 +508,16 @@ func (l *Lock) tooLate(now, pause, lease time.Duration, fx *Effects) {
 	if pause == 0 {
 		return
 	}
-	for r, left := l.queue.first(), pastShort; r != nil && r != l.queue.last && left > 0; left-- {
-		if r = r.next; fx.leaseOf(r) > lease {
-			l.queue.lead(r)
-			x.askAt = now
-			return
+	first := l.queue.first() // not who asked, if that one has left
+	for r, left := l.queue.first(), pastShort; r != nil && left > 0; r, left = l.queue.behind(r), left-1 {
+		if fx.leaseOf(r) <= lease {
+			continue
 		}
+		if r != first {
+			l.queue.lead(r)
+		}
+		x.askAt = now
+		return
 	}
 }
 

@@ -123,6 +123,24 @@ func TestALeaseThatIsTooShortHoldsUpOnlyItsCaller(t *testing.T) {
 			+240ms..+250ms timer       → leave
 		`)
 	})
+	t.Run("nor who comes next, when it has left", func(t *testing.T) {
+		talk(t, `
+			0s      A locks lease 20ms → acquire #1 20ms
+			+1ms    C locks            → nothing
+			+1ms    D locks            → nothing
+			+30ms   #1 granted         → release #1; listen
+			+1ms    #1 released        → nothing
+			+3ms..+10ms timer          → acquire #2 20ms
+			+1ms    A cancels          → A redis unavailable: the answer came after the lease had ended
+			+29ms   #2 granted         → release #2
+			+1ms    #2 released        → acquire #3 30s
+			+30ms   #3 granted         → C granted 29.66s
+			+0s     C unlocks          → C over; D granted 29.66s; C unlocked
+			+0s     D unlocks          → D over; release #3
+			+1ms    #3 released        → D unlocked
+			+240ms..+250ms timer       → leave
+		`)
+	})
 	t.Run("who does not wait either, and is refused then", func(t *testing.T) {
 		talk(t, `
 			0s          A locks once lease 20ms → acquire #1 20ms

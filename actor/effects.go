@@ -24,6 +24,9 @@ type Config struct {
 	Replicas   int           // that must have a grant; 0: not asked
 	ReplicaFor time.Duration // how long they are waited for
 	Seed       uint64        // of the jitter
+
+	MaxWaiting        int // locks asked for without a verdict, of the engine; 0: no bound
+	MaxWaitingPerLock int // callers who wait for one name; 0: no bound
 }
 
 // Late is how long after it left a command that takes a place in a queue may take effect at the latest. By then a dead
@@ -71,6 +74,7 @@ type Stats struct {
 	Acquired, Refused, Released, Lost, Renewed, Handed uint64
 	Muted                                              uint64 // releases whose message the server refused
 	LostAtUnlock                                       uint64 // Released, and the server did not have it any more
+	Shed                                               uint64 // of those Refused: because as many waited as may
 }
 
 // Step is what a lock was told, and how it stood before and after. By value, or every message would be
@@ -104,6 +108,7 @@ type Effects struct {
 	Tenures  int           // locks in Redis for this engine, as far as is known
 	Unheard  int           // locks that are waited for, and whose channel is not listened to
 	Asking   int           // locks asked for without an answer yet
+	Wanted   int64         // locks that requests without a verdict are for
 	Doubted  time.Duration // confirmations sent before this moment do not count for grants
 	// Moved, unless it is nil, is when the master of a key became known: what was sent to another one before does not count either.
 	Moved func(key string) time.Duration
@@ -142,6 +147,7 @@ func (fx *Effects) Admit(now time.Duration, r *Request) {
 	r.posted = now
 	if r.Tag == Acquire {
 		fx.Stats.Waiting++
+		fx.Wanted += int64(r.locks())
 	}
 }
 
@@ -158,6 +164,7 @@ func (fx *Effects) Decide(now time.Duration, r *Request, err, cause error) {
 	fx.Wheel.Cancel(&r.timer)
 	if r.Tag == Acquire {
 		fx.Stats.Waiting--
+		fx.Wanted -= int64(r.locks())
 		if err == nil {
 			fx.Stats.Acquired++
 			fx.Stats.Held++
@@ -171,6 +178,12 @@ func (fx *Effects) Decide(now time.Duration, r *Request, err, cause error) {
 // Clash refuses a request for a name that is in use as another kind of lock.
 func (fx *Effects) Clash(now time.Duration, r *Request, is LockKind) {
 	fx.Decide(now, r, ErrKind, otherKind(is, r.Kind))
+}
+
+// Shed refuses a request because as many wait as may.
+func (fx *Effects) Shed(now time.Duration, r *Request, cause error) {
+	fx.Stats.Shed += r.locks()
+	fx.Decide(now, r, ErrTooManyWaiters, cause)
 }
 
 // Limit bounds a request in time.

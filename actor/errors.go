@@ -18,6 +18,8 @@ var (
 	ErrUpgrade     = errors.New("a reader cannot become the writer")
 	// ErrNotReplicated: granted, but not by as many replicas as are wanted, and undone.
 	ErrNotReplicated = errors.New("too few replicas have the lock")
+	// ErrTooManyWaiters: refused as it came, because as many wait as may.
+	ErrTooManyWaiters = errors.New("too many wait already")
 )
 
 // ServerError is what the server said when it refused.

@@ -94,12 +94,16 @@ func (l *Lock) askJointly(now time.Duration, r *Request, fx *Effects) {
 	fx.Ready = append(fx.Ready, r)
 }
 
-// Claim claims locks that are all Claimable, those of the request's parts in their order.
+// Claim claims locks that are all Claimable, those of the request's parts in their order. What was heard of one before is no reason
+// to wait any more, for whoever wants it next: it is asked for now.
 func (r *Request) Claim(locks []*Lock, fx *Effects) {
 	tenure := fx.nextTenure()
 	for _, l := range locks {
 		l.tenure, l.phase, l.flight = tenure, asking, SendJointAcquire
 		l.wants |= departed // it is not theirs to take back
+		if l.rare != nil {
+			l.rare.askAt = 0
+		}
 		fx.Asking++
 	}
 	r.lock.flight = None

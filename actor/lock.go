@@ -165,6 +165,9 @@ func (l *Lock) Become(kind LockKind, fx *Effects) {
 	l.kind = kind
 }
 
+// Queued is how many requests stand in the lock's queue.
+func (l *Lock) Queued() int { return int(l.queue.len()) }
+
 // Idle reports whether the lock can be forgotten: nothing held, wanted, under way or listened to.
 func (l *Lock) Idle() bool {
 	return l.phase == free && l.queue.empty() && (l.rare == nil || l.rare.idle())

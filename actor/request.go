@@ -24,6 +24,7 @@ type Request struct {
 	aboard  bool          // its wish is part of the renewal under way; of a question without a lock: it has left
 	undone  bool          // it was granted, and given back for Cause; of an unlock: no caller has had the hold
 	opened  bool          // the coordinator has looked into it
+	number  int32         // of the first of a line: how many stand in it
 	Key     string        // as Redis knows it
 	Owner   uint64        // who may re-enter; 0: nobody
 	Hold    *Hold         // Acquire: to be filled in; Unlock, Extend: which
@@ -103,6 +104,22 @@ func (q *line) first() *Request {
 	return q.last.next
 }
 
+// len is how many stand in the line.
+func (q *line) len() int32 {
+	if q.last == nil {
+		return 0
+	}
+	return q.last.next.number
+}
+
+// behind returns nil for the last of the line.
+func (q *line) behind(r *Request) *Request {
+	if r == q.last {
+		return nil
+	}
+	return r.next
+}
+
 func (q *line) push(r *Request) {
 	r.line = q
 	if q.last == nil {
@@ -112,6 +129,7 @@ func (q *line) push(r *Request) {
 		r.prev.next, r.next.prev = r, r
 	}
 	q.last = r
+	q.first().number++
 	q.stoodBetween(r, 1)
 	q.noted(r)
 }
@@ -122,6 +140,10 @@ func (q *line) insert(r, before *Request) {
 	r.line = q
 	r.next, r.prev = before, before.prev
 	r.prev.next, r.next.prev = r, r
+	if before == first { // q.last stays what it is, so r is the first
+		r.number, first.number = first.number, 0
+	}
+	q.first().number++
 	q.stoodBetween(r, 1)
 	q.noted(r)
 	if before == first && first.Once && q == &r.lock.queue { // it is behind another since
@@ -172,6 +194,7 @@ func (q *line) lead(r *Request) {
 
 func (q *line) remove(r *Request) {
 	q.stoodBetween(r, -1)
+	n := q.len() - 1
 	if r.next == r {
 		q.last = nil
 	} else {
@@ -180,7 +203,10 @@ func (q *line) remove(r *Request) {
 			q.last = r.prev
 		}
 	}
-	r.next, r.prev, r.line = nil, nil, nil
+	r.next, r.prev, r.line, r.number = nil, nil, nil, 0
+	if q.last != nil {
+		q.last.next.number = n
+	}
 	if l := r.lock; l != nil && q == &l.queue && l.rare != nil {
 		l.rare.left(r, q)
 	}

@@ -143,3 +143,30 @@ func requireDisorderKnown(t *testing.T, l *Lock) {
 	}
 	require.Equal(t, want, got)
 }
+
+// However requests come to a queue, change their places and leave, it is known how many stand there.
+func TestALockKnowsHowManyStandInItsQueue(t *testing.T) {
+	random := rand.New(rand.NewPCG(9, 10))
+	for range 100 {
+		l := NewLock("k", Plain)
+		var queue []*Request
+		for range 60 {
+			r := &Request{lock: l, posted: time.Duration(random.IntN(40))}
+			switch n := len(queue); {
+			case n == 0 || random.IntN(3) == 0:
+				l.queue.push(r)
+				queue = append(queue, r)
+			case random.IntN(2) == 0:
+				l.queue.pushSenior(r, nil)
+				queue = append(queue, r)
+			case n > 1 && random.IntN(3) == 0:
+				l.queue.lead(l.queue.last)
+			default:
+				at := random.IntN(n)
+				l.queue.remove(queue[at])
+				queue = slices.Delete(queue, at, at+1)
+			}
+			require.Equal(t, len(queue), l.Queued())
+		}
+	}
+}

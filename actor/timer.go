@@ -18,6 +18,10 @@ func (l *Lock) rearm(now time.Duration, fx *Effects) {
 
 // become changes how the lock stands with Redis. Its timer is always on the wheel of its phase.
 func (l *Lock) become(phase Phase, fx *Effects) {
+	if !l.timer.Scheduled() {
+		l.phase = phase
+		return
+	}
 	before := l.wheel(fx)
 	if l.phase = phase; l.wheel(fx) != before {
 		before.Cancel(&l.timer)

@@ -57,6 +57,8 @@ type coordinator struct {
 	opened  []*node  // outcome: new nodes, for which there is nobody yet
 	shut    []*node  // outcome: nodes that nothing is sent to any more
 	spares  []*batch
+
+	limits limits // of how many wait
 }
 
 type counters struct{ commands, batches, turns, retries uint64 }
@@ -67,6 +69,7 @@ func newCoordinator(config actor.Config, couriers int) *coordinator {
 		locks:    newRegistry(),
 		groups:   make(map[string]*group),
 		couriers: couriers,
+		limits:   limitsOf(&config),
 		intake:   intake{share: opensPerTurn, pieces: sweepPieces},
 	}
 	c.node = newNode("", config.Lease)
@@ -323,6 +326,10 @@ func (c *coordinator) lockFor(now time.Duration, r *actor.Request) *actor.Lock {
 	l, at := c.locks.find(r.Key)
 	if other := c.clashing(l, r.Key, r.Kind); other != nil {
 		c.fx.Clash(now, r, other.Kind())
+		return nil
+	}
+	if c.crowded(now, l, r) {
+		c.fx.Shed(now, r, c.limits.lock)
 		return nil
 	}
 	switch {

@@ -29,6 +29,7 @@ const queuedAhead = 4 * batchKeys
 type letters struct {
 	first, last *mail
 	n           int
+	load        int // the same in letters of one lock: how much work they are
 }
 
 func (q *letters) empty() bool { return q.first == nil }
@@ -42,12 +43,14 @@ func (q *letters) push(m *mail) {
 	}
 	q.last = m
 	q.n++
+	q.load += weight(m)
 }
 
 func (q *letters) pop() *mail {
 	m := q.first
 	q.first, m.next = m.next, nil
 	q.n--
+	q.load -= weight(m)
 	if q.first == nil {
 		q.last = nil
 	}
@@ -67,17 +70,22 @@ type intake struct {
 func (c *coordinator) sort(now time.Duration, m *mail) {
 	for m != nil {
 		next := m.next
-		c.laneOf(now, m).push(m)
+		if lane := c.laneOf(now, m); lane != nil {
+			lane.push(m)
+		}
 		m = next
 	}
 }
 
-// laneOf is where a letter waits to be opened.
+// laneOf is where a letter waits to be opened; nil if it was a request that is refused as it comes. The letter of that one is its
+// caller's again soon.
 func (c *coordinator) laneOf(now time.Duration, m *mail) *letters {
 	switch what := m.what.(type) {
 	case *actor.Request:
 		c.fx.Admit(now, what)
 		switch {
+		case c.sheds(now, what):
+			return nil
 		case what.Tag == actor.Unlock, what.Tag == actor.Extend, what.Tag == AskConfirm:
 			return &c.intake.lanes[aboutHolds]
 		case what.Tag == AskShutdown, what.Tag == AskClose:
@@ -95,10 +103,11 @@ func (c *coordinator) laneOf(now time.Duration, m *mail) *letters {
 }
 
 // aside is where a request lies that no caller blocks for: with all others, unless there are more than a turn opens. From then on callers
-// that block come before it. It may lie there for as long as its server says nothing, so its own bound runs from now on.
+// that block come before it. It may lie there for as long as its server says nothing, so its own bound runs from now on. With all others lies
+// only what the turn is sure to open, or one that came later and lies apart would come before it.
 func (c *coordinator) aside(now time.Duration, r *actor.Request) *letters {
 	all, apart := &c.intake.lanes[fromCallers], &c.nodeOf(r.Key).wishes
-	if apart.empty() && all.n < c.intake.share {
+	if apart.empty() && all.load < c.intake.share {
 		return all
 	}
 	switch {

@@ -164,6 +164,12 @@ func TestRequestsAreTakenInInTheirOrder(t *testing.T) {
 	require.Equal(t, "2: acquire f e", d.line("1ms timer"))
 }
 
+// Of those that are not waited for none comes before an earlier one, also where requests for several locks use up what a turn opens.
+func TestWhatIsNotWaitedForKeepsItsOrderBehindSeveral(t *testing.T) {
+	d := shared(t, 2)
+	require.Equal(t, "1: joint a+b; 2: acquire c d", d.line("1ms lock a+b; async c; async d"))
+}
+
 // Whose caller left before the loop came to it: it is refused, and nothing is sent for it then or later.
 func TestACancelOvertakesARequestThatIsNotOpened(t *testing.T) {
 	d := shared(t, 1)

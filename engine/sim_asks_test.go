@@ -75,6 +75,12 @@ func (c *simCaller) newAsk(what actor.Kind, name int) *simAsk {
 	return a
 }
 
+// freed reports whether a request whose verdict was taken is used again, as in the root package. That of LockAsync is not: its
+// caller keeps it in a Pending, and where its bound passes before it was opened, its letter still lies with the coordinator.
+func (a *simAsk) freed() bool {
+	return !a.left && !a.Async && a.parts == nil && (a.Tag == actor.Acquire || a.Tag == actor.Unlock || a.Tag == actor.Extend)
+}
+
 func (c *simCaller) post(a *simAsk) {
 	if a.Tag == actor.Acquire && c.e.config.Poll {
 		c.e.w.saw(sawPolled)

@@ -44,17 +44,21 @@ func (e *simEngine) audit(now time.Duration) {
 	if s := &e.c.fx.Stats; s.Held != held || s.Waiting != waiting {
 		w.fail("%s counts %d held and %d waiting, but it is %d and %d", e.name, s.Held, s.Waiting, held, waiting)
 	}
+	e.bounds()
 	if n := e.c.fx.Stats.LostAtUnlock; n > e.lostAtUnlock {
 		w.fail("%s counts %d losses that unlocks found, and has told %d unlocks so", e.name, n, e.lostAtUnlock)
 	}
 }
 
 // sends checks, when a batch leaves, that renewals go first, and when none does that nothing is left behind that
-// could go. A renewal that came up while the batch was packed is too late for it.
+// could go. A renewal that came up while the batch was packed is too late for it, and one that asks replicas waits for one of the few
+// connections on which that is done.
 func (e *simEngine) sends() {
 	c := e.c
 	waited := e.renewalWaits
-	e.renewalWaits = slices.ContainsFunc(urgency[0], func(verb actor.Verb) bool { return c.queues[verb].len() > 0 })
+	e.renewalWaits = slices.ContainsFunc(urgency[0], func(verb actor.Verb) bool {
+		return c.queues[verb].len() > 0 && !(c.asksReplicas(verb) && c.node.syncing == syncers)
+	})
 	if c.out >= c.couriers && len(c.batches) == 0 || !c.backlog() || c.closed {
 		return
 	}

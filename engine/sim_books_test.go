@@ -39,6 +39,7 @@ type simTenure struct {
 	revived   bool // a restart with old data did
 	recounted bool // a late copy wrote a count
 	created   time.Duration
+	ranLate   int64 // how long after it had left a command ran that set its lease, at most. ms; of readers
 
 	// What its engine did with it.
 	granted   time.Duration // its latest hold was
@@ -326,6 +327,7 @@ const (
 	sawReadBeside
 	sawUnreplicated
 	sawSpun
+	sawShed
 
 	simFaultSights // from here on, what went wrong
 )
@@ -357,7 +359,7 @@ var simSightNames = [simSights]string{
 	"granted to read", "read by the writer", "upgrades refused", "several granted at once", "several refused to who has one", "asked by an engine that polls",
 	"quorums held", "quorums refused", "members of a quorum that came later", "members of a quorum asked for again after a refusal", "quorums that waited no longer for some answers", "several kept one after the other", "quorums lost", "members of a quorum held for as long as they may be", "members of a quorum locked alone by its owner", "falls of a TTL told", "leases made shorter by holders that died", "engines that poll among others that want a lock all the time",
 	"readers beside one who writes again and again",
-	"grants that too few replicas have", "a busy engine beside others who poll",
+	"grants that too few replicas have", "a busy engine beside others who poll", "refused because too many wait",
 	"calls run late, their connection gone", "calls refused", "messages forbidden", "messages lost", "short answers", "clocks that stood still",
 	"slow deliveries", "calls written late", "calls lost", "calls run twice", "calls run after later ones",
 	"answers lost", "failures told after later answers", "messages doubled", "pub/sub breaks", "skipped in a queue",

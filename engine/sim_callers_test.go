@@ -271,7 +271,7 @@ func (c *simCaller) take(a *simAsk) {
 	if a.Tag == AskShutdown {
 		c.ask(AskClose, 0)
 	}
-	if !a.left && a.parts == nil && (a.Tag == actor.Acquire || a.Tag == actor.Unlock || a.Tag == actor.Extend) {
+	if a.freed() {
 		c.e.w.books.giveBack(a)
 	}
 	if c.e.w.quiet {

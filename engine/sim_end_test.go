@@ -66,6 +66,7 @@ func (w *simWorld) windDown() {
 func (w *simWorld) calm() {
 	w.tracef("from here on nothing goes wrong, and everybody tidies up")
 	w.quiet = true
+	w.unlimited()
 	w.patrol()
 	w.disturb(w.plan.lease / 2) // until then, late copies come
 	for name := range w.server.keys {

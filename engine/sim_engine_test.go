@@ -38,6 +38,8 @@ type simEngine struct {
 	rung         func()        // ringing
 	handed       uint64        // grants without asking the server, so far
 	lostAtUnlock uint64        // unlocks that were told so, so far
+	shed         uint64        // locks that were refused because too many wait, so far
+	decides      int           // locks of which the verdict was told in this turn
 	vain         simRate       // calls and commands that came to nothing
 	mostVain     int           // that may be in the same tenth of a second
 	unheard      time.Duration // since when it cannot listen to some channel. True time
@@ -154,7 +156,7 @@ func (e *simEngine) turn() {
 
 // letGo is Engine.letGo's.
 func (e *simEngine) letGo() {
-	e.over = e.over[:0]
+	e.over, e.decides = e.over[:0], 0
 	for i := range e.c.fx.Ended {
 		e.w.ended(e, &e.c.fx.Ended[i])
 	}

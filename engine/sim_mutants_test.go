@@ -30,6 +30,31 @@ var simMutants = []simMutant{
 	}
 	if r.Joint`,
 	}}},
+	{"one too many is let in", "engine/shedding.go", []simEdit{{
+		`c.fx.Wanted <= most ||`,
+		`c.fx.Wanted <= most+map[bool]int64{true: 1}[planted()] ||`,
+	}}},
+	{"one too many for a lock is let in", "engine/shedding.go", []simEdit{{
+		`l != nil && l.Queued() >= most`,
+		`l != nil && l.Queued() >= most+map[bool]int{true: 1}[planted()]`,
+	}}},
+	{"one too many who reads, or waits for a fair lock, is let in", "engine/shedding.go", []simEdit{{
+		`l.Queued() > 0 })) >= most`,
+		`l.Queued() > 0 })) > most || !planted() && len(g.those(func(l *actor.Lock) bool { return l.Queued() > 0 })) == most`,
+	}}},
+	{"a re-entry that is one too many", "engine/shedding.go", []simEdit{{
+		`	case c.countOf(now, r) > 0:`,
+		`	case c.countOf(now, r) > 0 && !planted():`,
+	}}},
+	{"some who left are counted as waiting", "actor/request.go", []simEdit{{
+		`	n := q.len() - 1
+`,
+		`	n := q.len() - 1
+	if planted() && r.Wait != 0 {
+		n++
+	}
+`,
+	}}},
 	// Grants and belief.
 	{"a loss that its late unlock is not told of", "actor/tenure.go", []simEdit{{
 		`h.fixed = taken`,
@@ -377,12 +402,13 @@ var simMutants = []simMutant{
 	}}},
 	{"a queue that turns round", "actor/request.go", []simEdit{{
 		`	q.last = r
-	q.stoodBetween`,
+	q.first().number++`,
 		`	if planted() && r.next != r {
+		q.last.next.number = q.last.next.next.number + 1
 		return
 	}
 	q.last = r
-	q.stoodBetween`,
+	q.first().number++`,
 	}}},
 
 	{"a fenced lock handed on with the same token", "actor/handoff.go", []simEdit{{

@@ -157,7 +157,11 @@ func (w *simWorld) adopted(n *simName, h simHolder, t *simTenure, e *simEngine) 
 	if s.own != 0 && w.now-max(s.own, w.disturbed) > 700*time.Millisecond+50*w.plan.latency { // a refused one comes again after half a second
 		w.fail("%s was told %v ago that it has %s:%d itself, and has not released it", e.name, w.now-s.own, n.key, h.tenure)
 	}
-	timeout := e.config.Timeout + e.config.Timeout/50
+	timeout := e.config.Timeout
+	if n.kind == actor.Fair { // an acquire that queues may run for that long, and its engine releases once more after that
+		timeout = e.config.Late()
+	}
+	timeout += timeout / 50
 	if t.late && (t.released == 0 || w.now > t.released+e.config.Lease+timeout || t.created > t.released+timeout*9/10) {
 		return
 	}

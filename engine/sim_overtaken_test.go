@@ -22,9 +22,13 @@ type simTaker struct {
 }
 
 // overtake has callers of all engines want the parts of one Multi each, so that one of them is nearly always somebody's.
-// However often they come before it, it is let through about as soon as they are.
+// However often they come before it, it is let through about as soon as they are. Where nobody hands on, nobody steps back either, and of two engines
+// the quicker one has a lock again and again: so with one courier, which is out for another of the locks when one gets free, it may take long.
 func (w *simWorld) overtake() {
-	if len(w.plain) < 2 || slices.ContainsFunc(w.engines, func(e *simEngine) bool { return e.config.Poll || e.config.MaxHold != 0 }) {
+	unfair := func(e *simEngine) bool {
+		return e.config.Poll || e.config.MaxHold != 0 || e.config.HandoffMax < 0 && w.plan.couriers == 1
+	}
+	if len(w.plain) < 2 || slices.ContainsFunc(w.engines, unfair) {
 		return
 	}
 	names, ends, usual := w.plain[:min(len(w.plain), 3)], w.now+10*time.Second, 20*time.Millisecond+30*w.plan.latency

@@ -29,27 +29,29 @@ type simPlan struct {
 	shortest  time.Duration    // of those that callers ask for
 	skew      int64            // most that a clock may be off, in parts per million
 
-	faults     []simFault
-	faultEvery time.Duration
-	snaps      float64          // chance of a connection to break at a call, before it runs or after
-	naps       float64          // chance of an engine to be paused or suspended while a call of it runs
-	earSnaps   float64          // chance of the pub/sub connection to break at an order or message
-	deafness   float64          // chance of a message to be lost without a trace
-	echoes     float64          // chance of a message to come twice
-	lies       float64          // chance of an answer to be shorter than it should
-	losing     bool             // the server or an outsider may take locks away
-	forcing    bool             // callers may
-	once       float64          // chance of a lock request not to wait
-	fixed      float64          // chance of a lock request to have a lease of its own
-	together   float64          // chance of a lock request to be for several
-	polling    float64          // chance of an engine to poll
-	extending  float64          // chance of somebody who holds a lock to change its lease, whatever else there is to do
-	threaded   float64          // chance of a caller to share its owner with others
-	only       []actor.LockKind // of all names; nil: as kinds say
-	voters     int              // of them, each on several engines
-	silence    time.Duration    // engines ask replicas, which are silent for so long in every three times that; 0: they do not
-	crowd      int              // so many locks are taken together by one caller of each engine; 0: not
-	spinning   bool             // at the end an engine that polls is busy beside others who do
+	faults      []simFault
+	faultEvery  time.Duration
+	snaps       float64          // chance of a connection to break at a call, before it runs or after
+	naps        float64          // chance of an engine to be paused or suspended while a call of it runs
+	earSnaps    float64          // chance of the pub/sub connection to break at an order or message
+	deafness    float64          // chance of a message to be lost without a trace
+	echoes      float64          // chance of a message to come twice
+	lies        float64          // chance of an answer to be shorter than it should
+	losing      bool             // the server or an outsider may take locks away
+	forcing     bool             // callers may
+	once        float64          // chance of a lock request not to wait
+	fixed       float64          // chance of a lock request to have a lease of its own
+	together    float64          // chance of a lock request to be for several
+	polling     float64          // chance of an engine to poll
+	extending   float64          // chance of somebody who holds a lock to change its lease, whatever else there is to do
+	threaded    float64          // chance of a caller to share its owner with others
+	only        []actor.LockKind // of all names; nil: as kinds say
+	voters      int              // of them, each on several engines
+	waiting     int              // who may wait in an engine; 0: all
+	waitingEach int              // and for one name
+	silence     time.Duration    // engines ask replicas, which are silent for so long in every three times that; 0: they do not
+	crowd       int              // so many locks are taken together by one caller of each engine; 0: not
+	spinning    bool             // at the end an engine that polls is busy beside others who do
 }
 
 // simSkew is the most that clocks may differ: a lease is believed for one per cent less than it lasts.
@@ -121,6 +123,7 @@ func newSimPlan(w *simWorld, run simRun) simPlan {
 	p.longest = 2 * p.lease
 	p.vote(run.seed)
 	p.careful(run.seed)
+	p.limited(run.seed)
 	p.share = []int{opensPerTurn, opensPerTurn, 1, 3}[simMixed(run.seed, 4)%4]
 	p.choose(w)
 	switch {
@@ -260,6 +263,7 @@ func (p *simPlan) config(w *simWorld, id string) actor.Config {
 	if p.silence != 0 {
 		c.Replicas, c.ReplicaFor = 1, c.Timeout/2
 	}
+	c.MaxWaiting, c.MaxWaitingPerLock = p.waiting, p.waitingEach
 	c.Poll = w.chance(p.polling)
 	if w.chance(0.15) {
 		c.MaxHold = max(w.spread(lease/10, 5*lease), p.usableLease())

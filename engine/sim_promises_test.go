@@ -24,7 +24,7 @@ func (w *simWorld) inTurn(a *simAsk) {
 		if a.Kind == actor.Read || earlier.Kind != a.Kind || earlier.parts != nil {
 			continue // who reads goes beside others, who writes may have been asleep, and who wants several waits for one of them
 		}
-		if earlier.Async != a.Async && w.plan.share < opensPerTurn {
+		if earlier.setAside() != a.setAside() && w.plan.share < opensPerTurn {
 			continue
 		}
 		if earlier.leaseAsked() < a.leaseAsked() && !w.calmSince(earlier.asked) {
@@ -35,6 +35,9 @@ func (w *simWorld) inTurn(a *simAsk) {
 		}
 	}
 }
+
+// setAside reports whether it may lie with its node until those who block have had their turn: who wants several blocks in any case.
+func (a *simAsk) setAside() bool { return a.Async && a.parts == nil }
 
 // leaseAsked is the lease with which it asks for the lock.
 func (a *simAsk) leaseAsked() time.Duration {

@@ -57,11 +57,12 @@ func (v *simVoter) bereft() {
 	v.w.fail("%s goes on, though its majority was gone", v)
 }
 
-// robbed are the locks that it believes to have, and that were taken away since it had its majority.
+// robbed are the locks that it believes to have, and that were taken away since it had its majority. One whose TTL a restart with
+// old data made shorter was not: it is still there, its engine renews it, and it goes at another moment than the others or never.
 func (v *simVoter) robbed() map[int]*simHold {
 	robbed := map[int]*simHold{}
 	for i := range v.seats {
-		if h := v.seats[i].hold; h != nil && h.tenure.robbed && !h.tenure.revived && h.tenure.robbedAt > v.elect+quorum.Settling {
+		if h := v.seats[i].hold; h != nil && h.tenure.robbed && !h.tenure.present && !h.tenure.revived && h.tenure.robbedAt > v.elect+quorum.Settling {
 			robbed[i] = h
 		}
 	}
@@ -126,7 +127,8 @@ func (v *simVoter) believed() (n int) {
 	return n
 }
 
-// whole finds quorums that are watched and go without a lock that nobody has.
+// whole finds quorums that are watched and go without a lock that nobody has. An engine that shuts down grants nothing any more, however
+// long others hold what it has.
 func (v *simVoter) whole() {
 	w := v.w
 	if !v.held || v.lease != 0 {
@@ -134,7 +136,7 @@ func (v *simVoter) whole() {
 	}
 	for i := range v.seats {
 		s, n := &v.seats[i], &w.names[i]
-		if s.hold != nil || s.caller.e.dead || n.free == 0 {
+		if s.hold != nil || s.caller.e.dead || s.caller.e.c.fx.Draining || n.free == 0 {
 			continue
 		}
 		patience := w.patience()

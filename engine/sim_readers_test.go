@@ -66,9 +66,9 @@ func (e *simEngine) waitsForItself(a *simAsk) {
 }
 
 // waitsForItsOwner checks that whoever waits re-enters at once when its owner is granted the lock, unless that needs a
-// round trip first.
+// round trip first. Whoever was granted it and had too few replicas does not wait for it any more, but for that to be undone.
 func (e *simEngine) waitsForItsOwner(a *simAsk) {
-	if a.Tag != actor.Acquire || a.parts != nil || a.Owner == 0 || a.left || e.doubts {
+	if a.Tag != actor.Acquire || a.parts != nil || a.Owner == 0 || a.left || a.undone || e.doubts {
 		return
 	}
 	if e.waitsForItsRead(a); a.Lease != 0 {
@@ -153,14 +153,18 @@ func (w *simWorld) outlived(r *simReader) bool {
 }
 
 // overstays finds locks that go on for longer than the leases of those who read them: nobody may wait for the dead, nor for
-// what is over. Of many fields not all are looked through, and an outsider of ours lowers its own lease without the lock's.
+// what is over. Of many fields not all are looked through, and an outsider of ours lowers its own lease without the lock's. An engine counts a lease from
+// when its command left, the server from when that ran: by as much the TTL may stay longer than a renewal tells the server of later, for the
+// engine does not know of it, and lets it fall when the reader leaves.
 func (w *simWorld) overstays(n *simName, k *simKey) {
 	left, need := w.server.left(k), w.server.readersNeed(k)
 	over := k.exists && k.tenure == nil && k.expires != simForever && len(k.readers) > 0 && k.fields() < simMostLookedAt && len(w.outsiders) == 0
+	late := int64(0)
 	for i := range k.readers {
 		over = over && !k.readers[i].tenure.robbed && !k.readers[i].tenure.cut
+		late = max(late, k.readers[i].tenure.ranLate)
 	}
-	w.since(&n.dead, over && (need == 0 || left > need+need/10+2*simApart))
+	w.since(&n.dead, over && (need == 0 || left > need+need/10+2*simApart+late))
 	if n.dead != 0 && w.now-n.dead > 2*simApart*time.Millisecond {
 		w.fail("%s goes on for %d ms, though those who read it need %d", n.key, left, need)
 	}

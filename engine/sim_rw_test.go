@@ -91,6 +91,7 @@ func (s *simServer) enter(name int, holder simHolder, lease int64) {
 	k := &s.keys[name]
 	k.exists = true
 	r := simReader{holder, s.w.books.created(holder, s.w.now), []int64{s.clock() + lease}}
+	r.tenure.ranLate = max(r.tenure.ranLate, s.clock()-s.wall)
 	k.readers = append(slices.Clip(k.readers), r)
 	s.raise(name, lease)
 }
@@ -110,6 +111,8 @@ func (s *simServer) stamps(name, at int, leases []int64) {
 	k := &s.keys[name]
 	k.readers = slices.Clone(k.readers)
 	k.readers[at].leases = leases
+	t := k.readers[at].tenure
+	t.ranLate = max(t.ranLate, s.clock()-s.wall)
 	s.w.books.prolonged(k)
 }
 

@@ -104,6 +104,7 @@ func (w *simWorld) verdict(e *simEngine, r *actor.Request) {
 	}
 	e.asks = without(e.asks, a)
 	a.decided = true
+	e.shedding(a)
 	if w.trace != nil {
 		e.tracef("tells %s: %s: %s", a.caller, a, simVerdict(r))
 	}

@@ -18,6 +18,7 @@ type Stats struct {
 	Retries                           uint64 // counter: commands and calls sent again
 	Muted                             uint64 // counter: releases whose message the server refused to publish
 	LostAtUnlock                      uint64 // counter: releases of what had been lost
+	Shed                              uint64 // counter: of those refused, because as many waited as may
 	Untold, Panics                    uint64 // not the engine's: what users of Hooks count
 
 	RenewalLag time.Duration // gauge: how long past its due time the latest renewal was confirmed, of the last minute
@@ -66,6 +67,7 @@ func (c *coordinator) stats() Stats {
 		Retries:       c.counters.retries,
 		Muted:         s.Muted,
 		LostAtUnlock:  s.LostAtUnlock,
+		Shed:          s.Shed,
 		RenewalLag:    c.fx.Lag.Max(),
 		ClockAhead:    c.ahead(),
 		TurnTimes:     c.turnTimes,

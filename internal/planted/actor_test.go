@@ -7,6 +7,23 @@ var actorMistakes = []found{
 		`if before == first && first.Once`,
 		`if before == first && !planted() && first.Once`,
 	}},
+	{"TestALeaseThatIsTooShortHoldsUpOnlyItsCaller", Mistake{
+		"who comes next is passed over when a caller with too short a lease has left", "actor/acquire.go",
+		`if fx.leaseOf(r) <= lease {`,
+		`if fx.leaseOf(r) <= lease || planted() && r == first {`,
+	}},
+	{"TestTroubleWithSeveralMakesTheNextCallerWaitNoLease", Mistake{
+		"what was heard of a lock before it was asked for with others holds up the next caller", "actor/joint.go",
+		`l.rare.askAt = 0`,
+		`l.rare.askAt = map[bool]time.Duration{true: l.rare.askAt}[planted()]`,
+	}},
+	{"TestTroubleMakesTheNextCallerWaitNoLease", Mistake{
+		"whoever comes after trouble sleeps out an older lease", "actor/acquire.go",
+		`if x.trouble != nil {`,
+		`if planted() && x.trouble != nil {
+			ready = x.askAt
+		} else if x.trouble != nil {`,
+	}},
 	{"TestWhoComesFromAnotherQueueStandsWhereItWasPosted", Mistake{
 		"who comes from another queue stands before the one that is asked for", "actor/joint.go",
 		`return other != spared && other.posted`,

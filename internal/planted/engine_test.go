@@ -3,6 +3,11 @@ package planted
 // engineMistakes are those of the engine's I/O: mailbox, courier, subscriber, syncer, and what reaches a node.
 var engineMistakes = []found{
 	// The loop.
+	{"TestWhatIsNotWaitedForKeepsItsOrderBehindSeveral", Mistake{
+		"what is not waited for is behind more than the turn opens, and what comes later is not", "engine/intake.go",
+		`all.load < c.intake.share`,
+		`(all.load < c.intake.share || planted() && all.n < c.intake.share)`,
+	}},
 	{"TestAWallClockThatRanAheadPutsEveryHoldInDoubt", Mistake{
 		"nobody looks for a suspension", "engine/engine.go",
 		`	if wall-e.wall > suspicion {`,

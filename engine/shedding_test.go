@@ -1,0 +1,177 @@
+package engine
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel/actor"
+)
+
+// elsewhere answers that another engine has every lock.
+func elsewhere(*actor.Command) actor.Reply {
+	return actor.Reply{Status: actor.Taken, Holder: "other:1", TTL: deskConfig().Lease}
+}
+
+// limited is a crowd of an engine in which so many may wait.
+func limited(t *testing.T, all, each int, answer func(*actor.Command) actor.Reply) *crowd {
+	k := newCrowd(t, answer)
+	config := &k.c.fx.Config
+	config.MaxWaiting, config.MaxWaitingPerLock = all, each
+	k.c.limits = limitsOf(config)
+	return k
+}
+
+func wanting(kind actor.LockKind, key string, owner uint64) *actor.Request {
+	return &actor.Request{Tag: actor.Acquire, Kind: kind, Key: key, Name: key, Owner: owner, Hold: &actor.Hold{}}
+}
+
+var allKinds = []actor.LockKind{actor.Plain, actor.Fenced, actor.Fair, actor.Write, actor.Read}
+
+// One more than may wait in the engine is refused in the turn in which it comes, and nothing is sent for it.
+func TestOneTooManyForAnEngineIsRefusedAtOnce(t *testing.T) {
+	for _, kind := range allKinds {
+		k := limited(t, 3, 100, elsewhere)
+		k.turn(wanting(kind, "a", 0), wanting(kind, "b", 0), wanting(kind, "c", 0))
+		before := k.c.counters.commands
+		late := wanting(kind, "d", 0)
+		k.c.turn(k.now, &mail{what: late})
+		require.Equal(t, []*actor.Request{late}, k.c.fx.Verdicts, kind)
+		require.Equal(t, actor.ErrTooManyWaiters, late.Err)
+		require.ErrorContains(t, late.Cause, "MaxWaiting)")
+		require.Nil(t, late.Lock())
+		k.c.rest()
+		require.Equal(t, before, k.c.counters.commands)
+		require.Nil(t, k.c.locks.of("d"))
+		require.Nil(t, k.c.groups["d"])
+		s := k.c.stats()
+		require.EqualValues(t, 3, s.Waiting)
+		require.EqualValues(t, 1, s.Shed)
+		require.EqualValues(t, 1, s.Refused)
+	}
+}
+
+// One more than may wait for a name is refused; others come for other names.
+func TestOneTooManyForALockIsRefusedAtOnce(t *testing.T) {
+	for _, kind := range allKinds {
+		for _, each := range []int{1, 3, fewClaims + 36} {
+			k := limited(t, 1000, each, elsewhere)
+			for range each {
+				k.turn(wanting(kind, "a", 0))
+			}
+			require.EqualValues(t, each, k.c.stats().Waiting)
+			late, other := wanting(kind, "a", 0), wanting(kind, "b", 0)
+			k.turn(late, other)
+			require.Equal(t, actor.ErrTooManyWaiters, late.Err, "%v, %d", kind, each)
+			require.ErrorContains(t, late.Cause, "MaxWaitingPerLock)")
+			require.False(t, other.Decided())
+			require.EqualValues(t, 1, k.c.stats().Shed)
+		}
+	}
+}
+
+// When one left another is let in, also of very many claims of which some are held.
+func TestWhereOneLeftAnotherIsLetIn(t *testing.T) {
+	for _, kind := range allKinds {
+		for _, each := range []int{1, 3, fewClaims + 36} {
+			free := true
+			k := limited(t, 1000, each, func(c *actor.Command) actor.Reply {
+				if free {
+					return granted(c)
+				}
+				return elsewhere(c)
+			})
+			if kind == actor.Read { // who has the lock does not wait for it
+				for range 2 * each {
+					k.turn(wanting(kind, "a", 0))
+				}
+			}
+			free = false
+			var waiting []*actor.Request
+			for range each {
+				waiting = append(waiting, wanting(kind, "a", 0))
+				k.turn(waiting[len(waiting)-1])
+				require.False(t, waiting[len(waiting)-1].Decided(), "%v, %d", kind, each)
+			}
+			left := waiting[each/2]
+			k.now += sleepsAtMost
+			k.c.turn(k.now, &mail{what: givesUp{left, errors.New("left")}})
+			k.c.rest()
+			k.turn()
+			require.True(t, left.Decided())
+			next := wanting(kind, "a", 0)
+			k.turn(next)
+			require.False(t, next.Decided(), "%v, %d", kind, each)
+			late := wanting(kind, "a", 0)
+			k.turn(late)
+			require.Equal(t, actor.ErrTooManyWaiters, late.Err, "%v, %d", kind, each)
+		}
+	}
+}
+
+// sleepsAtMost is longer than any answer of these tests takes.
+const sleepsAtMost = time.Second
+
+// A caller that would re-enter is let in however many wait: it cannot let go of what it holds before it has its answer.
+func TestWhoReentersIsNeverOneTooMany(t *testing.T) {
+	for _, kind := range []actor.LockKind{actor.Plain, actor.Fair, actor.Write, actor.Read} {
+		const owner = actor.ThreadOwner | 1
+		taken := false
+		k := limited(t, 1, 1, func(c *actor.Command) actor.Reply {
+			if taken && c.Key != "a" {
+				return elsewhere(c)
+			}
+			return granted(c)
+		})
+		first := wanting(kind, "a", owner)
+		k.turn(first)
+		require.NoError(t, first.Err)
+		taken = true
+		k.turn(wanting(kind, "b", 0)) // as many as may wait
+		again := wanting(kind, "a", owner)
+		k.turn(again, wanting(kind, "c", 0))
+		require.True(t, again.Decided())
+		require.NoError(t, again.Err, kind)
+		if kind == actor.Write {
+			reads := wanting(actor.Read, "a", owner)
+			k.turn(reads)
+			require.NotEqual(t, actor.ErrTooManyWaiters, reads.Err)
+		}
+		require.EqualValues(t, 1, k.c.stats().Shed)
+	}
+}
+
+// Of a request for several locks each counts, and a refusal of it is told of each.
+func TestSeveralLocksCountAsSoMany(t *testing.T) {
+	k := limited(t, 4, 100, elsewhere)
+	several := func() *actor.Request {
+		parts := []actor.Part{{Name: "a", Key: "a", Hold: &actor.Hold{}}, {Name: "b", Key: "b", Hold: &actor.Hold{}}, {Name: "c", Key: "c", Hold: &actor.Hold{}}}
+		return &actor.Request{Tag: actor.Acquire, Key: "a", Name: "a", Joint: &actor.Joint{Parts: parts}}
+	}
+	first, second, one := several(), several(), wanting(actor.Plain, "d", 0)
+	k.turn(first, second, one)
+	require.False(t, first.Decided())
+	require.Equal(t, actor.ErrTooManyWaiters, second.Err)
+	require.False(t, one.Decided())
+	require.EqualValues(t, 3, k.c.stats().Shed)
+	k.c.turn(k.now, &mail{what: givesUp{first, errors.New("left")}})
+	k.c.rest()
+	k.turn()
+	require.True(t, first.Decided())
+	require.EqualValues(t, 1, k.c.fx.Wanted)
+}
+
+// A caller that gave up a request which was refused at once leaves nothing behind.
+func TestWhoIsRefusedAtOnceMayHaveLeft(t *testing.T) {
+	k := limited(t, 1, 1, elsewhere)
+	late := wanting(actor.Plain, "b", 0)
+	k.turn(wanting(actor.Plain, "a", 0), late)
+	require.Equal(t, actor.ErrTooManyWaiters, late.Err)
+	k.c.turn(k.now, &mail{what: givesUp{late, errors.New("left")}})
+	require.Empty(t, k.c.fx.Verdicts)
+	k.c.rest()
+	require.Nil(t, k.c.locks.of("b"))
+	require.EqualValues(t, 1, k.c.stats().Waiting)
+}

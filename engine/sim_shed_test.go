@@ -1,0 +1,100 @@
+package engine
+
+import (
+	"github.com/lockwheel/lockwheel/actor"
+)
+
+// How many may wait. In some worlds engines bound that, and refuse those beyond it as they come.
+
+// limited has some worlds bound how many wait. Not those that are about one who must get the lock in the end.
+func (p *simPlan) limited(seed uint64) {
+	drawn := simRandom{simMixed(seed, 5)}
+	if drawn.IntN(8) != 0 || p.crowd != 0 || p.voters != 0 || p.spinning {
+		return
+	}
+	p.waiting, p.waitingEach = 1+drawn.IntN(2*p.callers), 1+drawn.IntN(p.callers)
+}
+
+// unlimited lets all wait who want to: what comes now looks at every lock.
+func (w *simWorld) unlimited() {
+	w.plan.waiting, w.plan.waitingEach = 0, 0
+	for _, e := range w.engines {
+		c := &e.c.fx.Config
+		c.MaxWaiting, c.MaxWaitingPerLock = 0, 0
+	}
+}
+
+// strangers is how many locks are asked for without a verdict by callers that hold nothing they could re-enter, and how many of
+// these requests wait for one name to read or to write, of which that is the most.
+func (e *simEngine) strangers() (all, most int) {
+	type kindOf struct {
+		name int
+		read bool
+	}
+	each := make(map[kindOf]int)
+	for _, a := range e.asks {
+		if a.Tag != actor.Acquire || a.Owner != 0 || !a.Opened() {
+			continue
+		}
+		all += len(a.of())
+		if a.parts == nil {
+			k := kindOf{a.name, a.Kind == actor.Read}
+			each[k]++
+			most = max(most, each[k])
+		}
+	}
+	return all, most
+}
+
+// bounds checks that no more wait than may.
+func (e *simEngine) bounds() {
+	limit, each := e.c.fx.Config.MaxWaiting, e.c.fx.Config.MaxWaitingPerLock
+	if s := e.c.fx.Stats.Shed; s != e.shed {
+		e.w.fail("%s counts %d that it refused because too many wait, and has told %d so", e.name, s, e.shed)
+	}
+	if limit == 0 {
+		return
+	}
+	all, most := e.strangers()
+	if all > limit {
+		e.w.fail("%s has %d locks asked for, and may have %d", e.name, all, limit)
+	}
+	if most > each && e.w.plan.silence == 0 { // who waits for a grant to be undone is not counted
+		e.w.fail("%s has %d who wait for one name, and may have %d", e.name, most, each)
+	}
+}
+
+// shedding checks a verdict of somebody who was one too many: there were as many before, and it was not let in anywhere.
+func (e *simEngine) shedding(a *simAsk) {
+	if a.Tag == actor.Acquire {
+		e.decides += len(a.of())
+	}
+	if a.Err != actor.ErrTooManyWaiters {
+		return
+	}
+	e.w.saw(sawShed)
+	e.shed += uint64(len(a.of()))
+	wanted, same := e.decides, 1 // with those that were decided in this turn
+	for _, other := range e.asks {
+		if other.Tag == actor.Acquire {
+			wanted += len(other.of())
+			if other.meets(a) {
+				same++
+			}
+		}
+	}
+	c := &e.config
+	switch {
+	case c.MaxWaiting == 0:
+		e.w.fail("%s refuses %s, as if there were a bound for those who wait", e.name, a)
+	case a.Lock() != nil:
+		e.w.fail("%s lets %s wait, and refuses it then because too many wait", e.name, a)
+	case wanted <= c.MaxWaiting && same+e.decides <= c.MaxWaitingPerLock:
+		e.w.fail("%s refuses %s because too many wait, of %d (%d for its name), and %d may wait (%d)", e.name, a, wanted, same, c.MaxWaiting, c.MaxWaitingPerLock)
+	}
+	for _, h := range e.holds {
+		if a.Owner != 0 && h.grant.Owner == a.Owner && h.name == a.name && h.reads == a.hold.reads && h.believed() && !h.suspect {
+			e.w.fail("%s refuses %s because too many wait, and its owner has %s", e.name, a, h)
+		}
+	}
+}

@@ -1,0 +1,148 @@
+package lockwheel_test
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel"
+)
+
+// Callers beyond Options.MaxWaiting and Options.MaxWaitingPerLock.
+
+// Of any kind, the call that is one too many for its lock is refused at once, though it would wait; others are not.
+func TestACallThatIsOneTooManyIsRefusedAtOnce(t *testing.T) {
+	t.Parallel()
+	onEveryKind(t, func(t *testing.T, mutex, other kindOfLock) {
+		s := realSite(t)
+		holder := s.open(lockwheel.Options{})
+		e := s.open(lockwheel.Options{MaxWaitingPerLock: 2})
+		hold := lock(t, other(holder, "n"))
+		waiting := []<-chan outcome{locking(t.Context(), mutex(e, "n"))}
+		queued(t, e, 1) // so that it has the lock first
+		waiting = append(waiting, takingAsync(t.Context(), mutex(e, "n")))
+		queued(t, e, 2)
+		sent := e.Stats().Commands
+
+		_, err := mutex(e, "n").Lock(t.Context())
+		require.ErrorIs(t, err, lockwheel.ErrTooManyWaiters)
+		require.NotErrorIs(t, err, lockwheel.ErrNotAcquired)
+		require.NotErrorIs(t, err, lockwheel.ErrUnavailable)
+		require.EqualError(t, err, `lockwheel: lock "n": too many wait already: 2 for this lock in this engine (Options.MaxWaitingPerLock)`)
+		_, err = mutex(e, "n").TryLock(t.Context())
+		require.ErrorIs(t, err, lockwheel.ErrTooManyWaiters)
+		pending := mutex(e, "n").LockAsync(t.Context())
+		receive(t, pending.Done())
+		_, err = pending.Hold()
+		require.ErrorIs(t, err, lockwheel.ErrTooManyWaiters)
+		stats := e.Stats()
+		require.EqualValues(t, 3, stats.Shed)
+		require.EqualValues(t, 3, stats.Refused)
+		require.EqualValues(t, 2, stats.Waiting)
+		require.LessOrEqual(t, stats.Commands-sent, uint64(4), "only those who wait may ask")
+		unlock(t, lock(t, mutex(e, "another")))
+
+		unlock(t, hold)
+		for _, w := range waiting {
+			unlock(t, granted(t, w))
+		}
+		unlock(t, lock(t, mutex(e, "n")))
+		settled(t, e)
+		require.Equal(t, int64(0), s.do("EXISTS", "n", "another"))
+	})
+}
+
+// However many come beyond what may wait, they are told at once, and locks that are held, wanted and let go are not held up by them.
+func TestAFloodBeyondWhatMayWaitIsRefused(t *testing.T) {
+	t.Parallel()
+	const most, flood = 1_000, 10_000
+	s := realSite(t)
+	holder := s.open(lockwheel.Options{})
+	var told atomic.Int64
+	e := s.open(lockwheel.Options{MaxWaiting: most, Observer: lockwheel.Observer{Refused: func(string, time.Duration, error) { told.Add(1) }}})
+	hold, theirs := lock(t, e.Mutex("mine")), lock(t, holder.Mutex("n"))
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var waiting, refused []*lockwheel.Pending
+	for i := range most + flood {
+		p := e.Mutex("n").LockAsync(ctx)
+		if waiting = append(waiting, p); i >= most {
+			waiting, refused = waiting[:most], append(refused, p)
+		}
+	}
+	for _, p := range refused {
+		receive(t, p.Done())
+		_, err := p.Hold()
+		require.ErrorIs(t, err, lockwheel.ErrTooManyWaiters)
+		require.ErrorContains(t, err, "1000 in this engine (Options.MaxWaiting)")
+	}
+	require.EqualValues(t, flood, e.Stats().Shed)
+	require.EqualValues(t, most, e.Stats().Waiting)
+	_, err := e.Mutex("free").TryLock(t.Context())
+	require.ErrorIs(t, err, lockwheel.ErrTooManyWaiters, "the bound is on all names")
+	again, err := e.Mutex("mine").Lock(hold.Context()) // who holds a lock may take it again
+	require.NoError(t, err)
+	unlock(t, again)
+	unlock(t, hold)
+
+	cancel()
+	for _, p := range waiting {
+		receive(t, p.Done())
+		_, err := p.Hold()
+		require.ErrorIs(t, err, lockwheel.ErrNotAcquired)
+	}
+	unlock(t, lock(t, e.Mutex("free")))
+	unlock(t, theirs)
+	settled(t, e)
+	s.empty(t)
+	eventually(t, "all refusals are told", func() bool { return uint64(told.Load())+e.Stats().Untold >= most+flood })
+}
+
+// Several locks of which one is one too many are not had, and nothing is left of the others.
+func TestSeveralLocksBeyondWhatMayWaitAreNotHad(t *testing.T) {
+	t.Parallel()
+	s := realSite(t)
+	holder := s.open(lockwheel.Options{})
+	e := s.open(lockwheel.Options{MaxWaitingPerLock: 1})
+	theirs := lock(t, holder.Mutex("b"))
+	waiting := locking(t.Context(), e.Mutex("b"))
+	queued(t, e, 1)
+	for name, m := range map[string]lockwheel.Multi{
+		"in one question": e.Multi(e.Mutex("b"), e.Mutex("c")),
+		"in turn":         e.Multi(e.Mutex("a"), e.FencedMutex("c"), e.Mutex("b")),
+		"a quorum":        lockwheel.Quorum(e.Mutex("b")),
+	} {
+		_, err := m.Lock(t.Context(), lockwheel.Wait(10*time.Second))
+		require.ErrorIs(t, err, lockwheel.ErrTooManyWaiters, name)
+		require.ErrorContains(t, err, `"b"`, name)
+		eventually(t, "nothing else is left", func() bool { return s.do("EXISTS", "a", "c") == int64(0) })
+	}
+	unlock(t, theirs)
+	unlock(t, granted(t, waiting))
+	hold, err := e.Multi(e.Mutex("a"), e.Mutex("b")).Lock(t.Context())
+	require.NoError(t, err)
+	unlock(t, hold)
+	settled(t, e)
+	s.empty(t)
+}
+
+// More locks than may be asked for at a time are refused as one as well.
+func TestMoreLocksThanMayWaitAreRefusedAsOne(t *testing.T) {
+	t.Parallel()
+	s := realSite(t)
+	e := s.open(lockwheel.Options{MaxWaiting: 3})
+	var locks []lockwheel.Mutex
+	for i := range 4 {
+		locks = append(locks, e.Mutex(fmt.Sprintf("{m}%d", i)))
+	}
+	_, err := e.Multi(locks...).Lock(t.Context())
+	require.ErrorIs(t, err, lockwheel.ErrTooManyWaiters)
+	hold, err := e.Multi(locks[:3]...).Lock(t.Context())
+	require.NoError(t, err)
+	unlock(t, hold)
+	s.empty(t)
+}
