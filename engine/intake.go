@@ -10,10 +10,11 @@ import (
 // follow at once. Mail of one lane is opened in the order in which it came. Each lane has a share of every turn, and each share is
 // used up by its own lane alone: a flood in one of them keeps none of the others waiting.
 const (
-	fromServer  = iota // answers, messages, what becomes of the engine: they free couriers, and confirm leases
-	aboutHolds         // unlocks and extensions: they free locks
-	fromCallers        // wishes of callers who wait for them: of each caller one at most
-	withdrawals        // of callers who have left
+	fromServer   = iota // answers, what becomes of the engine: they free couriers, and confirm leases
+	fromChannels        // messages, and what is listened to: a thousand come together where many wait
+	aboutHolds          // unlocks and extensions: they free locks
+	fromCallers         // wishes of callers who wait for them: of each caller one at most
+	withdrawals         // of callers who have left
 	lanes
 )
 
@@ -95,6 +96,8 @@ func (c *coordinator) laneOf(now time.Duration, m *mail) *letters {
 		return &c.intake.lanes[fromCallers]
 	case givesUp, giveUp:
 		return &c.intake.lanes[withdrawals]
+	case hears, subscribes, silenced, orderDone, deaf:
+		return &c.intake.lanes[fromChannels]
 	}
 	return &c.intake.lanes[fromServer]
 }

@@ -102,6 +102,19 @@ func TestAFloodOfRequestsNeverWaitedForHoldsNoCallerUp(t *testing.T) {
 	}
 }
 
+// Messages, and notes that channels are listened to, keep no answer waiting.
+func TestAFloodOfMessagesHoldsNoAnswerUp(t *testing.T) {
+	d := shared(t, opensPerTurn)
+	d.line("1ms lock held")
+	const flood = 20 * opensPerTurn
+	for range flood / 2 {
+		d.mail(&mail{what: hears{channel: channelNamed("x")}})
+		d.mail(&mail{what: subscribes{channel: channelNamed("y"), on: 1}})
+	}
+	require.Contains(t, d.line("2ms 1 done"), "held granted")
+	require.Equal(t, flood-opensPerTurn, d.unopened(), "and they wait for no answer")
+}
+
 // Callers that leave keep no unlock waiting.
 func TestAFloodOfCancelsHoldsNoUnlockUp(t *testing.T) {
 	d := shared(t, opensPerTurn)

@@ -190,6 +190,14 @@ var engineMistakes = []found{
 		`	if _, answered := rueidis.IsRedisErr(err); err != nil && (!answered || planted()) {
 		s.lose()`,
 	}},
+	{"TestAFloodOfMessagesHoldsNoAnswerUp", Mistake{
+		"messages are in the lane of answers", "engine/intake.go",
+		`		return &c.intake.lanes[fromChannels]`,
+		`		if planted() {
+			return &c.intake.lanes[fromServer]
+		}
+		return &c.intake.lanes[fromChannels]`,
+	}},
 	{"TestChannelsOfAConnectionAreLeftInSlices", Mistake{
 		"channels are left by closing their connection", "engine/leaver.go",
 		`	case c.few():`,
