@@ -427,7 +427,7 @@ func (d *desk) ordered() (said []string) {
 }
 
 func (d *desk) verdicts() (said []string) {
-	for _, r := range d.c.fx.Verdicts {
+	for _, r := range d.c.tells.told {
 		what := map[actor.Kind]string{
 			actor.Acquire: "granted", actor.Unlock: "unlocked", actor.Force: "forced", AskState: "read", AskCount: "counted",
 			AskShutdown: "complete", AskClose: "closed",

@@ -60,6 +60,7 @@ type intake struct {
 	share int // of a lane in a turn; answers have opensPerTurn in any case
 
 	pieces int // of queues that a turn goes through
+	looks  int // at locks that a turn takes for each round
 }
 
 // sort sorts mail that has come.

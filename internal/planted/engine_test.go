@@ -23,6 +23,20 @@ var engineMistakes = []found{
 				break
 			}`,
 	}},
+	{"TestALoopEndsWhenEveryCallerWasTold", Mistake{
+		"a loop that is closed ends before all callers were told", "engine/engine.go",
+		`	for c.rest(); c.tells.waits(); c.rest() {`,
+		`	for c.rest(); c.tells.waits() && !planted(); c.rest() {`,
+	}},
+	{"TestADoubtTakesSomeLocksATurn", Mistake{
+		"a doubt forgets the locks beyond those of its first turn", "engine/succession.go",
+		`	for _, l := range r.take(c.intake.looks) {`,
+		`	some := r.take(c.intake.looks)
+	if planted() {
+		r.round = round{}
+	}
+	for _, l := range some {`,
+	}},
 	{"TestANumberThatCommandsMayStillUseStaysTaken", Mistake{
 		"what has spoiled a writer's number is forgotten", "actor/read.go",
 		`spoiled: r.spoiled && r.writer == writer.tenure}`,
