@@ -48,6 +48,7 @@ type coordinator struct {
 	doubts   recheck
 	drains   round // of a shutdown that began
 	tells    telling
+	spreads  []*spread     // the first is told on
 	sweeps   int           // queues that are gone through
 	lookOn   bool          // a courier is free, and the turn has looked at so many commands in vain that the next one is to go on
 	now      time.Duration // of the last turn
@@ -88,6 +89,7 @@ func (c *coordinator) turn(now time.Duration, letters *mail) {
 	c.now, c.lookOn = now, false
 	c.sort(now, letters)
 	c.drainSome(now)
+	c.spreadOn(now)
 	c.work(now)
 	if c.closed {
 		c.refuseAll(now)
@@ -149,13 +151,11 @@ func (c *coordinator) open(now time.Duration, m *mail) {
 func (c *coordinator) sounded(now time.Duration, what any) {
 	switch what := what.(type) {
 	case hears:
-		for _, l := range c.of(what.node).ears.of(what.channel) {
-			c.step(now, l, &actor.Message{Kind: actor.Heard})
-		}
+		n := c.of(what.node)
+		c.spread(now, audience{kind: actor.Heard, node: n, channel: what.channel}, n.ears.of(what.channel))
 	case subscribes:
-		for _, l := range c.of(what.node).ears.confirmed(what.channel, what.on) {
-			c.step(now, l, &actor.Message{Kind: actor.Subscribed})
-		}
+		n := c.of(what.node)
+		c.spread(now, audience{kind: actor.Subscribed, node: n, channel: what.channel}, n.ears.confirmed(what.channel, what.on))
 	case silenced:
 		c.of(what.node).ears.silenced(what.channel, what.on)
 	case orderDone:
@@ -520,7 +520,7 @@ func (c *coordinator) close(now time.Duration) {
 		c.cutShort(now, r, actor.ErrClosed, nil)
 	}
 	c.waiting = nil
-	c.drains = round{}
+	c.drains, c.spreads = round{}, nil
 	for l := range c.everyLock() {
 		l.Close(now, c.fx)
 	}
@@ -534,7 +534,7 @@ func (c *coordinator) close(now time.Duration) {
 
 // next is when the coordinator wants another turn without mail; ok is false when it does not.
 func (c *coordinator) next() (at time.Duration, ok bool) {
-	if c.unopened() || c.sweeps > 0 || c.lookOn || c.drains.on() || c.doubts.on() || c.tells.waits() {
+	if c.unopened() || c.sweeps > 0 || c.lookOn || c.drains.on() || c.doubts.on() || len(c.spreads) > 0 || c.tells.waits() {
 		return c.now, true
 	}
 	if !slices.ContainsFunc(c.nodes, (*node).busy) {

@@ -124,14 +124,18 @@ func (c *coordinator) work(now time.Duration) {
 func (c *coordinator) workOff(now time.Duration, lane *letters, share int, n *node) {
 	for left := share; left > 0 && !lane.empty() && !c.closed && (n == nil || !n.full()); {
 		m := lane.pop()
-		left -= weight(m)
+		left -= c.weight(m)
 		c.open(now, m)
 	}
 }
 
 // weight is how much work a letter is, in letters of one lock.
-func weight(m *mail) int {
+func (c *coordinator) weight(m *mail) int {
 	switch what := m.what.(type) {
+	case hears:
+		return c.hearing(what.node, what.channel)
+	case subscribes:
+		return c.hearing(what.node, what.channel)
 	case *batch:
 		return what.load()
 	case *actor.Request:
@@ -140,6 +144,14 @@ func weight(m *mail) int {
 		}
 	case giveUp:
 		return len(what.requests)
+	}
+	return 1
+}
+
+// hearing is how many locks a turn tells at most of what is to be heard on a channel.
+func (c *coordinator) hearing(n *node, name string) int {
+	if ch := c.of(n).ears.channels[name]; ch != nil {
+		return max(1, min(ch.by.len(), c.intake.looks))
 	}
 	return 1
 }

@@ -674,8 +674,8 @@ var simMutants = []simMutant{
 		`!planted() && (reply.Status == Gone || c.Reads != nil && c.Reads.Falls)):`,
 	}}},
 	{"readers that their own engine does not tell of a release", "engine/readers.go", []simEdit{{
-		`range g.those((*actor.Lock).Pending) {`,
-		`range g.those(func(l *actor.Lock) bool { return l.Pending() && !planted() }) {`,
+		`len(waiting) > 0 {`,
+		`len(waiting) > 0 && !planted() {`,
 	}}},
 	{"a reader that polls and does not see that writers take turns", "actor/message.go", []simEdit{{
 		`	if r.Writer != "" {`,
@@ -783,8 +783,15 @@ var simMutants = []simMutant{
 		`	if (!t.waits() || planted()) && len(`,
 	}}},
 	{"a loop that sleeps while there are callers to be told", "engine/coordinator.go", []simEdit{{
-		`c.doubts.on() || c.tells.waits() {`,
-		`c.doubts.on() || c.tells.waits() && !planted() {`,
+		`|| c.tells.waits() {`,
+		`|| c.tells.waits() && !planted() {`,
+	}}},
+	{"a message that very many are to be told, and only some are", "engine/spread.go", []simEdit{{
+		`	if len(all) > most {`,
+		`	if len(all) > most && planted() {
+		all = all[:most]
+	}
+	if len(all) > most {`,
 	}}},
 	{"half of a refused batch forgotten", "engine/dispatch.go", []simEdit{{
 		`		c.again(now, c.nodeOf(part[0].Key), half)`,
