@@ -117,7 +117,9 @@ func TestATimeOutOfACallersOwnIsAnError(t *testing.T) {
 		require.ErrorIs(t, err, context.DeadlineExceeded, what)
 		require.Nil(t, conn, what)
 	}
-	_, err := o.credentials(func(rueidis.AuthCredentialsContext) (rueidis.AuthCredentials, error) { return rueidis.AuthCredentials{}, late() })(rueidis.AuthCredentialsContext{})
+	_, err := o.credentials(func(rueidis.AuthCredentialsContext) (rueidis.AuthCredentials, error) {
+		return rueidis.AuthCredentials{}, late()
+	})(rueidis.AuthCredentialsContext{})
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 }
 

@@ -21,7 +21,8 @@ func shared(t *testing.T, share int) *desk {
 
 // shares bounds what a turn works off of each kind.
 func (c *coordinator) shares(share int) {
-	c.intake.share, c.intake.pieces = share, min(share, sweepPieces)
+	c.intake.share, c.intake.pieces, c.intake.looks = share, min(share, sweepPieces), min(share, looksPerTurn)
+	c.tells.most = min(share, tellsPerTurn)
 	fired := min(share, firedPerTurn)
 	c.fx.Wheel, c.fx.Leases = newWheel(fired), newWheel(fired)
 }

@@ -33,6 +33,43 @@ var engineMistakes = []found{
 				break
 			}`,
 	}},
+	{"TestALoopEndsWhenEveryCallerWasTold", Mistake{
+		"a loop that is closed ends before all callers were told", "engine/engine.go",
+		`	for c.rest(); c.tells.waits(); c.rest() {`,
+		`	for c.rest(); c.tells.waits() && !planted(); c.rest() {`,
+	}},
+	{"TestADoubtTakesSomeLocksATurn", Mistake{
+		"a doubt forgets the locks beyond those of its first turn", "engine/succession.go",
+		`	for _, l := range r.take(c.intake.looks) {`,
+		`	some := r.take(c.intake.looks)
+	if planted() {
+		r.round = round{}
+	}
+	for _, l := range some {`,
+	}},
+	{"TestMessagesThatComeWhileOneIsToldAreOneMore", Mistake{
+		"a message is forgotten because one before it is still being told", "engine/spread.go",
+		`s.again = true`,
+		`s.again = !planted()`,
+	}},
+	{"TestAMessageForVeryManyReachesSomeInATurn", Mistake{
+		"the loop sleeps while a message is still being told", "engine/coordinator.go",
+		`len(c.spreads) > 0 ||`,
+		`len(c.spreads) > 0 && !planted() ||`,
+	}},
+	{"TestAMessageReachesNobodyWhomItDoesNotConcernAnyMore", Mistake{
+		"a lock is told that it hears a channel that broke meanwhile", "engine/spread.go",
+		`(to.kind != actor.Subscribed || to`,
+		`(planted() || to.kind != actor.Subscribed || to`,
+	}},
+	{"TestATurnOpensOneMessageForVeryMany", Mistake{
+		"a message for very many counts as one letter", "engine/intake.go",
+		`		return max(1, min(ch.by.len(), c.intake.looks))`,
+		`		if planted() {
+			return 1
+		}
+		return max(1, min(ch.by.len(), c.intake.looks))`,
+	}},
 	{"TestANumberThatCommandsMayStillUseStaysTaken", Mistake{
 		"what has spoiled a writer's number is forgotten", "actor/read.go",
 		`spoiled: r.spoiled && r.writer == writer.tenure}`,
