@@ -153,8 +153,8 @@ func (h *Hold) Context() context.Context {
 // ctx says, and again until it is answered or the lease is over; ctx, and Options.Timeout, bound only the
 // wait for the answer; that the hold's own context ends is no end of the wait.
 //
-// It returns nil when the lock was held until now, and is released or passed on. ErrLost: it was lost
-// before, also because its key has become something else. A [ServerError]: the server refuses the release for good;
+// It returns nil when the lock was held until now, and is released or passed on; it is passed on without a look at the server, so a loss of
+// which nobody has heard yet is then the next caller's. ErrLost: it was lost before, also because its key has become something else. A [ServerError]: the server refuses the release for good;
 // while the lease lasts it is sent again now and then, in case the right to it is given back. ErrUnavailable: no answer
 // yet, or none before the lease ended; nothing renews the lock any more, and while the lease lasts a second call waits for the same
 // release. ErrNotHeld: it was unlocked before, and that was answered, or the lease is over since. ErrClosed: the engine was closed before.
