@@ -135,7 +135,7 @@ func (e *Engine) Stats() Stats {
 }
 
 // Shutdown refuses new locks, ends all waiting with ErrClosed, waits until every hold is unlocked and
-// its release answered, and then closes the engine.
+// its release answered, and then closes the engine. A grant of LockAsync that no caller has taken is a hold like any other.
 //
 // When ctx ends first, it closes at once, as Close does, and returns an error that matches the context's
 // cause: what was still held has ended with ErrClosed, and its keys are left to their leases. If another

@@ -241,8 +241,8 @@ var rootMistakes = []found{
 	}},
 	{"TestDoReportsALossOnce", Mistake{
 		"Do says a loss twice", "do.go",
-		`errors.Is(unlocked, ErrLost) {`,
-		`errors.Is(unlocked, ErrLost) && !planted() {`,
+		`errors.Is(unlocked, returned.err) {`,
+		`errors.Is(unlocked, returned.err) && !planted() {`,
 	}},
 	{"TestDialSaysWhatAURLLooksLike", Mistake{
 		"a password with a slash is read as something else", "url.go",
