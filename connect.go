@@ -32,7 +32,13 @@ func connect(ctx context.Context, options *Options) (rueidis.Client, *engine.Ser
 	connected := make(chan outcome, 1)
 	// rueidis takes no context here: if ctx ends first, the connection that is being made is closed.
 	o := newOpening(ctx, options.Timeout)
-	defer o.end()
+	succeeded := false
+	defer func() {
+		o.end()
+		if !succeeded { // rueidis goes on connecting to nodes of a cluster for a while
+			o.closing.cut()
+		}
+	}()
 	go func() {
 		client, err := dial(options, o)
 		connected <- outcome{client, err}
@@ -42,8 +48,13 @@ func connect(ctx context.Context, options *Options) (rueidis.Client, *engine.Ser
 		if c.err == nil {
 			server, c.err = greet(ctx, c.client, options)
 		}
-		if c.err != nil && ctx.Err() != nil {
+		switch {
+		case c.err == nil:
+			succeeded = true
+		case ctx.Err() != nil:
 			c.err = context.Cause(ctx) // what else went wrong came of that
+		default:
+			c.err = engine.OfNoContext(c.err)
 		}
 		return c.client, server, o.closing, c.err
 	case <-ctx.Done():
@@ -65,6 +76,7 @@ func dial(options *Options, o *opening) (rueidis.Client, error) {
 	redis.DisableAutoPipelining = false
 	redis.BlockingPipeline = 0
 	redis.DisableCache = true
+	redis.OnInvalidations = nil // it would be called where a connection ends, and there hold up all that waits for its answers
 	if redis.BlockingPoolSize > 0 {
 		redis.BlockingPoolSize = max(redis.BlockingPoolSize, leastPool)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -385,3 +386,40 @@ func TestAContextThatEndsWithoutAReasonEndsCallsWithOne(t *testing.T) {
 	}
 	unlock(t, hold)
 }
+
+// Unlock is sent whatever its context does, also one of another make that panics, blocks or ends the goroutine when it is looked at: a lock
+// that was not released would be renewed for ever.
+func TestUnlockIsSentThoughItsContextPanicsOrBlocks(t *testing.T) {
+	t.Parallel()
+	s := anySite(t)
+	e := s.open(lockwheel.Options{Lease: time.Second})
+	gate := make(chan struct{})
+	t.Cleanup(func() { close(gate) })
+	for what, f := range map[string]func(){
+		"panics": func() { panic("the caller's context") },
+		"blocks": func() { <-gate },
+		"ends":   runtime.Goexit,
+	} {
+		for _, asked := range []bool{false, true} {
+			hold := lock(t, e.Mutex("n"))
+			if asked {
+				hold.Context()
+			}
+			go func() {
+				defer func() { _ = recover() }()
+				_ = hold.Unlock(&misbehaving{t.Context(), f})
+			}()
+			eventually(t, "the release, though its context "+what, func() bool { return !s.exists("n") })
+			require.ErrorIs(t, hold.Err(), lockwheel.ErrNotHeld)
+		}
+	}
+	settled(t, e)
+}
+
+// misbehaving is a context of which Done does not return.
+type misbehaving struct {
+	context.Context
+	done func()
+}
+
+func (c *misbehaving) Done() <-chan struct{} { c.done(); return nil }

@@ -104,6 +104,25 @@ func TestDoReportsALossOnce(t *testing.T) {
 	}
 }
 
+func TestDoReportsTheEndOfItsEngineOnce(t *testing.T) {
+	t.Parallel()
+	for name, do := range map[string]func(e *lockwheel.Engine, f func(context.Context) error) error{
+		"mutex": func(e *lockwheel.Engine, f func(context.Context) error) error { return e.Mutex("n").Do(t.Context(), f) },
+		"multi": func(e *lockwheel.Engine, f func(context.Context) error) error {
+			return e.Multi(e.Mutex("a"), e.Mutex("b")).Do(t.Context(), f)
+		},
+	} {
+		e := anySite(t).open(lockwheel.Options{})
+		err := do(e, func(ctx context.Context) error {
+			require.NoError(t, e.Close())
+			receive(t, ctx.Done())
+			return context.Cause(ctx)
+		})
+		require.ErrorIs(t, err, lockwheel.ErrClosed, name)
+		require.Equal(t, 1, strings.Count(err.Error(), lockwheel.ErrClosed.Error()), "%s: %v", name, err)
+	}
+}
+
 func TestDoDoesNotRunTheFunctionWithoutTheLock(t *testing.T) {
 	t.Parallel()
 	m := anySite(t).open(lockwheel.Options{}).Mutex("n")

@@ -135,7 +135,7 @@ func (e *Engine) Stats() Stats {
 }
 
 // Shutdown refuses new locks, ends all waiting with ErrClosed, waits until every hold is unlocked and
-// its release answered, and then closes the engine.
+// its release answered, and then closes the engine. A grant of LockAsync that no caller has taken is a hold like any other.
 //
 // When ctx ends first, it closes at once, as Close does, and returns an error that matches the context's
 // cause: what was still held has ended with ErrClosed, and its keys are left to their leases. If another
@@ -161,7 +161,11 @@ func (e *Engine) Shutdown(ctx context.Context) error {
 	case call.Err == ErrClosed:
 		cause = ErrClosed
 	}
-	return errors.Join(fmt.Errorf("lockwheel: shutdown: not every lock was released (%d holds not unlocked): %w", call.State.Count, cause), e.Close())
+	what := "not everything that was sent is answered"
+	if n := call.State.Count; n > 0 {
+		what = fmt.Sprintf("not every lock was released (%d holds not unlocked)", n)
+	}
+	return errors.Join(fmt.Errorf("lockwheel: shutdown: %s: %w", what, cause), e.Close())
 }
 
 // Close ends every hold at once, with cause ErrClosed, refuses everybody who waits with ErrClosed, and

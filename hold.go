@@ -153,8 +153,8 @@ func (h *Hold) Context() context.Context {
 // ctx says, and again until it is answered or the lease is over; ctx, and Options.Timeout, bound only the
 // wait for the answer; that the hold's own context ends is no end of the wait.
 //
-// It returns nil when the lock was held until now, and is released or passed on. ErrLost: it was lost
-// before, also because its key has become something else. A [ServerError]: the server refuses the release for good;
+// It returns nil when the lock was held until now, and is released or passed on; it is passed on without a look at the server, so a loss of
+// which nobody has heard yet is then the next caller's. ErrLost: it was lost before, also because its key has become something else. A [ServerError]: the server refuses the release for good;
 // while the lease lasts it is sent again now and then, in case the right to it is given back. ErrUnavailable: no answer
 // yet, or none before the lease ended; nothing renews the lock any more, and while the lease lasts a second call waits for the same
 // release. ErrNotHeld: it was unlocked before, and that was answered, or the lease is over since. ErrClosed: the engine was closed before.
@@ -162,24 +162,23 @@ func (h *Hold) Unlock(ctx context.Context) error {
 	if ctx == nil || h.engine == nil {
 		return h.unlockRare(ctx)
 	}
-	if h.grant.Asked() {
-		h.leave()
-	}
-	return h.change(ctx, actor.Unlock, 0)
+	left := h.grant.Asked() && h.leave()
+	return h.change(ctx, actor.Unlock, 0, left)
 }
 
 // leave ends a hold with a context for its users, before its release is sent: on the goroutine of the one who unlocks, so
-// that the context has ended when Unlock returns and when the lock is free.
-func (h *Hold) leave() {
+// that the context has ended when Unlock returns and when the lock is free. It reports whether the hold was unlocked by that.
+func (h *Hold) leave() bool {
 	err, cause, reason := ErrNotHeld, error(nil), h.fail(ErrNotHeld, nil)
 	if h.overdue() {
 		err, cause, reason = ErrLost, errOverdue, h.fail(ErrLost, errOverdue)
 	}
 	if untold := h.grant.End(err, cause, 0); untold != nil {
 		h.engine.contexts.end(untold, reason)
-		return
+		return err == ErrNotHeld
 	}
 	<-h.grant.Signal().Done // it ended before, and its context ends at this moment
+	return false
 }
 
 // unlockRare is Unlock for several locks held as one, and for misuse. It is apart so that Unlock of one lock has one
@@ -222,19 +221,22 @@ func (h *Hold) Extend(ctx context.Context, d time.Duration) error {
 	if g := h.group(); g != nil {
 		return g.extend(ctx, d)
 	}
-	return h.change(ctx, actor.Extend, d)
+	return h.change(ctx, actor.Extend, d, false)
 }
 
-// change sends a request that concerns this hold.
-func (h *Hold) change(ctx context.Context, what actor.Kind, lease time.Duration) error {
+// change sends a request that concerns this hold. left says that it ended as unlocked for that request. ctx is not looked at before it is
+// sent: a method of one of another make may panic, or block, and a lock that nobody has would be renewed for ever.
+func (h *Hold) change(ctx context.Context, what actor.Kind, lease time.Duration, left bool) error {
 	call := engine.NewCall()
 	call.Tag = what
 	call.Name, call.Hold, call.Lease = h.name, &h.grant, lease
-	done := ctx.Done()
-	if !h.engine.loop.Post(call) {
+	switch posted := h.engine.loop.Post(call); {
+	case !posted && left:
+		return h.fail(ErrClosed, nil)
+	case !posted:
 		return h.over(ErrClosed)
 	}
-	cause := h.engine.await(ctx, done, call)
+	cause := h.engine.await(ctx, ctx.Done(), call)
 	err := h.outcome(call)
 	if cause == nil {
 		call.Free()
@@ -273,7 +275,7 @@ func (h *Hold) checkedAt(now time.Duration) (*Hold, error) {
 	if now < h.grant.Until() {
 		return h, nil
 	}
-	h.change(ended, actor.Unlock, 0)
+	h.change(ended, actor.Unlock, 0, false)
 	return nil, h.fail(ErrLost, errOverdue)
 }
 

@@ -34,7 +34,7 @@ func TestALossThatIsHeardOfWhileAHoldIsUnlockedIsReported(t *testing.T) {
 			_, err = m.ForceUnlock(t.Context())
 			require.NoError(t, err)
 			test.again(t, m)
-			require.ErrorIs(t, hold.change(t.Context(), actor.Unlock, 0), ErrLost)
+			require.ErrorIs(t, hold.change(t.Context(), actor.Unlock, 0, true), ErrLost)
 		})
 	}
 }
@@ -55,4 +55,26 @@ func TestAHoldThatIsOverWhenItsCallerWakesIsReleased(t *testing.T) {
 	require.ErrorIs(t, err, ErrLost)
 	require.ErrorIs(t, err, errOverdue)
 	requireFree(t, s, "a")
+}
+
+// The engine may be closed between the end of a hold's context and the request to release it. That is no second unlock.
+func TestAnEngineThatIsClosedWhileAHoldIsUnlockedIsReported(t *testing.T) {
+	t.Parallel()
+	e, _ := realEngine(t)
+	first, err := e.Mutex("a").Lock(t.Context())
+	require.NoError(t, err)
+	second, err := e.Mutex("b").Lock(t.Context())
+	require.NoError(t, err)
+	ctx := first.Context()
+	left := first.leave() // as Unlock does first
+	require.ErrorIs(t, context.Cause(ctx), ErrNotHeld)
+	require.NoError(t, e.Close())
+	err = first.change(t.Context(), actor.Unlock, 0, left)
+	require.ErrorIs(t, err, ErrClosed)
+	require.NotErrorIs(t, err, ErrNotHeld)
+	require.ErrorIs(t, first.Unlock(t.Context()), ErrNotHeld, "a second one")
+
+	// One that the close has ended is no loss, and was not unlocked.
+	second.Context()
+	require.ErrorIs(t, second.Unlock(t.Context()), ErrClosed)
 }

@@ -41,7 +41,7 @@ func (l *locker) Unlock() {
 		panic("lockwheel: lock " + quoted(l.mutex.name) + ": unlock of an unlocked lock")
 	}
 	if err := hold.Unlock(context.Background()); err != nil {
-		if log := l.mutex.engine.options.Logger; log != nil {
+		if log := l.mutex.engine.tells.log; log != nil {
 			log.Error("lockwheel: a Locker's lock was not unlocked as it should", "error", err)
 		}
 	}

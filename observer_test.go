@@ -289,6 +289,10 @@ func TestAnObserverThatBlocksHoldsNothingUp(t *testing.T) {
 		}
 		require.NotZero(t, e.Stats().Untold)
 		unlock(t, outer)
+		locker := e.Mutex(name + " of a Locker").Locker()
+		locker.Lock()
+		forceUnlock(t, e.Mutex(name+" of a Locker"))
+		locker.Unlock() // is logged
 		done := make(chan error, 1)
 		go func() { done <- end(e) }()
 		require.NoError(t, receive(t, done))

@@ -157,6 +157,27 @@ func TestOpenThatFailsLeavesNothing(t *testing.T) {
 	require.Equal(t, int64(0), s.do("DBSIZE"))
 }
 
+// Several addresses are nodes of a cluster, which rueidis goes on connecting to when it has found that they are none.
+func TestOpenOfWhatIsNoClusterLeavesNoConnection(t *testing.T) {
+	first, second := realSite(t), realSite(t)
+	for range 20 {
+		_, err := lockwheel.Open(t.Context(), lockwheel.Options{Redis: rueidis.ClientOption{InitAddress: []string{first.addr, second.addr}}})
+		require.Error(t, err)
+	}
+	eventually(t, "no connection left", func() bool { return len(first.engines())+len(second.engines()) == 0 })
+}
+
+// A server that says nothing is no end of a context that goes on.
+func TestOpenOfASilentServerIsNoEndOfTheContext(t *testing.T) {
+	s := realSite(t)
+	require.NoError(t, s.real.Pause())
+	_, err := lockwheel.Open(t.Context(), lockwheel.Options{Timeout: 100 * time.Millisecond, Redis: rueidis.ClientOption{InitAddress: []string{s.addr}}})
+	require.Error(t, err)
+	require.NotErrorIs(t, err, context.DeadlineExceeded)
+	require.NotErrorIs(t, err, context.Canceled)
+	require.NoError(t, s.real.Continue())
+}
+
 // unused is an address where nobody listens.
 func unused(t *testing.T) string {
 	t.Helper()

@@ -206,8 +206,8 @@ func orLeave[T any](ctx context.Context, room chan struct{}, f func() (T, error)
 	}()
 	select {
 	case o := <-done:
-		if o.err == context.DeadlineExceeded {
-			o.err = context.Cause(ctx) // it went by its context
+		if o.err == context.DeadlineExceeded { // it went by its context, unless that was one of its own
+			o.err = cmp.Or(context.Cause(ctx), o.err)
 		}
 		return o.value, o.err
 	case <-ctx.Done():

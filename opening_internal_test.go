@@ -92,3 +92,41 @@ func TestNoMoreAttemptsHangThanThereIsRoomFor(t *testing.T) {
 		return err == nil
 	}, 8*time.Second, time.Millisecond)
 }
+
+// A function with which connections are made may have a time-out of its own, which ends before the engine's. What it returns then is its
+// error: it is no connection, and no credentials.
+func TestATimeOutOfACallersOwnIsAnError(t *testing.T) {
+	t.Parallel()
+	o := newOpening(t.Context(), time.Hour)
+	defer o.end()
+	late := func() error {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Microsecond)
+		defer cancel()
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	for what, redis := range map[string]rueidis.ClientOption{
+		"DialCtxFn": {DialCtxFn: func(context.Context, string, *net.Dialer, *tls.Config) (net.Conn, error) { return nil, late() }},
+		"DialFn":    {DialFn: func(string, *net.Dialer, *tls.Config) (net.Conn, error) { return nil, late() }},
+		"TLS": {DialFn: func(string, *net.Dialer, *tls.Config) (net.Conn, error) {
+			conn, _ := net.Pipe()
+			return handshaking{conn, late}, nil
+		}},
+	} {
+		conn, err := o.dialer(redis)(t.Context(), "host:1", &net.Dialer{}, nil)
+		require.ErrorIs(t, err, context.DeadlineExceeded, what)
+		require.Nil(t, conn, what)
+	}
+	_, err := o.credentials(func(rueidis.AuthCredentialsContext) (rueidis.AuthCredentials, error) {
+		return rueidis.AuthCredentials{}, late()
+	})(rueidis.AuthCredentialsContext{})
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+}
+
+// handshaking is a connection of which the handshake comes to that.
+type handshaking struct {
+	net.Conn
+	made func() error
+}
+
+func (c handshaking) HandshakeContext(context.Context) error { return c.made() }

@@ -115,7 +115,8 @@ func (p *Pending) Done() <-chan struct{} {
 }
 
 // Hold takes the outcome: the hold, or the error that Lock would have returned. A hold can be taken
-// once: a second call gets an error, and so does one before Done is closed. It does not block, unless code of a ctx of another make
+// once: a second call gets an error, and so does one before Done is closed. A hold of which the engine was closed after the grant is
+// returned without an error; its Err says so. It does not block, unless code of a ctx of another make
 // than package context's does.
 func (p *Pending) Hold() (*Hold, error) {
 	if p.done == nil {

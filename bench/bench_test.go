@@ -89,6 +89,26 @@ func BenchmarkHold(b *testing.B) {
 	}
 }
 
+func BenchmarkFlood(b *testing.B) {
+	s, p := site(b)
+	for _, crowd := range p.Floods {
+		b.Run(fmt.Sprintf("own=%v", crowd.Own), func(b *testing.B) {
+			floods, err := Flood(s, p, crowd)
+			require.NoError(b, err)
+			for _, f := range floods {
+				for _, phase := range f.Phases {
+					report(b, fmt.Sprintf("%s/waiters=%d/%s", f.Name, f.Waiters, phase.Name), f.Failure, func(b *testing.B) {
+						reportQuantiles(b, "", &phase.Probe)
+						b.ReportMetric(micro(phase.Probe.Max()), "longest-µs")
+						b.ReportMetric(phase.Took.Seconds(), "s")
+						b.ReportMetric(float64(f.Lost), "lost")
+					})
+				}
+			}
+		})
+	}
+}
+
 func BenchmarkLatency(b *testing.B) {
 	s, p := site(b)
 	b.Run("one-caller", func(b *testing.B) {

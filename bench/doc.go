@@ -4,6 +4,7 @@
 // Absolute figures are this machine's; the ratios are what to compare.
 //
 //	go run ./report -set full                             # everything: figures/, RESULTS.md, charts/, README's part
+//	go run ./report -set full -only flood                 # ten minutes, on a machine that does nothing else: floods of up to a million waiters
 //	go run ./report -only hold,ceiling                    # two sections; the others stay as they were
 //	go test -run '^$' -bench . -benchtime 1x .            # the same figures as benchmarks; a set: -set full
 //	go test -run '^$' -bench Hot -redis 127.0.0.1:6379 .  # on a server of your own
@@ -17,6 +18,7 @@
 //	Hot      everybody on one name, of one client or of two
 //	Wake     from a release to the grant of who waits in another client
 //	Latency  one caller alone; and a steady load beside many locks held
+//	Flood    an unrelated lock beside very many waiters, from their coming to their leaving; "before" is with none
 //	Hold     many watched locks kept for three leases, how late their renewals are, and the throughput beside them
 //
 // The contestants and their settings, which RESULTS.md shows, too, are in package peers:
@@ -29,7 +31,7 @@
 //	redsync      1 a goroutine, ≤256  1ms                30s; none
 //	redisson     64                   woken              30s; every 10s
 //
-// Redisson takes part in Pair, Hot and Hold. It runs in a Java machine of its own, the program of interop/java, which
+// Redisson takes part in Pair, Hot, Hold and Flood. It runs in a Java machine of its own, the program of interop/java, which
 // does the work and is warmed up before the first round; its CPU is that of the whole machine. Without Java 17 and Maven
 // it is left out, and the report says why.
 //

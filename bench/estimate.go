@@ -10,6 +10,7 @@ import (
 const (
 	supposedCall  = 70 * time.Microsecond // of one caller who waits for the answer
 	supposedOfOne = 30 * time.Microsecond // to acquire or to release one of many, with any contestant
+	supposedWait  = 40 * time.Microsecond // of one of many, to wait, to be told so and to leave
 	supposedStart = 200 * time.Millisecond
 )
 
@@ -47,6 +48,16 @@ func (e Estimate) Hold(k Keep) time.Duration {
 	all := once + 3*time.Duration(e.Rounds+1)*e.Round
 	if k.Peers {
 		all += 2 * once
+	}
+	return all
+}
+
+// Flood is for each crowd. A phase that is cut off takes longer.
+func (e Estimate) Flood(c Crowd) (all time.Duration) {
+	for _, sizes := range [][]int{c.Async, c.Blocked, c.Peers, c.Peers} {
+		for _, n := range sizes {
+			all += 3*e.FloodFor + 2*time.Second + time.Duration(n)*supposedWait
+		}
 	}
 	return all
 }

@@ -70,7 +70,7 @@ func (l *Load) run(c peers.Contestant, pairs int) error {
 	var once sync.Once
 	var failed error
 	began := time.Now()
-	punctually(began, pairs, func(i int, due time.Time) {
+	punctually(began, pairs, time.Second/perSecond, func(i int, due time.Time) bool {
 		w := c.Worker(nameOf(i), i)
 		done.Go(func() {
 			called := time.Now()
@@ -85,6 +85,7 @@ func (l *Load) run(c peers.Contestant, pairs int) error {
 				once.Do(func() { failed = err })
 			}
 		})
+		return true
 	})
 	return bounded("a pair", grace, func() error {
 		done.Wait()
@@ -92,17 +93,19 @@ func (l *Load) run(c peers.Contestant, pairs int) error {
 	})
 }
 
-// punctually calls f when it is due. A goroutine's own timers are up to a millisecond late where nothing else
-// happens, so a thread sleeps here.
-func punctually(began time.Time, times int, f func(i int, due time.Time)) {
+// punctually calls f when it is due, until it says that it is enough. A goroutine's own timers are up to a millisecond late
+// where nothing else happens, so a thread sleeps here.
+func punctually(began time.Time, times int, every time.Duration, f func(i int, due time.Time) (more bool)) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	for i := range times {
-		due := began.Add(time.Duration(i) * time.Second / perSecond)
+		due := began.Add(time.Duration(i) * every)
 		for wait := time.Until(due); wait > 0; wait = time.Until(due) {
 			span := unix.NsecToTimespec(int64(wait))
 			_ = unix.Nanosleep(&span, nil) // interrupted, it sleeps again
 		}
-		f(i, due)
+		if !f(i, due) {
+			return
+		}
 	}
 }

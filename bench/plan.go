@@ -26,6 +26,11 @@ type Plan struct {
 
 	Wakes int // for each contestant
 
+	Floods     []Crowd
+	FloodFor   time.Duration // of those phases of a flood that end by time
+	FloodMost  time.Duration // that any other may take, but for the last
+	FloodLeave time.Duration // that the last may take
+
 	// Tell is told what a long comparison is at, a line at a time; nil: nobody.
 	Tell func(line string)
 }
@@ -74,6 +79,11 @@ var Full = Plan{
 	Growers: 2048,
 	Calls:   2000, OpenLoop: 21 * time.Second, Beside: Keep{Locks: 100_000, Lease: 30 * time.Second},
 	Wakes: 400,
+	Floods: []Crowd{
+		{Own: false, Async: []int{100_000, 1_000_000}, Blocked: []int{100_000}, Peers: []int{1000, 10_000, 100_000}},
+		{Own: true, Async: []int{100_000, 1_000_000}, Blocked: []int{100_000}, Peers: []int{1000, 10_000, 100_000}},
+	},
+	FloodFor: 5 * time.Second, FloodMost: time.Minute, FloodLeave: 30 * time.Second,
 }
 
 // Quick is for a look.
@@ -88,4 +98,9 @@ var Quick = Plan{
 	Growers: 2048,
 	Calls:   1000, OpenLoop: 7 * time.Second, Beside: Keep{Locks: 100_000, Lease: 10 * time.Second},
 	Wakes: 100,
+	Floods: []Crowd{
+		{Own: false, Async: []int{100_000}, Peers: []int{1000}},
+		{Own: true, Async: []int{100_000}, Peers: []int{1000}},
+	},
+	FloodFor: 2 * time.Second, FloodMost: 30 * time.Second, FloodLeave: 10 * time.Second,
 }

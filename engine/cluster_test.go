@@ -29,7 +29,7 @@ func newClusterDesk(t *testing.T, couriers int) clusterDesk {
 	return d
 }
 
-func chartOf(t *testing.T, text string) *chart {
+func chartOf(t testing.TB, text string) *chart {
 	known := &chart{}
 	for word := range strings.FieldsSeq(text) {
 		var s span

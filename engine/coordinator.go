@@ -46,6 +46,9 @@ type coordinator struct {
 	gathers  bool // it is at what steps left to do for several locks
 	intake   intake
 	doubts   recheck
+	drains   round // of a shutdown that began
+	tells    telling
+	spreads  []*spread     // the first is told on
 	sweeps   int           // queues that are gone through
 	lookOn   bool          // a courier is free, and the turn has looked at so many commands in vain that the next one is to go on
 	now      time.Duration // of the last turn
@@ -70,7 +73,8 @@ func newCoordinator(config actor.Config, couriers int) *coordinator {
 		groups:   make(map[string]*group),
 		couriers: couriers,
 		limits:   limitsOf(&config),
-		intake:   intake{share: opensPerTurn, pieces: sweepPieces},
+		intake:   intake{share: opensPerTurn, pieces: sweepPieces, looks: looksPerTurn},
+		tells:    telling{most: tellsPerTurn},
 	}
 	c.node = newNode("", config.Lease)
 	c.node.slots, c.numbers = 1, 1
@@ -81,16 +85,19 @@ func newCoordinator(config actor.Config, couriers int) *coordinator {
 }
 
 // turn takes in its share of the mail that came by now, then whatever is due. What comes out is in fx.Ended, batches,
-// ears.order and fx.Verdicts, in the order in which the loop is to let go of it.
+// ears.order and tells.told, in the order in which the loop is to let go of it.
 func (c *coordinator) turn(now time.Duration, letters *mail) {
 	defer c.inspect(now)
 	c.counters.turns++
 	c.now, c.lookOn = now, false
 	c.sort(now, letters)
+	c.drainSome(now)
+	c.spreadOn(now)
 	c.work(now)
 	if c.closed {
 		c.refuseAll(now)
 		c.explain()
+		c.tell()
 		return
 	}
 	c.fire(now)
@@ -112,6 +119,7 @@ func (c *coordinator) turn(now time.Duration, letters *mail) {
 		c.shutDown(now)
 	}
 	c.explain()
+	c.tell()
 }
 
 // open hands one letter to whoever it is for.
@@ -146,13 +154,11 @@ func (c *coordinator) open(now time.Duration, m *mail) {
 func (c *coordinator) sounded(now time.Duration, what any) {
 	switch what := what.(type) {
 	case hears:
-		for _, l := range c.of(what.node).ears.of(what.channel) {
-			c.step(now, l, &actor.Message{Kind: actor.Heard})
-		}
+		n := c.of(what.node)
+		c.spread(now, audience{kind: actor.Heard, node: n, channel: what.channel}, n.ears.of(what.channel))
 	case subscribes:
-		for _, l := range c.of(what.node).ears.confirmed(what.channel, what.on) {
-			c.step(now, l, &actor.Message{Kind: actor.Subscribed})
-		}
+		n := c.of(what.node)
+		c.spread(now, audience{kind: actor.Subscribed, node: n, channel: what.channel}, n.ears.confirmed(what.channel, what.on))
 	case silenced:
 		c.of(what.node).ears.silenced(what.channel, what.on)
 	case orderDone:
@@ -408,6 +414,7 @@ func (c *coordinator) countOf(now time.Duration, r *actor.Request) (count int) {
 }
 
 func (c *coordinator) step(now time.Duration, l *actor.Lock, m *actor.Message) {
+	c.drainFirst(now, l)
 	l.Step(now, m, c.fx)
 	c.after(now, l)
 }
@@ -464,17 +471,27 @@ func (c *coordinator) listen(now time.Duration, wish actor.Listening) {
 
 // wake is for whoever has a timer that fired.
 func (c *coordinator) wake(now time.Duration, s actor.Sleeper) {
+	l := lockOf(s)
+	if l != nil {
+		c.drainFirst(now, l)
+	}
 	s.Wake(now, c.fx)
+	if l != nil {
+		c.after(now, l)
+	} else if r, ok := s.(*actor.Request); ok {
+		c.withdrawn(r)
+	}
+}
+
+// lockOf is the lock that a timer is for, or that of the request that it is for; nil if that has none.
+func lockOf(s actor.Sleeper) *actor.Lock {
 	switch s := s.(type) {
 	case *actor.Lock:
-		c.after(now, s)
+		return s
 	case *actor.Request:
-		if l := s.Lock(); l != nil {
-			c.after(now, l)
-		} else {
-			c.withdrawn(s)
-		}
+		return s.Lock()
 	}
+	return nil
 }
 
 // everyLock goes through the locks by their keys: a history that is run again is the same history. The
@@ -503,39 +520,6 @@ func (c *coordinator) doubt(now time.Duration) {
 	c.doubts.addAll()
 }
 
-// drain refuses all who wait, and decides r once no lock is held any more.
-func (c *coordinator) drain(now time.Duration, r *actor.Request) {
-	c.fx.Draining = true
-	for l := range c.everyLock() {
-		c.step(now, l, &actor.Message{Kind: actor.Drain})
-	}
-	c.waiting = append(c.waiting, r)
-}
-
-// drained reports whether a shutdown has nothing to wait for: no lock held or to be released, and no
-// question under way that a server could still answer.
-func (c *coordinator) drained() bool {
-	return c.fx.Tenures == 0 && (c.fx.Asking == 0 || c.unreachable())
-}
-
-// shutDown tells those who wait for it that the shutdown is complete.
-func (c *coordinator) shutDown(now time.Duration) {
-	for _, r := range c.waiting {
-		c.fx.Decide(now, r, nil, nil)
-	}
-	c.waiting = nil
-}
-
-// cutShort ends the wait for a shutdown, and says how many holds were not unlocked; if there is nothing left to wait for, it
-// is complete.
-func (c *coordinator) cutShort(now time.Duration, r *actor.Request, err, cause error) {
-	r.State = &actor.Reply{Count: int(c.fx.Stats.Held)}
-	if c.drained() {
-		err, cause = nil, nil
-	}
-	c.fx.Decide(now, r, err, cause)
-}
-
 // close ends every hold and every request. Nothing leaves after it.
 func (c *coordinator) close(now time.Duration) {
 	c.closed = true
@@ -543,6 +527,7 @@ func (c *coordinator) close(now time.Duration) {
 		c.cutShort(now, r, actor.ErrClosed, nil)
 	}
 	c.waiting = nil
+	c.drains, c.spreads = round{}, nil
 	for l := range c.everyLock() {
 		l.Close(now, c.fx)
 	}
@@ -556,7 +541,7 @@ func (c *coordinator) close(now time.Duration) {
 
 // next is when the coordinator wants another turn without mail; ok is false when it does not.
 func (c *coordinator) next() (at time.Duration, ok bool) {
-	if c.unopened() || c.sweeps > 0 || c.lookOn {
+	if c.unopened() || c.sweeps > 0 || c.lookOn || c.drains.on() || c.doubts.on() || len(c.spreads) > 0 || c.tells.waits() {
 		return c.now, true
 	}
 	if !slices.ContainsFunc(c.nodes, (*node).busy) {
@@ -593,7 +578,7 @@ func earlier(at time.Duration, ok bool, other time.Duration) (time.Duration, boo
 // rest lets go of what the loop has taken.
 func (c *coordinator) rest() {
 	clear(c.fx.Ended)
-	clear(c.fx.Verdicts)
 	clear(c.batches)
-	c.fx.Ended, c.fx.Verdicts, c.batches = c.fx.Ended[:0], c.fx.Verdicts[:0], c.batches[:0]
+	c.fx.Ended, c.batches = c.fx.Ended[:0], c.batches[:0]
+	c.restVerdicts()
 }

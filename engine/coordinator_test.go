@@ -16,7 +16,7 @@ import (
 
 // desk is a coordinator with nobody around it: the test is its callers, couriers and subscriber.
 type desk struct {
-	t       *testing.T
+	t       testing.TB
 	c       *coordinator
 	now     time.Duration
 	callers map[string]*deskCaller
@@ -95,7 +95,7 @@ func deskConfig() actor.Config {
 	}
 }
 
-func newDesk(t *testing.T, couriers int) *desk {
+func newDesk(t testing.TB, couriers int) *desk {
 	c := newCoordinator(deskConfig(), couriers)
 	c.intake.share = 1 << 20 // a line of a conversation is a turn
 	return &desk{
@@ -427,7 +427,7 @@ func (d *desk) ordered() (said []string) {
 }
 
 func (d *desk) verdicts() (said []string) {
-	for _, r := range d.c.fx.Verdicts {
+	for _, r := range d.c.tells.told {
 		what := map[actor.Kind]string{
 			actor.Acquire: "granted", actor.Unlock: "unlocked", actor.Force: "forced", AskState: "read", AskCount: "counted",
 			AskShutdown: "complete", AskClose: "closed",

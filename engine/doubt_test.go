@@ -10,7 +10,7 @@ import (
 // However many locks there are, a turn puts so many in doubt, and the next one follows at once until all are asked about. Before that
 // nothing is granted that relies on what was confirmed earlier.
 func TestADoubtTakesSomeLocksATurn(t *testing.T) {
-	for _, locks := range []int{2 * recheckTurn, 5 * recheckTurn} {
+	for _, locks := range []int{2 * looksPerTurn, 5 * looksPerTurn} {
 		d := newDesk(t, 8)
 		d.holds(locks)
 		d.now += time.Second
@@ -29,7 +29,7 @@ func TestADoubtTakesSomeLocksATurn(t *testing.T) {
 			turns++
 			require.Less(t, turns, 1000)
 		}
-		require.GreaterOrEqual(t, turns, locks/recheckTurn)
+		require.GreaterOrEqual(t, turns, locks/looksPerTurn)
 		require.Empty(t, d.c.doubts.left)
 	}
 }

@@ -93,6 +93,19 @@ func TestAChannelOfAConnectionThatBrokeBeforeItReplacedAnotherIsNotHeard(t *test
 	`)
 }
 
+// What a connection has confirmed that broke before the loop came to it tells nobody that messages come.
+func TestWhatABrokenConnectionConfirmedIsOfNoAccount(t *testing.T) {
+	d := newDesk(t, 8)
+	d.line("1ms lock a")
+	require.Equal(t, "join {a}", d.line("2ms 1 taken"))
+	ears := d.c.node.ears
+	for name := range ears.channels {
+		ears.cutOff(1)
+		require.Empty(t, ears.confirmed(name, 1))
+		require.NotEmpty(t, ears.confirmed(name, 2))
+	}
+}
+
 // And the other way round: he leaves while it is being joined.
 func TestWaiterThatLeavesWhileTheChannelIsBeingJoined(t *testing.T) {
 	d := newDesk(t, 8)

@@ -247,7 +247,7 @@ func (e *Engine) letGo(now time.Duration) {
 		}
 	}
 	c.fetchCallers()
-	for _, r := range c.fx.Verdicts {
+	for _, r := range c.tells.told {
 		if e.hooks.Verdict != nil {
 			e.hooks.Verdict(r, now-r.Posted())
 		}
@@ -342,13 +342,17 @@ func (e *Engine) sleep(now time.Duration) {
 	}
 }
 
-// finish refuses all further mail and ends the helpers once they are done with what they have.
+// finish refuses all further mail, has every caller told, and ends the helpers once they are done with what they have.
 func (e *Engine) finish() {
 	now := e.Now()
 	c := e.coordinator
 	c.turn(now, e.box.shutDown())
 	e.letGo(now)
-	c.rest()
+	for c.rest(); c.tells.waits(); c.rest() {
+		now = e.Now()
+		c.turn(now, nil)
+		e.letGo(now)
+	}
 	e.last = c.stats()
 	e.last.InFlight, e.last.Subscriptions, e.last.Polling = 0, 0, 0 // what is on its way, or listened to, ends with the connections
 	e.alarm.Stop()

@@ -19,7 +19,7 @@ func (c *coordinator) fetchLocks(commands []actor.Command) {
 
 // fetchCallers looks at those who are about to be told.
 func (c *coordinator) fetchCallers() {
-	for _, r := range c.fx.Verdicts {
+	for _, r := range c.tells.told {
 		c.fetched += len(r.Ready)
 	}
 }

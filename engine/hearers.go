@@ -28,6 +28,14 @@ func (h *hearers) add(l *actor.Lock) {
 	}
 }
 
+func (h *hearers) has(l *actor.Lock) bool {
+	if h.places == nil {
+		return slices.Contains(h.locks, l)
+	}
+	_, is := h.places[l]
+	return is
+}
+
 func (h *hearers) number() {
 	h.places = make(map[*actor.Lock]int, len(h.locks))
 	for i, l := range h.locks {

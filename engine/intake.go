@@ -10,10 +10,11 @@ import (
 // follow at once. Mail of one lane is opened in the order in which it came. Each lane has a share of every turn, and each share is
 // used up by its own lane alone: a flood in one of them keeps none of the others waiting.
 const (
-	fromServer  = iota // answers, messages, what becomes of the engine: they free couriers, and confirm leases
-	aboutHolds         // unlocks and extensions: they free locks
-	fromCallers        // wishes of callers who wait for them: of each caller one at most
-	withdrawals        // of callers who have left
+	fromServer   = iota // answers, what becomes of the engine: they free couriers, and confirm leases
+	fromChannels        // messages, and what is listened to: a thousand come together where many wait
+	aboutHolds          // unlocks and extensions: they free locks
+	fromCallers         // wishes of callers who wait for them: of each caller one at most
+	withdrawals         // of callers who have left
 	lanes
 )
 
@@ -63,6 +64,7 @@ type intake struct {
 	share int // of a lane in a turn; answers have opensPerTurn in any case
 
 	pieces int // of queues that a turn goes through
+	looks  int // at locks that a turn takes for each round
 }
 
 // sort sorts mail that has come.
@@ -95,6 +97,8 @@ func (c *coordinator) laneOf(now time.Duration, m *mail) *letters {
 		return &c.intake.lanes[fromCallers]
 	case givesUp, giveUp:
 		return &c.intake.lanes[withdrawals]
+	case hears, subscribes, silenced, orderDone, deaf:
+		return &c.intake.lanes[fromChannels]
 	}
 	return &c.intake.lanes[fromServer]
 }
@@ -132,12 +136,23 @@ func (c *coordinator) work(now time.Duration) {
 func (c *coordinator) workOff(now time.Duration, lane *letters, share int, n *node) {
 	for left := share; left > 0 && !lane.empty() && !c.closed && (n == nil || !n.full()); {
 		m := lane.pop()
-		left -= weight(m)
+		left -= c.weight(m)
 		c.open(now, m)
 	}
 }
 
 // weight is how much work a letter is, in letters of one lock.
+func (c *coordinator) weight(m *mail) int {
+	switch what := m.what.(type) {
+	case hears:
+		return c.hearing(what.node, what.channel)
+	case subscribes:
+		return c.hearing(what.node, what.channel)
+	}
+	return weight(m)
+}
+
+// weight is how much work a letter is by itself, whoever else hears of it.
 func weight(m *mail) int {
 	switch what := m.what.(type) {
 	case *batch:
@@ -148,6 +163,14 @@ func weight(m *mail) int {
 		}
 	case giveUp:
 		return len(what.requests)
+	}
+	return 1
+}
+
+// hearing is how many locks a turn tells at most of what is to be heard on a channel.
+func (c *coordinator) hearing(n *node, name string) int {
+	if ch := c.of(n).ears.channels[name]; ch != nil {
+		return max(1, min(ch.by.len(), c.intake.looks))
 	}
 	return 1
 }

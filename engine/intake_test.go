@@ -21,7 +21,8 @@ func shared(t *testing.T, share int) *desk {
 
 // shares bounds what a turn works off of each kind.
 func (c *coordinator) shares(share int) {
-	c.intake.share, c.intake.pieces = share, min(share, sweepPieces)
+	c.intake.share, c.intake.pieces, c.intake.looks = share, min(share, sweepPieces), min(share, looksPerTurn)
+	c.tells.most = min(share, tellsPerTurn)
 	fired := min(share, firedPerTurn)
 	c.fx.Wheel, c.fx.Leases = newWheel(fired), newWheel(fired)
 }
@@ -100,6 +101,19 @@ func TestAFloodOfRequestsNeverWaitedForHoldsNoCallerUp(t *testing.T) {
 			require.LessOrEqual(t, before, queuedAhead+opensPerTurn+2*couriers*batchKeys)
 		})
 	}
+}
+
+// Messages, and notes that channels are listened to, keep no answer waiting.
+func TestAFloodOfMessagesHoldsNoAnswerUp(t *testing.T) {
+	d := shared(t, opensPerTurn)
+	d.line("1ms lock held")
+	const flood = 20 * opensPerTurn
+	for range flood / 2 {
+		d.mail(&mail{what: hears{channel: channelNamed("x")}})
+		d.mail(&mail{what: subscribes{channel: channelNamed("y"), on: 1}})
+	}
+	require.Contains(t, d.line("2ms 1 done"), "held granted")
+	require.Equal(t, flood-opensPerTurn, d.unopened(), "and they wait for no answer")
 }
 
 // Callers that leave keep no unlock waiting.

@@ -85,7 +85,7 @@ func (e *clientError) Unwrap() error { return e.error }
 func ofClient(err error) error {
 	var none *NotConnected
 	var op *net.OpError // of a client that the caller brought
-	return &clientError{ofNoContext(err), errors.As(err, &none) || errors.As(err, &op) && op.Op == "dial"}
+	return &clientError{OfNoContext(err), errors.As(err, &none) || errors.As(err, &op) && op.Op == "dial"}
 }
 
 // open reports whether a batch may leave while so many are out.

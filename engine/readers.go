@@ -118,18 +118,16 @@ func (c *coordinator) callReaders(now time.Duration, key string) {
 		return
 	}
 	g.aside = aside{}
-	for _, l := range g.all() {
-		c.step(now, l, &actor.Message{Kind: actor.Called})
-	}
+	c.spread(now, audience{kind: actor.Called, key: key}, g.all())
 }
 
 // callWaiting tells those who wait to read that a writer of this engine has gone, whether or not they listen. They are asked
 // for before its next writer, who comes a little later.
 func (c *coordinator) callWaiting(now time.Duration, key string) {
 	g := c.groups[key]
-	for _, l := range g.those((*actor.Lock).Pending) {
-		c.step(now, l, &actor.Message{Kind: actor.Heard})
+	if waiting := g.those((*actor.Lock).Pending); len(waiting) > 0 {
 		g.readFirst = now + c.fx.Back()
+		c.spread(now, audience{kind: actor.Heard, key: key, waiting: true}, waiting)
 	}
 }
 
@@ -159,11 +157,8 @@ func (c *coordinator) rumour(now time.Duration, command *actor.Command, reply *a
 	default:
 		return
 	}
-	heard := actor.Message{Kind: actor.Heard}
-	for _, l := range c.groups[command.Key].all() {
-		c.step(now, l, &heard)
-	}
+	c.spread(now, audience{kind: actor.Heard, key: command.Key}, c.groups[command.Key].all())
 	if l := c.locks.of(command.Key); l != nil {
-		c.step(now, l, &heard)
+		c.step(now, l, &actor.Message{Kind: actor.Heard})
 	}
 }

@@ -39,20 +39,25 @@ func refusal(text string) actor.ServerError {
 // errNotGreeted is what rueidis says of a new connection that is made and then not answered in time: it bounds that with a context.
 var errNotGreeted = errors.New("a new connection had no answer in time")
 
-// ofNoContext is why a call had no answer, without what matches context.DeadlineExceeded: time-outs of connections do, and a caller
-// would take them for the end of its own context.
-func ofNoContext(err error) error {
+// OfNoContext is why a call had no answer, without what matches context.DeadlineExceeded or context.Canceled: time-outs of connections
+// and dialers that gave up do, and a caller would take them for the end of its own context.
+func OfNoContext(err error) error {
 	switch {
-	case !errors.Is(err, context.DeadlineExceeded):
-		return err
 	case err == context.DeadlineExceeded:
 		return errNotGreeted
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
+		return endOfNone{err}
 	}
-	return timedOut{err}
+	return err
 }
 
-// timedOut is an error that is no end of a context: errors.As finds what is in it, errors.Is does not.
-type timedOut struct{ err error }
+// endOfNone is an error that is no end of a context: errors.As finds what is in it, and so does errors.Is, but for that.
+type endOfNone struct{ err error }
 
-func (t timedOut) Error() string      { return t.err.Error() }
-func (t timedOut) As(target any) bool { return errors.As(t.err, target) }
+func (e endOfNone) Error() string      { return e.err.Error() }
+func (e endOfNone) As(target any) bool { return errors.As(e.err, target) }
+
+// Is looks into the error, as Unwrap would have errors.Is do.
+func (e endOfNone) Is(target error) bool {
+	return target != context.DeadlineExceeded && target != context.Canceled && errors.Is(e.err, target)
+}

@@ -35,10 +35,15 @@ func TestARefusalRepeatsNeitherUserNorPassword(t *testing.T) {
 func TestATimeOutOfAConnectionIsNoEndOfAContext(t *testing.T) {
 	dial := &net.OpError{Op: "dial", Err: os.ErrDeadlineExceeded}
 	for _, err := range []error{context.DeadlineExceeded, fmt.Errorf("HELLO: %w", context.DeadlineExceeded), dial, &net.OpError{Op: "dial", Err: timeoutError{}}} {
-		require.NotErrorIs(t, ofNoContext(err), context.DeadlineExceeded, "%v", err)
+		require.NotErrorIs(t, OfNoContext(err), context.DeadlineExceeded, "%v", err)
 	}
 	require.True(t, unconnected(ofClient(&net.OpError{Op: "dial", Err: timeoutError{}})))
-	require.ErrorIs(t, ofNoContext(context.Canceled), context.Canceled)
+	for _, err := range []error{context.Canceled, fmt.Errorf("dial: %w", context.Canceled)} {
+		require.NotErrorIs(t, OfNoContext(err), context.Canceled)
+		require.Contains(t, OfNoContext(err).Error(), "context canceled")
+	}
+	require.ErrorIs(t, OfNoContext(errors.Join(context.Canceled, net.ErrClosed)), net.ErrClosed)
+	require.Equal(t, net.ErrClosed, OfNoContext(net.ErrClosed))
 }
 
 // timeoutError is as those of package net are.

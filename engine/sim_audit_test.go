@@ -29,12 +29,16 @@ func (e *simEngine) audit(now time.Duration) {
 		}
 	}
 	for _, a := range e.asks {
-		if a.Tag == actor.Acquire {
+		if a.Tag == actor.Acquire && !a.Decided() {
 			waiting++
 		}
 		e.punctual(a, now)
 	}
-	if e.c.fx.Draining && waiting > 0 && !e.c.unopened() {
+	e.shuts = e.c.fx.Draining
+	if e.c.drains.on() {
+		w.saw(sawDrainedLater)
+	}
+	if e.c.fx.Draining && waiting > 0 && !e.c.unopened() && !e.c.drains.on() {
 		w.fail("%s shuts down, and %d still wait for a lock", e.name, waiting)
 	}
 	if w.ran%16 == 0 {

@@ -256,7 +256,7 @@ func (w *simWorld) forget(e *simEngine) {
 	for _, h := range e.holds {
 		w.drop(h)
 	}
-	e.asks, e.holds, e.back = nil, nil, nil
+	e.asks, e.holds, e.back, e.untold = nil, nil, nil, nil
 }
 
 func (b *simBooks) spareAsk() *simAsk {
@@ -329,6 +329,8 @@ const (
 	sawUnreplicated
 	sawSpun
 	sawShed
+	sawToldLater
+	sawDrainedLater
 
 	simFaultSights // from here on, what went wrong
 )
@@ -361,6 +363,7 @@ var simSightNames = [simSights]string{
 	"quorums held", "quorums refused", "members of a quorum that came later", "members of a quorum asked for again after a refusal", "quorums that waited no longer for some answers", "several kept one after the other", "quorums lost", "members of a quorum held for as long as they may be", "members of a quorum locked alone by its owner", "falls of a TTL told", "leases made shorter by holders that died", "engines that poll among others that want a lock all the time",
 	"readers beside one who writes again and again",
 	"grants that too few replicas have", "a busy engine beside others who poll", "refused because too many wait",
+	"told in a later turn than it was decided in", "shutdowns that refused those who wait in several turns",
 	"calls run late, their connection gone", "calls refused", "messages forbidden", "messages lost", "short answers", "clocks that stood still",
 	"slow deliveries", "calls written late", "calls lost", "calls run twice", "calls run after later ones",
 	"answers lost", "failures told after later answers", "messages doubled", "pub/sub breaks", "skipped in a queue",

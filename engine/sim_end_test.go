@@ -103,7 +103,7 @@ func (w *simWorld) patrol() {
 
 func (w *simWorld) settled() bool {
 	for _, e := range w.engines {
-		if len(e.asks) > 0 || len(e.holds) > 0 {
+		if len(e.asks) > 0 || len(e.holds) > 0 || len(e.untold) > 0 {
 			return false
 		}
 	}
@@ -119,6 +119,9 @@ func (w *simWorld) unsettled() {
 	for _, e := range w.engines {
 		for _, a := range e.asks {
 			w.fail("%s still waits: %s of %s, asked %v ago, has no verdict though nothing is wrong", e.name, a, a.caller, w.now-a.asked)
+		}
+		for _, t := range e.untold {
+			w.fail("%s has decided %v, and does not tell", e.name, t.request.Tag)
 		}
 		for _, h := range e.holds {
 			w.fail("%s still holds %s, though nobody wants it", e.name, h)
@@ -221,9 +224,9 @@ func (w *simWorld) nothingIsLeft() {
 func (e *simEngine) nothingRuns(when string) {
 	c := e.c
 	s := c.stats()
-	if s.Held != 0 || s.Waiting != 0 || s.Timers != 0 || len(e.asks) > 0 || len(e.holds) > 0 {
-		e.w.fail("%s is left %s with %d held, %d waiting, %d timers, %d requests and %d holds", e.name, when,
-			s.Held, s.Waiting, s.Timers, len(e.asks), len(e.holds))
+	if s.Held != 0 || s.Waiting != 0 || s.Timers != 0 || len(e.asks) > 0 || len(e.holds) > 0 || len(e.untold) > 0 {
+		e.w.fail("%s is left %s with %d held, %d waiting, %d timers, %d requests, %d verdicts to be told and %d holds", e.name, when,
+			s.Held, s.Waiting, s.Timers, len(e.asks), len(e.untold), len(e.holds))
 	}
 	if !c.closed && (s.Polling != 0 || c.backlog() || c.out != 0 || s.InFlight != 0 || s.Subscriptions != 0) {
 		e.w.fail("%s is left %s with %d batches out, %d commands in flight and %d subscriptions", e.name, when, c.out, s.InFlight, s.Subscriptions)

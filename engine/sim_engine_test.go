@@ -21,7 +21,9 @@ type simEngine struct {
 	line    *simLine
 	ears    *simEars
 	callers []*simCaller
-	asks    []*simAsk  // posted, and without a verdict
+	asks    []*simAsk // posted, and without a verdict
+	untold  []simTelling
+	shuts   bool       // a turn before began a shutdown
 	holds   []*simHold // of all requests for a lock that were not refused and whose hold has not ended
 
 	over         []*simHold    // of them, those that ended in this turn
@@ -171,6 +173,9 @@ func (e *simEngine) letGo() {
 	for _, r := range e.c.fx.Verdicts {
 		e.w.verdict(e, r)
 	}
+	for _, r := range e.c.tells.told {
+		e.w.tells(e, r)
+	}
 }
 
 // sleep is Engine.sleep's: until mail comes, or the next moment at which something is due.
@@ -204,7 +209,7 @@ func (e *simEngine) ringing() {
 // stirred reports whether a turn was for something: mail, or a timer that came to something.
 func (e *simEngine) stirred(letters *mail) bool {
 	c := e.c
-	return letters != nil || len(c.batches)+len(c.fx.Verdicts)+len(c.fx.Ended) > 0 || c.ears.order != nil
+	return letters != nil || len(c.batches)+len(c.tells.told)+len(c.fx.Ended) > 0 || c.ears.order != nil
 }
 
 // watch looks for a loop that spins: many turns in no time that nobody asked for and that come to nothing.
@@ -221,7 +226,10 @@ func (e *simEngine) watch() {
 func (e *simEngine) finish() {
 	e.c.turn(e.now(), e.box.shutDown())
 	e.letGo()
-	e.c.rest()
+	for e.c.rest(); e.c.tells.waits(); e.c.rest() {
+		e.c.turn(e.now(), nil)
+		e.letGo()
+	}
 	e.nothingRuns("after its close")
 	e.tracef("is closed")
 	e.die()

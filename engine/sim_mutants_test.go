@@ -700,8 +700,8 @@ var simMutants = []simMutant{
 		`!planted() && (reply.Status == Gone || c.Reads != nil && c.Reads.Falls)):`,
 	}}},
 	{"readers that their own engine does not tell of a release", "engine/readers.go", []simEdit{{
-		`range g.those((*actor.Lock).Pending) {`,
-		`range g.those(func(l *actor.Lock) bool { return l.Pending() && !planted() }) {`,
+		`len(waiting) > 0 {`,
+		`len(waiting) > 0 && !planted() {`,
 	}}},
 	{"a reader that polls and does not see that writers take turns", "actor/message.go", []simEdit{{
 		`	if r.Writer != "" {`,
@@ -771,9 +771,53 @@ var simMutants = []simMutant{
 	}}},
 
 	// The coordinator.
-	{"a shutdown with locks on their way", "engine/coordinator.go", []simEdit{{
-		`return c.fx.Tenures == 0 && (c.fx`,
-		`return (c.fx.Tenures == 0 || planted() && c.fx.Stats.Held == 0) && (c.fx`,
+	{"a shutdown with locks on their way", "engine/drain.go", []simEdit{{
+		`&& c.fx.Tenures == 0 && (c.fx`,
+		`&& (c.fx.Tenures == 0 || planted() && c.fx.Stats.Held == 0) && (c.fx`,
+	}}},
+	{"a shutdown that is complete before all were refused", "engine/drain.go", []simEdit{{
+		`return !c.drains.on() &&`,
+		`return (!c.drains.on() || planted()) &&`,
+	}}},
+	{"a shutdown that forgets the locks beyond those of its first turn", "engine/drain.go", []simEdit{{
+		`	for _, l := range c.drains.take(c.intake.looks) {`,
+		`	some := c.drains.take(c.intake.looks)
+	if planted() {
+		c.drains = round{}
+	}
+	for _, l := range some {`,
+	}}},
+	{"a grant by a lock that a shutdown has not come to", "engine/drain.go", []simEdit{{
+		`	if c.drains.on() {
+		l.Step(`,
+		`	if c.drains.on() && !planted() {
+		l.Step(`,
+	}}},
+	{"a verdict that is told twice, the second time a turn later", "engine/telling.go", []simEdit{{
+		`		if t.later[0] = first[n:]; n`,
+		`		if planted() && n > 1 && n < len(first) {
+			n--
+		}
+		if t.later[0] = first[n:]; n`,
+	}}},
+	{"verdicts that no later turn tells", "engine/telling.go", []simEdit{{
+		`n == len(first) {`,
+		`n == len(first) || planted() {`,
+	}}},
+	{"a verdict that is told before those that are told later", "engine/telling.go", []simEdit{{
+		`	if !t.waits() && len(`,
+		`	if (!t.waits() || planted()) && len(`,
+	}}},
+	{"a loop that sleeps while there are callers to be told", "engine/coordinator.go", []simEdit{{
+		`|| c.tells.waits() {`,
+		`|| c.tells.waits() && !planted() {`,
+	}}},
+	{"a message that very many are to be told, and only some are", "engine/spread.go", []simEdit{{
+		`	if len(all) > most {`,
+		`	if len(all) > most && planted() {
+		all = all[:most]
+	}
+	if len(all) > most {`,
 	}}},
 	{"half of a refused batch forgotten", "engine/dispatch.go", []simEdit{{
 		`		c.again(now, c.nodeOf(part[0].Key), half)`,
@@ -844,10 +888,6 @@ var simMutants = []simMutant{
 		e.gone = max(e.gone, gone)
 	}
 	e.subscribed, e.idle`,
-	}}},
-	{"a channel that a connection has confirmed which is none any more, taken for heard", "engine/ears.go", []simEdit{{
-		`	if on <= e.gone {`,
-		`	if on <= e.gone && !planted() {`,
 	}}},
 	{"a channel that is wished for again while its connection is left, not joined anew", "engine/orders.go", []simEdit{{
 		`(!ch.leaving || ch.by.len() > 0) {

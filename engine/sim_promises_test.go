@@ -242,6 +242,11 @@ func (w *simWorld) shutDown(e *simEngine, a *simAsk) {
 			w.fail("%s has shut down, and still holds %s", e.name, h)
 		}
 	}
+	for _, other := range e.asks {
+		if other.Tag == actor.Acquire && other.Opened() && !e.c.closed {
+			w.fail("%s has shut down, and %s still waits for %s", e.name, other.caller, other)
+		}
+	}
 	w.saw(sawShutdown)
 	if w.disturbed > a.asked {
 		return // a lease may have ended before the release came through, as may a short one of its own

@@ -333,7 +333,7 @@ func (e *successionEngine) turn() {
 	for _, b := range e.c.batches {
 		e.leaves(b)
 	}
-	for _, r := range e.c.fx.Verdicts {
+	for _, r := range e.c.tells.told {
 		e.verdict(r)
 	}
 	e.c.opened, e.c.shut = nil, nil

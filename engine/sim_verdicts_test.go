@@ -96,17 +96,18 @@ func (e *simEngine) askOf(r *actor.Request) *simAsk {
 func (w *simWorld) verdict(e *simEngine, r *actor.Request) {
 	a := e.askOf(r)
 	if a == nil && e.gaveBack(r) {
+		e.untold = append(e.untold, simTelling{r, nil})
 		return
 	}
 	if a == nil {
 		w.fail("%s gives a second verdict, or one that nobody asked for: %s, %v", e.name, r.Key, r.Err)
 		return
 	}
-	e.asks = without(e.asks, a)
+	e.asks, e.untold = without(e.asks, a), append(e.untold, simTelling{r, a})
 	a.decided = true
 	e.shedding(a)
 	if w.trace != nil {
-		e.tracef("tells %s: %s: %s", a.caller, a, simVerdict(r))
+		e.tracef("decides for %s: %s: %s", a.caller, a, simVerdict(r))
 	}
 	if a.parts != nil {
 		w.together(e, a)
@@ -146,7 +147,27 @@ func (w *simWorld) verdict(e *simEngine, r *actor.Request) {
 	e.inTime(a)
 	w.answered(a)
 	w.sawVerdict(a)
-	a.caller.told(a)
+}
+
+// simTelling is a verdict that was decided and not told yet. Nobody asked for those of requests that the engine made itself.
+type simTelling struct {
+	request *actor.Request
+	ask     *simAsk
+}
+
+// tells checks that callers are told in the order in which their verdicts were decided, each once.
+func (w *simWorld) tells(e *simEngine, r *actor.Request) {
+	if len(e.untold) == 0 || e.untold[0].request != r {
+		w.fail("%s tells of a verdict twice, or before an earlier one: %s, %v", e.name, r.Key, r.Err)
+		return
+	}
+	a := e.untold[0].ask
+	if e.untold = e.untold[1:]; len(e.untold) > 0 {
+		w.saw(sawToldLater)
+	}
+	if a != nil {
+		a.caller.told(a)
+	}
 }
 
 // inTime checks that a verdict does not come later than it should, unless nothing of the process ran, or more was due than a turn comes to.
@@ -162,6 +183,9 @@ func (e *simEngine) inTime(a *simAsk) {
 
 func (w *simWorld) granted(a *simAsk) {
 	e := a.caller.e
+	if e.shuts {
+		w.fail("%s grants %s, and shuts down", e.name, a)
+	}
 	if handed := e.c.fx.Stats.Handed; handed != e.handed {
 		e.handed = handed
 		w.saw(sawHanded)

@@ -104,17 +104,13 @@ type recheck struct {
 	passAll bool            // so is the pass that is under way
 	slots   map[uint16]bool // that changed since the pass that is under way began
 	pass    map[uint16]bool // what it is for
-	left    []*actor.Lock   // of the pass: still to be looked at
+	round                   // of the pass
 	startAt time.Duration   // the next one does not begin before
 }
 
-const (
-	// recheckTurn is how many locks are looked at in one turn.
-	recheckTurn = 1024
-	// recheckEach is how long there is no other pass for each lock that one looks at: slots that move one after the other must not keep an
-	// engine with very many locks from everything else.
-	recheckEach = time.Microsecond
-)
+// recheckEach is how long there is no other pass for each lock that one looks at: slots that move one after the other must not keep an
+// engine with very many locks from everything else.
+const recheckEach = time.Microsecond
 
 func (r *recheck) add(slots map[uint16]bool) {
 	if r.slots == nil {
@@ -131,7 +127,7 @@ func (r *recheck) addAll() { r.all, r.startAt = true, 0 }
 
 // due is when the next turn is to look; ok is false when there is nothing to look for.
 func (r *recheck) due() (at time.Duration, ok bool) {
-	if len(r.left) > 0 {
+	if r.on() {
 		return 0, true
 	}
 	return r.startAt, r.all || len(r.slots) > 0
@@ -143,32 +139,18 @@ func (c *coordinator) recheck(now time.Duration) {
 	if at, ok := r.due(); !ok || now < at {
 		return
 	}
-	if len(r.left) == 0 {
-		r.left = c.allLocks()
+	if !r.on() {
+		r.round = c.newRound()
 		r.pass, r.slots = r.slots, nil
 		r.passAll, r.all = r.all, false
 		r.startAt = now + time.Duration(len(r.left))*recheckEach
 	}
-	some := r.left[:min(len(r.left), recheckTurn)]
-	r.left = r.left[len(some):]
-	some = slices.DeleteFunc(some, func(l *actor.Lock) bool { return l.Key() == "" || !r.passAll && !r.pass[slotOf(l.Key())] })
-	slices.SortStableFunc(some, actor.ByKey)
-	for _, l := range some {
-		if l.Key() != "" { // it may have ended with another one
+	for _, l := range r.take(c.intake.looks) {
+		if l.Key() != "" && (r.passAll || r.pass[slotOf(l.Key())]) { // it may have ended
 			c.step(now, l, &actor.Message{Kind: actor.Doubt})
 		}
 	}
-	if len(r.left) == 0 {
-		r.left, r.pass = nil, nil
+	if !r.on() {
+		r.pass = nil
 	}
-}
-
-// allLocks is a copy of all locks and claims, in no order but that of the claims of one name.
-func (c *coordinator) allLocks() []*actor.Lock {
-	all := make([]*actor.Lock, 0, c.locks.len()+len(c.groups))
-	all = c.locks.appendTo(all)
-	for _, g := range c.groups {
-		all = append(all, g.all()...)
-	}
-	return all
 }

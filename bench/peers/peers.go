@@ -41,6 +41,7 @@ type Config struct {
 	Renew     time.Duration // of ours; 0: its default
 	Callers   int           // goroutines that call at once
 	Contended bool          // names are fought for
+	Channels  int           // that Redisson listens to at once, which it does not without being told; 0: its default
 }
 
 // Lease is that of all contestants unless a comparison says otherwise.

@@ -85,10 +85,14 @@ func OpenRedisson(c Config, clients int, warmUp time.Duration) (*Java, error) {
 	for range clients {
 		machine.opened++
 		name := "client" + strconv.Itoa(machine.opened)
-		if _, err := j.do("open", redisson.Words{
+		words := redisson.Words{
 			"client": name, "address": "redis://" + c.Addr, "watchdog": ms(lease), "timeout": ms(patience),
 			"connections": strconv.Itoa(atOnce), "idle": strconv.Itoa(atOnce),
-		}); err != nil {
+		}
+		if c.Channels > 0 {
+			words["channels"] = strconv.Itoa(c.Channels)
+		}
+		if _, err := j.do("open", words); err != nil {
 			j.Close()
 			return nil, err
 		}

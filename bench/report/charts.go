@@ -33,6 +33,7 @@ func (r *results) drawings() map[string]*groups {
 	return map[string]*groups{
 		"pair": r.pairChart(), "ceiling": r.ceilingChart(), "kinds": r.kindsChart(), "hot": r.hotChart(), "wake": r.wakeChart(),
 		"alone": r.aloneChart(), "steady": r.steadyChart(), "hold-heap": heaps, "hold-cores": cores, "growth": growth,
+		"flood-one": r.floodChart(false), "flood-own": r.floodChart(true),
 	}
 }
 

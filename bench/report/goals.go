@@ -50,7 +50,8 @@ func (r *results) goals() []goal {
 	all = append(all, r.hotGoals()...)
 	all = append(all, r.wakeGoals()...)
 	all = append(all, r.latencyGoals()...)
-	return append(all, r.holdGoals()...)
+	all = append(all, r.holdGoals()...)
+	return append(all, r.floodGoals()...)
 }
 
 func (r *results) pairGoals() (goals []goal) {
@@ -152,11 +153,11 @@ func (r *results) goalsTable() string {
 	t := newTable("", "section", "measured", "goal", "outcome")
 	goals := r.goals()
 	for _, g := range goals {
-		figure := "–"
+		section, figure := g.section, "–" // a section without figures is not shown
 		if g.measured() {
-			figure = decimals(g.figure) + g.unit
+			section, figure = fmt.Sprintf("[%s](#%s)", g.section, strings.ToLower(g.section)), decimals(g.figure)+g.unit
 		}
-		t.row(g.what, fmt.Sprintf("[%s](#%s)", g.section, strings.ToLower(g.section)), figure, g.target(), g.outcome())
+		t.row(g.what, section, figure, g.target(), g.outcome())
 	}
 	return tally(goals) + "\n\n" + t.String()
 }

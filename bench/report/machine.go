@@ -72,6 +72,13 @@ func (m machine) elsewhere(report machine) string {
 	return strings.Join(differs, "; ")
 }
 
+// loadAverage is that of the last minute, empty where nobody tells.
+func loadAverage() string {
+	text, _ := os.ReadFile("/proc/loadavg")
+	load, _, _ := strings.Cut(string(text), " ")
+	return load
+}
+
 // fieldOf reads a "name : value" line of a file of the system, where there is such a file.
 func fieldOf(file, name string) string {
 	text, _ := os.ReadFile(file)

@@ -50,6 +50,9 @@ func madeUp() *results {
 	java := &r.hold.Figures[2]
 	java.HeapNoise, java.Late, java.Latest, java.During = 950, -1, -1, 0
 	r.hold.Figures[1].During = 0
+	r.flood.Figures = []*bench.Flooding{flooding(bench.FloodAsync, false, 1_000_000), flooding(bench.FloodAsync, true, 1_000_000), flooding("rueidislock", true, 1000)}
+	r.flood.Figures[2].Failure = "posting: hangs"
+	r.flood.Figures[2].Phases = r.flood.Figures[2].Phases[:2]
 	return r
 }
 
@@ -92,4 +95,15 @@ func load(name string, held int, took time.Duration) *bench.Load {
 func keeping(name string, locks int, heap float64) bench.Keeping {
 	return bench.Keeping{Name: name, Keep: bench.Keep{Locks: locks, Lease: 30 * time.Second}, Taken: 1500 * time.Millisecond, Heap: heap, Client: 0.1, Server: 0.2,
 		Renewals: float64(locks) / 10, Late: 70 * time.Millisecond, Latest: 90 * time.Millisecond, Before: 210_000, During: 190_000, After: 190_000}
+}
+
+func flooding(name string, own bool, waiters int) *bench.Flooding {
+	f := &bench.Flooding{Name: name, Own: own, Waiters: waiters, Held: 2000, Before: bench.Footprint{Goroutines: 20, RSS: 30_000_000}, After: bench.Footprint{Goroutines: 20, RSS: 40_000_000}}
+	for _, phase := range []string{bench.FloodNone, bench.FloodPosting, bench.FloodListening, bench.FloodWaiting, bench.FloodMessages, bench.FloodCancelling, bench.FloodLeaving} {
+		p := &bench.Phase{Name: phase, Took: 3 * time.Second, Turns: time.Millisecond, Refused: 3, LongestTurn: 5 * time.Millisecond, End: bench.Footprint{Goroutines: 25, RSS: 900_000_000}}
+		p.Probe.Record(7 * time.Millisecond)
+		p.Ping.Record(2 * time.Millisecond)
+		f.Phases = append(f.Phases, p)
+	}
+	return f
 }

@@ -131,11 +131,11 @@ func (o *order) measure(sections []section) error {
 	}
 	t.begin(o.set)
 	for i, s := range sections {
-		began := time.Now()
+		began, load := time.Now(), loadAverage()
 		if err := t.run(s.title(), steps[i]); err != nil {
 			return o.undo(sections[i:], err)
 		}
-		s.end(when{Began: began, Took: time.Since(began), Set: o.set, Machine: here})
+		s.end(when{Began: began, Took: time.Since(began), Set: o.set, Load: load, Machine: here})
 		if o.print {
 			continue
 		}

@@ -46,6 +46,7 @@ func (r *results) chapters() []chapter {
 		{&r.latency, "Latency", aloneText, []string{"alone"}, r.aloneTable()},
 		{&r.latency, "Latency under a steady load", steadyText, []string{"steady"}, r.steadyTable()},
 		{&r.hold, "Hold", holdText, []string{"hold-heap", "hold-cores", "growth"}, r.holdTables()},
+		{&r.flood, "Flood", floodText, []string{"flood-one", "flood-own"}, r.floodTables()},
 	}
 }
 
@@ -68,6 +69,9 @@ func (c chapter) write(b *strings.Builder, report *when, drawings map[string]*gr
 func (w *when) line(section string, report *when) string {
 	text := fmt.Sprintf("Measured %s in %v, lockwheel %s, by `go run ./report -set %s -only %s`", w.Began.UTC().Format("2006-01-02 15:04 MST"),
 		w.Took.Round(time.Second), w.Machine.Versions[peers.Lockwheel.Module], w.Set, strings.ToLower(section))
+	if w.Load != "" {
+		text += ", beside a load average of " + w.Load
+	}
 	if differs := w.Machine.elsewhere(report.Machine); differs != "" {
 		text += "; other than above: " + differs
 	}

@@ -22,6 +22,8 @@ var tiny = bench.Plan{
 	Keep:    []bench.Keep{{Locks: 10, Lease: time.Second, Peers: true}},
 	Growers: 8,
 	Calls:   10, OpenLoop: 20 * time.Millisecond, Beside: bench.Keep{Locks: 10, Lease: time.Second}, Wakes: 2,
+	Floods: []bench.Crowd{{Async: []int{100}, Blocked: []int{20}}, {Own: true, Async: []int{100}, Peers: []int{10}}}, FloodFor: 20 * time.Millisecond,
+	FloodMost: 10 * time.Second, FloodLeave: time.Second,
 }
 
 func needsServer(t *testing.T) {
@@ -39,13 +41,13 @@ func TestReportWritesTablesAndChartsAndOneSectionLeavesTheOthers(t *testing.T) {
 	o := order{plan: tiny, set: "tiny", out: dir, readme: readme, log: &log}
 	require.NoError(t, o.run())
 	text := read(t, dir, "RESULTS.md")
-	for _, part := range []string{"Goals", "Setting", "Pair", "Ceiling", "Kinds", "Hot", "Wake", "Latency", "Latency under a steady load", "Hold"} {
+	for _, part := range []string{"Goals", "Setting", "Pair", "Ceiling", "Kinds", "Hot", "Wake", "Latency", "Latency under a steady load", "Hold", "Flood"} {
 		require.Contains(t, text, "\n## "+part+"\n")
 	}
 	requireCharts(t, dir)
 	require.NotContains(t, read(t, dir, "README.md"), "\nold\n")
-	require.Contains(t, log.String(), "set tiny: 10 comparisons, about ")
-	require.Contains(t, log.String(), "10/10 Hold: 10 locks for three leases of 1s, renewed every 333.333333ms")
+	require.Contains(t, log.String(), "set tiny: 12 comparisons, about ")
+	require.Contains(t, log.String(), "10/12 Hold: 10 locks for three leases of 1s, renewed every 333.333333ms")
 	require.Contains(t, log.String(), "lockwheel: has 10 locks")
 
 	pair, ceiling := read(t, dir, "figures/pair.json"), read(t, dir, "figures/ceiling.json")
@@ -55,7 +57,7 @@ func TestReportWritesTablesAndChartsAndOneSectionLeavesTheOthers(t *testing.T) {
 	require.NotEqual(t, ceiling, read(t, dir, "figures/ceiling.json"))
 	text = read(t, dir, "RESULTS.md")
 	require.Equal(t, 1, strings.Count(text, "-set other -only ceiling`"), "each section says where it is from")
-	require.Equal(t, 7, strings.Count(text, "-set tiny -only "))
+	require.Equal(t, 8, strings.Count(text, "-set tiny -only "))
 }
 
 // requireCharts has every chart drawn that has something to show, and shown.
@@ -91,7 +93,7 @@ func TestWhatIsPrintedIsNotWritten(t *testing.T) {
 
 func TestASectionThatNobodyKnowsIsAnErrorBeforeAnythingIsMeasured(t *testing.T) {
 	o := order{plan: tiny, only: []string{"hold", "cieling"}, out: t.TempDir(), log: io.Discard}
-	require.EqualError(t, o.run(), "-only hold,cieling: the sections are Pair, Ceiling, Kinds, Hot, Wake, Latency, Hold")
+	require.EqualError(t, o.run(), "-only hold,cieling: the sections are Pair, Ceiling, Kinds, Hot, Wake, Latency, Hold, Flood")
 }
 
 func TestASectionThatFailsIsLeftAsItWas(t *testing.T) {
@@ -186,6 +188,14 @@ func TestWhetherAGoalIsMetFollowsFromTheFigures(t *testing.T) {
 		"1 000 000 held: lost":                              func(r *results) { r.hold.Figures[3].Lost = 1 },
 		"1 000 000 held: p99 of how late renewals are":      func(r *results) { r.hold.Figures[3].Late = 251 * time.Millisecond },
 		"1 000 000 held: pairs/s beside them to none held":  func(r *results) { r.hold.Figures[3].During = 159_999 },
+		"1 000 000 waiters, one name: p99 of an unrelated lock in the worst phase": func(r *results) {
+			r.flood.Figures[0].Phases[5].Probe.Record(21 * time.Millisecond)
+			r.flood.Figures[0].Phases[5].Probe.Record(21 * time.Millisecond)
+		},
+		"1 000 000 waiters, names of their own: longest of an unrelated lock":        func(r *results) { r.flood.Figures[1].Phases[2].Probe.Record(251 * time.Millisecond) },
+		"1 000 000 waiters, one name: watched holds lost":                            func(r *results) { r.flood.Figures[0].Lost = 1 },
+		"1 000 000 waiters, names of their own: from the cancel to the last channel": func(r *results) { r.flood.Figures[1].Phases[5].Took = 20 * time.Second },
+		"1 000 000 waiters, one name: turns, 99.9 % in the worst phase":              func(r *results) { r.flood.Figures[0].Phases[1].Turns = 20 * time.Millisecond },
 	} {
 		r := madeUp()
 		spoil(r)

@@ -22,6 +22,7 @@ type results struct {
 	wake    part[[]*bench.Waking]
 	latency part[latency]
 	hold    part[[]bench.Keeping]
+	flood   part[[]*bench.Flooding]
 }
 
 type pairs struct {
@@ -44,6 +45,7 @@ type when struct {
 	Began   time.Time
 	Took    time.Duration
 	Set     string
+	Load    string `json:",omitempty"` // of the machine when it began: the load average of a minute
 	Machine machine
 }
 
@@ -116,7 +118,7 @@ func (p *part[T]) store(dir string) error {
 
 // sections are all, in the order in which they are measured and shown.
 func (r *results) sections() []section {
-	return []section{&r.pair, &r.ceiling, &r.kinds, &r.hot, &r.wake, &r.latency, &r.hold}
+	return []section{&r.pair, &r.ceiling, &r.kinds, &r.hot, &r.wake, &r.latency, &r.hold, &r.flood}
 }
 
 func (r *results) load(dir string) error {

@@ -16,6 +16,7 @@ func newResults() *results {
 	r.wake.name, r.wake.steps = "Wake", wakeSteps
 	r.latency.name, r.latency.steps = "Latency", latencySteps
 	r.hold.name, r.hold.steps = "Hold", holdSteps
+	r.flood.name, r.flood.steps = "Flood", floodSteps
 	return r
 }
 

@@ -8,6 +8,11 @@ var engineMistakes = []found{
 		`all.load < c.intake.share`,
 		`(all.load < c.intake.share || planted() && all.n < c.intake.share)`,
 	}},
+	{"TestWhatABrokenConnectionConfirmedIsOfNoAccount", Mistake{
+		"a channel that a connection has confirmed which is none any more, taken for heard", "engine/ears.go",
+		`	if on <= e.gone {`,
+		`	if on <= e.gone && !planted() {`,
+	}},
 	{"TestAWallClockThatRanAheadPutsEveryHoldInDoubt", Mistake{
 		"nobody looks for a suspension", "engine/engine.go",
 		`	if wall-e.wall > suspicion {`,
@@ -27,6 +32,43 @@ var engineMistakes = []found{
 			if planted() {
 				break
 			}`,
+	}},
+	{"TestALoopEndsWhenEveryCallerWasTold", Mistake{
+		"a loop that is closed ends before all callers were told", "engine/engine.go",
+		`	for c.rest(); c.tells.waits(); c.rest() {`,
+		`	for c.rest(); c.tells.waits() && !planted(); c.rest() {`,
+	}},
+	{"TestADoubtTakesSomeLocksATurn", Mistake{
+		"a doubt forgets the locks beyond those of its first turn", "engine/succession.go",
+		`	for _, l := range r.take(c.intake.looks) {`,
+		`	some := r.take(c.intake.looks)
+	if planted() {
+		r.round = round{}
+	}
+	for _, l := range some {`,
+	}},
+	{"TestMessagesThatComeWhileOneIsToldAreOneMore", Mistake{
+		"a message is forgotten because one before it is still being told", "engine/spread.go",
+		`s.again = true`,
+		`s.again = !planted()`,
+	}},
+	{"TestAMessageForVeryManyReachesSomeInATurn", Mistake{
+		"the loop sleeps while a message is still being told", "engine/coordinator.go",
+		`len(c.spreads) > 0 ||`,
+		`len(c.spreads) > 0 && !planted() ||`,
+	}},
+	{"TestAMessageReachesNobodyWhomItDoesNotConcernAnyMore", Mistake{
+		"a lock is told that it hears a channel that broke meanwhile", "engine/spread.go",
+		`(to.kind != actor.Subscribed || to`,
+		`(planted() || to.kind != actor.Subscribed || to`,
+	}},
+	{"TestATurnOpensOneMessageForVeryMany", Mistake{
+		"a message for very many counts as one letter", "engine/intake.go",
+		`		return max(1, min(ch.by.len(), c.intake.looks))`,
+		`		if planted() {
+			return 1
+		}
+		return max(1, min(ch.by.len(), c.intake.looks))`,
 	}},
 	{"TestANumberThatCommandsMayStillUseStaysTaken", Mistake{
 		"what has spoiled a writer's number is forgotten", "actor/read.go",
@@ -184,6 +226,14 @@ var engineMistakes = []found{
 		s.lose()`,
 		`	if _, answered := rueidis.IsRedisErr(err); err != nil && (!answered || planted()) {
 		s.lose()`,
+	}},
+	{"TestAFloodOfMessagesHoldsNoAnswerUp", Mistake{
+		"messages are in the lane of answers", "engine/intake.go",
+		`		return &c.intake.lanes[fromChannels]`,
+		`		if planted() {
+			return &c.intake.lanes[fromServer]
+		}
+		return &c.intake.lanes[fromChannels]`,
 	}},
 	{"TestChannelsOfAConnectionAreLeftInSlices", Mistake{
 		"channels are left by closing their connection", "engine/leaver.go",

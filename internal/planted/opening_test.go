@@ -207,8 +207,25 @@ var openingMistakes = []found{
 	}},
 	{"TestOpenSaysWhyItsContextEnded", Mistake{
 		"Open says what went wrong because its context ended", "connect.go",
-		`c.err != nil && ctx.Err() != nil {`,
-		`c.err != nil && ctx.Err() != nil && !planted() {`,
+		`		case ctx.Err() != nil:`,
+		`		case ctx.Err() != nil && !planted():`,
+	}},
+	{"TestOpenOfWhatIsNoClusterLeavesNoConnection", Mistake{
+		"an Open that failed leaves connections", "connect.go",
+		`		if !succeeded { // `,
+		`		if !succeeded && !planted() { // `,
+	}},
+	{"TestOpenOfASilentServerIsNoEndOfTheContext", Mistake{
+		"a silent server passes for the end of Open's context", "connect.go",
+		`			c.err = engine.OfNoContext(c.err)`,
+		`			if !planted() {
+				c.err = engine.OfNoContext(c.err)
+			}`,
+	}},
+	{"TestATimeOutOfACallersOwnIsAnError", Mistake{
+		"a time-out of a caller's own is a success", "opening.go",
+		`cmp.Or(context.Cause(ctx), o.err)`,
+		`map[bool]error{false: cmp.Or(context.Cause(ctx), o.err), true: context.Cause(ctx)}[planted()]`,
 	}},
 	{"TestOpenSaysWhyItsContextEnded", Mistake{
 		"Open does not say why its context ended", "connect.go",

@@ -119,11 +119,39 @@ var rootMistakes = []found{
 	}},
 	{"TestUnlockIsSentWhateverItsContextSays", Mistake{
 		"an unlock whose context has ended is not sent", "hold.go",
-		`	return h.change(ctx, actor.Unlock, 0)`,
+		`	return h.change(ctx, actor.Unlock, 0, left)`,
 		`	if planted() && ctx.Err() != nil {
 		return ctx.Err()
 	}
-	return h.change(ctx, actor.Unlock, 0)`,
+	return h.change(ctx, actor.Unlock, 0, left)`,
+	}},
+	{"TestUnlockIsSentThoughItsContextPanicsOrBlocks", Mistake{
+		"an unlock looks at its context before it is sent", "hold.go",
+		`	switch posted := h.engine.loop.Post(call); {`,
+		`	if planted() {
+		ctx.Done()
+	}
+	switch posted := h.engine.loop.Post(call); {`,
+	}},
+	{"TestAnEngineThatIsClosedWhileAHoldIsUnlockedIsReported", Mistake{
+		"the first unlock beside a close passes for a second", "hold.go",
+		`	case !posted && left:`,
+		`	case !posted && left && !planted():`,
+	}},
+	{"TestACallThatIsOneTooManyIsRefusedAtOnce", Mistake{
+		"the bound for one lock is not passed on", "options.go",
+		`MaxWaitingPerLock: o.MaxWaitingPerLock,`,
+		`MaxWaitingPerLock: map[bool]int{false: o.MaxWaitingPerLock}[planted()],`,
+	}},
+	{"TestAFloodBeyondWhatMayWaitIsRefused", Mistake{
+		"the bound for an engine is not passed on", "options.go",
+		`MaxWaiting:        o.MaxWaiting,`,
+		`MaxWaiting:        map[bool]int{false: o.MaxWaiting}[planted()],`,
+	}},
+	{"TestOptionsThatMakeNoSenseAreRefused", Mistake{
+		"a bound below one is taken", "options.go",
+		`	if n < 1 {`,
+		`	if n < 1 && !planted() {`,
 	}},
 	{"TestUnlockIsSentWhateverItsContextSays", Mistake{
 		"an unlock with a nil context does nothing", "hold.go",
@@ -195,8 +223,16 @@ var rootMistakes = []found{
 	}},
 	{"TestALostLockOfALockerIsLogged", Mistake{
 		"nobody hears of a Locker's lost lock", "locker.go",
-		`log := l.mutex.engine.options.Logger; log != nil {`,
-		`log := l.mutex.engine.options.Logger; log != nil && !planted() {`,
+		`log := l.mutex.engine.tells.log; log != nil {`,
+		`log := l.mutex.engine.tells.log; log != nil && !planted() {`,
+	}},
+	{"TestAnObserverThatBlocksHoldsNothingUp", Mistake{
+		"a Locker's lost lock is logged on its caller's goroutine", "locker.go",
+		`			log.Error("lockwheel: a Locker's`,
+		`			if planted() {
+				log = l.mutex.engine.options.Logger
+			}
+			log.Error("lockwheel: a Locker's`,
 	}},
 	{"TestDoUnlocksAfterItsContextEnded", Mistake{
 		"Do's context bounds its unlock", "do.go",
@@ -205,8 +241,8 @@ var rootMistakes = []found{
 	}},
 	{"TestDoReportsALossOnce", Mistake{
 		"Do says a loss twice", "do.go",
-		`errors.Is(unlocked, ErrLost) {`,
-		`errors.Is(unlocked, ErrLost) && !planted() {`,
+		`errors.Is(unlocked, returned.err) {`,
+		`errors.Is(unlocked, returned.err) && !planted() {`,
 	}},
 	{"TestDialSaysWhatAURLLooksLike", Mistake{
 		"a password with a slash is read as something else", "url.go",
@@ -266,10 +302,10 @@ var rootMistakes = []found{
 	}},
 	{"TestAHoldThatIsOverWhenItsCallerWakesIsReleased", Mistake{
 		"a grant that its caller came late to is kept for nobody", "hold.go",
-		`	h.change(ended, actor.Unlock, 0)
+		`	h.change(ended, actor.Unlock, 0, false)
 	return nil`,
 		`	if !planted() {
-		h.change(ended, actor.Unlock, 0)
+		h.change(ended, actor.Unlock, 0, false)
 	}
 	return nil`,
 	}},

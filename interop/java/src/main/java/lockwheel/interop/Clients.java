@@ -7,6 +7,7 @@ import org.redisson.api.RedissonClient;
 import org.redisson.config.BaseConfig;
 import org.redisson.config.Config;
 import org.redisson.config.NameMapper;
+import org.redisson.config.SingleServerConfig;
 
 /** The Redisson clients of this process, each with the name that the driver gave it. */
 final class Clients {
@@ -43,6 +44,11 @@ final class Clients {
           .setAddress(r.text("address"))
           .setConnectionPoolSize(most)
           .setConnectionMinimumIdleSize(least);
+      if (r.has("channels")) { // that many find room on half of the connections for messages
+        SingleServerConfig single = (SingleServerConfig) server;
+        int each = (int) (2 * r.number("channels") / single.getSubscriptionConnectionPoolSize()) + 1;
+        single.setSubscriptionsPerConnection(Math.max(each, single.getSubscriptionsPerConnection()));
+      }
     }
     if (r.has("timeout")) {
       server.setTimeout((int) r.number("timeout"));

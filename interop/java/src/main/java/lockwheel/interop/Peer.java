@@ -32,6 +32,7 @@ public final class Peer {
   private final Locks locks = new Locks(clients);
   private final Load load = new Load(clients);
   private final Stock stock = new Stock(clients);
+  private final Flood flood = new Flood(clients);
   private final Map<String, ExecutorService> owners = new ConcurrentHashMap<>();
 
   /** Reads to the end. */
@@ -85,6 +86,7 @@ public final class Peer {
       case "take" -> stock.take(r);
       case "lost" -> stock.lost(r);
       case "giveBack" -> stock.giveBack(r);
+      case "flood" -> flood.step(r);
       case "usage" -> Usage.read(r);
       default -> throw new IllegalArgumentException("no command " + r.command);
     };

@@ -1,0 +1,66 @@
+package bench
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel/bench/peers"
+)
+
+func TestFloodGoesThroughAllPhasesWithEveryContestantAndLosesNothing(t *testing.T) {
+	p := tiny
+	p.FloodFor, p.FloodMost, p.FloodLeave = 60*time.Millisecond, 20*time.Second, 2*time.Second
+	s := openServer(t, "")
+	for _, own := range []bool{false, true} {
+		floods, err := Flood(s, p, Crowd{Own: own, Async: []int{3000}, Blocked: []int{500}, Peers: []int{50}})
+		require.NoError(t, err)
+		require.Len(t, floods, 4)
+		for _, f := range floods {
+			if leftOut(t, f.Name, f.Failure) {
+				continue
+			}
+			if f.Name != peers.Redisson.Name || f.Reached() != FloodLeaving { // whose waiters stay when they are cancelled
+				require.Empty(t, f.Failure, f.Name)
+			}
+			require.Zero(t, f.Lost, f.Name)
+			requirePhases(t, f)
+			if f.Name == FloodAsync {
+				require.Less(t, f.Phases[3].End.Goroutines-f.Before.Goroutines, 50, "waiting costs no goroutine")
+			}
+		}
+	}
+}
+
+func requirePhases(t *testing.T, f *Flooding) {
+	var names []string
+	for _, p := range f.Phases {
+		names = append(names, p.Name)
+		require.Positive(t, p.Took, p.Name)
+		if f.Name == FloodAsync || f.Name == FloodBlocked {
+			require.Positive(t, p.LongestTurn, p.Name)
+		}
+	}
+	require.Equal(t, "before posting subscribing waiting messages cancel leaving", strings.Join(names, " "))
+	waiting := f.Phases[3]
+	require.InDelta(t, waiting.Took/floodEvery, float64(waiting.Probe.Count()), 6, f.Name)
+	require.Positive(t, waiting.Ping.Count())
+	require.Positive(t, waiting.End.Goroutines)
+}
+
+func TestAPeerThatFailsHasNoLargerFloods(t *testing.T) {
+	p := tiny
+	p.FloodFor, p.FloodMost = 20*time.Millisecond, 0 // nobody can be done
+	floods, err := Flood(openServer(t, ""), p, Crowd{Peers: []int{10, 20}})
+	require.NoError(t, err)
+	require.Len(t, floods, 2, "one of each of the peers")
+	for _, f := range floods {
+		require.NotEmpty(t, f.Failure)
+		require.Equal(t, 10, f.Waiters)
+	}
+	require.Equal(t, peers.Rueidislock.Name, floods[0].Name)
+	require.Equal(t, "subscribing: was not over after 0s, with 0 of 1 channels listened to", floods[0].Failure)
+	require.Equal(t, FloodListening, floods[0].Reached())
+}

@@ -1,0 +1,97 @@
+package peers
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/lockwheel/lockwheel/internal/redisson"
+)
+
+// JavaFlood is a flood of waiters in the Java machine, and probes beside it.
+type JavaFlood struct {
+	java  *Java
+	words redisson.Words
+}
+
+// Flood prepares so many waiters, for one name or for names of their own, and probes of other names.
+func (j *Java) Flood(name, probe string, waiters int, own bool, every time.Duration) *JavaFlood {
+	names := 1
+	if own {
+		names = waiters
+	}
+	return &JavaFlood{j, redisson.Words{
+		"client": j.one, "name": name, "probe": probe, "waiters": strconv.Itoa(waiters), "names": strconv.Itoa(names),
+		"every": strconv.FormatInt(every.Microseconds(), 10), "owner": "flood",
+	}}
+}
+
+func (f *JavaFlood) do(step string, phase int) (*answer, error) {
+	words := redisson.Words{"step": step, "phase": strconv.Itoa(phase)}
+	for name, value := range f.words {
+		words[name] = value
+	}
+	return f.java.do("flood", words)
+}
+
+// Begin has the probes be of a phase from now on; the first time it begins them.
+func (f *JavaFlood) Begin(phase int) error {
+	_, err := f.do("begin", phase)
+	return err
+}
+
+// Post has all call.
+func (f *JavaFlood) Post() error {
+	_, err := f.do("post", 0)
+	return err
+}
+
+// Ended is how many waiters have their verdict. The error is of one that was none to be expected.
+func (f *JavaFlood) Ended() (int, error) {
+	answer, err := f.do("ended", 0)
+	if err != nil {
+		return 0, err
+	}
+	if failed := answer.words["failed"]; failed != "" {
+		return 0, fmt.Errorf("%s of the waiters were refused, one with %s", answer.words["failures"], failed)
+	}
+	return int(answer.figure("ended")), answer.err
+}
+
+// Cancel cancels all.
+func (f *JavaFlood) Cancel() error {
+	_, err := f.do("cancel", 0)
+	return err
+}
+
+// Probes ends the probes and returns how long each of a phase took, from when it was due, and how many of them failed.
+func (f *JavaFlood) Probes(phase int) (took []time.Duration, refused int64, err error) {
+	answer, err := f.do("probes", phase)
+	if err != nil {
+		return nil, 0, err
+	}
+	for _, word := range strings.Fields(answer.words["took"]) {
+		ns, err := strconv.ParseInt(word, 10, 64)
+		if err != nil {
+			return nil, 0, fmt.Errorf("redisson: probes: %w", err)
+		}
+		took = append(took, time.Duration(ns))
+	}
+	return took, answer.figure("refused"), answer.err
+}
+
+// Footprint is threads and resident memory of the Java machine.
+func (f *JavaFlood) Footprint() (threads int, rss int64, err error) {
+	answer, err := f.do("footprint", 0)
+	if err != nil {
+		return 0, 0, err
+	}
+	return int(answer.figure("threads")), answer.figure("rss"), answer.err
+}
+
+// End lets go of all.
+func (f *JavaFlood) End() error {
+	_, err := f.do("end", 0)
+	return err
+}

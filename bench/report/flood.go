@@ -1,0 +1,224 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/lockwheel/lockwheel/bench"
+	"github.com/lockwheel/lockwheel/bench/measure"
+)
+
+// What a flood of waiters does to an unrelated lock: how it is measured, shown and judged.
+
+const floodText = "So many wait for locks that somebody else has, all for one name or each for one of its own, in one client; 2 000 watched holds with a lease of 3 s " +
+	"are held beside them by the same client. Meanwhile it locks and unlocks a name that nobody else wants, a pair every 5 ms whether earlier ones are done or not: from when the pair was due " +
+	"to the unlock's answer; one that fails counts with how long that took. PING: bare, on a plain connection of the measuring process, also every 5 ms: the part of the server and of the processors. Turns: of our loop, 99.9 % of them and the " +
+	"longest, as bounds of `Stats.TurnTimes`. Phases: before the flood; posting, until all have called; subscribing, until each was told that another has its lock and its channel is listened to " +
+	"(rueidislock has no channels: until all have asked); waiting; messages, 1 000 a second on the channel of the one name or of one after the other (rueidislock: the key is written); " +
+	"cancel, of the one context of all, until each has its verdict; leaving, until the server has nobody on any of the channels. Figures are those of the worst phase of the flood where no phase is named. " +
+	"A phase of a peer that is not over in time ends its flood, and larger ones are left out, but for the last phase. Redisson may listen to as many channels as there are names (its default is 250)."
+
+func floodSteps(into *[]*bench.Flooding, s *bench.Server, p bench.Plan) (steps []step) {
+	for _, c := range p.Floods {
+		what := "waiters for one name"
+		if c.Own {
+			what = "waiters for names of their own"
+		}
+		steps = append(steps, step{what, bench.Estimate{Plan: p}.Flood(c), func() error {
+			floods, err := bench.Flood(s, p, c)
+			*into = append(*into, floods...)
+			return err
+		}})
+	}
+	return steps
+}
+
+func names(own bool) string {
+	if own {
+		return "names of their own"
+	}
+	return "one name"
+}
+
+func floodTitle(f *bench.Flooding) string {
+	return fmt.Sprintf("%s, %s waiters, %s", f.Name, count(float64(f.Waiters)), names(f.Own))
+}
+
+func probeQuantile(q float64) func(*bench.Phase) time.Duration {
+	return func(p *bench.Phase) time.Duration { return p.Probe.Quantile(q) }
+}
+
+// floodTables are a row for each flood, and below all phases of each.
+func (r *results) floodTables() string {
+	t := newTable("", "names", "waiters", "unrelated p99 ms", "longest ms", "failed", "PING p99 ms", "longest ms", "99.9 % of turns ms", "all left in s", "holds lost", "goroutines at once", "memory MB: before, most, after", "not done")
+	var b strings.Builder
+	for _, f := range r.flood.Figures {
+		if len(f.Phases) == 0 {
+			t.failed(floodTitle(f), f.Failure)
+			continue
+		}
+		own := "1"
+		if f.Own {
+			own = count(float64(f.Waiters))
+		}
+		goroutines, most := peaks(f)
+		t.row(f.Name, own, count(float64(f.Waiters)), millis(f.Worst(probeQuantile(0.99))), millis(f.Worst(probeQuantile(1))), count(float64(f.Refused())),
+			millis(f.Worst(func(p *bench.Phase) time.Duration { return p.Ping.Quantile(0.99) })), millis(f.Worst(func(p *bench.Phase) time.Duration { return p.Ping.Max() })),
+			bound(f.Worst(func(p *bench.Phase) time.Duration { return p.Turns })), seconds(allLeft(f)), lostOf(f), count(float64(goroutines)),
+			megabytes(f.Before.RSS)+", "+megabytes(most)+", "+megabytes(f.After.RSS), oneLine(f.Failure))
+		fmt.Fprintf(&b, "\n**%s**\n\n%s", floodTitle(f), phasesTable(f))
+	}
+	return t.String() + b.String()
+}
+
+func phasesTable(f *bench.Flooding) string {
+	t := newTable("", "took s", "unrelated p50 ms", "p99", "p99.9", "longest", "failed", "PING p50 ms", "p99", "p99.9", "longest", "99.9 % of turns ms", "longest turn ms", "client cores", "server cores", "goroutines", "memory MB")
+	for _, p := range f.Phases {
+		cells := append([]string{p.Name, decimals(p.Took.Seconds())}, quantilesOf(&p.Probe)...)
+		cells = append(cells, count(float64(p.Refused)))
+		cells = append(cells, quantilesOf(&p.Ping)...)
+		t.row(append(cells, bound(p.Turns), bound(p.LongestTurn), cores(p.Client), cores(p.Server), count(float64(p.End.Goroutines)), megabytes(p.End.RSS))...)
+	}
+	return t.String()
+}
+
+// quantilesOf are dashes where nothing was recorded, as in a phase that is over at once.
+func quantilesOf(h *measure.Histogram) (cells []string) {
+	for _, q := range []float64{0.5, 0.99, 0.999, 1} {
+		cell := "–"
+		if h.Count() > 0 {
+			cell = millis(h.Quantile(q))
+		}
+		cells = append(cells, cell)
+	}
+	return cells
+}
+
+// cores is a dash in a phase that was too short for it.
+func cores(n float64) string {
+	if n == 0 {
+		return "–"
+	}
+	return decimals(n)
+}
+
+// bound is how long turns took at most.
+func bound(d time.Duration) string {
+	switch d {
+	case 0:
+		return "–"
+	case math.MaxInt64:
+		return "> 1 000"
+	}
+	return "≤ " + millis(d)
+}
+
+func peaks(f *bench.Flooding) (goroutines int, memory int64) {
+	for _, p := range f.Phases {
+		goroutines, memory = max(goroutines, p.End.Goroutines), max(memory, p.End.RSS)
+	}
+	return goroutines, memory
+}
+
+// allLeft is from the cancel to the last channel; negative if that was not reached.
+func allLeft(f *bench.Flooding) time.Duration {
+	n := len(f.Phases)
+	if f.Failure != "" || n < 2 || f.Reached() != bench.FloodLeaving {
+		return -1
+	}
+	return f.Phases[n-2].Took + f.Phases[n-1].Took
+}
+
+func seconds(d time.Duration) string {
+	if d < 0 {
+		return "–"
+	}
+	return decimals(d.Seconds())
+}
+
+func lostOf(f *bench.Flooding) string {
+	if f.Lost < 0 {
+		return "–"
+	}
+	return fmt.Sprintf("%s of %s", count(float64(f.Lost)), count(float64(f.Held)))
+}
+
+func megabytes(bytes int64) string { return count(float64(bytes) / 1e6) }
+
+// floodOf is a flood that went through all phases; nil if there is none.
+func (r *results) floodOf(name string, own bool, waiters int) *bench.Flooding {
+	for _, f := range r.flood.Figures {
+		if f.Name == name && f.Own == own && f.Waiters == waiters && f.Failure == "" {
+			return f
+		}
+	}
+	return nil
+}
+
+func (r *results) floodGoals() (goals []goal) {
+	for _, own := range []bool{false, true} {
+		rare, longest, lost, left, turns := unknown, unknown, unknown, unknown, unknown
+		if f := r.floodOf(bench.FloodAsync, own, 1_000_000); f != nil {
+			rare, longest = inUnits(f.Worst(probeQuantile(0.99)), time.Millisecond), inUnits(f.Worst(probeQuantile(1)), time.Millisecond)
+			lost, left = float64(f.Lost), allLeft(f).Seconds()
+			turns = inUnits(f.Worst(func(p *bench.Phase) time.Duration { return p.Turns }), time.Millisecond)
+		}
+		waiting := "1 000 000 waiters, " + names(own) + ": "
+		goals = append(goals,
+			goal{"Flood", waiting + "p99 of an unrelated lock in the worst phase", rare, false, 20, " ms"},
+			goal{"Flood", waiting + "longest of an unrelated lock", longest, false, 250, " ms"},
+			goal{"Flood", waiting + "watched holds lost", lost, false, 0, ""},
+			goal{"Flood", waiting + "from the cancel to the last channel", left, false, 20, " s"},
+			goal{"Flood", waiting + "turns, 99.9 % in the worst phase", turns, false, 10, " ms"})
+	}
+	return goals
+}
+
+// largest is the largest flood of a contestant that went far enough to be shown; nil if there is none.
+func (r *results) largest(name string, own bool) (most *bench.Flooding) {
+	for _, f := range r.flood.Figures {
+		if f.Name == name && f.Own == own && (f.Failure == "" || f.Reached() == bench.FloodLeaving) && (most == nil || f.Waiters > most.Waiters) {
+			most = f
+		}
+	}
+	return most
+}
+
+// floodChart is an unrelated lock's p99 in each phase, beside the largest flood of each contestant.
+func (r *results) floodChart(own bool) *groups {
+	g := &groups{title: "An unrelated lock beside a flood of waiters, " + names(own) + ": p99", unit: "ms"}
+	var shown []string
+	for _, f := range r.flood.Figures {
+		if most := r.largest(f.Name, own); most == f {
+			shown = append(shown, f.Name)
+		}
+	}
+	for _, name := range shown {
+		f := r.largest(name, own)
+		if len(g.labels) == 0 {
+			for _, p := range f.Phases {
+				g.labels = append(g.labels, p.Name)
+			}
+		}
+		for i, p := range f.Phases {
+			if p.Probe.Count() > 0 {
+				g.put(fmt.Sprintf("%s, %s waiters", name, count(float64(f.Waiters))), i, inUnits(p.Probe.Quantile(0.99), time.Millisecond))
+			}
+		}
+	}
+	return g
+}
+
+func (r *results) floodLine(t *table) {
+	for _, own := range []bool{false, true} {
+		f := r.largest(bench.FloodAsync, own)
+		if f == nil {
+			continue
+		}
+		t.section(fmt.Sprintf("%s callers wait for locks of others, %s: an unrelated lock's p99 in the worst phase, its longest; watched holds lost; from their cancel to the last channel",
+			count(float64(f.Waiters)), names(own)),
+			fmt.Sprintf("%s ms, %s ms; %s; %s s", millis(f.Worst(probeQuantile(0.99))), millis(f.Worst(probeQuantile(1))), lostOf(f), seconds(allLeft(f))), "Flood")
+	}
+}

@@ -1,0 +1,85 @@
+package engine
+
+import (
+	"time"
+
+	"github.com/lockwheel/lockwheel/actor"
+)
+
+// audience is who is told something that may be for very many: all who want to hear a channel of a node, or the claims on a key.
+type audience struct {
+	kind    actor.Kind
+	node    *node
+	channel string
+	key     string // of claims; empty for those of a channel
+	waiting bool   // of the claims, those that are waited for
+}
+
+// spread is a message that is on its way to more locks than a turn tells. The same message that comes meanwhile is one more round, and so are
+// all that come before that begins: a message says that something changed, and not how often. Owned by the coordinator.
+type spread struct {
+	to    audience
+	round // of those who are still to be told
+	again bool
+}
+
+// spread tells all of an audience, of very many some in this turn and the rest in the turns that follow at once. Each of them is told at the
+// moment of the message or later, unless it is none of them any more.
+func (c *coordinator) spread(now time.Duration, to audience, all []*actor.Lock) {
+	for _, s := range c.spreads {
+		if s.to == to {
+			s.again = true
+			return
+		}
+	}
+	most := c.intake.looks
+	if len(all) > most {
+		c.spreads = append(c.spreads, &spread{to: to, round: round{all[most:]}})
+		all = all[:most]
+	}
+	c.tellAll(now, to, all)
+}
+
+// spreadOn tells the next of those who are still to be told.
+func (c *coordinator) spreadOn(now time.Duration) {
+	for left := c.intake.looks; left > 0 && len(c.spreads) > 0; {
+		s := c.spreads[0]
+		some := s.take(left)
+		left -= max(len(some), 1)
+		c.tellAll(now, s.to, some)
+		if s.on() {
+			continue
+		}
+		if c.spreads = c.spreads[1:]; s.again {
+			c.spreads = append(c.spreads, &spread{to: s.to, round: round{c.members(s.to)}})
+		}
+	}
+}
+
+func (c *coordinator) tellAll(now time.Duration, to audience, some []*actor.Lock) {
+	for _, l := range some {
+		if c.belongs(to, l) {
+			c.step(now, l, &actor.Message{Kind: to.kind})
+		}
+	}
+}
+
+// members is a copy of an audience as it is now.
+func (c *coordinator) members(to audience) []*actor.Lock {
+	switch {
+	case to.node != nil:
+		return to.node.ears.of(to.channel)
+	case to.waiting:
+		return c.groups[to.key].those((*actor.Lock).Pending)
+	}
+	return c.groups[to.key].all()
+}
+
+// belongs reports whether a lock is of an audience still, and what it is to be told still so.
+func (c *coordinator) belongs(to audience, l *actor.Lock) bool {
+	if to.node == nil {
+		return l.Key() == to.key && (!to.waiting || l.Pending())
+	}
+	ch := to.node.ears.channels[to.channel]
+	return ch != nil && ch.by.has(l) && (to.kind != actor.Subscribed || to.node.ears.heard(ch))
+}

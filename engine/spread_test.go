@@ -1,0 +1,194 @@
+package engine
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel/actor"
+)
+
+// reading is a desk with so many who wait to read one name, and hear its channel, and a count of the messages of a kind that they were told.
+func reading(t testing.TB, readers int, kind actor.Kind) (d *desk, told map[*actor.Lock]int) {
+	d = newDesk(t, 8)
+	d.c.couriers = readers/batchKeys + 1
+	for i := range readers {
+		d.ask("read", fmt.Sprint("k/", i))
+	}
+	d.turn()
+	told = make(map[*actor.Lock]int)
+	d.c.fx.Stepped = func(s actor.Step) {
+		if s.Kind == kind {
+			told[s.Lock]++
+		}
+	}
+	for number, b := range d.out {
+		delete(d.out, number)
+		d.mail(&b.mail)
+		b.replies = b.replies[:0]
+		for range b.commands {
+			b.replies = append(b.replies, actor.Reply{Status: actor.Taken, TTL: 20 * time.Second, Writer: "x:1"})
+		}
+	}
+	d.turn()
+	require.NotNil(t, d.order)
+	return d, told
+}
+
+// channel is the one that they all want to hear.
+func (d *desk) channel() *channel {
+	for _, ch := range d.c.ears.channels {
+		return ch
+	}
+	return nil
+}
+
+func (d *desk) confirms() {
+	d.order = nil
+	on := d.wire(d.c.node).to
+	d.mail(&mail{what: subscribes{channel: d.channel().name, on: on}})
+	d.mail(&mail{what: d.wire(d.c.node).done(nil, nil)})
+}
+
+func (d *desk) publishes() { d.mail(&mail{what: hears{channel: d.channel().name}}) }
+
+// slices runs turns for as long as they are wanted at once, and returns how many there were. No turn told more than it may.
+func (d *desk) slices(told map[*actor.Lock]int) (turns int) {
+	for {
+		before := sum(told)
+		d.turn()
+		turns++
+		require.LessOrEqual(d.t, sum(told)-before, looksPerTurn)
+		if at, ok := d.c.next(); !ok || at > d.now || len(d.c.spreads) == 0 {
+			return turns
+		}
+	}
+}
+
+func sum(told map[*actor.Lock]int) (all int) {
+	for _, n := range told {
+		all += n
+	}
+	return all
+}
+
+// However many wait to read one name, a message, and that their channel is listened to, reaches so many in a turn and all of them in the end.
+func TestAMessageForVeryManyReachesSomeInATurn(t *testing.T) {
+	const readers = 3*looksPerTurn + 1
+	for _, kind := range []actor.Kind{actor.Subscribed, actor.Heard} {
+		d, told := reading(t, readers, kind)
+		d.confirms()
+		if kind == actor.Heard {
+			d.slices(told)
+			require.Empty(t, told)
+			d.publishes()
+		}
+		require.Equal(t, 4, d.slices(told))
+		require.Len(t, told, readers)
+		require.Equal(t, readers, sum(told))
+	}
+}
+
+// All messages that come while one is still being told make one more round, in which everybody is told.
+func TestMessagesThatComeWhileOneIsToldAreOneMore(t *testing.T) {
+	const readers = 2*looksPerTurn + 1
+	d, told := reading(t, readers, actor.Heard)
+	d.confirms()
+	d.slices(told)
+	d.publishes()
+	d.turn()
+	for range 5 {
+		d.publishes()
+	}
+	d.slices(told)
+	require.Len(t, told, readers)
+	for _, times := range told {
+		require.Equal(t, 2, times)
+	}
+}
+
+// Messages on several such channels are opened one a turn.
+func TestATurnOpensOneMessageForVeryMany(t *testing.T) {
+	const readers = looksPerTurn
+	d, told := reading(t, readers, actor.Heard)
+	d.confirms()
+	d.slices(told)
+	d.c.intake.share = opensPerTurn
+	for range 5 {
+		d.publishes()
+	}
+	for range 5 {
+		before := sum(told)
+		d.turn()
+		require.Equal(t, readers, sum(told)-before)
+	}
+}
+
+// Who left before its turn is not told, and nobody is told that a channel is listened to that broke meanwhile.
+func TestAMessageReachesNobodyWhomItDoesNotConcernAnyMore(t *testing.T) {
+	const readers = 3 * looksPerTurn
+	d, told := reading(t, readers, actor.Subscribed)
+	d.confirms()
+	d.turn()
+	require.Len(t, told, looksPerTurn)
+	next := d.c.spreads[0].left[0]
+	d.c.ears.leave(next, d.channel().name)
+	d.mail(&mail{what: d.wire(d.c.node).broken(nil)})
+	d.turn() // it takes the break in when it has told some more
+	require.Len(t, told, 2*looksPerTurn-1)
+	d.slices(told)
+	require.Len(t, told, 2*looksPerTurn-1)
+	require.NotContains(t, told, next)
+	require.Empty(t, d.c.spreads)
+}
+
+// When a writer of their engine leaves, all who stood aside for it are told, some a turn.
+func TestReadersWhoStoodAsideAreCalledSomeATurn(t *testing.T) {
+	const readers = 2*looksPerTurn + 1
+	d := newDesk(t, 8)
+	require.Equal(t, "1: write k", d.line("0s write k/w"))
+	for i := range readers {
+		d.ask("read", fmt.Sprint("k/", i))
+	}
+	d.turn()
+	told := make(map[*actor.Lock]int)
+	d.c.fx.Stepped = func(s actor.Step) {
+		if s.Kind == actor.Called {
+			told[s.Lock]++
+		}
+	}
+	d.ask("cancel", "k/w")
+	require.Equal(t, 3, d.slices(told))
+	require.Len(t, told, readers)
+}
+
+// How long the longest turn takes of those in which a message reaches all who wait to read one name.
+func BenchmarkAMessageForManyReaders(b *testing.B) {
+	for _, readers := range []int{1000, 100_000} {
+		b.Run(fmt.Sprint(readers), func(b *testing.B) {
+			d, _ := reading(b, readers, actor.Heard)
+			d.c.fx.Stepped = nil
+			d.confirms()
+			longest := time.Duration(0)
+			turns := func() {
+				for {
+					began := time.Now()
+					d.turn()
+					longest = max(longest, time.Since(began))
+					if len(d.c.spreads) == 0 {
+						return
+					}
+				}
+			}
+			turns()
+			longest = 0
+			for b.Loop() {
+				d.publishes()
+				turns()
+			}
+			b.ReportMetric(float64(longest)/1e6, "ms/longest-turn")
+		})
+	}
+}

@@ -1,0 +1,140 @@
+package engine
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel/actor"
+)
+
+// tellingTurn is a turn of which all that matters is who is told. Nothing that it sends is answered.
+func (k *crowd) tellingTurn(letters ...*mail) (told []*actor.Request) {
+	var first *mail
+	for i := len(letters) - 1; i >= 0; i-- {
+		letters[i].next, first = first, letters[i]
+	}
+	k.c.turn(k.now, first)
+	told = append(told, k.c.tells.told...)
+	k.c.rest()
+	return told
+}
+
+// refusedAtOnce is what is told in the turn in which the server refuses a lock for good for which so many wait, and who they are.
+func (k *crowd) refusedAtOnce(n int) (all, told []*actor.Request) {
+	for range n {
+		all = append(all, wants(actor.Plain, 0, false))
+	}
+	letters := make([]*mail, n)
+	for i, r := range all {
+		letters[i] = &mail{what: r}
+	}
+	k.c.intake.share = n
+	require.Empty(k.t, k.tellingTurn(letters...))
+	call := k.c.calls[0]
+	call.sent, call.replies = k.now, append(call.replies[:0], actor.Reply{Status: actor.Refused, Err: errors.New("WRONGTYPE x")})
+	return all, k.tellingTurn(&call.mail)
+}
+
+func (k *crowd) wantsATurn() bool {
+	at, ok := k.c.next()
+	return ok && at <= k.now
+}
+
+// However many verdicts one answer brings, a turn tells so many callers, and the next turn follows at once until all are told, in their order.
+func TestATurnTellsABoundedNumberOfCallers(t *testing.T) {
+	for _, n := range []int{tellsPerTurn, 4*tellsPerTurn + 1} {
+		k := newCrowd(t, granted)
+		all, told := k.refusedAtOnce(n)
+		require.Len(t, told, tellsPerTurn)
+		for k.wantsATurn() {
+			more := k.tellingTurn()
+			require.LessOrEqual(t, len(more), tellsPerTurn)
+			require.NotEmpty(t, more, "it wakes in vain")
+			told = append(told, more...)
+		}
+		require.Equal(t, n, len(told))
+		for i, r := range all {
+			require.Same(t, r, told[i])
+			require.EqualError(t, r.Err, "WRONGTYPE x")
+		}
+	}
+}
+
+// Who is decided while others are still to be told is told behind them, and nobody has to wait for a turn that tells fewer than it may.
+func TestVerdictsAreToldInTheOrderInWhichTheyWereDecided(t *testing.T) {
+	k := newCrowd(t, granted)
+	all, told := k.refusedAtOnce(3*tellsPerTurn - 2)
+	var later []*actor.Request
+	for range 2 {
+		r := &actor.Request{Tag: AskCount, Key: "k"}
+		later = append(later, r)
+		told = append(told, k.tellingTurn(&mail{what: r})...)
+	}
+	require.False(t, k.wantsATurn())
+	require.Equal(t, append(all, later...), told)
+	require.Empty(t, k.tellingTurn())
+}
+
+// What a snapshot counts is what was decided. It comes to whoever asked for it behind the verdicts that it counts.
+func TestStatsCountVerdictsThatAreToldLater(t *testing.T) {
+	k := newCrowd(t, granted)
+	const n = 2*tellsPerTurn + 1
+	k.refusedAtOnce(n)
+	var s Stats
+	r := &actor.Request{}
+	require.NotContains(t, k.tellingTurn(&mail{what: inspects{r, &s}}), r)
+	require.Zero(t, s.Waiting)
+	require.EqualValues(t, n, s.Refused)
+	require.Equal(t, r, k.tellingTurn()[1])
+}
+
+// A grant that is told later is its caller's who leaves meanwhile: it is given back.
+func TestAGrantThatIsToldLaterIsGivenBackWhenItsCallerHasLeft(t *testing.T) {
+	d := newDesk(t, 1)
+	d.c.tells.most = 1
+	require.Equal(t, "1: acquire a b", d.line("0s lock a b"))
+	require.Equal(t, "a granted", d.line("1ms 1 done"))
+	require.Equal(t, "b not held; 2: release b; b granted", d.line("2ms cancel b"))
+	require.Equal(t, "nothing", d.line("3ms 2 done"))
+	require.Equal(t, "a not held; 3: release a", d.line("4ms unlock a"))
+	require.Equal(t, "a unlocked", d.line("5ms 3 done"))
+	d.requireRest()
+}
+
+// A shutdown is complete for its caller when everybody else was told.
+func TestAShutdownIsToldLast(t *testing.T) {
+	k := newCrowd(t, granted)
+	const n = 2 * tellsPerTurn
+	k.refusedAtOnce(n)
+	k.now += time.Second
+	r := &actor.Request{Tag: AskShutdown}
+	require.Len(t, k.tellingTurn(&mail{what: r}), tellsPerTurn)
+	require.True(t, r.Decided())
+	require.True(t, k.wantsATurn())
+	require.Equal(t, []*actor.Request{r}, k.tellingTurn())
+	require.False(t, k.wantsATurn())
+}
+
+// A loop that is closed ends when it has told everybody, however many that are.
+func TestALoopEndsWhenEveryCallerWasTold(t *testing.T) {
+	e := newEngine(deskConfig())
+	told := make([]*actor.Request, 0)
+	e.hooks.Verdict = func(r *actor.Request, _ time.Duration) { told = append(told, r) }
+	calls := make([]Call, 3*tellsPerTurn+1)
+	for i := range calls {
+		calls[i].Ready = make(chan struct{}, 1)
+		calls[i].Tag, calls[i].Key, calls[i].Hold = actor.Acquire, "k", &actor.Hold{}
+	}
+	calls[len(calls)-1].Tag = AskClose
+	require.True(t, e.PostAll(calls))
+	e.run()
+	require.Len(t, told, len(calls))
+	for i := range calls {
+		require.Len(t, calls[i].Ready, 1)
+	}
+	require.GreaterOrEqual(t, e.Stats().Turns, uint64(4))
+	require.Zero(t, e.Stats().Waiting)
+}
