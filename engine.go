@@ -171,7 +171,7 @@ func (e *Engine) Shutdown(ctx context.Context) error {
 // Close ends every hold at once, with cause ErrClosed, refuses everybody who waits with ErrClosed, and
 // stops the engine. [Observer] and Logger are told of that before Close returns, unless it takes them longer than
 // Options.Timeout. Keys of locks that were held are left to their leases, so that nobody else is let in
-// beside work that is still being wound up. When it returns, no goroutine of the engine is left and no
+// beside work that is still being wound up, and places in the queues of fair locks to their FairWait. When it returns, no goroutine of the engine is left and no
 // command follows; the client's own end within some seconds more where a server is silent. On a dead connection that may take Options.Timeout, and with [Options.Client] as long as that
 // client needs to notice it. A function of Options.Redis that hangs then is left behind, on its goroutine.
 //
