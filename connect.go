@@ -42,6 +42,9 @@ func connect(ctx context.Context, options *Options) (rueidis.Client, *engine.Ser
 		if c.err == nil {
 			server, c.err = greet(ctx, c.client, options)
 		}
+		if c.err == nil && options.Client == nil {
+			server.Redials(o.closing.redial)
+		}
 		if c.err != nil && ctx.Err() != nil {
 			c.err = context.Cause(ctx) // what else went wrong came of that
 		}
