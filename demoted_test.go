@@ -52,7 +52,7 @@ func TestTheNextMasterIsFoundAtTheSameAddress(t *testing.T) {
 		require.Equal(t, 1, replica.real.Int(t, "EXISTS", "free"))
 		unlock(t, got)
 		eventually(t, "who waits listens there", func() bool { return len(replica.channels()) == 1 })
-		require.Zero(t, master.subscribers(), "nobody listens at the old one")
+		eventually(t, "nobody listens at the old one", func() bool { return master.subscribers() == 0 })
 		requireRenewed(t, replica, hold)
 		master, replica = replica, master
 	}
@@ -103,17 +103,22 @@ func TestAReplicaIsConnectedToEverMoreRarely(t *testing.T) {
 	t.Parallel()
 	_, replica := withReplica(t)
 	p := proxy.Start(t, replica.addr)
-	const timeout = 100 * time.Millisecond
+	const timeout = 200 * time.Millisecond
 	said := make(logLines, 100)
 	e := replica.openAt(p.Addr(), lockwheel.Options{Lease: time.Minute, Timeout: timeout, Wake: lockwheel.Poll, Logger: slog.New(slog.NewTextHandler(said, nil))})
 	waiting := locking(t.Context(), e.Mutex("n"))
 	queued(t, e, 1)
 	opened := p.Accepted()
-	pause(t.Context(), 20*timeout)
-	again := p.Accepted() - opened
-	require.GreaterOrEqual(t, again, 2)
-	require.LessOrEqual(t, again, 5, "after 1, 2, 4, 8 and 8 Timeouts, and what goes by between two tries")
-	require.Contains(t, receive(t, said), `level=WARN msg="lockwheel: the server is a replica; connecting to its address again"`)
+	pause(t.Context(), 18*timeout)
+	ended := 0
+	for len(said) > 0 {
+		if line := <-said; strings.Contains(line, `level=WARN msg="lockwheel: the server is a replica; connecting to its address again"`) {
+			ended++ // and not because a busy machine was silent
+		}
+	}
+	require.GreaterOrEqual(t, ended, 2)
+	require.LessOrEqual(t, ended, 5, "after 1, 2, 4 and 8 Timeouts, and what goes by between two tries")
+	eventually(t, "a connection for each that was ended", func() bool { return p.Accepted()-opened >= ended })
 	require.Equal(t, "OK", replica.do("REPLICAOF", "NO", "ONE"))
 	unlock(t, granted(t, waiting))
 }
