@@ -46,8 +46,7 @@ func TestTheNextMasterIsFoundAtTheSameAddress(t *testing.T) {
 	for range 2 {
 		moveTo(t, p, replica, master)
 		began := time.Now()
-		got, err := e.Mutex("free").Lock(t.Context()) // without a Wait
-		require.NoError(t, err)
+		got := granted(t, locking(t.Context(), e.Mutex("free"))) // without a Wait
 		require.Less(t, time.Since(began), 4*quick.Timeout)
 		require.Equal(t, 1, replica.real.Int(t, "EXISTS", "free"))
 		unlock(t, got)
