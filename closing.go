@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"net"
+	"sync/atomic"
 	"time"
 
 	"github.com/lockwheel/lockwheel/actor"
@@ -13,14 +14,33 @@ import (
 // closing ends the connections of an engine that is closed. rueidis ends one with a last question, and waits for a second
 // whether it is answered.
 type closing struct {
-	ctx context.Context // ends when every connection is to end at once
+	ctx     context.Context // ends when every connection is to end at once
+	cut     context.CancelFunc
+	present atomic.Pointer[generation]
+}
+
+// generation is the connections that are ended together: those for which a dialer is called while it is the present one. The loop ends it.
+type generation struct {
+	ctx context.Context // ends when they are to end, a child of that of all
 	cut context.CancelFunc
 }
 
 func newClosing() *closing {
 	c := &closing{}
 	c.ctx, c.cut = context.WithCancel(context.Background())
+	c.present.Store(c.newGeneration())
 	return c
+}
+
+func (c *closing) newGeneration() *generation {
+	next := &generation{}
+	next.ctx, next.cut = context.WithCancel(c.ctx)
+	return next
+}
+
+// redial has every connection end that there is or is being made; those that are made from now on stay. It does not block.
+func (c *closing) redial() {
+	c.present.Swap(c.newGeneration()).cut()
 }
 
 // within has every connection end at once if f takes longer than that.
@@ -37,8 +57,8 @@ func (c *closing) within(d time.Duration, f func()) {
 	c.cut()
 }
 
-// mortal makes a connection one that ends then.
-func (c *closing) mortal(conn net.Conn) net.Conn {
+// mortal makes a connection one that ends with the others.
+func (c *generation) mortal(conn net.Conn) net.Conn {
 	return &mortalConn{Conn: conn, forget: context.AfterFunc(c.ctx, func() { conn.Close() })}
 }
 

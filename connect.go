@@ -51,6 +51,9 @@ func connect(ctx context.Context, options *Options) (rueidis.Client, *engine.Ser
 		switch {
 		case c.err == nil:
 			succeeded = true
+			if options.Client == nil {
+				server.Redials(o.closing.redial)
+			}
 		case ctx.Err() != nil:
 			c.err = context.Cause(ctx) // what else went wrong came of that
 		default:

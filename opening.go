@@ -93,6 +93,7 @@ func (o *opening) dialer(redis rueidis.ClientOption) dialFunc {
 	return func(ctx context.Context, address string, d *net.Dialer, t *tls.Config) (net.Conn, error) {
 		ctx, over := o.within(ctx)
 		defer over()
+		generation := o.closing.present.Load() // one that is made too late for it is to end, too
 		conn, err := orLeave(ctx, o.room, func() (net.Conn, error) { return whole(ctx)(connect(ctx, address, d, t)) }, closeLate)
 		if err != nil {
 			return nil, &engine.NotConnected{Err: err}
@@ -100,7 +101,7 @@ func (o *opening) dialer(redis rueidis.ClientOption) dialFunc {
 		if redis.DialCtxFn != nil || redis.DialFn != nil {
 			conn = &foreignConn{Conn: conn, opening: o}
 		}
-		conn = o.closing.mortal(conn)
+		conn = generation.mortal(conn)
 		o.ends(func() { conn.Close() })
 		return conn, nil
 	}

@@ -3,7 +3,10 @@ package lockwheel
 import (
 	"context"
 	"crypto/tls"
+	"errors"
+	"io"
 	"net"
+	"os"
 	"testing"
 	"time"
 
@@ -130,3 +133,44 @@ type handshaking struct {
 }
 
 func (c handshaking) HandshakeContext(context.Context) error { return c.made() }
+
+// All connections that there are end together, with those that are being made, and those that are made later stay.
+func TestConnectionsEndWithThoseThatAreBeingMade(t *testing.T) {
+	t.Parallel()
+	o := newOpening(t.Context(), time.Hour)
+	o.end()
+	connects, goesOn := make(chan struct{}), make(chan struct{})
+	dial := o.dialer(rueidis.ClientOption{DialCtxFn: func(_ context.Context, address string, _ *net.Dialer, _ *tls.Config) (net.Conn, error) {
+		if address == "slow:1" {
+			close(connects)
+			<-goesOn
+		}
+		conn, other := net.Pipe()
+		t.Cleanup(func() { other.Close() })
+		return conn, nil
+	}})
+	ended := func(conn net.Conn) error {
+		_ = conn.SetReadDeadline(time.Now().Add(10 * time.Millisecond))
+		_, err := conn.Read(make([]byte, 1))
+		return err
+	}
+	there, err := dial(context.Background(), "host:1", &net.Dialer{}, nil)
+	require.NoError(t, err)
+	made := make(chan net.Conn, 1)
+	go func() {
+		conn, _ := dial(context.Background(), "slow:1", &net.Dialer{}, nil)
+		made <- conn
+	}()
+	<-connects
+	require.ErrorIs(t, ended(there), os.ErrDeadlineExceeded)
+	o.closing.redial()
+	close(goesOn)
+	for _, conn := range []net.Conn{there, <-made} {
+		require.Eventually(t, func() bool { return errors.Is(ended(conn), io.ErrClosedPipe) }, 8*time.Second, time.Millisecond)
+	}
+	later, err := dial(context.Background(), "host:1", &net.Dialer{}, nil)
+	require.NoError(t, err)
+	require.Never(t, func() bool { return errors.Is(ended(later), io.ErrClosedPipe) }, 200*time.Millisecond, time.Millisecond)
+	o.closing.within(time.Hour, func() {})
+	require.Eventually(t, func() bool { return errors.Is(ended(later), io.ErrClosedPipe) }, 8*time.Second, time.Millisecond)
+}

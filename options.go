@@ -28,6 +28,9 @@ type Options struct {
 	// with it rueidis piles up goroutines while there is no master. SendToReplicas, ReplicaOnly and Standalone.ReplicaAddress are
 	// left out: locks are the master's.
 	//
+	// Where it is one server, neither of a cluster nor behind Sentinel, and it has answered READONLY for longer than Timeout, all connections to it
+	// are ended and made anew: its address may lead to the next master meanwhile. They are left to a server that stays a replica for 2 Timeouts then, 4, and 8 from then on.
+	//
 	// A DialCtxFn or DialFn, with the handshake of TLS, and an AuthCredentialsFn has Timeout for each attempt; the context ends then. One that has not
 	// returned is left behind on its goroutine, and what it connects too late is closed; so it is with functions of TLSConfig and
 	// Dialer, and with the Close of a connection that such a dialer made: its Read and Write must end at their deadlines. With 1024 of them that have not returned no further attempt is made. One that ends its goroutine has failed.
@@ -39,6 +42,8 @@ type Options struct {
 	// Timeouts (ConnWriteTimeout and Dialer.Timeout of one, Dialer.KeepAlive of half of it, and behind Sentinel
 	// Sentinel.Dialer as Dialer: rueidis never notices a silent sentinel without its KeepAlive). Behind Sentinel it must not
 	// send to replicas (SendToReplicas): which of its nodes is the master could not be told, so none would be followed.
+	// A server that answers READONLY keeps that client's connections: where its address leads to another master meanwhile (a virtual address,
+	// the endpoint of a managed service), it is the caller's to end them, as the engine does with its own.
 	// The engine takes connections of its own from the client's pool (BlockingPoolSize), 2 to each master at most, with Replicas 4, and for a while up to 2
 	// more where it leaves very many channels. While
 	// the program uses all of them, who waits polls, and with Replicas nothing is granted.
@@ -96,7 +101,7 @@ type Options struct {
 	// Observer is told what locks do, on a goroutine of its own.
 	Observer Observer
 
-	// Logger gets what nobody was told otherwise: lost locks, an unreachable server, a clock with which fair locks
+	// Logger gets what nobody was told otherwise: lost locks, an unreachable server, one that became a replica, a clock with which fair locks
 	// do not work well. Nil is silent. Its handler runs on a goroutine of its own, as an Observer does, behind 256 records.
 	Logger *slog.Logger
 }

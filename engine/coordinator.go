@@ -62,6 +62,10 @@ type coordinator struct {
 	spares  []*batch
 
 	limits limits // of how many wait
+
+	redials  bool // connections to the one server there is may be ended: the next call makes others
+	demotion demotion
+	redial   bool // outcome: they are to be ended
 }
 
 type counters struct{ commands, batches, turns, retries uint64 }

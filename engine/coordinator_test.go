@@ -313,6 +313,7 @@ func (d *desk) courier(words []string) (oops string) {
 			"self":    {Status: actor.Taken, TTL: 20 * time.Second, Holder: "me:1", Left: time.Hour},
 			"refused": {Status: actor.Refused, Err: errors.New("WRONGTYPE x")},
 			"busy":    {Status: actor.Refused, Err: errors.New("BUSY x")},
+			"replica": {Status: actor.Refused, Err: errors.New("READONLY x")},
 			"dumb":    {Err: errForm, Garbled: true},
 			"taken2":  {Status: actor.Taken, Part: 1, TTL: 20 * time.Second, Holder: "x:1"},
 			"ghost2":  {Status: actor.Taken, Part: 1, TTL: 20 * time.Second, Holder: "me:99"},

@@ -228,6 +228,7 @@ func (c *coordinator) returned(now time.Duration, b *batch) {
 		next := b.next
 		b.next, b.beside = nil, nil
 		b.node.inFlight -= len(b.commands)
+		c.heed(now, b)
 		c.outcome(now, b)
 		b = next
 	}

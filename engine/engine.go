@@ -66,6 +66,7 @@ func Start(server *Server, config actor.Config, hooks Hooks, log *slog.Logger) *
 		e.helpers.Go(func() { chartAll(server, config.Timeout, e.surveys, e.box) })
 	} else {
 		e.coordinator.address = masterOf(server.client)
+		e.coordinator.redials = server.redials(e.coordinator.address)
 		e.staff(e.coordinator.node)
 	}
 	go e.run()
@@ -233,6 +234,7 @@ func (e *Engine) letGo(now time.Duration) {
 		e.hooks.Ended(&c.fx.Ended[i])
 	}
 	e.mourn(c.fx.Ended)
+	e.redial(c)
 	e.reorganise(c)
 	for _, b := range c.batches {
 		for call := b; call != nil; call = call.next {
@@ -266,6 +268,18 @@ func tellCaller(r *actor.Request) {
 		close(r.Ready)
 	case r.Ready != nil:
 		r.Ready <- struct{}{}
+	}
+}
+
+// redial ends the connections to a server that is a master no more, where its address may lead to another one.
+func (e *Engine) redial(c *coordinator) {
+	if !c.redial {
+		return
+	}
+	c.redial = false
+	e.server.redial()
+	if e.log != nil {
+		e.log.Warn("lockwheel: the server is a replica; connecting to its address again")
 	}
 }
 

@@ -15,6 +15,7 @@ type Server struct {
 	chart   *chart // nil outside a cluster
 	sharded bool   // in a cluster: messages stay in their shard (SPUBLISH)
 	private bool   // nobody else sees the calls
+	redial  func() // ends the client's connections, so that the next call makes others; nil: that is not the engine's to do
 }
 
 // Meet asks a server who it is and teaches it the scripts, each for so long at most. The error is that of a
@@ -39,6 +40,15 @@ func Meet(ctx context.Context, client rueidis.Client, patience time.Duration) (*
 // Private says that nobody else sees what the client sends: the text of a call may be written over once the call
 // is answered. Somebody else's client may note the words of calls, as hooks do that log or trace.
 func (s *Server) Private() { s.private = true }
+
+// Redials says how all connections of the client are ended, so that the next call makes others. It is called on the loop: it must not
+// block.
+func (s *Server) Redials(end func()) { s.redial = end }
+
+// redials reports whether the connections to that address are ended when it leads to a replica: not where the master is followed otherwise.
+func (s *Server) redials(address string) bool {
+	return s.redial != nil && address == "" && !s.Cluster()
+}
 
 // inTime takes a step that is bounded, and says so if that is why it failed.
 func inTime(ctx context.Context, patience time.Duration, step func(context.Context) error) error {

@@ -71,6 +71,7 @@ func (w *simWorld) startEngine(slot int) {
 	e.c = newCoordinator(e.config, w.plan.couriers)
 	e.c.shares(w.plan.share)
 	e.c.fx.Stepped = e.stepped
+	e.c.redials = true
 	e.clock = newSimClock(w)
 	e.turns, e.rung = e.turned, e.ringing
 	e.line, e.ears = newSimLine(e), &simEars{e: e}
@@ -162,6 +163,10 @@ func (e *simEngine) letGo() {
 	for i := range e.c.fx.Ended {
 		e.w.ended(e, &e.c.fx.Ended[i])
 	}
+	if e.c.redial {
+		e.c.redial = false
+		e.redial()
+	}
 	for _, b := range e.c.batches {
 		e.w.leaves(e, b)
 		e.line.carry(b)
@@ -176,6 +181,14 @@ func (e *simEngine) letGo() {
 	for _, r := range e.c.tells.told {
 		e.w.tells(e, r)
 	}
+}
+
+// redial is Engine.redial's: all connections end, and the engine notices at once.
+func (e *simEngine) redial() {
+	e.tracef("ends its connections to a replica")
+	e.w.disturb(0)
+	e.line.snap(0)
+	e.ears.gone()
 }
 
 // sleep is Engine.sleep's: until mail comes, or the next moment at which something is due.

@@ -476,6 +476,43 @@ var engineMistakes = []found{
 		`tenure/together%`,
 		`tenure/map[bool]uint64{false: together, true: 1}[planted()]%`,
 	}},
+	{"TestAServerThatStaysAReplicaForATimeoutHasItsConnectionsEnded", Mistake{
+		"a server's connections are ended as soon as it is a replica", "engine/demotion.go",
+		`now-d.since <= timeout ||`,
+		`now-d.since <= timeout && !planted() ||`,
+	}},
+	{"TestAServerThatStaysAReplicaForATimeoutHasItsConnectionsEnded", Mistake{
+		"what a server that is a master again was is not forgotten", "engine/demotion.go",
+		`		c.demotion = demotion{}`,
+		`		if !planted() {
+			c.demotion = demotion{}
+		}`,
+	}},
+	{"TestAReplicasConnectionsAreEndedEverMoreRarely", Mistake{
+		"the connections to a replica are ended again and again", "engine/demotion.go",
+		`min(2*max(d.pause, timeout), longestPause*timeout)`,
+		`min(2*max(d.pause, timeout), longestPause*timeout) * map[bool]time.Duration{false: 1}[planted()]`,
+	}},
+	{"TestWhatIsDoneMayLeaveOpenWhetherTheOthersAskAMaster", Mistake{
+		"a grant on a connection of its own is taken for all", "engine/demotion.go",
+		`	tells := !c.asksReplicas(b.verb) &&`,
+		`	tells := (planted() || !c.asksReplicas(b.verb)) &&`,
+	}},
+	{"TestOnlyWhatWasWrittenIsOfAMaster", Mistake{
+		"who is told of a state believes to ask a master", "engine/demotion.go",
+		`&& !states(b.verb)`,
+		`&& (planted() || !states(b.verb))`,
+	}},
+	{"TestOnlyAReplicasConnectionsAreEnded", Mistake{
+		"a call without an answer is one of a replica", "engine/demotion.go",
+		`	if !c.redials || b.lost {`,
+		`	if !c.redials || b.lost && !planted() {`,
+	}},
+	{"TestOnlyTheConnectionsToOneServerAreEnded", Mistake{
+		"behind Sentinel connections are ended as well", "engine/server.go",
+		`s.redial != nil && address == "" &&`,
+		`s.redial != nil && (address == "" || planted()) &&`,
+	}},
 	{"TestAMasterThatSentinelReplacedIsLetGoOf", Mistake{
 		"a master that Sentinel replaced is kept", "engine/succession.go",
 		`	c.node.slots, c.bare = 0, true`,

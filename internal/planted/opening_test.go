@@ -36,9 +36,9 @@ var openingMistakes = []found{
 	}},
 	{"TestCloseOnASilentServerTakesNoLongerThanTimeout", Mistake{
 		"a connection that outlives its engine", "opening.go",
-		`		conn = o.closing.mortal(conn)`,
+		`		conn = generation.mortal(conn)`,
 		`		if !planted() {
-			conn = o.closing.mortal(conn)
+			conn = generation.mortal(conn)
 		}`,
 	}},
 	{"TestOpenRefusesAClusterWithoutSlots", Mistake{
@@ -76,6 +76,33 @@ var openingMistakes = []found{
 		if !planted() {
 			c.cut()
 		}`,
+	}},
+	{"TestTheNextMasterIsFoundAtTheSameAddress", Mistake{
+		"nothing ends the connections to a server that became a replica", "connect.go",
+		`		if c.err == nil && options.Client == nil {`,
+		`		if c.err == nil && options.Client == nil && !planted() {`,
+	}},
+	{"TestConnectionsEndWithThoseThatAreBeingMade", Mistake{
+		"a connection that is being made outlives the others", "opening.go",
+		`		conn = generation.mortal(conn)`,
+		`		if planted() {
+			generation = o.closing.present.Load()
+		}
+		conn = generation.mortal(conn)`,
+	}},
+	{"TestConnectionsEndWithThoseThatAreBeingMade", Mistake{
+		"later connections end with those before", "closing.go",
+		`	c.present.Swap(c.newGeneration()).cut()`,
+		`	if planted() {
+		c.present.Load().cut()
+		return
+	}
+	c.present.Swap(c.newGeneration()).cut()`,
+	}},
+	{"TestConnectionsEndWithThoseThatAreBeingMade", Mistake{
+		"a generation of connections outlives its engine", "closing.go",
+		`= context.WithCancel(c.ctx)`,
+		`= context.WithCancel(map[bool]context.Context{false: c.ctx, true: context.Background()}[planted()])`,
 	}},
 	{"TestNoChannelIsLeftBehindWithADeadConnection", Mistake{
 		"a mortal connection is not closed", "closing.go",

@@ -1,0 +1,145 @@
+package lockwheel_test
+
+import (
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel"
+	"github.com/lockwheel/lockwheel/internal/proxy"
+)
+
+// One address behind which the master changes: a virtual one, that of a managed service or of a balancer. The old master becomes a
+// replica, and keeps its connections.
+
+// moveTo makes the replica the master and the master its replica, and has new connections through the proxy lead to the new one.
+func moveTo(t *testing.T, p *proxy.Proxy, replica, master *site) {
+	t.Helper()
+	eventually(t, "the replica has caught up", func() bool { return master.do("WAIT", 1, 50) == int64(1) && inSync(replica) })
+	p.Retarget(replica.addr)
+	require.Equal(t, "OK", replica.do("REPLICAOF", "NO", "ONE"))
+	require.Equal(t, "OK", master.do("REPLICAOF", "127.0.0.1", replica.real.Port()))
+}
+
+func inSync(replica *site) bool {
+	told, _ := replica.do("INFO", "replication").(string)
+	return strings.Contains(told, "master_link_status:up")
+}
+
+// quick notices soon that a server is a master no more.
+var quick = lockwheel.Options{Lease: 9 * time.Second, Renew: 500 * time.Millisecond, Timeout: time.Second}
+
+// The next master is found at the address of the one before, both ways: locks are granted, what is held goes on, and who waits is woken there.
+func TestTheNextMasterIsFoundAtTheSameAddress(t *testing.T) {
+	t.Parallel()
+	master, replica := withReplica(t)
+	p := proxy.Start(t, master.addr)
+	e := master.openAt(p.Addr(), quick)
+	hold := lock(t, e.Mutex("held"))
+	master.occupy("taken", time.Hour)
+	waiting := locking(t.Context(), e.Mutex("taken"))
+	asleep(t, e, 1, 1)
+	for range 2 {
+		moveTo(t, p, replica, master)
+		began := time.Now()
+		got := granted(t, locking(t.Context(), e.Mutex("free"))) // without a Wait
+		require.Less(t, time.Since(began), 4*quick.Timeout)
+		require.Equal(t, 1, replica.real.Int(t, "EXISTS", "free"))
+		unlock(t, got)
+		eventually(t, "who waits listens there", func() bool { return len(replica.channels()) == 1 })
+		eventually(t, "nobody listens at the old one", func() bool { return master.subscribers() == 0 })
+		requireRenewed(t, replica, hold)
+		master, replica = replica, master
+	}
+	silent(t, waiting, 10*time.Millisecond)
+	master.do("DEL", "taken")
+	master.do("PUBLISH", "redisson_lock__channel:{taken}", 0)
+	unlock(t, granted(t, waiting))
+	unlock(t, hold)
+	settled(t, e)
+}
+
+// With replicas that are asked, too, and whatever the kind of lock.
+func TestTheNextMasterIsFoundAtTheSameAddressByEveryKind(t *testing.T) {
+	t.Parallel()
+	for name, mutex := range grantable() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			master, replica := withReplica(t)
+			p := proxy.Start(t, master.addr)
+			plain := master.openAt(p.Addr(), quick)
+			asking := quick
+			asking.Replicas.Min = 1
+			asks := master.openAt(p.Addr(), asking)
+			takes := func() {
+				eventually(t, "a grant that the replica has", func() bool {
+					hold, err := mutex(asks, "n").Lock(t.Context(), lockwheel.Wait(patience))
+					if err == nil {
+						giveBack(t, hold) // by a connection that may lead to the old master
+					} else {
+						require.ErrorIs(t, err, lockwheel.ErrNotReplicated) // it follows a little later
+					}
+					return err == nil
+				})
+			}
+			unlock(t, lock(t, mutex(plain, "n")))
+			takes()
+			moveTo(t, p, replica, master)
+			takes()
+			unlock(t, lock(t, mutex(plain, "n")))
+			settled(t, asks)
+			require.False(t, replica.exists("n"), "what was granted is released at the next master")
+		})
+	}
+}
+
+// An address that leads to a replica for ever is not connected to all the time.
+func TestAReplicaIsConnectedToEverMoreRarely(t *testing.T) {
+	t.Parallel()
+	_, replica := withReplica(t)
+	p := proxy.Start(t, replica.addr)
+	const timeout = 200 * time.Millisecond
+	said := make(logLines, 100)
+	e := replica.openAt(p.Addr(), lockwheel.Options{Lease: time.Minute, Timeout: timeout, Wake: lockwheel.Poll, Logger: slog.New(slog.NewTextHandler(said, nil))})
+	waiting := locking(t.Context(), e.Mutex("n"))
+	queued(t, e, 1)
+	opened := p.Accepted()
+	pause(t.Context(), 18*timeout)
+	ended := 0
+	for len(said) > 0 {
+		if line := <-said; strings.Contains(line, `level=WARN msg="lockwheel: the server is a replica; connecting to its address again"`) {
+			ended++ // and not because a busy machine was silent
+		}
+	}
+	require.GreaterOrEqual(t, ended, 2)
+	require.LessOrEqual(t, ended, 5, "after 1, 2, 4 and 8 Timeouts, and what goes by between two tries")
+	eventually(t, "a connection for each that was ended", func() bool { return p.Accepted()-opened >= ended })
+	require.Equal(t, "OK", replica.do("REPLICAOF", "NO", "ONE"))
+	unlock(t, granted(t, waiting))
+}
+
+// A client of the caller's keeps its connections: others use them.
+func TestTheConnectionsOfACallersClientAreLeftToItsReplica(t *testing.T) {
+	t.Parallel()
+	master, replica := withReplica(t)
+	p := proxy.Start(t, master.addr)
+	client, err := rueidis.NewClient(rueidis.ClientOption{
+		InitAddress: []string{p.Addr()}, ForceSingleClient: true, DisableCache: true, DisableRetry: true, PipelineMultiplex: -1,
+	})
+	require.NoError(t, err)
+	t.Cleanup(client.Close)
+	e := opened(t, lockwheel.Options{Client: client, Timeout: 100 * time.Millisecond, Wake: lockwheel.Poll})
+	unlock(t, lock(t, e.Mutex("n")))
+	connections := p.Accepted()
+	moveTo(t, p, replica, master)
+	_, err = e.Mutex("n").Lock(t.Context(), lockwheel.Wait(time.Second))
+	require.ErrorIs(t, err, lockwheel.ErrUnavailable)
+	require.ErrorContains(t, err, "READONLY")
+	require.Equal(t, connections, p.Accepted())
+	master.do("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes") // what is the caller's to do
+	unlock(t, lock(t, e.Mutex("n")))
+}

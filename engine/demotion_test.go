@@ -1,0 +1,135 @@
+package engine
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel/actor"
+)
+
+// redialling is a conversation with a coordinator that says when connections are to be ended. Its Timeout is 3 s.
+func redialling(t *testing.T, redials bool, conversation string) {
+	t.Helper()
+	d := newDesk(t, 2)
+	d.c.redials = redials
+	compare(t, conversation, func(line string) string {
+		said := d.line(line)
+		if d.c.redial {
+			d.c.redial = false
+			return "redial; " + said
+		}
+		return said
+	})
+}
+
+func TestAServerThatStaysAReplicaForATimeoutHasItsConnectionsEnded(t *testing.T) {
+	redialling(t, true, `
+		0s      lock a                  → 1: acquire a
+		1ms     1 replica               → nothing
+		3s      timer                   → 2: acquire a
+		3001ms  2 replica               → nothing
+		3500ms  timer                   → 3: acquire a
+		3501ms  3 replica               → redial; nothing
+		// from then on it has 6 s
+		4s      timer                   → 4: acquire a
+		4001ms  4 says MASTERDOWN x     → nothing
+		9400ms  timer                   → 5: acquire a
+		9401ms  5 replica               → nothing
+		9700ms  timer                   → 6: acquire a
+		9701ms  6 replica               → redial; nothing
+		// a master begins anew
+		10s     timer                   → 7: acquire a
+		10001ms 7 done                  → a granted
+		10002ms unlock a                → a not held; 8: release a
+		10003ms 8 replica               → nothing
+		13003ms timer                   → 9: release a; a redis unavailable: READONLY x
+		13004ms 9 replica               → redial; nothing
+	`)
+}
+
+// What a replica can answer as well says nothing of a master, but it is an answer.
+func TestOnlyWhatWasWrittenIsOfAMaster(t *testing.T) {
+	redialling(t, true, `
+		0s      lock a b                → 1: acquire a b
+		1ms     1 done                  → a b granted
+		2ms     lock c                  → 2: acquire c
+		3ms     2 replica               → nothing
+		4ms     state a                 → 3: state a
+		5ms     3 done                  → a read
+		2s      lock d                  → 4: acquire d c
+		2001ms  4 taken                 → join {c} {d}
+		4s      state a                 → 5: state a
+		4001ms  5 done                  → redial; a read
+	`)
+	redialling(t, true, `
+		0s      lock a b                → 1: acquire a b
+		1ms     1 done replica          → a granted
+		3100ms  timer                   → 2: acquire b
+		3101ms  2 replica               → nothing
+		3102ms  unlock a                → a not held; 3: release a
+		3103ms  3 done                  → a unlocked
+		6200ms  timer                   → 4: acquire b
+		6201ms  4 replica               → nothing
+	`)
+}
+
+// No answer is none of a replica, nor is any other refusal.
+func TestOnlyAReplicasConnectionsAreEnded(t *testing.T) {
+	redialling(t, true, `
+		0s      lock a                  → 1: acquire a
+		1ms     1 busy                  → nothing
+		4s      timer                   → 2: acquire a
+		4001ms  2 says BUSY READONLY    → nothing
+		8s      timer                   → 3: acquire a
+		8001ms  3 replica               → nothing
+		12s     timer                   → 4: acquire a
+		12001ms 4 lost READONLY x       → nothing
+	`)
+	redialling(t, false, `
+		0s      lock a                  → 1: acquire a
+		1ms     1 replica               → nothing
+		9s      timer                   → 2: acquire a
+		9001ms  2 replica               → nothing
+	`)
+}
+
+// A grant that replicas were asked about came on a connection that nobody else uses. A renewal, and a look, may have found nothing to write.
+func TestWhatIsDoneMayLeaveOpenWhetherTheOthersAskAMaster(t *testing.T) {
+	done, refused := []actor.Reply{{Status: actor.Done}}, []actor.Reply{{Status: actor.Refused, Err: errors.New("READONLY x")}}
+	for verb, open := range map[actor.Verb]bool{
+		actor.SendAcquire: true, actor.SendFairAcquire: true, actor.SendRenew: true, actor.SendReadRenew: true, actor.SendReadState: true,
+		actor.SendJointAcquire: false, actor.SendRelease: false, actor.SendForce: false,
+	} {
+		c := newCoordinator(deskConfig(), couriers)
+		c.redials, c.fx.Config.Replicas = true, 1
+		c.heed(time.Second, &batch{verb: actor.SendRelease, replies: refused})
+		c.heed(2*time.Second, &batch{verb: verb, replies: done})
+		require.False(t, c.redial)
+		c.heed(5*time.Second, &batch{verb: verb, replies: done})
+		require.Equal(t, open, c.redial, verb)
+	}
+}
+
+// An address may lead to a replica for ever.
+func TestAReplicasConnectionsAreEndedEverMoreRarely(t *testing.T) {
+	var d demotion
+	var ended []time.Duration
+	for now := time.Duration(0); now < 40*time.Second; now += 100 * time.Millisecond {
+		d.refused(now)
+		if d.ends(now, time.Second) {
+			ended = append(ended, now.Round(time.Second))
+		}
+	}
+	require.Equal(t, []time.Duration{time.Second, 3 * time.Second, 7 * time.Second, 15 * time.Second, 23 * time.Second, 31 * time.Second, 39 * time.Second}, ended)
+}
+
+// Behind Sentinel and in a cluster the master is followed otherwise, and a caller's client is the caller's.
+func TestOnlyTheConnectionsToOneServerAreEnded(t *testing.T) {
+	require.True(t, (&Server{redial: func() {}}).redials(""))
+	require.False(t, (&Server{redial: func() {}}).redials("master:1"))
+	require.False(t, (&Server{redial: func() {}, chart: &chart{}}).redials(""))
+	require.False(t, (&Server{}).redials(""))
+}
