@@ -79,8 +79,8 @@ var openingMistakes = []found{
 	}},
 	{"TestTheNextMasterIsFoundAtTheSameAddress", Mistake{
 		"nothing ends the connections to a server that became a replica", "connect.go",
-		`		if c.err == nil && options.Client == nil {`,
-		`		if c.err == nil && options.Client == nil && !planted() {`,
+		`			if options.Client == nil {`,
+		`			if options.Client == nil && !planted() {`,
 	}},
 	{"TestConnectionsEndWithThoseThatAreBeingMade", Mistake{
 		"a connection that is being made outlives the others", "opening.go",
