@@ -67,6 +67,7 @@ type simTenure struct {
 type simStanding struct {
 	orphan time.Duration // its engine knows nothing of it
 	own    time.Duration // that engine was told so, in answer to a question
+	half   time.Duration // that engine was told so, in answer to a question for the other half
 	kept   time.Duration // its engine has it, and nobody there holds it or waits for it
 	wrong  time.Duration // its count is wrong
 	long   time.Duration // its TTL is longer than its holds need
@@ -328,6 +329,7 @@ const (
 	sawUnreplicated
 	sawSpun
 	sawShed
+	sawHalf
 
 	simFaultSights // from here on, what went wrong
 )
@@ -359,7 +361,7 @@ var simSightNames = [simSights]string{
 	"granted to read", "read by the writer", "upgrades refused", "several granted at once", "several refused to who has one", "asked by an engine that polls",
 	"quorums held", "quorums refused", "members of a quorum that came later", "members of a quorum asked for again after a refusal", "quorums that waited no longer for some answers", "several kept one after the other", "quorums lost", "members of a quorum held for as long as they may be", "members of a quorum locked alone by its owner", "falls of a TTL told", "leases made shorter by holders that died", "engines that poll among others that want a lock all the time",
 	"readers beside one who writes again and again",
-	"grants that too few replicas have", "a busy engine beside others who poll", "refused because too many wait",
+	"grants that too few replicas have", "a busy engine beside others who poll", "refused because too many wait", "halves that nobody has",
 	"calls run late, their connection gone", "calls refused", "messages forbidden", "messages lost", "short answers", "clocks that stood still",
 	"slow deliveries", "calls written late", "calls lost", "calls run twice", "calls run after later ones",
 	"answers lost", "failures told after later answers", "messages doubled", "pub/sub breaks", "skipped in a queue",

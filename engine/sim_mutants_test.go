@@ -465,9 +465,46 @@ var simMutants = []simMutant{
 		g.until = now + time.Millisecond
 	}`,
 	}}},
-	{"an own tenure that nobody knows, taken for somebody else's", "actor/wait.go", []simEdit{{
-		`ok && (!reply.Known || reply.Doomed) && !x.haunted(tenure) {`,
-		`ok && (!reply.Known || reply.Doomed) && !x.haunted(tenure) && !planted() {`,
+	{"an own tenure that nobody knows, taken for somebody else's", "actor/ghost.go", []simEdit{{
+		`case !own || reply.Known`,
+		`case planted() || !own || reply.Known`,
+	}}},
+	{"a writer that keeps readers of its engine out, taken for nobody's", "engine/otherhalf.go", []simEdit{{
+		`return !l.Knows(tenure) && c.ends(now, l, tenure, ttl)
+}
+
+// endsReader`,
+		`return (!l.Knows(tenure) || planted()) && c.ends(now, l, tenure, ttl)
+}
+
+// endsReader`,
+	}}},
+	{"a writer that came back, and keeps readers of its engine out", "engine/otherhalf.go", []simEdit{{
+		`c.fx.Own(reply.Writer); own {`,
+		`c.fx.Own(reply.Writer); own && !planted() {`,
+	}}},
+	{"a reader that keeps a writer of its engine out, taken for nobody's", "engine/otherhalf.go", []simEdit{{
+		`	case l != nil:
+		return !l.Knows(tenure) &&`,
+		`	case l != nil:
+		return (!l.Knows(tenure) || planted()) &&`,
+	}}},
+	{"a reader that came back, and keeps writers of its engine out", "engine/otherhalf.go", []simEdit{{
+		`strings.FieldsSeq(reply.Readers) {`,
+		`strings.FieldsSeq(map[bool]string{false: reply.Readers}[planted()]) {`,
+	}}},
+	{"a half that came back, and that is released as the other one", "engine/otherhalf.go", []simEdit{{
+		`	l = c.begin(key, actor.Read)
+`,
+		`	if planted() {
+		return c.endsWriter(now, key, tenure, ttl)
+	}
+	l = c.begin(key, actor.Read)
+`,
+	}}},
+	{"who is refused for a half that came back, and sleeps out its lease", "actor/ghost.go", []simEdit{{
+		`return reply.Doomed // what`,
+		`return reply.Doomed && !planted() // what`,
 	}}},
 	{"two commands of one tenure at a time", "actor/lock.go", []simEdit{{
 		`	if l.flight == None {
