@@ -35,7 +35,7 @@ func (l *Lock) taken(now time.Duration, m *Message, fx *Effects) {
 	x.trouble, x.backoff, x.answered, x.stepBack = nil, 0, true, 0
 	x.reading.refused(m.Command.Reads)
 	if l.namesGhost(now, reply, fx) {
-		if x.askAt = now; x.foundAt != 0 {
+		if x.askAt = now; x.foundAt != 0 && !x.again {
 			x.askAt = max(now, x.foundAt+tryFloor)
 		}
 		x.foundAt = now

@@ -479,10 +479,6 @@ var simMutants = []simMutant{
 
 // endsReader`,
 	}}},
-	{"a writer that came back, and keeps readers of its engine out", "engine/otherhalf.go", []simEdit{{
-		`c.fx.Own(reply.Writer); own {`,
-		`c.fx.Own(reply.Writer); own && !planted() {`,
-	}}},
 	{"a reader that keeps a writer of its engine out, taken for nobody's", "engine/otherhalf.go", []simEdit{{
 		`	case l != nil:
 		return !l.Knows(tenure) &&`,
@@ -492,19 +488,6 @@ var simMutants = []simMutant{
 	{"a reader that came back, and keeps writers of its engine out", "engine/otherhalf.go", []simEdit{{
 		`strings.FieldsSeq(reply.Readers) {`,
 		`strings.FieldsSeq(map[bool]string{false: reply.Readers}[planted()]) {`,
-	}}},
-	{"a half that came back, and that is released as the other one", "engine/otherhalf.go", []simEdit{{
-		`	l = c.begin(key, actor.Read)
-`,
-		`	if planted() {
-		return c.endsWriter(now, key, tenure, ttl)
-	}
-	l = c.begin(key, actor.Read)
-`,
-	}}},
-	{"who is refused for a half that came back, and sleeps out its lease", "actor/ghost.go", []simEdit{{
-		`return reply.Doomed // what`,
-		`return reply.Doomed && !planted() // what`,
 	}}},
 	{"two commands of one tenure at a time", "actor/lock.go", []simEdit{{
 		`	if l.flight == None {
