@@ -51,7 +51,7 @@ func (c *coordinator) endsReader(now time.Duration, key string, tenure uint64, t
 	switch {
 	case l != nil:
 		return !l.Knows(tenure) && c.ends(now, l, tenure, ttl)
-	case g.first(func(l *actor.Lock) bool { return l.Spoils(tenure) }) != nil:
+	case g.spoils(tenure):
 		return false // a reader asks for it, or will
 	}
 	if g == nil {
@@ -61,6 +61,20 @@ func (c *coordinator) endsReader(now time.Duration, key string, tenure uint64, t
 	l = c.begin(key, actor.Read)
 	g.claims.add(l)
 	return c.ends(now, l, tenure, ttl)
+}
+
+// spoils reports whether a claim may ask with a number that it does not have yet: that of its owner's writer. Of very many
+// claims only who asked as an owner can do that.
+func (g *group) spoils(number uint64) bool {
+	if g == nil || g.claims.few() {
+		return g.first(func(l *actor.Lock) bool { return l.Spoils(number) }) != nil
+	}
+	for l := range g.owners.of {
+		if l.Spoils(number) {
+			return true
+		}
+	}
+	return false
 }
 
 // ends has a lock release a tenure that nobody has, now, and reports whether the server may let it.
