@@ -33,6 +33,11 @@ var engineMistakes = []found{
 		`spoiled: r.spoiled && r.writer == writer.tenure}`,
 		`spoiled: r.spoiled && r.writer == writer.tenure && !planted()}`,
 	}},
+	{"TestWhoWaitsForATenureToEndHasTheWritersNumberToItself", Mistake{
+		"two readers have the writer's number when one of them waits for its tenure to end", "actor/read.go",
+		`!l.queue.empty() // also while`,
+		`!l.queue.empty() && (!planted() || l.Pending()) // also while`,
+	}},
 	{"TestWhoLeavesLeavesNothingOfSeveral", Mistake{
 		"what is given back for a caller who left is told as a loss", "actor/replicas.go",
 		`	case r.undone && err == ErrLost:`,
