@@ -674,8 +674,8 @@ var simMutants = []simMutant{
 		`if l := c.locks.of(granted.Key); l != nil && ruledOut(l) && !planted() {`,
 	}}},
 	{"two readers beside one writer that have one number", "actor/read.go", []simEdit{{
-		`r.number && !r.over && l.Pending()`,
-		`r.number && !r.over && l.Pending() && !planted()`,
+		`r.number && !r.over && !l.queue.empty()`,
+		`r.number && !r.over && !l.queue.empty() && !planted()`,
 	}}},
 	{"a writer handed on beside those who read", "actor/handoff.go", []simEdit{{
 		`case x.shared: // they`,
