@@ -107,6 +107,33 @@ func (l *Lock) exorcise(now time.Duration, fx *Effects) {
 	})
 }
 
+// namesGhost reports whether a refusal names a tenure of this engine that nobody has, and that is released before or with the
+// next try.
+func (l *Lock) namesGhost(now time.Duration, reply *Reply, fx *Effects) bool {
+	tenure, own := fx.Own(reply.Holder)
+	switch {
+	case reply.Holder == "":
+		return reply.Doomed // what has the other half
+	case !own || reply.Known && !reply.Doomed || l.rare.haunted(tenure):
+		return false
+	case !reply.Known:
+		// Nobody here knows that tenure: an acquire without an answer took it. The next try releases it.
+		l.haunt(now, tenure, reply.TTL, fx)
+	}
+	return true
+}
+
+// Haunt makes a tenure that was found in Redis, and that no Lock of this engine knows, one that this Lock is to release. The
+// server may have it again after it was released: a master that followed another one may not know of that.
+func (l *Lock) Haunt(now time.Duration, tenure uint64, lease time.Duration, fx *Effects) {
+	l.haunt(now, tenure, lease, fx)
+}
+
+// Doomed reports whether the lock is to release a tenure that nobody has, and the server did not refuse that for good.
+func (l *Lock) Doomed(tenure uint64) bool {
+	return l.rare != nil && slices.ContainsFunc(l.rare.ghosts, func(g ghost) bool { return g.tenure == tenure && g.pause == 0 })
+}
+
 func (l *Lock) releaseGhosts(now time.Duration, fx *Effects) {
 	ghosts := l.rare.ghosts
 	for i := range ghosts {

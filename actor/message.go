@@ -116,7 +116,7 @@ type Reply struct {
 	Garbled   bool          // Unanswered: the server did answer, with what no script gives, or that it is a master no more
 	Uncounted bool          // SendRenew: renewed, but the count could not be written
 	Known     bool          // Taken: another Lock of this engine knows the holder
-	Doomed    bool          // Taken: and is about to release it
+	Doomed    bool          // Taken: another Lock of this engine is about to release the holder, or what has the other half
 	Preceded  bool          // Taken: another Lock of this engine stands before it in the queue
 	Late      bool          // Refused: SendFairAcquire came after the moment until which it may take effect
 	Replicas  int           // of a grant, if they are asked: how many have it
@@ -125,6 +125,7 @@ type Reply struct {
 	TTL       time.Duration // SendAcquire when Taken, SendState; negative: none
 	Holder    string        // SendAcquire when Taken, SendState
 	Writer    string        // SendReadAcquire when Taken: who writes
+	Readers   string        // SendWriteAcquire when Taken: tenures of this engine that read, all or some, with a space between
 	Part      int           // SendJointAcquire when Taken or Refused: which of the locks
 	Token     uint64        // SendFencedAcquire and SendFencedPass when Done
 	Left      time.Duration // SendFairAcquire when Taken: has left by its time in the queue; not positive: no place

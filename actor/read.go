@@ -78,7 +78,7 @@ func (l *Lock) Spoils(number uint64) bool {
 		return l.tenure == number
 	}
 	r := &l.rare.reading
-	return l.tenure == number || r.spoiled || r.number && !r.over && l.Pending()
+	return l.tenure == number || r.spoiled || r.number && !r.over && !l.queue.empty() // also while a tenure of before ends
 }
 
 // Spoil makes a writer's number one that no reader gets.

@@ -34,12 +34,8 @@ func (l *Lock) taken(now time.Duration, m *Message, fx *Effects) {
 	x := l.withRare()
 	x.trouble, x.backoff, x.answered, x.stepBack = nil, 0, true, 0
 	x.reading.refused(m.Command.Reads)
-	if tenure, ok := fx.Own(reply.Holder); ok && (!reply.Known || reply.Doomed) && !x.haunted(tenure) {
-		if !reply.Known {
-			// Nobody here knows that tenure: an acquire without an answer took it. The next try releases it.
-			l.haunt(now, tenure, reply.TTL, fx)
-		}
-		if x.askAt = now; x.foundAt != 0 {
+	if l.namesGhost(now, reply, fx) {
+		if x.askAt = now; x.foundAt != 0 && !x.again {
 			x.askAt = max(now, x.foundAt+tryFloor)
 		}
 		x.foundAt = now

@@ -346,6 +346,9 @@ func (c *coordinator) reply(now time.Duration, b *batch, command *actor.Command,
 	if len(c.groups) > 0 {
 		c.tellClaims(now, b, command, reply)
 	}
+	if reply.Status == actor.Taken {
+		c.otherHalf(now, command, reply)
+	}
 	until, less := time.Duration(0), false
 	if command.Lock.Kind() == actor.Read {
 		until, less = command.Lock.ReadsLess(now, command, reply)

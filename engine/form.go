@@ -54,7 +54,7 @@ var forms = [actor.Verbs]form{
 	actor.SendReadForce:   {script: scripts.ReadForce, write: (*writer).publishes, number: releasedBy, tells: toldUnread},
 	actor.SendReadState:   {script: scripts.ReadWriteState, row: readersBy},
 
-	actor.SendWriteAcquire: {script: scripts.WriteAcquire, alone: true, write: (*writer).acquires, number: grantedBy, row: takenBy},
+	actor.SendWriteAcquire: {script: scripts.WriteAcquire, alone: true, write: (*writer).acquires, number: grantedBy, row: heldBy},
 	actor.SendWriteRenew:   {script: scripts.WriteRenew, alone: true, write: (*writer).renews, number: renewedBy, row: confirmedBy},
 	actor.SendWriteRelease: {script: scripts.WriteRelease, alone: true, write: (*writer).releases, number: releasedBy, tells: toldWritten},
 	actor.SendWriteForce:   {script: scripts.WriteForce, write: (*writer).publishes, number: releasedBy, tells: toldWritten},

@@ -99,6 +99,20 @@ func writtenBy(row []message) answer {
 	return a
 }
 
+// heldBy reads what somebody is told who wants to write while others read or another writes.
+func heldBy(row []message) answer {
+	if len(row) != 3 {
+		return takenBy(row)
+	}
+	readers, err := row[2].ToString()
+	if err != nil {
+		return garbled()
+	}
+	a := takenBy(row[:2])
+	a.Readers = readers
+	return a
+}
+
 // unlocked is a lock that nobody holds in the way that was asked for.
 func unlocked() answer { return answer{Status: actor.Done, TTL: -2} }
 

@@ -94,11 +94,14 @@ func TestAnswersOfReadersAndWritersAreReadAsTheScriptsGiveThem(t *testing.T) {
 	w := writer{id: "me"}
 	const form = "garbled: form of a reply"
 	for verb, table := range map[actor.Verb][][2]string{
-		actor.SendReadAcquire:  {{"*2 :1 *2 :29000 $4 me:1", `done · taken 29s "" by "me:1"`}, {"*2 $14 WRONGTYPE_text :0", "refused: WRONGTYPE_text · " + form}},
-		actor.SendReadRenew:    {{"*2 :1 :0", "done · gone"}, {"*2 *3 :1 :0 :-1 $3 OOM", "done uncounted · refused: OOM"}},
-		actor.SendReadRelease:  {{"*2 :1 :2", "done · done muted"}, {"*2 :0 :3", "gone · " + form}},
-		actor.SendReadForce:    {{"*2 :1 :0", "done · gone"}},
-		actor.SendWriteAcquire: {{"*2 :1 *2 :29000 $4 me:1", `done · taken 29s "me:1"`}},
+		actor.SendReadAcquire: {{"*2 :1 *2 :29000 $4 me:1", `done · taken 29s "" by "me:1"`}, {"*2 $14 WRONGTYPE_text :0", "refused: WRONGTYPE_text · " + form}},
+		actor.SendReadRenew:   {{"*2 :1 :0", "done · gone"}, {"*2 *3 :1 :0 :-1 $3 OOM", "done uncounted · refused: OOM"}},
+		actor.SendReadRelease: {{"*2 :1 :2", "done · done muted"}, {"*2 :0 :3", "gone · " + form}},
+		actor.SendReadForce:   {{"*2 :1 :0", "done · gone"}},
+		actor.SendWriteAcquire: {
+			{"*2 :1 *2 :29000 $4 me:1", `done · taken 29s "me:1"`},
+			{"*2 *3 :29000 $0 _ $3 5_7 *3 :29000 $0 _ :5", `taken 29s "" beside "5_7" · ` + form},
+		},
 		actor.SendWriteRenew:   {{"*2 :0 *3 :1 :1 :5", "gone · done"}},
 		actor.SendWriteRelease: {{"*2 :1 :2", "done · done muted"}},
 		actor.SendWriteForce:   {{"*2 :2 :0", "done muted · gone"}},

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -197,6 +198,30 @@ func TestTwoReadersBesideOneWriterHaveTwoNumbers(t *testing.T) {
 	require.Equal(t, "3: read a", d.line("5ms heard rw:a"))
 	require.Equal(t, "4: read a", d.line("1s timer"))
 	require.NotEqual(t, d.out[3].commands[0].Tenure, d.out[4].commands[0].Tenure)
+}
+
+// So it is also when one of them waits for a tenure of before to end.
+func TestWhoWaitsForATenureToEndHasTheWritersNumberToItself(t *testing.T) {
+	d := newDesk(t, 8)
+	d.line("1ms write a")
+	d.line("2ms 1 done")
+	d.readBeside("a", "a/2")
+	d.line("3ms heard rw:a")
+	d.readBeside("a", "a/3")
+	d.line("4ms heard rw:a")
+	require.Equal(t, "4: reread a; a/3 a/2 granted", d.line("5ms 3 done"))
+	require.Equal(t, "5: unread a", d.line("6ms 2 done"))
+	require.Equal(t, "nothing", d.line("7ms 4 done; 5 done"))
+	d.readBeside("a", "a/4")
+	d.letters[0].what.(*actor.Request).Lease = time.Hour
+	require.Equal(t, "6: reread a", d.line("8ms heard rw:a"))
+	d.line("9ms unlock a/2 a/3")
+	d.readBeside("a", "a/5")
+	require.Contains(t, d.line("10ms heard rw:a"), "7: read a")
+	require.Contains(t, d.line("11ms 6 done"), "8: unread a")
+	require.Contains(t, d.line("12ms 8 done"), "9: read a")
+	require.EqualValues(t, 1, d.out[9].commands[0].Tenure)
+	require.NotEqualValues(t, 1, d.out[7].commands[0].Tenure)
 }
 
 // Nor may a reader have the number after one whose commands may still run, also when that one's waiters go on beside the same write.

@@ -67,6 +67,7 @@ type simTenure struct {
 type simStanding struct {
 	orphan time.Duration // its engine knows nothing of it
 	own    time.Duration // that engine was told so, in answer to a question
+	half   time.Duration // that engine was told so, in answer to a question for the other half
 	kept   time.Duration // its engine has it, and nobody there holds it or waits for it
 	wrong  time.Duration // its count is wrong
 	long   time.Duration // its TTL is longer than its holds need
@@ -331,6 +332,7 @@ const (
 	sawShed
 	sawToldLater
 	sawDrainedLater
+	sawHalf
 
 	simFaultSights // from here on, what went wrong
 )
@@ -364,6 +366,7 @@ var simSightNames = [simSights]string{
 	"readers beside one who writes again and again",
 	"grants that too few replicas have", "a busy engine beside others who poll", "refused because too many wait",
 	"told in a later turn than it was decided in", "shutdowns that refused those who wait in several turns",
+	"halves that nobody has",
 	"calls run late, their connection gone", "calls refused", "messages forbidden", "messages lost", "short answers", "clocks that stood still",
 	"slow deliveries", "calls written late", "calls lost", "calls run twice", "calls run after later ones",
 	"answers lost", "failures told after later answers", "messages doubled", "pub/sub breaks", "skipped in a queue",

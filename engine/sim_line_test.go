@@ -176,6 +176,7 @@ func (line *simLine) bring(call *simCall) {
 	for i := range b.replies {
 		if b.replies[i].Status == actor.Taken {
 			w.told(line.e, &b.commands[i], &b.replies[i])
+			w.toldOfHalf(line.e, &b.commands[i], &b.replies[i])
 		}
 	}
 	if w.trace != nil {

@@ -465,9 +465,29 @@ var simMutants = []simMutant{
 		g.until = now + time.Millisecond
 	}`,
 	}}},
-	{"an own tenure that nobody knows, taken for somebody else's", "actor/wait.go", []simEdit{{
-		`ok && (!reply.Known || reply.Doomed) && !x.haunted(tenure) {`,
-		`ok && (!reply.Known || reply.Doomed) && !x.haunted(tenure) && !planted() {`,
+	{"an own tenure that nobody knows, taken for somebody else's", "actor/ghost.go", []simEdit{{
+		`case !own || reply.Known`,
+		`case planted() || !own || reply.Known`,
+	}}},
+	{"a writer that keeps readers of its engine out, taken for nobody's", "engine/otherhalf.go", []simEdit{{
+		`return !l.Knows(tenure) && c.ends(now, l, tenure, ttl)
+}
+
+// endsReader`,
+		`return (!l.Knows(tenure) || planted()) && c.ends(now, l, tenure, ttl)
+}
+
+// endsReader`,
+	}}},
+	{"a reader that keeps a writer of its engine out, taken for nobody's", "engine/otherhalf.go", []simEdit{{
+		`	case l != nil:
+		return !l.Knows(tenure) &&`,
+		`	case l != nil:
+		return (!l.Knows(tenure) || planted()) &&`,
+	}}},
+	{"a reader that came back, and keeps writers of its engine out", "engine/otherhalf.go", []simEdit{{
+		`strings.FieldsSeq(reply.Readers) {`,
+		`strings.FieldsSeq(map[bool]string{false: reply.Readers}[planted()]) {`,
 	}}},
 	{"two commands of one tenure at a time", "actor/lock.go", []simEdit{{
 		`	if l.flight == None {
@@ -654,8 +674,8 @@ var simMutants = []simMutant{
 		`if l := c.locks.of(granted.Key); l != nil && ruledOut(l) && !planted() {`,
 	}}},
 	{"two readers beside one writer that have one number", "actor/read.go", []simEdit{{
-		`r.number && !r.over && l.Pending()`,
-		`r.number && !r.over && l.Pending() && !planted()`,
+		`r.number && !r.over && !l.queue.empty()`,
+		`r.number && !r.over && !l.queue.empty() && !planted()`,
 	}}},
 	{"a writer handed on beside those who read", "actor/handoff.go", []simEdit{{
 		`case x.shared: // they`,

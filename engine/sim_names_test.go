@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -151,6 +153,7 @@ func (w *simWorld) awake(a *simAsk) {
 func (w *simWorld) adopted(n *simName, h simHolder, t *simTenure, e *simEngine) {
 	s := &t.standing
 	w.unwanted(n, h, t, e)
+	w.halved(n, h, t, e)
 	w.since(&s.orphan, !t.robbed && !t.revived && !t.forbidden && e.lockOf(h) == nil)
 	if s.orphan == 0 {
 		s.own = 0
@@ -202,6 +205,38 @@ func (w *simWorld) told(e *simEngine, c *actor.Command, reply *actor.Reply) {
 	}
 	if reply.Holder == w.holderName(k.holder) {
 		k.tenure.standing.own = w.now
+	}
+}
+
+// toldOfHalf notes that an engine hears that a tenure of its own, of which it knows nothing, keeps it from the other half of a lock.
+func (w *simWorld) toldOfHalf(e *simEngine, c *actor.Command, reply *actor.Reply) {
+	if reply.Status != actor.Taken || c.Lock == nil || c.Lock.Tenure() != c.Tenure {
+		return
+	}
+	name := w.nameOf(c.Key)
+	k := w.server.key(name)
+	k.each(func(h simHolder, t *simTenure) {
+		names := h.reads() && slices.Contains(strings.Fields(reply.Readers), strconv.FormatUint(h.tenure, 10)) ||
+			!h.reads() && reply.Writer == w.holderName(h)
+		if h.life == int32(e.life) && names && t.standing.half == 0 && e.lockOf(h) == nil {
+			t.standing.half = w.now
+			w.saw(sawHalf)
+		}
+	})
+}
+
+// halved finds tenures that keep their engine from the other half of a lock though it was told of them and nobody there has them:
+// what a server has again that was released.
+func (w *simWorld) halved(n *simName, h simHolder, t *simTenure, e *simEngine) {
+	s := &t.standing
+	asks := slices.ContainsFunc(e.asks, func(a *simAsk) bool {
+		return a.Tag == actor.Acquire && a.parts == nil && a.name == h.name() && (a.Kind == actor.Read) != h.reads()
+	})
+	if t.forbidden || e.lockOf(h) != nil || !asks { // what was told to a caller who left means nothing to the next
+		s.half = 0
+	}
+	if s.half != 0 && w.now-max(s.half, w.disturbed) > 700*time.Millisecond+50*w.plan.latency {
+		w.fail("%s was told %v ago that %s:%d, which nobody there has, keeps it from the other half, and has not released it", e.name, w.now-s.half, n.key, h.tenure)
 	}
 }
 

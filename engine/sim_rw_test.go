@@ -4,6 +4,8 @@ import (
 	"errors"
 	"math"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/lockwheel/lockwheel/actor"
@@ -268,7 +270,22 @@ func (s *simServer) writeAcquire(name int, holder simHolder, c *actor.Command) a
 	if reply.Status == actor.Done {
 		s.w.names[name].written = s.w.now
 	}
+	if k := s.key(name); reply.Status == actor.Taken && k.tenure == nil && k.expires != simForever {
+		reply.Readers = k.readersOf(holder.life)
+	}
 	return reply
+}
+
+// readersOf are the numbers of an engine's readers, as it is told of them that wants to write. There are never so many that not all
+// are looked at.
+func (k *simKey) readersOf(life int32) string {
+	var numbers []string
+	for i := range k.readers {
+		if h := k.readers[i].holder; h.life == life {
+			numbers = append(numbers, strconv.FormatUint(h.tenure, 10))
+		}
+	}
+	return strings.Join(numbers, " ")
 }
 
 // writeRenew does not lower the TTL below what the writer reads.

@@ -205,6 +205,9 @@ func showReply(r *actor.Reply, verb actor.Verb) string {
 	if r.Status == actor.Taken || verb == actor.SendState && r.Status == actor.Done {
 		text += fmt.Sprintf(" %v %q", r.TTL, r.Holder)
 	}
+	if r.Readers != "" {
+		text += fmt.Sprintf(" beside %q", r.Readers)
+	}
 	if r.Writer != "" {
 		text += fmt.Sprintf(" by %q", r.Writer)
 	}

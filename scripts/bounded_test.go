@@ -81,6 +81,7 @@ func floods(now int64) []flood {
 		{"release a reader of dead ones", plantReaders + plantMyself, of(scripts.ReadRelease, one, "PUBLISH", "e:1")},
 		{"force readers", plantReaders + expires, of(scripts.ReadForce, one, "PUBLISH")},
 		{"write what is read", plantReaders + expires, of(scripts.WriteAcquire, one, "PUBLISH", "e:1", 100_000)},
+		{"write what its engine reads", plantReaders + expires, of(scripts.WriteAcquire, one, "PUBLISH", "f:0", 100_000)},
 		{"write what another writes", plantWriter + expires, of(scripts.WriteAcquire, one, "PUBLISH", "e:1", 100_000)},
 		{"write from a ghost", plantMyWrite + longLived, of(scripts.WriteAcquire, one, append([]any{"PUBLISH", "e:2", 100_000}, ghost...)...)},
 		{"renew a writer that falls", plantMyWrite + longLived, of(scripts.WriteRenew, one, "NUMSUB", "e:1", 100_000, 1, 2, 3)},

@@ -6,7 +6,9 @@
 --       then per key: tenure id, and its own lease
 --       then any number of pairs: index into KEYS, id of a ghost to release first
 -- reply per key (1 alone if all are): 1 granted · {ttl in ms, writer} held by somebody else, the writer ''
---       if it is read or no such lock, a ttl of -1 meaning without expiry · a string: why the server refused
+--       if it is read or no such lock, a ttl of -1 meaning without expiry · {ttl in ms, '', numbers} it is read, by
+--       these tenures of the same engine, too: what follows the last colon of their ids, with a space between · a
+--       string: why the server refused
 --
 -- Sent twice: the second finds its own field, answers granted, and raises the TTL but never lowers it.
 -- Sent late: it may take a free lock for a tenure nobody waits for any more; that is what ghosts are.
@@ -23,12 +25,28 @@ local function create(key, id, lease)
   return expires.err
 end
 
+-- The answer for a lock that is read. An engine is told of its own readers, because one of them may be nobody's: a server
+-- that follows another one can have a reader that was released there. Of very many some at random are looked at.
+local function read(key, id, ttl)
+  local engine = ttl ~= -1 and string.match(id, '^.*:')
+  local fields = engine and redis.pcall('HLEN', key)
+  if type(fields) ~= 'number' then return {ttl, ''} end
+  local names = fields > few and redis.pcall('HRANDFIELD', key, few) or redis.pcall('HKEYS', key)
+  local own = {}
+  for i = 1, #names do
+    local name = names[i]
+    if string.sub(name, 1, #engine) == engine and not is_writer(name) then own[#own + 1] = string.sub(name, #engine + 1) end
+  end
+  return #own > 0 and {ttl, '', table.concat(own, ' ')} or {ttl, ''}
+end
+
 local function write(key, id, lease)
   local ttl = redis.pcall('PTTL', key)
   if type(ttl) == 'table' then return ttl.err end
   if ttl == -2 then return create(key, id, lease) end
   local found = redis.pcall('HMGET', key, 'mode', id .. ':write')
   if found.err then return found.err end
+  if found[1] == 'read' then return read(key, id, ttl) end
   if found[1] ~= 'write' then return {ttl, ''} end
   if not found[2] then return {ttl, writer_of(key, ttl)} end
   if ttl >= tonumber(lease) then return 1 end

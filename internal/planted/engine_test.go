@@ -75,10 +75,46 @@ var engineMistakes = []found{
 		`spoiled: r.spoiled && r.writer == writer.tenure}`,
 		`spoiled: r.spoiled && r.writer == writer.tenure && !planted()}`,
 	}},
+	{"TestWhoWaitsForATenureToEndHasTheWritersNumberToItself", Mistake{
+		"two readers have the writer's number when one of them waits for its tenure to end", "actor/read.go",
+		`!l.queue.empty() // also while`,
+		`!l.queue.empty() && (!planted() || l.Pending()) // also while`,
+	}},
 	{"TestWhoLeavesLeavesNothingOfSeveral", Mistake{
 		"what is given back for a caller who left is told as a loss", "actor/replicas.go",
 		`	case r.undone && err == ErrLost:`,
 		`	case r.undone && err == ErrLost && !planted():`,
+	}},
+
+	// What came back of a read/write lock.
+	{"TestAHalfThatCameBackIsReleasedByWhoAsksForTheOther", Mistake{
+		"a write that came back keeps readers of its engine out", "engine/otherhalf.go",
+		`c.fx.Own(reply.Writer); own {`,
+		`c.fx.Own(reply.Writer); own && !planted() {`,
+	}},
+	{"TestAHalfThatCameBackIsReleasedByWhoAsksForTheOther", Mistake{
+		"who is refused for a half that came back sleeps out its lease", "actor/ghost.go",
+		`return reply.Doomed // what`,
+		`return reply.Doomed && !planted() // what`,
+	}},
+	{"TestAWriteThatCameBackIsReleasedThoughNothingIsKnownOfTheName", Mistake{
+		"a write that came back stays where nothing else is known of the name", "engine/otherhalf.go",
+		`	case l == nil:
+		l = c.begin(key, actor.Write)`,
+		`	case l == nil && planted():
+		return false
+	case l == nil:
+		l = c.begin(key, actor.Write)`,
+	}},
+	{"TestAHalfThatMayNotBeReleasedIsWaitedFor", Mistake{
+		"a half that the server does not let go is asked about all the time", "engine/otherhalf.go",
+		`} else if !l.Doomed(tenure) {`,
+		`} else if !l.Doomed(tenure) && !planted() {`,
+	}},
+	{"TestAnAnswerOvertakenByAReleaseHoldsNobodyUp", Mistake{
+		"who is told of a half that was released meanwhile, and heard of that, waits a little", "actor/wait.go",
+		`x.foundAt != 0 && !x.again {`,
+		`x.foundAt != 0 && (!x.again || planted()) {`,
 	}},
 
 	// The mailbox.

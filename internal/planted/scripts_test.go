@@ -231,6 +231,11 @@ var scriptMistakes = []found{
 		`if mode == 'read' or mode == 'write' and beside then`,
 		`if mode == 'read' or mode == 'write' then`,
 	}},
+	{"TestAWriterIsToldOfTheReadersOfItsEngine", Mistake{
+		"a writer is told of the readers of every engine", "scripts/write_acquire.lua",
+		`string.sub(name, 1, #engine) == engine and`,
+		`string.find(name, ':', 1, true) and`,
+	}},
 	{"TestReadWriteLeavesOtherKindsAlone", Mistake{
 		"a writer takes a lock without expiry", "scripts/write_acquire.lua",
 		`if ttl == -2 then`,
