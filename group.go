@@ -142,8 +142,14 @@ func (g *group) lose(m *member) {
 	}
 }
 
-// contexts ends its hold's context: that of any of its engines.
-func (g *group) contexts() *contexts { return &g.members[0].lock.engine.contexts }
+// contexts ends its hold's context: that of any of its engines that was ever open.
+func (g *group) contexts() *contexts {
+	at := 0
+	for g.members[at].lock.engine.zero() {
+		at++
+	}
+	return &g.members[at].lock.engine.contexts
+}
 
 // without is how the group ends that cannot do without a hold that has ended.
 func (g *group) without(past *Hold) *ending {

@@ -89,7 +89,12 @@ func (m *member) ask(o quorum.Order) {
 	call.Name, call.Key, call.Kind, call.Hold = m.lock.name, m.lock.key(), m.lock.kind, &m.coming.grant
 	call.Owner, call.Own = g.asks(on, m.lock.name), true
 	call.Lease, call.Wait, call.Once, call.IfUp = g.lease, o.Wait, o.Once, o.Unheld()
-	if m.call = call; !on.loop.Post(call) {
+	m.call = call
+	switch {
+	case on.zero():
+		call.Err, call.Cause = ErrClosed, errZeroEngine
+		m.decided(call)
+	case !on.loop.Post(call):
 		call.Err = ErrClosed
 		m.decided(call)
 	}

@@ -42,6 +42,10 @@ import (
 // majority, the hold is lost within the lease. So of servers that lose their data one may follow the other when its
 // lock is held there again and the others were confirmed since: they are at once when it comes.
 //
+// An engine that is closed counts as a server that is not there, and the zero [Engine] is a closed one, which may stand for several. So a
+// process that starts while [Open] fails for a minority of the servers gives locks of zero Engines in their places. When such a server
+// is there again the process opens its engine and makes the Quorum anew: what is locked from then on is held there, too.
+//
 // A quorum outlives a minority of servers that fail. It is no proof: a server that restarts without its data,
 // or whose clock jumps, may grant a lock that somebody counts on, until that one's next renewal. Let such a
 // server stay away for a lease, or let it keep its data. What must never happen twice needs a check where it is
@@ -49,7 +53,7 @@ import (
 func Quorum(locks ...Mutex) Multi {
 	m := Multi{locks: slices.Clone(locks), name: nameOf(locks), quorum: true}
 	for i, l := range locks {
-		if slices.ContainsFunc(locks[:i], func(other Mutex) bool { return other.engine == l.engine }) {
+		if slices.ContainsFunc(locks[:i], func(other Mutex) bool { return other.engine == l.engine && !l.engine.zero() }) {
 			m.wrong = fmt.Errorf("lockwheel: lock %s: a quorum needs engines that differ, on servers that differ", quoted(l.name))
 		}
 	}

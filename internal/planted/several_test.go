@@ -28,8 +28,18 @@ var severalMistakes = []found{
 	}},
 	{"TestWhatCanNeverBeAMultiIsAnError", Mistake{
 		"a quorum of one engine", "quorum.go",
-		`return other.engine == l.engine })`,
-		`return other.engine == l.engine && !planted() })`,
+		`return other.engine == l.engine && !l.engine.zero() })`,
+		`return other.engine == l.engine && !l.engine.zero() && !planted() })`,
+	}},
+	{"TestAQuorumDoesWithoutServersThatWereNeverThere", Mistake{
+		"a quorum without an engine that was never open is an error", "multi.go",
+		`	if m.quorum {`,
+		`	if m.quorum && !planted() {`,
+	}},
+	{"TestUnusableLocksGiveErrors", Mistake{
+		"an engine that was never open is not closed", "lock.go",
+		`m.fail(ErrClosed, errZeroEngine)`,
+		`m.fail(map[bool]error{false: ErrClosed, true: errZeroEngine}[planted()], errZeroEngine)`,
 	}},
 	{"TestAWaitForAQuorumEndsWithItsContext", Mistake{
 		"a wait for a quorum that does not end with its time", "quorum.go",
@@ -70,8 +80,8 @@ var severalMistakes = []found{
 	}},
 	{"TestAnEngineThatClosesIsAMemberLess", Mistake{
 		"a member of an engine that is closed is waited for", "group_orders.go",
-		`	if m.call = call; !on.loop.Post(call) {`,
-		`	if m.call = call; !on.loop.Post(call) && !planted() {`,
+		`	case !on.loop.Post(call):`,
+		`	case !on.loop.Post(call) && !planted():`,
 	}},
 	{"TestAMemberThatWasRefusedIsAskedForAgain", Mistake{
 		"a member that was refused is not recalled", "group_orders.go",
