@@ -27,6 +27,8 @@ type group struct {
 	end     atomic.Pointer[ending] // nil until then
 	members []member
 
+	released atomic.Bool // enough members for an Unlock are, and its caller knows
+
 	// The desk's.
 	desk    desk
 	actor   quorum.Quorum

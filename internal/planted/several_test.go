@@ -136,12 +136,12 @@ var severalMistakes = []found{
 		`g.watch(d == 0 || planted())`,
 	}},
 	{"TestAnUnlockOfAQuorumWaitsForNoMoreThanItNeeds", Mistake{
-		"an unlock waits for a majority of what is not missing only", "group_ask.go",
-		`enough = max(1, g.need-(len(g.members)-len(r.calls)))`,
-		`enough = max(1, g.need-(len(g.members)-len(r.calls)))
-		if planted() {
-			enough = g.need
-		}`,
+		"an unlock waits for a majority of what is not missing only", "group_release.go",
+		`	return r, max(1, g.need-(len(g.members)-len(r.calls)))`,
+		`	if planted() {
+		return r, g.need
+	}
+	return r, max(1, g.need-(len(g.members)-len(r.calls)))`,
 	}},
 	{"TestAnUnlockOfAQuorumWaitsForNoMoreThanItNeeds", Mistake{
 		"all members are waited for", "group_ask.go",
@@ -289,10 +289,28 @@ var severalMistakes = []found{
 		`&h.grant == grant {`,
 		`(&h.grant == grant || planted()) {`,
 	}},
-	{"TestSeveralLocksAreHeldAsOne", Mistake{
-		"a second unlock says the same of each part", "group_ask.go",
-		`!errors.Is(err, ErrNotHeld) {`,
-		`(!errors.Is(err, ErrNotHeld) || planted()) {`,
+	{"TestAnotherUnlockOfAQuorumWaitsForNothing", Mistake{
+		"an unlock that was answered is asked for again", "group_release.go",
+		`	if g.released.Load() {`,
+		`	if g.released.Load() && !planted() {`,
+	}},
+	{"TestAnotherUnlockOfAQuorumWaitsForTheSameReleases", Mistake{
+		"a second unlock says what the members say whose release was answered", "group_ask.go",
+		`		case r.again && (err == ErrNotHeld || err == ErrLost):`,
+		`		case r.again && !planted() && (err == ErrNotHeld || err == ErrLost):`,
+	}},
+	{"TestAnotherUnlockOfVeryManyLocksWaitsForTheSameReleases", Mistake{
+		"a second unlock forgets those without an answer", "group_release.go",
+		`		return r.refusal()`,
+		`		if planted() && r.again {
+			return g.hold.fail(ErrNotHeld, nil)
+		}
+		return r.refusal()`,
+	}},
+	{"TestAnotherUnlockOfAQuorumSaysThatTheFirstWasAnswered", Mistake{
+		"a release that was answered is answered once more", "group_release.go",
+		`	if r.before >= enough {`,
+		`	if r.before >= enough && !planted() {`,
 	}},
 	{"TestARefusedQuorumSaysWhoDidNotAnswer", Mistake{
 		"nobody hears who did not answer", "group_orders.go",
