@@ -47,6 +47,7 @@ func (g *group) ask(ctx context.Context, what actor.Kind, lease time.Duration) e
 			r.add(i, h, what, lease)
 		}
 	}
+	r.held = len(r.calls)
 	r.send()
 	if r.collect(ctx, g.need) >= g.need {
 		return nil
@@ -79,6 +80,7 @@ type round struct {
 	asked  []int         // which members
 	holds  []*Hold       // theirs
 	calls  []engine.Call // for them; a loop's until it was told
+	held   int           // calls for members that were held. The others wait for what becomes of a request
 	told   chan verdicts // of some calls; never blocks a loop
 	failed failures
 	again  bool // it asks for a release that was asked for before
@@ -161,14 +163,18 @@ func (r *round) answered(first, last int) {
 }
 
 func (r *round) sendApart() {
-	for i := range r.calls {
-		call := &r.calls[i]
-		call.Told = func() { r.told <- verdicts{first: i, last: i + 1} }
-		if !r.group.members[r.asked[i]].lock.engine.loop.Post(call) {
-			r.told <- verdicts{i, i + 1, true}
-		}
+	for i := range r.held {
+		r.post(i)
 	}
-	r.begun.Store(int32(len(r.calls)))
+}
+
+// post posts one call of many engines.
+func (r *round) post(i int) {
+	call := &r.calls[i]
+	call.Told = func() { r.told <- verdicts{first: i, last: i + 1} }
+	if !r.group.members[r.asked[i]].lock.engine.loop.Post(call) {
+		r.told <- verdicts{i, i + 1, true}
+	}
 }
 
 // collect returns how many members agreed: at least enough, or all that did.
@@ -218,6 +224,10 @@ func (r *round) agreed(first, last int) (count int) {
 
 // leave gives up what was posted and returns how much that is: the rest is not waited for.
 func (r *round) leave(cause error) (posted int) {
+	if r.group.apart {
+		r.leaveApart(cause)
+		return len(r.calls)
+	}
 	r.giveUp.Store(true)
 	posted = int(r.begun.Load())
 	for i, at := range r.asked[:posted] {

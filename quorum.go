@@ -27,7 +27,8 @@ import (
 // watched hold are waited for, and held again when they can be; one that its server refuses for good is asked
 // for again every Options.Renew. The hold is lost as soon as its majority is known to be, and when Options.MaxHold ends
 // one of its locks; Unlock returns when so many are released
-// that somebody else can have a majority.
+// that somebody else can have a majority. A lock that is missing counts as released when it is known that no request has brought it: the
+// answer to one that is under way is waited for, and what it brings is released.
 //
 // Of an [RWMutex], who writes and has its turn at one lock waits at all others at once, and readers of the same engines stand
 // aside there: for 50 ms, and each time that this was not enough for twice as long, up to 2 s, or to an eighth of [Lease]. So readers of a

@@ -137,11 +137,38 @@ var severalMistakes = []found{
 	}},
 	{"TestAnUnlockOfAQuorumWaitsForNoMoreThanItNeeds", Mistake{
 		"an unlock waits for a majority of what is not missing only", "group_release.go",
-		`	return r, max(1, g.need-(len(g.members)-len(r.calls)))`,
-		`	if planted() {
-		return r, g.need
-	}
-	return r, max(1, g.need-(len(g.members)-len(r.calls)))`,
+		`			case !m.unsure:`,
+		`			case !m.unsure && !planted():`,
+	}},
+	{"TestAnUnlockOfAQuorumWaitsForAGrantThatIsNotKnownYet", Mistake{
+		"a member that is asked for counts as released", "group_release.go",
+		`			case m.call != nil:`,
+		`			case m.call != nil && !planted():`,
+	}},
+	{"TestAnUnlockOfAQuorumWaitsForAMemberThatIsAskedForAgain", Mistake{
+		"what becomes of a question that was withdrawn is not found out", "group_release.go",
+		`	if m.unsure && m.parting.cancelled`,
+		`	if m.unsure && !planted() && m.parting.cancelled`,
+	}},
+	{"TestAnUnlockOfAQuorumWaitsForAMemberThatIsAskedForAgain", Mistake{
+		"a member that others had counts as theirs whatever was asked since", "group_orders.go",
+		`return !call.Settled`,
+		`return !call.Settled && !planted()`,
+	}},
+	{"TestAnUnlockOfAQuorumDoesNotCountWhatAnExtensionWithdrew", Mistake{
+		"a member whose request was withdrawn counts as released", "group_orders.go",
+		`m.call, m.coming, m.unsure = nil, nil, true`,
+		`m.call, m.coming, m.unsure = nil, nil, !planted()`,
+	}},
+	{"TestAnUnlockOfAQuorumThatIsLeftReleasesWhatIsGrantedLater", Mistake{
+		"what waits for requests is not given up", "group_release.go",
+		`			if at := slices.Index(p.waiting, place{r, i}); at >= 0 {`,
+		`			if at := slices.Index(p.waiting, place{r, i}); at >= 0 && !planted() {`,
+	}},
+	{"TestAnUnlockOfAQuorumThatIsLeftReleasesWhatIsGrantedLater", Mistake{
+		"what is granted when nobody waits for it is kept", "group_release.go",
+		`		if len(waiting) == 0 {`,
+		`		if len(waiting) == 0 && !planted() {`,
 	}},
 	{"TestAnUnlockOfAQuorumWaitsForNoMoreThanItNeeds", Mistake{
 		"all members are waited for", "group_ask.go",
