@@ -42,8 +42,8 @@ import (
 )
 
 // Engine takes, renews and releases locks on one Redis or Valkey server or cluster. Open one per process
-// and server; all its methods are safe for concurrent use. The zero Engine is a closed one, whose locks give
-// an error.
+// and server; all its methods are safe for concurrent use. The zero Engine is a closed one: the errors of
+// its locks match ErrClosed.
 type Engine struct {
 	loop     *engine.Engine
 	config   actor.Config
@@ -93,6 +93,9 @@ func Dial(ctx context.Context, url string) (*Engine, error) {
 	}
 	return Open(ctx, Options{Redis: redis})
 }
+
+// zero reports whether an engine was never open.
+func (e *Engine) zero() bool { return e != nil && e.loop == nil }
 
 // ID is the engine's client id on the wire, a UUID made by Open. The id of every hold begins with it.
 func (e *Engine) ID() string { return e.config.ID }

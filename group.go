@@ -27,6 +27,8 @@ type group struct {
 	end     atomic.Pointer[ending] // nil until then
 	members []member
 
+	released atomic.Bool // enough members for an Unlock are, and its caller knows
+
 	// The desk's.
 	desk    desk
 	actor   quorum.Quorum
@@ -54,9 +56,12 @@ type member struct {
 	past  atomic.Pointer[Hold] // that ended last; set before it is missing
 
 	// The desk's.
-	call   *engine.Call // that is to bring it; nil when there is none
-	coming *Hold        // what that would bring
-	why    error        // it was refused
+	call    *engine.Call // that is to bring it; nil when there is none
+	coming  *Hold        // what that would bring
+	why     error        // it was refused
+	parting *parting     // nil until its group is unlocked while there is a call
+	once    bool         // the call does not wait for others
+	unsure  bool         // its server may have granted it, or may yet, for all that is known. It counts while there is no call
 }
 
 func newGroup(ctx context.Context, m Multi, need int) *group {
@@ -95,6 +100,7 @@ func (g *group) checked() (*Hold, error) {
 		return &g.hold, nil
 	}
 	if g.leave(err) {
+		g.tell(g.actor.Leave)
 		g.letGo()
 	}
 	return nil, err
@@ -120,7 +126,7 @@ func (g *group) holds() []*Hold {
 	return holds
 }
 
-// leave ends the group for its user, and reports whether it was he who did. Its members are left to him.
+// leave ends the group for its user, and reports whether it was he who did. Its members are left to him, and to tell its actor.
 func (g *group) leave(reason error) bool {
 	if !g.end.CompareAndSwap(nil, unlocked) {
 		return false
@@ -128,7 +134,6 @@ func (g *group) leave(reason error) bool {
 	if untold := g.hold.grant.End(ErrNotHeld, nil, 0); untold != nil {
 		g.contexts().end(untold, reason)
 	}
-	g.tell(g.actor.Leave)
 	return true
 }
 
@@ -142,8 +147,14 @@ func (g *group) lose(m *member) {
 	}
 }
 
-// contexts ends its hold's context: that of any of its engines.
-func (g *group) contexts() *contexts { return &g.members[0].lock.engine.contexts }
+// contexts ends its hold's context: that of any of its engines that was ever open.
+func (g *group) contexts() *contexts {
+	at := 0
+	for g.members[at].lock.engine.zero() {
+		at++
+	}
+	return &g.members[at].lock.engine.contexts
+}
 
 // without is how the group ends that cannot do without a hold that has ended.
 func (g *group) without(past *Hold) *ending {

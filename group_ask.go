@@ -2,7 +2,6 @@ package lockwheel
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -10,20 +9,6 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 	"github.com/lockwheel/lockwheel/engine"
 )
-
-// unlock is Hold.Unlock of several locks.
-func (g *group) unlock(ctx context.Context) error {
-	if g.leave(g.hold.fail(ErrNotHeld, nil)) {
-		return g.ask(ctx, actor.Unlock, 0)
-	}
-	if end := g.end.Load(); end != unlocked {
-		return g.hold.fail(end.err, end.cause)
-	}
-	if err := g.ask(ctx, actor.Unlock, 0); !errors.Is(err, ErrNotHeld) {
-		return err // of the same release, which is unanswered
-	}
-	return g.hold.fail(ErrNotHeld, nil)
-}
 
 // extend is Hold.Extend of several locks.
 func (g *group) extend(ctx context.Context, d time.Duration) error {
@@ -62,19 +47,20 @@ func (g *group) ask(ctx context.Context, what actor.Kind, lease time.Duration) e
 			r.add(i, h, what, lease)
 		}
 	}
-	enough := g.need
-	if what == actor.Unlock { // what is missing has nothing to be released, and nobody else waits for it
-		enough = max(1, g.need-(len(g.members)-len(r.calls)))
-	}
+	r.held = len(r.calls)
 	r.send()
-	agreed := r.collect(ctx, enough)
-	switch {
-	case agreed >= enough:
+	if r.collect(ctx, g.need) >= g.need {
 		return nil
-	case len(r.failed.all) > 0:
+	}
+	return r.refusal()
+}
+
+// refusal is why too few members have agreed.
+func (r *round) refusal() error {
+	if len(r.failed.all) > 0 {
 		return r.failed.all
 	}
-	return g.tooFew()
+	return r.group.tooFew()
 }
 
 // tooFew says why there were not enough members to ask: they ended at this moment, or their engines are closed.
@@ -94,8 +80,11 @@ type round struct {
 	asked  []int         // which members
 	holds  []*Hold       // theirs
 	calls  []engine.Call // for them; a loop's until it was told
+	held   int           // calls for members that were held. The others wait for what becomes of a request
 	told   chan verdicts // of some calls; never blocks a loop
 	failed failures
+	again  bool // it asks for a release that was asked for before
+	before int  // members that say so of theirs, and that it was answered
 
 	// Of one engine: some are asked at a time. The loop's, from one verdict to the next.
 	open   atomic.Int32 // verdicts to come
@@ -174,14 +163,18 @@ func (r *round) answered(first, last int) {
 }
 
 func (r *round) sendApart() {
-	for i := range r.calls {
-		call := &r.calls[i]
-		call.Told = func() { r.told <- verdicts{first: i, last: i + 1} }
-		if !r.group.members[r.asked[i]].lock.engine.loop.Post(call) {
-			r.told <- verdicts{i, i + 1, true}
-		}
+	for i := range r.held {
+		r.post(i)
 	}
-	r.begun.Store(int32(len(r.calls)))
+}
+
+// post posts one call of many engines.
+func (r *round) post(i int) {
+	call := &r.calls[i]
+	call.Told = func() { r.told <- verdicts{first: i, last: i + 1} }
+	if !r.group.members[r.asked[i]].lock.engine.loop.Post(call) {
+		r.told <- verdicts{i, i + 1, true}
+	}
 }
 
 // collect returns how many members agreed: at least enough, or all that did.
@@ -216,10 +209,14 @@ func (r *round) collect(ctx context.Context, enough int) (agreed int) {
 // agreed counts those of some calls that succeeded, and notes why the others failed.
 func (r *round) agreed(first, last int) (count int) {
 	for i := first; i < last; i++ {
-		if r.calls[i].Err == nil {
+		switch err := r.calls[i].Err; {
+		case err == nil:
 			count++
-		} else if r.failed.wants(r.calls[i].Err) {
-			r.failed.add(r.calls[i].Err, r.holds[i].outcome(&r.calls[i]))
+		case r.again && (err == ErrNotHeld || err == ErrLost):
+			r.before++
+			count++
+		case r.failed.wants(err):
+			r.failed.add(err, r.holds[i].outcome(&r.calls[i]))
 		}
 	}
 	return count
@@ -227,6 +224,10 @@ func (r *round) agreed(first, last int) (count int) {
 
 // leave gives up what was posted and returns how much that is: the rest is not waited for.
 func (r *round) leave(cause error) (posted int) {
+	if r.group.apart {
+		r.leaveApart(cause)
+		return len(r.calls)
+	}
 	r.giveUp.Store(true)
 	posted = int(r.begun.Load())
 	for i, at := range r.asked[:posted] {

@@ -36,10 +36,7 @@ func (g *group) carryOut(o quorum.Order) {
 	case quorum.Ask:
 		m.ask(o)
 	case quorum.Withdraw:
-		if m.call != nil { // nil: it could not be posted
-			m.lock.engine.loop.Cancel(m.call, context.Canceled)
-			m.call, m.coming = nil, nil
-		}
+		m.withdraw()
 		if o.Silent {
 			m.why = m.lock.fail(ErrUnavailable, errSilent)
 		}
@@ -89,19 +86,61 @@ func (m *member) ask(o quorum.Order) {
 	call.Name, call.Key, call.Kind, call.Hold = m.lock.name, m.lock.key(), m.lock.kind, &m.coming.grant
 	call.Owner, call.Own = g.asks(on, m.lock.name), true
 	call.Lease, call.Wait, call.Once, call.IfUp = g.lease, o.Wait, o.Once, o.Unheld()
-	if m.call = call; !on.loop.Post(call) {
+	m.call, m.once = call, o.Once
+	switch {
+	case on.zero():
+		call.Err, call.Cause = ErrClosed, errZeroEngine
+		m.answered(call)
+	case !on.loop.Post(call):
 		call.Err = ErrClosed
-		m.decided(call)
+		m.answered(call)
+	}
+}
+
+// withdraw takes a request back. If its group was unlocked, whoever did that waits for what becomes of it, and it is left alone if it does not
+// wait for others: what it came to is known for certain then.
+func (m *member) withdraw() {
+	switch {
+	case m.call == nil: // it could not be posted
+	case m.parting == nil:
+		m.lock.engine.loop.Cancel(m.call, context.Canceled)
+		m.call, m.coming, m.unsure = nil, nil, true
+	case !m.once:
+		m.parting.cancelled = true
+		m.lock.engine.loop.Cancel(m.call, context.Canceled)
 	}
 }
 
 // decided takes in the verdict on a request. One that was withdrawn is nobody's: its engine gives the grant back.
 func (m *member) decided(call *engine.Call) {
-	if m.call != call {
-		return
+	if m.call == call {
+		m.unsure = m.mayHave(call)
+		m.answered(call)
 	}
+}
+
+// mayHave reports whether the server may have granted a request, or may yet, though it was refused. Of a grant that comes when
+// its request was withdrawn nobody is told what becomes of it.
+func (m *member) mayHave(call *engine.Call) bool {
+	switch call.Err {
+	case nil:
+		return m.parting != nil && m.parting.cancelled
+	case ErrNotAcquired:
+		return !call.Settled
+	case ErrUnavailable, ErrNotReplicated, ErrClosed:
+		return true
+	}
+	return m.unsure // as it was: the server said something else
+}
+
+// answered is decided, of one that may never have been sent.
+func (m *member) answered(call *engine.Call) {
 	g, h := m.group, m.coming
 	m.call, m.coming = nil, nil
+	if m.parting != nil {
+		m.part(call, h)
+		return
+	}
 	if m.why = nil; call.Err == nil {
 		g.actor.Granted(g.now(), m.at)
 		m.adopt(h, &actor.Signal{})

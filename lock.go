@@ -232,13 +232,25 @@ func (m Mutex) ask(ctx context.Context, what actor.Kind) (*engine.Call, error) {
 
 func (m Mutex) key() string { return m.engine.options.Prefix + m.name }
 
+// errZeroEngine is why an engine is closed that was never open.
+var errZeroEngine = errors.New("a zero Engine, make one with Open or Dial")
+
 // check refuses what can never work: nothing is sent for it.
 func (m Mutex) check(ctx context.Context) error {
+	if err := m.checkAnyhow(ctx); err != nil {
+		return err
+	}
+	if m.engine.zero() {
+		return m.fail(ErrClosed, errZeroEngine)
+	}
+	return nil
+}
+
+// checkAnyhow is check without a look at whether there is an engine any more.
+func (m Mutex) checkAnyhow(ctx context.Context) error {
 	switch {
 	case m.engine == nil:
 		return errors.New("lockwheel: a zero Mutex or RWMutex: make one with a method of Engine")
-	case m.engine.loop == nil:
-		return errors.New("lockwheel: a lock of a zero Engine: make one with Open or Dial")
 	case m.name == "":
 		return errors.New("lockwheel: lock \"\": a name must not be empty")
 	case len(m.name)+len(m.engine.options.Prefix) > longestName:

@@ -2,6 +2,7 @@ package lockwheel_test
 
 import (
 	"context"
+	"errors"
 	"math"
 	"strings"
 	"testing"
@@ -133,6 +134,7 @@ func TestUnusableLocksGiveErrors(t *testing.T) {
 	} {
 		for what, err := range everything(t.Context(), m) {
 			require.ErrorContains(t, err, want, what)
+			require.Equal(t, want == "zero Engine", errors.Is(err, lockwheel.ErrClosed), what)
 			require.Less(t, len(err.Error()), 1000, what)
 		}
 	}
@@ -240,7 +242,9 @@ func TestZeroValuesAreOver(t *testing.T) {
 	require.Zero(t, e.ID())
 	require.Zero(t, e.Stats())
 	for _, m := range []lockwheel.Multi{e.Multi(e.Mutex("a"), e.Mutex("b")), lockwheel.Quorum(e.Mutex("a"))} {
-		require.ErrorContains(t, second(m.Lock(t.Context())), "zero Engine")
+		err := second(m.Lock(t.Context()))
+		require.ErrorContains(t, err, "zero Engine")
+		require.ErrorIs(t, err, lockwheel.ErrClosed)
 	}
 	require.ErrorContains(t, second(e.RWMutex("n").Lock(t.Context())), "zero Engine")
 	for range 2 {

@@ -151,8 +151,12 @@ func (m Multi) check(ctx context.Context) error {
 	if len(m.locks) == 0 {
 		return errors.New("lockwheel: a Multi of no locks: make one with Engine.Multi or Quorum")
 	}
+	check := Mutex.check
+	if m.quorum {
+		check = Mutex.checkAnyhow // it may do without a lock whose engine is closed
+	}
 	for _, l := range m.locks {
-		if err := l.check(ctx); err != nil {
+		if err := check(l, ctx); err != nil {
 			return err
 		}
 	}

@@ -27,7 +27,8 @@ import (
 // watched hold are waited for, and held again when they can be; one that its server refuses for good is asked
 // for again every Options.Renew. The hold is lost as soon as its majority is known to be, and when Options.MaxHold ends
 // one of its locks; Unlock returns when so many are released
-// that somebody else can have a majority.
+// that somebody else can have a majority. A lock that is missing counts as released when it is known that no request has brought it: the
+// answer to one that is under way is waited for, and what it brings is released.
 //
 // Of an [RWMutex], who writes and has its turn at one lock waits at all others at once, and readers of the same engines stand
 // aside there: for 50 ms, and each time that this was not enough for twice as long, up to 2 s, or to an eighth of [Lease]. So readers of a
@@ -42,6 +43,10 @@ import (
 // majority, the hold is lost within the lease. So of servers that lose their data one may follow the other when its
 // lock is held there again and the others were confirmed since: they are at once when it comes.
 //
+// An engine that is closed counts as a server that is not there, and the zero [Engine] is a closed one, which may stand for several. So a
+// process that starts while [Open] fails for a minority of the servers gives locks of zero Engines in their places. When such a server
+// is there again the process opens its engine and makes the Quorum anew: what is locked from then on is held there, too.
+//
 // A quorum outlives a minority of servers that fail. It is no proof: a server that restarts without its data,
 // or whose clock jumps, may grant a lock that somebody counts on, until that one's next renewal. Let such a
 // server stay away for a lease, or let it keep its data. What must never happen twice needs a check where it is
@@ -49,7 +54,7 @@ import (
 func Quorum(locks ...Mutex) Multi {
 	m := Multi{locks: slices.Clone(locks), name: nameOf(locks), quorum: true}
 	for i, l := range locks {
-		if slices.ContainsFunc(locks[:i], func(other Mutex) bool { return other.engine == l.engine }) {
+		if slices.ContainsFunc(locks[:i], func(other Mutex) bool { return other.engine == l.engine && !l.engine.zero() }) {
 			m.wrong = fmt.Errorf("lockwheel: lock %s: a quorum needs engines that differ, on servers that differ", quoted(l.name))
 		}
 	}

@@ -66,9 +66,10 @@ func TestAQuorumThatIsExtendedIsNoLongerWatched(t *testing.T) {
 func TestAnExtensionByWhichAQuorumIsFoundLostSaysNothingElse(t *testing.T) {
 	t.Parallel()
 	p := newPanel(t, 3)
-	hold, err := quorum(p.client(lockwheel.Options{}), "n").Lock(t.Context(), lockwheel.Lease(longer))
+	engines := p.client(lockwheel.Options{})
+	hold, err := quorum(engines, "n").Lock(t.Context(), lockwheel.Lease(longer))
 	require.NoError(t, err)
-	eventually(t, "all three", func() bool { return p.holders("n") == 3 })
+	heldByEach(t, engines)
 	for _, s := range p[:2] {
 		s.do("DEL", "n")
 	}

@@ -4,24 +4,31 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel"
 )
 
 // Unlock returns when so many are released that somebody else can have a majority: it does not wait for a server that is silent, also
 // when another one never had the lock.
 func TestAnUnlockOfAQuorumWaitsForNoMoreThanItNeeds(t *testing.T) {
 	t.Parallel()
-	for name, missing := range map[string]bool{"all are held": false, "one is missing": true} {
+	const all, one, unwanted = "all are held", "one is missing", "one is missing, and not wanted"
+	for _, name := range []string{all, one, unwanted} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := newPanel(t, 3)
 			engines := p.client(slowToGiveUp)
-			if missing {
+			var opts []lockwheel.Option
+			if name != all {
 				p[2].occupy("n", longer)
 			}
-			hold := lockAll(t, quorum(engines, "n"))
+			if name == unwanted {
+				opts = append(opts, lockwheel.Lease(longer))
+			}
+			hold := lockAll(t, quorum(engines, "n"), opts...)
 			eventually(t, "all that can be had", func() bool { return engines[0].Stats().Held+engines[1].Stats().Held == 2 && p.holders("n") == 3 })
-			require.NoError(t, p[0].real.Pause())
-			t.Cleanup(func() { _ = p[0].real.Continue() })
+			eventually(t, "the third's answer", func() bool { return engines[2].Stats().InFlight == 0 })
+			p[0].pause(t)
 			unlocked := make(chan error, 1)
 			go func() { unlocked <- hold.Unlock(t.Context()) }()
 			require.NoError(t, receive(t, unlocked))

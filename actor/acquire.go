@@ -60,7 +60,22 @@ func (l *Lock) refuses(now time.Duration) bool {
 
 // refuseOnce refuses those who do not wait: somebody has the lock.
 func (l *Lock) refuseOnce(now time.Duration, fx *Effects) {
-	l.eachOnce(func(r *Request) { fx.Decide(now, r, ErrNotAcquired, nil) })
+	l.eachOnce(func(r *Request) { l.refuseTaken(now, r, nil, fx) })
+}
+
+// refuseTaken refuses somebody because somebody else has the lock.
+func (l *Lock) refuseTaken(now time.Duration, r *Request, cause error, fx *Effects) {
+	r.Settled = !l.mayBeGiven()
+	fx.Decide(now, r, ErrNotAcquired, cause)
+}
+
+// mayBeGiven reports whether the server may have given this engine the lock, or may yet, for all that is known: a question is under
+// way, or one had no answer.
+func (l *Lock) mayBeGiven() bool {
+	if x := l.rare; x != nil && (x.acquiring || len(x.ghosts) != 0) {
+		return true
+	}
+	return l.phase == asking && l.flight != None && l.wants&departed != 0
 }
 
 // eachOnce calls f for those of the queue who do not wait: the first of it, which is not noted, and those who came behind
@@ -83,7 +98,7 @@ func (l *Lock) TurnAway(now time.Duration, r *Request, fx *Effects) {
 		fx.Decide(now, r, ErrUnavailable, l.rare.trouble)
 		return
 	}
-	fx.Decide(now, r, ErrNotAcquired, nil)
+	l.refuseTaken(now, r, nil, fx)
 }
 
 // begin forgets what was known for those who waited before: whoever comes first asks for itself.

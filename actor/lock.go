@@ -461,7 +461,7 @@ func (l *Lock) giveUp(now time.Duration, r *Request, cause error, fx *Effects) {
 	case r.undone:
 		fx.Decide(now, r, ErrNotReplicated, joined(r.Cause, cause))
 	case r.Tag == Acquire && r.line == &l.queue && l.knownTaken():
-		fx.Decide(now, r, ErrNotAcquired, cause)
+		l.refuseTaken(now, r, cause, fx)
 	default:
 		fx.Decide(now, r, ErrUnavailable, leftFor(why, cause))
 	}

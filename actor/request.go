@@ -20,6 +20,7 @@ type Request struct {
 	Async   bool     // Ready is closed, and nothing sent to it
 	Own     bool     // Acquire: of a quorum, of which Owner is the number
 	Was     bool     // verdict of Force: it was locked
+	Settled bool     // verdict of Acquire, with ErrNotAcquired: nothing that was asked for it can be granted any more
 	decided bool
 	aboard  bool          // its wish is part of the renewal under way; of a question without a lock: it has left
 	undone  bool          // it was granted, and given back for Cause; of an unlock: no caller has had the hold

@@ -2,6 +2,16 @@ package planted
 
 // actorMistakes are those of the actors that the simulation does not look for, or seldom sees: most are what many engines would do at the same moment.
 var actorMistakes = []found{
+	{"TestARefusalSaysWhetherMoreCanCome", Mistake{
+		"what is under way cannot come", "actor/acquire.go",
+		`	return l.phase == asking && l.flight != None && l.wants&departed != 0`,
+		`	return !planted() && l.phase == asking && l.flight != None && l.wants&departed != 0`,
+	}},
+	{"TestARefusalSaysWhetherMoreCanCome", Mistake{
+		"what had no answer cannot come", "actor/acquire.go",
+		`x != nil && (x.acquiring || len(x.ghosts) != 0) {`,
+		`!planted() && x != nil && (x.acquiring || len(x.ghosts) != 0) {`,
+	}},
 	{"TestWhoDoesNotWaitIsFoundBehindWhoeverCameBeforeIt", Mistake{
 		"who does not wait is lost when another comes before it", "actor/request.go",
 		`if before == first && first.Once`,

@@ -28,8 +28,18 @@ var severalMistakes = []found{
 	}},
 	{"TestWhatCanNeverBeAMultiIsAnError", Mistake{
 		"a quorum of one engine", "quorum.go",
-		`return other.engine == l.engine })`,
-		`return other.engine == l.engine && !planted() })`,
+		`return other.engine == l.engine && !l.engine.zero() })`,
+		`return other.engine == l.engine && !l.engine.zero() && !planted() })`,
+	}},
+	{"TestAQuorumDoesWithoutServersThatWereNeverThere", Mistake{
+		"a quorum without an engine that was never open is an error", "multi.go",
+		`	if m.quorum {`,
+		`	if m.quorum && !planted() {`,
+	}},
+	{"TestUnusableLocksGiveErrors", Mistake{
+		"an engine that was never open is not closed", "lock.go",
+		`m.fail(ErrClosed, errZeroEngine)`,
+		`m.fail(map[bool]error{false: ErrClosed, true: errZeroEngine}[planted()], errZeroEngine)`,
 	}},
 	{"TestAWaitForAQuorumEndsWithItsContext", Mistake{
 		"a wait for a quorum that does not end with its time", "quorum.go",
@@ -70,8 +80,8 @@ var severalMistakes = []found{
 	}},
 	{"TestAnEngineThatClosesIsAMemberLess", Mistake{
 		"a member of an engine that is closed is waited for", "group_orders.go",
-		`	if m.call = call; !on.loop.Post(call) {`,
-		`	if m.call = call; !on.loop.Post(call) && !planted() {`,
+		`	case !on.loop.Post(call):`,
+		`	case !on.loop.Post(call) && !planted():`,
 	}},
 	{"TestAMemberThatWasRefusedIsAskedForAgain", Mistake{
 		"a member that was refused is not recalled", "group_orders.go",
@@ -126,12 +136,39 @@ var severalMistakes = []found{
 		`g.watch(d == 0 || planted())`,
 	}},
 	{"TestAnUnlockOfAQuorumWaitsForNoMoreThanItNeeds", Mistake{
-		"an unlock waits for a majority of what is not missing only", "group_ask.go",
-		`enough = max(1, g.need-(len(g.members)-len(r.calls)))`,
-		`enough = max(1, g.need-(len(g.members)-len(r.calls)))
-		if planted() {
-			enough = g.need
-		}`,
+		"an unlock waits for a majority of what is not missing only", "group_release.go",
+		`			case !m.unsure:`,
+		`			case !m.unsure && !planted():`,
+	}},
+	{"TestAnUnlockOfAQuorumWaitsForAGrantThatIsNotKnownYet", Mistake{
+		"a member that is asked for counts as released", "group_release.go",
+		`			case m.call != nil:`,
+		`			case m.call != nil && !planted():`,
+	}},
+	{"TestAnUnlockOfAQuorumWaitsForAMemberThatIsAskedForAgain", Mistake{
+		"what becomes of a question that was withdrawn is not found out", "group_release.go",
+		`	if m.unsure && m.parting.cancelled`,
+		`	if m.unsure && !planted() && m.parting.cancelled`,
+	}},
+	{"TestAnUnlockOfAQuorumWaitsForAMemberThatIsAskedForAgain", Mistake{
+		"a member that others had counts as theirs whatever was asked since", "group_orders.go",
+		`return !call.Settled`,
+		`return !call.Settled && !planted()`,
+	}},
+	{"TestAnUnlockOfAQuorumDoesNotCountWhatAnExtensionWithdrew", Mistake{
+		"a member whose request was withdrawn counts as released", "group_orders.go",
+		`m.call, m.coming, m.unsure = nil, nil, true`,
+		`m.call, m.coming, m.unsure = nil, nil, !planted()`,
+	}},
+	{"TestAnUnlockOfAQuorumThatIsLeftReleasesWhatIsGrantedLater", Mistake{
+		"what waits for requests is not given up", "group_release.go",
+		`			if at := slices.Index(p.waiting, place{r, i}); at >= 0 {`,
+		`			if at := slices.Index(p.waiting, place{r, i}); at >= 0 && !planted() {`,
+	}},
+	{"TestAnUnlockOfAQuorumThatIsLeftReleasesWhatIsGrantedLater", Mistake{
+		"what is granted when nobody waits for it is kept", "group_release.go",
+		`		if len(waiting) == 0 {`,
+		`		if len(waiting) == 0 && !planted() {`,
 	}},
 	{"TestAnUnlockOfAQuorumWaitsForNoMoreThanItNeeds", Mistake{
 		"all members are waited for", "group_ask.go",
@@ -279,10 +316,28 @@ var severalMistakes = []found{
 		`&h.grant == grant {`,
 		`(&h.grant == grant || planted()) {`,
 	}},
-	{"TestSeveralLocksAreHeldAsOne", Mistake{
-		"a second unlock says the same of each part", "group_ask.go",
-		`!errors.Is(err, ErrNotHeld) {`,
-		`(!errors.Is(err, ErrNotHeld) || planted()) {`,
+	{"TestAnotherUnlockOfAQuorumWaitsForNothing", Mistake{
+		"an unlock that was answered is asked for again", "group_release.go",
+		`	if g.released.Load() {`,
+		`	if g.released.Load() && !planted() {`,
+	}},
+	{"TestAnotherUnlockOfAQuorumWaitsForTheSameReleases", Mistake{
+		"a second unlock says what the members say whose release was answered", "group_ask.go",
+		`		case r.again && (err == ErrNotHeld || err == ErrLost):`,
+		`		case r.again && !planted() && (err == ErrNotHeld || err == ErrLost):`,
+	}},
+	{"TestAnotherUnlockOfVeryManyLocksWaitsForTheSameReleases", Mistake{
+		"a second unlock forgets those without an answer", "group_release.go",
+		`		return r.refusal()`,
+		`		if planted() && r.again {
+			return g.hold.fail(ErrNotHeld, nil)
+		}
+		return r.refusal()`,
+	}},
+	{"TestAnotherUnlockOfAQuorumSaysThatTheFirstWasAnswered", Mistake{
+		"a release that was answered is answered once more", "group_release.go",
+		`	if r.before >= enough {`,
+		`	if r.before >= enough && !planted() {`,
 	}},
 	{"TestARefusedQuorumSaysWhoDidNotAnswer", Mistake{
 		"nobody hears who did not answer", "group_orders.go",

@@ -1,0 +1,53 @@
+package lockwheel_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel"
+)
+
+// A process that starts while a minority of the servers is down puts the zero Engine in their places.
+func TestAQuorumDoesWithoutServersThatWereNeverThere(t *testing.T) {
+	t.Parallel()
+	p := newPanel(t, 3)
+	none := new(lockwheel.Engine)
+	engines := p.client(lockwheel.Options{})
+	locks := func(absent int) (all []*lockwheel.Engine) {
+		for i := range 5 {
+			if i < absent || i-absent >= len(engines) {
+				all = append(all, none)
+			} else {
+				all = append(all, engines[i-absent])
+			}
+		}
+		return all
+	}
+	for absent := range 3 { // none of those first, one, or two
+		m := quorum(locks(absent), "n")
+		hold := lockAll(t, m)
+		require.NoError(t, hold.Err())
+		require.NoError(t, hold.Extend(t.Context(), longer))
+		require.NoError(t, hold.Extend(t.Context(), 0))
+		ctx := hold.Context()
+		inner, err := m.TryLock(ctx)
+		require.NoError(t, err)
+		unlock(t, inner)
+		unlock(t, hold)
+		<-ctx.Done()
+		eventually(t, "all to be released", func() bool { return p.holders("n") == 0 })
+	}
+
+	// Of a majority it is an error, which says so.
+	_, err := quorum([]*lockwheel.Engine{engines[0], none, none}, "n").Lock(t.Context())
+	require.ErrorIs(t, err, lockwheel.ErrClosed)
+	require.ErrorContains(t, err, "zero Engine")
+	_, err = quorum([]*lockwheel.Engine{engines[0], engines[1], none}, "").Lock(t.Context())
+	require.ErrorContains(t, err, "must not be empty")
+	_, err = quorum([]*lockwheel.Engine{engines[0], engines[1], none}, "n").Lock(noContext)
+	require.ErrorContains(t, err, "nil context")
+	for _, e := range engines {
+		settled(t, e)
+	}
+}
