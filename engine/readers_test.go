@@ -239,3 +239,25 @@ func TestANumberThatCommandsMayStillUseStaysTaken(t *testing.T) {
 	reader.GoBeside(d.now, writer, d.c.numberFree(writer))
 	require.False(t, d.c.numberFree(writer))
 }
+
+// A question of before its owner wrote may be answered after that: it says that somebody else writes, and that is its owner. The reader goes on
+// beside that write, or it would wait for itself.
+func TestAReaderGoesOnBesideItsOwnersWriteThoughAnOlderQuestionIsRefused(t *testing.T) {
+	d := newDesk(t, 8)
+	post := func(kind actor.LockKind, who string) {
+		r := &actor.Request{Tag: actor.Acquire, Kind: kind, Name: "a", Key: "a", Owner: actor.ThreadOwner | 7, Hold: &actor.Hold{}}
+		d.names[r] = who
+		d.callers[who] = &deskCaller{hold: r.Hold}
+		d.mail(&mail{what: r})
+	}
+	post(actor.Read, "reads")
+	require.Equal(t, "1: read a", d.line("1ms heard rw:a"))
+	post(actor.Write, "writes")
+	require.Equal(t, "2: write a", d.line("2ms heard rw:a"))
+	require.Contains(t, d.line("3ms 2 done"), "writes granted")
+	require.Contains(t, d.line("4ms 1 taken"), "3: read a")
+	writer := d.c.locks.of("a").Tenure()
+	require.NotZero(t, writer)
+	require.Equal(t, &actor.Reads{Writer: writer}, d.out[3].commands[0].Reads)
+	require.Contains(t, d.line("5ms 3 done"), "reads granted")
+}
