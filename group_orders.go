@@ -85,7 +85,7 @@ func (m *member) ask(o quorum.Order) {
 	call.Tag = actor.Acquire
 	call.Name, call.Key, call.Kind, call.Hold = m.lock.name, m.lock.key(), m.lock.kind, &m.coming.grant
 	call.Owner, call.Own = g.asks(on, m.lock.name), true
-	call.Lease, call.Wait, call.Once, call.IfUp = g.lease, o.Wait, o.Once, o.Unheld()
+	call.Lease, call.Wait, call.Once, call.IfUp, call.LetIn = g.lease, o.Wait, o.Once, o.Unheld(), o.LetIn
 	m.call, m.once = call, o.Once
 	switch {
 	case on.zero():
@@ -159,6 +159,8 @@ func refusalOf(err error) quorum.Refusal {
 		return quorum.Unsure
 	case ErrClosed:
 		return quorum.Shut
+	case ErrTooManyWaiters:
+		return quorum.Full
 	}
 	return quorum.Barred
 }

@@ -120,8 +120,8 @@ func (m Mutex) HoldCount(ctx context.Context) (int, error) {
 	return call.State.Count, nil
 }
 
-// Locker is the lock for code that needs a sync.Locker. Lock waits for as long as it takes, and panics
-// once the engine is closed or if the server refuses for good. Unlock panics if it is not locked, like
+// Locker is the lock for code that needs a sync.Locker. Lock waits for as long as it takes, also while it is one too many
+// ([Options].MaxWaiting), and panics once the engine is closed or if the server refuses for good. Unlock panics if it is not locked, like
 // sync.Mutex; a lock that was lost, or whose release is not confirmed, is logged. A lock that was lost has to be
 // unlocked as well, and of those that one Locker has it is the first to be: whoever has the lock since keeps it.
 func (m Mutex) Locker() sync.Locker { return &locker{mutex: m} }

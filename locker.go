@@ -2,7 +2,10 @@ package lockwheel
 
 import (
 	"context"
+	"errors"
+	"math/rand/v2"
 	"sync/atomic"
+	"time"
 )
 
 // locker is a Mutex with the holds of its callers who have not unlocked: one, or any number of readers, and those that
@@ -18,8 +21,15 @@ type lockerHold struct {
 	next *lockerHold
 }
 
+// longestRetry is how long a Locker waits at most before it asks again where as many wait as may: it has no way to refuse its caller.
+const longestRetry = 100 * time.Millisecond
+
 func (l *locker) Lock() {
 	hold, err := l.mutex.Lock(context.Background())
+	for pause := time.Millisecond; errors.Is(err, ErrTooManyWaiters); pause = min(2*pause, longestRetry) {
+		time.Sleep(pause/2 + rand.N(pause))
+		hold, err = l.mutex.Lock(context.Background())
+	}
 	if err != nil {
 		panic(err.Error())
 	}

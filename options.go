@@ -95,7 +95,8 @@ type Options struct {
 	// read, and so many to write. One more gets ErrTooManyWaiters as with MaxWaiting. A Multi that waits for several names counts
 	// at the one where it stands, and is let in beyond it when it comes from another. Callers who wait for replicas
 	// (Replicas) to have undone a grant are not counted, and of a FairMutex or RWMutex those who gave up are, until the server has
-	// answered that. Default 1048576 (1<<20); at least 1.
+	// answered that, and for a quarter of a second more. A Quorum that cannot be had at once, and for one lock of which too many wait, is
+	// refused; one that has waited for any of them is let in at the others beyond both bounds. Default 1048576 (1<<20); at least 1.
 	MaxWaitingPerLock int
 
 	// Observer is told what locks do, on a goroutine of its own.

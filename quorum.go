@@ -103,8 +103,8 @@ var errForGood = errors.New("refused for good")
 
 // failure is how a quorum did not get enough members.
 type failure struct {
-	causes              lockErrors
-	hopeless, contested bool
+	causes                       lockErrors
+	hopeless, contested, crowded bool
 }
 
 // failure is made at the desk.
@@ -115,7 +115,7 @@ func (g *group) failure() *failure {
 			causes = append(causes, why)
 		}
 	}
-	return &failure{causes, g.actor.Hopeless(), g.actor.Contested()}
+	return &failure{causes, g.actor.Hopeless(), g.actor.Contested(), g.actor.Crowded()}
 }
 
 // refusal is the error of who did not get enough members, on that caller's goroutine: it looks at the context. It is nil for
@@ -132,6 +132,8 @@ func (g *group) refusal(f *failure) error {
 		cause = append(cause, ended)
 	}
 	switch {
+	case f.crowded: // also if there is another reason: it may be had soon
+		return g.hold.fail(ErrTooManyWaiters, cause)
 	case f.hopeless:
 		return g.hold.fail(errForGood, cause)
 	case f.contested:

@@ -2,6 +2,7 @@ package lockwheel_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync/atomic"
 	"testing"
@@ -145,4 +146,90 @@ func TestMoreLocksThanMayWaitAreRefusedAsOne(t *testing.T) {
 	require.NoError(t, err)
 	unlock(t, hold)
 	s.empty(t)
+}
+
+// Callers of one quorum, more than may wait for each of its locks: who has its turn at one of them is let in at the others, or each would keep
+// one and nobody would ever have enough.
+func TestAQuorumIsHadThoughTooManyWaitForEachOfItsLocks(t *testing.T) {
+	t.Parallel()
+	const callers = 12
+	var members []lockwheel.Mutex
+	var engines []*lockwheel.Engine
+	for range 3 {
+		e := anySite(t).open(lockwheel.Options{MaxWaitingPerLock: callers / 3})
+		engines, members = append(engines, e), append(members, e.Mutex("q"))
+	}
+	q := lockwheel.Quorum(members...)
+	var had, sent atomic.Int64
+	crowd(t, callers, func(int) error {
+		for had.Load() < 10*callers {
+			hold, err := q.Lock(t.Context())
+			if errors.Is(err, lockwheel.ErrTooManyWaiters) {
+				sent.Add(1)
+				time.Sleep(time.Millisecond) // others come before it
+				continue
+			}
+			if err != nil {
+				return err
+			}
+			had.Add(1)
+			if err := hold.Unlock(t.Context()); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	require.NotZero(t, sent.Load(), "too few came for anybody to be refused")
+	for _, e := range engines {
+		settled(t, e)
+	}
+}
+
+// A quorum of which no majority may be waited for says so, and not that it was refused for good.
+func TestAQuorumOfFullQueuesSaysThatTooManyWait(t *testing.T) {
+	t.Parallel()
+	s := realSite(t)
+	holder, e := s.open(lockwheel.Options{}), s.open(lockwheel.Options{MaxWaitingPerLock: 1})
+	theirs := lock(t, holder.Mutex("q"))
+	waiting := locking(t.Context(), e.Mutex("q"))
+	queued(t, e, 1)
+	_, err := lockwheel.Quorum(e.Mutex("q")).Lock(t.Context())
+	require.ErrorIs(t, err, lockwheel.ErrTooManyWaiters)
+	require.NotContains(t, err.Error(), "for good")
+	unlock(t, theirs)
+	unlock(t, granted(t, waiting))
+}
+
+// A Locker has no way to refuse its caller: it asks again until there is room.
+func TestALockerWaitsUntilThereIsRoomToWait(t *testing.T) {
+	t.Parallel()
+	s := realSite(t)
+	holder, e := s.open(lockwheel.Options{}), s.open(lockwheel.Options{MaxWaitingPerLock: 1})
+	theirs := lock(t, holder.Mutex("n"))
+	waiting := locking(t.Context(), e.Mutex("n"))
+	queued(t, e, 1)
+	l, locked := e.Mutex("n").Locker(), make(chan struct{})
+	go func() {
+		l.Lock()
+		close(locked)
+	}()
+	eventually(t, "it is refused, and asks again", func() bool { return e.Stats().Shed >= 2 })
+	unlock(t, theirs)
+	unlock(t, granted(t, waiting))
+	receive(t, locked)
+	l.Unlock()
+}
+
+// A reader that asks to write is told so, however many wait.
+func TestAnUpgradeIsRefusedAsSuchThoughTooManyWait(t *testing.T) {
+	t.Parallel()
+	e := anySite(t).open(lockwheel.Options{MaxWaitingPerLock: 1})
+	rw := e.RWMutex("n")
+	hold := lock(t, rw.RLocker())
+	waiting := locking(t.Context(), rw.Writer())
+	queued(t, e, 1)
+	_, err := rw.Lock(hold.Context())
+	require.ErrorIs(t, err, lockwheel.ErrUpgrade)
+	unlock(t, hold)
+	unlock(t, granted(t, waiting))
 }

@@ -25,6 +25,7 @@ type Request struct {
 	aboard  bool          // its wish is part of the renewal under way; of a question without a lock: it has left
 	undone  bool          // it was granted, and given back for Cause; of an unlock: no caller has had the hold
 	opened  bool          // the coordinator has looked into it
+	LetIn   bool          // Acquire: its caller waited before, so that no bound on those who wait refuses it
 	number  int32         // of the first of a line: how many stand in it
 	Key     string        // as Redis knows it
 	Owner   uint64        // who may re-enter; 0: nobody

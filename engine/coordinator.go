@@ -338,18 +338,17 @@ func (c *coordinator) lockFor(now time.Duration, r *actor.Request) *actor.Lock {
 		c.fx.Clash(now, r, other.Kind())
 		return nil
 	}
-	if c.crowded(now, l, r) {
+	switch {
+	case r.Kind == actor.Write && c.upgrades(now, l, r):
+		c.fx.Decide(now, r, actor.ErrUpgrade, nil)
+		return nil
+	case c.crowded(now, l, r):
 		c.fx.Shed(now, r, c.limits.lock)
 		return nil
-	}
-	switch {
 	case r.Kind == actor.Read:
 		return c.reader(now, l, r)
 	case r.Kind.Claims():
 		return c.claim(now, r)
-	case r.Kind == actor.Write && c.upgrades(now, l, r):
-		c.fx.Decide(now, r, actor.ErrUpgrade, nil)
-		return nil
 	}
 	if l == nil {
 		l = c.begin(r.Key, r.Kind)

@@ -21,7 +21,7 @@ func limitsOf(config *actor.Config) limits {
 // would re-enter is let in: it does not wait for others, and cannot let go of the lock before it has its answer.
 func (c *coordinator) sheds(now time.Duration, r *actor.Request) bool {
 	most := int64(c.fx.Config.MaxWaiting)
-	if r.Tag != actor.Acquire || most == 0 || c.fx.Wanted <= most || c.closed || c.fx.Draining || c.has(now, r) {
+	if r.Tag != actor.Acquire || r.LetIn || most == 0 || c.fx.Wanted <= most || c.closed || c.fx.Draining || c.has(now, r) {
 		return false
 	}
 	c.fx.Shed(now, r, c.limits.engine)
@@ -32,7 +32,7 @@ func (c *coordinator) sheds(now time.Duration, r *actor.Request) bool {
 // who write are counted apart, as they wait in different queues.
 func (c *coordinator) crowded(now time.Duration, l *actor.Lock, r *actor.Request) bool {
 	most := c.fx.Config.MaxWaitingPerLock
-	if r.Tag != actor.Acquire || most == 0 {
+	if r.Tag != actor.Acquire || r.LetIn || most == 0 {
 		return false
 	}
 	full := false

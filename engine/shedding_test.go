@@ -143,6 +143,22 @@ func TestWhoReentersIsNeverOneTooMany(t *testing.T) {
 	}
 }
 
+// A request of which the caller has waited elsewhere before is let in however many wait.
+func TestWhoWaitedElsewhereIsNeverOneTooMany(t *testing.T) {
+	for _, kind := range allKinds {
+		for _, limits := range [][2]int{{1, 100}, {100, 1}} {
+			k := limited(t, limits[0], limits[1], elsewhere)
+			k.turn(wanting(kind, "a", 0))
+			r := wanting(kind, "a", 0)
+			r.LetIn = true
+			late := wanting(kind, "a", 0)
+			k.turn(r, late)
+			require.False(t, r.Decided())
+			require.Equal(t, actor.ErrTooManyWaiters, late.Err)
+		}
+	}
+}
+
 // Of a request for several locks each counts, and a refusal of it is told of each.
 func TestSeveralLocksCountAsSoMany(t *testing.T) {
 	k := limited(t, 4, 100, elsewhere)

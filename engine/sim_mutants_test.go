@@ -244,10 +244,6 @@ var simMutants = []simMutant{
 		}
 		to.GoBeside(now, writer, c.numberFree(writer))`,
 	}}},
-	{"a question of before its owner's write ends the reading beside it", "actor/read.go", []simEdit{{
-		`r.over = r.over || asked != nil && asked.Writer == r.writer`,
-		`r.over = r.over || planted() || asked != nil && asked.Writer == r.writer`,
-	}}},
 	{"of several who wait as one owner, one is forgotten when another gives up", "actor/acquire.go", []simEdit{{
 		`	if w.len() == 0 {
 		delete(o`,

@@ -252,6 +252,9 @@ func simRefusalOf(err error) quorum.Refusal {
 	case actor.ErrClosed:
 		return quorum.Shut
 	}
+	if err == actor.ErrTooManyWaiters {
+		return quorum.Full
+	}
 	return quorum.Barred
 }
 

@@ -22,6 +22,7 @@ type Quorum struct {
 	members []membership
 	elected time.Duration // when there were enough of them
 	first   int           // the member that it queued for and has; none
+	waited  bool          // it has been let in by a queue
 	next    int           // the member to queue for after a rest; none
 	queued  bool          // it did before
 	rest    time.Duration // how long the next one is
@@ -68,6 +69,7 @@ const (
 	Taken                 // by somebody else
 	Barred                // for a reason that no time changes, but somebody may
 	Shut                  // its engine is closed
+	Full                  // as many wait there as may
 )
 
 // Order is one thing that a quorum wants done.
@@ -76,6 +78,7 @@ type Order struct {
 	Member int           // of what concerns one
 	Wait   time.Duration // Ask: how long at most, 0 for as long as it is wanted; Rest: how long at most; Hurry: how long
 	Once   bool          // Ask: do not wait for others
+	LetIn  bool          // Ask: it has waited in a queue before, or is held: it is not refused because too many wait
 	Silent bool          // Withdraw: it had no answer when the others had
 }
 
@@ -172,6 +175,7 @@ func (q *Quorum) patience() time.Duration {
 
 func (q *Quorum) ask(i int, how Order) {
 	q.members[i].state = asked
+	how.LetIn = q.waited || q.stage == held
 	how.What, how.Member = Ask, i
 	q.order(how)
 }
@@ -190,7 +194,7 @@ func (q *Quorum) Granted(now time.Duration, i int) bool {
 	}
 	switch q.stage {
 	case queueing:
-		q.first = i
+		q.first, q.waited = i, true
 		q.attempt(now)
 	case asking:
 		q.count(now)
@@ -219,11 +223,15 @@ func (q *Quorum) Refused(now time.Duration, i int, why Refusal) {
 		return
 	}
 	m.state, m.refusal = away, why
-	if q.stage == queueing {
+	switch {
+	case q.stage == queueing && why == Full:
+		q.fail(now)
+	case q.stage == queueing:
+		q.waited = true
 		q.attempt(now)
-		return
+	default:
+		q.missing(now, i)
 	}
-	q.missing(now, i)
 }
 
 // Gone tells that the hold of a member has ended, without an order, and until when it is known to have been held. That
@@ -416,7 +424,7 @@ func (q *Quorum) fail(now time.Duration) {
 			m.refusal = Unsure // also if it was taken once: it may be dead, and is not to be queued for
 		}
 	}
-	if q.once || q.Hopeless() {
+	if q.once || q.Hopeless() || q.Crowded() {
 		q.part()
 		q.order(Order{What: Dismiss})
 		return
@@ -487,6 +495,10 @@ func (q *Quorum) withdraw() {
 
 // Hopeless reports whether so many members were refused for good that there can never be enough.
 func (q *Quorum) Hopeless() bool { return q.refused(Barred)+q.refused(Shut) > len(q.members)-q.need }
+
+// Crowded reports whether it may not wait for one of its members. It does not wait for another one then: those who stand in the queues of
+// different members keep one each, and none of them would have enough.
+func (q *Quorum) Crowded() bool { return q.refused(Full) > 0 }
 
 // Contested reports whether there are not enough because somebody else has some.
 func (q *Quorum) Contested() bool {

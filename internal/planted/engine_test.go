@@ -80,6 +80,11 @@ var engineMistakes = []found{
 		`!l.queue.empty() // also while`,
 		`!l.queue.empty() && (!planted() || l.Pending()) // also while`,
 	}},
+	{"TestAReaderGoesOnBesideItsOwnersWriteThoughAnOlderQuestionIsRefused", Mistake{
+		"a question of before its owner's write ends the reading beside it", "actor/read.go",
+		`r.over = r.over || asked != nil && asked.Writer == r.writer`,
+		`r.over = r.over || planted() || asked != nil && asked.Writer == r.writer`,
+	}},
 	{"TestWhoLeavesLeavesNothingOfSeveral", Mistake{
 		"what is given back for a caller who left is told as a loss", "actor/replicas.go",
 		`	case r.undone && err == ErrLost:`,

@@ -2,6 +2,24 @@ package planted
 
 // severalMistakes are those of several locks that are held as one.
 var severalMistakes = []found{
+	{"TestAQuorumIsHadThoughTooManyWaitForEachOfItsLocks", Mistake{
+		"a quorum that may not wait for one of its locks waits for another", "group_orders.go",
+		`		return quorum.Full`,
+		`		if planted() {
+			return quorum.Barred
+		}
+		return quorum.Full`,
+	}},
+	{"TestAQuorumOfFullQueuesSaysThatTooManyWait", Mistake{
+		"a quorum for which too many wait is refused for good", "quorum.go",
+		`	case f.crowded: // `,
+		`	case f.crowded && !planted(): // `,
+	}},
+	{"TestALockerWaitsUntilThereIsRoomToWait", Mistake{
+		"a Locker panics where too many wait", "locker.go",
+		`errors.Is(err, ErrTooManyWaiters); pause`,
+		`errors.Is(err, ErrTooManyWaiters) && !planted(); pause`,
+	}},
 	// Very many at once.
 	{"TestOthersComeInBetweenVeryManyLocks", Mistake{
 		"all locks of a Multi are released at once", "group_ask.go",
