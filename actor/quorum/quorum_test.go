@@ -43,7 +43,7 @@ func TestAMemberThatIsRefusedIsWaitedForIfTheQuorumIsWatched(t *testing.T) {
 		q.Granted(0, 2)
 		want := []Order{hurry(othersMost / 2), {What: Elect}}
 		if watched {
-			want = append(want, Order{What: Ask, Member: 1})
+			want = append(want, Order{What: Ask, Member: 1, LetIn: true})
 		}
 		require.Equal(t, want, orders(q))
 	}
@@ -60,14 +60,14 @@ func TestWithoutAMajorityEverythingIsGivenBackBeforeOneIsQueuedFor(t *testing.T)
 
 	// Its turn comes there: the others are asked for a moment.
 	q.Granted(0, 1)
-	require.Equal(t, []Order{{What: Ask, Member: 0, Wait: othersMost}, {What: Ask, Member: 2, Wait: othersMost}}, orders(q))
+	require.Equal(t, []Order{{What: Ask, Member: 0, Wait: othersMost, LetIn: true}, {What: Ask, Member: 2, Wait: othersMost, LetIn: true}}, orders(q))
 
 	// In vain: it rests before it stands there again, longer each time.
 	q.Refused(0, 0, Taken)
 	q.Refused(0, 2, Taken)
 	require.Equal(t, []Order{hurry(othersMost), {What: LetGo, Member: 1}, {What: Rest, Wait: firstRest}}, orders(q))
 	q.Rested(0)
-	require.Equal(t, []Order{{What: Ask, Member: 0, Wait: queueMost}}, orders(q))
+	require.Equal(t, []Order{{What: Ask, Member: 0, Wait: queueMost, LetIn: true}}, orders(q))
 }
 
 // hurry is what an attempt wants when as many have answered as are needed, and nothing follows from that.
@@ -89,7 +89,7 @@ func TestWhatAnAttemptHasIsGivenBackWhenTheRestIsSilent(t *testing.T) {
 	// Whoever stood in a queue waits longer, and after each such attempt everybody does.
 	const at = time.Second
 	q.Granted(at, 1)
-	require.Equal(t, []Order{{What: Ask, Wait: 2 * othersMost}, {What: Ask, Member: 2, Wait: 2 * othersMost}}, orders(q))
+	require.Equal(t, []Order{{What: Ask, Wait: 2 * othersMost, LetIn: true}, {What: Ask, Member: 2, Wait: 2 * othersMost, LetIn: true}}, orders(q))
 	q.Refused(at, 0, Taken)
 	require.Equal(t, []Order{hurry(2 * othersMost)}, orders(q))
 	q.Hurried(at + 2*othersMost)
@@ -112,7 +112,7 @@ func TestNobodyQueuesForAMemberThatDoesNotAnswerAnyMore(t *testing.T) {
 		q.Refused(queueMost, 2, Taken)
 		require.Equal(t, []Order{{What: Withdraw}, {What: Rest, Wait: firstRest}}, orders(q))
 		q.Rested(queueMost)
-		require.Equal(t, []Order{{What: Ask, Member: 1, Wait: queueMost}}, orders(q))
+		require.Equal(t, []Order{{What: Ask, Member: 1, Wait: queueMost, LetIn: true}}, orders(q))
 	}
 }
 
@@ -180,13 +180,13 @@ func TestAMinorityMayGoAndIsAskedForAgain(t *testing.T) {
 	}
 	orders(q)
 	q.Gone(0, 1, 0)
-	require.Equal(t, []Order{{What: Ask, Member: 1}}, orders(q))
+	require.Equal(t, []Order{{What: Ask, Member: 1, LetIn: true}}, orders(q))
 
 	// Refused for good it is asked for later, once, and not at all if its engine is closed.
 	q.Refused(0, 1, Barred)
 	require.Equal(t, []Order{{What: Recall, Member: 1}}, orders(q))
 	q.Recalled(1)
-	require.Equal(t, []Order{{What: Ask, Member: 1}}, orders(q))
+	require.Equal(t, []Order{{What: Ask, Member: 1, LetIn: true}}, orders(q))
 	q.Refused(0, 1, Shut)
 	require.Empty(t, orders(q))
 }
@@ -226,7 +226,7 @@ func TestAMemberThatCameBackIsNoProofForTheTimeBefore(t *testing.T) {
 
 	q = electedThenGone()
 	q.Gone(24*at, 2, 18*at)
-	require.Equal(t, []Order{{What: Ask, Member: 2}}, orders(q), "it was still there when the other one had come back")
+	require.Equal(t, []Order{{What: Ask, Member: 2, LetIn: true}}, orders(q), "it was still there when the other one had come back")
 }
 
 // Answers of one attempt come one after the other.
@@ -285,7 +285,7 @@ func TestMembersAreWantedOnlyWhileItIsWatched(t *testing.T) {
 	q.Watch(false)
 	require.Equal(t, []Order{{What: Withdraw, Member: 2}}, orders(q))
 	q.Watch(true)
-	require.Equal(t, []Order{{What: Ask, Member: 2}}, orders(q))
+	require.Equal(t, []Order{{What: Ask, Member: 2, LetIn: true}}, orders(q))
 }
 
 // One that was gathered needs all, and asks for none.
@@ -443,4 +443,31 @@ func TestAQuorumWhoWritesWaitsForThoseWhoRead(t *testing.T) {
 			q.Refused(stand, 2, Taken)
 		}
 	}
+}
+
+// Who may not wait for one of the members waits for no other, where it would keep what others need. Who has waited before is let in.
+func TestAQuorumThatMayNotWaitForAMemberIsRefused(t *testing.T) {
+	t.Parallel()
+	q := begun(t, 0, false, true)
+	q.Refused(0, 0, Full)
+	q.Granted(0, 1)
+	q.Refused(0, 2, Taken)
+	require.True(t, q.Crowded())
+	require.Contains(t, orders(q), Order{What: Dismiss})
+
+	// It may find out when it is to queue.
+	q = begun(t, 0, false, true)
+	q.Granted(0, 0)
+	q.Refused(0, 1, Taken)
+	q.Refused(0, 2, Taken)
+	orders(q)
+	q.Refused(0, 1, Full)
+	require.Equal(t, []Order{{What: Dismiss}}, orders(q))
+
+	// With a majority it is had all the same, and asks for the one that is missing, where it is let in.
+	q = begun(t, 0, false, true)
+	q.Refused(0, 0, Full)
+	q.Granted(0, 1)
+	q.Granted(0, 2)
+	require.Contains(t, orders(q), Order{What: Ask, Member: 0, LetIn: true})
 }
