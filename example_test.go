@@ -530,6 +530,27 @@ func ExampleQuorum() {
 	// Output: leading: true true
 }
 
+// A process starts while one of three servers is down.
+func ExampleQuorum_absent() {
+	ctx, one := openExample()
+	defer one.Close()
+	_, two := openExample()
+	defer two.Close()
+	url := "redis://127.0.0.1:1" // where nothing listens
+
+	three, err := lockwheel.Dial(ctx, url)
+	if err != nil {
+		three = new(lockwheel.Engine) // a server that is not there
+	}
+	hold, err := lockwheel.Quorum(one.Mutex("leader"), two.Mutex("leader"), three.Mutex("leader")).Lock(ctx)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer hold.Unlock(ctx)
+	fmt.Println("leading:", hold.Err() == nil)
+	// Output: leading: true
+}
+
 // A quorum is taken away lock by lock.
 func ExampleMutex_ForceUnlock_quorum() {
 	ctx, one := openExample()
