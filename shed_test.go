@@ -195,6 +195,8 @@ func TestAQuorumOfFullQueuesSaysThatTooManyWait(t *testing.T) {
 	queued(t, e, 1)
 	_, err := lockwheel.Quorum(e.Mutex("q")).Lock(t.Context())
 	require.ErrorIs(t, err, lockwheel.ErrTooManyWaiters)
+	require.NotErrorIs(t, err, lockwheel.ErrUnavailable)
+	require.NotErrorIs(t, err, lockwheel.ErrNotAcquired)
 	require.NotContains(t, err.Error(), "for good")
 	unlock(t, theirs)
 	unlock(t, granted(t, waiting))

@@ -2,7 +2,7 @@ package planted
 
 // severalMistakes are those of several locks that are held as one.
 var severalMistakes = []found{
-	{"TestAQuorumIsHadThoughTooManyWaitForEachOfItsLocks", Mistake{
+	{"TestAQuorumOfFullQueuesSaysThatTooManyWait", Mistake{
 		"a quorum that may not wait for one of its locks waits for another", "group_orders.go",
 		`		return quorum.Full`,
 		`		if planted() {
