@@ -60,7 +60,6 @@ type member struct {
 	coming  *Hold        // what that would bring
 	why     error        // it was refused
 	parting *parting     // nil until its group is unlocked while there is a call
-	once    bool         // the call does not wait for others
 	unsure  bool         // its server may have granted it, or may yet, for all that is known. It counts while there is no call
 }
 

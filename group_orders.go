@@ -86,7 +86,7 @@ func (m *member) ask(o quorum.Order) {
 	call.Name, call.Key, call.Kind, call.Hold = m.lock.name, m.lock.key(), m.lock.kind, &m.coming.grant
 	call.Owner, call.Own = g.asks(on, m.lock.name), true
 	call.Lease, call.Wait, call.Once, call.IfUp, call.LetIn = g.lease, o.Wait, o.Once, o.Unheld(), o.LetIn
-	m.call, m.once = call, o.Once
+	m.call = call
 	switch {
 	case on.zero():
 		call.Err, call.Cause = ErrClosed, errZeroEngine
@@ -97,15 +97,15 @@ func (m *member) ask(o quorum.Order) {
 	}
 }
 
-// withdraw takes a request back. If its group was unlocked, whoever did that waits for what becomes of it, and it is left alone if it does not
-// wait for others: what it came to is known for certain then.
+// withdraw takes a request back. If its group was unlocked, whoever did that waits for what becomes of it. It is withdrawn all the same: left to a
+// server that says nothing, the requests of many holds, one after the other, would be in the way of the next.
 func (m *member) withdraw() {
 	switch {
 	case m.call == nil: // it could not be posted
 	case m.parting == nil:
 		m.lock.engine.loop.Cancel(m.call, context.Canceled)
 		m.call, m.coming, m.unsure = nil, nil, true
-	case !m.once:
+	default:
 		m.parting.cancelled = true
 		m.lock.engine.loop.Cancel(m.call, context.Canceled)
 	}

@@ -111,6 +111,15 @@ func (m *member) part(call *engine.Call, h *Hold) {
 // errStillAsked is for a member of which it is not known whether it is held.
 var errStillAsked = errors.New("it is not known whether it was granted")
 
+// abandon withdraws a request for a member of which nobody waits for what becomes of it any more. Those that a server which says nothing has not
+// answered would be in the way of all that come later.
+func (m *member) abandon() {
+	if p := m.parting; m.call != nil && len(p.waiting) == 0 && !p.cancelled {
+		p.cancelled = true
+		m.lock.engine.loop.Cancel(m.call, context.Canceled)
+	}
+}
+
 func (r *round) fail(at int, cause error) {
 	r.calls[at].Err, r.calls[at].Cause = ErrUnavailable, cause
 	r.told <- verdicts{first: at, last: at + 1}
@@ -144,11 +153,13 @@ func (r *round) forsake(cause error) {
 	}
 	r.group.tell(func() {
 		for i := r.held; i < len(r.calls); i++ {
-			p := r.group.members[r.asked[i]].parting
+			m := &r.group.members[r.asked[i]]
+			p := m.parting
 			if at := slices.Index(p.waiting, place{r, i}); at >= 0 {
 				p.waiting = slices.Delete(p.waiting, at, at+1)
 				r.fail(i, cause)
 			}
+			m.abandon()
 		}
 	})
 }
