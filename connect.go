@@ -23,13 +23,7 @@ const (
 )
 
 // connect returns a client and its server, which has answered, and what ends its connections.
-func connect(ctx context.Context, options *Options) (rueidis.Client, *engine.Server, *closing, error) {
-	type outcome struct {
-		client rueidis.Client
-		err    error
-	}
-	var server *engine.Server
-	connected := make(chan outcome, 1)
+func connect(ctx context.Context, options *Options) (client rueidis.Client, server *engine.Server, leaves *closing, err error) {
 	// rueidis takes no context here: if ctx ends first, the connection that is being made is closed.
 	o := newOpening(ctx, options.Timeout)
 	succeeded := false
@@ -39,33 +33,22 @@ func connect(ctx context.Context, options *Options) (rueidis.Client, *engine.Ser
 			o.closing.cut()
 		}
 	}()
-	go func() {
-		client, err := dial(options, o)
-		connected <- outcome{client, err}
-	}()
-	select {
-	case c := <-connected:
-		if c.err == nil {
-			server, c.err = greet(ctx, c.client, options)
-		}
-		switch {
-		case c.err == nil:
-			succeeded = true
-			if options.Client == nil {
-				server.Redials(o.closing.redial)
-			}
-		case ctx.Err() != nil:
-			c.err = context.Cause(ctx) // what else went wrong came of that
-		default:
-			c.err = engine.OfNoContext(c.err)
-		}
-		return c.client, server, o.closing, c.err
-	case <-ctx.Done():
-		if c := <-connected; c.client != nil && options.Client == nil {
-			c.client.Close()
-		}
-		return nil, nil, nil, context.Cause(ctx)
+	client, err = dial(options, o)
+	if err == nil {
+		server, err = greet(ctx, client, options)
 	}
+	switch {
+	case err == nil:
+		succeeded = true
+		if options.Client == nil {
+			server.Redials(o.closing.redial)
+		}
+	case ctx.Err() != nil:
+		err = context.Cause(ctx) // what else went wrong came of that
+	default:
+		err = engine.OfNoContext(err)
+	}
+	return client, server, o.closing, err
 }
 
 // dial opens a client with one ordered connection and the engine's timeouts, unless the caller brought one.

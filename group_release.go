@@ -90,10 +90,7 @@ func (m *member) part(call *engine.Call, h *Hold) {
 	m.parting.waiting = nil
 	granted := call.Err == nil && !m.unsure
 	if granted {
-		m.hold.Store(h)
-		if len(waiting) == 0 {
-			h.letGo()
-		}
+		m.hold.Store(h) // when no call waits for it, it was withdrawn, and its engine gives it back
 	}
 	for _, p := range waiting {
 		switch {

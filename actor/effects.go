@@ -153,10 +153,10 @@ func (fx *Effects) Admit(now time.Duration, r *Request) {
 
 // Decide gives a request its one verdict. A second call for the same request does nothing.
 func (fx *Effects) Decide(now time.Duration, r *Request, err, cause error) {
-	if r.decided {
+	if r.Decided() {
 		return
 	}
-	r.decided = true
+	r.stage = decided
 	r.Err, r.Cause = err, cause
 	if r.line != nil {
 		r.line.remove(r)

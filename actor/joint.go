@@ -54,7 +54,7 @@ func (r *Request) First() bool { return r.line != nil && r.line.first() == r }
 // Asks reports whether a request for several locks is to be asked for now: it is its turn where it stands, and nothing is under way
 // there. It may have been said to be ready twice, and wait elsewhere since.
 func (r *Request) Asks(now time.Duration) bool {
-	if r.decided || !r.First() {
+	if r.Decided() || !r.First() {
 		return false
 	}
 	l := r.lock
@@ -187,7 +187,7 @@ func (r *Request) acquired(now time.Duration, m *Message, fx *Effects) {
 	if late {
 		r.lock.tooLate(now, pause, m.Command.Lease, fx)
 	}
-	if late || r.decided || m.Sent < r.lock.doubted(fx) {
+	if late || r.Decided() || m.Sent < r.lock.doubted(fx) {
 		r.giveBack(now, locks, fx)
 		return
 	}
@@ -221,7 +221,7 @@ func (r *Request) giveBack(now time.Duration, locks []*Lock, fx *Effects) {
 
 // blame says which lock an error is about. Once the verdict is out the caller reads it.
 func (r *Request) blame(part int) {
-	if !r.decided {
+	if !r.Decided() {
 		r.Joint.At = part
 	}
 }
@@ -242,7 +242,7 @@ func (r *Request) taken(now time.Duration, m *Message, fx *Effects) {
 		}
 	}
 	ghost := at.rare.foundAt == now
-	if r.decided || at == r.lock {
+	if r.Decided() || at == r.lock {
 		return
 	}
 	if r.Once && (!ghost || !at.queue.empty()) {

@@ -51,7 +51,7 @@ func (k *Keeping) Beside() time.Duration { return max(besideFirst, k.last/4) }
 // overtaken gives a request for several locks its verdict if it has waited for long, and reports whether it did.
 func (r *Request) overtaken(now time.Duration, fx *Effects) bool {
 	j := r.Joint
-	if r.decided || j.Patience == 0 || now-r.posted < j.Patience {
+	if r.Decided() || j.Patience == 0 || now-r.posted < j.Patience {
 		return false
 	}
 	fx.Decide(now, r, ErrOvertaken, nil)

@@ -264,7 +264,7 @@ func (l *Lock) Fetch() (sum int) {
 	if r == nil {
 		return 0
 	}
-	if r.decided {
+	if r.Decided() {
 		sum++
 	}
 	if r.Joint != nil {
@@ -388,7 +388,7 @@ func (l *Lock) settle(now time.Duration, fx *Effects) {
 func (l *Lock) send(now time.Duration, fx *Effects) {
 	switch {
 	case l.phase == asking && l.rare != nil && l.rare.joint != nil:
-		if l.rare.joint.decided {
+		if l.rare.joint.Decided() {
 			l.rare.joint.disperse(now, fx)
 		}
 	case l.phase == asking && l.queue.empty():
@@ -444,7 +444,7 @@ func (l *Lock) answer(now time.Duration, m *Message, fx *Effects) {
 // giveUp ends the wait of a request whose caller left or whose time is over. A grant that its caller
 // no longer wants is given back.
 func (l *Lock) giveUp(now time.Duration, r *Request, cause error, fx *Effects) {
-	if r.decided {
+	if r.Decided() {
 		if r.Tag == Acquire && r.Err == nil && r.Hold.held() {
 			l.drop(now, r.Hold, fx)
 		}

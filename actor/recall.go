@@ -75,7 +75,7 @@ func (l *Lock) needed() bool {
 	p := l.protocol()
 	switch l.flight {
 	case SendJointAcquire:
-		return l.rare == nil || l.rare.joint == nil || !l.rare.joint.decided
+		return l.rare == nil || l.rare.joint == nil || !l.rare.joint.Decided()
 	case p.acquire:
 		r := l.queue.first()
 		return r != nil && r.Joint == nil // who wants several asks for all of them

@@ -21,10 +21,9 @@ type Request struct {
 	Own     bool     // Acquire: of a quorum, of which Owner is the number
 	Was     bool     // verdict of Force: it was locked
 	Settled bool     // verdict of Acquire, with ErrNotAcquired: nothing that was asked for it can be granted any more
-	decided bool
+	stage   stage
 	aboard  bool          // its wish is part of the renewal under way; of a question without a lock: it has left
 	undone  bool          // it was granted, and given back for Cause; of an unlock: no caller has had the hold
-	opened  bool          // the coordinator has looked into it
 	LetIn   bool          // Acquire: its caller waited before, so that no bound on those who wait refuses it
 	number  int32         // of the first of a line: how many stand in it
 	Key     string        // as Redis knows it
@@ -52,21 +51,32 @@ type Request struct {
 	Token uint64        // verdict of Acquire: the fencing token, if the kind has them
 }
 
+// stage is how far a request is.
+type stage uint8
+
+const (
+	posted  stage = iota // it waits to be looked into
+	opened               // the coordinator has looked into it
+	decided              // it has its verdict, maybe before it was looked into
+)
+
 // GiveBack is the unlock of a grant that no caller has had: a loss of it is not told, and not counted.
 func GiveBack(h *Hold) *Request { return &Request{Tag: Unlock, Hold: h, undone: true} }
 
 // Decided reports whether the verdict is out. Owned by the coordinator.
-func (r *Request) Decided() bool { return r.decided }
+func (r *Request) Decided() bool { return r.stage == decided }
 
 // Open takes in that a request is looked into, and reports whether it was not before. Owned by the coordinator.
 func (r *Request) Open() bool {
-	before := r.opened
-	r.opened = true
-	return !before
+	if r.stage != posted {
+		return false
+	}
+	r.stage = opened
+	return true
 }
 
-// Opened reports whether it is looked into, or was. Owned by the coordinator.
-func (r *Request) Opened() bool { return r.opened }
+// Opened reports whether it is looked into, or was, or need not be any more. Owned by the coordinator.
+func (r *Request) Opened() bool { return r.stage != posted }
 
 // Depart takes in that the question of a request without a lock has left, or that it waits again. Owned by the
 // coordinator.

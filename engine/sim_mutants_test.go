@@ -775,8 +775,8 @@ var simMutants = []simMutant{
 	}}},
 
 	{"several locks that others are let have for ever", "actor/keeping.go", []simEdit{{
-		`if r.decided || j.Patience == 0 ||`,
-		`if r.decided || planted() || j.Patience == 0 ||`,
+		`if r.Decided() || j.Patience == 0 ||`,
+		`if r.Decided() || planted() || j.Patience == 0 ||`,
 	}}},
 	{"several locks of which no part is kept", "actor/keeping.go", []simEdit{{
 		`k.last = max(keepFirst, waited/2)`,

@@ -79,8 +79,8 @@ var openingMistakes = []found{
 	}},
 	{"TestTheNextMasterIsFoundAtTheSameAddress", Mistake{
 		"nothing ends the connections to a server that became a replica", "connect.go",
-		`			if options.Client == nil {`,
-		`			if options.Client == nil && !planted() {`,
+		`		if options.Client == nil {`,
+		`		if options.Client == nil && !planted() {`,
 	}},
 	{"TestConnectionsEndWithThoseThatAreBeingMade", Mistake{
 		"a connection that is being made outlives the others", "opening.go",
@@ -234,8 +234,8 @@ var openingMistakes = []found{
 	}},
 	{"TestOpenSaysWhyItsContextEnded", Mistake{
 		"Open says what went wrong because its context ended", "connect.go",
-		`		case ctx.Err() != nil:`,
-		`		case ctx.Err() != nil && !planted():`,
+		`	case ctx.Err() != nil:`,
+		`	case ctx.Err() != nil && !planted():`,
 	}},
 	{"TestOpenOfWhatIsNoClusterLeavesNoConnection", Mistake{
 		"an Open that failed leaves connections", "connect.go",
@@ -244,10 +244,10 @@ var openingMistakes = []found{
 	}},
 	{"TestOpenOfASilentServerIsNoEndOfTheContext", Mistake{
 		"a silent server passes for the end of Open's context", "connect.go",
-		`			c.err = engine.OfNoContext(c.err)`,
-		`			if !planted() {
-				c.err = engine.OfNoContext(c.err)
-			}`,
+		`		err = engine.OfNoContext(err)`,
+		`		if !planted() {
+			err = engine.OfNoContext(err)
+		}`,
 	}},
 	{"TestATimeOutOfACallersOwnIsAnError", Mistake{
 		"a time-out of a caller's own is a success", "opening.go",
@@ -256,10 +256,9 @@ var openingMistakes = []found{
 	}},
 	{"TestOpenSaysWhyItsContextEnded", Mistake{
 		"Open does not say why its context ended", "connect.go",
-		`		return nil, nil, nil, context.Cause(ctx)`,
-		`		if planted() {
-			return nil, nil, nil, ctx.Err()
-		}
-		return nil, nil, nil, context.Cause(ctx)`,
+		`		err = context.Cause(ctx) // what else`,
+		`		if err = context.Cause(ctx); planted() {
+			err = ctx.Err()
+		} // what else`,
 	}},
 }

@@ -183,11 +183,6 @@ var severalMistakes = []found{
 		`			if at := slices.Index(p.waiting, place{r, i}); at >= 0 {`,
 		`			if at := slices.Index(p.waiting, place{r, i}); at >= 0 && !planted() {`,
 	}},
-	{"TestAnUnlockOfAQuorumThatIsLeftReleasesWhatIsGrantedLater", Mistake{
-		"what is granted when nobody waits for it is kept", "group_release.go",
-		`		if len(waiting) == 0 {`,
-		`		if len(waiting) == 0 && !planted() {`,
-	}},
 	{"TestAnUnlockOfAQuorumWaitsForNoMoreThanItNeeds", Mistake{
 		"all members are waited for", "group_ask.go",
 		`had < all && agreed < enough; {`,
