@@ -148,24 +148,6 @@ func TestTheObserverIsToldHowLongAWaitWas(t *testing.T) {
 	require.GreaterOrEqual(t, receive(t, waits), wait)
 }
 
-// A turn that takes long is told: here because very many requests are refused in it.
-func TestTheObserverIsToldOfSlowTurns(t *testing.T) {
-	t.Parallel()
-	late := make(chan time.Duration, 1)
-	e := anySite(t).open(lockwheel.Options{Observer: lockwheel.Observer{Late: func(turn time.Duration) {
-		select {
-		case late <- turn:
-		default:
-		}
-	}}})
-	lock(t, e.Mutex("n"))
-	for range 100_000 {
-		e.Mutex("n").LockAsync(context.Background())
-	}
-	require.NoError(t, e.Close())
-	require.Greater(t, receive(t, late), 5*time.Millisecond)
-}
-
 // A grant that is given back because nobody took it was granted and released; a caller that left was refused.
 func TestTheObserverSeesWhatWasGivenBack(t *testing.T) {
 	t.Parallel()
