@@ -1,6 +1,7 @@
 package lockwheel
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync/atomic"
@@ -18,17 +19,14 @@ var (
 // Pending is a lock that is waited for without a goroutine. Safe for concurrent use. The zero Pending is
 // decided, with an error.
 type Pending struct {
-	mutex Mutex
-	ctx   context.Context
-	done  chan struct{} // closed at the verdict, by decided
-	call  *engine.Call  // nil when the request was refused before it was sent
-	hold  *Hold
-	err   error // why it was not sent
-	fate  atomic.Uint32
+	call *engine.Call // nil when the request was refused before it was sent; its Ready is closed at the verdict, by decided
+	hold *Hold        // knows engine, name and context of the wait
+	err  error        // why it was not sent
 
-	with    *watch      // of ctx; set before watched
-	seat    *seat       // there
+	fate    atomic.Uint32
 	watched atomic.Bool // until then, LockAsync itself looks whether there is anything left to watch for
+	with    *watch      // of the context; set before watched
+	seat    *seat       // there
 }
 
 // What came first: the refusal, the taker or the one who gave up.
@@ -46,12 +44,12 @@ const (
 func (m Mutex) LockAsync(ctx context.Context, opts ...Option) *Pending {
 	call, hold, err := m.request(ctx, opts, wish{async: true})
 	if err != nil {
-		return refusedPending(m, err)
+		return &Pending{err: err}
 	}
-	p := &Pending{mutex: m, ctx: ctx, done: call.Ready, call: call, hold: hold}
+	p := &Pending{call: call, hold: hold}
 	call.Told = p.decided
 	if !m.engine.loop.Post(call) {
-		return refusedPending(m, m.fail(ErrClosed, nil))
+		return &Pending{err: m.fail(ErrClosed, nil)}
 	}
 	p.watch()
 	return p
@@ -66,7 +64,7 @@ func (p *Pending) watch() {
 			p.giveUp(context.Canceled)
 		}
 	}()
-	p.with, p.seat = p.mutex.engine.contexts.watches.begin(p)
+	p.with, p.seat = p.hold.engine.contexts.watches.begin(p)
 	begun = true
 	p.watched.Store(true)
 	if p.fate.Load() == refused {
@@ -85,7 +83,7 @@ func (p *Pending) unwatch() {
 func (p *Pending) tidy() {
 	defer func() {
 		if recover() != nil {
-			p.mutex.engine.contexts.leaving.panics.Add(1)
+			p.hold.engine.contexts.leaving.panics.Add(1)
 		}
 	}()
 	p.with.tidy()
@@ -95,23 +93,17 @@ func (p *Pending) tidy() {
 // it leaves it beside the loop, as that runs the context's own code. A grant goes on being watched until it is taken.
 func (p *Pending) decided() {
 	if p.call.Err != nil && p.fate.CompareAndSwap(undecided, refused) && p.watched.Load() && p.with != nil && p.with.leave(p.seat) {
-		p.mutex.engine.contexts.leaving.put(p.tidy)
+		p.hold.engine.contexts.leaving.put(p.tidy)
 	}
-	close(p.done)
-}
-
-func refusedPending(m Mutex, err error) *Pending {
-	p := &Pending{mutex: m, done: make(chan struct{}), err: err}
-	close(p.done)
-	return p
+	close(p.call.Ready)
 }
 
 // Done is closed when the request is decided: Hold then returns its outcome without blocking.
 func (p *Pending) Done() <-chan struct{} {
-	if p.done == nil {
+	if p.call == nil {
 		return ended.Done()
 	}
-	return p.done
+	return p.call.Ready
 }
 
 // Hold takes the outcome: the hold, or the error that Lock would have returned. A hold can be taken
@@ -119,29 +111,26 @@ func (p *Pending) Done() <-chan struct{} {
 // returned without an error; its Err says so. It does not block, unless code of a ctx of another make
 // than package context's does.
 func (p *Pending) Hold() (*Hold, error) {
-	if p.done == nil {
-		return nil, errZeroPending
+	if p.call == nil {
+		return nil, cmp.Or(p.err, errZeroPending)
 	}
 	select {
-	case <-p.done:
+	case <-p.call.Ready:
 	default:
-		return nil, p.mutex.fail(errUndecided, nil)
-	}
-	if p.err != nil {
-		return nil, p.err
+		return nil, p.hold.fail(errUndecided, nil)
 	}
 	p.unwatch()
 	if p.call.Err != nil {
-		return nil, p.mutex.fail(p.call.Err, p.call.Cause)
+		return nil, p.hold.fail(p.call.Err, p.call.Cause)
 	}
 	if p.fate.CompareAndSwap(undecided, taken) {
 		p.hold.fence(p.call.Token)
 		return p.hold.checked()
 	}
 	if p.fate.Load() == taken {
-		return nil, p.mutex.fail(errTaken, nil)
+		return nil, p.hold.fail(errTaken, nil)
 	}
-	return nil, p.mutex.fail(ErrNotAcquired, p.cause())
+	return nil, p.hold.fail(ErrNotAcquired, p.cause())
 }
 
 // Cancel gives up: Done is closed soon, and a grant that was not taken is given back. After the hold was
@@ -153,13 +142,13 @@ func (p *Pending) Cancel() {
 
 func (p *Pending) giveUp(cause error) {
 	if p.call != nil && p.fate.CompareAndSwap(undecided, givenUp) {
-		p.mutex.engine.loop.Cancel(p.call, cause)
+		p.hold.engine.loop.Cancel(p.call, cause)
 	}
 }
 
 // cause is why a grant was given back.
 func (p *Pending) cause() error {
-	if cause := context.Cause(p.ctx); cause != nil {
+	if cause := context.Cause(p.hold.parent); cause != nil {
 		return cause
 	}
 	return context.Canceled

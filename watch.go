@@ -63,7 +63,8 @@ func watchKey(ctx context.Context) (key any, ends bool) {
 
 // begin has a caller be given up when its context ends. If the context panics, so does begin.
 func (w *watches) begin(p *Pending) (*watch, *seat) {
-	key, ends := watchKey(p.ctx)
+	ctx := p.hold.parent
+	key, ends := watchKey(ctx)
 	if !ends {
 		return nil, nil
 	}
@@ -75,10 +76,10 @@ func (w *watches) begin(p *Pending) (*watch, *seat) {
 			return known, s
 		}
 	}
-	own := &watch{of: w, key: key, ctx: p.ctx}
+	own := &watch{of: w, key: key, ctx: ctx}
 	own.live.Store(1)
 	own.add(s)
-	own.stop = context.AfterFunc(p.ctx, own.end)
+	own.stop = context.AfterFunc(ctx, own.end)
 	if key != nil {
 		w.shared.put(own)
 	}

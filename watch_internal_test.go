@@ -23,7 +23,7 @@ func idle() *Engine {
 }
 
 func (e *Engine) waiter(ctx context.Context) *Pending {
-	return &Pending{mutex: Mutex{engine: e}, ctx: ctx, call: engine.NewAsync(), done: make(chan struct{})}
+	return &Pending{hold: &Hold{engine: e, parent: ctx}, call: engine.NewAsync()}
 }
 
 // count is how many watches are to be found.
