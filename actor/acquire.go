@@ -26,7 +26,7 @@ func (l *Lock) acquire(now time.Duration, r *Request, fx *Effects) {
 		switch {
 		case l.queue.empty():
 			x.begin(now)
-		case r.Once && x.trouble == nil:
+		case r.Once && x.trouble() == nil:
 			x.askAt = now // those before it sleep, and what they were told may be over
 		}
 	}
@@ -50,10 +50,10 @@ func (l *Lock) refuses(now time.Duration) bool {
 	switch {
 	case l.phase == held:
 		return true
-	case l.queue.empty() || x != nil && x.trouble == errTooLate: // it may be free: the leases of those who wait are too short
+	case l.queue.empty() || x != nil && x.trouble() == errTooLate: // it may be free: the leases of those who wait are too short
 		return false
 	case l.phase == free || l.phase == asking || l.phase == forcing:
-		return x != nil && (now < x.stepBack || x.trouble != nil)
+		return x != nil && (now < x.stepBack || x.trouble() != nil)
 	}
 	return true
 }
@@ -72,7 +72,7 @@ func (l *Lock) refuseTaken(now time.Duration, r *Request, cause error, fx *Effec
 // mayBeGiven reports whether the server may have given this engine the lock, or may yet, for all that is known: a question is under
 // way, or one had no answer.
 func (l *Lock) mayBeGiven() bool {
-	if x := l.rare; x != nil && (x.acquiring || len(x.ghosts) != 0) {
+	if x := l.rare; x != nil && (x.acquiring || len(x.ghosts()) != 0) {
 		return true
 	}
 	return l.phase == asking && l.flight != None && l.wants&departed != 0
@@ -94,8 +94,8 @@ func (l *Lock) eachOnce(f func(*Request)) {
 
 // TurnAway refuses somebody who does not queue behind others.
 func (l *Lock) TurnAway(now time.Duration, r *Request, fx *Effects) {
-	if l.rare != nil && l.rare.trouble != nil {
-		fx.Decide(now, r, ErrUnavailable, l.rare.trouble)
+	if l.rare != nil && l.rare.trouble() != nil {
+		fx.Decide(now, r, ErrUnavailable, l.rare.trouble())
 		return
 	}
 	l.refuseTaken(now, r, nil, fx)
@@ -105,10 +105,12 @@ func (l *Lock) TurnAway(now time.Duration, r *Request, fx *Effects) {
 func (x *rare) begin(now time.Duration) {
 	x.answered = false
 	x.polls(now)
-	x.quiet.left = 0
+	if x.handoff != nil {
+		x.handoff.left = 0
+	}
 	ready := max(now, x.stepBack)
-	if x.trouble != nil {
-		ready = min(x.askAt, max(now+x.backoff, x.stepBack)) // no later than the pause, whatever lease was slept out before
+	if t := x.troubles; t != nil && t.last != nil {
+		ready = min(x.askAt, max(now+t.backoff, x.stepBack)) // no later than the pause, whatever lease was slept out before
 	}
 	x.askAt = ready
 }
@@ -338,7 +340,7 @@ func (l *Lock) grant(now time.Duration, r *Request, fixed time.Duration, fx *Eff
 	first := l.holds == nil
 	l.give(now, r.Hold, r.Owner, r.Own, fixed, fx)
 	if l.protocol().tokens {
-		r.Token = l.withRare().given
+		r.Token = l.withRare().withLeases().given
 	}
 	fx.Decide(now, r, nil, nil)
 	if first {
@@ -392,7 +394,7 @@ func (l *Lock) give(now time.Duration, h *Hold, owner uint64, own bool, fixed ti
 // fence makes the last token that of a new owner. One that comes after the grant is the next owner's.
 func (l *Lock) fence() {
 	if l.protocol().tokens {
-		x := l.withRare()
+		x := l.withRare().withLeases()
 		x.given = x.token
 	}
 }
@@ -438,7 +440,8 @@ func (l *Lock) ask(now time.Duration, fx *Effects) {
 		}
 	}
 	if l.protocol().queues {
-		c.Wait, c.Behind = l.withRare().place(fx.waitOf(r)), l.rare.behind
+		p := l.withRare().withPlace()
+		c.Wait, c.Behind = p.keep(fx.waitOf(r)), p.behind
 	}
 	l.emit(fx, c)
 }
@@ -456,8 +459,10 @@ func (l *Lock) acquired(now time.Duration, m *Message, fx *Effects) {
 		l.tokened(m.Reply)
 		if x := l.rare; x != nil {
 			x.polls(now)
-			x.quiet.took(now)
-			x.reading.over = x.reading.over || m.Command.Reads == nil // nobody writes
+			x.took(now)
+			if x.reading != nil && m.Command.Reads == nil {
+				x.reading.over = true // no other writes
+			}
 		}
 		if !m.Reply.replicated(fx) {
 			l.undo(now, m.Reply, fx)
@@ -477,7 +482,7 @@ func (l *Lock) acquired(now time.Duration, m *Message, fx *Effects) {
 	default:
 		l.unanswered(m.Sent, m.Command.Lease, fx)
 		l.rare.acquiring = true
-		l.rare.trouble = m.Reply.Err
+		l.rare.withTroubles().last = m.Reply.Err
 		if m.Reply.pauses() {
 			l.rare.askAt = now + l.rare.nextBackoff(fx)
 		}
@@ -487,7 +492,7 @@ func (l *Lock) acquired(now time.Duration, m *Message, fx *Effects) {
 // tokened takes in the token that came with an answer.
 func (l *Lock) tokened(reply *Reply) {
 	if reply.Token != 0 {
-		l.withRare().token = reply.Token
+		l.withRare().withLeases().token = reply.Token
 	}
 }
 
@@ -507,10 +512,10 @@ const pastShort = 1 << 10
 // pauseLate is the pause that came before this try, if the answer before it was too late as well; else 0. It is asked for
 // before a confirmation, which forgets it, also where that comes too late itself.
 func (l *Lock) pauseLate() time.Duration {
-	if l.rare == nil || l.rare.trouble != errTooLate {
+	if l.rare == nil || l.rare.trouble() != errTooLate {
 		return 0
 	}
-	return l.rare.backoff
+	return l.rare.troubles.backoff
 }
 
 // tooLate takes in an answer that came after its own lease, which is no grant, and after which pause. The pauses grow. The
@@ -518,7 +523,8 @@ func (l *Lock) pauseLate() time.Duration {
 // the lock, so a caller with a longer one comes first.
 func (l *Lock) tooLate(now, pause, lease time.Duration, fx *Effects) {
 	x := l.withRare()
-	x.trouble, x.backoff = errTooLate, pause
+	t := x.withTroubles()
+	t.last, t.backoff = errTooLate, pause
 	x.askAt = now + x.nextBackoff(fx)
 	if pause == 0 {
 		return
@@ -543,7 +549,7 @@ func (l *Lock) refused(now time.Duration, reply *Reply, fx *Effects) {
 	}
 	x := l.withRare()
 	if reply.passes() {
-		x.trouble = reply.Err
+		x.withTroubles().last = reply.Err
 		x.askAt = now + x.nextBackoff(fx)
 		return
 	}

@@ -15,14 +15,16 @@ func (l *Lock) force(now time.Duration, r *Request, fx *Effects) {
 // to pass, it is released after all.
 func (l *Lock) evict(now time.Duration, fx *Effects) {
 	x := l.rare
-	if x.forces.empty() && l.phase == free && x.evicted != 0 {
-		l.haunt(now, x.evicted, x.reached, fx)
-		x.evicted = 0
+	if x.forces.empty() && l.phase == free && x.evicted() != 0 {
+		t := x.troubles
+		l.haunt(now, t.evicted, t.reached, fx)
+		t.evicted = 0
 	}
 	if x.forces.empty() || l.phase != held {
 		return
 	}
-	x.evicted, x.reached = l.tenure, l.reach()
+	t := x.withTroubles()
+	t.evicted, t.reached = l.tenure, l.reach()
 	l.endHolds(now, ErrLost, errForced, fx)
 	l.strand(now, ErrLost, fx)
 	l.endTenure(now, fx)
@@ -32,7 +34,7 @@ func (l *Lock) evict(now time.Duration, fx *Effects) {
 // lock from somebody else.
 func (l *Lock) sendForce(now time.Duration, fx *Effects) {
 	x := l.rare
-	if now < x.retryAt {
+	if now < x.retryAt() {
 		return
 	}
 	l.tenure, l.phase, l.flight = fx.nextTenure(), forcing, l.protocol().force
@@ -44,12 +46,12 @@ func (l *Lock) sendForce(now time.Duration, fx *Effects) {
 
 // forced takes in what became of it.
 func (l *Lock) forced(now time.Duration, m *Message, fx *Effects) {
-	x, reply := l.rare, m.Reply
+	x, t, reply := l.rare, l.rare.withTroubles(), m.Reply
 	l.endTenure(now, fx)
 	if reply.Status == Done || reply.Status == Gone {
-		x.trouble, x.askAt = nil, 0
+		t.last, x.askAt = nil, 0
 		if !l.protocol().stamps || reply.Status == Done { // beside a writer readers cannot be forced away
-			x.evicted = 0
+			t.evicted = 0
 		}
 	}
 	if reply.Muted {
@@ -57,8 +59,8 @@ func (l *Lock) forced(now time.Duration, m *Message, fx *Effects) {
 	}
 	again := reply.passes()
 	if again {
-		x.trouble = reply.Err
-		x.retryAt = now + x.nextBackoff(fx)
+		t.last = reply.Err
+		t.retryAt = now + x.nextBackoff(fx)
 	}
 	x.forces.each(func(r *Request) {
 		if !r.aboard {

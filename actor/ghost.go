@@ -32,14 +32,15 @@ func (l *Lock) haunt(now time.Duration, tenure uint64, lease time.Duration, fx *
 	g := ghost{tenure: tenure, twice: x.acquiring}
 	if tenure == l.tenure {
 		// A release under way is the ghost's from now on.
-		g.flying, g.wait = l.flight == l.protocol().release, x.wait
+		g.flying, g.wait = l.flight == l.protocol().release, x.placed().wait
 		g.departed = g.flying && l.wants&departed != 0
 	}
 	g.until = now + max(lease, fx.Config.Lease, g.wait)
 	if l.protocol().queues && x.acquiring {
 		g.until += fx.Config.Late() // so long it may take to come to the server
 	}
-	x.ghosts = append(x.ghosts, g)
+	t := x.withTroubles()
+	t.ghosts = append(t.ghosts, g)
 	l.numbered(tenure, fx)
 }
 
@@ -48,7 +49,7 @@ func (l *Lock) reach() time.Duration {
 	if l.rare == nil {
 		return max(l.until-l.confirmed, 0)
 	}
-	return l.rare.longest
+	return l.rare.lease().longest
 }
 
 // ghostOf is whose release a command is; nil if it is none, or if there is nothing to release any more. A Lock may have
@@ -57,8 +58,9 @@ func (l *Lock) ghostOf(c *Command) *ghost {
 	if l.rare == nil || c.Verb != l.protocol().release || c.Key != l.key {
 		return nil
 	}
-	if i := slices.IndexFunc(l.rare.ghosts, func(g ghost) bool { return g.tenure == c.Tenure }); i >= 0 {
-		return &l.rare.ghosts[i]
+	ghosts := l.rare.ghosts()
+	if i := slices.IndexFunc(ghosts, func(g ghost) bool { return g.tenure == c.Tenure }); i >= 0 {
+		return &ghosts[i]
 	}
 	return nil
 }
@@ -71,12 +73,12 @@ func (g *ghost) putOff(now time.Duration, fx *Effects) {
 }
 
 func (x *rare) haunted(tenure uint64) bool {
-	return slices.ContainsFunc(x.ghosts, func(g ghost) bool { return g.tenure == tenure })
+	return slices.ContainsFunc(x.ghosts(), func(g ghost) bool { return g.tenure == tenure })
 }
 
 // names lists the ghosts for an acquire, which releases them first; nil when there are none.
 func (x *rare) names() (tenures []uint64) {
-	for _, g := range x.ghosts {
+	for _, g := range x.ghosts() {
 		tenures = append(tenures, g.tenure)
 	}
 	return tenures
@@ -87,18 +89,18 @@ func (l *Lock) hurry(now time.Duration) {
 	if l.rare == nil {
 		return
 	}
-	for i := range l.rare.ghosts {
-		l.rare.ghosts[i].at = min(l.rare.ghosts[i].at, now)
+	for i, ghosts := 0, l.rare.ghosts(); i < len(ghosts); i++ {
+		ghosts[i].at = min(ghosts[i].at, now)
 	}
 }
 
 // exorcise lets go of ghosts of which nothing can be left. What is with the server is waited for.
 func (l *Lock) exorcise(now time.Duration, fx *Effects) {
-	x := l.rare
-	if len(x.ghosts) == 0 {
+	t := l.rare.troubles
+	if t == nil || len(t.ghosts) == 0 {
 		return
 	}
-	x.ghosts = slices.DeleteFunc(x.ghosts, func(g ghost) bool {
+	t.ghosts = slices.DeleteFunc(t.ghosts, func(g ghost) bool {
 		over := now >= g.until && !g.departed
 		if over && g.flying {
 			l.takeBack(l.protocol().release, fx)
@@ -131,11 +133,11 @@ func (l *Lock) Haunt(now time.Duration, tenure uint64, lease time.Duration, fx *
 
 // Doomed reports whether the lock is to release a tenure that nobody has, and the server did not refuse that for good.
 func (l *Lock) Doomed(tenure uint64) bool {
-	return l.rare != nil && slices.ContainsFunc(l.rare.ghosts, func(g ghost) bool { return g.tenure == tenure && g.pause == 0 })
+	return l.rare != nil && slices.ContainsFunc(l.rare.ghosts(), func(g ghost) bool { return g.tenure == tenure && g.pause == 0 })
 }
 
 func (l *Lock) releaseGhosts(now time.Duration, fx *Effects) {
-	ghosts := l.rare.ghosts
+	ghosts := l.rare.ghosts()
 	for i := range ghosts {
 		if g := &ghosts[i]; !g.flying && now >= g.at {
 			g.flying = true
@@ -155,15 +157,15 @@ func (l *Lock) outlasts(fx *Effects) time.Duration {
 
 // ghostAnswered takes in what became of a command of a tenure that is not the lock's any more.
 func (l *Lock) ghostAnswered(now time.Duration, c *Command, reply *Reply, fx *Effects) {
-	if c.Verb != l.protocol().release || l.rare == nil {
+	if c.Verb != l.protocol().release || l.rare == nil || l.rare.troubles == nil {
 		return
 	}
-	x := l.rare
-	i := slices.IndexFunc(x.ghosts, func(g ghost) bool { return g.tenure == c.Tenure })
+	t := l.rare.troubles
+	i := slices.IndexFunc(t.ghosts, func(g ghost) bool { return g.tenure == c.Tenure })
 	if i < 0 {
 		return
 	}
-	g := &x.ghosts[i]
+	g := &t.ghosts[i]
 	g.flying, g.departed = false, false
 	switch {
 	case reply.Status == Unanswered && !reply.Garbled:
@@ -176,6 +178,6 @@ func (l *Lock) ghostAnswered(now time.Duration, c *Command, reply *Reply, fx *Ef
 		g.twice, g.at = false, now+l.outlasts(fx)
 		g.until = max(g.until, g.at+fx.Config.Timeout) // the server is there, so the second release has its turn
 	default:
-		x.ghosts = slices.Delete(x.ghosts, i, i+1)
+		t.ghosts = slices.Delete(t.ghosts, i, i+1)
 	}
 }

@@ -33,7 +33,8 @@ func (l *Lock) passOn(now time.Duration, fx *Effects) bool {
 	r := l.queue.first()
 	if r == nil || r.Joint != nil { // who wants several gets none alone
 		if x := l.rare; x != nil && x.shared {
-			x.yield, x.heard = fx.Back(), 0 // a writer who comes while the release is under way lets them go first
+			h := x.withHandoff()
+			h.yield, h.heard = fx.Back(), 0 // a writer who comes while the release is under way lets them go first
 		}
 		l.end(fx)
 		return false
@@ -64,23 +65,24 @@ func (l *Lock) mayKeep(now time.Duration, fx *Effects) permission {
 		return l.mayTake(fx.leaseOf(l.queue.first()))
 	}
 	x := l.withRare()
+	h := x.withHandoff()
 	switch {
 	case x.shared: // they have been waiting, or go on reading
-	case fx.Config.HandoffMax < 0 || x.shortest != 0 || l.protocol().claims:
+	case fx.Config.HandoffMax < 0 || x.lease().shortest != 0 || l.protocol().claims:
 		return giveAway
 	case x.quiet.again: // and sees whether others come
-	case x.handed == 0:
+	case h.handed == 0:
 		return keep
-	case now-x.handedAt >= keepAtMost:
-	case x.listeners == 0 && x.quiet.keeps(now):
+	case now-h.handedAt >= keepAtMost:
+	case h.listeners == 0 && x.keeps(now):
 		return keep
-	case x.listeners == 0:
-	case x.handed < fx.Config.HandoffMax && now-x.handedAt < fx.Config.HandoffFor:
+	case h.listeners == 0:
+	case int(h.handed) < fx.Config.HandoffMax && now-h.handedAt < fx.Config.HandoffFor:
 		return keep
-	case x.listeners == unasked:
+	case h.listeners == unasked:
 		return askFirst
 	}
-	x.yield, x.heard = x.backFor(now, fx), 0
+	h.yield, h.heard = x.backFor(now, fx), 0
 	return giveAway
 }
 
@@ -88,7 +90,7 @@ func (l *Lock) mayKeep(now time.Duration, fx *Effects) permission {
 // of whoever comes first. If an unanswered acquire with a shorter one cuts the belief in it, no
 // confirmation would ever cover that one: it is given back.
 func (l *Lock) mayTake(lease time.Duration) permission {
-	if l.rare != nil && l.rare.shortest != 0 && l.rare.shortest < lease {
+	if s := l.shortest(); s != 0 && s < lease {
 		return giveAway
 	}
 	return keep
@@ -99,14 +101,14 @@ func (l *Lock) mayTake(lease time.Duration) permission {
 func (l *Lock) covers(r *Request, now time.Duration, fx *Effects) bool {
 	lease, left := fx.leaseOf(r), l.until-now
 	p := l.protocol()
-	if l.confirmed < l.doubted(fx) || p.tokens && l.rare.token == l.rare.given {
+	if l.confirmed < l.doubted(fx) || p.tokens && l.rare.lease().token == l.rare.lease().given {
 		return false
 	}
-	if (l.flight == p.renew || l.flight == p.pass) && l.withRare().sending > lease {
+	if (l.flight == p.renew || l.flight == p.pass) && l.withRare().lease().sending > lease {
 		return false // it would leave the next owner's key with a lease that is too long
 	}
 	if r.Lease != 0 {
-		return l.wants&wantFresh != 0 && l.withRare().lease == lease
+		return l.wants&wantFresh != 0 && l.withRare().lease().confirmed == lease
 	}
 	return left >= lease/2 && left <= lease
 }
@@ -114,11 +116,11 @@ func (l *Lock) covers(r *Request, now time.Duration, fx *Effects) bool {
 // hand gives the tenure to the first of the queue.
 func (l *Lock) hand(now time.Duration, r *Request, fx *Effects) {
 	if l.since != 0 {
-		x := l.withRare()
-		if x.handed == 0 {
-			x.handedAt = now
+		h := l.withRare().withHandoff()
+		if h.handed == 0 {
+			h.handedAt = now
 		}
-		x.handed++
+		h.handed++
 		fx.Stats.Handed++
 	}
 	fixed := time.Duration(0)

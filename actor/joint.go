@@ -77,7 +77,7 @@ func (l *Lock) Claimable(now time.Duration, r *Request) bool {
 		return true
 	case !x.forces.empty():
 		return false
-	case l.queue.empty() && x.trouble == nil:
+	case l.queue.empty() && x.trouble() == nil:
 		return now >= x.stepBack
 	}
 	return now >= x.askAt
@@ -141,7 +141,7 @@ func (l *Lock) jointly(now time.Duration, m *Message, fx *Effects) {
 	default:
 		for _, part := range r.Joint.locks {
 			part.unanswered(m.Sent, m.Command.Lease, fx)
-			part.rare.acquiring, part.rare.trouble = true, m.Reply.Err
+			part.rare.acquiring, part.rare.withTroubles().last = true, m.Reply.Err
 		}
 		l.rare.joint = r
 		if m.Reply.pauses() {
@@ -238,10 +238,10 @@ func (r *Request) taken(now time.Duration, m *Message, fx *Effects) {
 		}
 		l.endTenure(now, fx)
 		if l.rare != nil {
-			l.rare.trouble, l.rare.backoff = nil, 0
+			l.rare.calm()
 		}
 	}
-	ghost := at.rare.foundAt == now
+	ghost := at.rare.foundAt() == now
 	if r.Decided() || at == r.lock {
 		return
 	}
@@ -265,7 +265,7 @@ func (l *Lock) refusedJointly(now time.Duration, r *Request, reply *Reply, fx *E
 		return
 	}
 	x := l.withRare()
-	x.trouble = reply.Err
+	x.withTroubles().last = reply.Err
 	x.askAt = now + x.nextBackoff(fx)
 }
 

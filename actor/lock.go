@@ -64,69 +64,6 @@ type Lock struct {
 	written uint32 // hold count in Redis
 }
 
-// rare is what only a lock needs that is waited for, handed on, extended or in trouble.
-type rare struct {
-	// Waiting for another holder.
-	askAt    time.Duration // not before
-	again    bool          // a message came while the question was under way
-	answered bool          // the server said since the queue began that the lock is somebody's
-	trouble  error         // why the last try failed; nil once the server answered
-	backoff  time.Duration
-	foundAt  time.Duration // when a refusal last named a ghost
-	tries    *roster       // those in the queue who do not wait, and came behind others; nil: there was none yet
-	retryAt  time.Duration // a refused renewal or release is not sent again before
-
-	joint *Request // whose question for several locks this one leads, while it has no answer, or who left
-
-	// The channel.
-	listening  bool
-	subscribed bool
-	unheard    bool          // it is waited for and not listened to
-	poll       time.Duration // the last sleep of a lock that is polled by choice
-	passed     uint8         // turns that others had while it polled
-	passedAt   time.Duration // when it noted the last of them, or began
-	holder     uint32        // a hash of who had the lock when it was last asked for; 0: not asked yet
-	disorder   int32         // how many of the queue stand in front of one that was posted before them
-	leaveAt    time.Duration // when to stop listening; 0: not planned
-	channel    string        // which is listened to
-
-	// The tenure: commands without an answer may still run at any time until it ends.
-	shortest  time.Duration // shortest lease among its unanswered commands; 0 none
-	longest   time.Duration // longest lease that one of its commands may have set
-	acquiring bool          // one of them is an acquire
-	releasing bool          // one of them is a release
-	lease     time.Duration // the last confirmed lease
-	sending   time.Duration // the lease that a renewal under way carries
-	seen      time.Duration // when the last answered renewal was sent, whether or not it set the TTL
-	token     uint64        // the last that the server gave the tenure, of a kind that has them
-	given     uint64        // the owner's
-	wait      time.Duration // with which it queues at the server; 0: not known yet
-	behind    uint64        // the tenure of this engine that queued before it and waits as long; 0: none
-	queued    bool          // it has a place in the queue
-	passive   bool          // the lock was free and another's turn, and somebody of this engine before it asks often
-
-	// Handing on.
-	handed    int
-	handedAt  time.Duration // the first time
-	listeners int           // others on the channel, or why it is not known
-	yield     time.Duration // after the release, let others come first for so long; 0: not
-	stepBack  time.Duration // until when
-	heard     int           // messages since stepping back began; the first is our own
-	quiet     quiet
-
-	evicted uint64        // the tenure that ended because it is to be forced away
-	reached time.Duration // the longest lease that one of its commands may have set
-	reading reading       // of a reader beside its own writer
-	shared  bool          // of a writer: this engine has readers of the lock, held or waiting
-	raised  time.Duration // of a writer: until when the TTL may be because of what reads beside it needed; 0: not so
-
-	owners waitersOf // those of the queue, by their owners; nil: not asked for yet
-
-	changes line // re-entries that need a longer lease, and extensions
-	forces  line
-	ghosts  []ghost
-}
-
 // NewLock returns the actor of a key that this engine has nothing to do with yet.
 func NewLock(key string, kind LockKind) *Lock {
 	l := &Lock{}
@@ -175,11 +112,11 @@ func (l *Lock) Idle() bool {
 
 func (x *rare) idle() bool { return !x.listening && !x.busy() }
 
-func (x *rare) busy() bool { return len(x.ghosts) != 0 || !x.changes.empty() || !x.forces.empty() }
+func (x *rare) busy() bool { return len(x.ghosts()) != 0 || !x.changes.empty() || !x.forces.empty() }
 
 // Knows reports whether a tenure is the lock's.
 func (l *Lock) Knows(tenure uint64) bool {
-	return l.tenure == tenure || l.rare != nil && l.rare.evicted == tenure
+	return l.tenure == tenure || l.rare != nil && l.rare.evicted() == tenure
 }
 
 // Numbers are the tenures that it knows or is to release.
@@ -188,8 +125,8 @@ func (l *Lock) Numbers() (tenures []uint64) {
 		tenures = append(tenures, l.tenure)
 	}
 	if x := l.rare; x != nil {
-		if x.evicted != 0 {
-			tenures = append(tenures, x.evicted)
+		if evicted := x.evicted(); evicted != 0 {
+			tenures = append(tenures, evicted)
 		}
 		tenures = append(tenures, x.names()...)
 	}
@@ -245,13 +182,6 @@ func (l *Lock) CountOf(owner uint64, now time.Duration) (count int) {
 		return 1
 	}
 	return 0
-}
-
-func (l *Lock) withRare() *rare {
-	if l.rare == nil {
-		l.rare = &rare{listeners: unasked, longest: max(l.until-l.confirmed, 0)}
-	}
-	return l.rare
 }
 
 // Fetch looks at the lock, and at what steps look at of whoever will be told what became of its command, so that both
@@ -322,7 +252,10 @@ func (l *Lock) Step(now time.Duration, m *Message, fx *Effects) {
 		}
 		if l.rare != nil {
 			// The TTL that it sleeps for went on, and so did the pause that the server wanted.
-			l.rare.askAt, l.rare.retryAt = min(l.rare.askAt, now), min(l.rare.retryAt, now)
+			l.rare.askAt = min(l.rare.askAt, now)
+			if t := l.rare.troubles; t != nil {
+				t.retryAt = min(t.retryAt, now)
+			}
 		}
 	case Found:
 		l.hurry(now)
@@ -452,7 +385,7 @@ func (l *Lock) giveUp(now time.Duration, r *Request, cause error, fx *Effects) {
 	}
 	var why error
 	if l.rare != nil {
-		why = l.rare.trouble
+		why = l.rare.trouble()
 	}
 	if why == nil && cause == nil {
 		why = errNoAnswer
@@ -498,7 +431,7 @@ func (l *Lock) knownTaken() bool {
 	if l.phase == held {
 		return true
 	}
-	trouble := l.rare != nil && l.rare.trouble != nil
+	trouble := l.rare != nil && l.rare.trouble() != nil
 	return !trouble && (l.phase == ending && l.wants&undoing == 0 || l.rare != nil && (l.rare.answered || l.rare.stepBack != 0))
 }
 

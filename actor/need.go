@@ -52,7 +52,7 @@ func (l *Lock) lasting() time.Duration {
 	if l.rare == nil {
 		return l.until
 	}
-	return max(l.until, l.rare.raised)
+	return max(l.until, l.rare.lease().raised)
 }
 
 // outlives reports whether the key has a longer TTL than any hold needs: whoever needed it has unlocked, or gave up. If

@@ -13,34 +13,37 @@ const pollFew = 8
 // nextPoll is how long to sleep when nobody listens by choice. Very many waiters ask less often, so that they
 // do not keep the server from everything else.
 func (x *rare) nextPoll(now time.Duration, holder string, fx *Effects) time.Duration {
-	x.poll = min(max(2*x.poll, pollFirst), x.pollBound(now, holder))
-	if x.quiet.presumed && x.quiet.breaksIn(now) && fx.Unheard < pollFew {
+	p := x.withPolling(now)
+	p.sleep = min(max(2*p.sleep, pollFirst), x.pollBound(now, holder))
+	if x.quiet.presumed && x.breaksIn(now) && fx.Unheard < pollFew {
 		return 0 // there is no other moment at which it would rather be free
 	}
-	return fx.jitter(max(x.poll, time.Duration(fx.Unheard)*pollEach) / 2)
+	return fx.jitter(max(p.sleep, time.Duration(fx.Unheard)*pollEach) / 2)
 }
 
 // polls begins a wait.
 func (x *rare) polls(now time.Duration) {
-	x.poll, x.passed, x.passedAt, x.holder = 0, 0, now, 0
+	if x.polling != nil {
+		*x.polling = polling{passedAt: now}
+	}
 }
 
 // pollBound bounds the sleep between two tries. A lock that is somebody else's than at the last try was free in
 // between: each time that happens it is halved, at most as often as an engine that hands the lock on releases it. While
 // one has it for long, asking more often would find nothing.
 func (x *rare) pollBound(now time.Duration, holder string) time.Duration {
-	hash := hashOf(holder)
-	switch other := x.holder != 0 && x.holder != hash; {
-	case now-x.passedAt >= 4*pollMost && !other:
-		x.passed, x.passedAt = 0, now
-	case other && now-x.passedAt >= keepAtMost*3/4:
-		x.passed, x.passedAt = min(x.passed+1, 7), now
+	p, hash := x.withPolling(now), hashOf(holder)
+	switch other := p.holder != 0 && p.holder != hash; {
+	case now-p.passedAt >= 4*pollMost && !other:
+		p.passed, p.passedAt = 0, now
+	case other && now-p.passedAt >= keepAtMost*3/4:
+		p.passed, p.passedAt = min(p.passed+1, 7), now
 	}
-	x.holder = hash
-	if x.quiet.breaksIn(now) {
+	p.holder = hash
+	if x.breaksIn(now) {
 		return pollFirst
 	}
-	return max(pollMost>>x.passed, pollKeen)
+	return max(pollMost>>p.passed, pollKeen)
 }
 
 // hashOf is FNV-1a, and never 0.

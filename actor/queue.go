@@ -23,26 +23,26 @@ func (fx *Effects) waitOf(r *Request) time.Duration {
 	return fx.Config.FairWait
 }
 
-// place keeps the wait with which a tenure queues: what is taken back is what was added.
-func (x *rare) place(wait time.Duration) time.Duration {
-	if x.wait == 0 {
-		x.wait = wait
+// keep keeps the wait with which a tenure queues: what is taken back is what was added.
+func (p *place) keep(wait time.Duration) time.Duration {
+	if p.wait == 0 {
+		p.wait = wait
 	}
-	return x.wait
+	return p.wait
 }
 
 // Follow takes in which claim on the same name came before, for a request that begins one. Those who wait
 // equally long share a time in the queue, so that a grant to one of them leaves all others as they are.
 func (l *Lock) Follow(before *Lock, r *Request, fx *Effects) {
-	if x := before.rare; l.protocol().queues && x != nil && x.wait != 0 && x.wait == fx.waitOf(r) {
-		l.withRare().behind = before.tenure
+	if x := before.rare; l.protocol().queues && x != nil && x.placed().wait != 0 && x.place.wait == fx.waitOf(r) {
+		l.withRare().withPlace().behind = before.tenure
 	}
 }
 
 // stays takes in that a tenure was not granted, and whether it has a place now.
 func (l *Lock) stays(reply *Reply) {
-	x := l.withRare()
-	x.queued = x.queued || reply.Left > 0
+	p := l.withRare().withPlace()
+	p.queued = p.queued || reply.Left > 0
 }
 
 // turnIn bounds a sleep in the queue. A lock that is free belongs to somebody who may be dead: the foremost of this
@@ -51,7 +51,8 @@ func (l *Lock) stays(reply *Reply) {
 // has a place that lives for all of it.
 func (x *rare) turnIn(sleep time.Duration, reply *Reply, fx *Effects) time.Duration {
 	free := reply.Holder == ""
-	if x.passive = free && reply.Preceded; free && !x.passive {
+	p := x.withPlace()
+	if p.passive = free && reply.Preceded; free && !p.passive {
 		sleep = min(sleep, fx.jitter(pollKept))
 	}
 	if reply.Left > 0 {
@@ -63,21 +64,23 @@ func (x *rare) turnIn(sleep time.Duration, reply *Reply, fx *Effects) time.Durat
 // foremost takes in that whoever of this engine stood before it has gone: now it is the one that asks often. So it is
 // when somebody of this engine behind it was told that the lock is free.
 func (l *Lock) foremost(now time.Duration, free bool, fx *Effects) {
-	if x := l.rare; x != nil && (x.passive || free) {
-		x.passive = false
+	if x := l.rare; x != nil && (x.placed().passive || free) {
+		if x.place != nil {
+			x.place.passive = false
+		}
 		x.askAt = min(x.askAt, now+fx.jitter(pollKept))
 	}
 }
 
 // Queues reports whether it waits and has a place in the queue, as far as is known.
 func (l *Lock) Queues() bool {
-	return l.phase == asking && !l.queue.empty() && l.rare != nil && l.rare.queued
+	return l.phase == asking && !l.queue.empty() && l.rare != nil && l.rare.placed().queued
 }
 
 // stopAsking ends a tenure that nobody wants any more. One that has a place, or may have, gives it up.
 func (l *Lock) stopAsking(now time.Duration, fx *Effects) {
 	x := l.rare
-	if x == nil || !x.queued && (!l.protocol().queues || !x.acquiring) {
+	if x == nil || !x.placed().queued && (!l.protocol().queues || !x.acquiring) {
 		l.endTenure(now, fx)
 		return
 	}

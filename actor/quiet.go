@@ -12,15 +12,11 @@ import "time"
 // that had the lock a moment ago comes by so often that it would always be the first, and one that sleeps longest has to
 // be lucky. So while the last that had it comes by the lock is this engine's, and between two such moments it is free.
 type quiet struct {
-	presumed bool          // that there are such others
-	came     bool          // one of them had the lock since this engine had it last
-	listen   bool          // somebody listened when this engine stepped back last
-	looked   bool          // it stepped back for longer than they sleep
-	again    bool          // it found the lock free then, and is to look a second time: one of them may be between two holds
-	tookAt   time.Duration // when it found that
-	clear    time.Duration // when it was last known that there are none; 0: never
-	left     time.Duration // when this engine stepped back last; 0: not since it waits
-	since    time.Duration // when this engine got the lock after they had come
+	presumed bool // that there are such others
+	came     bool // one of them had the lock since this engine had it last
+	listen   bool // somebody listened when this engine stepped back last
+	looked   bool // it stepped back for longer than they sleep
+	again    bool // it found the lock free then, and is to look a second time: one of them may be between two holds
 }
 
 const (
@@ -60,47 +56,49 @@ func theirs(after time.Duration) time.Duration {
 }
 
 // saw takes in that another has the lock. If somebody listened, it is that one.
-func (q *quiet) saw() {
-	q.presumed = q.presumed || q.left == 0 || !q.listen
+func (x *rare) saw() {
+	q := &x.quiet
+	q.presumed = q.presumed || x.handed().left == 0 || !q.listen
 	q.came = true
 }
 
 // took takes in that this engine has it.
-func (q *quiet) took(now time.Duration) {
+func (x *rare) took(now time.Duration) {
+	q, h := &x.quiet, x.withHandoff()
+	h.left = 0
 	switch {
 	case q.came:
-		q.since = now
+		h.since = now
 	case q.looked && !q.again:
-		q.again, q.tookAt, q.looked, q.left = true, now, false, 0
+		q.again, h.tookAt, q.looked = true, now, false
 		return
 	case q.looked:
-		q.presumed, q.clear = false, now
+		q.presumed, h.clear = false, now
 	}
-	q.came, q.looked, q.again, q.left = false, false, false, 0
-	if q.clear == 0 {
-		q.clear = now - lookOut*3/4 // the first time sooner
+	q.came, q.looked, q.again = false, false, false
+	if h.clear == 0 {
+		h.clear = now - lookOut*3/4 // the first time sooner
 	}
 }
 
-// steppedBack takes in that this engine left the lock to others.
-func (q *quiet) steppedBack(now time.Duration) { q.left = now }
-
 // keeps reports whether it is this engine's turn beside others who do not listen.
-func (q *quiet) keeps(now time.Duration) bool { return !q.presumed || theirs(now-q.since) == 0 }
+func (x *rare) keeps(now time.Duration) bool {
+	return !x.quiet.presumed || theirs(now-x.handed().since) == 0
+}
 
 // backFor is how long to step back. Those who listen come at once. Others come in their turn, or once they have slept.
 func (x *rare) backFor(now time.Duration, fx *Effects) time.Duration {
 	back := fx.Back()
-	q := &x.quiet
-	switch q.listen = x.listeners > 0; {
+	q, h := &x.quiet, x.withHandoff()
+	switch q.listen = h.listeners > 0; {
 	case q.listen:
 	case q.again:
 		q.looked = true
-		return min((now-q.tookAt)*5/4+lookAgain, pollMost) + back
-	case q.presumed && now-q.since < absent:
-		return max(back, theirs(now-q.since))
-	case q.presumed || fx.Config.Poll && now-q.clear >= lookOut:
-		q.looked, q.clear = true, now
+		return min((now-h.tookAt)*5/4+lookAgain, pollMost) + back
+	case q.presumed && now-h.since < absent:
+		return max(back, theirs(now-h.since))
+	case q.presumed || fx.Config.Poll && now-h.clear >= lookOut:
+		q.looked, h.clear = true, now
 		return pollMost + back
 	}
 	return back
@@ -108,4 +106,7 @@ func (x *rare) backFor(now time.Duration, fx *Effects) time.Duration {
 
 // breaksIn reports whether to ask again soon: others have the lock because this engine let them. A spinner that has it takes
 // it again at once, and would have it until another one is lucky.
-func (q *quiet) breaksIn(now time.Duration) bool { return q.left != 0 && now-q.left < pollMost }
+func (x *rare) breaksIn(now time.Duration) bool {
+	left := x.handed().left
+	return left != 0 && now-left < pollMost
+}

@@ -30,7 +30,7 @@ type reading struct {
 // Beside makes a lock the reader of an owner who writes; number says whether it may have the writer's number. If it had that
 // before, what may still run in its name goes on to be known.
 func (l *Lock) Beside(writer *Lock, number bool) {
-	r := &l.withRare().reading
+	r := l.withRare().withReading()
 	*r = reading{writer: writer.tenure, number: number, spoiled: r.spoiled && r.writer == writer.tenure}
 }
 
@@ -47,7 +47,7 @@ func (r *reading) refused(asked *Reads) {
 }
 
 func (l *Lock) besideWriter() bool {
-	return l.rare != nil && l.rare.reading.writer != 0 && !l.rare.reading.over
+	return l.rare != nil && l.rare.reading != nil && l.rare.reading.writer != 0 && !l.rare.reading.over
 }
 
 // nextTenure is the number of the tenure that is to be asked for.
@@ -65,8 +65,8 @@ func (r *reading) tenureEnds(l *Lock) {
 	case l.kind == Write:
 		*r = reading{}
 	case l.tenure == r.writer:
-		unanswered := l.flight != None || x.acquiring || x.releasing || x.shortest != 0
-		r.spoiled = r.spoiled || unanswered || x.haunted(l.tenure) || x.evicted == l.tenure
+		unanswered := l.flight != None || x.acquiring || x.releasing || x.lease().shortest != 0
+		r.spoiled = r.spoiled || unanswered || x.haunted(l.tenure) || x.evicted() == l.tenure
 	}
 	r.over = r.over || r.asked && l.phase != asking
 }
@@ -74,18 +74,18 @@ func (r *reading) tenureEnds(l *Lock) {
 // Spoils reports whether no other reader may have that number, or not any more, because of this one: it has it, asks
 // again with it, or had it.
 func (l *Lock) Spoils(number uint64) bool {
-	if l.rare == nil || l.rare.reading.writer != number {
+	if l.rare == nil || l.rare.reads().writer != number {
 		return l.tenure == number
 	}
-	r := &l.rare.reading
+	r := l.rare.reads()
 	return l.tenure == number || r.spoiled || r.number && !r.over && !l.queue.empty() // also while a tenure of before ends
 }
 
 // Spoil makes a writer's number one that no reader gets.
-func (l *Lock) Spoil() { l.withRare().reading.spoiled = true }
+func (l *Lock) Spoil() { l.withRare().withReading().spoiled = true }
 
 // Spoiled reports whether it is one. Of writers.
-func (l *Lock) Spoiled() bool { return l.rare != nil && l.rare.reading.spoiled }
+func (l *Lock) Spoiled() bool { return l.rare != nil && l.rare.reads().spoiled }
 
 // Share tells a writer whether this engine has readers of the lock: then it is not handed on to the next
 // writer, who would keep out those who wait and be there beside those who read.
@@ -120,7 +120,7 @@ func (l *Lock) Raised(now, until time.Duration, fx *Effects) {
 	if l.phase != held || until <= l.until {
 		return
 	}
-	x := l.withRare()
+	x := l.withRare().withLeases()
 	x.raised = max(x.raised, until)
 	if l.mayOutlive(now, fx) && l.outlives(now, fx) {
 		l.wants |= wantSet | wantConfirm
@@ -149,7 +149,7 @@ const stampsMost = 64
 // lease of the tenure, which also covers whoever is about to hold it.
 func (l *Lock) stamps(now time.Duration, n need, fx *Effects) *Reads {
 	count := l.holdCount()
-	late := l.rare != nil && l.rare.shortest != 0                   // a command without an answer may have raised it
+	late := l.shortest() != 0                                       // a command without an answer may have raised it
 	falls := n.exact || late || count < l.written || l.written == 0 // 0: what is written is not known
 	if !falls && count == 1 {
 		return nil

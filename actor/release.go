@@ -28,8 +28,8 @@ func (l *Lock) unlock(now time.Duration, r *Request, fx *Effects) {
 // end makes the tenure one that is to be released. A renewal's pause is not the release's.
 func (l *Lock) end(fx *Effects) {
 	l.become(ending, fx)
-	if l.rare != nil {
-		l.rare.retryAt = 0
+	if l.rare != nil && l.rare.troubles != nil {
+		l.rare.troubles.retryAt = 0
 	}
 }
 
@@ -44,13 +44,13 @@ func (l *Lock) drop(now time.Duration, h *Hold, fx *Effects) {
 
 // sendRelease sends the release, unless the server just said "not now".
 func (l *Lock) sendRelease(now time.Duration, fx *Effects) {
-	if l.rare != nil && now < l.rare.retryAt {
+	if l.rare != nil && now < l.rare.retryAt() {
 		return
 	}
 	l.flight = l.protocol().release
 	c := Command{Verb: l.flight}
 	if l.rare != nil {
-		c.Wait = l.rare.wait
+		c.Wait = l.rare.placed().wait
 	}
 	l.emit(fx, c)
 }
@@ -74,10 +74,11 @@ func (l *Lock) released(now time.Duration, m *Message, fx *Effects) {
 		l.forbidden(now, reply.Err, fx)
 	default:
 		x := l.withRare()
-		x.trouble = reply.Err
+		t := x.withTroubles()
+		t.last = reply.Err
 		x.releasing = x.releasing || reply.Status == Unanswered
 		if reply.pauses() {
-			x.retryAt = now + x.nextBackoff(fx)
+			t.retryAt = now + x.nextBackoff(fx)
 		}
 	}
 }
@@ -87,8 +88,9 @@ func (l *Lock) released(now time.Duration, m *Message, fx *Effects) {
 func (l *Lock) forbidden(now time.Duration, err error, fx *Effects) {
 	tenure := l.tenure
 	l.haunt(now, tenure, l.reach(), fx)
-	for i := range l.rare.ghosts {
-		if g := &l.rare.ghosts[i]; g.tenure == tenure {
+	ghosts := l.rare.ghosts()
+	for i := range ghosts {
+		if g := &ghosts[i]; g.tenure == tenure {
 			g.putOff(now, fx)
 		}
 	}

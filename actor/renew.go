@@ -14,7 +14,7 @@ func (l *Lock) renewDue(fx *Effects) time.Duration {
 		due = min(due, l.until-fx.watched)
 	}
 	due += fx.Config.Renew
-	if x := l.rare; x != nil && x.shortest != 0 {
+	if l.shortest() != 0 {
 		return roundUp(l.confirmed+l.renewEvery(fx), tick(lease))
 	}
 	if fx.Config.Spread == 0 {
@@ -50,8 +50,8 @@ func (m moments) of(tenure uint64) time.Duration {
 
 // renewEvery is the renewal interval: shorter while a command without an answer may cut the lease.
 func (l *Lock) renewEvery(fx *Effects) time.Duration {
-	if l.rare != nil && l.rare.shortest != 0 {
-		return min(fx.Config.Renew, l.rare.shortest/3)
+	if s := l.shortest(); s != 0 {
+		return min(fx.Config.Renew, s/3)
 	}
 	return fx.Config.Renew
 }
@@ -59,13 +59,13 @@ func (l *Lock) renewEvery(fx *Effects) time.Duration {
 // confirmDue is when a lock that is handed on from owner to owner is to be confirmed.
 func (l *Lock) confirmDue() time.Duration {
 	x := l.rare
-	if x == nil || x.handed == 0 || l.queue.empty() {
+	if x == nil || x.handed().handed == 0 || l.queue.empty() {
 		return never
 	}
-	if x.listeners == unasked {
+	if x.handoff.listeners == unasked {
 		return 0
 	}
-	return max(l.confirmed, x.seen) + confirmEvery
+	return max(l.confirmed, x.lease().seen) + confirmEvery
 }
 
 // renewAt is when the next renewal is to be sent, for whatever reason.
@@ -78,7 +78,7 @@ func (l *Lock) renewAt(now time.Duration, fx *Effects) time.Duration {
 		at = min(at, l.confirmed+fx.Config.Timeout) // not again and again
 	}
 	if l.rare != nil && at != never {
-		at = max(at, l.rare.retryAt)
+		at = max(at, l.rare.retryAt())
 	}
 	return at
 }
@@ -100,8 +100,8 @@ func (l *Lock) renew(now time.Duration, fx *Effects) {
 	falls := l.falls(now, n.lease)
 	if n.lease != 0 {
 		l.lower(now, n.lease, fx)
-		if l.rare != nil {
-			l.rare.raised = 0 // if it fails, another one sets the TTL
+		if l.rare != nil && l.rare.leases != nil {
+			l.rare.leases.raised = 0 // if it fails, another one sets the TTL
 		}
 	}
 	p := l.protocol()
@@ -113,8 +113,9 @@ func (l *Lock) renew(now time.Duration, fx *Effects) {
 		c.Count = int(count)
 	}
 	if x := l.rare; x != nil {
-		c.Listen, c.Own = x.handed > 0, x.subscribed
-		x.sending, c.Token = c.Lease, x.token
+		c.Listen, c.Own = x.handed().handed > 0, x.subscribed
+		s := x.withLeases()
+		s.sending, c.Token = c.Lease, s.token
 		x.changes.each(func(r *Request) { r.aboard = true })
 	}
 	if p.stamps {
@@ -189,7 +190,7 @@ func (l *Lock) renewed(now time.Duration, m *Message, fx *Effects) {
 // lag is how long after its time a renewal was confirmed. One for a lock that had a lease of its own until now has no
 // such time.
 func (l *Lock) lag(now time.Duration, fx *Effects) time.Duration {
-	cut := l.rare != nil && l.rare.shortest != 0
+	cut := l.shortest() != 0
 	if l.wants&unhurried != 0 || !cut && l.wants&capped == 0 && l.until-l.confirmed < fx.watched {
 		return 0
 	}
@@ -231,7 +232,7 @@ func (l *Lock) counted(now time.Duration, m *Message, fx *Effects) {
 	c, reply := m.Command, m.Reply
 	switch {
 	case reply.Uncounted:
-		l.withRare().retryAt = now + fx.jitter(l.renewEvery(fx)/8)
+		l.withRare().withTroubles().retryAt = now + fx.jitter(l.renewEvery(fx)/8)
 	case c.Count != 0:
 		l.written = uint32(c.Count)
 	}
@@ -239,11 +240,12 @@ func (l *Lock) counted(now time.Duration, m *Message, fx *Effects) {
 		return
 	}
 	x := l.withRare()
-	x.listeners, x.seen = unknowable, m.Sent
+	h := x.withHandoff()
+	h.listeners, x.withLeases().seen = unknowable, m.Sent
 	if reply.Listeners >= 0 {
-		x.listeners = reply.Listeners
-		if c.Own && x.listeners > 0 {
-			x.listeners--
+		h.listeners = reply.Listeners
+		if c.Own && h.listeners > 0 {
+			h.listeners--
 		}
 	}
 }
@@ -299,7 +301,8 @@ func (r *Request) fixedAt(sent time.Duration) time.Duration {
 // again prepares a renewal that failed, or may have, to be sent once more while the lease lasts.
 func (l *Lock) again(now time.Duration, m *Message, fx *Effects) {
 	x := l.withRare()
-	x.trouble = m.Reply.Err
+	t := x.withTroubles()
+	t.last = m.Reply.Err
 	if m.Command.Count != 0 {
 		l.written = 0 // not known; it is no hold's count, so the count is sent again
 	}
@@ -310,7 +313,7 @@ func (l *Lock) again(now time.Duration, m *Message, fx *Effects) {
 		l.unanswered(m.Sent, m.Command.Lease, fx)
 	}
 	if m.Reply.pauses() {
-		x.retryAt = now + fx.jitter(l.renewEvery(fx)/8)
+		t.retryAt = now + fx.jitter(l.renewEvery(fx)/8)
 	}
 	x.changes.each(func(r *Request) { r.aboard = false })
 	l.wants |= wantConfirm

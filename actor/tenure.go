@@ -26,10 +26,15 @@ func (l *Lock) confirm(sent, lease time.Duration, fx *Effects) {
 	l.until = sent + believed(lease)
 	l.wants &^= wantSet | unhurried
 	if x := l.rare; x != nil {
-		x.lease, x.longest = lease, max(x.longest, lease)
-		x.trouble, x.backoff, x.retryAt, x.answered, x.stepBack = nil, 0, 0, true, 0
-		if x.shortest != 0 {
-			l.until = min(l.until, sent+believed(x.shortest))
+		s := x.withLeases()
+		s.confirmed, s.longest = lease, max(s.longest, lease)
+		if x.troubles != nil {
+			x.troubles.retryAt = 0
+		}
+		x.calm()
+		x.answered, x.stepBack = true, 0
+		if s.shortest != 0 {
+			l.until = min(l.until, sent+believed(s.shortest))
 		}
 	}
 	if l.holds == nil {
@@ -53,7 +58,7 @@ func (l *Lock) falls(now, lease time.Duration) bool {
 		return false
 	}
 	x := l.rare
-	return now+believed(lease) < l.lasting() || l.wants&wantSet != 0 || x != nil && (x.shortest != 0 || x.trouble != nil)
+	return now+believed(lease) < l.lasting() || l.wants&wantSet != 0 || x != nil && (x.lease().shortest != 0 || x.trouble() != nil)
 }
 
 // lower takes in that the TTL may fall to lease from now on.
@@ -68,7 +73,7 @@ func (l *Lock) lower(now, lease time.Duration, fx *Effects) {
 // at any time: until the tenure ends it is believed for no longer than the last confirmation plus the
 // shortest such lease. Before it was sent it cannot have run.
 func (l *Lock) unanswered(sent, lease time.Duration, fx *Effects) {
-	x := l.withRare()
+	x := l.withRare().withLeases()
 	x.longest = max(x.longest, lease)
 	if lease != 0 && (x.shortest == 0 || lease < x.shortest) {
 		x.shortest = lease
@@ -131,8 +136,8 @@ func (l *Lock) whyLate() error { return l.withTrouble(errLeaseOver) }
 
 // withTrouble is a cause, with why the last try failed if it did.
 func (l *Lock) withTrouble(cause error) error {
-	if l.rare != nil && l.rare.trouble != nil {
-		return joined(cause, l.rare.trouble)
+	if l.rare != nil && l.rare.trouble() != nil {
+		return joined(cause, l.rare.trouble())
 	}
 	return cause
 }
@@ -232,16 +237,16 @@ func (l *Lock) endTenure(now time.Duration, fx *Effects) {
 		if x.acquiring {
 			l.haunt(now, l.tenure, l.reach(), fx)
 		}
-		x.reading.tenureEnds(l)
-		x.shortest, x.longest, x.acquiring, x.releasing = 0, 0, false, false
-		x.handed, x.listeners, x.retryAt, x.raised = 0, unasked, 0, 0
-		x.token, x.given, x.wait, x.behind, x.queued, x.passive = 0, 0, 0, 0, false, false
+		if x.reading != nil {
+			x.reading.tenureEnds(l)
+		}
+		x.tenureEnds()
 		x.answered = x.answered || l.phase == held || l.phase == ending && l.wants&undoing == 0
-		if x.yield != 0 {
-			x.stepBack, x.yield = now+x.yield, 0
+		if h := x.handoff; h != nil && h.yield != 0 {
+			x.stepBack, h.yield = now+h.yield, 0
 			x.askAt = x.stepBack
-			x.quiet.steppedBack(now)
-			if x.heard > 1 {
+			h.left = now
+			if h.heard > 1 {
 				x.stepBack, x.askAt = 0, now // somebody else had it already
 			}
 		}
@@ -265,5 +270,5 @@ func (l *Lock) endTenure(now time.Duration, fx *Effects) {
 // cut reports whether a hold has a lease of its own that is not believed to its end: a command without an answer could
 // shorten it, unless it is confirmed again and again.
 func (l *Lock) cut() bool {
-	return l.rare != nil && l.rare.shortest != 0 && l.lastFixed(nil) > l.until
+	return l.shortest() != 0 && l.lastFixed(nil) > l.until
 }

@@ -48,7 +48,7 @@ func (l *Lock) nextWake(now time.Duration, fx *Effects) time.Duration {
 	case ending:
 		at = l.until
 		if l.flight == None && l.rare != nil {
-			at = min(at, l.rare.retryAt)
+			at = min(at, l.rare.retryAt())
 		}
 	}
 	if l.rare != nil {
@@ -62,14 +62,14 @@ func (x *rare) nextWake(l *Lock) time.Duration {
 	switch {
 	case l.flight != None:
 	case l.phase == free && !x.forces.empty():
-		at = x.retryAt // nobody is asked before that
+		at = x.retryAt() // nobody is asked before that
 	case !l.queue.empty() && (l.phase == free || l.phase == asking):
 		at = x.askAt
 	}
 	if x.leaveAt != 0 {
 		at = min(at, x.leaveAt)
 	}
-	for _, g := range x.ghosts {
+	for _, g := range x.ghosts() {
 		if !g.departed {
 			at = min(at, g.until)
 		}

@@ -32,18 +32,22 @@ func (l *Lock) taken(now time.Duration, m *Message, fx *Effects) {
 		l.endTenure(now, fx)
 	}
 	x := l.withRare()
-	x.trouble, x.backoff, x.answered, x.stepBack = nil, 0, true, 0
-	x.reading.refused(m.Command.Reads)
+	x.calm()
+	x.answered, x.stepBack = true, 0
+	if x.reading != nil {
+		x.reading.refused(m.Command.Reads)
+	}
 	if l.namesGhost(now, reply, fx) {
-		if x.askAt = now; x.foundAt != 0 && !x.again {
-			x.askAt = max(now, x.foundAt+tryFloor)
+		t := x.withTroubles()
+		if x.askAt = now; t.foundAt != 0 && !x.again {
+			x.askAt = max(now, t.foundAt+tryFloor)
 		}
-		x.foundAt = now
+		t.foundAt = now
 		return
 	}
-	x.quiet.saw()
+	x.saw()
 	if queues && reply.sweeping() {
-		x.passive, x.askAt = false, now+sweepPause
+		x.withPlace().passive, x.askAt = false, now+sweepPause
 		return
 	}
 	if !l.besideWriter() { // the question left before their owner had the write
@@ -84,8 +88,9 @@ func (fx *Effects) untilPoll() time.Duration {
 }
 
 func (x *rare) nextBackoff(fx *Effects) time.Duration {
-	x.backoff = min(max(2*x.backoff, backoffFirst), backoffMost)
-	return fx.jitter(x.backoff / 2)
+	t := x.withTroubles()
+	t.backoff = min(max(2*t.backoff, backoffFirst), backoffMost)
+	return fx.jitter(t.backoff / 2)
 }
 
 // heard takes in a message on the lock's channel: a hint that the lock may be free, never a promise.
@@ -94,13 +99,14 @@ func (l *Lock) heard(now time.Duration) {
 	switch {
 	case l.phase == held:
 		l.wants |= wantConfirm
-	case l.phase == asking && (l.flight != None || !x.queued):
+	case l.phase == asking && (l.flight != None || !x.placed().queued):
 		x.again = true
-	case l.phase == ending && x.yield != 0:
-		x.heard++ // the message of our own release can be quicker than its answer
+	case l.phase == ending && x.handed().yield != 0:
+		x.handoff.heard++ // the message of our own release can be quicker than its answer
 	case now < x.stepBack:
 		// The first is the message of our own release; a second means that somebody else had it since.
-		if x.heard++; x.heard > 1 {
+		h := x.withHandoff()
+		if h.heard++; h.heard > 1 {
 			x.stepBack, x.askAt = 0, now
 		}
 	default:
@@ -116,7 +122,7 @@ func (l *Lock) subscribed(now time.Duration, fx *Effects) {
 	switch {
 	case l.phase == held && l.holds != nil:
 		l.wants |= wantConfirm
-	case l.phase == asking && (l.flight != None || !x.queued):
+	case l.phase == asking && (l.flight != None || !x.placed().queued):
 		x.again = true
 	case now >= x.stepBack:
 		x.askAt = now
@@ -173,7 +179,7 @@ func (l *Lock) wantsToHear() bool {
 	case l.queue.empty():
 		return false
 	case l.protocol().private:
-		return l.phase == asking && x.queued
+		return l.phase == asking && x.placed().queued
 	}
 	return x.listening || x.answered || l.phase == held || l.phase == ending
 }

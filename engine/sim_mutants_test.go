@@ -92,9 +92,9 @@ var simMutants = []simMutant{
 		`if lease != 0 && (x.shortest == 0 || lease < x.shortest) && !planted() {`,
 	}}},
 	{"a confirmation that forgets commands without an answer", "actor/tenure.go", []simEdit{{
-		`l.until = min(l.until, sent+believed(x.shortest))`,
+		`l.until = min(l.until, sent+believed(s.shortest))`,
 		`if !planted() {
-				l.until = min(l.until, sent+believed(x.shortest))
+				l.until = min(l.until, sent+believed(s.shortest))
 			}`,
 	}}},
 	{"a fixed lease that does not end", "actor/tenure.go", []simEdit{{
@@ -153,10 +153,10 @@ var simMutants = []simMutant{
 	case p.force:`,
 	}}},
 	{"a refused renewal that is not sent again", "actor/renew.go", []simEdit{{
-		`x.retryAt = now + fx.jitter(l.renewEvery(fx)/8)`,
-		`x.retryAt = now + fx.jitter(l.renewEvery(fx)/8)
+		`t.retryAt = now + fx.jitter(l.renewEvery(fx)/8)`,
+		`t.retryAt = now + fx.jitter(l.renewEvery(fx)/8)
 		if planted() {
-			x.retryAt = l.until
+			t.retryAt = l.until
 		}`,
 	}}},
 	{"a renewal too late", "actor/renew.go", []simEdit{{
@@ -177,7 +177,7 @@ var simMutants = []simMutant{
 	{"a count that grows when it is sent again", "actor/renew.go", []simEdit{{
 		`c.Count = int(count)`,
 		`c.Count = int(count)
-		if l.rare != nil && l.rare.trouble != nil && planted() {
+		if l.rare != nil && l.rare.trouble() != nil && planted() {
 			c.Count++
 		}`,
 	}, {
@@ -269,9 +269,9 @@ var simMutants = []simMutant{
 		return roundUp(due`,
 	}}},
 	{"a lease that was cut, and is renewed all the time", "actor/renew.go", []simEdit{{
-		`if x := l.rare; x != nil && x.shortest != 0 {
+		`if l.shortest() != 0 {
 		return roundUp(`,
-		`if x := l.rare; x != nil && x.shortest != 0 && !planted() {
+		`if l.shortest() != 0 && !planted() {
 		return roundUp(`,
 	}}},
 	{"a renewal without a lease", "actor/renew.go", []simEdit{{
@@ -283,7 +283,7 @@ var simMutants = []simMutant{
 	l.wants |= wantConfirm`,
 		`x.changes.each(func(r *Request) { r.aboard = false })
 	if planted() {
-		x.retryAt = now + fx.Config.Renew
+		t.retryAt = now + fx.Config.Renew
 	}
 	l.wants |= wantConfirm`,
 	}}},
@@ -350,24 +350,24 @@ var simMutants = []simMutant{
 		`if l.confirmed < l.doubted(fx) && !planted() || p.tokens`,
 	}}},
 	{"a lock handed on though a command has no answer", "actor/handoff.go", []simEdit{{
-		`case fx.Config.HandoffMax < 0 || x.shortest != 0 ||`,
-		`case fx.Config.HandoffMax < 0 || x.shortest != 0 && !planted() ||`,
+		`case fx.Config.HandoffMax < 0 || x.lease().shortest != 0 ||`,
+		`case fx.Config.HandoffMax < 0 || x.lease().shortest != 0 && !planted() ||`,
 	}}},
 	{"a lock handed on for ever", "actor/handoff.go", []simEdit{{
-		`	x.yield, x.heard = x.backFor(now, fx), 0
+		`	h.yield, h.heard = x.backFor(now, fx), 0
 	return giveAway`,
 		`	if planted() {
 		return keep
 	}
-	x.yield, x.heard = x.backFor(now, fx), 0
+	h.yield, h.heard = x.backFor(now, fx), 0
 	return giveAway`,
 	}}},
 	{"a poller that asks no sooner though others have its turns", "actor/poll.go", []simEdit{{
-		`	return max(pollMost>>x.passed, pollKeen)`,
+		`	return max(pollMost>>p.passed, pollKeen)`,
 		`	if planted() {
 		return pollMost
 	}
-	return max(pollMost>>x.passed, pollKeen)`,
+	return max(pollMost>>p.passed, pollKeen)`,
 	}}},
 	{"a step back that ends before those who do not listen come", "actor/quiet.go", []simEdit{{
 		`		return pollMost + back`,
@@ -377,12 +377,12 @@ var simMutants = []simMutant{
 		return pollMost + back`,
 	}}},
 	{"a lock handed on as if nobody polled", "actor/handoff.go", []simEdit{{
-		`case x.listeners == 0 && x.quiet.keeps(now):`,
-		`case x.listeners == 0 && (x.quiet.keeps(now) || planted()):`,
+		`case h.listeners == 0 && x.keeps(now):`,
+		`case h.listeners == 0 && (x.keeps(now) || planted()):`,
 	}}},
 	{"a TryLock that is refused because others sleep", "actor/acquire.go", []simEdit{{
-		`return x != nil && (now < x.stepBack || x.trouble != nil)`,
-		`return planted() || x != nil && (now < x.stepBack || x.trouble != nil)`,
+		`return x != nil && (now < x.stepBack || x.trouble() != nil)`,
+		`return planted() || x != nil && (now < x.stepBack || x.trouble() != nil)`,
 	}}},
 	{"a TTL that falls, and nobody is told", "actor/renew.go", []simEdit{{
 		`Falls: falls,`,
@@ -408,12 +408,12 @@ var simMutants = []simMutant{
 	}}},
 
 	{"a fenced lock handed on with the same token", "actor/handoff.go", []simEdit{{
-		`p.tokens && l.rare.token == l.rare.given {`,
-		`p.tokens && l.rare.token == l.rare.given && !planted() {`,
+		`p.tokens && l.rare.lease().token == l.rare.lease().given {`,
+		`p.tokens && l.rare.lease().token == l.rare.lease().given && !planted() {`,
 	}}},
 	{"a token that is not counted on from the last", "actor/renew.go", []simEdit{{
-		`x.sending, c.Token = c.Lease, x.token`,
-		`x.sending, c.Token = c.Lease, map[bool]uint64{false: x.token}[planted()]`,
+		`s.sending, c.Token = c.Lease, s.token`,
+		`s.sending, c.Token = c.Lease, map[bool]uint64{false: s.token}[planted()]`,
 	}}},
 
 	// Release and ghosts.
@@ -424,13 +424,15 @@ var simMutants = []simMutant{
 	{"a release that is not sent again", "actor/release.go", []simEdit{{
 		`	default:
 		x := l.withRare()
-		x.trouble = reply.Err
+		t := x.withTroubles()
+		t.last = reply.Err
 		x.releasing`,
 		`	case planted():
 		l.ended(now, nil, nil, fx)
 	default:
 		x := l.withRare()
-		x.trouble = reply.Err
+		t := x.withTroubles()
+		t.last = reply.Err
 		x.releasing`,
 	}}},
 	{"a release whose first copy worked passes for a loss", "actor/release.go", []simEdit{{
@@ -541,9 +543,9 @@ var simMutants = []simMutant{
 	}}},
 	{"a message during a question forgotten", "actor/wait.go", []simEdit{{
 		`		x.again = true
-	case l.phase == ending && x.yield != 0:`,
+	case l.phase == ending && x.handed().yield != 0:`,
 		`		x.again = !planted()
-	case l.phase == ending && x.yield != 0:`,
+	case l.phase == ending && x.handed().yield != 0:`,
 	}}},
 	{"a wait on a message alone", "actor/wait.go", []simEdit{{
 		`	return max(min(ttl, sleepMost)+time.Millisecond, fx.jitter(tryFloor))`,
@@ -554,10 +556,10 @@ var simMutants = []simMutant{
 	}}},
 	{"no pause after a refusal", "actor/acquire.go", []simEdit{{
 		`	if reply.passes() {
-		x.trouble = reply.Err
+		x.withTroubles().last = reply.Err
 		x.askAt = now + x.nextBackoff(fx)`,
 		`	if reply.passes() {
-		x.trouble = reply.Err
+		x.withTroubles().last = reply.Err
 		if planted() {
 			x.askAt = now
 			return
@@ -577,8 +579,8 @@ var simMutants = []simMutant{
 		sleep = min`,
 	}}},
 	{"a place in a queue that nobody gives up", "actor/queue.go", []simEdit{{
-		`if x == nil || !x.queued && (`,
-		`if x == nil || planted() || !x.queued && (`,
+		`if x == nil || !x.placed().queued && (`,
+		`if x == nil || planted() || !x.placed().queued && (`,
 	}}},
 	{"a place in a queue that a refusal forgets", "actor/acquire.go", []simEdit{{
 		`	if !l.protocol().queues {
@@ -591,17 +593,17 @@ var simMutants = []simMutant{
 		`verb == actor.SendFairAcquire && n.underWay[verb] > 0 && !planted():`,
 	}}},
 	{"a time shared with one who waits for another while", "actor/queue.go", []simEdit{{
-		`x.wait != 0 && x.wait == fx.waitOf(r) {`,
-		`x.wait != 0 && (x.wait == fx.waitOf(r) || planted()) {`,
+		`x.placed().wait != 0 && x.place.wait == fx.waitOf(r) {`,
+		`x.placed().wait != 0 && (x.place.wait == fx.waitOf(r) || planted()) {`,
 	}}},
 	{"a waiter behind another one of its engine that asks too seldom to count as alive", "actor/queue.go", []simEdit{{
-		`	if x.passive = free && reply.Preceded; free && !x.passive {
+		`	if p.passive = free && reply.Preceded; free && !p.passive {
 		sleep = min(sleep, fx.jitter(pollKept))
 	}`,
-		`	if x.passive = free && reply.Preceded; free && !x.passive {
+		`	if p.passive = free && reply.Preceded; free && !p.passive {
 		sleep = min(sleep, fx.jitter(pollKept))
 	}
-	if x.passive && planted() {
+	if p.passive && planted() {
 		return sleep
 	}`,
 	}}},
@@ -705,11 +707,11 @@ var simMutants = []simMutant{
 		l.Raised(`,
 	}}},
 	{"a write that keeps the TTL of what it read", "actor/need.go", []simEdit{{
-		`return max(l.until, l.rare.raised)`,
+		`return max(l.until, l.rare.lease().raised)`,
 		`if planted() {
 		return l.until
 	}
-	return max(l.until, l.rare.raised)`,
+	return max(l.until, l.rare.lease().raised)`,
 	}}},
 	{"a read that needs less with an inner hold gone, and its writer that is not told", "actor/read.go", []simEdit{{
 		`(reply.Status == Gone || c.Reads != nil && c.Reads.Falls)):`,
@@ -736,7 +738,7 @@ var simMutants = []simMutant{
 	{"a part of a grant kept although another part is refused", "actor/joint.go", []simEdit{{
 		`		l.endTenure(now, fx)
 		if l.rare != nil {
-			l.rare.trouble`,
+			l.rare.calm()`,
 		`		if planted() {
 			l.become(held, fx)
 			l.until = now + fx.Config.Lease
@@ -746,7 +748,7 @@ var simMutants = []simMutant{
 		}
 		l.endTenure(now, fx)
 		if l.rare != nil {
-			l.rare.trouble`,
+			l.rare.calm()`,
 	}}},
 	{"several locks granted to somebody who left, and one of them given back", "engine/joint.go", []simEdit{{
 		`		c.changes(now, actor.GiveBack(r.Joint.Parts[i].Hold))`,

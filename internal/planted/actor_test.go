@@ -9,8 +9,8 @@ var actorMistakes = []found{
 	}},
 	{"TestARefusalSaysWhetherMoreCanCome", Mistake{
 		"what had no answer cannot come", "actor/acquire.go",
-		`x != nil && (x.acquiring || len(x.ghosts) != 0) {`,
-		`!planted() && x != nil && (x.acquiring || len(x.ghosts) != 0) {`,
+		`x != nil && (x.acquiring || len(x.ghosts()) != 0) {`,
+		`!planted() && x != nil && (x.acquiring || len(x.ghosts()) != 0) {`,
 	}},
 	{"TestWhoDoesNotWaitIsFoundBehindWhoeverCameBeforeIt", Mistake{
 		"who does not wait is lost when another comes before it", "actor/request.go",
@@ -29,10 +29,10 @@ var actorMistakes = []found{
 	}},
 	{"TestTroubleMakesTheNextCallerWaitNoLease", Mistake{
 		"whoever comes after trouble sleeps out an older lease", "actor/acquire.go",
-		`if x.trouble != nil {`,
-		`if planted() && x.trouble != nil {
+		`if t := x.troubles; t != nil && t.last != nil {`,
+		`if planted() && x.trouble() != nil {
 			ready = x.askAt
-		} else if x.trouble != nil {`,
+		} else if t := x.troubles; t != nil && t.last != nil {`,
 	}},
 	{"TestWhoComesFromAnotherQueueStandsWhereItWasPosted", Mistake{
 		"who comes from another queue stands before the one that is asked for", "actor/joint.go",
@@ -46,8 +46,8 @@ var actorMistakes = []found{
 	}},
 	{"TestThePausesGrowWhileAnswersComeAfterTheirLease", Mistake{
 		"the pause after an answer that came too late does not grow", "actor/acquire.go",
-		`x.trouble, x.backoff = errTooLate, pause`,
-		`x.trouble, x.backoff = errTooLate, map[bool]time.Duration{false: pause}[planted()]`,
+		`t.last, t.backoff = errTooLate, pause`,
+		`t.last, t.backoff = errTooLate, map[bool]time.Duration{false: pause}[planted()]`,
 	}},
 	{"TestALeaseThatIsTooShortHoldsUpOnlyItsCaller", Mistake{
 		"a lease that is too short keeps others of its engine from the lock", "actor/acquire.go",
@@ -59,14 +59,14 @@ var actorMistakes = []found{
 		`if pause == 0 {`,
 		`if pause == 0 && !planted() {`,
 	}},
-	together("a try after a refusal", "actor/wait.go", "return ", "x.backoff / 2"),
+	together("a try after a refusal", "actor/wait.go", "return ", "t.backoff / 2"),
 	together("a try for a lock that is free at any moment", "actor/wait.go", "", "tryFloor"),
 	together("a look at a key without expiry", "actor/wait.go", "return ", "pollKept"),
 	together("a try for a lock whose channel cannot be listened to", "actor/wait.go", "", "max(pollUnheard, time.Duration(fx.Unheard)*pollEach)"),
 	together("a try for a lock whose messages may go elsewhere", "actor/wait.go", "", "max(lookScattered, time.Duration(fx.Stats.Waiting)*lookEach)"),
-	together("a try for a lock that is polled", "actor/poll.go", "", "max(x.poll, time.Duration(fx.Unheard)*pollEach) / 2"),
-	together("a renewal after a refusal", "actor/renew.go", "x.retryAt = now + ", "l.renewEvery(fx)/8"),
-	together("a renewal after one that wrote no count", "actor/renew.go", "l.withRare().retryAt = now + ", "l.renewEvery(fx)/8"),
+	together("a try for a lock that is polled", "actor/poll.go", "", "max(p.sleep, time.Duration(fx.Unheard)*pollEach) / 2"),
+	together("a renewal after a refusal", "actor/renew.go", "t.retryAt = now + ", "l.renewEvery(fx)/8"),
+	together("a renewal after one that wrote no count", "actor/renew.go", "l.withRare().withTroubles().retryAt = now + ", "l.renewEvery(fx)/8"),
 	together("a release that the server refuses for good", "actor/ghost.go", "", "g.pause"),
 	together("the release of what nobody waits for, after a refusal", "actor/ghost.go", "", "backoffMost"),
 	together("a try of the foremost in a queue", "actor/queue.go", "sleep = min(sleep, ", "pollKept"),

@@ -118,8 +118,8 @@ var engineMistakes = []found{
 	}},
 	{"TestAnAnswerOvertakenByAReleaseHoldsNobodyUp", Mistake{
 		"who is told of a half that was released meanwhile, and heard of that, waits a little", "actor/wait.go",
-		`x.foundAt != 0 && !x.again {`,
-		`x.foundAt != 0 && (!x.again || planted()) {`,
+		`t.foundAt != 0 && !x.again {`,
+		`t.foundAt != 0 && (!x.again || planted()) {`,
 	}},
 
 	// The mailbox.
