@@ -1,6 +1,7 @@
 package lockwheel_test
 
 import (
+	"context"
 	"flag"
 	"fmt"
 	"runtime"
@@ -103,4 +104,57 @@ func TestAnIdleEngineDoesNotWake(t *testing.T) {
 	}
 	settled(t, e)
 	requireNoTurns("after work")
+}
+
+var waiters = flag.Int("waiters", 100_000, "how many callers TestWaitingCostsFewBytes has wait")
+
+// What a caller that waits without a goroutine may take of the live heap, with its name: on a name of its own, and on one that it shares
+// with all others.
+const (
+	mostWaiting = 1100
+	mostSharing = 600
+)
+
+func TestWaitingCostsFewBytes(t *testing.T) {
+	n := *waiters
+	if raced {
+		n = min(n, 10_000)
+	}
+	for what, most := range map[string]int64{"each on a name of its own": mostWaiting, "all on one": mostSharing} {
+		t.Run(what, func(t *testing.T) {
+			s, names := realSite(t), n
+			if most == mostSharing {
+				names = 1
+			}
+			name := func(i int) string { return fmt.Sprintf("orders/%07d", i%names) }
+			other, e := s.open(unhurried), s.open(lockwheel.Options{Timeout: 10 * time.Second, Lease: time.Hour})
+			holdMany(t, e, 100) // so that pools and connections are there
+			const workers = 64
+			crowd(t, workers, func(w int) error {
+				for i := w; i < names; i += workers {
+					if _, err := other.Mutex(name(i)).Lock(t.Context()); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			before := liveHeap()
+			all := make([]*lockwheel.Pending, n)
+			for i := range all {
+				all[i] = e.Mutex(name(i)).LockAsync(ctx)
+			}
+			eventually(t, "each is asked for, and listened to", func() bool {
+				got := e.Stats()
+				return got.Waiting == int64(n) && got.Subscriptions >= int64(names) && got.InFlight == 0
+			})
+			each := (int64(liveHeap()) - int64(before)) / int64(n)
+			t.Logf("%d callers wait, %s: %d bytes of live heap each, with names", n, what, each)
+			if !raced {
+				require.LessOrEqual(t, each, most)
+			}
+			runtime.KeepAlive(all)
+		})
+	}
 }

@@ -70,7 +70,7 @@ func (l *Lock) mayKeep(now time.Duration, fx *Effects) permission {
 	case x.shared: // they have been waiting, or go on reading
 	case fx.Config.HandoffMax < 0 || x.lease().shortest != 0 || l.protocol().claims:
 		return giveAway
-	case x.quiet.again: // and sees whether others come
+	case h.again: // and sees whether others come
 	case h.handed == 0:
 		return keep
 	case now-h.handedAt >= keepAtMost:

@@ -14,9 +14,6 @@ import "time"
 type quiet struct {
 	presumed bool // that there are such others
 	came     bool // one of them had the lock since this engine had it last
-	listen   bool // somebody listened when this engine stepped back last
-	looked   bool // it stepped back for longer than they sleep
-	again    bool // it found the lock free then, and is to look a second time: one of them may be between two holds
 }
 
 const (
@@ -57,8 +54,8 @@ func theirs(after time.Duration) time.Duration {
 
 // saw takes in that another has the lock. If somebody listened, it is that one.
 func (x *rare) saw() {
-	q := &x.quiet
-	q.presumed = q.presumed || x.handed().left == 0 || !q.listen
+	q, h := &x.quiet, x.handed()
+	q.presumed = q.presumed || h.left == 0 || !h.listen
 	q.came = true
 }
 
@@ -69,13 +66,13 @@ func (x *rare) took(now time.Duration) {
 	switch {
 	case q.came:
 		h.since = now
-	case q.looked && !q.again:
-		q.again, h.tookAt, q.looked = true, now, false
+	case h.looked && !h.again:
+		h.again, h.tookAt, h.looked = true, now, false
 		return
-	case q.looked:
+	case h.looked:
 		q.presumed, h.clear = false, now
 	}
-	q.came, q.looked, q.again = false, false, false
+	q.came, h.looked, h.again = false, false, false
 	if h.clear == 0 {
 		h.clear = now - lookOut*3/4 // the first time sooner
 	}
@@ -90,15 +87,15 @@ func (x *rare) keeps(now time.Duration) bool {
 func (x *rare) backFor(now time.Duration, fx *Effects) time.Duration {
 	back := fx.Back()
 	q, h := &x.quiet, x.withHandoff()
-	switch q.listen = h.listeners > 0; {
-	case q.listen:
-	case q.again:
-		q.looked = true
+	switch h.listen = h.listeners > 0; {
+	case h.listen:
+	case h.again:
+		h.looked = true
 		return min((now-h.tookAt)*5/4+lookAgain, pollMost) + back
 	case q.presumed && now-h.since < absent:
 		return max(back, theirs(now-h.since))
 	case q.presumed || fx.Config.Poll && now-h.clear >= lookOut:
-		q.looked, h.clear = true, now
+		h.looked, h.clear = true, now
 		return pollMost + back
 	}
 	return back

@@ -65,15 +65,16 @@ type leases struct {
 type handoff struct {
 	handed    int32
 	heard     int32         // messages since stepping back began; the first is our own
-	listeners int           // others on the channel, or why it is not known
+	listeners int32         // others on the channel, or why it is not known
+	listen    bool          // others listened when this engine stepped back last
+	looked    bool          // of those who do not, see quiet: this engine stepped back for longer than they sleep
+	again     bool          // it found the lock free then, and is to look a second time: one of them may be between two holds
 	handedAt  time.Duration // the first time
 	yield     time.Duration // after the release, let others come first for so long; 0: not
-
-	// Of those who do not listen, see quiet.
-	tookAt time.Duration // when this engine found the lock free after it had stepped back for longer than they sleep
-	clear  time.Duration // when it was last known that there are none; 0: never
-	left   time.Duration // when this engine stepped back last; 0: not since it waits
-	since  time.Duration // when this engine got the lock after they had come
+	tookAt    time.Duration // when this engine found the lock free after it had stepped back for longer than they sleep
+	clear     time.Duration // when it was last known that there are none; 0: never
+	left      time.Duration // when this engine stepped back last; 0: not since it waits
+	since     time.Duration // when this engine got the lock after they had come
 }
 
 // place is that of a tenure in the queue that the server keeps.

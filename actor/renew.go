@@ -243,7 +243,7 @@ func (l *Lock) counted(now time.Duration, m *Message, fx *Effects) {
 	h := x.withHandoff()
 	h.listeners, x.withLeases().seen = unknowable, m.Sent
 	if reply.Listeners >= 0 {
-		h.listeners = reply.Listeners
+		h.listeners = int32(reply.Listeners)
 		if c.Own && h.listeners > 0 {
 			h.listeners--
 		}

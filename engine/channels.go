@@ -5,8 +5,8 @@ type channel struct {
 	name       string
 	by         hearers
 	prev, next *channel // in the line that it stands in
+	on         int32    // the connection that has it: of no account once that is gone
 	state      uint8
-	on         int  // the connection that has it: of no account once that is gone
 	leaving    bool // it is heard for nobody, and not on the next connection
 	refused    bool // it was not joined when it was asked for alone: it is in the line of those
 }

@@ -76,7 +76,7 @@ func newEars() *ears {
 
 // heard reports whether a channel's messages come.
 func (e *ears) heard(ch *channel) bool {
-	return (ch.state == present || ch.state == moving) && ch.on > e.gone
+	return (ch.state == present || ch.state == moving) && int(ch.on) > e.gone
 }
 
 // join notes that a lock wants to hear a channel, and reports whether it does already.
@@ -188,12 +188,12 @@ func (e *ears) confirmed(name string, on int) []*actor.Lock {
 	}
 	e.waits = false
 	if e.heard(ch) {
-		if on > ch.on {
-			ch.state, ch.on = present, on
+		if on > int(ch.on) {
+			ch.state, ch.on = present, int32(on)
 		}
 		return nil // again, on another connection: nothing was missed
 	}
-	ch.state, ch.on, ch.leaving, ch.refused = present, on, false, false
+	ch.state, ch.on, ch.leaving, ch.refused = present, int32(on), false, false
 	e.subscribed++
 	if ch.by.len() == 0 {
 		e.idle++
@@ -216,7 +216,7 @@ func (e *ears) cutOff(gone int) {
 
 // silenced takes in that the server took a channel away from a connection, because its slot moved.
 func (e *ears) silenced(name string, on int) {
-	if ch := e.channels[name]; ch != nil && e.heard(ch) && ch.on == on {
+	if ch := e.channels[name]; ch != nil && e.heard(ch) && int(ch.on) == on {
 		e.lose(ch)
 	}
 }

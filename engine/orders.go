@@ -147,7 +147,7 @@ func longer(backoff time.Duration) time.Duration {
 func (e *ears) joined(on int) {
 	for _, name := range e.last.join {
 		if ch := e.channels[name]; ch != nil && e.heard(ch) {
-			ch.state, ch.on = present, max(ch.on, on)
+			ch.state, ch.on = present, max(ch.on, int32(on))
 		}
 	}
 }
@@ -155,14 +155,14 @@ func (e *ears) joined(on int) {
 // changed takes in that the next connection is the connection, or that there is none.
 func (e *ears) changed(gone int) {
 	for ch := e.here.pop(); ch != nil; ch = e.here.pop() { // that came there since the order was made
-		if e.heard(ch) && ch.on <= gone {
+		if e.heard(ch) && int(ch.on) <= gone {
 			e.lose(ch)
 		} else {
 			e.fresh.push(ch)
 		}
 	}
 	for _, ch := range e.doubtful {
-		if e.channels[ch.name] == ch && e.heard(ch) && ch.on <= gone && (!ch.leaving || ch.by.len() > 0) {
+		if e.channels[ch.name] == ch && e.heard(ch) && int(ch.on) <= gone && (!ch.leaving || ch.by.len() > 0) {
 			e.lose(ch)
 		}
 	}
@@ -180,7 +180,7 @@ func (e *ears) failed(on int) (unheard []*actor.Lock) {
 	for _, name := range e.last.join {
 		ch := e.channels[name]
 		switch {
-		case ch == nil || e.heard(ch) && on != 0 && ch.on >= on:
+		case ch == nil || e.heard(ch) && on != 0 && int(ch.on) >= on:
 		case e.heard(ch) && (!alone || ch.state == present || ch.by.len() == 0):
 			ch.state = present
 			e.here.pushFront(ch)
