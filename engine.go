@@ -224,19 +224,31 @@ func (e *Engine) awaitEither(ctx context.Context, done <-chan struct{}, call *en
 	case <-call.Ready:
 		return nil
 	case <-done:
-		cause = e.contexts.cause(ctx)
-		if ends(call.Tag, call.Hold, cause) {
-			return e.awaitBeyond(ctx, call)
-		}
-		e.loop.Cancel(call, cause)
-		<-call.Ready
-		return cause
+		return e.leave(ctx, call)
 	}
+}
+
+// leave gives a call up whose context has ended, unless the call is what ended it, and takes its verdict.
+func (e *Engine) leave(ctx context.Context, call *engine.Call) (cause error) {
+	asked := false
+	defer func() {
+		if !asked { // the context has ended this goroutine
+			e.loop.Cancel(call, context.Canceled)
+		}
+	}()
+	cause = e.contexts.cause(ctx)
+	asked = true
+	if ends(call.Tag, call.Hold, call.Name, cause) {
+		return e.awaitBeyond(ctx, call)
+	}
+	e.loop.Cancel(call, cause)
+	<-call.Ready
+	return cause
 }
 
 // awaitBeyond goes on waiting when the call itself has ended the context, as that of a hold that it ends.
 func (e *Engine) awaitBeyond(ctx context.Context, call *engine.Call) (cause error) {
-	ctx, cancel := beyond(ctx, func(end error) bool { return ends(call.Tag, call.Hold, end) })
+	ctx, cancel := beyond(ctx, func(end error) bool { return ends(call.Tag, call.Hold, call.Name, end) })
 	defer cancel()
 	return e.awaitEither(ctx, ctx.Done(), call)
 }

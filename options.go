@@ -88,7 +88,7 @@ type Options struct {
 	// MaxWaiting is how many locks callers of this engine may ask for at a time without an answer yet, whether they wait or try
 	// once; of a Multi each lock counts, as long as one request is for it. One more gets ErrTooManyWaiters at once, and nothing
 	// is sent for it. Only who holds the lock already, and would re-enter, is let in beyond it. A waiter of LockAsync costs
-	// up to 1.5 kB of memory, so the default bounds them to about 3 GiB. Default 2097152 (1<<21); at least 1.
+	// up to 1.1 kB of memory, so the default bounds them to about 2.2 GiB. Default 2097152 (1<<21); at least 1.
 	MaxWaiting int
 
 	// MaxWaitingPerLock is how many callers of this engine may wait for one name at a time; of an RWMutex so many may wait to

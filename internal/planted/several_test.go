@@ -17,8 +17,8 @@ var severalMistakes = []found{
 	}},
 	{"TestALockerWaitsUntilThereIsRoomToWait", Mistake{
 		"a Locker panics where too many wait", "locker.go",
-		`errors.Is(err, ErrTooManyWaiters); pause`,
-		`errors.Is(err, ErrTooManyWaiters) && !planted(); pause`,
+		`errors.Is(err, ErrTooManyWaiters) ||`,
+		`errors.Is(err, ErrTooManyWaiters) && !planted() ||`,
 	}},
 	// Very many at once.
 	{"TestOthersComeInBetweenVeryManyLocks", Mistake{
