@@ -14,6 +14,9 @@ import (
 
 // Places and times that are further ahead than any should be: the server's clock was set back, or another program wrote them.
 
+// endless is a time of the server's clock that does not come, in ms since 1970.
+const endless = int64(9_000_000_000_000)
+
 // serverClock is the server's clock, in ms since 1970.
 func (s *server) serverClock() int64 {
 	s.t.Helper()
@@ -49,7 +52,7 @@ func (s *server) kept(ids ...string) (left []int64) {
 // queued makes a queue of those behind t0, who holds the lock.
 func (s *server) queued(ids ...string) {
 	s.t.Helper()
-	s.until, s.clock = int64(9_000_000_000_000), 1_000_000_000
+	s.until, s.clock = endless, 1_000_000_000
 	args := []any{"PUBLISH", s.clock, s.until}
 	for _, id := range append([]string{"t0"}, ids...) {
 		s.runOn(scripts.FairAcquire, []string{"a"}, append(args, id, 100_000, 50_000, "")...)
@@ -127,11 +130,11 @@ func TestAFairCallLooksAtABoundedNumberOfPlacesThatAreAhead(t *testing.T) {
 				for i := range 1000 {
 					id := fmt.Sprint("t", i)
 					s.do("RPUSH", queueOfA, id)
-					s.do("ZADD", timesOfA, 9_000_000_000_000, id)
+					s.do("ZADD", timesOfA, endless, id)
 					s.do("HSET", placesOfA, id, fmt.Sprint("99999999999999999999:50000:", life))
 				}
 				limited := s.as("+@all", "~*", "&*", rule)
-				limited.bounded(scripts.FairAcquire, keys, "PUBLISH", 1_000_000_000, 9_000_000_000_000, "t9", 30_000, "", "")
+				limited.bounded(scripts.FairAcquire, keys, "PUBLISH", 1_000_000_000, endless, "other", 30_000, "", "")
 			})
 		}
 	}
@@ -150,7 +153,7 @@ func TestAFairTimeThatNoIntegerHasRoomForIsLong(t *testing.T) {
 				s.do("PEXPIRE", "a", 30_000)
 			}
 			for range 2 {
-				row := s.runOn(scripts.FairAcquire, []string{"a"}, "PUBLISH", 1_000_000_000, 9_000_000_000_000, "t1", 30_000, 50_000, "")[0].([]any)
+				row := s.runOn(scripts.FairAcquire, []string{"a"}, "PUBLISH", 1_000_000_000, endless, "t1", 30_000, 50_000, "")[0].([]any)
 				require.Positive(t, row[0], "%s, held: %v", score, held)
 				require.Greater(t, row[2], int64(50_000), "%s, held: %v", score, held)
 			}
@@ -162,8 +165,8 @@ func TestAFairTimeThatNoIntegerHasRoomForIsLong(t *testing.T) {
 // What a place says of itself may be longer than any number.
 func TestAFairPlaceOfWildNumbersIsReadAsFarAsNumbersGo(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
-		endless := strings.Repeat("9", 400)
-		for _, place := range []string{endless + ":" + endless + ":" + endless, "99999999999999999999:1:99999999999999999999"} {
+		long := strings.Repeat("9", 400)
+		for _, place := range []string{long + ":" + long + ":" + long, "99999999999999999999:1:99999999999999999999"} {
 			s.do("FLUSHALL")
 			s.queued("t1", "t2")
 			s.do("HSET", placesOfA, "t1", place)
