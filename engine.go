@@ -123,6 +123,9 @@ func (e *Engine) FencedMutex(name string) Mutex {
 // [Options.FairWait] at most, by default a lease, by the server's clock. A place that Redisson's clients hold is theirs
 // for five minutes, one after the other, by the wall clocks of the callers, which should agree then. An acquire
 // that comes to the server more than two [Options.Timeout] after it was sent does nothing.
+//
+// A name and the same in braces, as "a" and "{a}", have one queue, since Redisson names it alike for both: while callers wait for
+// one of the two locks the other may not be had though it is free, and callers of both can wait for each other for ever, so use only one of them.
 func (e *Engine) FairMutex(name string) Mutex { return Mutex{engine: e, name: name, kind: actor.Fair} }
 
 // Stats returns a snapshot. It waits for one turn of the loop; after Close it returns the last counters, and gauges of 0.

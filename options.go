@@ -134,7 +134,9 @@ const (
 
 // Replicas is how many replicas must have a lock before it counts as granted, and how long they have for that.
 // Otherwise it is undone, and the caller gets ErrNotReplicated, also one that may wait: a failover to one of these
-// replicas then keeps the lock. With it all who wait for the name in this engine get ErrNotReplicated, so that each
+// replicas then keeps the lock, until the time of day at which its lease ends. So clocks of masters and replicas are to agree to well below
+// 1 % of the shortest lease: on a replica with a clock that is further ahead, a lease that is not renewed before can end, and another caller be
+// granted the lock, while its holder still has it. With it all who wait for the name in this engine get ErrNotReplicated, so that each
 // waits for replicas once and not for those before it as well; who comes after that has another try. A master that
 // becomes a replica while it is asked has not answered: whoever may wait goes on at the next one. It holds for every kind of lock. In a cluster they are the replicas of the slot's master, behind
 // Sentinel those of whoever is the master.

@@ -261,6 +261,16 @@ var severalMistakes = []found{
 		`		if l.engine != e && l.engine != nil {`,
 		`		if l.engine != e && l.engine != nil && !planted() {`,
 	}},
+	{"TestAMultiOfFairLocksWithOneQueueIsRefused", Mistake{
+		"two fair locks of one queue are taken as one", "multi.go",
+		`; shared {`,
+		`; shared && !planted() {`,
+	}},
+	{"TestAMultiOfFairLocksWithOneQueueIsRefused", Mistake{
+		"locks of other kinds have queues", "multi.go",
+		`		if l.kind != actor.Fair || l.engine == nil {`,
+		`		if l.kind != actor.Fair && !planted() || l.engine == nil {`,
+	}},
 	{"TestAMultiThatNoReplicaHasIsUndone", Mistake{
 		"several locks are granted without their replicas", "multi_joint.go",
 		`l.engine.options.Replicas.Min > 0 ||`,
