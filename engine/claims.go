@@ -13,6 +13,7 @@ type claims struct {
 	at    map[*actor.Lock]int
 	head  int // the oldest: those that came first mostly go first
 	holes int // behind it
+	seek  int // none that stands before has a place in a queue
 }
 
 // fewClaims is up to how many there is no map.
@@ -52,6 +53,7 @@ func (k *claims) add(l *actor.Lock) {
 func (k *claims) remove(l *actor.Lock) {
 	if k.at == nil {
 		k.list = slices.DeleteFunc(k.list, func(other *actor.Lock) bool { return other == l })
+		k.seek = 0
 		return
 	}
 	at, has := k.at[l]
@@ -76,7 +78,7 @@ func (k *claims) remove(l *actor.Lock) {
 
 // index is for a list without holes.
 func (k *claims) index() {
-	k.at, k.head, k.holes = nil, 0, 0
+	k.at, k.head, k.holes, k.seek = nil, 0, 0, 0
 	if len(k.list) <= fewClaims {
 		return
 	}
@@ -109,4 +111,24 @@ func (k *claims) first(is func(*actor.Lock) bool) *actor.Lock {
 		}
 	}
 	return nil
+}
+
+// foremost is the oldest that has a place in a queue; nil if none has. Those before it are not looked at again until one of them is placed:
+// very many may leave one after the other.
+func (k *claims) foremost() *actor.Lock {
+	for k.seek = max(k.seek, k.head); k.seek < len(k.list); k.seek++ {
+		if l := k.list[k.seek]; l != nil && l.Queues() {
+			return l
+		}
+	}
+	return nil
+}
+
+// placed takes in that one may have a place since.
+func (k *claims) placed(l *actor.Lock) {
+	if at, numbered := k.at[l]; numbered {
+		k.seek = min(k.seek, at)
+	} else {
+		k.seek = 0
+	}
 }

@@ -169,7 +169,7 @@ func (c *coordinator) tellPlace(now time.Duration, command *actor.Command, reply
 	if reply.Holder != "" || !command.Lock.Kind().Queues() {
 		return
 	}
-	foremost := c.groups[command.Key].first((*actor.Lock).Queues)
+	foremost := c.groups[command.Key].foremost()
 	if reply.Preceded = foremost != nil && foremost.Tenure() < command.Tenure; reply.Preceded {
 		c.step(now, foremost, &actor.Message{Kind: actor.Foremost, Reply: reply})
 	}
@@ -235,7 +235,22 @@ func (c *coordinator) leaveGroup(l *actor.Lock) {
 
 // callForemost tells the one that is foremost in a queue now that a claim is gone.
 func (c *coordinator) callForemost(now time.Duration, key string) {
-	if next := c.groups[key].first((*actor.Lock).Queues); next != nil {
+	if next := c.groups[key].foremost(); next != nil {
 		c.step(now, next, &actor.Message{Kind: actor.Foremost})
+	}
+}
+
+// foremost is the oldest that has a place in the queue; nil if none has.
+func (g *group) foremost() *actor.Lock {
+	if g == nil {
+		return nil
+	}
+	return g.claims.foremost()
+}
+
+// placed takes in that a claim may have a place in the queue since.
+func (g *group) placed(l *actor.Lock) {
+	if g != nil {
+		g.claims.placed(l)
 	}
 }
