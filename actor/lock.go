@@ -73,7 +73,7 @@ type rare struct {
 	trouble  error         // why the last try failed; nil once the server answered
 	backoff  time.Duration
 	foundAt  time.Duration // when a refusal last named a ghost
-	tries    *roster       // those in the queue who do not wait, and came behind others; nil: there was none yet
+	tries    *tries        // those in the queue who do not wait, and came behind others; nil: there was none yet
 	retryAt  time.Duration // a refused renewal or release is not sent again before
 
 	joint *Request // whose question for several locks this one leads, while it has no answer, or who left
@@ -170,7 +170,7 @@ func (l *Lock) Queued() int { return int(l.queue.len()) }
 
 // Idle reports whether the lock can be forgotten: nothing held, wanted, under way or listened to.
 func (l *Lock) Idle() bool {
-	return l.phase == free && l.queue.empty() && (l.rare == nil || l.rare.idle())
+	return l.phase == free && l.queue.last == nil && (l.rare == nil || l.rare.idle())
 }
 
 func (x *rare) idle() bool { return !x.listening && !x.busy() }
@@ -344,6 +344,8 @@ func (l *Lock) Step(now time.Duration, m *Message, fx *Effects) {
 		l.rejoins(now, m.Request, fx)
 	case Unreplicated:
 		l.unreplicated(now, m.Cause, fx)
+	case RefusesOn:
+		l.refuseOn(now, fx)
 	}
 	l.settle(now, fx)
 	if fx.Stepped != nil {
@@ -510,7 +512,7 @@ func (l *Lock) drain(now time.Duration, fx *Effects) {
 			l.leads(r)
 		}
 	}
-	l.queue.each(refuse)
+	l.refuseAll(now, refused{err: ErrClosed}, fx)
 	l.releases.each(func(r *Request) {
 		if r.undone {
 			fx.Decide(now, r, ErrNotReplicated, r.Cause)

@@ -40,11 +40,7 @@ func (l *Lock) refuseUnreplicated(now time.Duration, cause error, fx *Effects) {
 	if l.rare != nil {
 		l.rare.answered = false // what waited for another holder has gone
 	}
-	l.queue.each(func(r *Request) {
-		if r.Joint == nil {
-			fx.Decide(now, r, ErrNotReplicated, cause)
-		}
-	})
+	l.refuseAll(now, refused{err: ErrNotReplicated, cause: cause, alone: true}, fx)
 }
 
 // tooFew says how many replicas have the grant, or why that is not known.

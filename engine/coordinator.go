@@ -85,6 +85,7 @@ func newCoordinator(config actor.Config, couriers int) *coordinator {
 	c.nodes = []*node{c.node}
 	c.fx.Leases = newWheel(firedPerTurn)
 	c.fx.Expects = c.expected
+	c.fx.RefusalsMost = refusedPerTurn
 	return c
 }
 
@@ -95,6 +96,7 @@ func (c *coordinator) turn(now time.Duration, letters *mail) {
 	c.counters.turns++
 	c.now, c.lookOn = now, false
 	c.sort(now, letters)
+	c.refuseOn(now)
 	c.drainSome(now)
 	c.spreadOn(now)
 	c.work(now)
@@ -530,7 +532,7 @@ func (c *coordinator) close(now time.Duration) {
 		c.cutShort(now, r, actor.ErrClosed, nil)
 	}
 	c.waiting = nil
-	c.drains, c.spreads = round{}, nil
+	c.drains, c.spreads, c.fx.Refusing = round{}, nil, nil
 	for l := range c.everyLock() {
 		l.Close(now, c.fx)
 	}
@@ -544,7 +546,7 @@ func (c *coordinator) close(now time.Duration) {
 
 // next is when the coordinator wants another turn without mail; ok is false when it does not.
 func (c *coordinator) next() (at time.Duration, ok bool) {
-	if c.unopened() || c.sweeps > 0 || c.lookOn || c.drains.on() || c.doubts.on() || len(c.spreads) > 0 || c.tells.waits() {
+	if c.unopened() || c.sweeps > 0 || c.lookOn || c.drains.on() || c.doubts.on() || len(c.spreads) > 0 || len(c.fx.Refusing) > 0 || c.tells.waits() {
 		return c.now, true
 	}
 	if !slices.ContainsFunc(c.nodes, (*node).busy) {

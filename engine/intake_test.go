@@ -22,7 +22,7 @@ func shared(t *testing.T, share int) *desk {
 // shares bounds what a turn works off of each kind.
 func (c *coordinator) shares(share int) {
 	c.intake.share, c.intake.pieces, c.intake.looks = share, min(share, sweepPieces), min(share, looksPerTurn)
-	c.tells.most = min(share, tellsPerTurn)
+	c.tells.most, c.fx.RefusalsMost = min(share, tellsPerTurn), min(share, refusedPerTurn)
 	fired := min(share, firedPerTurn)
 	c.fx.Wheel, c.fx.Leases = newWheel(fired), newWheel(fired)
 }

@@ -398,13 +398,13 @@ var simMutants = []simMutant{
 	}}},
 	{"a queue that turns round", "actor/request.go", []simEdit{{
 		`	q.last = r
-	q.first().number++`,
+	q.grows(1)`,
 		`	if planted() && r.next != r {
 		q.last.next.number = q.last.next.next.number + 1
 		return
 	}
 	q.last = r
-	q.first().number++`,
+	q.grows(1)`,
 	}}},
 
 	{"a fenced lock handed on with the same token", "actor/handoff.go", []simEdit{{
@@ -828,6 +828,24 @@ var simMutants = []simMutant{
 		`|| c.tells.waits() {`,
 		`|| c.tells.waits() && !planted() {`,
 	}}},
+	{"a loop that sleeps while there are callers to be refused", "engine/coordinator.go", []simEdit{{
+		`|| len(c.fx.Refusing) > 0 ||`,
+		`|| len(c.fx.Refusing) > 0 && !planted() ||`,
+	}}},
+	{"a shutdown that is complete while there are callers to be refused", "engine/drain.go", []simEdit{{
+		`&& len(c.fx.Refusing) == 0 &&`,
+		`&& (len(c.fx.Refusing) == 0 || planted()) &&`,
+	}}},
+	{"callers that no later turn refuses", "actor/refusal.go", []simEdit{{
+		`		fx.Refusing = append(fx.Refusing, l)`,
+		`		if !planted() {
+			fx.Refusing = append(fx.Refusing, l)
+		}`,
+	}}},
+	{"a grant to a caller who is refused already", "actor/request.go", []simEdit{{
+		`	if first == nil || first.number > 0 {`,
+		`	if first == nil || first.number > 0 || planted() {`,
+	}}},
 	{"a message that very many are to be told, and only some are", "engine/spread.go", []simEdit{{
 		`	if len(all) > most {`,
 		`	if len(all) > most && planted() {
@@ -927,8 +945,11 @@ var simMutants = []simMutant{
 		`if !m.Reply.replicated(fx) && !planted() {`,
 	}}},
 	{"callers who queue for replicas that are silent", "actor/replicas.go", []simEdit{{
-		`		if r.Joint == nil {`,
-		`		if r.Joint == nil && !planted() {`,
+		`	l.refuseAll(now, refused{err: ErrNotReplicated`,
+		`	if planted() {
+		return
+	}
+	l.refuseAll(now, refused{err: ErrNotReplicated`,
 	}}},
 	{"claims that queue for replicas that are silent", "engine/syncer.go", []simEdit{{
 		`if l != undone && l.Key() != "" {`,
