@@ -343,7 +343,7 @@ func (l *Lock) Step(now time.Duration, m *Message, fx *Effects) {
 	case Rejoins:
 		l.rejoins(now, m.Request, fx)
 	case Unreplicated:
-		l.unreplicated(now, m.Cause, fx)
+		l.unreplicated(now, m, fx)
 	case RefusesOn:
 		l.refuseOn(now, fx)
 	}

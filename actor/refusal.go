@@ -18,6 +18,13 @@ type refused struct {
 	last       *Request
 	err, cause error
 	alone      bool // only who waits for this lock alone; the others go on waiting
+	bounded    bool // only who was posted until that moment
+	until      time.Duration
+}
+
+// spares reports whether somebody goes on waiting.
+func (why *refused) spares(r *Request) bool {
+	return why.alone && r.Joint != nil || why.bounded && r.posted > why.until
 }
 
 // tries are those of a queue who do not wait and came behind others, and beside them what few locks ever have.
@@ -59,7 +66,7 @@ func (l *Lock) refuseAll(now time.Duration, why refused, fx *Effects) {
 }
 
 func (l *Lock) refuse(now time.Duration, r *Request, why *refused, fx *Effects) {
-	if r.Joint == nil || !why.alone {
+	if !why.spares(r) {
 		fx.Decide(now, r, why.err, why.cause)
 		l.leads(r)
 	}

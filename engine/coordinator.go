@@ -117,7 +117,7 @@ func (c *coordinator) turn(now time.Duration, letters *mail) {
 	}
 	c.sweep()
 	for _, n := range c.nodes {
-		c.tellUnheard(now, n.ears.untold())
+		c.tellUnheard(now, n, n.ears.untold())
 		c.depart(now, n)
 		n.ears.arrange(now)
 	}
@@ -169,7 +169,7 @@ func (c *coordinator) sounded(now time.Duration, what any) {
 		c.of(what.node).ears.silenced(what.channel, what.on)
 	case orderDone:
 		n := c.of(what.node)
-		c.tellUnheard(now, n.ears.done(now, what.on, what.gone, what.err))
+		c.tellUnheard(now, n, n.ears.done(now, what.on, what.gone, what.err))
 		c.misdirected(now, n, what.err)
 		if what.err == errStranger {
 			c.introduce(now, n)
@@ -181,9 +181,9 @@ func (c *coordinator) sounded(now time.Duration, what any) {
 }
 
 // tellUnheard tells those who wait that their channels cannot be listened to for now.
-func (c *coordinator) tellUnheard(now time.Duration, unheard []*actor.Lock) {
-	for _, l := range unheard {
-		c.step(now, l, &actor.Message{Kind: actor.Unheard})
+func (c *coordinator) tellUnheard(now time.Duration, n *node, unheard []*channel) {
+	for _, ch := range unheard {
+		c.spread(now, audience{kind: actor.Unheard, node: n, channel: ch.name}, ch.by.all())
 	}
 }
 

@@ -945,15 +945,17 @@ var simMutants = []simMutant{
 		`if !m.Reply.replicated(fx) && !planted() {`,
 	}}},
 	{"callers who queue for replicas that are silent", "actor/replicas.go", []simEdit{{
-		`	l.refuseAll(now, refused{err: ErrNotReplicated`,
+		`	why.err, why.alone = ErrNotReplicated, true`,
 		`	if planted() {
 		return
 	}
-	l.refuseAll(now, refused{err: ErrNotReplicated`,
+	why.err, why.alone = ErrNotReplicated, true`,
 	}}},
 	{"claims that queue for replicas that are silent", "engine/syncer.go", []simEdit{{
-		`if l != undone && l.Key() != "" {`,
-		`if l != undone && l.Key() != "" && !planted() {`,
+		`len(waiting) > 0 {
+		c.spread(now, to, `,
+		`len(waiting) > 0 && !planted() {
+		c.spread(now, to, `,
 	}}},
 	{"an undone grant whose release is waited for without a bound", "actor/replicas.go", []simEdit{{
 		`!r.timer.Scheduled() || fx.Wheel.Due(&r.timer) > at {`,
