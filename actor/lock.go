@@ -523,17 +523,23 @@ func (l *Lock) drain(now time.Duration, fx *Effects) {
 	}
 }
 
-// Close ends everything at once. What is in Redis is left to its lease.
-func (l *Lock) Close(now time.Duration, fx *Effects) {
-	refuse := func(r *Request) { fx.Decide(now, r, ErrClosed, nil) }
+// Close ends everything at once, and reports whether it came to the end: a turn refuses so many who wait. What is in Redis is left to its lease.
+func (l *Lock) Close(now time.Duration, fx *Effects) (over bool) {
 	if l.phase == held {
 		l.endHolds(now, ErrClosed, nil, fx)
 	}
-	l.queue.each(refuse)
+	for r := l.queue.head(); r != nil; r = l.queue.head() {
+		if !fx.mayRefuse() {
+			return false
+		}
+		fx.Decide(now, r, ErrClosed, nil)
+	}
+	refuse := func(r *Request) { fx.Decide(now, r, ErrClosed, nil) }
 	l.releases.each(refuse)
 	if l.rare != nil {
 		l.rare.changes.each(refuse)
 		l.rare.forces.each(refuse)
 	}
 	l.wheel(fx).Cancel(&l.timer)
+	return true
 }

@@ -2,13 +2,10 @@ package engine
 
 import (
 	"fmt"
-	"iter"
-	"maps"
 	"slices"
 	"time"
 
 	"github.com/lockwheel/lockwheel/actor"
-	"github.com/lockwheel/lockwheel/wheel"
 )
 
 // What a request may ask for besides what locks understand.
@@ -47,6 +44,7 @@ type coordinator struct {
 	intake   intake
 	doubts   recheck
 	drains   round // of a shutdown that began
+	closes   closing
 	tells    telling
 	spreads  []*spread     // the first is told on
 	sweeps   int           // queues that are gone through
@@ -101,7 +99,7 @@ func (c *coordinator) turn(now time.Duration, letters *mail) {
 	c.spreadOn(now)
 	c.work(now)
 	if c.closed {
-		c.refuseAll(now)
+		c.closeSome(now)
 		c.explain()
 		c.tell()
 		return
@@ -241,8 +239,7 @@ func (c *coordinator) asked(now time.Duration, r *actor.Request) {
 	case AskShutdown:
 		c.drain(now, r)
 	case AskClose:
-		c.close(now)
-		c.fx.Decide(now, r, nil, nil)
+		c.close(now, r)
 	}
 }
 
@@ -499,49 +496,11 @@ func lockOf(s actor.Sleeper) *actor.Lock {
 	return nil
 }
 
-// everyLock goes through the locks by their keys: a history that is run again is the same history. The
-// callback may end the lock it is given, and others with it.
-func (c *coordinator) everyLock() iter.Seq[*actor.Lock] {
-	return func(yield func(*actor.Lock) bool) {
-		for _, key := range c.locks.sorted() {
-			if l := c.locks.of(key); l != nil && !yield(l) {
-				return
-			}
-		}
-		for _, key := range slices.Sorted(maps.Keys(c.groups)) {
-			for _, l := range c.groups[key].all() {
-				if !yield(l) {
-					return
-				}
-			}
-		}
-	}
-}
-
 // doubt makes every hold be confirmed before anything is granted again: the clock stood still. Grants know that at once; that holds are
 // asked about, and those who wait ask again, takes some turns if there are very many.
 func (c *coordinator) doubt(now time.Duration) {
 	c.fx.Doubted = now
 	c.doubts.addAll()
-}
-
-// close ends every hold and every request. Nothing leaves after it.
-func (c *coordinator) close(now time.Duration) {
-	c.closed = true
-	for _, r := range c.waiting {
-		c.cutShort(now, r, actor.ErrClosed, nil)
-	}
-	c.waiting = nil
-	c.drains, c.spreads, c.fx.Refusing = round{}, nil, nil
-	for l := range c.everyLock() {
-		l.Close(now, c.fx)
-	}
-	c.fx.Wheel.Stop(func(t *wheel.Timer[actor.Sleeper]) {
-		// Requests that stand in no lock's line, waiting or on their way, have only their timer here.
-		if r, ok := t.Value.(*actor.Request); ok {
-			c.fx.Decide(now, r, actor.ErrClosed, nil)
-		}
-	})
 }
 
 // next is when the coordinator wants another turn without mail; ok is false when it does not.

@@ -53,17 +53,6 @@ func (d *desk) opens(words ...string) (most int) {
 
 func (d *desk) unopened() (n int) { return d.c.lettersLeft() }
 
-// lettersLeft is how much mail was not opened yet.
-func (c *coordinator) lettersLeft() (n int) {
-	for i := range c.intake.lanes {
-		n += c.intake.lanes[i].n
-	}
-	for _, node := range c.nodes {
-		n += node.wishes.n
-	}
-	return n
-}
-
 // However much is posted, a turn opens the same.
 func TestATurnOpensABoundedNumberOfLetters(t *testing.T) {
 	most := func(n int) int {

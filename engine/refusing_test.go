@@ -139,7 +139,15 @@ func TestACloseEndsARefusalThatIsUnderWay(t *testing.T) {
 	const n = 3 * refusedPerTurn
 	k, all := waiting(t, n, false)
 	k.tellingTurn(k.answers(actor.Reply{Status: actor.Refused, Err: errors.New("WRONGTYPE x")}))
-	k.tellingTurn(&mail{what: &actor.Request{Tag: AskClose}})
+	for letter := (&mail{what: &actor.Request{Tag: AskClose}}); letter != nil || k.c.closesOn(); letter = nil {
+		before := k.c.stats().Waiting
+		if letter != nil {
+			k.tellingTurn(letter)
+		} else {
+			k.tellingTurn()
+		}
+		require.LessOrEqual(t, before-k.c.stats().Waiting, int64(refusedPerTurn))
+	}
 	for _, r := range all {
 		require.True(t, r.Decided())
 	}

@@ -828,6 +828,13 @@ var simMutants = []simMutant{
 		`|| c.tells.waits() {`,
 		`|| c.tells.waits() && !planted() {`,
 	}}},
+	{"a close that forgets the locks beyond those of its first turn", "engine/closing.go", []simEdit{{
+		`	if !c.closes.on() && c.refuseSome(now) {`,
+		`	if planted() {
+		c.closes.round = round{}
+	}
+	if !c.closes.on() && c.refuseSome(now) {`,
+	}}},
 	{"a loop that sleeps while there are callers to be refused", "engine/coordinator.go", []simEdit{{
 		`|| len(c.fx.Refusing) > 0 ||`,
 		`|| len(c.fx.Refusing) > 0 && !planted() ||`,
