@@ -42,6 +42,9 @@ func (k *claims) youngest() *actor.Lock {
 
 func (k *claims) add(l *actor.Lock) {
 	k.list = append(k.list, l)
+	if k.seek == len(k.list)-1 {
+		k.seek++ // it has no place yet
+	}
 	switch {
 	case k.at != nil:
 		k.at[l] = len(k.list) - 1
@@ -71,14 +74,21 @@ func (k *claims) remove(l *actor.Lock) {
 		k.holes--
 	}
 	if k.head+k.holes > k.len() {
-		k.list = slices.Clip(k.all())
+		seek := 0
+		for _, l := range k.list[k.head:max(k.head, min(k.seek, len(k.list)))] {
+			if l != nil {
+				seek++
+			}
+		}
+		k.list = k.all()
 		k.index()
+		k.seek = seek
 	}
 }
 
 // index is for a list without holes.
 func (k *claims) index() {
-	k.at, k.head, k.holes, k.seek = nil, 0, 0, 0
+	k.at, k.head, k.holes = nil, 0, 0
 	if len(k.list) <= fewClaims {
 		return
 	}
@@ -90,7 +100,13 @@ func (k *claims) index() {
 
 // all is a copy: whoever goes through it may end them.
 func (k *claims) all() []*actor.Lock {
-	return k.those(func(*actor.Lock) bool { return true })
+	all := make([]*actor.Lock, 0, k.len())
+	for _, l := range k.list[k.head:] {
+		if l != nil {
+			all = append(all, l)
+		}
+	}
+	return all
 }
 
 // those is a copy of some.

@@ -49,6 +49,9 @@ func (c *coordinator) newClaim(r *actor.Request) *actor.Lock {
 	}
 	g.claims.add(l)
 	g.owners.add(l, r.Owner)
+	if !g.claims.few() {
+		g.many() // from the first on that are many, or it would have to look at very many at once
+	}
 	return l
 }
 

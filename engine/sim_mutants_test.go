@@ -716,8 +716,10 @@ var simMutants = []simMutant{
 		`!planted() && (reply.Status == Gone || c.Reads != nil && c.Reads.Falls)):`,
 	}}},
 	{"readers that their own engine does not tell of a release", "engine/readers.go", []simEdit{{
-		`len(waiting) > 0 {`,
-		`len(waiting) > 0 && !planted() {`,
+		`g.first((*actor.Lock).Pending) != nil {
+		g.readFirst`,
+		`g.first((*actor.Lock).Pending) != nil && !planted() {
+		g.readFirst`,
 	}}},
 	{"a reader that polls and does not see that writers take turns", "actor/message.go", []simEdit{{
 		`	if r.Writer != "" {`,
@@ -959,10 +961,8 @@ var simMutants = []simMutant{
 	why.err, why.alone = ErrNotReplicated, true`,
 	}}},
 	{"claims that queue for replicas that are silent", "engine/syncer.go", []simEdit{{
-		`len(waiting) > 0 {
-		c.spread(now, to, `,
-		`len(waiting) > 0 && !planted() {
-		c.spread(now, to, `,
+		`	if !c.spreadAgain(to) {`,
+		`	if !c.spreadAgain(to) && !planted() {`,
 	}}},
 	{"an undone grant whose release is waited for without a bound", "actor/replicas.go", []simEdit{{
 		`!r.timer.Scheduled() || fx.Wheel.Due(&r.timer) > at {`,

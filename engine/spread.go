@@ -99,11 +99,8 @@ func (c *coordinator) tellAll(now time.Duration, to audience, some []*actor.Lock
 
 // members is a copy of an audience as it is now.
 func (c *coordinator) members(to audience) []*actor.Lock {
-	switch {
-	case to.node != nil:
+	if to.node != nil {
 		return to.node.ears.of(to.channel)
-	case to.waiting:
-		return c.groups[to.key].those((*actor.Lock).Pending)
 	}
 	return c.groups[to.key].all()
 }

@@ -167,14 +167,11 @@ func (c *coordinator) unreplicated(now time.Duration, back *actor.Lock) {
 		}
 		g.undoneAt = now
 	}
-	if writer := c.locks.of(key); writer != nil && writer != back && !(shared && len(g.believed(now)) > 0) {
+	if writer := c.locks.of(key); writer != nil && writer != back && !(shared && g.firstGranted(func(l *actor.Lock) bool { return l.Believed(now) }) != nil) {
 		c.step(now, writer, to.message())
 	}
-	if c.spreadAgain(to) {
-		return
-	}
-	if waiting := g.those((*actor.Lock).Pending); len(waiting) > 0 {
-		c.spread(now, to, waiting)
+	if !c.spreadAgain(to) {
+		c.spread(now, to, g.all())
 	}
 }
 
