@@ -216,6 +216,7 @@ func TestThatAChannelIsNotHeardIsOldWhenItIs(t *testing.T) {
 	require.Len(t, told, looksPerTurn)
 	d.mail(&mail{what: subscribes{channel: d.channel().name, on: max(on, 1) + 1}})
 	d.slices(told)
+	require.Len(t, told, 2*looksPerTurn, "in the turn that takes it in, some were told before")
 	require.Zero(t, d.c.fx.Unheard)
 }
 
