@@ -127,9 +127,8 @@ func TestAFairWaiterOfRedissonsWhoseQueueWentHasAPlaceAgain(t *testing.T) {
 		eventually(t, "it in the queue", length)
 		require.Equal(t, int64(1), s.do("n", "PEXPIRE", "redisson_lock_queue:{n}", 1))
 		require.Equal(t, int64(1), s.do("n", "PEXPIRE", "redisson_lock_timeout:{n}", 1))
-		eventually(t, "the queue gone", func() bool { return !length() })
-		eventually(t, "it in the queue again", length)
-		require.Equal(t, int64(-1), s.pttl("redisson_lock_queue:{n}"))
+		// It may be gone for a moment only. Another queue is one without an end.
+		eventually(t, "it in another queue", func() bool { return length() && s.pttl("redisson_lock_queue:{n}") == -1 })
 		holder.unlock(fair, "n")
 		succeeded(t, waiting)
 		waiter.unlock(fair, "n")
