@@ -24,7 +24,6 @@ var (
 	errAddress = errors.New("an address in it is not host:port; an IPv6 address stands in [ ], and a user and a password before an @")
 	errSetting = errors.New("it has a setting behind the ? that is not known: those of rueidis.ParseURL are")
 	errHash    = errors.New("it has a # in it: in a user and a password write it as %23")
-	errRepeats = errors.New("the server refuses; its words are left out, as they repeat the password")
 )
 
 // urlSchemes are those of rueidis.ParseURL.
@@ -122,15 +121,7 @@ func oddAddress(address string) bool {
 	return strings.Contains(host, ":") && err != nil
 }
 
-// withoutSecrets is why one could not connect; in words of ours, if a server repeats the password that it was sent.
+// withoutSecrets is why one could not connect; in words of ours, if a server repeats the user or the password that it was sent.
 func withoutSecrets(err error, redis *rueidis.ClientOption) error {
-	if _, answered := rueidis.IsRedisErr(err); !answered {
-		return err
-	}
-	for _, secret := range []string{redis.Password, redis.Sentinel.Password} {
-		if secret != "" && strings.Contains(err.Error(), secret) {
-			return errRepeats
-		}
-	}
-	return engine.Refusal(err)
+	return engine.Refusal(err, redis.Username, redis.Password, redis.Sentinel.Username, redis.Sentinel.Password)
 }
