@@ -1,6 +1,7 @@
 package lockwheel_test
 
 import (
+	"bufio"
 	"io"
 	"log/slog"
 	"net"
@@ -108,6 +109,53 @@ func TestNoErrorLaterRepeatsWhatAServerSaysOfThePassword(t *testing.T) {
 			require.Empty(t, leaked(log.String()), log.String())
 			t.Log(again)
 		})
+	}
+}
+
+// A front may also let anybody in, and refuse what is asked then.
+func TestNoErrorOfOpenRepeatsWhatAServerSaysBehindTheGreeting(t *testing.T) {
+	t.Parallel()
+	_, err := lockwheel.Open(t.Context(), lockwheel.Options{
+		Redis: rueidis.ClientOption{InitAddress: []string{doorman(t)}, AlwaysRESP2: true, Username: markedUser, Password: markedPassword},
+	})
+	require.ErrorContains(t, err, "the server refuses")
+	require.Empty(t, leaked(err.Error()), err)
+}
+
+// doorman is a server that greets everybody, and refuses all else.
+func doorman(t *testing.T) (addr string) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	t.Cleanup(func() { l.Close() })
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go greetAndRefuse(conn)
+		}
+	}()
+	return l.Addr().String()
+}
+
+// greetAndRefuse answers each command of RESP2 until the other side closes.
+func greetAndRefuse(conn net.Conn) {
+	defer conn.Close()
+	for lines := bufio.NewScanner(conn); lines.Scan(); {
+		reply := ""
+		switch lines.Text() {
+		case "AUTH", "LIB-NAME", "LIB-VER":
+			reply = "+OK\r\n"
+		case "HELLO":
+			reply = "*0\r\n"
+		case "PING", "SLOTS":
+			reply = "-ERR who has " + markedPassword + " may not\r\n"
+		}
+		if _, err := io.WriteString(conn, reply); err != nil {
+			return
+		}
 	}
 }
 
