@@ -1,6 +1,7 @@
 package lockwheel
 
 import (
+	"cmp"
 	"context"
 	"hash/maphash"
 	"reflect"
@@ -124,12 +125,15 @@ func (c *contexts) leave(of *holdContext) {
 }
 
 // cause is the cause of a context's end, or context.Canceled if that panics, or if the context does not say that it has ended.
-func (c *contexts) cause(ctx context.Context) (cause error) {
+func (c *contexts) cause(ctx context.Context) error {
+	return cmp.Or(c.ended(ctx), context.Canceled)
+}
+
+// ended is the cause of a context's end; nil if it does not say that it has ended. One that panics has ended with context.Canceled.
+func (c *contexts) ended(ctx context.Context) (cause error) {
 	defer func() {
 		if recover() != nil {
 			c.leaving.panics.Add(1)
-		}
-		if cause == nil {
 			cause = context.Canceled
 		}
 	}()

@@ -123,6 +123,9 @@ func (e *Engine) FencedMutex(name string) Mutex {
 // [Options.FairWait] at most, by default a lease, by the server's clock. A place that Redisson's clients hold is theirs
 // for five minutes, one after the other, by the wall clocks of the callers, which should agree then. An acquire
 // that comes to the server more than two [Options.Timeout] after it was sent does nothing.
+//
+// A name and the same in braces, as "a" and "{a}", have one queue, since Redisson names it alike for both: while callers wait for
+// one of the two locks the other may not be had though it is free, and callers of both can wait for each other for ever, so use only one of them.
 func (e *Engine) FairMutex(name string) Mutex { return Mutex{engine: e, name: name, kind: actor.Fair} }
 
 // Stats returns a snapshot. It waits for one turn of the loop; after Close it returns the last counters, and gauges of 0.
@@ -224,19 +227,31 @@ func (e *Engine) awaitEither(ctx context.Context, done <-chan struct{}, call *en
 	case <-call.Ready:
 		return nil
 	case <-done:
-		cause = e.contexts.cause(ctx)
-		if ends(call.Tag, call.Hold, cause) {
-			return e.awaitBeyond(ctx, call)
-		}
-		e.loop.Cancel(call, cause)
-		<-call.Ready
-		return cause
+		return e.leave(ctx, call)
 	}
+}
+
+// leave gives a call up whose context has ended, unless the call is what ended it, and takes its verdict.
+func (e *Engine) leave(ctx context.Context, call *engine.Call) (cause error) {
+	asked := false
+	defer func() {
+		if !asked { // the context has ended this goroutine
+			e.loop.Cancel(call, context.Canceled)
+		}
+	}()
+	cause = e.contexts.cause(ctx)
+	asked = true
+	if ends(call.Tag, call.Hold, call.Name, cause) {
+		return e.awaitBeyond(ctx, call)
+	}
+	e.loop.Cancel(call, cause)
+	<-call.Ready
+	return cause
 }
 
 // awaitBeyond goes on waiting when the call itself has ended the context, as that of a hold that it ends.
 func (e *Engine) awaitBeyond(ctx context.Context, call *engine.Call) (cause error) {
-	ctx, cancel := beyond(ctx, func(end error) bool { return ends(call.Tag, call.Hold, end) })
+	ctx, cancel := beyond(ctx, func(end error) bool { return ends(call.Tag, call.Hold, call.Name, end) })
 	defer cancel()
 	return e.awaitEither(ctx, ctx.Done(), call)
 }

@@ -181,3 +181,49 @@ func TestManyDeadPlacesAreNoReasonToRefuseAFreeFairLock(t *testing.T) {
 	}
 	settled(t, e)
 }
+
+// A place is given up when its call ends, also behind one whose time is so far off that no integer has room for it.
+func TestAFairPlaceBehindAnEndlessOneIsGivenUp(t *testing.T) {
+	t.Parallel()
+	for _, score := range []string{"9e18", "1e19", "inf"} {
+		t.Run(score, func(t *testing.T) {
+			t.Parallel()
+			s := realSite(t)
+			e := s.open(lockwheel.Options{})
+			s.do("ZADD", "redisson_lock_timeout:{n}", score, "other")
+			s.do("RPUSH", "redisson_lock_queue:{n}", "other")
+			waiting := e.FairMutex("n").LockAsync(t.Context())
+			eventually(t, "a place", func() bool { return s.waiting("n") == 2 })
+			waiting.Cancel()
+			settled(t, e)
+			require.Equal(t, []any{"other"}, s.do("LRANGE", "redisson_lock_queue:{n}", 0, -1))
+			s.do("DEL", "redisson_lock_queue:{n}", "redisson_lock_timeout:{n}")
+			unlock(t, lock(t, e.FairMutex("n")))
+		})
+	}
+}
+
+// Where the server's clock is set back, places of an engine that is gone hold up the others for one FairWait all the same, all of them together.
+func TestDeadFairPlacesEndTogetherWhereTheClockWasSetBack(t *testing.T) {
+	t.Parallel()
+	s := realSite(t)
+	dies, lives := s.open(lockwheel.Options{Lease: holderLease}), s.open(lockwheel.Options{Lease: holderLease})
+	hold := lock(t, lives.FairMutex("n"))
+	for range 4 {
+		s.queueUp(dies.FairMutex("n"))
+	}
+	last := s.queueUp(lives.FairMutex("n"))
+	require.NoError(t, dies.Close())
+	const back = `for _, id in ipairs(redis.call('HKEYS', KEYS[1])) do
+		local till, rest = string.match(redis.call('HGET', KEYS[1], id), '^(%d+)(:.*)$')
+		redis.call('HSET', KEYS[1], id, string.format('%.0f', till + 3600000) .. rest)
+	end`
+	s.do("EVAL", back, 1, "redisson_lock_places:{n}")
+	set := time.Now()
+	unlock(t, hold)
+	unlock(t, granted(t, last))
+	took := time.Since(set)
+	t.Logf("served after %v", took)
+	require.Less(t, took, 3*holderLease, "one lease, and what a busy machine takes")
+	require.Equal(t, []any{}, s.do("KEYS", "*"))
+}

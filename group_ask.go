@@ -184,9 +184,10 @@ func (r *round) collect(ctx context.Context, enough int) (agreed int) {
 	for had := 0; had < all && agreed < enough; {
 		select {
 		case <-done:
-			cause := context.Cause(ctx)
-			if what := r.calls[0].Tag; ends(what, &r.group.hold.grant, cause) {
-				outer, cancel := beyond(ctx, func(end error) bool { return ends(what, &r.group.hold.grant, end) })
+			cause := r.group.members[0].lock.engine.contexts.cause(ctx)
+			what, name := r.calls[0].Tag, r.group.hold.name
+			if ends(what, &r.group.hold.grant, name, cause) {
+				outer, cancel := beyond(ctx, func(end error) bool { return ends(what, &r.group.hold.grant, name, end) })
 				defer cancel()
 				ctx, done = outer, outer.Done()
 				continue

@@ -11,8 +11,9 @@ import (
 	"github.com/lockwheel/lockwheel/engine"
 )
 
-// Hold is one lock held once, or several as one ([Multi]): what a Lock returned. It is to be unlocked once. Safe
-// for concurrent use. The zero Hold is one that has ended: its errors say so and match ErrNotHeld.
+// Hold is one lock held once, or several as one ([Multi]): what a Lock returned. It is to be unlocked once, and must not be
+// copied: a copy is not the hold, and is not told of its end (go vet finds copies). Safe for concurrent use. The zero Hold is one that
+// has ended: its errors say so and match ErrNotHeld.
 type Hold struct {
 	grant  actor.Hold
 	engine *Engine

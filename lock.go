@@ -42,7 +42,7 @@ func (m Mutex) Lock(ctx context.Context, opts ...Option) (*Hold, error) {
 }
 
 // TryLock takes the lock if it is free, and does not wait for others unless it is given a [Wait]. It
-// neither queues nor overtakes those who do. It blocks for the round trip; a silent server ends it
+// neither queues nor overtakes those who do, but for calls of LockAsync that the engine has not come to yet. It blocks for the round trip; a silent server ends it
 // after Options.Timeout with ErrUnavailable, and one to which no connection can be made at once. Otherwise it is as Lock.
 func (m Mutex) TryLock(ctx context.Context, opts ...Option) (*Hold, error) {
 	return m.lock(ctx, opts, wish{once: true})
@@ -121,7 +121,8 @@ func (m Mutex) HoldCount(ctx context.Context) (int, error) {
 }
 
 // Locker is the lock for code that needs a sync.Locker. Lock waits for as long as it takes, also while it is one too many
-// ([Options].MaxWaiting), and panics once the engine is closed or if the server refuses for good. Unlock panics if it is not locked, like
+// ([Options].MaxWaiting) or too few replicas answer, and panics once the engine is closed, if the server refuses for good, or if the
+// name is in use as another kind of lock ([ErrKind]). Unlock panics if it is not locked, like
 // sync.Mutex; a lock that was lost, or whose release is not confirmed, is logged. A lock that was lost has to be
 // unlocked as well, and of those that one Locker has it is the first to be: whoever has the lock since keeps it.
 func (m Mutex) Locker() sync.Locker { return &locker{mutex: m} }

@@ -21,12 +21,12 @@ type lockerHold struct {
 	next *lockerHold
 }
 
-// longestRetry is how long a Locker waits at most before it asks again where as many wait as may: it has no way to refuse its caller.
+// longestRetry is how long a Locker waits at most before it asks again after a refusal that passes: it has no way to refuse its caller.
 const longestRetry = 100 * time.Millisecond
 
 func (l *locker) Lock() {
 	hold, err := l.mutex.Lock(context.Background())
-	for pause := time.Millisecond; errors.Is(err, ErrTooManyWaiters); pause = min(2*pause, longestRetry) {
+	for pause := time.Millisecond; passes(err); pause = min(2*pause, longestRetry) {
 		time.Sleep(pause/2 + rand.N(pause))
 		hold, err = l.mutex.Lock(context.Background())
 	}
@@ -34,6 +34,12 @@ func (l *locker) Lock() {
 		panic(err.Error())
 	}
 	l.keep(hold)
+}
+
+// passes reports whether a lock that was not had may be had a little later, with nothing left of the try: too many wait, replicas were away
+// for a moment, or the process stood still for longer than the lease that it was just granted.
+func passes(err error) bool {
+	return errors.Is(err, ErrTooManyWaiters) || errors.Is(err, ErrNotReplicated) || errors.Is(err, ErrLost)
 }
 
 func (l *locker) keep(hold *Hold) {

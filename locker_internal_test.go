@@ -32,3 +32,12 @@ func TestALockerRemembersEveryHold(t *testing.T) {
 		require.Equal(t, crowd*each, count)
 	}
 }
+
+func TestALockerAsksAgainWhereThatHelps(t *testing.T) {
+	for _, err := range []error{ErrTooManyWaiters, ErrNotReplicated, ErrLost} {
+		require.True(t, passes(&lockError{name: "n", err: err}), err)
+	}
+	for _, err := range []error{nil, ErrClosed, ErrKind, ErrUpgrade, ServerError("no")} {
+		require.False(t, passes(err), err)
+	}
+}

@@ -7,6 +7,9 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/lockwheel/lockwheel/actor"
+	"github.com/lockwheel/lockwheel/engine"
 )
 
 // mostLocks is how many locks a Multi has at most: who wants to be alone with more wants one lock for all of them.
@@ -46,7 +49,8 @@ type Multi struct {
 // [Hold.Token] of the hold is 0, also with fenced locks among them, as each has a token of its own: lock that one again
 // with the hold's context. It re-enters, and that hold's Token is the token.
 //
-// The locks must be of this engine and have different names; otherwise, and without any lock or with too many, the methods of
+// The locks must be of this engine and have different names, and the queues of fair locks among them too
+// ([Engine.FairMutex]: "a" and "{a}" share one); otherwise, and without any lock or with too many, the methods of
 // the Multi return an error that says so, and nothing is sent.
 func (e *Engine) Multi(locks ...Mutex) Multi {
 	if len(locks) > mostLocks {
@@ -64,7 +68,30 @@ func (e *Engine) Multi(locks ...Mutex) Multi {
 			m.wrong = fmt.Errorf("lockwheel: lock %s: it is twice in one Multi", quoted(m.locks[i].name))
 		}
 	}
+	if m.wrong == nil {
+		m.wrong = oneQueue(m.locks)
+	}
 	return m
+}
+
+// oneQueue is why two fair locks that share a queue cannot be had together: each caller who waits for one of them stands
+// before those who want the other one, so that two of them wait for each other for ever.
+func oneQueue(locks []Mutex) error {
+	var names map[string]string
+	for _, l := range locks {
+		if l.kind != actor.Fair || l.engine == nil {
+			continue
+		}
+		if names == nil {
+			names = make(map[string]string)
+		}
+		queue := engine.FairQueue(l.key())
+		if other, shared := names[queue]; shared {
+			return fmt.Errorf("lockwheel: locks %s and %s: fair locks of these names share one queue in the server, so a Multi cannot have both", quoted(other), quoted(l.name))
+		}
+		names[queue] = l.name
+	}
+	return nil
 }
 
 // nameOf is the name of several locks: theirs, or that of all of them.

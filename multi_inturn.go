@@ -1,7 +1,6 @@
 package lockwheel
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -137,7 +136,7 @@ func (m Multi) afterLoss(e *errand, lost error) error {
 		}
 	}
 	err := m.notLost(lost)
-	if ended := context.Cause(e.ctx); ended != nil {
+	if ended := m.locks[0].engine.contexts.ended(e.ctx); ended != nil {
 		return fmt.Errorf("%w: %w", err, ended)
 	}
 	return err

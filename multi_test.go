@@ -239,6 +239,39 @@ func TestWhatCanNeverBeAMultiIsAnError(t *testing.T) {
 	require.ErrorIs(t, err, lockwheel.ErrClosed)
 }
 
+// A name and the same in braces are two locks, of which fair ones have one queue: nothing could ever be first for both.
+func TestAMultiOfFairLocksWithOneQueueIsRefused(t *testing.T) {
+	t.Parallel()
+	s := anySite(t)
+	e, prefixed, other := s.open(lockwheel.Options{}), s.open(lockwheel.Options{Prefix: "p:"}), anySite(t).open(lockwheel.Options{})
+	for _, locks := range [][]lockwheel.Mutex{
+		{e.FairMutex("a"), e.FairMutex("{a}")},
+		{e.FairMutex("{a}"), e.Mutex("b"), e.FairMutex("c"), e.FairMutex("a")},
+	} {
+		_, err := e.Multi(locks...).Lock(t.Context())
+		require.EqualError(t, err, `lockwheel: locks "a" and "{a}": fair locks of these names share one queue in the server, so a Multi cannot have both`)
+		_, err = e.Multi(locks...).TryLock(t.Context())
+		require.ErrorContains(t, err, "share one queue")
+		require.Equal(t, []any{}, s.do("KEYS", "*"))
+	}
+	for name, m := range map[string]lockwheel.Multi{
+		"other names":              e.Multi(e.FairMutex("a"), e.FairMutex("{a}b"), e.FairMutex("{b}")),
+		"only one is fair":         e.Multi(e.FairMutex("a"), e.Mutex("{a}"), e.FencedMutex("b"), e.FencedMutex("{b}")),
+		"none is":                  e.Multi(e.Mutex("a"), e.Mutex("{a}"), e.RWMutex("b").Writer(), e.RWMutex("{b}").Writer()),
+		"a prefix before braces":   prefixed.Multi(prefixed.FairMutex("a"), prefixed.FairMutex("{a}")),
+		"a quorum, on two servers": lockwheel.Quorum(e.FairMutex("a"), other.FairMutex("{a}")),
+	} {
+		hold, err := m.TryLock(t.Context())
+		require.NoError(t, err, name)
+		unlock(t, hold)
+	}
+	_, err := (*lockwheel.Engine)(nil).Multi(new(lockwheel.Engine).FairMutex("a"), (*lockwheel.Engine)(nil).FairMutex("{a}")).Lock(t.Context())
+	require.ErrorContains(t, err, "belongs to another engine")
+	_, err = new(lockwheel.Engine).Multi((*lockwheel.Engine)(nil).FairMutex("{a}")).Lock(t.Context())
+	require.ErrorContains(t, err, "zero Mutex")
+	settled(t, e)
+}
+
 func TestAMultiIsLostWithOneOfItsLocks(t *testing.T) {
 	t.Parallel()
 	s := realSite(t)

@@ -88,7 +88,7 @@ type Options struct {
 	// MaxWaiting is how many locks callers of this engine may ask for at a time without an answer yet, whether they wait or try
 	// once; of a Multi each lock counts, as long as one request is for it. One more gets ErrTooManyWaiters at once, and nothing
 	// is sent for it. Only who holds the lock already, and would re-enter, is let in beyond it. A waiter of LockAsync costs
-	// up to 1.5 kB of memory, so the default bounds them to about 3 GiB. Default 2097152 (1<<21); at least 1.
+	// up to 1.1 kB of memory, so the default bounds them to about 2.2 GiB. Default 2097152 (1<<21); at least 1.
 	MaxWaiting int
 
 	// MaxWaitingPerLock is how many callers of this engine may wait for one name at a time; of an RWMutex so many may wait to
@@ -134,7 +134,9 @@ const (
 
 // Replicas is how many replicas must have a lock before it counts as granted, and how long they have for that.
 // Otherwise it is undone, and the caller gets ErrNotReplicated, also one that may wait: a failover to one of these
-// replicas then keeps the lock. With it all who wait for the name in this engine get ErrNotReplicated, so that each
+// replicas then keeps the lock, until the time of day at which its lease ends. So clocks of masters and replicas are to agree to well below
+// 1 % of the shortest lease: on a replica with a clock that is further ahead, a lease that is not renewed before can end, and another caller be
+// granted the lock, while its holder still has it. With it all who wait for the name in this engine get ErrNotReplicated, so that each
 // waits for replicas once and not for those before it as well; who comes after that has another try. A master that
 // becomes a replica while it is asked has not answered: whoever may wait goes on at the next one. It holds for every kind of lock. In a cluster they are the replicas of the slot's master, behind
 // Sentinel those of whoever is the master.

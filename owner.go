@@ -98,15 +98,35 @@ func (b *bearer) of(e *Engine, name string) uint64 {
 	return b.owner
 }
 
-// ends reports whether a context ended by what was asked for: the release of that hold, or a force. That of a hold ends with its parent
-// as well, and then the caller gave up.
-func ends(what actor.Kind, hold *actor.Hold, cause error) bool {
+// ends reports whether a context ended by what was asked for: the release of that hold, or a force of the lock with that name. That of a
+// hold ends with its parent as well, and then the caller gave up.
+func ends(what actor.Kind, hold *actor.Hold, name string, cause error) bool {
 	switch what {
 	case actor.Force:
-		return actor.Forced(cause)
+		return actor.Forced(cause) && about(cause, name)
 	case actor.Unlock:
 		s := hold.Signal()
-		return s != nil && s.Value != nil && errors.Is(cause, ErrNotHeld) && context.Cause(s.Value.(context.Context)) == cause
+		_, ours := cause.(*lockError) // a cause of the caller's may be of a type that cannot be compared
+		return ours && s != nil && s.Value != nil && errors.Is(cause, ErrNotHeld) && context.Cause(s.Value.(context.Context)) == cause
+	}
+	return false
+}
+
+// about reports whether an error is about the lock with that name, or about several of which it is one.
+func about(err error, name string) bool {
+	for err != nil {
+		of := ""
+		switch e := err.(type) {
+		case *lockError:
+			of, err = e.name, e.cause
+		case *partError:
+			of, err = e.name, e.cause
+		default:
+			err = errors.Unwrap(err)
+		}
+		if of == name {
+			return true
+		}
 	}
 	return false
 }

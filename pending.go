@@ -148,8 +148,5 @@ func (p *Pending) giveUp(cause error) {
 
 // cause is why a grant was given back.
 func (p *Pending) cause() error {
-	if cause := context.Cause(p.hold.parent); cause != nil {
-		return cause
-	}
-	return context.Canceled
+	return p.hold.engine.contexts.cause(p.hold.parent)
 }

@@ -1,7 +1,6 @@
 package lockwheel
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -125,7 +124,7 @@ func (g *group) refusal(f *failure) error {
 		return nil
 	}
 	cause := f.causes
-	if ended := context.Cause(g.Context); ended != nil {
+	if ended := g.members[0].lock.engine.contexts.ended(g.Context); ended != nil {
 		if len(cause) == 1 { // nobody has said anything that would be wrong with a server
 			return g.hold.fail(errLeft, append(cause, ended))
 		}

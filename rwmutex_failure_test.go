@@ -238,7 +238,13 @@ func TestAUserWithWhatTheReadmeSaysReadsAndWrites(t *testing.T) {
 	t.Parallel()
 	s := realSite(t)
 	e := s.as(lockwheel.Options{}, rulesOf(t, "read/write"))
-	m := e.RWMutex("orders/7")
+	for _, name := range underOrders {
+		readsAndWrites(t, e, e.RWMutex(name))
+	}
+}
+
+func readsAndWrites(t *testing.T, e *lockwheel.Engine, m lockwheel.RWMutex) {
+	t.Helper()
 	write := lock(t, m.Writer())
 	waits := locking(t.Context(), m.Writer())
 	reader := locking(t.Context(), m.RLocker())

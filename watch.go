@@ -79,7 +79,7 @@ func (w *watches) begin(p *Pending) (*watch, *seat) {
 	own := &watch{of: w, key: key, ctx: ctx}
 	own.live.Store(1)
 	own.add(s)
-	own.stop = context.AfterFunc(ctx, own.end)
+	own.stop = context.AfterFunc(onlyEnd(ctx), own.end)
 	if key != nil {
 		w.shared.put(own)
 	}
@@ -122,10 +122,13 @@ func (w *watch) put(first, last *seat) {
 
 // end is called when the context has ended, on a goroutine of its own.
 func (w *watch) end() {
+	w.cause = context.Canceled
+	defer func() { // also if the context ends this goroutine
+		all := w.newest.Swap(endedSeat)
+		w.of.shared.remove(w)
+		w.giveUp(all)
+	}()
 	w.cause = w.of.causeOf(w.ctx)
-	all := w.newest.Swap(endedSeat)
-	w.of.shared.remove(w)
-	w.giveUp(all)
 }
 
 // giveUp gives up all of a chain, so many at a time.

@@ -60,7 +60,10 @@ func (l *Lock) refuses(now time.Duration) bool {
 
 // refuseOnce refuses those who do not wait: somebody has the lock.
 func (l *Lock) refuseOnce(now time.Duration, fx *Effects) {
-	l.eachOnce(func(r *Request) { l.refuseTaken(now, r, nil, fx) })
+	if first := l.queue.first(); first != nil && first.Once {
+		l.refuseTaken(now, first, nil, fx)
+	}
+	l.refuseTries(now, fx)
 }
 
 // refuseTaken refuses somebody because somebody else has the lock.
@@ -191,7 +194,7 @@ func (l *Lock) stands(r *Request) {
 // try notes somebody who does not wait, once.
 func (x *rare) try(r *Request) {
 	if x.tries == nil {
-		x.tries = &roster{}
+		x.tries = &tries{}
 	}
 	x.tries.remove(r)
 	x.tries.add(r)
@@ -200,16 +203,25 @@ func (x *rare) try(r *Request) {
 // left takes in that somebody left the queue.
 func (x *rare) left(r *Request, q *line) {
 	if r.Once && x.tries != nil {
-		if x.tries.remove(r); x.tries.len() == 0 {
-			x.tries = nil
+		x.tries.remove(r)
+		if again := x.tries.refusing; again != nil && again.tries != nil {
+			again.tries.remove(r)
 		}
+		x.tidyTries()
 	}
 	switch {
 	case x.owners == nil:
-	case q.empty():
+	case q.last == nil:
 		x.owners = nil
 	case r.Owner != 0:
 		x.owners.remove(r)
+	}
+}
+
+// tidyTries lets go of what nobody is noted in.
+func (x *rare) tidyTries() {
+	if x.tries.len() == 0 && x.tries.refusing == nil {
+		x.tries = nil
 	}
 }
 
@@ -553,5 +565,5 @@ func (l *Lock) refused(now time.Duration, reply *Reply, fx *Effects) {
 		x.askAt = now + x.nextBackoff(fx)
 		return
 	}
-	l.queue.each(func(r *Request) { fx.Decide(now, r, reply.Err, nil) })
+	l.refuseAll(now, refused{err: reply.Err}, fx)
 }

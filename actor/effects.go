@@ -102,6 +102,7 @@ type Effects struct {
 	Reunites []Reunite  // locks of which an owner may wait for itself, since this step
 	Claimed  []*Lock    // claims that have another owner since this step
 	Numbered []Numbered // numbers that claims have since this step, or are to release
+	Refusing []*Lock    // of which callers are still to be refused; taken out by the coordinator
 	Undone   error      // why the lock that stepped gives a grant back that too few replicas have; nil: it does not
 	Stats    Stats
 	Lag      RecentMax     // how late renewals were confirmed
@@ -118,7 +119,9 @@ type Effects struct {
 	Scattered bool
 	RoundTrip time.Duration // what one takes, lately
 	Draining  bool
-	Soonest   time.Duration // no timer fires before
+
+	Refusals, RefusalsMost int           // of callers in this turn who are refused very many at once, and how many that may be; 0: no bound
+	Soonest                time.Duration // no timer fires before
 
 	// Stepped, unless it is nil, is told of every step of a lock: for a simulation that must know what it
 	// has seen.

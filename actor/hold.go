@@ -117,7 +117,12 @@ func (h *Hold) Asked() bool {
 
 // held reports whether the hold is one of its lock's. Owned by the coordinator.
 func (h *Hold) held() bool {
-	return h.lock != nil && h.fixed >= 0 && h.lock.tenure == h.Tenure && h.lock.phase == held
+	l := h.lock
+	if l == nil || h.fixed < 0 || l.tenure != h.Tenure || l.phase != held {
+		return false
+	}
+	// A copy of a hold that ended may say all that of the next owner's.
+	return l.holds == h || l.set() != nil && h.set.Load() == l.set()
 }
 
 // Refusal is what a wish that concerns a hold which has ended is answered. Owned by the coordinator.

@@ -332,12 +332,12 @@ func (q *line) pushSenior(r, spared *Request) {
 // sortAround is pushSenior where requests do not stand in the order in which they were posted.
 func (q *line) sortAround(r, spared *Request) {
 	var younger []*Request
-	q.each(func(other *Request) {
-		if other != spared && other.posted > r.posted {
+	for other, next := q.first(), (*Request)(nil); other != nil; other = next {
+		if next = q.behind(other); other != spared && other.posted > r.posted {
 			younger = append(younger, other)
 			q.remove(other)
 		}
-	})
+	}
 	q.push(r)
 	for _, other := range younger {
 		q.push(other)

@@ -107,7 +107,7 @@ func (l *Lock) Queued() int { return int(l.queue.len()) }
 
 // Idle reports whether the lock can be forgotten: nothing held, wanted, under way or listened to.
 func (l *Lock) Idle() bool {
-	return l.phase == free && l.queue.empty() && (l.rare == nil || l.rare.idle())
+	return l.phase == free && l.queue.last == nil && (l.rare == nil || l.rare.idle())
 }
 
 func (x *rare) idle() bool { return !x.listening && !x.busy() }
@@ -276,7 +276,9 @@ func (l *Lock) Step(now time.Duration, m *Message, fx *Effects) {
 	case Rejoins:
 		l.rejoins(now, m.Request, fx)
 	case Unreplicated:
-		l.unreplicated(now, m.Cause, fx)
+		l.unreplicated(now, m, fx)
+	case RefusesOn:
+		l.refuseOn(now, fx)
 	}
 	l.settle(now, fx)
 	if fx.Stepped != nil {
@@ -443,7 +445,7 @@ func (l *Lock) drain(now time.Duration, fx *Effects) {
 			l.leads(r)
 		}
 	}
-	l.queue.each(refuse)
+	l.refuseAll(now, refused{err: ErrClosed}, fx)
 	l.releases.each(func(r *Request) {
 		if r.undone {
 			fx.Decide(now, r, ErrNotReplicated, r.Cause)
@@ -454,17 +456,23 @@ func (l *Lock) drain(now time.Duration, fx *Effects) {
 	}
 }
 
-// Close ends everything at once. What is in Redis is left to its lease.
-func (l *Lock) Close(now time.Duration, fx *Effects) {
-	refuse := func(r *Request) { fx.Decide(now, r, ErrClosed, nil) }
+// Close ends everything at once, and reports whether it came to the end: a turn refuses so many who wait. What is in Redis is left to its lease.
+func (l *Lock) Close(now time.Duration, fx *Effects) (over bool) {
 	if l.phase == held {
 		l.endHolds(now, ErrClosed, nil, fx)
 	}
-	l.queue.each(refuse)
+	for r := l.queue.head(); r != nil; r = l.queue.head() {
+		if !fx.mayRefuse() {
+			return false
+		}
+		fx.Decide(now, r, ErrClosed, nil)
+	}
+	refuse := func(r *Request) { fx.Decide(now, r, ErrClosed, nil) }
 	l.releases.each(refuse)
 	if l.rare != nil {
 		l.rare.changes.each(refuse)
 		l.rare.forces.each(refuse)
 	}
 	l.wheel(fx).Cancel(&l.timer)
+	return true
 }

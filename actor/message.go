@@ -29,7 +29,8 @@ const (
 	Moved                        // Request, for several locks, waits for this one from now on
 	Foremost                     // nobody of this engine stands before it in the queue any more; with Reply, the lock is free and others' turn
 	Rejoins                      // Request, of the owner who has the lock, waited for another claim on it
-	Unreplicated                 // another Lock of that name was granted, and too few replicas have it, for Cause
+	Unreplicated                 // another Lock of that name was granted, and at Sent too few replicas had it, for Cause
+	RefusesOn                    // those who are still to be refused are: as many as the turn may
 	Nudged                       // something about the lock has changed: see what it wants now
 )
 

@@ -8,7 +8,7 @@ type rare struct {
 	// Waiting for another holder.
 	askAt    time.Duration // not before
 	stepBack time.Duration // until when others come first
-	tries    *roster       // those in the queue who do not wait, and came behind others; nil: there was none yet
+	tries    *tries        // those in the queue who do not wait, and came behind others; nil: there was none yet
 	owners   waitersOf     // those of the queue, by their owners; nil: not asked for yet
 	joint    *Request      // whose question for several locks this one leads, while it has no answer, or who left
 

@@ -20,31 +20,28 @@ func (l *Lock) undo(now time.Duration, reply *Reply, fx *Effects) {
 			fx.Limit(r, at)
 		}
 	}
-	l.refuseUnreplicated(now, cause, fx)
+	l.refuseUnreplicated(now, refused{cause: cause}, fx)
 	l.end(fx)
 	l.wants |= undoing
 	fx.Undone = cause
 }
 
 // unreplicated takes in that another Lock of that name was granted, and given back for want of replicas. Of readers, whose
-// grants do not depend on each other, those have an answer of their own whose question has left.
-func (l *Lock) unreplicated(now time.Duration, cause error, fx *Effects) {
+// grants do not depend on each other, those have an answer of their own whose question has left. Who came since then has not met it.
+func (l *Lock) unreplicated(now time.Duration, m *Message, fx *Effects) {
 	answers := l.protocol().shared && l.flight != None && l.wants&departed != 0
 	if l.Pending() && !answers {
-		l.refuseUnreplicated(now, cause, fx)
+		l.refuseUnreplicated(now, refused{cause: m.Cause, bounded: true, until: m.Sent}, fx)
 	}
 }
 
 // refuseUnreplicated refuses those who wait for this lock alone. Who waits for several is granted them without replicas.
-func (l *Lock) refuseUnreplicated(now time.Duration, cause error, fx *Effects) {
+func (l *Lock) refuseUnreplicated(now time.Duration, why refused, fx *Effects) {
 	if l.rare != nil {
 		l.rare.answered = false // what waited for another holder has gone
 	}
-	l.queue.each(func(r *Request) {
-		if r.Joint == nil {
-			fx.Decide(now, r, ErrNotReplicated, cause)
-		}
-	})
+	why.err, why.alone = ErrNotReplicated, true
+	l.refuseAll(now, why, fx)
 }
 
 // tooFew says how many replicas have the grant, or why that is not known.

@@ -25,7 +25,7 @@ type Request struct {
 	aboard  bool          // its wish is part of the renewal under way; of a question without a lock: it has left
 	undone  bool          // it was granted, and given back for Cause; of an unlock: no caller has had the hold
 	LetIn   bool          // Acquire: its caller waited before, so that no bound on those who wait refuses it
-	number  int32         // of the first of a line: how many stand in it
+	number  int32         // of the first of a line: how many stand in it; negative: it is refused, and others with it
 	Key     string        // as Redis knows it
 	Owner   uint64        // who may re-enter; 0: nobody
 	Hold    *Hold         // Acquire: to be filled in; Unlock, Extend: which
@@ -106,10 +106,19 @@ func (r *Request) Wake(now time.Duration, fx *Effects) {
 // line is a queue of requests, first come first served: a circular list that only knows its last.
 type line struct{ last *Request }
 
-func (q *line) empty() bool { return q.last == nil }
+func (q *line) empty() bool { return q.first() == nil }
 
-// first returns nil when the line is empty.
+// first is the first of those who are not refused already; nil when there is none.
 func (q *line) first() *Request {
+	first := q.head()
+	if first == nil || first.number > 0 {
+		return first
+	}
+	return q.behind(first.lock.refusing().last())
+}
+
+// head is the first of all who stand in the line; nil when there is none.
+func (q *line) head() *Request {
 	if q.last == nil {
 		return nil
 	}
@@ -121,7 +130,23 @@ func (q *line) len() int32 {
 	if q.last == nil {
 		return 0
 	}
-	return q.last.next.number
+	return max(q.last.next.number, -q.last.next.number)
+}
+
+// grows counts one more, or one less.
+func (q *line) grows(by int32) {
+	if first := q.head(); first.number < 0 {
+		first.number -= by
+	} else {
+		first.number += by
+	}
+}
+
+// marks notes with the first of all whether it is refused already: whoever asks who comes first knows where to look.
+func (q *line) marks(refused bool) {
+	if first := q.head(); first != nil && refused == (first.number > 0) {
+		first.number = -first.number
+	}
 }
 
 // behind returns nil for the last of the line.
@@ -141,21 +166,21 @@ func (q *line) push(r *Request) {
 		r.prev.next, r.next.prev = r, r
 	}
 	q.last = r
-	q.first().number++
+	q.grows(1)
 	q.stoodBetween(r, 1)
 	q.noted(r)
 }
 
 // insert puts a request in front of another one that stands there.
 func (q *line) insert(r, before *Request) {
-	first := q.first()
+	first := q.head()
 	r.line = q
 	r.next, r.prev = before, before.prev
 	r.prev.next, r.next.prev = r, r
 	if before == first { // q.last stays what it is, so r is the first
 		r.number, first.number = first.number, 0
 	}
-	q.first().number++
+	q.grows(1)
 	q.stoodBetween(r, 1)
 	q.noted(r)
 	if before == first && first.Once && q == &r.lock.queue { // it is behind another since
@@ -175,7 +200,7 @@ func (q *line) stoodBetween(r *Request, sign int32) {
 	if r.lock == nil || q != &r.lock.queue {
 		return
 	}
-	disorder, first, last := int32(0), q.first(), q.last
+	disorder, first, last := int32(0), q.head(), q.last
 	if r != first {
 		disorder += inDisorder(r.prev, r)
 	}
@@ -207,6 +232,10 @@ func (q *line) lead(r *Request) {
 func (q *line) remove(r *Request) {
 	q.stoodBetween(r, -1)
 	n := q.len() - 1
+	if x := q.refusing(); x != nil {
+		x.left(r, q)
+		defer func() { q.marks(x.last() != nil) }()
+	}
 	if r.next == r {
 		q.last = nil
 	} else {
@@ -222,6 +251,14 @@ func (q *line) remove(r *Request) {
 	if l := r.lock; l != nil && q == &l.queue && l.rare != nil {
 		l.rare.left(r, q)
 	}
+}
+
+// refusing is what is left to do of a refusal of the first of the line; nil: nothing.
+func (q *line) refusing() *refusal {
+	if first := q.head(); first.number < 0 {
+		return first.lock.refusing()
+	}
+	return nil
 }
 
 // each calls f for everyone in the line, in order; f may remove the one it is given.

@@ -9,6 +9,7 @@ type roster struct {
 	list  []*Request // nil where one left
 	at    map[*Request]int
 	holes int
+	from  int // all before have been popped
 }
 
 // fewOfRoster is up to how many there is no map.
@@ -48,7 +49,7 @@ func (s *roster) remove(r *Request) {
 
 // index is for a list without holes.
 func (s *roster) index() {
-	s.at, s.holes = nil, 0
+	s.at, s.holes, s.from = nil, 0, 0
 	if len(s.list) <= fewOfRoster {
 		return
 	}
@@ -61,4 +62,24 @@ func (s *roster) index() {
 // all is a copy: whoever goes through it may have them leave.
 func (s *roster) all() []*Request {
 	return slices.DeleteFunc(slices.Clone(s.list), func(r *Request) bool { return r == nil })
+}
+
+// pop takes the first out; nil if there is none.
+func (s *roster) pop() *Request {
+	for ; s.from < len(s.list); s.from++ {
+		r := s.list[s.from]
+		if r == nil {
+			continue
+		}
+		if s.at == nil {
+			s.list = s.list[1:]
+			return r
+		}
+		s.list[s.from] = nil
+		s.holes++
+		delete(s.at, r)
+		return r
+	}
+	*s = roster{}
+	return nil
 }

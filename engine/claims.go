@@ -13,6 +13,7 @@ type claims struct {
 	at    map[*actor.Lock]int
 	head  int // the oldest: those that came first mostly go first
 	holes int // behind it
+	seek  int // none that stands before has a place in a queue
 }
 
 // fewClaims is up to how many there is no map.
@@ -41,6 +42,9 @@ func (k *claims) youngest() *actor.Lock {
 
 func (k *claims) add(l *actor.Lock) {
 	k.list = append(k.list, l)
+	if k.seek == len(k.list)-1 {
+		k.seek++ // it has no place yet
+	}
 	switch {
 	case k.at != nil:
 		k.at[l] = len(k.list) - 1
@@ -52,6 +56,7 @@ func (k *claims) add(l *actor.Lock) {
 func (k *claims) remove(l *actor.Lock) {
 	if k.at == nil {
 		k.list = slices.DeleteFunc(k.list, func(other *actor.Lock) bool { return other == l })
+		k.seek = 0
 		return
 	}
 	at, has := k.at[l]
@@ -69,8 +74,15 @@ func (k *claims) remove(l *actor.Lock) {
 		k.holes--
 	}
 	if k.head+k.holes > k.len() {
-		k.list = slices.Clip(k.all())
+		seek := 0
+		for _, l := range k.list[k.head:max(k.head, min(k.seek, len(k.list)))] {
+			if l != nil {
+				seek++
+			}
+		}
+		k.list = k.all()
 		k.index()
+		k.seek = seek
 	}
 }
 
@@ -88,7 +100,13 @@ func (k *claims) index() {
 
 // all is a copy: whoever goes through it may end them.
 func (k *claims) all() []*actor.Lock {
-	return k.those(func(*actor.Lock) bool { return true })
+	all := make([]*actor.Lock, 0, k.len())
+	for _, l := range k.list[k.head:] {
+		if l != nil {
+			all = append(all, l)
+		}
+	}
+	return all
 }
 
 // those is a copy of some.
@@ -109,4 +127,24 @@ func (k *claims) first(is func(*actor.Lock) bool) *actor.Lock {
 		}
 	}
 	return nil
+}
+
+// foremost is the oldest that has a place in a queue; nil if none has. Those before it are not looked at again until one of them is placed:
+// very many may leave one after the other.
+func (k *claims) foremost() *actor.Lock {
+	for k.seek = max(k.seek, k.head); k.seek < len(k.list); k.seek++ {
+		if l := k.list[k.seek]; l != nil && l.Queues() {
+			return l
+		}
+	}
+	return nil
+}
+
+// placed takes in that one may have a place since.
+func (k *claims) placed(l *actor.Lock) {
+	if at, numbered := k.at[l]; numbered {
+		k.seek = min(k.seek, at)
+	} else {
+		k.seek = 0
+	}
 }

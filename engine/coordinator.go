@@ -2,13 +2,10 @@ package engine
 
 import (
 	"fmt"
-	"iter"
-	"maps"
 	"slices"
 	"time"
 
 	"github.com/lockwheel/lockwheel/actor"
-	"github.com/lockwheel/lockwheel/wheel"
 )
 
 // What a request may ask for besides what locks understand.
@@ -47,6 +44,7 @@ type coordinator struct {
 	intake   intake
 	doubts   recheck
 	drains   round // of a shutdown that began
+	closes   closing
 	tells    telling
 	spreads  []*spread     // the first is told on
 	sweeps   int           // queues that are gone through
@@ -85,6 +83,7 @@ func newCoordinator(config actor.Config, couriers int) *coordinator {
 	c.nodes = []*node{c.node}
 	c.fx.Leases = newWheel(firedPerTurn)
 	c.fx.Expects = c.expected
+	c.fx.RefusalsMost = refusedPerTurn
 	return c
 }
 
@@ -95,11 +94,12 @@ func (c *coordinator) turn(now time.Duration, letters *mail) {
 	c.counters.turns++
 	c.now, c.lookOn = now, false
 	c.sort(now, letters)
+	c.refuseOn(now)
 	c.drainSome(now)
 	c.spreadOn(now)
 	c.work(now)
 	if c.closed {
-		c.refuseAll(now)
+		c.closeSome(now)
 		c.explain()
 		c.tell()
 		return
@@ -115,7 +115,7 @@ func (c *coordinator) turn(now time.Duration, letters *mail) {
 	}
 	c.sweep()
 	for _, n := range c.nodes {
-		c.tellUnheard(now, n.ears.untold())
+		c.tellUnheard(now, n, n.ears.untold())
 		c.depart(now, n)
 		n.ears.arrange(now)
 	}
@@ -167,7 +167,7 @@ func (c *coordinator) sounded(now time.Duration, what any) {
 		c.of(what.node).ears.silenced(what.channel, what.on)
 	case orderDone:
 		n := c.of(what.node)
-		c.tellUnheard(now, n.ears.done(now, what.on, what.gone, what.err))
+		c.tellUnheard(now, n, n.ears.done(now, what.on, what.gone, what.err))
 		c.misdirected(now, n, what.err)
 		if what.err == errStranger {
 			c.introduce(now, n)
@@ -179,9 +179,9 @@ func (c *coordinator) sounded(now time.Duration, what any) {
 }
 
 // tellUnheard tells those who wait that their channels cannot be listened to for now.
-func (c *coordinator) tellUnheard(now time.Duration, unheard []*actor.Lock) {
-	for _, l := range unheard {
-		c.step(now, l, &actor.Message{Kind: actor.Unheard})
+func (c *coordinator) tellUnheard(now time.Duration, n *node, unheard []*channel) {
+	for _, ch := range unheard {
+		c.spread(now, audience{kind: actor.Unheard, node: n, channel: ch.name}, ch.by.all())
 	}
 }
 
@@ -239,8 +239,7 @@ func (c *coordinator) asked(now time.Duration, r *actor.Request) {
 	case AskShutdown:
 		c.drain(now, r)
 	case AskClose:
-		c.close(now)
-		c.fx.Decide(now, r, nil, nil)
+		c.close(now, r)
 	}
 }
 
@@ -497,25 +496,6 @@ func lockOf(s actor.Sleeper) *actor.Lock {
 	return nil
 }
 
-// everyLock goes through the locks by their keys: a history that is run again is the same history. The
-// callback may end the lock it is given, and others with it.
-func (c *coordinator) everyLock() iter.Seq[*actor.Lock] {
-	return func(yield func(*actor.Lock) bool) {
-		for _, key := range c.locks.sorted() {
-			if l := c.locks.of(key); l != nil && !yield(l) {
-				return
-			}
-		}
-		for _, key := range slices.Sorted(maps.Keys(c.groups)) {
-			for _, l := range c.groups[key].all() {
-				if !yield(l) {
-					return
-				}
-			}
-		}
-	}
-}
-
 // doubt makes every hold be confirmed before anything is granted again: the clock stood still. Grants know that at once; that holds are
 // asked about, and those who wait ask again, takes some turns if there are very many.
 func (c *coordinator) doubt(now time.Duration) {
@@ -523,28 +503,9 @@ func (c *coordinator) doubt(now time.Duration) {
 	c.doubts.addAll()
 }
 
-// close ends every hold and every request. Nothing leaves after it.
-func (c *coordinator) close(now time.Duration) {
-	c.closed = true
-	for _, r := range c.waiting {
-		c.cutShort(now, r, actor.ErrClosed, nil)
-	}
-	c.waiting = nil
-	c.drains, c.spreads = round{}, nil
-	for l := range c.everyLock() {
-		l.Close(now, c.fx)
-	}
-	c.fx.Wheel.Stop(func(t *wheel.Timer[actor.Sleeper]) {
-		// Requests that stand in no lock's line, waiting or on their way, have only their timer here.
-		if r, ok := t.Value.(*actor.Request); ok {
-			c.fx.Decide(now, r, actor.ErrClosed, nil)
-		}
-	})
-}
-
 // next is when the coordinator wants another turn without mail; ok is false when it does not.
 func (c *coordinator) next() (at time.Duration, ok bool) {
-	if c.unopened() || c.sweeps > 0 || c.lookOn || c.drains.on() || c.doubts.on() || len(c.spreads) > 0 || c.tells.waits() {
+	if c.unopened() || c.sweeps > 0 || c.lookOn || c.drains.on() || c.doubts.on() || len(c.spreads) > 0 || len(c.fx.Refusing) > 0 || c.tells.waits() {
 		return c.now, true
 	}
 	if !slices.ContainsFunc(c.nodes, (*node).busy) {

@@ -354,6 +354,9 @@ func (c *coordinator) reply(now time.Duration, b *batch, command *actor.Command,
 		until, less = command.Lock.ReadsLess(now, command, reply)
 	}
 	c.step(now, command.Lock, &actor.Message{Kind: actor.Answered, Command: command, Reply: reply, Sent: b.sent})
+	if reply.Status == actor.Taken && command.Lock.Kind().Queues() && command.Lock.Key() != "" {
+		c.groups[command.Lock.Key()].placed(command.Lock)
+	}
 	if less {
 		c.readLess(now, command.Key, until)
 	}

@@ -38,7 +38,7 @@ func (c *coordinator) drainFirst(now time.Duration, l *actor.Lock) {
 // drained reports whether a shutdown has nothing to wait for: nobody still to be refused, no lock held or to be released, and no
 // question under way that a server could still answer.
 func (c *coordinator) drained() bool {
-	return !c.drains.on() && c.fx.Tenures == 0 && (c.fx.Asking == 0 || c.unreachable())
+	return !c.drains.on() && len(c.fx.Refusing) == 0 && c.fx.Tenures == 0 && (c.fx.Asking == 0 || c.unreachable())
 }
 
 // shutDown tells those who wait for it that the shutdown is complete.

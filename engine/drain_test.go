@@ -156,6 +156,7 @@ func TestACloseEndsAShutdownThatIsUnderWay(t *testing.T) {
 	shutdown := d.callers["shutdown"].latest
 	d.ask("close", "close")
 	d.c.turn(d.now, d.letters[0])
+	d.closes()
 	require.True(t, shutdown.Decided())
 	require.ErrorIs(t, shutdown.Err, actor.ErrClosed)
 	require.Zero(t, d.c.stats().Waiting)

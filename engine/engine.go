@@ -362,7 +362,7 @@ func (e *Engine) finish() {
 	c := e.coordinator
 	c.turn(now, e.box.shutDown())
 	e.letGo(now)
-	for c.rest(); c.tells.waits(); c.rest() {
+	for c.rest(); c.closesOn(); c.rest() {
 		now = e.Now()
 		c.turn(now, nil)
 		e.letGo(now)

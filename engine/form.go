@@ -68,6 +68,10 @@ var forms = [actor.Verbs]form{
 
 var fairKeys = []string{scripts.Queue, scripts.Times, scripts.Places}
 
+// FairQueue names the queue of the fair lock with that key. As Redisson names it, a key without braces has the queue of the
+// same key in braces.
+func FairQueue(key string) string { return scripts.Prefixed(scripts.Queue, key) }
+
 // call builds the call of a batch.
 func (w *writer) call(client caller, b *batch) rueidis.Completed {
 	w.reset(b.text)

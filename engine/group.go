@@ -49,6 +49,9 @@ func (c *coordinator) newClaim(r *actor.Request) *actor.Lock {
 	}
 	g.claims.add(l)
 	g.owners.add(l, r.Owner)
+	if !g.claims.few() {
+		g.many() // from the first on that are many, or it would have to look at very many at once
+	}
 	return l
 }
 
@@ -56,12 +59,7 @@ func (c *coordinator) newClaim(r *actor.Request) *actor.Lock {
 // is to be forced away. nil if it needs one of its own.
 func (g *group) claimOf(r *actor.Request, now time.Duration) *actor.Lock {
 	if r.Tag == actor.Force {
-		for _, l := range g.believed(now) {
-			if l.Kind() == r.Kind {
-				return l
-			}
-		}
-		return nil
+		return g.firstGranted(func(l *actor.Lock) bool { return l.Kind() == r.Kind && l.Believed(now) })
 	}
 	return g.holding(r.Owner, r.Kind, now)
 }
@@ -114,6 +112,22 @@ func (g *group) believed(now time.Duration) []*actor.Lock {
 		return g.those(func(l *actor.Lock) bool { return l.Believed(now) })
 	}
 	return g.many().believed(now)
+}
+
+// granted is a copy of those that are held, maybe not believed in any more, and some that were. None is looked at where they are very many.
+func (g *group) granted() []*actor.Lock {
+	if g == nil || g.claims.few() {
+		return g.those((*actor.Lock).Granted)
+	}
+	return g.many().held.all()
+}
+
+// firstGranted is one of those that is so; nil if none is.
+func (g *group) firstGranted(is func(*actor.Lock) bool) *actor.Lock {
+	if g == nil || g.claims.few() {
+		return g.first(is)
+	}
+	return g.many().held.first(is)
 }
 
 // those is a copy of some.
@@ -169,7 +183,7 @@ func (c *coordinator) tellPlace(now time.Duration, command *actor.Command, reply
 	if reply.Holder != "" || !command.Lock.Kind().Queues() {
 		return
 	}
-	foremost := c.groups[command.Key].first((*actor.Lock).Queues)
+	foremost := c.groups[command.Key].foremost()
 	if reply.Preceded = foremost != nil && foremost.Tenure() < command.Tenure; reply.Preceded {
 		c.step(now, foremost, &actor.Message{Kind: actor.Foremost, Reply: reply})
 	}
@@ -210,10 +224,8 @@ func (c *coordinator) displace(now time.Duration, granted *actor.Command) {
 // forced tells the claims that are held that the lock was forced away from whoever held it then. They may
 // have come after that, so they ask.
 func (c *coordinator) forced(now time.Duration, command *actor.Command) {
-	for _, l := range c.groups[command.Key].believed(now) {
-		if l.Believed(now) {
-			c.step(now, l, &actor.Message{Kind: actor.Heard})
-		}
+	if held := c.groups[command.Key].granted(); len(held) > 0 {
+		c.spread(now, audience{kind: actor.Heard, key: command.Key}, held)
 	}
 }
 
@@ -235,7 +247,22 @@ func (c *coordinator) leaveGroup(l *actor.Lock) {
 
 // callForemost tells the one that is foremost in a queue now that a claim is gone.
 func (c *coordinator) callForemost(now time.Duration, key string) {
-	if next := c.groups[key].first((*actor.Lock).Queues); next != nil {
+	if next := c.groups[key].foremost(); next != nil {
 		c.step(now, next, &actor.Message{Kind: actor.Foremost})
+	}
+}
+
+// foremost is the oldest that has a place in the queue; nil if none has.
+func (g *group) foremost() *actor.Lock {
+	if g == nil {
+		return nil
+	}
+	return g.claims.foremost()
+}
+
+// placed takes in that a claim may have a place in the queue since.
+func (g *group) placed(l *actor.Lock) {
+	if g != nil {
+		g.claims.placed(l)
 	}
 }

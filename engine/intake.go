@@ -211,10 +211,11 @@ func (c *coordinator) unopened() bool {
 	return false
 }
 
-// refuseAll answers all mail after the close.
-func (c *coordinator) refuseAll(now time.Duration) {
+// refuseSome answers mail after the close, so much a turn, and reports whether that was all.
+func (c *coordinator) refuseSome(now time.Duration) (all bool) {
+	left := max(c.intake.share, opensPerTurn)
 	refuse := func(lane *letters) {
-		for !lane.empty() {
+		for ; left > 0 && !lane.empty(); left-- {
 			c.refuse(now, lane.pop())
 		}
 	}
@@ -224,4 +225,16 @@ func (c *coordinator) refuseAll(now time.Duration) {
 	for _, n := range c.nodes {
 		refuse(&n.wishes)
 	}
+	return c.lettersLeft() == 0
+}
+
+// lettersLeft is how much mail was not opened yet.
+func (c *coordinator) lettersLeft() (n int) {
+	for i := range c.intake.lanes {
+		n += c.intake.lanes[i].n
+	}
+	for _, node := range c.nodes {
+		n += node.wishes.n
+	}
+	return n
 }

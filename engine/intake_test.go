@@ -22,7 +22,7 @@ func shared(t *testing.T, share int) *desk {
 // shares bounds what a turn works off of each kind.
 func (c *coordinator) shares(share int) {
 	c.intake.share, c.intake.pieces, c.intake.looks = share, min(share, sweepPieces), min(share, looksPerTurn)
-	c.tells.most = min(share, tellsPerTurn)
+	c.tells.most, c.fx.RefusalsMost = min(share, tellsPerTurn), min(share, refusedPerTurn)
 	fired := min(share, firedPerTurn)
 	c.fx.Wheel, c.fx.Leases = newWheel(fired), newWheel(fired)
 }
@@ -52,17 +52,6 @@ func (d *desk) opens(words ...string) (most int) {
 }
 
 func (d *desk) unopened() (n int) { return d.c.lettersLeft() }
-
-// lettersLeft is how much mail was not opened yet.
-func (c *coordinator) lettersLeft() (n int) {
-	for i := range c.intake.lanes {
-		n += c.intake.lanes[i].n
-	}
-	for _, node := range c.nodes {
-		n += node.wishes.n
-	}
-	return n
-}
 
 // However much is posted, a turn opens the same.
 func TestATurnOpensABoundedNumberOfLetters(t *testing.T) {

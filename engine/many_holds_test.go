@@ -163,6 +163,7 @@ func TestTheStepsOfManyGrowWithTheirNumber(t *testing.T) {
 	tests := map[string]string{
 		"readers":                       "^TestManyReadersAreTakenAndRenewed$",
 		"fair waiters":                  "^TestManyFairWaitersAreServed$",
+		"fair waiters who leave":        "^TestManyFairWaitersLeave$",
 		"who tries behind many":         "^TestManyTryBehindManyWhoWait$",
 		"owners who wait twice":         "^TestManyOwnersWaitTwice$",
 		"a writer beside whom many are": "^TestAWriterReadsBesideManyWhoWaitToRead$",

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -38,6 +39,11 @@ func (k *crowd) turn(requests ...*actor.Request) {
 		}
 		first = &mail{what: r, next: first}
 	}
+	k.exchange(first)
+}
+
+// exchange gives the coordinator mail, and whatever it sends its answer.
+func (k *crowd) exchange(first *mail) {
 	for {
 		k.c.turn(k.now, first)
 		first = nil
@@ -120,6 +126,41 @@ func TestManyFairWaitersAreServed(t *testing.T) {
 	require.Zero(t, k.c.fx.Stats.Waiting)
 	require.Zero(t, k.c.fx.Stats.Held)
 }
+
+// Very many who have a place in a queue leave together, or before they have asked: each is released, and who stands behind is looked for.
+func TestManyFairWaitersLeave(t *testing.T) {
+	n := howMany(t, 200)
+	for _, asked := range []bool{true, false} {
+		var k *crowd
+		k = newCrowd(t, func(c *actor.Command) actor.Reply {
+			if c.Verb == actor.SendFairAcquire {
+				return k.taken("another:1")
+			}
+			return granted(c)
+		})
+		k.c.intake.share = n
+		all := make([]*actor.Request, n)
+		come, leave := make([]*mail, n), (*mail)(nil)
+		for i := range all {
+			all[i] = wants(actor.Fair, 0, false)
+			come[i], leave = &mail{what: all[i]}, &mail{what: givesUp{all[i], errLeft}, next: leave}
+		}
+		if asked {
+			k.turn(all...)
+		} else {
+			k.tellingTurn(come...)
+		}
+		k.exchange(leave)
+		for _, r := range all {
+			require.True(t, r.Decided())
+		}
+		if asked {
+			require.Empty(t, k.c.groups)
+		}
+	}
+}
+
+var errLeft = errors.New("left")
 
 // Behind many who wait others try, and are refused when the answer comes that the lock is another's.
 func TestManyTryBehindManyWhoWait(t *testing.T) {

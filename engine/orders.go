@@ -1,10 +1,6 @@
 package engine
 
-import (
-	"time"
-
-	"github.com/lockwheel/lockwheel/actor"
-)
+import "time"
 
 // arrange makes the next order, if the subscriber is free and something differs from what is wanted.
 func (e *ears) arrange(now time.Duration) {
@@ -116,8 +112,8 @@ func (e *ears) move(ch *channel, o *order) {
 }
 
 // done takes in that the order was carried out, on that connection, or what went wrong, and that connections are gone. What an order left
-// undone is to be done again, a little later if it failed. It returns the locks that are not heard for that long; untold has others.
-func (e *ears) done(now time.Duration, on, gone int, err error) (unheard []*actor.Lock) {
+// undone is to be done again, a little later if it failed. It returns the channels that are not heard for that long; untold has others.
+func (e *ears) done(now time.Duration, on, gone int, err error) (unheard []*channel) {
 	e.busy = false
 	if err == nil {
 		e.backoff, e.tryAt, e.size, e.patience = 0, 0, min(2*e.size, orderMost), 0
@@ -173,9 +169,9 @@ func (e *ears) changed(gone int) {
 	e.here.takeAll(&e.there)
 }
 
-// failed takes back what the order said of its channels, but for those that its connection has confirmed. It returns who wants to hear one
-// that was refused.
-func (e *ears) failed(on int) (unheard []*actor.Lock) {
+// failed takes back what the order said of its channels, but for those that its connection has confirmed. It returns the one that was
+// refused.
+func (e *ears) failed(on int) (unheard []*channel) {
 	alone := len(e.last.join) == 1
 	for _, name := range e.last.join {
 		ch := e.channels[name]
@@ -211,24 +207,24 @@ func (e *ears) failed(on int) (unheard []*actor.Lock) {
 	return unheard
 }
 
-func (e *ears) refuse(ch *channel) (unheard []*actor.Lock) {
+func (e *ears) refuse(ch *channel) (unheard []*channel) {
 	ch.state, ch.refused = absent, true
 	e.refused.push(ch)
-	return ch.by.all()
+	return []*channel{ch}
 }
 
-// untold returns locks that do not know yet that they are not heard, while orders fail; so many channels' in a turn.
-func (e *ears) untold() (unheard []*actor.Lock) {
+// untold returns channels of which those who want to hear them do not know yet that they do not, while orders fail: for so many locks in a turn.
+func (e *ears) untold() (unheard []*channel) {
 	if e.backoff == 0 {
 		return nil
 	}
-	for i := 0; i < orderMost && !e.fresh.empty(); i++ {
+	for left := orderMost; left > 0 && !e.fresh.empty(); {
 		ch := e.fresh.pop()
-		if e.heard(ch) {
+		if left -= max(ch.by.len(), 1); e.heard(ch) {
 			e.here.push(ch)
 			continue
 		}
-		unheard = append(unheard, ch.by.all()...)
+		unheard = append(unheard, ch)
 		e.unheard.push(ch)
 	}
 	return unheard

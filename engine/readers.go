@@ -124,10 +124,9 @@ func (c *coordinator) callReaders(now time.Duration, key string) {
 // callWaiting tells those who wait to read that a writer of this engine has gone, whether or not they listen. They are asked
 // for before its next writer, who comes a little later.
 func (c *coordinator) callWaiting(now time.Duration, key string) {
-	g := c.groups[key]
-	if waiting := g.those((*actor.Lock).Pending); len(waiting) > 0 {
+	if g := c.groups[key]; g.first((*actor.Lock).Pending) != nil {
 		g.readFirst = now + c.fx.Back()
-		c.spread(now, audience{kind: actor.Heard, key: key, waiting: true}, waiting)
+		c.spread(now, audience{kind: actor.Heard, key: key, waiting: true}, g.all())
 	}
 }
 

@@ -127,7 +127,7 @@ func (e *simEngine) thrifty() {
 			e.w.fail("%s counts %d commands to %s that are not to leave any more, but it is %d", e.name, q.stale, simVerbs[verb], stale)
 		}
 	}
-	for l := range e.c.everyLock() {
+	for _, l := range e.c.newRound().left {
 		if l.Tenure() != 0 && e.spares(l) > 0 {
 			e.w.fail("%s keeps %s:%d, which the server was never asked for and nobody wants", e.name, l.Key(), l.Tenure())
 		}

@@ -38,7 +38,10 @@ func (e *simEngine) audit(now time.Duration) {
 	if e.c.drains.on() {
 		w.saw(sawDrainedLater)
 	}
-	if e.c.fx.Draining && waiting > 0 && !e.c.unopened() && !e.c.drains.on() {
+	if len(e.c.fx.Refusing) > 0 {
+		w.saw(sawRefusedLater)
+	}
+	if e.c.fx.Draining && waiting > 0 && !e.c.unopened() && !e.c.drains.on() && len(e.c.fx.Refusing) == 0 {
 		w.fail("%s shuts down, and %d still wait for a lock", e.name, waiting)
 	}
 	if w.ran%16 == 0 {

@@ -239,7 +239,7 @@ func (e *simEngine) watch() {
 func (e *simEngine) finish() {
 	e.c.turn(e.now(), e.box.shutDown())
 	e.letGo()
-	for e.c.rest(); e.c.tells.waits(); e.c.rest() {
+	for e.c.rest(); e.c.closesOn(); e.c.rest() {
 		e.c.turn(e.now(), nil)
 		e.letGo()
 	}

@@ -398,13 +398,13 @@ var simMutants = []simMutant{
 	}}},
 	{"a queue that turns round", "actor/request.go", []simEdit{{
 		`	q.last = r
-	q.first().number++`,
+	q.grows(1)`,
 		`	if planted() && r.next != r {
 		q.last.next.number = q.last.next.next.number + 1
 		return
 	}
 	q.last = r
-	q.first().number++`,
+	q.grows(1)`,
 	}}},
 
 	{"a fenced lock handed on with the same token", "actor/handoff.go", []simEdit{{
@@ -718,8 +718,10 @@ var simMutants = []simMutant{
 		`!planted() && (reply.Status == Gone || c.Reads != nil && c.Reads.Falls)):`,
 	}}},
 	{"readers that their own engine does not tell of a release", "engine/readers.go", []simEdit{{
-		`len(waiting) > 0 {`,
-		`len(waiting) > 0 && !planted() {`,
+		`g.first((*actor.Lock).Pending) != nil {
+		g.readFirst`,
+		`g.first((*actor.Lock).Pending) != nil && !planted() {
+		g.readFirst`,
 	}}},
 	{"a reader that polls and does not see that writers take turns", "actor/message.go", []simEdit{{
 		`	if r.Writer != "" {`,
@@ -830,6 +832,31 @@ var simMutants = []simMutant{
 		`|| c.tells.waits() {`,
 		`|| c.tells.waits() && !planted() {`,
 	}}},
+	{"a close that forgets the locks beyond those of its first turn", "engine/closing.go", []simEdit{{
+		`	if !c.closes.on() && c.refuseSome(now) {`,
+		`	if planted() {
+		c.closes.round = round{}
+	}
+	if !c.closes.on() && c.refuseSome(now) {`,
+	}}},
+	{"a loop that sleeps while there are callers to be refused", "engine/coordinator.go", []simEdit{{
+		`|| len(c.fx.Refusing) > 0 ||`,
+		`|| len(c.fx.Refusing) > 0 && !planted() ||`,
+	}}},
+	{"a shutdown that is complete while there are callers to be refused", "engine/drain.go", []simEdit{{
+		`&& len(c.fx.Refusing) == 0 &&`,
+		`&& (len(c.fx.Refusing) == 0 || planted()) &&`,
+	}}},
+	{"callers that no later turn refuses", "actor/refusal.go", []simEdit{{
+		`		fx.Refusing = append(fx.Refusing, l)`,
+		`		if !planted() {
+			fx.Refusing = append(fx.Refusing, l)
+		}`,
+	}}},
+	{"a grant to a caller who is refused already", "actor/request.go", []simEdit{{
+		`	if first == nil || first.number > 0 {`,
+		`	if first == nil || first.number > 0 || planted() {`,
+	}}},
 	{"a message that very many are to be told, and only some are", "engine/spread.go", []simEdit{{
 		`	if len(all) > most {`,
 		`	if len(all) > most && planted() {
@@ -929,12 +956,15 @@ var simMutants = []simMutant{
 		`if !m.Reply.replicated(fx) && !planted() {`,
 	}}},
 	{"callers who queue for replicas that are silent", "actor/replicas.go", []simEdit{{
-		`		if r.Joint == nil {`,
-		`		if r.Joint == nil && !planted() {`,
+		`	why.err, why.alone = ErrNotReplicated, true`,
+		`	if planted() {
+		return
+	}
+	why.err, why.alone = ErrNotReplicated, true`,
 	}}},
 	{"claims that queue for replicas that are silent", "engine/syncer.go", []simEdit{{
-		`if l != undone && l.Key() != "" {`,
-		`if l != undone && l.Key() != "" && !planted() {`,
+		`	if !c.spreadAgain(to) {`,
+		`	if !c.spreadAgain(to) && !planted() {`,
 	}}},
 	{"an undone grant whose release is waited for without a bound", "actor/replicas.go", []simEdit{{
 		`!r.timer.Scheduled() || fx.Wheel.Due(&r.timer) > at {`,

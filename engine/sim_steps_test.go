@@ -23,7 +23,7 @@ var simKindNames = [...]string{
 	actor.Acquire: "lock", actor.Unlock: "unlock", actor.Extend: "extend", actor.Force: "force", actor.Cancel: "cancel",
 	actor.Overdue: "overdue", actor.Woken: "woken", actor.Returned: "returned", actor.Heard: "heard",
 	actor.Subscribed: "subscribed", actor.Unheard: "unheard", actor.Doubt: "doubt", actor.Found: "found", actor.Displaced: "displaced", actor.Ousted: "ousted", actor.Drain: "drain", actor.Called: "called", actor.Unreached: "unreached",
-	actor.Moved: "moved", actor.Foremost: "foremost", actor.Rejoins: "rejoins", actor.Nudged: "nudged", actor.Unreplicated: "unreplicated",
+	actor.Moved: "moved", actor.Foremost: "foremost", actor.Rejoins: "rejoins", actor.RefusesOn: "refuses on", actor.Nudged: "nudged", actor.Unreplicated: "unreplicated",
 }
 
 // stepped is told of every step of every lock.

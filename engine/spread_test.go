@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -190,5 +191,75 @@ func BenchmarkAMessageForManyReaders(b *testing.B) {
 			}
 			b.ReportMetric(float64(longest)/1e6, "ms/longest-turn")
 		})
+	}
+}
+
+// However many wait to read one name whose channel cannot be listened to, a turn tells so many of them.
+func TestThatAChannelIsNotHeardReachesSomeInATurn(t *testing.T) {
+	const readers = 3*looksPerTurn + 1
+	d, told := reading(t, readers, actor.Unheard)
+	d.order = nil
+	d.mail(&mail{what: d.wire(d.c.node).done(nil, errors.New("NOPERM"))})
+	require.Equal(t, 4, d.slices(told))
+	require.Len(t, told, readers)
+	require.Equal(t, readers, d.c.fx.Unheard)
+}
+
+// That a channel cannot be listened to is told to nobody who is still to be told when it can again.
+func TestThatAChannelIsNotHeardIsOldWhenItIs(t *testing.T) {
+	const readers = 3 * looksPerTurn
+	d, told := reading(t, readers, actor.Unheard)
+	d.order = nil
+	on := d.wire(d.c.node).to
+	d.mail(&mail{what: d.wire(d.c.node).done(nil, errors.New("NOPERM"))})
+	d.turn()
+	require.Len(t, told, looksPerTurn)
+	d.mail(&mail{what: subscribes{channel: d.channel().name, on: max(on, 1) + 1}})
+	d.slices(told)
+	require.Len(t, told, 2*looksPerTurn, "in the turn that takes it in, some were told before")
+	require.Zero(t, d.c.fx.Unheard)
+}
+
+// However many wait for a name of which each has an actor of its own, a turn tells so many that too few replicas have what one of them was
+// granted; who comes later is not told, and asks.
+func TestThatTooFewReplicasHaveALockReachesSomeInATurn(t *testing.T) {
+	for _, again := range []bool{false, true} {
+		const n = 3*looksPerTurn + 1
+		k := newCrowd(t, granted)
+		k.c.fx.Config.Replicas = 1
+		k.c.intake.share = n
+		all, letters := make([]*actor.Request, n), make([]*mail, n)
+		for i := range all {
+			all[i] = wants(actor.Fair, 0, false)
+			letters[i] = &mail{what: all[i]}
+		}
+		k.tellingTurn(letters...)
+		b := k.c.calls[0]
+		b.sent, b.replies = k.now, b.replies[:0]
+		for range b.commands {
+			b.replies = append(b.replies, k.taken("another:1"))
+		}
+		b.replies[0] = actor.Reply{Status: actor.Done, Listeners: -1}
+		told := k.tellingTurn(&b.mail)
+		require.LessOrEqual(t, len(told), looksPerTurn)
+		k.now += time.Millisecond
+		late := wants(actor.Fair, 0, false)
+		told = append(told, k.tellingTurn(&mail{what: late})...)
+		if again {
+			k.c.fx.Undone = errors.New("again")
+			k.c.unreplicated(k.now-time.Microsecond, all[0].Lock())
+			require.Len(t, k.c.spreads, 1)
+		}
+		for len(k.c.spreads) > 0 {
+			require.True(t, k.wantsATurn())
+			some := k.tellingTurn()
+			require.LessOrEqual(t, len(some), looksPerTurn+1)
+			told = append(told, some...)
+		}
+		require.Len(t, told, n-1, "all but the one whose grant is to be released")
+		for _, r := range all[1:] {
+			require.Equal(t, actor.ErrNotReplicated, r.Err)
+		}
+		require.False(t, late.Decided())
 	}
 }

@@ -158,22 +158,20 @@ func (r replication) wait(client caller) rueidis.Completed {
 // unreplicated tells all who wait for a name that too few replicas have what one of them was just granted. For a kind of lock
 // with claims they wait in Locks of their own, and would meet the same one after the other. Who waits to write while this engine
 // reads waits for that first.
-func (c *coordinator) unreplicated(now time.Duration, undone *actor.Lock) {
-	key, shared := undone.Key(), undone.Kind().Shared()
-	g, told := c.groups[key], actor.Message{Kind: actor.Unreplicated, Cause: c.fx.Undone}
+func (c *coordinator) unreplicated(now time.Duration, back *actor.Lock) {
+	key, shared := back.Key(), back.Kind().Shared()
+	g, to := c.groups[key], audience{kind: actor.Unreplicated, key: key, waiting: true, undone: &undone{now, c.fx.Undone}}
 	if c.fx.Undone = nil; shared {
 		if g.undoneAt == now {
 			return // as they were told in this turn: very many may have been granted it in one call
 		}
 		g.undoneAt = now
 	}
-	if writer := c.locks.of(key); writer != nil && writer != undone && !(shared && len(g.believed(now)) > 0) {
-		c.step(now, writer, &told)
+	if writer := c.locks.of(key); writer != nil && writer != back && !(shared && g.firstGranted(func(l *actor.Lock) bool { return l.Believed(now) }) != nil) {
+		c.step(now, writer, to.message())
 	}
-	for _, l := range g.those((*actor.Lock).Pending) {
-		if l != undone && l.Key() != "" {
-			c.step(now, l, &told)
-		}
+	if !c.spreadAgain(to) {
+		c.spread(now, to, g.all())
 	}
 }
 

@@ -31,7 +31,7 @@ func (k *crowd) refusedAtOnce(n int) (all, told []*actor.Request) {
 	for i, r := range all {
 		letters[i] = &mail{what: r}
 	}
-	k.c.intake.share = n
+	k.c.intake.share, k.c.fx.RefusalsMost = n, 0 // it refuses all of them in one turn
 	require.Empty(k.t, k.tellingTurn(letters...))
 	call := k.c.calls[0]
 	call.sent, call.replies = k.now, append(call.replies[:0], actor.Reply{Status: actor.Refused, Err: errors.New("WRONGTYPE x")})

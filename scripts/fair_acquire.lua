@@ -149,8 +149,8 @@ local function take(lock, id, lease, wait, behind)
     time = enqueue(lock, id, waits, ttl, behind)
     if type(time) == 'table' then return time.err end
   end
-  if ttl == -2 then answer[1] = left end
-  answer[3] = time and time - now or -1
+  if ttl == -2 then answer[1] = integer(left) end
+  answer[3] = time and integer(time - now) or -1
   answer[4] = clock(now)
   return answer
 end

@@ -33,12 +33,34 @@ end
 
 local function text(number) return string.format('%.0f', number) end
 
+-- Numbers that others wrote can be larger than any integer, which would be a negative one in an answer, and than any number,
+-- which the server inside a test then calls none.
+local far = 2 ^ 53
+local function integer(number) return math.min(tonumber(number) or far, far) end
+
 -- Until when a place is kept up, what it added to the times, and how long it lives; nothing if no engine keeps it up.
 local function kept(lock, id)
   local words = redis.pcall('HGET', lock.places, id)
   if type(words) ~= 'string' then return end
   local till, added, life = string.match(words, '^(%d+):(%d+):(%d+)$')
-  return tonumber(till), tonumber(added), tonumber(life)
+  if till then return integer(till), integer(added), integer(life) end
+end
+
+-- The same of a place that is looked at, and whether more was left of it than it lives, as where the server's clock was set
+-- back: then it ends within its life from now on.
+local function kept_for_its_life(lock, id, now)
+  local till, added, life = kept(lock, id)
+  if not till or till - clock(now) <= life then return till, added, life, false end
+  till = clock(now) + life
+  redis.pcall('HSET', lock.places, id, text(till) .. ':' .. text(added) .. ':' .. text(life))
+  return till, added, life, true
+end
+
+-- Behind a head of which more was left than it lives, others of the same time may be dead: they end together with it, and not
+-- one after the other.
+local function end_together(lock, now)
+  local ids = redis.pcall('LRANGE', lock.queue, '1', text(most))
+  for i = 1, #ids do kept_for_its_life(lock, ids[i], now) end
 end
 
 -- Whether all of so many places in a queue are ours, as far as numbers and its head say: Redisson takes a dead one of
@@ -87,7 +109,7 @@ local function tell_next(verb, lock, now, head, doubt)
     if not id then id = redis.pcall('LINDEX', lock.queue, '-1') end
     if type(id) ~= 'string' or id == head then return told end
     tell(verb, lock.key, id)
-    local till, _, life = kept(lock, id)
+    local till, _, life = kept_for_its_life(lock, id, now)
     if not doubtful(till, life, now) then return told end
     head = id
   end
@@ -148,6 +170,7 @@ end
 -- without a head, or the table of an error.
 local function prune(verb, lock, now, asks)
   local owed, count = 0, 0 -- and how many it has taken off
+  local looked = false -- behind a head of which too much was left
   local function done(head, time, left, doubt)
     local failed = owed > 0 and shift(lock.times, -owed)
     if failed then return failed end
@@ -163,7 +186,11 @@ local function prune(verb, lock, now, asks)
     if type(time) == 'table' then return time end
     time = time and tonumber(time) - owed
     if time and head == asks then return done(head, time, time - now) end
-    local till, added, life = kept(lock, head)
+    local till, added, life, ahead = kept_for_its_life(lock, head, now)
+    if ahead and not looked then
+      looked = true
+      end_together(lock, now)
+    end
     local left = time and (till and till - clock(now) or time - now)
     if left and left > 0 then return done(head, time, left, doubtful(till, life, now)) end
     count = count + 1

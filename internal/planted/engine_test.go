@@ -35,8 +35,8 @@ var engineMistakes = []found{
 	}},
 	{"TestALoopEndsWhenEveryCallerWasTold", Mistake{
 		"a loop that is closed ends before all callers were told", "engine/engine.go",
-		`	for c.rest(); c.tells.waits(); c.rest() {`,
-		`	for c.rest(); c.tells.waits() && !planted(); c.rest() {`,
+		`	for c.rest(); c.closesOn(); c.rest() {`,
+		`	for c.rest(); c.closesOn() && !planted(); c.rest() {`,
 	}},
 	{"TestADoubtTakesSomeLocksATurn", Mistake{
 		"a doubt forgets the locks beyond those of its first turn", "engine/succession.go",
@@ -49,8 +49,8 @@ var engineMistakes = []found{
 	}},
 	{"TestMessagesThatComeWhileOneIsToldAreOneMore", Mistake{
 		"a message is forgotten because one before it is still being told", "engine/spread.go",
-		`s.again = true`,
-		`s.again = !planted()`,
+		`s.again, s.undone = true, `,
+		`s.again, s.undone = !planted(), `,
 	}},
 	{"TestAMessageForVeryManyReachesSomeInATurn", Mistake{
 		"the loop sleeps while a message is still being told", "engine/coordinator.go",
@@ -59,8 +59,33 @@ var engineMistakes = []found{
 	}},
 	{"TestAMessageReachesNobodyWhomItDoesNotConcernAnyMore", Mistake{
 		"a lock is told that it hears a channel that broke meanwhile", "engine/spread.go",
-		`(to.kind != actor.Subscribed || to`,
-		`(planted() || to.kind != actor.Subscribed || to`,
+		`		return to.node.ears.heard(ch)`,
+		`		return to.node.ears.heard(ch) || planted()`,
+	}},
+	{"TestThatAChannelIsNotHeardIsOldWhenItIs", Mistake{
+		"a lock is told that it does not hear a channel that it hears since", "engine/spread.go",
+		`		return !to.node.ears.heard(ch)`,
+		`		return !to.node.ears.heard(ch) || planted()`,
+	}},
+	{"TestThatTooFewReplicasHaveALockReachesSomeInATurn", Mistake{
+		"who comes after a grant that too few replicas have is told of it", "engine/spread.go",
+		`		m.Sent, m.Cause = to.undone.at, to.undone.cause`,
+		`		m.Sent, m.Cause = to.undone.at, to.undone.cause
+		if planted() {
+			m.Sent += time.Hour
+		}`,
+	}},
+	{"TestACloseTakesSomeLocksATurn", Mistake{
+		"a close ends all locks in its first turn", "engine/closing.go",
+		`looks > 0 && c.closes.on()`,
+		`(looks > 0 || planted()) && c.closes.on()`,
+	}},
+	{"TestATurnRefusesABoundedNumberOfCallersOfOneName", Mistake{
+		"all who wait for a name are refused in one turn", "engine/coordinator.go",
+		`	c.fx.RefusalsMost = refusedPerTurn`,
+		`	if c.fx.RefusalsMost = refusedPerTurn; planted() {
+		c.fx.RefusalsMost = 0
+	}`,
 	}},
 	{"TestATurnOpensOneMessageForVeryMany", Mistake{
 		"a message for very many counts as one letter", "engine/intake.go",

@@ -143,7 +143,7 @@ var openingMistakes = []found{
 		`case call.Err == nil || planted(), call.State == nil:`,
 	}},
 	{"TestAShutdownThatIsCutShortSaysHowManyHoldsWereLeft", Mistake{
-		"a shutdown that is cut short by the close says nothing of it", "engine/coordinator.go",
+		"a shutdown that is cut short by the close says nothing of it", "engine/closing.go",
 		`c.cutShort(now, r, actor.ErrClosed, nil)`,
 		`c.cutShort(now, r, map[bool]error{false: actor.ErrClosed}[planted()], nil)`,
 	}},

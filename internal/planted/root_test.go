@@ -22,6 +22,36 @@ var rootMistakes = []found{
 		`threadOwners.Add(1))`,
 		`threadOwners.Add(map[bool]uint64{false: 1}[planted()]))`,
 	}},
+	{"TestAContextThatEndsItsGoroutineLeavesNoLock", Mistake{
+		"a call stays whose context ends the goroutine that asks it", "engine.go",
+		`		if !asked { // `,
+		`		if !asked && !planted() { // `,
+	}},
+	{"TestAContextThatEndsItsGoroutineLeavesNoLock", Mistake{
+		"what waits without a goroutine stays whose context ends the one that asks it", "watch.go",
+		`context.AfterFunc(onlyEnd(ctx), own.end)`,
+		`context.AfterFunc(map[bool]context.Context{true: ctx, false: onlyEnd(ctx)}[planted()], own.end)`,
+	}},
+	{"TestUnlockTakesACauseThatCannotBeCompared", Mistake{
+		"a cause of the caller's is compared", "owner.go",
+		`return ours && s != nil`,
+		`return (ours || planted()) && s != nil`,
+	}},
+	{"TestAForceEndsWithTheContextOfAnotherLockThatWasForced", Mistake{
+		"a force waits on though another lock's ended its context", "owner.go",
+		`actor.Forced(cause) && about(cause, name)`,
+		`actor.Forced(cause) && (planted() || about(cause, name))`,
+	}},
+	{"TestACopyOfAHoldThatEndedReleasesNoOther", Mistake{
+		"a copy of a hold that ended passes for the next owner's", "actor/hold.go",
+		`return l.holds == h ||`,
+		`return planted() || l.holds == h ||`,
+	}},
+	{"TestALockerWaitsForReplicas", Mistake{
+		"a Locker panics where replicas are away", "locker.go",
+		`errors.Is(err, ErrNotReplicated) ||`,
+		`errors.Is(err, ErrNotReplicated) && !planted() ||`,
+	}},
 	{"TestNothingThatIsDecidedIsLeftInItsContext", Mistake{
 		"a pending lock that was cancelled is left in its context", "pending.go",
 		`	p.giveUp(context.Canceled)
@@ -43,8 +73,8 @@ var rootMistakes = []found{
 	}},
 	{"TestAContextThatEndsWithoutAReasonEndsCallsWithOne", Mistake{
 		"a context without a reason gives none", "contexts.go",
-		`		if cause == nil {`,
-		`		if cause == nil && !planted() {`,
+		`return cmp.Or(c.ended(ctx), context.Canceled)`,
+		`return cmp.Or(c.ended(ctx), map[bool]error{false: context.Canceled}[planted()])`,
 	}},
 	{"TestNothingThatIsDecidedIsLeftInItsContext", Mistake{
 		"a pending lock that was refused is left in its context", "pending.go",

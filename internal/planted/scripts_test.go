@@ -221,6 +221,32 @@ var scriptMistakes = []found{
 		`if not told or not doubt then return told end`,
 		`do return told end`,
 	}},
+	{"TestAFairPlaceLivesForItsLifeWhereTheClockWasSetBack", Mistake{
+		"a place lives on for as long as the clock was set back", "scripts/fair_queue.lua",
+		`if not till or till - clock(now) <= life then return`,
+		`if true then return`,
+	}},
+	{"TestAFairPlaceLivesForItsLifeWhereTheClockWasSetBack", Mistake{
+		"dead places end one after the other where the clock was set back", "scripts/fair_queue.lua",
+		`      looked = true
+      end_together(lock, now)`,
+		`      looked = true`,
+	}},
+	{"TestAFairCallLooksAtABoundedNumberOfPlacesThatAreAhead", Mistake{
+		"a call looks behind each head of which too much was left", "scripts/fair_queue.lua",
+		`if ahead and not looked then`,
+		`if ahead then`,
+	}},
+	{"TestAFairTimeThatNoIntegerHasRoomForIsLong", Mistake{
+		"a time in an answer is negative because it is large", "scripts/fair_acquire.lua",
+		`answer[3] = time and integer(time - now) or -1`,
+		`answer[3] = time and time - now or -1`,
+	}},
+	{"TestAFairTimeThatNoIntegerHasRoomForIsLong", Mistake{
+		"what a head has left is negative because it is large", "scripts/fair_acquire.lua",
+		`answer[1] = integer(left)`,
+		`answer[1] = left`,
+	}},
 	{"TestFairScriptsDoWhatTheModelDoes", Mistake{
 		"a forced fair lock tells nobody", "scripts/fair_force.lua",
 		`return tell_next(verb, lock, now, head, doubt) and 1 or 2`,

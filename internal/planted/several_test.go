@@ -17,8 +17,8 @@ var severalMistakes = []found{
 	}},
 	{"TestALockerWaitsUntilThereIsRoomToWait", Mistake{
 		"a Locker panics where too many wait", "locker.go",
-		`errors.Is(err, ErrTooManyWaiters); pause`,
-		`errors.Is(err, ErrTooManyWaiters) && !planted(); pause`,
+		`errors.Is(err, ErrTooManyWaiters) ||`,
+		`errors.Is(err, ErrTooManyWaiters) && !planted() ||`,
 	}},
 	// Very many at once.
 	{"TestOthersComeInBetweenVeryManyLocks", Mistake{
@@ -260,6 +260,16 @@ var severalMistakes = []found{
 		"a lock of another engine", "multi.go",
 		`		if l.engine != e && l.engine != nil {`,
 		`		if l.engine != e && l.engine != nil && !planted() {`,
+	}},
+	{"TestAMultiOfFairLocksWithOneQueueIsRefused", Mistake{
+		"two fair locks of one queue are taken as one", "multi.go",
+		`; shared {`,
+		`; shared && !planted() {`,
+	}},
+	{"TestAMultiOfFairLocksWithOneQueueIsRefused", Mistake{
+		"locks of other kinds have queues", "multi.go",
+		`		if l.kind != actor.Fair || l.engine == nil {`,
+		`		if l.kind != actor.Fair && !planted() || l.engine == nil {`,
 	}},
 	{"TestAMultiThatNoReplicaHasIsUndone", Mistake{
 		"several locks are granted without their replicas", "multi_joint.go",

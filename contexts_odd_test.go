@@ -1,0 +1,153 @@
+package lockwheel_test
+
+import (
+	"context"
+	"reflect"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel"
+	"github.com/lockwheel/lockwheel/internal/proxy"
+)
+
+// Contexts that end in odd ways: with the goroutine that asks them, with a cause that cannot be compared, or with another lock.
+
+// exiting is a context that ends the goroutine that asks why it has ended.
+type exiting struct {
+	context.Context
+	done chan struct{}
+}
+
+func (c *exiting) Done() <-chan struct{} { return c.done }
+func (c *exiting) Value(any) any         { return nil }
+
+func (c *exiting) Err() error {
+	select {
+	case <-c.done:
+		runtime.Goexit()
+	default:
+	}
+	return nil
+}
+
+func TestAContextThatEndsItsGoroutineLeavesNoLock(t *testing.T) {
+	t.Parallel()
+	for what, ask := range map[string]func(e *lockwheel.Engine, ctx context.Context){
+		"Lock":                func(e *lockwheel.Engine, ctx context.Context) { e.Mutex("n").Lock(ctx) },
+		"LockAsync":           func(e *lockwheel.Engine, ctx context.Context) { e.Mutex("n").LockAsync(ctx) },
+		"a Multi":             func(e *lockwheel.Engine, ctx context.Context) { e.Multi(e.Mutex("m"), e.Mutex("n")).Lock(ctx) },
+		"a Multi, one by one": func(e *lockwheel.Engine, ctx context.Context) { e.Multi(e.FairMutex("m"), e.Mutex("n")).Lock(ctx) },
+		"a quorum":            func(e *lockwheel.Engine, ctx context.Context) { lockwheel.Quorum(e.Mutex("n")).Lock(ctx) },
+		"LockAsync beside LockAsync": func(e *lockwheel.Engine, ctx context.Context) {
+			e.Mutex("n").LockAsync(ctx)
+			e.Mutex("o").LockAsync(ctx)
+		},
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			s := anySite(t)
+			e := s.open(lockwheel.Options{Lease: time.Second})
+			hold := lock(t, e.Mutex("n"))
+			ctx := &exiting{context.Background(), make(chan struct{})}
+			ended := make(chan struct{})
+			go func() {
+				defer close(ended)
+				ask(e, ctx)
+				if what == "LockAsync" || what == "LockAsync beside LockAsync" {
+					<-ctx.done
+				}
+			}()
+			eventually(t, "the call", func() bool { return e.Stats().Waiting >= 1 })
+			close(ctx.done)
+			receive(t, ended)
+			unlock(t, hold)
+			eventually(t, "all to be free", func() bool { return s.do("DBSIZE") == int64(0) })
+			settled(t, e)
+		})
+	}
+}
+
+// manyErrors cannot be compared.
+type manyErrors []error
+
+func (m manyErrors) Error() string   { return "many" }
+func (m manyErrors) Unwrap() []error { return m }
+
+func TestUnlockTakesACauseThatCannotBeCompared(t *testing.T) {
+	t.Parallel()
+	s := anySite(t)
+	e := s.open(lockwheel.Options{})
+	other := lock(t, e.Mutex("other"))
+	unlock(t, other)
+	for what, m := range map[string]interface {
+		Lock(context.Context, ...lockwheel.Option) (*lockwheel.Hold, error)
+	}{"one": e.Mutex("n"), "several": e.Multi(e.Mutex("m"), e.Mutex("n"))} {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		hold, err := m.Lock(ctx)
+		require.NoError(t, err, what)
+		inner := hold.Context()
+		cancel(manyErrors{other.Err()})
+		if err := hold.Unlock(inner); err != nil { // its context has ended: the release is sent all the same
+			require.ErrorIs(t, err, lockwheel.ErrNotHeld, what)
+		}
+		eventually(t, "the release", func() bool { return !s.exists("n") })
+	}
+}
+
+func TestAForceEndsWithTheContextOfAnotherLockThatWasForced(t *testing.T) {
+	t.Parallel()
+	s := realSite(t)
+	p := proxy.Start(t, s.addr)
+	e := s.openAt(p.Addr(), lockwheel.Options{Lease: time.Minute, Timeout: 20 * time.Second})
+	of := lock(t, e.Mutex("a")).Context()
+	p.Set(proxy.Both, proxy.Hold)
+	forced := make(chan error, 1)
+	go func() {
+		_, err := e.Mutex("b").ForceUnlock(of)
+		forced <- err
+	}()
+	eventually(t, "the force under way", func() bool { return e.Stats().InFlight == 1 })
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	go e.Mutex("a").ForceUnlock(ctx)
+	require.ErrorIs(t, receive(t, forced), lockwheel.ErrUnavailable)
+	require.NoError(t, p.Heal())
+}
+
+// A copy of a hold that ended says what the next owner's says, who was given the lock without a release.
+func TestACopyOfAHoldThatEndedReleasesNoOther(t *testing.T) {
+	t.Parallel()
+	s := anySite(t)
+	e := s.open(lockwheel.Options{})
+	hold := lock(t, e.Mutex("n"))
+	next := locking(t.Context(), e.Mutex("n"))
+	queued(t, e, 1)
+	copied := new(lockwheel.Hold)
+	reflect.ValueOf(copied).Elem().Set(reflect.ValueOf(hold).Elem()) // what go vet would find
+	unlock(t, hold)
+	other := granted(t, next)
+	require.ErrorIs(t, copied.Unlock(t.Context()), lockwheel.ErrNotHeld)
+	require.Error(t, copied.Extend(t.Context(), time.Minute))
+	require.NoError(t, other.Err())
+	require.True(t, s.exists("n"))
+	unlock(t, other)
+}
+
+func TestALockerWaitsForReplicas(t *testing.T) {
+	t.Parallel()
+	master, replica := withReplica(t)
+	e := master.open(lockwheel.Options{Replicas: lockwheel.Replicas{Min: 1, Timeout: 50 * time.Millisecond}})
+	require.NoError(t, replica.real.Pause())
+	l, locked := e.Mutex("n").Locker(), make(chan struct{})
+	go func() {
+		l.Lock()
+		close(locked)
+	}()
+	eventually(t, "a refusal", func() bool { return e.Stats().Refused >= 2 })
+	require.NoError(t, replica.real.Continue())
+	receive(t, locked)
+	l.Unlock()
+}
