@@ -135,6 +135,22 @@ func TestSentinelsMasterIsReachedOverTLS(t *testing.T) {
 	settled(t, other)
 }
 
+// A URL of several sentinels, one of which is down and has another name.
+func TestAURLLeadsToSentinelsOverTLS(t *testing.T) {
+	t.Parallel()
+	a := serverAuthority(t)
+	w := redistest.StartSentinelsOf(t, 1, 1, a.secured)
+	down, err := loopback.Port()
+	require.NoError(t, err)
+	option, err := lockwheel.ParseURL(fmt.Sprintf("rediss://localhost:%d?addr=%s&master_set=%s", down, w.Sentinels[0].SecureAddr(), w.Name))
+	require.NoError(t, err)
+	ours := a.client()
+	option.TLSConfig.RootCAs, option.TLSConfig.Certificates = ours.RootCAs, ours.Certificates
+	require.Same(t, option.TLSConfig, option.Sentinel.TLSConfig)
+	e := opened(t, lockwheel.Options{Timeout: 3 * time.Second, Redis: option})
+	unlock(t, lock(t, e.Mutex("n")))
+}
+
 func secureBehind(t *testing.T, w *redistest.Sentinels, a *authority) *lockwheel.Engine {
 	t.Helper()
 	return opened(t, lockwheel.Options{Lease: 12 * time.Second, Timeout: 2 * time.Second, Redis: rueidis.ClientOption{

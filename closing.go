@@ -1,14 +1,10 @@
 package lockwheel
 
 import (
-	"bytes"
 	"context"
 	"net"
 	"sync/atomic"
 	"time"
-
-	"github.com/lockwheel/lockwheel/actor"
-	"github.com/lockwheel/lockwheel/engine"
 )
 
 // closing ends the connections of an engine that is closed. rueidis ends one with a last question, and waits for a second
@@ -59,33 +55,34 @@ func (c *closing) within(d time.Duration, f func()) {
 
 // mortal makes a connection one that ends with the others.
 func (c *generation) mortal(conn net.Conn) net.Conn {
-	return &mortalConn{Conn: conn, forget: context.AfterFunc(c.ctx, func() { conn.Close() })}
+	m := &mortalConn{Conn: conn, forget: context.AfterFunc(c.ctx, func() { conn.Close() })}
+	m.greeting.Store(&greeting{})
+	return m
 }
 
 // mortalConn is a connection of which nothing is kept once it is closed.
 type mortalConn struct {
 	net.Conn
-	forget  func() bool
-	greeted bool // something was read: by one goroutine at a time
+	forget   func() bool
+	greeting atomic.Pointer[greeting] // nil once it is over
 }
 
-// Read returns as its error what a server says that has no room for another client. Behind that comes the end of the
-// connection, and rueidis would tell of nothing else.
+func (c *mortalConn) Write(p []byte) (n int, err error) {
+	if g := c.greeting.Load(); g != nil && g.sends(p) {
+		c.greeting.Store(nil)
+	}
+	return c.Conn.Write(p)
+}
+
+// Read returns as its error what a server says that lets nobody in.
 func (c *mortalConn) Read(p []byte) (n int, err error) {
 	n, err = c.Conn.Read(p)
-	if n > 0 && !c.greeted {
-		c.greeted = true
-		if said, refused := bytes.CutPrefix(p[:n], []byte("-")); refused && turnsAway(said) {
-			line, _, _ := bytes.Cut(said, []byte("\r\n"))
-			return 0, &engine.NotConnected{Err: actor.ServerError(line)}
+	if g := c.greeting.Load(); g != nil && n > 0 {
+		if refused := g.hears(p[:n]); refused != nil {
+			return 0, refused
 		}
 	}
 	return n, err
-}
-
-// turnsAway reports whether with what it said a server closes a connection that it has just accepted.
-func turnsAway(said []byte) bool {
-	return bytes.HasPrefix(said, []byte("ERR max number of clients")) || bytes.HasPrefix(said, []byte("DENIED "))
 }
 
 func (c *mortalConn) Close() error {

@@ -299,3 +299,23 @@ func TestClusterWithoutShardedMessages(t *testing.T) {
 }
 
 func nothing(context.Context) error { return nil }
+
+// A container that restarted with an empty disk is a node of no cluster. One node that knows of slots is enough, whichever it is.
+func TestAClusterIsOpenedBesideANodeWithoutSlots(t *testing.T) {
+	t.Parallel()
+	c := redistest.StartCluster(t, 1, 0)
+	fresh := redistest.Start(t, "--cluster-enabled", "yes")
+	plain := redistest.Start(t)
+	for _, addresses := range [][]string{
+		{fresh.Addr(), c.Nodes[0].Addr()}, {c.Nodes[0].Addr(), fresh.Addr()}, {fresh.Addr(), unused(t), c.Nodes[0].Addr()},
+	} {
+		for range 5 { // which answers first is up to chance
+			e := opened(t, lockwheel.Options{Redis: rueidis.ClientOption{InitAddress: addresses}, Timeout: 3 * time.Second})
+			unlock(t, lock(t, e.Mutex("n")))
+			require.NoError(t, e.Close())
+		}
+	}
+	_, err := lockwheel.Open(t.Context(), lockwheel.Options{Redis: rueidis.ClientOption{InitAddress: []string{fresh.Addr(), plain.Addr()}}})
+	require.Error(t, err, "what is no cluster is not taken for it")
+	t.Log(err)
+}

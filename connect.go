@@ -2,6 +2,7 @@ package lockwheel
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -22,6 +23,11 @@ const (
 	topologyRefresh = 5 * time.Second
 )
 
+var (
+	errNoAnswer  = errors.New("no answer within Options.Timeout")
+	errNoCluster = errors.New("a server that is no node of a cluster")
+)
+
 // connect returns a client and its server, which has answered, and what ends its connections.
 func connect(ctx context.Context, options *Options) (client rueidis.Client, server *engine.Server, leaves *closing, err error) {
 	// rueidis takes no context here: if ctx ends first, the connection that is being made is closed.
@@ -33,10 +39,7 @@ func connect(ctx context.Context, options *Options) (client rueidis.Client, serv
 			o.closing.cut()
 		}
 	}()
-	client, err = dial(options, o)
-	if err == nil {
-		server, err = greet(ctx, client, options)
-	}
+	client, server, err = reach(ctx, options, o)
 	switch {
 	case err == nil:
 		succeeded = true
@@ -49,6 +52,40 @@ func connect(ctx context.Context, options *Options) (client rueidis.Client, serv
 		err = engine.OfNoContext(err)
 	}
 	return client, server, o.closing, err
+}
+
+// reach connects to the server, to a cluster by whichever of the addresses is a node that knows of slots: rueidis takes what the first
+// says that it connects to, which may be one that has lost its disk.
+func reach(ctx context.Context, options *Options, o *opening) (rueidis.Client, *engine.Server, error) {
+	client, server, err := meet(ctx, options, o, false)
+	if options.Client != nil || len(options.Redis.InitAddress) < 2 || !engine.Uncharted(err) {
+		return client, server, err
+	}
+	for _, address := range options.Redis.InitAddress {
+		o.closing.redial() // what the last attempt left behind
+		alone := *options
+		alone.Redis.InitAddress = []string{address}
+		if client, server, failed := meet(ctx, &alone, o, true); failed == nil {
+			return client, server, nil
+		}
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	return nil, nil, err
+}
+
+// meet opens a client and greets its server, which is to be a cluster's if that is said.
+func meet(ctx context.Context, options *Options, o *opening, cluster bool) (client rueidis.Client, server *engine.Server, err error) {
+	if client, err = dial(options, o); err != nil {
+		return nil, nil, err
+	}
+	if cluster && client.Mode() != rueidis.ClientModeCluster {
+		client.Close()
+		return nil, nil, errNoCluster
+	}
+	server, err = greet(ctx, client, options)
+	return client, server, err
 }
 
 // dial opens a client with one ordered connection and the engine's timeouts, unless the caller brought one.
@@ -90,6 +127,9 @@ func dial(options *Options, o *opening) (rueidis.Client, error) {
 	if err != nil {
 		if client != nil {
 			client.Close()
+		}
+		if err == context.DeadlineExceeded { // rueidis bounds the greeting with a context of its own
+			err = errNoAnswer
 		}
 		return nil, fmt.Errorf("connecting to %v: %w", redis.InitAddress, withoutSecrets(err, &redis))
 	}

@@ -85,7 +85,7 @@ func Open(ctx context.Context, opts Options) (*Engine, error) {
 
 // Dial is Open with default options on the server that the URL names, in the form that [ParseURL] reads:
 // redis://user:password@127.0.0.1:6379/0, or rediss:// for TLS. Further nodes of a cluster
-// follow as ?addr=host:port&addr=…; with &master_set=name the addresses are those of sentinels.
+// follow as ?addr=host:port&addr=…; with &master_set=name the addresses are those of sentinels, with rediss:// spoken to in TLS as well.
 func Dial(ctx context.Context, url string) (*Engine, error) {
 	redis, err := parseURL(url)
 	if err != nil {

@@ -175,6 +175,8 @@ func TestOpenOfASilentServerIsNoEndOfTheContext(t *testing.T) {
 	require.Error(t, err)
 	require.NotErrorIs(t, err, context.DeadlineExceeded)
 	require.NotErrorIs(t, err, context.Canceled)
+	require.ErrorContains(t, err, "no answer within Options.Timeout")
+	require.NotContains(t, err.Error(), context.DeadlineExceeded.Error())
 	require.NoError(t, s.real.Continue())
 }
 

@@ -23,17 +23,13 @@ var (
 	errScheme  = errors.New("its scheme is none of redis, rediss, valkey, valkeys and unix, want redis://host:port")
 	errAddress = errors.New("an address in it is not host:port; an IPv6 address stands in [ ], and a user and a password before an @")
 	errSetting = errors.New("it has a setting behind the ? that is not known: those of rueidis.ParseURL are")
+	errQuery   = errors.New("what stands behind the ? cannot be read, want ?name=value&name=value, with % and ; as %25 and %3B")
+	errUnix    = errors.New("it names no socket, or a host as well, want unix:///path/to/redis.sock")
 	errHash    = errors.New("it has a # in it: in a user and a password write it as %23")
-	errRepeats = errors.New("the server refuses; its words are left out, as they repeat the password")
 )
 
 // urlSchemes are those of rueidis.ParseURL.
 var urlSchemes = []string{"redis", "rediss", "valkey", "valkeys", "unix"}
-
-// urlSettings are those that rueidis.ParseURL reads; it ignores any other, and a password among them would be missing without a word.
-var urlSettings = []string{
-	"addr", "client_cache", "client_name", "db", "dial_timeout", "master_set", "max_retries", "protocol", "skip_verify", "write_timeout",
-}
 
 // urlRefusals says what those errors of rueidis.ParseURL mean whose texts begin like this.
 var urlRefusals = map[string]error{
@@ -49,7 +45,11 @@ var urlRefusals = map[string]error{
 //
 // The characters / ? # in a user or a password, and an @ behind the host, are refused unless they are percent-encoded:
 // what is behind them would be taken for something else, and repeated in errors of connecting to it. So are a host with a
-// colon in it that is no IPv6 address, a setting that rueidis.ParseURL does not know, and a fragment. A path of / is none.
+// colon in it that is no IPv6 address, a setting that rueidis.ParseURL does not know or whose value makes no sense, and a fragment. An
+// addr is one host:port with both. A path of / is none.
+//
+// With rediss:// and a master_set the sentinels are spoken to in TLS, as the servers are. Where a URL names one host, the certificates of
+// all nodes are checked against that name; where it names several, each against the address at which the node is dialled.
 func ParseURL(url string) (rueidis.ClientOption, error) {
 	option, err := parseURL(url)
 	if err != nil {
@@ -71,8 +71,15 @@ func parseURL(text string) (option rueidis.ClientOption, err error) {
 		return option, errLateAt
 	case strings.Contains(text, "#"):
 		return option, errHash
-	case unknownSetting(parsed.Query()):
-		return option, errSetting
+	case parsed.Opaque != "":
+		return option, errURL
+	}
+	settings, err := url.ParseQuery(parsed.RawQuery)
+	if err != nil {
+		return option, errQuery
+	}
+	if err = wrongSetting(parsed, settings); err != nil {
+		return option, err
 	}
 	if parsed.Path == "/" && parsed.Scheme != "unix" {
 		parsed.Path = ""
@@ -86,10 +93,30 @@ func parseURL(text string) (option rueidis.ClientOption, err error) {
 		}
 		return option, errURL
 	}
-	if parsed.Scheme != "unix" && slices.ContainsFunc(option.InitAddress, oddAddress) {
+	if parsed.Scheme != "unix" && slices.ContainsFunc(option.InitAddress, func(address string) bool { return oddAddress(address) || !numbered(address) }) {
 		return option, errAddress
 	}
+	if option.SelectDB < 0 {
+		return option, urlRefusals["redis: invalid database number"]
+	}
+	secure(&option)
 	return option, nil
+}
+
+// secure has sentinels spoken to as their master is. Where a URL names several hosts, the certificate of each is checked for itself: rueidis
+// checks all against the first.
+func secure(option *rueidis.ClientOption) {
+	if option.TLSConfig == nil {
+		return
+	}
+	for _, address := range option.InitAddress {
+		if host, _, _ := net.SplitHostPort(address); host != option.TLSConfig.ServerName {
+			option.TLSConfig.ServerName = ""
+		}
+	}
+	if option.Sentinel.MasterSet != "" {
+		option.Sentinel.TLSConfig = option.TLSConfig
+	}
 }
 
 // strayAt reports whether an @ stands where it does not end a user and a password.
@@ -100,15 +127,6 @@ func strayAt(text string) bool {
 	}
 	end := strings.IndexAny(rest, "/?#")
 	return end >= 0 && strings.Contains(rest[end:], "@")
-}
-
-func unknownSetting(settings url.Values) bool {
-	for name := range settings {
-		if !slices.Contains(urlSettings, name) {
-			return true
-		}
-	}
-	return false
 }
 
 // oddAddress reports whether what should be host:port has something in it that neither has: it may be a URL, a list of
@@ -122,15 +140,7 @@ func oddAddress(address string) bool {
 	return strings.Contains(host, ":") && err != nil
 }
 
-// withoutSecrets is why one could not connect; in words of ours, if a server repeats the password that it was sent.
+// withoutSecrets is why one could not connect; in words of ours, if a server repeats the user or the password that it was sent.
 func withoutSecrets(err error, redis *rueidis.ClientOption) error {
-	if _, answered := rueidis.IsRedisErr(err); !answered {
-		return err
-	}
-	for _, secret := range []string{redis.Password, redis.Sentinel.Password} {
-		if secret != "" && strings.Contains(err.Error(), secret) {
-			return errRepeats
-		}
-	}
-	return engine.Refusal(err)
+	return engine.Refusal(err, redis.Username, redis.Password, redis.Sentinel.Username, redis.Sentinel.Password)
 }

@@ -132,7 +132,11 @@ func Begins(text, with string) bool {
 }
 
 // shutOut lists how errors begin with which a server lets nobody in: none of them is of a command that was done.
-var shutOut = []string{"NOAUTH", "WRONGPASS", "DENIED", "ERR max number of clients"}
+// All but the first and the fourth are answers to what is sent on a new connection.
+var shutOut = []string{
+	"NOAUTH", "WRONGPASS", "DENIED", "ERR max number of clients", "ERR AUTH <password> called without any password",
+	"ERR Client sent AUTH, but no password", "ERR invalid password", "ERR DB index is out of range", "ERR invalid DB index",
+}
 
 // ShutsOut reports whether with that error a server did not let the client in, so that there is no connection to it.
 func ShutsOut(text string) bool {

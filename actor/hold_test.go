@@ -92,6 +92,8 @@ func TestWhichRepliesMayPass(t *testing.T) {
 		"MOVED 1 127.0.0.1:6379", "ASK 1 127.0.0.1:6379", "TRYAGAIN Multiple keys", "CLUSTERDOWN The cluster is down",
 		"LOADING Redis is loading", "BUSY Redis is busy running a script", "READONLY You can't write", "MASTERDOWN Link",
 		"NOREPLICAS Not enough", "OOM command not allowed", "NOAUTH Authentication required.", "WRONGPASS invalid", "MISCONF Redis",
+		"ERR AUTH <password> called without any password configured for the default user. Are you sure your configuration is correct?",
+		"ERR Client sent AUTH, but no password is set", "ERR invalid password", "ERR DB index is out of range", "ERR invalid DB index",
 		"ERR Script attempted to access a non local key in a cluster node",
 		"ERR Attempted to access a non local key in a cluster node script: 1, on @user_script:1.", // Valkey 9
 	} {

@@ -20,11 +20,52 @@ const (
 
 // Refusal is what a server said when it refused, without the user and the password that it repeats. Another error stays as
 // it is.
-func Refusal(err error) error {
+func Refusal(err error, secrets ...string) error {
 	if reply, answered := rueidis.IsRedisErr(err); answered {
-		return refusal(reply.Error())
+		return Refused(reply.Error(), secrets...)
 	}
 	return err
+}
+
+// Refused is what a server said when it refused; in words of ours, if it repeats a part of what was sent and is secret.
+func Refused(text string, secrets ...string) actor.ServerError {
+	said := refusal(text)
+	rest := ownWords.Replace(string(said))
+	for _, secret := range secrets {
+		if repeats(rest, secret) {
+			return errRepeats
+		}
+	}
+	return said
+}
+
+const (
+	errRepeats = actor.ServerError("the server refuses; its words are left out, as they repeat a part of the user or the password")
+	// leastPart is how much of a secret is a part of it that may not be repeated. Less stands in any sentence.
+	leastPart = 6
+)
+
+// ownWords takes out of a refusal what servers say whatever was sent: users and passwords are words, too.
+var ownWords = strings.NewReplacer(
+	"WRONGPASS invalid username-password pair or user is disabled.", "\n", "WRONGPASS invalid username-password pair", "\n",
+	"ERR AUTH <password> called without any password configured for the default user. Are you sure your configuration is correct?", "\n",
+	"NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO <proto> AUTH <user> <pass> option can be used to authenticate the client and select the RESP protocol version at the same time", "\n",
+	"NOAUTH Authentication required.", "\n", "ERR Client sent AUTH, but no password is set", "\n", "ERR invalid password", "\n",
+	"ERR DB index is out of range", "\n", "ERR invalid DB index", "\n", "ERR unknown command ", "\n", "NOPERM this user has no permissions", "\n",
+	"ERR max number of clients reached", "\n",
+)
+
+// repeats reports whether a text has a part of a secret in it. The user of those who name none is none.
+func repeats(text, secret string) bool {
+	if secret == "" || secret == "default" {
+		return false
+	}
+	for at := 0; at+min(leastPart, len(secret)) <= len(secret); at++ {
+		if strings.Contains(text, secret[at:at+min(leastPart, len(secret))]) {
+			return true
+		}
+	}
+	return false
 }
 
 func refusal(text string) actor.ServerError {

@@ -32,6 +32,26 @@ func TestARefusalRepeatsNeitherUserNorPassword(t *testing.T) {
 	require.NoError(t, Refusal(nil))
 }
 
+// A user and a password are words, too: what servers say whatever was sent is no part of them.
+func TestARefusalThatRepeatsASecretIsLeftOut(t *testing.T) {
+	for said, secrets := range map[string][]string{
+		"WRONGPASS invalid username-password pair or user is disabled.":                                                                {"user", "password"},
+		"ERR AUTH <password> called without any password configured for the default user. Are you sure your configuration is correct?": {"default", "AUTH"},
+		"NOAUTH Authentication required.": {"", "required"},
+		"ERR not by default":              {"default", ""},
+	} {
+		require.EqualValues(t, said, Refused(said, secrets...))
+	}
+	for said, secrets := range map[string][]string{
+		"ERR you are pw": {"", "pw"},
+		"WRONGPASS invalid username-password pair: me": {"me", "x"},
+		"ERR beginning with 01234567...":               {"", "01234567890123456789"},
+		"ERR none has long-tail":                       {"a user with a long-tail", ""},
+	} {
+		require.Equal(t, errRepeats, Refused(said, secrets...), said)
+	}
+}
+
 func TestATimeOutOfAConnectionIsNoEndOfAContext(t *testing.T) {
 	dial := &net.OpError{Op: "dial", Err: os.ErrDeadlineExceeded}
 	for _, err := range []error{context.DeadlineExceeded, fmt.Errorf("HELLO: %w", context.DeadlineExceeded), dial, &net.OpError{Op: "dial", Err: timeoutError{}}} {

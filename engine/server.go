@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -71,9 +70,6 @@ func (s *Server) Cluster() bool { return s.chart != nil }
 func (s *Server) meetCluster(ctx context.Context) (err error) {
 	if s.chart, err = s.ask(ctx, nil); err != nil {
 		return err
-	}
-	if len(s.chart.spans) == 0 {
-		return errors.New("the cluster has no slots: create it first")
 	}
 	// Redisson's rule: what decides is whether the server knows the command.
 	err = errStranger

@@ -18,7 +18,14 @@ const (
 	nodePatience = 500 * time.Millisecond
 )
 
-var errUncharted = errors.New("lockwheel: no node of the cluster told who owns which slots")
+var (
+	errUncharted = errors.New("no node of the cluster told who owns which slots: create it first")
+	errNoSlots   = errors.New("no node of the cluster that answered knows of slots: create it first")
+)
+
+// Uncharted reports whether nodes of a cluster were met of which none knows of slots. A client of several addresses may have asked one alone
+// that is in no cluster yet.
+func Uncharted(err error) bool { return err == errUncharted || err == errNoSlots }
 
 // chartAll is the surveyor: it asks nodes for a chart until one answers, and posts that.
 func chartAll(s *Server, patience time.Duration, surveys <-chan *survey, box *mailbox) {
@@ -30,7 +37,8 @@ func chartAll(s *Server, patience time.Duration, surveys <-chan *survey, box *ma
 	}
 }
 
-// ask asks those nodes and then the others for a chart. A silent one is not waited for long.
+// ask asks those nodes and then the others for a chart. A silent one is not waited for long, and one that knows of no slots, as when it has
+// lost its disk, is none of the cluster's.
 func (s *Server) ask(ctx context.Context, first []string) (*chart, error) {
 	nodes := s.client.Nodes()
 	for address := range nodes {
@@ -44,10 +52,14 @@ func (s *Server) ask(ctx context.Context, first []string) (*chart, error) {
 			continue
 		}
 		known, failed := askOne(ctx, nodes[address], address)
-		if failed == nil {
+		switch {
+		case failed == nil && len(known.spans) > 0:
 			return known, nil
+		case failed == nil:
+			err = errNoSlots
+		case err != errNoSlots:
+			err = failed
 		}
-		err = failed
 		if ctx.Err() != nil {
 			break
 		}

@@ -261,4 +261,38 @@ var openingMistakes = []found{
 			err = ctx.Err()
 		} // what else`,
 	}},
+	{"TestAServerThatTurnsNewConnectionsAwayIsAnOutage", Mistake{
+		"what is refused on a new connection passes for the answer to a command", "greeting.go",
+		`greetings[name] && !g.old`,
+		`greetings[name] && !g.old && !planted()`,
+	}},
+	{"TestWhatRefusesAConnectionIsToldApart", Mistake{
+		"what is refused on a new connection repeats the password", "greeting.go",
+		`		g.secrets = append(g.secrets, words[at+1:min(at+3, len(words))]...)`,
+		`		if !planted() {
+			g.secrets = append(g.secrets, words[at+1:min(at+3, len(words))]...)
+		}`,
+	}},
+	{"TestAURLThatWouldBeTakenForAnotherIsRefused", Mistake{
+		"what stands behind the ? of a URL and cannot be read is left out", "url.go",
+		`	if err != nil {
+		return option, errQuery`,
+		`	if err != nil && !planted() {
+		return option, errQuery`,
+	}},
+	{"TestAURLOfSeveralHostsNamesNoneForAllCertificates", Mistake{
+		"the certificates of several hosts are checked against the first", "url.go",
+		`host != option.TLSConfig.ServerName {`,
+		`host != option.TLSConfig.ServerName && !planted() {`,
+	}},
+	{"TestAClusterIsOpenedBesideANodeWithoutSlots", Mistake{
+		"a cluster is not asked for by each address", "connect.go",
+		`!engine.Uncharted(err) {`,
+		`!engine.Uncharted(err) || planted() {`,
+	}},
+	{"TestOpenOfASilentServerIsNoEndOfTheContext", Mistake{
+		"Open of a silent server tells of the end of a context", "connect.go",
+		`		if err == context.DeadlineExceeded {`,
+		`		if err == context.DeadlineExceeded && !planted() {`,
+	}},
 }

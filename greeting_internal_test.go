@@ -1,0 +1,106 @@
+package lockwheel
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel/actor"
+	"github.com/lockwheel/lockwheel/engine"
+)
+
+// sent is a command as it goes over a connection.
+func sent(words ...string) string {
+	text := fmt.Sprintf("*%d\r\n", len(words))
+	for _, word := range words {
+		text += fmt.Sprintf("$%d\r\n%s\r\n", len(word), word)
+	}
+	return text
+}
+
+// greets lets a client and a server greet each other, in pieces of so many bytes, and returns why the client is refused.
+func greets(t *testing.T, g *greeting, pieces int, commands, replies string) (refused error) {
+	t.Helper()
+	for text := commands; text != ""; text = text[min(pieces, len(text)):] {
+		require.False(t, g.sends([]byte(text[:min(pieces, len(text))])))
+	}
+	for text := replies; text != "" && refused == nil; text = text[min(pieces, len(text)):] {
+		refused = g.hears([]byte(text[:min(pieces, len(text))]))
+	}
+	return refused
+}
+
+const helloReply = "%3\r\n$6\r\nserver\r\n$5\r\nredis\r\n$5\r\nproto\r\n:3\r\n$7\r\nmodules\r\n*1\r\n%2\r\n$4\r\nname\r\n$5\r\n-ERR \r\n$4\r\nargs\r\n*0\r\n"
+
+func TestWhatRefusesAConnectionIsToldApart(t *testing.T) {
+	hello, named := sent("HELLO", "3"), sent("HELLO", "3", "AUTH", "someone", "s3cr3t")
+	auth, info, choose := sent("AUTH", "someone", "s3cr3t"), sent("CLIENT", "SETINFO", "LIB-NAME", "x"), sent("SELECT", "5")
+	const unknown = "-ERR unknown command `HELLO`, with args beginning with: `3`, \r\n"
+	for name, c := range map[string]struct{ commands, replies, refused string }{
+		"welcome":                        {named + choose + info, helloReply + "+OK\r\n+OK\r\n", ""},
+		"no such subcommand":             {named + choose + info, helloReply + "+OK\r\n-ERR Unknown subcommand\r\n", ""},
+		"no such database":               {named + choose + info, helloReply + "-ERR DB index is out of range\r\n+OK\r\n", "ERR DB index is out of range"},
+		"a wrong password":               {named, "-WRONGPASS invalid username-password pair or user is disabled.\r\n", "WRONGPASS invalid username-password pair or user is disabled."},
+		"a long error":                   {named, "!8\r\nERR nope\r\n", "ERR nope"},
+		"its own words":                  {named, "-ERR not you, stranger\r\n", "ERR not you, stranger"},
+		"a password repeated":            {named, "-ERR not with s3cr3t\r\n", "the server refuses; its words are left out, as they repeat a part of the user or the password"},
+		"no room":                        {"", "-ERR max number of clients reached\r\n", "ERR max number of clients reached"},
+		"an older server":                {named + choose + info, unknown + "-NOAUTH Authentication required.\r\n-ERR unknown command `CLIENT`\r\n", ""},
+		"busy, which passes":             {hello + choose, helloReply + "-BUSY Redis is busy running a script\r\n", ""},
+		"an older one and a password":    {auth + sent("HELLO", "2"), "-ERR invalid password\r\n" + unknown, "ERR invalid password"},
+		"an older one and no database":   {auth + sent("HELLO", "2") + choose, "+OK\r\n" + unknown + "-ERR invalid DB index\r\n", "ERR invalid DB index"},
+		"a password that nobody asked":   {auth, "-ERR AUTH <password> called without any password configured for the default user. Are you sure your configuration is correct?\r\n", "ERR AUTH <password> called without any password configured for the default user. Are you sure your configuration is correct?"},
+		"a push before":                  {named, ">2\r\n+a\r\n+b\r\n-ERR nope\r\n", "ERR nope"},
+		"what is no protocol is skipped": {named, "\r\n-ERR nope\r\n", ""},
+	} {
+		for _, pieces := range []int{1, 7, 1000} {
+			err := greets(t, &greeting{}, pieces, c.commands, c.replies)
+			if c.refused == "" {
+				require.NoError(t, err, name)
+				continue
+			}
+			var none *engine.NotConnected
+			require.ErrorAs(t, err, &none, name)
+			var said actor.ServerError
+			require.ErrorAs(t, err, &said)
+			require.EqualValues(t, c.refused, said, name)
+		}
+	}
+}
+
+// rueidis greets a server that does not know HELLO once more on the same connection.
+func TestAnOlderServerIsGreetedTwice(t *testing.T) {
+	g := &greeting{}
+	require.NoError(t, greets(t, g, 5, sent("HELLO", "3")+sent("SELECT", "5"), "-ERR unknown command 'HELLO'\r\n-NOAUTH Authentication required.\r\n"))
+	require.ErrorContains(t, greets(t, g, 5, sent("AUTH", "pw")+sent("HELLO", "2")+sent("SELECT", "5"), "+OK\r\n-ERR unknown command 'HELLO'\r\n-ERR invalid DB index\r\n"), "invalid DB index")
+}
+
+func TestAGreetingIsOverWithTheFirstCommandBehindIt(t *testing.T) {
+	g := &greeting{}
+	require.False(t, g.sends([]byte(sent("HELLO", "3"))))
+	require.NoError(t, g.hears([]byte(helloReply)))
+	require.True(t, g.sends([]byte(sent("PING"))))
+	require.True(t, (&greeting{}).sends([]byte(sent("HELLO", "3")+sent("EVALSHA", "x"))))
+	require.True(t, (&greeting{}).sends([]byte("what is no command\r\n")))
+}
+
+// Whatever a server says to a new connection: no error has the user or the password in it, and nothing panics.
+func FuzzNoRefusalOfAConnectionHasAPartOfThePassword(f *testing.F) {
+	f.Add("-ERR cannot authenticate ", " or ", "!", uint8(3))
+	f.Add(helloReply+"-ERR ", "", "", uint8(1))
+	f.Add("*2\r\n$", "%-1\r\n", "$3\r\n", uint8(200))
+	f.Fuzz(func(t *testing.T, before, between, behind string, pieces uint8) {
+		const user, password = "uSeRn4mE", "s3cr3tPW"
+		g := &greeting{}
+		replies := before + user + between + password + behind + "\r\n-ERR " + password + "\r\n-ERR " + user + "\r\n"
+		commands := sent("HELLO", "3", "AUTH", user, password, "SETNAME", "x") + sent("SELECT", "3") + sent("AUTH", password)
+		err := greets(t, g, int(pieces)+1, commands, replies)
+		var said *engine.NotConnected
+		if errors.As(err, &said) {
+			require.False(t, strings.Contains(err.Error(), user) || strings.Contains(err.Error(), password), "%q", err)
+		}
+	})
+}

@@ -1,0 +1,219 @@
+package lockwheel_test
+
+import (
+	"bufio"
+	"io"
+	"log/slog"
+	"net"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel"
+)
+
+// What a server says to a new connection is no answer to a command.
+
+// Whatever it is that a server does not like about new connections, it may like it again later.
+func TestAServerThatTurnsNewConnectionsAwayIsAnOutage(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		redis      rueidis.ClientOption
+		away, back []any
+		says       string
+	}{
+		"it has lost its password, RESP2": {
+			rueidis.ClientOption{AlwaysRESP2: true, Password: "secret"},
+			[]any{"CONFIG", "SET", "requirepass", ""}, []any{"CONFIG", "SET", "requirepass", "secret"}, "ERR AUTH <password> called without any password",
+		},
+		"it has another password": {
+			rueidis.ClientOption{Password: "secret"},
+			[]any{"CONFIG", "SET", "requirepass", "other"}, []any{"CONFIG", "SET", "requirepass", "secret"}, "WRONGPASS",
+		},
+		"the user may not select the database": {
+			rueidis.ClientOption{Username: "limited", Password: "secret", SelectDB: 3},
+			[]any{"ACL", "SETUSER", "limited", "-select"}, []any{"ACL", "SETUSER", "limited", "+select"}, "NOPERM this user has no permissions to run the 'select' command",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := realSite(t, "--user", "limited", "on", ">secret", "~*", "&*", "+@all", "--requirepass", "secret")
+			eye := s.real.Conn(t) // is let in already
+			do := func(words ...any) {
+				_, err := eye.Do(words...)
+				require.NoError(t, err)
+			}
+			e := s.open(lockwheel.Options{Lease: time.Minute, Renew: 100 * time.Millisecond, Timeout: 3 * time.Second, Redis: c.redis})
+			hold, other := lock(t, e.Mutex("n")), lock(t, e.Mutex("i"))
+			do(c.away...)
+			do("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
+			unavailable(t, e.Mutex("m"), c.says)
+			waiting := locking(t.Context(), e.Mutex("w"))
+			unlocking := make(chan error, 1)
+			go func() { unlocking <- other.Unlock(t.Context()) }()
+			for range 5 { // as many renewals as there are in this time
+				unavailable(t, e.Mutex("m"), c.says)
+				require.NoError(t, hold.Err())
+				require.Empty(t, waiting)
+				require.Empty(t, unlocking)
+			}
+			do(c.back...)
+			require.NoError(t, receive(t, unlocking))
+			unlock(t, granted(t, waiting))
+			goesOn(t, hold)
+			unlock(t, hold)
+		})
+	}
+}
+
+// A front may say anything to a new connection. What it repeats of a user and a password stands in no error and in no log.
+func TestNoErrorLaterRepeatsWhatAServerSaysOfThePassword(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		words string
+		redis rueidis.ClientOption
+	}{
+		"both":             {"ERR %s: cannot authenticate " + markedUser + " " + markedPassword, rueidis.ClientOption{Username: markedUser, Password: markedPassword}},
+		"the user":         {"ERR %s: " + markedUser + " is not known here", rueidis.ClientOption{Username: markedUser, Password: markedPassword}},
+		"a part":           {"ERR %s: cannot authenticate with " + markedPassword[:8] + "...", rueidis.ClientOption{Username: "x", Password: markedPassword}},
+		"it may pass":      {"BUSY %s with " + markedUser, rueidis.ClientOption{Username: markedUser, Password: markedPassword}},
+		"in RESP2":         {"ERR %s: cannot authenticate " + markedUser + " " + markedPassword, rueidis.ClientOption{Username: markedUser, Password: markedPassword, AlwaysRESP2: true}},
+		"from a function":  {"ERR %s: cannot authenticate " + markedUser + " " + markedPassword, rueidis.ClientOption{AuthCredentialsFn: markedCredentials}},
+		"function, denied": {"WRONGPASS invalid username-password pair: " + markedPassword, rueidis.ClientOption{AuthCredentialsFn: markedCredentials}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := realSite(t, "--user", markedUser, "on", ">"+markedPassword, "~*", "&*", "+@all", "--user", "x", "on", ">"+markedPassword, "~*", "&*", "+@all")
+			f := startFront(t, s.addr, c.words)
+			var log journal
+			opts := lockwheel.Options{Lease: time.Minute, Renew: 100 * time.Millisecond, Timeout: time.Second, Redis: c.redis, Logger: slog.New(slog.NewTextHandler(&log, nil))}
+			opts.Redis.InitAddress = []string{f.addr}
+			e := opened(t, opts)
+			hold := lock(t, e.Mutex("n"))
+			f.turn()
+			_, again := lockwheel.Open(t.Context(), opts)
+			for what, err := range map[string]error{
+				"TryLock": second(e.Mutex("m").TryLock(t.Context())), "Lock": second(e.Mutex("m").Lock(t.Context(), lockwheel.Wait(300*time.Millisecond))),
+				"State": second(e.Mutex("m").State(t.Context())), "Unlock": hold.Unlock(t.Context()), "Open": again,
+			} {
+				require.Error(t, err, what)
+				require.Empty(t, leaked(err.Error()), "%s: %v", what, err)
+				if what != "Open" {
+					require.ErrorIs(t, err, lockwheel.ErrUnavailable, what)
+				}
+			}
+			require.NoError(t, e.Close())
+			require.Empty(t, leaked(log.String()), log.String())
+			t.Log(again)
+		})
+	}
+}
+
+// A front may also let anybody in, and refuse what is asked then.
+func TestNoErrorOfOpenRepeatsWhatAServerSaysBehindTheGreeting(t *testing.T) {
+	t.Parallel()
+	_, err := lockwheel.Open(t.Context(), lockwheel.Options{
+		Redis: rueidis.ClientOption{InitAddress: []string{doorman(t)}, AlwaysRESP2: true, Username: markedUser, Password: markedPassword},
+	})
+	require.ErrorContains(t, err, "the server refuses")
+	require.Empty(t, leaked(err.Error()), err)
+}
+
+// doorman is a server that greets everybody, and refuses all else.
+func doorman(t *testing.T) (addr string) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	t.Cleanup(func() { l.Close() })
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go greetAndRefuse(conn)
+		}
+	}()
+	return l.Addr().String()
+}
+
+// greetAndRefuse answers each command of RESP2 until the other side closes.
+func greetAndRefuse(conn net.Conn) {
+	defer conn.Close()
+	for lines := bufio.NewScanner(conn); lines.Scan(); {
+		reply := ""
+		switch lines.Text() {
+		case "AUTH", "LIB-NAME", "LIB-VER":
+			reply = "+OK\r\n"
+		case "HELLO":
+			reply = "*0\r\n"
+		case "PING", "SLOTS":
+			reply = "-ERR who has " + markedPassword + " may not\r\n"
+		}
+		if _, err := io.WriteString(conn, reply); err != nil {
+			return
+		}
+	}
+}
+
+func markedCredentials(rueidis.AuthCredentialsContext) (rueidis.AuthCredentials, error) {
+	return rueidis.AuthCredentials{Username: markedUser, Password: markedPassword}, nil
+}
+
+// front is a server between client and server. Once it has turned it ends its connections, and answers what comes on others with an error.
+type front struct {
+	addr   string
+	turned atomic.Bool
+	conns  chan net.Conn
+}
+
+func startFront(t *testing.T, to, words string) *front {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	t.Cleanup(func() { l.Close() })
+	f := &front{addr: l.Addr().String(), conns: make(chan net.Conn, 1000)}
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			if f.turned.Load() {
+				go func() {
+					defer conn.Close()
+					repeat(conn, words)
+				}()
+				continue
+			}
+			f.conns <- conn
+			go passOn(conn, to)
+		}
+	}()
+	return f
+}
+
+func (f *front) turn() {
+	f.turned.Store(true)
+	for len(f.conns) > 0 {
+		(<-f.conns).Close()
+	}
+}
+
+// passOn passes on what comes either way until one side closes.
+func passOn(conn net.Conn, to string) {
+	defer conn.Close()
+	server, err := net.Dial("tcp", to)
+	if err != nil {
+		return
+	}
+	defer server.Close()
+	go func() {
+		_, _ = io.Copy(conn, server)
+		conn.Close()
+	}()
+	_, _ = io.Copy(server, conn)
+}
