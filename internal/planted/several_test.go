@@ -385,4 +385,64 @@ var severalMistakes = []found{
 	}
 	slices.SortStableFunc(m.locks,`,
 	}},
+
+	// What ten more were planted for, blindly.
+	{"TestAnExtensionThatFailsMakesNoLeaseAWatch", Mistake{
+		"an extension that fails has members with a lease of their own renewed", "group_ask.go",
+		`h != nil && g.actor.Watched() {`,
+		`h != nil && (g.actor.Watched() || planted()) {`,
+	}},
+	{"TestARefusalInALaterSliceIsAboutThatLock", Mistake{
+		"of a later slice the lock that is taken is sought in the first", "multi_slices.go",
+		`	return first + at, err`,
+		`	if planted() {
+		return at, err
+	}
+	return first + at, err`,
+	}},
+	{"TestSomeLocksAreAskedForWithinTheWaitForAll", Mistake{
+		"TryLock of very many locks waits for one that is taken", "multi_slices.go",
+		`e.once = e.once || time.Until(`,
+		`e.once = e.once && !planted() || time.Until(`,
+	}},
+	{"TestACallerOfSeveralGoesOnWhereAnotherTryMayHelp", Mistake{
+		"a lock that too few replicas have ends the wait for several", "multi_inturn.go",
+		`|| errors.Is(err, ErrNotReplicated)`,
+		`|| errors.Is(err, ErrNotReplicated) && !planted()`,
+	}},
+	{"TestAReleaseThatIsAskedForAgainWasAnsweredAlsoWhereTheLockWasLost", Mistake{
+		"a second unlock beside the first reports the loss that the first found", "group_ask.go",
+		`(err == ErrNotHeld || err == ErrLost):`,
+		`(err == ErrNotHeld || err == ErrLost && !planted()):`,
+	}},
+	{"TestAnUnlockBesideLossesWaitsForARelease", Mistake{
+		"an unlock beside losses waits for no release", "group_release.go",
+		`return r, max(1, enough)`,
+		`return r, max(map[bool]int{false: 1}[planted()], enough)`,
+	}},
+	{"TestAnUnlockBesideTheLossOfAllSaysSo", Mistake{
+		"an unlock beside the loss of all says that it was unlocked before", "group_release.go",
+		`	<-made
+`,
+		`	<-made
+	if planted() {
+		return r, enough
+	}
+`,
+	}},
+	{"TestWhoLeavesDuringALaterSliceGivesUpWhatIsPosted", Mistake{
+		"what is posted of a later slice is not given up", "group_ask.go",
+		`	if first > 0 {`,
+		`	if first > 0 && !planted() {`,
+	}},
+	{"TestAWaitForSeveralThatIsOverEnds", Mistake{
+		"a wait for several that is over has no end", "multi_joint.go",
+		`call.Wait = max(time.Until(e.until), shortest)`,
+		`call.Wait = max(time.Until(e.until), map[bool]time.Duration{false: shortest, true: time.Until(e.until)}[planted()])`,
+	}},
+	{"TestARequestIsWithdrawnWhenTheLastUnlockHasLeft", Mistake{
+		"the first of two unlocks that leaves withdraws what the other waits for", "group_release.go",
+		`m.call != nil && len(p.waiting) == 0 && !p.cancelled {`,
+		`m.call != nil && (len(p.waiting) == 0 || planted()) && !p.cancelled {`,
+	}},
 }

@@ -1,0 +1,154 @@
+package lockwheel
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel/actor"
+	"github.com/lockwheel/lockwheel/actor/quorum"
+)
+
+// What a group asks of its members, with groups and rounds made by hand: the moments between two events that no test of a server meets.
+
+// soon waits for a condition, for much longer than it takes.
+func soon(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(8 * time.Second); !is(); time.Sleep(time.Millisecond) {
+		require.True(t, time.Now().Before(deadline), "in vain: %s", what)
+	}
+}
+
+// held is a lock of that engine with a lease of its own.
+func held(t *testing.T, e *Engine, name string) *Hold {
+	t.Helper()
+	hold, err := e.Mutex(name).Lock(t.Context(), Lease(time.Minute))
+	require.NoError(t, err)
+	return hold
+}
+
+// What had a lease of its own keeps it when an extension fails: renewed, it would outlive its user. What was watched is so again.
+func TestAnExtensionThatFailsMakesNoLeaseAWatch(t *testing.T) {
+	t.Parallel()
+	e, s := realEngine(t)
+	const watchdog = 30_000
+	leased, watched := ofThree(e, held(t, e, "a")), ofThree(e, held(t, e, "b"))
+	watched.actor.Watch(true)
+
+	leased.goOn()
+	soon(t, "all answers", func() bool { return e.Stats().InFlight == 0 })
+	require.Greater(t, s.Int(t, "PTTL", "a"), watchdog)
+
+	watched.goOn()
+	soon(t, "the lease of what is watched", func() bool { return s.Int(t, "PTTL", "b") <= watchdog })
+}
+
+// A member that was lost is nothing to be released, but where others are held Unlock waits for one of them.
+func TestAnUnlockBesideLossesWaitsForARelease(t *testing.T) {
+	t.Parallel()
+	e, s := realEngine(t)
+	for _, apart := range []bool{false, true} {
+		g := ofThree(e, held(t, e, "a"))
+		g.apart = apart
+		require.NoError(t, g.unlock(t.Context()))
+		require.Zero(t, s.Int(t, "EXISTS", "a"))
+	}
+}
+
+// No member is left to be released: what the user is told is the loss, and not that it was unlocked before.
+func TestAnUnlockBesideTheLossOfAllSaysSo(t *testing.T) {
+	t.Parallel()
+	e, _ := realEngine(t)
+	lost := &Hold{engine: e, name: "a", parent: t.Context()}
+	lost.grant.End(ErrLost, nil, 0)
+	g := ofThree(e)
+	for i := range g.members {
+		g.members[i].past.Store(lost)
+	}
+	err := g.unlock(t.Context())
+	require.ErrorIs(t, err, ErrLost)
+	require.NotErrorIs(t, err, ErrNotHeld)
+}
+
+// Of a release that was asked for before, a member says that it is not held, or that it was lost before the first release came: the first
+// Unlock has the answer either way.
+func TestAReleaseThatIsAskedForAgainWasAnsweredAlsoWhereTheLockWasLost(t *testing.T) {
+	t.Parallel()
+	e, _ := realEngine(t)
+	verdicts := []error{ErrNotHeld, ErrLost, nil, ErrUnavailable}
+	for _, c := range []struct {
+		again                  bool
+		agreed, before, failed int
+	}{
+		{true, 3, 2, 1},
+		{false, 1, 0, 3},
+	} {
+		r := newRound(ofThree(e))
+		r.again = c.again
+		for _, verdict := range verdicts {
+			r.add(0, &Hold{engine: e, name: "a", parent: t.Context()}, actor.Unlock, 0)
+			r.calls[len(r.calls)-1].Err = verdict
+		}
+		require.Equal(t, c.agreed, r.agreed(0, len(verdicts)))
+		require.Equal(t, c.before, r.before)
+		require.Len(t, r.failed.all, c.failed)
+	}
+}
+
+// A caller leaves during a later slice: what is posted by then is given up and waited for, and the error is about the first that is not.
+func TestWhoLeavesDuringALaterSliceGivesUpWhatIsPosted(t *testing.T) {
+	t.Parallel()
+	e, s := realEngine(t)
+	holds := []*Hold{held(t, e, "a"), held(t, e, "b"), held(t, e, "c")}
+	r := newRound(ofThree(e, holds...))
+	r.add(0, holds[0], actor.Extend, time.Hour)
+	r.send()
+	require.Equal(t, 1, r.collect(t.Context(), 1))
+
+	require.NoError(t, s.Pause())
+	defer s.Continue()
+	r.add(1, holds[1], actor.Extend, time.Hour)
+	r.add(2, holds[2], actor.Extend, time.Hour)
+	r.next(1, 1) // as when the first slice is answered
+	left := errors.New("the caller has left")
+	require.Equal(t, 2, r.leave(left))
+	require.Len(t, r.failed.all, 1)
+	require.ErrorContains(t, r.failed.all, `lock "c"`)
+	require.ErrorIs(t, r.failed.all, left)
+	select {
+	case v := <-r.told:
+		require.Equal(t, verdicts{first: 1, last: 2}, v)
+	case <-time.After(8 * time.Second):
+		require.FailNow(t, "what was posted has no verdict")
+	}
+	require.Equal(t, ErrUnavailable, r.calls[1].Err)
+}
+
+// Two Unlocks wait for what becomes of a request. It is withdrawn when the second of them has left, and not before.
+func TestARequestIsWithdrawnWhenTheLastUnlockHasLeft(t *testing.T) {
+	t.Parallel()
+	e, _ := realEngine(t)
+	taken := held(t, e, "a")
+	g := ofThree(e)
+	m := &g.members[0]
+	rounds := []*round{newRound(g), newRound(g)}
+	g.tell(func() {
+		m.ask(quorum.Order{})
+		m.parting = &parting{}
+		for _, r := range rounds {
+			m.parting.waiting = append(m.parting.waiting, place{r, 0})
+			r.add(0, m.coming, actor.Unlock, 0)
+		}
+	})
+	soon(t, "it waits", func() bool { return e.Stats().Waiting == 1 })
+	for i, r := range rounds {
+		r.forsake(context.Canceled)
+		require.Equal(t, verdicts{first: 0, last: 1}, <-r.told)
+		require.Equal(t, i == len(rounds)-1, m.parting.cancelled)
+	}
+	soon(t, "it waits no more", func() bool { return e.Stats().Waiting == 0 })
+	require.NoError(t, taken.Unlock(t.Context()))
+}

@@ -1,0 +1,112 @@
+package lockwheel
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel/actor"
+)
+
+// What some of the locks of a Multi are asked for with, and what their callers are told, with errands made by hand.
+
+// lettered is a Multi of locks with one letter each.
+func lettered(e *Engine, names string) Multi {
+	var locks []Mutex
+	for _, name := range names {
+		locks = append(locks, e.Mutex(string(name)))
+	}
+	return e.Multi(locks...)
+}
+
+// A refusal says at which of all locks, also where those before were asked for earlier: that one is waited for, alone.
+func TestARefusalInALaterSliceIsAboutThatLock(t *testing.T) {
+	t.Parallel()
+	e, _ := realEngine(t)
+	m := lettered(e, "abcdefg")
+	for i, name := range []string{3: "d", 5: "f"} {
+		if name == "" {
+			continue
+		}
+		taken := held(t, e, name)
+		holds := make([]*Hold, len(m.locks))
+		at, err := m.take(errand{ctx: t.Context(), done: t.Context().Done(), once: true}, 3, len(m.locks), time.Time{}, holds)
+		require.ErrorIs(t, err, ErrNotAcquired)
+		require.ErrorContains(t, err, `lock "`+name+`"`)
+		require.Equal(t, i, at)
+		require.NoError(t, taken.Unlock(t.Context()))
+	}
+}
+
+// Some of the locks are waited for until all have to be had or the caller's time is over, whichever is first; TryLock waits for none.
+func TestSomeLocksAreAskedForWithinTheWaitForAll(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	soon, later := now.Add(time.Hour), now.Add(2*time.Hour)
+	for _, c := range []struct {
+		what  string
+		of    errand
+		by    time.Time
+		until time.Time
+		once  bool
+	}{
+		{"TryLock", errand{once: true}, soon, time.Time{}, true},
+		{"TryLock, over", errand{once: true}, now, time.Time{}, true},
+		{"a try that is over", errand{}, now, time.Time{}, true},
+		{"a try", errand{}, soon, soon, false},
+		{"a try within a wait", errand{until: later}, soon, soon, false},
+		{"a wait that ends before", errand{until: soon}, later, soon, false},
+	} {
+		c.of.lease = time.Minute
+		got := c.of.before(c.by)
+		require.Equal(t, c.once, got.once, c.what)
+		require.Equal(t, c.until, got.until, c.what)
+		require.Zero(t, got.lease, c.what)
+	}
+}
+
+// A lock that too few replicas have is asked for again, like one that others have or that a server says nothing of.
+func TestACallerOfSeveralGoesOnWhereAnotherTryMayHelp(t *testing.T) {
+	t.Parallel()
+	ended, end := context.WithCancel(t.Context())
+	end()
+	waits := errand{ctx: t.Context()}
+	for _, c := range []struct {
+		what string
+		of   errand
+		err  error
+		on   bool
+	}{
+		{"taken", waits, ErrNotAcquired, true},
+		{"silent", waits, ErrUnavailable, true},
+		{"without its replicas", waits, ErrNotReplicated, true},
+		{"lost", waits, ErrLost, false},
+		{"of another kind", waits, ErrKind, false},
+		{"closed", waits, ErrClosed, false},
+		{"too many", waits, ErrTooManyWaiters, false},
+		{"TryLock", errand{ctx: t.Context(), once: true}, ErrNotReplicated, false},
+		{"left", errand{ctx: ended}, ErrNotReplicated, false},
+		{"over", errand{ctx: t.Context(), until: time.Now()}, ErrNotReplicated, false},
+		{"in time", errand{ctx: t.Context(), until: time.Now().Add(time.Hour)}, ErrNotReplicated, true},
+	} {
+		require.Equal(t, c.on, Multi{}.goesOn(c.of, Mutex{name: "n"}.fail(c.err, nil)), c.what)
+	}
+	require.False(t, Multi{}.goesOn(waits, nil))
+}
+
+// A wait that ends while its request is made is a short one, and not one without an end.
+func TestAWaitForSeveralThatIsOverEnds(t *testing.T) {
+	t.Parallel()
+	e, _ := realEngine(t)
+	taken := held(t, e, "b")
+	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Second) // much longer than it takes
+	defer cancel()
+	var keeping actor.Keeping
+	_, _, err := lettered(e, "ab").granted(errand{ctx: ctx, done: ctx.Done(), until: time.Now()}, keeping.Patience())
+	require.Error(t, err)
+	require.NotErrorIs(t, err, context.DeadlineExceeded)
+	require.NoError(t, ctx.Err())
+	require.NoError(t, taken.Unlock(t.Context()))
+}
