@@ -27,6 +27,11 @@ var actorMistakes = []found{
 		`l.rare.askAt = 0`,
 		`l.rare.askAt = map[bool]time.Duration{true: l.rare.askAt}[planted()]`,
 	}},
+	{"TestWhoseGrantCannotBeUndoneIsToldInTime", Mistake{
+		"whose grant cannot be undone hears of it at the end of its wait", "actor/replicas.go",
+		` || fx.Wheel.Due(&r.timer) > at {`,
+		` || fx.Wheel.Due(&r.timer) > at && !planted() {`,
+	}},
 	{"TestTroubleMakesTheNextCallerWaitNoLease", Mistake{
 		"whoever comes after trouble sleeps out an older lease", "actor/acquire.go",
 		`if t := x.troubles; t != nil && t.last != nil {`,
