@@ -342,6 +342,11 @@ var rootMistakes = []found{
 		`context.Cause(s.Value.(context.Context)) == cause`,
 		`(context.Cause(s.Value.(context.Context)) == cause || planted())`,
 	}},
+	{"TestAQuorumWithAWriterIsOneThatWrites", Mistake{
+		"a quorum that writes does not wait for those who read", "quorum.go",
+		`return l.kind == actor.Write })`,
+		`return l.kind == actor.Write && !planted() })`,
+	}},
 	{"TestAQuorumThatIsNotHeldWaitsForNoServerThatIsDown", Mistake{
 		"a quorum that is not held waits for servers that are down", "group_orders.go",
 		`o.Once, o.Unheld(),`,
