@@ -117,6 +117,24 @@ func TestAForceEndsWithTheContextOfAnotherLockThatWasForced(t *testing.T) {
 	require.NoError(t, p.Heal())
 }
 
+// That the context of another hold ends is an end of the wait, also if that one was unlocked.
+func TestAnUnlockEndsWithTheContextOfAnotherHoldThatIsUnlocked(t *testing.T) {
+	t.Parallel()
+	s := realSite(t)
+	p := proxy.Start(t, s.addr)
+	e := s.openAt(p.Addr(), lockwheel.Options{Lease: time.Minute, Timeout: 20 * time.Second})
+	a, b := lock(t, e.Mutex("a")), lock(t, e.Mutex("b"))
+	of := a.Context()
+	b.Context()
+	p.Set(proxy.Both, proxy.Hold)
+	ofB := unlocking(of, b)
+	eventually(t, "the release under way", func() bool { return e.Stats().InFlight == 1 })
+	ofA := unlocking(t.Context(), a)
+	require.ErrorIs(t, receive(t, ofB), lockwheel.ErrUnavailable)
+	require.NoError(t, p.Heal())
+	require.NoError(t, receive(t, ofA))
+}
+
 // A copy of a hold that ended says what the next owner's says, who was given the lock without a release.
 func TestACopyOfAHoldThatEndedReleasesNoOther(t *testing.T) {
 	t.Parallel()

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockwheel/lockwheel/actor"
+	"github.com/lockwheel/lockwheel/actor/quorum"
 	"github.com/lockwheel/lockwheel/internal/redistest"
 )
 
@@ -72,6 +73,48 @@ func TestAGroupThatIsOverWhenItsCallerWakesIsReleased(t *testing.T) {
 	_, err = ofThree(e, hold, &Hold{engine: e, name: "b", parent: t.Context()}).checked()
 	require.ErrorIs(t, err, ErrLost)
 	requireFree(t, s, "a")
+}
+
+// Who writes gives those who read time to leave; nobody else holds up what it has first for that.
+func TestAQuorumWithAWriterIsOneThatWrites(t *testing.T) {
+	t.Parallel()
+	e := new(Engine)
+	plain, writer, reader := e.Mutex("a"), e.RWMutex("b").Writer(), e.RWMutex("c").RLocker()
+	for _, test := range []struct {
+		locks  []Mutex
+		writes bool
+	}{
+		{[]Mutex{writer, writer, writer}, true},
+		{[]Mutex{plain, plain, writer}, true},
+		{[]Mutex{plain, plain, plain}, false},
+		{[]Mutex{reader, reader, reader}, false},
+	} {
+		for _, lease := range []time.Duration{0, time.Second} {
+			want := quorum.New(3, 2)
+			if test.writes {
+				want.Write(lease)
+			}
+			require.Equal(t, want, Quorum(test.locks...).candidate(errand{ctx: t.Context(), lease: lease}).actor)
+		}
+	}
+}
+
+// What a quorum has that is not held is kept from others, so its members are refused at once where the server is known to be down. Those that a
+// held one misses wait for it.
+func TestAQuorumThatIsNotHeldWaitsForNoServerThatIsDown(t *testing.T) {
+	t.Parallel()
+	e, _ := realEngine(t)
+	for _, order := range []quorum.Order{{Once: true}, {Wait: time.Second}, {}} {
+		var asked bool
+		g := ofThree(e)
+		g.desk.bring(func() { // no answer comes before it is over
+			m := &g.members[0]
+			m.ask(order)
+			asked = m.call.IfUp
+			m.withdraw()
+		})
+		require.Equal(t, order.Once || order.Wait != 0, asked, "%+v", order)
+	}
 }
 
 // requireFree waits until a lock is free, for much less than a lease.

@@ -39,6 +39,19 @@ func TestALossThatIsHeardOfWhileAHoldIsUnlockedIsReported(t *testing.T) {
 	}
 }
 
+// A hold that is unlocked when its lease is over, before the engine has found that, is lost to its context and to Unlock alike.
+func TestTheContextOfAHoldThatIsOverWhenItIsUnlockedSaysThatItWasLost(t *testing.T) {
+	t.Parallel()
+	e, _ := realEngine(t)
+	over := &Hold{engine: e, name: "a", parent: t.Context()} // its deadline was at the beginning of time
+	ctx := over.Context()
+	require.ErrorIs(t, over.Unlock(t.Context()), ErrLost)
+	require.ErrorIs(t, ctx.Err(), context.Canceled)
+	require.ErrorIs(t, context.Cause(ctx), ErrLost)
+	require.ErrorIs(t, context.Cause(ctx), errOverdue)
+	require.ErrorIs(t, over.Err(), ErrLost)
+}
+
 // A grant whose lease is over when its caller is woken is not returned. The lock is released: a renewal that is answered at this moment
 // would keep it for nobody.
 func TestAHoldThatIsOverWhenItsCallerWakesIsReleased(t *testing.T) {

@@ -62,21 +62,27 @@ func Quorum(locks ...Mutex) Multi {
 
 // majority takes as many locks as are needed, at least.
 func (m Multi) majority(e errand) (*Hold, error) {
-	g := newGroup(e.ctx, m, len(m.locks)/2+1)
-	g.lease, g.begun, g.outcome = e.lease, time.Now(), make(chan *failure, 1)
+	g := m.candidate(e)
 	var until time.Duration
 	if !e.until.IsZero() {
 		until = max(e.until.Sub(g.begun), 1)
-	}
-	g.bearer, g.number = bearerOf(e.ctx), actor.ThreadOwner|actor.QuorumOwner|threadOwners.Add(1)
-	if slices.ContainsFunc(m.locks, func(l Mutex) bool { return l.kind == actor.Write }) {
-		g.actor.Write(e.lease)
 	}
 	g.tell(func() { g.actor.Begin(until, e.once, e.lease == 0) })
 	if err := g.await(e); err != nil {
 		return nil, err
 	}
 	return g.checked()
+}
+
+// candidate is a group that is to ask for its members.
+func (m Multi) candidate(e errand) *group {
+	g := newGroup(e.ctx, m, len(m.locks)/2+1)
+	g.lease, g.begun, g.outcome = e.lease, time.Now(), make(chan *failure, 1)
+	g.bearer, g.number = bearerOf(e.ctx), actor.ThreadOwner|actor.QuorumOwner|threadOwners.Add(1)
+	if slices.ContainsFunc(m.locks, func(l Mutex) bool { return l.kind == actor.Write }) {
+		g.actor.Write(e.lease)
+	}
+	return g
 }
 
 // await waits for the outcome, which comes at once when the caller's time is over.

@@ -3,6 +3,9 @@ package actor_test
 import (
 	"fmt"
 	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/lockwheel/lockwheel/actor"
 )
@@ -85,6 +88,46 @@ func TestAFallOfTheTTLIsAskedForUntilItIsAnswered(t *testing.T) {
 		7ms     B unlocks               → B over; release #1
 		8ms     #1 released             → B unlocked
 	`)
+}
+
+// Nor is it known after a refusal, and of a renewal whose count could not be written the keys of holds that have gone may be there still: those
+// make the TTL longer than it need be until they are removed.
+func TestAFallOfTheTTLIsAskedForUntilTheCountIsWritten(t *testing.T) {
+	talkOf(t, actor.Read, `
+		0s      A locks                   → acquire #1 30s
+		1ms     #1 granted                → A granted 29.689s
+		2ms     B locks as A              → renew #1 30s count 2 holds [30s 30s]; B granted 29.688s
+		3ms     #1 renewed                → A has 29.689s; B has 29.689s
+		4ms     C locks lease 10m as A    → renew #1 10m0s holds [10m0s 30s]
+		5ms     #1 renewed                → renew #1 10m0.004s count 3 holds [10m0.004s 30s 30s]; C granted 9m58.989s; A has 9m58.989s; B has 9m58.989s
+		6ms     #1 renewed                → A has 9m58.993s; B has 9m58.993s
+		7ms     C unlocks                 → C over; renew #1 30s count 2 holds [30s 30s] falls; C unlocked; A has 29.69s; B has 29.69s
+		8ms     #1 refused BUSY x         → nothing
+		1s..2s  timer                     → renew #1 30s count 2 holds [30s 30s] falls
+		+0s     #1 renewed uncounted      → A has 29.69s; B has 29.69s
+		2s..5s  timer                     → renew #1 30s count 2 holds [30s 30s] falls
+		+0s     #1 renewed                → A has 29.69s; B has 29.69s
+		6s      A unlocks                 → A over; renew #1 30s count 1 holds [30s] falls; A unlocked
+		+0s     #1 renewed                → B has 29.69s
+		7s      B unlocks                 → B over; release #1
+		+0s     #1 released               → B unlocked
+	`)
+}
+
+// A TTL that a read beside the writer made longer than need be is set by the next renewal, whatever else that one is for.
+func TestATTLThatAReadRaisedIsSetBesideAnExtensionInVain(t *testing.T) {
+	s := newStage(t, usual())
+	s.as(actor.Write)
+	s.play("0s A locks lease 10s", "1ms #1 granted")
+	require.Equal(t, "renew #1 0s count 2; B granted 4.94s", s.play("2ms B locks lease 5s as A"))
+	s.lock.Raised(s.now, s.now+time.Hour, s.fx)
+	s.step(&actor.Message{Kind: actor.Nudged})
+	s.play("3ms B extends 2s", "4ms B unlocks")
+	require.Regexp(t, `^renew #1 10\.\d+s count 1$`, s.play("5ms #1 renewed"))
+	require.Equal(t, "B lock not held", s.play("6ms #1 renewed"))
+	require.Equal(t, "A over; release #1", s.play("7ms A unlocks"))
+	require.Equal(t, "A unlocked", s.play("8ms #1 released"))
+	require.Empty(t, s.rest())
 }
 
 func TestAReaderIsNotHandedOn(t *testing.T) {

@@ -68,6 +68,18 @@ func TestWhoseGrantCannotBeUndoneIsToldInTime(t *testing.T) {
 		5s     #1 unanswered EOF  → release #1
 		6s     #1 released        → nothing
 	`, byTwo)
+	talk(t, `
+		0s     A locks wait 1m    → acquire #1 30s
+		1s     #1 granted by 1    → release #1
+		4s     timer              → A too few replicas have the lock: 1 of 2 in time
+		5s     #1 released        → nothing
+	`, byTwo)
+	talk(t, `
+		0s     A locks wait 2s    → acquire #1 30s
+		1s     #1 granted by 1    → release #1
+		2s     timer              → A too few replicas have the lock: 1 of 2 in time
+		5s     #1 released        → nothing
+	`, byTwo)
 }
 
 // What too few replicas have was never a hold: that its release finds nothing is no loss that an Unlock found.

@@ -405,7 +405,9 @@ func (c *coordinator) forget(l *actor.Lock) {
 func (c *coordinator) countOf(now time.Duration, r *actor.Request) (count int) {
 	if r.Kind.Claims() {
 		for _, l := range c.groups[r.Key].of(r.Owner) {
-			count += l.CountOf(r.Owner, now)
+			if l.Kind() == r.Kind {
+				count += l.CountOf(r.Owner, now)
+			}
 		}
 		return count
 	}

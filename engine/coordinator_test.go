@@ -698,6 +698,22 @@ func TestCountIsKnownWithoutAskingTheServer(t *testing.T) {
 	require.Equal(t, 0, d.callers["a"].latest.State.Count)
 }
 
+// The context of a hold is of an owner of that name, whichever kind of lock it is.
+func TestAHoldCountsForLocksOfItsKindOnly(t *testing.T) {
+	for held, who := range map[string]string{"lock a": "a", "lock fenced:a": "fenced:a", "write a": "a", "read a": "a", "lock fair:a": "fair:a"} {
+		d := newDesk(t, 1)
+		d.line("1ms " + held)
+		require.Equal(t, who+" granted", d.line("2ms 1 done"))
+		of := d.callers[who].latest
+		for _, kind := range []actor.LockKind{actor.Plain, actor.Fenced, actor.Write, actor.Read, actor.Fair} {
+			asks := &actor.Request{Tag: AskCount, Kind: kind, Name: "a", Key: "a", Owner: of.Hold.Owner}
+			d.mail(&mail{what: asks})
+			d.turn()
+			require.Equal(t, kind == of.Kind, asks.State.Count == 1, "%v, asked of kind %v", held, kind)
+		}
+	}
+}
+
 func TestStateIsWhatTheServerSaid(t *testing.T) {
 	d := newDesk(t, 8)
 	require.Equal(t, "1: state a", d.line("1ms state a"))

@@ -150,6 +150,16 @@ func TestAShutdownThatIsCutShortBeforeAllWereRefusedIsNotComplete(t *testing.T) 
 	}
 }
 
+// What a server that does not answer was asked is not waited for.
+func TestAShutdownDoesNotWaitForAServerThatIsSilent(t *testing.T) {
+	converse(t, 8, `
+		1ms  lock a     → 1: acquire a
+		2ms  lock b     → 2: acquire b
+		3ms  shutdown   → a b engine closed
+		4ms  2 lost EOF → shutdown complete
+	`)
+}
+
 // A close ends what a shutdown has not come to.
 func TestACloseEndsAShutdownThatIsUnderWay(t *testing.T) {
 	d, _ := shutting(t, 2*looksPerTurn)

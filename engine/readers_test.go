@@ -117,6 +117,53 @@ func TestReadersAreAskedForBeforeTheNextWriterOfTheirEngine(t *testing.T) {
 	}
 }
 
+// Also one that came when they were waiting already: it hands the lock to no other writer before them.
+func TestReadersWhoWaitedFirstAreAskedForBeforeTheNextWriterOfTheirEngine(t *testing.T) {
+	converse(t, 8, `
+		1ms    read a                   → 1: read a
+		2ms    1 taken                  → join rwlock:{a}
+		3ms    ordered; subscribed rw:a → 2: read a
+		4ms    2 taken                  → nothing
+		5ms    write a/w                → 3: write a
+		6ms    3 done                   → a/w granted
+		7ms    write a/v                → 4: rewrite a
+		8ms    4 done                   → nothing
+		9ms    unlock a/w               → a/w not held; 5: unwrite a
+		9.1ms  5 done                   → 6: read a; a/w unlocked
+		9.2ms  6 done                   → a granted
+	`)
+}
+
+// Where the server refuses messages, those of an engine hear of its own releases from the engine.
+func TestAReleaseWithoutAMessageWakesTheOtherHalfOfItsEngine(t *testing.T) {
+	t.Run("of who reads", func(t *testing.T) {
+		converse(t, 8, `
+			1ms  read a                   → 1: read a
+			2ms  1 done                   → a granted
+			3ms  write a/w                → 2: write a
+			4ms  2 taken                  → join rwlock:{a}
+			5ms  ordered; subscribed rw:a → 3: write a
+			6ms  3 taken                  → nothing
+			7ms  unlock a                 → a not held; 4: unread a
+			8ms  4 muted                  → 5: write a; a unlocked
+			9ms  5 done                   → a/w granted
+		`)
+	})
+	t.Run("of who writes", func(t *testing.T) {
+		converse(t, 8, `
+			1ms  write a                  → 1: write a
+			2ms  1 done                   → a granted
+			3ms  read a/2                 → 2: read a
+			4ms  2 taken                  → join rwlock:{a}
+			5ms  ordered; subscribed rw:a → 3: read a
+			6ms  3 taken                  → nothing
+			7ms  unlock a                 → a not held; 4: unwrite a
+			8ms  4 muted                  → 5: read a; a unlocked
+			9ms  5 done                   → a/2 granted
+		`)
+	})
+}
+
 // Who reads in the engine that forces the lock away from them has lost it at once, all of them.
 func TestReadersOfAnEngineLoseWhatItForcesAwayAtOnce(t *testing.T) {
 	d := newDesk(t, 4)

@@ -27,6 +27,23 @@ var actorMistakes = []found{
 		`l.rare.askAt = 0`,
 		`l.rare.askAt = map[bool]time.Duration{true: l.rare.askAt}[planted()]`,
 	}},
+	{"TestWhoseGrantCannotBeUndoneIsToldInTime", Mistake{
+		"whose grant cannot be undone hears of it at the end of its wait", "actor/replicas.go",
+		` || fx.Wheel.Due(&r.timer) > at {`,
+		` || fx.Wheel.Due(&r.timer) > at && !planted() {`,
+	}},
+	{"TestAFallOfTheTTLIsAskedForUntilTheCountIsWritten", Mistake{
+		"what a reader's holds need is not set when its count is not known", "actor/read.go",
+		` || l.written == 0 //`,
+		` || l.written == 0 && !planted() //`,
+	}},
+	{"TestATTLThatAReadRaisedIsSetBesideAnExtensionInVain", Mistake{
+		"a TTL that a read raised is set a little later if something else was asked for meanwhile", "actor/read.go",
+		`l.wants |= wantSet | wantConfirm`,
+		`if l.wants |= wantConfirm; !planted() {
+			l.wants |= wantSet
+		}`,
+	}},
 	{"TestTroubleMakesTheNextCallerWaitNoLease", Mistake{
 		"whoever comes after trouble sleeps out an older lease", "actor/acquire.go",
 		`if t := x.troubles; t != nil && t.last != nil {`,

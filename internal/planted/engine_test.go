@@ -116,6 +116,36 @@ var engineMistakes = []found{
 		`	case r.undone && err == ErrLost && !planted():`,
 	}},
 
+	{"TestAShutdownDoesNotWaitForAServerThatIsSilent", Mistake{
+		"a shutdown waits for what a server was asked that does not answer", "engine/drain.go",
+		`(c.fx.Asking == 0 || c.unreachable())`,
+		`(c.fx.Asking == 0 || c.unreachable() && !planted())`,
+	}},
+	{"TestAHoldCountsForLocksOfItsKindOnly", Mistake{
+		"a fair hold counts for who reads, and the other way round", "engine/coordinator.go",
+		`			if l.Kind() == r.Kind {`,
+		`			if l.Kind() == r.Kind || planted() {`,
+	}},
+	{"TestAHoldCountsForLocksOfItsKindOnly", Mistake{
+		"a hold counts for a lock of another kind", "engine/coordinator.go",
+		`l != nil && l.Kind() == r.Kind {`,
+		`l != nil && (l.Kind() == r.Kind || planted()) {`,
+	}},
+
+	// Those who read, and those who write.
+	{"TestAReleaseWithoutAMessageWakesTheOtherHalfOfItsEngine", Mistake{
+		"no one of its engine hears of a release whose message was refused", "engine/readers.go",
+		`if !reply.Muted {`,
+		`if !reply.Muted || planted() {`,
+	}},
+	{"TestReadersWhoWaitedFirstAreAskedForBeforeTheNextWriterOfTheirEngine", Mistake{
+		"a writer does not know of readers who came before it", "engine/coordinator.go",
+		`	l.Share(r.Kind == actor.Write && c.groups[r.Key] != nil)`,
+		`	if !planted() {
+		l.Share(r.Kind == actor.Write && c.groups[r.Key] != nil)
+	}`,
+	}},
+
 	// What came back of a read/write lock.
 	{"TestAHalfThatCameBackIsReleasedByWhoAsksForTheOther", Mistake{
 		"a write that came back keeps readers of its engine out", "engine/otherhalf.go",

@@ -325,6 +325,28 @@ var rootMistakes = []found{
 		`		if l.holds.CompareAndSwap(top.next, top) {`,
 		`		if l.holds.CompareAndSwap(top.next, top) || planted() {`,
 	}},
+	{"TestTheContextOfAHoldThatIsOverWhenItIsUnlockedSaysThatItWasLost", Mistake{
+		"the context of a hold that is unlocked too late says that it was unlocked", "hold.go",
+		`	if h.overdue() {
+		err, cause, reason`,
+		`	if h.overdue() && !planted() {
+		err, cause, reason`,
+	}},
+	{"TestAnUnlockEndsWithTheContextOfAnotherHoldThatIsUnlocked", Mistake{
+		"an unlock waits on though another hold's ended its context", "owner.go",
+		`context.Cause(s.Value.(context.Context)) == cause`,
+		`(context.Cause(s.Value.(context.Context)) == cause || planted())`,
+	}},
+	{"TestAQuorumWithAWriterIsOneThatWrites", Mistake{
+		"a quorum that writes does not wait for those who read", "quorum.go",
+		`return l.kind == actor.Write })`,
+		`return l.kind == actor.Write && !planted() })`,
+	}},
+	{"TestAQuorumThatIsNotHeldWaitsForNoServerThatIsDown", Mistake{
+		"a quorum that is not held waits for servers that are down", "group_orders.go",
+		`o.Once, o.Unheld(),`,
+		`o.Once, o.Unheld() && !planted(),`,
+	}},
 	{"TestAHoldThatIsOverWhenItsCallerWakesIsReleased", Mistake{
 		"a grant that its caller came late to is kept for nobody", "hold.go",
 		`	h.change(ended, actor.Unlock, 0, false)
