@@ -68,7 +68,7 @@ func (l *Lock) mayKeep(now time.Duration, fx *Effects) permission {
 	h := x.withHandoff()
 	switch {
 	case x.shared: // they have been waiting, or go on reading
-	case fx.Config.HandoffMax < 0 || x.lease().shortest != 0 || l.protocol().claims:
+	case fx.Config.HandoffMax < 0 || l.shortest() != 0 || l.protocol().claims:
 		return giveAway
 	case h.again: // and sees whether others come
 	case h.handed == 0:

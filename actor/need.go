@@ -49,10 +49,10 @@ func (l *Lock) mayOutlive(now time.Duration, fx *Effects) bool {
 // lasting is until when the key may be there, as far as is known: as long as it is believed in, or as a read beside a
 // writer needed.
 func (l *Lock) lasting() time.Duration {
-	if l.rare == nil {
+	if l.rare == nil || l.rare.leases == nil {
 		return l.until
 	}
-	return max(l.until, l.rare.lease().raised)
+	return max(l.until, l.rare.leases.raised)
 }
 
 // outlives reports whether the key has a longer TTL than any hold needs: whoever needed it has unlocked, or gave up. If

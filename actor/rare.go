@@ -122,21 +122,6 @@ func (x *rare) tenureEnds() {
 
 // Each part is read as a value, so that a write to one that is not there does not compile, and written to where with makes it.
 
-func part[T any](p *T, none T) T {
-	if p == nil {
-		return none
-	}
-	return *p
-}
-
-func with[T any](p **T, fresh T) *T {
-	if *p == nil {
-		*p = new(T)
-		**p = fresh
-	}
-	return *p
-}
-
 // trouble is why the last try failed; nil once the server answered.
 func (x *rare) trouble() error {
 	if x.troubles == nil {
@@ -182,7 +167,12 @@ func (x *rare) calm() {
 	}
 }
 
-func (x *rare) withTroubles() *troubles { return with(&x.troubles, troubles{}) }
+func (x *rare) withTroubles() *troubles {
+	if x.troubles == nil {
+		x.troubles = &troubles{}
+	}
+	return x.troubles
+}
 
 // shortest is the shortest lease among the tenure's unanswered commands; 0 none.
 func (l *Lock) shortest() time.Duration {
@@ -192,14 +182,65 @@ func (l *Lock) shortest() time.Duration {
 	return l.rare.leases.shortest
 }
 
-func (x *rare) lease() leases         { return part(x.leases, leases{}) }
-func (x *rare) withLeases() *leases   { return with(&x.leases, leases{}) }
-func (x *rare) handed() handoff       { return part(x.handoff, handoff{listeners: unasked}) }
-func (x *rare) withHandoff() *handoff { return with(&x.handoff, handoff{listeners: unasked}) }
-func (x *rare) placed() place         { return part(x.place, place{}) }
-func (x *rare) withPlace() *place     { return with(&x.place, place{}) }
-func (x *rare) withPolling(now time.Duration) *polling {
-	return with(&x.polling, polling{passedAt: now})
+func (x *rare) lease() (s leases) {
+	if x.leases != nil {
+		s = *x.leases
+	}
+	return s
 }
-func (x *rare) withReading() *reading { return with(&x.reading, reading{}) }
-func (x *rare) reads() reading        { return part(x.reading, reading{}) }
+
+func (x *rare) withLeases() *leases {
+	if x.leases == nil {
+		x.leases = &leases{}
+	}
+	return x.leases
+}
+
+func (x *rare) handed() handoff {
+	if x.handoff == nil {
+		return handoff{listeners: unasked}
+	}
+	return *x.handoff
+}
+
+func (x *rare) withHandoff() *handoff {
+	if x.handoff == nil {
+		x.handoff = &handoff{listeners: unasked}
+	}
+	return x.handoff
+}
+
+func (x *rare) placed() (p place) {
+	if x.place != nil {
+		p = *x.place
+	}
+	return p
+}
+
+func (x *rare) withPlace() *place {
+	if x.place == nil {
+		x.place = &place{}
+	}
+	return x.place
+}
+
+func (x *rare) withPolling(now time.Duration) *polling {
+	if x.polling == nil {
+		x.polling = &polling{passedAt: now}
+	}
+	return x.polling
+}
+
+func (x *rare) reads() (r reading) {
+	if x.reading != nil {
+		r = *x.reading
+	}
+	return r
+}
+
+func (x *rare) withReading() *reading {
+	if x.reading == nil {
+		x.reading = &reading{}
+	}
+	return x.reading
+}

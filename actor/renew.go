@@ -59,7 +59,7 @@ func (l *Lock) renewEvery(fx *Effects) time.Duration {
 // confirmDue is when a lock that is handed on from owner to owner is to be confirmed.
 func (l *Lock) confirmDue() time.Duration {
 	x := l.rare
-	if x == nil || x.handed().handed == 0 || l.queue.empty() {
+	if x == nil || x.handoff == nil || x.handoff.handed == 0 || l.queue.empty() {
 		return never
 	}
 	if x.handoff.listeners == unasked {
@@ -113,7 +113,7 @@ func (l *Lock) renew(now time.Duration, fx *Effects) {
 		c.Count = int(count)
 	}
 	if x := l.rare; x != nil {
-		c.Listen, c.Own = x.handed().handed > 0, x.subscribed
+		c.Listen, c.Own = x.handoff != nil && x.handoff.handed > 0, x.subscribed
 		s := x.withLeases()
 		s.sending, c.Token = c.Lease, s.token
 		x.changes.each(func(r *Request) { r.aboard = true })

@@ -106,16 +106,21 @@ func (r *Request) Wake(now time.Duration, fx *Effects) {
 // line is a queue of requests, first come first served: a circular list that only knows its last.
 type line struct{ last *Request }
 
-func (q *line) empty() bool { return q.first() == nil }
+func (q *line) empty() bool { return q.last == nil || q.last.next.number < 0 && q.first() == nil }
 
 // first is the first of those who are not refused already; nil when there is none.
 func (q *line) first() *Request {
-	first := q.head()
-	if first == nil || first.number > 0 {
+	if q.last == nil {
+		return nil
+	}
+	if first := q.last.next; first.number > 0 {
 		return first
 	}
-	return q.behind(first.lock.refusing().last())
+	return q.behindRefused()
 }
+
+// behindRefused is apart, so that first is small: it is asked for in every step.
+func (q *line) behindRefused() *Request { return q.behind(q.last.next.lock.refusing().last()) }
 
 // head is the first of all who stand in the line; nil when there is none.
 func (q *line) head() *Request {

@@ -58,7 +58,7 @@ func (l *Lock) falls(now, lease time.Duration) bool {
 		return false
 	}
 	x := l.rare
-	return now+believed(lease) < l.lasting() || l.wants&wantSet != 0 || x != nil && (x.lease().shortest != 0 || x.trouble() != nil)
+	return now+believed(lease) < l.lasting() || l.wants&wantSet != 0 || x != nil && (l.shortest() != 0 || x.trouble() != nil)
 }
 
 // lower takes in that the TTL may fall to lease from now on.

@@ -350,8 +350,8 @@ var simMutants = []simMutant{
 		`if l.confirmed < l.doubted(fx) && !planted() || p.tokens`,
 	}}},
 	{"a lock handed on though a command has no answer", "actor/handoff.go", []simEdit{{
-		`case fx.Config.HandoffMax < 0 || x.lease().shortest != 0 ||`,
-		`case fx.Config.HandoffMax < 0 || x.lease().shortest != 0 && !planted() ||`,
+		`case fx.Config.HandoffMax < 0 || l.shortest() != 0 ||`,
+		`case fx.Config.HandoffMax < 0 || l.shortest() != 0 && !planted() ||`,
 	}}},
 	{"a lock handed on for ever", "actor/handoff.go", []simEdit{{
 		`	h.yield, h.heard = x.backFor(now, fx), 0
@@ -707,11 +707,11 @@ var simMutants = []simMutant{
 		l.Raised(`,
 	}}},
 	{"a write that keeps the TTL of what it read", "actor/need.go", []simEdit{{
-		`return max(l.until, l.rare.lease().raised)`,
+		`return max(l.until, l.rare.leases.raised)`,
 		`if planted() {
 		return l.until
 	}
-	return max(l.until, l.rare.lease().raised)`,
+	return max(l.until, l.rare.leases.raised)`,
 	}}},
 	{"a read that needs less with an inner hold gone, and its writer that is not told", "actor/read.go", []simEdit{{
 		`(reply.Status == Gone || c.Reads != nil && c.Reads.Falls)):`,
@@ -854,8 +854,8 @@ var simMutants = []simMutant{
 		}`,
 	}}},
 	{"a grant to a caller who is refused already", "actor/request.go", []simEdit{{
-		`	if first == nil || first.number > 0 {`,
-		`	if first == nil || first.number > 0 || planted() {`,
+		`	if first := q.last.next; first.number > 0 {`,
+		`	if first := q.last.next; first.number > 0 || planted() {`,
 	}}},
 	{"a message that very many are to be told, and only some are", "engine/spread.go", []simEdit{{
 		`	if len(all) > most {`,
