@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"math"
 	"net"
 	"strconv"
@@ -178,6 +179,21 @@ func TestOpenOfASilentServerIsNoEndOfTheContext(t *testing.T) {
 	require.ErrorContains(t, err, "no answer within Options.Timeout")
 	require.NotContains(t, err.Error(), context.DeadlineExceeded.Error())
 	require.NoError(t, s.real.Continue())
+}
+
+// A dialer of the caller's that gave up has ended no context of Open's.
+func TestOpenWithADialerThatGaveUpIsNoEndOfTheContext(t *testing.T) {
+	t.Parallel()
+	for _, its := range []error{context.DeadlineExceeded, context.Canceled} {
+		_, err := lockwheel.Open(t.Context(), lockwheel.Options{Redis: rueidis.ClientOption{
+			InitAddress: []string{unused(t)}, ForceSingleClient: true,
+			DialCtxFn: func(context.Context, string, *net.Dialer, *tls.Config) (net.Conn, error) {
+				return nil, fmt.Errorf("the dialer's own: %w", its)
+			},
+		}})
+		require.ErrorContains(t, err, "the dialer's own")
+		require.NotErrorIs(t, err, its)
+	}
 }
 
 // unused is an address where nobody listens.

@@ -242,8 +242,8 @@ var openingMistakes = []found{
 		`		if !succeeded { // `,
 		`		if !succeeded && !planted() { // `,
 	}},
-	{"TestOpenOfASilentServerIsNoEndOfTheContext", Mistake{
-		"a silent server passes for the end of Open's context", "connect.go",
+	{"TestOpenWithADialerThatGaveUpIsNoEndOfTheContext", Mistake{
+		"what a dialer gave up passes for the end of Open's context", "connect.go",
 		`		err = engine.OfNoContext(err)`,
 		`		if !planted() {
 			err = engine.OfNoContext(err)
