@@ -74,7 +74,7 @@ func (c *mortalConn) Write(p []byte) (n int, err error) {
 	return c.Conn.Write(p)
 }
 
-// Read returns as its error what a server says that lets nobody in.
+// Read returns as its error what a server says that refuses the connection.
 func (c *mortalConn) Read(p []byte) (n int, err error) {
 	n, err = c.Conn.Read(p)
 	if g := c.greeting.Load(); g != nil && n > 0 {

@@ -231,7 +231,7 @@ func (e *Engine) awaitEither(ctx context.Context, done <-chan struct{}, call *en
 	}
 }
 
-// leave gives a call up whose context has ended, unless the call is what ended it, and takes its verdict.
+// leave gives up a call when its context has ended, unless the call is what ended it, and takes its verdict.
 func (e *Engine) leave(ctx context.Context, call *engine.Call) (cause error) {
 	asked := false
 	defer func() {

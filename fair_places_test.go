@@ -182,7 +182,7 @@ func TestManyDeadPlacesAreNoReasonToRefuseAFreeFairLock(t *testing.T) {
 	settled(t, e)
 }
 
-// A place is given up when its call ends, also behind one whose time is so far off that no integer has room for it.
+// A place is given up when its call ends, also behind one with a time so far off that no integer has room for it.
 func TestAFairPlaceBehindAnEndlessOneIsGivenUp(t *testing.T) {
 	t.Parallel()
 	for _, score := range []string{"9e18", "1e19", "inf"} {

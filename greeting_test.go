@@ -112,7 +112,7 @@ func TestNoErrorLaterRepeatsWhatAServerSaysOfThePassword(t *testing.T) {
 	}
 }
 
-// A front may also let anybody in, and refuse what is asked then.
+// A front may also let every client in, and refuse what is asked then.
 func TestNoErrorOfOpenRepeatsWhatAServerSaysBehindTheGreeting(t *testing.T) {
 	t.Parallel()
 	_, err := lockwheel.Open(t.Context(), lockwheel.Options{
@@ -122,7 +122,7 @@ func TestNoErrorOfOpenRepeatsWhatAServerSaysBehindTheGreeting(t *testing.T) {
 	require.Empty(t, leaked(err.Error()), err)
 }
 
-// doorman is a server that greets everybody, and refuses all else.
+// doorman is a server that greets every client, and refuses all else.
 func doorman(t *testing.T) (addr string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

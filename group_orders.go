@@ -97,7 +97,7 @@ func (m *member) ask(o quorum.Order) {
 	}
 }
 
-// withdraw takes a request back. If its group was unlocked, whoever did that waits for what becomes of it. It is withdrawn all the same: left to a
+// withdraw takes a request back. If its group was unlocked, the call of that Unlock waits for what becomes of it. It is withdrawn all the same: left to a
 // server that says nothing, the requests of many holds, one after the other, would be in the way of the next.
 func (m *member) withdraw() {
 	switch {

@@ -108,7 +108,7 @@ func (m *member) part(call *engine.Call, h *Hold) {
 // errStillAsked is for a member of which it is not known whether it is held.
 var errStillAsked = errors.New("it is not known whether it was granted")
 
-// abandon withdraws a request for a member of which nobody waits for what becomes of it any more. Those that a server which says nothing has not
+// abandon withdraws a request for a member when no Unlock waits for what becomes of it any more. Those that a server which says nothing has not
 // answered would be in the way of all that come later.
 func (m *member) abandon() {
 	if p := m.parting; m.call != nil && len(p.waiting) == 0 && !p.cancelled {

@@ -45,7 +45,7 @@ var urlRefusals = map[string]error{
 //
 // The characters / ? # in a user or a password, and an @ behind the host, are refused unless they are percent-encoded:
 // what is behind them would be taken for something else, and repeated in errors of connecting to it. So are a host with a
-// colon in it that is no IPv6 address, a setting that rueidis.ParseURL does not know or whose value makes no sense, and a fragment. An
+// colon in it that is no IPv6 address, a setting that rueidis.ParseURL does not know or that has a value without sense, and a fragment. An
 // addr is one host:port with both. A path of / is none.
 //
 // With rediss:// and a master_set the sentinels are spoken to in TLS, as the servers are. Where a URL names one host, the certificates of

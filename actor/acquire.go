@@ -218,7 +218,7 @@ func (x *rare) left(r *Request, q *line) {
 	}
 }
 
-// tidyTries lets go of what nobody is noted in.
+// tidyTries lets go of a roster that is empty.
 func (x *rare) tidyTries() {
 	if x.tries.len() == 0 && x.tries.refusing == nil {
 		x.tries = nil

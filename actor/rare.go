@@ -10,7 +10,7 @@ type rare struct {
 	stepBack time.Duration // until when others come first
 	tries    *tries        // those in the queue who do not wait, and came behind others; nil: there was none yet
 	owners   waitersOf     // those of the queue, by their owners; nil: not asked for yet
-	joint    *Request      // whose question for several locks this one leads, while it has no answer, or who left
+	joint    *Request      // its question for several locks is led by this one and has no answer, or its caller has left
 
 	// The channel.
 	channel string        // which is listened to
@@ -120,8 +120,6 @@ func (x *rare) tenureEnds() {
 	}
 }
 
-// Each part is read as a value, so that a write to one that is not there does not compile, and written to where with makes it.
-
 // trouble is why the last try failed; nil once the server answered.
 func (x *rare) trouble() error {
 	if x.troubles == nil {
@@ -181,6 +179,9 @@ func (l *Lock) shortest() time.Duration {
 	}
 	return l.rare.leases.shortest
 }
+
+// Each part is read as a value, so that a write to one that is not there does not compile. It is written to by way of its with method, which
+// makes it. These are no generic code: that cost a hot name four per cent.
 
 func (x *rare) lease() (s leases) {
 	if x.leases != nil {

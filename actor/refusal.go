@@ -10,7 +10,7 @@ import (
 // have gone, and who comes later is first behind them. Those who only try stay what they are until it is their turn.
 type refusal struct {
 	parts []refused // of the queue, from its head on
-	tries *roster   // who tried, and somebody has the lock; nil: there are none
+	tries *roster   // who tried, and another has the lock; nil: there are none
 }
 
 // refused is some of a queue who are refused for the same reason.
@@ -22,7 +22,7 @@ type refused struct {
 	until      time.Duration
 }
 
-// spares reports whether somebody goes on waiting.
+// spares reports whether a caller goes on waiting.
 func (why *refused) spares(r *Request) bool {
 	return why.alone && r.Joint != nil || why.bounded && r.posted > why.until
 }
@@ -30,7 +30,7 @@ func (why *refused) spares(r *Request) bool {
 // tries are those of a queue who do not wait and came behind others, and beside them what few locks ever have.
 type tries struct {
 	roster
-	refusing *refusal // nil: nobody is still to be refused
+	refusing *refusal // nil: no caller is still to be refused
 }
 
 func (l *Lock) refusing() *refusal {
@@ -85,7 +85,7 @@ func (l *Lock) refuseLater(fx *Effects) *refusal {
 	return x.tries.refusing
 }
 
-// refuseTries refuses those who do not wait, and came behind others, because somebody has the lock.
+// refuseTries refuses those who do not wait, and came behind others, because another has the lock.
 func (l *Lock) refuseTries(now time.Duration, fx *Effects) {
 	if l.rare == nil || l.rare.tries == nil {
 		return
@@ -137,7 +137,7 @@ func (l *Lock) refuseOn(now time.Duration, fx *Effects) {
 	}
 }
 
-// left takes in that somebody is about to leave the queue.
+// left takes in that a request is about to leave the queue.
 func (x *refusal) left(r *Request, q *line) {
 	at := slices.IndexFunc(x.parts, func(p refused) bool { return p.last == r })
 	if at < 0 {

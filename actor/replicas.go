@@ -27,7 +27,7 @@ func (l *Lock) undo(now time.Duration, reply *Reply, fx *Effects) {
 }
 
 // unreplicated takes in that another Lock of that name was granted, and given back for want of replicas. Of readers, whose
-// grants do not depend on each other, those have an answer of their own whose question has left. Who came since then has not met it.
+// grants do not depend on each other, one gets an answer of its own if its question has left. Who came since then has not met it.
 func (l *Lock) unreplicated(now time.Duration, m *Message, fx *Effects) {
 	answers := l.protocol().shared && l.flight != None && l.wants&departed != 0
 	if l.Pending() && !answers {

@@ -147,7 +147,7 @@ func (q *line) grows(by int32) {
 	}
 }
 
-// marks notes with the first of all whether it is refused already: whoever asks who comes first knows where to look.
+// marks notes with the first of all whether it is refused already, for first.
 func (q *line) marks(refused bool) {
 	if first := q.head(); first != nil && refused == (first.number > 0) {
 		first.number = -first.number

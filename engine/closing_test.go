@@ -19,7 +19,7 @@ func (d *desk) closes() (turns int) {
 	return turns
 }
 
-// However many locks there are, a turn ends so many of them at a close, and refuses so many who wait and so much mail. Whoever asked for it
+// However many locks there are, a turn ends so many of them at a close, and refuses so many who wait and so much mail. Who asked for it
 // is told last, and nothing leaves meanwhile.
 func TestACloseTakesSomeLocksATurn(t *testing.T) {
 	const locks = 3*looksPerTurn + 1

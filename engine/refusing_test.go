@@ -41,7 +41,7 @@ func (k *crowd) answers(reply actor.Reply) *mail {
 	return &b.mail
 }
 
-// waiting are so many who wait for one name, whose question is under way.
+// waiting are so many who wait for one name while its question is under way.
 func waiting(t *testing.T, n int, once bool) (k *crowd, all []*actor.Request) {
 	k = newCrowd(t, granted)
 	k.c.intake.share = n

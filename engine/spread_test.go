@@ -194,7 +194,7 @@ func BenchmarkAMessageForManyReaders(b *testing.B) {
 	}
 }
 
-// However many wait to read one name whose channel cannot be listened to, a turn tells so many of them.
+// However many wait to read one name while its channel cannot be listened to, a turn tells so many of them.
 func TestThatAChannelIsNotHeardReachesSomeInATurn(t *testing.T) {
 	const readers = 3*looksPerTurn + 1
 	d, told := reading(t, readers, actor.Unheard)
@@ -205,7 +205,7 @@ func TestThatAChannelIsNotHeardReachesSomeInATurn(t *testing.T) {
 	require.Equal(t, readers, d.c.fx.Unheard)
 }
 
-// That a channel cannot be listened to is told to nobody who is still to be told when it can again.
+// That a channel cannot be listened to is no more told to those who are still to be told when it can again.
 func TestThatAChannelIsNotHeardIsOldWhenItIs(t *testing.T) {
 	const readers = 3 * looksPerTurn
 	d, told := reading(t, readers, actor.Unheard)
