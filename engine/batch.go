@@ -7,45 +7,45 @@ import (
 )
 
 const (
-	// keepText is how long a text may be whose memory is kept for the next call.
+	// keepText is the largest buffer that a batch keeps for its next call, in bytes.
 	keepText = 1 << 16
-	// batchKeys is how many locks, and holds of readers, a call takes at most: more does not make a lock cheaper any
-	// more, and holds the server up for everybody else.
+	// batchKeys is the maximum number of locks, and holds of readers, per call. Larger batches do not lower the cost
+	// per lock, and they block other clients of the server for longer.
 	batchKeys = 128
-	// renewKeys is the same of routine renewals, if so many wait: very many are held. Measured with a million: the
-	// client's processor time of a renewal 1.9 to 1.5 µs.
+	// renewKeys is the same limit for routine renewals, if at least that many wait: then very many locks are held.
+	// Measured with a million: the client's processor time of a renewal falls from 1.9 to 1.5 µs.
 	renewKeys = 2 * batchKeys
-	// batchBytes bounds a call whose names are long.
+	// batchBytes bounds the size of a call with long names, in bytes.
 	batchBytes = 1 << 20
 )
 
-// batch is one call of one script. The coordinator's, but the courier's between leaving and return.
+// batch is one call of one script. The coordinator owns it, except while it is in flight: then the sender owns it.
 type batch struct {
 	verb     actor.Verb
 	commands []actor.Command
-	sent     time.Duration // the turn it left in: leases count from here
-	wall     int64         // the same by the wall clock, in ms since 1970: for what is compared across processes
-	latest   int64         // of fair locks: until when it may take effect by the server's clock, in ms since 1970; 0: it may not, as that clock is not known
-	tardy    bool          // it came too late once
-	whole    bool          // send the script's text: the server does not know it
+	sent     time.Duration // start of the turn in which it was sent; leases count from here
+	wall     int64         // the same by the wall clock, in ms since 1970: for values that processes compare
+	latest   int64         // server's deadline for fair locks, in ms since 1970; 0: unknown clock, so the call has no effect
+	tardy    bool          // it has been too late once
+	whole    bool          // send the script's text, because the server does not have the script
 	mail     mail
 
-	node   *node  // where it goes
-	next   *batch // of a bundle: leaves with it, for another slot of the same node
-	beside *batch // the same, and the coordinator's while it is out as well
-	slot   uint16 // in a cluster: of all its keys
-	asking bool   // in a cluster: the slot is on its way to the node
-	asker  *node  // with asking: who sent it on
-	hops   uint8  // in a cluster: how often it was sent on
-	over   bool   // out, and given up: its locks were told that it has no answer
+	node   *node  // destination
+	next   *batch // next call of a bundle: another slot of the same node
+	beside *batch // same list as next; the coordinator may read it while the bundle is in flight
+	slot   uint16 // cluster: the slot of all its keys
+	asking bool   // cluster: send ASKING first, because the slot is migrating to the node
+	asker  *node  // with asking: the node that replied ASK
+	hops   uint8  // cluster: number of redirections so far
+	over   bool   // in flight but given up: its locks have been stepped with a missing reply
 
-	text    []byte        // by the courier: of the call, whose arguments lie in it until the answer is there
-	replies []actor.Reply // by the courier, one a command
-	failed  error         // by the courier: there is no reply for any command
-	lost    bool          // by the courier: no answer came, so it may have run or may yet run
-	late    bool          // in a cluster: an answer came from a node that has lost the slot since
-	demoted bool          // by the courier: lost, because the server became a replica before it said how many of its own have it
-	led     bool          // by the courier: it went by the map of the cluster's client, maybe to another node
+	text    []byte        // set by the sender: the arguments of the call, in use until the reply arrives
+	replies []actor.Reply // set by the sender: at most one reply per command
+	failed  error         // set by the sender: why no command has a reply
+	lost    bool          // set by the sender: no reply came, so the call may have run or may still run
+	late    bool          // cluster: the reply came from a node that no longer owned the slot
+	demoted bool          // set by the sender: lost, because the server became a replica before WAIT returned
+	led     bool          // set by the sender: routed by the cluster client's own topology, maybe to another node
 }
 
 func newBatch() *batch {

@@ -1,9 +1,9 @@
 package engine
 
-// mostCalls is how many calls leave together when they are sent again, and how many commands subscribe.
+// mostCalls is the maximum number of retried calls in one bundle, and of SSUBSCRIBE commands in one pipeline.
 const mostCalls = 64
 
-// bundle makes calls of one slot each of a batch, to leave together.
+// bundle splits a batch into one call per slot. The calls are sent together. It returns the first of them.
 func (c *coordinator) bundle(b *batch) *batch {
 	calls := c.cluster.calls
 	clear(calls)
@@ -28,7 +28,7 @@ func (c *coordinator) bundle(b *batch) *batch {
 	return first
 }
 
-// addParts lets more of what is sent again leave with b.
+// addParts appends further retried calls to b, so that they are sent together.
 func (c *coordinator) addParts(n *node, b *batch) {
 	for range mostCalls - 1 {
 		next := c.part(n, b.verb)

@@ -6,9 +6,10 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// Call is a request with what it takes to post it and to wait for it.
+// Call is a request together with its message to the loop and the channel on which the caller waits. The caller owns it
+// until Post, then the loop until the result.
 type Call struct {
-	letter mail // before the request: the loop comes to that by it
+	letter mail // placed before the request, which the loop reaches through it
 	actor.Request
 }
 
@@ -16,19 +17,19 @@ var calls = sync.Pool{New: func() any {
 	return &Call{Request: actor.Request{Ready: make(chan struct{}, 1)}}
 }}
 
-// NewCall returns a call to be filled in and posted once.
+// NewCall returns a call from a pool. The caller fills it in and posts it at most once.
 func NewCall() *Call { return calls.Get().(*Call) }
 
-// NewAsync returns a call whose Ready is closed at the verdict. It is not to be freed.
+// NewAsync returns a call whose Ready is closed when the result is available. It must not be freed.
 func NewAsync() *Call {
 	return &Call{Request: actor.Request{Ready: make(chan struct{}), Async: true}}
 }
 
-// NewTold returns a call for whose verdict told is called, on the loop: it must not block. With nil nobody is
-// told. It is not to be freed.
+// NewTold returns a call for whose result the loop calls told, which must not block. If told is nil, the result is not
+// announced. The call must not be freed.
 func NewTold(told func()) *Call { return &Call{Request: actor.Request{Told: told}} }
 
-// Free gives back a call whose verdict was taken and that was never cancelled.
+// Free returns a call of NewCall to the pool. The caller must have received its result and must not have cancelled it.
 func (c *Call) Free() {
 	c.Reset()
 	c.letter = mail{}

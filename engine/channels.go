@@ -1,25 +1,26 @@
 package engine
 
-// channel is one pub/sub channel and the locks that want to hear it. Two keys can share one.
+// channel is one pub/sub channel and the locks that listen to it. Two keys can share a channel.
 type channel struct {
 	name       string
 	by         hearers
-	prev, next *channel // in the line that it stands in
-	on         int32    // the connection that has it: of no account once that is gone
+	prev, next *channel // neighbours in its line
+	on         int32    // number of the connection that has it; meaningless once that connection is gone
 	state      uint8
-	leaving    bool // it is heard for nobody, and not on the next connection
-	refused    bool // it was not joined when it was asked for alone: it is in the line of those
+	leaving    bool // no lock listens to it, and the next connection does not have it
+	refused    bool // the server rejected it when it was subscribed alone
 }
 
-// state of a channel.
+// States of a channel.
 const (
 	absent  uint8 = iota
-	ordered       // it is to be joined
-	present       // it is heard
-	moving        // it is heard, and is to be joined on the next connection
+	ordered       // to be subscribed
+	present       // subscribed
+	moving        // subscribed, and to be subscribed on the next connection
 )
 
-// line is channels in an order, of which any can leave, and all at once go to another line: in one step each. The zero line is not ready.
+// line is a doubly linked list of channels. Removing a channel and moving all channels to another line take constant
+// time. The zero line must be initialized with init.
 type line struct{ ends channel }
 
 func (l *line) init() { l.ends.prev, l.ends.next = &l.ends, &l.ends }
@@ -28,10 +29,10 @@ func (l *line) empty() bool { return l.ends.next == &l.ends }
 
 func (l *line) push(ch *channel) { ch.between(l.ends.prev, &l.ends) }
 
-// pushFront has a channel be the next to be popped.
+// pushFront makes a channel the next one that pop returns.
 func (l *line) pushFront(ch *channel) { ch.between(&l.ends, l.ends.next) }
 
-// pop takes the first out; nil if there is none.
+// pop removes and returns the first channel, or nil.
 func (l *line) pop() *channel {
 	if l.empty() {
 		return nil
@@ -41,7 +42,7 @@ func (l *line) pop() *channel {
 	return ch
 }
 
-// takeAll appends all of another line.
+// takeAll moves all channels of another line to the end of this one.
 func (l *line) takeAll(other *line) {
 	if other.empty() {
 		return
@@ -52,11 +53,11 @@ func (l *line) takeAll(other *line) {
 	other.init()
 }
 
-// between puts a channel there, from where it stood if it stood anywhere.
+// between inserts a channel there, and removes it from its previous position, if any.
 func (ch *channel) between(prev, next *channel) {
 	if ch.next != nil {
 		if prev == ch || next == ch {
-			return // there it is
+			return // already there
 		}
 		ch.unlink()
 	}

@@ -5,25 +5,26 @@ import (
 	"time"
 )
 
-// Between two surveys. The map is corrected by every MOVED besides.
+// surveyFirst and surveyMost are the shortest and the longest backoff between two topology refreshes. Each MOVED reply
+// corrects the topology as well.
 const surveyFirst, surveyMost = 50 * time.Millisecond, time.Second
 
-// chart is what a node says of the cluster: who owns which slots. It is data, and never changed.
+// chart is the cluster topology according to one node: the owner of each slot. It is immutable.
 type chart struct {
 	spans []span
-	from  string // the address of the node
+	from  string // address of the node that sent it
 }
 
-// span is a range of slots and the address of their master.
+// span is a range of slots, both ends included, and the address of their master.
 type span struct {
 	first, last int
 	address     string
 }
 
-// survey is an order to ask for a chart: those nodes, in that order.
+// survey is a request to refresh the topology. The nodes are asked in that order.
 type survey struct{ addresses []string }
 
-// charted takes in the answer to a survey.
+// charted handles the result of a topology refresh.
 func (c *coordinator) charted(now time.Duration, known *chart, err error) {
 	k := c.cluster
 	k.busy = false
@@ -37,14 +38,15 @@ func (c *coordinator) charted(now time.Duration, known *chart, err error) {
 	k.tryAt = now + k.backoff
 }
 
-// doubtMap asks for a new chart: something went wrong that may come of an old one.
+// doubtMap requests a topology refresh after an error that a stale topology may explain. Without a cluster it does
+// nothing.
 func (c *coordinator) doubtMap() {
 	if c.cluster != nil {
 		c.cluster.wanted = true
 	}
 }
 
-// survey orders a new chart if one is wanted, and moves what the map has changed for.
+// survey starts a topology refresh if one is due, and requeues what the last changes have moved.
 func (c *coordinator) survey(now time.Duration) {
 	k := c.cluster
 	if len(k.moves) > 0 {
@@ -60,14 +62,14 @@ func (c *coordinator) survey(now time.Duration) {
 	}
 }
 
-// surveys reports whether a survey is to be made as soon as that may be. With nothing to do for anybody an
-// engine does not look for a cluster that went away.
+// surveys reports whether a topology refresh is wanted. An engine without locks or queued commands does not search for
+// a lost cluster.
 func (c *coordinator) surveys() bool {
 	k := c.cluster
 	return k != nil && k.wanted && !k.busy && (c.locks.len()+len(c.groups) > 0 || slices.ContainsFunc(c.nodes, (*node).backlog))
 }
 
-// trusted lists the nodes, those that answer first.
+// trusted returns the addresses of the nodes, reachable ones first.
 func (c *coordinator) trusted() (addresses []string) {
 	for _, down := range []bool{false, true} {
 		for _, n := range c.nodes {

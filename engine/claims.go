@@ -6,20 +6,21 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// claims are the actors of one name, oldest first. Of many each is found by a map, and its place stays empty
-// until half of all are, so that very many come and go without the square of the work. Few cost a slice.
+// claims is a list of the per-request locks of one name, oldest first. A long list has a map that finds a lock's index.
+// A removed lock leaves a hole, and holes are compacted when they exceed half of the list. So adding and removing very
+// many locks takes linear time. A short list is only a slice.
 type claims struct {
-	list  []*actor.Lock // nil where one left; never the last
+	list  []*actor.Lock // nil where a lock was removed; the last element is never nil
 	at    map[*actor.Lock]int
-	head  int // the oldest: those that came first mostly go first
-	holes int // behind it
-	seek  int // none that stands before has a place in a queue
+	head  int // index of the oldest lock: the oldest are usually removed first
+	holes int // number of nil elements after head
+	seek  int // no lock before this index waits in the fair queue
 }
 
-// fewClaims is up to how many there is no map.
+// fewClaims is the largest number of locks without a map.
 const fewClaims = 64
 
-// few reports whether they are looked through when one is looked for.
+// few reports whether the list is searched linearly.
 func (k *claims) few() bool { return k.at == nil }
 
 func (k *claims) len() int { return len(k.list) - k.head - k.holes }
@@ -32,7 +33,7 @@ func (k *claims) has(l *actor.Lock) bool {
 	return has
 }
 
-// youngest is the last that came; nil if there is none.
+// youngest returns the newest lock, or nil.
 func (k *claims) youngest() *actor.Lock {
 	if len(k.list) == 0 {
 		return nil
@@ -43,7 +44,7 @@ func (k *claims) youngest() *actor.Lock {
 func (k *claims) add(l *actor.Lock) {
 	k.list = append(k.list, l)
 	if k.seek == len(k.list)-1 {
-		k.seek++ // it has no place yet
+		k.seek++ // it does not wait in the fair queue yet
 	}
 	switch {
 	case k.at != nil:
@@ -86,7 +87,7 @@ func (k *claims) remove(l *actor.Lock) {
 	}
 }
 
-// index is for a list without holes.
+// index rebuilds the map. The list must have no holes.
 func (k *claims) index() {
 	k.at, k.head, k.holes = nil, 0, 0
 	if len(k.list) <= fewClaims {
@@ -98,7 +99,7 @@ func (k *claims) index() {
 	}
 }
 
-// all is a copy: whoever goes through it may end them.
+// all returns a copy, because the caller may end locks while it iterates.
 func (k *claims) all() []*actor.Lock {
 	all := make([]*actor.Lock, 0, k.len())
 	for _, l := range k.list[k.head:] {
@@ -109,7 +110,7 @@ func (k *claims) all() []*actor.Lock {
 	return all
 }
 
-// those is a copy of some.
+// those returns a copy of the locks that satisfy are.
 func (k *claims) those(are func(*actor.Lock) bool) (some []*actor.Lock) {
 	for _, l := range k.list[k.head:] {
 		if l != nil && are(l) {
@@ -119,7 +120,7 @@ func (k *claims) those(are func(*actor.Lock) bool) (some []*actor.Lock) {
 	return some
 }
 
-// first is the oldest that is so; nil if none is.
+// first returns the oldest lock that satisfies is, or nil.
 func (k *claims) first(is func(*actor.Lock) bool) *actor.Lock {
 	for _, l := range k.list[k.head:] {
 		if l != nil && is(l) {
@@ -129,8 +130,8 @@ func (k *claims) first(is func(*actor.Lock) bool) *actor.Lock {
 	return nil
 }
 
-// foremost is the oldest that has a place in a queue; nil if none has. Those before it are not looked at again until one of them is placed:
-// very many may leave one after the other.
+// foremost returns the oldest lock that waits in the fair queue, or nil. Locks before it are not examined again until
+// placed is called, because very many may leave one after the other.
 func (k *claims) foremost() *actor.Lock {
 	for k.seek = max(k.seek, k.head); k.seek < len(k.list); k.seek++ {
 		if l := k.list[k.seek]; l != nil && l.Queues() {
@@ -140,7 +141,7 @@ func (k *claims) foremost() *actor.Lock {
 	return nil
 }
 
-// placed takes in that one may have a place since.
+// placed notes that a lock may wait in the fair queue from now on.
 func (k *claims) placed(l *actor.Lock) {
 	if at, numbered := k.at[l]; numbered {
 		k.seek = min(k.seek, at)

@@ -4,22 +4,23 @@ import (
 	"time"
 )
 
-// clocksApart is how far this machine's clock may be from the server's before that is logged. Queues of fair locks
+// clocksApart is the largest difference between this machine's clock and the server's that is not logged. Fair queues
 // compare the clocks of their callers.
 const clocksApart = 5 * time.Second
 
-// latestClock is the most that a server's clock is believed to show, in ms since 1970: in the year 2200.
+// latestClock is the latest plausible time of a server, in ms since 1970: in the year 2200.
 const latestClock = 7_258_118_400_000
 
-// serverClock is what is known of a server's clock from its answers: the least that it can show, so that nothing takes
-// effect later than it should. What that says of later moments becomes less, for clocks that run at different rates.
+// serverClock is a lower bound of a server's clock, derived from its replies. It is a lower bound so that no call takes
+// effect later than it should. The bound falls by 1 % of its age, because clocks run at different rates.
 type serverClock struct {
-	least time.Duration // since 1970, at moment 0 of this engine's clock
-	at    time.Duration // the moment at which that was so
+	least time.Duration // lower bound at time 0 of this engine's clock, since 1970
+	at    time.Duration // when the bound was determined, on this engine's clock
 	known bool
 }
 
-// said takes in what it showed at some moment between two. It can have been set since it was looked at last.
+// said adds a sample: the server showed ms at some time between from and to. If the sample contradicts the earlier
+// bound, the clock was set, and the sample alone counts.
 func (k *serverClock) said(from, to time.Duration, ms int64) {
 	showed := time.Duration(ms) * time.Millisecond
 	least, most := showed-to, showed+time.Millisecond-from
@@ -31,7 +32,7 @@ func (k *serverClock) said(from, to time.Duration, ms int64) {
 
 func (k *serverClock) aged(now time.Duration) time.Duration { return k.least - (now-k.at)/100 }
 
-// latest is the moment by that clock, in ms since 1970; 0 if nothing is known of it.
+// latest converts a time of this engine to the server's clock, in ms since 1970. It returns 0 if that clock is unknown.
 func (k *serverClock) latest(moment, now time.Duration) int64 {
 	if !k.known {
 		return 0
@@ -39,9 +40,9 @@ func (k *serverClock) latest(moment, now time.Duration) int64 {
 	return int64((moment + k.aged(now)) / time.Millisecond)
 }
 
-// tooLate takes in that a call may have come after the moment until which it may take effect. It did nothing then, and what
-// is still wanted of it leaves again, with what is known of the server's clock now. One that is too
-// late again is as if the server refused it for now, which leaves the server in peace for a while.
+// tooLate handles a reply that says the call arrived after its deadline (batch.latest) and did nothing. It sends the
+// commands that are still wanted again, with a new estimate of the server's clock, and returns true. If the same batch
+// is late a second time, it returns false: the late replies then count as transient rejections, so the locks back off.
 func (c *coordinator) tooLate(now time.Duration, b *batch) bool {
 	if len(b.replies) == 0 || !b.replies[0].Late {
 		return false
@@ -57,13 +58,13 @@ func (c *coordinator) tooLate(now time.Duration, b *batch) bool {
 	return true
 }
 
-// compareClocks takes in what the server's clock was at some moment of a call: the clocks are apart by what no
-// such moment explains.
+// compareClocks compares the server's time in a reply with the send and receive times of the call. Only a difference
+// outside that interval counts as skew.
 func (c *coordinator) compareClocks(now time.Duration, b *batch, clock int64) {
 	if clock <= 0 || clock > latestClock {
 		return
 	}
-	if !b.led { // else another node may have said it
+	if !b.led { // otherwise the time may be another node's
 		b.node.clock.said(b.sent, now, clock)
 	}
 	ahead := time.Duration(b.wall-clock) * time.Millisecond
@@ -73,7 +74,7 @@ func (c *coordinator) compareClocks(now time.Duration, b *batch, clock int64) {
 	b.node.ahead = ahead
 }
 
-// ahead is how far this machine's clock is ahead of that of the node it is the furthest from; negative: behind.
+// ahead returns the clock skew with the largest absolute value among all nodes. Positive: this machine is ahead.
 func (c *coordinator) ahead() (most time.Duration) {
 	for _, n := range c.nodes {
 		if n.ahead.Abs() > most.Abs() {
@@ -83,7 +84,7 @@ func (c *coordinator) ahead() (most time.Duration) {
 	return most
 }
 
-// tellClocks logs when this machine's clock is found to be wrong, or the server's, and when it is right again.
+// tellClocks logs when this machine's clock and a server's differ by more than clocksApart, and when they agree again.
 func (e *Engine) tellClocks() {
 	ahead := e.coordinator.ahead()
 	apart := ahead.Abs() > clocksApart

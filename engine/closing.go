@@ -7,13 +7,13 @@ import (
 	"github.com/lockwheel/lockwheel/wheel"
 )
 
-// closing is the end of all holds and requests, of some locks a turn. Owned by the coordinator.
+// closing ends all holds and requests, a bounded number of locks per turn. Owned by the coordinator.
 type closing struct {
-	round                  // of the locks that are still to be ended
-	asked []*actor.Request // for the close: they are told when all is over
+	round                  // locks that are still to be ended
+	asked []*actor.Request // the close requests; they get their results at the end
 }
 
-// close begins to end every hold and every request. Nothing leaves after it, and nothing is granted.
+// close starts to end every hold and every request. No command is sent and no lock is granted from then on.
 func (c *coordinator) close(now time.Duration, r *actor.Request) {
 	c.closed = true
 	for _, r := range c.waiting {
@@ -24,10 +24,10 @@ func (c *coordinator) close(now time.Duration, r *actor.Request) {
 	c.closes = closing{c.newRound(), []*actor.Request{r}}
 }
 
-// closeSome ends the next locks, then refuses some of the mail that was not opened.
+// closeSome ends the next locks. Once all have ended, it rejects some of the messages that have not been handled.
 func (c *coordinator) closeSome(now time.Duration) {
 	for looks := c.intake.looks; looks > 0 && c.closes.on(); looks-- {
-		if l := c.closes.left[0]; l.Key() != "" && !l.Close(now, c.fx) { // it may have ended
+		if l := c.closes.left[0]; l.Key() != "" && !l.Close(now, c.fx) { // it may have ended in the meantime
 			return
 		}
 		c.closes.take(1)
@@ -37,7 +37,7 @@ func (c *coordinator) closeSome(now time.Duration) {
 	}
 }
 
-// closeRest ends what stands in no lock's line, waiting or on its way: such requests have only their timer here.
+// closeRest ends the requests that wait at no lock: the coordinator reaches them only through their timers.
 func (c *coordinator) closeRest(now time.Duration) {
 	if c.closes.asked == nil {
 		return
@@ -53,7 +53,7 @@ func (c *coordinator) closeRest(now time.Duration) {
 	c.closes.asked = nil
 }
 
-// closesOn reports whether a close has anything left to do.
+// closesOn reports whether the close has work left.
 func (c *coordinator) closesOn() bool {
 	return c.closes.asked != nil || c.lettersLeft() > 0 || c.tells.waits()
 }

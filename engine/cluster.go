@@ -8,37 +8,37 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// cluster is the coordinator's map. Owned by the coordinator.
+// cluster is the coordinator's cluster topology. Owned by the coordinator.
 type cluster struct {
 	slots   [slotCount]*node
-	since   [slotCount]time.Duration // when that was learned of a slot that had another master; 0: it never had
-	moves   []move                   // learned in this turn: what is to be sent follows them once all mail is open
-	calls   map[uint16]*batch        // of the bundle that is being made
-	moving  map[uint16]time.Duration // slots on their way, and until when that is believed
-	denials map[denial]time.Duration // what nodes said that they are not master of, and until when that counts
-	sweepAt time.Duration            // when old denials are let go of next
+	since   [slotCount]time.Duration // when a new master of the slot was learned; 0: it never changed
+	moves   []move                   // learned in this turn; queued commands follow once all messages are handled
+	calls   map[uint16]*batch        // by slot, of the bundle that is being made
+	moving  map[uint16]time.Duration // migrating slots, and until when they are considered migrating
+	denials map[denial]time.Duration // slots that a node denied to own, and until when that counts
+	sweepAt time.Duration            // when expired denials are removed next
 
-	wanted  bool // the map is in doubt
+	wanted  bool // a topology refresh is wanted
 	busy    bool
 	tryAt   time.Duration
 	backoff time.Duration
-	order   *survey // outcome
+	order   *survey // output: for the surveyor
 }
 
-// move is that slots have another master.
+// move is a range of slots with a new master.
 type move struct {
 	first, last int
 	to          *node
 }
 
-// inCluster makes the coordinator one of a cluster that is charted.
+// inCluster makes the coordinator that of a cluster with a known topology.
 func (c *coordinator) inCluster(known *chart) {
 	c.cluster = &cluster{calls: make(map[uint16]*batch), moving: make(map[uint16]time.Duration), denials: make(map[denial]time.Duration)}
 	c.nodes, c.numbers = nil, 0
 	c.draw(0, known)
 	c.node = c.nodes[0]
 	for slot := range c.cluster.slots {
-		c.cluster.slots[slot] = c.node // it will say whose a slot is, or that nobody has it
+		c.cluster.slots[slot] = c.node // it replies with the owner, or that the slot has none
 	}
 	c.node.slots = slotCount
 	c.redraw()
@@ -46,7 +46,7 @@ func (c *coordinator) inCluster(known *chart) {
 	c.fx.Moved = func(key string) time.Duration { return c.cluster.since[slotOf(key)] }
 }
 
-// nodeOf is where a key is.
+// nodeOf returns the node for a key.
 func (c *coordinator) nodeOf(key string) *node {
 	if c.cluster == nil {
 		return c.node
@@ -54,7 +54,7 @@ func (c *coordinator) nodeOf(key string) *node {
 	return c.cluster.slots[slotOf(key)]
 }
 
-// nodeAt finds the node of an address, or makes one.
+// nodeAt returns the node with an address, and creates it if there is none.
 func (c *coordinator) nodeAt(address string) *node {
 	for _, n := range c.nodes {
 		if n.address == address {
@@ -64,14 +64,15 @@ func (c *coordinator) nodeAt(address string) *node {
 	return c.newcomer(address)
 }
 
-// draw takes a chart over. Slots that it does not show stay where they were.
+// draw applies a topology. Slots that it does not mention keep their owner.
 func (c *coordinator) draw(now time.Duration, known *chart) {
 	for _, s := range known.spans {
 		c.cluster.learn(now, move{s.first, s.last, c.nodeAt(s.address)})
 	}
 }
 
-// learn notes that slots have another master. What was confirmed before counts for no grant from now on, also in this turn.
+// learn notes that slots have another master. From now on, also in this turn, earlier confirmations are not enough for
+// a grant.
 func (k *cluster) learn(now time.Duration, m move) {
 	k.moves = append(k.moves, m)
 	for slot := m.first; slot <= m.last; slot++ {
@@ -81,17 +82,17 @@ func (k *cluster) learn(now time.Duration, m move) {
 	}
 }
 
-// denial is a slot and the address of a node that says that another one is its master.
+// denial is a slot and the address of a node that named another master for it.
 type denial struct {
 	slot    uint16
 	address string
 }
 
-// deniedFor is for how long a node that denies to be the master of a slot is not believed to be it on the word of another one: so a slot
-// about which nodes disagree changes its master no more often than that.
+// deniedFor is how long a node that denied to own a slot is not made its master because another node names it. So if
+// nodes disagree, the slot changes its master at most once in that time.
 const deniedFor = 100 * time.Millisecond
 
-// deny notes that a node is not the master of a slot by its own word. Those of the last two deniedFor are kept.
+// deny notes that a node said that it does not own a slot. Denials are kept for at most twice deniedFor.
 func (k *cluster) deny(now time.Duration, slot uint16, n *node) {
 	if now >= k.sweepAt {
 		k.sweepAt = now + deniedFor
@@ -100,13 +101,13 @@ func (k *cluster) deny(now time.Duration, slot uint16, n *node) {
 	k.denials[denial{slot, n.address}] = now + deniedFor
 }
 
-// denied reports whether a node said a moment ago that it is not the master of a slot.
+// denied reports whether a node has denied within the last deniedFor that it owns a slot.
 func (k *cluster) denied(now time.Duration, slot uint16, n *node) bool {
 	return now < k.denials[denial{slot, n.address}]
 }
 
-// redraw makes what was learned count, and returns which slots have another master: it may not know of all that was granted
-// there, whether or not the old one still answers.
+// redraw commits the moves learned and returns the slots with another master. The new master may not know everything
+// that the old one granted, whether or not the old one still replies.
 func (c *coordinator) redraw() (changed map[uint16]bool) {
 	k := c.cluster
 	changed = make(map[uint16]bool)
@@ -128,7 +129,8 @@ func (c *coordinator) redraw() (changed map[uint16]bool) {
 	return changed
 }
 
-// succeed follows the map where it changed.
+// succeed acts on changes of the topology: it gives up misdirected calls, requeues commands, and has the locks
+// confirmed.
 func (c *coordinator) succeed(now time.Duration) {
 	changed := c.redraw()
 	if len(changed) == 0 {
@@ -139,7 +141,8 @@ func (c *coordinator) succeed(now time.Duration) {
 	c.doubts.add(changed)
 }
 
-// resettle moves what waits at a node which does not own its slot any more: commands bit by bit, and none of them leaves meanwhile.
+// resettle requeues what waits at a node that no longer owns the slot. Commands move over several turns, and the old
+// node is sent none of them meanwhile.
 func (c *coordinator) resettle(now time.Duration) {
 	for _, n := range c.nodes {
 		for verb := range n.queues {
@@ -163,10 +166,10 @@ func (c *coordinator) resettle(now time.Duration) {
 		})
 		c.moveEars(now, n)
 	}
-	c.sweep() // a node with nothing left is let go of in this turn
+	c.sweep() // removes a node with nothing left in this turn
 }
 
-// moveEars lets locks listen where their slots are now.
+// moveEars moves subscriptions to the nodes that own their slots now.
 func (c *coordinator) moveEars(now time.Duration, n *node) {
 	for _, name := range slices.Sorted(maps.Keys(n.ears.channels)) {
 		owner := c.nodeOf(name)
@@ -176,14 +179,14 @@ func (c *coordinator) moveEars(now time.Duration, n *node) {
 		for _, l := range n.ears.of(name) {
 			n.ears.leave(l, name)
 			l.Deafen()
-			if owner.ears.join(l, name) { // it had not been left there yet
+			if owner.ears.join(l, name) { // it was still subscribed there
 				c.step(now, l, &actor.Message{Kind: actor.Subscribed})
 			}
 		}
 	}
 }
 
-// abandon lets go of nodes that own nothing and have nothing under way.
+// abandon removes nodes that own no slots and have nothing queued or in flight.
 func (c *coordinator) abandon() {
 	c.bare = false
 	c.nodes = slices.DeleteFunc(c.nodes, func(n *node) bool {

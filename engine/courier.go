@@ -6,13 +6,13 @@ import (
 	"github.com/redis/rueidis"
 )
 
-// couriers is how many batches can be under way to a node. With one, the server waits while a reply
-// travels; with many, batches are small.
+// couriers is the number of senders per node, and so the maximum number of batches in flight. With one, the server
+// idles while a reply travels; with many, batches are small.
 const couriers = 8
 
-// carry is a courier: it brings batches to the server and the answers back, and understands nothing.
-// A call has no deadline: it ends with an answer or with a broken connection, because a call that is
-// given up still runs. Limits in time are the coordinator's.
+// carry runs a sender: it sends batches to one node and posts their replies. It does not interpret them. A call has no
+// deadline, because a call that is given up still runs. It ends with a reply or with a broken connection. Limits in
+// time belong to the coordinator.
 func carry(to *way, w *writer, batches <-chan *batch, box *mailbox) {
 	for b := range batches {
 		switch client := to.node(); {
@@ -30,14 +30,14 @@ func carry(to *way, w *writer, batches <-chan *batch, box *mailbox) {
 	}
 }
 
-// caller is a client, or one connection of it.
+// caller is a client, or one of its connections.
 type caller interface {
 	B() rueidis.Builder
 	DoMulti(ctx context.Context, calls ...rueidis.Completed) []rueidis.RedisResult
 }
 
-// bundle sends several calls in one go, each that needs it behind an ASKING, and then what else there is to
-// ask. It returns the answers to that.
+// bundle sends several calls in one pipeline, with an ASKING before each that needs it, followed by the commands in
+// more. It decodes the replies of the calls and returns the results of more.
 func (w *writer) bundle(client caller, first *batch, more ...rueidis.Completed) []rueidis.RedisResult {
 	calls := make([]rueidis.Completed, 0, 2*mostCalls)
 	for b := first; b != nil; b = b.next {

@@ -8,38 +8,40 @@ import (
 	"github.com/redis/rueidis"
 )
 
-// errNoneFree is for a client whose pool the program has used up that shares it.
+// errNoneFree reports that the program has used up the pool of a client that it shares with the engine.
 var errNoneFree = errors.New("lockwheel: no connection is free in the client's pool (BlockingPoolSize)")
 
 const (
-	// freeFor is how long a subscriber waits for a connection of its own. Those who wait for a lock poll from then on.
+	// freeFor is how long a subscriber waits for a dedicated connection. After that, waiters poll.
 	freeFor = 500 * time.Millisecond
-	// keptFor is how long a connection that came too late is kept for the next who asks: longer than the gaps between tries.
+	// keptFor is how long a connection that came too late is kept for the next request. It exceeds the pauses between
+	// attempts.
 	keptFor = 4 * orderRetryMost
 )
 
-// dedicated is a connection for one user.
+// dedicated is a connection with one user.
 type dedicated struct {
 	client  rueidis.DedicatedClient
 	release func()
 }
 
-// lender gets its owner connections of its own from a client. rueidis takes neither a context nor a time there, and waits for
-// as long as all connections of its pool are in use. So the call is made on another goroutine and can be left; there is
-// one at a time, and what it comes to too late is the next one's, or goes back.
+// lender takes dedicated connections from a client. In rueidis this call has neither a context nor a timeout: it blocks
+// while all connections of the pool are in use. So a goroutine makes the call, and the caller can stop waiting. At most
+// one such call is in flight. A connection that comes too late serves the next request or is released. Owned by one
+// goroutine.
 type lender struct {
-	over <-chan struct{} // nobody waits any more; may be nil
+	over <-chan struct{} // closed when no caller waits any longer; may be nil
 	run  func(func())    // starts a goroutine
 
-	pending chan dedicated // of the call that is under way; nil when none is
-	left    chan struct{}  // closed when nobody takes what it comes to
+	pending chan dedicated // receives the result of the call in flight; nil when there is none
+	left    chan struct{}  // closed to abandon the call in flight
 }
 
 func newLender(over <-chan struct{}, run func(func())) *lender { return &lender{over: over, run: run} }
 
 func onGoroutine(f func()) { go f() }
 
-// lend waits for a connection for so long at most.
+// lend returns a connection, or errNoneFree after patience.
 func (l *lender) lend(client rueidis.Client, patience time.Duration) (dedicated, error) {
 	timer := time.NewTimer(patience)
 	defer timer.Stop()
@@ -61,7 +63,7 @@ func (l *lender) lend(client rueidis.Client, patience time.Duration) (dedicated,
 	}
 }
 
-// ask begins a call.
+// ask starts a call.
 func (l *lender) ask(client rueidis.Client) {
 	pending, left := make(chan dedicated), make(chan struct{})
 	l.pending, l.left = pending, left
@@ -81,7 +83,7 @@ func (l *lender) ask(client rueidis.Client) {
 	})
 }
 
-// leave lets go of a call that is under way.
+// leave abandons the call in flight, if any. Its connection is released when it comes.
 func (l *lender) leave() {
 	if l.pending != nil {
 		close(l.left)
@@ -89,7 +91,7 @@ func (l *lender) leave() {
 	}
 }
 
-// borrow is one connection until ctx ends.
+// borrow returns one connection. It gives up when ctx ends or after patience.
 func borrow(ctx context.Context, client rueidis.Client, patience time.Duration) (dedicated, error) {
 	l := newLender(ctx.Done(), onGoroutine)
 	defer l.leave()

@@ -7,30 +7,30 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// A master that becomes a replica keeps its connections, and refuses all that is written there. Where its address leads to the next
-// master meanwhile, a new connection is all that is needed, and nothing else ends the old one. Behind Sentinel and in a cluster the
-// master is followed otherwise, and the connections of somebody else's client are not the engine's to end.
+// A master that becomes a replica keeps its connections and rejects all writes. If its address leads to the new master
+// by then, a new connection is enough, but nothing else closes the old one. Behind Sentinel and in a cluster the engine
+// follows the master in other ways. It never closes connections of a client that the program owns.
 
-// demotion is what is known of a server that says it is a replica. Owned by the coordinator.
+// demotion tracks whether the server reports that it is a replica. Owned by the coordinator.
 type demotion struct {
-	told  bool          // it said so since its connections were ended last, and has written nothing
-	since time.Duration // when it said so first
-	pause time.Duration // between two ends of its connections, at least; 0: there was none yet
-	until time.Duration // when that is over
+	told  bool          // it reported so since its connections were last closed, and has written nothing
+	since time.Duration // time of the first such report
+	pause time.Duration // minimum time between two closes of its connections; 0: there was none yet
+	until time.Duration // end of that time
 }
 
-// longestPause is how many Timeouts a server that stays a replica has at most between two ends of its connections.
+// longestPause bounds the time between two closes of the connections, in multiples of Config.Timeout.
 const longestPause = 8
 
-// refused takes in that the server says that it is a replica.
+// refused notes that the server reported that it is a replica.
 func (d *demotion) refused(now time.Duration) {
 	if !d.told {
 		d.told, d.since = true, now
 	}
 }
 
-// ends reports whether connections to the server are to be ended, when it has answered: it said that it is a replica more than a Timeout
-// ago. The pauses grow, as an address may lead to a replica for ever.
+// ends reports whether to close the connections, after a reply. It does if the server has reported for more than a
+// Timeout that it is a replica. The pause between two closes doubles, because an address may lead to a replica forever.
 func (d *demotion) ends(now, timeout time.Duration) bool {
 	if !d.told || now-d.since <= timeout || now < d.until {
 		return false
@@ -40,7 +40,7 @@ func (d *demotion) ends(now, timeout time.Duration) bool {
 	return true
 }
 
-// heed takes in what an answer tells of whether the server is a master.
+// heed updates demotion from the result of a call.
 func (c *coordinator) heed(now time.Duration, b *batch) {
 	if !c.redials || b.lost {
 		return
@@ -56,8 +56,11 @@ func (c *coordinator) heed(now time.Duration, b *batch) {
 	}
 }
 
-// wrote reports whether a call did what only a master does, and whether it was told that it asked a replica. The first says nothing where
-// replicas are asked, on connections that others do not use. A state is read, and a renewal may find that there is nothing to write.
+// wrote reports whether a call did what only a master does (wrote), and whether a replica rejected it (refused). wrote
+// is false for these calls, which prove nothing:
+//   - calls followed by WAIT, which use other connections
+//   - state queries, which only read
+//   - renewals, which may find nothing to write
 func (c *coordinator) wrote(b *batch) (wrote, refused bool) {
 	if b.failed != nil {
 		return false, ofReplica(b.failed)
@@ -76,10 +79,10 @@ func (c *coordinator) wrote(b *batch) (wrote, refused bool) {
 	return false, refused
 }
 
-// states reports whether a verb only looks.
+// states reports whether a verb only reads.
 func states(verb actor.Verb) bool { return slices.Contains(urgency[len(urgency)-1], verb) }
 
-// ofReplica reports whether a server refused because it is no master.
+// ofReplica reports whether a server rejected a command because it is not a master.
 func ofReplica(refused error) bool {
 	said := refused.Error()
 	return actor.Begins(said, "READONLY") || actor.Begins(said, "MASTERDOWN")

@@ -1,24 +1,36 @@
 // Package engine runs the locks of package actor on one event loop.
 //
-// Its goroutines, whatever the number of locks:
+// How it is used:
 //
-//   - the loop: owns the coordinator, and through it every lock, the wheel and the expiration-renewal map
-//   - the couriers: each carries one batch at a time to the server and posts the answer back
-//   - the syncers, with Config.Replicas: couriers for grants, each with a connection of its own
-//   - the subscriber: owns the pub/sub connection, and posts what it hears; behind Sentinel it also looks
-//     whether there is another master
-//   - for a while, one for each connection on which very many channels were listened to, which it leaves in slices; and up to 300 more for
-//     a million of them, which wait for answers
+//   - Meet checks a server or cluster and loads the scripts. The result is a Server.
+//   - Start runs an Engine on that Server until the engine is closed.
+//   - A caller fills in a Call and passes it to Engine.Post. The call's request receives exactly one result.
+//   - Engine.Cancel gives a posted call up. The result still comes, and a late grant is released.
+//   - A request with the tag AskShutdown or AskClose ends the engine. Stopped and Wait report the end.
 //
-// In a cluster every master has couriers, syncers and a subscriber of its own, so that a silent one holds nobody
-// else up, and one goroutine more, the surveyor, asks who owns which slots when that is in doubt. Behind Sentinel each
-// master has them as well: those of one that was replaced end with what they have, and talk to no other.
+// The number of goroutines does not depend on the number of locks:
 //
-// Everybody else only posts mail. A turn of the loop reads the clock once, hands all mail to the actors,
-// fires the due timers, and then lets go of what came out: ended holds, batches, verdicts. While all
-// couriers are out, commands pile up and leave as one larger batch; nobody waits for a batch to fill.
+//   - the loop owns the coordinator, and through it every lock, the wheel and the expiration-renewal map
+//   - the senders (couriers) each send one batch at a time to the server and post its replies to the loop
+//   - the replica senders (syncers), with Config.Replicas, send grants; each has a connection of its own
+//   - the subscriber owns the pub/sub connection and posts its messages; behind Sentinel it also polls for a new master
+//   - while a connection with very many channels is being unsubscribed in slices, it has one goroutine of its own; up
+//     to 300 more wait for replies, for a million channels
 //
-// What is decided in a turn is the coordinator's, a type that takes messages and the time and returns
-// batches, verdicts and the next wake-up. The loop around it adds the clock, the couriers and the
-// channels; simulation drives the same type with simulated time.
+// In a cluster every master has senders, replica senders and a subscriber of its own, so a silent master delays no
+// other. One more goroutine, the surveyor, asks for the slot owners when the topology is in doubt. Behind Sentinel each
+// master has such workers as well. When a master is replaced, its workers finish what they have and never talk to
+// another master.
+//
+// All other goroutines only post messages. A turn of the loop:
+//
+//   - reads the clock once
+//   - hands the messages to the actors and fires the due timers, both up to a limit per turn
+//   - publishes the outputs: ended holds, batches, results
+//
+// While all senders are busy, commands accumulate and leave as one larger batch. No command waits for a batch to fill.
+//
+// The coordinator makes all decisions of a turn. It takes messages and the time, and returns batches, results and the
+// next wake-up. The loop adds the clock, the senders and the channels. Simulation drives the same coordinator with
+// simulated time.
 package engine

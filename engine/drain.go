@@ -6,8 +6,8 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// drain has all who wait refused, some locks a turn, and decides r once that is done and no lock is held any more. Nobody waits for a lock
-// anew from now on, so one round is enough, however many shut down.
+// drain rejects all waiters, a bounded number of locks per turn. r gets its result when that is done and no lock is
+// held. New lock requests are rejected from now on, so one round serves all shutdown requests.
 func (c *coordinator) drain(now time.Duration, r *actor.Request) {
 	if !c.fx.Draining {
 		c.fx.Draining = true
@@ -17,31 +17,33 @@ func (c *coordinator) drain(now time.Duration, r *actor.Request) {
 	c.waiting = append(c.waiting, r)
 }
 
-// drainSome refuses those who wait for the next locks of the round, if there is one.
+// drainSome rejects the waiters of the next locks of the round, if there is one.
 func (c *coordinator) drainSome(now time.Duration) {
 	for _, l := range c.drains.take(c.intake.looks) {
-		if l.Key() != "" { // it may have ended
+		if l.Key() != "" { // it may have ended in the meantime
 			l.Step(now, &actor.Message{Kind: actor.Drain}, c.fx)
 			c.after(now, l)
 		}
 	}
 }
 
-// drainFirst refuses those who wait for a lock that is about to be told something before the round came to it: none of them is granted it any
-// more. It is not forgotten before it was told.
+// drainFirst rejects the waiters of a lock before its next step, if the round has not reached it. So none of them is
+// granted. It does not remove the lock, which is still to be stepped.
 func (c *coordinator) drainFirst(now time.Duration, l *actor.Lock) {
 	if c.drains.on() {
 		l.Step(now, &actor.Message{Kind: actor.Drain}, c.fx)
 	}
 }
 
-// drained reports whether a shutdown has nothing to wait for: nobody still to be refused, no lock held or to be released, and no
-// question under way that a server could still answer.
+// drained reports whether a shutdown is complete. These must all be true:
+//   - no waiter is left to be rejected
+//   - no lock is held or being released
+//   - no acquire is in flight that a server could still reply to
 func (c *coordinator) drained() bool {
 	return !c.drains.on() && len(c.fx.Refusing) == 0 && c.fx.Tenures == 0 && (c.fx.Asking == 0 || c.unreachable())
 }
 
-// shutDown tells those who wait for it that the shutdown is complete.
+// shutDown completes the shutdown requests.
 func (c *coordinator) shutDown(now time.Duration) {
 	for _, r := range c.waiting {
 		c.fx.Decide(now, r, nil, nil)
@@ -49,8 +51,8 @@ func (c *coordinator) shutDown(now time.Duration) {
 	c.waiting = nil
 }
 
-// cutShort ends the wait for a shutdown, and says how many holds were not unlocked; if there is nothing left to wait for, it
-// is complete.
+// cutShort ends a shutdown request early and reports how many holds are not unlocked. If the shutdown is in fact
+// complete, the request succeeds.
 func (c *coordinator) cutShort(now time.Duration, r *actor.Request, err, cause error) {
 	r.State = &actor.Reply{Count: int(c.fx.Stats.Held)}
 	if c.drained() {

@@ -7,63 +7,68 @@ import (
 )
 
 const (
-	// orderMost is how many channels one SUBSCRIBE names.
+	// orderMost is the maximum number of channels per SUBSCRIBE.
 	orderMost = 1024
-	// earsPerTurn is how many channels are looked at in a turn beyond those that are named in an order.
+	// earsPerTurn is the maximum number of channels that a turn examines, in addition to those in an order.
 	earsPerTurn = 1024
-	// orderRetryMost is the longest wait before a refused or broken subscription is tried again.
+	// orderRetryMost is the longest backoff after a rejected or broken subscription.
 	orderRetryMost = 500 * time.Millisecond
-	// Channels are left by moving: those that are kept are joined on another connection, so many of them a turn, and then the one before
-	// is let go of. That comes no sooner than leaveFloor after the time before, and when at least as many channels are heard for nobody
-	// as are kept, or leavePause for each of these after there was the first.
+	// leaveFloor and leavePause bound how often channels are unsubscribed. A connection is replaced instead: the
+	// channels to keep are subscribed on the next connection, some each turn, then the old connection is dropped. A
+	// replacement starts at least leaveFloor after the one before, and if one of these holds:
+	//   - At least as many channels are idle as are kept.
+	//   - For each kept channel, leavePause has passed since the first idle one.
 	leaveFloor, leavePause = 100 * time.Millisecond, 50 * time.Microsecond
 )
 
-// order is what the subscriber is to do next. The coordinator's, but the subscriber's between leaving and
-// orderDone.
+// order is the subscriber's next task. The coordinator owns it, but between the order and orderDone the subscriber
+// does.
 type order struct {
 	join   []string
 	next   bool // on the next connection, which is opened if there is none
-	alone  bool // it is of those that were refused
-	change bool // then that one is the connection, and the one before is left
-	leave  bool // the connection is left, and there is none
+	alone  bool // retries one channel that was rejected
+	change bool // afterwards, replace the connection by the next one
+	leave  bool // drop the connection without a replacement
 }
 
-// ears decides what is listened to. Wishes change freely; one order is under way at a time, and the next
-// is made from what differs then. What it does in a turn has a bound, however many channels there are. Owned by the coordinator.
+// ears decides which channels are subscribed. Listeners may come and go at any time. One order is in flight at a time,
+// and the next one is made from the difference that exists then. The work per turn is bounded, however many channels
+// there are. Owned by the coordinator.
 type ears struct {
 	channels map[string]*channel
-	most     int // of channels, since there was none
+	most     int // largest len(channels) since it was last empty
 
-	// Each channel stands in one of these lines.
-	fresh   line // to be joined
-	unheard line // to be joined, and those who want to hear it know that they do not
-	refused line // to be joined, each alone, when there is nothing else to do
+	// Each channel is in one of these lines.
+	fresh   line // to be subscribed
+	unheard line // to be subscribed; the listeners know that it is not
+	refused line // rejected; each is tried alone when there is nothing else to do
 	here    line // on the connection, or in an order for it
-	there   line // on the next connection, while moving, or in an order for it
-	left    line // on the connection and not on the next, while moving
+	there   line // during a move: on the next connection, or in an order for it
+	left    line // during a move: on the connection and not on the next
 	over    line // to be forgotten
 
-	gone       int // connections up to this one are no more
-	subscribed int // channels that are heard
-	idle       int // of those, for nobody
-	leaving    int // of those, the ones that the next connection does not have
+	gone       int // connections up to this number no longer exist
+	subscribed int // number of subscribed channels
+	idle       int // number of those without listeners
+	leaving    int // number of those that the next connection does not have
 
-	doubtful []*channel // that were confirmed, maybe there, or wished for again while the connection was to be left
+	// Channels that were confirmed, maybe on the old connection, or gained a listener while that connection was to be
+	// dropped.
+	doubtful []*channel
 
-	size      int // channels an order may name: smaller after a refusal, so that one bad one is found
+	size      int // maximum number of channels per order; halved after a rejection, to isolate a bad channel
 	busy      bool
 	moving    bool
-	waits     bool          // to move a channel until it is confirmed where it is
-	now       time.Duration // of the last turn
+	waits     bool          // the move waits until a channel is confirmed on the current connection
+	now       time.Duration // time of the last turn
 	tryAt     time.Duration
-	leaveAt   time.Duration // channels are not left before
-	idleSince time.Duration // when there was the first; 0: not seen yet
+	leaveAt   time.Duration // earliest start of the next move
+	idleSince time.Duration // when the first idle channel was seen; 0: none
 	backoff   time.Duration
-	aloneAt   time.Duration // one that was refused is not tried before
-	patience  time.Duration // between two such tries
-	order     *order        // outcome: for the subscriber
-	last      *order        // under way
+	aloneAt   time.Duration // earliest retry of a rejected channel
+	patience  time.Duration // pause between two such retries
+	order     *order        // output: for the subscriber
+	last      *order        // in flight
 }
 
 func newEars() *ears {
@@ -74,12 +79,12 @@ func newEars() *ears {
 	return e
 }
 
-// heard reports whether a channel's messages come.
+// heard reports whether a channel is subscribed.
 func (e *ears) heard(ch *channel) bool {
 	return (ch.state == present || ch.state == moving) && int(ch.on) > e.gone
 }
 
-// join notes that a lock wants to hear a channel, and reports whether it does already.
+// join adds a lock to the listeners of a channel. It reports whether the channel is subscribed already.
 func (e *ears) join(l *actor.Lock, name string) (already bool) {
 	ch := e.channels[name]
 	if ch == nil {
@@ -105,7 +110,7 @@ func (e *ears) join(l *actor.Lock, name string) (already bool) {
 	return false
 }
 
-// ending reports whether the connection is to be left with the order that is under way.
+// ending reports whether the order in flight drops the connection.
 func (e *ears) ending() bool { return e.busy && (e.last.change || e.last.leave) }
 
 func (e *ears) add(name string) *channel {
@@ -130,18 +135,18 @@ func (e *ears) leave(l *actor.Lock, name string) {
 	}
 }
 
-// forget lets go of a channel that is not heard, for nobody.
+// forget removes a channel that is not subscribed and has no listeners.
 func (e *ears) forget(ch *channel) {
 	if ch.next != nil {
 		ch.unlink()
 	}
 	delete(e.channels, ch.name)
 	if len(e.channels) == 0 && e.most > orderMost {
-		e.channels, e.most = make(map[string]*channel), 0 // a map keeps the room that it had
+		e.channels, e.most = make(map[string]*channel), 0 // a map does not shrink
 	}
 }
 
-// lose takes in that a channel is not heard any more.
+// lose handles the loss of a channel's subscription.
 func (e *ears) lose(ch *channel) {
 	if e.heard(ch) {
 		e.subscribed--
@@ -167,7 +172,7 @@ func (e *ears) deafen(ch *channel) {
 	}
 }
 
-// of returns who wants to hear a channel.
+// of returns the listeners of a channel.
 func (e *ears) of(name string) []*actor.Lock {
 	if ch := e.channels[name]; ch != nil {
 		return ch.by.all()
@@ -175,14 +180,14 @@ func (e *ears) of(name string) []*actor.Lock {
 	return nil
 }
 
-// confirmed takes in that a connection has a channel, and returns who hears it from now on.
+// confirmed handles a subscription's confirmation and returns the locks that are listening from now on.
 func (e *ears) confirmed(name string, on int) []*actor.Lock {
 	if on <= e.gone {
 		return nil
 	}
 	ch := e.channels[name]
 	if ch == nil {
-		// Forgotten while its order was with the subscriber. The server does not know: it is to be left.
+		// Forgotten while the subscriber carried out its order. The server still has it: it must be unsubscribed.
 		ch = e.add(name)
 		e.here.push(ch)
 	}
@@ -191,7 +196,7 @@ func (e *ears) confirmed(name string, on int) []*actor.Lock {
 		if on > int(ch.on) {
 			ch.state, ch.on = present, int32(on)
 		}
-		return nil // again, on another connection: nothing was missed
+		return nil // confirmed on another connection too: no message was missed
 	}
 	ch.state, ch.on, ch.leaving, ch.refused = present, int32(on), false, false
 	e.subscribed++
@@ -204,8 +209,8 @@ func (e *ears) confirmed(name string, on int) []*actor.Lock {
 	return ch.by.all()
 }
 
-// cutOff takes in that all connections up to that one broke: nothing is heard until it is listened to again. Who hears nothing is found when
-// it is.
+// cutOff handles the loss of all connections up to gone. Nothing is subscribed until the next order. Locks that are not
+// listening learn it when their channel's turn comes.
 func (e *ears) cutOff(gone int) {
 	e.gone = max(e.gone, gone)
 	e.subscribed, e.idle, e.leaving, e.idleSince, e.moving, e.waits = 0, 0, 0, 0, false, false
@@ -214,12 +219,12 @@ func (e *ears) cutOff(gone int) {
 	}
 }
 
-// silenced takes in that the server took a channel away from a connection, because its slot moved.
+// silenced handles an unsubscription that the server made because the slot moved.
 func (e *ears) silenced(name string, on int) {
 	if ch := e.channels[name]; ch != nil && e.heard(ch) && int(ch.on) == on {
 		e.lose(ch)
 	}
 }
 
-// engaged reports whether anything is listened to, or to be.
+// engaged reports whether any channel is subscribed or wanted.
 func (e *ears) engaged() bool { return e.busy || len(e.channels) > 0 }

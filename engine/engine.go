@@ -8,42 +8,43 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// Hooks are called on the loop: they must not block, and must not call back.
+// Hooks are functions that the loop calls. They must not block and must not call back into the engine. Verdict and Late
+// may be nil.
 type Hooks struct {
-	Verdict func(r *actor.Request, waited time.Duration) // r has its verdict, and its caller does not know yet
-	Ended   func(e *actor.Ended)                         // a hold is over; called once for each
-	Late    func(turn time.Duration)                     // a turn took longer than 5ms
+	Verdict func(r *actor.Request, waited time.Duration) // r has its result, but its caller has not been notified
+	Ended   func(e *actor.Ended)                         // a hold has ended; called once per hold
+	Late    func(turn time.Duration)                     // a turn took longer than 5 ms
 }
 
-// Engine is the loop with its couriers and subscriber. All its methods are safe for concurrent use.
+// Engine is the loop with its workers: senders and subscribers. All its methods are safe for concurrent use.
 type Engine struct {
-	epoch time.Time // all moments are durations since then
+	epoch time.Time // origin of the engine's clock: all times are durations since then
 	box   *mailbox
 	hooks Hooks
 	log   *slog.Logger
 
-	// The loop's.
+	// Owned by the loop.
 	coordinator *coordinator
-	wall        time.Duration // how far the wall clock was from epoch at the last turn, less the moment
-	date        int64         // the wall clock at that turn, in ms since 1970
+	wall        time.Duration // wall clock minus monotonic clock, at the last turn
+	date        int64         // wall clock at the last turn, in ms since 1970
 	server      *Server
-	posts       []*post      // by the number of the node
-	surveys     chan *survey // in a cluster
+	posts       []*post      // indexed by node.number; nil once dismissed
+	surveys     chan *survey // nil outside a cluster
 	alarm       *time.Timer
-	alarmAt     time.Duration // when it rings; 0 when it is not set
+	alarmAt     time.Duration // when the alarm fires, on the engine's clock; 0: not set
 	troubled    bool
-	apart       bool // of the clocks
+	apart       bool // the clocks of this machine and of the server differ, and that was logged
 
-	last    Stats         // written before stopped is closed
-	stopped chan struct{} // the loop has ended
+	last    Stats         // final snapshot, written before stopped is closed
+	stopped chan struct{} // closed when the loop has ended
 	helpers sync.WaitGroup
 }
 
-// suspicion is how far the wall clock may run ahead of the monotonic one before the machine is believed
-// to have been suspended. Clocks that are slewed stay far below it.
+// suspicion is how far the wall clock may run ahead of the monotonic one before the engine assumes that the machine was
+// suspended. A slewed clock stays far below it.
 const suspicion = 500 * time.Millisecond
 
-// newEngine prepares an engine that has no server yet.
+// newEngine returns an engine without a server.
 func newEngine(config actor.Config) *Engine {
 	e := &Engine{
 		epoch:       time.Now(),
@@ -56,7 +57,7 @@ func newEngine(config actor.Config) *Engine {
 	return e
 }
 
-// Start runs an engine on a server until it is asked to close. The server's client stays the caller's.
+// Start runs an engine on a server until it is asked to close. The caller keeps ownership of the server's client.
 func Start(server *Server, config actor.Config, hooks Hooks, log *slog.Logger) *Engine {
 	e := newEngine(config)
 	e.server, e.hooks, e.log = server, hooks, log
@@ -73,14 +74,14 @@ func Start(server *Server, config actor.Config, hooks Hooks, log *slog.Logger) *
 	return e
 }
 
-// post is who works for a node: couriers, syncers and a subscriber. The channels are the loop's.
+// post holds the channels to the workers of one node: senders, replica senders and a subscriber. Owned by the loop.
 type post struct {
 	batches chan *batch
-	synced  chan *batch // those that replicas are asked about
+	synced  chan *batch // batches that WAIT follows
 	orders  chan *order
 }
 
-// of is where those wait who carry such a batch.
+// of returns the channel on which a batch is sent to its workers.
 func (p *post) of(c *coordinator, b *batch) chan<- *batch {
 	if c.asksReplicas(b.verb) {
 		return p.synced
@@ -88,7 +89,7 @@ func (p *post) of(c *coordinator, b *batch) chan<- *batch {
 	return p.batches
 }
 
-// staff starts those who work for a new node.
+// staff starts the workers of a new node.
 func (e *Engine) staff(n *node) {
 	p := &post{batches: make(chan *batch, couriers), synced: make(chan *batch, syncers), orders: make(chan *order, 1)}
 	e.posts = append(e.posts, p)
@@ -108,8 +109,9 @@ func (e *Engine) staff(n *node) {
 	e.helpers.Go(listener.run)
 }
 
-// lender is for one who needs connections of its own. A client of the engine's own is closed before its helpers are waited
-// for, which ends every call; in the pool of somebody else's one may wait for as long as the program likes.
+// lender returns a source of dedicated connections. The engine's own client is closed before its workers are waited
+// for, which ends every call. In the pool of a client that the program owns, waiting for a connection has no limit in
+// time.
 func (e *Engine) lender() *lender {
 	if e.server.private {
 		return newLender(nil, e.helpers.Go)
@@ -117,7 +119,7 @@ func (e *Engine) lender() *lender {
 	return newLender(e.stopped, onGoroutine)
 }
 
-// dismiss ends those who work for a node, once they are done with what they have.
+// dismiss stops the workers of a node. They finish what they have first.
 func (e *Engine) dismiss(number int) {
 	if p := e.posts[number]; p != nil {
 		close(p.batches)
@@ -127,21 +129,21 @@ func (e *Engine) dismiss(number int) {
 	}
 }
 
-// Now is the moment on the engine's clock.
+// Now returns the current time on the engine's clock.
 func (e *Engine) Now() time.Duration { return time.Since(e.epoch) }
 
-// Time is a moment of the engine's clock as a time.
+// Time converts a time of the engine's clock to a time.Time.
 func (e *Engine) Time(moment time.Duration) time.Time { return e.epoch.Add(moment) }
 
-// Post hands a call to the loop, which tells Ready when the verdict is out. It reports false, and leaves
-// the call alone, once the engine is closed. It never blocks.
+// Post hands a call to the loop, which sends on Ready when the result is available. Once the engine is closed, Post
+// returns false and does not touch the call. It never blocks.
 func (e *Engine) Post(c *Call) bool {
 	c.letter = mail{what: &c.Request}
 	return e.box.post(&c.letter)
 }
 
-// PostAll is Post for several calls, which the loop takes in within one turn, in their order. They are
-// posted all or none.
+// PostAll posts several calls, which the loop receives in one turn and in their order. It posts all of them or none. It
+// returns false once the engine is closed, and never blocks.
 func (e *Engine) PostAll(calls []Call) bool {
 	for i := range calls {
 		c := &calls[i]
@@ -153,18 +155,18 @@ func (e *Engine) PostAll(calls []Call) bool {
 	return e.box.postChain(&calls[len(calls)-1].letter, &calls[0].letter)
 }
 
-// Cancel gives a posted call up. The verdict still comes, and a grant is given back; the call must not
-// be used again. It never blocks.
+// Cancel gives up a posted call. The result still comes, and a grant is released. The call must not be reused. Cancel
+// never blocks.
 func (e *Engine) Cancel(c *Call, cause error) {
 	e.box.post(&mail{what: givesUp{&c.Request, cause}})
 }
 
-// CancelAll is Cancel for several requests of calls, which are the loop's from now on. The loop takes them in within one turn.
+// CancelAll is Cancel for several requests, which the loop owns from then on. The loop receives them in one turn.
 func (e *Engine) CancelAll(requests []*actor.Request, cause error) {
 	e.box.post(&mail{what: giveUp{requests, cause}})
 }
 
-// Stats returns a snapshot, after Close the last one. It waits for one turn of the loop.
+// Stats returns a snapshot. After the engine is closed it returns the final one. It blocks for one turn of the loop.
 func (e *Engine) Stats() Stats {
 	s := &Stats{}
 	r := &actor.Request{Ready: make(chan struct{}, 1)}
@@ -176,13 +178,13 @@ func (e *Engine) Stats() Stats {
 	return *s
 }
 
-// Stopped is closed when the loop has ended.
+// Stopped returns a channel that is closed when the loop has ended.
 func (e *Engine) Stopped() <-chan struct{} { return e.stopped }
 
-// Wait waits for the couriers and the subscriber: those under way end with their call.
+// Wait blocks until all workers have ended. A worker with a call in flight ends when that call does.
 func (e *Engine) Wait() { e.helpers.Wait() }
 
-// run is the loop.
+// run executes turns until the coordinator is closed.
 func (e *Engine) run() {
 	defer close(e.stopped)
 	for !e.coordinator.closed {
@@ -201,7 +203,8 @@ func (e *Engine) run() {
 	e.finish()
 }
 
-// ended counts a turn by how long it took, and tells of one that took too long. It reads the clock, the second and last time of the turn.
+// ended records how long a turn took and reports a slow one to Hooks.Late. It reads the clock for the second and last
+// time of the turn.
 func (e *Engine) ended(began time.Duration) {
 	took := e.Now() - began
 	e.coordinator.turnTimes.note(took)
@@ -210,11 +213,11 @@ func (e *Engine) ended(began time.Duration) {
 	}
 }
 
-// lateTurn is how long a turn may take before observers are told.
+// lateTurn is the longest turn that is not reported to Hooks.Late.
 const lateTurn = 5 * time.Millisecond
 
-// moment reads the clock, once a turn. The monotonic clock stands still while a machine is suspended and
-// leases run on: a wall clock that ran ahead of it puts every confirmation in doubt.
+// moment reads the clock once a turn. While a machine is suspended, the monotonic clock stops and leases run on. So if
+// the wall clock has advanced further, the locks must be confirmed again.
 func (e *Engine) moment() time.Duration {
 	at := time.Now()
 	now := at.Sub(e.epoch)
@@ -226,8 +229,8 @@ func (e *Engine) moment() time.Duration {
 	return now
 }
 
-// letGo publishes what a turn came to. Ends come first, so that a hold is over before the command leaves
-// that ends it; then batches, so that the server works while callers wake.
+// letGo publishes the outputs of a turn. Ended holds come first, so that a hold has ended before the command that ends
+// it is sent. Batches come next, so that the server works while callers wake up.
 func (e *Engine) letGo(now time.Duration) {
 	c := e.coordinator
 	for i := range c.fx.Ended {
@@ -240,11 +243,11 @@ func (e *Engine) letGo(now time.Duration) {
 		for call := b; call != nil; call = call.next {
 			call.wall = e.date
 		}
-		e.posts[b.node.number].of(c, b) <- b // never blocks: no more are out than there are couriers
+		e.posts[b.node.number].of(c, b) <- b // never blocks: at most as many are in flight as there are senders
 	}
 	for _, n := range c.nodes {
 		if n.ears.order != nil {
-			e.posts[n.number].orders <- n.ears.order // never blocks: one is under way at most
+			e.posts[n.number].orders <- n.ears.order // never blocks: at most one is in flight
 			n.ears.order = nil
 		}
 	}
@@ -259,7 +262,7 @@ func (e *Engine) letGo(now time.Duration) {
 	e.tellClocks()
 }
 
-// tellCaller tells a caller that its verdict is out. Nobody waits for one that the coordinator asked for itself.
+// tellCaller notifies a caller that its result is available. Requests of the coordinator itself have no caller.
 func tellCaller(r *actor.Request) {
 	switch {
 	case r.Told != nil:
@@ -271,7 +274,7 @@ func tellCaller(r *actor.Request) {
 	}
 }
 
-// redial ends the connections to a server that is a master no more, where its address may lead to another one.
+// redial closes the connections to a server that is no longer a master, if its address may lead to the new master.
 func (e *Engine) redial(c *coordinator) {
 	if !c.redial {
 		return
@@ -283,7 +286,7 @@ func (e *Engine) redial(c *coordinator) {
 	}
 }
 
-// reorganise follows the masters as they change.
+// reorganise starts and stops workers as the masters change, and sends a pending refresh request for the topology.
 func (e *Engine) reorganise(c *coordinator) {
 	for _, n := range c.opened {
 		e.staff(n)
@@ -295,12 +298,12 @@ func (e *Engine) reorganise(c *coordinator) {
 	clear(c.shut)
 	c.opened, c.shut = c.opened[:0], c.shut[:0]
 	if k := c.cluster; k != nil && k.order != nil {
-		e.surveys <- k.order // never blocks: one is under way at most
+		e.surveys <- k.order // never blocks: at most one is in flight
 		k.order = nil
 	}
 }
 
-// mourn logs the locks that a turn lost, in one line.
+// mourn logs the locks lost in a turn, in one line.
 func (e *Engine) mourn(ended []actor.Ended) {
 	if e.log == nil {
 		return
@@ -316,7 +319,7 @@ func (e *Engine) mourn(ended []actor.Ended) {
 	}
 }
 
-// tell logs when the server can no longer be reached, and when it can again.
+// tell logs when the server becomes unreachable and when it is reachable again.
 func (e *Engine) tell() {
 	if e.log == nil {
 		return
@@ -337,8 +340,8 @@ func (e *Engine) tell() {
 	e.log.Warn("lockwheel: redis does not answer; trying again", about...)
 }
 
-// sleep waits for mail, if nothing is due. The alarm is mail, too. One that rings too early is left as it
-// is: setting a timer can wake a thread, which costs a lone caller more than a turn with nothing to do.
+// sleep waits for messages, if nothing is due. The alarm is a message, too. An alarm that is set too early stays set:
+// setting a timer can wake a thread, which costs a lone caller more than an empty turn.
 func (e *Engine) sleep(now time.Duration) {
 	if e.coordinator.closed {
 		return
@@ -356,7 +359,7 @@ func (e *Engine) sleep(now time.Duration) {
 	}
 }
 
-// finish refuses all further mail, has every caller told, and ends the helpers once they are done with what they have.
+// finish closes the mailbox, ends all requests, and stops the workers once they have finished what they have.
 func (e *Engine) finish() {
 	now := e.Now()
 	c := e.coordinator
@@ -368,7 +371,7 @@ func (e *Engine) finish() {
 		e.letGo(now)
 	}
 	e.last = c.stats()
-	e.last.InFlight, e.last.Subscriptions, e.last.Polling = 0, 0, 0 // what is on its way, or listened to, ends with the connections
+	e.last.InFlight, e.last.Subscriptions, e.last.Polling = 0, 0, 0 // commands in flight and subscriptions end with the connections
 	e.alarm.Stop()
 	for number := range e.posts {
 		e.dismiss(number)

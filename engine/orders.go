@@ -2,7 +2,7 @@ package engine
 
 import "time"
 
-// arrange makes the next order, if the subscriber is free and something differs from what is wanted.
+// arrange makes the next order, if the subscriber is free and the subscriptions differ from what is wanted.
 func (e *ears) arrange(now time.Duration) {
 	e.now = now
 	for i := 0; i < earsPerTurn && !e.over.empty(); i++ {
@@ -23,14 +23,14 @@ func (e *ears) arrange(now time.Duration) {
 		e.moving, e.leaveAt = true, now+leaveFloor
 	}
 	if !e.moving && e.fresh.empty() && e.unheard.empty() && (e.refused.empty() || now < e.aloneAt) {
-		return // after most turns
+		return // nothing to do: the common case
 	}
 	if o := e.next(); len(o.join) > 0 || o.change || o.leave {
 		e.busy, e.order, e.last = true, o, o
 	}
 }
 
-// leavesAt is when to begin leaving what is heard for nobody.
+// leavesAt returns when to start unsubscribing from idle channels, which no lock listens to.
 func (e *ears) leavesAt() time.Duration {
 	kept := e.subscribed - e.idle
 	if e.idle >= kept {
@@ -39,7 +39,7 @@ func (e *ears) leavesAt() time.Duration {
 	return max(e.leaveAt, e.idleSince+time.Duration(kept)*leavePause-leaveFloor)
 }
 
-// next is what the subscriber is to do now.
+// next makes an order for the subscriber. It is empty if there is nothing to do.
 func (e *ears) next() *order {
 	o := &order{next: e.moving}
 	looks := earsPerTurn + orderMost
@@ -62,7 +62,8 @@ func (e *ears) next() *order {
 	return o
 }
 
-// fillMoved adds to the order what the next connection is to have, and ends the move when that has all.
+// fillMoved adds channels to the order that the next connection needs. It ends the move when that connection has all of
+// them.
 func (e *ears) fillMoved(o *order, looks int) {
 	for e.waits = false; looks > 0 && len(o.join) < e.size && !e.here.empty() && !e.waits; looks-- {
 		e.move(e.here.pop(), o)
@@ -73,10 +74,10 @@ func (e *ears) fillMoved(o *order, looks int) {
 	}
 }
 
-// settle adds a channel to the order if it must be joined, and forgets one that is for nobody.
+// settle adds a channel to the order if it must be subscribed. It forgets a channel without listeners.
 func (e *ears) settle(ch *channel, to *line, o *order) {
 	switch {
-	case e.heard(ch): // it was confirmed meanwhile
+	case e.heard(ch): // confirmed in the meantime
 		e.here.push(ch)
 	case ch.by.len() == 0:
 		e.forget(ch)
@@ -90,7 +91,7 @@ func (e *ears) settle(ch *channel, to *line, o *order) {
 	}
 }
 
-// move adds a channel of the connection to what the next one is to have, unless it is for nobody.
+// move adds a channel of the current connection to the order for the next one, unless it has no listeners.
 func (e *ears) move(ch *channel, o *order) {
 	switch {
 	case ch.state == ordered:
@@ -111,8 +112,10 @@ func (e *ears) move(ch *channel, o *order) {
 	}
 }
 
-// done takes in that the order was carried out, on that connection, or what went wrong, and that connections are gone. What an order left
-// undone is to be done again, a little later if it failed. It returns the channels that are not heard for that long; untold has others.
+// done handles the result of the order that was in flight.
+//   - on is the connection that was used; connections up to gone no longer exist.
+//   - Channels that a failed order did not subscribe are tried again, after a backoff.
+//   - It returns channels whose listeners must poll until then. untold returns further ones.
 func (e *ears) done(now time.Duration, on, gone int, err error) (unheard []*channel) {
 	e.busy = false
 	if err == nil {
@@ -139,7 +142,8 @@ func longer(backoff time.Duration) time.Duration {
 	return min(max(2*backoff, retryFirst), orderRetryMost)
 }
 
-// joined is for channels that were heard all the time: the next connection has them. Others wait for their confirmation.
+// joined marks channels that stayed subscribed during the order: the next connection has them. Other channels wait for
+// their confirmation.
 func (e *ears) joined(on int) {
 	for _, name := range e.last.join {
 		if ch := e.channels[name]; ch != nil && e.heard(ch) {
@@ -148,9 +152,9 @@ func (e *ears) joined(on int) {
 	}
 }
 
-// changed takes in that the next connection is the connection, or that there is none.
+// changed handles the switch to the next connection, or to no connection.
 func (e *ears) changed(gone int) {
-	for ch := e.here.pop(); ch != nil; ch = e.here.pop() { // that came there since the order was made
+	for ch := e.here.pop(); ch != nil; ch = e.here.pop() { // added since the order was made
 		if e.heard(ch) && int(ch.on) <= gone {
 			e.lose(ch)
 		} else {
@@ -169,8 +173,8 @@ func (e *ears) changed(gone int) {
 	e.here.takeAll(&e.there)
 }
 
-// failed takes back what the order said of its channels, but for those that its connection has confirmed. It returns the one that was
-// refused.
+// failed undoes the effects of the order on its channels, except those that its connection has confirmed. It returns
+// the channel that the server rejected, if it is known.
 func (e *ears) failed(on int) (unheard []*channel) {
 	alone := len(e.last.join) == 1
 	for _, name := range e.last.join {
@@ -213,7 +217,8 @@ func (e *ears) refuse(ch *channel) (unheard []*channel) {
 	return []*channel{ch}
 }
 
-// untold returns channels of which those who want to hear them do not know yet that they do not, while orders fail: for so many locks in a turn.
+// untold returns channels with listeners that do not know yet that they are not subscribed. It does so only while
+// orders fail. A turn handles at most orderMost listeners, or one channel that has more.
 func (e *ears) untold() (unheard []*channel) {
 	if e.backoff == 0 {
 		return nil
@@ -230,7 +235,7 @@ func (e *ears) untold() (unheard []*channel) {
 	return unheard
 }
 
-// retryAt is when there is something to do without mail; 0 when there is nothing.
+// retryAt returns when there is something to do without a message; 0 when there is nothing.
 func (e *ears) retryAt() time.Duration {
 	atOnce := max(e.now, 1)
 	switch {
@@ -241,7 +246,7 @@ func (e *ears) retryAt() time.Duration {
 	case !e.unheard.empty(), !e.fresh.empty(), e.moving && !e.waits:
 		return max(atOnce, e.tryAt)
 	case e.moving && e.refused.empty():
-		return 0 // a confirmation comes
+		return 0 // waiting for a confirmation
 	case e.moving:
 		return max(atOnce, e.tryAt, e.aloneAt)
 	case !e.refused.empty() && e.idle > 0:

@@ -6,16 +6,17 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// looksPerTurn is how many locks a turn looks at of those that all are to be told the same.
+// looksPerTurn is the maximum number of locks that a turn visits to deliver the same event to many locks.
 const looksPerTurn = 1024
 
-// round goes through all locks that there were when it began, some a turn. The zero round is over. Owned by the coordinator.
+// round visits all locks that existed when it began, a bounded number per turn. The zero round is finished. Owned by
+// the coordinator.
 type round struct {
-	left []*actor.Lock // still to be looked at; they may have ended since
+	left []*actor.Lock // not visited yet; they may have ended in the meantime
 }
 
-// newRound begins one. A few locks are in the order of their keys: a history that is run again is the same history. Very many are in no
-// order, since to sort them would take a turn of its own.
+// newRound begins a round. A few locks are sorted by key, so that a repeated simulation takes the same steps. Very many
+// are not sorted, because that would take a turn of its own.
 func (c *coordinator) newRound() round {
 	all := c.allLocks()
 	if len(all) <= looksPerTurn {
@@ -24,10 +25,10 @@ func (c *coordinator) newRound() round {
 	return round{all}
 }
 
-// on reports whether there are locks to be looked at.
+// on reports whether there are locks left to visit.
 func (r *round) on() bool { return len(r.left) > 0 }
 
-// take takes out so many of those that are to be looked at, or what there is.
+// take removes and returns at most most locks of those left to visit.
 func (r *round) take(most int) (some []*actor.Lock) {
 	most = min(most, len(r.left))
 	some, r.left = r.left[:most], r.left[most:]
@@ -37,7 +38,7 @@ func (r *round) take(most int) (some []*actor.Lock) {
 	return some
 }
 
-// allLocks is a copy of all locks and claims, in no order but that of the claims of one name.
+// allLocks returns a copy of all locks. Only the locks of one group are in their order.
 func (c *coordinator) allLocks() []*actor.Lock {
 	all := make([]*actor.Lock, 0, c.locks.len()+len(c.groups))
 	all = c.locks.appendTo(all)

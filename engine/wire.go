@@ -11,19 +11,19 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// errForm is for a reply that no script of ours gives.
+// errForm is the error of a reply that none of the scripts produces.
 var errForm = errors.New("lockwheel: unexpected form of a reply")
 
-// writer turns batches into calls. It belongs to one courier, which uses it again and again: all text of
-// a call lies together, in the batch, so that it costs no allocation, or one if others look at it.
+// writer encodes batches as calls. Each sender owns one and reuses it. All arguments of a call lie in one buffer, which
+// belongs to the batch. So a call allocates nothing, or one string if the program can see its text.
 type writer struct {
-	id      string // the engine's
-	private bool   // nobody else looks at the text of calls
-	sharded bool   // messages stay in the shard: the verbs are those of a cluster
-	deaf    bool   // nobody can know who listens: a cluster without shards' messages
+	id      string // the engine's id
+	private bool   // the program cannot see the text of calls: its buffer may be reused
+	sharded bool   // sharded pub/sub: SPUBLISH and SHARDNUMSUB
+	deaf    bool   // listeners cannot be counted: a cluster without sharded pub/sub
 
-	text []byte // the batch's
-	ends []int  // of each argument in text
+	text []byte // the batch's buffer
+	ends []int  // end of each argument in text
 	keys []string
 	args []string
 }
@@ -47,14 +47,14 @@ func (w *writer) number(n int64) {
 	w.cut()
 }
 
-// tenure writes the id that Redisson calls the lock name.
+// tenure writes the holder id, which Redisson calls the lock name.
 func (w *writer) tenure(number uint64) {
 	w.text = append(append(w.text, w.id...), ':')
 	w.text = strconv.AppendUint(w.text, number, 10)
 	w.cut()
 }
 
-// milliseconds rounds a lease down; it is never 0 unless it was.
+// milliseconds rounds a lease down, but not to 0 unless the lease is 0.
 func milliseconds(lease time.Duration) int64 {
 	if lease == 0 {
 		return 0
@@ -62,8 +62,7 @@ func milliseconds(lease time.Duration) int64 {
 	return max(int64(lease/time.Millisecond), 1)
 }
 
-// read turns the result of a call into the batch's replies. A server that lies about the form of one
-// reply leaves that one unanswered and the others as they are.
+// read decodes the result of a call into the batch's replies. A malformed reply affects its own command only.
 func read(result rueidis.RedisResult, b *batch) {
 	b.replies = b.replies[:0]
 	reply, err := result.ToMessage()
@@ -96,7 +95,7 @@ func read(result rueidis.RedisResult, b *batch) {
 	}
 }
 
-// stands reports whether a reply stands for those of all locks.
+// stands reports whether one reply, the integer 1, stands for those of all locks of the batch.
 func stands(reply *message, verb actor.Verb) bool {
 	if !forms[verb].alone || !reply.IsInt64() {
 		return false
@@ -105,5 +104,5 @@ func stands(reply *message, verb actor.Verb) bool {
 	return n == 1
 }
 
-// toInt keeps the sign of a number that an int of 32 bits has no room for.
+// toInt converts n and saturates where an int has 32 bits, so that the sign is kept.
 func toInt(n int64) int { return int(min(max(n, math.MinInt), math.MaxInt)) }
