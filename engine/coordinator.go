@@ -8,13 +8,13 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// What a request may ask for besides what locks understand.
+// Request tags of the engine, in addition to those that locks handle.
 const (
-	AskState    actor.Kind = 100 + iota // Request.State: one instant of Request.Key
-	AskCount                            // Request.State.Count: holds of Request.Owner on Request.Key
-	AskShutdown                         // refuse new locks; the verdict comes when none is held any more
-	AskConfirm                          // have the lock of a hold confirmed now, as it is. The verdict comes before that
-	AskClose                            // end everything at once
+	AskState    actor.Kind = 100 + iota // Request.State receives the state of Request.Key at one instant
+	AskCount                            // Request.State.Count receives the number of holds of Request.Owner on Request.Key
+	AskShutdown                         // reject new locks; the result comes when no lock is held any more
+	AskConfirm                          // confirm the lock of a hold now, without a change; the result comes first
+	AskClose                            // end all holds and requests at once
 )
 
 const (
@@ -22,48 +22,48 @@ const (
 	spareLocks = 1024
 )
 
-// coordinator decides what a turn comes to: pure, without a clock, I/O or a goroutine. It owns the
-// locks (those held are the expiration-renewal map), the wheel, and what waits to be sent.
+// coordinator makes the decisions of a turn. It is pure: without a clock, I/O or a goroutine. It owns the locks (those
+// held are the expiration-renewal map), the wheel, and the commands waiting to be sent. It is owned by the loop.
 type coordinator struct {
-	*node             // the server; in a cluster the node that is asked where nobody knows better
-	nodes    []*node  // the server, or all nodes of a cluster that own slots; and those that own nothing any more and are not done yet
+	*node             // the server; in a cluster the node to ask when the owner is unknown
+	nodes    []*node  // the server, or all nodes of a cluster that own slots; also nodes that own none but have work left
 	cluster  *cluster // nil when there is one server
-	numbers  int      // of nodes so far
-	bare     bool     // there may be nodes that own nothing
+	numbers  int      // number of nodes created so far
+	bare     bool     // there may be nodes without slots
 	fx       *actor.Effects
 	locks    registry
-	groups   map[string]*group // of kinds with a lock for each claim
-	spare    []*actor.Lock     // finished, for reuse
-	couriers int               // of each node
-	packed   int               // batches so far, so that verbs of the same urgency take turns
-	fetched  int               // means nothing: without it the compiler leaves fetching out
-	waiting  []*actor.Request  // for the shutdown to be complete
-	snaps    []*Stats          // wanted of this turn: taken at its end, when what its mail led to is under way
+	groups   map[string]*group // by key, of the kinds with one lock per request
+	spare    []*actor.Lock     // finished locks, for reuse
+	couriers int               // number of senders per node
+	packed   int               // batches packed so far, so that verbs of equal priority take turns
+	fetched  int               // meaningless: it only keeps the compiler from removing the prefetch
+	waiting  []*actor.Request  // shutdown requests that wait for the end
+	snaps    []*Stats          // requested in this turn; filled at its end, when the resulting commands are in flight
 	closed   bool
-	gathers  bool // it is at what steps left to do for several locks
+	gathers  bool // together is running
 	intake   intake
 	doubts   recheck
-	drains   round // of a shutdown that began
+	drains   round // of a shutdown in progress
 	closes   closing
 	tells    telling
-	spreads  []*spread     // the first is told on
-	sweeps   int           // queues that are gone through
-	lookOn   bool          // a courier is free, and the turn has looked at so many commands in vain that the next one is to go on
-	now      time.Duration // of the last turn
+	spreads  []*spread     // the first one continues next
+	sweeps   int           // number of queues being swept
+	lookOn   bool          // a sender is free, but packing stopped at looksMost: continue next turn
+	now      time.Duration // time of the last turn
 	counters counters
 
-	turnTimes TurnTimes // the loop's, which has a clock
+	turnTimes TurnTimes // written by the loop, which has a clock
 
-	batches []*batch // outcome: to be carried
-	opened  []*node  // outcome: new nodes, for which there is nobody yet
-	shut    []*node  // outcome: nodes that nothing is sent to any more
+	batches []*batch // output: to be sent
+	opened  []*node  // output: new nodes, which need workers
+	shut    []*node  // output: removed nodes; their workers are to be stopped
 	spares  []*batch
 
-	limits limits // of how many wait
+	limits limits // errors for requests beyond the limits on waiters
 
-	redials  bool // connections to the one server there is may be ended: the next call makes others
+	redials  bool // the engine may close the connections to the only server, to make new ones
 	demotion demotion
-	redial   bool // outcome: they are to be ended
+	redial   bool // output: close them now
 }
 
 type counters struct{ commands, batches, turns, retries uint64 }
@@ -87,8 +87,8 @@ func newCoordinator(config actor.Config, couriers int) *coordinator {
 	return c
 }
 
-// turn takes in its share of the mail that came by now, then whatever is due. What comes out is in fx.Ended, batches,
-// ears.order and tells.told, in the order in which the loop is to let go of it.
+// turn handles its share of the messages received so far, then whatever is due. The outputs are fx.Ended, batches,
+// ears.order and tells.told. The loop publishes them in this order.
 func (c *coordinator) turn(now time.Duration, letters *mail) {
 	defer c.inspect(now)
 	c.counters.turns++
@@ -126,7 +126,7 @@ func (c *coordinator) turn(now time.Duration, letters *mail) {
 	c.tell()
 }
 
-// open hands one letter to whoever it is for.
+// open dispatches one message.
 func (c *coordinator) open(now time.Duration, m *mail) {
 	switch what := m.what.(type) {
 	case *actor.Request:
@@ -148,13 +148,13 @@ func (c *coordinator) open(now time.Duration, m *mail) {
 		c.charted(now, what.chart, what.err)
 	case hears, subscribes, silenced, orderDone, deaf:
 		c.sounded(now, what)
-	case alarms: // the turn was all that it wanted
+	case alarms: // the turn itself was the purpose
 	default:
 		panic(fmt.Sprintf("lockwheel: bug: a letter of %T", what))
 	}
 }
 
-// sounded takes in what a node's subscriber has to say.
+// sounded handles the messages of a node's subscriber.
 func (c *coordinator) sounded(now time.Duration, what any) {
 	switch what := what.(type) {
 	case hears:
@@ -178,14 +178,14 @@ func (c *coordinator) sounded(now time.Duration, what any) {
 	}
 }
 
-// tellUnheard tells those who wait that their channels cannot be listened to for now.
+// tellUnheard notifies waiters that their channels cannot be subscribed for now.
 func (c *coordinator) tellUnheard(now time.Duration, n *node, unheard []*channel) {
 	for _, ch := range unheard {
 		c.spread(now, audience{kind: actor.Unheard, node: n, channel: ch.name}, ch.by.all())
 	}
 }
 
-// refuse answers mail that comes after the close.
+// refuse rejects a message that comes after the close.
 func (c *coordinator) refuse(now time.Duration, m *mail) {
 	switch what := m.what.(type) {
 	case *actor.Request:
@@ -196,7 +196,7 @@ func (c *coordinator) refuse(now time.Duration, m *mail) {
 	}
 }
 
-// asked takes in a new request, unless its caller left before it was opened, or its time was over.
+// asked handles a new request. It ignores one that was cancelled, or timed out, before its turn came.
 func (c *coordinator) asked(now time.Duration, r *actor.Request) {
 	if !r.Open() || r.Decided() {
 		return
@@ -209,7 +209,7 @@ func (c *coordinator) asked(now time.Duration, r *actor.Request) {
 		}
 		if r.Joint != nil && c.reenters(now, r.Joint) {
 			c.fx.Decide(now, r, ErrReenters, nil)
-			c.fx.Stats.Refused -= uint64(len(r.Joint.Parts)) // its caller goes on, one lock after the other
+			c.fx.Stats.Refused -= uint64(len(r.Joint.Parts)) // not a failure for the caller, who then locks one after the other
 			return
 		}
 		if r.IfUp && c.refusesDown(now, r) {
@@ -243,8 +243,8 @@ func (c *coordinator) asked(now time.Duration, r *actor.Request) {
 	}
 }
 
-// refusesDown refuses a request that does not wait for a server that is known not to answer. Now and then one is let
-// through to find out whether it does again, and whoever re-enters needs no answer.
+// refusesDown rejects a request with IfUp if its server is known to be down. It lets a request through if the breaker
+// allows a probe, or if its owner re-enters, which needs no reply.
 func (c *coordinator) refusesDown(now time.Duration, r *actor.Request) bool {
 	n := c.nodeOf(r.Key)
 	if n.link.open(now, n.out) || c.countOf(now, r) > 0 {
@@ -254,7 +254,7 @@ func (c *coordinator) refusesDown(now time.Duration, r *actor.Request) bool {
 	return true
 }
 
-// triesOnce refuses a request that does not wait if the server could not be connected to a moment ago.
+// triesOnce rejects a request that does not wait if connecting to the server just failed.
 func (c *coordinator) triesOnce(now time.Duration, r *actor.Request) {
 	if !r.Once || r.Decided() {
 		return
@@ -264,7 +264,7 @@ func (c *coordinator) triesOnce(now time.Duration, r *actor.Request) {
 	}
 }
 
-// explain adds to verdicts that had no answer why there is none, if the server is known to be down.
+// explain adds the cause of the outage to results without a reply, if the server is known to be down.
 func (c *coordinator) explain() {
 	if !c.down() {
 		return
@@ -279,7 +279,7 @@ func (c *coordinator) explain() {
 	}
 }
 
-// nodeFor is the node that a request was for; nil if that is not known any more, because its lock has finished.
+// nodeFor returns the node of a request. It returns nil if that is unknown, because the lock has finished.
 func (c *coordinator) nodeFor(r *actor.Request) *node {
 	key := r.Key
 	if l := r.Lock(); key == "" && l != nil {
@@ -294,7 +294,8 @@ func (c *coordinator) nodeFor(r *actor.Request) *node {
 	return nil
 }
 
-// changes takes in a wish that concerns a hold. A lock that has finished since knows nothing of it.
+// changes handles an unlock or an extension of a hold. If the lock has finished, the request fails with the reason why
+// the hold ended.
 func (c *coordinator) changes(now time.Duration, r *actor.Request) {
 	l := r.Hold.Lock()
 	if l == nil || l.Key() == "" {
@@ -306,7 +307,8 @@ func (c *coordinator) changes(now time.Duration, r *actor.Request) {
 	c.press(l)
 }
 
-// gaveUp takes in that a caller left. Its verdict may be out already, or its request not be opened yet: then that comes first.
+// gaveUp handles a cancellation. The request may have its result already. If it has not been handled yet, it is handled
+// first.
 func (c *coordinator) gaveUp(now time.Duration, r *actor.Request, cause error) {
 	c.asked(now, r)
 	if r.Joint != nil && r.Decided() {
@@ -329,8 +331,12 @@ func (c *coordinator) gaveUp(now time.Duration, r *actor.Request, cause error) {
 	c.withdrawn(r)
 }
 
-// lockFor finds or makes the actor that a new request is for. It decides the request, and returns nil,
-// if the name is in use as another kind of lock.
+// lockFor returns the lock for a new request, and creates it if there is none. If it returns nil, it has rejected the
+// request, because of:
+//   - a name in use as another kind of lock
+//   - an upgrade from read to write
+//   - the limit on waiters per name
+//   - a waiter ahead of a request that does not wait
 func (c *coordinator) lockFor(now time.Duration, r *actor.Request) *actor.Lock {
 	l, at := c.locks.find(r.Key)
 	if other := c.clashing(l, r.Key, r.Kind); other != nil {
@@ -363,7 +369,7 @@ func (c *coordinator) lockFor(now time.Duration, r *actor.Request) *actor.Lock {
 	return l
 }
 
-// clashing is a lock that keeps a name from use as another kind; nil if there is none.
+// clashing returns a lock that keeps the name from being used as another kind, or nil.
 func (c *coordinator) clashing(l *actor.Lock, key string, kind actor.LockKind) *actor.Lock {
 	if l != nil && !l.Kind().Suits(kind) && l.Busy() {
 		return l
@@ -374,7 +380,7 @@ func (c *coordinator) clashing(l *actor.Lock, key string, kind actor.LockKind) *
 	return nil
 }
 
-// begin makes an actor.
+// begin returns a new or reused lock.
 func (c *coordinator) begin(key string, kind actor.LockKind) *actor.Lock {
 	last := len(c.spare) - 1
 	if last < 0 {
@@ -386,7 +392,7 @@ func (c *coordinator) begin(key string, kind actor.LockKind) *actor.Lock {
 	return l
 }
 
-// forget lets go of an actor with nothing left to do.
+// forget removes a lock that has nothing left to do.
 func (c *coordinator) forget(l *actor.Lock) {
 	if l.Kind().Claims() {
 		c.leaveGroup(l)
@@ -401,7 +407,7 @@ func (c *coordinator) forget(l *actor.Lock) {
 	}
 }
 
-// countOf is how many holds the owner of a request has.
+// countOf returns how many holds the owner of a request has on its key.
 func (c *coordinator) countOf(now time.Duration, r *actor.Request) (count int) {
 	if r.Kind.Claims() {
 		for _, l := range c.groups[r.Key].of(r.Owner) {
@@ -423,7 +429,7 @@ func (c *coordinator) step(now time.Duration, l *actor.Lock, m *actor.Message) {
 	c.after(now, l)
 }
 
-// after takes what a step came to, and forgets a lock with nothing left to do.
+// after applies the effects of a step. It removes the lock if it has nothing left to do.
 func (c *coordinator) after(now time.Duration, l *actor.Lock) {
 	for _, wish := range c.fx.Listen {
 		c.listen(now, wish)
@@ -473,7 +479,7 @@ func (c *coordinator) listen(now time.Duration, wish actor.Listening) {
 	}
 }
 
-// wake is for whoever has a timer that fired.
+// wake handles a timer that has fired.
 func (c *coordinator) wake(now time.Duration, s actor.Sleeper) {
 	l := lockOf(s)
 	if l != nil {
@@ -487,7 +493,7 @@ func (c *coordinator) wake(now time.Duration, s actor.Sleeper) {
 	}
 }
 
-// lockOf is the lock that a timer is for, or that of the request that it is for; nil if that has none.
+// lockOf returns the lock that a timer belongs to, directly or through a request, or nil.
 func lockOf(s actor.Sleeper) *actor.Lock {
 	switch s := s.(type) {
 	case *actor.Lock:
@@ -498,14 +504,14 @@ func lockOf(s actor.Sleeper) *actor.Lock {
 	return nil
 }
 
-// doubt makes every hold be confirmed before anything is granted again: the clock stood still. Grants know that at once; that holds are
-// asked about, and those who wait ask again, takes some turns if there are very many.
+// doubt handles a suspension of the machine: every hold must be confirmed before anything is granted again. Grants take
+// this into account at once. Confirming the holds and waking the waiters takes several turns if there are very many.
 func (c *coordinator) doubt(now time.Duration) {
 	c.fx.Doubted = now
 	c.doubts.addAll()
 }
 
-// next is when the coordinator wants another turn without mail; ok is false when it does not.
+// next returns when the coordinator needs another turn without a message. ok is false if it needs none.
 func (c *coordinator) next() (at time.Duration, ok bool) {
 	if c.unopened() || c.sweeps > 0 || c.lookOn || c.drains.on() || c.doubts.on() || len(c.spreads) > 0 || len(c.fx.Refusing) > 0 || c.tells.waits() {
 		return c.now, true
@@ -531,7 +537,7 @@ func (c *coordinator) next() (at time.Duration, ok bool) {
 	return at, ok
 }
 
-// never is later than every moment.
+// never is later than any other time.
 const never = time.Duration(1<<63 - 1)
 
 func earlier(at time.Duration, ok bool, other time.Duration) (time.Duration, bool) {
@@ -541,7 +547,7 @@ func earlier(at time.Duration, ok bool, other time.Duration) (time.Duration, boo
 	return at, true
 }
 
-// rest lets go of what the loop has taken.
+// rest resets the outputs that the loop has published.
 func (c *coordinator) rest() {
 	clear(c.fx.Ended)
 	clear(c.batches)

@@ -8,8 +8,8 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// urgency is the order in which commands leave: a flood of acquires must not delay a renewal. Verbs on
-// one line are as urgent as each other, and take turns.
+// urgency lists the verbs by priority: a flood of acquires must not delay a renewal. Verbs of one line have equal
+// priority and take turns.
 var urgency = [...][]actor.Verb{
 	{actor.SendRenew, actor.SendFencedPass, actor.SendReadRenew, actor.SendWriteRenew},
 	{actor.SendRelease, actor.SendFairRelease, actor.SendReadRelease, actor.SendWriteRelease},
@@ -21,18 +21,18 @@ var urgency = [...][]actor.Verb{
 	{actor.SendState, actor.SendReadState, actor.SendWriteState},
 }
 
-// acquires is the line of those that ask for a lock.
+// acquires is the index in urgency of the verbs that acquire.
 const acquires = 3
 
-// errShort is for a server that answers with fewer replies than it was asked for.
+// errShort is the error of a command for which the server sent no reply, or one that does not fit it.
 var errShort = errors.New("lockwheel: the server's reply does not have the form of the script's")
 
-// send puts a command into the queue of the node that it is for.
+// send appends a command to the queue of its node.
 func (c *coordinator) send(command *actor.Command) {
 	c.nodeOf(command.Key).queues[command.Verb].push(command)
 }
 
-// depart gives every free courier of a node a batch, as long as there is anything to send there.
+// depart fills the free senders of a node with batches, as long as there are commands to send.
 func (c *coordinator) depart(now time.Duration, n *node) {
 	defer n.relax()
 	for n.out-n.syncing < c.couriers && !c.closed && n.link.open(now, n.out) {
@@ -58,11 +58,11 @@ func (c *coordinator) depart(now time.Duration, n *node) {
 	}
 }
 
-// pack makes one batch of the most urgent commands, in a cluster a bundle; nil when there are none.
+// pack returns one batch of the most urgent commands, in a cluster a bundle. It returns nil if there are none.
 func (c *coordinator) pack(n *node) *batch {
 	c.packed++
 	if !n.backlog() {
-		return nil // after each turn, and at the end of most
+		return nil // the common case
 	}
 	for at := range urgency {
 		verbs := urgency[n.link.turn(at, len(urgency))]
@@ -92,8 +92,8 @@ func (c *coordinator) pack(n *node) *batch {
 	return nil
 }
 
-// waits reports whether commands of a verb have to wait although a courier is free. Of those that queue at
-// the server one batch is under way at a time, because two could arrive in the other order.
+// waits reports whether commands of a verb must wait although a sender is free. Fair acquires have at most one batch in
+// flight, because two could arrive in the wrong order.
 func (c *coordinator) waits(n *node, verb actor.Verb) bool {
 	switch {
 	case verb == actor.SendFairAcquire && n.underWay[verb] > 0:
@@ -104,7 +104,7 @@ func (c *coordinator) waits(n *node, verb actor.Verb) bool {
 	return renews(verb) && c.renewalsWait(n)
 }
 
-// part takes a batch that is sent again. Much may have happened since it left first.
+// part returns a retry batch, without the commands that are no longer wanted, or nil.
 func (c *coordinator) part(n *node, verb actor.Verb) *batch {
 	for i := len(n.split) - 1; i >= 0; i-- {
 		b := n.split[i]
@@ -133,7 +133,7 @@ func (c *coordinator) fill(n *node, verb actor.Verb) *batch {
 		most = renewKeys
 	}
 	if n.link.down && slices.Contains(urgency[acquires], verb) {
-		most = 1 // what has no answer has to be released later: one of it is enough to try whether there are any
+		most = 1 // a command without a reply must be released later, so one is enough to probe
 	}
 	l := &load{batch: b, keys: most}
 	if q.again.n > 0 && most >= againShare {
@@ -152,17 +152,18 @@ func (c *coordinator) fill(n *node, verb actor.Verb) *batch {
 	return b
 }
 
-// looksMost is how many commands a call looks at that turn out not to leave.
+// looksMost is the maximum number of stale commands that are skipped to fill one call.
 const looksMost = 8 * batchKeys
 
-// load is a call that is made up.
+// load is a call being filled.
 type load struct {
 	*batch
-	keys                  int // it may have at most
+	keys                  int // limit on its keys
 	hasKeys, bytes, looks int
 }
 
-// take lets the oldest of a list leave with a call, as many as it has room for. One alone has to go, however much it is.
+// take moves the oldest commands of a list to a call, as many as fit. A single command is always taken, whatever its
+// size.
 func (c *coordinator) take(n *node, q *queue, list *chain, l *load) {
 	for command := list.oldest(); command != nil && l.looks <= looksMost; command = list.oldest() {
 		keys, bytes := size(command, l.verb)
@@ -180,10 +181,10 @@ func (c *coordinator) take(n *node, q *queue, list *chain, l *load) {
 	}
 }
 
-// size is how much of a call a command of that verb takes: how many locks, or holds of a reader, each of which has a key
-// and a lease, and about how many bytes.
+// size returns how much of a call a command takes. keys counts locks, or holds of a reader: each has a key and a lease.
+// bytes is an estimate.
 func size(command *actor.Command, verb actor.Verb) (keys, bytes int) {
-	const besidesName = 64 // the tenure, the lease, what is put around the name in keys of it
+	const besidesName = 64 // the tenure, the lease, and the affixes of derived keys
 	f := &forms[verb]
 	bytes = besidesName * len(command.Ghosts)
 	switch reads := command.Reads; {
@@ -213,7 +214,7 @@ func (c *coordinator) empty(verb actor.Verb) *batch {
 	return b
 }
 
-// returned takes in what a courier brought back.
+// returned handles a bundle that a sender has brought back.
 func (c *coordinator) returned(now time.Duration, b *batch) {
 	b.node.out--
 	b.node.calls = slices.DeleteFunc(b.node.calls, func(other *batch) bool { return other == b })
@@ -234,7 +235,7 @@ func (c *coordinator) returned(now time.Duration, b *batch) {
 	}
 }
 
-// outcome takes in what became of one call.
+// outcome handles the result of one call.
 func (c *coordinator) outcome(now time.Duration, b *batch) {
 	switch {
 	case b.over:
@@ -262,7 +263,8 @@ func (c *coordinator) outcome(now time.Duration, b *batch) {
 	c.spares = append(c.spares, b)
 }
 
-// reached takes in that the server answered. An answer that came another way says nothing of the node.
+// reached notes that the server replied. A reply to a call that the cluster client routed proves nothing about the
+// node.
 func (c *coordinator) reached(b *batch) {
 	if b.led {
 		c.doubtMap()
@@ -271,7 +273,7 @@ func (c *coordinator) reached(b *batch) {
 	b.node.link.answered()
 }
 
-// answered hands every reply to its lock.
+// answered delivers every reply to its lock.
 func (c *coordinator) answered(now time.Duration, b *batch) {
 	c.reached(b)
 	if !c.asksReplicas(b.verb) {
@@ -292,12 +294,12 @@ func (c *coordinator) answered(now time.Duration, b *batch) {
 	}
 }
 
-// unanswered tells every lock that its command has no answer, or that the server refuses all for now.
+// unanswered tells every lock that its command has no reply, or that the server rejected the whole call.
 func (c *coordinator) unanswered(now time.Duration, b *batch) {
 	reply := actor.Reply{Status: actor.Refused, Err: b.failed}
 	if b.lost {
 		reply.Status = actor.Unanswered
-		reply.Garbled = b.demoted // it is there: asked again, after a pause
+		reply.Garbled = b.demoted // the server is there: retry after a pause
 	}
 	switch {
 	case b.demoted:
@@ -322,7 +324,8 @@ func (c *coordinator) unanswered(now time.Duration, b *batch) {
 	}
 }
 
-// unreached tells every lock that its server cannot be connected to: who does not wait for others does not wait for that.
+// unreached tells every lock that its server cannot be connected to. Requests that do not wait for other holders do not
+// wait for that either.
 func (c *coordinator) unreached(now time.Duration, b *batch) {
 	for i := range b.commands {
 		if l := b.commands[i].Lock; l != nil && l.Key() != "" {
@@ -340,9 +343,9 @@ func (c *coordinator) reply(now time.Duration, b *batch, command *actor.Command,
 		return
 	}
 	if command.Lock.Key() == "" {
-		return // the lock has finished since; its tenure ended before
+		return // the lock has finished; its tenure ended before
 	}
-	forces := command.Lock.Kind().Forces(command.Verb) // before the lock may finish
+	forces := command.Lock.Kind().Forces(command.Verb) // read before the lock may finish
 	if len(c.groups) > 0 {
 		c.tellClaims(now, b, command, reply)
 	}
@@ -366,7 +369,8 @@ func (c *coordinator) reply(now time.Duration, b *batch, command *actor.Command,
 	c.rumour(now, command, reply)
 }
 
-// read takes in the state of a key for whoever asked. It is asked again while its request has time.
+// read delivers the state of a key to the request. Without a reply the command is sent again, until the request times
+// out.
 func (c *coordinator) read(now time.Duration, command *actor.Command, reply *actor.Reply) {
 	r := command.Request
 	switch {
@@ -386,13 +390,13 @@ func (c *coordinator) read(now time.Duration, command *actor.Command, reply *act
 	}
 }
 
-// forOneKey reports whether the server may have refused a batch because of one of its keys, so that the
-// others can go on: for good, or while a slot migrates.
+// forOneKey reports whether one key may be the reason why the server rejected a batch: a permanent error, or TRYAGAIN
+// while a slot migrates. Then the other keys can go on.
 func forOneKey(refused error) bool {
 	return !actor.Passing(refused.Error()) || actor.Begins(refused.Error(), "TRYAGAIN")
 }
 
-// halve sends a batch again in two parts: what the server refuses for one key must not touch the others.
+// halve splits a rejected batch in two and sends both again, so that an error for one key does not affect the others.
 func (c *coordinator) halve(now time.Duration, b *batch) {
 	c.counters.retries++
 	middle := len(b.commands) / 2
@@ -404,7 +408,7 @@ func (c *coordinator) halve(now time.Duration, b *batch) {
 	}
 }
 
-// measure keeps the lately usual round trip.
+// measure updates the moving average of the round-trip time.
 func (c *coordinator) measure(took time.Duration) {
 	if c.fx.RoundTrip == 0 {
 		c.fx.RoundTrip = took

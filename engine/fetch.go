@@ -2,13 +2,13 @@ package engine
 
 import "github.com/lockwheel/lockwheel/actor"
 
-// What a turn looks at lies all over the memory: every lock, request and caller was made by another goroutine, and
-// mostly another processor has written it last. A processor waits for several such places at once if it
-// comes to them at once, and for one after the other if a step lies between. So they are looked at beforehand, for
-// nothing but that. Measured with 2048 callers, pairs a second: 5 % for locks and
-// requests, and 2 to 3 % for callers.
+// A turn reads memory that lies far apart: other goroutines made the locks, requests and callers, and usually another
+// processor wrote them last. A processor overlaps several cache misses if they come together, but not if a step lies
+// between them. So the turn reads these places beforehand, only to have them in the cache.
+//
+// Measured with 2048 callers, pairs a second: 5 % more for locks and requests, and 2 to 3 % for callers.
 
-// fetchLocks looks at the locks of commands that were answered, and at whom the answer is for.
+// fetchLocks prefetches the locks of commands with replies, and their first waiters.
 func (c *coordinator) fetchLocks(commands []actor.Command) {
 	for i := range commands {
 		if l := commands[i].Lock; l != nil {
@@ -17,7 +17,7 @@ func (c *coordinator) fetchLocks(commands []actor.Command) {
 	}
 }
 
-// fetchCallers looks at those who are about to be told.
+// fetchCallers prefetches the callers that are about to be notified.
 func (c *coordinator) fetchCallers() {
 	for _, r := range c.tells.told {
 		c.fetched += len(r.Ready)

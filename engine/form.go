@@ -9,21 +9,21 @@ import (
 	"github.com/lockwheel/lockwheel/scripts"
 )
 
-// form is how the script of a verb is called, and how it answers for one lock.
+// form describes how the script of a verb is called, and how its reply is decoded.
 type form struct {
 	script scripts.Script
-	more   []string               // prefixes of the keys that each lock has besides its own
-	keys   func(*writer, *batch)  // adds the keys; nil: those of the locks and more
-	holds  bool                   // each hold has a key, too
-	write  func(*writer, *batch)  // the arguments that the script's header names; nil: none
-	alone  bool                   // a 1 instead of the list stands for one for each lock
-	number func(int64) answer     // reads an answer that is a number; nil: there is none
-	row    func([]message) answer // reads one that is a list; nil: there is none
-	tokens bool                   // a text of digits is a number that Lua has no room for
-	tells  *told                  // what it publishes for each lock that it releases, on one channel; nil: not so
+	more   []string               // prefixes of further keys per lock
+	keys   func(*writer, *batch)  // appends the keys; nil: those of the locks and more
+	holds  bool                   // each hold of a reader has a key, too
+	write  func(*writer, *batch)  // appends the arguments that the script's header names; nil: none
+	alone  bool                   // a reply of 1 instead of a list means 1 for every lock
+	number func(int64) answer     // decodes an integer; nil: not expected
+	row    func([]message) answer // decodes a list; nil: not expected
+	tokens bool                   // a string of digits is a number that Lua cannot represent
+	tells  *told                  // message that it publishes for each lock it releases; nil: none to repeat
 }
 
-// told is a message to those who wait for a lock.
+// told is a message to the waiters of a lock.
 type told struct{ channel, text string }
 
 var (
@@ -37,7 +37,7 @@ type (
 	answer  = actor.Reply
 )
 
-// forms of all verbs.
+// forms holds the form of every verb.
 var forms = [actor.Verbs]form{
 	actor.SendAcquire: {script: scripts.Acquire, alone: true, write: (*writer).acquires, number: grantedBy, row: takenBy},
 	actor.SendRenew:   {script: scripts.Renew, alone: true, write: (*writer).renews, number: renewedBy, row: confirmedBy},
@@ -68,11 +68,11 @@ var forms = [actor.Verbs]form{
 
 var fairKeys = []string{scripts.Queue, scripts.Times, scripts.Places}
 
-// FairQueue names the queue of the fair lock with that key. As Redisson names it, a key without braces has the queue of the
-// same key in braces.
+// FairQueue returns the name of the queue of the fair lock with that key. As in Redisson, a key without braces appears
+// in braces there.
 func FairQueue(key string) string { return scripts.Prefixed(scripts.Queue, key) }
 
-// call builds the call of a batch.
+// call encodes a batch.
 func (w *writer) call(client caller, b *batch) rueidis.Completed {
 	w.reset(b.text)
 	f := &forms[b.verb]
@@ -96,7 +96,7 @@ func (w *writer) call(client caller, b *batch) rueidis.Completed {
 	return client.B().Evalsha().Sha1(f.script.SHA1).Numkeys(keys).Key(w.keys...).Arg(w.args...).Build()
 }
 
-// finished is the text of a call, which the batch keeps for its next one.
+// finished returns the encoded arguments. The batch keeps the buffer for its next call.
 func (w *writer) finished(b *batch) string {
 	b.text = w.text
 	if !w.private {
@@ -118,7 +118,8 @@ func (w *writer) lockKeys(b *batch, f *form) {
 	}
 }
 
-// publish and subscribers are the verbs of the topology, as Redisson chooses them: not by the server's version.
+// publish and subscribers return the pub/sub commands for the topology. Redisson chooses them in the same way: not by
+// the server's version.
 func (w *writer) publish() string {
 	if w.sharded {
 		return "SPUBLISH"
@@ -147,8 +148,8 @@ func (w *writer) renews(b *batch) {
 	w.extras(b)
 }
 
-// leases adds the tenures with their leases, which mostly are the same: then it is said once, which saves the
-// server, too, a twentieth of an acquire.
+// leases appends the tenures and their leases. If all leases are equal, as they usually are, it appends the lease once.
+// That also saves the server one twentieth of an acquire.
 func (w *writer) leases(b *batch) {
 	same := sameLease(b.commands)
 	if same {
@@ -183,7 +184,7 @@ func (w *writer) releases(b *batch) {
 	}
 }
 
-// publishesNow is for scripts that compare times of callers' clocks.
+// publishesNow encodes the start of calls whose scripts compare the times of callers' clocks.
 func (w *writer) publishesNow(b *batch) {
 	w.word(w.publish())
 	w.number(b.wall)
@@ -222,7 +223,7 @@ func (w *writer) wait(d time.Duration) {
 	w.number(milliseconds(d))
 }
 
-// ghosts adds the pairs of an acquire: number of the lock, tenure to release first.
+// ghosts appends a pair per orphan that an acquire releases first: index of the lock, tenure.
 func (w *writer) ghosts(b *batch) {
 	for i := range b.commands {
 		for _, ghost := range b.commands[i].Ghosts {
@@ -232,7 +233,7 @@ func (w *writer) ghosts(b *batch) {
 	}
 }
 
-// extras adds the triples of a renewal: index of the key, count to write, what else is wished for.
+// extras appends a triple per renewal with extras: index of the key, count to write, flags of wishes.
 func (w *writer) extras(b *batch) {
 	for i := range b.commands {
 		c := &b.commands[i]
@@ -245,7 +246,7 @@ func (w *writer) extras(b *batch) {
 	}
 }
 
-// wishes says whether to count listeners, and whether the TTL may fall.
+// wishes appends flags: 1 to count listeners, 2 if the TTL may fall.
 func (w *writer) wishes(c *actor.Command) {
 	wishes := int64(0)
 	if c.Listen && !w.deaf {
@@ -288,7 +289,7 @@ func (w *writer) flag(set bool) {
 	}
 }
 
-// replyOf reads one script's answer for one key.
+// replyOf decodes a script's reply for one key.
 func replyOf(v *message, verb actor.Verb) answer {
 	f := &forms[verb]
 	switch {
@@ -313,7 +314,7 @@ func replyOf(v *message, verb actor.Verb) answer {
 	return garbled()
 }
 
-// garbled is for what no script of ours says.
+// garbled returns the reply that stands for one which no script produces.
 func garbled() answer { return answer{Err: errForm, Garbled: true} }
 
 func grantedBy(n int64) answer {
@@ -356,7 +357,7 @@ func takenBy(row []message) answer {
 	return answer{Status: actor.Taken, TTL: ttlOf(ttl), Holder: holder}
 }
 
-// fencedBy reads a grant's token, which is never less than 1.
+// fencedBy decodes the token of a grant, which is at least 1.
 func fencedBy(n int64) answer {
 	if n < 1 {
 		return garbled()
@@ -364,8 +365,8 @@ func fencedBy(n int64) answer {
 	return answer{Status: actor.Done, Listeners: -1, Token: uint64(n)}
 }
 
-// queuedBy reads what takenBy does, how long the tenure counts as alive in the queue, and the server's clock. Of a
-// call that came too late there is only that.
+// queuedBy decodes the TTL and the holder, as takenBy does. Then come the remaining time of the tenure in the queue,
+// and the server's clock. The reply to a call that came too late has only the clock.
 func queuedBy(row []message) answer {
 	if len(row) == 1 {
 		return lateBy(&row[0])
@@ -419,7 +420,7 @@ func passedBy(row []message) answer {
 	return reply
 }
 
-// tokenOf reads a fencing token: a counter that has counted.
+// tokenOf decodes a fencing token, which is at least 1.
 func tokenOf(v *message) (token uint64, ok bool) {
 	n, err := v.AsInt64()
 	return uint64(n), err == nil && n > 0
@@ -438,7 +439,7 @@ func stateBy(row []message) answer {
 	return answer{Status: actor.Done, TTL: ttlOf(ttl), Holder: holder, Count: toInt(count)}
 }
 
-// ttlOf reads a PTTL: -1 and -2 stay what they are, and what does not fit is as long as can be.
+// ttlOf decodes a PTTL: -1 and -2 stay as they are, and values that do not fit are capped.
 func ttlOf(ms int64) time.Duration {
 	if ms < 0 {
 		return time.Duration(ms)

@@ -8,7 +8,7 @@ import (
 	"github.com/lockwheel/lockwheel/scripts"
 )
 
-// holdKeys adds the keys of a reader's holds.
+// holdKeys appends the keys of a reader's holds.
 func (w *writer) holdKeys(c *actor.Command) {
 	id := w.id + ":" + strconv.FormatUint(c.Tenure, 10)
 	for number := range len(leasesOf(c)) {
@@ -16,7 +16,7 @@ func (w *writer) holdKeys(c *actor.Command) {
 	}
 }
 
-// leasesOf is the lease of each hold of a reader.
+// leasesOf returns the lease of each hold of a reader.
 func leasesOf(c *actor.Command) []time.Duration {
 	if c.Reads != nil && len(c.Reads.Leases) > 0 {
 		return c.Reads.Leases
@@ -31,7 +31,8 @@ func (w *writer) reads(b *batch) {
 	w.ghosts(b)
 }
 
-// writers says how many read beside a writer, and adds a pair for each: number of the lock, tenure of the writer.
+// writers appends how many readers read beside a writer. Then it appends a pair for each: index of the lock, tenure of
+// the writer.
 func (w *writer) writers(b *batch) {
 	beside := int64(0)
 	for i := range b.commands {
@@ -66,7 +67,7 @@ func (w *writer) rereads(b *batch) {
 	}
 }
 
-// readWrite is a read/write lock at one instant.
+// readWrite is the state of a read/write lock at one instant.
 type readWrite struct {
 	ttl            time.Duration
 	mode           string
@@ -92,14 +93,14 @@ func readWriteBy(row []message) (s readWrite, ok bool) {
 	return readWrite{ttlOf(ttl), mode, writer, reader, holds, readers}, true
 }
 
-// writtenBy reads what somebody is told who wants to read while another writes.
+// writtenBy decodes the reply to a read acquire that a writer keeps out.
 func writtenBy(row []message) answer {
 	a := takenBy(row)
 	a.Writer, a.Holder = a.Holder, ""
 	return a
 }
 
-// heldBy reads what somebody is told who wants to write while others read or another writes.
+// heldBy decodes the reply to a write acquire that readers or another writer keep out.
 func heldBy(row []message) answer {
 	if len(row) != 3 {
 		return takenBy(row)
@@ -113,10 +114,10 @@ func heldBy(row []message) answer {
 	return a
 }
 
-// unlocked is a lock that nobody holds in the way that was asked for.
+// unlocked returns the state of a lock that is not held in the requested mode.
 func unlocked() answer { return answer{Status: actor.Done, TTL: -2} }
 
-// writerBy reads a state as the writer's.
+// writerBy decodes a state for the writer's side.
 func writerBy(row []message) answer {
 	s, ok := readWriteBy(row)
 	switch {
@@ -130,7 +131,7 @@ func writerBy(row []message) answer {
 	return answer{Status: actor.Done, TTL: s.ttl, Holder: s.writer, Count: toInt(s.holds)}
 }
 
-// readersBy reads a state as the readers'.
+// readersBy decodes a state for the readers' side.
 func readersBy(row []message) answer {
 	s, ok := readWriteBy(row)
 	switch {

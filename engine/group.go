@@ -6,23 +6,23 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// group is the claims on one name: the actors of a kind of lock of which each first grant is a tenure of
-// its own. A request that re-enters goes to the claim of its owner, every other one begins a claim. A nil
-// group has no claims. Owned by the coordinator.
+// group holds the locks of one name, for kinds with one lock per request, where each first grant is a tenure of its
+// own. A request that re-enters goes to the lock of its owner. Every other request gets a new lock. A nil group is
+// empty. Owned by the coordinator.
 type group struct {
 	claims claims
 	owners owners
-	known  *known // nil while there are few claims, which are looked through
-	aside  aside  // of readers
+	known  *known // indexes; nil while there are few locks, which are searched linearly
+	aside  aside  // for readers
 
-	readFirst time.Duration // until when a writer who comes lets those go first who wait to read
+	readFirst time.Duration // until then, a new writer lets waiting readers go first
 
-	undoneAt time.Duration // when those who wait to read were told last that too few replicas have what one of them was granted
+	undoneAt time.Duration // when the waiting readers were last notified that too few replicas have a grant
 }
 
-// claim finds or makes the claim that a new request is for. It decides the request, and returns nil, if that
-// one does not wait and another of this engine does: nobody is overtaken, also when the server does not know
-// of that one yet.
+// claim returns the lock for a new request, and creates it if there is none. It returns nil after rejecting a request
+// that does not wait while another request of this engine does. So no request overtakes a local waiter, even if the
+// server does not know of that waiter yet.
 func (c *coordinator) claim(now time.Duration, r *actor.Request) *actor.Lock {
 	g := c.groups[r.Key]
 	if l := g.claimOf(r, now); l != nil {
@@ -50,13 +50,13 @@ func (c *coordinator) newClaim(r *actor.Request) *actor.Lock {
 	g.claims.add(l)
 	g.owners.add(l, r.Owner)
 	if !g.claims.few() {
-		g.many() // from the first on that are many, or it would have to look at very many at once
+		g.many() // built as soon as there are many, so that no single step has to build it for very many
 	}
 	return l
 }
 
-// claimOf is the claim that understands a request already: of the owner who re-enters, or that is held and
-// is to be forced away. nil if it needs one of its own.
+// claimOf returns an existing lock for the request: its owner's, for re-entry, or a held one, for a force. It returns
+// nil if the request needs a new lock.
 func (g *group) claimOf(r *actor.Request, now time.Duration) *actor.Lock {
 	if r.Tag == actor.Force {
 		return g.firstGranted(func(l *actor.Lock) bool { return l.Kind() == r.Kind && l.Believed(now) })
@@ -64,7 +64,7 @@ func (g *group) claimOf(r *actor.Request, now time.Duration) *actor.Lock {
 	return g.holding(r.Owner, r.Kind, now)
 }
 
-// holding is the claim of that kind in which an owner has a hold.
+// holding returns the lock of that kind in which an owner has a hold, or nil.
 func (g *group) holding(owner uint64, kind actor.LockKind, now time.Duration) *actor.Lock {
 	if owner == 0 || g == nil {
 		return nil
@@ -79,7 +79,7 @@ func (g *group) holding(owner uint64, kind actor.LockKind, now time.Duration) *a
 	return nil
 }
 
-// of is a copy of the claims that an owner may hold.
+// of returns a copy of the locks that an owner may hold.
 func (g *group) of(owner uint64) []*actor.Lock {
 	if g == nil || g.claims.few() {
 		return g.all()
@@ -90,15 +90,15 @@ func (g *group) of(owner uint64) []*actor.Lock {
 	return nil
 }
 
-// clashing is a claim with which that kind of lock cannot be in use under one name.
+// clashing returns a lock that excludes that kind from the name, or nil.
 func (g *group) clashing(kind actor.LockKind) *actor.Lock {
 	if g == nil || g.claims.youngest().Kind().Suits(kind) {
-		return nil // the youngest was let in, so no other is in use
+		return nil // the youngest was admitted, so no lock of another kind is in use
 	}
 	return g.first(func(l *actor.Lock) bool { return !l.Kind().Suits(kind) && l.Busy() })
 }
 
-// all is a copy of the claims: whoever goes through it may end them.
+// all returns a copy of the locks, because the caller may end them while it iterates.
 func (g *group) all() []*actor.Lock {
 	if g == nil {
 		return nil
@@ -106,7 +106,7 @@ func (g *group) all() []*actor.Lock {
 	return g.claims.all()
 }
 
-// believed is a copy of those that are held at that moment.
+// believed returns a copy of the locks that are validly held at that moment.
 func (g *group) believed(now time.Duration) []*actor.Lock {
 	if g == nil || g.claims.few() {
 		return g.those(func(l *actor.Lock) bool { return l.Believed(now) })
@@ -114,7 +114,8 @@ func (g *group) believed(now time.Duration) []*actor.Lock {
 	return g.many().believed(now)
 }
 
-// granted is a copy of those that are held, maybe not believed in any more, and some that were. None is looked at where they are very many.
+// granted returns a copy of the held locks. Their validity may have ended, and among very many locks some may have been
+// held only before. It does not examine the locks if there are very many.
 func (g *group) granted() []*actor.Lock {
 	if g == nil || g.claims.few() {
 		return g.those((*actor.Lock).Granted)
@@ -122,7 +123,7 @@ func (g *group) granted() []*actor.Lock {
 	return g.many().held.all()
 }
 
-// firstGranted is one of those that is so; nil if none is.
+// firstGranted returns a granted lock that satisfies is, or nil.
 func (g *group) firstGranted(is func(*actor.Lock) bool) *actor.Lock {
 	if g == nil || g.claims.few() {
 		return g.first(is)
@@ -130,7 +131,7 @@ func (g *group) firstGranted(is func(*actor.Lock) bool) *actor.Lock {
 	return g.many().held.first(is)
 }
 
-// those is a copy of some.
+// those returns a copy of the locks that satisfy are.
 func (g *group) those(are func(*actor.Lock) bool) []*actor.Lock {
 	if g == nil {
 		return nil
@@ -145,8 +146,8 @@ func (g *group) first(is func(*actor.Lock) bool) *actor.Lock {
 	return g.claims.first(is)
 }
 
-// tellHolder says of an answer that names a holder whether that is a claim of this engine. A ghost of one is
-// released at once: it is in the way.
+// tellHolder sets reply.Known if the holder that a reply names is a tenure of this engine. If that tenure is an orphan,
+// it is in the way: tellHolder has it released at once and sets reply.Doomed.
 func (c *coordinator) tellHolder(now time.Duration, command *actor.Command, reply *actor.Reply) {
 	tenure, own := c.fx.Own(reply.Holder)
 	if !own {
@@ -163,7 +164,8 @@ func (c *coordinator) tellHolder(now time.Duration, command *actor.Command, repl
 	}
 }
 
-// having is the claim with that tenure, or else one that is to release it; nil if there is none.
+// having returns the lock with that tenure, or else the lock that is to release it as an orphan. It returns nil if
+// there is none.
 func (g *group) having(tenure uint64) *actor.Lock {
 	switch {
 	case g == nil:
@@ -177,8 +179,8 @@ func (g *group) having(tenure uint64) *actor.Lock {
 	return g.first(func(l *actor.Lock) bool { return l.Haunted(tenure) })
 }
 
-// tellPlace says of an answer that somebody else of the queue comes first whether one of this engine does, too.
-// Places are in the order of the tenures, but for one whose question was lost: then both ask as the foremost.
+// tellPlace sets reply.Preceded if another waiter of this engine is ahead of the command's waiter in the fair queue.
+// Waiters queue in the order of their tenures, except for one whose acquire was lost: then both poll as the head.
 func (c *coordinator) tellPlace(now time.Duration, command *actor.Command, reply *actor.Reply) {
 	if reply.Holder != "" || !command.Lock.Kind().Queues() {
 		return
@@ -189,8 +191,8 @@ func (c *coordinator) tellPlace(now time.Duration, command *actor.Command, reply
 	}
 }
 
-// tellClaims tells those who have or want a lock of which there are claims what an answer to one of them means to
-// the others, before that one has it: who the holder is, and who cannot be it any more.
+// tellClaims applies what a reply means for other locks of the name, before the command's lock is stepped: who the
+// holder is, and which locks can no longer be held.
 func (c *coordinator) tellClaims(now time.Duration, b *batch, command *actor.Command, reply *actor.Reply) {
 	switch kind := command.Lock.Kind(); {
 	case reply.Status == actor.Taken && kind.Claims():
@@ -202,8 +204,8 @@ func (c *coordinator) tellClaims(now time.Duration, b *batch, command *actor.Com
 	}
 }
 
-// displace ends what others of this engine believe in and a grant rules out. Of a read/write lock that can be the
-// writer, or all readers.
+// displace ends the holds of this engine that a grant excludes. For a read/write lock these can be the writer or all
+// readers.
 func (c *coordinator) displace(now time.Duration, granted *actor.Command) {
 	ruledOut := func(l *actor.Lock) bool {
 		return l != granted.Lock && l.Believed(now) && granted.Displaces(l)
@@ -212,7 +214,7 @@ func (c *coordinator) displace(now time.Duration, granted *actor.Command) {
 		c.step(now, l, &actor.Message{Kind: actor.Displaced})
 	}
 	if granted.Lock.Kind().Shared() {
-		return // with all the claims there can be, which may be very many
+		return // readers exclude no readers, and there may be very many
 	}
 	for _, l := range c.groups[granted.Key].believed(now) {
 		if ruledOut(l) {
@@ -221,15 +223,15 @@ func (c *coordinator) displace(now time.Duration, granted *actor.Command) {
 	}
 }
 
-// forced tells the claims that are held that the lock was forced away from whoever held it then. They may
-// have come after that, so they ask.
+// forced notifies the held locks of the name that the lock was forced away from its holders. A lock may have been
+// granted after that, so each one checks with the server.
 func (c *coordinator) forced(now time.Duration, command *actor.Command) {
 	if held := c.groups[command.Key].granted(); len(held) > 0 {
 		c.spread(now, audience{kind: actor.Heard, key: command.Key}, held)
 	}
 }
 
-// leaveGroup takes a claim with nothing left to do out of its group.
+// leaveGroup removes a finished lock from its group.
 func (c *coordinator) leaveGroup(l *actor.Lock) {
 	g := c.groups[l.Key()]
 	g.claims.remove(l)
@@ -245,14 +247,14 @@ func (c *coordinator) leaveGroup(l *actor.Lock) {
 	}
 }
 
-// callForemost tells the one that is foremost in a queue now that a claim is gone.
+// callForemost notifies the head of the local waiters after a lock was removed.
 func (c *coordinator) callForemost(now time.Duration, key string) {
 	if next := c.groups[key].foremost(); next != nil {
 		c.step(now, next, &actor.Message{Kind: actor.Foremost})
 	}
 }
 
-// foremost is the oldest that has a place in the queue; nil if none has.
+// foremost returns the oldest lock that waits in the fair queue, or nil.
 func (g *group) foremost() *actor.Lock {
 	if g == nil {
 		return nil
@@ -260,7 +262,7 @@ func (g *group) foremost() *actor.Lock {
 	return g.claims.foremost()
 }
 
-// placed takes in that a claim may have a place in the queue since.
+// placed notes that a lock may wait in the fair queue from now on.
 func (g *group) placed(l *actor.Lock) {
 	if g != nil {
 		g.claims.placed(l)

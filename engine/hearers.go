@@ -6,13 +6,14 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// fewHearers is up to how many locks of one channel are looked through for one of them.
+// fewHearers is the largest number of listeners that are searched linearly.
 const fewHearers = 16
 
-// hearers are the locks that want to hear a channel, in the order in which they came. To leave costs the same however many there are.
+// hearers is a set of the locks that listen to a channel, in the order in which they were added. Removal takes
+// amortized constant time.
 type hearers struct {
-	locks  []*actor.Lock       // nil where one has left
-	places map[*actor.Lock]int // nil while there are few
+	locks  []*actor.Lock       // nil where a lock was removed
+	places map[*actor.Lock]int // index of each lock; nil while there are few
 	left   int
 }
 
@@ -59,7 +60,7 @@ func (h *hearers) remove(l *actor.Lock) {
 	}
 }
 
-// close closes the gaps.
+// close removes the gaps.
 func (h *hearers) close() {
 	*h = hearers{locks: h.all()}
 	if len(h.locks) > fewHearers {
@@ -67,7 +68,7 @@ func (h *hearers) close() {
 	}
 }
 
-// all is a copy.
+// all returns a copy.
 func (h *hearers) all() []*actor.Lock {
 	if h.left == 0 {
 		return slices.Clone(h.locks)

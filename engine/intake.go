@@ -6,30 +6,30 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// A turn opens so much mail and no more, so that it ends soon whatever has been posted. What is left is opened in the turns that
-// follow at once. Mail of one lane is opened in the order in which it came. Each lane has a share of every turn, and each share is
-// used up by its own lane alone: a flood in one of them keeps none of the others waiting.
+// A turn handles a bounded number of messages, so that it ends soon whatever has been posted. The rest is handled in
+// the turns that follow at once. Messages of one lane are handled in their order. Each lane has its own share of every
+// turn, so a flood in one lane does not delay the others.
 const (
-	fromServer   = iota // answers, what becomes of the engine: they free couriers, and confirm leases
-	fromChannels        // messages, and what is listened to: a thousand come together where many wait
+	fromServer   = iota // replies and engine control: they free senders and confirm leases
+	fromChannels        // pub/sub messages and subscription changes: a thousand come together where many wait
 	aboutHolds          // unlocks and extensions: they free locks
-	fromCallers         // wishes of callers who wait for them: of each caller one at most
-	withdrawals         // of callers who have left
+	fromCallers         // requests of callers that block: at most one per caller
+	withdrawals         // cancellations
 	lanes
 )
 
-// opensPerTurn is how much mail of a lane a turn opens; an answer counts as many as it has replies.
+// opensPerTurn is the number of messages of a lane that a turn handles. A batch counts once per reply.
 const opensPerTurn = 512
 
-// queuedAhead is how many acquires may wait to be sent to a node that answers before more wishes without a waiting caller are opened
-// for it: those that come later from callers who wait are behind no more than these.
+// queuedAhead is the queue length of acquires per node from which non-blocking requests are held back. It bounds how
+// many of them are ahead of a later request of a caller that blocks.
 const queuedAhead = 4 * batchKeys
 
-// letters is mail in the order in which it is to be opened. It is the mail's own list, so it takes no memory.
+// letters is a queue of messages in the order of handling. It links the messages themselves, so it allocates nothing.
 type letters struct {
 	first, last *mail
 	n           int
-	load        int // the same in letters of one lock: how much work they are
+	load        int // sum of the weights: the work, in messages for one lock
 }
 
 func (q *letters) empty() bool { return q.first == nil }
@@ -57,17 +57,17 @@ func (q *letters) pop() *mail {
 	return m
 }
 
-// intake is mail that has come and was not opened yet. Requests that no caller blocks for, as those of LockAsync, lie at the node that
-// they are for, once there are many. Owned by the coordinator.
+// intake holds messages that have not been handled. Requests of callers that do not block, such as LockAsync, wait at
+// their node once there are many. Owned by the coordinator.
 type intake struct {
 	lanes [lanes]letters
-	share int // of a lane in a turn; answers have opensPerTurn in any case
+	share int // of a lane per turn; replies get at least opensPerTurn
 
-	pieces int // of queues that a turn goes through
-	looks  int // at locks that a turn takes for each round
+	pieces int // maximum number of queue pieces that a turn sweeps
+	looks  int // maximum number of locks that a turn visits in each round
 }
 
-// sort sorts mail that has come.
+// sort appends received messages to their lanes.
 func (c *coordinator) sort(now time.Duration, m *mail) {
 	for m != nil {
 		next := m.next
@@ -78,8 +78,8 @@ func (c *coordinator) sort(now time.Duration, m *mail) {
 	}
 }
 
-// laneOf is where a letter waits to be opened; nil if it was a request that is refused as it comes. The letter of that one is its
-// caller's again soon.
+// laneOf returns the lane of a message, or nil if it has rejected a request. The caller may then reuse the message
+// soon.
 func (c *coordinator) laneOf(now time.Duration, m *mail) *letters {
 	switch what := m.what.(type) {
 	case *actor.Request:
@@ -103,9 +103,10 @@ func (c *coordinator) laneOf(now time.Duration, m *mail) *letters {
 	return &c.intake.lanes[fromServer]
 }
 
-// aside is where a request lies that no caller blocks for: with all others, unless there are more than a turn opens. From then on callers
-// that block come before it. It may lie there for as long as its server says nothing, so its own bound runs from now on. With all others lies
-// only what the turn is sure to open, or one that came later and lies apart would come before it.
+// aside returns the lane of a request whose caller does not block: the common lane, until that has more than a turn
+// handles. From then on the request waits at its node, behind requests of callers that block. There it may wait for as
+// long as the server is silent, so its timeout starts now. The common lane takes only requests that this turn is sure
+// to handle: otherwise a later one at the node could overtake them.
 func (c *coordinator) aside(now time.Duration, r *actor.Request) *letters {
 	all, apart := &c.intake.lanes[fromCallers], &c.nodeOf(r.Key).wishes
 	if apart.empty() && all.load < c.intake.share {
@@ -120,7 +121,7 @@ func (c *coordinator) aside(now time.Duration, r *actor.Request) *letters {
 	return apart
 }
 
-// work opens what is due of each lane.
+// work handles the share of each lane.
 func (c *coordinator) work(now time.Duration) {
 	share := max(c.intake.share, opensPerTurn)
 	for i := range c.intake.lanes {
@@ -132,7 +133,7 @@ func (c *coordinator) work(now time.Duration) {
 	}
 }
 
-// workOff opens so much of a lane. The lane of a node stops when enough waits to be sent there.
+// workOff handles at most share of a lane. The lane of a node stops when enough commands wait there.
 func (c *coordinator) workOff(now time.Duration, lane *letters, share int, n *node) {
 	for left := share; left > 0 && !lane.empty() && !c.closed && (n == nil || !n.full()); {
 		m := lane.pop()
@@ -141,7 +142,7 @@ func (c *coordinator) workOff(now time.Duration, lane *letters, share int, n *no
 	}
 }
 
-// weight is how much work a letter is, in letters of one lock.
+// weight returns the work of a message, in messages for one lock.
 func (c *coordinator) weight(m *mail) int {
 	switch what := m.what.(type) {
 	case hears:
@@ -152,7 +153,7 @@ func (c *coordinator) weight(m *mail) int {
 	return weight(m)
 }
 
-// weight is how much work a letter is by itself, whoever else hears of it.
+// weight returns the work of a message itself, without that of its audience.
 func weight(m *mail) int {
 	switch what := m.what.(type) {
 	case *batch:
@@ -167,7 +168,7 @@ func weight(m *mail) int {
 	return 1
 }
 
-// hearing is how many locks a turn tells at most of what is to be heard on a channel.
+// hearing returns how many locks a turn steps, at most, for an event on a channel.
 func (c *coordinator) hearing(n *node, name string) int {
 	if ch := c.of(n).ears.channels[name]; ch != nil {
 		return max(1, min(ch.by.len(), c.intake.looks))
@@ -175,7 +176,7 @@ func (c *coordinator) hearing(n *node, name string) int {
 	return 1
 }
 
-// load is how many replies an answer brings, and those of the bundle that it came with.
+// load returns the number of replies of a bundle.
 func (b *batch) load() (replies int) {
 	for ; b != nil; b = b.next {
 		replies += len(b.commands)
@@ -183,8 +184,8 @@ func (b *batch) load() (replies int) {
 	return replies
 }
 
-// full reports whether so much waits to be sent to a node that it has no use for more. Of one that does not answer nothing leaves, so
-// what is asked for there waits at its lock, where it can be given up.
+// full reports whether enough acquires wait to be sent to a node. A node that is down is never full: its requests wait
+// at their locks, where they can be cancelled.
 func (n *node) full() bool {
 	if n.link.down {
 		return false
@@ -196,7 +197,7 @@ func (n *node) full() bool {
 	return waiting >= queuedAhead
 }
 
-// unopened reports whether there is mail that the next turn can open.
+// unopened reports whether there are messages that the next turn can handle.
 func (c *coordinator) unopened() bool {
 	for i := range c.intake.lanes {
 		if !c.intake.lanes[i].empty() {
@@ -211,7 +212,7 @@ func (c *coordinator) unopened() bool {
 	return false
 }
 
-// refuseSome answers mail after the close, so much a turn, and reports whether that was all.
+// refuseSome rejects messages after the close, a bounded number per turn. It reports whether none are left.
 func (c *coordinator) refuseSome(now time.Duration) (all bool) {
 	left := max(c.intake.share, opensPerTurn)
 	refuse := func(lane *letters) {
@@ -228,7 +229,7 @@ func (c *coordinator) refuseSome(now time.Duration) (all bool) {
 	return c.lettersLeft() == 0
 }
 
-// lettersLeft is how much mail was not opened yet.
+// lettersLeft returns the number of messages that have not been handled.
 func (c *coordinator) lettersLeft() (n int) {
 	for i := range c.intake.lanes {
 		n += c.intake.lanes[i].n

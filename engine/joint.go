@@ -8,14 +8,14 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// ErrReenters is the verdict of a request for several locks whose owner holds one of them already: they are to
-// be taken one by one. Nothing was sent.
+// ErrReenters is the result of a request for several locks when the owner holds one of them already: the caller must
+// acquire them one by one. No command was sent.
 var ErrReenters = errors.New("lockwheel: one of the locks is held already by the same owner")
 
-// OneSlot reports whether two keys lie in one slot of a cluster, so that one script can have both.
+// OneSlot reports whether two keys lie in one slot of a cluster, so that one script can use both.
 func OneSlot(key, other string) bool { return slotOf(key) == slotOf(other) }
 
-// reenters reports whether an owner who wants several locks holds one of them.
+// reenters reports whether the owner holds one of the locks of a request for several.
 func (c *coordinator) reenters(now time.Duration, j *actor.Joint) bool {
 	return slices.ContainsFunc(j.Parts, func(part actor.Part) bool {
 		l := c.locks.of(part.Key)
@@ -23,9 +23,9 @@ func (c *coordinator) reenters(now time.Duration, j *actor.Joint) bool {
 	})
 }
 
-// together does what the steps of other locks left to do: lets locks settle that were changed, and asks for
-// those whose turn it is. Both can lead to more of it.
-// Whoever is at it already takes that as well: very many locks are no deep recursion.
+// together runs what steps have left to do for other locks: it nudges changed locks, and acquires for requests that
+// have become the first in line. Both can cause more of it. A nested call returns at once and leaves the work to the
+// outer one, so very many locks cause no deep recursion.
 func (c *coordinator) together(now time.Duration) {
 	if c.gathers {
 		return
@@ -52,9 +52,9 @@ func (c *coordinator) together(now time.Duration) {
 	}
 }
 
-// gather asks for all locks of a request, whose turn it is at one of them. If another one is somebody's in
-// this engine, or somebody waits for it, the request waits there. While the engine shuts down it stays where it is: there it is
-// found and refused, and where it would wait all may have been refused before.
+// gather acquires all locks of a request that has become the first in line at one of them. If another of the locks is
+// held or waited for in this engine, the request waits there instead. During a shutdown the request does not move: the
+// drain rejects it where it is, and may have passed the other lock already.
 func (c *coordinator) gather(now time.Duration, r *actor.Request) {
 	if !r.Asks(now) || c.fx.Draining {
 		return
@@ -63,7 +63,7 @@ func (c *coordinator) gather(now time.Duration, r *actor.Request) {
 	if !r.Claimed() {
 		locks, free := c.claimable(now, r)
 		if !free {
-			if lead.Key() != "" { // it may have been left, and finished
+			if lead.Key() != "" { // it may have been cancelled, and the lock finished
 				c.step(now, lead, &actor.Message{Kind: actor.Nudged})
 			}
 			return
@@ -74,8 +74,8 @@ func (c *coordinator) gather(now time.Duration, r *actor.Request) {
 	c.after(now, lead)
 }
 
-// claimable finds or makes the locks of a request. If one of them cannot be claimed, the request waits there
-// or has its verdict, and free is false.
+// claimable returns the locks of a request, and creates those that are missing. If one of them cannot be reserved, the
+// request waits there or is rejected, and free is false.
 func (c *coordinator) claimable(now time.Duration, r *actor.Request) (locks []*actor.Lock, free bool) {
 	parts := r.Joint.Parts
 	for i := range parts {
@@ -107,7 +107,7 @@ func (c *coordinator) claimable(now time.Duration, r *actor.Request) (locks []*a
 	return locks, true
 }
 
-// giveBack releases what was granted to a request for several locks whose caller left.
+// giveBack releases what was granted to a cancelled request for several locks.
 func (c *coordinator) giveBack(now time.Duration, r *actor.Request) {
 	if r.Err != nil {
 		return

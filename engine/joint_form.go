@@ -2,7 +2,7 @@ package engine
 
 import "github.com/lockwheel/lockwheel/actor"
 
-// The form of the script that takes several locks at once.
+// The encoding of the script that acquires several locks atomically.
 
 func (w *writer) partKeys(b *batch) {
 	for i := range b.commands {
@@ -33,7 +33,7 @@ func (w *writer) joins(b *batch) {
 	}
 }
 
-// partBy reads {n, ttl, holder}: the n-th lock is someone else's; or {n, why}: the server refused it.
+// partBy decodes {n, ttl, holder}, if the n-th lock is held by another, or {n, error}, if the server rejected it.
 func partBy(row []message) answer {
 	if len(row) < 2 {
 		return garbled()

@@ -7,15 +7,15 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// known is what is looked for among very many claims on one name, so that no other one is looked at: kept up with each step, and
-// as large as the claims.
+// known indexes the locks of a name once they are very many, so that finding one does not examine the others. It is
+// updated with each step and is as large as the group. Owned by the coordinator.
 type known struct {
-	holders owners  // of those that are held or were
+	holders owners  // by the owner that holds them or did
 	held    claims  // those that are held, and some that were
-	tenures tenures // by their numbers in Redis
+	tenures tenures // by tenure
 }
 
-// many is what is known of very many claims.
+// many returns the indexes, and builds them on first use.
 func (g *group) many() *known {
 	if g.known == nil {
 		g.known = &known{}
@@ -29,7 +29,7 @@ func (g *group) many() *known {
 	return g.known
 }
 
-// claimed takes in who has a claim now.
+// claimed updates the owner of a lock.
 func (k *known) claimed(l *actor.Lock) {
 	k.holders.remove(l)
 	k.holders.add(l, l.Owner())
@@ -44,7 +44,8 @@ func (k *known) remove(l *actor.Lock) {
 	k.tenures.remove(l)
 }
 
-// believed is a copy of those that are held at that moment. Those that are no more go: each is granted once before.
+// believed returns a copy of the locks that are validly held. It removes those that are no longer held: each is removed
+// at most once per grant.
 func (k *known) believed(now time.Duration) (some []*actor.Lock) {
 	for _, l := range k.held.all() {
 		switch {
@@ -57,7 +58,7 @@ func (k *known) believed(now time.Duration) (some []*actor.Lock) {
 	return some
 }
 
-// claimed takes in claims that have another owner now, and numbers that claims have since, or are to release.
+// claimed updates the indexes with new owners of locks, new tenures, and new orphans.
 func (c *coordinator) claimed() {
 	for i, l := range c.fx.Claimed {
 		if g := c.groups[l.Key()]; g != nil && g.known != nil {
@@ -74,13 +75,13 @@ func (c *coordinator) claimed() {
 	c.fx.Claimed, c.fx.Numbered = c.fx.Claimed[:0], c.fx.Numbered[:0]
 }
 
-// tenures are claims by the numbers that they have in Redis, or are to release. Of each claim they are few.
+// tenures indexes locks by their tenures and by the orphans that they are to release. A lock has few of them.
 type tenures struct {
 	claims map[uint64]*actor.Lock
 	of     map[*actor.Lock][]uint64
 }
 
-// add takes in a number, and lets go of those that the claim has no more.
+// add adds a tenure of a lock and removes those that the lock no longer has.
 func (t *tenures) add(l *actor.Lock, tenure uint64) {
 	if t.of == nil {
 		t.claims, t.of = make(map[uint64]*actor.Lock), make(map[*actor.Lock][]uint64)
@@ -108,7 +109,7 @@ func (t *tenures) forget(l *actor.Lock, tenure uint64) {
 	}
 }
 
-// having is the claim with that number; nil if there is none.
+// having returns the lock with that tenure, or nil.
 func (t *tenures) having(tenure uint64) *actor.Lock {
 	if l := t.claims[tenure]; l != nil && (l.Knows(tenure) || l.Haunted(tenure)) {
 		return l

@@ -7,41 +7,43 @@ import (
 )
 
 const (
-	// leaveMost is how many channels one UNSUBSCRIBE names, and leaveWhole how many a connection may have that is closed as it is: Redis
-	// leaves 300 000 channels of a connection that is closed in one go, for which all others wait for 0.2 s.
+	// leaveMost is the maximum number of channels per UNSUBSCRIBE. A connection with at most leaveWhole channels is
+	// simply closed. For more this is slow: when a connection with 300 000 channels is closed, Redis removes them in
+	// one go and blocks all others for 0.2 s.
 	leaveMost, leaveWhole = 2048, 4096
-	// leaversMost is how many connections are left at a time; one more is closed as it is.
+	// leaversMost is how many connections are unsubscribed in slices at a time; a further one is closed at once.
 	leaversMost = 2
 )
 
-// leaver lets go of connections that nothing needs any more: first of their channels, so many at a time and with pauses as long as that
-// took, and then of them. It does so on a goroutine for each, and one for each two commands that have no answer.
+// leaver disposes of connections that are no longer needed. It unsubscribes their channels in slices, with a pause
+// after each that is as long as the slice took. Then it closes the connection. There is one goroutine per connection,
+// and one for each two commands without a reply.
 //
-// rueidis v1.0.79 expects one answer for its UNSUBSCRIBE and the PING that it writes behind it, and panics when both are refused, as a
-// script does that keeps the server busy. So both go as commands of their own. The answer to the first comes only if it is refused: there
-// are never more answers than rueidis expects, and fewer by one for each command. What comes instead are notes, one for each channel.
-// Nothing else can be asked on such a connection.
+// rueidis v1.0.79 expects one reply for its UNSUBSCRIBE and the PING that it appends. It panics if both are rejected,
+// as when a script keeps the server busy. So both are sent as commands of their own. The first has a reply only if it
+// is rejected: rueidis never gets more replies than it expects, and one less per command. Instead the server confirms
+// each channel with a note. The connection cannot be used for anything else.
 type leaver struct {
 	run      func(func())
-	over     <-chan struct{} // the engine is closed
-	patience time.Duration   // for the notes of a command; and for all that is left from then on
+	over     <-chan struct{} // closed with the engine
+	patience time.Duration   // limit for the notes of one command; once the engine is closed, for all the rest
 	under    atomic.Int32
 }
 
-// leaving counts the notes of a server about channels that are left.
+// leaving counts the notes about unsubscribed channels.
 type leaving struct {
-	open atomic.Int64  // that are to come
-	none chan struct{} // told when there are none
+	open atomic.Int64  // outstanding notes
+	none chan struct{} // receives when there are no more
 }
 
-// note is called on the goroutine of the connection.
+// note handles one note. It runs on the goroutine of the connection.
 func (l *leaving) note(kind string) {
 	if (kind == "unsubscribe" || kind == "sunsubscribe") && l.open.Add(-1) == 0 {
 		l.none <- struct{}{}
 	}
 }
 
-// leave returns at once. From then on nothing is heard on the connection.
+// leave disposes of a connection. It returns at once, and ignores messages of the connection from then on.
 func (l *leaver) leave(c *connection) {
 	notes := &leaving{none: make(chan struct{}, 1)}
 	c.leaving.Store(notes)
@@ -60,7 +62,7 @@ func (l *leaver) leave(c *connection) {
 	}
 }
 
-// few reports whether a connection has few channels.
+// few reports whether the connection has at most leaveWhole channels.
 func (c *connection) few() bool {
 	n := 0
 	for _, some := range c.joined {
@@ -69,7 +71,8 @@ func (c *connection) few() bool {
 	return n <= leaveWhole
 }
 
-// leaveAll goes on until all is left, or a command is refused.
+// leaveAll unsubscribes slice by slice. It stops when a command is rejected, the connection breaks, or a command takes
+// too long.
 func (l *leaver) leaveAll(c *connection, notes *leaving) {
 	late := time.NewTimer(l.patience)
 	defer late.Stop()
@@ -101,7 +104,7 @@ func (l *leaver) leaveAll(c *connection, notes *leaving) {
 	}
 }
 
-// pause reports whether the engine lives on.
+// pause waits. It returns false at once when the engine is closed.
 func (l *leaver) pause(d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -113,7 +116,8 @@ func (l *leaver) pause(d time.Duration) bool {
 	}
 }
 
-// slices are the channels of a connection, so many at a time, and those of one slot at a time where they are of a shard.
+// slices returns the channels of a connection in slices of at most leaveMost. With sharded pub/sub each slice has the
+// channels of one slot.
 func (c *connection) slices() (all [][]string) {
 	var last []string
 	for _, some := range c.joined {
@@ -147,11 +151,11 @@ func slotBySlot(channels []string) (all [][]string) {
 	return all
 }
 
-// unsubscribe asks for channels to be left. It waits for the answers that are expected, two of them, and says if one is a refusal.
+// unsubscribe sends one slice. It waits for the two replies that rueidis expects, and reports a rejection.
 func (c *connection) unsubscribe(channels []string, refused chan<- struct{}) {
 	b := c.client.B()
-	// rueidis has no UNSUBSCRIBE without a PING of its own, so it is made of another command that has no answer if all is well. If
-	// that cannot be written over any more, nothing is left, and the connection is closed.
+	// rueidis has no UNSUBSCRIBE without a PING of its own. So another command without a reply on success is renamed.
+	// If rueidis no longer allows that, nothing is unsubscribed, and the connection is closed.
 	command, name := b.Subscribe().Channel(channels...).Build(), "UNSUBSCRIBE"
 	if c.sharded {
 		command, name = b.Ssubscribe().Channel(channels...).Build(), "SUNSUBSCRIBE"

@@ -12,19 +12,19 @@ import (
 
 const retryFirst = 10 * time.Millisecond
 
-// link is what the coordinator knows of the way to the server. While it is down, one batch at a time
-// tries it, with backoff; all else waits, so that an outage costs neither calls nor memory.
+// link is the circuit breaker of a node. While it is down, one batch at a time probes the server, with backoff. All
+// other commands wait, so that an outage costs neither calls nor memory.
 type link struct {
 	down    bool
-	most    time.Duration // between tries
+	most    time.Duration // longest backoff
 	backoff time.Duration
 	tryAt   time.Duration
-	tries   int   // that failed since it is down
+	tries   int   // failed probes since it is down
 	cause   error // why it is down
-	refused bool  // the last try could not even connect
+	refused bool  // the last probe could not connect
 }
 
-// failed takes in that a batch had no answer. Those that were under way with it say nothing new.
+// failed handles a batch without a reply. Batches that were in flight with a failed one do not count again.
 func (k *link) failed(now time.Duration, cause error) {
 	if k.down && now < k.tryAt {
 		return
@@ -37,8 +37,8 @@ func (k *link) failed(now time.Duration, cause error) {
 
 func (k *link) answered() { k.down, k.backoff, k.tries, k.cause, k.refused = false, 0, 0, nil, false }
 
-// turn is which of so many kinds of commands comes at that place, the most urgent first. While the link is down, all
-// but renewals take turns: what breaks the connection whenever it is sent must not be all that is ever tried.
+// turn maps a place in the order of priority to the class of commands that gets it. While the breaker is down, all
+// classes but renewals rotate: a command that breaks the connection must not be the only one that is ever tried.
 func (k *link) turn(place, kinds int) int {
 	if !k.down || place == 0 {
 		return place
@@ -46,11 +46,11 @@ func (k *link) turn(place, kinds int) int {
 	return 1 + (place-1+k.tries-1)%(kinds-1)
 }
 
-// refuses reports whether a try a moment ago could not connect, so that the next one is not worth waiting for.
+// refuses reports whether a recent probe could not connect, so that waiting for the next is pointless.
 func (k *link) refuses(now time.Duration) bool { return k.refused && now < k.tryAt }
 
-// unconnected reports whether a call failed because there was no connection and none could be made, for want of a way to the
-// server or because that lets nobody in.
+// unconnected reports whether a call failed because no connection could be made: the server was unreachable, or it
+// rejects connections.
 func unconnected(cause error) bool {
 	switch e := cause.(type) {
 	case *clientError:
@@ -63,18 +63,18 @@ func unconnected(cause error) bool {
 	return false
 }
 
-// NotConnected is why a connection could not be made: what was returned by a dialer, by the handshake of TLS, or by a function
-// that has the credentials.
+// NotConnected reports that a connection could not be made. Err is the error of the dialer, of the TLS handshake, or of
+// the function that supplies credentials.
 type NotConnected struct{ Err error }
 
-// Error returns the text of what was returned.
+// Error returns the text of Err.
 func (e *NotConnected) Error() string { return e.Err.Error() }
 
-// Unwrap returns what was returned.
+// Unwrap returns Err.
 func (e *NotConnected) Unwrap() error { return e.Err }
 
-// clientError is an error of the client. It may be one of a caller's dialer, so it is looked into before it comes to the loop, by
-// who made the call; the loop does not even ask for its text.
+// clientError is an error of the client. It may wrap an error of the program's dialer. The goroutine that made the call
+// examines it; the loop does not even call its Error method.
 type clientError struct {
 	error
 	dial bool
@@ -84,16 +84,16 @@ func (e *clientError) Unwrap() error { return e.error }
 
 func ofClient(err error) error {
 	var none *NotConnected
-	var op *net.OpError // of a client that the caller brought
+	var op *net.OpError // from a client that the program supplied
 	return &clientError{OfNoContext(err), errors.As(err, &none) || errors.As(err, &op) && op.Op == "dial"}
 }
 
-// open reports whether a batch may leave while so many are out.
+// open reports whether the breaker allows a batch, with out batches in flight.
 func (k *link) open(now time.Duration, out int) bool {
 	return !k.down || out == 0 && now >= k.tryAt
 }
 
-// ofOrder is why an order of a subscriber failed.
+// ofOrder wraps the error of a subscriber's order.
 func ofOrder(err error) error {
 	if _, answered := rueidis.IsRedisErr(err); err == nil || err == errStranger || err == errNoneFree || answered {
 		return err

@@ -6,80 +6,81 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// mail is one message to the loop: the poster's until post, then the loop's. It is the mailbox's own
-// list node, so posting allocates nothing that the poster did not have already.
+// mail is one message to the loop. The poster owns it until post, then the loop does. It is the list node of the
+// mailbox, so posting allocates nothing in addition.
 type mail struct {
 	next *mail
 	what any // a *actor.Request that is new, a *batch that came back, or one of the following
 }
 
-// What the loop is told besides. A node is whose subscriber says so, nil when there is one server.
+// The other messages to the loop. In those of a subscriber, node is the subscriber's node, or nil when there is one
+// server.
 type (
-	inspects struct { // request wants stats filled in
+	inspects struct { // fill in stats, then complete the request
 		request *actor.Request
 		stats   *Stats
 	}
-	givesUp struct { // the request's caller left
+	givesUp struct { // the caller cancelled the request
 		request *actor.Request
 		cause   error
 	}
-	giveUp struct { // their callers left together
+	giveUp struct { // the callers cancelled these requests together
 		requests []*actor.Request
 		cause    error
 	}
-	alarms struct{} // something is due
-	// Of a node's pub/sub connections, which are numbered in the order in which they came to be.
-	subscribes struct { // the channel is listened to
+	alarms struct{} // a timer is due
+	// Messages about a node's pub/sub connections, which are numbered in the order of their creation.
+	subscribes struct { // the channel is subscribed
 		node    *node
 		channel string
-		on      int // that connection
+		on      int // number of the connection
 	}
-	hears struct { // a message on the channel
+	hears struct { // a message arrived on the channel
 		node    *node
 		channel string
 	}
-	silenced struct { // the channel is not listened to any more, unasked: its slot moved
+	silenced struct { // the server unsubscribed the channel, because its slot moved
 		node    *node
 		channel string
 		on      int
 	}
 	orderDone struct { // the subscriber is free again; err if its order failed
 		node *node
-		on   int // the connection on which channels were joined
-		gone int // connections up to that one are no more
+		on   int // the connection that the order used
+		gone int // connections up to this number no longer exist
 		err  error
 	}
-	deaf struct { // a connection broke, and with it all there were
+	deaf struct { // a connection broke, and the others were closed with it
 		node *node
 		gone int
 	}
-	replaced struct { // Sentinel names that master
+	replaced struct { // Sentinel names another master
 		address string
 	}
-	charts struct { // of the cluster, or err if nobody told
+	charts struct { // a topology, or err if no node sent one
 		chart *chart
 		err   error
 	}
 )
 
-// shut marks a mailbox that takes no more mail.
+// shut marks a closed mailbox.
 var shut = &mail{}
 
-// mailbox is a queue with many producers and one consumer, without locks: a stack that the consumer
-// takes whole and turns round.
+// mailbox is a lock-free queue with many producers and one consumer. It is a stack that the consumer takes whole and
+// reverses.
 type mailbox struct {
 	newest atomic.Pointer[mail]
-	asleep atomic.Bool   // the consumer sleeps, or is about to; whoever clears it rings
-	bell   chan struct{} // of one slot: a ring is not lost when the consumer is not there yet
+	asleep atomic.Bool   // the consumer sleeps or is about to; the goroutine that clears it sends on bell
+	bell   chan struct{} // capacity 1, so that a wakeup is not lost before the consumer waits
 }
 
 func newMailbox() *mailbox { return &mailbox{bell: make(chan struct{}, 1)} }
 
-// post puts mail in and wakes the consumer if it sleeps. It never blocks. It reports false, and keeps
-// nothing, once the mailbox is shut. Safe for concurrent use.
+// post adds a message and wakes the consumer if it sleeps. It never blocks. Once the mailbox is closed, it returns
+// false and keeps nothing. Safe for concurrent use.
 func (b *mailbox) post(m *mail) bool { return b.postChain(m, m) }
 
-// postChain is post for mail that is to be taken together: a chain from the newest to the oldest.
+// postChain posts messages that are to be taken together, linked from the newest to the oldest.
 func (b *mailbox) postChain(last, first *mail) bool {
 	for {
 		newest := b.newest.Load()
@@ -97,7 +98,7 @@ func (b *mailbox) postChain(last, first *mail) bool {
 	return true
 }
 
-// take returns all mail, oldest first. The consumer's.
+// take returns all messages, oldest first. For the consumer only.
 func (b *mailbox) take() *mail {
 	if b.newest.Load() == nil {
 		return nil
@@ -105,7 +106,7 @@ func (b *mailbox) take() *mail {
 	return oldestFirst(b.newest.Swap(nil))
 }
 
-// shutDown refuses all mail from now on and returns what was there. The consumer's.
+// shutDown closes the mailbox and returns the messages that were in it. For the consumer only.
 func (b *mailbox) shutDown() *mail { return oldestFirst(b.newest.Swap(shut)) }
 
 func oldestFirst(newest *mail) (oldest *mail) {
@@ -115,8 +116,8 @@ func oldestFirst(newest *mail) (oldest *mail) {
 	return oldest
 }
 
-// lieDown announces that the consumer is about to sleep on the bell. It reports false when there is
-// mail, and then nobody rings.
+// lieDown announces that the consumer is about to wait on bell. It returns false if there is a message; then the
+// announcement is withdrawn.
 func (b *mailbox) lieDown() bool {
 	b.asleep.Store(true)
 	if b.newest.Load() == nil {
@@ -126,7 +127,7 @@ func (b *mailbox) lieDown() bool {
 	return false
 }
 
-// getUp takes the announcement back. Whoever was quicker has rung: the ring is used up.
+// getUp withdraws the announcement. If a producer has cleared it already, getUp consumes the wakeup.
 func (b *mailbox) getUp() {
 	if !b.asleep.CompareAndSwap(true, false) {
 		<-b.bell

@@ -10,17 +10,18 @@ import (
 	"github.com/lockwheel/lockwheel/scripts"
 )
 
-// A slot on its way from one node to another: who waits listens at the old one, and keys that have moved are released at the new one.
+// While a slot migrates, waiters listen at the source node, and keys that have moved are released at the target node.
 
 const (
-	// movingPoll is how often a lock whose slot is on its way is tried: its message may go to the node
-	// that the slot is going to, and is not heard here.
+	// movingPoll is how often a lock is tried while its slot migrates. Its message may go to the target node, where
+	// this engine does not listen.
 	movingPoll = 100 * time.Millisecond
-	// movingFor is for how long a slot is believed to be on its way after a node last said so, unless it has arrived.
+	// movingFor is how long a slot is considered migrating after a node last said so, unless its owner changes.
 	movingFor = 30 * time.Second
 )
 
-// moves notes that a node says that a slot is on its way. The first time every waiter of it is to ask, for it may have slept since before.
+// moves notes that a node said that a slot is migrating. The first time, all waiters of the slot check again: they may
+// have slept since before the migration.
 func (c *coordinator) moves(now time.Duration, slot uint16) {
 	k := c.cluster
 	if !k.onItsWay(now, slot) {
@@ -29,7 +30,7 @@ func (c *coordinator) moves(now time.Duration, slot uint16) {
 	k.moving[slot] = now + movingFor
 }
 
-// noticeMove reads TRYAGAIN: some keys of a call have moved, and others have not.
+// noticeMove handles TRYAGAIN: some keys of the call have moved and others have not.
 func (c *coordinator) noticeMove(now time.Duration, b *batch) {
 	if c.cluster != nil && !b.late && actor.Begins(b.failed.Error(), "TRYAGAIN") {
 		c.moves(now, b.slot)
@@ -44,17 +45,19 @@ func (k *cluster) onItsWay(now time.Duration, slot uint16) bool {
 	return is && now < until
 }
 
-// impatient shortens how long the holder of a lock is believed to keep it while its slot is on its way.
+// impatient caps the TTL of another's lock, and so the wait for it, while the slot migrates.
 func impatient(reply *actor.Reply) {
 	if reply.Status == actor.Taken && reply.TTL > movingPoll {
 		reply.TTL = movingPoll
 	}
 }
 
-// saying is a message that a script published where the slot is going to, to be published where it comes from as well.
+// saying is a message that a script published at the target node of a migration. It is published at the source node as
+// well.
 type saying struct{ address, channel, text string }
 
-// sayings are those of a bundle that was answered. Nobody else's channels need that: a message for the whole cluster is heard everywhere.
+// sayings returns the messages of a bundle to repeat. Only sharded pub/sub needs this: other messages reach the whole
+// cluster.
 func (w *writer) sayings(b *batch) (all []saying) {
 	for ; b != nil; b = b.next {
 		tells := forms[b.verb].tells
@@ -70,7 +73,8 @@ func (w *writer) sayings(b *batch) (all []saying) {
 	return all
 }
 
-// say publishes messages once more, after their releases were answered. It is as good as any message: who misses it asks later.
+// say publishes messages once more, after the replies to their releases. Delivery is not guaranteed, as with any
+// message: a waiter that misses one polls later.
 func (w *way) say(sayings []saying) {
 	for _, s := range sayings {
 		if node := w.client.Nodes()[s.address]; node != nil {

@@ -7,28 +7,27 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// node is one server as the coordinator sees it: what waits to be sent there, what is under way, and what
-// is listened to. Nodes share nothing, so that one that is silent holds nobody else up. Owned by the
-// coordinator.
+// node is one server as the coordinator sees it: the commands that wait, those in flight, and the subscriptions. Nodes
+// share nothing, so that a silent one does not delay the others. Owned by the coordinator.
 type node struct {
-	address  string // in a cluster, and behind Sentinel
-	slots    int    // how many it owns: without a cluster one or, of a master that was replaced, none
-	number   int    // of all nodes that ever were
+	address  string // set in a cluster and behind Sentinel
+	slots    int    // number of slots it owns; without a cluster 1, or 0 for a replaced master
+	number   int    // unique among all nodes ever created
 	queues   [actor.Verbs]queue
-	split    []*batch // refused as a whole: to be sent again in parts
-	wishes   letters  // that were not opened yet, of callers who do not wait for them at this moment
+	split    []*batch // retry batches: rejected as a whole, or redirected
+	wishes   letters  // unhandled requests of callers that do not block
 	link     link
 	ears     *ears
-	out      int              // batches with couriers
-	calls    []*batch         // those
-	underWay [actor.Verbs]int // of those, by what they do
-	syncing  int              // of those, with syncers
+	out      int              // bundles in flight
+	calls    []*batch         // those bundles
+	underWay [actor.Verbs]int // those by verb
+	syncing  int              // those with replica senders
 	inFlight int              // commands in them
-	pressed  bool             // somebody waits for a renewal that is queued
-	ahead    time.Duration    // by how much this machine's clock is ahead of its own
-	clock    serverClock      // its own
+	pressed  bool             // a request waits for a queued renewal
+	ahead    time.Duration    // this machine's clock minus the node's; negative: behind
+	clock    serverClock      // bound of the node's clock
 
-	unsettled bool // some of what waits may be for another node
+	unsettled bool // some of the waiting commands may belong to another node
 }
 
 func newNode(address string, lease time.Duration) *node {
@@ -39,7 +38,7 @@ func newNode(address string, lease time.Duration) *node {
 	}
 }
 
-// backlog reports whether something waits to be sent.
+// backlog reports whether commands wait to be sent.
 func (n *node) backlog() bool {
 	if len(n.split) > 0 {
 		return true
@@ -52,18 +51,18 @@ func (n *node) backlog() bool {
 	return false
 }
 
-// swept reports whether something that waits, or did, is being gone through.
+// swept reports whether a sweep of its queues is in progress.
 func (n *node) swept() bool {
 	return slices.ContainsFunc(n.queues[:], func(q queue) bool { return q.sweep.on })
 }
 
-// busy reports whether an answer is under way.
+// busy reports whether a reply is outstanding.
 func (n *node) busy() bool { return n.out > 0 }
 
-// asked reports whether the server may still answer something.
+// asked reports whether the server may still send a reply.
 func (n *node) asked() bool { return !n.link.down && (n.busy() || n.backlog()) }
 
-// of is the node that a piece of mail is about.
+// of returns the node that a message refers to.
 func (c *coordinator) of(n *node) *node {
 	if n == nil {
 		return c.node
@@ -71,13 +70,13 @@ func (c *coordinator) of(n *node) *node {
 	return n
 }
 
-// unreachable reports whether what has no answer yet has to do without: some server is down, and no other
-// is asked anything.
+// unreachable reports whether outstanding replies are not expected: some server is down, and no other has commands
+// queued or in flight.
 func (c *coordinator) unreachable() bool {
 	return c.down() && !slices.ContainsFunc(c.nodes, (*node).asked)
 }
 
-// silent is a server that does not answer; nil if all do. Nobody asks one that owns nothing any more.
+// silent returns a server that is down, or nil. It ignores nodes without slots, which get no commands.
 func (c *coordinator) silent() *node {
 	for _, n := range c.nodes {
 		if n.link.down && n.slots > 0 {
@@ -87,10 +86,10 @@ func (c *coordinator) silent() *node {
 	return nil
 }
 
-// down reports whether some server does not answer.
+// down reports whether some server is down.
 func (c *coordinator) down() bool { return c.silent() != nil }
 
-// outside is how many batches are with couriers.
+// outside returns the number of bundles in flight.
 func (c *coordinator) outside() (batches int) {
 	for _, n := range c.nodes {
 		batches += n.out

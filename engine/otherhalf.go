@@ -8,15 +8,16 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// A master that follows another one may have a tenure again that this engine released. Of a read/write lock it can be one half
-// that keeps this engine from the other. Nobody has it, so it is released as what it is.
+// A master that was a replica may still have a tenure that this engine has released. One half of a read/write lock can
+// then block this engine from the other half. Such a tenure has no holder, so it is released as an orphan.
 
-// otherHalf looks whether a read/write lock is refused for a tenure of this engine in its other half that nobody has, and has
-// that released: then the lock is asked for again at once. A tenure that is asked for, held, or being released is somebody's.
+// otherHalf checks whether a read/write lock was rejected because of a tenure of this engine in the other half that has
+// no holder. If so, it has the tenure released, and the lock is acquired again at once. A tenure that is being
+// acquired, held or released is in use and is left alone.
 func (c *coordinator) otherHalf(now time.Duration, command *actor.Command, reply *actor.Reply) {
 	l := command.Lock
 	if command.Tenure != l.Tenure() || command.Verb != l.UnderWay() {
-		return // it tells how the lock was when another tenure was asked for
+		return // the reply describes the lock when another tenure was requested
 	}
 	if tenure, own := c.fx.Own(reply.Writer); own {
 		reply.Doomed = c.endsWriter(now, l.Key(), tenure, reply.TTL)
@@ -29,7 +30,7 @@ func (c *coordinator) otherHalf(now time.Duration, command *actor.Command, reply
 	}
 }
 
-// endsWriter has the tenure of a writer released if nobody has it, and reports whether that is so.
+// endsWriter has a writer's tenure released if it has no holder, and reports whether that will happen.
 func (c *coordinator) endsWriter(now time.Duration, key string, tenure uint64, ttl time.Duration) bool {
 	l, at := c.locks.find(key)
 	switch {
@@ -44,7 +45,7 @@ func (c *coordinator) endsWriter(now time.Duration, key string, tenure uint64, t
 	return !l.Knows(tenure) && c.ends(now, l, tenure, ttl)
 }
 
-// endsReader does so with the tenure of a reader. Until it is released it has a claim.
+// endsReader does the same for a reader's tenure. That tenure has a lock until it is released.
 func (c *coordinator) endsReader(now time.Duration, key string, tenure uint64, ttl time.Duration) bool {
 	g := c.groups[key]
 	l := g.having(tenure)
@@ -52,7 +53,7 @@ func (c *coordinator) endsReader(now time.Duration, key string, tenure uint64, t
 	case l != nil:
 		return !l.Knows(tenure) && c.ends(now, l, tenure, ttl)
 	case g.spoils(tenure):
-		return false // a reader asks for it, or will
+		return false // a reader acquires with it, or will
 	}
 	if g == nil {
 		g = &group{}
@@ -63,8 +64,8 @@ func (c *coordinator) endsReader(now time.Duration, key string, tenure uint64, t
 	return c.ends(now, l, tenure, ttl)
 }
 
-// spoils reports whether a claim may ask with a number that it does not have yet: that of its owner's writer. Of very many
-// claims only who asked as an owner can do that.
+// spoils reports whether a lock may acquire with a number that it does not have yet: that of its owner's writer. If
+// there are very many locks, it examines only those of requests with an owner.
 func (g *group) spoils(number uint64) bool {
 	if g == nil || g.claims.few() {
 		return g.first(func(l *actor.Lock) bool { return l.Spoils(number) }) != nil
@@ -77,7 +78,7 @@ func (g *group) spoils(number uint64) bool {
 	return false
 }
 
-// ends has a lock release a tenure that nobody has, now, and reports whether the server may let it.
+// ends has a lock release an orphan now. It returns false if the server has permanently rejected the release.
 func (c *coordinator) ends(now time.Duration, l *actor.Lock, tenure uint64, ttl time.Duration) bool {
 	if !l.Haunted(tenure) {
 		l.Haunt(now, tenure, ttl, c.fx)

@@ -6,8 +6,8 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// owners are the claims of one name by an owner: by the one that asked for them, of requests that carried one, or by the one that has
-// them. As many as there are claims at most.
+// owners indexes the locks of one name by owner: the owner that requested them, or the one that holds them. It has at
+// most as many entries as there are locks.
 type owners struct {
 	claims map[uint64]*claims
 	of     map[*actor.Lock]uint64
@@ -38,7 +38,7 @@ func (o *owners) remove(l *actor.Lock) {
 	}
 }
 
-// expected reports whether a quorum of that number waits for a claim.
+// expected reports whether the quorum with that number waits for one of the locks.
 func (c *coordinator) expected(key string, owner uint64) bool {
 	g := c.groups[key]
 	if g == nil || g.owners.claims[owner] == nil {
@@ -50,8 +50,9 @@ func (c *coordinator) expected(key string, owner uint64) bool {
 	}) != nil
 }
 
-// reunite lets who waits as the owner of a lock that was just granted re-enter that one, or read beside it, and refuses
-// who waits to become the writer of what it reads. All are looked at once: then none of that owner waits for itself.
+// reunite handles requests that wait although their owner has just been granted a lock of the name. They re-enter it or
+// read beside it; those that would upgrade from read to write are rejected. All are examined at once, so that
+// afterwards no owner waits for itself.
 func (c *coordinator) reunite(now time.Duration) {
 	for len(c.fx.Reunites) > 0 {
 		last := len(c.fx.Reunites) - 1
@@ -74,15 +75,15 @@ func (c *coordinator) reunite(now time.Duration) {
 	}
 }
 
-// readAlready refuses those who wait to write as an owner who was granted the read.
+// readAlready rejects waiting writers of an owner that was granted the read.
 func (c *coordinator) readAlready(now time.Duration, reader *actor.Lock, owner uint64) {
 	if reader.Kind() == actor.Read {
 		c.refuseUpgrades(now, reader.Key(), owner)
 	}
 }
 
-// stranded looks after those who re-entered what their owner lost meanwhile, and wait for it again: the owner may have the
-// other half.
+// stranded handles requests that re-entered a lock which their owner then lost, and that wait for it again. The owner
+// may hold the other half.
 func (c *coordinator) stranded(now time.Duration, l *actor.Lock, owner uint64) {
 	if l.Kind() == actor.Write {
 		if c.groups[l.Key()].holding(owner, actor.Read, now) != nil {
@@ -99,7 +100,7 @@ func (c *coordinator) stranded(now time.Duration, l *actor.Lock, owner uint64) {
 	}
 }
 
-// rejoinAll moves those who wait for claims as one owner to another of them.
+// rejoinAll moves the waiting requests of one owner from several locks to another one.
 func (c *coordinator) rejoinAll(now time.Duration, from []*actor.Lock, to *actor.Lock, owner uint64) {
 	for _, other := range from {
 		if other != to && other.Kind() == to.Kind() {
@@ -108,8 +109,8 @@ func (c *coordinator) rejoinAll(now time.Duration, from []*actor.Lock, to *actor
 	}
 }
 
-// besideIts lets those who wait to read as the owner of a writer that was just granted read beside it: one claim asks for
-// all of them.
+// besideIts handles requests that wait to read when their owner has just been granted the write: they read beside it.
+// One lock acquires for all of them.
 func (c *coordinator) besideIts(now time.Duration, writer *actor.Lock, its *claims, owner uint64) {
 	if its == nil {
 		return
@@ -125,26 +126,27 @@ func (c *coordinator) besideIts(now time.Duration, writer *actor.Lock, its *clai
 	}
 }
 
-// numberFree reports whether a reader may have the writer's number.
+// numberFree reports whether a reader may use the writer's number.
 func (c *coordinator) numberFree(writer *actor.Lock) bool {
 	number, g := writer.Tenure(), c.groups[writer.Key()]
 	spoils := func(other *actor.Lock) bool { return other.Spoils(number) }
 	if g == nil || g.claims.few() {
 		return g.first(spoils) == nil && !writer.Spoiled()
 	}
-	// Only who asked as its owner has been beside it: while there are claims it is not handed on.
+	// Only a lock requested by its owner has been beside it: while there are locks in the group, the write is not
+	// handed off.
 	its := g.owners.claims[writer.Owner()]
 	return (its == nil || its.first(spoils) == nil) && !writer.Spoiled()
 }
 
-// refuseUpgrades refuses those who wait to write as an owner who reads.
+// refuseUpgrades rejects waiting writers of an owner that reads.
 func (c *coordinator) refuseUpgrades(now time.Duration, key string, owner uint64) {
 	if l := c.locks.of(key); l != nil && l.RefuseUpgrades(now, owner, c.fx) {
 		c.step(now, l, &actor.Message{Kind: actor.Nudged})
 	}
 }
 
-// rejoin moves those who wait for a claim to another one.
+// rejoin moves the waiting requests of an owner from one lock to another.
 func (c *coordinator) rejoin(now time.Duration, from, to *actor.Lock, owner uint64) {
 	moved := false
 	for r := from.Waiting(owner); r != nil; r = from.Waiting(owner) {
