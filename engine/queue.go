@@ -2,30 +2,30 @@ package engine
 
 import "github.com/lockwheel/lockwheel/actor"
 
-// queue is what waits to be sent to a node of one verb, first in, first out: what is asked for the first time, and apart from that what is
-// asked again, because another had the lock. However many ask again, a caller of a lock that is free is not behind them. Those that are
-// not to leave any more stay in it until they come first, or until there are many of them: so each costs the same,
-// however many there are. It has no more memory than what waits, but for a little.
+// queue holds the commands of one verb that wait to be sent to a node. It has two FIFO lists: first attempts, and
+// repeated attempts for locks that were held. So however many retry, a caller of a free lock does not wait behind them.
+// Stale commands stay until they reach the head, or until there are many of them and a sweep removes them. So the cost
+// per stale command is constant, however long the queue is. The queue uses little more memory than its commands.
 type queue struct {
 	first, again chain
 	spare        *piece
 	spares       int
-	pressing     int // all but routine renewals
-	parts        int // as many more lie in calls that were refused as a whole
-	stale        int // of both, those that are not to leave any more
+	pressing     int // commands other than routine renewals
+	parts        int // further commands of the verb, in retry batches
+	stale        int // commands in the lists and in retry batches that are no longer to be sent
 	sweep        sweep
 }
 
 const (
-	// pieceCommands is how many commands a piece of a queue has room for.
+	// pieceCommands is the capacity of a piece, in commands.
 	pieceCommands = 32
-	// keepPieces is how many empty pieces a queue keeps in any case.
+	// keepPieces is the maximum number of empty pieces that a queue keeps.
 	keepPieces = 128
-	// againShare is which part of a call is for those that are asked again, while others are asked for the first time.
+	// againShare divides a call: one part in againShare is for repeated attempts while first attempts wait.
 	againShare = 4
 )
 
-// piece is some commands, one after the other: nothing is copied when a queue grows.
+// piece is a fixed-size block of commands, so that growing a queue copies nothing.
 type piece struct {
 	next     *piece
 	from, to int
@@ -34,7 +34,7 @@ type piece struct {
 
 func (p *piece) waiting() []actor.Command { return p.commands[p.from:p.to] }
 
-// chain is a list of commands.
+// chain is a FIFO list of commands, as a linked list of pieces.
 type chain struct {
 	head, tail *piece
 	n          int
@@ -42,7 +42,7 @@ type chain struct {
 
 func (q *queue) len() int { return q.first.n + q.again.n }
 
-// of is where a command waits.
+// of returns the list that a command belongs to.
 func (q *queue) of(c *actor.Command) *chain {
 	if c.Again {
 		return &q.again
@@ -64,7 +64,7 @@ func (q *queue) push(c *actor.Command) {
 	}
 }
 
-// extend gives a list another piece.
+// extend appends a piece to a list.
 func (q *queue) extend(list *chain) *piece {
 	p := q.spare
 	if p == nil {
@@ -82,7 +82,7 @@ func (q *queue) extend(list *chain) *piece {
 	return p
 }
 
-// oldest is the command that comes first; nil if there is none.
+// oldest returns the first command, or nil.
 func (list *chain) oldest() *actor.Command {
 	if list.n == 0 {
 		return nil
@@ -90,7 +90,7 @@ func (list *chain) oldest() *actor.Command {
 	return &list.head.commands[list.head.from]
 }
 
-// drop lets go of the oldest.
+// drop removes the first command.
 func (q *queue) drop(list *chain) {
 	p := list.head
 	c := &p.commands[p.from]
@@ -111,7 +111,7 @@ func (q *queue) drop(list *chain) {
 	}
 }
 
-// free takes an empty piece back.
+// free keeps an empty piece for reuse, up to keepPieces.
 func (q *queue) free(p *piece) {
 	if q.spares == keepPieces {
 		return

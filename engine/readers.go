@@ -6,19 +6,19 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// asideFirst is how long new readers let a writer of their engine come first, at first. They do it for at most
-// asideMost at a time: readers of other engines may be what keeps it out.
+// asideFirst and asideMost are the shortest and the longest time for which new readers let a writer of their engine go
+// first. The time is bounded because readers of other engines may keep that writer out.
 const asideFirst, asideMost = time.Second, time.Minute
 
-// aside is how a stream of readers does not keep a writer of the same engine out for ever: those who come
-// while it waits stand aside, until it has the lock or left, or for a time that is over in any case, because
-// somebody who reads may wait for them. Then they all read, and the next ones stand aside for twice as long.
+// aside prevents a continuous stream of local readers from starving a local writer. New readers wait until the writer
+// has the lock or has left, or until a deadline. The deadline always ends the wait, because a current reader may be
+// waiting for one of them. Then they all read, and the next readers wait for twice as long.
 type aside struct {
 	until  time.Duration
 	length time.Duration
 }
 
-// next is until when a reader who comes now stands aside.
+// next returns until when a new reader waits.
 func (a *aside) next(now time.Duration) time.Duration {
 	if now >= a.until {
 		a.length = min(max(2*a.length, asideFirst), asideMost)
@@ -27,8 +27,8 @@ func (a *aside) next(now time.Duration) time.Duration {
 	return a.until
 }
 
-// reader finds or makes the claim of somebody who wants to read. It decides the request, and returns nil,
-// if that one does not wait and the writer, which may be nil, does.
+// reader returns the lock for a read request, and creates it if there is none. writer may be nil. It rejects a request
+// that does not wait if the writer waits, and returns nil.
 func (c *coordinator) reader(now time.Duration, writer *actor.Lock, r *actor.Request) *actor.Lock {
 	g := c.groups[r.Key]
 	if r.Tag == actor.Force {
@@ -53,7 +53,7 @@ func (c *coordinator) reader(now time.Duration, writer *actor.Lock, r *actor.Req
 	return l
 }
 
-// newReader makes a claim. From then on the writer is not handed on within this engine.
+// newReader creates a reader's lock. From then on the write is not handed off within this engine.
 func (c *coordinator) newReader(writer *actor.Lock, r *actor.Request) *actor.Lock {
 	if writer != nil && writer.Kind() == actor.Write {
 		writer.Share(true)
@@ -61,8 +61,8 @@ func (c *coordinator) newReader(writer *actor.Lock, r *actor.Request) *actor.Loc
 	return c.newClaim(r)
 }
 
-// forcedReader is the claim that takes the lock away from those who read. Beside a writer of this engine
-// nobody is forced away, so none of its own is told that it was.
+// forcedReader returns the lock that forces the readers out. Reads beside a writer of this engine cannot be forced out,
+// so in that case it uses a new lock, and this engine's holds do not end.
 func (c *coordinator) forcedReader(now time.Duration, writer *actor.Lock, r *actor.Request) *actor.Lock {
 	if writer == nil || !writer.Believed(now) {
 		if l := c.groups[r.Key].claimOf(r, now); l != nil {
@@ -72,8 +72,8 @@ func (c *coordinator) forcedReader(now time.Duration, writer *actor.Lock, r *act
 	return c.newReader(writer, r)
 }
 
-// evictReaders ends at once what this engine reads of a lock that is to be forced away from it: from its writer, with whom those
-// reads end, or from one of the readers.
+// evictReaders ends the reads of this engine at once, before a force is sent. The force may target the writer, whose
+// reads end with it, or one of the readers.
 func (c *coordinator) evictReaders(now time.Duration, key string) {
 	for _, l := range c.groups[key].believed(now) {
 		if l.Kind() == actor.Read {
@@ -82,7 +82,7 @@ func (c *coordinator) evictReaders(now time.Duration, key string) {
 	}
 }
 
-// readerLeft takes in that a claim was forgotten.
+// readerLeft updates the writer after a reader's lock was removed.
 func (c *coordinator) readerLeft(l *actor.Lock) {
 	writer := c.locks.of(l.Key())
 	if l.Kind() != actor.Read || writer == nil || writer.Kind() != actor.Write {
@@ -94,8 +94,9 @@ func (c *coordinator) readerLeft(l *actor.Lock) {
 	writer.Share(c.groups[l.Key()] != nil)
 }
 
-// readLess tells a writer of this engine that what it reads may need less than it did, while the TTL is as long as before, and
-// until when. Only the writer knows what is needed then: the scripts of readers leave a TTL beside one alone.
+// readLess notifies the writer of this engine that its reads may need a shorter TTL, and until when the present TTL
+// lasts. Only the writer knows what is needed then: the scripts of readers do not change the TTL of a lock with a
+// writer.
 func (c *coordinator) readLess(now time.Duration, key string, until time.Duration) {
 	if l := c.locks.of(key); l != nil && l.Kind() == actor.Write {
 		l.Raised(now, until, c.fx)
@@ -103,7 +104,7 @@ func (c *coordinator) readLess(now time.Duration, key string, until time.Duratio
 	}
 }
 
-// upgrades reports whether a reader wants to become the writer, for which it would wait for itself.
+// upgrades reports whether an owner that reads requests the write: it would wait for itself.
 func (c *coordinator) upgrades(now time.Duration, writer *actor.Lock, r *actor.Request) bool {
 	if r.Tag != actor.Acquire || writer != nil && writer.CountOf(r.Owner, now) > 0 {
 		return false
@@ -111,7 +112,7 @@ func (c *coordinator) upgrades(now time.Duration, writer *actor.Lock, r *actor.R
 	return c.groups[r.Key].holding(r.Owner, actor.Read, now) != nil
 }
 
-// callReaders tells those who stood aside that no writer waits any more.
+// callReaders wakes the readers that let a writer go first, because no writer waits any longer.
 func (c *coordinator) callReaders(now time.Duration, key string) {
 	g := c.groups[key]
 	if g == nil || g.aside.length == 0 {
@@ -121,8 +122,8 @@ func (c *coordinator) callReaders(now time.Duration, key string) {
 	c.spread(now, audience{kind: actor.Called, key: key}, g.all())
 }
 
-// callWaiting tells those who wait to read that a writer of this engine has gone, whether or not they listen. They are asked
-// for before its next writer, who comes a little later.
+// callWaiting wakes the waiting readers after a writer of this engine has released, whether or not they listen. They
+// acquire before the next writer, which starts a little later.
 func (c *coordinator) callWaiting(now time.Duration, key string) {
 	if g := c.groups[key]; g.first((*actor.Lock).Pending) != nil {
 		g.readFirst = now + c.fx.Back()
@@ -130,16 +131,16 @@ func (c *coordinator) callWaiting(now time.Duration, key string) {
 	}
 }
 
-// letReadersPass makes a writer who comes right behind another one of this engine wait until those were asked for who waited
-// to read.
+// letReadersPass delays a writer that directly follows another one of this engine, until the waiting readers have
+// acquired.
 func (c *coordinator) letReadersPass(now time.Duration, l *actor.Lock) {
 	if g := c.groups[l.Key()]; g != nil && now < g.readFirst && !l.Busy() {
 		l.StandAside(g.readFirst)
 	}
 }
 
-// rumour tells the others of this engine what its own command did to a read/write lock and no message will
-// tell them: some listen only when they wait, and a server may refuse messages.
+// rumour notifies other locks of this engine of what its own command did to a read/write lock, where no message will.
+// Some locks listen only while they wait, and a server may reject messages.
 func (c *coordinator) rumour(now time.Duration, command *actor.Command, reply *actor.Reply) {
 	if reply.Status != actor.Done {
 		return

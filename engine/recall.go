@@ -7,11 +7,11 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// What waits to be sent is what somebody still wants: a lock takes its command back in the step after which nobody
-// needs it, and its place in the queue is given up with the places of others, when they are more than half of it. So
-// an outage costs the memory of those who wait it out, and each call that is given up the same work.
+// Only commands that are still wanted are sent. A lock recalls its command in the step in which it is no longer needed.
+// The command's place in the queue is freed later by a sweep. So an outage costs memory only for the callers that keep
+// waiting, and cancelling a call takes constant time.
 
-// wanted reports whether a command that waits is still to leave.
+// wanted reports whether a waiting command is still to be sent.
 func wanted(command *actor.Command) bool {
 	if command.Lock == nil {
 		return !command.Request.Decided() && !command.Request.Departed()
@@ -19,7 +19,8 @@ func wanted(command *actor.Command) bool {
 	return command.Lock.Wants(command)
 }
 
-// departs takes in that a command leaves, and reports whether it does: not if it was taken back, or is for another node now.
+// departs marks a command as sent and returns true. It returns false if the command was recalled, or belongs to another
+// node now.
 func (c *coordinator) departs(n *node, command *actor.Command) bool {
 	switch {
 	case n.unsettled && wanted(command) && c.divert(n, command):
@@ -36,7 +37,7 @@ func (c *coordinator) departs(n *node, command *actor.Command) bool {
 	return false
 }
 
-// recalled takes in that the lock of a key has taken commands back that wait.
+// recalled counts the waiting commands that the lock of a key has recalled.
 func (c *coordinator) recalled(key string) {
 	n := c.nodeOf(key)
 	for _, verb := range c.fx.Recalled {
@@ -45,21 +46,21 @@ func (c *coordinator) recalled(key string) {
 	c.fx.Recalled = c.fx.Recalled[:0]
 }
 
-// withdrawn takes in that nobody waits for the answer to a question that has no lock.
+// withdrawn handles the end of a state request: its command is no longer needed.
 func (c *coordinator) withdrawn(r *actor.Request) {
 	if r.Tag == AskState && !r.Departed() {
 		c.forgo(c.nodeOf(r.Key), r.Kind.State())
 	}
 }
 
-// forgo counts a command that is not to leave any more.
+// forgo counts a stale command.
 func (c *coordinator) forgo(n *node, verb actor.Verb) {
 	n.queues[verb].stale++
 	n.queues[verb].sweep.since++
 	c.thin(n, verb)
 }
 
-// pare leaves in a batch what is still to leave, and reports whether that is anything.
+// pare removes stale commands from a retry batch, and reports whether any command is left.
 func (c *coordinator) pare(n *node, b *batch) bool {
 	before := len(b.commands)
 	b.commands = slices.DeleteFunc(b.commands, func(command actor.Command) bool { return !wanted(&command) })
@@ -72,7 +73,7 @@ func (c *coordinator) pare(n *node, b *batch) bool {
 	return len(b.commands) > 0
 }
 
-// again has a batch sent once more, or what is still wanted of it.
+// again queues a batch to be sent once more, without the commands that are no longer wanted.
 func (c *coordinator) again(now time.Duration, n *node, b *batch) {
 	b.commands = slices.DeleteFunc(b.commands, func(command actor.Command) bool { return !c.returns(now, &command) })
 	if len(b.commands) == 0 {
@@ -81,12 +82,12 @@ func (c *coordinator) again(now time.Duration, n *node, b *batch) {
 	}
 	n.split = append(n.split, b)
 	n.queues[b.verb].parts += len(b.commands)
-	if n.link.down && !b.whole && !b.asking { // one whose script the server does not know goes on as it is, and one that is sent on tries it
+	if n.link.down && !b.whole && !b.asking { // a batch that sends the script's text stays as it is, and one with ASKING is the probe
 		c.dissolve(n)
 	}
 }
 
-// returns takes in that a command waits again, and reports whether anybody still wants it.
+// returns notes that a command waits again, and reports whether it is still wanted.
 func (c *coordinator) returns(now time.Duration, command *actor.Command) bool {
 	switch l := command.Lock; {
 	case l == nil:
@@ -99,8 +100,8 @@ func (c *coordinator) returns(now time.Duration, command *actor.Command) bool {
 	return wanted(command)
 }
 
-// dissolve has what was to be sent once more wait like everything else: at a server that is down it may wait for long,
-// and what is given up meanwhile is let go of.
+// dissolve moves the commands of retry batches back to the queues. While the server is down they may wait for long, and
+// there stale commands are removed.
 func (c *coordinator) dissolve(n *node) {
 	parts := n.split
 	n.split = nil

@@ -12,12 +12,13 @@ import (
 )
 
 const (
-	// mostHops is how often a call is sent on by redirections before its locks are told: two nodes may
-	// each believe that the other has the slot.
+	// mostHops is the maximum number of redirections of a call before its locks are notified. Two nodes may each
+	// consider the other to be the owner of the slot.
 	mostHops = 5
 )
 
-// redirection reads MOVED or ASK. A node that does not know its own name leaves it out.
+// redirection parses MOVED or ASK. A node that does not know its own host name leaves it out; then the host is that of
+// from.
 func redirection(refused, from string) (slot uint16, address string, asking, ok bool) {
 	words := strings.Fields(refused)
 	if len(words) < 3 || !strings.EqualFold(words[0], "MOVED") && !strings.EqualFold(words[0], "ASK") {
@@ -38,18 +39,19 @@ func redirection(refused, from string) (slot uint16, address string, asking, ok 
 	return uint16(number), net.JoinHostPort(host, words[2][colon+1:]), strings.EqualFold(words[0], "ASK"), true
 }
 
-// deadEnd is why a call is not sent on: its node sends it to one that does not answer. It begins as what the node said, so it passes.
-// The cause may be an error of a caller's dialer: the loop does not ask for its text.
+// deadEnd is the error of a call that was redirected to a node which is down. Its text begins with the node's reply, so
+// it counts as transient. The cause may be an error of the program's dialer: the loop never calls its Error method.
 type deadEnd struct {
 	said  error
-	cause error // why that one does not answer
+	cause error // why the target node is down
 }
 
 func (e *deadEnd) Error() string   { return e.said.Error() + ", which does not answer" }
 func (e *deadEnd) Unwrap() []error { return []error{e.said, e.cause} }
 
-// redirected sends a call on to where the server says, if it says so and has not done it too often. That its slot has another
-// master has been foretold. A call that is not sent on is refused for now: its locks ask again after a pause.
+// redirected follows a redirection of the server, up to mostHops times, and returns true if it did. foretell has
+// learned the new owner before. If it returns false for a redirection, the call counts as rejected for now, and its
+// locks retry after a pause.
 func (c *coordinator) redirected(now time.Duration, b *batch) bool {
 	if c.cluster == nil || b.lost || b.hops >= mostHops {
 		return false
@@ -79,8 +81,8 @@ func (c *coordinator) redirected(now time.Duration, b *batch) bool {
 	return true
 }
 
-// tries has a call look whether a node that does not answer is back, if it is time, with one of its commands. The others are refused for
-// now: what has no answer has to be released later.
+// tries lets a call probe a node that is down, with one of its commands, if the breaker allows it. The others are
+// rejected for now, because a command without a reply must be released later.
 func (c *coordinator) tries(now time.Duration, to *node, b *batch) bool {
 	b.failed = &deadEnd{b.failed, to.link.cause}
 	if !to.link.open(now, to.out) {
@@ -95,7 +97,7 @@ func (c *coordinator) tries(now time.Duration, to *node, b *batch) bool {
 	return true
 }
 
-// foretell takes in what calls that came back together say about the masters of their slots, before anything is made of the others.
+// foretell learns the new slot owners from all calls of a bundle, before any other result of the bundle is handled.
 func (c *coordinator) foretell(now time.Duration, b *batch) {
 	for ; b != nil; b = b.next {
 		if b.over || b.lost || b.failed == nil || b.hops >= mostHops {
@@ -107,7 +109,7 @@ func (c *coordinator) foretell(now time.Duration, b *batch) {
 	}
 }
 
-// misdirected takes in why a node would not let something be listened to.
+// misdirected handles the error of a subscription order, which may be a redirection.
 func (c *coordinator) misdirected(now time.Duration, n *node, err error) {
 	if c.cluster == nil || err == nil {
 		return
@@ -121,8 +123,8 @@ func (c *coordinator) misdirected(now time.Duration, n *node, err error) {
 	}
 }
 
-// introduce lets one lock of a node that the cluster's client does not know ask something there: a command
-// finds its way, and the client hears of the node thereby.
+// introduce makes one lock of a node that the cluster's client does not know send a command. The command is routed by
+// redirection, so the client learns of the node.
 func (c *coordinator) introduce(now time.Duration, n *node) {
 	for _, name := range slices.Sorted(maps.Keys(n.ears.channels)) {
 		for _, l := range n.ears.of(name) {
@@ -132,8 +134,9 @@ func (c *coordinator) introduce(now time.Duration, n *node) {
 	}
 }
 
-// moved takes in that a node says that a slot has another master. More may have changed. Two nodes may each call the other the master:
-// one that denied it a moment ago is not believed to be. Otherwise each of their answers would have all locks of the slot ask again.
+// moved handles a reply that a slot has another owner; others may have changed as well. Two nodes may each name the
+// other as the owner. So a node that has just denied to own the slot is not accepted: otherwise each such reply would
+// make all locks of the slot retry.
 func (c *coordinator) moved(now time.Duration, slot uint16, from, to *node) {
 	c.doubtMap()
 	k := c.cluster
@@ -146,7 +149,7 @@ func (c *coordinator) moved(now time.Duration, slot uint16, from, to *node) {
 	}
 }
 
-// forOneSlot reports whether the server refused because of where a slot is: it works for others.
+// forOneSlot reports whether the server rejected a call because of its slot. Calls for other slots still work.
 func forOneSlot(refused error) bool {
 	text := refused.Error()
 	return actor.Begins(text, "MOVED ") || actor.Begins(text, "ASK ") || actor.Begins(text, "CLUSTERDOWN Hash slot")

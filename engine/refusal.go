@@ -11,15 +11,15 @@ import (
 )
 
 const (
-	// quotes is where a server begins to repeat the arguments of a command that it does not know. Those of HELLO
-	// and AUTH, which rueidis sends on every new connection, are the user and the password.
+	// quotes marks where a server repeats the arguments of an unknown command. rueidis sends HELLO and AUTH on every
+	// new connection, and their arguments are the user and the password.
 	quotes = ", with args beginning with:"
-	// A server that refuses a command or a key says to whom.
+	// A server that denies a command or a key names the user between these.
 	names, permission = "User ", " has no permissions"
 )
 
-// Refusal is what a server said when it refused, without the user and the password that it repeats. Another error stays as
-// it is.
+// Refusal returns a server's error reply as an actor.ServerError, without any user or password that the server repeats.
+// It returns any other error, and nil, unchanged.
 func Refusal(err error, secrets ...string) error {
 	if reply, answered := rueidis.IsRedisErr(err); answered {
 		return Refused(reply.Error(), secrets...)
@@ -27,7 +27,8 @@ func Refusal(err error, secrets ...string) error {
 	return err
 }
 
-// Refused is what a server said when it refused; in words of ours, if it repeats a part of what was sent and is secret.
+// Refused returns the text of a server's error reply, without any user that it names. If the text still repeats a part
+// of one of the secrets, it returns a fixed text instead.
 func Refused(text string, secrets ...string) actor.ServerError {
 	said := refusal(text)
 	rest := ownWords.Replace(string(said))
@@ -41,11 +42,12 @@ func Refused(text string, secrets ...string) actor.ServerError {
 
 const (
 	errRepeats = actor.ServerError("the server refuses; its words are left out, as they repeat a part of the user or the password")
-	// leastPart is how much of a secret is a part of it that may not be repeated. Less stands in any sentence.
+	// leastPart is the shortest part of a secret that may not be repeated, in bytes. Shorter parts occur in any
+	// sentence.
 	leastPart = 6
 )
 
-// ownWords takes out of a refusal what servers say whatever was sent: users and passwords are words, too.
+// ownWords removes the fixed phrases of servers, because a user or a password may be a word in one of them.
 var ownWords = strings.NewReplacer(
 	"WRONGPASS invalid username-password pair or user is disabled.", "\n", "WRONGPASS invalid username-password pair", "\n",
 	"ERR AUTH <password> called without any password configured for the default user. Are you sure your configuration is correct?", "\n",
@@ -55,7 +57,7 @@ var ownWords = strings.NewReplacer(
 	"ERR max number of clients reached", "\n",
 )
 
-// repeats reports whether a text has a part of a secret in it. The user of those who name none is none.
+// repeats reports whether text contains a part of a secret. The user "default" is not a secret.
 func repeats(text, secret string) bool {
 	if secret == "" || secret == "default" {
 		return false
@@ -77,11 +79,13 @@ func refusal(text string) actor.ServerError {
 	return actor.ServerError(said)
 }
 
-// errNotGreeted is what rueidis says of a new connection that is made and then not answered in time: it bounds that with a context.
+// errNotGreeted replaces the error of rueidis for a new connection without a reply in time. rueidis limits that with a
+// context of its own.
 var errNotGreeted = errors.New("a new connection had no answer in time")
 
-// OfNoContext is why a call had no answer, without what matches context.DeadlineExceeded or context.Canceled: time-outs of connections
-// and dialers that gave up do, and a caller would take them for the end of its own context.
+// OfNoContext returns err in a form that matches neither context.DeadlineExceeded nor context.Canceled. Timeouts of
+// connections and of dialers match these, and a caller would take them for the end of its own context. Other errors,
+// and nil, are returned unchanged.
 func OfNoContext(err error) error {
 	switch {
 	case err == context.DeadlineExceeded:
@@ -92,13 +96,13 @@ func OfNoContext(err error) error {
 	return err
 }
 
-// endOfNone is an error that is no end of a context: errors.As finds what is in it, and so does errors.Is, but for that.
+// endOfNone hides that an error matches the end of a context. Otherwise errors.Is and errors.As see what it wraps.
 type endOfNone struct{ err error }
 
 func (e endOfNone) Error() string      { return e.err.Error() }
 func (e endOfNone) As(target any) bool { return errors.As(e.err, target) }
 
-// Is looks into the error, as Unwrap would have errors.Is do.
+// Is reports whether the wrapped error matches target, as errors.Is would with Unwrap.
 func (e endOfNone) Is(target error) bool {
 	return target != context.DeadlineExceeded && target != context.Canceled && errors.Is(e.err, target)
 }

@@ -6,10 +6,11 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// refusedPerTurn is how many callers of one name a turn refuses together: as many as it tells.
+// refusedPerTurn is the maximum number of callers of one name that a turn rejects together. It equals the number of
+// callers that a turn notifies.
 const refusedPerTurn = tellsPerTurn
 
-// refuseOn refuses those whom turns before had no time for: one lock after the other.
+// refuseOn continues rejections that earlier turns had no time for, one lock after the other.
 func (c *coordinator) refuseOn(now time.Duration) {
 	c.fx.Refusals = 0
 	for len(c.fx.Refusing) > 0 {

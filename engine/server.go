@@ -8,17 +8,19 @@ import (
 	"github.com/redis/rueidis"
 )
 
-// Server is what an engine runs on: one server, whether or not Sentinel names it, or a cluster.
+// Server is what an engine runs on: one server, with or without Sentinel, or a cluster.
 type Server struct {
 	client  rueidis.Client
-	chart   *chart // nil outside a cluster
-	sharded bool   // in a cluster: messages stay in their shard (SPUBLISH)
-	private bool   // nobody else sees the calls
-	redial  func() // ends the client's connections, so that the next call makes others; nil: that is not the engine's to do
+	chart   *chart // topology at the start; nil outside a cluster
+	sharded bool   // cluster: use sharded pub/sub (SPUBLISH)
+	private bool   // the program cannot see the calls
+	redial  func() // closes the client's connections, so that the next call makes others; nil: the engine may not do that
 }
 
-// Meet asks a server who it is and teaches it the scripts, each for so long at most. The error is that of a
-// server that does not answer or refuses the credentials; the client stays the caller's in any case.
+// Meet checks that a server or cluster replies, and loads the scripts. Each of the two takes at most patience. On
+// failure it returns the error of a server that does not reply or rejects the credentials. A failure to load the
+// scripts is not an error. The caller keeps ownership of the client in any case. Meet blocks until ctx ends at the
+// latest.
 func Meet(ctx context.Context, client rueidis.Client, patience time.Duration) (*Server, error) {
 	s := &Server{client: client}
 	meet := s.meetOne
@@ -36,20 +38,22 @@ func Meet(ctx context.Context, client rueidis.Client, patience time.Duration) (*
 	return s, context.Cause(ctx)
 }
 
-// Private says that nobody else sees what the client sends: the text of a call may be written over once the call
-// is answered. Somebody else's client may note the words of calls, as hooks do that log or trace.
+// Private declares that the program cannot see what the client sends: the text of a call may be overwritten once the
+// call has its reply. A client that the program owns may have hooks that log or trace calls and keep their text.
+// Private must be called before Start.
 func (s *Server) Private() { s.private = true }
 
-// Redials says how all connections of the client are ended, so that the next call makes others. It is called on the loop: it must not
-// block.
+// Redials sets the function that closes all connections of the client, so that the next call makes others. The loop
+// calls it: it must not block. Redials must be called before Start.
 func (s *Server) Redials(end func()) { s.redial = end }
 
-// redials reports whether the connections to that address are ended when it leads to a replica: not where the master is followed otherwise.
+// redials reports whether connections to that address are closed when it leads to a replica. This is not so where the
+// engine follows the master in another way.
 func (s *Server) redials(address string) bool {
 	return s.redial != nil && address == "" && !s.Cluster()
 }
 
-// inTime takes a step that is bounded, and says so if that is why it failed.
+// inTime runs a step with a timeout. If the step failed because of the timeout or of ctx, it returns that as the error.
 func inTime(ctx context.Context, patience time.Duration, step func(context.Context) error) error {
 	bounded, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("no answer within %v", patience))
 	defer cancel()
@@ -64,14 +68,14 @@ func (s *Server) meetOne(ctx context.Context) error {
 	return s.client.Do(ctx, s.client.B().Ping().Build()).Error()
 }
 
-// Cluster reports whether it is a cluster.
+// Cluster reports whether the server is a cluster.
 func (s *Server) Cluster() bool { return s.chart != nil }
 
 func (s *Server) meetCluster(ctx context.Context) (err error) {
 	if s.chart, err = s.ask(ctx, nil); err != nil {
 		return err
 	}
-	// Redisson's rule: what decides is whether the server knows the command.
+	// Redisson's rule: what counts is whether the server knows the command.
 	err = errStranger
 	if node := s.client.Nodes()[s.chart.from]; node != nil {
 		err = node.Do(ctx, node.B().PubsubShardnumsub().Build()).Error()
@@ -83,8 +87,8 @@ func (s *Server) meetCluster(ctx context.Context) (err error) {
 	return nil
 }
 
-// AskReplicas reports why replicas cannot be asked who has what was written: nil if they can. In a cluster it
-// asks the masters that answer. A server that has none answers, too. It waits for so long at most.
+// AskReplicas returns nil if WAIT can be used, and otherwise the reason why not. A server without replicas replies to
+// WAIT, too. In a cluster it tries the masters in turn until one replies. It blocks for at most patience.
 func (s *Server) AskReplicas(ctx context.Context, patience time.Duration) error {
 	return inTime(ctx, patience, func(ctx context.Context) error { return s.askReplicas(ctx, patience) })
 }

@@ -7,7 +7,8 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// limits says to whom a request was one too many. The errors are made once: very many may be refused.
+// limits holds the errors for requests beyond the limits on waiters. They are created once, because very many requests
+// may be rejected.
 type limits struct{ engine, lock error }
 
 func limitsOf(config *actor.Config) limits {
@@ -17,8 +18,8 @@ func limitsOf(config *actor.Config) limits {
 	}
 }
 
-// sheds refuses a request as it comes, before it is queued anywhere, if as many locks are asked for as may be. A caller that
-// would re-enter is let in: it does not wait for others, and cannot let go of the lock before it has its answer.
+// sheds rejects a request on arrival, before it is queued, if Config.MaxWaiting is reached. A request that re-enters is
+// admitted: it does not wait for others, and its owner cannot release the lock before it gets its result.
 func (c *coordinator) sheds(now time.Duration, r *actor.Request) bool {
 	most := int64(c.fx.Config.MaxWaiting)
 	if r.Tag != actor.Acquire || r.LetIn || most == 0 || c.fx.Wanted <= most || c.closed || c.fx.Draining || c.has(now, r) {
@@ -28,8 +29,8 @@ func (c *coordinator) sheds(now time.Duration, r *actor.Request) bool {
 	return true
 }
 
-// crowded reports whether as many wait for a name as may, so that one more is refused. Of a read/write lock those who read and those
-// who write are counted apart, as they wait in different queues.
+// crowded reports whether Config.MaxWaitingPerLock is reached for a name, so that the request must be rejected. Readers
+// and writers of a read/write lock are counted separately, because they wait in different queues.
 func (c *coordinator) crowded(now time.Duration, l *actor.Lock, r *actor.Request) bool {
 	most := c.fx.Config.MaxWaitingPerLock
 	if r.Tag != actor.Acquire || r.LetIn || most == 0 {
@@ -44,7 +45,8 @@ func (c *coordinator) crowded(now time.Duration, l *actor.Lock, r *actor.Request
 	return full && !c.has(now, r)
 }
 
-// crowded reports whether so many claims wait. Nothing is counted while there are fewer than that in all.
+// crowded reports whether at least most locks of the group wait. It counts nothing while the group has fewer locks than
+// that.
 func (g *group) crowded(most int) bool {
 	switch {
 	case g == nil || g.claims.len() < most:
@@ -55,7 +57,7 @@ func (g *group) crowded(most int) bool {
 	return g.claims.len()-g.many().held.len() >= most
 }
 
-// has reports whether the owner of a request holds what it asks for, or some of it.
+// has reports whether the owner of a request holds what it requests, or one of several locks.
 func (c *coordinator) has(now time.Duration, r *actor.Request) bool {
 	switch {
 	case r.Joint != nil:
@@ -65,6 +67,6 @@ func (c *coordinator) has(now time.Duration, r *actor.Request) bool {
 	case c.countOf(now, r) > 0:
 		return true
 	}
-	l := c.locks.of(r.Key) // who writes may read
+	l := c.locks.of(r.Key) // a writer may read
 	return r.Kind == actor.Read && l != nil && l.Kind() == actor.Write && l.CountOf(r.Owner, now) > 0
 }

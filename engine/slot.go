@@ -2,11 +2,11 @@ package engine
 
 import "strings"
 
-// slotCount is how many slots a cluster has.
+// slotCount is the number of slots of a cluster.
 const slotCount = 16384
 
-// slotOf is the slot of a key or of a channel: CRC-16 of what stands in its first pair of braces, or of
-// all of it when there is none or nothing in it (Redis Cluster specification).
+// slotOf returns the slot of a key or channel: CRC-16 of the text in its first pair of braces. Without such a pair, or
+// with nothing in it, the whole key counts (Redis Cluster specification).
 func slotOf(key string) uint16 {
 	if _, rest, ok := strings.Cut(key, "{"); ok {
 		if tag, _, ok := strings.Cut(rest, "}"); ok && tag != "" {
@@ -20,7 +20,7 @@ func slotOf(key string) uint16 {
 	return crc % slotCount
 }
 
-// crcTable is CRC-16/XMODEM's, by byte.
+// crcTable is the byte table of CRC-16/XMODEM.
 var crcTable = func() (table [256]uint16) {
 	const polynomial = 0x1021
 	for i := range table {
@@ -36,9 +36,8 @@ var crcTable = func() (table [256]uint16) {
 	return table
 }()
 
-// FitsCluster reports whether a lock of that key can work in a cluster: whether its channel, as Redisson
-// names it, lies in the key's slot whatever the name. Names with only an opening or only a closing brace
-// or with nothing in the first pair do not.
+// FitsCluster reports whether a lock with that key works in a cluster: its channel, as Redisson names it, must lie in
+// the key's slot. It does not for keys with only an opening or only a closing brace, or with nothing in the first pair.
 func FitsCluster(key string) bool {
 	_, rest, opened := strings.Cut(key, "{")
 	if !opened {

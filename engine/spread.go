@@ -6,23 +6,24 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// audience is who is told something that may be for very many: all who want to hear a channel of a node, or the claims on a key.
+// audience is a set of locks that receive an event, which may be very many. It is the listeners of a channel of a node,
+// or the locks of a key.
 type audience struct {
 	kind    actor.Kind
 	node    *node
 	channel string
-	key     string // of claims; empty for those of a channel
-	waiting bool   // of the claims, those that are waited for
+	key     string // for the locks of a key; empty for a channel
+	waiting bool   // only the locks of the key that have waiters
 	undone  *undone
 }
 
-// undone is that too few replicas had what one of them was granted: who waited by then is told why, and not who came later.
+// undone says that too few replicas had a grant. Only requests that waited at that time receive the cause.
 type undone struct {
 	at    time.Duration
 	cause error
 }
 
-// message is what they are told.
+// message returns the message for the audience.
 func (to *audience) message() *actor.Message {
 	m := &actor.Message{Kind: to.kind}
 	if to.undone != nil {
@@ -31,17 +32,18 @@ func (to *audience) message() *actor.Message {
 	return m
 }
 
-// spread is a message that is on its way to more locks than a turn tells. The same message that comes meanwhile is one more round, and so are
-// all that come before that begins: a message says that something changed, and not how often. Owned by the coordinator.
+// spread is the delivery of an event to more locks than a turn steps. If the same event recurs meanwhile, one more
+// round follows, however often it recurs: the event says that something changed, not how often. Owned by the
+// coordinator.
 type spread struct {
 	to     audience
-	round  // of those who are still to be told
+	round  // locks that are still to be stepped
 	again  bool
-	undone *undone // what is told then
+	undone *undone // for the next round
 }
 
-// spread tells all of an audience, of very many some in this turn and the rest in the turns that follow at once. Each of them is told at the
-// moment of the message or later, unless it is none of them any more.
+// spread delivers an event to all locks of an audience. If there are very many, some are stepped in this turn, and the
+// rest in the turns that follow at once. A lock that has left the audience by then is skipped.
 func (c *coordinator) spread(now time.Duration, to audience, all []*actor.Lock) {
 	if c.spreadAgain(to) {
 		return
@@ -54,7 +56,7 @@ func (c *coordinator) spread(now time.Duration, to audience, all []*actor.Lock) 
 	c.tellAll(now, to, all)
 }
 
-// spreadAgain reports whether the same is being told already, and has it told once more then.
+// spreadAgain reports whether the same event is being delivered already, and schedules one more round then.
 func (c *coordinator) spreadAgain(to audience) bool {
 	for _, s := range c.spreads {
 		if s.to.is(to) {
@@ -65,13 +67,13 @@ func (c *coordinator) spreadAgain(to audience) bool {
 	return false
 }
 
-// is reports whether the same is told to the same, whenever it happened.
+// is reports whether two audiences are equal, apart from undone.
 func (to audience) is(other audience) bool {
 	to.undone, other.undone = nil, nil
 	return to == other
 }
 
-// spreadOn tells the next of those who are still to be told.
+// spreadOn continues the deliveries in progress.
 func (c *coordinator) spreadOn(now time.Duration) {
 	for left := c.intake.looks; left > 0 && len(c.spreads) > 0; {
 		s := c.spreads[0]
@@ -97,7 +99,7 @@ func (c *coordinator) tellAll(now time.Duration, to audience, some []*actor.Lock
 	}
 }
 
-// members is a copy of an audience as it is now.
+// members returns a copy of the present audience.
 func (c *coordinator) members(to audience) []*actor.Lock {
 	if to.node != nil {
 		return to.node.ears.of(to.channel)
@@ -105,7 +107,7 @@ func (c *coordinator) members(to audience) []*actor.Lock {
 	return c.groups[to.key].all()
 }
 
-// belongs reports whether a lock is of an audience still, and what it is to be told still so.
+// belongs reports whether a lock is still in the audience and the event still holds for it.
 func (c *coordinator) belongs(to audience, l *actor.Lock) bool {
 	if to.node == nil {
 		return l.Key() == to.key && (!to.waiting || l.Pending())

@@ -2,35 +2,37 @@ package engine
 
 import "time"
 
-// Stats is a snapshot. Gauges say how it is now, counters count since Open.
+// Stats is a snapshot. Gauges give the present state; counters count since Open.
 type Stats struct {
-	Held          int64 // gauge: holds, re-entries counted each
-	Waiting       int64 // gauge: lock requests without a verdict
-	InFlight      int64 // gauge: commands on their way
-	Subscriptions int64 // gauge: channels listened to
-	Timers        int64 // gauge: on the wheel
-	Polling       int64 // gauge: locks waited for whose channel is not listened to
+	Held          int64 // gauge: holds; each re-entry counts
+	Waiting       int64 // gauge: lock requests without a result
+	InFlight      int64 // gauge: commands in flight
+	Subscriptions int64 // gauge: subscribed channels
+	Timers        int64 // gauge: timers on the wheels
+	Polling       int64 // gauge: locks waited for without a subscription
 
-	Acquired, Refused, Released, Lost uint64 // counters: holds granted, refused, unlocked, lost
-	Renewed                           uint64 // counter: renewals and confirmations that the server gave
+	Acquired, Refused, Released, Lost uint64 // counters: holds granted, lock requests failed, holds unlocked, holds lost
+	Renewed                           uint64 // counter: renewals and confirmations by the server
 	Handed                            uint64 // counter: grants from one owner to the next without a release
-	Commands, Batches, Turns          uint64 // counters: sent, calls that carried them, turns of the loop
+	Commands, Batches, Turns          uint64 // counters: commands sent, calls that carried them, turns of the loop
 	Retries                           uint64 // counter: commands and calls sent again
-	Muted                             uint64 // counter: releases whose message the server refused to publish
-	LostAtUnlock                      uint64 // counter: releases of what had been lost
-	Shed                              uint64 // counter: of those refused, because as many waited as may
-	Untold, Panics                    uint64 // not the engine's: what users of Hooks count
+	Muted                             uint64 // counter: releases that the server did not publish, because it rejected the message
+	LostAtUnlock                      uint64 // counter: releases of locks that had been lost
+	Shed                              uint64 // counter: those of Refused that were rejected by a limit on waiters
+	Untold, Panics                    uint64 // not set by the engine: the users of Hooks count them
 
-	RenewalLag time.Duration // gauge: how long past its due time the latest renewal was confirmed, of the last minute
-	ClockAhead time.Duration // gauge: of this machine before the server's, when a caller last queued for a fair lock; negative: behind; in a cluster of the node it is the furthest from
+	RenewalLag time.Duration // gauge: delay of the latest renewal's confirmation past its due time, the largest of the last minute
+	// gauge: this machine's clock minus the server's, when a caller last queued for a fair lock; negative: behind. In a
+	// cluster it is that of the node with the largest difference.
+	ClockAhead time.Duration
 
-	TurnTimes TurnTimes // counters: turns by how long they took, but for the one that answers
+	TurnTimes TurnTimes // counters: turns by duration, without the turn that takes the snapshot
 }
 
-// snapsKept is how many of those who ask in one turn there is room for all the time.
+// snapsKept is the largest capacity of snaps that is kept after a turn.
 const snapsKept = 64
 
-// inspect answers those who asked in this turn.
+// inspect fills in the snapshots requested in this turn.
 func (c *coordinator) inspect(now time.Duration) {
 	c.fx.Lag.Forget(now)
 	for i, s := range c.snaps {

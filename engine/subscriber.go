@@ -12,28 +12,29 @@ import (
 	"github.com/redis/rueidis"
 )
 
-// subscriber owns the pub/sub connections to a node: it carries out orders, one at a time, and posts what
-// it hears. It connects when there is something to hear, and again when the next order comes after a break.
+// subscriber owns the pub/sub connections to a node. It executes orders, one at a time, and posts the messages that
+// arrive. It connects for the first order, and again for the next order after a break. Its fields belong to its
+// goroutine.
 type subscriber struct {
 	way     *way
-	sharded bool // the channels are those of the node's shard
+	sharded bool // sharded pub/sub
 	node    *node
 	to      *mailbox
 	orders  <-chan *order
 	lender  *lender
 	leaver  leaver
 
-	connected  int         // connections so far
-	connection *connection // nil when there is none
-	next       *connection // that is to replace it; nil when none is
+	connected  int         // number of connections made so far
+	connection *connection // the current connection, or nil
+	next       *connection // the connection that is to replace it, or nil
 }
 
-// errStranger is for a node that the cluster's client has not heard of.
+// errStranger is the error for a node that the cluster's client does not know.
 var errStranger = errors.New("lockwheel: no connection to the node yet")
 
 func (s *subscriber) post(what any) { s.to.post(&mail{what: what}) }
 
-// broken tells when the connection ends; it never does when there is none.
+// brokenOff returns a channel that receives when the connection ends. It is nil if there is no connection.
 func (c *connection) brokenOff() <-chan error {
 	if c == nil {
 		return nil
@@ -65,10 +66,10 @@ func (s *subscriber) run() {
 	}
 }
 
-// lookGap is how often a subscriber looks whom Sentinel has named. Who carries a call looks as well, behind it.
+// lookGap is how often a subscriber checks which master Sentinel names. Each sender checks as well, after each call.
 const lookGap = 200 * time.Millisecond
 
-// looks tells when to look: never where Sentinel has no say.
+// looks returns a ticker for look; behind no Sentinel it never fires.
 func (s *subscriber) looks() (looks <-chan time.Time, stop func()) {
 	if !s.way.master {
 		return nil, func() {}
@@ -77,17 +78,17 @@ func (s *subscriber) looks() (looks <-chan time.Time, stop func()) {
 	return ticker.C, ticker.Stop
 }
 
-// look says so if the master was replaced. The connection to it may live on, and there is nothing more to be heard there: it
-// is closed when nothing is to be heard from this node any more.
+// look reports to the loop if Sentinel names another master. The connection to the old one may live on without
+// messages. It is closed once nothing is subscribed there.
 func (s *subscriber) look() {
 	if next := s.way.replaced(); next != "" {
 		s.post(replaced{next})
 	}
 }
 
-// carryOut joins and leaves channels. Channels are left by taking another connection without them, so that nothing is missed
-// meanwhile, and then in slices on the one that nothing needs any more: see leaver. After an error of the server nothing of the order
-// is done; after one of a connection nothing is listened to any more.
+// carryOut executes an order. Channels are unsubscribed by replacing the connection, so that no message is missed. The
+// old connection is then unsubscribed in slices: see leaver. After an error reply of the server the order has no
+// effect. After a connection error nothing is subscribed any more.
 func (s *subscriber) carryOut(o *order) (done orderDone) {
 	done.node = s.node
 	if o.leave {
@@ -113,7 +114,8 @@ func (s *subscriber) carryOut(o *order) (done orderDone) {
 	return done
 }
 
-// connectionFor is the connection that an order is about. The first that there is is never the next one.
+// connectionFor returns the connection that an order is for, and opens it if necessary. Without a current connection,
+// the new one is the current one.
 func (s *subscriber) connectionFor(o *order) (*connection, error) {
 	at := &s.connection
 	if o.next && s.connection != nil {
@@ -129,8 +131,9 @@ func (s *subscriber) connectionFor(o *order) (*connection, error) {
 	return *at, nil
 }
 
-// change takes the next connection in place of the one before. What was published before the next one listened comes before the answer
-// of that one. Without an answer messages may have been missed, and everybody is to try again.
+// change replaces the current connection by the next one. Messages published before the next one was subscribed arrive
+// before the PING reply on the old connection. Without that reply messages may have been missed, and all listeners must
+// check again.
 func (s *subscriber) change() error {
 	if s.next == nil {
 		return nil
@@ -145,10 +148,10 @@ func (s *subscriber) change() error {
 	return nil
 }
 
-// errCutOff is for a connection that broke before another one replaced it.
+// errCutOff reports that the connection broke before it was replaced.
 var errCutOff = errors.New("the connection for messages broke")
 
-// lose lets go of all connections: nothing is heard until there is another one.
+// lose closes all connections. Nothing is subscribed until the next order.
 func (s *subscriber) lose() {
 	for _, c := range []*connection{s.connection, s.next} {
 		if c != nil {
@@ -176,7 +179,7 @@ type connection struct {
 	sharded bool
 	release func()
 	broken  <-chan error
-	joined  [][]string // the channels that it was to have
+	joined  [][]string // all channels requested on it
 	leaving atomic.Pointer[leaving]
 }
 
@@ -204,7 +207,7 @@ func (s *subscriber) connect() (*connection, error) {
 				left.note(m.Kind)
 			case m.Kind == "subscribe", m.Kind == "ssubscribe":
 				s.post(subscribes{s.node, m.Channel, c.number})
-			case m.Kind == "sunsubscribe": // unasked
+			case m.Kind == "sunsubscribe": // by the server, unasked
 				s.post(silenced{s.node, m.Channel, c.number})
 			}
 		},
@@ -212,7 +215,7 @@ func (s *subscriber) connect() (*connection, error) {
 	return c, nil
 }
 
-// join subscribes to channels, so many a command, or those of a slot a command.
+// join subscribes to channels: up to orderMost per SUBSCRIBE, or one SSUBSCRIBE per slot.
 func (c *connection) join(channels []string) error {
 	c.joined = append(c.joined, channels)
 	if c.sharded {
@@ -226,7 +229,8 @@ func (c *connection) join(channels []string) error {
 	return nil
 }
 
-// joinShards goes on after a refusal: slots that did not move are not to wait for one that did.
+// joinShards continues after a rejection, so that slots which did not move are not delayed. It returns the first
+// rejection.
 func (c *connection) joinShards(channels []string) (refused error) {
 	bySlot := make(map[uint16][]string)
 	for _, channel := range channels {
@@ -249,7 +253,8 @@ func (c *connection) joinShards(channels []string) (refused error) {
 	return refused
 }
 
-// answers reports whether the server still answers here. It blocks until it does, or the break is noticed.
+// answers reports whether the server still replies on this connection. It blocks until it does, or until the connection
+// breaks.
 func (c *connection) answers() bool {
 	err := c.client.Do(context.Background(), c.client.B().Ping().Build()).Error()
 	_, refused := rueidis.IsRedisErr(err)

@@ -8,13 +8,13 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// What becomes of a master's calls, and of the locks that it granted, when another one takes its place: in a cluster for
-// some slots, behind Sentinel for all there is. A master that was replaced can go on, and says what it likes.
+// What happens to a master's calls and grants when another master takes its place: in a cluster for some slots, behind
+// Sentinel for all keys. A replaced master can keep running, and its replies are then unreliable.
 
-// errOvertaken is for an answer that nobody can rely on.
+// errOvertaken replaces a reply from a node that no longer owned the slot when the reply arrived.
 var errOvertaken = errors.New("asked of a master that was replaced")
 
-// stray reports whether a call is with a node that its keys are not at any more.
+// stray reports whether a call is at a node that no longer owns its keys.
 func (c *coordinator) stray(b *batch) bool {
 	if c.cluster == nil {
 		return b.node != c.node
@@ -23,7 +23,7 @@ func (c *coordinator) stray(b *batch) bool {
 	return owner != b.node && (!b.asking || owner != b.asker)
 }
 
-// owner is whose a slot is, by all that was learned, also in this turn.
+// owner returns the owner of a slot, including what was learned in this turn.
 func (k *cluster) owner(slot uint16) *node {
 	for _, m := range slices.Backward(k.moves) {
 		if m.first <= int(slot) && int(slot) <= m.last {
@@ -33,8 +33,8 @@ func (k *cluster) owner(slot uint16) *node {
 	return k.slots[slot]
 }
 
-// overtaken finds an answer that came when its keys were another node's already, and makes it none. A
-// master that was cut off and replaced confirms what its successor never hears of.
+// overtaken turns a reply into a missing one if the node no longer owned the keys when it arrived. A master that was
+// cut off and replaced confirms what its successor never learns.
 func (c *coordinator) overtaken(b *batch) bool {
 	if b.failed != nil || !c.stray(b) {
 		return false
@@ -43,8 +43,8 @@ func (c *coordinator) overtaken(b *batch) bool {
 	return true
 }
 
-// giveUpStray tells the locks of calls that are with the wrong node that there is no answer: they ask the right one at once,
-// however long that one is silent. What comes back is nobody's.
+// giveUpStray gives up the calls at nodes that no longer own their keys. Their locks retry at the right node at once,
+// however long the old one is silent. The replies of these calls are ignored later.
 func (c *coordinator) giveUpStray(now time.Duration) {
 	reply := actor.Reply{Status: actor.Unanswered, Err: errOvertaken}
 	for _, n := range c.nodes {
@@ -62,7 +62,7 @@ func (c *coordinator) giveUpStray(now time.Duration) {
 	}
 }
 
-// cameBack takes in a call that was given up. All that it tells is whether its node answers.
+// cameBack handles a call that was given up. It only shows whether its node replies.
 func (c *coordinator) cameBack(now time.Duration, b *batch) {
 	if b.lost {
 		b.node.link.failed(now, b.failed)
@@ -72,8 +72,8 @@ func (c *coordinator) cameBack(now time.Duration, b *batch) {
 	c.reached(b)
 }
 
-// replaced takes in that Sentinel names another master: a node of its own, so that nothing goes to the old one any more.
-// Also one that was the master before is a new node: what is with the old one of that name is from before.
+// replaced handles a new master named by Sentinel. It creates a node for it, so that the old one gets no more commands.
+// A former master that returns is a new node as well: the old node of that address has outdated calls.
 func (c *coordinator) replaced(now time.Duration, address string) {
 	if address == c.address {
 		return
@@ -81,13 +81,13 @@ func (c *coordinator) replaced(now time.Duration, address string) {
 	c.node.slots, c.bare = 0, true
 	c.node = c.newcomer(address)
 	c.slots = 1
-	c.fx.Doubted = now // it may not know of all that was granted
+	c.fx.Doubted = now // the new master may not know everything that was granted
 	c.giveUpStray(now)
 	c.resettle(now)
 	c.doubt(now)
 }
 
-// newcomer makes a node, for which there is nobody yet.
+// newcomer creates a node. Its workers are started after the turn.
 func (c *coordinator) newcomer(address string) *node {
 	n := newNode(address, c.fx.Config.Lease)
 	n.number = c.numbers
@@ -97,19 +97,19 @@ func (c *coordinator) newcomer(address string) *node {
 	return n
 }
 
-// recheck is which locks have to be confirmed: because their slots have another master, or because nothing that was confirmed is to be
-// relied on. It goes through all locks, some a turn.
+// recheck tracks which locks must be confirmed: those of slots with a new owner, or all, if no earlier confirmation
+// counts. A pass visits all locks, a bounded number per turn. Owned by the coordinator.
 type recheck struct {
-	all     bool            // not only of slots: since the pass that is under way began
-	passAll bool            // so is the pass that is under way
-	slots   map[uint16]bool // that changed since the pass that is under way began
-	pass    map[uint16]bool // what it is for
-	round                   // of the pass
-	startAt time.Duration   // the next one does not begin before
+	all     bool            // all locks, requested since the current pass began
+	passAll bool            // the current pass is for all locks
+	slots   map[uint16]bool // slots changed since the current pass began
+	pass    map[uint16]bool // slots of the current pass
+	round                   // of the current pass
+	startAt time.Duration   // earliest start of the next pass
 }
 
-// recheckEach is how long there is no other pass for each lock that one looks at: slots that move one after the other must not keep an
-// engine with very many locks from everything else.
+// recheckEach is the minimum pause before the next pass, per lock of a pass. So slots that move one after the other do
+// not occupy an engine with very many locks.
 const recheckEach = time.Microsecond
 
 func (r *recheck) add(slots map[uint16]bool) {
@@ -122,10 +122,10 @@ func (r *recheck) add(slots map[uint16]bool) {
 	}
 }
 
-// addAll has all locks confirmed, as soon as the pass that is under way is through.
+// addAll requests a pass for all locks, which starts as soon as the current one ends.
 func (r *recheck) addAll() { r.all, r.startAt = true, 0 }
 
-// due is when the next turn is to look; ok is false when there is nothing to look for.
+// due returns when the next turn has something to check. ok is false if there is nothing.
 func (r *recheck) due() (at time.Duration, ok bool) {
 	if r.on() {
 		return 0, true
@@ -133,7 +133,8 @@ func (r *recheck) due() (at time.Duration, ok bool) {
 	return r.startAt, r.all || len(r.slots) > 0
 }
 
-// recheck has locks confirmed that are to be. What is granted meanwhile is confirmed first all the same.
+// recheck continues a pass, or starts one that is due. It does not weaken grants meanwhile, which need a new
+// confirmation in any case.
 func (c *coordinator) recheck(now time.Duration) {
 	r := &c.doubts
 	if at, ok := r.due(); !ok || now < at {
@@ -146,7 +147,7 @@ func (c *coordinator) recheck(now time.Duration) {
 		r.startAt = now + time.Duration(len(r.left))*recheckEach
 	}
 	for _, l := range r.take(c.intake.looks) {
-		if l.Key() != "" && (r.passAll || r.pass[slotOf(l.Key())]) { // it may have ended
+		if l.Key() != "" && (r.passAll || r.pass[slotOf(l.Key())]) { // it may have ended in the meantime
 			c.step(now, l, &actor.Message{Kind: actor.Doubt})
 		}
 	}

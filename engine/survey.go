@@ -12,9 +12,9 @@ import (
 )
 
 const (
-	// mostAsked is how many nodes a survey asks before it gives up.
+	// mostAsked is the maximum number of nodes asked in one topology refresh.
 	mostAsked = 8
-	// nodePatience is how long one node of several is waited for.
+	// nodePatience is how long one of several nodes is waited for.
 	nodePatience = 500 * time.Millisecond
 )
 
@@ -23,11 +23,11 @@ var (
 	errNoSlots   = errors.New("no node of the cluster that answered knows of slots: create it first")
 )
 
-// Uncharted reports whether nodes of a cluster were met of which none knows of slots. A client of several addresses may have asked one alone
-// that is in no cluster yet.
+// Uncharted reports whether nodes were reached of which none knows any slots. A client with several addresses may have
+// asked only a node that is not in a cluster yet.
 func Uncharted(err error) bool { return err == errUncharted || err == errNoSlots }
 
-// chartAll is the surveyor: it asks nodes for a chart until one answers, and posts that.
+// chartAll runs the surveyor: for each request it asks nodes for the topology until one replies, and posts the result.
 func chartAll(s *Server, patience time.Duration, surveys <-chan *survey, box *mailbox) {
 	for order := range surveys {
 		ctx, cancel := context.WithTimeout(context.Background(), 2*patience)
@@ -37,8 +37,8 @@ func chartAll(s *Server, patience time.Duration, surveys <-chan *survey, box *ma
 	}
 }
 
-// ask asks those nodes and then the others for a chart. A silent one is not waited for long, and one that knows of no slots, as when it has
-// lost its disk, is none of the cluster's.
+// ask asks the given nodes and then the others for the topology. It does not wait long for a silent node. It skips a
+// node without slots, such as one that has lost its disk.
 func (s *Server) ask(ctx context.Context, first []string) (*chart, error) {
 	nodes := s.client.Nodes()
 	for address := range nodes {
@@ -67,11 +67,11 @@ func (s *Server) ask(ctx context.Context, first []string) (*chart, error) {
 	return nil, err
 }
 
-// askOne asks one node. Reading is harmless, so it may be given up.
+// askOne asks one node. The command only reads, so it can be given up safely.
 func askOne(ctx context.Context, node rueidis.Client, address string) (*chart, error) {
 	patience := nodePatience
 	if deadline, ok := ctx.Deadline(); ok {
-		patience = min(patience, time.Until(deadline)/3) // it must not use up the time of the others
+		patience = min(patience, time.Until(deadline)/3) // leave time for the other nodes
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -88,8 +88,8 @@ func askOne(ctx context.Context, node rueidis.Client, address string) (*chart, e
 	return known, nil
 }
 
-// spanOf reads one entry of CLUSTER SLOTS: first slot, last slot, the master, its replicas. Each is a host,
-// empty or nil for that of the node that was asked, a port, and more.
+// spanOf decodes one entry of CLUSTER SLOTS: first slot, last slot, master, replicas. Each node is a host, a port, and
+// more. An empty or nil host is that of the node that was asked.
 func spanOf(entry *rueidis.RedisMessage, asked string) (s span, ok bool) {
 	parts, err := entry.ToArray()
 	if err != nil || len(parts) < 3 {
@@ -110,7 +110,7 @@ func spanOf(entry *rueidis.RedisMessage, asked string) (s span, ok bool) {
 	return span{int(first), int(last), net.JoinHostPort(host, strconv.FormatInt(port, 10))}, ok
 }
 
-// addresses lists the masters.
+// addresses returns the addresses of the masters.
 func (k *chart) addresses() (all []string) {
 	for _, s := range k.spans {
 		if !slices.Contains(all, s.address) {

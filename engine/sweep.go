@@ -6,26 +6,27 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// sweepPieces is how many pieces of queues a turn goes through at most, to find what is not to leave any more, or not to this node.
+// sweepPieces is the maximum number of queue pieces that a turn sweeps. A sweep removes stale commands and moves those
+// of other nodes.
 const sweepPieces = 32
 
-// sweep is how far a queue has been gone through.
+// sweep is the progress of a sweep through a queue.
 type sweep struct {
 	on    bool
-	again bool   // it is at those that are asked again
-	last  *piece // that it has been through; nil: none of the list that is still there
-	since int    // commands that were taken back since it began
+	again bool   // it has reached the list of repeated attempts
+	last  *piece // last piece swept; nil: none of the list is left that was
+	since int    // commands that became stale since it began
 }
 
-// forget takes in that a piece is let go of.
+// forget notes that a piece is being removed.
 func (s *sweep) forget(p *piece) {
 	if s.last == p {
 		s.last = nil
 	}
 }
 
-// thin has a queue gone through when many of it are not to leave any more: more than a quarter, or of few more than half. So going through
-// all of it costs no more than four times what it is rid of.
+// thin starts a sweep if a queue has many stale commands: more than half, or more than a quarter if it has more than
+// pieceCommands. So a sweep visits at most four times as many commands as it removes.
 func (c *coordinator) thin(n *node, verb actor.Verb) {
 	q := &n.queues[verb]
 	all := q.len() + q.parts
@@ -46,7 +47,7 @@ func (c *coordinator) startSweep(n *node, verb actor.Verb) {
 	}
 }
 
-// sweep goes through some of the queues that are to be gone through.
+// sweep continues the sweeps in progress.
 func (c *coordinator) sweep() {
 	left := c.intake.pieces
 	for _, n := range c.nodes {
@@ -64,7 +65,8 @@ func (c *coordinator) sweep() {
 	}
 }
 
-// sweepPiece goes through the next piece of a queue, and ends the sweep when there is none. Much may have been taken back meanwhile.
+// sweepPiece sweeps the next piece of a queue. If there is none, it ends the sweep, and starts another if many commands
+// became stale meanwhile.
 func (c *coordinator) sweepPiece(n *node, verb actor.Verb) {
 	q := &n.queues[verb]
 	if list, p := q.next(); p != nil {
@@ -77,7 +79,7 @@ func (c *coordinator) sweepPiece(n *node, verb actor.Verb) {
 	c.thin(n, verb)
 }
 
-// next is the piece that a sweep comes to, and the list that it is in; nil when it has been through all.
+// next returns the next piece to sweep and its list. The piece is nil at the end.
 func (q *queue) next() (list *chain, p *piece) {
 	s := &q.sweep
 	if !s.again {
@@ -89,7 +91,7 @@ func (q *queue) next() (list *chain, p *piece) {
 	return &q.again, s.after(&q.again)
 }
 
-// after is the piece of a list that comes after the last that it has been through.
+// after returns the piece of a list that follows the last one swept.
 func (s *sweep) after(list *chain) *piece {
 	if s.last == nil {
 		return list.head
@@ -97,7 +99,7 @@ func (s *sweep) after(list *chain) *piece {
 	return s.last.next
 }
 
-// keep lets go of the commands of a piece that are not to stay, and of the piece if the one before has room for the rest.
+// keep removes the commands of a piece that do not stay. It merges the rest into the piece before, if that has room.
 func (q *queue) keep(list *chain, p *piece, stays func(*actor.Command) bool) {
 	kept := p.from
 	for i := p.from; i < p.to; i++ {
@@ -122,7 +124,7 @@ func (q *queue) keep(list *chain, p *piece, stays func(*actor.Command) bool) {
 	case before == nil && p.from < p.to:
 		q.sweep.last = p
 	case before == nil && p == list.tail:
-		p.from, p.to, q.sweep.last = 0, 0, p // the only one: it stays
+		p.from, p.to, q.sweep.last = 0, 0, p // the only piece stays
 	case before == nil:
 		list.head = p.next
 		q.free(p)
@@ -138,17 +140,17 @@ func (q *queue) keep(list *chain, p *piece, stays func(*actor.Command) bool) {
 	}
 }
 
-// stays reports whether a command is still to leave, and for this node. If it is for another one it waits there from now on.
+// stays reports whether a command is still to be sent to this node. If it belongs to another node, it is moved there.
 func (c *coordinator) stays(n *node, command *actor.Command) bool {
 	return wanted(command) && (!n.unsettled || !c.divert(n, command))
 }
 
-// divert has a command wait at the node that its key is at now, if that is another one.
+// divert moves a command to the node that owns its key, if that is another one.
 func (c *coordinator) divert(n *node, command *actor.Command) bool {
 	if c.nodeOf(command.Key) == n {
 		return false
 	}
-	n.queues[command.Verb].stale++ // it is counted as one that does not leave here
+	n.queues[command.Verb].stale++ // its copy here is never sent
 	c.send(command)
 	return true
 }

@@ -11,17 +11,17 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// syncers is how many batches can be under way to a node that its replicas are asked about.
+// syncers is the number of replica senders per node, and so the maximum number of batches in flight with WAIT.
 const syncers = 2
 
-// replication is how many replicas must have a grant, and how long they are waited for.
+// replication is the minimum number of replicas for a grant, and how long WAIT waits for them.
 type replication struct {
 	least    int
 	patience time.Duration
 }
 
-// asksReplicas reports whether replicas must have what commands of that verb grant: a lock, or the next
-// token. They leave by couriers of their own, because others would wait behind them.
+// asksReplicas reports whether the grants of a verb need replicas: a lock, or the next token. Such batches have senders
+// of their own, because others would be delayed behind WAIT.
 func (c *coordinator) asksReplicas(verb actor.Verb) bool {
 	return c.fx.Config.Replicas != 0 && grants(verb)
 }
@@ -35,15 +35,15 @@ func grants(verb actor.Verb) bool {
 	return false
 }
 
-// syncer is a courier for what replicas must have. WAIT counts for what the same connection wrote, and holds
-// up what comes behind it, so each syncer has a connection of its own. It understands no more than other
-// couriers: the count goes into the replies.
+// syncer is a replica sender: it appends WAIT to batches of grants. WAIT covers the writes of its own connection and
+// delays what follows on it, so each syncer has a dedicated connection. It does not interpret replies, but stores the
+// number of replicas in them. Its fields belong to its goroutine.
 type syncer struct {
 	way      *way
 	writer   *writer
 	replicas replication
 	lender   *lender
-	free     time.Duration // how long it waits for a connection of its own
+	free     time.Duration // how long it waits for a dedicated connection
 
 	connection rueidis.DedicatedClient // nil when there is none
 	release    func()
@@ -66,7 +66,7 @@ func (s *syncer) carry(batches <-chan *batch, box *mailbox) {
 	s.lender.leave()
 }
 
-// bring sends calls and the question behind them, in one go.
+// bring sends a bundle, followed by WAIT, in one pipeline.
 func (s *syncer) bring(node rueidis.Client, first *batch) {
 	if s.connection == nil {
 		lent, err := s.lender.lend(node, s.free)
@@ -87,14 +87,14 @@ func (s *syncer) bring(node rueidis.Client, first *batch) {
 	}
 }
 
-// useless reports whether a connection is no good any more: an answer that comes late must not answer the
-// next question, and a master that was replaced does not become one again.
+// useless reports whether a connection must be closed. A late reply must not be taken for that of the next call, and a
+// replaced master does not become one again.
 func useless(b *batch) bool {
 	return b.lost || b.failed != nil && actor.Begins(b.failed.Error(), "READONLY")
 }
 
-// lead sends calls by the map of the cluster's client, as way does, each on a connection of its own: a
-// connection is to one node.
+// lead sends calls by the topology of the cluster's client, as way does. Each call has a connection of its own, because
+// a connection goes to one node.
 func (s *syncer) lead(first *batch) {
 	for b := first; b != nil; b = b.next {
 		next := b.next
@@ -123,8 +123,8 @@ func (s *syncer) send(connection rueidis.DedicatedClient, first *batch) {
 	}
 }
 
-// demotes reports whether WAIT was refused because the server is a master no more: that says nothing of who has what it
-// granted, nor of what the next one grants.
+// demotes reports whether WAIT was rejected because the server is no longer a master. Then the number of replicas is
+// unknown, and later grants of that server mean nothing.
 func demotes(err error) bool {
 	if err == nil {
 		return false
@@ -149,21 +149,21 @@ func (s *syncer) disconnect() {
 	}
 }
 
-// wait is WAIT as any other command: what rueidis makes of it has no limit in time, and a dead connection
-// would never be noticed.
+// wait builds WAIT as an arbitrary command: the typed one of rueidis has no timeout, so a dead connection would never
+// be noticed.
 func (r replication) wait(client caller) rueidis.Completed {
 	return client.B().Arbitrary("WAIT").Args(strconv.Itoa(r.least), strconv.FormatInt(milliseconds(r.patience), 10)).Build()
 }
 
-// unreplicated tells all who wait for a name that too few replicas have what one of them was just granted. For a kind of lock
-// with claims they wait in Locks of their own, and would meet the same one after the other. Who waits to write while this engine
-// reads waits for that first.
+// unreplicated notifies all waiters of a name that too few replicas have a grant to one of them. For kinds with one
+// lock per request, the waiters would otherwise fail one after the other. A waiting writer is not notified while this
+// engine reads, because it waits for that first.
 func (c *coordinator) unreplicated(now time.Duration, back *actor.Lock) {
 	key, shared := back.Key(), back.Kind().Shared()
 	g, to := c.groups[key], audience{kind: actor.Unreplicated, key: key, waiting: true, undone: &undone{now, c.fx.Undone}}
 	if c.fx.Undone = nil; shared {
 		if g.undoneAt == now {
-			return // as they were told in this turn: very many may have been granted it in one call
+			return // already notified in this turn: one call may have granted it to very many
 		}
 		g.undoneAt = now
 	}
@@ -175,9 +175,9 @@ func (c *coordinator) unreplicated(now time.Duration, back *actor.Lock) {
 	}
 }
 
-// askReplicas reports why the replicas of one server cannot be asked: nil if they can.
+// askReplicas returns nil if one server accepts WAIT, and otherwise the reason why not.
 func askReplicas(ctx context.Context, client rueidis.Client, patience time.Duration) error {
-	lent, err := borrow(ctx, client, patience/2) // there is something left to say why
+	lent, err := borrow(ctx, client, patience/2) // leave time to report the reason
 	if err != nil {
 		return err
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/lockwheel/lockwheel/scripts"
 )
 
-// teach loads the scripts, so that no first lock pays for it. A server that does not allow that, or is too
-// slow, learns them from the first call instead.
+// teach loads the scripts, so that the first locks are not slowed down. If the server does not allow that, or is too
+// slow, the first call of each script sends its text instead.
 func teach(ctx context.Context, client rueidis.Client, patience time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -22,7 +22,7 @@ func teach(ctx context.Context, client rueidis.Client, patience time.Duration) {
 	client.DoMulti(ctx, loads...)
 }
 
-// teachAll teaches the masters of a cluster. Those that come later learn as slow ones do.
+// teachAll loads the scripts on all known masters of a cluster. Later masters get them with the first calls.
 func teachAll(ctx context.Context, client rueidis.Client, known *chart) {
 	var pupils sync.WaitGroup
 	nodes := client.Nodes()

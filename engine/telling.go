@@ -2,22 +2,22 @@ package engine
 
 import "github.com/lockwheel/lockwheel/actor"
 
-// tellsPerTurn is how many callers a turn tells their verdicts, however many it decided.
+// tellsPerTurn is the maximum number of callers that a turn notifies of their results.
 const tellsPerTurn = 4096
 
-// telling is whom callers' verdicts are told to: in the order in which they were decided, so many a turn. What is left comes first in the
-// turns that follow at once. The verdicts of very many can be decided in one turn, as when all who wait for a lock are refused. Owned by
-// the coordinator.
+// telling is the queue of callers to be notified of their results, in the order of decision, at most most per turn. The
+// rest follows in the next turns, which run at once. Very many results can be decided in one turn, as when all waiters
+// of a lock are rejected. Owned by the coordinator.
 type telling struct {
-	most  int                // in a turn
-	told  []*actor.Request   // outcome: in this turn
-	later [][]*actor.Request // decided by then and to be told in later turns, a piece of each turn; none is empty
+	most  int                // maximum per turn
+	told  []*actor.Request   // output: to be notified in this turn
+	later [][]*actor.Request // to be notified in later turns, one slice per turn of decision; none is empty
 }
 
-// waits reports whether there are callers who are to be told in a later turn.
+// waits reports whether callers are left for a later turn.
 func (t *telling) waits() bool { return len(t.later) > 0 }
 
-// tell has the first told of those whose verdicts were not: nearly always all.
+// tell selects the callers to notify in this turn: nearly always all.
 func (c *coordinator) tell() {
 	t := &c.tells
 	if !t.waits() && len(c.fx.Verdicts) <= t.most {
@@ -30,7 +30,7 @@ func (c *coordinator) tell() {
 	t.take()
 }
 
-// restVerdicts lets go of the verdicts that the turn has decided. Of those that are told later their list is kept.
+// restVerdicts resets the results decided in the turn. If some are notified later, their slice is still in use.
 func (c *coordinator) restVerdicts() {
 	if c.tells.told = nil; c.tells.waits() {
 		c.fx.Verdicts = nil
@@ -40,7 +40,7 @@ func (c *coordinator) restVerdicts() {
 	c.fx.Verdicts = c.fx.Verdicts[:0]
 }
 
-// take takes from what is to be told later what a turn may tell.
+// take selects the next callers of later, up to the maximum per turn.
 func (t *telling) take() {
 	t.told = nil
 	for left := t.most; left > 0 && t.waits(); {

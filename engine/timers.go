@@ -8,13 +8,14 @@ import (
 )
 
 const (
-	// firedPerTurn is how many timers of each wheel fire in a turn, however many are due: when the process or the clock stood still, all may be.
+	// firedPerTurn is the maximum number of timers of each wheel that fire in a turn. After a pause of the process or
+	// of the clock all may be due.
 	firedPerTurn = 128
-	// sortsPerTimer is how many timers a turn sorts for each that it may fire.
+	// sortsPerTimer is the maximum number of timers that a turn sorts, per timer that may fire.
 	sortsPerTimer = 8
 )
 
-// newWheel makes a wheel of which so many timers fire in a turn.
+// newWheel returns a wheel of which at most budget timers fire in a turn.
 func newWheel(budget int) *wheel.Wheel[actor.Sleeper] {
 	w, err := wheel.New[actor.Sleeper](tick, wheel.Config{Budget: budget, Sorts: sortsPerTimer * budget})
 	if err != nil {
@@ -23,7 +24,7 @@ func newWheel(budget int) *wheel.Wheel[actor.Sleeper] {
 	return w
 }
 
-// fire wakes those whose timers are due: so many a turn. Locks that the engine has are renewed before anything else.
+// fire runs due timers, at most firedPerTurn of each wheel. Renewals of held locks come first.
 func (c *coordinator) fire(now time.Duration) {
 	if now < c.fx.Soonest {
 		return
@@ -34,9 +35,9 @@ func (c *coordinator) fire(now time.Duration) {
 	c.reckon()
 }
 
-// reckon asks the wheels when the next timer fires. Between times a bound is enough, which only falls: most
-// turns come long before it, and most timers are cancelled. Before a sleep with nothing under way they are
-// asked, so that an idle engine does not wake for a timer that is gone.
+// reckon sets the next timer's time from the wheels. Between calls fx.Soonest is only a lower bound: most turns come
+// long before it, and most timers are cancelled. It is updated before the loop sleeps with nothing in flight, so that
+// an idle engine does not wake up for a cancelled timer.
 func (c *coordinator) reckon() {
 	c.fx.Soonest = never
 	for _, w := range [...]*wheel.Wheel[actor.Sleeper]{c.fx.Leases, c.fx.Wheel} {
@@ -46,5 +47,5 @@ func (c *coordinator) reckon() {
 	}
 }
 
-// timers is how many there are.
+// timers returns the number of timers on both wheels.
 func (c *coordinator) timers() int { return c.fx.Leases.Len() + c.fx.Wheel.Len() }

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// TurnTimes counts turns of the loop by how long they took. Its buckets are those of TurnTimes.Bound, and never change: what they counted
-// grows from snapshot to snapshot, and what engines counted can be added up.
+// TurnTimes is a histogram of the durations of turns. Its buckets are those of TurnTimes.Bound and never change. So
+// counts grow from snapshot to snapshot, and those of several engines can be added. It is a plain value.
 type TurnTimes [len(turnBounds) + 1]uint64
 
 var turnBounds = [...]time.Duration{
@@ -18,8 +18,8 @@ var turnBounds = [...]time.Duration{
 	time.Second,
 }
 
-// Bound is how long a turn that bucket i counts took at most, and longer than the bound before it: 10, 20 and 50 µs, 100, 200 and
-// 500 µs, and so on up to a second. The last bucket counts whatever took longer, and its bound is the longest duration there is.
+// Bound returns the upper bound of bucket i, inclusive. The bounds are 10, 20, 50, 100, 200 and 500 µs, and so on up to
+// 1 s. The last bucket counts all longer turns, and its bound is the longest duration.
 func (t *TurnTimes) Bound(i int) time.Duration {
 	if i == len(turnBounds) {
 		return math.MaxInt64
@@ -27,7 +27,8 @@ func (t *TurnTimes) Bound(i int) time.Duration {
 	return turnBounds[i]
 }
 
-// Quantile is how long such a part of all turns took at most, of 1 all of them: the bound of a bucket. Without any turn it is 0.
+// Quantile returns the bound of the bucket within which the given part of all turns lies; part is between 0 and 1.
+// Without any turn it returns 0.
 func (t *TurnTimes) Quantile(part float64) time.Duration {
 	turns := t.Turns()
 	within, before := max(uint64(math.Ceil(part*float64(turns))), 1), uint64(0)
@@ -39,7 +40,7 @@ func (t *TurnTimes) Quantile(part float64) time.Duration {
 	return 0
 }
 
-// Turns is how many it has counted.
+// Turns returns the number of turns counted.
 func (t *TurnTimes) Turns() (turns uint64) {
 	for _, n := range t {
 		turns += n
@@ -51,7 +52,7 @@ func (t *TurnTimes) Turns() (turns uint64) {
 func (t *TurnTimes) note(took time.Duration) {
 	i := 0
 	for i < len(turnBounds) && took > turnBounds[i] {
-		i++ // mostly none: short turns come first
+		i++ // usually none: short turns come first
 	}
 	t[i]++
 }

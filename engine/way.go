@@ -7,19 +7,19 @@ import (
 	"github.com/redis/rueidis"
 )
 
-// way is how one helper reaches a node: each has its own, so that nobody waits for another.
+// way is a worker's access to a node. Each worker has its own, so that none waits for another.
 type way struct {
 	client  rueidis.Client
-	address string         // "" where there is one server
+	address string         // "" with one server and without Sentinel
 	master  bool           // it is a master that Sentinel named
-	known   rueidis.Client // the node's, as long as it works
+	known   rueidis.Client // the node's client, as long as it works; nil: to be looked up
 }
 
-// errReplaced is for a master that is none any more: nothing was sent.
+// errReplaced is the error for a call to a replaced master: it was not sent.
 var errReplaced = errors.New("lockwheel: Sentinel names another master")
 
-// node is the node's own client: one ordered connection. It is nil while the cluster's client has not
-// heard of the node, and for a master that was replaced.
+// node returns the node's own client: one ordered connection. It returns nil while the cluster's client does not know
+// the node, and for a replaced master.
 func (w *way) node() rueidis.Client {
 	if w.address == "" {
 		return w.client
@@ -30,8 +30,8 @@ func (w *way) node() rueidis.Client {
 	return w.known
 }
 
-// masterOf is the address of the master that Sentinel has named; "" where it has no say, and of a client that asks replicas as
-// well: which of its nodes is the master is not known then.
+// masterOf returns the address of the master that Sentinel has named. It returns "" without Sentinel, and for a client
+// that also uses replicas, which does not tell which of its nodes is the master.
 func masterOf(client rueidis.Client) (master string) {
 	if client.Mode() != rueidis.ClientModeSentinel {
 		return ""
@@ -46,7 +46,7 @@ func masterOf(client rueidis.Client) (master string) {
 	return master
 }
 
-// replaced is the master that Sentinel has named in the place of this one; "" if it has not.
+// replaced returns the master that Sentinel names instead of this one, or "".
 func (w *way) replaced() string {
 	if !w.master {
 		return ""
@@ -57,8 +57,8 @@ func (w *way) replaced() string {
 	return ""
 }
 
-// lead sends calls by the map of the cluster's client, which asks around for what it does not know. Behind Sentinel there is no
-// such way: nothing goes to another master than the one that the calls are for.
+// lead sends calls by the topology of the cluster's client, which follows redirections. Behind Sentinel it fails the
+// calls instead: they must not go to another master.
 func (w *way) lead(writer *writer, b *batch) {
 	for ; b != nil; b = b.next {
 		if w.master {
@@ -70,8 +70,8 @@ func (w *way) lead(writer *writer, b *batch) {
 	}
 }
 
-// judge forgets a client that brought no answer: the cluster's client may have another one since. If the master was replaced
-// meanwhile it says so, before anybody looks at the answer.
+// judge drops a cached client that brought no reply, because the cluster's client may have a new one. If the master was
+// replaced meanwhile, it posts that before the reply is posted.
 func (w *way) judge(b *batch, box *mailbox) {
 	for ; b != nil; b = b.next {
 		if b.lost {
