@@ -20,13 +20,13 @@ var calls = sync.Pool{New: func() any {
 // NewCall returns a call from a pool. The caller fills it in and posts it at most once.
 func NewCall() *Call { return calls.Get().(*Call) }
 
-// NewAsync returns a call whose Ready is closed when the result is available. It must not be freed.
+// NewAsync returns a call that announces its result by closing Ready. It must not be freed.
 func NewAsync() *Call {
 	return &Call{Request: actor.Request{Ready: make(chan struct{}), Async: true}}
 }
 
-// NewTold returns a call for whose result the loop calls told, which must not block. If told is nil, the result is not
-// announced. The call must not be freed.
+// NewTold returns a call that announces its result by calling told, on the loop: told must not block. If told is nil,
+// the result is not announced. The call must not be freed.
 func NewTold(told func()) *Call { return &Call{Request: actor.Request{Told: told}} }
 
 // Free returns a call of NewCall to the pool. The caller must have received its result and must not have cancelled it.

@@ -57,7 +57,8 @@ func newEngine(config actor.Config) *Engine {
 	return e
 }
 
-// Start runs an engine on a server until it is asked to close. The caller keeps ownership of the server's client.
+// Start runs an engine on a server until it is asked to close. The caller keeps ownership of the server's client. If
+// log is nil, the engine logs nothing.
 func Start(server *Server, config actor.Config, hooks Hooks, log *slog.Logger) *Engine {
 	e := newEngine(config)
 	e.server, e.hooks, e.log = server, hooks, log
@@ -340,8 +341,8 @@ func (e *Engine) tell() {
 	e.log.Warn("lockwheel: redis does not answer; trying again", about...)
 }
 
-// sleep waits for messages, if nothing is due. The alarm is a message, too. An alarm that is set too early stays set:
-// setting a timer can wake a thread, which costs a lone caller more than an empty turn.
+// sleep waits for messages, if nothing is due. The alarm is a message, too. An alarm that is set too early stays set.
+// Setting a timer can wake a thread, which costs a lone caller more than an empty turn.
 func (e *Engine) sleep(now time.Duration) {
 	if e.coordinator.closed {
 		return

@@ -184,7 +184,7 @@ func (w *writer) releases(b *batch) {
 	}
 }
 
-// publishesNow encodes the start of calls whose scripts compare the times of callers' clocks.
+// publishesNow encodes the start of calls to scripts that compare the times of callers' clocks.
 func (w *writer) publishesNow(b *batch) {
 	w.word(w.publish())
 	w.number(b.wall)

@@ -180,7 +180,8 @@ func (g *group) having(tenure uint64) *actor.Lock {
 }
 
 // tellPlace sets reply.Preceded if another waiter of this engine is ahead of the command's waiter in the fair queue.
-// Waiters queue in the order of their tenures, except for one whose acquire was lost: then both poll as the head.
+// Waiters queue in the order of their tenures. The exception is a waiter that lost its acquire: then both poll as the
+// head.
 func (c *coordinator) tellPlace(now time.Duration, command *actor.Command, reply *actor.Reply) {
 	if reply.Holder != "" || !command.Lock.Kind().Queues() {
 		return
@@ -191,8 +192,8 @@ func (c *coordinator) tellPlace(now time.Duration, command *actor.Command, reply
 	}
 }
 
-// tellClaims applies what a reply means for other locks of the name, before the command's lock is stepped: who the
-// holder is, and which locks can no longer be held.
+// tellClaims applies what a reply means for other locks of the name, before the command's lock is stepped. It
+// determines who the holder is, and which locks can no longer be held.
 func (c *coordinator) tellClaims(now time.Duration, b *batch, command *actor.Command, reply *actor.Reply) {
 	switch kind := command.Lock.Kind(); {
 	case reply.Status == actor.Taken && kind.Claims():

@@ -8,8 +8,8 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// ErrReenters is the result of a request for several locks when the owner holds one of them already: the caller must
-// acquire them one by one. No command was sent.
+// ErrReenters is the result of a request for several locks when the owner holds one of them already. No command was
+// sent; the caller must acquire the locks one by one.
 var ErrReenters = errors.New("lockwheel: one of the locks is held already by the same owner")
 
 // OneSlot reports whether two keys lie in one slot of a cluster, so that one script can use both.
@@ -23,7 +23,7 @@ func (c *coordinator) reenters(now time.Duration, j *actor.Joint) bool {
 	})
 }
 
-// together runs what steps have left to do for other locks: it nudges changed locks, and acquires for requests that
+// together runs what steps have left to do for other locks. It nudges changed locks, and acquires for requests that
 // have become the first in line. Both can cause more of it. A nested call returns at once and leaves the work to the
 // outer one, so very many locks cause no deep recursion.
 func (c *coordinator) together(now time.Duration) {

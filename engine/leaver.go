@@ -8,8 +8,8 @@ import (
 
 const (
 	// leaveMost is the maximum number of channels per UNSUBSCRIBE. A connection with at most leaveWhole channels is
-	// simply closed. For more this is slow: when a connection with 300 000 channels is closed, Redis removes them in
-	// one go and blocks all others for 0.2 s.
+	// simply closed. Closing a larger one is slow: Redis removes 300 000 channels in one go and blocks all others for
+	// 0.2 s.
 	leaveMost, leaveWhole = 2048, 4096
 	// leaversMost is how many connections are unsubscribed in slices at a time; a further one is closed at once.
 	leaversMost = 2

@@ -38,7 +38,7 @@ func (k *link) failed(now time.Duration, cause error) {
 func (k *link) answered() { k.down, k.backoff, k.tries, k.cause, k.refused = false, 0, 0, nil, false }
 
 // turn maps a place in the order of priority to the class of commands that gets it. While the breaker is down, all
-// classes but renewals rotate: a command that breaks the connection must not be the only one that is ever tried.
+// classes but renewals rotate. Otherwise a command that breaks the connection could be the only one that is ever tried.
 func (k *link) turn(place, kinds int) int {
 	if !k.down || place == 0 {
 		return place

@@ -115,7 +115,7 @@ func (e *ears) move(ch *channel, o *order) {
 // done handles the result of the order that was in flight.
 //   - on is the connection that was used; connections up to gone no longer exist.
 //   - Channels that a failed order did not subscribe are tried again, after a backoff.
-//   - It returns channels whose listeners must poll until then. untold returns further ones.
+//   - It returns channels that are not subscribed until then, so that their listeners poll. untold returns further ones.
 func (e *ears) done(now time.Duration, on, gone int, err error) (unheard []*channel) {
 	e.busy = false
 	if err == nil {

@@ -61,8 +61,8 @@ func (c *coordinator) newReader(writer *actor.Lock, r *actor.Request) *actor.Loc
 	return c.newClaim(r)
 }
 
-// forcedReader returns the lock that forces the readers out. Reads beside a writer of this engine cannot be forced out,
-// so in that case it uses a new lock, and this engine's holds do not end.
+// forcedReader returns the lock that forces the readers out. Beside a writer of this engine no reader can be forced
+// out. In that case it returns a new lock, so that no hold of this engine ends.
 func (c *coordinator) forcedReader(now time.Duration, writer *actor.Lock, r *actor.Request) *actor.Lock {
 	if writer == nil || !writer.Believed(now) {
 		if l := c.groups[r.Key].claimOf(r, now); l != nil {
@@ -72,8 +72,8 @@ func (c *coordinator) forcedReader(now time.Duration, writer *actor.Lock, r *act
 	return c.newReader(writer, r)
 }
 
-// evictReaders ends the reads of this engine at once, before a force is sent. The force may target the writer, whose
-// reads end with it, or one of the readers.
+// evictReaders ends the reads of this engine at once, before a force is sent. The force may target one of the readers.
+// It may also target the writer, which ends the reads beside it.
 func (c *coordinator) evictReaders(now time.Duration, key string) {
 	for _, l := range c.groups[key].believed(now) {
 		if l.Kind() == actor.Read {

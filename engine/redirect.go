@@ -135,7 +135,7 @@ func (c *coordinator) introduce(now time.Duration, n *node) {
 }
 
 // moved handles a reply that a slot has another owner; others may have changed as well. Two nodes may each name the
-// other as the owner. So a node that has just denied to own the slot is not accepted: otherwise each such reply would
+// other as the owner. So a node that has just denied to own the slot is not accepted. Otherwise each such reply would
 // make all locks of the slot retry.
 func (c *coordinator) moved(now time.Duration, slot uint16, from, to *node) {
 	c.doubtMap()

@@ -13,7 +13,7 @@ import (
 type registry struct {
 	hash   func(key string) uint64
 	byHash map[uint64]*actor.Lock
-	others map[string]*actor.Lock // locks whose hash was in use when they were added
+	others map[string]*actor.Lock // locks with a hash that was in use when they were added
 }
 
 func newRegistry() registry {

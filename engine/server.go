@@ -17,10 +17,10 @@ type Server struct {
 	redial  func() // closes the client's connections, so that the next call makes others; nil: the engine may not do that
 }
 
-// Meet checks that a server or cluster replies, and loads the scripts. Each of the two takes at most patience. On
-// failure it returns the error of a server that does not reply or rejects the credentials. A failure to load the
-// scripts is not an error. The caller keeps ownership of the client in any case. Meet blocks until ctx ends at the
-// latest.
+// Meet checks that a server or cluster replies, which takes at most patience, and loads the scripts. Loading takes at
+// most patience, or at most nodePatience in a cluster. On failure it returns the error of a server that does not reply
+// or rejects the credentials, or the cause of the end of ctx. A failure to load the scripts is not an error. The caller
+// keeps ownership of the client in any case.
 func Meet(ctx context.Context, client rueidis.Client, patience time.Duration) (*Server, error) {
 	s := &Server{client: client}
 	meet := s.meetOne
