@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Go gives a call of one byte more the room of 288, and each caller who waits has one.
+// A call of one byte more falls into Go's size class of 288 bytes, and each waiting caller has one.
 func TestACallTakesNoMoreRoomThanItsSizeClassHas(t *testing.T) {
 	require.LessOrEqual(t, unsafe.Sizeof(Call{}), uintptr(256))
 }

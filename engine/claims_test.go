@@ -12,7 +12,7 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// However claims come and go, they are all there, oldest first, and each is found.
+// However locks are added and removed, the list has all of them, oldest first, and finds each.
 func TestClaimsStayInTheOrderInWhichTheyCame(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	var k claims
@@ -29,7 +29,7 @@ func TestClaimsStayInTheOrderInWhichTheyCame(t *testing.T) {
 				i = 0
 			}
 			k.remove(want[i])
-			k.remove(actor.NewLock("a", actor.Read)) // is not there
+			k.remove(actor.NewLock("a", actor.Read)) // not in the list
 			want = slices.Delete(want, i, i+1)
 			require.Equal(t, len(want), k.len())
 			if len(want) == 0 {
@@ -50,14 +50,15 @@ func TestClaimsStayInTheOrderInWhichTheyCame(t *testing.T) {
 	}
 }
 
-// Every answer to a reader used to be held against all the others. TestTheStepsOfManyGrowWithTheirNumber counts what this takes.
+// Every reply to a reader used to be compared with all other readers. TestTheStepsOfManyGrowWithTheirNumber counts the
+// steps of this test.
 func TestManyReadersAreTakenAndRenewed(t *testing.T) {
 	readers := howMany(t, 200)
 	d := newDesk(t, 8)
 	for i := range readers {
 		d.ask("read", fmt.Sprint("k/", i))
 	}
-	for _, moment := range []time.Duration{time.Millisecond, 10005 * time.Millisecond} { // taken, renewed
+	for _, moment := range []time.Duration{time.Millisecond, 10005 * time.Millisecond} { // acquired, renewed
 		d.now = moment
 		for range readers/firedPerTurn + 1 {
 			d.turn()

@@ -12,13 +12,13 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// The clocks are apart by what the way there and back does not explain, and only a change is logged.
+// Clock skew is what the time of the round trip does not explain. Only a change is logged.
 func TestClocksThatAreApartAreToldOnce(t *testing.T) {
 	var log bytes.Buffer
 	e := &Engine{coordinator: newCoordinator(actor.Config{}, 1), log: slog.New(slog.NewTextHandler(&log, nil))}
 	const wall = 1_700_000_000_000
 	for _, c := range []struct {
-		server int64 // its clock, less the caller's when that asked, in ms
+		server int64 // the server's clock minus the caller's at the time of the call, in ms
 		ahead  time.Duration
 		logs   string
 	}{
@@ -29,7 +29,7 @@ func TestClocksThatAreApartAreToldOnce(t *testing.T) {
 		log.Reset()
 		b := &batch{sent: time.Second, wall: wall, node: e.coordinator.node}
 		e.coordinator.compareClocks(2*time.Second, b, wall+c.server)
-		e.coordinator.compareClocks(2*time.Second, b, 0) // says nothing
+		e.coordinator.compareClocks(2*time.Second, b, 0) // no information
 		require.Equal(t, c.ahead, e.coordinator.ahead())
 		e.tellClocks()
 		require.Contains(t, log.String(), c.logs)

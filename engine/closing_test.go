@@ -9,7 +9,7 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// closes runs turns until a close is over, and returns how many there were.
+// closes runs turns until a close is complete, and returns their number.
 func (d *desk) closes() (turns int) {
 	for d.c.rest(); d.c.closesOn(); d.c.rest() {
 		d.c.turn(d.now, nil)
@@ -19,8 +19,8 @@ func (d *desk) closes() (turns int) {
 	return turns
 }
 
-// However many locks there are, a turn ends so many of them at a close, and refuses so many who wait and so much mail. Who asked for it
-// is told last, and nothing leaves meanwhile.
+// However many locks there are, a turn of a close ends at most a fixed number of them, and rejects at most fixed
+// numbers of waiters and messages. The close request gets its result last, and no command is sent meanwhile.
 func TestACloseTakesSomeLocksATurn(t *testing.T) {
 	const locks = 3*looksPerTurn + 1
 	d := newDesk(t, 8)

@@ -13,12 +13,14 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// clusterDesk is a desk in a cluster of the nodes A, B and C, which own a third of the slots each: of the keys a to f, b and f are A's, c
-// and g are B's, and a, d and e are C's.
+// clusterDesk is a desk in a cluster of the nodes A, B and C, which own a third of the slots each. Of the keys a to g,
+// b and f are A's, c and g are B's, and a, d and e are C's.
 //
-// Words besides those of converse: "1@A: acquire b + f" is a bundle of two calls to A; its answers are divided by "|", of which the last
-// counts for all that follow. "survey A B C" asks these nodes for a chart; "charted 0-16383@B" and "uncharted" answer. What concerns
-// a subscriber names its node: "join@A {b}", "subscribed@A b".
+// Words in addition to those of converse:
+//   - "1@A: acquire b + f" is a bundle of two calls to A. Its replies are separated by "|"; the last one counts for all
+//     further calls.
+//   - "survey A B C" asks these nodes for the topology; "charted 0-16383@B" and "uncharted" are replies.
+//   - Words about a subscriber name its node: "join@A {b}", "subscribed@A b".
 type clusterDesk struct{ *desk }
 
 func newClusterDesk(t *testing.T, couriers int) clusterDesk {
@@ -79,7 +81,7 @@ func (d clusterDesk) line(line string) string {
 	return d.turn()
 }
 
-// heard posts what a node's subscriber says.
+// heard posts a message of a node's subscriber.
 func (d clusterDesk) heard(what, address string, rest []string) {
 	n := d.c.nodeAt(address + ":1")
 	switch what {
@@ -102,7 +104,7 @@ func (d clusterDesk) heard(what, address string, rest []string) {
 	}
 }
 
-// bundle brings the calls of a bundle back.
+// bundle delivers the replies to the calls of a bundle.
 func (d clusterDesk) bundle(stimulus string) {
 	number, answers, _ := strings.Cut(stimulus, " ")
 	parts := strings.Split(answers, "|")
@@ -154,7 +156,7 @@ func (d clusterDesk) reorganised() (said []string) {
 
 func name(n *node) string { return strings.TrimSuffix(n.address, ":1") }
 
-// leftFor is desk.left's with nodes and bundles.
+// leftFor is desk.left with nodes and bundles.
 func (d clusterDesk) leftFor() (said []string) {
 	for _, head := range d.c.batches {
 		d.batches++
@@ -216,7 +218,7 @@ func TestNameFitsAClusterIfItsChannelIsInItsSlot(t *testing.T) {
 func TestCallHasOneSlotAndABundleOneNode(t *testing.T) {
 	converseInCluster(t, 1, `
 		1ms lock a b c d {a}2 f → 1@A: acquire b + f; 2@B: acquire c; 3@C: acquire a {a}2 + d
-		// every node has couriers of its own
+		// every node has senders of its own
 		2ms lock e g            → nothing
 		3ms 2 done              → 4@B: acquire g; c granted
 		4ms 3 done | taken      → 5@C: acquire e; join@C {d}; a {a}2 granted
@@ -224,7 +226,7 @@ func TestCallHasOneSlotAndABundleOneNode(t *testing.T) {
 	`)
 }
 
-// A call of a bundle that is refused, or unknown to the node, does not touch the others.
+// A call of a bundle that is rejected, or has a script that the node does not know, does not affect the others.
 func TestCallsOfABundleEndEachByItself(t *testing.T) {
 	converseInCluster(t, 4, `
 		1ms lock b f {b}2          → 1@A: acquire b {b}2 + f
@@ -243,14 +245,14 @@ func TestMOVEDIsFollowedAndRemembered(t *testing.T) {
 		3ms 2 done                       → b granted
 		4ms unlock b                     → b not held; 3@C: release b
 		5ms 3 done                       → b unlocked
-		// the survey says the same, and more
+		// the refresh says the same, and more
 		6ms charted 0-3299@A 3300-16383@C → shuts B
 		7ms lock c                       → 4@C: acquire c
 		8ms 4 done                       → c granted
 	`)
 }
 
-// Redis and Valkey have changed between small letters and capitals in the words of an error.
+// Redis and Valkey have changed the case of letters in error texts.
 func TestRefusalsAreReadInSmallLettersAndCapitals(t *testing.T) {
 	for _, spell := range []func(string) string{strings.ToUpper, strings.ToLower} {
 		for _, refusal := range []string{"MOVED 3300 C:1", "ASK 3300 C:1"} {
@@ -270,7 +272,7 @@ func TestRefusalsAreReadInSmallLettersAndCapitals(t *testing.T) {
 	require.Equal(t, "2@A: EVAL acquire b", d.line("2ms 1 says noscript x"))
 }
 
-// The node may be a new one, and may leave its own host out.
+// The target may be a new node, and a reply may leave out the host of the node that sends it.
 func TestMOVEDToANewNode(t *testing.T) {
 	converseInCluster(t, 1, `
 		1ms lock b f                → 1@A: acquire b + f
@@ -279,7 +281,7 @@ func TestMOVEDToANewNode(t *testing.T) {
 	`)
 }
 
-// Two nodes that each send a call on to the other do not get it for ever: its locks are told, and try again after a while.
+// If two nodes redirect a call to each other, the redirections end. The locks get a result and retry after a while.
 func TestRedirectionsAreBounded(t *testing.T) {
 	d := newClusterDesk(t, 1)
 	require.Equal(t, "1@A: acquire b", d.line("1ms lock b"))
@@ -299,7 +301,7 @@ func TestRedirectionsAreBounded(t *testing.T) {
 	require.Contains(t, d.line(fmt.Sprint(due, " timer")), "acquire b")
 }
 
-// While a slot is on its way, what is not there any more is asked for behind an ASKING, and the map stays as it is.
+// While a slot migrates, the engine requests keys that have moved with ASKING, and does not change the topology.
 func TestASKIsFollowedOnceAndForgotten(t *testing.T) {
 	converseInCluster(t, 1, `
 		1ms lock b f                  → 1@A: acquire b + f
@@ -311,7 +313,7 @@ func TestASKIsFollowedOnceAndForgotten(t *testing.T) {
 	`)
 }
 
-// Keys of which some are here and some are there are asked for one by one, first where the slot still belongs.
+// If some keys of a call have moved and others have not, the engine requests them one by one, first at the source node.
 func TestTRYAGAINInTheMiddleOfAMove(t *testing.T) {
 	converseInCluster(t, 4, `
 		1ms lock b {b}2             → 1@A: acquire b {b}2
@@ -322,7 +324,8 @@ func TestTRYAGAINInTheMiddleOfAMove(t *testing.T) {
 	`)
 }
 
-// The message of a lock whose slot is on its way may go where nobody listens: who waits for it looks more often.
+// While a slot migrates, the message of a lock may go where this engine does not listen. So its waiters poll more
+// often.
 func TestWaiterOfASlotOnItsWayPolls(t *testing.T) {
 	converseInCluster(t, 1, `
 		1ms lock b                → 1@A: acquire b
@@ -335,8 +338,8 @@ func TestWaiterOfASlotOnItsWayPolls(t *testing.T) {
 	`)
 }
 
-// Every waiter of a slot looks more often once a node has said of any key that the slot is on its way, also one that slept before and whose own
-// key is still where it was.
+// Once a node has reported for any key that a slot migrates, all waiters of the slot poll more often. This includes a
+// waiter that slept before and that has a key which has not moved.
 func TestAllWaitersOfASlotOnItsWayPoll(t *testing.T) {
 	converseInCluster(t, 1, `
 		1ms lock b                → 1@A: acquire b
@@ -355,8 +358,9 @@ func TestAllWaitersOfASlotOnItsWayPoll(t *testing.T) {
 	`)
 }
 
-// A release of Redisson is told where the slot is going to and nowhere else, and nothing else that this engine asks for may tell it that the slot is on
-// its way. So whoever waits in a cluster asks again every few seconds, and follows.
+// A release by Redisson is published only at the target node of a migration. If this engine sends no other command for
+// the slot, it does not learn of the migration. So waiters in a cluster poll every few seconds, and then follow the
+// slot.
 func TestWaiterInAClusterAsksAgain(t *testing.T) {
 	converseInCluster(t, 1, `
 		1ms lock b                → 1@A: acquire b
@@ -371,7 +375,7 @@ func TestWaiterInAClusterAsksAgain(t *testing.T) {
 	`)
 }
 
-// A node that is silent keeps its own couriers only, and its locks alone wait.
+// A silent node occupies only its own senders, and only its locks wait.
 func TestSilentNodeHoldsUpNobodyElse(t *testing.T) {
 	converseInCluster(t, 1, `
 		1ms lock a b c               → 1@A: acquire b; 2@B: acquire c; 3@C: acquire a
@@ -386,7 +390,7 @@ func TestSilentNodeHoldsUpNobodyElse(t *testing.T) {
 	`)
 }
 
-// What waits for a node that is down goes to its successor as soon as that is known.
+// Commands that wait for a node that is down move to its successor as soon as that is known.
 func TestWhatWaitsGoesToTheNextMaster(t *testing.T) {
 	converseInCluster(t, 1, `
 		1ms   lock b           → 1@A: acquire b
@@ -397,8 +401,8 @@ func TestWhatWaitsGoesToTheNextMaster(t *testing.T) {
 	`)
 }
 
-// Replication is asynchronous: what was granted last may be unknown to the successor. Its holders ask at once, and do not wait for their
-// next renewal; those of other nodes do not.
+// Replication is asynchronous: the successor may not know the latest grants. Locks of the failed master are confirmed
+// at once, not with their next renewal; those of other nodes are not.
 func TestLocksOfAMasterThatFailedAreConfirmedByItsSuccessor(t *testing.T) {
 	d := converseInCluster(t, 2, `
 		1ms lock a b f            → 1@A: acquire b + f; 2@C: acquire a
@@ -411,7 +415,7 @@ func TestLocksOfAMasterThatFailedAreConfirmedByItsSuccessor(t *testing.T) {
 	require.Equal(t, "b lost; f unlocked", d.line("6ms 4 gone; 5 done"))
 }
 
-// Every claim of a kind that has several is confirmed, too.
+// All locks of a kind with one lock per request are confirmed as well.
 func TestClaimsOfAMasterThatFailedAreConfirmedByItsSuccessor(t *testing.T) {
 	for kind, verb := range map[string]string{"read:b": "reread", "fair:b": "renew"} {
 		d := newClusterDesk(t, 2)
@@ -438,7 +442,7 @@ func TestAnEngineWithClaimsOnlyLooksForTheClusterAsWell(t *testing.T) {
 	require.Contains(t, d.line("40ms deaf@A"), "survey")
 }
 
-// Without an answer a survey is tried again, not too often, and not at all when nobody waits.
+// Without a reply a topology refresh is retried with a backoff, but only while requests wait.
 func TestSurveyIsTriedAgainWhileSomebodyWaits(t *testing.T) {
 	d := newClusterDesk(t, 1)
 	d.line("1ms lock b")
@@ -451,7 +455,7 @@ func TestSurveyIsTriedAgainWhileSomebodyWaits(t *testing.T) {
 	}
 }
 
-// A master that was cut off and replaced says what its successor never hears of.
+// A master that was cut off and replaced confirms what its successor never learns.
 func TestAnswerOfAMasterThatWasReplacedIsNone(t *testing.T) {
 	converseInCluster(t, 1, `
 		1ms     lock b                 → 1@A: acquire b
@@ -464,7 +468,7 @@ func TestAnswerOfAMasterThatWasReplacedIsNone(t *testing.T) {
 	`)
 }
 
-// Who re-enters in the turn in which another master becomes known waits until that one has confirmed the lock.
+// A re-entry in the turn in which another master becomes known waits until that master has confirmed the lock.
 func TestAReentryWaitsForAMasterThatIsKnownSinceTheSameTurn(t *testing.T) {
 	converseInCluster(t, 1, `
 		1ms lock b                 → 1@A: acquire b
@@ -474,7 +478,8 @@ func TestAReentryWaitsForAMasterThatIsKnownSinceTheSameTurn(t *testing.T) {
 	`)
 }
 
-// Of calls that come back together one says that its slot has another master: what the others of that slot were granted counts for nothing.
+// If one of several calls that return together names a new owner of its slot, the grants of the other calls for that
+// slot do not count.
 func TestAMasterThatIsKnownFromACallCountsForAllThatCameWithIt(t *testing.T) {
 	converseInCluster(t, 1, `
 		1ms lock b f {b}2          → 1@A: acquire b {b}2 + f
@@ -485,14 +490,14 @@ func TestAMasterThatIsKnownFromACallCountsForAllThatCameWithIt(t *testing.T) {
 	`)
 }
 
-// A slot moves: its channels are listened to at the new master, and everybody tries again.
+// When a slot moves, its channels are subscribed at the new owner, and all waiters try again.
 func TestChannelsMoveWithTheirSlot(t *testing.T) {
 	converseInCluster(t, 4, `
 		1ms  lock b f               → 1@A: acquire b + f
 		2ms  1 taken                → join@A {b} {f}
 		3ms  subscribed@A b f; ordered@A → 2@A: acquire b + f
 		4ms  2 taken                → nothing
-		// unasked: the server took it away
+		// the server unsubscribed it, unasked
 		5ms  silenced@A b           → join@A {b}
 		6ms  disordered@A MOVED 3300 C:1 → survey A B C; 3@C: acquire b; join@C {b}
 		7ms  subscribed@C b; ordered@C → nothing
@@ -505,7 +510,8 @@ func TestChannelsMoveWithTheirSlot(t *testing.T) {
 	`)
 }
 
-// Of those who listen one is this engine, but not while the channel is silent: another one would be taken for it, and waited for by nobody.
+// This engine is itself one of the listeners, but not while its subscription is down. Counted then, it would be taken
+// for another engine, which would be waited for in vain.
 func TestAnEngineThatHearsNothingIsNoneOfThoseWhoListen(t *testing.T) {
 	for _, silent := range []string{"silenced@A b", "deaf@A"} {
 		d := newClusterDesk(t, 4)
@@ -527,7 +533,8 @@ func TestAnEngineThatHearsNothingIsNoneOfThoseWhoListen(t *testing.T) {
 	}
 }
 
-// A slot that comes back finds the channel still listened to. (Who says so is B, of a slot that it was not asked about: that is believed.)
+// When a slot comes back, its channel is still subscribed. (Here B reports the move of a slot that it was not asked
+// about; the engine accepts that.)
 func TestChannelComesBackBeforeItWasLeft(t *testing.T) {
 	converseInCluster(t, 1, `
 		1ms  lock b f             → 1@A: acquire b + f
@@ -553,7 +560,8 @@ func TestWaiterLeavesWhileItsSlotMoves(t *testing.T) {
 	d.requireRest()
 }
 
-// While the cluster's client does not know a node, it finds its own way. That says nothing of the node: the map is asked for again.
+// While the cluster's client does not know a node, it routes calls itself. Their replies prove nothing about the node,
+// so the engine refreshes the topology.
 func TestAnswerThatCameAnotherWayLeavesTheNodeInDoubt(t *testing.T) {
 	d := newClusterDesk(t, 2)
 	d.line("1ms lock b f")
@@ -569,7 +577,7 @@ func TestAnswerThatCameAnotherWayLeavesTheNodeInDoubt(t *testing.T) {
 	require.Equal(t, "opens R; shuts A; 4@R: renew b f", strings.ReplaceAll(d.line("54ms charted 0-5460@R 5461-10922@B 10923-16383@C"), " + ", " "))
 }
 
-// A node of a cluster without sharded messages cannot know who listens at others.
+// A node of a cluster without sharded pub/sub cannot count listeners at other nodes.
 func TestListenersAreNotCountedWhereTheyCannotBeKnown(t *testing.T) {
 	b := newBatch()
 	b.reset(actor.SendRenew)
@@ -583,7 +591,7 @@ func TestListenersAreNotCountedWhereTheyCannotBeKnown(t *testing.T) {
 	require.Equal(t, "NUMSUB1000me:71", written(&writer{id: "me", deaf: true}))
 }
 
-// A node that owns nothing any more is let go of, but not before what it was given is answered.
+// A node without slots is removed, but not before its calls have replies.
 func TestNodeWithoutSlotsIsLetGoOf(t *testing.T) {
 	converseInCluster(t, 1, `
 		1ms lock b                 → 1@A: acquire b
@@ -604,7 +612,7 @@ func TestShutdownWaitsForNodesThatCanAnswer(t *testing.T) {
 	`)
 }
 
-// Behind Sentinel nothing tells the servers apart: with another master every hold is in doubt.
+// Behind Sentinel nothing distinguishes the servers, so all holds are confirmed after a change of the master.
 func TestHoldsAreConfirmedWhenSentinelNamesAnotherMaster(t *testing.T) {
 	d := newDesk(t, 8)
 	d.line("1ms lock a b")
@@ -617,7 +625,7 @@ func TestHoldsAreConfirmedWhenSentinelNamesAnotherMaster(t *testing.T) {
 	require.Equal(t, "b lost", d.line("4ms 2 done gone"))
 }
 
-// What a master has of goroutines and connections goes when another one has its place and its last call has come back.
+// The workers and connections of a replaced master end after its last call has returned.
 func TestAMasterThatSentinelReplacedIsLetGoOf(t *testing.T) {
 	d := newDesk(t, 8)
 	was := d.c.node
@@ -635,7 +643,8 @@ func TestAMasterThatSentinelReplacedIsLetGoOf(t *testing.T) {
 	require.Equal(t, []*node{d.c.node}, d.c.nodes)
 }
 
-// A subscriber has no way to a node that the cluster's client has not heard of. Commands have one, and the client hears of it by them.
+// A subscriber cannot reach a node that the cluster's client does not know. Commands can, and they make the client
+// learn of the node.
 func TestNodeThatIsAStrangerToTheSubscriberIsAskedSomething(t *testing.T) {
 	d := newClusterDesk(t, 1)
 	d.line("1ms lock b f")
@@ -647,8 +656,8 @@ func TestNodeThatIsAStrangerToTheSubscriberIsAskedSomething(t *testing.T) {
 	require.Equal(t, "join@A {b} {f}", d.line("13ms timer"))
 }
 
-// While the node that a slot goes to does not answer, the one that it comes from sends every call on to it. Who asks does so again after
-// growing pauses and not at once, one call at a time looks whether that node is back, and the error says what is wrong with it.
+// While the target node of a migration is down, the source node redirects every call to it. Callers retry after growing
+// pauses, one call at a time probes the node, and the error names the cause.
 func TestASKToANodeThatDoesNotAnswerIsAskedAgainAfterAPause(t *testing.T) {
 	d := converseInCluster(t, 2, `
 		1ms lock b {b}2            → 1@A: acquire b {b}2
@@ -658,7 +667,7 @@ func TestASKToANodeThatDoesNotAnswerIsAskedAgainAfterAPause(t *testing.T) {
 		5ms 4 says ASK 3300 C:1    → nothing
 	`)
 	answered, tries := d.batches, 0
-	d.line("20ms lock {b}3 {b}4") // it is time for a try, and the call has several commands
+	d.line("20ms lock {b}3 {b}4") // time for a probe, and the call has several commands
 	until := func(end func() bool) {
 		for !end() {
 			if answered == d.batches {
@@ -689,7 +698,8 @@ func TestASKToANodeThatDoesNotAnswerIsAskedAgainAfterAPause(t *testing.T) {
 	require.Contains(t, d.line(fmt.Sprintf("%v %d done", d.now, answered+1)), " granted")
 }
 
-// Two nodes that each call the other the owner, as after a resharding that broke off, do not have an engine go to and fro as fast as it can.
+// Two nodes that each name the other as the owner, as after an interrupted resharding, do not make an engine send calls
+// to and fro without a pause.
 func TestNodesThatDisagreeAboutASlotAreNotAskedAllTheTime(t *testing.T) {
 	for _, nodes := range []string{"AC", "ABC"} {
 		d := newClusterDesk(t, 2)

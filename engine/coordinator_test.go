@@ -14,28 +14,28 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// desk is a coordinator with nobody around it: the test is its callers, couriers and subscriber.
+// desk is a test harness for a coordinator: the test takes the place of its callers, senders and subscribers.
 type desk struct {
 	t       testing.TB
 	c       *coordinator
 	now     time.Duration
 	callers map[string]*deskCaller
 	names   map[*actor.Request]string
-	out     map[int]*batch // by number
+	out     map[int]*batch // by number of the batch
 	batches int
 	letters []*mail
 	order   *order
 	wires   map[*node]*wires
 }
 
-// wires are the pub/sub connections to a node, as its subscriber has them.
+// wires simulates the pub/sub connections to a node, as its subscriber has them.
 type wires struct {
 	number, on, next int
-	to               int // of the latest order
+	to               int // connection of the latest order
 	last             *order
 }
 
-// take has an order be carried out: the first connection there is is never the next one.
+// take executes an order. The first connection is never the next one.
 func (w *wires) take(o *order) {
 	w.last = o
 	switch {
@@ -52,7 +52,7 @@ func (w *wires) take(o *order) {
 	}
 }
 
-// done is what is said of the order.
+// done returns the subscriber's message about a completed order.
 func (w *wires) done(n *node, err error) orderDone {
 	done := orderDone{node: n, on: w.to, err: err}
 	switch {
@@ -66,7 +66,7 @@ func (w *wires) done(n *node, err error) orderDone {
 	return done
 }
 
-// broken is what is said when they break.
+// broken returns the subscriber's message about broken connections.
 func (w *wires) broken(n *node) deaf {
 	w.on, w.next = 0, 0
 	return deaf{n, w.number}
@@ -85,7 +85,7 @@ func (d *desk) wire(n *node) *wires {
 type deskCaller struct {
 	hold   *actor.Hold
 	latest *actor.Request
-	parts  []actor.Part // of one who asked for several
+	parts  []actor.Part // of a request for several locks
 }
 
 func deskConfig() actor.Config {
@@ -97,7 +97,7 @@ func deskConfig() actor.Config {
 
 func newDesk(t testing.TB, couriers int) *desk {
 	c := newCoordinator(deskConfig(), couriers)
-	c.intake.share = 1 << 20 // a line of a conversation is a turn
+	c.intake.share = 1 << 20 // one line of a conversation is one turn
 	return &desk{
 		t:       t,
 		c:       c,
@@ -107,7 +107,7 @@ func newDesk(t testing.TB, couriers int) *desk {
 	}
 }
 
-// A renewal that was late is told for a minute, also when none follows.
+// The delay of a late renewal is reported for a minute, also when no other renewal follows.
 func TestTheLagOfALateRenewalIsForgottenWithoutAnotherOne(t *testing.T) {
 	d := newDesk(t, 1)
 	d.c.fx.Lag.Note(time.Second, 5*time.Second)
@@ -121,21 +121,22 @@ func TestTheLagOfALateRenewalIsForgottenWithoutAnotherOne(t *testing.T) {
 	require.Zero(t, told(5*time.Minute))
 }
 
-// converse holds a conversation with a coordinator and compares it with what was expected. Each line is a turn: a moment
-// (absolute, or with + counted from the turn before), what is in the mail, and behind an arrow what comes of it:
+// converse plays a conversation with a coordinator and compares its outputs. Each line is a turn: a time (absolute, or
+// with + relative to the turn before), the messages, and behind an arrow the outputs:
 //
 //	0s   lock a b; lock c      → 1: acquire a b c
 //	1ms  1 done                → a b c granted
 //
-// The callers of a line are named for their keys; "a/2" is another caller for key a, and "fair:a" one of another kind. 1 is the first batch that left;
-// behind its answers (done, gone, taken, muted, refused, dumb; the last counts for all that follow) or "lost TEXT",
-// "says TEXT" for the batch as a whole. "timer" is a turn at the moment the coordinator asked for, which is shown.
+// The callers of a line are named after their keys. "a/2" is another caller for key a, and "fair:a" one for another
+// kind. 1 is the first batch sent. It is followed by its replies: done, gone, taken, muted, refused, dumb; the last one
+// counts for all further commands. "lost TEXT" and "says TEXT" are about the batch as a whole. "timer" is a turn at the
+// time that the coordinator requested, which is shown.
 func converse(t *testing.T, couriers int, conversation string) {
 	t.Helper()
 	compare(t, conversation, newDesk(t, couriers).line)
 }
 
-// compare plays the lines of a conversation, each of which says what comes of it.
+// compare plays the lines of a conversation and compares each with its expected outputs.
 func compare(t *testing.T, conversation string, says func(line string) string) {
 	t.Helper()
 	var want, got []string
@@ -187,7 +188,7 @@ func (d *desk) line(line string) string {
 
 func (d *desk) mail(m *mail) { d.letters = append(d.letters, m) }
 
-// post writes the letters of one stimulus.
+// post makes the messages of one stimulus.
 func (d *desk) post(words []string) (oops string) {
 	rest := words[1:]
 	switch words[0] {
@@ -220,7 +221,7 @@ func (d *desk) post(words []string) (oops string) {
 	return ""
 }
 
-// ask posts what a caller wants.
+// ask posts a caller's request.
 func (d *desk) ask(what, who string) {
 	name, _, _ := strings.Cut(who, "/")
 	kind, key, special := strings.Cut(name, ":")
@@ -277,7 +278,7 @@ func (d *desk) ask(what, who string) {
 	d.mail(&mail{what: r})
 }
 
-// courier brings a batch back.
+// courier delivers the replies to a batch.
 func (d *desk) courier(words []string) (oops string) {
 	var number int
 	_, err := fmt.Sscan(words[0], &number)
@@ -328,7 +329,7 @@ func (d *desk) courier(words []string) (oops string) {
 	return ""
 }
 
-// turn is one turn of the loop, and what it let go of.
+// turn runs one turn of the loop and returns what it published.
 func (d *desk) turn() string {
 	var first *mail
 	for _, m := range slices.Backward(d.letters) {
@@ -345,7 +346,7 @@ func (d *desk) turn() string {
 	return strings.Join(said, "; ")
 }
 
-// together joins names for the same thing, in order.
+// together joins names with the same outcome, in order.
 func together(said []string, what, name string) []string {
 	if last := len(said) - 1; last >= 0 && strings.HasSuffix(said[last], " "+what) {
 		said[last] = strings.TrimSuffix(said[last], what) + name + " " + what
@@ -443,12 +444,12 @@ func (d *desk) verdicts() (said []string) {
 				what += ": " + r.Cause.Error()
 			}
 		}
-		said = together(said, what, cmp.Or(d.names[r], "nobody"))
+		said = together(said, what, cmp.Or(d.names[r], "unnamed"))
 	}
 	return said
 }
 
-// requireRest requires that nothing is left anywhere.
+// requireRest requires that the coordinator is empty.
 func (d *desk) requireRest() {
 	d.t.Helper()
 	require.Zero(d.t, d.c.locks.len())
@@ -477,14 +478,14 @@ func TestPairOfALockLeavesNothing(t *testing.T) {
 	require.Equal(t, "never", d.line("5ms next"))
 }
 
-// While all couriers are out commands pile up, and leave as one larger batch; nobody waits for a batch to fill.
+// While all senders are busy, commands accumulate and leave as one larger batch. No command waits for a batch to fill.
 func TestGroupCommit(t *testing.T) {
 	converse(t, 2, `
 		1ms lock a           → 1: acquire a
 		2ms lock b           → 2: acquire b
 		3ms lock c           → nothing
 		4ms lock d; lock e   → nothing
-		// and nobody wakes for it before one is back
+		// and the engine does not wake up before a batch returns
 		4ms next             → never
 		5ms 1 done           → 3: acquire c d e; a granted
 		6ms 3 done; 2 done; lock f → 4: acquire f; c d e b granted
@@ -505,7 +506,7 @@ func TestRenewalsThatAreDueGoOutTogether(t *testing.T) {
 	`)
 }
 
-// One verdict, and a grant that its caller left behind is given back.
+// There is one result, and a grant to a cancelled request is released.
 func TestCancelThatCrossesTheGrant(t *testing.T) {
 	converse(t, 1, `
 		1ms  lock a           → 1: acquire a
@@ -530,7 +531,7 @@ func TestShutdownCompletesWhenTheLastHoldIsReleased(t *testing.T) {
 	require.Equal(t, "d engine closed", d.line("5ms lock d"))
 	require.Equal(t, "e engine closed", d.line("5ms try e"))
 	require.Equal(t, "f engine closed", d.line("5ms force f"))
-	// What was asked before may have been granted: it is given back first.
+	// Earlier acquires may have been granted: their tenures are released first.
 	require.Equal(t, "3: release c b", d.line("6ms 2 done"))
 	require.Equal(t, "a not held; 4: release a", d.line("7ms unlock a"))
 	require.Equal(t, "nothing", d.line("8ms 3 done"))
@@ -551,7 +552,7 @@ func TestSeveralShutdownsAreAllTold(t *testing.T) {
 	`)
 }
 
-// Everybody is told at once, whatever is under way, and nothing leaves after it.
+// All requests get their results at once, whatever is in flight, and nothing is sent afterwards.
 func TestCloseTellsEverybody(t *testing.T) {
 	d := newDesk(t, 8)
 	d.line("1ms lock a b c d")
@@ -576,7 +577,7 @@ func TestCloseTellsEverybody(t *testing.T) {
 	require.Zero(t, d.c.stats().Timers)
 	require.Equal(t, "g engine closed", d.line("6ms lock g"))
 	require.Zero(t, d.c.stats().Waiting)
-	// Batches that come back find nobody.
+	// Batches that return find no lock.
 	for number := range d.out {
 		require.Equal(t, "nothing", d.line(fmt.Sprintf("7ms %d lost EOF", number)))
 	}
@@ -624,9 +625,9 @@ func TestDoubtConfirmsEveryHold(t *testing.T) {
 	`)
 }
 
-// The lock may be forgotten before the last of its commands is answered, and its memory used for another key.
+// A lock may be removed before the last of its commands has a reply, and its memory reused for another key.
 func TestAnswerForALockThatHasFinished(t *testing.T) {
-	t.Run("and is nobody's", func(t *testing.T) {
+	t.Run("and has no holder", func(t *testing.T) {
 		d := newDesk(t, 8)
 		d.line("1ms lock a")
 		d.line("2ms 1 done")
@@ -674,7 +675,7 @@ func TestStatsAreReadBeforeAndAfterTheClose(t *testing.T) {
 	require.Equal(t, Stats{Acquired: 1, Refused: 1, Commands: 2, Batches: 1, Turns: 5, InFlight: s.InFlight, Subscriptions: s.Subscriptions}, s)
 }
 
-// Looked at in the middle of its turn, a request that is asked again would seem to sleep.
+// In the middle of its turn, a request that is about to be sent again would seem to sleep.
 func TestStatsAreOfTheEndOfTheirTurn(t *testing.T) {
 	d := newDesk(t, 8)
 	var s Stats
@@ -698,7 +699,7 @@ func TestCountIsKnownWithoutAskingTheServer(t *testing.T) {
 	require.Equal(t, 0, d.callers["a"].latest.State.Count)
 }
 
-// The context of a hold is of an owner of that name, whichever kind of lock it is.
+// An owner in a context belongs to a name and a kind of lock.
 func TestAHoldCountsForLocksOfItsKindOnly(t *testing.T) {
 	for held, who := range map[string]string{"lock a": "a", "lock fenced:a": "fenced:a", "write a": "a", "read a": "a", "lock fair:a": "fair:a"} {
 		d := newDesk(t, 1)
@@ -725,7 +726,7 @@ func TestStateIsWhatTheServerSaid(t *testing.T) {
 	require.Equal(t, &want, d.callers["a"].latest.State)
 }
 
-// A lock that has finished is used again for another key. Whoever still points to it must not touch the new one.
+// A finished lock is reused for another key. A stale pointer to it must not affect the new one.
 func TestHoldsOfLongAgoDoNotTouchTheLockThatWasReused(t *testing.T) {
 	d := newDesk(t, 1)
 	d.line("1ms lock a")
@@ -743,7 +744,7 @@ func TestHoldsOfLongAgoDoNotTouchTheLockThatWasReused(t *testing.T) {
 	d.requireRest()
 }
 
-// Many timers at once do not hold up the mail, and none is forgotten.
+// Many timers at once do not delay messages, and none is lost.
 func TestManyTimersDueAtOnceAreFiredInSeveralTurns(t *testing.T) {
 	d := newDesk(t, 1000)
 	const locks = firedPerTurn + 1000

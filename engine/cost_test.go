@@ -8,7 +8,7 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// What a caller allocates is its hold; the coordinator lives on what it has. Messages to the actors must not escape.
+// A caller allocates its hold; the coordinator reuses what it has. Messages to the actors must not escape.
 func TestALockAndItsUnlockAllocateNothingInTheCoordinator(t *testing.T) {
 	d := newDesk(t, 8)
 	c := d.c
@@ -40,6 +40,6 @@ func TestALockAndItsUnlockAllocateNothingInTheCoordinator(t *testing.T) {
 		unlock.Tag, unlock.Hold = actor.Unlock, hold
 		turn(unlock)
 	}
-	pair() // what is kept for the next is made once
+	pair() // allocates once what is kept for the next
 	require.Zero(t, testing.AllocsPerRun(1000, pair))
 }

@@ -8,11 +8,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// usedUp is a client all of whose connections are in use.
+// usedUp is a client with all connections in use.
 type usedUp struct {
 	rueidis.Client
-	free     chan struct{} // until it is closed
-	returned chan struct{} // closed when a connection is given back
+	free     chan struct{} // closed when a connection becomes free
+	returned chan struct{} // closed when a connection is returned
 }
 
 func (u *usedUp) Dedicate() (rueidis.DedicatedClient, func()) {
@@ -20,7 +20,7 @@ func (u *usedUp) Dedicate() (rueidis.DedicatedClient, func()) {
 	return nil, func() { close(u.returned) }
 }
 
-// A pool that others share gets a connection back that came when it was not wanted any more.
+// A connection from a shared pool that comes when it is no longer wanted is returned.
 func TestAConnectionThatComesTooLateGoesBackAtOnce(t *testing.T) {
 	pool := &usedUp{free: make(chan struct{}), returned: make(chan struct{})}
 	l := newLender(nil, onGoroutine)

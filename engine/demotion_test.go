@@ -10,7 +10,8 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// redialling is a conversation with a coordinator that says when connections are to be ended. Its Timeout is 3 s.
+// redialling plays a conversation with a coordinator that reports when connections are to be closed. Its Timeout is 3
+// s.
 func redialling(t *testing.T, redials bool, conversation string) {
 	t.Helper()
 	d := newDesk(t, 2)
@@ -33,14 +34,14 @@ func TestAServerThatStaysAReplicaForATimeoutHasItsConnectionsEnded(t *testing.T)
 		3001ms  2 replica               → nothing
 		3500ms  timer                   → 3: acquire a
 		3501ms  3 replica               → redial; nothing
-		// from then on it has 6 s
+		// from now on the pause is 6 s
 		4s      timer                   → 4: acquire a
 		4001ms  4 says MASTERDOWN x     → nothing
 		9400ms  timer                   → 5: acquire a
 		9401ms  5 replica               → nothing
 		9700ms  timer                   → 6: acquire a
 		9701ms  6 replica               → redial; nothing
-		// a master begins anew
+		// a master resets the pause
 		10s     timer                   → 7: acquire a
 		10001ms 7 done                  → a granted
 		10002ms unlock a                → a not held; 8: release a
@@ -50,7 +51,7 @@ func TestAServerThatStaysAReplicaForATimeoutHasItsConnectionsEnded(t *testing.T)
 	`)
 }
 
-// What a replica can answer as well says nothing of a master, but it is an answer.
+// A reply that a replica can give as well does not prove that the server is a master, but it is a reply.
 func TestOnlyWhatWasWrittenIsOfAMaster(t *testing.T) {
 	redialling(t, true, `
 		0s      lock a b                → 1: acquire a b
@@ -76,7 +77,7 @@ func TestOnlyWhatWasWrittenIsOfAMaster(t *testing.T) {
 	`)
 }
 
-// No answer is none of a replica, nor is any other refusal.
+// A missing reply does not show a replica, and neither does any other error.
 func TestOnlyAReplicasConnectionsAreEnded(t *testing.T) {
 	redialling(t, true, `
 		0s      lock a                  → 1: acquire a
@@ -96,7 +97,7 @@ func TestOnlyAReplicasConnectionsAreEnded(t *testing.T) {
 	`)
 }
 
-// A grant that replicas were asked about came on a connection that nobody else uses. A renewal, and a look, may have found nothing to write.
+// A grant followed by WAIT came on a dedicated connection. A renewal or a state query may have found nothing to write.
 func TestWhatIsDoneMayLeaveOpenWhetherTheOthersAskAMaster(t *testing.T) {
 	done, refused := []actor.Reply{{Status: actor.Done}}, []actor.Reply{{Status: actor.Refused, Err: errors.New("READONLY x")}}
 	for verb, open := range map[actor.Verb]bool{
@@ -113,7 +114,7 @@ func TestWhatIsDoneMayLeaveOpenWhetherTheOthersAskAMaster(t *testing.T) {
 	}
 }
 
-// An address may lead to a replica for ever.
+// An address may lead to a replica forever.
 func TestAReplicasConnectionsAreEndedEverMoreRarely(t *testing.T) {
 	var d demotion
 	var ended []time.Duration
@@ -126,7 +127,8 @@ func TestAReplicasConnectionsAreEndedEverMoreRarely(t *testing.T) {
 	require.Equal(t, []time.Duration{time.Second, 3 * time.Second, 7 * time.Second, 15 * time.Second, 23 * time.Second, 31 * time.Second, 39 * time.Second}, ended)
 }
 
-// Behind Sentinel and in a cluster the master is followed otherwise, and a caller's client is the caller's.
+// Behind Sentinel and in a cluster the engine follows the master in other ways, and it does not close connections of a
+// client that the program owns.
 func TestOnlyTheConnectionsToOneServerAreEnded(t *testing.T) {
 	require.True(t, (&Server{redial: func() {}}).redials(""))
 	require.False(t, (&Server{redial: func() {}}).redials("master:1"))

@@ -18,7 +18,7 @@ func TestRenewalsAndReleasesGoBeforeAcquires(t *testing.T) {
 		2ms     1 done         → a b c d granted
 		9.999s  lock n1 n2     → 2: acquire n1 n2
 		10s     state s; lock n3; force f; unlock d; lock n4 → d not held
-		// renewals that are due while all couriers are out
+		// renewals that are due while all senders are busy
 		10.005s timer          → nothing
 		10.006s 2 done         → 3: renew a b c; n1 n2 granted
 		10.007s 3 done         → 4: release d
@@ -29,7 +29,7 @@ func TestRenewalsAndReleasesGoBeforeAcquires(t *testing.T) {
 	`)
 }
 
-// Very many renewals that are due together do not hold up everybody else: they get half of the couriers while others wait.
+// Very many renewals that are due together do not delay other commands: they get half of the senders while others wait.
 func TestRenewalsLeaveHalfOfTheCouriersToOthers(t *testing.T) {
 	d := newDesk(t, 4)
 	for i := range 1000 {
@@ -50,7 +50,7 @@ func TestRenewalsLeaveHalfOfTheCouriersToOthers(t *testing.T) {
 	d.c.doubt(d.now)
 	require.Equal(t, "k000 not held; 1: renew k001 … k128 (128); 2: renew k129 … k256 (128); 3: release k000; "+
 		"4: acquire a", d.turn())
-	// Nobody else waits any more.
+	// No other command waits any more.
 	require.Equal(t, "5: renew k257 … k384 (128); 6: renew k385 … k512 (128); k000 unlocked; a granted", d.line("10.001s 3 done; 4 done"))
 }
 
@@ -82,7 +82,7 @@ func TestBatchTakesAtMostAMebibyte(t *testing.T) {
 	require.Len(t, d.out, 3)
 }
 
-// What the server refuses for one key must not touch the others: redisson#6472.
+// An error of the server for one key must not affect the others: redisson#6472.
 func TestWholeRefusalIsHalvedDownToTheKeyThatCausedIt(t *testing.T) {
 	t.Run("acquires", func(t *testing.T) {
 		converse(t, 8, `
@@ -92,7 +92,7 @@ func TestWholeRefusalIsHalvedDownToTheKeyThatCausedIt(t *testing.T) {
 			4ms  5 says NOPERM no access; 4 done → bad NOPERM no access; c d granted
 		`)
 	})
-	t.Run("renewals: nobody else is lost", func(t *testing.T) {
+	t.Run("renewals: no other hold is lost", func(t *testing.T) {
 		converse(t, 8, `
 			1ms     lock a bad b              → 1: acquire a bad b
 			2ms     1 done                    → a bad b granted
@@ -112,8 +112,8 @@ func TestWholeRefusalIsHalvedDownToTheKeyThatCausedIt(t *testing.T) {
 	})
 }
 
-// When the server refuses a batch as a whole (NOPERM, TRYAGAIN), send its parts again. While a slot
-// migrates, TRYAGAIN is what several keys of it get, and single ones work.
+// When the server rejects a whole batch (NOPERM, TRYAGAIN), the engine sends its parts again. While a slot migrates,
+// calls with several of its keys get TRYAGAIN, and calls with one key work.
 func TestTRYAGAINIsHalvedAndTakesNothingDown(t *testing.T) {
 	converse(t, 1, `
 		1ms  lock a b c              → 1: acquire a b c
@@ -127,7 +127,7 @@ func TestTRYAGAINIsHalvedAndTakesNothingDown(t *testing.T) {
 	`)
 }
 
-// Parts of a refused batch wait behind renewals, whatever verb they have.
+// Parts of a rejected batch wait behind renewals, whatever verb they have.
 func TestHalvesOfRefusedAcquiresDoNotDelayRenewals(t *testing.T) {
 	converse(t, 1, `
 		1ms     lock a           → 1: acquire a
@@ -142,7 +142,8 @@ func TestHalvesOfRefusedAcquiresDoNotDelayRenewals(t *testing.T) {
 	`)
 }
 
-// NOSCRIPT: the server was restarted, or never learned it. Sent again as a whole at once, unseen; leases count anew.
+// NOSCRIPT: the server was restarted, or never had the script. The whole batch is sent again at once, invisibly to
+// callers; leases are counted anew.
 func TestNOSCRIPTIsSentAgainAtOnceWithItsText(t *testing.T) {
 	d := newDesk(t, 1)
 	require.Equal(t, "1: acquire a b", d.line("1ms lock a b"))
@@ -152,14 +153,14 @@ func TestNOSCRIPTIsSentAgainAtOnceWithItsText(t *testing.T) {
 	require.EqualValues(t, 1, d.c.stats().Retries)
 	require.Equal(t, "a b not held; 3: release a b", d.line("5.002s unlock a b"))
 	require.Equal(t, "4: EVAL release a b", d.line("5.003s 3 says NOSCRIPT No matching script"))
-	// Its parts are sent the usual way.
+	// Parts of it are sent in the usual way.
 	require.Equal(t, "5: release b", d.line("5.004s 4 says NOPERM x"))
 	require.Equal(t, "6: release a; b unlocked", d.line("5.005s 5 done"))
 	require.Equal(t, "a unlocked", d.line("5.006s 6 done"))
 	d.requireRest()
 }
 
-// A server that says so of a text it was just sent is not asked in a loop.
+// A server that replies NOSCRIPT to a script's text is not asked in a loop.
 func TestNOSCRIPTForAWholeScriptIsAnErrorThatMayPass(t *testing.T) {
 	converse(t, 1, `
 		1ms  lock a              → 1: acquire a
@@ -170,7 +171,7 @@ func TestNOSCRIPTForAWholeScriptIsAnErrorThatMayPass(t *testing.T) {
 	`)
 }
 
-// What the caller gave up before it left is taken back: an outage keeps nothing.
+// A command of a call that was cancelled before it was sent is recalled: an outage retains nothing.
 func TestCommandsThatNobodyNeedsAnyMoreDoNotLeave(t *testing.T) {
 	t.Run("while couriers are out", func(t *testing.T) {
 		converse(t, 1, `
@@ -195,7 +196,7 @@ func TestCommandsThatNobodyNeedsAnyMoreDoNotLeave(t *testing.T) {
 		d.line("2ms try c")
 		d.line("3ms 1 lost EOF; 2 lost EOF")
 		require.Equal(t, "a b c redis unavailable: EOF; cancelled", d.line("4ms cancel a b c"))
-		// They may have run: what is probed with is their release, and nothing else.
+		// They may have run: only their releases are used as a probe.
 		require.Equal(t, "3: release a b c", d.line("13ms timer"))
 		d.line("14ms 3 gone")
 		for range 10 {
@@ -218,12 +219,12 @@ func TestAnswersThatAreMissingOrMadeNoSenseAreNone(t *testing.T) {
 	converse(t, 1, `
 		1ms   lock a b              → 1: acquire a b
 		2ms   1 done short          → a granted
-		// a server that answers nonsense is not asked again at once
+		// a server with malformed replies is not asked again at once
 		20ms  timer                 → 2: acquire b
 		21ms  2 short               → nothing
 		60ms  timer                 → 3: acquire b
 		61ms  3 done                → b granted
-		// they may have run: not handed on, and released twice
+		// they may have run: not handed off, and released twice
 		65ms  unlock a b            → a b not held; 4: release a b
 		66ms  4 done                → 5: release b; a b unlocked
 		67ms  5 gone                → nothing
@@ -232,7 +233,7 @@ func TestAnswersThatAreMissingOrMadeNoSenseAreNone(t *testing.T) {
 	`)
 }
 
-// Stepping back lasts two round trips: the usual ones of late, and of answers only.
+// A lock yields for two round trips, by their recent average; only calls with a reply count.
 func TestRoundTripIsTheUsualOneOfLate(t *testing.T) {
 	d := newDesk(t, 1)
 	now := time.Duration(0)
@@ -277,7 +278,7 @@ func TestInFlightAndBatchesAreCounted(t *testing.T) {
 	require.EqualValues(t, 3, d.c.stats().Retries)
 }
 
-// What is not wanted any more may leave something more urgent behind, when everything of that kind was looked through.
+// A stale command may be removed when all of its kind have been examined, while a more urgent command is behind it.
 func TestWhatAWithdrawnCommandLeavesBehindIsSentInTheSameTurn(t *testing.T) {
 	converse(t, 1, `
 		1ms   lock a             → 1: acquire a
@@ -289,7 +290,8 @@ func TestWhatAWithdrawnCommandLeavesBehindIsSentInTheSameTurn(t *testing.T) {
 	`)
 }
 
-// A reader has a key for each hold, one for several locks theirs, and some kinds more than one a lock.
+// A reader has a key per hold, a request for several locks has their keys, and some kinds have more than one key per
+// lock.
 func TestBatchCountsWhatItReallySends(t *testing.T) {
 	name := func(bytes int) string { return strings.Repeat("k", bytes) }
 	reader := func(holds, bytes int) actor.Command {
@@ -299,7 +301,7 @@ func TestBatchCountsWhatItReallySends(t *testing.T) {
 		what string
 		verb actor.Verb
 		of   actor.Command
-		want int // how many of it leave together
+		want int // how many of them are sent together
 	}{
 		{"readers with a hold", actor.SendReadRenew, reader(1, 10), batchKeys},
 		{"readers with many", actor.SendReadRenew, reader(50, 10), 2},

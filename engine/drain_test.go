@@ -9,8 +9,8 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// shutting is a desk with so many locks, each held by one and waited for by another, at the end of the turn in which a shutdown began, and a
-// count of those that were told to drain.
+// shutting returns a harness with that many locks, each held and waited for, at the end of the turn in which a shutdown
+// began. drained counts the locks that have been drained.
 func shutting(t *testing.T, locks int) (d *desk, drained *int) {
 	d = newDesk(t, 8)
 	d.holds(locks)
@@ -30,7 +30,8 @@ func shutting(t *testing.T, locks int) (d *desk, drained *int) {
 	return d, drained
 }
 
-// However many locks there are, a turn refuses those who wait for so many of them, and the next turn follows at once.
+// However many locks there are, a turn rejects the waiters of at most a fixed number, and the next turn follows at
+// once.
 func TestAShutdownTakesSomeLocksATurn(t *testing.T) {
 	const locks = 3*looksPerTurn + 1
 	d, drained := shutting(t, locks)
@@ -48,7 +49,7 @@ func TestAShutdownTakesSomeLocksATurn(t *testing.T) {
 	require.False(t, d.c.drains.on())
 }
 
-// New wishes are refused from the first of these turns on.
+// New requests are rejected from the first of these turns on.
 func TestNobodyIsLetInWhileAShutdownRefusesThoseWhoWait(t *testing.T) {
 	d, _ := shutting(t, 2*looksPerTurn)
 	require.True(t, d.c.drains.on())
@@ -57,8 +58,8 @@ func TestNobodyIsLetInWhileAShutdownRefusesThoseWhoWait(t *testing.T) {
 	require.Equal(t, actor.ErrClosed, d.callers["new"].latest.Err)
 }
 
-// A lock that is told something before its turn refuses those who wait for it first: none of them is granted what is unlocked, and none is
-// told that its time is over.
+// A lock that is stepped before its turn rejects its waiters first: none of them is granted what is unlocked, and none
+// times out.
 func TestALockThatIsToldSomethingWhileItIsToDrainRefusesFirst(t *testing.T) {
 	for name, tell := range map[string]func(*desk, *actor.Lock){
 		"an unlock":            func(d *desk, l *actor.Lock) { d.ask("unlock", l.Key()) },
@@ -82,8 +83,8 @@ func TestALockThatIsToldSomethingWhileItIsToDrainRefusesFirst(t *testing.T) {
 	}
 }
 
-// A request that comes to a lock which has nothing left to do but to refuse those who wait has its verdict all the same (seed 12036 of the
-// simulation found it).
+// A request gets its result also from a lock that only has its waiters left to reject (the simulation found this with
+// seed 12036).
 func TestAnUnlockOfALostHoldHasItsVerdictWhileItsLockIsToDrain(t *testing.T) {
 	d := newDesk(t, 8)
 	d.c.shares(1)
@@ -93,7 +94,7 @@ func TestAnUnlockOfALostHoldHasItsVerdictWhileItsLockIsToDrain(t *testing.T) {
 		}
 	}
 	keys := []string{"a", "b", "c", "d"}
-	for i, key := range keys { // lost, and waited for by another who was told that it is somebody's
+	for i, key := range keys { // lost, and waited for by a caller that knows of another holder
 		d.ask("lock", key)
 		turns()
 		d.courier([]string{fmt.Sprint(d.batches), "done"})
@@ -118,7 +119,7 @@ func TestAnUnlockOfALostHoldHasItsVerdictWhileItsLockIsToDrain(t *testing.T) {
 	require.Equal(t, actor.ErrClosed, d.callers["d/2"].latest.Err)
 }
 
-// A shutdown whose caller leaves before everybody was refused is not complete, also when nothing is held.
+// A shutdown that is cancelled before all waiters were rejected is not complete, even if no lock is held.
 func TestAShutdownThatIsCutShortBeforeAllWereRefusedIsNotComplete(t *testing.T) {
 	for _, ends := range []string{"cancel", "close"} {
 		d := newDesk(t, 8)
@@ -150,7 +151,7 @@ func TestAShutdownThatIsCutShortBeforeAllWereRefusedIsNotComplete(t *testing.T) 
 	}
 }
 
-// What a server that does not answer was asked is not waited for.
+// A shutdown does not wait for replies of a server that is down.
 func TestAShutdownDoesNotWaitForAServerThatIsSilent(t *testing.T) {
 	converse(t, 8, `
 		1ms  lock a     → 1: acquire a
@@ -160,7 +161,7 @@ func TestAShutdownDoesNotWaitForAServerThatIsSilent(t *testing.T) {
 	`)
 }
 
-// A close ends what a shutdown has not come to.
+// A close ends what a shutdown has not reached.
 func TestACloseEndsAShutdownThatIsUnderWay(t *testing.T) {
 	d, _ := shutting(t, 2*looksPerTurn)
 	shutdown := d.callers["shutdown"].latest

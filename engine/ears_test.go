@@ -37,16 +37,16 @@ func TestOneOrderIsUnderWayAtATime(t *testing.T) {
 		2ms    1 taken            → join {a} {b}
 		3ms    lock c             → 2: acquire c
 		4ms    2 taken; subscribed a → 3: acquire a
-		// the next is made when the subscriber is free, from what differs then
+		// the next order is made when the subscriber is free, from the difference that exists then
 		5ms    cancel b           → b not acquired: cancelled
 		6ms    subscribed b       → nothing
 		7ms    ordered            → join {c}
 		8ms    subscribed c       → 4: acquire c
 		9ms    ordered; 3 done; 4 done → a c granted
-		// a moment later nobody waits any more
+		// a moment later no lock waits any more
 		255ms  timer              → leave {b}
 		256ms  ordered            → nothing
-		// channels are not left all the time
+		// channels are not unsubscribed all the time
 		259ms  timer              → nothing
 		355ms  timer              → leave {a} {c}
 		356ms  ordered            → nothing
@@ -56,7 +56,8 @@ func TestOneOrderIsUnderWayAtATime(t *testing.T) {
 	`)
 }
 
-// Somebody waits again while the channel is being left: it is joined anew, and the waiter told when that is confirmed.
+// A waiter comes while the channel is being unsubscribed: it is subscribed anew, and the waiter is notified of the
+// confirmation.
 func TestWaiterThatComesWhileTheChannelIsBeingLeft(t *testing.T) {
 	converse(t, 8, `
 		1ms    lock a            → 1: acquire a
@@ -75,7 +76,8 @@ func TestWaiterThatComesWhileTheChannelIsBeingLeft(t *testing.T) {
 	`)
 }
 
-// A new connection that is to replace another one confirms a channel and breaks: the other one, which stays, does not have it.
+// A new connection that is to replace another one confirms a channel and breaks. The old connection, which stays, does
+// not have that channel.
 func TestAChannelOfAConnectionThatBrokeBeforeItReplacedAnotherIsNotHeard(t *testing.T) {
 	converse(t, 8, `
 		1ms    lock a            → 1: acquire a
@@ -86,14 +88,14 @@ func TestAChannelOfAConnectionThatBrokeBeforeItReplacedAnotherIsNotHeard(t *test
 		255ms  subscribed b      → 4: acquire b
 		256ms  4 taken           → nothing
 		257ms  deaf; disordered EOF → nothing
-		// until it is listened to, it is asked for
+		// until it is subscribed, the waiter polls
 		457ms  timer             → 5: acquire b; join {b}
 		458ms  5 taken; subscribed b → 6: acquire b
 		459ms  6 done; ordered   → b granted
 	`)
 }
 
-// What a connection has confirmed that broke before the loop came to it tells nobody that messages come.
+// A confirmation from a connection that broke before the loop handled it does not count as a subscription.
 func TestWhatABrokenConnectionConfirmedIsOfNoAccount(t *testing.T) {
 	d := newDesk(t, 8)
 	d.line("1ms lock a")
@@ -106,7 +108,7 @@ func TestWhatABrokenConnectionConfirmedIsOfNoAccount(t *testing.T) {
 	}
 }
 
-// And the other way round: he leaves while it is being joined.
+// And the other way round: the waiter leaves while the channel is being subscribed.
 func TestWaiterThatLeavesWhileTheChannelIsBeingJoined(t *testing.T) {
 	d := newDesk(t, 8)
 	d.line("1ms lock a")
@@ -118,12 +120,13 @@ func TestWaiterThatLeavesWhileTheChannelIsBeingJoined(t *testing.T) {
 	require.EqualValues(t, 1, d.c.stats().Subscriptions)
 	require.Equal(t, "nothing", d.line("257ms ordered"))
 	d.requireRest()
-	// What a connection confirms that is gone is of no account.
+	// Confirmations of a broken connection are ignored.
 	require.Equal(t, "nothing", d.line("258ms subscribed a; heard a"))
 	d.requireRest()
 }
 
-// The keys a and {a} have one channel. It is joined once, heard by both, and left with the last.
+// The keys a and {a} share a channel. It is subscribed once, both locks listen, and it is unsubscribed with the last of
+// them.
 func TestTwoKeysThatShareAChannel(t *testing.T) {
 	d := newDesk(t, 8)
 	require.Equal(t, channelOf("a"), channelOf("{a}"))
@@ -132,13 +135,13 @@ func TestTwoKeysThatShareAChannel(t *testing.T) {
 	require.Equal(t, "2: acquire a {a}", d.line("3ms ordered; subscribed a"))
 	require.EqualValues(t, 1, d.c.stats().Subscriptions)
 	require.Equal(t, "a granted", d.line("4ms 2 done taken"))
-	// To the holder it may mean a forced unlock, to the other that the lock is free.
+	// For the holder it may mean a forced unlock, for the other lock that the lock is free.
 	require.Equal(t, "3: renew a; 4: acquire {a}", d.line("5ms heard a"))
 	require.Equal(t, "nothing", d.line("6ms 3 done; 4 taken"))
 	d.line("254ms timer")
 	require.Equal(t, "a not held; 5: release a", d.line("255ms unlock a"))
 	require.Equal(t, "a unlocked", d.line("256ms 5 done"))
-	// The other goes on listening, and one that comes now hears it already.
+	// The other lock goes on listening, and a new one listens at once.
 	require.Equal(t, "6: acquire a", d.line("257ms lock a"))
 	require.Equal(t, "7: acquire a", d.line("258ms 6 taken"))
 	require.Equal(t, "nothing", d.line("259ms 7 taken"))
@@ -151,7 +154,7 @@ func TestTwoKeysThatShareAChannel(t *testing.T) {
 	d.requireRest()
 }
 
-// After every re-subscription, try again.
+// After every resubscription, all waiters try again.
 func TestBrokenConnectionIsListenedToAnewAndEverybodyTriesAgain(t *testing.T) {
 	converse(t, 8, `
 		1ms  lock a b             → 1: acquire a b
@@ -162,10 +165,10 @@ func TestBrokenConnectionIsListenedToAnewAndEverybodyTriesAgain(t *testing.T) {
 		6ms  heard a              → 3: acquire a
 		7ms  3 taken; subscribed a b → 4: acquire a b
 		8ms  ordered; 4 taken     → nothing
-		// confirmed once more, on another connection that was taken to leave a third: nothing was missed
+		// confirmed once more, on a connection that was to replace another one: nothing was missed
 		9ms  subscribed b         → nothing
 		10ms deaf; cancel a       → join {a} {b}; a not acquired: cancelled
-		// broken again while it is told
+		// broken again while the event is being delivered
 		11ms deaf                 → nothing
 		12ms disordered EOF       → nothing
 		12ms next                 → 10ms
@@ -213,7 +216,7 @@ func TestFailedOrderThatNobodyNeedsAnyMoreIsForgotten(t *testing.T) {
 	d.requireRest()
 }
 
-// A channel that the ACL forbids must not keep the others from being heard.
+// A channel that the ACL forbids must not prevent the subscription of others.
 func TestForbiddenChannelDoesNotDeafenTheOthers(t *testing.T) {
 	e := newEars()
 	const good = 1000
@@ -248,7 +251,7 @@ func TestForbiddenChannelDoesNotDeafenTheOthers(t *testing.T) {
 		e.done(now, 1, 0, nil)
 	}
 	require.Equal(t, good, e.subscribed)
-	// The forbidden one is tried again now and then, alone.
+	// The forbidden channel is retried now and then, alone.
 	e.arrange(now)
 	for e.order == nil {
 		e.untold()
@@ -274,7 +277,7 @@ func TestOrdersNameABoundedNumberOfChannels(t *testing.T) {
 	require.Len(t, e.order.join, 10)
 }
 
-// station is a pub/sub server and the subscriber that talks to it, at random.
+// station simulates a pub/sub server and its subscriber, at random.
 type station struct {
 	t       *testing.T
 	random  *rand.Rand
@@ -283,13 +286,13 @@ type station struct {
 	order   *order // with the subscriber
 	wires   wires
 	on      map[int]map[string]bool // what the server sends on each connection
-	mail    []func()                // on its way to the loop, in order
+	mail    []func()                // messages to the loop, in order
 	locks   map[string]*actor.Lock
-	heard   map[string]bool // the lock was told since it joined, and since the channel last came
+	heard   map[string]bool // the lock was notified since it joined and since the channel was last subscribed
 	refused string          // a channel that the server forbids
 }
 
-// step is one thing that happens.
+// step executes one random event.
 func (s *station) step() {
 	switch s.random.IntN(7) {
 	case 0, 1:
@@ -341,7 +344,7 @@ func (s *station) arrange() {
 	require.Equal(s.t, []int{subscribed, idle, leaving}, []int{s.ears.subscribed, s.ears.idle, s.ears.leaving})
 }
 
-// deliver hands the loop its next mail.
+// deliver hands the next message to the loop.
 func (s *station) deliver() {
 	if len(s.mail) > 0 {
 		open := s.mail[0]
@@ -354,7 +357,8 @@ func (s *station) posts(done orderDone) func() {
 	return func() { s.ears.done(s.now, done.on, done.gone, done.err) }
 }
 
-// carryOut is the subscriber: it joins and leaves, and tells in any order that it is done and what the server confirms.
+// carryOut simulates the subscriber: it subscribes and unsubscribes, and reports its completion and the server's
+// confirmations in any order.
 func (s *station) carryOut() {
 	if s.order == nil {
 		return
@@ -386,7 +390,7 @@ func (s *station) carryOut() {
 	s.mail = append(s.mail, letters...)
 }
 
-// breakDown breaks the connections, maybe in the middle of an order.
+// breakDown breaks the connections, perhaps in the middle of an order.
 func (s *station) breakDown() {
 	clear(s.on)
 	broken := s.wires.broken(nil)
@@ -400,7 +404,7 @@ func (s *station) breakDown() {
 	}
 }
 
-// listens is what the server sends at all.
+// listens returns the channels on which the server sends messages.
 func (s *station) listens() (names []string) {
 	for _, some := range s.on {
 		names = slices.AppendSeq(names, maps.Keys(some))
@@ -409,7 +413,8 @@ func (s *station) listens() (names []string) {
 	return slices.Compact(names)
 }
 
-// Whatever crosses whatever: in the end exactly what is wished for is listened to, and everybody who wished has been told.
+// Whatever the order of events, in the end exactly the wanted channels are subscribed, and all listeners have been
+// notified.
 func TestRandomWishesAndBreaksEndWithTheRightChannels(t *testing.T) {
 	for seed := range uint64(3000) {
 		s := &station{
@@ -458,5 +463,5 @@ func TestRandomWishesAndBreaksEndWithTheRightChannels(t *testing.T) {
 	}
 }
 
-// channelOf is the channel of a plain lock.
+// channelOf returns the channel of a plain lock.
 func channelOf(key string) string { return scripts.Prefixed(scripts.Channel, key) }

@@ -58,7 +58,7 @@ func TestCallsOfReadersAndWritersCarryWhatTheScriptsAskFor(t *testing.T) {
 	}
 }
 
-// A message that does not go to the shard's channel wakes nobody there.
+// A message that is not published to the shard's channel wakes no waiter there.
 func TestEveryCallInAClusterHasTheVerbsOfShards(t *testing.T) {
 	_, client := newLiar(t)
 	plain, sharded := writer{id: "e"}, writer{id: "e", sharded: true}
@@ -70,7 +70,7 @@ func TestEveryCallInAClusterHasTheVerbsOfShards(t *testing.T) {
 		if forms[verb].script.Text == "" {
 			continue
 		}
-		other := *b // a call lies in its batch's text
+		other := *b // a call lies in its batch's buffer
 		call, inShard := plain.call(client, b), sharded.call(client, &other)
 		words := call.Commands()
 		for i, word := range words {
@@ -125,7 +125,7 @@ func TestAnswersOfReadersAndWritersAreReadAsTheScriptsGiveThem(t *testing.T) {
 	}
 }
 
-// showStates is show for states, which name a lock that nobody holds in the way that was asked for.
+// showStates is show for states. They include a lock that is not held in the requested mode.
 func showStates(b *batch) string {
 	if b.verb != actor.SendReadState && b.verb != actor.SendWriteState {
 		return show(b)

@@ -15,7 +15,7 @@ func TestEveryWaiterForAFairLockIsAClaimOfItsOwn(t *testing.T) {
 		2ms    1 done self self              → join {a}:me:2 {a}:me:3; fair:a granted
 		3ms    ordered; subscribed {a}:me:2 {a}:me:3 → 2: acquire fair a a
 		3ms    2 self self                   → nothing
-		// its owner's claim, and nobody else's
+		// only its owner's lock
 		4ms    count fair:a                  → fair:a counted
 		5ms    unlock fair:a                 → fair:a not held; 3: release fair a
 		6ms    3 done                        → fair:a unlocked
@@ -59,7 +59,7 @@ func TestANameThatIsInUseAsAnotherKindIsRefused(t *testing.T) {
 	}
 }
 
-// Kinds of lock are as urgent as each other: many plain acquires do not hold up those of another kind.
+// All kinds of lock have equal priority: many plain acquires do not delay those of another kind.
 func TestKindsTakeTurns(t *testing.T) {
 	d := newDesk(t, 1)
 	d.line("1ms lock x")
@@ -78,7 +78,7 @@ func TestKindsTakeTurns(t *testing.T) {
 	require.Contains(t, all, "acquire k")
 }
 
-// The server may not know yet of somebody who waits: its question is under way, or was granted and forced away.
+// The server may not know of a waiter yet: its acquire is in flight, or its grant was forced away.
 func TestAFairTryOvertakesNobodyOfItsEngine(t *testing.T) {
 	converse(t, 8, `
 		1ms    lock fair:a                   → 1: acquire fair a
@@ -93,8 +93,7 @@ func TestAFairTryOvertakesNobodyOfItsEngine(t *testing.T) {
 	`)
 }
 
-// A claim that is granted knows that no other of this engine can hold the lock any more, and after a force nobody is
-// sure of it.
+// A grant to one lock of a name ends the holds of the others in this engine. After a force no hold is sure.
 func TestClaimsLearnFromEachOther(t *testing.T) {
 	converse(t, 8, `
 		1ms    lock fair:a                   → 1: acquire fair a
@@ -113,7 +112,7 @@ func TestClaimsLearnFromEachOther(t *testing.T) {
 	`)
 }
 
-// Behind a head that is dead only the foremost of those who wait here asks often: the next one when that one has left.
+// Behind a dead head, only the first local waiter polls often. The next one does so after that one has left.
 func TestOnlyTheForemostOfAFairQueueAsksOften(t *testing.T) {
 	const often = 510 * time.Millisecond
 	d := newDesk(t, 8)
@@ -124,7 +123,7 @@ func TestOnlyTheForemostOfAFairQueueAsksOften(t *testing.T) {
 		d.requireAsks(often, fmt.Sprintf("%d: acquire fair a", batch))
 		d.line(fmt.Sprintf("+1ms %d dead", batch))
 	}
-	// one in the middle changes nothing
+	// a change in the middle has no effect
 	require.Contains(t, d.line("+1ms cancel fair:a/2"), "6: release fair a")
 	d.line("+1ms 6 gone; ordered")
 	d.requireAsks(often, "7: acquire fair a")
@@ -137,7 +136,7 @@ func TestOnlyTheForemostOfAFairQueueAsksOften(t *testing.T) {
 	}
 }
 
-// requireAsks lets the timers fire that are due soon.
+// requireAsks fires the timers that are due soon.
 func (d *desk) requireAsks(soon time.Duration, want string) {
 	d.t.Helper()
 	require.Equal(d.t, want, d.line(fmt.Sprintf("+%v timer", soon)))

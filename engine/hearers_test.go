@@ -10,7 +10,7 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// Those who leave a channel cost the same each, however many hear it, and leave the others in their order.
+// Leaving a channel costs the same per lock, however many listen to it, and leaves the order of the others as it is.
 func TestTheStepsOfThoseWhoLeaveAChannelGrowWithTheirNumber(t *testing.T) {
 	steps := func(n int) (copied int) {
 		var h hearers
@@ -42,8 +42,8 @@ func TestTheStepsOfThoseWhoLeaveAChannelGrowWithTheirNumber(t *testing.T) {
 	require.LessOrEqual(t, steps(10_000), 2*10_000)
 }
 
-// However many channels there are, a turn looks at a bounded number of them, and joining and leaving them takes as many turns as there are
-// slices.
+// However many channels there are, a turn examines a bounded number of them. Subscribing and unsubscribing them takes
+// as many turns as there are slices.
 func TestATurnLooksAtABoundedNumberOfChannels(t *testing.T) {
 	turns := func(n int) (turns int) {
 		e := newEars()

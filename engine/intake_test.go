@@ -12,14 +12,14 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// shared makes a coordinator that opens so much of a lane in a turn.
+// shared returns a harness with a coordinator that handles at most share messages of a lane per turn.
 func shared(t *testing.T, share int) *desk {
 	d := newDesk(t, couriers)
 	d.c.shares(share)
 	return d
 }
 
-// shares bounds what a turn works off of each kind.
+// shares limits what a turn handles of each kind.
 func (c *coordinator) shares(share int) {
 	c.intake.share, c.intake.pieces, c.intake.looks = share, min(share, sweepPieces), min(share, looksPerTurn)
 	c.tells.most, c.fx.RefusalsMost = min(share, tellsPerTurn), min(share, refusedPerTurn)
@@ -27,15 +27,15 @@ func (c *coordinator) shares(share int) {
 	c.fx.Wheel, c.fx.Leases = newWheel(fired), newWheel(fired)
 }
 
-// posts puts very much of one kind into the mail.
+// posts posts n messages of one kind.
 func (d *desk) posts(what, name string, n int) {
 	for i := range n {
 		d.ask(what, fmt.Sprint(name, i))
 	}
 }
 
-// opens runs turns until all mail is opened and nothing is due at once, answers whatever leaves with words, and returns how many
-// letters the turn opened that opened most.
+// opens runs turns until all messages are handled and nothing is due at once, and replies to all batches with words. It
+// returns the largest number of messages that a turn handled.
 func (d *desk) opens(words ...string) (most int) {
 	for turns := 0; ; turns++ {
 		require.Less(d.t, turns, 2_000)
@@ -53,7 +53,7 @@ func (d *desk) opens(words ...string) (most int) {
 
 func (d *desk) unopened() (n int) { return d.c.lettersLeft() }
 
-// However much is posted, a turn opens the same.
+// However much is posted, a turn handles the same amount.
 func TestATurnOpensABoundedNumberOfLetters(t *testing.T) {
 	most := func(n int) int {
 		d := shared(t, opensPerTurn)
@@ -67,7 +67,8 @@ func TestATurnOpensABoundedNumberOfLetters(t *testing.T) {
 	require.LessOrEqual(t, many, (lanes+1)*opensPerTurn)
 }
 
-// A call that is waited for comes before what was asked for without waiting, but for a bounded number, whatever was posted before it.
+// A blocking call comes before non-blocking requests, except for a bounded number of them, whatever was posted before
+// it.
 func TestAFloodOfRequestsNeverWaitedForHoldsNoCallerUp(t *testing.T) {
 	for _, flood := range []int{5_000, 50_000} {
 		t.Run(fmt.Sprint(flood), func(t *testing.T) {
@@ -92,7 +93,7 @@ func TestAFloodOfRequestsNeverWaitedForHoldsNoCallerUp(t *testing.T) {
 	}
 }
 
-// Messages, and notes that channels are listened to, keep no answer waiting.
+// Pub/sub messages and confirmations do not delay replies.
 func TestAFloodOfMessagesHoldsNoAnswerUp(t *testing.T) {
 	d := shared(t, opensPerTurn)
 	d.line("1ms lock held")
@@ -105,7 +106,7 @@ func TestAFloodOfMessagesHoldsNoAnswerUp(t *testing.T) {
 	require.Equal(t, flood-opensPerTurn, d.unopened(), "and they wait for no answer")
 }
 
-// Callers that leave keep no unlock waiting.
+// Cancellations do not delay unlocks.
 func TestAFloodOfCancelsHoldsNoUnlockUp(t *testing.T) {
 	d := shared(t, opensPerTurn)
 	d.line("1ms lock held")
@@ -121,7 +122,7 @@ func TestAFloodOfCancelsHoldsNoUnlockUp(t *testing.T) {
 	require.EqualValues(t, 0, d.c.stats().Waiting)
 }
 
-// Of callers that leave together a turn lets go of no more than of those that leave each for itself.
+// A turn handles no more of the cancellations that are posted together than of those posted one by one.
 func TestCallersThatLeaveTogetherAreLetGoOfInTurns(t *testing.T) {
 	leave := func(n int) (turns int) {
 		d := shared(t, opensPerTurn)
@@ -145,7 +146,7 @@ func TestCallersThatLeaveTogetherAreLetGoOfInTurns(t *testing.T) {
 	require.Equal(t, 40, leave(40*opensPerTurn))
 }
 
-// With no more than a turn opens, what is not waited for keeps its place.
+// While there are no more messages than a turn handles, non-blocking requests keep their place.
 func TestRequestsAreTakenInInTheirOrder(t *testing.T) {
 	d := shared(t, opensPerTurn)
 	require.Equal(t, "1: acquire a b c", d.line("1ms async a; lock b; async c"))
@@ -154,13 +155,13 @@ func TestRequestsAreTakenInInTheirOrder(t *testing.T) {
 	require.Equal(t, "2: acquire f e", d.line("1ms timer"))
 }
 
-// Of those that are not waited for none comes before an earlier one, also where requests for several locks use up what a turn opens.
+// Non-blocking requests do not overtake each other, also where requests for several locks use up a turn's share.
 func TestWhatIsNotWaitedForKeepsItsOrderBehindSeveral(t *testing.T) {
 	d := shared(t, 2)
 	require.Equal(t, "1: joint a+b; 2: acquire c d", d.line("1ms lock a+b; async c; async d"))
 }
 
-// Whose caller left before the loop came to it: it is refused, and nothing is sent for it then or later.
+// A request that is cancelled before the loop handles it is rejected, and no command is sent for it.
 func TestACancelOvertakesARequestThatIsNotOpened(t *testing.T) {
 	d := shared(t, 1)
 	require.Equal(t, "1: acquire a; c redis unavailable: cancelled", d.line("1ms lock a; lock b; lock c; cancel c"))
@@ -170,8 +171,8 @@ func TestACancelOvertakesARequestThatIsNotOpened(t *testing.T) {
 	require.EqualValues(t, 2, d.c.stats().Waiting)
 }
 
-// A node whose queue is full takes nothing more in that is not waited for, and all of it in the end. One that does not answer takes in all: what
-// waits for it can be given up there.
+// A node with a full queue takes no more non-blocking requests at first, and all of them in the end. A node that is
+// down takes all of them: they can be cancelled there.
 func TestWhatIsNotWaitedForStaysOutsideAFullQueue(t *testing.T) {
 	const flood = 20 * queuedAhead
 	d := shared(t, opensPerTurn)
@@ -192,7 +193,7 @@ func TestWhatIsNotWaitedForStaysOutsideAFullQueue(t *testing.T) {
 	require.Zero(t, d.unopened())
 }
 
-// Close and Shutdown answer what was not opened yet, each request once.
+// Close and Shutdown complete every request that was not handled yet, each once.
 func TestWhatIsNotOpenedWhenTheEngineEndsIsRefused(t *testing.T) {
 	for _, how := range []string{"close", "shutdown"} {
 		t.Run(how, func(t *testing.T) {
@@ -218,7 +219,7 @@ func TestWhatIsNotOpenedWhenTheEngineEndsIsRefused(t *testing.T) {
 	}
 }
 
-// What an engine is still to take in for a node that owns nothing any more is taken in all the same.
+// Messages for a node that no longer owns slots are handled all the same.
 func TestANodeIsNotLetGoOfBeforeItsMailIsOpened(t *testing.T) {
 	d := shared(t, 1)
 	n := newNode("gone", d.c.fx.Config.Lease)
@@ -231,7 +232,7 @@ func TestANodeIsNotLetGoOfBeforeItsMailIsOpened(t *testing.T) {
 	require.Equal(t, "1: acquire a", d.line("1ms timer"))
 }
 
-// A wait ends in time also outside the full queue of a server that says nothing, behind others who wait without a bound.
+// A request outside the full queue of a silent server times out as it should, also behind requests without a limit.
 func TestAWaitOutsideAFullQueueEndsInTime(t *testing.T) {
 	for _, try := range []bool{false, true} {
 		d := shared(t, opensPerTurn)
@@ -258,7 +259,7 @@ func TestAWaitOutsideAFullQueueEndsInTime(t *testing.T) {
 	}
 }
 
-// The root package has the verdict on several locks told as it has that of LockAsync, and its caller waits.
+// In the root package, a request for several locks is announced like that of LockAsync, although its caller blocks.
 func TestACallerWhoWaitsForSeveralIsNotAside(t *testing.T) {
 	d := shared(t, opensPerTurn)
 	d.posts("async", "k", 2*opensPerTurn)

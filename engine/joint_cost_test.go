@@ -10,7 +10,7 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// jointCost is how many steps several locks are that are taken and released as one, and how deep the deepest of them is.
+// jointCost counts the steps of acquiring and releasing several locks atomically, and the depth of the deepest one.
 func jointCost(t *testing.T, locks int) (steps, deepest int) {
 	t.Helper()
 	d := newDesk(t, 8)
@@ -58,7 +58,7 @@ func jointCost(t *testing.T, locks int) (steps, deepest int) {
 	return steps, deepest
 }
 
-// Ten times as many locks are ten times as many steps, one after the other and not one within the other.
+// Ten times as many locks take ten times as many steps, one after the other and not nested.
 func TestStepsOfVeryManyLocksAsOneAreNoSquareAndNoRecursion(t *testing.T) {
 	few, shallow := jointCost(t, 50)
 	many, deep := jointCost(t, 500)

@@ -9,7 +9,8 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// What a server says of a group of locks, and what is made of it. The form of nonsense is never a grant.
+// A table of server replies for requests for several locks, and how they are decoded. A malformed reply is never a
+// grant.
 func TestRepliesOfGroupsAreReadOrRefused(t *testing.T) {
 	for _, test := range []struct{ says, want string }{
 		{"*1\r\n:1\r\n", "done"},
@@ -45,7 +46,7 @@ func shownReply(r actor.Reply) string {
 	return "done"
 }
 
-// A server that names a lock that was not asked for.
+// The server names a lock that is not part of the request.
 func TestAPartThatWasNotAskedForIsNoAnswer(t *testing.T) {
 	d := newDesk(t, 8)
 	require.Equal(t, "1: joint a+b", d.line("0s lock a+b"))

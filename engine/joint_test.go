@@ -10,10 +10,10 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// In a conversation "lock a+b" asks for both at once, "lock a+b/2" is another caller, and "unlock a+b" lets go of
-// both. An answer's "taken2" and so on are about the second of the locks.
+// In a conversation "lock a+b" requests both locks atomically, "lock a+b/2" is another caller, and "unlock a+b"
+// releases both. In replies, "taken2" and so on refer to the second of the locks.
 
-// askJointly posts what somebody wants who asks for several locks.
+// askJointly posts a request for several locks.
 func (d *desk) askJointly(what, who string) {
 	c := d.callers[who]
 	if what == "unlock" {
@@ -65,7 +65,7 @@ func TestSeveralLocksAreOneCommandAndOneRelease(t *testing.T) {
 
 func TestWhoWaitsForSeveralHasNone(t *testing.T) {
 	converse(t, 8, `
-		// The second is somebody else's: the first stays free for whoever wants it alone.
+		// The second is held by another: the first stays free for other requests.
 		0s    lock a+b               → 1: joint a+b
 		1ms   1 taken2               → join {b}
 		2ms   lock a                 → 2: acquire a
@@ -92,7 +92,7 @@ func TestALockHeldHereIsTakenForWhoWantsSeveral(t *testing.T) {
 		4ms   lock a; lock b/2       → 2: acquire a
 		5ms   2 done; unlock b       → b not held; 3: release b; a granted
 		6ms   3 done                 → 4: acquire b; b unlocked
-		// Now a is held here: it has gone to wait there, and b was free for the next.
+		// Now a is held here: the request waits there, and b was free for the next.
 		7ms   4 done                 → b/2 granted
 		8ms   unlock a               → a not held; 5: release a
 		9ms   unlock b/2             → b/2 not held; 6: release b
@@ -108,7 +108,7 @@ func TestOverlappingWishesInAnyOrderAllComeThrough(t *testing.T) {
 		0s    lock a+b; lock b+c; lock c+a → 1: joint a+b
 		1ms   1 done                 → join {a} {b}; a+b granted
 		2ms   unlock a+b             → a+b a+b not held; 2: release a b
-		// The first to be free decides; b+c waits for c now.
+		// The first to become free decides; b+c waits for c now.
 		3ms   2 done                 → 3: joint c+a; a+b a+b unlocked
 		4ms   3 done                 → c+a granted
 		5ms   unlock c+a             → c+a c+a not held; 4: release c a
@@ -127,7 +127,7 @@ func TestSeveralLocksWithoutAnAnswerAreAskedForAgain(t *testing.T) {
 		12ms  timer                  → 2: joint a+b
 		13ms  2 done                 → join {b}; a+b granted
 		14ms  unlock a+b             → a+b a+b not held; 3: release a b
-		// The copy without an answer may run late: its tenure is released once more, and before b is taken.
+		// The copy without a reply may run late: its tenure is released once more, and before b is acquired.
 		15ms  3 done                 → 4: release a b; 5: acquire b; a+b a+b unlocked
 	`)
 }
@@ -159,14 +159,14 @@ func TestWhoLeavesLeavesNothingOfSeveral(t *testing.T) {
 		converse(t, 8, `
 			0s   lock a+b              → 1: joint a+b
 			1ms  1 done; cancel a+b    → a+b a+b not held; 2: release a b; a+b granted
-			2ms  2 done                → nobody nobody unlocked
+			2ms  2 done                → unnamed unnamed unlocked
 		`)
 	})
 	t.Run("after it was granted, and lost since", func(t *testing.T) {
 		converse(t, 8, `
 			0s   lock a+b              → 1: joint a+b
 			1ms  1 done; cancel a+b    → a+b a+b not held; 2: release a b; a+b granted
-			2ms  2 gone                → nobody nobody unlocked
+			2ms  2 gone                → unnamed unnamed unlocked
 		`)
 	})
 	t.Run("when it has no answer", func(t *testing.T) {
@@ -222,11 +222,11 @@ func TestADrainAndADoubtReachWhoWaitsForSeveral(t *testing.T) {
 		d.line("1ms 1 dumb")
 		require.Contains(t, d.line("2ms shutdown"), "a+b+c engine closed")
 	})
-	t.Run("a shutdown that lets somebody come to its turn, whose other lock is held here", func(t *testing.T) {
+	t.Run("a shutdown that makes a request the first in line, while its other lock is held here", func(t *testing.T) {
 		converse(t, 1, `
 			0s   lock a                → 1: acquire a
 			1ms  1 done; lock x        → 2: acquire x; a granted
-			// Its question stands in the queue, and is taken back with it.
+			// Its acquire is queued, and is recalled with it.
 			2ms  lock b+c; lock c+a    → nothing
 			3ms  shutdown              → b+c c+a x engine closed
 			4ms  2 taken; unlock a     → a not held; 3: release a
@@ -234,7 +234,7 @@ func TestADrainAndADoubtReachWhoWaitsForSeveral(t *testing.T) {
 			+1ms next                  → never
 		`)
 	})
-	t.Run("a doubt while somebody waits whose other lock is held here", func(t *testing.T) {
+	t.Run("a doubt while a request waits, and its other lock is held here", func(t *testing.T) {
 		d := newDesk(t, 8)
 		d.c.fx.Config.Poll = true
 		d.line("0s lock a+b")

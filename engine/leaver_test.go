@@ -10,10 +10,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// leavesMany is how many channels the connections of these tests have, left by four commands.
+// leavesMany is the number of channels of the connections in these tests. Unsubscribing them takes four commands.
 const leavesMany = 3*leaveMost + 100
 
-// many joins that many channels and returns their names.
+// many subscribes that many channels and returns their names.
 func (l *listening) many() (names []string) {
 	l.t.Helper()
 	for i := range leavesMany {
@@ -28,7 +28,7 @@ func (l *listening) many() (names []string) {
 	return names
 }
 
-// confirmed is what a server says of each channel of a command.
+// confirmed returns the server's confirmations of a command, one per channel.
 func confirmed(words []string) string {
 	var said strings.Builder
 	for _, name := range words[1:] {
@@ -37,7 +37,7 @@ func confirmed(words []string) string {
 	return said.String()
 }
 
-// A server that leaves very many channels in one go keeps all its clients waiting.
+// A server that removes very many channels in one go blocks all its clients.
 func TestChannelsOfAConnectionAreLeftInSlices(t *testing.T) {
 	var mu sync.Mutex
 	var left []string
@@ -67,7 +67,8 @@ func TestChannelsOfAConnectionAreLeftInSlices(t *testing.T) {
 	require.NotContains(t, posted, "heard c0")
 }
 
-// rueidis panics over an answer that it does not expect. Whatever is refused, and whether or not the PING behind it is as well.
+// rueidis panics over an unexpected reply. The test covers all rejections, with and without one of the PING that
+// follows.
 func TestARefusalToLeaveChannelsEndsTheirConnection(t *testing.T) {
 	for name, says := range map[string]struct{ unsubscribe, ping string }{
 		"busy":         {"-BUSY Redis is busy running a script.\r\n", "-BUSY Redis is busy running a script.\r\n"},

@@ -2,18 +2,17 @@ package engine
 
 import "testing"
 
-// Tried again with backoff. One batch at a time tries the link, all else waits, and
-// the outage ends with the first answer.
+// An outage is probed with a backoff, by one batch at a time, while all else waits. It ends with the first reply.
 func TestOutageIsProbedByOneBatchAtATimeWithBackoff(t *testing.T) {
 	converse(t, 3, `
 		1ms    lock a           → 1: acquire a
 		1ms    lock b           → 2: acquire b
 		2ms    1 lost EOF       → nothing
-		// those that were under way with it say nothing new
+		// calls that were in flight with it do not count again
 		3ms    2 lost EOF; lock c → nothing
 		3ms    next             → 9ms
 		4ms    lock d           → nothing
-		// what has no answer has to be released later, so one is enough
+		// a command without a reply must be released later, so one is enough
 		12ms   timer            → 3: acquire a
 		12ms   next             → never
 		13ms   lock e; state s  → nothing
@@ -30,7 +29,7 @@ func TestOutageIsProbedByOneBatchAtATimeWithBackoff(t *testing.T) {
 		574ms  timer            → 8: acquire e
 		575ms  8 lost EOF       → nothing
 		825ms  timer            → 9: acquire a
-		// the answer of one is the end of it
+		// one reply ends the outage
 		900ms  9 done           → 10: acquire b c d e; 11: state s; a granted
 		901ms  10 done; 11 done; lock f → 12: acquire f; b c d e granted; s read
 		902ms  12 lost EOF      → nothing
@@ -38,8 +37,8 @@ func TestOutageIsProbedByOneBatchAtATimeWithBackoff(t *testing.T) {
 	`)
 }
 
-// Whoever keeps other locks meanwhile does not wait for a server that is known to be down, but for the one who tries it
-// again, and those who re-enter.
+// A caller that keeps other locks meanwhile does not wait for a server that is known to be down. Exceptions are the
+// request that probes the server, and re-entries.
 func TestWhoWantsALockOnlyIfItsServerIsUpIsRefusedAtOnce(t *testing.T) {
 	converse(t, 3, `
 		1ms    ifup a held      → 1: acquire a held
@@ -57,7 +56,7 @@ func TestWhoWantsALockOnlyIfItsServerIsUpIsRefusedAtOnce(t *testing.T) {
 	`)
 }
 
-// What breaks the connection whenever it is sent is not all that is ever tried.
+// A command that breaks the connection whenever it is sent is not the only one that is tried.
 func TestKindsOfCommandsTakeTurnsAtALinkThatIsDown(t *testing.T) {
 	converse(t, 1, `
 		1ms    lock a           → 1: acquire a
@@ -90,7 +89,7 @@ func TestRefusalOfAWholeBatchForNowIsAnOutage(t *testing.T) {
 	`)
 }
 
-// An error for one key is that key's.
+// An error for one key concerns only that key.
 func TestRefusalOfOneKeyIsNoOutage(t *testing.T) {
 	converse(t, 3, `
 		1ms  lock a b       → 1: acquire a b
@@ -100,7 +99,7 @@ func TestRefusalOfOneKeyIsNoOutage(t *testing.T) {
 	`)
 }
 
-// Renewals are the first to go when the link is up again; nobody is lost before the lease is over.
+// Renewals go first when the server is back; no hold is lost before its lease expires.
 func TestHoldersSurviveAnOutageShorterThanTheirLease(t *testing.T) {
 	converse(t, 3, `
 		1ms     lock a b        → 1: acquire a b
@@ -117,7 +116,7 @@ func TestHoldersSurviveAnOutageShorterThanTheirLease(t *testing.T) {
 	`)
 }
 
-// In an outage longer than the lease holders are lost by the clock, and nothing of it is sent that is not needed any more.
+// In an outage longer than the lease, holds are lost by the clock, and no stale command is sent afterwards.
 func TestHoldersAreLostInAnOutageLongerThanTheirLease(t *testing.T) {
 	converse(t, 3, `
 		1ms     lock a          → 1: acquire a
@@ -133,7 +132,7 @@ func TestHoldersAreLostInAnOutageLongerThanTheirLease(t *testing.T) {
 	`)
 }
 
-// A server that was restarted has forgotten the scripts: the probe is sent again at once, and its answer ends the outage.
+// A restarted server has lost the scripts: the probe is sent again at once, and its reply ends the outage.
 func TestProbeThatMeetsARestartedServer(t *testing.T) {
 	converse(t, 3, `
 		1ms    lock a           → 1: acquire a
@@ -146,7 +145,7 @@ func TestProbeThatMeetsARestartedServer(t *testing.T) {
 	`)
 }
 
-// A refusal for good is an answer: the outage is over, and all else leaves at once.
+// A permanent error is a reply: the outage is over, and all else is sent at once.
 func TestProbeThatIsRefusedForGoodEndsTheOutage(t *testing.T) {
 	converse(t, 3, `
 		1ms    lock a           → 1: acquire a

@@ -9,7 +9,7 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// stage is a coordinator with very many of something, and how long its longest turn took since a moment.
+// stage is a coordinator with very many of something. It records the longest turn since a given time.
 type stage struct {
 	c       *coordinator
 	now     time.Duration
@@ -22,7 +22,7 @@ func newStage(replicas int) *stage {
 	return &stage{c: newCoordinator(config, 1<<20), now: time.Second}
 }
 
-// turn is one, and those that are wanted at once then. It returns the calls that leave.
+// turn runs one turn, and those that are due at once afterwards. It returns the calls that are sent.
 func (s *stage) turn(letters ...*mail) (calls []*batch) {
 	var first *mail
 	for i := len(letters) - 1; i >= 0; i-- {
@@ -42,7 +42,7 @@ func (s *stage) turn(letters ...*mail) (calls []*batch) {
 	return calls
 }
 
-// asks has so many requests made, and returns the calls that leave.
+// asks makes n requests and returns the calls that are sent.
 func (s *stage) asks(n int, request func(i int) *actor.Request) []*batch {
 	letters := make([]*mail, n)
 	for i := range letters {
@@ -51,7 +51,7 @@ func (s *stage) asks(n int, request func(i int) *actor.Request) []*batch {
 	return s.turn(letters...)
 }
 
-// answers has calls answered, and what leaves then.
+// answers replies to calls, and to those that are sent then.
 func (s *stage) answers(calls []*batch, with actor.Reply) {
 	for len(calls) > 0 {
 		letters := make([]*mail, 0, len(calls))
@@ -66,7 +66,7 @@ func (s *stage) answers(calls []*batch, with actor.Reply) {
 	}
 }
 
-// How long the longest turn takes of those in which one event is worked off that concerns a million.
+// BenchmarkLongestTurn measures the longest turn while the coordinator handles one event that concerns a million.
 func BenchmarkLongestTurn(b *testing.B) {
 	const n = 1_000_000
 	of := func(kind actor.LockKind, once bool) func(int) *actor.Request {

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// said is what letters say, in their order.
+// said returns the contents of messages, in their order.
 func said(m *mail) (names []any) {
 	for ; m != nil; m = m.next {
 		names = append(names, m.what)
@@ -59,8 +59,8 @@ func TestOnlyASleepingConsumerIsRung(t *testing.T) {
 	require.True(t, b.lieDown())
 }
 
-// A consumer that looked first would miss mail that comes before it says so, and who brought that would see it awake, and not ring. So it
-// is seen asleep for a moment also beside mail.
+// A consumer that looked before it announces its sleep would miss a message posted between, and its poster would not
+// wake it. So it is seen asleep for a moment even if there is a message.
 func TestAConsumerSaysThatItSleepsBeforeItLooks(t *testing.T) {
 	b := newMailbox()
 	b.post(&mail{})
@@ -89,7 +89,8 @@ func TestAConsumerSaysThatItSleepsBeforeItLooks(t *testing.T) {
 	}
 }
 
-// A consumer that finds mail after all gets up again; whoever was quicker has rung, and that ring is used up.
+// A consumer that finds a message withdraws its announcement. If a producer was quicker, the consumer uses up the
+// wakeup.
 func TestConsumerThatGetsUpUsesTheRingThatCameMeanwhile(t *testing.T) {
 	b := newMailbox()
 	require.True(t, b.lieDown())
@@ -105,8 +106,8 @@ func TestConsumerThatGetsUpUsesTheRingThatCameMeanwhile(t *testing.T) {
 	require.Empty(t, b.bell, "awake")
 }
 
-// Many producers, one consumer that sleeps whenever it may: nothing is lost, doubled or out of a producer's order, and it
-// never sleeps beside mail.
+// Many producers, and one consumer that sleeps whenever it may. No message is lost, doubled or out of its producer's
+// order, and the consumer never sleeps beside a message.
 func TestMailboxLosesNeitherMailNorWakeUps(t *testing.T) {
 	const producers, letters = 8, 20_000
 	type note struct{ producer, number int }
@@ -156,7 +157,7 @@ func TestMailboxLosesNeitherMailNorWakeUps(t *testing.T) {
 	t.Logf("slept %d times", sleeps)
 }
 
-// Every post either reaches the consumer or is refused, also when it crosses the end.
+// Every post either reaches the consumer or is rejected, also when it races with the close.
 func TestPostThatCrossesTheEndIsTakenOrRefused(t *testing.T) {
 	for range 300 {
 		const producers, letters = 4, 50

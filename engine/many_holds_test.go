@@ -16,12 +16,13 @@ import (
 	"github.com/lockwheel/lockwheel/internal/long"
 )
 
-// What many holds cost, of one owner or of readers, is counted in statements that ran: the time of a busy machine says nothing.
+// The cost of many holds, of one owner or of readers, is counted in executed statements: times on a busy machine mean
+// nothing.
 
-// manyEnv has the tests of what is counted be done with so many holds.
+// manyEnv sets the number of holds for the tests that are counted.
 const manyEnv = "LOCKWHEEL_MANY_HOLDS"
 
-// howMany is how many holds such a test has.
+// howMany returns the number of holds for such a test.
 func howMany(t *testing.T, usually int) int {
 	t.Helper()
 	text, set := os.LookupEnv(manyEnv)
@@ -35,8 +36,8 @@ func howMany(t *testing.T, usually int) int {
 
 var kindsOfMany = map[string]actor.LockKind{"plain": actor.Plain, "fair": actor.Fair, "write": actor.Write, "read": actor.Read}
 
-// An owner that enters a lock very often, with leases of all lengths, extends its holds, counts them, and leaves them in any order or to
-// their leases, is left with what it should have at each moment.
+// An owner enters a lock very often, with leases of all lengths. It extends its holds, counts them, and releases them
+// in any order or lets them expire. At each moment it has the holds that it should have.
 func TestManyHoldsOfOneOwner(t *testing.T) {
 	n := howMany(t, 200)
 	for name, kind := range kindsOfMany {
@@ -44,7 +45,8 @@ func TestManyHoldsOfOneOwner(t *testing.T) {
 	}
 }
 
-// enterer is an owner with very many holds on one name, a server that answers at once, and the coordinator between them.
+// enterer is an owner with very many holds on one name, a server that replies at once, and the coordinator between
+// them.
 type enterer struct {
 	t     *testing.T
 	c     *coordinator
@@ -117,7 +119,7 @@ func (e *enterer) requireCount(want int) {
 	}
 }
 
-// turn gives the coordinator requests, and whatever it sends its answer.
+// turn hands requests to the coordinator and replies to the commands that it sends.
 func (e *enterer) turn(requests ...*actor.Request) {
 	var first, last *mail
 	for _, r := range requests {
@@ -152,7 +154,8 @@ func (e *enterer) turn(requests ...*actor.Request) {
 	}
 }
 
-// Ten times as many holds take about ten times as many steps, whatever is done with them: nothing goes through all of them again and again.
+// Ten times as many holds take about ten times as many steps, whatever is done with them: nothing visits all of them
+// again and again.
 func TestTheStepsOfManyGrowWithTheirNumber(t *testing.T) {
 	long.Only(t, "it builds the tests of this package so that they count their steps")
 	program := filepath.Join(t.TempDir(), "counting.test")
@@ -180,7 +183,7 @@ func TestTheStepsOfManyGrowWithTheirNumber(t *testing.T) {
 	}
 }
 
-// steps is how many statements of the product ran for so many holds.
+// steps returns the number of statements of the product that ran for that many holds.
 func steps(t *testing.T, program, test string, holds int) (sum int) {
 	t.Helper()
 	profile := filepath.Join(t.TempDir(), "profile")
@@ -193,7 +196,7 @@ func steps(t *testing.T, program, test string, holds int) (sum int) {
 	for line := range strings.Lines(string(text)) {
 		words := strings.Fields(line)
 		if len(words) != 3 {
-			continue // the first says the mode
+			continue // the first line has the mode
 		}
 		statements, err := strconv.Atoi(words[1])
 		require.NoError(t, err)

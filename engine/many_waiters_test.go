@@ -11,9 +11,9 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// What very many who wait for one name cost. TestTheStepsOfManyGrowWithTheirNumber counts what these tests take.
+// The cost of very many waiters for one name. TestTheStepsOfManyGrowWithTheirNumber counts the steps of these tests.
 
-// crowd is very many callers of one name, a server that answers at once, and the coordinator between them.
+// crowd is very many callers of one name, a server that replies at once, and the coordinator between them.
 type crowd struct {
 	t      *testing.T
 	c      *coordinator
@@ -29,7 +29,7 @@ func newCrowd(t *testing.T, answer func(*actor.Command) actor.Reply) *crowd {
 
 func granted(*actor.Command) actor.Reply { return actor.Reply{Status: actor.Done, Listeners: -1} }
 
-// turn gives the coordinator requests, and whatever it sends its answer.
+// turn hands requests to the coordinator and replies to the commands that it sends.
 func (k *crowd) turn(requests ...*actor.Request) {
 	var first *mail
 	for i := len(requests) - 1; i >= 0; i-- {
@@ -42,7 +42,7 @@ func (k *crowd) turn(requests ...*actor.Request) {
 	k.exchange(first)
 }
 
-// exchange gives the coordinator mail, and whatever it sends its answer.
+// exchange hands messages to the coordinator and replies to the commands that it sends.
 func (k *crowd) exchange(first *mail) {
 	for {
 		k.c.turn(k.now, first)
@@ -84,12 +84,12 @@ func (k *crowd) unlock(h *actor.Hold) {
 	require.NoError(k.t, r.Err)
 }
 
-// taken is the answer for who wants what another one has.
+// taken is the reply to an acquire of a lock that another holds.
 func (k *crowd) taken(holder string) actor.Reply {
 	return actor.Reply{Status: actor.Taken, TTL: 30 * time.Second, Holder: holder, Left: 30 * time.Second}
 }
 
-// They are served one after the other, while answers name a holder of this engine that it does not know any more.
+// Waiters are served one after the other, while replies name a former holder of this engine.
 func TestManyFairWaitersAreServed(t *testing.T) {
 	n := howMany(t, 200)
 	var k *crowd
@@ -127,7 +127,8 @@ func TestManyFairWaitersAreServed(t *testing.T) {
 	require.Zero(t, k.c.fx.Stats.Held)
 }
 
-// Very many who have a place in a queue leave together, or before they have asked: each is released, and who stands behind is looked for.
+// Very many waiters with a place in a queue leave together, or before their acquire was sent. Each is released, and the
+// next waiter is looked up.
 func TestManyFairWaitersLeave(t *testing.T) {
 	n := howMany(t, 200)
 	for _, asked := range []bool{true, false} {
@@ -162,7 +163,7 @@ func TestManyFairWaitersLeave(t *testing.T) {
 
 var errLeft = errors.New("left")
 
-// Behind many who wait others try, and are refused when the answer comes that the lock is another's.
+// Behind many waiters others try, and are rejected when the reply names another holder.
 func TestManyTryBehindManyWhoWait(t *testing.T) {
 	n := howMany(t, 200)
 	var k *crowd
@@ -197,7 +198,7 @@ func TestManyOwnersWaitTwice(t *testing.T) {
 			k.turn(all...)
 			k.unlock(first.Hold)
 			for range all {
-				k.now += time.Second // whoever lets others come first has done so
+				k.now += time.Second // locks that let others come first have done so
 				k.turn()
 				for i := range n / 2 {
 					if a, b := all[i], all[i+n/2]; a.Decided() {

@@ -10,8 +10,8 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// The monotonic clock stands still while a machine is suspended, and leases run on. The wall clock says so, when it is ahead of what it was; one
-// that is put back, or slewed, says nothing.
+// While a machine is suspended, the monotonic clock stops and leases run on. The wall clock shows it by running ahead.
+// A wall clock that is put back, or slewed, shows nothing.
 func TestAWallClockThatRanAheadPutsEveryHoldInDoubt(t *testing.T) {
 	e := newEngine(actor.Config{ID: "id", Lease: 30 * time.Second})
 	doubted := func() time.Duration { return e.coordinator.fx.Doubted }
@@ -30,7 +30,7 @@ func TestAWallClockThatRanAheadPutsEveryHoldInDoubt(t *testing.T) {
 	require.Equal(t, now, doubted(), "once")
 }
 
-// What is compared between processes is the time of day, and each call of a bundle has it.
+// Processes compare wall clock times, and each call of a bundle has that time.
 func TestEachCallOfABundleHasTheTimeOfDay(t *testing.T) {
 	e := newEngine(actor.Config{ID: "id", Lease: 30 * time.Second})
 	e.date = 1234
@@ -49,12 +49,12 @@ func TestEachCallOfABundleHasTheTimeOfDay(t *testing.T) {
 	}
 }
 
-// An engine that sleeps until something late is due wakes for what is due before that, and for the late one after it.
+// An engine that sleeps until a late timer wakes up for an earlier one, and for the late one after it.
 func TestAnEngineWakesForWhatIsDueSooner(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newEngine(actor.Config{ID: "id", Lease: time.Hour, Renew: time.Hour / 3, Timeout: time.Minute})
 		p := &post{batches: make(chan *batch, couriers), synced: make(chan *batch), orders: make(chan *order, 1)}
-		e.posts = []*post{p} // nobody works for the node: no answer wakes the engine
+		e.posts = []*post{p} // the node has no workers: no reply wakes the engine
 		go e.run()
 		defer func() {
 			call := NewTold(nil)

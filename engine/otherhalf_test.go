@@ -6,8 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A master that follows another one may not know of a release. docs/clusters.md promises that the engine takes away what came back when
-// it asks for the name again, whichever half it asks for.
+// A master that was a replica may not know of a release. docs/clusters.md promises that the engine removes a tenure
+// that came back when it acquires the name again, in whichever half.
 func TestAHalfThatCameBackIsReleasedByWhoAsksForTheOther(t *testing.T) {
 	for name, c := range map[string]struct{ one, back, other, told, released string }{
 		"a write, by a reader":                   {"write a", "unwrite a", "read a", "writer1", "unwrite a"},
@@ -43,7 +43,7 @@ func TestAWriteThatCameBackIsReleasedThoughNothingIsKnownOfTheName(t *testing.T)
 	require.Equal(t, "2: unwrite a; 3: read a; join rwlock:{a}", d.line("2ms 1 writer1"))
 }
 
-// What is held, asked for, or being released here is somebody's.
+// A tenure that is held, being acquired or being released here is in use.
 func TestAHalfThatSomebodyHasIsWaitedFor(t *testing.T) {
 	t.Run("a read", func(t *testing.T) {
 		d := newDesk(t, 8)
@@ -67,8 +67,8 @@ func TestAHalfThatSomebodyHasIsWaitedFor(t *testing.T) {
 	})
 }
 
-// An answer can come after that to the release that ran later. Nothing is to be released then, and who heard the message of it
-// asks at once.
+// A reply can come after that of a release that ran later. Then there is nothing to release, and a waiter that received
+// the message acquires at once.
 func TestAnAnswerOvertakenByAReleaseHoldsNobodyUp(t *testing.T) {
 	d := newDesk(t, 8)
 	d.line("1ms read a")
@@ -85,7 +85,7 @@ func TestAnAnswerOvertakenByAReleaseHoldsNobodyUp(t *testing.T) {
 	require.Equal(t, "a/w granted", d.line("12ms 8 done"))
 }
 
-// A right can be missing: asking again at once would be in vain, and would not end.
+// A permission can be missing: to retry at once would be in vain, and would not end.
 func TestAHalfThatMayNotBeReleasedIsWaitedFor(t *testing.T) {
 	d := newDesk(t, 8)
 	d.line("1ms write a")

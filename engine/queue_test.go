@@ -11,14 +11,14 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// pop takes the oldest of a list.
+// pop removes and returns the oldest command of a list.
 func (q *queue) pop(list *chain) actor.Command {
 	oldest := *list.oldest()
 	q.drop(list)
 	return oldest
 }
 
-// all goes through what waits, each list in its order.
+// all iterates over the waiting commands, each list in its order.
 func (q *queue) all() iter.Seq[*actor.Command] {
 	return func(yield func(*actor.Command) bool) {
 		for _, p := range []*piece{q.first.head, q.again.head} {
@@ -33,7 +33,7 @@ func (q *queue) all() iter.Seq[*actor.Command] {
 	}
 }
 
-// pieces is how many pieces it has, whether or not anything waits in them.
+// pieces returns the number of pieces, empty ones included.
 func (q *queue) pieces() (n int) {
 	for _, p := range []*piece{q.first.head, q.again.head, q.spare} {
 		for ; p != nil; p = p.next {
@@ -79,7 +79,8 @@ func TestQueueIsFirstInFirstOutAndForgetsABurst(t *testing.T) {
 	require.LessOrEqual(t, q.pieces(), 2)
 }
 
-// A sweep leaves what is to stay, in its order, whatever leaves and comes meanwhile, and takes in a bounded number of steps.
+// A sweep keeps the wanted commands in their order, whatever is removed and added meanwhile, and ends after a bounded
+// number of steps.
 func TestASweepKeepsWhatIsWantedInItsOrder(t *testing.T) {
 	for _, n := range []int{1, 31, 32, 33, 64, 1000, 10_000} {
 		for _, every := range []int{1, 2, 3, 40} {
@@ -125,8 +126,8 @@ func TestASweepKeepsWhatIsWantedInItsOrder(t *testing.T) {
 	}
 }
 
-// However many ask again because others had their locks, who asks for the first time is not behind them; and however many ask for the
-// first time, some of a call are for who asks again.
+// However many retry because others hold their locks, a first attempt does not wait behind them. However many first
+// attempts there are, a part of each call is for retries.
 func TestWhoAsksForTheFirstTimeIsNotBehindThoseWhoAskAgain(t *testing.T) {
 	for _, n := range []int{1_000, 10_000} {
 		d := newDesk(t, 1)
@@ -149,13 +150,13 @@ func TestWhoAsksForTheFirstTimeIsNotBehindThoseWhoAskAgain(t *testing.T) {
 	}
 }
 
-// The same in calls: a lock that is free is asked for in the next call, with ten thousand who wait for locks of others.
+// The same in calls: with ten thousand waiters for locks of others, a free lock is acquired with the next call.
 func TestAFreeLockIsAskedForInTheNextCall(t *testing.T) {
 	for _, n := range []int{500, 3_000} {
 		d := newDesk(t, 1)
 		d.posts("lock", "k", n)
 		d.opens("taken")
-		d.now += 20*time.Second + 2*time.Millisecond // they ask again
+		d.now += 20*time.Second + 2*time.Millisecond // they retry
 		for range n/firedPerTurn + 1 {
 			d.turn()
 		}
@@ -176,7 +177,7 @@ func TestAFreeLockIsAskedForInTheNextCall(t *testing.T) {
 	}
 }
 
-// A call that finds nothing but what was taken back looks at so much of it, and goes on in the next turn.
+// A call that finds only recalled commands skips a bounded number of them, and packing continues in the next turn.
 func TestACallLooksAtABoundedNumberOfCommandsThatDoNotLeave(t *testing.T) {
 	for _, n := range []int{10 * looksMost, 100 * looksMost} {
 		d := newDesk(t, 1)

@@ -12,7 +12,7 @@ import (
 	"github.com/lockwheel/lockwheel/scripts"
 )
 
-// channelNamed is the channel of a key; rw:a is that of a as a read/write lock.
+// channelNamed returns the channel of a key; rw:a is that of a as a read/write lock.
 func channelNamed(name string) string {
 	if key, ok := strings.CutPrefix(name, "rw:"); ok {
 		return scripts.Prefixed(scripts.ReadWriteChannel, key)
@@ -84,7 +84,7 @@ func TestReadersLetAWaitingWriterOfTheirEngineComeFirst(t *testing.T) {
 	})
 }
 
-// However they learn of other releases: that of their own engine tells them, before its next writer is asked for.
+// Whether or not they listen, the release of their own engine wakes the readers before its next writer acquires.
 func TestReadersAreAskedForBeforeTheNextWriterOfTheirEngine(t *testing.T) {
 	for _, polls := range []bool{false, true} {
 		for name, next := range map[string][2]string{
@@ -117,7 +117,8 @@ func TestReadersAreAskedForBeforeTheNextWriterOfTheirEngine(t *testing.T) {
 	}
 }
 
-// Also one that came when they were waiting already: it hands the lock to no other writer before them.
+// This includes a writer that came when they were waiting already: it hands the lock off to no other writer before
+// them.
 func TestReadersWhoWaitedFirstAreAskedForBeforeTheNextWriterOfTheirEngine(t *testing.T) {
 	converse(t, 8, `
 		1ms    read a                   → 1: read a
@@ -134,7 +135,7 @@ func TestReadersWhoWaitedFirstAreAskedForBeforeTheNextWriterOfTheirEngine(t *tes
 	`)
 }
 
-// Where the server refuses messages, those of an engine hear of its own releases from the engine.
+// Where the server rejects messages, the engine itself notifies its locks of its own releases.
 func TestAReleaseWithoutAMessageWakesTheOtherHalfOfItsEngine(t *testing.T) {
 	t.Run("of who reads", func(t *testing.T) {
 		converse(t, 8, `
@@ -164,7 +165,7 @@ func TestAReleaseWithoutAMessageWakesTheOtherHalfOfItsEngine(t *testing.T) {
 	})
 }
 
-// Who reads in the engine that forces the lock away from them has lost it at once, all of them.
+// When an engine forces a lock away from readers, its own readers lose it at once, all of them.
 func TestReadersOfAnEngineLoseWhatItForcesAwayAtOnce(t *testing.T) {
 	d := newDesk(t, 4)
 	d.line("1ms read a a/2")
@@ -176,7 +177,7 @@ func TestReadersOfAnEngineLoseWhatItForcesAwayAtOnce(t *testing.T) {
 	d.requireRest()
 }
 
-// With the writer goes what it reads.
+// The reads beside a writer end with it.
 func TestWhatAWriterReadsIsLostWithItByForce(t *testing.T) {
 	d := newDesk(t, 8)
 	d.line("1ms write a")
@@ -190,8 +191,8 @@ func TestWhatAWriterReadsIsLostWithItByForce(t *testing.T) {
 	require.Equal(t, "a/f forced", d.line("7ms 4 done"))
 }
 
-// Who is granted the lock knows that nobody else of this engine has it: what they had was forced away elsewhere, or lost
-// with the server's data.
+// A grant rules out other holders in this engine: what they had was forced away elsewhere, or lost with the server's
+// data.
 func TestAGrantEndsWhatItRulesOut(t *testing.T) {
 	t.Run("a writer those who read", func(t *testing.T) {
 		converse(t, 8, `
@@ -225,7 +226,7 @@ func TestAGrantEndsWhatItRulesOut(t *testing.T) {
 	})
 }
 
-// readBeside is the owner of a hold who wants to read as well.
+// readBeside requests a read for the owner of a hold.
 func (d *desk) readBeside(writer, who string) {
 	r := &actor.Request{Tag: actor.Acquire, Kind: actor.Read, Name: "a", Key: "a", Owner: d.callers[writer].hold.Owner, Hold: &actor.Hold{}}
 	d.names[r] = who
@@ -233,7 +234,7 @@ func (d *desk) readBeside(writer, who string) {
 	d.mail(&mail{what: r})
 }
 
-// Two of them in one field of Redis would release each other's lock.
+// Two readers in one field of Redis would release each other's lock.
 func TestTwoReadersBesideOneWriterHaveTwoNumbers(t *testing.T) {
 	d := newDesk(t, 8)
 	d.line("1ms write a")
@@ -247,7 +248,7 @@ func TestTwoReadersBesideOneWriterHaveTwoNumbers(t *testing.T) {
 	require.NotEqual(t, d.out[3].commands[0].Tenure, d.out[4].commands[0].Tenure)
 }
 
-// So it is also when one of them waits for a tenure of before to end.
+// The same holds when one of them waits for an earlier tenure to end.
 func TestWhoWaitsForATenureToEndHasTheWritersNumberToItself(t *testing.T) {
 	d := newDesk(t, 8)
 	d.line("1ms write a")
@@ -271,7 +272,8 @@ func TestWhoWaitsForATenureToEndHasTheWritersNumberToItself(t *testing.T) {
 	require.NotEqualValues(t, 1, d.out[7].commands[0].Tenure)
 }
 
-// Nor may a reader have the number after one whose commands may still run, also when that one's waiters go on beside the same write.
+// Nor may a reader have the number of one that still has commands which may run. This holds also when the waiters of
+// that one continue beside the same write.
 func TestANumberThatCommandsMayStillUseStaysTaken(t *testing.T) {
 	d := newDesk(t, 8)
 	d.line("1ms write a")
@@ -287,8 +289,8 @@ func TestANumberThatCommandsMayStillUseStaysTaken(t *testing.T) {
 	require.False(t, d.c.numberFree(writer))
 }
 
-// A question of before its owner wrote may be answered after that: it says that somebody else writes, and that is its owner. The reader goes on
-// beside that write, or it would wait for itself.
+// A read acquire from before its owner's write may get its reply afterwards. The reply names another writer, but that
+// is its owner. The reader continues beside that write, or it would wait for itself.
 func TestAReaderGoesOnBesideItsOwnersWriteThoughAnOlderQuestionIsRefused(t *testing.T) {
 	d := newDesk(t, 8)
 	post := func(kind actor.LockKind, who string) {

@@ -9,8 +9,8 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// Commands whose callers have left go at once, and their locks, their timers and the room they took with them, whatever
-// the couriers do.
+// Commands of cancelled calls are removed at once, with their locks, their timers and their memory, whatever the
+// senders do.
 func TestWhatIsGivenUpIsLetGoOfAtOnce(t *testing.T) {
 	const calls = 10_000
 	for phase, begin := range map[string]func(d *desk){
@@ -54,7 +54,8 @@ func TestWhatIsGivenUpIsLetGoOfAtOnce(t *testing.T) {
 	}
 }
 
-// What may have run is released until its lease is over. Then there is nothing to release any more.
+// A tenure that may have been granted is released until its lease has expired. Then there is nothing to release any
+// more.
 func TestAReleaseWithoutAnAnswerIsTriedForALease(t *testing.T) {
 	d := newDesk(t, 1)
 	d.line("1ms lock a")
@@ -77,8 +78,8 @@ func TestAReleaseWithoutAnAnswerIsTriedForALease(t *testing.T) {
 	d.requireRest()
 }
 
-// A reader beside its writer has the writer's number, as the next one has: a command that was taken back must not be taken
-// for the next one's.
+// A reader beside its writer has the writer's number, as the next one has. A recalled command must not be taken for the
+// next one's.
 func TestALockIsNotUsedAgainWhileACommandOfItStandsInAQueue(t *testing.T) {
 	d := newDesk(t, 1)
 	d.line("1ms lock under/way")

@@ -32,7 +32,7 @@ func TestARefusalRepeatsNeitherUserNorPassword(t *testing.T) {
 	require.NoError(t, Refusal(nil))
 }
 
-// A user and a password are words, too: what servers say whatever was sent is no part of them.
+// A user or a password may be a common word. The fixed phrases of servers do not count as a part of it.
 func TestARefusalThatRepeatsASecretIsLeftOut(t *testing.T) {
 	for said, secrets := range map[string][]string{
 		"WRONGPASS invalid username-password pair or user is disabled.":                                                                {"user", "password"},
@@ -66,7 +66,7 @@ func TestATimeOutOfAConnectionIsNoEndOfAContext(t *testing.T) {
 	require.Equal(t, net.ErrClosed, OfNoContext(net.ErrClosed))
 }
 
-// timeoutError is as those of package net are.
+// timeoutError is like those of package net.
 type timeoutError struct{}
 
 func (timeoutError) Error() string        { return "i/o timeout" }

@@ -10,11 +10,11 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// refusals are what refuses all who wait for one name, with the errors that they get: what comes to the coordinator when so many wait, whose
-// questions are with the server.
+// refusals lists messages that reject all waiters of one name, with the errors that these get, for n waiters with an
+// acquire in flight.
 var refusals = map[string]struct {
 	once   bool
-	left   int64 // who waits on, for the release of what it was granted
+	left   int64 // waiters that stay, for the release of their grant
 	refuse func(k *crowd) *mail
 	err    string
 }{
@@ -33,7 +33,7 @@ var refusals = map[string]struct {
 	}, err: actor.ErrNotAcquired.Error()},
 }
 
-// answers is the answer to the only question.
+// answers returns the reply to the only call.
 func (k *crowd) answers(reply actor.Reply) *mail {
 	require.Len(k.t, k.c.calls, 1)
 	b := k.c.calls[0]
@@ -41,7 +41,7 @@ func (k *crowd) answers(reply actor.Reply) *mail {
 	return &b.mail
 }
 
-// waiting are so many who wait for one name while its question is under way.
+// waiting returns n waiters of one name with an acquire in flight.
 func waiting(t *testing.T, n int, once bool) (k *crowd, all []*actor.Request) {
 	k = newCrowd(t, granted)
 	k.c.intake.share = n
@@ -54,7 +54,8 @@ func waiting(t *testing.T, n int, once bool) (k *crowd, all []*actor.Request) {
 	return k, all
 }
 
-// However many wait for one name, a turn refuses so many, in their order, and the next turn follows at once until all are refused.
+// However many wait for one name, a turn rejects at most a fixed number, in their order. The next turn follows at once
+// until all are rejected.
 func TestATurnRefusesABoundedNumberOfCallersOfOneName(t *testing.T) {
 	for what, refusal := range refusals {
 		t.Run(what, func(t *testing.T) {
@@ -86,7 +87,7 @@ func TestATurnRefusesABoundedNumberOfCallersOfOneName(t *testing.T) {
 	}
 }
 
-// Who comes when very many were refused, and not all of them have been told, is asked for at once, and granted what it waits for.
+// A caller that comes while very many others are still being rejected is served at once and gets its grant.
 func TestWhoComesWhileVeryManyAreRefusedIsAskedFor(t *testing.T) {
 	const n = 4 * refusedPerTurn
 	k, all := waiting(t, n, false)
@@ -112,7 +113,8 @@ func TestWhoComesWhileVeryManyAreRefusedIsAskedFor(t *testing.T) {
 	}
 }
 
-// Who is refused together with very many and leaves before its turn has one verdict, and the lock is forgotten when all have theirs.
+// A caller that is rejected together with very many, and cancels before its turn, gets one result. The lock is removed
+// when all have theirs.
 func TestWhoLeavesBeforeItsTurnToBeRefusedHasOneVerdict(t *testing.T) {
 	const n = 3 * refusedPerTurn
 	k, all := waiting(t, n, false)
@@ -134,7 +136,7 @@ func TestWhoLeavesBeforeItsTurnToBeRefusedHasOneVerdict(t *testing.T) {
 	require.Zero(t, k.c.locks.len())
 }
 
-// A close ends what a refusal has not come to.
+// A close ends what a rejection in progress has not reached.
 func TestACloseEndsARefusalThatIsUnderWay(t *testing.T) {
 	const n = 3 * refusedPerTurn
 	k, all := waiting(t, n, false)

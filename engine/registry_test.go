@@ -11,7 +11,7 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// Keys that share a hash are told apart, in whatever order their locks come and go.
+// Keys with the same hash are distinguished, in whatever order their locks come and go.
 func TestLocksAreFoundByTheirKeysAlsoWhenHashesAreTheSame(t *testing.T) {
 	for _, hashes := range []uint64{1, 3, 1 << 60} {
 		t.Run(fmt.Sprint(hashes), func(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// holds has a desk hold so many locks since 1ms.
+// holds makes the harness hold that many locks since 1ms.
 func (d *desk) holds(locks int) {
 	for i := range locks {
 		d.ask("lock", fmt.Sprintf("k%04d", i))
@@ -27,20 +27,20 @@ func (d *desk) holds(locks int) {
 	d.batches = 0
 }
 
-// done answers all that is out.
+// done replies to all batches in flight.
 func (d *desk) done() {
 	for _, number := range slices.Sorted(maps.Keys(d.out)) {
 		d.courier([]string{fmt.Sprint(number), "done"})
 	}
 }
 
-// due is a turn in which the renewals of locks taken at the beginning are due.
+// due runs a turn in which the renewals of the locks from the beginning are due.
 func (d *desk) due() string {
 	d.now = 10005 * time.Millisecond
 	return d.turn()
 }
 
-// Very many renewals that are due together do not hold up everybody else: one batch of them is under way at a time.
+// Very many renewals that are due together do not delay other commands: one batch of them is in flight at a time.
 func TestRoutineRenewalsGoOneBatchAfterTheOther(t *testing.T) {
 	d := newDesk(t, 8)
 	d.holds(200)
@@ -50,7 +50,7 @@ func TestRoutineRenewalsGoOneBatchAfterTheOther(t *testing.T) {
 	require.Equal(t, "3: renew k0128 … k0199 (72); a granted", d.line("10.007s 1 done; 2 done"))
 }
 
-// Very many are held: as soon as so many wait, a call of their renewals is twice as large.
+// If very many locks are held and that many renewals wait, a call of renewals is twice as large.
 func TestRoutineRenewalsOfVeryManyLocksGoInLargerCalls(t *testing.T) {
 	d := newDesk(t, 8)
 	d.holds(600)
@@ -59,7 +59,7 @@ func TestRoutineRenewalsOfVeryManyLocksGoInLargerCalls(t *testing.T) {
 	require.Equal(t, "2: renew k0128 … k0383 (256)", d.due())
 }
 
-// The further renewals fall behind, the more of them are under way.
+// The further renewals fall behind, the more of them are in flight.
 func TestRoutineRenewalsThatFallBehindGetMoreCouriers(t *testing.T) {
 	d := newDesk(t, 8)
 	d.holds(2000)
@@ -71,7 +71,7 @@ func TestRoutineRenewalsThatFallBehindGetMoreCouriers(t *testing.T) {
 	}
 }
 
-// Somebody waits for an extension: it does not queue behind what nobody waits for.
+// A caller waits for an extension: it does not queue behind renewals that no caller waits for.
 func TestARenewalThatSomebodyWaitsForLeavesAtOnce(t *testing.T) {
 	d := newDesk(t, 8)
 	d.holds(64)
@@ -81,7 +81,7 @@ func TestARenewalThatSomebodyWaitsForLeavesAtOnce(t *testing.T) {
 	require.Equal(t, "3: renew a", d.line("10.006s extend a"))
 }
 
-// The release can leave when the renewal has, or is known not to be wanted any more.
+// The release can be sent when the renewal has a reply, or is known to be no longer wanted.
 func TestAnUnlockDoesNotWaitForTheRenewalsThatAreQueuedBeforeItsOwn(t *testing.T) {
 	d := newDesk(t, 8)
 	d.holds(600)
@@ -93,7 +93,7 @@ func TestAnUnlockDoesNotWaitForTheRenewalsThatAreQueuedBeforeItsOwn(t *testing.T
 	require.False(t, d.c.pressed, "for as long as any is queued")
 }
 
-// What takes long anyway need not be spared what the server does meanwhile.
+// With a long round trip, the server's time for other commands does not matter.
 func TestRoutineRenewalsFromFarAwayGoAllAtOnce(t *testing.T) {
 	d := newDesk(t, 8)
 	d.holds(300)
@@ -104,7 +104,8 @@ func TestRoutineRenewalsFromFarAwayGoAllAtOnce(t *testing.T) {
 	require.Len(t, d.out, 3)
 }
 
-// Also when the process stood still and all timers are due, a turn fires so many, and the next one follows at once.
+// Even if the process stood still and all timers are due, a turn fires at most a fixed number. The next turn follows at
+// once.
 func TestAfterStandingStillHoldsThatAreOverSaySoSomeATurn(t *testing.T) {
 	for _, turns := range []int{2, 20} {
 		d := newDesk(t, 8)
@@ -121,7 +122,7 @@ func TestAfterStandingStillHoldsThatAreOverSaySoSomeATurn(t *testing.T) {
 	}
 }
 
-// Locks that are held are renewed before those who wait have their turn, however many of these were to ask again earlier.
+// Held locks are renewed before waiters have their turn, however many of these were due earlier.
 func TestRenewalsComeBeforeAllOtherTimersThatAreDue(t *testing.T) {
 	d := newDesk(t, 8)
 	const waiters = 10 * firedPerTurn
@@ -139,7 +140,7 @@ func TestRenewalsComeBeforeAllOtherTimersThatAreDue(t *testing.T) {
 	require.Contains(t, d.turn(), "acquire")
 }
 
-// Locks that were taken together would be renewed together for ever, and nobody else would get through meanwhile.
+// Locks that were acquired together would be renewed together forever, and would delay all other commands each time.
 func TestLocksTakenTogetherAreRenewedApart(t *testing.T) {
 	d := newDesk(t, 8)
 	config := deskConfig()
@@ -185,7 +186,7 @@ func TestLocksTakenTogetherAreRenewedApart(t *testing.T) {
 	require.Greater(t, neighbours, locks*9/10, "those that were taken one after the other lie side by side here and in the server")
 }
 
-// A batch that was refused as a whole for one key goes again in halves: one after the other they would take too long.
+// The halves of a batch that was rejected for one key are sent together: one after the other they would take too long.
 func TestRoutineRenewalsThatAreSentAgainLeaveTogether(t *testing.T) {
 	d := newDesk(t, 8)
 	d.holds(64)

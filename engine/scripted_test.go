@@ -19,18 +19,18 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// scripted is a server at the other end of pipes: it writes down what each connection says, and answers as the test tells it to. Its
-// connections are numbered from 1 on, in the order in which they were made.
+// scripted is a server at the other end of pipes. It records the commands of each connection, and replies as the test
+// tells it to. Its connections are numbered from 1 on, in the order of their creation.
 type scripted struct {
 	t      *testing.T
-	answer func(connection int, words []string) string // of RESP3; "" is the usual one, hangUp ends the connection
+	answer func(connection int, words []string) string // in RESP3; "" is the usual reply, hangUp ends the connection
 
 	mu    sync.Mutex
 	pipes []net.Conn     // this side of each connection; nil when it has ended
-	said  map[int]string // what each connection said, but for what opens it
+	said  map[int]string // commands of each connection, without those that open it
 }
 
-// hangUp ends a connection in the place of an answer.
+// hangUp ends a connection instead of a reply.
 const hangUp = "hang up"
 
 // newScripted returns a client of such a server.
@@ -85,7 +85,7 @@ func (s *scripted) serve(connection int, pipe net.Conn) {
 	}
 }
 
-// usual is the answer of a server that is content with everything.
+// usual returns the reply of a server that accepts everything.
 func (s *scripted) usual(words []string) (says string) {
 	switch words[0] {
 	case "HELLO":
@@ -113,7 +113,7 @@ func (s *scripted) cut(connection int) {
 	}
 }
 
-// open are the connections that have not ended.
+// open returns the connections that have not ended.
 func (s *scripted) open() (connections []int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -125,23 +125,23 @@ func (s *scripted) open() (connections []int) {
 	return connections
 }
 
-// heard is what a connection has said.
+// heard returns the commands of a connection.
 func (s *scripted) heard(connection int) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.said[connection]
 }
 
-// awaitOpen waits until these are the connections that have not ended.
+// awaitOpen waits until exactly these connections are open.
 func (s *scripted) awaitOpen(connections ...int) {
 	s.t.Helper()
 	require.Eventually(s.t, func() bool { return fmt.Sprint(s.open()) == fmt.Sprint(connections) },
 		10*time.Second, time.Millisecond, "connections %v", connections)
 }
 
-// nodes is a cluster's client that knows of one node, or of none.
+// nodes is a client of a cluster that knows one node or none.
 type nodes struct {
-	rueidis.Client // for what goes by the map
+	rueidis.Client // for calls by the client's topology
 	node           rueidis.Client
 }
 
@@ -152,7 +152,7 @@ func (n *nodes) Nodes() map[string]rueidis.Client {
 	return map[string]rueidis.Client{"node:1": n.node}
 }
 
-// errand is a batch with one acquire.
+// errand returns a batch with one acquire.
 func errand() *batch {
 	b := newBatch()
 	b.reset(actor.SendAcquire)
@@ -160,7 +160,7 @@ func errand() *batch {
 	return b
 }
 
-// courier sends batches one after the other by a helper of a node, and returns how to.
+// courier starts a sender of a node and returns a function that sends one batch.
 func courier(t *testing.T, carry func(<-chan *batch, *mailbox)) (bring func() *batch) {
 	t.Helper()
 	batches, box := make(chan *batch), newMailbox()
@@ -185,7 +185,8 @@ func courier(t *testing.T, carry func(<-chan *batch, *mailbox)) (bring func() *b
 	}
 }
 
-// A node that left the cluster and comes back has another client there: the one that brought no answer is asked for anew.
+// A node that left the cluster and comes back has another client there: a client that brought no reply is looked up
+// again.
 func TestACourierForgetsAClientThatBroughtNoAnswer(t *testing.T) {
 	_, gone := newScripted(t, func(int, []string) string { return hangUp })
 	back, came := newScripted(t, func(int, []string) string { return "" })
@@ -204,13 +205,13 @@ func TestACourierForgetsAClientThatBroughtNoAnswer(t *testing.T) {
 	require.Contains(t, back.heard(1), "EVALSHA")
 }
 
-// syncing is a helper of a node that asks replicas.
+// syncing returns a replica sender of a node.
 func syncing(t *testing.T, client rueidis.Client, address string) (bring func() *batch) {
 	s := &syncer{way: &way{client: client, address: address}, writer: &writer{id: "id"}, replicas: replication{least: 1, patience: time.Second}, lender: newLender(nil, onGoroutine), free: 10 * time.Second}
 	return courier(t, s.carry)
 }
 
-// WAIT has its bound in milliseconds; 0 is none.
+// The timeout of WAIT is in milliseconds; 0 means none.
 func TestReplicasAreWaitedForAsLongAsIsWanted(t *testing.T) {
 	server, client := newScripted(t, func(int, []string) string { return "" })
 	require.NoError(t, syncing(t, client, "")().failed)
@@ -219,10 +220,10 @@ func TestReplicasAreWaitedForAsLongAsIsWanted(t *testing.T) {
 	require.Equal(t, []string{"WAIT", "2", "1"}, shortest.Commands())
 }
 
-// The script has run and nobody says who has what it wrote: that is no answer, and no refusal.
+// If the script has run and WAIT has no reply, the call has no reply. It is not a rejection.
 func TestALostAnswerOfReplicasIsNoAnswer(t *testing.T) {
 	var healthy atomic.Bool
-	// Without pipelining rueidis loses the answer of the script as well.
+	// Without pipelining rueidis loses the reply of the script as well.
 	server, client := newScriptedWith(t, true, func(_ int, words []string) string {
 		if words[0] == "WAIT" && !healthy.Load() {
 			return hangUp
@@ -240,7 +241,7 @@ func TestALostAnswerOfReplicasIsNoAnswer(t *testing.T) {
 	require.Len(t, server.open(), 2, "the client's, and another one of the syncer's")
 }
 
-// An answer is one, also if it is that the replicas may not be asked: the lock is there, and to be undone.
+// An error of WAIT is a reply: the lock is there, and must be released.
 func TestARefusedQuestionToReplicasIsAnAnswer(t *testing.T) {
 	_, client := newScripted(t, func(_ int, words []string) string {
 		if words[0] == "WAIT" {
@@ -256,8 +257,8 @@ func TestARefusedQuestionToReplicasIsAnAnswer(t *testing.T) {
 	require.Zero(t, b.replies[0].Replicas)
 }
 
-// A master that becomes a replica while it waits for its own has not said how many have what it granted: the next master may
-// know of the grant, or not.
+// If a master becomes a replica during WAIT, it has not reported how many replicas have the grant. The next master may
+// know of the grant or not.
 func TestAMasterThatIsReplacedWhileReplicasAreAskedHasNotAnswered(t *testing.T) {
 	for _, said := range []string{
 		"UNBLOCKED force unblock from blocking operation, instance state changed (master -> replica?)",
@@ -282,7 +283,7 @@ func TestAMasterThatIsReplacedWhileReplicasAreAskedHasNotAnswered(t *testing.T) 
 	}
 }
 
-// A master that was replaced does not become one again: its connection is closed, and the next call has another one.
+// A replaced master does not become one again: its connection is closed, and the next call has another one.
 func TestASyncerLeavesAMasterThatIsNone(t *testing.T) {
 	server, client := newScripted(t, func(connection int, words []string) string {
 		if connection == 2 && strings.HasPrefix(words[0], "EVAL") {
@@ -302,7 +303,7 @@ func TestASyncerLeavesAMasterThatIsNone(t *testing.T) {
 	server.awaitOpen(1, 3)
 }
 
-// What goes by the cluster's map has a connection for each call, which ends with it.
+// Each call by the client's topology has a connection of its own, which ends with it.
 func TestASyncerKeepsNoConnectionOfTheMap(t *testing.T) {
 	server, client := newScripted(t, func(int, []string) string { return "" })
 	bring := syncing(t, &nodes{Client: client}, "node:1")
@@ -314,7 +315,7 @@ func TestASyncerKeepsNoConnectionOfTheMap(t *testing.T) {
 	}
 }
 
-// listening is a subscriber of a node with what it has posted.
+// listening is a subscriber of a node with the messages that it has posted.
 type listening struct {
 	t      *testing.T
 	orders chan *order
@@ -341,7 +342,7 @@ func listen(t *testing.T, s *subscriber) *listening {
 	return l
 }
 
-// await waits for something to be posted; what else comes meanwhile is thrown away.
+// await waits until a matching message is posted, and discards others.
 func (l *listening) await(what string, is func(any) bool) {
 	l.t.Helper()
 	require.Eventually(l.t, func() bool {
@@ -353,7 +354,7 @@ func (l *listening) await(what string, is func(any) bool) {
 	}, 10*time.Second, time.Millisecond, what+" to be told")
 }
 
-// carryOut gives an order, and returns what was posted until it was done, and its error.
+// carryOut gives an order. It returns the messages posted until its completion, and its error.
 func (l *listening) carryOut(o *order) (posted []string, err error) {
 	l.t.Helper()
 	l.orders <- o
@@ -376,8 +377,9 @@ func (l *listening) carryOut(o *order) (posted []string, err error) {
 	return posted, err
 }
 
-// A connection is replaced by one that listens before it is closed. A message that came before that stands before its answer to a PING; a
-// connection that breaks before it has answered may have had one, so everybody is to try again.
+// A connection is replaced by one that is subscribed before the old one is closed. A message from before arrives ahead
+// of the PING reply on the old one. If the old one breaks before that reply, a message may be missing, so all listeners
+// try again.
 func TestNoMessageIsMissedWhileAConnectionIsReplaced(t *testing.T) {
 	const message = ">3\r\n+message\r\n+a\r\n+0\r\n"
 	t.Run("it answers", func(t *testing.T) {
@@ -416,7 +418,7 @@ func TestNoMessageIsMissedWhileAConnectionIsReplaced(t *testing.T) {
 	})
 }
 
-// A connection that was to take the place of another one, and may not listen, is asked again; the one before goes on.
+// If the server rejects a subscription on the next connection, the order is retried, and the current connection stays.
 func TestAConnectionThatMayNotListenReplacesNoOther(t *testing.T) {
 	server, client := newScripted(t, func(connection int, words []string) string {
 		if connection > 2 && words[0] == "SUBSCRIBE" {
@@ -435,7 +437,7 @@ func TestAConnectionThatMayNotListenReplacesNoOther(t *testing.T) {
 	}
 }
 
-// A node that left and comes back has another client: the one whose connection broke is asked for anew.
+// A node that left and comes back has another client: after a broken connection it is looked up again.
 func TestASubscriberForgetsAClientWhoseConnectionBroke(t *testing.T) {
 	before, gone := newScripted(t, func(int, []string) string { return "" })
 	back, came := newScripted(t, func(int, []string) string { return "" })
@@ -453,7 +455,8 @@ func TestASubscriberForgetsAClientWhoseConnectionBroke(t *testing.T) {
 	require.Contains(t, back.heard(2), "SUBSCRIBE a")
 }
 
-// With its slot a channel goes to another node, and the server says so unasked: nothing is heard of it here any more.
+// When a slot moves, its channel goes to another node, and the server reports it unasked. This connection gets no more
+// messages of it.
 func TestAChannelThatTheServerTakesAwayIsSilent(t *testing.T) {
 	_, client := newScripted(t, func(_ int, words []string) string {
 		if words[0] != "SSUBSCRIBE" {
@@ -466,7 +469,7 @@ func TestAChannelThatTheServerTakesAwayIsSilent(t *testing.T) {
 	l.await("the silence", func(what any) bool { gone, is := what.(silenced); return is && gone.channel == "{a}1" })
 }
 
-// A node that owns nothing any more, or whose engine is closed, has nobody who works for it.
+// A node without slots, or of a closed engine, has no workers.
 func TestThoseWhoWorkForANodeEndWithIt(t *testing.T) {
 	_, client := newScripted(t, func(int, []string) string { return "" })
 	e := newEngine(actor.Config{ID: "id", Lease: 30 * time.Second, Replicas: 1})
@@ -482,6 +485,6 @@ func TestThoseWhoWorkForANodeEndWithIt(t *testing.T) {
 	select {
 	case <-ended:
 	case <-time.After(10 * time.Second):
-		t.Fatal("somebody still works for it")
+		t.Fatal("a worker of the node is still running")
 	}
 }

@@ -10,12 +10,12 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// elsewhere answers that another engine has every lock.
+// elsewhere replies that another engine holds every lock.
 func elsewhere(*actor.Command) actor.Reply {
 	return actor.Reply{Status: actor.Taken, Holder: "other:1", TTL: deskConfig().Lease}
 }
 
-// limited is a crowd of an engine in which so many may wait.
+// limited returns a crowd of an engine with limits on waiters.
 func limited(t *testing.T, all, each int, answer func(*actor.Command) actor.Reply) *crowd {
 	k := newCrowd(t, answer)
 	config := &k.c.fx.Config
@@ -30,7 +30,7 @@ func wanting(kind actor.LockKind, key string, owner uint64) *actor.Request {
 
 var allKinds = []actor.LockKind{actor.Plain, actor.Fenced, actor.Fair, actor.Write, actor.Read}
 
-// One more than may wait in the engine is refused in the turn in which it comes, and nothing is sent for it.
+// A request beyond the engine's limit is rejected in the turn in which it comes, and no command is sent for it.
 func TestOneTooManyForAnEngineIsRefusedAtOnce(t *testing.T) {
 	for _, kind := range allKinds {
 		k := limited(t, 3, 100, elsewhere)
@@ -53,7 +53,7 @@ func TestOneTooManyForAnEngineIsRefusedAtOnce(t *testing.T) {
 	}
 }
 
-// One more than may wait for a name is refused; others come for other names.
+// A request beyond the limit for a name is rejected; requests for other names are not.
 func TestOneTooManyForALockIsRefusedAtOnce(t *testing.T) {
 	for _, kind := range allKinds {
 		for _, each := range []int{1, 3, fewClaims + 36} {
@@ -72,7 +72,7 @@ func TestOneTooManyForALockIsRefusedAtOnce(t *testing.T) {
 	}
 }
 
-// When one left another is let in, also of very many claims of which some are held.
+// When a waiter leaves, another is admitted, also among very many locks of which some are held.
 func TestWhereOneLeftAnotherIsLetIn(t *testing.T) {
 	for _, kind := range allKinds {
 		for _, each := range []int{1, 3, fewClaims + 36} {
@@ -83,7 +83,7 @@ func TestWhereOneLeftAnotherIsLetIn(t *testing.T) {
 				}
 				return elsewhere(c)
 			})
-			if kind == actor.Read { // who has the lock does not wait for it
+			if kind == actor.Read { // the holder of the lock does not wait for it
 				for range 2 * each {
 					k.turn(wanting(kind, "a", 0))
 				}
@@ -111,10 +111,10 @@ func TestWhereOneLeftAnotherIsLetIn(t *testing.T) {
 	}
 }
 
-// sleepsAtMost is longer than any answer of these tests takes.
+// sleepsAtMost is longer than any reply in these tests takes.
 const sleepsAtMost = time.Second
 
-// A caller that would re-enter is let in however many wait: it cannot let go of what it holds before it has its answer.
+// A request that re-enters is admitted however many wait: its owner cannot release what it holds before the result.
 func TestWhoReentersIsNeverOneTooMany(t *testing.T) {
 	for _, kind := range []actor.LockKind{actor.Plain, actor.Fair, actor.Write, actor.Read} {
 		const owner = actor.ThreadOwner | 1
@@ -143,7 +143,7 @@ func TestWhoReentersIsNeverOneTooMany(t *testing.T) {
 	}
 }
 
-// A request of which the caller has waited elsewhere before is let in however many wait.
+// A request of a caller that has waited elsewhere before is admitted however many wait.
 func TestWhoWaitedElsewhereIsNeverOneTooMany(t *testing.T) {
 	for _, kind := range allKinds {
 		for _, limits := range [][2]int{{1, 100}, {100, 1}} {
@@ -159,7 +159,7 @@ func TestWhoWaitedElsewhereIsNeverOneTooMany(t *testing.T) {
 	}
 }
 
-// Of a request for several locks each counts, and a refusal of it is told of each.
+// A request for several locks counts once per lock, and so does its rejection.
 func TestSeveralLocksCountAsSoMany(t *testing.T) {
 	k := limited(t, 4, 100, elsewhere)
 	several := func() *actor.Request {
@@ -179,7 +179,7 @@ func TestSeveralLocksCountAsSoMany(t *testing.T) {
 	require.EqualValues(t, 1, k.c.fx.Wanted)
 }
 
-// A caller that gave up a request which was refused at once leaves nothing behind.
+// A request that was rejected at once and then cancelled leaves nothing behind.
 func TestWhoIsRefusedAtOnceMayHaveLeft(t *testing.T) {
 	k := limited(t, 1, 1, elsewhere)
 	late := wanting(actor.Plain, "b", 0)

@@ -11,7 +11,8 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// reading is a desk with so many who wait to read one name, and hear its channel, and a count of the messages of a kind that they were told.
+// reading returns a harness with that many waiting readers of one name, which listen to its channel. It also returns a
+// count of the messages of one kind that they receive.
 func reading(t testing.TB, readers int, kind actor.Kind) (d *desk, told map[*actor.Lock]int) {
 	d = newDesk(t, 8)
 	d.c.couriers = readers/batchKeys + 1
@@ -38,7 +39,7 @@ func reading(t testing.TB, readers int, kind actor.Kind) (d *desk, told map[*act
 	return d, told
 }
 
-// channel is the one that they all want to hear.
+// channel returns the channel that they all listen to.
 func (d *desk) channel() *channel {
 	for _, ch := range d.c.ears.channels {
 		return ch
@@ -55,7 +56,8 @@ func (d *desk) confirms() {
 
 func (d *desk) publishes() { d.mail(&mail{what: hears{channel: d.channel().name}}) }
 
-// slices runs turns for as long as they are wanted at once, and returns how many there were. No turn told more than it may.
+// slices runs turns as long as they are due at once, and returns their number. It requires that no turn exceeds its
+// limit.
 func (d *desk) slices(told map[*actor.Lock]int) (turns int) {
 	for {
 		before := sum(told)
@@ -75,7 +77,8 @@ func sum(told map[*actor.Lock]int) (all int) {
 	return all
 }
 
-// However many wait to read one name, a message, and that their channel is listened to, reaches so many in a turn and all of them in the end.
+// However many wait to read one name, a message or a confirmation reaches at most a fixed number per turn, and all of
+// them in the end.
 func TestAMessageForVeryManyReachesSomeInATurn(t *testing.T) {
 	const readers = 3*looksPerTurn + 1
 	for _, kind := range []actor.Kind{actor.Subscribed, actor.Heard} {
@@ -92,7 +95,7 @@ func TestAMessageForVeryManyReachesSomeInATurn(t *testing.T) {
 	}
 }
 
-// All messages that come while one is still being told make one more round, in which everybody is told.
+// All messages that arrive during a delivery make one more round, which reaches all waiters.
 func TestMessagesThatComeWhileOneIsToldAreOneMore(t *testing.T) {
 	const readers = 2*looksPerTurn + 1
 	d, told := reading(t, readers, actor.Heard)
@@ -110,7 +113,7 @@ func TestMessagesThatComeWhileOneIsToldAreOneMore(t *testing.T) {
 	}
 }
 
-// Messages on several such channels are opened one a turn.
+// A turn handles at most one message for very many waiters.
 func TestATurnOpensOneMessageForVeryMany(t *testing.T) {
 	const readers = looksPerTurn
 	d, told := reading(t, readers, actor.Heard)
@@ -127,7 +130,7 @@ func TestATurnOpensOneMessageForVeryMany(t *testing.T) {
 	}
 }
 
-// Who left before its turn is not told, and nobody is told that a channel is listened to that broke meanwhile.
+// A waiter that left before its turn is not notified. No waiter is told of a subscription that broke meanwhile.
 func TestAMessageReachesNobodyWhomItDoesNotConcernAnyMore(t *testing.T) {
 	const readers = 3 * looksPerTurn
 	d, told := reading(t, readers, actor.Subscribed)
@@ -137,7 +140,7 @@ func TestAMessageReachesNobodyWhomItDoesNotConcernAnyMore(t *testing.T) {
 	next := d.c.spreads[0].left[0]
 	d.c.ears.leave(next, d.channel().name)
 	d.mail(&mail{what: d.wire(d.c.node).broken(nil)})
-	d.turn() // it takes the break in when it has told some more
+	d.turn() // it handles the break after it has notified some more
 	require.Len(t, told, 2*looksPerTurn-1)
 	d.slices(told)
 	require.Len(t, told, 2*looksPerTurn-1)
@@ -145,7 +148,7 @@ func TestAMessageReachesNobodyWhomItDoesNotConcernAnyMore(t *testing.T) {
 	require.Empty(t, d.c.spreads)
 }
 
-// When a writer of their engine leaves, all who stood aside for it are told, some a turn.
+// When a writer of their engine leaves, all readers that let it go first are notified, some per turn.
 func TestReadersWhoStoodAsideAreCalledSomeATurn(t *testing.T) {
 	const readers = 2*looksPerTurn + 1
 	d := newDesk(t, 8)
@@ -165,7 +168,7 @@ func TestReadersWhoStoodAsideAreCalledSomeATurn(t *testing.T) {
 	require.Len(t, told, readers)
 }
 
-// How long the longest turn takes of those in which a message reaches all who wait to read one name.
+// BenchmarkAMessageForManyReaders measures the longest turn while a message reaches all waiting readers of one name.
 func BenchmarkAMessageForManyReaders(b *testing.B) {
 	for _, readers := range []int{1000, 100_000} {
 		b.Run(fmt.Sprint(readers), func(b *testing.B) {
@@ -194,7 +197,8 @@ func BenchmarkAMessageForManyReaders(b *testing.B) {
 	}
 }
 
-// However many wait to read one name while its channel cannot be listened to, a turn tells so many of them.
+// However many wait to read one name while its channel cannot be subscribed, a turn notifies at most a fixed number of
+// them.
 func TestThatAChannelIsNotHeardReachesSomeInATurn(t *testing.T) {
 	const readers = 3*looksPerTurn + 1
 	d, told := reading(t, readers, actor.Unheard)
@@ -205,7 +209,7 @@ func TestThatAChannelIsNotHeardReachesSomeInATurn(t *testing.T) {
 	require.Equal(t, readers, d.c.fx.Unheard)
 }
 
-// That a channel cannot be listened to is no more told to those who are still to be told when it can again.
+// A failed subscription is no longer reported to the remaining waiters once the channel is subscribed again.
 func TestThatAChannelIsNotHeardIsOldWhenItIs(t *testing.T) {
 	const readers = 3 * looksPerTurn
 	d, told := reading(t, readers, actor.Unheard)
@@ -220,8 +224,8 @@ func TestThatAChannelIsNotHeardIsOldWhenItIs(t *testing.T) {
 	require.Zero(t, d.c.fx.Unheard)
 }
 
-// However many wait for a name of which each has an actor of its own, a turn tells so many that too few replicas have what one of them was
-// granted; who comes later is not told, and asks.
+// If a grant has too few replicas, a turn notifies at most a fixed number of the waiters, for a kind with one lock per
+// request. A later request is not notified, and acquires.
 func TestThatTooFewReplicasHaveALockReachesSomeInATurn(t *testing.T) {
 	for _, again := range []bool{false, true} {
 		const n = 3*looksPerTurn + 1
@@ -256,7 +260,7 @@ func TestThatTooFewReplicasHaveALockReachesSomeInATurn(t *testing.T) {
 			require.LessOrEqual(t, len(some), looksPerTurn+1)
 			told = append(told, some...)
 		}
-		require.Len(t, told, n-1, "all but the one whose grant is to be released")
+		require.Len(t, told, n-1, "all but the one with the grant that is to be released")
 		for _, r := range all[1:] {
 			require.Equal(t, actor.ErrNotReplicated, r.Err)
 		}

@@ -11,8 +11,8 @@ import (
 	"github.com/lockwheel/lockwheel/internal/redistest"
 )
 
-// A node that the cluster's client has not heard of yet: what is for it goes by the client's map, each call on a connection of
-// its own, with its own question to the replicas.
+// While the cluster's client does not know a node, calls for it go by the client's topology, each on a connection of
+// its own and with a WAIT of its own.
 func TestReplicasAreAskedWhereTheMapLeads(t *testing.T) {
 	cluster := redistest.StartCluster(t, 3, 1)
 	client, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: cluster.Addrs(), DisableCache: true, PipelineMultiplex: -1})
@@ -48,7 +48,7 @@ func TestReplicasAreAskedWhereTheMapLeads(t *testing.T) {
 	require.Equal(t, 6, n)
 }
 
-// Whatever asks nobody goes by the couriers alone.
+// A call that needs no replicas uses only the ordinary senders.
 func TestReplicasAreAskedOnlyAboutGrants(t *testing.T) {
 	config := actor.Config{ID: "id", Lease: 30 * time.Second, Replicas: 1}
 	asks, never := newCoordinator(config, couriers), newCoordinator(actor.Config{ID: "id", Lease: 30 * time.Second}, couriers)

@@ -10,7 +10,7 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// tellingTurn is a turn of which all that matters is who is told. Nothing that it sends is answered.
+// tellingTurn runs a turn and returns the callers that it notifies. Its commands get no replies.
 func (k *crowd) tellingTurn(letters ...*mail) (told []*actor.Request) {
 	var first *mail
 	for i := len(letters) - 1; i >= 0; i-- {
@@ -22,7 +22,8 @@ func (k *crowd) tellingTurn(letters ...*mail) (told []*actor.Request) {
 	return told
 }
 
-// refusedAtOnce is what is told in the turn in which the server refuses a lock for good for which so many wait, and who they are.
+// refusedAtOnce returns n waiters of a lock that the server rejects permanently (all), and those notified in that turn
+// (told).
 func (k *crowd) refusedAtOnce(n int) (all, told []*actor.Request) {
 	for range n {
 		all = append(all, wants(actor.Plain, 0, false))
@@ -31,7 +32,7 @@ func (k *crowd) refusedAtOnce(n int) (all, told []*actor.Request) {
 	for i, r := range all {
 		letters[i] = &mail{what: r}
 	}
-	k.c.intake.share, k.c.fx.RefusalsMost = n, 0 // it refuses all of them in one turn
+	k.c.intake.share, k.c.fx.RefusalsMost = n, 0 // one turn rejects all of them
 	require.Empty(k.t, k.tellingTurn(letters...))
 	call := k.c.calls[0]
 	call.sent, call.replies = k.now, append(call.replies[:0], actor.Reply{Status: actor.Refused, Err: errors.New("WRONGTYPE x")})
@@ -43,7 +44,8 @@ func (k *crowd) wantsATurn() bool {
 	return ok && at <= k.now
 }
 
-// However many verdicts one answer brings, a turn tells so many callers, and the next turn follows at once until all are told, in their order.
+// However many results one reply brings, a turn notifies at most a fixed number of callers. The next turn follows at
+// once until all are notified, in their order.
 func TestATurnTellsABoundedNumberOfCallers(t *testing.T) {
 	for _, n := range []int{tellsPerTurn, 4*tellsPerTurn + 1} {
 		k := newCrowd(t, granted)
@@ -63,7 +65,7 @@ func TestATurnTellsABoundedNumberOfCallers(t *testing.T) {
 	}
 }
 
-// Who is decided while others are still to be told is told behind them, and nobody has to wait for a turn that tells fewer than it may.
+// Results that are decided while others are pending come after them, and every turn notifies as many callers as it may.
 func TestVerdictsAreToldInTheOrderInWhichTheyWereDecided(t *testing.T) {
 	k := newCrowd(t, granted)
 	all, told := k.refusedAtOnce(3*tellsPerTurn - 2)
@@ -78,7 +80,7 @@ func TestVerdictsAreToldInTheOrderInWhichTheyWereDecided(t *testing.T) {
 	require.Empty(t, k.tellingTurn())
 }
 
-// What a snapshot counts is what was decided. It comes to whoever asked for it behind the verdicts that it counts.
+// A snapshot counts decided results. It is delivered after the results that it counts.
 func TestStatsCountVerdictsThatAreToldLater(t *testing.T) {
 	k := newCrowd(t, granted)
 	const n = 2*tellsPerTurn + 1
@@ -91,7 +93,7 @@ func TestStatsCountVerdictsThatAreToldLater(t *testing.T) {
 	require.Equal(t, r, k.tellingTurn()[1])
 }
 
-// A grant that is told later is its caller's who leaves meanwhile: it is given back.
+// A grant is released if its caller cancels before it is notified.
 func TestAGrantThatIsToldLaterIsGivenBackWhenItsCallerHasLeft(t *testing.T) {
 	d := newDesk(t, 1)
 	d.c.tells.most = 1
@@ -104,7 +106,7 @@ func TestAGrantThatIsToldLaterIsGivenBackWhenItsCallerHasLeft(t *testing.T) {
 	d.requireRest()
 }
 
-// A shutdown is complete for its caller when everybody else was told.
+// The caller of a shutdown is notified after all others.
 func TestAShutdownIsToldLast(t *testing.T) {
 	k := newCrowd(t, granted)
 	const n = 2 * tellsPerTurn
@@ -118,7 +120,7 @@ func TestAShutdownIsToldLast(t *testing.T) {
 	require.False(t, k.wantsATurn())
 }
 
-// A loop that is closed ends when it has told everybody, however many that are.
+// A closed loop ends after it has notified all callers, however many there are.
 func TestALoopEndsWhenEveryCallerWasTold(t *testing.T) {
 	e := newEngine(deskConfig())
 	told := make([]*actor.Request, 0)

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A turn is counted in the first bucket whose bound it does not exceed.
+// A turn is counted in the first bucket with a bound that it does not exceed.
 func TestTurnTimesCountByBounds(t *testing.T) {
 	var times TurnTimes
 	require.Zero(t, times.Quantile(0.5), "no turns yet")

@@ -14,7 +14,7 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// estate is a client that knows of several nodes, of a cluster or of what Sentinel has named.
+// estate is a client that knows several nodes, of a cluster or named by Sentinel.
 type estate struct {
 	rueidis.Client
 	mode rueidis.ClientMode
@@ -24,14 +24,15 @@ type estate struct {
 func (e *estate) Mode() rueidis.ClientMode         { return e.mode }
 func (e *estate) Nodes() map[string]rueidis.Client { return e.all }
 
-// twoNodes is a cluster of a node that does not answer and one that does.
+// twoNodes returns a cluster of a silent node and one that replies.
 func twoNodes(t *testing.T, answer string) map[string]rueidis.Client {
 	_, gone := newScripted(t, func(int, []string) string { return hangUp })
 	_, alive := newScripted(t, func(int, []string) string { return answer })
 	return map[string]rueidis.Client{"gone:1": gone, "alive:1": alive}
 }
 
-// A node that does not answer is no reason not to ask the next one. What that calls itself without a name has the name by which it was asked.
+// If a node is silent, the next one is asked. A host that a node leaves out of its reply is the one by which it was
+// asked.
 func TestASurveyGoesOnToTheNextNode(t *testing.T) {
 	s := &Server{client: &estate{all: twoNodes(t, "*1\r\n*3\r\n:0\r\n:16383\r\n*2\r\n$0\r\n\r\n:7\r\n")}}
 	known, err := s.ask(t.Context(), []string{"gone:1", "alive:1"})
@@ -39,7 +40,7 @@ func TestASurveyGoesOnToTheNextNode(t *testing.T) {
 	require.Equal(t, &chart{from: "alive:1", spans: []span{{0, slotCount - 1, "alive:7"}}}, known)
 }
 
-// One master that answers tells whether replicas can be asked, whichever does not answer.
+// One master that replies shows whether WAIT can be used, whichever others are silent.
 func TestTheMastersThatAnswerAreAskedForReplicas(t *testing.T) {
 	both := func(first, second string) *chart { return &chart{spans: []span{{0, 1, first}, {2, 3, second}}} }
 	nodes := twoNodes(t, ":0\r\n")
@@ -51,7 +52,7 @@ func TestTheMastersThatAnswerAreAskedForReplicas(t *testing.T) {
 	require.ErrorContains(t, (&Server{client: &estate{all: refusing}, chart: both("alive:1", "gone:1")}).AskReplicas(t.Context(), time.Minute), "NOPERM")
 }
 
-// Behind ASKING the answer to the call is the second one.
+// Behind ASKING the reply to the call is the second one.
 func TestTheAnswerBehindAskingIsTheCalls(t *testing.T) {
 	server, client := newScripted(t, func(_ int, words []string) string {
 		if words[0] == "ASKING" {
@@ -69,7 +70,7 @@ func TestTheAnswerBehindAskingIsTheCalls(t *testing.T) {
 	require.Equal(t, 2, strings.Count(server.heard(1), "ASKING"))
 }
 
-// The loop has a batch as soon as it is posted, and may fill it anew: what its releases tell where their slot comes from was read before.
+// Once a batch is posted the loop may refill it. So the messages to repeat are read from it before.
 func TestWhatReleasesTellIsReadBeforeTheirBatchIsHandedBack(t *testing.T) {
 	answers := func(_ int, words []string) string {
 		if words[0] == "ASKING" {
@@ -84,7 +85,7 @@ func TestWhatReleasesTellIsReadBeforeTheirBatchIsHandedBack(t *testing.T) {
 	b.reset(actor.SendRelease)
 	b.commands = []actor.Command{{Verb: actor.SendRelease, Key: "a", Tenure: 1}}
 	b.asking, b.asker = true, newNode("from:1", 30*time.Second)
-	batches, box := make(chan *batch, 1), &mailbox{bell: make(chan struct{})} // who posts waits until it is heard
+	batches, box := make(chan *batch, 1), &mailbox{bell: make(chan struct{})} // post blocks until the receiver is ready
 	box.asleep.Store(true)
 	batches <- b
 	close(batches)
@@ -103,8 +104,8 @@ func TestWhatReleasesTellIsReadBeforeTheirBatchIsHandedBack(t *testing.T) {
 	require.Contains(t, from.heard(1), "{a}")
 }
 
-// Behind Sentinel nothing goes to another master than the one that it is for: not by the client's map, and whoever sees another master
-// says so before anybody looks at the answer.
+// Behind Sentinel no call goes to a master other than its own, not even by the client's topology. A worker that notices
+// another master reports it before it posts the reply.
 func TestWhoeverSeesAnotherMasterSaysSo(t *testing.T) {
 	server, client := newScripted(t, func(int, []string) string { return "" })
 	next := &estate{Client: client, mode: rueidis.ClientModeSentinel, all: map[string]rueidis.Client{"next:1": client}}
@@ -137,7 +138,7 @@ func TestWhoeverSeesAnotherMasterSaysSo(t *testing.T) {
 	require.NotContains(t, server.heard(1), "EVAL")
 }
 
-// What the last turn left is read only once the loop has ended.
+// The final snapshot is read only after the loop has ended.
 func TestStatsAfterTheEndWaitForIt(t *testing.T) {
 	e := &Engine{box: newMailbox(), stopped: make(chan struct{})}
 	e.box.shutDown()
@@ -153,7 +154,7 @@ func TestStatsAfterTheEndWaitForIt(t *testing.T) {
 	require.EqualValues(t, 7, (<-told).Turns)
 }
 
-// Locks that were lost are logged in one line a turn, one as well as many; what was unlocked is not.
+// Lost locks are logged in one line per turn, one as well as many; unlocked ones are not logged.
 func TestLossesAreLoggedOnceATurn(t *testing.T) {
 	var said bytes.Buffer
 	e := &Engine{log: slog.New(slog.NewTextHandler(&said, nil))}

@@ -22,8 +22,8 @@ import (
 	"github.com/lockwheel/lockwheel/scripts"
 )
 
-// liar is a server at the other end of a pipe that gives to every call the answer it was told to, whatever was asked. It hangs up
-// behind an answer that has no end.
+// liar is a server at the other end of a pipe that sends prepared replies, whatever the call is. After an incomplete
+// reply it closes the connection.
 type liar struct{ says chan string }
 
 // newLiar returns a client of a liar.
@@ -152,7 +152,7 @@ func TestCallsCarryWhatTheScriptsAskFor(t *testing.T) {
 		}, "2 _ a\x00\r\nb\xff"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			// The same writer again and again.
+			// The same writer is used again and again.
 			call := w.call(client, &batch{verb: test.verb, commands: test.commands, whole: test.whole, wall: 1_700_000_000_000, latest: 1_700_000_001_500})
 			words := call.Commands()
 			if test.whole {
@@ -170,7 +170,7 @@ func TestCallsCarryWhatTheScriptsAskFor(t *testing.T) {
 	}
 }
 
-// show prints what a call came to.
+// show formats a decoded batch.
 func show(b *batch) string {
 	if b.failed != nil {
 		if b.lost {
@@ -223,7 +223,7 @@ func showReply(r *actor.Reply, verb actor.Verb) string {
 	return text
 }
 
-// What servers say, in RESP, and what is made of it. A lie about one key is that key's.
+// Replies of servers, in RESP, and how they are decoded. A malformed reply for one key concerns that key only.
 func TestAnswersAreReadAsTheScriptsGiveThem(t *testing.T) {
 	says, client := newLiar(t)
 	w := writer{id: "me"}
@@ -339,7 +339,7 @@ func TestAnswersAreReadAsTheScriptsGiveThem(t *testing.T) {
 	}
 }
 
-// wired is RESP for words: an underscore in a text is a blank, and alone behind $0 it is the empty text.
+// wired converts words to RESP: an underscore in a text is a blank, and alone after $0 it is the empty text.
 func wired(words string) string {
 	var text strings.Builder
 	for word := range strings.FieldsSeq(words) {
@@ -370,7 +370,7 @@ func TestLeasesAreSentInWholeMillisecondsRoundedDown(t *testing.T) {
 	}
 }
 
-// Whatever a server says about a key, it is one of the answers that locks understand, and nothing panics.
+// Whatever a server replies for a key, decoding gives a reply that locks handle, and does not panic.
 func FuzzReplyOf(f *testing.F) {
 	for _, seed := range []string{
 		"i\x00", "i\x01", "i\x02", "a\x02i\x05s\x03x:1", "a\x03i\x01i\x01i\x05", "a\x03i\x04s\x04me:1i\x01", "s\x09WRONGTYPE", "e\x03OOM",
@@ -388,7 +388,7 @@ func FuzzReplyOf(f *testing.F) {
 	})
 }
 
-// acquiring are the verbs that take a lock.
+// acquiring lists the verbs that acquire a lock.
 var acquiring = []actor.Verb{
 	actor.SendAcquire, actor.SendFencedAcquire, actor.SendFairAcquire, actor.SendReadAcquire, actor.SendWriteAcquire,
 	actor.SendJointAcquire,
@@ -415,7 +415,7 @@ func checkReply(t *testing.T, r actor.Reply, verb actor.Verb) {
 	}
 }
 
-// serialized makes a message from bytes: a letter for its type, then a size or a number, then what is in it.
+// serialized builds a message from bytes: a letter for its type, then a size or a number, then its contents.
 func serialized(data []byte, depth int) (serial, rest []byte) {
 	kinds := map[byte]byte{
 		'i': ':', 's': '$', 'p': '+', 'e': '-', 'E': '!', 'n': '_', 'b': '#', 'a': '*', 'm': '%', 't': '~', 'f': ',', 'B': '(', 'v': '=',
@@ -464,7 +464,7 @@ func serialized(data []byte, depth int) (serial, rest []byte) {
 	return serial, data
 }
 
-// Whoever writes to a connection may not be through with a call that failed: its text is left alone then.
+// A goroutine that writes to a connection may still use the text of a failed call: the text is not overwritten then.
 func TestTheTextOfACallIsWrittenOverOnlyOnceItIsAnswered(t *testing.T) {
 	says, client := newLiar(t)
 	w := writer{id: "me", private: true}
