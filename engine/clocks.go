@@ -20,7 +20,7 @@ type serverClock struct {
 }
 
 // said adds a sample: the server showed ms at some time between from and to. If the sample contradicts the earlier
-// bound, the clock was set, and the sample alone counts.
+// bound, the clock was set, and the sample alone counts. Otherwise the higher bound counts.
 func (k *serverClock) said(from, to time.Duration, ms int64) {
 	showed := time.Duration(ms) * time.Millisecond
 	least, most := showed-to, showed+time.Millisecond-from
@@ -41,8 +41,9 @@ func (k *serverClock) latest(moment, now time.Duration) int64 {
 }
 
 // tooLate handles a reply that says the call arrived after its deadline (batch.latest) and did nothing. It sends the
-// commands that are still wanted again, with a new estimate of the server's clock, and returns true. If the same batch
-// is late a second time, it returns false: the late replies then count as transient rejections, so the locks back off.
+// commands that are still wanted again, with a new estimate of the server's clock, and returns true. It returns false
+// for any other reply, and when the same batch is late a second time. A second late reply counts as a transient
+// rejection, so the locks back off.
 func (c *coordinator) tooLate(now time.Duration, b *batch) bool {
 	if len(b.replies) == 0 || !b.replies[0].Late {
 		return false

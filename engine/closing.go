@@ -37,7 +37,8 @@ func (c *coordinator) closeSome(now time.Duration) {
 	}
 }
 
-// closeRest ends the requests that wait at no lock: the coordinator reaches them only through their timers.
+// closeRest ends the requests that wait at no lock: the coordinator reaches them only through their timers. Then it
+// completes the close.
 func (c *coordinator) closeRest(now time.Duration) {
 	if c.closes.asked == nil {
 		return

@@ -41,7 +41,7 @@ func newLender(over <-chan struct{}, run func(func())) *lender { return &lender{
 
 func onGoroutine(f func()) { go f() }
 
-// lend returns a connection, or errNoneFree after patience.
+// lend returns a connection. It returns errNoneFree after patience, or when over is closed.
 func (l *lender) lend(client rueidis.Client, patience time.Duration) (dedicated, error) {
 	timer := time.NewTimer(patience)
 	defer timer.Stop()

@@ -93,7 +93,8 @@ func (c *coordinator) pack(n *node) *batch {
 }
 
 // waits reports whether commands of a verb must wait although a sender is free. Fair acquires have at most one batch in
-// flight, because two could arrive in the wrong order.
+// flight, because two could arrive in the wrong order. Batches with WAIT need a free replica sender, and renewals may
+// be throttled.
 func (c *coordinator) waits(n *node, verb actor.Verb) bool {
 	switch {
 	case verb == actor.SendFairAcquire && n.underWay[verb] > 0:

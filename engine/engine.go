@@ -143,8 +143,8 @@ func (e *Engine) Post(c *Call) bool {
 	return e.box.post(&c.letter)
 }
 
-// PostAll posts several calls, which the loop receives in one turn and in their order. It posts all of them or none. It
-// returns false once the engine is closed, and never blocks.
+// PostAll posts several calls, at least one, which the loop receives in one turn and in their order. It posts all of
+// them or none. It returns false once the engine is closed, and never blocks.
 func (e *Engine) PostAll(calls []Call) bool {
 	for i := range calls {
 		c := &calls[i]

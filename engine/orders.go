@@ -218,7 +218,7 @@ func (e *ears) refuse(ch *channel) (unheard []*channel) {
 }
 
 // untold returns channels with listeners that do not know yet that they are not subscribed. It does so only while
-// orders fail. A turn handles at most orderMost listeners, or one channel that has more.
+// orders fail. A turn stops after orderMost listeners.
 func (e *ears) untold() (unheard []*channel) {
 	if e.backoff == 0 {
 		return nil

@@ -122,8 +122,8 @@ func (c *coordinator) callReaders(now time.Duration, key string) {
 	c.spread(now, audience{kind: actor.Called, key: key}, g.all())
 }
 
-// callWaiting wakes the waiting readers after a writer of this engine has released, whether or not they listen. They
-// acquire before the next writer, which starts a little later.
+// callWaiting wakes the waiting readers after a writer of this engine has released, whether or not they listen. Their
+// acquires are sent before that of the next writer, which starts a little later.
 func (c *coordinator) callWaiting(now time.Duration, key string) {
 	if g := c.groups[key]; g.first((*actor.Lock).Pending) != nil {
 		g.readFirst = now + c.fx.Back()
@@ -131,8 +131,8 @@ func (c *coordinator) callWaiting(now time.Duration, key string) {
 	}
 }
 
-// letReadersPass delays a writer that directly follows another one of this engine, until the waiting readers have
-// acquired.
+// letReadersPass delays a writer that directly follows another one of this engine, so that the acquires of the waiting
+// readers are sent first.
 func (c *coordinator) letReadersPass(now time.Duration, l *actor.Lock) {
 	if g := c.groups[l.Key()]; g != nil && now < g.readFirst && !l.Busy() {
 		l.StandAside(g.readFirst)

@@ -10,8 +10,8 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// refusals lists messages that reject all waiters of one name, with the errors that these get, for n waiters with an
-// acquire in flight.
+// refusals lists the events that reject all waiters of one name while their acquire is in flight, and the error that
+// the waiters get.
 var refusals = map[string]struct {
 	once   bool
 	left   int64 // waiters that stay, for the release of their grant

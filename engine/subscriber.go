@@ -87,8 +87,8 @@ func (s *subscriber) look() {
 }
 
 // carryOut executes an order. Channels are unsubscribed by replacing the connection, so that no message is missed. The
-// old connection is then unsubscribed in slices: see leaver. After an error reply of the server the order has no
-// effect. After a connection error nothing is subscribed any more.
+// old connection is then unsubscribed in slices: see leaver. After an error reply of the server the order counts as
+// failed. After a connection error nothing is subscribed any more.
 func (s *subscriber) carryOut(o *order) (done orderDone) {
 	done.node = s.node
 	if o.leave {

@@ -133,8 +133,8 @@ func (r *recheck) due() (at time.Duration, ok bool) {
 	return r.startAt, r.all || len(r.slots) > 0
 }
 
-// recheck continues a pass, or starts one that is due. It does not weaken grants meanwhile, which need a new
-// confirmation in any case.
+// recheck continues a pass, or starts one that is due. Grants in the meantime are safe: they need a new confirmation in
+// any case.
 func (c *coordinator) recheck(now time.Duration) {
 	r := &c.doubts
 	if at, ok := r.due(); !ok || now < at {

@@ -14,7 +14,7 @@ const sweepPieces = 32
 type sweep struct {
 	on    bool
 	again bool   // it has reached the list of repeated attempts
-	last  *piece // last piece swept; nil: none of the list is left that was
+	last  *piece // last piece swept; nil: continue at the head
 	since int    // commands that became stale since it began
 }
 

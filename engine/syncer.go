@@ -123,8 +123,8 @@ func (s *syncer) send(connection rueidis.DedicatedClient, first *batch) {
 	}
 }
 
-// demotes reports whether WAIT was rejected because the server is no longer a master. Then the number of replicas is
-// unknown, and later grants of that server mean nothing.
+// demotes reports whether WAIT was rejected because the server is no longer a master. The error says nothing about
+// which replicas have the grant, and nothing about grants of the next master.
 func demotes(err error) bool {
 	if err == nil {
 		return false
