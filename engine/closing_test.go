@@ -19,8 +19,8 @@ func (d *desk) closes() (turns int) {
 	return turns
 }
 
-// However many locks there are, a turn of a close ends at most a fixed number of them, and rejects at most fixed
-// numbers of waiters and messages. The close request gets its result last, and no command is sent meanwhile.
+// However many locks there are, a turn of a close ends a bounded number of them. It also rejects bounded numbers of
+// waiters and messages. The close request gets its result last, and no command is sent meanwhile.
 func TestACloseTakesSomeLocksATurn(t *testing.T) {
 	const locks = 3*looksPerTurn + 1
 	d := newDesk(t, 8)

@@ -478,7 +478,7 @@ func TestAReentryWaitsForAMasterThatIsKnownSinceTheSameTurn(t *testing.T) {
 	`)
 }
 
-// If one of several calls that return together names a new owner of its slot, the grants of the other calls for that
+// Several calls return together, and one of them names a new owner of its slot. Then the grants of the others for that
 // slot do not count.
 func TestAMasterThatIsKnownFromACallCountsForAllThatCameWithIt(t *testing.T) {
 	converseInCluster(t, 1, `
@@ -698,8 +698,8 @@ func TestASKToANodeThatDoesNotAnswerIsAskedAgainAfterAPause(t *testing.T) {
 	require.Contains(t, d.line(fmt.Sprintf("%v %d done", d.now, answered+1)), " granted")
 }
 
-// Two nodes that each name the other as the owner, as after an interrupted resharding, do not make an engine send calls
-// to and fro without a pause.
+// Two nodes may each name the other as the owner, as after an interrupted resharding. The engine does not send calls to
+// and fro without a pause.
 func TestNodesThatDisagreeAboutASlotAreNotAskedAllTheTime(t *testing.T) {
 	for _, nodes := range []string{"AC", "ABC"} {
 		d := newClusterDesk(t, 2)

@@ -127,8 +127,8 @@ func TestAReplicasConnectionsAreEndedEverMoreRarely(t *testing.T) {
 	require.Equal(t, []time.Duration{time.Second, 3 * time.Second, 7 * time.Second, 15 * time.Second, 23 * time.Second, 31 * time.Second, 39 * time.Second}, ended)
 }
 
-// Behind Sentinel and in a cluster the engine follows the master in other ways, and it does not close connections of a
-// client that the program owns.
+// Behind Sentinel and in a cluster the engine follows the master in other ways. It never closes connections of a client
+// that the program owns.
 func TestOnlyTheConnectionsToOneServerAreEnded(t *testing.T) {
 	require.True(t, (&Server{redial: func() {}}).redials(""))
 	require.False(t, (&Server{redial: func() {}}).redials("master:1"))

@@ -14,8 +14,8 @@
 //   - the senders (couriers) each send one batch at a time to the server and post its replies to the loop
 //   - the replica senders (syncers), with Config.Replicas, send grants; each has a connection of its own
 //   - the subscriber owns the pub/sub connection and posts its messages; behind Sentinel it also polls for a new master
-//   - a connection with very many channels has one goroutine while it is being unsubscribed in slices; for a million
-//     channels up to 300 more goroutines wait for replies
+//   - a connection with very many channels has a goroutine while it is unsubscribed in slices
+//   - in that case up to 300 more goroutines wait for replies, for a million channels
 //
 // In a cluster every master has senders, replica senders and a subscriber of its own, so a silent master delays no
 // other. One more goroutine, the surveyor, asks for the slot owners when the topology is in doubt. Behind Sentinel each

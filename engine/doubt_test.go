@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// However many locks there are, a turn starts the confirmation of at most a fixed number, and the next turn follows at
-// once until all are done. Until then no grant relies on an earlier confirmation.
+// However many locks there are, a turn starts the confirmation of a bounded number. The next turn follows at once until
+// all are done. Until then no grant relies on an earlier confirmation.
 func TestADoubtTakesSomeLocksATurn(t *testing.T) {
 	for _, locks := range []int{2 * looksPerTurn, 5 * looksPerTurn} {
 		d := newDesk(t, 8)

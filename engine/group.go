@@ -146,8 +146,8 @@ func (g *group) first(is func(*actor.Lock) bool) *actor.Lock {
 	return g.claims.first(is)
 }
 
-// tellHolder sets reply.Known if the holder that a reply names is a tenure of this engine. If that tenure is an orphan,
-// it is in the way: tellHolder has it released at once and sets reply.Doomed.
+// tellHolder sets reply.Known if a lock of this engine has the tenure that a reply names as the holder. If that tenure
+// is an orphan, it is in the way: tellHolder has it released at once and also sets reply.Doomed.
 func (c *coordinator) tellHolder(now time.Duration, command *actor.Command, reply *actor.Reply) {
 	tenure, own := c.fx.Own(reply.Holder)
 	if !own {

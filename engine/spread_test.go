@@ -77,8 +77,8 @@ func sum(told map[*actor.Lock]int) (all int) {
 	return all
 }
 
-// However many wait to read one name, a message or a confirmation reaches at most a fixed number per turn, and all of
-// them in the end.
+// However many wait to read one name, a message or a confirmation reaches a bounded number of them per turn. In the end
+// it reaches all.
 func TestAMessageForVeryManyReachesSomeInATurn(t *testing.T) {
 	const readers = 3*looksPerTurn + 1
 	for _, kind := range []actor.Kind{actor.Subscribed, actor.Heard} {
@@ -224,8 +224,8 @@ func TestThatAChannelIsNotHeardIsOldWhenItIs(t *testing.T) {
 	require.Zero(t, d.c.fx.Unheard)
 }
 
-// If a grant has too few replicas, a turn notifies at most a fixed number of the waiters, for a kind with one lock per
-// request. A later request is not notified, and acquires.
+// A grant has too few replicas, and its kind has one lock per request. Then a turn notifies a bounded number of the
+// waiters. A later request is not notified, and acquires.
 func TestThatTooFewReplicasHaveALockReachesSomeInATurn(t *testing.T) {
 	for _, again := range []bool{false, true} {
 		const n = 3*looksPerTurn + 1

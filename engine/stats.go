@@ -21,7 +21,7 @@ type Stats struct {
 	Shed                              uint64 // counter: those of Refused that were rejected by a limit on waiters
 	Untold, Panics                    uint64 // not set by the engine: the users of Hooks count them
 
-	RenewalLag time.Duration // gauge: delay of the latest renewal's confirmation past its due time, the largest of the last minute
+	RenewalLag time.Duration // gauge: longest delay of a renewal's confirmation past its due time, in the last minute
 	// gauge: this machine's clock minus the server's, when a caller last queued for a fair lock; negative: behind. In a
 	// cluster it is that of the node with the largest difference.
 	ClockAhead time.Duration

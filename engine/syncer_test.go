@@ -11,8 +11,8 @@ import (
 	"github.com/lockwheel/lockwheel/internal/redistest"
 )
 
-// While the cluster's client does not know a node, calls for it go by the client's topology, each on a connection of
-// its own and with a WAIT of its own.
+// While the cluster's client does not know a node, calls for it go by the client's topology. Each has a connection of
+// its own and a WAIT of its own.
 func TestReplicasAreAskedWhereTheMapLeads(t *testing.T) {
 	cluster := redistest.StartCluster(t, 3, 1)
 	client, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: cluster.Addrs(), DisableCache: true, PipelineMultiplex: -1})
