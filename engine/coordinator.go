@@ -504,8 +504,9 @@ func lockOf(s actor.Sleeper) *actor.Lock {
 	return nil
 }
 
-// doubt handles a suspension of the machine: every hold must be confirmed before anything is granted again. Grants take
-// this into account at once. Confirming the holds and waking the waiters takes several turns if there are very many.
+// doubt has every hold confirmed before anything is granted again: after a suspension of the machine, or when Sentinel
+// names another master. Grants take this into account at once. Confirming the holds and waking the waiters takes
+// several turns if there are very many.
 func (c *coordinator) doubt(now time.Duration) {
 	c.fx.Doubted = now
 	c.doubts.addAll()

@@ -233,7 +233,7 @@ func (w *writer) ghosts(b *batch) {
 	}
 }
 
-// extras appends a triple per renewal with extras: index of the key, count to write, flags of wishes.
+// extras appends a triple per renewal with extras: index of the key, count to write, flags.
 func (w *writer) extras(b *batch) {
 	for i := range b.commands {
 		c := &b.commands[i]

@@ -19,7 +19,8 @@ const (
 func renews(verb actor.Verb) bool { return slices.Contains(urgency[0], verb) }
 
 // renewalsWait reports whether renewals are throttled. While other commands wait, renewals use at most half of the
-// senders. Routine renewals that no request waits for use one sender, and one more for each perCourier that wait.
+// senders. Routine renewals use one sender, and one more for each perCourier that wait. This second limit does not
+// apply if a request waits for a renewal, if retry batches wait, or with a long round trip.
 func (c *coordinator) renewalsWait(n *node) bool {
 	renewing, behind, pressing := 0, 0, n.pressed || len(n.split) > 0 || c.fx.RoundTrip > farAway
 	for _, verb := range urgency[0] {
