@@ -103,7 +103,7 @@ func (c *coordinator) laneOf(now time.Duration, m *mail) *letters {
 	return &c.intake.lanes[fromServer]
 }
 
-// aside returns the lane of a request whose caller does not block: the common lane, until that has more than a turn
+// aside returns the lane of a request that no caller blocks for: the common lane, until that has more than a turn
 // handles. From then on the request waits at its node, behind requests of callers that block. There it may wait for as
 // long as the server is silent, so its timeout starts now. The common lane takes only requests that this turn is sure
 // to handle: otherwise a later one at the node could overtake them.
