@@ -18,8 +18,7 @@ type Config struct {
 	Timeout    time.Duration // of one round trip
 	MaxHold    time.Duration // longest time that an owner's lock is renewed; 0: no bound
 	HandoffMax int           // grants by handoff while other engines wait; negative: never hand off
-	// longest time of handoffs while other engines wait
-	HandoffFor time.Duration
+	HandoffFor time.Duration // longest time of handoffs while other engines wait
 	FairWait   time.Duration // how long a place in a fair queue lives at most without being refreshed
 	Poll       bool          // waiters poll and never subscribe
 	Replicas   int           // replicas that must have a grant; 0: replicas are not asked
@@ -115,7 +114,7 @@ type Effects struct {
 	Wanted   int64         // locks that undecided requests ask for
 	Doubted  time.Duration // confirmations sent before this time do not count for grants
 	// Moved returns when the master of a key became known: what was sent to another master before that does not count
-	// either. nil: the master never changes.
+	// either. nil: Doubted alone counts.
 	Moved func(key string) time.Duration
 	// Expects reports whether the quorum with that owner number waits for another Lock of the key. nil: no quorum does.
 	Expects func(key string, owner uint64) bool
@@ -125,9 +124,8 @@ type Effects struct {
 	RoundTrip time.Duration // recent duration of a round trip
 	Draining  bool
 
-	// Refusals counts the callers rejected in this turn, where very many are rejected together; RefusalsMost is the
+	// Refusals counts the callers rejected in this turn where very many are rejected together; RefusalsMost is the
 	// limit, 0: none.
-	// Soonest is a lower bound of the next timer: no timer fires before it.
 	Refusals, RefusalsMost int
 	Soonest                time.Duration // no timer fires before
 

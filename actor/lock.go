@@ -18,6 +18,7 @@ const (
 	forcing              // to be taken away from its holder by force
 )
 
+// String returns the phase's name.
 func (p Phase) String() string {
 	return [...]string{free: "free", asking: "asking", held: "held", ending: "ending", forcing: "forcing"}[p]
 }
@@ -60,7 +61,7 @@ type Lock struct {
 	flight  Verb // the tenure's command in flight; None if there is none
 	wants   uint8
 	kind    LockKind
-	written uint32 // hold count in Redis; 0: not known
+	written uint32 // hold count in Redis; 0: none, or not known
 }
 
 // NewLock returns the Lock of a key that this engine does not use yet.

@@ -119,7 +119,7 @@ func (q *line) first() *Request {
 	return q.behindRefused()
 }
 
-// behindRefused is a function of its own so that first, which every step calls, can be inlined.
+// behindRefused is separate to keep first small, which every step calls.
 func (q *line) behindRefused() *Request { return q.behind(q.last.next.lock.refusing().last()) }
 
 // head returns the first request in the line, including those to be rejected; nil when the line is empty.
