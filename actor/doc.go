@@ -8,7 +8,8 @@
 //
 //  1. [Effects.Admit] registers a new [Request]; the coordinator finds or makes the Lock of its key.
 //  2. [Lock.Step] handles the request, and later each reply, notification and expired timer.
-//  3. After each step the coordinator takes what the step appended: it sends the commands, delivers the results and changes subscriptions.
+//  3. After each step the coordinator takes what the step appended: it sends the commands, delivers the results and
+//     changes subscriptions.
 //  4. Before a command leaves, [Lock.Leaves] reports whether the lock still wants it.
 //  5. A Lock that is [Lock.Idle] can be forgotten: [Lock.Finish] empties it.
 //

@@ -101,7 +101,7 @@ type Effects struct {
 	Ready    []*Request // requests for several locks that are at the head of their queue
 	Touched  []*Lock    // locks changed by the step of another lock: the coordinator sends them Nudged
 	Recalled []Verb     // verbs of queued commands of the lock that stepped which must not leave any more
-	Reunites []Reunite  // locks whose owner may be waiting for itself since this step
+	Reunites []Reunite  // locks with an owner that may be waiting for itself since this step
 	Claimed  []*Lock    // per-request locks that have another owner since this step
 	Numbered []Numbered // tenures that per-request locks have since this step, or have to release
 	Refusing []*Lock    // locks with callers still to be rejected; the coordinator removes entries

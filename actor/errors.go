@@ -35,7 +35,7 @@ var (
 	errFixedOver  = errors.New("its lease ended")
 	errMaxHold    = errors.New("held for Options.MaxHold")
 	errGone       = errors.New("the key is gone or someone else's")
-	errDisplaced  = errors.New("granted to somebody else since")
+	errDisplaced  = errors.New("granted to another holder since")
 	errForced     = errors.New("unlocked by force")
 	errLostBefore = errors.New("that was known before the release was sent")
 	errNoAnswer   = errors.New("no answer in time")

@@ -259,7 +259,7 @@ func TestAClaimThatWasDisplacedIsLost(t *testing.T) {
 	talkOf(t, actor.Fair, `
 		0s   A locks                                     → acquire #1 30s wait 5m0s
 		1ms  #1 granted                                  → A granted 29.689s
-		2ms  displaced                                   → A lost: granted to somebody else since; release #1 wait 5m0s
+		2ms  displaced                                   → A lost: granted to another holder since; release #1 wait 5m0s
 		3ms  #1 gone                                     → nothing
 	`)
 }

@@ -17,12 +17,12 @@ type holdSet struct {
 	until atomic.Int64 // end of the tenure's validity: no hold is valid for longer
 
 	// Owned by the coordinator.
-	holds   []*Hold // in the order of their grants. An ended hold keeps its slot until it is the last, or until half have ended
+	holds   []*Hold // in the order of their grants. An ended hold keeps its slot until it is the last, or half have ended
 	live    int
 	watched int       // how many of the live ones are watched
 	soonest deadlines // the limit of each hold
 	latest  deadlines // the negative end of each own lease, so that the last comes first
-	over    []*Hold   // holds taken from soonest whose limit has passed: the next step ends them
+	over    []*Hold   // holds past their limit, taken from soonest: the next step ends them
 }
 
 func (s *holdSet) add(h *Hold, limit time.Duration) {

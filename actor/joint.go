@@ -7,7 +7,7 @@ import "time"
 //
 // While the request waits it has nothing in Redis. It waits in the queue of one lock: the one that the last reply found
 // held. At the head of that queue it acquires all of the locks together. Meanwhile they are reserved for it: all are
-// asking, with one tenure number, and other requests for one of them queue behind. The lock in whose queue it waited
+// asking, with one tenure number, and other requests for one of them queue behind. The lock that it waited for
 // leads: the command is that lock's, and the others wait for the reply. After the grant each lock is held, renewed,
 // released and lost by itself, as if acquired alone.
 type Joint struct {
@@ -289,8 +289,8 @@ func (l *Lock) moved(now time.Duration, r *Request, fx *Effects) {
 	}
 }
 
-// queueSenior takes over a request from another queue. It is put in front of all requests posted after it, except one
-// whose acquire may be in flight.
+// queueSenior takes over a request from another queue. It is put in front of all requests posted after it, except
+// the first if its acquire may be in flight.
 func (l *Lock) queueSenior(r *Request) {
 	if r.line != nil {
 		r.line.remove(r)

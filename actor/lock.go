@@ -52,7 +52,7 @@ type Lock struct {
 	until     time.Duration // the end of the tenure's validity
 	since     time.Duration // the owner's first grant; 0 until there is one
 
-	holds    *Hold // the owner's innermost hold; while Ending, the hold whose unlock began it
+	holds    *Hold // the owner's innermost hold; while Ending, the hold that was unlocked last
 	queue    line  // requests that wait for the lock
 	releases line  // requests that wait for the reply to the release
 	rare     *rare
@@ -375,7 +375,7 @@ func (l *Lock) answer(now time.Duration, m *Message, fx *Effects) {
 	}
 }
 
-// giveUp ends the wait of a request whose caller left or whose time is over. A grant that the caller no longer wants is
+// giveUp ends the wait of a request after its caller left or it timed out. A grant that the caller no longer wants is
 // released.
 func (l *Lock) giveUp(now time.Duration, r *Request, cause error, fx *Effects) {
 	if r.Decided() {

@@ -20,8 +20,8 @@ type quiet struct {
 }
 
 const (
-	// lookOut is how often an engine that polls looks for spinners if it has seen none. It is one of them itself, and
-	// there are often several.
+	// lookOut is how often an engine that polls looks for spinners if it has seen none. It is one itself, and where
+	// one client polls, others probably do.
 	lookOut = time.Second
 	// absent is after how long without a spinner this engine leaves the lock free for longer than they sleep. If none
 	// comes then either, none are presumed any more.

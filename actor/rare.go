@@ -11,7 +11,7 @@ type rare struct {
 	stepBack time.Duration // until when this engine yields to others
 	tries    *tries        // requests of the queue that try once and came behind others; nil: none so far
 	owners   waitersOf     // requests of the queue by owner; nil: not indexed
-	joint    *Request      // the request whose command for several locks this one leads, if that had no reply or its caller has left
+	joint    *Request      // the request for several locks with a command that this lock leads, if that got no reply or its caller has left
 
 	// The channel.
 	channel string        // the channel subscribed to
