@@ -72,8 +72,8 @@ func (l *Lock) refuseTaken(now time.Duration, r *Request, cause error, fx *Effec
 	fx.Decide(now, r, ErrNotAcquired, cause)
 }
 
-// mayBeGiven reports whether the server may have granted the lock to this engine, or may still: an acquire is in
-// flight, or one got no reply.
+// mayBeGiven reports whether the server may have granted the lock to this engine, or may still do so. That is so if an
+// acquire is in flight, or if one got no reply.
 func (l *Lock) mayBeGiven() bool {
 	if x := l.rare; x != nil && (x.acquiring || len(x.ghosts()) != 0) {
 		return true
@@ -81,8 +81,8 @@ func (l *Lock) mayBeGiven() bool {
 	return l.phase == asking && l.flight != None && l.wants&departed != 0
 }
 
-// eachOnce calls f for those requests of the queue that try once: the first of the queue, which is not recorded, and
-// the recorded ones behind others. It does not scan the queue.
+// eachOnce calls f for the requests of the queue that try once. These are the first of the queue, which is not
+// recorded, and the recorded ones behind others. It does not scan the queue.
 func (l *Lock) eachOnce(f func(*Request)) {
 	if first := l.queue.first(); first != nil && first.Once {
 		f(first)
@@ -155,9 +155,9 @@ func (l *Lock) reentersNow(now time.Duration, r *Request, fx *Effects) bool {
 	return false
 }
 
-// reunite lets all requests re-enter that wait as the owner which was just granted the lock: the first hold may wait
-// for them before it unlocks. For kinds with per-request locks those requests wait at other Locks, which the
-// coordinator knows. Without such a request the queue is not scanned.
+// reunite lets all requests re-enter that wait as the owner which was just granted the lock. This is necessary because
+// the first hold may wait for them before it unlocks. For kinds with per-request locks those requests wait at other
+// Locks, which the coordinator knows. Without such a request the queue is not scanned.
 func (l *Lock) reunite(now time.Duration, fx *Effects) {
 	owner := l.holds.Owner
 	switch {
@@ -510,8 +510,8 @@ func (l *Lock) tokened(reply *Reply) {
 	}
 }
 
-// granted hands a tenure that was just acquired to the first request of the queue, if it was acquired with the lease
-// that this request needs. Otherwise passOn confirms it first.
+// granted hands a tenure that was just acquired to the first request of the queue, if it has the lease that this
+// request needs. Otherwise passOn confirms it first.
 func (l *Lock) granted(now time.Duration, m *Message, fx *Effects) {
 	r := l.queue.first()
 	forced := l.rare != nil && !l.rare.forces.empty()
@@ -533,7 +533,7 @@ func (l *Lock) pauseLate() time.Duration {
 }
 
 // tooLate handles a reply that came after the validity of its own lease, which is no grant; pause is the one before
-// this try. The pauses grow. Two late replies in a row are no stall: a lease shorter than the way to the server would
+// this try. The pauses grow. Two late replies in a row are no stall. A lease shorter than the way to the server would
 // keep all other callers of this engine from the lock. So a request with a longer lease goes first.
 func (l *Lock) tooLate(now, pause, lease time.Duration, fx *Effects) {
 	x := l.withRare()

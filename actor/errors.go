@@ -16,9 +16,9 @@ var (
 	ErrClosed      = errors.New("engine closed")
 	ErrKind        = errors.New("in use as another kind of lock")
 	ErrUpgrade     = errors.New("a reader cannot become the writer")
-	// ErrNotReplicated: granted, but by fewer replicas than wanted, and undone.
+	// ErrNotReplicated ends a request with a grant that fewer replicas than wanted had, and that was undone.
 	ErrNotReplicated = errors.New("too few replicas have the lock")
-	// ErrTooManyWaiters: rejected on arrival, because the limit of waiters was reached.
+	// ErrTooManyWaiters ends a request on arrival, because the limit of waiters was reached.
 	ErrTooManyWaiters = errors.New("too many wait already")
 )
 

@@ -69,7 +69,8 @@ func (l *Lock) ghostOf(c *Command) *ghost {
 }
 
 // putOff postpones the next release of an orphan after a permanent rejection, because the permission may be restored.
-// The pauses grow up to half a renewal interval. Tries continue as long as something of the orphan can be left.
+// The pauses grow until the release is sent about as often as a lock is renewed. Tries continue as long as something of
+// the orphan can be left.
 func (g *ghost) putOff(now time.Duration, fx *Effects) {
 	g.pause = max(backoffMost, min(2*g.pause, fx.Config.Renew/2))
 	g.at = now + fx.jitter(g.pause)

@@ -15,7 +15,7 @@ const (
 // fields are owned by the coordinator. The atomic fields are published by the coordinator and safe for concurrent use.
 type Hold struct {
 	Tenure uint64 // the number in the holder id on the wire
-	Owner  uint64
+	Owner  uint64 // the owner that it belongs to
 
 	lock  *Lock
 	set   atomic.Pointer[holdSet] // its set, from when its owner has several holds until this one ends; nil otherwise

@@ -51,9 +51,9 @@ func (r *Request) locks() uint64 {
 // First reports whether the request is the first in its queue.
 func (r *Request) First() bool { return r.line != nil && r.line.first() == r }
 
-// Asks reports whether to send the command of a request for several locks now: it is the first in its queue, and
-// nothing is in flight there. The check is needed because a request may be in Effects.Ready twice, and wait elsewhere
-// since.
+// Asks reports whether to send the command of a request for several locks now. That is so if it is the first in its
+// queue and nothing is in flight there. The check is needed because a request may be in Effects.Ready twice, and wait
+// elsewhere since.
 func (r *Request) Asks(now time.Duration) bool {
 	if r.Decided() || !r.First() {
 		return false

@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// ErrOvertaken is the result of a request for several locks that has waited for its Patience: when it was its turn at
-// one of them, another one had a holder. The request holds nothing. Its caller should take the locks one after the
-// other.
+// ErrOvertaken is the result of a request for several locks that has waited for its Patience. It means that at the
+// request's turn in one queue another of the locks had a holder. The request holds nothing. Its caller should take the
+// locks one after the other.
 var ErrOvertaken = errors.New("lockwheel: another of several locks was taken before")
 
 const (
@@ -26,9 +26,10 @@ const (
 //
 // All such callers take their locks in the same order, so they never wait for each other in a circle. They can do so
 // with an owner that has one of the locks already and waits for one that is kept. So the kept locks are given back
-// after a while, and then none are kept for as long. The while is half of the time waited before. So a waiter gets
-// through as soon as the while is longer than the other holders need, and it holds up no other caller for longer than
-// it has waited itself.
+// after a while, and then none are kept for as long.
+//
+// The while is half of the time waited before. So a waiter gets through as soon as the while is longer than the other
+// holders need. It holds up no other caller for longer than it has waited itself.
 //
 // If another owner always has one of the locks and waits for another one, that order alone never succeeds. So after it,
 // the caller waits for the missing lock alone, and keeps that for the others for a shorter while.

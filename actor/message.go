@@ -14,14 +14,14 @@ const (
 	Cancel                       // Request's caller gave up, for Cause
 	Overdue                      // Request's own time is over
 	Woken                        // the lock's timer fired
-	Answered                     // the server replied with Reply to Command, which was sent at Sent
+	Answered                     // Reply is the outcome of Command, which was sent at Sent
 	Returned                     // Command was not executed, and waits to be sent again
 	Heard                        // a notification arrived on the lock's channel
 	Subscribed                   // the subscription to the channel is active from now on, maybe again
 	Unheard                      // the channel cannot be subscribed to at present
 	Called                       // a reader need not let a writer go first any longer
 	Unreached                    // the server cannot be connected to, for Cause: affects Request, or without one all requests that try once
-	Doubt                        // the clock may have jumped: confirm before granting anything
+	Doubt                        // confirmations may be void, by a clock jump or a new master: confirm before granting anything
 	Found                        // an orphan of the lock is in Redis: release it now
 	Displaced                    // another Lock of this engine was granted the same key, which excludes this one
 	Ousted                       // a force of another Lock of this engine will take this one away too
@@ -123,7 +123,7 @@ type Reply struct {
 	Replicas  int           // of a grant, if Config.Replicas is set: how many replicas have it
 	Listeners int           // SendRenew: subscribers of the channel; -1 unknown
 	Count     int           // SendState: the hold count; also the result of a count request
-	TTL       time.Duration // SendAcquire when Taken, SendState; negative: no expiry
+	TTL       time.Duration // SendAcquire when Taken, SendState; negative: none
 	Holder    string        // SendAcquire when Taken, SendState
 	Writer    string        // SendReadAcquire when Taken: the writer's holder id
 	Readers   string        // SendWriteAcquire when Taken: all or some reading tenures of this engine, separated by spaces

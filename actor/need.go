@@ -47,8 +47,8 @@ func (l *Lock) mayOutlive(now time.Duration, fx *Effects) bool {
 	return l.holds != nil && (l.holds.fixed != 0 || l.lasting() > now+fx.watched)
 }
 
-// lasting returns until when the key may exist, as far as is known: to the end of the validity, or for what a read
-// beside a writer needed.
+// lasting returns until when the key may exist, as far as is known. That is the end of the validity, or of what a read
+// beside a writer needed if that is later.
 func (l *Lock) lasting() time.Duration {
 	if l.rare == nil || l.rare.leases == nil {
 		return l.until

@@ -7,9 +7,9 @@ import "time"
 // time to time.
 //
 // An engine that finds the lock held by another holder, and knows of no subscriber, presumes that there are spinners.
-// Then it takes turns with them. It stops presuming after it has twice left the lock free and found it free again: once
-// for longer than they sleep, and once more soon after. Once is not enough: a spinner that acquires the lock again and
-// again may be between two holds when this engine looks.
+// Then it takes turns with them. It stops presuming after it has twice left the lock free and found it free again. The
+// first time is longer than they sleep, and the second time is soon after. Once is not enough: a spinner that acquires
+// the lock again and again may be between two holds when this engine looks.
 //
 // A spinner sleeps for 1 ms when it finds the lock held, then twice as long each time, up to 128 ms. One that had the
 // lock a moment ago tries so often that it would always be the first. One that sleeps longest would have to be lucky.
@@ -32,7 +32,7 @@ const (
 )
 
 // turns are the spinners' turns, counted from when this engine got the lock from them. In between, a spinner that was
-// turned away at that time tries again: after 1, 3, 7 to 8 and 15 to 20 ms, plus the time of its calls.
+// turned away at that time tries again. It does so after 1, 3, 7 to 8 and 15 to 20 ms, plus the time of its calls.
 var turns = [...]struct{ from, until time.Duration }{
 	{3500 * time.Microsecond, 7500 * time.Microsecond},
 	{8500 * time.Microsecond, 16 * time.Millisecond},

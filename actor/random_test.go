@@ -43,8 +43,12 @@ func eachSeed(t *testing.T, runs uint64, run func(t *testing.T, random *rand.Ran
 
 var errLoading = errors.New("LOADING Redis is loading the dataset in memory")
 
-// With any replies of the server, true or not: each request gets one result, gauges are right, a tenure has one command
-// in flight, there is no busy loop, and the lock is idle at the end.
+// With any replies of the server, true or not:
+//   - each request gets one result,
+//   - gauges are right,
+//   - a tenure has one command in flight,
+//   - there is no busy loop,
+//   - the lock is idle at the end.
 func TestRandomAnswers(t *testing.T) {
 	eachSeed(t, 1000, func(t *testing.T, random *rand.Rand) {
 		p := newParty(t, random)

@@ -34,8 +34,8 @@ func (l *Lock) Beside(writer *Lock, number bool) {
 	*r = reading{writer: writer.tenure, number: number, spoiled: r.spoiled && r.writer == writer.tenure}
 }
 
-// GoBeside makes a per-request lock that waits to read the reader of its owner, which has acquired the write lock
-// since.
+// GoBeside changes a per-request lock that waits to read, because its owner has acquired the write lock since. It
+// continues as the reader beside that writer.
 func (l *Lock) GoBeside(now time.Duration, writer *Lock, number bool) {
 	l.Beside(writer, number)
 	x := l.rare
@@ -73,8 +73,8 @@ func (r *reading) tenureEnds(l *Lock) {
 	r.over = r.over || r.asked && l.phase != asking
 }
 
-// Spoils reports whether, because of this reader, no other reader may have that number: this one has it, had it, or
-// will use it in its next acquire.
+// Spoils reports whether, because of this reader, no other reader may have that number. That is so if this one has it,
+// had it, or will use it in its next acquire.
 func (l *Lock) Spoils(number uint64) bool {
 	if l.rare == nil || l.rare.reads().writer != number {
 		return l.tenure == number
@@ -90,16 +90,15 @@ func (l *Lock) Spoil() { l.withRare().withReading().spoiled = true }
 func (l *Lock) Spoiled() bool { return l.rare != nil && l.rare.reads().spoiled }
 
 // Share records in a writer whether this engine has readers of the lock. If so, the lock is not handed off to the next
-// writer: that would keep waiting readers out, and would write beside those that read.
+// writer, which would keep waiting readers out and be there beside those that read.
 func (l *Lock) Share(readers bool) {
 	if readers || l.rare != nil {
 		l.withRare().shared = readers
 	}
 }
 
-// ReadsLess reports whether a reader's command with that reply may have left the key with a longer TTL than the
-// remaining holders need, and until when that TTL lasts at most. It must be called before the reader's Lock handles the
-// reply.
+// ReadsLess reports whether a reader's command with that reply may have left a longer TTL than the remaining holders
+// need. until is when that TTL ends at the latest. ReadsLess must be called before the reader's Lock handles the reply.
 func (l *Lock) ReadsLess(now time.Duration, c *Command, reply *Reply) (until time.Duration, is bool) {
 	own := c.Tenure == l.tenure && c.Verb == l.flight
 	switch {
@@ -117,8 +116,8 @@ func (l *Lock) ReadsLess(now time.Duration, c *Command, reply *Reply) (until tim
 	return g.until, true
 }
 
-// Raised records in a writer that the TTL may last until then, because of what reads beside it needed and need no
-// longer. If that is more than is needed, the TTL is set again: if this process died, others would wait for it.
+// Raised records in a writer that the TTL may last to until, because of what reads beside it needed and need no longer.
+// If that is more than is needed, the TTL is set again: if this process died, others would wait for it.
 func (l *Lock) Raised(now, until time.Duration, fx *Effects) {
 	if l.phase != held || until <= l.until {
 		return
@@ -135,7 +134,7 @@ func (l *Lock) Pending() bool {
 	return !l.queue.empty() && (l.phase == free || l.phase == asking)
 }
 
-// StandAside makes a new lock yield to others until that time, or until it receives Called.
+// StandAside makes a new lock yield to others, to the time until or to the message Called.
 func (l *Lock) StandAside(until time.Duration) { l.withRare().stepBack = until }
 
 func (l *Lock) called(now time.Duration) {

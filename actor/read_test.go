@@ -91,7 +91,7 @@ func TestAFallOfTheTTLIsAskedForUntilItIsAnswered(t *testing.T) {
 }
 
 // Nor is it known after a rejection. After a renewal with a count that could not be written, keys of ended holds may
-// still exist: they make the TTL longer than necessary until they are removed.
+// still exist. They make the TTL longer than necessary until they are removed.
 func TestAFallOfTheTTLIsAskedForUntilTheCountIsWritten(t *testing.T) {
 	talkOf(t, actor.Read, `
 		0s      A locks                   → acquire #1 30s

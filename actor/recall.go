@@ -101,12 +101,12 @@ func (l *Lock) takeBack(verb Verb, fx *Effects) {
 }
 
 // Reusable reports whether a Lock that has finished may be used for another key. If one of its commands is still
-// queued, that command would be taken for the new key's: a reader beside a writer has the writer's number, and so has
-// the next one.
+// queued, that command would be taken for one of the new key. Numbers do not prevent that: a reader beside a writer has
+// the writer's number, and so has the next one.
 func (l *Lock) Reusable() bool { return l.wants&marked == 0 }
 
-// leads records a request for several locks that is led by this lock and has its result now: the command must not be sent
-// for a request that has left.
+// leads records a request for several locks that is led by this lock and has its result now. The command must not be
+// sent for a request that has left.
 func (l *Lock) leads(r *Request) {
 	if r.Joint != nil && r.Claimed() && r.lock == l {
 		l.withRare().joint = r

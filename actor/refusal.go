@@ -28,8 +28,8 @@ func (why *refused) spares(r *Request) bool {
 	return why.alone && r.Joint != nil || why.bounded && r.posted > why.until
 }
 
-// tries are the requests of a queue that try once and came behind others. The rare case refusing is stored here to keep
-// rare small.
+// tries are the requests of a queue that try once and came behind others. refusing is stored here because
+// few locks ever have it.
 type tries struct {
 	roster
 	refusing *refusal // nil: no request is still to be rejected

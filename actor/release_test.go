@@ -77,8 +77,8 @@ func TestReleaseIsTriedUntilTheLeaseIsOver(t *testing.T) {
 			1ms     #1 granted          → A granted 29.689s
 			28s     A unlocks           → A over; release #1
 			29s     #1 unanswered reset → release #1
-			// no waiter waits for the lease of a lock that is gone, but a copy of it may exist for the rest of the
-			// lease at the server
+			// the unlock does not wait any longer, but a copy of the key may exist for the rest of the lease at the
+			// server
 			29.69s  timer               → A redis unavailable: the lease ended before the release was answered; reset
 			31s     #1 unanswered reset → release #1
 			32s     #1 unanswered reset → release #1
@@ -203,7 +203,7 @@ func TestCallersThatComeDuringTheReleaseAskAfterIt(t *testing.T) {
 	`)
 }
 
-// A permission that was withdrawn may be restored: the engine repeats a permanently rejected release, slowly, and no
+// A permission that was withdrawn may be restored. So the engine repeats a permanently rejected release, slowly, and no
 // longer than something can be left of the tenure.
 func TestAReleaseThatIsRefusedForGoodIsTriedSlowly(t *testing.T) {
 	t.Run("until it works", func(t *testing.T) {

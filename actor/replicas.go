@@ -53,8 +53,8 @@ func tooFew(reply *Reply, fx *Effects) error {
 	return fmt.Errorf("%d of %d in time", reply.Replicas, fx.Config.Replicas)
 }
 
-// answerRelease gives its result to a request that waited for a release: an unlock, or a request with a grant that was
-// undone because too few replicas had it.
+// answerRelease gives its result to a request that waited for a release. That is an unlock, or a request with a grant
+// that was undone because too few replicas had it.
 func (fx *Effects) answerRelease(now time.Duration, r *Request, err, cause error) {
 	switch {
 	case r.undone && r.Tag == Acquire:

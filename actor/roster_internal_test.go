@@ -32,8 +32,8 @@ func TestARosterKeepsWhoIsLeftInOrder(t *testing.T) {
 	}
 }
 
-// A request from another queue is put in front of the first that was posted after it, but not in front of the one that
-// is being acquired.
+// A request from another queue is put in front of the first that was posted after it. It is not put in front of the one
+// that is being acquired.
 func TestWhoComesFromAnotherQueueStandsWhereItWasPosted(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 8))
 	for range 200 {
@@ -86,8 +86,8 @@ func TestWhoDoesNotWaitIsFoundBehindWhoeverCameBeforeIt(t *testing.T) {
 	l.eachOnce(func(*Request) { t.Fatal("it has left") })
 }
 
-// Also if the queue is not sorted by time of posting, a request from another queue is put in front of all that were
-// posted after it, and behind all others, except the one that is being acquired.
+// A request from another queue is put in front of all that were posted after it, and behind all others. The exception
+// is the one that is being acquired. This also holds if the queue is not sorted by time of posting.
 func TestWhoComesFromAnotherQueueIsBehindNoneThatWasPostedLater(t *testing.T) {
 	random := rand.New(rand.NewPCG(11, 12))
 	for range 2000 {

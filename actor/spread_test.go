@@ -10,7 +10,7 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// What many engines repeat after the same event they do not do at the same time: each waits for a random time from d to
+// What many engines repeat after the same event they do not do at the same time. Each waits for a random time from d to
 // 2d.
 func TestWhatManyDoAgainIsSpread(t *testing.T) {
 	scattered := func(s *stage) { s.fx.Scattered = true }

@@ -42,12 +42,16 @@ import (
 // A reader's renewal shows the leases of its holds, unless there is one with the tenure's lease, and whether the TTL
 // may fall.
 //
-// Others:   message, shared, unshared, aside 1s, called, foremost, subscribed, found, displaced, deafened, unheard, doubt, drain, close, round trip 3ms, next
+// Others:   message, shared, unshared, aside 1s, called, foremost, subscribed, found, displaced, deafened, unheard, doubt,
+//
+//	drain, close, round trip 3ms, next
 //
 // A fenced lock's replies have a token: granted token 5, renewed token 6.
 //
-// For a fair lock: taken 5s holder left 10s (in the queue; without left: no place), taken 5s free [preceded] (free, and
-// another waiter's turn), taken 5s me:7 known [doomed] (another lock of this engine has it, or will release it).
+// For a fair lock:
+//   - taken 5s holder left 10s: 10s left in the queue; without left there is no place,
+//   - taken 5s free [preceded]: the lock is free and another waiter's turn,
+//   - taken 5s me:7 known [doomed]: another lock of this engine has it, or will release it.
 //
 // A conversation must end with the lock idle, one result for every request, and nothing on the wheel.
 func talk(t *testing.T, conversation string, changes ...func(*actor.Config)) {

@@ -116,7 +116,7 @@ const (
 	// queueMost is how long a quorum waits in one member's queue before it asks for all again: that member may have
 	// failed meanwhile.
 	queueMost = 2 * time.Second
-	// othersMost is how long a quorum that got its turn at one member waits for the others: the last holder releases
+	// othersMost is how long a quorum that got its turn at one member waits for the others. The last holder releases
 	// them at about the same time.
 	othersMost = 50 * time.Millisecond
 	// briefMost is the upper bound of that wait. It grows after attempts in which some members did not reply in time,
@@ -383,7 +383,7 @@ func (q *Quorum) count(now time.Duration) {
 }
 
 // straggling returns how long to wait for members without a reply when as many have replied as are needed. They may be
-// dead, and no other caller can get what this attempt holds: two callers with half of the members each would both wait
+// dead, and no other caller can get what this attempt holds. Two callers with half of the members each would both wait
 // for the server that never replies. A quorum that waited in a queue for its turn comes first.
 func (q *Quorum) straggling() time.Duration {
 	switch {

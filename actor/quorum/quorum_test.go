@@ -205,7 +205,7 @@ func TestAMemberThatWasMissedIsNoneOfThoseThatBegan(t *testing.T) {
 	require.Equal(t, Lose, orders(q)[0].What)
 }
 
-// The keys of all three were deleted at the same time, and the loss of each is found only at its next renewal: in
+// The keys of all three were deleted at the same time, and the loss of each is found only at its next renewal. In
 // between another client could have had a majority.
 func TestAMemberThatCameBackIsNoProofForTheTimeBefore(t *testing.T) {
 	t.Parallel()
@@ -320,8 +320,10 @@ func TestTheOthersAreConfirmedWhenAMemberComesLate(t *testing.T) {
 	require.NotContains(t, orders(q), Order{What: Confirm, Member: 0}, "all began together")
 }
 
-// With any events in any order: no member is requested or released twice, the caller is notified once, and at the end
-// nothing is held and no request is pending.
+// With any events in any order:
+//   - no member is requested or released twice,
+//   - the caller is notified once,
+//   - at the end nothing is held and no request is pending.
 func TestAnyOrderOfEventsLeavesNothing(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(20_000) {
@@ -412,7 +414,7 @@ func TestAWatchedQuorumEndsWithTheTimeOfItsOwner(t *testing.T) {
 	}
 }
 
-// A quorum of writers waits at one member for its turn, and then at all others at once: meanwhile no reader of their
+// A quorum of writers waits at one member for its turn, and then at all others at once. Meanwhile no reader of their
 // engines begins to read there.
 func TestAQuorumWhoWritesWaitsForThoseWhoRead(t *testing.T) {
 	t.Parallel()
