@@ -15,16 +15,17 @@ const (
 
 // Values of handoff.listeners that are not a number.
 const (
-	unasked    = -1
-	unknowable = -2
+	unasked    = -1 // not asked yet
+	unknowable = -2 // the server's reply had no number
 )
 
+// permission is what to do with a tenure that has no owner any more.
 type permission uint8
 
 const (
-	keep permission = iota
-	giveAway
-	askFirst
+	keep     permission = iota // hand it off
+	giveAway                   // release it
+	askFirst                   // confirm it, and ask for other subscribers, before the decision
 )
 
 // passOn decides about a tenure that has no owner any more, and reports whether this engine keeps it. The next request

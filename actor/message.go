@@ -20,14 +20,14 @@ const (
 	Subscribed                   // the subscription to the channel is active from now on, maybe again
 	Unheard                      // the channel cannot be subscribed to at present
 	Called                       // a reader need not let a writer go first any longer
-	Unreached                    // the server cannot be connected to, for Cause: affects Request, or without one all requests that try once
+	Unreached                    // no connection to the server, for Cause: ends Request, or if that is nil all requests that try once
 	Doubt                        // confirmations may be void, by a clock jump or a new master: confirm before granting anything
 	Found                        // an orphan of the lock is in Redis: release it now
 	Displaced                    // another Lock of this engine was granted the same key, which excludes this one
 	Ousted                       // a force of another Lock of this engine will take this one away too
 	Drain                        // no more grants: the engine shuts down
 	Moved                        // Request, for several locks, waits in this lock's queue from now on
-	Foremost                     // no Lock of this engine is ahead in the fair queue any more; with Reply: the lock is free and another waiter's turn
+	Foremost                     // no Lock of this engine is ahead in the fair queue; with Reply: the lock is free and another's turn
 	Rejoins                      // Request, of the owner that holds this lock, waited at another Lock of the key
 	Unreplicated                 // another Lock of the key was granted, but at Sent too few replicas had it, for Cause
 	RefusesOn                    // continue a rejection of many requests, as far as the turn allows
@@ -91,7 +91,7 @@ type Command struct {
 	Lease   time.Duration // SendAcquire, SendRenew; for SendRenew 0 leaves the TTL
 	Ghosts  []uint64      // SendAcquire: tenures to release first
 	Token   uint64        // SendFencedPass: the tenure's last token
-	Wait    time.Duration // SendFairAcquire, SendFairRelease: the tenure's wait in the queue; 0: it does not queue, or the wait is not known
+	Wait    time.Duration // SendFairAcquire, SendFairRelease: its wait in the queue; 0: it does not queue, or that is not known
 	Behind  uint64        // SendFairAcquire: the tenure queued before it that has the same wait; 0: none
 	Reads   *Reads        // SendReadAcquire, SendReadRenew; nil: one hold, with that lease
 	Request *Request      // SendState, SendJointAcquire: the request it is for
@@ -114,10 +114,10 @@ const (
 type Reply struct {
 	Status    Status
 	Muted     bool          // released or forced, but the server rejected the PUBLISH that notifies waiters
-	Garbled   bool          // Unanswered: a reply came, but not one that the script can give, or from a node that is no longer a master
+	Garbled   bool          // Unanswered: a reply came, but malformed, or from a node that is no longer a master
 	Uncounted bool          // SendRenew: renewed, but the count could not be written
 	Known     bool          // Taken: the holder is a tenure of another Lock of this engine
-	Doomed    bool          // Taken: another Lock of this engine is about to release the holder, or the other half of the read/write lock
+	Doomed    bool          // Taken: another Lock of this engine will release the holder, or the read/write lock's other half
 	Preceded  bool          // Taken: another Lock of this engine is ahead of it in the fair queue
 	Late      bool          // Refused: SendFairAcquire arrived after the time until which it may take effect
 	Replicas  int           // of a grant, if Config.Replicas is set: how many replicas have it

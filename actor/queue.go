@@ -46,8 +46,8 @@ func (l *Lock) stays(reply *Reply) {
 }
 
 // turnIn bounds a sleep in the queue:
-//   - If the lock is free, the head of the queue may be dead. So this engine's first waiter polls, because no waiter
-//     behind the head can be served before it.
+//   - If the lock is free, the head of the queue may be dead. So this engine's first waiter polls. Those behind it need
+//     not, because they cannot be served before it.
 //   - A waiter that does not ask at all is considered dead in the end. So each refreshes its place by asking when a
 //     third of FairWait has elapsed, as a hold is renewed.
 //   - The place of a waiter with a shorter wait lives for all of that wait.

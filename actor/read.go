@@ -8,7 +8,7 @@ import (
 
 // Reads is what the commands of a reader carry in addition.
 type Reads struct {
-	Writer uint64          // SendReadAcquire: the tenure of the owner's own write, which does not exclude the reader; 0: none
+	Writer uint64          // SendReadAcquire: tenure of the owner's own write, which does not exclude it; 0: none
 	Falls  bool            // SendReadRenew: the TTL may have to fall
 	Leases []time.Duration // SendReadRenew: one per hold, the longest first; of more than stampsMost only the longest
 	Holds  int             // SendReadRenew: the number of holds, if there are more than Leases

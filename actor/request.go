@@ -25,7 +25,7 @@ type Request struct {
 	aboard  bool          // its change is part of the renewal in flight; of a request without a lock: its command has left
 	undone  bool          // it was granted, and undone for Cause; of an Unlock: no caller has had the hold
 	LetIn   bool          // Acquire: its caller waited before, so no limit of waiters rejects it
-	number  int32         // of the first of a line: the line's length, negative while the first is among those to be rejected
+	number  int32         // of the first of a line: the length, negative while the first is to be rejected
 	Key     string        // key in Redis
 	Owner   uint64        // identity that may re-enter; 0: none
 	Hold    *Hold         // Acquire: filled in by the grant; Unlock, Extend: the hold in question

@@ -9,11 +9,11 @@ const (
 	sleepMost = time.Hour
 	// pollKept is the poll interval for a key that never expires.
 	pollKept = 250 * time.Millisecond
-	// pollUnheard is the poll interval for a lock without a working subscription. pollEach is added for each such lock,
-	// so that very many do not overload the server.
+	// pollUnheard is the poll interval for a lock without a working subscription. The interval is at least pollEach
+	// times the number of such locks, so that very many do not overload the server.
 	pollUnheard, pollEach = 100 * time.Millisecond, 100 * time.Microsecond
-	// lookScattered is the poll interval for a lock with notifications that may go elsewhere. lookEach is added for
-	// each waiter: at most 10 000 tries per second for all of them.
+	// lookScattered is the poll interval for a lock with notifications that may go elsewhere. The interval is at least
+	// lookEach times the number of waiters: at most 10 000 tries per second for all of them.
 	lookScattered, lookEach = 2 * time.Second, 100 * time.Microsecond
 	// linger is how long a subscription is kept after the last waiter left.
 	linger = 250 * time.Millisecond
