@@ -12,8 +12,8 @@ type ghost struct {
 	wait   time.Duration // its wait in the fair queue
 	at     time.Duration // when to release it, unless the release is in flight
 	until  time.Duration // when nothing of it is left in Redis, released or not
-	flying bool
-	twice  bool // an acquire of it may still run: release it once more later
+	flying bool          // its release is queued or in flight
+	twice  bool          // an acquire of it may still run: release it once more later
 
 	departed bool // its release has left
 

@@ -19,7 +19,7 @@ const (
 	unknowable = -2 // the server's reply had no number
 )
 
-// permission is what to do with a tenure that has no owner any more.
+// permission is the decision about a tenure that has no owner any more.
 type permission uint8
 
 const (

@@ -25,7 +25,7 @@ type Hold struct {
 	signal atomic.Pointer[Signal]
 }
 
-// Signal is how users learn that a hold has ended. The first user that needs one installs it; the end replaces it.
+// Signal notifies users of the end of a hold. The first user that needs one installs it; the end replaces it.
 type Signal struct {
 	Done  chan struct{} // closed at the end; nil if there is no waiter
 	Watch Watcher       // called at the end; nil if there is none

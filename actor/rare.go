@@ -18,17 +18,17 @@ type rare struct {
 	leaveAt time.Duration // when to unsubscribe; 0: not planned
 
 	changes line // re-entries that need a longer lease, and extensions
-	forces  line
+	forces  line // requests to take the lock away by force
 
 	disorder   int32 // how many requests of the queue are in front of one that was posted before them
 	again      bool  // a notification came while an acquire was in flight
 	answered   bool  // since the queue began, a reply showed another holder
-	listening  bool
-	subscribed bool
-	unheard    bool // requests wait for it without a subscription
-	acquiring  bool // an acquire of the tenure got no reply: it may still run
-	releasing  bool // a release of it got no reply
-	shared     bool // of a writer: this engine has readers of the lock, holding or waiting
+	listening  bool  // a subscription was ordered
+	subscribed bool  // it is active
+	unheard    bool  // requests wait for it without a subscription
+	acquiring  bool  // an acquire of the tenure got no reply: it may still run
+	releasing  bool  // a release of it got no reply
+	shared     bool  // of a writer: this engine has readers of the lock, holding or waiting
 	quiet      quiet
 
 	troubles *troubles
@@ -45,7 +45,7 @@ type troubles struct {
 	backoff time.Duration // the last pause
 	foundAt time.Duration // when a rejection last named an orphan
 	retryAt time.Duration // a rejected renewal, release or force is not sent again before
-	ghosts  []ghost
+	ghosts  []ghost       // orphans to release
 	evicted uint64        // the tenure that ended because it is to be forced away
 	reached time.Duration // the longest lease that one of its commands may have set
 }
@@ -63,9 +63,9 @@ type leases struct {
 	given     uint64        // the owner's token
 }
 
-// handoff is how a tenure goes from owner to owner, and to other engines.
+// handoff is the state of handing off a tenure from owner to owner, and of yielding to other engines.
 type handoff struct {
-	handed    int32
+	handed    int32         // handoffs of the tenure
 	heard     int32         // notifications since yielding began; the first is this engine's own
 	listeners int32         // other subscribers of the channel, or why that is not known
 	listen    bool          // there were other subscribers when this engine last yielded
@@ -92,7 +92,7 @@ type polling struct {
 	sleep    time.Duration // the last sleep
 	passedAt time.Duration // when passed was last changed, or the wait began
 	holder   uint32        // hash of the holder at the last try; 0: not tried yet
-	passed   uint8         // how often others were seen to get the lock during the wait, at most 7
+	passed   uint8         // how often others were seen to get the lock, at most 7; 0 again when they did not for 4*pollMost
 }
 
 func (l *Lock) withRare() *rare {

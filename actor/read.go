@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Reads is what the commands of a reader carry in addition.
+// Reads is the additional content of a reader's commands.
 type Reads struct {
 	Writer uint64          // SendReadAcquire: tenure of the owner's own write, which does not exclude it; 0: none
 	Falls  bool            // SendReadRenew: the TTL may have to fall
@@ -14,7 +14,7 @@ type Reads struct {
 	Holds  int             // SendReadRenew: the number of holds, if there are more than Leases
 }
 
-// reading is what a reader knows of the writer beside which it reads: the one of the same owner. In Redis the reader
+// reading is a reader's knowledge of the writer beside which it reads: the one of the same owner. In Redis the reader
 // then has the writer's number, as one Redisson thread would be both. Otherwise numbers are never reused, because a
 // command without a reply may run later. So after such a command the next reader gets a new number.
 //

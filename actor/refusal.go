@@ -16,7 +16,7 @@ type refusal struct {
 
 // refused is a part of a queue that is rejected for the same reason.
 type refused struct {
-	last       *Request
+	last       *Request // the last request of the part
 	err, cause error
 	alone      bool // only requests for this lock alone; others go on waiting
 	bounded    bool // only requests posted until that time
