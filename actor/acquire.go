@@ -3,15 +3,15 @@ package actor
 import "time"
 
 const (
-	// ThreadOwner is set in owner numbers that a caller chose to keep from lock to lock. All others are
-	// made by a first grant and die with its last hold.
+	// ThreadOwner is set in owner numbers that a caller chose to keep for several locks. All others are made by a first
+	// grant and end with its last hold.
 	ThreadOwner = 1 << 63
-	// QuorumOwner is set besides in those of a quorum: they are kept for as long as it has the lock, or asks for it. Whoever
-	// else was given one has it from then on, and is a stranger when the quorum is over.
+	// QuorumOwner is set in addition in owner numbers of a quorum. They are valid while the quorum has the lock or asks
+	// for it. A caller that got such a number keeps it afterwards, but does not re-enter once the quorum is over.
 	QuorumOwner = 1 << 62
 )
 
-// acquire takes in somebody who wants the lock.
+// acquire handles a request for the lock.
 func (l *Lock) acquire(now time.Duration, r *Request, fx *Effects) {
 	r.lock = l
 	if l.phase == held && l.holds != nil && r.Owner != 0 && r.Owner == l.holds.Owner {
@@ -27,7 +27,7 @@ func (l *Lock) acquire(now time.Duration, r *Request, fx *Effects) {
 		case l.queue.empty():
 			x.begin(now)
 		case r.Once && x.trouble() == nil:
-			x.askAt = now // those before it sleep, and what they were told may be over
+			x.askAt = now // the requests before it sleep, and the reply for which they do may be outdated
 		}
 	}
 	l.queue.push(r)
@@ -42,15 +42,15 @@ func (l *Lock) acquire(now time.Duration, r *Request, fx *Effects) {
 	}
 }
 
-// refuses reports whether somebody who does not queue behind others can be refused without asking the server: this
-// engine has the lock, or had it just now and lets others come first, those of its own queue among them. What the
-// server said of another's lock is no reason: that may be over.
+// refuses reports whether a request that tries once can be rejected without asking the server. That is so if this
+// engine has the lock, or had it just now and yields to other engines. A reply about another holder's lock is no
+// reason, because it may be outdated.
 func (l *Lock) refuses(now time.Duration) bool {
 	x := l.rare
 	switch {
 	case l.phase == held:
 		return true
-	case l.queue.empty() || x != nil && x.trouble() == errTooLate: // it may be free: the leases of those who wait are too short
+	case l.queue.empty() || x != nil && x.trouble() == errTooLate: // it may be free: the leases of the waiters are too short
 		return false
 	case l.phase == free || l.phase == asking || l.phase == forcing:
 		return x != nil && (now < x.stepBack || x.trouble() != nil)
@@ -58,7 +58,7 @@ func (l *Lock) refuses(now time.Duration) bool {
 	return true
 }
 
-// refuseOnce refuses those who do not wait: somebody has the lock.
+// refuseOnce rejects the requests that try once: another owner has the lock.
 func (l *Lock) refuseOnce(now time.Duration, fx *Effects) {
 	if first := l.queue.first(); first != nil && first.Once {
 		l.refuseTaken(now, first, nil, fx)
@@ -66,14 +66,14 @@ func (l *Lock) refuseOnce(now time.Duration, fx *Effects) {
 	l.refuseTries(now, fx)
 }
 
-// refuseTaken refuses somebody because somebody else has the lock.
+// refuseTaken rejects a request because another owner has the lock.
 func (l *Lock) refuseTaken(now time.Duration, r *Request, cause error, fx *Effects) {
 	r.Settled = !l.mayBeGiven()
 	fx.Decide(now, r, ErrNotAcquired, cause)
 }
 
-// mayBeGiven reports whether the server may have given this engine the lock, or may yet, for all that is known: a question is under
-// way, or one had no answer.
+// mayBeGiven reports whether the server may have granted the lock to this engine, or may still do so. That is so if an
+// acquire is in flight, or if one got no reply.
 func (l *Lock) mayBeGiven() bool {
 	if x := l.rare; x != nil && (x.acquiring || len(x.ghosts()) != 0) {
 		return true
@@ -81,8 +81,8 @@ func (l *Lock) mayBeGiven() bool {
 	return l.phase == asking && l.flight != None && l.wants&departed != 0
 }
 
-// eachOnce calls f for those of the queue who do not wait: the first of it, which is not noted, and those who came behind
-// others. None of the others is looked at.
+// eachOnce calls f for the requests of the queue that try once. These are the first of the queue, which is not
+// recorded, and the recorded ones behind others. It does not scan the queue.
 func (l *Lock) eachOnce(f func(*Request)) {
 	if first := l.queue.first(); first != nil && first.Once {
 		f(first)
@@ -95,7 +95,7 @@ func (l *Lock) eachOnce(f func(*Request)) {
 	}
 }
 
-// TurnAway refuses somebody who does not queue behind others.
+// TurnAway rejects a request that tries once: with ErrUnavailable if the last try failed, otherwise with ErrNotAcquired.
 func (l *Lock) TurnAway(now time.Duration, r *Request, fx *Effects) {
 	if l.rare != nil && l.rare.trouble() != nil {
 		fx.Decide(now, r, ErrUnavailable, l.rare.trouble())
@@ -104,7 +104,7 @@ func (l *Lock) TurnAway(now time.Duration, r *Request, fx *Effects) {
 	l.refuseTaken(now, r, nil, fx)
 }
 
-// begin forgets what was known for those who waited before: whoever comes first asks for itself.
+// begin resets what was known for earlier waiters: the next request asks the server itself.
 func (x *rare) begin(now time.Duration) {
 	x.answered = false
 	x.polls(now)
@@ -113,12 +113,12 @@ func (x *rare) begin(now time.Duration) {
 	}
 	ready := max(now, x.stepBack)
 	if t := x.troubles; t != nil && t.last != nil {
-		ready = min(x.askAt, max(now+t.backoff, x.stepBack)) // no later than the pause, whatever lease was slept out before
+		ready = min(x.askAt, max(now+t.backoff, x.stepBack)) // no later than the pause, whatever lease was waited for before
 	}
 	x.askAt = ready
 }
 
-// reenter grants at once what the confirmed lease covers; a longer lease takes a round trip first.
+// reenter grants a re-entry at once if the confirmed lease covers it; a longer lease takes a round trip first.
 func (l *Lock) reenter(now time.Duration, r *Request, fx *Effects) {
 	if l.reentered(now, r, fx) {
 		return
@@ -128,7 +128,7 @@ func (l *Lock) reenter(now time.Duration, r *Request, fx *Effects) {
 	}
 }
 
-// reentered reports whether a re-entry has its verdict. If not it waits for a round trip.
+// reentered reports whether a re-entry got its result. If not, it is queued for a round trip.
 func (l *Lock) reentered(now time.Duration, r *Request, fx *Effects) bool {
 	if l.reentersNow(now, r, fx) {
 		return true
@@ -137,10 +137,10 @@ func (l *Lock) reentered(now time.Duration, r *Request, fx *Effects) bool {
 	return false
 }
 
-// reentersNow gives a re-entry its verdict if that takes no round trip, and reports whether it did.
+// reentersNow gives a re-entry its result if that takes no round trip, and reports whether it did.
 func (l *Lock) reentersNow(now time.Duration, r *Request, fx *Effects) bool {
 	if r.Lease == 0 && l.spent(now, fx) {
-		fx.Decide(now, r, ErrLost, errMaxHold) // its owner is there only by a lease of its own
+		fx.Decide(now, r, ErrLost, errMaxHold) // its owner has the lock only by a fixed lease
 		return true
 	}
 	fits := r.Lease == 0 || now+believed(r.Lease) <= l.until
@@ -155,14 +155,14 @@ func (l *Lock) reentersNow(now time.Duration, r *Request, fx *Effects) bool {
 	return false
 }
 
-// reunite lets all who wait as the owner that was just granted the lock re-enter: the first may wait for them before it
-// unlocks. Of a kind with claims they wait for claims of their own, which the coordinator knows. Without one that waits
-// nobody is looked at.
+// reunite lets all requests re-enter that wait as the owner which was just granted the lock. This is necessary because
+// the first hold may wait for them before it unlocks. For kinds with per-request locks those requests wait at other
+// Locks, which the coordinator knows. Without such a request the queue is not scanned.
 func (l *Lock) reunite(now time.Duration, fx *Effects) {
 	owner := l.holds.Owner
 	switch {
 	case l.kind.Claims():
-		l.rejoin(now, fx) // they were re-entering when their owner lost it, and a claim has no other queue
+		l.rejoin(now, fx) // they were re-entering when their owner lost it, and a per-request lock has no other queue
 		if owner&ThreadOwner != 0 || l.besideWriter() {
 			fx.Reunites = append(fx.Reunites, Reunite{l, owner})
 		}
@@ -174,7 +174,8 @@ func (l *Lock) reunite(now time.Duration, fx *Effects) {
 	}
 }
 
-// stands takes in somebody who came to the queue. The first of it is noted with the second, because mostly nobody follows.
+// stands records a request that joined the queue. The first of the queue is recorded with the second, because mostly
+// there is no second.
 func (l *Lock) stands(r *Request) {
 	if r.next == r {
 		return
@@ -191,7 +192,7 @@ func (l *Lock) stands(r *Request) {
 	}
 }
 
-// try notes somebody who does not wait, once.
+// try records a request that tries once; a second call for it moves it to the end.
 func (x *rare) try(r *Request) {
 	if x.tries == nil {
 		x.tries = &tries{}
@@ -200,7 +201,7 @@ func (x *rare) try(r *Request) {
 	x.tries.add(r)
 }
 
-// left takes in that somebody left the queue.
+// left removes the records of a request that left the queue.
 func (x *rare) left(r *Request, q *line) {
 	if r.Once && x.tries != nil {
 		x.tries.remove(r)
@@ -218,20 +219,20 @@ func (x *rare) left(r *Request, q *line) {
 	}
 }
 
-// tidyTries lets go of a roster that is empty.
+// tidyTries drops an empty roster.
 func (x *rare) tidyTries() {
 	if x.tries.len() == 0 && x.tries.refusing == nil {
 		x.tries = nil
 	}
 }
 
-// waiters are those who wait as one owner, and how many of them are a quorum's own requests.
+// waiters is the set of requests that wait as one owner; own counts those that a quorum makes itself.
 type waiters struct {
 	roster
 	own int
 }
 
-// waitersOf are those of a queue, by their owners.
+// waitersOf maps owners to their requests in a queue.
 type waitersOf map[uint64]*waiters
 
 func (o waitersOf) add(r *Request) {
@@ -258,7 +259,8 @@ func (o waitersOf) remove(r *Request) {
 	}
 }
 
-// ownersWaiting is who waits as which owner. The queue is gone through once until it is empty.
+// ownersWaiting returns the requests of the queue by owner. The first call scans the queue; the index is then kept
+// until the queue is empty.
 func (l *Lock) ownersWaiting() waitersOf {
 	x := l.withRare()
 	if x.owners == nil {
@@ -272,7 +274,7 @@ func (l *Lock) ownersWaiting() waitersOf {
 	return x.owners
 }
 
-// waitingAs are those of the queue who wait as an owner.
+// waitingAs returns the requests of the queue that wait as an owner.
 func (l *Lock) waitingAs(owner uint64) []*Request {
 	if l.queue.empty() {
 		return nil
@@ -283,7 +285,7 @@ func (l *Lock) waitingAs(owner uint64) []*Request {
 	return nil
 }
 
-// waits reports whether anybody of the queue waits as an owner; own: as a quorum's own request.
+// waits reports whether a request of the queue waits as an owner. With own, only a quorum's own requests count.
 func (l *Lock) waits(owner uint64, own bool) bool {
 	if l.queue.empty() {
 		return false
@@ -292,11 +294,11 @@ func (l *Lock) waits(owner uint64, own bool) bool {
 	return w != nil && (!own || w.own > 0)
 }
 
-// Waiting is somebody who waits for the claim as that owner, of those who begin one with it; nil if nobody does. They all
-// wait as one owner.
+// Waiting returns a request that waits for the per-request lock as that owner; nil if there is none. All requests that
+// wait at such a lock have the same owner.
 func (l *Lock) Waiting(owner uint64) *Request {
 	if l.phase == held && l.holds != nil {
-		return nil // whoever ends one may be kept there until the release is answered
+		return nil // while ending, holds keeps the last hold until the release gets its reply
 	}
 	if r := l.queue.first(); r != nil && r.Owner == owner {
 		return r
@@ -304,7 +306,7 @@ func (l *Lock) Waiting(owner uint64) *Request {
 	return nil
 }
 
-// rejoins takes over from another claim a request of the owner who has this one.
+// rejoins takes over a request of this lock's owner from another per-request lock.
 func (l *Lock) rejoins(now time.Duration, r *Request, fx *Effects) {
 	r.line.remove(r)
 	r.lock = l
@@ -315,8 +317,8 @@ func (l *Lock) rejoins(now time.Duration, r *Request, fx *Effects) {
 	l.queue.push(r)
 }
 
-// RefuseUpgrades refuses those who wait to write as an owner who reads: they would wait for themselves.
-// The queue is gone through only if there is one. It reports whether there was.
+// RefuseUpgrades rejects requests that wait to write as an owner that reads: they would wait for themselves. It reports
+// whether there were any. Without one the queue is not scanned.
 func (l *Lock) RefuseUpgrades(now time.Duration, owner uint64, fx *Effects) bool {
 	if l.kind != Write || l.CountOf(owner, now) > 0 || !l.waits(owner, false) {
 		return false
@@ -327,7 +329,7 @@ func (l *Lock) RefuseUpgrades(now time.Duration, owner uint64, fx *Effects) bool
 	return true
 }
 
-// rejoin lets those of the queue re-enter whose owner has the lock.
+// rejoin lets the requests of the queue re-enter that have the lock's owner.
 func (l *Lock) rejoin(now time.Duration, fx *Effects) {
 	owner := l.holds.Owner
 	if owner == 0 {
@@ -339,7 +341,7 @@ func (l *Lock) rejoin(now time.Duration, fx *Effects) {
 	}
 }
 
-// patience is how long a re-entry waits for its round trip; 0 is as long as its caller likes.
+// patience returns how long a re-entry waits for its round trip; 0: no limit besides the caller's own.
 func (l *Lock) patience(r *Request, fx *Effects) time.Duration {
 	if r.Once {
 		return fx.Config.Timeout
@@ -347,7 +349,7 @@ func (l *Lock) patience(r *Request, fx *Effects) time.Duration {
 	return r.Wait
 }
 
-// grant gives the lock to a request. fixed is when its own lease ends, 0 if it is watched.
+// grant gives the lock to a request. fixed is the end of its own lease; 0: it is watched.
 func (l *Lock) grant(now time.Duration, r *Request, fixed time.Duration, fx *Effects) {
 	first := l.holds == nil
 	l.give(now, r.Hold, r.Owner, r.Own, fixed, fx)
@@ -361,8 +363,8 @@ func (l *Lock) grant(now time.Duration, r *Request, fixed time.Duration, fx *Eff
 	}
 }
 
-// keeps reports whether a first grant to that owner leaves it its number, and does not make another one. That of a quorum stays
-// only with a request of its own: with this one, or with one that waits and re-enters then.
+// keeps reports whether a first grant leaves the owner its number instead of making a new one. A quorum's number stays
+// only with a request of the quorum itself: with this one, or with one that waits and re-enters then.
 func (l *Lock) keeps(owner uint64, own bool, fx *Effects) bool {
 	switch {
 	case l.besideWriter():
@@ -403,7 +405,7 @@ func (l *Lock) give(now time.Duration, h *Hold, owner uint64, own bool, fixed ti
 	l.add(h, fx)
 }
 
-// fence makes the last token that of a new owner. One that comes after the grant is the next owner's.
+// fence makes the latest token the new owner's. A token that comes after the grant is the next owner's.
 func (l *Lock) fence() {
 	if l.protocol().tokens {
 		x := l.withRare().withLeases()
@@ -411,7 +413,7 @@ func (l *Lock) fence() {
 	}
 }
 
-// leaseOf is the lease a request needs when it becomes the owner.
+// leaseOf returns the lease that a request needs when it becomes the owner.
 func (fx *Effects) leaseOf(r *Request) time.Duration {
 	if r.Lease != 0 {
 		return r.Lease
@@ -422,7 +424,7 @@ func (fx *Effects) leaseOf(r *Request) time.Duration {
 	return fx.Config.Lease
 }
 
-// ask tries to take the lock for the first in the queue, if it is time.
+// ask sends an acquire for the first request of the queue, if it is time.
 func (l *Lock) ask(now time.Duration, fx *Effects) {
 	r := l.queue.first()
 	if r == nil {
@@ -458,7 +460,7 @@ func (l *Lock) ask(now time.Duration, fx *Effects) {
 	l.emit(fx, c)
 }
 
-// acquired takes in what became of a question.
+// acquired handles the result of an acquire.
 func (l *Lock) acquired(now time.Duration, m *Message, fx *Effects) {
 	switch m.Reply.Status {
 	case Done:
@@ -473,7 +475,7 @@ func (l *Lock) acquired(now time.Duration, m *Message, fx *Effects) {
 			x.polls(now)
 			x.took(now)
 			if x.reading != nil && m.Command.Reads == nil {
-				x.reading.over = true // no other writes
+				x.reading.over = true // no other owner writes
 			}
 		}
 		if !m.Reply.replicated(fx) {
@@ -501,15 +503,15 @@ func (l *Lock) acquired(now time.Duration, m *Message, fx *Effects) {
 	}
 }
 
-// tokened takes in the token that came with an answer.
+// tokened stores the fencing token of a reply.
 func (l *Lock) tokened(reply *Reply) {
 	if reply.Token != 0 {
 		l.withRare().withLeases().token = reply.Token
 	}
 }
 
-// granted hands a tenure that was just taken to the first of the queue, if its lease is what that one
-// needs; otherwise passOn confirms it first.
+// granted hands a tenure that was just acquired to the first request of the queue, if it has the lease that this
+// request needs. Otherwise passOn confirms it first.
 func (l *Lock) granted(now time.Duration, m *Message, fx *Effects) {
 	r := l.queue.first()
 	forced := l.rare != nil && !l.rare.forces.empty()
@@ -518,11 +520,11 @@ func (l *Lock) granted(now time.Duration, m *Message, fx *Effects) {
 	}
 }
 
-// pastShort is how many callers are passed over at most to find one with a longer lease.
+// pastShort is the maximum number of requests that are passed over to find one with a longer lease.
 const pastShort = 1 << 10
 
-// pauseLate is the pause that came before this try, if the answer before it was too late as well; else 0. It is asked for
-// before a confirmation, which forgets it, also where that comes too late itself.
+// pauseLate returns the pause before this try if the previous reply was too late as well; else 0. It must be called
+// before confirm, which resets the pause, even for a reply that is too late itself.
 func (l *Lock) pauseLate() time.Duration {
 	if l.rare == nil || l.rare.trouble() != errTooLate {
 		return 0
@@ -530,9 +532,9 @@ func (l *Lock) pauseLate() time.Duration {
 	return l.rare.troubles.backoff
 }
 
-// tooLate takes in an answer that came after its own lease, which is no grant, and after which pause. The pauses grow. The
-// second in a row is no stall: a lease that is shorter than the way to the server would keep all others of this engine from
-// the lock, so a caller with a longer one comes first.
+// tooLate handles a reply that came after the validity of its own lease, which is no grant; pause is the one before
+// this try. The pauses grow. Two late replies in a row are no stall. A lease shorter than the way to the server would
+// keep all other callers of this engine from the lock. So a request with a longer lease goes first.
 func (l *Lock) tooLate(now, pause, lease time.Duration, fx *Effects) {
 	x := l.withRare()
 	t := x.withTroubles()
@@ -541,7 +543,7 @@ func (l *Lock) tooLate(now, pause, lease time.Duration, fx *Effects) {
 	if pause == 0 {
 		return
 	}
-	first := l.queue.first() // not who asked, if that one has left
+	first := l.queue.first() // not the request that the command was for, if that one has left
 	for r, left := l.queue.first(), pastShort; r != nil && left > 0; r, left = l.queue.behind(r), left-1 {
 		if fx.leaseOf(r) <= lease {
 			continue
@@ -554,7 +556,7 @@ func (l *Lock) tooLate(now, pause, lease time.Duration, fx *Effects) {
 	}
 }
 
-// refused takes in that the server does not want to answer: for now, or for good.
+// refused handles a rejection by the server, temporary or permanent.
 func (l *Lock) refused(now time.Duration, reply *Reply, fx *Effects) {
 	if !l.protocol().queues {
 		l.endTenure(now, fx)

@@ -16,7 +16,7 @@ func TestUncontendedPairTakesTwoCommandsAndLeavesNothing(t *testing.T) {
 		5s    A?          → not held
 		+1ms  #1 released → A unlocked
 		+0s   next        → never
-		// and again, as another tenure
+		// asked again, as another tenure
 		+1s   A locks     → acquire #2 30s
 		+1ms  #2 granted  → A granted 29.689s
 		+1ms  A unlocks   → A over; release #2
@@ -24,7 +24,8 @@ func TestUncontendedPairTakesTwoCommandsAndLeavesNothing(t *testing.T) {
 	`)
 }
 
-// A lease counts from before its command leaves, less one per cent (at most 1 s), less two ticks of 5 ms, 1 ms below 1 s.
+// The validity of a lease counts from before its command leaves. It is the lease minus 1 % (at most 1 s) and minus two
+// ticks of 5 ms, or of 1 ms below 1 s.
 func TestLeaseIsBelievedForLessThanTheServerKeepsIt(t *testing.T) {
 	for lease, granted := range map[string]string{
 		"10s": "9.79s", "100ms": "0s", "200ms": "96ms", "999ms": "887.01ms", "1s": "880ms", "1h": "59m58.89s",
@@ -72,7 +73,7 @@ func TestAnswerAfterItsOwnLeaseIsNoGrant(t *testing.T) {
 	`)
 }
 
-// A lease that is shorter than the way to the server is asked for ever more rarely.
+// A lease that is shorter than the way to the server is tried at growing intervals.
 func TestThePausesGrowWhileAnswersComeAfterTheirLease(t *testing.T) {
 	talk(t, `
 		0s          A locks lease 20ms → acquire #1 20ms
@@ -85,7 +86,7 @@ func TestThePausesGrowWhileAnswersComeAfterTheirLease(t *testing.T) {
 		+30ms       #3 granted         → release #3
 		+1ms        #3 released        → nothing
 		+18ms..+40ms timer             → acquire #4 20ms
-		// after a grant it begins anew
+		// after a grant the intervals start again
 		+1ms        #4 granted         → A granted 16.8ms
 		+1ms        A unlocks          → A over; release #4
 		+1ms        #4 released        → A unlocked
@@ -100,7 +101,7 @@ func TestThePausesGrowWhileAnswersComeAfterTheirLease(t *testing.T) {
 	`)
 }
 
-// A caller whose lease is too short for the way to the server keeps none of its engine from the lock.
+// A caller with a lease too short for the way to the server keeps no other caller of its engine from the lock.
 func TestALeaseThatIsTooShortHoldsUpOnlyItsCaller(t *testing.T) {
 	t.Run("and not who waits, in their order", func(t *testing.T) {
 		talk(t, `
@@ -181,18 +182,19 @@ func TestTryLockNeitherQueuesNorOvertakes(t *testing.T) {
 		1ms     B locks once      → nothing
 		2ms     #1 granted        → A granted 29.688s; B lock not acquired
 		+1ms    B locks once      → B lock not acquired
-		// somebody waits: also once the holder is gone
+		// with a waiter in the queue: also once the holder is gone
 		+1ms    C locks           → listen
 		+0s     A unlocks         → A over; C granted 29.686s; A unlocked
 		+1ms    C unlocks         → C over; release #1
 		+1ms    #1 released       → C unlocked
 		+248ms  timer             → leave
 
-		// of a stranger's lock it tells at once
+		// of another process's lock, a reply decides at once
 		+1s     D locks once      → acquire #2 30s
 		+1ms    #2 taken 20s x:1  → D lock not acquired
 
-		// with waiters in front it asks at once, whatever they were told, and does not get the lock that is free now
+		// with waiters in front it asks at once, whatever replies they got, and does not get the lock if that is free
+		// now
 		+1s     E locks           → acquire #3 30s
 		+1ms    #3 taken 1h x:1   → listen
 		+1ms    D locks once      → acquire #4 30s
@@ -206,7 +208,8 @@ func TestTryLockNeitherQueuesNorOvertakes(t *testing.T) {
 	`)
 }
 
-// It asks for itself as long as the channel is kept, and does not wait for the TTL that others were told.
+// The new caller asks the server itself while the subscription is kept, and does not wait for a TTL from an earlier
+// reply.
 func TestTryLockIsNotHeldUpByTheTTLOfEarlierWaiters(t *testing.T) {
 	talk(t, `
 		0s     A locks          → acquire #1 30s
@@ -230,8 +233,8 @@ func TestTryLockOnASilentServerEndsAfterTimeout(t *testing.T) {
 	`)
 }
 
-// ErrNotAcquired is somebody else's lock until the wait ended; ErrUnavailable is no answer at all, or a
-// last try that failed.
+// ErrNotAcquired means that the lock had another holder until the wait ended; ErrUnavailable means no reply at all, or
+// that the last try failed.
 func TestEndOfAWaitSaysWhetherTheLockWasTakenOrTheServerSilent(t *testing.T) {
 	t.Run("taken", func(t *testing.T) {
 		talk(t, `
@@ -323,7 +326,7 @@ func TestEndOfAWaitSaysWhetherTheLockWasTakenOrTheServerSilent(t *testing.T) {
 	})
 }
 
-// A release or a hand-on of this engine's own is under way when the wait ends: the server has answered all along.
+// A release or a handoff of this engine's own is in flight when the wait ends: the server has replied all along.
 func TestEndOfAWaitBetweenTwoHoldersOfThisEngineIsNotAnOutage(t *testing.T) {
 	t.Run("handed on", func(t *testing.T) {
 		talk(t, `
@@ -433,10 +436,10 @@ func TestUnansweredAcquireIsAskedAgainAsTheSameTenure(t *testing.T) {
 		1s     #1 unanswered broken → acquire #1 30s
 		1.5s   #1 unanswered broken → acquire #1 30s
 		2s     #1 granted           → A granted 29.19s
-		// it may still run at any time, so it is not handed on
+		// it may still run at any time, so the tenure is not handed off
 		3s     B locks              → listen
 		4s     A unlocks            → A over; release #1
-		// and after its end it may bring the tenure back
+		// and after the tenure's end it may bring the tenure back
 		+1ms   #1 released          → acquire #2 30s ghosts [1]; release #1; A unlocked
 		+1ms   #1 gone              → nothing
 		+1ms   #2 granted           → B granted 29.688s
@@ -448,7 +451,7 @@ func TestUnansweredAcquireIsAskedAgainAsTheSameTenure(t *testing.T) {
 	`)
 }
 
-// From then on it is believed for at most its last confirmation plus the shortest unanswered lease.
+// From then on the tenure is valid for at most its last confirmation plus the shortest lease without a reply.
 func TestLateCopyWithAShorterLeaseDoesNotOutliveBelief(t *testing.T) {
 	talk(t, `
 		0s     A locks lease 1s wait 500ms → acquire #1 1s
@@ -467,7 +470,7 @@ func TestLateCopyWithAShorterLeaseDoesNotOutliveBelief(t *testing.T) {
 	`)
 }
 
-// A tenure asked for with a lease that its next owner cannot use, and that no confirmation can make longer, is given back.
+// A tenure acquired with a lease that its next owner cannot use, and that no confirmation can make longer, is released.
 func TestTenureThatNoConfirmationCanCoverIsGivenBack(t *testing.T) {
 	talk(t, `
 		0s     A locks lease 1s wait 500ms → acquire #1 1s

@@ -11,8 +11,8 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// The whole point of a watchdog: how many commands a lock sends when nothing happens to it. A true server
-// answers each after a millisecond, for ten seconds.
+// The number of commands that a lock sends while nothing happens to it, in ten seconds. An honest server replies to
+// each after a millisecond.
 func TestALockThatNothingHappensToIsQuiet(t *testing.T) {
 	for _, test := range []struct {
 		name   string
@@ -32,7 +32,7 @@ func TestALockThatNothingHappensToIsQuiet(t *testing.T) {
 			play: []string{"+1ms A locks", "+1ms B locks", "+1ms C locks", "+1ms A unlocks"},
 		},
 		{
-			name: "handed on, with nobody in the queue", least: 2, most: 3,
+			name: "handed on, with an empty queue", least: 2, most: 3,
 			play: []string{"+1ms A locks", "+1ms B locks", "+1ms A unlocks"},
 		},
 		{
@@ -53,11 +53,11 @@ func TestALockThatNothingHappensToIsQuiet(t *testing.T) {
 		},
 		{name: "waiting for a stranger", play: []string{"+1ms A locks", "+1ms B locks"}, holder: "x:1", least: 1, most: 1},
 		{
-			name: "waiting for a stranger whose key never expires", least: 20, most: 41, play: []string{"+1ms A locks"}, holder: "x:1",
+			name: "waiting for another holder with a key that never expires", least: 20, most: 41, play: []string{"+1ms A locks"}, holder: "x:1",
 			odd: func(_ *actor.Command, r *actor.Reply) { r.TTL = -1 },
 		},
 		{
-			name: "waiting for a stranger whose key is about to expire", least: 200, most: 400, play: []string{"+1ms A locks"}, holder: "x:1",
+			name: "waiting for another holder with a key about to expire", least: 200, most: 400, play: []string{"+1ms A locks"}, holder: "x:1",
 			odd: func(_ *actor.Command, r *actor.Reply) { r.TTL = 0 },
 		},
 		{

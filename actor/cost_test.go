@@ -11,13 +11,13 @@ import (
 	"github.com/lockwheel/lockwheel/wheel"
 )
 
-// issue 2, bars: 100 000 watched locks, under 300 bytes of live heap each. This is the part of the actor.
+// 100 000 watched locks need less than 300 bytes of live heap each. This is the part of package actor.
 func TestLockIsSmall(t *testing.T) {
 	require.LessOrEqual(t, unsafe.Sizeof(actor.Lock{}), uintptr(128))
 	require.LessOrEqual(t, unsafe.Sizeof(actor.Lock{})+unsafe.Sizeof(actor.Hold{}), uintptr(200))
 }
 
-// An uncontended pair, in the steady state of an engine that uses its locks and calls again.
+// An uncontended pair of calls, in the steady state of an engine that reuses its locks and calls.
 func TestUncontendedPairAllocatesNothing(t *testing.T) {
 	timers, err := wheel.New[actor.Sleeper](time.Millisecond, wheel.Config{})
 	require.NoError(t, err)
@@ -61,7 +61,7 @@ func TestUncontendedPairAllocatesNothing(t *testing.T) {
 	require.Zero(t, testing.AllocsPerRun(runs, pair))
 }
 
-// A renewal of an uncontended lock costs no memory that stays, and allocates nothing.
+// A renewal of an uncontended lock keeps no memory and allocates nothing.
 func TestRenewalAllocatesNothing(t *testing.T) {
 	s := newStage(t, usual())
 	s.play("0s A locks", "1ms #1 granted")

@@ -2,16 +2,16 @@ package actor
 
 import "time"
 
-// deadline is a moment of a hold.
+// deadline is a time at which something happens to a hold.
 type deadline struct {
 	at   time.Duration
 	hold *Hold
 }
 
-// deadlines are a binary heap: the least comes first. A moment that a hold has no longer goes when it comes to the top.
+// deadlines is a binary min-heap. An outdated entry is removed when it reaches the top.
 type deadlines []deadline
 
-// first is the least of those that are still so.
+// first returns the earliest entry that is still current by is, and removes outdated ones before it.
 func (q *deadlines) first(is func(deadline) bool) (d deadline, some bool) {
 	for len(*q) > 0 {
 		if d = (*q)[0]; is(d) {
@@ -34,7 +34,7 @@ func (q *deadlines) push(d deadline) {
 	}
 }
 
-// pop takes the first out.
+// pop removes the first entry.
 func (q *deadlines) pop() {
 	last := len(*q) - 1
 	d := (*q)[last]

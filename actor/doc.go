@@ -1,26 +1,40 @@
-// Package actor holds the lock's state machine: pure, without a clock, I/O or a goroutine.
+// Package actor implements one lock's state machine. It is pure: it has no clock, no I/O and no goroutine.
 //
-// A [Lock] is one name as one engine sees it. Its one door is [Lock.Step]: a message and the time go
-// in, and [Effects] come out — commands for Redis, verdicts for callers, subscriptions, timers. Moments
-// are durations since the engine's start, on a clock that never goes back.
+// A [Lock] is one name as one engine sees it. All input goes through [Lock.Step], which takes a message and the current
+// time. Output is appended to [Effects]: commands for Redis, results for callers, subscriptions and timers. Times are
+// durations since the engine's start, on a monotonic clock.
 //
-// A tenure is one stretch of this engine having the lock in Redis; its number is never reused, so
-// whatever is late or sent twice is told apart by a number and never by timing. An owner is who may
-// re-enter inside this process; a tenure can pass through many owners.
+// The coordinator of package engine uses it like this:
 //
-//	Free ──ask──▶ Asking ──granted──▶ Held ──last hold ends──▶ Ending ──released──▶ Free
-//	 ▲               │                 │ ▲
-//	 └───refused─────┘                 └─┘ handed on to the next of this engine's queue
+//  1. [Effects.Admit] registers a new [Request]; the coordinator finds or makes the Lock of its key.
+//  2. [Lock.Step] handles the request, and later each reply, notification and expired timer.
+//  3. After each step the coordinator takes what the step appended: it sends the commands, delivers the results and
+//     changes subscriptions.
+//  4. Before a command leaves, [Lock.Leaves] reports whether the lock still wants it.
+//  5. A Lock that is [Lock.Idle] can be forgotten: [Lock.Finish] empties it.
 //
-// A tenure has at most one command under way. After each message, settle compares what is wanted with
-// what is under way and sends the next command: nothing is sent anywhere else. That level-triggered
-// shape is what makes lost, late and doubled answers dull.
+// A tenure is one acquisition of the key in Redis by this engine. Its number is half of the holder id and is normally
+// not reused: late or duplicate replies are recognized by number, never by timing. (A reader beside its owner's write
+// has the writer's number, see [Lock.Beside].) An owner is the identity that may re-enter inside this process. A tenure
+// can pass through many owners.
 //
-// A request for several locks at once ([Joint]) stands in the queue of one of them; when its turn comes, the
-// coordinator claims all of them for one question, and the answer makes each of them held, or none.
+//	Free ──acquire──▶ Asking ──granted──▶ Held ──last hold ends──▶ Ending ──released──▶ Free
+//	 ▲                  │                  │ ▲
+//	 └─────rejected─────┘                  └─┘ handed off to the next request in this engine's queue
 //
-// That is the plain lock. What kinds of lock share (requests, holds, belief, renewal, ghosts, waiting) has a
-// file each; what they differ in is a table: which commands they send, whether a grant comes with a token,
-// whether each first grant is a claim with a Lock of its own, whether a tenure queues at the server while it
-// is asking, where it listens.
+// A tenure has at most one command in flight. After each message, settle reconciles: it compares what is wanted with
+// what is in flight and sends the next command. Commands are sent nowhere else. This level-triggered design makes lost,
+// late and duplicate replies harmless.
+//
+// A request for several locks ([Joint]) waits in the queue of one of them. When it is at the head of that queue, the
+// coordinator reserves all the locks for one command. The reply makes all of them held, or none.
+//
+// What all kinds of lock share has one file per topic: requests, holds, validity, renewal, orphans, waiting. What they
+// differ in is a table (protocol):
+//
+//   - which commands they send,
+//   - whether a grant comes with a fencing token,
+//   - whether each first grant has a Lock of its own (a per-request lock: fair locks and readers),
+//   - whether a tenure waits in a queue on the server while it is asking,
+//   - on which channel notifications arrive.
 package actor

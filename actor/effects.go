@@ -9,131 +9,137 @@ import (
 	"github.com/lockwheel/lockwheel/wheel"
 )
 
-// Config is what an engine's options come to. Durations are positive unless it says otherwise.
+// Config is the engine's configuration. Durations are positive unless the field says otherwise.
 type Config struct {
-	ID         string        // the engine's UUID: every holder's id on the wire begins with it
-	Lease      time.Duration // of a watched lock
-	Renew      time.Duration // after its last confirmation a watched lock is renewed
-	Spread     time.Duration // or up to that much earlier, so that locks taken together are not renewed together; 0: not
+	ID         string        // the engine's UUID: every holder id on the wire begins with it
+	Lease      time.Duration // lease of a watched lock
+	Renew      time.Duration // renewal interval of a watched lock, since its last confirmation
+	Spread     time.Duration // renewals come up to this much earlier, to spread locks that were taken together; 0: no spreading
 	Timeout    time.Duration // of one round trip
-	MaxHold    time.Duration // 0: no bound
-	HandoffMax int           // grants while others listen; negative: never handed on
-	HandoffFor time.Duration
-	FairWait   time.Duration // how long a place in a fair lock's queue lives at most without being kept up
-	Poll       bool          // who waits asks again and again, and never listens
-	Replicas   int           // that must have a grant; 0: not asked
-	ReplicaFor time.Duration // how long they are waited for
+	MaxHold    time.Duration // longest time that an owner's lock is renewed; 0: no bound
+	HandoffMax int           // grants by handoff while other engines wait; negative: never hand off
+	HandoffFor time.Duration // longest time of handoffs while other engines wait
+	FairWait   time.Duration // how long a place in a fair queue lives at most without being refreshed
+	Poll       bool          // waiters poll and never subscribe
+	Replicas   int           // replicas that must have a grant; 0: replicas are not asked
+	ReplicaFor time.Duration // how long to wait for them
 	Seed       uint64        // of the jitter
 
-	MaxWaiting        int // locks asked for without a verdict, of the engine; 0: no bound
-	MaxWaitingPerLock int // callers who wait for one name; 0: no bound
+	MaxWaiting        int // locks that undecided requests of the engine ask for; 0: no bound
+	MaxWaitingPerLock int // callers that wait for one name; 0: no bound
 }
 
-// Late is how long after it left a command that takes a place in a queue may take effect at the latest. By then a dead
+// Late returns how long after it left a command that takes a queue place may still take effect. Within that time a dead
 // connection has been noticed.
 func (c *Config) Late() time.Duration { return 2 * c.Timeout }
 
-// Sleeper is what a timer of the wheel wakes.
+// Sleeper is the target of a timer on the wheel.
 type Sleeper interface {
 	Wake(now time.Duration, fx *Effects)
 }
 
-// Ended is a hold's end, published after the turn.
+// Ended is the end of a hold, published after the turn.
 type Ended struct {
 	Hold  *Hold
 	Key   string
 	Err   error // ErrNotHeld, ErrLost or ErrClosed
 	Cause error
 	Held  time.Duration // since its owner's first grant
-	Known time.Duration // until when it is known to have been held
+	Known time.Duration // until when the hold is known to have been held
 }
 
-// Listening is a wish to hear a lock's channel, or no longer to.
+// Listening is a subscription change: On subscribes to a lock's channel, otherwise it unsubscribes.
 type Listening struct {
 	Lock    *Lock
 	Channel string
 	On      bool
 }
 
-// Reunite is a lock that was just granted to an owner who may wait elsewhere for the same name, or one that an owner lost
-// and waits for, who may have the other half of it.
+// Reunite asks the coordinator to check whether an owner waits for itself. Lock was just granted to Owner, which may
+// have other requests for the same name. Or Owner just lost Lock and waits for it, and may hold the other half.
 type Reunite struct {
 	Lock  *Lock
 	Owner uint64
 }
 
-// Numbered is a claim and a tenure of it, or one that it is to release.
+// Numbered is a per-request lock and a tenure that it has or has to release.
 type Numbered struct {
 	Lock   *Lock
 	Tenure uint64
 }
 
-// Stats counts what locks did. Gauges: now; counters: since the engine's start.
+// Stats counts the operations of locks. Held and Waiting are current values; the others are totals since the engine's
+// start.
 type Stats struct {
 	Held, Waiting                                      int64
 	Acquired, Refused, Released, Lost, Renewed, Handed uint64
-	Muted                                              uint64 // releases whose message the server refused
-	LostAtUnlock                                       uint64 // Released, and the server did not have it any more
-	Shed                                               uint64 // of those Refused: because as many waited as may
+	Muted                                              uint64 // releases after which the server rejected the PUBLISH
+	LostAtUnlock                                       uint64 // counted in Released, but the server did not have the lock any more
+	Shed                                               uint64 // counted in Refused: rejected because the limit of waiters was reached
 }
 
-// Step is what a lock was told, and how it stood before and after. By value, or every message would be
-// allocated for it.
+// Step records one step: the message, and the lock's phase before and after. It is passed by value, so that no message
+// escapes to the heap for it.
 type Step struct {
 	Lock          *Lock
 	Kind          Kind
-	Verb          Verb   // Answered: the command's
-	Status        Status // Answered
+	Verb          Verb   // Answered: the command's verb
+	Status        Status // Answered: the outcome
 	Before, After Phase
 }
 
-// Effects is what a turn comes to; steps append, the coordinator takes. Owned by the coordinator.
+// Effects collects what the steps of one turn produce: steps append, the coordinator takes. It also holds the engine's
+// counters and settings that steps read. It is owned by the coordinator and not safe for concurrent use.
 type Effects struct {
 	Config   Config
-	Wheel    *wheel.Wheel[Sleeper] // of requests, and of locks that this engine does not have
-	Leases   *wheel.Wheel[Sleeper] // of those that it has, and of those that it gives back
+	Wheel    *wheel.Wheel[Sleeper] // timers of requests, and of locks that this engine does not hold
+	Leases   *wheel.Wheel[Sleeper] // timers of locks that it holds or is releasing
 	Commands []Command
 	Verdicts []*Request
 	Ended    []Ended
 	Listen   []Listening
-	Ready    []*Request // for several locks, and it is their turn
-	Touched  []*Lock    // that a step of another lock changed: they are to be Nudged
-	Recalled []Verb     // of commands of the lock that stepped which were queued, and are not to leave any more
-	Reunites []Reunite  // locks of which an owner may wait for itself, since this step
-	Claimed  []*Lock    // claims that have another owner since this step
-	Numbered []Numbered // numbers that claims have since this step, or are to release
-	Refusing []*Lock    // of which callers are still to be refused; taken out by the coordinator
-	Undone   error      // why the lock that stepped gives a grant back that too few replicas have; nil: it does not
+	Ready    []*Request // requests for several locks that are at the head of their queue
+	Touched  []*Lock    // locks changed by the step of another lock: the coordinator sends them Nudged
+	Recalled []Verb     // verbs of queued commands of the lock that stepped which must not leave any more
+	Reunites []Reunite  // locks with an owner that may be waiting for itself since this step
+	Claimed  []*Lock    // per-request locks that have another owner since this step
+	Numbered []Numbered // tenures that per-request locks have since this step, or have to release
+	Refusing []*Lock    // locks with callers still to be rejected; the coordinator removes entries
+	Undone   error      // why the lock that stepped undoes a grant that too few replicas have; nil: it does not
 	Stats    Stats
 	Lag      RecentMax     // how late renewals were confirmed
 	Tenures  int           // locks in Redis for this engine, as far as is known
-	Unheard  int           // locks that are waited for, and whose channel is not listened to
-	Asking   int           // locks asked for without an answer yet
-	Wanted   int64         // locks that requests without a verdict are for
-	Doubted  time.Duration // confirmations sent before this moment do not count for grants
-	// Moved, unless it is nil, is when the master of a key became known: what was sent to another one before does not count either.
+	Unheard  int           // locks with waiters and without a subscription
+	Asking   int           // locks being acquired, without a final reply yet
+	Wanted   int64         // locks that undecided requests ask for
+	Doubted  time.Duration // confirmations sent before this time do not count for grants
+	// Moved returns when the master of a key became known: what was sent to another master before that does not count
+	// either. nil: Doubted alone counts.
 	Moved func(key string) time.Duration
-	// Expects, unless it is nil, is whether a quorum of that number waits for another claim on a key.
+	// Expects reports whether the quorum with that owner number waits for another Lock of the key. nil: no quorum does.
 	Expects func(key string, owner uint64) bool
-	// Scattered says that a message can go where this engine does not listen: who waits asks again every few seconds.
+	// Scattered says that a notification may be published where this engine does not listen: waiters also ask every few
+	// seconds.
 	Scattered bool
-	RoundTrip time.Duration // what one takes, lately
+	RoundTrip time.Duration // recent duration of a round trip
 	Draining  bool
 
-	Refusals, RefusalsMost int           // of callers in this turn who are refused very many at once, and how many that may be; 0: no bound
+	// Refusals counts the callers rejected in this turn where very many are rejected together; RefusalsMost is the
+	// limit, 0: none.
+	Refusals, RefusalsMost int
 	Soonest                time.Duration // no timer fires before
 
-	// Stepped, unless it is nil, is told of every step of a lock: for a simulation that must know what it
-	// has seen.
+	// Stepped is called for every step of a lock; nil: not called. The simulation uses it to measure which transitions
+	// it has seen.
 	Stepped func(Step)
 
-	watched       time.Duration // what is believed of Config.Lease
+	watched       time.Duration // validity of Config.Lease
 	moments       moments
 	tenure, owner uint64
 	random        *rand.Rand
 }
 
-// NewEffects prepares the effects of one engine, with one wheel for all.
+// NewEffects returns the effects of one engine. One wheel holds all timers.
 func NewEffects(config Config, timers *wheel.Wheel[Sleeper]) *Effects {
 	return &Effects{
 		Config:  config,
@@ -145,7 +151,7 @@ func NewEffects(config Config, timers *wheel.Wheel[Sleeper]) *Effects {
 	}
 }
 
-// Admit takes a request in. It comes before everything else that happens to it.
+// Admit registers a new request. It must be called before everything else that concerns the request.
 func (fx *Effects) Admit(now time.Duration, r *Request) {
 	r.posted = now
 	if r.Tag == Acquire {
@@ -154,7 +160,7 @@ func (fx *Effects) Admit(now time.Duration, r *Request) {
 	}
 }
 
-// Decide gives a request its one verdict. A second call for the same request does nothing.
+// Decide gives a request its result. Each request gets exactly one; a second call for the same request does nothing.
 func (fx *Effects) Decide(now time.Duration, r *Request, err, cause error) {
 	if r.Decided() {
 		return
@@ -178,24 +184,24 @@ func (fx *Effects) Decide(now time.Duration, r *Request, err, cause error) {
 	fx.Verdicts = append(fx.Verdicts, r)
 }
 
-// Clash refuses a request for a name that is in use as another kind of lock.
+// Clash rejects a request because the name is in use as another kind of lock.
 func (fx *Effects) Clash(now time.Duration, r *Request, is LockKind) {
 	fx.Decide(now, r, ErrKind, otherKind(is, r.Kind))
 }
 
-// Shed refuses a request because as many wait as may.
+// Shed rejects a request because the limit of waiters is reached.
 func (fx *Effects) Shed(now time.Duration, r *Request, cause error) {
 	fx.Stats.Shed += r.locks()
 	fx.Decide(now, r, ErrTooManyWaiters, cause)
 }
 
-// Limit bounds a request in time.
+// Limit sets the time at which a request times out.
 func (fx *Effects) Limit(r *Request, at time.Duration) {
 	r.timer.Value = r
 	fx.schedule(fx.Wheel, &r.timer, at)
 }
 
-// schedule sets a timer; the wheels of an engine have no limit and are never stopped while it steps.
+// schedule sets a timer. It cannot fail: the wheels have no limit and are never stopped while the engine steps.
 func (fx *Effects) schedule(on *wheel.Wheel[Sleeper], t *wheel.Timer[Sleeper], at time.Duration) {
 	if err := on.Schedule(t, at); err != nil {
 		panic("lockwheel: bug: " + err.Error())
@@ -207,7 +213,7 @@ func (fx *Effects) nextTenure() uint64 { fx.tenure++; return fx.tenure }
 
 func (fx *Effects) nextOwner() uint64 { fx.owner++; return fx.owner }
 
-// Own returns the tenure in a holder's id, if this engine made it.
+// Own returns the tenure in a holder id; ok is false if the id is not one of this engine's.
 func (fx *Effects) Own(holder string) (tenure uint64, ok bool) {
 	number, ok := strings.CutPrefix(holder, fx.Config.ID)
 	if !ok || number == "" || number[0] != ':' {
@@ -217,7 +223,7 @@ func (fx *Effects) Own(holder string) (tenure uint64, ok bool) {
 	return tenure, err == nil
 }
 
-// jitter spreads a wait over d to 2d.
+// jitter returns a random wait from d to 2d.
 func (fx *Effects) jitter(d time.Duration) time.Duration {
 	return d + time.Duration(fx.random.Int64N(int64(d)+1))
 }

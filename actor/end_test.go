@@ -2,7 +2,7 @@ package actor_test
 
 import "testing"
 
-// Refuse those who wait, and let the holders finish.
+// Drain rejects the waiters and lets the holders finish.
 func TestDrainRefusesTheWaitingAndLeavesTheHolders(t *testing.T) {
 	t.Run("a holder with a queue behind it", func(t *testing.T) {
 		talk(t, `
@@ -59,7 +59,7 @@ func TestDrainRefusesTheWaitingAndLeavesTheHolders(t *testing.T) {
 	})
 }
 
-// Every hold ends at once with ErrClosed, its key is left to its lease, and everybody is told.
+// Every hold ends at once with ErrClosed, its key is left to expire with its lease, and every waiter gets a result.
 func TestCloseEndsEverythingAtOnceAndSendsNothing(t *testing.T) {
 	t.Run("held, with all kinds of wishes", func(t *testing.T) {
 		talk(t, `

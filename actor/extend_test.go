@@ -7,7 +7,7 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// An extension succeeds only when the server has confirmed it and the hold still has it.
+// An extension succeeds only if the server has confirmed it and the hold still has it.
 
 func TestTwoExtensionsOfOneHoldAreConfirmedEachForItself(t *testing.T) {
 	t.Run("the later one gives up", func(t *testing.T) {
@@ -43,7 +43,7 @@ func TestTwoExtensionsOfOneHoldAreConfirmedEachForItself(t *testing.T) {
 	})
 }
 
-// What became of the last one is the verdict of those before it: its lease is the hold's.
+// The outcome of the last extension is the result of those before it: its lease is the hold's.
 func TestAnExtensionIsLostWithTheLaterOneThatCameTooLate(t *testing.T) {
 	talk(t, `
 		0s     A locks lease 1h      → acquire #1 1h0m0s
@@ -62,7 +62,7 @@ func TestAnExtensionIsLostWithTheLaterOneThatCameTooLate(t *testing.T) {
 	`)
 }
 
-// Past MaxHold an owner is there by leases of its own only: whoever gives the last one up gives the lock up.
+// Past MaxHold an owner has the lock only by fixed leases: an owner that gives the last one up loses the lock.
 func TestAHoldThatIsWatchedAgainAfterMaxHoldIsLost(t *testing.T) {
 	t.Run("at once", func(t *testing.T) {
 		talk(t, `

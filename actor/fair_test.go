@@ -121,11 +121,11 @@ func TestAFairWaiterThatLeavesTakesBackWhatItAdded(t *testing.T) {
 func TestAFairLockThatIsFreeAndAnothersTurnIsNotAskedForInAHotLoop(t *testing.T) {
 	talkOf(t, actor.Fair, `
 		0s             A locks                           → acquire #1 30s wait 5m0s
-		1ms            #1 taken 4m nobody left 540s      → listen
+		1ms            #1 taken 4m free left 540s        → listen
 		251ms..502ms   timer                             → acquire #1 30s wait 5m0s
-		+1ms           #1 taken 4m nobody left 540s      → nothing
+		+1ms           #1 taken 4m free left 540s        → nothing
 		+250ms..+501ms timer                             → acquire #1 30s wait 5m0s
-		+1ms           #1 taken 10ms nobody left 540s    → nothing
+		+1ms           #1 taken 10ms free left 540s      → nothing
 		+11ms..+60ms   timer                             → acquire #1 30s wait 5m0s
 		+1ms           #1 granted                        → leave; A granted 29.689s
 		+1ms           A unlocks                         → A over; release #1 wait 5m0s
@@ -133,14 +133,14 @@ func TestAFairLockThatIsFreeAndAnothersTurnIsNotAskedForInAHotLoop(t *testing.T)
 	`)
 }
 
-// Behind somebody who is dead only the foremost of an engine asks often; the others keep their places.
+// Behind a dead waiter only the first waiter of an engine polls; the others keep their places.
 func TestAFairWaiterBehindAnotherOfItsEngineAsksOnlyToKeepItsPlace(t *testing.T) {
 	t.Run("or when the time of the head is over", func(t *testing.T) {
 		talkOf(t, actor.Fair, `
 			0s             A locks                           → acquire #1 30s wait 5m0s
-			1ms            #1 taken 4m nobody left 540s preceded → listen
+			1ms            #1 taken 4m free left 540s preceded   → listen
 			100.001s       timer                             → acquire #1 30s wait 5m0s
-			+1ms           #1 taken 40s nobody left 340s preceded → nothing
+			+1ms           #1 taken 40s free left 340s preceded   → nothing
 			140.003s       timer                             → acquire #1 30s wait 5m0s
 			+1ms           #1 granted                        → leave; A granted 29.689s
 			+1ms           A unlocks                         → A over; release #1 wait 5m0s
@@ -150,9 +150,9 @@ func TestAFairWaiterBehindAnotherOfItsEngineAsksOnlyToKeepItsPlace(t *testing.T)
 	t.Run("before it counts as dead", func(t *testing.T) {
 		talkOf(t, actor.Fair, `
 			0s             A locks wait 8s                   → acquire #1 30s wait 8.002s
-			1ms            #1 taken 40s nobody left 6s preceded → listen
+			1ms            #1 taken 40s free left 6s preceded   → listen
 			3.001s         timer                             → acquire #1 30s wait 8.002s
-			+1ms           #1 taken 37s nobody left 3s preceded → nothing
+			+1ms           #1 taken 37s free left 3s preceded   → nothing
 			4.502s         timer                             → acquire #1 30s wait 8.002s
 			+1ms           #1 granted                        → leave; A granted 29.689s
 			+1ms           A unlocks                         → A over; release #1 wait 8.002s
@@ -162,17 +162,17 @@ func TestAFairWaiterBehindAnotherOfItsEngineAsksOnlyToKeepItsPlace(t *testing.T)
 	t.Run("until that one is gone", func(t *testing.T) {
 		talkOf(t, actor.Fair, `
 			0s             A locks                           → acquire #1 30s wait 5m0s
-			1ms            #1 taken 4m nobody left 540s preceded → listen
+			1ms            #1 taken 4m free left 540s preceded   → listen
 			10s            foremost                          → nothing
 			+250ms..+505ms timer                             → acquire #1 30s wait 5m0s
-			+1ms           #1 taken 4m nobody left 540s      → nothing
+			+1ms           #1 taken 4m free left 540s        → nothing
 			+250ms..+505ms timer                             → acquire #1 30s wait 5m0s
 			+1ms           #1 granted                        → leave; A granted 29.689s
 			+1ms           A unlocks                         → A over; release #1 wait 5m0s
 			+1ms           #1 released                       → A unlocked
 		`)
 	})
-	t.Run("and it stays asleep while somebody has the lock", func(t *testing.T) {
+	t.Run("and it stays asleep while the lock has a holder", func(t *testing.T) {
 		talkOf(t, actor.Fair, `
 			0s             A locks                           → acquire #1 30s wait 5m0s
 			1ms            #1 taken 20s it:1 left 320s       → listen
@@ -259,7 +259,7 @@ func TestAClaimThatWasDisplacedIsLost(t *testing.T) {
 	talkOf(t, actor.Fair, `
 		0s   A locks                                     → acquire #1 30s wait 5m0s
 		1ms  #1 granted                                  → A granted 29.689s
-		2ms  displaced                                   → A lost: granted to somebody else since; release #1 wait 5m0s
+		2ms  displaced                                   → A lost: granted to another holder since; release #1 wait 5m0s
 		3ms  #1 gone                                     → nothing
 	`)
 }
@@ -279,15 +279,16 @@ func TestAFairWaiterWhoseGrantCameTooLateListensAnew(t *testing.T) {
 	`)
 }
 
-// One call removes some hundreds of dead from the head of a queue. The next one follows at once: those behind wait for the life of a
-// place, however many died, and one who does not wait is refused only when it is known that another stands before it.
+// One call removes some hundreds of dead places from the head of a queue, and the next one follows at once. Waiters
+// behind them wait for the life of one place, however many died. A request that tries once is rejected only when it is
+// known that a live one is ahead.
 func TestDeadPlacesAreRemovedByOneCallAfterTheOther(t *testing.T) {
 	t.Run("for one who waits", func(t *testing.T) {
 		talkOf(t, actor.Fair, `
 			0s      A locks                              → acquire #1 30s wait 5m0s
-			1ms     #1 taken 0s nobody left 320s         → listen
+			1ms     #1 taken 0s free left 320s           → listen
 			2ms     timer                                → acquire #1 30s wait 5m0s
-			3ms     #1 taken 0s nobody left 320s         → nothing
+			3ms     #1 taken 0s free left 320s           → nothing
 			4ms     timer                                → acquire #1 30s wait 5m0s
 			+1ms    #1 granted                           → leave; A granted 29.689s
 			+1ms    A unlocks                            → A over; release #1 wait 5m0s
@@ -297,17 +298,17 @@ func TestDeadPlacesAreRemovedByOneCallAfterTheOther(t *testing.T) {
 	t.Run("for one who tries", func(t *testing.T) {
 		talkOf(t, actor.Fair, `
 			0s      A locks once                         → acquire #1 30s
-			1ms     #1 taken 0s nobody                   → nothing
+			1ms     #1 taken 0s free                     → nothing
 			2ms     timer                                → acquire #1 30s
-			3ms     #1 taken 5s nobody                   → A lock not acquired
+			3ms     #1 taken 5s free                     → A lock not acquired
 		`)
 	})
 	t.Run("by the foremost of an engine", func(t *testing.T) {
 		talkOf(t, actor.Fair, `
 			0s      A locks                              → acquire #1 30s wait 5m0s
-			1ms     #1 taken 0s nobody preceded left 320s → listen
+			1ms     #1 taken 0s free preceded left 320s   → listen
 			2ms     subscribed                           → acquire #1 30s wait 5m0s
-			3ms     #1 taken 0s nobody preceded left 320s → nothing
+			3ms     #1 taken 0s free preceded left 320s   → nothing
 			28ms..60ms timer                               → acquire #1 30s wait 5m0s
 			+1ms    #1 granted                           → leave; A granted 29.689s
 			+1ms    A unlocks                            → A over; release #1 wait 5m0s

@@ -36,7 +36,7 @@ func TestATokenComesWithTheGrantAndIsTheHolds(t *testing.T) {
 	})
 }
 
-// A lease that was too long for whoever is next is passed on, unless it has become short enough meanwhile.
+// A lease that is too long for the next owner is confirmed for it first, unless it has become short enough meanwhile.
 func TestATokenThatComesAfterTheGrantIsTheNextOwners(t *testing.T) {
 	talkOf(t, actor.Fenced, `
 		0s     A locks lease 31s            → acquire #1 31s

@@ -2,17 +2,17 @@ package actor
 
 import "time"
 
-// force takes in that somebody wants the lock taken away from whoever holds it. For a hold of this
-// engine that is a loss at once, before the server knows.
+// force handles a request to take the lock away from its holder. A hold of this engine is lost at once, before the
+// server knows.
 func (l *Lock) force(now time.Duration, r *Request, fx *Effects) {
 	r.lock = l
 	l.withRare().forces.push(r)
 	fx.Limit(r, now+fx.Config.Timeout)
 }
 
-// evict ends what this engine holds because it is about to be forced away. Nothing of it is released
-// before that, or the lock would look free to whoever asked for the force; if the force does not come
-// to pass, it is released after all.
+// evict ends this engine's holds of a lock that is about to be forced away. Their tenure is not released before the
+// force, or the lock would look free to the caller of the force. If the force does not succeed, the tenure is released
+// after all.
 func (l *Lock) evict(now time.Duration, fx *Effects) {
 	x := l.rare
 	if x.forces.empty() && l.phase == free && x.evicted() != 0 {
@@ -30,8 +30,8 @@ func (l *Lock) evict(now time.Duration, fx *Effects) {
 	l.endTenure(now, fx)
 }
 
-// sendForce sends one command for all who asked. It is sent once: a copy that runs late would take the
-// lock from somebody else.
+// sendForce sends one command for all pending force requests. It is sent only once: a copy that runs late would take
+// the lock from the next holder.
 func (l *Lock) sendForce(now time.Duration, fx *Effects) {
 	x := l.rare
 	if now < x.retryAt() {
@@ -44,13 +44,13 @@ func (l *Lock) sendForce(now time.Duration, fx *Effects) {
 	l.emit(fx, Command{Verb: l.flight})
 }
 
-// forced takes in what became of it.
+// forced handles the result of a force.
 func (l *Lock) forced(now time.Duration, m *Message, fx *Effects) {
 	x, t, reply := l.rare, l.rare.withTroubles(), m.Reply
 	l.endTenure(now, fx)
 	if reply.Status == Done || reply.Status == Gone {
 		t.last, x.askAt = nil, 0
-		if !l.protocol().stamps || reply.Status == Done { // beside a writer readers cannot be forced away
+		if !l.protocol().stamps || reply.Status == Done { // readers beside a writer cannot be forced away
 			t.evicted = 0
 		}
 	}

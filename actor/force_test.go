@@ -15,7 +15,7 @@ func TestForceUnlockTakesTheLockFromAnybody(t *testing.T) {
 			1ms  #1 forced  → F forced
 		`)
 	})
-	t.Run("from nobody", func(t *testing.T) {
+	t.Run("from no holder", func(t *testing.T) {
 		talk(t, `
 			0s   F forces   → force #1
 			1ms  #1 gone    → F found it free
@@ -35,7 +35,7 @@ func TestForceUnlockTakesTheLockFromAnybody(t *testing.T) {
 	})
 }
 
-// A ForceUnlock of its own is an immediate loss.
+// ForceUnlock of this engine's own hold is an immediate loss.
 func TestForceUnlockByTheHoldersOwnEngineIsALossAtOnce(t *testing.T) {
 	t.Run("and waiters go on", func(t *testing.T) {
 		talk(t, `
@@ -133,7 +133,7 @@ func TestSeveralForceUnlocksShareACommandUnlessItHasLeft(t *testing.T) {
 	`)
 }
 
-// It is sent once, since a late copy would take the lock from somebody else.
+// It is sent once, because a late copy would take the lock from the next holder.
 func TestForceUnlockWithoutAnAnswerIsNotSentAgain(t *testing.T) {
 	t.Run("a broken connection", func(t *testing.T) {
 		talk(t, `
@@ -185,7 +185,8 @@ func TestForceUnlockWithoutAnAnswerIsNotSentAgain(t *testing.T) {
 	})
 }
 
-// Refused for now, it is tried again while its caller waits, and tells the truth about what this engine held.
+// After a temporary rejection it is tried again while its caller waits, and its result tells whether this engine held
+// the lock.
 func TestForceUnlockIsTriedAgainWhenRefusedForNow(t *testing.T) {
 	talk(t, `
 		0s          A locks              → acquire #1 30s
@@ -197,7 +198,7 @@ func TestForceUnlockIsTriedAgainWhenRefusedForNow(t *testing.T) {
 	`)
 }
 
-// issue 2, safety tests by name: a forced unlock wakes waiters that queue behind a local holder.
+// A forced unlock wakes waiters that queue behind a local holder.
 func TestForcedUnlockElsewhereWakesWaitersBehindALocalHolder(t *testing.T) {
 	talk(t, `
 		0s     A locks     → acquire #1 30s
@@ -214,7 +215,7 @@ func TestForcedUnlockElsewhereWakesWaitersBehindALocalHolder(t *testing.T) {
 	`)
 }
 
-// While a force waits for its next try, callers in the queue wait with it, asleep.
+// While a force waits for its next try, requests in the queue wait with it, asleep.
 func TestForceUnlockThatWaitsForItsNextTryDoesNotSpin(t *testing.T) {
 	s := newStage(t, usual())
 	s.play("0s F forces", "1ms #1 refused LOADING x", "2ms A locks")
@@ -228,7 +229,7 @@ func TestForceUnlockThatWaitsForItsNextTryDoesNotSpin(t *testing.T) {
 	require.Empty(t, slices.DeleteFunc(s.rest(), func(line string) bool { return strings.HasSuffix(line, "timer → leave") }))
 }
 
-// untilNext lets the next timer fire, and reports whether nothing was sent.
+// untilNext fires the next timer, and reports whether nothing was sent.
 func (s *stage) untilNext() bool {
 	due, ok := s.wheel.Next()
 	require.True(s.t, ok)

@@ -2,10 +2,10 @@ package actor_test
 
 import "testing"
 
-// An unanswered acquire whose request has ended may still take the lock. It is released as soon as the
-// server answers again, once more one Timeout later, and by every later acquire.
+// An acquire without a reply may still take the lock after its request has ended. It is released as soon as the server
+// replies again, once more one Timeout later, and by every later acquire.
 func TestGhostIsReleasedWhenTheServerAnswersAndOnceMore(t *testing.T) {
-	t.Run("nobody else wants the lock", func(t *testing.T) {
+	t.Run("no other request for the lock", func(t *testing.T) {
 		talk(t, `
 			0s     A locks wait 1s     → acquire #1 30s
 			1s     timer               → A redis unavailable: no answer in time
@@ -28,7 +28,7 @@ func TestGhostIsReleasedWhenTheServerAnswersAndOnceMore(t *testing.T) {
 			6s     #1 released         → nothing
 			6s     #2 granted          → B granted 28.69s
 			6.5s   B unlocks           → B over; release #2
-			// and this one was asked for twice as well
+			// this one was sent twice as well
 			6.501s #2 released         → release #2; B unlocked
 			6.502s #2 gone             → nothing
 			7s     C locks             → acquire #3 30s ghosts [1 2]
@@ -87,7 +87,8 @@ func TestGhostIsReleasedWhenTheServerAnswersAndOnceMore(t *testing.T) {
 	})
 }
 
-// A refused acquire answers who holds the lock: one of this engine that no actor knows is released, and asked again at once.
+// The reply to a rejected acquire names the holder. If that is a tenure of this engine that no Lock knows, it is
+// released, and the acquire is sent again at once.
 func TestUnknownHolderOfThisEngineIsAGhost(t *testing.T) {
 	t.Run("released and retried at once", func(t *testing.T) {
 		talk(t, `
@@ -132,7 +133,7 @@ func TestUnknownHolderOfThisEngineIsAGhost(t *testing.T) {
 	})
 }
 
-// A tenure that this engine stopped believing in may be in Redis for the rest of what the server gave it.
+// A tenure with an ended validity may be in Redis for the rest of its lease there.
 func TestLostTenureIsReleasedBeforeItsNameIsTakenAgain(t *testing.T) {
 	talk(t, `
 		0s      A locks              → acquire #1 30s
@@ -156,7 +157,7 @@ func TestLostTenureIsReleasedBeforeItsNameIsTakenAgain(t *testing.T) {
 	`)
 }
 
-// Nobody who stops waiting takes a ghost's release with him: also one that was not sent is still wanted.
+// A caller that stops waiting does not cancel the release of an orphan, not even one that has not been sent.
 func TestGhostIsReleasedTwiceIfItsAcquireMayStillRun(t *testing.T) {
 	talk(t, `
 		0s     A locks wait 1s     → acquire #1 30s
@@ -168,7 +169,7 @@ func TestGhostIsReleasedTwiceIfItsAcquireMayStillRun(t *testing.T) {
 	`)
 }
 
-// No renewal for a tenure that ended. One that waits to be sent is withdrawn.
+// No renewal is sent for a tenure that ended. One that waits to be sent is taken back.
 func TestRenewalOfATenureThatEndedIsNotSentAnyMore(t *testing.T) {
 	talk(t, `
 		0s      A locks              → acquire #1 30s

@@ -3,38 +3,39 @@ package actor
 import "time"
 
 const (
-	// confirmEvery is how often a tenure that is handed on is confirmed with the server.
+	// confirmEvery is the interval at which a tenure that is handed off is confirmed with the server.
 	confirmEvery = 50 * time.Millisecond
-	// keepAtMost is how long a tenure is handed on before it is released for those who poll.
+	// keepAtMost is how long a tenure is handed off before it is released for clients that poll.
 	keepAtMost = 100 * time.Millisecond
-	// stepBackFloor is the least time that others get to come first.
+	// stepBackFloor is the minimum time of yielding to others.
 	stepBackFloor = 2 * time.Millisecond
-	// stepBackMost is the most: one answer that took seconds must not keep an engine away for as long.
+	// stepBackMost is the maximum: one reply that took seconds must not keep an engine away for as long.
 	stepBackMost = 250 * time.Millisecond
 )
 
-// Who else listens on the channel, when it is not a number.
+// Values of handoff.listeners that are not a number.
 const (
-	unasked    = -1
-	unknowable = -2
+	unasked    = -1 // not asked yet
+	unknowable = -2 // the server's reply had no number
 )
 
+// permission is the decision about a tenure that has no owner any more.
 type permission uint8
 
 const (
-	keep permission = iota
-	giveAway
-	askFirst
+	keep     permission = iota // hand it off
+	giveAway                   // release it
+	askFirst                   // confirm it, and ask for other subscribers, before the decision
 )
 
-// passOn decides what becomes of a tenure whose owner left: handed to the next in this engine's queue
-// without a round trip, or after one that confirms it, or released. It reports whether it stays here.
+// passOn decides about a tenure that has no owner any more, and reports whether this engine keeps it. The next request
+// of this engine's queue gets it without a round trip, or after one that confirms it. Otherwise it is released.
 func (l *Lock) passOn(now time.Duration, fx *Effects) bool {
 	r := l.queue.first()
-	if r == nil || r.Joint != nil { // who wants several gets none alone
+	if r == nil || r.Joint != nil { // a request for several locks is not granted one of them alone
 		if x := l.rare; x != nil && x.shared {
 			h := x.withHandoff()
-			h.yield, h.heard = fx.Back(), 0 // a writer who comes while the release is under way lets them go first
+			h.yield, h.heard = fx.Back(), 0 // a writer that comes while the release is in flight lets them go first
 		}
 		l.end(fx)
 		return false
@@ -54,12 +55,12 @@ func (l *Lock) passOn(now time.Duration, fx *Effects) bool {
 	return true
 }
 
-// Back is how long others who were told are given to come first.
+// Back returns for how long this engine yields to others that were notified.
 func (fx *Effects) Back() time.Duration {
 	return min(max(2*fx.RoundTrip, stepBackFloor), stepBackMost)
 }
 
-// mayKeep reports whether this engine may keep the tenure for its own queue, or must let others come.
+// mayKeep decides whether this engine may keep the tenure for its own queue, or must let others acquire the lock.
 func (l *Lock) mayKeep(now time.Duration, fx *Effects) permission {
 	if l.since == 0 {
 		return l.mayTake(fx.leaseOf(l.queue.first()))
@@ -70,7 +71,7 @@ func (l *Lock) mayKeep(now time.Duration, fx *Effects) permission {
 	case x.shared: // they have been waiting, or go on reading
 	case fx.Config.HandoffMax < 0 || l.shortest() != 0 || l.protocol().claims:
 		return giveAway
-	case h.again: // and sees whether others come
+	case h.again: // release, to see whether others come
 	case h.handed == 0:
 		return keep
 	case now-h.handedAt >= keepAtMost:
@@ -86,9 +87,9 @@ func (l *Lock) mayKeep(now time.Duration, fx *Effects) permission {
 	return giveAway
 }
 
-// mayTake is for a tenure that nobody of this engine had yet and that was not asked for with the lease
-// of whoever comes first. If an unanswered acquire with a shorter one cuts the belief in it, no
-// confirmation would ever cover that one: it is given back.
+// mayTake decides about a tenure that had no owner yet and was not acquired with the lease that the first request
+// needs. If an acquire without a reply and with a shorter lease limits the validity, no confirmation can cover that
+// request. Then the tenure is released.
 func (l *Lock) mayTake(lease time.Duration) permission {
 	if s := l.shortest(); s != 0 && s < lease {
 		return giveAway
@@ -96,8 +97,9 @@ func (l *Lock) mayTake(lease time.Duration) permission {
 	return keep
 }
 
-// covers reports whether the confirmed lease is good enough for the next owner: at least half of what it
-// asks for and not more than that; for a fixed lease, confirmed for it.
+// covers reports whether the confirmed lease suits the next owner. A watched owner needs at least half of its lease
+// left, and at most all of it. An owner with a fixed lease needs a confirmation of exactly that lease since the last
+// owner unlocked.
 func (l *Lock) covers(r *Request, now time.Duration, fx *Effects) bool {
 	lease, left := fx.leaseOf(r), l.until-now
 	p := l.protocol()
@@ -113,7 +115,7 @@ func (l *Lock) covers(r *Request, now time.Duration, fx *Effects) bool {
 	return left >= lease/2 && left <= lease
 }
 
-// hand gives the tenure to the first of the queue.
+// hand gives the tenure to the first request of the queue.
 func (l *Lock) hand(now time.Duration, r *Request, fx *Effects) {
 	if l.since != 0 {
 		h := l.withRare().withHandoff()

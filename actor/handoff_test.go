@@ -26,7 +26,7 @@ func TestHandingOnTakesNoRoundTrip(t *testing.T) {
 	`)
 }
 
-// issue 2, safety tests by name: a hand-off near the end of a lease is confirmed first.
+// A handoff near the end of a lease is confirmed first.
 func TestHandOnNearTheEndOfALeaseIsConfirmedFirst(t *testing.T) {
 	lazy := func(c *actor.Config) { c.Renew = 15 * time.Second }
 	t.Run("half of the lease is left", func(t *testing.T) {
@@ -162,7 +162,7 @@ func TestHandOnToAFixedLeaseIsConfirmedForIt(t *testing.T) {
 	})
 }
 
-// The first hand-on asks who else listens: somebody does, so Handoff.Max grants are the bound.
+// The first handoff asks for other subscribers. There is one, so Handoff.Max grants are the limit.
 func TestHandoffMaxBoundsItWhileOthersListen(t *testing.T) {
 	talk(t, `
 		0s     A locks                → acquire #1 30s
@@ -177,10 +177,10 @@ func TestHandoffMaxBoundsItWhileOthersListen(t *testing.T) {
 		5ms    #1 renewed listeners 2 → B has 29.689s
 		6ms    B unlocks              → B over; C granted 29.688s; B unlocked
 		7ms    C unlocks              → C over; D granted 29.687s; C unlocked
-		// three times: released, and then back a step
+		// three times: release, then yield
 		8ms    D unlocks              → D over; release #1
 		9ms    #1 released            → D unlocked
-		// the message of its own release
+		// the notification of its own release
 		9ms    message                → nothing
 		11ms   timer                  → acquire #2 30s
 		12ms   #2 granted             → E granted 29.689s
@@ -199,7 +199,7 @@ func TestHandoffForBoundsItWhileOthersListen(t *testing.T) {
 		1ms    D locks                → nothing
 		4ms    A unlocks              → A over; renew #1 30s listeners; B granted 29.686s; A unlocked
 		5ms    #1 renewed listeners 2 → B has 29.689s
-		// five milliseconds since the first hand-on, not since the grant
+		// five milliseconds since the first handoff, not since the grant
 		8ms    B unlocks              → B over; C granted 29.686s; B unlocked
 		9ms    C unlocks              → C over; release #1
 		10ms   #1 released            → C unlocked
@@ -211,7 +211,7 @@ func TestHandoffForBoundsItWhileOthersListen(t *testing.T) {
 	`)
 }
 
-// In a cluster with plain PUBLISH it cannot be known, and then the bound holds.
+// In a cluster with plain PUBLISH the number of subscribers cannot be known, and then the limit applies.
 func TestHandoffIsBoundedWhenNobodyKnowsWhoListens(t *testing.T) {
 	talk(t, `
 		0s     A locks     → acquire #1 30s
@@ -232,7 +232,7 @@ func TestHandoffIsBoundedWhenNobodyKnowsWhoListens(t *testing.T) {
 	`)
 }
 
-// While it does not know who listens, it asks before it goes beyond the bound.
+// While the number of subscribers is not known, the engine asks before it exceeds the limit.
 func TestHandoffBeyondTheBoundAsksFirstWhoListens(t *testing.T) {
 	talk(t, `
 		0s     A locks                → acquire #1 30s
@@ -250,7 +250,8 @@ func TestHandoffBeyondTheBoundAsksFirstWhoListens(t *testing.T) {
 	`, bounded(1, time.Second))
 }
 
-// Nobody else listens: it is kept, confirmed every 50 ms, and released every 100 ms or so for those who poll.
+// Without other subscribers the tenure is kept, confirmed every 50 ms, and released about every 100 ms for clients that
+// poll.
 func TestUnboundedHandoffIsConfirmedAndReleasedNowAndThen(t *testing.T) {
 	talk(t, `
 		0s     A locks                → acquire #1 30s
@@ -282,7 +283,7 @@ func TestUnboundedHandoffIsConfirmedAndReleasedNowAndThen(t *testing.T) {
 	`)
 }
 
-// Also beside a fixed lease, whose TTL is left as it is: every 50 ms, not every round trip.
+// Also beside a fixed lease, with an unchanged TTL: every 50 ms, not every round trip.
 func TestHandedOnFixedLeaseIsConfirmedEvery50ms(t *testing.T) {
 	talk(t, `
 		0s     A locks                → acquire #1 30s
@@ -306,7 +307,7 @@ func TestHandedOnFixedLeaseIsConfirmedEvery50ms(t *testing.T) {
 	`)
 }
 
-// Once somebody listens, the bound counts from the first hand-on.
+// Once there is a subscriber, the limit counts from the first handoff.
 func TestHandoffEndsWhenSomebodyBeginsToListen(t *testing.T) {
 	talk(t, `
 		0s     A locks                → acquire #1 30s
@@ -328,7 +329,7 @@ func TestHandoffEndsWhenSomebodyBeginsToListen(t *testing.T) {
 	`)
 }
 
-// Until it has seen another holder, or two of its round trips and at least 2 ms have passed.
+// The engine yields until it has seen another holder, or for two of its round trips and at least 2 ms.
 func TestSteppingBackLastsTwoRoundTrips(t *testing.T) {
 	talk(t, `
 		0s     A locks     → acquire #1 30s
@@ -341,7 +342,7 @@ func TestSteppingBackLastsTwoRoundTrips(t *testing.T) {
 		10ms   B unlocks   → B over; release #1
 		11ms   #1 released → B unlocked
 		12ms   message     → nothing
-		// who comes now is behind the others, too
+		// a request that comes now yields, too
 		13ms   D locks once → D lock not acquired
 		19ms   timer       → acquire #2 30s
 		20ms   #2 granted  → C granted 29.689s
@@ -351,7 +352,7 @@ func TestSteppingBackLastsTwoRoundTrips(t *testing.T) {
 	`)
 }
 
-// Also when those who made it step back have left.
+// Also when the requests for which it yielded have left.
 func TestWhoComesWhileItStepsBackWaitsForThat(t *testing.T) {
 	talk(t, `
 		0s     A locks     → acquire #1 30s
@@ -373,7 +374,7 @@ func TestWhoComesWhileItStepsBackWaitsForThat(t *testing.T) {
 	`)
 }
 
-// However slow the server was just now.
+// Also if the server was slow just now.
 func TestSteppingBackIsNotForLong(t *testing.T) {
 	talk(t, `
 		0s     A locks     → acquire #1 30s
@@ -405,7 +406,7 @@ func TestSecondMessageEndsSteppingBack(t *testing.T) {
 		10ms   B unlocks   → B over; release #1
 		11ms   #1 released → B unlocked
 		12ms   message     → nothing
-		// not a message, only its channel again
+		// not a notification, only its subscription again
 		13ms   subscribed  → nothing
 		15ms   message     → acquire #2 30s
 		16ms   #2 granted  → C granted 29.689s
@@ -415,7 +416,7 @@ func TestSecondMessageEndsSteppingBack(t *testing.T) {
 	`)
 }
 
-// The messages can be quicker than the answer of the release.
+// The notifications can arrive before the reply to the release.
 func TestMessagesThatComeBeforeTheReleaseIsAnsweredCount(t *testing.T) {
 	for _, messages := range []int{0, 1, 2} {
 		s := newStage(t, usual())
@@ -430,13 +431,13 @@ func TestMessagesThatComeBeforeTheReleaseIsAnsweredCount(t *testing.T) {
 			require.Equal(t, [2]string{"B unlocked", "nothing"}, [2]string{released, next})
 		case 1:
 			require.Equal(t, [2]string{"B unlocked", "acquire #2 30s"}, [2]string{released, next})
-		case 2: // somebody had it already
+		case 2: // another holder had it already
 			require.Equal(t, [2]string{"acquire #2 30s; B unlocked", "nothing"}, [2]string{released, next})
 		}
 	}
 }
 
-// It is for that release only, and counts the messages since then.
+// Yielding is for that release only, and counts the notifications since then.
 func TestEachSteppingBackIsItsOwn(t *testing.T) {
 	talk(t, `
 		0s     A locks     → acquire #1 30s
@@ -451,7 +452,7 @@ func TestEachSteppingBackIsItsOwn(t *testing.T) {
 		12ms   message     → nothing
 		13ms   message     → acquire #2 30s
 		14ms   #2 granted  → C granted 29.689s
-		// nobody queues: nothing to step back for
+		// the queue is empty: there is nothing to yield for
 		15ms   C unlocks   → C over; release #2
 		16ms   #2 released → C unlocked
 		17ms   D locks     → acquire #3 30s
@@ -471,7 +472,7 @@ func TestEachSteppingBackIsItsOwn(t *testing.T) {
 	`)
 }
 
-// The server knows nothing of our subscription: nobody else listens, either.
+// The server knows nothing of our subscription, and there is no other subscriber.
 func TestListenersAreNeverFewerThanNone(t *testing.T) {
 	talk(t, `
 		0s     A locks                → acquire #1 30s
@@ -505,7 +506,7 @@ func TestHandoffCanBeTurnedOff(t *testing.T) {
 	`, bounded(-1, time.Second))
 }
 
-// A tenure with a command that has no answer is not handed on: the copy may run at any time.
+// A tenure with a command without a reply is not handed off: the copy may run at any time.
 func TestTenureWithAnUnansweredCommandIsNotHandedOn(t *testing.T) {
 	talk(t, `
 		0s     A locks             → acquire #1 30s
@@ -523,7 +524,7 @@ func TestTenureWithAnUnansweredCommandIsNotHandedOn(t *testing.T) {
 	`)
 }
 
-// A hold count that the last owner left in Redis is put right for the next.
+// A hold count that the last owner left in Redis is corrected for the next.
 func TestHandOnWritesTheCountOfTheNextOwner(t *testing.T) {
 	talk(t, `
 		0s   A locks       → acquire #1 30s
@@ -532,7 +533,7 @@ func TestHandOnWritesTheCountOfTheNextOwner(t *testing.T) {
 		2ms  #1 renewed    → A has 29.689s; A2 has 29.689s
 		3ms  B locks       → listen
 		4ms  A unlocks     → A over; renew #1 30s count 1; A unlocked
-		// what is under way says 1 already
+		// the command in flight says 1 already
 		4ms  A2 unlocks    → A2 over; B granted 29.687s; A2 unlocked
 		5ms  #1 renewed    → B has 29.689s
 		6ms  B unlocks     → B over; release #1

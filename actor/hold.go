@@ -5,48 +5,48 @@ import (
 	"time"
 )
 
-// What marks in Hold.fixed that the hold has ended.
+// Values of Hold.fixed for a hold that has ended.
 const (
 	over  = -1 // unlocked, or its engine was closed
-	taken = -2 // lost: an unlock that was under way to the coordinator by then must say so
+	taken = -2 // lost: an unlock that was already on its way to the coordinator must report it
 )
 
-// Hold is one grant. Tenure and Owner are written before the verdict and never again; the plain fields
-// are the coordinator's; the atomic ones are what the coordinator publishes to the hold's users.
+// Hold is one grant to a caller. Tenure and Owner are written before the result is published and never again. The plain
+// fields are owned by the coordinator. The atomic fields are published by the coordinator and safe for concurrent use.
 type Hold struct {
-	Tenure uint64 // the number in the holder's id on the wire
-	Owner  uint64
+	Tenure uint64 // the number in the holder id on the wire
+	Owner  uint64 // the owner that it belongs to
 
 	lock  *Lock
-	set   atomic.Pointer[holdSet] // of which it is one, from when its owner has several until it ends; nil otherwise
-	fixed time.Duration           // end of its own lease; 0 watched; negative when it has ended
+	set   atomic.Pointer[holdSet] // its set, from when its owner has several holds until this one ends; nil otherwise
+	fixed time.Duration           // end of its own lease; 0: watched; negative: it has ended
 
-	until  atomic.Int64 // of one of a set, negative: until when it may go on however long that lasts
+	until  atomic.Int64 // end of its validity; in a set: the negative of its own limit, whatever the tenure's validity
 	signal atomic.Pointer[Signal]
 }
 
-// Signal is how users learn that a hold has ended: made when first asked for, replaced at the end.
+// Signal notifies users of the end of a hold. The first user that needs one installs it; the end replaces it.
 type Signal struct {
-	Done  chan struct{} // closed at the end; nil if nobody waits for it
-	Watch Watcher       // is told of the end; nil if there is none
-	Value any           // the hold's context; nil if nobody asked for one
-	Err   error         // nil until the end, then which of ErrLost, ErrNotHeld, ErrClosed
-	Cause error         // why, where Err alone does not say it
-	Known time.Duration // of a loss: until when it is known to have been held
+	Done  chan struct{} // closed at the end; nil if there is no waiter
+	Watch Watcher       // called at the end; nil if there is none
+	Value any           // the hold's context; nil if no caller asked for one
+	Err   error         // nil until the end, then ErrLost, ErrNotHeld or ErrClosed
+	Cause error         // the reason, where Err alone does not give it
+	Known time.Duration // of a loss: until when the lock is known to have been held
 }
 
-// Watcher is told of the end of a hold, on the goroutine that ends it: it must not block. A hold of several
-// locks watches each of them; a function for each would be made anew with every grant.
+// Watcher is notified of the end of a hold, on the goroutine that ends it: it must not block. It is an interface
+// because a hold of several locks watches each of them, and a function value would be allocated with every grant.
 type Watcher interface {
 	HoldEnded(h *Hold)
 }
 
 var ended = func() chan struct{} { c := make(chan struct{}); close(c); return c }()
 
-// unlocked is the Signal of nearly every ended hold, so it is made once.
+// unlocked is the Signal of nearly every ended hold; it is shared to save the allocation.
 var unlocked = &Signal{Done: ended, Err: ErrNotHeld}
 
-// Until is when the hold ends unless it is confirmed again, as far as is known. Safe for concurrent use.
+// Until returns when the hold ends unless it is confirmed again, as far as is known. Safe for concurrent use.
 func (h *Hold) Until() time.Duration {
 	for {
 		until := h.until.Load()
@@ -55,23 +55,25 @@ func (h *Hold) Until() time.Duration {
 		}
 		if s := h.set.Load(); s != nil {
 			return time.Duration(min(-until, s.until.Load()))
-		} // it ended since: once more
+		} // it ended meanwhile: load again
 	}
 }
 
-// Lock is whose hold this is. Owned by the coordinator; nil before the grant.
+// Lock returns the lock that the hold is of; nil before the grant. Owned by the coordinator.
 func (h *Hold) Lock() *Lock { return h.lock }
 
-// Signal returns the published signal, nil while the hold has not ended and nobody asked. Safe for
-// concurrent use.
+// Signal returns the installed signal; nil while the hold has not ended and no user installed one. Safe for concurrent
+// use.
 func (h *Hold) Signal() *Signal { return h.signal.Load() }
 
-// Ask installs a Signal in place of the one seen, and reports whether it did. Safe for concurrent use.
+// Ask replaces the signal seen by wanted, and reports whether it did: not if another one was installed meanwhile. Safe
+// for concurrent use.
 func (h *Hold) Ask(seen, wanted *Signal) bool { return h.signal.CompareAndSwap(seen, wanted) }
 
-// End publishes the end of a hold, with until when it is known to have been one, and tells those who asked. Only the first
-// call does. It runs no code of the hold's users: if they have a context it returns what is left to be done for them, beside
-// the loop: that context is to be ended, and then Done to be closed. Otherwise it returns nil.
+// End publishes the end of a hold with its error, its cause and until when it is known to have been held; it notifies
+// users that asked. Only the first call has an effect. End runs no code of the hold's users. If they have a context, it
+// returns the signal that the caller must finish outside the loop: first end that context, then close Done. Otherwise
+// it returns nil.
 func (h *Hold) End(err, cause error, known time.Duration) (untold *Signal) {
 	end := unlocked
 	if err != ErrNotHeld {
@@ -96,12 +98,12 @@ func (h *Hold) End(err, cause error, known time.Duration) (untold *Signal) {
 		return published
 	}
 	if seen.Done != nil {
-		close(seen.Done) // last: whoever waits for it finds everything else told
+		close(seen.Done) // last: a waiter on Done finds everything else published
 	}
 	return nil
 }
 
-// ended is what users see in place of a Signal at the end.
+// ended returns the Signal that replaces s at the end.
 func (s *Signal) ended(end *Signal) *Signal {
 	if s.Done == nil && s.Value == nil {
 		return end
@@ -115,17 +117,17 @@ func (h *Hold) Asked() bool {
 	return s != nil && s.Value != nil
 }
 
-// held reports whether the hold is one of its lock's. Owned by the coordinator.
+// held reports whether the hold is one of its lock's current holds. Owned by the coordinator.
 func (h *Hold) held() bool {
 	l := h.lock
 	if l == nil || h.fixed < 0 || l.tenure != h.Tenure || l.phase != held {
 		return false
 	}
-	// A copy of a hold that ended may say all that of the next owner's.
+	// The checks above also pass for a copy of an ended hold if the next owner has the lock.
 	return l.holds == h || l.set() != nil && h.set.Load() == l.set()
 }
 
-// Refusal is what a wish that concerns a hold which has ended is answered. Owned by the coordinator.
+// Refusal returns the result of a request that concerns a hold which has ended. Owned by the coordinator.
 func (h *Hold) Refusal() (err, cause error) {
 	if h.fixed == taken {
 		return ErrLost, errLostBefore
@@ -133,7 +135,7 @@ func (h *Hold) Refusal() (err, cause error) {
 	return ErrNotHeld, nil
 }
 
-// publish tells the hold's users until when the lock is believed to be theirs.
+// publish stores the end of the hold's validity for its users.
 func (h *Hold) publish(until time.Duration) {
 	h.until.Store(int64(until))
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// Done of a hold that nobody asked for costs nothing, and is closed for whoever asks after its end.
+// Done costs nothing while no caller asks for it, and is closed for a caller that asks after the end.
 func TestEndOfAHoldNobodyAskedForIsSeenAfterwards(t *testing.T) {
 	why := errors.New("why")
 	for _, err := range []error{actor.ErrNotHeld, actor.ErrLost, actor.ErrClosed} {
@@ -27,12 +27,13 @@ func TestEndOfAHoldNobodyAskedForIsSeenAfterwards(t *testing.T) {
 	}
 }
 
-// The end of a hold with a context is published at once. Its context is left to who may run its users' code, and Done with it.
+// The end of a hold with a context is published at once. The caller of End finishes its context and Done, because that
+// may run users' code.
 func TestEndOfAHoldLeavesItsContextToBeEnded(t *testing.T) {
 	h := &actor.Hold{}
 	done := &actor.Signal{Done: make(chan struct{})}
 	require.True(t, h.Ask(nil, done))
-	require.False(t, h.Asked(), "nobody needs a reason yet")
+	require.False(t, h.Asked(), "no user needs a reason yet")
 	ctx := t.Context()
 	require.True(t, h.Ask(done, &actor.Signal{Done: done.Done, Value: ctx}))
 	require.True(t, h.Asked())
@@ -50,7 +51,7 @@ func TestEndOfAHoldLeavesItsContextToBeEnded(t *testing.T) {
 	require.Same(t, untold, h.Signal())
 }
 
-// Asked for and ended at the same time, everybody is told once.
+// If Done is asked for while the hold ends, every waiter is notified once.
 func TestAskingWhileAHoldEndsIsNeverLost(t *testing.T) {
 	for range 2000 {
 		h := &actor.Hold{}

@@ -7,21 +7,22 @@ import (
 	"time"
 )
 
-// fewSpare is how many places of holds that have ended a holdSet keeps besides one for each that lives.
+// fewSpare is how many slots of ended holds a holdSet keeps in addition to one slot per live hold.
 const fewSpare = 8
 
-// holdSet is the holds of an owner that has re-entered, from its second one until the last has ended: nearly every tenure has one hold, and
-// none of this. Very many are not gone through: what a step asks of them takes O(log n), amortized, and its memory is that of those that live.
+// holdSet is the set of holds of an owner that has re-entered, from its second hold until the last has ended. Nearly
+// every tenure has one hold and no holdSet. No step scans all holds: its queries take O(log n) amortized, and memory is
+// proportional to the live holds. Only until may be read outside the coordinator.
 type holdSet struct {
-	until atomic.Int64 // of the tenure. No hold goes on for longer
+	until atomic.Int64 // end of the tenure's validity: no hold is valid for longer
 
-	// The coordinator's.
-	holds   []*Hold // as they came. One that has ended keeps its place until it is the last, or until half have
+	// Owned by the coordinator.
+	holds   []*Hold // in the order of their grants. An ended hold keeps its slot until it is the last, or half have ended
 	live    int
-	watched int       // of them
-	soonest deadlines // until when each may go on at most
-	latest  deadlines // the end of each own lease, negative: the last comes first
-	over    []*Hold   // those that soonest had and that are over: the next step ends them
+	watched int       // how many of the live ones are watched
+	soonest deadlines // the limit of each hold
+	latest  deadlines // the negative end of each own lease, so that the last comes first
+	over    []*Hold   // holds past their limit, taken from soonest: the next step ends them
 }
 
 func (s *holdSet) add(h *Hold, limit time.Duration) {
@@ -31,7 +32,7 @@ func (s *holdSet) add(h *Hold, limit time.Duration) {
 	s.bound(h, limit)
 }
 
-// bound takes in until when a hold may go on, when it came and when it has another lease.
+// bound records the limit of a hold, when it is granted and when its lease changes.
 func (s *holdSet) bound(h *Hold, limit time.Duration) {
 	h.until.Store(int64(-limit))
 	if limit != never {
@@ -45,7 +46,7 @@ func (s *holdSet) bound(h *Hold, limit time.Duration) {
 	s.tidy()
 }
 
-// tidy leaves nothing but what lives as soon as that is less than half.
+// tidy removes ended holds and outdated deadlines once they are more than half.
 func (s *holdSet) tidy() {
 	most := 2*s.live + fewSpare
 	if len(s.holds) > most {
@@ -78,7 +79,7 @@ func (s *holdSet) fix(h *Hold, fixed, limit time.Duration) {
 	s.bound(h, limit)
 }
 
-// remove takes a hold out, which ends. Until when it was held stays as it is then.
+// remove takes out a hold that is ending, and freezes its Until at the current value.
 func (s *holdSet) remove(h *Hold) {
 	if h.fixed == 0 {
 		s.watched--
@@ -93,7 +94,7 @@ func (s *holdSet) remove(h *Hold) {
 	s.tidy()
 }
 
-// innermost is the youngest; nil if none is left.
+// innermost returns the youngest hold; nil if none is left.
 func (s *holdSet) innermost() *Hold {
 	if len(s.holds) == 0 {
 		return nil
@@ -101,14 +102,14 @@ func (s *holdSet) innermost() *Hold {
 	return s.holds[len(s.holds)-1]
 }
 
-// has, ends and leased report whether something is still so.
+// has, ends and leased report whether an entry is still current: the hold is in the set, and has that limit or lease.
 func (s *holdSet) has(h *Hold) bool { return h.set.Load() == s }
 
 func (s *holdSet) ends(d deadline) bool { return s.has(d.hold) && d.hold.until.Load() == int64(-d.at) }
 
 func (s *holdSet) leased(d deadline) bool { return s.has(d.hold) && d.hold.fixed == -d.at }
 
-// limit is when the first of them is over, however long the tenure is believed in.
+// limit returns the earliest limit of the holds, whatever the tenure's validity.
 func (s *holdSet) limit() time.Duration {
 	if len(s.over) > 0 {
 		return 0
@@ -119,16 +120,16 @@ func (s *holdSet) limit() time.Duration {
 	return never
 }
 
-// passed are those that are over at that moment. They are to be removed before anything else changes.
+// passed returns the holds with a limit at or before now. They must be removed before anything else changes.
 func (s *holdSet) passed(now time.Duration) []*Hold {
 	for d, some := s.soonest.first(s.ends); some && d.at <= now; d, some = s.soonest.first(s.ends) {
-		d.hold.until.Store(int64(d.hold.Until())) // so it is not there a second time
+		d.hold.until.Store(int64(d.hold.Until())) // the entry is outdated now, so the hold is not returned twice
 		s.over = append(s.over, d.hold)
 	}
 	return s.over
 }
 
-// longest are so many holds with leases of their own, but those in a map: the ones that end last.
+// longest returns up to n holds with leases of their own, except those in but, starting with the one that ends last.
 func (s *holdSet) longest(n int, but map[*Hold]*Request) (last []*Hold) {
 	var aside []deadline
 	for len(last) < n {
@@ -138,7 +139,7 @@ func (s *holdSet) longest(n int, but map[*Hold]*Request) (last []*Hold) {
 		}
 		s.latest.pop()
 		if len(aside) > 0 && slices.Contains(last, d.hold) {
-			continue // it is there twice
+			continue // a second entry of the same hold
 		}
 		aside = append(aside, d)
 		if but[d.hold] == nil {
@@ -151,7 +152,7 @@ func (s *holdSet) longest(n int, but map[*Hold]*Request) (last []*Hold) {
 	return last
 }
 
-// all goes through them, as they came.
+// all iterates over the live holds in the order of their grants.
 func (s *holdSet) all() iter.Seq[*Hold] {
 	return func(yield func(*Hold) bool) {
 		for _, h := range s.holds {
@@ -162,7 +163,7 @@ func (s *holdSet) all() iter.Seq[*Hold] {
 	}
 }
 
-// set is what an owner has that re-entered; nil if it did not.
+// set returns the owner's holdSet; nil if the owner has not re-entered.
 func (l *Lock) set() *holdSet {
 	if l.holds == nil {
 		return nil
@@ -186,7 +187,7 @@ func (l *Lock) add(h *Hold, fx *Effects) {
 	s.add(h, l.limitOf(h.fixed, fx))
 }
 
-// remove takes a hold out, which ends.
+// remove takes out a hold that is ending.
 func (l *Lock) remove(h *Hold) {
 	s := l.set()
 	if s == nil {
@@ -197,7 +198,7 @@ func (l *Lock) remove(h *Hold) {
 	l.holds = s.innermost()
 }
 
-// fix gives a hold a lease of its own that ends at that moment, or has it watched: 0.
+// fix gives a hold a lease of its own that ends at fixed, or makes it watched if fixed is 0.
 func (l *Lock) fix(h *Hold, fixed time.Duration, fx *Effects) {
 	if s := l.set(); s != nil {
 		s.fix(h, fixed, l.limitOf(fixed, fx))
@@ -207,7 +208,7 @@ func (l *Lock) fix(h *Hold, fixed time.Duration, fx *Effects) {
 	l.publish(fx)
 }
 
-// holdCount is how many holds the owner has.
+// holdCount returns the number of the owner's holds.
 func (l *Lock) holdCount() uint32 {
 	switch s := l.set(); {
 	case s != nil:
@@ -218,10 +219,10 @@ func (l *Lock) holdCount() uint32 {
 	return 0
 }
 
-// watched reports whether one of the owner's holds is to be renewed.
+// watched reports whether at least one of the owner's holds is renewed automatically.
 func (l *Lock) watched() bool { return l.watchedHolds() > 0 }
 
-// watchedHolds is how many are.
+// watchedHolds returns the number of those holds.
 func (l *Lock) watchedHolds() int {
 	if s := l.set(); s != nil {
 		return s.watched
@@ -232,7 +233,8 @@ func (l *Lock) watchedHolds() int {
 	return 0
 }
 
-// longestFixed are so many holds with leases of their own, but those in a map: the ones that end last, the last of them first.
+// longestFixed returns up to n holds with leases of their own, except those in but, starting with the one that ends
+// last.
 func (l *Lock) longestFixed(n int, but map[*Hold]*Request) []*Hold {
 	switch s := l.set(); {
 	case s != nil:
@@ -243,7 +245,7 @@ func (l *Lock) longestFixed(n int, but map[*Hold]*Request) []*Hold {
 	return nil
 }
 
-// lastFixed is the end of the longest lease of its own that a hold has, but for some; 0 if there is none.
+// lastFixed returns the latest end of the holds' own leases, except those of holds in but; 0 if there is none.
 func (l *Lock) lastFixed(but map[*Hold]*Request) time.Duration {
 	if s := l.set(); s == nil {
 		if l.holds != nil && but[l.holds] == nil {
@@ -257,7 +259,7 @@ func (l *Lock) lastFixed(but map[*Hold]*Request) time.Duration {
 	return 0
 }
 
-// limit is when the first of the holds is over, however long the tenure is believed in.
+// limit returns the earliest limit of the holds, whatever the tenure's validity.
 func (l *Lock) limit(fx *Effects) time.Duration {
 	switch s := l.set(); {
 	case s != nil:

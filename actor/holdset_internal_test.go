@@ -12,7 +12,7 @@ import (
 	"github.com/lockwheel/lockwheel/wheel"
 )
 
-// Whatever its holds do, a set of them says what going through all of them would say, and keeps no more places than it has to.
+// After any operations a holdSet returns what a scan of all holds would, and keeps no more slots than it may.
 func TestASetOfHoldsSaysWhatAllOfThemWouldSay(t *testing.T) {
 	for seed := range uint64(40) {
 		random := rand.New(rand.NewPCG(seed, 1))

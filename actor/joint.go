@@ -2,45 +2,45 @@ package actor
 
 import "time"
 
-// Joint is what a request wants that is for several plain locks at once, all or none, in one command. A
-// request with a Joint is never used for anything else afterwards.
+// Joint is a request for several plain locks at once, all or none, in one command. A request with a Joint is never
+// reused.
 //
-// While it waits it has nothing in Redis: it stands in the queue of one lock, the one it was last told is
-// taken, and when its turn comes there it asks for all. Its locks are claimed for as long as that question
-// is under way: they are asked for, by one tenure number for all, and whoever else comes for one of them
-// queues behind. The lock it stands at leads: the command is that lock's, and the others wait for the answer.
-// With the grant they part: each is held, renewed, released and lost by itself, as if asked for alone.
+// While the request waits it has nothing in Redis. It waits in the queue of one lock: the one that the last reply found
+// held. At the head of that queue it acquires all of the locks together. Meanwhile they are reserved for it: all are
+// asking, with one tenure number, and other requests for one of them queue behind. The lock that it waited for
+// leads: the command is that lock's, and the others wait for the reply. After the grant each lock is held, renewed,
+// released and lost by itself, as if acquired alone.
 type Joint struct {
-	Parts []Part // by key, no key twice
-	At    int    // which part the verdict is about, where it is about one
+	Parts []Part // sorted by key, without duplicates
+	At    int    // index of the part that the result is about, if it is about one
 
-	// Patience is how long it waits at least before ErrOvertaken can be its verdict; 0: that is never.
+	// Patience is the minimum wait before ErrOvertaken can be the result; 0: it never is.
 	Patience time.Duration
 
-	locks []*Lock // of the parts while they are claimed, nil otherwise
+	locks []*Lock // locks of the parts while they are reserved; nil otherwise
 }
 
 // Part is one lock of several.
 type Part struct {
-	Name  string // as the caller says it
-	Key   string // as Redis knows it
-	Owner uint64 // who may re-enter it then; 0: a new owner
-	Hold  *Hold  // to be filled in
+	Name  string // name as the caller gave it
+	Key   string // key in Redis
+	Owner uint64 // identity that may re-enter it then; 0: a new owner
+	Hold  *Hold  // filled in by the grant
 }
 
-// Asked is one key of a command for several, and the tenures to release there first.
+// Asked is one key of a command for several locks, and the tenures to release there first.
 type Asked struct {
 	Key    string
 	Ghosts []uint64
 }
 
-// Keys is how many keys a command is about.
+// Keys returns the number of keys that a command is about.
 func (c *Command) Keys() int { return max(1, len(c.Parts)) }
 
-// Claimed reports whether the request's locks are claimed for it.
+// Claimed reports whether the request's locks are reserved for it.
 func (r *Request) Claimed() bool { return r.Joint.locks != nil }
 
-// locks is how many locks a request is for; counters and observers count each.
+// locks returns the number of locks that a request is for; counters and observers count each.
 func (r *Request) locks() uint64 {
 	if r.Joint == nil {
 		return 1
@@ -48,11 +48,12 @@ func (r *Request) locks() uint64 {
 	return uint64(len(r.Joint.Parts))
 }
 
-// First reports whether the request is the first in the queue it stands in.
+// First reports whether the request is the first in its queue.
 func (r *Request) First() bool { return r.line != nil && r.line.first() == r }
 
-// Asks reports whether a request for several locks is to be asked for now: it is its turn where it stands, and nothing is under way
-// there. It may have been said to be ready twice, and wait elsewhere since.
+// Asks reports whether to send the command of a request for several locks now. That is so if it is the first in its
+// queue and nothing is in flight there. The check is needed because a request may be in Effects.Ready twice, and wait
+// elsewhere since.
 func (r *Request) Asks(now time.Duration) bool {
 	if r.Decided() || !r.First() {
 		return false
@@ -61,9 +62,9 @@ func (r *Request) Asks(now time.Duration) bool {
 	return (l.phase == free || l.phase == asking) && l.flight == None && (l.rare == nil || now >= l.rare.askAt)
 }
 
-// Claimable reports whether the lock can be asked for together with others on behalf of that request: it is
-// nobody's here, and nobody here waits for it who came before. A request that is refused for somebody who waits
-// stands behind that one, so that two never send each other from queue to queue.
+// Claimable reports whether the lock can be reserved for that request: this engine does not use it, and no earlier
+// request waits for it here. A request that is turned away because of a waiter queues behind that waiter. So two
+// requests never send each other from queue to queue.
 func (l *Lock) Claimable(now time.Duration, r *Request) bool {
 	if l.phase != free {
 		return false
@@ -83,24 +84,24 @@ func (l *Lock) Claimable(now time.Duration, r *Request) bool {
 	return now >= x.askAt
 }
 
-// askJointly is for a request for several locks whose turn it is: the coordinator knows the others.
+// askJointly reports a request for several locks as ready: only the coordinator knows the other locks.
 func (l *Lock) askJointly(now time.Duration, r *Request, fx *Effects) {
 	if l.rare != nil && now < l.rare.askAt {
 		return
 	}
 	if l.phase == asking && !r.Claimed() {
-		l.endTenure(now, fx) // it was asked for on behalf of somebody who left
+		l.endTenure(now, fx) // it was acquired for a request that has left
 	}
 	fx.Ready = append(fx.Ready, r)
 }
 
-// Claim claims locks that are all Claimable, those of the request's parts in their order. What was heard of one before is no reason
-// to wait any more, for whoever wants it next: it is asked for now.
+// Claim reserves the locks of the request's parts, in their order; all must be Claimable. Replies from before no longer
+// delay the next request for one of them: each lock is asked for now.
 func (r *Request) Claim(locks []*Lock, fx *Effects) {
 	tenure := fx.nextTenure()
 	for _, l := range locks {
 		l.tenure, l.phase, l.flight = tenure, asking, SendJointAcquire
-		l.wants |= departed // it is not theirs to take back
+		l.wants |= departed // the single locks cannot take it back
 		if l.rare != nil {
 			l.rare.askAt = 0
 		}
@@ -110,7 +111,7 @@ func (r *Request) Claim(locks []*Lock, fx *Effects) {
 	r.Joint.locks = locks
 }
 
-// AskClaimed sends the request's question, unless that is under way.
+// AskClaimed sends the request's command, unless that is in flight.
 func (r *Request) AskClaimed(fx *Effects) {
 	lead := r.lock
 	if lead.flight != None {
@@ -128,7 +129,7 @@ func (r *Request) AskClaimed(fx *Effects) {
 	lead.emit(fx, c)
 }
 
-// jointly takes in what became of a question for several locks, which this one led.
+// jointly handles the result of a command for several locks, which this lock led.
 func (l *Lock) jointly(now time.Duration, m *Message, fx *Effects) {
 	r := m.Command.Request
 	switch m.Reply.Status {
@@ -150,7 +151,8 @@ func (l *Lock) jointly(now time.Duration, m *Message, fx *Effects) {
 	}
 }
 
-// parted ends the claim: each lock goes its own way. The one that led settles by itself.
+// parted ends the reservation: each lock continues by itself. The leader is being stepped anyway; the others are
+// reported as touched.
 func (r *Request) parted(fx *Effects) (locks []*Lock) {
 	locks, r.Joint.locks = r.Joint.locks, nil
 	for _, l := range locks {
@@ -165,15 +167,15 @@ func (r *Request) parted(fx *Effects) (locks []*Lock) {
 	return locks
 }
 
-// disperse gives up a claim of which nothing is known to be in Redis.
+// disperse gives up a reservation of which nothing is known to be in Redis.
 func (r *Request) disperse(now time.Duration, fx *Effects) {
 	for _, l := range r.parted(fx) {
 		l.endTenure(now, fx)
 	}
 }
 
-// acquired takes in that all locks are this engine's. If the request is gone, or the answer came too late to
-// be relied on, they are given back.
+// acquired handles the grant of all locks. They are released if the request is gone, or if the reply came too late to
+// be relied on.
 func (r *Request) acquired(now time.Duration, m *Message, fx *Effects) {
 	locks, late, pause := r.parted(fx), false, r.lock.pauseLate()
 	for _, l := range locks {
@@ -199,10 +201,10 @@ func (r *Request) acquired(now time.Duration, m *Message, fx *Effects) {
 		}
 		l.give(now, part.Hold, part.Owner, false, fixed, fx)
 		if !l.queue.empty() {
-			l.withRare() // to listen for those who came meanwhile
+			l.withRare() // to subscribe for requests that came meanwhile
 		}
 	}
-	others := len(locks) - 1 // of which the verdict counts one
+	others := len(locks) - 1 // the result counts one
 	fx.Stats.Acquired += uint64(others)
 	fx.Stats.Held += int64(others)
 	fx.Decide(now, r, nil, nil)
@@ -219,14 +221,14 @@ func (r *Request) giveBack(now time.Duration, locks []*Lock, fx *Effects) {
 	}
 }
 
-// blame says which lock an error is about. Once the verdict is out the caller reads it.
+// blame records which lock an error is about. Once the request has its result, the caller reads it.
 func (r *Request) blame(part int) {
 	if !r.Decided() {
 		r.Joint.At = part
 	}
 }
 
-// taken takes in that somebody else has one of the locks: the request waits there.
+// taken handles a rejection because one of the locks has another holder: the request queues there.
 func (r *Request) taken(now time.Duration, m *Message, fx *Effects) {
 	r.blame(m.Reply.Part)
 	locks := r.parted(fx)
@@ -256,7 +258,7 @@ func (r *Request) taken(now time.Duration, m *Message, fx *Effects) {
 	at.queueSenior(r)
 }
 
-// refusedJointly takes in that the server does not want to answer: for now, or for good.
+// refusedJointly handles a rejection by the server, temporary or permanent.
 func (l *Lock) refusedJointly(now time.Duration, r *Request, reply *Reply, fx *Effects) {
 	r.disperse(now, fx)
 	r.blame(reply.Part)
@@ -269,7 +271,7 @@ func (l *Lock) refusedJointly(now time.Duration, r *Request, reply *Reply, fx *E
 	x.askAt = now + x.nextBackoff(fx)
 }
 
-// moved takes in a request for several locks that waits for this one from now on.
+// moved handles a request for several locks that waits in this lock's queue from now on.
 func (l *Lock) moved(now time.Duration, r *Request, fx *Effects) {
 	if r.Once && (l.phase == held || !l.queue.empty()) {
 		l.TurnAway(now, r, fx)
@@ -287,8 +289,8 @@ func (l *Lock) moved(now time.Duration, r *Request, fx *Effects) {
 	}
 }
 
-// queueSenior takes over a request from another queue, in front of all who came to this engine after it, but
-// not of one that is being asked for.
+// queueSenior takes over a request from another queue. It is put in front of all requests posted after it, except
+// the first if its acquire may be in flight.
 func (l *Lock) queueSenior(r *Request) {
 	if r.line != nil {
 		r.line.remove(r)
@@ -301,8 +303,8 @@ func (l *Lock) queueSenior(r *Request) {
 	l.queue.pushSenior(r, spared)
 }
 
-// pushSenior puts a request in front of all that were posted after it, except one, and behind all others. Were it in front of some
-// only, two requests for several locks could send each other from queue to queue without end.
+// pushSenior puts a request in front of all that were posted after it, except spared, and behind all others. If it were
+// in front of only some of them, two requests for several locks could send each other from queue to queue without end.
 func (q *line) pushSenior(r, spared *Request) {
 	if x := r.lock.rare; x != nil && x.disorder != 0 {
 		q.sortAround(r, spared)
@@ -312,7 +314,7 @@ func (q *line) pushSenior(r, spared *Request) {
 		q.push(r)
 		return
 	}
-	// Mostly its place is near one of the ends, so it is looked for from both.
+	// Mostly its place is near one of the ends, so the search runs from both.
 	younger := func(other *Request) bool { return other != spared && other.posted > r.posted }
 	for front, back := q.first(), q.last; ; front, back = front.next, back.prev {
 		switch {
@@ -329,7 +331,7 @@ func (q *line) pushSenior(r, spared *Request) {
 	}
 }
 
-// sortAround is pushSenior where requests do not stand in the order in which they were posted.
+// sortAround is pushSenior for a queue that is not sorted by time of posting.
 func (q *line) sortAround(r, spared *Request) {
 	var younger []*Request
 	for other, next := q.first(), (*Request)(nil); other != nil; other = next {

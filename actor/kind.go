@@ -7,29 +7,29 @@ import (
 	"github.com/lockwheel/lockwheel/scripts"
 )
 
-// LockKind is which kind of lock a name is. In one engine a name has one kind while it is in use.
+// LockKind is a kind of lock. In one engine a name has one kind while it is in use.
 type LockKind uint8
 
 // The kinds of lock.
 const (
 	Plain  LockKind = iota
-	Fenced          // plain, and each owner has a token greater than all before
-	Fair            // who comes first is served first, across all processes
-	Read            // one of many readers, beside none or its own writer
-	Write           // the writer of a lock that others read
+	Fenced          // plain, and each owner gets a fencing token greater than all before
+	Fair            // first come, first served, across all processes
+	Read            // one of many readers, with no writer or with its own owner's
+	Write           // the writer of a read/write lock
 )
 
-// protocol is what kinds of lock differ in; everything else is the same for all of them.
+// protocol is what distinguishes the kinds of lock; everything else is the same for all of them.
 type protocol struct {
 	name string // for errors; kinds of the same name may be in use together
 
 	// The commands. pass confirms a tenure for its next owner.
 	acquire, renew, pass, release, force, state Verb
 
-	claims  bool // each first grant is a tenure of its own, with a Lock of its own: none is handed on
-	queues  bool // a tenure that was asked for keeps its place at the server until it is released
-	shared  bool // several claims may be held at a time
-	tokens  bool // a grant comes with a token
+	claims  bool // each first grant is a tenure with a per-request Lock: it is never handed off
+	queues  bool // a tenure keeps its place in a queue on the server from the first acquire until it is released
+	shared  bool // several per-request locks may be held at a time
+	tokens  bool // a grant comes with a fencing token
 	stamps  bool // each hold has a key with its own lease
 	channel string
 	private bool // each tenure has a channel of its own
@@ -63,26 +63,26 @@ var protocols = [...]protocol{
 	},
 }
 
-// String is the kind as errors name it.
+// String returns the kind's name as errors give it.
 func (k LockKind) String() string { return protocols[k].name }
 
-// Claims reports whether each first grant of such a lock is a tenure of its own, so that a name has as
-// many Locks in an engine as it has requests for one.
+// Claims reports whether each first grant of such a lock is a tenure with a Lock of its own. Then an engine has as many
+// Locks for a name as there are requests that are no re-entries.
 func (k LockKind) Claims() bool { return protocols[k].claims }
 
-// Queues reports whether those who wait for such a lock have places in a queue at the server.
+// Queues reports whether waiters for such a lock have places in a queue on the server.
 func (k LockKind) Queues() bool { return protocols[k].queues }
 
-// Forces reports whether a command takes such locks away from whoever holds them.
+// Forces reports whether a command takes such locks away from their holders.
 func (k LockKind) Forces(v Verb) bool { return protocols[k].force == v }
 
-// Granted reports whether a command took such a lock, if the answer came within the lease that it was sent with at
-// that moment.
+// Granted reports whether a successful command acquired such a lock, with the reply arriving at now within the validity
+// of its lease.
 func (k LockKind) Granted(c *Command, sent, now time.Duration) bool {
 	return c.Verb == protocols[k].acquire && now < sent+believed(c.Lease)
 }
 
-// Displaces reports whether a grant leaves nothing of another Lock of that key in Redis.
+// Displaces reports whether a grant by c means that other, a Lock of the same key, is no longer in Redis.
 func (c *Command) Displaces(other *Lock) bool {
 	if c.Reads != nil && other.kind == Write && c.Reads.Writer == other.tenure {
 		return false // its owner reads beside it
@@ -90,18 +90,18 @@ func (c *Command) Displaces(other *Lock) bool {
 	return !c.Lock.protocol().shared || !other.protocol().shared
 }
 
-// Shared reports whether several hold such a lock at once.
+// Shared reports whether several holders can hold such a lock at once.
 func (k LockKind) Shared() bool { return protocols[k].shared }
 
 // Suits reports whether two kinds can be in use under one name.
 func (k LockKind) Suits(other LockKind) bool { return protocols[k].name == protocols[other].name }
 
-// State is the command that reads how such a lock is.
+// State returns the command that reads the state of such a lock.
 func (k LockKind) State() Verb { return protocols[k].state }
 
 func (l *Lock) protocol() *protocol { return &protocols[l.kind] }
 
-// channel is where messages for the lock come, as Redisson names it.
+// channel returns the channel of the lock's notifications, as Redisson names it.
 func (l *Lock) channel(fx *Effects) string {
 	p := l.protocol()
 	name := scripts.Prefixed(p.channel, l.key)

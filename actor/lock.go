@@ -7,93 +7,92 @@ import (
 	"github.com/lockwheel/lockwheel/wheel"
 )
 
-// Phase says how a lock stands with Redis.
+// Phase is a lock's state in Redis, as far as this engine knows.
 type Phase uint8
 
 const (
-	free    Phase = iota // not ours in Redis, as far as is known
-	asking               // an acquire was sent, or is to be sent again
-	held                 // ours, also while it is on its way from one owner to the next
+	free    Phase = iota // not held by this engine, as far as is known
+	asking               // an acquire was sent, or will be sent again
+	held                 // held by this engine, also during a handoff from one owner to the next
 	ending               // to be released
-	forcing              // to be taken away from whoever holds it
+	forcing              // to be taken away from its holder by force
 )
 
-// String returns a phase's name.
+// String returns the phase's name.
 func (p Phase) String() string {
 	return [...]string{free: "free", asking: "asking", held: "held", ending: "ending", forcing: "forcing"}[p]
 }
 
-// What a lock should do as soon as it may.
+// Flags in Lock.wants: what a lock should do as soon as it may, and facts for which there is room beside that.
 const (
 	wantConfirm uint8 = 1 << iota // confirm the tenure now
-	wantFresh                     // confirmed since its last owner left
+	wantFresh                     // confirmed since its last owner unlocked
 	capped                        // the lease was cut to Config.MaxHold: no renewal makes it longer
-	wantSet                       // the server may not have the TTL that it was told: the next renewal sets it
-	unhurried                     // it was not watched when it was confirmed: its next renewal has no due time
+	wantSet                       // the server may not have the TTL that was sent: the next renewal sets it
+	unhurried                     // the hold was not watched at the last confirmation: its next renewal has no due time
 
-	// departed is beside them because there is room: the command under way has left, so that it may run. Until then it
-	// can be taken back.
+	// departed: the command in flight has left, so it may run. Until then it can be taken back.
 	departed
-	// marked is kept from tenure to tenure: a command of the Lock was taken back, and may still stand in a queue.
+	// marked survives the end of a tenure: a command of the Lock was taken back and may still be queued.
 	marked
-	// undoing: the tenure that ends was granted to nobody, because too few replicas have it.
+	// undoing: the tenure that is being released was granted to no caller, because too few replicas have it.
 	undoing
 )
 
-// Lock is one name in one engine: who holds it, who waits, what is under way. Owned by the coordinator.
+// Lock is one name in one engine: its holder, its waiters and the command in flight. It is owned by the coordinator and
+// not safe for concurrent use.
 //
-// Its size decides what a held lock costs, so whatever an uncontended lock does not need is in rare.
+// Its size determines the memory cost of a held lock, so everything that an uncontended lock does not need is in rare.
 type Lock struct {
 	key   string
 	timer wheel.Timer[Sleeper]
 
-	tenure    uint64        // in Redis, or asked for; 0 when free
+	tenure    uint64        // the tenure in Redis or being acquired; 0 when free
 	confirmed time.Duration // when the last confirmed command that set the TTL was sent
-	until     time.Duration // how long the tenure is believed in
-	since     time.Duration // the owner's first grant
+	until     time.Duration // the end of the tenure's validity
+	since     time.Duration // the owner's first grant; 0 until there is one
 
-	holds    *Hold // the owner's, innermost first; while Ending, the hold whose unlock began it
-	queue    line  // who waits for the lock
-	releases line  // who waits for the release to be answered
+	holds    *Hold // the owner's innermost hold; while Ending, the hold that was unlocked last
+	queue    line  // requests that wait for the lock
+	releases line  // requests that wait for the reply to the release
 	rare     *rare
 
 	phase   Phase
-	flight  Verb // the one command of the tenure that is under way
+	flight  Verb // the tenure's command in flight; None if there is none
 	wants   uint8
 	kind    LockKind
-	written uint32 // hold count in Redis
+	written uint32 // hold count in Redis; 0: none, or not known
 }
 
-// NewLock returns the actor of a key that this engine has nothing to do with yet.
+// NewLock returns the Lock of a key that this engine does not use yet.
 func NewLock(key string, kind LockKind) *Lock {
 	l := &Lock{}
 	l.Begin(key, kind)
 	return l
 }
 
-// Begin makes a lock that ended usable for another key.
+// Begin makes a finished lock usable for another key.
 func (l *Lock) Begin(key string, kind LockKind) {
 	*l = Lock{key: key, kind: kind}
 	l.timer.Value = l
 }
 
-// Finish empties a lock that is Idle. Holds of long ago may still point to it: they are told apart by
-// their tenure.
+// Finish empties a lock that is Idle. Old holds may still point to it; their tenure number tells them apart.
 func (l *Lock) Finish(fx *Effects) {
 	l.wheel(fx).Cancel(&l.timer)
 	*l = Lock{}
 }
 
-// Key is the lock's key in Redis; empty once it has finished.
+// Key returns the lock's key in Redis; empty once it has finished.
 func (l *Lock) Key() string { return l.key }
 
 // ByKey orders locks by their keys.
 func ByKey(l, other *Lock) int { return strings.Compare(l.key, other.key) }
 
-// Kind is the kind of lock that it is.
+// Kind returns the lock's kind.
 func (l *Lock) Kind() LockKind { return l.kind }
 
-// Become makes a lock that is not Busy one of another kind.
+// Become changes the kind of a lock that is not Busy.
 func (l *Lock) Become(kind LockKind, fx *Effects) {
 	if l.rare != nil && l.rare.listening && protocols[kind].channel != l.protocol().channel {
 		l.rare.leaveAt = 0
@@ -102,10 +101,10 @@ func (l *Lock) Become(kind LockKind, fx *Effects) {
 	l.kind = kind
 }
 
-// Queued is how many requests stand in the lock's queue.
+// Queued returns the number of requests in the lock's queue.
 func (l *Lock) Queued() int { return int(l.queue.len()) }
 
-// Idle reports whether the lock can be forgotten: nothing held, wanted, under way or listened to.
+// Idle reports whether the lock can be forgotten: nothing is held, wanted, in flight or subscribed to.
 func (l *Lock) Idle() bool {
 	return l.phase == free && l.queue.last == nil && (l.rare == nil || l.rare.idle())
 }
@@ -114,12 +113,12 @@ func (x *rare) idle() bool { return !x.listening && !x.busy() }
 
 func (x *rare) busy() bool { return len(x.ghosts()) != 0 || !x.changes.empty() || !x.forces.empty() }
 
-// Knows reports whether a tenure is the lock's.
+// Knows reports whether a tenure belongs to the lock: the current one, or the one that ended because of a force.
 func (l *Lock) Knows(tenure uint64) bool {
 	return l.tenure == tenure || l.rare != nil && l.rare.evicted() == tenure
 }
 
-// Numbers are the tenures that it knows or is to release.
+// Numbers returns the tenures that the lock knows or has to release.
 func (l *Lock) Numbers() (tenures []uint64) {
 	if l.tenure != 0 {
 		tenures = append(tenures, l.tenure)
@@ -133,36 +132,36 @@ func (l *Lock) Numbers() (tenures []uint64) {
 	return tenures
 }
 
-// numbered tells of a claim's number, by which its coordinator finds it among very many.
+// numbered reports the tenure of a per-request lock, so that the coordinator finds it without a search.
 func (l *Lock) numbered(tenure uint64, fx *Effects) {
 	if l.kind.Claims() {
 		fx.Numbered = append(fx.Numbered, Numbered{l, tenure})
 	}
 }
 
-// Granted reports whether it is held by an owner, also if that is not believed any more.
+// Granted reports whether an owner holds the lock, including after its validity has ended.
 func (l *Lock) Granted() bool { return l.phase == held && l.holds != nil }
 
-// Haunted reports whether a tenure is one that the lock is to release.
+// Haunted reports whether a tenure is an orphan that the lock has to release.
 func (l *Lock) Haunted(tenure uint64) bool { return l.rare != nil && l.rare.haunted(tenure) }
 
-// Busy reports whether the lock is in use, and not only listened to for those who may come.
+// Busy reports whether the lock is in use. A subscription that is only kept for future waiters does not count.
 func (l *Lock) Busy() bool {
 	return l.phase != free || !l.queue.empty() || l.rare != nil && l.rare.busy()
 }
 
-// UnderWay is the command of the tenure that is queued or with the server; None if there is none.
+// UnderWay returns the tenure's command that is queued or in flight; None if there is none.
 func (l *Lock) UnderWay() Verb { return l.flight }
 
-// Tenure is the tenure in Redis for this engine, or asked for; 0 when there is none.
+// Tenure returns the tenure in Redis for this engine, or the one being acquired; 0 when there is none.
 func (l *Lock) Tenure() uint64 { return l.tenure }
 
-// Believed reports whether the lock is held by one of this engine's owners at that moment.
+// Believed reports whether an owner of this engine holds the lock at that time and its validity has not ended.
 func (l *Lock) Believed(now time.Duration) bool {
 	return l.phase == held && l.holds != nil && now < l.until
 }
 
-// Owner is who has or had the lock last, until another has it; 0 if nobody has had this tenure.
+// Owner returns the owner that holds the lock, or held it last in this tenure; 0 if the tenure had no owner yet.
 func (l *Lock) Owner() uint64 {
 	if l.holds == nil {
 		return 0
@@ -170,7 +169,7 @@ func (l *Lock) Owner() uint64 {
 	return l.holds.Owner
 }
 
-// CountOf is how many holds an owner has at that moment.
+// CountOf returns how many holds an owner has at that time.
 func (l *Lock) CountOf(owner uint64, now time.Duration) (count int) {
 	if owner == 0 || !l.Believed(now) || l.holds.Owner != owner {
 		return 0
@@ -184,8 +183,8 @@ func (l *Lock) CountOf(owner uint64, now time.Duration) (count int) {
 	return 0
 }
 
-// Fetch looks at the lock, and at what steps look at of whoever will be told what became of its command, so that both
-// are in the processor's cache then. The result means nothing.
+// Fetch reads the lock and the first request that its command's reply concerns, so that both are in the CPU cache
+// before Step. The result is meaningless.
 func (l *Lock) Fetch() (sum int) {
 	r := l.releases.first()
 	if r == nil {
@@ -206,12 +205,12 @@ func (l *Lock) Fetch() (sum int) {
 	return sum
 }
 
-// Wake is called when the lock's timer fires.
+// Wake handles the lock's timer.
 func (l *Lock) Wake(now time.Duration, fx *Effects) {
 	l.Step(now, &Message{Kind: Woken}, fx)
 }
 
-// Step is the one door: it takes in a message, then sends what is wanted now and was not before.
+// Step handles a message and then sends the commands that have become necessary. It is the only entry for messages.
 func (l *Lock) Step(now time.Duration, m *Message, fx *Effects) {
 	before := l.phase
 	l.expire(now, fx)
@@ -251,7 +250,7 @@ func (l *Lock) Step(now time.Duration, m *Message, fx *Effects) {
 			l.wants |= wantConfirm
 		}
 		if l.rare != nil {
-			// The TTL that it sleeps for went on, and so did the pause that the server wanted.
+			// The clock may have jumped: the TTL for which it sleeps, and a pause after a rejection, may be over.
 			l.rare.askAt = min(l.rare.askAt, now)
 			if t := l.rare.troubles; t != nil {
 				t.retryAt = min(t.retryAt, now)
@@ -294,7 +293,7 @@ func (l *Lock) report(m *Message, before Phase, fx *Effects) {
 	fx.Stepped(s)
 }
 
-// settle brings what is under way in line with what is wanted.
+// settle reconciles what is in flight with what is wanted.
 func (l *Lock) settle(now time.Duration, fx *Effects) {
 	if l.recallable() {
 		l.recall(now, fx)
@@ -319,7 +318,7 @@ func (l *Lock) settle(now time.Duration, fx *Effects) {
 	l.rearm(now, fx)
 }
 
-// send emits the one command that the lock's phase asks for, if any.
+// send emits the one command that the lock's phase needs, if any.
 func (l *Lock) send(now time.Duration, fx *Effects) {
 	switch {
 	case l.phase == asking && l.rare != nil && l.rare.joint != nil:
@@ -354,7 +353,7 @@ func (l *Lock) emit(fx *Effects, c Command) {
 	fx.Commands = append(fx.Commands, c)
 }
 
-// answer takes in what became of a command. Of an older tenure only ghosts still matter.
+// answer handles the reply to a command, or its failure. For an earlier tenure only releases of orphans still matter.
 func (l *Lock) answer(now time.Duration, m *Message, fx *Effects) {
 	c, reply := m.Command, m.Reply
 	if c.Tenure != l.tenure || c.Verb != l.flight {
@@ -376,8 +375,8 @@ func (l *Lock) answer(now time.Duration, m *Message, fx *Effects) {
 	}
 }
 
-// giveUp ends the wait of a request whose caller left or whose time is over. A grant that its caller
-// no longer wants is given back.
+// giveUp ends the wait of a request after its caller left or it timed out. A grant that the caller no longer wants is
+// released.
 func (l *Lock) giveUp(now time.Duration, r *Request, cause error, fx *Effects) {
 	if r.Decided() {
 		if r.Tag == Acquire && r.Err == nil && r.Hold.held() {
@@ -403,7 +402,7 @@ func (l *Lock) giveUp(now time.Duration, r *Request, cause error, fx *Effects) {
 	l.leads(r)
 }
 
-// unreached refuses those who try once.
+// unreached rejects the requests that try only once, because the server cannot be reached.
 func (l *Lock) unreached(now time.Duration, cause error, fx *Effects) {
 	refuse := func(r *Request) {
 		if r.Once {
@@ -417,8 +416,8 @@ func (l *Lock) unreached(now time.Duration, cause error, fx *Effects) {
 	}
 }
 
-// unconnected refuses a request for want of a connection to its server. If it leads a question for several locks, that is
-// taken back with it.
+// unconnected rejects a request because there is no connection to its server. If the request leads a command for
+// several locks, that command is taken back too.
 func (l *Lock) unconnected(now time.Duration, r *Request, cause error, fx *Effects) {
 	if r.undone {
 		fx.Decide(now, r, ErrNotReplicated, joined(r.Cause, cause))
@@ -428,7 +427,7 @@ func (l *Lock) unconnected(now time.Duration, r *Request, cause error, fx *Effec
 	l.leads(r)
 }
 
-// knownTaken reports whether the last that was heard of the lock is that somebody has it.
+// knownTaken reports whether, by the latest information, another holder has the lock.
 func (l *Lock) knownTaken() bool {
 	if l.phase == held {
 		return true
@@ -437,7 +436,7 @@ func (l *Lock) knownTaken() bool {
 	return !trouble && (l.phase == ending && l.wants&undoing == 0 || l.rare != nil && (l.rare.answered || l.rare.stepBack != 0))
 }
 
-// drain refuses everybody who waits for the lock.
+// drain rejects all requests that wait for the lock.
 func (l *Lock) drain(now time.Duration, fx *Effects) {
 	refuse := func(r *Request) {
 		if r.Tag == Acquire {
@@ -456,7 +455,8 @@ func (l *Lock) drain(now time.Duration, fx *Effects) {
 	}
 }
 
-// Close ends everything at once, and reports whether it came to the end: a turn refuses so many who wait. What is in Redis is left to its lease.
+// Close ends everything at once, and reports whether it finished: one turn rejects at most Effects.RefusalsMost
+// waiters. What is in Redis is left to expire with its lease.
 func (l *Lock) Close(now time.Duration, fx *Effects) (over bool) {
 	if l.phase == held {
 		l.endHolds(now, ErrClosed, nil, fx)

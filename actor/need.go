@@ -2,25 +2,25 @@ package actor
 
 import "time"
 
-// need is what covers somebody: a lease from now on, and the moment until which it must be believed. For
-// a fixed lease that is running already, only the moment counts.
+// need is the lease that a hold or request needs: a lease from now on, and the time until which it must be valid. For a
+// fixed lease that is already running, only that time counts.
 type need struct {
 	lease time.Duration
 	until time.Duration
-	exact bool // the TTL may have to fall to it
+	exact bool // the TTL may have to fall to the lease
 }
 
-// needLease is the need of somebody who wants that lease from now on.
+// needLease returns the need of a lease from now on.
 func needLease(now, lease time.Duration) need {
 	return need{lease: lease, until: now + believed(lease)}
 }
 
-// both covers two needs.
+// both returns a need that covers two needs.
 func (n need) both(other need) need {
 	return need{max(n.lease, other.lease), max(n.until, other.until), n.exact || other.exact}
 }
 
-// need is what everybody who is left needs, with a lease that covers all of it.
+// need returns what all holds and pending re-entries need together, with one lease that covers all of it.
 func (l *Lock) need(now time.Duration, fx *Effects) (all need) {
 	if l.holds == nil {
 		all = needLease(now, fx.leaseOf(l.queue.first()))
@@ -41,13 +41,14 @@ func (l *Lock) need(now time.Duration, fx *Effects) (all need) {
 	return all
 }
 
-// mayOutlive reports whether outlives has to be asked. Nearly always the one hold is watched, and the TTL no longer than that.
+// mayOutlive reports whether outlives can be true, and is cheap. Nearly always there is one hold, it is watched, and the TTL
+// is no longer than that needs.
 func (l *Lock) mayOutlive(now time.Duration, fx *Effects) bool {
 	return l.holds != nil && (l.holds.fixed != 0 || l.lasting() > now+fx.watched)
 }
 
-// lasting is until when the key may be there, as far as is known: as long as it is believed in, or as a read beside a
-// writer needed.
+// lasting returns until when the key may exist, as far as is known. That is the end of the validity, or of what a read
+// beside a writer needed if that is later.
 func (l *Lock) lasting() time.Duration {
 	if l.rare == nil || l.rare.leases == nil {
 		return l.until
@@ -55,9 +56,9 @@ func (l *Lock) lasting() time.Duration {
 	return max(l.until, l.rare.leases.raised)
 }
 
-// outlives reports whether the key has a longer TTL than any hold needs: whoever needed it has unlocked, or gave up. If
-// the process died, others would wait for nothing. What reaching adds is not too long, nor is what a renewal that left
-// late adds.
+// outlives reports whether the key has a longer TTL than any hold needs, because the hold or request that needed it is
+// gone. If the process died, other waiters would wait for that TTL in vain. What reaching adds, or a renewal that left
+// late, does not count as too long.
 func (l *Lock) outlives(now time.Duration, fx *Effects) bool {
 	if l.rare != nil && !l.rare.changes.empty() {
 		return false
@@ -70,7 +71,7 @@ func (l *Lock) outlives(now time.Duration, fx *Effects) bool {
 	return l.lasting()-until > max(min(lease/50, time.Second), min(lease/16, fx.Config.Timeout))+3*tick(lease)
 }
 
-// needOfChange is what a re-entry or an extension needs.
+// needOfChange returns what a re-entry or an extension needs.
 func (l *Lock) needOfChange(now time.Duration, r *Request, fx *Effects) need {
 	if r.Lease == 0 {
 		return needLease(now, l.watchLease(now, fx))
@@ -78,8 +79,8 @@ func (l *Lock) needOfChange(now time.Duration, r *Request, fx *Effects) need {
 	return needLease(now, r.Lease)
 }
 
-// needOfHolds is what all holds need that there are. They are not gone through: of those without an extension under way the watched
-// ones need the same, and of the others the longest lease counts.
+// needOfHolds returns what all present holds need together. It does not scan them: only holds with a pending extension
+// are looked at one by one. Of the others, all watched holds need the same, and of the fixed leases the longest counts.
 func (l *Lock) needOfHolds(now time.Duration, fx *Effects) (all need) {
 	extensions, watched := l.extensions(), 0
 	for h := range extensions {
@@ -101,8 +102,7 @@ func (l *Lock) needOfHolds(now time.Duration, fx *Effects) (all need) {
 	return all
 }
 
-// longestNeeds are the needs of so many holds at least as a reader has keys, or of all: of those without an extension under way the
-// longest.
+// longestNeeds returns the needs of the holds that need most: of at least stampsMost holds, or of all.
 func (l *Lock) longestNeeds(now time.Duration, fx *Effects) (needs []need) {
 	extensions, watched := l.extensions(), l.watchedHolds()
 	for h, r := range extensions {
@@ -123,7 +123,7 @@ func (l *Lock) longestNeeds(now time.Duration, fx *Effects) (needs []need) {
 	return needs
 }
 
-// needOf is what one hold needs. An extension under way counts for it.
+// needOf returns what one hold needs. A pending extension replaces its own need.
 func (l *Lock) needOf(now time.Duration, h *Hold, change *Request, fx *Effects) need {
 	if change != nil {
 		own := l.needOfChange(now, change, fx)
@@ -136,7 +136,7 @@ func (l *Lock) needOf(now time.Duration, h *Hold, change *Request, fx *Effects) 
 	return need{until: h.fixed}
 }
 
-// extensions are the last of each hold that are not confirmed yet; nil if there are none.
+// extensions returns the last pending extension of each hold; nil if there is none.
 func (l *Lock) extensions() (last map[*Hold]*Request) {
 	if l.rare == nil {
 		return nil
@@ -153,7 +153,7 @@ func (l *Lock) extensions() (last map[*Hold]*Request) {
 	return last
 }
 
-// reaching is a lease that is believed for at least d.
+// reaching returns a lease with a validity of at least d.
 func reaching(d time.Duration) time.Duration {
 	return d + min(d/50, time.Second) + 3*tick(d)
 }

@@ -6,9 +6,9 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// Holds within holds, each with a lease of its own or watched: how often they are confirmed, and for how long.
+// Nested holds, each with a lease of its own or watched: how often they are confirmed, and for how long.
 
-// How soon a holder hears of a loss must not follow from how long the key lives.
+// How soon a holder learns of a loss must not depend on how long the key lives.
 func TestAWatchedTenureIsConfirmedEveryIntervalWhateverItsTTL(t *testing.T) {
 	talk(t, `
 		0s      A locks                → acquire #1 30s
@@ -26,7 +26,7 @@ func TestAWatchedTenureIsConfirmedEveryIntervalWhateverItsTTL(t *testing.T) {
 	`)
 }
 
-// The longest need goes: by an unlock, with its lease, with its extension.
+// The longest need ends: by an unlock, with its lease, or by its extension.
 func TestTheTTLFallsToWhatIsLeft(t *testing.T) {
 	t.Run("to another lease", func(t *testing.T) {
 		talk(t, `
@@ -72,7 +72,7 @@ func TestTheTTLFallsToWhatIsLeft(t *testing.T) {
 	})
 }
 
-// A command without an answer may shorten the TTL at any time: a lease of its own is kept up against that.
+// A command without a reply may shorten the TTL at any time: a hold's own lease is confirmed against that.
 func TestALeaseOfItsOwnOutlivesACommandWithoutAnAnswer(t *testing.T) {
 	talk(t, `
 		0s      A locks                → acquire #1 30s

@@ -13,7 +13,7 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// party is a stage on which everything happens at random.
+// party is a stage on which random events happen.
 type party struct {
 	*stage
 	random   *rand.Rand
@@ -21,7 +21,7 @@ type party struct {
 	holds    []*actor.Hold // live
 	requests []*actor.Request
 	owners   []uint64 // also of holds that ended
-	calm     bool     // nothing new any more
+	calm     bool     // no new requests any more
 	server   *server
 }
 
@@ -41,7 +41,7 @@ func newParty(t *testing.T, random *rand.Rand) *party {
 	return p
 }
 
-// happens is one thing of the story, with what came of it.
+// happening is one event of a story, with its effects.
 func (p *party) happens(what string, do func()) {
 	do()
 	effects := p.effects()
@@ -58,7 +58,7 @@ func (p *party) tell() {
 	p.t.FailNow()
 }
 
-// pass lets time pass, turn by turn. At one moment there are few turns.
+// pass lets time pass, turn by turn, with few turns at one time.
 func (p *party) pass(d time.Duration) {
 	until, turns, at := p.now+d, 0, p.now
 	for {
@@ -80,7 +80,7 @@ func (p *party) pass(d time.Duration) {
 }
 
 func (p *party) duration(most time.Duration) time.Duration {
-	// Of all sizes alike.
+	// All orders of magnitude are equally likely.
 	for most > time.Millisecond && p.random.IntN(2) == 0 {
 		most /= 4
 	}
@@ -125,7 +125,7 @@ func (p *party) ask(r *actor.Request, what string) {
 	}
 }
 
-// wish makes somebody want something.
+// wish makes a caller request something.
 func (p *party) wish() {
 	live := p.live()
 	switch n := p.random.IntN(12); {
@@ -167,7 +167,7 @@ func (p *party) wish() {
 	}
 }
 
-// giveUp makes a caller leave, whether it has its verdict or not.
+// giveUp makes a caller leave, whether or not its request has a result.
 func (p *party) giveUp() {
 	if len(p.requests) == 0 {
 		return
@@ -178,7 +178,7 @@ func (p *party) giveUp() {
 	})
 }
 
-// disturb is what happens to a lock besides callers and answers.
+// disturb is an event besides requests and replies.
 func (p *party) disturb() {
 	switch p.random.IntN(7) {
 	case 0:
@@ -199,7 +199,7 @@ func (p *party) disturb() {
 	}
 }
 
-// take takes one of the commands that are under way.
+// take removes one of the commands in flight.
 func (p *party) take() *flying {
 	if len(p.underWay) == 0 {
 		return nil
@@ -210,7 +210,7 @@ func (p *party) take() *flying {
 	return f
 }
 
-// again has a command come back that was not done. It waits for a while, in which it may be taken back.
+// again returns a command that was not executed. It waits for a while, in which it may be taken back.
 func (p *party) again(f *flying) {
 	f.waits = true
 	p.happens("returned "+shown(&f.command), func() { p.step(&actor.Message{Kind: actor.Returned, Command: &f.command}) })
@@ -247,7 +247,7 @@ func told(r *actor.Reply) string {
 	return text + because(r.Err)
 }
 
-// leaves lets everybody go home: no wishes any more, every hold unlocked.
+// leaves ends the story: no new requests, and every hold is unlocked.
 func (p *party) leaves() {
 	p.calm = true
 	for _, r := range p.waiting() {
@@ -261,7 +261,7 @@ func (p *party) leaves() {
 	}
 }
 
-// comesToRest requires that the lock is idle after a while of answers.
+// comesToRest requires that the lock becomes idle after some time with replies.
 func (p *party) comesToRest(answer func(*flying)) {
 	for range 200 {
 		for f := p.take(); f != nil; f = p.take() {

@@ -12,7 +12,7 @@ import (
 
 func polling(c *actor.Config) { c.Poll = true }
 
-// Nobody listens; tries come at growing distances, bounded, and whoever comes next begins anew.
+// Without subscriptions, tries come at growing, bounded intervals, and the next caller starts from the beginning.
 func TestALockThatIsToBePolledIsAskedForWithBackoff(t *testing.T) {
 	talk(t, `
 		0s     A locks             → acquire #1 30s
@@ -47,7 +47,7 @@ func TestALockThatIsToBePolledIsAskedForWithBackoff(t *testing.T) {
 	`, polling)
 }
 
-// A holder's end that was told is waited for no longer than that.
+// A waiter sleeps no longer than until the end of the hold that a reply gave.
 func TestAPolledLockIsAskedForWhenTheLeaseEnds(t *testing.T) {
 	talk(t, `
 		0s     A locks             → acquire #1 30s
@@ -59,7 +59,7 @@ func TestAPolledLockIsAskedForWhenTheLeaseEnds(t *testing.T) {
 	`, polling)
 }
 
-// A reader that is told each time of another writer knows that the lock was free in between.
+// A reader that finds another writer at each try knows that the lock was free in between.
 func TestAReaderThatPollsAsksMoreOftenWhenWritersTakeTurns(t *testing.T) {
 	config := usual()
 	config.Poll = true

@@ -2,44 +2,48 @@ package actor
 
 import "time"
 
-// quiet is what is known of others who want the lock and do not listen: engines that poll, and Redisson's spin locks.
-// Nobody sees them wait. They come by at times, and find the lock free or not. So an engine that was told that another
-// has the lock, and knows of none who listens, presumes that there are such others, until it has left the lock free once for
-// longer than they sleep, and once more soon after, and they did not come. As long as it does, it takes turns with them. Once
-// is not enough: one that came takes the lock again and again, and a look that ends between two of its holds finds it free.
+// quiet records what is known of other clients that want the lock and do not subscribe: engines that poll, and
+// Redisson's spin locks. All of them are called spinners here. No client can see them wait, because they only try from
+// time to time.
 //
-// A spinner sleeps for 1 ms when it finds the lock taken, then for twice as long each time, and for 128 ms in the end. One
-// that had the lock a moment ago comes by so often that it would always be the first, and one that sleeps longest has to
-// be lucky. So while the last that had it comes by the lock is this engine's, and between two such moments it is free.
+// An engine that finds the lock held by another holder, and knows of no subscriber, presumes that there are spinners.
+// Then it takes turns with them. It stops presuming after it has twice left the lock free and found it free again. The
+// first time is longer than they sleep, and the second time is soon after. Once is not enough: a spinner that acquires
+// the lock again and again may be between two holds when this engine looks.
+//
+// A spinner sleeps for 1 ms when it finds the lock held, then twice as long each time, up to 128 ms. One that had the
+// lock a moment ago tries so often that it would always be the first. One that sleeps longest would have to be lucky.
+// So at the times at which the last holder tries again, this engine has the lock; between two of them the lock is free.
 type quiet struct {
-	presumed bool // that there are such others
+	presumed bool // there are presumed to be spinners
 	came     bool // one of them had the lock since this engine had it last
 }
 
 const (
-	// lookOut is how often an engine that polls looks for others that do, if it has seen none: it is one of them, and
-	// where it is, they are.
+	// lookOut is how often an engine that polls looks for spinners if it has seen none. It is one itself, and where
+	// one client polls, others probably do.
 	lookOut = time.Second
-	// absent is for how long they do not come until this engine leaves the lock free for longer than they sleep: if they do
-	// not come then either, none are presumed any more.
+	// absent is after how long without a spinner this engine leaves the lock free for longer than they sleep. If none
+	// comes then either, none are presumed any more.
 	absent = pollMost
-	// lookAgain is how long the second look lasts at least. Who was turned away when this engine got the lock sleeps for about as
-	// long as it has had it since.
+	// lookAgain is the minimum duration of the second look. A spinner that was turned away when this engine got the
+	// lock sleeps for about as long as this engine has had it since.
 	lookAgain = 3 * time.Millisecond
 )
 
-// turns are when, after this engine got the lock from others, it is theirs. In between, a spinner that was turned away at
-// that moment comes by again: after 1, 3, 7 to 8 and 15 to 20 ms, and as long as its calls take.
+// turns are the spinners' turns, counted from when this engine got the lock from them. In between, a spinner that was
+// turned away at that time tries again. It does so after 1, 3, 7 to 8 and 15 to 20 ms, plus the time of its calls.
 var turns = [...]struct{ from, until time.Duration }{
 	{3500 * time.Microsecond, 7500 * time.Microsecond},
 	{8500 * time.Microsecond, 16 * time.Millisecond},
 }
 
-// Later it may come at any time, as all others may. The lock is theirs but for a moment in which this engine finds out
-// whether they have it: from lateFrom on, every lateTurn, the last lateOurs.
+// From lateFrom on that spinner may try at any time, as all others may. The lock is left to them except for the last
+// lateOurs of every lateTurn, in which this engine finds out whether they have it.
 const lateFrom, lateTurn, lateOurs = 20 * time.Millisecond, 10 * time.Millisecond, time.Millisecond
 
-// theirs is for how long the lock is others', so long after they were turned away; 0: it is this engine's.
+// theirs returns for how much longer the lock is left to spinners, at a time after they were turned away; 0: it is this
+// engine's turn.
 func theirs(after time.Duration) time.Duration {
 	for _, turn := range turns {
 		if after >= turn.from && after < turn.until {
@@ -52,14 +56,14 @@ func theirs(after time.Duration) time.Duration {
 	return max(lateTurn-lateOurs-(after-lateFrom)%lateTurn, 0)
 }
 
-// saw takes in that another has the lock. If somebody listened, it is that one.
+// saw records that another client has the lock. If others subscribed, it is presumed to be one of them.
 func (x *rare) saw() {
 	q, h := &x.quiet, x.handed()
 	q.presumed = q.presumed || h.left == 0 || !h.listen
 	q.came = true
 }
 
-// took takes in that this engine has it.
+// took records that this engine has the lock.
 func (x *rare) took(now time.Duration) {
 	q, h := &x.quiet, x.withHandoff()
 	h.left = 0
@@ -74,16 +78,16 @@ func (x *rare) took(now time.Duration) {
 	}
 	q.came, h.looked, h.again = false, false, false
 	if h.clear == 0 {
-		h.clear = now - lookOut*3/4 // the first time sooner
+		h.clear = now - lookOut*3/4 // the first look is sooner
 	}
 }
 
-// keeps reports whether it is this engine's turn beside others who do not listen.
+// keeps reports whether it is this engine's turn, and not that of spinners.
 func (x *rare) keeps(now time.Duration) bool {
 	return !x.quiet.presumed || theirs(now-x.handed().since) == 0
 }
 
-// backFor is how long to step back. Those who listen come at once. Others come in their turn, or once they have slept.
+// backFor returns how long to yield. Subscribers come at once. Spinners come in their turn, or after they have slept.
 func (x *rare) backFor(now time.Duration, fx *Effects) time.Duration {
 	back := fx.Back()
 	q, h := &x.quiet, x.withHandoff()
@@ -101,8 +105,8 @@ func (x *rare) backFor(now time.Duration, fx *Effects) time.Duration {
 	return back
 }
 
-// breaksIn reports whether to ask again soon: others have the lock because this engine let them. A spinner that has it takes
-// it again at once, and would have it until another one is lucky.
+// breaksIn reports whether to ask again soon, because others have the lock only since this engine yielded. A spinner
+// that has the lock acquires it again at once, and would keep it until another one is lucky.
 func (x *rare) breaksIn(now time.Duration) bool {
 	left := x.handed().left
 	return left != 0 && now-left < pollMost

@@ -17,7 +17,7 @@ import (
 
 var seed = flag.Uint64("actor.seed", 0, "replay this seed of the random conversations")
 
-// eachSeed runs a random conversation many times. One that fails prints how to replay it.
+// eachSeed runs a random story for many seeds. One that fails prints how to replay it.
 func eachSeed(t *testing.T, runs uint64, run func(t *testing.T, random *rand.Rand)) {
 	first, last := uint64(1), runs
 	if testing.Short() {
@@ -43,8 +43,12 @@ func eachSeed(t *testing.T, runs uint64, run func(t *testing.T, random *rand.Ran
 
 var errLoading = errors.New("LOADING Redis is loading the dataset in memory")
 
-// Whatever the server says, true or not: one verdict for each request, gauges that are right, one command of a tenure at a
-// time, no busy loop, and rest at the end.
+// With any replies of the server, true or not:
+//   - each request gets one result,
+//   - gauges are right,
+//   - a tenure has one command in flight,
+//   - there is no busy loop,
+//   - the lock is idle at the end.
 func TestRandomAnswers(t *testing.T) {
 	eachSeed(t, 1000, func(t *testing.T, random *rand.Rand) {
 		p := newParty(t, random)
@@ -73,7 +77,7 @@ func TestRandomAnswers(t *testing.T) {
 	})
 }
 
-// anything is any answer that the form of a script's reply allows.
+// anything returns any reply that the form of a script's reply allows.
 func (p *party) anything(c *actor.Command) actor.Reply {
 	switch p.random.IntN(12) {
 	case 0, 1:
@@ -101,8 +105,8 @@ func (p *party) anything(c *actor.Command) actor.Reply {
 
 func friendly(*actor.Command) actor.Reply { return actor.Reply{Status: actor.Done, Listeners: -1} }
 
-// At most one believes to hold the lock, whatever is delayed, lost, late or doubled, as long as the
-// server forgets nothing. A command without an answer runs never, once or twice, at any later time.
+// At most one client considers itself the holder, whatever is delayed, lost, late or duplicated, as long as the server
+// forgets nothing. A command without a reply runs never, once or twice, at any later time.
 func TestRandomLossesAndDelays(t *testing.T) {
 	eachSeed(t, 2000, func(t *testing.T, random *rand.Rand) {
 		p := newParty(t, random)
@@ -118,7 +122,7 @@ func TestRandomLossesAndDelays(t *testing.T) {
 	})
 }
 
-// honest is one step with a server that tells the truth, if it answers.
+// honest is one step with a server that tells the truth, if it replies.
 func (p *party) honest(losses int) {
 	defer p.believe()
 	switch n := p.random.IntN(12); {
@@ -141,7 +145,7 @@ func (p *party) honest(losses int) {
 		lost := p.random.IntN(10) < losses
 		if !lost {
 			reply := p.server.run(p.now, "me", &f.command)
-			p.pass(p.duration(p.fx.Config.Timeout)) // and the answer travels
+			p.pass(p.duration(p.fx.Config.Timeout)) // until the reply arrives
 			p.answer(f, reply)
 			return
 		}
@@ -156,7 +160,7 @@ func (p *party) honest(losses int) {
 	}
 }
 
-// other is another process: it takes the lock when it is free, and gives it back.
+// other is another process: it acquires the lock when that is free, and releases it.
 func (p *party) other() {
 	s := p.server
 	s.expire(p.now)
@@ -170,7 +174,7 @@ func (p *party) other() {
 	}
 }
 
-// ghostly runs a command that had no answer.
+// ghostly runs a command that got no reply.
 func (p *party) ghostly() {
 	s := p.server
 	if len(s.late) == 0 {

@@ -2,32 +2,33 @@ package actor
 
 import "time"
 
-// rare is what only a lock needs that is waited for, handed on, extended or in trouble. What a lock that merely waits for another holder
-// does not need either is in parts, which are made when they are first written to: there may be a million that wait.
+// rare is the state of a lock that is waited for, handed off, extended or in trouble; other locks do not have it. What
+// a lock that only waits for another holder does not need is in further parts. They are allocated when first written
+// to, because a million locks may wait.
 type rare struct {
 	// Waiting for another holder.
-	askAt    time.Duration // not before
-	stepBack time.Duration // until when others come first
-	tries    *tries        // those in the queue who do not wait, and came behind others; nil: there was none yet
-	owners   waitersOf     // those of the queue, by their owners; nil: not asked for yet
-	joint    *Request      // its question for several locks is led by this one and has no answer, or its caller has left
+	askAt    time.Duration // no acquire is sent before
+	stepBack time.Duration // until when this engine yields to others
+	tries    *tries        // requests of the queue that try once and came behind others; nil: none so far
+	owners   waitersOf     // requests of the queue by owner; nil: not indexed
+	joint    *Request      // the request for several locks with a command that this lock leads, if that got no reply or its caller has left
 
 	// The channel.
-	channel string        // which is listened to
-	leaveAt time.Duration // when to stop listening; 0: not planned
+	channel string        // the channel subscribed to
+	leaveAt time.Duration // when to unsubscribe; 0: not planned
 
 	changes line // re-entries that need a longer lease, and extensions
-	forces  line
+	forces  line // requests to take the lock away by force
 
-	disorder   int32 // how many of the queue stand in front of one that was posted before them
-	again      bool  // a message came while the question was under way
-	answered   bool  // the server said since the queue began that the lock is taken
-	listening  bool
-	subscribed bool
-	unheard    bool // it is waited for and not listened to
-	acquiring  bool // an acquire of the tenure has no answer: it may still run
-	releasing  bool // a release of it
-	shared     bool // of a writer: this engine has readers of the lock, held or waiting
+	disorder   int32 // how many requests of the queue are in front of one that was posted before them
+	again      bool  // a notification came while an acquire was in flight
+	answered   bool  // since the queue began, a reply showed another holder
+	listening  bool  // a subscription was ordered
+	subscribed bool  // it is active
+	unheard    bool  // requests wait for it without a subscription
+	acquiring  bool  // an acquire of the tenure got no reply: it may still run
+	releasing  bool  // a release of it got no reply
+	shared     bool  // of a writer: this engine has readers of the lock, holding or waiting
 	quiet      quiet
 
 	troubles *troubles
@@ -38,59 +39,60 @@ type rare struct {
 	reading  *reading
 }
 
-// troubles is what a lock needs once something has failed. The zero value is a lock that nothing has happened to.
+// troubles is the state that a lock needs once something has failed. The zero value means that nothing has.
 type troubles struct {
-	last    error         // why the last try failed; nil once the server answered
+	last    error         // error of the last try; nil once the server replied
 	backoff time.Duration // the last pause
-	foundAt time.Duration // when a refusal last named a ghost
-	retryAt time.Duration // a refused renewal or release is not sent again before
-	ghosts  []ghost
+	foundAt time.Duration // when a rejection last named an orphan
+	retryAt time.Duration // a rejected renewal, release or force is not sent again before
+	ghosts  []ghost       // orphans to release
 	evicted uint64        // the tenure that ended because it is to be forced away
 	reached time.Duration // the longest lease that one of its commands may have set
 }
 
-// leases is what is known of the lease of a tenure. Commands without an answer may still run at any time until it ends.
+// leases is what is known of a tenure's lease. Commands without a reply may still run at any time until the tenure
+// ends.
 type leases struct {
-	shortest  time.Duration // shortest lease among its unanswered commands; 0 none
+	shortest  time.Duration // shortest lease among its commands without a reply; 0: none
 	longest   time.Duration // longest lease that one of its commands may have set
 	confirmed time.Duration // the last confirmed lease
-	sending   time.Duration // the lease that a renewal under way carries
-	seen      time.Duration // when the last answered renewal was sent, whether or not it set the TTL
-	raised    time.Duration // of a writer: until when the TTL may be because of what reads beside it needed; 0: not so
-	token     uint64        // the last that the server gave the tenure, of a kind that has them
-	given     uint64        // the owner's
+	sending   time.Duration // the lease of the renewal in flight
+	seen      time.Duration // when the last renewal with a reply was sent, whether or not it set the TTL
+	raised    time.Duration // of a writer: until when the TTL may last because of what reads beside it needed; 0: not so
+	token     uint64        // the tenure's latest token from the server, for kinds that have them
+	given     uint64        // the owner's token
 }
 
-// handoff is how a tenure goes from owner to owner, and to other engines.
+// handoff is the state of handing off a tenure from owner to owner, and of yielding to other engines.
 type handoff struct {
-	handed    int32
-	heard     int32         // messages since stepping back began; the first is our own
-	listeners int32         // others on the channel, or why it is not known
-	listen    bool          // others listened when this engine stepped back last
-	looked    bool          // of those who do not, see quiet: this engine stepped back for longer than they sleep
-	again     bool          // it found the lock free then, and is to look a second time: one of them may be between two holds
-	handedAt  time.Duration // the first time
-	yield     time.Duration // after the release, let others come first for so long; 0: not
-	tookAt    time.Duration // when this engine found the lock free after it had stepped back for longer than they sleep
-	clear     time.Duration // when it was last known that there are none; 0: never
-	left      time.Duration // when this engine stepped back last; 0: not since it waits
-	since     time.Duration // when this engine got the lock after they had come
+	handed    int32         // handoffs of the tenure
+	heard     int32         // notifications since yielding began; the first is this engine's own
+	listeners int32         // other subscribers of the channel, or why that is not known
+	listen    bool          // there were other subscribers when this engine last yielded
+	looked    bool          // this engine yielded for longer than spinners sleep, see quiet
+	again     bool          // it found the lock free then, and has to look a second time: a spinner may be between two holds
+	handedAt  time.Duration // when the first handoff of the tenure was
+	yield     time.Duration // how long to yield to others after the release; 0: not
+	tookAt    time.Duration // when this engine found the lock free after it had yielded for longer than spinners sleep
+	clear     time.Duration // when it was last known that there are no spinners; 0: never
+	left      time.Duration // when this engine yielded last; 0: not since it began to wait
+	since     time.Duration // when this engine got the lock after spinners had had it
 }
 
-// place is that of a tenure in the queue that the server keeps.
+// place is a tenure's place in the queue that the server keeps.
 type place struct {
-	wait    time.Duration // with which it queues at the server; 0: not known yet
-	behind  uint64        // the tenure of this engine that queued before it and waits as long; 0: none
+	wait    time.Duration // its wait in the queue; 0: not known yet
+	behind  uint64        // the tenure of this engine that queued before it and has the same wait; 0: none
 	queued  bool          // it has a place in the queue
-	passive bool          // the lock was free and another's turn, and a claim of this engine before it asks often
+	passive bool          // the lock was free and another waiter's turn, and a waiter of this engine ahead of it polls
 }
 
-// polling is how a lock that is polled by choice is asked for.
+// polling is the state of polling by choice (Config.Poll).
 type polling struct {
-	sleep    time.Duration // the last one
-	passedAt time.Duration // when it noted the last of the turns that others had, or began
-	holder   uint32        // a hash of who had the lock when it was last asked for; 0: not asked yet
-	passed   uint8         // turns that others had while it polled
+	sleep    time.Duration // the last sleep
+	passedAt time.Duration // when passed was last changed, or the wait began
+	holder   uint32        // hash of the holder at the last try; 0: not tried yet
+	passed   uint8         // how often others were seen to get the lock, at most 7; 0 again when they did not for 4*pollMost
 }
 
 func (l *Lock) withRare() *rare {
@@ -103,7 +105,7 @@ func (l *Lock) withRare() *rare {
 	return l.rare
 }
 
-// tenureEnds forgets what was the tenure's.
+// tenureEnds resets what belongs to the tenure.
 func (x *rare) tenureEnds() {
 	x.acquiring, x.releasing = false, false
 	if s := x.leases; s != nil {
@@ -120,7 +122,7 @@ func (x *rare) tenureEnds() {
 	}
 }
 
-// trouble is why the last try failed; nil once the server answered.
+// trouble returns the error of the last try; nil once the server replied.
 func (x *rare) trouble() error {
 	if x.troubles == nil {
 		return nil
@@ -128,7 +130,7 @@ func (x *rare) trouble() error {
 	return x.troubles.last
 }
 
-// retryAt is when a refused renewal or release may be sent again.
+// retryAt returns when a rejected renewal, release or force may be sent again.
 func (x *rare) retryAt() time.Duration {
 	if x.troubles == nil {
 		return 0
@@ -136,7 +138,7 @@ func (x *rare) retryAt() time.Duration {
 	return x.troubles.retryAt
 }
 
-// foundAt is when a refusal last named a ghost.
+// foundAt returns when a rejection last named an orphan.
 func (x *rare) foundAt() time.Duration {
 	if x.troubles == nil {
 		return 0
@@ -158,7 +160,7 @@ func (x *rare) evicted() uint64 {
 	return x.troubles.evicted
 }
 
-// calm takes in that the server answered.
+// calm records that the server replied.
 func (x *rare) calm() {
 	if t := x.troubles; t != nil {
 		t.last, t.backoff = nil, 0
@@ -172,7 +174,7 @@ func (x *rare) withTroubles() *troubles {
 	return x.troubles
 }
 
-// shortest is the shortest lease among the tenure's unanswered commands; 0 none.
+// shortest returns the shortest lease among the tenure's commands without a reply; 0: none.
 func (l *Lock) shortest() time.Duration {
 	if l.rare == nil || l.rare.leases == nil {
 		return 0
@@ -180,8 +182,8 @@ func (l *Lock) shortest() time.Duration {
 	return l.rare.leases.shortest
 }
 
-// Each part is read as a value, so that a write to one that is not there does not compile. It is written to by way of its with method, which
-// makes it. These are no generic code: that cost a hot name four per cent.
+// Each part is read as a value, so that a write to a missing part does not compile. Writes go through the part's with
+// method, which allocates it. The methods are not generic, because generic code cost 4 % with one hot name.
 
 func (x *rare) lease() (s leases) {
 	if x.leases != nil {

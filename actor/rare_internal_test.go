@@ -7,13 +7,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A million may wait for other holders, and as many be handed on.
+// A million locks may wait for other holders, and as many may be handed off.
 func TestWhatContentionTakesIsSmall(t *testing.T) {
 	require.LessOrEqual(t, unsafe.Sizeof(rare{}), uintptr(144), "waiting")
 	require.LessOrEqual(t, unsafe.Sizeof(handoff{})+unsafe.Sizeof(leases{}), uintptr(128), "and held")
 }
 
-// What was known of a tenure is forgotten with it, and what was learned of others is not.
+// What was known of a tenure is reset at its end; what was learned of other clients is kept.
 func TestATenureThatEndsLeavesWhatWasLearnedOfOthers(t *testing.T) {
 	x := &rare{acquiring: true, releasing: true}
 	*x.withLeases() = leases{shortest: 1, longest: 2, confirmed: 3, seen: 4, raised: 5, token: 6, given: 7}

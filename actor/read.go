@@ -6,42 +6,44 @@ import (
 	"time"
 )
 
-// Reads is what the commands of a reader carry besides what all have.
+// Reads is the additional content of a reader's commands.
 type Reads struct {
-	Writer uint64          // SendReadAcquire: the tenure of the owner's own write, which does not keep it out; 0 none
+	Writer uint64          // SendReadAcquire: tenure of the owner's own write, which does not exclude it; 0: none
 	Falls  bool            // SendReadRenew: the TTL may have to fall
-	Leases []time.Duration // SendReadRenew: of each hold, the longest first. Of very many the longest alone
-	Holds  int             // SendReadRenew: how many there are, if they are more
+	Leases []time.Duration // SendReadRenew: one per hold, the longest first; of more than stampsMost only the longest
+	Holds  int             // SendReadRenew: the number of holds, if there are more than Leases
 }
 
-// reading is what a reader knows of the writer beside which it reads: that of the same owner. In Redis it has
-// the writer's number then, as one thread of Redisson would be both. Otherwise numbers are not used twice,
-// because a command without an answer may run later; so after one of those, the next reader has a new number.
+// reading is a reader's knowledge of the writer beside which it reads: the one of the same owner. In Redis the reader
+// then has the writer's number, as one Redisson thread would be both. Otherwise numbers are never reused, because a
+// command without a reply may run later. So after such a command the next reader gets a new number.
 //
-// A writer notes here that its number is not to be used any more.
+// A writer has a reading only to record in spoiled that its number must not be used again.
 type reading struct {
-	writer  uint64 // its tenure; 0: none
-	number  bool   // the reader may have its number
-	asked   bool   // it was asked for beside the writer
-	over    bool   // the reader was granted and ended, or the writer is gone: it is like any other
-	spoiled bool   // commands in the number's name may still run
+	writer  uint64 // the writer's tenure; 0: none
+	number  bool   // the reader may have the writer's number
+	asked   bool   // an acquire beside the writer was sent
+	over    bool   // the reader was granted and ended, or the writer is gone: the reader is like any other
+	spoiled bool   // commands with the number may still run
 }
 
-// Beside makes a lock the reader of an owner who writes; number says whether it may have the writer's number. If it had that
-// before, what may still run in its name goes on to be known.
+// Beside makes the lock the reader of an owner that writes. number says whether it may have the writer's number. If it
+// had that number before, spoiled is kept.
 func (l *Lock) Beside(writer *Lock, number bool) {
 	r := l.withRare().withReading()
 	*r = reading{writer: writer.tenure, number: number, spoiled: r.spoiled && r.writer == writer.tenure}
 }
 
-// GoBeside makes a claim that waits to read go on as the reader of its owner, who writes since.
+// GoBeside changes a per-request lock that waits to read, because its owner has acquired the write lock since. It
+// continues as the reader beside that writer.
 func (l *Lock) GoBeside(now time.Duration, writer *Lock, number bool) {
 	l.Beside(writer, number)
 	x := l.rare
 	x.stepBack, x.askAt, x.again = 0, now, true
 }
 
-// refused takes in that a question was, that was asked beside that writer: if it is the one of now, it is gone.
+// refused handles a rejected acquire that was sent with asked. If it was sent beside the current writer, that writer is
+// gone.
 func (r *reading) refused(asked *Reads) {
 	r.over = r.over || asked != nil && asked.Writer == r.writer
 }
@@ -50,7 +52,7 @@ func (l *Lock) besideWriter() bool {
 	return l.rare != nil && l.rare.reading != nil && l.rare.reading.writer != 0 && !l.rare.reading.over
 }
 
-// nextTenure is the number of the tenure that is to be asked for.
+// nextTenure returns the number of the tenure to be acquired.
 func (l *Lock) nextTenure(fx *Effects) uint64 {
 	if l.besideWriter() && l.rare.reading.number && !l.rare.reading.spoiled {
 		return l.rare.reading.writer
@@ -58,7 +60,7 @@ func (l *Lock) nextTenure(fx *Effects) uint64 {
 	return fx.nextTenure()
 }
 
-// tenureEnds is called before a tenure of the lock is forgotten.
+// tenureEnds is called before the lock's tenure is reset.
 func (r *reading) tenureEnds(l *Lock) {
 	x := l.rare
 	switch {
@@ -71,32 +73,32 @@ func (r *reading) tenureEnds(l *Lock) {
 	r.over = r.over || r.asked && l.phase != asking
 }
 
-// Spoils reports whether no other reader may have that number, or not any more, because of this one: it has it, asks
-// again with it, or had it.
+// Spoils reports whether, because of this reader, no other reader may have that number. That is so if this one has it,
+// had it, or will use it in its next acquire.
 func (l *Lock) Spoils(number uint64) bool {
 	if l.rare == nil || l.rare.reads().writer != number {
 		return l.tenure == number
 	}
 	r := l.rare.reads()
-	return l.tenure == number || r.spoiled || r.number && !r.over && !l.queue.empty() // also while a tenure of before ends
+	return l.tenure == number || r.spoiled || r.number && !r.over && !l.queue.empty() // also while an earlier tenure ends
 }
 
-// Spoil makes a writer's number one that no reader gets.
+// Spoil marks a writer's number as unusable for readers.
 func (l *Lock) Spoil() { l.withRare().withReading().spoiled = true }
 
-// Spoiled reports whether it is one. Of writers.
+// Spoiled reports whether a writer's number is marked so.
 func (l *Lock) Spoiled() bool { return l.rare != nil && l.rare.reads().spoiled }
 
-// Share tells a writer whether this engine has readers of the lock: then it is not handed on to the next
-// writer, who would keep out those who wait and be there beside those who read.
+// Share records in a writer whether this engine has readers of the lock. If so, the lock is not handed off to the next
+// writer, which would keep waiting readers out and be there beside those that read.
 func (l *Lock) Share(readers bool) {
 	if readers || l.rare != nil {
 		l.withRare().shared = readers
 	}
 }
 
-// ReadsLess reports whether a command of a reader, answered so, may have left the lock with a longer TTL than those need who are
-// left, and until when that can be at most. It is asked before the reader is told.
+// ReadsLess reports whether a reader's command with that reply may have left a longer TTL than the remaining holders
+// need. until is when that TTL ends at the latest. ReadsLess must be called before the reader's Lock handles the reply.
 func (l *Lock) ReadsLess(now time.Duration, c *Command, reply *Reply) (until time.Duration, is bool) {
 	own := c.Tenure == l.tenure && c.Verb == l.flight
 	switch {
@@ -114,8 +116,8 @@ func (l *Lock) ReadsLess(now time.Duration, c *Command, reply *Reply) (until tim
 	return g.until, true
 }
 
-// Raised tells a writer that the TTL may be that long, because of what reads beside it needed and need no longer. If that is more
-// than is needed, it is set once more: others would wait for it if this process died.
+// Raised records in a writer that the TTL may last to until, because of what reads beside it needed and need no longer.
+// If that is more than is needed, the TTL is set again: if this process died, others would wait for it.
 func (l *Lock) Raised(now, until time.Duration, fx *Effects) {
 	if l.phase != held || until <= l.until {
 		return
@@ -127,12 +129,12 @@ func (l *Lock) Raised(now, until time.Duration, fx *Effects) {
 	}
 }
 
-// Pending reports whether somebody waits for a lock that this engine does not hold.
+// Pending reports whether requests wait for a lock that this engine does not hold.
 func (l *Lock) Pending() bool {
 	return !l.queue.empty() && (l.phase == free || l.phase == asking)
 }
 
-// StandAside makes a lock that was just begun let others come first: until then, or until it is Called.
+// StandAside makes a new lock yield to others, to the time until or to the message Called.
 func (l *Lock) StandAside(until time.Duration) { l.withRare().stepBack = until }
 
 func (l *Lock) called(now time.Duration) {
@@ -141,16 +143,16 @@ func (l *Lock) called(now time.Duration) {
 	}
 }
 
-// stampsMost is how many holds of a reader have keys at most. Whoever looks for what a reader needs takes the longest lease, so
-// of more than that the others do not matter until those have gone, and then a renewal is due.
+// stampsMost is the maximum number of a reader's holds that have keys. Only the longest lease of a reader counts, so
+// further holds do not matter until those have ended, and then a renewal is due.
 const stampsMost = 64
 
-// stamps is what the renewal of a reader carries: what its holds need, each by itself. The first key has the
-// lease of the tenure, which also covers whoever is about to hold it.
+// stamps returns what the renewal of a reader carries: the lease of each hold. The first key has the tenure's lease,
+// which also covers re-entries about to be granted. nil: one hold, with the tenure's lease.
 func (l *Lock) stamps(now time.Duration, n need, fx *Effects) *Reads {
 	count := l.holdCount()
-	late := l.shortest() != 0                                       // a command without an answer may have raised it
-	falls := n.exact || late || count < l.written || l.written == 0 // 0: what is written is not known
+	late := l.shortest() != 0                                       // a command without a reply may have raised it
+	falls := n.exact || late || count < l.written || l.written == 0 // 0: the count in Redis is not known
 	if !falls && count == 1 {
 		return nil
 	}

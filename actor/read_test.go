@@ -75,7 +75,7 @@ func TestAReaderIsRenewedWithAllItsHolds(t *testing.T) {
 	})
 }
 
-// Whether the count of an unanswered renewal was written is not known: it may still have to fall.
+// Whether the count of a renewal without a reply was written is not known: it may still have to fall.
 func TestAFallOfTheTTLIsAskedForUntilItIsAnswered(t *testing.T) {
 	talkOf(t, actor.Read, `
 		0s      A locks                 → acquire #1 30s
@@ -90,8 +90,8 @@ func TestAFallOfTheTTLIsAskedForUntilItIsAnswered(t *testing.T) {
 	`)
 }
 
-// Nor is it known after a refusal, and of a renewal whose count could not be written the keys of holds that have gone may be there still: those
-// make the TTL longer than it need be until they are removed.
+// Nor is it known after a rejection. After a renewal with a count that could not be written, keys of ended holds may
+// still exist. They make the TTL longer than necessary until they are removed.
 func TestAFallOfTheTTLIsAskedForUntilTheCountIsWritten(t *testing.T) {
 	talkOf(t, actor.Read, `
 		0s      A locks                   → acquire #1 30s
@@ -114,7 +114,8 @@ func TestAFallOfTheTTLIsAskedForUntilTheCountIsWritten(t *testing.T) {
 	`)
 }
 
-// A TTL that a read beside the writer made longer than need be is set by the next renewal, whatever else that one is for.
+// A TTL that a read beside the writer made longer than necessary is set by the next renewal, whatever the reason for
+// that.
 func TestATTLThatAReadRaisedIsSetBesideAnExtensionInVain(t *testing.T) {
 	s := newStage(t, usual())
 	s.as(actor.Write)
@@ -211,7 +212,8 @@ func TestAReaderStandsAsideUntilItIsCalled(t *testing.T) {
 	})
 }
 
-// A question of before its owner wrote is answered that somebody else writes. That is its owner: it is asked for once more at once.
+// An acquire sent before its owner wrote is rejected because of a writer. That writer is its owner: the acquire is sent
+// once more at once.
 func TestAReaderWhoseOwnerWritesSinceAsksAgainAtOnce(t *testing.T) {
 	talkOf(t, actor.Read, `
 		0s    A locks                   → acquire #1 30s
@@ -224,7 +226,7 @@ func TestAReaderWhoseOwnerWritesSinceAsksAgainAtOnce(t *testing.T) {
 	`)
 }
 
-// Beside a writer nobody is forced to stop reading: what was given up for the force is released.
+// Beside a writer no reader is forced to stop: what was given up for the force is released.
 func TestAForcedReaderThatIsStillThereIsReleased(t *testing.T) {
 	talkOf(t, actor.Read, `
 		0s    A locks                       → acquire #1 30s
@@ -235,7 +237,7 @@ func TestAForcedReaderThatIsStillThereIsReleased(t *testing.T) {
 	`)
 }
 
-// Another claim takes the lock away, from this one as well: nothing waits for the answer to that.
+// Another per-request lock takes the lock away, from this one as well: nothing waits for the reply to that.
 func TestAReaderThatIsForcedAwayWithAnotherIsLostAndReleased(t *testing.T) {
 	talkOf(t, actor.Read, `
 		0s    A locks                       → acquire #1 30s
@@ -245,7 +247,8 @@ func TestAReaderThatIsForcedAwayWithAnotherIsLostAndReleased(t *testing.T) {
 	`)
 }
 
-// Two re-entries of an owner that has lost the lock meanwhile: the tenure that the first is granted is the second's, too.
+// Two re-entries of an owner that has lost the lock meanwhile: the first is granted a new tenure, and the second
+// re-enters it.
 func TestReentriesOfALostReaderShareTheNextTenure(t *testing.T) {
 	talkOf(t, actor.Read, `
 		0s    A locks as thread 7              → acquire #1 30s

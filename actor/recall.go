@@ -2,11 +2,11 @@ package actor
 
 import "time"
 
-// A command that has not left yet is taken back as soon as nobody needs it: at the end of the step in which that
-// became so, however long the queue is in which it stands, and whether or not the server can be reached. What is
-// left of it is a place in that queue, which the coordinator is told of (Effects.Recalled).
+// A command that has not left is taken back at the end of the step in which it became unneeded. This does not depend on
+// the length of its queue, or on whether the server can be reached. The coordinator is notified by Effects.Recalled;
+// the command's entry stays in the queue until then.
 
-// Wants reports whether a command that has not left is still to leave.
+// Wants reports whether a command that has not left is still needed.
 func (l *Lock) Wants(c *Command) bool {
 	if c.Tenure == l.tenure && c.Verb == l.flight {
 		return l.wants&departed == 0
@@ -15,11 +15,11 @@ func (l *Lock) Wants(c *Command) bool {
 	return g != nil && g.flying && !g.departed
 }
 
-// Leaves takes in that a command which waited leaves, and reports whether it does: not if it was taken back.
+// Leaves marks a waiting command as departed, and reports whether it may leave: it may not if it was taken back.
 func (l *Lock) Leaves(c *Command) bool {
 	if c.Tenure == l.tenure && c.Verb == l.flight && l.wants&departed == 0 {
 		l.wants |= departed
-		return true // as nearly always
+		return true // the most frequent case
 	}
 	if !l.Wants(c) {
 		return false
@@ -28,7 +28,7 @@ func (l *Lock) Leaves(c *Command) bool {
 	return true
 }
 
-// Depart takes in that a command has left, or that it waits again.
+// Depart records that a command has left, or that it waits again.
 func (l *Lock) Depart(c *Command, left bool) {
 	switch g := l.ghostOf(c); {
 	case c.Tenure == l.tenure && c.Verb == l.flight:
@@ -40,10 +40,10 @@ func (l *Lock) Depart(c *Command, left bool) {
 	}
 }
 
-// recallable reports whether a command of the tenure waits to leave.
+// recallable reports whether a command of the tenure has not left yet.
 func (l *Lock) recallable() bool { return l.flight != None && l.wants&departed == 0 }
 
-// recall takes back the command of the tenure, which has not left, if nobody needs it any more.
+// recall takes back the tenure's command, which has not left, if it is not needed any more.
 func (l *Lock) recall(now time.Duration, fx *Effects) {
 	if l.needed() {
 		return
@@ -55,8 +55,7 @@ func (l *Lock) recall(now time.Duration, fx *Effects) {
 	l.ground(fx)
 }
 
-// returned takes in that a command which had left has not been done, and waits to be sent again, if somebody still
-// needs it.
+// returned handles a command that had left, was not executed, and waits to be sent again if it is still needed.
 func (l *Lock) returned(now time.Duration, c *Command, fx *Effects) {
 	l.Depart(c, false)
 	if g := l.ghostOf(c); g != nil && now >= g.until {
@@ -70,7 +69,7 @@ func (l *Lock) returned(now time.Duration, c *Command, fx *Effects) {
 	}
 }
 
-// needed reports whether somebody needs the command of the tenure.
+// needed reports whether the tenure's command is still needed.
 func (l *Lock) needed() bool {
 	p := l.protocol()
 	switch l.flight {
@@ -78,7 +77,7 @@ func (l *Lock) needed() bool {
 		return l.rare == nil || l.rare.joint == nil || !l.rare.joint.Decided()
 	case p.acquire:
 		r := l.queue.first()
-		return r != nil && r.Joint == nil // who wants several asks for all of them
+		return r != nil && r.Joint == nil // a request for several locks acquires all of them together
 	case p.renew, p.pass:
 		return l.phase == held
 	case p.force:
@@ -87,7 +86,7 @@ func (l *Lock) needed() bool {
 	return true
 }
 
-// ground ends the flight of a command. If it has not left, it is taken back.
+// ground ends the flight of the tenure's command. If the command has not left, it is taken back.
 func (l *Lock) ground(fx *Effects) {
 	if l.flight != None && l.wants&departed == 0 {
 		l.takeBack(l.flight, fx)
@@ -95,17 +94,19 @@ func (l *Lock) ground(fx *Effects) {
 	l.flight = None
 }
 
-// takeBack tells that a command which waits is not to leave any more.
+// takeBack reports to the coordinator that a waiting command must not leave.
 func (l *Lock) takeBack(verb Verb, fx *Effects) {
 	fx.Recalled = append(fx.Recalled, verb)
 	l.wants |= marked
 }
 
-// Reusable reports whether a Lock that has finished may be another key's. One of which a command still stands in a queue
-// would be taken for whose that is: a reader beside its writer has the writer's number, as the next one has.
+// Reusable reports whether a Lock that has finished may be used for another key. If one of its commands is still
+// queued, that command would be taken for one of the new key. Numbers do not prevent that: a reader beside a writer has
+// the writer's number, and so has the next one.
 func (l *Lock) Reusable() bool { return l.wants&marked == 0 }
 
-// leads notes whose question this lock leads, if that one has left: the command must not ask for nobody.
+// leads records a request for several locks that is led by this lock and has its result now. The command must not be
+// sent for a request that has left.
 func (l *Lock) leads(r *Request) {
 	if r.Joint != nil && r.Claimed() && r.lock == l {
 		l.withRare().joint = r

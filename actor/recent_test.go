@@ -10,7 +10,7 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// One stall is told for a minute and not for ever.
+// One stall is reported for a minute and not for ever.
 func TestRecentMaxFallsAMinuteLater(t *testing.T) {
 	var r actor.RecentMax
 	require.Zero(t, r.Max())
@@ -26,7 +26,7 @@ func TestRecentMaxFallsAMinuteLater(t *testing.T) {
 	require.Equal(t, time.Millisecond, r.Max())
 }
 
-// However the values come, none younger than a minute is forgotten, and none older than 70 s is told.
+// In any order of values, none younger than a minute is forgotten, and none older than 70 s is reported.
 func TestRecentMaxIsThatOfTheLastMinute(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 200 {

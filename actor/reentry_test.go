@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Granted at once, the count written behind.
+// A re-entry is granted at once; the count is written afterwards.
 func TestReentryIsGrantedAtOnceAndItsCountWrittenBehind(t *testing.T) {
 	talk(t, `
 		0s   A locks        → acquire #1 30s
@@ -15,7 +15,7 @@ func TestReentryIsGrantedAtOnceAndItsCountWrittenBehind(t *testing.T) {
 		1ms  A counts       → 1
 		2ms  B locks as A   → renew #1 30s count 2; B granted 29.688s
 		2ms  A counts       → 2
-		// what comes while the count is under way is written with the next
+		// a re-entry that comes while the count is in flight is written with the next one
 		3ms  C locks as B   → C granted 29.687s
 		3ms  D locks as A   → D granted 29.687s
 		4ms  #1 renewed     → renew #1 30s count 4; A has 29.688s; B has 29.688s; C has 29.688s; D has 29.688s
@@ -33,7 +33,7 @@ func TestReentryIsGrantedAtOnceAndItsCountWrittenBehind(t *testing.T) {
 	`)
 }
 
-// Unlocked before its count was written, there is nothing to write.
+// If it is unlocked before its count was written, there is nothing to write.
 func TestCountThatIsRightAgainIsNotWritten(t *testing.T) {
 	talk(t, `
 		0s    A locks      → acquire #1 30s
@@ -47,7 +47,7 @@ func TestCountThatIsRightAgainIsNotWritten(t *testing.T) {
 	`)
 }
 
-// Without an answer the count may have been written: also where it would be right again if it had not, it is sent.
+// Without a reply the count may have been written. It is sent again, even if the count would be right without that.
 func TestCountThatMayHaveBeenWrittenIsWrittenAgain(t *testing.T) {
 	talk(t, `
 		0s    A locks             → acquire #1 30s
@@ -61,7 +61,7 @@ func TestCountThatMayHaveBeenWrittenIsWrittenAgain(t *testing.T) {
 	`)
 }
 
-// Short of memory PEXPIRE works and HSET does not: the lock is renewed, and the count is tried again.
+// Short of memory, PEXPIRE works and HSET does not: the lock is renewed, and the count is tried again.
 func TestCountThatCouldNotBeWrittenIsTriedAgain(t *testing.T) {
 	talk(t, `
 		0s    A locks             → acquire #1 30s
@@ -82,7 +82,7 @@ func TestShorterFixedLeaseOfAnInnerHoldNeedsNoRoundTrip(t *testing.T) {
 		1ms   #1 granted             → A granted 29.689s
 		2ms   B locks lease 5s as A  → renew #1 30s count 2; B granted 4.94s
 		3ms   #1 renewed             → A has 29.689s
-		// it ends alone, and the outer one goes on
+		// it ends alone, and the outer one continues
 		4.942s timer                 → B lost: its lease ended; renew #1 30s count 1
 		+1ms  #1 renewed             → A has 29.689s
 		+1ms  B unlocks              → B lock lost: that was known before the release was sent
@@ -117,7 +117,7 @@ func TestLongerFixedLeaseOfAnInnerHoldTakesARoundTrip(t *testing.T) {
 			2ms    B locks lease 1m as A  → renew #1 1m0s
 			3ms    #1 renewed             → renew #1 0s count 2; B granted 59.389s; A has 59.389s
 			4ms    #1 renewed             → nothing
-			// with the inner one its lease goes: the TTL falls to what the outer one needs
+			// its lease ends with the inner hold: the TTL falls to what the outer one needs
 			5ms    B unlocks              → B over; renew #1 30s count 1; B unlocked; A has 29.69s
 			6ms    #1 renewed             → nothing
 			7ms    A unlocks              → A over; release #1
@@ -139,7 +139,7 @@ func TestLongerFixedLeaseOfAnInnerHoldTakesARoundTrip(t *testing.T) {
 			+1ms   #1 released            → A unlocked
 		`)
 	})
-	t.Run("its wait ends on a silent server: that is not somebody else's lock", func(t *testing.T) {
+	t.Run("its wait ends on a silent server: that is not another holder's lock", func(t *testing.T) {
 		talk(t, `
 			0s     A locks                     → acquire #1 30s
 			1ms    #1 granted                  → A granted 29.689s
@@ -147,7 +147,7 @@ func TestLongerFixedLeaseOfAnInnerHoldTakesARoundTrip(t *testing.T) {
 			1.002s timer                       → B redis unavailable: no answer in time
 			1.1s   C locks lease 1m as A once  → nothing
 			4.1s   timer                       → C redis unavailable: no answer in time
-			// what they wanted is not wanted any more: the TTL falls
+			// the longer lease is not wanted any more: the TTL falls
 			5s     #1 renewed                  → renew #1 30s; A has 29.69s
 			5.001s #1 renewed                  → nothing
 			6s     A unlocks                   → A over; release #1
@@ -161,7 +161,7 @@ func TestLongerFixedLeaseOfAnInnerHoldTakesARoundTrip(t *testing.T) {
 			2ms    B locks lease 1h as A       → renew #1 1h0m0s
 			1s     B cancels                   → B redis unavailable: no answer in time
 			2s     #1 unanswered reset         → renew #1 58.405s
-			// it has the shorter lease again, although it would have been long enough
+			// it has the shorter lease again, although the longer one would have been enough
 			2.001s #1 renewed                  → nothing
 			6s     A unlocks                   → A over; release #1
 			+1ms   #1 released                 → A unlocked
@@ -172,7 +172,7 @@ func TestLongerFixedLeaseOfAnInnerHoldTakesARoundTrip(t *testing.T) {
 			0s     A locks                → acquire #1 30s
 			1ms    #1 granted             → A granted 29.689s
 			2ms    B locks lease 1m as A  → renew #1 1m0s
-			// its owner holds nothing any more: it is a stranger, and asks for itself
+			// its owner holds nothing any more, so the request acquires the lock itself
 			3ms    #1 gone                → A lost: the key is gone or someone else's; acquire #2 1m0s; listen
 			4ms    #2 granted             → B granted 59.389s
 			5ms    B unlocks              → B over; release #2
@@ -194,7 +194,7 @@ func TestLongerFixedLeaseOfAnInnerHoldTakesARoundTrip(t *testing.T) {
 	})
 }
 
-// A TryLock whose owner leaves is a stranger's, and that does not queue.
+// A TryLock that re-enters becomes an ordinary try when its owner unlocks, and that does not queue.
 func TestTryLockOfAnOwnerThatLeftDoesNotQueue(t *testing.T) {
 	talk(t, `
 		0s     A locks                    → acquire #1 30s
@@ -210,7 +210,7 @@ func TestTryLockOfAnOwnerThatLeftDoesNotQueue(t *testing.T) {
 	`)
 }
 
-// issue 2, safety tests by name: a stale context during a hand-off is a stranger.
+// A context from before a handoff does not re-enter.
 func TestStrangerWithTheOwnerOfAnEndedHoldQueues(t *testing.T) {
 	talk(t, `
 		0s     A locks          → acquire #1 30s
@@ -227,7 +227,7 @@ func TestStrangerWithTheOwnerOfAnEndedHoldQueues(t *testing.T) {
 		7ms    C counts         → 1
 		8ms    C unlocks        → C over; release #1
 		9ms    #1 released      → C unlocked
-		// nothing is held, and no owner is left: it asks as anyone
+		// nothing is held, and there is no owner: it acquires like any other
 		10ms   A2 locks as A    → acquire #2 30s
 		11ms   #2 granted       → A2 granted 29.689s
 		12ms   A2 unlocks       → A2 over; release #2
@@ -236,7 +236,7 @@ func TestStrangerWithTheOwnerOfAnEndedHoldQueues(t *testing.T) {
 	`)
 }
 
-// The owner is carried, not taken from the goroutine. A caller without one waits.
+// The owner is carried by the context, not taken from the goroutine. A caller without one waits.
 func TestCallerWithoutAnOwnerIsNotReentered(t *testing.T) {
 	talk(t, `
 		0s     A locks          → acquire #1 30s
@@ -272,7 +272,7 @@ func TestThreadOwnerKeepsItsNumberFromLockToLock(t *testing.T) {
 	`)
 }
 
-// For each nested hold one release, in any order, and nothing is left.
+// One release for each nested hold, in any order, and nothing is left.
 func TestFiftyNestedHoldsLeaveNothing(t *testing.T) {
 	s := newStage(t, usual())
 	s.play("0s A0 locks", "1ms #1 granted")
@@ -287,7 +287,8 @@ func TestFiftyNestedHoldsLeaveNothing(t *testing.T) {
 	require.Empty(t, s.rest())
 }
 
-// The confirmation that it waits for was under way before it came: no other one is needed, which may have no answer.
+// The confirmation that the re-entry needs was in flight before it came. No other one is needed, which might get no
+// reply.
 func TestAReentryThatWaitsForAConfirmationUnderWayTakesNoOther(t *testing.T) {
 	talk(t, `
 		0s      A locks      → acquire #1 30s

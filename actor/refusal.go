@@ -5,32 +5,34 @@ import (
 	"time"
 )
 
-// refusal is what is left to do where very many who wait for one name are refused together: a turn refuses so many, and the turns that
-// follow at once the rest. Nothing is granted to those of the queue meanwhile, nor asked for on their behalf: for all but who counts them they
-// have gone, and who comes later is first behind them. Those who only try stay what they are until it is their turn.
+// refusal is an unfinished rejection of very many requests for one name: each turn rejects a limited number, and the
+// next turns follow at once. Meanwhile these requests get no grant and no acquire is sent for them. Except for counters
+// they are gone: a request that comes later is the first behind them. Requests that try once are not affected until it
+// is their turn.
 type refusal struct {
-	parts []refused // of the queue, from its head on
-	tries *roster   // who tried, and another has the lock; nil: there are none
+	parts []refused // parts of the queue, from its head on
+	tries *roster   // requests that try once, of a lock with another holder; nil: none
 }
 
-// refused is some of a queue who are refused for the same reason.
+// refused is a part of a queue that is rejected for the same reason.
 type refused struct {
-	last       *Request
+	last       *Request // the last request of the part
 	err, cause error
-	alone      bool // only who waits for this lock alone; the others go on waiting
-	bounded    bool // only who was posted until that moment
+	alone      bool // only requests for this lock alone; others go on waiting
+	bounded    bool // only requests posted until that time
 	until      time.Duration
 }
 
-// spares reports whether a caller goes on waiting.
+// spares reports whether a request goes on waiting.
 func (why *refused) spares(r *Request) bool {
 	return why.alone && r.Joint != nil || why.bounded && r.posted > why.until
 }
 
-// tries are those of a queue who do not wait and came behind others, and beside them what few locks ever have.
+// tries are the requests of a queue that try once and came behind others. refusing is stored here because
+// few locks ever have it.
 type tries struct {
 	roster
-	refusing *refusal // nil: no caller is still to be refused
+	refusing *refusal // nil: no request is still to be rejected
 }
 
 func (l *Lock) refusing() *refusal {
@@ -40,16 +42,17 @@ func (l *Lock) refusing() *refusal {
 	return l.rare.tries.refusing
 }
 
-// Refusing reports whether there are callers who are still to be refused.
+// Refusing reports whether there are requests still to be rejected.
 func (l *Lock) Refusing() bool { return l.refusing() != nil }
 
-// mayRefuse reports whether this turn may refuse one more, and counts it.
+// mayRefuse reports whether this turn may reject one more request, and counts it.
 func (fx *Effects) mayRefuse() bool {
 	fx.Refusals++
 	return fx.RefusalsMost == 0 || fx.Refusals <= fx.RefusalsMost
 }
 
-// refuseAll refuses all who stand in the queue. The first has its verdict in any case: it may lead a question for several locks.
+// refuseAll rejects all requests of the queue. The first gets its result in any case, because it may lead a command for
+// several locks.
 func (l *Lock) refuseAll(now time.Duration, why refused, fx *Effects) {
 	next := (*Request)(nil)
 	for r, n := l.queue.first(), 0; r != nil; r, n = next, n+1 {
@@ -72,7 +75,7 @@ func (l *Lock) refuse(now time.Duration, r *Request, why *refused, fx *Effects) 
 	}
 }
 
-// refuseLater has the coordinator come back.
+// refuseLater makes the coordinator send RefusesOn in a later turn.
 func (l *Lock) refuseLater(fx *Effects) *refusal {
 	x := l.withRare()
 	if x.tries == nil {
@@ -85,7 +88,7 @@ func (l *Lock) refuseLater(fx *Effects) *refusal {
 	return x.tries.refusing
 }
 
-// refuseTries refuses those who do not wait, and came behind others, because another has the lock.
+// refuseTries rejects the requests that try once and came behind others, because another owner has the lock.
 func (l *Lock) refuseTries(now time.Duration, fx *Effects) {
 	if l.rare == nil || l.rare.tries == nil {
 		return
@@ -100,7 +103,7 @@ func (l *Lock) refuseTries(now time.Duration, fx *Effects) {
 	}
 }
 
-// takes takes over who tried.
+// takes moves the requests that try once into the refusal.
 func (x *refusal) takes(all *roster) {
 	if x.tries == nil {
 		x.tries = &roster{}
@@ -112,7 +115,7 @@ func (x *refusal) takes(all *roster) {
 	}
 }
 
-// refuseOn refuses those who are still to be refused, as many as the turn may.
+// refuseOn continues an unfinished rejection, as far as the turn allows.
 func (l *Lock) refuseOn(now time.Duration, fx *Effects) {
 	x := l.refusing()
 	if x == nil {
@@ -137,7 +140,7 @@ func (l *Lock) refuseOn(now time.Duration, fx *Effects) {
 	}
 }
 
-// left takes in that a request is about to leave the queue.
+// left updates the parts for a request that is about to leave the queue.
 func (x *refusal) left(r *Request, q *line) {
 	at := slices.IndexFunc(x.parts, func(p refused) bool { return p.last == r })
 	if at < 0 {
@@ -150,7 +153,7 @@ func (x *refusal) left(r *Request, q *line) {
 	}
 }
 
-// last is the last of the queue who is to be refused; nil: there is none.
+// last returns the last request of the queue that is to be rejected; nil: there is none.
 func (x *refusal) last() *Request {
 	if len(x.parts) == 0 {
 		return nil

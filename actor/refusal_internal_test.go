@@ -11,7 +11,7 @@ import (
 	"github.com/lockwheel/lockwheel/wheel"
 )
 
-// refusing is a lock with a queue of which very many are refused, some a turn, and what is to become of each.
+// refusing is a lock with a queue of very many requests to be rejected, some per turn, and the expected result of each.
 type refusing struct {
 	t     *testing.T
 	l     *Lock
@@ -42,7 +42,7 @@ func (s *refusing) leaves(r *Request) {
 	s.took()
 }
 
-// refuse refuses all who were not refused before.
+// refuse rejects all requests that were not rejected before.
 func (s *refusing) refuse(err error) {
 	for _, r := range s.queue {
 		if s.why[r] == nil {
@@ -53,7 +53,7 @@ func (s *refusing) refuse(err error) {
 	s.took()
 }
 
-// took checks verdicts, and takes those out who have theirs.
+// took checks the results, and removes the requests that have one.
 func (s *refusing) took() {
 	for _, r := range s.fx.Verdicts {
 		if s.why[r] != nil {
@@ -73,7 +73,7 @@ func without(all []*Request, out *Request) (others []*Request) {
 	return others
 }
 
-// looks checks what the queue says of itself.
+// looks checks the queue's invariants.
 func (s *refusing) looks() {
 	first := (*Request)(nil)
 	for _, r := range s.queue {
@@ -90,8 +90,9 @@ func (s *refusing) looks() {
 	require.Equal(s.t, s.queue, all)
 }
 
-// While very many are refused some others come and leave, some of those leave, and others yet are refused for another reason: each is refused
-// for what it met, so many a turn, in their order, and who came later is not.
+// While very many requests are being rejected, others come and leave, some of the rejected leave, and others are
+// rejected for another reason. Each is rejected for its own reason, a limited number per turn, in their order. Later
+// requests are not rejected.
 func TestVeryManyAreRefusedAndWhoComesLaterIsNot(t *testing.T) {
 	for seed := range uint64(300) {
 		random := rand.New(rand.NewPCG(seed, 1))
@@ -133,7 +134,7 @@ func TestVeryManyAreRefusedAndWhoComesLaterIsNot(t *testing.T) {
 	}
 }
 
-// behindFirst is how many stand in the queue who are not refused.
+// behindFirst returns the number of requests in the queue that are not rejected.
 func (s *refusing) behindFirst() (n int) {
 	for r := s.l.queue.first(); r != nil; r = s.l.queue.behind(r) {
 		n++
@@ -141,7 +142,8 @@ func (s *refusing) behindFirst() (n int) {
 	return n
 }
 
-// Who tried is refused some a turn, also who leaves meanwhile, and who tries later is asked for.
+// Requests that try once are rejected a limited number per turn, including those that leave meanwhile. For later tries
+// the lock is asked for.
 func TestVeryManyWhoTryAreRefusedAndWhoTriesLaterIsNot(t *testing.T) {
 	for seed := range uint64(300) {
 		random := rand.New(rand.NewPCG(seed, 2))

@@ -2,7 +2,7 @@ package actor
 
 import "time"
 
-// unlock takes in that a hold is over by its owner's wish.
+// unlock handles the request of a caller to end its hold.
 func (l *Lock) unlock(now time.Duration, r *Request, fx *Effects) {
 	r.lock = l
 	h := r.Hold
@@ -15,7 +15,7 @@ func (l *Lock) unlock(now time.Duration, r *Request, fx *Effects) {
 		}
 		l.holds = h
 	case l.phase == ending && l.holds == h:
-		// The same release again: wait for its answer, too.
+		// The same release again: this request waits for its reply, too.
 	default:
 		err, cause := h.Refusal()
 		fx.Decide(now, r, err, cause)
@@ -25,7 +25,7 @@ func (l *Lock) unlock(now time.Duration, r *Request, fx *Effects) {
 	fx.Limit(r, now+fx.Config.Timeout)
 }
 
-// end makes the tenure one that is to be released. A renewal's pause is not the release's.
+// end makes the tenure one to be released. The pause after a rejected renewal does not delay the release.
 func (l *Lock) end(fx *Effects) {
 	l.become(ending, fx)
 	if l.rare != nil && l.rare.troubles != nil {
@@ -33,7 +33,7 @@ func (l *Lock) end(fx *Effects) {
 	}
 }
 
-// drop takes a hold away. The last one's owner is gone: its requests are a stranger's.
+// drop ends a hold. After the last one, the owner's pending re-entries become ordinary requests.
 func (l *Lock) drop(now time.Duration, h *Hold, fx *Effects) {
 	l.remove(h)
 	l.endHold(now, h, ErrNotHeld, nil, fx)
@@ -42,7 +42,7 @@ func (l *Lock) drop(now time.Duration, h *Hold, fx *Effects) {
 	}
 }
 
-// sendRelease sends the release, unless the server just said "not now".
+// sendRelease sends the release, unless a pause after a rejection is not over.
 func (l *Lock) sendRelease(now time.Duration, fx *Effects) {
 	if l.rare != nil && now < l.rare.retryAt() {
 		return
@@ -55,7 +55,7 @@ func (l *Lock) sendRelease(now time.Duration, fx *Effects) {
 	l.emit(fx, c)
 }
 
-// released takes in what became of a release.
+// released handles the result of a release.
 func (l *Lock) released(now time.Duration, m *Message, fx *Effects) {
 	reply := m.Reply
 	switch {
@@ -65,7 +65,7 @@ func (l *Lock) released(now time.Duration, m *Message, fx *Effects) {
 		}
 		l.ended(now, nil, nil, fx)
 	case (reply.Status == Gone || reply.replaced()) && l.rare != nil && l.rare.releasing:
-		l.ended(now, nil, nil, fx) // an earlier copy, whose answer was lost, released it
+		l.ended(now, nil, nil, fx) // an earlier copy, with a lost reply, released it
 	case reply.Status == Gone:
 		l.ended(now, ErrLost, errGone, fx)
 	case reply.replaced():
@@ -83,8 +83,8 @@ func (l *Lock) released(now time.Duration, m *Message, fx *Effects) {
 	}
 }
 
-// forbidden tells those who waited for the release that the server refused it for good. What is left in Redis is released later, if the
-// server lets it.
+// forbidden ends a tenure with a permanently rejected release. What is left in Redis is released later, if the server
+// permits it then.
 func (l *Lock) forbidden(now time.Duration, err error, fx *Effects) {
 	tenure := l.tenure
 	l.haunt(now, tenure, l.reach(), fx)
@@ -97,8 +97,8 @@ func (l *Lock) forbidden(now time.Duration, err error, fx *Effects) {
 	l.ended(now, err, nil, fx)
 }
 
-// ended tells those who waited for the release, and forgets the tenure. Unlocks find one loss together; who waits for an undone
-// grant's release held nothing.
+// ended gives the requests that wait for the release their result, and resets the lock. Unlocks that find the lock lost
+// count as one loss. An undone grant held nothing, so its requests do not count.
 func (l *Lock) ended(now time.Duration, err, cause error, fx *Effects) {
 	finds := err == ErrLost
 	l.releases.each(func(r *Request) {

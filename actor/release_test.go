@@ -13,8 +13,7 @@ func TestSecondUnlockWaitsForTheSameRelease(t *testing.T) {
 	`)
 }
 
-// Gone is a loss if the release was sent once, success if an earlier copy had no answer.
-// redisson#4871.
+// Gone is a loss if the release was sent once, and success if an earlier copy got no reply. redisson#4871.
 func TestReleaseThatFindsNothing(t *testing.T) {
 	t.Run("sent once: it was lost before", func(t *testing.T) {
 		talk(t, `
@@ -48,7 +47,7 @@ func TestReleaseThatFindsNothing(t *testing.T) {
 	})
 }
 
-// redisson#1602, redis-py#3847: the engine keeps trying, whatever its caller does.
+// redisson#1602, redis-py#3847: the engine keeps trying, whether or not its caller still waits.
 func TestReleaseIsTriedUntilTheLeaseIsOver(t *testing.T) {
 	t.Run("the caller does not wait longer than Timeout", func(t *testing.T) {
 		talk(t, `
@@ -78,7 +77,8 @@ func TestReleaseIsTriedUntilTheLeaseIsOver(t *testing.T) {
 			1ms     #1 granted          → A granted 29.689s
 			28s     A unlocks           → A over; release #1
 			29s     #1 unanswered reset → release #1
-			// nobody waits for the lease of a lock that is gone, but a copy of it may be left for the rest of the server's lease
+			// the unlock does not wait any longer, but a copy of the key may exist for the rest of the lease at the
+			// server
 			29.69s  timer               → A redis unavailable: the lease ended before the release was answered; reset
 			31s     #1 unanswered reset → release #1
 			32s     #1 unanswered reset → release #1
@@ -174,7 +174,7 @@ func TestUnlockWhileARenewalIsUnderWay(t *testing.T) {
 	})
 }
 
-// The second caller was in the queue before the unlock; the first's late wishes must not touch its hold.
+// The second caller was in the queue before the unlock; late requests of the first must not affect its hold.
 func TestUnlockOfAnEndedHoldDoesNotTouchTheNext(t *testing.T) {
 	talk(t, `
 		0s   A locks      → acquire #1 30s
@@ -203,7 +203,7 @@ func TestCallersThatComeDuringTheReleaseAskAfterIt(t *testing.T) {
 	`)
 }
 
-// A right that was taken away may be given back: the engine goes on with a release that was refused for good, slowly, and no
+// A permission that was withdrawn may be restored. So the engine repeats a permanently rejected release, slowly, and no
 // longer than something can be left of the tenure.
 func TestAReleaseThatIsRefusedForGoodIsTriedSlowly(t *testing.T) {
 	t.Run("until it works", func(t *testing.T) {
@@ -221,7 +221,7 @@ func TestAReleaseThatIsRefusedForGoodIsTriedSlowly(t *testing.T) {
 			+1ms             #1 released         → nothing
 		`)
 	})
-	t.Run("and before whoever comes next", func(t *testing.T) {
+	t.Run("and before the next request", func(t *testing.T) {
 		talk(t, `
 			0s   A locks lease 1h    → acquire #1 1h0m0s
 			1ms  #1 granted          → A granted 59m58.989s
@@ -259,7 +259,7 @@ func TestAReleaseThatIsRefusedForGoodIsTriedSlowly(t *testing.T) {
 	})
 }
 
-// What has become another type is nobody's lock any more.
+// A key that has become another type is not a lock any more.
 func TestAReleaseThatFindsAnotherTypeIsALoss(t *testing.T) {
 	talk(t, `
 		0s   A locks               → acquire #1 30s

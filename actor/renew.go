@@ -2,9 +2,9 @@ package actor
 
 import "time"
 
-// renewDue is when a watched lock is to be renewed: a renewal interval after its last confirmation, however long its
-// lease is, because that is how soon its holders hear of a loss. A shorter lease counts as a full one that was confirmed
-// earlier. Up to Config.Spread sooner, at a moment of its tenure's.
+// renewDue returns when a watched lock must be renewed: one renewal interval after its last confirmation. The length of
+// the lease does not matter, because holders learn of a loss by a renewal. A shorter lease counts as a full one that
+// was confirmed earlier. The renewal is up to Config.Spread earlier, in the slot of the tenure.
 func (l *Lock) renewDue(fx *Effects) time.Duration {
 	if !l.watched() && !l.cut() {
 		return never
@@ -23,17 +23,17 @@ func (l *Lock) renewDue(fx *Effects) time.Duration {
 	return due - max(due-fx.moments.of(l.tenure), 0)%fx.Config.Spread
 }
 
-// roundUp lets many locks go out together.
+// roundUp rounds due up to a multiple of gather, so that many locks are renewed in one batch.
 func roundUp(due, gather time.Duration) time.Duration {
 	return (due + gather - 1) / gather * gather
 }
 
-// together is how many tenures that began one after the other are renewed in one batch: they lie side by
-// side in memory, here and in the server. Shared out one by one they cost both a third more.
+// together is how many successive tenures are renewed in one batch. They are neighbours in memory, here and in the
+// server. Measured: spread one by one, both cost a third more.
 const together = 128
 
-// moments are those of Config.Spread at which tenures are renewed. Each stays with its moment, so that
-// only its first renewal is early.
+// moments are the slots of Config.Spread at which tenures are renewed. Each tenure stays in its slot, so only its first
+// renewal is early.
 type moments struct {
 	number uint64
 	apart  time.Duration
@@ -48,7 +48,7 @@ func (m moments) of(tenure uint64) time.Duration {
 	return time.Duration(tenure/together%m.number) * m.apart
 }
 
-// renewEvery is the renewal interval: shorter while a command without an answer may cut the lease.
+// renewEvery returns the renewal interval. It is shorter while a command without a reply may shorten the lease.
 func (l *Lock) renewEvery(fx *Effects) time.Duration {
 	if s := l.shortest(); s != 0 {
 		return min(fx.Config.Renew, s/3)
@@ -56,7 +56,7 @@ func (l *Lock) renewEvery(fx *Effects) time.Duration {
 	return fx.Config.Renew
 }
 
-// confirmDue is when a lock that is handed on from owner to owner is to be confirmed.
+// confirmDue returns when a lock that is handed off from owner to owner must be confirmed.
 func (l *Lock) confirmDue() time.Duration {
 	x := l.rare
 	if x == nil || x.handoff == nil || x.handoff.handed == 0 || l.queue.empty() {
@@ -68,14 +68,14 @@ func (l *Lock) confirmDue() time.Duration {
 	return max(l.confirmed, x.lease().seen) + confirmEvery
 }
 
-// renewAt is when the next renewal is to be sent, for whatever reason.
+// renewAt returns when the next renewal must be sent, for any reason.
 func (l *Lock) renewAt(now time.Duration, fx *Effects) time.Duration {
 	at := min(l.renewDue(fx), l.confirmDue())
 	if l.wants&wantConfirm != 0 || l.holds != nil && l.holdCount() != l.written || l.changesWait() {
 		at = 0
 	}
 	if l.mayOutlive(now, fx) && l.outlives(now, fx) {
-		at = min(at, l.confirmed+fx.Config.Timeout) // not again and again
+		at = min(at, l.confirmed+fx.Config.Timeout) // a limit on how often it is tried
 	}
 	if l.rare != nil && at != never {
 		at = max(at, l.rare.retryAt())
@@ -87,7 +87,7 @@ func (l *Lock) changesWait() bool {
 	return l.rare != nil && !l.rare.changes.empty() && !l.rare.changes.last.aboard
 }
 
-// renew sends a renewal if it is time. It carries everything the tenure wants: lease, count, listeners.
+// renew sends a renewal if it is time. It carries all that the tenure wants: lease, count, subscribers.
 func (l *Lock) renew(now time.Duration, fx *Effects) {
 	if now < l.renewAt(now, fx) {
 		return
@@ -95,13 +95,13 @@ func (l *Lock) renew(now time.Duration, fx *Effects) {
 	n := l.need(now, fx)
 	n.exact = n.exact || l.wants&wantSet != 0 || l.mayOutlive(now, fx) && l.outlives(now, fx)
 	if p := l.protocol(); !p.stamps && !n.exact && now < l.renewDue(fx) && n.until <= l.until && l.confirmed >= l.doubted(fx) {
-		n.lease = 0 // the TTL is what is needed
+		n.lease = 0 // the TTL is already what is needed
 	}
 	falls := l.falls(now, n.lease)
 	if n.lease != 0 {
 		l.lower(now, n.lease, fx)
 		if l.rare != nil && l.rare.leases != nil {
-			l.rare.leases.raised = 0 // if it fails, another one sets the TTL
+			l.rare.leases.raised = 0 // if this renewal fails, another one sets the TTL
 		}
 	}
 	p := l.protocol()
@@ -119,7 +119,7 @@ func (l *Lock) renew(now time.Duration, fx *Effects) {
 		x.changes.each(func(r *Request) { r.aboard = true })
 	}
 	if p.stamps {
-		n.exact = n.exact || falls // of a watched one, near MaxHold
+		n.exact = n.exact || falls // for a watched lock, near MaxHold
 		c.Reads = l.stamps(now, n, fx)
 	}
 	l.wants &^= wantConfirm
@@ -127,7 +127,7 @@ func (l *Lock) renew(now time.Duration, fx *Effects) {
 	l.emit(fx, c)
 }
 
-// watchLease is the lease of a watched lock, cut so that its owner has it for at most MaxHold.
+// watchLease returns the lease of a watched lock, cut so that its owner has it for at most MaxHold.
 func (l *Lock) watchLease(now time.Duration, fx *Effects) time.Duration {
 	lease := fx.Config.Lease
 	if fx.Config.MaxHold == 0 {
@@ -140,12 +140,12 @@ func (l *Lock) watchLease(now time.Duration, fx *Effects) time.Duration {
 	return lease
 }
 
-// spent reports whether the owner has had the lock for as long as it may be watched: it is there by leases of its own.
+// spent reports whether the owner has had the lock for MaxHold, so that it has the lock only by fixed leases.
 func (l *Lock) spent(now time.Duration, fx *Effects) bool {
 	return fx.Config.MaxHold != 0 && now >= l.since+fx.Config.MaxHold
 }
 
-// extend takes in that a hold wants another lease.
+// extend handles a request for another lease of a hold.
 func (l *Lock) extend(now time.Duration, r *Request, fx *Effects) {
 	if !r.Hold.held() {
 		err, cause := r.Hold.Refusal()
@@ -165,11 +165,11 @@ func (l *Lock) extend(now time.Duration, r *Request, fx *Effects) {
 	fx.Limit(r, now+fx.Config.Timeout)
 }
 
-// renewed takes in what became of a renewal.
+// renewed handles the result of a renewal.
 func (l *Lock) renewed(now time.Duration, m *Message, fx *Effects) {
 	switch reply := m.Reply; {
 	case l.phase == ending:
-		// Its owner left meanwhile. The release that follows decides, unless there is nothing to release.
+		// The owner unlocked meanwhile. The release that follows gives the result, unless the tenure is gone.
 		if reply.Status == Gone {
 			l.ended(now, ErrLost, errGone, fx)
 		}
@@ -187,8 +187,8 @@ func (l *Lock) renewed(now time.Duration, m *Message, fx *Effects) {
 	}
 }
 
-// lag is how long after its time a renewal was confirmed. One for a lock that had a lease of its own until now has no
-// such time.
+// lag returns how much after its due time a renewal was confirmed. A renewal of a lock that had a fixed lease until now
+// has no due time: 0.
 func (l *Lock) lag(now time.Duration, fx *Effects) time.Duration {
 	cut := l.shortest() != 0
 	if l.wants&unhurried != 0 || !cut && l.wants&capped == 0 && l.until-l.confirmed < fx.watched {
@@ -197,7 +197,7 @@ func (l *Lock) lag(now time.Duration, fx *Effects) time.Duration {
 	return now - l.renewDue(fx)
 }
 
-// confirmedBy takes in a renewal that worked, and tells those who asked for it.
+// confirmedBy handles a successful renewal, and gives the requests that needed it their result.
 func (l *Lock) confirmedBy(now time.Duration, m *Message, fx *Effects) {
 	c := m.Command
 	fx.Lag.Note(now, l.lag(now, fx))
@@ -205,7 +205,7 @@ func (l *Lock) confirmedBy(now time.Duration, m *Message, fx *Effects) {
 		l.confirm(m.Sent, c.Lease, fx)
 	}
 	if m.Reply.replicated(fx) {
-		l.tokened(m.Reply) // else it is asked for again
+		l.tokened(m.Reply) // otherwise it will be renewed again
 	}
 	fx.Stats.Renewed++
 	l.counted(now, m, fx)
@@ -216,18 +216,18 @@ func (l *Lock) confirmedBy(now time.Duration, m *Message, fx *Effects) {
 	l.rare.changes.each(func(r *Request) {
 		switch {
 		case m.Sent < l.doubted(fx):
-			r.aboard = false // what was confirmed may be over: once more
+			r.aboard = false // what was confirmed may be over: renew again
 		case r.aboard && r.Tag == Extend:
 			l.extended(now, m, r, last[r.Hold], fx)
 		case r.aboard:
 			l.changed(now, m, r, fx)
 		case r.Tag == Acquire && r.Lease == 0:
-			l.reentersNow(now, r, fx) // a watched one needs no more than this, which was under way before it came
+			l.reentersNow(now, r, fx) // the renewal was in flight before this watched re-entry came, and is all it needs
 		}
 	})
 }
 
-// counted takes in the extras of a renewal: the hold count, and who else listens.
+// counted handles the extras of a renewal: the hold count and the number of subscribers.
 func (l *Lock) counted(now time.Duration, m *Message, fx *Effects) {
 	c, reply := m.Command, m.Reply
 	switch {
@@ -262,8 +262,8 @@ func (l *Lock) changed(now time.Duration, m *Message, r *Request, fx *Effects) {
 	}
 }
 
-// extended gives a hold the lease that was confirmed for it. Of several extensions of one hold the last was sent, and what
-// came of that is the verdict of all of them. If the last one's caller gave up, the one before is to be sent.
+// extended gives a hold the lease that was confirmed for it. Of several extensions of one hold the last was sent, and
+// its outcome is the result of all of them. If the last one's caller gave up, the one before is sent next.
 func (l *Lock) extended(now time.Duration, m *Message, r, last *Request, fx *Effects) {
 	h := r.Hold
 	if !h.held() {
@@ -290,7 +290,7 @@ func (l *Lock) extended(now time.Duration, m *Message, r, last *Request, fx *Eff
 	}
 }
 
-// fixedAt is when the lease that a request wants ends, if it was sent at that moment; 0 if it wants to be watched.
+// fixedAt returns when the lease of a request ends, if it was sent at that time; 0 if it is to be watched.
 func (r *Request) fixedAt(sent time.Duration) time.Duration {
 	if r.Lease == 0 {
 		return 0
@@ -304,7 +304,7 @@ func (l *Lock) again(now time.Duration, m *Message, fx *Effects) {
 	t := x.withTroubles()
 	t.last = m.Reply.Err
 	if m.Command.Count != 0 {
-		l.written = 0 // not known; it is no hold's count, so the count is sent again
+		l.written = 0 // not known; no hold has that count, so it is sent again
 	}
 	if m.Command.Lease != 0 {
 		l.wants |= wantSet

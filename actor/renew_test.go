@@ -9,7 +9,7 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// A third of the lease after its last confirmation, counted from before that was sent.
+// A third of the lease after the last confirmation, counted from before that was sent.
 func TestWatchedLockIsRenewedEveryThirdOfItsLease(t *testing.T) {
 	talk(t, `
 		3ms     A locks     → acquire #1 30s
@@ -27,7 +27,7 @@ func TestWatchedLockIsRenewedEveryThirdOfItsLease(t *testing.T) {
 	`)
 }
 
-// A transient error must not end renewal, and is tried again faster than the normal rhythm.
+// A transient error must not end renewal, and is tried again sooner than the normal interval.
 func TestRenewalIsRetriedUntilTheLeaseIsOver(t *testing.T) {
 	t.Run("and comes through", func(t *testing.T) {
 		talk(t, `
@@ -41,7 +41,7 @@ func TestRenewalIsRetriedUntilTheLeaseIsOver(t *testing.T) {
 			+1ms                #1 unanswered reset  → renew #1 30s
 			+3s                 #1 unanswered reset  → renew #1 30s
 			+3s                 #1 unanswered reset  → renew #1 30s
-			// what had no answer may still run, but it does not make the lease shorter than the one confirmed
+			// the command without a reply may still run, but does not make the lease shorter than the one confirmed
 			+1ms                #1 renewed           → A has 29.689s
 			+9998ms..+10004ms   timer                → renew #1 30s
 			+1ms                #1 renewed           → A has 29.689s
@@ -79,7 +79,7 @@ func TestRenewalIsRetriedUntilTheLeaseIsOver(t *testing.T) {
 			1ms     #1 granted            → A granted 29.689s
 			10s     timer                 → renew #1 30s
 			29.69s  timer                 → A lost: the lease ended before it was renewed; release #1
-			// the late answer changes nothing
+			// the late reply changes nothing
 			30s     #1 renew renewed      → nothing
 			31s     A unlocks             → A lock lost: that was known before the release was sent
 			32s     #1 released           → nothing
@@ -87,7 +87,7 @@ func TestRenewalIsRetriedUntilTheLeaseIsOver(t *testing.T) {
 	})
 }
 
-// Told at once, once, by whatever says so first.
+// Users are notified at once and once, by the first reply that shows the loss.
 func TestLossIsToldWithItsCause(t *testing.T) {
 	t.Run("the key is gone", func(t *testing.T) {
 		talk(t, `
@@ -129,7 +129,7 @@ func TestLossIsToldWithItsCause(t *testing.T) {
 			1ms     #1 granted          → A granted 29.689s
 			2ms     B locks             → listen
 			10s     timer               → renew #1 30s
-			// in its first turn it has a confirmation in its mail that says nothing any more
+			// in its first turn it has a confirmation in its mailbox that is meaningless by now
 			!40s    #1 renewed          → A lost: the lease ended before it was renewed; acquire #2 30s ghosts [1]; release #1
 			+0s     A unlocks           → A lock lost: that was known before the release was sent
 			+1ms    #1 gone             → nothing
@@ -156,12 +156,12 @@ func TestALockThatWasNotWatchedIsNotLate(t *testing.T) {
 	require.Zero(t, s.fx.Lag.Max())
 }
 
-// The renewal that comes late is measured, and so is how long an owner had the lock.
+// The delay of a late renewal is measured, and so is how long an owner had the lock.
 func TestLagAndHoldTimesAreMeasured(t *testing.T) {
 	s := newStage(t, usual())
 	s.play("0s A locks", "1ms #1 granted", "+0s B locks as A", "2ms #1 renewed", "10.005s timer", "10.25s #1 renewed",
 		"11s A unlocks", "11.5s #1 renewed", "12s C locks", "13s B unlocks")
-	// Due a renewal interval after what was confirmed at 1 ms, rounded up to a tick.
+	// Due one renewal interval after what was confirmed at 1 ms, rounded up to a tick.
 	require.Equal(t, 245*time.Millisecond, s.fx.Lag.Max())
 	require.Equal(t, 13*time.Second-time.Millisecond, s.lastHeld, "since its owner's first grant")
 	s.play("13.5s C unlocks")
@@ -239,7 +239,7 @@ func TestExtendChangesTheLease(t *testing.T) {
 			1ms     #1 granted            → A granted 29.689s
 			2ms     B locks as A          → renew #1 30s count 2; B granted 29.688s
 			3ms     #1 renewed            → A has 29.689s; B has 29.689s
-			// the key keeps what the other one needs
+			// the key keeps what the other hold needs
 			1s      B extends 2s          → renew #1 30s
 			1.001s  #1 renewed            → B extended; A has 29.689s; B has 1.969s
 			2s      A extends 1m          → renew #1 1m0s
@@ -255,7 +255,7 @@ func TestExtendChangesTheLease(t *testing.T) {
 	})
 }
 
-// Answered after the lease that was asked for, an extension or a re-entry is none.
+// An extension or a re-entry fails if the reply comes after the lease that was asked for.
 func TestAnswerAfterTheLeaseThatWasAskedForIsTooLate(t *testing.T) {
 	t.Run("extension", func(t *testing.T) {
 		talk(t, `
@@ -306,7 +306,7 @@ func TestExtendOfAHoldThatEnded(t *testing.T) {
 			5.002s A extends 1m → A lock not held
 		`)
 	})
-	t.Run("unlocked meanwhile: nobody lost it", func(t *testing.T) {
+	t.Run("unlocked meanwhile: it was not lost", func(t *testing.T) {
 		talk(t, `
 			0s     A locks      → acquire #1 30s
 			1ms    #1 granted   → A granted 29.689s
@@ -332,8 +332,8 @@ func TestExtendOfAHoldThatEnded(t *testing.T) {
 	})
 }
 
-// An extension without an answer may still run at any time, so until the tenure ends
-// it is believed for no longer than the shorter lease, and the hold goes on as before.
+// An extension without a reply may still run at any time. So until the tenure ends its validity is at most the shorter
+// lease, and the hold continues as before.
 func TestUnansweredExtensionCostsBeliefAndNotTheLock(t *testing.T) {
 	t.Run("its caller gives up", func(t *testing.T) {
 		talk(t, `
@@ -461,7 +461,7 @@ func TestMaxHoldBoundsAWatchedLock(t *testing.T) {
 			+1ms    #1 released           → B unlocked
 		`, upTo(5*time.Second))
 	})
-	t.Run("and whoever wanted to re-enter then is a stranger", func(t *testing.T) {
+	t.Run("and a re-entry of then becomes an ordinary request", func(t *testing.T) {
 		talk(t, `
 			0s      A locks               → acquire #1 5s
 			1ms     #1 granted            → A granted 4.939s
@@ -519,7 +519,7 @@ func TestMaxHoldBoundsAWatchedLock(t *testing.T) {
 	})
 }
 
-// A turn that sees the wall clock run ahead confirms every hold before it grants or hands on.
+// A turn in which the wall clock has run ahead confirms every hold before it grants or hands off.
 func TestDoubtIsConfirmedBeforeAnythingIsGranted(t *testing.T) {
 	t.Run("also in the pause that the server wanted", func(t *testing.T) {
 		talk(t, `
@@ -556,7 +556,7 @@ func TestDoubtIsConfirmedBeforeAnythingIsGranted(t *testing.T) {
 			0s      A locks          → acquire #1 30s
 			1ms     #1 granted       → A granted 29.689s
 			10s     timer            → renew #1 30s
-			// under way since before: that says nothing about what happened meanwhile
+			// in flight since before: that proves nothing about what happened meanwhile
 			10.001s doubt            → nothing
 			10.002s B locks as A     → nothing
 			10.003s #1 renewed       → renew #1 30s; A has 29.687s
@@ -585,7 +585,7 @@ func TestDoubtIsConfirmedBeforeAnythingIsGranted(t *testing.T) {
 			1ms    #1 granted       → A granted 59m58.989s
 			2ms    B locks as A     → renew #1 0s count 2; B granted 59m58.988s
 			3ms    #1 renewed       → nothing
-			// from the moment it is sent the server may keep the key for that long only
+			// once it is sent the server may keep the key for that long only
 			4ms    A unlocks        → A over; renew #1 30s count 1; A unlocked; B has 29.69s
 			5ms    #1 renewed       → nothing
 			1s     doubt            → renew #1 30s

@@ -8,8 +8,8 @@ import (
 // replicated reports whether as many replicas have a grant as the engine wants.
 func (reply *Reply) replicated(fx *Effects) bool { return reply.Replicas >= fx.Config.Replicas }
 
-// undo gives back what the server granted and too few replicas have. The first of the queue is told once it is undone. All
-// others would meet the same, one after the other, and each for as long as replicas are waited for: they are told now.
+// undo releases a grant that too few replicas have. The first request of the queue gets its result after the release.
+// All others would fail the same way, one after the other, each after waiting for replicas: they are rejected now.
 func (l *Lock) undo(now time.Duration, reply *Reply, fx *Effects) {
 	cause := tooFew(reply, fx)
 	if r := l.queue.first(); r != nil && r.Joint == nil {
@@ -26,8 +26,9 @@ func (l *Lock) undo(now time.Duration, reply *Reply, fx *Effects) {
 	fx.Undone = cause
 }
 
-// unreplicated takes in that another Lock of that name was granted, and given back for want of replicas. Of readers, whose
-// grants do not depend on each other, one gets an answer of its own if its question has left. Who came since then has not met it.
+// unreplicated handles that another Lock of the key was granted, and its grant undone because too few replicas had it.
+// Readers' grants do not depend on each other, so a reader with a command that has left waits for its own reply.
+// Requests posted since then are not affected.
 func (l *Lock) unreplicated(now time.Duration, m *Message, fx *Effects) {
 	answers := l.protocol().shared && l.flight != None && l.wants&departed != 0
 	if l.Pending() && !answers {
@@ -35,16 +36,16 @@ func (l *Lock) unreplicated(now time.Duration, m *Message, fx *Effects) {
 	}
 }
 
-// refuseUnreplicated refuses those who wait for this lock alone. Who waits for several is granted them without replicas.
+// refuseUnreplicated rejects the requests for this lock alone. Requests for several locks are granted without replicas.
 func (l *Lock) refuseUnreplicated(now time.Duration, why refused, fx *Effects) {
 	if l.rare != nil {
-		l.rare.answered = false // what waited for another holder has gone
+		l.rare.answered = false // the reason to wait for another holder is gone
 	}
 	why.err, why.alone = ErrNotReplicated, true
 	l.refuseAll(now, why, fx)
 }
 
-// tooFew says how many replicas have the grant, or why that is not known.
+// tooFew returns an error that says how many replicas have the grant, or why that is not known.
 func tooFew(reply *Reply, fx *Effects) error {
 	if reply.Err != nil {
 		return reply.Err
@@ -52,14 +53,14 @@ func tooFew(reply *Reply, fx *Effects) error {
 	return fmt.Errorf("%d of %d in time", reply.Replicas, fx.Config.Replicas)
 }
 
-// answerRelease tells somebody who waits for a release what became of it: whoever unlocked, or whoever was not granted a lock that
-// too few replicas have.
+// answerRelease gives its result to a request that waited for a release. That is an unlock, or a request with a grant
+// that was undone because too few replicas had it.
 func (fx *Effects) answerRelease(now time.Duration, r *Request, err, cause error) {
 	switch {
 	case r.undone && r.Tag == Acquire:
 		err, cause = ErrNotReplicated, joined(r.Cause, cause)
 	case r.undone && err == ErrLost:
-		err, cause = nil, nil // no caller has had what is given back
+		err, cause = nil, nil // no caller has had what was granted
 	}
 	fx.Decide(now, r, err, cause)
 }

@@ -11,7 +11,7 @@ import (
 
 func byTwo(c *actor.Config) { c.Replicas, c.ReplicaFor = 2, time.Second }
 
-// What too few replicas have is undone before anybody hears of it.
+// A grant that too few replicas have is undone before a caller sees it.
 func TestAGrantThatTooFewReplicasHaveIsUndone(t *testing.T) {
 	talk(t, `
 		0s     A locks           → acquire #1 30s
@@ -24,7 +24,7 @@ func TestAGrantThatTooFewReplicasHaveIsUndone(t *testing.T) {
 	`, byTwo)
 }
 
-// Who waits meanwhile would meet the same: nobody queues for that, and who comes later tries again.
+// Requests that wait meanwhile would fail the same way: none queues for that, and a later request tries again.
 func TestAllWhoWaitForAGrantThatTooFewReplicasHaveAreTold(t *testing.T) {
 	talk(t, `
 		0s     A locks           → acquire #1 30s
@@ -44,7 +44,7 @@ func TestAllWhoWaitForAGrantThatTooFewReplicasHaveAreTold(t *testing.T) {
 	`, byTwo)
 }
 
-// What is given back is nobody's: who leaves meanwhile is not told that another has it.
+// A grant being undone has no holder: a caller that leaves meanwhile does not get the error for another holder.
 func TestWhoLeavesWhileAGrantIsUndoneIsNotToldThatTheLockIsTaken(t *testing.T) {
 	talk(t, `
 		0s     A locks            → acquire #1 30s
@@ -59,7 +59,7 @@ func TestWhoLeavesWhileAGrantIsUndoneIsNotToldThatTheLockIsTaken(t *testing.T) {
 	`, byTwo)
 }
 
-// The server has gone when the grant is to be given back: that is not waited for longer than for any unlock.
+// The server is down when the grant is to be released: the caller waits for that no longer than for any unlock.
 func TestWhoseGrantCannotBeUndoneIsToldInTime(t *testing.T) {
 	talk(t, `
 		0s     A locks            → acquire #1 30s
@@ -82,7 +82,7 @@ func TestWhoseGrantCannotBeUndoneIsToldInTime(t *testing.T) {
 	`, byTwo)
 }
 
-// What too few replicas have was never a hold: that its release finds nothing is no loss that an Unlock found.
+// A grant that too few replicas have was never a hold: a release that finds nothing is not a loss found by an Unlock.
 func TestAGrantThatIsUndoneIsNoLossAtAnUnlock(t *testing.T) {
 	s := newStage(t, func() actor.Config { c := usual(); byTwo(&c); return c }())
 	for _, line := range []string{
@@ -100,7 +100,7 @@ func TestAGrantThatIsUndoneIsNoLossAtAnUnlock(t *testing.T) {
 	require.EqualValues(t, 1, s.fx.Stats.LostAtUnlock)
 }
 
-// The next owner in the same engine has what the replicas have.
+// The next owner in the same engine has a lock that the replicas have.
 func TestReplicasAreNotAskedAboutWhatIsHandedOn(t *testing.T) {
 	talk(t, `
 		0s     A locks           → acquire #1 30s
@@ -112,7 +112,7 @@ func TestReplicasAreNotAskedAboutWhatIsHandedOn(t *testing.T) {
 	`, byTwo)
 }
 
-// Whoever has left by then is not waited for; the lock is given back all the same.
+// A caller that has left by then gets nothing; the lock is released all the same.
 func TestAnUndoneGrantWhoseCallerLeftIsReleased(t *testing.T) {
 	talk(t, `
 		0s     A locks once      → acquire #1 30s
@@ -130,21 +130,21 @@ func TestAnUndoneGrantWhoseCallerLeftIsReleased(t *testing.T) {
 	`, byTwo)
 }
 
-// An acquire without an answer is asked again for the same tenure, and counts only with its replicas.
+// An acquire without a reply is sent again for the same tenure, and counts only with its replicas.
 func TestAnAcquireThatIsSentAgainNeedsItsReplicas(t *testing.T) {
 	talk(t, `
 		0s     A locks           → acquire #1 30s
 		1s     #1 unanswered EOF → acquire #1 30s
 		2s     #1 granted by 1   → release #1
 		2.001s #1 released       → release #1; A too few replicas have the lock: 1 of 2 in time
-		// the copy without an answer may still run
+		// the copy without a reply may still run
 		2.002s #1 gone           → nothing
 		5.002s timer             → release #1
 		5.003s #1 gone           → nothing
 	`, byTwo)
 }
 
-// Each kind is given back by its own release.
+// Each kind is released by its own command.
 func TestAGrantOfAnyKindThatTooFewReplicasHaveIsUndone(t *testing.T) {
 	for kind, answer := range map[actor.LockKind]string{
 		actor.Fenced: "granted by 1 token 7", actor.Fair: "granted by 1", actor.Read: "granted by 1", actor.Write: "granted by 1",
@@ -157,7 +157,7 @@ func TestAGrantOfAnyKindThatTooFewReplicasHaveIsUndone(t *testing.T) {
 	}
 }
 
-// The token of the next owner is a grant like any other: a successor that has not heard of it would give it out again.
+// The next owner's token is a grant like any other: a new master that has not received it would issue it again.
 func TestATokenThatTooFewReplicasHaveIsNoGrant(t *testing.T) {
 	talkOf(t, actor.Fenced, `
 		0s     A locks                     → acquire #1 30s

@@ -6,67 +6,68 @@ import (
 	"github.com/lockwheel/lockwheel/wheel"
 )
 
-// Request is one caller's wish. The caller's until it is posted, then the coordinator's until the
-// verdict is out, then the caller's again; only then may it be used for something else, and never if
-// a Cancel was posted for it.
+// Request is one operation that a caller asks for. The caller owns it until it is posted; then the coordinator does,
+// until it publishes the result; then the caller owns it again. Only then may it be reused, and never if a Cancel was
+// posted for it.
 //
-// With very many at once, fetching them from memory is what they cost: it is kept small, what steps look at stands
-// together, and what the verdict is about stands at the end.
+// With very many requests, cache misses dominate their cost. So the struct is kept small: fields that steps read are
+// together, and those of the result are at the end.
 type Request struct {
-	Tag     Kind     // what was asked, for the engine
-	Kind    LockKind // Acquire, Force, AskState, AskCount: of the lock
-	Once    bool     // Acquire: do not wait for others
-	IfUp    bool     // Acquire: refused at once while its server is known not to answer
-	Async   bool     // Ready is closed, and nothing sent to it
-	Own     bool     // Acquire: of a quorum, of which Owner is the number
-	Was     bool     // verdict of Force: it was locked
-	Settled bool     // verdict of Acquire, with ErrNotAcquired: nothing that was asked for it can be granted any more
+	Tag     Kind     // the operation, for the engine
+	Kind    LockKind // Acquire, Force, AskState, AskCount: kind of the lock
+	Once    bool     // Acquire: do not wait for other holders
+	IfUp    bool     // Acquire: reject at once while the server is known not to reply
+	Async   bool     // Ready is closed, and nothing is sent to it
+	Own     bool     // Acquire: for a member of the quorum with the number Owner
+	Was     bool     // result of Force: it was locked
+	Settled bool     // result of Acquire, with ErrNotAcquired: no command of this request can be granted any more
 	stage   stage
-	aboard  bool          // its wish is part of the renewal under way; of a question without a lock: it has left
-	undone  bool          // it was granted, and given back for Cause; of an unlock: no caller has had the hold
-	LetIn   bool          // Acquire: its caller waited before, so that no bound on those who wait refuses it
-	number  int32         // of the first of a line: how many stand in it; negative: it is refused, and others with it
-	Key     string        // as Redis knows it
-	Owner   uint64        // who may re-enter; 0: nobody
-	Hold    *Hold         // Acquire: to be filled in; Unlock, Extend: which
+	aboard  bool          // its change is part of the renewal in flight; of a request without a lock: its command has left
+	undone  bool          // it was granted, and undone for Cause; of an Unlock: no caller has had the hold
+	LetIn   bool          // Acquire: its caller waited before, so no limit of waiters rejects it
+	number  int32         // of the first of a line: the length, negative while the first is to be rejected
+	Key     string        // key in Redis
+	Owner   uint64        // identity that may re-enter; 0: none
+	Hold    *Hold         // Acquire: filled in by the grant; Unlock, Extend: the hold in question
 	Lease   time.Duration // Acquire: 0 is watched; Extend: 0 is watched again
-	Wait    time.Duration // Acquire: how long, 0 for as long as the caller likes
-	Joint   *Joint        // Acquire: several plain locks at once, instead of Key and Hold; nil for one
+	Wait    time.Duration // Acquire: longest wait; 0: no limit besides the caller's own
+	Joint   *Joint        // Acquire: several plain locks at once, instead of Key and Hold; nil for one lock
 
-	// The coordinator's.
+	// Owned by the coordinator.
 	lock   *Lock
-	line   *line // the line it stands in, nil when it stands in none
+	line   *line // the line it is in; nil when it is in none
 	next   *Request
 	prev   *Request
 	posted time.Duration
 	timer  wheel.Timer[Sleeper]
 
-	// The verdict, and what it takes to tell it.
-	Name  string        // as the caller says it, for observers
-	State *Reply        // verdict of a state request, of a count, and of a shutdown that was cut short: how many are held
-	Ready chan struct{} // of one slot, the engine's way to tell the caller; actors do not touch it
-	Told  func()        // called instead, on the loop: must not block
-	Err   error         // verdict: nil, one of this package's errors, or the server's own
-	Cause error         // verdict: why, where Err alone does not say it
-	Token uint64        // verdict of Acquire: the fencing token, if the kind has them
+	// The result, and what is needed to deliver it.
+	Name  string        // name as the caller gave it, for observers
+	State *Reply        // result of a state or count request; of a shutdown that was cut short: how many locks are held
+	Ready chan struct{} // buffered by one, signals the result to the caller; actors do not touch it
+	Told  func()        // called instead of Ready, on the loop: must not block
+	Err   error         // result: nil, one of this package's errors, or the server's own
+	Cause error         // result: the reason, where Err alone does not give it
+	Token uint64        // result of Acquire: the fencing token, if the kind has one
 }
 
-// stage is how far a request is.
+// stage is the progress of a request.
 type stage uint8
 
 const (
-	posted  stage = iota // it waits to be looked into
-	opened               // the coordinator has looked into it
-	decided              // it has its verdict, maybe before it was looked into
+	posted  stage = iota // the coordinator has not looked at it yet
+	opened               // the coordinator has looked at it
+	decided              // it has its result, maybe before the coordinator looked at it
 )
 
-// GiveBack is the unlock of a grant that no caller has had: a loss of it is not told, and not counted.
+// GiveBack returns the unlock of a grant that no caller has had: if the lock was lost, that is neither reported nor
+// counted.
 func GiveBack(h *Hold) *Request { return &Request{Tag: Unlock, Hold: h, undone: true} }
 
-// Decided reports whether the verdict is out. Owned by the coordinator.
+// Decided reports whether the request has its result. Owned by the coordinator.
 func (r *Request) Decided() bool { return r.stage == decided }
 
-// Open takes in that a request is looked into, and reports whether it was not before. Owned by the coordinator.
+// Open marks a request as opened, and reports whether it was not opened or decided before. Owned by the coordinator.
 func (r *Request) Open() bool {
 	if r.stage != posted {
 		return false
@@ -75,26 +76,25 @@ func (r *Request) Open() bool {
 	return true
 }
 
-// Opened reports whether it is looked into, or was, or need not be any more. Owned by the coordinator.
+// Opened reports whether the request was opened or decided. Owned by the coordinator.
 func (r *Request) Opened() bool { return r.stage != posted }
 
-// Depart takes in that the question of a request without a lock has left, or that it waits again. Owned by the
-// coordinator.
+// Depart records whether the command of a request without a lock has left, or waits again. Owned by the coordinator.
 func (r *Request) Depart(left bool) { r.aboard = left }
 
-// Departed reports whether it has left. Owned by the coordinator.
+// Departed reports whether that command has left. Owned by the coordinator.
 func (r *Request) Departed() bool { return r.aboard }
 
-// Lock is the actor the request was handed to, nil if none. Owned by the coordinator.
+// Lock returns the Lock that handles the request; nil if there is none. Owned by the coordinator.
 func (r *Request) Lock() *Lock { return r.lock }
 
-// Posted is when the coordinator first saw the request. Owned by the coordinator.
+// Posted returns when the coordinator first saw the request. Owned by the coordinator.
 func (r *Request) Posted() time.Duration { return r.posted }
 
-// Reset makes a request with a verdict ready for another wish of the same caller.
+// Reset makes a request that has its result reusable by the same caller.
 func (r *Request) Reset() { *r = Request{Ready: r.Ready} }
 
-// Wake is called when the request's own timer fires.
+// Wake handles the request's own timer: the request has timed out.
 func (r *Request) Wake(now time.Duration, fx *Effects) {
 	if r.lock != nil {
 		r.lock.Step(now, &Message{Kind: Overdue, Request: r}, fx)
@@ -103,12 +103,12 @@ func (r *Request) Wake(now time.Duration, fx *Effects) {
 	fx.Decide(now, r, ErrUnavailable, errNoAnswer)
 }
 
-// line is a queue of requests, first come first served: a circular list that only knows its last.
+// line is a FIFO queue of requests: a circular list that stores only its last element.
 type line struct{ last *Request }
 
 func (q *line) empty() bool { return q.last == nil || q.last.next.number < 0 && q.first() == nil }
 
-// first is the first of those who are not refused already; nil when there is none.
+// first returns the first request that is not among those to be rejected; nil when there is none.
 func (q *line) first() *Request {
 	if q.last == nil {
 		return nil
@@ -119,10 +119,10 @@ func (q *line) first() *Request {
 	return q.behindRefused()
 }
 
-// behindRefused is apart, so that first is small: it is asked for in every step.
+// behindRefused is separate to keep first small, which every step calls.
 func (q *line) behindRefused() *Request { return q.behind(q.last.next.lock.refusing().last()) }
 
-// head is the first of all who stand in the line; nil when there is none.
+// head returns the first request in the line, including those to be rejected; nil when the line is empty.
 func (q *line) head() *Request {
 	if q.last == nil {
 		return nil
@@ -130,7 +130,7 @@ func (q *line) head() *Request {
 	return q.last.next
 }
 
-// len is how many stand in the line.
+// len returns the number of requests in the line.
 func (q *line) len() int32 {
 	if q.last == nil {
 		return 0
@@ -138,7 +138,7 @@ func (q *line) len() int32 {
 	return max(q.last.next.number, -q.last.next.number)
 }
 
-// grows counts one more, or one less.
+// grows adds by, which is 1 or -1, to the line's length.
 func (q *line) grows(by int32) {
 	if first := q.head(); first.number < 0 {
 		first.number -= by
@@ -147,14 +147,14 @@ func (q *line) grows(by int32) {
 	}
 }
 
-// marks notes with the first of all whether it is refused already, for first.
+// marks sets the sign of the first request's number: negative if it is among those to be rejected. See first.
 func (q *line) marks(refused bool) {
 	if first := q.head(); first != nil && refused == (first.number > 0) {
 		first.number = -first.number
 	}
 }
 
-// behind returns nil for the last of the line.
+// behind returns the request after r; nil for the last of the line.
 func (q *line) behind(r *Request) *Request {
 	if r == q.last {
 		return nil
@@ -176,7 +176,7 @@ func (q *line) push(r *Request) {
 	q.noted(r)
 }
 
-// insert puts a request in front of another one that stands there.
+// insert puts a request in front of another request of the line.
 func (q *line) insert(r, before *Request) {
 	first := q.head()
 	r.line = q
@@ -188,7 +188,7 @@ func (q *line) insert(r, before *Request) {
 	q.grows(1)
 	q.stoodBetween(r, 1)
 	q.noted(r)
-	if before == first && first.Once && q == &r.lock.queue { // it is behind another since
+	if before == first && first.Once && q == &r.lock.queue { // it is behind another request now
 		r.lock.withRare().try(first)
 	}
 }
@@ -199,8 +199,8 @@ func (q *line) noted(r *Request) {
 	}
 }
 
-// stoodBetween takes in that a request came between its neighbours, or is about to leave: a queue notes how many of its
-// requests stand in front of one that was posted before them.
+// stoodBetween updates the queue's disorder when a request joins (sign 1) or is about to leave (sign -1). Disorder
+// counts the requests that are in front of one that was posted before them.
 func (q *line) stoodBetween(r *Request, sign int32) {
 	if r.lock == nil || q != &r.lock.queue {
 		return
@@ -227,7 +227,7 @@ func inDisorder(front, behind *Request) int32 {
 	return 0
 }
 
-// lead puts one of the line, which is not the first, in front of all others.
+// lead moves a request that is not the first to the front of the line.
 func (q *line) lead(r *Request) {
 	first := q.first()
 	q.remove(r)
@@ -258,7 +258,7 @@ func (q *line) remove(r *Request) {
 	}
 }
 
-// refusing is what is left to do of a refusal of the first of the line; nil: nothing.
+// refusing returns the unfinished rejection that the first of the line belongs to; nil if there is none.
 func (q *line) refusing() *refusal {
 	if first := q.head(); first.number < 0 {
 		return first.lock.refusing()
@@ -266,7 +266,7 @@ func (q *line) refusing() *refusal {
 	return nil
 }
 
-// each calls f for everyone in the line, in order; f may remove the one it is given.
+// each calls f for every request in the line, in order; f may remove the request it is given.
 func (q *line) each(f func(*Request)) {
 	if q.last == nil {
 		return

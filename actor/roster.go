@@ -2,17 +2,17 @@ package actor
 
 import "slices"
 
-// roster is some of the requests of a queue, in the order in which they came to it, so that none of the others is looked at to
-// find them. Whoever leaves the queue leaves the roster. Few cost a slice; of many each is found by a map, and its place stays
-// empty until half of all are.
+// roster is a subset of a queue's requests, in the order in which they joined it, that can be found without scanning
+// the queue. A request that leaves the queue must leave the roster. A small roster is a slice. A large one has a map
+// for lookups, and a removed entry stays empty until half of the entries are.
 type roster struct {
-	list  []*Request // nil where one left
+	list  []*Request // nil where a request left
 	at    map[*Request]int
 	holes int
-	from  int // all before have been popped
+	from  int // all entries before have been popped
 }
 
-// fewOfRoster is up to how many there is no map.
+// fewOfRoster is the largest length without a map.
 const fewOfRoster = 16
 
 func (s *roster) len() int { return len(s.list) - s.holes }
@@ -27,7 +27,7 @@ func (s *roster) add(r *Request) {
 	}
 }
 
-// remove takes somebody out who need not be there.
+// remove removes a request if it is in the roster.
 func (s *roster) remove(r *Request) {
 	if s.at == nil {
 		if at := slices.Index(s.list, r); at >= 0 {
@@ -47,7 +47,7 @@ func (s *roster) remove(r *Request) {
 	}
 }
 
-// index is for a list without holes.
+// index makes the map for a list without empty entries.
 func (s *roster) index() {
 	s.at, s.holes, s.from = nil, 0, 0
 	if len(s.list) <= fewOfRoster {
@@ -59,12 +59,12 @@ func (s *roster) index() {
 	}
 }
 
-// all is a copy: whoever goes through it may have them leave.
+// all returns a copy, so the caller may remove requests while iterating over it.
 func (s *roster) all() []*Request {
 	return slices.DeleteFunc(slices.Clone(s.list), func(r *Request) bool { return r == nil })
 }
 
-// pop takes the first out; nil if there is none.
+// pop removes and returns the first request; nil if there is none.
 func (s *roster) pop() *Request {
 	for ; s.from < len(s.list); s.from++ {
 		r := s.list[s.from]

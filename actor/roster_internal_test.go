@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// However requests come and go, those that are left are there, in the order in which they came.
+// However requests come and go, the remaining ones are there, in the order in which they came.
 func TestARosterKeepsWhoIsLeftInOrder(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 6))
 	var s roster
@@ -23,7 +23,7 @@ func TestARosterKeepsWhoIsLeftInOrder(t *testing.T) {
 		for range random.IntN(len(want) + 1) {
 			at := random.IntN(len(want))
 			s.remove(want[at])
-			s.remove(&Request{}) // is not there
+			s.remove(&Request{}) // not in the roster
 			want = slices.Delete(want, at, at+1)
 		}
 		require.Equal(t, len(want), s.len())
@@ -32,8 +32,8 @@ func TestARosterKeepsWhoIsLeftInOrder(t *testing.T) {
 	}
 }
 
-// Who comes from another queue stands in front of the first that was posted after it, wherever that is, but not of the one that
-// is asked for.
+// A request from another queue is put in front of the first that was posted after it. It is not put in front of the one
+// that is being acquired.
 func TestWhoComesFromAnotherQueueStandsWhereItWasPosted(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 8))
 	for range 200 {
@@ -66,7 +66,7 @@ func TestWhoComesFromAnotherQueueStandsWhereItWasPosted(t *testing.T) {
 	}
 }
 
-// Who does not wait is found wherever it stands, also if it was the first when it came.
+// A request that tries once is found wherever it is in the queue, also if it was the first when it came.
 func TestWhoDoesNotWaitIsFoundBehindWhoeverCameBeforeIt(t *testing.T) {
 	l := NewLock("k", Plain)
 	var tried []*Request
@@ -86,8 +86,8 @@ func TestWhoDoesNotWaitIsFoundBehindWhoeverCameBeforeIt(t *testing.T) {
 	l.eachOnce(func(*Request) { t.Fatal("it has left") })
 }
 
-// Also where requests do not stand in the order in which they were posted, who comes from another queue stands in front of all who
-// were posted after it, and behind all others, but for the one that is asked for.
+// A request from another queue is put in front of all that were posted after it, and behind all others. The exception
+// is the one that is being acquired. This also holds if the queue is not sorted by time of posting.
 func TestWhoComesFromAnotherQueueIsBehindNoneThatWasPostedLater(t *testing.T) {
 	random := rand.New(rand.NewPCG(11, 12))
 	for range 2000 {
@@ -144,7 +144,7 @@ func requireDisorderKnown(t *testing.T, l *Lock) {
 	require.Equal(t, want, got)
 }
 
-// However requests come to a queue, change their places and leave, it is known how many stand there.
+// However requests come to a queue, change their places and leave, its length is known.
 func TestALockKnowsHowManyStandInItsQueue(t *testing.T) {
 	random := rand.New(rand.NewPCG(9, 10))
 	for range 100 {

@@ -7,11 +7,11 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// server is one key as a true server keeps it. Others take it, too.
+// server is one key as an honest server keeps it. Others acquire it, too.
 type server struct {
 	holder string // "" when free
 	ends   time.Duration
-	late   []actor.Command // without an answer: may run at any later time, and twice
+	late   []actor.Command // got no reply: may run at any later time, and twice
 }
 
 func (s *server) expire(now time.Duration) {
@@ -58,7 +58,7 @@ func (s *server) run(now time.Duration, id string, c *actor.Command) actor.Reply
 	return done
 }
 
-// believe requires that whatever is believed to be held is held: nobody else can have it.
+// believe requires that the lock is held during its validity: then it can have no other holder.
 func (p *party) believe() {
 	if p.server == nil {
 		return

@@ -6,14 +6,15 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Whoever is refused because somebody else has the lock knows whether something that was asked may still be granted.
+// The result of a request that is rejected because of another holder tells whether one of its commands may still be
+// granted.
 func TestARefusalSaysWhetherMoreCanCome(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		lines []string
 		want  bool
 	}{
-		{"nobody asks", []string{
+		{"no acquire in flight", []string{
 			"0s  B locks          → acquire #1 30s",
 			"1ms #1 taken 5s x:1  → listen",
 			"2ms B cancels        → B not acquired",

@@ -11,7 +11,7 @@ import (
 	"github.com/lockwheel/lockwheel/wheel"
 )
 
-// several are two locks of one engine, and what a coordinator does with those who want both.
+// several is two locks of one engine, and the coordinator's part for requests that want both.
 type several struct {
 	t    *testing.T
 	fx   *actor.Effects
@@ -25,7 +25,8 @@ func newSeveral(t *testing.T) *several {
 	return &several{t: t, fx: actor.NewEffects(usual(), timers), a: actor.NewLock("a", actor.Plain), b: actor.NewLock("b", actor.Plain)}
 }
 
-// step has a lock take in a message, and those that this touches look at themselves. It returns the commands that are to leave.
+// step makes a lock handle a message, and sends Nudged to the locks that this touches. It returns the commands to be
+// sent.
 func (s *several) step(l *actor.Lock, m *actor.Message) []actor.Command {
 	s.now += time.Millisecond
 	l.Step(s.now, m, s.fx)
@@ -50,7 +51,7 @@ func (s *several) locks(l *actor.Lock) (*actor.Request, []actor.Command) {
 	return r, s.step(l, &actor.Message{Kind: actor.Acquire, Request: r})
 }
 
-// locksBoth asks for both locks with one command.
+// locksBoth acquires both locks with one command.
 func (s *several) locksBoth() (*actor.Request, actor.Command) {
 	r := &actor.Request{Tag: actor.Acquire, Key: "a", Joint: &actor.Joint{Parts: []actor.Part{
 		{Name: "a", Key: "a", Hold: &actor.Hold{}}, {Name: "b", Key: "b", Hold: &actor.Hold{}},
@@ -75,7 +76,7 @@ func (s *several) answers(c actor.Command, reply actor.Reply) []actor.Command {
 	return s.step(c.Lock, &actor.Message{Kind: actor.Answered, Sent: s.now, Command: &c, Reply: &reply})
 }
 
-// wasTaken has somebody wait for b in vain: it is another's for a minute more, as far as is known.
+// wasTaken makes a caller wait for b in vain: b is held by another client for a minute more, as far as is known.
 func (s *several) wasTaken() {
 	r, asks := s.locks(s.b)
 	require.Len(s.t, asks, 1)
@@ -83,7 +84,7 @@ func (s *several) wasTaken() {
 	s.cancels(s.b, r)
 }
 
-// requireAsks checks that b is asked for.
+// requireAsks requires that an acquire of b is sent.
 func (s *several) requireAsks(commands []actor.Command) {
 	s.t.Helper()
 	for i := range commands {
@@ -94,7 +95,8 @@ func (s *several) requireAsks(commands []actor.Command) {
 	s.t.Errorf("b is not asked for, but %d other commands leave", len(commands))
 }
 
-// What was heard of a lock before it was asked for with others is no reason to wait, whatever became of that question.
+// A reply from before a lock was acquired together with others is no reason to wait, whatever the outcome of that
+// command.
 func TestTroubleWithSeveralMakesTheNextCallerWaitNoLease(t *testing.T) {
 	lost := actor.Reply{Status: actor.Unanswered, Err: errors.New("connection lost")}
 	t.Run("who comes after it", func(t *testing.T) {
@@ -125,7 +127,7 @@ func TestTroubleWithSeveralMakesTheNextCallerWaitNoLease(t *testing.T) {
 	})
 }
 
-// Nor is it for whoever comes after trouble of another kind.
+// Nor is it for a caller that comes after another kind of failure.
 func TestTroubleMakesTheNextCallerWaitNoLease(t *testing.T) {
 	talk(t, `
 		0s    A locks             → acquire #1 30s
@@ -136,7 +138,7 @@ func TestTroubleMakesTheNextCallerWaitNoLease(t *testing.T) {
 		1.01s A cancels           → A lock not acquired
 		1.02s #3 refused BUSY     → nothing
 		+1ms  B cancels           → B redis unavailable: BUSY
-		// it is asked again as soon as the server may be
+		// it is tried again as soon as the pause permits
 		+0s   C locks             → nothing
 		+1ms..+10ms timer         → acquire #4 30s
 		+1ms  #4 granted          → C granted 29.689s

@@ -17,7 +17,7 @@ import (
 
 var spinRuns = flag.Uint64("actor.spins", 20, "how many runs of an engine beside spinners, each in time that is made up")
 
-// happening is something that is to happen at a moment.
+// happening is an event scheduled for a time.
 type happening struct {
 	at time.Duration
 	do func()
@@ -37,26 +37,26 @@ func (a *agenda) Pop() any {
 	return x
 }
 
-// arena is one lock that goroutines of engines and spinners of Redisson want all the time, in time that is made up.
+// arena is one lock that goroutines of engines and Redisson spinners want all the time, in simulated time.
 type arena struct {
 	now    time.Duration
 	agenda agenda
 	random *rand.Rand
 	server server
-	until  time.Duration // spinners take the lock
+	until  time.Duration // when spinners stop
 
-	granted int           // to spinners
-	longest time.Duration // wait of one of them
+	granted int           // grants to spinners
+	longest time.Duration // longest wait of a spinner
 }
 
-// contestant is the lock of one engine.
+// contestant is one engine's lock.
 type contestant struct {
 	a     *arena
 	id    string
 	lock  *actor.Lock
 	fx    *actor.Effects
 	wheel *wheel.Wheel[actor.Sleeper]
-	woken time.Duration // when it is to be woken next
+	woken time.Duration // when its timer fires next
 
 	granted int
 	longest time.Duration
@@ -69,7 +69,7 @@ func newArena(seed uint64) *arena {
 
 func (a *arena) after(d time.Duration, do func()) { heap.Push(&a.agenda, happening{a.now + d, do}) }
 
-// about is a duration that varies as on a true machine.
+// about returns a duration that varies as on a real machine.
 func (a *arena) about(d time.Duration) time.Duration {
 	d += time.Duration(a.random.Int64N(int64(d/2) + 1))
 	if a.random.IntN(200) == 0 {
@@ -78,7 +78,7 @@ func (a *arena) about(d time.Duration) time.Duration {
 	return d
 }
 
-// run lets so much time pass.
+// run lets that much time pass.
 func (a *arena) run(lasts time.Duration) {
 	ends := a.now + lasts
 	for len(a.agenda) > 0 && a.agenda[0].at < ends {
@@ -101,7 +101,7 @@ func (a *arena) engine(t testing.TB, config actor.Config, workers int) *contesta
 	return c
 }
 
-// takes has one goroutine take the lock, and again when it has had it for a moment.
+// takes makes one goroutine acquire the lock, and again after each hold.
 func (c *contestant) takes() {
 	asked := c.a.now
 	r := &actor.Request{Tag: actor.Acquire, Key: key, Hold: &actor.Hold{}}
@@ -165,7 +165,7 @@ func (c *contestant) send(cmd actor.Command) {
 	})
 }
 
-// spinner takes the lock again and again, as Redisson's spin lock does.
+// spinner acquires the lock again and again, as Redisson's spin lock does.
 type spinner struct {
 	a     *arena
 	id    string
@@ -174,7 +174,7 @@ type spinner struct {
 	fails int
 }
 
-// call is half of the way to the server and back.
+// call takes half of a round trip.
 const call = 120 * time.Microsecond
 
 func (a *arena) spins(id string) {
@@ -220,10 +220,10 @@ func (p *spinner) answered(got bool) {
 	a.after(sleep, p.tries)
 }
 
-// contest is what came of so many runs of four goroutines of an engine that polls and spinners.
+// contest is the result of many runs with four goroutines of an engine that polls, and spinners.
 type contest struct {
 	ours, theirs int             // grants
-	longest      []time.Duration // wait of a spinner, of each run, in order
+	longest      []time.Duration // longest wait of a spinner in each run, sorted
 }
 
 func contestOf(t *testing.T, spinners int, changes ...func(*actor.Config)) (c contest) {
@@ -249,8 +249,8 @@ func contestOf(t *testing.T, spinners int, changes ...func(*actor.Config)) (c co
 	return c
 }
 
-// A spinner comes by every 128 ms in the end, and another one has the lock or not. Two Java machines beside each other, eight
-// threads, come to 3.4 to 5.5 s here.
+// In the end a spinner tries every 128 ms, and may find another one holding the lock. Measured: two Java processes side
+// by side, eight threads, wait 3.4 to 5.5 s at most here.
 func TestSpinnersBesideAnEngineThatPollsDoNotWaitForLong(t *testing.T) {
 	for name, spinners := range map[string]int{"one": 1, "two": 2, "four": 4} {
 		t.Run(name, func(t *testing.T) {
@@ -262,21 +262,21 @@ func TestSpinnersBesideAnEngineThatPollsDoNotWaitForLong(t *testing.T) {
 	}
 }
 
-// One spinner that has the lock again and again is met between two of its holds at times. It is not taken for gone then: it
-// would wait for a second, until the engine looks for such as it once more.
+// One spinner that has the lock again and again is sometimes between two of its holds when the engine looks. It is not
+// considered gone then: otherwise it would wait for a second, until the engine looks for spinners again.
 func TestASpinnerBetweenTwoHoldsIsNotTakenForGone(t *testing.T) {
 	c := contestOf(t, 1)
 	require.Less(t, c.longest[len(c.longest)/2], 500*time.Millisecond)
 	require.Greater(t, 3*c.theirs, c.ours, "a quarter")
 }
 
-// What it costs to look whether there are spinners, where there are none.
+// The cost of looking for spinners if there are none.
 func TestAnEngineThatPollsAloneHasNearlyAllOfTheTime(t *testing.T) {
 	c := contestOf(t, 0)
 	require.Greater(t, c.ours, len(c.longest)*10_000, "of 11 700 at most")
 }
 
-// Those who had spinners beside them are alone again soon after these left.
+// An engine is alone again soon after the spinners left.
 func TestSpinnersThatLeftAreForgotten(t *testing.T) {
 	config := usual()
 	config.Poll = true

@@ -10,7 +10,8 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// What many engines do again after the same event they do not do at the same moment: each at one of its own, somewhere from d to 2d.
+// What many engines repeat after the same event they do not do at the same time. Each waits for a random time from d to
+// 2d.
 func TestWhatManyDoAgainIsSpread(t *testing.T) {
 	scattered := func(s *stage) { s.fx.Scattered = true }
 	for _, c := range []struct {
@@ -30,11 +31,11 @@ func TestWhatManyDoAgainIsSpread(t *testing.T) {
 		{what: "a look at a key without expiry", least: 250 * time.Millisecond, lines: `
 			0s  A locks
 			1ms #1 taken -1ms x:1`},
-		{what: "a try for a lock whose channel cannot be listened to", least: 100 * time.Millisecond, lines: `
+		{what: "a try for a lock without a subscription", least: 100 * time.Millisecond, lines: `
 			0s  A locks
 			1ms #1 taken 30s x:1
 			2ms unheard`},
-		{what: "a try for a lock whose messages may go elsewhere", least: 2 * time.Second, set: scattered, lines: `
+		{what: "a try for a lock with notifications that may go elsewhere", least: 2 * time.Second, set: scattered, lines: `
 			0s  A locks
 			1ms #1 taken 30s x:1`},
 		{what: "a try for a lock that is polled", least: 4 * time.Millisecond, poll: true, lines: `
@@ -61,17 +62,17 @@ func TestWhatManyDoAgainIsSpread(t *testing.T) {
 			1ms #1 granted
 			1s  A unlocks
 			2s  #1 refused NOPERM x`},
-		{what: "the release of what nobody waits for any more, after a refusal", least: 250 * time.Millisecond, lines: `
+		{what: "the release of an orphan, after a rejection", least: 250 * time.Millisecond, lines: `
 			0s  A locks wait 1s
 			1s  timer
 			4s  #1 unanswered reset
 			5s  #1 refused LOADING x`},
 		{what: "a try of the foremost in a queue", kind: actor.Fair, least: 250 * time.Millisecond, lines: `
 			0s  A locks
-			1ms #1 taken 4m nobody left 540s`},
+			1ms #1 taken 4m free left 540s`},
 		{what: "a try of one that has become the foremost", kind: actor.Fair, least: 250 * time.Millisecond, lines: `
 			0s  A locks
-			1ms #1 taken 4m nobody left 540s preceded
+			1ms #1 taken 4m free left 540s preceded
 			10s foremost`},
 	} {
 		var first, last time.Duration
@@ -94,7 +95,7 @@ func TestWhatManyDoAgainIsSpread(t *testing.T) {
 			}
 			first, last = min(first, after), max(last, after)
 		}
-		// A timer is up to 2 ms after its moment, what counts from a moment before is as much earlier.
+		// A timer fires up to 2 ms late; what counts from an earlier time is as much earlier.
 		require.GreaterOrEqual(t, first, c.least-2*time.Millisecond, c.what)
 		require.LessOrEqual(t, last, 2*c.least+2*time.Millisecond, c.what)
 		require.Greater(t, last-first, c.least/2, c.what)

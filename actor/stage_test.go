@@ -13,7 +13,7 @@ import (
 	"github.com/lockwheel/lockwheel/wheel"
 )
 
-// stage is one lock with its wheel, its callers, and the commands that are under way.
+// stage is one lock with its wheel, its callers, and the commands in flight.
 type stage struct {
 	t     testing.TB
 	kind  actor.LockKind
@@ -25,10 +25,10 @@ type stage struct {
 	callers  map[string]*caller
 	names    map[*actor.Hold]string
 	wishes   map[*actor.Request]*wish
-	until    map[*actor.Hold]time.Duration // of those that live
+	until    map[*actor.Hold]time.Duration // of live holds
 	underWay []*flying
 	hears    bool
-	lastHeld time.Duration // as the last hold's end said
+	lastHeld time.Duration // as the last hold's end reported
 	closed   bool
 
 	said  []string // effects since the line began
@@ -49,7 +49,7 @@ type wish struct {
 type flying struct {
 	command actor.Command
 	sent    time.Duration
-	waits   bool // it has not left, or is to leave again
+	waits   bool // it has not left, or has to be sent again
 }
 
 const key = "k"
@@ -69,13 +69,13 @@ func newStage(t testing.TB, config actor.Config) *stage {
 	}
 }
 
-// as makes the lock one of another kind.
+// as changes the lock's kind.
 func (s *stage) as(kind actor.LockKind) {
 	s.kind = kind
 	s.lock.Begin(key, kind)
 }
 
-// fire lets the timers fire that are due at a moment.
+// fire fires the timers that are due at a time.
 func (s *stage) fire(at time.Duration) string {
 	s.now = max(at, s.now)
 	s.wakes++
@@ -107,7 +107,7 @@ func (s *stage) step(m *actor.Message) {
 	s.after()
 }
 
-// after notes what a step came to, and checks what must be so after every step.
+// after records the effects of a step, and checks what must be true after every step.
 func (s *stage) after() {
 	for _, e := range s.fx.Ended {
 		s.end(e)
@@ -143,8 +143,8 @@ func (s *stage) end(e actor.Ended) {
 	s.say("%s %s%s", s.names[e.Hold], how, because(e.Cause))
 }
 
-// send puts a command under way. The tenure that the lock has now has one at most; of an older one, only its release
-// may come while another is still under way.
+// send puts a command in flight. The lock's current tenure has at most one; of an earlier tenure, only the release may
+// be added while another command is still in flight.
 func (s *stage) send(c actor.Command) {
 	for _, f := range s.underWay {
 		if f.command.Tenure != c.Tenure {
@@ -161,7 +161,7 @@ func (s *stage) send(c actor.Command) {
 	s.say("%s", shown(&c))
 }
 
-// takenBack notes that a command which has not left is not to leave any more.
+// takenBack records that a command which has not left must not leave.
 func (s *stage) takenBack(verb actor.Verb) {
 	i := slices.IndexFunc(s.underWay, func(f *flying) bool { return f.command.Verb == verb && f.waits && !s.lock.Wants(&f.command) })
 	require.NotEqual(s.t, -1, i, "no %s waits that could be taken back", verbs[verb])
@@ -236,7 +236,7 @@ func (s *stage) granted(r *actor.Request) {
 	s.until[h] = h.Until()
 }
 
-// sayChanged tells of every hold whose end has moved.
+// sayChanged reports every hold with a changed end.
 func (s *stage) sayChanged() {
 	var changed []string
 	for h, until := range s.until {
@@ -269,7 +269,7 @@ func (s *stage) check() {
 	require.Zero(s.t, s.fx.Tenures, "tenures of an idle lock")
 }
 
-// because shows a cause.
+// because formats a cause.
 func because(err error) string {
 	if err == nil {
 		return ""

@@ -14,8 +14,8 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// talk holds a conversation with one lock and compares it with what was expected. Each line is a moment, what happens,
-// and behind an arrow what comes of it:
+// talk plays a conversation with one lock and compares its effects with what is expected. Each line is a time, an
+// event, and after an arrow its effects:
 //
 //	0s      A locks              → acquire #1 30s
 //	1ms     #1 granted           → A granted 29.689s
@@ -24,30 +24,36 @@ import (
 //	+1s     A unlocks            → A over; release #1
 //	+1ms    #1 released          → A unlocked
 //
-// A moment is absolute, or with + counted from the line before; with ! the loop slept over all timers until then, as
-// in a process that was stopped. #n is the command of that tenure that is under way. Of a hold, what is left of it
-// by the clock is shown: when it is granted, and whenever it changes. "timer" is the next timer that does anything
-// visible, and its moment may be a range. A line that begins with // is a comment.
+// A time is absolute, or with + counted from the line before. With ! the loop slept over all timers until then, as in a
+// process that was stopped. #n is the command in flight of that tenure. Of a hold, the remaining time by the clock is
+// shown: when it is granted, and whenever it changes. "timer" is the next timer with a visible effect, and its time may
+// be a range. A line that begins with // is a comment.
 //
 // Callers:  A locks [once] [lease 1s] [wait 1s] [as B|as thread 7], A unlocks, A extends 1s, A watches, A forces,
 //
-//	A cancels [why] (its latest wish), A? (how its hold is), A counts
+//	A cancels [why] (its latest request), A? (state of its hold), A counts
 //
-// Answers:  granted [by 1], taken 5s holder, renewed [listeners 2] [uncounted], released [muted], forced [muted], gone,
+// Replies:  granted [by 1], taken 5s holder, renewed [listeners 2] [uncounted], released [muted], forced [muted], gone,
 //
-//	refused TEXT, unanswered TEXT, garbled, waits (it has not left), departs, returned (to be sent again); with several of one tenure under way, the verb comes first;
+//	refused TEXT, unanswered TEXT, garbled, waits (it has not left), departs, returned (to be sent again);
+//	with several of one tenure in flight, the verb comes first;
 //	#1 leaves: the command leaves only now, so that leases count from here
 //
-// A reader's renewal shows the leases of its holds, if they are not one with that of the tenure, and whether the TTL may fall.
+// A reader's renewal shows the leases of its holds, unless there is one with the tenure's lease, and whether the TTL
+// may fall.
 //
-// Others:   message, shared, unshared, aside 1s, called, foremost, subscribed, found, displaced, deafened, unheard, doubt, drain, close, round trip 3ms, next
+// Others:   message, shared, unshared, aside 1s, called, foremost, subscribed, found, displaced, deafened, unheard, doubt,
 //
-// A fenced lock's answers have a token: granted token 5, renewed token 6.
+//	drain, close, round trip 3ms, next
 //
-// For a fair lock: taken 5s holder left 10s (in the queue; without left not), taken 5s nobody [preceded] (free, another's turn),
-// taken 5s me:7 known [doomed] (another lock of this engine has it, or is to release it).
+// A fenced lock's replies have a token: granted token 5, renewed token 6.
 //
-// A conversation must end with the lock idle, every request decided once, and nothing on the wheel.
+// For a fair lock:
+//   - taken 5s holder left 10s: 10s left in the queue; without left there is no place,
+//   - taken 5s free [preceded]: the lock is free and another waiter's turn,
+//   - taken 5s me:7 known [doomed]: another lock of this engine has it, or will release it.
+//
+// A conversation must end with the lock idle, one result for every request, and nothing on the wheel.
 func talk(t *testing.T, conversation string, changes ...func(*actor.Config)) {
 	t.Helper()
 	talkOf(t, actor.Plain, conversation, changes...)
@@ -75,7 +81,7 @@ func talkOf(t *testing.T, kind actor.LockKind, conversation string, changes ...f
 	require.Equal(t, strings.Join(want, "\n"), strings.Join(got, "\n"))
 }
 
-// usual is what an engine's default options come to.
+// usual returns the configuration of an engine with default options.
 func usual() actor.Config {
 	return actor.Config{
 		ID: "me", Lease: 30 * time.Second, Renew: 10 * time.Second, Timeout: 3 * time.Second,
@@ -83,7 +89,7 @@ func usual() actor.Config {
 	}
 }
 
-// line plays one line, and what the timers do before it.
+// line plays one line, and the timers before it.
 func (s *stage) line(line string) (got []string) {
 	stimulus, _, _ := strings.Cut(line, " →")
 	moment, stimulus, _ := strings.Cut(stimulus, " ")
@@ -108,7 +114,7 @@ func (s *stage) line(line string) (got []string) {
 	return append(got, fmt.Sprintf("%s %s → %s", moment, stimulus, s.effects()))
 }
 
-// play plays lines whose outcome does not matter, or is asked for afterwards. It returns that of the last.
+// play plays lines with effects that do not matter, or are examined afterwards. It returns the effects of the last.
 func (s *stage) play(lines ...string) (effects string) {
 	for _, line := range lines {
 		got := s.line(line)
@@ -117,7 +123,7 @@ func (s *stage) play(lines ...string) (effects string) {
 	return effects
 }
 
-// timerLine lets time pass until a timer does something, and shows the moment as it was expected if it is as expected.
+// timerLine lets time pass until a timer has an effect, and shows the expected time if that is right.
 func (s *stage) timerLine(moment string) string {
 	from := s.now
 	effects := s.untilSeen()
@@ -136,7 +142,7 @@ func (s *stage) timerLine(moment string) string {
 	return moment + " timer → " + effects
 }
 
-// untilSeen lets time pass until a timer does something visible.
+// untilSeen lets time pass until a timer has a visible effect.
 func (s *stage) untilSeen() string {
 	for range 100 {
 		due, ok := s.wheel.Next()
@@ -150,7 +156,7 @@ func (s *stage) untilSeen() string {
 	return "nothing"
 }
 
-// rest lets all timers fire that are left, and tells what is not as it should be at the end.
+// rest fires all remaining timers, and returns what is wrong at the end.
 func (s *stage) rest() (got []string) {
 	if s.closed {
 		require.Zero(s.t, s.wheel.Len(), "timers are left after Close")
@@ -181,7 +187,7 @@ func (s *stage) rest() (got []string) {
 	return append(got, s.undecided()...)
 }
 
-// undecided tells who still waits for a verdict.
+// undecided returns the requests without a result.
 func (s *stage) undecided() (got []string) {
 	for _, w := range s.wishes {
 		if !w.decided {
@@ -210,7 +216,7 @@ func (s *stage) moment(text string) (at time.Duration, asleep bool) {
 	return duration(s.t, text, s.now), asleep
 }
 
-// happen makes one thing happen.
+// happen plays one event.
 func (s *stage) happen(words []string) {
 	what := strings.Join(words, " ")
 	if tenure, ok := strings.CutPrefix(words[0], "#"); ok {
@@ -230,7 +236,7 @@ func (s *stage) happen(words []string) {
 		s.step(&actor.Message{Kind: actor.Ousted})
 	case "subscribed":
 		s.step(&actor.Message{Kind: actor.Subscribed})
-	case "beside": // of an owner who writes since
+	case "beside": // of an owner that writes since
 		s.lock.GoBeside(s.now, actor.NewLock(key, actor.Write), true)
 		return
 	case "called":
@@ -274,7 +280,7 @@ func (s *stage) happen(words []string) {
 	}
 }
 
-// asked is a caller's wish.
+// asked plays a caller's request.
 func (s *stage) asked(who string, words []string) {
 	c := s.callers[who]
 	if c == nil {
@@ -346,7 +352,7 @@ func (s *stage) options(r *actor.Request, words []string) {
 	}
 }
 
-// look tells how a caller's hold is.
+// look describes a caller's hold.
 func (s *stage) look(who string) {
 	h := s.callers[who].hold
 	if _, live := s.until[h]; live && s.now < h.Until() {
@@ -356,7 +362,7 @@ func (s *stage) look(who string) {
 	}
 }
 
-// answered is what became of the command of a tenure.
+// answered plays what happens to the command of a tenure.
 func (s *stage) answered(tenure uint64, words []string) {
 	verb := ""
 	if slices.Contains(verbs[:], words[0]) {
@@ -403,7 +409,7 @@ var verbs = [...]string{
 	actor.SendWriteAcquire: "acquire", actor.SendWriteRenew: "renew", actor.SendWriteRelease: "release", actor.SendWriteForce: "force",
 }
 
-// answers are those that fit one thing to do only.
+// answers maps replies to the verbs that they fit, if they fit some only.
 var answers = map[string][]string{
 	"granted": {"acquire"}, "taken": {"acquire"}, "renewed": {"renew", "pass"}, "released": {"release"}, "forced": {"force"},
 }
@@ -422,7 +428,7 @@ func (s *stage) reply(c *actor.Command, words []string) *actor.Reply {
 		if i := slices.Index(words, "left"); i > 0 {
 			reply.Left = duration(s.t, words[i+1], 0)
 		}
-		if words[2] == "nobody" {
+		if words[2] == "free" {
 			reply.Holder = ""
 		}
 		if s.kind == actor.Read {

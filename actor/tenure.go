@@ -2,10 +2,10 @@ package actor
 
 import "time"
 
-// never is later than every moment.
+// never is later than any time.
 const never = time.Duration(1<<63 - 1)
 
-// tick is how finely leases of that length are kept: waits round up to it, leases down.
+// tick returns the granularity for leases of that length: waits round up to it, leases down.
 func tick(lease time.Duration) time.Duration {
 	if lease < time.Second {
 		return time.Millisecond
@@ -13,14 +13,14 @@ func tick(lease time.Duration) time.Duration {
 	return 5 * time.Millisecond
 }
 
-// believed is how much of a lease may be relied on, counted from before it was sent: less one per cent
-// (at most 1 s) for clocks that run at different rates, less two ticks for timers that are never early.
-// A lease too short for that is believed half.
+// believed returns the validity of a lease: how long it may be relied on, counted from before the command was sent. It
+// is the lease minus 1 % (at most 1 s) for clock drift, and minus two ticks for late timers. For very short leases it
+// is half the lease.
 func believed(lease time.Duration) time.Duration {
 	return max(lease-min(lease/100, time.Second)-2*tick(lease), lease/2)
 }
 
-// confirm takes in that the server set the TTL to lease with a command sent at that moment.
+// confirm records that the server set the TTL to lease, with a command sent at that time.
 func (l *Lock) confirm(sent, lease time.Duration, fx *Effects) {
 	l.confirmed = sent
 	l.until = sent + believed(lease)
@@ -43,7 +43,8 @@ func (l *Lock) confirm(sent, lease time.Duration, fx *Effects) {
 	l.publish(fx)
 }
 
-// doubted is the moment before which nothing that was sent counts for grants: its answer may be over, or unknown to the master of now.
+// doubted returns a time; no confirmation sent before it counts for grants. The lease of such a confirmation may be
+// over, or the present master may not know it.
 func (l *Lock) doubted(fx *Effects) time.Duration {
 	if fx.Moved == nil {
 		return fx.Doubted
@@ -51,8 +52,9 @@ func (l *Lock) doubted(fx *Effects) time.Duration {
 	return max(fx.Doubted, fx.Moved(l.key))
 }
 
-// falls reports whether a command with that lease may lower the TTL, as far as this engine knows: by what was confirmed,
-// and by what had no answer or was refused, so that the TTL may still be what it was before.
+// falls reports whether a command with that lease may lower the TTL, as far as this engine knows. It compares with what
+// was confirmed. After a command without a reply, or a rejected one, the TTL may still be what it was before, so falls
+// then returns true.
 func (l *Lock) falls(now, lease time.Duration) bool {
 	if lease == 0 {
 		return false
@@ -61,7 +63,7 @@ func (l *Lock) falls(now, lease time.Duration) bool {
 	return now+believed(lease) < l.lasting() || l.wants&wantSet != 0 || x != nil && (l.shortest() != 0 || x.trouble() != nil)
 }
 
-// lower takes in that the TTL may fall to lease from now on.
+// lower shortens the validity: from now on the TTL may fall to lease.
 func (l *Lock) lower(now, lease time.Duration, fx *Effects) {
 	if until := now + believed(lease); until < l.until {
 		l.until = until
@@ -69,9 +71,9 @@ func (l *Lock) lower(now, lease time.Duration, fx *Effects) {
 	}
 }
 
-// unanswered takes in that a command with that lease, sent at that moment, may have run or may still run
-// at any time: until the tenure ends it is believed for no longer than the last confirmation plus the
-// shortest such lease. Before it was sent it cannot have run.
+// unanswered records that a command sent at that time with that lease got no reply. It may have run, or may still run
+// at any time until the tenure ends. So the validity is limited to the last confirmation, or to the time of sending if
+// that is later, plus the shortest such lease. The command cannot have run before it was sent.
 func (l *Lock) unanswered(sent, lease time.Duration, fx *Effects) {
 	x := l.withRare().withLeases()
 	x.longest = max(x.longest, lease)
@@ -82,7 +84,7 @@ func (l *Lock) unanswered(sent, lease time.Duration, fx *Effects) {
 	}
 }
 
-// publish tells the users of the owner's holds until when the lock is believed to be theirs.
+// publish makes the end of the validity visible to the users of the owner's holds.
 func (l *Lock) publish(fx *Effects) {
 	h := l.holds
 	if h == nil || h.fixed < 0 {
@@ -95,7 +97,7 @@ func (l *Lock) publish(fx *Effects) {
 	h.publish(min(l.until, l.limitOf(h.fixed, fx)))
 }
 
-// limitOf is when a hold ends however long the tenure is believed in: its own lease, or MaxHold.
+// limitOf returns a hold's limit, whatever the tenure's validity: the end of its own lease, or MaxHold.
 func (l *Lock) limitOf(fixed time.Duration, fx *Effects) time.Duration {
 	switch {
 	case fixed != 0:
@@ -106,7 +108,7 @@ func (l *Lock) limitOf(fixed time.Duration, fx *Effects) time.Duration {
 	return never
 }
 
-// expire ends what is over by the clock, before anything else is done at that moment.
+// expire ends what is over by the clock. It runs before anything else in a step.
 func (l *Lock) expire(now time.Duration, fx *Effects) {
 	switch {
 	case l.phase == ending && now >= l.until:
@@ -120,7 +122,7 @@ func (l *Lock) expire(now time.Duration, fx *Effects) {
 	}
 }
 
-// whyOver explains a lease that ended.
+// whyOver returns the cause of a lease that ended.
 func (l *Lock) whyOver() error {
 	if l.wants&capped != 0 {
 		return errMaxHold
@@ -131,10 +133,10 @@ func (l *Lock) whyOver() error {
 	return l.whyLate()
 }
 
-// whyLate explains a confirmation that did not come in time.
+// whyLate returns the cause of a confirmation that did not come in time.
 func (l *Lock) whyLate() error { return l.withTrouble(errLeaseOver) }
 
-// withTrouble is a cause, with why the last try failed if it did.
+// withTrouble returns a cause, joined with the error of the last try if that failed.
 func (l *Lock) withTrouble(cause error) error {
 	if l.rare != nil && l.rare.trouble() != nil {
 		return joined(cause, l.rare.trouble())
@@ -142,7 +144,7 @@ func (l *Lock) withTrouble(cause error) error {
 	return cause
 }
 
-// expireHolds ends the holds whose limit is reached while others of the same owner may go on.
+// expireHolds ends the holds that have reached their limit; others of the same owner may go on.
 func (l *Lock) expireHolds(now time.Duration, fx *Effects) {
 	if now < l.limit(fx) {
 		return
@@ -179,8 +181,10 @@ func (l *Lock) lose(now time.Duration, cause error, fx *Effects) {
 	l.endTenure(now, fx)
 }
 
-// strand turns the owner's requests under way into those of a stranger: the owner holds nothing any more.
-// An extension ends as its hold did. Who waits again to read or to write may have the other half.
+// strand handles the owner's pending requests when the owner has lost its last hold:
+//   - An extension ends with err, as its hold did.
+//   - A re-entry becomes an ordinary request in the queue. Of a read/write lock its owner may hold the other half,
+//     which the coordinator checks.
 func (l *Lock) strand(now time.Duration, err error, fx *Effects) {
 	if l.rare == nil {
 		return
@@ -208,7 +212,7 @@ func (l *Lock) endHolds(now time.Duration, err, cause error, fx *Effects) {
 	}
 }
 
-// endHold takes leave of a hold that is no longer in the list.
+// endHold publishes the end of a hold that is no longer in the list.
 func (l *Lock) endHold(now time.Duration, h *Hold, err, cause error, fx *Effects) {
 	h.fixed = over
 	fx.Stats.Held--
@@ -222,7 +226,8 @@ func (l *Lock) endHold(now time.Duration, h *Hold, err, cause error, fx *Effects
 	fx.Ended = append(fx.Ended, Ended{Hold: h, Key: l.key, Err: err, Cause: cause, Held: now - l.since, Known: l.known(now, cause)})
 }
 
-// known is until when the tenure is known to have been held, at its end: that a key is gone is found out later.
+// known returns until when an ending tenure is known to have been held. The loss of a key is found out later, so then
+// only the last confirmation counts.
 func (l *Lock) known(now time.Duration, cause error) time.Duration {
 	switch cause {
 	case errGone, errDisplaced, errForced:
@@ -231,7 +236,7 @@ func (l *Lock) known(now time.Duration, cause error) time.Duration {
 	return min(now, l.until)
 }
 
-// endTenure forgets the tenure; a copy of its acquire that has no answer may bring it back as a ghost.
+// endTenure resets the lock to free. If an acquire without a reply may still run, the tenure becomes an orphan.
 func (l *Lock) endTenure(now time.Duration, fx *Effects) {
 	if x := l.rare; x != nil {
 		if x.acquiring {
@@ -247,7 +252,7 @@ func (l *Lock) endTenure(now time.Duration, fx *Effects) {
 			x.askAt = x.stepBack
 			h.left = now
 			if h.heard > 1 {
-				x.stepBack, x.askAt = 0, now // somebody else had it already
+				x.stepBack, x.askAt = 0, now // another holder had it already
 			}
 		}
 	}
@@ -259,7 +264,7 @@ func (l *Lock) endTenure(now time.Duration, fx *Effects) {
 	if l.protocol().private && l.rare != nil {
 		l.setListening(false, fx)
 	}
-	if l.flight != l.protocol().release || !l.Haunted(l.tenure) { // a release under way is its ghost's
+	if l.flight != l.protocol().release || !l.Haunted(l.tenure) { // otherwise the release in flight belongs to the orphan
 		l.ground(fx)
 	}
 	l.tenure, l.until, l.since, l.written = 0, 0, 0, 0
@@ -267,8 +272,8 @@ func (l *Lock) endTenure(now time.Duration, fx *Effects) {
 	l.flight, l.wants, l.holds = None, l.wants&marked, nil
 }
 
-// cut reports whether a hold has a lease of its own that is not believed to its end: a command without an answer could
-// shorten it, unless it is confirmed again and again.
+// cut reports whether a hold's own lease outlasts the validity: a command without a reply could shorten the TTL, so the
+// lease needs regular confirmations.
 func (l *Lock) cut() bool {
 	return l.shortest() != 0 && l.lastFixed(nil) > l.until
 }

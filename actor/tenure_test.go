@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Leases round down. What is sent is whole milliseconds, and what is believed is less.
+// Leases round down. Whole milliseconds are sent, and the validity is less.
 func TestBeliefIsAlwaysShorterThanTheLeaseAndReachesWhatWasNeeded(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 200_000 {
@@ -25,7 +25,7 @@ func TestBeliefIsAlwaysShorterThanTheLeaseAndReachesWhatWasNeeded(t *testing.T) 
 	}
 }
 
-// A line keeps its order, whoever leaves it, and whenever.
+// A line keeps its order, whichever request leaves it, at any time.
 func TestLineKeepsItsOrder(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 3))
 	var q line
@@ -46,7 +46,7 @@ func TestLineKeepsItsOrder(t *testing.T) {
 			require.Nil(t, want[i].line)
 			want = slices.Delete(want, i, i+1)
 		case n == 8:
-			// Somebody may leave while all are gone through.
+			// A request may leave during the iteration.
 			var seen []*Request
 			left := want[:0:0]
 			q.each(func(r *Request) {

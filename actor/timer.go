@@ -6,8 +6,8 @@ import (
 	"github.com/lockwheel/lockwheel/wheel"
 )
 
-// rearm sets the lock's timer to the next moment at which it wants to be woken. A timer that is early
-// is left alone: it costs less to be woken once too often than to move it each time.
+// rearm sets the lock's timer to the next time at which the lock has something to do. A timer that is set too early
+// stays: one needless wakeup costs less than moving the timer each time.
 func (l *Lock) rearm(now time.Duration, fx *Effects) {
 	at := l.nextWake(now, fx)
 	if at == never || l.timer.Scheduled() && fx.Wheel.Due(&l.timer) <= at {
@@ -16,7 +16,7 @@ func (l *Lock) rearm(now time.Duration, fx *Effects) {
 	fx.schedule(l.wheel(fx), &l.timer, at)
 }
 
-// become changes how the lock stands with Redis. Its timer is always on the wheel of its phase.
+// become changes the phase. The timer is always on the wheel of the phase.
 func (l *Lock) become(phase Phase, fx *Effects) {
 	if !l.timer.Scheduled() {
 		l.phase = phase
@@ -28,7 +28,8 @@ func (l *Lock) become(phase Phase, fx *Effects) {
 	}
 }
 
-// wheel is where the lock's timer is: what must be renewed or released in time waits behind nothing else.
+// wheel returns the wheel of the lock's timer. Locks to be renewed or released in time have a wheel of their own, so
+// that they wait behind nothing else.
 func (l *Lock) wheel(fx *Effects) *wheel.Wheel[Sleeper] {
 	if l.phase == held || l.phase == ending {
 		return fx.Leases
@@ -36,7 +37,7 @@ func (l *Lock) wheel(fx *Effects) *wheel.Wheel[Sleeper] {
 	return fx.Wheel
 }
 
-// nextWake is the next moment at which something happens without a message.
+// nextWake returns the next time at which something happens without a message.
 func (l *Lock) nextWake(now time.Duration, fx *Effects) time.Duration {
 	at := never
 	switch l.phase {
@@ -62,7 +63,7 @@ func (x *rare) nextWake(l *Lock) time.Duration {
 	switch {
 	case l.flight != None:
 	case l.phase == free && !x.forces.empty():
-		at = x.retryAt() // nobody is asked before that
+		at = x.retryAt() // nothing is acquired before that
 	case !l.queue.empty() && (l.phase == free || l.phase == asking):
 		at = x.askAt
 	}

@@ -3,27 +3,28 @@ package actor
 import "time"
 
 const (
-	// tryFloor is the least time between two tries that no message asked for.
+	// tryFloor is the minimum time between two tries that no notification caused.
 	tryFloor = 25 * time.Millisecond
 	// sleepMost is the longest sleep, whatever TTL the server reports.
 	sleepMost = time.Hour
-	// pollKept is how often a key that never expires is looked at.
+	// pollKept is the poll interval for a key that never expires.
 	pollKept = 250 * time.Millisecond
-	// pollUnheard is how often a lock is asked for whose channel cannot be listened to, and pollEach how
-	// much less often for each such lock, so that very many do not keep the server from everything else.
+	// pollUnheard is the poll interval for a lock without a working subscription. The interval is at least pollEach
+	// times the number of such locks, so that very many do not overload the server.
 	pollUnheard, pollEach = 100 * time.Millisecond, 100 * time.Microsecond
-	// lookScattered is how often a lock is asked for whose messages may go elsewhere, and lookEach how much less often for
-	// each who waits: 10 000 questions a second for all of them at most.
+	// lookScattered is the poll interval for a lock with notifications that may go elsewhere. The interval is at least
+	// lookEach times the number of waiters: at most 10 000 tries per second for all of them.
 	lookScattered, lookEach = 2 * time.Second, 100 * time.Microsecond
-	// linger is how long a channel is kept after the last waiter went.
+	// linger is how long a subscription is kept after the last waiter left.
 	linger = 250 * time.Millisecond
-	// sweepPause is between two questions that take dead places off the head of a queue, some hundreds each.
+	// sweepPause is the pause between two tries that remove dead places at the head of a fair queue, some hundreds
+	// each.
 	sweepPause = time.Millisecond
-	// Between tries that the server refused for now.
+	// Bounds of the pauses between tries after temporary rejections.
 	backoffFirst, backoffMost = 10 * time.Millisecond, 250 * time.Millisecond
 )
 
-// taken takes in that somebody else has the lock.
+// taken handles a reply that another holder has the lock.
 func (l *Lock) taken(now time.Duration, m *Message, fx *Effects) {
 	reply, queues := m.Reply, l.protocol().queues
 	if queues {
@@ -50,7 +51,7 @@ func (l *Lock) taken(now time.Duration, m *Message, fx *Effects) {
 		x.withPlace().passive, x.askAt = false, now+sweepPause
 		return
 	}
-	if !l.besideWriter() { // the question left before their owner had the write
+	if !l.besideWriter() { // otherwise the acquire left before its owner acquired the write lock
 		l.refuseOnce(now, fx)
 	}
 	sleep := sleepFor(reply.TTL, now-m.Sent, fx)
@@ -72,8 +73,8 @@ func (l *Lock) taken(now time.Duration, m *Message, fx *Effects) {
 	}
 }
 
-// sleepFor is how long to wait for a message before trying again anyway, after an answer that took so
-// long: most of it may have passed since the server said what is left.
+// sleepFor returns how long to wait for a notification before the next try. took is the time since the acquire was
+// sent: most of it may have passed since the server read the TTL.
 func sleepFor(ttl, took time.Duration, fx *Effects) time.Duration {
 	if ttl < 0 {
 		return fx.jitter(pollKept)
@@ -82,7 +83,7 @@ func sleepFor(ttl, took time.Duration, fx *Effects) time.Duration {
 	return max(min(ttl, sleepMost)+time.Millisecond, fx.jitter(tryFloor))
 }
 
-// untilPoll is how long to sleep while a message could not be heard.
+// untilPoll returns how long to sleep while notifications cannot arrive.
 func (fx *Effects) untilPoll() time.Duration {
 	return fx.jitter(max(pollUnheard, time.Duration(fx.Unheard)*pollEach))
 }
@@ -93,7 +94,7 @@ func (x *rare) nextBackoff(fx *Effects) time.Duration {
 	return fx.jitter(t.backoff / 2)
 }
 
-// heard takes in a message on the lock's channel: a hint that the lock may be free, never a promise.
+// heard handles a notification on the lock's channel: a hint that the lock may be free, never a promise.
 func (l *Lock) heard(now time.Duration) {
 	x := l.withRare()
 	switch {
@@ -102,9 +103,9 @@ func (l *Lock) heard(now time.Duration) {
 	case l.phase == asking && (l.flight != None || !x.placed().queued):
 		x.again = true
 	case l.phase == ending && x.handed().yield != 0:
-		x.handoff.heard++ // the message of our own release can be quicker than its answer
+		x.handoff.heard++ // the notification of our own release can arrive before its reply
 	case now < x.stepBack:
-		// The first is the message of our own release; a second means that somebody else had it since.
+		// The first notification is of our own release; a second means that another client had the lock since.
 		h := x.withHandoff()
 		if h.heard++; h.heard > 1 {
 			x.stepBack, x.askAt = 0, now
@@ -114,7 +115,7 @@ func (l *Lock) heard(now time.Duration) {
 	}
 }
 
-// subscribed takes in that messages come from now on. One may have been missed before.
+// subscribed handles the start of a subscription. A notification may have been missed before.
 func (l *Lock) subscribed(now time.Duration, fx *Effects) {
 	x := l.withRare()
 	x.subscribed = true
@@ -129,7 +130,7 @@ func (l *Lock) subscribed(now time.Duration, fx *Effects) {
 	}
 }
 
-// unheard takes in that the channel cannot be listened to, for whatever reason: who waits polls until it can.
+// unheard handles that the channel cannot be subscribed to, for any reason: waiters poll until it can.
 func (l *Lock) unheard(now time.Duration, fx *Effects) {
 	x := l.withRare()
 	if !x.listening || x.unheard {
@@ -150,10 +151,10 @@ func (x *rare) setUnheard(on bool, fx *Effects) {
 	x.unheard = on
 }
 
-// Deafen takes in that the channel is not heard at present.
+// Deafen records that notifications do not arrive at present.
 func (l *Lock) Deafen() { l.withRare().subscribed = false }
 
-// listen keeps the channel as long as somebody waits for the lock, and a little longer.
+// listen keeps the subscription while requests wait for the lock, and for linger after that.
 func (l *Lock) listen(now time.Duration, fx *Effects) {
 	x := l.rare
 	if fx.Config.Poll {
@@ -172,7 +173,7 @@ func (l *Lock) listen(now time.Duration, fx *Effects) {
 	}
 }
 
-// wantsToHear reports whether a message could be for somebody who waits here.
+// wantsToHear reports whether a notification could be for a request that waits here.
 func (l *Lock) wantsToHear() bool {
 	x := l.rare
 	switch {

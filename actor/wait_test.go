@@ -7,7 +7,7 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// redisson#1763: a release may slip between the refusal and the subscription.
+// redisson#1763: a release may happen between the rejection and the subscription.
 func TestRefusedCallerSubscribesAndTriesAgainWhenThatIsConfirmed(t *testing.T) {
 	talk(t, `
 		0s   A locks            → acquire #1 30s
@@ -29,14 +29,14 @@ func TestWaiterIsWokenByAMessage(t *testing.T) {
 		10s    message            → acquire #3 30s
 		+1ms   #3 granted         → A granted 29.689s
 		+1ms   A unlocks          → A over; release #3
-		// its own message changes nothing
+		// its own notification changes nothing
 		+1ms   message            → nothing
 		+1ms   #3 released        → A unlocked
 		+247ms timer              → leave
 	`)
 }
 
-// A message is a hint: somebody else can be quicker, and then it goes on by the TTL that was told last.
+// A notification is a hint: another client can be quicker, and then the waiter sleeps by the TTL of the last reply.
 func TestWaiterThatWasWokenInVainWaitsOn(t *testing.T) {
 	talk(t, `
 		0s     A locks            → acquire #1 30s
@@ -106,7 +106,7 @@ func TestKeyWithoutExpiryIsPolled(t *testing.T) {
 	`)
 }
 
-// A peer may hold a lock for three hundred years. That must not overflow into no wait at all.
+// A peer may hold a lock for three hundred years. That must not overflow and cause a wait of zero.
 func TestAbsurdTTLIsALongWait(t *testing.T) {
 	for _, ttl := range []string{"2540400h", "2562047h47m16.854s", "2562047h47m16.854775807s"} {
 		talk(t, `
@@ -126,7 +126,7 @@ func TestMessageDuringTheQuestionAsksOnceMore(t *testing.T) {
 		0s     A locks            → acquire #1 30s
 		1ms    #1 taken 30s x:1   → listen
 		2ms    subscribed         → acquire #2 30s
-		// several join
+		// several requests join
 		3ms    message            → nothing
 		4ms    message            → nothing
 		5ms    #2 taken 29s x:1   → acquire #3 30s
@@ -150,7 +150,7 @@ func TestSubscriptionConfirmedDuringTheQuestionAsksOnceMore(t *testing.T) {
 	`)
 }
 
-// After every re-subscription, also an unasked one, try again.
+// After every re-subscription, also one that was not requested, try again.
 func TestEveryResubscriptionIsAReasonToTryAgain(t *testing.T) {
 	talk(t, `
 		0s     A locks            → acquire #1 30s
@@ -170,7 +170,7 @@ func TestEveryResubscriptionIsAReasonToTryAgain(t *testing.T) {
 	`)
 }
 
-// A channel that cannot be listened to is no reason to sleep for as long as the holder's lease.
+// A channel that cannot be subscribed to is no reason to sleep for as long as the holder's lease.
 func TestALockThatCannotBeHeardIsPolled(t *testing.T) {
 	talk(t, `
 		0s     A locks            → acquire #1 30s
@@ -211,7 +211,8 @@ func TestTheQueueIsFirstComeFirstServed(t *testing.T) {
 	`)
 }
 
-// Subscribed once somebody queues; a message while this engine holds may be a forced unlock elsewhere.
+// The engine subscribes once a request queues. A notification while this engine holds the lock may come from a forced
+// unlock elsewhere.
 func TestMessageWhileHoldingIsAReasonToConfirmAtOnce(t *testing.T) {
 	talk(t, `
 		0s     A locks           → acquire #1 30s
@@ -248,7 +249,7 @@ func TestHotLockDoesNotSubscribeAndLeaveAllTheTime(t *testing.T) {
 	`)
 }
 
-// A caller that comes while the channel is kept relies on it: it asks if a message came, or its TTL is over.
+// A caller that comes while the subscription is kept relies on it: it asks if a notification came, or its TTL is over.
 func TestWaiterThatComesWhileTheChannelIsKeptIsWokenLikeTheLast(t *testing.T) {
 	talk(t, `
 		0s     A locks            → acquire #1 30s
@@ -269,7 +270,7 @@ func TestWaiterThatComesWhileTheChannelIsKeptIsWokenLikeTheLast(t *testing.T) {
 	`)
 }
 
-// The machine was suspended: the TTL that a waiter sleeps for went on meanwhile.
+// The machine was suspended: the TTL for which a waiter sleeps elapsed meanwhile.
 func TestDoubtWakesWaiters(t *testing.T) {
 	talk(t, `
 		0s     A locks          → acquire #1 30s
@@ -282,7 +283,7 @@ func TestDoubtWakesWaiters(t *testing.T) {
 	`)
 }
 
-// The bound of a wait holds whatever the server does: not answering, refusing, being busy. redisson#2790.
+// The limit of a wait holds whatever the server does: no reply, rejections, being busy. redisson#2790.
 func TestWaitsEndInTimeWhateverTheServerDoes(t *testing.T) {
 	talk(t, `
 		0s          A locks wait 400ms        → acquire #1 30s
@@ -323,7 +324,7 @@ func TestRefusalsThatPassAreRetriedWithBackoff(t *testing.T) {
 		+1ms           #7 refused READONLY x → nothing
 		+125ms..+251ms timer                → acquire #8 30s
 		+1ms           #8 taken 25ms x:1    → listen
-		// an answer ends the backoff
+		// a reply ends the backoff
 		+26ms..+51ms   timer                → acquire #9 30s
 		+1ms           #9 refused LOADING x → nothing
 		+5ms..+11ms    timer                → acquire #10 30s
@@ -334,7 +335,7 @@ func TestRefusalsThatPassAreRetriedWithBackoff(t *testing.T) {
 	`)
 }
 
-// A lock that is handed round inside the engine is nobody else's reason to listen twice.
+// A lock that is handed off within the engine is no reason for others to subscribe twice.
 func TestDrainingLeavesTheChannelAtOnce(t *testing.T) {
 	talk(t, `
 		0s    A locks           → acquire #1 30s

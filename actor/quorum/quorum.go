@@ -1,136 +1,147 @@
-// Package quorum has the actor of several locks that are held as one. It knows no clock, no goroutine and no server.
+// Package quorum implements the state machine of several locks that are held as one. It is pure: it has no clock, no
+// goroutine and no I/O.
+//
+// It is used like this:
+//
+//  1. [New] makes a [Quorum]. [Quorum.Begin] asks for all members in parallel; [Quorum.Gathered] starts with all of them
+//     held.
+//  2. After each call the caller executes the appended Orders in their order, and clears them.
+//  3. The caller reports what happens to the members, one event after the other: [Quorum.Granted], [Quorum.Refused],
+//     [Quorum.Gone] and [Quorum.Spent]. It also reports when the times that Orders ask for have elapsed:
+//     [Quorum.Rested], [Quorum.Hurried] and [Quorum.Recalled].
+//  4. [Quorum.Leave] ends a quorum that is held; [Quorum.GiveUp] ends one that is not held yet.
+//
+// An attempt that does not get enough members releases all of them. Then the quorum queues for one member with another
+// holder, while it holds none, and asks for all again when it has got that one.
 package quorum
 
 import "time"
 
-// Quorum decides what becomes of one wish for several locks: which of them to ask for, when there are enough of
-// them, and when there are not any more. Its members are locks elsewhere, each with a loop of its own. It is told
-// what becomes of them, one event after the other, and says in Orders what is to be done.
-//
-// One that begins with Gathered has its members already. One that begins with Begin asks for all in parallel. If it
-// does not get enough it gives everything back, queues for one that is taken, holding none, and asks for all when
-// its turn comes there.
+// Quorum is one operation on several locks. It decides which of them to ask for, when enough of them are held, and when
+// there are too few. Its members are locks elsewhere, each with a loop of its own. It is not safe for concurrent use.
+// Times are durations since Begin.
 type Quorum struct {
-	Orders []Order // to be carried out in their order, and then cleared
-	Had    int     // members that the latest attempt had when it failed
+	Orders []Order // to be executed in their order, and then cleared
+	Had    int     // members held when the latest attempt failed
 
 	need    int
-	once    bool          // do not wait for others
-	watched bool          // members that are missing are wanted while it is held
-	until   time.Duration // when the caller's wait is over; 0: it has no bound
+	once    bool          // do not wait for other holders
+	watched bool          // missing members are asked for again while the quorum is held
+	until   time.Duration // when the caller's wait ends; 0: no limit
 	stage   stage
 	members []membership
-	elected time.Duration // when there were enough of them
-	first   int           // the member that it queued for and has; none
-	waited  bool          // it has been let in by a queue
-	next    int           // the member to queue for after a rest; none
-	queued  bool          // it did before
-	rest    time.Duration // how long the next one is
-	brief   time.Duration // how long whoever queued for a member waits for the others
-	late    time.Duration // when the attempt is over; 0: what has not answered yet is waited for
-	stand   time.Duration // how long it waits for readers of the others next time; 0: for none
-	longest time.Duration // how long at most
+	elected time.Duration // when enough members were held
+	first   int           // the member that it queued for and has; none: there is none
+	waited  bool          // it has waited in a queue
+	next    int           // the member to queue for after a backoff; none: there is none
+	queued  bool          // it has queued for a member before
+	rest    time.Duration // length of the next backoff
+	brief   time.Duration // how long it waits for the other members after it has queued for one
+	late    time.Duration // when the attempt ends; 0: members without a reply are waited for
+	stand   time.Duration // how long it next waits for readers of the other members; 0: not
+	longest time.Duration // upper bound of stand
 }
 
-// none is no member.
+// none is the index that stands for no member.
 const none = -1
 
 type stage uint8
 
 const (
-	asking   stage = iota // all members, in parallel
-	queueing              // for one, with none held
-	resting               // between attempts
-	held                  // by enough of them
-	apart                 // refused, lost or left: all was given back
+	asking   stage = iota // asking for all members, in parallel
+	queueing              // waiting in the queue of one, with none held
+	resting               // backing off between attempts
+	held                  // enough members are held
+	apart                 // rejected, lost or unlocked: all members were released
 )
 
 type membership struct {
 	state   memberState
 	refusal Refusal       // the latest
-	barred  bool          // a Recall is under way
-	missed  bool          // it was here, and gone
-	since   time.Duration // when it came; 0: with the quorum
+	barred  bool          // a Recall is pending
+	missed  bool          // it was held, and lost
+	since   time.Duration // when it was acquired; 0: with the quorum
 }
 
 type memberState uint8
 
 const (
 	away  memberState = iota
-	asked             // a request for it is under way
+	asked             // a request for it is pending
 	here              // held
 )
 
-// Refusal says why a member is not there.
+// Refusal is the reason why a member is not held.
 type Refusal uint8
 
 const (
-	Unsure Refusal = iota // nobody knows: no answer, or it was lost
-	Taken                 // by somebody else
-	Barred                // for a reason that no time changes, but somebody may
+	Unsure Refusal = iota // unknown: no reply, or it was lost
+	Taken                 // it has another holder
+	Barred                // the server rejects it; time alone does not change that, but an operator may
 	Shut                  // its engine is closed
-	Full                  // as many wait there as may
+	Full                  // the limit of waiters there is reached
 )
 
-// Order is one thing that a quorum wants done.
+// Order is one action that the caller of the quorum must execute.
 type Order struct {
 	What   OrderKind
-	Member int           // of what concerns one
-	Wait   time.Duration // Ask: how long at most, 0 for as long as it is wanted; Rest: how long at most; Hurry: how long
-	Once   bool          // Ask: do not wait for others
-	LetIn  bool          // Ask: it has waited in a queue before, or is held: it is not refused because too many wait
-	Silent bool          // Withdraw: it had no answer when the others had
+	Member int           // index of the member, for actions that concern one
+	Wait   time.Duration // Ask: longest wait, 0: while it is wanted; Rest: longest time; Hurry: time
+	Once   bool          // Ask: do not wait for other holders
+	LetIn  bool          // Ask: the quorum is held or has waited in a queue, so no limit of waiters rejects the request
+	Silent bool          // Withdraw: there was no reply from it when the others had replied
 }
 
-// Unheld reports whether a request is of a quorum that is not held. Whatever that has is kept from others meanwhile, so
-// it does not wait for a server that is known not to answer.
+// Unheld reports whether an Ask is of a quorum that is not held. What such a quorum has is kept from other callers, so
+// its requests do not wait for a server that is known not to reply.
 func (o *Order) Unheld() bool { return o.Once || o.Wait > 0 }
 
-// OrderKind is the verb of an Order.
+// OrderKind is the action of an Order.
 type OrderKind uint8
 
 const (
-	Ask      OrderKind = iota // for the member. What becomes of it is told: Granted or Refused
-	Withdraw                  // the request for the member: nothing more is told of it, and a grant is given back
-	LetGo                     // release the member, without waiting for the answer
-	Rest                      // tell Rested after most of the time
-	Hurry                     // tell Hurried after that time
-	Confirm                   // have the member confirmed now, as it is
-	Recall                    // tell Recalled when it is time to ask for a barred member once more
-	Elect                     // tell the caller that the quorum is held
-	Dismiss                   // tell the caller that it is not, and why
-	Lose                      // tell its users that it is lost, with that member
+	Ask      OrderKind = iota // request the member; report the result with Granted or Refused
+	Withdraw                  // cancel the request for the member: report nothing more of it, and release a grant
+	LetGo                     // release the member, without waiting for the reply
+	Rest                      // call Rested after most of Wait
+	Hurry                     // call Hurried after Wait
+	Confirm                   // confirm the member now, with its present lease
+	Recall                    // call Recalled when it is time to ask for a barred member again
+	Elect                     // notify the caller that the quorum is held
+	Dismiss                   // notify the caller that it is not held, and why
+	Lose                      // notify its users that it is lost, because of that member
 )
 
 const (
-	// queueMost is how long a quorum stands in one member's queue before it asks all again: that member may have
-	// died meanwhile.
+	// queueMost is how long a quorum waits in one member's queue before it asks for all again: that member may have
+	// failed meanwhile.
 	queueMost = 2 * time.Second
-	// othersMost is how long whoever came first at one member waits for the others: the last holder releases them
-	// at about the same time.
+	// othersMost is how long a quorum that got its turn at one member waits for the others. The last holder releases
+	// them at about the same time.
 	othersMost = 50 * time.Millisecond
-	// briefMost is how long at most, after attempts that some members did not answer in time: they may be far away.
+	// briefMost is the upper bound of that wait. It grows after attempts in which some members did not reply in time,
+	// because they may be far away.
 	briefMost = 8 * othersMost
-	// Patience is how long a quorum that is not held keeps what it has, at most, once as many have answered as it needs.
+	// Patience is how long a quorum that is not held keeps its members at most, once as many have replied as it needs.
 	Patience = briefMost
-	// onlyChance is how long an attempt waits for those that have not answered, if it is the only one.
+	// onlyChance is how long an attempt waits for members without a reply, if it is the only attempt.
 	onlyChance = 5 * othersMost
-	// standMost is how long whoever writes and came first at one member waits for those who read the others, at most.
+	// standMost is how long a writer that got its turn at one member waits for readers of the others at most.
 	standMost = queueMost
 	// leastQueue is the shortest wait worth queueing for.
 	leastQueue = time.Millisecond
-	// Settling is how much later than the majority a member may come and still count as one of those that began.
+	// Settling is how much later than the majority a member may come and still count as one of the first members.
 	Settling = othersMost
-	// Rests between attempts.
+	// Bounds of the backoff between attempts.
 	firstRest, longestRest = 4 * time.Millisecond, 256 * time.Millisecond
 )
 
-// New makes a quorum that is held while so many of its members are.
+// New returns a quorum that is held while at least need of its members are.
 func New(members, need int) Quorum {
 	return Quorum{need: need, members: make([]membership, members), first: none, next: none, rest: firstRest, brief: othersMost}
 }
 
-// Gathered is the beginning of a quorum that has all of its members already.
+// Gathered starts a quorum that holds all of its members already.
 func (q *Quorum) Gathered() {
 	for i := range q.members {
 		q.members[i].state = here
@@ -138,24 +149,25 @@ func (q *Quorum) Gathered() {
 	q.stage = held
 }
 
-// Begin asks for the members. until is when the caller's wait is over, 0 if it is not bounded; once: it does not
-// wait for others. Members of a watched quorum are wanted for as long as it is held. Moments are since then.
+// Begin asks for the members. until is when the caller's wait ends, 0 if it has no limit. With once it does not wait
+// for other holders. Missing members of a watched quorum are asked for while it is held. Times are counted from this
+// call.
 func (q *Quorum) Begin(until time.Duration, once, watched bool) {
 	q.until, q.once, q.watched = until, once, watched
 	q.attempt(0)
 }
 
-// Write makes a quorum one that writes what others read, of which each hold lasts so long; 0: while it is held. Readers do
-// not all leave at one moment, but none comes to a member where a writer of its engine waits: a quorum that has waited
-// in vain stands there for twice as long the next time. It is to be called before Begin.
+// Write makes a quorum one of writers; lease is the length of each hold, 0: while the quorum is held. Readers do not
+// all leave at the same time, but none joins at a member where a writer of its engine waits. So a quorum that has
+// waited in vain waits there for twice as long the next time. Write must be called before Begin.
 func (q *Quorum) Write(lease time.Duration) {
 	q.stand, q.longest = othersMost, standMost
 	if lease != 0 {
-		q.longest = max(othersMost, min(standMost, lease/8)) // what it has first lasts no longer because of that
+		q.longest = max(othersMost, min(standMost, lease/8)) // or the lease of what it got first would end meanwhile
 	}
 }
 
-// attempt asks for all members but the one that it has.
+// attempt asks for all members except the one that it already has.
 func (q *Quorum) attempt(now time.Duration) {
 	q.stage, q.late = asking, 0
 	for i := range q.members {
@@ -182,7 +194,7 @@ func (q *Quorum) ask(i int, how Order) {
 
 func (q *Quorum) order(o Order) { q.Orders = append(q.Orders, o) }
 
-// Granted tells that the request for a member was granted, and reports whether the quorum takes it.
+// Granted handles the grant of a member, and reports whether the quorum takes it.
 func (q *Quorum) Granted(now time.Duration, i int) bool {
 	m := &q.members[i]
 	if m.state != asked {
@@ -206,8 +218,8 @@ func (q *Quorum) Granted(now time.Duration, i int) bool {
 	return true
 }
 
-// confirm has the others confirmed when a member has come late: until then they are known to be held for less long than it
-// is, so that it would not count if one of them was missed.
+// confirm orders a confirmation of all other members when one was acquired late. Without it, the last confirmation of
+// the others is older than the late member, so the late one would not count if another was lost.
 func (q *Quorum) confirm(late int) {
 	for i := range q.members {
 		if i != late && q.members[i].state == here {
@@ -216,7 +228,7 @@ func (q *Quorum) confirm(late int) {
 	}
 }
 
-// Refused tells that the request for a member was refused.
+// Refused handles the rejection of a request for a member.
 func (q *Quorum) Refused(now time.Duration, i int, why Refusal) {
 	m := &q.members[i]
 	if m.state != asked {
@@ -234,9 +246,9 @@ func (q *Quorum) Refused(now time.Duration, i int, why Refusal) {
 	}
 }
 
-// Gone tells that the hold of a member has ended, without an order, and until when it is known to have been held. That
-// is mostly found out later, one member after the other: one that came back meanwhile is no proof that there was a
-// majority all the time.
+// Gone handles the end of a member's hold that was not ordered; known is until when the hold is known to have lasted.
+// Mostly that is found out later, one member after the other. A member that was acquired again meanwhile does not prove
+// that there was a majority all the time.
 func (q *Quorum) Gone(now time.Duration, i int, known time.Duration) {
 	m := &q.members[i]
 	if m.state != here {
@@ -250,7 +262,7 @@ func (q *Quorum) Gone(now time.Duration, i int, known time.Duration) {
 	q.missing(now, i)
 }
 
-// hereSince counts the members that have been held since that moment at least.
+// hereSince returns the number of members that have been held since that time or longer.
 func (q *Quorum) hereSince(moment time.Duration) (n int) {
 	for i := range q.members {
 		if m := &q.members[i]; m.state == here && m.since <= moment {
@@ -260,8 +272,8 @@ func (q *Quorum) hereSince(moment time.Duration) (n int) {
 	return n
 }
 
-// Spent tells that the hold of a member has ended because its owner may not have it for longer. Asked for again the
-// member would be a new owner's, so a quorum that is watched ends with it.
+// Spent handles the end of a member's hold because its owner must not have it for longer. A new request for it would
+// have a new owner, so a watched quorum ends.
 func (q *Quorum) Spent(now time.Duration, i int) {
 	if q.stage != held || !q.watched || q.members[i].state != here {
 		q.Gone(now, i, now)
@@ -271,13 +283,13 @@ func (q *Quorum) Spent(now time.Duration, i int) {
 	q.lose(i)
 }
 
-// lose ends a quorum because of a member.
+// lose ends a quorum because of the loss of a member.
 func (q *Quorum) lose(i int) {
-	q.order(Order{What: Lose, Member: i}) // first: it is over before anything is released
+	q.order(Order{What: Lose, Member: i}) // first: the quorum is over before a member is released
 	q.part()
 }
 
-// missing is what the quorum does without a member that it had, or asked for.
+// missing handles that a member which was held or asked for is missing now.
 func (q *Quorum) missing(now time.Duration, i int) {
 	switch {
 	case q.stage == asking:
@@ -287,7 +299,7 @@ func (q *Quorum) missing(now time.Duration, i int) {
 	}
 }
 
-// want has a member come that is missing, if the quorum is watched.
+// want asks for a missing member, if the quorum is watched.
 func (q *Quorum) want(i int) {
 	m := &q.members[i]
 	switch {
@@ -300,7 +312,7 @@ func (q *Quorum) want(i int) {
 	}
 }
 
-// Recalled tells that it is time to ask for a barred member once more.
+// Recalled handles that it is time to ask for a barred member again.
 func (q *Quorum) Recalled(i int) {
 	m := &q.members[i]
 	m.barred = false
@@ -310,14 +322,14 @@ func (q *Quorum) Recalled(i int) {
 	}
 }
 
-// Rested tells that a rest is over.
+// Rested handles the end of a backoff.
 func (q *Quorum) Rested(now time.Duration) {
 	if q.stage == resting {
 		q.queue(now)
 	}
 }
 
-// Leave is the end of a quorum that its caller has unlocked, and whose members he releases.
+// Leave ends a quorum that its caller has unlocked. The caller releases the members.
 func (q *Quorum) Leave() {
 	if q.stage == held {
 		q.stage = apart
@@ -325,7 +337,7 @@ func (q *Quorum) Leave() {
 	}
 }
 
-// GiveUp tells that the caller's wait is over. It changes nothing about a quorum that is held.
+// GiveUp handles the end of the caller's wait. It has no effect on a quorum that is held.
 func (q *Quorum) GiveUp() {
 	if q.stage < held {
 		if q.stage == asking {
@@ -336,10 +348,10 @@ func (q *Quorum) GiveUp() {
 	}
 }
 
-// Watched reports whether members that are missing are wanted.
+// Watched reports whether missing members are asked for again.
 func (q *Quorum) Watched() bool { return q.watched }
 
-// Watch says whether members that are missing are wanted from now on.
+// Watch sets whether missing members are asked for from now on.
 func (q *Quorum) Watch(on bool) {
 	q.watched = on
 	if q.stage != held {
@@ -350,13 +362,13 @@ func (q *Quorum) Watch(on bool) {
 	}
 	for i := range q.members {
 		if on && q.members[i].refusal == Barred {
-			q.members[i].refusal = Unsure // its user asks, so there may be a reason
+			q.members[i].refusal = Unsure // the user asks explicitly, so the cause may have been removed
 		}
 		q.want(i)
 	}
 }
 
-// count ends an attempt as soon as what is unknown changes nothing.
+// count ends an attempt as soon as the pending requests cannot change its outcome.
 func (q *Quorum) count(now time.Duration) {
 	switch {
 	case q.in(here) >= q.need:
@@ -370,9 +382,9 @@ func (q *Quorum) count(now time.Duration) {
 	}
 }
 
-// straggling is how long members are waited for that have not answered when as many have as are needed. They may be
-// dead, and what the attempt has got nobody else can have: two callers who have got half each would both wait for
-// the server that never answers. Whoever stood in a queue for its turn comes first.
+// straggling returns how long to wait for members without a reply when as many have replied as are needed. They may be
+// dead, and no other caller can get what this attempt holds. Two callers with half of the members each would both wait
+// for the server that never replies. A quorum that waited in a queue for its turn comes first.
 func (q *Quorum) straggling() time.Duration {
 	switch {
 	case q.once:
@@ -383,10 +395,10 @@ func (q *Quorum) straggling() time.Duration {
 	return q.brief
 }
 
-// Hurried tells that the time of a Hurry is over.
+// Hurried handles the end of the time of a Hurry.
 func (q *Quorum) Hurried(now time.Duration) {
 	if q.stage != asking || q.late == 0 || now < q.late {
-		return // it was for another attempt
+		return // it was for an earlier attempt
 	}
 	for i := range q.members {
 		if m := &q.members[i]; m.state == asked {
@@ -398,7 +410,7 @@ func (q *Quorum) Hurried(now time.Duration) {
 	q.fail(now)
 }
 
-// in counts the members in a state.
+// in returns the number of members in a state.
 func (q *Quorum) in(state memberState) (n int) {
 	for i := range q.members {
 		if q.members[i].state == state {
@@ -416,12 +428,12 @@ func (q *Quorum) elect(now time.Duration) {
 	}
 }
 
-// fail gives everything back after an attempt, and decides how to go on.
+// fail releases everything after an attempt, and decides how to go on.
 func (q *Quorum) fail(now time.Duration) {
 	q.Had = q.in(here)
 	for i := range q.members {
 		if m := &q.members[i]; m.state == asked {
-			m.refusal = Unsure // also if it was taken once: it may be dead, and is not to be queued for
+			m.refusal = Unsure // even if it once had another holder: it may be dead, so do not queue for it
 		}
 	}
 	if q.once || q.Hopeless() || q.Crowded() {
@@ -434,7 +446,7 @@ func (q *Quorum) fail(now time.Duration) {
 	}
 	q.giveBack()
 	q.next = q.taken()
-	if q.next == none || q.queued { // it has cost the others something
+	if q.next == none || q.queued { // the attempts have already cost other callers time
 		q.stage = resting
 		q.order(Order{What: Rest, Wait: q.rest})
 		q.rest = min(2*q.rest, longestRest)
@@ -443,7 +455,7 @@ func (q *Quorum) fail(now time.Duration) {
 	q.queue(now)
 }
 
-// queue stands in the queue of a member that is taken, if there is time and one that is.
+// queue waits in the queue of a member with another holder, if there is one and enough time.
 func (q *Quorum) queue(now time.Duration) {
 	limit := queueMost
 	if q.until != 0 {
@@ -458,7 +470,7 @@ func (q *Quorum) queue(now time.Duration) {
 	q.ask(q.next, Order{Wait: limit})
 }
 
-// taken is the first member that somebody else has.
+// taken returns the first member that has another holder; none if there is none.
 func (q *Quorum) taken() int {
 	for i := range q.members {
 		if q.members[i].refusal == Taken {
@@ -468,7 +480,7 @@ func (q *Quorum) taken() int {
 	return none
 }
 
-// part is the end: nothing is held or asked for afterwards.
+// part ends the quorum: afterwards nothing is held or asked for.
 func (q *Quorum) part() {
 	q.stage = apart
 	q.giveBack()
@@ -493,14 +505,14 @@ func (q *Quorum) withdraw() {
 	}
 }
 
-// Hopeless reports whether so many members were refused for good that there can never be enough.
+// Hopeless reports whether so many members were permanently rejected that there can never be enough.
 func (q *Quorum) Hopeless() bool { return q.refused(Barred)+q.refused(Shut) > len(q.members)-q.need }
 
-// Crowded reports whether it may not wait for one of its members. It does not wait for another one then: those who stand in the queues of
-// different members keep one each, and none of them would have enough.
+// Crowded reports whether the limit of waiters is reached at a member. Then the quorum does not queue for another
+// member: callers in the queues of different members would keep one each, and none would have enough.
 func (q *Quorum) Crowded() bool { return q.refused(Full) > 0 }
 
-// Contested reports whether there are not enough because somebody else has some.
+// Contested reports whether there are too few members because other holders have some.
 func (q *Quorum) Contested() bool {
 	n := q.refused(Taken)
 	return n > 0 && n+q.refused(Barred)+q.refused(Shut) > len(q.members)-q.need

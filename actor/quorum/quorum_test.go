@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// begun is a quorum of three that has asked for all of them.
+// begun returns a quorum of three that has asked for all of them.
 func begun(t *testing.T, until time.Duration, once, watched bool) *Quorum {
 	q := New(3, 2)
 	q.Begin(until, once, watched)
@@ -16,7 +16,7 @@ func begun(t *testing.T, until time.Duration, once, watched bool) *Quorum {
 	return &q
 }
 
-// orders takes what is to be done.
+// orders takes the actions to be executed.
 func orders(q *Quorum) []Order {
 	taken := q.Orders
 	q.Orders = nil
@@ -58,11 +58,11 @@ func TestWithoutAMajorityEverythingIsGivenBackBeforeOneIsQueuedFor(t *testing.T)
 	q.Refused(0, 2, Taken)
 	require.Equal(t, []Order{{What: LetGo}, {What: Ask, Member: 1, Wait: queueMost}}, orders(q))
 
-	// Its turn comes there: the others are asked for a moment.
+	// Its turn comes there: it waits for the others for a moment.
 	q.Granted(0, 1)
 	require.Equal(t, []Order{{What: Ask, Member: 0, Wait: othersMost, LetIn: true}, {What: Ask, Member: 2, Wait: othersMost, LetIn: true}}, orders(q))
 
-	// In vain: it rests before it stands there again, longer each time.
+	// In vain: it backs off before it queues there again, longer each time.
 	q.Refused(0, 0, Taken)
 	q.Refused(0, 2, Taken)
 	require.Equal(t, []Order{hurry(othersMost), {What: LetGo, Member: 1}, {What: Rest, Wait: firstRest}}, orders(q))
@@ -70,10 +70,10 @@ func TestWithoutAMajorityEverythingIsGivenBackBeforeOneIsQueuedFor(t *testing.T)
 	require.Equal(t, []Order{{What: Ask, Member: 0, Wait: queueMost, LetIn: true}}, orders(q))
 }
 
-// hurry is what an attempt wants when as many have answered as are needed, and nothing follows from that.
+// hurry is the Order of an attempt when as many have replied as are needed, without a decision.
 func hurry(wait time.Duration) Order { return Order{What: Hurry, Wait: wait} }
 
-// Two who have got half each would both wait for the one that is dead.
+// Two callers with half of the members each would both wait for the one that is dead.
 func TestWhatAnAttemptHasIsGivenBackWhenTheRestIsSilent(t *testing.T) {
 	t.Parallel()
 	q := begun(t, 0, false, true)
@@ -86,7 +86,7 @@ func TestWhatAnAttemptHasIsGivenBackWhenTheRestIsSilent(t *testing.T) {
 	q.Hurried(othersMost / 2)
 	require.Equal(t, []Order{{What: Withdraw, Member: 2, Silent: true}, {What: LetGo}, {What: Ask, Member: 1, Wait: queueMost}}, orders(q))
 
-	// Whoever stood in a queue waits longer, and after each such attempt everybody does.
+	// A quorum that queued waits longer, and after each such attempt all do.
 	const at = time.Second
 	q.Granted(at, 1)
 	require.Equal(t, []Order{{What: Ask, Wait: 2 * othersMost, LetIn: true}, {What: Ask, Member: 2, Wait: 2 * othersMost, LetIn: true}}, orders(q))
@@ -106,7 +106,7 @@ func TestNobodyQueuesForAMemberThatDoesNotAnswerAnyMore(t *testing.T) {
 		q.Refused(0, 0, Taken)
 		q.Hurried(othersMost)
 		orders(q)
-		q.Refused(queueMost, 0, told) // it has died, and everybody else has left
+		q.Refused(queueMost, 0, told) // it has died, and all other callers have left
 		require.Len(t, orders(q), 3, "all are asked again")
 		q.Refused(queueMost, 1, Taken)
 		q.Refused(queueMost, 2, Taken)
@@ -182,7 +182,7 @@ func TestAMinorityMayGoAndIsAskedForAgain(t *testing.T) {
 	q.Gone(0, 1, 0)
 	require.Equal(t, []Order{{What: Ask, Member: 1, LetIn: true}}, orders(q))
 
-	// Refused for good it is asked for later, once, and not at all if its engine is closed.
+	// After a permanent rejection it is asked for later, once, and not at all if its engine is closed.
 	q.Refused(0, 1, Barred)
 	require.Equal(t, []Order{{What: Recall, Member: 1}}, orders(q))
 	q.Recalled(1)
@@ -191,7 +191,7 @@ func TestAMinorityMayGoAndIsAskedForAgain(t *testing.T) {
 	require.Empty(t, orders(q))
 }
 
-// It was taken away right after the majority came about, and given back at once.
+// The member was taken away right after the majority was reached, and acquired again at once.
 func TestAMemberThatWasMissedIsNoneOfThoseThatBegan(t *testing.T) {
 	t.Parallel()
 	q := begun(t, 0, false, true)
@@ -205,8 +205,8 @@ func TestAMemberThatWasMissedIsNoneOfThoseThatBegan(t *testing.T) {
 	require.Equal(t, Lose, orders(q)[0].What)
 }
 
-// The keys of all three were deleted at one moment, and each is missed at its next renewal only: whoever came in between
-// had a majority.
+// The keys of all three were deleted at the same time, and the loss of each is found only at its next renewal. In
+// between another client could have had a majority.
 func TestAMemberThatCameBackIsNoProofForTheTimeBefore(t *testing.T) {
 	t.Parallel()
 	const at = time.Second
@@ -229,7 +229,7 @@ func TestAMemberThatCameBackIsNoProofForTheTimeBefore(t *testing.T) {
 	require.Equal(t, []Order{{What: Ask, Member: 2, LetIn: true}}, orders(q), "it was still there when the other one had come back")
 }
 
-// Answers of one attempt come one after the other.
+// Replies of one attempt come one after the other.
 func TestAMemberThatComesRightAfterTheMajorityIsOneOfThoseThatBegan(t *testing.T) {
 	t.Parallel()
 	const elected = 3 * time.Second
@@ -258,7 +258,7 @@ func TestItIsLostWithItsMajorityBeforeTheRestIsLetGo(t *testing.T) {
 	require.Empty(t, orders(q), "it ends once")
 }
 
-// sorted puts what follows the first order in the order of members, which does not matter.
+// sorted puts the orders after the first into the order of members, because their order does not matter.
 func sorted(orders []Order) []Order {
 	if len(orders) == 3 && orders[1].Member > orders[2].Member {
 		orders[1], orders[2] = orders[2], orders[1]
@@ -288,7 +288,7 @@ func TestMembersAreWantedOnlyWhileItIsWatched(t *testing.T) {
 	require.Equal(t, []Order{{What: Ask, Member: 2, LetIn: true}}, orders(q))
 }
 
-// One that was gathered needs all, and asks for none.
+// A quorum that began with Gathered needs all members, and asks for none.
 func TestOfAGatheredOneTheFirstLossEndsAll(t *testing.T) {
 	t.Parallel()
 	q := New(3, 3)
@@ -297,9 +297,7 @@ func TestOfAGatheredOneTheFirstLossEndsAll(t *testing.T) {
 	require.Equal(t, []Order{{What: Lose, Member: 1}, {What: LetGo}, {What: LetGo, Member: 2}}, orders(&q))
 }
 
-// Whatever happens in whatever order: nothing is asked for twice or let go twice, nobody is told twice, and at the
-// end nothing is held and nothing is under way.
-// It counts for no moment before, so the others are to be known to be held when it came.
+// A late member does not count for earlier times, so the others must be confirmed when it comes.
 func TestTheOthersAreConfirmedWhenAMemberComesLate(t *testing.T) {
 	t.Parallel()
 	const elected = time.Second
@@ -322,6 +320,10 @@ func TestTheOthersAreConfirmedWhenAMemberComesLate(t *testing.T) {
 	require.NotContains(t, orders(q), Order{What: Confirm, Member: 0}, "all began together")
 }
 
+// With any events in any order:
+//   - no member is requested or released twice,
+//   - the caller is notified once,
+//   - at the end nothing is held and no request is pending.
 func TestAnyOrderOfEventsLeavesNothing(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(20_000) {
@@ -392,7 +394,7 @@ func TestAnyOrderOfEventsLeavesNothing(t *testing.T) {
 	}
 }
 
-// A member that was asked for again would be held for as long once more.
+// A member that was asked for again would be held for the same time once more.
 func TestAWatchedQuorumEndsWithTheTimeOfItsOwner(t *testing.T) {
 	t.Parallel()
 	for _, watched := range []bool{true, false} {
@@ -412,8 +414,8 @@ func TestAWatchedQuorumEndsWithTheTimeOfItsOwner(t *testing.T) {
 	}
 }
 
-// A quorum that writes waits at one member for its turn, and then at all others at once: for so long nobody of its engines
-// begins to read there.
+// A quorum of writers waits at one member for its turn, and then at all others at once. Meanwhile no reader of their
+// engines begins to read there.
 func TestAQuorumWhoWritesWaitsForThoseWhoRead(t *testing.T) {
 	t.Parallel()
 	for _, lease := range []time.Duration{0, time.Second, time.Millisecond} {
@@ -445,7 +447,8 @@ func TestAQuorumWhoWritesWaitsForThoseWhoRead(t *testing.T) {
 	}
 }
 
-// Who may not wait for one of the members waits for no other, where it would keep what others need. Who has waited before is let in.
+// A quorum that may not wait at one member waits at no other, where it would keep what others need. One that has waited
+// before is let in.
 func TestAQuorumThatMayNotWaitForAMemberIsRefused(t *testing.T) {
 	t.Parallel()
 	q := begun(t, 0, false, true)
@@ -455,7 +458,7 @@ func TestAQuorumThatMayNotWaitForAMemberIsRefused(t *testing.T) {
 	require.True(t, q.Crowded())
 	require.Contains(t, orders(q), Order{What: Dismiss})
 
-	// It may find out when it is to queue.
+	// It may find that out when it queues.
 	q = begun(t, 0, false, true)
 	q.Granted(0, 0)
 	q.Refused(0, 1, Taken)
@@ -464,7 +467,7 @@ func TestAQuorumThatMayNotWaitForAMemberIsRefused(t *testing.T) {
 	q.Refused(0, 1, Full)
 	require.Equal(t, []Order{{What: Dismiss}}, orders(q))
 
-	// With a majority it is had all the same, and asks for the one that is missing, where it is let in.
+	// With a majority it is held all the same, and asks for the missing member, where it is let in.
 	q = begun(t, 0, false, true)
 	q.Refused(0, 0, Full)
 	q.Granted(0, 1)
