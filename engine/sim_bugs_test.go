@@ -9,7 +9,7 @@ import (
 	"github.com/lockwheel/lockwheel/internal/long"
 )
 
-// simBug is a mistake planted where the harness meets the core, to see that the checks find it.
+// simBug is a mistake planted between the harness and the core, to verify that the checks find it.
 type simBug uint8
 
 const (
@@ -42,7 +42,7 @@ const (
 	simBugCount int = iota
 )
 
-// simBugTable says what each mistake is, and which check is to find it.
+// simBugTable lists each mistake with the check that has to find it.
 var simBugTable = []struct {
 	bug  simBug
 	what string
@@ -75,7 +75,7 @@ var simBugTable = []struct {
 	{bugGoesWithTheirs, "a queue goes with those in it who do not keep it up", "does not keep it up"},
 }
 
-// A check that never fails proves nothing: every planted mistake is found, by the check that is for it.
+// A check that never fails proves nothing: every planted mistake is found by the check that is meant for it.
 func TestPlantedBugsAreFound(t *testing.T) {
 	if *simSeedFlag != 0 {
 		t.Skip("another seed is looked at")
@@ -105,7 +105,7 @@ func TestPlantedBugsAreFound(t *testing.T) {
 	}
 }
 
-// tenure is that of a command as the server reads it.
+// tenure returns the tenure of a command as the server reads it.
 func (bug simBug) tenure(w *simWorld, c *actor.Command) uint64 {
 	if bug == bugWrongTenure && c.Verb == actor.SendRelease && w.chance(0.2) {
 		return c.Tenure + 1000
@@ -113,7 +113,7 @@ func (bug simBug) tenure(w *simWorld, c *actor.Command) uint64 {
 	return c.Tenure
 }
 
-// answer changes what a courier brings back.
+// answer changes the replies that a sender brings back.
 func (bug simBug) answer(e *simEngine, b *batch) {
 	switch bug {
 	case bugSentIgnored:
@@ -130,7 +130,7 @@ func (bug simBug) answer(e *simEngine, b *batch) {
 	}
 }
 
-// late is how much later than planned a loop wakes.
+// late returns how much later than planned a loop wakes.
 func (bug simBug) late() time.Duration {
 	if bug == bugOversleeps {
 		return 50 * time.Millisecond

@@ -1,19 +1,19 @@
 package engine
 
-// simMutant is a decision of the product with a mistake planted in it, as package planted does it.
+// simMutant is a decision of the product with a mistake planted in it, as in package planted.
 type simMutant struct {
-	what  string // is wrong
+	what  string // what is wrong
 	file  string // from the root of the module
 	edits []simEdit
 }
 
 // simEdit replaces one text by another in a copy of a file.
 type simEdit struct {
-	from string // once in the file
+	from string // occurs once in the file
 	to   string // planted() is true while the mutant is chosen
 }
 
-// simMutants are the decisions that locks and the coordinator make, each taken wrongly.
+// simMutants are the decisions that locks and the coordinator make, each with a mistake.
 var simMutants = []simMutant{
 	// Mail.
 	{"a request that is looked into again after its caller left", "engine/coordinator.go", []simEdit{{
@@ -55,7 +55,7 @@ var simMutants = []simMutant{
 	}
 `,
 	}}},
-	// Grants and belief.
+	// Grants and validity.
 	{"a loss that its late unlock is not told of", "actor/tenure.go", []simEdit{{
 		`h.fixed = taken`,
 		`if !planted() {
@@ -251,7 +251,7 @@ var simMutants = []simMutant{
 		delete(o`,
 	}}},
 
-	// The rhythm of renewals.
+	// The pacing of renewals.
 	{"a tenure's moment after its lease", "actor/renew.go", []simEdit{{
 		`return due - max(due-fx.moments.of(l.tenure), 0)%fx.Config.Spread`,
 		`if planted() {
@@ -416,7 +416,7 @@ var simMutants = []simMutant{
 		`s.sending, c.Token = c.Lease, map[bool]uint64{false: s.token}[planted()]`,
 	}}},
 
-	// Release and ghosts.
+	// Release and orphans.
 	{"a cancel that drops a grant", "actor/lock.go", []simEdit{{
 		`if r.Tag == Acquire && r.Err == nil && r.Hold.held() {`,
 		`if r.Tag == Acquire && r.Err == nil && r.Hold.held() && !planted() {`,
@@ -496,7 +496,7 @@ var simMutants = []simMutant{
 	}`,
 	}}},
 
-	// What is given up.
+	// Canceled requests and commands.
 	{"a command whose caller left, and that goes on waiting", "actor/recall.go", []simEdit{{
 		`return r != nil && r.Joint == nil //`,
 		`return r != nil && r.Joint == nil || planted() //`,
