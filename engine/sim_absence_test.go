@@ -32,7 +32,7 @@ func (w *simWorld) absence() {
 	w.runUntil(stops+bound, func() bool { return false })
 	for _, e := range w.engines {
 		if c := e.c; c.locks.len()+len(c.groups) > 0 || c.backlog() || c.timers() > 0 || len(c.ears.channels) > 0 {
-			w.fail("%s keeps %d locks, %d timers and %d channels, though nobody has wanted anything for %v", e.name,
+			w.fail("%s keeps %d locks, %d timers and %d channels, though nothing has been wanted for %v", e.name,
 				c.locks.len()+len(c.groups), c.timers(), len(c.ears.channels), bound)
 		}
 	}
@@ -122,7 +122,7 @@ func (e *simEngine) thrifty() {
 			continue // the next turn
 		}
 		if 2*vain > q.len()+q.parts {
-			e.w.fail("%s has %d commands to send to %s, %d of them for nobody", e.name, q.len(), simVerbs[verb], vain)
+			e.w.fail("%s has %d commands to send to %s, %d of them not wanted", e.name, q.len(), simVerbs[verb], vain)
 		}
 		if len(e.c.split) == 0 && stale != q.stale {
 			e.w.fail("%s counts %d commands to %s that are not to leave any more, but it is %d", e.name, q.stale, simVerbs[verb], stale)
@@ -130,7 +130,7 @@ func (e *simEngine) thrifty() {
 	}
 	for _, l := range e.c.newRound().left {
 		if l.Tenure() != 0 && e.spares(l) > 0 {
-			e.w.fail("%s keeps %s:%d, which the server was never asked for and nobody wants", e.name, l.Key(), l.Tenure())
+			e.w.fail("%s keeps %s:%d, which the server was never asked for and no caller wants", e.name, l.Key(), l.Tenure())
 		}
 	}
 }

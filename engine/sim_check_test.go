@@ -103,7 +103,7 @@ func (w *simWorld) leaves(e *simEngine, b *batch) {
 			w.alone(e, c, holderOf(e.life, w.nameOf(part.Key), false, c.Tenure))
 		}
 		if simRenews(c.Verb) && c.Lease != 0 && !w.wants(e, c) {
-			w.fail("%s renews %s:%d, which nobody holds or waits for", e.name, c.Key, c.Tenure)
+			w.fail("%s renews %s:%d, without a holder and a waiter", e.name, c.Key, c.Tenure)
 		}
 		if c.Routine {
 			w.rarely(e, c)

@@ -34,7 +34,7 @@ func (w *simWorld) contest(engines int) {
 	longest := time.Duration(engines-1) * (60*time.Millisecond + 90*w.plan.latency)
 	w.contend(engines, 8, ends, func(a *simAsk) {
 		if waited := w.now - a.asked; waited > longest && a.Tag == actor.Acquire {
-			w.fail("%s had to wait %v for %s, which nobody holds for long", a.caller.e.name, waited, a)
+			w.fail("%s had to wait %v for %s, which is never held for long", a.caller.e.name, waited, a)
 		}
 	})
 	if !w.runUntil(ends+2*longest, w.settled) {
@@ -229,7 +229,7 @@ func (w *simWorld) shortened() {
 	dying.want(first)
 	w.runFor(calm + 20*w.plan.latency)
 	if !first.decided || first.Err != nil {
-		w.fail("%s does not get %s, which nobody holds", dying.e.name, first)
+		w.fail("%s does not get %s, which is not held", dying.e.name, first)
 		return
 	}
 	waits := second.plainLock(0)

@@ -65,7 +65,7 @@ func (w *simWorld) windDown() {
 
 // calm ends every fault that lasts.
 func (w *simWorld) calm() {
-	w.tracef("from here on nothing goes wrong, and everybody tidies up")
+	w.tracef("from here on nothing goes wrong, and every caller tidies up")
 	w.quiet = true
 	w.unlimited()
 	w.patrol()
@@ -113,7 +113,7 @@ func (w *simWorld) settled() bool {
 func (w *simWorld) unsettled() {
 	for _, v := range w.voters {
 		if v.busy() {
-			w.fail("%s still waits for a majority, or has one, though nobody else wants anything", v)
+			w.fail("%s still waits for a majority, or has one, though there is no other request", v)
 		}
 	}
 	for _, e := range w.engines {
@@ -124,7 +124,7 @@ func (w *simWorld) unsettled() {
 			w.fail("%s has decided %v, and does not tell", e.name, t.request.Tag)
 		}
 		for _, h := range e.holds {
-			w.fail("%s still holds %s, though nobody wants it", e.name, h)
+			w.fail("%s still holds %s, though no caller wants it", e.name, h)
 		}
 	}
 }
@@ -188,7 +188,7 @@ func (c *simCaller) plainLock(name int) *simAsk {
 func (w *simWorld) mustLock(c *simCaller, name int, within time.Duration) *simHold {
 	a := c.plainLock(name)
 	if !w.runUntil(w.now+within, func() bool { return a.decided }) {
-		w.fail("%s does not get %s, which nobody holds, within %v", c.e.name, a, within)
+		w.fail("%s does not get %s, which is not held, within %v", c.e.name, a, within)
 		return nil
 	}
 	return a.hold

@@ -225,7 +225,7 @@ func (e *simEngine) stirred(letters *mail) bool {
 	return letters != nil || len(c.batches)+len(c.tells.told)+len(c.fx.Ended) > 0 || c.ears.order != nil
 }
 
-// watch looks for a loop that spins: many turns at one moment without mail and without an effect.
+// watch looks for a loop that spins: many turns in a short time without mail and without an effect.
 func (e *simEngine) watch() {
 	if e.idle == 0 {
 		e.idleSince = e.w.now

@@ -39,7 +39,7 @@ func (w *simWorld) probeInside(name int, outer, inner actor.LockKind, within tim
 		}
 		c.want(a)
 		if !w.runUntil(w.now+within, func() bool { return a.decided }) || a.Err != nil {
-			w.fail("%s does not get %s, which nobody else holds, within %v", c.e.name, a, within)
+			w.fail("%s does not get %s, which has no other holder, within %v", c.e.name, a, within)
 			return false
 		}
 		holds = append(holds, a.hold)

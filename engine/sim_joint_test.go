@@ -150,7 +150,7 @@ func (w *simWorld) probeSeveral(within time.Duration) {
 	a := first.askSeveral(slices.Clone(w.plain[:min(len(w.plain), 4)]))
 	first.want(a)
 	if !w.runUntil(w.now+within, func() bool { return a.decided }) || a.Err != nil {
-		w.fail("%s does not get %s, which nobody holds, within %v", first.e.name, a, within)
+		w.fail("%s does not get %s, which is not held, within %v", first.e.name, a, within)
 		return
 	}
 	other := second.plainLock(a.parts[len(a.parts)-1].name)

@@ -169,7 +169,7 @@ func (line *simLine) bring(call *simCall) {
 	if call.failed == nil && w.chance(w.plan.lies) && !w.quiet && w.may(line.e.name, "short answer") {
 		b.replies = b.replies[:w.random.IntN(len(b.replies))]
 		w.saw(sawLie)
-		w.disturb(0) // a waiter whose place is not confirmed may lose it
+		w.disturb(0) // a waiter without a confirmed place may lose it
 	}
 	w.bug.answer(line.e, b)
 	line.e.w.books.returned(line.e, b, line.e.w.now)
