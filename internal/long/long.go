@@ -32,7 +32,8 @@ func Only(t testing.TB, reason string) {
 	}
 }
 
-// names reports whether a pattern of -run contains the whole name of a test, or of one of its own subtests.
+// names reports whether a pattern of -run contains the whole name of a test. For a subtest, the name of its
+// top-level test counts.
 func names(pattern, test string) bool {
 	test, _, _ = strings.Cut(test, "/")
 	return strings.Contains(pattern, test)

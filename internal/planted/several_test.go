@@ -345,7 +345,7 @@ var severalMistakes = []found{
 		`	if g.released.Load() && !planted() {`,
 	}},
 	{"TestAnotherUnlockOfAQuorumWaitsForTheSameReleases", Mistake{
-		"a second unlock returns the result of the members with a released lock", "group_ask.go",
+		"a second unlock returns the errors of members that replied to the first release", "group_ask.go",
 		`		case r.again && (err == ErrNotHeld || err == ErrLost):`,
 		`		case r.again && !planted() && (err == ErrNotHeld || err == ErrLost):`,
 	}},
