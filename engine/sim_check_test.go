@@ -77,7 +77,7 @@ func (w *simWorld) exclude(h, other *simHold) {
 	}
 }
 
-// leaves checks what an engine sends: no command prolongs a tenure without a holder and a waiter.
+// leaves checks what an engine sends: no command prolongs a tenure that has neither holder nor waiter.
 func (w *simWorld) leaves(e *simEngine, b *batch) {
 	if w.trace != nil {
 		e.tracef("▶ %s", simBatchText(b))
@@ -103,7 +103,7 @@ func (w *simWorld) leaves(e *simEngine, b *batch) {
 			w.alone(e, c, holderOf(e.life, w.nameOf(part.Key), false, c.Tenure))
 		}
 		if simRenews(c.Verb) && c.Lease != 0 && !w.wants(e, c) {
-			w.fail("%s renews %s:%d, without a holder and a waiter", e.name, c.Key, c.Tenure)
+			w.fail("%s renews %s:%d, which has neither holder nor waiter", e.name, c.Key, c.Tenure)
 		}
 		if c.Routine {
 			w.rarely(e, c)
