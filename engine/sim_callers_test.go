@@ -94,7 +94,7 @@ func (c *simCaller) crowd() {
 	}
 }
 
-// wait is what a caller does while a request is pending: mostly nothing, or cancel.
+// wait may cancel a pending request. Mostly it does nothing.
 func (c *simCaller) wait() {
 	if a := simPick(c.e.w, c.asks); c.e.w.chance(0.2) {
 		c.giveUp(a)
@@ -279,8 +279,7 @@ func (c *simCaller) take(a *simAsk) {
 	}
 }
 
-// keep does what Hold.checked does: it unlocks a grant that is expired by the clock, and the holds that came with
-// it.
+// keep mirrors Hold.checked: it unlocks a grant that is expired by the clock, and the holds that came with it.
 func (c *simCaller) keep(a *simAsk) {
 	now := c.e.now()
 	over := slices.ContainsFunc(a.of(), func(h *simHold) bool { return now >= h.grant.Until() })

@@ -37,7 +37,7 @@ func (s *simEars) connect() *simEar {
 	return &simEar{ears: s, number: s.number, listens: map[string]bool{}}
 }
 
-// carryOut does what subscriber.carryOut does.
+// carryOut mirrors subscriber.carryOut.
 func (s *simEars) carryOut(o *order) {
 	w := s.e.w
 	s.order = &order{join: slices.Clone(o.join), next: o.next, change: o.change, leave: o.leave}

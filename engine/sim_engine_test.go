@@ -33,8 +33,8 @@ type simEngine struct {
 	suspended    bool          // its clock stands still
 	doubts       bool          // the wall clock ran ahead: the next turn will notice
 	doubted      time.Duration // when the last turn noticed that, by its own clock
-	turnAt       time.Duration // when the next turn for mail is planned; 0: none is
-	alarm        time.Duration // the moment, by its clock, at which the loop wakes without mail; 0: never
+	turnAt       time.Duration // when the next turn for messages is planned; 0: none is
+	alarm        time.Duration // the moment, by its clock, at which the loop wakes without a message; 0: never
 	rings        time.Duration // that moment in true time: alarms that were set before do not ring
 	turns        func()        // calls turned
 	rung         func()        // calls ringing
@@ -92,7 +92,7 @@ func (e *simEngine) tracef(format string, args ...any) {
 // now returns the moment on the engine's clock.
 func (e *simEngine) now() time.Duration { return e.clock.at(e.w.now) }
 
-// post adds mail for the loop and plans a turn. All parts of the simulation use it.
+// post adds a message for the loop and plans a turn. All parts of the simulation use it.
 func (e *simEngine) post(m *mail) bool {
 	if e.dead || !e.box.post(m) {
 		return false
@@ -118,7 +118,7 @@ func (e *simEngine) turned() {
 	}
 }
 
-// turn does what a turn of Engine.run does.
+// turn mirrors a turn of Engine.run.
 func (e *simEngine) turn() {
 	if e.w.now < e.paused {
 		e.turnBy(e.paused)
@@ -157,7 +157,7 @@ func (e *simEngine) turn() {
 	e.sleep(now)
 }
 
-// letGo does what Engine.letGo does.
+// letGo mirrors Engine.letGo.
 func (e *simEngine) letGo() {
 	e.over, e.decides = e.over[:0], 0
 	for i := range e.c.fx.Ended {
@@ -183,7 +183,7 @@ func (e *simEngine) letGo() {
 	}
 }
 
-// redial does what Engine.redial does: all connections end, and the engine notices at once.
+// redial mirrors Engine.redial: all connections end, and the engine notices at once.
 func (e *simEngine) redial() {
 	e.tracef("ends its connections to a replica")
 	e.w.disturb(0)
@@ -191,7 +191,7 @@ func (e *simEngine) redial() {
 	e.ears.gone()
 }
 
-// sleep does what Engine.sleep does: it waits for mail, or for the next moment at which something is due.
+// sleep mirrors Engine.sleep: it waits for messages, or for the next moment at which something is due.
 func (e *simEngine) sleep(now time.Duration) {
 	at, ok := e.c.next()
 	if !ok {
@@ -219,13 +219,13 @@ func (e *simEngine) ringing() {
 	}
 }
 
-// stirred reports whether a turn had a reason: mail, or a timer with an effect.
+// stirred reports whether a turn had a reason: a message, or a timer with an effect.
 func (e *simEngine) stirred(letters *mail) bool {
 	c := e.c
 	return letters != nil || len(c.batches)+len(c.tells.told)+len(c.fx.Ended) > 0 || c.ears.order != nil
 }
 
-// watch looks for a loop that spins: many turns in a short time without mail and without an effect.
+// watch looks for a loop that spins: many turns in a short time without a message and without an effect.
 func (e *simEngine) watch() {
 	if e.idle == 0 {
 		e.idleSince = e.w.now
@@ -235,7 +235,7 @@ func (e *simEngine) watch() {
 	}
 }
 
-// finish does what Engine.finish does.
+// finish mirrors Engine.finish.
 func (e *simEngine) finish() {
 	e.c.turn(e.now(), e.box.shutDown())
 	e.letGo()

@@ -78,8 +78,8 @@ func (s *simServer) prune(name int, asks simHolder) error {
 	return s.forgetTimes(name)
 }
 
-// tellFurther notifies waiters behind a head that should have been kept up by now that the lock is free, until it
-// comes to one that is not doubtful.
+// tellFurther handles a head that should have been kept up by now. It notifies waiters behind such a head that the
+// lock is free, until it reaches one that is not doubtful.
 func (s *simServer) tellFurther(name int) {
 	queue, head, at := s.queues[name], 0, 0
 	for step := 1; step <= 24; step++ {
@@ -174,7 +174,7 @@ func (s *simServer) fairAcquire(name int, holder simHolder, c *actor.Command) ac
 	return reply
 }
 
-// putOff is what the script does for a head that asks.
+// putOff postpones all times of a queue if its head asks.
 func (s *simServer) putOff(name, at int, ttl, wait int64) error {
 	if at != 0 || wait == 0 {
 		return nil
@@ -190,8 +190,8 @@ func (s *simServer) putOff(name, at int, ttl, wait int64) error {
 	return err
 }
 
-// outlive is what the script does for a waiter that asks and would die with the head, because it shares the head's
-// time.
+// outlive postpones the times behind the head if a waiter there asks and would die with the head. That happens to
+// waiters that share the head's time.
 func (s *simServer) outlive(name, at int, wait int64) error {
 	if at <= 0 || wait == 0 || 4*(s.queues[name][at].time-s.wall) > wait {
 		return nil
@@ -215,8 +215,8 @@ func (s *simServer) stray(name int, holder simHolder, at int, reply *actor.Reply
 	return simStray
 }
 
-// keep is what the script does for a place that its engine asks for: from now on it lives for one wait. The server
-// does not do it when it is short of memory.
+// keep lets a place that its engine asks for live for one wait from now on. The server skips that when it is short
+// of memory.
 func (s *simServer) keep(name, at int, wait int64) {
 	if s.latest == 0 || wait == 0 || s.writable(true) != nil {
 		return
@@ -492,8 +492,8 @@ func (e *simEngine) lockOf(h simHolder) *actor.Lock {
 	})
 }
 
-// queued returns after what time, at most, all waiters that are in a queue now, and do not ask, are considered
-// dead.
+// queued returns an upper bound: after that time all waiters that are in a queue now, and do not ask, are
+// considered dead.
 func (w *simWorld) queued() (longest time.Duration) {
 	for _, queue := range w.server.queues {
 		if last := len(queue) - 1; last >= 0 {

@@ -16,8 +16,7 @@ type simEndOf struct {
 	seen []simPlace
 }
 
-// age is what our scripts do after they changed a queue: they let it live for longer than the places that are left
-// in it.
+// age lets a queue live for longer than the places left in it, as our scripts do after they changed it.
 func (s *simServer) age(name int, left int64) {
 	queue, end := s.queues[name], s.ends[name]
 	if len(queue) == 0 || s.outside || s.writable(false) != nil {

@@ -233,7 +233,7 @@ func (w *simWorld) halved(n *simName, h simHolder, t *simTenure, e *simEngine) {
 	asks := slices.ContainsFunc(e.asks, func(a *simAsk) bool {
 		return a.Tag == actor.Acquire && a.parts == nil && a.name == h.name() && (a.Kind == actor.Read) != h.reads()
 	})
-	if t.forbidden || e.lockOf(h) != nil || !asks { // what a caller learned that has left means nothing to the next
+	if t.forbidden || e.lockOf(h) != nil || !asks { // the reply to a caller that left does not concern the next one
 		s.half = 0
 	}
 	if s.half != 0 && w.now-max(s.half, w.disturbed) > 700*time.Millisecond+50*w.plan.latency {

@@ -66,14 +66,14 @@ func (w *simWorld) passing(c *simCaller, name int, wanted func(waited time.Durat
 	c.plainLock(name)
 }
 
-// together does what Multi.atOnce does.
+// together mirrors Multi.atOnce.
 func (t *simTaker) together() {
 	a := t.c.askSeveral(slices.Clone(t.names))
 	a.Joint.Patience = t.keeping.Patience()
 	t.c.want(a)
 }
 
-// told does what Multi.jointly does.
+// told mirrors Multi.jointly.
 func (t *simTaker) told(a *simAsk) {
 	w := t.c.e.w
 	switch {

@@ -175,7 +175,7 @@ func (w *simWorld) kept(h *simHold) {
 	}
 }
 
-// again returns after what time, at most, a failed command is tried again.
+// again returns the longest time until a failed command is tried again.
 func (e *simEngine) again() time.Duration {
 	return e.config.Renew*3/10 + e.config.Lease/10 + 50*e.w.plan.latency + 20*time.Millisecond
 }

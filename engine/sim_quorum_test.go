@@ -115,7 +115,7 @@ func (v *simVoter) someLease() time.Duration {
 	return max(v.w.plan.fixedLease(v.w), v.w.plan.usableLease())
 }
 
-// begin does what Multi.majority does.
+// begin mirrors Multi.majority.
 func (v *simVoter) begin(how simWish) {
 	w := v.w
 	v.w.quorums++
@@ -139,7 +139,7 @@ func (v *simVoter) begin(how simWish) {
 
 func (v *simVoter) now() time.Duration { return v.w.now - v.begun }
 
-// tell does what group.tell does.
+// tell mirrors group.tell.
 func (v *simVoter) tell(event func()) {
 	event()
 	for len(v.actor.Orders) > 0 {
@@ -152,7 +152,7 @@ func (v *simVoter) tell(event func()) {
 	v.right()
 }
 
-// carryOut does what group.carryOut does.
+// carryOut mirrors group.carryOut.
 func (v *simVoter) carryOut(o quorum.Order) {
 	s, w := &v.seats[o.Member], v.w
 	switch o.What {
@@ -213,7 +213,7 @@ func (s *simSeat) asks(o quorum.Order) {
 	c.want(a)
 }
 
-// decided does what member.decided does.
+// decided mirrors member.decided.
 func (s *simSeat) decided(a *simAsk) {
 	s.caller.asks = without(s.caller.asks, a)
 	if a.taken = true; s.ask != a {
@@ -242,7 +242,7 @@ func (s *simSeat) decided(a *simAsk) {
 	})
 }
 
-// simRefusalOf does what the root package's refusalOf does.
+// simRefusalOf mirrors the root package's refusalOf.
 func simRefusalOf(err error) quorum.Refusal {
 	switch err {
 	case actor.ErrNotAcquired:
@@ -287,7 +287,7 @@ func (s *simSeat) gone(event func(now time.Duration, i int)) {
 	s.v.tell(func() { event(s.v.now(), s.at) })
 }
 
-// letGo does what Hold.letGo does.
+// letGo mirrors Hold.letGo.
 func (s *simSeat) letGo() {
 	if h := s.hold; h != nil && !s.caller.e.dead {
 		s.caller.change(h, actor.Unlock, 0)
@@ -324,7 +324,7 @@ func (v *simVoter) elected() {
 	}
 }
 
-// leave does what Hold.Unlock does.
+// leave mirrors Hold.Unlock.
 func (v *simVoter) leave() {
 	v.tracef("leaves")
 	v.active, v.held = false, false
@@ -369,7 +369,7 @@ func (v *simVoter) enter(s *simSeat) {
 	c.want(a)
 }
 
-// extend does what Hold.Extend does.
+// extend mirrors Hold.Extend.
 func (v *simVoter) extend() {
 	if v.lease = 0; v.w.chance(0.5) {
 		v.lease = v.someLease()

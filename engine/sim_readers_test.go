@@ -144,9 +144,9 @@ func (w *simWorld) freeFor(a *simAsk) time.Duration {
 	return max(n.open, a.aside)
 }
 
-// outlived reports whether a reader's field stays though its lease is over, because its engine could not release
-// it, or not within the lease in which it tries. The field goes with the lock's TTL, which the leases of live
-// readers bound.
+// outlived reports whether a reader's field legitimately stays though its lease is over: its engine could not
+// release it, or not within the lease in which it tries. The field goes with the lock's TTL, which the leases of
+// live readers bound.
 func (w *simWorld) outlived(r *simReader) bool {
 	if simEnd(r.longest()) > w.now || w.waits(r.holder) {
 		return false

@@ -211,8 +211,8 @@ func parseKeep(text string) (keep map[uint32]bool, err error) {
 	return keep, nil
 }
 
-// A failure that cannot be read is only half found. Its printed history is short, fails the same check, and is what
-// the printed command shows.
+// A failure must be readable: its printed history is short, fails the same check, and is what the printed command
+// shows.
 func TestAFailureIsShortened(t *testing.T) {
 	for _, bug := range []simBug{bugGoneUnsaid, bugSentIgnored, bugTakenUnsaid} {
 		_, failed := simulate(1, 2000, bug)

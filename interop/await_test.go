@@ -13,7 +13,7 @@ import (
 )
 
 // patience is a deadline for events that take milliseconds. It is shorter than the default lease of both sides and
-// their first renewal (30s and 10s), so neither of them can be the cause of an event in time.
+// their first renewal (30s and 10s). So neither of them can be the cause of an event in time.
 const patience = 8 * time.Second
 
 // outcome is the result of a Lock on our side.
@@ -123,9 +123,9 @@ func listening(t testing.TB, s *site, name string, waiting <-chan redisson.Answe
 }
 
 // stir takes and releases a lock of the kind write now and then, until it is stopped. Each time is a message for
-// all waiters. A waiter of Redisson misses the message of a read/write lock that comes after its rejection and
-// before it sleeps, because such a message wakes only threads that sleep already. It then sleeps until the next
-// message, or until the lease that it knows ends. No other kind needs stir.
+// all waiters. The message of a read/write lock wakes only threads of Redisson that sleep already. A waiter misses
+// a message that comes after its rejection and before it sleeps. It then sleeps until the next message, or until
+// the lease that it knows ends. No other kind needs stir.
 func stir(t testing.TB, k kind, e *lockwheel.Engine, name string) (stop func()) {
 	if k.java != write.java {
 		return func() {}

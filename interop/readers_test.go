@@ -65,7 +65,7 @@ func TestAReaderThatUnlocksLeavesTheOthersTheirLease(t *testing.T) {
 	})
 }
 
-// When a reader leaves, the lock is to end with the keys of the readers that stay, so the watchdog must have
+// When a reader leaves, the lock is to end with the keys of the readers that stay. So the watchdog must have
 // renewed the key of each hold.
 func TestAReaderThatLeavesLateLeavesTheLockToARenewedReaderOfTheOtherSide(t *testing.T) {
 	t.Parallel()
