@@ -19,7 +19,7 @@ type simPlace struct {
 	time   int64 // until when it is considered alive, by the wall clock, which all processes share
 	till   int64 // until when its engine keeps it up, by the server's clock; 0: its client does not do that
 	added  int64 // to the times behind it, if its engine keeps it up
-	life   int64 // how long it lives then
+	life   int64 // for how long each time, if its engine keeps it up
 	late   bool  // a late copy brought it: possibly no engine knows of it
 	old    bool  // a restart with old data brought it
 }
@@ -279,8 +279,8 @@ func (s *simServer) fairRelease(name int, holder simHolder, c *actor.Command) ac
 	return reply
 }
 
-// leaveQueues is the end of a call that releases fair locks. All tenures that wait in a queue leave it, and then
-// the waiter at the head is notified once.
+// leaveQueues is the end of a call that releases fair locks. Those of its tenures that wait in a queue leave it, and
+// then the waiter at the head is notified once.
 func (s *simServer) leaveQueues(replies []actor.Reply) {
 	for _, it := range s.going {
 		s.passAway(it.name)

@@ -303,7 +303,7 @@ func (w *simWorld) unheard(name int, until int64) {
 	w.names[name].silent = max(w.names[name].silent, time.Duration(until)*time.Millisecond)
 }
 
-// unheardFor does the same for all names of a channel if that moment is unknown.
+// unheardFor is like unheard, for all names of a channel if that moment is unknown.
 func (w *simWorld) unheardFor(channel string) {
 	for i := range w.names {
 		if n := &w.names[i]; strings.HasPrefix(channel, n.channel) {

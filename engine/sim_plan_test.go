@@ -144,7 +144,7 @@ func newSimPlan(w *simWorld, run simRun) simPlan {
 	return p
 }
 
-// vote has some worlds with enough names, and few of them, be about quorums as well.
+// vote makes some worlds be about quorums as well, if they have enough names, but few.
 func (p *simPlan) vote(seed uint64) {
 	drawn := simRandom{simMixed(seed, 2)}
 	if n := drawn.IntN(8); len(p.names) >= simSeats && len(p.names) < len(simManyNames) && n < 4 {

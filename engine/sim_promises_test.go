@@ -103,7 +103,7 @@ func (w *simWorld) whole(a *simAsk, h *simHold) {
 	}
 }
 
-// rightly checks that a request is rejected only if the lock is held, or wanted by an earlier request.
+// rightly checks that a request is rejected only if the lock is held, or wanted by another request.
 func (w *simWorld) rightly(a *simAsk) {
 	if a.Err != actor.ErrNotAcquired || a.left {
 		return

@@ -28,7 +28,7 @@ type simVoter struct {
 	tired  bool             // it makes no new requests
 	stolen map[int]*simHold // by their seats: the holds with which its majority went
 	hoards time.Duration    // since when it has had locks without being held, though as many members have replied as it needs; 0: it does not
-	asked  int              // requests since then
+	asked  int              // requests since counts
 	counts time.Duration
 	owner  uint64 // its owner number
 	thinks func()

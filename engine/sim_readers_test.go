@@ -156,7 +156,7 @@ func (w *simWorld) outlived(r *simReader) bool {
 }
 
 // overstays finds locks that last longer than the leases of their readers. No client may wait for dead readers or
-// for ended leases.
+// for ended leases. The check allows for three things:
 //
 //   - If there are many fields, the scripts do not look through all of them.
 //   - A simulated outsider lowers its own lease without the lock's.

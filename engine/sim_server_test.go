@@ -34,7 +34,7 @@ type simServer struct {
 	latest  int64         // of the running call: until when it may take effect, by the server's clock; 0: no limit
 	late    bool          // of the running call: that time is over
 	outside bool          // the running call is of a client of another kind
-	expires time.Duration // of the running call: until when its engine may rely on it. True time; 0: it is no engine's
+	expires time.Duration // of the running call: when its engine has given it up for good. True time; 0: it is no engine's
 	falling []int         // of the running call: names of which readers want the TTL to fall
 	going   []simGoing    // of the running call, if it releases fair locks: the tenures that go
 }

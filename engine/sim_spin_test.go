@@ -28,7 +28,7 @@ const (
 // simTurns is the record of some clients that want the lock.
 type simTurns struct {
 	had     int
-	spells  int // without a turn of another client in between
+	spells  int // runs of grants without another client in between
 	longest time.Duration
 }
 

@@ -73,7 +73,7 @@ func receive[T any](t testing.TB, from <-chan T) T {
 	return receiveWithin(t, from, patience)
 }
 
-// receiveWithin does the same with another bound, for waits in which no lease is about to end.
+// receiveWithin is like receive, with another bound: for waits in which no lease is about to end.
 func receiveWithin[T any](t testing.TB, from <-chan T, most time.Duration) T {
 	t.Helper()
 	select {

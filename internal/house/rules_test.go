@@ -26,7 +26,8 @@ const (
 )
 
 // product lists the folders of the library, "" for its root, each with the folders of this module that it may
-// import. Tests may also import their own folder and internal. Imports have no cycles.
+// import. Tests may also import their own folder and internal. Imports go one way: no folder imports one that
+// imports it.
 var product = map[string][]string{
 	"":        {"engine", "actor"},
 	"engine":  {"actor", "wheel", "scripts"},

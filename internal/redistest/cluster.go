@@ -40,7 +40,7 @@ func StartCluster(t testing.TB, masters, replicas int, args ...string) *Cluster 
 	return StartClusterOf(t, masters, replicas, func() []string { return args })
 }
 
-// StartClusterOf does the same for nodes with different arguments, such as a port: args is called for each node.
+// StartClusterOf is like StartCluster, for nodes with different arguments, such as a port: args is called for each node.
 func StartClusterOf(t testing.TB, masters, replicas int, args func() []string) *Cluster {
 	t.Helper()
 	binary := binaryFor(t)
@@ -119,9 +119,8 @@ func (c *Cluster) Grow(t testing.TB, args ...string) *Server {
 	return s
 }
 
-// awaitAcquaintance introduces all nodes to the first one that runs, and waits until all know each other. The
-// others forget a node that had no time to shake hands within NodeTimeout, so awaitAcquaintance introduces them
-// again.
+// awaitAcquaintance introduces all nodes to the first one that runs, and waits until all know each other. Nodes
+// forget another node after NodeTimeout if it had no time to shake hands, so awaitAcquaintance introduces them again.
 func (c *Cluster) awaitAcquaintance(t testing.TB) {
 	t.Helper()
 	var introduced time.Time

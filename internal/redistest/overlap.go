@@ -8,7 +8,8 @@ import (
 
 // Overlap lets up to the given number of a package's parallel tests run at once, also on machines with fewer
 // processors. It is for tests that mostly wait for leases and servers. TestMain calls it before it runs the tests.
-// A -parallel flag takes precedence. Fuzzing is not affected, because -parallel counts its processes.
+// A -parallel flag takes precedence. Overlap changes nothing for fuzzing, because there -parallel is the number of
+// processes.
 func Overlap(tests int) {
 	if !flag.Parsed() {
 		flag.Parse()

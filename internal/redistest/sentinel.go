@@ -24,7 +24,7 @@ func StartSentinels(t testing.TB, replicas, sentinels int) *Sentinels {
 	return StartSentinelsOf(t, replicas, sentinels, func() []string { return nil })
 }
 
-// StartSentinelsOf does the same with arguments: args is called for each of the servers and of the sentinels.
+// StartSentinelsOf is like StartSentinels, with arguments: args is called for each of the servers and of the sentinels.
 func StartSentinelsOf(t testing.TB, replicas, sentinels int, args func() []string) *Sentinels {
 	t.Helper()
 	binary := binaryFor(t)
