@@ -7,12 +7,12 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// What an engine keeps is what somebody waits for or holds, and what may have run and is younger than a lease: in
-// every phase, also while there is no server.
+// Invariant: an engine keeps only what a caller waits for or holds, and commands that may have run and are younger
+// than a lease. This holds in every phase, also while the server is away.
 
-// absence has the server go away for longer than any lease, while callers come and go.
+// absence takes the server away for longer than any lease, while callers come and go.
 func (w *simWorld) absence() {
-	bound := 2*w.plan.longest + 2*w.plan.longest/25 + simFairWait + time.Second // a release that has no answer, and then its ghost
+	bound := 2*w.plan.longest + 2*w.plan.longest/25 + simFairWait + time.Second // a release without a reply, and then the release of its orphan
 	w.disturb(w.plan.lease + bound)
 	stops := w.now + w.spread(time.Millisecond, w.plan.lease)
 	for slot := range w.engines {
@@ -32,15 +32,16 @@ func (w *simWorld) absence() {
 	w.runUntil(stops+bound, func() bool { return false })
 	for _, e := range w.engines {
 		if c := e.c; c.locks.len()+len(c.groups) > 0 || c.backlog() || c.timers() > 0 || len(c.ears.channels) > 0 {
-			w.fail("%s keeps %d locks, %d timers and %d channels, though nobody has wanted anything for %v", e.name,
+			w.fail("%s keeps %d locks, %d timers and %d channels, though nothing has been wanted for %v", e.name,
 				c.locks.len()+len(c.groups), c.timers(), len(c.ears.channels), bound)
 		}
 	}
 	w.server.down = w.now
 }
 
-// bury takes places that count as dead, and of which something had no answer or could not be sent, out of the queues, as the next who asks would: a
-// server that was away for longer than a place lasts still has it when it is back, and its engine has let go of it.
+// bury removes dead places from the queues if one of their commands had no reply or could not be sent. The next
+// client to ask would remove them as well. After an outage longer than a place lives the server still has such
+// places, but their engines have dropped them.
 func (w *simWorld) bury(absent bool) {
 	for name, queue := range w.server.queues {
 		w.server.queues[name] = slices.DeleteFunc(slices.Clone(queue), func(p simPlace) bool {
@@ -50,7 +51,7 @@ func (w *simWorld) bury(absent bool) {
 	}
 }
 
-// wavers has a caller ask again and again, for one thing or another, and give up soon.
+// wavers has a caller make one request after another and cancel each soon.
 func (w *simWorld) wavers(c *simCaller, stops time.Duration) {
 	var again func()
 	c.probes = func(a *simAsk) {
@@ -104,8 +105,8 @@ func (c *simCaller) wavering() *simAsk {
 	return a
 }
 
-// thrifty checks that what waits to be sent is what somebody wants, or as much again, and that there is no lock for
-// nobody of which nothing has ever left.
+// thrifty checks two bounds. At most half of the commands that wait to be sent may be unwanted. A lock from which
+// no command was ever sent must be wanted by a caller.
 func (e *simEngine) thrifty() {
 	for verb := range e.c.queues {
 		q, vain, stale := &e.c.queues[verb], 0, 0
@@ -118,10 +119,10 @@ func (e *simEngine) thrifty() {
 			}
 		}
 		if q.sweep.on {
-			continue // soon
+			continue // the next turn
 		}
 		if 2*vain > q.len()+q.parts {
-			e.w.fail("%s has %d commands to send to %s, %d of them for nobody", e.name, q.len(), simVerbs[verb], vain)
+			e.w.fail("%s has %d commands to send to %s, %d of them not wanted", e.name, q.len(), simVerbs[verb], vain)
 		}
 		if len(e.c.split) == 0 && stale != q.stale {
 			e.w.fail("%s counts %d commands to %s that are not to leave any more, but it is %d", e.name, q.stale, simVerbs[verb], stale)
@@ -129,12 +130,12 @@ func (e *simEngine) thrifty() {
 	}
 	for _, l := range e.c.newRound().left {
 		if l.Tenure() != 0 && e.spares(l) > 0 {
-			e.w.fail("%s keeps %s:%d, which the server was never asked for and nobody wants", e.name, l.Key(), l.Tenure())
+			e.w.fail("%s keeps %s:%d, which the server was never asked for and no caller wants", e.name, l.Key(), l.Tenure())
 		}
 	}
 }
 
-// spares is how many more locks of a name there are of which nothing has left than callers who want one.
+// spares returns by how many the locks of a name that never sent a command outnumber the callers that want one.
 func (e *simEngine) spares(l *actor.Lock) (locks int) {
 	name := e.w.nameOf(l.Key())
 	asks := func(l *actor.Lock) int {
@@ -158,7 +159,7 @@ func (e *simEngine) spares(l *actor.Lock) (locks int) {
 	return locks
 }
 
-// needs reports whether somebody needs a command.
+// needs reports whether a caller or a hold still needs a command.
 func (e *simEngine) needs(c *actor.Command) bool {
 	if simReleases(c.Verb) || simRenews(c.Verb) && e.w.wants(e, c) {
 		return true

@@ -7,46 +7,46 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// simAsk is a request with what is known of it.
+// simAsk is a request and what the simulation knows about it.
 type simAsk struct {
 	actor.Request
 	letter   mail
 	caller   *simCaller
-	hold     *simHold // that it is for, or about; of several the first
+	hold     *simHold // the hold that it asks for or is about; of several, the first
 	single   [1]*simHold
 	parts    []*simHold // of a request for several locks
 	name     int
-	number   int           // in the order in which they were asked
+	number   int           // in the order of the requests
 	asked    time.Duration // true time
-	due      time.Duration // when its verdict is due by the engine's clock; 0 not known yet
-	aside    time.Duration // when somebody of its engine last waited to write what it is to read. True time
-	left     bool          // its caller gave up
-	refusals int           // how often its engine had been told then that another has the lock
-	refused  bool          // it tries once, and no connection could be made for that
-	vain     int           // how often its engine was told since that too few replicas have the lock
-	vainAt   time.Duration // when it was last, by its clock
-	undone   bool          // and that was what its own Lock had asked for
+	due      time.Duration // when its result is due by the engine's clock; 0 if not known yet
+	aside    time.Duration // when another request of its engine last waited to write the lock that this one is to read. True time
+	left     bool          // its caller canceled
+	refusals int           // how often its engine had received "held by another" when this request came
+	refused  bool          // it tries once, and no connection could be made for that try
+	vain     int           // how often its engine has learned since that too few replicas have the lock
+	vainAt   time.Duration // when it last learned that, by its clock
+	undone   bool          // and that concerned an acquire of this request's own Lock
 	decided  bool
-	taken    bool   // its caller has the verdict
-	takes    func() // is when it takes it
+	taken    bool   // its caller has received the result
+	takes    func() // runs when the caller receives it
 }
 
-// simHold is a hold with what is known of it.
+// simHold is a hold and what the simulation knows about it.
 type simHold struct {
 	grant     actor.Hold
 	e         *simEngine
 	name      int
-	reads     bool    // of a read/write lock: it is a reader's
-	together  *simAsk // that it was asked for with others; nil if it was alone
+	reads     bool    // it reads a read/write lock
+	together  *simAsk // the request for several locks that it belongs to; nil if it was requested alone
 	granted   bool
 	active    bool  // granted, and not ended
-	ended     error // which end it had
+	ended     error // how it ended
 	cause     error
 	tenure    *simTenure
 	watched   bool          // as far as its caller knows
-	watchedAt time.Duration // since when, or not. True time
+	watchedAt time.Duration // since when watched is as it is. True time
 	since     time.Duration // its owner's first grant, on the engine's clock
-	promised  time.Duration // until when it lasts at least, on the engine's clock; 0: nobody knows
+	promised  time.Duration // until when it lasts at least, on the engine's clock; 0: unknown
 	token     uint64        // of a fenced lock
 	inner     bool          // it ended while its owner had another
 	extension *simAsk       // the latest
@@ -61,7 +61,7 @@ func (w *simWorld) newHold(e *simEngine, name int) *simHold {
 
 func (h *simHold) holder() simHolder { return holderOf(h.e.life, h.name, h.reads, h.grant.Tenure) }
 
-// newAsk takes an old request where the root package would, too: one whose verdict was taken.
+// newAsk reuses an old request under the same condition as the root package: its caller has received the result.
 func (c *simCaller) newAsk(what actor.Kind, name int) *simAsk {
 	w := c.e.w
 	a := w.books.spareAsk()
@@ -75,8 +75,9 @@ func (c *simCaller) newAsk(what actor.Kind, name int) *simAsk {
 	return a
 }
 
-// freed reports whether a request whose verdict was taken is used again, as in the root package. That of LockAsync is not: its
-// caller keeps it in a Pending, and where its bound passes before it was opened, its letter still lies with the coordinator.
+// freed reports whether a request is reused once its caller has the result, as in the root package. A request of
+// LockAsync is not: its caller keeps it in a Pending. If its deadline passes before the coordinator opened its
+// message, that message is still queued.
 func (a *simAsk) freed() bool {
 	return !a.left && !a.Async && a.parts == nil && (a.Tag == actor.Acquire || a.Tag == actor.Unlock || a.Tag == actor.Extend)
 }
@@ -95,13 +96,13 @@ func (c *simCaller) post(a *simAsk) {
 	c.e.post(&a.letter)
 }
 
-// giveUp is the end of a caller's context. The verdict may be out, and on its way.
+// giveUp ends the context of a caller. The result may already be decided and on its way.
 func (c *simCaller) giveUp(a *simAsk) {
 	if a.left || a.taken {
 		return
 	}
 	a.left = true
-	if a.parts != nil { // the verdict may be out, and not told yet
+	if a.parts != nil { // the result may be decided and not delivered yet
 		c.e.back = append(c.e.back, a.parts...)
 	}
 	c.e.w.saw(sawGivenUp)

@@ -7,10 +7,10 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// What must be so after each turn of an engine.
+// Invariants after each turn of an engine.
 
-// audit checks an engine after each of its turns: who must have a verdict has one, and the gauges are
-// what can be counted.
+// audit checks an engine after each of its turns: every request that must have a result has one, and the gauges
+// equal what can be counted.
 func (e *simEngine) audit(now time.Duration) {
 	w := e.w
 	if e.c.closed {
@@ -57,9 +57,11 @@ func (e *simEngine) audit(now time.Duration) {
 	}
 }
 
-// sends checks, when a batch leaves, that renewals go first, and when none does that nothing is left behind that
-// could go. A renewal that came up while the batch was packed is too late for it, and one that asks replicas waits for one of the few
-// connections on which that is done.
+// sends checks a batch that leaves. Renewals go first, and if the batch has none, nothing is left behind that could
+// go.
+//
+//   - A renewal that became due while the batch was packed is too late for it.
+//   - A renewal that asks replicas waits for one of the few connections for that.
 func (e *simEngine) sends() {
 	c := e.c
 	waited := e.renewalWaits
@@ -84,13 +86,13 @@ func (e *simEngine) sends() {
 	}
 }
 
-// behind reports whether timers are due that the turn did not come to: it wants another one at once.
+// behind reports whether timers are due that the turn did not reach. The turn then asks for another one at once.
 func (e *simEngine) behind(now time.Duration) bool {
 	at, ok := e.c.next()
 	return ok && at <= now
 }
 
-// punctual checks that a request, once it was opened, has its verdict when its time is over or its caller left.
+// punctual checks that a request, once opened, has its result when its time is over or its caller canceled.
 func (e *simEngine) punctual(a *simAsk, now time.Duration) {
 	if !a.Opened() {
 		return
@@ -111,7 +113,7 @@ func (e *simEngine) punctual(a *simAsk, now time.Duration) {
 	}
 }
 
-// limit is how long a request may take.
+// limit returns how long a request may take.
 func (a *simAsk) limit(e *simEngine) time.Duration {
 	switch {
 	case a.Tag == AskCount || a.Tag == AskClose:

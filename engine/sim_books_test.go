@@ -8,73 +8,73 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// simBooks are what the simulation knows besides what anybody believes: for each tenure how long the
-// server has it, for each hold and request how it stands.
+// simBooks is the simulation's model of the truth, independent of what engines and callers consider true: for each
+// tenure how long the server has it, for each hold and request its state.
 type simBooks struct {
 	memory  *simMemory
-	tenures [][]*simTenure // by the number of a life, and that of the tenure; those that share both are chained
+	tenures [][]*simTenure // by the number of a life and of the tenure; tenures that share both are chained
 	spare   []*simAsk
 	asked   int  // how many requests there were
-	late    bool // what runs is a late copy
+	late    bool // the running command is a late copy
 	saw     [simSights]int
-	hit     []int // how often each of simFaults did
+	hit     []int // how often each of simFaults happened
 	steps   *simSteps
 }
 
-// simTenure is the truth about a tenure. Moments are true time unless it says otherwise.
+// simTenure is the truth about one tenure. Moments are true time unless the field says otherwise.
 type simTenure struct {
 	holder simHolder
 	next   *simTenure // of the same engine, with the same number
-	id     string     // of the holder, on the wire; empty until it is asked for
+	id     string     // of the holder, on the wire; empty until a command asks for it
 
-	horizon time.Duration // until when the server has it: no belief may reach further
+	horizon time.Duration // until when the server has it: no validity may reach further
 	present bool          // in the server
 
-	// What has become of it at the server, at any time.
-	robbed    bool // taken away by somebody else; what was believed then may be believed to its end
+	// What happened to it at the server, at any time.
+	robbed    bool // taken away by another client or a fault; a validity from before may run to its end
 	robbedAt  time.Duration
 	removed   bool // released
 	expired   bool
-	late      bool // a late copy brought it, or brought it back
-	revived   bool // a restart with old data did
+	late      bool // a late copy created it, or created it again
+	revived   bool // a restart with old data brought it back
 	recounted bool // a late copy wrote a count
 	created   time.Duration
-	ranLate   int64 // how long after it had left a command ran that set its lease, at most. ms; of readers
+	ranLate   int64 // how long, at most, after it left a command that set its lease ran. ms; of readers
 
 	// What its engine did with it.
-	granted   time.Duration // its latest hold was
-	lost      bool          // one of its holds was
+	granted   time.Duration // when its latest hold was granted
+	lost      bool          // one of its holds was lost
 	fixed     bool          // one of its holds has, or had, a lease of its own
-	confirmed time.Duration // when the latest command left that set its TTL and was answered. Engine's clock
-	vouched   time.Duration // when the latest answer came that it is there. True time
-	lease     time.Duration // that it set
-	failed    time.Duration // its latest renewal did, and was not sent again. True time
-	shortest  time.Duration // of the leases that its commands were to set; 0: there was none
-	released  time.Duration // a release was answered for the first time
-	unsure    bool          // a command had no answer, or a refusal
-	cut       bool          // a command had no answer: it may run at any time
-	forbidden bool          // a command was refused for good
-	parted    bool          // its engine had no answer for a lease while the server had it
+	confirmed time.Duration // when the latest command left that set its TTL and had a reply. Engine's clock
+	vouched   time.Duration // when the latest reply came that it exists. True time
+	lease     time.Duration // the lease that it set
+	failed    time.Duration // when its latest renewal failed and was not sent again. True time
+	shortest  time.Duration // the shortest lease that its commands were to set; 0: none was sent
+	released  time.Duration // when a release first had a reply
+	unsure    bool          // a command had no reply, or was rejected
+	cut       bool          // a command had no reply: it may run at any time
+	forbidden bool          // a command was rejected permanently
+	parted    bool          // its engine had no reply for a lease while the server had it
 	alone     bool          // granted, and too few replicas have it
-	flying    int           // commands under way
-	departed  bool          // one has left
-	eased     time.Duration // when its engine heard that what a read beside it needed may be over. Engine's clock
-	releases  int           // of them, releases
+	flying    int           // commands in flight
+	departed  bool          // a command has left
+	eased     time.Duration // when its engine learned that a read beside it may need less. Engine's clock
+	releases  int           // releases among flying
 	standing  simStanding
 }
 
-// simStanding is since when something is so of a tenure in the server that should not last.
+// simStanding records since when a state of a tenure in the server has lasted that should be short.
 type simStanding struct {
-	orphan time.Duration // its engine knows nothing of it
-	own    time.Duration // that engine was told so, in answer to a question
-	half   time.Duration // that engine was told so, in answer to a question for the other half
-	kept   time.Duration // its engine has it, and nobody there holds it or waits for it
+	orphan time.Duration // its engine does not know it
+	own    time.Duration // that engine was notified of it in the reply to a question
+	half   time.Duration // that engine was notified of it in the reply to a question for the other half
+	kept   time.Duration // its engine has it, with no holder and no waiter
 	wrong  time.Duration // its count is wrong
 	long   time.Duration // its TTL is longer than its holds need
-	holds  int           // by how many it was held when that was looked at last
+	holds  int           // its number of holds at the last look
 }
 
-// holderOf is whom a command is about.
+// holderOf returns the holder that a command is about.
 func (e *simEngine) holderOf(c *actor.Command) simHolder {
 	return holderOf(e.life, e.w.nameOf(c.Key), simReads(c.Verb), c.Tenure)
 }
@@ -110,7 +110,7 @@ func (b *simBooks) tenure(h simHolder) *simTenure {
 	return t
 }
 
-// What happens to a key, told by the server.
+// The server reports each change of a key to the methods below.
 
 func (b *simBooks) created(h simHolder, now time.Duration) *simTenure {
 	t := b.tenure(h)
@@ -122,7 +122,7 @@ func (b *simBooks) created(h simHolder, now time.Duration) *simTenure {
 	return t
 }
 
-// prolonged is for any change of a key's TTL, or of the leases of its readers.
+// prolonged handles any change of a key's TTL, or of the leases of its readers.
 func (b *simBooks) prolonged(k *simKey) {
 	if k.tenure != nil {
 		k.tenure.prolonged(k.expires)
@@ -154,8 +154,8 @@ func (b *simBooks) released(t *simTenure, now time.Duration) {
 	t.present, t.removed, t.horizon = false, true, now
 }
 
-// replaced is one key in the place of another, by no doing of their holders. A horizon stays: it is what
-// the loser may believe.
+// replaced handles a key that took the place of another without an action of their holders. The horizon stays,
+// because it bounds the validity that the loser may still have.
 func (b *simBooks) replaced(before, after *simKey, now time.Duration) {
 	before.each(func(h simHolder, t *simTenure) {
 		if until := after.until(h); until < before.until(h) {
@@ -171,7 +171,7 @@ func (b *simBooks) replaced(before, after *simKey, now time.Duration) {
 	})
 }
 
-// returned notes what a batch that comes back confirms.
+// returned notes what the replies of a returning batch confirm.
 func (b *simBooks) returned(e *simEngine, back *batch, now time.Duration) {
 	for i := range back.commands {
 		c := &back.commands[i]
@@ -185,7 +185,7 @@ func (b *simBooks) returned(e *simEngine, back *batch, now time.Duration) {
 	}
 }
 
-// eases notes that a reader which left, or may need less, did so beside a writer of its engine.
+// eases notes that a reader beside a writer of its engine left, or may need less.
 func (e *simEngine) eases(c *actor.Command) {
 	if c.Verb != actor.SendReadRelease && c.Verb != actor.SendReadRenew {
 		return
@@ -195,7 +195,7 @@ func (e *simEngine) eases(c *actor.Command) {
 	}
 }
 
-// returned notes what became of one command of a batch.
+// returned notes the result of one command of a batch.
 func (t *simTenure) returned(back *batch, i int, now time.Duration) {
 	c := &back.commands[i]
 	t.flying--
@@ -223,28 +223,28 @@ func (t *simTenure) returned(back *batch, i int, now time.Duration) {
 	}
 }
 
-// refused notes that a command was not done, or that nobody knows.
+// refused notes that a command was not done, or that its result is unknown.
 func (t *simTenure) refused(lost bool, err error) {
 	if !lost && strings.HasPrefix(err.Error(), "NOSCRIPT") {
-		return // it is sent again at once, and nobody is to notice
+		return // it is sent again at once, and no check is to notice
 	}
 	t.unsure, t.cut = true, t.cut || lost
 	t.forbidden = t.forbidden || !lost && !actor.Passing(err.Error())
 }
 
-// drop takes a hold that has ended out of those that may be believed in.
+// drop removes a hold that has ended from the holds that are considered held.
 func (w *simWorld) drop(h *simHold) {
 	if h.active {
 		h.active = false
 		n := &w.names[h.name]
 		n.active, n.moved = without(n.active, h), w.now
 		if h.tenure.robbed {
-			n.silent = max(n.silent, w.now) // those behind it have waited for this
+			n.silent = max(n.silent, w.now) // the requests behind it have waited for this
 		}
 	}
 }
 
-// without takes one out of a list, keeping the order.
+// without removes one element from a list and keeps the order.
 func without[T comparable](list []T, one T) []T {
 	if i := slices.Index(list, one); i >= 0 {
 		return slices.Delete(list, i, i+1)
@@ -252,7 +252,7 @@ func without[T comparable](list []T, one T) []T {
 	return list
 }
 
-// forget is for an engine that is gone: nobody believes anything any more.
+// forget handles an engine that is gone: none of its holds is considered held any more.
 func (w *simWorld) forget(e *simEngine) {
 	for _, h := range e.holds {
 		w.drop(h)
@@ -279,7 +279,7 @@ func (b *simBooks) giveBack(a *simAsk) {
 	b.spare = append(b.spare, a)
 }
 
-// simSight is something that a run may see; all of them together must have seen everything.
+// simSight is something that a run may see. All runs together must have seen everything.
 type simSight uint8
 
 const (
@@ -335,7 +335,7 @@ const (
 	sawRefusedLater
 	sawHalf
 
-	simFaultSights // from here on, what went wrong
+	simFaultSights // from here on, faults
 )
 
 const (
@@ -361,13 +361,13 @@ const (
 var simSightNames = [simSights]string{
 	"granted", "re-entered", "not acquired", "unavailable", "refused for good", "closed", "released", "lost",
 	"forced", "extended", "ghosts named", "shut down", "full calls", "handed on", "state read", "holds counted", "given up", "tokens", "queued", "a time in a queue shared",
-	"places that nobody kept up", "told behind a head that may be dead", "calls too late to take effect", "lists of queues lost", "queues of the dead gone",
+	"places not kept up", "told behind a head that may be dead", "calls too late to take effect", "lists of queues lost", "queues of the dead gone",
 	"granted to read", "read by the writer", "upgrades refused", "several granted at once", "several refused to who has one", "asked by an engine that polls",
 	"quorums held", "quorums refused", "members of a quorum that came later", "members of a quorum asked for again after a refusal", "quorums that waited no longer for some answers", "several kept one after the other", "quorums lost", "members of a quorum held for as long as they may be", "members of a quorum locked alone by its owner", "falls of a TTL told", "leases made shorter by holders that died", "engines that poll among others that want a lock all the time",
 	"readers beside one who writes again and again",
 	"grants that too few replicas have", "a busy engine beside others who poll", "refused because too many wait",
 	"told in a later turn than it was decided in", "shutdowns that refused those who wait in several turns", "very many refused in several turns",
-	"halves that nobody has",
+	"halves without a holder",
 	"calls run late, their connection gone", "calls refused", "messages forbidden", "messages lost", "short answers", "clocks that stood still",
 	"slow deliveries", "calls written late", "calls lost", "calls run twice", "calls run after later ones",
 	"answers lost", "failures told after later answers", "messages doubled", "pub/sub breaks", "skipped in a queue",

@@ -9,7 +9,7 @@ import (
 	"github.com/lockwheel/lockwheel/internal/long"
 )
 
-// simBug is a mistake planted where the harness meets the core, to see that the checks find it.
+// simBug is a mistake planted between the harness and the core, to verify that the checks find it.
 type simBug uint8
 
 const (
@@ -42,40 +42,40 @@ const (
 	simBugCount int = iota
 )
 
-// simBugTable says what each mistake is, and which check is to find it.
+// simBugTable lists each mistake with the check that has to find it.
 var simBugTable = []struct {
 	bug  simBug
 	what string
 	find string
 }{
 	{bugSentIgnored, "a lease counts from its answer", "but the server has it"},
-	{bugWrongTenure, "a release names another tenure", "but nobody took it away"},
+	{bugWrongTenure, "a release names another tenure", "but it was not taken away"},
 	{bugKeepsReleased, "the server keeps what it says it released", "but the server still has it"},
 	{bugTakenUnsaid, "a lock that is taken is granted all the same", "but the server has it"},
 	{bugGoneUnsaid, "a renewal of what is gone counts as done", "but the server has it"},
-	{bugLossDenied, "a call without an answer passes for refused", "but nobody took it away"},
+	{bugLossDenied, "a call without an answer passes for refused", "but it was not taken away"},
 	{bugSwapped, "answers of one call change places", "but the server has it"},
 	{bugEndUnsaid, "some ends are not told", "held and"},
 	{bugNoDoubt, "a clock that stood still goes unnoticed", "but the server has it"},
 	{bugSlowClock, "clocks differ by more than the margin", "but the server has it"},
 	{bugOversleeps, "the loop wakes late", "after it was due"},
-	{bugResubscribedUnsaid, "nobody is told that a channel is listened to", "after its release"},
-	{bugDeafUnsaid, "nobody is told that the pub/sub connection broke", "sleeps"},
+	{bugResubscribedUnsaid, "locks are not notified that a channel is listened to", "after its release"},
+	{bugDeafUnsaid, "locks are not notified that the pub/sub connection broke", "sleeps"},
 	{bugNoMessages, "messages do not come", "sleeps"},
 	{bugTakesTooMuch, "who leaves a queue takes more time from those behind than it has left", "less than its wait"},
 	{bugTakesTwice, "waiters that share a time each take back what they added once", "no longer than"},
-	{bugTimeIsPlace, "a time in a queue counts for a place whose list is lost", "without places"},
+	{bugTimeIsPlace, "a time in a queue counts for a place after its list is lost", "without places"},
 	{bugReadsBeside, "a reader is let in beside any writer", "two holders"},
 	{bugFallsTooFar, "the TTL falls below what another reader needs", "but the server has it only until"},
-	{bugPartKept, "of several locks those are kept that come before one that is taken", "in the server: nobody has had it"},
-	{bugFallsSilently, "the TTL falls with a reader who leaves, and nobody is told", "sleeps"},
+	{bugPartKept, "of several locks those are kept that come before one that is taken", "in the server: it has had no holder"},
+	{bugFallsSilently, "the TTL falls with a reader who leaves, and waiters are not notified", "sleeps"},
 	{bugReadsUphold, "the TTL of a writer that reads never falls", "though its holds need"},
 	{bugQueueStays, "a queue stays when the engines of all who stand in it died", "stays for ever"},
 	{bugGoesEarly, "a queue lives for as long as its first place, however long others stand in it", "skipped as if it were dead"},
 	{bugGoesWithTheirs, "a queue goes with those in it who do not keep it up", "does not keep it up"},
 }
 
-// A check that never fails proves nothing: every planted mistake is found, by the check that is for it.
+// A check that never fails proves nothing: every planted mistake is found by the check that is meant for it.
 func TestPlantedBugsAreFound(t *testing.T) {
 	if *simSeedFlag != 0 {
 		t.Skip("another seed is looked at")
@@ -105,7 +105,7 @@ func TestPlantedBugsAreFound(t *testing.T) {
 	}
 }
 
-// tenure is that of a command as the server reads it.
+// tenure returns the tenure of a command as the server reads it.
 func (bug simBug) tenure(w *simWorld, c *actor.Command) uint64 {
 	if bug == bugWrongTenure && c.Verb == actor.SendRelease && w.chance(0.2) {
 		return c.Tenure + 1000
@@ -113,7 +113,7 @@ func (bug simBug) tenure(w *simWorld, c *actor.Command) uint64 {
 	return c.Tenure
 }
 
-// answer changes what a courier brings back.
+// answer changes the replies that a sender brings back.
 func (bug simBug) answer(e *simEngine, b *batch) {
 	switch bug {
 	case bugSentIgnored:
@@ -130,7 +130,7 @@ func (bug simBug) answer(e *simEngine, b *batch) {
 	}
 }
 
-// late is how much later than planned a loop wakes.
+// late returns how much later than planned a loop wakes.
 func (bug simBug) late() time.Duration {
 	if bug == bugOversleeps {
 		return 50 * time.Millisecond

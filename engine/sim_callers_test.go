@@ -7,17 +7,17 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// simCaller is a user of an engine: what a goroutine does with Mutex and Hold, as the root package does
-// it on the engine. One at a time it has wishes, most of them sensible.
+// simCaller is a user of an engine. It does what a goroutine does with Mutex and Hold, in the way in which the root
+// package does it on the engine. It makes one request at a time, mostly a sensible one.
 type simCaller struct {
 	e      *simEngine
 	number int
 	thread uint64 // its WithOwner number; 0 if it has none
 	holds  []*simHold
-	past   *simHold // one that ended: for second unlocks, and for contexts that outlive their hold
+	past   *simHold // a hold that ended: for second unlocks, and for contexts that outlive their hold
 	asks   []*simAsk
-	probes func(*simAsk) // what it does with a verdict, if it only looks, at the end
-	thinks func()        // is when it has thought
+	probes func(*simAsk) // handles a result, at the end, if the caller only probes
+	thinks func()        // runs when its pause is over
 }
 
 func newSimCaller(e *simEngine, number int) *simCaller {
@@ -30,8 +30,8 @@ func newSimCaller(e *simEngine, number int) *simCaller {
 	return c
 }
 
-// think waits and then does something, again and again; who waits for something already has time. Nobody thinks
-// while the process is paused.
+// think pauses and then acts, again and again. A caller that waits for a lock pauses as well. Callers of a paused
+// process do not act.
 func (c *simCaller) think() {
 	w, least := c.e.w, 10*time.Microsecond
 	if len(c.asks) > 0 {
@@ -51,7 +51,7 @@ func (c *simCaller) thought() {
 	}
 }
 
-// act is one thing that a caller may do now.
+// act does one thing that a caller may do now.
 func (c *simCaller) act() {
 	w := c.e.w
 	if len(c.asks) > 2 || len(c.asks) > 0 && w.chance(0.5) {
@@ -83,7 +83,7 @@ func (c *simCaller) act() {
 	}
 }
 
-// crowd takes many locks at once: those of them that are free, to be held for long.
+// crowd asks for plan.crowd locks at once without waiting, and holds those that are free for long.
 func (c *simCaller) crowd() {
 	w := c.e.w
 	first := w.random.IntN(len(w.plan.names))
@@ -94,14 +94,14 @@ func (c *simCaller) crowd() {
 	}
 }
 
-// wait is what one does with a wish that takes its time: mostly nothing, or give up.
+// wait may cancel a pending request. Mostly it does nothing.
 func (c *simCaller) wait() {
 	if a := simPick(c.e.w, c.asks); c.e.w.chance(0.2) {
 		c.giveUp(a)
 	}
 }
 
-// idle is what needs no hold: questions, force, second unlocks, contexts that are too old.
+// idle does something that needs no hold: questions, force, second unlocks, contexts that are too old.
 func (c *simCaller) idle(n int) {
 	w := c.e.w
 	name := w.random.IntN(len(w.plan.names))
@@ -119,7 +119,7 @@ func (c *simCaller) idle(n int) {
 	}
 }
 
-// again does with a hold that has ended what its code may do that has not noticed.
+// again uses an ended hold as caller code does that has not noticed the end.
 func (c *simCaller) again() {
 	h, w := c.past, c.e.w
 	switch {
@@ -133,8 +133,8 @@ func (c *simCaller) again() {
 	}
 }
 
-// lock asks for a lock. owner is what its context carries. A caller that has something already bounds
-// its wait, or two of them could wait for each other.
+// lock asks for a lock. owner is the number that its context carries. A caller that already holds something bounds
+// its wait, because otherwise two callers could wait for each other.
 func (c *simCaller) lock(name int, owner uint64) {
 	w := c.e.w
 	if owner == 0 && len(w.plain) > 1 && w.chance(w.plan.together) {
@@ -148,7 +148,7 @@ func (c *simCaller) lock(name int, owner uint64) {
 	c.bounded(a)
 }
 
-// bounded posts a request for a lock with a lease of its own, or a wait, or neither.
+// bounded posts a request for a lock with a lease of its own, with a wait, or with neither.
 func (c *simCaller) bounded(a *simAsk) {
 	w := c.e.w
 	if w.chance(w.plan.fixed) {
@@ -160,13 +160,13 @@ func (c *simCaller) bounded(a *simAsk) {
 	case len(c.holds) > 0 || w.chance(0.2):
 		a.Wait = w.spread(time.Millisecond, 2*w.plan.lease)
 	}
-	if a.Lease != 0 && !a.Once { // or it would try for ever, and all behind it would wait
+	if a.Lease != 0 && !a.Once { // without a bound it would try for ever, and all requests behind it would wait
 		a.Lease = max(a.Lease, w.plan.usableLease())
 	}
 	c.want(a)
 }
 
-// reenter asks for a hold's lock once more, for a lease of its own.
+// reenter asks for a hold's lock once more, with a lease of its own.
 func (c *simCaller) reenter(h *simHold, lease time.Duration) {
 	a := c.newAsk(actor.Acquire, h.name)
 	a.Owner, a.Lease = h.grant.Owner, lease
@@ -183,7 +183,7 @@ func (c *simCaller) want(a *simAsk) {
 	}
 	for _, h := range c.e.holds {
 		if a.Lease != 0 && h.active && h.name == a.name {
-			h.tenure.asked(a.Lease) // as far as the renewals know, from now on
+			h.tenure.asked(a.Lease) // from now on, as far as the renewals know
 		}
 	}
 	a.hold = c.e.w.newHold(c.e, a.name)
@@ -194,7 +194,7 @@ func (c *simCaller) want(a *simAsk) {
 	c.post(a)
 }
 
-// unlock ends a hold: from here on its caller does not count on it.
+// unlock ends a hold. From here on its caller does not rely on it.
 func (c *simCaller) unlock(h *simHold) {
 	a := c.change(h, actor.Unlock, 0)
 	c.forget(h)
@@ -206,7 +206,7 @@ func (c *simCaller) unlock(h *simHold) {
 	}
 }
 
-// leaveRest unlocks what came together with a hold.
+// leaveRest unlocks the holds that were granted together with a hold.
 func (c *simCaller) leaveRest(h *simHold) {
 	for _, other := range h.together.parts {
 		if slices.Contains(c.holds, other) {
@@ -248,8 +248,8 @@ func (c *simCaller) ask(what actor.Kind, name int) {
 	c.post(a)
 }
 
-// told brings the verdict to the caller, some time after it was given. A caller that gives up meanwhile
-// takes it as a refusal.
+// told delivers the result to the caller, some time after the engine decided it. A caller that cancels meanwhile
+// handles it as a rejection.
 func (c *simCaller) told(a *simAsk) {
 	w := c.e.w
 	w.at(max(w.now, c.e.paused)+w.between(0, 50*time.Microsecond), a.takes)
@@ -279,7 +279,7 @@ func (c *simCaller) take(a *simAsk) {
 	}
 }
 
-// keep is Hold.checked: a grant that is over by the clock is unlocked again, and not kept, and so is what came with it.
+// keep mirrors Hold.checked: it unlocks a grant that is expired by the clock, and the holds that came with it.
 func (c *simCaller) keep(a *simAsk) {
 	now := c.e.now()
 	over := slices.ContainsFunc(a.of(), func(h *simHold) bool { return now >= h.grant.Until() })
@@ -295,13 +295,13 @@ func (c *simCaller) keep(a *simAsk) {
 	}
 }
 
-// forget is for holds that were unlocked, or that the caller knows to be lost.
+// forget removes holds that were unlocked, or that the caller knows to be lost.
 func (c *simCaller) forget(h *simHold) {
 	c.holds = without(c.holds, h)
 	c.past = h
 }
 
-// tidy unlocks everything: nobody wants anything any more.
+// tidy unlocks everything and stops the caller's requests.
 func (c *simCaller) tidy() {
 	for len(c.holds) > 0 {
 		h := c.holds[len(c.holds)-1]

@@ -7,14 +7,13 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// What must be so after every step. Each check is told what happened and fails the run when it should
-// not have.
+// Invariants after every step. Each check receives what happened and fails the run if that must not happen.
 
-// check looks at what is believed at this moment of the names that something happened to, by each engine's
-// own clock. Of the others, time alone makes nothing wrong.
+// check compares what is considered held now with the truth, by each engine's own clock, for the names that the
+// step touched. For other names, time alone makes nothing wrong.
 //
-// No belief reaches further than the truth: until its published end, a hold's tenure is in the server.
-// That is stricter than to look for two holders at one moment, and finds the mistake before there are.
+// No validity reaches further than the truth: until its published end, a hold's tenure is in the server. That is
+// stricter than looking for two holders at one moment, and finds the mistake before there are two.
 func (w *simWorld) check() {
 	for _, name := range w.touched {
 		n := &w.names[name]
@@ -52,7 +51,7 @@ func (w *simWorld) agree(n *simName) {
 	}
 }
 
-// had says until when the server has a tenure.
+// had describes until when the server has a tenure, for failure texts.
 func (t *simTenure) had() string {
 	if t.horizon == 0 {
 		return "not at all"
@@ -60,10 +59,10 @@ func (t *simTenure) had() string {
 	return fmt.Sprintf("only until %v", t.horizon-simStart)
 }
 
-// believed reports whether its users may think at this moment that they hold it.
+// believed reports whether the users of a hold may consider themselves its holder at this moment.
 func (h *simHold) believed() bool { return h.active && h.e.now() < h.grant.Until() }
 
-// exclude is mutual exclusion, between engines and within one.
+// exclude checks mutual exclusion, between engines and within one.
 func (w *simWorld) exclude(h, other *simHold) {
 	if other.suspect || other.e.suspended || !other.believed() {
 		return
@@ -78,7 +77,7 @@ func (w *simWorld) exclude(h, other *simHold) {
 	}
 }
 
-// leaves checks what an engine sends: nothing prolongs a tenure that nobody holds or waits for.
+// leaves checks what an engine sends: no command prolongs a tenure that has neither holder nor waiter.
 func (w *simWorld) leaves(e *simEngine, b *batch) {
 	if w.trace != nil {
 		e.tracef("▶ %s", simBatchText(b))
@@ -104,7 +103,7 @@ func (w *simWorld) leaves(e *simEngine, b *batch) {
 			w.alone(e, c, holderOf(e.life, w.nameOf(part.Key), false, c.Tenure))
 		}
 		if simRenews(c.Verb) && c.Lease != 0 && !w.wants(e, c) {
-			w.fail("%s renews %s:%d, which nobody holds or waits for", e.name, c.Key, c.Tenure)
+			w.fail("%s renews %s:%d, which has neither holder nor waiter", e.name, c.Key, c.Tenure)
 		}
 		if c.Routine {
 			w.rarely(e, c)
@@ -112,8 +111,7 @@ func (w *simWorld) leaves(e *simEngine, b *batch) {
 	}
 }
 
-// rarely checks that a lease is not renewed again and again: routine has its rhythm, which may begin half an
-// interval early.
+// rarely checks that a lease is not renewed too often. A routine renewal may begin at most half an interval early.
 func (w *simWorld) rarely(e *simEngine, c *actor.Command) {
 	t := w.books.tenure(e.holderOf(c))
 	if c.Lease == 0 || c.Count != 0 || c.Listen || t.lease < e.config.Lease {
@@ -128,13 +126,13 @@ func (w *simWorld) rarely(e *simEngine, c *actor.Command) {
 	}
 }
 
-// falls reports whether a renewal is to shorten a TTL that nobody needs any more.
+// falls reports whether a renewal is to shorten a TTL that no hold needs any more.
 func (w *simWorld) falls(e *simEngine, c *actor.Command, t *simTenure) bool {
 	left := t.lease - (e.now() - t.confirmed)
 	return c.Lease < left-min(t.lease/50, time.Second)
 }
 
-// asked notes that somebody wants a lease of its own.
+// asked notes that a caller wants a lease of its own.
 func (t *simTenure) asked(lease time.Duration) {
 	if t.fixed = true; lease != 0 {
 		t.sets(lease)
@@ -148,8 +146,8 @@ func (t *simTenure) sets(lease time.Duration) {
 	}
 }
 
-// alone checks that a command is the only one of its tenure under way; of a tenure that has ended there
-// may be one more, its release.
+// alone checks that a command is the only one in flight for its tenure. A tenure that has ended may have one more,
+// its release.
 func (w *simWorld) alone(e *simEngine, c *actor.Command, h simHolder) {
 	t := w.books.tenure(h)
 	t.departed = true

@@ -2,11 +2,11 @@ package engine
 
 import "time"
 
-// simChoices decides, of the things that a history could do without, which happen in it: what callers and
-// outsiders wish for, and what goes wrong. Each is known by what the event draws that it belongs to.
+// simChoices decides which optional events happen in a history: requests of callers and external clients, and
+// faults. The key of the event that an optional event belongs to identifies it.
 type simChoices struct {
 	met  []simChoice     // that happened, in order
-	keep map[uint32]bool // which may; nil: all
+	keep map[uint32]bool // which may happen; nil: all
 }
 
 type simChoice struct {
@@ -16,9 +16,9 @@ type simChoice struct {
 	at   time.Duration
 }
 
-// may is asked about everything that a history could do without, before it happens.
+// may is called before every event that a history could do without, and reports whether it happens.
 func (w *simWorld) may(who, what string) bool {
-	w.led++ // several may be of one event
+	w.led++ // one event may ask several times
 	c := w.choices
 	if c == nil {
 		return true

@@ -6,11 +6,11 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// A lock that everybody wants all the time, and nobody holds: it is passed on inside an engine without
-// asking anybody, and still none is shut out.
+// A lock that all callers want all the time and hold only for a moment. An engine hands it off locally without
+// asking the server, and still no engine is shut out.
 
-// contend has callers of some engines want a lock for a while, each again as soon as it had it. waited is
-// told how long each wait took.
+// contend has callers of some engines request a lock for a while, each again as soon as it had it. waited receives
+// how long each wait took.
 func (w *simWorld) contend(engines, callers int, ends time.Duration, waited func(a *simAsk)) {
 	for slot := range engines {
 		for range callers {
@@ -28,13 +28,13 @@ func (w *simWorld) contend(engines, callers int, ends time.Duration, waited func
 	}
 }
 
-// contest lets all engines compete: each gets its turn when the others' bounds on handing on are reached.
+// contest lets all engines compete. Each gets its turn when another engine reaches its handoff limits.
 func (w *simWorld) contest(engines int) {
 	ends := w.now + 110*time.Millisecond + 60*w.plan.latency
 	longest := time.Duration(engines-1) * (60*time.Millisecond + 90*w.plan.latency)
 	w.contend(engines, 8, ends, func(a *simAsk) {
 		if waited := w.now - a.asked; waited > longest && a.Tag == actor.Acquire {
-			w.fail("%s had to wait %v for %s, which nobody holds for long", a.caller.e.name, waited, a)
+			w.fail("%s had to wait %v for %s, which is never held for long", a.caller.e.name, waited, a)
 		}
 	})
 	if !w.runUntil(ends+2*longest, w.settled) {
@@ -42,8 +42,9 @@ func (w *simWorld) contest(engines int) {
 	}
 }
 
-// medley has some engines, of which some listen and some poll, want a lock all the time and hold it for a moment: the
-// first with several callers, the others with one each. None is shut out, however the others learn of its being free.
+// medley has some engines, of which some listen and some poll, request a lock all the time and hold it for a
+// moment: the first with several callers, the others with one each. None is shut out, however it learns that the
+// lock is free.
 func (w *simWorld) medley() {
 	const callers, moment = 3, time.Millisecond
 	ends := w.now + 3*time.Second
@@ -85,8 +86,9 @@ func (w *simWorld) medley() {
 	}
 }
 
-// besideAWriter has one engine write a lock again and again, each time for a moment, and one who reads it now and then: in that
-// engine, who goes before its next writer however it learns of releases, or in one that polls.
+// besideAWriter has one engine write a lock again and again, each time for a moment, beside a reader that comes now
+// and then. The reader is in that engine, where it goes before the next writer however the engine learns of
+// releases, or in an engine that polls.
 func (w *simWorld) besideAWriter() {
 	const most = 6
 	moment, longest := time.Millisecond+20*w.plan.latency, 2*time.Second+200*w.plan.latency
@@ -133,7 +135,7 @@ func (w *simWorld) besideAWriter() {
 	w.saw(sawReadBeside)
 	served := func() bool {
 		if waits != nil {
-			ends = max(ends, w.now+moment) // the writer goes on as long as it does
+			ends = max(ends, w.now+moment) // the writer goes on for as long as the reader does
 			w.patient(waits, longest)
 		}
 		return w.now > ends && w.settled()
@@ -143,14 +145,15 @@ func (w *simWorld) besideAWriter() {
 	}
 }
 
-// patient checks that a wait among others is not too long. Who does not listen has to be lucky while others do: they are told
-// when the lock is free, and it is theirs a round trip later. So it may go on for longer, if its engine asks as often as it can.
+// patient checks that a wait among competitors is not too long. An engine that polls needs luck beside engines that
+// listen: they are notified of a release and acquire the lock a round trip later. So it may wait longer, if it asks
+// as often as it can.
 func (w *simWorld) patient(a *simAsk, longest time.Duration) {
 	waited, e := w.now-a.asked, a.caller.e
 	if waited <= longest {
 		return
 	}
-	const keen = 4 * 4 * time.Millisecond // so long it sleeps when others have its turns; and four times that until it has found that out
+	const keen = 4 * 4 * time.Millisecond // its pause while others have their turns; it takes up to four times that to find that out
 	asked := 0
 	if e.refused != nil {
 		asked = e.refused[a.name] - a.refusals
@@ -160,8 +163,8 @@ func (w *simWorld) patient(a *simAsk, longest time.Duration) {
 	}
 }
 
-// pollers lets one engine compete with a client that never listens, as Redisson's spin lock: within two
-// rounds of the engine stepping back it finds the lock free.
+// pollers lets one engine compete with a client that never listens, such as Redisson's spin lock. The client finds
+// the lock free within two rounds of the engine stepping back.
 func (w *simWorld) pollers() {
 	o := &simOutsider{w: w, life: -100}
 	limit := w.now + 250*time.Millisecond + 20*w.plan.latency
@@ -181,8 +184,8 @@ func (w *simWorld) pollers() {
 	w.runUntil(limit+w.patience(), w.settled)
 }
 
-// procession lets everybody queue for a fair lock that is held for longer than most are given: some wait for
-// as long as it takes, some for a while. Those who do not give up are granted in the order in which they came.
+// procession has all callers queue for a fair lock that is held for longer than most of them wait. Some wait
+// without a limit. Requests that do not give up are granted in the order in which they came.
 func (w *simWorld) procession() {
 	ends := w.now + 20*simFairWait
 	for slot := range w.engines {
@@ -216,8 +219,8 @@ func (c *simCaller) queues(ends time.Duration) {
 	again()
 }
 
-// shortened has a holder make its long lease a short one, and die: who waits for it comes when the short one is over, and not
-// when the one is that it was told of.
+// shortened has a holder shorten its long lease and die. A waiter that knows only the long lease is granted the
+// lock when the short one ends.
 func (w *simWorld) shortened() {
 	const long, short, calm = time.Minute, 500 * time.Millisecond, 300 * time.Millisecond
 	dying, second := w.prober(0), w.prober(1)
@@ -226,7 +229,7 @@ func (w *simWorld) shortened() {
 	dying.want(first)
 	w.runFor(calm + 20*w.plan.latency)
 	if !first.decided || first.Err != nil {
-		w.fail("%s does not get %s, which nobody holds", dying.e.name, first)
+		w.fail("%s does not get %s, which is not held", dying.e.name, first)
 		return
 	}
 	waits := second.plainLock(0)

@@ -6,28 +6,28 @@ import (
 	"time"
 )
 
-// simEars is an engine's subscriber with its pub/sub connection, and for a while with a second one:
-// channels are left by taking another connection without them.
+// simEars is an engine's subscriber with its pub/sub connection, and for a while with a second one. To drop
+// channels, the subscriber replaces the connection by one without them.
 type simEars struct {
 	e      *simEngine
-	ear    *simEar // nil when there is none
-	next   *simEar // that is to replace it, nil otherwise
+	ear    *simEar // nil if there is none
+	next   *simEar // the connection that is to replace it, nil if none
 	number int     // of connections so far
-	order  *order  // being carried out
-	asks   *simEar // where
+	order  *order  // the order that is carried out
+	asks   *simEar // the connection on which it is
 }
 
-// simEar is one pub/sub connection. What the server sends comes in order; a break loses it, and
-// everything listened to.
+// simEar is one pub/sub connection. Messages of the server come in order. A break loses the connection and all its
+// subscriptions.
 type simEar struct {
 	ears    *simEars
 	number  int
 	listens map[string]bool // at the server
-	heard   time.Duration   // when the last thing arrives
+	heard   time.Duration   // when the last message arrives
 	cut     bool            // it is broken
 	noticed bool            // and the engine's client knows
-	leaving bool            // it was asked whether it still lives
-	closed  time.Duration   // when the engine closed it; 0 as long as it has not
+	leaving bool            // it was asked whether it is still alive
+	closed  time.Duration   // when the engine closed it; 0 while it is open
 }
 
 var errSimDenied = errors.New("NOPERM No permissions to access a channel")
@@ -37,7 +37,7 @@ func (s *simEars) connect() *simEar {
 	return &simEar{ears: s, number: s.number, listens: map[string]bool{}}
 }
 
-// carryOut is subscriber.carryOut.
+// carryOut mirrors subscriber.carryOut.
 func (s *simEars) carryOut(o *order) {
 	w := s.e.w
 	s.order = &order{join: slices.Clone(o.join), next: o.next, change: o.change, leave: o.leave}
@@ -97,8 +97,8 @@ func (r *simEar) asked(channels []string) {
 
 func (r *simEar) current() bool { return r == r.ears.ear || r == r.ears.next }
 
-// confirm sends the confirmations. The subscriber learns of the first, and goes on; the others may come
-// before it has said so, or after.
+// confirm sends the confirmations. The subscriber continues after the first; the others may arrive before it has
+// reported that, or after.
 func (r *simEar) confirm(channels []string) {
 	s := r.ears
 	said := s.e.w.random.IntN(len(channels))
@@ -115,8 +115,8 @@ func (r *simEar) confirm(channels []string) {
 	}
 }
 
-// later brings something over this connection, in order, unless it breaks before. What is on its way when
-// the engine closes it may still come, for a moment.
+// later delivers something over this connection, in order, unless the connection breaks before. What is on its way
+// when the engine closes the connection may still arrive for a moment.
 func (r *simEar) later(do func()) {
 	w := r.ears.e.w
 	r.heard = max(r.heard, w.now+w.latency())
@@ -132,7 +132,7 @@ func (r *simEar) later(do func()) {
 	})
 }
 
-// joined is when the subscriber's call returns: an order is done.
+// joined runs when the subscriber's call returns: an order is done.
 func (r *simEar) joined() {
 	s := r.ears
 	switch old := s.ear; {
@@ -140,8 +140,8 @@ func (r *simEar) joined() {
 	case !s.order.change || r == old:
 		s.done(s.order.of(r))
 	case old.cut && !old.noticed:
-		old.leaving = true // the subscriber asks it once more, and waits
-	default: // it is asked whether there was more, and answers behind all that it sent
+		old.leaving = true // the subscriber pings it once more, and waits
+	default: // the ping flushes the old connection: its reply comes behind all that the server sent
 		old.heard = max(old.heard, s.e.w.now+s.e.w.latency()+s.e.w.latency())
 		s.e.w.at(old.heard, func() { s.changes(r) })
 	}
@@ -155,7 +155,7 @@ func (o *order) of(r *simEar) orderDone {
 	return done
 }
 
-// changes is when the old connection has answered after the new one listened, or is known to be broken.
+// changes runs when the old connection has replied after the new one subscribed, or is known to be broken.
 func (s *simEars) changes(next *simEar) {
 	switch {
 	case s.next != next || s.order == nil:
@@ -168,7 +168,7 @@ func (s *simEars) changes(next *simEar) {
 	}
 }
 
-// refused is when it returns with an error of the server's.
+// refused runs when the call returns with an error of the server.
 func (r *simEar) refused(err error) {
 	if s := r.ears; s.asks == r && s.order != nil {
 		s.done(orderDone{err: err})
@@ -179,14 +179,14 @@ func (s *simEars) done(done orderDone) {
 	s.order, s.asks = nil, nil
 	s.e.post(&mail{what: done})
 	for _, r := range []*simEar{s.ear, s.next} {
-		if r != nil && r.noticed { // while it was busy
+		if r != nil && r.noticed { // while the subscriber was busy
 			s.lose()
 			return
 		}
 	}
 }
 
-// lose tells the engine that it hears nothing any more, and that an order under way has failed.
+// lose notifies the engine that the connection is gone, and fails an order in progress.
 func (s *simEars) lose() {
 	s.e.tracef("◀ deaf")
 	s.close()
@@ -198,7 +198,7 @@ func (s *simEars) lose() {
 	}
 }
 
-// close closes what there is.
+// close closes all connections.
 func (s *simEars) close() {
 	for _, r := range []*simEar{s.ear, s.next} {
 		if r != nil {
@@ -208,14 +208,14 @@ func (s *simEars) close() {
 	s.ear, s.next = nil, nil
 }
 
-// close is noticed by the server a little later.
+// close closes a connection. The server notices a little later.
 func (r *simEar) close() {
 	w := r.ears.e.w
 	r.closed = w.now
 	w.after(w.latency(), func() { clear(r.listens) })
 }
 
-// published sends a message to the engine, over each connection that listens.
+// published sends a message to the engine, over each subscribed connection.
 func (s *simEars) published(channel string) {
 	for _, r := range []*simEar{s.ear, s.next} {
 		if r == nil || !r.listens[channel] {
@@ -244,7 +244,7 @@ func (s *simEars) published(channel string) {
 	}
 }
 
-// listening is how many connections the server counts for a channel.
+// listening returns how many connections the server counts for a channel.
 func (s *simEars) listening(channel string) (count int) {
 	for _, r := range []*simEar{s.ear, s.next} {
 		if r != nil && r.listens[channel] {
@@ -254,12 +254,12 @@ func (s *simEars) listening(channel string) (count int) {
 	return count
 }
 
-// listens checks that a channel that passes for listened to is: of an order that failed, nothing counts that a connection confirmed
-// which is none any more.
+// listens checks that a channel which the engine considers subscribed is. Of a failed order, confirmations of a
+// connection that no longer exists do not count.
 func (e *simEngine) listens() {
 	r, next := e.ears.ear, e.ears.next
 	if e.c.ears.busy || r == nil || r.cut || next != nil && next.cut || e.w.bug != bugNone {
-		return // the loop is to be told of that
+		return // the loop is about to receive that
 	}
 	for name, ch := range e.c.ears.channels {
 		if e.c.ears.heard(ch) && !r.listens[name] && (next == nil || !next.listens[name]) {
@@ -268,7 +268,7 @@ func (e *simEngine) listens() {
 	}
 }
 
-// total is how many channels the server has for the engine.
+// total returns how many subscriptions the server has for the engine.
 func (s *simEars) total() (count int) {
 	for _, r := range []*simEar{s.ear, s.next} {
 		if r != nil {
@@ -278,7 +278,7 @@ func (s *simEars) total() (count int) {
 	return count
 }
 
-// snap breaks a connection at the server; the engine notices after a while, or when it wants to use it.
+// snap breaks a connection at the server. The engine notices after a while, or when it uses the connection.
 func (s *simEars) snap(notice time.Duration) {
 	r := s.ear
 	if s.next != nil && (r == nil || s.e.w.chance(0.3)) {
@@ -289,7 +289,7 @@ func (s *simEars) snap(notice time.Duration) {
 	}
 }
 
-// gone is when the server, or the engine, is no more.
+// gone handles the end of the server or of the engine.
 func (s *simEars) gone() {
 	for _, r := range []*simEar{s.ear, s.next} {
 		if r != nil {
@@ -313,7 +313,7 @@ func (r *simEar) snapFor(notice time.Duration) {
 	r.ears.e.w.after(notice, r.notice)
 }
 
-// notice is when the client finds the connection broken.
+// notice runs when the client finds the connection broken.
 func (r *simEar) notice() {
 	s := r.ears
 	if s.e.dead || r.noticed || r.closed != 0 {

@@ -7,11 +7,11 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// windDown is the end of a history: no more faults, nobody wants anything new. Whoever waits is granted
-// in time, and when all is unlocked, nothing is left of anything.
+// windDown is the end of a history: no more faults, and no new requests. Every waiter is granted in time, and when
+// all is unlocked, nothing is left.
 func (w *simWorld) windDown() {
 	w.plan.faults, w.tired, w.tiredAt = nil, true, w.now
-	w.begin(simMixed(w.seed, 1)) // what comes now is the same, whichever event was the last
+	w.begin(simMixed(w.seed, 1)) // what follows is the same, whichever event was the last
 	w.runUntil(w.disturbed, func() bool { return false })
 	w.calm()
 	limit := w.now + 3*w.plan.longest + 2*w.patience() + w.queued() + w.polls()
@@ -19,7 +19,7 @@ func (w *simWorld) windDown() {
 		w.unsettled()
 		return
 	}
-	w.runFor(2*w.plan.longest + w.patience()) // leases of those who died run out, ghosts are released
+	w.runFor(2*w.plan.longest + w.patience()) // leases of dead holders run out, orphans are released
 	w.mortal()
 	w.sweep()
 	w.probe()
@@ -30,9 +30,9 @@ func (w *simWorld) windDown() {
 	switch fair := w.names[0].kind == actor.Fair; {
 	case fair && procession:
 		w.procession()
-	case fair: // everybody has to wait for all others
+	case fair: // each caller has to wait for all others
 	default:
-		if contest && !slices.ContainsFunc(w.engines, func(e *simEngine) bool { return e.config.Poll }) { // who polls may come late for long
+		if contest && !slices.ContainsFunc(w.engines, func(e *simEngine) bool { return e.config.Poll }) { // engines that poll may wait for long
 			w.contest(len(w.engines))
 		}
 		if pollers {
@@ -63,13 +63,13 @@ func (w *simWorld) windDown() {
 	w.nothingIsLeft()
 }
 
-// calm ends everything that lasts.
+// calm ends every fault that lasts.
 func (w *simWorld) calm() {
-	w.tracef("from here on nothing goes wrong, and everybody tidies up")
+	w.tracef("from here on nothing goes wrong, and every caller tidies up")
 	w.quiet = true
 	w.unlimited()
 	w.patrol()
-	w.disturb(w.plan.lease / 2) // until then, late copies come
+	w.disturb(w.plan.lease / 2) // late copies come until then
 	for name := range w.server.keys {
 		if k := w.server.key(name); k.exists && (k.expires == simForever || k.foreign()) {
 			w.server.rob(name, simKey{})
@@ -89,7 +89,7 @@ func (w *simWorld) calm() {
 	}
 	for _, v := range w.voters {
 		if w.chance(0.3) {
-			most = w.patience() + 2*w.plan.lease // so that what is missing has to come
+			most = w.patience() + 2*w.plan.lease // so that a missing lock has to come
 		}
 		w.after(w.between(time.Millisecond, max(most, time.Millisecond)), v.tidy)
 	}
@@ -113,7 +113,7 @@ func (w *simWorld) settled() bool {
 func (w *simWorld) unsettled() {
 	for _, v := range w.voters {
 		if v.busy() {
-			w.fail("%s still waits for a majority, or has one, though nobody else wants anything", v)
+			w.fail("%s still waits for a majority, or has one, though there is no other request", v)
 		}
 	}
 	for _, e := range w.engines {
@@ -124,13 +124,13 @@ func (w *simWorld) unsettled() {
 			w.fail("%s has decided %v, and does not tell", e.name, t.request.Tag)
 		}
 		for _, h := range e.holds {
-			w.fail("%s still holds %s, though nobody wants it", e.name, h)
+			w.fail("%s still holds %s, though no caller wants it", e.name, h)
 		}
 	}
 }
 
-// probe takes every lock once more in every engine, one after the other: with nobody else there it is
-// granted within a few round trips, and who waits is granted soon after the release.
+// probe takes every lock once more in every engine, one engine after the other. Without competition it is granted
+// within a few round trips, and a waiter is granted soon after the release.
 func (w *simWorld) probe() {
 	roundTrips := 20*w.plan.latency + 10*time.Millisecond
 	for name := range min(len(w.plan.names), 4) {
@@ -162,12 +162,12 @@ func (w *simWorld) probe() {
 	w.probeQuorum(roundTrips)
 }
 
-// prober is a caller for the end, when the others have nothing to do with it any more.
+// prober returns a caller for the probes at the end, when the other callers are idle.
 func (w *simWorld) prober(slot int) *simCaller {
 	return &simCaller{e: w.engines[slot], number: 9, probes: func(*simAsk) {}}
 }
 
-// heldFor is a while, renewals included, that does not reach its engine's bound.
+// heldFor returns a duration that includes renewals and stays below the engine's MaxHold.
 func (c *simCaller) heldFor() time.Duration { return c.heldAtMost(2 * c.e.config.Lease) }
 
 func (c *simCaller) heldAtMost(most time.Duration) time.Duration {
@@ -188,13 +188,13 @@ func (c *simCaller) plainLock(name int) *simAsk {
 func (w *simWorld) mustLock(c *simCaller, name int, within time.Duration) *simHold {
 	a := c.plainLock(name)
 	if !w.runUntil(w.now+within, func() bool { return a.decided }) {
-		w.fail("%s does not get %s, which nobody holds, within %v", c.e.name, a, within)
+		w.fail("%s does not get %s, which is not held, within %v", c.e.name, a, within)
 		return nil
 	}
 	return a.hold
 }
 
-// nothingIsLeft is what remains when everybody has what they wanted: nothing, anywhere.
+// nothingIsLeft checks that no lock, timer, channel, command, key or place is left when all callers are done.
 func (w *simWorld) nothingIsLeft() {
 	for _, e := range w.engines {
 		e.nothingRuns("at the end")
@@ -211,7 +211,7 @@ func (w *simWorld) nothingIsLeft() {
 		if left := w.server.queues[name]; len(left) > 0 {
 			w.fail("the queue of %s is left with a place of %s", w.plan.names[name], w.holderName(left[0].holder))
 		}
-		if left := w.server.strays[name]; len(left) > 0 && name < 4 { // everybody has asked for it since
+		if left := w.server.strays[name]; len(left) > 0 && name < 4 { // every caller has asked for it since
 			w.fail("the times of %d without places are left of %s", len(left), w.plan.names[name])
 		}
 		if k := w.server.key(name); k.exists {
@@ -220,7 +220,7 @@ func (w *simWorld) nothingIsLeft() {
 	}
 }
 
-// nothingRuns checks that an engine has nothing under way and nothing planned.
+// nothingRuns checks that an engine has nothing in flight and nothing planned.
 func (e *simEngine) nothingRuns(when string) {
 	c := e.c
 	s := c.stats()

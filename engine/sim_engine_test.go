@@ -7,12 +7,12 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// simEngine is an engine's process: the real coordinator and mailbox, driven as Engine's loop drives
-// them, on a clock of its own. What the loop does with goroutines happens here in events.
+// simEngine is an engine's process: the real coordinator and mailbox, driven as Engine's loop drives them, on a
+// clock of its own. What the loop does with goroutines happens here in events.
 type simEngine struct {
 	w       *simWorld
-	slot    int // which of the engines it is
-	life    int // which of all that ever were
+	slot    int // index among the engines
+	life    int // index among all engines there ever were
 	name    string
 	config  actor.Config
 	c       *coordinator
@@ -21,38 +21,38 @@ type simEngine struct {
 	line    *simLine
 	ears    *simEars
 	callers []*simCaller
-	asks    []*simAsk // posted, and without a verdict
+	asks    []*simAsk // posted, and without a result
 	untold  []simTelling
-	shuts   bool       // a turn before began a shutdown
-	holds   []*simHold // of all requests for a lock that were not refused and whose hold has not ended
+	shuts   bool       // an earlier turn began a shutdown
+	holds   []*simHold // of all requests for a lock that were not rejected and have a hold that has not ended
 
 	over         []*simHold    // of them, those that ended in this turn
-	back         []*simHold    // that the engine gives back by itself if they are granted: who wanted several has left
+	back         []*simHold    // holds that the engine releases by itself if they are granted: a caller that wanted several has left
 	dead         bool          // crashed or closed
 	paused       time.Duration // until when nothing of the process runs
 	suspended    bool          // its clock stands still
 	doubts       bool          // the wall clock ran ahead: the next turn will notice
-	doubted      time.Duration // when the last one did, by its own clock
-	turnAt       time.Duration // when the next turn for mail is planned; 0 when none is
-	alarm        time.Duration // the moment, by its clock, at which the loop wakes without mail; 0: never
-	rings        time.Duration // when that is in true time: those that were set before do not ring
-	turns        func()        // turned
-	rung         func()        // ringing
+	doubted      time.Duration // when the last turn noticed that, by its own clock
+	turnAt       time.Duration // when the next turn for messages is planned; 0: none is
+	alarm        time.Duration // the moment, by its clock, at which the loop wakes without a message; 0: never
+	rings        time.Duration // that moment in true time: alarms that were set before do not ring
+	turns        func()        // calls turned
+	rung         func()        // calls ringing
 	handed       uint64        // grants without asking the server, so far
-	lostAtUnlock uint64        // unlocks that were told so, so far
-	shed         uint64        // locks that were refused because too many wait, so far
-	decides      int           // locks of which the verdict was told in this turn
-	vain         simRate       // calls and commands that came to nothing
-	mostVain     int           // that may be in the same tenth of a second
+	lostAtUnlock uint64        // unlocks that reported a loss, so far
+	shed         uint64        // locks rejected because too many requests wait, so far
+	decides      int           // locks with a result delivered in this turn
+	vain         simRate       // calls and commands that failed
+	mostVain     int           // how many may fail in the same tenth of a second
 	unheard      time.Duration // since when it cannot listen to some channel. True time
-	idle         int           // turns in a row that came to nothing
+	idle         int           // turns in a row without an effect
 	renewalWaits bool          // one was queued when the last turn ended
 	idleSince    time.Duration
-	hurries      bool          // more was due than the last turn came to
-	reached      time.Duration // when it took in an answer last. True time
+	hurries      bool          // more was due than the last turn reached
+	reached      time.Duration // when it last handled a reply. True time
 
-	knew    []time.Duration // of each name, when it had the lock last, or was told that another has it. By its clock
-	refused []int           // of each name, how often it was told that another has it
+	knew    []time.Duration // for each name, when it last had the lock or learned that another has it. By its clock
+	refused []int           // for each name, how often it learned that another has it
 }
 
 func (w *simWorld) startEngine(slot int) {
@@ -89,10 +89,10 @@ func (e *simEngine) tracef(format string, args ...any) {
 	}
 }
 
-// now is the moment on the engine's clock.
+// now returns the moment on the engine's clock.
 func (e *simEngine) now() time.Duration { return e.clock.at(e.w.now) }
 
-// post is for everybody who has mail for the loop.
+// post adds a message for the loop and plans a turn. All parts of the simulation use it.
 func (e *simEngine) post(m *mail) bool {
 	if e.dead || !e.box.post(m) {
 		return false
@@ -110,7 +110,7 @@ func (e *simEngine) turnBy(moment time.Duration) {
 	e.w.at(e.turnAt, e.turns)
 }
 
-// turned is when a turn was planned, unless another one was planned since, for earlier.
+// turned runs a planned turn, unless an earlier one was planned since.
 func (e *simEngine) turned() {
 	if e.turnAt == e.w.now && !e.dead {
 		e.turnAt = 0
@@ -118,7 +118,7 @@ func (e *simEngine) turned() {
 	}
 }
 
-// turn is Engine.run's.
+// turn mirrors a turn of Engine.run.
 func (e *simEngine) turn() {
 	if e.w.now < e.paused {
 		e.turnBy(e.paused)
@@ -157,7 +157,7 @@ func (e *simEngine) turn() {
 	e.sleep(now)
 }
 
-// letGo is Engine.letGo's.
+// letGo mirrors Engine.letGo.
 func (e *simEngine) letGo() {
 	e.over, e.decides = e.over[:0], 0
 	for i := range e.c.fx.Ended {
@@ -183,7 +183,7 @@ func (e *simEngine) letGo() {
 	}
 }
 
-// redial is Engine.redial's: all connections end, and the engine notices at once.
+// redial mirrors Engine.redial: all connections end, and the engine notices at once.
 func (e *simEngine) redial() {
 	e.tracef("ends its connections to a replica")
 	e.w.disturb(0)
@@ -191,7 +191,7 @@ func (e *simEngine) redial() {
 	e.ears.gone()
 }
 
-// sleep is Engine.sleep's: until mail comes, or the next moment at which something is due.
+// sleep mirrors Engine.sleep: it waits for messages, or for the next moment at which something is due.
 func (e *simEngine) sleep(now time.Duration) {
 	at, ok := e.c.next()
 	if !ok {
@@ -199,14 +199,14 @@ func (e *simEngine) sleep(now time.Duration) {
 		return
 	}
 	if e.alarm == at && at > now {
-		return // set already
+		return // already set
 	}
 	e.alarm = at
 	late := e.w.between(0, 100*time.Microsecond) + e.w.bug.late()
 	e.ring(max(e.clock.when(at), e.w.now+time.Microsecond) + late)
 }
 
-// ring plans a turn for the alarm, unless another one is set by then.
+// ring plans a turn for the alarm, unless another alarm is set by then.
 func (e *simEngine) ring(moment time.Duration) {
 	e.rings = moment
 	e.w.at(moment, e.rung)
@@ -219,13 +219,13 @@ func (e *simEngine) ringing() {
 	}
 }
 
-// stirred reports whether a turn was for something: mail, or a timer that came to something.
+// stirred reports whether a turn had a reason: a message, or a timer with an effect.
 func (e *simEngine) stirred(letters *mail) bool {
 	c := e.c
 	return letters != nil || len(c.batches)+len(c.tells.told)+len(c.fx.Ended) > 0 || c.ears.order != nil
 }
 
-// watch looks for a loop that spins: many turns in no time that nobody asked for and that come to nothing.
+// watch looks for a loop that spins: many turns in a short time without a message and without an effect.
 func (e *simEngine) watch() {
 	if e.idle == 0 {
 		e.idleSince = e.w.now
@@ -235,7 +235,7 @@ func (e *simEngine) watch() {
 	}
 }
 
-// finish is Engine.finish's.
+// finish mirrors Engine.finish.
 func (e *simEngine) finish() {
 	e.c.turn(e.now(), e.box.shutDown())
 	e.letGo()
@@ -248,7 +248,7 @@ func (e *simEngine) finish() {
 	e.die()
 }
 
-// die ends the process. Its keys are left to their leases, and so is what it has sent.
+// die ends the process. Its keys stay until their leases end, and the calls that it has sent stay on their way.
 func (e *simEngine) die() {
 	e.dead = true
 	e.w.forget(e)
@@ -258,12 +258,12 @@ func (e *simEngine) die() {
 	e.w.startEngine(e.slot)
 }
 
-// pause stops everything in the process; its clock and what it has sent go on.
+// pause stops everything in the process. Its clock and the calls that it has sent go on.
 func (e *simEngine) pause(d time.Duration) {
 	e.tracef("is paused for %v", d)
 	e.paused = max(e.paused, e.w.now+d)
 	e.w.disturb(d)
-	for _, c := range e.callers { // they go on together with the loop, and some are quicker
+	for _, c := range e.callers { // they continue together with the loop, and some are quicker
 		e.w.at(e.paused+e.w.between(0, 30*time.Microsecond), func() {
 			if e.w.now >= e.paused && !e.dead && !e.w.tired && e.w.may(e.name, "wish") {
 				c.act()
@@ -281,7 +281,7 @@ func (e *simEngine) suspend(d time.Duration) {
 	e.tracef("is suspended: its clock stands still")
 	e.suspended = true
 	for _, h := range e.holds {
-		h.suspect = h.active // what is granted later must be good
+		h.suspect = h.active // a later grant must be good
 	}
 	moment := e.clock.at(e.w.now)
 	e.w.after(d, func() { e.resume(moment) })
@@ -293,7 +293,7 @@ func (e *simEngine) resume(moment time.Duration) {
 	for _, h := range e.holds {
 		e.w.touch(h.name)
 	}
-	// The timer that the loop sleeps on stood still as well.
+	// The timer on which the loop sleeps stood still as well.
 	if e.turnAt != 0 || e.alarm != 0 {
 		e.turnAt, e.alarm = 0, 0
 		e.turnBy(e.w.now)
@@ -304,7 +304,7 @@ func (e *simEngine) resume(moment time.Duration) {
 type simClock struct {
 	anchor time.Duration // true time
 	local  time.Duration // what it showed then
-	rate   int64         // parts per million that it is fast
+	rate   int64         // by how many parts per million it is fast
 }
 
 const simMillion = 1_000_000
@@ -320,13 +320,13 @@ func newSimClock(w *simWorld) simClock {
 	return c
 }
 
-// at is what it shows at a true time.
+// at returns what the clock shows at a true time.
 func (c *simClock) at(now time.Duration) time.Duration {
 	passed := int64(now - c.anchor)
 	return c.local + time.Duration(passed+passed/simMillion*c.rate+passed%simMillion*c.rate/simMillion)
 }
 
-// when is the first true time at which it shows at least that.
+// when returns the first true time at which the clock shows at least local.
 func (c *simClock) when(local time.Duration) time.Duration {
 	left := int64(local - c.local)
 	rate := simMillion + c.rate

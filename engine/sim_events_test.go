@@ -5,27 +5,28 @@ import (
 	"time"
 )
 
-// simEvents are what is still to happen: a heap of moments, four children to each, and beside it what
-// happens then. Moments have no pointers, so that moving them costs the garbage collector nothing.
+// simEvents holds the events that are still to happen: a heap of moments with four children each, and beside it
+// what happens at them. Moments have no pointers, so moving them costs the garbage collector nothing.
 type simEvents struct {
 	heap  []simMoment
 	todo  []simEvent
-	spare []int32 // places in todo that nothing is in
+	spare []int32 // free places in todo
 	count uint64
 }
 
 type simMoment struct {
 	at     time.Duration
 	number uint64 // events of one moment happen in the order in which they were planned
-	place  int32  // in todo
+	place  int32  // index in todo
 }
 
 type simEvent struct {
-	key uint64 // what it draws
+	key uint64 // what the event draws follows from it
 	do  func()
 }
 
-// before is 1 if a moment comes before another, and else 0: without a branch, which nothing could foresee.
+// before returns 1 if a moment comes before another, and 0 otherwise. It has no branch, because the processor could
+// not predict it.
 func (m *simMoment) before(other *simMoment) int {
 	_, borrow := bits.Sub64(m.number, other.number, 0)
 	_, borrow = bits.Sub64(uint64(m.at), uint64(other.at), borrow)
@@ -55,7 +56,7 @@ func (q *simEvents) push(at time.Duration, key uint64, do func()) {
 	h[i] = m
 }
 
-// pop takes out what happens next, and says when.
+// pop removes the next event and returns it with its time.
 func (q *simEvents) pop() (at time.Duration, e simEvent) {
 	first, last := q.heap[0], len(q.heap)-1
 	m := q.heap[last]
@@ -74,7 +75,7 @@ func (q *simEvents) pop() (at time.Duration, e simEvent) {
 	return first.at, q.todo[first.place]
 }
 
-// leastChild is which of a moment's children comes first, -1 if it has none.
+// leastChild returns which of a moment's children comes first, -1 if it has none.
 func (q *simEvents) leastChild(i int) int {
 	h, least := q.heap, 4*i+1
 	if least+4 <= len(h) {
@@ -93,8 +94,8 @@ func (q *simEvents) leastChild(i int) int {
 	return least
 }
 
-// empty reports whether nothing is to happen any more.
+// empty reports whether no event is left.
 func (q *simEvents) empty() bool { return len(q.heap) == 0 }
 
-// next is when the next thing happens.
+// next returns when the next event happens.
 func (q *simEvents) next() time.Duration { return q.heap[0].at }

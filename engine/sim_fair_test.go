@@ -7,27 +7,28 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// The fair lock: its queue in the server, its scripts, and what those who queue are promised.
+// The fair lock: its queue in the server, its scripts, and what its waiters are promised.
 
-// simFairWait is how long a waiter without a bound counts as alive.
+// simFairWait is how long a waiter without a bound is considered alive.
 const simFairWait = 500 * time.Millisecond
 
-// simPlace is somebody who waits for a fair lock. A queue is never changed, only replaced: replicas share it.
+// simPlace is a waiter's place in the queue of a fair lock. A queue is never changed, only replaced, because
+// replicas share it.
 type simPlace struct {
 	holder simHolder
-	time   int64 // until when it counts as alive, by the wall clock, which all processes share
+	time   int64 // until when it is considered alive, by the wall clock, which all processes share
 	till   int64 // until when its engine keeps it up, by the server's clock; 0: its client does not do that
 	added  int64 // to the times behind it, if its engine keeps it up
-	life   int64 // and how long it lives then
-	late   bool  // a late copy brought it: nobody may know of it
-	old    bool  // a restart with old data did
+	life   int64 // for how long each time, if its engine keeps it up
+	late   bool  // a late copy brought it: possibly no engine knows of it
+	old    bool  // a restart with old data brought it
 }
 
 func placeOf(queue []simPlace, holder simHolder) int {
 	return slices.IndexFunc(queue, func(p simPlace) bool { return p.holder == holder })
 }
 
-// later is a queue whose places from one on have more time, or less.
+// later returns a queue in which the places from one index on have more time, or less.
 func later(queue []simPlace, from int, by int64) []simPlace {
 	queue = slices.Clone(queue)
 	for i := from; i < len(queue); i++ {
@@ -36,7 +37,7 @@ func later(queue []simPlace, from int, by int64) []simPlace {
 	return queue
 }
 
-// queue is the fifth way in which what the server keeps changes.
+// queue is the fifth way in which data of the server changes.
 func (s *simServer) queue(name int, queue []simPlace) {
 	s.note(name)
 	s.w.inLine(name, queue)
@@ -46,7 +47,7 @@ func (s *simServer) queue(name int, queue []simPlace) {
 	}
 }
 
-// leftOf is how much longer a place counts as alive. Clients of another kind know times only.
+// leftOf returns for how much longer a place is considered alive. Other clients know only times.
 func (s *simServer) leftOf(p simPlace) int64 {
 	if p.till != 0 && !s.outside {
 		return p.till - s.clock()
@@ -54,7 +55,8 @@ func (s *simServer) leftOf(p simPlace) int64 {
 	return p.time - s.wall
 }
 
-// prune takes the dead off the head of a queue, as far as the server allows it. Whoever asks is alive.
+// prune removes dead places from the head of a queue, as far as the server allows it. The client that asks is
+// alive.
 func (s *simServer) prune(name int, asks simHolder) error {
 	s.passAway(name)
 	before := len(s.queues[name])
@@ -76,7 +78,8 @@ func (s *simServer) prune(name int, asks simHolder) error {
 	return s.forgetTimes(name)
 }
 
-// tellFurther tells those behind a head that should have been kept up by now that the lock is free, until one is not doubtful.
+// tellFurther handles a head that should have been kept up by now. It notifies waiters behind such a head that the
+// lock is free, until it reaches one that is not doubtful.
 func (s *simServer) tellFurther(name int) {
 	queue, head, at := s.queues[name], 0, 0
 	for step := 1; step <= 24; step++ {
@@ -96,7 +99,8 @@ func (s *simServer) tellFurther(name int) {
 	}
 }
 
-// forgetTimes is for a list that was lost: times without places count for nothing, and those who had them are told.
+// forgetTimes handles a list that was lost: times without places do not count, and the waiters that had them are
+// notified.
 func (s *simServer) forgetTimes(name int) error {
 	lost := s.strays[name]
 	if len(s.queues[name]) > 0 || len(lost) == 0 || s.w.bug == bugTimeIsPlace {
@@ -170,7 +174,7 @@ func (s *simServer) fairAcquire(name int, holder simHolder, c *actor.Command) ac
 	return reply
 }
 
-// putOff is what a head does that asks.
+// putOff postpones all times of a queue if its head asks.
 func (s *simServer) putOff(name, at int, ttl, wait int64) error {
 	if at != 0 || wait == 0 {
 		return nil
@@ -186,7 +190,8 @@ func (s *simServer) putOff(name, at int, ttl, wait int64) error {
 	return err
 }
 
-// outlive is what somebody does that asks and would die with the head, whose time it shares.
+// outlive postpones the times behind the head if a waiter there asks and would die with the head. That happens to
+// waiters that share the head's time.
 func (s *simServer) outlive(name, at int, wait int64) error {
 	if at <= 0 || wait == 0 || 4*(s.queues[name][at].time-s.wall) > wait {
 		return nil
@@ -198,10 +203,10 @@ func (s *simServer) outlive(name, at int, wait int64) error {
 	return err
 }
 
-// simStray is the place of somebody whose time counts for one.
+// simStray is the place of a waiter without a place, if its time counts as one.
 const simStray = -2
 
-// stray is the mistake that a time counts for a place.
+// stray implements the planted mistake that a time counts as a place.
 func (s *simServer) stray(name int, holder simHolder, at int, reply *actor.Reply) int {
 	if s.w.bug != bugTimeIsPlace || at >= 0 || placeOf(s.strays[name], holder) < 0 {
 		return at
@@ -210,8 +215,8 @@ func (s *simServer) stray(name int, holder simHolder, at int, reply *actor.Reply
 	return simStray
 }
 
-// keep is what it does for a place that its engine asks for: it lives for a wait from now on. Short of memory the
-// server does not.
+// keep lets a place that its engine asks for live for one wait from now on. The server skips that when it is short
+// of memory.
 func (s *simServer) keep(name, at int, wait int64) {
 	if s.latest == 0 || wait == 0 || s.writable(true) != nil {
 		return
@@ -228,8 +233,8 @@ func (s *simServer) keep(name, at int, wait int64) {
 	}
 }
 
-// enqueue returns which place it is. Right behind the one of its engine that it names, it shares that one's time
-// if that is enough for it.
+// enqueue returns the index of the new place. If the last place is the one of its engine that the command names,
+// the new place shares its time, provided that this time is enough.
 func (s *simServer) enqueue(name int, holder simHolder, ttl int64, c *actor.Command) int {
 	queue, wait := s.queues[name], milliseconds(c.Wait)
 	last, shares, adds := len(queue)-1, false, wait
@@ -260,11 +265,11 @@ func (s *simServer) enqueue(name int, holder simHolder, ttl int64, c *actor.Comm
 	return last + 1
 }
 
-// simGoing is a tenure that a call releases: it held the lock, or has its place taken away at the end of the call.
+// simGoing is a tenure that a call releases. It held the lock, or its place is removed at the end of the call.
 type simGoing struct {
 	name   int
 	holder simHolder
-	wait   int64 // that it added
+	wait   int64 // the wait that it added
 	status actor.Status
 }
 
@@ -274,8 +279,8 @@ func (s *simServer) fairRelease(name int, holder simHolder, c *actor.Command) ac
 	return reply
 }
 
-// leaveQueues is the end of a call that releases fair locks: all who stand in a queue leave it, and then the one
-// whose turn it is is told, once.
+// leaveQueues is the end of a call that releases fair locks. Those of its tenures that wait in a queue leave it, and
+// then the waiter at the head is notified once.
 func (s *simServer) leaveQueues(replies []actor.Reply) {
 	for _, it := range s.going {
 		s.passAway(it.name)
@@ -293,9 +298,9 @@ func (s *simServer) leaveQueues(replies []actor.Reply) {
 	s.going = s.going[:0]
 }
 
-// nextTurn says whose turn it is, if the lock was released or is free.
+// nextTurn notifies the waiter at the head, if the lock was released or is free.
 func (s *simServer) nextTurn(name int, replies []actor.Reply) {
-	_ = s.prune(name, simHolder{}) // an error is the message's as well
+	_ = s.prune(name, simHolder{}) // a server that rejects it rejects the message as well
 	at := slices.IndexFunc(s.going, func(it simGoing) bool { return it.name == name && it.status == actor.Done })
 	if at < 0 && s.key(name).exists {
 		return
@@ -305,7 +310,8 @@ func (s *simServer) nextTurn(name int, replies []actor.Reply) {
 	}
 }
 
-// leave takes a place away, and what is left of its time from those behind, unless others share that.
+// leave removes a place and subtracts what is left of its time from the places behind it, unless others share that
+// time.
 func (s *simServer) leave(name int, holder simHolder, wait int64) {
 	queue := s.queues[name]
 	at := placeOf(queue, holder)
@@ -328,8 +334,8 @@ func (s *simServer) leave(name int, holder simHolder, wait int64) {
 	s.w.leavesEnough(name, at, unused)
 }
 
-// channelFor is where a message for a name goes: for a fair lock, to the head of its queue. It is empty
-// when that has none.
+// channelFor returns where a message for a name goes: for a fair lock, to the head of its queue. It is empty if the
+// queue has no head.
 func (s *simServer) channelFor(name int) (string, error) {
 	n := &s.w.names[name]
 	if n.kind != actor.Fair {
@@ -341,12 +347,12 @@ func (s *simServer) channelFor(name int) (string, error) {
 	return n.channel + ":" + s.w.holderName(s.queues[name][0].holder), nil
 }
 
-// What holds of those who queue.
+// Invariants of waiters in a fair queue.
 
-// simArrival is a request that has come to stand in the queue of a fair lock.
+// simArrival is a request that has entered the queue of a fair lock.
 type simArrival struct {
 	ask    *simAsk
-	number int // of the request: it may be used for another one since
+	number int // of the request, which may have been reused since
 	tenure *simTenure
 	at     time.Duration
 }
@@ -355,14 +361,14 @@ func (a simArrival) waits() bool {
 	return a.ask.number == a.number && !a.ask.decided && !a.ask.left && !a.gaveUp()
 }
 
-// gaveUp reports whether it left its place because its owner was granted the lock, which it was about to re-enter. If
-// that one unlocks first, it comes to the queue anew.
+// gaveUp reports whether the waiter left its place because its owner was granted the lock, which the waiter was
+// about to re-enter. If the owner unlocks first, the waiter enters the queue anew.
 func (a simArrival) gaveUp() bool {
 	l := a.ask.Lock()
 	return a.ask.Owner != 0 && l != nil && l.Tenure() != a.tenure.holder.tenure
 }
 
-// arrives notes who has come, in the order in which they do.
+// arrives notes a new waiter. Arrivals are in the order in which they come.
 func (w *simWorld) arrives(name int, holder simHolder) {
 	w.saw(sawQueued)
 	n := &w.names[name]
@@ -372,7 +378,7 @@ func (w *simWorld) arrives(name int, holder simHolder) {
 	}
 }
 
-// waiter is the request that a place in the queue is for, nil if there is none any more.
+// waiter returns the request that a place in the queue is for, nil if there is none any more.
 func (w *simWorld) waiter(holder simHolder) *simAsk {
 	e := w.alive(holder.life)
 	if e == nil {
@@ -390,7 +396,7 @@ func (w *simWorld) waiter(holder simHolder) *simAsk {
 	return nil
 }
 
-// skips checks that nobody loses its place who waits for as long as it takes, unless something went wrong.
+// skips checks that no waiter without a limit loses its place, unless something went wrong.
 func (w *simWorld) skips(name int, p simPlace) {
 	w.saw(sawSkipped)
 	a := w.waiter(p.holder)
@@ -402,14 +408,15 @@ func (w *simWorld) skips(name int, p simPlace) {
 	}
 }
 
-// livesTooLong checks that nobody who dies now would hold others up for longer than its engine's options say.
+// livesTooLong checks that no place outlives its engine's process by more than the engine's options say.
 func (w *simWorld) livesTooLong(name int, p simPlace) {
 	if p.till-w.server.clock() > simFairWait.Milliseconds() {
 		w.fail("the place of %s in the queue of %s would live for %d ms without being kept up", w.holderName(p.holder), w.plan.names[name], p.till-w.server.clock())
 	}
 }
 
-// leavesEnough checks that who left a queue took no more time from the one behind it than leaves that one its own wait.
+// leavesEnough checks that a waiter that leaves a queue does not subtract so much time that the place behind it has
+// less than its own wait.
 func (w *simWorld) leavesEnough(name, at int, took int64) {
 	if at == len(w.server.queues[name]) {
 		return
@@ -423,8 +430,8 @@ func (w *simWorld) leavesEnough(name, at int, took int64) {
 	}
 }
 
-// inLine checks that nobody counts as dead before those who stand in front of it, and at the same time as the one in
-// front only with it: if both are one engine's.
+// inLine checks that no place is considered dead before those in front of it. It may become dead together with the
+// one in front only if both belong to one engine.
 func (w *simWorld) inLine(name int, queue []simPlace) {
 	for i := 1; i < len(queue); i++ {
 		front, back := queue[i-1], queue[i]
@@ -435,8 +442,7 @@ func (w *simWorld) inLine(name int, queue []simPlace) {
 	}
 }
 
-// inOrder checks that nobody of all engines is granted a fair lock before those who came to stand in its queue
-// earlier.
+// inOrder checks that a fair lock is granted in the order of arrival in its queue, over all engines.
 func (w *simWorld) inOrder(a *simAsk) {
 	n := &w.names[a.name]
 	if n.kind != actor.Fair || a.Owner != 0 {
@@ -446,7 +452,7 @@ func (w *simWorld) inOrder(a *simAsk) {
 	if i := slices.IndexFunc(n.line, func(other simArrival) bool { return other.ask == a && other.number == a.number }); i >= 0 {
 		came = n.line[i].at
 	} else if a.hold.tenure.unsure {
-		return // it came with a call whose answer was lost, maybe long ago
+		return // it came with a call with a lost reply, maybe long ago
 	}
 	for _, earlier := range n.line {
 		if earlier.at < came && earlier.ask != a && earlier.waits() && !earlier.tenure.unsure && earlier.ask.Wait == 0 && w.calmSince(earlier.ask.asked-w.patience()) {
@@ -455,8 +461,8 @@ func (w *simWorld) inOrder(a *simAsk) {
 	}
 }
 
-// free reports whether a name is free for somebody who is there: of a fair lock, the head of its queue
-// waits in an engine that runs.
+// free reports whether a name is free for a live client: for a fair lock, the head of its queue waits in an engine
+// that runs.
 func (w *simWorld) free(name int) bool {
 	if w.server.key(name).exists {
 		return false
@@ -469,7 +475,7 @@ func (w *simWorld) free(name int) bool {
 	return true
 }
 
-// waits reports whether a place in the queue is somebody's who knows of it.
+// waits reports whether a place in the queue belongs to a client that knows of it.
 func (w *simWorld) waits(holder simHolder) bool {
 	e := w.alive(holder.life)
 	return e != nil && e.lockOf(holder) != nil
@@ -486,7 +492,8 @@ func (e *simEngine) lockOf(h simHolder) *actor.Lock {
 	})
 }
 
-// queued is how long it takes at most until all who stand in a queue now, and do not ask, count as dead.
+// queued returns an upper bound: after that time all waiters that are in a queue now, and do not ask, are
+// considered dead.
 func (w *simWorld) queued() (longest time.Duration) {
 	for _, queue := range w.server.queues {
 		if last := len(queue) - 1; last >= 0 {
@@ -496,7 +503,7 @@ func (w *simWorld) queued() (longest time.Duration) {
 	return longest
 }
 
-// sweep takes places away that are nobody's by no fault of an engine.
+// sweep removes places that have no owner by no fault of an engine.
 func (w *simWorld) sweep() {
 	for name, queue := range w.server.queues {
 		w.server.queues[name] = slices.DeleteFunc(slices.Clone(queue), func(p simPlace) bool {
@@ -506,7 +513,7 @@ func (w *simWorld) sweep() {
 	}
 }
 
-// restored is a queue as a restart finds it.
+// restored returns a queue as a restart finds it.
 func restored(queue []simPlace) []simPlace {
 	queue = slices.Clone(queue)
 	for i := range queue {

@@ -5,17 +5,17 @@ import (
 	"time"
 )
 
-// simFault is one kind of thing that goes wrong, for a while or at one moment.
+// simFault is one kind of fault, for a while or at one moment.
 type simFault struct {
 	name   string
-	loses  bool // it takes locks away from those who hold them
+	loses  bool // it takes locks away from their holders
 	do     func(w *simWorld)
 	number int // index in simFaults
 }
 
 var simFaults []simFault
 
-func init() { // not where it is declared: faults lead to what reads it
+func init() { // not at the declaration: faults use functions that read simFaults
 	simFaults = []simFault{
 		{name: "break", do: func(w *simWorld) {
 			notice := w.notice()
@@ -52,7 +52,7 @@ func init() { // not where it is declared: faults lead to what reads it
 		{name: "close", do: func(w *simWorld) { w.engine().callers[0].ask(AskClose, 0) }},
 		{name: "shutdown", do: func(w *simWorld) {
 			c := simPick(w, w.engine().callers)
-			if len(c.holds) > 0 { // who re-enters just now is told, too
+			if len(c.holds) > 0 { // a caller that re-enters just now is notified, too
 				c.reenter(c.holds[0], w.plan.longest)
 			}
 			c.ask(AskShutdown, 0)
@@ -136,7 +136,7 @@ func (w *simWorld) scheduleFault() {
 	}
 	w.after(w.spread(w.plan.faultEvery/8, w.plan.faultEvery), func() {
 		if len(w.plan.faults) == 0 {
-			return // it is over
+			return // the part with faults is over
 		}
 		f := simPick(w, w.plan.faults)
 		w.scheduleFault()
@@ -160,7 +160,7 @@ func (w *simWorld) engine() *simEngine { return simPick(w, w.engines) }
 
 func (w *simWorld) name() int { return w.random.IntN(len(w.plan.names)) }
 
-// notice is how long a broken connection goes unnoticed.
+// notice returns for how long a broken connection goes unnoticed.
 func (w *simWorld) notice() time.Duration {
 	if w.chance(0.5) {
 		return 0
@@ -168,7 +168,7 @@ func (w *simWorld) notice() time.Duration {
 	return w.spread(time.Millisecond, 2*w.plan.lease/3)
 }
 
-// spell is how long something lasts, during which nothing can be expected.
+// spell returns how long a fault lasts, during which nothing can be expected.
 func (w *simWorld) spell(most time.Duration) time.Duration {
 	d := w.spread(time.Millisecond, most)
 	w.disturb(d)
@@ -176,7 +176,8 @@ func (w *simWorld) spell(most time.Duration) time.Duration {
 	return d
 }
 
-// unlist takes the list of a queue away. The times stay, and in ours what says that a place is kept up.
+// unlist removes the list of a queue. The times stay, and so does the engines' record of the places that they keep
+// up.
 func (s *simServer) unlist(name int) {
 	if queue := s.queues[name]; len(queue) > 0 {
 		s.w.saw(sawUnlisted)

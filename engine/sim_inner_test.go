@@ -6,11 +6,11 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// A hold with a far longer lease inside another one, which ends before that: the TTL is to fall. Histories seldom leave the
-// outer one enough time for that to show.
+// A hold with a far longer lease inside another one, which ends first: the TTL is to fall. Histories seldom leave
+// the outer hold enough time for that to show.
 
-// probeInner has an owner hold a lock, and for a while once more inside, to write or to read, in each way that there is. What
-// looks at TTLs looks then (fits, overstays).
+// probeInner has an owner hold a lock and, for a while, once more inside, to write or to read, in each combination.
+// The checks of TTLs (fits, overstays) look meanwhile.
 func (w *simWorld) probeInner(name int, within time.Duration) {
 	kind := w.names[name].kind
 	outers, inners := []actor.LockKind{kind}, []actor.LockKind{kind}
@@ -27,10 +27,10 @@ func (w *simWorld) probeInner(name int, within time.Duration) {
 }
 
 func (w *simWorld) probeInside(name int, outer, inner actor.LockKind, within time.Duration) {
-	const long, most = 95 * time.Second, 45 * time.Second // of longer ones clocks that run fast believe more than there is
+	const long, most = 95 * time.Second, 45 * time.Second // beyond that, a fast clock would rely on a lease for longer than it lasts
 	c := w.prober(w.random.IntN(len(w.engines)))
 	falls := c.e.config.Timeout + 200*time.Millisecond + 60*w.plan.latency
-	mostly := min(4*falls+4*c.e.config.Lease, most) // the lease of whoever stays, unless it is watched
+	mostly := min(4*falls+4*c.e.config.Lease, most) // the lease of the hold that stays, unless it is watched
 	var holds []*simHold
 	take := func(kind actor.LockKind, lease time.Duration) bool {
 		a := c.newAsk(actor.Acquire, name)
@@ -39,7 +39,7 @@ func (w *simWorld) probeInside(name int, outer, inner actor.LockKind, within tim
 		}
 		c.want(a)
 		if !w.runUntil(w.now+within, func() bool { return a.decided }) || a.Err != nil {
-			w.fail("%s does not get %s, which nobody else holds, within %v", c.e.name, a, within)
+			w.fail("%s does not get %s, which has no other holder, within %v", c.e.name, a, within)
 			return false
 		}
 		holds = append(holds, a.hold)

@@ -8,7 +8,7 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// Several locks at once: who wants them, the script, and that it is all or none.
+// Several locks at once: the callers that want them, the script, and that all or none are granted.
 
 // lockSeveral asks for some plain locks together, as Multi does.
 func (c *simCaller) lockSeveral() {
@@ -19,7 +19,7 @@ func (c *simCaller) lockSeveral() {
 	c.bounded(c.askSeveral(names))
 }
 
-// askSeveral makes a request for several locks. For one that the caller has, it may carry its owner.
+// askSeveral makes a request for several locks. If the caller has one of them, the request may carry its owner.
 func (c *simCaller) askSeveral(names []int) *simAsk {
 	w := c.e.w
 	slices.SortFunc(names, func(a, b int) int { return strings.Compare(w.plan.names[a], w.plan.names[b]) })
@@ -37,7 +37,7 @@ func (c *simCaller) askSeveral(names []int) *simAsk {
 	return a
 }
 
-// of are the holds that a request for a lock is for.
+// of returns the holds that a request for a lock is for.
 func (a *simAsk) of() []*simHold {
 	if a.parts != nil {
 		return a.parts
@@ -45,7 +45,7 @@ func (a *simAsk) of() []*simHold {
 	return a.single[:]
 }
 
-// about reports whether a request for locks is for that name.
+// about reports whether a request for locks includes that name.
 func (a *simAsk) about(name int) bool {
 	return slices.ContainsFunc(a.of(), func(h *simHold) bool { return h.name == name })
 }
@@ -75,7 +75,7 @@ func (s *simServer) jointAcquire(life int, c *actor.Command) actor.Reply {
 			s.acquire(holder.name(), holder, lease)
 		}
 	}
-	for i := range c.Parts { // the first that is written makes room for all others
+	for i := range c.Parts { // the first write makes room for all others
 		holder := holderOf(life, s.w.nameOf(c.Parts[i].Key), false, c.Tenure)
 		if reply := s.acquire(holder.name(), holder, lease); reply.Status != actor.Done {
 			reply.Part = i
@@ -109,7 +109,7 @@ func (w *simWorld) together(e *simEngine, a *simAsk) {
 	w.fail("%s refuses %s as held already by its owner, who holds none of them", e.name, a)
 }
 
-// alien checks that nobody is granted a lock together with others that its owner has already.
+// alien checks that no lock is granted together with others if its owner has it already.
 func (w *simWorld) alien(h *simHold) {
 	for _, other := range h.e.holds {
 		if other != h && other.active && other.name == h.name && other.grant.Owner == h.grant.Owner {
@@ -118,8 +118,8 @@ func (w *simWorld) alien(h *simHold) {
 	}
 }
 
-// gaveBack takes in the verdict of a request that the engine made itself: to release what was granted to
-// somebody who wanted several and had left.
+// gaveBack handles the result of a request that the engine made itself, to release what was granted to a caller
+// that wanted several locks and had left.
 func (e *simEngine) gaveBack(r *actor.Request) bool {
 	i := slices.IndexFunc(e.back, func(h *simHold) bool { return &h.grant == r.Hold })
 	if r.Tag != actor.Unlock || i < 0 {
@@ -129,7 +129,7 @@ func (e *simEngine) gaveBack(r *actor.Request) bool {
 	return true
 }
 
-// freeTogether is since when all locks of a request are free, 0 if one is not.
+// freeTogether returns since when all locks of a request are free, 0 if one is not.
 func (w *simWorld) freeTogether(a *simAsk) (since time.Duration) {
 	for _, h := range a.parts {
 		n := &w.names[h.name]
@@ -150,7 +150,7 @@ func (w *simWorld) probeSeveral(within time.Duration) {
 	a := first.askSeveral(slices.Clone(w.plain[:min(len(w.plain), 4)]))
 	first.want(a)
 	if !w.runUntil(w.now+within, func() bool { return a.decided }) || a.Err != nil {
-		w.fail("%s does not get %s, which nobody holds, within %v", first.e.name, a, within)
+		w.fail("%s does not get %s, which is not held, within %v", first.e.name, a, within)
 		return
 	}
 	other := second.plainLock(a.parts[len(a.parts)-1].name)

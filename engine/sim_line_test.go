@@ -9,22 +9,22 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// simLine is the one ordered connection of an engine, with the couriers that use it. Calls arrive in the
-// order in which they were written, and replies come back in that order, unless the connection breaks:
-// then nobody knows what became of the calls on it.
+// simLine is the one ordered connection of an engine, with the senders that use it. Calls arrive in the order in
+// which they were written, and replies come back in that order. If the connection breaks, the result of the calls
+// on it is unknown.
 type simLine struct {
 	e       *simEngine
-	number  int           // of the connection, to tell what comes late
+	number  int           // of the connection, to recognize events of an old one
 	calls   []*simCall    // on this connection, in order; those that have run come first
 	arrives time.Duration // when the last call does
-	replies time.Duration // when the last answer does
+	replies time.Duration // when the last reply does
 	stalled time.Duration // until when nothing moves
 
 	arrived  int  // calls that came to the server, over all connections
-	answered bool // this connection has brought an answer
+	answered bool // this connection has brought a reply
 
-	delivers func() // deliver over this connection
-	brings   func() // reply over this connection
+	delivers func() // calls deliver for this connection
+	brings   func() // calls reply for this connection
 	spare    []*simCall
 }
 
@@ -34,7 +34,7 @@ func newSimLine(e *simEngine) *simLine {
 	return line
 }
 
-// connect is for a new connection: what was to come over the one before comes to nothing.
+// connect starts a new connection. Whatever was to come over the one before is dropped.
 func (line *simLine) connect() {
 	line.number++
 	number := line.number
@@ -42,7 +42,7 @@ func (line *simLine) connect() {
 	line.brings = func() { line.reply(number) }
 }
 
-// simCall is a batch on its way. The commands are a copy: one without an answer may run when the
+// simCall is a batch on its way. The commands are a copy, because a call without a reply may run when the
 // coordinator uses the batch for something else.
 type simCall struct {
 	b        *batch
@@ -51,15 +51,15 @@ type simCall struct {
 	whole    bool
 	wall     int64
 	latest   int64
-	expires  time.Duration // when its engine has given it up for good, if that is for a place in a queue. True time
+	expires  time.Duration // when its engine has given it up for good, if it may create a place in a queue. True time
 	commands []actor.Command
 	ran      bool
 	replies  []actor.Reply
 	failed   error
-	writes   func() // is when it is written
+	writes   func() // runs when the call is written
 }
 
-// newCall takes an old one whose answer came, and that nothing is left of.
+// newCall reuses a call with a delivered reply that nothing refers to any more.
 func (line *simLine) newCall() *simCall {
 	if last := len(line.spare) - 1; last >= 0 {
 		call := line.spare[last]
@@ -77,8 +77,8 @@ var (
 	errSimRefuses = ofClient(&net.OpError{Op: "dial", Err: errors.New("simulated: connection refused")})
 )
 
-// carry is what a courier does with a batch. Couriers race to the connection, so batches of one turn can
-// be written in any order; a paused process writes later.
+// carry does what a sender does with a batch. Senders race to the connection, so batches of one turn can be written
+// in any order. A paused process writes later.
 func (line *simLine) carry(b *batch) {
 	w := line.e.w
 	call := line.newCall()
@@ -112,7 +112,7 @@ func (line *simLine) write(call *simCall) {
 	w.at(line.arrives, line.delivers)
 }
 
-// deliver brings the oldest call to the server, if its connection is still there.
+// deliver brings the oldest call to the server, if its connection still exists.
 func (line *simLine) deliver(number int) {
 	w := line.e.w
 	if number != line.number {
@@ -138,7 +138,7 @@ func (line *simLine) deliver(number int) {
 	}
 }
 
-// reply brings the oldest answer back.
+// reply brings the oldest reply back.
 func (line *simLine) reply(number int) {
 	w := line.e.w
 	if number != line.number {
@@ -161,7 +161,7 @@ func (line *simLine) reply(number int) {
 	line.bring(call)
 }
 
-// bring gives an answer to the engine.
+// bring delivers a reply to the engine.
 func (line *simLine) bring(call *simCall) {
 	w, b := line.e.w, call.b
 	b.failed, b.lost = call.failed, false
@@ -169,7 +169,7 @@ func (line *simLine) bring(call *simCall) {
 	if call.failed == nil && w.chance(w.plan.lies) && !w.quiet && w.may(line.e.name, "short answer") {
 		b.replies = b.replies[:w.random.IntN(len(b.replies))]
 		w.saw(sawLie)
-		w.disturb(0) // who is not told of its place in a queue may lose it
+		w.disturb(0) // a waiter without a confirmed place may lose it
 	}
 	w.bug.answer(line.e, b)
 	line.e.w.books.returned(line.e, b, line.e.w.now)
@@ -187,7 +187,7 @@ func (line *simLine) bring(call *simCall) {
 	line.e.post(&b.mail)
 }
 
-// fail tells the engine that a call has no answer.
+// fail notifies the engine that a call has no reply.
 func (line *simLine) fail(call *simCall, err error) {
 	b := call.b
 	b.failed, b.lost = err, true
@@ -206,7 +206,7 @@ func (line *simLine) fail(call *simCall, err error) {
 	line.e.post(&b.mail)
 }
 
-// refuses notes who tried once, for whom no connection could be made.
+// refuses notes requests that try once and for which no connection could be made.
 func (e *simEngine) refuses(b *batch) {
 	for _, a := range e.asks {
 		if a.Tag != actor.Acquire || !a.Once || a.Lock() == nil {
@@ -218,7 +218,7 @@ func (e *simEngine) refuses(b *batch) {
 	}
 }
 
-// refusedAtOnce checks that they were told in this turn.
+// refusedAtOnce checks that those requests received their result in this turn.
 func (e *simEngine) refusedAtOnce() {
 	for _, a := range e.asks {
 		if a.refused && !a.decided {
@@ -251,8 +251,8 @@ func (line *simLine) mayNap() {
 	}
 }
 
-// snap breaks the connection; the engine notices after a while. A call on it that has not run may never
-// run, or at any later time, or twice; one that has run has lost its answer, and may run again.
+// snap breaks the connection. The engine notices after a while. A call that has not run may never run, or run at
+// any later time, or twice. A call that has run has lost its reply, and may run again.
 func (line *simLine) snap(notice time.Duration) {
 	e, w := line.e, line.e.w
 	broken := line.calls
@@ -289,7 +289,7 @@ func (line *simLine) snap(notice time.Duration) {
 	}
 }
 
-// lateCopy runs a call whose connection is gone at some later time. Nobody gets the answer.
+// lateCopy runs a call at some later time, when its connection is gone. Its reply is lost.
 func (w *simWorld) lateCopy(e *simEngine, call *simCall) {
 	w.saw(sawLateCopy)
 	delay := w.spread(100*time.Microsecond, 2*w.plan.lease)
@@ -297,7 +297,7 @@ func (w *simWorld) lateCopy(e *simEngine, call *simCall) {
 	late := &simCall{life: call.life, verb: call.verb, whole: call.whole, wall: call.wall, latest: call.latest, expires: call.expires, commands: append([]actor.Command(nil), call.commands...)}
 	w.after(delay, func() {
 		if w.quiet && w.now > w.disturbed {
-			return // the last of them came a while ago
+			return // the last copy came a while ago
 		}
 		if e.line.number != number || e.line.arrived != arrived {
 			w.saw(sawReordered)

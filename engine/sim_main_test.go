@@ -23,16 +23,16 @@ var (
 	simReportFlag  = flag.Bool("sim.report", false, "with -v, print how many seeds saw what")
 )
 
-// How many seeds run when nobody says.
+// How many seeds run by default.
 const (
 	simSeedsQuick = 300
 	simSeedsUsual = 3000
 	simSeedsRaced = 200
 )
 
-// Engines on one server, with callers that do all that a caller can do, while commands, answers and messages
-// are late, lost and doubled, connections break, processes stop, clocks differ and the server restarts: a
-// lock is believed by one at most, every request has one verdict, and nothing is left at the end.
+// TestSimulation runs engines on one server, with callers that use every operation. Meanwhile commands, replies and
+// messages are late, lost and doubled, connections break, processes stop, clocks differ and the server restarts. At
+// most one owner considers a lock its own, every request has one result, and nothing is left at the end.
 func TestSimulation(t *testing.T) {
 	if *simSeedFlag != 0 {
 		replaySeed(t)
@@ -45,7 +45,7 @@ func TestSimulation(t *testing.T) {
 			seeds = simSeedsRaced
 		}
 	}
-	defer debug.SetGCPercent(debug.SetGCPercent(1600)) // next to nothing lives longer than a seed
+	defer debug.SetGCPercent(debug.SetGCPercent(1600)) // almost nothing lives longer than a seed
 	start := time.Now()
 	all, failed := simulate(*simFirstFlag, seeds, bugNone)
 	took := time.Since(start)
@@ -63,7 +63,7 @@ func TestSimulation(t *testing.T) {
 	}
 }
 
-// simulate runs seeds on all processors, until one fails. It returns what they saw, and the first that failed.
+// simulate runs seeds on all processors until one fails. It returns what they saw, and the first failed one.
 func simulate(first uint64, seeds int, bug simBug) (all *simReport, failed *simWorld) {
 	var (
 		next    atomic.Uint64
@@ -98,7 +98,7 @@ func simulate(first uint64, seeds int, bug simBug) (all *simReport, failed *simW
 	return all, failed
 }
 
-// The same seed is the same history, or a failure could not be looked at.
+// A seed always gives the same history, because otherwise a failure could not be examined.
 func TestSimulationRepeatsItself(t *testing.T) {
 	for seed := range uint64(20) {
 		run := simRun{seed: seed + 1, steps: 500}
@@ -113,7 +113,7 @@ func TestSimulationRepeatsItself(t *testing.T) {
 	}
 }
 
-// simFailure is all that there is to say about a seed that failed.
+// simFailure returns the whole description of a failed seed.
 func simFailure(w *simWorld) string {
 	run := simRun{seed: w.seed, steps: *simStepsFlag, engines: *simEnginesFlag, bug: w.bug}
 	text := fmt.Sprintf("seed %d, step %d: %s\n\nreplay: %s\n\n", w.seed, w.steps, w.failure, simReplay(run))
@@ -124,7 +124,7 @@ func simFailure(w *simWorld) string {
 	return text + short.String()
 }
 
-// simReplay is the one command that shows a history.
+// simReplay returns the command that shows a history.
 func simReplay(run simRun) string {
 	command := fmt.Sprintf("go test ./engine -run 'TestSimulation$' -sim.seed=%d", run.seed)
 	if steps := flag.Lookup("sim.steps"); steps.DefValue != fmt.Sprint(run.steps) {

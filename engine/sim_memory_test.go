@@ -1,20 +1,20 @@
 package engine
 
-// simMemory is what one history after the other is made of: what it took is used again by the next.
+// simMemory is the memory of the histories, one after the other: the next one reuses what the one before took.
 type simMemory struct {
 	events  simEvents
 	asks    simArena[simAsk]
 	holds   simArena[simHold]
 	tenures simArena[simTenure]
 	calls   []*simCall
-	called  int // of calls, those in use
+	called  int // how many calls are in use
 	writes  []simWrite
 	steps   *simSteps
 }
 
 func newSimMemory() *simMemory { return &simMemory{steps: &simSteps{}} }
 
-// again is for the next history: nothing of the one before may be used any more.
+// again prepares for the next history. Nothing of the one before may be used any more.
 func (m *simMemory) again() {
 	clear(m.events.todo)
 	m.events = simEvents{heap: m.events.heap[:0], todo: m.events.todo[:0], spare: m.events.spare[:0]}
@@ -22,7 +22,7 @@ func (m *simMemory) again() {
 	*m.steps = simSteps{}
 }
 
-// call is an empty call. What it had room for, it still has.
+// call returns an empty call. Its slices keep their capacity.
 func (m *simMemory) call() *simCall {
 	if m.called == len(m.calls) {
 		m.calls = append(m.calls, &simCall{})
@@ -33,7 +33,7 @@ func (m *simMemory) call() *simCall {
 	return call
 }
 
-// simArena hands out zero values, and all of them again when its used is set back.
+// simArena hands out zero values. Setting used back to zero makes all of them available again.
 type simArena[T any] struct {
 	chunks [][]T
 	used   int

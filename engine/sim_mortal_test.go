@@ -2,18 +2,21 @@ package engine
 
 import "slices"
 
-// How long the keys of a fair queue live: beyond all places of ours in it, and for ever beside one of another client's.
+// How long the keys of a fair queue live: longer than all of our places in it, and for ever beside a place of
+// another client.
 
-// simAfter is how much longer they live than the places. It is short here, so that a queue of the dead goes while others still do something.
+// simAfter is how much longer they live than the places. It is short here, so that a queue of dead places goes
+// while others still act.
 const simAfter = 2 * simFairWait
 
-// simEndOf is until when a queue lives, by the server's clock, and what was in it when a script of ours last said so.
+// simEndOf is until when a queue lives, by the server's clock, and what was in it when one of our scripts last set
+// that.
 type simEndOf struct {
 	at   int64 // 0: for ever
 	seen []simPlace
 }
 
-// age is what scripts of ours do when they have changed a queue: who has left in it sees to it that it lives for longer.
+// age lets a queue live for longer than the places left in it, as our scripts do after they changed it.
 func (s *simServer) age(name int, left int64) {
 	queue, end := s.queues[name], s.ends[name]
 	if len(queue) == 0 || s.outside || s.writable(false) != nil {
@@ -33,7 +36,7 @@ func (s *simServer) age(name int, left int64) {
 	s.ends[name] = end
 }
 
-// passAway takes a queue away whose time has come.
+// passAway removes a queue when its time has come.
 func (s *simServer) passAway(name int) {
 	end := s.ends[name]
 	if end.at == 0 || end.at >= s.clock() {
@@ -51,7 +54,7 @@ func (s *simServer) passAway(name int) {
 	s.queue(name, nil)
 }
 
-// mortal checks that nothing stays for ever of a queue in which all are ours.
+// mortal checks that no queue in which all places are ours stays for ever.
 func (w *simWorld) mortal() {
 	for name, queue := range w.server.queues {
 		ours := !slices.ContainsFunc(queue, func(p simPlace) bool { return p.till == 0 })

@@ -1,19 +1,19 @@
 package engine
 
-// simMutant is a decision of the product with a mistake planted in it, as package planted does it.
+// simMutant is a decision of the product with a mistake planted in it, as in package planted.
 type simMutant struct {
-	what  string // is wrong
+	what  string // what is wrong
 	file  string // from the root of the module
 	edits []simEdit
 }
 
 // simEdit replaces one text by another in a copy of a file.
 type simEdit struct {
-	from string // once in the file
+	from string // occurs once in the file
 	to   string // planted() is true while the mutant is chosen
 }
 
-// simMutants are the decisions that locks and the coordinator make, each taken wrongly.
+// simMutants are the decisions that locks and the coordinator make, each with a mistake.
 var simMutants = []simMutant{
 	// Mail.
 	{"a request that is looked into again after its caller left", "engine/coordinator.go", []simEdit{{
@@ -55,7 +55,7 @@ var simMutants = []simMutant{
 	}
 `,
 	}}},
-	// Grants and belief.
+	// Grants and validity.
 	{"a loss that its late unlock is not told of", "actor/tenure.go", []simEdit{{
 		`h.fixed = taken`,
 		`if !planted() {
@@ -251,7 +251,7 @@ var simMutants = []simMutant{
 		delete(o`,
 	}}},
 
-	// The rhythm of renewals.
+	// The pacing of renewals.
 	{"a tenure's moment after its lease", "actor/renew.go", []simEdit{{
 		`return due - max(due-fx.moments.of(l.tenure), 0)%fx.Config.Spread`,
 		`if planted() {
@@ -297,7 +297,7 @@ var simMutants = []simMutant{
 		`l.timer.Scheduled() && fx.Wheel.Due`,
 		`l.timer.Scheduled() && planted() || l.timer.Scheduled() && fx.Wheel.Due`,
 	}}},
-	{"a release that nobody wakes to be sent again", "actor/timer.go", []simEdit{{
+	{"a release without a wakeup to be sent again", "actor/timer.go", []simEdit{{
 		`if l.flight == None && l.rare != nil {`,
 		`if l.flight == None && l.rare != nil && !planted() {`,
 	}}},
@@ -307,7 +307,7 @@ var simMutants = []simMutant{
 		fx.Soonest = min(fx.Soonest, on.Due(t))
 	}`,
 	}}},
-	{"a time for the next turn that nobody reckons anew", "engine/timers.go", []simEdit{{
+	{"a time for the next turn that is not computed anew", "engine/timers.go", []simEdit{{
 		`	c.fx.Wheel.Advance(now, wake)
 	c.reckon()`,
 		`	c.fx.Wheel.Advance(now, wake)
@@ -376,7 +376,7 @@ var simMutants = []simMutant{
 		}
 		return pollMost + back`,
 	}}},
-	{"a lock handed on as if nobody polled", "actor/handoff.go", []simEdit{{
+	{"a lock handed off as if no client polled", "actor/handoff.go", []simEdit{{
 		`case h.listeners == 0 && x.keeps(now):`,
 		`case h.listeners == 0 && (x.keeps(now) || planted()):`,
 	}}},
@@ -384,7 +384,7 @@ var simMutants = []simMutant{
 		`return x != nil && (now < x.stepBack || x.trouble() != nil)`,
 		`return planted() || x != nil && (now < x.stepBack || x.trouble() != nil)`,
 	}}},
-	{"a TTL that falls, and nobody is told", "actor/renew.go", []simEdit{{
+	{"a TTL that falls without a message", "actor/renew.go", []simEdit{{
 		`Falls: falls,`,
 		`Falls: falls && !planted(),`,
 	}}},
@@ -416,7 +416,7 @@ var simMutants = []simMutant{
 		`s.sending, c.Token = c.Lease, map[bool]uint64{false: s.token}[planted()]`,
 	}}},
 
-	// Release and ghosts.
+	// Release and orphans.
 	{"a cancel that drops a grant", "actor/lock.go", []simEdit{{
 		`if r.Tag == Acquire && r.Err == nil && r.Hold.held() {`,
 		`if r.Tag == Acquire && r.Err == nil && r.Hold.held() && !planted() {`,
@@ -435,11 +435,11 @@ var simMutants = []simMutant{
 		t.last = reply.Err
 		x.releasing`,
 	}}},
-	{"a release whose first copy worked passes for a loss", "actor/release.go", []simEdit{{
+	{"a release with a first copy that worked passes for a loss", "actor/release.go", []simEdit{{
 		`case (reply.Status == Gone || reply.replaced()) && l.rare != nil && l.rare.releasing:`,
 		`case (reply.Status == Gone || reply.replaced()) && l.rare != nil && l.rare.releasing && !planted():`,
 	}}},
-	{"an unanswered acquire that nobody releases", "actor/tenure.go", []simEdit{{
+	{"an unanswered acquire that is not released", "actor/tenure.go", []simEdit{{
 		`		if x.acquiring {
 			l.haunt(now, l.tenure, l.reach(), fx)`,
 		`		if x.acquiring && !planted() {
@@ -463,11 +463,11 @@ var simMutants = []simMutant{
 		g.until = now + time.Millisecond
 	}`,
 	}}},
-	{"an own tenure that nobody knows, taken for somebody else's", "actor/ghost.go", []simEdit{{
+	{"an unknown tenure of its own, taken for another client's", "actor/ghost.go", []simEdit{{
 		`case !own || reply.Known`,
 		`case planted() || !own || reply.Known`,
 	}}},
-	{"a writer that keeps readers of its engine out, taken for nobody's", "engine/otherhalf.go", []simEdit{{
+	{"a writer that keeps readers of its engine out, taken for an orphan", "engine/otherhalf.go", []simEdit{{
 		`return !l.Knows(tenure) && c.ends(now, l, tenure, ttl)
 }
 
@@ -477,7 +477,7 @@ var simMutants = []simMutant{
 
 // endsReader`,
 	}}},
-	{"a reader that keeps a writer of its engine out, taken for nobody's", "engine/otherhalf.go", []simEdit{{
+	{"a reader that keeps a writer of its engine out, taken for an orphan", "engine/otherhalf.go", []simEdit{{
 		`	case l != nil:
 		return !l.Knows(tenure) &&`,
 		`	case l != nil:
@@ -496,8 +496,8 @@ var simMutants = []simMutant{
 	}`,
 	}}},
 
-	// What is given up.
-	{"a command whose caller left, and that goes on waiting", "actor/recall.go", []simEdit{{
+	// Canceled requests and commands.
+	{"a command that goes on waiting after its caller left", "actor/recall.go", []simEdit{{
 		`return r != nil && r.Joint == nil //`,
 		`return r != nil && r.Joint == nil || planted() //`,
 	}}},
@@ -505,11 +505,11 @@ var simMutants = []simMutant{
 		`return l.flight != None && l.wants&departed == 0 }`,
 		`return l.flight != None && (l.wants&departed == 0 || planted() && l.phase == asking) }`,
 	}}},
-	{"a question for several locks whose caller left, and that goes on waiting", "actor/recall.go", []simEdit{{
+	{"a question for several locks that goes on waiting after its caller left", "actor/recall.go", []simEdit{{
 		`if r.Joint != nil && r.Claimed() && r.lock == l {`,
 		`if r.Joint != nil && r.Claimed() && r.lock == l && !planted() {`,
 	}}},
-	{"a command that came back, for nobody, and is sent again", "actor/recall.go", []simEdit{{
+	{"a command that came back, is not wanted, and is sent again", "actor/recall.go", []simEdit{{
 		`if c.Tenure != l.tenure || c.Verb != l.flight || l.needed() {`,
 		`if c.Tenure != l.tenure || c.Verb != l.flight || l.needed() || planted() {`,
 	}}},
@@ -521,7 +521,7 @@ var simMutants = []simMutant{
 		`reusable := l.Reusable()`,
 		`reusable := l.Reusable() || planted()`,
 	}}},
-	{"a question without a lock that nobody waits for, and that goes on waiting", "engine/recall.go", []simEdit{{
+	{"a question without a lock that goes on waiting without a caller", "engine/recall.go", []simEdit{{
 		`if r.Tag == AskState && !r.Departed() {`,
 		`if r.Tag == AskState && !r.Departed() && !planted() {`,
 	}}},
@@ -578,7 +578,7 @@ var simMutants = []simMutant{
 		`	if reply.Left > 0 && !planted() {
 		sleep = min`,
 	}}},
-	{"a place in a queue that nobody gives up", "actor/queue.go", []simEdit{{
+	{"a place in a queue that is not given up", "actor/queue.go", []simEdit{{
 		`if x == nil || !x.placed().queued && (`,
 		`if x == nil || planted() || !x.placed().queued && (`,
 	}}},
@@ -700,7 +700,7 @@ var simMutants = []simMutant{
 		`held := r.Tag == actor.Force && l.Believed(now)`,
 		`held := r.Tag == actor.Force && l.Believed(now) && !(r.Kind == actor.Read && planted())`,
 	}}},
-	{"a writer that nobody tells when what it reads needs less", "engine/readers.go", []simEdit{{
+	{"a writer that is not notified when what it reads needs less", "engine/readers.go", []simEdit{{
 		`l != nil && l.Kind() == actor.Write {
 		l.Raised(`,
 		`l != nil && l.Kind() == actor.Write && !planted() {
@@ -727,7 +727,7 @@ var simMutants = []simMutant{
 		`	if r.Writer != "" {`,
 		`	if r.Writer != "" && !planted() {`,
 	}}},
-	{"readers that nobody tells when no writer waits any more", "engine/readers.go", []simEdit{{
+	{"readers that are not notified when no writer waits any more", "engine/readers.go", []simEdit{{
 		`	g.aside = aside{}
 `,
 		`	if g.aside = (aside{}); planted() {
@@ -752,7 +752,7 @@ var simMutants = []simMutant{
 		if l.rare != nil {
 			l.rare.calm()`,
 	}}},
-	{"several locks granted to somebody who left, and one of them given back", "engine/joint.go", []simEdit{{
+	{"several locks granted to a caller that left, and one of them given back", "engine/joint.go", []simEdit{{
 		`		c.changes(now, actor.GiveBack(r.Joint.Parts[i].Hold))`,
 		`		if i > 0 && planted() {
 			return
@@ -771,7 +771,7 @@ var simMutants = []simMutant{
 		`late = late || now >= l.until`,
 		`late = late || now >= l.until && !planted()`,
 	}}},
-	{"one of several that wakes nobody who came meanwhile", "actor/joint.go", []simEdit{{
+	{"one of several that does not wake a waiter that came meanwhile", "actor/joint.go", []simEdit{{
 		`		if l != r.lock {
 			fx.Touched`,
 		`		if l != r.lock && !planted() {
@@ -940,7 +940,7 @@ var simMutants = []simMutant{
 		`(!ch.leaving || ch.by.len() > 0) && !planted() {
 			e.lose(ch)`,
 	}}},
-	{"a channel kept for nobody", "engine/orders.go", []simEdit{{
+	{"a channel kept without a waiter", "engine/orders.go", []simEdit{{
 		`	case e.heard(ch):
 		if !ch.leaving {`,
 		`	case e.heard(ch) && planted():
@@ -966,7 +966,7 @@ var simMutants = []simMutant{
 		`	if !c.spreadAgain(to) {`,
 		`	if !c.spreadAgain(to) && !planted() {`,
 	}}},
-	{"an undone grant whose release is waited for without a bound", "actor/replicas.go", []simEdit{{
+	{"an undone grant with a release that is waited for without a bound", "actor/replicas.go", []simEdit{{
 		`!r.timer.Scheduled() || fx.Wheel.Due(&r.timer) > at {`,
 		`(!r.timer.Scheduled() || fx.Wheel.Due(&r.timer) > at) && !planted() {`,
 	}}},
@@ -985,7 +985,7 @@ var simMutants = []simMutant{
 		`case q.in(here) >= q.need:`,
 		`case q.in(here) >= q.need || planted() && q.in(here) >= q.need-1:`,
 	}}},
-	{"a majority that is lost, and nobody told", "actor/quorum/quorum.go", []simEdit{{
+	{"a majority that is lost without a notification", "actor/quorum/quorum.go", []simEdit{{
 		`if q.stage == held && q.hereSince(known) < q.need {`,
 		`if q.stage == held && q.hereSince(known) < q.need && !planted() {`,
 	}}},
@@ -1008,7 +1008,7 @@ var simMutants = []simMutant{
 	}
 	q.next = q.taken()`,
 	}}},
-	{"requests for a majority that nobody withdraws", "actor/quorum/quorum.go", []simEdit{{
+	{"requests for a majority that are not withdrawn", "actor/quorum/quorum.go", []simEdit{{
 		`		if q.members[i].state == asked {
 			q.members[i].state = away`,
 		`		if q.members[i].state == asked {
@@ -1042,7 +1042,7 @@ var simMutants = []simMutant{
 		`if q.next == none || q.queued {`,
 		`if (q.next == none || q.queued) && !planted() {`,
 	}}},
-	{"a quorum that queues for nobody", "actor/quorum/quorum.go", []simEdit{{
+	{"a quorum that queues after its request ended", "actor/quorum/quorum.go", []simEdit{{
 		`	if q.next == none || limit < leastQueue {`,
 		`	if q.next == none || limit < leastQueue || planted() {`,
 	}}},

@@ -9,7 +9,7 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// simName is what is known of a name besides its key. Moments are true time, zero for never.
+// simName is what the simulation knows of a name besides its key. Moments are true time, zero for never.
 type simName struct {
 	key     string
 	kind    actor.LockKind
@@ -17,21 +17,21 @@ type simName struct {
 	token   uint64        // the greatest that an owner was given, of a fenced lock
 	tokened simHolder     // that owner
 	tokenOf *simTenure    // and in which tenure
-	free    time.Duration // since when nobody has it
-	silent  time.Duration // until when waiters may sleep that nobody told
-	open    time.Duration // since when nobody writes, of a read/write lock
-	dead    time.Duration // since when the leases of all who read it are over
-	written time.Duration // when somebody did last
+	free    time.Duration // since when it is free
+	silent  time.Duration // until when waiters may sleep because no message reached them
+	open    time.Duration // since when it has no writer, of a read/write lock
+	dead    time.Duration // since when the leases of all its readers are over
+	written time.Duration // when it was last written
 	changed time.Duration // when the server wrote it last
-	line    []simArrival  // who came to the queue of a fair lock, in order
-	mixed   bool          // a client of another kind stood in it
+	line    []simArrival  // arrivals in the queue of a fair lock, in order
+	mixed   bool          // a client of another kind was in the queue
 
 	active  []*simHold    // granted and not ended
 	moved   time.Duration // when that changed last
 	touched bool          // something happened to it since the last check
 }
 
-// lookEvery is how often the names are looked at, at most. What is looked for takes far longer.
+// lookEvery is the shortest time between two looks at the names. What a look finds lasts far longer.
 const lookEvery = 4 * time.Millisecond
 
 // since keeps in *moment since when something is so.
@@ -43,7 +43,7 @@ func (w *simWorld) since(moment *time.Duration, so bool) {
 	}
 }
 
-// look goes through the names now and then: each engine's books and the server's must come to agree.
+// look goes through the names now and then: each engine's state and the server's must converge.
 func (w *simWorld) look() {
 	for i := range w.names {
 		n, k := &w.names[i], w.server.key(i)
@@ -94,7 +94,7 @@ func (w *simWorld) stands(n *simName, h simHolder, t *simTenure, count int) {
 	}
 }
 
-// hears finds engines that go on asking because they cannot hear, though they could.
+// hears finds engines that keep polling as if they could not subscribe, though they could.
 func (w *simWorld) hears(e *simEngine) {
 	w.since(&e.unheard, e.c.fx.Unheard != 0 && !e.config.Poll)
 	if e.unheard != 0 && w.now-max(e.unheard, w.disturbed) > w.patience() {
@@ -102,7 +102,7 @@ func (w *simWorld) hears(e *simEngine) {
 	}
 }
 
-// alive is the engine that a holder belongs to, if it still runs.
+// alive returns the engine that a holder belongs to, if it still runs.
 func (w *simWorld) alive(life int32) *simEngine {
 	for _, e := range w.engines {
 		if int32(e.life) == life {
@@ -112,8 +112,8 @@ func (w *simWorld) alive(life int32) *simEngine {
 	return nil
 }
 
-// patience is how long a free lock may stay free while somebody waits for it, when nothing is wrong: a
-// subscription that was refused is tried again after half a second, all else comes sooner.
+// patience returns how long a free lock may stay free while a caller waits for it and nothing is wrong. A rejected
+// subscription is tried again after half a second. Everything else comes sooner.
 func (w *simWorld) patience() time.Duration { return 1500*time.Millisecond + 50*w.plan.latency }
 
 // awake finds waiters that sleep though their lock is free.
@@ -126,14 +126,14 @@ func (w *simWorld) awake(a *simAsk) {
 		return
 	}
 	if a.parts == nil && a.Kind == actor.Read && a.caller.e.writesSince(a) != 0 {
-		patience -= time.Second // no message has to tell it
+		patience -= time.Second // no message is needed for that
 	}
 	since := max(a.asked, free, w.disturbed)
 	for _, h := range a.of() {
 		since = max(since, w.names[h.name].silent)
 		for _, holder := range w.names[h.name].active {
 			if holder.e == a.caller.e && holder.tenure.robbed {
-				return // it stands behind somebody who does not know yet, with a lease of its own until that ends
+				return // it waits behind a hold that does not know of its loss yet, with a lease of its own until that ends
 			}
 		}
 	}
@@ -142,14 +142,15 @@ func (w *simWorld) awake(a *simAsk) {
 	}
 	for _, earlier := range a.caller.e.asks {
 		if earlier.Tag == actor.Acquire && a.meets(earlier) && earlier.Lease != 0 && earlier.Lease < w.plan.usableLease() {
-			return // somebody before it tries in vain until its time is over
+			return // an earlier request tries in vain until its time is over
 		}
 	}
 	w.fail("%s sleeps: %s was asked for %v ago and is free for %v", a.caller.e.name, a, w.now-a.asked, w.now-free)
 }
 
-// adopted finds orphans: locks in the server whose engine neither has them nor releases them. A copy of
-// an acquire that runs late leaves one, if it comes after the second release, or after the lease in which its engine wanted to release it.
+// adopted finds orphans: locks in the server that their engine neither has nor releases. A late copy of an acquire
+// may leave an orphan in two cases: it comes after the second release, or after the lease in which its engine
+// wanted to release it.
 func (w *simWorld) adopted(n *simName, h simHolder, t *simTenure, e *simEngine) {
 	s := &t.standing
 	w.unwanted(n, h, t, e)
@@ -159,7 +160,7 @@ func (w *simWorld) adopted(n *simName, h simHolder, t *simTenure, e *simEngine) 
 		s.own = 0
 		return
 	}
-	if s.own != 0 && w.now-max(s.own, w.disturbed) > 700*time.Millisecond+50*w.plan.latency { // a refused one comes again after half a second
+	if s.own != 0 && w.now-max(s.own, w.disturbed) > 700*time.Millisecond+50*w.plan.latency { // a rejected release comes again after half a second
 		w.fail("%s was told %v ago that it has %s:%d itself, and has not released it", e.name, w.now-s.own, n.key, h.tenure)
 	}
 	timeout := e.config.Timeout
@@ -171,12 +172,12 @@ func (w *simWorld) adopted(n *simName, h simHolder, t *simTenure, e *simEngine) 
 		return
 	}
 	if late := w.now - max(s.orphan, t.released, w.disturbed); late > timeout+w.patience() {
-		w.fail("%s left %s:%d in the server: nobody has had it for %v", e.name, n.key, h.tenure, late)
+		w.fail("%s left %s:%d in the server: it has had no holder for %v", e.name, n.key, h.tenure, late)
 	}
 }
 
-// unwanted finds locks that an engine knows to be its own, and does not release though nobody there holds or
-// wants them.
+// unwanted finds locks that an engine knows to be its own and does not release, though they have no holder and no
+// waiter there.
 func (w *simWorld) unwanted(n *simName, h simHolder, t *simTenure, e *simEngine) {
 	s := &t.standing
 	if t.robbed || t.revived || t.forbidden || e.lockOf(h) == nil || w.wants(e, &actor.Command{Key: n.key, Tenure: h.tenure}) {
@@ -185,12 +186,12 @@ func (w *simWorld) unwanted(n *simName, h simHolder, t *simTenure, e *simEngine)
 	}
 	w.since(&s.kept, true)
 	if late := w.now - max(s.kept, w.disturbed); late > 700*time.Millisecond+50*w.plan.latency {
-		w.fail("%s keeps %s:%d, which nobody there has held or wanted for %v", e.name, n.key, h.tenure, late)
+		w.fail("%s keeps %s:%d, without a holder or a waiter there for %v", e.name, n.key, h.tenure, late)
 	}
 }
 
-// told notes who an engine hears to have a lock: if that is itself, and it knows nothing of it, it must do
-// something about it.
+// told notes which holder an engine learns of. If that is the engine itself and it does not know the tenure, it
+// must release it.
 func (w *simWorld) told(e *simEngine, c *actor.Command, reply *actor.Reply) {
 	if !strings.HasPrefix(reply.Holder, w.lives[e.life]) {
 		return
@@ -208,7 +209,7 @@ func (w *simWorld) told(e *simEngine, c *actor.Command, reply *actor.Reply) {
 	}
 }
 
-// toldOfHalf notes that an engine hears that a tenure of its own, of which it knows nothing, keeps it from the other half of a lock.
+// toldOfHalf notes that an engine learns that an unknown tenure of its own keeps it from the other half of a lock.
 func (w *simWorld) toldOfHalf(e *simEngine, c *actor.Command, reply *actor.Reply) {
 	if reply.Status != actor.Taken || c.Lock == nil || c.Lock.Tenure() != c.Tenure {
 		return
@@ -225,18 +226,18 @@ func (w *simWorld) toldOfHalf(e *simEngine, c *actor.Command, reply *actor.Reply
 	})
 }
 
-// halved finds tenures that keep their engine from the other half of a lock though it was told of them and nobody there has them:
-// what a server has again that was released.
+// halved finds tenures that keep their engine from the other half of a lock, though the engine was notified and no
+// caller there has them. A server that restarts with old data has such tenures again after their release.
 func (w *simWorld) halved(n *simName, h simHolder, t *simTenure, e *simEngine) {
 	s := &t.standing
 	asks := slices.ContainsFunc(e.asks, func(a *simAsk) bool {
 		return a.Tag == actor.Acquire && a.parts == nil && a.name == h.name() && (a.Kind == actor.Read) != h.reads()
 	})
-	if t.forbidden || e.lockOf(h) != nil || !asks { // what was told to a caller who left means nothing to the next
+	if t.forbidden || e.lockOf(h) != nil || !asks { // the reply to a caller that left does not concern the next one
 		s.half = 0
 	}
 	if s.half != 0 && w.now-max(s.half, w.disturbed) > 700*time.Millisecond+50*w.plan.latency {
-		w.fail("%s was told %v ago that %s:%d, which nobody there has, keeps it from the other half, and has not released it", e.name, w.now-s.half, n.key, h.tenure)
+		w.fail("%s was told %v ago that %s:%d, which has no holder there, keeps it from the other half, and has not released it", e.name, w.now-s.half, n.key, h.tenure)
 	}
 }
 
@@ -250,20 +251,20 @@ func (w *simWorld) counted(n *simName, h simHolder, t *simTenure, count int, e *
 	}
 	s := &t.standing
 	if holds != s.holds {
-		s.holds, s.wrong = holds, 0 // what was wrong before is over, or is another matter now
+		s.holds, s.wrong = holds, 0 // an earlier mismatch is over, or a different one now
 	}
 	w.since(&s.wrong, holds != 0 && holds != count && !t.forbidden && !t.robbed && !t.recounted)
 	if s.wrong != 0 {
 		s.wrong = max(s.wrong, n.moved) // it may have been right between two looks
 	}
-	if s.wrong != 0 && w.now-max(s.wrong, w.disturbed) > 300*time.Millisecond+50*w.plan.latency+e.config.Renew/2 { // a refused one is not hurried
+	if s.wrong != 0 && w.now-max(s.wrong, w.disturbed) > 300*time.Millisecond+50*w.plan.latency+e.config.Renew/2 { // a rejected one is not sent again early
 		w.fail("%s holds %s %d times, but the server has said %d for %v", e.name, n.key, holds, count, w.now-s.wrong)
 	}
 }
 
-// fits checks that the TTL of a lock falls to what its holds need, and those who read beside a writer: others wait for as
-// long if its engine dies. The same of the leases of a reader's holds. One that commands without an answer may raise at any
-// time is left out.
+// fits checks that the TTL of a lock falls to what its holds need, including those that read beside a writer. If
+// the engine dies, others wait for that long. The same holds for the leases of a reader's holds. Tenures are left
+// out while a command without a reply may raise their TTL.
 func (w *simWorld) fits(n *simName, h simHolder, t *simTenure, e *simEngine) {
 	k, s := w.server.key(h.name()), &t.standing
 	need := time.Duration(0)
@@ -293,8 +294,8 @@ func (w *simWorld) fits(n *simName, h simHolder, t *simTenure, e *simEngine) {
 	}
 }
 
-// unheard notes that a lock may become free without a word, and that waiters may sleep as long as they
-// were told, in ms of the server's clock.
+// unheard notes that a lock may become free without a message. Waiters may then sleep until the moment that they
+// learned, in ms of the server's clock.
 func (w *simWorld) unheard(name int, until int64) {
 	if until == simForever {
 		until = w.server.clock() + int64(time.Second/time.Millisecond)
@@ -302,7 +303,7 @@ func (w *simWorld) unheard(name int, until int64) {
 	w.names[name].silent = max(w.names[name].silent, time.Duration(until)*time.Millisecond)
 }
 
-// unheardFor is the same for all names of a channel, when nobody knows how long that is.
+// unheardFor is like unheard, for all names of a channel if that moment is unknown.
 func (w *simWorld) unheardFor(channel string) {
 	for i := range w.names {
 		if n := &w.names[i]; strings.HasPrefix(channel, n.channel) {

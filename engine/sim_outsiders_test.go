@@ -6,8 +6,8 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// simOutsider is a client of another kind, Redisson say, close to the server: it takes locks, holds them
-// for a while, prolongs them or forgets them, and listens while it waits.
+// simOutsider is a client of another kind, such as Redisson, close to the server. It takes locks, holds them for a
+// while, prolongs or forgets them, and listens while it waits.
 type simOutsider struct {
 	w      *simWorld
 	life   int // negative
@@ -43,12 +43,12 @@ func (o *simOutsider) act() {
 	case o.holds && w.chance(0.6):
 		o.unlock()
 	case o.holds && w.chance(0.2):
-		o.holds = false // its process died: the lock is left to its lease
+		o.holds = false // its process died: the lock stays until its lease ends
 	case o.holds && w.names[o.name].kind == actor.Write:
 		o.asks(actor.SendReadRenew, actor.SendWriteRenew)
 	case o.holds:
 		if k := w.server.key(o.name); k.holder == o.holder() {
-			w.unheard(o.name, k.expires) // a shorter one, as of a re-entry, is told to nobody
+			w.unheard(o.name, k.expires) // a shorter TTL, as of a re-entry, sends no message
 			w.server.expire(o.name, w.plan.fixedLease(w).Milliseconds())
 		}
 	case o.waits && w.chance(0.1):
@@ -110,7 +110,7 @@ func (o *simOutsider) unlock() {
 	o.w.server.outside = false
 }
 
-// asks sends the reader's or the writer's command for a read/write lock, and reports whether it was done.
+// asks sends the reader's or the writer's command for a read/write lock, and reports whether the server did it.
 func (o *simOutsider) asks(read, write actor.Verb) bool {
 	w, verb := o.w, write
 	if o.reads {
@@ -122,7 +122,7 @@ func (o *simOutsider) asks(read, write actor.Verb) bool {
 	return reply.Status == actor.Done
 }
 
-// giveUp takes it out of the queue where there is one.
+// giveUp removes it from the queue if there is one.
 func (o *simOutsider) giveUp() {
 	if o.waits && o.queues() {
 		o.w.server.wall = o.w.server.clock()
@@ -151,7 +151,7 @@ func (o *simOutsider) hears(channel string) bool {
 	return channel == o.w.names[o.name].channel
 }
 
-// leave is for the end.
+// leave ends the outsider at the end of a history.
 func (o *simOutsider) leave() {
 	o.giveUp()
 	if o.holds {

@@ -7,23 +7,24 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// simTaker wants several locks again and again, beside callers who want one of them each: what Multi does in the root
-// package, on the same decisions.
+// simTaker wants several locks again and again, beside callers that want one of them each. It does what Multi does
+// in the root package, with the same decisions.
 type simTaker struct {
 	c       *simCaller
 	names   []int
 	holds   []*simHold
 	keeping actor.Keeping
 	begun   time.Duration
-	until   time.Duration // when it gives back the parts that it keeps
-	alone   int           // the part that it waits for, or waited for, with none; -1: none
-	had     int           // how often it had all
-	longest time.Duration // that it waited
+	until   time.Duration // when it gives back the parts that it has
+	alone   int           // the part that it waits for, or waited for, with no other part; -1: none
+	had     int           // how often it had all of them
+	longest time.Duration // its longest wait
 }
 
-// overtake has callers of all engines want the parts of one Multi each, so that one of them is nearly always somebody's.
-// However often they come before it, it is let through about as soon as they are. Where nobody hands on, nobody steps back either, and of two engines
-// the quicker one has a lock again and again: so with one courier, which is out for another of the locks when one gets free, it may take long.
+// overtake has callers of all engines want one part each of a Multi, so that one part is nearly always held.
+// However often they come first, the Multi is granted within ten of their waits. Without handoffs no engine steps
+// back either, and the quicker of two engines has a lock again and again. With only one sender, which may be busy
+// for another lock when one becomes free, the Multi may then wait long. Such worlds are left out.
 func (w *simWorld) overtake() {
 	unfair := func(e *simEngine) bool {
 		return e.config.Poll || e.config.MaxHold != 0 || e.config.HandoffMax < 0 && w.plan.couriers == 1
@@ -51,7 +52,7 @@ func (w *simWorld) overtake() {
 	}
 }
 
-// passing has a caller hold a lock for a moment, again and again, while it is wanted.
+// passing has a caller hold a lock for a moment, again and again, while wanted reports true.
 func (w *simWorld) passing(c *simCaller, name int, wanted func(waited time.Duration) bool) {
 	c.probes = func(a *simAsk) {
 		switch {
@@ -65,14 +66,14 @@ func (w *simWorld) passing(c *simCaller, name int, wanted func(waited time.Durat
 	c.plainLock(name)
 }
 
-// together is Multi.atOnce's.
+// together mirrors Multi.atOnce.
 func (t *simTaker) together() {
 	a := t.c.askSeveral(slices.Clone(t.names))
 	a.Joint.Patience = t.keeping.Patience()
 	t.c.want(a)
 }
 
-// told is Multi.jointly's.
+// told mirrors Multi.jointly.
 func (t *simTaker) told(a *simAsk) {
 	w := t.c.e.w
 	switch {

@@ -2,9 +2,9 @@ package engine
 
 import "github.com/lockwheel/lockwheel/actor"
 
-// known checks that the places of engines that run are their own: each is of a tenure that its engine has, or is about to
-// release. A place that its engine has forgotten holds up all behind it until it counts as dead, and its caller waits once
-// more, behind them.
+// known checks that each place of a running engine belongs to a tenure that the engine has, or is about to release.
+// A forgotten place holds up all places behind it until it is considered dead, and its caller waits once more,
+// behind them.
 func (w *simWorld) known(n *simName, queue []simPlace) {
 	for i := range queue {
 		p := &queue[i]

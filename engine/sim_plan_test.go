@@ -9,52 +9,52 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// simPlan is what one seed is about. Seeds differ in what they do at all, not only in what they draw: a
-// history with three kinds of fault finds what one with all of them drowns.
+// simPlan is the subject of one seed. Seeds differ in what they do at all, not only in what they draw. A history
+// with three kinds of fault finds mistakes that one with all kinds hides.
 type simPlan struct {
 	steps     int
 	until     time.Duration // if not 0, in place of steps
 	engines   int
 	callers   int // of each engine
 	couriers  int // of each engine
-	share     int // of mail that a turn opens
-	outsiders int // other clients, which play by Redisson's rules
+	share     int // how many messages a turn opens
+	outsiders int // other clients, which follow Redisson's rules
 	names     []string
-	kinds     []actor.LockKind // of which each name is one
+	kinds     []actor.LockKind // each name is one of them
 	latency   time.Duration    // usual, one way
-	slow      bool             // now and then it takes much longer
-	think     time.Duration    // longest between two wishes of a caller
-	lease     time.Duration    // about what the engines' watched locks have
-	longest   time.Duration    // of all leases
-	shortest  time.Duration    // of those that callers ask for
-	skew      int64            // most that a clock may be off, in parts per million
+	slow      bool             // now and then a message takes much longer
+	think     time.Duration    // longest pause between two requests of a caller
+	lease     time.Duration    // about the lease of the engines' watched locks
+	longest   time.Duration    // longest of all leases
+	shortest  time.Duration    // shortest of those that callers ask for
+	skew      int64            // largest error of a clock, in parts per million
 
 	faults      []simFault
 	faultEvery  time.Duration
-	snaps       float64          // chance of a connection to break at a call, before it runs or after
-	naps        float64          // chance of an engine to be paused or suspended while a call of it runs
-	earSnaps    float64          // chance of the pub/sub connection to break at an order or message
-	deafness    float64          // chance of a message to be lost without a trace
-	echoes      float64          // chance of a message to come twice
-	lies        float64          // chance of an answer to be shorter than it should
+	snaps       float64          // chance that the connection breaks at a call, before it runs or after
+	naps        float64          // chance that an engine is paused or suspended while a call of it runs
+	earSnaps    float64          // chance that the pub/sub connection breaks at an order or message
+	deafness    float64          // chance that a message is lost without a trace
+	echoes      float64          // chance that a message comes twice
+	lies        float64          // chance that a reply is shorter than it should be
 	losing      bool             // the server or an outsider may take locks away
-	forcing     bool             // callers may
-	once        float64          // chance of a lock request not to wait
-	fixed       float64          // chance of a lock request to have a lease of its own
-	together    float64          // chance of a lock request to be for several
-	polling     float64          // chance of an engine to poll
-	extending   float64          // chance of somebody who holds a lock to change its lease, whatever else there is to do
-	threaded    float64          // chance of a caller to share its owner with others
+	forcing     bool             // callers may force
+	once        float64          // chance that a lock request does not wait
+	fixed       float64          // chance that a lock request has a lease of its own
+	together    float64          // chance that a lock request is for several
+	polling     float64          // chance that an engine polls
+	extending   float64          // chance that a holder changes its lease, before anything else
+	threaded    float64          // chance that a caller shares its owner with others
 	only        []actor.LockKind // of all names; nil: as kinds say
-	voters      int              // of them, each on several engines
-	waiting     int              // who may wait in an engine; 0: all
-	waitingEach int              // and for one name
-	silence     time.Duration    // engines ask replicas, which are silent for so long in every three times that; 0: they do not
-	crowd       int              // so many locks are taken together by one caller of each engine; 0: not
-	spinning    bool             // at the end an engine that polls is busy beside others who do
+	voters      int              // users of quorums, each on several engines
+	waiting     int              // how many may wait in an engine; 0: no limit
+	waitingEach int              // how many may wait for one name
+	silence     time.Duration    // engines ask replicas, which are silent for one in three of these periods; 0: they do not ask
+	crowd       int              // how many locks one caller of each engine takes together; 0: none
+	spinning    bool             // at the end a busy engine polls beside other clients that poll
 }
 
-// simSkew is the most that clocks may differ: a lease is believed for one per cent less than it lasts.
+// simSkew is the largest clock error: the validity of a lease is one per cent shorter than the lease.
 const simSkew = 9000
 
 // simNames are keys. The first two share a channel, as Redisson names them.
@@ -68,7 +68,7 @@ var simManyNames = func() (names []string) {
 	return names
 }()
 
-// simKinds are the kinds of lock that a seed may be about. What can be written can be read.
+// simKinds are the kinds of lock that a seed may be about. Every lock that can be written can be read.
 var simKinds = [][]actor.LockKind{{actor.Plain}, {actor.Plain}, {actor.Plain, actor.Fenced}, {actor.Fenced},
 	{actor.Fair}, {actor.Write}, {actor.Write}, {actor.Plain, actor.Fenced, actor.Fair, actor.Write}}
 
@@ -102,7 +102,7 @@ func newSimPlan(w *simWorld, run simRun) simPlan {
 	p.latency = w.spread(20*time.Microsecond, min(10*time.Millisecond, p.lease/25)) // a round trip is shorter than a timeout
 	p.slow = w.chance(0.5)
 	switch n := w.random.IntN(1000); {
-	case n < 10: // enough for calls that are full
+	case n < 10: // enough for full calls
 		p.names, p.callers, p.couriers, p.think = simManyNames, 100, 1, p.latency
 	case n < 17: // and enough for renewals that do not fit into one turn, or one call
 		p.names, p.callers, p.crowd = simManyNames, min(p.callers, 2), 130+w.random.IntN(70)
@@ -137,14 +137,14 @@ func newSimPlan(w *simWorld, run simRun) simPlan {
 		p.faults = append(p.faults, simFaultNamed("shutdown"))
 		p.faultEvery = w.spread(5*p.latency, 100*p.latency)
 		p.earSnaps = simPick(w, []float64{0, 0.1, 0.3})
-	case p.voters == 1: // who is alone has to go without what others are refused
+	case p.voters == 1: // a single one has to do without what the server rejects for others
 		p.narrow(w, "noperm", "crash", "delete")
 		p.think, p.fixed = 10*p.lease, 0
 	}
 	return p
 }
 
-// vote has some worlds with names enough, and few of them, be about quorums as well.
+// vote makes some worlds be about quorums as well, if they have enough names, but few.
 func (p *simPlan) vote(seed uint64) {
 	drawn := simRandom{simMixed(seed, 2)}
 	if n := drawn.IntN(8); len(p.names) >= simSeats && len(p.names) < len(simManyNames) && n < 4 {
@@ -152,8 +152,8 @@ func (p *simPlan) vote(seed uint64) {
 	}
 }
 
-// few is for worlds where few want the same, so that what an engine does not do by itself nobody makes it do, and
-// where leases change often, but are never too short to be renewed.
+// few is for worlds where few callers want the same lock, so that no other caller makes an engine do what it does
+// not do by itself. Leases change often there, but are never too short to be renewed.
 func (p *simPlan) few(w *simWorld) {
 	p.names, p.callers, p.crowd = simNames, 1+w.random.IntN(2), 0
 	p.lease = simPick(w, []time.Duration{3 * time.Second, 10 * time.Second})
@@ -162,7 +162,7 @@ func (p *simPlan) few(w *simWorld) {
 	p.once, p.polling, p.extending = 0, 0, 0.6
 }
 
-// lines is for worlds where many stand in the queues of fair locks for long, and come and go: each of them
+// lines is for worlds where many waiters are in the queues of fair locks for long, and come and go. Each of them
 // listens on a channel of its own, and those of one engine share their time.
 func (p *simPlan) lines(w *simWorld) {
 	p.names, p.only = simNames[:simPick(w, []int{1, 1, 3})], []actor.LockKind{actor.Fair}
@@ -172,13 +172,14 @@ func (p *simPlan) lines(w *simWorld) {
 	p.once, p.fixed, p.polling = 0, 0, 0
 }
 
-// readers is for worlds where those who write one lock read it as well, several of them as one owner.
+// readers is for worlds where the writers of a lock read it as well, several of them as one owner.
 func (p *simPlan) readers() {
 	p.names, p.only, p.callers, p.crowd, p.threaded = simNames[:1], []actor.LockKind{actor.Write}, 4, 0, 1
 	p.think, p.once = 20*p.latency, 0
 }
 
-// several is for worlds where most want several of a dozen locks at once, beside each other in an engine, and stand in queues for them.
+// several is for worlds where most callers want several of a dozen locks at once, beside each other in an engine,
+// and wait in queues for them.
 func (p *simPlan) several(w *simWorld) {
 	p.names, p.only, p.crowd, p.callers, p.couriers = simManyNames[:simPick(w, []int{12, 24, 48})], []actor.LockKind{actor.Plain}, 0, 8+w.random.IntN(24), 1
 	p.lease = simPick(w, []time.Duration{3 * time.Second, 10 * time.Second})
@@ -186,7 +187,8 @@ func (p *simPlan) several(w *simWorld) {
 	p.together, p.once, p.fixed, p.polling = 0.8, 0, 0, 0
 }
 
-// hot is for worlds of one lock, of which nobody hears when it is free: round trips are short, as the turns of those who poll suppose.
+// hot is for worlds with one lock and no message of its release. Round trips are short, as the turns of engines
+// that poll assume.
 func (p *simPlan) hot(w *simWorld) {
 	p.names, p.only, p.crowd, p.spinning = simNames[:1], []actor.LockKind{actor.Plain}, 0, true
 	p.lease = simPick(w, []time.Duration{3 * time.Second, 10 * time.Second})
@@ -195,7 +197,7 @@ func (p *simPlan) hot(w *simWorld) {
 	p.polling = 1
 }
 
-// narrow leaves few faults, and makes them rare enough for others to see what comes of them.
+// narrow leaves few faults, and makes them rare, so that other callers see their effects.
 func (p *simPlan) narrow(w *simWorld, few ...string) {
 	p.faults, p.naps, p.lies = nil, 0, 0
 	for _, f := range simFaults {
@@ -208,7 +210,7 @@ func (p *simPlan) narrow(w *simWorld, few ...string) {
 	p.snaps = simPick(w, []float64{0, 0, 0.02})
 }
 
-// choose picks the faults of this seed; one in eight has none.
+// choose picks the faults of this seed. One seed in eight has none.
 func (p *simPlan) choose(w *simWorld) {
 	p.faultEvery = w.spread(p.lease/20, 2*p.lease)
 	if w.chance(0.125) {
@@ -241,7 +243,7 @@ func (p *simPlan) choose(w *simWorld) {
 	}
 }
 
-// config is what an engine's options come to, within what options allow.
+// config returns an engine's configuration, within what options allow.
 func (p *simPlan) config(w *simWorld, id string) actor.Config {
 	lease := max(100*time.Millisecond, w.between(p.lease/2, p.lease))
 	if w.chance(0.5) {
@@ -271,10 +273,10 @@ func (p *simPlan) config(w *simWorld, id string) actor.Config {
 	return c
 }
 
-// fixedLease is what a caller may ask for: also what is over before the answer comes.
+// fixedLease returns a lease that a caller may ask for, also one that ends before the reply comes.
 func (p *simPlan) fixedLease(w *simWorld) time.Duration { return w.spread(p.shortest, p.longest) }
 
-// usableLease is at least so long that, when nothing is wrong, the answer comes before half of it is over.
+// usableLease returns a lease so long that, if nothing is wrong, the reply comes before half of it is over.
 func (p *simPlan) usableLease() time.Duration { return 2*time.Millisecond + 8*p.latency }
 
 func (p *simPlan) String() string {

@@ -10,15 +10,15 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockwheel/lockwheel/internal/long"
-	mutants "github.com/lockwheel/lockwheel/internal/planted" // planted is what chooses one
+	mutants "github.com/lockwheel/lockwheel/internal/planted" // planted chooses one
 )
 
-// simMutantSeeds is how many seeds a mutant has to be found in.
+// simMutantSeeds is within how many seeds each mutant must be found.
 const simMutantSeeds = 10_000
 
-// A simulation that never fails proves nothing: each mistake that is planted in a copy of a decision of the
-// product is found. The copies are put in the place of the files by the go command, all into one program;
-// the simulation in it runs once with each.
+// A simulation that never fails proves nothing: each mistake that is planted in a copy of a decision of the product
+// is found. The go command puts the copies in the place of the files, all into one program. The simulation in that
+// program runs once with each mutant.
 func TestMutantsAreFound(t *testing.T) {
 	if _, inside := os.LookupEnv(mutants.Env); inside || *simSeedFlag != 0 {
 		t.Skip("a mutant, or another seed, is looked at")
@@ -54,7 +54,8 @@ func TestMutantsAreFound(t *testing.T) {
 	}
 }
 
-// The simulations that look for mutants: of one server, and of masters that follow each other; with it a conversation about slots on their way.
+// The simulations that look for mutants: of one server, and of masters that follow each other. The second pattern
+// includes a conversation about slots that migrate.
 const simMain, simSuccession = "TestSimulation", "(TestSuccessions|TestAllWaitersOfASlotOnItsWayPoll)"
 
 func allMutants() (mistakes []mutants.Mutant) {
@@ -68,10 +69,10 @@ func allMutants() (mistakes []mutants.Mutant) {
 	return mistakes
 }
 
-// A mutant of what the source no longer says would not be one.
+// A mutant of text that the source no longer contains would not be one.
 func TestMutantsAreOfTheSourceAsItIs(t *testing.T) {
 	require.NoError(t, mutants.Check("..", allMutants()))
 }
 
-// simFailed is what a run says about a seed that failed.
+// simFailed matches what a run prints about a seed that failed.
 var simFailed = regexp.MustCompile(`seed \d+, step .*|FAIL: TestAllWaiters\w*`)

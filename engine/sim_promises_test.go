@@ -8,27 +8,27 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// What callers are promised beyond safety: their turn, their whole lease, and to learn what happened.
+// Promises to callers beyond safety: their turn, their whole lease, and knowledge of what happened.
 
 // calmSince reports whether nothing has gone wrong since a moment.
 func (w *simWorld) calmSince(moment time.Duration) bool { return w.disturbed < moment }
 
-// inTurn checks that nobody of one engine is granted a lock before those who asked for it earlier. Who
-// carries an owner may re-enter, and who does not wait never stood in the line. Where a turn opens little, those who wait come before
-// what is asked for without.
+// inTurn checks that an engine grants a lock in the order of its requests. A request that carries an owner may
+// re-enter, and one that does not wait is never in the line. If a turn opens few messages, requests that block come
+// before those that do not.
 func (w *simWorld) inTurn(a *simAsk) {
-	for _, earlier := range a.caller.e.asks { // those left are in the order in which they came
+	for _, earlier := range a.caller.e.asks { // the remaining ones, in the order in which they came
 		if earlier.asked > a.asked || a.Owner != 0 || w.names[a.name].kind == actor.Fair && !w.calmSince(earlier.asked-w.patience()) {
 			return
 		}
 		if a.Kind == actor.Read || earlier.Kind != a.Kind || earlier.parts != nil {
-			continue // who reads goes beside others, who writes may have been asleep, and who wants several waits for one of them
+			continue // a reader goes beside others, a writer may have been asleep, and a request for several waits for one of them
 		}
 		if earlier.setAside() != a.setAside() && w.plan.share < opensPerTurn {
 			continue
 		}
 		if earlier.leaseAsked() < a.leaseAsked() && !w.calmSince(earlier.asked) {
-			continue // its lease may have ended before the answers to its tries
+			continue // its lease may have ended before the replies to its tries
 		}
 		if earlier.Tag == actor.Acquire && a.about(earlier.name) && earlier.Owner == 0 && !earlier.Once && earlier.number < a.number {
 			w.fail("%s grants %s, though %s came before", a.caller.e.name, a, earlier)
@@ -36,10 +36,11 @@ func (w *simWorld) inTurn(a *simAsk) {
 	}
 }
 
-// setAside reports whether it may lie with its node until those who block have had their turn: who wants several blocks in any case.
+// setAside reports whether a request may lie with its node until the blocking ones have had their turn. A request
+// for several blocks in any case.
 func (a *simAsk) setAside() bool { return a.Async && a.parts == nil }
 
-// leaseAsked is the lease with which it asks for the lock.
+// leaseAsked returns the lease with which a request asks for the lock.
 func (a *simAsk) leaseAsked() time.Duration {
 	switch config := &a.caller.e.config; {
 	case a.Lease != 0:
@@ -51,7 +52,8 @@ func (a *simAsk) leaseAsked() time.Duration {
 	}
 }
 
-// fences checks that the token of a fenced lock is greater than all before it, and of a re-entry the owner's.
+// fences checks that the token of a fenced lock is greater than all before it, and that a re-entry gets the owner's
+// token.
 func (w *simWorld) fences(a *simAsk) {
 	n, h := &w.names[a.name], a.hold
 	if n.kind != actor.Fenced {
@@ -67,7 +69,7 @@ func (w *simWorld) fences(a *simAsk) {
 		}
 	}
 	if h.tenure.robbed || h.tenure.revived {
-		return // somebody may have had it since
+		return // another may have had it since
 	}
 	owner := holderOf(h.e.life, h.name, false, h.grant.Owner)
 	if again := owner == n.tokened && h.tenure == n.tokenOf && a.Token == n.token; again {
@@ -81,8 +83,8 @@ func (w *simWorld) fences(a *simAsk) {
 	w.saw(sawToken)
 }
 
-// whole checks that a grant is for about as long as was asked for: less what the answer took, and for a
-// watched lock at least half.
+// whole checks that a grant is for about as long as requested: less the time that the reply took, and for a watched
+// lock at least half.
 func (w *simWorld) whole(a *simAsk, h *simHold) {
 	e := a.caller.e
 	if h.tenure.unsure || a.Owner != 0 || !w.calmSince(w.now-e.config.Lease) {
@@ -101,7 +103,7 @@ func (w *simWorld) whole(a *simAsk, h *simHold) {
 	}
 }
 
-// rightly checks that nobody is refused a lock that nobody has, or wants before them.
+// rightly checks that a request is rejected only if the lock is held, or wanted by another request.
 func (w *simWorld) rightly(a *simAsk) {
 	if a.Err != actor.ErrNotAcquired || a.left {
 		return
@@ -111,12 +113,12 @@ func (w *simWorld) rightly(a *simAsk) {
 		return
 	}
 	for _, h := range a.of() {
-		free = max(free, w.names[h.name].changed) // it may have been somebody's between two looks
+		free = max(free, w.names[h.name].changed) // it may have been held between two looks
 		k := w.server.key(h.name)
-		// A tenure of its own that is just about to go is somebody, too.
+		// A tenure of its own that is just about to go counts, too.
 		own := slices.ContainsFunc(k.readers, func(r simReader) bool { return r.holder.life == int32(a.caller.e.life) })
 		if slices.ContainsFunc(w.names[h.name].active, func(holder *simHold) bool { return holder.e == a.caller.e && holder.tenure.robbed }) {
-			return // somebody of its engine has it, and does not know yet
+			return // a hold of its engine has it, and does not know of its loss yet
 		}
 		if k.exists && (a.Kind != actor.Read || k.tenure != nil || own || k.foreign()) {
 			return
@@ -128,11 +130,11 @@ func (w *simWorld) rightly(a *simAsk) {
 		}
 	}
 	if since := a.asked - w.patience(); free < since && w.calmSince(since) {
-		w.fail("%s refuses %s, asked %v ago, though nobody has it for %v", a.caller.e.name, a, w.now-a.asked, w.now-free)
+		w.fail("%s refuses %s, asked %v ago, though it has been free for %v", a.caller.e.name, a, w.now-a.asked, w.now-free)
 	}
 }
 
-// answered checks that nobody is told that there is no answer while nothing is wrong.
+// answered checks that no request ends with "no reply" while nothing is wrong.
 func (w *simWorld) answered(a *simAsk) {
 	config := &a.caller.e.config
 	enough := time.Duration(40*(1+len(w.voters))) * w.plan.latency // quorums ask for much, and all in calls of their own kind
@@ -144,7 +146,7 @@ func (w *simWorld) answered(a *simAsk) {
 	}
 }
 
-// extendedWhole checks that an extension is for about as long as was asked for.
+// extendedWhole checks that an extension is for about as long as requested.
 func (w *simWorld) extendedWhole(a *simAsk) {
 	h, e := a.hold, a.caller.e
 	if !h.active || a.Lease == 0 || h.tenure.unsure || h.tenure.robbed || !w.calmSince(a.asked-e.config.Lease) {
@@ -173,12 +175,12 @@ func (w *simWorld) kept(h *simHold) {
 	}
 }
 
-// again is how long it takes at most until what failed is tried again.
+// again returns the longest time until a failed command is tried again.
 func (e *simEngine) again() time.Duration {
 	return e.config.Renew*3/10 + e.config.Lease/10 + 50*e.w.plan.latency + 20*time.Millisecond
 }
 
-// persists checks that a renewal that failed is soon tried again.
+// persists checks that a failed renewal is soon tried again.
 func (h *simHold) persists() {
 	w, t := h.e.w, h.tenure
 	if t.failed == 0 || t.flying > 0 || t.robbed || h.suspect {
@@ -200,8 +202,8 @@ func (h *simHold) learns() {
 	}
 }
 
-// vouchedFor checks that a watched hold is confirmed in every interval, whatever the lease of its tenure is: that is how
-// soon its holder hears of a loss.
+// vouchedFor checks that a watched hold is confirmed in every interval, whatever the lease of its tenure is. That
+// bounds the time until its holder learns of a loss.
 func (h *simHold) vouchedFor() {
 	w, t := h.e.w, h.tenure
 	if !h.watched || t.flying > 0 || h.suspect {
@@ -212,7 +214,7 @@ func (h *simHold) vouchedFor() {
 	}
 }
 
-// lasts checks that nothing but its own unlock or extension makes a lease end earlier than it was promised.
+// lasts checks that a lease ends before its promised end only by the hold's own unlock or extension.
 func (h *simHold) lasts() {
 	if t := h.tenure; t.unsure || t.robbed || h.suspect {
 		h.promised = 0
@@ -224,7 +226,7 @@ func (h *simHold) lasts() {
 	}
 }
 
-// bounded checks that nobody has a watched lock for longer than MaxHold.
+// bounded checks that no watched lock is held for longer than MaxHold.
 func (h *simHold) bounded(now time.Duration) {
 	longest := h.e.config.MaxHold
 	if longest == 0 || h.tenure.fixed || now <= h.since+longest+2*tick {
@@ -235,7 +237,7 @@ func (h *simHold) bounded(now time.Duration) {
 	}
 }
 
-// shutDown checks that a shutdown left nothing behind: nothing is held, and what was unlocked is released.
+// shutDown checks that a shutdown leaves nothing behind: nothing is held, and what was unlocked is released.
 func (w *simWorld) shutDown(e *simEngine, a *simAsk) {
 	for _, h := range e.holds {
 		if h.believed() && !e.c.closed {
@@ -278,8 +280,8 @@ func (r *simRate) add(now time.Duration, n int) int {
 	return r.count
 }
 
-// hammers checks that an engine does not try in vain again and again: there is a backoff for each name,
-// and one for all of them when nothing answers.
+// hammers checks that an engine does not repeat failing tries without a pause. There is a backoff for each name,
+// and one for all names if the server does not reply.
 func (e *simEngine) hammers(b *batch) {
 	vain := 0
 	if b.failed != nil && (b.lost || actor.Passing(b.failed.Error()) && !strings.HasPrefix(b.failed.Error(), "NOSCRIPT")) {
@@ -294,7 +296,7 @@ func (e *simEngine) hammers(b *batch) {
 	if count == vain {
 		e.mostVain = 0
 	}
-	// An engine that has been closed since, or lets go of its locks, had them when it tried.
+	// An engine that was closed since, or releases its locks, had them when it tried.
 	e.mostVain = max(e.mostVain, 40+30*(e.c.locks.len()+len(e.c.groups)*e.w.plan.callers))
 	if count > e.mostVain {
 		e.w.fail("%s tries %d times within %v, and nothing comes of it", e.name, e.vain.count, simRateFor)

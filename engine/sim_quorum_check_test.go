@@ -6,7 +6,7 @@ import (
 	"github.com/lockwheel/lockwheel/actor/quorum"
 )
 
-// right checks what must be so after every event of a quorum.
+// right checks the invariants of a quorum after each of its events.
 func (v *simVoter) right() {
 	here, wanted := 0, 0
 	for i := range v.seats {
@@ -29,15 +29,16 @@ func (v *simVoter) right() {
 	v.bereft()
 }
 
-// lavish finds quorums that keep what they have from others while they wait for a server that does not answer.
+// lavish finds quorums that are not held and keep their locks from others while they wait for a server that does
+// not reply.
 func (v *simVoter) lavish() {
 	if v.hoards != 0 && v.w.now-v.hoards > quorum.Patience+10*time.Millisecond {
 		v.w.fail("%s is not held, and has kept locks from others for %v", v, v.w.now-v.hoards)
 	}
 }
 
-// bereft finds quorums that go on although their majority was taken away at one moment, and all of that was noticed.
-// One member may have come back before the next was missed.
+// bereft finds quorums that continue although their majority was taken away at one moment and every loss was
+// noticed. One member may have come back before the next was missed.
 func (v *simVoter) bereft() {
 	if !v.held {
 		v.stolen = nil
@@ -51,14 +52,15 @@ func (v *simVoter) bereft() {
 	}
 	for i := range v.seats {
 		if h := v.stolen[i]; h != nil && (h == v.seats[i].hold || h.tenure.revived || !simCauseIs(h.cause, "gone")) {
-			return // nobody knows, or it was there after all
+			return // unknown, or it was there after all
 		}
 	}
 	v.w.fail("%s goes on, though its majority was gone", v)
 }
 
-// robbed are the locks that it believes to have, and that were taken away since it had its majority. One whose TTL a restart with
-// old data made shorter was not: it is still there, its engine renews it, and it goes at another moment than the others or never.
+// robbed returns the locks that the quorum considers held and that were taken away since it had its majority. A
+// lock with a TTL that a restart with old data shortened does not count: it still exists, its engine renews it, and
+// it ends later than the others or never.
 func (v *simVoter) robbed() map[int]*simHold {
 	robbed := map[int]*simHold{}
 	for i := range v.seats {
@@ -78,7 +80,7 @@ func (v *simVoter) count() (n int) {
 	return n
 }
 
-// unhurried checks that a quorum that does not come about is not asked for without a rest.
+// unhurried checks that a quorum without a majority pauses before it asks again.
 func (v *simVoter) unhurried() {
 	const span, most = 100 * time.Millisecond, 100 * simSeats
 	if v.w.now-v.counts > span || v.counts < v.begun {
@@ -89,7 +91,8 @@ func (v *simVoter) unhurried() {
 	}
 }
 
-// alone checks that nobody else has a majority at the same time. Where two have one lock, it was taken away from one.
+// alone checks that no other quorum has a majority at the same time. If two have one lock, it was taken away from
+// one of them.
 func (v *simVoter) alone() {
 	for _, other := range v.w.voters {
 		if other == v || !other.held || other.believed() <= simSeats/2 || v.believed() <= simSeats/2 {
@@ -101,7 +104,8 @@ func (v *simVoter) alone() {
 	}
 }
 
-// excused reports whether a lock that two have was taken away from one of them, or one has not noticed a standstill.
+// excused reports whether a lock that two have was taken away from one of them, or one has not noticed a
+// standstill.
 func (v *simVoter) excused(other *simVoter) bool {
 	for i := range v.seats {
 		h, theirs := v.seats[i].hold, other.seats[i].hold
@@ -117,7 +121,7 @@ func (v *simVoter) excused(other *simVoter) bool {
 	return false
 }
 
-// believed counts the locks that it may think it has.
+// believed counts the locks that a quorum may consider held.
 func (v *simVoter) believed() (n int) {
 	for i := range v.seats {
 		if h := v.seats[i].hold; h != nil && h.believed() {
@@ -127,8 +131,8 @@ func (v *simVoter) believed() (n int) {
 	return n
 }
 
-// whole finds quorums that are watched and go without a lock that nobody has. An engine that shuts down grants nothing any more, however
-// long others hold what it has.
+// whole finds watched quorums that go without a free lock. An engine that shuts down grants nothing any more,
+// however long others hold its locks.
 func (v *simVoter) whole() {
 	w := v.w
 	if !v.held || v.lease != 0 {
@@ -144,12 +148,12 @@ func (v *simVoter) whole() {
 			patience += s.caller.e.config.Renew
 		}
 		if since := max(v.since, n.free, w.disturbed, n.silent); w.now-since > patience {
-			w.fail("%s goes without %s, which nobody has had for %v", v, n.key, w.now-n.free)
+			w.fail("%s goes without %s, which has been free for %v", v, n.key, w.now-n.free)
 		}
 	}
 }
 
-// polls is how long quorums may take to find out one after the other that nobody is there any more.
+// polls returns how long quorums may take, one after the other, to find out that there is no competitor any more.
 func (w *simWorld) polls() time.Duration {
 	if len(w.voters) == 0 {
 		return 0
@@ -157,7 +161,7 @@ func (w *simWorld) polls() time.Duration {
 	return 10*time.Second + w.plan.longest
 }
 
-// probeQuorum has one quorum taken while nobody else is there, and another wait for it.
+// probeQuorum takes one quorum without competition, and has another wait for it.
 func (w *simWorld) probeQuorum(within time.Duration) {
 	if len(w.voters) < 2 {
 		return
@@ -170,7 +174,7 @@ func (w *simWorld) probeQuorum(within time.Duration) {
 	defer second.end()
 	first.begin(simWish{})
 	if !w.runUntil(w.now+within, func() bool { return first.held }) {
-		w.fail("%s does not get a majority that nobody has within %v", first, within)
+		w.fail("%s does not get a free majority within %v", first, within)
 		return
 	}
 	second.begin(simWish{})
@@ -180,7 +184,7 @@ func (w *simWorld) probeQuorum(within time.Duration) {
 	}
 	w.runFor(long)
 	if !first.held || second.held {
-		w.fail("%s has lost its majority, and nobody took it away", first)
+		w.fail("%s has lost its majority, and it was not taken away", first)
 		return
 	}
 	first.leave()
@@ -189,7 +193,7 @@ func (w *simWorld) probeQuorum(within time.Duration) {
 	}
 }
 
-// end leaves nothing of a quorum.
+// end checks that nothing is left of a quorum.
 func (v *simVoter) end() {
 	switch {
 	case v.held:

@@ -8,29 +8,29 @@ import (
 	"github.com/lockwheel/lockwheel/actor/quorum"
 )
 
-// simSeats is how many locks a quorum is of.
+// simSeats is the number of locks in a quorum.
 const simSeats = 3
 
 // simVoter is a user of quorums: the real actor of one, and locks on several engines, as the root package's group
-// has them. Each lock has a name of its own, so that what happens to one server is what happens to one name.
-// What comes from the loops reaches the actor some time later, in any order.
+// has them. Each lock has a name of its own, so that what happens to one server is what happens to one name. Events
+// of the loops reach the actor some time later, in any order.
 type simVoter struct {
 	w      *simWorld
 	number int
 	seats  [simSeats]simSeat
 	actor  quorum.Quorum
 	active bool          // it asks, or has a majority
-	held   bool          // it has
+	held   bool          // it has a majority
 	lease  time.Duration // 0: watched
 	begun  time.Duration
-	since  time.Duration    // nothing has been missing, or it is held and watched, since then
+	since  time.Duration    // since when nothing has been missing, or it is held and watched
 	elect  time.Duration    // when it got its majority
-	tired  bool             // it wants no more
-	stolen map[int]*simHold // by their seats: with these its majority went
-	hoards time.Duration    // since when it has had locks without being held, though as many have answered as it needs; 0: it does not
-	asked  int              // requests since then
+	tired  bool             // it makes no new requests
+	stolen map[int]*simHold // by their seats: the holds with which its majority went
+	hoards time.Duration    // since when it has had locks without being held, though as many members have replied as it needs; 0: it does not
+	asked  int              // requests since counts
 	counts time.Duration
-	owner  uint64 // its number
+	owner  uint64 // its owner number
 	thinks func()
 }
 
@@ -38,10 +38,10 @@ type simVoter struct {
 type simSeat struct {
 	v      *simVoter
 	at     int
-	caller *simCaller // on the engine that it is of
-	ask    *simAsk    // that is to bring it
+	caller *simCaller // on the engine that the lock belongs to
+	ask    *simAsk    // the request that is to bring it
 	hold   *simHold
-	barred bool // it was refused for good
+	barred bool // it was rejected permanently
 }
 
 func newSimVoter(w *simWorld, number int) *simVoter {
@@ -93,11 +93,11 @@ func (v *simVoter) act() {
 	}
 }
 
-// simWish is how a majority is wanted.
+// simWish is how a majority is requested.
 type simWish struct {
 	once  bool
 	lease time.Duration // 0: watched
-	wait  time.Duration // 0: without an end
+	wait  time.Duration // 0: no limit
 }
 
 func (v *simVoter) wish() (how simWish) {
@@ -115,7 +115,7 @@ func (v *simVoter) someLease() time.Duration {
 	return max(v.w.plan.fixedLease(v.w), v.w.plan.usableLease())
 }
 
-// begin is Multi.majority's.
+// begin mirrors Multi.majority.
 func (v *simVoter) begin(how simWish) {
 	w := v.w
 	v.w.quorums++
@@ -139,7 +139,7 @@ func (v *simVoter) begin(how simWish) {
 
 func (v *simVoter) now() time.Duration { return v.w.now - v.begun }
 
-// tell is group.tell's.
+// tell mirrors group.tell.
 func (v *simVoter) tell(event func()) {
 	event()
 	for len(v.actor.Orders) > 0 {
@@ -152,7 +152,7 @@ func (v *simVoter) tell(event func()) {
 	v.right()
 }
 
-// carryOut is group.carryOut's.
+// carryOut mirrors group.carryOut.
 func (v *simVoter) carryOut(o quorum.Order) {
 	s, w := &v.seats[o.Member], v.w
 	switch o.What {
@@ -191,7 +191,7 @@ func (v *simVoter) carryOut(o quorum.Order) {
 	}
 }
 
-// later is for timers, which may fire when all is over.
+// later is for timers, which may fire when the quorum is over.
 func (v *simVoter) later(begun time.Duration, event func()) {
 	if v.begun == begun {
 		v.tell(event)
@@ -213,7 +213,7 @@ func (s *simSeat) asks(o quorum.Order) {
 	c.want(a)
 }
 
-// decided is member.decided's.
+// decided mirrors member.decided.
 func (s *simSeat) decided(a *simAsk) {
 	s.caller.asks = without(s.caller.asks, a)
 	if a.taken = true; s.ask != a {
@@ -242,7 +242,7 @@ func (s *simSeat) decided(a *simAsk) {
 	})
 }
 
-// simRefusalOf is the root package's refusalOf.
+// simRefusalOf mirrors the root package's refusalOf.
 func simRefusalOf(err error) quorum.Refusal {
 	switch err {
 	case actor.ErrNotAcquired:
@@ -258,7 +258,7 @@ func simRefusalOf(err error) quorum.Refusal {
 	return quorum.Barred
 }
 
-// HoldEnded is what the loop calls. The quorum hears of it soon.
+// HoldEnded is called by the loop. The quorum learns of it soon.
 func (s *simSeat) HoldEnded(grant *actor.Hold) {
 	begun := s.v.begun
 	s.v.w.after(s.v.w.between(0, 50*time.Microsecond), func() {
@@ -276,7 +276,7 @@ func (s *simSeat) HoldEnded(grant *actor.Hold) {
 	})
 }
 
-// missed is when the hold of a seat has ended by itself.
+// missed runs when the hold of a seat has ended by itself.
 func (s *simSeat) missed(h *simHold) {
 	known := h.e.clock.when(h.known()) - s.v.begun
 	s.gone(func(now time.Duration, i int) { s.v.actor.Gone(now, i, known) })
@@ -287,7 +287,7 @@ func (s *simSeat) gone(event func(now time.Duration, i int)) {
 	s.v.tell(func() { event(s.v.now(), s.at) })
 }
 
-// letGo is Hold.letGo's.
+// letGo mirrors Hold.letGo.
 func (s *simSeat) letGo() {
 	if h := s.hold; h != nil && !s.caller.e.dead {
 		s.caller.change(h, actor.Unlock, 0)
@@ -295,7 +295,7 @@ func (s *simSeat) letGo() {
 	s.hold = nil
 }
 
-// bereave tells quorums that an engine of theirs has died.
+// bereave notifies quorums that one of their engines has died.
 func (w *simWorld) bereave(e *simEngine) {
 	for _, v := range w.voters {
 		for i := range v.seats {
@@ -324,7 +324,7 @@ func (v *simVoter) elected() {
 	}
 }
 
-// leave is Hold.Unlock's.
+// leave mirrors Hold.Unlock.
 func (v *simVoter) leave() {
 	v.tracef("leaves")
 	v.active, v.held = false, false
@@ -336,8 +336,9 @@ func (v *simVoter) leave() {
 	})
 }
 
-// enter locks one of the locks alone, with the context of the quorum: one that is held, or one that is missing. As soon as the quorum
-// has it, so does whoever waits for it so; and the other way round, where nothing but that can keep the quorum from it.
+// enter locks one of the locks alone, with the context of the quorum: one that is held, or one that is missing. As
+// soon as the quorum has the lock, a request that waits with its context is granted, too. Conversely, if that
+// request has the lock, the quorum gets it unless something else prevents that.
 func (v *simVoter) enter(s *simSeat) {
 	w, owner := v.w, v.owner
 	if s.hold != nil {
@@ -368,7 +369,7 @@ func (v *simVoter) enter(s *simSeat) {
 	c.want(a)
 }
 
-// extend is Hold.Extend's.
+// extend mirrors Hold.Extend.
 func (v *simVoter) extend() {
 	if v.lease = 0; v.w.chance(0.5) {
 		v.lease = v.someLease()
@@ -383,14 +384,15 @@ func (v *simVoter) extend() {
 	}
 }
 
-// tidy is for the end: whoever has a majority unlocks it, and whoever still waits will.
+// tidy is for the end: a quorum with a majority unlocks it, and one that still waits will.
 func (v *simVoter) tidy() {
 	if v.tired = true; v.held {
 		v.leave()
 	}
 }
 
-// known is until when a hold that has ended was known to be held. The engine of one that has not has died: its keys stay.
+// known returns until when an ended hold was known to be held. If a hold has not ended, its engine has died and its
+// keys stay.
 func (h *simHold) known() time.Duration {
 	if end := h.grant.Signal(); end != nil && end.Err != nil {
 		return end.Known

@@ -2,5 +2,5 @@
 
 package engine
 
-// simRaced is true under the race detector, where there are fewer seeds.
+// simRaced is true under the race detector, where fewer seeds run.
 const simRaced = true

@@ -7,7 +7,7 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// What must be so of those who read and of those who write.
+// Invariants of readers and writers.
 
 // holding reports whether an owner has a hold of that kind on a lock, or had until this turn.
 func (e *simEngine) holding(name int, owner uint64, reads bool) bool {
@@ -17,7 +17,7 @@ func (e *simEngine) holding(name int, owner uint64, reads bool) bool {
 	return slices.ContainsFunc(e.holds, func(h *simHold) bool { return h.active && is(h) }) || slices.ContainsFunc(e.over, is)
 }
 
-// upgraded checks that a writer does not come from among the readers.
+// upgraded checks that a new writer is not a reader at the same time.
 func (w *simWorld) upgraded(h *simHold) {
 	if w.names[h.name].kind != actor.Write {
 		return
@@ -36,7 +36,7 @@ func (w *simWorld) upgraded(h *simHold) {
 	}
 }
 
-// refusedUpgrade checks that only a reader is told that it cannot become the writer.
+// refusedUpgrade checks that only a reader gets the result that it cannot become the writer.
 func (w *simWorld) refusedUpgrade(e *simEngine, a *simAsk) {
 	w.saw(sawUpgrade)
 	if a.Owner == 0 || a.Kind != actor.Write || !e.holding(a.name, a.Owner, true) {
@@ -44,8 +44,8 @@ func (w *simWorld) refusedUpgrade(e *simEngine, a *simAsk) {
 	}
 }
 
-// waitsForItself checks that a reader who wants to write is told at once that it cannot, and so is who wants several
-// locks of which it has one.
+// waitsForItself checks that a reader that wants to write is rejected at once, and so is a caller that wants
+// several locks and has one of them.
 func (e *simEngine) waitsForItself(a *simAsk) {
 	for i, h := range a.parts {
 		owner := a.Joint.Parts[i].Owner
@@ -65,8 +65,8 @@ func (e *simEngine) waitsForItself(a *simAsk) {
 	}
 }
 
-// waitsForItsOwner checks that whoever waits re-enters at once when its owner is granted the lock, unless that needs a
-// round trip first. Whoever was granted it and had too few replicas does not wait for it any more, but for that to be undone.
+// waitsForItsOwner checks that a waiter re-enters at once when its owner is granted the lock, unless that needs a
+// round trip first. A waiter with a grant on too few replicas waits for that grant to be undone instead.
 func (e *simEngine) waitsForItsOwner(a *simAsk) {
 	if a.Tag != actor.Acquire || a.parts != nil || a.Owner == 0 || a.left || a.undone || e.doubts {
 		return
@@ -81,7 +81,7 @@ func (e *simEngine) waitsForItsOwner(a *simAsk) {
 	}
 }
 
-// waitsForItsRead checks that whoever waits to write is told that it cannot, when its owner is granted the read.
+// waitsForItsRead checks that a waiter that wants to write is rejected when its owner is granted the read.
 func (e *simEngine) waitsForItsRead(a *simAsk) {
 	for _, h := range e.holds {
 		if a.Kind == actor.Write && h.active && h.reads && h.name == a.name && h.grant.Owner == a.Owner && h.believed() && !h.suspect && !e.holding(a.name, a.Owner, false) {
@@ -90,7 +90,8 @@ func (e *simEngine) waitsForItsRead(a *simAsk) {
 	}
 }
 
-// forcedAtOnce checks that what an engine holds of a lock which it is to force away is over, and what its writer reads as well.
+// forcedAtOnce checks that an engine's own holds of a lock which it is to force away are over, and what its writer
+// reads as well.
 func (e *simEngine) forcedAtOnce(a *simAsk) {
 	if a.Tag != actor.Force {
 		return
@@ -107,7 +108,8 @@ func (e *simEngine) forcedAtOnce(a *simAsk) {
 	}
 }
 
-// writesSince is since when the owner of somebody who waits to read has the write, beside which it may read; 0 if it has not.
+// writesSince returns since when the owner of a waiting reader has the write, beside which it may read; 0 if it has
+// not.
 func (e *simEngine) writesSince(a *simAsk) time.Duration {
 	for _, h := range e.holds {
 		if h.active && h.name == a.name && !h.reads && a.Owner != 0 && h.grant.Owner == a.Owner && h.believed() && !h.suspect && e.w.server.key(a.name).tenure == h.tenure {
@@ -117,8 +119,8 @@ func (e *simEngine) writesSince(a *simAsk) time.Duration {
 	return 0
 }
 
-// freeFor is since when a lock is free for somebody who waits for it, 0 if it is not. Who wants to read may stand
-// aside for a writer of its own engine.
+// freeFor returns since when a lock is free for a waiting request, 0 if it is not. A reader may yield to a writer
+// of its own engine.
 func (w *simWorld) freeFor(a *simAsk) time.Duration {
 	if a.parts != nil {
 		return w.freeTogether(a)
@@ -142,8 +144,9 @@ func (w *simWorld) freeFor(a *simAsk) time.Duration {
 	return max(n.open, a.aside)
 }
 
-// outlived reports whether a reader's field stays though its lease is over, and its engine could not release it, or not
-// within the lease in which it tries: it goes with the lock's TTL, which the leases of those who live bound.
+// outlived reports whether a reader's field legitimately stays though its lease is over: its engine could not
+// release it, or not within the lease in which it tries. The field goes with the lock's TTL, which the leases of
+// live readers bound.
 func (w *simWorld) outlived(r *simReader) bool {
 	if simEnd(r.longest()) > w.now || w.waits(r.holder) {
 		return false
@@ -152,10 +155,14 @@ func (w *simWorld) outlived(r *simReader) bool {
 	return r.tenure.unsure || r.tenure.lost || r.tenure.parted || e != nil && e.apart()
 }
 
-// overstays finds locks that go on for longer than the leases of those who read them: nobody may wait for the dead, nor for
-// what is over. Of many fields not all are looked through, and an outsider of ours lowers its own lease without the lock's. An engine counts a lease from
-// when its command left, the server from when that ran: by as much the TTL may stay longer than a renewal tells the server of later, for the
-// engine does not know of it, and lets it fall when the reader leaves.
+// overstays finds locks that last longer than the leases of their readers. No client may wait for dead readers or
+// for ended leases. The check allows for three things:
+//
+//   - If there are many fields, the scripts do not look through all of them.
+//   - A simulated outsider lowers its own lease without the lock's.
+//   - An engine counts a lease from when its command left, the server from when it ran. The TTL may be longer by
+//     that difference than what a later renewal sets: the engine does not know of it, and lets the TTL fall when
+//     the reader leaves.
 func (w *simWorld) overstays(n *simName, k *simKey) {
 	left, need := w.server.left(k), w.server.readersNeed(k)
 	over := k.exists && k.tenure == nil && k.expires != simForever && len(k.readers) > 0 && k.fields() < simMostLookedAt && len(w.outsiders) == 0
@@ -170,10 +177,10 @@ func (w *simWorld) overstays(n *simName, k *simKey) {
 	}
 }
 
-// apart reports whether an engine has had no answer for about a lease.
+// apart reports whether an engine has had no reply for about a lease.
 func (e *simEngine) apart() bool { return e.w.now-e.reached > e.config.Lease*9/10 }
 
-// reaches notes that answers came. What an engine could not release before, while there were none for a lease, it has let go of.
+// reaches notes that replies came. An engine drops what it could not release within a lease without replies.
 func (e *simEngine) reaches(letters *mail) {
 	for m := letters; m != nil; m = m.next {
 		if b, is := m.what.(*batch); !is || b.failed != nil {
@@ -186,7 +193,7 @@ func (e *simEngine) reaches(letters *mail) {
 	}
 }
 
-// parts notes which readers an engine had when it was without answers for a lease.
+// parts notes which readers an engine had when it was without replies for a lease.
 func (e *simEngine) parts() {
 	for i := range e.w.names {
 		for _, r := range e.w.server.key(i).readers {
@@ -195,7 +202,7 @@ func (e *simEngine) parts() {
 	}
 }
 
-// probeReaders lets two engines read a lock together, and a third who writes wait for both of them.
+// probeReaders has two engines read a lock together, and a third that writes wait for both of them.
 func (w *simWorld) probeReaders(name int, within time.Duration) {
 	if w.names[name].kind != actor.Write {
 		return
@@ -208,7 +215,7 @@ func (w *simWorld) probeReaders(name int, within time.Duration) {
 		a.Kind = actor.Read
 		c.want(a)
 		if !w.runUntil(w.now+within, func() bool { return a.decided }) {
-			w.fail("%s does not get %s, which nobody writes, within %v", c.e.name, a, within)
+			w.fail("%s does not get %s, which has no writer, within %v", c.e.name, a, within)
 			return
 		}
 		holds, shortest = append(holds, a.hold), min(shortest, c.heldFor())
@@ -232,8 +239,9 @@ func (w *simWorld) probeReaders(name int, within time.Duration) {
 	w.probeDowngrade(name, within)
 }
 
-// probeDowngrade lets a writer read as well, with a lease of its own that is longer, or that it makes longer than the
-// writer's. When it reads no more, the TTL falls to what the writer needs: for so long others wait if the process dies.
+// probeDowngrade lets a writer read as well, with a lease of its own that is longer than the writer's or becomes
+// longer. When it stops reading, the TTL falls to what the writer needs, because others wait for that long if the
+// process dies.
 func (w *simWorld) probeDowngrade(name int, within time.Duration) {
 	c := w.prober(w.random.IntN(len(w.engines)))
 	h := w.mustLock(c, name, within)

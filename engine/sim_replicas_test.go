@@ -6,10 +6,11 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// Replicas that must have a grant. In some worlds the engines ask for them, and for a third of the time they are silent: then
-// an engine hears of a grant only when it has waited for them in vain.
+// Replicas that must have a grant. In some worlds the engines ask for them, and the replicas are silent for a third
+// of the time. Then an engine learns of a grant only after it has waited for them in vain.
 
-// careful has some worlds be about replicas. Nobody asks for several locks in one question there: nor does the root package.
+// careful has some worlds be about replicas. No caller asks for several locks in one request there, as in the root
+// package.
 func (p *simPlan) careful(seed uint64) {
 	drawn := simRandom{simMixed(seed, 3)}
 	if drawn.IntN(16) != 0 || p.crowd != 0 || len(p.names) > simManyCallers {
@@ -19,10 +20,11 @@ func (p *simPlan) careful(seed uint64) {
 	p.silence = p.lease/4 + time.Duration(drawn.Int64N(int64(4*p.lease)))
 }
 
-// simManyCallers is how many names a world with replicas has at most.
+// simManyCallers is the maximum number of names in a world with replicas.
 const simManyCallers = 12
 
-// replicas is how many replicas have a grant whose answer is about to come back, and for how long they are waited for before.
+// replicas sets how many replicas have a grant with a reply that is about to come back, and returns how long they
+// are waited for before.
 func (line *simLine) replicas(call *simCall) (patience time.Duration) {
 	e, w := line.e, line.e.w
 	if e.config.Replicas == 0 || !grants(call.verb) || call.failed != nil {
@@ -41,7 +43,7 @@ func (line *simLine) replicas(call *simCall) (patience time.Duration) {
 	return patience
 }
 
-// awaitReplicas brings an answer when its replicas were waited for.
+// awaitReplicas brings a reply after the replicas were waited for.
 func (line *simLine) awaitReplicas(call *simCall, patience time.Duration) {
 	number := line.number
 	line.e.w.after(patience, func() {
@@ -55,8 +57,9 @@ func (line *simLine) awaitReplicas(call *simCall, patience time.Duration) {
 	})
 }
 
-// vainly notes, before a turn, who waits for a lock of which the engine is told that it was granted and too few replicas have
-// it. Whose claim it was is told when it is undone; what a reader asked for by itself has its own answer.
+// vainly notes, before a turn, which requests wait for a lock that was granted on too few replicas, according to
+// the replies of this turn. A request that made the acquire learns of it when the grant is undone. What a reader
+// asked for by itself has its own reply.
 func (e *simEngine) vainly(letters *mail) {
 	if e.config.Replicas == 0 {
 		return
@@ -92,16 +95,16 @@ func (e *simEngine) inVain(c *actor.Command) {
 	}
 }
 
-// replicated checks that nobody waits for replicas one after the other, and that who is told that too few have its lock was told
-// because an engine's question found that.
+// replicated checks that a request which ends with "too few replicas" does so because a command of its engine found
+// that.
 func (w *simWorld) replicated(e *simEngine, a *simAsk) {
 	if a.Err == actor.ErrNotReplicated && a.due != 0 && a.vain == 0 && a.Kind != actor.Read && a.Kind != actor.Write && a.Kind != actor.Fenced {
 		w.fail("%s tells %s of %s that too few replicas have it, and has not been told so", e.name, a, a.caller)
 	}
 }
 
-// toldOfReplicas checks that who waited while a grant was found to have too few replicas is told: at once, or when its own grant
-// is undone.
+// toldOfReplicas checks that a request which waited while a grant was found to have too few replicas gets its
+// result: at once, or when its own grant is undone.
 func (e *simEngine) toldOfReplicas(a *simAsk, now time.Duration) {
 	if a.vain == 0 {
 		return

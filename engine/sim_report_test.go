@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// simReport is what some seeds saw: how many of them, and how often.
+// simReport is what some seeds saw: in how many of them, and how often.
 type simReport struct {
 	seeds, steps, ran int
 	saw               [2]map[string]simTally    // under each of simHeadings
@@ -97,7 +97,7 @@ func (r *simReport) String() string {
 	return text.String()
 }
 
-// mustBeComplete fails if there was something that no seed saw.
+// mustBeComplete fails if there is something that no seed saw.
 func (r *simReport) mustBeComplete(t *testing.T) {
 	for way, whats := range simWays {
 		for _, what := range strings.Split(whats, ", ") {

@@ -11,24 +11,24 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// The scripts of the read/write lock. Its key is somebody's who writes, and of those who read: the owner who
-// writes, or, when nobody does, any number of them.
+// The scripts of the read/write lock. Its key belongs to the writer and its readers. With a writer, only the
+// writer's owner reads. Without one, any number of owners read.
 
-// simReader is somebody who reads. It is never changed, only replaced.
+// simReader is a reader of a key. It is never changed, only replaced.
 type simReader struct {
 	holder simHolder
 	tenure *simTenure
-	leases []int64 // when that of each hold ends, in ms
+	leases []int64 // when the lease of each hold ends, in ms
 }
 
 func (r *simReader) longest() int64 { return slices.Max(r.leases) }
 
-// reader is which of the readers that is, -1 if none.
+// reader returns the index of a reader, -1 if it is none of them.
 func (k *simKey) reader(h simHolder) int {
 	return slices.IndexFunc(k.readers, func(r simReader) bool { return r.holder == h })
 }
 
-// fields is how many the hash has: one is the mode.
+// fields returns how many fields the hash has. One is the mode.
 func (k *simKey) fields() int {
 	fields := 1 + len(k.readers)
 	if k.tenure != nil {
@@ -87,7 +87,7 @@ func (s *simServer) readAcquire(name int, holder simHolder, c *actor.Command) ac
 	return done()
 }
 
-// enter is the sixth way in which what the server keeps changes.
+// enter is the sixth way in which data of the server changes.
 func (s *simServer) enter(name int, holder simHolder, lease int64) {
 	s.note(name)
 	k := &s.keys[name]
@@ -98,7 +98,7 @@ func (s *simServer) enter(name int, holder simHolder, lease int64) {
 	s.raise(name, lease)
 }
 
-// raise is PEXPIRE unless the TTL is as long already.
+// raise is PEXPIRE unless the TTL is at least that long already.
 func (s *simServer) raise(name int, lease int64) {
 	if k := &s.keys[name]; s.left(k) < lease {
 		s.expire(name, lease)
@@ -160,7 +160,7 @@ func (s *simServer) readRenew(name int, holder simHolder, c *actor.Command) acto
 		}
 		s.expire(name, lease)
 	}
-	if err := s.writable(r.leases[0] < s.clock()); err != nil { // a key that ended is made anew
+	if err := s.writable(r.leases[0] < s.clock()); err != nil { // a key that ended is created anew
 		return refusedBy(err)
 	}
 	r.tenure.recounted = r.tenure.recounted || s.w.books.late && len(leases) != len(r.leases)
@@ -171,13 +171,13 @@ func (s *simServer) readRenew(name int, holder simHolder, c *actor.Command) acto
 	return done()
 }
 
-// What the server's clock may go on during a call, and how many fields are always looked at.
+// How far the server's clock may advance during a call, and how many fields are always looked at.
 const (
 	simApart        = 50
 	simMostLookedAt = 8
 )
 
-// upholds reports whether a reader that wants less than the TTL may be why that is so long.
+// upholds reports whether a reader that wants less than the TTL may be the reason for that TTL.
 func (s *simServer) upholds(k *simKey, r *simReader, lease int64) bool {
 	ttl := s.left(k)
 	return ttl > lease && (k.fields() <= simMostLookedAt || s.covers(r, ttl))
@@ -187,7 +187,7 @@ func (s *simServer) covers(r *simReader, ttl int64) bool {
 	return max(r.longest()-s.clock(), 0)+2*simApart >= ttl
 }
 
-// fall is the end of a call: TTLs fall that readers wanted to.
+// fall is the end of a call: it lowers the TTLs that readers wanted to fall.
 func (s *simServer) fall() {
 	for _, name := range s.falling {
 		if k := s.key(name); k.exists && k.tenure == nil && s.fit(name) {
@@ -197,8 +197,8 @@ func (s *simServer) fall() {
 	s.falling = s.falling[:0]
 }
 
-// fit lets a TTL fall to what readers need, and reports whether to tell those who wait: the key went because none of them
-// is alive, or its TTL fell by more than a tenth. Of a lesser fall they learn when they wake.
+// fit lets a TTL fall to what readers need. It reports whether to notify waiters: the key went because no reader is
+// alive, or its TTL fell by more than a tenth. Waiters learn of a smaller fall when they wake.
 func (s *simServer) fit(name int) (told bool) {
 	k := &s.keys[name]
 	ttl, need := s.left(k), s.readersNeed(k)
@@ -258,7 +258,7 @@ func (s *simServer) leaveRead(name int, holder simHolder) actor.Reply {
 	return done()
 }
 
-// told publishes that something was done.
+// told publishes that a command was done.
 func (s *simServer) told(name int) actor.Reply {
 	reply := done()
 	reply.Muted = !s.publish(name)
@@ -276,8 +276,8 @@ func (s *simServer) writeAcquire(name int, holder simHolder, c *actor.Command) a
 	return reply
 }
 
-// readersOf are the numbers of an engine's readers, as it is told of them that wants to write. There are never so many that not all
-// are looked at.
+// readersOf returns the numbers of an engine's readers, as the reply to that engine's write request lists them.
+// There are never so many that some are not looked at.
 func (k *simKey) readersOf(life int32) string {
 	var numbers []string
 	for i := range k.readers {
@@ -307,7 +307,7 @@ func (s *simServer) writeRenew(name int, holder simHolder, c *actor.Command) act
 	return s.renew(name, holder, &together)
 }
 
-// readersNeed is the longest lease that readers have left.
+// readersNeed returns the longest lease that readers have left.
 func (s *simServer) readersNeed(k *simKey) (need int64) {
 	for i := range k.readers {
 		if left := k.readers[i].longest() - s.clock(); left >= 0 {
@@ -340,7 +340,7 @@ func (s *simServer) leaveWrite(name int, holder simHolder) actor.Reply {
 	return s.told(name)
 }
 
-// forceMode takes a lock away from those who read, or from the writer and what it reads.
+// forceMode takes a lock away from its readers, or from the writer and what it reads.
 func (s *simServer) forceMode(name int, writes bool) actor.Reply {
 	k := s.key(name)
 	if !k.exists || (k.tenure != nil) != writes {
@@ -355,7 +355,7 @@ func (s *simServer) forceMode(name int, writes bool) actor.Reply {
 	return s.told(name)
 }
 
-// readers is the lock as those who read see it.
+// readers returns the lock's state as readers see it.
 func (s *simServer) readers(name int) actor.Reply {
 	k := s.key(name)
 	if len(k.readers) == 0 {
@@ -368,7 +368,7 @@ func (s *simServer) readers(name int) actor.Reply {
 	return reply
 }
 
-// writer is the lock as the writer sees it.
+// writer returns the lock's state as the writer sees it.
 func (s *simServer) writer(name int) actor.Reply {
 	k := s.key(name)
 	if k.tenure == nil {

@@ -4,9 +4,9 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// The scripts, one function each, step by step as their Lua does it: the order of the checks decides
-// which error wins, and what is left when a write is refused halfway. A further kind of lock brings
-// further functions here, and further fields in simKey.
+// The scripts, one function each, step by step as their Lua does it. The order of the checks decides which error
+// wins, and what is left when a write is rejected halfway. A further kind of lock brings further functions here,
+// and further fields in simKey.
 
 func (s *simServer) acquire(name int, holder simHolder, lease int64) actor.Reply {
 	k := s.key(name)
@@ -33,7 +33,7 @@ func (s *simServer) acquire(name int, holder simHolder, lease int64) actor.Reply
 	return s.taken(k)
 }
 
-// taken is the answer for a key that is somebody else's.
+// taken returns the reply for a key that another holder has.
 func (s *simServer) taken(k *simKey) actor.Reply {
 	reply := actor.Reply{Status: actor.Taken, TTL: ttlOf(s.left(k))}
 	if k.expires != simForever && k.tenure != nil {
@@ -53,7 +53,7 @@ func (s *simServer) left(k *simKey) int64 {
 	return k.expires - s.clock()
 }
 
-// fencedAcquire counts before it takes a free lock, and otherwise answers what was counted then.
+// fencedAcquire increments the counter before it takes a free lock, and otherwise returns the number from then.
 func (s *simServer) fencedAcquire(name int, holder simHolder, lease int64) actor.Reply {
 	if !s.key(name).exists {
 		if err := s.count(name); err != nil {
@@ -73,7 +73,7 @@ func (s *simServer) fencedAcquire(name int, holder simHolder, lease int64) actor
 	return reply
 }
 
-// fencedPass counts once for each token that it is told to go on from.
+// fencedPass increments the counter once for each token that it is to continue from.
 func (s *simServer) fencedPass(name int, holder simHolder, c *actor.Command) actor.Reply {
 	reply := s.renew(name, holder, c)
 	if reply.Status != actor.Done {
@@ -158,7 +158,7 @@ func (s *simServer) release(name int, holder simHolder) actor.Reply {
 	return reply
 }
 
-// drop is a release that tells nobody.
+// drop is a release that publishes nothing.
 func (s *simServer) drop(name int, holder simHolder) actor.Reply {
 	k := s.key(name)
 	if err := s.writable(false); err != nil {
@@ -211,7 +211,7 @@ func done() actor.Reply { return actor.Reply{Status: actor.Done, Listeners: -1} 
 
 func refusedBy(err error) actor.Reply { return actor.Reply{Status: actor.Refused, Err: err} }
 
-// publish tells everybody who listens on a name's channel, and reports whether the server allowed it.
+// publish notifies all listeners on a name's channel, and reports whether the server allowed it.
 func (s *simServer) publish(name int) bool {
 	channel, err := s.channelFor(name)
 	if channel == "" && err == nil {
@@ -229,7 +229,7 @@ func (s *simServer) publish(name int) bool {
 	return true
 }
 
-// tell brings a message to those who listen.
+// tell brings a message to the listeners.
 func (s *simServer) tell(channel string) {
 	if s.w.now < s.muted {
 		return

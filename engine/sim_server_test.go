@@ -8,8 +8,8 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// simServer is the model of the server: keys with a holder and a TTL, a script cache, channels with
-// listeners, and moods in which it refuses. A call runs as a whole, like a script.
+// simServer is the model of the server: keys with a holder and a TTL, a script cache, channels with listeners, and
+// periods in which it rejects calls. A call runs as a whole, like a script.
 type simServer struct {
 	w *simWorld
 	simData
@@ -17,34 +17,34 @@ type simServer struct {
 	saved  *simData // what a restart with stale data finds
 	writes []simWrite
 
-	distinct map[string]bool // of the call that is executed; reused
+	distinct map[string]bool // of the running call; reused
 
-	down    time.Duration // until when nobody can connect
+	down    time.Duration // until when no client can connect
 	frozen  time.Duration // until when calls wait
-	mood    string        // the error every call gets
+	mood    string        // the error that every call gets
 	moody   time.Duration // until when
-	full    time.Duration // until when what needs memory is refused
-	closed  string        // the error every write gets, each by itself
+	full    time.Duration // until when it rejects calls that need memory
+	closed  string        // the error that every write gets, each by itself
 	shut    time.Duration // until when
-	barred  int           // index of a name that nobody may touch, -1 for none
+	barred  int           // index of a name that no client may touch, -1 for none
 	barring time.Duration // until when
-	muted   time.Duration // until when nobody may publish
-	wrote   bool          // the call under way has written: then memory is not asked for any more
-	wall    int64         // of the call under way: its caller's clock, in ms
-	latest  int64         // of the call under way: until when it may take effect, by the server's clock; 0: whenever it comes
-	late    bool          // of the call under way: that is over
-	outside bool          // what runs is of a client of another kind
-	expires time.Duration // of the call under way: until when its engine may think of it. True time; 0: it is no engine's
-	falling []int         // of the call under way: names of which readers want the TTL to fall
-	going   []simGoing    // of the call under way, if it releases fair locks: who goes
+	muted   time.Duration // until when no client may publish
+	wrote   bool          // the running call has written: memory is not checked any more then
+	wall    int64         // of the running call: its caller's clock, in ms
+	latest  int64         // of the running call: until when it may take effect, by the server's clock; 0: no limit
+	late    bool          // of the running call: that time is over
+	outside bool          // the running call is of a client of another kind
+	expires time.Duration // of the running call: when its engine has given it up for good. True time; 0: it is no engine's
+	falling []int         // of the running call: names of which readers want the TTL to fall
+	going   []simGoing    // of the running call, if it releases fair locks: the tenures that go
 }
 
 // simData is what the server keeps, by index of the name.
 type simData struct {
-	keys   []simKey     // a zero one is absent
-	tokens []uint64     // the last of a fenced lock
-	queues [][]simPlace // who waits for a fair lock
-	strays [][]simPlace // whose places there are lost, and not their times
+	keys   []simKey     // the zero value is absent
+	tokens []uint64     // the last token of a fenced lock
+	queues [][]simPlace // waiters for a fair lock
+	strays [][]simPlace // waiters with a lost place and a time that is still there
 	ends   []simEndOf   // until when a queue lives
 }
 
@@ -56,14 +56,14 @@ func (d *simData) copy() simData {
 	return simData{keys: slices.Clone(d.keys), tokens: slices.Clone(d.tokens), queues: slices.Clone(d.queues), strays: slices.Clone(d.strays), ends: slices.Clone(d.ends)}
 }
 
-// simKey is a lock's hash, or a key of another type: then nobody holds it.
+// simKey is a lock's hash, or a key of another type, which has no holder.
 type simKey struct {
 	exists  bool
-	holder  simHolder // of a read/write lock: the writer; zero: there is none
+	holder  simHolder // of a read/write lock: the writer; zero: none
 	count   int
 	expires int64 // ms; simForever: never
 	tenure  *simTenure
-	readers []simReader // never changed, only replaced: replicas share them
+	readers []simReader // never changed, only replaced, because replicas share them
 }
 
 const simForever = int64(1) << 60
@@ -72,10 +72,10 @@ func newSimServer(w *simWorld) *simServer {
 	return &simServer{w: w, simData: newSimData(len(w.plan.names)), barred: -1, distinct: make(map[string]bool), writes: w.memory.writes[:0]}
 }
 
-// clock is the server's: whole milliseconds.
+// clock returns the server's clock: whole milliseconds.
 func (s *simServer) clock() int64 { return int64(s.w.now / time.Millisecond) }
 
-// key is a key as it is now; an expired one is absent.
+// key returns a key as it is now. An expired one is absent.
 func (s *simServer) key(name int) *simKey {
 	k := &s.keys[name]
 	if k.exists && k.expires < s.clock() {
@@ -86,12 +86,12 @@ func (s *simServer) key(name int) *simKey {
 	return k
 }
 
-// foreign reports whether a key is none of a lock.
+// foreign reports whether a key does not belong to a lock.
 func (k *simKey) foreign() bool {
 	return k.exists && k.holder == (simHolder{}) && len(k.readers) == 0
 }
 
-// until is when a holder's part of a key ends, 0 if it has none.
+// until returns when a holder's part of a key ends, 0 if it has none.
 func (k *simKey) until(h simHolder) int64 {
 	if h.reads() {
 		if at := k.reader(h); at >= 0 {
@@ -103,7 +103,7 @@ func (k *simKey) until(h simHolder) int64 {
 	return 0
 }
 
-// each goes through all who have something of a key.
+// each calls f for all holders that have a part of a key.
 func (k *simKey) each(f func(simHolder, *simTenure)) {
 	if k.tenure != nil {
 		f(k.holder, k.tenure)
@@ -113,7 +113,7 @@ func (k *simKey) each(f func(simHolder, *simTenure)) {
 	}
 }
 
-// simEnd is the true time at which what expires then is gone unless somebody touches it.
+// simEnd returns the true time at which a key that expires then is gone unless a client changes it.
 func simEnd(expires int64) time.Duration {
 	if expires == simForever {
 		return time.Duration(1<<63 - 1)
@@ -121,7 +121,7 @@ func simEnd(expires int64) time.Duration {
 	return time.Duration(expires+1) * time.Millisecond
 }
 
-// execute runs a call and writes down what the server says.
+// execute runs a call and records the server's replies.
 func (s *simServer) execute(call *simCall) {
 	call.ran = true
 	s.w.steps++
@@ -165,7 +165,8 @@ func (s *simServer) holder(call *simCall, key string, tenure uint64) simHolder {
 	return holderOf(call.life, s.w.nameOf(key), simReads(call.verb), tenure)
 }
 
-// checkDistinct holds a call to what the script of an acquire relies on: it takes all keys together if all are free.
+// checkDistinct verifies what the script of an acquire relies on, because it takes all keys together if all are
+// free.
 func (s *simServer) checkDistinct(call *simCall) {
 	if call.verb != actor.SendAcquire || len(call.commands) < 2 {
 		return
@@ -180,7 +181,7 @@ func (s *simServer) checkDistinct(call *simCall) {
 	}
 }
 
-// refusal is the error for a call as a whole, if it gets one.
+// refusal returns the error for a call as a whole, if it gets one.
 func (s *simServer) refusal(call *simCall) string {
 	now := s.w.now
 	if now < s.moody {
@@ -233,7 +234,7 @@ func (s *simServer) one(holder simHolder, c *actor.Command) actor.Reply {
 	}
 }
 
-// writable is the error that a write gets, if any; hungry ones need memory.
+// writable returns the error that a write gets, if any. Hungry writes need memory.
 func (s *simServer) writable(hungry bool) error {
 	switch {
 	case s.w.now < s.shut:
@@ -247,7 +248,7 @@ func (s *simServer) writable(hungry bool) error {
 
 var errSimType = errors.New("WRONGTYPE Operation against a key holding the wrong kind of value")
 
-// The four ways a key changes. All else goes through them, so that the books are right.
+// The four ways in which a key changes. Everything else uses them, so that the books are right.
 
 func (s *simServer) create(name int, holder simHolder, lease int64) {
 	s.note(name)
@@ -261,20 +262,20 @@ func (s *simServer) expire(name int, lease int64) {
 	k := &s.keys[name]
 	before := k.expires
 	k.expires = s.clock() + lease
-	if before == simForever && len(k.readers) > 0 { // somebody took the TTL away, and with it what all need
+	if before == simForever && len(k.readers) > 0 { // the TTL was taken away, and with it what all readers need
 		k.each(func(_ simHolder, t *simTenure) { t.robbed, t.robbedAt = true, s.w.now })
 	}
 	s.w.books.prolonged(k)
 }
 
-// remove takes a key away by a release of its own holder.
+// remove deletes a key by a release of its own holder.
 func (s *simServer) remove(name int) {
 	s.note(name)
 	s.w.books.released(s.keys[name].tenure, s.w.now)
 	s.keys[name] = simKey{}
 }
 
-// rob puts something else in a key's place, of which its holder knows nothing.
+// rob replaces a key by something that its holder does not know of.
 func (s *simServer) rob(name int, left simKey) {
 	k := s.key(name)
 	s.note(name)
@@ -285,7 +286,7 @@ func (s *simServer) rob(name int, left simKey) {
 	*k = left
 }
 
-// restart is a new process with some data: the script cache is empty, connections are gone.
+// restart starts a new process with some data. The script cache is empty, and connections are gone.
 func (s *simServer) restart(data simData) {
 	s.cached = [len(forms)]bool{}
 	s.writes = s.writes[:0]
@@ -296,13 +297,13 @@ func (s *simServer) restart(data simData) {
 		}
 		if s.keys[name] = data.keys[name]; s.tokens[name] > data.tokens[name] {
 			s.tokens[name] = data.tokens[name]
-			s.w.names[name].token = 0 // what was counted is lost
+			s.w.names[name].token = 0 // the counter is lost
 		}
 		if len(s.queues[name]) > len(data.queues[name]) {
 			s.w.unheard(name, s.clock()+(2*s.w.plan.longest).Milliseconds())
 		}
 		s.queues[name], s.strays[name], s.ends[name] = restored(data.queues[name]), data.strays[name], data.ends[name]
-		s.keys[name].each(func(_ simHolder, t *simTenure) { t.recounted = true }) // nobody knows of a count that is lost
+		s.keys[name].each(func(_ simHolder, t *simTenure) { t.recounted = true }) // a lost count is unknown to all
 		s.w.touch(name)
 		s.w.names[name].changed = s.w.now
 	}
@@ -312,7 +313,7 @@ func (s *simServer) restart(data simData) {
 	}
 }
 
-// simWrite is what a key was before a write.
+// simWrite is a key as it was before a write.
 type simWrite struct {
 	at     time.Duration
 	name   int
@@ -322,10 +323,10 @@ type simWrite struct {
 	end    simEndOf
 }
 
-// simWritesMost bounds how far back a replica can be.
+// simWritesMost is how many writes a replica can lag behind at most.
 const simWritesMost = 512
 
-// note comes before every write.
+// note runs before every write.
 func (s *simServer) note(name int) {
 	s.w.touch(name)
 	s.w.names[name].changed = s.w.now
@@ -336,7 +337,7 @@ func (s *simServer) note(name int) {
 	s.w.memory.writes = s.writes
 }
 
-// before is what a replica has that knows of no write after a moment.
+// before returns the data of a replica that knows of no write after a moment.
 func (s *simServer) before(moment time.Duration) simData {
 	data := s.copy()
 	for i := len(s.writes) - 1; i >= 0 && s.writes[i].at > moment; i-- {

@@ -4,9 +4,9 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// How many may wait. In some worlds engines bound that, and refuse those beyond it as they come.
+// The limit of waiters. In some worlds engines have such a limit and reject further requests as they come.
 
-// limited has some worlds bound how many wait. Not those that are about one who must get the lock in the end.
+// limited gives some worlds a limit of waiters, except worlds about a caller that must get the lock in the end.
 func (p *simPlan) limited(seed uint64) {
 	drawn := simRandom{simMixed(seed, 5)}
 	if drawn.IntN(8) != 0 || p.crowd != 0 || p.voters != 0 || p.spinning {
@@ -15,7 +15,7 @@ func (p *simPlan) limited(seed uint64) {
 	p.waiting, p.waitingEach = 1+drawn.IntN(2*p.callers), 1+drawn.IntN(p.callers)
 }
 
-// unlimited lets all wait who want to: what comes now looks at every lock.
+// unlimited removes the limit, because the checks that follow look at every lock.
 func (w *simWorld) unlimited() {
 	w.plan.waiting, w.plan.waitingEach = 0, 0
 	for _, e := range w.engines {
@@ -24,8 +24,8 @@ func (w *simWorld) unlimited() {
 	}
 }
 
-// strangers is how many locks are asked for without a verdict by callers that hold nothing they could re-enter, and how many of
-// these requests wait for one name to read or to write, of which that is the most.
+// strangers counts the locks that are requested without a result by callers without an owner, which could re-enter
+// nothing. most is the largest number of these requests that wait for one name to read or to write.
 func (e *simEngine) strangers() (all, most int) {
 	type kindOf struct {
 		name int
@@ -46,7 +46,7 @@ func (e *simEngine) strangers() (all, most int) {
 	return all, most
 }
 
-// bounds checks that no more wait than may.
+// bounds checks that at most the allowed number of requests wait.
 func (e *simEngine) bounds() {
 	limit, each := e.c.fx.Config.MaxWaiting, e.c.fx.Config.MaxWaitingPerLock
 	if s := e.c.fx.Stats.Shed; s != e.shed {
@@ -59,12 +59,13 @@ func (e *simEngine) bounds() {
 	if all > limit {
 		e.w.fail("%s has %d locks asked for, and may have %d", e.name, all, limit)
 	}
-	if most > each && e.w.plan.silence == 0 { // who waits for a grant to be undone is not counted
+	if most > each && e.w.plan.silence == 0 { // a request that waits for a grant to be undone is not counted
 		e.w.fail("%s has %d who wait for one name, and may have %d", e.name, most, each)
 	}
 }
 
-// shedding checks a verdict of somebody who was one too many: there were as many before, and it was not let in anywhere.
+// shedding checks the result of a request beyond the limit: enough others waited before, and the request was never
+// queued.
 func (e *simEngine) shedding(a *simAsk) {
 	if a.Tag == actor.Acquire {
 		e.decides += len(a.of())
@@ -74,7 +75,7 @@ func (e *simEngine) shedding(a *simAsk) {
 	}
 	e.w.saw(sawShed)
 	e.shed += uint64(len(a.of()))
-	wanted, same := e.decides, 1 // with those that were decided in this turn
+	wanted, same := e.decides, 1 // including those decided in this turn
 	for _, other := range e.asks {
 		if other.Tag == actor.Acquire {
 			wanted += len(other.of())

@@ -25,15 +25,15 @@ type simShort struct {
 	steps    int
 	before   int // choices, before any was left out
 	runs     int
-	failed   bool // with what is left
+	failed   bool // it fails with the choices that are left
 	ends     time.Time
 }
 
-// simShortEnough is how many things may happen in a history that nobody needs shorter.
+// simShortEnough is the number of events from which on a history need not be shortened further.
 const simShortEnough = 8
 
-// shorten looks for a shorter history that fails the same check as a run does: by delta debugging, and when
-// that comes to a halt among other histories with the same plan. It returns nil if there is no time at all.
+// shorten looks for a shorter history that fails the same check as a run does: by delta debugging, and when that
+// stops making progress, among other histories with the same plan. It returns nil if there is no time at all.
 func shorten(run simRun, within time.Duration) *simShort {
 	if within <= 0 {
 		return nil
@@ -62,7 +62,7 @@ func (s *simShort) whole() *simWorld {
 	return w
 }
 
-// elsewhere goes through histories that only begin like this one and are no longer.
+// elsewhere tries histories that only begin like this one and are no longer.
 func (s *simShort) elsewhere() {
 	for salt := uint64(1); salt <= 3000 && len(s.kept) > simShortEnough && !s.late(); salt++ {
 		other := &simShort{run: s.run, violated: s.violated, ends: s.ends}
@@ -78,8 +78,8 @@ func (s *simShort) elsewhere() {
 	}
 }
 
-// leaveOut leaves out what callers wish for and what goes wrong, first by kind, then in chunks, then one by
-// one, and lets the faults stop earlier.
+// leaveOut leaves out requests of callers and faults, first by kind, then in chunks, then one by one, and lets the
+// faults stop earlier.
 func (s *simShort) leaveOut(engines int) {
 	if s.fails(s.kept, s.run.until) {
 		s.fewerEngines(engines)
@@ -114,7 +114,7 @@ func (s *simShort) fails(left []simChoice, until time.Duration) bool {
 
 func (s *simShort) late() bool { return time.Now().After(s.ends) }
 
-// fewerEngines looks for as few engines as will do.
+// fewerEngines looks for the smallest number of engines with the same failure.
 func (s *simShort) fewerEngines(most int) {
 	said := s.run.engines
 	for s.run.engines = 1; s.run.engines < most; s.run.engines++ {
@@ -138,7 +138,7 @@ func (s *simShort) byKind(kindOf func(simChoice) string) {
 	}
 }
 
-// inChunks leaves out so many choices in a row, the last ones first: what led to the failure is rarely late.
+// inChunks leaves out size choices in a row, the last ones first: the cause of a failure is rarely late.
 func (s *simShort) inChunks(size int) {
 	for from := len(s.kept) - size; from > -size && !s.late(); {
 		left := slices.Delete(slices.Clone(s.kept), max(from, 0), from+size)
@@ -182,7 +182,7 @@ func simKeys32(choices []simChoice) map[uint32]bool {
 	return keys
 }
 
-// String is what -sim.keep takes.
+// String returns the value for -sim.keep.
 func (c *simChoices) String() string {
 	var keys []string
 	for key := range c.keep {
@@ -192,7 +192,7 @@ func (c *simChoices) String() string {
 	return strings.Join(append(keys, "-"), ",")
 }
 
-// parseKeep reads what String wrote; nothing at all is all.
+// parseKeep parses the result of String. The empty text keeps everything.
 func parseKeep(text string) (keep map[uint32]bool, err error) {
 	if text == "" {
 		return nil, nil
@@ -211,15 +211,15 @@ func parseKeep(text string) (keep map[uint32]bool, err error) {
 	return keep, nil
 }
 
-// A failure that nobody can read is not found yet: what is printed of it is short, fails the same check, and
-// is what the printed command shows.
+// A failure must be readable: its printed history is short, fails the same check, and is what the printed command
+// shows.
 func TestAFailureIsShortened(t *testing.T) {
 	for _, bug := range []simBug{bugGoneUnsaid, bugSentIgnored, bugTakenUnsaid} {
 		_, failed := simulate(1, 2000, bug)
 		if failed == nil {
 			t.Fatalf("bug %d is not found", bug)
 		}
-		short := shorten(simRun{seed: failed.seed, steps: *simStepsFlag, bug: bug}, 5*time.Minute) // it takes some fifty runs
+		short := shorten(simRun{seed: failed.seed, steps: *simStepsFlag, bug: bug}, 5*time.Minute) // about fifty runs
 		if most := max(short.before/10, 10); len(short.kept) > most {
 			t.Errorf("of %d things that happened, %d are left, and not %d at most", short.before, len(short.kept), most)
 		}
@@ -239,7 +239,7 @@ func TestAFailureIsShortened(t *testing.T) {
 	}
 }
 
-// What is left out must not change what is not: without it, shortening would look at one history after another.
+// Leaving something out must not change what stays, because otherwise shortening would look at unrelated histories.
 func TestLeavingNothingOutIsTheSameHistory(t *testing.T) {
 	for seed := range uint64(8) {
 		run := simRun{seed: seed + 1, steps: 500, choices: &simChoices{}}

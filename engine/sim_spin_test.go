@@ -6,31 +6,33 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// A lock that is hot, and of which nobody hears when it is free: one engine has callers enough to keep it for itself, the others come
-// by. It is handed on as long as it is that engine's turn, and left free for as long as the others sleep.
+// A hot lock without messages of its release. One engine has enough callers to keep it for itself, the others come
+// by. The engine hands it off for as long as it is its turn, and leaves it free for as long as the others sleep.
 
 const (
-	// spinLasts is for how long they want it, and spinCallers how many the busy engine has.
+	// spinLasts is for how long they want it, and spinCallers the number of callers in the busy engine.
 	spinLasts, spinCallers = 5 * time.Second, 4
-	// spinHold is how long each has it.
+	// spinHold is the time of each hold.
 	spinHold = time.Millisecond
-	// spinLongest bounds a wait. Who comes by every 128 ms finds the lock free or not, so it is a matter of luck: the longest of 60 runs
-	// of actor/spinners_test.go beside four spinners was 2.5 s.
+	// spinLongest bounds a wait. A client that comes by every 128 ms finds the lock free or not, by chance: the
+	// longest of 60 runs of actor/spinners_test.go beside four spinners was 2.5 s.
 	spinLongest = 4 * time.Second
-	// spinInARow bounds how often the busy engine has it before others do, on average: it is 3 to 16 times.
+	// spinInARow bounds the average number of holds of the busy engine before another client has the lock: it is 3
+	// to 16.
 	spinInARow = 50
-	// spinShare is the least share of an engine with one caller beside the busy one: one of so many. It has about a third.
+	// spinShare is the denominator of the least share of an engine with one caller beside the busy one. Its share
+	// is about a third.
 	spinShare = 8
 )
 
-// simTurns is how it went for some who want the lock.
+// simTurns is the record of some clients that want the lock.
 type simTurns struct {
 	had     int
-	spells  int // without anybody else's turns between
+	spells  int // runs of grants without another client in between
 	longest time.Duration
 }
 
-// took notes that one of them has it, before whom another one of them had it, or not.
+// took notes that one of them has the lock, and whether one of them had it before.
 func (t *simTurns) took(last **simTurns) {
 	if t.had++; *last != t {
 		t.spells++
@@ -40,10 +42,11 @@ func (t *simTurns) took(last **simTurns) {
 
 func (t *simTurns) waited(d time.Duration) { t.longest = max(t.longest, d) }
 
-// spin has a busy engine that polls beside another one with one caller, or beside clients that spin as Redisson's spin lock does.
+// spin has a busy engine that polls beside another one with one caller, or beside clients that spin as Redisson's
+// spin lock does.
 func (w *simWorld) spin() {
 	if w.engines[0].config.HandoffMax < 0 || w.plan.silence != 0 {
-		return // it is not to keep a lock, nor to take turns; or each of them takes long
+		return // it must not keep a lock, nor take turns; or each hold takes long
 	}
 	ends, spinners := w.now+spinLasts, simPick(w, []int{0, 1, 1, 2, 4})
 	var ours, theirs simTurns
@@ -62,7 +65,7 @@ func (w *simWorld) spin() {
 	w.runUntil(ends, func() bool { return false })
 	switch others := max(spinners, 1); {
 	case theirs.longest > spinLongest:
-		w.fail("one of %d who poll had to wait %v for a lock that nobody holds for long: they had it %d times, a busy engine %d times", others, theirs.longest, theirs.had, ours.had)
+		w.fail("one of %d who poll had to wait %v for a lock that is never held for long: they had it %d times, a busy engine %d times", others, theirs.longest, theirs.had, ours.had)
 	case ours.had > spinInARow*ours.spells:
 		w.fail("a busy engine had a lock %d times, and others who poll, %d of them, between them only %d times", ours.had, others, ours.spells)
 	case spinners == 0 && theirs.had*spinShare < ours.had+theirs.had:
@@ -88,7 +91,8 @@ func (w *simWorld) wantsIt(c *simCaller, ends time.Duration, turns *simTurns, la
 	c.plainLock(0)
 }
 
-// simSpinner is a client close to the server that never listens: it sleeps between tries, twice as long each time, up to 128 ms.
+// simSpinner is a client close to the server that never listens. It sleeps between tries, twice as long each time,
+// at most 128 ms.
 type simSpinner struct {
 	w      *simWorld
 	number int

@@ -7,14 +7,14 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// simSteps counts the steps of the actors: how a lock stood, what it was told, how it stands then.
+// simSteps counts the steps of the actors by the lock's phase before, the message, and the phase after.
 type simSteps [simPhases][simMessages][simPhases]int32
 
 const (
 	simPhases   = 5
 	simStatus   = int(actor.Refused) + 1
 	simVerbMost = int(actor.Verbs)
-	// An answer is told apart by the command's verb and by how that ended.
+	// Replies are counted by the command's verb and status.
 	simMessages = simKindMost + simVerbMost*simStatus
 	simKindMost = int(actor.Nudged) + 1
 )
@@ -26,13 +26,13 @@ var simKindNames = [...]string{
 	actor.Moved: "moved", actor.Foremost: "foremost", actor.Rejoins: "rejoins", actor.RefusesOn: "refuses on", actor.Nudged: "nudged", actor.Unreplicated: "unreplicated",
 }
 
-// stepped is told of every step of every lock.
+// stepped runs after every step of every lock.
 func (w *simWorld) stepped(step actor.Step) {
 	w.touch(w.nameOf(step.Lock.Key()))
 	w.books.steps.add(step)
 }
 
-// stepped notes besides when an engine had a lock last by its clock, or was told by the server that another has it.
+// stepped also notes when an engine last had a lock by its clock, or learned from the server that another has it.
 func (e *simEngine) stepped(step actor.Step) {
 	e.w.stepped(step)
 	told := step.Kind == actor.Answered && step.Status == actor.Taken
@@ -48,11 +48,12 @@ func (e *simEngine) stepped(step actor.Step) {
 	}
 }
 
-// simHas reports whether an engine has a lock in a phase, or is about to give it back.
+// simHas reports whether an engine in this phase has a lock, or is about to give it back.
 func simHas(p actor.Phase) bool { return p.String() == "held" || p.String() == "ending" }
 
-// askedFor checks that who tries once is not refused by what its engine only remembers: it has the lock, or had it just now,
-// or the server said since that another has it. A question for several locks is an answer for each of them: those worlds are left out.
+// askedFor checks that a request which tries once is not rejected from memory alone. Its engine has the lock, or
+// had it just now, or the server has replied since that another has it. A request for several locks gets replies
+// for each of them, so those worlds are left out.
 func (e *simEngine) askedFor(a *simAsk) {
 	const stepsBack = 400 * time.Millisecond
 	if a.Err != actor.ErrNotAcquired || !a.Once || a.left || a.parts != nil || len(e.w.plain) > 1 || a.Kind.Claims() || e.w.now-a.asked > e.config.Timeout*9/10 {
@@ -72,7 +73,7 @@ func (s *simSteps) add(step actor.Step) {
 	s[step.Before][kind][step.After]++
 }
 
-// each goes through the steps that there were: from which phase to which, and by what.
+// each calls f for each step that occurred: from which phase to which, and by what.
 func (s *simSteps) each(f func(way, what string)) {
 	for before := range s {
 		for kind := range s[before] {

@@ -14,13 +14,17 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// Masters that follow each other, in a cluster and behind Sentinel: the coordinator as it is, two engines of it, plain locks that are polled, and a
-// scripted set of servers. A new master has lost some of what the old one had, and the old one goes on, or stands still and then goes on. Each
-// engine hears of it at a time of its own. A seed decides everything.
+// TestSuccessions simulates masters that follow each other, in a cluster and behind Sentinel. It has the real
+// coordinator in two engines, plain locks that are polled, and a scripted set of servers. A new master has lost
+// some of what the old one had. The old one continues, or stands still and then continues. Each engine learns of
+// the change at a time of its own. A seed decides everything.
 //
-// What is checked after each turn of an engine, from the mail on in which it heard of a new master for a key: nothing for that key goes elsewhere;
-// nothing of it is granted, handed on or re-entered that this master has not confirmed since; each hold of it is confirmed there or lost within
-// handedOver. And when all have heard, no two believe in one lock.
+// The checks run after each turn of an engine, and count from the message with which it learned of a new master for
+// a key:
+//   - Nothing for that key goes to another node.
+//   - Nothing of it is granted, handed off or re-entered that this master has not confirmed since.
+//   - Each hold of it is confirmed there or lost within handedOver.
+//   - When all engines have learned of the master, at most one considers itself the holder.
 func TestSuccessions(t *testing.T) {
 	seeds := *simSeedsFlag
 	if seeds == 0 {
@@ -54,7 +58,8 @@ func TestSuccessions(t *testing.T) {
 const (
 	successionSteps = 600
 	successionTrip  = 10 * time.Millisecond // one way, at most
-	// handedOver is how soon every hold is confirmed by a new master: there are as many calls as couriers, so a few round trips.
+	// handedOver is how soon every hold is confirmed by a new master. There are as many calls as senders, so that
+	// takes a few round trips.
 	handedOver = 8 * successionTrip
 )
 
@@ -65,7 +70,7 @@ type succession struct {
 	cluster bool
 	now     time.Duration
 	events  []successionEvent
-	owners  map[string]string // by the span of a key: its master
+	owners  map[string]string // by the slot range of a key: its master
 	servers map[string]*successionServer
 	engines []*successionEngine
 	number  int
@@ -80,7 +85,7 @@ type successionEvent struct {
 	do func()
 }
 
-// successionServer is one master that is or was.
+// successionServer is a present or former master.
 type successionServer struct {
 	keys    map[string]successionKey
 	frozen  time.Duration // until when it stands still
@@ -97,9 +102,10 @@ type successionEngine struct {
 	name    string
 	c       *coordinator
 	mail    []*mail
-	masters map[string]string        // by key: its master, as far as was heard
-	heard   map[string]time.Duration // by key: when
-	// By tenure: when the latest command was sent that a master confirmed, by the name of that one, and answered in time.
+	masters map[string]string        // by key: its master, as far as the engine knows
+	heard   map[string]time.Duration // by key: since when it knows
+	// By tenure and by the address of the master that confirmed it in time: when the latest confirmed command was
+	// sent.
 	proofs map[uint64]map[string]time.Duration
 	holds  []*successionHold
 	turnAt time.Duration
@@ -144,7 +150,7 @@ func newSuccession(seed uint64) *succession {
 	return w
 }
 
-// spanOf is which of the slots' spans a key lies in: behind Sentinel there is one.
+// spanOf returns the slot range that a key lies in. Behind Sentinel there is one.
 func (w *succession) spanOf(key string) string {
 	if !w.cluster {
 		return ""
@@ -152,7 +158,7 @@ func (w *succession) spanOf(key string) string {
 	return fmt.Sprint(int(slotOf(key)) * 3 / slotCount)
 }
 
-// newMaster is a server that has what a replica of another had, but for some.
+// newMaster adds a server that has what a replica of another had, except for some keys.
 func (w *succession) newMaster(old *successionServer) (address string) {
 	w.number++
 	address = fmt.Sprintf("S%d:1", w.number)
@@ -168,7 +174,7 @@ func (w *succession) newMaster(old *successionServer) (address string) {
 	return address
 }
 
-// known is each key's master now.
+// known returns each key's master now.
 func (w *succession) known() map[string]string {
 	known := map[string]string{}
 	for _, key := range successionKeys {
@@ -225,7 +231,7 @@ func (w *succession) run() {
 	}
 }
 
-// replace gives some slots another master. Engines hear of it sooner or later, each by itself, and so does the old one.
+// replace gives some slots another master. Engines and the old master learn of it sooner or later, each by itself.
 func (w *succession) replace() {
 	spans := []string{""}
 	if w.cluster {
@@ -247,7 +253,7 @@ func (w *succession) replace() {
 	w.after(2*time.Second, w.replace)
 }
 
-// told is when an engine is told who the masters are.
+// told runs when an engine is notified of the masters.
 func (e *successionEngine) told() {
 	if e.w.cluster {
 		e.news(&mail{what: charts{chart: e.w.chart()}}, e.w.known())
@@ -256,7 +262,7 @@ func (e *successionEngine) told() {
 	}
 }
 
-// news puts mail in front of what is there, and notes what the engine knows from then on.
+// news puts a message in front of those that wait, and notes what the engine knows from then on.
 func (e *successionEngine) news(m *mail, known map[string]string) {
 	e.mail = slices.Insert(e.mail, 0, m)
 	e.hear(known)
@@ -273,14 +279,14 @@ func (e *successionEngine) hear(known map[string]string) {
 
 func (e *successionEngine) post(m *mail) {
 	e.mail = append(e.mail, m)
-	if e.w.random.IntN(3) > 0 { // else it waits for the next
+	if e.w.random.IntN(3) > 0 { // otherwise it waits for the next
 		e.turn()
 	} else {
 		e.w.after(3*time.Millisecond, e.turn)
 	}
 }
 
-// wish lets a caller want something.
+// wish lets a caller make a request.
 func (e *successionEngine) wish() {
 	w := e.w
 	w.after(30*time.Millisecond, e.wish)
@@ -304,7 +310,7 @@ func (e *successionEngine) wish() {
 	e.post(&mail{what: r})
 }
 
-// of is a hold of a key that this engine believes in.
+// of returns a hold of a key that this engine considers held.
 func (e *successionEngine) of(key string) *successionHold {
 	for _, h := range slices.Backward(e.holds) {
 		if h.key == key {
@@ -354,7 +360,8 @@ func (e *successionEngine) turn() {
 	}
 }
 
-// leaves is when a courier takes a bundle to a node: each of its calls runs by itself, and all answers come at once.
+// leaves runs when a sender takes a bundle to a node. Each of its calls runs by itself, and all replies come at
+// once.
 func (e *successionEngine) leaves(first *batch) {
 	w := e.w
 	address := first.node.address
@@ -380,7 +387,7 @@ type successionCall struct {
 	commands []actor.Command
 	replies  []actor.Reply
 	failed   error
-	moved    string // the address that the server says
+	moved    string // the address in the server's MOVED error
 }
 
 func (w *succession) arrive(s *successionServer, calls []*successionCall, done func()) {
@@ -440,7 +447,7 @@ func (w *succession) one(s *successionServer, engine string, c *actor.Command) a
 	return reply
 }
 
-// back is when the answers come.
+// back runs when the replies come.
 func (e *successionEngine) back(first *batch, address string, calls []*successionCall) {
 	w := e.w
 	lost := w.servers[address].frozen != 0 && w.random.IntN(4) == 0 // its connections may break
@@ -504,7 +511,7 @@ func (e *successionEngine) verdict(r *actor.Request) {
 	}
 }
 
-// confirmed reports whether the master of a key confirmed a tenure since the engine heard of it.
+// confirmed reports whether the master of a key confirmed a tenure since the engine learned of that master.
 func (e *successionEngine) confirmed(key string, tenure uint64) bool {
 	sent, has := e.proofs[tenure][e.masters[key]]
 	return has && sent >= e.heard[key]
@@ -540,7 +547,7 @@ func (e *successionEngine) check() {
 	}
 }
 
-// successionMutants are decisions about masters that follow each other, each taken wrongly.
+// successionMutants are decisions about masters that follow each other, each with a mistake.
 var successionMutants = []simMutant{
 	{"calls that go on to a master that Sentinel replaced", "engine/succession.go", []simEdit{{
 		`	c.node.slots, c.bare = 0, true

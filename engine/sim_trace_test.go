@@ -8,7 +8,7 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// simTrace is a history as text: when, who, what. Only a seed that is looked at has one.
+// simTrace is a history as text: when, who, what. Only a seed that is examined has one.
 type simTrace struct{ lines []string }
 
 func (t *simTrace) add(now time.Duration, who, format string, args ...any) {
@@ -17,7 +17,7 @@ func (t *simTrace) add(now time.Duration, who, format string, args ...any) {
 
 func (t *simTrace) String() string { return strings.Join(t.lines, "\n") }
 
-// brief is the beginning and the end of a history that is too long to be read.
+// brief returns the beginning and the end of a history that is too long to be read.
 func (t *simTrace) brief() string {
 	const first, last = 10, 190
 	if len(t.lines) <= first+last {
@@ -188,7 +188,7 @@ func simOutcome(b *batch) string {
 	return simReplies(b.replies)
 }
 
-// traceCall tells what the server did.
+// traceCall records what the server did.
 func (w *simWorld) traceCall(e *simEngine, call *simCall, how string) {
 	if w.trace == nil {
 		return
@@ -200,7 +200,7 @@ func (w *simWorld) traceCall(e *simEngine, call *simCall, how string) {
 	w.tracef("server runs %s's %s %s%s: %s", e.name, simVerbs[call.verb], simKeys(call), how, outcome)
 }
 
-// simCauseIs reports whether a cause says so.
+// simCauseIs reports whether the text of a cause contains a word.
 func simCauseIs(cause error, word string) bool {
 	return cause != nil && strings.Contains(cause.Error(), word)
 }

@@ -7,9 +7,9 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// What an engine says, checked when it says it: the ends of holds and the verdicts of requests.
+// Checks of what an engine reports, at the moment it reports it: the ends of holds and the results of requests.
 
-// ended checks the end of a hold: there is one, and what it says is true.
+// ended checks the end of a hold: there is one, and what it reports is true.
 func (w *simWorld) ended(e *simEngine, end *actor.Ended) {
 	h := e.holdOf(end.Hold)
 	if w.bug == bugEndUnsaid && end.Err == actor.ErrNotHeld && w.chance(0.1) {
@@ -38,7 +38,7 @@ func (w *simWorld) ended(e *simEngine, end *actor.Ended) {
 	}
 	w.kept(h)
 	if simCauseIs(end.Cause, "gone") && !w.excused(h) {
-		w.fail("%s says that %s is gone, but nobody took it away", e.name, h)
+		w.fail("%s says that %s is gone, but it was not taken away", e.name, h)
 	}
 }
 
@@ -62,7 +62,7 @@ func (w *simWorld) excused(h *simHold) bool {
 	return t == nil || t.robbed || t.expired || t.revived || t.late
 }
 
-// noticed is when its caller learns of the end.
+// noticed runs when its caller learns of the end.
 func (h *simHold) noticed() {
 	for _, c := range h.e.callers {
 		if slices.Contains(c.holds, h) {
@@ -92,7 +92,7 @@ func (e *simEngine) askOf(r *actor.Request) *simAsk {
 	return nil
 }
 
-// verdict checks a request's one verdict.
+// verdict checks a request's one result.
 func (w *simWorld) verdict(e *simEngine, r *actor.Request) {
 	a := e.askOf(r)
 	if a == nil && e.gaveBack(r) {
@@ -100,7 +100,7 @@ func (w *simWorld) verdict(e *simEngine, r *actor.Request) {
 		return
 	}
 	if a == nil {
-		w.fail("%s gives a second verdict, or one that nobody asked for: %s, %v", e.name, r.Key, r.Err)
+		w.fail("%s gives a second verdict, or one without a request: %s, %v", e.name, r.Key, r.Err)
 		return
 	}
 	e.asks, e.untold = without(e.asks, a), append(e.untold, simTelling{r, a})
@@ -124,7 +124,7 @@ func (w *simWorld) verdict(e *simEngine, r *actor.Request) {
 	case r.Tag == actor.Unlock && r.Err == nil:
 		w.unlocked(a)
 	case r.Tag == actor.Unlock && r.Err == actor.ErrLost && a.hold.ended != actor.ErrLost && !w.excused(a.hold):
-		w.fail("%s says that %s was lost before its unlock, but nobody took it away", e.name, a.hold)
+		w.fail("%s says that %s was lost before its unlock, but it was not taken away", e.name, a.hold)
 	case r.Tag == actor.Unlock && r.Err == actor.ErrNotHeld && a.hold.ended == actor.ErrLost:
 		w.fail("%s says that %s was not held at its unlock, but it was lost before", e.name, a.hold)
 	case r.Tag == actor.Extend && r.Err == nil:
@@ -149,13 +149,14 @@ func (w *simWorld) verdict(e *simEngine, r *actor.Request) {
 	w.sawVerdict(a)
 }
 
-// simTelling is a verdict that was decided and not told yet. Nobody asked for those of requests that the engine made itself.
+// simTelling is a result that was decided and not delivered yet. No caller made the requests that the engine made
+// itself.
 type simTelling struct {
 	request *actor.Request
 	ask     *simAsk
 }
 
-// tells checks that callers are told in the order in which their verdicts were decided, each once.
+// tells checks that callers receive their results in the order of the decisions, each once.
 func (w *simWorld) tells(e *simEngine, r *actor.Request) {
 	if len(e.untold) == 0 || e.untold[0].request != r {
 		w.fail("%s tells of a verdict twice, or before an earlier one: %s, %v", e.name, r.Key, r.Err)
@@ -170,7 +171,8 @@ func (w *simWorld) tells(e *simEngine, r *actor.Request) {
 	}
 }
 
-// inTime checks that a verdict does not come later than it should, unless nothing of the process ran, or more was due than a turn comes to.
+// inTime checks that a result does not come later than it should, unless the process was stopped, or more was due
+// than a turn reaches.
 func (e *simEngine) inTime(a *simAsk) {
 	if a.due == 0 {
 		return // it came in the first turn
@@ -196,7 +198,7 @@ func (w *simWorld) granted(a *simAsk) {
 	w.inTurn(a)
 }
 
-// given takes in one hold of a request.
+// given handles one hold of a request.
 func (w *simWorld) given(a *simAsk, h *simHold) {
 	e := a.caller.e
 	if h.granted {
@@ -235,7 +237,7 @@ func (w *simWorld) given(a *simAsk, h *simHold) {
 	w.saw(sawGrant)
 }
 
-// unlocked checks that an unlock without an error left the field gone, or somebody else with it.
+// unlocked checks that an unlock without an error left the field gone, or with another holder.
 func (w *simWorld) unlocked(a *simAsk) {
 	h, e := a.hold, a.caller.e
 	t := h.tenure
@@ -247,21 +249,21 @@ func (w *simWorld) unlocked(a *simAsk) {
 	}
 }
 
-// passedOn reports whether somebody in the engine had the tenure of a hold after it, or is about to.
+// passedOn reports whether another hold of the engine had the tenure of a hold after it, or is about to.
 func (w *simWorld) passedOn(h *simHold) bool {
 	if t := h.tenure; h.inner || t.granted == w.now || t.unsure && t.releases > 0 {
-		return true // or kept for somebody, lost to a refusal at the same moment, and on its way out
+		return true // or kept for a waiter, lost to a rejection at the same moment, and on its way out
 	}
 	for _, a := range h.e.asks {
 		if a.Tag == actor.Force && a.name == h.name {
-			return true // it is about to be taken away from whoever that is
+			return true // it is about to be taken away from its next holder
 		}
 	}
 	l := h.e.lockOf(h.holder())
 	return l != nil && w.wants(h.e, &actor.Command{Key: l.Key(), Tenure: h.grant.Tenure})
 }
 
-// extended checks that a lease is what was asked for last, and neither longer nor over.
+// extended checks that a lease is the last one requested, and neither longer nor over.
 func (w *simWorld) extended(a *simAsk) {
 	h, e := a.hold, a.caller.e
 	now := e.now()
@@ -282,7 +284,7 @@ func (w *simWorld) extended(a *simAsk) {
 	}
 }
 
-// notExtended makes the one before the latest that is waited for.
+// notExtended makes the extension before the latest the one that is waited for.
 func (w *simWorld) notExtended(a *simAsk) {
 	h := a.hold
 	if a != h.extension {

@@ -1,7 +1,7 @@
 package engine
 
-// simWays are all ways in which a lock can go from one phase to the next, or stay, that are not too rare for
-// the seeds that run when nobody says how many.
+// simWays are all ways in which a lock can go from one phase to the next, or stay. Ways that the default number of
+// seeds may miss are left out.
 var simWays = map[string]string{
 	"asking → asking": "acquire taken, acquire unanswered, called, cancel, doubt, drain, extend, fair acquire refused, " +
 		"fair acquire taken, fair acquire unanswered, fair release done, fair release gone, fenced acquire " +

@@ -11,22 +11,22 @@ import (
 	"github.com/lockwheel/lockwheel/scripts"
 )
 
-// simWorld is one simulated run: engines with their callers, a server, what lies between them, and the
-// books that say what should be. The seed decides everything, so it is a history. Time is an event's:
-// nothing runs beside anything else, and no clock is read.
+// simWorld is one simulated run: engines with their callers, a server, the connections between them, and the books
+// with the expected state. The seed decides everything, so it identifies a history. Time advances with events.
+// There is one goroutine, and no clock is read.
 //
 //	callers ──requests──▶ engine ──batches──▶ line ──calls──▶ server ◀── outsiders
 //	        ◀──verdicts──        ◀──replies──      ◀───────          ──messages──▶ ears ──▶ engine
 //
-// What an event draws follows from its own key, and its key from the event that led to it: leave one out,
-// and only what it led to changes. That is what lets a failing history be shortened.
+// The draws of an event follow from its own key, and its key from the event that led to it. If one event is left
+// out, only its consequences change. That makes it possible to shorten a failing history.
 type simWorld struct {
 	memory  *simMemory
 	seed    uint64
 	random  simRandom
-	key     uint64      // of the event that happens
+	key     uint64      // of the current event
 	led     uint64      // how many events it has led to
-	choices *simChoices // nil: all that is drawn happens
+	choices *simChoices // nil: everything that is drawn happens
 	plan    simPlan
 	bug     simBug
 	trace   *simTrace
@@ -37,40 +37,40 @@ type simWorld struct {
 	steps  int // of them, those that delivered something to an engine or to the server
 
 	server    *simServer
-	engines   []*simEngine // who runs now; one that crashed or closed is replaced
+	engines   []*simEngine // those that run now; one that crashed or closed is replaced
 	outsiders []*simOutsider
 	voters    []*simVoter
 	quorums   int      // so far
 	lives     []string // the UUIDs of all engines there ever were
 	names     []simName
 	plain     []int          // of them, plain locks
-	index     map[string]int // of a key's name, where there are many
+	index     map[string]int // of a key's name, if there are many
 	touched   []int          // names that something happened to since the last check
-	lookAt    time.Duration  // not before is everything looked at
+	lookAt    time.Duration  // when everything is looked at next, at the earliest
 	books     simBooks
 
-	tired     bool          // nobody asks for anything new
-	quiet     bool          // and nothing goes wrong
+	tired     bool          // no new requests
+	quiet     bool          // and no faults
 	tiredAt   time.Duration // since when
-	disturbed time.Duration // until when the latest fault reaches
+	disturbed time.Duration // until when the effect of the latest fault lasts
 	failure   string
-	violated  string // which check it was: the failure without its particulars
+	violated  string // the check that failed: the failure's text without its particulars
 }
 
 // simStart is when simulated time begins: not at zero, which would hide a forgotten moment.
 const simStart = time.Hour
 
-// simRun says which history is to be run.
+// simRun identifies a history.
 type simRun struct {
 	seed    uint64
 	steps   int
 	engines int           // 0: as many as the seed says
 	salt    uint64        // another history of the same plan
-	until   time.Duration // true time at which its faults stop; 0: after so many steps
+	until   time.Duration // true time at which its faults stop; 0: after steps
 	bug     simBug
 	choices *simChoices
 	trace   *simTrace
-	memory  *simMemory // of a run before it, to be used again; nil: there is none
+	memory  *simMemory // of an earlier run, to be reused; nil: there is none
 }
 
 func newSimWorld(run simRun) *simWorld {
@@ -126,7 +126,7 @@ func newSimWorld(run simRun) *simWorld {
 	return w
 }
 
-// run is the whole history: first with faults, then without. It ends at the first violation.
+// run runs the whole history: first with faults, then without. It ends at the first violation.
 func (w *simWorld) run() {
 	defer func() {
 		if r := recover(); r != nil {
@@ -143,8 +143,8 @@ func (w *simWorld) run() {
 	}
 }
 
-// over reports whether the part with faults is. Where next to nothing is left of a history, there may never
-// be enough steps.
+// over reports whether the part with faults is over. If almost nothing is left of a history, it may never reach its
+// number of steps.
 func (w *simWorld) over() bool {
 	if w.plan.until != 0 {
 		return w.events.next() > w.plan.until
@@ -152,7 +152,7 @@ func (w *simWorld) over() bool {
 	return w.steps >= w.plan.steps || w.ran >= 100*w.plan.steps
 }
 
-// step is one event, whatever it leads to at once, and the checks.
+// step runs one event with its immediate consequences, and the checks.
 func (w *simWorld) step() {
 	at, e := w.events.pop()
 	w.now = at
@@ -162,7 +162,7 @@ func (w *simWorld) step() {
 	w.check()
 }
 
-// runUntil goes on until something is so, or until a moment, and reports whether it is so.
+// runUntil continues until so reports true, or until a moment, and reports which.
 func (w *simWorld) runUntil(limit time.Duration, so func() bool) bool {
 	for w.failure == "" && !so() {
 		if w.events.empty() || w.events.next() > limit {
@@ -181,7 +181,7 @@ func (w *simWorld) runFor(d time.Duration) {
 	w.runUntil(w.now+d, func() bool { return false })
 }
 
-// at does something at a moment, or now if that is over.
+// at runs do at a moment, or now if that is over.
 func (w *simWorld) at(moment time.Duration, do func()) {
 	w.led++
 	w.events.push(max(moment, w.now), simMixed(w.key, w.led), do)
@@ -189,7 +189,7 @@ func (w *simWorld) at(moment time.Duration, do func()) {
 
 func (w *simWorld) after(d time.Duration, do func()) { w.at(w.now+d, do) }
 
-// fail notes a violation. The first one counts.
+// fail records a violation. The first one counts.
 func (w *simWorld) fail(format string, args ...any) {
 	if w.failure == "" {
 		w.failure, w.violated = fmt.Sprintf(format, args...), format
@@ -203,10 +203,10 @@ func (w *simWorld) tracef(format string, args ...any) {
 	}
 }
 
-// disturb notes that for so long, nothing can be expected of anybody.
+// disturb notes that for d, nothing can be expected of any engine.
 func (w *simWorld) disturb(d time.Duration) { w.disturbed = max(w.disturbed, w.now+d) }
 
-// latency is how long something travels one way.
+// latency returns how long a message travels one way.
 func (w *simWorld) latency() time.Duration {
 	usual := w.plan.latency
 	switch n := w.random.IntN(100); {
@@ -222,10 +222,10 @@ func (w *simWorld) latency() time.Duration {
 }
 
 // simHolder is a holder's id on the wire and what it holds, in a form that is cheap to compare. A reader may have
-// the number of a writer, and locks that were asked for together have one number.
+// the number of a writer, and locks that were requested together share one number.
 type simHolder struct {
 	life   int32 // of an engine: an index into simWorld.lives; negative: an outsider
-	place  int32 // twice the name's index, and one more for a reader
+	place  int32 // twice the name's index, plus one for a reader
 	tenure uint64
 }
 
@@ -254,7 +254,7 @@ func (w *simWorld) holderName(h simHolder) string {
 	return t.id
 }
 
-// simChannel is where releases of a lock are published.
+// simChannel returns where releases of a lock are published.
 func simChannel(name string, kind actor.LockKind) string {
 	if kind == actor.Write {
 		return scripts.Prefixed(scripts.ReadWriteChannel, name)
@@ -262,7 +262,7 @@ func simChannel(name string, kind actor.LockKind) string {
 	return channelOf(name)
 }
 
-// nameOf is the index of a key's name.
+// nameOf returns the index of a key's name.
 func (w *simWorld) nameOf(key string) int {
 	if i, ok := w.index[key]; ok {
 		return i
@@ -270,5 +270,5 @@ func (w *simWorld) nameOf(key string) int {
 	if i := slices.Index(w.plan.names, key); i >= 0 {
 		return i
 	}
-	panic("a command for a key that nobody asked for: " + key)
+	panic("a command for a key without a name: " + key)
 }

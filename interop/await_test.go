@@ -12,11 +12,11 @@ import (
 	"github.com/lockwheel/lockwheel/internal/redisson"
 )
 
-// patience is a deadline for what takes milliseconds. It is shorter than the default lease of both sides and than its first
-// renewal (30s and 10s), so whatever comes in time was brought by neither.
+// patience is a deadline for events that take milliseconds. It is shorter than the default lease of both sides and
+// their first renewal (30s and 10s). So neither of them can be the cause of an event in time.
 const patience = 8 * time.Second
 
-// outcome is what a Lock of ours returned.
+// outcome is the result of a Lock on our side.
 type outcome struct {
 	hold *lockwheel.Hold
 	err  error
@@ -32,7 +32,7 @@ func locking(ctx context.Context, m lockwheel.Mutex, opts ...lockwheel.Option) <
 	return done
 }
 
-// lock takes a lock that is to be had.
+// lock takes a free lock.
 func lock(t testing.TB, ctx context.Context, m lockwheel.Mutex) *lockwheel.Hold {
 	t.Helper()
 	hold, err := m.Lock(ctx, lockwheel.Wait(patience))
@@ -40,20 +40,20 @@ func lock(t testing.TB, ctx context.Context, m lockwheel.Mutex) *lockwheel.Hold 
 	return hold
 }
 
-// unlock ends a hold that is held.
+// unlock ends a hold, which must not be lost.
 func unlock(t testing.TB, hold *lockwheel.Hold) {
 	t.Helper()
 	require.NoError(t, hold.Unlock(t.Context()))
 }
 
-// refused makes sure that a lock is not to be had.
+// refused checks that a lock cannot be acquired.
 func refused(t testing.TB, m lockwheel.Mutex) {
 	t.Helper()
 	_, err := m.TryLock(t.Context())
 	require.ErrorIs(t, err, lockwheel.ErrNotAcquired)
 }
 
-// granted waits for a Lock of ours that must succeed.
+// granted waits for a Lock on our side that must succeed.
 func granted(t testing.TB, done <-chan outcome) *lockwheel.Hold {
 	t.Helper()
 	got := receive(t, done)
@@ -61,19 +61,19 @@ func granted(t testing.TB, done <-chan outcome) *lockwheel.Hold {
 	return got.hold
 }
 
-// succeeded waits for something of Java's that must succeed.
+// succeeded waits for a command of Java that must succeed.
 func succeeded(t testing.TB, done <-chan redisson.Answer) {
 	t.Helper()
 	require.NoError(t, receive(t, done).Err)
 }
 
-// receive waits for what must come.
+// receive waits for a value that must come.
 func receive[T any](t testing.TB, from <-chan T) T {
 	t.Helper()
 	return receiveWithin(t, from, patience)
 }
 
-// receiveWithin is receive where no lease is about to end.
+// receiveWithin is like receive, with another bound: for waits in which no lease is about to end.
 func receiveWithin[T any](t testing.TB, from <-chan T, most time.Duration) T {
 	t.Helper()
 	select {
@@ -85,7 +85,7 @@ func receiveWithin[T any](t testing.TB, from <-chan T, most time.Duration) T {
 	}
 }
 
-// silent makes sure that nothing comes for a while.
+// silent checks that nothing comes for a while.
 func silent[T any](t testing.TB, from <-chan T, d time.Duration) {
 	t.Helper()
 	select {
@@ -95,7 +95,7 @@ func silent[T any](t testing.TB, from <-chan T, d time.Duration) {
 	}
 }
 
-// eventually waits until something is so.
+// eventually waits until is reports true.
 func eventually(t testing.TB, what string, is func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(patience); !is(); time.Sleep(2 * time.Millisecond) {
@@ -105,7 +105,7 @@ func eventually(t testing.TB, what string, is func() bool) {
 	}
 }
 
-// asleep waits until one request of an engine waits, and nothing but a message can hurry it.
+// asleep waits until one request of an engine waits, and only a message can wake it early.
 func asleep(t testing.TB, e *lockwheel.Engine) {
 	t.Helper()
 	eventually(t, "a request asleep", func() bool {
@@ -114,17 +114,18 @@ func asleep(t testing.TB, e *lockwheel.Engine) {
 	})
 }
 
-// listening waits until Java, with nobody of ours waiting, listens for a lock that it waits for, and has asked once more since: after
-// that, nothing but a message can hurry it.
+// listening waits until Java, without a waiter on our side, is subscribed for a lock that it waits for, and has
+// asked once more since. After that, only a message can wake it early.
 func listening(t testing.TB, s *site, name string, waiting <-chan redisson.Answer) {
 	t.Helper()
 	eventually(t, "Java listening for "+name, func() bool { return s.heard(name) })
 	silent(t, waiting, 30*time.Millisecond)
 }
 
-// stir takes and gives back a lock of the kind write now and then, until it is stopped: each time is a message for all who wait. A waiter
-// of Redisson misses the message of a read/write lock that comes after it was refused and before it sleeps, because such a message wakes
-// only those who sleep already; then it sleeps until the next message, or the end of the lease that it was told of. No other kind needs it.
+// stir takes and releases a lock of the kind write now and then, until it is stopped. Each time is a message for
+// all waiters. The message of a read/write lock wakes only threads of Redisson that sleep already. A waiter misses
+// a message that comes after its rejection and before it sleeps. It then sleeps until the next message, or until
+// the lease that it knows ends. No other kind needs stir.
 func stir(t testing.TB, k kind, e *lockwheel.Engine, name string) (stop func()) {
 	if k.java != write.java {
 		return func() {}
@@ -150,7 +151,7 @@ func stir(t testing.TB, k kind, e *lockwheel.Engine, name string) (stop func()) 
 	}
 }
 
-// nothingLeft waits until the server has no keys: Redisson takes the latch of an unlock away after its answer.
+// nothingLeft waits until the server has no keys: Redisson removes the latch of an unlock after its reply.
 func nothingLeft(t testing.TB, s *site, name string) {
 	t.Helper()
 	eventually(t, "no keys left", func() bool { return len(s.left(name)) == 0 })

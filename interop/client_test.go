@@ -11,7 +11,7 @@ import (
 	"github.com/lockwheel/lockwheel/internal/redisson"
 )
 
-// notYours is the exception for an unlock of what somebody else holds, or nobody.
+// notYours is the exception for an unlock of a lock that is free or has another holder.
 const notYours = "IllegalMonitorStateException"
 
 // client is a RedissonClient.
@@ -22,7 +22,8 @@ type client struct {
 	id      string
 }
 
-// do sends a command that must succeed, and has nothing to do with leases: several machines that have just started take their time.
+// do sends a command that must succeed and does not depend on leases. It waits long, because several Java machines
+// that have just started are slow.
 func (c *client) do(command string, words redisson.Words) redisson.Words {
 	c.t.Helper()
 	answer := receiveWithin(c.t, c.process.Send(command, words), time.Minute)
@@ -33,20 +34,20 @@ func (c *client) do(command string, words redisson.Words) redisson.Words {
 // owner is one of the client's threads.
 func (c *client) owner(name string) *owner { return &owner{c, c.name + " " + name} }
 
-// owner is a thread of Java, which is what owns a lock there.
+// owner is a thread of Java. In Redisson, threads own locks.
 type owner struct {
 	*client
 	thread string
 }
 
-// send has the owner do something with a lock, after what it does already.
+// send has the owner do something with a lock, after its earlier commands.
 func (o *owner) send(command string, k kind, name string, more redisson.Words) <-chan redisson.Answer {
 	words := redisson.Words{"client": o.name, "owner": o.thread, "kind": k.java, "name": name}
 	maps.Copy(words, more)
 	return o.process.Send(command, words)
 }
 
-// succeed has the owner do what must succeed soon.
+// succeed has the owner run a command that must succeed soon.
 func (o *owner) succeed(command string, k kind, name string, more redisson.Words) redisson.Words {
 	o.t.Helper()
 	answer := receive(o.t, o.send(command, k, name, more))
@@ -54,7 +55,7 @@ func (o *owner) succeed(command string, k kind, name string, more redisson.Words
 	return answer.Words
 }
 
-// fail has the owner do what must end with an exception.
+// fail has the owner run a command that must end with an exception.
 func (o *owner) fail(exception, command string, k kind, name string) {
 	o.t.Helper()
 	var failure *redisson.Failure
@@ -65,29 +66,29 @@ func (o *owner) fail(exception, command string, k kind, name string) {
 func (o *owner) lock(k kind, name string)   { o.t.Helper(); o.succeed("lock", k, name, nil) }
 func (o *owner) unlock(k kind, name string) { o.t.Helper(); o.succeed("unlock", k, name, nil) }
 
-// locking has the owner wait for a lock, for as long as it takes.
+// locking has the owner wait for a lock without a limit.
 func (o *owner) locking(k kind, name string) <-chan redisson.Answer {
 	return o.send("lock", k, name, nil)
 }
 
-// tries tells whether the owner got a lock that it waited for so long at most.
+// tries reports whether the owner got a lock within wait.
 func (o *owner) tries(k kind, name string, wait time.Duration) bool {
 	o.t.Helper()
 	return o.succeed("tryLock", k, name, redisson.Words{"wait": strconv.FormatInt(wait.Milliseconds(), 10)})["got"] == "true"
 }
 
-// force tells whether there was something to take away.
+// force reports whether there was a lock to take away.
 func (o *owner) force(k kind, name string) bool {
 	o.t.Helper()
 	return o.succeed("force", k, name, nil)["was"] == "true"
 }
 
-// seen is what Java says of a lock.
+// seen is the state of a lock as Java reports it.
 type seen struct {
 	locked bool
 	ttl    time.Duration
 	mine   bool // isHeldByCurrentThread
-	count  int  // getHoldCount, of the thread
+	count  int  // getHoldCount of the thread
 }
 
 func (o *owner) sees(k kind, name string) seen {
@@ -100,7 +101,7 @@ func (o *owner) sees(k kind, name string) seen {
 	return seen{words["locked"] == "true", time.Duration(ttl) * time.Millisecond, words["mine"] == "true", count}
 }
 
-// id is the owner's name on the wire.
+// id returns the owner's name on the wire.
 func (o *owner) id() string {
 	o.t.Helper()
 	return o.client.id + ":" + o.do("thread", redisson.Words{"owner": o.thread})["number"]

@@ -15,15 +15,15 @@ import (
 )
 
 const (
-	counters = 4  // of each side: two in each of two clients
-	rounds   = 40 // which both sides begin together, so that neither is done before the other comes
+	counters = 4  // per side: two in each of two clients
+	rounds   = 40 // both sides begin each round together, so that neither is done before the other comes
 
-	// roundWait is long for a round, and shorter than a lease: whoever is not woken is too late.
+	// roundWait is long for a round, and shorter than a lease: a counter that is not woken is too late.
 	roundWait = 20 * time.Second
 )
 
-// increments is how often each of them counts in a round: 10 240 increments of each kind on one server. On a cluster it is the channels
-// that differ, so fewer do, but for the plain lock.
+// increments returns how often each counter increments in a round: 10 240 increments of each kind on one server. On
+// a cluster only the channels differ, so fewer are enough there, except for the plain lock.
 func (s *site) increments(k kind) int {
 	if s.mode == "cluster" && k.java != plain.java {
 		return 8
@@ -31,7 +31,8 @@ func (s *site) increments(k kind) int {
 	return 32
 }
 
-// A counter is read and written back in two steps: were two inside at once, an increment would be lost. Not parallel: it works all the time.
+// A counter is read and written back in two steps: if two were inside at once, an increment would be lost. Not
+// parallel: it keeps the processor busy all the time.
 func TestGoAndJavaCountTogetherAndLoseNothing(t *testing.T) {
 	everyExclusive(t, func(t *testing.T, s *site, k kind) {
 		s.countTogether(t, k, "{n}", lockwheel.Options{}, func(e *lockwheel.Engine) locks { return k.mutex(e, "{n}") })
@@ -39,8 +40,8 @@ func TestGoAndJavaCountTogetherAndLoseNothing(t *testing.T) {
 	})
 }
 
-// Several locks as one, on both sides. In Java they are taken one after the other, here in one call; some of ours want them in another order,
-// and with one more.
+// Several locks as one, on both sides. Java takes them one after the other, our side in one call. Some of ours want
+// them in another order, and with one more.
 func TestMultisOfGoAndJavaCountTogetherAndLoseNothing(t *testing.T) {
 	everywhere(t, func(t *testing.T, start func(t *testing.T) *site) {
 		s := start(t)
@@ -53,7 +54,7 @@ func TestMultisOfGoAndJavaCountTogetherAndLoseNothing(t *testing.T) {
 	})
 }
 
-// A spin lock of Java's and pollers of ours: both ask again and again, and Java publishes nothing.
+// A spin lock of Java and pollers on our side: both ask again and again, and Java publishes nothing.
 func TestSpinLocksOfJavaAndPollersOfGoCountTogetherAndLoseNothing(t *testing.T) {
 	everywhere(t, func(t *testing.T, start func(t *testing.T) *site) {
 		s := start(t)
@@ -102,9 +103,9 @@ func (s *site) countTogether(t *testing.T, k kind, names string, opts lockwheel.
 	t.Logf("%d increments, %d turns", 2*counters*rounds*times, ours.turns.Load())
 }
 
-// tally is the counting of our side.
+// tally is the count of our side.
 type tally struct {
-	last  atomic.Int64 // that one of us wrote
+	last  atomic.Int64 // last value that our side wrote
 	turns atomic.Int64 // how often Java counted in between
 }
 

@@ -16,9 +16,11 @@ import (
 )
 
 const (
-	// deathLease is the lease of those who are killed: short, so that the test is, and long enough for a busy machine.
+	// deathLease is the lease of holders that are killed: short, to keep the test short, and long enough for a busy
+	// machine.
 	deathLease = 3 * time.Second
-	// early is how much sooner than the server said a lock may be had: who finds its lease over by its own clock gives it back.
+	// early is by how much a lock may be acquired before the end that the server reported: a holder with a lease
+	// that its own clock considers over releases it.
 	early = 100 * time.Millisecond
 )
 
@@ -53,7 +55,7 @@ func TestTheLockOfAGoProcessThatWasKilledIsFreeAfterItsLease(t *testing.T) {
 	})
 }
 
-// lease is what is left of that of the lock n.
+// lease returns what is left of the lease of the lock n.
 func (s *site) lease() time.Duration { return time.Duration(s.pttl("n")) * time.Millisecond }
 
 // holdElsewhere starts a process that holds the lock n, and returns its id on the wire.

@@ -14,7 +14,8 @@ import (
 // waiters is how many of each side wait in the fair lock's queue.
 const waiters = 5
 
-// Each of them waits in the server's queue before the next one comes, so there is one order, and it is kept.
+// Each of them waits in the server's queue before the next one comes, so there is one order, and both sides keep
+// it.
 func TestAFairLockIsGivenInTheOrderInWhichBothSidesCame(t *testing.T) {
 	t.Parallel()
 	everywhere(t, func(t *testing.T, start func(t *testing.T) *site) {
@@ -58,7 +59,7 @@ func TestAFairLockIsGivenInTheOrderInWhichBothSidesCame(t *testing.T) {
 	})
 }
 
-// Who does not wait any longer leaves the queue, and those behind do not wait for him.
+// A waiter that gives up leaves the queue, and those behind it do not wait for it.
 func TestWhoGivesUpLeavesTheFairQueueOfBothSides(t *testing.T) {
 	t.Parallel()
 	everywhere(t, func(t *testing.T, start func(t *testing.T) *site) {
@@ -67,7 +68,7 @@ func TestWhoGivesUpLeavesTheFairQueueOfBothSides(t *testing.T) {
 		length := func(n int64) {
 			eventually(t, fmt.Sprint(n, " in the queue"), func() bool { return s.do("n", "LLEN", "redisson_lock_queue:{n}") == n })
 		}
-		const wait = 4 * time.Second // until all three stand in it
+		const wait = 4 * time.Second // until all three are in the queue
 		holder, short, last := c.owner("holder"), c.owner("short"), c.owner("last")
 		holder.lock(fair, "n")
 		theirs := short.send("tryLock", fair, "n", map[string]string{"wait": milliseconds(wait)})
@@ -86,8 +87,8 @@ func TestWhoGivesUpLeavesTheFairQueueOfBothSides(t *testing.T) {
 	})
 }
 
-// The keys of a queue of ours have a TTL, of which Redisson knows nothing. With a waiter of Redisson's in it there is none, and that
-// one has the lock when all of ours are dead.
+// The keys of a queue of our side have a TTL, which Redisson does not know. With a waiter of Redisson in it the
+// queue has none, and that waiter gets the lock when all of ours are dead.
 func TestAFairWaiterOfRedissonsOutlivesAQueueOfOurs(t *testing.T) {
 	t.Parallel()
 	everywhere(t, func(t *testing.T, start func(t *testing.T) *site) {
@@ -114,12 +115,13 @@ func TestAFairWaiterOfRedissonsOutlivesAQueueOfOurs(t *testing.T) {
 	})
 }
 
-// One that came when all of ours were dead may see the queue go. It loses its turn, and nothing else: it asks again and has a place.
+// A waiter that came when all of ours were dead may lose its queue. It loses its turn, and nothing else: it asks
+// again and gets a place.
 func TestAFairWaiterOfRedissonsWhoseQueueWentHasAPlaceAgain(t *testing.T) {
 	t.Parallel()
 	everywhere(t, func(t *testing.T, start func(t *testing.T) *site) {
 		s := start(t)
-		c := s.redisson(redisson.Words{"watchdog": "3000"}) // it asks again when that is over
+		c := s.redisson(redisson.Words{"watchdog": "3000"}) // it asks again when that time is over
 		holder, waiter := c.owner("holder"), c.owner("waiter")
 		holder.lock(fair, "n")
 		waiting := waiter.locking(fair, "n")
@@ -127,7 +129,7 @@ func TestAFairWaiterOfRedissonsWhoseQueueWentHasAPlaceAgain(t *testing.T) {
 		eventually(t, "it in the queue", length)
 		require.Equal(t, int64(1), s.do("n", "PEXPIRE", "redisson_lock_queue:{n}", 1))
 		require.Equal(t, int64(1), s.do("n", "PEXPIRE", "redisson_lock_timeout:{n}", 1))
-		// It may be gone for a moment only. Another queue is one without an end.
+		// It may be gone for a moment only. A queue without a TTL is a new one.
 		eventually(t, "it in another queue", func() bool { return length() && s.pttl("redisson_lock_queue:{n}") == -1 })
 		holder.unlock(fair, "n")
 		succeeded(t, waiting)

@@ -38,7 +38,8 @@ func TestGoTakesALockAwayFromJava(t *testing.T) {
 	})
 }
 
-// The engine listens because somebody queues, so the message ends the hold, long before the first renewal would.
+// The engine is subscribed because a request queues, so the message ends the hold, long before the first renewal
+// would.
 func TestJavaTakesALockAwayFromGoAndWakesItsWaiters(t *testing.T) {
 	t.Parallel()
 	everyExclusion(t, func(t *testing.T, s *site, x exclusion) {
@@ -56,7 +57,7 @@ func TestJavaTakesALockAwayFromGoAndWakesItsWaiters(t *testing.T) {
 	})
 }
 
-// Nobody of ours listens then: the next renewal finds out.
+// Our side is not subscribed then: the next renewal finds out.
 func TestJavaTakesALockAwayThatNobodyOfOursWaitsFor(t *testing.T) {
 	t.Parallel()
 	everyExclusion(t, func(t *testing.T, s *site, x exclusion) {
@@ -81,7 +82,7 @@ func force(t *testing.T, m lockwheel.Mutex) {
 	require.True(t, was)
 }
 
-// lost makes sure that a hold is, by all that it says.
+// lost checks that a hold is lost, by everything that it reports.
 func lost(t *testing.T, hold *lockwheel.Hold) {
 	t.Helper()
 	require.ErrorIs(t, hold.Err(), lockwheel.ErrLost)

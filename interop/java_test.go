@@ -13,13 +13,14 @@ import (
 	"github.com/lockwheel/lockwheel/internal/redisson"
 )
 
-// Kinds that are Java's alone. All of them are made of plain locks, or look like them.
+// Kinds that only Java has. All of them are made of plain locks, or look like them.
 var (
 	spin  = kind{java: "spin"}
 	multi = kind{java: "multi"}
 )
 
-// A spin lock publishes nothing, so nobody is woken by its unlock: ours come by when the lease is over that they were told of.
+// A spin lock publishes nothing, so its unlock wakes no waiter. Ours acquires the lock when the lease that it knows
+// is over.
 func TestGoGetsWhatJavaHeldByASpinLock(t *testing.T) {
 	t.Parallel()
 	everywhere(t, func(t *testing.T, start func(t *testing.T) *site) {
@@ -42,7 +43,7 @@ func TestGoGetsWhatJavaHeldByASpinLock(t *testing.T) {
 	})
 }
 
-// Whoever polls needs no message: it comes long before that lease is over.
+// A poller needs no message: it comes long before that lease is over.
 func TestAPollerOfGoComesSoonAfterASpinLockOfJava(t *testing.T) {
 	t.Parallel()
 	everywhere(t, func(t *testing.T, start func(t *testing.T) *site) {
@@ -53,7 +54,7 @@ func TestAPollerOfGoComesSoonAfterASpinLockOfJava(t *testing.T) {
 			refused(t, e.Mutex("n"))
 			waiting := locking(t.Context(), e.Mutex("n"))
 			eventually(t, "ours to poll", func() bool { return e.Stats().Polling == 1 })
-			silent(t, waiting, 300*time.Millisecond) // until it asks as seldom as it ever does
+			silent(t, waiting, 300*time.Millisecond) // until it polls at its lowest rate
 			require.Greater(t, s.pttl("n"), 2*patience.Milliseconds())
 			o.unlock(spin, "n")
 			hold := granted(t, waiting)
@@ -64,13 +65,14 @@ func TestAPollerOfGoComesSoonAfterASpinLockOfJava(t *testing.T) {
 			unlock(t, hold)
 			succeeded(t, theirs)
 			refused(t, e.Mutex("n"))
-			require.False(t, s.heard("n"), "nobody listens")
+			require.False(t, s.heard("n"), "no client listens")
 			o.unlock(spin, "n")
 		}
 	})
 }
 
-// manyNames are those of so many locks as one that Java, which begins anew after 1.5 s for each of them, sleeps for longer than patience.
+// manyNames are the names of so many locks as one that Java, which starts again after 1.5 s for each of them,
+// sleeps for longer than patience.
 func manyNames(tag string) (names []string) {
 	for i := range 8 {
 		names = append(names, fmt.Sprint(tag, i))
@@ -87,7 +89,7 @@ func ourMulti(e *lockwheel.Engine, names []string) lockwheel.Multi {
 	return e.Multi(locks...)
 }
 
-// In a cluster the locks are of several slots, and of one.
+// In a cluster the first tag gives locks of several slots, the second of one.
 var tags = []string{"n", "{n}"}
 
 func TestAMultiLockOfJavaIsWokenByTheReleaseOfAMultiOfGo(t *testing.T) {
@@ -162,7 +164,7 @@ func TestAMultiLockOfJavaIsMadeOfLocksThatGoSees(t *testing.T) {
 	})
 }
 
-// Our Multi is plain locks for Java, all or none, and is woken by the message of any of them.
+// For Java our Multi is plain locks, all or none. The message of any of them wakes it.
 func TestAMultiOfGoIsMadeOfLocksThatJavaSees(t *testing.T) {
 	everywhere(t, func(t *testing.T, start func(t *testing.T) *site) {
 		s := start(t)
@@ -191,7 +193,7 @@ func TestAMultiOfGoIsMadeOfLocksThatJavaSees(t *testing.T) {
 	})
 }
 
-// A quorum is plain locks for Java, one on each server: whoever has two of three keeps the other side out.
+// For Java a quorum is plain locks, one on each server. A side that has two of three keeps the other side out.
 func TestAQuorumOfGoIsMadeOfLocksThatJavaSees(t *testing.T) {
 	var sites []*site
 	var owners []*owner
@@ -226,7 +228,7 @@ func TestAQuorumOfGoIsMadeOfLocksThatJavaSees(t *testing.T) {
 	owners[2].unlock(plain, "n")
 }
 
-// What the tests of kinds rely on, by Java alone.
+// What the tests of kinds rely on, verified with Java alone.
 func TestTheJavaProgramKnowsEveryKind(t *testing.T) {
 	t.Parallel()
 	s := standalone(t)
@@ -242,7 +244,7 @@ func TestTheJavaProgramKnowsEveryKind(t *testing.T) {
 		a.unlock(k, name)
 		require.True(t, b.tries(k, name, patience), name)
 		require.True(t, a.force(k, name), name)
-		if name != "fair" { // whose unlock of a free lock is a success, whoever calls it
+		if name != "fair" { // a fair unlock of a free lock succeeds for any caller
 			b.fail(notYours, "unlock", k, name)
 		}
 	}

@@ -7,9 +7,9 @@ import (
 	"github.com/lockwheel/lockwheel"
 )
 
-// kind is a lock that both sides have.
+// kind is a kind of lock that both sides have.
 type kind struct {
-	java  string // what Peer.java calls it
+	java  string // its name in Peer.java
 	mutex func(e *lockwheel.Engine, name string) lockwheel.Mutex
 }
 
@@ -23,16 +23,16 @@ var (
 	read   = kind{"read", func(e *lockwheel.Engine, name string) lockwheel.Mutex { return e.RWMutex(name).RLocker() }}
 )
 
-// exclusive are the kinds of which there is one holder.
+// exclusive are the kinds with one holder at a time.
 var exclusive = []kind{plain, fenced, fair, write}
 
-// kinds are all that both sides have.
+// kinds are all kinds that both sides have.
 var kinds = slices.Concat(exclusive, []kind{read})
 
-// exclusion is a pair of kinds on one name: whoever holds the one keeps out whoever wants the other.
+// exclusion is a pair of kinds on one name: a holder of the first keeps out callers that want the second.
 type exclusion struct{ held, wanted kind }
 
-// exclusions are those of each exclusive kind by itself, and those of different kinds.
+// exclusions returns those of each exclusive kind with itself, and those of different kinds.
 func exclusions() (all []exclusion) {
 	for _, k := range exclusive {
 		all = append(all, exclusion{k, k})
@@ -50,17 +50,17 @@ func (x exclusion) String() string {
 	return x.held.java + " keeps out " + x.wanted.java
 }
 
-// everyExclusion runs a test for each of them, everywhere, one after the other.
+// everyExclusion runs a test for each exclusion, on every topology, one after the other.
 func everyExclusion(t *testing.T, f func(t *testing.T, s *site, x exclusion)) {
 	each(t, exclusions(), exclusion.String, f)
 }
 
-// everyExclusive runs a test for each kind of which there is one holder, everywhere, one after the other.
+// everyExclusive runs a test for each kind with one holder at a time, on every topology, one after the other.
 func everyExclusive(t *testing.T, f func(t *testing.T, s *site, k kind)) {
 	each(t, exclusive, kind.String, f)
 }
 
-// everyKind runs a test for each kind, everywhere, one after the other.
+// everyKind runs a test for each kind, on every topology, one after the other.
 func everyKind(t *testing.T, f func(t *testing.T, s *site, k kind)) {
 	each(t, kinds, kind.String, f)
 }
@@ -74,7 +74,7 @@ func each[T any](t *testing.T, all []T, name func(T) string, f func(t *testing.T
 	})
 }
 
-// everyExclusionAtOnce is everyExclusion for a test that does little but wait for a lease.
+// everyExclusionAtOnce is like everyExclusion, but in parallel, for a test that mostly waits for a lease.
 func everyExclusionAtOnce(t *testing.T, f func(t *testing.T, s *site, x exclusion)) {
 	t.Parallel()
 	everywhere(t, func(t *testing.T, start func(t *testing.T) *site) {

@@ -1,5 +1,5 @@
-// Package interop has only tests: lockwheel and Redisson share locks on one server, and Redisson is the judge. What Java
-// does is in the folder java; package internal/redisson runs it.
+// Package interop has only tests, in which lockwheel and Redisson share locks on one server. Redisson is the
+// reference. The folder java contains the Java side, and package internal/redisson runs it.
 package interop
 
 import (
@@ -30,11 +30,11 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
-	redistest.Overlap(8) // what runs at once here waits for leases and for clusters, and does not work
+	redistest.Overlap(8) // parallel tests here mostly wait for leases and clusters
 	leaks.Main(withJava{m})
 }
 
-// withJava ends the Java machine that the tests shared before leaks are looked for.
+// withJava ends the Java machine that the tests shared before the check for leaks.
 type withJava struct{ *testing.M }
 
 func (m withJava) Run() int {
@@ -46,17 +46,18 @@ func (m withJava) Run() int {
 	return m.M.Run()
 }
 
-// machine is one Java machine for all tests: each has clients of its own in it.
+// machine is one Java machine for all tests. Each test has its own clients in it.
 var machine struct {
 	once    sync.Once
 	process *redisson.Process
 	err     error
 }
 
-// redissonTakesLong says why no test of this package is in the quick suite.
+// redissonTakesLong is the reason why no test of this package is in the quick suite.
 const redissonTakesLong = "Maven fetches Redisson the first time, and a Java machine starts"
 
-// java returns the machine that the tests share. Without Java the test is skipped, or fails where it is required.
+// java returns the Java machine that the tests share. Without Java it skips the test, or fails it where Java is
+// required.
 func java(t *testing.T) *redisson.Process {
 	t.Helper()
 	long.Only(t, redissonTakesLong)
@@ -73,8 +74,8 @@ func java(t *testing.T) *redisson.Process {
 	return machine.process
 }
 
-// envHolder makes this binary a process that holds the lock n on the server named, of the kind that envKind names, with a lease of
-// deathLease, until it is killed. It says who it is.
+// envHolder makes this binary a process that holds the lock n on the given server until it is killed, with a lease
+// of deathLease. The kind is in envKind. The process prints its id.
 const (
 	envHolder = "LOCKWHEEL_INTEROP_HOLDER"
 	envKind   = "LOCKWHEEL_INTEROP_KIND"

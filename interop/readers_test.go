@@ -49,7 +49,7 @@ func TestReadersOfBothSidesShareAndAWriterWaitsForTheLast(t *testing.T) {
 	})
 }
 
-// The lock lives for as long as the one of them needs it that needs it longest, of whichever side.
+// The lock lives until the longest lease of its readers, of either side, ends.
 func TestAReaderThatUnlocksLeavesTheOthersTheirLease(t *testing.T) {
 	t.Parallel()
 	everywhere(t, func(t *testing.T, start func(t *testing.T) *site) {
@@ -65,7 +65,8 @@ func TestAReaderThatUnlocksLeavesTheOthersTheirLease(t *testing.T) {
 	})
 }
 
-// A reader that leaves has the lock end with the keys of those who stay: the watchdog must have renewed that of each hold.
+// When a reader leaves, the lock is to end with the keys of the readers that stay. So the watchdog must have
+// renewed the key of each hold.
 func TestAReaderThatLeavesLateLeavesTheLockToARenewedReaderOfTheOtherSide(t *testing.T) {
 	t.Parallel()
 	everywhere(t, func(t *testing.T, start func(t *testing.T) *site) {
@@ -133,7 +134,7 @@ func TestADowngradeOfGoLetsAReaderOfJavaInAtOnce(t *testing.T) {
 	})
 }
 
-// Four threads of one client sleep behind one message: Redisson's LockPubSub wakes as many of them as it says.
+// Four threads of one client wait for one message: Redisson's LockPubSub wakes as many of them as the message says.
 func TestOneUnlockOfAWriterOfGoLetsAllReadersOfJavaIn(t *testing.T) {
 	t.Parallel()
 	everywhere(t, func(t *testing.T, start func(t *testing.T) *site) {
@@ -151,7 +152,7 @@ func TestOneUnlockOfAWriterOfGoLetsAllReadersOfJavaIn(t *testing.T) {
 				waiting[i] = readers[i].locking(read, "n")
 				listening(t, s, "n", waiting[i])
 			}
-			silent(t, waiting[0], 300*time.Millisecond) // whoever does not sleep yet would miss the message
+			silent(t, waiting[0], 300*time.Millisecond) // a thread that does not sleep yet would miss the message
 			require.Greater(t, s.pttl("n"), 2*patience.Milliseconds())
 			unlock(t, writing)
 			for _, theirs := range waiting {
@@ -168,8 +169,9 @@ func TestOneUnlockOfAWriterOfGoLetsAllReadersOfJavaIn(t *testing.T) {
 	})
 }
 
-// Redisson publishes nothing when its writer goes on reading, so nobody is woken: a reader of ours that listens comes when the lease is over
-// that it was told of, though the other one reads on and is renewed, and one that polls comes soon.
+// Redisson publishes nothing when its writer goes on reading, so no waiter is woken. A reader of ours that listens
+// comes when the lease that it knows is over, although the other one reads on and renews. A reader that polls comes
+// soon.
 func TestADowngradeOfJavaLetsAReaderOfGoInWithItsLeaseAndAPollerSoon(t *testing.T) {
 	t.Parallel()
 	everywhere(t, func(t *testing.T, start func(t *testing.T) *site) {
@@ -196,10 +198,11 @@ func TestADowngradeOfJavaLetsAReaderOfGoInWithItsLeaseAndAPollerSoon(t *testing.
 	})
 }
 
-// looks is how often a reader looks at what writers count, each time twice: were one inside beside it, the two could differ.
+// looks is how often a reader looks at what writers count, each time twice: with a writer inside beside it, the two
+// values could differ.
 const looks = 300
 
-// sight is what a reader has seen after that: how many different values.
+// sight is the record of a reader after its looks: how many different values.
 type sight struct {
 	values int
 	err    error
@@ -244,7 +247,8 @@ func TestWritersOfGoAndReadersOfJavaAreNeverInsideTogether(t *testing.T) {
 	})
 }
 
-// neverTogether has two readers of one side beside two writers of each: those of ours write until the readers are done.
+// neverTogether has two readers of one side beside two writers of each. Our writers write until the readers are
+// done.
 func neverTogether(t *testing.T, reader func(s *site, o *owner, e *lockwheel.Engine) sight) {
 	t.Helper()
 	everywhere(t, func(t *testing.T, start func(t *testing.T) *site) {

@@ -48,7 +48,7 @@ func TestGoReentersAndJavaSeesALockOfSomebodyElse(t *testing.T) {
 		require.Greater(t, got.ttl, patience)
 		require.LessOrEqual(t, got.ttl, 30*time.Second)
 		got.ttl = 0
-		require.Equal(t, seen{locked: true}, got, "held, but not by this thread, whose count is 0")
+		require.Equal(t, seen{locked: true}, got, "held, but not by this thread, which has a count of 0")
 		o.fail(notYours, "unlock", x.held, "n")
 		require.Equal(t, map[string]string{outer.ID(): "2"}, s.fields("n"), "the unlock of a stranger took nothing")
 		require.NoError(t, inner.Err())
@@ -64,7 +64,8 @@ func TestGoReentersAndJavaSeesALockOfSomebodyElse(t *testing.T) {
 	})
 }
 
-// counted is what State says of one holder that holds so many times: of readers it counts themselves.
+// counted returns the count in State for one holder with the given number of holds: for readers State counts the
+// readers.
 func (k kind) counted(times int) int {
 	if k.java == read.java {
 		return 1

@@ -13,14 +13,14 @@ import (
 	"github.com/lockwheel/lockwheel/internal/redisson"
 )
 
-// share is how a lock that both sides want all the time was shared.
+// share is how the two sides shared a lock that both want all the time.
 type share struct {
 	java, ours int
-	longest    time.Duration // wait of a thread of Java's
+	longest    time.Duration // longest wait of a thread of Java
 	our        time.Duration // longest wait of ours
 }
 
-// shared has so many threads of Java's and goroutines of ours take a lock in turns, each hold a moment long.
+// shared has the given number of Java threads and of our goroutines take a lock in turns, each for a moment.
 func (s *site) shared(t *testing.T, k kind, opts lockwheel.Options, workers int, d time.Duration) (got share) {
 	t.Helper()
 	c, m := s.redisson(nil), s.engine(opts).Mutex("n")
@@ -61,13 +61,15 @@ func (s *site) shared(t *testing.T, k kind, opts lockwheel.Options, workers int,
 	return got
 }
 
-// Java's spin lock never listens, so nobody can tell that it waits. Not parallel: it works all the time.
+// Java's spin lock never listens, so its wait cannot be noticed. Not parallel: it keeps the processor busy all the
+// time.
 func TestASpinLockOfJavaHasItsShareBesidePollersOfOurs(t *testing.T) {
 	got := standalone(t).shared(t, spin, lockwheel.Options{Wake: lockwheel.Poll}, 4, 15*time.Second)
 	require.GreaterOrEqual(t, 3*got.java, got.ours, "a quarter")
 	require.GreaterOrEqual(t, 9*got.ours, got.java, "a tenth")
-	// A spinner has to be lucky among others of its kind: how long that takes is asserted in time that is made up, by
-	// TestSpinnersBesideAnEngineThatPollsDoNotWaitForLong of package actor. A machine that is busy with others does half of it, or less.
+	// A spinner needs luck among others of its kind. TestSpinnersBesideAnEngineThatPollsDoNotWaitForLong of package
+	// actor asserts how long that takes, in simulated time. A machine that is busy with other work makes half of
+	// the progress, or less.
 	slow := max(1, 6000/float64(got.java+got.ours))
 	require.Less(t, got.longest, time.Duration(slow*float64(5*time.Second)))
 }

@@ -15,14 +15,15 @@ import (
 	"github.com/lockwheel/lockwheel/internal/redistest"
 )
 
-// site is where both sides meet, for one test: a server or more of them, and an eye on those that belongs to neither side.
+// site is where both sides meet in one test: one or more servers, and connections to them that belong to neither
+// side.
 type site struct {
 	t        *testing.T
 	process  *redisson.Process
 	addrs    []string                              // of the servers
-	node     func(t *testing.T, key string) string // the address of the one that has a key
-	mode     string                                // Redisson's word: single or cluster
-	channels string                                // of PUBSUB, for the channels that locks use here
+	node     func(t *testing.T, key string) string // the address of the server that has a key
+	mode     string                                // Redisson's name: single or cluster
+	channels string                                // the PUBSUB subcommand for the channels that locks use here
 	conns    map[string]*redistest.Conn            // by address
 }
 
@@ -57,7 +58,7 @@ func standalone(t *testing.T) *site {
 	}
 }
 
-// cluster is three masters, whose channels are sharded.
+// cluster is three masters with sharded channels.
 func cluster(t *testing.T) *site {
 	t.Helper()
 	process := java(t)
@@ -72,7 +73,7 @@ func cluster(t *testing.T) *site {
 	}
 }
 
-// emptied is the site for another test, which finds nothing of the one before.
+// emptied returns the site for another test, without any data of the test before.
 func (s *site) emptied(t *testing.T) *site {
 	t.Helper()
 	next := *s
@@ -84,7 +85,7 @@ func (s *site) emptied(t *testing.T) *site {
 	return &next
 }
 
-// engine opens an engine of ours, closed with the test.
+// engine opens an engine on our side, closed with the test.
 func (s *site) engine(opts lockwheel.Options) *lockwheel.Engine {
 	s.t.Helper()
 	opts.Redis = rueidis.ClientOption{InitAddress: s.addrs}
@@ -94,7 +95,7 @@ func (s *site) engine(opts lockwheel.Options) *lockwheel.Engine {
 	return e
 }
 
-// clientNumber gives every client of the tests a name of its own.
+// clientNumber gives every client of the tests its own name.
 var clientNumber atomic.Int64
 
 // redisson opens a client of Redisson in the machine that the tests share, closed with the test.
@@ -103,7 +104,7 @@ func (s *site) redisson(settings redisson.Words) *client {
 	return s.redissonIn(s.process, settings)
 }
 
-// redissonIn opens it in a machine of the test's own.
+// redissonIn opens a client in a Java machine of the test's own.
 func (s *site) redissonIn(process *redisson.Process, settings redisson.Words) *client {
 	s.t.Helper()
 	c := &client{t: s.t, process: process, name: fmt.Sprint("client", clientNumber.Add(1))}
@@ -114,7 +115,7 @@ func (s *site) redissonIn(process *redisson.Process, settings redisson.Words) *c
 	return c
 }
 
-// conn is a connection to the server that has a key, for the goroutine of the test.
+// conn returns a connection to the server that has a key, for the goroutine of the test.
 func (s *site) conn(key string) *redistest.Conn {
 	s.t.Helper()
 	return s.connTo(s.node(s.t, key))
@@ -128,7 +129,7 @@ func (s *site) connTo(addr string) *redistest.Conn {
 	return s.conns[addr]
 }
 
-// newConn is one more, for whoever asks.
+// newConn returns a new connection, for any goroutine.
 func (s *site) newConn(key string) *redistest.Conn {
 	s.t.Helper()
 	return s.dial(s.node(s.t, key))
@@ -150,7 +151,7 @@ func (s *site) do(key string, args ...any) any {
 	return reply
 }
 
-// hash is the fields and values of a hash; of none when there is no such key.
+// hash returns the fields and values of a hash, an empty map if there is no such key.
 func (s *site) hash(key string) map[string]string {
 	s.t.Helper()
 	pairs := s.do(key, "HGETALL", key).([]any)
@@ -161,7 +162,7 @@ func (s *site) hash(key string) map[string]string {
 	return hash
 }
 
-// fields are the holders in the hash of a lock and their counts, without what a read/write lock writes besides.
+// fields returns the holders in the hash of a lock and their counts, without the mode field of a read/write lock.
 func (s *site) fields(name string) map[string]string {
 	s.t.Helper()
 	fields := map[string]string{}
@@ -173,19 +174,19 @@ func (s *site) fields(name string) map[string]string {
 	return fields
 }
 
-// pttl is what PTTL says of a key.
+// pttl returns the PTTL of a key.
 func (s *site) pttl(key string) int64 {
 	s.t.Helper()
 	return s.do(key, "PTTL", key).(int64)
 }
 
-// heard tells whether somebody listens for the lock of a name, whatever its kind.
+// heard reports whether a client is subscribed for the lock of a name, of any kind.
 func (s *site) heard(name string) bool {
 	s.t.Helper()
 	return len(s.do(name, "PUBSUB", s.channels, "redisson*"+name+"*").([]any)) > 0
 }
 
-// left are the keys on the server of a name, but for the token of a fenced lock, which stays.
+// left returns the keys on the server of a name, without the token of a fenced lock, which stays.
 func (s *site) left(name string) (keys []string) {
 	s.t.Helper()
 	for _, key := range s.do(name, "KEYS", "*").([]any) {

@@ -9,7 +9,7 @@ import (
 	"github.com/lockwheel/lockwheel"
 )
 
-// Whoever is granted the lock has a token above all that were given before, by either side.
+// Each grant has a token greater than all earlier ones, of either side.
 func TestTokensOfBothSidesRiseTogether(t *testing.T) {
 	t.Parallel()
 	everywhere(t, func(t *testing.T, start func(t *testing.T) *site) {
@@ -31,7 +31,7 @@ func TestTokensOfBothSidesRiseTogether(t *testing.T) {
 			above(number(t, got.Words["token"]))
 
 			ours := locking(t.Context(), e.FencedMutex("n"))
-			behind := locking(t.Context(), e.FencedMutex("n")) // to whom the lock may be handed on
+			behind := locking(t.Context(), e.FencedMutex("n")) // the lock may be handed off to it
 			o.unlock(fenced, "n")
 			for range 2 {
 				select {

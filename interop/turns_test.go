@@ -10,7 +10,8 @@ import (
 	"github.com/lockwheel/lockwheel"
 )
 
-// One holds, the other one waits, and is woken by the message of the release: leases are of 30s, patience is of 8s.
+// One side holds, the other one waits, and the message of the release wakes it: leases are of 30s, patience is of
+// 8s.
 
 func TestJavaHoldsAndGoIsWokenByItsMessage(t *testing.T) {
 	t.Parallel()
@@ -50,7 +51,7 @@ func TestGoHoldsAndJavaIsWokenByItsMessage(t *testing.T) {
 	})
 }
 
-// Waiters of both sides, in every place: each release wakes somebody.
+// Waiters of both sides, in every position: each release wakes a waiter.
 func TestEveryWaiterOfBothSidesHasItsTurn(t *testing.T) {
 	t.Parallel()
 	everyExclusive(t, func(t *testing.T, s *site, k kind) {
@@ -88,7 +89,7 @@ func TestEveryWaiterOfBothSidesHasItsTurn(t *testing.T) {
 		}
 		require.Equal(t, map[string]int{"a": 1, "b": 1, "c": 1, "go": 3}, count)
 		stop()
-		eventually(t, "nobody left", func() bool { return len(s.hash("n")) == 0 })
+		eventually(t, "no holder left", func() bool { return len(s.hash("n")) == 0 })
 	})
 }
 

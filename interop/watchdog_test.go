@@ -10,7 +10,7 @@ import (
 	"github.com/lockwheel/lockwheel/internal/redisson"
 )
 
-// How long a watched lock is watched, which is more than two leases.
+// watched is how long a watched lock is watched: more than two leases.
 const watched = 2*deathLease + deathLease/2
 
 func TestJavasWatchdogRenewsWhileGoWaits(t *testing.T) {
@@ -39,7 +39,7 @@ func TestGosWatchdogRenewsWhileJavaWaits(t *testing.T) {
 	})
 }
 
-// A lease that is given is the end, on both sides: nobody renews, and nobody is in earlier.
+// An explicit lease is the end on both sides: the lock is not renewed, and no other holder is granted it earlier.
 func TestALeaseThatIsGivenEndsTheLockForTheOtherSide(t *testing.T) {
 	const lease = time.Second
 	everyExclusionAtOnce(t, func(t *testing.T, s *site, x exclusion) {

@@ -13,11 +13,11 @@ import (
 	"github.com/lockwheel/lockwheel/internal/redisson"
 )
 
-// form is what somebody who looks into the server sees of a lock, with the holders' numbers taken out.
+// form is what the server shows of a lock, without the numbers of the holders.
 type form struct {
 	fields, kind, encoding string
-	lease                  time.Duration // rounded to seconds, which are those that are left
-	keys                   []string      // all that there are, each with its type and its lease
+	lease                  time.Duration // rounded to seconds, the time that is left
+	keys                   []string      // all keys, each with its type and its lease
 }
 
 var holderID = regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}:[0-9]+`)
@@ -62,7 +62,7 @@ func TestALockLooksTheSameInTheServerWhoeverHoldsIt(t *testing.T) {
 			require.Contains(t, theirs.fields, "uuid:number")
 			require.Equal(t, 30*time.Second, theirs.lease)
 			require.True(t, o.tries(k, name, 0))
-			theirsTwice := formOf(s, name).withoutLease() // Redisson adds up those of a writer that re-enters
+			theirsTwice := formOf(s, name).withoutLease() // Redisson adds up the leases of a writer that re-enters
 			o.unlock(k, name)
 			o.unlock(k, name)
 			nothingLeft(t, s, name)
@@ -79,7 +79,8 @@ func TestALockLooksTheSameInTheServerWhoeverHoldsIt(t *testing.T) {
 	})
 }
 
-// forms are names of every form: of them both sides make keys and channels in different ways, and must mean the same ones.
+// forms are names of every form. Both sides make keys and channels of them in different ways, and must arrive at
+// the same ones.
 var forms = []string{"orders/7", "{orders}:7", "a{b}c", "x{y}{z}", "ключ 1", "a:b=c&d%e"}
 
 func TestNamesOfEveryForm(t *testing.T) {
@@ -113,7 +114,7 @@ func TestAPrefixIsWhatANameMapperIs(t *testing.T) {
 		plainly := s.engine(lockwheel.Options{})
 		o.lock(x.held, "n")
 		require.Equal(t, map[string]string{o.id(): "1"}, s.fields("shop:n"))
-		unlock(t, lock(t, t.Context(), x.wanted.mutex(plainly, "n"))) // another lock
+		unlock(t, lock(t, t.Context(), x.wanted.mutex(plainly, "n"))) // a different lock
 		refused(t, x.wanted.mutex(plainly, "shop:n"))
 
 		waiting := locking(t.Context(), x.wanted.mutex(e, "n"))

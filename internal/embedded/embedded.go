@@ -1,18 +1,19 @@
-// Package embedded is a Redis server inside the process, for the demonstration and for tests on machines that have none: miniredis, with
-// a clock that runs.
+// Package embedded is a Redis server inside the process: miniredis with a clock that runs. It is for the
+// demonstration, and for tests on machines without a server.
 //
-// It speaks enough of Redis for locks: strings, hashes and the other types, expiry, scripts, publish and subscribe. It is a stand-in, not
-// Redis. What differs and matters here (miniredis 2.40 beside Redis 7.0):
+// It supports what locks need of Redis: strings, hashes and the other types, expiry, scripts, publish and
+// subscribe. It is a stand-in, not Redis. These differences matter here (miniredis 2.40 compared with Redis 7.0):
 //
-//   - An error that a script raises arrives as "ERR Error compiling script …", whatever it was. What redis.pcall
-//     returns has its proper code first, as on Redis.
+//   - Any error that a script raises arrives as "ERR Error compiling script …". What redis.pcall returns has its proper
+//     code first, as on Redis.
 //   - redis.pcall with an argument that is neither text nor number ends the script. PEXPIRE beyond 292 years deletes the key.
-//   - A connection with subscriptions takes only SUBSCRIBE, UNSUBSCRIBE and PING, also in RESP3, and answers PING with an array.
+//   - A connection with subscriptions accepts only SUBSCRIBE, UNSUBSCRIBE and PING, also in RESP3, and replies to PING with
+//     an array.
 //   - There are no CONFIG, CLIENT KILL, CLIENT PAUSE, DEBUG, MONITOR, INFO commandstats, SPUBLISH, SSUBSCRIBE, SHARDNUMSUB.
-//   - CLUSTER SLOTS is answered, which makes a client that asks believe in a cluster.
-//   - PING is answered 5 ms late, because a message can come behind the answer.
-//   - A subscriber that does not read its connection stops everybody.
-//   - Everything is much slower: about 7 µs for a command within a script, with 0.1 ms for the script itself.
+//   - CLUSTER SLOTS has a reply, so a client that asks takes the server for a cluster.
+//   - The reply to PING comes 5 ms late, because a message can come behind the reply.
+//   - A subscriber that does not read its connection blocks all clients.
+//   - Everything is much slower: about 7 µs for a command within a script, plus 0.1 ms for the script itself.
 package embedded
 
 import (
@@ -46,8 +47,8 @@ func Start() (*Server, error) {
 	return s, nil
 }
 
-// late answers PING a little later. In miniredis a message that was published before can come behind the answer, which in Redis it
-// cannot: who asks by PING whether all has come would lose it.
+// late delays the reply to PING a little. In miniredis a message that was published before can come behind the
+// reply, which in Redis it cannot. A client that uses PING to flush its messages would lose it.
 func late(_ *server.Peer, command string, _ ...string) (answered bool) {
 	if strings.EqualFold(command, "PING") {
 		time.Sleep(5 * time.Millisecond)
@@ -55,11 +56,11 @@ func late(_ *server.Peer, command string, _ ...string) (answered bool) {
 	return false
 }
 
-// Addr is where the server listens: "127.0.0.1:45123".
+// Addr returns the server's address, such as "127.0.0.1:45123".
 func (s *Server) Addr() string { return s.addr }
 
-// ClientOption returns what rueidis needs to work with this server. It has no client tracking, so that caching
-// must be off, and it answers to CLUSTER SLOTS, so that rueidis must be told that it is alone.
+// ClientOption returns the options that rueidis needs for this server. The server has no client tracking, so
+// caching must be off. It replies to CLUSTER SLOTS, so rueidis must be told that it is a single server.
 func (s *Server) ClientOption() rueidis.ClientOption {
 	return rueidis.ClientOption{
 		InitAddress:       []string{s.addr},
@@ -68,7 +69,7 @@ func (s *Server) ClientOption() rueidis.ClientOption {
 	}
 }
 
-// Close ends the server and all its goroutines; its connections are closed. A second call does nothing.
+// Close ends the server and all its goroutines, and closes its connections. A second call does nothing.
 func (s *Server) Close() {
 	s.close.Do(func() {
 		close(s.stop)
@@ -77,7 +78,7 @@ func (s *Server) Close() {
 	})
 }
 
-// drive makes time pass on the server until it is closed: in miniredis no TTL falls by itself.
+// drive advances the server's time until the server is closed, because in miniredis no TTL falls by itself.
 func (s *Server) drive() {
 	c := startClock(time.Now())
 	timer := time.NewTimer(c.gap)

@@ -49,7 +49,7 @@ func TestServerTimeIsTheTimeOfDay(t *testing.T) {
 	}, 10*time.Second, time.Millisecond)
 }
 
-// The commands and the shapes of replies that the scripts of locks rely on; the same on Redis 7.0.
+// The commands and the shapes of replies that the lock scripts rely on; the same on Redis 7.0.
 func TestScriptsOfLocksRun(t *testing.T) {
 	c := connect(t)
 	require.Equal(t, "OK", c.do("SET", "text", "x"))
@@ -76,7 +76,7 @@ func TestScriptsOfLocksRun(t *testing.T) {
 		{`return redis.call('pexpire', 'h', 0)`, "1"},
 		{`return redis.call('exists', 'h')`, "0"},
 		{`return {redis.call('del', 'text2'), redis.call('set', 'text2', 1), redis.call('del', 'text2')}`, "[0 OK 1]"},
-		{`return redis.call('publish', 'nobody', '0')`, "0"},
+		{`return redis.call('publish', 'unheard', '0')`, "0"},
 		{`return redis.call('pubsub', 'numsub', 'a', 'b')`, "[a 0 b 0]"},
 		{`return redis.pcall('hset', 'text', 'f', 1)`, wrongType},
 		{`return redis.pcall('hset', 'text', 'f', 1).err`, strings.TrimPrefix(wrongType, "error ")},
@@ -161,7 +161,7 @@ func TestCloseEndsConnectionsAndIsHarmlessTwice(t *testing.T) {
 	require.ErrorIs(t, err, syscall.ECONNREFUSED)
 }
 
-// client is a rueidis client whose replies are text.
+// client is a rueidis client with replies as text.
 type client struct {
 	rueidis.Client
 	t *testing.T

@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Whoever reads the documentation of the packages that programs use finds something about each exported name, also where it is only another
-// name for one elsewhere.
+// Every exported name of the packages that programs use has documentation, even if it is only an alias for a name
+// elsewhere.
 func TestEveryExportedNameIsDocumented(t *testing.T) {
 	for _, folder := range []string{".", "wheel"} {
 		r := newReader(t, filepath.Join("..", "..", folder))
@@ -23,12 +23,12 @@ func TestEveryExportedNameIsDocumented(t *testing.T) {
 	}
 }
 
-// reader goes through the exported names of a package.
+// reader collects the exported names of a package.
 type reader struct {
 	t     *testing.T
 	files []*ast.File
 	names int
-	bare  []string // without a word
+	bare  []string // names without a comment
 }
 
 func newReader(t *testing.T, folder string) *reader {
@@ -63,7 +63,7 @@ func (r *reader) read() {
 	}
 }
 
-// name takes in a name with all that is said of it.
+// name records a name with the comments on it.
 func (r *reader) name(name *ast.Ident, said ...*ast.CommentGroup) {
 	if !name.IsExported() {
 		return
@@ -108,7 +108,7 @@ func (r *reader) fields(of string, s *ast.StructType) {
 	}
 }
 
-// alias is for a name whose methods the documentation does not show: its comment is to name them.
+// alias handles an alias of a type with methods that the documentation does not show: its comment must name them.
 func (r *reader) alias(s *ast.TypeSpec, text string) {
 	original, ok := s.Type.(*ast.SelectorExpr)
 	if !ok {
@@ -130,7 +130,7 @@ func (r *reader) alias(s *ast.TypeSpec, text string) {
 	require.True(r.t, found, "the original of %s", s.Name.Name)
 }
 
-// receiver is the name of the type that a method is of.
+// receiver returns the name of the type that a method belongs to.
 func receiver(d *ast.FuncDecl) string {
 	of := d.Recv.List[0].Type
 	for {

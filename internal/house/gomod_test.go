@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// inspectGoMod returns where the direct requirements of a go.mod are not exactly the dependencies of the house.
+// inspectGoMod returns how the direct requirements of a go.mod differ from the allowed dependencies.
 func inspectGoMod(text string) (complaints []string) {
 	direct := directRequirements(text)
 	for _, name := range direct {
@@ -23,7 +23,8 @@ func inspectGoMod(text string) (complaints []string) {
 	return complaints
 }
 
-// directRequirements returns the modules that a go.mod requires without the mark "// indirect". "go mod tidy" keeps that mark right.
+// directRequirements returns the modules that a go.mod requires without the mark "// indirect". "go mod tidy"
+// maintains that mark.
 func directRequirements(text string) (modules []string) {
 	inBlock := false
 	for line := range strings.Lines(text) {

@@ -26,7 +26,7 @@ func TestGoModRequiresWhatTheHouseAllows(t *testing.T) {
 	}
 }
 
-// Each rule with source that breaks it, and with source close by that does not.
+// Each rule with source that breaks it, and with similar source that does not.
 func TestInspectFindsWhatBreaksARule(t *testing.T) {
 	for _, c := range []struct {
 		name, path, source string
@@ -56,7 +56,7 @@ func TestInspectFindsWhatBreaksARule(t *testing.T) {
 		{"the command imports what it likes of ours", "cmd/lockwheel/a.go", `import ("github.com/lockwheel/lockwheel"; "github.com/lockwheel/lockwheel/internal/embedded")`, nil},
 		{"a similar name is not ours", "wheel/a.go", `import "github.com/lockwheel/lockwheelish"`,
 			[]string{"wheel/a.go:2: github.com/lockwheel/lockwheelish is not one of the dependencies"}},
-		{"a folder nobody knows", "utils/a.go", ``, []string{"utils/a.go:1: folder utils is not one of the house"}},
+		{"an unknown folder", "utils/a.go", ``, []string{"utils/a.go:1: folder utils is not one of the house"}},
 
 		// rueidis and the other dependencies.
 		{"rueidis in actor", "actor/a.go", `import "github.com/redis/rueidis"`,

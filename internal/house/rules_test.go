@@ -1,6 +1,6 @@
-// Package house has no code, only a test: it reads the source of this repository and complains where it breaks the rules of the
-// house. These are the rules that no compiler knows: which folder may import which, that time is an argument where decisions are
-// made, that there are no mutexes, and that there are few dependencies.
+// Package house has no code, only a test: it reads the source of this repository and reports where it breaks the
+// rules of the architecture. A compiler does not check these rules: which folder may import which, that decisions
+// receive time as an argument, that there are no mutexes, and that there are few dependencies.
 package house
 
 import (
@@ -25,8 +25,9 @@ const (
 	porcupine = "github.com/anishathalye/porcupine"
 )
 
-// product names the folders of the library, "" for its root, with the folders of ours that each may import. Tests may
-// import their own folder and internal as well. Arrows go one way: nothing imports what imports it.
+// product lists the folders of the library, "" for its root, each with the folders of this module that it may
+// import. Tests may also import their own folder and internal. Imports go one way: no folder imports one that
+// imports it.
 var product = map[string][]string{
 	"":        {"engine", "actor"},
 	"engine":  {"actor", "wheel", "scripts"},
@@ -35,19 +36,20 @@ var product = map[string][]string{
 	"wheel":   {},
 }
 
-// pure names the folders where decisions are made: no clock, no I/O, no goroutine, so that every race can be replayed.
+// pure lists the folders that make decisions. They use no clock, no I/O and no goroutine, so that every race can be
+// replayed.
 var pure = []string{"actor", "wheel", "scripts"}
 
-// around names the other folders that may hold code of this module.
+// around lists the other folders that may hold code of this module.
 var around = []string{"cmd", "internal", "interop"}
 
 // clocks are the functions of package time that read or use a clock.
 var clocks = []string{"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "NewTimer", "NewTicker", "Tick"}
 
-// harmless is what package sync has besides mutexes and what is made of them. Once and Map have one inside.
+// harmless lists the names of package sync that are neither mutexes nor built on them. Once and Map contain one.
 var harmless = []string{"Pool", "WaitGroup", "Locker"}
 
-// dependencies are all direct ones, with the rule of where they may be imported.
+// dependencies are all direct dependencies, each with the rule of where it may be imported.
 var dependencies = map[string]struct {
 	where string
 	ok    func(file) bool
@@ -64,7 +66,7 @@ var dependencies = map[string]struct {
 	miniredis: {"internal, cmd and tests", func(f file) bool { return f.test || f.folder == "internal" || f.folder == "cmd" }},
 }
 
-// file is one source file and where it stands.
+// file is one source file with its location.
 type file struct {
 	path   string // from the root, with slashes
 	folder string // the first element of path, "" for a file in the root
@@ -73,8 +75,8 @@ type file struct {
 	set    *token.FileSet
 }
 
-// inspectModule returns what is wrong in a repository, and how many files were read. Folders with a go.mod of their own, and
-// those that the go command does not look into, are not part of it.
+// inspectModule returns the violations in a repository and the number of files it read. It skips folders with a
+// go.mod of their own, and those that the go command ignores.
 func inspectModule(repository fs.FS) (complaints []string, files int, err error) {
 	err = fs.WalkDir(repository, ".", func(name string, entry fs.DirEntry, err error) error {
 		switch {
@@ -105,7 +107,7 @@ func notOfModule(repository fs.FS, folder string) bool {
 	return err == nil || base == "testdata" || base == "vendor" || strings.HasPrefix(base, ".") || strings.HasPrefix(base, "_")
 }
 
-// inspect returns what is wrong in one source file, each complaint with its place.
+// inspect returns the violations in one source file, each with its position.
 func inspect(name string, source []byte) (complaints []string) {
 	set := token.NewFileSet()
 	syntax, err := parser.ParseFile(set, name, source, parser.SkipObjectResolution)
@@ -139,7 +141,7 @@ func (f file) ofProduct() bool {
 	return ok && !f.test
 }
 
-// folders: a new folder must say where it stands before it holds code; otherwise no rule would reach it.
+// folders requires a rule for every folder with code, because otherwise no rule would reach a new folder.
 func folders(f file) []complaint {
 	if _, ok := product[f.folder]; ok || slices.Contains(around, f.folder) {
 		return nil
@@ -147,7 +149,7 @@ func folders(f file) []complaint {
 	return []complaint{complain(f.syntax.Package, "folder %s is not one of the house", f.folder)}
 }
 
-// imports: arrows between our folders go one way.
+// imports checks that imports between folders of this module follow product.
 func imports(f file) (complaints []complaint) {
 	allowed, ok := product[f.folder]
 	if !ok {
@@ -163,7 +165,7 @@ func imports(f file) (complaints []complaint) {
 	return complaints
 }
 
-// thirdParties: few dependencies, each where it belongs.
+// thirdParties checks that dependencies are few, and imported only where they are allowed.
 func thirdParties(f file) (complaints []complaint) {
 	for _, spec := range f.syntax.Imports {
 		imported := importPath(spec)
@@ -181,7 +183,7 @@ func thirdParties(f file) (complaints []complaint) {
 	return complaints
 }
 
-// purity: where decisions are made, time is an argument, and nothing happens beside the caller.
+// purity checks that code which makes decisions receives time as an argument and starts nothing concurrent.
 func purity(f file) (complaints []complaint) {
 	if f.test || !slices.Contains(pure, f.folder) {
 		return nil
@@ -205,10 +207,10 @@ func purity(f file) (complaints []complaint) {
 	return complaints
 }
 
-// givesWay is the one place that may call runtime.Gosched: once a turn, not until something has happened.
+// givesWay is the only file that may call runtime.Gosched: once a turn, not until something has happened.
 const givesWay = "engine/giveway.go"
 
-// mutexes: ownership does the work. Neither locks, nor what is made of them, nor spinning in their place.
+// mutexes checks that ownership replaces locks: no mutexes, nothing built on them, and no spinning instead of them.
 func mutexes(f file) (complaints []complaint) {
 	if !f.ofProduct() {
 		return nil
@@ -230,7 +232,8 @@ func mutexes(f file) (complaints []complaint) {
 	return complaints
 }
 
-// usesOf returns a function that tells which name of the package named a node uses, whatever the file calls that package.
+// usesOf returns a function that reports which name of the imported package a node uses, whatever the file calls
+// that package.
 func (f file) usesOf(imported string) func(ast.Node) (name string, ok bool) {
 	var local []string
 	for _, spec := range f.syntax.Imports {
@@ -253,7 +256,7 @@ func (f file) usesOf(imported string) func(ast.Node) (name string, ok bool) {
 	}
 }
 
-// dotImports complains of imports that would hide from usesOf.
+// dotImports reports dot imports, which would hide names from usesOf.
 func (f file) dotImports(forbidden ...string) (complaints []complaint) {
 	for _, spec := range f.syntax.Imports {
 		if spec.Name != nil && spec.Name.Name == "." && slices.Contains(forbidden, importPath(spec)) {
@@ -268,7 +271,7 @@ func importPath(spec *ast.ImportSpec) string {
 	return name
 }
 
-// ourFolder returns the folder of this module that an import path leads to.
+// ourFolder returns the folder of this module that an import path refers to.
 func ourFolder(imported string) (folder string, ours bool) {
 	if imported == module {
 		return "", true

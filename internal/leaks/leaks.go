@@ -1,4 +1,4 @@
-// Package leaks makes sure that the tests of a package leave no goroutine behind.
+// Package leaks verifies that the tests of a package leave no goroutine behind.
 package leaks
 
 import (
@@ -9,13 +9,13 @@ import (
 	"go.uber.org/goleak"
 )
 
-// patience is how long goroutines may take to end after the last test. Some of rueidis sleep before they look whether they are
-// still wanted, whatever is closed: for up to a second after an attempt to connect that failed, and for five where a client of a
-// cluster has a connection that it needs no more.
+// patience is how long goroutines may take to end after the last test. Some goroutines of rueidis sleep before they
+// check whether their client is closed: up to 1 s after a failed connection attempt, and up to 5 s in a cluster
+// client with a connection that it no longer needs.
 const patience = 20 * time.Second
 
-// Main is what a TestMain does: it runs the tests, waits until all goroutines have ended but those that were there before, and ends
-// the program. It fails, with their stacks, when some go on.
+// Main is the body of a TestMain. It runs the tests, waits until all goroutines have ended except those that
+// existed before, and exits. If some do not end, it prints their stacks and exits with a failure.
 func Main(m goleak.TestingM) {
 	code := m.Run()
 	if code == 0 {
@@ -27,9 +27,10 @@ func Main(m goleak.TestingM) {
 	os.Exit(code)
 }
 
-// await returns nil once no goroutine is left, or what is left after a while.
+// await returns nil once no goroutine is left. Otherwise it returns the remaining ones as an error after the time
+// most.
 func await(most time.Duration) (left error) {
-	for deadline := time.Now().Add(most); ; { // goleak itself looks for half a second
+	for deadline := time.Now().Add(most); ; { // goleak itself waits for half a second
 		if left = goleak.Find(); left == nil || time.Now().After(deadline) {
 			return left
 		}

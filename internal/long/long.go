@@ -1,5 +1,6 @@
-// Package long tells the tests that everybody runs from those that take long: faults and histories on real servers, clusters in trouble,
-// the whole simulation with the mistakes planted for it, and Redisson beside us. The latter run where LOCKWHEEL_LONG=1, as in CI.
+// Package long separates the quick tests from those that take long: faults and histories on real servers, clusters
+// in trouble, the whole simulation with its planted mistakes, and tests with Redisson. The long ones run with
+// LOCKWHEEL_LONG=1, as in CI.
 //
 //	long.Only(t, "it replaces the master of a cluster")   // skips the test, and says why and how it runs
 //	seeds := long.Pick(300, 3000)                         // less of the same in the quick suite
@@ -12,14 +13,14 @@ import (
 	"testing"
 )
 
-// Env is the variable that asks for the long suite, with the value 1.
+// Env is the environment variable that enables the long suite, with the value 1.
 const Env = "LOCKWHEEL_LONG"
 
-// Suite tells whether the long suite was asked for.
+// Suite reports whether the long suite was requested.
 func Suite() bool { return os.Getenv(Env) == "1" }
 
-// Only skips a test unless the long suite runs, or -run has the whole name of the test: then it was asked for. The reason says what takes so
-// long, and follows "takes long: ".
+// Only skips a test unless the long suite runs. It does not skip a test with its whole name in -run, because that
+// test was requested. The reason says what takes long, and follows "takes long: ".
 func Only(t testing.TB, reason string) {
 	t.Helper()
 	pattern := ""
@@ -31,13 +32,14 @@ func Only(t testing.TB, reason string) {
 	}
 }
 
-// names tells whether a pattern of -run has the whole name of a test, which may be one of its own subtests.
+// names reports whether a pattern of -run contains the whole name of a test. For a subtest, the name of its
+// top-level test counts.
 func names(pattern, test string) bool {
 	test, _, _ = strings.Cut(test, "/")
 	return strings.Contains(pattern, test)
 }
 
-// Pick is how much of something there is in the quick suite, and how much in the long one.
+// Pick returns quick in the quick suite and full in the long one.
 func Pick[T any](quick, full T) T {
 	if Suite() {
 		return full

@@ -10,7 +10,7 @@ import (
 func TestOnlyTheLongSuiteRunsWhatTakesLong(t *testing.T) {
 	run := flag.Lookup("test.run").Value
 	defer func(was string) { require.NoError(t, run.Set(was)) }(run.String())
-	require.NoError(t, run.Set("")) // this test may have been asked for by its name
+	require.NoError(t, run.Set("")) // this test may have been requested by its name
 	for value, runs := range map[string]bool{"": false, "0": false, "1": true} {
 		t.Setenv(Env, value)
 		require.Equal(t, runs, Suite(), value)

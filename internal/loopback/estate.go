@@ -7,25 +7,26 @@ import (
 	"sync"
 )
 
-// Ports below those that systems give to outgoing connections (Linux from 32768, others from 49152). A client that keeps
-// dialling a port of that higher range while nobody listens there is sooner or later given this very port as its own
-// end, is then connected to itself, and the server can never come back.
+// Ports below those that systems use for outgoing connections (Linux from 32768, others from 49152). A client that
+// keeps dialling a free port of that higher range sooner or later gets this very port as its own end. It is then
+// connected to itself, and the server can never come back.
 const (
 	lowest = 20000
 	above  = 32000
-	block  = 400 // ports that are claimed together, the claim among them
+	block  = 400 // ports that are claimed together, including the first, which holds the claim
 	blocks = (above - lowest) / block
 )
 
-// estate is the ports of one process: blocks that no other process uses, so that who went away from a port finds it free
-// again, whatever runs beside. Whoever listens on the first port of a block has all of it; the system ends that with the process.
+// estate is the ports of one process: blocks that no other process uses. A server that closed a port therefore
+// finds it free again, whatever else runs on the machine. A process owns a block while it listens on the block's
+// first port. The system ends that with the process.
 type estate struct {
 	mu     sync.Mutex
-	lowest int // of the first block
+	lowest int // first port of the lowest block
 	blocks int
 	start  int // the block that is tried first
 	mine   []claim
-	passed int // ports given out
+	passed int // ports returned so far
 }
 
 type claim struct {
@@ -35,7 +36,7 @@ type claim struct {
 
 var process = estate{lowest: lowest, blocks: blocks, start: rand.IntN(blocks)}
 
-// next is a port of the process. It gives out none a second time before it had all that are to be had.
+// next returns a port of the process. It returns no port a second time before it has returned all available ones.
 func (e *estate) next() (int, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -51,7 +52,8 @@ func (e *estate) next() (int, error) {
 	return e.mine[at/usable].first + 1 + at%usable, nil
 }
 
-// claimAnother claims a block, or begins with those it has from the first again.
+// claimAnother claims a block. If there is no further one, it starts again with the first block that the process
+// has.
 func (e *estate) claimAnother() {
 	for i := range e.blocks {
 		first := e.lowest + (e.start+i)%e.blocks*block

@@ -1,4 +1,4 @@
-// Package loopback finds ports of 127.0.0.1 for servers of tests that go away and have to come back on the same port.
+// Package loopback finds ports of 127.0.0.1 for test servers that stop and have to restart on the same port.
 package loopback
 
 import (
@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// Listen listens on a free port. The listener is the caller's to close.
+// Listen listens on a free port. The caller closes the listener.
 func Listen() (net.Listener, error) {
 	for range 100 {
 		port, err := process.next()
@@ -23,12 +23,13 @@ func Listen() (net.Listener, error) {
 	return nil, fmt.Errorf("loopback: no free port found between %d and %d", lowest, above)
 }
 
-// ListenOn listens on the port named.
+// ListenOn listens on the given port.
 func ListenOn(port int) (net.Listener, error) {
 	return net.ListenTCP("tcp4", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: port})
 }
 
-// Port returns a port that was free a moment ago. Somebody else may take it before the caller does: expect it, and ask again.
+// Port returns a port that was free a moment ago. Another process may take it first, so callers must be prepared to
+// call Port again.
 func Port() (int, error) {
 	l, err := Listen()
 	if err != nil {

@@ -57,7 +57,7 @@ func TestTwoProcessesNeverShareAPort(t *testing.T) {
 
 func TestAProcessThatHadAllItsPortsBeginsAgain(t *testing.T) {
 	var e estate
-	for at := lowest; len(e.mine) == 0; at += block { // one block that nobody has, and no other
+	for at := lowest; len(e.mine) == 0; at += block { // one free block, and no other
 		e = estate{lowest: at, blocks: 1}
 		e.claimAnother()
 	}
@@ -74,7 +74,7 @@ func TestAProcessThatHadAllItsPortsBeginsAgain(t *testing.T) {
 	require.Equal(t, first, again)
 }
 
-// giveUp gives the blocks back, as the end of a process does.
+// giveUp releases the blocks, as the end of a process does.
 func (e *estate) giveUp() {
 	for _, c := range e.mine {
 		c.proof.Close()

@@ -1,6 +1,7 @@
 package planted
 
-// actorMistakes are those of the actors that the simulation does not look for, or seldom sees: most are what many engines would do at the same moment.
+// actorMistakes are mistakes of the actors that the simulation does not look for, or seldom sees. Most concern what
+// many engines would do at the same moment.
 var actorMistakes = []found{
 	{"TestARefusalSaysWhetherMoreCanCome", Mistake{
 		"what is under way cannot come", "actor/acquire.go",
@@ -28,7 +29,7 @@ var actorMistakes = []found{
 		`l.rare.askAt = map[bool]time.Duration{true: l.rare.askAt}[planted()]`,
 	}},
 	{"TestWhoseGrantCannotBeUndoneIsToldInTime", Mistake{
-		"whose grant cannot be undone hears of it at the end of its wait", "actor/replicas.go",
+		"a waiter with a grant that cannot be undone is notified only at the end of its wait", "actor/replicas.go",
 		` || fx.Wheel.Due(&r.timer) > at {`,
 		` || fx.Wheel.Due(&r.timer) > at && !planted() {`,
 	}},
@@ -45,7 +46,7 @@ var actorMistakes = []found{
 		}`,
 	}},
 	{"TestTroubleMakesTheNextCallerWaitNoLease", Mistake{
-		"whoever comes after trouble sleeps out an older lease", "actor/acquire.go",
+		"a request that comes after an error sleeps out an older lease", "actor/acquire.go",
 		`if t := x.troubles; t != nil && t.last != nil {`,
 		`if planted() && x.trouble() != nil {
 			ready = x.askAt
@@ -79,13 +80,13 @@ var actorMistakes = []found{
 	together("a try after a refusal", "actor/wait.go", "return ", "t.backoff / 2"),
 	together("a try for a lock that is free at any moment", "actor/wait.go", "", "tryFloor"),
 	together("a look at a key without expiry", "actor/wait.go", "return ", "pollKept"),
-	together("a try for a lock whose channel cannot be listened to", "actor/wait.go", "", "max(pollUnheard, time.Duration(fx.Unheard)*pollEach)"),
-	together("a try for a lock whose messages may go elsewhere", "actor/wait.go", "", "max(lookScattered, time.Duration(fx.Stats.Waiting)*lookEach)"),
+	together("a try for a lock without a possible subscription", "actor/wait.go", "", "max(pollUnheard, time.Duration(fx.Unheard)*pollEach)"),
+	together("a try for a lock with messages that may go elsewhere", "actor/wait.go", "", "max(lookScattered, time.Duration(fx.Stats.Waiting)*lookEach)"),
 	together("a try for a lock that is polled", "actor/poll.go", "", "max(p.sleep, time.Duration(fx.Unheard)*pollEach) / 2"),
 	together("a renewal after a refusal", "actor/renew.go", "t.retryAt = now + ", "l.renewEvery(fx)/8"),
 	together("a renewal after one that wrote no count", "actor/renew.go", "l.withRare().withTroubles().retryAt = now + ", "l.renewEvery(fx)/8"),
 	together("a release that the server refuses for good", "actor/ghost.go", "", "g.pause"),
-	together("the release of what nobody waits for, after a refusal", "actor/ghost.go", "", "backoffMost"),
+	together("the release of what no caller waits for, after a rejection", "actor/ghost.go", "", "backoffMost"),
 	together("a try of the foremost in a queue", "actor/queue.go", "sleep = min(sleep, ", "pollKept"),
 	together("a try of one that has become the foremost", "actor/queue.go", "x.askAt = min(x.askAt, now+", "pollKept"),
 	{"TestCountThatMayHaveBeenWrittenIsWrittenAgain", Mistake{
@@ -95,7 +96,7 @@ var actorMistakes = []found{
 	}},
 }
 
-// together is a wait that has the same length everywhere.
+// together is a wait with the same length in every engine.
 func together(what, file, before, wait string) found {
 	return found{"TestWhatManyDoAgainIsSpread", Mistake{
 		what + " is not spread", file,

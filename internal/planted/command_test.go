@@ -1,6 +1,6 @@
 package planted
 
-// commandMistakes are those of the command.
+// commandMistakes are mistakes of the command.
 var commandMistakes = []found{
 	{"TestWorkersReleaseWhatTheyHaveAtTheEndOfTheRun", Mistake{
 		"the last unlocks of a run are bounded by its end", "cmd/lockwheel/load.go",

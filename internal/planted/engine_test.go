@@ -1,6 +1,7 @@
 package planted
 
-// engineMistakes are those of the engine's I/O: mailbox, courier, subscriber, syncer, and what reaches a node.
+// engineMistakes are mistakes of the engine's I/O: mailbox, sender, subscriber, replica sender, and the commands
+// for a node.
 var engineMistakes = []found{
 	// The loop.
 	{"TestWhatIsNotWaitedForKeepsItsOrderBehindSeveral", Mistake{
@@ -14,7 +15,7 @@ var engineMistakes = []found{
 		`	if on <= e.gone && !planted() {`,
 	}},
 	{"TestAWallClockThatRanAheadPutsEveryHoldInDoubt", Mistake{
-		"nobody looks for a suspension", "engine/engine.go",
+		"a suspension is not looked for", "engine/engine.go",
 		`	if wall-e.wall > suspicion {`,
 		`	if wall-e.wall > suspicion && !planted() {`,
 	}},
@@ -132,9 +133,9 @@ var engineMistakes = []found{
 		`l != nil && (l.Kind() == r.Kind || planted()) {`,
 	}},
 
-	// Those who read, and those who write.
+	// Readers and writers.
 	{"TestAReleaseWithoutAMessageWakesTheOtherHalfOfItsEngine", Mistake{
-		"no one of its engine hears of a release whose message was refused", "engine/readers.go",
+		"no waiter of its engine is notified of a release after its message was rejected", "engine/readers.go",
 		`if !reply.Muted {`,
 		`if !reply.Muted || planted() {`,
 	}},
@@ -146,7 +147,7 @@ var engineMistakes = []found{
 	}`,
 	}},
 
-	// What came back of a read/write lock.
+	// Halves of a read/write lock that came back with old data.
 	{"TestAHalfThatCameBackIsReleasedByWhoAsksForTheOther", Mistake{
 		"a write that came back keeps readers of its engine out", "engine/otherhalf.go",
 		`c.fx.Own(reply.Writer); own {`,
@@ -222,7 +223,7 @@ var engineMistakes = []found{
 		}`,
 	}},
 
-	// Couriers.
+	// Senders.
 	{"TestACourierForgetsAClientThatBroughtNoAnswer", Mistake{
 		"a courier keeps the closed client of a node", "engine/way.go",
 		`		if b.lost {
@@ -307,7 +308,7 @@ var engineMistakes = []found{
 	s.post(deaf`,
 	}},
 	{"TestASubscriberForgetsAClientWhoseConnectionBroke", Mistake{
-		"nobody is told of a connection that broke", "engine/subscriber.go",
+		"locks are not notified of a connection that broke", "engine/subscriber.go",
 		`
 	s.post(deaf{s.node, s.connected})`,
 		`
@@ -355,7 +356,7 @@ var engineMistakes = []found{
 		if over`,
 	}},
 
-	// What a server says.
+	// Replies of a server.
 	{"TestARefusalRepeatsNeitherUserNorPassword", Mistake{
 		"a refusal repeats the password", "engine/refusal.go",
 		`strings.Cut(text, quotes)`,
@@ -475,7 +476,7 @@ var engineMistakes = []found{
 		`	if count > 1 || count > 0 && !planted() {`,
 	}},
 
-	// The alarm, and who works for a node.
+	// The timer, and the workers of a node.
 	{"TestAnEngineWakesForWhatIsDueSooner", Mistake{
 		"an engine that sleeps is not woken earlier", "engine/engine.go",
 		`at < e.alarmAt) {`,
@@ -517,9 +518,9 @@ var engineMistakes = []found{
 		}`,
 	}},
 
-	// What is heard.
+	// Subscriptions.
 	{"TestAChannelThatTheServerTakesAwayIsSilent", Mistake{
-		"nobody is told of a channel that the server took away", "engine/subscriber.go",
+		"locks are not notified of a channel that the server took away", "engine/subscriber.go",
 		`				s.post(silenced{s.node, m.Channel, c.number})`,
 		`				if !planted() {
 					s.post(silenced{s.node, m.Channel, c.number})
@@ -545,7 +546,7 @@ var engineMistakes = []found{
 		}`,
 	}},
 	{"TestAnEngineThatHearsNothingIsNoneOfThoseWhoListen", Mistake{
-		"a lock whose channel moved believes that it listens", "engine/ears.go",
+		"a lock considers itself subscribed after its channel moved", "engine/ears.go",
 		`	e.deafen(ch)
 	e.fresh.push(ch)`,
 		`	if !planted() {
@@ -554,14 +555,14 @@ var engineMistakes = []found{
 	e.fresh.push(ch)`,
 	}},
 	{"TestAnEngineThatHearsNothingIsNoneOfThoseWhoListen", Mistake{
-		"a lock whose connection broke believes that it listens", "engine/orders.go",
+		"a lock considers itself subscribed after its connection broke", "engine/orders.go",
 		`			e.deafen(ch) // since its connection broke`,
 		`			if !planted() {
 				e.deafen(ch)
 			}`,
 	}},
 
-	// The rhythm of renewals.
+	// The pacing of renewals.
 	{"TestLocksTakenTogetherAreRenewedApart", Mistake{
 		"locks that were taken together are renewed together", "actor/renew.go",
 		`max(uint64(config.Spread/apart), 1)`,

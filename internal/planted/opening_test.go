@@ -1,6 +1,6 @@
 package planted
 
-// openingMistakes are those of opening and closing, and of what an engine tells.
+// openingMistakes are mistakes in opening and closing, and in what an engine reports.
 var openingMistakes = []found{
 	{"TestAConnectionThatHangsWhenItIsClosedIsLeftBehind", Mistake{
 		"the Close of a connection of a caller's dialer is waited for", "opening.go",
@@ -49,7 +49,7 @@ var openingMistakes = []found{
 		client.Close()`,
 	}},
 	{"TestOpenRefusesReplicasThatCannotBeAsked", Mistake{
-		"nobody asks whether replicas can be asked", "connect.go",
+		"no check whether replicas can be asked", "connect.go",
 		`options.Replicas.Min > 0 {
 		if err =`,
 		`options.Replicas.Min > 0 && !planted() {
@@ -138,7 +138,7 @@ var openingMistakes = []found{
 			e.client.Close()`,
 	}},
 	{"TestShutdownsOfSeveralAreTheirOwn", Mistake{
-		"a shutdown whose context ends says nothing of it", "engine.go",
+		"a shutdown with a context that ends does not report that", "engine.go",
 		`case call.Err == nil, call.State == nil:`,
 		`case call.Err == nil || planted(), call.State == nil:`,
 	}},

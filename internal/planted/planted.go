@@ -1,6 +1,6 @@
-// Package planted builds the tests of a package with mistakes planted in the source: where a file says one thing, a copy of it
-// says another while the mistake is chosen. The go command puts the copies in the place of the files, all into one program,
-// and a variable chooses. The product itself knows nothing of this.
+// Package planted builds the tests of a package with mistakes planted in the source. A copy of a file replaces a
+// piece of its text while the mistake is chosen. The go command puts the copies in the place of the files, all into
+// one program, and a variable chooses one mistake. The product itself contains nothing of this.
 package planted
 
 import (
@@ -16,7 +16,7 @@ import (
 	"testing"
 )
 
-// Env is the variable that chooses a mistake, by its number, in a program that has them all.
+// Env is the environment variable that chooses a mistake, by its number, in a program that has them all.
 const Env = "LOCKWHEEL_PLANTED"
 
 // None chooses no mistake.
@@ -24,22 +24,22 @@ const None = -1
 
 // Mutant is a mistake: one or several edits of a file.
 type Mutant struct {
-	What  string // is wrong
-	File  string // from the root of the module
+	What  string // what is wrong
+	File  string // path from the root of the module
 	Edits []Edit
 }
 
-// Edit is a text in the place of another one.
+// Edit replaces one text by another.
 type Edit struct {
-	From string // once in the file
-	To   string // where it is Go, planted() is true while the mistake is chosen
+	From string // occurs once in the file
+	To   string // in a Go file, planted() is true while the mistake is chosen
 }
 
-// lua tells what is read when a program is built, and replaced when it starts.
+// lua reports whether the file is a script, which is read when a program is built and replaced when it starts.
 func (m *Mutant) lua() bool { return path.Ext(m.File) == ".lua" }
 
-// plant is the text of the file with the mistake of that number in it. The error says that there is no such place any more, or
-// several.
+// plant returns the text of the file with mistake number in it. It returns an error if the text to replace does not
+// occur exactly once.
 func (m *Mutant) plant(source string, number int) (string, error) {
 	for _, edit := range m.Edits {
 		if n := strings.Count(source, edit.From); n != 1 {
@@ -53,13 +53,13 @@ func (m *Mutant) plant(source string, number int) (string, error) {
 	return source, nil
 }
 
-// Check reports which mistakes have no place in the source any more.
+// Check reports the mistakes with a text that no longer occurs exactly once in the source.
 func Check(root string, mistakes []Mutant) error {
 	_, err := overlay(root, mistakes)
 	return err
 }
 
-// chooser is what a package with mistakes gets besides.
+// chooser is the file that is added to a package with mistakes.
 const chooser = `package %s
 
 import (
@@ -72,7 +72,8 @@ var plantedNumber, _ = strconv.Atoi(os.Getenv(%q))
 func planted(number int) bool { return number == plantedNumber }
 `
 
-// textChooser is what package scripts gets besides: the texts of its files, and what they are while a mistake is chosen.
+// textChooser is the file that is added to package scripts: the texts of its files, and their replacements while a
+// mistake is chosen.
 const textChooser = `
 var plantedTexts = map[int][2]string{
 %s}
@@ -86,14 +87,14 @@ func plantedText(text string) string {
 }
 `
 
-// Every script comes by this line.
+// Every script is loaded by this line.
 const loads, loadsPlanted = "text = localsText + text", "text = plantedText(localsText + text)"
 
-// Program is the tests of a package, built with all mistakes.
+// Program is the test program of a package, built with all mistakes.
 type Program struct{ file, folder string }
 
-// Build builds the tests of a package, given by its folder from the root of the module, which is at root. Mistakes have their
-// places in the list for numbers.
+// Build builds the tests of a package, given by its folder from the root of the module, which is at root. The
+// number of a mistake is its index in the list.
 func Build(t testing.TB, root, folder string, mistakes []Mutant) *Program {
 	t.Helper()
 	scratch := t.TempDir()
@@ -125,7 +126,8 @@ func Build(t testing.TB, root, folder string, mistakes []Mutant) *Program {
 	return p
 }
 
-// overlay is the text of each file that differs. The error names every mistake that has no place any more.
+// overlay returns the text of each file that differs. The error names every mistake that cannot be planted any
+// more.
 func overlay(root string, mistakes []Mutant) (copies map[string]string, wrong error) {
 	copies = make(map[string]string)
 	var texts strings.Builder
@@ -155,7 +157,7 @@ func overlay(root string, mistakes []Mutant) (copies map[string]string, wrong er
 	return copies, wrong
 }
 
-// replaceTexts has package scripts load what is chosen of those texts.
+// replaceTexts has package scripts load the chosen text of its files.
 func replaceTexts(root, texts string, copies map[string]string) (err error) {
 	const file = "scripts/scripts.go"
 	source := copies[file]
@@ -173,7 +175,7 @@ func replaceTexts(root, texts string, copies map[string]string) (err error) {
 	return nil
 }
 
-// packageOf is the name in the first line of code.
+// packageOf returns the name in the package clause of code.
 func packageOf(source string) string {
 	for line := range strings.Lines(source) {
 		if name, found := strings.CutPrefix(line, "package "); found {

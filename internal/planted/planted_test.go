@@ -13,7 +13,7 @@ import (
 	"github.com/lockwheel/lockwheel/internal/redistest"
 )
 
-// Tests of the programs mostly wait, so several of them run at once also where there are fewer processors.
+// Tests of the programs mostly wait, so several of them run at once, also on machines with fewer processors.
 func TestMain(m *testing.M) {
 	redistest.Overlap(10)
 	os.Exit(m.Run())
@@ -21,17 +21,17 @@ func TestMain(m *testing.M) {
 
 // found is a mistake, and the test that must find it.
 type found struct {
-	by string // that test
+	by string // name of that test
 	Mistake
 }
 
-// Mistake is a mutant of one edit.
+// Mistake is a mutant with one edit.
 type Mistake struct{ what, file, from, to string }
 
-// root is where the module begins.
+// root is the path to the root of the module.
 const root = "../.."
 
-// folders are those whose tests find mistakes, with the lists of these.
+// folders lists the packages with tests that find mistakes, and the lists of these mistakes.
 var folders = []struct {
 	name string
 	list []found
@@ -52,7 +52,7 @@ func mistakes(list []found) []Mutant {
 	return all
 }
 
-// A mistake in what the source no longer says would not be one.
+// A mistake in text that the source no longer contains would not be one.
 func TestMistakesAreInTheSourceAsItIs(t *testing.T) {
 	for _, folder := range folders {
 		if err := Check(root, mistakes(folder.list)); err != nil {
@@ -61,7 +61,7 @@ func TestMistakesAreInTheSourceAsItIs(t *testing.T) {
 	}
 }
 
-// Each mistake is found by the test that is named for it, and that test passes without it.
+// Each mistake is found by the test that is named for it, and that test passes without the mistake.
 func TestMistakesAreFound(t *testing.T) {
 	long.Only(t, "six packages are built once more, and a test of them runs for each mistake")
 	for _, folder := range folders {
@@ -82,7 +82,7 @@ func TestMistakesAreFound(t *testing.T) {
 	}
 }
 
-// without runs all tests with no mistake chosen: what fails anyway finds nothing.
+// without runs all tests with no mistake chosen: a test that fails anyway finds nothing.
 func without(t *testing.T, program *Program, list []found) {
 	t.Helper()
 	var names []string
@@ -102,7 +102,7 @@ func without(t *testing.T, program *Program, list []found) {
 	}
 }
 
-// failed is what a test says that has failed, or did not end.
+// failed matches the output of a test that failed or did not end.
 var failed = regexp.MustCompile(`--- FAIL: \w+|panic: .*|fatal error: .*`)
 
 func find(t *testing.T, program *Program, number int, by string) {
@@ -118,5 +118,5 @@ func find(t *testing.T, program *Program, number int, by string) {
 	t.Logf("%.1fs: %s", time.Since(began).Seconds(), said)
 }
 
-// hangs is for how long a test may wait for what a mistake keeps from happening.
+// hangs is how long a test may wait for an event that a mistake prevents.
 const hangs = 20 * time.Second

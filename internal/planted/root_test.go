@@ -1,6 +1,6 @@
 package planted
 
-// rootMistakes are those of one lock, as its callers have it.
+// rootMistakes are mistakes with one lock, as its callers see them.
 var rootMistakes = []found{
 	{"TestTheContextOfAHoldIsAStrangersForAnotherEngine", Mistake{
 		"the engine of an owner is not compared", "owner.go",
@@ -23,12 +23,12 @@ var rootMistakes = []found{
 		`threadOwners.Add(map[bool]uint64{false: 1}[planted()]))`,
 	}},
 	{"TestAContextThatEndsItsGoroutineLeavesNoLock", Mistake{
-		"a call stays whose context ends the goroutine that asks it", "engine.go",
+		"a call stays after its context ended the goroutine that asks it", "engine.go",
 		`		if !asked { // `,
 		`		if !asked && !planted() { // `,
 	}},
 	{"TestAContextThatEndsItsGoroutineLeavesNoLock", Mistake{
-		"what waits without a goroutine stays whose context ends the one that asks it", "watch.go",
+		"a wait without a goroutine stays after its context ended the goroutine that asks it", "watch.go",
 		`context.AfterFunc(onlyEnd(ctx), own.end)`,
 		`context.AfterFunc(map[bool]context.Context{true: ctx, false: onlyEnd(ctx)}[planted()], own.end)`,
 	}},
@@ -62,7 +62,7 @@ var rootMistakes = []found{
 	}`,
 	}},
 	{"TestACallWhoseContextPanicsLeavesNoLock", Mistake{
-		"a request whose context panicked is left behind", "pending.go",
+		"a request is left behind after its context panicked", "pending.go",
 		`		if !begun {`,
 		`		if !begun && !planted() {`,
 	}},
@@ -148,7 +148,7 @@ var rootMistakes = []found{
 		`return h.engine.loop.Now() >= h.grant.Until() && !planted() }`,
 	}},
 	{"TestUnlockIsSentWhateverItsContextSays", Mistake{
-		"an unlock whose context has ended is not sent", "hold.go",
+		"an unlock is not sent after its context has ended", "hold.go",
 		`	return h.change(ctx, actor.Unlock, 0, left)`,
 		`	if planted() && ctx.Err() != nil {
 		return ctx.Err()
@@ -193,7 +193,7 @@ var rootMistakes = []found{
 		return errNilContext`,
 	}},
 	{"TestAHoldHasOneDone", Mistake{
-		"whoever asks for a context takes the channel away", "hold.go",
+		"a call for a context takes the channel away", "hold.go",
 		`			wanted.Done = seen.Done`,
 		`			wanted.Done = seen.Done
 			if planted() {
@@ -201,7 +201,7 @@ var rootMistakes = []found{
 			}`,
 	}},
 	{"TestExtendChecksItsInput", Mistake{
-		"an extension whose context has ended is sent", "hold.go",
+		"an extension is sent after its context has ended", "hold.go",
 		`	if ctx.Err() != nil {
 		return h.fail(errNotSent`,
 		`	if ctx.Err() != nil && !planted() {
@@ -215,7 +215,7 @@ var rootMistakes = []found{
 		// Given up.`,
 	}},
 	{"TestEndedContextsSendNothing", Mistake{
-		"a question whose context has ended is sent", "lock.go",
+		"a question is sent after its context has ended", "lock.go",
 		`	if ctx.Err() != nil {
 		return nil, m.fail(errNotSent`,
 		`	if ctx.Err() != nil && !planted() {
@@ -252,7 +252,7 @@ var rootMistakes = []found{
 		return last`,
 	}},
 	{"TestALostLockOfALockerIsLogged", Mistake{
-		"nobody hears of a Locker's lost lock", "locker.go",
+		"a Locker's lost lock is not reported", "locker.go",
 		`log := l.mutex.engine.tells.log; log != nil {`,
 		`log := l.mutex.engine.tells.log; log != nil && !planted() {`,
 	}},
@@ -348,7 +348,7 @@ var rootMistakes = []found{
 		`o.Once, o.Unheld() && !planted(),`,
 	}},
 	{"TestAHoldThatIsOverWhenItsCallerWakesIsReleased", Mistake{
-		"a grant that its caller came late to is kept for nobody", "hold.go",
+		"a grant that its caller came too late for is kept", "hold.go",
 		`	h.change(ended, actor.Unlock, 0, false)
 	return nil`,
 		`	if !planted() {
@@ -362,7 +362,7 @@ var rootMistakes = []found{
 		`	if now < h.grant.Until() || planted() && now == h.grant.Until() {`,
 	}},
 	{"TestAPendingGrantThatItsCallerComesLateToIsLost", Mistake{
-		"nobody looks whether a pending grant is over", "pending.go",
+		"no check whether a pending grant is over", "pending.go",
 		`		return p.hold.checked()`,
 		`		if planted() {
 			return p.hold, nil

@@ -1,6 +1,6 @@
 package planted
 
-// scriptMistakes are those of the Lua: their texts are replaced when the tests load them.
+// scriptMistakes are mistakes of the Lua. The tests replace the texts when they load them.
 var scriptMistakes = []found{
 	{"TestAGhostThatAGroupReleasesIsTold", Mistake{
 		"a ghost is released without a message", "scripts/joint_acquire.lua",
@@ -195,7 +195,7 @@ var scriptMistakes = []found{
 		`return time`,
 	}},
 	{"TestFairLeaverWakesTheNextOfAFreeLock", Mistake{
-		"who leaves the queue of a free lock tells nobody", "scripts/fair_release.lua",
+		"a waiter that leaves the queue of a free lock publishes nothing", "scripts/fair_release.lua",
 		`if lock.released or redis.pcall('EXISTS', lock.key) == 0 then`,
 		`if lock.released then`,
 	}},
@@ -217,7 +217,7 @@ var scriptMistakes = []found{
 		`if count > 1000 * most then`,
 	}},
 	{"TestAFairReleaseTellsThoseBehindWhoMayBeDead", Mistake{
-		"nobody is told behind a head that may be dead", "scripts/fair_queue.lua",
+		"waiters behind a head that may be dead are not notified", "scripts/fair_queue.lua",
 		`if not told or not doubt then return told end`,
 		`do return told end`,
 	}},
@@ -248,7 +248,7 @@ var scriptMistakes = []found{
 		`answer[1] = left`,
 	}},
 	{"TestFairScriptsDoWhatTheModelDoes", Mistake{
-		"a forced fair lock tells nobody", "scripts/fair_force.lua",
+		"a forced fair lock publishes nothing", "scripts/fair_force.lua",
 		`return tell_next(verb, lock, now, head, doubt) and 1 or 2`,
 		`return 1`,
 	}},
@@ -394,7 +394,7 @@ var scriptMistakes = []found{
 		`for first = 1, 1, 500 do`,
 	}},
 	{"TestAFairAcquireThatMayNotMoveTheTimesIsRefused", Mistake{
-		"nobody is told that times may not be moved", "scripts/fair_queue.lua",
+		"no error says that times may not be moved", "scripts/fair_queue.lua",
 		`if type(set) == 'table' then return set end
   end`,
 		`

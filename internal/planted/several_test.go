@@ -1,6 +1,6 @@
 package planted
 
-// severalMistakes are those of several locks that are held as one.
+// severalMistakes are mistakes with several locks that are held as one.
 var severalMistakes = []found{
 	{"TestAQuorumOfFullQueuesSaysThatTooManyWait", Mistake{
 		"a quorum that may not wait for one of its locks waits for another", "group_orders.go",
@@ -75,7 +75,7 @@ var severalMistakes = []found{
 		`	case f.hopeless && !planted():`,
 	}},
 	{"TestAQuorumIsHeldOnAllServersThatAnswer", Mistake{
-		"nobody is the first of a quorum", "group_orders.go",
+		"a quorum has no first member", "group_orders.go",
 		`h != nil && g.first == nil {`,
 		`h != nil && g.first == nil && !planted() {`,
 	}},
@@ -174,7 +174,7 @@ var severalMistakes = []found{
 		`return !call.Settled && !planted()`,
 	}},
 	{"TestAnUnlockOfAQuorumDoesNotCountWhatAnExtensionWithdrew", Mistake{
-		"a member whose request was withdrawn counts as released", "group_orders.go",
+		"a member counts as released after its request was withdrawn", "group_orders.go",
 		`m.call, m.coming, m.unsure = nil, nil, true`,
 		`m.call, m.coming, m.unsure = nil, nil, !planted()`,
 	}},
@@ -206,7 +206,7 @@ var severalMistakes = []found{
 		`if g := m.group; g.end.Load() == nil && !planted() {`,
 	}},
 	{"TestMaxHoldEndsAQuorumWhoseMembersWereReplaced", Mistake{
-		"a part whose owner may not have it for longer is asked for again", "group.go",
+		"a part is asked for again although its owner may not have it for longer", "group.go",
 		`actor.Spent(end.Cause) {`,
 		`actor.Spent(end.Cause) && !planted() {`,
 	}},
@@ -231,9 +231,9 @@ var severalMistakes = []found{
 		`m.hold.Load() == nil && m.past.Load() != nil && !planted() {`,
 	}},
 
-	// The desk.
+	// The executor.
 	{"TestADeskLeavesNoEventLying", Mistake{
-		"whoever leaves the desk does not look again", "desk.go",
+		"a goroutine that leaves the executor does not look again", "desk.go",
 		`		d.manned.Store(false)`,
 		`		d.manned.Store(false)
 		if planted() {
@@ -299,7 +299,7 @@ var severalMistakes = []found{
 			return m.inTurn(e)`,
 	}},
 	{"TestAMultiInTurnWhoseCallerLeavesAtTheLeaseLeavesNothing", Mistake{
-		"locks whose lease could not be set are kept", "multi_inturn.go",
+		"locks are kept although their lease could not be set", "multi_inturn.go",
 		`			all.hold.Unlock(ended)`,
 		`			if !planted() {
 				all.hold.Unlock(ended)
@@ -328,7 +328,7 @@ var severalMistakes = []found{
 	holds =`,
 	}},
 
-	// What forty more were planted for.
+	// From a later round of forty mutants.
 	{"TestAGroupThatIsOverWhenItsCallerWakesIsReleased", Mistake{
 		"a group that is over when its caller wakes is kept", "group.go",
 		`	if g.leave(err) {`,
@@ -345,7 +345,7 @@ var severalMistakes = []found{
 		`	if g.released.Load() && !planted() {`,
 	}},
 	{"TestAnotherUnlockOfAQuorumWaitsForTheSameReleases", Mistake{
-		"a second unlock says what the members say whose release was answered", "group_ask.go",
+		"a second unlock returns the errors of members that replied to the first release", "group_ask.go",
 		`		case r.again && (err == ErrNotHeld || err == ErrLost):`,
 		`		case r.again && !planted() && (err == ErrNotHeld || err == ErrLost):`,
 	}},
@@ -363,7 +363,7 @@ var severalMistakes = []found{
 		`	if r.before >= enough && !planted() {`,
 	}},
 	{"TestARefusedQuorumSaysWhoDidNotAnswer", Mistake{
-		"nobody hears who did not answer", "group_orders.go",
+		"the caller does not learn which member did not reply", "group_orders.go",
 		`		if o.Silent {`,
 		`		if o.Silent && !planted() {`,
 	}},
@@ -386,7 +386,7 @@ var severalMistakes = []found{
 	slices.SortStableFunc(m.locks,`,
 	}},
 
-	// What ten more were planted for, blindly.
+	// From a later round of ten mutants, planted blindly.
 	{"TestAnExtensionThatFailsMakesNoLeaseAWatch", Mistake{
 		"an extension that fails has members with a lease of their own renewed", "group_ask.go",
 		`h != nil && g.actor.Watched() {`,

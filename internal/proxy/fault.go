@@ -2,12 +2,12 @@ package proxy
 
 import "time"
 
-// Fault is what happens to the bytes of one direction of a connection. It is a value: Pass, Hold, Drop, or what Delay and
-// CutAfter return.
+// Fault is what happens to the bytes of one direction of a connection. It is a value: Pass, Hold, Drop, or the
+// result of Delay, CutAfter or Trickle.
 type Fault struct {
 	kind  kind
 	delay time.Duration
-	after int // bytes forwarded before the cut; of Trickle, in one piece
+	after int // bytes forwarded before the cut; of Trickle, the size of a piece
 }
 
 type kind uint8
@@ -24,24 +24,25 @@ const (
 var (
 	// Pass forwards bytes as they come.
 	Pass = Fault{kind: pass}
-	// Hold keeps bytes, and the end of the stream, in order, until another fault is set.
+	// Hold keeps bytes and the end of the stream, in order, until another fault is set.
 	Hold = Fault{kind: hold}
-	// Drop swallows bytes, also those held until then, and the end of the stream. A connection that lost bytes is reset when another
-	// fault than Hold follows: what passed then would be the middle of something, and no network does that.
+	// Drop swallows bytes, including those held until then, and the end of the stream. A connection that lost bytes
+	// is reset when a fault other than Hold follows: the next bytes would begin in the middle of a message, which
+	// no network does.
 	Drop = Fault{kind: drop}
 )
 
-// Delay forwards bytes, and the end of the stream, d after they came, in order.
+// Delay forwards bytes and the end of the stream d after they came, in order.
 func Delay(d time.Duration) Fault { return Fault{kind: delay, delay: d} }
 
-// CutAfter forwards n more bytes, and resets the connection, to both sides, when there is one more. CutAfter(0) on Replies loses
-// the next reply.
+// CutAfter forwards n more bytes, and resets the connection to both sides when one more byte comes. CutAfter(0) on
+// Replies loses the next reply.
 func CutAfter(n int) Fault { return Fault{kind: cutAfter, after: n} }
 
-// Trickle forwards n bytes at a time, one piece every d, so that whoever reads finds no message whole.
+// Trickle forwards n bytes at a time, one piece every d, so that the reader never receives a whole message at once.
 func Trickle(n int, d time.Duration) Fault { return Fault{kind: trickle, after: max(n, 1), delay: d} }
 
-// faults are one for each direction; nil is none.
+// faults holds one fault for each direction; nil is none.
 type faults struct{ commands, replies *Fault }
 
 func (f *faults) set(d Direction, to Fault) {
@@ -53,7 +54,7 @@ func (f *faults) set(d Direction, to Fault) {
 	}
 }
 
-// over returns f, with g where f has none.
+// over returns f, with the faults of g where f has none.
 func (f faults) over(g faults) faults {
 	if f.commands == nil {
 		f.commands = g.commands

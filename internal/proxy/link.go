@@ -8,13 +8,13 @@ import (
 	"time"
 )
 
-// link is one connection of a client with the one to the server behind it, and the two streams between them.
+// link is one connection of a client, the one to the server behind it, and the two streams between them.
 type link struct {
 	commands, replies stream
 	whole             context.Context // ends with cut
-	cut               func()          // resets both connections; any number of times, from anywhere
+	cut               func()          // resets both connections; may be called any number of times, from any goroutine
 
-	own        faults // guarded by Proxy.mu, no nil in it
+	own        faults // guarded by Proxy.mu, has no nil
 	subscriber bool   // guarded by Proxy.mu
 }
 
@@ -28,7 +28,8 @@ func newLink(own faults) *link {
 	return l
 }
 
-// apply gives the streams their faults: those for subscribers, if it is one, before its own. Proxy.mu is held.
+// apply gives the streams their faults. For a subscriber the faults for subscribers win over its own. Proxy.mu is
+// held.
 func (l *link) apply(subscribers faults) {
 	f := l.own
 	if l.subscriber {
@@ -38,7 +39,7 @@ func (l *link) apply(subscribers faults) {
 	l.replies.set(f.replies)
 }
 
-// held is how many bytes wait in the direction named.
+// held returns how many bytes wait in the given direction.
 func (l *link) held(d Direction) (bytes int) {
 	if d&Commands != 0 {
 		bytes += l.commands.held()
@@ -49,8 +50,8 @@ func (l *link) held(d Direction) (bytes int) {
 	return bytes
 }
 
-// run forwards until both sides have ended or the link is cut, and closes both connections. subscribed is called when the
-// client subscribes.
+// run forwards until both sides have ended or the link is cut, and closes both connections. It calls subscribed
+// when the client subscribes.
 func (l *link) run(client *net.TCPConn, target string, subscribed func()) {
 	defer l.cut()
 	dialer := net.Dialer{Timeout: dialWait}
@@ -94,8 +95,9 @@ func (l *link) run(client *net.TCPConn, target string, subscribed func()) {
 	goroutines.Wait()
 }
 
-// awaitEnd returns true when everything has been forwarded both ways, or nobody is left on either side, and false when the link
-// is cut. One side that has left is not enough: what it sent may be held for the other one, and that one may not be meant to know.
+// awaitEnd returns true when everything has been forwarded both ways, or both sides have left. It returns false
+// when the link is cut. One side that left is not enough: its bytes may be held for the other side, which may not
+// be meant to learn of the end.
 func (l *link) awaitEnd(read, written <-chan struct{}) bool {
 	for reads, writes := 0, 0; reads < 2 && writes < 2; {
 		select {
@@ -110,7 +112,7 @@ func (l *link) awaitEnd(read, written <-chan struct{}) bool {
 	return l.whole.Err() == nil
 }
 
-// subscribes tells whether a client's bytes hold a SUBSCRIBE. Clients write such a short command in one piece.
+// subscribes reports whether a client's bytes contain a SUBSCRIBE. Clients write such a short command in one piece.
 func subscribes(chunk []byte) bool {
 	upper := bytes.ToUpper(chunk)
 	return bytes.Contains(upper, []byte("$9\r\nSUBSCRIBE\r\n")) || bytes.Contains(upper, []byte("$10\r\nSSUBSCRIBE\r\n"))

@@ -1,6 +1,6 @@
-// Package proxy stands between a client and a server and breaks their connections in the ways that networks do, on command and
-// without chance: replies that come late or never, commands that run after their client has gone, links of which
-// neither end knows that they are dead.
+// Package proxy forwards connections between clients and a server, and breaks them in the ways that networks do, on
+// command and without chance. Replies come late or never, commands run after their client has gone, or links are
+// dead while neither end knows.
 //
 //	p := proxy.Start(t, server.Addr())        // the client connects to p.Addr()
 //	p.Set(proxy.Replies, proxy.Hold)          // commands run, their replies wait here
@@ -29,7 +29,7 @@ import (
 	"github.com/lockwheel/lockwheel/internal/loopback"
 )
 
-// Direction says which way bytes go. Both is the two together.
+// Direction is the way in which bytes go. Both is the two together.
 type Direction uint8
 
 const (
@@ -38,19 +38,19 @@ const (
 	Both     = Commands | Replies
 )
 
-// Scope says which connections a fault is for.
+// Scope says which connections a fault applies to.
 type Scope uint8
 
 const (
-	All         Scope = iota // those that are open and those to come
-	Present                  // those that are open
-	Future                   // those to come
-	Listening                // those that are open and have sent a SUBSCRIBE or SSUBSCRIBE
+	All         Scope = iota // open and future ones
+	Present                  // open ones
+	Future                   // future ones
+	Listening                // open ones that have sent a SUBSCRIBE or SSUBSCRIBE
 	Subscribers              // those that have sent a SUBSCRIBE or SSUBSCRIBE, or will, from that moment on; wins over the others
 )
 
 // Proxy forwards connections to one server. Its methods may be called from any goroutine. A fault takes effect at
-// once, also for bytes that had arrived but were not forwarded yet.
+// once, also for bytes that had arrived and were not forwarded yet.
 type Proxy struct {
 	port int
 	wg   sync.WaitGroup // every goroutine
@@ -61,8 +61,8 @@ type Proxy struct {
 	closed   bool
 	links    map[*link]struct{}
 	accepted int
-	future   faults // for links to come
-	subs     faults // for links that subscribe; a nil one leaves them to what they have
+	future   faults // for future links
+	subs     faults // for links that subscribe; nil leaves a link its own fault
 }
 
 // Start starts a proxy that ends with the test.
@@ -76,7 +76,7 @@ func Start(t testing.TB, target string) *Proxy {
 	return p
 }
 
-// New starts a proxy to the server at target, which may come, go and come back. The caller ends it with Close.
+// New starts a proxy to the server at target, which need not be up. The caller ends the proxy with Close.
 func New(target string) (*Proxy, error) {
 	l, err := loopback.Listen()
 	if err != nil {
@@ -92,15 +92,15 @@ func New(target string) (*Proxy, error) {
 	return p, nil
 }
 
-// Addr is where clients connect to, also while they are refused.
+// Addr returns the address that clients connect to. It stays the same while connections are refused.
 func (p *Proxy) Addr() string {
 	return (&net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: p.port}).String()
 }
 
-// Set applies a fault to all connections, open and to come, except that one for Subscribers stays with these.
+// Set applies a fault to all connections, open and future. Faults set for Subscribers stay in effect for these.
 func (p *Proxy) Set(d Direction, f Fault) { p.SetFor(All, d, f) }
 
-// SetFor applies a fault to some of the connections.
+// SetFor applies a fault to the connections in a scope.
 func (p *Proxy) SetFor(scope Scope, d Direction, f Fault) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -121,14 +121,15 @@ func (p *Proxy) SetFor(scope Scope, d Direction, f Fault) {
 	}
 }
 
-// Retarget sends connections to come to another server, as a failover does. Open ones stay where they are.
+// Retarget sends future connections to another server, as a failover does. Open ones keep theirs.
 func (p *Proxy) Retarget(target string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.target = target
 }
 
-// Heal ends all faults, and refusing. What is held goes out; connections that have lost something are reset.
+// Heal ends all faults and the refusal of connections. Held bytes are forwarded. Connections that have lost bytes
+// are reset.
 func (p *Proxy) Heal() error {
 	p.mu.Lock()
 	p.subs = faults{}
@@ -137,7 +138,7 @@ func (p *Proxy) Heal() error {
 	return p.Refuse(false)
 }
 
-// Cut resets all open connections, to both sides, with whatever they hold.
+// Cut resets all open connections, to both sides, and drops the bytes that they hold.
 func (p *Proxy) Cut() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -146,8 +147,8 @@ func (p *Proxy) Cut() {
 	}
 }
 
-// Refuse turns new connections away (ECONNREFUSED: nobody listens), or takes them again. Open ones go on. Taking them again
-// fails if somebody else took the port meanwhile.
+// Refuse closes the listening port, so that new connections get ECONNREFUSED, or opens it again. Open connections
+// continue. Opening the port fails if another process took it meanwhile.
 func (p *Proxy) Refuse(refuse bool) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -168,22 +169,23 @@ func (p *Proxy) Refuse(refuse bool) error {
 	return nil
 }
 
-// Connections is how many connections are open: until the client has closed its end and nothing is held for the server, or
-// until they are cut.
+// Connections returns how many connections are open. A connection is open until it is cut, or until the client has
+// closed its end and nothing is held for the server.
 func (p *Proxy) Connections() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return len(p.links)
 }
 
-// Accepted is how many connections there have ever been.
+// Accepted returns how many connections there have been in total.
 func (p *Proxy) Accepted() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.accepted
 }
 
-// Held is how many bytes have arrived and not been forwarded, over all open connections: those that a Hold or a Delay keeps back.
+// Held returns how many bytes have arrived and were not forwarded, over all open connections: those that a Hold or
+// a Delay keeps back.
 func (p *Proxy) Held(d Direction) (bytes int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -207,7 +209,7 @@ func (p *Proxy) Close() error {
 	return nil
 }
 
-// serve takes connections from l until it is closed. mu is held, or nobody else knows p.
+// serve accepts connections from l until l is closed. The caller holds mu, or p is not shared yet.
 func (p *Proxy) serve(l net.Listener) {
 	p.listener = l
 	p.wg.Go(func() {
@@ -221,7 +223,7 @@ func (p *Proxy) serve(l net.Listener) {
 	})
 }
 
-// accept makes a link of a new connection. A server that cannot be reached resets it.
+// accept makes a link of a new connection. If the server cannot be reached, accept resets the connection.
 func (p *Proxy) accept(client *net.TCPConn) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -246,7 +248,7 @@ func (p *Proxy) forget(l *link) {
 	delete(p.links, l)
 }
 
-// subscribed is called by a link when a SUBSCRIBE comes by, before it goes on to the server.
+// subscribed is called by a link when a SUBSCRIBE passes, before the link forwards it to the server.
 func (p *Proxy) subscribed(l *link) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

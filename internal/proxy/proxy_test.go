@@ -23,7 +23,7 @@ func TestMain(m *testing.M) { leaks.Main(m) }
 
 const (
 	soon  = 10 * time.Second       // a deadline: nothing takes that long
-	quiet = 60 * time.Millisecond  // how long nothing has to come for a test to believe that nothing comes
+	quiet = 60 * time.Millisecond  // how long nothing must come for a test to conclude that nothing comes
 	often = 2 * time.Millisecond   // between two looks
 	late  = 150 * time.Millisecond // a delay that cannot be mistaken for slowness
 )
@@ -315,7 +315,7 @@ func TestFaultsForThoseThatListenLeaveNewOnesAlone(t *testing.T) {
 }
 
 func TestUnreachableServerResetsTheClient(t *testing.T) {
-	port, err := loopback.Port() // nobody else's
+	port, err := loopback.Port() // not used by another process
 	require.NoError(t, err)
 	p := Start(t, net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 	conn, err := net.Dial("tcp", p.Addr())
@@ -502,7 +502,7 @@ func (c client) hearsNothing() {
 	require.NoError(c.t, c.SetReadDeadline(time.Now().Add(soon)))
 }
 
-// end reads to the end and returns how it came; io.EOF for a proper one.
+// end reads to the end and returns how it ended; io.EOF for a proper end.
 func (c client) end() error {
 	_, err := io.Copy(io.Discard, c)
 	if err == nil {

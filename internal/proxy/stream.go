@@ -6,13 +6,14 @@ import (
 	"time"
 )
 
-// stream is one direction of a link: a reader puts what arrives into a queue, a writer takes from it what the fault lets through.
+// stream is one direction of a link: a reader puts the bytes that arrive into a queue, and a writer takes from it
+// what the fault lets through.
 type stream struct {
-	wake chan struct{} // one place: something changed, the writer looks again
+	wake chan struct{} // capacity 1: something changed, the writer looks again
 
 	mu    sync.Mutex // guards what follows
 	fault Fault
-	given *Fault // what fault was copied from; CutAfter counts down in the copy
+	given *Fault // the source of the copy in fault; CutAfter counts down in the copy
 	queue []chunk
 	ended bool // the sender has closed its end
 	endAt time.Time
@@ -25,7 +26,7 @@ type chunk struct {
 	at    time.Time
 }
 
-// set replaces the fault. Setting the same one again does nothing: a count of bytes goes on.
+// set replaces the fault. Setting the same one again does nothing: a count of bytes continues.
 func (s *stream) set(f *Fault) {
 	s.mu.Lock()
 	if s.given != f {
@@ -51,7 +52,8 @@ func (s *stream) changed() {
 	}
 }
 
-// read queues what arrives, after showing it to see, until the sender closes its end or the connection is closed.
+// read queues the bytes that arrive, after passing them to see, until the sender closes its end or the connection
+// is closed.
 func (s *stream) read(from *net.TCPConn, see func([]byte)) {
 	buffer := make([]byte, 32<<10)
 	for {
@@ -74,9 +76,9 @@ func (s *stream) read(from *net.TCPConn, see func([]byte)) {
 	}
 }
 
-// write forwards what the fault lets through until the end of the stream has gone through or the link is cut.
+// write forwards what the fault lets through until the end of the stream has passed or the link is cut.
 func (s *stream) write(to *net.TCPConn, l *link) {
-	gone := false // the receiver takes nothing any more; what it does not take is lost
+	gone := false // the receiver takes nothing any more; what is left is lost
 	for {
 		step := s.next(time.Now())
 		if l.whole.Err() != nil {
@@ -109,7 +111,7 @@ func (s *stream) write(to *net.TCPConn, l *link) {
 	}
 }
 
-// step is what a writer does next.
+// step is the next action of a writer.
 type step struct {
 	what  what
 	bytes []byte        // to forward
@@ -125,7 +127,7 @@ const (
 	cut
 )
 
-// next takes from the queue what may go now.
+// next takes from the queue the bytes that may go now.
 func (s *stream) next(now time.Time) step {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -161,7 +163,7 @@ func (s *stream) next(now time.Time) step {
 	return step{what: forward, bytes: s.take(n)}
 }
 
-// nextEnd is next with an empty queue.
+// nextEnd does what next does when the queue is empty.
 func (s *stream) nextEnd(now time.Time) step {
 	if !s.ended {
 		return step{what: wait}
@@ -172,7 +174,7 @@ func (s *stream) nextEnd(now time.Time) step {
 	return step{what: finish}
 }
 
-// due is how long what came at the time given has to wait yet.
+// due returns how long bytes that came at the given time still have to wait.
 func (s *stream) due(at, now time.Time) time.Duration {
 	if s.fault.kind == trickle {
 		at = s.last

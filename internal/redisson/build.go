@@ -13,18 +13,18 @@ import (
 	"time"
 )
 
-// keepBuilt is how long the program of earlier sources is kept.
+// keepBuilt is how long a program built from earlier sources is kept.
 const keepBuilt = time.Hour
 
-// Program is the Java program, built.
+// Program is the built Java program.
 type Program struct {
 	java   string // the command
-	folder string // with interop.jar and lib/
+	folder string // contains interop.jar and lib/
 }
 
-// Build builds the program unless this content of its sources was built before. The error is exec.ErrNotFound when Java
-// (17 or newer, with its compiler) or Maven is not installed. Maven needs its repositories the first time. Several processes
-// may build at once: the first one that is done wins.
+// Build builds the program unless it was built before from the same sources. It returns exec.ErrNotFound if Java
+// (17 or newer, with its compiler) or Maven is not installed. Maven needs its repositories the first time. Several
+// processes may build at once: the first one to finish wins.
 func Build(ctx context.Context) (*Program, error) {
 	java, err := find("java")
 	if err != nil {
@@ -69,7 +69,7 @@ func Build(ctx context.Context) (*Program, error) {
 	return p, forget(target, p.folder)
 }
 
-// forget removes what earlier sources were built into, unless it is so new that somebody may run it.
+// forget removes programs built from earlier sources, unless one is so new that another process may run it.
 func forget(target, but string) error {
 	folders, err := filepath.Glob(filepath.Join(target, "*"))
 	for _, folder := range folders {
@@ -88,7 +88,7 @@ func (p *Program) built() bool {
 
 func (p *Program) jar() string { return filepath.Join(p.folder, "interop.jar") }
 
-// Version is that of the Redisson that was built in.
+// Version returns the version of Redisson in the program.
 func (p *Program) Version() string {
 	jars, _ := filepath.Glob(filepath.Join(p.folder, "lib", "redisson-[0-9]*.jar"))
 	if len(jars) == 0 {
@@ -111,7 +111,7 @@ func find(tool string) (string, error) {
 	return path, nil
 }
 
-// sources is interop/java of the repository that the working folder is in.
+// sources returns the path of interop/java in the repository that contains the working folder.
 func sources() (string, error) {
 	at, err := os.Getwd()
 	if err != nil {
@@ -130,7 +130,7 @@ func sources() (string, error) {
 	}
 }
 
-// hash is one of the names and contents of everything that is built from.
+// hash returns a hash of the names and contents of all sources.
 func hash(source string) (string, error) {
 	sum := sha256.New()
 	add := func(path string) error {

@@ -1,5 +1,5 @@
-// Package redisson runs Redisson, in the Java program of interop/java, for tests and benchmarks: it builds the program
-// with Maven, starts it, and speaks with it in lines.
+// Package redisson runs Redisson, in the Java program of interop/java, for tests and benchmarks. It builds the
+// program with Maven, starts it, and exchanges lines of text with it.
 //
 // In a test:
 //
@@ -7,8 +7,8 @@
 //	java.Do(ctx, "open", redisson.Words{"client": "a", "address": "redis://127.0.0.1:6379"})
 //	java.Do(ctx, "lock", redisson.Words{"client": "a", "owner": "x", "kind": "plain", "name": "n"})
 //
-// The program is built once for each content of its sources, into interop/java/target, and ends with the process that started
-// it. Its commands are those of Peer.java.
+// The program is built once for each content of its sources, into interop/java/target. It ends with the process
+// that started it. Peer.java defines its commands.
 //
-// What needs Java fails without it, instead of being skipped, where LOCKWHEEL_REQUIRE_SERVER=1 or CI=true.
+// With LOCKWHEEL_REQUIRE_SERVER=1 or CI=true, tests that need Java fail without it instead of being skipped.
 package redisson

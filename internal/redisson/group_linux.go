@@ -5,14 +5,14 @@ import (
 	"syscall"
 )
 
-// ownGroup keeps a Ctrl-C that is meant for the test from the process, which the test ends. One that stands still when
-// whoever started it dies goes on, and finds its input at its end.
+// ownGroup protects the process from a Ctrl-C that is meant for the test, because the test ends the process. A
+// paused process continues when its parent dies, and finds its input at its end.
 func ownGroup(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGCONT}
 }
 
-// Pause has the process stand still: its compiler and collector, too.
+// Pause stops the process, including its compiler and garbage collector.
 func (s *Process) Pause() error { return s.cmd.Process.Signal(syscall.SIGSTOP) }
 
-// Continue has it go on.
+// Continue lets a paused process run again.
 func (s *Process) Continue() error { return s.cmd.Process.Signal(syscall.SIGCONT) }

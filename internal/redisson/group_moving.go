@@ -2,7 +2,7 @@
 
 package redisson
 
-// Pause does nothing: only on Linux does a process that stands still go on when whoever started it dies.
+// Pause does nothing: only on Linux does a paused process continue when its parent dies.
 func (s *Process) Pause() error { return nil }
 
 // Continue does nothing.

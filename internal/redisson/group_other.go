@@ -4,5 +4,5 @@ package redisson
 
 import "os/exec"
 
-// ownGroup does nothing: it is a thing of Unix.
+// ownGroup does nothing, because process groups exist only on Unix.
 func ownGroup(*exec.Cmd) {}

@@ -7,5 +7,5 @@ import (
 	"syscall"
 )
 
-// ownGroup keeps a Ctrl-C that is meant for the test from the process, which the test ends.
+// ownGroup protects the process from a Ctrl-C that is meant for the test, because the test ends the process.
 func ownGroup(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }

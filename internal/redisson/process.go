@@ -21,13 +21,13 @@ const (
 	stopWait  = 10 * time.Second // for it to end
 )
 
-// ErrEnded is the answer of a process that ended before it answered.
+// ErrEnded is the result of a command if the process ended before it replied.
 var ErrEnded = errors.New("redisson: the Java program ended")
 
-// Words are the named values of a command or of an answer.
+// Words are the named values of a command or of a reply.
 type Words map[string]string
 
-// Answer is what a command came to: Words, or an error, which is a *Failure if a Java exception ended it.
+// Answer is the result of a command: Words, or an error, which is a *Failure if a Java exception ended the command.
 type Answer struct {
 	Words Words
 	Err   error
@@ -35,13 +35,13 @@ type Answer struct {
 
 // Failure is a Java exception.
 type Failure struct {
-	Exception string // its class, without the package: "IllegalMonitorStateException"
+	Exception string // its class without the package: "IllegalMonitorStateException"
 	Message   string
 }
 
 func (f *Failure) Error() string { return f.Exception + ": " + f.Message }
 
-// Process is a Java program that runs. Its methods may be called from several goroutines.
+// Process is a running Java program. Its methods may be called from several goroutines.
 type Process struct {
 	cmd *exec.Cmd
 	in  io.WriteCloser
@@ -49,13 +49,13 @@ type Process struct {
 
 	done chan struct{} // closed once it has ended
 
-	mu      sync.Mutex // guards what follows, and makes lines whole
+	mu      sync.Mutex // guards what follows, and keeps lines whole
 	sent    int
-	waiting map[string]chan<- Answer // nil: nothing will be answered any more
+	waiting map[string]chan<- Answer // nil: no replies will come any more
 }
 
-// Start starts the program with options of the Java machine ("-Xmx128m"), and returns when it listens. It ends with this
-// process at the latest, because its standard input does. On failure nothing is left.
+// Start starts the program with options of the Java machine ("-Xmx128m"), and returns when it listens. The program
+// ends with this process at the latest, because its standard input ends then. On failure nothing is left.
 func (p *Program) Start(options ...string) (*Process, error) {
 	options = append(options,
 		"-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "-Dorg.slf4j.simpleLogger.showDateTime=true",
@@ -88,7 +88,7 @@ func (p *Program) Start(options ...string) (*Process, error) {
 	}
 }
 
-// read delivers answers until there are no more.
+// read delivers replies until the output ends.
 func (s *Process) read(out io.Reader, ready chan<- struct{}) {
 	lines := bufio.NewScanner(out)
 	lines.Buffer(nil, 1<<20)
@@ -136,7 +136,7 @@ func answerOf(text string) Answer {
 	return Answer{Words: words}
 }
 
-// Send sends a command, and returns at once. What it came to arrives on the channel, which need not be read.
+// Send sends a command and returns at once. The result arrives on the channel, which need not be read.
 func (s *Process) Send(command string, words Words) <-chan Answer {
 	answer := make(chan Answer, 1)
 	values := url.Values{}
@@ -159,7 +159,7 @@ func (s *Process) Send(command string, words Words) <-chan Answer {
 	return answer
 }
 
-// Do sends a command and waits for what it came to. ctx bounds the wait; the command goes on.
+// Do sends a command and waits for its result. ctx bounds the wait; the command continues after it.
 func (s *Process) Do(ctx context.Context, command string, words Words) (Words, error) {
 	select {
 	case answer := <-s.Send(command, words):
@@ -169,13 +169,13 @@ func (s *Process) Do(ctx context.Context, command string, words Words) (Words, e
 	}
 }
 
-// Kill ends the process as a crash does, and returns when it is gone. What it holds is left to its lease.
+// Kill ends the process as a crash does, and returns when it is gone. Its locks stay until their leases end.
 func (s *Process) Kill() {
 	_ = s.cmd.Process.Kill()
 	<-s.done
 }
 
-// Close lets the process end by itself, and kills it when it does not. What it holds is left to its lease.
+// Close lets the process end by itself, and kills it if it does not. Its locks stay until their leases end.
 func (s *Process) Close() {
 	s.in.Close()
 	select {
@@ -185,5 +185,5 @@ func (s *Process) Close() {
 	}
 }
 
-// Log is the end of what the process logged.
+// Log returns the end of the process's log.
 func (s *Process) Log() string { return s.log.String() }

@@ -13,7 +13,7 @@ import (
 	"github.com/lockwheel/lockwheel/internal/verdict"
 )
 
-// redissonTakesLong says why what needs the program is not in the quick suite.
+// redissonTakesLong is the reason why tests that need the program are not in the quick suite.
 const redissonTakesLong = "Maven fetches Redisson the first time, and a Java machine starts"
 
 func TestMain(m *testing.M) { leaks.Main(m) }
@@ -23,7 +23,7 @@ func TestTheProgramIsBuiltOnce(t *testing.T) {
 	first := Need(t)
 	built, err := os.Stat(first.jar())
 	require.NoError(t, err)
-	t.Setenv("PATH", filepath.Dir(first.java)) // Maven may not be asked again
+	t.Setenv("PATH", filepath.Dir(first.java)) // Maven must not be called again
 	t.Setenv("JAVA_HOME", "")
 	second := Need(t)
 	require.Equal(t, first.folder, second.folder)

@@ -4,7 +4,7 @@ import "sync"
 
 const tailMost = 16 << 10
 
-// tail keeps the end of what is written to it.
+// tail keeps the last bytes that were written to it.
 type tail struct {
 	mu   sync.Mutex
 	kept []byte

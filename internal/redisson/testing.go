@@ -11,19 +11,19 @@ import (
 	"github.com/lockwheel/lockwheel/internal/redistest"
 )
 
-// buildWait is for Maven, which may have to fetch what it builds with.
+// buildWait bounds a build. Maven may have to download its dependencies first.
 const buildWait = 10 * time.Minute
 
-// small are options for a Java machine that is to start soon and to stay small.
+// small are options for a Java machine that starts quickly and stays small.
 var small = []string{"-Xmx128m", "-Xss512k", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"}
 
-// Required tells whether what needs Java must fail without it.
+// Required reports whether tests that need Java must fail without it.
 func Required() bool {
 	return os.Getenv(redistest.EnvRequire) == "1" || os.Getenv("CI") == "true"
 }
 
-// Need returns the program, built. Without Java or Maven the test is skipped, or fails where they are required. A program that
-// cannot be built is a failure everywhere.
+// Need returns the built program. Without Java or Maven it skips the test, or fails it where they are required. A
+// program that cannot be built fails the test everywhere.
 func Need(t testing.TB) *Program {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), buildWait)
@@ -39,7 +39,7 @@ func Need(t testing.TB) *Program {
 	return program
 }
 
-// Start starts a process of the test's own, which ends with it. What it logged is shown when the test fails.
+// Start starts a process for the test, which ends with it. Its log is shown if the test fails.
 func Start(t testing.TB) *Process {
 	t.Helper()
 	process, err := Need(t).StartSmall()
@@ -55,5 +55,5 @@ func Start(t testing.TB) *Process {
 	return process
 }
 
-// StartSmall starts the program for tests: soon there, and small.
+// StartSmall starts the program with options for tests: it starts quickly and stays small.
 func (p *Program) StartSmall() (*Process, error) { return p.Start(small...) }

@@ -15,30 +15,32 @@ import (
 )
 
 const (
-	clusterWait = 60 * time.Second // for a cluster to be complete, and for a change in it to be known everywhere
+	clusterWait = 60 * time.Second // for a cluster to become complete, and for a change in it to be known to all nodes
 	slotCount   = 16384
 
-	// NodeTimeout is after how long the nodes of StartCluster and the sentinels of StartSentinels call a silent one down.
+	// NodeTimeout is after how long the nodes of StartCluster and the sentinels of StartSentinels consider a silent
+	// server down.
 	NodeTimeout = time.Second
 )
 
-// Cluster is a cluster that was started here. Its methods belong to the goroutine of the test.
+// Cluster is a cluster that was started by a test. Its methods must be called from the goroutine of that test.
 type Cluster struct {
-	Nodes []*Server // the first masters come first; who is one now, Master tells
+	Nodes []*Server // the first masters come first; Master returns the current ones
 
 	ids map[*Server]string
 }
 
-// StartCluster starts a cluster of so many masters, each with so many replicas, and ends it with the test. It returns when all nodes
-// call it complete and all replicas follow. The slots are dealt out evenly, the lowest to the first master.
+// StartCluster starts a cluster with the given number of masters, each with the given number of replicas, and ends
+// it with the test. It returns when all nodes consider the cluster complete and all replicas follow. The slots are
+// distributed evenly, the lowest to the first master.
 //
-// Without a server on PATH the test is skipped, as with Start. The arguments are those of every node.
+// Without a server on PATH the test is skipped, as with Start. Every node gets the arguments args.
 func StartCluster(t testing.TB, masters, replicas int, args ...string) *Cluster {
 	t.Helper()
 	return StartClusterOf(t, masters, replicas, func() []string { return args })
 }
 
-// StartClusterOf is StartCluster for nodes whose arguments differ, in a port for example: args is called for each.
+// StartClusterOf is like StartCluster, for nodes with different arguments, such as a port: args is called for each node.
 func StartClusterOf(t testing.TB, masters, replicas int, args func() []string) *Cluster {
 	t.Helper()
 	binary := binaryFor(t)
@@ -62,7 +64,7 @@ func StartClusterOf(t testing.TB, masters, replicas int, args func() []string) *
 	return c
 }
 
-// launchNode tries a few ports for the bus, as Launch does for the server's.
+// launchNode tries a few ports for the cluster bus, as Launch does for the server's port.
 func launchNode(ctx context.Context, config Config) (s *Server, err error) {
 	given := config.Args
 	for range startTry {
@@ -75,7 +77,7 @@ func launchNode(ctx context.Context, config Config) (s *Server, err error) {
 			"--cluster-config-file", "nodes.conf",
 			"--cluster-port", strconv.Itoa(bus),
 			"--cluster-node-timeout", strconv.FormatInt(NodeTimeout.Milliseconds(), 10),
-			"--cluster-replica-validity-factor", "0", // a replica is always good enough
+			"--cluster-replica-validity-factor", "0", // a replica is always valid enough
 			"--repl-diskless-sync-delay", "0",
 		}, given...)
 		if s, err = Launch(ctx, config); !errors.Is(err, errPortTaken) {
@@ -102,7 +104,7 @@ func (c *Cluster) join(t testing.TB, masters int) {
 	c.AwaitWhole(t)
 }
 
-// Grow adds a master without slots and ends it with the test. It returns when all nodes know it.
+// Grow adds a master without slots and ends it with the test. It returns when all nodes know the new one.
 func (c *Cluster) Grow(t testing.TB, args ...string) *Server {
 	t.Helper()
 	s, err := launchNode(t.Context(), Config{Binary: binaryFor(t), Dir: t.TempDir(), Args: args})
@@ -117,8 +119,8 @@ func (c *Cluster) Grow(t testing.TB, args ...string) *Server {
 	return s
 }
 
-// awaitAcquaintance introduces all nodes to the first that runs, and waits until all know each other. A node that had no time to shake
-// hands is forgotten after NodeTimeout, so they are introduced again.
+// awaitAcquaintance introduces all nodes to the first one that runs, and waits until all know each other. Nodes
+// forget another node after NodeTimeout if it had no time to shake hands, so awaitAcquaintance introduces them again.
 func (c *Cluster) awaitAcquaintance(t testing.TB) {
 	t.Helper()
 	var introduced time.Time
@@ -140,7 +142,8 @@ func (c *Cluster) introduce(t testing.TB) {
 	}
 }
 
-// AwaitWhole waits until every node that runs calls the cluster complete and every replica among them follows its master.
+// AwaitWhole waits until every running node considers the cluster complete and every running replica follows its
+// master.
 func (c *Cluster) AwaitWhole(t testing.TB) {
 	t.Helper()
 	await(t, "a complete cluster", func() bool {
@@ -151,7 +154,7 @@ func (c *Cluster) AwaitWhole(t testing.TB) {
 	})
 }
 
-// all asks every node that runs.
+// all reports whether is holds for every running node.
 func (c *Cluster) all(is func(s *Server) bool) bool {
 	for _, s := range c.Nodes {
 		if s.Runs() && !is(s) {
@@ -161,7 +164,7 @@ func (c *Cluster) all(is func(s *Server) bool) bool {
 	return true
 }
 
-// Addrs are the addresses of all nodes.
+// Addrs returns the addresses of all nodes.
 func (c *Cluster) Addrs() []string {
 	addrs := make([]string, len(c.Nodes))
 	for i, s := range c.Nodes {
@@ -170,13 +173,14 @@ func (c *Cluster) Addrs() []string {
 	return addrs
 }
 
-// Slot is the slot of a key, as the server computes it.
+// Slot returns the slot of a key, as the server computes it.
 func (c *Cluster) Slot(t testing.TB, key string) int {
 	t.Helper()
 	return c.running().Int(t, "CLUSTER", "KEYSLOT", key)
 }
 
-// Master is who owns a slot, as the nodes that run agree: it waits until they do. A node that is paused does not run.
+// Master returns the owner of a slot. It waits until all running nodes agree. A paused node does not count as
+// running.
 func (c *Cluster) Master(t testing.TB, slot int) (master *Server) {
 	t.Helper()
 	await(t, fmt.Sprintf("agreement on slot %d", slot), func() bool {
@@ -192,7 +196,7 @@ func (c *Cluster) Master(t testing.TB, slot int) (master *Server) {
 	return master
 }
 
-// ownerAt is who owns a slot in the eyes of one node, nil for nobody.
+// ownerAt returns the owner of a slot in the view of one node, nil for none.
 func (c *Cluster) ownerAt(s *Server, slot int) *Server {
 	reply, _ := s.do([]any{"CLUSTER", "SLOTS"})
 	spans, _ := reply.([]any)
@@ -211,7 +215,7 @@ func (c *Cluster) ownerAt(s *Server, slot int) *Server {
 	return nil
 }
 
-// Replica is a replica of a master that runs; the test ends when there is none.
+// Replica returns a running replica of a master. The test ends if there is none.
 func (c *Cluster) Replica(t testing.TB, master *Server) *Server {
 	t.Helper()
 	for _, s := range c.Nodes {
@@ -223,7 +227,7 @@ func (c *Cluster) Replica(t testing.TB, master *Server) *Server {
 	return nil
 }
 
-// Key makes a key of a slot that begins with prefix, which has no braces.
+// Key returns a key of a slot that begins with prefix, which has no braces.
 func (c *Cluster) Key(prefix string, slot int) string {
 	for i := 0; ; i++ {
 		if key := fmt.Sprint(prefix, i); slotOf(key) == slot {
@@ -232,7 +236,7 @@ func (c *Cluster) Key(prefix string, slot int) string {
 	}
 }
 
-// Spread makes so many keys that begin with prefix, which has no braces, evenly over all slots.
+// Spread returns n keys that begin with prefix, which has no braces, spread evenly over all slots.
 func (c *Cluster) Spread(prefix string, n int) []string {
 	keys := make([]string, n)
 	for i, missing := 0, n; missing > 0; i++ {
@@ -250,14 +254,15 @@ func (c *Cluster) running() *Server {
 	return c.Nodes[slices.IndexFunc(c.Nodes, (*Server).Runs)]
 }
 
-// Migration is a slot on its way from one master to another, as redis-cli's reshard does it, step by step.
+// Migration is a slot that moves from one master to another, in the steps of redis-cli's reshard.
 type Migration struct {
 	cluster  *Cluster
 	slot     int
 	from, to *Server
 }
 
-// Migrate begins to move a slot: from now on the old master sends who asks for a key that it does not have to the new one.
+// Migrate begins to move a slot. From now on the old master redirects requests for keys that it does not have to
+// the new one.
 func (c *Cluster) Migrate(t testing.TB, slot int, to *Server) *Migration {
 	t.Helper()
 	m := &Migration{cluster: c, slot: slot, from: c.Master(t, slot), to: to}
@@ -266,7 +271,7 @@ func (c *Cluster) Migrate(t testing.TB, slot int, to *Server) *Migration {
 	return m
 }
 
-// Move moves at most so many of the keys that are there now and returns how many they were.
+// Move moves at most the given number of the keys that exist now, and returns how many it moved.
 func (m *Migration) Move(t testing.TB, most int) int {
 	t.Helper()
 	keys := m.from.Strings(t, "CLUSTER", "GETKEYSINSLOT", m.slot, most)
@@ -276,7 +281,7 @@ func (m *Migration) Move(t testing.TB, most int) int {
 	return len(keys)
 }
 
-// MoveKey moves one key, if it is there.
+// MoveKey moves one key, if it exists.
 func (m *Migration) MoveKey(t testing.TB, key string) {
 	t.Helper()
 	reply := m.from.Do(t, "MIGRATE", "127.0.0.1", m.to.known(), key, 0, 5000)
@@ -285,7 +290,8 @@ func (m *Migration) MoveKey(t testing.TB, key string) {
 	}
 }
 
-// End moves what is left and makes the new master the owner, first in its own eyes and then in those of the others.
+// End moves the remaining keys and makes the new master the owner, first in its own view and then in the view of
+// the others.
 func (m *Migration) End(t testing.TB) {
 	t.Helper()
 	for m.Move(t, 1000) > 0 {
@@ -297,15 +303,15 @@ func (m *Migration) End(t testing.TB) {
 	}
 }
 
-// look sends a command whose reply is text, and returns "" for any other and where nobody answers: servers close connections when they
-// change their role.
+// look sends a command and returns its reply if that is text. It returns "" for any other reply and for none:
+// servers close connections when they change their role.
 func (s *Server) look(args ...any) string {
 	reply, _ := s.do(args)
 	text, _ := reply.(string)
 	return text
 }
 
-// Refusals is how often the nodes that run have answered with an error of that kind: "MOVED", "TRYAGAIN".
+// Refusals returns how often the running nodes have replied with an error of the given kind: "MOVED", "TRYAGAIN".
 func (c *Cluster) Refusals(t testing.TB, kind string) (n int) {
 	t.Helper()
 	for _, s := range c.Nodes {
@@ -319,7 +325,7 @@ func (c *Cluster) Refusals(t testing.TB, kind string) (n int) {
 	return n
 }
 
-// must sends a command that has to answer OK.
+// must sends a command that must return OK.
 func (s *Server) must(t testing.TB, args ...any) {
 	t.Helper()
 	if reply := s.Do(t, args...); reply != "OK" {
@@ -327,12 +333,12 @@ func (s *Server) must(t testing.TB, args ...any) {
 	}
 }
 
-// option is what an argument of the server is.
+// option returns the value of a server argument.
 func (s *Server) option(name string) string {
 	return s.config.Args[slices.Index(s.config.Args, name)+1]
 }
 
-// known is the port by which other servers know it: that for encrypted connections, if it has one.
+// known returns the port by which other servers know it: the one for encrypted connections, if it has one.
 func (s *Server) known() string {
 	if slices.Contains(s.config.Args, "--tls-port") {
 		return s.option("--tls-port")
@@ -340,10 +346,10 @@ func (s *Server) known() string {
 	return strconv.Itoa(s.port)
 }
 
-// SecureAddr is where a server with "--tls-port" takes encrypted connections.
+// SecureAddr returns the address where a server with "--tls-port" accepts encrypted connections.
 func (s *Server) SecureAddr() string { return "127.0.0.1:" + s.option("--tls-port") }
 
-// await waits until something is so, and ends the test when that does not come.
+// await waits until is reports true, and ends the test if that takes too long.
 func await(t testing.TB, what string, is func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(clusterWait); !is(); time.Sleep(10 * pollGap) {
@@ -353,7 +359,7 @@ func await(t testing.TB, what string, is func() bool) {
 	}
 }
 
-// slotOf is the slot of a key without braces.
+// slotOf returns the slot of a key without braces.
 func slotOf(key string) int {
 	crc := uint16(0)
 	for i := range len(key) {

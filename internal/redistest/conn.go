@@ -10,19 +10,19 @@ import (
 	"time"
 )
 
-// Conn is a plain connection to a server, speaking RESP2 and nothing else. It is for one goroutine at a time; Close alone may
-// be called from another one, and ends a Receive under way.
+// Conn is a plain connection to a server that speaks only RESP2. It is for one goroutine at a time. Only Close may
+// be called from another one; it ends a Receive in progress.
 type Conn struct {
 	net net.Conn
 	in  *bufio.Reader
 }
 
-// Error is an error that the server replied: "WRONGTYPE Operation against …".
+// Error is an error that the server returned: "WRONGTYPE Operation against …".
 type Error string
 
 func (e Error) Error() string { return string(e) }
 
-// Dial connects to a server, whoever started it: also to the embedded one or through a proxy.
+// Dial connects to any server, including the embedded one and one behind a proxy.
 func Dial(addr string) (*Conn, error) { return dial(addr, "", dialWait) }
 
 func dial(addr, password string, wait time.Duration) (*Conn, error) {
@@ -41,11 +41,12 @@ func dial(addr, password string, wait time.Duration) (*Conn, error) {
 	return c, nil
 }
 
-// Do sends a command and returns its reply, or an error: an Error that the server replied, or what became of the connection,
-// also when no reply came within 10s. After the latter the connection is of no more use.
+// Do sends a command and returns its reply, or an error: an Error that the server returned, or an error of the
+// connection, which includes the lack of a reply within 10 s. After an error of the connection, the connection
+// cannot be used any more.
 //
-// Arguments are strings, []byte, or what fmt prints as the server should read it, such as integers. A reply is nil, a string, an
-// int64 or a []any of these and of Error.
+// Arguments are strings, []byte, or values that fmt prints as the server should read them, such as integers. A
+// reply is nil, a string, an int64 or a []any of these and of Error.
 func (c *Conn) Do(args ...any) (any, error) {
 	if err := c.Send(args...); err != nil {
 		return nil, err
@@ -53,7 +54,7 @@ func (c *Conn) Do(args ...any) (any, error) {
 	return c.Receive(probeWait)
 }
 
-// Send sends a command and leaves its reply to Receive.
+// Send sends a command. The caller reads its reply with Receive.
 func (c *Conn) Send(args ...any) error {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "*%d\r\n", len(args))
@@ -71,8 +72,9 @@ func (c *Conn) Send(args ...any) error {
 	return err
 }
 
-// Receive returns the next reply, or what the server sends by itself after SUBSCRIBE or MONITOR. When nothing comes within wait the error is
-// os.ErrDeadlineExceeded; if that happened between two replies, the connection can go on being used.
+// Receive returns the next reply, or the next message that the server sends by itself after SUBSCRIBE or MONITOR.
+// If nothing comes within wait, the error is os.ErrDeadlineExceeded. If that happened between two replies, the
+// connection can still be used.
 func (c *Conn) Receive(wait time.Duration) (any, error) {
 	if err := c.net.SetReadDeadline(time.Now().Add(wait)); err != nil {
 		return nil, err
@@ -84,10 +86,10 @@ func (c *Conn) Receive(wait time.Duration) (any, error) {
 	return reply, err
 }
 
-// Close closes the connection at once; what was sent may still run.
+// Close closes the connection at once. Commands that were sent may still run.
 func (c *Conn) Close() error { return c.net.Close() }
 
-// read reads one reply of RESP2. The error is the connection's; one of the server is a reply like any other.
+// read reads one reply of RESP2. The error is the connection's. An error of the server is a reply like any other.
 func (c *Conn) read() (any, error) {
 	line, err := c.in.ReadBytes('\n')
 	if err != nil {
@@ -121,7 +123,7 @@ func (c *Conn) readBulk(size int64) (any, error) {
 	if size < 0 {
 		return nil, nil
 	}
-	text := make([]byte, size+2) // with the CR LF behind it
+	text := make([]byte, size+2) // including the CR LF behind it
 	if _, err := io.ReadFull(c.in, text); err != nil {
 		return nil, err
 	}

@@ -15,52 +15,53 @@ import (
 	"github.com/lockwheel/lockwheel/internal/loopback"
 )
 
-// Variables of the environment, see the package comment.
+// Environment variables, see the package comment.
 const (
 	EnvServer  = "LOCKWHEEL_SERVER"
 	EnvRequire = "LOCKWHEEL_REQUIRE_SERVER"
 )
 
 const (
-	startWait = 20 * time.Second     // for a server to answer its first PING
+	startWait = 20 * time.Second     // for a server to reply to its first PING
 	stopWait  = 15 * time.Second     // for a graceful end; a master gives its replicas 10s of it
-	pollGap   = 5 * time.Millisecond // between two looks at a server that is starting
-	logTail   = 4096                 // bytes of the server's log that go into an error
+	pollGap   = 5 * time.Millisecond // between two probes of a server that is starting
+	logTail   = 4096                 // bytes of the server's log that an error contains
 	logName   = "server.log"         // in the server's folder
-	snapshot  = "dump.rdb"           // where a server writes its data when told to
+	snapshot  = "dump.rdb"           // the file a server writes its data to when asked
 
 	sentinelName = "sentinel.conf" // in a sentinel's folder
 
 	startTry  = 5                // ports tried before giving up
 	probeWait = 10 * time.Second // for the reply to one command of a probe
-	dialWait  = 5 * time.Second  // for a connection to be made
+	dialWait  = 5 * time.Second  // for a connection to be established
 	forever   = 24 * time.Hour   // for a subscriber, which its test ends
 )
 
-// Config says what to start. The zero Config is a good one.
+// Config says what to start. The zero value is valid.
 type Config struct {
-	Binary string   // the program; "": what Find finds
+	Binary string   // the program; "": the result of Find
 	Dir    string   // the working folder; "": a temporary one, which Close removes
-	Args   []string // arguments of the server, as in its manual: "--maxmemory", "1mb". They win over those of this package
+	Args   []string // arguments of the server, as in its manual: "--maxmemory", "1mb". They override those of this package
 
-	Sentinel string // the text of a sentinel's configuration file: it is to be one. "": a server
+	Sentinel string // the text of a sentinel's configuration file, to start a sentinel; "": start a server
 }
 
-// Server is a server that was started here. Its methods may be called from several goroutines.
+// Server is a server that was started by this process. Its methods may be called from several goroutines.
 type Server struct {
 	config    Config
 	port      int
 	password  string
 	dirIsOurs bool
 
-	mu     sync.Mutex // guards what follows, and makes Kill, Stop, Restart and their like one after the other
-	run    *process   // the run that is, or was the last
+	mu     sync.Mutex // guards what follows, and serializes Kill, Stop, Restart and the like
+	run    *process   // the current run, or the last one
 	paused bool       // by Pause
-	probe  *Conn      // of Do; nil until used, and after each end of the server
+	probe  *Conn      // the connection of Do; nil until used, and after each end of the server
 }
 
-// Find returns the path of the server's program: what LOCKWHEEL_SERVER names, else redis-server or valkey-server from PATH.
-// The error is exec.ErrNotFound only when nothing was named and neither is installed.
+// Find returns the path of the server's program: the one that LOCKWHEEL_SERVER names, otherwise redis-server or
+// valkey-server from PATH. The error is exec.ErrNotFound only if the variable is empty and neither program is
+// installed.
 func Find() (string, error) {
 	if named := os.Getenv(EnvServer); named != "" {
 		path, err := exec.LookPath(named)
@@ -77,8 +78,8 @@ func Find() (string, error) {
 	return "", fmt.Errorf("redistest: neither redis-server nor valkey-server is on PATH: %w", exec.ErrNotFound)
 }
 
-// Launch starts a server and returns when it answers. ctx bounds only this wait, as 20s do in any case. On failure nothing
-// is left. The caller ends the server with Close.
+// Launch starts a server and returns when it replies. ctx bounds only this wait, which is at most 20 s in any case.
+// On failure nothing is left. The caller ends the server with Close.
 func Launch(ctx context.Context, config Config) (*Server, error) {
 	if config.Binary == "" {
 		binary, err := Find()
@@ -104,16 +105,16 @@ func Launch(ctx context.Context, config Config) (*Server, error) {
 	return s, nil
 }
 
-// Addr is where the server listens, also while it is down: "127.0.0.1:20123".
+// Addr returns the server's address, such as "127.0.0.1:20123". It stays the same while the server is down.
 func (s *Server) Addr() string { return "127.0.0.1:" + strconv.Itoa(s.port) }
 
-// Port is the port of Addr.
+// Port returns the port of Addr.
 func (s *Server) Port() int { return s.port }
 
-// Dir is the server's working folder.
+// Dir returns the server's working folder.
 func (s *Server) Dir() string { return s.config.Dir }
 
-// Log returns the last few kilobytes that the server logged.
+// Log returns the last few kilobytes of the server's log.
 func (s *Server) Log() string {
 	text, err := os.ReadFile(filepath.Join(s.config.Dir, logName))
 	if err != nil {
@@ -122,7 +123,7 @@ func (s *Server) Log() string {
 	return string(text[max(0, len(text)-logTail):])
 }
 
-// startOnFreePort tries a few ports, because a port that is free when asked for can be taken a moment later.
+// startOnFreePort tries a few ports, because another process can take a free port a moment later.
 func (s *Server) startOnFreePort(ctx context.Context) (err error) {
 	for range startTry {
 		if s.port, err = loopback.Port(); err != nil {
@@ -135,8 +136,8 @@ func (s *Server) startOnFreePort(ctx context.Context) (err error) {
 	return err
 }
 
-// start runs the program once on s.port and waits until it answers. On failure no process is left. Called with mu held, or
-// before anybody else knows s.
+// start runs the program once on s.port and waits until it replies. On failure no process is left. The caller holds
+// mu, or s is not shared yet.
 func (s *Server) start(ctx context.Context) error {
 	log, err := os.OpenFile(filepath.Join(s.config.Dir, logName), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
@@ -157,7 +158,7 @@ func (s *Server) start(ctx context.Context) error {
 	return nil
 }
 
-// configure writes a sentinel's configuration file, in which it keeps what it learns.
+// configure writes a sentinel's configuration file. The sentinel stores what it learns in that file.
 func (s *Server) configure() error {
 	if s.config.Sentinel == "" {
 		return nil
@@ -165,7 +166,7 @@ func (s *Server) configure() error {
 	return os.WriteFile(filepath.Join(s.config.Dir, sentinelName), []byte(s.config.Sentinel), 0o600)
 }
 
-// args puts the caller's arguments last: of two that contradict each other a server takes the later one.
+// args puts the caller's arguments last, because a server uses the later one of two that contradict each other.
 func (s *Server) args() []string {
 	if s.config.Sentinel != "" {
 		return append([]string{
@@ -186,9 +187,10 @@ func (s *Server) args() []string {
 	}, s.config.Args...)
 }
 
-var errPortTaken = errors.New("the port was taken by somebody else")
+var errPortTaken = errors.New("the port was taken by another process")
 
-// awaitAnswer returns nil once the process that was started, and not another one on the same port, answers commands.
+// awaitAnswer returns nil once the process that was started replies to commands. A reply of another process on the
+// same port does not count.
 func (s *Server) awaitAnswer(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, startWait)
 	defer cancel()
@@ -211,15 +213,15 @@ func (s *Server) awaitAnswer(ctx context.Context) error {
 	}
 }
 
-// answers tells whether our process answers and has loaded its data. A server that refuses to say so (it wants a password
-// that we do not know) is up as well.
+// answers reports whether our process replies and has loaded its data. A server that rejects the question, because
+// it requires an unknown password, is up as well.
 func (s *Server) answers() bool {
 	info, err := s.info()
 	if refusal := Error(""); errors.As(err, &refusal) {
 		return true
 	}
 	ours := fmt.Sprintf("\r\nprocess_id:%d\r\n", s.run.pid)
-	ready := s.config.Sentinel != "" || strings.Contains(info, "\r\nloading:0\r\n") // INFO is answered while loading, too
+	ready := s.config.Sentinel != "" || strings.Contains(info, "\r\nloading:0\r\n") // INFO has a reply while loading, too
 	return ready && strings.Contains(info, ours)
 }
 
@@ -234,7 +236,7 @@ func (s *Server) info() (string, error) {
 	return text, err
 }
 
-// passwordOf returns the password that the arguments ask for.
+// passwordOf returns the password that the arguments set.
 func passwordOf(args []string) (password string) {
 	for i := range len(args) - 1 {
 		if args[i] == "--requirepass" {

@@ -9,24 +9,25 @@ import (
 	"time"
 )
 
-// Kill ends the server as a crash does: nothing is saved, no connection is said goodbye to. It is gone when Kill returns. Killing a
-// server that is down does nothing.
+// Kill ends the server as a crash does: it saves nothing, and closes no connection in an orderly way. The server is
+// gone when Kill returns. Kill does nothing if the server is down.
 func (s *Server) Kill() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.kill()
 }
 
-// Stop asks the server to end, as an administrator does, and kills it, with an error, when it has not done so in 15s. Nothing
-// is saved, unless its arguments say so. Stopping a server that is down does nothing.
+// Stop asks the server to end, as an administrator does. If it has not ended within 15 s, Stop kills it and returns
+// an error. Nothing is saved unless its arguments say so. Stop does nothing if the server is down.
 func (s *Server) Stop() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.end(s.run.terminate)
 }
 
-// Restart stops the server, when it is up, and starts it on the same port with the data it had; time has gone on for its
-// TTLs. After Kill it starts with what it had on disk, which is nothing without "--appendonly", "yes". On failure the server is down.
+// Restart stops the server if it is up, and starts it on the same port with the data it had. Time has continued for
+// its TTLs. After Kill it starts with what it had on disk, which is nothing without "--appendonly", "yes". On
+// failure the server is down.
 func (s *Server) Restart() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -39,7 +40,7 @@ func (s *Server) Restart() error {
 	if err := s.start(context.Background()); err != nil {
 		return err
 	}
-	// It has been read. Left there, it would come back from the dead after a later Kill.
+	// The server has read the file. If the file stayed, its data would come back after a later Kill.
 	return os.Remove(filepath.Join(s.config.Dir, snapshot))
 }
 
@@ -58,7 +59,8 @@ func (s *Server) RestartEmpty() error {
 	return s.start(context.Background())
 }
 
-// Pause freezes the server (SIGSTOP): its connections stay open, new ones are accepted by the system, nothing answers.
+// Pause freezes the server (SIGSTOP): its connections stay open, the system accepts new ones, and there are no
+// replies.
 func (s *Server) Pause() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -66,7 +68,7 @@ func (s *Server) Pause() error {
 	return s.run.pause()
 }
 
-// Continue wakes a server that Pause froze. It then runs what was sent to it meanwhile.
+// Continue wakes a server that Pause froze. The server then runs the commands that arrived meanwhile.
 func (s *Server) Continue() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -74,14 +76,14 @@ func (s *Server) Continue() error {
 	return s.run.unpause()
 }
 
-// Runs tells whether the server is up and not paused.
+// Runs reports whether the server is up and not paused.
 func (s *Server) Runs() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return !s.paused && !s.run.ended()
 }
 
-// Close kills the server and removes its folder, when that is a temporary one of Launch's. A second call does nothing.
+// Close kills the server, and removes its folder if that is a temporary one of Launch. A second call does nothing.
 func (s *Server) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -92,7 +94,7 @@ func (s *Server) Close() error {
 	return err
 }
 
-// kill is Kill, with mu held.
+// kill does what Kill does. mu is held.
 func (s *Server) kill() error {
 	s.forgetProbe()
 	if s.run == nil {
@@ -101,13 +103,13 @@ func (s *Server) kill() error {
 	return s.run.kill()
 }
 
-// end asks the server to end with ask, waits, and kills it when it does not. mu is held.
+// end asks the server to end with ask, waits, and kills it if it does not end. mu is held.
 func (s *Server) end(ask func() error) error {
 	if s.run.ended() {
 		return nil
 	}
 	s.forgetProbe()
-	_ = s.run.unpause() // a frozen server hears nothing; where there is no freezing there is nothing to undo
+	_ = s.run.unpause() // a frozen server reads no request; where freezing is not supported, there is nothing to undo
 	if err := ask(); err != nil {
 		return errors.Join(err, s.run.kill())
 	}
@@ -133,7 +135,7 @@ func (s *Server) save() error {
 	return nil // success is a connection that ends without a reply
 }
 
-// forgetProbe closes the connection of Do: the next Do makes a new one. mu is held.
+// forgetProbe closes the connection of Do. The next Do makes a new one. mu is held.
 func (s *Server) forgetProbe() {
 	if s.probe != nil {
 		s.probe.Close()

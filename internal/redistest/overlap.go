@@ -6,9 +6,10 @@ import (
 	"strconv"
 )
 
-// Overlap lets up to so many of a package's parallel tests run at once, also where there are fewer processors: for tests that wait for
-// leases and for servers most of the time. For TestMain, before it runs the tests. What -parallel says wins; and fuzzing, whose
-// processes -parallel counts, is left as it is.
+// Overlap lets up to the given number of a package's parallel tests run at once, also on machines with fewer
+// processors. It is for tests that mostly wait for leases and servers. TestMain calls it before it runs the tests.
+// A -parallel flag takes precedence. Overlap changes nothing for fuzzing, because there -parallel is the number of
+// processes.
 func Overlap(tests int) {
 	if !flag.Parsed() {
 		flag.Parse()

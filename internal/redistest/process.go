@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// process is one run of a program, from its start until it has ended and been waited for.
+// process is one run of a program, from its start until it has ended and was waited for.
 type process struct {
 	pid    int
 	handle *os.Process
@@ -16,10 +16,10 @@ type process struct {
 	err    error         // how it ended; readable once done is closed
 }
 
-// startProcess starts cmd so that it ends with us, where the system can do that.
+// startProcess starts cmd so that it ends with this process, where the system supports that.
 //
-// Linux sends the death signal when the *thread* that started the process ends, and Go ends threads as it likes. So one
-// goroutine keeps its thread to itself from the start of the process to its end.
+// Linux sends the death signal when the *thread* that started the process ends, and Go ends threads at any time. So
+// one goroutine locks its thread from the start of the process to its end.
 func startProcess(cmd *exec.Cmd) (*process, error) {
 	dieWithUs(cmd)
 	p := &process{done: make(chan struct{})}

@@ -21,7 +21,7 @@ import (
 	"github.com/lockwheel/lockwheel/internal/verdict"
 )
 
-// envChild makes this test program start a server in the folder named, print its address and wait to be killed.
+// envChild makes this test program start a server in the given folder, print its address and wait to be killed.
 const envChild = "LOCKWHEEL_REDISTEST_CHILD"
 
 func TestMain(m *testing.M) {
@@ -214,7 +214,7 @@ func TestLaunchThatFailsSaysWhyAndLeavesNothing(t *testing.T) {
 	ended, cancel := context.WithCancelCause(t.Context())
 	reason := errors.New("enough")
 	cancel(reason)
-	deaf := []string{"--port", "0", "--unixsocket", filepath.Join(t.TempDir(), "s")} // it neither answers nor ends
+	deaf := []string{"--port", "0", "--unixsocket", filepath.Join(t.TempDir(), "s")} // it neither replies nor ends
 	_, err = Launch(ended, Config{Binary: binary, Args: deaf})
 	require.ErrorIs(t, err, reason)
 
@@ -269,8 +269,8 @@ func TestServerEndsWithAProcessThatIsKilled(t *testing.T) {
 	require.NotErrorIs(t, err, os.ErrDeadlineExceeded, "the server outlived its parent")
 }
 
-// childWithAServer starts its server from a goroutine that ends at once, and keeps the program's threads changing, so that a
-// server bound to the wrong thread would die early.
+// childWithAServer starts its server from a goroutine that ends at once, and keeps the program's threads changing.
+// A server bound to the wrong thread would die early.
 func childWithAServer() {
 	started := make(chan *Server)
 	go func() {
@@ -299,7 +299,8 @@ func binaryOf(t *testing.T) string {
 	return binary
 }
 
-// A busy machine does to a node what the pause does here: the others forget it, and nobody introduces it a second time.
+// The pause has the effect of a busy machine on a node: the others forget the node, and it is not introduced a
+// second time by itself.
 func TestANodeThatHadNoTimeToShakeHandsIsIntroducedAgain(t *testing.T) {
 	binary := binaryOf(t)
 	c := &Cluster{}

@@ -6,15 +6,17 @@ import (
 	"testing"
 )
 
-// Sentinels is a master with replicas, watched by sentinels. It was started here; its methods belong to the goroutine of the test.
+// Sentinels is a master with replicas, watched by sentinels, all started by a test. Its methods must be called from
+// the goroutine of that test.
 type Sentinels struct {
-	Name      string    // of the master, to the sentinels
-	Servers   []*Server // the first was the first master; who is one now, Master tells
+	Name      string    // the master's name in the sentinels
+	Servers   []*Server // the first was the first master; Master returns the current one
 	Sentinels []*Server
 }
 
-// StartSentinels starts a master with so many replicas and so many sentinels, and ends them with the test. It returns when the
-// sentinels know each other and the replicas, and these follow. Most of the sentinels must agree that a master is down.
+// StartSentinels starts a master with the given numbers of replicas and sentinels, and ends them with the test. It
+// returns when the sentinels know each other and the replicas, and the replicas follow. A majority of the sentinels
+// must agree that a master is down.
 //
 // Without a server on PATH the test is skipped, as with Start.
 func StartSentinels(t testing.TB, replicas, sentinels int) *Sentinels {
@@ -22,7 +24,7 @@ func StartSentinels(t testing.TB, replicas, sentinels int) *Sentinels {
 	return StartSentinelsOf(t, replicas, sentinels, func() []string { return nil })
 }
 
-// StartSentinelsOf is StartSentinels with arguments: args is called for each of the servers and of the sentinels.
+// StartSentinelsOf is like StartSentinels, with arguments: args is called for each of the servers and of the sentinels.
 func StartSentinelsOf(t testing.TB, replicas, sentinels int, args func() []string) *Sentinels {
 	t.Helper()
 	binary := binaryFor(t)
@@ -48,7 +50,7 @@ func StartSentinelsOf(t testing.TB, replicas, sentinels int, args func() []strin
 			"sentinel monitor %s 127.0.0.1 %s %d\nsentinel down-after-milliseconds %[1]s %[4]d\nsentinel failover-timeout %[1]s %[5]d\n",
 			w.Name, master.known(), sentinels/2+1, NodeTimeout.Milliseconds(), 5*NodeTimeout.Milliseconds())}))
 	}
-	await(t, "the sentinels to know everybody", func() bool {
+	await(t, "the sentinels to know all servers", func() bool {
 		for _, s := range w.Sentinels {
 			if !strings.Contains(s.look("INFO", "sentinel"), fmt.Sprintf("slaves=%d,sentinels=%d", replicas, sentinels)) {
 				return false
@@ -59,7 +61,7 @@ func StartSentinelsOf(t testing.TB, replicas, sentinels int, args func() []strin
 	return w
 }
 
-// follow tells whether all replicas that run follow.
+// follow reports whether all running replicas follow.
 func (w *Sentinels) follow() bool {
 	for _, s := range w.Servers {
 		if s.Runs() && strings.Contains(s.look("INFO", "replication"), "master_link_status:down") {
@@ -69,7 +71,7 @@ func (w *Sentinels) follow() bool {
 	return true
 }
 
-// Addrs are the addresses of the sentinels.
+// Addrs returns the addresses of the sentinels.
 func (w *Sentinels) Addrs() []string {
 	addrs := make([]string, len(w.Sentinels))
 	for i, s := range w.Sentinels {
@@ -78,7 +80,7 @@ func (w *Sentinels) Addrs() []string {
 	return addrs
 }
 
-// Master is whom the first sentinel that runs calls the master. It may be down.
+// Master returns the server that the first running sentinel considers the master. It may be down.
 func (w *Sentinels) Master(t testing.TB) *Server {
 	t.Helper()
 	for _, sentinel := range w.Sentinels {
@@ -96,7 +98,7 @@ func (w *Sentinels) Master(t testing.TB) *Server {
 	return nil
 }
 
-// AwaitMaster waits until the sentinels call another server than old the master, and it is one.
+// AwaitMaster waits until the sentinels consider a server other than old the master, and it has that role.
 func (w *Sentinels) AwaitMaster(t testing.TB, old *Server) (master *Server) {
 	t.Helper()
 	await(t, "another master", func() bool {

@@ -11,15 +11,15 @@ import (
 	"testing"
 )
 
-// Start starts a server for a test, with arguments as in the server's manual ("--maxmemory", "1mb"), and ends it with the test. Without
-// a server on PATH the test is skipped, or fails where LOCKWHEEL_REQUIRE_SERVER=1. What the server logged is shown when
-// the test fails.
+// Start starts a server for a test, with arguments as in the server's manual ("--maxmemory", "1mb"), and ends it
+// with the test. Without a server on PATH the test is skipped, or fails with LOCKWHEEL_REQUIRE_SERVER=1. The
+// server's log is shown if the test fails.
 //
-// Start, and every method that is given a testing.TB, belongs to the goroutine of the test.
+// Start and every method with a testing.TB parameter must be called from the goroutine of the test.
 func Start(t testing.TB, args ...string) *Server {
 	t.Helper()
 	binary := binaryFor(t)
-	// The folder is asked for first, so that it is removed last.
+	// The folder is created first, so that it is removed last.
 	s, err := Launch(t.Context(), Config{Binary: binary, Dir: t.TempDir(), Args: args})
 	if err != nil {
 		t.Fatal(err)
@@ -28,7 +28,7 @@ func Start(t testing.TB, args ...string) *Server {
 	return s
 }
 
-// binaryFor finds the program, or skips the test, or ends it.
+// binaryFor finds the program. Otherwise it skips the test or fails it.
 func binaryFor(t testing.TB) string {
 	t.Helper()
 	binary, err := Find()
@@ -53,8 +53,8 @@ func endWithTest(t testing.TB, s *Server) {
 	})
 }
 
-// Do sends a command on a connection kept for this and returns the reply as Conn.Do does, except that an error of the server is
-// a value like the others, of type Error. A broken connection ends the test.
+// Do sends a command on a connection kept for this purpose and returns the reply as Conn.Do does. An error of the
+// server is a value like the others, of type Error. A broken connection ends the test.
 func (s *Server) Do(t testing.TB, args ...any) any {
 	t.Helper()
 	reply, err := s.do(args)
@@ -79,12 +79,12 @@ func (s *Server) do(args []any) (any, error) {
 	}
 	reply, err := s.probe.Do(args...)
 	if refusal := Error(""); err != nil && !errors.As(err, &refusal) {
-		s.forgetProbe() // a late reply must not answer the next command
+		s.forgetProbe() // a late reply must not be taken for that of the next command
 	}
 	return reply, err
 }
 
-// Int sends a command whose reply is an integer, or the text of one, and returns it. Any other reply ends the test.
+// Int sends a command and returns its reply, an integer or the text of one. Any other reply ends the test.
 func (s *Server) Int(t testing.TB, args ...any) int {
 	t.Helper()
 	reply := s.Do(t, args...)
@@ -100,7 +100,7 @@ func (s *Server) Int(t testing.TB, args ...any) int {
 	return 0
 }
 
-// String sends a command whose reply is text and returns it, "" for nil. Any other reply ends the test.
+// String sends a command and returns its reply, which must be text, or "" for nil. Any other reply ends the test.
 func (s *Server) String(t testing.TB, args ...any) string {
 	t.Helper()
 	switch v := s.Do(t, args...).(type) {
@@ -114,7 +114,8 @@ func (s *Server) String(t testing.TB, args ...any) string {
 	}
 }
 
-// Strings sends a command whose reply is an array and returns its elements as text, nil as "". Any other reply ends the test.
+// Strings sends a command and returns the elements of its reply, an array, as text, nil as "". Any other reply ends
+// the test.
 func (s *Server) Strings(t testing.TB, args ...any) []string {
 	t.Helper()
 	reply := s.Do(t, args...)
@@ -131,7 +132,7 @@ func (s *Server) Strings(t testing.TB, args ...any) []string {
 	return texts
 }
 
-// Hash returns the fields and values of a hash; of none, when there is no such key.
+// Hash returns the fields and values of a hash, an empty map if there is no such key.
 func (s *Server) Hash(t testing.TB, key string) map[string]string {
 	t.Helper()
 	pairs := s.Strings(t, "HGETALL", key)
@@ -142,8 +143,9 @@ func (s *Server) Hash(t testing.TB, key string) map[string]string {
 	return hash
 }
 
-// CommandCalls returns how often the named commands have run since the server started, or since CONFIG RESETSTAT, also from within
-// scripts and also those that failed: CommandCalls(t, "eval", "evalsha"). A subcommand is named "script|load".
+// CommandCalls returns how often the named commands have run since the server started, or since CONFIG RESETSTAT.
+// It includes calls within scripts, and failed ones: CommandCalls(t, "eval", "evalsha"). A subcommand is named
+// "script|load".
 func (s *Server) CommandCalls(t testing.TB, commands ...string) int {
 	t.Helper()
 	stats := s.String(t, "INFO", "commandstats")
@@ -165,7 +167,7 @@ func (s *Server) CommandCalls(t testing.TB, commands ...string) int {
 	return total
 }
 
-// Conn returns a connection of the test's own, which ends with it.
+// Conn returns a new connection for the test, which ends with it.
 func (s *Server) Conn(t testing.TB) *Conn {
 	t.Helper()
 	c, err := dial(s.Addr(), s.password, dialWait)
@@ -176,11 +178,12 @@ func (s *Server) Conn(t testing.TB) *Conn {
 	return c
 }
 
-// Message is what somebody published.
+// Message is a published message.
 type Message struct{ Channel, Payload string }
 
-// Subscribe listens to channels until the test ends, on a connection of its own. The server knows of it when Subscribe returns. The
-// result is closed with the connection; when more than 4096 messages wait to be read, the server waits, too.
+// Subscribe listens to channels until the test ends, on a connection of its own. The subscription is active when
+// Subscribe returns. The result is closed with the connection. If more than 4096 messages wait to be read, the
+// server waits, too.
 func (s *Server) Subscribe(t testing.TB, channels ...string) <-chan Message {
 	t.Helper()
 	c, err := dial(s.Addr(), s.password, dialWait)
@@ -214,7 +217,7 @@ func (s *Server) Subscribe(t testing.TB, channels ...string) <-chan Message {
 	return messages
 }
 
-// deliver passes on what is published until the connection or ctx ends.
+// deliver forwards published messages until the connection or ctx ends.
 func (c *Conn) deliver(ctx context.Context, to chan<- Message) {
 	defer close(to)
 	for {

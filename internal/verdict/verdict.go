@@ -1,4 +1,4 @@
-// Package verdict tests what ends tests: helpers that skip a test or fail it.
+// Package verdict tests helpers that skip or fail a test.
 package verdict
 
 import (
@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Of runs f with a test of its own and says how it ended: otherwise, if f did not end it.
+// Of runs f with a fake test and returns how it ended: otherwise, if f did not end it.
 func Of(t *testing.T, f func(testing.TB), otherwise string) string {
 	fake := &fakeTest{TB: t, verdict: otherwise}
 	done := make(chan struct{})
@@ -19,7 +19,7 @@ func Of(t *testing.T, f func(testing.TB), otherwise string) string {
 	return fake.verdict
 }
 
-// fakeTest is a test whose skip and failure are only written down.
+// fakeTest is a test that only records its skip or failure.
 type fakeTest struct {
 	testing.TB
 	verdict string

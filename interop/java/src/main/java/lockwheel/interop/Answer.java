@@ -3,7 +3,7 @@ package lockwheel.interop;
 import java.net.URLEncoder;
 import java.nio.charset.StandardCharsets;
 
-/** What a command found out: words of the line that is written for it. */
+/** The result of a command: the words of its reply line. */
 final class Answer {
   private final StringBuilder line = new StringBuilder();
 

@@ -21,7 +21,7 @@ final class Clients {
     return client;
   }
 
-  /** What is not said is as Redisson has it, but for connections that nobody asked for yet. */
+  /** Settings that are missing keep Redisson's defaults, except for idle connections. */
   Answer open(Request r) {
     Config config = new Config();
     if (r.has("watchdog")) {
@@ -44,7 +44,7 @@ final class Clients {
           .setAddress(r.text("address"))
           .setConnectionPoolSize(most)
           .setConnectionMinimumIdleSize(least);
-      if (r.has("channels")) { // that many find room on half of the connections for messages
+      if (r.has("channels")) { // half of the pub/sub connections have room for that many
         SingleServerConfig single = (SingleServerConfig) server;
         int each = (int) (2 * r.number("channels") / single.getSubscriptionConnectionPoolSize()) + 1;
         single.setSubscriptionsPerConnection(Math.max(each, single.getSubscriptionsPerConnection()));
@@ -58,7 +58,7 @@ final class Clients {
     return Answer.of("id", client.getId());
   }
 
-  /** Does not wait: a client that has a command under way takes its timeout to end. */
+  /** Does not wait, because a client with a command in flight takes up to its timeout to end. */
   Answer close(Request r) {
     RedissonClient client = open.remove(r.text("client"));
     if (client != null) {
@@ -67,7 +67,7 @@ final class Clients {
     return new Answer();
   }
 
-  /** What lockwheel's Options.Prefix is. */
+  /** The equivalent of lockwheel's Options.Prefix. */
   private record Prefix(String prefix) implements NameMapper {
     @Override
     public String map(String name) {

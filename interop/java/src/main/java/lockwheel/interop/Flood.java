@@ -18,7 +18,7 @@ import org.redisson.api.RFuture;
 import org.redisson.api.RLock;
 import org.redisson.api.RedissonClient;
 
-/** Very many who wait for locks that somebody else has, and one after the other who locks and unlocks a name that nobody else wants. */
+/** Very many waiters for locks with another holder, and one thread that locks and unlocks a free name again and again. */
 final class Flood {
   private static final long PROBES_END_MS = 10_000;
 
@@ -76,7 +76,7 @@ final class Flood {
   private void ended(Throwable failure) {
     if (!(failure instanceof CancellationException)) {
       failures.incrementAndGet();
-      failed = failure == null ? new IllegalStateException("somebody else's lock was granted") : failure;
+      failed = failure == null ? new IllegalStateException("a lock with another holder was granted") : failure;
     }
     ended.incrementAndGet();
   }
@@ -94,7 +94,7 @@ final class Flood {
     System.gc();
   }
 
-  /** What this process has of the machine's memory, in bytes; 0 where nobody tells. */
+  /** The resident memory of this process, in bytes; 0 where the system does not report it. */
   private static long resident() {
     try {
       return Long.parseLong(Files.readString(Path.of("/proc/self/statm")).split(" ")[1]) * 4096;
@@ -103,7 +103,7 @@ final class Flood {
     }
   }
 
-  /** Begins a pair when it is due, whether the ones before have come back or not. */
+  /** Begins each pair when it is due, even if earlier ones are still in flight. */
   private static final class Probes extends Thread {
     private final RedissonClient client;
     private final String name;
@@ -145,7 +145,7 @@ final class Flood {
       });
     }
 
-    /** Waits for those that are under way. */
+    /** Waits for the pairs in flight. */
     private void end() throws InterruptedException {
       over = true;
       join(PROBES_END_MS);

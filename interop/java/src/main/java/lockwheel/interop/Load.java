@@ -5,7 +5,7 @@ import java.util.stream.IntStream;
 import org.redisson.api.RLock;
 import org.redisson.api.RedissonClient;
 
-/** Rounds of locking and unlocking, as bench/ has them for the other contestants. */
+/** Rounds of locking and unlocking, as bench/ runs them for the other libraries. */
 final class Load {
   private final Clients clients;
 
@@ -52,7 +52,7 @@ final class Load {
         .and("overlaps", round.overlaps());
   }
 
-  /** So many threads lock, hold for a moment and unlock, again and again. A wait that the end cuts off counts. */
+  /** The given number of threads lock, hold for a moment and unlock, again and again. A wait that the end cuts off counts. */
   Answer turns(Request r) throws Exception {
     long ends = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(r.number("ms"));
     Turns[] all = new Turns[(int) r.number("workers")];
@@ -73,7 +73,7 @@ final class Load {
     return Answer.of("pairs", pairs).and("longest", longest);
   }
 
-  /** One thread of those. */
+  /** One of these threads. */
   private static final class Turns extends Thread {
     private final RLock lock;
     private final long hold;

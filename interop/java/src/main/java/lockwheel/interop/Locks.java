@@ -11,7 +11,7 @@ import org.redisson.api.RLock;
 import org.redisson.api.RedissonClient;
 import org.redisson.client.codec.StringCodec;
 
-/** What can be done with a lock, on the thread of an owner. */
+/** The operations on a lock, on the thread of an owner. */
 final class Locks {
   private final Clients clients;
 
@@ -41,13 +41,13 @@ final class Locks {
     return clients.get(r.text("client")).getFencedLock(r.text("name"));
   }
 
-  /** Waits for as long as it takes. Without a lease the watchdog renews. */
+  /** Waits without a limit. Without a lease the watchdog renews. */
   Answer lock(Request r) {
     of(r).lock(r.number("lease", -1), TimeUnit.MILLISECONDS);
     return new Answer();
   }
 
-  /** Does not wait, unless it is told for how long. */
+  /** Waits only if the command has a wait. */
   Answer tryLock(Request r) throws InterruptedException {
     long wait = r.number("wait", 0);
     long lease = r.number("lease", -1);
@@ -73,17 +73,17 @@ final class Locks {
         .and("count", lock.getHoldCount());
   }
 
-  /** A fenced lock, and the token of this grant. */
+  /** Takes a fenced lock and returns the token of this grant. */
   Answer lockForToken(Request r) {
     return Answer.of("token", fenced(r).lockAndGetToken());
   }
 
-  /** The token of the last grant, whoever had it. */
+  /** The token of the last grant, to any holder. */
   Answer token(Request r) {
     return Answer.of("token", fenced(r).getToken());
   }
 
-  /** Adds to a counter, in two steps that only the lock holds together. */
+  /** Adds to a counter, in two steps that only the lock makes atomic. */
   Answer count(Request r) {
     RLock lock = of(r);
     RBucket<String> counter = clients.get(r.text("client")).getBucket(r.text("counter"), StringCodec.INSTANCE);
@@ -99,7 +99,7 @@ final class Locks {
     return new Answer();
   }
 
-  /** Looks at a counter, each time twice under the lock, which must keep out who counts; says how many values there were. */
+  /** Reads a counter, each time twice under the lock, which must keep out writers; returns how many different values it saw. */
   Answer watch(Request r) throws InterruptedException {
     RLock lock = of(r);
     RBucket<String> counter = clients.get(r.text("client")).getBucket(r.text("counter"), StringCodec.INSTANCE);
@@ -111,7 +111,7 @@ final class Locks {
         TimeUnit.MILLISECONDS.sleep(1);
         String after = counter.get();
         if (!Objects.equals(before, after)) {
-          throw new IllegalStateException("somebody who counts was inside: " + before + ", " + after);
+          throw new IllegalStateException("another counter was inside: " + before + ", " + after);
         }
         values.add(after);
       } finally {
@@ -121,7 +121,7 @@ final class Locks {
     return Answer.of("values", values.size());
   }
 
-  /** The number that Redisson puts behind the client's id. */
+  /** The number that Redisson appends to the client's id. */
   static Answer thread() {
     return Answer.of("number", Thread.currentThread().getId());
   }

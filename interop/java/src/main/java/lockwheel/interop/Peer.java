@@ -13,7 +13,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 
 /**
- * Does with Redisson what standard input says, a command a line, and answers each with a line, when it is done:
+ * Runs commands with Redisson, one per line of standard input, and replies to each with a line when it is done:
  *
  * <pre>
  *   1 open client=a&amp;address=redis://127.0.0.1:6379    →  1 ok id=6f0e6a4e-…
@@ -35,11 +35,11 @@ public final class Peer {
   private final Flood flood = new Flood(clients);
   private final Map<String, ExecutorService> owners = new ConcurrentHashMap<>();
 
-  /** Reads to the end. */
+  /** Serves commands until standard input ends. */
   public static void main(String[] args) throws IOException {
-    System.setOut(System.err); // answers alone go out
+    System.setOut(System.err); // only replies go to standard output
     new Peer().serve();
-    Runtime.getRuntime().halt(0); // whatever is held is left to its lease
+    Runtime.getRuntime().halt(0); // locks that are held stay until their leases end
   }
 
   private void serve() throws IOException {

@@ -5,7 +5,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.HashMap;
 import java.util.Map;
 
-/** A line that was read: {@code 7 lock client=a&owner=main&kind=plain&name=n}. */
+/** A command line: {@code 7 lock client=a&owner=main&kind=plain&name=n}. */
 final class Request {
   final String id;
   final String command;

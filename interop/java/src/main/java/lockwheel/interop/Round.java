@@ -11,15 +11,15 @@ import org.redisson.api.RFuture;
 import org.redisson.api.RLock;
 
 /**
- * Workers that lock and unlock for a while. They are chains of Redisson's asynchronous calls, not threads: as many as there
- * may be, none of them waits for a processor to be woken.
+ * Workers that lock and unlock for a while. They are chains of Redisson's asynchronous calls, not threads, so even with
+ * very many workers none waits for the wakeup of a thread.
  */
 final class Round {
   private static final long GRACE_MS = 10_000;
   private static final long CANCEL_MS = 20;
 
   final List<Worker> workers = new ArrayList<>();
-  long half; // when half of the time was over
+  long half; // end of the first half
 
   private final AtomicInteger inside = new AtomicInteger();
   private final AtomicInteger overlaps = new AtomicInteger();
@@ -36,12 +36,12 @@ final class Round {
     return workers.stream().mapToLong(w -> w.pairs).sum();
   }
 
-  /** How often two were inside at once; means something where all want one name. */
+  /** How often two workers were inside at once; meaningful if all want one name. */
   int overlaps() {
     return overlaps.get();
   }
 
-  /** Returns how many nanoseconds it took until all had come back. Throws what a worker met first. */
+  /** Returns how many nanoseconds it took until all workers were done. Throws the first error of a worker. */
   long run(long ms) throws Exception {
     working = new CountDownLatch(workers.size());
     long began = System.nanoTime();
@@ -69,15 +69,15 @@ final class Round {
     }
   }
 
-  /** One worker. Its fields are those of whichever thread has its next step. */
+  /** One worker. Its fields belong to the thread that runs its next step. */
   final class Worker {
     private final RLock[] locks;
     private final long owner;
-    private int at; // which of the locks is next
+    private int at; // index of the next lock
     private volatile RFuture<Void> waiting;
     private long asked;
     long pairs;
-    long longest; // wait, in nanoseconds, one that the end of the round cut off included
+    long longest; // wait, in nanoseconds, including one that the end of the round cut off
     long last;    // when it was granted
 
     private Worker(RLock[] locks, long owner) {

@@ -11,7 +11,7 @@ import java.util.function.IntFunction;
 import org.redisson.api.RLock;
 import org.redisson.api.RedissonClient;
 
-/** Many watched locks that are held, by the client's name. */
+/** Many held, watched locks, by the client's name. */
 final class Stock {
   private static final int AT_ONCE = 1024;
   private static final long OWNER = 1;
@@ -34,7 +34,7 @@ final class Stock {
     return new Answer();
   }
 
-  /** How many are not held any more, by the server's word: Redisson does not tell. */
+  /** How many are not held any more according to the server: Redisson does not report it. */
   Answer lost(Request r) throws Exception {
     RLock[] locks = held.get(r.text("client"));
     AtomicInteger lost = new AtomicInteger();
@@ -52,7 +52,7 @@ final class Stock {
     return new Answer();
   }
 
-  /** Does something so many times, AT_ONCE at a time, and throws what failed first. */
+  /** Runs an operation the given number of times, at most AT_ONCE concurrently, and throws the first error. */
   private static void each(int times, IntFunction<CompletionStage<?>> what) throws Exception {
     Semaphore room = new Semaphore(AT_ONCE);
     AtomicReference<Throwable> failed = new AtomicReference<>();

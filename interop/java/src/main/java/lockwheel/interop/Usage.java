@@ -4,13 +4,13 @@ import com.sun.management.OperatingSystemMXBean;
 import com.sun.management.ThreadMXBean;
 import java.lang.management.ManagementFactory;
 
-/** What this process has used so far. */
+/** The resources that this process has used so far. */
 final class Usage {
   private Usage() {}
 
   /**
-   * Processor time, with that of the compiler and the collector; what threads that are alive have allocated; how many they
-   * are; and, if asked for, the heap after a collection.
+   * Processor time, including the compiler's and the collector's; the bytes that live threads have allocated; their
+   * number; and, if requested, the heap after a collection.
    */
   static Answer read(Request r) {
     OperatingSystemMXBean system = (OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean();
