@@ -15,7 +15,7 @@
 
 local verb = ARGV[1]
 
--- The locks whose TTL is to be lowered, each with the last of the call's readers that left it.
+-- The locks with a TTL that is to be lowered, each with the last of the call's readers that left it.
 local unfit, leavers = {}, {}
 
 local reply

@@ -129,7 +129,7 @@ local function remove(key, id, count)
   remove_keys(key, id, count, 0)
 end
 
--- Removes the keys of a reader whose field another client removed. The first key has the longest lease, so it stops at the
+-- Removes the keys of a reader after another client removed its field. The first key has the longest lease, so it stops at the
 -- first that is absent.
 local function clear_lost(key, id)
   local prefix, i = holds(key, id), 1
