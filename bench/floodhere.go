@@ -166,7 +166,7 @@ func (p *pendings) ended() (int, error) {
 // unexpected returns the error for a waiter with a result other than its cancellation.
 func unexpected(err error) error {
 	if err == nil {
-		return errors.New("somebody else's lock was granted")
+		return errors.New("a lock of another holder was granted")
 	}
 	return fmt.Errorf("a waiter was refused: %w", err)
 }

@@ -53,7 +53,7 @@ func (r *rueidisFlood) occupied() occupation { return occupation{rueidisKey + fl
 
 // message sets the key of a name again: it stays with another holder.
 func (r *rueidisFlood) message(i int) []any {
-	return []any{"SET", rueidisKey + r.name(i), "somebody else", "PX", occupiedFor.Milliseconds()}
+	return []any{"SET", rueidisKey + r.name(i), "another holder", "PX", occupiedFor.Milliseconds()}
 }
 
 func (r *rueidisFlood) post() (err error) {

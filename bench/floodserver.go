@@ -20,10 +20,10 @@ const occupyScript = `
 for i = tonumber(ARGV[1]), tonumber(ARGV[2]) - 1 do
   local key = KEYS[1] .. string.format('%d', i)
   if ARGV[4] == 'hash' then
-    redis.call('HSET', key, 'somebody-else:1', '1')
+    redis.call('HSET', key, 'another-holder:1', '1')
     redis.call('PEXPIRE', key, ARGV[3])
   else
-    redis.call('SET', key, 'somebody else', 'PX', ARGV[3])
+    redis.call('SET', key, 'another holder', 'PX', ARGV[3])
   end
 end`
 
@@ -32,7 +32,7 @@ func (s *Server) occupy(names int, by occupation) error {
 	for at := 0; at < names; at += occupiedAtOnce {
 		_, err := s.ask("EVAL", occupyScript, "1", by.key, at, min(at+occupiedAtOnce, names), occupiedFor.Milliseconds(), by.kind)
 		if err != nil {
-			return fmt.Errorf("somebody else's names: %w", err)
+			return fmt.Errorf("names of another holder: %w", err)
 		}
 	}
 	return nil

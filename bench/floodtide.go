@@ -55,7 +55,7 @@ func (t *tide) names() int {
 
 // prepare gives all names to another holder.
 func (t *tide) prepare() error {
-	t.plan.tell("%s, %d waiters, %s: names are given to somebody else", t.Name, t.Waiters, t.whose())
+	t.plan.tell("%s, %d waiters, %s: names are given to another holder", t.Name, t.Waiters, t.whose())
 	if err := t.server.occupy(t.names(), t.who.occupied()); err != nil {
 		return err
 	}
