@@ -12,13 +12,21 @@ import (
 
 // This file has how the effect of a flood of waiters on an unrelated lock is measured, shown and judged.
 
-const floodText = "The waiters of one client wait for locks that another holder has, all for one name or each for a name of its own; the same client has 2 000 watched holds with a lease of 3 s. " +
-	"Meanwhile it locks and unlocks a name without contention, a pair every 5 ms whether earlier ones are done or not: from when the pair was due " +
-	"to the unlock's reply; one that fails counts with how long that took. PING: bare, on a plain connection of the measuring process, also every 5 ms: the part of the server and of the processors. Turns: of lockwheel's loop, 99.9 % of them and the " +
-	"longest, as bounds of `Stats.TurnTimes`. Phases: before the flood; posting, until all have called; subscribing, until each waiter knows that its lock is held and its channel has a subscriber " +
-	"(rueidislock has no channels: until all have asked); waiting; messages, 1 000 a second on the channel of the one name or of one name after the other (rueidislock: the key is written); " +
-	"cancel, of the one context of all, until each has its result; leaving, until no channel has a subscriber. Figures are those of the worst phase of the flood unless a phase is named. " +
-	"A phase of a peer that does not end in time ends its flood, and larger floods are left out, except after the last phase. Redisson may subscribe to as many channels as there are names (its default is 250)."
+const floodText = "The waiters of one client wait for locks that another holder has: all for one name, or each for a name of its own. The same client has 2 000 watched " +
+	"holds with a lease of 3 s. Figures are those of the worst phase of the flood unless a phase is named.\n\n" +
+	"- unrelated: the client locks and unlocks a name without contention, a pair every 5 ms whether earlier ones are done or not. The time is from when the pair was due to the unlock's reply; a pair that fails counts with how long that took.\n" +
+	"- PING: a bare one, on a plain connection of the measuring process, also every 5 ms. It shows the part of the server and of the processors.\n" +
+	"- turns: of lockwheel's loop, 99.9 % of them and the longest, as bounds of `Stats.TurnTimes`.\n\n" +
+	"The phases:\n\n" +
+	"- before: without the flood\n" +
+	"- posting: until all have called\n" +
+	"- subscribing: until each waiter knows that its lock is held and its channel has a subscriber (rueidislock has no channels: until all have asked)\n" +
+	"- waiting\n" +
+	"- messages: 1 000 a second on the channel of the one name, or of one name after the other (rueidislock: the key is written)\n" +
+	"- cancel: of the one context of all, until each has its result\n" +
+	"- leaving: until no channel has a subscriber\n\n" +
+	"If a phase of a peer does not end in time, its flood ends and its larger floods are left out, except in the last phase. " +
+	"Redisson may subscribe to as many channels as there are names (its default is 250)."
 
 func floodSteps(into *[]*bench.Flooding, s *bench.Server, p bench.Plan) (steps []step) {
 	for _, c := range p.Floods {

@@ -22,11 +22,13 @@ const (
 		"lock to one bare call of a script that locks, with a context that can end, and to such a PING."
 	steadyText = "1 000 lock+unlock a second, begun on time whether earlier ones are done or not (open loop), with no lock held and " +
 		"with many. Called: from the call to the unlock's reply. From due: from when it was due, including the delay of the process."
-	holdText = "Watched locks, held for three leases. Heap: live bytes per lock, with its name, in a client that already held 1 024 other locks. Redisson's is " +
-		"by how much the Java heap shrinks when the locks are released, after collections no longer make it smaller, ± by how much it differed between the first lease and the last. " +
-		"CPU in cores, while nothing but renewals happens. Late: from when a renewal was due to when the hold's deadline was seen to have moved, of 99 in 100 of at most 10 000 locks " +
-		"that are checked every 5 ms; latest: the engine's own figure, of all locks since it was opened. " +
-		"Redisson's goroutines are threads, and the server shows whether it lost any lock."
+	holdText = "Watched locks, held for three leases.\n\n" +
+		"- heap: live bytes per lock, with its name, in a client that already held 1 024 other locks. Redisson's is by how much the Java heap shrinks when the locks are released, " +
+		"after collections no longer make it smaller, ± by how much it differed between the first lease and the last.\n" +
+		"- cores: while nothing but renewals happens.\n" +
+		"- late: from when a renewal was due to when the hold's deadline was seen to have moved, of 99 in 100 of at most 10 000 locks that are checked every 5 ms.\n" +
+		"- latest: the engine's own figure, of all locks since it was opened.\n" +
+		"- Redisson's goroutines are threads, and the server shows whether it lost any lock."
 	growthText = "Pairs a second of 2 048 goroutines of the same engine, with all these locks held, and with none: the mean of a new engine before and of the same engine after."
 )
 
