@@ -12,9 +12,9 @@ import (
 	"github.com/lockwheel/lockwheel/internal/redistest"
 )
 
-// The names of what one caller's latency is compared with. With a context that can end, as that of a request, rueidis hands
-// every call of that client to goroutines of its own from then on; before that, the caller writes and reads by itself. A
-// lock that ends with its caller's context has to be compared with the first.
+// The names of what one caller's latency is compared with. With a context that can end, as that of a request,
+// rueidis hands every later call of that client to goroutines of its own. Before that, the caller writes and reads by
+// itself. A lock that ends with its caller's context has to be compared with the first.
 const (
 	DirectEnding = "direct, context that can end"
 	DirectBare   = "direct, context that cannot end"

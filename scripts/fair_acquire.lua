@@ -28,7 +28,7 @@ if latest and clock(now) > latest then
   return late
 end
 
--- Redisson's default fairLockWaitTimeout, in ms: its clients add it to the times, and subtract it again.
+-- Redisson's default fairLockWaitTimeout, in ms: Redisson's clients add it to the times, and subtract it again.
 local theirs = 300000
 
 -- Handles a head that asks: it is alive, and waits only because the lock is held for longer than expected. Moves the

@@ -68,8 +68,8 @@ var fairCalls = map[string]string{
 	"it is forced":          "fair_force a → 1",
 }
 
-// A place that no engine keeps alive ends within its life also where the server's clock was set back, and so do those
-// right behind it.
+// A place that no engine keeps alive ends within its life, also where the server's clock was set back. So do those right
+// behind it.
 func TestAFairPlaceLivesForItsLifeWhereTheClockWasSetBack(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		for how, call := range fairCalls {

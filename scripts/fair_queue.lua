@@ -7,16 +7,17 @@
 -- - until when the place is alive, in ms since 1970 by the server's clock
 -- - what the place added to the times behind it, in ms
 -- - the place's life, in ms
+--
 -- Such a place is alive until then, whatever its time is. Times are for clients that do not know the hash, and decide
 -- about the places of those clients.
 
 -- How many places a call takes off the head of a queue at most, and how many times without a place it looks at.
 local most, strays = 200, 16
 
--- How much longer than the places in it the hash of places lives, in ms. The margin covers a server that stood still and
+-- How much longer the hash of places lives than the places in it, in ms. The margin covers a server that stood still and
 -- callers that did not ask for long: without it, places of lockwheel would be taken for Redisson's, which live for five
 -- minutes and add as much. Queue and times live as long as the hash. If three Redisson clients queue when all of
--- lockwheel's are dead, each has had its five minutes by the end of it.
+-- lockwheel's places are dead, each has had its five minutes when the keys expire.
 local after = 900000
 
 -- Returns the server's clock, or the caller's if the user may not run TIME. It runs TIME at most once per call,
@@ -39,7 +40,7 @@ end
 local function text(number) return string.format('%.0f', number) end
 
 -- Clamps a number to what a reply can hold. Numbers that other clients wrote can exceed any integer, and would be negative
--- in a reply; a number beyond any number is none to the server inside a test.
+-- in a reply. One that exceeds any number is nil in the embedded server of the tests.
 local far = 2 ^ 53
 local function integer(number) return math.min(tonumber(number) or far, far) end
 
@@ -170,7 +171,7 @@ local function put_on_account(lock, owed)
 end
 
 -- Takes dead places off the head, and those without a time, because nothing else would remove them. asks is the tenure
--- that asks now ('' or nil for none), which is alive. A place without a time may be alive too: its waiter is notified
+-- that asks now (nil for none), which is alive. A place without a time may be alive too: its waiter is notified
 -- and comes again. What the removed places of lockwheel have left of their waits is subtracted once, for all of them.
 --
 -- Returns the head, its time, how many ms longer it is considered alive, and whether it is doubtful. 0 ms means that

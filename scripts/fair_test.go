@@ -560,8 +560,8 @@ func TestAFairWaiterThatLeavesTakesBackWhatItAdded(t *testing.T) {
 	})
 }
 
-// What lockwheel's dead places added is subtracted once, when the last of them is removed, and not by each of the calls
-// that remove some of them: otherwise each call would move the times of all.
+// What lockwheel's dead places added is subtracted once, when the last of them is removed. If each call that removes some
+// of them did that, each would move the times of all.
 func TestTheTimesOfALongRowOfDeadAreMovedOnce(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		const dead = 500

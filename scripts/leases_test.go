@@ -20,7 +20,7 @@ var leasing = []struct {
 	{take: scripts.FencedAcquire, again: scripts.Renew, prefixes: []string{scripts.Token}},
 }
 
-// A call with several keys sets leases in another way than one with few, and has a lease once if it is that of all keys.
+// A call with many keys sets leases in another way than one with few. It sends a lease once if that is the lease of all keys.
 func TestLeasesAreSetAsToldHoweverManyLocksACallHas(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		s.leasesAreSet(t, s)

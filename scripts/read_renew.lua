@@ -16,6 +16,7 @@
 -- - a reader asks for that
 -- - there is no writer
 -- - of many readers, one that asks had as long a lease as the lock
+--
 -- It lowers a TTL once a call, however many readers ask. The count comes last and may fail alone: short of memory,
 -- PEXPIRE works and HSET does not.
 

@@ -11,8 +11,8 @@ import (
 	"github.com/lockwheel/lockwheel/scripts"
 )
 
-// What a server rejects as a whole, and not for a key, still has a reply for each key, and nothing half done is left
-// (redis#8623).
+// A call that the server rejects for all keys, such as one without memory, still has a reply for each key. It leaves nothing
+// half done (redis#8623).
 
 func TestShortOfMemory(t *testing.T) {
 	s := onReal(t)
@@ -67,8 +67,8 @@ func TestServerThatRefusesWritesLeavesEverythingAsItIs(t *testing.T) {
 	}
 }
 
-// A user who may not run one of the commands still gets a reply for each key, and the commands that were allowed leave no
-// key without a TTL.
+// A user who may not run one of the commands still gets a reply for each key. The allowed commands leave no key without a
+// TTL.
 func TestCommandThatIsNotPermittedIsAnsweredForEachKey(t *testing.T) {
 	s := onReal(t)
 	for _, c := range []struct{ forbidden, want string }{
@@ -149,8 +149,8 @@ func TestCommandThatIsNotPermittedIsAnsweredForEachKey(t *testing.T) {
 // notPermitted is the error of Redis and Valkey for a command that a user may not run.
 var notPermitted = regexp.MustCompile("^NOPERM|can't run this command|ACL failure in script")
 
-// everyScriptAs runs all scripts as a limited user, on a free key, two that it holds, one held by another tenure and one of
-// another type, and prints the replies. Renew finds what acquire left, release what both left; the other scripts find the
+// everyScriptAs runs all scripts as a limited user and prints the replies. The keys are a free one, two that the user holds,
+// one held by another tenure and one of another type. Renew finds what acquire left, release what both left; the other scripts find the
 // locks unchanged.
 func (s *server) everyScriptAs(limited *server) string {
 	s.t.Helper()

@@ -135,7 +135,7 @@ func (s *server) run(script scripts.Script, keys []string, args ...any) []any {
 	return s.answers(len(keys), script, keys, args...)
 }
 
-// answers runs a script on this many locks, or groups of them. A 1 that is no list is the reply for each.
+// answers runs a script on this many locks, or groups of them. A reply 1 instead of a list is the reply for each.
 func (s *server) answers(locks int, script scripts.Script, keys []string, args ...any) []any {
 	s.t.Helper()
 	reply := s.do(call(script, keys, args...)...)

@@ -37,8 +37,8 @@ const patience = 10 * time.Second
 //	subscribe channel                         one more listener
 //	HGETALL a                                 any command
 //
-// A TTL is shown in seconds, rounded up to ten of them, so leases are multiples of ten seconds and nothing depends on
-// how fast the test runs. Of an error only the first word is shown. Lines with # are comments.
+// A TTL is shown in seconds, rounded up to ten of them. So leases are multiples of ten seconds, and nothing depends on how
+// fast the test runs. Of an error only the first word is shown. Lines with # are comments.
 func (s *server) talk(conversation string) {
 	s.t.Helper()
 	ears := s.listen()

@@ -1,5 +1,5 @@
-// Package wheel implements a hierarchical timing wheel for programs that set many timeouts and cancel most of them, such
-// as a client that gives each request a deadline. It behaves as Netty's HashedWheelTimer does, but it is a plain value:
+// Package wheel implements a hierarchical timing wheel. It is for programs that set many timeouts and cancel most of them,
+// such as a client that gives each request a deadline. It behaves as Netty's HashedWheelTimer does, but it is a plain value:
 // it has no goroutine, no clock and no lock. One goroutine owns the wheel and passes the time to it. The wheel returns
 // when the owner has to call it again:
 //
@@ -26,8 +26,8 @@
 //
 // A [Timer] is its own list node, so the wheel allocates nothing after New. A wheel has about 1800 slots, each of the size
 // of one Timer plus 8 bytes. Schedule and Cancel do the same few writes however many timers there are, and a cancelled
-// timer is unlinked at once. A timer far ahead moves to finer slots as it comes nearer. With ticks of 5 ms it moves not
-// at all if it is due within a second, once if within a minute, and three times if within days. [Wheel.Advance] jumps
+// timer is unlinked at once. A timer far ahead moves to finer slots as it comes nearer. With ticks of 5 ms it does not
+// move if it is due within a second; it moves once within a minute, and three times within days. [Wheel.Advance] jumps
 // over time in which nothing is due.
 //
 // An owner that sleeps until [Wheel.Next] wakes for timers only, never for ticks or for moves between slots. With an empty

@@ -29,7 +29,7 @@ const (
 	wordsPerLevel = slotsPerLevel / 64
 
 	farSlot     = levels * slotsPerLevel // beyond the last level
-	fartherSlot = farSlot + 1            // the same, of timers that were in farSlot when it was opened
+	fartherSlot = farSlot + 1            // the same, for timers that were in farSlot when that was cascaded
 	dueSlot     = farSlot + 2            // taken out of the slots by Advance, in the order in which they fire
 	lateSlot    = farSlot + 3            // already past when scheduled; for the next Advance
 	numSlots    = farSlot + 4

@@ -57,11 +57,11 @@ func New[T any](tick time.Duration, config Config) (*Wheel[T], error) {
 	return w, nil
 }
 
-// Schedule makes the timer fire in the first Advance with a now that is not before at, where at is rounded up to a whole
-// tick. A timer that is already scheduled is moved.
+// Schedule makes the timer fire in the first Advance that reaches at, rounded up to a whole tick. A timer that is already
+// scheduled is moved.
 //
-// A time that is not after the now of the latest Advance, such as zero or a negative one, is due at the next Advance,
-// never in one that is running. Any other time is accepted, up to the largest.
+// A time up to the now of the latest Advance, such as zero or a negative one, is due at the next Advance. It is never due
+// in an Advance that is running. Any other time is accepted, up to the largest.
 //
 // Schedule returns [ErrStopped] after Stop, and [ErrFull] for a timer that is not scheduled when Config.Limit is reached;
 // both leave the timer unchanged. It does not allocate.

@@ -1,5 +1,5 @@
-// Command report measures all sections in turn. It writes figures/ (the measurements, a file per section), and from them
-// RESULTS.md, charts/ and the part of README between <!-- measured --> and <!-- /measured -->.
+// Command report measures all sections in turn. It writes the measurements to figures/, a file per section. From
+// them it writes RESULTS.md, charts/ and the part of README between <!-- measured --> and <!-- /measured -->.
 //
 //	go run ./report                          # inside bench/: some minutes, which it estimates, on a server that it starts
 //	go run ./report -set full                # leases of their real length, a million locks
