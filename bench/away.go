@@ -8,7 +8,7 @@ import (
 	"github.com/lockwheel/lockwheel/bench/peers"
 )
 
-// away is Redisson, whose workers are in a process of their own. Where there is no Java it takes no part, and says why.
+// away is Redisson, with its workers in a process of their own. Without Java it takes no part, and err says why.
 type away struct {
 	java *peers.Java
 	err  error // why it takes no part
@@ -25,7 +25,7 @@ func (a away) close() {
 	}
 }
 
-// entry is its part in a comparison.
+// entry returns its entry in a comparison.
 func (a away) entry(run func(*peers.Java) (int, time.Duration, error)) entry {
 	e := entry{name: peers.Redisson.Name, run: func() (int, time.Duration, error) { return 0, 0, a.err }}
 	if a.err == nil {
@@ -34,12 +34,12 @@ func (a away) entry(run func(*peers.Java) (int, time.Duration, error)) entry {
 	return e
 }
 
-// pair is Pair's round.
+// pair runs a round of Pair.
 func (a away) pair(names int, d time.Duration) entry {
 	return a.entry(func(j *peers.Java) (int, time.Duration, error) { return j.Pair(names, d) })
 }
 
-// hot is Hot's round, summed up in an arena.
+// hot runs a round of Hot and stores the result in an arena.
 func (a away) hot(s *Server, into *arena, workers int, d time.Duration) entry {
 	return a.entry(func(j *peers.Java) (int, time.Duration, error) {
 		defer s.Clear() // as for the others
@@ -56,8 +56,8 @@ func (a away) hot(s *Server, into *arena, workers int, d time.Duration) entry {
 	})
 }
 
-// hold keeps locks for three leases. What they weigh in the heap is what becomes free when they are given back; by how much
-// the heap with all of them differed between the first lease and the last is its noise.
+// hold keeps locks for three leases. Their heap is what becomes free when they are released. HeapNoise is by how much the
+// heap with all of them differed between the first lease and the last.
 func (a away) hold(k *Keeping, s *Server, p Plan) error {
 	if a.err != nil {
 		return a.err
@@ -90,7 +90,7 @@ func (a away) hold(k *Keeping, s *Server, p Plan) error {
 	if k.Lost, err = a.java.Lost(); err != nil {
 		return err
 	}
-	if err := a.java.GiveBack(); err != nil && k.Lost == 0 { // what is lost cannot be given back
+	if err := a.java.GiveBack(); err != nil && k.Lost == 0 { // lost locks cannot be released
 		return err
 	}
 	without, _, err := a.java.Settled()
@@ -99,5 +99,5 @@ func (a away) hold(k *Keeping, s *Server, p Plan) error {
 	return err
 }
 
-// usedHere is what this process has used.
+// usedHere returns what this process has used.
 func usedHere() (measure.Usage, error) { return measure.Used(), nil }

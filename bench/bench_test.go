@@ -158,7 +158,7 @@ func BenchmarkKinds(b *testing.B) {
 	reportStandings(b, k.Ten)
 }
 
-// site is the server and the plan that the flags ask for. Without a server the benchmark is skipped.
+// site returns the server and the plan that the flags select. Without a server it skips the benchmark.
 func site(b testing.TB) (*Server, Plan) {
 	plan, known := map[string]Plan{"quick": Quick, "full": Full}[*set]
 	require.True(b, known, "-set %s", *set)
@@ -179,7 +179,7 @@ func openServer(b testing.TB, addr string) *Server {
 	return s
 }
 
-// report gives a contestant a line of its own. The measuring is done: the line's function does not loop.
+// report prints a line for a contestant. The measurement is done before: the function of the line does not loop.
 func report(b *testing.B, name, failure string, line func(b *testing.B)) {
 	b.Run(name, func(b *testing.B) {
 		if failure != "" {
@@ -198,11 +198,11 @@ func reportStandings(b *testing.B, standings []Standing) {
 	}
 }
 
-// reportStanding says as the last figure how many times faster the first contestant is, which is ours.
+// reportStanding prints as the last figure how many times faster the first contestant is, which is lockwheel.
 func reportStanding(b *testing.B, s *Standing, first float64) {
 	b.ReportMetric(s.NsPerPair(), "ns/op")
 	if allocs := s.AllocsPerPair(); allocs > 0 {
-		b.ReportAllocs() // or B/op and allocs/op would not be shown
+		b.ReportAllocs() // without it, B/op and allocs/op are not shown
 		b.ReportMetric(s.BytesPerPair(), "B/op")
 		b.ReportMetric(allocs, "allocs/op")
 	} else { // they are not counted

@@ -7,10 +7,10 @@ import (
 	"github.com/lockwheel/lockwheel/bench/peers"
 )
 
-// stepWait is how long a step may take that has no length of its own, such as to acquire what is to be held.
+// stepWait is the timeout of a step without a fixed length, such as acquiring the locks that are to be held.
 const stepWait = 30 * time.Second
 
-// bounded returns f's error, or one that says what hangs. f is then left behind.
+// bounded returns f's error, or an error that says what hangs; f then continues to run.
 func bounded(what string, d time.Duration, f func() error) error {
 	done := make(chan error, 1)
 	go func() { done <- f() }()
@@ -22,7 +22,7 @@ func bounded(what string, d time.Duration, f func() error) error {
 	}
 }
 
-// shut closes a contestant; one that hangs is left behind, as its goroutines were.
+// shut closes a contestant. If it hangs, it continues to run, as its goroutines do.
 func shut(c peers.Contestant) {
 	_ = bounded("Close", grace, func() error { c.Close(); return nil })
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/lockwheel/lockwheel/bench/peers"
 )
 
-// Names of Ceiling's standings.
+// The names of Ceiling's standings.
 const (
 	CeilingPair    = "lockwheel"
 	CeilingBatched = "server alone, batched scripts"
@@ -16,18 +16,18 @@ const (
 
 const (
 	ceilingNames = 2048
-	unanswered   = 16 // bursts on their way: enough for the server never to wait
+	unanswered   = 16 // bursts in flight: enough that the server never waits
 )
 
-// Ceilings is what the server can do at all, and Pair beside it in the same rounds.
+// Ceilings is the limit of the server, and Pair measured in the same rounds.
 type Ceilings struct {
 	Standings []Standing
-	Keys      float64 // a call, as Pair reached them in the rounds
-	Sent      int     // a call, by us to the server alone: the same, rounded
+	Keys      float64 // per call, as Pair reached them in the rounds
+	Sent      int     // keys per call of the raw calls: the same, rounded
 }
 
-// Ceiling compares our Pair of 2048 goroutines with raw pipelined calls over plain TCP, with our batched scripts,
-// as many keys a call as Pair reaches, and with the baseline's single-lock ones.
+// Ceiling compares lockwheel's Pair of 2048 goroutines with raw pipelined calls over plain TCP. Those use lockwheel's
+// batched scripts, with as many keys per call as Pair reaches, and the baseline's single-lock scripts.
 func Ceiling(s *Server, p Plan) (Ceilings, error) {
 	var c Ceilings
 	acquire, release, err := teach(s.Addr)
@@ -39,7 +39,7 @@ func Ceiling(s *Server, p Plan) (Ceilings, error) {
 		return c, err
 	}
 	defer shut(ours)
-	// Its first round tells how many keys a call carries.
+	// Its first round determines how many keys a call carries.
 	pair := ownNames(CeilingPair, ours, ceilingNames, p.Round)
 	if _, _, err := pair.run(); err != nil {
 		return c, err

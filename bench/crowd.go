@@ -11,16 +11,16 @@ import (
 	"github.com/lockwheel/lockwheel/bench/peers"
 )
 
-// grace is how long goroutines may take to come back when their time is over.
+// grace is how long goroutines may take to return after their time has ended.
 const grace = 10 * time.Second
 
-// crowd is goroutines that lock and unlock for a while.
+// crowd is a group of goroutines that lock and unlock for a while.
 type crowd struct {
 	workers []peers.Worker
-	// endWaits ends the waits when the time is over, as contended names need.
+	// endWaits cancels the waits at the end of the time, as contended names need.
 	endWaits bool
-	// ending gives them a context that can end, as a request's does, but does not while they work. Without it and
-	// endWaits it is one that cannot, which is the cheapest there is for every contestant.
+	// ending gives the workers a context that can end, as that of a request, but does not end while they work. Without it
+	// and endWaits the context cannot end, which is the cheapest for every contestant.
 	ending bool
 
 	stop   atomic.Bool
@@ -28,8 +28,8 @@ type crowd struct {
 	failed error
 }
 
-// run lets everybody work for d, or until one fails, and returns what was done. It comes back within grace after
-// d: goroutines that hang are left behind and reported.
+// run lets all workers work for d, or until one fails, and returns the pairs done and the time taken. It returns within
+// grace after d: goroutines that hang are left running and reported.
 func (c *crowd) run(d time.Duration) (pairs int, took time.Duration, err error) {
 	ctx := context.Background()
 	cancel := func() {}

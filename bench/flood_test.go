@@ -22,10 +22,10 @@ func TestFloodGoesThroughAllPhasesWithEveryContestantAndLosesNothing(t *testing.
 			if leftOut(t, f.Name, f.Failure) {
 				continue
 			}
-			if f.Name != peers.Redisson.Name || f.Reached() != FloodLeaving { // whose waiters stay when they are cancelled
+			if f.Name != peers.Redisson.Name || f.Reached() != FloodLeaving { // its waiters stay when they are cancelled
 				require.Empty(t, f.Failure, f.Name)
 			}
-			if f.Name == FloodAsync || f.Name == FloodBlocked { // what others lose is for the report to say
+			if f.Name == FloodAsync || f.Name == FloodBlocked { // losses of the others are for the report
 				require.Zero(t, f.Lost, f.Name)
 			}
 			requirePhases(t, f)
@@ -54,7 +54,7 @@ func requirePhases(t *testing.T, f *Flooding) {
 
 func TestAPeerThatFailsHasNoLargerFloods(t *testing.T) {
 	p := tiny
-	p.FloodFor, p.FloodMost = 20*time.Millisecond, 0 // nobody can be done
+	p.FloodFor, p.FloodMost = 20*time.Millisecond, 0 // no contestant can finish
 	floods, err := Flood(openServer(t, ""), p, Crowd{Peers: []int{10, 20}})
 	require.NoError(t, err)
 	require.Len(t, floods, 2, "one of each of the peers")

@@ -17,7 +17,7 @@ import (
 
 const floodName = "lockwheel-bench-flood-"
 
-// here is a flooder in this process: what those of ours and of the peers share.
+// here is a flooder in this process: what those of lockwheel and of the peers share.
 type here struct {
 	client  peers.Contestant
 	waiters int
@@ -34,7 +34,7 @@ func newHere(client peers.Contestant, waiters int, own bool) here {
 	return h
 }
 
-// name is that of a waiter.
+// name returns the name for which a waiter waits.
 func (h *here) name(i int) string {
 	if !h.own {
 		i = 0
@@ -65,7 +65,7 @@ func (h *here) cancel() error {
 	return nil
 }
 
-// close leaves a client behind that hangs. What it holds ends with its lease.
+// close leaves a client running if it hangs. Its locks end with their leases.
 func (h *here) close() {
 	h.leave()
 	_ = h.prober.close()
@@ -74,7 +74,7 @@ func (h *here) close() {
 
 func (h *here) footprint() Footprint { return Footprint{runtime.NumGoroutine(), residentOf("self")} }
 
-// residentOf is the memory that a process has, 0 where nobody tells.
+// residentOf returns the resident memory of a process, 0 where the system does not report it.
 func residentOf(pid string) int64 {
 	text, _ := os.ReadFile("/proc/" + pid + "/statm")
 	fields := strings.Fields(string(text))
@@ -85,21 +85,21 @@ func residentOf(pid string) int64 {
 	return pages * int64(os.Getpagesize())
 }
 
-// wheelsOwn is what ours has in the server for a name of somebody else, as Redisson has.
+// wheelsOwn is how lockwheel and Redisson store a name that another holder has.
 var wheelsOwn = occupation{floodName, "hash"}
 
 func channelOf(name string) []any {
 	return []any{publish, "redisson_lock__channel:{" + name + "}", "0"}
 }
 
-// pendings are waiters of ours without a goroutine.
+// pendings are lockwheel's waiters without a goroutine.
 type pendings struct {
 	wheeling
 	all  []*lockwheel.Pending
-	seen int // that have their verdict, from the first on
+	seen int // waiters with a result, counted from the first on
 }
 
-// wheeling is what the floods of ours share.
+// wheeling is what lockwheel's floods share.
 type wheeling struct {
 	here
 	wheel *peers.Wheel
@@ -163,10 +163,10 @@ func (p *pendings) ended() (int, error) {
 	return p.seen, nil
 }
 
-// unexpected is what a waiter was told that was only to be cancelled.
+// unexpected returns the error for a waiter with a result other than its cancellation.
 func unexpected(err error) error {
 	if err == nil {
-		return errors.New("somebody else's lock was granted")
+		return errors.New("a lock of another holder was granted")
 	}
 	return fmt.Errorf("a waiter was refused: %w", err)
 }
@@ -175,7 +175,7 @@ func unexpected(err error) error {
 type blocked struct {
 	*here
 	back   atomic.Int64
-	failed atomic.Pointer[error] // set before back counts whom it is of
+	failed atomic.Pointer[error] // set before back counts the waiter that failed
 }
 
 func (b *blocked) post() error {
@@ -200,7 +200,7 @@ func (b *blocked) ended() (int, error) {
 	return n, nil
 }
 
-// wheelBlocked are waiters of ours with a goroutine each.
+// wheelBlocked are lockwheel's waiters with a goroutine each.
 type wheelBlocked struct {
 	wheeling
 	goroutines blocked

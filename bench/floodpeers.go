@@ -14,7 +14,7 @@ type bearer struct {
 	open    func(n int) (flooder, error)
 }
 
-// The ways in which waiters of ours wait.
+// The ways in which lockwheel's waiters wait.
 var (
 	FloodAsync   = peers.Lockwheel.Name + ", LockAsync"
 	FloodBlocked = peers.Lockwheel.Name + ", Lock"
@@ -40,7 +40,7 @@ func bearersOf(s *Server, p Plan, c Crowd) []bearer {
 	}
 }
 
-// rueidisFlood is rueidislock's, which is woken by changes of keys that it has looked at.
+// rueidisFlood is the flood of rueidislock, which is woken by changes of keys that it has read.
 type rueidisFlood struct {
 	blocked
 	server *Server
@@ -51,9 +51,9 @@ const rueidisKey = "rueidislock:0:"
 
 func (r *rueidisFlood) occupied() occupation { return occupation{rueidisKey + floodName, "string"} }
 
-// message has the key of a name written anew: it stays somebody else's.
+// message sets the key of a name again: it stays with another holder.
 func (r *rueidisFlood) message(i int) []any {
-	return []any{"SET", rueidisKey + r.name(i), "somebody else", "PX", occupiedFor.Milliseconds()}
+	return []any{"SET", rueidisKey + r.name(i), "another holder", "PX", occupiedFor.Milliseconds()}
 }
 
 func (r *rueidisFlood) post() (err error) {
@@ -64,7 +64,7 @@ func (r *rueidisFlood) post() (err error) {
 	return r.blocked.post()
 }
 
-// asked counts what nobody else has sent: each of its attempts has one SET, as each probe has.
+// asked counts SETs, which only rueidislock sends: one for each of its attempts, and one for each probe.
 func (r *rueidisFlood) asked() (bool, error) {
 	probes := r.prober.begun()
 	now, err := r.server.Calls("set")
@@ -80,7 +80,7 @@ func openRueidisFlood(s *Server, n int, own bool) (flooder, error) {
 	return &rueidisFlood{blocked: blocked{here: &h}, server: s}, nil
 }
 
-// javaFlood is Redisson's. Its waiters and its probes are in the Java machine.
+// javaFlood is the flood of Redisson. Its waiters and its probes are in the Java process.
 type javaFlood struct {
 	java   *peers.Java
 	flood  *peers.JavaFlood
@@ -133,7 +133,7 @@ func (j *javaFlood) post() (err error) {
 	return j.flood.Post()
 }
 
-// asked counts what Redisson sends for waiters only: each attempt in vain has a PTTL, one before it subscribes and one after.
+// asked counts what Redisson sends for waiters only: each failed attempt has a PTTL, one before it subscribes and one after.
 func (j *javaFlood) asked() (bool, error) {
 	now, err := j.server.Calls("pttl")
 	return now-j.before >= 2*j.n, err
@@ -145,7 +145,7 @@ func (j *javaFlood) cancel() error { return j.flood.Cancel() }
 
 func (j *javaFlood) used() (measure.Usage, error) { return j.java.Used() }
 
-// stopProbes gives each phase its probes.
+// stopProbes stores its probes in each phase.
 func (j *javaFlood) stopProbes() error {
 	for i, phase := range j.phases {
 		took, refused, err := j.flood.Probes(i)

@@ -17,7 +17,7 @@ const (
 	always     = math.MaxInt
 )
 
-// prober locks and unlocks names that nobody else wants, a pair every floodEvery whether earlier ones are done or not.
+// prober locks and unlocks names without contention, a pair every floodEvery whether earlier ones are done or not.
 type prober struct {
 	client  peers.Contestant
 	phase   atomic.Pointer[Phase]
@@ -65,7 +65,7 @@ func (p *prober) probe(i int, due time.Time) bool {
 	return true
 }
 
-// close waits for the probes that are under way.
+// close waits for the probes in flight.
 func (p *prober) close() error {
 	p.stop.Store(true)
 	return bounded("an unrelated lock", grace, func() error {
@@ -75,23 +75,23 @@ func (p *prober) close() error {
 	})
 }
 
-// bystander sends bare PINGs on a connection of its own, which tells what is the server's part, and the processors'. One goroutine sends them,
-// whether earlier ones are answered or not, and another one receives.
+// bystander sends bare PINGs on a connection of its own, which shows the part of the server and of the processors. One
+// goroutine sends them, whether earlier ones have a reply or not, and another one receives.
 type bystander struct {
 	conn     *redistest.Conn
 	phase    atomic.Pointer[Phase]
 	sent     chan sentPing
 	stop     atomic.Bool
-	received chan struct{} // closed when all are answered
+	received chan struct{} // closed when all have a reply
 }
 
-// sentPing is a PING that has no answer yet.
+// sentPing is a PING without a reply so far.
 type sentPing struct {
 	due   time.Time
 	phase *Phase
 }
 
-// pingsAhead is how many may have no answer.
+// pingsAhead is the maximum number of PINGs in flight.
 const pingsAhead = 1 << 14
 
 func newBystander(addr string) (*bystander, error) {
@@ -110,7 +110,7 @@ func newBystander(addr string) (*bystander, error) {
 
 func (b *bystander) begin(p *Phase) { b.phase.Store(p) }
 
-// ping goes on until it is stopped, or the connection is of no more use.
+// ping sends PINGs until it is stopped, or the connection fails.
 func (b *bystander) ping(_ int, due time.Time) bool {
 	if phase := b.phase.Load(); phase != nil {
 		if b.conn.Send("PING") != nil {

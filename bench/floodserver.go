@@ -15,33 +15,33 @@ const (
 	occupiedAtOnce = 10_000 // names in a script
 )
 
-// occupyScript gives names that end with a number to somebody else.
+// occupyScript gives names that end with a number to another holder.
 const occupyScript = `
 for i = tonumber(ARGV[1]), tonumber(ARGV[2]) - 1 do
   local key = KEYS[1] .. string.format('%d', i)
   if ARGV[4] == 'hash' then
-    redis.call('HSET', key, 'somebody-else:1', '1')
+    redis.call('HSET', key, 'another-holder:1', '1')
     redis.call('PEXPIRE', key, ARGV[3])
   else
-    redis.call('SET', key, 'somebody else', 'PX', ARGV[3])
+    redis.call('SET', key, 'another holder', 'PX', ARGV[3])
   end
 end`
 
-// occupy gives so many names to somebody else, by the keys that a contestant has for them, without their number.
+// occupy gives this many names to another holder. by has the key of a contestant for a name, without the name's number.
 func (s *Server) occupy(names int, by occupation) error {
 	for at := 0; at < names; at += occupiedAtOnce {
 		_, err := s.ask("EVAL", occupyScript, "1", by.key, at, min(at+occupiedAtOnce, names), occupiedFor.Milliseconds(), by.kind)
 		if err != nil {
-			return fmt.Errorf("somebody else's names: %w", err)
+			return fmt.Errorf("names of another holder: %w", err)
 		}
 	}
 	return nil
 }
 
-// occupation is how a name is somebody else's: the key without the number of the name, and its type.
+// occupation is how a name is stored for another holder: the key without the number of the name, and its type.
 type occupation struct{ key, kind string }
 
-// channels is how many subscriptions all connections have together.
+// channels returns the number of subscriptions of all connections together.
 func (s *Server) channels() (n int, err error) {
 	reply, err := s.ask("CLIENT", "LIST")
 	if err != nil {
@@ -59,7 +59,7 @@ func (s *Server) channels() (n int, err error) {
 	return n, nil
 }
 
-// storm sends commands, perSecond of them each second, and returns when all have their answers.
+// storm sends this many commands, perSecond of them each second, and returns when all have their replies.
 func (s *Server) storm(times int, command func(i int) []any) error {
 	conn, err := redistest.Dial(s.Addr)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// measure is one flood.
+// measure runs one flood.
 func (f *Flooding) measure(s *Server, p Plan, open func() (flooder, error)) error {
 	debug.FreeOSMemory()
 	who, err := open()
@@ -34,15 +34,15 @@ func (f *Flooding) measure(s *Server, p Plan, open func() (flooder, error)) erro
 	return failed
 }
 
-// tide is a flood under way.
+// tide is a flood that is running.
 type tide struct {
 	*Flooding
 	server    *Server
 	plan      Plan
 	who       flooder
 	quiet     int           // channels that the server had before
-	most      time.Duration // that the phase may take
-	channels  int           // of waiters, when that was looked at last
+	most      time.Duration // the maximum duration of the phase
+	channels  int           // of waiters, at the latest check
 	bystander *bystander
 }
 
@@ -53,9 +53,9 @@ func (t *tide) names() int {
 	return 1
 }
 
-// prepare gives all names to somebody else.
+// prepare gives all names to another holder.
 func (t *tide) prepare() error {
-	t.plan.tell("%s, %d waiters, %s: names are given to somebody else", t.Name, t.Waiters, t.whose())
+	t.plan.tell("%s, %d waiters, %s: names are given to another holder", t.Name, t.Waiters, t.whose())
 	if err := t.server.occupy(t.names(), t.who.occupied()); err != nil {
 		return err
 	}
@@ -75,7 +75,7 @@ func (t *tide) whose() string {
 	return "one name"
 }
 
-// phases goes through all, until one fails.
+// phases runs all phases, until one fails.
 func (t *tide) phases() error {
 	var err error
 	if t.bystander, err = newBystander(t.server.Addr); err != nil {
@@ -132,7 +132,7 @@ func (t *tide) phase(name string, run func() error) error {
 	return t.early()
 }
 
-// used is the processor time of the client and of the server so far.
+// used returns the processor time of the client and of the server so far.
 func (t *tide) used() (client, server time.Duration, err error) {
 	usage, err := t.who.used()
 	if err != nil {
@@ -142,7 +142,7 @@ func (t *tide) used() (client, server time.Duration, err error) {
 	return usage.CPU, server, err
 }
 
-// early is the error of waiters that have a verdict though nobody has cancelled them.
+// early returns an error if waiters have a result before they were cancelled.
 func (t *tide) early() error {
 	ended, err := t.who.ended()
 	if err == nil && ended > 0 {
@@ -151,13 +151,13 @@ func (t *tide) early() error {
 	return err
 }
 
-// pass lets time pass.
+// pass waits for the time of a phase.
 func (t *tide) pass() error {
 	time.Sleep(t.plan.FloodFor)
 	return nil
 }
 
-// until waits for something, for as long as the phase may take.
+// until waits for a condition, for at most the maximum duration of the phase.
 func (t *tide) until(is func() (bool, error)) error {
 	for began := time.Now(); time.Since(began) < t.most; time.Sleep(floodLook) {
 		if yes, err := is(); yes || err != nil {
@@ -167,7 +167,8 @@ func (t *tide) until(is func() (bool, error)) error {
 	return fmt.Errorf("was not over after %v, with %d of %d channels listened to", t.most, t.channels, t.names())
 }
 
-// listens reports whether all have asked and are on their channels. Who wakes waiters in another way has no channels.
+// listens reports whether all waiters have asked and are subscribed. A contestant that wakes waiters in another way has no
+// channels.
 func (t *tide) listens() (bool, error) {
 	if err := t.early(); err != nil {
 		return false, err
@@ -179,7 +180,7 @@ func (t *tide) listens() (bool, error) {
 	return t.heard(func(channels int) bool { return asked && channels >= t.names() })
 }
 
-// heard reports whether as many channels of waiters are listened to as they should be.
+// heard reports whether the number of the waiters' channels satisfies enough.
 func (t *tide) heard(enough func(channels int) bool) (bool, error) {
 	now, err := t.server.channels()
 	t.channels = now - t.quiet
@@ -190,7 +191,7 @@ func (t *tide) silent() (bool, error) {
 	return t.heard(func(channels int) bool { return channels <= 0 })
 }
 
-// storm sends messages that tell of nothing.
+// storm sends messages that notify of nothing.
 func (t *tide) storm() error {
 	return t.server.storm(int(t.plan.FloodFor.Seconds()*perSecond), func(i int) []any { return t.who.message(i % t.names()) })
 }

@@ -12,29 +12,29 @@ import (
 	"github.com/lockwheel/lockwheel/bench/peers"
 )
 
-// Keeping is what it costs to hold many watched locks.
+// Keeping is the cost of holding many watched locks.
 type Keeping struct {
 	Name       string
 	Keep       Keep
 	Taken      time.Duration // to acquire them all
-	Heap       float64       // live bytes a lock, with its name
-	HeapNoise  float64       // bytes a lock by which the same heap differs between two readings; 0: it is exact
-	Goroutines float64       // a lock
+	Heap       float64       // live bytes per lock, with its name
+	HeapNoise  float64       // bytes per lock by which the same heap differs between two readings; 0: it is exact
+	Goroutines float64       // per lock
 	Client     float64       // cores, while nothing but renewals happened
 	Server     float64       // cores
-	Renewals   float64       // a second
-	Latest     time.Duration // that a renewal was confirmed after it was due; negative: not known
-	Late       time.Duration // the same of 99 of 100 renewals, of a share of the locks; negative: not known
-	Looked     uint64        // renewals of that share
+	Renewals   float64       // per second
+	Latest     time.Duration // the longest from when a renewal was due to its confirmation; negative: not known
+	Late       time.Duration // the same for 99 of 100 renewals, of a sample of the locks; negative: not known
+	Looked     uint64        // renewals of that sample
 	Lost       int
 	Failure    string
 
-	// Pairs a second of the plan's Growers with none held, before and after, and with all; 0: not measured.
+	// Pairs per second of the plan's Growers with none held, before and after, and with all; 0: not measured.
 	Before, During, After float64
 	Stuck                 string // why During or After was not measured though it should have been; empty: it was
 }
 
-// None is the throughput with none held: the mean of before and after, so that a machine that drifts does not decide.
+// None returns the throughput with none held: the mean of before and after, which cancels the drift of the machine.
 func (k *Keeping) None() float64 {
 	if k.After == 0 { // nothing was released
 		return k.Before
@@ -48,8 +48,8 @@ const (
 	heldName   = "lockwheel-bench-held"
 )
 
-// Hold keeps locks for three leases: with ours, whose throughput beside is measured, too, and with rueidislock and
-// Redisson, the peers that renew, if the plan says so.
+// Hold keeps locks for three leases with lockwheel, and measures the throughput meanwhile. If keep.Peers is set, it also
+// does so with rueidislock and Redisson, the peers that renew, without the throughput.
 func Hold(s *Server, p Plan, keep Keep) ([]Keeping, error) {
 	holders := []holder{{keep.holder(), holdOurs}}
 	if keep.Peers {
@@ -79,7 +79,7 @@ func holdOurs(k *Keeping, s *Server, p Plan) (err error) {
 	if k.Before, err = throughputOfNew(config, p); err != nil {
 		return err
 	}
-	// An engine of its own, which has nothing left from other locks that those to be held could use again.
+	// A new engine, which has nothing left from other locks that the held ones could use again.
 	wheel, err := peers.OpenLockwheel(config)
 	if err != nil {
 		return err
@@ -100,13 +100,13 @@ func holdOurs(k *Keeping, s *Server, p Plan) (err error) {
 		return err
 	}
 	k.Late, k.Looked = looking.late.Quantile(0.99), looking.late.Count()
-	k.Latest = max(looking.late.Quantile(1), wheel.Engine.Stats().RenewalLag) // of all that was looked at, and of the last minute
+	k.Latest = max(looking.late.Quantile(1), wheel.Engine.Stats().RenewalLag) // of the whole sample, and of the last minute
 	p.tell("%s: throughput beside them", k.Name)
 	if k.During, err = throughput(wheel, p); err != nil {
 		k.Stuck = err.Error()
 	}
 	if k.Lost += stock.lost(); k.Lost > 0 {
-		k.During = 0 // was not beside all
+		k.During = 0 // some were not held meanwhile
 		return nil   // and not all can be released
 	}
 	p.tell("%s: releases them", k.Name)
@@ -144,8 +144,8 @@ func holdRedisson(k *Keeping, s *Server, p Plan) error {
 	return redisson.hold(k, s, p)
 }
 
-// take acquires all, and says what one costs: beside others that the client has already, so that what it makes once, for as
-// many callers at once, is there and in use.
+// take acquires all locks and measures the cost of one. The client holds other locks already, so what it allocates once, for
+// as many callers at once, exists and is in use.
 func (k *Keeping) take(stock *stock, c peers.Holder, p Plan) error {
 	p.tell("%s: acquires %d locks", k.Name, k.Keep.Locks)
 	others := newStock("lockwheel-bench-other", takers)
@@ -165,7 +165,7 @@ func (k *Keeping) take(stock *stock, c peers.Holder, p Plan) error {
 	return others.release()
 }
 
-// leastHeap is the live heap without what happens to be under way.
+// leastHeap returns the live heap without temporary objects: the smallest of several readings.
 func leastHeap() int64 {
 	least := measure.LiveHeap()
 	for range 3 {
@@ -175,7 +175,7 @@ func leastHeap() int64 {
 	return least
 }
 
-// throughputOfNew is that of a client which holds nothing.
+// throughputOfNew returns the throughput of a client that holds nothing.
 func throughputOfNew(c peers.Config, p Plan) (float64, error) {
 	wheel, err := peers.OpenLockwheel(c)
 	if err != nil {
@@ -185,7 +185,7 @@ func throughputOfNew(c peers.Config, p Plan) (float64, error) {
 	return throughput(wheel, p)
 }
 
-// throughput is that of an engine which may hold a lot.
+// throughput returns the throughput of an engine that may hold many locks.
 func throughput(c peers.Contestant, p Plan) (float64, error) {
 	var series measure.Series
 	e := ownNames("", c, p.Growers, p.Round)
@@ -200,7 +200,7 @@ func throughput(c peers.Contestant, p Plan) (float64, error) {
 	return series.PairsPerSecond(), nil
 }
 
-// watch lets time pass and reads what that cost.
+// watch waits for the leases to pass and measures the cost meanwhile.
 func (k *Keeping) watch(s *Server, p Plan, used func() (measure.Usage, error)) error {
 	renewing := []string{"pexpire", "pexpireat"}
 	renewed, err := s.Calls(renewing...)
@@ -236,7 +236,7 @@ func (k *Keeping) watch(s *Server, p Plan, used func() (measure.Usage, error)) e
 	return err
 }
 
-// stock is a number of locks that are held.
+// stock is a number of locks to be held.
 type stock struct {
 	name string // of each, with its number
 	held []peers.Held
@@ -265,7 +265,7 @@ func (s *stock) lost() (n int) {
 	return n
 }
 
-// each does something to all of them, from takers goroutines, and returns the first error.
+// each calls f for all of them, from takers goroutines, and returns the first error.
 func (s *stock) each(what string, f func(i int) error) error {
 	var next atomic.Int64
 	var once sync.Once

@@ -9,19 +9,19 @@ import (
 	"github.com/lockwheel/lockwheel/bench/peers"
 )
 
-// Fight is how a contestant came out where everybody wants one name. Its figures besides those of Standing are
-// the median of the rounds, LongestWait, Overlaps and Stalled excepted.
+// Fight is the result of a contestant when all goroutines lock one name. Its figures besides those of Standing are medians
+// of the rounds, except LongestWait, Overlaps and Stalled.
 type Fight struct {
 	Standing
 	Fewest, Most  int           // grants of a goroutine in a round
-	Shares        [2]float64    // of the pairs, of each client; one client has all
+	Shares        [2]float64    // of the pairs, per client; one client has all
 	MedianLongest time.Duration // the longest wait of a round
-	LongestWait   time.Duration // of all rounds, those included that the end of a round cut off
-	Overlaps      int           // how often two were inside at once
-	Stalled       int           // rounds with nobody granted during their last half
+	LongestWait   time.Duration // of all rounds, including waits that the end of a round cut off
+	Overlaps      int           // how often two workers held the lock at once
+	Stalled       int           // rounds without a grant during their last half
 }
 
-// Hot lets so many goroutines of each client fight for one name: of one client, or of two.
+// Hot lets this many goroutines of each client lock one name, with one client or two.
 func Hot(s *Server, p Plan, goroutines, clients int) ([]Fight, error) {
 	var entries []entry
 	var arenas []*arena
@@ -56,7 +56,7 @@ func Hot(s *Server, p Plan, goroutines, clients int) ([]Fight, error) {
 	return fights, nil
 }
 
-// arena is one contestant's goroutines around one name.
+// arena has one contestant's goroutines, which lock one name.
 type arena struct {
 	fighters [2][]*fighter // of each client
 	inside   atomic.Int32
@@ -64,7 +64,7 @@ type arena struct {
 	rounds   []bout
 }
 
-// bout is one round. The first one does not count.
+// bout is the result of one round. The first one does not count.
 type bout struct {
 	fewest, most int
 	shares       [2]float64
@@ -98,7 +98,7 @@ func (a *arena) fight(d time.Duration) (int, time.Duration, error) {
 	return pairs, took, err
 }
 
-// judge sums a round up.
+// judge computes the result of a round.
 func (a *arena) judge(pairs int, half time.Time) bout {
 	b := bout{fewest: pairs, stalled: true}
 	for client, fighters := range a.fighters {
@@ -134,7 +134,7 @@ func (a *arena) outcome(s Standing) Fight {
 	return f
 }
 
-// fighter is a worker that watches the clock and looks whether it is alone.
+// fighter is a worker that measures its waits and checks that it is the only holder.
 type fighter struct {
 	peers.Worker
 	arena   *arena

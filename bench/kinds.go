@@ -9,7 +9,7 @@ import (
 	"github.com/lockwheel/lockwheel/bench/peers"
 )
 
-// Names of the standings of Kinds.
+// The names of the standings of Kinds.
 const (
 	KindPlain  = "Mutex"
 	KindFenced = "FencedMutex"
@@ -25,14 +25,14 @@ const (
 	together  = 10   // names of a Multi
 )
 
-// KindsOfLock are our kinds of lock beside each other.
+// KindsOfLock compares lockwheel's kinds of lock.
 type KindsOfLock struct {
 	Alike []Standing // of 2048 goroutines with a name each, plain first
-	Ten   []Standing // of one caller who takes ten names and gives them back, which is one pair: TenAsOne, TenInTurn
+	Ten   []Standing // of one caller that locks ten names and unlocks them, which is one pair: TenAsOne, TenInTurn
 }
 
-// Kinds compares our kinds of lock, in turn, on one engine: lock and unlock of names of their own by 2048 goroutines, and
-// ten names by one caller, as one and one after the other.
+// Kinds compares lockwheel's kinds of lock, in turn, on one engine: lock and unlock of names of their own by 2048
+// goroutines, and ten names by one caller, atomically and sequentially.
 func Kinds(s *Server, p Plan) (KindsOfLock, error) {
 	var k KindsOfLock
 	wheel, err := peers.OpenLockwheel(peers.Config{Addr: s.Addr, Callers: kindNames})
@@ -54,7 +54,7 @@ func Kinds(s *Server, p Plan) (KindsOfLock, error) {
 	} {
 		workers := make([]peers.Worker, kindNames)
 		for i := range workers {
-			// A name is of one kind: each has names of its own, as long as the others'.
+			// A name is of one kind: each kind has names of its own, as long as the others'.
 			workers[i] = peers.WorkerOf(kind.lock(fmt.Sprintf("lockwheel-bench-%d-%d", len(alike), i)))
 		}
 		alike = append(alike, atWork(kind.name, workers, p.Round))
@@ -69,7 +69,7 @@ func Kinds(s *Server, p Plan) (KindsOfLock, error) {
 	return k, s.Clear() // of the counters of tokens
 }
 
-// tenOf is ten names as one and in turn, by one caller with a context that can end.
+// tenOf compares ten names atomically and sequentially, by one caller with a context that can end.
 func tenOf(e *lockwheel.Engine, d time.Duration) []entry {
 	var locks []lockwheel.Mutex
 	var row inARowOf
@@ -83,7 +83,7 @@ func tenOf(e *lockwheel.Engine, d time.Duration) []entry {
 	}
 }
 
-// inARowOf locks one after the other, and unlocks in the same order.
+// inARowOf locks names sequentially, and unlocks them in the same order.
 type inARowOf []peers.Worker
 
 func (r inARowOf) Lock(ctx context.Context) error {

@@ -12,8 +12,8 @@ import (
 	"github.com/lockwheel/lockwheel/internal/redistest"
 )
 
-// Names of what one caller's latency stands beside. With a context that can end, as a request's does, rueidis
-// hands every call of that client to goroutines of its own from then on; before, the caller writes and reads by
+// The names of what one caller's latency is compared with. With a context that can end, as that of a request,
+// rueidis hands every later call of that client to goroutines of its own. Before that, the caller writes and reads by
 // itself. A lock that ends with its caller's context has to be compared with the first.
 const (
 	DirectEnding = "direct, context that can end"
@@ -30,8 +30,8 @@ type Alone struct {
 	Failure      string
 }
 
-// OneCaller lets one caller lock and unlock one name again and again, with every contestant that answers for its
-// latency, and sends bare round trips for comparison.
+// OneCaller lets one caller lock and unlock one name repeatedly, with every contestant for which latency is measured, and
+// sends bare round trips for comparison.
 func OneCaller(s *Server, p Plan) ([]*Alone, error) {
 	ending, end := context.WithCancel(context.Background())
 	defer end()
@@ -93,11 +93,11 @@ func OneCaller(s *Server, p Plan) ([]*Alone, error) {
 	return alone, nil
 }
 
-// inARow is how often one calls before it is the next one's turn. How much the wake-up of a thread costs changes
-// every now and then, for a while: everybody is to have the same of both.
+// inARow is how many calls one caller makes before the next one's turn. The cost of waking a thread changes now and then
+// for a while; short turns give all callers the same share of both.
 const inARow = 50
 
-// turn is a caller's turn, unless it failed before.
+// turn runs a caller's turn, unless it failed before.
 func (c *caller) turn(times int, counts bool) {
 	if c.Failure != "" {
 		return
@@ -121,7 +121,7 @@ func pinging(name string, ping func() error) *caller {
 	return &caller{Alone: &Alone{Name: name}, lock: ping, unlock: ping}
 }
 
-// call locks and unlocks so many times; a first round does not count.
+// call locks and unlocks this many times; a first round does not count.
 func (c *caller) call(times int, counts bool) error {
 	for range times {
 		began := time.Now()

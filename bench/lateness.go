@@ -11,12 +11,12 @@ import (
 
 const (
 	lookEvery = 5 * time.Millisecond
-	lookedAt  = 10_000 // locks at most, evenly from all
-	probes    = 20     // locks that tell what a deadline means
+	lookedAt  = 10_000 // the maximum number of locks in the sample, evenly from all
+	probes    = 20     // locks that show how far ahead a deadline is
 )
 
-// lateness is how late renewals are confirmed, as one sees who looks at a share of the held locks from outside: a
-// renewal is confirmed when the hold's deadline is seen to have moved, so figures are up to lookEvery too large.
+// lateness measures from outside how late renewals are confirmed, on a sample of the held locks. A renewal counts as
+// confirmed when the hold's deadline is seen to have moved, so figures are up to lookEvery too large.
 type lateness struct {
 	renew, counted time.Duration // the interval of renewals; from when a lease was sent to the deadline it gave
 	watched        watched
@@ -24,8 +24,8 @@ type lateness struct {
 	stop, stopped  chan struct{}
 }
 
-// deadlineAfter is how long after an acquire was sent the deadline lies that it gave, or a little more: so no renewal
-// is taken for more punctual than it was.
+// deadlineAfter returns the time from sending an acquire to the deadline that it gives, or slightly more. So no renewal
+// seems more punctual than it was.
 func deadlineAfter(c peers.Holder) (time.Duration, error) {
 	var least time.Duration
 	for i := range probes {
@@ -44,7 +44,7 @@ func deadlineAfter(c peers.Holder) (time.Duration, error) {
 	return least, nil
 }
 
-// look starts to look at locks that are held; end ends it.
+// look starts to watch held locks; end ends that.
 func look(held []peers.Held, renew, counted time.Duration) *lateness {
 	l := &lateness{renew: renew, counted: counted, stop: make(chan struct{}), stopped: make(chan struct{})}
 	step := (len(held) + lookedAt - 1) / lookedAt
@@ -61,7 +61,7 @@ func (l *lateness) watch() {
 	defer close(l.stopped)
 	for {
 		select {
-		case <-time.After(max(lookEvery, time.Until(l.next()))): // looking is to cost next to nothing
+		case <-time.After(max(lookEvery, time.Until(l.next()))): // checking must cost next to nothing
 			l.step(time.Now(), false)
 		case <-l.stop:
 			l.step(time.Now(), true)
@@ -70,10 +70,11 @@ func (l *lateness) watch() {
 	}
 }
 
-// next is when the next renewal is due, or was.
+// next returns when the next renewal is or was due.
 func (l *lateness) next() time.Time { return l.watched[0].deadline.Add(l.renew - l.counted) }
 
-// step notes those that were confirmed since they were due. At the end it notes the others as far as they are late.
+// step records renewals that were confirmed since they were due. At the end it also records the others, as far as they are
+// late.
 func (l *lateness) step(now time.Time, last bool) {
 	var waiting []renewal
 	for len(l.watched) > 0 {
@@ -99,19 +100,19 @@ func (l *lateness) step(now time.Time, last bool) {
 	}
 }
 
-// end ends the looking; late may be read then.
+// end ends the watching; late may be read after it.
 func (l *lateness) end() {
 	close(l.stop)
 	<-l.stopped
 }
 
-// renewal is the next one of a lock.
+// renewal is the next renewal of a lock.
 type renewal struct {
 	held     peers.Deadlined
 	deadline time.Time // given by the one before
 }
 
-// watched is those that are looked at, the next to be due first.
+// watched is the sample, the renewal that is due next first.
 type watched []renewal
 
 func (w watched) Len() int           { return len(w) }

@@ -13,19 +13,19 @@ import (
 	"github.com/lockwheel/lockwheel/bench/peers"
 )
 
-// perSecond is how many pairs a second begin in the open loop, whether the earlier ones are done or not.
+// perSecond is how many pairs begin per second in the open loop, whether earlier ones are done or not.
 const perSecond = 1000
 
 // Load is the latency of a pair under a steady load.
 type Load struct {
 	Name    string
 	Held    int               // locks held meanwhile
-	FromDue measure.Histogram // from when the pair was due: includes what the process could not begin in time
+	FromDue measure.Histogram // from when the pair was due: includes the delay of the process
 	Called  measure.Histogram // from the call itself
 	Failure string
 }
 
-// Steady measures 1 000 lock+unlock a second, each of a name of its own, with no lock held and beside many.
+// Steady measures 1 000 lock+unlock a second, each of a name of its own, with no lock held and with many.
 func Steady(s *Server, p Plan) ([]*Load, error) {
 	var loads []*Load
 	for _, kind := range []peers.Kind{peers.Lockwheel, peers.Direct, peers.Rueidislock} {
@@ -64,7 +64,7 @@ func (l *Load) measure(s *Server, p Plan, kind peers.Kind) error {
 	return stock.release()
 }
 
-// run begins so many pairs, each in its time.
+// run begins this many pairs, each when it is due.
 func (l *Load) run(c peers.Contestant, pairs int) error {
 	var done sync.WaitGroup
 	var once sync.Once
@@ -93,8 +93,8 @@ func (l *Load) run(c peers.Contestant, pairs int) error {
 	})
 }
 
-// punctually calls f when it is due, until it says that it is enough. A goroutine's own timers are up to a millisecond late
-// where nothing else happens, so a thread sleeps here.
+// punctually calls f when it is due, until f returns false. A goroutine's own timers are up to a millisecond late in an
+// otherwise idle process, so a thread sleeps here.
 func punctually(began time.Time, times int, every time.Duration, f func(i int, due time.Time) (more bool)) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

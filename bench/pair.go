@@ -7,7 +7,7 @@ import (
 	"github.com/lockwheel/lockwheel/bench/peers"
 )
 
-// Pair locks and unlocks names of their own from so many goroutines, with every contestant.
+// Pair locks and unlocks names of their own from this many goroutines, with every contestant.
 func Pair(s *Server, p Plan, goroutines int) ([]Standing, error) {
 	var entries []entry
 	for _, kind := range peers.All() {
@@ -27,7 +27,7 @@ func Pair(s *Server, p Plan, goroutines int) ([]Standing, error) {
 	return inTurn(s, p.Rounds, entries)
 }
 
-// ownNames is a contestant whose goroutines have a name each.
+// ownNames returns the entry of a contestant with a name for each goroutine.
 func ownNames(what string, c peers.Contestant, goroutines int, d time.Duration) entry {
 	workers := make([]peers.Worker, goroutines)
 	for i := range workers {
@@ -36,7 +36,7 @@ func ownNames(what string, c peers.Contestant, goroutines int, d time.Duration) 
 	return atWork(what, workers, d)
 }
 
-// atWork is workers that do not come in each other's way.
+// atWork returns workers without contention.
 func atWork(what string, workers []peers.Worker, d time.Duration) entry {
 	return entry{name: what, run: func() (int, time.Duration, error) {
 		// A lone goroutine is compared as a request would call: see OneCaller for both ways.
@@ -44,5 +44,5 @@ func atWork(what string, workers []peers.Worker, d time.Duration) entry {
 	}}
 }
 
-// nameOf is the same for all contestants, who work one after the other and leave nothing behind.
+// nameOf returns the same name for all contestants, which work one after the other and leave nothing behind.
 func nameOf(i int) string { return fmt.Sprintf("lockwheel-bench-%d", i) }

@@ -7,18 +7,18 @@ import (
 	"github.com/lockwheel/lockwheel/bench/peers"
 )
 
-// Plan says how much is measured. The time it takes follows from it.
+// Plan says how much is measured, and so how long it takes.
 type Plan struct {
 	Rounds int           // of every contestant of a comparison
 	Round  time.Duration // of one contestant, on names of its own
 	Fight  time.Duration // of one contestant, on one name
-	WarmUp time.Duration // of the Java machine, once
+	WarmUp time.Duration // of the Java process, once
 
 	Goroutines []int // of Pair
 	Fighters   []int // of Hot
 
 	Keep    []Keep // of Hold
-	Growers int    // goroutines of the throughput beside what Hold holds
+	Growers int    // goroutines of the throughput while Hold's locks are held
 
 	Calls    int           // of one caller, for each contestant and round
 	OpenLoop time.Duration // of the open loop, for each contestant, with and without held locks: two of Beside's renewals or more
@@ -27,11 +27,11 @@ type Plan struct {
 	Wakes int // for each contestant
 
 	Floods     []Crowd
-	FloodFor   time.Duration // of those phases of a flood that end by time
-	FloodMost  time.Duration // that any other may take, but for the last
-	FloodLeave time.Duration // that the last may take
+	FloodFor   time.Duration // of the phases of a flood that end by time
+	FloodMost  time.Duration // the maximum of any other phase but the last
+	FloodLeave time.Duration // the maximum of the last phase
 
-	// Tell is told what a long comparison is at, a line at a time; nil: nobody.
+	// Tell receives the progress of a long comparison, a line at a time; nil: no progress is reported.
 	Tell func(line string)
 }
 
@@ -46,10 +46,10 @@ type Keep struct {
 	Locks int
 	Lease time.Duration
 	Peers bool          // also by those peers that renew
-	Every time.Duration // between two renewals of a lock; 0: a third of the lease, as by default
+	Every time.Duration // between two renewals of a lock; 0: a third of the lease, the default
 }
 
-// Renew is how often a lock that is kept is renewed.
+// Renew returns the interval between two renewals of a held lock.
 func (k Keep) Renew() time.Duration {
 	if k.Every != 0 {
 		return k.Every
@@ -57,7 +57,7 @@ func (k Keep) Renew() time.Duration {
 	return k.Lease / 3
 }
 
-// holder is the name of ours that keeps locks like this.
+// holder returns lockwheel's name in the results of this Keep.
 func (k Keep) holder() string {
 	if k.Every != 0 {
 		return fmt.Sprintf("%s, renewed every %v", peers.Lockwheel.Name, k.Every)
@@ -65,7 +65,7 @@ func (k Keep) holder() string {
 	return peers.Lockwheel.Name
 }
 
-// Full is for figures to be published: most of its time is leases of their real length that pass.
+// Full is for published figures: most of its time is spent on leases of their real length.
 var Full = Plan{
 	Rounds: 5, Round: time.Second, Fight: 500 * time.Millisecond, WarmUp: 20 * time.Second,
 	Goroutines: []int{1, 16, 256, 2048, 16384},
@@ -86,7 +86,7 @@ var Full = Plan{
 	FloodFor: 5 * time.Second, FloodMost: time.Minute, FloodLeave: 30 * time.Second,
 }
 
-// Quick is for a look.
+// Quick is for a quick check.
 var Quick = Plan{
 	Rounds: 3, Round: 300 * time.Millisecond, Fight: 200 * time.Millisecond, WarmUp: 10 * time.Second,
 	Goroutines: []int{1, 16, 256, 2048, 16384},

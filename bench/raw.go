@@ -14,14 +14,14 @@ import (
 	"github.com/lockwheel/lockwheel/scripts"
 )
 
-// burst is commands that are written at once, and exactly what must come back.
+// burst has commands that are written at once, and the exact reply.
 type burst struct {
 	write []byte
 	reply []byte
 	pairs int // locks that are free again after it
 }
 
-// batchedBursts is a call with our scripts for each keys names: the acquires and the releases of all names.
+// batchedBursts returns calls with lockwheel's scripts, each for keys names: the acquires and the releases of all names.
 func batchedBursts(names, keys int) (bursts []burst) {
 	for first := 0; first < names; first += keys {
 		n := min(keys, names-first)
@@ -41,7 +41,7 @@ func batchedBursts(names, keys int) (bursts []burst) {
 	return bursts
 }
 
-// singleBursts is a call with the baseline's single-lock scripts for each name, as many at once.
+// singleBursts returns calls with the baseline's single-lock scripts for each name, as many at once.
 func singleBursts(names, together int, acquireSHA, releaseSHA string) (bursts []burst) {
 	for first := 0; first < names; first += together {
 		var acquire, release burst
@@ -87,8 +87,8 @@ func teach(addr string) (acquireSHA, releaseSHA string, err error) {
 	return fmt.Sprint(hashes[2]), fmt.Sprint(hashes[3]), nil
 }
 
-// pump writes the bursts round and round for d, keeping so many unanswered, and checks every byte that comes
-// back. A client could hardly do less for each lock, so what it reaches is the server's.
+// pump writes the bursts round and round for d, with this many in flight, and checks every byte of the replies. A client
+// could hardly do less for each lock, so the throughput is the server's limit.
 func pump(addr string, bursts []burst, unanswered int, d time.Duration) (pairs int, took time.Duration, err error) {
 	conn, err := net.Dial("tcp", addr)
 	if err != nil {
@@ -102,12 +102,12 @@ func pump(addr string, bursts []burst, unanswered int, d time.Duration) (pairs i
 	sent := make(chan *burst, unanswered)
 	go func() {
 		defer close(sent)
-		// The end is a whole round: every lock that was taken is given back.
+		// It ends with a whole round: every lock that was acquired is released.
 		for i := 0; i%len(bursts) != 0 || time.Since(began) < d; i++ {
 			b := &bursts[i%len(bursts)]
 			sent <- b
 			if _, err := conn.Write(b.write); err != nil {
-				return // the reader sees it, too
+				return // the reader gets the error too
 			}
 		}
 	}()

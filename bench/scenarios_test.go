@@ -15,7 +15,7 @@ import (
 	"github.com/lockwheel/lockwheel/internal/redisson"
 )
 
-// tiny measures nothing that means anything, in no time.
+// tiny is a plan that takes almost no time; its figures mean nothing.
 var tiny = Plan{
 	Rounds: 1, Round: 20 * time.Millisecond, Fight: 30 * time.Millisecond, WarmUp: 300 * time.Millisecond,
 	Growers: 8,
@@ -23,7 +23,7 @@ var tiny = Plan{
 	Wakes: 4,
 }
 
-// leftOut tells that Redisson takes no part, for want of Java.
+// leftOut reports whether Redisson takes no part because there is no Java.
 func leftOut(t *testing.T, name, failure string) bool {
 	if name != peers.Redisson.Name || failure == "" || redisson.Required() {
 		return false
@@ -87,10 +87,10 @@ func TestHoldLosesNothing(t *testing.T) {
 	require.Positive(t, ours.None())
 	require.GreaterOrEqual(t, ours.Looked, uint64(200*keepLeases), "each lock is looked at, and renewed more than once a lease")
 	require.GreaterOrEqual(t, ours.Late, time.Duration(0))
-	require.Negative(t, keepings[1].Late, "nobody knows")
+	require.Negative(t, keepings[1].Late, "not known")
 }
 
-// clockwork is a hold whose deadline is told.
+// clockwork is a hold with a deadline that the test sets.
 type clockwork struct {
 	peers.Held
 	deadline time.Time
@@ -181,10 +181,10 @@ func TestCeilingSendsAsManyKeysAsPair(t *testing.T) {
 		require.Empty(t, s.Failure, s.Name)
 		require.Positive(t, s.PairsPerSecond(), s.Name)
 	}
-	require.Nil(t, Find(c.Standings, "nobody"))
+	require.Nil(t, Find(c.Standings, "unknown"))
 }
 
-// fake is a worker that does what it is told.
+// fake is a worker with functions that the test sets.
 type fake struct {
 	lock func(ctx context.Context) error
 }

@@ -11,15 +11,15 @@ import (
 	"github.com/lockwheel/lockwheel/internal/redistest"
 )
 
-// Server is what all contestants work on, and a plain connection that looks into it.
+// Server is the server of all contestants, with a plain connection to inspect it.
 type Server struct {
 	Addr  string
-	ours  *redistest.Server // nil for one that was there before
+	ours  *redistest.Server // nil for one that was running before
 	probe *redistest.Conn
 }
 
-// OpenServer connects to a server, or starts one if addr is empty. A server that was there before is never
-// flushed: what is left on it ends with its lease.
+// OpenServer connects to a server, or starts one if addr is empty. A server that was running before is never flushed:
+// remaining locks end with their leases.
 func OpenServer(ctx context.Context, addr string) (*Server, error) {
 	s := &Server{Addr: addr}
 	if addr == "" {
@@ -49,7 +49,7 @@ func (s *Server) Close() error {
 	return s.ours.Close()
 }
 
-// Clear empties a server of our own.
+// Clear empties a server that OpenServer started.
 func (s *Server) Clear() error {
 	if s.ours == nil {
 		return nil
@@ -58,7 +58,7 @@ func (s *Server) Clear() error {
 	return err
 }
 
-// patience is for a server that is busy with what it is measured at.
+// patience is the timeout for a server that is busy with a measurement.
 const patience = time.Minute
 
 // ask sends a command and waits for its reply.
@@ -69,7 +69,7 @@ func (s *Server) ask(command ...any) (any, error) {
 	return s.probe.Receive(patience)
 }
 
-// Version is the server's, as in "Redis 7.0.15".
+// Version returns the server's version, as in "Redis 7.0.15".
 func (s *Server) Version() (string, error) {
 	info, err := s.info("server")
 	if err != nil {
@@ -81,7 +81,7 @@ func (s *Server) Version() (string, error) {
 	return "Redis " + info["redis_version"], nil
 }
 
-// CPU is the processor time that the server has used.
+// CPU returns the processor time that the server has used.
 func (s *Server) CPU() (time.Duration, error) {
 	info, err := s.info("cpu")
 	if err != nil {
@@ -92,7 +92,7 @@ func (s *Server) CPU() (time.Duration, error) {
 	return time.Duration((user + system) * float64(time.Second)), errors.Join(errUser, errSystem)
 }
 
-// Calls is how often a command has run, also within scripts.
+// Calls returns how often a command has run, also within scripts.
 func (s *Server) Calls(commands ...string) (calls int, err error) {
 	info, err := s.info("commandstats")
 	for _, command := range commands {

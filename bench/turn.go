@@ -9,11 +9,11 @@ import (
 	"github.com/lockwheel/lockwheel/bench/measure"
 )
 
-// Standing is how a contestant came out.
+// Standing is the result of a contestant.
 type Standing struct {
 	Name string
 	measure.Series
-	Failure string // why it was taken out of the comparison; empty: it was not
+	Failure string // why it was removed from the comparison; empty: it was not
 }
 
 // entry is a contestant of a comparison: run is one stretch of work.
@@ -21,13 +21,13 @@ type entry struct {
 	name string
 	run  func() (pairs int, took time.Duration, err error)
 	used func() (measure.Usage, error) // what the client has used; nil: it is this process
-	// awake is for a client in a process of its own, which would compile and collect also when it is not its turn: it stands
-	// still then. nil: it is this process.
+	// awake resumes a client in a process of its own, which is suspended otherwise: it would compile and collect also when it
+	// is not its turn. nil: it is this process.
 	awake func(bool) error
 }
 
-// inTurn lets the entries run one after the other, A B C A B C …, after a first round that does not count. Who
-// fails is left out from then on.
+// inTurn runs the entries one after the other, A B C A B C …, after a first round that does not count. An entry that fails
+// is left out from then on.
 func inTurn(s *Server, rounds int, entries []entry) ([]Standing, error) {
 	standings := make([]Standing, len(entries))
 	for i, e := range entries {
@@ -53,7 +53,7 @@ func inTurn(s *Server, rounds int, entries []entry) ([]Standing, error) {
 	return standings, nil
 }
 
-// turn is a stretch for which a process of its own is awake.
+// turn runs a stretch, with a process of its own awake.
 func turn(s *Server, e entry) (sample measure.Sample, failed, err error) {
 	if e.awake == nil {
 		return stretch(s, e)
@@ -65,9 +65,9 @@ func turn(s *Server, e entry) (sample measure.Sample, failed, err error) {
 	return sample, failed, errors.Join(err, e.awake(false))
 }
 
-// stretch measures one stretch. failed is the contestant's, err that of the server's bookkeeping.
+// stretch measures one stretch. failed is the contestant's error, err that of the server's bookkeeping.
 func stretch(s *Server, e entry) (sample measure.Sample, failed, err error) {
-	runtime.GC() // nobody pays for what another one left
+	runtime.GC() // no contestant pays for the garbage of another
 	server, err := s.CPU()
 	if err != nil {
 		return sample, nil, err

@@ -12,7 +12,7 @@ import (
 	"github.com/lockwheel/lockwheel/bench/peers"
 )
 
-// Waking is how long it takes from a release to the grant of who waits for the name in another client.
+// Waking is the time from a release to the grant for a waiter in another client.
 type Waking struct {
 	Name    string
 	Took    measure.Histogram
@@ -20,12 +20,12 @@ type Waking struct {
 }
 
 const (
-	settle   = 5 * time.Millisecond // for the waiter to be refused and to listen
-	wakeWait = 5 * time.Second      // after which a waiter is taken for lost
+	settle   = 5 * time.Millisecond // for the waiter to be rejected and to subscribe
+	wakeWait = 5 * time.Second      // after which a waiter is considered lost
 )
 
-// Wake hands one name to and fro between two clients, and sends bare round trips for comparison (PingRueidis). They
-// take turns.
+// Wake passes one name back and forth between two clients, and sends bare round trips for comparison (PingRueidis). The
+// contestants take turns.
 func Wake(s *Server, p Plan) ([]*Waking, error) {
 	client, err := peers.OpenPlain(s.Addr)
 	if err != nil {
@@ -48,7 +48,7 @@ func Wake(s *Server, p Plan) ([]*Waking, error) {
 	return append(wakings, ping), nil
 }
 
-// turn is a contestant's turn, unless it failed before.
+// turn runs a contestant's turn, unless it failed before.
 func (w *Waking) turn(s *Server, times int, kind peers.Kind) error {
 	if w.Failure != "" {
 		return nil
@@ -99,7 +99,7 @@ func (w *Waking) measure(s *Server, times int, kind peers.Kind) error {
 	return sides[(times+warmUp)%2].Unlock()
 }
 
-// handOver unlocks what holder has while waiter waits for it, and returns when that has it.
+// handOver unlocks the name, which holder has, while waiter waits for it, and returns when waiter has it.
 func handOver(ctx context.Context, holder, waiter peers.Worker) (time.Duration, error) {
 	type grant struct {
 		at  time.Time
@@ -123,5 +123,5 @@ func handOver(ctx context.Context, holder, waiter peers.Worker) (time.Duration, 
 	}
 }
 
-// pause lets a waiter settle, and differs so that nobody falls into step with those who poll.
+// pause gives a waiter time to subscribe. Its length varies, so it does not synchronize with contestants that poll.
 func pause() { time.Sleep(settle + rand.N(settle)) }

@@ -1,16 +1,16 @@
--- Takes many locks in one call, each for a tenure of its own.
+-- Acquires many locks in one call, each for a tenure of its own.
 --
--- KEYS  the lock keys, all different: a lock has one command under way
+-- KEYS  the lock keys, all different, because a lock has at most one command in flight
 -- ARGV  1: the publish verb (PUBLISH, or SPUBLISH in a cluster)
 --       2: the lease of all in ms, or '' when each has its own (at least 1: PEXPIRE deletes for less)
 --       then per key: tenure id, and its own lease
---       then any number of pairs: index into KEYS, id of a ghost to release first
--- reply per key (1 alone if all are): 1 granted · {ttl in ms, holder} held by someone else, a ttl of -1
---       meaning without expiry and then the holder is not looked up; nor is it in a hash of several fields, which is no
---       such lock: it is "several" then · a string: why the server refused
+--       then any number of pairs: index into KEYS, id of an orphan to release first
+-- reply per key (1 alone if all are): 1 granted · {ttl in ms, holder} held by another tenure · a string: why the
+--       server rejected it. A ttl of -1 means without expiry; the holder is '' then and is not looked up. For a hash
+--       of several fields, which is no such lock, the holder is "several".
 --
--- Sent twice: the second finds its own field, answers granted, and raises the TTL but never lowers it.
--- Sent late: it may take a free lock for a tenure nobody waits for any more; that is what ghosts are.
+-- Sent twice: the second copy finds its own field, replies granted, and raises the TTL but never lowers it.
+-- Sent late: it may acquire a free lock for a tenure without a waiter; the engine treats that tenure as an orphan.
 
 local verb, keys = ARGV[1], #KEYS
 
@@ -19,7 +19,7 @@ for at = tenures + stride * (keys + 1), #ARGV, 2 do
   if redis.pcall('HDEL', key, ARGV[at + 1]) == 1 then redis.pcall(verb, channel(key), '0') end
 end
 
--- One call tells whether all are free, as they mostly are: a PTTL for each is a sixth of an acquire.
+-- One EXISTS tells whether all keys are free, as they mostly are: a PTTL for each is a sixth of an acquire.
 local free = keys > 1 and redis.pcall('EXISTS', unpack(KEYS)) == 0
 
 local function take(key, id, lease)

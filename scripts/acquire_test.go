@@ -33,7 +33,7 @@ func TestAcquireAnswersForEachKeyByItself(t *testing.T) {
 	})
 }
 
-// One wrong key must neither stop the ones behind it (redisson#6472) nor hide why it was refused.
+// One wrong key must not stop the keys after it (redisson#6472) or hide why it was rejected.
 func TestErrorOfAKeyIsTheServersOwnWords(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		s.do("SET", "string", "x")
@@ -62,7 +62,7 @@ func TestRefusedAcquireNamesTheHolderAndChangesNothing(t *testing.T) {
 	})
 }
 
-// A copy that arrives again is still one hold (redisson#7367) and never takes back what a later command gave.
+// A copy that arrives again is still one hold (redisson#7367) and never undoes what a later command set.
 func TestAcquireSentTwiceIsOneHoldAndNeverLowersTheTTL(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		s.talk(`
@@ -79,7 +79,7 @@ func TestAcquireSentTwiceIsOneHoldAndNeverLowersTheTTL(t *testing.T) {
 			acquire a:t1:100s → 1
 			HGETALL a → [t1 2]
 			PTTL a → 200s
-			# somebody took the TTL away: the copy gives it one again
+			# the TTL was removed: the copy sets one again
 			PERSIST a → 1
 			acquire a:t1:100s → 1
 			PTTL a → 100s
@@ -94,12 +94,12 @@ func TestLateAcquireTakesAFreeLockOnly(t *testing.T) {
 			acquire a:t1:100s → 1
 			release a:t1 → 1
 			acquire a:t2:200s → 1
-			# the late copy finds somebody else
+			# the late copy finds another holder
 			acquire a:t1:300s → [200s t2]
 			HGETALL a → [t2 1]
 			PTTL a → 200s
 			release a:t2 → 1
-			# and now nobody: a ghost, for at most its lease
+			# now the lock is free: an orphan, for at most its lease
 			acquire a:t1:300s → 1
 			HGETALL a → [t1 1]
 			PTTL a → 300s
@@ -119,7 +119,7 @@ func TestListedGhostsAreReleasedInTheSameCall(t *testing.T) {
 			HGETALL b → [t5 1]
 			PTTL b → 100s
 			HGETALL c → [t3 1]
-			# only those that were there are told of, once
+			# only orphans that existed are published, once each
 			heard → redisson_lock__channel:{a} 0, redisson_lock__channel:{b} 0
 			acquire a:t4:100s ghosts a:g1 → 1
 			heard → nothing
@@ -151,7 +151,7 @@ func TestOneTakenKeyChangesNothingForTheFreeOnesBesideIt(t *testing.T) {
 	})
 }
 
-// Redisson's own script leaves a lock for ever when PEXPIRE refuses the lease.
+// Redisson's own script leaves a lock without a TTL when PEXPIRE rejects the lease.
 func TestAbsurdLeaseLeavesNoKeyWithoutATTL(t *testing.T) {
 	for _, lease := range []string{
 		"9223372036854775807", "9223372036854775808", "9300000000000000000", "1000000000000000000000000000000", "1e30", "0", "-1",

@@ -1,4 +1,5 @@
--- Put before the scripts that mostly answer 1 for every key: then that is the reply, and not a list.
+-- Put before the scripts that mostly reply 1 for every key. If all replies are 1, the script replies 1 alone instead of
+-- a list; noted sets the first other reply and all that follow it.
 local function noted(reply, i, answer)
   if not reply then
     reply = {}

@@ -11,8 +11,8 @@ import (
 	"github.com/lockwheel/lockwheel/scripts"
 )
 
-// BenchmarkServerTime measures what the scripts cost the server in processor time, whatever else runs on the machine:
-// microseconds for each lock, by the number of keys in a call. ns/op is for all three scripts and with everything around them.
+// BenchmarkServerTime measures the processor time that the scripts cost the server, whatever else runs on the machine: in
+// microseconds per lock, by the number of keys in a call. ns/op covers all three scripts and everything around them.
 func BenchmarkServerTime(b *testing.B) {
 	for _, perCall := range []int{1, 16, 128, 300} {
 		b.Run(fmt.Sprintf("keys=%d", perCall), func(b *testing.B) {
@@ -35,7 +35,7 @@ func BenchmarkServerTime(b *testing.B) {
 	}
 }
 
-// phase is one script run on all locks, and the server's time for it so far.
+// phase is one script run on all locks, and the server time that it has taken so far.
 type phase struct {
 	script scripts.Script
 	verb   string
@@ -46,7 +46,7 @@ type phase struct {
 func (s *server) measure(p *phase, locks, perCall int) {
 	s.t.Helper()
 	before := s.processorTime()
-	const ahead = 32 // calls under way
+	const ahead = 32 // calls in flight
 	for call := range locks/perCall + ahead {
 		if first := call * perCall; first < locks {
 			require.NoError(s.t, s.conn.Send(p.call(first, perCall)...))
@@ -61,7 +61,7 @@ func (s *server) measure(p *phase, locks, perCall int) {
 
 var processorSeconds = regexp.MustCompile(`used_cpu_(?:sys|user):([0-9.]+)`)
 
-// processorTime is what the server has used since it started, in microseconds.
+// processorTime returns the processor time of the server since it started, in microseconds.
 func (s *server) processorTime() (micros float64) {
 	s.t.Helper()
 	for _, match := range processorSeconds.FindAllStringSubmatch(s.do("INFO", "cpu").(string), -1) {

@@ -14,11 +14,12 @@ import (
 	"github.com/lockwheel/lockwheel/scripts"
 )
 
-// What others put into Redis must not make a call dearer: another program's hash under a lock's name, a read/write lock with
-// more readers than any has, a queue whose waiters are dead. Each case plants so many, and then ten times as many.
+// Data that other clients put into Redis must not make a call more expensive: another program's hash under a lock's name,
+// a read/write lock with more readers than any real one, a queue of dead waiters. Each case plants a number of them, and
+// then ten times that number.
 type flood struct {
 	name  string
-	plant string // a script that makes it: KEYS as of the call, ARGV from which number to which, and the server's time in ms
+	plant string // a script that creates the data: KEYS as of the call; ARGV: first number, last number, the server's time in ms
 	call  func() (script scripts.Script, keys []string, args []any)
 }
 
@@ -41,7 +42,7 @@ const (
 	hold = `redis.call('HSET', 'a', 'h:1', '1') redis.call('PEXPIRE', 'a', 100000) `
 )
 
-// floods are one call of each script, at most of what it can find.
+// floods returns one call of each script with the most that it can find.
 func floods(now int64) []flood {
 	one := []string{"a"}
 	fenced := []string{"a", scripts.Prefixed(scripts.Token, "a")}
@@ -91,8 +92,8 @@ func floods(now int64) []flood {
 		{"state of a writer", plantWriter + expires, of(scripts.ReadWriteState, one)},
 
 		{"queue behind the dead", plantDead + hold, queues},
-		{"try a free lock whose waiters are dead", plantDead, tries},
-		{"try a free lock whose waiters, of ours, are dead", plantDeadOurs, tries},
+		{"try a free lock with dead waiters", plantDead, tries},
+		{"try a free lock with dead waiters of ours", plantDeadOurs, tries},
 		{"queue behind the dead of ours", plantDeadOurs + hold, queues},
 		{"release before the dead of ours", plantDeadOurs + hold + plantMyself, leaves},
 		{"force before the dead", plantDead + hold, of(scripts.FairForce, fair, "PUBLISH", now)},
@@ -100,7 +101,8 @@ func floods(now int64) []flood {
 	}
 }
 
-// A call costs the server no more at ten times as much. The long suite has a million, and says what each call costs.
+// A call costs the server no more with ten times as much data. The long suite plants a million, and logs what each call
+// costs.
 func TestWhatOthersPutIntoRedisMakesNoCallDearer(t *testing.T) {
 	s := onReal(t, "--save", "")
 	many := long.Pick(2_000, 100_000)
@@ -110,13 +112,13 @@ func TestWhatOthersPutIntoRedisMakesNoCallDearer(t *testing.T) {
 		t.Run(f.name, func(t *testing.T) {
 			s.t = t
 			many := many
-			if strings.Contains(f.plant, "ZADD") { // a million take long to plant
+			if strings.Contains(f.plant, "ZADD") { // planting a million takes long
 				many = min(many, 30_000)
 			}
 			few := s.costOf(f, many, now)
 			most := 4 * max(few, 100*time.Microsecond)
 			all := s.costOf(f, 10*many, now)
-			for range 5 { // a busy machine can make any call dearer, now and then
+			for range 5 { // a busy machine can make any one call slower
 				if all < most {
 					break
 				}
@@ -128,7 +130,7 @@ func TestWhatOthersPutIntoRedisMakesNoCallDearer(t *testing.T) {
 	}
 }
 
-// costOf is the least of some calls' time of the server.
+// costOf returns the lowest server time of several calls.
 func (s *server) costOf(f flood, many int, now int64) (least time.Duration) {
 	s.t.Helper()
 	script, keys, args := f.call()
@@ -138,7 +140,7 @@ func (s *server) costOf(f flood, many int, now int64) (least time.Duration) {
 		for _, key := range keys {
 			plant = append(plant, key)
 		}
-		const some = 20_000 // a connection does not wait for longer
+		const some = 20_000 // more would exceed the timeout of a connection
 		for first := 1; first <= many; first += some {
 			require.Equal(s.t, "planted", s.do(append(slices.Clone(plant), first, min(first+some-1, many), now)...))
 		}
@@ -154,7 +156,7 @@ func (s *server) costOf(f flood, many int, now int64) (least time.Duration) {
 	return least
 }
 
-// lastTook is how long the server took for the only call of a script since its log was emptied.
+// lastTook returns the server time of a script that was called once since its log was emptied.
 func (s *server) lastTook(script scripts.Script) time.Duration {
 	s.t.Helper()
 	for _, entry := range s.do("SLOWLOG", "GET", 10).([]any) {

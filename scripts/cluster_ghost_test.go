@@ -11,8 +11,9 @@ import (
 	"github.com/lockwheel/lockwheel/scripts"
 )
 
-// While a slot migrates its old node still has what a ghost left there. Whoever asks for that lock removes it, and then the script may not look
-// at the key any more, which is the other node's from now on. The engine knows that text: whoever asks again is sent there.
+// While a slot migrates, the old node still has what an orphan left there. A call for that lock removes it. From then on the key
+// belongs to the other node, and the script may no longer look at it. The engine knows that error text and sends the retry
+// to that node.
 func TestClusterAGhostRemovedWhileItsSlotMovesIsTheOtherNodes(t *testing.T) {
 	c := redistest.StartCluster(t, 3, 0)
 	slot := c.Slot(t, "{slot}")
@@ -34,7 +35,7 @@ func TestClusterAGhostRemovedWhileItsSlotMovesIsTheOtherNodes(t *testing.T) {
 	for key, call := range map[string][]any{
 		"{slot}plain":  {scripts.Acquire.Text, 1, "{slot}plain", "SPUBLISH", 1000, "t", 1, "ghost"},
 		"{slot}writer": {scripts.WriteAcquire.Text, 1, "{slot}writer", "SPUBLISH", 1000, "t", 1, "ghost"},
-		// Two who read: the first of them leaves nothing to the second.
+		// Two readers: the first leaves nothing for the second.
 		"{slot}reader": {scripts.ReadRelease.Text, 2, "{slot}reader", "{slot}reader", "SPUBLISH", "ghost", "t"},
 	} {
 		eval := append([]any{"EVAL"}, call...)

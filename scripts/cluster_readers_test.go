@@ -9,8 +9,8 @@ import (
 	"github.com/lockwheel/lockwheel/scripts"
 )
 
-// A lock has arrived where its slot goes to, and the keys of its readers' holds are still where it comes from. One who leaves
-// takes none of the others for dead, and no TTL falls because their keys are not there.
+// A lock has arrived on the node to which its slot migrates, and the keys of its readers' holds are still on the source.
+// A reader that leaves takes no other reader for dead, and no TTL falls because those keys are absent.
 func TestClusterKeysThatHaveNotArrivedAreNotGone(t *testing.T) {
 	c := redistest.StartCluster(t, 2, 0)
 	for what, at := range map[string]struct {

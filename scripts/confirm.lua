@@ -1,10 +1,10 @@
--- Put before the scripts that confirm a tenure: each answers for its part, and none raises an error.
+-- Put before the scripts that confirm tenures. Each function handles one part of that, and none raises an error.
 
--- What a wish says: 1 to count the listeners of the lock's channel, 2 if its TTL may fall, 3 for both, '' for neither.
+-- The values of a wish: 1 counts the listeners of the lock's channel, 2 notifies if the TTL falls, 3 does both, '' neither.
 local counts, falls = {['1'] = true, ['3'] = true}, {['2'] = true, ['3'] = true}
 
--- Tells who waits that the TTL which it sleeps for has fallen, and the head of the queue of a fair lock. Of Redisson's
--- callers this message wakes those who sleep, and they try again; it is kept for none that comes later.
+-- Notifies the waiters that the TTL fell for which they sleep, and the head of the queue if the lock is fair. Redisson
+-- callers that sleep wake up and try again; they do not keep the message for callers that come later.
 local function tell_of_fall(key, subcommand)
   local verb = subcommand == 'SHARDNUMSUB' and 'SPUBLISH' or 'PUBLISH'
   redis.pcall(verb, channel(key), '1')
@@ -27,7 +27,7 @@ local function renew(key, id, lease, wish, subcommand)
   return 1
 end
 
--- What is wished for each key of a call of many, by the triples behind the tenures.
+-- Returns the wish of each key of a call, read from the triples after the tenures.
 local function wished(keys)
   local wishes = {}
   for at = tenures + stride * (keys + 1), #ARGV, 3 do wishes[tonumber(ARGV[at])] = ARGV[at + 2] end

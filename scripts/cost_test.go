@@ -21,7 +21,7 @@ const nineReaders = `
 	read_acquire a:t9:100s → 1
 	`
 
-// What a lock costs the server is mostly the commands that a script runs. Whoever adds one has to say so here.
+// What a lock costs the server is mostly the commands that a script runs. A change that adds one has to be entered here.
 func TestCommandsThatEachScriptRuns(t *testing.T) {
 	s := onReal(t)
 	for _, c := range []struct{ name, before, step, want string }{
@@ -76,14 +76,14 @@ func TestCommandsThatEachScriptRuns(t *testing.T) {
 		{"renew a writer", "write_acquire a:t1:100s → 1", "write_renew a:t1:100s → 1", "hexists 1, hlen 1, pexpire 1"},
 		{"renew a writer that reads for less", "write_acquire a:t1:100s → 1\nread_acquire a:t1:90s:t1 → 1", "write_renew a:t1:110s → 1", "hexists 2, hlen 1, pexpire 1, pttl 1"},
 		{"renew a writer that reads for longer", "write_acquire a:t1:100s → 1\nread_acquire a:t1:200s:t1 → 1", "write_renew a:t1:100s → 1", "hexists 2, hgetall 1, hlen 2, pttl 2"},
-		{"renew a writer that reads, whose TTL falls", "write_acquire a:t1:300s → 1\nread_acquire a:t1:200s:t1 → 1", "write_renew a:t1:100s → 1",
+		{"renew a writer that reads, with a TTL that falls", "write_acquire a:t1:300s → 1\nread_acquire a:t1:200s:t1 → 1", "write_renew a:t1:100s → 1",
 			"hexists 2, hgetall 1, hlen 2, pexpire 1, pttl 3, publish 1"},
 		{"force away two readers", "read_acquire a:t1:100s a:t2:100s → 1 1", "read_force a → 1", "del 3, hget 1, hgetall 1, hlen 1, publish 1"},
 		{"release a reader that is gone", "", "read_release a:t1 → 0", "del 1, hget 1"},
 		{"state", "acquire a:t1:100s → 1", "state a b → [100s t1 1] [-2 '' 0]", "hgetall 1, hlen 2, pttl 1"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s.t, s.until = t, int64(9_000_000_000_000) // as engines say it
+			s.t, s.until = t, int64(9_000_000_000_000) // as engines send it
 			s.do("FLUSHALL")
 			s.talk(c.before)
 			s.do("CONFIG", "RESETSTAT")
@@ -95,7 +95,7 @@ func TestCommandsThatEachScriptRuns(t *testing.T) {
 
 var commandCalls = regexp.MustCompile(`cmdstat_([^:]+):calls=(\d+)`)
 
-// commandsOfScripts prints what has run since the statistics were reset, less what the test itself sends.
+// commandsOfScripts prints the commands since the statistics were reset, without those that the test itself sends.
 func (s *server) commandsOfScripts() string {
 	s.t.Helper()
 	var ran []string

@@ -1,5 +1,5 @@
--- Put before the scripts that set a lease. The server rewrites each PEXPIRE as the PEXPIREAT that replicas get,
--- which is a tenth of a renewal. One TIME for the call saves that, if there are several keys.
+-- Put before the scripts that set a lease. The server rewrites each PEXPIRE as the PEXPIREAT that it sends to replicas,
+-- which is a tenth of a renewal. A call with more than eight keys saves that with one TIME and absolute deadlines.
 local time = #KEYS > 8 and redis.pcall('TIME')
 local begun = time and not time.err and 1000 * time[1] + math.floor(time[2] / 1000)
 local last, ends
@@ -13,7 +13,7 @@ local function expire(key, lease)
   if begun then
     local set = redis.pcall('PEXPIREAT', key, ending(lease))
     if type(set) == 'number' then return set end
-    begun = nil -- a user who may not do that may do this
+    begun = nil -- a user who may not run PEXPIREAT may be allowed PEXPIRE
   end
   return redis.pcall('PEXPIRE', key, lease)
 end

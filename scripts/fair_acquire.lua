@@ -1,22 +1,23 @@
--- Takes many fair locks in one call, each for a tenure of its own, or queues for them.
+-- Acquires many fair locks in one call, each for a tenure of its own, or puts the tenures into the queues.
 --
--- KEYS  four per lock: its key, its queue, the times of those who wait, their places
+-- KEYS  four per lock: its key, its queue, the times of its waiters, their places
 -- ARGV  1: the publish verb (PUBLISH, or SPUBLISH in a cluster)
 --       2: the caller's clock, in ms since 1970
---       3: until when the call may take effect, by the server's clock, in ms since 1970: then those who wait have to
---       ask again within their wait; '' for a client that says neither, and counts by times alone
---       then four per lock: tenure id, lease in ms (at least 1: PEXPIRE deletes for less), how long it
---       waits in ms (at least 1; '' does not queue), the tenure of the same engine that asked before it and waits
---       as long ('' if there is none)
---       then any number of pairs: number of the lock, id of a ghost to release first
--- reply per key (1 alone if all are): 1 granted · {ttl in ms, holder, left, clock} held by someone else,
---       the ttl as of acquire; or free but another's turn, and then the holder is '' and the ttl what that one
---       has left. left is how long in ms this tenure has by its time, -1 if it does not stand in the queue. clock
---       is the server's, in ms since 1970, or the caller's where that may not be read · {clock} the call came too
---       late: it did nothing · a string: why the server refused
+--       3: the last moment at which the call may take effect, by the server's clock, in ms since 1970; waiters then
+--       have to ask again within their wait. '' for a client without places, which counts by times alone
+--       then four per lock: tenure id, lease in ms (at least 1: PEXPIRE deletes for less), its wait in ms (at
+--       least 1; '' does not queue), the tenure of the same engine that asked before it and has the same wait ('' if
+--       there is none)
+--       then any number of pairs: number of the lock, id of an orphan to release first
+-- reply per key (1 alone if all are): 1 granted · {ttl in ms, holder, left, clock} not granted · {clock} the call
+--       came too late and did nothing · a string: why the server rejected it
+--       - held by another tenure: ttl and holder as of acquire
+--       - free, but another waiter is first: holder is '', and ttl is what that waiter has left
+--       - left is how long this tenure has by its time, in ms; -1 if it is not in the queue
+--       - clock is the server's, in ms since 1970, or the caller's if the user may not run TIME
 --
--- Sent twice: the second finds its own field, as of acquire, or its place in the queue, and keeps it. Sent
--- late: it does nothing, or the place it takes is nobody's when its wait is over.
+-- Sent twice: the second copy finds its own field, as of acquire, or its place in the queue, and keeps it.
+-- Sent late: it does nothing, or takes a place without a waiter, which ends with its wait.
 
 local verb, now, locks = ARGV[1], tonumber(ARGV[2]), #KEYS / 4
 local latest = ARGV[3] ~= '' and tonumber(ARGV[3])
@@ -27,19 +28,22 @@ if latest and clock(now) > latest then
   return late
 end
 
--- Redisson's fairLockWaitTimeout, in ms: what a client adds that says nothing else, and takes back.
+-- Redisson's default fairLockWaitTimeout, in ms: Redisson's clients add it to the times, and subtract it again.
 local theirs = 300000
 
--- A head that asks is alive, and waits only because the lock is held for longer than it seemed: all times
--- are put off together, so that what stands between them stays. Returns its time, or the table of an error.
+-- Handles a head that asks: it is alive, and waits only because the lock is held for longer than expected. Moves the
+-- times of all waiters by the same amount, which keeps their distances. Returns the head's time, or the table of an
+-- error.
 local function put_off(times, time, wait, ttl)
   local by = now + math.max(ttl, 0) + wait - time
   if by <= wait / 8 then return time end
   return shift(times, by) or time + by
 end
 
--- Whoever shares the time of a head that nobody asks for any more would die with it. It asks, so it is alive, and
--- has its wait from the head's time on, as all behind that head do. Returns its time, or the table of an error.
+-- Handles a waiter behind the head with at most a quarter of its wait left by its time. It may share the head's time, and
+-- would expire together with a head that no longer asks. The waiter asks, so it is alive: it and all others behind the
+-- head get its wait in addition, counted from the head's time. The head's own time stays. Returns the waiter's time, or the
+-- table of an error.
 local function outlive(times, head, time, wait)
   if time - now > wait / 4 then return time end
   local by = math.max(wait, now + wait - time)
@@ -49,7 +53,7 @@ local function outlive(times, head, time, wait)
   return time + by
 end
 
--- Keeps a place up for as long as it waits from now on.
+-- Keeps a place alive for its wait from now on.
 local function keep(lock, id, wait, added, time)
   if latest then redis.pcall('HSET', lock.places, id, text(clock(now) + wait) .. ':' .. text(added) .. ':' .. text(wait)) end
   age(lock, math.max(wait, time - now))
@@ -68,9 +72,10 @@ local function grant(lock, id, lease, head, time, wait)
   return 1
 end
 
--- Behind a place that its engine does not keep up, as Redisson's are, it adds as much as Redisson would: when that one
--- is granted its wait is taken from this one's time, of which Redisson must not think that it is over.
--- Returns until when it counts as alive, or the table of an error.
+-- Appends the tenure to the queue. Behind a place that no engine keeps alive, such as one of Redisson's, it adds at least
+-- what Redisson would add. When that place is granted the lock, Redisson subtracts its wait from this tenure's time,
+-- which must not look expired to Redisson then. Returns until when the tenure is considered alive, or the table of an
+-- error.
 local function enqueue(lock, id, wait, ttl, behind)
   local last = redis.pcall('LINDEX', lock.queue, '-1')
   local time = last and last ~= id and redis.pcall('ZSCORE', lock.times, last)
@@ -98,7 +103,7 @@ local function enqueue(lock, id, wait, ttl, behind)
   return time
 end
 
--- Takes the time away of somebody who has no place, and reports whether that was so.
+-- Removes the time of a tenure that has no place in the queue, and reports whether it had none.
 local function forget(lock, id)
   if redis.pcall('LPOS', lock.queue, id) then return false end
   redis.pcall('ZREM', lock.times, id)
@@ -106,8 +111,9 @@ local function forget(lock, id)
   return true
 end
 
--- The time of somebody who stands in a queue; false without one, or the table of an error. More times than places are
--- left where a list was lost: those that are over go, some at a time, and whoever has one and no place has none.
+-- Returns the time of a tenure that is in the queue, false if it is not, or the table of an error. More times than
+-- places remain where a list was lost. Then expired times without a place are removed, up to strays per call, and so is
+-- this tenure's time if it has no place.
 local function stands(lock, id)
   local time = redis.pcall('ZSCORE', lock.times, id)
   if type(time) == 'table' then return time end

@@ -12,12 +12,13 @@ import (
 	"github.com/lockwheel/lockwheel/scripts"
 )
 
-// Places and times that are further ahead than any should be: the server's clock was set back, or another program wrote them.
+// These tests are about places and times that are further ahead than valid ones: the server's clock was set back, or
+// another program wrote them.
 
-// endless is a time of the server's clock that does not come, in ms since 1970.
+// endless is a time of the server's clock that is never reached, in ms since 1970.
 const endless = int64(9_000_000_000_000)
 
-// serverClock is the server's clock, in ms since 1970.
+// serverClock returns the server's clock, in ms since 1970.
 func (s *server) serverClock() int64 {
 	s.t.Helper()
 	words := s.do("TIME").([]any)
@@ -28,7 +29,7 @@ func (s *server) serverClock() int64 {
 	return 1000*seconds + micros/1000
 }
 
-// ahead makes places that are kept up until an hour from now, as their clock said, and live for so many ms.
+// ahead creates places with a life of so many ms that are kept alive for another hour, because the clock was set back.
 func (s *server) ahead(life int, ids ...string) {
 	s.t.Helper()
 	for _, id := range ids {
@@ -36,7 +37,7 @@ func (s *server) ahead(life int, ids ...string) {
 	}
 }
 
-// kept says of places for how much longer they are kept up, in ms.
+// kept returns for how much longer places are kept alive, in ms.
 func (s *server) kept(ids ...string) (left []int64) {
 	s.t.Helper()
 	for _, id := range ids {
@@ -49,7 +50,7 @@ func (s *server) kept(ids ...string) (left []int64) {
 	return left
 }
 
-// queued makes a queue of those behind t0, who holds the lock.
+// queued creates a queue of these tenures behind the holder t0.
 func (s *server) queued(ids ...string) {
 	s.t.Helper()
 	s.until, s.clock = endless, 1_000_000_000
@@ -59,7 +60,7 @@ func (s *server) queued(ids ...string) {
 	}
 }
 
-// fairCalls are calls of others on a queue.
+// fairCalls are calls of other tenures on a queue.
 var fairCalls = map[string]string{
 	"another one tries":     "fair_acquire a:t9:30s: → [100s t0 -1]",
 	"one behind asks again": "fair_acquire a:t3:30s:50s → [100s t0 250s]",
@@ -67,7 +68,8 @@ var fairCalls = map[string]string{
 	"it is forced":          "fair_force a → 1",
 }
 
-// A place that no engine keeps up ends within its life also where the server's clock was set back, and so do those right behind it.
+// A place that no engine keeps alive ends within its life, also where the server's clock was set back. So do those right
+// behind it.
 func TestAFairPlaceLivesForItsLifeWhereTheClockWasSetBack(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		for how, call := range fairCalls {
@@ -104,7 +106,7 @@ func TestAFairPlaceThatIsAheadIsTakenOffWhenItsLifeIsOver(t *testing.T) {
 	})
 }
 
-// A call keeps its place up for as long as it waits from then on, and no place is shortened that lives for as long as it says.
+// A call keeps its place alive for its wait from then on. A place that is within its life is not shortened.
 func TestAFairPlaceThatIsNotAheadIsLeftAsItIs(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		s.queued("t1", "t2")
@@ -118,7 +120,7 @@ func TestAFairPlaceThatIsNotAheadIsLeftAsItIs(t *testing.T) {
 	})
 }
 
-// However many are ahead, and whatever the server refuses, one call does not look at all of them.
+// However many places are ahead, and whatever the server rejects, one call looks at a bounded number of them.
 func TestAFairCallLooksAtABoundedNumberOfPlacesThatAreAhead(t *testing.T) {
 	s := onReal(t)
 	keys := []string{"a", queueOfA, timesOfA, placesOfA}
@@ -140,7 +142,7 @@ func TestAFairCallLooksAtABoundedNumberOfPlacesThatAreAhead(t *testing.T) {
 	}
 }
 
-// Numbers that an integer has no room for are no negative answers: an engine that is told that it has no place does not give it up.
+// A number that exceeds an integer is not negative in a reply. An engine would give up a place that it learns to be gone.
 func TestAFairTimeThatNoIntegerHasRoomForIsLong(t *testing.T) {
 	s := onReal(t)
 	for _, score := range []string{"9e18", "1e19", "1e300", "inf"} {
@@ -162,7 +164,7 @@ func TestAFairTimeThatNoIntegerHasRoomForIsLong(t *testing.T) {
 	}
 }
 
-// What a place says of itself may be longer than any number.
+// The record of a place may contain a number that exceeds any integer.
 func TestAFairPlaceOfWildNumbersIsReadAsFarAsNumbersGo(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		long := strings.Repeat("9", 400)

@@ -1,13 +1,13 @@
--- Takes many fair locks away from whoever holds them and tells whoever is next.
+-- Takes many fair locks away from their holders and notifies the next waiters.
 --
--- KEYS  four per lock: its key, its queue, the times of those who wait, their places
+-- KEYS  four per lock: its key, its queue, the times of its waiters, their places
 -- ARGV  1: the publish verb (PUBLISH, or SPUBLISH in a cluster)
 --       2: the caller's clock, in ms since 1970
--- reply per key: 1 it was locked and is free · 2 the same, but the server refused the message
---       · 0 it was free · a string: why the server refused; a key that is no hash is left alone
+-- reply per key: 1 it was locked and is free · 2 the same, but the server rejected the message
+--       · 0 it was free · a string: why the server rejected it; a key that is no hash is left alone
 --
--- Sent twice: the second finds nothing. Sent late: it takes the lock from whoever holds it then, so
--- a copy that got no answer is not sent again.
+-- Sent twice: the second copy finds nothing. Sent late: it takes the lock from the holder of that moment, so
+-- the engine does not resend a copy that got no reply.
 
 local verb, now = ARGV[1], tonumber(ARGV[2])
 

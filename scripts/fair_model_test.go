@@ -14,15 +14,15 @@ import (
 	"github.com/lockwheel/lockwheel/scripts"
 )
 
-// fairModel is what the fair lock's scripts should do, written down a second time: Redisson's rules, and where ours differ.
-// The lock never expires in it, so that no answer depends on how fast the test runs.
+// fairModel is a second implementation of the fair lock's scripts: Redisson's rules, and the places where lockwheel
+// differs ("ours"). The lock never expires in it, so no reply depends on how fast the test runs.
 type fairModel struct {
 	now    int64
 	holder string
 	queue  []string
 	times  map[string]int64
 	told   []message
-	lost   []string // who was told because its time was lost
+	lost   []string // tenures notified because their time was lost
 }
 
 func (m *fairModel) tell(id string) {
@@ -45,7 +45,7 @@ func (m *fairModel) prune(asks string) {
 			return
 		}
 		m.queue = m.queue[1:]
-		if !has { // ours: in Redisson it would block the queue for ever
+		if !has { // ours: in Redisson it would block the queue without a limit
 			m.tell(head)
 			m.lost = append(m.lost, head)
 		}
@@ -53,14 +53,14 @@ func (m *fairModel) prune(asks string) {
 	}
 }
 
-// shares reports whether somebody in the queue has that time. Ours: those who share one added their wait once.
+// shares reports whether a waiter in the queue has that time. Ours: waiters that share a time added their wait once.
 func (m *fairModel) shares(time int64) bool {
 	return slices.Contains(slices.Collect(maps.Values(m.times)), time)
 }
 
 func (m *fairModel) acquire(id string, wait int64, behind string) string {
-	m.prune(id)       // ours: in Redisson whoever asks too late goes to the end of the queue
-	if m.isHead(id) { // ours: a head that asks puts all times off
+	m.prune(id)       // ours: in Redisson a waiter that asks too late goes to the end of the queue
+	if m.isHead(id) { // ours: a head that asks moves all times on
 		if by := m.now + wait - m.times[id]; 8*by > wait {
 			for other := range m.times {
 				m.times[other] += by
@@ -89,7 +89,7 @@ func (m *fairModel) acquire(id string, wait int64, behind string) string {
 		return "refused"
 	}
 	if _, has := m.times[id]; !has {
-		from := int64(-1) // what PTTL says of a key without a TTL
+		from := int64(-1) // PTTL of a key without a TTL
 		if m.holder == "" {
 			from = -2
 		}
@@ -97,7 +97,7 @@ func (m *fairModel) acquire(id string, wait int64, behind string) string {
 		if tail := last(m.queue); tail != "" && tail != id {
 			var time int64
 			if time, has = m.times[tail]; has {
-				from = max(time-m.now, 0) // ours: nobody is born dead
+				from = max(time-m.now, 0) // ours: a new waiter is never dead already
 			}
 		}
 		shares := last(m.queue) == behind && from >= wait && has // ours: of one engine
@@ -110,7 +110,7 @@ func (m *fairModel) acquire(id string, wait int64, behind string) string {
 	return fmt.Sprint("waits ", m.times[id]-m.now)
 }
 
-// outlive is for who shares the time of a head that does not ask. Ours: all but that head have a wait more.
+// outlive handles a waiter that shares the time of a head which does not ask. Ours: all but that head get a wait more.
 func (m *fairModel) outlive(id string, wait int64) {
 	time, stands := m.times[id]
 	if !stands || wait == 0 || len(m.queue) == 0 || m.isHead(id) || 4*(time-m.now) > wait {
@@ -148,7 +148,7 @@ func (m *fairModel) release(id string, wait int64) string {
 	return "0"
 }
 
-// releaseAll is one call. It is as if all went one after the other, but those who go in it need not be told, and the head once.
+// releaseAll is one call. The result is as if all left one by one, but the leavers need no message, and the head gets one.
 func (m *fairModel) releaseAll(ids []string, waits []int64) string {
 	told := m.told
 	m.lost = nil
@@ -168,7 +168,7 @@ func (m *fairModel) releaseAll(ids []string, waits []int64) string {
 	return strings.Join(answers, " ")
 }
 
-// unused is what somebody who goes takes back from those behind. Ours: no more than it has left of its wait.
+// unused returns what a leaver subtracts from those behind it. Ours: at most what it has left of its wait.
 func (m *fairModel) unused(id string, wait int64) int64 { return max(min(wait, m.times[id]-m.now), 0) }
 
 func (m *fairModel) leave(id string, wait int64) {
@@ -204,7 +204,7 @@ func (m *fairModel) state() string {
 	return fmt.Sprintf("%q %q %q", m.holder, m.queue, times)
 }
 
-// fairState is the same of the server, and the lock is made one that never expires.
+// fairState returns the same for the server, and makes the lock one that never expires.
 func (s *server) fairState() string {
 	s.do("PERSIST", "a")
 	holder, queue := "", []string{}
@@ -255,7 +255,7 @@ func TestFairScriptsDoWhatTheModelDoes(t *testing.T) {
 	}
 }
 
-// fairStep does one thing to the server and to the model.
+// fairStep performs one step on the server and on the model.
 func (s *server) fairStep(random *rand.Rand, m *fairModel, id string, waits map[string]int64) (what, want, got string) {
 	locks, wait := []string{"a"}, waits[id]
 	switch n := random.IntN(24); {
@@ -295,7 +295,7 @@ func (s *server) fairStep(random *rand.Rand, m *fairModel, id string, waits map[
 		s.do("DEL", "a")
 		return "the lock expires", "", ""
 	}
-	if _, has := m.times[id]; has && random.IntN(5) > 0 { // others count differently
+	if _, has := m.times[id]; has && random.IntN(5) > 0 { // other clients count differently
 		by := random.Int64N(9000)
 		m.times[id] -= by
 		s.do("ZADD", scripts.Prefixed(scripts.Times, "a"), "XX", "INCR", -by, id)
@@ -306,7 +306,7 @@ func (s *server) fairStep(random *rand.Rand, m *fairModel, id string, waits map[
 	return "the time of " + id + " is lost", "", ""
 }
 
-// fairAnswer is an answer of fair_acquire without what depends on time.
+// fairAnswer returns a reply of fair_acquire without what depends on time.
 func fairAnswer(reply any) string {
 	row, ok := reply.([]any)
 	switch {

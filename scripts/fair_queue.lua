@@ -1,21 +1,27 @@
--- Put before the scripts of the fair lock: its queue, as Redisson keeps it. A list has the ids of those
--- who wait in the order in which they came; a sorted set says for each until when it counts as alive, in
--- ms since 1970 by the callers' clocks. Redisson gives neither a TTL, and never would prolong one: they have one only
--- while all places are ours, so that nothing stays where engines die.
+-- Put before the scripts of the fair lock: its queue, as Redisson keeps it. A list has the ids of the waiters in the
+-- order in which they came. A sorted set, the times, says until when each of them is considered alive, in ms since 1970
+-- by the callers' clocks. Redisson sets no TTL on either key and would never prolong one. So both have a TTL only while
+-- all places in the queue are lockwheel's; then nothing remains where engines die.
 --
--- A hash of ours, which always has one, says of each place that its engine keeps up until when that is so, in ms since 1970
--- by the server's clock, what the place added to the times behind it, and how long it lives. Such a place is alive as
--- long as that says, whatever its time is: times are for clients that do not know the hash, and count for their places.
+-- A hash that only lockwheel has, the places, always has a TTL. For each place that an engine keeps alive it records:
+-- - until when the place is alive, in ms since 1970 by the server's clock
+-- - what the place added to the times behind it, in ms
+-- - the place's life, in ms
+--
+-- Such a place is alive until then, whatever its time is. Times are for clients that do not know the hash, and decide
+-- about the places of those clients.
 
--- How many places a call takes off the head of a queue at most, and how many it looks at that are in no queue.
+-- How many places a call takes off the head of a queue at most, and how many times without a place it looks at.
 local most, strays = 200, 16
 
--- How much longer than the places in it the hash of places lives, in ms: a server that stood still for long, or callers who
--- stayed away, do not turn places of ours into places of Redisson, which live for five minutes and add as much. So do queue
--- and times: three of Redisson that come when all of ours are dead have had their five minutes before.
+-- How much longer the hash of places lives than the places in it, in ms. The margin covers a server that stood still and
+-- callers that did not ask for long: without it, places of lockwheel would be taken for Redisson's, which live for five
+-- minutes and add as much. Queue and times live as long as the hash. If three Redisson clients queue when all of
+-- lockwheel's places are dead, each has had its five minutes when the keys expire.
 local after = 900000
 
--- The server's clock, or the caller's if that one may not be read. Scripts that need it not do not ask.
+-- Returns the server's clock, or the caller's if the user may not run TIME. It runs TIME at most once per call,
+-- when first needed.
 local known
 local function clock(now)
   if not known then
@@ -25,7 +31,7 @@ local function clock(now)
   return known
 end
 
--- Only the head is told. Reports whether the server allowed it.
+-- Notifies the head only. Reports whether the server allowed it.
 local function tell(verb, key, head)
   if not head then return true end
   return type(head) == 'string' and type(redis.pcall(verb, channel(key) .. ':' .. head, '0')) == 'number'
@@ -33,12 +39,12 @@ end
 
 local function text(number) return string.format('%.0f', number) end
 
--- Numbers that others wrote can be larger than any integer, which would be a negative one in an answer, and than any number,
--- which the server inside a test then calls none.
+-- Clamps a number to what a reply can hold. Numbers that other clients wrote can exceed any integer, and would be negative
+-- in a reply. One that exceeds any number is nil in the embedded server of the tests.
 local far = 2 ^ 53
 local function integer(number) return math.min(tonumber(number) or far, far) end
 
--- Until when a place is kept up, what it added to the times, and how long it lives; nothing if no engine keeps it up.
+-- Returns until when a place is alive, what it added to the times, and its life; nothing if no engine keeps it alive.
 local function kept(lock, id)
   local words = redis.pcall('HGET', lock.places, id)
   if type(words) ~= 'string' then return end
@@ -46,8 +52,8 @@ local function kept(lock, id)
   if till then return integer(till), integer(added), integer(life) end
 end
 
--- The same of a place that is looked at, and whether more was left of it than it lives, as where the server's clock was set
--- back: then it ends within its life from now on.
+-- Returns the same, and whether more than its life was left, as after the server's clock was set back. Such a place is
+-- shortened: it ends within its life from now on.
 local function kept_for_its_life(lock, id, now)
   local till, added, life = kept(lock, id)
   if not till or till - clock(now) <= life then return till, added, life, false end
@@ -56,24 +62,25 @@ local function kept_for_its_life(lock, id, now)
   return till, added, life, true
 end
 
--- Behind a head of which more was left than it lives, others of the same time may be dead: they end together with it, and not
--- one after the other.
+-- Shortens the places behind a head that had more than its life left. Dead places of the same time end together then,
+-- and not one after the other.
 local function end_together(lock, now)
   local ids = redis.pcall('LRANGE', lock.queue, '1', text(most))
   for i = 1, #ids do kept_for_its_life(lock, ids[i], now) end
 end
 
--- Whether all of so many places in a queue are ours, as far as numbers and its head say: Redisson takes a dead one of
--- ours out of the queue, and not out of the hash. The hash may have a field that is no place.
+-- Reports whether all places of a queue, count of them, are lockwheel's. It judges by the numbers and the head only:
+-- Redisson removes a dead place of lockwheel from the queue, but not from the hash. The hash may also have one field
+-- that is no place, see debt.
 local function ours(lock, count)
   local fields, head = redis.pcall('HLEN', lock.places), redis.pcall('LINDEX', lock.queue, '0')
   if type(fields) == 'table' or type(head) ~= 'string' or not kept(lock, head) then return false end
   return fields == count or fields == count + 1 and redis.pcall('HGET', lock.places, '')
 end
 
--- After each change of a queue: who has left in it, in ms, until it counts as dead, sees to it that queue, times and places
--- live for longer, and all three for as long, in whatever order their TTLs are read. One place that is not ours, and
--- queue and times have none. Without left no TTL is set.
+-- Sets the TTLs after a change of the queue. left is how long, in ms, until the tenure of this change is considered dead;
+-- without left no TTL is set. Queue, times and places live for longer than that. All three get the same TTL, so the
+-- order in which they are read does not matter. If one place is not lockwheel's, queue and times have no TTL.
 local function age(lock, left)
   local count = redis.pcall('LLEN', lock.queue)
   if type(count) == 'table' or count == 0 then return end
@@ -92,13 +99,12 @@ local function age(lock, left)
   redis.pcall('PEXPIRE', lock.times, longest)
 end
 
--- A place that should have been kept up by now, at a third of its life, is doubtful.
+-- Reports whether a place is doubtful: its engine should have kept it alive by now, which it does after a third of its life.
 local function doubtful(till, life, now) return till and till - clock(now) < life * 5 / 8 end
 
--- Tells the head that the lock is free, and behind one that is doubtful the next ones, until one is not: it
--- sees that the lock is free, and looks again when the others are dead. Far behind it tells fewer and fewer, and no
--- more than 24 in all.
--- Reports whether the server allowed it.
+-- Notifies the head that the lock is free. If the head is doubtful, it also notifies places behind it, until one is not
+-- doubtful. That waiter sees that the lock is free, and tries again when those before it are dead. It notifies the first
+-- eight, then at doubled distances, at most 24 behind the head. Reports whether the server allowed the first message.
 local function tell_next(verb, lock, now, head, doubt)
   local told = tell(verb, lock.key, head)
   if not told or not doubt then return told end
@@ -116,18 +122,18 @@ local function tell_next(verb, lock, now, head, doubt)
   return told
 end
 
--- What somebody waits is added to the times of all behind, and taken back when that one goes: never more
--- than it has left of it, or those behind would count as dead.
+-- Returns what a waiter that leaves subtracts from the times behind it. Its wait was added to all of them. It subtracts
+-- at most what it has left of its wait, or those behind would be considered dead.
 local function unused(time, wait, now) return math.max(math.min(tonumber(wait), tonumber(time) - now), 0) end
 
 local function take_back(times, id, by) redis.pcall('ZADD', times, 'XX', 'INCR', '-' .. text(by), id) end
 
--- Whoever queues right behind another one of its engine that waits as long shares its time: they count as dead
--- together, unless one of them asks, and added their wait once. So the last of them takes it back, and a grant to any
--- other one leaves all times as they are. time is that of somebody who has gone.
+-- Reports whether another waiter has this time, where time is that of a waiter that has left. Consecutive waiters of one
+-- engine with equal waits share one time: they expire together, unless one of them asks, and their wait was added once.
+-- So the last of them to leave subtracts it, and a grant to any other leaves all times as they are.
 local function shared(times, time) return redis.pcall('ZCOUNT', times, time, time) ~= 0 end
 
--- Moves the times of all, many in a command. Returns nothing, or the table of an error.
+-- Moves the times of all waiters, up to 250 per command. Returns nothing, or the table of an error.
 local function shift(times, by)
   local waiting = redis.pcall('ZRANGE', times, '0', '-1', 'WITHSCORES')
   for first = 1, #waiting, 500 do
@@ -141,8 +147,9 @@ local function shift(times, by)
   end
 end
 
--- Without a list there is no queue: a time without a place is none. Those who had one are told, some of them,
--- and come again; the others do when they are to say that they are alive. Returns nothing, or the table of an error.
+-- Removes times and places of a queue without a list: a time without a place is none. Notifies up to 100 of those that
+-- had a time; they come again. The others come again when they next have to show that they are alive. Returns nothing,
+-- or the table of an error.
 local function forget_times(verb, lock)
   if redis.pcall('EXISTS', lock.times, lock.places) == 0 then return end
   local ids = redis.pcall('ZRANGE', lock.times, '0', '99')
@@ -152,9 +159,9 @@ local function forget_times(verb, lock)
   for i = 1, #ids do tell(verb, lock.key, ids[i]) end
 end
 
--- What is still to be taken back because of places that calls before this one took off the head, and left dead ones
--- behind them: to move the times of all each time would be the square of the work. It is kept beside the places, where
--- no place has an empty name.
+-- Returns what is still to be subtracted from all times, because earlier calls took places off the head and left dead
+-- ones behind them. To move the times of all in each of those calls would make the work quadratic. The debt is kept in
+-- the hash of places under the empty name, which no place has.
 local function debt(lock) return tonumber(redis.pcall('HGET', lock.places, '') or 0) or 0 end
 
 local function put_on_account(lock, owed)
@@ -163,14 +170,16 @@ local function put_on_account(lock, owed)
   if redis.pcall('PTTL', lock.places) == -1 then redis.pcall('PEXPIRE', lock.places, text(after)) end
 end
 
--- Takes those off the head who are dead, or who have no time, because nothing else ever would. Who has
--- none may be alive: it is told, and comes again. Whoever asks is alive. What those who were kept up have left of their
--- waits is taken back once, for all of them. Returns the head, its time, how much longer it counts as
--- alive (not at all if the call has done enough and leaves more of them to the next), and whether it is doubtful. false
--- without a head, or the table of an error.
+-- Takes dead places off the head, and those without a time, because nothing else would remove them. asks is the tenure
+-- that asks now (nil for none), which is alive. A place without a time may be alive too: its waiter is notified
+-- and comes again. What the removed places of lockwheel have left of their waits is subtracted once, for all of them.
+--
+-- Returns the head, its time, how many ms longer it is considered alive, and whether it is doubtful. 0 ms means that
+-- the call has removed the most it may and leaves more dead places to the next call. Returns false without a head, or
+-- the table of an error.
 local function prune(verb, lock, now, asks)
-  local owed, count = 0, 0 -- and how many it has taken off
-  local looked = false -- behind a head of which too much was left
+  local owed, count = 0, 0 -- count: how many places the call has taken off
+  local looked = false -- whether it has looked behind a head that had more than its life left
   local function done(head, time, left, doubt)
     local failed = owed > 0 and shift(lock.times, -owed)
     if failed then return failed end

@@ -1,23 +1,23 @@
--- Releases many tenures of fair locks in one call, or takes them out of the queue, and tells whoever is
--- next.
+-- Releases many tenures of fair locks in one call, or removes them from the queue, and notifies the next waiters.
 --
--- KEYS  four per lock: its key, its queue, the times of those who wait, their places
+-- KEYS  four per lock: its key, its queue, the times of its waiters, their places
 -- ARGV  1: the publish verb (PUBLISH, or SPUBLISH in a cluster)
 --       2: the caller's clock, in ms since 1970
---       then a pair per lock: tenure id, how long it waits in ms as it was said when it queued ('' if
---       that is not known); what its place says that it added comes before that
--- reply per key: 1 released · 2 released, but the server refused the message · 0 gone: the tenure did not
---       hold the lock · a string: why the server refused
+--       then a pair per lock: tenure id, its wait in ms as sent when it queued ('' if that is not known). What its place
+--       records as added takes precedence
+-- reply per key: 1 released · 2 released, but the server rejected the message · 0 gone: the tenure did not
+--       hold the lock · a string: why the server rejected it
 --
--- Sent twice or late: the field of that tenure and its place are gone and never come back. While the lock
--- is free, the head that is left is told, once a call, which costs it one more try.
+-- Sent twice or late: the field of that tenure and its place are gone and never come back. If the lock is free, the
+-- remaining head is notified, once a call, which costs it one more try.
 
 local verb, now = ARGV[1], tonumber(ARGV[2])
 
--- Who leaves a longer queue is looked for among so many at each of its ends first: to read all of it is dear.
+-- In a queue longer than this, a waiter that leaves is first searched for among this many at each end: reading the whole
+-- queue is expensive.
 local long = 1000
 
--- Takes somebody out of a long queue who stands near one of its ends, and reports whether it did.
+-- Removes a waiter that is near one of the ends of a long queue, and reports whether it did.
 local function leave_end(lock, id)
   for _, from in ipairs({'1', '-1'}) do
     local at = redis.pcall('LPOS', lock.queue, id, 'RANK', from, 'MAXLEN', text(long))
@@ -26,7 +26,7 @@ local function leave_end(lock, id)
   return false
 end
 
--- What each of those who leave waits, and its time; false without one.
+-- Sets the wait and the time of each leaver, the time to false if it has none. Reports whether one of them has a time.
 local function ask(lock, leavers)
   local known = false
   for i = 1, #leavers do
@@ -39,8 +39,8 @@ local function ask(lock, leavers)
   return known
 end
 
--- Takes those out of a long queue who leave no time to be taken back, because others share it or they have none: for them
--- the queue is not read. Returns the others. Without a time nobody stands far from its ends for long.
+-- Removes from a long queue those leavers that subtract nothing, because others share their time or they have none. The
+-- queue is not read for them. Returns the other leavers. A waiter without a time is never far from the ends for long.
 local function leave_quickly(lock, leavers)
   local length = redis.pcall('LLEN', lock.queue)
   if type(length) == 'table' or length <= long then return leavers end
@@ -64,8 +64,8 @@ local function leave_quickly(lock, leavers)
   return rest
 end
 
--- Where those who leave stand in the queue: of each the places, of which there are several only if a time was
--- lost. A queue is read once, and not at all if nobody who leaves has a time to take back.
+-- Returns the queue, and the places of each leaver in it; a leaver has several only if a time was lost. The queue is
+-- read once, and not at all if no leaver has a time.
 local function stand(lock, leavers, known)
   local waiting, places = known and redis.pcall('LRANGE', lock.queue, '0', '-1') or {}, {}
   for i = 1, #leavers do places[leavers[i].id] = {} end
@@ -76,7 +76,7 @@ local function stand(lock, leavers, known)
   return waiting, places
 end
 
--- What those who went before, in the order of the call, take back from whoever has these places.
+-- Returns what the leavers before, in the order of the call, subtract from the waiter at these places.
 local function owed(gone, own)
   local by = 0
   for i = 1, #gone do
@@ -87,12 +87,13 @@ local function owed(gone, own)
   return by
 end
 
--- How many of it LREM is to take out, from the end to which they are nearer: it goes no further then.
+-- Returns the count for LREM: how many to remove, negative if the tail is nearer. LREM stops after that many.
 local function nearest(own, length)
   return text(#own > 0 and own[1] > length / 2 and -#own or #own)
 end
 
--- Takes all who leave a queue out of it, as if one after the other, but whoever stays gives back once.
+-- Removes all leavers from a queue with the result of removing them one by one. The times of those that stay are changed
+-- once.
 local function leave(lock, leavers)
   local times = lock.times
   local known = ask(lock, leavers)
@@ -100,7 +101,7 @@ local function leave(lock, leavers)
   if #leavers == 0 then return end
   local waiting, places = stand(lock, leavers, known)
   local gone, at = {}, {}
-  -- First what needs no memory: short of it, the server lets a call write on that has written.
+  -- First what needs no memory: when memory is short, the server lets a call that has written continue to write.
   for i = 1, #leavers do
     local it = leavers[i]
     local own = places[it.id]
@@ -120,7 +121,7 @@ local function leave(lock, leavers)
   end
 end
 
--- The locks of the call, each with those who leave its queue.
+-- The locks of the call, each with its leavers.
 local locks = {}
 
 local function release(i)
@@ -134,7 +135,7 @@ local function release(i)
   if removed == 1 then
     lock.released = i
   else
-    -- Also where the server refused: a key of another type is no reason to stay in the queue.
+    -- Also where the server rejected HDEL: a tenure does not stay in the queue because the key has another type.
     lock.leavers[#lock.leavers + 1] = {id = id, wait = ARGV[2 * i + 2]}
   end
   return type(removed) == 'table' and removed.err or removed

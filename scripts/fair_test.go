@@ -28,11 +28,11 @@ func TestFairQueueIsRedissons(t *testing.T) {
 			# Asked again, it keeps its place.
 			fair_acquire a:t2:30s:50s → [30s t0 130s]
 			times a → t1 80s, t2 130s, t3 180s
-			# The second gives up, and what it added is taken back.
+			# The second gives up, and what it added is subtracted.
 			fair_release a:t2:50s → 0
 			times a → t1 80s, t3 130s
 			heard → nothing
-			# Released, only the head is told; nobody else gets it, not even one that does not queue.
+			# Released, only the head is notified; no other caller gets the lock, not even one that does not queue.
 			fair_release a:t0:50s → 1
 			heard → redisson_lock__channel:{a}:t1 0
 			fair_acquire a:t3:30s:50s a:t4:30s: → [80s '' 130s] [80s '' -1]
@@ -75,7 +75,7 @@ func TestFairCommandsSentTwiceDoNoHarm(t *testing.T) {
 			fair_acquire a:t2:30s:50s a:t2:30s:50s → 1 1
 			times a → t3 90s
 			fair_release a:t2:50s → 1
-			# Late: it queues for nobody, until that is taken back.
+			# Late: it queues without a waiter, until that is undone.
 			fair_acquire a:t2:30s:50s → [90s '' 140s]
 			fair_release a:t2:50s → 0
 			times a → t3 90s
@@ -99,7 +99,7 @@ func TestFairHeadWhoseTimeIsOverIsSkipped(t *testing.T) {
 			fair_acquire a:t3:30s:50s → [50s '' 100s]
 			times a → t2 50s, t3 100s
 			fair_acquire a:t2:30s:50s → 1
-			# Whatever is released tells the first who is alive.
+			# Any release notifies the first waiter that is alive.
 			fair_acquire a:t4:30s:50s → [30s t2 100s]
 			clock 1000140 → ok
 			fair_release a:t2:50s → 1
@@ -118,26 +118,26 @@ func TestFairWaitersAreAliveAsLongAsTheirHeadAsks(t *testing.T) {
 			clock 1000010 → ok
 			fair_acquire a:t1:30s:80s → [30s t0 100s]
 			times a → t1 100s, t2 150s, t3 200s
-			# Too much of it is gone: all times are put off together.
+			# Too much of it is gone: all times move on together.
 			clock 1000100 → ok
 			fair_acquire a:t2:30s:50s a:t1:30s:80s → [30s t0 60s] [30s t0 110s]
 			times a → t1 110s, t2 160s, t3 210s
-			# Also when nobody noticed yet that it was over.
+			# Also when no call has noticed yet that the time was over.
 			clock 1000250 → ok
 			fair_acquire a:t1:30s:80s → [30s t0 110s]
 			times a → t1 110s, t2 160s, t3 210s
-			# So whoever becomes the head has its own wait beyond the lease, and the arithmetic is as before.
+			# So a new head has its own wait beyond the lease, and the arithmetic is as before.
 			fair_release a:t0:50s → 1
 			fair_acquire a:t1:30s:80s → 1
 			times a → t2 80s, t3 130s
-			# Nobody else speaks for a head that does not ask.
+			# Other waiters do not keep a head alive that does not ask.
 			clock 1000320 → ok
 			fair_acquire a:t3:30s:50s → [30s t1 60s]
 			times a → t2 10s, t3 60s
 			clock 1000330 → ok
 			fair_acquire a:t3:30s:50s → [30s t1 80s]
 			times a → t3 80s
-			# Who asks keeps its place, however late, and those in front of it that are dead lose theirs.
+			# A waiter that asks keeps its place, however late; dead waiters ahead of it lose theirs.
 			fair_acquire a:t4:30s:50s a:t5:30s:50s → [30s t1 130s] [30s t1 180s]
 			clock 1001000 → ok
 			fair_acquire a:t4:30s:50s → [30s t1 80s]
@@ -146,29 +146,29 @@ func TestFairWaitersAreAliveAsLongAsTheirHeadAsks(t *testing.T) {
 	})
 }
 
-// Those of one engine who queue behind each other and wait as long share a time. The last of them who goes takes
-// back what they added, so times behind them are as in Redisson.
+// Consecutive waiters of one engine with equal waits share a time. The last of them to leave subtracts what they added,
+// so the times behind them are as in Redisson.
 func TestFairWaitersOfOneEngineShareATime(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		s.talk(`
 			clock 1000000 → ok
 			fair_acquire a:t0:30s:50s → 1
 			fair_acquire a:t1:30s:50s a:t2:30s:50s:t1 a:t3:30s:50s:t2 → [30s t0 80s] [30s t0 80s] [30s t0 80s]
-			# Behind somebody else it is as ever, and behind one who would leave it less than its own wait.
+			# Behind another engine's waiter nothing is shared, nor behind one that would leave it less than its own wait.
 			fair_acquire a:t4:30s:20s:t9 a:t5:30s:50s a:t6:30s:50s:t5 a:t7:30s:200s:t6 → [30s t0 100s] [30s t0 150s] [30s t0 150s] [30s t0 350s]
-			# A grant to one of several, or one who leaves them, changes nothing for the others.
+			# A grant to one of several, or one that leaves, changes nothing for the others.
 			fair_release a:t0:50s a:t2:50s a:t6:50s → 1 0 0
 			fair_acquire a:t1:30s:50s → 1
 			times a → t3 80s, t4 100s, t5 150s, t7 350s
-			# The last takes back what it has left of the wait.
+			# The last subtracts what it has left of the wait.
 			fair_release a:t1:50s → 1
 			fair_acquire a:t3:30s:50s → 1
 			times a → t4 50s, t5 100s, t7 300s
 			fair_release a:t5:50s → 0
 			times a → t4 50s, t7 250s
-			# Who asks again keeps its time.
+			# A waiter that asks again keeps its time.
 			fair_acquire a:t7:30s:200s:t4 → [30s t3 250s]
-			# They are put off together, and live and die together.
+			# Their times move on together, and expire together.
 			fair_acquire a:t8:30s:200s:t7 → [30s t3 250s]
 			clock 1000060 → ok
 			fair_acquire a:t9:30s:50s → [30s t3 240s]
@@ -182,8 +182,8 @@ func TestFairWaitersOfOneEngineShareATime(t *testing.T) {
 	})
 }
 
-// A place may be left that its engine could not give up. Those of its engine who share the time of that place do not
-// die with it.
+// An engine may leave a place behind that it could not give up. Its waiters that share the time of that place do not
+// expire with it.
 func TestFairWaitersOutliveAHeadThatIsGoneAndSharesTheirTime(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		s.talk(`
@@ -191,11 +191,11 @@ func TestFairWaitersOutliveAHeadThatIsGoneAndSharesTheirTime(t *testing.T) {
 			fair_acquire a:t0:10s:40s → 1
 			fair_acquire a:t1:10s:40s a:t2:10s:40s:t1 a:t3:10s:40s:t2 a:t4:10s:40s → [10s t0 50s] [10s t0 50s] [10s t0 50s] [10s t0 90s]
 			fair_release a:t0:40s → 1
-			# A head has as much left as this and more, if it asks.
+			# A head has this much left and more, if it asks.
 			clock 1000030 → ok
 			fair_acquire a:t3:10s:40s → [20s '' 20s]
 			times a → t1 20s, t2 20s, t3 20s, t4 60s
-			# This one does not ask, so all behind it count from its end on.
+			# This one does not ask, so the times of all behind it count from its end.
 			clock 1000040 → ok
 			fair_acquire a:t3:10s:40s a:t2:10s:40s a:t4:10s:40s → [10s '' 50s] [10s '' 50s] [10s '' 90s]
 			times a → t1 10s, t2 50s, t3 50s, t4 90s
@@ -211,7 +211,7 @@ func TestFairWaitersOutliveAHeadThatIsGoneAndSharesTheirTime(t *testing.T) {
 	})
 }
 
-// What a head with a long wait has used up of it is not taken from those behind, who would count as dead.
+// What a head with a long wait has used of it is not subtracted from those behind, which would be considered dead.
 func TestFairWaitersOutliveAHeadThatWaitedLonger(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		s.talk(`
@@ -248,7 +248,7 @@ func TestFairQueueWithoutATimeBlocksNobody(t *testing.T) {
 			EXISTS redisson_lock_queue:{a} → 0
 			fair_acquire a:t2:30s:50s a:t3:30s:50s a:t4:30s:50s → [30s t1 80s] [30s t1 130s] [30s t1 180s]
 			ZREM redisson_lock_timeout:{a} t2 → 1
-			# Nor does it take time back from those it added none to.
+			# Nor does it subtract from those to which it added nothing.
 			fair_release a:t2:50s → 0
 			times a → t3 130s, t4 180s
 			ZREM redisson_lock_timeout:{a} t3 → 1
@@ -270,13 +270,13 @@ func TestFairLeaverWakesTheNextOfAFreeLock(t *testing.T) {
 			heard → redisson_lock__channel:{a}:t1 0
 			fair_release a:t1:50s → 0
 			heard → redisson_lock__channel:{a}:t2 0
-			# Whoever unlocks what it does not hold is told so, and the head is woken all the same.
+			# An unlock of a lock that is not held returns that, and still wakes the head.
 			fair_release a:t9: → 0
 			heard → redisson_lock__channel:{a}:t2 0
 			fair_acquire a:t2:30s:50s → 1
 			fair_release a:t9: → 0
 			heard → nothing
-			# A ghost of the same engine goes first.
+			# An orphan of the same engine goes first.
 			fair_acquire a:t3:30s:50s a:t4:30s:50s → [30s t2 80s] [30s t2 130s]
 			fair_acquire a:t3:30s:50s ghosts a:t2 → 1
 			HGETALL a → [t3 1]
@@ -285,7 +285,7 @@ func TestFairLeaverWakesTheNextOfAFreeLock(t *testing.T) {
 	})
 }
 
-// As they would one after the other: whoever leaves later has given back by then what those in front of it took.
+// The result is as if they left one by one: what those ahead of a leaver subtract is subtracted from it first.
 func TestFairWaitersLeaveTogether(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		s.talk(`
@@ -296,14 +296,14 @@ func TestFairWaitersLeaveTogether(t *testing.T) {
 			times a → t3 50s, t4 100s
 			heard → nothing
 			fair_acquire a:t5:30s:50s a:t6:30s:50s b:t0:30s:50s b:t1:30s:50s b:t2:30s:50s → [30s t0 150s] [30s t0 200s] 1 [30s t0 80s] [30s t0 130s]
-			# Only who is left is told, and once.
+			# Only the remaining head is notified, and once.
 			fair_release a:t5:50s b:t1:50s a:t0:50s a:t3:50s → 0 0 1 0
 			heard → redisson_lock__channel:{a}:t4 0
 			times a → t4 50s, t6 100s
 			times b → t2 80s
 			LRANGE redisson_lock_queue:{a} 0 -1 → [t4 t6]
 			fair_acquire b:t3:30s:90s b:t4:30s:50s → [30s t0 170s] [30s t0 220s]
-			# Others count differently: the second has less than what the first and itself had added.
+			# Other clients count differently: the second has less than what the first and itself had added.
 			ZADD redisson_lock_timeout:{b} XX 1000180000 t3 → 0
 			times b → t2 80s, t3 120s, t4 220s
 			fair_release b:t2:50s b:t3:90s → 0 0
@@ -326,7 +326,7 @@ func TestFairRefusalIsThatLocksAlone(t *testing.T) {
 			EXISTS b c redisson_lock_queue:{a} redisson_lock_queue:{c} → 0
 			fair_release a:t1:50s b:t1:50s c:t1:50s d:t1:50s → WRONGTYPE… 0 0 1
 			fair_force a b c d → WRONGTYPE… 0 0 0
-			# A lock whose queue was overwritten can still be released.
+			# A lock with an overwritten queue can still be released.
 			fair_acquire e:t1:30s:50s f:t1:30s:50s → 1 1
 			SET redisson_lock_queue:{e} x → OK
 			SET redisson_lock_queue:{f} x → OK
@@ -336,7 +336,8 @@ func TestFairRefusalIsThatLocksAlone(t *testing.T) {
 	})
 }
 
-// A key of another type refuses the release, and keeps no waiter in the queue: nothing else would take it out before its time is over.
+// A key of another type makes the server reject the release, but keeps no waiter in the queue: nothing else would remove it
+// before its time is over.
 func TestAFairWaiterLeavesAQueueWhoseLockWasOverwritten(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		s.talk(`
@@ -353,7 +354,7 @@ func TestAFairWaiterLeavesAQueueWhoseLockWasOverwritten(t *testing.T) {
 	})
 }
 
-// Whoever waits is told the server's clock.
+// The reply to a waiter has the server's clock.
 func TestAFairWaiterLearnsTheServersClock(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		ask := func(id string) []any {
@@ -368,7 +369,7 @@ func TestAFairWaiterLearnsTheServersClock(t *testing.T) {
 	})
 }
 
-// A call that says until when it may take effect does nothing later, and says what the clock is then.
+// A call with a deadline does nothing after it, and replies what the clock is then.
 func TestAFairAcquireThatComesLateDoesNothing(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		ask := func(latest any, ids ...string) []any {
@@ -394,7 +395,8 @@ func TestAFairAcquireThatComesLateDoesNothing(t *testing.T) {
 	})
 }
 
-// Places that their engines keep up are alive for as long as that is so, and no longer, whatever their times are; and whoever goes takes back what it added.
+// A place is alive for as long as its engine keeps it alive, and no longer, whatever its time is. A place that is removed
+// subtracts what it added.
 func TestFairPlacesThatNobodyKeepsUpAreTakenOff(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		s.until = int64(9_000_000_000_000)
@@ -403,7 +405,7 @@ func TestFairPlacesThatNobodyKeepsUpAreTakenOff(t *testing.T) {
 			fair_acquire a:t0:30s:50s → 1
 			fair_acquire a:t1:30s:50s a:t2:30s:50s a:t3:30s:50s a:t4:30s:50s → [30s t0 80s] [30s t0 130s] [30s t0 180s] [30s t0 230s]
 			HLEN redisson_lock_places:{a} → 4
-			# The clock of one who asks is wrong, and nobody dies of that.
+			# The clock of one caller is wrong, and no waiter expires because of that.
 			clock 1000500 → ok
 			fair_acquire a:t4:30s:50s → [30s t0 50s]
 			clock 1000000 → ok
@@ -414,7 +416,7 @@ func TestFairPlacesThatNobodyKeepsUpAreTakenOff(t *testing.T) {
 			fair_acquire a:t3:30s:50s → [30s t0 400s]
 			LRANGE redisson_lock_queue:{a} 0 -1 → [t3 t4]
 			HKEYS redisson_lock_places:{a} → [t3 t4]
-			# Behind a client of another kind a place adds as much as that one takes back.
+			# Behind a client of another kind a place adds as much as that client subtracts.
 			ZADD redisson_lock_timeout:{a} 1000700000 other → 1
 			RPUSH redisson_lock_queue:{a} other → 3
 			fair_acquire a:t5:30s:50s → [30s t0 1000s]
@@ -427,8 +429,8 @@ func TestFairPlacesThatNobodyKeepsUpAreTakenOff(t *testing.T) {
 	})
 }
 
-// Also if nobody came for longer than the places lived, as where the server stood still: places of ours are not taken for Redisson's, of which
-// each lives for five minutes and adds as much to those behind it.
+// Also if no call came for longer than the places lived, as where the server stood still: lockwheel's places are not taken
+// for Redisson's, which live for five minutes each and add as much to those behind them.
 func TestFairPlacesAreKnownAsOursWhenTheyAreLongOver(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		s.until = int64(9_000_000_000_000)
@@ -450,7 +452,7 @@ func TestFairPlacesAreKnownAsOursWhenTheyAreLongOver(t *testing.T) {
 	})
 }
 
-// Behind a head that should have been kept up by now the next ones are told, too, until one was.
+// Behind a head that should have been kept alive by now the next waiters are notified too, until one is not doubtful.
 func TestAFairReleaseTellsThoseBehindWhoMayBeDead(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		s.until = int64(9_000_000_000_000)
@@ -466,7 +468,7 @@ func TestAFairReleaseTellsThoseBehindWhoMayBeDead(t *testing.T) {
 	})
 }
 
-// A list that is lost leaves times, which are no places: all are gone with the next call, and those who had them are told.
+// A lost list leaves times, which are no places: the next call removes all of them and notifies the waiters that had them.
 func TestAFairTimeWithoutAPlaceIsNoPlace(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		s.talk(`
@@ -494,7 +496,7 @@ func TestAFairTimeWithoutAPlaceIsNoPlace(t *testing.T) {
 	})
 }
 
-// What a call does is bounded: a long row of dead ones is taken off by several.
+// The work of a call is bounded: several calls remove a long row of dead places.
 func TestAFairCallTakesOffSoManyAtMost(t *testing.T) {
 	s := onReal(t)
 	dead := 500
@@ -514,10 +516,10 @@ func TestAFairCallTakesOffSoManyAtMost(t *testing.T) {
 	}
 }
 
-// Of a long queue as well: what moves one time moves all of them by as much.
+// Also in a long queue, what moves one time moves all of them by as much.
 func TestTheTimesOfALongFairQueueAreMovedTogether(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
-		const waiting = 600 // more than a command of the script names
+		const waiting = 600 // more than one command of the script moves
 		s.talk("clock 1000000 → ok\nfair_acquire a:t0:30s:50s → 1")
 		queue, times := []any{"RPUSH", "redisson_lock_queue:{a}"}, []any{"ZADD", "redisson_lock_timeout:{a}"}
 		for i := range waiting {
@@ -538,8 +540,8 @@ func TestTheTimesOfALongFairQueueAreMovedTogether(t *testing.T) {
 	})
 }
 
-// Behind a place of Redisson's one of ours adds as much as Redisson would, and takes that back when it leaves, whatever it waits; one that
-// nobody keeps up takes back what it says.
+// Behind a place of Redisson's a lockwheel place adds as much as Redisson would. When it leaves, it subtracts that,
+// whatever its wait is. A place that no engine keeps alive subtracts the wait that the call names.
 func TestAFairWaiterThatLeavesTakesBackWhatItAdded(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		s.until = int64(9_000_000_000_000)
@@ -558,8 +560,8 @@ func TestAFairWaiterThatLeavesTakesBackWhatItAdded(t *testing.T) {
 	})
 }
 
-// What the dead of ours added is taken back once, when the last of them is off, and not by each of the calls that take some
-// of them off: otherwise each call would move the times of all.
+// What lockwheel's dead places added is subtracted once, when the last of them is removed. If each call that removes some
+// of them did that, each would move the times of all.
 func TestTheTimesOfALongRowOfDeadAreMovedOnce(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		const dead = 500
@@ -589,7 +591,7 @@ func TestTheTimesOfALongRowOfDeadAreMovedOnce(t *testing.T) {
 	})
 }
 
-// Who leaves a long queue is taken out of it wherever it stands, and what it added is taken back as in a short one.
+// A waiter that leaves a long queue is removed wherever it is, and what it added is subtracted as in a short one.
 func TestLeavingALongFairQueue(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		const waiting = 2_500
@@ -603,7 +605,7 @@ func TestLeavingALongFairQueue(t *testing.T) {
 		s.do(times...)
 		// They share their times: nothing is moved.
 		s.talk(`
-			fair_release a:w3:50s a:w1200:50s a:w2490:50s a:nobody:50s → 0 0 0 0
+			fair_release a:w3:50s a:w1200:50s a:w2490:50s a:absent:50s → 0 0 0 0
 			LLEN redisson_lock_queue:{a} → 2497
 			ZCARD redisson_lock_timeout:{a} → 2497
 			ZSCORE redisson_lock_timeout:{a} w2499 → 1000200000

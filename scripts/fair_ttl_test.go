@@ -11,11 +11,12 @@ import (
 	"github.com/lockwheel/lockwheel/scripts"
 )
 
-// A queue whose places all are ours goes by itself when they do. Redisson never prolongs one: with a place of its own it stays.
+// The keys of a queue with lockwheel's places only expire when the places do. Redisson never prolongs a queue: with one of
+// its places it has no TTL.
 
 const queueOfA, timesOfA, placesOfA = "redisson_lock_queue:{a}", "redisson_lock_timeout:{a}", "redisson_lock_places:{a}"
 
-// after is what the keys of a queue live for beyond its places.
+// after is how long the keys of a queue live beyond its places.
 const after = 15 * time.Minute
 
 func (s *server) pttl(key string) time.Duration {
@@ -30,7 +31,7 @@ func (s *server) stays() {
 	require.Equal(s.t, int64(-1), s.do("PTTL", timesOfA))
 }
 
-// ends requires that all keys of a queue go together, so much later.
+// ends requires that all keys of a queue expire together, after this time.
 func (s *server) ends(in time.Duration) {
 	s.t.Helper()
 	ttls := s.do("EVAL", "local t = {} for i = 1, 3 do t[i] = redis.call('PTTL', KEYS[i]) end return t", 3, queueOfA, timesOfA, placesOfA).([]any)
@@ -41,7 +42,7 @@ func (s *server) ends(in time.Duration) {
 	}
 }
 
-// theirs queues as Redisson does.
+// theirs queues a tenure as Redisson does.
 func (s *server) theirs(id string, until int64) {
 	s.t.Helper()
 	s.do("ZADD", timesOfA, until, id)
@@ -58,7 +59,7 @@ func TestAFairQueueOfOursHasATTLThatIsKeptUp(t *testing.T) {
 		s.ends(80*time.Second + after)
 		s.talk("fair_acquire a:t2:30s:90s → [30s t0 170s]")
 		s.ends(80*time.Second + after)
-		// It falls no further than this, whoever asks.
+		// It falls no further than this, whichever tenure asks.
 		for _, keys := range [][]string{{queueOfA, timesOfA}, {placesOfA}, {queueOfA, timesOfA, placesOfA}} {
 			for _, key := range keys {
 				s.do("PEXPIRE", key, (after / 2).Milliseconds())
@@ -66,7 +67,7 @@ func TestAFairQueueOfOursHasATTLThatIsKeptUp(t *testing.T) {
 			s.talk("fair_acquire a:t1:30s:50s → [30s t0 80s]")
 			s.ends(80*time.Second + after)
 		}
-		// One whose lease is long lives as long by its time.
+		// A waiter for a long lease lives as long by its time.
 		s.talk(`
 			fair_release a:t0:50s a:t1:50s → 1 0
 			fair_acquire a:t2:7200s:90s → 1
@@ -75,7 +76,7 @@ func TestAFairQueueOfOursHasATTLThatIsKeptUp(t *testing.T) {
 		s.ends(7250*time.Second + after)
 		s.talk("fair_acquire a:t4:30s:50s → [7200s t2 7300s]")
 		s.ends(7250*time.Second + after)
-		// Those who go leave it to those who stay.
+		// The waiters that leave do not change it for those that stay.
 		s.talk("fair_release a:t3:50s → 0")
 		s.ends(7250*time.Second + after)
 		s.talk(`
@@ -103,21 +104,21 @@ func TestAFairQueueWithAPlaceOfRedissonsHasNoTTL(t *testing.T) {
 		s.do("ZREM", timesOfA, "theirs")
 		s.talk("fair_acquire a:t1:30s:50s → [30s t0 80s]")
 		s.ends(680*time.Second + after)
-		// A client of ours that says nothing of what it keeps up is none that will prolong it.
+		// A lockwheel client that does not say until when it keeps its place alive will not prolong the queue.
 		s.until = nil
 		s.step(strings.Fields("fair_acquire a:t3:30s:50s"), nil)
 		s.stays()
 	})
 }
 
-// Whatever becomes of the last place of ours that stood beside one of Redisson's, that one stays.
+// However the last lockwheel place next to one of Redisson's ends, the queue then has no TTL.
 func TestAFairQueueThatOursLeaveToRedissonsHasNoTTL(t *testing.T) {
 	for how, step := range map[string]string{
 		"gives up":                   "fair_release a:t1:50s → 0",
 		"is granted":                 "DEL a → 1\nfair_acquire a:t1:30s:50s → 1",
 		"is dead at a release":       "HSET " + placesOfA + " t1 1:50000:50000 → 0\nfair_release a:t0:50s → 1",
 		"is dead when it is forced":  "HSET " + placesOfA + " t1 1:50000:50000 → 0\nfair_force a → 1",
-		"is dead when somebody asks": "HSET " + placesOfA + " t1 1:50000:50000 → 0\nfair_acquire a:t9:30s: → [30s t0 -1]",
+		"is dead when a waiter asks": "HSET " + placesOfA + " t1 1:50000:50000 → 0\nfair_acquire a:t9:30s: → [30s t0 -1]",
 	} {
 		t.Run(how, func(t *testing.T) {
 			onEach(t, func(t *testing.T, s *server) {
@@ -135,7 +136,7 @@ func TestAFairQueueThatOursLeaveToRedissonsHasNoTTL(t *testing.T) {
 	}
 }
 
-// Redisson takes a dead one of ours out of the queue, and not out of the hash: there are as many in both then as before.
+// Redisson removes a dead place of lockwheel from the queue, but not from the hash. Then both have as many as before.
 func TestAFairQueueInWhichRedissonTookOffOursHasNoTTL(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		s.until = int64(9_000_000_000_000)
@@ -155,7 +156,7 @@ func TestAFairQueueInWhichRedissonTookOffOursHasNoTTL(t *testing.T) {
 	})
 }
 
-// A row of dead longer than one call takes off has a TTL all the same, whatever is still to be taken back for them.
+// A row of dead places that is longer than one call removes has a TTL, whatever is still to be subtracted for them.
 func TestALongRowOfDeadFairPlacesHasATTL(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		s.until = int64(9_000_000_000_000)
@@ -177,7 +178,7 @@ func TestALongRowOfDeadFairPlacesHasATTL(t *testing.T) {
 	})
 }
 
-// What the death of all of ours leaves goes by itself.
+// What remains when all of lockwheel's waiters are dead expires.
 func TestAFairQueueOfTheDeadGoesByItself(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		hasty := scripts.FairAcquire

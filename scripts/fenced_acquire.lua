@@ -1,28 +1,28 @@
--- Takes many locks in one call, each for a tenure of its own and with a fencing token.
+-- Acquires many locks in one call, each for a tenure of its own and with a fencing token.
 --
--- KEYS  a pair per lock: its key, the key of its token (declared: a counter that is in another node
---       while its slot migrates must not begin anew)
+-- KEYS  a pair per lock: its key, the key of its token (declared: a counter that is on another node
+--       while its slot migrates must not start again)
 -- ARGV  1: the publish verb (PUBLISH, or SPUBLISH in a cluster)
 --       2: the lease of all in ms, or '' when each has its own (at least 1: PEXPIRE deletes for less)
 --       then per lock: tenure id, and its own lease
---       then any number of pairs: number of the lock, id of a ghost to release first
--- reply per key: the token, if it is granted: a number, or from 2^53 on its digits · {ttl in ms, holder}
---       held by someone else, as of acquire · another string: why the server refused
+--       then any number of pairs: number of the lock, id of an orphan to release first
+-- reply per key: the token, if granted: a number, or its digits as a string from 2^53 on · {ttl in ms, holder}
+--       held by another tenure, as of acquire · another string: why the server rejected it
 --
--- Sent twice: the second finds its own field, and answers the token that the first was given, which
--- nobody can have raised since. Sent late: as of acquire; its token is greater than all before. A token
--- that was counted for a lock that the server then refused is not given to anybody.
+-- Sent twice: the second copy finds its own field and replies the token of the first. No other client can have
+-- raised the counter meanwhile. Sent late: as of acquire; its token is greater than all before. If the server rejects a
+-- lock after its token was counted, that token is never used.
 
 local verb, locks = ARGV[1], #KEYS / 2
 
--- Nobody else counts while the lock is this tenure's.
+-- Returns the token of a tenure that has the lock already. No other client counts while the tenure has the lock.
 local function counted(counter)
   local token = redis.pcall('GET', counter)
   if not token then return count(counter) end
   return type(token) == 'table' and token or token_of(token)
 end
 
--- As of acquire: mostly all are free, which one call tells.
+-- Reports whether all keys are free, as they mostly are, with one EXISTS, as of acquire.
 local function all_free()
   local keys = {}
   for i = 1, locks do keys[i] = KEYS[2 * i - 1] end

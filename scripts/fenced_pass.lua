@@ -1,17 +1,15 @@
--- Confirms many tenures of fenced locks for their next owners in one call, each with a new token.
+-- Renews many tenures of fenced locks for their next owners in one call, each with a new token.
 --
 -- KEYS  a pair per lock: its key, the key of its token
 -- ARGV  1: the PUBSUB subcommand that counts listeners (NUMSUB, or SHARDNUMSUB in a cluster)
 --       then five per lock: tenure id, lease in ms (0 leaves the TTL as it is; never negative), hold
---       count to write ('' leaves it), 1 to count the listeners of the lock's channel, 2 to tell who waits if
+--       count to write ('' leaves it), 1 to count the listeners of the lock's channel, 2 to notify waiters if
 --       the TTL falls, 3 for both ('' for neither), the tenure's last token
--- reply per key: {1, 1 if the count is as asked or none was, listeners or -1, token as of
---       fenced_acquire} · 0 gone: the tenure
---       is not in Redis · a string: why the server refused
+-- reply per key: {1, 1 if the count is as requested or none was, listeners or -1, token as of
+--       fenced_acquire} · 0 gone: the tenure is not in Redis · a string: why the server rejected it
 --
--- Sent twice or late: it counts only if the last token is still the one named, which nobody else can
--- raise while the lock is this tenure's, so the second answers the token of the first. Otherwise as of
--- renew.
+-- Sent twice or late: it counts only if the counter still has the last token. No other client can raise the
+-- counter while the tenure has the lock, so the second copy replies the token of the first. Otherwise as of renew.
 
 local count_listeners = ARGV[1]
 

@@ -9,7 +9,7 @@ func TestFencedGrantComesWithATokenGreaterThanAllBefore(t *testing.T) {
 			HGETALL a → [t1 1]
 			GET redisson_lock_token:{a} → 1
 			PTTL redisson_lock_token:{a} → -1
-			# Held by someone else: nothing is counted.
+			# Held by another tenure: nothing is counted.
 			fenced_acquire a:t2:100s → [100s t1]
 			GET redisson_lock_token:{a} → 1
 			release a:t1 → 1
@@ -37,7 +37,7 @@ func TestFencedAcquireSentTwiceIsTheSameToken(t *testing.T) {
 			PTTL a → 200s
 			GET redisson_lock_token:{a} → 1
 			HGETALL a → [t1 1]
-			# Sent late, it is a ghost with a token that nobody has.
+			# Sent late, it is an orphan with a token that no caller has.
 			release a:t1 → 1
 			fenced_acquire a:t1:100s → 2
 			fenced_acquire a:t2:100s ghosts a:t1 → 3
@@ -57,7 +57,7 @@ func TestFencedPassCountsOnce(t *testing.T) {
 			fenced_pass a:t1:200s:1:1:1 → [1 1 0 2]
 			fenced_pass a:t1:200s::1:2 → [1 1 0 3]
 			fenced_pass a:t1:200s::1:1 → [1 1 0 3]
-			# It writes the count of holds, and finds out who listens.
+			# It writes the count of holds, and counts the listeners.
 			subscribe redisson_lock__channel:{a} → ok
 			fenced_pass a:t1:200s:2:1:3 → [1 1 1 4]
 			HGETALL a → [t1 2]
@@ -65,7 +65,7 @@ func TestFencedPassCountsOnce(t *testing.T) {
 			fenced_pass a:t0:200s:1:1:4 c:t1:200s:1:1:4 → 0 0
 			GET redisson_lock_token:{a} → 4
 			EXISTS c redisson_lock_token:{c} → 0
-			# A counter that somebody deleted begins anew.
+			# A counter that was deleted starts again.
 			DEL redisson_lock_token:{a} → 1
 			fenced_pass a:t1:200s:::4 → [1 1 -1 1]
 			DEL redisson_lock_token:{a} → 1
@@ -91,7 +91,7 @@ func TestARefusedTokenLeavesNoLock(t *testing.T) {
 	})
 }
 
-// A number of Lua is exact to 2^53, and a counter that an operator seeded with the time in nanoseconds is beyond that.
+// A Lua number is exact to 2^53, and a counter that an operator seeded with the time in nanoseconds is beyond that.
 func TestTokensAreExactAsFarAsTheServerCounts(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		s.talk(`
@@ -125,7 +125,7 @@ func TestACounterThatIsNoTokenIsRefusedAndLeftAsItIs(t *testing.T) {
 			fenced_acquire a:t1:100s b:t1:100s c:t1:100s d:t1:100s e:t1:100s f:t1:100s → ERR… ERR… ERR… ERR… ERR… 1
 			EXISTS a b c d e → 0
 			MGET redisson_lock_token:{a} redisson_lock_token:{b} redisson_lock_token:{c} redisson_lock_token:{e} → [-7 -1 9223372036854775807 -9223372036854775808]
-			# One that became such while the lock was held.
+			# A counter that became such while the lock was held.
 			SET redisson_lock_token:{f} -7 → OK
 			fenced_acquire f:t1:100s → ERR…
 			fenced_pass f:t1:0:::-7 → ERR…

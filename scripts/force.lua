@@ -1,12 +1,12 @@
--- Takes many locks away from whoever holds them and tells whoever waits.
+-- Takes many locks away from their holders and notifies the waiters.
 --
 -- KEYS  the lock keys
 -- ARGV  1: the publish verb (PUBLISH, or SPUBLISH in a cluster)
--- reply per key: 1 it was locked and is free · 2 the same, but the server refused the message
---       · 0 it was free · a string: why the server refused; a key that is no hash is left alone
+-- reply per key: 1 it was locked and is free · 2 the same, but the server rejected the message
+--       · 0 it was free · a string: why the server rejected it; a key that is no hash is left alone
 --
--- Sent twice: the second finds nothing. Sent late: it takes the lock from whoever holds it then, so
--- a copy that got no answer is not sent again.
+-- Sent twice: the second copy finds nothing. Sent late: it takes the lock from the holder of that moment, so
+-- the engine does not resend a copy that got no reply.
 
 local verb = ARGV[1]
 

@@ -1,12 +1,12 @@
--- Put behind read_write.lua, before the scripts that take locks away from one mode, whoever has them: 1 or 2 as
--- tell, 0 when the lock is not in that mode, a string when the server refuses.
+-- Put after read_write.lua, before the scripts that take locks of one mode away from their holders. force returns 1 or 2
+-- as tell does, 0 when the lock is not in that mode, and a string when the server rejects it.
 
--- So many keys of holds are removed in a call at most. More are for their engines to remove, when they hear that they lost the
--- lock, or end with their leases. Nobody reads more often than most_holds.
+-- At most most_removed keys of holds are removed per call. Other keys are removed by the engines that have them, when
+-- they learn that they lost the lock, or expire with their leases. No reader has more than most_holds holds.
 local most_removed, most_holds = 500, 100000
 local may_remove = most_removed
 
--- What is in a hash of so many fields; of very many readers some, which costs no more.
+-- Returns the fields of a hash with their values; of more than most_removed only some, to bound the cost.
 local function readers_of(key, fields)
   local hash = fields > most_removed and redis.pcall('HRANDFIELD', key, most_removed, 'WITHVALUES') or redis.pcall('HGETALL', key)
   return hash.err and {} or hash

@@ -18,7 +18,7 @@ func TestForceFreesWhateverIsALockAndNothingElse(t *testing.T) {
 	})
 }
 
-// The second copy finds nothing. A late one frees the lock of whoever has it then, which is why it is not sent again.
+// The second copy finds nothing. A late one frees the lock of its holder at that moment, so the engine does not resend it.
 func TestForceSentTwiceFindsNothingAndLateSomebodyElse(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		s.talk(`
@@ -30,7 +30,7 @@ func TestForceSentTwiceFindsNothingAndLateSomebodyElse(t *testing.T) {
 			acquire a:t2:100s → 1
 			force a → 1
 			heard → redisson_lock__channel:{a} 0
-			# whoever held it is told the next time
+			# the former holder learns it from its next command
 			renew a:t1:100s a:t2:100s → 0 0
 			release a:t1 a:t2 → 0 0
 			heard → nothing

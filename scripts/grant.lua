@@ -1,11 +1,11 @@
--- Put before the scripts that take a lock with one field in its hash.
+-- Put before the scripts that acquire a lock with one field in its hash.
 
--- Takes back a key that this call made, also for a user who lacks one of the two rights.
+-- Removes a key that this call created, also for a user who may run only one of HDEL and DEL.
 local function unmake(key, id)
   if type(redis.pcall('HDEL', key, id)) == 'table' then redis.pcall('DEL', key) end
 end
 
--- A key never stays without a TTL: if the server refuses one, the field goes again.
+-- Creates the lock. A key never stays without a TTL: if the server rejects the TTL, the field is removed again.
 local function create(key, id, lease)
   local set = redis.pcall('HSET', key, id, '1')
   if type(set) == 'table' then return set.err end
@@ -21,8 +21,9 @@ local function again(key, id, lease, ttl)
   return expires == 1 and 1 or expires.err
 end
 
--- Whose a key is that is there: true if it is this tenure's, otherwise the holder's id, or the table of an error. Only what
--- expires, and has one field, can be a lock. Of anything else the holder is not looked up, as it may have a million fields.
+-- Returns the owner of an existing key: true if it is this tenure, otherwise the holder's id, or the table of an error.
+-- Only a hash that expires and has one field can be a lock. Of any other the holder is not looked up, because it may have
+-- a million fields: the owner is '' without expiry, and 'several' for several fields.
 local function owner_of(key, id, ttl)
   local fields = redis.pcall('HLEN', key)
   if type(fields) == 'table' then return fields end

@@ -1,16 +1,16 @@
--- Takes groups of locks, each group for one tenure and all or none of it.
+-- Acquires groups of locks, each group for one tenure and atomically: all of its locks or none.
 --
 -- KEYS  the lock keys, group by group; no key twice in a group
 -- ARGV  1: the publish verb (PUBLISH, or SPUBLISH in a cluster)
 --       2: how many groups
 --       then three per group: how many keys, tenure id, lease in ms (at least 1: PEXPIRE deletes for less)
---       then any number of pairs: index into KEYS, id of a ghost to release first
--- reply per group (1 alone if all are): 1 granted · {n, ttl in ms, holder} its n-th key is held by someone
---       else, as of acquire · {n, why} the server refused the n-th
+--       then any number of pairs: index into KEYS, id of an orphan to release first
+-- reply per group (1 alone if all are): 1 granted · {n, ttl in ms, holder} its n-th key is held by another
+--       tenure, as of acquire · {n, why} the server rejected the n-th
 --
--- Nothing is written before every key of the group is known to be free or the tenure's; what then is
--- refused all the same (short of memory) takes back what the call created. Sent twice: the second finds its
--- own fields, answers granted, and raises TTLs but never lowers them. Sent late: as of acquire, for each key.
+-- Nothing is written before every key of the group is known to be free or the tenure's. If the server still rejects a
+-- write (short of memory), the script removes what the call created. Sent twice: the second copy finds its own fields,
+-- replies granted, and raises TTLs but never lowers them. Sent late: as of acquire, for each key.
 
 local verb, groups = ARGV[1], tonumber(ARGV[2])
 
@@ -19,7 +19,8 @@ for at = 3 + 3 * groups, #ARGV, 2 do
   if redis.pcall('HDEL', key, ARGV[at + 1]) == 1 then redis.pcall(verb, channel(key), '0') end
 end
 
--- Returns nothing if the tenure may have the key; whether it has it already.
+-- Inspects a key. If the tenure may have it, returns nil and whether it has it already; otherwise {ttl, holder}, or
+-- {why} for an error.
 local function look(key, id)
   local ttl = redis.pcall('PTTL', key)
   if ttl == -2 then return nil, false end
@@ -29,7 +30,8 @@ local function look(key, id)
   return type(owner) == 'table' and {owner.err} or {ttl, owner}
 end
 
--- Nearly always all are free, which one command tells. Lua can hand over only so many at once.
+-- Reports whether all keys are free, as they nearly always are, with one EXISTS. Lua's unpack has a limit, so it reports
+-- false for more than 1000 keys.
 local function free(first, count)
   return count <= 1000 and redis.pcall('EXISTS', unpack(KEYS, first + 1, first + count)) == 0
 end

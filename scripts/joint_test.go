@@ -53,18 +53,18 @@ func TestAGroupIsTakenAsAWholeOrNotAtAll(t *testing.T) {
 			HGETALL e → [t2 1]
 			PTTL c → 100s
 			PTTL d → 200s
-			# One is held: the first that is, by whom and for how long, and nothing of the others.
+			# One is held: the reply has the first such key, its holder and its TTL, and nothing about the others.
 			joint_acquire x+b+c+y:t3:100s z:t4:100s → [2 100s t1] 1
 			EXISTS x y → 0
-			# All of a group is looked at, also behind a smaller one.
+			# All keys of a group are looked at, also after a smaller group.
 			joint_acquire had:t7:100s → 1
 			joint_acquire s:t8:100s f+had:t9:100s → 1 [2 100s t7]
 			EXISTS f → 0
-			# A group sees what the one before it took.
+			# A group sees what the one before it acquired.
 			joint_acquire p+q:t5:100s q+r:t6:100s → 1 [1 100s t5]
 			EXISTS r → 0
 			heard → nothing
-			# What was taken together is let go one by one.
+			# What was acquired together is released one by one.
 			release b:t1 → 1
 			joint_acquire b+x:t3:100s → 1
 			heard → redisson_lock__channel:{b} 0
@@ -85,12 +85,12 @@ func TestAGroupSentTwiceOrLateIsTakenOnce(t *testing.T) {
 			PTTL a → 200s
 			joint_acquire a+b:t1:100s → 1
 			PTTL b → 200s
-			# Late, when a part was released and taken by somebody else: what is left stays as it is.
+			# Late, when a part was released and acquired by another tenure: what is left stays as it is.
 			release a:t1 → 1
 			acquire a:t2:100s → 1
 			joint_acquire b+a:t1:300s → [2 100s t2]
 			PTTL b → 200s
-			# Late, when all is free: a ghost for each key, which the next one releases.
+			# Late, when all is free: an orphan for each key, which the next call releases.
 			release a:t2 b:t1 → 1 1
 			joint_acquire a+b:t1:100s → 1
 			joint_acquire b+a+c:t3:100s ghosts a:t1 b:t1 → 1
@@ -116,7 +116,7 @@ func TestARefusedGroupLeavesNothing(t *testing.T) {
 			joint_acquire c+d:t2:100s → [1 OOM…]
 			joint_acquire a+b:t1:50s → 1
 			EXISTS c d → 0
-			# what the call wrote before lets it pass
+			# what the call wrote before makes the server accept it
 			joint_acquire a+c:t1:200s → 1
 			joint_acquire g+h:t3:100s ghosts g:t0 → 1
 		`)
@@ -157,7 +157,7 @@ func TestARefusedGroupLeavesNothing(t *testing.T) {
 	})
 }
 
-// Others may have waited for what a ghost had: they are told, of each key, once.
+// Other callers may have waited for what an orphan had: the release of each key is published once.
 func TestAGhostThatAGroupReleasesIsTold(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		s.talk(`

@@ -10,7 +10,7 @@ import (
 	"github.com/lockwheel/lockwheel/scripts"
 )
 
-// leasing are scripts that are told leases and what takes the locks for them.
+// leasing lists the scripts that take leases, and for each what acquires the locks for it.
 var leasing = []struct {
 	take, again scripts.Script
 	prefixes    []string
@@ -20,14 +20,14 @@ var leasing = []struct {
 	{take: scripts.FencedAcquire, again: scripts.Renew, prefixes: []string{scripts.Token}},
 }
 
-// A call with several keys sets leases in another way than one with few, and says a lease once if it is that of all.
+// A call with many keys sets leases in another way than one with few. It sends a lease once if that is the lease of all keys.
 func TestLeasesAreSetAsToldHoweverManyLocksACallHas(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		s.leasesAreSet(t, s)
 	})
 }
 
-// Who may not use what is quicker gets the same leases.
+// A user who may not run the faster commands gets the same leases.
 func TestLeasesNeedNeitherTheTimeNorPexpireat(t *testing.T) {
 	for _, forbidden := range []string{"time", "pexpireat"} {
 		t.Run(forbidden, func(t *testing.T) {
@@ -59,7 +59,7 @@ func (s *server) leasesAreSet(t *testing.T, as *server) {
 	}
 }
 
-// leased runs a script on so many locks, each with its lease, and looks at their TTLs.
+// leased runs a script on this many locks, each with its lease, and checks their TTLs.
 func (s *server) leased(t *testing.T, script scripts.Script, verb string, prefixes []string, locks int, lease func(i int) int64) {
 	t.Helper()
 	var keys []string
@@ -76,7 +76,7 @@ func (s *server) leased(t *testing.T, script scripts.Script, verb string, prefix
 	for i, answer := range s.answers(locks, script, keys, args...) {
 		require.Equal(t, int64(1), answer, "%s %d of %d", script.Name, i, locks)
 		ttl := s.do("PTTL", fmt.Sprintf("lock:%d", i)).(int64)
-		passed := patience // the embedded server's clock goes by steps
+		passed := patience // the embedded server's clock advances in steps
 		if s.real != nil {
 			passed = time.Since(began) + 20*time.Millisecond
 		}
@@ -124,7 +124,7 @@ func TestLeasesOfReadersAreSetAsToldHoweverManyACallHas(t *testing.T) {
 	})
 }
 
-// A list of ones would cost the server two to three hundredths of an acquire, and the client more.
+// A list of ones would cost the server 2 to 3 % of an acquire, and the client more.
 func TestWhatIsOneForAllIsSaidOnce(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		keys := []string{"a", "b", "c"}

@@ -1,3 +1,3 @@
--- Put before every script: what is looked up for every key is found sooner here.
+-- Put before every script: locals are found faster than globals, and these are used for every key.
 local redis, KEYS, ARGV = redis, KEYS, ARGV
 

@@ -9,12 +9,12 @@ import (
 	"github.com/lockwheel/lockwheel/scripts"
 )
 
-// keyKind is what a call of many keys finds at one of them.
+// keyKind is what a call with many keys finds at one of them.
 type keyKind int
 
 const (
-	ghostly   keyKind = iota // a ghost's, so ours once that is released
-	foreign                  // somebody else's
+	ghostly   keyKind = iota // an orphan's, so granted once that is released
+	foreign                  // another tenure's
 	wrongType                // no lock
 )
 
@@ -28,7 +28,7 @@ func kindOf(i int) keyKind {
 	return ghostly
 }
 
-// Keys of every kind stand next to each other in one call, and each is answered for itself.
+// Keys of every kind stand next to each other in one call, and each gets its own reply.
 func TestHundredsOfKeysInACall(t *testing.T) {
 	for _, n := range []int{128, 300} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {

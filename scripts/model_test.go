@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// model is what the scripts should do, written down a second time: locks by key, in words instead of commands. TTLs do not
-// fall in it, and the leases of the test are so far apart that this does not show.
+// model is a second implementation of the scripts: locks by key, with words instead of commands. TTLs do not fall in it,
+// and the leases of the test are so far apart that this does not show.
 type model struct {
 	keys map[string]*lock
 	told []message
@@ -89,7 +89,7 @@ func (m *model) state(key string) string {
 	}
 }
 
-// answer is what a step of a conversation should be answered with.
+// answer returns the reply that a step of a conversation should get.
 func (m *model) answer(words []string) string {
 	main, extra, _ := strings.Cut(strings.Join(words[1:], " "), " extra")
 	main, ghosts, _ := strings.Cut(main, " ghosts")
@@ -127,7 +127,7 @@ func (m *model) answer(words []string) string {
 	return strings.Join(out, " ")
 }
 
-// randomStep is a call of one to four keys, for tenures that may have ended long ago.
+// randomStep returns a call of one to four keys, for tenures that may have ended long ago.
 func randomStep(r *rand.Rand) []string {
 	keys := strings.Fields("a b c d e")
 	r.Shuffle(len(keys), func(i, j int) { keys[i], keys[j] = keys[j], keys[i] })
@@ -152,7 +152,7 @@ func randomStep(r *rand.Rand) []string {
 		}
 		step = append(step, key)
 	}
-	if len(extra) > 0 { // its first word is said once
+	if len(extra) > 0 { // its first word comes once
 		step = append(step, extra[0])
 		for i := 1; i < len(extra); i += 2 {
 			step = append(step, extra[i])
@@ -161,8 +161,8 @@ func randomStep(r *rand.Rand) []string {
 	return step
 }
 
-// Any call may run once, twice, or long after newer ones of others: what the server then has and says is what the model has and
-// says, and no key is left without a TTL.
+// Any call may run once, twice, or long after newer ones of other tenures: the server has and replies what the model has
+// and replies. No key is left without a TTL.
 func TestRandomCallsInAnyOrderDoWhatTheModelDoes(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		const steps, seed = 1000, 1
@@ -192,7 +192,7 @@ func TestRandomCallsInAnyOrderDoWhatTheModelDoes(t *testing.T) {
 	})
 }
 
-// meddle does to a key what only others do: another type, no TTL, or gone.
+// meddle changes a key as only other clients do: another type, no TTL, or deleted.
 func (s *server) meddle(m *model, r *rand.Rand) {
 	key := string("abcde"[r.IntN(5)])
 	l := m.keys[key]

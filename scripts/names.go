@@ -2,17 +2,17 @@ package scripts
 
 import "strings"
 
-// What Redisson puts before the name of a lock to name what belongs to it, for Prefixed.
+// The prefixes with which Redisson names the keys and channels that belong to a lock, for Prefixed.
 const (
 	Channel = "redisson_lock__channel" // where a release is published
 	Token   = "redisson_lock_token"    // the counter of a fenced lock
-	Queue   = "redisson_lock_queue"    // who waits for a fair lock, in order
-	Times   = "redisson_lock_timeout"  // until when each of them counts as alive
-	Places  = "redisson_lock_places"   // until when its engine keeps its place up; Redisson does not know it
+	Queue   = "redisson_lock_queue"    // the waiters of a fair lock, in order
+	Times   = "redisson_lock_timeout"  // until when each of them is considered alive
+	Places  = "redisson_lock_places"   // until when its engine keeps its place alive; Redisson does not use this key
 )
 
-// Prefixed names what belongs to a lock, in the slot of its key: Redisson adds a hash tag unless the key
-// has a brace.
+// Prefixed returns the name of a key or channel that belongs to a lock, in the slot of its key. As Redisson does, it adds
+// a hash tag unless the key has a brace.
 func Prefixed(prefix, key string) string {
 	if strings.Contains(key, "{") {
 		return prefix + ":" + key

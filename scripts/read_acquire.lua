@@ -1,16 +1,16 @@
--- Takes many locks for reading in one call, each for a tenure of its own.
+-- Acquires many locks for reading in one call, each for a tenure of its own.
 --
 -- KEYS  a pair per lock: its key, the key of the tenure's first hold
 -- ARGV  1: the publish verb (PUBLISH, or SPUBLISH in a cluster)
 --       2: the lease of all in ms, or '' when each has its own (at least 1: PEXPIRE deletes for less)
 --       then per lock: tenure id, and its own lease
---       then how many read beside a writer, and so many pairs: number of the lock, id of the writer
---       then any number of pairs: number of the lock, id of a ghost to release first
--- reply per key (1 alone if all are): 1 granted · {ttl in ms, writer} somebody writes, the writer '' if it is no
---       such lock, a ttl of -1 meaning without expiry · a string: why the server refused
+--       then how many read beside a writer, and that many pairs: number of the lock, id of the writer
+--       then any number of pairs: number of the lock, id of an orphan to release first
+-- reply per key (1 alone if all are): 1 granted · {ttl in ms, writer} held by a writer, the writer '' if it is no
+--       such lock, a ttl of -1 meaning without expiry · a string: why the server rejected it
 --
--- Sent twice: the second finds its own field, answers granted, and raises the TTLs but never lowers them.
--- Sent late: it may take a lock for a tenure nobody waits for any more; that is what ghosts are.
+-- Sent twice: the second copy finds its own field, replies granted, and raises the TTLs but never lowers them.
+-- Sent late: it may acquire a lock for a tenure without a waiter; the engine treats that tenure as an orphan.
 
 local verb, locks = ARGV[1], #KEYS / 2
 
@@ -19,20 +19,21 @@ local function raise(key, ttl, lease)
   return expire(key, lease)
 end
 
--- As expire does with PEXPIREAT, where PXAT is known.
+-- Creates a hold's key. It uses PXAT where the deadline is known, as expire uses PEXPIREAT.
 local function mark(hold, lease)
   local set = begun and redis.pcall('SET', hold, '1', 'PXAT', ending(lease))
   return set and set.ok and set or redis.pcall('SET', hold, '1', 'PX', lease)
 end
 
--- The lock's TTL comes first, so that it never ends after that of the hold which it covers.
+-- Sets the TTLs of the lock and of a hold. The lock's comes first, so that it never ends before the hold that it covers.
 local function stamp(key, hold, ttl, lease)
   local set = raise(key, ttl, lease)
   if set == 1 then set = mark(hold, lease) end
   return set.ok and 1 or set.err
 end
 
--- A reader never stays without a TTL: if the server refuses one, the field goes again.
+-- Creates a lock with its first reader. A reader never stays without a TTL: if the server rejects the TTL, the field is
+-- removed again.
 local function create(key, hold, id, lease)
   local set = redis.pcall('HSET', key, 'mode', 'read', id, '1')
   if type(set) == 'table' then return set.err end
@@ -41,7 +42,7 @@ local function create(key, hold, id, lease)
   return stamped
 end
 
--- How many came to read beside others in this call, for each of these locks.
+-- The locks that readers joined in this call, and how many joined each.
 local joined, came = {}, {}
 
 local function note(key)
@@ -62,7 +63,8 @@ local function join(key, hold, id, lease, ttl)
   return stamped
 end
 
--- Whether none of a reader's holds is left, of whatever client it is: its process died, or its lease ended. Of one with very many not all are looked at.
+-- Reports whether none of a reader's holds is left, of whatever client it is: its process died, or its lease ended.
+-- It reports false without looking for a reader with more than few holds, and when the call has looked at enough.
 local function died(key, id, count)
   if count < 1 or count > few or count > may_look then return false end
   may_look = may_look - count
@@ -73,8 +75,9 @@ local function died(key, id, count)
   return gone(key, prefix .. 1)
 end
 
--- Readers that died go with the last that lives, which there may never be. So of many readers some at random are looked at for
--- each that comes, more than one: of those who come no more can die than are removed.
+-- Dead readers are removed with the last live reader, but a continuous stream of readers may have no last one. So for
+-- each reader that joins a lock with many, the script looks at some readers at random, and at more than one. Then
+-- readers cannot die faster than they are removed.
 local function remove_dead(key)
   local fields = redis.pcall('HLEN', key)
   if type(fields) ~= 'number' or fields <= few or redis.pcall('HGET', key, 'mode') ~= 'read' then return end
@@ -95,7 +98,7 @@ local function again(key, hold, lease, ttl)
   return stamp(key, hold, ttl, lease)
 end
 
--- One call tells whether all are free, as they mostly are. Those that were looked at since may not be.
+-- Reports whether all are free, as they mostly are, with one EXISTS. A lock that the call has looked at since may not be.
 local function all_free()
   local keys = {}
   for i = 1, locks do keys[i] = KEYS[2 * i - 1] end

@@ -9,7 +9,7 @@ import (
 	"github.com/lockwheel/lockwheel/scripts"
 )
 
-// plant adds a reader with so many holds as field, of which the server has the keys of those numbers.
+// plant adds a reader with this count of holds in its field, of which the server has the keys of these numbers.
 func (s *server) plant(id string, count any, keys ...int) {
 	s.t.Helper()
 	s.do("HSET", "a", "mode", "read", id, count)
@@ -19,8 +19,8 @@ func (s *server) plant(id string, count any, keys ...int) {
 	}
 }
 
-// The readers of a process that died stay in the hash as long as others read. Those who come look for some of them, so they
-// do not pile up, however many come with one call and die together.
+// The readers of a process that died stay in the hash as long as others read. New readers look for some of them, so they do
+// not pile up, however many arrive with one call and die together.
 func TestReadersThatDiedDoNotPileUpBesideOthers(t *testing.T) {
 	for _, together := range []int{1, 50} {
 		s := onReal(t)
@@ -41,7 +41,7 @@ func TestReadersThatDiedDoNotPileUpBesideOthers(t *testing.T) {
 	}
 }
 
-// What has one key left is alive, and what is no reader of ours or of Redisson is left alone.
+// A reader with one key left is alive. A field that is no reader of lockwheel or Redisson is left alone.
 func TestOnlyReadersWithoutAnyKeyAreTakenForDead(t *testing.T) {
 	s := onReal(t)
 	for i := range 100 {

@@ -1,13 +1,12 @@
--- Takes many locks away from those who read, whoever they are, and tells whoever waits. A lock that somebody
--- writes under stays as it is.
+-- Takes many locks away from all their readers, and notifies the waiters. A lock in mode write stays as it is.
 --
 -- KEYS  the lock keys
 -- ARGV  1: the publish verb (PUBLISH, or SPUBLISH in a cluster)
--- reply per key: 1 it was locked and is free · 2 the same, but the server refused the message · 0 nobody
---       read it, or somebody writes · a string: why the server refused
+-- reply per key: 1 it was locked and is free · 2 the same, but the server rejected the message · 0 no
+--       reader holds it, or a writer does · a string: why the server rejected it
 --
--- Sent twice: the second finds nothing. Sent late: it takes the lock from whoever reads then, so a copy that
--- got no answer is not sent again. The keys of holds go with it, of very many holds not all.
+-- Sent twice: the second copy finds nothing. Sent late: it takes the lock from the readers of that moment, so the
+-- engine does not resend a copy that got no reply. The keys of holds are removed too; of very many holds, not all.
 
 local reply = {}
 for i = 1, #KEYS do

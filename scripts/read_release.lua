@@ -1,21 +1,21 @@
--- Releases many readers in one call. When the last of a lock goes, or the TTL falls by more than a tenth, whoever waits
--- is told.
+-- Releases many readers in one call. It notifies the waiters of a lock when its last reader leaves, or when its TTL falls
+-- by more than a tenth.
 --
--- KEYS  the lock keys (those of the holds are not declared: some may be in another node while their slot
---       migrates, where they end by themselves)
+-- KEYS  the lock keys (those of the holds are not declared: some may be on another node while their slot
+--       migrates, where they expire)
 -- ARGV  1: the publish verb (PUBLISH, or SPUBLISH in a cluster)
 --       then per key: tenure id
--- reply per key (1 alone if all are): 1 released · 2 released, but the server refused the message · 0
---       gone: the tenure was not in Redis · a string: why the server refused
+-- reply per key (1 alone if all are): 1 released · 2 released, but the server rejected the message · 0
+--       gone: the tenure was not in Redis · a string: why the server rejected it
 --
--- Sent twice or late: the field of that tenure is gone, so nothing happens and nothing is published. If somebody else took the
--- field away, the keys of its holds may be left: they go. The TTL
--- falls to what the readers that are left need, once a call however many leave, unless somebody writes. Readers
--- that died are removed with the last one that lives, and, of many, by those who come.
+-- Sent twice or late: the field of that tenure is gone, so nothing happens and nothing is published. If another client
+-- removed the field, keys of the reader's holds may be left: they are removed. The TTL falls to what the remaining
+-- readers need, once a call however many leave, unless there is a writer. Dead readers are removed with the last live
+-- one, and, of many, by readers that join.
 
 local verb = ARGV[1]
 
--- The locks to be fitted, each with whose leaving it was last.
+-- The locks with a TTL that is to be lowered, each with the last of the call's readers that left it.
 local unfit, leavers = {}, {}
 
 local reply

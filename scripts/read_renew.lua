@@ -1,19 +1,24 @@
 -- Renews many readers in one call, each with its hold count and the lease of each hold.
 --
 -- KEYS  per lock: its key, then that of each hold with a lease
--- ARGV  1: the PUBSUB subcommand that counts listeners, which tells with which verb to publish
+-- ARGV  1: the PUBSUB subcommand that counts listeners; the publish verb follows from it
 --       then per lock: tenure id, 1 if the TTL may have to fall ('' if not), how many holds, and the lease of
---       each in ms (at least 1), the longest first; or how many of them have a lease here, a slash and how
---       many holds there are: the others need less than those
+--       each in ms (at least 1), the longest first. If only some holds have a lease here, instead of how many
+--       holds: how many have one, a slash, and how many holds there are; the others need less than those
 -- reply per key (1 alone if all are): 1 renewed · {1, 0, -1} renewed, but the count could not be written ·
---       0 gone: the tenure is not in Redis · a string: why the server refused
+--       0 gone: the tenure is not in Redis · a string: why the server rejected it
 --
--- Never creates a reader, so a copy that arrives after the tenure's end does nothing. Of a reader that is gone the keys of its
--- holds go, too. Sent twice: TTLs and
--- count are absolute, so the second changes nothing but the moment the TTLs count from. The lock's TTL covers
--- the longest lease. It is lowered to what all readers need only if asked for and nobody writes, once a call
--- however many readers ask, and of many readers only if one that asks had as long a lease as the lock. The count
--- comes last and may fail alone: short of memory, PEXPIRE works and HSET does not.
+-- Never creates a reader, so a copy that arrives after the tenure's end does nothing. If a reader is gone, the keys of
+-- its holds are removed too. Sent twice: TTLs and count are absolute, so the second copy changes nothing but the moment
+-- from which the TTLs count.
+--
+-- The lock's TTL covers the longest lease. The script lowers it to what all readers need only if:
+-- - a reader asks for that
+-- - there is no writer
+-- - of many readers, one that asks had as long a lease as the lock
+--
+-- It lowers a TTL once a call, however many readers ask. The count comes last and may fail alone: short of memory,
+-- PEXPIRE works and HSET does not.
 
 local function stamp(hold, lease)
   local expires = expire(hold, lease)
@@ -28,7 +33,7 @@ local function count(key, id, holds_left, written)
   return type(redis.pcall('HSET', key, id, holds_left)) == 'number' and 1 or {1, 0, -1}
 end
 
--- Whether a reader that wants less than the lock's TTL may be why that is so long, before it is renewed.
+-- Reports whether a reader that wants less than the lock's TTL may be the reason for that TTL, before it is renewed.
 local function upholds(key, id, written, ttl, lease)
   if ttl <= lease then return false end
   local fields = redis.pcall('HLEN', key)

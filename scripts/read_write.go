@@ -53,10 +53,10 @@ var readWrite = [...]Script{
 	WriteAcquire, WriteRenew, WriteRelease, WriteForce, ReadWriteState,
 }
 
-// ReadWriteChannel is where releases of a read/write lock are published, for Prefixed.
+// ReadWriteChannel is the prefix of the channel on which releases of a read/write lock are published, for Prefixed.
 const ReadWriteChannel = "redisson_rwlock"
 
-// HoldKey names the key with the lease of one hold of a reader, as Redisson does: holds are numbered from 1.
+// HoldKey returns the name of the key with the lease of one hold of a reader, as Redisson does: holds are numbered from 1.
 func HoldKey(key, id string, number int) string {
 	tag := key
 	if !strings.Contains(key, "{") {

@@ -6,14 +6,14 @@ local function channel(key)
   return 'redisson_rwlock:{' .. key .. '}'
 end
 
--- What the keys of a reader's holds begin with: their numbers follow.
+-- Returns the prefix of the keys of a reader's holds; the number of the hold follows.
 local function holds(key, id)
   if not string.find(key, '{', 1, true) then key = '{' .. key .. '}' end
   return key .. ':' .. id .. ':rwlock_timeout:'
 end
 
--- A count of holds as it was written, maybe by a stranger: what is no whole number from 0 up counts as 0. From 2^53 on
--- a number of Lua stays as it is when 1 is taken from it, so loops go over what a constant bounds, and not over this alone.
+-- Parses a count of holds, which another client may have written: what is no whole number from 0 up is 0. From 2^53 on,
+-- a Lua number does not change when 1 is subtracted. So loops need a constant bound, and not the count alone.
 local function count_of(text)
   local number = tonumber(text)
   return number and number >= 0 and number % 1 == 0 and number or 0
@@ -21,8 +21,8 @@ end
 
 local function is_writer(field) return string.sub(field, -6) == ':write' end
 
--- The writer of a lock in mode write. Only what expires can be a lock, and beside a writer only its own owner reads: a foreign
--- hash may have a million fields, of which none is looked at.
+-- Returns the writer of a lock in mode write, '' if it is no such lock. Only a hash that expires can be a lock, and the
+-- only reader beside a writer is its own owner. A foreign hash may have a million fields: it looks at none of them.
 local function writer_of(key, ttl)
   local number = ttl ~= -1 and redis.pcall('HLEN', key)
   if type(number) ~= 'number' or number > 64 then return '' end
@@ -33,7 +33,8 @@ local function writer_of(key, ttl)
   return ''
 end
 
--- A refused message must not undo what it is about: waiters come by TTL then.
+-- Publishes; returns 1, or 2 if the server rejected the message. That must not undo what was done before: waiters try
+-- again when the TTL that they know has passed.
 local function tell(verb, key, payload)
   return type(redis.pcall(verb, channel(key), payload)) == 'number' and 1 or 2
 end

@@ -12,17 +12,17 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// rwModel is what the scripts of the read/write lock should do, written down a second time. TTLs do not fall in it, and the
-// leases of the test are so far apart that this does not show.
+// rwModel is a second implementation of the scripts of the read/write lock. TTLs do not fall in it, and the leases of the
+// test are so far apart that this does not show.
 type rwModel struct {
 	keys map[string]*rwLock
 	told []message
 }
 
 type rwLock struct {
-	writer  string // "": nobody writes
+	writer  string // "": no writer
 	count   string
-	readers map[string][]int // the leases of their holds, in seconds; 0: over
+	readers map[string][]int // the leases of their holds, in seconds; 0: expired
 	ttl     int
 }
 
@@ -30,7 +30,7 @@ func (m *rwModel) tell(key, payload string) {
 	m.told = append(m.told, message{"redisson_rwlock:{" + key + "}", payload})
 }
 
-// longest is the longest lease that a reader has left.
+// longest returns the longest lease that a reader has left.
 func (l *rwLock) longest() (most int) {
 	for _, leases := range l.readers {
 		most = max(most, slices.Max(leases))
@@ -38,7 +38,7 @@ func (l *rwLock) longest() (most int) {
 	return most
 }
 
-// fit is for a lock that nobody writes under. It returns what is to be told to those who wait.
+// fit handles a lock without a writer. It returns the message for the waiters.
 func (m *rwModel) fit(key string) (payload string) {
 	l := m.keys[key]
 	before := l.ttl
@@ -159,7 +159,7 @@ func quoted(text string) string {
 	return text
 }
 
-// rwStep is one call, in words for the server and as what the model does.
+// rwStep is one call, as the words for the server and as the function for the model.
 type rwStep struct {
 	words string
 	model func(*rwModel) string
@@ -241,8 +241,8 @@ func (s *server) expire(m *rwModel, r *rand.Rand) {
 	}
 }
 
-// Any call may run once, twice, or long after newer ones: what the server then has and says is what the model has and says, no
-// key is left without a TTL, and no key of a hold is left without its reader.
+// Any call may run once, twice, or long after newer ones: the server has and replies what the model has and replies.
+// No key is left without a TTL, and no key of a hold is left without its reader.
 func TestRandomReadersAndWritersDoWhatTheModelDoes(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		const steps, seed = 1000, 1
@@ -296,7 +296,7 @@ func (s *server) requireRWLocks(m *rwModel, story string) {
 	for _, k := range s.do("KEYS", "*").([]any) {
 		key := k.(string)
 		if strings.Contains(key, "rwlock_timeout") && m.orphaned(key) {
-			continue // left to end by itself: after a force, Redisson leaves it as well
+			continue // left to expire: after a force, Redisson leaves it as well
 		}
 		got[key] = seconds(s.do("PTTL", key).(int64))
 		if !strings.Contains(key, "rwlock_timeout") {

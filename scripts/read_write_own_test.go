@@ -11,7 +11,7 @@ import (
 	"github.com/lockwheel/lockwheel/scripts"
 )
 
-// An engine knows which of its readers are nobody's, and is told of them when it wants to write.
+// An engine knows which of its readers have no holder, and learns of them when it wants to write.
 func TestAWriterIsToldOfTheReadersOfItsEngine(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		write := func(id string) any { return s.run(scripts.WriteAcquire, []string{"a"}, "PUBLISH", id, 100_000)[0] }
@@ -19,7 +19,7 @@ func TestAWriterIsToldOfTheReadersOfItsEngine(t *testing.T) {
 			require.Equal(t, "OK", s.do("SET", scripts.HoldKey("a", id, 1), 1, "PX", 1_000_000))
 			s.do("HSET", "a", "mode", "read", id, 1)
 		}
-		s.do("HSET", "a", "e:6:write", 1) // in mode read nobody has written
+		s.do("HSET", "a", "e:6:write", 1) // in mode read this is no writer
 		s.do("PEXPIRE", "a", 1_000_000)
 		told := func(id string) (text string) {
 			t.Helper()
@@ -43,7 +43,7 @@ func TestAWriterIsToldOfTheReadersOfItsEngine(t *testing.T) {
 	})
 }
 
-// That is what it costs to be told of a reader. A call for very many fields costs no more (TestWhatOthersPutIntoRedisMakesNoCallDearer).
+// This is the cost of naming a reader. A call for very many fields costs no more (TestWhatOthersPutIntoRedisMakesNoCallDearer).
 func TestWhatAWriterRunsThatReadersKeepOut(t *testing.T) {
 	s := onReal(t)
 	s.do("HSET", "a", "mode", "read", "e:1", 1)
@@ -53,7 +53,7 @@ func TestWhatAWriterRunsThatReadersKeepOut(t *testing.T) {
 	require.Equal(t, "hkeys 1, hlen 1, hmget 1, pttl 1", s.commandsOfScripts())
 }
 
-// Of very many a writer is told of some, others each time.
+// Of very many readers the reply names some, other ones each time.
 func TestAWriterIsToldOfSomeOfVeryManyReaders(t *testing.T) {
 	s := onReal(t)
 	for i := range 200 {

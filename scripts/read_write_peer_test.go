@@ -13,10 +13,10 @@ import (
 	"github.com/lockwheel/lockwheel/scripts"
 )
 
-// readWriteLock answers with plain commands what a read/write lock of Redisson does, as far as nobody comes in between.
+// readWriteLock does with plain commands what Redisson's read/write lock does, as long as no other command runs in between.
 type readWriteLock struct {
 	*server
-	name, channel, stamps string // stamps: what keys of holds begin with, before the owner
+	name, channel, stamps string // stamps: the prefix of the keys of holds, before the owner
 }
 
 func (l readWriteLock) mode() any { return l.do("HGET", l.name, "mode") }
@@ -25,7 +25,7 @@ func (l readWriteLock) stamp(owner string, i int) string {
 	return fmt.Sprintf("%s:%s:rwlock_timeout:%d", l.stamps, owner, i)
 }
 
-// lockRead answers nil when granted, else the TTL.
+// lockRead returns nil when granted, else the TTL.
 func (l readWriteLock) lockRead(owner string, lease int64) any {
 	mode := l.mode()
 	if mode == "write" && l.do("HEXISTS", l.name, owner+":write") == int64(0) {
@@ -41,7 +41,7 @@ func (l readWriteLock) lockRead(owner string, lease int64) any {
 	return nil
 }
 
-// unlockRead answers nil when it is not the holder, else 1 when the lock is free and 0 when it is still held.
+// unlockRead returns nil when the owner does not hold the lock, else 1 when the lock is free and 0 when it is still held.
 func (l readWriteLock) unlockRead(owner string) any {
 	if l.do("HEXISTS", l.name, owner) == int64(0) {
 		return nil
@@ -127,7 +127,7 @@ func TestRedissonAndOursReadTogetherAndWriteInTurns(t *testing.T) {
 				require.InDelta(t, want-5_000, s.do("PTTL", l.name), 5_000)
 			}
 
-			// Both read; each leaves the other its lease, whoever comes and goes first.
+			// Both read; each leaves the other its lease, in whichever order they come and go.
 			require.Equal(t, int64(1), read(60_000))
 			require.Nil(t, l.lockRead(theirs, 90_000))
 			require.Nil(t, l.lockRead(theirs, 120_000))
@@ -142,7 +142,7 @@ func TestRedissonAndOursReadTogetherAndWriteInTurns(t *testing.T) {
 			require.Equal(t, int64(1), unread())
 			ttl(30_000)
 			require.Equal(t, 1, l.unlockRead(theirs))
-			require.Equal(t, []message{written, free}, ears.heard()) // Redisson tells nobody when the TTL falls
+			require.Equal(t, []message{written, free}, ears.heard()) // Redisson publishes nothing when the TTL falls
 			require.Nil(t, l.lockRead(theirs, 30_000))
 			require.Equal(t, int64(1), read(60_000))
 			require.Equal(t, 0, l.unlockRead(theirs))
@@ -150,7 +150,7 @@ func TestRedissonAndOursReadTogetherAndWriteInTurns(t *testing.T) {
 			require.Equal(t, []message{free}, ears.heard())
 			require.Equal(t, int64(0), s.do("DBSIZE"))
 
-			// Theirs writes, and goes on reading.
+			// Theirs writes, and continues to read.
 			require.Nil(t, l.lockWrite(theirs, 30_000))
 			require.Nil(t, l.lockRead(theirs, 40_000))
 			require.Equal(t, theirs, read(60_000).([]any)[1])
@@ -162,7 +162,7 @@ func TestRedissonAndOursReadTogetherAndWriteInTurns(t *testing.T) {
 			require.Equal(t, int64(1), unread())
 			require.Equal(t, []message{free}, ears.heard())
 
-			// Ours writes, and goes on reading.
+			// Ours writes, and continues to read.
 			require.Equal(t, int64(1), write())
 			require.Equal(t, int64(1), s.answers(1, scripts.ReadAcquire, []string{l.name, stamp}, "PUBLISH", ours, 60_000, ours)[0])
 			require.InDelta(t, 55_000, l.lockRead(theirs, 30_000), 5_000)
@@ -234,7 +234,7 @@ func TestReadersAndWritersShortOfMemory(t *testing.T) {
 		write_renew c:t3:200s → 1
 		PTTL a → 200s
 		PTTL c → 200s
-		# Letting go works, also of the write alone.
+		# Releases work, also of the write alone.
 		write_release c:t3 d:t4 → 1 1
 		HGETALL c → [mode read t3 1]
 		read_release a:t1 b:t2 c:t3 → 1 1 1
@@ -242,7 +242,7 @@ func TestReadersAndWritersShortOfMemory(t *testing.T) {
 	`)
 }
 
-// A user who may not run one of the commands has an answer for each key all the same, and no key is left without a TTL.
+// A user who may not run one of the commands still gets a reply for each key, and no key is left without a TTL.
 func TestCommandsOfReadersAndWritersThatAreNotPermitted(t *testing.T) {
 	s := onReal(t)
 	forbidden := []string{"pttl", "hset", "pexpire", "hget", "hmget", "hexists", "hkeys", "hlen", "hgetall", "hdel", "del", "set", "publish", "pubsub"}
@@ -266,7 +266,7 @@ func TestCommandsOfReadersAndWritersThatAreNotPermitted(t *testing.T) {
 			"read_release both:t2 both:t1 r:t1 down:t4 gone:t1 text:t1",
 			"write_force w down text", "read_force r both down text",
 		} {
-			limited.step(strings.Fields(line), nil) // it answers for each key, or the test ends
+			limited.step(strings.Fields(line), nil) // the reply has an entry for each key, or the test ends
 			s.requireTTLs("text")
 		}
 	}

@@ -4,10 +4,10 @@
 -- ARGV  none
 -- reply per key: {ttl in ms, mode, writer, its hold count, readers, one of them}: the ttl -2 when the lock is
 --       free and -1 when it is held without expiry; mode '' and nothing else when it is another kind of lock;
---       writer '' and count 0 when nobody writes · a string: why the server refused
+--       writer '' and count 0 without a writer · a string: why the server rejected it
 --
--- Changes nothing, so it may be sent any number of times. Of very many fields only some are looked at, and the writer is ''
--- unless it is among them: beside a writer only its own owner reads.
+-- Changes nothing, so it may be sent any number of times. Of more than most_looked_at fields only some are read. The writer
+-- is then '' unless it is among them: the only reader beside a writer is its own owner, so a lock with many has none.
 
 local most_looked_at, some = 1000, 16
 

@@ -12,10 +12,11 @@ import (
 	"github.com/lockwheel/lockwheel/scripts"
 )
 
-// stampedBy are the scripts that want the key of each hold.
+// stampedBy lists the scripts that take the key of each hold.
 var stampedBy = map[string]bool{"read_acquire": true, "read_renew": true}
 
-// stamped reads "read_acquire a:t1:100s:t2 ghosts a:t0" and "read_renew a:t1:1:100s,50s" as KEYS and ARGV; "100s,50s/7" is two of seven holds.
+// stamped parses "read_acquire a:t1:100s:t2 ghosts a:t0" and "read_renew a:t1:1:100s,50s" into KEYS and ARGV; "100s,50s/7"
+// is two of seven holds.
 func stamped(words []string) (locks, keys []string, args []any) {
 	main, ghosts := words[1:], []string(nil)
 	if i := slices.Index(main, "ghosts"); i >= 0 {

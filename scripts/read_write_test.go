@@ -23,14 +23,14 @@ func TestReadersShareAndAWriterIsAlone(t *testing.T) {
 			HGETALL a → [mode read t1 1 t2 1 t3 1]
 			write_acquire a:t4:100s → [200s '']
 			write_acquire a:t1:100s → [200s '']
-			# It falls to what those need who are left, and who waits is told.
+			# It falls to what the remaining readers need, and the waiters are notified.
 			read_release a:t2 → 1
 			PTTL a → 100s
 			EXISTS {a}:t2:rwlock_timeout:1 → 0
 			heard → redisson_rwlock:{a} 1
 			read_release a:t3 → 1
 			heard → nothing
-			# The last one frees it, and says so.
+			# The last one frees it, and publishes that.
 			read_release a:t1 → 1
 			heard → redisson_rwlock:{a} 0
 			EXISTS a {a}:t1:rwlock_timeout:1 {a}:t3:rwlock_timeout:1 → 0
@@ -57,13 +57,13 @@ func TestAWriterReadsAndGoesOnReading(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		s.talk(`
 			write_acquire a:t1:600s → 1
-			# Beside another writer nobody reads.
+			# Beside another writer no tenure reads.
 			read_acquire a:t2:100s:t3 → [600s t1]
 			read_acquire a:t1:100s:t1 → 1
 			HMGET a mode t1:write t1 → [write 1 1]
 			PTTL a → 600s
 			read_acquire a:t2:100s → [600s t1]
-			# The TTL is the writer's: reading less long does not shorten it, nor does ending it.
+			# The TTL is the writer's: a shorter read does not lower it, and neither does its end.
 			read_renew a:t1:1:50s → 1
 			read_release a:t1 → 1
 			PTTL a → 600s
@@ -75,7 +75,7 @@ func TestAWriterReadsAndGoesOnReading(t *testing.T) {
 			heard → redisson_rwlock:{a} 1
 			read_renew a:t1::900s → 1
 			PTTL a → 900s
-			# What it reads ends, or needs less, and the writer is renewed since: the TTL falls to what is left.
+			# What it reads ends, or needs less, and the writer is renewed afterwards: the TTL falls to what is left.
 			read_renew a:t1:1:300s,200s → 1
 			PTTL a → 900s
 			write_renew a:t1:250s extra a:2: → [1 1 -1]
@@ -89,13 +89,13 @@ func TestAWriterReadsAndGoesOnReading(t *testing.T) {
 			write_renew a:t9:1s → 0
 			PTTL a → 400s
 			heard → redisson_rwlock:{a} 1
-			# Somebody took its expiry away.
+			# Another client removed its expiry.
 			PERSIST a → 1
 			write_renew a:t1:250s → 1
 			PTTL a → 300s
 			heard → redisson_rwlock:{a} 1
 			read_renew a:t1::900s → 1
-			# The write ends first: others may read, and are told.
+			# The write ends first: other tenures may read, and are notified.
 			write_release a:t1 → 1
 			heard → redisson_rwlock:{a} 1
 			HGETALL a → [mode read t1 1]
@@ -143,10 +143,10 @@ func TestEveryHoldOfAReaderHasItsOwnLease(t *testing.T) {
 			PTTL {a}:t1:rwlock_timeout:2 → 50s
 			EXISTS {a}:t1:rwlock_timeout:3 → 0
 			HGETALL a → [mode read t1 2]
-			# Not asked to, it does not fall.
+			# Without the request it does not fall.
 			read_renew a:t1::50s,50s → 1
 			PTTL a → 100s
-			# A key of a hold that was evicted comes back.
+			# A key of a hold that was evicted is created again.
 			DEL {a}:t1:rwlock_timeout:2 → 1
 			read_renew a:t1::200s,50s → 1
 			PTTL {a}:t1:rwlock_timeout:2 → 50s
@@ -157,7 +157,7 @@ func TestEveryHoldOfAReaderHasItsOwnLease(t *testing.T) {
 			read_renew a:t1:1:300s b:t1::300s → 0 0
 			read_release a:t1 → 0
 			KEYS * → []
-			# Taken away, as Redisson does it: whoever hears of it first removes the keys of the holds.
+			# Taken away, as Redisson does it: the next command of its engine removes the keys of the holds.
 			read_acquire b:t1:100s b:t2:100s b:t3:100s → 1 1 1
 			read_renew b:t1::300s,100s,50s b:t2::300s,100s → 1 1
 			HDEL b t1 t2 → 2
@@ -172,7 +172,7 @@ func TestEveryHoldOfAReaderHasItsOwnLease(t *testing.T) {
 	})
 }
 
-// Of very many holds the longest have keys, and the others none.
+// Of very many holds, those with the longest leases have keys, and the others have none.
 func TestOfVeryManyHoldsOfAReaderTheLongestHaveKeys(t *testing.T) {
 	s := onReal(t)
 	s.talk(`
@@ -194,7 +194,7 @@ func TestOfVeryManyHoldsOfAReaderTheLongestHaveKeys(t *testing.T) {
 	`)
 }
 
-// However many ask for it in one call, and though not everyone is looked at for everyone who asks.
+// This holds however many ask in one call, though the script does not look at all readers for each that asks.
 func TestTheTTLOfManyReadersFallsToWhatTheyNeed(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		s.talk(nineReaders + `
@@ -205,7 +205,7 @@ func TestTheTTLOfManyReadersFallsToWhatTheyNeed(t *testing.T) {
 			PTTL a → 300s
 			read_renew a:t1:1:50s a:t4:1:100s a:t2:1:50s → 1 1 1
 			PTTL a → 200s
-			# One falls while another rises. The server's clock went on while it gave the lease and while it fitted the TTL.
+			# One falls while another rises. The server's clock advanced between the lease and the fitting of the TTL.
 			EVAL redis.call('PEXPIRE','a',200040)return(redis.call('PEXPIRE','{a}:t5:rwlock_timeout:1',200000)) 0 → 1
 			read_renew a:t5:1:50s a:t1::150s → 1 1
 			PTTL a → 150s
@@ -250,7 +250,7 @@ func TestReadAndWriteSentTwiceOrLate(t *testing.T) {
 			PTTL a → 200s
 			PTTL {a}:t1:rwlock_timeout:1 → 200s
 			HGETALL a → [mode read t1 1]
-			# Late, it is a ghost, which the next acquire of either kind releases.
+			# Late, it is an orphan, which the next acquire of either kind releases.
 			read_acquire a:t2:100s ghosts a:t1 → 1
 			HGETALL a → [mode read t2 1]
 			read_acquire a:t3:100s ghosts a:t2 → 1
@@ -352,7 +352,7 @@ func TestReadWriteLeavesOtherKindsAlone(t *testing.T) {
 			write_release b:t1 d:t1 → WRONGTYPE… 1
 			read_force b → WRONGTYPE…
 			write_force b → WRONGTYPE…
-			# What was persisted gets a TTL with the next reader.
+			# A key that was persisted gets a TTL with the next reader.
 			read_acquire e:t1:100s f:t1:100s → 1 1
 			PERSIST e → 1
 			write_acquire e:t2:100s → [-1 '']
@@ -373,7 +373,7 @@ func TestReadWriteLeavesOtherKindsAlone(t *testing.T) {
 	})
 }
 
-// Also where the last who was alive leaves readers behind that died: the message is what those who wait would have come for.
+// Also where the last live reader leaves dead ones behind: the message is what the waiters need.
 func TestALastReaderThatMayNotPublishIsToldSo(t *testing.T) {
 	for what, dies := range map[string]string{"alone": "", "beside one who died": "DEL {a}:t2:rwlock_timeout:1 → 1"} {
 		t.Run(what, func(t *testing.T) {
@@ -407,7 +407,7 @@ func TestTheKeysOfHoldsGoWithALockThatIsForcedAway(t *testing.T) {
 	})
 }
 
-// No call removes more than so many, in however many locks; their reader does, when it hears of it.
+// No call removes more than a fixed number, of however many locks; their reader removes the rest when it learns of it.
 func TestAForceRemovesABoundedNumberOfKeysOfHolds(t *testing.T) {
 	const holds = 400
 	s := onReal(t)

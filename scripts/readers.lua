@@ -1,32 +1,35 @@
--- Put behind read_write.lua, before the scripts after which the readers that are left decide how long the
--- lock lives.
+-- Put after read_write.lua, before the scripts after which the remaining readers decide how long the lock lives.
 
--- Nobody reads that often: a hash with such a number is none of these locks.
+-- No reader has more holds than this: a hash with a larger number is no lock.
 local most_holds = 100000
 
--- So many keys of holds are looked at in a call at most, and so many removed, of however many readers and locks. What is not
--- looked at leaves a TTL as it is; what is not removed ends with its lease.
+-- At most this many keys of holds are looked at per call, and at most this many removed, of all readers and locks
+-- together. A TTL that depends on a key not looked at stays as it is; a key not removed expires with its lease.
 local may_look, may_remove = 2000, 2000
 
--- The server's clock goes on during a call, so what was given one lease may end at two moments, this many ms
--- apart at most. A TTL that is longer than needed by no more is left alone.
+-- The server's clock advances during a call. So keys that were given one lease may expire up to this many ms apart. A
+-- TTL that exceeds the need by at most this is left alone.
 local apart = 50
 
--- Of more fields than this not all are looked through if there is a way around it. So many are looked at first,
--- which pays for itself when there are more than a few.
--- Of more than so many readers no others are looked at: the TTL stays until there are fewer.
+-- most_looked_at: how many readers are sampled first. That saves time when there are more than few fields.
+-- few: of more fields than this, not all are read if there is another way.
+-- most_readers: of more readers than this, only the sample is read; the TTL stays until there are fewer.
 local most_looked_at, few, most_readers = 8, 64, 1000
 
--- Whether a hold's key that is not in this node is gone. While the slot of a lock moves it may be where it comes from, which
--- the server says only of several keys at once. One answer is that of all: the keys of a call lie in one slot.
+-- Reports whether a hold's key that is not on this node is gone. While the slot migrates, the key may still be on the
+-- source node. The server reveals that only for several keys at once. One result holds for the whole call, because all
+-- its keys are in one slot.
 local settled
 local function gone(key, hold)
   if settled == nil then settled = type(redis.pcall('EXISTS', key, hold)) == 'number' end
   return settled
 end
 
--- The longest lease that some readers have left, 0 if none has any; or enough, when it is nearly that long at
--- least or the server does not say, as while the slot moves. The youngest field comes first, because it mostly has the longest.
+-- Returns the longest lease that some readers have left, 0 if none has any. Returns enough at once in these cases:
+-- - a lease is enough, or at most apart less
+-- - the server does not say, as while the slot migrates
+-- - the call has looked at the most it may
+-- It begins with the youngest field, because that mostly has the longest lease.
 local function longest_among(key, hash, enough)
   local most = 0
   for at = #hash - 1, 1, -2 do
@@ -45,8 +48,8 @@ local function longest_among(key, hash, enough)
   return most
 end
 
--- The same of all readers. Of many a few at random are asked first: one of them mostly has as long a lease as the
--- lock, and then the others do not matter.
+-- Returns the same for all readers. If there are many, it samples a few at random first: one of them mostly has as long
+-- a lease as the lock, and then the others do not matter.
 local function longest(key, enough)
   local fields = redis.pcall('HLEN', key)
   if type(fields) == 'number' and fields > few then
@@ -59,9 +62,9 @@ local function longest(key, enough)
   return hash.err and enough or longest_among(key, hash, enough)
 end
 
--- For a lock in mode read: its TTL falls to what its readers need. If none of them is alive, the hash goes.
--- It answers what is to be told to those who wait: '0' if it went, '1' if the TTL fell by more than a tenth, so that
--- readers who come and go do not wake them each time; false otherwise.
+-- Lowers the TTL of a lock in mode read to what its readers need. If none of them is alive, it deletes the hash. Returns
+-- the message for the waiters: '0' if the hash was deleted, '1' if the TTL fell by more than a tenth, otherwise false. The
+-- tenth keeps readers that come and go from waking the waiters each time.
 local function fit(key)
   local ttl = redis.pcall('PTTL', key)
   if type(ttl) == 'table' then return false end
@@ -72,15 +75,15 @@ local function fit(key)
   return set == 1 and (ttl < 0 or 10 * need < 9 * ttl) and '1'
 end
 
--- For a lock in mode read that had no expiry, which somebody else took away, and has that of one reader now: its
--- TTL rises to what the others need.
+-- Raises the TTL of a lock in mode read to what the other readers need. It applies to a lock that had no expiry, because
+-- another client removed it, and that now has the TTL of one reader.
 local function cover(key, ttl, lease)
   if ttl ~= -1 or redis.pcall('HGET', key, 'mode') ~= 'read' then return end
   local need = longest(key, math.huge)
   if need ~= math.huge and need > tonumber(lease) then redis.pcall('PEXPIRE', key, string.format('%d', need)) end
 end
 
--- The longest lease of the holds of a reader.
+-- Returns the longest lease of a reader's holds.
 local function longest_of(key, id, count)
   local prefix, most = holds(key, id), 0
   local number = math.min(count, may_look)
@@ -92,7 +95,7 @@ local function longest_of(key, id, count)
   return most
 end
 
--- Removes the keys of a reader's holds from the last one down to those that are left to it.
+-- Removes the keys of a reader's holds, from the last one down to those that it keeps.
 local function remove_keys(key, id, count, left)
   local prefix, last = holds(key, id), math.min(count, most_holds)
   local number = math.max(math.min(last - left, may_remove), 0)
@@ -100,15 +103,15 @@ local function remove_keys(key, id, count, left)
   for i = last, last - number + 1, -1 do redis.pcall('DEL', prefix .. i) end
 end
 
--- The longest lease of a reader who leaves, whose keys go.
+-- Removes the keys of a reader that leaves, and returns its longest lease.
 local function clear(key, id, count)
   local most = longest_of(key, id, count)
   remove_keys(key, id, count, 0)
   return most
 end
 
--- Whether somebody's lease, who had this long left, may be what the TTL of the lock covers. That was left alone
--- within what is apart, and was apart before.
+-- Reports whether a lease with had ms left may be the one that the lock's TTL covers. The tolerance applies twice: once
+-- for a TTL that was left alone within it, and once for keys that were apart before.
 local function covers(had, ttl)
   return had + 2 * apart >= ttl
 end
@@ -118,7 +121,7 @@ local function upheld(key, fields, had)
   return type(ttl) == 'number' and not covers(had, ttl)
 end
 
--- Removes a lock with its last reader, whose only hold mostly goes with it. Returns nothing, or the table of an error.
+-- Removes a lock with its last reader, mostly together with its only hold. Returns nothing, or the table of an error.
 local function remove(key, id, count)
   if count == 1 and type(redis.pcall('DEL', key, holds(key, id) .. 1)) == 'number' then return end
   local removed = redis.pcall('DEL', key)
@@ -126,15 +129,16 @@ local function remove(key, id, count)
   remove_keys(key, id, count, 0)
 end
 
--- Removes the keys of a reader that somebody else removed. The first has the longest lease, so none is behind one that is over.
+-- Removes the keys of a reader after another client removed its field. The first key has the longest lease, so it stops at the
+-- first that is absent.
 local function clear_lost(key, id)
   local prefix, i = holds(key, id), 1
   while i <= most_holds and may_remove > 0 and redis.pcall('DEL', prefix .. i) == 1 do i, may_remove = i + 1, may_remove - 1 end
 end
 
--- Ends a reader: 1 or 2 as tell, 0 when there is none of that name, a string when the server refuses. Beside
--- a writer the TTL is the writer's. If those who are left may need less of the lock's TTL, also true: it is to
--- be fitted.
+-- Ends a reader. Returns 1 or 2 as tell does, 0 when there is none with that id, and a string when the server rejects it.
+-- Beside a writer, the writer decides the TTL. If the remaining readers may need a lower TTL, also returns true: the
+-- caller has to call fit.
 local function leave_read(verb, key, id)
   local count = redis.pcall('HGET', key, id)
   if not count then
@@ -156,7 +160,7 @@ local function leave_read(verb, key, id)
   return 1, redis.pcall('HGET', key, 'mode') == 'read' and not upheld(key, fields, had)
 end
 
--- Fits a lock after somebody left, and tells whoever waits if it went with the last who was alive, or ends much sooner.
+-- Fits a lock after a reader left. Notifies the waiters if the lock is gone, as without a live reader, or ends much sooner.
 local function fit_and_tell(verb, key)
   local what = fit(key)
   return what and tell(verb, key, what) or 1

@@ -13,7 +13,7 @@ const (
 	theirs = "0a1b2c3d-4444-5555-6666-777788889999:35" // Redisson's client id and thread
 )
 
-// Redisson sees a lock of its own: one field, named after the holder, with the count in decimal, and a TTL.
+// To Redisson, the lock is one of its own: one field, named after the holder, with the count in decimal, and a TTL.
 func TestLockLooksLikeRedissons(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		require.Equal(t, []any{int64(1)}, s.run(scripts.Acquire, []string{"myLock"}, "PUBLISH", ours, 30_000))
@@ -31,10 +31,10 @@ func TestLockLooksLikeRedissons(t *testing.T) {
 	})
 }
 
-// redisson does with plain commands what the scripts of Redisson's lock do, as far as nobody comes in between.
+// redisson does with plain commands what the scripts of Redisson's lock do, as long as no other command runs in between.
 type redisson struct{ *server }
 
-// lock answers nil when granted, else the TTL of whoever holds it.
+// lock returns nil when granted, else the TTL of the current hold.
 func (r redisson) lock(name string, lease int) any {
 	if r.do("EXISTS", name) == int64(0) || r.do("HEXISTS", name, theirs) == int64(1) {
 		r.do("HINCRBY", name, theirs, 1)
@@ -44,7 +44,7 @@ func (r redisson) lock(name string, lease int) any {
 	return r.do("PTTL", name)
 }
 
-// unlock answers nil when it is not the holder, else 1 when the lock is free and 0 when it is still held.
+// unlock returns nil when the client does not hold the lock, else 1 when the lock is free and 0 when it is still held.
 func (r redisson) unlock(name string) any {
 	switch {
 	case r.do("HEXISTS", name, theirs) == int64(0):

@@ -11,14 +11,15 @@ import (
 	"github.com/lockwheel/lockwheel/scripts"
 )
 
-// What a server refuses as such, rather than a key, is still answered for each key, and nothing half done is left (redis#8623).
+// A call that the server rejects for all keys, such as one without memory, still has a reply for each key. It leaves nothing
+// half done (redis#8623).
 
 func TestShortOfMemory(t *testing.T) {
 	s := onReal(t)
 	s.talk(`
 		acquire mine:t1:100s again:t2:100s theirs:t3:100s ghostly:g4:100s → 1 1 1 1
 		CONFIG SET maxmemory 1 → OK
-		# nothing is created, what is there is told
+		# nothing is created, what exists is reported
 		acquire a:t5:100s theirs:t6:100s mine:t1:50s b:t7:100s → OOM… [100s t3] 1 OOM…
 		EXISTS a b → 0
 		# renewal works, a count fails alone
@@ -26,15 +27,15 @@ func TestShortOfMemory(t *testing.T) {
 		PTTL mine → 200s
 		renew mine:t1:0 again:t2:0 extra mine:2:1 → [1 0 0] 1
 		HGETALL mine → [t1 1]
-		# in a call that wrote something before, the server lets it pass
+		# in a call that wrote something before, the server accepts it
 		renew mine:t1:300s extra mine:2:1 → [1 1 0]
 		HGETALL mine → [t1 2]
 		PTTL mine → 300s
-		# and so it is with a ghost's lock: it is released, told of and taken
+		# the same with an orphan's lock: it is released, published and acquired
 		acquire ghostly:t8:100s ghosts ghostly:g4 → 1
 		state mine theirs a → [300s t1 2] [100s t3 1] [-2 '' 0]
 		heard → redisson_lock__channel:{ghostly} 0
-		# letting go works
+		# releases work
 		release mine:t1 a:t5 → 1 0
 		force again theirs → 1 1
 		heard → redisson_lock__channel:{mine} 0, redisson_lock__channel:{again} 0, redisson_lock__channel:{theirs} 0
@@ -66,8 +67,8 @@ func TestServerThatRefusesWritesLeavesEverythingAsItIs(t *testing.T) {
 	}
 }
 
-// A user who may not run one of the commands has an answer for each key all the same, and the commands that were allowed
-// leave no key without a TTL.
+// A user who may not run one of the commands still gets a reply for each key. The allowed commands leave no key without a
+// TTL.
 func TestCommandThatIsNotPermittedIsAnsweredForEachKey(t *testing.T) {
 	s := onReal(t)
 	for _, c := range []struct{ forbidden, want string }{
@@ -145,11 +146,12 @@ func TestCommandThatIsNotPermittedIsAnsweredForEachKey(t *testing.T) {
 	}
 }
 
-// notPermitted is what Redis and Valkey say of a command that a user may not run.
+// notPermitted is the error of Redis and Valkey for a command that a user may not run.
 var notPermitted = regexp.MustCompile("^NOPERM|can't run this command|ACL failure in script")
 
-// everyScriptAs runs all scripts as a limited user, on a free key, two that it holds, somebody else's and one of another type,
-// and prints the answers. Renew finds what acquire left, release what both left; the others find the locks as they were.
+// everyScriptAs runs all scripts as a limited user and prints the replies. The keys are a free one, two that the user holds,
+// one held by another tenure and one of another type. Renew finds what acquire left, release what both left; the other scripts find the
+// locks unchanged.
 func (s *server) everyScriptAs(limited *server) string {
 	s.t.Helper()
 	keys := []string{"a", "b", "c", "d", "string"}
@@ -181,7 +183,7 @@ func (s *server) everyScriptAs(limited *server) string {
 }
 
 // Redisson deletes the lock and then raises an error when it may not publish (redisson#5439). Here the release counts, and
-// says that nobody was told.
+// the reply says that no message was published.
 func TestReleaseStandsWhenTheChannelIsForbidden(t *testing.T) {
 	s := onReal(t)
 	limited := s.as("~*", "+@all", "resetchannels", "&redisson_lock__channel:{told}")
@@ -200,8 +202,8 @@ func TestReleaseStandsWhenTheChannelIsForbidden(t *testing.T) {
 	require.Equal(t, []message{{"redisson_lock__channel:{told}", "0"}}, ears.heard())
 }
 
-// Keys are declared, so the server looks at them before the script runs: one that is not permitted makes it refuse the whole
-// call, with nothing done. Whoever sent it has to send the parts again.
+// Keys are declared, so the server checks them before the script runs: one that is not permitted makes it reject the whole
+// call, with nothing done. The sender has to send the parts again.
 func TestForbiddenKeyRefusesTheWholeCall(t *testing.T) {
 	s := onReal(t)
 	limited := s.as("~good:*", "&*", "+@all")
@@ -229,16 +231,16 @@ func TestFencedAndFairLocksShortOfMemory(t *testing.T) {
 		fenced_acquire f:t1:100s → 1
 		fair_acquire q:t1:100s:50s q:t2:100s:50s q:t3:100s:50s → 1 [100s t1 150s] [100s t1 200s]
 		CONFIG SET maxmemory 1 → OK
-		# nothing is created or counted, nobody queues
+		# nothing is created or counted, and nothing queues
 		fenced_acquire a:t5:100s f:t5:100s → OOM… [100s t1]
 		fair_acquire b:t5:100s:50s q:t5:100s:50s q:t6:100s: → OOM… OOM… [100s t1 -1]
 		EXISTS a b redisson_lock_token:{a} redisson_lock_queue:{b} → 0
 		times q → t2 150s, t3 200s
-		# who has something keeps it, and a call that has written may write on
+		# a holder keeps what it has, and a call that has written may continue to write
 		fenced_acquire f:t1:100s → 1
 		fenced_pass f:t1:200s:2::1 → [1 1 -1 2]
 		fair_acquire q:t2:100s:50s → [100s t1 150s]
-		# letting go works, and takes back what was added
+		# releases work, and subtract what was added
 		fair_release q:t2:50s → 0
 		times q → t3 150s
 		fair_release q:t1:50s → 1
@@ -263,7 +265,7 @@ func TestFencedAndFairLocksOfAServerThatRefusesWrites(t *testing.T) {
 		fenced_pass f:t1:200s:::1 f:t1:0:::1 f:t2:0:::1 → READONLY… READONLY… 0
 		fair_acquire q:t2:100s:50s q:t4:100s:50s b:t4:100s:50s → [100s t1 150s] READONLY… READONLY…
 		fair_release q:t1:50s q:t3:50s → READONLY… READONLY…
-		# not even the dead are taken off
+		# not even dead places are removed
 		clock 1000150 → ok
 		fair_acquire q:t3:100s:50s → READONLY…
 		fair_force q b → READONLY… 0
@@ -281,7 +283,7 @@ func TestAFairReleaseWhoseMessageIsRefused(t *testing.T) {
 		clock 1000000 → ok
 		fair_acquire a1:t0:100s:50s a1:t1:100s:50s → 1 [100s t0 150s]
 	`)
-	// A message that is refused does not undo the release.
+	// A rejected message does not undo the release.
 	mute := s.as("+@all", "~a*", "~redisson_lock_*", "resetchannels")
 	mute.clock = s.clock
 	mute.talk(`
@@ -290,7 +292,7 @@ func TestAFairReleaseWhoseMessageIsRefused(t *testing.T) {
 	`)
 }
 
-// Whatever a fair acquire may not do, the server's own words say so, and not an error of the script's.
+// Whatever a fair acquire may not do, the reply has the server's own error, and not one of the script's.
 func TestAFairAcquireWithoutAPermissionSaysWhich(t *testing.T) {
 	s := onReal(t)
 	for _, command := range []string{
@@ -311,7 +313,7 @@ func TestAFairAcquireWithoutAPermissionSaysWhich(t *testing.T) {
 	}
 }
 
-// Times that may not be moved are said to be so, by whichever way they were to be moved.
+// If the times may not be moved, the reply says so, in whichever way they were to be moved.
 func TestAFairAcquireThatMayNotMoveTheTimesIsRefused(t *testing.T) {
 	s := onReal(t)
 	limited := s.as("~*", "&*", "+@all", "-zadd")
@@ -336,7 +338,8 @@ func TestAFairAcquireThatMayNotMoveTheTimesIsRefused(t *testing.T) {
 	}
 }
 
-// Whichever two commands a user lacks, an acquire that is refused leaves no key without a TTL: nobody would ever have the lock.
+// Whichever two commands a user lacks, a rejected acquire leaves no key without a TTL: such a key would block the lock until
+// it is deleted by hand.
 func TestARefusedAcquireLeavesNoKeyForEver(t *testing.T) {
 	s := onReal(t)
 	for _, lacks := range []string{"-hdel", "-del"} {

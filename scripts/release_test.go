@@ -9,7 +9,7 @@ import (
 	"github.com/lockwheel/lockwheel/scripts"
 )
 
-// channels by lock name, as Redisson builds them: a brace anywhere in the name is enough for it to stay as it is.
+// channels is by lock name, as Redisson builds them: with a brace anywhere in it, the name stays as it is.
 var channels = map[string]string{
 	"a":                      "redisson_lock__channel:{a}",
 	"orders:17":              "redisson_lock__channel:{orders:17}",
@@ -44,7 +44,7 @@ func TestReleaseAnswersForEachKeyByItself(t *testing.T) {
 	})
 }
 
-// A release whose answer was lost is sent again, and finds the lock free or somebody else's (redisson#4871, #6651).
+// A release without a reply is sent again, and finds the lock free or held by another tenure (redisson#4871, #6651).
 func TestReleaseSentTwiceOrLateTouchesNobody(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		s.talk(`

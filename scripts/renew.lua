@@ -1,19 +1,19 @@
 -- Renews many tenures in one call; also writes a hold count (re-entry, partial release), sets an
--- extended lease, and tells who listens on a lock's channel.
+-- extended lease, and counts or notifies the listeners of a lock's channel.
 --
 -- KEYS  the lock keys
 -- ARGV  1: the PUBSUB subcommand that counts listeners (NUMSUB, or SHARDNUMSUB in a cluster)
 --       2: the lease of all in ms, or '' when each has its own (0 leaves the TTL as it is; never negative)
 --       then per key: tenure id, and its own lease
 --       then any number of triples: index into KEYS, hold count to write ('' leaves it),
---       1 to count the listeners of the lock's channel, 2 to tell who waits if the TTL falls, 3 for both ('' for
+--       1 to count the listeners of the lock's channel, 2 to notify waiters if the TTL falls, 3 for both ('' for
 --       neither)
 -- reply per key (1 alone if all are): 1 renewed · 0 gone: the tenure is not in Redis · a string: why the
---       server refused · with a triple, when renewed: {1, 1 if the count is as asked or none was, listeners or
---       -1}
+--       server rejected it · with a triple, when renewed: {1, 1 if the count is as requested or none was,
+--       listeners or -1}
 --
 -- Never creates a field, so a copy that arrives after the tenure's end does nothing. Sent twice: the
--- TTL and the count are absolute, so the second changes nothing but the moment the TTL counts from.
+-- TTL and the count are absolute, so the second copy changes nothing but the moment from which the TTL counts.
 -- The count comes after the TTL and may fail alone: short of memory, PEXPIRE works and HSET does not,
 -- unless the call has written something before.
 

@@ -19,10 +19,10 @@ func TestRenewAnswersForEachKeyByItself(t *testing.T) {
 			EXISTS free → 0
 			GET string → x
 			PTTL string → -1
-			# somebody else's
+			# held by another tenure
 			HGETALL b → [t2 1]
 			PTTL b → 100s
-			# a renewal sets what it is told to, also when that is less
+			# a renewal sets the lease that it is given, also when that is less
 			PTTL c → 20s
 			# and with 0 leaves the TTL alone
 			PTTL e → 100s
@@ -31,7 +31,8 @@ func TestRenewAnswersForEachKeyByItself(t *testing.T) {
 	})
 }
 
-// Who waits sleeps as long as it was told. The head of a fair queue listens on a channel of its own. A rise is not told, nor what was not asked for.
+// A waiter sleeps for the TTL in its reply. The head of a fair queue listens on a channel of its own. A rise is not
+// published, nor a fall that was not asked for.
 func TestAFallOfTheTTLIsTold(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		s.talk(`
@@ -61,7 +62,7 @@ func TestAFallOfTheTTLIsTold(t *testing.T) {
 	})
 }
 
-// What ended stays ended, however late a copy of its renewal comes (redisson#7272).
+// What ended stays ended, however late a copy of its renewal arrives (redisson#7272).
 func TestRenewalNeverCreatesOrRevives(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		s.talk(`
@@ -74,7 +75,7 @@ func TestRenewalNeverCreatesOrRevives(t *testing.T) {
 			release a:t1 → 1
 			renew a:t1:300s extra a:2:1 → 0
 			EXISTS a → 0
-			# taken over
+			# acquired by another tenure
 			acquire a:t2:100s → 1
 			renew a:t1:300s extra a:2:1 → 0
 			HGETALL a → [t2 1]
@@ -118,7 +119,7 @@ func TestExtrasOfARenewalAreForTheKeysTheyName(t *testing.T) {
 			subscribe redisson_lock__channel:{c} → ok
 			subscribe redisson_lock__channel:{c} → ok
 			subscribe redisson_lock__channel:{d} → ok
-			# listeners of something like it do not count
+			# listeners of a similar channel do not count
 			subscribe redisson_lock__channel:c → ok
 			subscribe redisson_lock__channel:{cc} → ok
 			renew a:t1:200s string:t9:200s b:t2:200s gone:t9:200s c:t3:200s d:t4:0 extra d:7:1 b:2: c::1 gone:3:1 string:3:1 → 1 WRONGTYPE… [1 1 -1] 0 [1 1 2] [1 1 1]
@@ -135,7 +136,7 @@ func TestExtrasOfARenewalAreForTheKeysTheyName(t *testing.T) {
 	})
 }
 
-// Listeners are counted on the channel that is published on, also for names that bring their own braces.
+// Listeners are counted on the channel on which releases are published, also for names with braces of their own.
 func TestListenersAreCountedOnTheExactChannel(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		for name, channel := range channels {

@@ -1,9 +1,11 @@
-// Package scripts holds the Lua of the locks, one file per script. Each file begins with what it
-// takes, what it answers and what happens when it is sent twice or late; none of them decides by the
-// server's clock but those of the fair lock, and all of them take many keys and answer per key, so that one refused key changes nothing for its
-// neighbours. Only redis.pcall is used, because an error raised by one key would end the script halfway.
-// Constants go to the server as strings: it formats a Lua number with printf, which made an acquire or a
-// release 7 to 10 % dearer.
+// Package scripts contains the Lua scripts of the locks, one file per script. Each file begins with its keys, arguments
+// and replies, and with what happens when it is sent twice or late.
+//
+//   - Only the scripts of the fair lock decide by the server's clock.
+//   - Each script takes many keys and replies per key, so a rejected key does not affect the others.
+//   - The scripts use redis.pcall only, because an error raised for one key would end the script halfway.
+//   - Constants go to the server as strings. The server formats a Lua number with printf, which made an acquire or a
+//     release 7 to 10 % more expensive.
 package scripts
 
 import (
@@ -12,14 +14,14 @@ import (
 	"encoding/hex"
 )
 
-// Script is one script as the server knows it.
+// Script is one script as it is sent to the server.
 type Script struct {
 	Name string // the file's name without its ending
 	Text string // what EVAL and SCRIPT LOAD take
 	SHA1 string // what EVALSHA takes
 }
 
-// What stands before scripts: functions that several of them use.
+// Preludes: functions that several scripts share. load puts them before a script's own text.
 var (
 	//go:embed locals.lua
 	localsText string
@@ -68,7 +70,7 @@ var (
 	fairForceText string
 )
 
-// The scripts of the plain lock. Other kinds use them, too, where they do not differ.
+// The scripts of the plain lock. Other kinds use them where they do not differ.
 var (
 	Acquire = load("acquire", leasesText+answersText+channelText+expireText+grantText+acquireText)
 	Renew   = load("renew", leasesText+answersText+channelText+expireText+confirmText+renewText)
@@ -83,7 +85,7 @@ var (
 	FencedPass    = load("fenced_pass", channelText+expireText+confirmText+tokenText+fencedPassText)
 )
 
-// JointAcquire takes several plain locks at once, all or none.
+// JointAcquire acquires several plain locks atomically: all or none.
 var JointAcquire = load("joint_acquire", answersText+channelText+expireText+grantText+jointAcquireText)
 
 // The scripts of the fair lock.
@@ -99,7 +101,7 @@ func load(name, text string) Script {
 	return Script{Name: name, Text: text, SHA1: hex.EncodeToString(sum[:])}
 }
 
-// All returns every script, for a server that is to learn them.
+// All returns every script, for loading them into a server.
 func All() []Script {
 	all := []Script{
 		Acquire, Renew, Release, Force, State, JointAcquire,

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// before are the files that stand before scripts.
+// before lists the preludes, which load puts before scripts.
 var before = []string{"locals", "leases", "answers", "expire", "channel", "grant", "confirm", "token", "delete", "fair_queue", "read_write", "readers", "writer", "force_mode"}
 
 func TestEveryFileIsAScriptWithAHeader(t *testing.T) {
@@ -24,7 +24,7 @@ func TestEveryFileIsAScriptWithAHeader(t *testing.T) {
 	for _, file := range files {
 		text, err := os.ReadFile(file)
 		require.NoError(t, err)
-		// What raises an error ends the script halfway, for all keys behind.
+		// An error that is raised ends the script halfway, for all keys after it.
 		require.NotContains(t, string(text), "redis.call", file)
 		require.NotContains(t, string(text), "error(", file)
 

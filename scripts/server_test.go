@@ -14,7 +14,7 @@ import (
 
 var all = scripts.All()
 
-// server is a server that knows the scripts, and a connection to it.
+// server is a server that has the scripts, and a connection to it.
 type server struct {
 	t    testing.TB
 	addr string
@@ -22,7 +22,7 @@ type server struct {
 	real *redistest.Server // nil: the embedded one
 
 	clock int64 // of the fair lock's callers, in ms since 1970
-	until any   // their calls may take effect by the server's clock; nil: whenever they come
+	until any   // the last moment at which their calls may take effect, by the server's clock; nil: no limit
 }
 
 // onEach runs a test on a real server, and again on the embedded one, so that differences between them show.
@@ -63,7 +63,7 @@ func dial(t testing.TB, addr string) *redistest.Conn {
 	return conn
 }
 
-// as is the same server as a user without password sees it, who may do what the rules of ACL SETUSER say.
+// as returns the same server as seen by a user without password who has the given ACL SETUSER rules.
 func (s *server) as(rules ...any) *server {
 	s.t.Helper()
 	user := append([]any{"ACL", "SETUSER", "limited", "reset", "on", "nopass"}, rules...)
@@ -74,7 +74,7 @@ func (s *server) as(rules ...any) *server {
 	return &limited
 }
 
-// do sends a command. What the server refuses comes back as a redistest.Error.
+// do sends a command. An error of the server is returned as a redistest.Error.
 func (s *server) do(args ...any) any {
 	s.t.Helper()
 	reply, err := s.conn.Do(args...)
@@ -85,10 +85,10 @@ func (s *server) do(args ...any) any {
 	return reply
 }
 
-// leased are the scripts that are told leases, with how many keys a lock has there.
+// leased has the scripts that take leases, with the number of keys per lock.
 var leased = map[string]int{"acquire": 1, "renew": 1, "write_acquire": 1, "write_renew": 1, "fenced_acquire": 2, "read_acquire": 2}
 
-// call is the command that runs a script. Tests give each lock its own lease.
+// call returns the command that runs a script. Tests give each lock its own lease.
 func call(script scripts.Script, keys []string, args ...any) []any {
 	command := []any{"EVALSHA", script.SHA1, len(keys)}
 	for _, key := range keys {
@@ -103,7 +103,7 @@ func call(script scripts.Script, keys []string, args ...any) []any {
 	return append(command, args...)
 }
 
-// beside says apart which locks are read beside a writer, whom tests name behind the lease.
+// beside moves the writers, which tests name after the lease, into the list of locks that are read beside a writer.
 func beside(args []any, locks int) []any {
 	pairs, writers := []any{args[0]}, []any(nil)
 	for i := range locks {
@@ -116,7 +116,7 @@ func beside(args []any, locks int) []any {
 	return slices.Concat(pairs, []any{len(writers) / 2}, writers, args[1+3*locks:])
 }
 
-// leases says a lease once if it is that of all locks, as the engine does.
+// leases replaces equal leases of all locks by one, as the engine does.
 func leases(args []any, locks int) []any {
 	pairs, further := args[1:1+2*locks], args[1+2*locks:]
 	all := []any{args[0], pairs[1]}
@@ -129,13 +129,13 @@ func leases(args []any, locks int) []any {
 	return append(all, further...)
 }
 
-// run runs a script, which must answer per key.
+// run runs a script, which must reply per key.
 func (s *server) run(script scripts.Script, keys []string, args ...any) []any {
 	s.t.Helper()
 	return s.answers(len(keys), script, keys, args...)
 }
 
-// answers runs a script on so many locks, or groups of them. A 1 that is no list is the answer for each.
+// answers runs a script on this many locks, or groups of them. A reply 1 instead of a list is the reply for each.
 func (s *server) answers(locks int, script scripts.Script, keys []string, args ...any) []any {
 	s.t.Helper()
 	reply := s.do(call(script, keys, args...)...)
@@ -149,7 +149,7 @@ func (s *server) answers(locks int, script scripts.Script, keys []string, args .
 	return rows
 }
 
-// further are the prefixes of the keys that a script wants for each lock besides the lock's own.
+// further has the prefixes of the keys that a script takes for each lock besides the lock's own.
 var further = map[string][]string{
 	"fenced_acquire": {scripts.Token}, "fenced_pass": {scripts.Token},
 	"fair_acquire": fairKeys, "fair_release": fairKeys, "fair_force": fairKeys,
@@ -157,7 +157,7 @@ var further = map[string][]string{
 
 var fairKeys = []string{scripts.Queue, scripts.Times, scripts.Places}
 
-// runOn runs a script on locks, with all the keys that it wants for each.
+// runOn runs a script on locks, with all the keys that it takes for each.
 func (s *server) runOn(script scripts.Script, locks []string, args ...any) []any {
 	s.t.Helper()
 	var keys []string
@@ -170,7 +170,7 @@ func (s *server) runOn(script scripts.Script, locks []string, args ...any) []any
 	return s.answers(len(locks), script, keys, args...)
 }
 
-// requireTTLs ends the test if a key has no TTL, unless it is one of those that never had.
+// requireTTLs fails the test if a key has no TTL, unless it is listed as one that never had one.
 func (s *server) requireTTLs(but ...any) {
 	s.t.Helper()
 	for _, key := range s.do("KEYS", "*").([]any) {
@@ -185,7 +185,7 @@ func (s *server) requireTTLs(but ...any) {
 	}
 }
 
-// ears hear everything that is published.
+// ears receives everything that is published.
 type ears struct {
 	server *server
 	conn   *redistest.Conn
@@ -201,7 +201,7 @@ func (s *server) listen() *ears {
 	return &ears{server: s, conn: conn}
 }
 
-// heard returns what was published since the last call: a message of its own marks the end.
+// heard returns what was published since the last call; it publishes a message of its own to find the end.
 func (e *ears) heard() []message {
 	t := e.server.t
 	t.Helper()

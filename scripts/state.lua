@@ -4,7 +4,7 @@
 -- ARGV  none
 -- reply per key: {ttl in ms, holder, hold count}, the ttl -2 when the lock is free and -1 when it is
 --       held without expiry, holder '' and count 0 when the hash has several fields and is no lock of
---       this kind · a string: why the server refused
+--       this kind · a string: why the server rejected it
 --
 -- Changes nothing, so it may be sent any number of times.
 

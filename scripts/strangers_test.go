@@ -14,18 +14,19 @@ import (
 	"github.com/lockwheel/lockwheel/scripts"
 )
 
-// wild are numbers that other programs may have written, and what is none.
+// wild are numbers that other programs may have written, and text that is no number.
 var wild = []string{
 	"nan", "-nan", "inf", "-inf", "1e300", "-1e300", "-5", "0", "", "abc", "0x1F", "007", "1.5", "1e-300", "1", "3", "50", "100000", "100001", "30000000",
 	"9007199254740991", "9007199254740992", "9007199254740994", "1732320000000000000", "9223372036854775807", "-9223372036854775808",
 }
 
-// commandsMost is how many commands a call runs at most, whatever numbers it finds.
+// commandsMost is the maximum number of commands of a call, whatever numbers it finds.
 const commandsMost = 5_000
 
 var callsOf = regexp.MustCompile(`cmdstat_[^:]*:calls=(\d+)`)
 
-// bounded runs a script, which must end, and not run more commands than that. Its server is killed with the test if it does not.
+// bounded runs a script, which must end and run at most that many commands. If it does not end, its server is killed with
+// the test.
 func (s *server) bounded(script scripts.Script, keys []string, args ...any) {
 	s.t.Helper()
 	s.do("CONFIG", "RESETSTAT")
@@ -42,7 +43,7 @@ func (s *server) bounded(script scripts.Script, keys []string, args ...any) {
 	require.Less(s.t, commands, commandsMost, script.Name)
 }
 
-// readWriteCalls is one of each script that goes through the holds of readers, on some locks.
+// readWriteCalls returns one call of each script that goes through the holds of readers, on some locks.
 func (s *server) readWriteCalls(locks []string, id string) []func() {
 	var pairs []string
 	var reads, renews, leaves, writes []any
@@ -81,7 +82,7 @@ func TestNoCountKeepsAForceFromItsEnd(t *testing.T) {
 	}
 }
 
-// Many readers with as many holds as are believed, and many locks of them, are no more work for one call than one.
+// Many readers with the largest accepted count of holds, and many such locks, are no more work for one call than one.
 func TestManyCountsKeepNoCallFromItsEnd(t *testing.T) {
 	s := onReal(t)
 	locks := []string{"a", "b"}

@@ -13,12 +13,12 @@ import (
 	"github.com/lockwheel/lockwheel/scripts"
 )
 
-// patience is for what comes at once unless something is broken.
+// patience is the timeout for what comes at once unless something is broken.
 const patience = 10 * time.Second
 
-// talk holds a conversation with the server and compares it with what was expected, one step and its answer a line:
+// talk holds a conversation with the server and compares it with the expected one. Each line is a step and its reply:
 //
-//	acquire a:t1:100s b:t1:100s ghosts a:t0   key:tenure:lease, and a ghost of key a
+//	acquire a:t1:100s b:t1:100s ghosts a:t0   key:tenure:lease, and an orphan of key a
 //	renew   a:t1:100s b:t1:0 extra a:2:1 b::1 key:hold count:1 to count the listeners
 //	release a:t1 b:t1
 //	force   a b
@@ -26,19 +26,19 @@ const patience = 10 * time.Second
 //	fenced_acquire a:t1:100s ghosts a:t0      with a token; the further keys of a lock are added
 //	fenced_pass    a:t1:100s:1:1:7            key:tenure:lease:count:listeners:last token
 //	joint_acquire  a+b:t1:100s c:t2:100s ghosts b:t0   groups of keys, each for one tenure
-//	clock 10000                               what the fair lock's callers take for now, in seconds
+//	clock 10000                               the clock of the fair lock's callers, in seconds
 //	fair_acquire a:t1:100s:50s ghosts a:t0    key:tenure:lease:wait
 //	fair_release a:t1:50s                     key:tenure:wait
 //	fair_force   a
-//	times a                                   who waits for a fair lock, and for how much longer each counts as alive
+//	times a                                   the waiters for a fair lock, and how much longer each is considered alive
 //	read_acquire a:t1:100s:t2 ghosts a:t0     beside the writer t2; the keys of holds are added
 //	read_renew   a:t1:1:100s,50s              with the leases of its holds; 1: the TTL may fall
 //	heard                                     what was published since the last time
 //	subscribe channel                         one more listener
 //	HGETALL a                                 any command
 //
-// A TTL is shown in seconds, rounded up to ten of them, so leases are multiples of ten seconds and nothing depends on
-// how fast the test runs. Of an error only the first word is shown. Lines with # are comments.
+// A TTL is shown in seconds, rounded up to ten of them. So leases are multiples of ten seconds, and nothing depends on how
+// fast the test runs. Of an error only the first word is shown. Lines with # are comments.
 func (s *server) talk(conversation string) {
 	s.t.Helper()
 	ears := s.listen()
@@ -96,7 +96,7 @@ func (s *server) step(words []string, ears *ears) string {
 	return text(reply)
 }
 
-// arguments reads "acquire a:t1:100s ghosts a:t0" as KEYS and ARGV.
+// arguments parses "acquire a:t1:100s ghosts a:t0" into KEYS and ARGV.
 func (s *server) arguments(words []string) (keys []string, args []any) {
 	switch words[0] {
 	case "acquire", "release", "force", "fenced_acquire",
@@ -129,13 +129,13 @@ func (s *server) arguments(words []string) (keys []string, args []any) {
 			args = append(args, part)
 		}
 		if words[0] == "fair_acquire" && !extra && len(parts) == 4 {
-			args = append(args, "") // behind nobody of its engine
+			args = append(args, "") // behind no other waiter of its engine
 		}
 	}
 	return keys, args
 }
 
-// orNone is an argument that may be missing.
+// orNone returns an argument that may be missing.
 func orNone(arg any) any {
 	if arg == nil {
 		return ""
@@ -143,10 +143,10 @@ func orNone(arg any) any {
 	return arg
 }
 
-// withTTL are the scripts whose lists begin with a TTL.
+// withTTL has the scripts with lists in the reply that begin with a TTL.
 var withTTL = []string{"acquire", "state", "fenced_acquire", "fair_acquire", "read_acquire", "write_acquire", "read_write_state"}
 
-// rows prints what a script answered for its keys.
+// rows prints what a script replied for its keys.
 func rows(script scripts.Script, reply []any) string {
 	texts := make([]string, len(reply))
 	for i, v := range reply {
@@ -187,7 +187,7 @@ func text(reply any) string {
 	return fmt.Sprint(reply)
 }
 
-// times is the queue of a fair lock, with what each has left.
+// times returns the queue of a fair lock, with what each waiter has left.
 func (s *server) times(lock string) string {
 	s.t.Helper()
 	texts := []string{}

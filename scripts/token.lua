@@ -1,10 +1,10 @@
--- Put before the scripts that count fencing tokens. A number of Lua is exact to 2^53; the counter is to 2^63. So a
--- token is a number as far as that is exact, and the text of the counter beyond.
+-- Put before the scripts that count fencing tokens. A Lua number is exact up to 2^53; the counter goes up to 2^63. So a
+-- token is a number below 2^53, and the text of the counter from there on.
 
 local exact, greatest = 9007199254740992, '9223372036854775807'
 local no_token = 'ERR the counter is no fencing token: it is to be a whole number from 0 to ' .. greatest .. ' and without leading zeros'
 
--- The token that a counter says, or the table of an error.
+-- Returns the token that a counter's text stands for, or the table of an error.
 local function token_of(text)
   local short = #text < #greatest or #text == #greatest and text <= greatest
   if not short or not string.match(text, '^[1-9]%d*$') then return {err = no_token} end
@@ -12,7 +12,7 @@ local function token_of(text)
   return number < exact and number or text
 end
 
--- Counts one. A counter that was negative gives no token, and stays as it is: counted on, it would in the end.
+-- Counts one. A negative counter gives no token and stays as it is: if it were counted on, it would give one in the end.
 local function count(counter)
   local token = redis.pcall('INCR', counter)
   if type(token) == 'table' or token > 0 and token < exact then return token end

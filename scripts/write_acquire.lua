@@ -1,21 +1,21 @@
--- Takes many locks for writing in one call, each for a tenure of its own.
+-- Acquires many locks for writing in one call, each for a tenure of its own.
 --
 -- KEYS  the lock keys
 -- ARGV  1: the publish verb (PUBLISH, or SPUBLISH in a cluster)
 --       2: the lease of all in ms, or '' when each has its own (at least 1: PEXPIRE deletes for less)
 --       then per key: tenure id, and its own lease
---       then any number of pairs: index into KEYS, id of a ghost to release first
--- reply per key (1 alone if all are): 1 granted · {ttl in ms, writer} held by somebody else, the writer ''
---       if it is read or no such lock, a ttl of -1 meaning without expiry · {ttl in ms, '', numbers} it is read, by
---       these tenures of the same engine, too: what follows the last colon of their ids, with a space between · a
---       string: why the server refused
+--       then any number of pairs: index into KEYS, id of an orphan to release first
+-- reply per key (1 alone if all are): 1 granted · {ttl in ms, writer} held by another tenure, the writer ''
+--       if readers hold it or it is no such lock, a ttl of -1 meaning without expiry · {ttl in ms, '', numbers}
+--       held by readers, and some are tenures of the same engine: numbers is what follows the last colon of their
+--       ids, separated by spaces · a string: why the server rejected it
 --
--- Sent twice: the second finds its own field, answers granted, and raises the TTL but never lowers it.
--- Sent late: it may take a free lock for a tenure nobody waits for any more; that is what ghosts are.
+-- Sent twice: the second copy finds its own field, replies granted, and raises the TTL but never lowers it.
+-- Sent late: it may acquire a free lock for a tenure without a waiter; the engine treats that tenure as an orphan.
 
 local verb, keys = ARGV[1], #KEYS
 
--- A key never stays without a TTL: if the server refuses one, it goes again.
+-- Creates the lock. A key never stays without a TTL: if the server rejects the TTL, the field is removed again.
 local function create(key, id, lease)
   local set = redis.pcall('HSET', key, 'mode', 'write', id .. ':write', '1')
   if type(set) == 'table' then return set.err end
@@ -25,8 +25,8 @@ local function create(key, id, lease)
   return expires.err
 end
 
--- The answer for a lock that is read. An engine is told of its own readers, because one of them may be nobody's: a server
--- that follows another one can have a reader that was released there. Of very many some at random are looked at.
+-- Returns the reply for a lock with readers. It names the engine's own readers, because one of them may have no holder: a
+-- server that follows another one can still have a reader that was released there. Of very many it looks at some at random.
 local function read(key, id, ttl)
   local engine = ttl ~= -1 and string.match(id, '^.*:')
   local fields = engine and redis.pcall('HLEN', key)

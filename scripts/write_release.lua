@@ -1,11 +1,11 @@
--- Releases many writers in one call and tells whoever waits, also those who wait to read while the writer goes
--- on reading.
+-- Releases many writers in one call and notifies the waiters, also those that wait to read while the writer
+-- continues to read.
 --
 -- KEYS  the lock keys
 -- ARGV  1: the publish verb (PUBLISH, or SPUBLISH in a cluster)
 --       then per key: tenure id
--- reply per key (1 alone if all are): 1 released · 2 released, but the server refused the message · 0
---       gone: the tenure was not in Redis · a string: why the server refused
+-- reply per key (1 alone if all are): 1 released · 2 released, but the server rejected the message · 0
+--       gone: the tenure was not in Redis · a string: why the server rejected it
 --
 -- Sent twice or late: the field of that tenure is gone and never comes back, so nothing happens and nothing
 -- is published.

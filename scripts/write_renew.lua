@@ -1,27 +1,28 @@
 -- Renews many writers in one call; also writes a hold count (re-entry, partial release), sets an extended
--- lease, and tells who listens on a lock's channel.
+-- lease, and counts or notifies the listeners of a lock's channel.
 --
 -- KEYS  the lock keys
 -- ARGV  1: the PUBSUB subcommand that counts listeners (NUMSUB, or SHARDNUMSUB in a cluster)
 --       2: the lease of all in ms, or '' when each has its own (0 leaves the TTL as it is; never negative)
 --       then per key: tenure id, and its own lease
 --       then any number of triples: index into KEYS, hold count to write ('' leaves it),
---       1 to count the listeners of the lock's channel, 2 to tell who waits if the TTL falls, 3 for both ('' for
+--       1 to count the listeners of the lock's channel, 2 to notify waiters if the TTL falls, 3 for both ('' for
 --       neither)
 -- reply per key (1 alone if all are): 1 renewed · 0 gone: the tenure is not in Redis · a string: why the
---       server refused · with a triple, when renewed: {1, 1 if the count is as asked or none was, listeners or
---       -1}
+--       server rejected it · with a triple, when renewed: {1, 1 if the count is as requested or none was,
+--       listeners or -1}
 --
 -- Never creates a field, so a copy that arrives after the tenure's end does nothing. Sent twice: the TTL and
--- the count are absolute, so the second changes nothing but the moment the TTL counts from. While the writer
--- reads as well, the TTL is not lowered below what those reads need, which is looked for only if it would be; a
--- fall by more than a tenth is told then, whether or not that was asked for. The count comes after the TTL and may
--- fail alone.
+-- the count are absolute, so the second copy changes nothing but the moment from which the TTL counts.
+--
+-- While the writer reads as well, the TTL is not lowered below what those reads need. The script looks for that need only
+-- if the TTL would be lowered. A fall by more than a tenth is then published, whether or not that was requested. The
+-- count comes after the TTL and may fail alone.
 
 local count_listeners, keys = ARGV[1], #KEYS
 
--- The lease that a writer and what it reads need together, '0' if the TTL is that already, and the wish; or nothing,
--- and what to answer.
+-- Returns the lease that a writer and its reads need together, '0' if the TTL is that already, and the wish. Returns
+-- nil and the reply if there is nothing to renew.
 local function together(key, id, lease, wish)
   local mine = redis.pcall('HEXISTS', key, id)
   if mine ~= 1 then return nil, mine == 0 and 0 or mine.err end

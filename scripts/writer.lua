@@ -1,6 +1,6 @@
--- Put behind readers.lua, before the scripts that end a writer: 1 or 2 as tell, 0 when there is none of that
--- name, a string when the server refuses. If it still reads, the lock is in mode read from now on, and whoever
--- waits to read is told as well.
+-- Put after readers.lua, before the scripts that end a writer. Returns 1 or 2 as tell does, 0 when there is none with that
+-- id, and a string when the server rejects it. If the owner still reads, the lock is in mode read from now on, and the
+-- waiters that want to read are notified as well.
 local function leave_write(verb, key, id)
   local fields = redis.pcall('HLEN', key)
   if type(fields) == 'table' then return fields.err end

@@ -5,17 +5,18 @@ import (
 	"time"
 )
 
-// Advance moves the wheel to now, fires what is due, and returns how many timers that were: at most Config.Budget, and what Config.Sorts
-// lets it come to. A now that is older than the latest one changes nothing and fires nothing.
+// Advance moves the wheel to now, calls fire for each timer that is due, and returns how many it fired: at most
+// Config.Budget, and what Config.Sorts lets it reach. If now is older than in the latest call, or the wheel is stopped, it
+// changes nothing and fires nothing.
 //
-// Timers of different ticks fire in the order of their ticks. Within one tick the order is not promised.
+// Timers of different ticks fire in the order of their ticks. The order within one tick is not defined.
 //
-// A timer is in state Fired before fire gets it. fire may schedule and cancel any timer, its own and its neighbours
-// included, and may stop the wheel; it must not call Advance, which panics. What it schedules for now or earlier waits
-// for the next Advance, so that a timer that re-arms itself cannot keep the loop.
+// A timer is in state Fired before fire receives it. fire may schedule and cancel any timer, this one and its neighbours
+// included, and may stop the wheel. It must not call Advance, which panics then. A timer that fire schedules for now or
+// earlier waits for the next Advance, so a timer that re-arms itself cannot occupy the loop.
 //
-// A panic in fire goes to Advance's caller. The timer that panicked has fired, the others that were due stay due: the
-// next Advance goes on with them.
+// A panic in fire reaches the caller of Advance. The timer that panicked has fired; the others that were due stay due,
+// and the next Advance goes on with them.
 func (w *Wheel[T]) Advance(now time.Duration, fire func(*Timer[T])) (fired int) {
 	if w.firing {
 		panic("lockwheel: bug: Advance called by a timer that Advance fired")
@@ -36,8 +37,9 @@ func (w *Wheel[T]) Advance(now time.Duration, fire func(*Timer[T])) (fired int) 
 	return w.fireDue(fire)
 }
 
-// gather takes out what is due at the goal and puts it on the due list, in the order of the ticks, before the first callback, which may
-// then change the slots as it likes. It reports whether that is all: if not, it is behind, and stands at an earlier tick.
+// gather takes out what is due at the goal and appends it to the due list in the order of ticks. Advance calls it before
+// the first callback, which may then change the slots. gather reports whether that is all: if not, w.behind is set and
+// w.tick is earlier than the goal.
 func (w *Wheel[T]) gather(left *int) (all bool) {
 	for {
 		slot, bound := w.earliest(w.tick)
@@ -54,8 +56,9 @@ func (w *Wheel[T]) gather(left *int) (all bool) {
 	}
 }
 
-// open empties a slot whose bound has come, or as much of it as may still be sorted: what is due goes to the due list, the rest to lower
-// levels, and what is beyond the last level to the other slot for that. What is left keeps the slot's bound.
+// open cascades a slot: it moves its timers to finer slots when the slot's bound is reached. Timers that are due go to the
+// due list, and those beyond the last level to the other slot for that. It moves at most as many as *left allows; the
+// others stay, and the slot keeps its bound.
 func (w *Wheel[T]) open(slot int, left *int) {
 	if *left--; slot < slotsPerLevel { // one tick wide, so all of it is due
 		w.splice(slot, dueSlot)
@@ -74,8 +77,8 @@ func (w *Wheel[T]) open(slot int, left *int) {
 	}
 }
 
-// fireDue fires from the head of the due list. The list belongs to the wheel, not to the call: a callback can cancel what
-// is on it, and a panic or the end of the budget leaves the rest where the next call finds it.
+// fireDue fires timers from the head of the due list. The list belongs to the wheel, not to the call. So a callback can
+// cancel timers on it, and a panic or the end of the budget leaves the rest for the next call.
 func (w *Wheel[T]) fireDue(fire func(*Timer[T])) (fired int) {
 	w.firing = true
 	defer func() { w.firing = false }()
@@ -91,11 +94,11 @@ func (w *Wheel[T]) fireDue(fire func(*Timer[T])) (fired int) {
 	return fired
 }
 
-// Next returns when Advance should be called next; ok is false while no timer is pending, and the owner may sleep until
-// it schedules one. With timers that are due already, it is the time of the latest Advance.
+// Next returns when the owner should call Advance next. ok is false while no timer is pending; the owner may then sleep
+// until it schedules one. If timers are already due, Next returns the time of the latest Advance.
 //
-// It is never later than the earliest tick that has a timer. It may be earlier after a timer was cancelled or moved: the
-// tick that it was set for may still be returned, once, for an Advance that fires nothing.
+// Next is never later than the earliest tick that has a timer. After a timer was cancelled or moved, it may be earlier: it
+// may still return the former tick, once, for an Advance that fires nothing.
 func (w *Wheel[T]) Next() (at time.Duration, ok bool) {
 	if w.occupied(dueSlot) || w.occupied(lateSlot) {
 		return w.now, true

@@ -9,13 +9,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// benchTick is how finely the lock engine gathers renewals.
+// benchTick is the tick to which the lock engine rounds renewals.
 const benchTick = 5 * ms
 
-// benchTimer is what the lock engine schedules: its value is a pointer.
+// benchTimer is the timer that the lock engine schedules: its value is a pointer.
 type benchTimer = Timer[*holder]
 
-// holder is something that owns a timer and lies apart from its like in memory.
+// holder owns a timer and is apart from other holders in memory.
 type holder struct {
 	timer benchTimer
 	_     [128]byte
@@ -27,7 +27,7 @@ func benchWheel(b *testing.B) *Wheel[*holder] {
 	return w
 }
 
-// engineDelays are spans such as the lock engine schedules, evenly from 1 ms to 30 s.
+// engineDelays returns delays as the lock engine schedules them, evenly from 1 ms to 30 s.
 func engineDelays() *[4096]time.Duration {
 	r := rand.New(rand.NewPCG(1, 2))
 	var delays [4096]time.Duration
@@ -40,8 +40,8 @@ func engineDelays() *[4096]time.Duration {
 // pick turns a random number into an index below n.
 func pick(random uint64, n int) int { return int((random >> 32) * uint64(n) >> 32) }
 
-// BenchmarkScheduleCancel cancels a random one of the live timers and schedules it again: what a lock engine does all
-// day. The figure at 10^6 is to stay within five times that at 10^3.
+// BenchmarkScheduleCancel cancels a random live timer and schedules it again, which is the usual work of a lock engine. The
+// figure at 10^6 must stay within five times that at 10^3.
 func BenchmarkScheduleCancel(b *testing.B) {
 	for _, live := range []int{1e3, 1e5, 1e6} {
 		b.Run(fmt.Sprintf("live=%d", live), func(b *testing.B) {
@@ -61,9 +61,9 @@ func BenchmarkScheduleCancel(b *testing.B) {
 	}
 }
 
-// BenchmarkScheduleCancelApart is the same with each timer in an allocation of its own, found by a pointer. It is bound
-// by the memory of the machine: a random timer, its two neighbours and the pointer to it are four places apart. For
-// comparison, touch only writes to three random timers.
+// BenchmarkScheduleCancelApart is the same with each timer in an allocation of its own, found by a pointer. It is bound by
+// the memory of the machine: a random timer, its two neighbours and the pointer to it are in four places. For comparison,
+// touch only writes to three random timers.
 func BenchmarkScheduleCancelApart(b *testing.B) {
 	for _, live := range []int{1e3, 1e5, 1e6} {
 		w, delays, r := benchWheel(b), engineDelays(), rand.New(rand.NewPCG(3, 4))
@@ -94,7 +94,7 @@ func BenchmarkScheduleCancelApart(b *testing.B) {
 	}
 }
 
-// BenchmarkMove is a deadline that is put off: one call instead of two.
+// BenchmarkMove postpones a deadline: one call instead of two.
 func BenchmarkMove(b *testing.B) {
 	w, delays, r := benchWheel(b), engineDelays(), rand.New(rand.NewPCG(3, 4))
 	timers := make([]benchTimer, 1e5)
@@ -105,7 +105,7 @@ func BenchmarkMove(b *testing.B) {
 	}
 }
 
-// BenchmarkFire100000InOneTick is Netty's testExecutionOnTime: all that was set for one tick fires in one Advance.
+// BenchmarkFire100000InOneTick is Netty's testExecutionOnTime: all timers of one tick fire in one Advance.
 func BenchmarkFire100000InOneTick(b *testing.B) {
 	w, now := benchWheel(b), time.Duration(0)
 	holders := make([]holder, 1e5)
@@ -122,8 +122,8 @@ func BenchmarkFire100000InOneTick(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(holders)), "ns/timer")
 }
 
-// BenchmarkAdvanceAnHour jumps over an hour, 720 000 ticks, again and again: on an empty wheel, and on one with 100 000
-// timers that are set again when they fire, of which all or one in a thousand are due in each hour.
+// BenchmarkAdvanceAnHour jumps over an hour, 720 000 ticks, repeatedly: on an empty wheel, and on one with 100 000 timers
+// that are scheduled again when they fire. Of these, all or one in a thousand are due in each hour.
 func BenchmarkAdvanceAnHour(b *testing.B) {
 	for _, c := range []struct{ live, due int }{{0, 0}, {1e5, 1e5}, {1e5, 100}} {
 		b.Run(fmt.Sprintf("live=%d/due=%d", c.live, c.due), func(b *testing.B) {
@@ -152,9 +152,9 @@ func benchmarkHour(b *testing.B, timers []benchTimer, span time.Duration) {
 	}
 }
 
-// BenchmarkTurn is one tick of an engine that holds n locks and renews each every 10 s: n/2000 timers fire and are set
-// again. What a caller may have to wait for on top is one slot being sorted into finer ones, so the largest slot is
-// reported, and the longest turn, which says something on a quiet machine only.
+// BenchmarkTurn is one tick of an engine that holds n locks and renews each every 10 s: n/2000 timers fire and are scheduled
+// again. In addition, one slot may have to be cascaded. So the benchmark reports the largest slot, and the longest turn,
+// which is meaningful on a quiet machine only.
 func BenchmarkTurn(b *testing.B) {
 	for _, locks := range []int{1e4, 1e5, 1e6} {
 		b.Run(fmt.Sprintf("locks=%d", locks), func(b *testing.B) {
@@ -170,7 +170,7 @@ func BenchmarkTurn(b *testing.B) {
 				w.Advance(now, renew)
 				return time.Since(start)
 			}
-			for range 4000 { // until all is in the places it will have
+			for range 4000 { // until the timers are spread as in a steady state
 				turn()
 			}
 			longest := time.Duration(0)
@@ -184,7 +184,7 @@ func BenchmarkTurn(b *testing.B) {
 	}
 }
 
-// largestSlot returns how many timers the fullest slot holds that will have to be sorted.
+// largestSlot returns the number of timers in the fullest slot that will have to be cascaded.
 func largestSlot[T any](w *Wheel[T]) (most int) {
 	for slot := slotsPerLevel; slot <= farSlot; slot++ {
 		n := 0
@@ -196,8 +196,8 @@ func largestSlot[T any](w *Wheel[T]) (most int) {
 	return most
 }
 
-// BenchmarkWakes lets an engine idle for ten simulated minutes in each round: without locks, and with one that is
-// renewed every 10 s. It reports how often its owner woke, and how often for nothing.
+// BenchmarkWakes lets an engine idle for ten simulated minutes in each round: without locks, and with one that is renewed
+// every 10 s. It reports how often its owner woke, and how often without firing a timer.
 func BenchmarkWakes(b *testing.B) {
 	for _, locks := range []int{0, 1} {
 		b.Run(fmt.Sprintf("locks=%d", locks), func(b *testing.B) {
@@ -216,7 +216,7 @@ func BenchmarkWakes(b *testing.B) {
 	}
 }
 
-// BenchmarkNext is asked in every turn of an owner.
+// BenchmarkNext measures Next, which an owner calls in every turn.
 func BenchmarkNext(b *testing.B) {
 	w, delays := benchWheel(b), engineDelays()
 	for i := range 10_000 {
@@ -228,7 +228,7 @@ func BenchmarkNext(b *testing.B) {
 	}
 }
 
-// BenchmarkNew is what an empty wheel costs.
+// BenchmarkNew measures the cost of an empty wheel.
 func BenchmarkNew(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {

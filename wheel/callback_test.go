@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What goes wrong when a wheel removes timers at once, and what guards against it:
+// The traps of a wheel that removes timers at once, and the tests that guard against them:
 //
 //	1 a callback touches its neighbours in the walk   TestCallbackMayCancelNeighbours, TestCallbackMayMoveNeighbours
 //	2 a callback schedules for now                    TestScheduledForNowWaitsForTheNextAdvance
@@ -18,7 +18,7 @@ import (
 //	5 time goes back                                  TestOlderTimeChangesNothing
 //	6 a deadline is rounded down                      TestDeadlinesRoundUp
 
-// conversation is a wheel of 5 ms ticks whose timers have names and write down that they fired.
+// conversation is a wheel of 5 ms ticks with named timers that log when they fire.
 type conversation struct {
 	*owner
 	timers map[string]*task
@@ -29,7 +29,7 @@ func newConversation(t *testing.T, config Config) *conversation {
 	return &conversation{owner: newOwner(t, 5*ms, config), timers: map[string]*task{}}
 }
 
-// set schedules a named timer; it logs its name and then does what it is told.
+// set schedules a named timer, which logs its name and then calls do.
 func (c *conversation) set(name string, at time.Duration, do func()) {
 	c.timers[name] = &task{Value: func() {
 		c.log = append(c.log, name)
@@ -43,7 +43,7 @@ func (c *conversation) move(name string, at time.Duration) {
 	require.NoError(c.t, c.Schedule(c.timers[name], at))
 }
 
-// fires advances and says what that fired.
+// fires advances and compares what fired with names.
 func (c *conversation) fires(now time.Duration, names string) {
 	c.t.Helper()
 	c.log = nil
@@ -155,7 +155,7 @@ func TestOlderTimeChangesNothing(t *testing.T) {
 	c.fires(110*ms, "later")
 }
 
-// The wheel does not hide bugs in callbacks, but one broken timer costs the others nothing but a turn.
+// The wheel does not hide bugs in callbacks, but one broken timer delays the others by one turn only.
 func TestPanicLeavesTheOthersDue(t *testing.T) {
 	c := newConversation(t, Config{})
 	c.set("a", 5*ms, nothing)
@@ -173,7 +173,7 @@ func TestPanicLeavesTheOthersDue(t *testing.T) {
 	c.fires(20*ms, "c d")
 }
 
-// What one turn of the owner does is bounded; what is over waits in its order.
+// The work of one turn of the owner is bounded; the rest waits in order.
 func TestBudgetLeavesTheRestDue(t *testing.T) {
 	c := newConversation(t, Config{Budget: 2})
 	c.set("e", 20*ms, nothing)
@@ -196,7 +196,7 @@ func TestBudgetLeavesTheRestDue(t *testing.T) {
 	boundless.fires(5*ms, "a b")
 }
 
-// What is due waits on a list of its own while callbacks run and between turns; Cancel reaches it there.
+// Due timers wait on a list of their own while callbacks run and between turns; Cancel reaches them there.
 func TestCancelReachesWhatIsDue(t *testing.T) {
 	c := newConversation(t, Config{Budget: 1})
 	c.set("a", 5*ms, nothing)

@@ -46,7 +46,7 @@ func TestEmptyWheelIsSmall(t *testing.T) {
 	assert.Less(t, int(unsafe.Sizeof(Wheel[*int]{})), 80<<10)
 }
 
-// Netty 2541: cancelled timeouts stayed until their tick came, or for ever if they came fast enough.
+// Netty 2541: cancelled timeouts stayed until their tick came, or without a limit if they came fast enough.
 func TestCancelledTimersAreNotKept(t *testing.T) {
 	o := newOwner(t, 100*ms, Config{})
 	o.after(time.Hour, nothing)
@@ -62,7 +62,7 @@ func TestCancelledTimersAreNotKept(t *testing.T) {
 	assert.Equal(t, 1, o.Len())
 }
 
-// A timer whose use has ended keeps none of its former neighbours alive, nor does the wheel keep it.
+// A timer that is no longer in use keeps none of its former neighbours alive, and the wheel does not keep the timer.
 func TestEndedTimersAreNotKept(t *testing.T) {
 	o := newOwner(t, 100*ms, Config{})
 	before := weak.Make(o.after(1*s, nothing))
@@ -77,7 +77,7 @@ func TestEndedTimersAreNotKept(t *testing.T) {
 	runtime.KeepAlive(o)
 }
 
-// liveHeap collects garbage and returns what is left.
+// liveHeap returns the size of the heap after a collection.
 func liveHeap() uint64 {
 	runtime.GC()
 	var stats runtime.MemStats

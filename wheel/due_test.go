@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Whoever compares Due with a new deadline must be able to tell an earlier one from the same tick.
+// Code that compares Due with a new deadline must be able to tell an earlier one from the same tick.
 func TestDueIsTheTickAtWhichATimerFires(t *testing.T) {
 	o := newOwner(t, 5*ms, Config{})
 	o.advance(12 * ms)

@@ -7,7 +7,7 @@ import (
 	"github.com/lockwheel/lockwheel/wheel"
 )
 
-// request is something with a deadline. It carries its timer.
+// request has a deadline and carries its timer.
 type request struct {
 	name    string
 	timeout wheel.Timer[*request]
@@ -19,7 +19,7 @@ func newRequest(name string) *request {
 	return r
 }
 
-// An owner schedules, sleeps until Next, and advances. A real one reads a monotonic clock where this one adds.
+// An owner schedules, sleeps until Next, and advances. A real owner reads a monotonic clock where this one adds.
 func Example() {
 	w, err := wheel.New[*request](5*time.Millisecond, wheel.Config{})
 	if err != nil {
@@ -49,7 +49,7 @@ func Example() {
 	// answered is cancelled
 }
 
-// What is left at the end is handed back in the order of the deadlines.
+// Pending timers are passed back in the order of their deadlines.
 func ExampleWheel_Stop() {
 	w, _ := wheel.New[*request](5*time.Millisecond, wheel.Config{})
 	later, sooner := newRequest("later"), newRequest("sooner")

@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// FuzzWheelAgainstMap plays a script of bytes to a wheel and to a model that is a map from timer to deadline. The
-// script also decides what callbacks do. After each step the two must agree on everything that can be seen, and the
-// wheel's structure must be whole. (With -fuzz, give -fuzzminimizetime=5x: else nearly all time goes into minimizing.)
+// FuzzWheelAgainstMap runs a script of bytes on a wheel and on a model, which is a map from timer to deadline. The script
+// also decides what callbacks do. After each step both must agree on everything that can be observed, and the wheel's
+// structure must be valid. (With -fuzz, pass -fuzzminimizetime=5x: otherwise nearly all time goes into minimizing.)
 func FuzzWheelAgainstMap(f *testing.F) {
 	f.Add([]byte{})
 	f.Add([]byte{0, 0, 0, 0, 1, 0, 5, 0, 2, 4, 3, 2})
@@ -33,7 +33,7 @@ func FuzzWheelAgainstMap(f *testing.F) {
 	})
 }
 
-// tape reads decisions from a script; at its end all are zero.
+// tape reads decisions from a script; after its end all are zero.
 type tape struct{ rest []byte }
 
 func (p *tape) byte() (b byte) {
@@ -43,8 +43,8 @@ func (p *tape) byte() (b byte) {
 	return b
 }
 
-// span returns a duration: mostly one that the first levels reach, where the wheel moves timers about, at times one of
-// any order of magnitude, next to a power of two.
+// span returns a duration: mostly one that the first levels reach, where the wheel moves timers between slots; at times one
+// of any order of magnitude, next to a power of two.
 func (p *tape) span(width time.Duration) time.Duration {
 	scale, mantissa := p.byte(), p.byte()
 	offset := time.Duration(int8(p.byte()))
@@ -54,7 +54,7 @@ func (p *tape) span(width time.Duration) time.Duration {
 	return max(0, min(1<<(mantissa%63), endOfTime-128)+offset)
 }
 
-// model is what a wheel should do, in the simplest words.
+// model is the simplest implementation of a wheel.
 type model struct {
 	t    *testing.T
 	tape *tape
@@ -89,7 +89,7 @@ func newModel(t *testing.T, p *tape) *model {
 	return m
 }
 
-// step plays one decision.
+// step executes one decision.
 func (m *model) step() {
 	switch op := m.tape.byte() % 16; {
 	case op < 7:
@@ -110,7 +110,7 @@ func (m *model) step() {
 	}
 }
 
-// roundUp is the end of the tick that a time lies in.
+// roundUp returns the end of the tick that contains a time.
 func (m *model) roundUp(at time.Duration) time.Duration {
 	if rest := at % m.width; rest > 0 {
 		return at + min(m.width-rest, endOfTime-at)
@@ -154,7 +154,7 @@ func (m *model) cancel() {
 
 func (m *model) pick() int { return int(m.tape.byte()) % len(m.timers) }
 
-// forget ends a use of a timer. A deadline that was taken away excuses one waking.
+// forget ends a use of a timer. A deadline that was removed excuses one wakeup.
 func (m *model) forget(i int, end State) {
 	if at, pending := m.due[i]; pending && end != Fired {
 		m.left[at] = true
@@ -194,7 +194,8 @@ func (m *model) advance(now time.Duration) {
 	clear(m.waits)
 }
 
-// checkAllFired checks that an Advance left nothing that it should have fired. One that came to no end has sorted or fired something.
+// checkAllFired checks that an Advance left no timer that it should have fired. One that did not finish has sorted or fired
+// something.
 func (m *model) checkAllFired(fired int) {
 	if m.config.Budget > 0 && fired >= m.config.Budget {
 		if fired > m.config.Budget {
@@ -212,7 +213,7 @@ func (m *model) checkAllFired(fired int) {
 	}
 }
 
-// check compares what can be seen.
+// check compares what can be observed.
 func (m *model) check() {
 	checkInvariants(m.t, m.w)
 	if m.w.Len() != len(m.due) {
@@ -233,7 +234,7 @@ func (m *model) check() {
 	m.checkNext()
 }
 
-// checkNext checks that Next is never too late, and too early only for a deadline that was taken away.
+// checkNext checks that Next is never too late, and too early only for a deadline that was removed.
 func (m *model) checkNext() {
 	at, ok := m.w.Next()
 	if ok != (len(m.due) > 0) {
@@ -255,7 +256,7 @@ func (m *model) checkNext() {
 	}
 }
 
-// stop checks that what is left comes back in order.
+// stop checks that the pending timers are passed back in order.
 func (m *model) stop() {
 	want := len(m.due)
 	var order []time.Duration

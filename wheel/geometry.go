@@ -5,9 +5,9 @@ import (
 	"math/bits"
 )
 
-// The geometry. A slot of level n is 8^n ticks wide, and a level has 256 of them. A timer goes to the lowest level that
-// reaches its deadline, so the slot it shares is one tick wide up to 254 ticks ahead, and beyond that between 1/254 and
-// 1/31 of the time that is left: opening a slot moves a small part of the timers, never all at once.
+// The levels. A slot of level n is 8^n ticks wide, and a level has 256 slots. A timer goes to the lowest level that
+// reaches its deadline. Up to 254 ticks ahead, its slot is one tick wide; beyond that, between 1/254 and 1/31 of the time
+// that is left. So cascading a slot moves a small part of the timers, never all at once.
 //
 //	level   width    reach with ticks of 5 ms
 //	0           1    1.27 s
@@ -18,8 +18,8 @@ import (
 //	5       32768    11.6 h
 //	6      262144    3.9 days
 //
-// What lies further ahead waits unsorted in one more slot, and is sorted in when the first of them is due. What is still too far then goes
-// to another such slot, so that a slot can be opened bit by bit.
+// Timers further ahead wait unsorted in one more slot, and are sorted when the first of them is due. Those that are still
+// too far then go to another such slot, so that a slot can be emptied in parts.
 const (
 	slotBits = 8
 	stepBits = 3
@@ -29,7 +29,7 @@ const (
 	wordsPerLevel = slotsPerLevel / 64
 
 	farSlot     = levels * slotsPerLevel // beyond the last level
-	fartherSlot = farSlot + 1            // the same, of timers that were in farSlot when it was opened
+	fartherSlot = farSlot + 1            // the same, for timers that were in farSlot when that was cascaded
 	dueSlot     = farSlot + 2            // taken out of the slots by Advance, in the order in which they fire
 	lateSlot    = farSlot + 3            // already past when scheduled; for the next Advance
 	numSlots    = farSlot + 4
@@ -43,8 +43,8 @@ const (
 // slotFor returns the slot for a tick that is later than now.
 func slotFor(tick, now int64) int {
 	ahead := uint64(tick - now)
-	// A level of 256 slots reaches only 254 widths ahead, which the addition sees to. The slot that now is in is partly
-	// over but may still hold timers, and a whole revolution ahead is that slot again.
+	// A level of 256 slots reaches only 254 widths ahead; the addition accounts for that. The slot of now is partly over
+	// but may still hold timers, and one revolution ahead is that slot again.
 	length := bits.Len64((ahead + ahead>>(slotBits-1)) | (slotsPerLevel - 1))
 	level := (length - slotBits + stepBits - 1) / stepBits
 	if level >= levels {

@@ -2,7 +2,7 @@ package wheel
 
 import "testing"
 
-// checkInvariants fails the test unless the wheel's structure is whole.
+// checkInvariants fails the test unless the wheel's structure is valid.
 func checkInvariants[T any](t testing.TB, w *Wheel[T]) {
 	t.Helper()
 	if !w.stopped && (w.goal > w.tickAt(w.now) || w.tick > w.goal || !w.behind && (w.tick != w.goal || w.goal != w.tickAt(w.now))) {

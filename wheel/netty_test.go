@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What Netty's tests of HashedWheelTimer assert, and where it is asserted here. The sleeping is gone: time is a number.
+// The assertions of Netty's tests of HashedWheelTimer, and the tests here that make them. Nothing sleeps: time is a number.
 //
 //	 1  testScheduleTimeoutShouldNotRunBeforeDelay       TestDoesNotFireBeforeItsTime
 //	 2  testScheduleTimeoutShouldRunAfterDelay           TestFiresWithinATickOfItsTime
@@ -51,7 +51,7 @@ func TestFiresWithinATickOfItsTime(t *testing.T) {
 	assert.False(t, timer.Scheduled())
 }
 
-// Netty 3, testStopTimer. There the leftovers have no order, and some may be missing.
+// Netty 3, testStopTimer. There the remaining timers have no order, and some may be missing.
 func TestStopHandsBackWhatWasPendingInOrder(t *testing.T) {
 	done := newOwner(t, 100*ms, Config{})
 	for range 3 {
@@ -73,8 +73,8 @@ func TestStopHandsBackWhatWasPendingInOrder(t *testing.T) {
 	assert.Zero(t, o.Stop(func(*task) { assert.Fail(t, "a second stop hands back nothing") }))
 }
 
-// Netty 4, testTimerShouldThrowExceptionAfterShutdownForNewTimeouts. A refused timer does not stay counted, as it does
-// there.
+// Netty 4, testTimerShouldThrowExceptionAfterShutdownForNewTimeouts. Here a rejected timer is not counted as pending; in
+// Netty it is.
 func TestScheduleAfterStopIsRefused(t *testing.T) {
 	o := newOwner(t, 100*ms, Config{})
 	o.after(1*ms, nothing)
@@ -88,7 +88,7 @@ func TestScheduleAfterStopIsRefused(t *testing.T) {
 	assert.Zero(t, o.advance(time.Hour))
 }
 
-// Netty 5, testTimerOverflowWheelLength, which wants three runs.
+// Netty 5, testTimerOverflowWheelLength, which requires three runs.
 func TestRearmingTimerSurvivesRevolutions(t *testing.T) {
 	o := newOwner(t, 100*ms, Config{})
 	var at []time.Duration
@@ -107,7 +107,7 @@ func TestRearmingTimerSurvivesRevolutions(t *testing.T) {
 	assert.Equal(t, 1, o.Stop(func(left *task) { assert.Same(t, &timer, left) }))
 }
 
-// Netty 6, testExecutionOnTime: ticks of 200 ms, delays of 125 ms. It allows 650 ms; what it promises is 325.
+// Netty 6, testExecutionOnTime: ticks of 200 ms, delays of 125 ms. It allows 650 ms; it promises 325 ms.
 func TestHundredThousandTimersAreOnTime(t *testing.T) {
 	const tick, delay, timers = 200 * ms, 125 * ms, 100_000
 	o := newOwner(t, tick, Config{})
@@ -126,7 +126,7 @@ func TestHundredThousandTimersAreOnTime(t *testing.T) {
 	assert.Equal(t, timers, fired)
 }
 
-// Netty 7, testExecutionOnTaskExecutor. The owner is given the timer; where its work runs is the owner's choice.
+// Netty 7, testExecutionOnTaskExecutor. The owner receives the timer and decides where its work runs.
 func TestOwnerDecidesWhereWorkRuns(t *testing.T) {
 	o := newOwner(t, 100*ms, Config{})
 	ran := false
@@ -246,8 +246,8 @@ func TestCancelWithinTheFiringTickCountsOnce(t *testing.T) {
 	assert.Zero(t, o.Len())
 }
 
-// Netty 15, cancelWillCallCallback, which never runs there for want of its mark: a cancelled timeout calls its
-// cancelled hook, and not its task. Here Cancel and Stop tell their caller instead, once for each use.
+// Netty 15, cancelWillCallCallback, which has no test annotation and never runs there: a cancelled timeout calls its
+// cancelled hook, and not its task. Here Cancel and Stop report to their caller instead, once per use.
 func TestEachUseEndsOnce(t *testing.T) {
 	o := newOwner(t, 100*ms, Config{})
 	timer := o.after(1*s, func() { assert.Fail(t, "cancelled") })

@@ -25,7 +25,7 @@ func TestIdleOwnerSleepsForEver(t *testing.T) {
 	assert.False(t, ok, "all fired")
 }
 
-// As long as nothing is cancelled, an owner wakes for timers only: not for ticks, and not to sort what comes nearer.
+// As long as no timer is cancelled, an owner wakes for timers only: not for ticks, and not to cascade slots.
 func TestEveryWakeFiresUnlessTimersAreCancelled(t *testing.T) {
 	o := newOwner(t, 5*ms, Config{})
 	r := rand.New(rand.NewPCG(9, 9))
@@ -38,7 +38,7 @@ func TestEveryWakeFiresUnlessTimersAreCancelled(t *testing.T) {
 	assert.Positive(t, o.wakes)
 }
 
-// Trap 4: a cancelled timer can leave its slot's bound behind. That wakes the owner too early, once, and never too late.
+// Trap 4: a cancelled timer can leave its slot's bound behind. That wakes the owner too early, once, but never too late.
 func TestPointlessWakesNeedACancelledTimer(t *testing.T) {
 	o := newOwner(t, 5*ms, Config{})
 	early, late := o.after(60*s, nothing), o.after(60*s+100*ms, nothing)
@@ -67,14 +67,14 @@ func TestPointlessWakesNeedACancelledTimer(t *testing.T) {
 	assert.Equal(t, o.now+90*s, at, "nor has one that was moved out of")
 }
 
-// checkSameSlot makes sure that a test is about two timers in one slot.
+// checkSameSlot checks that the two timers of a test are in one slot.
 func checkSameSlot(t *testing.T, o *owner, a, b *task) {
 	t.Helper()
 	require.Same(t, a, b.prev)
 	require.Greater(t, slotFor(a.at, o.tick), slotsPerLevel)
 }
 
-// Timers beyond the last level wait together, each for its own time.
+// Timers beyond the last level wait in one slot, and each fires at its own time.
 func TestFarTimersWakeOnce(t *testing.T) {
 	const year = 365 * 24 * time.Hour
 	o := newOwner(t, 1*ms, Config{})

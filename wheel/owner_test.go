@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// task is what tests wake: a function, as in Netty's tests.
+// task is the timer of the tests: its value is a function, as in Netty's tests.
 type task = Timer[func()]
 
 // owner drives a wheel as an event loop does: it sleeps until Next and then calls Advance. Its clock is a number.
@@ -16,7 +16,7 @@ type owner struct {
 	t   testing.TB
 	now time.Duration
 
-	wakes     int // calls of Advance that Next asked for
+	wakes     int // calls of Advance because of Next
 	pointless int // of those, the ones that fired nothing
 }
 
@@ -33,13 +33,13 @@ func (o *owner) after(delay time.Duration, do func()) *task {
 	return timer
 }
 
-// advance moves the clock and tells the wheel.
+// advance sets the clock and advances the wheel.
 func (o *owner) advance(now time.Duration) int {
 	o.now = now
 	return o.Advance(now, func(t *task) { t.Value() })
 }
 
-// sleepUntil lets time pass, waking when the wheel asks for it and not otherwise.
+// sleepUntil lets time pass and wakes only when Next says so.
 func (o *owner) sleepUntil(until time.Duration) {
 	for {
 		at, ok := o.Next()
@@ -55,7 +55,7 @@ func (o *owner) sleepUntil(until time.Duration) {
 	require.Zero(o.t, o.advance(until), "Next had promised that nothing was due before %v", until)
 }
 
-// nothing is the task of timers whose firing is seen in their state.
+// nothing is the task of timers that are checked by their state.
 func nothing() {}
 
 const (

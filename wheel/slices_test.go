@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// However many timers lie in a slot that is opened, an Advance sorts so many of them and no more; each fires at its time all the same, as
-// far as its owner comes back as it is told to.
+// However many timers are in a slot, one Advance moves a bounded number of them. Each still fires at its time, if its owner
+// calls Advance when Next says so.
 func TestAnAdvanceSortsABoundedNumberOfTimers(t *testing.T) {
 	const sorts, budget = 200, 40
 	for _, n := range []int{1_000, 10_000} {
@@ -43,11 +43,11 @@ func TestAnAdvanceSortsABoundedNumberOfTimers(t *testing.T) {
 	}
 }
 
-// roundUp is the tick of a time, as a time.
+// roundUp returns the end of the tick that contains a time.
 func (w *Wheel[T]) roundUp(at time.Duration) time.Duration { return w.timeOf(w.tickAfter(at)) }
 
-// places writes down in which slot each timer is, and returns how many are in another one than before. What is taken out of a slot of one
-// tick as it is has not been touched.
+// places records the slot of each timer, and returns how many are in another slot than before. A slot of one tick is spliced
+// without touching its timers, so they do not count.
 func places[T any](w *Wheel[T], timers []Timer[T], slots []int) (moved int) {
 	at := make(map[*Timer[T]]int, len(timers))
 	for slot := range numSlots {

@@ -2,18 +2,18 @@ package wheel
 
 import "math/bits"
 
-// slots are the rings of timers, and what finds them without walking: a bit for each ring that is not empty, and a
-// lower bound of its ticks.
+// slots holds the rings of timers and an index over them: a bit for each ring that is not empty, and a lower bound of its
+// ticks.
 type slots[T any] struct {
 	// bits has one bit for each slot, set while its ring is not empty.
 	bits [numSlots/64 + 1]uint64
 
-	// bounds is at most the earliest tick in each slot. Cancelling the earliest leaves the bound behind: then it is too
-	// early, which costs a look, but it is never too late.
+	// bounds has for each slot a tick that is not later than its earliest timer. When the earliest is cancelled, the
+	// bound stays: it is too early then, which costs one look, but never too late.
 	bounds [numSlots]int64
 
-	// heads are the rings. An empty ring is its head alone. A head knows its slot's number, so that a timer can be
-	// taken out without knowing where it is.
+	// heads are the rings. An empty ring is its head alone. A head knows its slot's number, so a timer can be unlinked
+	// without knowing its slot.
 	heads [numSlots]Timer[T]
 }
 
@@ -32,19 +32,19 @@ func (s *slots[T]) clear(slot int) {
 	s.unmark(slot)
 }
 
-// unmark notes that the slot's ring has become empty.
+// unmark records that the slot's ring is empty.
 func (s *slots[T]) unmark(slot int) {
 	s.bits[slot/64] &^= 1 << (slot % 64)
 	s.bounds[slot] = never
 }
 
-// mark notes that the slot holds a timer for the tick.
+// mark records that the slot holds a timer for the tick.
 func (s *slots[T]) mark(slot int, tick int64) {
 	s.bits[slot/64] |= 1 << (slot % 64)
 	s.bounds[slot] = min(s.bounds[slot], tick)
 }
 
-// occupied reports whether the slot holds any timer.
+// occupied reports whether the slot holds a timer.
 func (s *slots[T]) occupied(slot int) bool {
 	return s.bits[slot/64]&(1<<(slot%64)) != 0
 }
@@ -58,8 +58,8 @@ func (s *slots[T]) link(t *Timer[T], slot int) {
 	s.mark(slot, t.at)
 }
 
-// unlink takes the timer out of its ring, whichever that is, and leaves its own fields alone. It reads nothing of the
-// neighbours: among a million timers, each look at another one waits for memory, while a write does not.
+// unlink removes the timer from its ring, whichever that is, and does not change the timer's own fields. It reads nothing
+// of the neighbours: among a million timers each such read waits for memory, while a write does not.
 func (s *slots[T]) unlink(t *Timer[T]) {
 	prev, next := t.prev, t.next
 	prev.next, next.prev = next, prev
@@ -68,7 +68,7 @@ func (s *slots[T]) unlink(t *Timer[T]) {
 	}
 }
 
-// splice appends all of one slot's ring to another's.
+// splice moves all timers of one slot to the end of another's ring.
 func (s *slots[T]) splice(from, to int) {
 	if !s.occupied(from) {
 		return
@@ -81,8 +81,8 @@ func (s *slots[T]) splice(from, to int) {
 	s.clear(from)
 }
 
-// earliest returns the slot with the lowest bound, and that bound; noSlot and never if there is no timer. Equal bounds
-// go to the higher level.
+// earliest returns the slot with the lowest bound, and that bound; noSlot and never if there is no timer. Of equal bounds
+// the one of the higher level is returned.
 func (s *slots[T]) earliest(now int64) (slot int, bound int64) {
 	slot, bound = noSlot, never
 	for level := range levels {
@@ -98,8 +98,8 @@ func (s *slots[T]) earliest(now int64) (slot int, bound int64) {
 	return slot, bound
 }
 
-// firstOf returns the first occupied slot of a level in the order of time, which begins at the slot that now is in and
-// goes round once; noSlot if there is none.
+// firstOf returns the first occupied slot of a level in the order of time, which begins at the slot of now and wraps
+// around once; noSlot if there is none.
 func (s *slots[T]) firstOf(level int, now int64) int {
 	words := (*[wordsPerLevel]uint64)(s.bits[level*wordsPerLevel:])
 	start := int(now>>(level*stepBits)) & (slotsPerLevel - 1)

@@ -2,9 +2,9 @@ package wheel
 
 import "math"
 
-// Stop refuses timers from now on, and hands back those that were pending: each gets them one by one in the order of
-// their ticks, in state Cancelled. It returns how many that were. each may be nil, and may cancel timers it has not got
-// yet, which are then neither handed back nor counted. Stopped again, a wheel has nothing left to hand back.
+// Stop makes Schedule fail from now on and cancels all pending timers. It calls each for every one of them, in the order
+// of their ticks and in state Cancelled, and returns how many there were. each may be nil. It may cancel timers that it
+// has not received yet; those are neither passed to it nor counted. A second Stop finds no timers.
 func (w *Wheel[T]) Stop(each func(*Timer[T])) int {
 	w.stopped = true
 	all := math.MaxInt

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// endOfTime is the last moment there is. It counts as a tick of its own, so that rounding up never leaves the scale.
+// endOfTime is the largest time. It counts as a tick of its own, so that rounding up never overflows.
 const endOfTime = time.Duration(math.MaxInt64)
 
 // tickAfter returns the first tick that is not before the time: a deadline rounds up, so that no timer is early.
@@ -20,7 +20,7 @@ func (w *Wheel[T]) tickAfter(at time.Duration) int64 {
 	return n
 }
 
-// tickAt returns the last tick that is over at the time.
+// tickAt returns the last tick that has ended at the time.
 func (w *Wheel[T]) tickAt(now time.Duration) int64 {
 	if now == endOfTime {
 		return w.tickAfter(now)

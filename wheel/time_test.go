@@ -36,9 +36,9 @@ func TestDeadlinesRoundUp(t *testing.T) {
 	}
 }
 
-// delays are those at which wheels went wrong: none, negative, about a tick, about a revolution, exact multiples of one
-// (Netty 1953, 744; Akka 1016), and the largest (Netty 7765, which fired at once). Every level has a revolution of its
-// own.
+// delays returns the delays at which wheels have failed: none, negative, about a tick, about a revolution, exact multiples
+// of one (Netty 1953, 744; Akka 1016), and the largest (Netty 7765, which fired at once). Every level has a revolution of
+// its own.
 func delays(tick time.Duration) []time.Duration {
 	all := []time.Duration{math.MinInt64, -1, 0, 1, tick - 1, tick, tick + 1, 10 * 365 * 24 * time.Hour, endOfTime - 1, endOfTime}
 	for level := range levels + 1 {
@@ -51,18 +51,18 @@ func delays(tick time.Duration) []time.Duration {
 	return all
 }
 
-// startingPoints are ticks and odd times at which a wheel may stand when a timer is set.
+// startingPoints returns ticks and times between them at which a wheel may be when a timer is scheduled.
 func startingPoints(tick time.Duration) []time.Duration {
 	return []time.Duration{0, 1, tick - 1, tick, 7 * tick, 8*tick - 1, 255 * tick, 256 * tick, 257*tick + 1, 2047 * tick, 65535*tick + 3}
 }
 
-// No timer is early, or late by a tick, wherever the wheel stands when it is set.
+// No timer is early, or late by a tick, wherever the wheel is when it is scheduled.
 func TestNoDelayIsEarlyOrATickLate(t *testing.T) {
 	const tick = 5 * ms
 	for _, start := range startingPoints(tick) {
 		for _, delay := range delays(tick) {
 			if delay > endOfTime-start {
-				continue // the caller's overflow, and not a time
+				continue // an overflow of the caller, and no valid time
 			}
 			o := newOwner(t, tick, Config{})
 			o.advance(start)
@@ -80,8 +80,7 @@ func TestNoDelayIsEarlyOrATickLate(t *testing.T) {
 	}
 }
 
-// The same, as an owner sees it that only ever wakes when it is asked to. A timer that is alone costs one waking,
-// however far ahead it is.
+// The same for an owner that wakes only when Next says so. A timer that is alone causes one wakeup, however far ahead it is.
 func TestNextIsExactForALoneTimer(t *testing.T) {
 	const tick = 5 * ms
 	for _, start := range startingPoints(tick) {
@@ -102,7 +101,7 @@ func TestNextIsExactForALoneTimer(t *testing.T) {
 	}
 }
 
-// A timer that is set late and near may stand in a finer slot than one that was set early and is due before it.
+// A timer scheduled later and nearer may be in a finer slot than one that was scheduled earlier and is due before it.
 func TestLaterTimersDoNotHideEarlierOnes(t *testing.T) {
 	for _, level := range []int{0, 1, 3, levels - 1} {
 		width := 5 * ms << (level * stepBits)
@@ -116,8 +115,8 @@ func TestLaterTimersDoNotHideEarlierOnes(t *testing.T) {
 	}
 }
 
-// What an engine does all day, sped up: timers of all spans are set, moved, cancelled and fired in any mixture. Each
-// fires within a tick.
+// The usual work of an engine, accelerated: timers of all spans are scheduled, moved, cancelled and fired in random order.
+// Each fires within a tick.
 func TestEveryTimerIsOnTimeInAMixture(t *testing.T) {
 	const tick = 5 * ms
 	for seed := range uint64(8) {
@@ -152,7 +151,7 @@ func TestEveryTimerIsOnTimeInAMixture(t *testing.T) {
 	}
 }
 
-// However time is cut into turns, the same ticks fire in the same order.
+// The same ticks fire in the same order, however the time is divided into turns.
 func TestDifferentTicksFireInOrder(t *testing.T) {
 	const tick, timers = 5 * ms, 20_000
 	for _, turn := range []time.Duration{tick / 3, 10 * tick, 1 * s, time.Hour, 48 * time.Hour} {
@@ -179,9 +178,9 @@ func TestDifferentTicksFireInOrder(t *testing.T) {
 	}
 }
 
-// Netty 1959: periodic timers came later and later after the wheel's first revolution. A timer armed
-// again from its deadline does not drift; armed again from when it fired, it does not if the period is a whole number
-// of ticks.
+// Netty 1959: periodic timers came later and later after the wheel's first revolution. A timer that is scheduled again
+// relative to its deadline does not drift. Relative to when it fired, it does not drift if the period is a whole number of
+// ticks.
 func TestRearmingForTwoHoursDoesNotDrift(t *testing.T) {
 	const tick, hours = 5 * ms, 2 * time.Hour
 	for _, period := range []time.Duration{10 * s, 10 * s / 3, 333 * ms, 256 * tick} {
@@ -213,7 +212,7 @@ func TestRearmingForTwoHoursDoesNotDrift(t *testing.T) {
 	assert.Equal(t, hours, last)
 }
 
-// A process that stood still for three revolutions fires each timer that is overdue once.
+// After a standstill of three revolutions, each overdue timer fires once.
 func TestStandstillFiresEachTimerOnce(t *testing.T) {
 	const tick, timers = 5 * ms, 10_000
 	o := newOwner(t, tick, Config{})

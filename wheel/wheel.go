@@ -7,30 +7,31 @@ import (
 )
 
 var (
-	// ErrStopped is returned by Schedule after Stop. The timer is left as it was.
+	// ErrStopped is returned by Schedule after Stop. The timer is left unchanged.
 	ErrStopped = errors.New("wheel: stopped")
 
-	// ErrFull is returned by Schedule when Config.Limit timers are pending already. The timer is left as it was.
+	// ErrFull is returned by Schedule when Config.Limit timers are already pending. The timer is left unchanged.
 	ErrFull = errors.New("wheel: too many pending timers")
 )
 
-// Config are the settings of a [Wheel]. The zero Config sets no bounds.
+// Config has the settings of a [Wheel]. The zero Config sets no bounds.
 type Config struct {
-	// Limit is how many timers may be pending at once. Zero or negative: as many as there are.
+	// Limit is the maximum number of pending timers. Zero or negative: no limit.
 	Limit int
 
-	// Budget is how many timers one Advance fires. The rest stays due, in its order, and Next says so. Zero or
-	// negative: all that are due.
+	// Budget is the maximum number of timers that one Advance fires. The rest stays due, in order, and Next returns the
+	// time of the latest Advance. Zero or negative: no limit.
 	Budget int
 
-	// Sorts is how many timers one Advance sorts into finer slots as they come nearer, and how many slots it looks into. The rest is
-	// sorted by the next one, and Next says that it is due. Zero or negative: all that is to be sorted.
+	// Sorts is the maximum work of one Advance on moves to finer slots: each timer moved and each slot looked into
+	// counts as one. The next Advance goes on with the rest, and Next returns the time of the latest Advance. Zero or
+	// negative: no limit.
 	Sorts int
 }
 
-// Wheel holds timers until their time has come. Make one with [New]; it must not be copied.
+// Wheel holds timers until they are due. Make one with [New]; it must not be copied.
 //
-// It belongs to one goroutine: no method is safe for concurrent use.
+// A Wheel is owned by one goroutine: no method is safe for concurrent use.
 type Wheel[T any] struct {
 	slots[T]
 
@@ -45,8 +46,8 @@ type Wheel[T any] struct {
 	stopped bool
 }
 
-// New returns an empty wheel, standing at time 0, whose ticks are as long as tick, which must be positive. A shorter
-// tick is more exact and wakes its owner more often; it costs neither memory nor time per timer.
+// New returns an empty wheel at time 0. The length of a tick must be positive, or New returns an error. A shorter tick is
+// more exact and wakes its owner more often; it costs neither memory nor time per timer.
 func New[T any](tick time.Duration, config Config) (*Wheel[T], error) {
 	if tick <= 0 {
 		return nil, fmt.Errorf("wheel: a tick of %v, want more than 0", tick)
@@ -56,13 +57,14 @@ func New[T any](tick time.Duration, config Config) (*Wheel[T], error) {
 	return w, nil
 }
 
-// Schedule makes the timer fire in the first Advance whose now is not before at, rounded up to a whole tick. A timer that
-// is scheduled already is moved.
+// Schedule makes the timer fire in the first Advance that reaches at, rounded up to a whole tick. A timer that is already
+// scheduled is moved.
 //
-// A time that is not after the latest Advance's now, such as zero or a negative one, is due at the next Advance, never
-// in one that is running. Any other time is accepted, up to the largest.
+// A time up to the now of the latest Advance, such as zero or a negative one, is due at the next Advance. It is never due
+// in an Advance that is running. Any other time is accepted, up to the largest.
 //
-// The errors are [ErrStopped] and, for a timer that is not scheduled, [ErrFull]. It does not allocate.
+// Schedule returns [ErrStopped] after Stop, and [ErrFull] for a timer that is not scheduled when Config.Limit is reached;
+// both leave the timer unchanged. It does not allocate.
 func (w *Wheel[T]) Schedule(t *Timer[T], at time.Duration) error {
 	if w.stopped {
 		return ErrStopped
@@ -88,9 +90,9 @@ func (w *Wheel[T]) Schedule(t *Timer[T], at time.Duration) error {
 	return nil
 }
 
-// Cancel takes the timer off the wheel, so that it does not fire, and reports whether it was scheduled: true once,
-// false ever after, and false for a timer that has fired. It takes effect at once, also for a timer that is due in the
-// Advance that is running; nothing of it stays behind, and it neither allocates nor walks.
+// Cancel unlinks the timer, so that it does not fire, and reports whether it was scheduled. So it returns true once, false
+// afterwards, and false for a timer that has fired. It takes effect at once, also for a timer that is due in a running
+// Advance. The wheel keeps no reference to the timer. Cancel takes constant time and does not allocate.
 func (w *Wheel[T]) Cancel(t *Timer[T]) bool {
 	if !t.Scheduled() {
 		return false
@@ -99,10 +101,10 @@ func (w *Wheel[T]) Cancel(t *Timer[T]) bool {
 	return true
 }
 
-// Len returns how many timers are pending: scheduled, and neither fired nor cancelled.
+// Len returns the number of pending timers: scheduled, and neither fired nor cancelled.
 func (w *Wheel[T]) Len() int { return w.pending }
 
-// remove ends a use of the timer.
+// remove ends a use of the timer with the given outcome.
 func (w *Wheel[T]) remove(t *Timer[T], outcome State) {
 	w.unlink(t)
 	t.retire(outcome)

@@ -9,20 +9,20 @@ import (
 	"time"
 )
 
-// fine is how many buckets a power of two is cut into: a bucket is at most 3 % wide.
+// fine is the number of buckets per power of two: a bucket is at most 3 % wide.
 const (
 	fineBits = 5
 	fine     = 1 << fineBits
 )
 
-// Histogram counts durations in buckets of equal relative width. Record may be called by many at once; the
-// others when nobody records. The zero Histogram is empty.
+// Histogram counts durations in buckets of equal relative width. The zero Histogram is empty. Record is safe for
+// concurrent use; no other method may run at the same time as Record.
 type Histogram struct {
 	buckets [64 * fine]atomic.Uint64
 	longest atomic.Int64
 }
 
-// Record counts a duration; a negative one as zero.
+// Record counts a duration; a negative one counts as zero.
 func (h *Histogram) Record(d time.Duration) {
 	d = max(d, 0)
 	h.buckets[bucketOf(uint64(d))].Add(1)
@@ -34,7 +34,7 @@ func (h *Histogram) Record(d time.Duration) {
 	}
 }
 
-// Count is how many were recorded.
+// Count returns how many durations were recorded.
 func (h *Histogram) Count() (n uint64) {
 	for i := range h.buckets {
 		n += h.buckets[i].Load()
@@ -42,10 +42,10 @@ func (h *Histogram) Count() (n uint64) {
 	return n
 }
 
-// Max is the longest, exactly.
+// Max returns the longest duration, exactly.
 func (h *Histogram) Max() time.Duration { return time.Duration(h.longest.Load()) }
 
-// Quantile is the upper end of the bucket that holds the quantile, at most Max: never too good.
+// Quantile returns the upper end of the bucket that holds the quantile, at most Max: never too small.
 func (h *Histogram) Quantile(q float64) time.Duration {
 	total := h.Count()
 	if total == 0 {
@@ -61,14 +61,14 @@ func (h *Histogram) Quantile(q float64) time.Duration {
 	return h.Max()
 }
 
-// stored is a histogram in a file: the buckets that are not empty, as in "17:3 40:1", so that they are one line of it, and
-// the longest in nanoseconds.
+// stored is a histogram in a file: the buckets that are not empty on one line, as in "17:3 40:1", and the longest duration
+// in nanoseconds.
 type stored struct {
 	Buckets string
 	Longest int64
 }
 
-// MarshalJSON writes what was recorded, so that every quantile can be had of it again.
+// MarshalJSON writes the buckets, from which every quantile can be computed again.
 func (h *Histogram) MarshalJSON() ([]byte, error) {
 	var filled []string
 	for i := range h.buckets {
@@ -79,7 +79,7 @@ func (h *Histogram) MarshalJSON() ([]byte, error) {
 	return json.Marshal(stored{strings.Join(filled, " "), h.longest.Load()})
 }
 
-// UnmarshalJSON reads what MarshalJSON wrote, in place of what was recorded before. After an error it is empty or has a part.
+// UnmarshalJSON replaces the histogram by what MarshalJSON wrote. After an error it is empty or has a part.
 func (h *Histogram) UnmarshalJSON(text []byte) error {
 	var s stored
 	if err := json.Unmarshal(text, &s); err != nil {
@@ -100,7 +100,7 @@ func (h *Histogram) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// bucketOf cuts small values exactly and others after their leading bits.
+// bucketOf returns the bucket of a value: an exact one for small values, otherwise by its leading bits.
 func bucketOf(v uint64) int {
 	if v < fine {
 		return int(v)
@@ -109,7 +109,7 @@ func bucketOf(v uint64) int {
 	return (shift+1)*fine + int(v>>shift) - fine
 }
 
-// endOf is the largest value of a bucket.
+// endOf returns the largest value of a bucket.
 func endOf(bucket int) uint64 {
 	if bucket < fine {
 		return uint64(bucket)

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Quantile is the value that a share q of the values does not exceed: 0.5 is the median, 1 the largest. Of no
-// values it is zero. The values stay as they are.
+// Quantile returns the value that a share q of the values does not exceed: 0.5 is the median, 1 the largest. Without values
+// it is zero. The values are not changed.
 func Quantile[T cmp.Ordered](values []T, q float64) T {
 	var none T
 	if len(values) == 0 {
@@ -16,5 +16,5 @@ func Quantile[T cmp.Ordered](values []T, q float64) T {
 	return sorted[int(q*float64(len(sorted)-1))]
 }
 
-// Median is the middle value; of an even number the lower of both.
+// Median returns the middle value; of an even number, the lower of both.
 func Median[T cmp.Ordered](values []T) T { return Quantile(values, 0.5) }

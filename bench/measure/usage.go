@@ -28,15 +28,15 @@ func Used() Usage {
 	}
 }
 
-// Minus is what was used between an earlier reading and this one.
+// Minus returns what was used between an earlier reading and this one.
 func (u Usage) Minus(earlier Usage) Usage {
 	return Usage{CPU: u.CPU - earlier.CPU, Bytes: u.Bytes - earlier.Bytes, Allocs: u.Allocs - earlier.Allocs}
 }
 
-// LiveHeap is what is reachable: the heap after a collection.
+// LiveHeap returns the reachable memory: the heap after a collection.
 func LiveHeap() int64 {
 	runtime.GC()
-	runtime.GC() // what the first one's finalizers and pools let go of
+	runtime.GC() // what the finalizers and pools of the first one released
 	var mem runtime.MemStats
 	runtime.ReadMemStats(&mem)
 	return int64(mem.HeapAlloc)

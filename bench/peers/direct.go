@@ -8,16 +8,16 @@ import (
 	"github.com/redis/rueidis"
 )
 
-// Direct is what a service does that calls one script per step through rueidis.
+// Direct is a service that calls one script per step through rueidis, without a lock library.
 var Direct = Kind{
 	Name:   "direct",
 	Module: "github.com/redis/rueidis",
-	Settings: "rueidis with one EVALSHA for each lock and unlock, two and two `redis.call`s; one connection. With a context " +
-		"that cannot end and one caller, rueidis does not pipeline: its quickest mode, which Latency shows beside the usual one. Contended: asks again after 1 ms. Nobody renews",
+	Settings: "rueidis with one EVALSHA for each lock and unlock, with three and two `redis.call`s; one connection. With a context " +
+		"that cannot end and one caller, rueidis does not pipeline: its fastest mode, which Latency shows besides the usual one. Contended: tries again after 1 ms. No renewal",
 	open: openDirect,
 }
 
-// The single-lock scripts: as few calls as a lock that wakes its waiters needs.
+// The single-lock scripts, with as few calls as a lock that wakes its waiters needs.
 const (
 	DirectAcquireText = `
 if redis.call('EXISTS', KEYS[1]) == 0 then
@@ -32,7 +32,7 @@ if redis.call('HDEL', KEYS[1], ARGV[1]) == 1 then
   return 1
 end
 return 0`
-	DirectGranted = -3 // the reply of an acquire
+	DirectGranted = -3 // the reply of an acquire that is granted
 )
 
 var (
@@ -53,7 +53,7 @@ func openDirect(c Config) (Contestant, error) {
 	return &direct{client, strconv.FormatInt(c.Lease.Milliseconds(), 10)}, nil
 }
 
-// OpenPlain is rueidis as it comes.
+// OpenPlain connects rueidis with its defaults.
 func OpenPlain(addr string) (rueidis.Client, error) {
 	return rueidis.NewClient(rueidis.ClientOption{
 		InitAddress: []string{addr}, DisableCache: true, ConnWriteTimeout: patience,
@@ -72,12 +72,12 @@ func (d *direct) Worker(name string, number int) Worker {
 	}
 }
 
-// DirectID is a holder's id, as long as ours.
+// DirectID returns a holder's id, as long as lockwheel's.
 func DirectID(number int) string {
 	return "6f0e6a4e-1111-4222-8333-444455556666:" + strconv.Itoa(number)
 }
 
-// DirectChannel is where a lock's release is told.
+// DirectChannel returns the channel on which a lock's release is published.
 func DirectChannel(name string) string { return "redisson_lock__channel:{" + name + "}" }
 
 func (d *direct) Hold(ctx context.Context, name string) (Held, error) {

@@ -9,7 +9,7 @@ import (
 	"github.com/lockwheel/lockwheel"
 )
 
-// Lockwheel is ours.
+// Lockwheel is this library.
 var Lockwheel = Kind{
 	Name:     "lockwheel",
 	Module:   "github.com/lockwheel/lockwheel",
@@ -17,16 +17,16 @@ var Lockwheel = Kind{
 	open:     func(c Config) (Contestant, error) { return OpenLockwheel(c) },
 }
 
-// Wheel is an engine of ours.
+// Wheel is a lockwheel engine.
 type Wheel struct{ Engine *lockwheel.Engine }
 
-// OpenLockwheel is Lockwheel.Open for those who want to see the engine's Stats.
+// OpenLockwheel is Lockwheel.Open for callers that need the engine's Stats.
 func OpenLockwheel(c Config) (*Wheel, error) {
 	engine, err := lockwheel.Open(context.Background(), lockwheel.Options{
 		Redis: rueidis.ClientOption{InitAddress: []string{c.Addr}},
 		Lease: c.Lease, // 0 is 30s, as Lease
 		Renew: c.Renew,
-		// A shortened lease is not to shorten this more than it must: it bounds Unlock under load, too.
+		// A shorter lease must not shorten this timeout more than necessary: it also bounds Unlock under load.
 		Timeout: min(3*time.Second, max(c.Lease, 0)/3),
 	})
 	if err != nil {
@@ -42,7 +42,7 @@ func (w *Wheel) Worker(name string, _ int) Worker { return WorkerOf(w.Engine.Mut
 // WorkerOf locks and unlocks any kind of lock that is a Mutex.
 func WorkerOf(mutex lockwheel.Mutex) Worker { return &wheelWorker{of: mutex} }
 
-// WorkerOfAll locks and unlocks several as one.
+// WorkerOfAll locks and unlocks several names atomically.
 func WorkerOfAll(locks lockwheel.Multi) Worker { return &wheelWorker{of: locks} }
 
 func (w *Wheel) Hold(ctx context.Context, name string) (Held, error) {
@@ -50,7 +50,7 @@ func (w *Wheel) Hold(ctx context.Context, name string) (Held, error) {
 	return wheelHeld{hold}, err
 }
 
-// wheelWorker takes a Mutex or a Multi.
+// wheelWorker locks a Mutex or a Multi.
 type wheelWorker struct {
 	of interface {
 		Lock(context.Context, ...lockwheel.Option) (*lockwheel.Hold, error)
@@ -67,7 +67,7 @@ func (w *wheelWorker) Unlock() error { return w.hold.Unlock(context.Background()
 
 type wheelHeld struct{ *lockwheel.Hold }
 
-// Deadlined is a Held that tells until when it is known to be held: each renewal moves that on.
+// Deadlined is a Held that reports until when it is known to be held: each renewal extends that.
 type Deadlined interface {
 	Held
 	Deadline() time.Time

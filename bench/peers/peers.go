@@ -1,5 +1,5 @@
-// Package peers has the contestants: ways to lock on one Redis server, all behind one small interface, each with
-// the settings that are fair to it.
+// Package peers has the contestants: libraries and clients that lock on one Redis server, behind one small interface, each
+// with settings that are fair to it.
 package peers
 
 import (
@@ -10,19 +10,19 @@ import (
 
 // Contestant is an open client of one library.
 type Contestant interface {
-	// Worker returns what one goroutine locks one name with. number tells workers apart.
+	// Worker returns what one goroutine uses to lock one name. number is different for each worker.
 	Worker(name string, number int) Worker
-	// Close ends the client; goroutines that hang in it may stay behind.
+	// Close ends the client. Goroutines that hang in it may continue to run.
 	Close()
 }
 
 // Worker locks and unlocks one name, for one goroutine at a time.
 type Worker interface {
-	Lock(ctx context.Context) error // waits; a ctx that ends gives an error
+	Lock(ctx context.Context) error // waits; returns an error when ctx ends
 	Unlock() error
 }
 
-// Holder is a contestant whose locks can be kept.
+// Holder is a contestant that can keep locks.
 type Holder interface {
 	Contestant
 	Hold(ctx context.Context, name string) (Held, error)
@@ -37,26 +37,26 @@ type Held interface {
 // Config is the same for all contestants of a comparison.
 type Config struct {
 	Addr      string
-	Lease     time.Duration // 0: Lease
-	Renew     time.Duration // of ours; 0: its default
+	Lease     time.Duration // 0: the package's Lease
+	Renew     time.Duration // of lockwheel; 0: its default
 	Callers   int           // goroutines that call at once
-	Contended bool          // names are fought for
-	Channels  int           // that Redisson listens to at once, which it does not without being told; 0: its default
+	Contended bool          // several workers lock one name
+	Channels  int           // for Redisson: how many channels it may subscribe to at once; 0: its default
 }
 
-// Lease is that of all contestants unless a comparison says otherwise.
+// Lease is the lease of all contestants unless a comparison sets another.
 const Lease = 30 * time.Second
 
-// pool is how many connections a client has that sends one command at a time on each.
+// pool returns how many connections a client has that sends one command at a time on each.
 func (c Config) pool() int { return min(max(c.Callers, 1), poolMost) }
 
 const (
 	poolMost  = 256
-	pollAfter = time.Millisecond // how long those sleep who ask again
-	patience  = 10 * time.Second // of one round trip; a queue of 16384 callers is no failure
+	pollAfter = time.Millisecond // the pause of contestants that poll
+	patience  = 10 * time.Second // the timeout of one round trip; a queue of 16384 callers is no failure
 )
 
-// Kind is a contestant to be opened.
+// Kind is a contestant that can be opened.
 type Kind struct {
 	Name     string
 	Module   string // its path, for its version
@@ -64,7 +64,7 @@ type Kind struct {
 	open     func(Config) (Contestant, error)
 }
 
-// Open connects.
+// Open connects a contestant.
 func (k Kind) Open(c Config) (Contestant, error) {
 	if c.Lease == 0 {
 		c.Lease = Lease
@@ -76,7 +76,7 @@ func (k Kind) Open(c Config) (Contestant, error) {
 	return contestant, nil
 }
 
-// All returns every contestant, ours first.
+// All returns every contestant, lockwheel first.
 func All() []Kind {
 	return []Kind{Lockwheel, Direct, Rueidislock, RueidislockNoLoop, Redislock, Redsync}
 }

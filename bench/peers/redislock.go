@@ -13,7 +13,7 @@ var Redislock = Kind{
 	Name:   "redislock",
 	Module: "github.com/bsm/redislock",
 	Settings: "go-redis with a connection for each goroutine, at most 256, open from the start; LinearBackoff 1 ms. " +
-		"Nobody renews",
+		"No renewal",
 	open: openRedislock,
 }
 

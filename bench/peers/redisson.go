@@ -12,25 +12,25 @@ import (
 	"github.com/lockwheel/lockwheel/internal/redisson"
 )
 
-// Redisson is the Java client whose locks ours are. It is no Contestant: its workers are in a Java machine, and are
-// told what to do. OpenRedisson opens it.
+// Redisson is the Java client with the wire format that lockwheel shares. It is no Contestant: its workers run in a Java
+// process, which receives commands. OpenRedisson opens it.
 var Redisson = Kind{
 	Name:   "redisson",
 	Module: "org.redisson:redisson",
-	Settings: "in a Java machine of its own (-Xms1g -Xmx1g), warmed up before the first round; its asynchronous API, so that no worker costs a thread; " +
-		fmt.Sprintf("%d connections, and of Pair's workers as many at once, which take the names in turn (more would only queue for connections); ", atOnce) +
-		"timeout 10 s; otherwise its defaults. It stands still while others have their turn, or its compiler and collector would be theirs to bear. CPU with that of its compiler and collector; bytes by its threads; allocations are not counted",
+	Settings: "in a Java process of its own (-Xms1g -Xmx1g), warmed up before the first round; its asynchronous API, so that no worker costs a thread; " +
+		fmt.Sprintf("%d connections, and as many of Pair's workers at once, which lock the names in turn (more would only queue for connections); ", atOnce) +
+		"timeout 10 s; otherwise its defaults. It is suspended while other contestants have their turn, so that its compiler and collector do not slow them down. CPU includes that of its compiler and collector; bytes are those of its threads; allocations are not counted",
 }
 
 const (
-	atOnce     = 64              // of Redisson's calls
-	answerTime = 2 * time.Minute // for a command whose own time has not been counted
+	atOnce     = 64              // Redisson's calls in flight
+	answerTime = 2 * time.Minute // the timeout of a command, besides its own duration
 
 	settleTries = 20
 	settlePause = 100 * time.Millisecond
 )
 
-// machine is the one Java machine of this process, which gets warm and stays so. It ends with this process.
+// machine is the one Java process of this process, which is warmed up once and ends with this process.
 var machine struct {
 	once    sync.Once
 	process *redisson.Process
@@ -51,7 +51,7 @@ func startMachine() {
 	machine.process, machine.err = program.Start("-Xms1g", "-Xmx1g")
 }
 
-// RedissonVersion is that of the Redisson that takes part, or why none does.
+// RedissonVersion returns the version of the Redisson that takes part, or why none does.
 func RedissonVersion() string {
 	machine.once.Do(startMachine)
 	if machine.err != nil {
@@ -60,14 +60,15 @@ func RedissonVersion() string {
 	return machine.version
 }
 
-// Java is clients of Redisson in the Java machine. It is for one goroutine at a time.
+// Java has the clients of Redisson in the Java process. It is not safe for concurrent use.
 type Java struct {
 	names []string
 	one   string // of the first client
 }
 
-// OpenRedisson opens so many clients, of a Java machine that stands still until they are to do something (Awake). The first ones to be opened are warmed up for a while, so that the Java machine has
-// compiled what is measured. The error says if there is no Java.
+// OpenRedisson opens this many clients. The Java process is suspended until it has something to do (Awake). The first
+// clients are warmed up for a while, so that the Java process has compiled what is measured. Without Java it returns an
+// error that says so.
 func OpenRedisson(c Config, clients int, warmUp time.Duration) (*Java, error) {
 	machine.once.Do(startMachine)
 	if machine.err != nil {
@@ -126,7 +127,7 @@ func (j *Java) Close() {
 	}
 }
 
-// Pair locks and unlocks so many names for a while.
+// Pair locks and unlocks this many names for a while.
 func (j *Java) Pair(names int, d time.Duration) (pairs int, took time.Duration, err error) {
 	answer, err := j.do("pair", redisson.Words{
 		"client": j.one, "name": "lockwheel-bench-", "ms": ms(d),
@@ -138,7 +139,7 @@ func (j *Java) Pair(names int, d time.Duration) (pairs int, took time.Duration, 
 	return int(answer.figure("pairs")), time.Duration(answer.figure("took")), answer.err
 }
 
-// Bout is how Java's workers came out where all wanted one name.
+// Bout is the result of Java's workers when all lock one name.
 type Bout struct {
 	Pairs        int
 	Took         time.Duration
@@ -149,7 +150,7 @@ type Bout struct {
 	Overlaps     int
 }
 
-// Hot lets so many workers of each client fight for one name for a while.
+// Hot lets this many workers of each client lock one name for a while.
 func (j *Java) Hot(name string, workers int, d time.Duration) (Bout, error) {
 	answer, err := j.do("hot", redisson.Words{
 		"client": strings.Join(j.names, ","), "name": name, "workers": strconv.Itoa(workers), "ms": ms(d),
@@ -166,13 +167,13 @@ func (j *Java) Hot(name string, workers int, d time.Duration) (Bout, error) {
 	return b, answer.err
 }
 
-// Take takes so many watched locks, to be held.
+// Take acquires this many watched locks, which it keeps.
 func (j *Java) Take(locks int) error {
 	_, err := j.do("take", redisson.Words{"client": j.one, "name": "lockwheel-bench-held-", "locks": strconv.Itoa(locks)})
 	return err
 }
 
-// Lost is how many of them the server does not have any more.
+// Lost returns how many of them the server no longer has.
 func (j *Java) Lost() (int, error) {
 	answer, err := j.do("lost", redisson.Words{"client": j.one})
 	if err != nil {
@@ -187,7 +188,7 @@ func (j *Java) GiveBack() error {
 	return err
 }
 
-// Awake has the Java machine go on, or stand still, on Linux.
+// Awake resumes or suspends the Java process, on Linux.
 func (j *Java) Awake(on bool) error {
 	if on {
 		return machine.process.Continue()
@@ -195,7 +196,7 @@ func (j *Java) Awake(on bool) error {
 	return machine.process.Pause()
 }
 
-// Used is what the Java machine has used. It does not count allocations.
+// Used returns what the Java process has used. It does not count allocations.
 func (j *Java) Used() (measure.Usage, error) {
 	answer, err := j.do("usage", nil)
 	if err != nil {
@@ -204,8 +205,8 @@ func (j *Java) Used() (measure.Usage, error) {
 	return measure.Usage{CPU: time.Duration(answer.figure("cpu")), Bytes: uint64(answer.figure("allocated"))}, answer.err
 }
 
-// Settled is the heap after a collection, in bytes, and the number of threads, once collections do not make it smaller any
-// more: the first ones only find what later ones may free. It gives up after settleTries, with the least that was read.
+// Settled returns the heap in bytes and the number of threads, once collections no longer make the heap smaller: the first
+// ones only find what later ones may free. It stops after settleTries, with the smallest value that was read.
 func (j *Java) Settled() (heap int64, threads int, err error) {
 	const smaller = 1 << 14 // bytes
 	for same, tries := 0, 0; same < 3 && tries < settleTries; tries++ {
@@ -235,10 +236,10 @@ func (j *Java) live() (heap int64, threads int, err error) {
 	return answer.figure("heap"), int(answer.figure("threads")), answer.err
 }
 
-// answer is words of which some are figures.
+// answer has the words of a reply, some of which are figures.
 type answer struct {
 	words redisson.Words
-	err   error // of a figure that is none
+	err   error // of a word that is no figure
 }
 
 func (a *answer) figure(name string) int64 {

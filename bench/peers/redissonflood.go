@@ -9,13 +9,13 @@ import (
 	"github.com/lockwheel/lockwheel/internal/redisson"
 )
 
-// JavaFlood is a flood of waiters in the Java machine, and probes beside it.
+// JavaFlood is a flood of waiters in the Java process, with probes.
 type JavaFlood struct {
 	java  *Java
 	words redisson.Words
 }
 
-// Flood prepares so many waiters, for one name or for names of their own, and probes of other names.
+// Flood prepares this many waiters, for one name or for names of their own, and probes of other names.
 func (j *Java) Flood(name, probe string, waiters int, own bool, every time.Duration) *JavaFlood {
 	names := 1
 	if own {
@@ -35,19 +35,19 @@ func (f *JavaFlood) do(step string, phase int) (*answer, error) {
 	return f.java.do("flood", words)
 }
 
-// Begin has the probes be of a phase from now on; the first time it begins them.
+// Begin makes the probes count for a phase from now on; the first call starts them.
 func (f *JavaFlood) Begin(phase int) error {
 	_, err := f.do("begin", phase)
 	return err
 }
 
-// Post has all call.
+// Post lets all waiters call.
 func (f *JavaFlood) Post() error {
 	_, err := f.do("post", 0)
 	return err
 }
 
-// Ended is how many waiters have their verdict. The error is of one that was none to be expected.
+// Ended returns how many waiters have their result. The error is of an unexpected one.
 func (f *JavaFlood) Ended() (int, error) {
 	answer, err := f.do("ended", 0)
 	if err != nil {
@@ -59,13 +59,13 @@ func (f *JavaFlood) Ended() (int, error) {
 	return int(answer.figure("ended")), answer.err
 }
 
-// Cancel cancels all.
+// Cancel cancels all waiters.
 func (f *JavaFlood) Cancel() error {
 	_, err := f.do("cancel", 0)
 	return err
 }
 
-// Probes ends the probes and returns how long each of a phase took, from when it was due, and how many of them failed.
+// Probes ends the probes. It returns how long each of a phase took, from when it was due, and how many of them failed.
 func (f *JavaFlood) Probes(phase int) (took []time.Duration, refused int64, err error) {
 	answer, err := f.do("probes", phase)
 	if err != nil {
@@ -81,7 +81,7 @@ func (f *JavaFlood) Probes(phase int) (took []time.Duration, refused int64, err 
 	return took, answer.figure("refused"), answer.err
 }
 
-// Footprint is threads and resident memory of the Java machine.
+// Footprint returns the threads and the resident memory of the Java process.
 func (f *JavaFlood) Footprint() (threads int, rss int64, err error) {
 	answer, err := f.do("footprint", 0)
 	if err != nil {
@@ -90,7 +90,7 @@ func (f *JavaFlood) Footprint() (threads int, rss int64, err error) {
 	return int(answer.figure("threads")), answer.figure("rss"), answer.err
 }
 
-// End lets go of all.
+// End releases everything.
 func (f *JavaFlood) End() error {
 	_, err := f.do("end", 0)
 	return err

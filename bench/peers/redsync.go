@@ -14,7 +14,7 @@ var Redsync = Kind{
 	Name:   "redsync",
 	Module: "github.com/go-redsync/redsync/v4",
 	Settings: "one pool: go-redis as for redislock; WithRetryDelay 1 ms (its 50 to 250 ms would leave a contended lock idle), " +
-		"WithTries without bound. Nobody renews",
+		"WithTries without bound. No renewal",
 	open: openRedsync,
 }
 

@@ -7,7 +7,7 @@ import (
 	"github.com/redis/rueidis/rueidislock"
 )
 
-// Rueidislock is rueidislock as it is quickest where that is safe: with NoLoopTracking, unless names are fought for.
+// Rueidislock is rueidislock with its fastest safe settings: with NoLoopTracking, except on contended names.
 var Rueidislock = Kind{
 	Name:   "rueidislock",
 	Module: "github.com/redis/rueidis",
@@ -61,7 +61,7 @@ func (w *rueidisWorker) Lock(ctx context.Context) (err error) {
 }
 
 func (w *rueidisWorker) Unlock() error {
-	w.cancel() // waits for the answer
+	w.cancel() // waits for the reply
 	return nil
 }
 

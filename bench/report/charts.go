@@ -11,7 +11,7 @@ import (
 	"github.com/lockwheel/lockwheel/bench/measure"
 )
 
-// charts draws what was measured, a file for each chart of the sections that were.
+// charts writes a file for each chart of the sections that were measured.
 func (r *results) charts(dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
@@ -27,7 +27,7 @@ func (r *results) charts(dir string) error {
 	return nil
 }
 
-// drawings are all charts by their names. One without names has nothing to show.
+// drawings returns all charts by their names. A chart without names has nothing to show.
 func (r *results) drawings() map[string]*groups {
 	heaps, cores, growth := r.holdCharts()
 	return map[string]*groups{
@@ -57,7 +57,7 @@ func (g *groups) putStandings(standings []bench.Standing, group int) {
 	}
 }
 
-// one is a chart of contestants side by side.
+// one returns a chart of contestants side by side.
 func one(title string, standings []bench.Standing) *groups {
 	g := &groups{title: title, unit: "pairs a second", linear: true}
 	for i := range standings {
@@ -78,7 +78,7 @@ func (r *results) kindsChart() *groups {
 }
 
 func (r *results) hotChart() *groups {
-	g := &groups{title: "Everybody wants one name", unit: "pairs a second", along: "clients × goroutines of each"}
+	g := &groups{title: "All goroutines lock one name", unit: "pairs a second", along: "clients × goroutines of each"}
 	for _, h := range r.hot.Figures {
 		g.labels = append(g.labels, fmt.Sprintf("%d × %d", h.Clients, h.Goroutines))
 	}
@@ -92,7 +92,7 @@ func (r *results) hotChart() *groups {
 	return g
 }
 
-// quantiles is a chart of histograms, in microseconds.
+// quantiles returns a chart of histograms, in microseconds.
 func quantiles(title string, labels ...string) *groups {
 	return &groups{title: title, unit: "µs", labels: labels}
 }
@@ -137,7 +137,7 @@ func (r *results) steadyChart() *groups {
 	return g
 }
 
-// holdCharts are what a lock costs in memory, what all cost in processor time, and what they cost others.
+// holdCharts returns charts of the memory of a lock, the processor time of all locks, and the throughput meanwhile.
 func (r *results) holdCharts() (heaps, cores, growth *groups) {
 	var locks, ours []string
 	for _, k := range r.hold.Figures {
@@ -170,7 +170,7 @@ func (r *results) holdCharts() (heaps, cores, growth *groups) {
 		cores.put(k.Name+", server", group, k.Server)
 		if k.During > 0 && k.Stuck == "" {
 			growth.put("with none held", slices.Index(ours, label), k.None())
-			growth.put("with so many held", slices.Index(ours, label), k.During)
+			growth.put("with this many held", slices.Index(ours, label), k.During)
 		}
 	}
 	return heaps, cores, growth

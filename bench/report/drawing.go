@@ -18,21 +18,21 @@ const (
 	chartWidth  = 18 * vg.Centimeter
 	chartHeight = 9 * vg.Centimeter
 	margin      = 3 * vg.Millimeter
-	labelled    = 16 // bars at most for each to have its figure above it
+	labelled    = 16 // the maximum number of bars with their figures above them
 )
 
-// palette is a colour for each contestant of a chart, ours first.
+// palette has a colour for each contestant of a chart, lockwheel's first.
 var palette = []color.Color{
 	color.RGBA{0x1b, 0x6c, 0xa8, 0xff}, color.RGBA{0x99, 0x99, 0x99, 0xff}, color.RGBA{0xe0, 0x7b, 0x39, 0xff},
 	color.RGBA{0xc9, 0xa2, 0x27, 0xff}, color.RGBA{0x5b, 0x8c, 0x5a, 0xff}, color.RGBA{0x8e, 0x5c, 0x8a, 0xff}, color.RGBA{0xb0, 0x3a, 0x48, 0xff},
 }
 
-// groups are bars that stand together. A figure of 0 is one that is missing.
+// groups is a chart of bars in groups. A figure of 0 is missing.
 type groups struct {
 	title, unit, along string
 	linear             bool        // the axis begins at 0; otherwise it is logarithmic
 	labels             []string    // of the groups
-	names              []string    // of the contestants, which each group has a bar of
+	names              []string    // of the contestants; each group has a bar for each
 	figures            [][]float64 // by name, then by group
 }
 
@@ -64,7 +64,7 @@ func (g *groups) save(file string) error {
 	return f.Close()
 }
 
-// draw draws the bars, and below them which is whose.
+// draw draws the bars, and the legend below them.
 func (g *groups) draw(c draw.Canvas) {
 	c = draw.Crop(c, margin, -margin, margin, -margin)
 	l := legend{names: g.names, style: text.Style{
@@ -103,7 +103,7 @@ func (g *groups) plot() *plot.Plot {
 	return p
 }
 
-// scale sets the upright axis: room below the lowest bar, so that it is one, and above the highest for its figure.
+// scale sets the vertical axis, with space below the lowest bar so that it is visible, and above the highest for its figure.
 func (g *groups) scale(p *plot.Plot) {
 	low, high := g.span()
 	if g.linear {
@@ -123,7 +123,8 @@ func (g *groups) scale(p *plot.Plot) {
 	p.Y.Min, p.Y.Max = low/2, high*1.5
 }
 
-// powers are ticks at 1 to 9 times every power of ten. Each power has its label, and twice and five times it where there are few.
+// powers returns ticks at 1 to 9 times every power of ten. Each power has a label; twice and five times it, where there are
+// few powers.
 func powers(low, high float64) (ticks []plot.Tick) {
 	few := high/low < 2000
 	for exponent := math.Floor(math.Log10(low)); exponent <= math.Log10(high); exponent++ {
@@ -140,7 +141,7 @@ func powers(low, high float64) (ticks []plot.Tick) {
 	return ticks
 }
 
-// short is a round number of an axis.
+// short returns a round number of an axis.
 func short(x float64) string {
 	if x >= 1 || x == 0 {
 		return count(x)
@@ -148,7 +149,7 @@ func short(x float64) string {
 	return fmt.Sprintf("%.3g", x)
 }
 
-// span is the smallest and the largest figure.
+// span returns the smallest and the largest figure.
 func (g *groups) span() (low, high float64) {
 	for _, figures := range g.figures {
 		for _, f := range figures {
@@ -161,10 +162,10 @@ func (g *groups) span() (low, high float64) {
 	return max(low, 1e-9), max(high, 1e-9)
 }
 
-// bars are those of one contestant. gonum's own begin at zero, which a logarithmic axis does not have.
+// bars are those of one contestant. gonum's own bars begin at zero, which a logarithmic axis does not have.
 type bars struct {
 	figures []float64
-	at, of  int // which bar of a group it is
+	at, of  int // the index of the bar in its group, and the number of bars
 	color   color.Color
 	style   text.Style
 	bare    bool // without its figure
@@ -188,7 +189,7 @@ func (b bars) Plot(c draw.Canvas, p *plot.Plot) {
 	}
 }
 
-// legend says below the bars which colour is whose. One that is alone needs none.
+// legend draws the colours and names below the bars. A chart of one contestant needs none.
 type legend struct {
 	names []string
 	style text.Style
@@ -199,7 +200,7 @@ const (
 	lineGap = 4.5 * vg.Millimeter
 )
 
-// columns is how many names stand side by side, and how wide each is with its colour.
+// columns returns how many names are side by side, and how wide each is with its colour.
 func (l legend) columns(c draw.Canvas) (columns int, width vg.Length) {
 	for _, name := range l.names {
 		width = max(width, l.style.Width(name)+swatch+4*vg.Millimeter)

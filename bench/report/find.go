@@ -5,7 +5,7 @@ import (
 	"github.com/lockwheel/lockwheel/bench/peers"
 )
 
-// pairsOf is the standings with so many goroutines, nil if they were not measured.
+// pairsOf returns the standings with this many goroutines, nil if they were not measured.
 func (r *results) pairsOf(goroutines int) []bench.Standing {
 	for _, p := range r.pair.Figures {
 		if p.Goroutines == goroutines {
@@ -15,7 +15,7 @@ func (r *results) pairsOf(goroutines int) []bench.Standing {
 	return nil
 }
 
-// sound is the standing of a contestant that did not fail, nil if there is none.
+// sound returns the standing of a contestant that did not fail, nil if there is none.
 func sound(standings []bench.Standing, name string) *bench.Standing {
 	if s := bench.Find(standings, name); s != nil && s.Failure == "" {
 		return s
@@ -23,7 +23,7 @@ func sound(standings []bench.Standing, name string) *bench.Standing {
 	return nil
 }
 
-// speeds is how many times as many pairs a second a has as b.
+// speeds returns the ratio of a's to b's pairs per second.
 func speeds(standings []bench.Standing, a, b string) float64 {
 	one, other := sound(standings, a), sound(standings, b)
 	if one == nil || other == nil || other.PairsPerSecond() == 0 {
@@ -50,7 +50,7 @@ func fightOf(fights []bench.Fight, name string) *bench.Fight {
 	return nil
 }
 
-// bestPeer is the quickest of the others, nil if there is none.
+// bestPeer returns the fastest of the other contestants, nil if there is none.
 func bestPeer(fights []bench.Fight) (best *bench.Fight) {
 	for i := range fights {
 		f := &fights[i]
@@ -109,7 +109,7 @@ func (r *results) keepingOf(name string, locks int) *bench.Keeping {
 	return nil
 }
 
-// mostHeld is ours with the most locks, nil if none was measured.
+// mostHeld returns lockwheel's result with the most locks, nil if none was measured.
 func (r *results) mostHeld() (most *bench.Keeping) {
 	for _, k := range r.hold.Figures {
 		if found := r.keepingOf(peers.Lockwheel.Name, k.Keep.Locks); found != nil && (most == nil || found.Keep.Locks > most.Keep.Locks) {

@@ -10,15 +10,23 @@ import (
 	"github.com/lockwheel/lockwheel/bench/measure"
 )
 
-// What a flood of waiters does to an unrelated lock: how it is measured, shown and judged.
+// This file has how the effect of a flood of waiters on an unrelated lock is measured, shown and judged.
 
-const floodText = "So many wait for locks that somebody else has, all for one name or each for one of its own, in one client; 2 000 watched holds with a lease of 3 s " +
-	"are held beside them by the same client. Meanwhile it locks and unlocks a name that nobody else wants, a pair every 5 ms whether earlier ones are done or not: from when the pair was due " +
-	"to the unlock's answer; one that fails counts with how long that took. PING: bare, on a plain connection of the measuring process, also every 5 ms: the part of the server and of the processors. Turns: of our loop, 99.9 % of them and the " +
-	"longest, as bounds of `Stats.TurnTimes`. Phases: before the flood; posting, until all have called; subscribing, until each was told that another has its lock and its channel is listened to " +
-	"(rueidislock has no channels: until all have asked); waiting; messages, 1 000 a second on the channel of the one name or of one after the other (rueidislock: the key is written); " +
-	"cancel, of the one context of all, until each has its verdict; leaving, until the server has nobody on any of the channels. Figures are those of the worst phase of the flood where no phase is named. " +
-	"A phase of a peer that is not over in time ends its flood, and larger ones are left out, but for the last phase. Redisson may listen to as many channels as there are names (its default is 250)."
+const floodText = "The waiters of one client wait for locks that another holder has: all for one name, or each for a name of its own. The same client has 2 000 watched " +
+	"holds with a lease of 3 s. Figures are those of the worst phase of the flood unless a phase is named.\n\n" +
+	"- unrelated: the client locks and unlocks a name without contention, a pair every 5 ms whether earlier ones are done or not. The time is from when the pair was due to the unlock's reply; a pair that fails counts with how long that took.\n" +
+	"- PING: a bare one, on a plain connection of the measuring process, also every 5 ms. It shows the part of the server and of the processors.\n" +
+	"- turns: of lockwheel's loop, 99.9 % of them and the longest, as bounds of `Stats.TurnTimes`.\n\n" +
+	"The phases:\n\n" +
+	"- before: without the flood\n" +
+	"- posting: until all have called\n" +
+	"- subscribing: until each waiter knows that its lock is held and its channel has a subscriber (rueidislock has no channels: until all have asked)\n" +
+	"- waiting\n" +
+	"- messages: 1 000 a second on the channel of the one name, or of one name after the other (rueidislock: the key is written)\n" +
+	"- cancel: of the one context of all, until each has its result\n" +
+	"- leaving: until no channel has a subscriber\n\n" +
+	"If a phase of a peer does not end in time, its flood ends and its larger floods are left out, except in the last phase. " +
+	"Redisson may subscribe to as many channels as there are names (its default is 250)."
 
 func floodSteps(into *[]*bench.Flooding, s *bench.Server, p bench.Plan) (steps []step) {
 	for _, c := range p.Floods {
@@ -50,7 +58,7 @@ func probeQuantile(q float64) func(*bench.Phase) time.Duration {
 	return func(p *bench.Phase) time.Duration { return p.Probe.Quantile(q) }
 }
 
-// floodTables are a row for each flood, and below all phases of each.
+// floodTables returns a row for each flood, and below a table of the phases of each.
 func (r *results) floodTables() string {
 	t := newTable("", "names", "waiters", "unrelated p99 ms", "longest ms", "failed", "PING p99 ms", "longest ms", "99.9 % of turns ms", "all left in s", "holds lost", "goroutines at once", "memory MB: before, most, after", "not done")
 	var b strings.Builder
@@ -84,7 +92,7 @@ func phasesTable(f *bench.Flooding) string {
 	return t.String()
 }
 
-// quantilesOf are dashes where nothing was recorded, as in a phase that is over at once.
+// quantilesOf returns dashes where nothing was recorded, as in a phase that ends at once.
 func quantilesOf(h *measure.Histogram) (cells []string) {
 	for _, q := range []float64{0.5, 0.99, 0.999, 1} {
 		cell := "–"
@@ -96,7 +104,7 @@ func quantilesOf(h *measure.Histogram) (cells []string) {
 	return cells
 }
 
-// cores is a dash in a phase that was too short for it.
+// cores returns a dash for a phase that was too short to measure.
 func cores(n float64) string {
 	if n == 0 {
 		return "–"
@@ -104,7 +112,7 @@ func cores(n float64) string {
 	return decimals(n)
 }
 
-// bound is how long turns took at most.
+// bound returns the upper bound of the duration of turns.
 func bound(d time.Duration) string {
 	switch d {
 	case 0:
@@ -122,7 +130,7 @@ func peaks(f *bench.Flooding) (goroutines int, memory int64) {
 	return goroutines, memory
 }
 
-// allLeft is from the cancel to the last channel; negative if that was not reached.
+// allLeft returns the time from the cancel to the last channel; negative if that was not reached.
 func allLeft(f *bench.Flooding) time.Duration {
 	n := len(f.Phases)
 	if f.Failure != "" || n < 2 || f.Reached() != bench.FloodLeaving {
@@ -147,7 +155,7 @@ func lostOf(f *bench.Flooding) string {
 
 func megabytes(bytes int64) string { return count(float64(bytes) / 1e6) }
 
-// floodOf is a flood that went through all phases; nil if there is none.
+// floodOf returns a flood that went through all phases; nil if there is none.
 func (r *results) floodOf(name string, own bool, waiters int) *bench.Flooding {
 	for _, f := range r.flood.Figures {
 		if f.Name == name && f.Own == own && f.Waiters == waiters && f.Failure == "" {
@@ -176,7 +184,7 @@ func (r *results) floodGoals() (goals []goal) {
 	return goals
 }
 
-// largest is the largest flood of a contestant that went far enough to be shown; nil if there is none.
+// largest returns the largest flood of a contestant that went far enough to be shown; nil if there is none.
 func (r *results) largest(name string, own bool) (most *bench.Flooding) {
 	for _, f := range r.flood.Figures {
 		if f.Name == name && f.Own == own && (f.Failure == "" || f.Reached() == bench.FloodLeaving) && (most == nil || f.Waiters > most.Waiters) {
@@ -186,7 +194,7 @@ func (r *results) largest(name string, own bool) (most *bench.Flooding) {
 	return most
 }
 
-// floodChart is an unrelated lock's p99 in each phase, beside the largest flood of each contestant.
+// floodChart returns the chart of an unrelated lock's p99 in each phase of the largest flood of each contestant.
 func (r *results) floodChart(own bool) *groups {
 	g := &groups{title: "An unrelated lock beside a flood of waiters, " + names(own) + ": p99", unit: "ms"}
 	var shown []string

@@ -11,14 +11,14 @@ import (
 	"github.com/lockwheel/lockwheel/bench/peers"
 )
 
-// goal is what a figure should be. Whether it is met follows from the figure before it is rounded.
+// goal is a target for a figure. The outcome follows from the figure before it is rounded.
 type goal struct {
 	section string
 	what    string
 	figure  float64 // NaN: not measured
-	least   bool    // the figure is to be the bound or more; otherwise that or less
+	least   bool    // the bound is a minimum; otherwise a maximum
 	bound   float64
-	unit    string // after both, with a space before
+	unit    string // of both, with a space before it
 }
 
 func (g goal) measured() bool { return !math.IsNaN(g.figure) }
@@ -148,7 +148,7 @@ func (r *results) holdGoals() []goal {
 	}
 }
 
-// goalsTable is every goal with its figure, and how many are met.
+// goalsTable returns every goal with its figure, and how many are met.
 func (r *results) goalsTable() string {
 	t := newTable("", "section", "measured", "goal", "outcome")
 	goals := r.goals()
@@ -162,7 +162,7 @@ func (r *results) goalsTable() string {
 	return tally(goals) + "\n\n" + t.String()
 }
 
-// target is the bound as a reader writes it.
+// target returns the bound as text.
 func (g goal) target() string {
 	if g.least {
 		return "≥ " + fmt.Sprint(g.bound) + g.unit
@@ -170,7 +170,7 @@ func (g goal) target() string {
 	return "≤ " + fmt.Sprint(g.bound) + g.unit
 }
 
-// tally is how many goals are met.
+// tally returns how many goals are met, as text.
 func tally(goals []goal) string {
 	met, measured := 0, 0
 	for _, g := range goals {
@@ -189,10 +189,10 @@ func tally(goals []goal) string {
 	return text + "."
 }
 
-// inUnits is a duration as a number.
+// inUnits returns a duration as a number.
 func inUnits(d, unit time.Duration) float64 { return float64(d) / float64(unit) }
 
-// quotient is that of two histograms at a quantile.
+// quotient returns the ratio of two histograms at a quantile.
 func quotient(a, b *measure.Histogram, q float64) float64 {
 	if b.Quantile(q) == 0 {
 		return unknown

@@ -13,7 +13,7 @@ import (
 	"github.com/lockwheel/lockwheel/bench/peers"
 )
 
-// machine is where and with what was measured.
+// machine describes where and with which versions a section was measured.
 type machine struct {
 	CPU      string
 	System   string
@@ -39,7 +39,7 @@ func describe(s *bench.Server) (machine, error) {
 	return m, err
 }
 
-// commit is the library's own version: it is used as it lies here. Files that this command writes do not make it another one.
+// commit returns the version of the library, which is the working copy. Files that this command writes do not change it.
 func commit() string {
 	out, err := exec.Command("git", "rev-parse", "--short", "HEAD").Output()
 	if err != nil {
@@ -54,7 +54,7 @@ func commit() string {
 	return version
 }
 
-// elsewhere says in what a section's machine differs from that of the whole report, empty if in nothing but our version.
+// elsewhere returns how a section's machine differs from that of the whole report, except in the version of lockwheel.
 func (m machine) elsewhere(report machine) string {
 	var differs []string
 	for _, x := range [][2]string{{m.CPU, report.CPU}, {m.System, report.System}, {m.Server, report.Server}} {
@@ -72,14 +72,14 @@ func (m machine) elsewhere(report machine) string {
 	return strings.Join(differs, "; ")
 }
 
-// loadAverage is that of the last minute, empty where nobody tells.
+// loadAverage returns the load average of the last minute, empty where the system does not report it.
 func loadAverage() string {
 	text, _ := os.ReadFile("/proc/loadavg")
 	load, _, _ := strings.Cut(string(text), " ")
 	return load
 }
 
-// fieldOf reads a "name : value" line of a file of the system, where there is such a file.
+// fieldOf returns the value of a "name : value" line of a system file, if there is such a file.
 func fieldOf(file, name string) string {
 	text, _ := os.ReadFile(file)
 	for line := range strings.Lines(string(text)) {

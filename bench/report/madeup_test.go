@@ -8,7 +8,7 @@ import (
 	"github.com/lockwheel/lockwheel/bench/peers"
 )
 
-// madeUp is results with figures of nobody's machine, which meet every goal but that for the hand-over.
+// madeUp returns invented results, which meet every goal except that of the hand-over.
 func madeUp() *results {
 	r := newResults()
 	began := time.Date(2001, 2, 3, 4, 5, 0, 0, time.UTC)

@@ -1,12 +1,12 @@
-// Command report measures everything in turn and writes what came out: figures/ (what was measured, a file for each section),
-// and made of them RESULTS.md, charts/ and the part of README between <!-- measured --> and <!-- /measured -->.
+// Command report measures all sections in turn. It writes the measurements to figures/, a file per section. From
+// them it writes RESULTS.md, charts/ and the part of README between <!-- measured --> and <!-- /measured -->.
 //
-//	go run ./report                          # inside bench/: some minutes, on a server that it starts; it says how many
+//	go run ./report                          # inside bench/: some minutes, which it estimates, on a server that it starts
 //	go run ./report -set full                # leases of their real length, a million locks
-//	go run ./report -only hold,ceiling       # these sections; the others stay as they were measured before
-//	go run ./report -only hot -print         # writes nothing and prints the section
-//	go run ./report -render                  # measures nothing and writes anew what figures/ has
-//	go run ./report -redis 127.0.0.1:6379    # on a server of yours
+//	go run ./report -only hold,ceiling       # these sections; the others keep their earlier figures
+//	go run ./report -only hot -print         # writes no file and prints the section
+//	go run ./report -render                  # measures nothing and writes all other files again from figures/
+//	go run ./report -redis 127.0.0.1:6379    # on the server at this address
 //
 // Sections may come from different runs: each says when, at which version and with which set it was measured.
 package main
@@ -27,7 +27,7 @@ import (
 	"github.com/lockwheel/lockwheel/bench"
 )
 
-// order is what is to be done.
+// order has the flags of the command.
 type order struct {
 	plan   bench.Plan
 	set    string // its name
@@ -48,7 +48,7 @@ func main() {
 	flag.BoolVar(&o.print, "print", false, "print what was measured, and write nothing")
 	flag.BoolVar(&o.render, "render", false, "measure nothing, and write anew what was measured before")
 	flag.StringVar(&o.out, "out", ".", "the `directory` for RESULTS.md, charts/ and figures/")
-	flag.StringVar(&o.readme, "readme", "../README.md", "the `file` whose measured part is written, too; empty: none")
+	flag.StringVar(&o.readme, "readme", "../README.md", "the `file` in which the measured part is written, too; empty: none")
 	flag.Parse()
 	o.only = strings.FieldsFunc(*only, func(r rune) bool { return r == ',' || r == ' ' })
 	plan, known := map[string]bench.Plan{"quick": bench.Quick, "full": bench.Full}[o.set]
@@ -63,7 +63,7 @@ func main() {
 	}
 }
 
-// run measures and writes. A section that fails is left as it was; those before it are kept.
+// run measures and writes. A section that fails keeps its earlier figures; the sections before it are stored.
 func (o *order) run() error {
 	r := newResults()
 	wanted, err := o.wanted(r)
@@ -92,7 +92,7 @@ func (o *order) run() error {
 
 func (o *order) figures() string { return filepath.Join(o.out, "figures") }
 
-// wanted are the sections that are to be measured.
+// wanted returns the sections to be measured.
 func (o *order) wanted(r *results) (wanted []section, err error) {
 	all := r.sections()
 	if len(o.only) == 0 {
@@ -111,7 +111,7 @@ func (o *order) wanted(r *results) (wanted []section, err error) {
 	return wanted, nil
 }
 
-// measure measures sections on one server, and keeps each when it is done.
+// measure measures sections on one server, and stores each when it is done.
 func (o *order) measure(sections []section) error {
 	server, err := bench.OpenServer(context.Background(), o.redis)
 	if err != nil {
@@ -147,7 +147,7 @@ func (o *order) measure(sections []section) error {
 	return nil
 }
 
-// undo takes back what was not measured to its end.
+// undo restores the stored figures of sections that were not measured to their end.
 func (o *order) undo(sections []section, failed error) error {
 	for _, s := range sections {
 		if err := s.load(o.figures()); err != nil {
@@ -157,7 +157,7 @@ func (o *order) undo(sections []section, failed error) error {
 	return failed
 }
 
-// write writes what is made of the figures.
+// write writes the files that are made of the figures.
 func (o *order) write(r *results) error {
 	if err := r.charts(filepath.Join(o.out, "charts")); err != nil {
 		return err

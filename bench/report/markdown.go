@@ -10,10 +10,10 @@ import (
 	"github.com/lockwheel/lockwheel/bench/peers"
 )
 
-// markdown is RESULTS.md.
+// markdown returns the text of RESULTS.md.
 func (r *results) markdown() string {
 	var b strings.Builder
-	b.WriteString("# Results\n\nWritten by `go run ./report` from what [figures](figures) has; not to be edited by hand.\n\n")
+	b.WriteString("# Results\n\nWritten by `go run ./report` from [figures](figures); do not edit it by hand.\n\n")
 	last := r.latest()
 	if last == nil {
 		b.WriteString("Nothing has been measured.\n")
@@ -28,7 +28,7 @@ func (r *results) markdown() string {
 	return b.String()
 }
 
-// chapter is what is shown of a section.
+// chapter is a part of RESULTS.md that shows a section.
 type chapter struct {
 	of          section
 	title, text string
@@ -65,7 +65,7 @@ func (c chapter) write(b *strings.Builder, report *when, drawings map[string]*gr
 	b.WriteString(c.body)
 }
 
-// line says when a section was measured and how to do it again, and where if that was not where the whole report says.
+// line returns when a section was measured and how to measure it again, and where, if not on the machine of the report.
 func (w *when) line(section string, report *when) string {
 	text := fmt.Sprintf("Measured %s in %v, lockwheel %s, by `go run ./report -set %s -only %s`", w.Began.UTC().Format("2006-01-02 15:04 MST"),
 		w.Took.Round(time.Second), w.Machine.Versions[peers.Lockwheel.Module], w.Set, strings.ToLower(section))
@@ -78,19 +78,19 @@ func (w *when) line(section string, report *when) string {
 	return text + "."
 }
 
-// setting is where the section that was measured last was, and how the contestants are set.
+// setting returns the machine of the section that was measured last, and the settings of the contestants.
 func (r *results) setting(last *when) string {
 	t, settings := newTable("", ""), newTable("contestant", "version", "settings")
 	t.prose, settings.prose = true, true
-	t.row("machine", last.Machine.CPU+"; the server runs on it, too, unless `-redis` says otherwise")
+	t.row("machine", last.Machine.CPU+"; the server runs on it, too, unless `-redis` is set")
 	t.row("system", last.Machine.System)
 	t.row("server", last.Machine.Server)
 	for _, kind := range append(peers.All(), peers.Redisson) {
 		settings.row(kind.Name, last.Machine.Versions[kind.Module], kind.Settings)
 	}
 	return "\n## Setting\n\n" + t.String() + "\nContestants take turns, A B C A B C …; figures are medians of the rounds, and ratios are of medians. Quantiles of one caller and of " +
-		"Wake are of all turns together; a steady load and Hold are one long stretch of each contestant, one after the other. A lease is " +
-		"30 s where nothing else is said. Sections can be of different runs: each says when, at which version, and with which set it was measured.\n\n" + settings.String() + hangs
+		"Wake are of all turns together; a steady load and Hold run once per contestant, one after the other. A lease is " +
+		"30 s unless stated otherwise. Sections can be of different runs: each says when, at which version, and with which set it was measured.\n\n" + settings.String() + hangs
 }
 
 func (r *results) pairTables() string {
@@ -122,7 +122,7 @@ func standingsTable(standings []bench.Standing) string {
 	return t.String()
 }
 
-// allocs is a dash for those whose allocations are not counted.
+// allocs returns a dash for contestants with allocations that are not counted.
 func allocs(s *measure.Series) string {
 	if n := s.AllocsPerPair(); n > 0 {
 		return decimals(n)
@@ -189,7 +189,7 @@ func (r *results) wakeTable() string {
 	return t.String()
 }
 
-// times is the ratio of two histograms at a quantile.
+// times returns the ratio of two histograms at a quantile.
 func times(a, b *measure.Histogram, q float64) string {
 	return ratio(float64(a.Quantile(q)), float64(b.Quantile(q)))
 }
@@ -232,7 +232,7 @@ func (r *results) steadyTable() string {
 	return t.String()
 }
 
-// holdTables are what it costs to hold, and what it costs others.
+// holdTables returns the cost of holding locks, and the throughput meanwhile.
 func (r *results) holdTables() string {
 	t := newTable("", "locks", "lease", "heap B a lock", "goroutines a lock", "client cores", "server cores", "renewals/s", "p99 late ms", "latest ms", "lost", "acquired in s")
 	growth := newTable("", "locks held", "pairs/s beside them", "with none held", "beside to none")
@@ -254,7 +254,7 @@ func (r *results) holdTables() string {
 	return t.String() + "\n" + growthText + "\n\n" + growth.String()
 }
 
-// heap is a dash with its reason where the heap moves by itself as much as the locks move it.
+// heap returns a dash with its reason where the heap varies by itself as much as the locks change it.
 func heap(k *bench.Keeping) string {
 	switch {
 	case k.HeapNoise == 0:
@@ -265,7 +265,7 @@ func heap(k *bench.Keeping) string {
 	return fmt.Sprintf("%s ± %s", count(k.Heap), count(k.HeapNoise))
 }
 
-// known is a dash for what a contestant does not tell.
+// known returns a dash for a figure that a contestant does not report.
 func known(d time.Duration) string {
 	if d < 0 {
 		return "–"
@@ -273,7 +273,7 @@ func known(d time.Duration) string {
 	return millis(d)
 }
 
-// kindsTables are the kinds beside each other and ten names in both ways.
+// kindsTables returns the kinds compared with each other, and ten names in both ways.
 func (r *results) kindsTables() string {
 	k := &r.kinds.Figures
 	return kindsTable(k.Alike, bench.KindPlain, "to Mutex") + "\n" + kindsTable(k.Ten, bench.TenInTurn, "to one after the other")

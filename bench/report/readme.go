@@ -10,13 +10,13 @@ import (
 	"github.com/lockwheel/lockwheel/bench/peers"
 )
 
-// What the report writes into README is between these lines.
+// The report writes the part of README between these lines.
 const (
 	measuredBegins = "<!-- measured -->"
 	measuredEnds   = "<!-- /measured -->"
 )
 
-// intoReadme writes the measured part of a README, and nothing else of it.
+// intoReadme replaces the measured part of a README, and nothing else.
 func (r *results) intoReadme(file string) error {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -39,7 +39,7 @@ func between(text, measured string) (string, error) {
 	return before + measuredBegins + "\n" + measured + measuredEnds + "\n" + after, nil
 }
 
-// measured is what README shows. Each of its figures is in RESULTS.md, written alike.
+// measured returns the measured part of README. Each of its figures is in RESULTS.md, in the same form.
 func (r *results) measured() string {
 	last := r.latest()
 	if last == nil {
@@ -128,7 +128,7 @@ func (r *results) holdLines(t *table) {
 	}
 }
 
-// section is a row that says where in RESULTS.md its figures are.
+// section adds a row that links to the section of RESULTS.md with its figures.
 func (t *table) section(what, figure, section string) {
 	t.row(what, figure, fmt.Sprintf("[%s](bench/RESULTS.md#%s)", section, strings.ToLower(section)))
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/lockwheel/lockwheel/bench"
 )
 
-// results is what has been measured, now or in an earlier run: each section says when and with what.
+// results are the measurements of this run and earlier ones: each section says when and how it was measured.
 type results struct {
 	pair    part[[]pairs]
 	ceiling part[bench.Ceilings]
@@ -40,7 +40,7 @@ type latency struct {
 	Loads []*bench.Load
 }
 
-// when is the circumstances of a section.
+// when has the circumstances of a section.
 type when struct {
 	Began   time.Time
 	Took    time.Duration
@@ -49,7 +49,7 @@ type when struct {
 	Machine machine
 }
 
-// part is a section's figures. A file keeps them, so that another run can measure the other sections.
+// part has a section's figures. A file stores them, so that another run can measure the other sections.
 type part[T any] struct {
 	name  string
 	steps func(into *T, s *bench.Server, p bench.Plan) []step
@@ -65,13 +65,13 @@ type step struct {
 	run   func() error
 }
 
-// section is a part, whatever its figures are.
+// section is a part with any type of figures.
 type section interface {
 	title() string
 	circumstances() *when
-	begin(s *bench.Server, p bench.Plan) []step // forgets what it had; the steps measure it anew
+	begin(s *bench.Server, p bench.Plan) []step // clears the figures; the steps measure them again
 	end(w when)
-	load(dir string) error // leaves a section without a file as one that was not measured
+	load(dir string) error // a section without a file has not been measured
 	store(dir string) error
 }
 
@@ -116,7 +116,7 @@ func (p *part[T]) store(dir string) error {
 	return os.WriteFile(p.file(dir), append(text, '\n'), 0o644)
 }
 
-// sections are all, in the order in which they are measured and shown.
+// sections returns all sections, in the order in which they are measured and shown.
 func (r *results) sections() []section {
 	return []section{&r.pair, &r.ceiling, &r.kinds, &r.hot, &r.wake, &r.latency, &r.hold, &r.flood}
 }
@@ -130,7 +130,7 @@ func (r *results) load(dir string) error {
 	return nil
 }
 
-// latest is the circumstances of the section that was measured last, nil if none was.
+// latest returns the circumstances of the section that was measured last, nil if none was.
 func (r *results) latest() (last *when) {
 	for _, s := range r.sections() {
 		if w := s.circumstances(); w != nil && (last == nil || w.Began.After(last.Began)) {

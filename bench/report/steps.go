@@ -6,7 +6,7 @@ import (
 	"github.com/lockwheel/lockwheel/bench"
 )
 
-// newResults knows how each section is measured, and has no figures.
+// newResults returns results with the way in which each section is measured, and without figures.
 func newResults() *results {
 	r := &results{}
 	r.pair.name, r.pair.steps = "Pair", pairSteps

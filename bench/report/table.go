@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// table is a table of Markdown; the first column is text, the others are figures unless prose is set.
+// table is a Markdown table. The first column is text; the others are figures unless prose is set.
 type table struct {
 	prose bool
 	head  []string
@@ -18,7 +18,7 @@ func newTable(head ...string) *table { return &table{head: head} }
 
 func (t *table) row(cells ...string) { t.rows = append(t.rows, cells) }
 
-// failed is a row of a contestant that gave no figures.
+// failed adds the row of a contestant without figures.
 func (t *table) failed(name, why string) {
 	cells := make([]string, len(t.head))
 	cells[0], cells[1] = name, oneLine(why)

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// telling says how far a run is, and how long it is about to take.
+// telling prints how far a run is, and how long it will take.
 type telling struct {
 	to            io.Writer
 	began         time.Time
@@ -24,7 +24,7 @@ func (t *telling) expect(steps []step) {
 	}
 }
 
-// begin tells the estimate.
+// begin prints the estimate.
 func (t *telling) begin(set string) {
 	t.line(fmt.Sprintf("set %s: %d comparisons, about %s, until about %s; besides Java starts and warms up once, if it takes part",
 		set, t.steps, about(t.all), time.Now().Add(t.all).Format("15:04")))
@@ -43,12 +43,12 @@ func (t *telling) run(section string, steps []step) error {
 	return nil
 }
 
-// line tells anything, with the time that has passed.
+// line prints a text with the time that has passed.
 func (t *telling) line(text string) {
 	fmt.Fprintf(t.to, "%7.1fs  %s\n", time.Since(t.began).Seconds(), text)
 }
 
-// about leaves out what an estimate does not know.
+// about rounds a duration to the precision of an estimate.
 func about(d time.Duration) string {
 	if d < 20*time.Second {
 		return d.Round(time.Second).String()

@@ -1,5 +1,5 @@
-// Revisions compares the library as it is here with an earlier revision: pairs a second of many goroutines with a name each, on one
-// server that it starts, in turn.
+// Revisions compares the working copy of the library with an earlier revision: pairs per second of many goroutines with a
+// name each, in turn, on one server that it starts.
 //
 //	go run ./revisions -before REVISION
 package main
@@ -69,7 +69,7 @@ func compare(before string, rounds, goroutines int) error {
 	return nil
 }
 
-// build makes the program with the library as it was, and as it is.
+// build compiles the program with the library of the earlier revision, and with the working copy.
 func build(folder, before string) (programs [2]string, err error) {
 	tree := filepath.Join(folder, "before")
 	if _, err := run(".", "git", "worktree", "add", "--detach", tree, before); err != nil {

@@ -1,5 +1,5 @@
-// Pairs prints how many times a second so many goroutines lock and unlock a name each. It uses no more of the library than
-// every revision of it has, because revisions builds it with each of two.
+// Pairs prints how many times per second this many goroutines lock and unlock a name each. It uses only the API that every
+// revision of the library has, because revisions builds it with two of them.
 package main
 
 import (
@@ -32,7 +32,7 @@ func main() {
 	var all sync.WaitGroup
 	counts := make([]struct {
 		pairs atomic.Int64
-		_     [56]byte // a line of the cache each
+		_     [56]byte // fills a cache line
 	}, *goroutines)
 	for i := range counts {
 		all.Go(func() {
