@@ -433,7 +433,7 @@ func ExampleRWMutex_RLocker_downgrade() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	// The read is to outlast the write, whose context ends with it.
+	// The read is to outlast the write; the context of the write ends with the write.
 	reading, err := catalogue.RLocker().Lock(context.WithoutCancel(writing.Context()))
 	if err != nil {
 		log.Fatal(err)
