@@ -216,7 +216,7 @@ func TestClusterSlotMovesWithLocksOfEveryKind(t *testing.T) {
 	}
 }
 
-// limited makes a user who may do what docs/acl.md says that one of a cluster must be allowed to do, and nothing else.
+// limited makes a user who may do what README says that one of a cluster must be allowed to do, and nothing else.
 func (r *realm) limited() rueidis.ClientOption {
 	user := append([]any{"ACL", "SETUSER", "limited", "on", ">secret"}, fields(clusterRules(r.t))...)
 	for _, s := range r.Nodes {
@@ -225,7 +225,7 @@ func (r *realm) limited() rueidis.ClientOption {
 	return rueidis.ClientOption{Username: "limited", Password: "secret"}
 }
 
-// clusterRules are the rules of ACL SETUSER that docs/acl.md gives for a plain lock in a cluster, with any key, and without
+// clusterRules are the rules of ACL SETUSER that README gives for a plain lock in a cluster, with any key, and without
 // the line that it says is not needed there.
 func clusterRules(t *testing.T) string {
 	t.Helper()

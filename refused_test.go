@@ -268,7 +268,7 @@ func TestAReadOnlyServerIsWaitedFor(t *testing.T) {
 	unlock(t, hold)
 }
 
-// rulesOf are the rules of ACL SETUSER that docs/acl.md gives for a kind of lock, under names that begin with orders/.
+// rulesOf are the rules of ACL SETUSER that README gives for a kind of lock, under names that begin with orders/.
 func rulesOf(t *testing.T, kind string) string {
 	t.Helper()
 	section := contents(t, "docs/acl.md")
@@ -285,10 +285,10 @@ func rulesOf(t *testing.T, kind string) string {
 	return strings.Join(rules, " ")
 }
 
-// underOrders are names for which the rules of docs/acl.md are: what belongs to a lock is named in other ways if its name has braces.
+// underOrders are names for which the rules of README are: what belongs to a lock is named in other ways if its name has braces.
 var underOrders = []string{"orders/7", "orders/{7}", "orders/{7}/{8}", "orders/a}b"}
 
-// What docs/acl.md asks a server to allow is what fenced and fair locks need; without it they say so.
+// What README asks a server to allow is what fenced and fair locks need; without it they say so.
 func TestFencedAndFairLocksNeedWhatTheReadmeSays(t *testing.T) {
 	t.Parallel()
 	for name, mutex := range kinds {

@@ -98,7 +98,7 @@ func (r *realm) replicatesForPollers(t *testing.T) {
 	require.Zero(t, r.channels())
 }
 
-// Its user may do what docs/acl.md says and nothing else.
+// Its user may do what README says and nothing else.
 func (r *realm) replicatesElsewhere(t *testing.T) {
 	opts := twice
 	opts.Redis = r.limited()

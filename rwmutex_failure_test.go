@@ -233,7 +233,7 @@ func TestNoReaderBesideAWriterOnBrokenLinks(t *testing.T) {
 	})
 }
 
-// What docs/acl.md says a user needs for the read/write lock is what it needs.
+// What README says a user needs for the read/write lock is what it needs.
 func TestAUserWithWhatTheReadmeSaysReadsAndWrites(t *testing.T) {
 	t.Parallel()
 	s := realSite(t)

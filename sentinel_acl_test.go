@@ -13,7 +13,7 @@ import (
 	"github.com/lockwheel/lockwheel/internal/redistest"
 )
 
-// What docs/acl.md asks sentinels, and servers behind them, to allow is enough.
+// What README asks sentinels, and servers behind them, to allow is enough.
 func TestLocksBehindSentinelNeedWhatTheReadmeSays(t *testing.T) {
 	t.Parallel()
 	w := redistest.StartSentinels(t, 1, 1)
