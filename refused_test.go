@@ -271,9 +271,7 @@ func TestAReadOnlyServerIsWaitedFor(t *testing.T) {
 // rulesOf are the rules of ACL SETUSER that README gives for a kind of lock, under names that begin with orders/.
 func rulesOf(t *testing.T, kind string) string {
 	t.Helper()
-	_, section, found := strings.Cut(contents(t, "README.md"), "\n## What the server must allow\n")
-	require.True(t, found)
-	section, _, _ = strings.Cut(section, "\n## ")
+	section := contents(t, "docs/acl.md")
 	places := []string{"(?s)```sh\nredis-cli ACL SETUSER locks on '>secret' (.*?)```"}
 	if kind != "plain" {
 		places = append(places, "(?m)^redis-cli ACL SETUSER locks (.*?) +# "+kind)

@@ -17,7 +17,7 @@ import (
 func TestLocksBehindSentinelNeedWhatTheReadmeSays(t *testing.T) {
 	t.Parallel()
 	w := redistest.StartSentinels(t, 1, 1)
-	given := regexp.MustCompile("(?s)ACL SETUSER watcher (.*?)```").FindStringSubmatch(contents(t, "README.md"))
+	given := regexp.MustCompile("(?s)ACL SETUSER watcher (.*?)```").FindStringSubmatch(contents(t, "docs/acl.md"))
 	require.NotNil(t, given)
 	allow := func(servers []*redistest.Server, user, rules string) {
 		command := []any{"ACL", "SETUSER", user, "reset"}
