@@ -9,8 +9,7 @@ import (
 )
 
 const (
-	// leaveTogether is the maximum number of canceled requests that are sent to the loop in one
-	// message.
+	// leaveTogether is the maximum number of canceled requests that are sent to the loop in one message.
 	leaveTogether = 512
 	// emptySeats is the number of unused seats that a watch keeps in any case.
 	emptySeats = 64

@@ -9,7 +9,7 @@ import (
 	"github.com/lockwheel/lockwheel"
 )
 
-// unlocks is a hold that keeps why the context of its Unlock has ended.
+// unlocks is a hold that records why the context of its Unlock has ended.
 type unlocks struct{ ended []error }
 
 func (u *unlocks) Unlock(ctx context.Context) error {

@@ -42,7 +42,7 @@ func process(t *testing.T, args ...string) (*exec.Cmd, <-chan string) {
 	return cmd, lines
 }
 
-// await reads on until a line begins so.
+// await reads until a line begins with the text.
 func await(t *testing.T, lines <-chan string, beginning string) {
 	t.Helper()
 	late := time.After(20 * time.Second)
