@@ -9,7 +9,7 @@ import (
 	"github.com/lockwheel/lockwheel"
 )
 
-// Half is no majority: somebody else may have the other half.
+// Half is no majority: another caller may have the other half.
 func TestHalfOfAnEvenQuorumIsNotEnough(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{2, 4} {
@@ -29,7 +29,7 @@ func TestHalfOfAnEvenQuorumIsNotEnough(t *testing.T) {
 	}
 }
 
-// A member that joins when the hold is watched again has the engine's lease, and not the one that was asked for before.
+// A member that joins after the hold is watched again has the engine's lease, and not the one that was set before.
 func TestAMemberThatJoinsAQuorumThatIsWatchedAgainIsWatched(t *testing.T) {
 	t.Parallel()
 	p := newPanel(t, 3)
@@ -45,7 +45,7 @@ func TestAMemberThatJoinsAQuorumThatIsWatchedAgainIsWatched(t *testing.T) {
 	unlock(t, hold)
 }
 
-// Servers that do not answer may do so later: whoever waits goes on.
+// Servers that do not reply may do so later: the caller keeps waiting.
 func TestAnOutageDoesNotEndTheWaitForAQuorum(t *testing.T) {
 	t.Parallel()
 	p := newPanel(t, 3)
