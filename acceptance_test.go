@@ -195,7 +195,7 @@ func TestForceUnlockFreesItForEveryHandle(t *testing.T) {
 		require.ErrorIs(t, hold.Err(), lockwheel.ErrLost, "at once: it was done in this process")
 		was, err = here.ForceUnlock(t.Context())
 		require.NoError(t, err)
-		require.False(t, was, "nobody held it any more")
+		require.False(t, was, "it had no holder any more")
 	})
 }
 

@@ -94,7 +94,7 @@ func TestALeaseThatIsOverLetsTheNextOneIn(t *testing.T) {
 		first := lock(t, here, lockwheel.Lease(lease))
 		next := lock(t, elsewhere)
 		require.GreaterOrEqual(t, time.Since(before), lease-skew)
-		require.ErrorIs(t, first.Err(), lockwheel.ErrLost, "known before anybody else was let in")
+		require.ErrorIs(t, first.Err(), lockwheel.ErrLost, "known before the next grant")
 		require.ErrorIs(t, first.Unlock(t.Context()), lockwheel.ErrLost)
 		require.Equal(t, map[string]string{next.ID(): "1"}, s.hash("n"))
 		unlock(t, next)

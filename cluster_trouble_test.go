@@ -333,7 +333,7 @@ func masterIsReplaced(t *testing.T, replace func(t *testing.T, r *realm, master 
 				require.NoError(t, hold.Err(), hold.Name())
 			}
 			if len(waiting[i]) > 0 {
-				require.ErrorIs(t, hold.Err(), lockwheel.ErrLost, "somebody else was let in")
+				require.ErrorIs(t, hold.Err(), lockwheel.ErrLost, "it has another holder")
 			}
 		}
 	}
@@ -507,7 +507,7 @@ func TestDialFindsTheMasterThatTheSentinelsOfItsURLName(t *testing.T) {
 	long.Only(t, "it starts sentinels")
 	t.Parallel()
 	w := redistest.StartSentinels(t, 1, 3)
-	gone := "127.0.0.1:1" // the first address answers nobody
+	gone := "127.0.0.1:1" // the first address has no listener
 	e, err := lockwheel.Dial(t.Context(), "redis://"+gone+"?addr="+strings.Join(w.Addrs(), "&addr=")+"&master_set="+w.Name)
 	require.NoError(t, err)
 	t.Cleanup(func() { e.Close() })
@@ -562,13 +562,13 @@ func sentinelReplaces(t *testing.T, replace func(t *testing.T, w *redistest.Sent
 	replace(t, w, old)
 	next := w.AwaitMaster(t, old)
 	took := time.Since(died)
-	always(t, time.Until(died.Add(lease+500*time.Millisecond)), "held, or nobody else's before the holder knows", func() bool {
+	always(t, time.Until(died.Add(lease+500*time.Millisecond)), "held, or free until the holder knows", func() bool {
 		for i, hold := range holds {
 			if took < lease/2 {
 				require.NoError(t, hold.Err())
 			}
 			if len(waiting[i]) > 0 {
-				require.ErrorIs(t, hold.Err(), lockwheel.ErrLost, "somebody else was let in")
+				require.ErrorIs(t, hold.Err(), lockwheel.ErrLost, "it has another holder")
 			}
 		}
 		return true

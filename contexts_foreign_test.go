@@ -360,7 +360,7 @@ func TestACallWhoseContextPanicsLeavesNoLock(t *testing.T) {
 		}
 	}
 	require.Greater(t, panics, 30)
-	eventually(t, "no hold that nobody has", func() bool { return e.Stats().Held == 0 && e.Stats().Waiting == 0 })
+	eventually(t, "no hold without a user", func() bool { return e.Stats().Held == 0 && e.Stats().Waiting == 0 })
 }
 
 // A context that is done without a cause ends a call with an error that has a text.

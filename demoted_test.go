@@ -52,7 +52,7 @@ func TestTheNextMasterIsFoundAtTheSameAddress(t *testing.T) {
 		require.Equal(t, 1, replica.real.Int(t, "EXISTS", "free"))
 		unlock(t, got)
 		eventually(t, "who waits listens there", func() bool { return len(replica.channels()) == 1 })
-		eventually(t, "nobody listens at the old one", func() bool { return master.subscribers() == 0 })
+		eventually(t, "no subscriber at the old one", func() bool { return master.subscribers() == 0 })
 		requireRenewed(t, replica, hold)
 		master, replica = replica, master
 	}

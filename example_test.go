@@ -153,11 +153,11 @@ func ExampleMutex_TryLock() {
 		defer hold.Unlock(ctx)
 		fmt.Println("writing the report")
 	case errors.Is(err, lockwheel.ErrNotAcquired):
-		fmt.Println("somebody else is writing it")
+		fmt.Println("another process is writing it")
 	default:
 		log.Fatal(err)
 	}
-	// Output: somebody else is writing it
+	// Output: another process is writing it
 }
 
 func ExampleLease() {
@@ -168,7 +168,7 @@ func ExampleLease() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	<-hold.Done() // nobody renews it
+	<-hold.Done() // the engine does not renew it
 	fmt.Println(hold.Err())
 	// Output: lockwheel: lock "warm-up": lock lost: its lease ended
 }
@@ -301,7 +301,7 @@ func ExampleMutex_ForceUnlock() {
 	defer locks.Close()
 	hold, _ := locks.Mutex("leader").Lock(ctx)
 
-	wasLocked, err := locks.Mutex("leader").ForceUnlock(ctx) // whoever has it, wherever
+	wasLocked, err := locks.Mutex("leader").ForceUnlock(ctx) // from any holder, in any process
 	fmt.Println(wasLocked, err)
 	fmt.Println(hold.Err())
 	// Output:
@@ -330,14 +330,14 @@ func send(ctx context.Context) error {
 func sendReport(ctx context.Context, locks *lockwheel.Engine) (sent bool, err error) {
 	hold, err := locks.Mutex("report").Lock(ctx, lockwheel.Wait(2*time.Second), lockwheel.Lease(10*time.Second))
 	if errors.Is(err, lockwheel.ErrNotAcquired) && ctx.Err() == nil {
-		return false, nil // somebody else is at it
+		return false, nil // another process is at it
 	}
 	if err != nil {
 		return false, err
 	}
 	defer func() {
 		if lost := hold.Unlock(ctx); errors.Is(lost, lockwheel.ErrLost) {
-			err = errors.Join(err, lost) // in Java nobody would know
+			err = errors.Join(err, lost) // Java would not report this
 		}
 	}()
 	return true, send(hold.Context()) // this context ends after the 10 s
@@ -433,7 +433,7 @@ func ExampleRWMutex_RLocker_downgrade() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	// The read is to outlast the write, whose context ends with it.
+	// The read is to outlast the write; the context of the write ends with the write.
 	reading, err := catalogue.RLocker().Lock(context.WithoutCancel(writing.Context()))
 	if err != nil {
 		log.Fatal(err)
@@ -483,7 +483,7 @@ func ExampleEngine_Multi() {
 
 	from, to := locks.Mutex("account/7"), locks.Mutex("account/9")
 	err := locks.Multi(from, to).Do(ctx, func(ctx context.Context) error {
-		fmt.Println("moving the money") // nobody else has either of them
+		fmt.Println("moving the money") // no other caller has either of them
 		return ctx.Err()                // it ends as soon as one of them is lost
 	})
 	fmt.Println(err)

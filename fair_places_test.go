@@ -143,7 +143,7 @@ func TestAFairQueueThatLostItsListServesAll(t *testing.T) {
 		waiting := s.queueUp(engines[i%2].FairMutex("n"))
 		go func() { done <- <-waiting }()
 	}
-	s.do("ZADD", "redisson_lock_timeout:{n}", time.Now().Add(time.Hour).UnixMilli(), "00000000-0000-4000-8000-000000000000:1") // nobody's
+	s.do("ZADD", "redisson_lock_timeout:{n}", time.Now().Add(time.Hour).UnixMilli(), "00000000-0000-4000-8000-000000000000:1") // a place without a waiter
 	asleep(t, engines[0], waiters/2, waiters/2)
 	asleep(t, engines[1], waiters/2, waiters/2)
 	require.Equal(t, int64(1), s.do("DEL", "redisson_lock_queue:{n}"))

@@ -47,11 +47,11 @@ func TestAFairLockIsGivenInTheOrderInWhichTheyCame(t *testing.T) {
 	}
 	first := lock(t, engines[0].FairMutex("n"))
 	inOrder(func() { unlock(t, first) })
-	s.stand("n", "somebody else", time.Minute)
+	s.stand("n", "another client", time.Minute)
 	inOrder(func() {
 		require.False(t, s.exists("n"))
-		require.Equal(t, "somebody else", s.do("LPOP", "redisson_lock_queue:{n}")) // first: whoever asks would take away a place without a time
-		s.do("ZREM", "redisson_lock_timeout:{n}", "somebody else")
+		require.Equal(t, "another client", s.do("LPOP", "redisson_lock_queue:{n}")) // first: any acquire would remove a place without a time
+		s.do("ZREM", "redisson_lock_timeout:{n}", "another client")
 	})
 	for _, e := range engines {
 		require.Zero(t, e.Stats().Handed)
@@ -317,7 +317,7 @@ func TestAFairWaiterCountsAsAliveForALeaseByDefault(t *testing.T) {
 	hold := lock(t, m, lockwheel.Lease(time.Hour))
 	free := time.Now().Add(s.pttl("n"))
 	first, second := s.queueUp(m), s.queueUp(m, lockwheel.Wait(time.Minute))
-	s.standLast("n", "somebody else", 5*time.Minute)
+	s.standLast("n", "another client", 5*time.Minute)
 	third := s.queueUp(m)
 	at := s.places("n")
 	require.InDelta(t, free.Add(20*time.Second).UnixMilli(), at[0], 3000)
@@ -327,8 +327,8 @@ func TestAFairWaiterCountsAsAliveForALeaseByDefault(t *testing.T) {
 	unlock(t, hold)
 	unlock(t, granted(t, first))
 	unlock(t, granted(t, second))
-	s.do("LREM", "redisson_lock_queue:{n}", 0, "somebody else")
-	s.do("ZREM", "redisson_lock_timeout:{n}", "somebody else")
+	s.do("LREM", "redisson_lock_queue:{n}", 0, "another client")
+	s.do("ZREM", "redisson_lock_timeout:{n}", "another client")
 	unlock(t, granted(t, third))
 }
 
@@ -381,7 +381,7 @@ func TestAFairTryWithoutAWaitNeverQueues(t *testing.T) {
 		require.ErrorIs(t, err, lockwheel.ErrNotAcquired)
 		eventually(t, "no place left", func() bool { return s.waiting("n") == 0 })
 		unlock(t, hold)
-		s.stand("n", "somebody else", time.Minute)
+		s.stand("n", "another client", time.Minute)
 		neverQueues(e.FairMutex("n")) // free, but another waiter's turn
 		require.Equal(t, int64(2), s.do("DEL", "redisson_lock_queue:{n}", "redisson_lock_timeout:{n}"))
 		again, err := e.FairMutex("n").TryLock(t.Context())
@@ -439,7 +439,7 @@ func TestAFairWaiterThatGivesUpOnASilentServerLeavesNoPlace(t *testing.T) {
 		return false
 	})
 	third := locking(t.Context(), e.FairMutex("n"), lockwheel.Wait(2*time.Second))
-	eventually(t, "a place that nobody here knows of", func() bool { return s.waiting("n") == 3 })
+	eventually(t, "a place of no caller here", func() bool { return s.waiting("n") == 3 })
 	require.ErrorIs(t, receive(t, third).err, lockwheel.ErrUnavailable)
 	leave()
 	require.Error(t, receive(t, second).err)
@@ -524,7 +524,7 @@ func TestAFairPlaceWithoutATimeBlocksNobody(t *testing.T) {
 		case got = <-first:
 		case got = <-second:
 		case <-time.After(patience):
-			require.FailNow(t, "nobody came")
+			require.FailNow(t, "the waiter was not granted the lock")
 		}
 		require.NoError(t, got.err)
 		unlock(t, got.hold)

@@ -193,7 +193,7 @@ func FuzzNamesAndOptions(f *testing.F) {
 		m := kind(e, name)
 		hold, err := m.TryLock(t.Context(), lockwheel.Lease(time.Duration(lease)), lockwheel.Wait(min(time.Duration(wait), time.Second)))
 		if err != nil {
-			require.NotErrorIs(t, err, lockwheel.ErrNotAcquired, "nobody has it")
+			require.NotErrorIs(t, err, lockwheel.ErrNotAcquired, "it is free")
 			require.NotContains(t, err.Error(), "\n", "one line")
 			return
 		}

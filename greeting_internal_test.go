@@ -53,7 +53,7 @@ func TestWhatRefusesAConnectionIsToldApart(t *testing.T) {
 		"busy, which passes":             {hello + choose, helloReply + "-BUSY Redis is busy running a script\r\n", ""},
 		"an older one and a password":    {auth + sent("HELLO", "2"), "-ERR invalid password\r\n" + unknown, "ERR invalid password"},
 		"an older one and no database":   {auth + sent("HELLO", "2") + choose, "+OK\r\n" + unknown + "-ERR invalid DB index\r\n", "ERR invalid DB index"},
-		"a password that nobody asked":   {auth, "-ERR AUTH <password> called without any password configured for the default user. Are you sure your configuration is correct?\r\n", "ERR AUTH <password> called without any password configured for the default user. Are you sure your configuration is correct?"},
+		"a password that is not needed":  {auth, "-ERR AUTH <password> called without any password configured for the default user. Are you sure your configuration is correct?\r\n", "ERR AUTH <password> called without any password configured for the default user. Are you sure your configuration is correct?"},
 		"a push before":                  {named, ">2\r\n+a\r\n+b\r\n-ERR nope\r\n", "ERR nope"},
 		"what is no protocol is skipped": {named, "\r\n-ERR nope\r\n", ""},
 	} {

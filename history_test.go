@@ -34,7 +34,7 @@ const (
 	left   what = "left"   // unlocked
 	lost   what = "lost"   // found the lock lost, between the last successful check and this one
 	wiped  what = "wiped"  // the server lost the key: not an operation of a holder
-	forgot what = "forgot" // nobody: the server lost the count of tokens
+	forgot what = "forgot" // the server lost the count of tokens: not an operation of a holder
 	begun  what = "begun"  // is about to write: not part of a history
 	noted  what = "noted"  // another event, for readers of a history
 )
@@ -204,8 +204,8 @@ func written(deeds []deed) string {
 	return b.String()
 }
 
-// requireLosersKnew requires that a holder whose key the server lost did not use the lock after its lease. Unless its
-// process was paused, Done must have been closed by then, or as late as a timer may be.
+// requireLosersKnew requires that after the server lost a key, its holder did not use the lock after its lease.
+// Unless its process was paused, Done must have been closed by then, or as late as a timer may be.
 func requireLosersKnew(t *testing.T, deeds []deed, longest time.Duration) {
 	t.Helper()
 	slices.SortFunc(deeds, func(a, b deed) int { return cmp.Compare(a.From, b.From) })

@@ -151,7 +151,7 @@ func TestAHoldCanBeUnlockedByAnotherGoroutine(t *testing.T) {
 		holds <- hold
 	}()
 	hold := receive(t, holds)
-	crowd(t, 8, func(int) error { // whoever is first
+	crowd(t, 8, func(int) error { // one of them is first
 		if err := hold.Unlock(t.Context()); err != nil && !errors.Is(err, lockwheel.ErrNotHeld) {
 			return err
 		}

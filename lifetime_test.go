@@ -59,7 +59,7 @@ func TestAConnectionOfLimitedLifeLeavesNoLockBehind(t *testing.T) {
 	}
 	p.Set(proxy.Commands, proxy.Pass)  // the data of the old connection
 	time.Sleep(100 * time.Millisecond) // for it to run: a late effect cannot be waited for
-	eventually(t, "no lock that nobody holds", func() bool { return s.do("DBSIZE") == int64(0) })
+	eventually(t, "no lock without a holder", func() bool { return s.do("DBSIZE") == int64(0) })
 }
 
 // useConnection runs very many lock pairs on an engine's connection, so that rueidis pipelines on it.

@@ -114,7 +114,7 @@ func TestOpenThatFailsLeavesNothing(t *testing.T) {
 		is         error
 		says       string
 	}{
-		{name: "nobody listens", addr: unused(t), says: "connection refused"},
+		{name: "no listener", addr: unused(t), says: "connection refused"},
 		{name: "no port", addr: "127.0.0.1", says: "port"},
 		{name: "a password is wanted", addr: s.addr, says: "NOAUTH"},
 		{name: "another password is wanted", addr: s.addr, says: "WRONGPASS",
@@ -348,8 +348,8 @@ func (c *stubborn) Close() error {
 func TestAConnectionThatIsMadeTooLateIsClosed(t *testing.T) {
 	t.Parallel()
 	s := realSite(t)
-	nobody := func() bool { return len(s.engines()) == 0 }
-	eventually(t, "the end of what started the server", nobody)
+	noneConnected := func() bool { return len(s.engines()) == 0 }
+	eventually(t, "the end of what started the server", noneConnected)
 	ctx, cancel := context.WithCancel(t.Context())
 	_, err := lockwheel.Open(ctx, lockwheel.Options{Redis: rueidis.ClientOption{
 		InitAddress: []string{s.addr}, ForceSingleClient: true,
@@ -362,7 +362,7 @@ func TestAConnectionThatIsMadeTooLateIsClosed(t *testing.T) {
 		},
 	}})
 	require.ErrorIs(t, err, context.Canceled)
-	eventually(t, "no connection", nobody)
+	eventually(t, "no connection", noneConnected)
 }
 
 // cancelling is a connection that cancels instead of writing data that contains a word.

@@ -66,7 +66,7 @@ func (o *ordeal) multis(t *testing.T, prefix string) {
 		case struck >= 0:
 			o.latest = max(o.latest, requireLost(t, hold, told[i], gone[parts[i][struck]], lossLease))
 		default:
-			require.Empty(t, waiting[i], "somebody was let in beside the holder of %s", hold.Name())
+			require.Empty(t, waiting[i], "a second holder beside that of %s", hold.Name())
 			giveBack(t, hold)
 		}
 		got := receive(t, waiting[i])

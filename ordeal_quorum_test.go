@@ -137,7 +137,7 @@ func (b *bench) begins(t *testing.T, prefix string) (m match) {
 	if b.fault.fate != kept {
 		b.requireRenewed(t, m)
 	}
-	eventually(t, "everybody asleep", func() bool { return b.asleep() == int64(len(names)) })
+	eventually(t, "all waiters asleep", func() bool { return b.asleep() == int64(len(names)) })
 	return m
 }
 
@@ -220,7 +220,7 @@ func (b *bench) staysThrough(t *testing.T, prefix string, members ...int) {
 	untouched := func() {
 		for i, hold := range m.holds {
 			require.NoError(t, hold.Err())
-			require.Empty(t, m.waiting[i], "somebody was let in beside the holder of %s", hold.Name())
+			require.Empty(t, m.waiting[i], "a second holder beside that of %s", hold.Name())
 		}
 	}
 	b.strike(t, members, untouched)

@@ -125,7 +125,7 @@ func TestContendersForAQuorumGoOnWithoutAMinority(t *testing.T) {
 				c.between(t, clients, 25, 2*patient.Timeout, func() { fail(t, p[dead], ways) })
 				t.Logf("server %d: %v grants in %v, longest wait %v", dead, counted(c.grants), time.Since(began), c.longest())
 				require.GreaterOrEqual(t, c.least(), int64(25))
-				require.Less(t, c.longest(), patient.Timeout/2, "nobody waits for an answer that does not come")
+				require.Less(t, c.longest(), patient.Timeout/2, "no client waits for a missing reply")
 			}
 		})
 	}

@@ -18,10 +18,10 @@ func TestHalfOfAnEvenQuorumIsNotEnough(t *testing.T) {
 		for taken := range n {
 			hold, err := quorum(engines, "n").TryLock(t.Context())
 			if n-taken > n/2 {
-				require.NoError(t, err, "%d of %d are somebody else's", taken, n)
+				require.NoError(t, err, "%d of %d have another holder", taken, n)
 				unlock(t, hold)
 			} else {
-				require.Error(t, err, "%d of %d are somebody else's", taken, n)
+				require.Error(t, err, "%d of %d have another holder", taken, n)
 			}
 			eventually(t, "what was had to be released", func() bool { return p.holders("n") == taken })
 			p[taken].occupy("n", time.Hour)
@@ -36,7 +36,7 @@ func TestAMemberThatJoinsAQuorumThatIsWatchedAgainIsWatched(t *testing.T) {
 	engines := p.client(swift)
 	p[1].occupy("n", time.Hour)
 	hold := lockAll(t, quorum(engines, "n"), lockwheel.Lease(time.Minute))
-	eventually(t, "nobody to ask for the second", func() bool { return engines[1].Stats().Waiting == 0 && engines[1].Stats().InFlight == 0 })
+	eventually(t, "no request for the second", func() bool { return engines[1].Stats().Waiting == 0 && engines[1].Stats().InFlight == 0 })
 	p[1].do("DEL", "n")
 	require.NoError(t, hold.Extend(t.Context(), 0))
 	eventually(t, "the second", func() bool { return p[1].exists("n") && engines[1].Stats().Held == 1 })

@@ -201,7 +201,7 @@ func TestAQuorumOutlivesAMinority(t *testing.T) {
 			t.Cleanup(func() { _ = p[1].real.Continue() })
 			began := time.Now()
 			unlock(t, other)
-			require.Less(t, time.Since(began), patience, "nobody waits for the one that is gone")
+			require.Less(t, time.Since(began), patience, "no call waits for the one that is gone")
 			always(t, renewed, "held", func() bool { return hold.Err() == nil && time.Until(hold.Deadline()) > 0 })
 			unlock(t, hold)
 			eventually(t, "the others to be released", func() bool { return !p[0].exists("n") && !p[2].exists("n") })
@@ -250,7 +250,7 @@ func TestAMemberThatSomebodyElseHasIsTakenWhenItIsFree(t *testing.T) {
 	}
 	// A hold with its own lease is not renewed, so no member joins it later.
 	hold = lockAll(t, quorum(engines, "n"), lockwheel.Lease(time.Minute))
-	eventually(t, "nobody to wait for it", func() bool { return engines[1].Stats().Waiting == 0 })
+	eventually(t, "no request for it", func() bool { return engines[1].Stats().Waiting == 0 })
 	unlock(t, hold)
 }
 
@@ -296,7 +296,7 @@ func TestAQuorumIsLostWithItsMajority(t *testing.T) {
 			settled(t, e)
 		}
 	})
-	t.Run("keys that are gone, and were somebody else's since", func(t *testing.T) {
+	t.Run("keys that are gone, and had another holder since", func(t *testing.T) {
 		p := newPanel(t, 3)
 		engines := p.client(swift)
 		hold := lockAll(t, quorum(engines, "n"))
@@ -539,7 +539,7 @@ func TestAQuorumThatIsWatchedAgainTakesItsMissingMembers(t *testing.T) {
 	engines := p.client(lockwheel.Options{})
 	p[1].occupy("n", time.Hour)
 	hold := lockAll(t, quorum(engines, "n"), lockwheel.Lease(time.Minute))
-	eventually(t, "nobody to ask for the second", func() bool { return engines[1].Stats().Waiting == 0 && engines[1].Stats().InFlight == 0 })
+	eventually(t, "no request for the second", func() bool { return engines[1].Stats().Waiting == 0 && engines[1].Stats().InFlight == 0 })
 	p[1].do("DEL", "n")
 	require.Equal(t, 2, p.holders("n"))
 	require.NoError(t, hold.Extend(t.Context(), 0))

@@ -120,7 +120,7 @@ func TestAReleaseThatFailsIsSentUntilItIsAnswered(t *testing.T) {
 		before := time.Now()
 		require.ErrorIs(t, hold.Unlock(t.Context()), lockwheel.ErrUnavailable)
 		require.Less(t, time.Since(before), patience)
-		require.ErrorIs(t, hold.Err(), lockwheel.ErrNotHeld, "nobody may rely on it any more")
+		require.ErrorIs(t, hold.Err(), lockwheel.ErrNotHeld, "the hold has ended")
 		p.Cut() // and fail again in another way
 	}
 	require.True(t, s.exists("n"))

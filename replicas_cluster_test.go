@@ -21,7 +21,7 @@ func TestClusterGrantsHaveTheirReplicas(t *testing.T) {
 	t.Run("those of all slots, of all kinds", func(t *testing.T) { r.t = t; r.replicates(t) })
 	t.Run("those of pollers, in time or not at all", func(t *testing.T) { r.t = t; r.replicatesForPollers(t) })
 	t.Run("a slot that moves takes its grants along", func(t *testing.T) { r.t = t; r.replicatesElsewhere(t) })
-	t.Run("nobody asks unless wanted", func(t *testing.T) { r.t = t; r.asksNoReplicas(t) })
+	t.Run("replicas are asked only if wanted", func(t *testing.T) { r.t = t; r.asksNoReplicas(t) })
 	t.Run("a user who may not ask is found out by Open", func(t *testing.T) { r.t = t; r.refusesToBeAsked(t) })
 	t.Run("one replica that is silent is the business of its master alone", func(t *testing.T) { r.t = t; r.losesAReplica(t) })
 	t.Run("a replica takes over with what was granted", func(t *testing.T) { r.t = t; r.promotes(t) })

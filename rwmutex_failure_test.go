@@ -56,7 +56,7 @@ func TestAGhostOfAReaderOrWriterIsReleased(t *testing.T) {
 	}
 }
 
-// A writer whose side of the lock is gone, and a reader of a lock that now has a writer: each is notified of the
+// A writer that lost its side of the lock, and a reader of a lock that now has a writer: each is notified of the
 // loss.
 func TestALostReadOrWriteIsNoticedByTheNextRenewal(t *testing.T) {
 	t.Parallel()
@@ -172,7 +172,7 @@ func TestANameThatBecomesAReadWriteLockIsHeardOnItsOwnChannel(t *testing.T) {
 			require.NoError(t, got.err)
 			unlock(t, got.hold)
 		case <-time.After(patience):
-			require.FailNow(t, "nobody was told")
+			require.FailNow(t, "the waiter was not notified")
 		}
 	}
 	settled(t, here)

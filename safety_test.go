@@ -89,7 +89,7 @@ func TestALateDuplicateWithAShorterLeaseDoesNotOutliveBelief(t *testing.T) {
 	eventually(t, "the late one has run", func() bool { return s.pttl("n") <= short })
 	stranger := s.open(lockwheel.Options{}).Mutex("n")
 	var got *lockwheel.Hold
-	eventually(t, "somebody else let in", func() bool {
+	eventually(t, "the other engine holds it", func() bool {
 		got, _ = stranger.TryLock(t.Context())
 		return got != nil
 	})
@@ -113,7 +113,7 @@ func TestAnUnansweredExtensionDoesNotCostTheLock(t *testing.T) {
 	giveBack(t, hold)
 }
 
-// An acquire whose reply is lost after its caller has left acquires the lock without a holder.
+// An acquire loses its reply after its caller has left. It acquires the lock without a holder.
 func TestAGhostAcquireIsFoundAndReleased(t *testing.T) {
 	t.Parallel()
 	ghost := func(t *testing.T) (*site, *lockwheel.Engine) {
@@ -151,7 +151,7 @@ func TestAGhostAcquireIsFoundAndReleased(t *testing.T) {
 		s, _ := ghost(t)
 		unlock(t, lock(t, s.open(lockwheel.Options{}).Mutex("n")))
 	})
-	t.Run("one that nobody remembers", func(t *testing.T) {
+	t.Run("one that its engine has forgotten", func(t *testing.T) {
 		t.Parallel()
 		s := anySite(t)
 		e := s.open(lockwheel.Options{})

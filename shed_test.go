@@ -150,8 +150,8 @@ func TestMoreLocksThanMayWaitAreRefusedAsOne(t *testing.T) {
 	s.empty(t)
 }
 
-// More callers of one quorum than each of its locks admits. A caller whose turn comes at one lock is admitted at the
-// others. Otherwise each would keep one lock, and none would ever have enough.
+// There are more callers of one quorum than each of its locks admits. When a caller has its turn at one lock, it is
+// admitted at the others. Otherwise each would keep one lock, and none would ever have enough.
 func TestAQuorumIsHadThoughTooManyWaitForEachOfItsLocks(t *testing.T) {
 	t.Parallel()
 	const callers = 12
@@ -181,7 +181,7 @@ func TestAQuorumIsHadThoughTooManyWaitForEachOfItsLocks(t *testing.T) {
 		}
 		return nil
 	})
-	require.NotZero(t, sent.Load(), "too few came for anybody to be refused")
+	require.NotZero(t, sent.Load(), "too few calls for a rejection")
 	for _, e := range engines {
 		settled(t, e)
 	}

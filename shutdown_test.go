@@ -89,7 +89,7 @@ func TestShutdownNeverLetsASecondHolderInBesideARunningOne(t *testing.T) {
 			}
 			for deadline := time.Now().Add(patience); visits.Load() < before+10; time.Sleep(time.Millisecond) {
 				if time.Now().After(deadline) {
-					return errors.New("nobody got in")
+					return errors.New("no visit in time")
 				}
 			}
 			err := e.Shutdown(t.Context())
