@@ -99,8 +99,8 @@ func toldAt(hold *lockwheel.Hold) <-chan time.Time {
 	return told
 }
 
-// requireLost requires that a hold is lost, and that its Done was closed within its lease, counted from the last time
-// at which the server can have had the lock.
+// requireLost requires that a hold is lost, and that its Done was closed within its lease. The lease counts from the
+// last time at which the server can have had the lock.
 func requireLost(t testing.TB, hold *lockwheel.Hold, told <-chan time.Time, last time.Time, lease time.Duration) (took time.Duration) {
 	t.Helper()
 	took = receive(t, told).Sub(last)

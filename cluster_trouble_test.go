@@ -226,8 +226,8 @@ func (r *realm) limited() rueidis.ClientOption {
 	return rueidis.ClientOption{Username: "limited", Password: "secret"}
 }
 
-// clusterRules returns the rules of ACL SETUSER that README lists for a plain lock in a cluster, with any key,
-// without the line that README says is not needed there.
+// clusterRules returns the rules of ACL SETUSER that README lists for a plain lock in a cluster, with any key. It
+// omits the line that README says is not needed there.
 func clusterRules(t *testing.T) string {
 	t.Helper()
 	plain := rulesOf(t, "plain")

@@ -48,9 +48,9 @@ func TestAHotLockContendsForNothing(t *testing.T) {
 	}, waitedIn(runtime.BlockProfile, "sync.", "runtime.chan", "runtime.select"), "a channel of ours in a mutex's place")
 }
 
-// waitedIn returns the functions of this module in which a profile saw a goroutine wait in one of those places,
-// without a call to other code in between. The profile of mutexes also contains the runtime's own locks, which
-// channels have.
+// waitedIn returns the functions of this module in which a profile saw a goroutine wait in one of those places.
+// Functions that wait in a call to other code do not count. The profile of mutexes also contains the runtime's own
+// locks, which channels have.
 func waitedIn(profile func([]runtime.BlockProfileRecord) (int, bool), places ...string) []string {
 	records := make([]runtime.BlockProfileRecord, 10_000)
 	n, _ := profile(records)

@@ -162,9 +162,9 @@ func (e *Engine) Stats() Stats {
 	return s
 }
 
-// Shutdown rejects new locks, ends all waiting calls with ErrClosed, waits until every hold is unlocked and the
-// server has confirmed its release, and then closes the engine. A grant of LockAsync that its caller has not taken
-// counts as a hold.
+// Shutdown closes the engine in an orderly way. It rejects new locks, ends all waiting calls with ErrClosed, and
+// waits until every hold is unlocked and the server has confirmed its release. Then it closes the engine. A grant of
+// LockAsync that its caller has not taken counts as a hold.
 //
 // If ctx ends first, Shutdown closes the engine immediately, as Close does, and returns an error that matches the
 // context's cause. The remaining holds have then ended with ErrClosed, and their keys expire with their leases. If

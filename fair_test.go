@@ -259,7 +259,7 @@ func TestTimesInTheFairQueueDoNotRunAheadWhileTheLockGoesRound(t *testing.T) {
 		mine := wait - time.Duration(i)*time.Millisecond // a unique wait, so no two waiters share a time
 		for range 25 {
 			hold, err := engines[i%2].FairMutex("n").Lock(t.Context(), lockwheel.Wait(mine), lockwheel.Lease(lease))
-			if errors.Is(err, lockwheel.ErrNotAcquired) || errors.Is(err, lockwheel.ErrUnavailable) { // a busy machine answers later than that
+			if errors.Is(err, lockwheel.ErrNotAcquired) || errors.Is(err, lockwheel.ErrUnavailable) { // a busy machine replies later than that
 				refused.Add(1)
 				continue
 			}

@@ -81,8 +81,8 @@ type place struct {
 
 // part handles the result of the request, and releases what was granted.
 //
-// A request that was in flight when it was canceled may be granted, and then released by its engine. A single new try
-// is answered after that, so part sends one if an Unlock waits.
+// A request that was in flight when it was canceled may still be granted; its engine then releases it. The reply to a
+// new try comes after that. So part sends one such try if an Unlock waits.
 func (m *member) part(call *engine.Call, h *Hold) {
 	waiting := m.parting.waiting
 	if m.unsure && m.parting.cancelled && len(waiting) > 0 && call.Err != ErrClosed {

@@ -29,7 +29,7 @@ func TestAConnectionOfLimitedLifeLosesNoLock(t *testing.T) {
 		done := make(chan error, 40)
 		for _, hold := range holds {
 			go func() { done <- hold.Unlock(t.Context()) }()
-			time.Sleep(2 * time.Millisecond) // a call for each, while there are couriers
+			time.Sleep(2 * time.Millisecond) // one call for each, until all senders are busy
 		}
 		time.Sleep(2500 * time.Millisecond) // the lifetime, and the second that rueidis gives commands in flight: neither is observable
 		require.NoError(t, s.real.Continue())
@@ -52,7 +52,7 @@ func TestAConnectionOfLimitedLifeLeavesNoLockBehind(t *testing.T) {
 	var waiting []<-chan outcome
 	for j := range 20 {
 		waiting = append(waiting, locking(t.Context(), e.Mutex(fmt.Sprint("n", j))))
-		time.Sleep(2 * time.Millisecond) // a call for each, while there are couriers
+		time.Sleep(2 * time.Millisecond) // one call for each, until all senders are busy
 	}
 	for _, w := range waiting {
 		unlock(t, granted(t, w))

@@ -132,8 +132,11 @@ func (m Mutex) HoldCount(ctx context.Context) (int, error) {
 // Locker returns the lock as a sync.Locker.
 //
 // Its Lock waits without a limit, also while the engine has too many waiters ([Options].MaxWaiting) or too few
-// replicas confirm. It panics if the engine is closed, if the server returns a permanent error, or if the name is in
-// use as another kind of lock ([ErrKind]).
+// replicas confirm. It panics if:
+//
+//   - the engine is closed
+//   - the server returns a permanent error
+//   - the name is in use as another kind of lock ([ErrKind])
 //
 // Its Unlock panics if the lock is not locked, like sync.Mutex. It logs a lock that was lost or a release that is not
 // confirmed. A lost lock must be unlocked as well. Of the holds of one Locker, Unlock ends a lost one first, so a

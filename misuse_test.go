@@ -47,7 +47,7 @@ func TestAbsurdDurationsAreRefused(t *testing.T) {
 	require.Equal(t, int64(0), s.do("DBSIZE"))
 }
 
-// A negative wait, or a very short one, tries once.
+// A zero or negative Wait tries once. A very short positive one causes an error.
 func TestAnyShortWaitTriesOnce(t *testing.T) {
 	t.Parallel()
 	s := anySite(t)

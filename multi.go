@@ -39,8 +39,12 @@ type Multi struct {
 // More than 1000 locks are acquired in atomic groups of up to 500, one group after the other. More than 100 000 are
 // rejected.
 //
-// The locks are acquired sequentially from the beginning if they are of other kinds or in different slots, if the
-// engine has [Options.Replicas], or if ctx carries a hold of one of them.
+// The locks are acquired sequentially from the beginning if one of these applies:
+//
+//   - not all of them are plain locks
+//   - in a cluster, they are in different slots
+//   - the engine has [Options.Replicas]
+//   - ctx carries a hold of one of them
 //
 // Sequential acquisition goes in the order of the names, so that Multis do not block one another. The locks acquired
 // so far are held meanwhile, for 250 ms or half of the time waited before, whichever is longer. For plain locks of

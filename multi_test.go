@@ -134,7 +134,7 @@ func TestAWatchedMultiIsRenewed(t *testing.T) {
 func TestOfTenWhoDoNotWaitOneWins(t *testing.T) {
 	t.Parallel()
 	s := anySite(t)
-	engines := []*lockwheel.Engine{s.open(lockwheel.Options{}), s.open(lockwheel.Options{})} // in one, nine are refused without asking
+	engines := []*lockwheel.Engine{s.open(lockwheel.Options{}), s.open(lockwheel.Options{})} // with one engine, nine would be rejected without asking the server
 	done := make(chan outcome, 10)
 	for i := range 10 {
 		go func() {

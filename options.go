@@ -72,8 +72,8 @@ type Options struct {
 	// renewed together.
 	Renew time.Duration
 
-	// Timeout bounds one round trip. TryLock, Unlock and Extend return after it if the server does not reply, and a
-	// dead connection is noticed within two. Default the smaller of 3s and Lease/6; at most Lease/3.
+	// Timeout bounds one round trip. If the server does not reply, TryLock, Unlock and Extend return after it. A dead
+	// connection is noticed within two Timeouts. Default the smaller of 3s and Lease/6; at most Lease/3.
 	Timeout time.Duration
 
 	// MaxHold bounds how long an owner's watched lock is renewed, counted from its first grant. After that the lock
@@ -115,8 +115,8 @@ type Options struct {
 	//   - A Multi that waits for several names counts at the lock in the queue of which it waits. It may exceed the
 	//     limit when it moves on to another lock.
 	//   - Callers that wait until a grant without enough replicas is undone do not count.
-	//   - For a FairMutex or RWMutex, a caller that gave up counts until the server has replied to that, and for a
-	//     quarter of a second more.
+	//   - For a FairMutex or RWMutex, a caller that gave up counts until the server has replied to that, plus a
+	//     quarter of a second.
 	//   - A Quorum that is not acquired at once gets ErrTooManyWaiters if too many callers wait for one of its
 	//     locks. Once it has waited for one of them, it may exceed both limits at the others.
 	MaxWaitingPerLock int
@@ -131,8 +131,8 @@ type Options struct {
 }
 
 // Handoff bounds how long an engine hands a lock off from one local caller to the next, without a round trip, while
-// callers elsewhere listen for it. The zero Handoff is 64 grants or 5ms, whichever ends first. A negative Max
-// disables handing off: every unlock is a release that all callers can compete for.
+// callers elsewhere wait for it. The zero Handoff is 64 grants or 5ms, whichever ends first. A negative Max disables
+// handing off: every unlock is a release that all callers can compete for.
 type Handoff struct {
 	Max int           // grants in a row; 0 is 64, negative disables handing off
 	For time.Duration // since the first of them; 0 is 5ms

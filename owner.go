@@ -26,9 +26,9 @@ func (c *holdContext) Value(key any) any {
 
 var threadOwners atomic.Uint64
 
-// WithOwner returns a context with its own owner for all names, like the thread of a Java program. A lock acquired
-// with it, or with a context derived from it, is re-entered by every other call with such a context, including calls
-// that are already waiting.
+// WithOwner returns a context with its own owner for all names, like the thread of a Java program. If a lock is
+// acquired with this context, or with one derived from it, all other calls with such a context re-enter it. This
+// includes calls that are already waiting.
 //
 // It is for code that was written for threads. All goroutines that receive the context are the same owner, so two of
 // them can hold one lock at the same time without noticing. Prefer [Hold.Context], which carries the owner of one

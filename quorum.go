@@ -55,9 +55,9 @@ import (
 //
 // A quorum of [RWMutex] writers waits at all other locks at once when its turn comes at one lock. Readers of the same
 // engines let it go first there: for 50 ms, and for twice as long each time that this was not enough, up to 2 s or an
-// eighth of [Lease]. While no server fails, readers of a quorum do not starve writers of their engines if they read
-// for less than that, and for less than the 1 s for which they let a writer go first initially. Beside a server that
-// does not reply, the limit is 400 ms.
+// eighth of [Lease]. While no server fails, readers of a quorum do not starve writers of their engines on two
+// conditions: they read for less than that, and for less than the 1 s for which they let a writer go first initially.
+// Beside a server that does not reply, the limit is 400 ms.
 //
 // # Failed servers
 //
@@ -66,9 +66,9 @@ import (
 // is back, the process opens its engine and creates the Quorum again. What it locks from then on is held there, too.
 //
 // A quorum survives the failure of a minority of servers. It is no proof: a server that restarts without its data, or
-// with a clock that jumps, may grant a lock that another caller still relies on, until that caller's next renewal.
-// Keep such a server away for one lease, or make it persist its data. A write that must never happen twice needs a
-// check at the store that receives it; Hold.Token is 0 here.
+// with a clock that jumps, may grant a lock again. Its previous holder may rely on it until the next renewal. Keep such
+// a server away for one lease, or make it persist its data. A write that must never happen twice needs a check at the
+// store that receives it; Hold.Token is 0 here.
 func Quorum(locks ...Mutex) Multi {
 	m := Multi{locks: slices.Clone(locks), name: nameOf(locks), quorum: true}
 	for i, l := range locks {
