@@ -31,7 +31,7 @@ func TestCallsThatAreGivenUpDuringAnOutageLeaveNothing(t *testing.T) {
 		t.Run(outage, func(t *testing.T) {
 			s := realSite(t)
 			e := s.open(lockwheel.Options{})
-			giveUpMany(t, e, 1000) // so that pools and connections are there
+			giveUpMany(t, e, 1000) // to fill pools and open connections
 			before := liveHeap()
 			begin(t, s)
 			giveUpMany(t, e, *abandonedCalls)

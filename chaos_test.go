@@ -162,7 +162,7 @@ func breakLink(ctx context.Context, p *proxy.Proxy) error {
 		case 4:
 			p.Cut()
 		case 5:
-			p.SetFor(proxy.Present, proxy.Commands, proxy.Hold) // they may run much later
+			p.SetFor(proxy.Present, proxy.Commands, proxy.Hold) // the commands may run much later
 		case 6:
 			if err := p.Refuse(true); err != nil {
 				return err

@@ -75,7 +75,7 @@ func TestClusterTenThousandHoldsAreRenewedBesideASlowNode(t *testing.T) {
 	before := e.Stats()
 	stop := stutters(t, slow)
 	defer stop()
-	for end := time.Now().Add(lease + lease/4); time.Now().Before(end); time.Sleep(100 * time.Millisecond) { // looking at so many is work, too
+	for end := time.Now().Add(lease + lease/4); time.Now().Before(end); time.Sleep(100 * time.Millisecond) { // checking so many takes time, too
 		for _, hold := range holds {
 			if err := hold.Err(); err != nil {
 				require.NoError(t, err)

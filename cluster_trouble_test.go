@@ -254,7 +254,7 @@ func indexOf(nodes []*redistest.Server, s *redistest.Server) int {
 	return -1
 }
 
-// A slot goes to a node that joined after the engines were opened.
+// A slot migrates to a node that joined after the engines were opened.
 func TestClusterThatGrowsIsFollowed(t *testing.T) {
 	long.Only(t, "the slots of a cluster move under load")
 	t.Parallel()

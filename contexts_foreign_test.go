@@ -83,7 +83,7 @@ func TestAContextThatBlocksHoldsUpNobody(t *testing.T) {
 				cause := end(t, e, hold)
 				if cause != lockwheel.ErrClosed {
 					receive(t, done)
-					unlock(t, lock(t, e.Mutex("n"))) // the loop goes on
+					unlock(t, lock(t, e.Mutex("n"))) // the loop is not blocked
 					unlock(t, other)
 				}
 				closed := startClose(e)

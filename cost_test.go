@@ -27,7 +27,7 @@ func TestHoldingCostsNoGoroutineAndFewBytes(t *testing.T) {
 	}
 	s := realSite(t)
 	e := s.open(lockwheel.Options{Lease: time.Hour}) // what a renewal that waits or is under way takes is not counted
-	holdMany(t, e, 100)                              // so that pools and connections are there
+	holdMany(t, e, 100)                              // to fill pools and open connections
 	before, goroutines := liveHeap(), runtime.NumGoroutine()
 	holds := make([]*lockwheel.Hold, n)
 	const workers = 64
@@ -128,7 +128,7 @@ func TestWaitingCostsFewBytes(t *testing.T) {
 			}
 			name := func(i int) string { return fmt.Sprintf("orders/%07d", i%names) }
 			other, e := s.open(unhurried), s.open(lockwheel.Options{Timeout: 10 * time.Second, Lease: time.Hour})
-			holdMany(t, e, 100) // so that pools and connections are there
+			holdMany(t, e, 100) // to fill pools and open connections
 			const workers = 64
 			crowd(t, workers, func(w int) error {
 				for i := w; i < names; i += workers {

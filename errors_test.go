@@ -12,7 +12,7 @@ import (
 	"github.com/lockwheel/lockwheel"
 )
 
-// redsync#107, #125, redislock#79, #74, consul#4902: errors that cannot be told apart.
+// redsync#107, #125, redislock#79, #74, consul#4902: errors that could not be distinguished.
 
 var sentinels = []error{
 	lockwheel.ErrNotAcquired, lockwheel.ErrUnavailable, lockwheel.ErrLost, lockwheel.ErrNotHeld, lockwheel.ErrClosed,

@@ -42,7 +42,7 @@ type scene struct {
 	lost  func(names []string, from, to time.Time)
 }
 
-// user is who the engines of a scene are, so that permissions can be taken from them, and not from the test.
+// user is the user of a scene's engines. The test has another one, so that it keeps its permissions.
 const (
 	user     = "limited"
 	password = "secret"

@@ -81,7 +81,7 @@ func (r *record) byLock() map[string][]deed {
 // books is the state of one lock in a linear history, and the number that it guards.
 type books struct {
 	holder, tenure string // tenure stays the last one while the lock is free: it can be handed off
-	doomed         string // tenures that the server has lost and their holders, which may go on until they know: "tenure=holder;"
+	doomed         string // tenures that the server has lost with their holders, which may continue until they know: "tenure=holder;"
 	token          uint64 // the greatest so far
 	value          int
 }

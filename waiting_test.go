@@ -207,7 +207,7 @@ func TestALockWithoutExpiryIsPolled(t *testing.T) {
 	unlock(t, granted(t, waiting))
 }
 
-// Callers of one engine are served in the order in which they came.
+// Callers of one engine are served in the order of arrival.
 func TestCallersOfOneEngineAreServedInOrder(t *testing.T) {
 	t.Parallel()
 	e := anySite(t).open(lockwheel.Options{})

@@ -17,7 +17,7 @@ func (u *unlocks) Unlock(ctx context.Context) error {
 	return nil
 }
 
-// The end of the run comes while workers have their locks.
+// The run ends while workers hold their locks.
 func TestWorkersReleaseWhatTheyHaveAtTheEndOfTheRun(t *testing.T) {
 	ctx, end := context.WithCancel(t.Context())
 	had := &unlocks{}

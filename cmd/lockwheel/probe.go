@@ -52,7 +52,7 @@ func (p probe) version(ctx context.Context) string {
 	return "Redis " + fields["redis_version"]
 }
 
-// remains is what is left in the server.
+// remains is the data left in the server.
 type remains struct {
 	keys     []string // the first few
 	count    int
