@@ -118,7 +118,7 @@ func (e *Engine) ID() string { return e.config.ID }
 // contacted. The methods of the Mutex return an error for an invalid name:
 //
 //   - an empty name
-//   - a name longer than 64 KiB
+//   - a name longer than 64 KiB, including Options.Prefix
 //   - in a cluster, a name with braces but nothing between the first { and the next }: its channel would be in
 //     another slot
 func (e *Engine) Mutex(name string) Mutex { return Mutex{engine: e, name: name} }
