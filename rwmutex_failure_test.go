@@ -56,8 +56,8 @@ func TestAGhostOfAReaderOrWriterIsReleased(t *testing.T) {
 	}
 }
 
-// A writer that lost its side of the lock, and a reader of a lock that now has a writer: each is notified of the
-// loss.
+// The keys of a lock with a writer and of a lock with two readers are deleted: the next renewal notifies each holder
+// of the loss.
 func TestALostReadOrWriteIsNoticedByTheNextRenewal(t *testing.T) {
 	t.Parallel()
 	s := anySite(t)
