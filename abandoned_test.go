@@ -16,12 +16,13 @@ import (
 
 var abandonedCalls = flag.Int("abandoned", 20_000, "how many calls are given up during each outage of TestCallsThatAreGivenUpDuringAnOutageLeaveNothing")
 
-// abandonedHeap is what they may leave: what was under way when the server went, and room that queues keep. A command that waits for the
-// server for nobody takes 144 bytes, its lock and its place in the registry 200 more: 20 000 of them were 7 MB.
+// abandonedHeap is the maximum number of bytes that they may leave: what was in flight when the server went, and
+// spare capacity of queues. A queued command without a caller takes 144 bytes, and its lock and its place in the
+// registry 200 more: 20 000 of them were 7 MB.
 const abandonedHeap = 3 << 20
 
-// Commands whose callers have left go at once, also while no server answers: memory is that of those who still wait. The server stays away
-// until the heap was looked at. Not parallel: it counts bytes.
+// The engine drops the commands of callers that have left at once, also while no server replies: it uses memory only
+// for callers that still wait. The server stays away until the heap is measured. Not parallel: the test counts bytes.
 func TestCallsThatAreGivenUpDuringAnOutageLeaveNothing(t *testing.T) {
 	for outage, begin := range map[string]func(*testing.T, *site){
 		"connections refused": func(t *testing.T, s *site) { require.NoError(t, s.real.Kill()) },
@@ -30,7 +31,7 @@ func TestCallsThatAreGivenUpDuringAnOutageLeaveNothing(t *testing.T) {
 		t.Run(outage, func(t *testing.T) {
 			s := realSite(t)
 			e := s.open(lockwheel.Options{})
-			giveUpMany(t, e, 1000) // so that pools and connections are there
+			giveUpMany(t, e, 1000) // to fill pools and open connections
 			before := liveHeap()
 			begin(t, s)
 			giveUpMany(t, e, *abandonedCalls)
@@ -48,7 +49,7 @@ func TestCallsThatAreGivenUpDuringAnOutageLeaveNothing(t *testing.T) {
 	}
 }
 
-// giveUpMany asks for names that nobody else wants, in all ways, and waits for a few milliseconds each.
+// giveUpMany requests names without competition, with every method, and waits for a few milliseconds each.
 func giveUpMany(t *testing.T, e *lockwheel.Engine, n int) {
 	t.Helper()
 	const workers = 256

@@ -16,13 +16,13 @@ import (
 	"github.com/lockwheel/lockwheel/internal/long"
 )
 
-// What Redisson's own tests assert when many ask at once, in smaller sizes.
+// These tests assert what Redisson's own tests assert under load, in smaller sizes.
 
-// turnWait is long for a turn among many, and shorter than a lease: whoever does not learn of a release is too late.
+// turnWait is long for one turn among many, and shorter than a lease: a waiter that misses a release is too late.
 const turnWait = 25 * time.Second
 
-// room counts visits, and notices when two are inside at once. Its counter is not atomic: the lock is what
-// guards it, and the race detector what watches that.
+// room counts visits, and notices when two visitors are inside at once. Its counter is not atomic: the lock guards
+// it, and the race detector checks that.
 type room struct {
 	visits  int
 	inside  atomic.Int32
@@ -46,7 +46,7 @@ func (r *room) require(t testing.TB, visits int) {
 
 func soonOver() { time.Sleep(time.Duration(rand.IntN(1000)) * time.Microsecond) }
 
-// visitWith locks, visits and unlocks, and says what went wrong.
+// visitWith locks, visits and unlocks, and returns what went wrong.
 func visitWith(ctx context.Context, m lockwheel.Mutex, r *room, opts ...lockwheel.Option) error {
 	hold, err := m.Lock(ctx, opts...)
 	if err != nil {
@@ -56,7 +56,7 @@ func visitWith(ctx context.Context, m lockwheel.Mutex, r *room, opts ...lockwhee
 	return hold.Unlock(ctx)
 }
 
-// crowd runs f in n goroutines and wants no error of any.
+// crowd runs f in n goroutines and requires that none returns an error.
 func crowd(t testing.TB, n int, f func(i int) error) {
 	t.Helper()
 	errs := make(chan error, n)
@@ -147,7 +147,8 @@ func TestManyWorkersOnFewNamesLeaveNoChannel(t *testing.T) {
 			total += rooms[i].visits
 		}
 		require.Equal(t, workers*rounds, total)
-		// One an engine, its successor, and those before that the server has not yet found closed: far fewer than one for each who waits.
+		// One per engine, its successor, and those before that the server has not yet found closed: far fewer than
+		// one per waiter.
 		require.Less(t, most.Load(), int32(workers/2), "pub/sub connections")
 		eventually(t, "no channel at the server", func() bool { return len(s.channels()) == 0 })
 		for _, e := range engines {
@@ -178,7 +179,7 @@ func TestPairsThatTakeTurnsAllGetIt(t *testing.T) {
 	})
 }
 
-// Redisson's testConcurrencyTryLockUnLock: at every unlock the lock was known to be held.
+// Redisson's testConcurrencyTryLockUnLock: at every unlock the lock was held.
 func TestTryingAndUnlockingInManyGoroutinesKeepsTheBooks(t *testing.T) {
 	t.Parallel()
 	onEachKind(t, func(t *testing.T, mutex kindOfLock) {
@@ -225,7 +226,7 @@ func TestHeavyLoadEnds(t *testing.T) {
 	}
 }
 
-// heavyLoad has all threads walk over the same names and write something inside each.
+// heavyLoad has all threads iterate over the same names and write something under each lock.
 func heavyLoad(t *testing.T, threads, names int, random bool) {
 	s := realSite(t)
 	e := s.open(unhurried)
@@ -261,7 +262,7 @@ func heavyLoad(t *testing.T, threads, names int, random bool) {
 	require.Zero(t, stats.Lost)
 }
 
-// Owners that share a handle share nothing else. The race detector watches.
+// Owners that share a handle share nothing else. The race detector checks that.
 func TestOwnersOfOneHandleWithDifferentLeasesShareNothing(t *testing.T) {
 	t.Parallel()
 	onEachKind(t, func(t *testing.T, mutex kindOfLock) {

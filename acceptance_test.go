@@ -12,7 +12,8 @@ import (
 	"github.com/lockwheel/lockwheel"
 )
 
-// What Redisson's own tests of the plain lock assert about who holds it. docs/acceptance.md maps every row.
+// These tests assert what Redisson's own tests of the plain lock assert about its holder. docs/acceptance.md maps
+// every row.
 
 // Redisson's testLockUnlock
 func TestALockCanBeTakenAgainAndAgain(t *testing.T) {
@@ -154,7 +155,7 @@ func TestItsOwnerReentersAndAStrangerDoesNot(t *testing.T) {
 	})
 }
 
-// Redisson's testUnlockFail: here a stranger has no hold to unlock with, only one that is over.
+// Redisson's testUnlockFail. Here a stranger has no hold to unlock, except one that has ended.
 func TestUnlockOfAHoldThatIsOverLeavesTheNextHolderAlone(t *testing.T) {
 	t.Parallel()
 	onEachKind(t, func(t *testing.T, mutex kindOfLock) {
@@ -194,11 +195,11 @@ func TestForceUnlockFreesItForEveryHandle(t *testing.T) {
 		require.ErrorIs(t, hold.Err(), lockwheel.ErrLost, "at once: it was done in this process")
 		was, err = here.ForceUnlock(t.Context())
 		require.NoError(t, err)
-		require.False(t, was, "nobody held it any more")
+		require.False(t, was, "it had no holder any more")
 	})
 }
 
-// Redisson's testLockUninterruptibly: an interrupt is a context that ends, and this Lock is not given it.
+// Redisson's testLockUninterruptibly: an interrupt corresponds to a context that ends, and this Lock has another one.
 func TestLockGoesOnWaitingWithoutTheContextThatEnded(t *testing.T) {
 	t.Parallel()
 	onEachKind(t, func(t *testing.T, mutex kindOfLock) {

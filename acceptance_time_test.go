@@ -11,10 +11,10 @@ import (
 	"github.com/lockwheel/lockwheel/internal/proxy"
 )
 
-// What Redisson's own tests of the plain lock assert about leases, waits and holders that die.
+// These tests assert what Redisson's own tests of the plain lock assert about leases, waits and holders that die.
 
-// skew is what the clocks of this process and of the server may differ in over a short lease: both count in
-// milliseconds, and the embedded server's runs in steps.
+// skew is how much the clocks of this process and of the server may differ over a short lease. Both count in
+// milliseconds, and that of the embedded server moves in steps.
 const skew = 10 * time.Millisecond
 
 // Redisson's testRemainTimeToLive
@@ -42,8 +42,8 @@ func requireTTL(t *testing.T, m lockwheel.Mutex, least, most time.Duration) {
 	require.LessOrEqual(t, ttl, most)
 }
 
-// Redisson's testRemainTimeToLive2: unlocking an inner hold restores neither more nor less than was asked for.
-// Ours may round the lease up by a few per cent when one renewal serves several holds.
+// Redisson's testRemainTimeToLive2: unlocking an inner hold restores exactly the lease that was requested. Ours may
+// round the lease up by a few per cent when one renewal serves several holds.
 func TestPartialUnlockKeepsTheLease(t *testing.T) {
 	t.Parallel()
 	onEachKind(t, func(t *testing.T, mutex kindOfLock) {
@@ -94,7 +94,7 @@ func TestALeaseThatIsOverLetsTheNextOneIn(t *testing.T) {
 		first := lock(t, here, lockwheel.Lease(lease))
 		next := lock(t, elsewhere)
 		require.GreaterOrEqual(t, time.Since(before), lease-skew)
-		require.ErrorIs(t, first.Err(), lockwheel.ErrLost, "known before anybody else was let in")
+		require.ErrorIs(t, first.Err(), lockwheel.ErrLost, "known before the next grant")
 		require.ErrorIs(t, first.Unlock(t.Context()), lockwheel.ErrLost)
 		require.Equal(t, map[string]string{next.ID(): "1"}, s.hash("n"))
 		unlock(t, next)
@@ -108,7 +108,7 @@ func TestTryLockWaitsAsLongAsItWasTold(t *testing.T) {
 		s := anySite(t)
 		s.occupy("n", time.Hour)
 		m := mutex(s.open(lockwheel.Options{}), "n")
-		const wait = time.Second // so long that it has its answer: taken
+		const wait = time.Second // long enough for the reply that the lock is held
 		for _, call := range []func(context.Context, ...lockwheel.Option) (*lockwheel.Hold, error){m.TryLock, m.Lock} {
 			before := time.Now()
 			_, err := call(t.Context(), lockwheel.Wait(wait))
@@ -156,7 +156,7 @@ func TestAnInterruptedTryLockLeavesNoLock(t *testing.T) {
 		p := proxy.Start(t, s.addr)
 		e := s.openAt(p.Addr(), lockwheel.Options{})
 		m := mutex(e, "n")
-		unlock(t, lock(t, m)) // before its first answer an engine does not know the server's clock, and fair locks do not take effect
+		unlock(t, lock(t, m)) // before its first reply an engine does not know the server's clock, and a fair acquire has no effect
 		for _, opts := range [][]lockwheel.Option{nil, {lockwheel.Wait(time.Minute)}} {
 			p.Set(proxy.Replies, proxy.Hold)
 			ctx, interrupt := context.WithCancel(t.Context())

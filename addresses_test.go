@@ -17,10 +17,10 @@ import (
 	"github.com/lockwheel/lockwheel/internal/redistest"
 )
 
-// Servers that are reached in other ways than by an IPv4 address without encryption.
+// Servers with other addresses than an IPv4 address without encryption.
 
-// secured are the arguments of a server that encrypts what clients, replicas and other nodes send it. The test's own
-// eyes look at it without.
+// secured returns the arguments of a server that encrypts its connections to clients, replicas and other nodes. The
+// test itself inspects it without encryption.
 func (a *authority) secured() []string {
 	a.t.Helper()
 	port, err := loopback.Port()
@@ -46,7 +46,7 @@ func secureAddrs(servers []*redistest.Server) (addrs []string) {
 	return addrs
 }
 
-// A cluster answers with addresses of its own: whoever follows them must encrypt there, too.
+// A cluster replies with addresses of its own, and the engine must use TLS for them, too.
 func TestClusterLocksWorkOverTLS(t *testing.T) {
 	long.Only(t, "it starts a cluster of its own")
 	t.Parallel()
@@ -56,10 +56,11 @@ func TestClusterLocksWorkOverTLS(t *testing.T) {
 	_, err := lockwheel.Open(t.Context(), lockwheel.Options{Timeout: 2 * time.Second, Redis: rueidis.ClientOption{
 		InitAddress: secureAddrs(r.Nodes), TLSConfig: &tls.Config{ServerName: "127.0.0.1"},
 	}})
-	require.Error(t, err, "nobody we know vouches for it")
+	require.Error(t, err, "its certificate has an unknown authority")
 }
 
-// Some clusters tell names instead of addresses: those of managed services, for whose certificates that is needed.
+// Some clusters announce host names instead of addresses, such as managed services, because their certificates need
+// that.
 func TestClusterLocksWorkWhereNodesAreKnownByName(t *testing.T) {
 	long.Only(t, "it starts a cluster of its own")
 	t.Parallel()
@@ -68,7 +69,7 @@ func TestClusterLocksWorkWhereNodesAreKnownByName(t *testing.T) {
 	r.locksThrough(t, rueidis.ClientOption{InitAddress: r.Addrs()[:1]})
 }
 
-// Others tell nothing but ports, because their nodes do not know by which name they are reached.
+// Other clusters announce only ports, because the nodes do not know under which name clients reach them.
 func TestClusterLocksWorkWhereNodesTellOnlyPorts(t *testing.T) {
 	long.Only(t, "it starts a cluster of its own")
 	t.Parallel()
@@ -94,9 +95,9 @@ func (r *realm) locksThrough(t *testing.T, how rueidis.ClientOption) {
 	asleep(t, waiter, int64(len(names)), int64(len(names)))
 
 	m := r.Migrate(t, moving, r.Nodes[1])
-	unlock(t, lock(t, holder.Mutex(r.Key("other", moving)))) // sent on with ASK
+	unlock(t, lock(t, holder.Mutex(r.Key("other", moving)))) // redirected with ASK
 	m.End(t)
-	unlock(t, lock(t, holder.Mutex(r.Key("other", moving)))) // sent on with MOVED
+	unlock(t, lock(t, holder.Mutex(r.Key("other", moving)))) // redirected with MOVED
 	require.NotZero(t, r.Refusals(t, "ASK"))
 	require.NotZero(t, r.Refusals(t, "MOVED"))
 
@@ -113,7 +114,7 @@ func (r *realm) locksThrough(t *testing.T, how rueidis.ClientOption) {
 	settled(t, waiter)
 }
 
-// The sentinels' connections and the master's have a configuration each.
+// The connections to the sentinels and to the master each have their own configuration.
 func TestSentinelsMasterIsReachedOverTLS(t *testing.T) {
 	long.Only(t, "it starts sentinels")
 	t.Parallel()

@@ -18,9 +18,10 @@ import (
 	"github.com/lockwheel/lockwheel"
 )
 
-// One attempt to connect that comes to nothing, whichever function of the caller it hangs in, is left behind for the next.
+// A connection attempt that fails is abandoned in favour of the next one, whichever function of the caller it hangs
+// in.
 
-// longEnough is a Timeout in which a server answers on a machine that is busy with much else.
+// longEnough is a Timeout within which a server replies on a machine that is busy with much else.
 const longEnough = 3 * time.Second
 
 func TestOneAttemptToConnectThatHangsCostsNoHold(t *testing.T) {
@@ -93,7 +94,7 @@ func TestWaitersPollWhileTheConnectionForMessagesIsNotMade(t *testing.T) {
 	})
 }
 
-// failing is a dialer that fails while it is to.
+// failing is a dialer that fails while it is set to.
 type failing struct {
 	fails atomic.Bool
 	err   error
@@ -183,7 +184,7 @@ func TestOneTryFailsAtOnceWhereTheServerLetsNobodyIn(t *testing.T) {
 	}
 }
 
-// says requires that a server's words are told as such.
+// says requires that an error contains the server's words.
 func says(t *testing.T, err error, words string) {
 	t.Helper()
 	var said lockwheel.ServerError
@@ -191,7 +192,7 @@ func says(t *testing.T, err error, words string) {
 	require.Contains(t, said.Error(), words)
 }
 
-// triesOnce requires that one try fails long before Timeout, and says why.
+// triesOnce requires that one try fails long before Timeout, with that error.
 func triesOnce(t *testing.T, e *lockwheel.Engine, why error) (last error) {
 	t.Helper()
 	for range 3 {

@@ -11,15 +11,15 @@ import (
 	"github.com/lockwheel/lockwheel"
 )
 
-// How the tests ask for locks, and wait for what must come: for a condition, with a deadline.
+// Helpers of the tests that acquire locks, and that wait for a condition with a deadline.
 
-// lock takes a lock that is to be had.
+// lock acquires a lock that must be available.
 func lock(t testing.TB, m lockwheel.Mutex, opts ...lockwheel.Option) *lockwheel.Hold {
 	t.Helper()
 	return lockWith(t, t.Context(), m, opts...)
 }
 
-// lockWith takes a lock with a context that may carry an owner.
+// lockWith acquires a lock with a context that may carry an owner.
 func lockWith(t testing.TB, ctx context.Context, m lockwheel.Mutex, opts ...lockwheel.Option) *lockwheel.Hold {
 	t.Helper()
 	hold, err := m.Lock(ctx, append([]lockwheel.Option{lockwheel.Wait(patience)}, opts...)...)
@@ -27,14 +27,14 @@ func lockWith(t testing.TB, ctx context.Context, m lockwheel.Mutex, opts ...lock
 	return hold
 }
 
-// unlock ends a hold that is held.
+// unlock ends a hold that must be held.
 func unlock(t testing.TB, hold *lockwheel.Hold) {
 	t.Helper()
 	require.NoError(t, hold.Unlock(t.Context()))
 }
 
-// giveBack is unlock where an answer may take longer than a Timeout that is short: the release is sent until it has come, and the engine is
-// settled only then.
+// giveBack is unlock for a server that may take longer than a short Timeout to reply: the engine sends the release
+// until the server has replied, and is settled only then.
 func giveBack(t testing.TB, hold *lockwheel.Hold) {
 	t.Helper()
 	if err := hold.Unlock(t.Context()); err != nil {
@@ -42,7 +42,7 @@ func giveBack(t testing.TB, hold *lockwheel.Hold) {
 	}
 }
 
-// refused makes sure that a lock is not to be had.
+// refused requires that a lock is not available.
 func refused(t testing.TB, m lockwheel.Mutex) {
 	t.Helper()
 	_, err := m.TryLock(t.Context())
@@ -73,7 +73,7 @@ func granted(t testing.TB, done <-chan outcome) *lockwheel.Hold {
 	return got.hold
 }
 
-// receive waits for what must come.
+// receive waits for a value that must arrive.
 func receive[T any](t testing.TB, from <-chan T) T {
 	t.Helper()
 	select {
@@ -85,11 +85,11 @@ func receive[T any](t testing.TB, from <-chan T) T {
 	}
 }
 
-// lateTimer is how much later than its time a timer may be on a busy machine: a process among others has been seen to stand still for
-// most of a second, and a server with it.
+// lateTimer is how late a timer may be on a busy machine: a process was once observed to stand still for most of a
+// second, and a server with it.
 const lateTimer = 2 * time.Second
 
-// toldAt is the moment at which Done of a hold is closed.
+// toldAt returns the time at which Done of a hold is closed.
 func toldAt(hold *lockwheel.Hold) <-chan time.Time {
 	told := make(chan time.Time, 1)
 	go func() {
@@ -99,7 +99,8 @@ func toldAt(hold *lockwheel.Hold) <-chan time.Time {
 	return told
 }
 
-// requireLost makes sure that a hold is lost, and was told so within its lease since the last moment at which the server can have had it.
+// requireLost requires that a hold is lost, and that its Done was closed within its lease. The lease counts from the
+// last time at which the server can have had the lock.
 func requireLost(t testing.TB, hold *lockwheel.Hold, told <-chan time.Time, last time.Time, lease time.Duration) (took time.Duration) {
 	t.Helper()
 	took = receive(t, told).Sub(last)
@@ -109,7 +110,7 @@ func requireLost(t testing.TB, hold *lockwheel.Hold, told <-chan time.Time, last
 	return took
 }
 
-// silent makes sure that nothing comes for a while.
+// silent requires that no value arrives for a while.
 func silent[T any](t testing.TB, from <-chan T, d time.Duration) {
 	t.Helper()
 	select {
@@ -119,13 +120,14 @@ func silent[T any](t testing.TB, from <-chan T, d time.Duration) {
 	}
 }
 
-// eventually waits until something is so. It looks from the goroutine of the test, so that looking may end it.
+// eventually waits until a condition is true. It checks it on the goroutine of the test, so that a check may end the
+// test.
 func eventually(t testing.TB, what string, is func() bool) {
 	t.Helper()
 	within(t, patience, what, is)
 }
 
-// within is eventually with a time of its own.
+// within is eventually with another deadline.
 func within(t testing.TB, d time.Duration, what string, is func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(d); !is(); time.Sleep(2 * time.Millisecond) {
@@ -135,7 +137,7 @@ func within(t testing.TB, d time.Duration, what string, is func() bool) {
 	}
 }
 
-// always makes sure that something stays so for a while.
+// always requires that a condition stays true for a while.
 func always(t testing.TB, d time.Duration, what string, is func() bool) {
 	t.Helper()
 	for end := time.Now().Add(d); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
@@ -143,13 +145,13 @@ func always(t testing.TB, d time.Duration, what string, is func() bool) {
 	}
 }
 
-// queued waits until so many requests of an engine are without a verdict.
+// queued waits until n requests of an engine have no result yet.
 func queued(t testing.TB, e *lockwheel.Engine, n int64) {
 	t.Helper()
 	eventually(t, fmt.Sprintf("%d requests waiting", n), func() bool { return e.Stats().Waiting == n })
 }
 
-// asleep waits until so many requests wait, and nothing but a message can hurry them.
+// asleep waits until n requests wait, and only a message can wake them.
 func asleep(t testing.TB, e *lockwheel.Engine, n, channels int64) {
 	t.Helper()
 	eventually(t, fmt.Sprintf("%d requests asleep on %d channels", n, channels), func() bool {
@@ -158,14 +160,15 @@ func asleep(t testing.TB, e *lockwheel.Engine, n, channels int64) {
 	})
 }
 
-// listens tells whether a request of an engine that listened to nothing before waits for somebody whom the server has told of.
+// listens reports whether a request of an engine without subscriptions waits for a holder that the server has
+// reported.
 func listens(e *lockwheel.Engine) bool {
 	s := e.Stats()
 	return s.Waiting > 0 && s.Subscriptions > 0 && s.InFlight == 0
 }
 
-// settled waits until an engine holds nothing, wants nothing and has nothing under way.
-// A fair acquire whose answer was lost is released once more after two Timeouts, which is longer than most waits of tests.
+// settled waits until an engine holds nothing, requests nothing and has nothing in flight. A fair acquire without a
+// reply is released once more after two Timeouts, which is longer than most waits of tests.
 func settled(t testing.TB, e *lockwheel.Engine) {
 	t.Helper()
 	within(t, 3*patience, "an engine with nothing left to do", func() bool {

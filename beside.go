@@ -10,17 +10,18 @@ import (
 )
 
 const (
-	// mostEvents is how many events wait for an Observer, and mostRecords how many records for a log's handler.
+	// mostEvents is the maximum number of events that wait for an Observer, mostRecords that of records that wait for
+	// a log handler.
 	mostEvents, mostRecords = 8192, 256
 )
 
-// beside runs the caller's functions beside the loop, which they cannot hold up: on a goroutine of its own, in the order in
-// which they were put in, and behind a queue that drops what comes when it is full. A nil one has nothing to run.
+// beside runs the caller's functions on its own goroutine, so that they cannot block the loop. It runs them in the
+// order of put, and drops those that arrive when its queue is full. A nil beside has nothing to run.
 type beside struct {
 	queue   chan func()
-	over    chan struct{}                // closed when nothing more is to come
-	done    chan struct{}                // closed when all that came was run
-	failed  func(what any, stack []byte) // is told of a panic
+	over    chan struct{}                // closed when no function follows
+	done    chan struct{}                // closed when all functions have run
+	failed  func(what any, stack []byte) // called after a panic
 	dropped atomic.Uint64
 	panics  atomic.Uint64
 }
@@ -40,7 +41,7 @@ func (b *beside) put(f func()) {
 	}
 }
 
-// run goes on after a panic, or a Goexit, with what comes next.
+// run continues with the next function after a panic or a Goexit.
 func (b *beside) run() {
 	ended := false
 	defer func() {
@@ -61,7 +62,7 @@ func (b *beside) run() {
 	ended = true
 }
 
-// next is nil once nothing more is to come.
+// next returns nil once no function follows.
 func (b *beside) next() func() {
 	select {
 	case f := <-b.queue:
@@ -76,14 +77,14 @@ func (b *beside) next() func() {
 	}
 }
 
-// end lets what was put in be run.
+// end lets the queued functions run, and then ends the goroutine.
 func (b *beside) end() {
 	if b != nil {
 		close(b.over)
 	}
 }
 
-// wait waits for that, but not beyond a moment. What is not done by then goes on without being waited for.
+// wait waits for that until the given time at most. What has not run by then continues without being waited for.
 func (b *beside) wait(until time.Time) {
 	if b == nil {
 		return
@@ -108,13 +109,13 @@ func (b *beside) counts() (dropped, panics uint64) {
 	return b.dropped.Load(), b.panics.Load()
 }
 
-// logBeside is a handler that has records handled beside the loop.
+// logBeside is a log handler that handles records beside the loop.
 type logBeside struct {
 	handler slog.Handler
 	beside  *beside
 }
 
-// Enabled is asked later, beside the loop: that is the caller's function, too.
+// Enabled returns true. The caller's handler may block, so its Enabled is called later, beside the loop.
 func (l *logBeside) Enabled(context.Context, slog.Level) bool { return true }
 
 func (l *logBeside) Handle(ctx context.Context, r slog.Record) error {
@@ -134,7 +135,7 @@ func (l *logBeside) WithGroup(name string) slog.Handler {
 	return &logBeside{l.handler.WithGroup(name), l.beside}
 }
 
-// audience is who is told what an engine does: an Observer, and a log.
+// audience notifies an Observer and a log of what an engine does.
 type audience struct {
 	observer *Observer
 	events   *beside      // nil without an Observer
@@ -154,14 +155,14 @@ func newAudience(options *Options) *audience {
 	return a
 }
 
-// panicked logs what an Observer did.
+// panicked logs a panic of an Observer.
 func (a *audience) panicked(what any, stack []byte) {
 	if a.log != nil {
 		a.log.Error("lockwheel: Options.Observer panicked", "panic", fmt.Sprint(what), "stack", string(stack))
 	}
 }
 
-// end lets both be told what there is to tell, until that moment at the latest.
+// end delivers the remaining events and records, until the given time at the latest.
 func (a *audience) end(until time.Time) {
 	a.events.end()
 	a.events.wait(until)
@@ -181,7 +182,7 @@ func (a *audience) refused(name string, waited time.Duration, err error) {
 	}
 }
 
-// released and lost are told of when the hold's users are, if that takes longer.
+// released and lost wait until the hold's Done is closed before they notify the Observer.
 func (a *audience) released(name string, held time.Duration, told <-chan struct{}) {
 	if tell := a.observer.Released; tell != nil {
 		a.events.put(func() {

@@ -9,9 +9,9 @@ import (
 	"github.com/lockwheel/lockwheel"
 )
 
-// What docs/clusters.md says in "What can come back", with one server in the place of a master and of the next.
+// The section "What can come back" of docs/clusters.md, with one server that acts as a master and as the next.
 
-// remember notes all that a server has. It has that again when the result is called, and nothing else.
+// remember records all data of a server. comesBack restores exactly these data.
 func (s *site) remember() (comesBack func()) {
 	s.t.Helper()
 	type entry struct {
@@ -34,7 +34,7 @@ func (s *site) remember() (comesBack func()) {
 // soon is well below every lease in these tests.
 const soon = 5 * time.Second
 
-// Whatever its lease is, and whichever half of a read/write lock is asked for, and also by who does not wait.
+// This holds for any lease, for both sides of a read/write lock, and for a caller that does not wait.
 func TestWhatCameBackIsTakenAwayByTheEngineThatReleasedIt(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ held, asked string }{
@@ -62,7 +62,7 @@ func TestWhatCameBackIsTakenAwayByTheEngineThatReleasedIt(t *testing.T) {
 	}
 }
 
-// An owner can have had both halves.
+// An owner can have held both sides.
 func TestAWriterThatCameBackWithWhatItReadIsTakenAway(t *testing.T) {
 	t.Parallel()
 	s := realSite(t)
@@ -77,7 +77,7 @@ func TestAWriterThatCameBackWithWhatItReadIsTakenAway(t *testing.T) {
 	require.Equal(t, int64(0), s.do("DBSIZE"))
 }
 
-// Who is alive beside what came back is left alone, and waited for.
+// Live readers beside the hold that came back are left alone, and waited for.
 func TestReadersBesideOneThatCameBackAreWaitedFor(t *testing.T) {
 	t.Parallel()
 	s := realSite(t)

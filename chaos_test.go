@@ -17,12 +17,12 @@ import (
 	"github.com/lockwheel/lockwheel/internal/proxy"
 )
 
-// Everything at once, for a while: several engines behind links that stutter, break and swallow, on a few names.
+// Everything at once, for a while: several engines share a few names, behind links that delay, break and lose data.
 
-// fleeting is a lease that is meant to end before its time now and then.
+// fleeting is a lease that is meant to expire early now and then.
 const fleeting = 1200 * time.Millisecond
 
-// chaosTime is how long it goes on; LOCKWHEEL_CHAOS=10m makes it a campaign.
+// chaosTime is how long the test runs; LOCKWHEEL_CHAOS=10m makes it a campaign.
 func chaosTime(t *testing.T) time.Duration {
 	t.Helper()
 	given := os.Getenv("LOCKWHEEL_CHAOS")
@@ -34,7 +34,7 @@ func chaosTime(t *testing.T) time.Duration {
 	return d
 }
 
-// throne is who has a lock. Whoever comes next must find the one before knowing that it is over.
+// throne is the holder of a lock. The next holder must find that the previous one knows its end.
 type throne struct {
 	holder atomic.Pointer[lockwheel.Hold]
 }
@@ -71,8 +71,8 @@ func TestNoTwoHoldersOnBrokenLinks(t *testing.T) {
 	})
 }
 
-// onBrokenLinks has workers visit in several engines whose links break all the time. Whoever was granted a hold gives
-// it back. When the time is over all links heal, and nothing may be left of the locks named.
+// onBrokenLinks has workers visit in several engines with links that break all the time. Each worker releases its
+// holds. When the time has elapsed all links heal, and nothing may be left of the locks named.
 func onBrokenLinks(t *testing.T, names []string, visit func(context.Context, *lockwheel.Engine) (*lockwheel.Hold, error)) {
 	t.Helper()
 	s := realSite(t)
@@ -85,7 +85,7 @@ func onBrokenLinks(t *testing.T, names []string, visit func(context.Context, *lo
 		links = append(links, p)
 		all = append(all, s.openAt(p.Addr(), lockwheel.Options{Lease: fleeting}))
 	}
-	ctx, stop := context.WithTimeout(t.Context(), chaosTime(t)) // not while they open
+	ctx, stop := context.WithTimeout(t.Context(), chaosTime(t)) // begins after they are open
 	defer stop()
 	crowd(t, engines*(workers+1), func(i int) error {
 		at := i % engines
@@ -119,7 +119,7 @@ func onBrokenLinks(t *testing.T, names []string, visit func(context.Context, *lo
 	require.NotZero(t, granted.Load())
 }
 
-// someOptions asks in one of many ways.
+// someOptions returns random options.
 func someOptions() (opts []lockwheel.Option) {
 	if rand.IntN(3) == 0 {
 		opts = append(opts, lockwheel.Lease(time.Duration(1+rand.IntN(800))*time.Millisecond))
@@ -127,7 +127,7 @@ func someOptions() (opts []lockwheel.Option) {
 	return append(opts, lockwheel.Wait(time.Duration(rand.IntN(1500))*time.Millisecond))
 }
 
-// misuseALittle does with a hold what holders do.
+// misuseALittle uses a hold as holders do.
 func misuseALittle(ctx context.Context, hold *lockwheel.Hold) {
 	switch rand.IntN(8) {
 	case 0:
@@ -143,7 +143,7 @@ func misuseALittle(ctx context.Context, hold *lockwheel.Hold) {
 	}
 }
 
-// breakLink does one thing after the other to a link, with moments of peace, until ctx ends.
+// breakLink applies one fault after the other to a link, with pauses, until ctx ends.
 func breakLink(ctx context.Context, p *proxy.Proxy) error {
 	some := func(most int) time.Duration { return time.Duration(rand.IntN(most)) * time.Millisecond }
 	directions := []proxy.Direction{proxy.Commands, proxy.Replies, proxy.Both}
@@ -162,7 +162,7 @@ func breakLink(ctx context.Context, p *proxy.Proxy) error {
 		case 4:
 			p.Cut()
 		case 5:
-			p.SetFor(proxy.Present, proxy.Commands, proxy.Hold) // they may run much later
+			p.SetFor(proxy.Present, proxy.Commands, proxy.Hold) // the commands may run much later
 		case 6:
 			if err := p.Refuse(true); err != nil {
 				return err
@@ -170,7 +170,7 @@ func breakLink(ctx context.Context, p *proxy.Proxy) error {
 		}
 		pause(ctx, some(500))
 		if what == 2 {
-			p.Cut() // what came after swallowed bytes would be the middle of something
+			p.Cut() // after lost bytes the rest of the stream would be malformed
 		}
 		if err := p.Heal(); err != nil {
 			return err

@@ -17,8 +17,8 @@ import (
 	"github.com/lockwheel/lockwheel"
 )
 
-// ahead is a connection of a machine whose clock is ahead: what it says of its time of day is that much later, and
-// the server's is that much earlier than what it would be on that machine.
+// ahead is a connection of a machine with a clock that is ahead. Times that it sends are later by that much. Times of
+// the server are earlier, as that machine would see them.
 type ahead struct {
 	net.Conn
 	by time.Duration
@@ -41,13 +41,13 @@ func (c ahead) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// later moves a line of thirteen digits.
+// later adds to each line that is a number of thirteen digits.
 func later(line []byte, by time.Duration) []byte {
 	ms, _ := strconv.ParseInt(string(line[:13]), 10, 64)
 	return []byte(strconv.FormatInt(ms+by.Milliseconds(), 10) + "\r\n")
 }
 
-// openAhead opens an engine whose clock is ahead.
+// openAhead opens an engine with a clock that is ahead.
 func (s *site) openAhead(by time.Duration, opts lockwheel.Options) *lockwheel.Engine {
 	s.t.Helper()
 	opts.Redis.DialCtxFn = func(ctx context.Context, addr string, d *net.Dialer, _ *tls.Config) (net.Conn, error) {
@@ -57,7 +57,7 @@ func (s *site) openAhead(by time.Duration, opts lockwheel.Options) *lockwheel.En
 	return s.open(opts)
 }
 
-// Callers whose clocks are equally wrong are served in the order in which they came.
+// Callers with clocks that are equally wrong are served in the order in which they came.
 func TestFairOrderIsUnaffectedByClocksThatAreEquallyAhead(t *testing.T) {
 	t.Parallel()
 	s := anySite(t)
@@ -78,7 +78,7 @@ func TestFairOrderIsUnaffectedByClocksThatAreEquallyAhead(t *testing.T) {
 	}
 }
 
-// Whoever has a clock that is a minute ahead, or behind, is told; others are not.
+// An engine with a clock that is a minute ahead or behind reports that; others do not.
 func TestAClockThatIsAheadIsNoticed(t *testing.T) {
 	t.Parallel()
 	s := anySite(t)
@@ -98,7 +98,7 @@ func TestAClockThatIsAheadIsNoticed(t *testing.T) {
 		if by != 0 {
 			eventually(t, "told", told)
 		}
-		require.NoError(t, e.Close()) // which waits for what there is to tell
+		require.NoError(t, e.Close()) // Close waits until all events are delivered
 		require.Equal(t, by != 0, told(), log.String())
 	}
 }

@@ -15,7 +15,8 @@ import (
 	"github.com/lockwheel/lockwheel/internal/proxy"
 )
 
-// Ending an engine whose server does not answer: that takes no longer than Close, Shutdown or a lease may.
+// An engine ends in bounded time when its server does not reply: within the time that Close, Shutdown or a lease may
+// take.
 
 func TestCloseOnASilentLinkEnds(t *testing.T) {
 	t.Parallel()
@@ -40,7 +41,7 @@ func TestCloseOnASilentLinkEnds(t *testing.T) {
 	}
 }
 
-// A call that waits for an answer when the engine is closed is told so.
+// A call that waits for a reply when the engine is closed gets an error.
 func TestCloseAnswersEverybody(t *testing.T) {
 	t.Parallel()
 	_, p, e := behind(t, lockwheel.Options{})
@@ -54,18 +55,18 @@ func TestCloseAnswersEverybody(t *testing.T) {
 	go func() { results <- second(e.Mutex("d").ForceUnlock(ctx)) }()
 	go func() { results <- second(e.Mutex("e").TryLock(ctx)) }()
 	eventually(t, "all under way", func() bool { return e.Stats().InFlight == 5 })
-	go p.Cut() // or Close would wait for the answers
+	go p.Cut() // or Close would wait for the replies
 	closed := make(chan error, 1)
 	go func() { closed <- e.Close() }()
 	for range 5 {
-		// Each ended in one way or another: closed, or before that by what became of its connection.
+		// Each call ended: by the close, or before that by the end of its connection.
 		err := receive(t, results)
 		require.True(t, err == nil || errors.Is(err, lockwheel.ErrClosed) || errors.Is(err, lockwheel.ErrUnavailable), err)
 	}
 	require.NoError(t, receive(t, closed))
 }
 
-// Shutdown waits for holds, and a dead server ends those with their leases.
+// Shutdown waits for holds, and on a dead server holds end with their leases.
 func TestShutdownOnADeadServerEndsWithTheLeases(t *testing.T) {
 	t.Parallel()
 	s := realSite(t)
@@ -85,7 +86,7 @@ func TestShutdownOnADeadServerEndsWithTheLeases(t *testing.T) {
 	require.Error(t, hold.Err())
 }
 
-// Shutdowns may be asked for by several, with patience of their own.
+// Several callers may call Shutdown, each with its own deadline.
 func TestShutdownsOfSeveralAreTheirOwn(t *testing.T) {
 	t.Parallel()
 	s := anySite(t)
@@ -101,20 +102,21 @@ func TestShutdownsOfSeveralAreTheirOwn(t *testing.T) {
 	require.NoError(t, receive(t, done))
 	require.False(t, s.exists("n"))
 
-	// One that ends by its context closes the engine, as it says, and with it the other.
+	// A Shutdown with an ended context closes the engine, as documented, and so ends the other one.
 	e = s.open(lockwheel.Options{})
 	hold = lock(t, e.Mutex("n"))
 	go func() { done <- e.Shutdown(context.Background()) }()
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	require.ErrorIs(t, e.Shutdown(ctx), context.DeadlineExceeded)
-	if err := receive(t, done); err != nil { // nil if it came when the engine was closed
+	if err := receive(t, done); err != nil { // nil if Shutdown was called when the engine was closed
 		require.ErrorIs(t, err, lockwheel.ErrClosed)
 	}
 	require.ErrorIs(t, hold.Err(), lockwheel.ErrClosed)
 }
 
-// gated is a client of the caller's whose scripts are answered only once the gate is open. Closing the engine does not close it.
+// gated is a client of the caller that delivers the replies of scripts only once the gate is open. Closing the engine
+// does not close it.
 type gated struct {
 	rueidis.Client
 	gate chan struct{}
@@ -129,7 +131,8 @@ func (g *gated) Do(ctx context.Context, cmd rueidis.Completed) rueidis.RedisResu
 	return g.Client.Do(ctx, cmd)
 }
 
-// When Close returns, no goroutine of the engine is left and no command follows; whoever closes again, or shuts down, waits for that as well.
+// When Close returns, no goroutine of the engine is left and no command follows. A second Close, or a Shutdown, waits
+// for that as well.
 func TestCloseReturnsWhenTheLastCallHasItsAnswer(t *testing.T) {
 	t.Parallel()
 	s := anySite(t)
@@ -150,8 +153,8 @@ func TestCloseReturnsWhenTheLastCallHasItsAnswer(t *testing.T) {
 	}
 }
 
-// Nothing that rueidis waits for keeps Close longer than Timeout: not its last question on each connection, for which it would wait a second.
-// Of several closes one at least is not held up by a busy machine.
+// rueidis delays Close by at most Timeout, although it waits up to one second for the reply to its last command on
+// each connection. At least one of several closes must not be delayed by a busy machine.
 func TestCloseOnASilentServerTakesNoLongerThanTimeout(t *testing.T) {
 	t.Parallel()
 	for name, fault := range map[string]func(t *testing.T, s *site, p *proxy.Proxy){
@@ -165,7 +168,7 @@ func TestCloseOnASilentServerTakesNoLongerThanTimeout(t *testing.T) {
 			for try := 0; try < 5 && soonest > 5*timeout; try++ {
 				s, p, e := behind(t, lockwheel.Options{Lease: time.Minute, Timeout: timeout})
 				s.occupy("n", time.Hour)
-				waiting := locking(t.Context(), e.Mutex("n")) // so that there is a connection for messages
+				waiting := locking(t.Context(), e.Mutex("n")) // so that there is a Pub/Sub connection
 				asleep(t, e, 1, 1)
 				fault(t, s, p)
 				asked := locking(t.Context(), e.Mutex("m"))

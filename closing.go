@@ -7,17 +7,18 @@ import (
 	"time"
 )
 
-// closing ends the connections of an engine that is closed. rueidis ends one with a last question, and waits for a second
-// whether it is answered.
+// closing ends the connections of an engine that is closed. Without it rueidis sends a last command on each
+// connection, and waits up to a second for the reply.
 type closing struct {
-	ctx     context.Context // ends when every connection is to end at once
+	ctx     context.Context // ends when every connection must end immediately
 	cut     context.CancelFunc
 	present atomic.Pointer[generation]
 }
 
-// generation is the connections that are ended together: those for which a dialer is called while it is the present one. The loop ends it.
+// generation is a set of connections that end together: those for which a dialer is called while it is the present
+// one. The loop ends it.
 type generation struct {
-	ctx context.Context // ends when they are to end, a child of that of all
+	ctx context.Context // ends when its connections must end; a child of closing.ctx
 	cut context.CancelFunc
 }
 
@@ -34,12 +35,12 @@ func (c *closing) newGeneration() *generation {
 	return next
 }
 
-// redial has every connection end that there is or is being made; those that are made from now on stay. It does not block.
+// redial ends every connection that exists or is being made. Later ones are not affected. It does not block.
 func (c *closing) redial() {
 	c.present.Swap(c.newGeneration()).cut()
 }
 
-// within has every connection end at once if f takes longer than that.
+// within calls f and then ends every connection. If f takes longer than d, it ends them while f is running.
 func (c *closing) within(d time.Duration, f func()) {
 	over := make(chan struct{})
 	timer := time.AfterFunc(d, func() {
@@ -53,14 +54,14 @@ func (c *closing) within(d time.Duration, f func()) {
 	c.cut()
 }
 
-// mortal makes a connection one that ends with the others.
+// mortal returns a connection that ends with its generation.
 func (c *generation) mortal(conn net.Conn) net.Conn {
 	m := &mortalConn{Conn: conn, forget: context.AfterFunc(c.ctx, func() { conn.Close() })}
 	m.greeting.Store(&greeting{})
 	return m
 }
 
-// mortalConn is a connection of which nothing is kept once it is closed.
+// mortalConn is a connection that unregisters from its generation when it is closed.
 type mortalConn struct {
 	net.Conn
 	forget   func() bool
@@ -74,7 +75,7 @@ func (c *mortalConn) Write(p []byte) (n int, err error) {
 	return c.Conn.Write(p)
 }
 
-// Read returns as its error what a server says that refuses the connection.
+// Read returns an error if the server's reply rejects the connection.
 func (c *mortalConn) Read(p []byte) (n int, err error) {
 	n, err = c.Conn.Read(p)
 	if g := c.greeting.Load(); g != nil && n > 0 {

@@ -10,8 +10,9 @@ import (
 	"github.com/lockwheel/lockwheel"
 )
 
-// The lock of several readers has arrived at the node that its slot goes to, and the keys of their holds have not. A release there sees none
-// of them, and the readers who stay are not dead for that: no writer comes, and the lock lives as long as they need.
+// The lock of several readers has moved to the target node of its slot, and the keys of their holds have not. A
+// release there sees none of them. The remaining readers are not dead for that: no writer may acquire the lock, and
+// the lock lives as long as they need.
 func TestClusterReadersAreNotTakenForDeadWhileTheirSlotMoves(t *testing.T) {
 	t.Parallel()
 	r := newRealm(t, 0)

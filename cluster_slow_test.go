@@ -14,7 +14,7 @@ import (
 	"github.com/lockwheel/lockwheel/internal/redistest"
 )
 
-// takesMany takes locks that are to be had, all at once.
+// takesMany acquires locks that must be available, all at once.
 func takesMany(t *testing.T, e *lockwheel.Engine, names []string) []*lockwheel.Hold {
 	t.Helper()
 	pending := make([]*lockwheel.Pending, len(names))
@@ -31,7 +31,7 @@ func takesMany(t *testing.T, e *lockwheel.Engine, names []string) []*lockwheel.H
 	return holds
 }
 
-// stutters has a server stand still most of the time, until stop is called: every call to it takes long.
+// stutters pauses a server most of the time, until stop is called: every call to it takes long.
 func stutters(t *testing.T, s *redistest.Server) (stop func()) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var going sync.WaitGroup
@@ -46,8 +46,8 @@ func stutters(t *testing.T, s *redistest.Server) (stop func()) {
 	return func() { cancel(); going.Wait() }
 }
 
-// Ten thousand locks, a hundred to a slot and so to a batch, and a node that is slow. None is lost, there or elsewhere, and those elsewhere
-// are renewed as if nothing were.
+// Ten thousand locks, a hundred per slot and so per batch, and a slow node. No lock is lost, there or elsewhere, and
+// those elsewhere are renewed as usual.
 func TestClusterTenThousandHoldsAreRenewedBesideASlowNode(t *testing.T) {
 	long.Only(t, "10 000 locks of a cluster are held beside a node that is silent")
 	t.Parallel()
@@ -75,7 +75,7 @@ func TestClusterTenThousandHoldsAreRenewedBesideASlowNode(t *testing.T) {
 	before := e.Stats()
 	stop := stutters(t, slow)
 	defer stop()
-	for end := time.Now().Add(lease + lease/4); time.Now().Before(end); time.Sleep(100 * time.Millisecond) { // looking at so many is work, too
+	for end := time.Now().Add(lease + lease/4); time.Now().Before(end); time.Sleep(100 * time.Millisecond) { // checking so many takes time, too
 		for _, hold := range holds {
 			if err := hold.Err(); err != nil {
 				require.NoError(t, err)

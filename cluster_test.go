@@ -15,9 +15,9 @@ import (
 	"github.com/lockwheel/lockwheel/internal/redistest"
 )
 
-// A cluster on this machine: every slot works, messages wake, and what cannot work is said at once.
+// A cluster on this machine: every slot works, messages wake waiters, and what cannot work is rejected at once.
 
-// realm is a cluster of one test.
+// realm is the cluster of one test.
 type realm struct {
 	*redistest.Cluster
 	t *testing.T
@@ -43,7 +43,7 @@ func (r *realm) open(opts lockwheel.Options) *lockwheel.Engine {
 	return opened(r.t, opts)
 }
 
-// calls is how often all nodes together have run a command.
+// calls returns how often all nodes together have run a command.
 func (r *realm) calls(commands ...string) (n int) {
 	for _, s := range r.Nodes {
 		if s.Runs() {
@@ -53,7 +53,7 @@ func (r *realm) calls(commands ...string) (n int) {
 	return n
 }
 
-// channels is how many channels of shards are listened to.
+// channels returns the number of sharded channels with a subscription.
 func (r *realm) channels() (n int) {
 	for _, s := range r.Nodes {
 		if s.Runs() {
@@ -63,7 +63,7 @@ func (r *realm) channels() (n int) {
 	return n
 }
 
-// spread makes names in as many slots, evenly over all of them.
+// spread returns n names in different slots, evenly distributed.
 func (r *realm) spread(n int) []string { return r.Spread("n", n) }
 
 func TestClusterLocks(t *testing.T) {
@@ -71,8 +71,8 @@ func TestClusterLocks(t *testing.T) {
 	r := newRealm(t, 1)
 	t.Run("names of all slots are handed from engine to engine by message", func(t *testing.T) { r.t = t; r.handsOver(t) })
 	t.Run("names of one slot leave in one call", func(t *testing.T) { r.t = t; r.sharesCalls(t) })
-	t.Run("a name whose channel has another slot is refused at once", func(t *testing.T) { r.t = t; r.refusesBraces(t) })
-	t.Run("whoever publishes and listens as Redisson does is understood", func(t *testing.T) { r.t = t; r.speaksRedisson(t) })
+	t.Run("a name with a channel in another slot is refused at once", func(t *testing.T) { r.t = t; r.refusesBraces(t) })
+	t.Run("clients that publish and subscribe as Redisson does are understood", func(t *testing.T) { r.t = t; r.speaksRedisson(t) })
 	t.Run("every operation finds its node", func(t *testing.T) { r.t = t; r.findsNodes(t) })
 	t.Run("who writes and reads has all its keys in one slot, and leaves none", func(t *testing.T) { r.t = t; r.writesAndReads(t) })
 	t.Run("a node that forgot the scripts learns them again", func(t *testing.T) { r.t = t; r.teaches(t) })
@@ -241,7 +241,7 @@ func (r *realm) takesAClient(t *testing.T) {
 	}
 }
 
-// While others listen, an engine gives a lock up after a few of its own callers.
+// While other processes listen, an engine releases a lock after a few of its own callers.
 func (r *realm) seesListeners(t *testing.T) {
 	greedy, other := r.open(lockwheel.Options{}), r.open(lockwheel.Options{})
 	const name = "contested"
@@ -279,7 +279,8 @@ func (r *realm) seesListeners(t *testing.T) {
 	require.LessOrEqual(t, handed, uint64(64*(releases+1)))
 }
 
-// Where the server does not know the sharded verbs, or may not tell, it is PUBLISH, and who listens cannot be known.
+// If the server does not know the sharded commands, or does not permit them, engines use PUBLISH, and the number of
+// listeners is unknown.
 func TestClusterWithoutShardedMessages(t *testing.T) {
 	long.Only(t, "it starts a cluster of its own")
 	t.Parallel()
@@ -300,7 +301,7 @@ func TestClusterWithoutShardedMessages(t *testing.T) {
 
 func nothing(context.Context) error { return nil }
 
-// A container that restarted with an empty disk is a node of no cluster. One node that knows of slots is enough, whichever it is.
+// A container that restarted with an empty disk is a node of no cluster. Any one node that knows of slots is enough.
 func TestAClusterIsOpenedBesideANodeWithoutSlots(t *testing.T) {
 	t.Parallel()
 	c := redistest.StartCluster(t, 1, 0)
@@ -309,7 +310,7 @@ func TestAClusterIsOpenedBesideANodeWithoutSlots(t *testing.T) {
 	for _, addresses := range [][]string{
 		{fresh.Addr(), c.Nodes[0].Addr()}, {c.Nodes[0].Addr(), fresh.Addr()}, {fresh.Addr(), unused(t), c.Nodes[0].Addr()},
 	} {
-		for range 5 { // which answers first is up to chance
+		for range 5 { // which node replies first is random
 			e := opened(t, lockwheel.Options{Redis: rueidis.ClientOption{InitAddress: addresses}, Timeout: 3 * time.Second})
 			unlock(t, lock(t, e.Mutex("n")))
 			require.NoError(t, e.Close())

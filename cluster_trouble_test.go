@@ -16,9 +16,9 @@ import (
 	"github.com/lockwheel/lockwheel/internal/redistest"
 )
 
-// What happens to a cluster, and to masters that Sentinel watches, and what locks make of it.
+// Locks while a cluster, or a master that Sentinel watches, changes or fails.
 
-// traffic is callers that come and go on some names until it is stopped, one in each at a time.
+// traffic is a set of callers that lock and unlock some names until it is stopped, one caller in each name at a time.
 type traffic struct {
 	rooms  []room
 	visits atomic.Int64
@@ -26,7 +26,7 @@ type traffic struct {
 	done   chan struct{}
 }
 
-// drive lets callers of each engine visit the names, which are of plain locks unless they end with another kind.
+// drive starts callers of each engine that visit the names. These are plain locks unless they end with another kind.
 func drive(t *testing.T, names []string, engines ...*lockwheel.Engine) *traffic {
 	d := &traffic{rooms: make([]room, len(names)), stop: make(chan struct{}), done: make(chan struct{})}
 	go func() {
@@ -56,7 +56,7 @@ func anyKind(e *lockwheel.Engine, name string) lockwheel.Mutex {
 	return e.Mutex(name)
 }
 
-// more waits until somebody has been everywhere once more.
+// more waits until each name was visited once more.
 func (d *traffic) more(t *testing.T) {
 	t.Helper()
 	before := d.visits.Load()
@@ -72,7 +72,7 @@ func (d *traffic) end(t *testing.T) {
 	}
 }
 
-// family makes names of one slot.
+// family returns n names in one slot.
 func family(tag string, n int) []string {
 	names := make([]string, n)
 	for i := range names {
@@ -88,7 +88,8 @@ func requireHeld(t testing.TB, holds []*lockwheel.Hold) {
 	}
 }
 
-// MOVED, ASK and TRYAGAIN while a slot is on its way. Nobody loses a lock, nobody is let in twice, and who waits is woken.
+// MOVED, ASK and TRYAGAIN while a slot is migrating. No lock is lost, there are never two holders, and waiters are
+// woken.
 func TestClusterSlotMovesUnderLoad(t *testing.T) {
 	long.Only(t, "the slots of a cluster move under load")
 	t.Parallel()
@@ -126,7 +127,7 @@ func TestClusterSlotMovesUnderLoad(t *testing.T) {
 		load.more(t)
 		m.Move(t, len(names))
 		load.more(t)
-		if givenUp != nil { // where the slot is going, before anybody listens there
+		if givenUp != nil { // on the target of the slot, before the engine subscribes there
 			for _, hold := range givenUp {
 				unlock(t, hold)
 			}
@@ -160,8 +161,8 @@ func TestClusterSlotMovesUnderLoad(t *testing.T) {
 	}
 }
 
-// Locks with several keys are refused while some of these have moved and others have not, or are not there. Who holds one goes on
-// holding it, who comes or goes waits until the slot has arrived, and nobody is let in twice.
+// The server rejects commands for a lock with several keys while some of these have moved and others have not, or do
+// not exist. Holders keep their locks, callers wait until the slot has arrived, and there are never two holders.
 func TestClusterSlotMovesWithLocksOfEveryKind(t *testing.T) {
 	long.Only(t, "the slots of a cluster move under load")
 	t.Parallel()
@@ -202,7 +203,7 @@ func TestClusterSlotMovesWithLocksOfEveryKind(t *testing.T) {
 	for _, hold := range holds {
 		unlocking = append(unlocking, unlockingLater(t.Context(), hold, 0))
 	}
-	pause(t.Context(), 300*time.Millisecond) // some are refused
+	pause(t.Context(), 300*time.Millisecond) // some calls are rejected
 	m.End(t)
 	for i := range names {
 		require.NoError(t, receive(t, unlocking[i]).err)
@@ -216,7 +217,7 @@ func TestClusterSlotMovesWithLocksOfEveryKind(t *testing.T) {
 	}
 }
 
-// limited makes a user who may do what README says that one of a cluster must be allowed to do, and nothing else.
+// limited creates a user with exactly the permissions that README lists for a cluster.
 func (r *realm) limited() rueidis.ClientOption {
 	user := append([]any{"ACL", "SETUSER", "limited", "on", ">secret"}, fields(clusterRules(r.t))...)
 	for _, s := range r.Nodes {
@@ -225,8 +226,8 @@ func (r *realm) limited() rueidis.ClientOption {
 	return rueidis.ClientOption{Username: "limited", Password: "secret"}
 }
 
-// clusterRules are the rules of ACL SETUSER that README gives for a plain lock in a cluster, with any key, and without
-// the line that it says is not needed there.
+// clusterRules returns the rules of ACL SETUSER that README lists for a plain lock in a cluster, with any key. It
+// omits the line that README says is not needed there.
 func clusterRules(t *testing.T) string {
 	t.Helper()
 	plain := rulesOf(t, "plain")
@@ -253,7 +254,7 @@ func indexOf(nodes []*redistest.Server, s *redistest.Server) int {
 	return -1
 }
 
-// A slot goes to a node that joined after the engines were opened.
+// A slot migrates to a node that joined after the engines were opened.
 func TestClusterThatGrowsIsFollowed(t *testing.T) {
 	long.Only(t, "the slots of a cluster move under load")
 	t.Parallel()
@@ -285,8 +286,8 @@ func TestClusterThatGrowsIsFollowed(t *testing.T) {
 	require.Zero(t, e.Stats().Lost)
 }
 
-// A replica takes over from its master: who holds a lock keeps it or is told, nobody is let in beside him, and those on other masters do
-// not notice.
+// A replica replaces its master. A holder keeps its lock or is notified, there is no second holder meanwhile, and
+// holders on other masters are not affected.
 func TestClusterMasterIsReplaced(t *testing.T) {
 	long.Only(t, "the nodes of a cluster with replicas fail")
 	t.Parallel()
@@ -318,7 +319,7 @@ func masterIsReplaced(t *testing.T, replace func(t *testing.T, r *realm, master 
 	e, other := r.open(lockwheel.Options{Lease: lease, Renew: 500 * time.Millisecond}), r.open(lockwheel.Options{Lease: lease})
 	names := r.spread(60)
 	holds, waiting := contested(t, e, other, names)
-	for _, master := range r.Nodes[:3] { // what was granted is with the replicas
+	for _, master := range r.Nodes[:3] { // the replicas have the grants
 		replicated(t, master, 1)
 	}
 	began := time.Now()
@@ -332,19 +333,19 @@ func masterIsReplaced(t *testing.T, replace func(t *testing.T, r *realm, master 
 				require.NoError(t, hold.Err(), hold.Name())
 			}
 			if len(waiting[i]) > 0 {
-				require.ErrorIs(t, hold.Err(), lockwheel.ErrLost, "somebody else was let in")
+				require.ErrorIs(t, hold.Err(), lockwheel.ErrLost, "it has another holder")
 			}
 		}
 	}
-	// Waiting does not become a storm.
+	// Waiters do not send a storm of commands.
 	require.Less(t, other.Stats().Commands, uint64(10*len(names)))
 	handOver(t, holds, waiting, lease/2, took < lease/2)
 	settled(t, e)
 	settled(t, other)
 }
 
-// Replication is asynchronous, so a lock can die with the master that granted it. Its holder is told long before the lease is over, and
-// the lock can be taken.
+// Replication is asynchronous, so a lock can be lost with the master that granted it. Its holder is notified long
+// before the lease expires, and the lock is available.
 func TestClusterLockThatTheNextMasterNeverHeardOfIsLost(t *testing.T) {
 	long.Only(t, "the nodes of a cluster with replicas fail")
 	t.Parallel()
@@ -364,14 +365,15 @@ func TestClusterLockThatTheNextMasterNeverHeardOfIsLost(t *testing.T) {
 	giveBack(t, lock(t, e.Mutex(name)))
 }
 
-// A node is silent and nobody takes over. Who holds a lock there is told when the lease is over; the others are renewed as if nothing
-// were, and once the node is back it is used again.
+// A node does not reply, and no replica replaces it. A holder of a lock there is notified when its lease expires.
+// Locks on other nodes are renewed as usual, and once the node is back it is used again.
 func TestClusterNodeThatIsSilentHoldsUpNobodyElse(t *testing.T) {
 	long.Only(t, "the nodes of a cluster with replicas fail")
 	t.Parallel()
 	r := newRealm(t, 0, "--cluster-require-full-coverage", "no")
 	const lease = 8 * time.Second
-	// Of 600 slots each renewal is a call of its own, and goes before whatever else there is to send: not more of them than a busy machine can do.
+	// With 600 slots each renewal is a separate call, and has priority over other calls. This limits them to what a
+	// busy machine can do.
 	e := r.open(lockwheel.Options{Lease: lease, Renew: time.Second, Timeout: lease / 4})
 	silenced := r.Nodes[1]
 	var here, there []*lockwheel.Hold
@@ -408,8 +410,8 @@ func TestClusterNodeThatIsSilentHoldsUpNobodyElse(t *testing.T) {
 	}
 }
 
-// A slot is on its way to a node that dies. The node that it comes from sends all who ask for new locks on to the dead one. They ask again
-// after growing pauses, and get their locks when it is back.
+// A slot is migrating to a node that dies. The source node redirects requests for new locks to the dead one. The
+// engine repeats them after growing pauses, and acquires the locks when the node is back.
 func TestClusterSlotOnItsWayToADeadNodeIsNotAskedForAllTheTime(t *testing.T) {
 	long.Only(t, "a node of a cluster dies and comes back")
 	t.Parallel()
@@ -426,7 +428,7 @@ func TestClusterSlotOnItsWayToADeadNodeIsNotAskedForAllTheTime(t *testing.T) {
 	}
 	eventually(t, "answers", func() bool { return e.Stats().Retries > 100 })
 	before := e.Stats().Batches
-	time.Sleep(2 * time.Second) // what is looked for is that little happens
+	time.Sleep(2 * time.Second) // the test checks that little happens
 	require.Less(t, e.Stats().Batches-before, uint64(4000))
 	require.NoError(t, to.Restart())
 	moving.End(t)
@@ -435,7 +437,8 @@ func TestClusterSlotOnItsWayToADeadNodeIsNotAskedForAllTheTime(t *testing.T) {
 	}
 }
 
-// opensAndCloses opens an engine beside a silent node and closes it while that owes it an answer.
+// opensAndCloses opens an engine beside a node that does not reply, and closes it while a reply of that node is
+// outstanding.
 func opensAndCloses(t *testing.T, r *realm, good, bad string) {
 	t.Helper()
 	e := r.open(lockwheel.Options{Timeout: time.Second})
@@ -450,12 +453,13 @@ func opensAndCloses(t *testing.T, r *realm, good, bad string) {
 	require.ErrorIs(t, receive(t, waiting).err, lockwheel.ErrClosed)
 }
 
-// ownerOf is who owns a name's slot in a cluster that is as it was started.
+// ownerOf returns the owner of a name's slot, in a cluster in its initial state.
 func (r *realm) ownerOf(name string) *redistest.Server {
 	return r.Nodes[r.Slot(r.t, name)*3/16384]
 }
 
-// A master that Sentinel watches is replaced: holders go on with the next one, or learn of the loss, and waiters get their turn.
+// A master that Sentinel watches is replaced. Holders continue at the next master, or learn of the loss, and waiters
+// get their turn.
 func TestSentinelReplacesTheMaster(t *testing.T) {
 	long.Only(t, "it starts sentinels, and they replace the master")
 	t.Parallel()
@@ -463,7 +467,7 @@ func TestSentinelReplacesTheMaster(t *testing.T) {
 		"killed": func(t *testing.T, _ *redistest.Sentinels, master *redistest.Server) {
 			require.NoError(t, master.Kill())
 		},
-		// It stays, as a replica that answers and refuses to write.
+		// The old master stays, as a replica that replies and rejects writes.
 		"told to step down": func(t *testing.T, w *redistest.Sentinels, _ *redistest.Server) {
 			require.Equal(t, "OK", w.Sentinels[0].Do(t, "SENTINEL", "FAILOVER", w.Name))
 		},
@@ -482,7 +486,7 @@ func behindSentinel(t *testing.T, w *redistest.Sentinels, opts lockwheel.Options
 	return opened(t, opts)
 }
 
-// Its holder is told as soon as the next master is known, and not when the next renewal is due.
+// The holder is notified as soon as the next master is known, and not at the next renewal.
 func TestSentinelLockThatTheNextMasterNeverHeardOfIsLost(t *testing.T) {
 	long.Only(t, "it starts sentinels, and they replace the master")
 	t.Parallel()
@@ -503,7 +507,7 @@ func TestDialFindsTheMasterThatTheSentinelsOfItsURLName(t *testing.T) {
 	long.Only(t, "it starts sentinels")
 	t.Parallel()
 	w := redistest.StartSentinels(t, 1, 3)
-	gone := "127.0.0.1:1" // the first address answers nobody
+	gone := "127.0.0.1:1" // the first address has no listener
 	e, err := lockwheel.Dial(t.Context(), "redis://"+gone+"?addr="+strings.Join(w.Addrs(), "&addr=")+"&master_set="+w.Name)
 	require.NoError(t, err)
 	t.Cleanup(func() { e.Close() })
@@ -512,7 +516,7 @@ func TestDialFindsTheMasterThatTheSentinelsOfItsURLName(t *testing.T) {
 	unlock(t, hold)
 }
 
-// contested is locks that one engine has, and the other one waits for.
+// contested is a set of locks that one engine holds and the other waits for.
 func contested(t *testing.T, e, other *lockwheel.Engine, names []string) (holds []*lockwheel.Hold, waiting []<-chan outcome) {
 	t.Helper()
 	for _, name := range names {
@@ -523,7 +527,8 @@ func contested(t *testing.T, e, other *lockwheel.Engine, names []string) (holds 
 	return holds, waiting
 }
 
-// handOver unlocks each, and makes sure that a message wakes the one who waits for it, and that it was held if it can be known.
+// handOver unlocks each lock, and requires that a message wakes its waiter. If that can be known, it requires that
+// the lock was held.
 func handOver(t *testing.T, holds []*lockwheel.Hold, waiting []<-chan outcome, most time.Duration, held bool) {
 	t.Helper()
 	for i, hold := range holds {
@@ -537,7 +542,7 @@ func handOver(t *testing.T, holds []*lockwheel.Hold, waiting []<-chan outcome, m
 	}
 }
 
-// namesOf makes so many names.
+// namesOf returns that many names.
 func namesOf(names int) (all []string) {
 	for i := range names {
 		all = append(all, fmt.Sprint("n", i))
@@ -557,13 +562,13 @@ func sentinelReplaces(t *testing.T, replace func(t *testing.T, w *redistest.Sent
 	replace(t, w, old)
 	next := w.AwaitMaster(t, old)
 	took := time.Since(died)
-	always(t, time.Until(died.Add(lease+500*time.Millisecond)), "held, or nobody else's before the holder knows", func() bool {
+	always(t, time.Until(died.Add(lease+500*time.Millisecond)), "held, or free until the holder knows", func() bool {
 		for i, hold := range holds {
 			if took < lease/2 {
 				require.NoError(t, hold.Err())
 			}
 			if len(waiting[i]) > 0 {
-				require.ErrorIs(t, hold.Err(), lockwheel.ErrLost, "somebody else was let in")
+				require.ErrorIs(t, hold.Err(), lockwheel.ErrLost, "it has another holder")
 			}
 		}
 		return true
@@ -576,8 +581,9 @@ func sentinelReplaces(t *testing.T, replace func(t *testing.T, w *redistest.Sent
 	settled(t, other)
 }
 
-// A machine stands still, with the master and the sentinel that the engines listen to. The next master is found by way of the other sentinels,
-// and when the old one is back, which takes itself for the master at first, nobody is let in there.
+// A machine with the master and the sentinel that the engines use is paused. The engines find the next master through
+// the other sentinels. When the old master is back, it first believes that it is still the master; no lock is granted
+// there.
 func TestSentinelThatIsSilentTogetherWithTheMaster(t *testing.T) {
 	long.Only(t, "it starts sentinels, and they replace the master")
 	t.Parallel()
@@ -599,7 +605,7 @@ func TestSentinelThatIsSilentTogetherWithTheMaster(t *testing.T) {
 		}
 		return true
 	})
-	late := behindSentinel(t, w, opts) // the silent one is the first of its addresses
+	late := behindSentinel(t, w, opts) // the paused sentinel is the first of its addresses
 	refused(t, late.Mutex("n0"))
 	require.NoError(t, old.Continue())
 	require.NoError(t, w.Sentinels[0].Continue())
@@ -614,7 +620,8 @@ func TestSentinelThatIsSilentTogetherWithTheMaster(t *testing.T) {
 	require.Zero(t, e.Stats().Lost)
 }
 
-// A waiter that slept before the slot began to move, in an engine that asks for nothing else there: the message is published on both sides.
+// A waiter slept before the slot began to move, in an engine that requests nothing else there. The message is
+// published on both nodes.
 func TestClusterWaiterIsWokenThoughItsSlotIsHalfMoved(t *testing.T) {
 	t.Parallel()
 	r := newRealm(t, 0)
@@ -647,8 +654,8 @@ func TestClusterWaiterIsWokenThoughItsSlotIsHalfMoved(t *testing.T) {
 	settled(t, waiter)
 }
 
-// A waiter that slept before the slot began to move, in an engine that asks for nothing else there, and a release that is told where the slot is going
-// to and nowhere else, as Redisson's is: whoever waits in a cluster asks again every few seconds.
+// A waiter slept before the slot began to move, in an engine that requests nothing else there. The release is
+// published only on the target node, as Redisson does. In a cluster each waiter asks again every few seconds.
 func TestClusterWaiterHearsOfAReleaseThatIsToldOnTheOtherSideOnly(t *testing.T) {
 	t.Parallel()
 	r := newRealm(t, 0)
@@ -683,12 +690,13 @@ func TestClusterWaiterHearsOfAReleaseThatIsToldOnTheOtherSideOnly(t *testing.T) 
 	settled(t, waiter)
 }
 
-// However long nobody is master: what asks for one does not multiply. The next one is heard of all the same.
+// While there is no master, requests for one do not accumulate, however long that takes. The engine still finds the
+// next master.
 func TestNothingPilesUpWhileSentinelsNameADeadMaster(t *testing.T) {
 	long.Only(t, "sentinels name a dead master for ten seconds")
 	w := redistest.StartSentinels(t, 1, 3)
 	master, replica := w.Servers[0], w.Servers[1]
-	replica.Do(t, "CONFIG", "SET", "replica-priority", "0") // they have nobody to replace it by
+	replica.Do(t, "CONFIG", "SET", "replica-priority", "0") // the sentinels have no replacement
 	e := behindSentinel(t, w, lockwheel.Options{})
 	unlock(t, lock(t, e.Mutex("n")))
 	before := runtime.NumGoroutine()
@@ -697,7 +705,7 @@ func TestNothingPilesUpWhileSentinelsNameADeadMaster(t *testing.T) {
 		require.Less(t, runtime.NumGoroutine(), before+100)
 	}
 	replica.Do(t, "CONFIG", "SET", "replica-priority", "100")
-	// A try that found nobody comes again after ten seconds, and may just have been.
+	// Sentinel repeats a failed failover after ten seconds, and may just have tried.
 	within(t, 4*patience, "a lock of the next master", func() bool {
 		hold, err := e.Mutex("n").TryLock(t.Context())
 		if err != nil {

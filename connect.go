@@ -12,14 +12,16 @@ import (
 )
 
 const (
-	// mostRedirections is how often rueidis itself follows MOVED and ASK for one call.
+	// mostRedirections is the maximum number of MOVED and ASK redirections that rueidis itself follows for one call.
 	mostRedirections = 5
-	// leastPool is how many connections of their own an engine needs to a master: a subscriber has one and takes another before it lets
-	// go of that, and with Options.Replicas there are two more. Without them it would wait for itself for ever.
+	// leastPool is the number of dedicated connections that an engine needs to a master. A subscriber has one and
+	// takes another before it releases the first, and Options.Replicas adds two. With fewer the engine would
+	// deadlock.
 	leastPool = 4
-	// topologyRefresh is how often rueidis asks a cluster for its nodes, in case an old answer was the last. Sentinels are asked
-	// when the connection to one of them ends, and otherwise tell: asked at intervals, while the master that they name is down or is none,
-	// rueidis 1.0.79 starts goroutines and connections with each question, which all go on asking.
+	// topologyRefresh is the interval at which rueidis asks a cluster for its nodes, in case its last reply is
+	// outdated. Sentinels are asked when the connection to one of them ends, and otherwise publish changes. rueidis
+	// 1.0.79 must not ask them at intervals: while there is no master, each request starts goroutines and connections
+	// that keep asking.
 	topologyRefresh = 5 * time.Second
 )
 
@@ -28,14 +30,14 @@ var (
 	errNoCluster = errors.New("a server that is no node of a cluster")
 )
 
-// connect returns a client and its server, which has answered, and what ends its connections.
+// connect returns a client, its server, which has replied, and the object that ends its connections.
 func connect(ctx context.Context, options *Options) (client rueidis.Client, server *engine.Server, leaves *closing, err error) {
-	// rueidis takes no context here: if ctx ends first, the connection that is being made is closed.
+	// rueidis accepts no context here: if ctx ends first, the opening closes the connection that is being made.
 	o := newOpening(ctx, options.Timeout)
 	succeeded := false
 	defer func() {
 		o.end()
-		if !succeeded { // rueidis goes on connecting to nodes of a cluster for a while
+		if !succeeded { // rueidis keeps connecting to nodes of a cluster for a while
 			o.closing.cut()
 		}
 	}()
@@ -47,15 +49,15 @@ func connect(ctx context.Context, options *Options) (client rueidis.Client, serv
 			server.Redials(o.closing.redial)
 		}
 	case ctx.Err() != nil:
-		err = context.Cause(ctx) // what else went wrong came of that
+		err = context.Cause(ctx) // what else failed is a consequence
 	default:
 		err = engine.OfNoContext(err)
 	}
 	return client, server, o.closing, err
 }
 
-// reach connects to the server, to a cluster by whichever of the addresses is a node that knows of slots: rueidis takes what the first
-// says that it connects to, which may be one that has lost its disk.
+// reach connects to the server. For a cluster it tries the addresses until it finds a node that knows of slots.
+// rueidis alone would use the first node that accepts a connection, which may have lost its disk.
 func reach(ctx context.Context, options *Options, o *opening) (rueidis.Client, *engine.Server, error) {
 	client, server, err := meet(ctx, options, o, false)
 	if options.Client != nil || len(options.Redis.InitAddress) < 2 || !engine.Uncharted(err) {
@@ -75,7 +77,7 @@ func reach(ctx context.Context, options *Options, o *opening) (rueidis.Client, *
 	return nil, nil, err
 }
 
-// meet opens a client and greets its server, which is to be a cluster's if that is said.
+// meet opens a client and greets its server. If cluster is set, the server must be a node of a cluster.
 func meet(ctx context.Context, options *Options, o *opening, cluster bool) (client rueidis.Client, server *engine.Server, err error) {
 	if client, err = dial(options, o); err != nil {
 		return nil, nil, err
@@ -88,7 +90,7 @@ func meet(ctx context.Context, options *Options, o *opening, cluster bool) (clie
 	return client, server, err
 }
 
-// dial opens a client with one ordered connection and the engine's timeouts, unless the caller brought one.
+// dial opens a client with one ordered connection and the engine's timeouts, or returns the caller's client.
 func dial(options *Options, o *opening) (rueidis.Client, error) {
 	if options.Client != nil {
 		return options.Client, nil
@@ -99,18 +101,18 @@ func dial(options *Options, o *opening) (rueidis.Client, error) {
 	redis.DisableAutoPipelining = false
 	redis.BlockingPipeline = 0
 	redis.DisableCache = true
-	redis.OnInvalidations = nil // it would be called where a connection ends, and there hold up all that waits for its answers
+	redis.OnInvalidations = nil // it would be called when a connection ends, and would delay all that waits for replies on it
 	if redis.BlockingPoolSize > 0 {
 		redis.BlockingPoolSize = max(redis.BlockingPoolSize, leastPool)
 	}
 	redis.RingScaleEachConn = 0 // rueidis does not check it
 	redis.DisableRetry = true
-	redis.ConnLifetime = 0 // at its end calls are sent twice all the same, and we would not know
+	redis.ConnLifetime = 0 // at its end rueidis sends calls twice, even with DisableRetry, and the engine would not notice
 	redis.ConnWriteTimeout = options.Timeout
 	redis.Dialer.Timeout = options.Timeout
-	// rueidis looks as often whether anything came, pings if not, and waits a Timeout: two in all.
+	// At this interval rueidis checks for input, pings if there was none, and then waits one Timeout: two in all.
 	redis.Dialer.KeepAlive = options.Timeout / 2
-	// The same for the connection to a sentinel. Without it a silent one is never noticed, and the next master never found.
+	// The same for sentinels. Otherwise a sentinel that does not reply is never noticed, and the next master never found.
 	redis.Sentinel.Dialer.Timeout = options.Timeout
 	redis.Sentinel.Dialer.KeepAlive = options.Timeout / 2
 	redis.DialCtxFn = o.dialer(redis)
@@ -121,14 +123,14 @@ func dial(options *Options, o *opening) (rueidis.Client, error) {
 	if redis.ClusterOption.ShardsRefreshInterval == 0 {
 		redis.ClusterOption.ShardsRefreshInterval = topologyRefresh
 	}
-	// Locks are the master's: a replica refuses them, and behind Sentinel nobody could tell which of two nodes the master is.
+	// Only a master grants locks. Behind Sentinel the engine could not tell which of two nodes is the master.
 	redis.SendToReplicas, redis.Standalone.ReplicaAddress, redis.ReplicaOnly = nil, nil, false
 	client, err := rueidis.NewClient(redis)
 	if err != nil {
 		if client != nil {
 			client.Close()
 		}
-		if err == context.DeadlineExceeded { // rueidis bounds the greeting with a context of its own
+		if err == context.DeadlineExceeded { // rueidis bounds the handshake with its own context
 			err = errNoAnswer
 		}
 		return nil, fmt.Errorf("connecting to %v: %w", redis.InitAddress, withoutSecrets(err, &redis))
@@ -136,7 +138,8 @@ func dial(options *Options, o *opening) (rueidis.Client, error) {
 	return client, nil
 }
 
-// greet checks that the server answers, and teaches it the scripts. It closes a client of ours on failure.
+// greet checks that the server replies, and loads the scripts. On failure it closes the client unless it is the
+// caller's.
 func greet(ctx context.Context, client rueidis.Client, options *Options) (*engine.Server, error) {
 	server, err := engine.Meet(ctx, client, options.Timeout)
 	err = withoutSecrets(err, &options.Redis)

@@ -12,13 +12,13 @@ import (
 	"github.com/lockwheel/lockwheel"
 )
 
-// No mutexes also means no spinning, and no channel in a mutex's place. This test is not parallel: the profiles are the
-// process's.
+// No mutexes also means no spinning, and no channel used as a mutex. This test is not parallel: the profiles are
+// those of the process.
 func TestAHotLockContendsForNothing(t *testing.T) {
 	s := realSite(t)
 	e := s.open(lockwheel.Options{})
 	m := e.Mutex("n")
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(8)) // more threads than processors: whoever has a mutex is interrupted now and then
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(8)) // more threads than processors: the holder of a mutex is interrupted now and then
 	runtime.SetMutexProfileFraction(1)
 	runtime.SetBlockProfileRate(1)
 	crowd(t, 64, func(int) error {
@@ -37,19 +37,20 @@ func TestAHotLockContendsForNothing(t *testing.T) {
 	runtime.SetMutexProfileFraction(0)
 	require.Empty(t, waitedIn(runtime.MutexProfile, "sync."), "a mutex of ours")
 	require.Subset(t, []string{
-		"(*Engine).await", "(*Engine).awaitEither", // callers, for their verdicts
-		"engine.(*Engine).sleep",     // the loop, for mail: the mailbox's bell
-		"engine.(*mailbox).getUp",    // or for one that somebody is just about to ring
-		"engine.carry",               // couriers, for batches
+		"(*Engine).await", "(*Engine).awaitEither", // callers, for their results
+		"engine.(*Engine).sleep",     // the loop, for messages
+		"engine.(*mailbox).getUp",    // or for a wake-up that is just being sent
+		"engine.carry",               // senders, for batches
 		"engine.(*subscriber).run",   // for orders
 		"engine.(*subscriber).serve", // and messages
-		"engine.(*lender).lend",      // and a connection of its own
-		"orLeave[...]",               // or one that is being made
+		"engine.(*lender).lend",      // and a dedicated connection
+		"orLeave[...]",               // or a connection that is being made
 	}, waitedIn(runtime.BlockProfile, "sync.", "runtime.chan", "runtime.select"), "a channel of ours in a mutex's place")
 }
 
-// waitedIn are the functions of ours in which a profile saw somebody wait in one of those places, without a call to
-// others in between. The runtime's own locks, which channels have, are in the profile of mutexes, too.
+// waitedIn returns the functions of this module in which a profile saw a goroutine wait in one of those places.
+// Functions that wait in a call to other code do not count. The profile of mutexes also contains the runtime's own
+// locks, which channels have.
 func waitedIn(profile func([]runtime.BlockProfileRecord) (int, bool), places ...string) []string {
 	records := make([]runtime.BlockProfileRecord, 10_000)
 	n, _ := profile(records)

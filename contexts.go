@@ -9,28 +9,29 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// contexts is what an engine does with contexts of its callers. They may be of any make: their methods may block and panic.
-// So nothing of them is touched on the loop.
+// contexts handles the contexts of an engine's callers. A context may be a custom type with methods that block or
+// panic, so the loop never calls one.
 type contexts struct {
-	ending  crew // ends holds' contexts; runs no code of a caller
-	leaving crew // takes what has ended out of callers' contexts, and runs code of theirs
+	ending  crew // ends the contexts of holds; runs no code of a caller
+	leaving crew // unregisters from callers' contexts, and runs code of theirs
 	watches watches
 }
 
 func (c *contexts) begin(e *Engine) {
 	c.watches.causeOf, c.watches.shared.seed = c.cause, maphash.MakeSeed()
 	c.watches.giveUp = func(together []*actor.Request, cause error) { e.loop.CancelAll(together, cause) }
-	c.ending.most, c.ending.limit = mostEnding, 1<<62 // each of them is a hold, which is the bound
+	c.ending.most, c.ending.limit = mostEnding, 1<<62 // the number of holds is the bound
 	c.leaving.most, c.leaving.limit = mostLeaving, mostLeft
 }
 
-// holdContext is a hold's context: it carries the hold as the owner of its lock. It is a child of Lock's context, which
-// may be of any make; if so there is one of package context between them, so that it ends without a look at that one.
+// holdContext is a hold's context: it carries the hold as the owner of its lock. It is a child of Lock's context. If
+// that is a custom context, there is one of package context between them, so that the child ends without calling the
+// custom one.
 type holdContext struct {
 	context.Context
 	hold   *Hold
 	cancel context.CancelCauseFunc
-	leave  context.CancelCauseFunc // takes it out of Lock's context; nil where cancel does, without code of the caller
+	leave  context.CancelCauseFunc // unregisters from Lock's context; nil if cancel does so without code of the caller
 }
 
 func newHoldContext(h *Hold) *holdContext {
@@ -52,7 +53,7 @@ var (
 	valueType = reflect.TypeOf(context.WithValue(context.Background(), holdKey{}, nil))
 )
 
-// ofPackageContext reports whether a context is known to be one that a child can leave without code of its callers.
+// ofPackageContext reports whether a child can be removed from a context without running code of the caller.
 func ofPackageContext(ctx context.Context) bool {
 	for {
 		switch c := ctx.(type) {
@@ -69,7 +70,8 @@ func ofPackageContext(ctx context.Context) bool {
 	}
 }
 
-// ordinary reports whether a context is known to be made of contexts of package context alone, so that none of its methods is code of a caller.
+// ordinary reports whether a context consists only of contexts of package context, so that none of its methods is
+// code of a caller.
 func ordinary(ctx context.Context) bool {
 	for !ofPackageContext(ctx) {
 		switch c := ctx.(type) {
@@ -87,7 +89,7 @@ func ordinary(ctx context.Context) bool {
 	return true
 }
 
-// drop is for one that nobody was given.
+// drop ends a context that was never returned to a caller.
 func (c *holdContext) drop(reason error) {
 	c.cancel(reason)
 	if c.leave != nil {
@@ -95,7 +97,7 @@ func (c *holdContext) drop(reason error) {
 	}
 }
 
-// end ends the context of a hold that has ended, on the goroutine of its user, and then closes Done.
+// end ends the context of a hold that has ended, on the goroutine of its caller, and then closes Done.
 func (c *contexts) end(untold *actor.Signal, reason error) {
 	of := untold.Value.(*holdContext)
 	of.cancel(reason)
@@ -103,7 +105,8 @@ func (c *contexts) end(untold *actor.Signal, reason error) {
 	c.leave(of)
 }
 
-// endBeside is end without waiting for it. Very many children may take long to end, and Done does not wait for them.
+// endBeside does the same without waiting for it. A context with very many children can take long to end, and Done
+// does not wait for them.
 func (c *contexts) endBeside(untold *actor.Signal, reason error) {
 	c.ending.put(func() {
 		of, over := untold.Value.(*holdContext), make(chan struct{})
@@ -124,12 +127,14 @@ func (c *contexts) leave(of *holdContext) {
 	}
 }
 
-// cause is the cause of a context's end, or context.Canceled if that panics, or if the context does not say that it has ended.
+// cause returns the cause of a context's end. It returns context.Canceled if the context panics or does not report
+// its end.
 func (c *contexts) cause(ctx context.Context) error {
 	return cmp.Or(c.ended(ctx), context.Canceled)
 }
 
-// ended is the cause of a context's end; nil if it does not say that it has ended. One that panics has ended with context.Canceled.
+// ended returns the cause of a context's end, or nil if the context does not report its end. A panic counts as
+// context.Canceled.
 func (c *contexts) ended(ctx context.Context) (cause error) {
 	defer func() {
 		if recover() != nil {

@@ -14,12 +14,12 @@ import (
 	"github.com/lockwheel/lockwheel"
 )
 
-// Contexts are their callers' code. None of it runs on the engine's loop, so what it does keeps nobody else waiting.
+// A context may run its caller's code. The loop of the engine runs none of it, so it cannot block other callers.
 
-// callersContext is a context with code in it: every look-up in it does that first.
+// callersContext is a context with custom code, which runs at the beginning of every lookup.
 type callersContext struct {
 	context.Context
-	done chan struct{} // its own; nil: that of Context
+	done chan struct{} // its own Done; nil: that of Context
 	does atomic.Pointer[func()]
 }
 
@@ -37,7 +37,7 @@ func (c *callersContext) Value(key any) any {
 	return c.Context.Value(key)
 }
 
-// callersContexts are one that ends with a context of package context, and one with a channel of its own.
+// callersContexts returns one context that ends with a context of package context, and one with its own channel.
 func callersContexts(t *testing.T) map[string]*callersContext {
 	return map[string]*callersContext{
 		"wrapped": {Context: t.Context()},
@@ -45,7 +45,7 @@ func callersContexts(t *testing.T) map[string]*callersContext {
 	}
 }
 
-// blocking makes all look-ups of a context block until the test is over.
+// blocking makes all lookups of a context block until the test ends.
 func blocking(t *testing.T, c *callersContext) {
 	gate := make(chan struct{})
 	t.Cleanup(func() {
@@ -83,7 +83,7 @@ func TestAContextThatBlocksHoldsUpNobody(t *testing.T) {
 				cause := end(t, e, hold)
 				if cause != lockwheel.ErrClosed {
 					receive(t, done)
-					unlock(t, lock(t, e.Mutex("n"))) // the loop goes on
+					unlock(t, lock(t, e.Mutex("n"))) // the loop is not blocked
 					unlock(t, other)
 				}
 				closed := startClose(e)
@@ -106,7 +106,7 @@ func startClose(e *lockwheel.Engine) <-chan struct{} {
 	return closed
 }
 
-// Each of many contexts that block holds up the others as little as one does.
+// Many contexts that block delay other callers as little as one does.
 func TestManyContextsThatBlockKeepNoOtherFromItsEnd(t *testing.T) {
 	t.Parallel()
 	s := anySite(t)
@@ -170,7 +170,7 @@ func TestAContextThatPanicsIsCountedAndEndsNothing(t *testing.T) {
 	unlock(t, lock(t, e.Mutex("n")))
 }
 
-// Whoever waits with LockAsync is given up by the end of its context, though its cause is not to be had.
+// The end of a context cancels a LockAsync even if its cause is not available.
 func TestAContextThatPanicsWhenItEndsGivesUpItsWait(t *testing.T) {
 	t.Parallel()
 	s := anySite(t)
@@ -189,7 +189,7 @@ func TestAContextThatPanicsWhenItEndsGivesUpItsWait(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 }
 
-// A hold's context has ended before the lock is released, and its hold says so.
+// A hold's context has ended before the lock is released, and the hold reports that.
 func TestTheContextHasEndedWhenItsLockIsFree(t *testing.T) {
 	t.Parallel()
 	s := anySite(t)
@@ -227,7 +227,7 @@ func TestTheContextHasEndedWhenItsLockIsFree(t *testing.T) {
 	}
 }
 
-// What a quorum does later on the loops of its engines needs no look at the context that it was locked with.
+// The later work of a quorum on the loops of its engines does not use the context that it was locked with.
 func TestAContextThatBlocksHoldsUpNoEngineOfAQuorum(t *testing.T) {
 	t.Parallel()
 	p := newPanel(t, 3)
@@ -239,7 +239,7 @@ func TestAContextThatBlocksHoldsUpNoEngineOfAQuorum(t *testing.T) {
 	eventually(t, "all held", func() bool { return p.holders("n") == 3 })
 	blocking(t, ctx)
 	forceUnlock(t, engines[0].Mutex("n"))
-	eventually(t, "held again, or lost", func() bool { // lost, if one of the others came late and was not confirmed yet
+	eventually(t, "held again, or lost", func() bool { // lost, if one of the others was granted late and was not confirmed yet
 		return inner.Err() != nil || engines[0].Stats().Acquired >= 2 && p.holders("n") == 3
 	})
 	eventually(t, "the quorum to be lost", func() bool {
@@ -253,14 +253,15 @@ func TestAContextThatBlocksHoldsUpNoEngineOfAQuorum(t *testing.T) {
 	}
 }
 
-// troubled is an error of a caller: every method of it hangs.
+// troubled is an error of a caller with methods that all hang.
 type troubled struct{ gate chan struct{} }
 
 func (e *troubled) Error() string { <-e.gate; return "trouble" }
 func (e *troubled) As(any) bool   { <-e.gate; return false }
 func (e *troubled) Is(error) bool { <-e.gate; return false }
 
-// A caller's errors are its code, too: here why a context ended, which is a part of why its call failed.
+// An error of a caller can run its code, too: here it is the cause of a context's end, which becomes part of the
+// call's error.
 func TestAnErrorThatHangsHoldsUpNobody(t *testing.T) {
 	t.Parallel()
 	s := anySite(t)
@@ -280,7 +281,7 @@ func TestAnErrorThatHangsHoldsUpNobody(t *testing.T) {
 	unlock(t, lock(t, e.Mutex("m")))
 }
 
-// panickingContext is a context whose method panics when it is called for the nth time. An AfterFunc of its own does the same.
+// panickingContext is a context with methods that panic at the nth call. Its own AfterFunc does the same.
 type panickingContext struct {
 	context.Context
 	method string
@@ -299,7 +300,7 @@ func (c *panickingContext) Done() <-chan struct{} { c.call("Done"); return c.don
 func (c *panickingContext) Err() error            { c.call("Err"); return nil }
 func (c *panickingContext) Value(key any) any     { c.call("Value"); return c.Context.Value(key) }
 
-// registering is one that registers functions by itself, as package context lets it.
+// registering is a panickingContext that registers functions itself, as package context permits.
 type registering struct{ *panickingContext }
 
 func (c registering) AfterFunc(func()) (stop func() bool) {
@@ -307,7 +308,8 @@ func (c registering) AfterFunc(func()) (stop func() bool) {
 	return func() bool { c.call("stop"); return true }
 }
 
-// A call whose context panics leaves no lock behind, which nobody would have and which would be renewed for ever.
+// A call with a context that panics leaves no lock behind. Otherwise the engine would renew a lock without a holder
+// for ever.
 func TestACallWhoseContextPanicsLeavesNoLock(t *testing.T) {
 	t.Parallel()
 	e := anySite(t).open(lockwheel.Options{})
@@ -337,7 +339,7 @@ func TestACallWhoseContextPanicsLeavesNoLock(t *testing.T) {
 		for _, method := range []string{"Done", "Err", "Value", "AfterFunc", "stop"} {
 			for nth := range int64(6) {
 				if method == "Done" && nth > 1 && (what == "Do" || what == "LockAsync") {
-					continue // package context calls it on a goroutine of its own
+					continue // package context calls it on a separate goroutine
 				}
 				callers := &panickingContext{Context: t.Context(), method: method, nth: nth + 1, done: make(chan struct{})}
 				ctx := context.Context(callers)
@@ -358,10 +360,10 @@ func TestACallWhoseContextPanicsLeavesNoLock(t *testing.T) {
 		}
 	}
 	require.Greater(t, panics, 30)
-	eventually(t, "no hold that nobody has", func() bool { return e.Stats().Held == 0 && e.Stats().Waiting == 0 })
+	eventually(t, "no hold without a user", func() bool { return e.Stats().Held == 0 && e.Stats().Waiting == 0 })
 }
 
-// A context that is done and does not say why ends a call with an error that can be read.
+// A context that is done without a cause ends a call with an error that has a text.
 func TestAContextThatEndsWithoutAReasonEndsCallsWithOne(t *testing.T) {
 	t.Parallel()
 	s := anySite(t)
@@ -387,8 +389,8 @@ func TestAContextThatEndsWithoutAReasonEndsCallsWithOne(t *testing.T) {
 	unlock(t, hold)
 }
 
-// Unlock is sent whatever its context does, also one of another make that panics, blocks or ends the goroutine when it is looked at: a lock
-// that was not released would be renewed for ever.
+// Unlock sends the release whatever its context does, even if a custom context panics, blocks or ends the goroutine
+// when it is used. Otherwise the engine would renew the lock for ever.
 func TestUnlockIsSentThoughItsContextPanicsOrBlocks(t *testing.T) {
 	t.Parallel()
 	s := anySite(t)
@@ -416,7 +418,7 @@ func TestUnlockIsSentThoughItsContextPanicsOrBlocks(t *testing.T) {
 	settled(t, e)
 }
 
-// misbehaving is a context of which Done does not return.
+// misbehaving is a context with a Done that does not return.
 type misbehaving struct {
 	context.Context
 	done func()

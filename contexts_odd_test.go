@@ -13,9 +13,10 @@ import (
 	"github.com/lockwheel/lockwheel/internal/proxy"
 )
 
-// Contexts that end in odd ways: with the goroutine that asks them, with a cause that cannot be compared, or with another lock.
+// Contexts that end in unusual ways: with the goroutine that asks for the cause, with a cause that cannot be
+// compared, or with another lock.
 
-// exiting is a context that ends the goroutine that asks why it has ended.
+// exiting is a context that ends the goroutine that asks for its cause.
 type exiting struct {
 	context.Context
 	done chan struct{}
@@ -90,7 +91,7 @@ func TestUnlockTakesACauseThatCannotBeCompared(t *testing.T) {
 		require.NoError(t, err, what)
 		inner := hold.Context()
 		cancel(manyErrors{other.Err()})
-		if err := hold.Unlock(inner); err != nil { // its context has ended: the release is sent all the same
+		if err := hold.Unlock(inner); err != nil { // the context has ended: the release is sent nevertheless
 			require.ErrorIs(t, err, lockwheel.ErrNotHeld, what)
 		}
 		eventually(t, "the release", func() bool { return !s.exists("n") })
@@ -117,7 +118,7 @@ func TestAForceEndsWithTheContextOfAnotherLockThatWasForced(t *testing.T) {
 	require.NoError(t, p.Heal())
 }
 
-// That the context of another hold ends is an end of the wait, also if that one was unlocked.
+// If the context belongs to another hold, its end ends the wait, even if that hold was unlocked.
 func TestAnUnlockEndsWithTheContextOfAnotherHoldThatIsUnlocked(t *testing.T) {
 	t.Parallel()
 	s := realSite(t)
@@ -135,7 +136,7 @@ func TestAnUnlockEndsWithTheContextOfAnotherHoldThatIsUnlocked(t *testing.T) {
 	require.NoError(t, receive(t, ofA))
 }
 
-// A copy of a hold that ended says what the next owner's says, who was given the lock without a release.
+// A copy of an ended hold has the state of the next owner's hold, which received the lock without a release.
 func TestACopyOfAHoldThatEndedReleasesNoOther(t *testing.T) {
 	t.Parallel()
 	s := anySite(t)
@@ -144,7 +145,7 @@ func TestACopyOfAHoldThatEndedReleasesNoOther(t *testing.T) {
 	next := locking(t.Context(), e.Mutex("n"))
 	queued(t, e, 1)
 	copied := new(lockwheel.Hold)
-	reflect.ValueOf(copied).Elem().Set(reflect.ValueOf(hold).Elem()) // what go vet would find
+	reflect.ValueOf(copied).Elem().Set(reflect.ValueOf(hold).Elem()) // go vet would find a plain copy
 	unlock(t, hold)
 	other := granted(t, next)
 	require.ErrorIs(t, copied.Unlock(t.Context()), lockwheel.ErrNotHeld)

@@ -11,9 +11,9 @@ import (
 	"github.com/lockwheel/lockwheel"
 )
 
-// A context may live as long as the process: what was asked for with it and is decided leaves nothing behind in it.
+// A context may live as long as the process. Completed requests leave nothing registered with it.
 
-// watchedContext is a context that does not end, and knows how many watch for its end.
+// watchedContext is a context that does not end, and counts what is registered for its end.
 type watchedContext struct {
 	context.Context
 	done     chan struct{}
@@ -26,7 +26,7 @@ func newWatchedContext() *watchedContext {
 
 func (c *watchedContext) Done() <-chan struct{} { return c.done }
 
-// AfterFunc is what package context calls instead of keeping a list of its own.
+// AfterFunc is called by package context, which otherwise keeps a list of its own.
 func (c *watchedContext) AfterFunc(func()) (stop func() bool) {
 	c.watching.Add(1)
 	var stopped atomic.Bool
@@ -91,7 +91,8 @@ func TestNothingThatIsDecidedIsLeftInItsContext(t *testing.T) {
 	settled(t, e)
 }
 
-// A grant that nobody takes is given back when its context ends, so that one is watched until then.
+// A grant that its caller does not take is released when its context ends, so the engine watches the context until
+// then.
 func TestAGrantThatIsNotTakenIsWatchedUntilItIs(t *testing.T) {
 	t.Parallel()
 	ctx := newWatchedContext()
@@ -111,7 +112,7 @@ func TestNothingIsLeftInTheContextOfOpen(t *testing.T) {
 	for range 20 {
 		e, err := lockwheel.Dial(ctx, "redis://:secret@"+s.addr)
 		require.NoError(t, err)
-		unlock(t, lock(t, e.Mutex("n"))) // and a connection for messages
+		unlock(t, lock(t, e.Mutex("n"))) // and a Pub/Sub connection
 		_, err = lockwheel.Dial(ctx, "redis://:public@"+s.addr)
 		require.ErrorContains(t, err, "WRONGPASS")
 		eventually(t, "nothing watches the context", func() bool { return ctx.watching.Load() == 0 })
@@ -119,7 +120,7 @@ func TestNothingIsLeftInTheContextOfOpen(t *testing.T) {
 	}
 }
 
-// A hold's context is a child of Lock's, and each of them goes with its hold.
+// A hold's context is a child of Lock's context, which keeps no reference to it after the hold has ended.
 func TestNothingOfHoldsThatEndedIsLeftInTheirContext(t *testing.T) {
 	t.Parallel()
 	s := anySite(t)

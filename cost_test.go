@@ -13,11 +13,11 @@ import (
 	"github.com/lockwheel/lockwheel"
 )
 
-// What holding costs. These tests are not parallel: they count goroutines, bytes and turns.
+// The cost of held locks. These tests are not parallel: they count goroutines, bytes and turns.
 
 var heldLocks = flag.Int("held", 100_000, "how many locks TestHoldingCostsNoGoroutineAndFewBytes holds")
 
-// mostBytes is what a held lock may take of the live heap, with its hold and its name.
+// mostBytes is the maximum live heap of a held lock, with its hold and its name.
 const mostBytes = 300
 
 func TestHoldingCostsNoGoroutineAndFewBytes(t *testing.T) {
@@ -27,7 +27,7 @@ func TestHoldingCostsNoGoroutineAndFewBytes(t *testing.T) {
 	}
 	s := realSite(t)
 	e := s.open(lockwheel.Options{Lease: time.Hour}) // what a renewal that waits or is under way takes is not counted
-	holdMany(t, e, 100)                              // so that pools and connections are there
+	holdMany(t, e, 100)                              // to fill pools and open connections
 	before, goroutines := liveHeap(), runtime.NumGoroutine()
 	holds := make([]*lockwheel.Hold, n)
 	const workers = 64
@@ -45,7 +45,7 @@ func TestHoldingCostsNoGoroutineAndFewBytes(t *testing.T) {
 		n, each, goroutines, runtime.NumGoroutine())
 	require.EqualValues(t, n+100, e.Stats().Held)
 	require.Equal(t, int64(n+100), s.do("DBSIZE"))
-	// The connection may have begun to pipeline meanwhile, which takes rueidis a few.
+	// rueidis may have begun to pipeline on the connection meanwhile, which takes a few goroutines.
 	eventually(t, "no goroutine a lock", func() bool { return runtime.NumGoroutine() <= goroutines+8 })
 	if raced {
 		return // a map of another size is filled otherwise, so the figure is another one
@@ -70,7 +70,7 @@ func TestHoldingCostsNoGoroutineAndFewBytes(t *testing.T) {
 
 func liveHeap() uint64 {
 	runtime.GC()
-	runtime.GC() // the first one lets go of what pools keep for one more
+	runtime.GC() // the first collection clears what pools keep for one more cycle
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return m.HeapAlloc
@@ -108,8 +108,8 @@ func TestAnIdleEngineDoesNotWake(t *testing.T) {
 
 var waiters = flag.Int("waiters", 100_000, "how many callers TestWaitingCostsFewBytes has wait")
 
-// What a caller that waits without a goroutine may take of the live heap, with its name: on a name of its own, and on one that it shares
-// with all others.
+// Maximum live heap of a caller that waits without a goroutine, with its name: alone on a name, and on a name that it
+// shares with all others.
 const (
 	mostWaiting = 1100
 	mostSharing = 600
@@ -128,7 +128,7 @@ func TestWaitingCostsFewBytes(t *testing.T) {
 			}
 			name := func(i int) string { return fmt.Sprintf("orders/%07d", i%names) }
 			other, e := s.open(unhurried), s.open(lockwheel.Options{Timeout: 10 * time.Second, Lease: time.Hour})
-			holdMany(t, e, 100) // so that pools and connections are there
+			holdMany(t, e, 100) // to fill pools and open connections
 			const workers = 64
 			crowd(t, workers, func(w int) error {
 				for i := w; i < names; i += workers {

@@ -6,22 +6,24 @@ import (
 )
 
 const (
-	// mostEnding is how many goroutines of an engine end contexts of holds: they never block, but very many children take long.
+	// mostEnding is the maximum number of an engine's goroutines that end contexts of holds. They never block, but
+	// very many children take long.
 	mostEnding = 4
-	// mostLeaving is how many leave contexts of callers, where each may hang in code of the caller; mostLeft is how many
-	// contexts wait to be left while all of these hang. Those beyond stay as they are until they end themselves.
+	// mostLeaving is the maximum number of goroutines that unregister from callers' contexts, where each may hang in
+	// code of the caller. mostLeft is the maximum number of contexts that wait while all of these hang. Further ones
+	// stay registered until they end themselves.
 	mostLeaving, mostLeft = 64, 1 << 20
 )
 
-// crew runs functions beside the loop, in any order, on a bounded number of goroutines that end when there is nothing to do.
-// The zero crew runs none: most is to be set.
+// crew is a pool that runs functions beside the loop, in any order. Its goroutines are bounded in number and end when
+// there is nothing to do. The zero crew runs nothing until most is set.
 type crew struct {
 	most    int32
-	limit   int64 // of functions that were put in and have not ended
+	limit   int64 // maximum number of functions that were put in and have not ended
 	newest  atomic.Pointer[task]
 	working atomic.Int32
 	open    atomic.Int64
-	empty   atomic.Pointer[chan struct{}] // is closed when none is open
+	empty   atomic.Pointer[chan struct{}] // closed when open is 0
 	panics  atomic.Uint64
 	dropped atomic.Uint64
 }
@@ -31,7 +33,7 @@ type task struct {
 	f    func()
 }
 
-// put never blocks.
+// put never blocks. Beyond the limit it drops f and counts it.
 func (c *crew) put(f func()) {
 	if c.open.Add(1) > c.limit {
 		c.dropped.Add(1)
@@ -44,7 +46,7 @@ func (c *crew) put(f func()) {
 	c.call()
 }
 
-// call has one more goroutine work, if there is room for it.
+// call starts another goroutine unless there are most already.
 func (c *crew) call() {
 	for n := c.working.Load(); n < c.most; n = c.working.Load() {
 		if c.working.CompareAndSwap(n, n+1) {
@@ -54,7 +56,7 @@ func (c *crew) call() {
 	}
 }
 
-// work goes on after a panic, or a Goexit, with what comes next.
+// work continues with the next function after a panic or a Goexit.
 func (c *crew) work() {
 	ended := false
 	defer func() {
@@ -71,7 +73,7 @@ func (c *crew) work() {
 	}
 	ended = true
 	c.working.Add(-1)
-	if c.newest.Load() != nil { // it came when this one had looked, and before there was room for another
+	if c.newest.Load() != nil { // the function was put in after this goroutine's last check, while call found no room for another
 		c.call()
 	}
 }
@@ -94,7 +96,8 @@ func (c *crew) closed() {
 	}
 }
 
-// wait waits until all that was put in has ended, but not beyond a moment; the zero moment is none. One waits at a time.
+// wait waits until all functions have ended, or until the given time; the zero time is no limit. Only one caller may
+// wait at a time.
 func (c *crew) wait(until time.Time) {
 	empty := make(chan struct{})
 	c.empty.Store(&empty)

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Functions that hang keep the others waiting only when all goroutines are taken, and there are no more of them than that.
+// Functions that hang delay the others only when all goroutines are in use, and the number of goroutines is bounded.
 func TestACrewIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := crew{most: 3, limit: 10}
@@ -59,7 +59,7 @@ func TestACrewGoesOnAfterAPanic(t *testing.T) {
 	})
 }
 
-// What is put in at any time by any number of goroutines is run once.
+// Each function runs once, whenever and by however many goroutines it is put in.
 func TestACrewForgetsNothing(t *testing.T) {
 	c := crew{most: 4, limit: 1 << 20}
 	var ran atomic.Int32

@@ -23,12 +23,13 @@ import (
 	"github.com/lockwheel/lockwheel/internal/redistest"
 )
 
-// Labourers in processes of their own, which are killed, stopped and continued.
+// Workers in processes of their own, which are killed, stopped and continued.
 
-// envCrew makes this binary a process whose labourers work until its input ends. It says what they do, a line each.
+// envCrew makes this test binary a worker process, which runs until its input ends. It reports what its workers do,
+// one line each.
 const envCrew = "LOCKWHEEL_TEST_CREW"
 
-// orders are what a crew is told.
+// orders is the configuration of a worker process.
 type orders struct {
 	ID, Addr, Numbers string
 	Names             []string
@@ -36,7 +37,7 @@ type orders struct {
 	Lease             time.Duration
 }
 
-// runCrew is what such a process does.
+// runCrew is the main function of a worker process.
 func runCrew(text string) error {
 	var o orders
 	if err := json.Unmarshal([]byte(text), &o); err != nil {
@@ -79,7 +80,7 @@ func runCrew(text string) error {
 	return nil
 }
 
-// lines writes deeds so that each is out before its author goes on.
+// lines writes operations, and returns only after each is written.
 type lines struct {
 	mu sync.Mutex
 	to *json.Encoder
@@ -90,16 +91,16 @@ func newLines(to io.Writer) *lines { return &lines{to: json.NewEncoder(to)} }
 func (l *lines) write(d deed) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	_ = l.to.Encode(d) // nobody reads any more: the process is about to be killed
+	_ = l.to.Encode(d) // the reader is gone: the process is about to be killed
 }
 
-// crew is such a process, seen from outside.
+// crew is a worker process, as the test sees it.
 type crew struct {
 	t       testing.TB
 	cmd     *exec.Cmd
 	input   io.Closer
 	heard   *record
-	history chan []deed // all it said, once it has ended
+	history chan []deed // all that it reported, once it has ended
 	errors  *strings.Builder
 }
 
@@ -124,14 +125,14 @@ func (c *crew) listen(out io.Reader) {
 	var all []deed
 	for scan := bufio.NewScanner(out); scan.Scan(); {
 		var d deed
-		if json.Unmarshal(scan.Bytes(), &d) == nil { // the last line of a process that was killed may be half a one
+		if json.Unmarshal(scan.Bytes(), &d) == nil { // the last line of a killed process may be incomplete
 			all = append(all, d)
 		}
 	}
 	c.history <- all
 }
 
-// ends waits until the labourers have left all their locks, and notes what they did.
+// ends waits until the workers have released all their locks, and records what they did.
 func (c *crew) ends() {
 	c.t.Helper()
 	require.NoError(c.t, c.input.Close())
@@ -143,7 +144,7 @@ func (c *crew) ends() {
 	}
 }
 
-// dies kills the process, and notes what it did. What it held it holds no more; what it was about to write may be written.
+// dies kills the process, and records what it did. Its holds have ended; a write that it had begun may be done.
 func (c *crew) dies() {
 	c.t.Helper()
 	require.NoError(c.t, c.cmd.Process.Kill())
@@ -169,7 +170,7 @@ func (c *crew) dies() {
 	}
 }
 
-// standsStill stops the process for a while.
+// standsStill pauses the process for a while.
 func (c *crew) standsStill(d time.Duration) {
 	c.t.Helper()
 	require.NoError(c.t, c.cmd.Process.Signal(syscall.SIGSTOP))

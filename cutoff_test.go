@@ -17,7 +17,7 @@ import (
 
 var trials = flag.Int("trials", 20, "how many holders are cut off from their server")
 
-// cutoffs are the ways in which a holder does not reach its server any more.
+// cutoffs are the ways to cut a holder off from its server.
 var cutoffs = []func(*proxy.Proxy) error{
 	func(p *proxy.Proxy) error { p.Set(proxy.Both, proxy.Drop); return nil },
 	func(p *proxy.Proxy) error { p.Set(proxy.Both, proxy.Hold); return nil },
@@ -30,11 +30,12 @@ var cutoffs = []func(*proxy.Proxy) error{
 	},
 }
 
-// A machine that has no time for the process closes Done late, and no library can help it. So each trial has a timer of its own for
-// the same moment: a trial in which that one rings late, too, is made again, and counted apart. Err is right all the same.
+// If the machine does not schedule the process, Done is closed late, and no library can prevent that. So each trial
+// has its own timer for the same time. If that timer is late, too, the trial is repeated, and counted separately. Err
+// is correct in any case.
 
-// consul#18271, redisson#4698. A holder that cannot reach the server says so, by Err and by Done, before anybody
-// else has the lock: every time.
+// consul#18271, redisson#4698. A holder that cannot reach the server reports the loss by Err and by Done before
+// another caller acquires the lock: in every trial.
 func TestAHolderThatIsCutOffSaysSoFirst(t *testing.T) {
 	t.Parallel()
 	const lease = 5 * time.Second
@@ -72,10 +73,10 @@ func TestAHolderThatIsCutOffSaysSoFirst(t *testing.T) {
 	require.EqualValues(t, *trials, done.Load())
 }
 
-// errStarved is for a trial in which a timer for the end of the lease did not ring in time either.
+// errStarved is for a trial in which a timer for the end of the lease was late, too.
 var errStarved = errors.New("the machine had no time for timers")
 
-// ringsAt closes its result when a hold's deadline has passed and was not moved on.
+// ringsAt closes its result when a hold's deadline has passed and was not moved.
 func ringsAt(hold *lockwheel.Hold) <-chan int64 {
 	rung := make(chan int64, 1)
 	go func() {
@@ -92,7 +93,7 @@ func ringsAt(hold *lockwheel.Hold) <-chan int64 {
 	return rung
 }
 
-// cutOff is one trial. It returns how long Done was closed before the other one had the lock, in nanoseconds.
+// cutOff is one trial. It returns how long before the other caller's grant Done was closed, in nanoseconds.
 func cutOff(t *testing.T, holder, stranger lockwheel.Mutex, p *proxy.Proxy) (ahead int64, err error) {
 	hold, err := holder.Lock(t.Context(), lockwheel.Wait(patience))
 	if err != nil {
@@ -105,7 +106,7 @@ func cutOff(t *testing.T, holder, stranger lockwheel.Mutex, p *proxy.Proxy) (ahe
 		closed <- now()
 	}()
 	waiting := locking(t.Context(), stranger)
-	pause(t.Context(), time.Duration(rand.IntN(1500))*time.Millisecond) // any moment between two renewals
+	pause(t.Context(), time.Duration(rand.IntN(1500))*time.Millisecond) // a random time between two renewals
 	if err := cutoffs[rand.IntN(len(cutoffs))](p); err != nil {
 		return 0, err
 	}

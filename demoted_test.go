@@ -13,10 +13,10 @@ import (
 	"github.com/lockwheel/lockwheel/internal/proxy"
 )
 
-// One address behind which the master changes: a virtual one, that of a managed service or of a balancer. The old master becomes a
-// replica, and keeps its connections.
+// The master changes behind one address: a virtual address, or that of a managed service or a load balancer. The old
+// master becomes a replica, and keeps its connections.
 
-// moveTo makes the replica the master and the master its replica, and has new connections through the proxy lead to the new one.
+// moveTo exchanges the roles of master and replica, and leads new connections through the proxy to the new master.
 func moveTo(t *testing.T, p *proxy.Proxy, replica, master *site) {
 	t.Helper()
 	eventually(t, "the replica has caught up", func() bool { return master.do("WAIT", 1, 50) == int64(1) && inSync(replica) })
@@ -30,10 +30,11 @@ func inSync(replica *site) bool {
 	return strings.Contains(told, "master_link_status:up")
 }
 
-// quick notices soon that a server is a master no more.
+// quick has a renewal interval so short that the engine soon notices that a server is no longer the master.
 var quick = lockwheel.Options{Lease: 9 * time.Second, Renew: 500 * time.Millisecond, Timeout: time.Second}
 
-// The next master is found at the address of the one before, both ways: locks are granted, what is held goes on, and who waits is woken there.
+// The engine finds the next master at the address of the previous one, and back again. Locks are granted there, holds
+// continue, and waiters are woken.
 func TestTheNextMasterIsFoundAtTheSameAddress(t *testing.T) {
 	t.Parallel()
 	master, replica := withReplica(t)
@@ -51,7 +52,7 @@ func TestTheNextMasterIsFoundAtTheSameAddress(t *testing.T) {
 		require.Equal(t, 1, replica.real.Int(t, "EXISTS", "free"))
 		unlock(t, got)
 		eventually(t, "who waits listens there", func() bool { return len(replica.channels()) == 1 })
-		eventually(t, "nobody listens at the old one", func() bool { return master.subscribers() == 0 })
+		eventually(t, "no subscriber at the old one", func() bool { return master.subscribers() == 0 })
 		requireRenewed(t, replica, hold)
 		master, replica = replica, master
 	}
@@ -63,7 +64,7 @@ func TestTheNextMasterIsFoundAtTheSameAddress(t *testing.T) {
 	settled(t, e)
 }
 
-// With replicas that are asked, too, and whatever the kind of lock.
+// The same with Options.Replicas, and for every kind of lock.
 func TestTheNextMasterIsFoundAtTheSameAddressByEveryKind(t *testing.T) {
 	t.Parallel()
 	for name, mutex := range grantable() {
@@ -79,9 +80,9 @@ func TestTheNextMasterIsFoundAtTheSameAddressByEveryKind(t *testing.T) {
 				eventually(t, "a grant that the replica has", func() bool {
 					hold, err := mutex(asks, "n").Lock(t.Context(), lockwheel.Wait(patience))
 					if err == nil {
-						giveBack(t, hold) // by a connection that may lead to the old master
+						giveBack(t, hold) // on a connection that may lead to the old master
 					} else {
-						require.ErrorIs(t, err, lockwheel.ErrNotReplicated) // it follows a little later
+						require.ErrorIs(t, err, lockwheel.ErrNotReplicated) // the replica follows a little later
 					}
 					return err == nil
 				})
@@ -97,7 +98,7 @@ func TestTheNextMasterIsFoundAtTheSameAddressByEveryKind(t *testing.T) {
 	}
 }
 
-// An address that leads to a replica for ever is not connected to all the time.
+// The engine reconnects less and less often to an address that permanently leads to a replica.
 func TestAReplicaIsConnectedToEverMoreRarely(t *testing.T) {
 	t.Parallel()
 	_, replica := withReplica(t)
@@ -112,7 +113,7 @@ func TestAReplicaIsConnectedToEverMoreRarely(t *testing.T) {
 	ended := 0
 	for len(said) > 0 {
 		if line := <-said; strings.Contains(line, `level=WARN msg="lockwheel: the server is a replica; connecting to its address again"`) {
-			ended++ // and not because a busy machine was silent
+			ended++ // and not because a busy machine did not reply
 		}
 	}
 	require.GreaterOrEqual(t, ended, 2)
@@ -122,7 +123,7 @@ func TestAReplicaIsConnectedToEverMoreRarely(t *testing.T) {
 	unlock(t, granted(t, waiting))
 }
 
-// A client of the caller's keeps its connections: others use them.
+// The engine keeps the connections of a caller's client: others use them.
 func TestTheConnectionsOfACallersClientAreLeftToItsReplica(t *testing.T) {
 	t.Parallel()
 	master, replica := withReplica(t)
@@ -140,6 +141,6 @@ func TestTheConnectionsOfACallersClientAreLeftToItsReplica(t *testing.T) {
 	require.ErrorIs(t, err, lockwheel.ErrUnavailable)
 	require.ErrorContains(t, err, "READONLY")
 	require.Equal(t, connections, p.Accepted())
-	master.do("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes") // what is the caller's to do
+	master.do("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes") // as the caller must do
 	unlock(t, lock(t, e.Mutex("n")))
 }

@@ -2,25 +2,26 @@ package lockwheel
 
 import "sync/atomic"
 
-// desk is where what happens on several loops becomes one event after the other. Whoever brings an event works it
-// off, and those that others bring meanwhile. Nobody waits, and there is no goroutine for it.
+// desk runs functions from several goroutines one at a time. The goroutine that brings a function to an idle desk
+// runs it, and all that are brought meanwhile. It never blocks another goroutine, and it has no goroutine of its own.
 type desk struct {
 	newest atomic.Pointer[note]
 	manned atomic.Bool
 }
 
-// note is one event.
+// note is one queued function.
 type note struct {
 	next  *note
 	event func()
 }
 
-// bring has an event happen: before it returns, or soon, by whoever is at the desk. An event may bring others.
+// bring runs the event before it returns, or leaves it to the goroutine that is at the desk. An event may bring
+// others.
 func (d *desk) bring(event func()) {
 	n := &note{event: event}
 	for n.next = d.newest.Load(); !d.newest.CompareAndSwap(n.next, n); n.next = d.newest.Load() {
 	}
-	// Whoever leaves the desk looks once more, so what was brought before that is not left lying.
+	// After it has cleared manned, the goroutine checks the queue again: an event may have been brought just before that.
 	for d.newest.Load() != nil && d.manned.CompareAndSwap(false, true) {
 		d.work()
 		d.manned.Store(false)

@@ -8,7 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Whoever is at the desk works off what others bring meanwhile, and they do not wait: nothing is left lying when it leaves.
+// The goroutine at the desk also runs the events that others bring meanwhile, and they do not wait. When it leaves,
+// no event is left.
 func TestADeskLeavesNoEventLying(t *testing.T) {
 	t.Parallel()
 	var d desk
@@ -21,14 +22,15 @@ func TestADeskLeavesNoEventLying(t *testing.T) {
 			d.bring(func() { order = append(order, 2) })
 			d.bring(func() { order = append(order, 3) })
 		}()
-		<-brought // they were brought while the desk was manned, and nobody waited
+		<-brought // they were brought while another goroutine was at the desk, and did not block
 		d.bring(func() { order = append(order, 4) })
 		require.Equal(t, []int{1}, order, "one event after the other")
 	})
 	require.Equal(t, []int{1, 2, 3, 4}, order)
 }
 
-// However close they come: when all who brought events have gone, each event has happened, once and alone.
+// Events are brought concurrently. When all bringers have returned, each event has run once, and never beside
+// another.
 func TestEventsOfManyAtOnceAllHappenOneAfterTheOther(t *testing.T) {
 	t.Parallel()
 	for range 500 {

@@ -5,7 +5,7 @@ import (
 	"errors"
 )
 
-// do runs f while the lock is held, and unlocks it however f ends: by a panic or runtime.Goexit too.
+// do runs f while the lock is held, and then unlocks it, even if f panics or calls runtime.Goexit.
 func (h *Hold) do(ctx context.Context, f func(context.Context) error) (err error) {
 	defer func() {
 		err = h.besides(err, h.Unlock(context.WithoutCancel(ctx)))
@@ -13,8 +13,8 @@ func (h *Hold) do(ctx context.Context, f func(context.Context) error) (err error
 	return f(h.Context())
 }
 
-// besides joins what Unlock returned to what the function returned, unless the function returned that very loss, or end of the engine,
-// which it has from its context.
+// besides joins the errors of f and of Unlock. It omits Unlock's error if f returned the same loss or end of the
+// engine, which f has from its context.
 func (h *Hold) besides(err, unlocked error) error {
 	if unlocked == nil {
 		return err

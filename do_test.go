@@ -13,7 +13,7 @@ import (
 	"github.com/lockwheel/lockwheel"
 )
 
-// Do: the function runs under the lock, and the lock goes however it ends.
+// Do runs a function under the lock, and unlocks however the function ends.
 
 func TestDoHoldsTheLockWhileTheFunctionRuns(t *testing.T) {
 	t.Parallel()
@@ -72,7 +72,7 @@ func TestDoReportsALossBesideTheFunctionsOwnError(t *testing.T) {
 	require.ErrorIs(t, err, lockwheel.ErrLost)
 }
 
-// A function that returns why its context ended has said it: the loss stands once in the error.
+// A function that returns the cause of its context has reported the loss: the error contains it once.
 func TestDoReportsALossOnce(t *testing.T) {
 	t.Parallel()
 	e := anySite(t).open(lockwheel.Options{})
@@ -132,7 +132,7 @@ func TestDoDoesNotRunTheFunctionWithoutTheLock(t *testing.T) {
 	unlock(t, hold)
 }
 
-// the release goes out although the request's context has ended meanwhile.
+// Do sends the release even if the request's context has ended meanwhile.
 func TestDoUnlocksAfterItsContextEnded(t *testing.T) {
 	t.Parallel()
 	s := anySite(t)
@@ -149,7 +149,7 @@ func TestDoUnlocksAfterItsContextEnded(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 	require.NotErrorIs(t, err, lockwheel.ErrUnavailable)
 	require.False(t, s.exists("n"))
-	for range 5 { // it waits for the answer, which says that the lock was gone
+	for range 5 { // it waits for the reply, which says that the lock was gone
 		err = do(func() { s.do("DEL", "n") })
 		require.ErrorIs(t, err, context.Canceled)
 		require.ErrorIs(t, err, lockwheel.ErrLost)

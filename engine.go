@@ -1,6 +1,14 @@
-// Package lockwheel takes locks that processes share through a Redis or Valkey server: exclusive or
-// shared by readers, fair, fenced, several as one; re-entrant, leased, and renewed for as long as they are
-// held. On the wire they are Redisson's locks, so a Go and a Java program can share one.
+// Package lockwheel provides distributed locks that processes share through a Redis or Valkey server. Locks are
+// re-entrant and leased, and they are renewed while they are held. The kinds are:
+//
+//   - [Engine.Mutex]: exclusive
+//   - [Engine.RWMutex]: many readers or one writer
+//   - [Engine.FairMutex]: granted in the order of arrival
+//   - [Engine.FencedMutex]: exclusive, with fencing tokens
+//   - [Engine.Multi]: several locks of one engine, all or none
+//   - [Quorum]: a majority of locks on independent servers
+//
+// On the wire they are Redisson's locks, so a Go program and a Java program can share one.
 //
 //	locks, err := lockwheel.Dial(ctx, "redis://127.0.0.1:6379")
 //	if err != nil {
@@ -15,16 +23,19 @@
 //	defer hold.Unlock(ctx)
 //	return charge(hold.Context()) // ends if the lock is lost
 //
-// A lock taken without [Lease] is watched: it is renewed until it is unlocked, and if its process dies it
-// is free within Options.Lease. A lock can be lost: its key is deleted, somebody takes it away by force,
-// or the server is gone for longer than the lease. [Hold.Context], [Hold.Done] and [Hold.Err] say so;
-// when a lease ends, they say so before anybody else can be granted the lock. A lease is not a proof,
-// though: a process that is suspended between looking and writing cannot know. What must never happen
-// twice needs a check where it is written.
+// A lock acquired without [Lease] is watched: the engine renews it until it is unlocked. If the process dies, the
+// lock is free within Options.Lease.
 //
-// An [Engine] is one connection for commands and one for messages (to each master of a cluster; with
-// [Options.Replicas] two more), one event loop and any number of locks. Neither a held lock nor a waiting
-// [Mutex.LockAsync] costs a goroutine, with contexts that package context made.
+// A hold can be lost: the key is deleted, ForceUnlock takes the lock away, or the server is unreachable for longer
+// than the lease. [Hold.Context], [Hold.Done] and [Hold.Err] report the loss. When a lease expires, they report it
+// before the lock can be granted again.
+//
+// A lease is not a proof. A process that is suspended between checking the lock and writing cannot notice the loss. A
+// write that must never happen twice needs a check at the store that receives it.
+//
+// An [Engine] uses one connection for commands, one for Pub/Sub and one event loop for any number of locks. In a
+// cluster it has these connections to each master; [Options.Replicas] adds two per master. Neither a held lock nor a
+// waiting [Mutex.LockAsync] needs a goroutine, if the contexts come from package context.
 package lockwheel
 
 import (
@@ -41,28 +52,30 @@ import (
 	"github.com/lockwheel/lockwheel/engine"
 )
 
-// Engine takes, renews and releases locks on one Redis or Valkey server or cluster. Open one per process
-// and server; all its methods are safe for concurrent use. The zero Engine is a closed one: the errors of
-// its locks match ErrClosed.
+// Engine acquires, renews and releases locks on one Redis or Valkey server or cluster. Open one per process and
+// server. All methods are safe for concurrent use. The zero Engine is closed: the errors of its locks match
+// ErrClosed.
 type Engine struct {
 	loop     *engine.Engine
 	config   actor.Config
 	options  Options
 	client   rueidis.Client
 	cluster  bool
-	ends     *closing // its connections
+	ends     *closing // ends the connections
 	tells    *audience
 	contexts contexts
 	closing  atomic.Bool
 	closed   chan struct{} // closed when Close has done its work
 }
 
-// Open connects to a server and starts the engine. On failure nothing is left running.
+// Open connects to a server and starts the engine. On failure it leaves nothing running.
 //
-// ctx bounds Open only. Open fails if an option does not make sense, and if the server cannot be
-// reached or refuses the credentials. One node of a cluster has to answer, and to know of slots. Where a function of
-// Options.Redis hangs that dials, has credentials or looks at certificates, it is left behind when ctx ends, and after Options.Timeout,
-// and what it connects then is closed.
+// ctx bounds Open only. Open fails if an option is invalid, if the server cannot be reached, or if the server rejects
+// the credentials. In a cluster, at least one node must reply and know the slots.
+//
+// A function of Options.Redis that dials, returns credentials or checks certificates may hang. Open stops waiting for
+// it when ctx ends, and after Options.Timeout. The function keeps its goroutine, and a connection that it makes later
+// is closed.
 func Open(ctx context.Context, opts Options) (*Engine, error) {
 	if ctx == nil {
 		return nil, errNilContext("open")
@@ -83,9 +96,10 @@ func Open(ctx context.Context, opts Options) (*Engine, error) {
 	return e, nil
 }
 
-// Dial is Open with default options on the server that the URL names, in the form that [ParseURL] reads:
-// redis://user:password@127.0.0.1:6379/0, or rediss:// for TLS. Further nodes of a cluster
-// follow as ?addr=host:port&addr=…; with &master_set=name the addresses are those of sentinels, with rediss:// spoken to in TLS as well.
+// Dial calls [Open] with default options and the server that the URL names. [ParseURL] describes the form:
+// redis://user:password@127.0.0.1:6379/0, or rediss:// for TLS. Further nodes of a cluster follow as
+// ?addr=host:port&addr=…. With &master_set=name the addresses are those of sentinels; with rediss:// the connections
+// to the sentinels use TLS too.
 func Dial(ctx context.Context, url string) (*Engine, error) {
 	redis, err := parseURL(url)
 	if err != nil {
@@ -94,41 +108,49 @@ func Dial(ctx context.Context, url string) (*Engine, error) {
 	return Open(ctx, Options{Redis: redis})
 }
 
-// zero reports whether an engine was never open.
+// zero reports whether the engine was never opened.
 func (e *Engine) zero() bool { return e != nil && e.loop == nil }
 
-// ID is the engine's client id on the wire, a UUID made by Open. The id of every hold begins with it.
+// ID returns the engine's client id on the wire, a UUID that Open creates. The id of every hold begins with it.
 func (e *Engine) ID() string { return e.config.ID }
 
-// Mutex returns the lock of that name: Redisson's getLock. It is a small value, made without asking the
-// server; a name that cannot be used is an error of the methods: empty, over 64 KiB, and in a cluster
-// with braces but nothing between the first { and the next }, whose channel would lie in another slot.
+// Mutex returns the lock with that name: Redisson's getLock. The result is a small value, and the server is not
+// contacted. The methods of the Mutex return an error for an invalid name:
+//
+//   - an empty name
+//   - a name longer than 64 KiB, including Options.Prefix
+//   - in a cluster, a name with braces but nothing between the first { and the next }: its channel would be in
+//     another slot
 func (e *Engine) Mutex(name string) Mutex { return Mutex{engine: e, name: name} }
 
-// FencedMutex returns the lock of that name with fencing tokens: Redisson's getFencedLock. It is as Mutex,
-// and each grant comes with a number greater than that of every grant before, for that name, by whichever
-// client: [Hold.Token]. A store that remembers the greatest it has seen can refuse what comes late from a
-// holder that lost the lock without noticing. Re-entry keeps the hold's token. Tokens are strictly
-// greater as long as the server keeps its data; the key that counts them has no expiry.
+// FencedMutex returns the lock with that name and with fencing tokens: Redisson's getFencedLock. It behaves like
+// Mutex, and each grant has a number that is greater than that of every earlier grant of that name to any client:
+// [Hold.Token]. A store that remembers the greatest token can reject late writes of a holder that lost the lock
+// without noticing.
+//
+// Re-entry keeps the hold's token. Tokens strictly increase as long as the server keeps its data. The key that counts
+// them has no expiry.
 func (e *Engine) FencedMutex(name string) Mutex {
 	return Mutex{engine: e, name: name, kind: actor.Fenced}
 }
 
-// FairMutex returns the lock of that name that is given to those who wait for it in the order in which they
-// came, across all processes: Redisson's getFairLock. It is otherwise as Mutex. Each waiting call has a
-// place of its own in a queue on the server, so the lock is never handed on inside the engine; a call that
-// ends without the lock gives its place up. TryLock without a wait takes the lock only if nobody waits.
+// FairMutex returns the lock with that name that is granted in the order in which callers started to wait, across all
+// processes: Redisson's getFairLock. Otherwise it behaves like Mutex. Each waiting call has its own place in a queue
+// on the server, so the engine never hands the lock off locally. A call that ends without the lock gives up its
+// place. TryLock without a [Wait] acquires the lock only if the queue is empty.
 //
-// An engine keeps up the places of its callers. Those of a process that died hold up all behind them for
-// [Options.FairWait] at most, by default a lease, by the server's clock. A place that Redisson's clients hold is theirs
-// for five minutes, one after the other, by the wall clocks of the callers, which should agree then. An acquire
-// that comes to the server more than two [Options.Timeout] after it was sent does nothing.
+// The engine keeps the places of its callers alive. The places of a process that died block all callers behind them
+// for at most [Options.FairWait], by default one lease, by the server's clock. A place of a Redisson client lasts
+// five minutes, and its dead waiters expire one at a time, by the wall clocks of the callers. These clocks should
+// then agree. An acquire that reaches the server more than two [Options.Timeout] after it was sent does nothing.
 //
-// A name and the same in braces, as "a" and "{a}", have one queue, since Redisson names it alike for both: while callers wait for
-// one of the two locks the other may not be had though it is free, and callers of both can wait for each other for ever, so use only one of them.
+// A name and the same name in braces, such as "a" and "{a}", share one queue, because Redisson gives both queues the
+// same key. While callers wait for one of the two locks, the other may be unavailable although it is free. Callers of
+// both can deadlock. Use only one of the two names.
 func (e *Engine) FairMutex(name string) Mutex { return Mutex{engine: e, name: name, kind: actor.Fair} }
 
-// Stats returns a snapshot. It waits for one turn of the loop; after Close it returns the last counters, and gauges of 0.
+// Stats returns a snapshot. It waits for one turn of the loop. After Close it returns the last counters, and 0 for
+// the gauges.
 func (e *Engine) Stats() Stats {
 	if e.loop == nil {
 		return Stats{}
@@ -140,13 +162,16 @@ func (e *Engine) Stats() Stats {
 	return s
 }
 
-// Shutdown refuses new locks, ends all waiting with ErrClosed, waits until every hold is unlocked and
-// its release answered, and then closes the engine. A grant of LockAsync that no caller has taken is a hold like any other.
+// Shutdown closes the engine in an orderly way. It rejects new locks, ends all waiting calls with ErrClosed, and
+// waits until every hold is unlocked and the server has confirmed its release. Then it closes the engine. A grant of
+// LockAsync that its caller has not taken counts as a hold.
 //
-// When ctx ends first, it closes at once, as Close does, and returns an error that matches the context's
-// cause: what was still held has ended with ErrClosed, and its keys are left to their leases. If another
-// Shutdown whose context ended, or Close, cuts it short, the error matches ErrClosed. Both errors say how many holds
-// were not unlocked. With nothing to wait for it returns nil, also with a context that has ended, and once the engine is closed.
+// If ctx ends first, Shutdown closes the engine immediately, as Close does, and returns an error that matches the
+// context's cause. The remaining holds have then ended with ErrClosed, and their keys expire with their leases. If
+// Close, or another Shutdown with an ended context, interrupts this one, the error matches ErrClosed. Both errors
+// contain the number of holds that were not unlocked.
+//
+// Shutdown returns nil if there is nothing to wait for, even if ctx has ended, and if the engine is closed already.
 func (e *Engine) Shutdown(ctx context.Context) error {
 	if ctx == nil {
 		return errNilContext("shutdown")
@@ -174,14 +199,17 @@ func (e *Engine) Shutdown(ctx context.Context) error {
 	return errors.Join(fmt.Errorf("lockwheel: shutdown: %s: %w", what, cause), e.Close())
 }
 
-// Close ends every hold at once, with cause ErrClosed, refuses everybody who waits with ErrClosed, and
-// stops the engine. [Observer] and Logger are told of that before Close returns, unless it takes them longer than
-// Options.Timeout. Keys of locks that were held are left to their leases, so that nobody else is let in
-// beside work that is still being wound up, and places in the queues of fair locks to their FairWait. When it returns, no goroutine of the engine is left and no
-// command follows; the client's own end within some seconds more where a server is silent. On a dead connection that may take Options.Timeout, and with [Options.Client] as long as that
-// client needs to notice it. A function of Options.Redis that hangs then is left behind, on its goroutine.
+// Close ends every hold immediately with ErrClosed, ends all waiting calls with ErrClosed, and stops the engine. It
+// always returns nil. A second call waits for the first.
 //
-// It always returns nil. A second call waits for the first.
+// [Observer] and Logger receive these events before Close returns, unless that takes longer than Options.Timeout.
+//
+// The keys of held locks stay until their leases expire, so that no other caller acquires them while the work under
+// them is still stopping. Places in the queues of fair locks stay until their FairWait expires.
+//
+// When Close returns, no goroutine of the engine is left and no command follows. Goroutines of the Redis client can
+// take some seconds more if a server does not reply. On a dead connection Close may block for Options.Timeout, and
+// with [Options.Client] until that client notices. A function of Options.Redis that hangs keeps its goroutine.
 func (e *Engine) Close() error {
 	if e.loop == nil {
 		return nil
@@ -210,9 +238,10 @@ func (e *Engine) Close() error {
 	return nil
 }
 
-// await waits for the verdict of a posted call. If ctx ends first, the call is given up, its verdict taken, and the context's cause
-// returned; such a call must not be freed. done is what ctx.Done returned before the call was posted: a context may be of any make, and
-// after a panic of its methods nobody would have what is granted.
+// await waits for the result of a posted call. If ctx ends first, it cancels the call, waits for its result, and
+// returns the context's cause; the caller must not free such a call. done is what ctx.Done returned before the call
+// was posted. A custom context may panic, and after the call is posted a panic would leave its grant without a
+// holder.
 func (e *Engine) await(ctx context.Context, done <-chan struct{}, call *engine.Call) (cause error) {
 	if done == nil {
 		<-call.Ready
@@ -221,7 +250,7 @@ func (e *Engine) await(ctx context.Context, done <-chan struct{}, call *engine.C
 	return e.awaitEither(ctx, done, call)
 }
 
-// awaitEither is apart so that await has a small frame: whoever waits is woken with a cold stack.
+// awaitEither is separate so that await has a small frame: a waiter wakes with a cold stack.
 func (e *Engine) awaitEither(ctx context.Context, done <-chan struct{}, call *engine.Call) (cause error) {
 	select {
 	case <-call.Ready:
@@ -231,11 +260,12 @@ func (e *Engine) awaitEither(ctx context.Context, done <-chan struct{}, call *en
 	}
 }
 
-// leave gives up a call when its context has ended, unless the call is what ended it, and takes its verdict.
+// leave cancels a call after its context has ended and waits for the result. If the call itself ended the context,
+// leave keeps waiting instead.
 func (e *Engine) leave(ctx context.Context, call *engine.Call) (cause error) {
 	asked := false
 	defer func() {
-		if !asked { // the context has ended this goroutine
+		if !asked { // a method of the context has ended this goroutine
 			e.loop.Cancel(call, context.Canceled)
 		}
 	}()
@@ -249,14 +279,14 @@ func (e *Engine) leave(ctx context.Context, call *engine.Call) (cause error) {
 	return cause
 }
 
-// awaitBeyond goes on waiting when the call itself has ended the context, as that of a hold that it ends.
+// awaitBeyond keeps waiting when the call itself has ended the context, such as that of a hold that it ends.
 func (e *Engine) awaitBeyond(ctx context.Context, call *engine.Call) (cause error) {
 	ctx, cancel := beyond(ctx, func(end error) bool { return ends(call.Tag, call.Hold, call.Name, end) })
 	defer cancel()
 	return e.awaitEither(ctx, ctx.Done(), call)
 }
 
-// hooks connect the loop to observers and to the holds' contexts.
+// hooks connects the loop to the observer and to the contexts of holds.
 func (e *Engine) hooks() engine.Hooks {
 	observer := &e.options.Observer
 	hooks := engine.Hooks{Ended: func(end *actor.Ended) { e.ended(end) }}
@@ -269,11 +299,11 @@ func (e *Engine) hooks() engine.Hooks {
 	return hooks
 }
 
-// ended publishes the end of a hold, on the loop.
+// ended publishes the end of a hold. It runs on the loop.
 func (e *Engine) ended(end *actor.Ended) {
 	observer := &e.options.Observer
 	if end.Err == actor.ErrNotHeld && observer.Released == nil && !end.Hold.Asked() {
-		if untold := end.Hold.End(end.Err, nil, 0); untold != nil { // a context was asked for at this moment
+		if untold := end.Hold.End(end.Err, nil, 0); untold != nil { // Hold.Context was called concurrently
 			e.contexts.endBeside(untold, &lockError{name: end.Key[len(e.options.Prefix):], err: end.Err})
 		}
 		return
@@ -292,10 +322,11 @@ func (e *Engine) ended(end *actor.Ended) {
 	}
 }
 
-// verdict tells observers, on the loop. Of a request for several locks it tells of each.
+// verdict notifies the observer of a request's result. It runs on the loop. For a request for several locks it
+// reports each lock.
 func (e *Engine) verdict(r *actor.Request, waited time.Duration) {
 	if r.Err == engine.ErrReenters || r.Err == actor.ErrOvertaken {
-		return // they are asked for one by one now, and told of then
+		return // the caller now requests the locks one by one, and those results are reported
 	}
 	if r.Joint != nil {
 		for i := range r.Joint.Parts {
@@ -304,8 +335,8 @@ func (e *Engine) verdict(r *actor.Request, waited time.Duration) {
 		return
 	}
 	switch {
-	case r.Tag == actor.Unlock && r.Err == actor.ErrLost && actor.ToldBefore(r.Cause): // so were the observers
-	case r.Tag == actor.Unlock && r.Err == actor.ErrLost: // it ended as if unlocked in time
+	case r.Tag == actor.Unlock && r.Err == actor.ErrLost && actor.ToldBefore(r.Cause): // the observer was notified before
+	case r.Tag == actor.Unlock && r.Err == actor.ErrLost: // the hold ended as if it had been unlocked in time
 		e.tells.lost(r.Name, &lockError{name: r.Name, err: r.Err, cause: r.Cause}, nil)
 	case r.Tag != actor.Acquire:
 	case r.Err == nil:
@@ -315,5 +346,5 @@ func (e *Engine) verdict(r *actor.Request, waited time.Duration) {
 	}
 }
 
-// newID makes the client id of an engine.
+// newID returns a client id for an engine.
 func newID() string { return uuid.NewString() }

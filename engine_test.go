@@ -20,11 +20,11 @@ import (
 	"github.com/lockwheel/lockwheel/internal/redistest"
 )
 
-// patience is a deadline for what takes milliseconds. It is shorter than the default lease and than the first
-// renewal of one (30s and 10s), so whatever comes in time was brought by neither.
+// patience is a deadline for what takes milliseconds. It is shorter than the default lease (30s) and its first
+// renewal (10s), so neither of these can cause what arrives in time.
 const patience = 8 * time.Second
 
-// TestMain makes sure that no test leaves a goroutine, or is the other process of a test that needs two.
+// TestMain checks that no test leaves a goroutine behind, or runs the second process of a test that needs one.
 func TestMain(m *testing.M) {
 	if addr := os.Getenv(envHolder); addr != "" {
 		if err := holdUntilKilled(addr); err != nil {
@@ -44,12 +44,12 @@ func TestMain(m *testing.M) {
 	leaks.Main(m)
 }
 
-// atOnce is how many tests run beside each other: each of them waits most of the time, and all of them together keep one processor
-// busy.
+// atOnce is the number of tests that run in parallel: each of them waits most of the time, and together they keep one
+// processor busy.
 const atOnce = 12
 
-// envHolder makes this binary a process that holds the lock n on the server named until it is killed. It says who
-// it is, and for each line that it reads whether it still holds it.
+// envHolder makes this test binary a process that holds the lock n on the given server until it is killed. It prints
+// its id, and for each line that it reads whether it still holds the lock.
 const envHolder = "LOCKWHEEL_TEST_HOLDER"
 
 // holderLease is the lease of that process.
@@ -75,7 +75,7 @@ func holdUntilKilled(addr string) error {
 	return nil
 }
 
-// site is a server of one test, with an eye on it that does not belong to the library.
+// site is the server of one test, with a connection for inspection that does not belong to the library.
 type site struct {
 	t    testing.TB
 	addr string
@@ -83,14 +83,14 @@ type site struct {
 	conn *redistest.Conn   // to the embedded server
 }
 
-// realSite starts a real server, or skips the test.
+// realSite starts a real server, or skips the test if there is none.
 func realSite(t testing.TB, args ...string) *site {
 	t.Helper()
 	s := redistest.Start(t, args...)
 	return &site{t: t, addr: s.Addr(), real: s}
 }
 
-// anySite starts a real server where there is one, else the embedded one.
+// anySite starts a real server if there is one, otherwise the embedded one.
 func anySite(t testing.TB) *site {
 	t.Helper()
 	if _, err := redistest.Find(); !errors.Is(err, exec.ErrNotFound) || os.Getenv(redistest.EnvRequire) == "1" {
@@ -105,7 +105,8 @@ func anySite(t testing.TB) *site {
 	return &site{t: t, addr: server.Addr(), conn: conn}
 }
 
-// amount is how much a test does there: less under the race detector, and on the embedded server, which takes many times as long.
+// amount returns how much a test does: less under the race detector, and on the embedded server, which takes many
+// times as long.
 func (s *site) amount(all, slow int) int {
 	if raced || s.real == nil {
 		return slow
@@ -113,7 +114,7 @@ func (s *site) amount(all, slow int) int {
 	return all
 }
 
-// do sends a command; what the server refuses comes back as a redistest.Error.
+// do sends a command. An error reply is returned as a redistest.Error.
 func (s *site) do(args ...any) any {
 	s.t.Helper()
 	if s.real != nil {
@@ -127,13 +128,13 @@ func (s *site) do(args ...any) any {
 	return reply
 }
 
-// exists tells whether there is such a key.
+// exists reports whether the key exists.
 func (s *site) exists(key string) bool {
 	s.t.Helper()
 	return s.do("EXISTS", key) == int64(1)
 }
 
-// hash is what is at a key: for a lock, one field and its count.
+// hash returns the hash of a key: for a lock, one field and its count.
 func (s *site) hash(key string) map[string]string {
 	s.t.Helper()
 	pairs, ok := s.do("HGETALL", key).([]any)
@@ -145,7 +146,7 @@ func (s *site) hash(key string) map[string]string {
 	return hash
 }
 
-// pttl is how long a key has, or -1ms without expiry, -2ms without key.
+// pttl returns the TTL of a key, -1ms without expiry, -2ms without a key.
 func (s *site) pttl(key string) time.Duration {
 	s.t.Helper()
 	ms, ok := s.do("PTTL", key).(int64)
@@ -153,7 +154,7 @@ func (s *site) pttl(key string) time.Duration {
 	return time.Duration(ms) * time.Millisecond
 }
 
-// occupy makes a lock held by a client that is not there, for so long; 0 is for ever.
+// occupy makes an absent client hold a lock for that time; 0 is without expiry.
 func (s *site) occupy(name string, lease time.Duration) {
 	s.t.Helper()
 	require.Equal(s.t, int64(1), s.do("HSET", name, "00000000-0000-4000-8000-000000000000:1", 1))
@@ -162,7 +163,7 @@ func (s *site) occupy(name string, lease time.Duration) {
 	}
 }
 
-// channels are the channels of locks that anybody listens to.
+// channels returns the lock channels that have a subscription.
 func (s *site) channels() []any {
 	s.t.Helper()
 	channels, ok := s.do("PUBSUB", "CHANNELS", "redisson_*").([]any)
@@ -170,25 +171,25 @@ func (s *site) channels() []any {
 	return channels
 }
 
-// scripts is how many scripts the server has run. Only on a real one.
+// scripts returns the number of scripts that the server has run. Only on a real server.
 func (s *site) scripts() int {
 	s.t.Helper()
 	return s.real.CommandCalls(s.t, "evalsha", "eval")
 }
 
-// subscribers is how many connections listen to channels. Only on a real one.
+// subscribers returns the number of connections with subscriptions. Only on a real server.
 func (s *site) subscribers() int {
 	s.t.Helper()
 	return strings.Count(s.real.String(s.t, "CLIENT", "LIST", "TYPE", "pubsub"), "\n")
 }
 
-// subscriptions is how many SUBSCRIBEs the server has carried out. Only on a real one.
+// subscriptions returns the number of SUBSCRIBE commands that the server has run. Only on a real server.
 func (s *site) subscriptions() int {
 	s.t.Helper()
 	return s.real.CommandCalls(s.t, "subscribe")
 }
 
-// clients are the ids of all connections but those of subscribers, oldest first. Only on a real one.
+// clients returns the ids of all connections without subscriptions, oldest first. Only on a real server.
 func (s *site) clients() (ids []string) {
 	s.t.Helper()
 	for line := range strings.Lines(s.real.String(s.t, "CLIENT", "LIST", "TYPE", "normal")) {
@@ -198,16 +199,16 @@ func (s *site) clients() (ids []string) {
 	return ids
 }
 
-// unhurried is for tests of many at once that are not about outages: a busy machine may be late with an answer.
+// unhurried is for load tests that do not concern outages: a busy machine may reply late.
 var unhurried = lockwheel.Options{Timeout: 10 * time.Second}
 
-// open opens an engine on the site that closes with the test.
+// open opens an engine on the site. It is closed at the end of the test.
 func (s *site) open(opts lockwheel.Options) *lockwheel.Engine {
 	s.t.Helper()
 	return s.openAt(s.addr, opts)
 }
 
-// openAt opens an engine on the site by way of another address.
+// openAt opens an engine on the site through another address.
 func (s *site) openAt(addr string, opts lockwheel.Options) *lockwheel.Engine {
 	s.t.Helper()
 	opts.Redis.InitAddress = []string{addr}
@@ -216,21 +217,22 @@ func (s *site) openAt(addr string, opts lockwheel.Options) *lockwheel.Engine {
 		opts.Wake = lockwheel.Poll
 	}
 	if opts.Timeout == 0 && opts.Lease > 0 {
-		opts.Timeout = min(3*time.Second, opts.Lease/3) // as much as a busy machine may be given
+		opts.Timeout = min(3*time.Second, opts.Lease/3) // the maximum, for a busy machine
 	}
 	return opened(s.t, opts)
 }
 
-// tooBusy reports whether an Open came to nothing because a connection, or the first answer on it, took longer than a Timeout.
+// tooBusy reports whether an Open failed because a connection, or its first reply, took longer than Timeout.
 func tooBusy(err error) bool {
 	if err == nil || errors.Is(err, context.DeadlineExceeded) {
 		return err != nil
 	}
 	return strings.Contains(err.Error(), "no answer within") || strings.Contains(err.Error(), "took longer than Options.Timeout") ||
-		strings.Contains(err.Error(), context.DeadlineExceeded.Error()) // not of the context of Open, and so no such error any more
+		strings.Contains(err.Error(), context.DeadlineExceeded.Error()) // not that of Open's context, and so only its text matches
 }
 
-// opened opens an engine that closes with the test. No test is about a machine that is too busy for a short Timeout.
+// opened opens an engine that is closed at the end of the test. It retries, because no test concerns a machine that
+// is too busy for a short Timeout.
 func opened(t testing.TB, opts lockwheel.Options) (e *lockwheel.Engine) {
 	t.Helper()
 	eventually(t, "an engine", func() bool {
@@ -245,7 +247,7 @@ func opened(t testing.TB, opts lockwheel.Options) (e *lockwheel.Engine) {
 	return e
 }
 
-// client is a rueidis client of the caller's, which closes after the engines of the test.
+// client returns a rueidis client of the caller, which is closed after the engines of the test.
 func (s *site) client() rueidis.Client {
 	s.t.Helper()
 	client, err := rueidis.NewClient(rueidis.ClientOption{

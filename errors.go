@@ -8,60 +8,63 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// What a call can end with, to be tested with errors.Is. Every text names the lock. If the server
-// refuses for good (a key of another type, no permission), a [ServerError] comes back at once instead.
+// The errors that a call can return, to be tested with errors.Is. Each error text contains the name of the lock. If
+// the server rejects a command permanently (the key has another type, no permission), the call returns a
+// [ServerError] immediately instead.
 var (
-	// ErrNotAcquired: someone else had the lock until the wait ended. If a context ended the wait, the
-	// error matches its cause, too. Left behind: nothing, or a grant still under way, which is given back.
+	// ErrNotAcquired: the lock was held by another owner until the wait ended. If a context ended the wait, the error
+	// also matches the context's cause. Left behind: nothing, or a grant in flight, which the engine releases.
 	ErrNotAcquired = actor.ErrNotAcquired
 
-	// ErrUnavailable: the request had no answer, or its last try failed, when the wait ended. It wraps
-	// the cause and, if a context ended the wait, the context's. Left behind: at most one lease, not
-	// renewed, and released as soon as the server can be reached.
+	// ErrUnavailable: when the wait ended, the request had no reply, or its last try had failed. The error wraps the
+	// cause and, if a context ended the wait, the context's cause. Left behind: at most one lease, which the engine
+	// does not renew and releases as soon as it can reach the server.
 	ErrUnavailable = actor.ErrUnavailable
 
-	// ErrLost: the lock was held and is not any more, without Unlock: its lease ended, its key was
-	// deleted or taken over, or somebody unlocked it by force. Left behind: nothing, unless the server refuses to
-	// release it for good: then at most its lease.
+	// ErrLost: the lock was held and was lost without Unlock. Its lease expired, its key was deleted or overwritten,
+	// or ForceUnlock took the lock away. Left behind: nothing, unless the server rejects the release permanently;
+	// then at most the rest of the lease.
 	ErrLost = actor.ErrLost
 
-	// ErrNotHeld: Unlock or Extend on a hold that was unlocked already. It is also the cause with which
-	// the context of an unlocked hold ends.
+	// ErrNotHeld: Unlock or Extend was called on a hold that was already unlocked. It is also the cause of the
+	// context of an unlocked hold.
 	ErrNotHeld = actor.ErrNotHeld
 
-	// ErrNotReplicated: the server granted the lock, and fewer replicas than Options.Replicas asks for had it in
-	// time. The error says how many. All who wait for that name in the engine get it together. Left behind: nothing, or what cannot be undone yet, as with ErrUnavailable.
+	// ErrNotReplicated: the server granted the lock, but fewer replicas than Options.Replicas requires confirmed it
+	// in time. The error contains their number. All callers of the engine that wait for the name get the error
+	// together. Left behind: nothing, or what cannot be undone yet, as with ErrUnavailable.
 	ErrNotReplicated = actor.ErrNotReplicated
 
-	// ErrClosed: the engine is shut down, or shutting down.
+	// ErrClosed: the engine is closed or shutting down.
 	ErrClosed = actor.ErrClosed
 
-	// ErrTooManyWaiters: as many callers of this engine wait as Options.MaxWaiting allows, or Options.MaxWaitingPerLock for this
-	// name; the error says which. It comes at once, whatever the wait. Nothing was sent for it; of several locks, those that were
-	// had are given back.
+	// ErrTooManyWaiters: the engine already has Options.MaxWaiting waiting callers, or Options.MaxWaitingPerLock for
+	// this name; the error says which. The call returns at once, even with a Wait. Nothing was sent for it. Of
+	// several locks, those acquired before are released.
 	ErrTooManyWaiters = actor.ErrTooManyWaiters
 
-	// ErrKind: the name is in use in this engine as another kind of lock, which the error names. One name
-	// has one kind everywhere, because all kinds share its key. Nothing was sent for it.
+	// ErrKind: this engine uses the name for another kind of lock, which the error names. A name must have the same
+	// kind everywhere, because all kinds share its key. Nothing was sent.
 	ErrKind = actor.ErrKind
 
-	// ErrUpgrade: whoever reads wants to write, and would wait for itself. Unlock the reader first; others may
-	// write in between. Left behind: the hold of the reader as it was. Nothing was sent for it.
+	// ErrUpgrade: the holder of a read lock tried to acquire the write lock, and would wait for itself. Unlock the
+	// reader first; other callers may write in between. Left behind: the reader's hold, unchanged. Nothing was sent.
 	ErrUpgrade = actor.ErrUpgrade
 )
 
-// ServerError is what the server said when it refused: a string, for errors.As with a *ServerError. It is word for word,
-// but that the user is not named, and that the arguments of a command that the server does not know are not repeated.
-// WRONGTYPE when the key is something else, NOPERM when the user may not, and so on. A refusal for good is the error
-// of the call itself; one that may pass is the cause of [ErrUnavailable].
+// ServerError is the server's error reply, a string, for errors.As with a *ServerError. Examples are WRONGTYPE if the
+// key has another type, and NOPERM if the user lacks a permission. The text is verbatim with two exceptions: it does
+// not name the user, and it does not repeat the arguments of an unknown command.
 //
-// ServerError.Error is its only method, and returns the string as it is.
+// A permanent rejection is the error of the call itself. A temporary one is the cause of [ErrUnavailable].
+//
+// ServerError.Error is its only method and returns the string unchanged.
 type ServerError = actor.ServerError
 
-// prefix begins every text.
+// prefix begins every error text.
 const prefix = "lockwheel: "
 
-// lockError says which lock it was.
+// lockError adds the name of the lock to an error and its cause.
 type lockError struct {
 	name       string
 	err, cause error
@@ -69,16 +72,16 @@ type lockError struct {
 
 func (e *lockError) Error() string { return prefix + e.text() }
 
-// text is the error without the name of this package, which an error around it has said.
+// text returns the error without the package name, which an enclosing error has printed.
 func (e *lockError) text() string { return "lock " + quoted(e.name) + ": " + e.what() }
 
-// what is the error for whoever knows which lock it was.
+// what returns the error without the name of the lock.
 func (e *lockError) what() string {
 	if e.cause == nil {
 		return e.err.Error()
 	}
 	err := e.err
-	if _, left := e.cause.(actor.Left); left && err == ErrUnavailable { // the cause itself: one of several locks may be another matter
+	if _, left := e.cause.(actor.Left); left && err == ErrUnavailable { // only the cause itself: the cause of one of several locks can differ
 		err = errLeft
 	}
 	said := err.Error()
@@ -88,7 +91,8 @@ func (e *lockError) what() string {
 	return said + ": " + strings.TrimPrefix(inside(e.cause, e.name), said+": ")
 }
 
-// inside is an error as part of one about a lock: it does not say again whose it is, nor of which lock if it is that one.
+// inside returns the text of an error within the error of the lock with that name. It repeats neither the package
+// name nor the name of that lock.
 func inside(err error, name string) string {
 	switch e := err.(type) {
 	case *lockError:
@@ -109,7 +113,7 @@ func (e *lockError) Unwrap() []error {
 	return []error{e.err, e.cause}
 }
 
-// unavailable is ErrUnavailable in other words, where nothing says that it is.
+// unavailable is an ErrUnavailable with a more precise text.
 type unavailable string
 
 func (e unavailable) Error() string { return string(e) }
@@ -120,14 +124,14 @@ const (
 	errNotSent unavailable = "the caller's context had ended before, nothing was sent"
 )
 
-// lockErrors are what one call came to at several locks, on one line that says the same once.
+// lockErrors are the errors of one call for several locks, printed on one line without repetitions.
 type lockErrors []error
 
 func (all lockErrors) Error() string { return prefix + all.text("") }
 
 func (all lockErrors) text(name string) string { return strings.Join(all.texts(name, ""), "; ") }
 
-// texts are those of all, each once, without what was said before.
+// texts returns the distinct texts of the errors, without the prefix said.
 func (all lockErrors) texts(name, said string) (texts []string) {
 	for _, err := range all {
 		if text := strings.TrimPrefix(inside(err, name), said+": "); !slices.Contains(texts, text) {
@@ -137,7 +141,7 @@ func (all lockErrors) texts(name, said string) (texts []string) {
 	return texts
 }
 
-// besides is the text of what is said besides that, if anything is.
+// besides returns the texts other than said; if there is none, it returns said.
 func (all lockErrors) besides(said, name string) string {
 	texts := all.texts(name, said)
 	if more := slices.DeleteFunc(slices.Clone(texts), func(text string) bool { return text == said }); len(more) > 0 {
@@ -148,7 +152,7 @@ func (all lockErrors) besides(said, name string) string {
 
 func (all lockErrors) Unwrap() []error { return all }
 
-// quoted shows a name of any bytes on one line, and of any length in a bounded one.
+// quoted returns a name of any bytes on one line, shortened to a bounded length.
 func quoted(name string) string {
 	const most = 128
 	if len(name) > most {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// An error about another one that is the same with a cause says it once.
+// An error with a cause that is the same error prints it once.
 func TestAnErrorSaysOnceWhatItsCauseSaysAsWell(t *testing.T) {
 	over := errors.New("its lease ended")
 	lost := &lockError{"n", ErrLost, over}

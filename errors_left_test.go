@@ -12,7 +12,7 @@ import (
 	"github.com/lockwheel/lockwheel/internal/proxy"
 )
 
-// Who gives up is told that, and not that Redis is unavailable: nothing says so.
+// The error of a caller that gave up says so. It does not claim that Redis is unavailable.
 func TestAnErrorOfACallerWhoGaveUpSaysSo(t *testing.T) {
 	t.Parallel()
 	const unknown = `lockwheel: lock "n": the caller's context ended the wait, the outcome is not known: a reason of the caller's own`
@@ -22,7 +22,7 @@ func TestAnErrorOfACallerWhoGaveUpSaysSo(t *testing.T) {
 	hold, other := lock(t, m), lock(t, e.FencedMutex("other"))
 	p.Set(proxy.Replies, proxy.Hold)
 	ctx, leave := context.WithCancelCause(t.Context())
-	go func() { // who asks first waits when the caller leaves
+	go func() { // this caller waits first, until its context ends
 		for p.Held(proxy.Replies) == 0 && t.Context().Err() == nil {
 			time.Sleep(time.Millisecond)
 		}
@@ -41,7 +41,7 @@ func TestAnErrorOfACallerWhoGaveUpSaysSo(t *testing.T) {
 	force := func(ctx context.Context) error { return second(m.ForceUnlock(ctx)) }
 	says(unknown, ctx, map[string]func(context.Context) error{"Extend": extend})
 	says(unsent, ctx, map[string]func(context.Context) error{"Extend": extend, "State": state, "ForceUnlock": force})
-	says(unknown, ctx, map[string]func(context.Context) error{"Unlock": hold.Unlock}) // which is sent whatever ctx says
+	says(unknown, ctx, map[string]func(context.Context) error{"Unlock": hold.Unlock}) // the release is sent whatever the state of ctx
 	require.ErrorContains(t, other.Unlock(ctx), `lock "other": the caller's context ended the wait`)
 	for what, call := range map[string]func(context.Context) error{
 		"State": state, "ForceUnlock": force, "Lock": func(ctx context.Context) error { return second(e.FencedMutex("another").Lock(ctx)) },
@@ -57,7 +57,7 @@ func TestAnErrorOfACallerWhoGaveUpSaysSo(t *testing.T) {
 	settled(t, e)
 }
 
-// What is known to be wrong is said as well.
+// A known problem of the server is reported as well.
 func TestAnErrorOfACallerWhoGaveUpOnADeadServerSaysBoth(t *testing.T) {
 	t.Parallel()
 	m := dead(t)
@@ -69,7 +69,7 @@ func TestAnErrorOfACallerWhoGaveUpOnADeadServerSaysBoth(t *testing.T) {
 	require.ErrorContains(t, err, "; "+errTest.Error())
 }
 
-// Of several locks each error is there, and what they share is said once.
+// The error of several locks contains each error, and what they share once.
 func TestErrorsOfSeveralLocksReadAsOne(t *testing.T) {
 	t.Parallel()
 	p := newPanel(t, 3)

@@ -12,19 +12,19 @@ import (
 	"github.com/lockwheel/lockwheel"
 )
 
-// redsync#107, #125, redislock#79, #74, consul#4902: errors that cannot be told apart.
+// redsync#107, #125, redislock#79, #74, consul#4902: errors that could not be distinguished.
 
 var sentinels = []error{
 	lockwheel.ErrNotAcquired, lockwheel.ErrUnavailable, lockwheel.ErrLost, lockwheel.ErrNotHeld, lockwheel.ErrClosed,
 }
 
-// Each error, made by what really makes it: it is that one and none of the others, and its text names the lock.
+// Each error is produced by its real cause. It matches its sentinel and no other, and its text names the lock.
 func TestErrorsCanBeToldApart(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name string
-		is   error // which sentinel; nil: none, it is the server's own
-		also error // what it matches besides
+		is   error // the sentinel; nil: none, the error is the server's own
+		also error // a further error that it matches
 		make func(t *testing.T) error
 	}{
 		{"TryLock of a taken lock", lockwheel.ErrNotAcquired, nil, func(t *testing.T) error {
@@ -118,12 +118,12 @@ func TestErrorsCanBeToldApart(t *testing.T) {
 	}
 }
 
-// askTime is long enough for an answer that somebody else has the lock.
+// askTime is long enough for the reply that the lock is held elsewhere.
 const askTime = 2 * time.Second
 
 var errTest = errors.New("a reason of the caller's own")
 
-// taken is a lock that somebody else has.
+// taken returns a lock that is held elsewhere.
 func taken(t *testing.T) lockwheel.Mutex {
 	t.Helper()
 	s := anySite(t)
@@ -131,7 +131,7 @@ func taken(t *testing.T) lockwheel.Mutex {
 	return s.open(lockwheel.Options{}).Mutex("n")
 }
 
-// dead is a lock on a server that is gone.
+// dead returns a lock on a server that is gone.
 func dead(t *testing.T) lockwheel.Mutex {
 	t.Helper()
 	s := realSite(t)
@@ -140,7 +140,7 @@ func dead(t *testing.T) lockwheel.Mutex {
 	return m
 }
 
-// givenUp is what Lock returns when its context ends.
+// givenUp returns the error of a Lock that a context ends.
 func givenUp(t *testing.T, m lockwheel.Mutex, with func(context.Context) (context.Context, context.CancelFunc)) error {
 	t.Helper()
 	ctx, cancel := with(t.Context())
@@ -148,7 +148,7 @@ func givenUp(t *testing.T, m lockwheel.Mutex, with func(context.Context) (contex
 	return second(m.Lock(ctx))
 }
 
-// A name is shown on one line and in a bounded text, whatever is in it.
+// An error prints any name on one line and with a bounded length.
 func TestErrorsShowAnyNameOnOneLine(t *testing.T) {
 	t.Parallel()
 	e := anySite(t).open(lockwheel.Options{})
@@ -162,7 +162,7 @@ func TestErrorsShowAnyNameOnOneLine(t *testing.T) {
 	}
 }
 
-// After a loss the same lock can be taken again at once. consul#5686: "lock already held", for ever.
+// After a loss the same lock can be acquired again at once. consul#5686: "lock already held", for ever.
 func TestALostLockCanBeTakenAgain(t *testing.T) {
 	t.Parallel()
 	e := anySite(t).open(lockwheel.Options{})

@@ -12,9 +12,10 @@ import (
 	"github.com/lockwheel/lockwheel/internal/long"
 )
 
-// What holds for every kind of lock, and for both sides of a read/write lock, where the tests of the plain lock say it in more detail.
+// Properties of every kind of lock, and of both sides of a read/write lock. The tests of the plain lock check them in
+// more detail.
 
-// onEveryKind runs a test for each. other is what keeps somebody waiting: the same, for a reader the writer.
+// onEveryKind runs a test for each kind. other is a lock that excludes mutex: the same lock, for a reader the writer.
 func onEveryKind(t *testing.T, test func(t *testing.T, mutex, other kindOfLock)) {
 	t.Helper()
 	for name, mutex := range grantable() {
@@ -101,8 +102,8 @@ func TestAKeyOfAnotherTypeIsRefusedByEveryKind(t *testing.T) {
 	})
 }
 
-// A slot goes to another node and on while locks of each kind in it are held, waited for and unlocked. A fair lock has three keys, which
-// are in two places for a while.
+// A slot migrates to another node and on while locks of each kind in it are held, waited for and unlocked. A fair
+// lock has three keys, which are on two nodes for a while.
 func TestClusterSlotMovesUnderEveryKind(t *testing.T) {
 	long.Only(t, "the slots of a cluster move under load")
 	t.Parallel()
@@ -118,7 +119,7 @@ func TestClusterSlotMovesUnderEveryKind(t *testing.T) {
 			other = all["writer"]
 		}
 		kept = append(kept, lock(t, all[kind](steady, "{slot}kept/"+kind)))
-		for i := range 3 { // one is unlocked each time that the slot is on its way
+		for i := range 3 { // one is unlocked during each migration
 			name := fmt.Sprint("{slot}", i, "/", kind)
 			held = append(held, lock(t, other(holder, name)))
 			waiting = append(waiting, locking(t.Context(), all[kind](waiter, name)))
@@ -136,7 +137,7 @@ func TestClusterSlotMovesUnderEveryKind(t *testing.T) {
 			return steady.Stats().Renewed >= renewed+uint64(len(kept))
 		})
 		for i := round; i < len(held); i += 3 {
-			giveBack(t, held[i]) // where nobody listens yet; a fair one when all its keys are there
+			giveBack(t, held[i]) // on a node without subscriptions yet; a fair one when all its keys are there
 		}
 		m.End(t)
 		for i := round; i < len(held); i += 3 {

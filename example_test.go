@@ -23,7 +23,7 @@ import (
 	"github.com/lockwheel/lockwheel/internal/embedded"
 )
 
-// exampleEngine is an engine on a server inside this process, which ends with it.
+// exampleEngine is an engine on a server in this process, which is closed with it.
 type exampleEngine struct {
 	*lockwheel.Engine
 	server *embedded.Server
@@ -34,7 +34,7 @@ func (e exampleEngine) Close() {
 	e.server.Close()
 }
 
-// openExample stands for Dial or Open where an example is about something else.
+// openExample replaces Dial or Open where an example concerns something else.
 func openExample(opts ...lockwheel.Options) (context.Context, exampleEngine) {
 	server, err := embedded.Start()
 	if err != nil {
@@ -49,7 +49,7 @@ func openExample(opts ...lockwheel.Options) (context.Context, exampleEngine) {
 	return context.Background(), exampleEngine{engine, server}
 }
 
-// charge stands for what must not happen twice at a time.
+// charge stands for an operation that must not run twice at a time.
 func charge(ctx context.Context, order int) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -320,7 +320,7 @@ func ExampleMutex_Locker() {
 	// Output: writing
 }
 
-// send stands for what is done under a lock.
+// send stands for work under a lock.
 func send(ctx context.Context) error {
 	fmt.Println("sending the report")
 	return ctx.Err()
@@ -644,7 +644,7 @@ func Example_miniredis() {
 	// ledger <nil>
 }
 
-// What README and docs/ show is what runs here.
+// Every snippet in README and docs/ is part of an example here.
 func TestEverySnippetOfTheDocumentsIsAnExample(t *testing.T) {
 	examples := flush(contents(t, "example_test.go"))
 	for _, document := range documents(t) {
@@ -654,7 +654,7 @@ func TestEverySnippetOfTheDocumentsIsAnExample(t *testing.T) {
 	}
 }
 
-// documents are README and what is in docs/.
+// documents returns README and the files in docs/.
 func documents(t *testing.T) []string {
 	t.Helper()
 	all, err := filepath.Glob("docs/*.md")
@@ -663,7 +663,7 @@ func documents(t *testing.T) []string {
 	return append(all, "README.md")
 }
 
-// The tests, benchmarks, files and sections that the documents name are there.
+// The tests, benchmarks, files and sections that the documents name exist.
 func TestWhatTheDocumentsNameExists(t *testing.T) {
 	var tests strings.Builder
 	require.NoError(t, filepath.WalkDir(".", func(path string, _ fs.DirEntry, err error) error {
@@ -689,7 +689,8 @@ func TestWhatTheDocumentsNameExists(t *testing.T) {
 	}
 }
 
-// testsNamedIn are the beginnings of functions that a document names, those of benchmarks also where they are an argument.
+// testsNamedIn returns the beginnings of function names in a document, for benchmarks also those that are an
+// argument.
 func testsNamedIn(document string) (names []string) {
 	for _, name := range regexp.MustCompile(`\b(Test|Fuzz|Benchmark)[A-Z]\w+`).FindAllString(document, -1) {
 		names = append(names, name+"(")
@@ -704,7 +705,7 @@ func testsNamedIn(document string) (names []string) {
 	return names
 }
 
-// anchors are what links can name in a document: its headings, as they are written in a link.
+// anchors returns the headings of a document in the form that links use.
 func anchors(document string) (all []string) {
 	for _, heading := range regexp.MustCompile(`(?m)^#+ (.+)$`).FindAllStringSubmatch(document, -1) {
 		anchor := regexp.MustCompile(`[^\w -]`).ReplaceAllString(strings.ToLower(heading[1]), "")
@@ -720,7 +721,7 @@ func contents(t *testing.T, path string) string {
 	return string(content)
 }
 
-// flush is a text without its indentation.
+// flush returns a text without its indentation.
 func flush(text string) string {
 	var b strings.Builder
 	for line := range strings.Lines(text) {

@@ -10,7 +10,7 @@ import (
 	"github.com/lockwheel/lockwheel"
 )
 
-// Extend: a lease that the holder sets, exactly once, and never for somebody else.
+// Extend sets the lease exactly once, and never that of another holder.
 
 func TestExtendSetsTheLeaseFromNow(t *testing.T) {
 	t.Parallel()
@@ -47,7 +47,7 @@ func TestExtendByZeroMakesALockWatchedAgain(t *testing.T) {
 	t.Parallel()
 	s := anySite(t)
 	m := s.open(keen).Mutex("n")
-	for _, lease := range []time.Duration{patience, time.Hour} { // a short lease is renewed, a long one falls to it
+	for _, lease := range []time.Duration{patience, time.Hour} { // a short lease is renewed, a long one is shortened
 		hold := lock(t, m, lockwheel.Lease(lease))
 		require.NoError(t, hold.Extend(t.Context(), 0))
 		requireTTL(t, m, patience, keen.Lease)
@@ -81,7 +81,7 @@ func TestExtendOfWhatIsGoneBringsNothingBack(t *testing.T) {
 	settled(t, e)
 }
 
-// The lease belongs to the hold: the key lives as long as the neediest of those that are left.
+// The lease belongs to the hold: the key lives for the longest need of the remaining holds.
 func TestExtendOfAnInnerHoldTakesNothingFromTheOuterOne(t *testing.T) {
 	t.Parallel()
 	s := anySite(t)
@@ -102,8 +102,8 @@ func TestExtendOfAnInnerHoldTakesNothingFromTheOuterOne(t *testing.T) {
 	require.False(t, s.exists("n"))
 }
 
-// A watched hold that is re-entered with a lease stays watched after the inner one is unlocked. In Redisson the first unlock ends the
-// renewal, although a hold is left.
+// A watched hold that is re-entered with a lease stays watched after the inner one is unlocked. In Redisson the first
+// unlock ends the renewal, although a hold remains.
 func TestAWatchedHoldStaysWatchedBesideAFixedOne(t *testing.T) {
 	t.Parallel()
 	s := anySite(t)

@@ -11,13 +11,14 @@ import (
 	"github.com/lockwheel/lockwheel/internal/proxy"
 )
 
-// pass lets so much time pass for all keys of a server that have a TTL.
+// pass shortens the TTL of all keys of a server, as if that much time had passed.
 const pass = `for _, key in ipairs(redis.call('KEYS', '*')) do
 	local ttl = redis.call('PTTL', key)
 	if ttl >= 0 then redis.call('PEXPIRE', key, ttl - ARGV[1]) end
 end`
 
-// What those leave in the queues of fair locks who waited in an engine that is gone goes by itself, though nobody locks those names again.
+// Waiters of an engine that is gone leave places in the queues of fair locks. These places disappear by themselves,
+// even if no caller uses those names again.
 func TestNothingStaysOfFairWaitersWhoseEngineIsGone(t *testing.T) {
 	t.Parallel()
 	for how, ends := range map[string]func(p *proxy.Proxy, e *lockwheel.Engine){

@@ -13,10 +13,10 @@ import (
 	"github.com/lockwheel/lockwheel/internal/proxy"
 )
 
-// What becomes of places in a fair queue that nobody is left to give up, and of commands that come when nobody waits for them any more.
+// Places in a fair queue after their engine is gone, and commands that arrive after their caller has stopped waiting.
 
-// Those who waited in an engine that is gone hold up the others once, for what is left of a lease, wherever they stand: not each of them, and not for as long
-// as they were ready to wait.
+// The waiters of an engine that is gone delay the others once, for the rest of one lease, wherever they are in the
+// queue. They do not add up, and their own Wait does not matter.
 func TestAnEngineThatIsGoneHoldsUpAFairQueueForOneLease(t *testing.T) {
 	t.Parallel()
 	for how, ends := range map[string]func(p *proxy.Proxy, e *lockwheel.Engine){
@@ -48,7 +48,7 @@ func TestAnEngineThatIsGoneHoldsUpAFairQueueForOneLease(t *testing.T) {
 	}
 }
 
-// Whoever is alive keeps its place while the lock is held for many leases, though its wait says nothing of the kind.
+// A live waiter keeps its place while the lock is held for many leases, even without a Wait of that length.
 func TestAFairPlaceIsKeptUpForAsLongAsItsCallerWaits(t *testing.T) {
 	t.Parallel()
 	s := anySite(t)
@@ -70,11 +70,12 @@ func TestAFairPlaceIsKeptUpForAsLongAsItsCallerWaits(t *testing.T) {
 	require.Equal(t, []any{}, s.do("KEYS", "*"))
 }
 
-// An acquire that the network delivers when its engine has given it up takes no place, and no lock that is free.
+// An acquire that the network delivers after its engine has given it up adds no place, and does not acquire a free
+// lock.
 func TestAFairAcquireThatComesTooLateDoesNothing(t *testing.T) {
 	t.Parallel()
 	for _, free := range []bool{true, false} {
-		s, p, e := behind(t, lockwheel.Options{Lease: holderLease}) // it gives up after a third of that
+		s, p, e := behind(t, lockwheel.Options{Lease: holderLease}) // the engine gives up after a third of that
 		others := s.open(lockwheel.Options{})
 		unlock(t, lock(t, e.FairMutex("n")))
 		var hold *lockwheel.Hold
@@ -87,7 +88,7 @@ func TestAFairAcquireThatComesTooLateDoesNothing(t *testing.T) {
 		eventually(t, "its question on the way", func() bool { return p.Held(proxy.Commands) > 0 })
 		leave()
 		require.ErrorIs(t, receive(t, waiting).err, lockwheel.ErrUnavailable)
-		// The connection is given up, and over the next one the engine releases whatever may be there.
+		// The engine closes the connection, and on the next one it releases what may be there.
 		settled(t, e)
 		asked := s.scripts()
 		p.Set(proxy.Commands, proxy.Pass)
@@ -103,7 +104,8 @@ func TestAFairAcquireThatComesTooLateDoesNothing(t *testing.T) {
 	}
 }
 
-// A server that stood still reads what came meanwhile over two connections in any order: what was given up before, and what gives it up.
+// A paused server reads the commands of two connections in any order afterwards: acquires that were given up, and the
+// commands that undo them.
 func TestAFairQueueOfAServerThatStoodStillHasNoPlaceThatWasGivenUp(t *testing.T) {
 	t.Parallel()
 	s := realSite(t)
@@ -128,7 +130,8 @@ func TestAFairQueueOfAServerThatStoodStillHasNoPlaceThatWasGivenUp(t *testing.T)
 	}
 }
 
-// A queue whose list is lost, as when it was deleted or evicted: whoever waits is served one after the other all the same, and the times do not stay.
+// The list of a queue is deleted or evicted. The waiters are served one after the other nevertheless, and the times
+// do not remain.
 func TestAFairQueueThatLostItsListServesAll(t *testing.T) {
 	t.Parallel()
 	s := anySite(t)
@@ -140,7 +143,7 @@ func TestAFairQueueThatLostItsListServesAll(t *testing.T) {
 		waiting := s.queueUp(engines[i%2].FairMutex("n"))
 		go func() { done <- <-waiting }()
 	}
-	s.do("ZADD", "redisson_lock_timeout:{n}", time.Now().Add(time.Hour).UnixMilli(), "00000000-0000-4000-8000-000000000000:1") // nobody's
+	s.do("ZADD", "redisson_lock_timeout:{n}", time.Now().Add(time.Hour).UnixMilli(), "00000000-0000-4000-8000-000000000000:1") // a place without a waiter
 	asleep(t, engines[0], waiters/2, waiters/2)
 	asleep(t, engines[1], waiters/2, waiters/2)
 	require.Equal(t, int64(1), s.do("DEL", "redisson_lock_queue:{n}"))
@@ -156,8 +159,8 @@ func TestAFairQueueThatLostItsListServesAll(t *testing.T) {
 	require.Equal(t, []any{}, s.do("KEYS", "*"))
 }
 
-// A free lock with thousands of dead places before it, of any client: one who does not wait gets it, as no one alive waits, and one who waits
-// asks once for some hundreds of them.
+// A free lock has thousands of dead places of any client in its queue. A caller without a Wait acquires it, because
+// no live caller waits. A caller with a Wait sends one command per some hundreds of them.
 func TestManyDeadPlacesAreNoReasonToRefuseAFreeFairLock(t *testing.T) {
 	t.Parallel()
 	s := anySite(t)
@@ -182,7 +185,7 @@ func TestManyDeadPlacesAreNoReasonToRefuseAFreeFairLock(t *testing.T) {
 	settled(t, e)
 }
 
-// A place is given up when its call ends, also behind one with a time so far off that no integer has room for it.
+// A call that ends gives up its place, even behind one with a time so far in the future that it exceeds an integer.
 func TestAFairPlaceBehindAnEndlessOneIsGivenUp(t *testing.T) {
 	t.Parallel()
 	for _, score := range []string{"9e18", "1e19", "inf"} {
@@ -203,7 +206,8 @@ func TestAFairPlaceBehindAnEndlessOneIsGivenUp(t *testing.T) {
 	}
 }
 
-// Where the server's clock is set back, places of an engine that is gone hold up the others for one FairWait all the same, all of them together.
+// The server's clock is set back. The places of an engine that is gone still delay the others for one FairWait, all
+// of them together.
 func TestDeadFairPlacesEndTogetherWhereTheClockWasSetBack(t *testing.T) {
 	t.Parallel()
 	s := realSite(t)

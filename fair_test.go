@@ -16,8 +16,8 @@ import (
 	"github.com/lockwheel/lockwheel/internal/proxy"
 )
 
-// Whoever comes first is served first, whichever engine asked: when those come while the lock is held, and when they come while it is free
-// and somebody else's turn.
+// Callers are served in the order of their arrival, whichever engine they use. This holds if they arrive while the
+// lock is held, and if it is free but reserved for another waiter.
 func TestAFairLockIsGivenInTheOrderInWhichTheyCame(t *testing.T) {
 	t.Parallel()
 	s := anySite(t)
@@ -47,11 +47,11 @@ func TestAFairLockIsGivenInTheOrderInWhichTheyCame(t *testing.T) {
 	}
 	first := lock(t, engines[0].FairMutex("n"))
 	inOrder(func() { unlock(t, first) })
-	s.stand("n", "somebody else", time.Minute)
+	s.stand("n", "another client", time.Minute)
 	inOrder(func() {
 		require.False(t, s.exists("n"))
-		require.Equal(t, "somebody else", s.do("LPOP", "redisson_lock_queue:{n}")) // first: whoever asks would take away a place without a time
-		s.do("ZREM", "redisson_lock_timeout:{n}", "somebody else")
+		require.Equal(t, "another client", s.do("LPOP", "redisson_lock_queue:{n}")) // first: any acquire would remove a place without a time
+		s.do("ZREM", "redisson_lock_timeout:{n}", "another client")
 	})
 	for _, e := range engines {
 		require.Zero(t, e.Stats().Handed)
@@ -59,13 +59,13 @@ func TestAFairLockIsGivenInTheOrderInWhichTheyCame(t *testing.T) {
 	}
 }
 
-// waiting is how many stand in the queue of a fair lock.
+// waiting returns the number of places in the queue of a fair lock.
 func (s *site) waiting(name string) int {
 	s.t.Helper()
 	return int(s.do("LLEN", "redisson_lock_queue:{"+name+"}").(int64))
 }
 
-// place is when a waiter of a fair lock counts as dead, in ms since 1970.
+// place returns the time after which a waiter of a fair lock is considered dead, in ms since 1970.
 func (s *site) place(name, id string) int64 {
 	s.t.Helper()
 	score, ok := s.do("ZSCORE", "redisson_lock_timeout:{"+name+"}", id).(string)
@@ -75,7 +75,7 @@ func (s *site) place(name, id string) int64 {
 	return int64(ms)
 }
 
-// places are those of all who wait, in order.
+// places returns these times of all waiters, in order.
 func (s *site) places(name string) (times []int64) {
 	s.t.Helper()
 	for _, id := range s.do("LRANGE", "redisson_lock_queue:{"+name+"}", 0, -1).([]any) {
@@ -84,14 +84,14 @@ func (s *site) places(name string) (times []int64) {
 	return times
 }
 
-// stand puts somebody into the queue of a fair lock who is not there and counts as alive for so long.
+// stand adds an absent waiter to the queue of a fair lock, which is considered alive for that time.
 func (s *site) stand(name, id string, left time.Duration) {
 	s.t.Helper()
 	s.do("ZADD", "redisson_lock_timeout:{"+name+"}", time.Now().Add(left).UnixMilli(), id)
 	s.do("RPUSH", "redisson_lock_queue:{"+name+"}", id)
 }
 
-// queueUp has a caller wait for a fair lock, and waits until it stands in the queue.
+// queueUp starts a caller that waits for a fair lock, and waits until it is in the queue.
 func (s *site) queueUp(m lockwheel.Mutex, opts ...lockwheel.Option) <-chan outcome {
 	s.t.Helper()
 	before := s.waiting(m.Name())
@@ -100,12 +100,13 @@ func (s *site) queueUp(m lockwheel.Mutex, opts ...lockwheel.Option) <-chan outco
 	return done
 }
 
-// Redisson's testLeaseTimeout: nobody unlocks, and all get it in the order in which they came, one lease after the other.
+// Redisson's testLeaseTimeout: no holder unlocks, and all callers acquire the lock in the order of arrival, one lease
+// after the other.
 func TestFairLeasesThatEndLetTheNextOneIn(t *testing.T) {
 	t.Parallel()
 	s := anySite(t)
 	e := s.open(lockwheel.Options{})
-	const lease, within = 500 * time.Millisecond, 11 * time.Second // far less than somebody counts as alive
+	const lease, within = 500 * time.Millisecond, 11 * time.Second // far less than the time for which a waiter is considered alive
 	first := lock(t, e.FairMutex("n"))
 	var waiting []<-chan outcome
 	for range 8 {
@@ -116,7 +117,7 @@ func TestFairLeasesThatEndLetTheNextOneIn(t *testing.T) {
 	before := first.Deadline()
 	for _, done := range waiting {
 		next := granted(t, done)
-		if hash := s.hash("n"); next.Err() == nil { // looked at within its lease
+		if hash := s.hash("n"); next.Err() == nil { // inspected within its lease
 			require.Equal(t, map[string]string{next.ID(): "1"}, hash)
 		}
 		receive(t, next.Done())
@@ -128,12 +129,12 @@ func TestFairLeasesThatEndLetTheNextOneIn(t *testing.T) {
 	eventually(t, "nothing left", func() bool { return s.do("DBSIZE") == int64(0) })
 }
 
-// Redisson's testMultipleLocks; redisson#3004, #2883: of 500 waiters 100 got it. Each counts as dead
-// long before its turn comes, unless it keeps saying that it is alive.
+// Redisson's testMultipleLocks; redisson#3004, #2883: of 500 waiters 100 acquired the lock. Each waiter would be
+// considered dead long before its turn comes, unless its engine keeps its place alive.
 func TestFiveHundredFairWaitersAllGetItInOrder(t *testing.T) {
 	t.Parallel()
 	s := realSite(t)
-	const alive = 4 * time.Second // longer than a busy machine has been seen to stand still
+	const alive = 4 * time.Second // longer than the longest observed pause of a busy machine
 	e := s.open(lockwheel.Options{FairWait: alive, Timeout: unhurried.Timeout})
 	waiters := s.amount(500, 200)
 	work := alive * 3 / 2 / time.Duration(waiters)
@@ -156,12 +157,12 @@ func TestFiveHundredFairWaitersAllGetItInOrder(t *testing.T) {
 	require.Equal(t, []any{}, s.do("KEYS", "*"))
 }
 
-// A grant does not touch the places of those who wait behind in the same engine, or a long queue would cost its
-// square.
+// A grant does not touch the places of waiters of the same engine. Otherwise the cost would be quadratic in the
+// length of the queue.
 func TestAFairGrantLeavesTheTimesOfItsEnginesWaitersAlone(t *testing.T) {
 	t.Parallel()
 	s := realSite(t)
-	e := s.open(lockwheel.Options{FairWait: time.Hour}) // before that is over nobody asks, and no head puts the times off
+	e := s.open(lockwheel.Options{FairWait: time.Hour}) // until it elapses no waiter asks again, and no head moves the times
 	m := e.FairMutex("n")
 	hold := lock(t, m)
 	var pending []*lockwheel.Pending
@@ -169,7 +170,7 @@ func TestAFairGrantLeavesTheTimesOfItsEnginesWaitersAlone(t *testing.T) {
 		pending = append(pending, m.LockAsync(t.Context()))
 	}
 	eventually(t, "all in the queue", func() bool { return s.waiting("n") == len(pending) })
-	before := s.scores("n") // which is one command: of so many places each takes one
+	before := s.scores("n") // one command: separate commands for so many places would take long
 	require.Len(t, before, len(pending))
 	s.do("CONFIG", "RESETSTAT")
 	unlock(t, hold)
@@ -185,19 +186,19 @@ func TestAFairGrantLeavesTheTimesOfItsEnginesWaitersAlone(t *testing.T) {
 	require.Equal(t, []any{}, s.do("KEYS", "*"))
 }
 
-// Redisson's test…TimeoutDrift; redisson#1104, #2099: times in the queue ran hours ahead.
+// Redisson's test…TimeoutDrift; redisson#1104, #2099: times in the queue were hours ahead.
 func TestTimesInTheFairQueueDoNotRunAhead(t *testing.T) {
 	t.Parallel()
 	s := anySite(t)
 	engines := []*lockwheel.Engine{s.open(lockwheel.Options{}), s.open(lockwheel.Options{})}
 	const waiters, wait = 10, time.Second                                  // twice that without a word, as on a machine that stands still, and a place counts for a stranger's
-	hold := lock(t, engines[0].FairMutex("n"), lockwheel.Lease(time.Hour)) // which nothing puts off
+	hold := lock(t, engines[0].FairMutex("n"), lockwheel.Lease(time.Hour)) // which nothing extends
 	var leaving atomic.Int64
 	leaving.Store(waiters)
 	crowd(t, waiters+1, func(i int) error {
 		if i == waiters {
 			return s.notAhead("n", wait, func() (time.Time, bool) {
-				left := s.pttl("n") // first, so that a late answer makes the end later; a server that stood still lets its keys live longer
+				left := s.pttl("n") // first, so that a late reply makes the end later; keys live longer on a server that was paused
 				return time.Now().Add(left + wait*3/4), leaving.Load() > 0
 			})
 		}
@@ -213,12 +214,13 @@ func TestTimesInTheFairQueueDoNotRunAhead(t *testing.T) {
 	unlock(t, hold)
 }
 
-// notAhead looks at the times in a queue as long as it is told to: each counts as alive until the base, and for one wait more than the one before.
+// notAhead checks the times in a queue while more returns true: each waiter is considered alive until the base, and
+// for one wait more than the one before.
 func (s *site) notAhead(name string, wait time.Duration, base func() (time.Time, bool)) error {
 	s.t.Helper()
 	for {
 		scores := s.scores(name)
-		from, more := base() // no earlier than the look
+		from, more := base() // not before the check
 		for i, at := range scores {
 			if most := from.Add(time.Duration(i+1) * wait).UnixMilli(); at > most {
 				return fmt.Errorf("%d ms ahead, in place %d", at-most, i)
@@ -231,8 +233,9 @@ func (s *site) notAhead(name string, wait time.Duration, base func() (time.Time,
 	}
 }
 
-// Redisson's testLockAcquiredTimeoutDrift, testFirstThreadDeathTimeoutDrift: nor while the lock is given from one to the next, some give up and
-// some in the queue are dead; and when it is taken away by force, it is free at once.
+// Redisson's testLockAcquiredTimeoutDrift, testFirstThreadDeathTimeoutDrift: the times also do not run ahead while
+// the lock passes from one waiter to the next, some give up and some in the queue are dead. When ForceUnlock takes
+// the lock away, it is free at once.
 func TestTimesInTheFairQueueDoNotRunAheadWhileTheLockGoesRound(t *testing.T) {
 	t.Parallel()
 	s := anySite(t)
@@ -248,15 +251,15 @@ func TestTimesInTheFairQueueDoNotRunAheadWhileTheLockGoesRound(t *testing.T) {
 					s.standLast("n", fmt.Sprint("00000000-0000-4000-8000-000000000000:", dead), wait)
 					dead++
 				}
-				// Whoever comes right behind a client of another kind adds as much as that one may take back.
+				// A waiter right behind a client of another kind adds as much time as that one may subtract.
 				return time.Now().Add(lease + busy + time.Duration(dead)*5*time.Minute), going.Load() > 0
 			})
 		}
 		defer going.Add(-1)
-		mine := wait - time.Duration(i)*time.Millisecond // nobody else's, so no two share a time
+		mine := wait - time.Duration(i)*time.Millisecond // a unique wait, so no two waiters share a time
 		for range 25 {
 			hold, err := engines[i%2].FairMutex("n").Lock(t.Context(), lockwheel.Wait(mine), lockwheel.Lease(lease))
-			if errors.Is(err, lockwheel.ErrNotAcquired) || errors.Is(err, lockwheel.ErrUnavailable) { // a busy machine answers later than that
+			if errors.Is(err, lockwheel.ErrNotAcquired) || errors.Is(err, lockwheel.ErrUnavailable) { // a busy machine replies later than that
 				refused.Add(1)
 				continue
 			}
@@ -282,7 +285,8 @@ func TestTimesInTheFairQueueDoNotRunAheadWhileTheLockGoesRound(t *testing.T) {
 	}
 }
 
-// standLast is stand for somebody who queued as anybody does, and then died: it counts as alive for that much longer than the last one.
+// standLast is stand for a waiter that queued normally and then died: it is considered alive for that much longer
+// than the last one.
 func (s *site) standLast(name, id string, wait time.Duration) {
 	s.t.Helper()
 	left := wait
@@ -292,7 +296,7 @@ func (s *site) standLast(name, id string, wait time.Duration) {
 	s.stand(name, id, left)
 }
 
-// scores are the times of all who wait.
+// scores returns the times of all waiters.
 func (s *site) scores(name string) (times []int64) {
 	s.t.Helper()
 	pairs := s.do("ZRANGE", "redisson_lock_timeout:{"+name+"}", 0, -1, "WITHSCORES").([]any)
@@ -304,8 +308,8 @@ func (s *site) scores(name string) (times []int64) {
 	return times
 }
 
-// Whoever waits counts as alive for a lease from when the lock could be its own, unless Options or its Wait say less; behind a client of another kind
-// for the five minutes that such a one adds, and takes back.
+// A waiter is considered alive for one lease from the time at which the lock could be its own, unless Options or its
+// Wait say less. Behind a client of another kind it is the five minutes that such a client adds, and subtracts.
 func TestAFairWaiterCountsAsAliveForALeaseByDefault(t *testing.T) {
 	t.Parallel()
 	s := anySite(t)
@@ -313,7 +317,7 @@ func TestAFairWaiterCountsAsAliveForALeaseByDefault(t *testing.T) {
 	hold := lock(t, m, lockwheel.Lease(time.Hour))
 	free := time.Now().Add(s.pttl("n"))
 	first, second := s.queueUp(m), s.queueUp(m, lockwheel.Wait(time.Minute))
-	s.standLast("n", "somebody else", 5*time.Minute)
+	s.standLast("n", "another client", 5*time.Minute)
 	third := s.queueUp(m)
 	at := s.places("n")
 	require.InDelta(t, free.Add(20*time.Second).UnixMilli(), at[0], 3000)
@@ -323,8 +327,8 @@ func TestAFairWaiterCountsAsAliveForALeaseByDefault(t *testing.T) {
 	unlock(t, hold)
 	unlock(t, granted(t, first))
 	unlock(t, granted(t, second))
-	s.do("LREM", "redisson_lock_queue:{n}", 0, "somebody else")
-	s.do("ZREM", "redisson_lock_timeout:{n}", "somebody else")
+	s.do("LREM", "redisson_lock_queue:{n}", 0, "another client")
+	s.do("ZREM", "redisson_lock_timeout:{n}", "another client")
 	unlock(t, granted(t, third))
 }
 
@@ -345,7 +349,7 @@ func TestAFairWaiterThatLeavesTakesBackExactlyItsWait(t *testing.T) {
 	require.Greater(t, at[0], began.Add(79*time.Second).UnixMilli())
 	left := s.pttl("n")
 	require.LessOrEqual(t, at[0], time.Now().Add(left+50*time.Second+skew).UnixMilli())
-	// A wait below FairWait is 2 ms more there: the server counts in whole milliseconds.
+	// On the server a wait below FairWait is 2 ms longer: the server counts in whole milliseconds.
 	require.Equal(t, []int64{7_002, 50_000, 40_002}, []int64{at[1] - at[0], at[2] - at[1], at[3] - at[2]})
 
 	p.Cancel()
@@ -363,7 +367,7 @@ func TestAFairWaiterThatLeavesTakesBackExactlyItsWait(t *testing.T) {
 func TestAFairTryWithoutAWaitNeverQueues(t *testing.T) {
 	t.Parallel()
 	s := realSite(t)
-	neverQueues := func(m lockwheel.Mutex) { // a place that was given up at once would not be seen
+	neverQueues := func(m lockwheel.Mutex) { // a place that is given up at once would not be visible
 		t.Helper()
 		before := s.real.CommandCalls(t, "rpush")
 		refused(t, m)
@@ -377,8 +381,8 @@ func TestAFairTryWithoutAWaitNeverQueues(t *testing.T) {
 		require.ErrorIs(t, err, lockwheel.ErrNotAcquired)
 		eventually(t, "no place left", func() bool { return s.waiting("n") == 0 })
 		unlock(t, hold)
-		s.stand("n", "somebody else", time.Minute)
-		neverQueues(e.FairMutex("n")) // free, and another's turn
+		s.stand("n", "another client", time.Minute)
+		neverQueues(e.FairMutex("n")) // free, but another waiter's turn
 		require.Equal(t, int64(2), s.do("DEL", "redisson_lock_queue:{n}", "redisson_lock_timeout:{n}"))
 		again, err := e.FairMutex("n").TryLock(t.Context())
 		require.NoError(t, err)
@@ -386,7 +390,7 @@ func TestAFairTryWithoutAWaitNeverQueues(t *testing.T) {
 	}
 }
 
-// An unlock by whoever lost the lock says so, and wakes whoever is next all the same.
+// Unlock of a lost hold reports the loss, and wakes the next waiter nevertheless.
 func TestAFairUnlockOfALostLockWakesTheHead(t *testing.T) {
 	t.Parallel()
 	s := anySite(t)
@@ -416,7 +420,8 @@ func TestTheFairQueueHasThePrefix(t *testing.T) {
 // Redisson's testAcquireFailedNotCalledOnRedisTimeout; redisson#6150, #5019.
 func TestAFairWaiterThatGivesUpOnASilentServerLeavesNoPlace(t *testing.T) {
 	t.Parallel()
-	// For so long nobody asks again, which would be under way on the link when it falls silent, and keep the third from asking.
+	// For this time no waiter asks again. Otherwise its command could be in flight on the link when that fails, and
+	// keep the third from asking.
 	s, p, e := behind(t, lockwheel.Options{Lease: 3 * time.Second, FairWait: time.Minute})
 	holder := s.open(lockwheel.Options{})
 	hold := lock(t, holder.FairMutex("n"))
@@ -434,7 +439,7 @@ func TestAFairWaiterThatGivesUpOnASilentServerLeavesNoPlace(t *testing.T) {
 		return false
 	})
 	third := locking(t.Context(), e.FairMutex("n"), lockwheel.Wait(2*time.Second))
-	eventually(t, "a place that nobody here knows of", func() bool { return s.waiting("n") == 3 })
+	eventually(t, "a place of no caller here", func() bool { return s.waiting("n") == 3 })
 	require.ErrorIs(t, receive(t, third).err, lockwheel.ErrUnavailable)
 	leave()
 	require.Error(t, receive(t, second).err)
@@ -446,8 +451,7 @@ func TestAFairWaiterThatGivesUpOnASilentServerLeavesNoPlace(t *testing.T) {
 	require.Equal(t, []any{}, s.do("KEYS", "*"))
 }
 
-// Behind a head that is dead nobody asks without pause, and when its time is
-// over the next is served.
+// Waiters behind a dead head ask only at intervals, and when its time has elapsed the next one is served.
 func TestADeadHeadOfAFairQueueIsWaitedForQuietly(t *testing.T) {
 	t.Parallel()
 	s := realSite(t)
@@ -456,7 +460,7 @@ func TestADeadHeadOfAFairQueueIsWaitedForQuietly(t *testing.T) {
 	const dead, waiters = patience, 50
 	began := time.Now()
 	s.stand("n", "00000000-0000-4000-8000-000000000000:1", dead-200*time.Millisecond)
-	s.stand("n", "00000000-0000-4000-8000-000000000000:2", dead) // and the next one, too
+	s.stand("n", "00000000-0000-4000-8000-000000000000:2", dead) // the second place is dead, too
 	var pending []*lockwheel.Pending
 	for range waiters {
 		pending = append(pending, m.LockAsync(t.Context()))
@@ -466,7 +470,7 @@ func TestADeadHeadOfAFairQueueIsWaitedForQuietly(t *testing.T) {
 	before, asked, commands := time.Now(), s.scripts(), e.Stats().Commands
 	always(t, 2*time.Second, "a free lock", func() bool { return !s.exists("n") })
 	tries := s.scripts() - asked
-	// The foremost comes by every 250 to 500 ms, and nobody else.
+	// The first live waiter asks every 250 to 500 ms, and no other waiter does.
 	require.LessOrEqual(t, tries, int(4*time.Since(before).Seconds()+1))
 	require.LessOrEqual(t, e.Stats().Commands-commands, uint64(4*time.Since(before).Seconds()+1))
 	for _, p := range pending {
@@ -479,8 +483,8 @@ func TestADeadHeadOfAFairQueueIsWaitedForQuietly(t *testing.T) {
 	settled(t, e)
 }
 
-// A lock held for longer than waiters count as alive without asking. They ask at a third of that: where they are too late for it, as on a machine that
-// stands still, they lose their places.
+// A lock is held for longer than waiters are considered alive without asking. They ask at a third of that time. If
+// they are too late for it, as on a paused machine, they lose their places.
 func TestLivingFairWaitersKeepTheirOrderHoweverLongItTakes(t *testing.T) {
 	t.Parallel()
 	s := anySite(t)
@@ -502,7 +506,7 @@ func TestLivingFairWaitersKeepTheirOrderHoweverLongItTakes(t *testing.T) {
 	}
 }
 
-// A place without a time, as when the times were evicted.
+// A place has no time, for example because the times were evicted.
 func TestAFairPlaceWithoutATimeBlocksNobody(t *testing.T) {
 	t.Parallel()
 	s := anySite(t)
@@ -514,13 +518,13 @@ func TestAFairPlaceWithoutATimeBlocksNobody(t *testing.T) {
 	asleep(t, e, 2, 2)
 	require.Equal(t, int64(1), s.do("DEL", "redisson_lock_timeout:{n}"))
 	unlock(t, hold)
-	for range 2 { // in whatever order: that is lost with the times
+	for range 2 { // in any order: the order is lost with the times
 		var got outcome
 		select {
 		case got = <-first:
 		case got = <-second:
 		case <-time.After(patience):
-			require.FailNow(t, "nobody came")
+			require.FailNow(t, "the waiter was not granted the lock")
 		}
 		require.NoError(t, got.err)
 		unlock(t, got.hold)
@@ -568,7 +572,7 @@ func TestShutdownGivesUpEveryPlaceInFairQueues(t *testing.T) {
 	unlock(t, granted(t, last))
 }
 
-// A fair holder re-enters like any other, and each other request has a place of its own.
+// A fair holder re-enters like any other holder, and each other request has its own place.
 func TestAFairLockIsReenteredByItsOwnerOnly(t *testing.T) {
 	t.Parallel()
 	s := anySite(t)

@@ -10,12 +10,12 @@ import (
 	"github.com/lockwheel/lockwheel/internal/proxy"
 )
 
-// A TTL that falls is told to those who sleep for as long as it was.
+// A TTL that is shortened is reported to waiters that sleep for the previous one.
 
-// shortened is what a lease of an hour falls to in these tests.
+// shortened is the lease that replaces one of an hour in these tests.
 const shortened = time.Second
 
-// requireSoon makes sure that a waiter has the lock soon after the lease to which the TTL fell.
+// requireSoon requires that a waiter acquires the lock soon after the shortened lease.
 func requireSoon(t *testing.T, waiting <-chan outcome) {
 	t.Helper()
 	unlock(t, granted(t, waiting)) // within patience, which is far shorter than an hour
@@ -37,7 +37,7 @@ func TestWhoWaitsLearnsOfALeaseThatWasMadeShorter(t *testing.T) {
 	})
 }
 
-// The reader with the longest lease leaves, and another one dies.
+// The reader with the longest lease unlocks, and another one dies.
 func TestAWriterLearnsThatTheLongestOfItsReadersLeft(t *testing.T) {
 	t.Parallel()
 	s := realSite(t)
@@ -52,8 +52,8 @@ func TestAWriterLearnsThatTheLongestOfItsReadersLeft(t *testing.T) {
 	requireSoon(t, waiting)
 }
 
-// Others of the same engine sleep because of what they were told once. That is no reason to refuse: who was first is granted, and only
-// then is who does not wait refused.
+// Other callers of the same engine sleep because of an earlier reply. TryLock is not rejected for that reason: the
+// first waiter is granted the lock, and only then is the call without a wait rejected.
 func TestTryLockAsksTheServerThoughOthersWaitInItsEngine(t *testing.T) {
 	t.Parallel()
 	for name, mutex := range grantable() {
@@ -69,7 +69,7 @@ func TestTryLockAsksTheServerThoughOthersWaitInItsEngine(t *testing.T) {
 			waiting := locking(t.Context(), mutex(e, "n"))
 			asleep(t, e, 1, 1)
 			refused(t, mutex(e, "n"))
-			s.do("DEL", "n") // and nobody is told
+			s.do("DEL", "n") // without a message
 			hold, err := mutex(e, "n").TryLock(t.Context())
 			if name == "reader" {
 				require.NoError(t, err, "they read together")
@@ -77,7 +77,7 @@ func TestTryLockAsksTheServerThoughOthersWaitInItsEngine(t *testing.T) {
 				return
 			}
 			require.ErrorIs(t, err, lockwheel.ErrNotAcquired)
-			if name != "fair" { // it does not hurry those whose turn it is
+			if name != "fair" { // it does not wake waiters out of turn
 				unlock(t, granted(t, waiting))
 			}
 		})

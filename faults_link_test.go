@@ -9,7 +9,7 @@ import (
 	"github.com/lockwheel/lockwheel/internal/proxy"
 )
 
-// What networks do.
+// Faults of networks.
 
 func linkFaults() []fault {
 	return []fault{
@@ -37,7 +37,7 @@ func set(d proxy.Direction, f proxy.Fault) func(*scene) {
 	return func(s *scene) { s.onLinks(func(p *proxy.Proxy) { p.Set(d, f) }) }
 }
 
-// present breaks the connections that are there for good, and no others.
+// present breaks the permanent connections, and no others.
 func present(d proxy.Direction, f func() proxy.Fault) func(*scene) {
 	return func(s *scene) {
 		for _, p := range s.links {
@@ -47,7 +47,7 @@ func present(d proxy.Direction, f func() proxy.Fault) func(*scene) {
 	}
 }
 
-// late cuts connections whose commands have not arrived, and lets these arrive afterwards.
+// late cuts connections with commands that have not arrived, and lets these arrive afterwards.
 func late(s *scene) {
 	for _, p := range s.links {
 		p.SetFor(proxy.Present, proxy.Commands, proxy.Hold)
@@ -72,7 +72,7 @@ func silence(s *scene) {
 		p.Cut()
 	})
 	for _, p := range s.links {
-		p.Cut() // what came after swallowed bytes would be the middle of something
+		p.Cut() // after lost bytes the rest of the stream would be malformed
 	}
 }
 

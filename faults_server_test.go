@@ -8,7 +8,7 @@ import (
 	"github.com/lockwheel/lockwheel/internal/redistest"
 )
 
-// What servers do, and what is done to them.
+// Faults of servers.
 
 func serverFaults() []fault {
 	return []fault{
@@ -69,7 +69,7 @@ func busy(s *scene) {
 	require.NoError(s.t, c.Send("EVAL", "while true do end", 0))
 	s.lasts()
 	eventually(s.t, "an end of the script", func() bool {
-		s.do("SCRIPT", "KILL") // refused until the script is what keeps it busy
+		s.do("SCRIPT", "KILL") // rejected until the script runs
 		return s.do("PING") == "PONG"
 	})
 	c.Close()
@@ -81,7 +81,7 @@ func forgetful(s *scene) {
 	}
 }
 
-// crowded leaves no room for a connection that takes the place of one that ends.
+// crowded leaves no room for a connection that replaces one that ends.
 func crowded(s *scene) {
 	s.ok("CONFIG", "SET", "maxclients", 1)
 	s.do("CLIENT", "KILL", "TYPE", "pubsub")
@@ -109,7 +109,7 @@ func retyped(s *scene) {
 	s.do("DEL", names[0])
 }
 
-// evicted has whatever there is evicted, also what is taken meanwhile: again and again, that is.
+// evicted evicts all keys repeatedly, including those created meanwhile.
 func evicted(s *scene) {
 	from := time.Now()
 	s.ok("CONFIG", "SET", "maxmemory-policy", "allkeys-random")

@@ -14,42 +14,42 @@ import (
 // The kinds of fault: what can happen to a server and to the way there. Each is made and undone by strike. The ordeal has them
 // one by one, the soak in any order.
 
-// fate is what becomes of a lock that is held, with time left on its lease, while a fault strikes.
+// fate is what happens to a held lock with time left on its lease, while a fault strikes.
 type fate uint8
 
 const (
-	kept     fate = iota // it is held all through
-	keyLost              // the server has lost its key: somebody else may come before the holder knows
-	stranded             // the server lets its holder do nothing: the key is left to its lease
+	kept     fate = iota // it stays held
+	keyLost              // the server has lost its key: another caller may acquire it before the holder knows
+	stranded             // the server rejects all calls of its holder: the key expires with its lease
 )
 
-// fault is one kind of trouble.
+// fault is one kind of fault.
 type fault struct {
 	name   string
-	strike func(*scene) // makes the fault and undoes it: whoever looks for a connection finds one when it returns
+	strike func(*scene) // makes the fault and undoes it: a connection can be made when it returns
 	fate   fate
-	silent bool // connections are left behind of which nobody knows that they are dead
+	silent bool // it leaves dead connections behind that no side has noticed
 }
 
 // scene is where faults strike: a server, and links to it.
 type scene struct {
 	*site
-	links []*proxy.Proxy // those that are struck
-	spell time.Duration  // how long
-	until func() bool    // what has to have come before the user has its permissions back; nil: nothing
+	links []*proxy.Proxy // the links that the fault strikes
+	spell time.Duration  // duration of the fault
+	until func() bool    // condition for giving the user its permissions back; nil: none
 	names []string       // locks in use
-	turn  int            // of the names, for faults that strike one
+	turn  int            // index of the next name, for faults that strike one
 	lost  func(names []string, from, to time.Time)
 }
 
-// user is who the engines of a scene are, so that permissions can be taken from them, and not from the test.
+// user is the user of a scene's engines. The test has another one, so that it keeps its permissions.
 const (
 	user     = "limited"
 	password = "secret"
 	allRules = "~* &* +@all"
 )
 
-// realScene starts a server that keeps what it has written when it is killed.
+// realScene starts a server that keeps its data when it is killed.
 func realScene(t testing.TB) *scene {
 	s := realSite(t, "--appendonly", "yes", "--appendfsync", "no",
 		"--repl-diskless-load", "swapdb", "--replica-serve-stale-data", "yes",
@@ -57,7 +57,7 @@ func realScene(t testing.TB) *scene {
 	return &scene{site: s, spell: 150 * time.Millisecond, lost: func([]string, time.Time, time.Time) {}}
 }
 
-// enter opens an engine behind a link of its own.
+// enter opens an engine behind its own link.
 func (s *scene) enter(opts lockwheel.Options) (*lockwheel.Engine, *proxy.Proxy) {
 	s.t.Helper()
 	p := proxy.Start(s.t, s.addr)
@@ -65,10 +65,10 @@ func (s *scene) enter(opts lockwheel.Options) (*lockwheel.Engine, *proxy.Proxy) 
 	return s.openAt(p.Addr(), opts), p
 }
 
-// lasts waits while a fault goes on.
+// lasts waits for the duration of the fault.
 func (s *scene) lasts() { time.Sleep(s.spell) }
 
-// onLinks applies a fault to every link struck, waits, and heals them.
+// onLinks applies a fault to every link struck, waits, and heals the links.
 func (s *scene) onLinks(begin func(*proxy.Proxy)) {
 	s.t.Helper()
 	for _, p := range s.links {
@@ -80,21 +80,21 @@ func (s *scene) onLinks(begin func(*proxy.Proxy)) {
 	}
 }
 
-// takes runs what makes the server lose the keys named: of locks, and those that count tokens.
+// takes runs a function that makes the server lose the named keys: those of locks, and those that count tokens.
 func (s *scene) takes(names []string, f func()) {
 	from := time.Now()
 	f()
 	s.lost(names, from, time.Now())
 }
 
-// oneName is one of the locks in use, the next one each time.
+// oneName returns one of the locks in use, the next one each time.
 func (s *scene) oneName() []string {
 	s.turn++
 	at := s.turn % len(s.names)
 	return s.names[at : at+1]
 }
 
-// everything is all that the server has of the locks in use that matters to holders.
+// everything returns all keys of the locks in use that matter to holders.
 func (s *scene) everything() []string {
 	all := slices.Clone(s.names)
 	for _, name := range s.names {
@@ -111,7 +111,7 @@ func (s *scene) ok(args ...any) {
 	require.Equal(s.t, "OK", s.do(args...), "%v", args)
 }
 
-// config sets something, waits, and sets it back.
+// config changes a setting of the server, waits, and restores it.
 func (s *scene) config(name string, value, normal any) {
 	s.t.Helper()
 	s.ok("CONFIG", "SET", name, value)
@@ -119,7 +119,7 @@ func (s *scene) config(name string, value, normal any) {
 	s.ok("CONFIG", "SET", name, normal)
 }
 
-// rules changes what the engines' user may do, waits, and gives it back.
+// rules changes the permissions of the engines' user, waits, and restores them.
 func (s *scene) rules(rules ...any) {
 	s.t.Helper()
 	s.ok(append([]any{"ACL", "SETUSER", user}, rules...)...)
@@ -130,5 +130,5 @@ func (s *scene) rules(rules ...any) {
 	s.ok("ACL", "SETUSER", user, "reset", "on", ">"+password, "~*", "&*", "+@all")
 }
 
-// everyFault is the catalogue.
+// everyFault returns all kinds of faults.
 func everyFault() []fault { return append(linkFaults(), serverFaults()...) }

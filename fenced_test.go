@@ -14,7 +14,7 @@ import (
 	"github.com/lockwheel/lockwheel/internal/proxy"
 )
 
-// Redisson's testTokenIncrease: whoever takes the lock, and however, has the next token.
+// Redisson's testTokenIncrease: each grant has the next token, for any caller and any method.
 func TestTokensIncreaseAndAreNotReset(t *testing.T) {
 	t.Parallel()
 	s := anySite(t)
@@ -80,13 +80,13 @@ func TestATokenSurvivesForceExpiryAndARestartWithData(t *testing.T) {
 	unlock(t, fourth)
 }
 
-// Callers of several engines contend; each engine hands the lock on among its own. In the order in which they
-// hold it, their tokens rise.
+// Callers of several engines contend, and each engine hands the lock off to its own callers. The tokens increase in
+// the order of the holds.
 func TestTokensRiseAcrossHoldersAndEnginesAndHandingOn(t *testing.T) {
 	t.Parallel()
 	s := anySite(t)
 	engines := []*lockwheel.Engine{s.open(lockwheel.Options{}), s.open(lockwheel.Options{})}
-	var tokens []uint64 // the lock's
+	var tokens []uint64 // of the lock
 	var guard sync.Mutex
 	crowd(t, 12, func(i int) error {
 		for range 10 {
@@ -137,7 +137,8 @@ func TestAFencedAcquireThatIsSentAgainHasTheSameToken(t *testing.T) {
 	require.NotZero(t, e.Stats().Retries)
 }
 
-// An operator may go on from a greater count: the time in nanoseconds is beyond what a double is exact to.
+// An operator may continue from a greater count: the time in nanoseconds exceeds the range in which a double is
+// exact.
 func TestTokensGrowFromACountBeyondWhatADoubleHolds(t *testing.T) {
 	t.Parallel()
 	s := anySite(t)

@@ -10,9 +10,9 @@ import (
 	"github.com/lockwheel/lockwheel"
 )
 
-// ForceUnlock, from here, from elsewhere and from a Redisson client: everybody learns of it.
+// ForceUnlock by this engine, by another one and by a Redisson client: all holders and waiters learn of it.
 
-// While an engine holds a lock itself, its own callers queue inside, and nobody of them asks Redis.
+// While an engine holds a lock itself, its own callers queue locally, and none of them asks Redis.
 func TestAForcedUnlockWakesWaitersThatQueueBehindALocalHolder(t *testing.T) {
 	t.Parallel()
 	for name, force := range map[string]func(t *testing.T, s *site, here *lockwheel.Engine){
@@ -70,7 +70,7 @@ func TestAForcedUnlockWakesWaitersElsewhere(t *testing.T) {
 	unlock(t, next)
 }
 
-// Many at once on a busy lock: each ForceUnlock takes at most one holder, and none is forgotten.
+// Many calls on a busy lock: each ForceUnlock takes the lock from at most one holder, and each loss is reported.
 func TestForcedUnlocksAmongManyHolders(t *testing.T) {
 	t.Parallel()
 	s := anySite(t)
@@ -90,7 +90,7 @@ func TestForcedUnlocksAmongManyHolders(t *testing.T) {
 				return err
 			}
 			soonOver()
-			_ = hold.Unlock(t.Context()) // nil, or ErrLost to whoever was forced
+			_ = hold.Unlock(t.Context()) // nil, or ErrLost after a ForceUnlock
 		}
 		return nil
 	})
@@ -102,7 +102,7 @@ func TestForcedUnlocksAmongManyHolders(t *testing.T) {
 	}
 }
 
-// The holder's context ends by the force itself, which is no reason to give up.
+// ForceUnlock itself ends the holder's context, and does not take that as the end of its wait.
 func TestAHolderCanForceItsOwnLockWithItsContext(t *testing.T) {
 	t.Parallel()
 	for what, within := range map[string]func(t *testing.T, m lockwheel.Mutex, h *lockwheel.Hold) context.Context{
@@ -150,7 +150,7 @@ func TestAHolderOfSeveralCanForceOneOfThemWithItsContext(t *testing.T) {
 	require.ErrorIs(t, hold.Err(), lockwheel.ErrLost)
 }
 
-// What else ends the wait still does: the context that the hold was locked with, and a deadline.
+// The context that the hold was locked with and a deadline still end the wait.
 func TestAHolderWhoForcesItsLockWaitsNoLongerThanItsCallerDoes(t *testing.T) {
 	t.Parallel()
 	for what, end := range map[string]func(t *testing.T, e *lockwheel.Engine, m lockwheel.Mutex) (ctx context.Context, leave func()){

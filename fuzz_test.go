@@ -18,8 +18,8 @@ import (
 	"github.com/lockwheel/lockwheel/internal/redistest"
 )
 
-// Whatever comes in: nothing panics, nothing hangs, and the next lock is none the worse for it. What is found stays in testdata
-// and runs with the other tests.
+// For any input, nothing panics, nothing hangs, and the next lock works. Inputs that fail are kept in testdata and
+// run with the other tests.
 
 // embeddedAddr starts a server, for one input or for all inputs of a target.
 func embeddedAddr(t testing.TB) string {
@@ -30,18 +30,20 @@ func embeddedAddr(t testing.TB) string {
 	return server.Addr()
 }
 
-// openFuzzed opens an engine with a Timeout that is not long, because an engine rests only when what had no answer was released once more, one Timeout
-// later; and with a long lease: the embedded server takes a little of a pause off one that begins after it.
+// openFuzzed opens an engine with a short Timeout and a long lease. The engine is idle only when it has released a
+// command without a reply once more, one Timeout later. The embedded server subtracts a part of a pause from a lease
+// that begins after it.
 func openFuzzed(t testing.TB, addr string) *lockwheel.Engine {
 	t.Helper()
 	return opened(t, lockwheel.Options{
 		Redis:   rueidis.ClientOption{InitAddress: []string{addr}, ForceSingleClient: true},
 		Lease:   time.Minute,
-		Timeout: 1500 * time.Millisecond, // no less than a busy machine may take to fill all batches while none is answered
+		Timeout: 1500 * time.Millisecond, // not less than a busy machine may take to fill all batches without a reply
 	})
 }
 
-// forgetAll forgets what an earlier input left behind: a lie about a release leaves a key to its lease.
+// forgetAll removes what an earlier input left behind: after a false reply to a release a key stays until its lease
+// expires.
 func forgetAll(t *testing.T, addr string) {
 	t.Helper()
 	probe, err := redistest.Dial(addr)
@@ -51,7 +53,8 @@ func forgetAll(t *testing.T, addr string) {
 	require.NoError(t, err)
 }
 
-// A server that answers nonsense about one lock of any kind, in every form, in every position. The first byte is the kind.
+// The server sends malformed replies about one lock of any kind, in every form and position. The first byte is the
+// kind.
 func FuzzALyingServer(f *testing.F) {
 	for i, seed := range []string{
 		"", "\x00\x00\x01", "\x00\x0b\x03\x00\x08\x04\x20", "\x01\x03\x00", "\x01\x03\x02", "\x01\x0a\x04\x00\x00\x00\x00",
@@ -70,7 +73,7 @@ func FuzzALyingServer(f *testing.F) {
 		t.Parallel()
 		s := startLiar(t, embeddedAddr(t))
 		e := openFuzzed(t, s.addr())
-		harmless := true // for the neighbours
+		harmless := true // for the other locks of the batch
 		s.lies(func(n, _ int) ([]byte, lieKind) {
 			v := invention{lies[min(n*3, len(lies)):]}
 			about := lieKind(v.next() % 4)
@@ -99,8 +102,8 @@ func FuzzALyingServer(f *testing.F) {
 	})
 }
 
-// batchesOf is how many batches of acquires an engine has under way at most: what comes then waits for the next one. Those of fair locks
-// keep an order.
+// batchesOf returns the maximum number of batches of acquires in flight: further acquires wait for the next batch.
+// Those of fair locks keep an order.
 func batchesOf(kindName string) int {
 	if kindName == "fair" {
 		return 1
@@ -108,7 +111,8 @@ func batchesOf(kindName string) int {
 	return 8
 }
 
-// besideTheSuspect fills so many batches, asks for the suspect and two others in the next one, and does with the suspect what can be done.
+// besideTheSuspect fills that many batches, requests the suspect and two other locks in the next one, and uses the
+// suspect in every way.
 func besideTheSuspect(t *testing.T, s *liar, e *lockwheel.Engine, kind kindOfLock, most int) (left, right <-chan outcome, unlocked error) {
 	t.Helper()
 	speak := s.hesitates()
@@ -133,14 +137,14 @@ func besideTheSuspect(t *testing.T, s *liar, e *lockwheel.Engine, kind kindOfLoc
 		_ = got.hold.Unlock(ctx)
 	}
 	for _, done := range fill {
-		if err := granted(t, done).Unlock(t.Context()); !errors.Is(err, lockwheel.ErrUnavailable) { // it is sent until it is answered
+		if err := granted(t, done).Unlock(t.Context()); !errors.Is(err, lockwheel.ErrUnavailable) { // it is sent until there is a reply
 			unlocked = errors.Join(unlocked, err)
 		}
 	}
 	return left, right, unlocked
 }
 
-// pester calls what asks the server, for as long as ctx allows.
+// pester calls all methods that ask the server, until ctx ends.
 func pester(ctx context.Context, m lockwheel.Mutex) {
 	for _, call := range locks(m) {
 		if hold, err := call(ctx); err == nil {
@@ -153,12 +157,12 @@ func pester(ctx context.Context, m lockwheel.Mutex) {
 	_ = m.Do(ctx, func(context.Context) error { return nil })
 }
 
-// Any bytes are a name, or an error; and so are any options.
+// Any bytes are a name or cause an error; so do any options.
 func FuzzNamesAndOptions(f *testing.F) {
 	for i, name := range []string{"", "n", "{", "}", "a{b}c", "{}", "a\x00b", "\xff\xfe", "ü", " ", "\r\n", "*", strings.Repeat("x", 1000)} {
 		kind := byte(i)
 		f.Add(name, "p:", int64(time.Second), int64(0), []byte{kind})
-		f.Add(name, "", int64(-1), int64(time.Millisecond), []byte{kind, 1, 0x9e, 0x98, 0xa0, 0xa2, 0x98}) // all as they may be
+		f.Add(name, "", int64(-1), int64(time.Millisecond), []byte{kind, 1, 0x9e, 0x98, 0xa0, 0xa2, 0x98}) // all valid
 		f.Add(name, "{", int64(1<<63-1), int64(-1<<63), []byte{kind, 2, 0xff, 0xbf, 0xbe, 0xc0, 0x80, 0xbe, 5})
 		f.Add(name, "", int64(0), int64(1), []byte{kind, 0, 0, 0x95, 0x94, 0, 0, 0, 0xff})
 	}
@@ -189,7 +193,7 @@ func FuzzNamesAndOptions(f *testing.F) {
 		m := kind(e, name)
 		hold, err := m.TryLock(t.Context(), lockwheel.Lease(time.Duration(lease)), lockwheel.Wait(min(time.Duration(wait), time.Second)))
 		if err != nil {
-			require.NotErrorIs(t, err, lockwheel.ErrNotAcquired, "nobody has it")
+			require.NotErrorIs(t, err, lockwheel.ErrNotAcquired, "it is free")
 			require.NotContains(t, err.Error(), "\n", "one line")
 			return
 		}
@@ -197,16 +201,16 @@ func FuzzNamesAndOptions(f *testing.F) {
 		state, err := m.State(t.Context())
 		require.True(t, err == nil || brief, "%v", err)
 		require.True(t, !state.Locked || state.Owner == hold.ID())
-		for err = hold.Unlock(t.Context()); errors.Is(err, lockwheel.ErrUnavailable); { // a short lease makes a short Timeout
+		for err = hold.Unlock(t.Context()); errors.Is(err, lockwheel.ErrUnavailable); { // a short lease means a short Timeout
 			err = hold.Unlock(t.Context())
 		}
 		over := errors.Is(err, lockwheel.ErrLost) && !time.Now().Before(hold.Deadline())
-		released := errors.Is(err, lockwheel.ErrNotHeld) // the answer came between two calls
+		released := errors.Is(err, lockwheel.ErrNotHeld) // the reply arrived between two calls
 		require.True(t, err == nil || over || released || brief, "%v", err)
 	})
 }
 
-// duration is 0, or a power of two of either sign, from 1 ns to what does not fit.
+// duration returns 0, or a power of two of either sign, from 1 ns to an overflow.
 func (v *invention) duration() time.Duration {
 	b := v.next()
 	switch {
@@ -218,7 +222,7 @@ func (v *invention) duration() time.Duration {
 	return -1 << (b & 0x3f)
 }
 
-// Messages are hints: whatever is in them, a waiter is neither let in by one nor kept out, and nor is anybody else.
+// Messages are hints: whatever they contain, they neither admit nor block a waiter or any other caller.
 func FuzzMessages(f *testing.F) {
 	for _, payload := range []string{"0", "1", "", "-1", "x", "9223372036854775808", "\x00", "{}", strings.Repeat("0", 5000)} {
 		f.Add(payload, "redisson_lock__channel:{n}")

@@ -8,23 +8,25 @@ import (
 	"github.com/lockwheel/lockwheel/engine"
 )
 
-// greeting is how rueidis and a server greet each other on a new connection, before anything else is sent. rueidis returns what the
-// server refuses then as if it were the answer to whatever command the connection was made for. So it is told apart here.
+// greeting follows the handshake of rueidis and a server on a new connection. rueidis returns a rejection during the
+// handshake as if it were the reply to the first command on that connection, so greeting detects it.
 //
-// What goes out is looked at by who writes, what comes in by who reads. Until the greeting is over that is one goroutine; who writes
-// the first command behind it changes nothing that who reads looks at.
+// The goroutine that writes reads the outgoing bytes, and the one that reads the incoming bytes. Until the handshake
+// is over they are the same goroutine. A goroutine that writes the first command after it changes nothing that the
+// reading one uses.
 type greeting struct {
 	out, in respReader
-	asked   []string // commands that were sent and not answered
+	asked   []string // commands that were sent and have no reply yet
 	secrets []string // users and passwords that were sent
-	old     bool     // the server does not know HELLO 3, so its other answers mean nothing: rueidis greets it anew
+	old     bool     // the server does not know HELLO 3, so its further replies do not matter: rueidis starts a new handshake
 }
 
-// greetings are what rueidis sends on a new connection. Of what is refused, it gives the connection up for those that are true; of the
-// others none is a connection that could not be made.
+// greetings are the commands that rueidis sends on a new connection. The value is true if rueidis gives up the
+// connection when the server rejects the command. A rejection of the others does not mean that no connection was
+// made.
 var greetings = map[string]bool{"HELLO 3": true, "HELLO 2": true, "AUTH": true, "SELECT": true, "CLIENT": false, "INFO": false, "READONLY": false}
 
-// sends takes in what is about to be sent, and reports whether the greeting is over.
+// sends handles outgoing bytes, and reports whether the handshake is over.
 func (g *greeting) sends(text []byte) (over bool) {
 	readable := g.out.read(text, func(sent respValue) bool {
 		name := sent.word(0)
@@ -42,18 +44,18 @@ func (g *greeting) sends(text []byte) (over bool) {
 	return over || !readable
 }
 
-// noteSecrets notes the user and the password of HELLO and AUTH.
+// noteSecrets records the user and the password of HELLO and AUTH.
 func (g *greeting) noteSecrets(words []string) {
 	at := slices.Index(words, "AUTH")
 	if at == 0 {
-		g.old = false // it is greeted anew
+		g.old = false // a new handshake begins
 	}
 	if at >= 0 {
 		g.secrets = append(g.secrets, words[at+1:min(at+3, len(words))]...)
 	}
 }
 
-// hears takes in what came, and returns an error if the server has refused the connection.
+// hears handles incoming bytes, and returns an error if the server has rejected the connection.
 func (g *greeting) hears(text []byte) (refused error) {
 	g.in.read(text, func(came respValue) bool {
 		if came.kind == '>' {
@@ -71,8 +73,8 @@ func (g *greeting) hears(text []byte) (refused error) {
 	return refused
 }
 
-// refusal is why there is no connection, if that is what the server says. What passes is told as the command's own answer: it passes
-// for that, too.
+// refusal returns an error if the server's reply means that there is no connection. A temporary error is left to be
+// the reply to the command itself: it is temporary there, too.
 func (g *greeting) refusal(name, said string) error {
 	if unknownHello(said) {
 		g.old = name == "HELLO 3"
@@ -86,14 +88,14 @@ func (g *greeting) refusal(name, said string) error {
 	return &engine.NotConnected{Err: words}
 }
 
-// unknownHello reports whether a server does not know HELLO, which rueidis takes for one that speaks the older protocol only.
+// unknownHello reports whether a server does not know HELLO. rueidis then uses the older protocol.
 func unknownHello(said string) bool {
 	said = strings.ToLower(said)
 	return strings.Contains(said, "unknown command") && strings.Contains(said, "hello")
 }
 
-// turnsAway reports whether with what it said a server closes a connection that it has just accepted. Behind that comes the end of the
-// connection, and rueidis would tell of nothing else.
+// turnsAway reports whether a reply means that the server closes a connection that it has just accepted. The
+// connection ends after it, and rueidis would report only that end.
 func turnsAway(said string) bool {
 	return strings.HasPrefix(said, "ERR max number of clients") || strings.HasPrefix(said, "DENIED ")
 }

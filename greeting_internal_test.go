@@ -12,7 +12,7 @@ import (
 	"github.com/lockwheel/lockwheel/engine"
 )
 
-// sent is a command as it goes over a connection.
+// sent returns a command in wire format.
 func sent(words ...string) string {
 	text := fmt.Sprintf("*%d\r\n", len(words))
 	for _, word := range words {
@@ -21,7 +21,8 @@ func sent(words ...string) string {
 	return text
 }
 
-// greets lets a client and a server greet each other, in pieces of so many bytes, and returns why the client is refused.
+// greets passes the handshake of a client and a server to a greeting, in chunks of that many bytes, and returns its
+// error.
 func greets(t *testing.T, g *greeting, pieces int, commands, replies string) (refused error) {
 	t.Helper()
 	for text := commands; text != ""; text = text[min(pieces, len(text)):] {
@@ -52,7 +53,7 @@ func TestWhatRefusesAConnectionIsToldApart(t *testing.T) {
 		"busy, which passes":             {hello + choose, helloReply + "-BUSY Redis is busy running a script\r\n", ""},
 		"an older one and a password":    {auth + sent("HELLO", "2"), "-ERR invalid password\r\n" + unknown, "ERR invalid password"},
 		"an older one and no database":   {auth + sent("HELLO", "2") + choose, "+OK\r\n" + unknown + "-ERR invalid DB index\r\n", "ERR invalid DB index"},
-		"a password that nobody asked":   {auth, "-ERR AUTH <password> called without any password configured for the default user. Are you sure your configuration is correct?\r\n", "ERR AUTH <password> called without any password configured for the default user. Are you sure your configuration is correct?"},
+		"a password that is not needed":  {auth, "-ERR AUTH <password> called without any password configured for the default user. Are you sure your configuration is correct?\r\n", "ERR AUTH <password> called without any password configured for the default user. Are you sure your configuration is correct?"},
 		"a push before":                  {named, ">2\r\n+a\r\n+b\r\n-ERR nope\r\n", "ERR nope"},
 		"what is no protocol is skipped": {named, "\r\n-ERR nope\r\n", ""},
 	} {
@@ -71,7 +72,7 @@ func TestWhatRefusesAConnectionIsToldApart(t *testing.T) {
 	}
 }
 
-// rueidis greets a server that does not know HELLO once more on the same connection.
+// If a server does not know HELLO, rueidis starts a second handshake on the same connection.
 func TestAnOlderServerIsGreetedTwice(t *testing.T) {
 	g := &greeting{}
 	require.NoError(t, greets(t, g, 5, sent("HELLO", "3")+sent("SELECT", "5"), "-ERR unknown command 'HELLO'\r\n-NOAUTH Authentication required.\r\n"))
@@ -87,7 +88,7 @@ func TestAGreetingIsOverWithTheFirstCommandBehindIt(t *testing.T) {
 	require.True(t, (&greeting{}).sends([]byte("what is no command\r\n")))
 }
 
-// Whatever a server says to a new connection: no error has the user or the password in it, and nothing panics.
+// For any reply of a server to a new connection, no error contains the user or the password, and nothing panics.
 func FuzzNoRefusalOfAConnectionHasAPartOfThePassword(f *testing.F) {
 	f.Add("-ERR cannot authenticate ", " or ", "!", uint8(3))
 	f.Add(helloReply+"-ERR ", "", "", uint8(1))

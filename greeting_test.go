@@ -15,9 +15,9 @@ import (
 	"github.com/lockwheel/lockwheel"
 )
 
-// What a server says to a new connection is no answer to a command.
+// A server's reply to the handshake of a new connection is not the reply to a command.
 
-// Whatever it is that a server does not like about new connections, it may like it again later.
+// A server may reject new connections for any reason, and accept them again later.
 func TestAServerThatTurnsNewConnectionsAwayIsAnOutage(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -41,7 +41,7 @@ func TestAServerThatTurnsNewConnectionsAwayIsAnOutage(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := realSite(t, "--user", "limited", "on", ">secret", "~*", "&*", "+@all", "--requirepass", "secret")
-			eye := s.real.Conn(t) // is let in already
+			eye := s.real.Conn(t) // is connected already
 			do := func(words ...any) {
 				_, err := eye.Do(words...)
 				require.NoError(t, err)
@@ -69,7 +69,8 @@ func TestAServerThatTurnsNewConnectionsAwayIsAnOutage(t *testing.T) {
 	}
 }
 
-// A front may say anything to a new connection. What it repeats of a user and a password stands in no error and in no log.
+// A proxy may send any reply to a new connection. If it repeats a user and a password, no error and no log contains
+// them.
 func TestNoErrorLaterRepeatsWhatAServerSaysOfThePassword(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -112,7 +113,7 @@ func TestNoErrorLaterRepeatsWhatAServerSaysOfThePassword(t *testing.T) {
 	}
 }
 
-// A front may also let every client in, and refuse what is asked then.
+// A proxy may also accept every client, and reject its commands.
 func TestNoErrorOfOpenRepeatsWhatAServerSaysBehindTheGreeting(t *testing.T) {
 	t.Parallel()
 	_, err := lockwheel.Open(t.Context(), lockwheel.Options{
@@ -122,7 +123,7 @@ func TestNoErrorOfOpenRepeatsWhatAServerSaysBehindTheGreeting(t *testing.T) {
 	require.Empty(t, leaked(err.Error()), err)
 }
 
-// doorman is a server that greets every client, and refuses all else.
+// doorman is a server that accepts the handshake of every client, and rejects all other commands.
 func doorman(t *testing.T) (addr string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -140,7 +141,7 @@ func doorman(t *testing.T) (addr string) {
 	return l.Addr().String()
 }
 
-// greetAndRefuse answers each command of RESP2 until the other side closes.
+// greetAndRefuse replies to each command of RESP2 until the other side closes.
 func greetAndRefuse(conn net.Conn) {
 	defer conn.Close()
 	for lines := bufio.NewScanner(conn); lines.Scan(); {
@@ -163,7 +164,8 @@ func markedCredentials(rueidis.AuthCredentialsContext) (rueidis.AuthCredentials,
 	return rueidis.AuthCredentials{Username: markedUser, Password: markedPassword}, nil
 }
 
-// front is a server between client and server. Once it has turned it ends its connections, and answers what comes on others with an error.
+// front is a proxy between client and server. Once it has turned, it closes its connections, and replies to commands
+// on others with an error.
 type front struct {
 	addr   string
 	turned atomic.Bool
@@ -203,7 +205,7 @@ func (f *front) turn() {
 	}
 }
 
-// passOn passes on what comes either way until one side closes.
+// passOn copies data in both directions until one side closes.
 func passOn(conn net.Conn, to string) {
 	defer conn.Close()
 	server, err := net.Dial("tcp", to)

@@ -12,55 +12,55 @@ import (
 	"github.com/lockwheel/lockwheel/engine"
 )
 
-// group is what stands behind a hold of several locks: the parent of that hold, which has no engine. It is held
-// while at least need of its members are.
+// group implements a hold of several locks. It is the parent of that hold, which has no engine. The hold lasts while
+// at least need of the members are held.
 //
-// What it does its actor decides. What happens to its members happens on the loops of their engines, and comes to
-// its desk one after the other. Whoever sets end ends it.
+// Its actor makes the decisions. Events of the members happen on the loops of their engines, and desk runs them one
+// at a time. The goroutine that sets end ends the group.
 type group struct {
 	context.Context // of the Lock that returned the hold
 
 	hold    Hold
-	first   *Hold // of the members that were held when it began
+	first   *Hold // one of the members that were held when the group was acquired
 	need    int
-	apart   bool                   // each member is of another engine
-	end     atomic.Pointer[ending] // nil until then
+	apart   bool                   // each member belongs to another engine
+	end     atomic.Pointer[ending] // nil until the group has ended
 	members []member
 
-	released atomic.Bool // enough members for an Unlock are, and its caller knows
+	released atomic.Bool // enough members are released for Unlock, and its caller knows
 
-	// The desk's.
+	// Owned by the desk.
 	desk    desk
 	actor   quorum.Quorum
-	lease   time.Duration // of its own; 0: watched
+	lease   time.Duration // the caller's own; 0: watched
 	begun   time.Time
-	bearer  bearer        // of its context; not changed once it asks
-	number  uint64        // whom it asks as, and who it is for its context, where its own context carries nobody. Of a quorum
-	outcome chan *failure // of one slot: nil once it is held
+	bearer  bearer        // of its context; immutable once requests are sent
+	number  uint64        // owner of a quorum's requests, and of its context, if the caller's context carries no owner
+	outcome chan *failure // capacity 1; receives nil once the group is held
 	letting []*Hold       // members of one engine that are to be released together
-	left    bool          // its user was quicker than its loss, and releases the members
+	left    bool          // the caller's Unlock came before the loss, and releases the members
 }
 
 // ending is how a group ended.
 type ending struct{ err, cause error }
 
-// unlocked is the ending of nearly every group.
+// unlocked is the ending after Unlock.
 var unlocked = &ending{err: ErrNotHeld}
 
 // member is one lock of several.
 type member struct {
 	group *group
-	at    int // in the group
+	at    int // index in the group
 	lock  Mutex
 	hold  atomic.Pointer[Hold] // nil while it is missing
-	past  atomic.Pointer[Hold] // that ended last; set before it is missing
+	past  atomic.Pointer[Hold] // the hold that ended last; set before hold becomes nil
 
-	// The desk's.
-	call    *engine.Call // that is to bring it; nil when there is none
-	coming  *Hold        // what that would bring
-	why     error        // it was refused
-	parting *parting     // nil until its group is unlocked while there is a call
-	unsure  bool         // its server may have granted it, or may yet, for all that is known. It counts while there is no call
+	// Owned by the desk.
+	call    *engine.Call // the request for the member; nil if there is none
+	coming  *Hold        // the hold that the request would acquire
+	why     error        // why the last request failed
+	parting *parting     // nil until the group is unlocked during a request
+	unsure  bool         // the server may have granted the member, or may still do so. Valid while call is nil
 }
 
 func newGroup(ctx context.Context, m Multi, need int) *group {
@@ -72,7 +72,7 @@ func newGroup(ctx context.Context, m Multi, need int) *group {
 	return g
 }
 
-// gather makes one hold of locks that were granted, all of which it needs.
+// gather returns one hold for locks that were granted; it needs all of them.
 func gather(ctx context.Context, m Multi, holds []*Hold) *group {
 	g := newGroup(ctx, m, len(holds))
 	g.actor.Gathered()
@@ -84,7 +84,7 @@ func gather(ctx context.Context, m Multi, holds []*Hold) *group {
 	return g
 }
 
-// group is what stands behind a hold of several locks; nil for one lock.
+// group returns the group of a hold of several locks; nil for one lock.
 func (h *Hold) group() *group {
 	if h.engine != nil {
 		return nil
@@ -92,7 +92,7 @@ func (h *Hold) group() *group {
 	return h.parent.(*group)
 }
 
-// checked is the hold, if it is held: one of its members may be lost already, or a process was paused.
+// checked returns the hold if it is held: a member may already be lost, or the process may have been paused.
 func (g *group) checked() (*Hold, error) {
 	err := g.hold.Err()
 	if err == nil {
@@ -116,7 +116,7 @@ func (g *group) letGo() {
 	}
 }
 
-// holds are those of its members; nil for what is missing.
+// holds returns the holds of the members; nil for a missing one.
 func (g *group) holds() []*Hold {
 	holds := make([]*Hold, len(g.members))
 	for i := range g.members {
@@ -125,7 +125,8 @@ func (g *group) holds() []*Hold {
 	return holds
 }
 
-// leave ends the group for its user, and reports whether it was he who did. Its members are left to him, and to tell its actor.
+// leave ends the group on behalf of its caller, and reports whether this call ended it. The caller of leave then
+// releases the members and notifies the actor.
 func (g *group) leave(reason error) bool {
 	if !g.end.CompareAndSwap(nil, unlocked) {
 		return false
@@ -136,7 +137,7 @@ func (g *group) leave(reason error) bool {
 	return true
 }
 
-// lose ends the group because of the end of a member. The others are released: all or none.
+// lose ends the group because a member ended. The other members are released.
 func (g *group) lose(m *member) {
 	end := g.without(m.past.Load())
 	if g.left = !g.end.CompareAndSwap(nil, end); !g.left {
@@ -146,7 +147,7 @@ func (g *group) lose(m *member) {
 	}
 }
 
-// contexts ends its hold's context: that of any of its engines that was ever open.
+// contexts returns the contexts of any engine of the group that was opened, to end the hold's context.
 func (g *group) contexts() *contexts {
 	at := 0
 	for g.members[at].lock.engine.zero() {
@@ -155,7 +156,7 @@ func (g *group) contexts() *contexts {
 	return &g.members[at].lock.engine.contexts
 }
 
-// without is how the group ends that cannot do without a hold that has ended.
+// without returns the ending of a group that cannot continue after one of its holds has ended.
 func (g *group) without(past *Hold) *ending {
 	end := past.grant.Signal()
 	cause := end.Cause
@@ -165,7 +166,8 @@ func (g *group) without(past *Hold) *ending {
 	return &ending{end.Err, cause}
 }
 
-// partError is a cause that is a part's. Its text is made for who reads it: the cause may be a caller's own.
+// partError is a cause that concerns one lock of several. It creates its text on demand, because the cause may be a
+// caller's own error.
 type partError struct {
 	name  string
 	cause error
@@ -174,18 +176,18 @@ type partError struct {
 func (e *partError) Error() string { return "its part " + quoted(e.name) + ": " + e.cause.Error() }
 func (e *partError) Unwrap() error { return e.cause }
 
-// adopt takes in a hold that counts already. Nobody but the group is told of its end, with that signal.
+// adopt adds a granted hold to the group. Only the group is notified of its end, through that signal.
 func (m *member) adopt(h *Hold, ends *actor.Signal) {
 	m.hold.Store(h)
 	ends.Watch = m
 	if !h.grant.Ask(nil, ends) {
-		m.HoldEnded(&h.grant) // before anybody could be told
+		m.HoldEnded(&h.grant) // it ended before the signal was installed
 	} else if m.group.end.Load() != nil {
-		h.letGo() // whoever ended the group may have looked before it was here
+		h.letGo() // the end of the group may have missed this member
 	}
 }
 
-// HoldEnded is called on the loop of the member's engine.
+// HoldEnded runs on the loop of the member's engine.
 func (m *member) HoldEnded(grant *actor.Hold) {
 	if g := m.group; g.end.Load() == nil {
 		g.tell(func() {
@@ -209,17 +211,17 @@ func (m *member) letGo() {
 	}
 }
 
-// letGo unlocks without waiting for the answer.
+// letGo unlocks without waiting for the reply.
 func (h *Hold) letGo() { h.engine.loop.Post(h.request(nil, actor.Unlock, 0)) }
 
-// request is a call that concerns a hold, for whose verdict told is called.
+// request returns a call for a hold. told is called with its result.
 func (h *Hold) request(told func(), what actor.Kind, lease time.Duration) *engine.Call {
 	call := engine.NewTold(told)
 	call.Tag, call.Name, call.Hold, call.Lease = what, h.name, &h.grant, lease
 	return call
 }
 
-// err says by the clock and by all that is known whether the group is held.
+// err reads the clock and the members, and returns why the group is not held; nil if it is.
 func (g *group) err() error {
 	if end := g.end.Load(); end != nil {
 		return g.hold.fail(end.err, end.cause)
@@ -244,7 +246,7 @@ func (g *group) err() error {
 	return nil
 }
 
-// deadline is until when so many members are known to be held as the group needs; zero if they are not.
+// deadline returns the time until which the required number of members is known to be held; zero if they are not.
 func (g *group) deadline() time.Time {
 	if g.end.Load() != nil {
 		return time.Time{}
@@ -262,7 +264,8 @@ func (g *group) deadline() time.Time {
 	return deadlines[g.need-1]
 }
 
-// owner is who re-enters one of the members; 0 if it is not one. Of one that is missing it is whom the group asks as.
+// owner returns the owner that re-enters that member, 0 if it is no member. For a missing member it is the owner of
+// the group's request.
 func (g *group) owner(e *Engine, name string) uint64 {
 	m := g.member(e, name)
 	if m == nil {
@@ -274,8 +277,8 @@ func (g *group) owner(e *Engine, name string) uint64 {
 	return g.asks(e, name)
 }
 
-// member is that of an engine and a name; nil if there is none. Those of one engine are in the order of their names, and may be
-// very many.
+// member returns the member with that engine and name, or nil. Members of one engine are sorted by name, because
+// there can be very many.
 func (g *group) member(e *Engine, name string) *member {
 	if g.apart {
 		for i := range g.members {
@@ -292,7 +295,8 @@ func (g *group) member(e *Engine, name string) *member {
 	return &g.members[i]
 }
 
-// asks is as which owner the group asks for a member; 0 if it is all of its locks or none.
+// asks returns the owner of the group's request for a member; 0 if the group is no quorum and its context carries no
+// owner.
 func (g *group) asks(e *Engine, name string) uint64 {
 	if owner := g.bearer.of(e, name); owner != 0 {
 		return owner

@@ -10,7 +10,7 @@ import (
 	"github.com/lockwheel/lockwheel/engine"
 )
 
-// extend is Hold.Extend of several locks.
+// extend implements Hold.Extend for several locks.
 func (g *group) extend(ctx context.Context, d time.Duration) error {
 	if err := g.err(); err != nil {
 		return err
@@ -23,13 +23,14 @@ func (g *group) extend(ctx context.Context, d time.Duration) error {
 	case d != 0:
 		g.tell(g.goOn)
 	}
-	if end := g.end.Load(); err != nil && end != nil { // its members were released because of it, which was not its user
+	if end := g.end.Load(); err != nil && end != nil { // the members were released because the group was lost
 		return g.hold.fail(end.err, end.cause)
 	}
 	return err
 }
 
-// goOn has all members watched as before, after an extension to which no majority agreed. Some may have that lease now.
+// goOn makes all members watched as before, after an extension without a majority. Some may have the new lease by
+// now.
 func (g *group) goOn() {
 	for i := range g.members {
 		if h := g.members[i].hold.Load(); h != nil && g.actor.Watched() {
@@ -38,8 +39,8 @@ func (g *group) goOn() {
 	}
 }
 
-// ask sends a request to all members and waits until enough of them have agreed, or all have answered. If ctx
-// ends first, those without an answer are not waited for.
+// ask sends a request to all members. It waits until enough of them have succeeded or all have a result. If ctx ends
+// first, it does not wait for the others.
 func (g *group) ask(ctx context.Context, what actor.Kind, lease time.Duration) error {
 	r := newRound(g)
 	for i := range g.members {
@@ -55,7 +56,7 @@ func (g *group) ask(ctx context.Context, what actor.Kind, lease time.Duration) e
 	return r.refusal()
 }
 
-// refusal is why too few members have agreed.
+// refusal returns why too few members succeeded.
 func (r *round) refusal() error {
 	if len(r.failed.all) > 0 {
 		return r.failed.all
@@ -63,7 +64,8 @@ func (r *round) refusal() error {
 	return r.group.tooFew()
 }
 
-// tooFew says why there were not enough members to ask: they ended at this moment, or their engines are closed.
+// tooFew returns the error for a group with too few members to ask: they have just ended, or their engines are
+// closed.
 func (g *group) tooFew() error {
 	for i := range g.members {
 		if m := &g.members[i]; m.hold.Load() == nil && m.past.Load() != nil {
@@ -74,28 +76,28 @@ func (g *group) tooFew() error {
 	return g.hold.fail(ErrClosed, nil)
 }
 
-// round is one request to all members of a group. It belongs to the goroutine of the caller.
+// round is one request to all members of a group. It belongs to the caller's goroutine.
 type round struct {
 	group  *group
-	asked  []int         // which members
-	holds  []*Hold       // theirs
-	calls  []engine.Call // for them; a loop's until it was told
-	held   int           // calls for members that were held. The others wait for what becomes of a request
-	told   chan verdicts // of some calls; never blocks a loop
+	asked  []int         // indices of the members
+	holds  []*Hold       // the holds of these members
+	calls  []engine.Call // the calls for them; each belongs to a loop until its result
+	held   int           // number of calls for members that were held. The others wait for the result of an acquire
+	told   chan verdicts // results of some calls; a send never blocks a loop
 	failed failures
-	again  bool // it asks for a release that was asked for before
-	before int  // members that say so of theirs, and that it was answered
+	again  bool // a repeated Unlock
+	before int  // members that a previous Unlock has already released, as confirmed by the server
 
-	// Of one engine: some are asked at a time. The loop's, from one verdict to the next.
-	open   atomic.Int32 // verdicts to come
-	begun  atomic.Int32 // how many were posted
-	giveUp atomic.Bool  // the caller has left: what is not posted yet is not waited for
+	// For members of one engine, which are asked in slices. Owned by the loop between the results.
+	open   atomic.Int32 // results still to come
+	begun  atomic.Int32 // number of calls posted
+	giveUp atomic.Bool  // the caller has stopped waiting, also for calls not yet posted
 }
 
-// verdicts are those of calls that follow each other.
+// verdicts are the results of consecutive calls.
 type verdicts struct {
 	first, last int
-	shut        bool // there are none, nor of any further call: the engine is closed
+	shut        bool // there are no results, and none for later calls: the engine is closed
 }
 
 func newRound(g *group) *round {
@@ -115,8 +117,8 @@ func (r *round) add(i int, h *Hold, what actor.Kind, lease time.Duration) {
 	r.calls = append(r.calls, engine.Call{Request: actor.Request{Tag: what, Name: h.name, Hold: &h.grant, Lease: lease}})
 }
 
-// send posts the calls. Those for one engine come some in a turn, so that they leave together, and the next ones when these are
-// answered, so that others come in between.
+// send posts the calls. For one engine it posts a slice in one turn, so that they are batched. The next slice follows
+// after the replies, so that other commands run in between.
 func (r *round) send() {
 	switch {
 	case r.group.apart:
@@ -127,7 +129,7 @@ func (r *round) send() {
 	}
 }
 
-// next posts so many calls at most. Those of which begun does not tell yet are not given up.
+// next posts at most that many calls. Calls beyond begun are not canceled.
 func (r *round) next(first, most int) {
 	last := min(first+most, len(r.calls))
 	some := r.calls[first:last]
@@ -145,8 +147,8 @@ func (r *round) next(first, most int) {
 	}
 }
 
-// answered is called on the loop for each verdict of one engine. Where there was no answer, the others are not to wait for it. What
-// ends a hold goes on also without the caller.
+// answered runs on the loop for each result of one engine. If the server did not reply, it posts the remaining
+// releases at once. Releases continue even if the caller has stopped waiting.
 func (r *round) answered(first, last int) {
 	if r.open.Add(-1) > 0 {
 		return
@@ -168,7 +170,7 @@ func (r *round) sendApart() {
 	}
 }
 
-// post posts one call of many engines.
+// post posts one call of several engines.
 func (r *round) post(i int) {
 	call := &r.calls[i]
 	call.Told = func() { r.told <- verdicts{first: i, last: i + 1} }
@@ -177,10 +179,10 @@ func (r *round) post(i int) {
 	}
 }
 
-// collect returns how many members agreed: at least enough, or all that did.
+// collect returns the number of members that succeeded: at least enough, or all that did.
 func (r *round) collect(ctx context.Context, enough int) (agreed int) {
 	done := ctx.Done()
-	all := len(r.calls) // that are waited for
+	all := len(r.calls) // calls that are waited for
 	for had := 0; had < all && agreed < enough; {
 		select {
 		case <-done:
@@ -193,7 +195,7 @@ func (r *round) collect(ctx context.Context, enough int) (agreed int) {
 				continue
 			}
 			all = r.leave(cause)
-			done = nil // the verdicts come at once
+			done = nil // the results arrive at once
 		case v := <-r.told:
 			if v.shut && !r.group.apart {
 				return agreed
@@ -207,7 +209,7 @@ func (r *round) collect(ctx context.Context, enough int) (agreed int) {
 	return agreed
 }
 
-// agreed counts those of some calls that succeeded, and notes why the others failed.
+// agreed counts the successful calls of a range, and records the errors of the others.
 func (r *round) agreed(first, last int) (count int) {
 	for i := first; i < last; i++ {
 		switch err := r.calls[i].Err; {
@@ -223,7 +225,7 @@ func (r *round) agreed(first, last int) (count int) {
 	return count
 }
 
-// leave gives up what was posted and returns how much that is: the rest is not waited for.
+// leave cancels the posted calls and returns their number: the rest is not waited for.
 func (r *round) leave(cause error) (posted int) {
 	if r.group.apart {
 		r.leaveApart(cause)
@@ -240,10 +242,10 @@ func (r *round) leave(cause error) (posted int) {
 	return posted
 }
 
-// failuresMost is how many errors of one call are kept: of very many locks they mostly say the same.
+// failuresMost is the maximum number of errors kept for one call: those of very many locks are mostly equal.
 const failuresMost = 64
 
-// failures are why some locks did not agree: the first of them, and one of each further verdict.
+// failures contains why some locks failed: the first errors, and one for each further result.
 type failures struct {
 	all      lockErrors
 	verdicts []error

@@ -11,7 +11,7 @@ import (
 	"github.com/lockwheel/lockwheel/engine"
 )
 
-// tell brings an event to the actor, and carries out what it orders.
+// tell passes an event to the actor and executes its orders.
 func (g *group) tell(event func()) {
 	g.desk.bring(func() {
 		event()
@@ -27,7 +27,7 @@ func (g *group) tell(event func()) {
 	})
 }
 
-// now is the moment on the group's clock.
+// now returns the time on the group's clock.
 func (g *group) now() time.Duration { return time.Since(g.begun) }
 
 func (g *group) carryOut(o quorum.Order) {
@@ -70,13 +70,14 @@ func (g *group) carryOut(o quorum.Order) {
 	}
 }
 
-// restOf spreads a rest over half of it to all of it: those who took one another's majority do not ask together again.
+// restOf returns a random pause between half of most and most, so that callers that split a majority do not collide
+// again.
 func restOf(most time.Duration) time.Duration { return most/2 + rand.N(most/2) }
 
-// errSilent is for a member whose answer was not waited for: the others had answered.
+// errSilent is for a member that did not reply soon enough after the others.
 var errSilent = errors.New("no answer soon after the others")
 
-// ask sends a request for the member, as the owner of the group.
+// ask sends an acquire for the member, with the owner of the group.
 func (m *member) ask(o quorum.Order) {
 	g, on := m.group, m.lock.engine
 	m.coming = &Hold{engine: on, name: m.lock.name, parent: g.Context}
@@ -97,8 +98,8 @@ func (m *member) ask(o quorum.Order) {
 	}
 }
 
-// withdraw takes a request back. If its group was unlocked, the call of that Unlock waits for what becomes of it. It is withdrawn all the same: left to a
-// server that says nothing, the requests of many holds, one after the other, would be in the way of the next.
+// withdraw cancels a request. If the group was unlocked, that Unlock keeps waiting for the result. The request is
+// canceled in any case: otherwise requests of many holds would accumulate at a server that does not reply.
 func (m *member) withdraw() {
 	switch {
 	case m.call == nil: // it could not be posted
@@ -111,7 +112,7 @@ func (m *member) withdraw() {
 	}
 }
 
-// decided takes in the verdict on a request. One that was withdrawn is nobody's: its engine gives the grant back.
+// decided handles the result of a request. It ignores a canceled one: the engine releases its grant.
 func (m *member) decided(call *engine.Call) {
 	if m.call == call {
 		m.unsure = m.mayHave(call)
@@ -119,8 +120,8 @@ func (m *member) decided(call *engine.Call) {
 	}
 }
 
-// mayHave reports whether the server may have granted a request, or may yet, though it was refused. Of a grant that comes when
-// its request was withdrawn nobody is told what becomes of it.
+// mayHave reports whether the server may have granted a failed request, or may still do so. A grant that arrives
+// after the cancellation is not reported.
 func (m *member) mayHave(call *engine.Call) bool {
 	switch call.Err {
 	case nil:
@@ -130,10 +131,10 @@ func (m *member) mayHave(call *engine.Call) bool {
 	case ErrUnavailable, ErrNotReplicated, ErrClosed:
 		return true
 	}
-	return m.unsure // as it was: the server said something else
+	return m.unsure // unchanged: the server returned another error
 }
 
-// answered is decided, of one that may never have been sent.
+// answered handles a result like decided, including that of a call that was never sent.
 func (m *member) answered(call *engine.Call) {
 	g, h := m.group, m.coming
 	m.call, m.coming = nil, nil
@@ -150,7 +151,7 @@ func (m *member) answered(call *engine.Call) {
 	g.actor.Refused(g.now(), m.at, refusalOf(call.Err))
 }
 
-// refusalOf says what a verdict means for a quorum, without a look into its cause, which may be a caller's.
+// refusalOf returns what a result means for a quorum. It does not use the cause, which may be a caller's error.
 func refusalOf(err error) quorum.Refusal {
 	switch err {
 	case ErrNotAcquired:
@@ -165,7 +166,7 @@ func refusalOf(err error) quorum.Refusal {
 	return quorum.Barred
 }
 
-// watch says whether members that are missing are wanted from now on, watched like the others.
+// watch sets whether missing members are acquired from now on, and watched like the others.
 func (g *group) watch(on bool) {
 	if on {
 		g.lease = 0

@@ -13,7 +13,7 @@ import (
 	"github.com/lockwheel/lockwheel/internal/redistest"
 )
 
-// ofThree is a group that needs two of three locks, and has those members.
+// ofThree returns a group that needs two of three locks and has those members.
 func ofThree(e *Engine, holds ...*Hold) *group {
 	g := newGroup(context.Background(), Multi{locks: []Mutex{e.Mutex("a"), e.Mutex("b"), e.Mutex("c")}, name: "n"}, 2)
 	g.actor.Begin(0, false, false)
@@ -33,7 +33,7 @@ func realEngine(t *testing.T) (*Engine, *redistest.Server) {
 	return e, s
 }
 
-// By the clock it is held while as many are as it needs, though nobody was told yet that the others are over.
+// By the clock the group is held while enough members are, even before it is notified that the others have ended.
 func TestAGroupIsOverWhenFewerPartsAreHeldThanItNeeds(t *testing.T) {
 	t.Parallel()
 	e, _ := realEngine(t)
@@ -42,7 +42,7 @@ func TestAGroupIsOverWhenFewerPartsAreHeldThanItNeeds(t *testing.T) {
 		require.NoError(t, err)
 		return hold
 	}
-	over := &Hold{engine: e, name: "b", parent: t.Context()} // its deadline was at the beginning of time
+	over := &Hold{engine: e, name: "b", parent: t.Context()} // its deadline is zero
 	require.ErrorIs(t, over.Err(), ErrLost)
 	require.NoError(t, ofThree(e, lock("a"), over, lock("c")).err())
 	require.ErrorIs(t, ofThree(e, lock("d"), over).err(), ErrLost)
@@ -64,7 +64,7 @@ func TestTheDeadlineOfAGroupIsThatOfTheLastPartItNeeds(t *testing.T) {
 	require.Zero(t, ofThree(e, holds[:1]...).deadline())
 }
 
-// A grant may be over when its caller is woken: it is not returned, and what is left of it is released.
+// A grant may have expired when its caller is woken: it is not returned, and its remaining members are released.
 func TestAGroupThatIsOverWhenItsCallerWakesIsReleased(t *testing.T) {
 	t.Parallel()
 	e, s := realEngine(t)
@@ -75,7 +75,7 @@ func TestAGroupThatIsOverWhenItsCallerWakesIsReleased(t *testing.T) {
 	requireFree(t, s, "a")
 }
 
-// Who writes gives those who read time to leave; nobody else holds up what it has first for that.
+// A writer gives readers time to unlock. Other callers do not hold their first locks for that long.
 func TestAQuorumWithAWriterIsOneThatWrites(t *testing.T) {
 	t.Parallel()
 	e := new(Engine)
@@ -99,15 +99,15 @@ func TestAQuorumWithAWriterIsOneThatWrites(t *testing.T) {
 	}
 }
 
-// What a quorum has that is not held is kept from others, so its members are refused at once where the server is known to be down. Those that a
-// held one misses wait for it.
+// Until a quorum is held, its locks are kept from other callers for nothing. So its requests fail at once where the
+// server is known to be down. The missing members of a held quorum wait for the server.
 func TestAQuorumThatIsNotHeldWaitsForNoServerThatIsDown(t *testing.T) {
 	t.Parallel()
 	e, _ := realEngine(t)
 	for _, order := range []quorum.Order{{Once: true}, {Wait: time.Second}, {}} {
 		var asked bool
 		g := ofThree(e)
-		g.desk.bring(func() { // no answer comes before it is over
+		g.desk.bring(func() { // no result is handled before this event ends
 			m := &g.members[0]
 			m.ask(order)
 			asked = m.call.IfUp
@@ -126,7 +126,7 @@ func requireFree(t *testing.T, s *redistest.Server, name string) {
 	}
 }
 
-// What is told of a hold that was a member before says nothing of the one that is.
+// The end of a previous hold of a member does not concern its current hold.
 func TestTheEndOfAnEarlierPartIsNotThatOfTheNext(t *testing.T) {
 	t.Parallel()
 	e, _ := realEngine(t)
@@ -139,7 +139,7 @@ func TestTheEndOfAnEarlierPartIsNotThatOfTheNext(t *testing.T) {
 	require.Nil(t, g.members[0].past.Load())
 }
 
-// Parts are waited for as long as the try lasts, and never beyond the caller's own wait.
+// The wait for a part is as long as the try lasts, and at most the caller's own wait.
 func TestThePatienceForAPartIsWithinTheCallersWait(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
@@ -163,7 +163,7 @@ func TestThePatienceForAPartIsWithinTheCallersWait(t *testing.T) {
 	require.Equal(t, Wait(0), (&errand{once: true}).patience(in(time.Hour)))
 }
 
-// Whoever has nobody to ask any more is told what became of a part.
+// If no member is left to ask, the error says which part was lost.
 func TestAGroupWithoutItsPartsSaysWhichItLost(t *testing.T) {
 	t.Parallel()
 	e, _ := realEngine(t)
@@ -180,7 +180,7 @@ func TestAGroupWithoutItsPartsSaysWhichItLost(t *testing.T) {
 	require.ErrorContains(t, g.tooFew(), `its part "b"`)
 }
 
-// Its grant and the end of the group cross: whoever ended it has looked at its members before.
+// The grant of a member and the end of the group are concurrent: the members were inspected before the grant.
 func TestAPartThatComesWhenItsGroupHasEndedIsReleased(t *testing.T) {
 	t.Parallel()
 	e, s := realEngine(t)

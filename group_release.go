@@ -10,7 +10,7 @@ import (
 	"github.com/lockwheel/lockwheel/engine"
 )
 
-// unlock is Hold.Unlock of several locks.
+// unlock implements Hold.Unlock for several locks.
 func (g *group) unlock(ctx context.Context) error {
 	first := g.leave(g.hold.fail(ErrNotHeld, nil))
 	if end := g.end.Load(); end != unlocked {
@@ -25,7 +25,7 @@ func (g *group) unlock(ctx context.Context) error {
 	agreed := r.collect(ctx, enough)
 	r.forsake(errStillAsked)
 	if agreed < enough {
-		return r.refusal() // of a second call it is about members whose release has no answer yet
+		return r.refusal() // for a second call: members with a release without a reply so far
 	}
 	g.released.Store(true)
 	if r.before >= enough {
@@ -34,8 +34,9 @@ func (g *group) unlock(ctx context.Context) error {
 	return nil
 }
 
-// releases is a round that releases all members, and how many of them have to be. A member that is missing has nothing to be released, and
-// nobody else waits for it, if it is known that no request has brought it nor can: that of one that is under way is waited for as well.
+// releases returns a round that releases all members, and the number of releases that are required. A missing member
+// needs no release if it is known that no request has acquired it or can. If a request is in flight, the round waits
+// for its result.
 func (g *group) releases() (r *round, enough int) {
 	r, enough = newRound(g), g.need
 	made := make(chan struct{})
@@ -66,10 +67,10 @@ func (g *group) releases() (r *round, enough int) {
 	return r, max(1, enough)
 }
 
-// parting is what becomes of the request for a member whose group was unlocked meanwhile. The desk's.
+// parting is the state of a request for a member of a group that was unlocked meanwhile. Owned by the desk.
 type parting struct {
 	cancelled bool
-	waiting   []place // who waits for that
+	waiting   []place // calls that wait for the result
 }
 
 // place is a call of a round.
@@ -78,8 +79,10 @@ type place struct {
 	at    int
 }
 
-// part takes in the verdict on the request: what was granted is released. A question that was under way when it was withdrawn may be granted to
-// nobody, and then be given back. Whoever tries once now is answered after that.
+// part handles the result of the request, and releases what was granted.
+//
+// A request that was in flight when it was canceled may still be granted; its engine then releases it. The reply to a
+// new try comes after that. So part sends one such try if an Unlock waits.
 func (m *member) part(call *engine.Call, h *Hold) {
 	waiting := m.parting.waiting
 	if m.unsure && m.parting.cancelled && len(waiting) > 0 && call.Err != ErrClosed {
@@ -90,26 +93,26 @@ func (m *member) part(call *engine.Call, h *Hold) {
 	m.parting.waiting = nil
 	granted := call.Err == nil && !m.unsure
 	if granted {
-		m.hold.Store(h) // when no call waits for it, it was withdrawn, and its engine gives it back
+		m.hold.Store(h) // if no call waits for the grant, the request was canceled, and its engine releases it
 	}
 	for _, p := range waiting {
 		switch {
 		case granted:
-			p.round.holds[p.at], p.round.calls[p.at].Hold = h, &h.grant // maybe of another request than at first
+			p.round.holds[p.at], p.round.calls[p.at].Hold = h, &h.grant // the hold can belong to a later request than at first
 			p.round.post(p.at)
 		case m.unsure:
 			p.round.fail(p.at, errStillAsked)
 		default:
-			p.round.told <- verdicts{first: p.at, last: p.at + 1} // nothing is there to be released
+			p.round.told <- verdicts{first: p.at, last: p.at + 1} // there is nothing to release
 		}
 	}
 }
 
-// errStillAsked is for a member of which it is not known whether it is held.
+// errStillAsked is for a member that may or may not be held.
 var errStillAsked = errors.New("it is not known whether it was granted")
 
-// abandon withdraws a request for a member when no Unlock waits for what becomes of it any more. Those that a server which says nothing has not
-// answered would be in the way of all that come later.
+// abandon cancels a request when no Unlock waits for it any more. Otherwise requests would accumulate at a server
+// that does not reply.
 func (m *member) abandon() {
 	if p := m.parting; m.call != nil && len(p.waiting) == 0 && !p.cancelled {
 		p.cancelled = true
@@ -122,7 +125,7 @@ func (r *round) fail(at int, cause error) {
 	r.told <- verdicts{first: at, last: at + 1}
 }
 
-// leaveApart gives up what is under way at several engines: the verdicts come at once.
+// leaveApart cancels the calls in flight at several engines: the results arrive at once.
 func (r *round) leaveApart(cause error) {
 	for i := range r.held {
 		r.cancel(i, cause)
@@ -131,7 +134,7 @@ func (r *round) leaveApart(cause error) {
 	if r.held < len(r.calls) {
 		r.group.tell(func() {
 			for i := r.held; i < len(r.calls); i++ {
-				if r.calls[i].Told != nil { // it was posted
+				if r.calls[i].Told != nil { // the call was posted
 					r.cancel(i, cause)
 				}
 			}
@@ -143,7 +146,7 @@ func (r *round) cancel(i int, cause error) {
 	r.group.members[r.asked[i]].lock.engine.loop.Cancel(&r.calls[i], cause)
 }
 
-// forsake gives up what waits for requests. Their grants are released all the same.
+// forsake stops waiting for the results of acquires. Their grants are released nevertheless.
 func (r *round) forsake(cause error) {
 	if r.held == len(r.calls) {
 		return

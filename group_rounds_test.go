@@ -12,7 +12,8 @@ import (
 	"github.com/lockwheel/lockwheel/actor/quorum"
 )
 
-// What a group asks of its members, with groups and rounds made by hand: the moments between two events that no test of a server meets.
+// Requests of a group to its members, with handmade groups and rounds, for orders of events that no test of a server
+// reaches.
 
 // soon waits for a condition, for much longer than it takes.
 func soon(t *testing.T, what string, is func() bool) {
@@ -22,7 +23,7 @@ func soon(t *testing.T, what string, is func() bool) {
 	}
 }
 
-// held is a lock of that engine with a lease of its own.
+// held returns a hold of that engine with its own lease.
 func held(t *testing.T, e *Engine, name string) *Hold {
 	t.Helper()
 	hold, err := e.Mutex(name).Lock(t.Context(), Lease(time.Minute))
@@ -30,7 +31,8 @@ func held(t *testing.T, e *Engine, name string) *Hold {
 	return hold
 }
 
-// What had a lease of its own keeps it when an extension fails: renewed, it would outlive its user. What was watched is so again.
+// A hold with its own lease keeps it when an extension fails: if it were renewed, it would outlive its caller. A hold
+// that was watched is watched again.
 func TestAnExtensionThatFailsMakesNoLeaseAWatch(t *testing.T) {
 	t.Parallel()
 	e, s := realEngine(t)
@@ -46,7 +48,7 @@ func TestAnExtensionThatFailsMakesNoLeaseAWatch(t *testing.T) {
 	soon(t, "the lease of what is watched", func() bool { return s.Int(t, "PTTL", "b") <= watchdog })
 }
 
-// A member that was lost is nothing to be released, but where others are held Unlock waits for one of them.
+// A lost member needs no release. If others are held, Unlock waits for one of them.
 func TestAnUnlockBesideLossesWaitsForARelease(t *testing.T) {
 	t.Parallel()
 	e, s := realEngine(t)
@@ -58,7 +60,7 @@ func TestAnUnlockBesideLossesWaitsForARelease(t *testing.T) {
 	}
 }
 
-// No member is left to be released: what the user is told is the loss, and not that it was unlocked before.
+// If no member is left to be released, Unlock reports the loss, and not an earlier unlock.
 func TestAnUnlockBesideTheLossOfAllSaysSo(t *testing.T) {
 	t.Parallel()
 	e, _ := realEngine(t)
@@ -73,8 +75,8 @@ func TestAnUnlockBesideTheLossOfAllSaysSo(t *testing.T) {
 	require.NotErrorIs(t, err, ErrNotHeld)
 }
 
-// Of a release that was asked for before, a member says that it is not held, or that it was lost before the first release came: the first
-// Unlock has the answer either way.
+// On a repeated release, a member replies that it is not held, or that it was lost before the first release. Both
+// mean that the first Unlock has a reply.
 func TestAReleaseThatIsAskedForAgainWasAnsweredAlsoWhereTheLockWasLost(t *testing.T) {
 	t.Parallel()
 	e, _ := realEngine(t)
@@ -98,7 +100,8 @@ func TestAReleaseThatIsAskedForAgainWasAnsweredAlsoWhereTheLockWasLost(t *testin
 	}
 }
 
-// A caller leaves during a later slice: what is posted by then is given up and waited for, and the error is about the first that is not.
+// A caller leaves during a later slice: the calls posted by then are canceled and waited for. The error names the
+// first call that is not posted.
 func TestWhoLeavesDuringALaterSliceGivesUpWhatIsPosted(t *testing.T) {
 	t.Parallel()
 	e, s := realEngine(t)
@@ -112,7 +115,7 @@ func TestWhoLeavesDuringALaterSliceGivesUpWhatIsPosted(t *testing.T) {
 	defer s.Continue()
 	r.add(1, holds[1], actor.Extend, time.Hour)
 	r.add(2, holds[2], actor.Extend, time.Hour)
-	r.next(1, 1) // as when the first slice is answered
+	r.next(1, 1) // as after the replies to the first slice
 	left := errors.New("the caller has left")
 	require.Equal(t, 2, r.leave(left))
 	require.Len(t, r.failed.all, 1)
@@ -127,7 +130,8 @@ func TestWhoLeavesDuringALaterSliceGivesUpWhatIsPosted(t *testing.T) {
 	require.Equal(t, ErrUnavailable, r.calls[1].Err)
 }
 
-// Two Unlocks wait for what becomes of a request. It is withdrawn when the second of them has left, and not before.
+// Two Unlocks wait for the result of a request. The request is canceled when the second of them has left, and not
+// before.
 func TestARequestIsWithdrawnWhenTheLastUnlockHasLeft(t *testing.T) {
 	t.Parallel()
 	e, _ := realEngine(t)

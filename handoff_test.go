@@ -11,9 +11,9 @@ import (
 	"github.com/lockwheel/lockwheel"
 )
 
-// Handing on inside an engine makes a hot lock fast, and must not shut anybody else out.
+// Handing off inside an engine makes a hot lock fast, and must not starve callers of other processes.
 
-// hot keeps a lock of an engine busy with many callers until the test, or stop, ends.
+// hot keeps a lock of an engine busy with many callers until stop is called or the test ends.
 func hot(t *testing.T, m lockwheel.Mutex, r *room) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -81,7 +81,7 @@ func TestAHotEngineLetsOthersIn(t *testing.T) {
 	}
 }
 
-// While nobody else wants it, a hot lock passes from caller to caller with far fewer commands than grants.
+// Without other processes that want it, a hot lock passes from caller to caller with far fewer commands than grants.
 func TestHandingOnCostsNoRoundTrip(t *testing.T) {
 	t.Parallel()
 	e := anySite(t).open(lockwheel.Options{})
@@ -95,7 +95,7 @@ func TestHandingOnCostsNoRoundTrip(t *testing.T) {
 	require.Less(t, stats.Commands, stats.Acquired/2)
 }
 
-// A lock that is handed on for longer than its lease stays the engine's: it is confirmed meanwhile.
+// The engine keeps a lock that it hands off for longer than the lease: it is confirmed meanwhile.
 func TestAHotLockIsNotLost(t *testing.T) {
 	t.Parallel()
 	s := anySite(t)
@@ -110,7 +110,7 @@ func TestAHotLockIsNotLost(t *testing.T) {
 	require.False(t, s.exists("n"))
 }
 
-// A key that goes while the lock is handed on is noticed long before a renewal would be due.
+// If the key disappears while the lock is handed off, the engine notices long before the next renewal is due.
 func TestAHotLockThatIsDeletedIsNoticed(t *testing.T) {
 	t.Parallel()
 	s := anySite(t)
@@ -124,7 +124,7 @@ func TestAHotLockThatIsDeletedIsNoticed(t *testing.T) {
 			if e.Stats().Lost > before {
 				return true
 			}
-			s.do("DEL", "n") // the one before may have met the moment between two tenures
+			s.do("DEL", "n") // the first DEL may have come between two tenures
 			return false
 		})
 	}

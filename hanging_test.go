@@ -16,16 +16,16 @@ import (
 	"github.com/lockwheel/lockwheel"
 )
 
-// Functions of a caller with which connections are made may hang. Neither Open nor Close nor Shutdown waits for them.
+// Functions of a caller that make connections may hang. Open, Close and Shutdown do not wait for them.
 
-// hanging is a function of a caller that hangs while it is to.
+// hanging is a function of a caller that hangs while it is set to.
 type hanging struct {
 	hangs  atomic.Bool
-	once   bool // it hangs the first time only
-	ends   bool // instead it ends its goroutine
+	once   bool // only the first call hangs
+	ends   bool // it ends its goroutine instead
 	gate   chan struct{}
 	called chan struct{}
-	late   chan net.Conn // what was connected after that
+	late   chan net.Conn // connections that were made after that
 }
 
 func newHanging() *hanging {
@@ -65,7 +65,7 @@ func (h *hanging) dialCtx(_ context.Context, address string, d *net.Dialer, t *t
 	return h.dial(address, d, t)
 }
 
-// obedient is a dialer that waits for the end of its context where the others hang.
+// obedient is a dialer that returns when its context ends, where the others hang.
 func (h *hanging) obedient(ctx context.Context, address string, d *net.Dialer, _ *tls.Config) (net.Conn, error) {
 	if h.hangs.Load() && (!h.once || h.hangs.CompareAndSwap(true, false)) {
 		select {
@@ -78,7 +78,7 @@ func (h *hanging) obedient(ctx context.Context, address string, d *net.Dialer, _
 	return d.DialContext(ctx, "tcp", address)
 }
 
-// hangingFunctions are those of a caller with which a connection is made.
+// hangingFunctions are the functions of a caller that take part in making a connection.
 var hangingFunctions = map[string]func(*testing.T, *rueidis.ClientOption, *hanging) *site{
 	"AuthCredentialsFn": func(t *testing.T, o *rueidis.ClientOption, h *hanging) *site {
 		o.AuthCredentialsFn = h.credentials
@@ -119,7 +119,7 @@ var hangingFunctions = map[string]func(*testing.T, *rueidis.ClientOption, *hangi
 	},
 }
 
-// verified is a server with which a connection is encrypted, where the caller looks whose it is.
+// verified returns a server with TLS, where the caller checks the certificate.
 func verified(t *testing.T, o *rueidis.ClientOption, h *hanging) *site {
 	a := serverAuthority(t)
 	s := realSite(t, a.secured()...)
@@ -147,7 +147,7 @@ func eachHanging(t *testing.T, f func(t *testing.T, s *site, h *hanging, opts lo
 	}
 }
 
-// comeLate ends what hangs, and requires that nothing is left of it.
+// comeLate releases the functions that hang, and requires that nothing is left of them.
 func (h *hanging) comeLate(t *testing.T) {
 	close(h.gate)
 	for {
@@ -209,7 +209,8 @@ func TestCloseAndShutdownLeaveAFunctionThatHangsBehind(t *testing.T) {
 	}
 }
 
-// stuck is a connection of a caller whose Close hangs, as one does that has something to send first to who does not take it any more.
+// stuck is a connection of a caller with a Close that hangs, as if it had to send data first to a peer that does not
+// read.
 type stuck struct {
 	net.Conn
 	gate   chan struct{}
@@ -249,7 +250,7 @@ func TestAConnectionThatHangsWhenItIsClosedIsLeftBehind(t *testing.T) {
 	eventually(t, "no connection left", func() bool { return len(s.clients()) <= 1 })
 }
 
-// What a dialer says when it fails is text by the time that it comes to the loop.
+// A dialer's error is converted to text before it reaches the loop.
 func TestADialersErrorThatHangsHoldsUpNoEngine(t *testing.T) {
 	t.Parallel()
 	s := realSite(t)

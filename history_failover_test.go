@@ -15,8 +15,9 @@ import (
 	"github.com/lockwheel/lockwheel/internal/proxy"
 )
 
-// Two engines and another process go on while a replica that has nothing of what they hold becomes the master, of which one of the engines does not
-// hear. Two may hold a lock then, and only then: the history says when the server lost it, and who lost stops before the lease is over.
+// Two engines and another process continue while a replica without their locks becomes the master, and one of the
+// engines is not notified. Only then may a lock have two holders. The history contains when the server lost it, and
+// the loser stops before its lease expires.
 func TestHistoriesThroughAFailoverToAStaleReplica(t *testing.T) {
 	long.Only(t, "a history of several failovers is written and looked at")
 	t.Parallel()
@@ -57,8 +58,8 @@ func TestHistoriesThroughAFailoverToAStaleReplica(t *testing.T) {
 	}
 	more(20)
 	require.NoError(t, replica.real.Pause())
-	require.Equal(t, 1, master.real.Int(t, "CLIENT", "KILL", "TYPE", "replica")) // or it would find in its socket what came since
-	pause(ctx, fleeting*5/4)                                                     // what it has ends
+	require.Equal(t, 1, master.real.Int(t, "CLIENT", "KILL", "TYPE", "replica")) // or its socket would still contain later writes
+	pause(ctx, fleeting*5/4)                                                     // its holds end
 	more(20)
 	links[0].Set(proxy.Both, proxy.Hold)
 	from := now()

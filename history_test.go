@@ -16,42 +16,45 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Histories of what holders did, checked for linearizability: is there an order of all deeds, each at one moment between its
-// beginning and its end, in which a lock has one holder at a time, the number it guards is what its last writer left, and each grant
-// of a fenced lock has a greater token than all before?
+// Histories of holders' operations, checked for linearizability. There must be an order of all operations, each at
+// one moment between its begin and its end, in which:
+//
+//   - a lock has one holder at a time
+//   - the number that it guards is what its last writer wrote
+//   - each grant of a fenced lock has a greater token than all before
 
-// what somebody did.
+// what is the kind of an operation.
 type what string
 
 const (
 	took   what = "took"   // was granted the lock
-	read   what = "read"   // read the number that the lock guards, and had the lock afterwards
-	wrote  what = "wrote"  // wrote it, and had the lock afterwards
-	stray  what = "stray"  // wrote it, and did not, or nobody knows
+	read   what = "read"   // read the number that the lock guards, and held the lock afterwards
+	wrote  what = "wrote"  // wrote it, and held the lock afterwards
+	stray  what = "stray"  // wrote it, and did not hold the lock afterwards, or that is unknown
 	left   what = "left"   // unlocked
-	lost   what = "lost"   // found the lock lost, between the last look that said otherwise and this one
-	wiped  what = "wiped"  // nobody: the server lost the key
-	forgot what = "forgot" // nobody: the server lost the count of tokens
+	lost   what = "lost"   // found the lock lost, between the last successful check and this one
+	wiped  what = "wiped"  // the server lost the key: not an operation of a holder
+	forgot what = "forgot" // the server lost the count of tokens: not an operation of a holder
 	begun  what = "begun"  // is about to write: not part of a history
-	noted  what = "noted"  // did something else, for whoever reads a history
+	noted  what = "noted"  // another event, for readers of a history
 )
 
-// deed is one line of a history.
+// deed is one operation of a history.
 type deed struct {
 	What     what
 	Lock     string
 	Hold     string // one grant; "" for wiped
-	Tenure   string // what the server knows it as: Hold.ID, which several grants in a row can share
+	Tenure   string // the holder's id in the server: Hold.ID, which consecutive grants can share
 	Token    uint64 // of a fenced lock
 	Value    int    // read or written
 	Note     string
-	From, To int64 // on the machine's clock, in nanoseconds: processes share it
-	Told     int64 // of what is lost: when Done was closed
+	From, To int64 // in nanoseconds on the machine's clock, which processes share
+	Told     int64 // for a loss: when Done was closed
 }
 
 func now() int64 { return time.Now().UnixNano() }
 
-// record collects deeds from many goroutines.
+// record collects operations from many goroutines.
 type record struct {
 	mu    sync.Mutex
 	deeds []deed
@@ -63,7 +66,7 @@ func (r *record) note(d deed) {
 	r.deeds = append(r.deeds, d)
 }
 
-// byLock returns the histories of each lock, and forgets them.
+// byLock returns the history of each lock, and clears the record.
 func (r *record) byLock() map[string][]deed {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -77,8 +80,8 @@ func (r *record) byLock() map[string][]deed {
 
 // books is the state of one lock in a linear history, and the number that it guards.
 type books struct {
-	holder, tenure string // the last tenure also when nobody has it: it can be handed on
-	doomed         string // tenures that the server has lost and their holders, which may go on until they know: "tenure=holder;"
+	holder, tenure string // tenure stays the last one while the lock is free: it can be handed off
+	doomed         string // tenures that the server has lost with their holders, which may continue until they know: "tenure=holder;"
 	token          uint64 // the greatest so far
 	value          int
 }
@@ -103,12 +106,12 @@ func (b books) withDoomed(tenure, holder string) books {
 	return b
 }
 
-// holds reports whether somebody has the lock, or had it when the server lost it.
+// holds reports whether the operation's holder has the lock, or had it when the server lost it.
 func (b books) holds(d deed) bool {
 	return b.holder == d.Hold || b.doomedOnes()[d.Tenure] == d.Hold
 }
 
-// after is the state after a deed, and whether that deed was possible.
+// after returns the state after an operation, and whether the operation was possible.
 func (b books) after(d deed) (books, bool) {
 	switch d.What {
 	case took:
@@ -157,7 +160,7 @@ var lockModel = porcupine.Model{
 	DescribeState:     func(state any) string { return fmt.Sprintf("%+v", state) },
 }
 
-// judge checks the history of one lock. It takes a while for histories that are long and have no such order.
+// judge checks the history of one lock. It takes a while for long histories without such an order.
 func judge(deeds []deed) (porcupine.CheckResult, porcupine.LinearizationInfo) {
 	clients := map[string]int{}
 	var operations []porcupine.Operation
@@ -175,7 +178,7 @@ func judge(deeds []deed) (porcupine.CheckResult, porcupine.LinearizationInfo) {
 	return porcupine.CheckOperationsVerbose(lockModel, operations, time.Minute)
 }
 
-// requireLinear fails with a picture of the history when there is no such order.
+// requireLinear fails with a picture of the history if there is no such order.
 func requireLinear(t *testing.T, name string, deeds []deed) {
 	t.Helper()
 	result, info := judge(deeds)
@@ -190,7 +193,7 @@ func requireLinear(t *testing.T, name string, deeds []deed) {
 	require.Equal(t, porcupine.Ok, result, "the history of %s: see %s, and as text %[2]s.txt", name, picture.Name())
 }
 
-// written is a history as text, in milliseconds.
+// written returns a history as text, in milliseconds.
 func written(deeds []deed) string {
 	var b strings.Builder
 	slices.SortFunc(deeds, func(a, b deed) int { return cmp.Compare(a.From, b.From) })
@@ -201,12 +204,12 @@ func written(deeds []deed) string {
 	return b.String()
 }
 
-// requireLosersKnew makes sure that whoever had a lock when the server lost its key did nothing with it once its lease
-// was over, and, unless its process stood still, that Done was closed by then, or as late as a timer may be.
+// requireLosersKnew requires that after the server lost a key, its holder did not use the lock after its lease.
+// Unless its process was paused, Done must have been closed by then, or as late as a timer may be.
 func requireLosersKnew(t *testing.T, deeds []deed, longest time.Duration) {
 	t.Helper()
 	slices.SortFunc(deeds, func(a, b deed) int { return cmp.Compare(a.From, b.From) })
-	first := map[string]int64{} // when a tenure was had for the first time
+	first := map[string]int64{} // the first grant of each tenure
 	for _, d := range deeds {
 		if _, known := first[d.Tenure]; !known && d.What == took {
 			first[d.Tenure] = d.To
@@ -228,13 +231,13 @@ func requireLosersKnew(t *testing.T, deeds []deed, longest time.Duration) {
 	}
 }
 
-// sameProcess begins the names of those whose process is never stopped.
+// sameProcess begins the names of workers in the process that is never paused.
 const sameProcess = "engine"
 
-// forever ends what may still happen: the command of a process that was killed.
+// forever is the end of an operation that may still happen: the command of a killed process.
 const forever = int64(math.MaxInt64)
 
-// The checker itself: histories that are possible, and such that must not be.
+// Tests of the checker itself: possible histories, and impossible ones.
 func TestHistoriesWithTwoHoldersAreFound(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -11,26 +11,26 @@ import (
 	"github.com/lockwheel/lockwheel/engine"
 )
 
-// Hold is one lock held once, or several as one ([Multi]): what a Lock returned. It is to be unlocked once, and must not be
-// copied: a copy is not the hold, and is not told of its end (go vet finds copies). Safe for concurrent use. The zero Hold is one that
-// has ended: its errors say so and match ErrNotHeld.
+// Hold is one lock held once, or several locks held as one ([Multi]). A Lock method returns it, and the caller must
+// unlock it once. It is safe for concurrent use. It must not be copied: a copy is not notified when the hold ends (go
+// vet finds copies). The zero Hold has ended: its errors say so and match ErrNotHeld.
 type Hold struct {
 	grant  actor.Hold
 	engine *Engine
 	name   string
-	parent context.Context // of the Lock that returned it; of several locks their group, and there is no engine
+	parent context.Context // of the Lock that returned it; for several locks it is their group, and engine is nil
 }
 
 var errZeroHold = fmt.Errorf("lockwheel: a zero Hold, which no Lock returned: %w", ErrNotHeld)
 
-// zero reports whether no Lock returned the hold.
+// zero reports whether the hold is the zero Hold, which no Lock returned.
 func (h *Hold) zero() bool { return h.parent == nil }
 
-// Name is the lock's name, without the engine's prefix.
+// Name returns the lock's name, without the engine's prefix.
 func (h *Hold) Name() string { return h.name }
 
-// ID is the holder's id on the wire, as Redisson writes it: the engine's UUID, a colon, a number. Holds that
-// were handed on inside the engine, without a release, share it.
+// ID returns the holder's id on the wire, as Redisson writes it: the engine's UUID, a colon, a number. Holds that the
+// engine handed off without a release share the id.
 func (h *Hold) ID() string {
 	if h.zero() {
 		return ""
@@ -41,8 +41,8 @@ func (h *Hold) ID() string {
 	return h.engine.config.ID + ":" + strconv.FormatUint(h.grant.Tenure, 10)
 }
 
-// Token is the fencing token of a hold of [Engine.FencedMutex], greater than that of any owner before; 0
-// for other locks. An owner's holds have the same.
+// Token returns the fencing token of a hold of [Engine.FencedMutex], which is greater than that of any earlier owner.
+// It returns 0 for other locks. All holds of one owner have the same token.
 func (h *Hold) Token() uint64 {
 	if f, ok := h.parent.(*fencing); ok {
 		return f.token
@@ -50,22 +50,23 @@ func (h *Hold) Token() uint64 {
 	return 0
 }
 
-// fencing is the parent of a hold with a token, so that other holds do without the room for one.
+// fencing is the parent of a hold with a token. Holds without a token need no field for it.
 type fencing struct {
 	context.Context
 	token uint64
 }
 
-// fence gives the hold the token of its grant.
+// fence sets the token of the grant, unless it is 0.
 func (h *Hold) fence(token uint64) {
 	if token != 0 {
 		h.parent = &fencing{h.parent, token}
 	}
 }
 
-// Deadline is until when the lock is known to be held. A renewal moves it on. Of several locks it is the
-// earliest, of a quorum until when a majority is; zero when they are not held any more. That of one lock stays
-// as it was when its hold ends before: whether it is held is what Err says.
+// Deadline returns the time until which the lock is known to be held. A renewal moves it. For several locks it is the
+// earliest deadline, for a quorum the time until which a majority is held; it is zero once they are no longer held.
+//
+// The Deadline of a single lock stays unchanged when its hold ends early. Use Err to check whether the lock is held.
 func (h *Hold) Deadline() time.Time {
 	if h.zero() {
 		return time.Time{}
@@ -76,9 +77,11 @@ func (h *Hold) Deadline() time.Time {
 	return h.engine.loop.Time(h.grant.Until())
 }
 
-// Err is nil while the lock is held, by the clock and by all that is known; it does not block. After that it
-// matches ErrLost, ErrNotHeld if it was unlocked, or ErrClosed if the engine was closed. A process that was
-// paused beyond the lease sees the loss at once.
+// Err returns nil while the lock is held. It reads the clock and does not block, so a process that was paused beyond
+// the lease sees the loss immediately.
+//
+// After the end of the hold, Err matches ErrLost, ErrNotHeld if the hold was unlocked, or ErrClosed if the engine was
+// closed.
 func (h *Hold) Err() error {
 	if h.zero() {
 		return errZeroHold
@@ -95,14 +98,14 @@ func (h *Hold) Err() error {
 	return nil
 }
 
-// hasEnded reports whether a hold of one lock has ended, without making an error of it.
+// hasEnded reports whether a hold of one lock has ended. It creates no error.
 func (h *Hold) hasEnded() bool {
 	s := h.grant.Signal()
 	return s != nil && s.Err != nil || h.overdue()
 }
 
-// Done is closed when the lock is lost or unlocked, or the engine closed; Err then says which, and Context
-// has ended. [Observer] is told after that.
+// Done returns a channel that is closed when the lock is lost or unlocked, or when the engine is closed. Err then
+// says which, and Context has ended. [Observer] is notified after that.
 func (h *Hold) Done() <-chan struct{} {
 	if h.zero() {
 		return ended.Done()
@@ -116,10 +119,14 @@ func (h *Hold) Done() <-chan struct{} {
 	}
 }
 
-// Context is a child of Lock's context that ends with the hold: with cause ErrLost when the lock is
-// lost, ErrNotHeld on Unlock, ErrClosed on Close. It carries the owner of this lock: whoever locks the
-// same name with it, in any goroutine, re-enters. Hand WithoutOwner(ctx) to work that must not. Under a context of another
-// make than package context's, with a Done of its own, Go starts a goroutine for it until it has ended.
+// Context returns a child of Lock's context that ends with the hold. Its cause is ErrLost after a loss, ErrNotHeld
+// after Unlock, and ErrClosed after Close.
+//
+// The context carries the owner of this lock: a call that locks the same name with it, in any goroutine, re-enters.
+// Pass WithoutOwner(ctx) to work that must not re-enter.
+//
+// If Lock's context is not from package context and has its own Done, Go starts a goroutine for it until it has
+// ended.
 func (h *Hold) Context() context.Context {
 	if h.zero() {
 		ctx, cancel := context.WithCancelCause(context.Background())
@@ -149,16 +156,24 @@ func (h *Hold) Context() context.Context {
 	}
 }
 
-// Unlock ends the hold: at once for everybody in this process, and with the last hold of its owner the
-// lock is released in Redis, or passed on to the next caller in this engine. The release is sent whatever
-// ctx says, and again until it is answered or the lease is over; ctx, and Options.Timeout, bound only the
-// wait for the answer; that the hold's own context ends is no end of the wait.
+// Unlock ends the hold. The hold ends immediately for all callers in this process. When the last hold of the owner
+// ends, the engine releases the lock in Redis or hands it off to the next local caller.
 //
-// It returns nil when the lock was held until now, and is released or passed on; it is passed on without a look at the server, so a loss of
-// which nobody has heard yet is then the next caller's. ErrLost: it was lost before, also because its key has become something else. A [ServerError]: the server refuses the release for good;
-// while the lease lasts it is sent again now and then, in case the right to it is given back. ErrUnavailable: no answer
-// yet, or none before the lease ended; nothing renews the lock any more, and while the lease lasts a second call waits for the same
-// release. ErrNotHeld: it was unlocked before, and that was answered, or the lease is over since. ErrClosed: the engine was closed before.
+// The engine sends the release whatever the state of ctx, and resends it until the server replies or the lease
+// expires. ctx and Options.Timeout bound only the wait for the reply. The end of the hold's own context does not end
+// this wait.
+//
+// Unlock returns:
+//
+//   - nil: the lock was held until now, and is released or handed off. The engine hands off without asking the
+//     server, so a loss that it has not noticed yet is then reported to the next holder.
+//   - ErrLost: the lock was lost before, for example because its key now has another type.
+//   - [ServerError]: the server rejects the release permanently. The engine resends it now and then while the lease
+//     lasts, in case the permission is restored.
+//   - ErrUnavailable: there was no reply yet, or none before the lease expired. Nothing renews the lock any more.
+//     While the lease lasts, a second Unlock waits for the same release.
+//   - ErrNotHeld: the hold was unlocked before, and the server has replied or the lease has expired since.
+//   - ErrClosed: the engine was closed before.
 func (h *Hold) Unlock(ctx context.Context) error {
 	if ctx == nil || h.engine == nil {
 		return h.unlockRare(ctx)
@@ -167,8 +182,9 @@ func (h *Hold) Unlock(ctx context.Context) error {
 	return h.change(ctx, actor.Unlock, 0, left)
 }
 
-// leave ends a hold with a context for its users, before its release is sent: on the goroutine of the one who unlocks, so
-// that the context has ended when Unlock returns and when the lock is free. It reports whether the hold was unlocked by that.
+// leave ends a hold that has a context, before its release is sent. It runs on the goroutine that unlocks, so the
+// context has ended before Unlock returns and before the lock is free. leave reports whether this call ended the hold
+// as unlocked.
 func (h *Hold) leave() bool {
 	err, cause, reason := ErrNotHeld, error(nil), h.fail(ErrNotHeld, nil)
 	if h.overdue() {
@@ -178,12 +194,12 @@ func (h *Hold) leave() bool {
 		h.engine.contexts.end(untold, reason)
 		return err == ErrNotHeld
 	}
-	<-h.grant.Signal().Done // it ended before, and its context ends at this moment
+	<-h.grant.Signal().Done // the hold ended before; its context may be ending now
 	return false
 }
 
-// unlockRare is Unlock for several locks held as one, and for misuse. It is apart so that Unlock of one lock has one
-// small frame: whoever waits is woken with a cold stack.
+// unlockRare is Unlock for several locks held as one, and for misuse. It is separate so that Unlock of one lock has a
+// small frame: a waiter wakes with a cold stack.
 func (h *Hold) unlockRare(ctx context.Context) error {
 	if ctx == nil {
 		h.Unlock(context.Background())
@@ -195,15 +211,21 @@ func (h *Hold) unlockRare(ctx context.Context) error {
 	return h.group().unlock(ctx)
 }
 
-// Extend makes the lease d from now, longer or shorter than before; the lock is no longer watched and
-// ends by itself then. Zero makes it watched again; what is negative, below 1 ms or above 10 years is an
-// error, and nothing is sent. If another hold of this owner needs a longer lease, the key keeps that one.
+// Extend sets the lease to d from now, longer or shorter than before. The lock is no longer watched, and its lease
+// expires after d. Zero makes the lock watched again. A d that is negative, below 1 ms or above 10 years is an error,
+// and nothing is sent. If another hold of this owner needs a longer lease, the key keeps the longer one.
 //
-// It blocks until the server confirms it, ctx ends or Options.Timeout is over. ErrLost: the lock is gone, also one that
-// is to be watched again when Options.MaxHold is over. A Quorum to which no majority agreed goes on as before.
-// ErrNotHeld: it was unlocked. ErrClosed: the engine was closed. ErrUnavailable: it may or may not have
-// happened; the hold goes on as before, and counts on the shorter lease of both until it is unlocked, because what had no answer may
-// still come to the server: a later Extend that returns nil has set the lease there, and [Hold.Deadline] stays nearer.
+// Extend blocks until the server confirms, ctx ends or Options.Timeout elapses. It returns:
+//
+//   - ErrLost: the lock is gone. This includes Extend(ctx, 0) after Options.MaxHold has elapsed.
+//   - ErrNotHeld: the hold was unlocked.
+//   - ErrClosed: the engine was closed.
+//   - ErrUnavailable: the lease may or may not have changed.
+//
+// After ErrUnavailable the hold continues, and until it is unlocked it relies on the shorter of the two leases: the
+// command without a reply may still reach the server. A later Extend that returns nil has set its lease on the
+// server, but [Hold.Deadline] stays at the earlier time. A Quorum without a majority for the extension continues as
+// before.
 func (h *Hold) Extend(ctx context.Context, d time.Duration) error {
 	if ctx == nil {
 		return errNilContext(fmt.Sprintf("lock %s", quoted(h.name)))
@@ -225,8 +247,9 @@ func (h *Hold) Extend(ctx context.Context, d time.Duration) error {
 	return h.change(ctx, actor.Extend, d, false)
 }
 
-// change sends a request that concerns this hold. left says that it ended as unlocked for that request. ctx is not looked at before it is
-// sent: a method of one of another make may panic, or block, and a lock that nobody has would be renewed for ever.
+// change sends a request that concerns this hold. left says that the request's caller has already ended the hold as
+// unlocked. change does not use ctx before the request is sent: a method of a custom context may panic or block, and
+// the engine would then renew a lock without a holder for ever.
 func (h *Hold) change(ctx context.Context, what actor.Kind, lease time.Duration, left bool) error {
 	call := engine.NewCall()
 	call.Tag = what
@@ -245,7 +268,7 @@ func (h *Hold) change(ctx context.Context, what actor.Kind, lease time.Duration,
 	return err
 }
 
-// outcome is what a request that concerns this hold came to.
+// outcome returns the error of a request that concerns this hold.
 func (h *Hold) outcome(call *engine.Call) error {
 	switch call.Err {
 	case nil:
@@ -254,13 +277,13 @@ func (h *Hold) outcome(call *engine.Call) error {
 		return h.over(ErrNotHeld)
 	case ErrLost:
 		if err := h.Err(); errors.Is(err, ErrLost) {
-			return err // it says why
+			return err // it contains the cause
 		}
 	}
 	return h.fail(call.Err, call.Cause)
 }
 
-// over says how the hold ended, when the loop does not know it any more.
+// over returns how the hold ended, for a hold that the loop no longer knows.
 func (h *Hold) over(otherwise error) error {
 	if err := h.Err(); err != nil {
 		return err
@@ -268,10 +291,11 @@ func (h *Hold) over(otherwise error) error {
 	return h.fail(otherwise, nil)
 }
 
-// checked is the hold if it is still held by the clock: a process may have been paused since the grant.
+// checked returns the hold if its lease has not expired: the process may have been paused since the grant.
 func (h *Hold) checked() (*Hold, error) { return h.checkedAt(h.engine.loop.Now()) }
 
-// checkedAt is checked at a moment. A renewal that is answered at that moment is not to keep a lock that nobody has.
+// checkedAt is checked with the given time. It unlocks an expired hold: otherwise a renewal that is confirmed
+// concurrently would keep a lock without a holder.
 func (h *Hold) checkedAt(now time.Duration) (*Hold, error) {
 	if now < h.grant.Until() {
 		return h, nil
@@ -280,7 +304,7 @@ func (h *Hold) checkedAt(now time.Duration) (*Hold, error) {
 	return nil, h.fail(ErrLost, errOverdue)
 }
 
-// ended is a context for what is sent without waiting for the answer.
+// ended is a canceled context, for requests that are sent without waiting for the reply.
 var ended = func() context.Context {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()

@@ -10,13 +10,14 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// The context of a hold ends before its release is sent. A loss that the engine hears of between the two is what Unlock reports.
+// The context of a hold ends before its release is sent. If the engine notices a loss between the two, Unlock reports
+// it.
 func TestALossThatIsHeardOfWhileAHoldIsUnlockedIsReported(t *testing.T) {
 	t.Parallel()
 	e, _ := realEngine(t)
 	for _, test := range []struct {
 		what  string
-		again func(t *testing.T, m Mutex) // what becomes of the lock after the loss
+		again func(t *testing.T, m Mutex) // what happens to the lock after the loss
 	}{
 		{"its lock has finished", func(*testing.T, Mutex) {}},
 		{"its lock is held again", func(t *testing.T, m Mutex) {
@@ -39,11 +40,12 @@ func TestALossThatIsHeardOfWhileAHoldIsUnlockedIsReported(t *testing.T) {
 	}
 }
 
-// A hold that is unlocked when its lease is over, before the engine has found that, is lost to its context and to Unlock alike.
+// A hold is unlocked after its lease has expired, before the engine has noticed that. Its context and Unlock both
+// report the loss.
 func TestTheContextOfAHoldThatIsOverWhenItIsUnlockedSaysThatItWasLost(t *testing.T) {
 	t.Parallel()
 	e, _ := realEngine(t)
-	over := &Hold{engine: e, name: "a", parent: t.Context()} // its deadline was at the beginning of time
+	over := &Hold{engine: e, name: "a", parent: t.Context()} // its deadline is zero
 	ctx := over.Context()
 	require.ErrorIs(t, over.Unlock(t.Context()), ErrLost)
 	require.ErrorIs(t, ctx.Err(), context.Canceled)
@@ -52,8 +54,8 @@ func TestTheContextOfAHoldThatIsOverWhenItIsUnlockedSaysThatItWasLost(t *testing
 	require.ErrorIs(t, over.Err(), ErrLost)
 }
 
-// A grant whose lease is over when its caller is woken is not returned. The lock is released: a renewal that is answered at this moment
-// would keep it for nobody.
+// A grant that has expired when its caller is woken is not returned. The lock is released: otherwise a renewal
+// confirmed at this moment would keep it without a holder.
 func TestAHoldThatIsOverWhenItsCallerWakesIsReleased(t *testing.T) {
 	t.Parallel()
 	e, s := realEngine(t)
@@ -70,7 +72,8 @@ func TestAHoldThatIsOverWhenItsCallerWakesIsReleased(t *testing.T) {
 	requireFree(t, s, "a")
 }
 
-// The engine may be closed between the end of a hold's context and the request to release it. That is no second unlock.
+// The engine may be closed between the end of a hold's context and the request to release it. That is not a second
+// unlock.
 func TestAnEngineThatIsClosedWhileAHoldIsUnlockedIsReported(t *testing.T) {
 	t.Parallel()
 	e, _ := realEngine(t)
@@ -87,7 +90,7 @@ func TestAnEngineThatIsClosedWhileAHoldIsUnlockedIsReported(t *testing.T) {
 	require.NotErrorIs(t, err, ErrNotHeld)
 	require.ErrorIs(t, first.Unlock(t.Context()), ErrNotHeld, "a second one")
 
-	// One that the close has ended is no loss, and was not unlocked.
+	// A hold that Close has ended is not lost, and was not unlocked.
 	second.Context()
 	require.ErrorIs(t, second.Unlock(t.Context()), ErrClosed)
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/lockwheel/lockwheel"
 )
 
-// What a hold says of itself, and when its context ends.
+// The state that a hold reports, and the end of its context.
 
 func TestAHoldSaysWhatItIs(t *testing.T) {
 	t.Parallel()
@@ -60,7 +60,7 @@ func TestAnUnlockedHoldSaysSo(t *testing.T) {
 	}
 }
 
-// How a hold can end, and what its context, its channel and its error then say.
+// The ways in which a hold can end, and the resulting state of its context, its channel and its error.
 func TestTheCauseOfAHoldsContextIsHowItEnded(t *testing.T) {
 	t.Parallel()
 	reason := errors.New("enough")
@@ -126,7 +126,7 @@ func TestInnerContextsEndWithTheOuterOnes(t *testing.T) {
 	require.False(t, s.exists("n"))
 }
 
-// All holds of an owner are lost together, and each is told.
+// All holds of an owner are lost together, and each is notified.
 func TestEveryHoldOfALostLockIsTold(t *testing.T) {
 	t.Parallel()
 	m := anySite(t).open(lockwheel.Options{}).Mutex("n")
@@ -151,7 +151,7 @@ func TestAHoldCanBeUnlockedByAnotherGoroutine(t *testing.T) {
 		holds <- hold
 	}()
 	hold := receive(t, holds)
-	crowd(t, 8, func(int) error { // whoever is first
+	crowd(t, 8, func(int) error { // one of them is first
 		if err := hold.Unlock(t.Context()); err != nil && !errors.Is(err, lockwheel.ErrNotHeld) {
 			return err
 		}
@@ -160,7 +160,7 @@ func TestAHoldCanBeUnlockedByAnotherGoroutine(t *testing.T) {
 	require.False(t, s.exists("n"))
 }
 
-// What a user waits for stays the same when another one asks for the context.
+// Done stays the same channel when another goroutine asks for the context.
 func TestAHoldHasOneDone(t *testing.T) {
 	t.Parallel()
 	hold := lock(t, anySite(t).open(lockwheel.Options{}).Mutex("n"))
@@ -172,7 +172,7 @@ func TestAHoldHasOneDone(t *testing.T) {
 	receive(t, done)
 }
 
-// A hold's users may all ask at once while it ends.
+// Many goroutines may use a hold while it ends.
 func TestAHoldCanBeWatchedFromManyGoroutines(t *testing.T) {
 	t.Parallel()
 	m := anySite(t).open(lockwheel.Options{}).Mutex("n")

@@ -13,33 +13,33 @@ import (
 	"github.com/lockwheel/lockwheel"
 )
 
-// kindOfLock is how an engine gives out one kind of lock.
+// kindOfLock is a method of Engine that returns one kind of lock.
 type kindOfLock func(*lockwheel.Engine, string) lockwheel.Mutex
 
-// kinds are those with one holder.
+// kinds are those with one holder at a time.
 var kinds = map[string]kindOfLock{
 	"plain":  (*lockwheel.Engine).Mutex,
 	"fenced": (*lockwheel.Engine).FencedMutex,
 	"fair":   (*lockwheel.Engine).FairMutex,
 }
 
-// namesOfKinds are names of one lock of each kind that has one holder at a time. Each ends with its kind.
+// namesOfKinds returns a name for each kind of lock with one holder at a time. Each name ends with its kind.
 func namesOfKinds(prefix string) []string {
 	return []string{prefix + "/plain", prefix + "/fenced", prefix + "/fair", prefix + "/writer"}
 }
 
-// namesOfEveryKind are those, and one that is held by a reader while the writer waits.
+// namesOfEveryKind adds a name for a reader, with the writer as its waiter.
 func namesOfEveryKind(prefix string) []string { return append(namesOfKinds(prefix), prefix+"/reader") }
 
-// kindOf is the kind that a name ends with.
+// kindOf returns the kind at the end of a name.
 func kindOf(name string) string { return name[strings.LastIndexByte(name, '/')+1:] }
 
-// mutexOf is the lock of such a name.
+// mutexOf returns the lock with such a name.
 func mutexOf(e *lockwheel.Engine, name string) lockwheel.Mutex {
 	return grantable()[kindOf(name)](e, name)
 }
 
-// rivalOf is the lock that keeps out, or is kept out by, whoever has that of such a name: itself, and of a reader the writer.
+// rivalOf returns the lock that excludes the one with such a name: the same lock, for a reader the writer.
 func rivalOf(e *lockwheel.Engine, name string) lockwheel.Mutex {
 	if kindOf(name) == "reader" {
 		return e.RWMutex(name).Writer()
@@ -47,11 +47,12 @@ func rivalOf(e *lockwheel.Engine, name string) lockwheel.Mutex {
 	return mutexOf(e, name)
 }
 
-// tokenKeys is how the keys begin that count fencing tokens. They outlive their locks.
+// tokenKeys is the prefix of keys that count fencing tokens. They outlive their locks.
 const tokenKeys = "redisson_lock_token:"
 
-// requireNoLock waits until the server has no key but those that count fencing tokens. Engines leave no place in a fair queue that they
-// could give up; those of engines that are gone are taken off by whoever asks next, here e, when a lease is over.
+// requireNoLock waits until the server has no key except those that count fencing tokens. Engines leave no place in a
+// fair queue that they could give up. Places of engines that are gone are removed by the next caller, here of e, when
+// a lease has expired.
 func (s *site) requireNoLock(t *testing.T, e *lockwheel.Engine, names []string) {
 	t.Helper()
 	for _, name := range names {
@@ -62,8 +63,8 @@ func (s *site) requireNoLock(t *testing.T, e *lockwheel.Engine, names []string) 
 	s.noKeyButTokens(t)
 }
 
-// requireNothingLeft is requireNoLock where no engine is gone and all have settled: a place in a fair queue is left only where the server refused for
-// good that it be given up, or could not be asked, and lives for a lease at most.
+// requireNothingLeft is requireNoLock for engines that are all settled and not gone. A place in a fair queue remains
+// only if the server permanently rejected its removal, or did not reply; it lives for at most one lease.
 func (s *site) requireNothingLeft(t *testing.T, lease time.Duration, names []string) {
 	t.Helper()
 	e := s.open(lockwheel.Options{})
@@ -83,7 +84,7 @@ func (s *site) noKeyButTokens(t *testing.T) {
 	})
 }
 
-// onEachKind runs a test of what all kinds have in common, and of the plain lock once more with engines that poll.
+// onEachKind runs a test for all kinds, and for the plain lock once more with engines that poll.
 func onEachKind(t *testing.T, test func(t *testing.T, mutex kindOfLock)) {
 	t.Helper()
 	for name, mutex := range kinds {
@@ -116,7 +117,7 @@ func TestANameHasOneKindWhileItIsInUse(t *testing.T) {
 			require.ErrorIs(t, err, lockwheel.ErrKind)
 			require.NoError(t, hold.Err())
 			unlock(t, hold)
-			// A release that is answered is the end of it.
+			// The engine forgets the lock after the reply to its release.
 			eventually(t, "the name as another kind", func() bool {
 				hold, err := second(e, "n").TryLock(t.Context())
 				if errors.Is(err, lockwheel.ErrKind) {

@@ -13,9 +13,9 @@ import (
 	"github.com/lockwheel/lockwheel/internal/redistest"
 )
 
-// Holders at work, who write down what they do. What a lock guards is a number on a server that no fault reaches.
+// Workers that lock and record what they do. A lock guards a number on a server that has no faults.
 
-// labourer takes locks, one after the other. It belongs to one goroutine.
+// labourer is a worker that acquires locks, one after the other. It belongs to one goroutine.
 type labourer struct {
 	id     string
 	engine *lockwheel.Engine
@@ -26,10 +26,10 @@ type labourer struct {
 	visits int
 }
 
-// labours count what was done.
+// labours counts the workers' operations.
 type labours struct{ granted, refused, uses, losses atomic.Int64 }
 
-// work goes on until ctx ends. Its error is one that no lock should have.
+// work locks repeatedly until ctx ends. It returns an error that no lock should have.
 func (l *labourer) work(ctx context.Context) error {
 	for ctx.Err() == nil {
 		if err := l.visit(ctx); err != nil {
@@ -40,7 +40,7 @@ func (l *labourer) work(ctx context.Context) error {
 	return nil
 }
 
-// visit is one lock, taken, used and left.
+// visit acquires one lock, uses it and unlocks it.
 func (l *labourer) visit(ctx context.Context) error {
 	l.visits++
 	name := l.names[rand.IntN(len(l.names))]
@@ -65,8 +65,8 @@ func (l *labourer) visit(ctx context.Context) error {
 	return v.leave()
 }
 
-// take takes a lock by itself, or with others as one. Histories know a hold of several by what the first of them has: its id, and no
-// token.
+// take acquires a lock alone, or with others as one. A history records several locks with the id of the first, and
+// without a token.
 func (l *labourer) take(ctx context.Context, name string, opts []lockwheel.Option) (*lockwheel.Hold, error) {
 	names := []string{name}
 	for _, other := range l.names {
@@ -80,7 +80,7 @@ func (l *labourer) take(ctx context.Context, name string, opts []lockwheel.Optio
 	return severalOf(l.engine, names).Lock(ctx, opts...)
 }
 
-// known returns errors that a Lock may not end with.
+// known returns err if a Lock must not end with it.
 func known(err error) error {
 	for _, known := range []error{lockwheel.ErrNotAcquired, lockwheel.ErrUnavailable, lockwheel.ErrLost} {
 		if errors.Is(err, known) {
@@ -93,13 +93,13 @@ func known(err error) error {
 	return err
 }
 
-// visitor is a labourer with a lock.
+// visitor is a worker with a lock.
 type visitor struct {
 	*labourer
 	hold  *lockwheel.Hold
-	told  <-chan time.Time // of the end of the hold
+	told  <-chan time.Time // when Done of the hold was closed
 	grant deed
-	seen  int64 // when the lock was last seen to be held
+	seen  int64 // when the lock was last known to be held
 }
 
 func (v *visitor) tell(what what, value int, from int64) {
@@ -108,14 +108,14 @@ func (v *visitor) tell(what what, value int, from int64) {
 	v.note(d)
 }
 
-// loses tells that the lock is lost, and since when whoever waits for Done knows.
+// loses records that the lock is lost, and when Done was closed.
 func (v *visitor) loses() {
 	v.did.losses.Add(1)
 	v.grant.Told = (<-v.told).UnixNano()
 	v.tell(lost, 0, v.seen)
 }
 
-// holds looks whether the lock is held, and tells if not.
+// holds reports whether the lock is held, and records a loss.
 func (v *visitor) holds() bool {
 	at := now()
 	err := v.hold.Err()
@@ -128,7 +128,7 @@ func (v *visitor) holds() bool {
 	return false
 }
 
-// use reads the number and writes one more. held is false when the lock is lost.
+// use reads the number and writes one more. held is false if the lock is lost.
 func (v *visitor) use() (held bool, err error) {
 	from := now()
 	reply, err := v.number.Do("GET", v.grant.Lock)
@@ -159,7 +159,7 @@ func (v *visitor) use() (held bool, err error) {
 	return true, nil
 }
 
-// dawdle does with a lock what holders do.
+// dawdle uses a hold as holders do.
 func (v *visitor) dawdle(ctx context.Context) {
 	from := now()
 	d := time.Duration(rand.IntN(1000)) * time.Millisecond
@@ -178,7 +178,7 @@ func (v *visitor) dawdle(ctx context.Context) {
 	}
 }
 
-// leave unlocks. Whatever the answer, the lock is not held afterwards.
+// leave unlocks. The lock is not held afterwards, whatever the result.
 func (v *visitor) leave() error {
 	from := now()
 	err := v.hold.Unlock(context.Background())

@@ -15,9 +15,9 @@ import (
 	"github.com/lockwheel/lockwheel/internal/long"
 )
 
-// What is not needed any more goes: channels, entries, timers, goroutines.
+// Channels, entries, timers and goroutines are removed when they are no longer needed.
 
-// redisson#2575, #4064, #3577, #5046: channels were never left, and the pool of subscriptions ran dry.
+// redisson#2575, #4064, #3577, #5046: channels were never unsubscribed, and the pool of subscriptions was exhausted.
 func TestManyNamesWaitOnOneSubscriber(t *testing.T) {
 	t.Parallel()
 	s := realSite(t)
@@ -53,8 +53,8 @@ func TestManyNamesWaitOnOneSubscriber(t *testing.T) {
 	require.Equal(t, int64(0), s.do("DBSIZE"))
 }
 
-// cycles with contention, re-entry, leases and callers that leave end where they began.
-// Not parallel: it counts goroutines.
+// Cycles with contention, re-entry, leases and callers that leave end in the initial state. Not parallel: the test
+// counts goroutines.
 func TestManyCyclesLeaveNothing(t *testing.T) {
 	s := realSite(t)
 	before := goleak.IgnoreCurrent()
@@ -88,7 +88,7 @@ func TestManyCyclesLeaveNothing(t *testing.T) {
 	eventually(t, "no goroutine left", func() bool { return goleak.Find(before) == nil })
 }
 
-// oneOfMany does one of the things that can be done with a lock.
+// oneOfMany uses a lock in one of several ways.
 func oneOfMany(ctx context.Context, m lockwheel.Mutex) {
 	ctx, cancel := context.WithTimeout(ctx, time.Duration(rand.IntN(5000))*time.Microsecond)
 	defer cancel()
@@ -98,7 +98,7 @@ func oneOfMany(ctx context.Context, m lockwheel.Mutex) {
 			hold.Unlock(ctx)
 		}
 	case 1:
-		m.LockAsync(ctx) // and nobody takes it
+		m.LockAsync(ctx) // the hold is never taken
 	case 2:
 		if outer, err := m.Lock(ctx); err == nil {
 			if inner, err := m.Lock(outer.Context()); err == nil {
@@ -107,7 +107,7 @@ func oneOfMany(ctx context.Context, m lockwheel.Mutex) {
 			outer.Unlock(ctx)
 		}
 	case 3:
-		m.Lock(ctx, lockwheel.Lease(time.Duration(1+rand.IntN(20))*time.Millisecond)) // and nobody unlocks it
+		m.Lock(ctx, lockwheel.Lease(time.Duration(1+rand.IntN(20))*time.Millisecond)) // the hold is never unlocked
 	case 4:
 		if hold, err := m.Lock(ctx); err == nil {
 			hold.Extend(ctx, time.Second)
@@ -120,8 +120,8 @@ func oneOfMany(ctx context.Context, m lockwheel.Mutex) {
 	}
 }
 
-// redisson PR #7251, #6832: nested holds left entries behind that were renewed for ever.
-// Redisson's ReadLockEntryTest: the books are empty after as many releases as grants.
+// redisson PR #7251, #6832: nested holds left entries behind that were renewed for ever. Redisson's
+// ReadLockEntryTest: no entry is left after as many releases as grants.
 func TestNestedHoldsLeaveNoEntry(t *testing.T) {
 	t.Parallel()
 	for kindName, kind := range grantable() {
@@ -142,7 +142,7 @@ func TestNestedHoldsLeaveNoEntry(t *testing.T) {
 	}
 }
 
-// nested locks n times as one owner, and unlocks in any order.
+// nested locks n times as one owner, and unlocks in random order.
 func nested(me context.Context, m lockwheel.Mutex, n int) error {
 	var holds []*lockwheel.Hold
 	for range n {
@@ -161,8 +161,8 @@ func nested(me context.Context, m lockwheel.Mutex, n int) error {
 	return nil
 }
 
-// cozy-stack PR #4929, nitro PR #4060: a goroutine stayed for each lock that was lost, refused or left.
-// Not parallel: it counts goroutines.
+// cozy-stack PR #4929, nitro PR #4060: a goroutine stayed for each lock that was lost, rejected or canceled. Not
+// parallel: the test counts goroutines.
 func TestNoGoroutineIsLeftHoweverALockEnds(t *testing.T) {
 	s := realSite(t)
 	for name, run := range map[string]func(t *testing.T, e *lockwheel.Engine){
@@ -176,7 +176,7 @@ func TestNoGoroutineIsLeftHoweverALockEnds(t *testing.T) {
 		"never unlocked": func(t *testing.T, e *lockwheel.Engine) { lock(t, e.Mutex("n")).Context() },
 		"expired": func(t *testing.T, e *lockwheel.Engine) {
 			hold, err := e.Mutex("n").Lock(t.Context(), lockwheel.Lease(20*time.Millisecond))
-			if err == nil { // otherwise it was over when it came here
+			if err == nil { // otherwise the hold had ended already
 				receive(t, hold.Done())
 			}
 		},

@@ -12,9 +12,9 @@ import (
 	"github.com/lockwheel/lockwheel"
 )
 
-// A server that a script keeps busy refuses UNSUBSCRIBE and the PING that rueidis v1.0.79 sends behind it,
-// and rueidis panics over the second refusal. Few channels are left by closing their connection, and very many so that
-// refusals are expected.
+// While a script keeps a server busy, the server rejects UNSUBSCRIBE and the PING that rueidis v1.0.79 sends behind
+// it. rueidis panics at the second rejection. The engine unsubscribes from few channels by closing their connection,
+// and from very many so that it expects rejections.
 func TestLeavingChannelsOfABusyServerIsHarmless(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{1, 10_000} {
@@ -54,7 +54,7 @@ func leaveBusy(t *testing.T, n int) {
 	unlock(t, lock(t, e.Mutex("n0")))
 }
 
-// A server that leaves very many channels in one go keeps all its clients waiting for as long.
+// A server that removes very many subscriptions in one command blocks all its clients meanwhile.
 func TestVeryManyChannelsAreLeftInSlices(t *testing.T) {
 	t.Parallel()
 	const n = 9000

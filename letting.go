@@ -7,8 +7,8 @@ import (
 	"github.com/lockwheel/lockwheel/engine"
 )
 
-// letGo gives back what was taken, locks of one engine, without waiting for the answers: the next ones when some are answered,
-// so that others who release come in between. Missing ones are nil.
+// letGo releases locks of one engine without waiting for the replies. It releases them in slices, each after the
+// replies to the one before, so that other releases run in between. Missing locks are nil.
 func letGo(holds []*Hold) {
 	l := &letting{}
 	for _, h := range holds {
@@ -19,14 +19,14 @@ func letGo(holds []*Hold) {
 	l.next(sliceMost)
 }
 
-// letting is what is still to be given back. It belongs to whoever begins it, and then to the loop.
+// letting is a list of locks to be released. It belongs to the goroutine that creates it, and then to the loop.
 type letting struct {
 	left  []*Hold
 	calls []engine.Call
-	open  atomic.Int32 // verdicts to come
+	open  atomic.Int32 // results still to come
 }
 
-// next posts so many at most.
+// next posts at most that many releases.
 func (l *letting) next(most int) {
 	some := l.left[:min(len(l.left), most)]
 	if len(some) == 0 {
@@ -42,7 +42,7 @@ func (l *letting) next(most int) {
 	some[0].engine.loop.PostAll(l.calls)
 }
 
-// told is called on the loop for each verdict. Where there was no answer, the others are not to wait for it.
+// told runs on the loop for each result. If the server did not reply, it posts all remaining releases at once.
 func (l *letting) told() {
 	if l.open.Add(-1) > 0 {
 		return
@@ -54,7 +54,7 @@ func (l *letting) told() {
 	}
 }
 
-// unanswered reports whether any of some calls with a verdict had no answer.
+// unanswered reports whether a call of a range failed because there was no reply.
 func unanswered(calls []engine.Call) bool {
 	for i := range calls {
 		if calls[i].Err == ErrUnavailable {

@@ -17,12 +17,13 @@ import (
 	"github.com/lockwheel/lockwheel/internal/loopback"
 )
 
-// A server that lies: it stands before an honest one, and changes what scripts answer about one lock.
+// A proxy that acts as a malformed server: it passes commands to a correct server, and changes the replies of scripts
+// about one lock.
 
-// suspect is the lock that it lies about.
+// suspect is the lock with changed replies.
 const suspect = "suspect"
 
-// liar is such a server. It keeps the protocol: one reply a command.
+// liar is that proxy. It keeps the protocol: one reply per command.
 type liar struct {
 	t      testing.TB
 	honest string
@@ -30,18 +31,18 @@ type liar struct {
 	conns  sync.WaitGroup
 
 	mu   sync.Mutex
-	lie  func(reply, index int) ([]byte, lieKind) // nil: none
-	gate chan struct{}                            // scripts are not answered before it is closed; nil: at once
-	said int                                      // lies
+	lie  func(reply, index int) ([]byte, lieKind) // returns the changed reply; nil: no change
+	gate chan struct{}                            // replies of scripts are delayed until it is closed; nil: not delayed
+	said int                                      // number of changed replies
 }
 
-// lieKind says what of a reply is a lie.
+// lieKind is which part of a reply is changed.
 type lieKind uint8
 
 const (
-	onePart  lieKind = iota // the suspect's part
+	onePart  lieKind = iota // the part of the suspect
 	wholly                  // the reply for all locks of the batch
-	cutShort                // from the suspect's part on there is nothing
+	cutShort                // the reply ends before the part of the suspect
 	tooLong                 // there is one part too many
 )
 
@@ -60,14 +61,14 @@ func startLiar(t testing.TB, honest string) *liar {
 
 func (s *liar) addr() string { return s.l.Addr().String() }
 
-// lies sets what it says from now on.
+// lies sets the function that changes replies.
 func (s *liar) lies(f func(reply, index int) ([]byte, lieKind)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.lie, s.said = f, 0
 }
 
-// hesitates keeps replies of scripts back until the function returned is called, or the test ends.
+// hesitates delays replies of scripts until the returned function is called, or the test ends.
 func (s *liar) hesitates() (speak func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -101,7 +102,7 @@ func (s *liar) serve() {
 	}
 }
 
-// talk passes commands on, one at a time, and answers. A connection that subscribes is left to itself.
+// talk passes on commands one at a time, and replies. A connection that subscribes is passed on unchanged.
 func (s *liar) talk(client, server net.Conn) {
 	commands, replies := bufio.NewReader(client), bufio.NewReader(server)
 	for {
@@ -130,7 +131,7 @@ func (s *liar) talk(client, server net.Conn) {
 	}
 }
 
-// answer is what it answers instead of an honest reply.
+// answer returns the reply in place of a correct one.
 func (s *liar) answer(words [][]byte, reply []byte, parts [][]byte) []byte {
 	index, script := aboutSuspect(words)
 	s.mu.Lock()
@@ -147,7 +148,7 @@ func (s *liar) answer(words [][]byte, reply []byte, parts [][]byte) []byte {
 	s.said++
 	lie, kind := s.lie(s.said-1, index)
 	if index >= len(parts) && kind != wholly {
-		return reply // an error of the honest server's
+		return reply // an error of the correct server
 	}
 	switch kind {
 	case wholly:
@@ -162,7 +163,7 @@ func (s *liar) answer(words [][]byte, reply []byte, parts [][]byte) []byte {
 	return append(fmt.Appendf(nil, "*%d\r\n", len(parts)), bytes.Join(parts, nil)...)
 }
 
-// aboutSuspect is which of a script's locks is the suspect, -1 when none is, and whether it is a script.
+// aboutSuspect returns the index of the suspect among a script's locks, or -1, and whether the command is a script.
 func aboutSuspect(words [][]byte) (index int, script bool) {
 	if len(words) < 3 || !bytes.HasPrefix(text(words[0]), []byte("EVAL")) {
 		return -1, false
@@ -180,13 +181,13 @@ func aboutSuspect(words [][]byte) (index int, script bool) {
 	return -1, true
 }
 
-// text is what a bulk string says.
+// text returns the content of a bulk string.
 func text(bulk []byte) []byte {
 	_, text, _ := bytes.Cut(bulk, []byte("\r\n"))
 	return bytes.TrimSuffix(text, []byte("\r\n"))
 }
 
-// readMessage reads one message of RESP as it is, and the parts of one that has parts.
+// readMessage reads one message of RESP unchanged, with the parts of an array.
 func readMessage(r *bufio.Reader) (raw []byte, parts [][]byte, err error) {
 	line, err := r.ReadBytes('\n')
 	if err != nil {
@@ -218,7 +219,7 @@ func readMessage(r *bufio.Reader) (raw []byte, parts [][]byte, err error) {
 	return raw, parts, nil
 }
 
-// invention makes replies of RESP out of bytes: of every type, of every length, with numbers of every size.
+// invention generates replies of RESP from bytes: of every type and length, with numbers of every size.
 type invention struct{ bytes []byte }
 
 func (v *invention) next() byte {

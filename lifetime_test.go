@@ -13,7 +13,8 @@ import (
 	"github.com/lockwheel/lockwheel/internal/proxy"
 )
 
-// A connection whose lifetime ends while a server is slow: what was under way on it must not be sent twice unnoticed.
+// The lifetime of a connection ends while a server is slow: commands in flight on it must not be sent twice
+// unnoticed.
 func TestAConnectionOfLimitedLifeLosesNoLock(t *testing.T) {
 	t.Parallel()
 	s := realSite(t)
@@ -28,9 +29,9 @@ func TestAConnectionOfLimitedLifeLosesNoLock(t *testing.T) {
 		done := make(chan error, 40)
 		for _, hold := range holds {
 			go func() { done <- hold.Unlock(t.Context()) }()
-			time.Sleep(2 * time.Millisecond) // a call for each, while there are couriers
+			time.Sleep(2 * time.Millisecond) // one call for each, until all senders are busy
 		}
-		time.Sleep(2500 * time.Millisecond) // the lifetime and the second that rueidis gives what is under way: nothing shows them
+		time.Sleep(2500 * time.Millisecond) // the lifetime, and the second that rueidis gives commands in flight: neither is observable
 		require.NoError(t, s.real.Continue())
 		for range holds {
 			if err := receive(t, done); err != nil {
@@ -40,7 +41,7 @@ func TestAConnectionOfLimitedLifeLosesNoLock(t *testing.T) {
 	}
 }
 
-// What a connection still carries when its lifetime ends may run later: the lock must not stay behind, held by nobody.
+// Commands still on a connection when its lifetime ends may run later. They must not leave a lock without a holder.
 func TestAConnectionOfLimitedLifeLeavesNoLockBehind(t *testing.T) {
 	t.Parallel()
 	s := realSite(t)
@@ -51,17 +52,17 @@ func TestAConnectionOfLimitedLifeLeavesNoLockBehind(t *testing.T) {
 	var waiting []<-chan outcome
 	for j := range 20 {
 		waiting = append(waiting, locking(t.Context(), e.Mutex(fmt.Sprint("n", j))))
-		time.Sleep(2 * time.Millisecond) // a call for each, while there are couriers
+		time.Sleep(2 * time.Millisecond) // one call for each, until all senders are busy
 	}
 	for _, w := range waiting {
 		unlock(t, granted(t, w))
 	}
-	p.Set(proxy.Commands, proxy.Pass)  // what the old connection had
-	time.Sleep(100 * time.Millisecond) // for it to run: that nothing came late cannot be waited for
-	eventually(t, "no lock that nobody holds", func() bool { return s.do("DBSIZE") == int64(0) })
+	p.Set(proxy.Commands, proxy.Pass)  // the data of the old connection
+	time.Sleep(100 * time.Millisecond) // for it to run: a late effect cannot be waited for
+	eventually(t, "no lock without a holder", func() bool { return s.do("DBSIZE") == int64(0) })
 }
 
-// useConnection has very many pairs on an engine's connection, which rueidis then pipelines.
+// useConnection runs very many lock pairs on an engine's connection, so that rueidis pipelines on it.
 func useConnection(t *testing.T, e *lockwheel.Engine) {
 	t.Helper()
 	crowd(t, 50, func(i int) error {

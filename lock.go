@@ -11,46 +11,53 @@ import (
 	"github.com/lockwheel/lockwheel/engine"
 )
 
-// longestName is what a name may have in bytes, with the engine's prefix.
+// longestName is the maximum length of a name in bytes, including the engine's prefix.
 const longestName = 64 << 10
 
-// Mutex is a lock by its name: exclusive (but [RWMutex.RLocker]), re-entrant for whoever carries the holder's context, leased.
-// It is a small immutable value, free to make and to copy, and safe for concurrent use. The zero Mutex
-// gives an error. Names are any bytes, as Redis keys are; see [Engine.Mutex] for those that a cluster
-// cannot have.
+// Mutex is a named distributed lock. It is leased, exclusive (except [RWMutex.RLocker]), and re-entrant for calls
+// that pass the holder's context.
+//
+// A Mutex is a small immutable value, free to create and to copy, and safe for concurrent use. The methods of the
+// zero Mutex return an error. Names are arbitrary bytes, like Redis keys; see [Engine.Mutex] for the invalid ones.
 type Mutex struct {
 	engine *Engine
 	name   string
 	kind   actor.LockKind
 }
 
-// Name is the lock's name, without the engine's prefix.
+// Name returns the lock's name, without the engine's prefix.
 func (m Mutex) Name() string { return m.name }
 
-// Lock waits until it has the lock, or until ctx or a [Wait] ends. It blocks.
+// Lock waits until it holds the lock, or until ctx or a [Wait] ends. It blocks.
 //
-// On success the hold is the caller's, to be unlocked once. Without [Lease] it is watched: renewed until
-// then. ctx bounds the wait and the hold's context, not the hold itself; to bound only the wait use Wait.
-// If ctx carries a hold of the same engine and name ([Hold.Context]), the lock is re-entered at once.
+// On success the caller has a hold that it must unlock once. Without [Lease] the hold is watched: the engine renews
+// it until then. ctx bounds the wait and the hold's context, but not the hold itself. To bound only the wait, use
+// Wait. If ctx carries a hold of the same engine and name ([Hold.Context]), Lock re-enters immediately.
 //
-// On failure nothing is held. The error matches ErrNotAcquired, ErrUnavailable, ErrNotReplicated, ErrTooManyWaiters, ErrKind,
-// ErrUpgrade ([RWMutex.Writer] only), ErrClosed, or ErrLost if the process stood still for longer than the
-// lease of the grant; and the context's cause if that ended the wait. Or it is the server's own, if that
-// refuses for good.
+// On failure nothing is held. The error matches one of these, and the context's cause if that ended the wait:
+//
+//   - ErrNotAcquired, ErrUnavailable, ErrNotReplicated, ErrTooManyWaiters, ErrKind or ErrClosed
+//   - ErrUpgrade ([RWMutex.Writer] only)
+//   - ErrLost, if the process was paused for longer than the lease of the grant
+//   - a [ServerError], if the server rejects the command permanently
 func (m Mutex) Lock(ctx context.Context, opts ...Option) (*Hold, error) {
 	return m.lock(ctx, opts, wish{})
 }
 
-// TryLock takes the lock if it is free, and does not wait for others unless it is given a [Wait]. It
-// neither queues nor overtakes those who do, but for calls of LockAsync that the engine has not come to yet. It blocks for the round trip; a silent server ends it
-// after Options.Timeout with ErrUnavailable, and one to which no connection can be made at once. Otherwise it is as Lock.
+// TryLock acquires the lock if it is free. It waits for other holders only if it is given a [Wait]. It neither queues
+// nor overtakes waiting callers, except calls of LockAsync that the engine has not processed yet.
+//
+// It blocks for one round trip. If the server does not reply, it returns ErrUnavailable after Options.Timeout; if no
+// connection can be made, it returns at once. Otherwise it behaves like Lock.
 func (m Mutex) TryLock(ctx context.Context, opts ...Option) (*Hold, error) {
 	return m.lock(ctx, opts, wish{once: true})
 }
 
-// Do runs f while it holds the lock, and unlocks, also when f panics. f's context is the hold's: it ends
-// when the lock is lost. ctx does not bound the unlock, Options.Timeout does. The error is Lock's, without f
-// having run; or f's, joined with ErrLost if the lock was lost meanwhile, or with Unlock's error.
+// Do runs f while it holds the lock, and then unlocks, even if f panics. The context that f receives is the hold's:
+// it ends if the lock is lost. ctx does not bound the unlock; Options.Timeout does.
+//
+// If Lock fails, Do returns its error and f does not run. Otherwise Do returns f's error, joined with ErrLost if the
+// lock was lost meanwhile, or with the error of Unlock.
 func (m Mutex) Do(ctx context.Context, f func(context.Context) error, opts ...Option) error {
 	hold, err := m.Lock(ctx, opts...)
 	if err != nil {
@@ -59,13 +66,15 @@ func (m Mutex) Do(ctx context.Context, f func(context.Context) error, opts ...Op
 	return hold.do(ctx, f)
 }
 
-// ForceUnlock takes the lock away from whoever holds it, in this process or elsewhere, and wakes all who
-// wait for it. wasLocked says whether anybody held it. A holder in this engine has lost it at once;
-// others learn of it at their next renewal, or when their lease ends if it is one of their own.
+// ForceUnlock takes the lock away from its holder, in this process or elsewhere, and wakes all waiters. wasLocked
+// reports whether the lock was held. A holder in this engine loses the lock immediately. Other holders notice at
+// their next renewal, or when their lease expires if they set one.
 //
-// It blocks until the server answers, ctx ends or Options.Timeout is over. After ErrUnavailable it may
-// still happen later: it is sent once; a holder in this engine has lost it all the same. With the context of that
-// hold, which ends by this, it waits until its deadline or as long as the context goes on that the hold was locked with.
+// It blocks until the server replies, ctx ends or Options.Timeout elapses. The command is sent once. After
+// ErrUnavailable it may still take effect later; a holder in this engine has lost the lock regardless.
+//
+// ForceUnlock itself ends ctx if ctx is the context of that hold. It then waits until the deadline of ctx, or until
+// the end of the context with which the hold was locked.
 func (m Mutex) ForceUnlock(ctx context.Context) (wasLocked bool, err error) {
 	call, err := m.ask(ctx, actor.Force)
 	if err != nil {
@@ -74,16 +83,16 @@ func (m Mutex) ForceUnlock(ctx context.Context) (wasLocked bool, err error) {
 	return call.Was, nil
 }
 
-// State is a lock as it is in Redis at one instant.
+// State is a snapshot of a lock in Redis.
 type State struct {
-	Locked bool          // somebody has it
-	Owner  string        // the holder's id on the wire; empty if free, if several read, or if the key is no lock of this kind
-	Count  int           // how many times its holder has entered it; if several read, how many
-	TTL    time.Duration // until it ends without renewal; 0 if free, negative if it never does
+	Locked bool          // the lock is held
+	Owner  string        // the holder's id on the wire; empty if free, if several readers hold it, or if the key is no lock of this kind
+	Count  int           // how many times the holder has entered the lock; with several readers, their number
+	TTL    time.Duration // until the key expires without renewal; 0 if free, negative if it never expires
 }
 
-// State asks the server how the lock is. It blocks until the answer, ctx's end or Options.Timeout. Without an
-// answer it is ErrUnavailable, after Close ErrClosed, and otherwise the server's own error.
+// State reads the lock from the server. It blocks until the reply, the end of ctx, or Options.Timeout. It returns
+// ErrUnavailable without a reply, ErrClosed after Close, and otherwise the server's own error.
 func (m Mutex) State(ctx context.Context) (State, error) {
 	call, err := m.ask(ctx, engine.AskState)
 	if err != nil {
@@ -97,21 +106,21 @@ func (m Mutex) State(ctx context.Context) (State, error) {
 	return State{Locked: true, Owner: reply.Holder, Count: reply.Count, TTL: reply.TTL}, nil
 }
 
-// IsLocked reports whether anybody holds the lock, as State does.
+// IsLocked reports whether the lock is held. It behaves like State.
 func (m Mutex) IsLocked(ctx context.Context) (bool, error) {
 	state, err := m.State(ctx)
 	return state.Locked, err
 }
 
-// TTL is how long the lock lives in Redis without renewal: 0 if it is free, negative if it is held
-// without expiry. Otherwise it is as State.
+// TTL returns how long the lock lives in Redis without renewal: 0 if it is free, negative if it has no expiry.
+// Otherwise it behaves like State.
 func (m Mutex) TTL(ctx context.Context) (time.Duration, error) {
 	state, err := m.State(ctx)
 	return state.TTL, err
 }
 
-// HoldCount is how many holds the owner that ctx carries has on this lock, 0 if it carries none. The
-// engine knows it: the server is not asked. It waits for a turn of the loop; after Close it is ErrClosed.
+// HoldCount returns the number of holds that the owner in ctx has on this lock, 0 if ctx carries no owner. It does
+// not contact the server: it waits for one turn of the loop. After Close it returns ErrClosed.
 func (m Mutex) HoldCount(ctx context.Context) (int, error) {
 	call, err := m.ask(ctx, engine.AskCount)
 	if err != nil {
@@ -120,20 +129,27 @@ func (m Mutex) HoldCount(ctx context.Context) (int, error) {
 	return call.State.Count, nil
 }
 
-// Locker is the lock for code that needs a sync.Locker. Lock waits for as long as it takes, also while it is one too many
-// ([Options].MaxWaiting) or too few replicas answer, and panics once the engine is closed, if the server refuses for good, or if the
-// name is in use as another kind of lock ([ErrKind]). Unlock panics if it is not locked, like
-// sync.Mutex; a lock that was lost, or whose release is not confirmed, is logged. A lock that was lost has to be
-// unlocked as well, and of those that one Locker has it is the first to be: whoever has the lock since keeps it.
+// Locker returns the lock as a sync.Locker.
+//
+// Its Lock waits without a limit, also while the engine has too many waiters ([Options].MaxWaiting) or too few
+// replicas confirm. It panics if:
+//
+//   - the engine is closed
+//   - the server returns a permanent error
+//   - the name is in use as another kind of lock ([ErrKind])
+//
+// Its Unlock panics if the lock is not locked, like sync.Mutex. It logs a lock that was lost or a release that is not
+// confirmed. A lost lock must be unlocked as well. Of the holds of one Locker, Unlock ends a lost one first, so a
+// later holder keeps the lock.
 func (m Mutex) Locker() sync.Locker { return &locker{mutex: m} }
 
-// wish is what the methods that take a lock differ in.
+// wish contains the differences between the methods that acquire a lock.
 type wish struct {
 	once  bool
 	async bool
 }
 
-// lock takes the lock and waits for it.
+// lock acquires the lock and waits for the result.
 func (m Mutex) lock(ctx context.Context, opts []Option, w wish) (*Hold, error) {
 	call, hold, err := m.request(ctx, opts, w)
 	if err != nil {
@@ -147,7 +163,7 @@ func (m Mutex) lock(ctx context.Context, opts []Option, w wish) (*Hold, error) {
 	err, why := call.Err, call.Cause
 	hold.fence(call.Token)
 	if cause != nil {
-		// Given up. A grant that came first is given back by the loop, so the call is not freed.
+		// Given up. The loop releases a grant that came first and still uses the call, so the call is not freed.
 		if err == nil {
 			err, why = ErrNotAcquired, cause
 		}
@@ -160,7 +176,7 @@ func (m Mutex) lock(ctx context.Context, opts []Option, w wish) (*Hold, error) {
 	return hold.checked()
 }
 
-// request fills in a call that asks for the lock.
+// request returns a call that acquires the lock.
 func (m Mutex) request(ctx context.Context, opts []Option, w wish) (*engine.Call, *Hold, error) {
 	if err := m.check(ctx); err != nil {
 		return nil, nil, err
@@ -186,7 +202,7 @@ func (m Mutex) request(ctx context.Context, opts []Option, w wish) (*engine.Call
 	return c, hold, nil
 }
 
-// read takes the options of a call together; the last of a kind counts.
+// read collects the options of a call. If an option is given twice, the last one counts.
 func read(opts []Option, try bool) (lease, wait time.Duration, once bool, err error) {
 	once = try
 	for _, o := range opts {
@@ -208,7 +224,7 @@ func read(opts []Option, try bool) (lease, wait time.Duration, once bool, err er
 	return lease, wait, once, nil
 }
 
-// ask sends a request other than for the lock and returns its call when it succeeded.
+// ask sends a request other than an acquire. It returns the call if that succeeded.
 func (m Mutex) ask(ctx context.Context, what actor.Kind) (*engine.Call, error) {
 	if err := m.check(ctx); err != nil {
 		return nil, err
@@ -233,10 +249,10 @@ func (m Mutex) ask(ctx context.Context, what actor.Kind) (*engine.Call, error) {
 
 func (m Mutex) key() string { return m.engine.options.Prefix + m.name }
 
-// errZeroEngine is why an engine is closed that was never open.
+// errZeroEngine is the cause of ErrClosed for an engine that was never opened.
 var errZeroEngine = errors.New("a zero Engine, make one with Open or Dial")
 
-// check refuses what can never work: nothing is sent for it.
+// check rejects a call that can never succeed, before anything is sent.
 func (m Mutex) check(ctx context.Context) error {
 	if err := m.checkAnyhow(ctx); err != nil {
 		return err
@@ -247,7 +263,7 @@ func (m Mutex) check(ctx context.Context) error {
 	return nil
 }
 
-// checkAnyhow is check without a look at whether there is an engine any more.
+// checkAnyhow is check for a lock that may belong to a closed or zero engine.
 func (m Mutex) checkAnyhow(ctx context.Context) error {
 	switch {
 	case m.engine == nil:

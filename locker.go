@@ -8,20 +8,21 @@ import (
 	"time"
 )
 
-// locker is a Mutex with the holds of its callers who have not unlocked: one, or any number of readers, and those that
-// were lost meanwhile.
+// locker is a Mutex with the holds of callers that have not unlocked yet: one hold or any number of readers, and lost
+// holds.
 type locker struct {
 	mutex Mutex
 	holds atomic.Pointer[lockerHold]
 }
 
-// lockerHold is one of a locker's holds, the youngest first. It is made for each Lock, never changed and never used again.
+// lockerHold is an element of the list of a locker's holds, newest first. Each Lock creates one; it is immutable and
+// never reused.
 type lockerHold struct {
 	hold *Hold
 	next *lockerHold
 }
 
-// longestRetry is how long a Locker waits at most before it asks again after a refusal that passes: it has no way to refuse its caller.
+// longestRetry is the maximum pause before a Locker retries after a temporary rejection: it cannot return an error.
 const longestRetry = 100 * time.Millisecond
 
 func (l *locker) Lock() {
@@ -36,8 +37,8 @@ func (l *locker) Lock() {
 	l.keep(hold)
 }
 
-// passes reports whether a lock that was not had may be had a little later, with nothing left of the try: too many wait, replicas were away
-// for a moment, or the process stood still for longer than the lease that it was just granted.
+// passes reports whether a failed Lock may soon succeed and left nothing behind: too many callers wait, replicas were
+// briefly away, or the process was paused for longer than the lease just granted.
 func passes(err error) bool {
 	return errors.Is(err, ErrTooManyWaiters) || errors.Is(err, ErrNotReplicated) || errors.Is(err, ErrLost)
 }
@@ -63,9 +64,11 @@ func (l *locker) Unlock() {
 	}
 }
 
-// take takes out a hold that has ended, or if there is none the youngest; nil if there is none at all. A sync.Locker does
-// not say which of its callers unlocks, so a lost hold is taken to be the caller's: the lock is not released for a caller
-// that may have lost it before another got it. It looks at all who have the lock at this moment.
+// take removes and returns a hold that has ended, or the newest hold if none has ended; it returns nil if there is no
+// hold. It examines all current holds.
+//
+// A sync.Locker does not identify the caller that unlocks, so take assumes that a lost hold is the caller's.
+// Otherwise it could release the lock for a caller that lost it before another caller acquired it.
 func (l *locker) take() *Hold {
 	for {
 		youngest := l.holds.Load()
@@ -85,7 +88,7 @@ func (l *locker) take() *Hold {
 	}
 }
 
-// without is the list less one of its holds. What is behind that is shared with it.
+// without returns the list without one of its holds. It shares the rest of the list behind that hold.
 func (h *lockerHold) without(taken *lockerHold) *lockerHold {
 	if h == taken {
 		return h.next

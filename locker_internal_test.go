@@ -7,10 +7,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// However many lock at once, none of their holds is forgotten.
+// However many callers lock concurrently, none of their holds is lost from the list.
 func TestALockerRemembersEveryHold(t *testing.T) {
 	t.Parallel()
-	for range 5 { // two have to meet within a few instructions, which is rare where they share a processor
+	for range 5 { // two callers must overlap within a few instructions, which is rare on one processor
 		const crowd, each = 8, 100_000
 		var l locker
 		start := make(chan struct{})

@@ -14,7 +14,7 @@ import (
 	"github.com/lockwheel/lockwheel"
 )
 
-// Locker: for code that knows sync.Locker, with its manners.
+// Locker behaves as code that uses sync.Locker expects.
 
 func TestLockerExcludes(t *testing.T) {
 	t.Parallel()
@@ -95,7 +95,7 @@ func TestALostLockOfALockerIsLogged(t *testing.T) {
 	})
 }
 
-// journal is a writer that can be read meanwhile.
+// journal is a writer that can be read concurrently.
 type journal struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -113,7 +113,8 @@ func (j *journal) String() string {
 	return j.text.String()
 }
 
-// Code that knows sync.Locker cannot tell whose lock it unlocks: one that was lost is unlocked late, when others have the lock.
+// Code that uses sync.Locker cannot tell which hold it unlocks. A lost one is unlocked late, when others have the
+// lock.
 func TestUnlockOfALockerReleasesWhatWasLostBeforeWhatIsHeld(t *testing.T) {
 	t.Parallel()
 	s := anySite(t)
@@ -124,15 +125,15 @@ func TestUnlockOfALockerReleasesWhatWasLostBeforeWhatIsHeld(t *testing.T) {
 	forceUnlock(t, m)
 	l.Lock()
 	refused(t, other.Mutex("n"))
-	l.Unlock() // of the first one
+	l.Unlock() // of the first hold
 	refused(t, other.Mutex("n"))
 	l.Unlock()
 	unlock(t, lock(t, other.Mutex("n")))
 	require.Panics(t, l.Unlock)
 }
 
-// Whatever is locked, lost and unlocked through one Locker, in any order: the lock has as many holds as were locked and not lost, less
-// the Unlocks that came when none had been lost.
+// Holds are locked, lost and unlocked through one Locker, in any order. The lock then has as many holds as were
+// locked and not lost, minus the Unlocks that came when no lost one was left.
 func TestALockersHoldsAreReleasedByAsManyUnlocksAsThereAre(t *testing.T) {
 	t.Parallel()
 	s := anySite(t)
@@ -157,7 +158,7 @@ func TestALockersHoldsAreReleasedByAsManyUnlocksAsThereAre(t *testing.T) {
 			case n == 9:
 				_, err := readers.ForceUnlock(t.Context())
 				require.NoError(t, err)
-				eventually(t, "all to be told", func() bool { return e.Stats().Held == 0 }) // those but one are a round trip later
+				eventually(t, "all to be told", func() bool { return e.Stats().Held == 0 }) // all but one end a round trip later
 				live, lost = 0, live+lost
 			}
 			state, err := readers.State(t.Context())
@@ -172,7 +173,7 @@ func TestALockersHoldsAreReleasedByAsManyUnlocksAsThereAre(t *testing.T) {
 	settled(t, e)
 }
 
-// Among many that others lock and unlock at the same time, each Unlock finds one.
+// While other callers lock and unlock concurrently, each Unlock finds a hold.
 func TestManyShareALockerWhileItsHoldsAreLost(t *testing.T) {
 	t.Parallel()
 	e := anySite(t).open(lockwheel.Options{})

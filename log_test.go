@@ -11,7 +11,7 @@ import (
 	"github.com/lockwheel/lockwheel"
 )
 
-// logLines are what a logger writes, one by one.
+// logLines receives the lines of a logger.
 type logLines chan string
 
 func (l logLines) Write(line []byte) (int, error) {
@@ -19,7 +19,7 @@ func (l logLines) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// Whoever is woken by an alarm wants to know first why.
+// An operator who is paged first needs the cause.
 func TestAnOutageIsLoggedOnceWithItsCause(t *testing.T) {
 	t.Parallel()
 	s := realSite(t)

@@ -35,15 +35,15 @@ func TestMaxHoldEndsAWatchedLock(t *testing.T) {
 			require.ErrorIs(t, hold.Err(), lockwheel.ErrLost)
 			require.ErrorContains(t, hold.Err(), "MaxHold")
 			eventually(t, "no key", func() bool { return !s.exists("n") })
-			unlock(t, lock(t, e.Mutex("n"))) // the next owner has its own time
+			unlock(t, lock(t, e.Mutex("n"))) // the next owner has its own limit
 			settled(t, e)
-			require.NoError(t, e.Close()) // which waits until all was told
+			require.NoError(t, e.Close()) // Close waits until all events are delivered
 			require.EqualValues(t, 2, lost.Load())
 		})
 	}
 }
 
-// The bound is of an owner, not of the lock: whoever it is handed to has all of it again.
+// The limit applies to an owner, not to the lock: after a hand-off the next owner has the full time.
 func TestMaxHoldCountsFromTheOwnersFirstGrant(t *testing.T) {
 	t.Parallel()
 	for name, opts := range map[string]lockwheel.Options{
@@ -55,7 +55,7 @@ func TestMaxHoldCountsFromTheOwnersFirstGrant(t *testing.T) {
 			e := anySite(t).open(opts)
 			m := e.Mutex("n")
 			hold := lock(t, m)
-			for range 2 { // both together for longer than either may
+			for range 2 { // both together for longer than the limit of either
 				waiting := locking(t.Context(), m)
 				queued(t, e, 1)
 				always(t, opts.MaxHold*2/3, "held", func() bool { return hold.Err() == nil })
@@ -68,7 +68,7 @@ func TestMaxHoldCountsFromTheOwnersFirstGrant(t *testing.T) {
 	}
 }
 
-// A fixed lease is the caller's own bound.
+// A fixed lease is the caller's own limit.
 func TestMaxHoldDoesNotCutAFixedLease(t *testing.T) {
 	t.Parallel()
 	m := anySite(t).open(lockwheel.Options{MaxHold: 500 * time.Millisecond}).Mutex("n")

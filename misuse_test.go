@@ -14,11 +14,11 @@ import (
 	"github.com/lockwheel/lockwheel"
 )
 
-// Bad input: a clear error, and nothing is sent, left in Redis, or left running.
+// Invalid input causes a clear error, and nothing is sent, left in Redis, or left running.
 
-// absurd are durations that no call takes.
+// absurd are durations that every call rejects.
 var absurd = []time.Duration{
-	math.MinInt64, -time.Hour, -1, 1, time.Millisecond - 1, // 0 has a meaning of its own
+	math.MinInt64, -time.Hour, -1, 1, time.Millisecond - 1, // 0 has its own meaning
 	10*365*24*time.Hour + 1, 1 << 53 * time.Microsecond, math.MaxInt64,
 }
 
@@ -36,7 +36,7 @@ func TestAbsurdDurationsAreRefused(t *testing.T) {
 	}
 	for _, d := range absurd {
 		if d < time.Millisecond {
-			continue // what is left of a deadline may be that little, or less than nothing: see below
+			continue // the rest of a deadline may be that short, or negative: see below
 		}
 		for _, call := range locks(m) {
 			_, err := call(t.Context(), lockwheel.Wait(d))
@@ -47,7 +47,7 @@ func TestAbsurdDurationsAreRefused(t *testing.T) {
 	require.Equal(t, int64(0), s.do("DBSIZE"))
 }
 
-// A wait of less than nothing, or of next to nothing, tries once.
+// A zero or negative Wait tries once. A very short positive one causes an error.
 func TestAnyShortWaitTriesOnce(t *testing.T) {
 	t.Parallel()
 	s := anySite(t)
@@ -72,7 +72,7 @@ func TestAnyShortWaitTriesOnce(t *testing.T) {
 	unlock(t, hold)
 }
 
-// The longest and the shortest that are taken do work.
+// The longest and the shortest valid durations work.
 func TestExtremeDurationsWork(t *testing.T) {
 	t.Parallel()
 	s := anySite(t)
@@ -84,7 +84,7 @@ func TestExtremeDurationsWork(t *testing.T) {
 	unlock(t, hold)
 	for range 20 {
 		hold, err := m.Lock(t.Context(), lockwheel.Lease(time.Millisecond))
-		if err == nil { // it is over by the time it is here, or soon
+		if err == nil { // the hold has ended, or ends soon
 			receive(t, hold.Done())
 			require.ErrorIs(t, hold.Err(), lockwheel.ErrLost)
 			continue
@@ -94,7 +94,7 @@ func TestExtremeDurationsWork(t *testing.T) {
 	eventually(t, "no key", func() bool { return !s.exists("n") })
 }
 
-// locks are the three ways to ask for a lock.
+// locks returns the three ways to acquire a lock.
 func locks(m lockwheel.Mutex) []func(context.Context, ...lockwheel.Option) (*lockwheel.Hold, error) {
 	async := func(ctx context.Context, opts ...lockwheel.Option) (*lockwheel.Hold, error) {
 		p := m.LockAsync(ctx, opts...)
@@ -104,7 +104,7 @@ func locks(m lockwheel.Mutex) []func(context.Context, ...lockwheel.Option) (*loc
 	return []func(context.Context, ...lockwheel.Option) (*lockwheel.Hold, error){m.Lock, m.TryLock, async}
 }
 
-// everything calls every method of a Mutex and returns their errors by name.
+// everything calls every method of a Mutex and returns the errors by name.
 func everything(ctx context.Context, m lockwheel.Mutex) map[string]error {
 	errs := map[string]error{
 		"Do":          m.Do(ctx, func(context.Context) error { panic("run without the lock") }),
@@ -142,7 +142,7 @@ func TestUnusableLocksGiveErrors(t *testing.T) {
 	require.Equal(t, int64(0), s.do("DBSIZE"))
 }
 
-// noContext is the nil that nobody should pass.
+// noContext is a nil context, which is invalid.
 var noContext context.Context
 
 func TestNilContextsGiveErrors(t *testing.T) {
@@ -156,7 +156,7 @@ func TestNilContextsGiveErrors(t *testing.T) {
 	require.ErrorContains(t, second(lockwheel.Open(noContext, lockwheel.Options{})), "nil context")
 	require.ErrorContains(t, second(lockwheel.Dial(noContext, "redis://127.0.0.1:6379")), "nil context")
 	require.Zero(t, e.Stats().Commands)
-	unlock(t, lock(t, e.Mutex("n"))) // and it still works
+	unlock(t, lock(t, e.Mutex("n"))) // the engine still works
 }
 
 func TestEndedContextsSendNothing(t *testing.T) {
@@ -174,7 +174,7 @@ func TestEndedContextsSendNothing(t *testing.T) {
 	require.ErrorIs(t, second(lockwheel.Open(ctx, lockwheel.Options{Redis: rueidis.ClientOption{InitAddress: []string{s.addr}}})), errTest)
 }
 
-// Redisson's testName, for the plain lock: any bytes are a name, and the channel is the one that Redisson uses.
+// Redisson's testName for the plain lock: any bytes are a name, and the channel is the one that Redisson uses.
 func TestAnyBytesAreAName(t *testing.T) {
 	t.Parallel()
 	s := anySite(t)
@@ -204,14 +204,14 @@ func TestAnyBytesAreAName(t *testing.T) {
 			return count[1] == int64(1) && elsewhere.Stats().InFlight == 0
 		})
 		unlock(t, hold)
-		next := granted(t, waiting) // by the message: the lease is far longer
+		next := granted(t, waiting) // woken by the message: the lease is far longer
 		forceUnlock(t, here.Mutex(name))
 		require.ErrorIs(t, next.Unlock(t.Context()), lockwheel.ErrLost)
 		require.False(t, s.exists(name))
 	}
 }
 
-// Values that nobody made give errors, and nothing blocks.
+// Zero values return errors, and nothing blocks.
 func TestZeroValuesAreOver(t *testing.T) {
 	t.Parallel()
 	var hold lockwheel.Hold

@@ -15,15 +15,16 @@ import (
 	"github.com/lockwheel/lockwheel/internal/redistest"
 )
 
-// Callers that listen and callers that poll, in every mixture, beside an engine that is busy with the same lock.
+// Callers that subscribe and callers that poll, in every combination, beside an engine that is busy with the same
+// lock.
 
-// turns is how the waits of one side went.
+// turns contains the waits of one side.
 type turns struct {
 	granted int
 	longest time.Duration
 }
 
-// takeTurns locks, holds for a moment and unlocks, again and again for so long. A wait that the end cuts off counts.
+// takeTurns locks, holds for a moment and unlocks repeatedly for that time. A wait that the end interrupts counts.
 func takeTurns(m lockwheel.Mutex, r *room, d time.Duration) (got turns, err error) {
 	ends := time.Now().Add(d)
 	ctx, cancel := context.WithDeadline(context.Background(), ends)
@@ -50,7 +51,8 @@ func takeTurns(m lockwheel.Mutex, r *room, d time.Duration) (got turns, err erro
 	return got, nil
 }
 
-// busyWith keeps a lock of an engine busy with a few callers until the returned function is called, which says how many grants they had.
+// busyWith keeps a lock of an engine busy with a few callers until the returned function is called, which returns
+// their number of grants.
 func busyWith(t *testing.T, m lockwheel.Mutex, callers int, r *room, d time.Duration) (grants func() int) {
 	t.Helper()
 	var wg sync.WaitGroup
@@ -97,8 +99,8 @@ func TestWhoeverWaitsBesideABusyEngineHasItsTurns(t *testing.T) {
 	}
 }
 
-// spinner is a client that plays by the rules of Redisson's spin lock: it never listens, publishes nothing, and sleeps between tries
-// twice as long each time, up to 128 ms.
+// spinner is a client that follows the protocol of Redisson's spin lock: it never subscribes, publishes nothing, and
+// doubles its sleep between tries, up to 128 ms.
 type spinner struct {
 	conn *redistest.Conn
 	id   string
@@ -110,11 +112,11 @@ const (
 	spinRelease = `return redis.call('hdel', KEYS[1], ARGV[1])`
 )
 
-// spinLongest bounds how long a spinner waits among others. They come by every 128 ms and find the lock free or not, so it is a matter of
-// luck: about 2 s at most, and twice that where they have nobody beside them but each other.
+// spinLongest is the maximum wait of a spinner among others. Spinners try every 128 ms and find the lock free by
+// chance: they need about 2 s at most, and twice that if all other clients are spinners, too.
 const spinLongest = 5 * time.Second
 
-// spin takes turns for so long.
+// spin takes turns for that time.
 func (p *spinner) spin(r *room, d time.Duration) error {
 	for ends := time.Now().Add(d); time.Now().Before(ends); {
 		asked := time.Now()
@@ -144,7 +146,7 @@ func (p *spinner) wait(ends time.Time) (got bool, err error) {
 	return false, nil
 }
 
-// Redisson's spin lock beside an engine that polls, as whoever shares locks with it does.
+// Redisson's spin lock beside an engine that polls, as any engine that shares locks with it does.
 func TestSpinLocksBesideABusyEngineHaveTheirTurns(t *testing.T) {
 	long.Only(t, "a lock is hot for eight seconds, twice")
 	const spell = 8 * time.Second

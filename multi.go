@@ -12,46 +12,55 @@ import (
 	"github.com/lockwheel/lockwheel/engine"
 )
 
-// mostLocks is how many locks a Multi has at most: who wants to be alone with more wants one lock for all of them.
+// mostLocks is the maximum number of locks of a Multi. A caller that needs more should use one lock for all of them.
 const mostLocks = 100_000
 
-// Multi is several locks that are taken and released as one: all of them ([Engine.Multi]), or a majority
-// ([Quorum]). It is immutable, free to copy, and safe for concurrent use. The zero Multi gives an error. There is no
-// LockAsync: the caller's goroutine waits.
+// Multi is several locks that are acquired and released as one: all of them ([Engine.Multi]), or a majority
+// ([Quorum]). It is immutable, free to copy, and safe for concurrent use. The methods of the zero Multi return an
+// error. There is no LockAsync: the caller's goroutine waits.
 type Multi struct {
-	locks  []Mutex // in the order in which they are taken in turn; not to be changed
+	locks  []Mutex // in the order in which they are acquired sequentially; immutable
 	name   string
 	quorum bool
-	wrong  error // why it can never work
+	wrong  error // why it can never succeed; nil if it can
 }
 
-// Multi returns several locks of this engine as one, all or none: Redisson's getMultiLock. On the wire they
-// are the locks themselves, so everybody else sees plain locks.
+// Multi returns several locks of this engine as one, all or none: Redisson's getMultiLock. On the wire they are the
+// individual locks, so other clients see plain locks.
 //
-// Plain locks are taken together, in one script and one round trip; in a cluster if their names lie in one
-// slot, as those do that have the same text in braces. Who waits for them holds none meanwhile:
-// it stands in the queue of one of them that is taken, and when its turn comes there it asks for all, and
-// goes on to the next that is taken. So overlapping Multis never wait for each other in a circle, whatever
-// their order, and one of them always comes through. If callers who want only one of the locks come first while
-// another one is taken, for longer than 25 ms, it takes the locks one after the other.
+// Plain locks are acquired atomically, by one script in one round trip. In a cluster this requires names in one slot,
+// such as names with the same text in braces. A waiting Multi holds none of its locks. It waits in the queue of one
+// lock that is held. When its turn comes there, it requests all of them, and moves on to the next lock that is held.
+// So overlapping Multis never deadlock, whatever their order, and one of them always succeeds.
 //
-// Of more than 1000 locks each 500 are taken so, one after the other. More than 100 000 are refused.
+// While another of its locks is held, callers that want only one lock can acquire that lock first. If that goes on
+// for more than 25 ms, the Multi acquires its locks sequentially.
 //
-// Locks of other kinds or slots, locks of an engine with [Options.Replicas], and locks of which ctx carries a
-// hold, are taken one after the other from the beginning.
+// More than 1000 locks are acquired in atomic groups of up to 500, one group after the other. More than 100 000 are
+// rejected.
 //
-// One after the other they are taken in the order of their names, which keeps Multis out of each other's way; meanwhile
-// those that were taken are held: for 250 ms, or half as long as was waited before, but plain ones of one slot for 10 s at
-// most. If one cannot be had by then, all are given back, that one is waited for alone, and when it comes the others
-// have 50 ms, or a quarter of that time. Then it begins again. So an owner of one of them who waits for another is not
-// kept from it for ever, and a part that is lost before all are had is no loss: they are asked for again.
+// The locks are acquired sequentially from the beginning if one of these applies:
 //
-// [Hold.Token] of the hold is 0, also with fenced locks among them, as each has a token of its own: lock that one again
-// with the hold's context. It re-enters, and that hold's Token is the token.
+//   - not all of them are plain locks
+//   - in a cluster, they are in different slots
+//   - the engine has [Options.Replicas]
+//   - ctx carries a hold of one of them
 //
-// The locks must be of this engine and have different names, and the queues of fair locks among them too
-// ([Engine.FairMutex]: "a" and "{a}" share one); otherwise, and without any lock or with too many, the methods of
-// the Multi return an error that says so, and nothing is sent.
+// Sequential acquisition goes in the order of the names, so that Multis do not block one another. The locks acquired
+// so far are held meanwhile, for 250 ms or half of the time waited before, whichever is longer. For plain locks of
+// one slot this is at most 10 s. If a lock cannot be acquired by then, the Multi releases all locks and waits for
+// that one alone. Once it has that lock, it has 50 ms, or a quarter of the holding time if that is longer, for the
+// others. Then it starts again.
+//
+// So the owner of one of these locks that waits for another is not blocked for ever. A lock that is lost before all
+// are acquired is no loss for the caller: the Multi requests all of them again.
+//
+// [Hold.Token] of the hold is 0, also with fenced locks, because each has its own token. To get it, lock the fenced
+// lock again with the hold's context: it re-enters, and Token of that hold returns the token.
+//
+// The locks must be of this engine and have different names. Fair locks among them must not share a queue
+// ([Engine.FairMutex]: "a" and "{a}" do). Otherwise, and without any lock or with too many, the methods of the Multi
+// return an error that says so, and nothing is sent.
 func (e *Engine) Multi(locks ...Mutex) Multi {
 	if len(locks) > mostLocks {
 		return Multi{wrong: fmt.Errorf("lockwheel: a Multi of %d locks: at most %d can be taken as one", len(locks), mostLocks)}
@@ -74,8 +83,8 @@ func (e *Engine) Multi(locks ...Mutex) Multi {
 	return m
 }
 
-// oneQueue is why two fair locks that share a queue cannot be had together: each caller who waits for one of them stands
-// before those who want the other one, so that two of them wait for each other for ever.
+// oneQueue returns an error for two fair locks that share a queue. Each caller that waits for one of them would be
+// queued before those that want the other, so two of them would deadlock.
 func oneQueue(locks []Mutex) error {
 	var names map[string]string
 	for _, l := range locks {
@@ -94,7 +103,7 @@ func oneQueue(locks []Mutex) error {
 	return nil
 }
 
-// nameOf is the name of several locks: theirs, or that of all of them.
+// nameOf returns the names of several locks, joined with commas and without adjacent repetitions.
 func nameOf(locks []Mutex) string {
 	names := make([]string, len(locks))
 	for i, l := range locks {
@@ -103,30 +112,30 @@ func nameOf(locks []Mutex) string {
 	return strings.Join(slices.Compact(names), ",")
 }
 
-// Name is the names of the locks, as they were given, with commas; one name if all have the same.
+// Name returns the names of the locks in the order given, joined with commas, or one name if all are the same.
 func (m Multi) Name() string { return m.name }
 
-// Lock waits until it has the locks, or until ctx or a [Wait] ends. It blocks.
+// Lock waits until it holds the locks, or until ctx or a [Wait] ends. It blocks.
 //
-// On success the hold is for all of them, to be unlocked once. It is as one of [Mutex.Lock], with [Lease] and
-// without; see [Engine.Multi] and [Quorum] for what it means that it is lost. Its context carries the owner of
-// each of the locks: whoever locks one of them with it re-enters.
+// On success the caller has one hold for all of them, to be unlocked once. It behaves like a hold of [Mutex.Lock],
+// with [Lease] and without. [Engine.Multi] and [Quorum] describe when it is lost. Its context carries the owner of
+// each of the locks: a call that locks one of them with it re-enters.
 //
-// On failure nothing is held: what was taken already is being released when Lock returns, so that for a round trip it may
-// still seem taken; on servers that do not answer that goes on until they do, or until the lease ends. Locks that are taken
-// in turn are taken and given back one after the other also where a later one is then refused with [ErrKind] or
-// [ErrUpgrade]. The error is as of Mutex.Lock and names one of the locks where it is about one.
+// On failure nothing is held. The locks acquired meanwhile are being released when Lock returns. They can appear held
+// for another round trip; on servers that do not reply, until these reply or the lease expires. Locks that are
+// acquired sequentially are also acquired and released if a later one is then rejected with [ErrKind] or
+// [ErrUpgrade]. The errors are those of Mutex.Lock, and name the lock if they concern only one.
 func (m Multi) Lock(ctx context.Context, opts ...Option) (*Hold, error) {
 	return m.lock(ctx, opts, false)
 }
 
-// TryLock takes the locks if they are to be had, and does not wait for others unless it is given a [Wait]. It
-// blocks for the round trip, or for one a lock when they are taken in turn; otherwise it is as Lock.
+// TryLock acquires the locks if they are free, and waits for other holders only if it is given a [Wait]. It blocks
+// for one round trip, or for one per lock if they are acquired sequentially. Otherwise it behaves like Lock.
 func (m Multi) TryLock(ctx context.Context, opts ...Option) (*Hold, error) {
 	return m.lock(ctx, opts, true)
 }
 
-// Do runs f while it holds the locks, as [Mutex.Do] does.
+// Do runs f while it holds the locks; see [Mutex.Do].
 func (m Multi) Do(ctx context.Context, f func(context.Context) error, opts ...Option) error {
 	hold, err := m.Lock(ctx, opts...)
 	if err != nil {
@@ -138,14 +147,14 @@ func (m Multi) Do(ctx context.Context, f func(context.Context) error, opts ...Op
 // errand is one call for several locks.
 type errand struct {
 	ctx   context.Context
-	done  <-chan struct{} // ctx's, asked for before anything is posted: see Engine.await
+	done  <-chan struct{} // of ctx, obtained before anything is posted: see Engine.await
 	lease time.Duration   // 0: watched
-	until time.Time       // when the wait ends; zero: as long as ctx lasts
+	until time.Time       // end of the wait; zero: the end of ctx
 	once  bool
-	pause time.Duration // the last, after a part was lost
+	pause time.Duration // the last pause after a lock was lost before all were acquired
 }
 
-// lock takes the locks in the way that fits them.
+// lock acquires the locks in the way that suits them.
 func (m Multi) lock(ctx context.Context, opts []Option, try bool) (*Hold, error) {
 	if err := m.check(ctx); err != nil {
 		return nil, err
@@ -170,7 +179,7 @@ func (m Multi) lock(ctx context.Context, opts []Option, try bool) (*Hold, error)
 	return m.inTurn(call)
 }
 
-// check refuses what can never work: nothing is sent for it.
+// check rejects a call that can never succeed, before anything is sent.
 func (m Multi) check(ctx context.Context) error {
 	if m.wrong != nil {
 		return m.wrong
@@ -180,7 +189,7 @@ func (m Multi) check(ctx context.Context) error {
 	}
 	check := Mutex.check
 	if m.quorum {
-		check = Mutex.checkAnyhow // it may do without a lock whose engine is closed
+		check = Mutex.checkAnyhow // a minority of the engines may be closed
 	}
 	for _, l := range m.locks {
 		if err := check(l, ctx); err != nil {

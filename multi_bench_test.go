@@ -9,8 +9,9 @@ import (
 	"github.com/lockwheel/lockwheel/internal/proxy"
 )
 
-// BenchmarkMultiOfTen takes and releases ten locks as one and in turn, alternately, and prints how many times
-// faster the first is: where the server is a memory copy away, and where it is half a millisecond away.
+// BenchmarkMultiOfTen acquires and releases ten locks, alternately atomically and sequentially, and prints how many
+// times faster the first is. It does so for a server that is a memory copy away, and for one that is half a
+// millisecond away.
 func BenchmarkMultiOfTen(b *testing.B) {
 	s := realSite(b)
 	b.Run("loopback", func(b *testing.B) { asOneAndInTurn(b, s.open(lockwheel.Options{})) })

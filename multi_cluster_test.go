@@ -9,7 +9,7 @@ import (
 	"github.com/lockwheel/lockwheel"
 )
 
-// In a cluster the locks of one slot are one call; those of several are taken in turn.
+// In a cluster the locks of one slot are one call; locks of several slots are acquired sequentially.
 func TestAMultiInAClusterIsOneCallASlot(t *testing.T) {
 	t.Parallel()
 	r := newRealm(t, 0)

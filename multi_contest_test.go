@@ -12,8 +12,8 @@ import (
 	"github.com/lockwheel/lockwheel"
 )
 
-// again takes something until ctx ends, each time for a moment. It returns how often, and the longest wait, also of one
-// that was in vain.
+// again acquires a lock repeatedly until ctx ends, and holds it for a moment. It returns the number of grants and the
+// longest wait, including a wait without a grant.
 func again(ctx context.Context, t *testing.T, lock func() (*lockwheel.Hold, error), had *atomic.Int64) (longest time.Duration) {
 	for ctx.Err() == nil {
 		asked := time.Now()
@@ -34,7 +34,8 @@ func again(ctx context.Context, t *testing.T, lock func() (*lockwheel.Hold, erro
 	return longest
 }
 
-// Some part is always held by somebody who wants only that one, and as soon as it is free by the next.
+// At any time some part is held by a caller that wants only that one, and the next such caller acquires it as soon as
+// it is free.
 func TestAMultiIsNotOvertakenForLong(t *testing.T) {
 	t.Parallel()
 	const callers, turns = 8, 20

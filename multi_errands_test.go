@@ -10,9 +10,9 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// What some of the locks of a Multi are asked for with, and what their callers are told, with errands made by hand.
+// Requests for some of the locks of a Multi, and the errors of their callers, with handmade errands.
 
-// lettered is a Multi of locks with one letter each.
+// lettered returns a Multi of locks with one letter each.
 func lettered(e *Engine, names string) Multi {
 	var locks []Mutex
 	for _, name := range names {
@@ -21,7 +21,8 @@ func lettered(e *Engine, names string) Multi {
 	return e.Multi(locks...)
 }
 
-// A refusal says at which of all locks, also where those before were asked for earlier: that one is waited for, alone.
+// A rejection has the index among all locks, even if earlier slices were requested before: the caller waits for that
+// lock alone.
 func TestARefusalInALaterSliceIsAboutThatLock(t *testing.T) {
 	t.Parallel()
 	e, _ := realEngine(t)
@@ -40,7 +41,8 @@ func TestARefusalInALaterSliceIsAboutThatLock(t *testing.T) {
 	}
 }
 
-// Some of the locks are waited for until all have to be had or the caller's time is over, whichever is first; TryLock waits for none.
+// The wait for some of the locks ends when all must be acquired, or when the caller's wait ends, whichever is first.
+// TryLock waits for none.
 func TestSomeLocksAreAskedForWithinTheWaitForAll(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
@@ -67,7 +69,8 @@ func TestSomeLocksAreAskedForWithinTheWaitForAll(t *testing.T) {
 	}
 }
 
-// A lock that too few replicas have is asked for again, like one that others have or that a server says nothing of.
+// A lock with too few replicas is requested again, as is a lock that is held elsewhere or on a server that does not
+// reply.
 func TestACallerOfSeveralGoesOnWhereAnotherTryMayHelp(t *testing.T) {
 	t.Parallel()
 	ended, end := context.WithCancel(t.Context())
@@ -96,7 +99,7 @@ func TestACallerOfSeveralGoesOnWhereAnotherTryMayHelp(t *testing.T) {
 	require.False(t, Multi{}.goesOn(waits, nil))
 }
 
-// A wait that ends while its request is made is a short one, and not one without an end.
+// A wait that ends while its request is created becomes a short wait, and not an endless one.
 func TestAWaitForSeveralThatIsOverEnds(t *testing.T) {
 	t.Parallel()
 	e, _ := realEngine(t)

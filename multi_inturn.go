@@ -9,14 +9,16 @@ import (
 )
 
 const (
-	// Pauses before all locks are asked for again of which one was lost.
+	// The first and the longest pause before all locks are requested again after one of them was lost.
 	lostFirst, lostMost = 10 * time.Millisecond, 250 * time.Millisecond
 )
 
-// inTurn takes the locks one after the other, in the order of their names: whoever wants several takes them in
-// the same order, so that none waits in a circle. An owner that has one of them already may wait for one that is kept
-// here, so they are kept for a bounded time; then they are given back, and the one that was taken is waited for
-// alone. A lease of their own begins when all are held.
+// inTurn acquires the locks sequentially, in the order of their names, so that callers of overlapping Multis do not
+// deadlock.
+//
+// The owner of one of the locks may wait for another that inTurn holds. So inTurn holds locks only for a bounded
+// time. Then it releases them and waits for the missing one alone. The caller's own lease begins when all locks are
+// held.
 func (m Multi) inTurn(e errand) (*Hold, error) {
 	var keeping actor.Keeping
 	for begun := time.Now(); ; {
@@ -33,8 +35,8 @@ func (m Multi) inTurn(e errand) (*Hold, error) {
 	}
 }
 
-// kept takes the locks one after the other within that time. If that is in vain, it waits for the missing one alone, holding
-// none, and takes the others soon after that or not at all: then it is to be tried again.
+// kept acquires the locks sequentially within the given time. If that fails, it waits for the missing lock alone,
+// holding none, and then acquires the others within a short time. again reports that it failed and is to be repeated.
 func (m Multi) kept(e errand, keeping *actor.Keeping, within time.Duration) (hold *Hold, again bool, err error) {
 	holds, at, err := m.each(e, -1, nil, within)
 	if m.goesOn(e, err) {
@@ -53,8 +55,8 @@ func (m Multi) kept(e errand, keeping *actor.Keeping, within time.Duration) (hol
 	return hold, false, err
 }
 
-// each takes the locks one after the other, but for one that is held, and gives all back if one of them is not to be
-// had within that time: at says which. Who does not wait for others has no bound.
+// each acquires the locks sequentially, except one that is held already. If a lock cannot be acquired in time, each
+// releases all of them and returns the index of that lock as at. A caller that tries once has no time limit.
 func (m Multi) each(e errand, has int, had *Hold, within time.Duration) (holds []*Hold, at int, err error) {
 	until := time.Now().Add(within)
 	holds = make([]*Hold, len(m.locks))
@@ -62,7 +64,7 @@ func (m Multi) each(e errand, has int, had *Hold, within time.Duration) (holds [
 		holds[has] = had
 	}
 	all := false
-	defer func(taken []*Hold) { // also when a context panics
+	defer func(taken []*Hold) { // also if a context panics
 		if !all {
 			letGo(taken)
 		}
@@ -78,12 +80,12 @@ func (m Multi) each(e errand, has int, had *Hold, within time.Duration) (holds [
 	return holds, 0, nil
 }
 
-// gathered makes one hold of locks that were taken one after the other.
+// gathered returns one hold for locks that were acquired sequentially.
 func (m Multi) gathered(e errand, holds []*Hold) (*Hold, error) {
 	all := gather(e.ctx, m, holds)
 	if e.lease != 0 {
 		extended := false
-		defer func() { // also when a context panics
+		defer func() { // also if a context panics
 			if !extended {
 				all.hold.Unlock(ended)
 			}
@@ -99,18 +101,19 @@ func (m Multi) gathered(e errand, holds []*Hold) (*Hold, error) {
 	return all.checked()
 }
 
-// goesOn reports whether a caller goes on waiting after that error: its time, and not only that of a try, is not over.
+// goesOn reports whether the caller keeps waiting after that error: the time limit of one try has ended, but not the
+// caller's wait.
 func (m Multi) goesOn(e errand, err error) bool {
 	tried := errors.Is(err, ErrNotAcquired) || errors.Is(err, ErrUnavailable) || errors.Is(err, ErrNotReplicated)
 	return tried && !e.over()
 }
 
-// over reports whether the caller's wait is.
+// over reports whether the caller's wait has ended.
 func (e *errand) over() bool {
 	return e.once || e.ctx.Err() != nil || !e.until.IsZero() && time.Until(e.until) < shortest
 }
 
-// notLost says of a lock that was lost before its caller had it that it is unavailable: nothing was held.
+// notLost turns the loss of a lock that its caller never held into ErrUnavailable.
 func (m Multi) notLost(err error) error {
 	if !errors.Is(err, ErrLost) {
 		return err
@@ -118,12 +121,14 @@ func (m Multi) notLost(err error) error {
 	return m.fail(ErrUnavailable, lostBefore(inside(err, m.name)))
 }
 
-// lostBefore is how a part was lost before all were had. It is not ErrLost, as its caller had nothing.
+// lostBefore describes a lock that was lost before all were acquired. It does not match ErrLost, because the caller
+// held nothing.
 type lostBefore string
 
 func (e lostBefore) Error() string { return "a part was lost before all were had: " + string(e) }
 
-// afterLoss pauses after a part was lost before all were had, longer each time, or says that the wait is over.
+// afterLoss pauses after a lock was lost before all were acquired, longer each time. It returns an error if the wait
+// has ended.
 func (m Multi) afterLoss(e *errand, lost error) error {
 	e.pause = min(max(2*e.pause, lostFirst), lostMost)
 	if !e.once && (e.until.IsZero() || time.Until(e.until) > e.pause) {
@@ -142,7 +147,8 @@ func (m Multi) afterLoss(e *errand, lost error) error {
 	return err
 }
 
-// patience is how long a call may still wait for one lock, if all are to be had until that moment; zero: as long as it likes.
+// patience returns how long the call may wait for one lock, if all must be acquired by the given time; zero: no such
+// limit.
 func (e *errand) patience(until time.Time) Option {
 	if e.once {
 		return Wait(0)

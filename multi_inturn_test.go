@@ -14,13 +14,12 @@ import (
 	"github.com/lockwheel/lockwheel/internal/proxy"
 )
 
-// inTurn is two locks that no script takes together.
+// inTurn returns a Multi of two locks that no script acquires together.
 func inTurn(e *lockwheel.Engine) lockwheel.Multi {
 	return e.Multi(e.Mutex("b"), e.FencedMutex("a"))
 }
 
-// Locks are taken in the order of their names, whatever the order in which they were given: two who want the same never
-// wait for each other.
+// Locks are acquired in the order of their names, not in the order given: callers of the same locks do not deadlock.
 func TestNoLaterPartIsKeptWhileAnEarlierOneIsWaitedFor(t *testing.T) {
 	t.Parallel()
 	s := realSite(t)
@@ -38,8 +37,8 @@ func TestNoLaterPartIsKeptWhileAnEarlierOneIsWaitedFor(t *testing.T) {
 	unlock(t, hold)
 }
 
-// An owner that has a part and waits for one that comes before it is waited for by the Multi that keeps that one: in a
-// circle, if it kept it for ever.
+// The owner of one part waits for an earlier part that a Multi holds, and the Multi waits for that owner. If the
+// Multi held its part for ever, both would deadlock.
 func TestAnOwnerOfOnePartIsNotKeptFromTheOthers(t *testing.T) {
 	t.Parallel()
 	t.Run("in turn", func(t *testing.T) {
@@ -64,7 +63,7 @@ func TestAnOwnerOfOnePartIsNotKeptFromTheOthers(t *testing.T) {
 		ctx, stop := context.WithTimeout(t.Context(), 4*patience)
 		defer stop()
 		var all sync.WaitGroup
-		// In a circle that nothing ends they come no further than to the first or the second.
+		// In a deadlock they would reach the first or the second round at most.
 		const few = 4
 		var had, nested, singles atomic.Int64
 		for i := range 4 {
@@ -97,7 +96,7 @@ func TestAnOwnerOfOnePartIsNotKeptFromTheOthers(t *testing.T) {
 	})
 }
 
-// Nothing was held yet, so nothing is lost.
+// The caller held nothing yet, so it has lost nothing.
 func TestAPartThatIsLostBeforeAllAreHadIsNoLoss(t *testing.T) {
 	t.Parallel()
 	s := realSite(t)
@@ -117,13 +116,13 @@ func TestAPartThatIsLostBeforeAllAreHadIsNoLoss(t *testing.T) {
 
 	settled(t, e)
 
-	// It is not even one if Lock says so of a part: that owner may not have it for longer.
+	// It is no loss even if Lock reports one for a part, because its owner has reached MaxHold.
 	short := s.open(lockwheel.Options{MaxHold: 20 * time.Millisecond})
 	hold := lock(t, short.Mutex("b"), lockwheel.Lease(time.Minute))
 	eventually(t, "MaxHold to be over", func() bool {
 		inner, err := short.Mutex("b").TryLock(hold.Context())
 		if err == nil {
-			_ = inner.Unlock(t.Context()) // it may be over by now
+			_ = inner.Unlock(t.Context()) // it may have ended by now
 		}
 		return errors.Is(err, lockwheel.ErrLost)
 	})
@@ -136,7 +135,7 @@ func TestAPartThatIsLostBeforeAllAreHadIsNoLoss(t *testing.T) {
 	unlock(t, hold)
 }
 
-// The context ends between the last grant and the lease that all are to have.
+// The context ends between the last grant and the lease that all locks should have.
 func TestAMultiInTurnWhoseCallerLeavesAtTheLeaseLeavesNothing(t *testing.T) {
 	t.Parallel()
 	s := realSite(t)
@@ -163,7 +162,7 @@ func TestAMultiInTurnWhoseCallerLeavesAtTheLeaseLeavesNothing(t *testing.T) {
 	settled(t, e)
 }
 
-// However close the verdict and the end of the context are, what Lock returns is held.
+// However close the result and the end of the context are, what Lock returns is held.
 func TestAMultiThatIsReturnedWasNotGivenUp(t *testing.T) {
 	t.Parallel()
 	returnsWhatIsHeld(t, func(e *lockwheel.Engine) lockable { return multi(e, "a", "b") })
@@ -174,12 +173,13 @@ func TestALockThatIsReturnedWasNotGivenUp(t *testing.T) {
 	returnsWhatIsHeld(t, func(e *lockwheel.Engine) lockable { return e.Mutex("a") })
 }
 
-// lockable is what both Mutex and Multi have.
+// lockable is the common part of Mutex and Multi.
 type lockable interface {
 	Lock(ctx context.Context, opts ...lockwheel.Option) (*lockwheel.Hold, error)
 }
 
-// returnsWhatIsHeld has a caller leave at about the moment of its grant: later when it was given up, sooner when it was returned.
+// returnsWhatIsHeld ends a caller's context close to its grant: later after a canceled try, sooner after a successful
+// one.
 func returnsWhatIsHeld(t *testing.T, of func(*lockwheel.Engine) lockable) {
 	s := anySite(t)
 	e := s.open(lockwheel.Options{})
@@ -191,7 +191,7 @@ func returnsWhatIsHeld(t *testing.T, of func(*lockwheel.Engine) lockable) {
 		if hold, err := of(e).Lock(ctx); err == nil {
 			returned++
 			after = after * 9 / 10
-			e.Stats() // after what the loop was told before
+			e.Stats() // after the messages that the loop received before
 			require.NoError(t, hold.Err())
 			unlock(t, hold)
 		} else {

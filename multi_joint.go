@@ -8,8 +8,8 @@ import (
 	"github.com/lockwheel/lockwheel/engine"
 )
 
-// together reports whether one script can take all locks: those are plain, on one server or in a cluster in one
-// slot, and no replicas are asked for them.
+// together reports whether one script can acquire all locks: they are plain, on one server or in one slot of a
+// cluster, and need no replicas.
 func (m Multi) together() bool {
 	first := m.locks[0]
 	for _, l := range m.locks {
@@ -20,8 +20,8 @@ func (m Multi) together() bool {
 	return true
 }
 
-// jointly takes all locks with one command. Whoever is overtaken by those who want only one of them, while it waits
-// with none, keeps parts for a while: it takes them one after the other.
+// jointly acquires all locks with one command. While it waits without holding any, callers that want only one lock
+// can overtake it. Then it acquires the locks sequentially and holds them for a while.
 func (m Multi) jointly(e errand) (*Hold, error) {
 	var keeping actor.Keeping
 	for begun := time.Now(); ; {
@@ -44,7 +44,7 @@ func (m Multi) jointly(e errand) (*Hold, error) {
 	}
 }
 
-// atOnce asks for all locks together, and waits for them with none.
+// atOnce requests all locks together, and holds none while it waits.
 func (m Multi) atOnce(e errand, patience time.Duration) (*Hold, error) {
 	holds, _, err := m.granted(e, patience)
 	if err != nil {
@@ -53,7 +53,7 @@ func (m Multi) atOnce(e errand, patience time.Duration) (*Hold, error) {
 	return gather(e.ctx, m, holds).checked()
 }
 
-// granted asks for all locks together; at says which an error is about.
+// granted requests all locks together. at is the index of the lock that an error concerns.
 func (m Multi) granted(e errand, patience time.Duration) (holds []*Hold, at int, err error) {
 	on := m.locks[0].engine
 	joint := &actor.Joint{Parts: make([]actor.Part, len(m.locks)), Patience: patience}
@@ -79,7 +79,7 @@ func (m Multi) granted(e errand, patience time.Duration) (holds []*Hold, at int,
 	case err == engine.ErrReenters:
 		return nil, 0, err
 	case cause != nil && (err == nil || err == actor.ErrOvertaken):
-		return nil, joint.At, m.fail(ErrNotAcquired, cause) // given up: the loop gives it back
+		return nil, joint.At, m.fail(ErrNotAcquired, cause) // the wait ended: the loop releases the locks
 	case err == actor.ErrOvertaken:
 		return nil, joint.At, err
 	case err == ErrUnavailable || err == ErrClosed:

@@ -12,13 +12,12 @@ import (
 	"github.com/lockwheel/lockwheel"
 )
 
-// Several locks of which there are very many: they are worked off some at a time, so that callers of other locks of the same
-// engine come in between.
+// Multis of very many locks: the engine handles them in slices, so that it serves callers of other locks in between.
 
-// manyLocks is more than are taken with one command.
+// manyLocks is more than one command acquires.
 const manyLocks = 2_500
 
-// many are plain locks, and the name of one of them.
+// many returns a Multi of plain locks, and a function that returns one of them.
 func many(e *lockwheel.Engine, n int) (lockwheel.Multi, func(i int) lockwheel.Mutex) {
 	name := func(i int) lockwheel.Mutex { return e.Mutex(fmt.Sprintf("many/%06d", i)) }
 	locks := make([]lockwheel.Mutex, n)
@@ -76,7 +75,7 @@ func TestVeryManyLocksOfWhichOneIsTaken(t *testing.T) {
 		eventually(t, "what was taken is given back", func() bool { return s.do("DBSIZE") == int64(1) })
 
 		_, err = m.Lock(t.Context(), lockwheel.Wait(300*time.Millisecond))
-		if !errors.Is(err, lockwheel.ErrUnavailable) { // its time may end in the middle of a question
+		if !errors.Is(err, lockwheel.ErrUnavailable) { // its wait may end while a command is in flight
 			require.ErrorIs(t, err, lockwheel.ErrNotAcquired)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
@@ -111,7 +110,7 @@ func TestVeryManyLocksAreLostWithOneOfThem(t *testing.T) {
 	require.ErrorIs(t, hold.Unlock(t.Context()), lockwheel.ErrLost)
 }
 
-// Whoever wants another lock meanwhile waits behind those of one command, and not behind all of them.
+// A caller of another lock waits at most for the locks of one command, and not for all of them.
 func TestOthersComeInBetweenVeryManyLocks(t *testing.T) {
 	t.Parallel()
 	const n = 10_000
@@ -148,7 +147,8 @@ func TestOthersComeInBetweenVeryManyLocks(t *testing.T) {
 	s.empty(t)
 }
 
-// A release that is not waited for goes on all the same, and at a server that is silent each is sent, not one behind the other.
+// Releases continue even if the caller does not wait for them. If the server does not reply, all are sent, and not
+// one after the other.
 func TestAllOfVeryManyLocksAreReleasedWhateverTheirCallerDoes(t *testing.T) {
 	t.Parallel()
 	s := realSite(t)
@@ -157,7 +157,7 @@ func TestAllOfVeryManyLocksAreReleasedWhateverTheirCallerDoes(t *testing.T) {
 	hold := lockAll(t, m)
 	left, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := hold.Unlock(left); err != nil { // the verdicts may be there
+	if err := hold.Unlock(left); err != nil { // the results may have arrived
 		require.ErrorIs(t, err, lockwheel.ErrUnavailable)
 		require.ErrorIs(t, err, context.Canceled)
 	}
@@ -184,7 +184,7 @@ func TestAMultiOfTooManyLocksIsRefusedAtOnce(t *testing.T) {
 	require.EqualError(t, err, "lockwheel: a Multi of 100001 locks: at most 100000 can be taken as one")
 	_, err = m.TryLock(t.Context())
 	require.Error(t, err)
-	require.Equal(t, before+1, e.Stats().Turns) // that of Stats
+	require.Equal(t, before+1, e.Stats().Turns) // the turn of Stats
 	fits, _ := many(e, 100_000)
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()

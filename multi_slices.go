@@ -9,18 +9,18 @@ import (
 )
 
 const (
-	// jointMost is how many locks of a Multi are taken all or none with one command.
+	// jointMost is the maximum number of locks of a Multi that one command acquires, all or none.
 	jointMost = 1000
-	// sliceMost is how many of more than those are taken at a time, and how many of all are released or extended. The server does
-	// nothing else while a script takes so many, and whoever comes meanwhile waits behind no more than these.
+	// sliceMost is the maximum number that one command acquires if there are more, and that is released or extended
+	// at a time. A script blocks the server while it runs, so other clients wait for at most this many locks.
 	sliceMost = 500
 )
 
 // long reports whether there are too many locks for one command.
 func (m Multi) long() bool { return len(m.locks) > jointMost }
 
-// slice is where those locks end that are taken together with the first of them: with one command, if that is how they can be
-// taken and there are more than one can take. One that is held already is a slice of its own.
+// slice returns the end of the locks that are acquired together with the first: with one command, if that is possible
+// and there are more than one command acquires. A lock that is held already is its own slice.
 func (m Multi) slice(first, has int) (last int) {
 	if first == has || !m.long() || !m.together() {
 		return first + 1
@@ -32,7 +32,8 @@ func (m Multi) slice(first, has int) (last int) {
 	return last
 }
 
-// take takes some of the locks, which are held then, unless they are held already. at says which an error is about.
+// take acquires the locks from first to last that are not held yet. at is the index of the lock that an error
+// concerns.
 func (m Multi) take(e errand, first, last int, until time.Time, holds []*Hold) (at int, err error) {
 	if last-first > 1 {
 		at, err = m.takeTogether(e, first, last, until, holds)
@@ -51,27 +52,28 @@ func (m Multi) take(e errand, first, last int, until time.Time, holds []*Hold) (
 	return 0, nil
 }
 
-// takeTogether takes some of the locks with one command, and waits for them with none of these.
+// takeTogether acquires some of the locks with one command, and holds none of these while it waits.
 func (m Multi) takeTogether(e errand, first, last int, until time.Time, holds []*Hold) (at int, err error) {
 	var keeping actor.Keeping
 	some, within := Multi{locks: m.locks[first:last], name: m.name}, e.before(until)
 	taken, at, err := some.granted(within, keeping.Patience())
 	if errors.Is(err, ErrUnavailable) && !within.once && !e.over() {
-		// That moment came in the middle of a question: it bounds the wait for others, and not that for an answer.
+		// The limit ended while the command was in flight. It bounds the wait for other holders, not that for a reply.
 		taken, at, err = some.granted(e.before(time.Now()), keeping.Patience())
 	}
 	copy(holds[first:last], taken)
 	return first + at, err
 }
 
-// before is the errand for some of the locks, if all are to be had until that moment. A lease of its own begins when all are.
+// before returns the errand for some of the locks, if all must be acquired by the given time. The caller's own lease
+// begins when all are held.
 func (e errand) before(until time.Time) errand {
 	e.lease = 0
 	if e.until.IsZero() || until.Before(e.until) {
 		e.until = until
 	}
 	if e.once = e.once || time.Until(e.until) < shortest; e.once {
-		e.until = time.Time{} // it is asked for once, and that is answered
+		e.until = time.Time{} // a single try is bounded by its reply
 	}
 	return e
 }

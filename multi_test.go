@@ -17,7 +17,7 @@ import (
 	"github.com/lockwheel/lockwheel/internal/proxy"
 )
 
-// plainLocks are plain locks of those names.
+// plainLocks returns plain locks with those names.
 func plainLocks(e *lockwheel.Engine, names ...string) (locks []lockwheel.Mutex) {
 	for _, name := range names {
 		locks = append(locks, e.Mutex(name))
@@ -25,12 +25,12 @@ func plainLocks(e *lockwheel.Engine, names ...string) (locks []lockwheel.Mutex) 
 	return locks
 }
 
-// multi is a Multi of plain locks of those names.
+// multi returns a Multi of plain locks with those names.
 func multi(e *lockwheel.Engine, names ...string) lockwheel.Multi {
 	return e.Multi(plainLocks(e, names...)...)
 }
 
-// Who made one of a list goes on using the list.
+// The caller may change the list after it has created a Multi from it.
 func TestSeveralLocksAreNotTheListTheyWereMadeOf(t *testing.T) {
 	t.Parallel()
 	s := anySite(t)
@@ -50,7 +50,7 @@ func TestSeveralLocksAreNotTheListTheyWereMadeOf(t *testing.T) {
 	}
 }
 
-// lockAll takes what is to be had.
+// lockAll acquires locks that must be available.
 func lockAll(t testing.TB, m lockwheel.Multi, opts ...lockwheel.Option) *lockwheel.Hold {
 	t.Helper()
 	hold, err := m.Lock(t.Context(), append([]lockwheel.Option{lockwheel.Wait(patience)}, opts...)...)
@@ -68,7 +68,7 @@ func lockingAll(ctx context.Context, m lockwheel.Multi, opts ...lockwheel.Option
 	return done
 }
 
-// Redisson's MultiLock testLockUnlock: all members are held, each as a lock of its own, and none afterwards.
+// Redisson's MultiLock testLockUnlock: all members are held, each as an individual lock, and none afterwards.
 func TestSeveralLocksAreHeldAsOne(t *testing.T) {
 	t.Parallel()
 	s := anySite(t)
@@ -130,11 +130,11 @@ func TestAWatchedMultiIsRenewed(t *testing.T) {
 	unlock(t, hold)
 }
 
-// Redisson's MultiLock testWaitAndLeaseTimeouts: of ten without a wait exactly one wins, at once.
+// Redisson's MultiLock testWaitAndLeaseTimeouts: of ten callers without a wait exactly one succeeds, at once.
 func TestOfTenWhoDoNotWaitOneWins(t *testing.T) {
 	t.Parallel()
 	s := anySite(t)
-	engines := []*lockwheel.Engine{s.open(lockwheel.Options{}), s.open(lockwheel.Options{})} // in one, nine are refused without asking
+	engines := []*lockwheel.Engine{s.open(lockwheel.Options{}), s.open(lockwheel.Options{})} // with one engine, nine would be rejected without asking the server
 	done := make(chan outcome, 10)
 	for i := range 10 {
 		go func() {
@@ -182,7 +182,7 @@ func TestARefusedMultiLeavesNothingAndNamesTheLock(t *testing.T) {
 		require.ErrorIs(t, err, lockwheel.ErrNotAcquired)
 		require.ErrorContains(t, err, `"b"`)
 	}
-	settled(t, e) // also of the channel of the one before
+	settled(t, e) // also from the channel of the previous one
 	ctx, cancel := context.WithCancelCause(t.Context())
 	waiting := lockingAll(ctx, multi(e, "a", "b", "c"))
 	eventually(t, "told that it is taken", func() bool { return listens(e) })
@@ -239,7 +239,8 @@ func TestWhatCanNeverBeAMultiIsAnError(t *testing.T) {
 	require.ErrorIs(t, err, lockwheel.ErrClosed)
 }
 
-// A name and the same in braces are two locks, of which fair ones have one queue: nothing could ever be first for both.
+// A name and the same name in braces are two locks, but as fair locks they share one queue: no caller could ever be
+// first for both.
 func TestAMultiOfFairLocksWithOneQueueIsRefused(t *testing.T) {
 	t.Parallel()
 	s := anySite(t)
@@ -330,7 +331,7 @@ func TestTheHoldersContextReentersEachOfSeveral(t *testing.T) {
 	settled(t, e)
 }
 
-// Every kind of lock can be one of several.
+// Locks of every kind can be combined.
 func TestLocksOfAllKindsAreHeldAsOne(t *testing.T) {
 	t.Parallel()
 	s := realSite(t)
@@ -386,7 +387,7 @@ func TestLocksOfOtherKindsAreTakenInTurn(t *testing.T) {
 	settled(t, e)
 }
 
-// Whatever their order and overlap, in one engine and in several, all come through, and no two have one lock.
+// For any order and overlap, in one engine and in several, all callers succeed, and no lock has two holders.
 func TestOverlappingMultisComeThrough(t *testing.T) {
 	t.Parallel()
 	s := realSite(t)
@@ -445,20 +446,20 @@ func TestMultisBesideCallersOfSingleLocksComeThrough(t *testing.T) {
 	require.Equal(t, int64(0), s.do("DBSIZE"))
 }
 
-// redisson#1606, redisson#4456: whatever is lost of a call, nothing is held twice, and nothing is left.
+// redisson#1606, redisson#4456: whatever part of a call is lost, no lock is held twice, and nothing is left.
 func TestAMultiWhoseRepliesAreLostLeavesNothing(t *testing.T) {
 	t.Parallel()
 	s := realSite(t)
 	p := proxy.Start(t, s.addr)
-	e := s.openAt(p.Addr(), lockwheel.Options{Lease: 2 * brief}) // none is lost to a machine that is slow for a moment
-	connected := func() {                                        // so that what is lost is not the answer to a handshake
+	e := s.openAt(p.Addr(), lockwheel.Options{Lease: 2 * brief}) // long enough for a machine that is briefly slow
+	connected := func() {                                        // so that the lost reply is not that to a handshake
 		eventually(t, "a connection", func() bool {
 			_, err := e.Mutex("n").IsLocked(t.Context())
 			return err == nil
 		})
 	}
-	// Of the next connection nothing is lost. The answer to what an earlier call may have left can be the one that is, and the
-	// call is to be run all the same: its handshake must not be lost, too.
+	// Nothing is lost on the next connection. The lost reply may be that to a command that an earlier call left
+	// behind. The call must run nevertheless, so its handshake must not be lost, too.
 	lose := func() { p.SetFor(proxy.Present, proxy.Replies, proxy.CutAfter(0)) }
 	for range 5 {
 		connected()
@@ -475,12 +476,12 @@ func TestAMultiWhoseRepliesAreLostLeavesNothing(t *testing.T) {
 		go func() { released <- hold.Unlock(t.Context()) }()
 		eventually(t, "the release to be run", func() bool { return !s.exists("a") })
 		require.NoError(t, p.Heal())
-		if err := receive(t, released); !errors.Is(err, lockwheel.ErrUnavailable) { // the answer may come after its Timeout
+		if err := receive(t, released); !errors.Is(err, lockwheel.ErrUnavailable) { // the reply may arrive after Timeout
 			require.NoError(t, err)
 		}
 		unlock(t, granted(t, next))
 
-		// Whoever leaves before the answer leaves nothing.
+		// A caller that leaves before the reply leaves nothing behind.
 		connected()
 		p.Set(proxy.Replies, proxy.Hold)
 		ctx, cancel := context.WithCancel(t.Context())
@@ -554,7 +555,8 @@ func TestObserversAreToldOfEachOfSeveral(t *testing.T) {
 	require.Equal(t, "acquired a, acquired b, refused b, refused c, released a, released b", strings.Join(told, ", "))
 }
 
-// Taken one after the other: when one cannot be had, those that were are given back, for whatever reason it was, and wherever it stands.
+// Sequential acquisition: if one lock is not available, for any reason and at any position, those acquired before are
+// released.
 func TestAMultiInTurnThatFailsGivesBackWhatItHad(t *testing.T) {
 	t.Parallel()
 	s := anySite(t)
@@ -562,7 +564,7 @@ func TestAMultiInTurnThatFailsGivesBackWhatItHad(t *testing.T) {
 	names := namesOfKinds("n")
 	slices.Sort(names)
 	m := severalOf(e, names)
-	only := func(name string) bool { // everything but that is free
+	only := func(name string) bool { // all locks but that are free
 		return e.Stats().Held == 0 && !slices.ContainsFunc(names, func(n string) bool { return n != name && s.exists(n) })
 	}
 	for _, name := range names {
@@ -590,7 +592,7 @@ func TestAMultiInTurnThatFailsGivesBackWhatItHad(t *testing.T) {
 	settled(t, e)
 }
 
-// However close the calls are: nobody is told of a loss, and one of them at least of success.
+// However close the calls are, none returns a loss, and at least one returns nil.
 func TestSeveralLocksThatAreUnlockedTwiceAtOnceAreNotLost(t *testing.T) {
 	t.Parallel()
 	e := realSite(t).open(lockwheel.Options{})
@@ -614,7 +616,7 @@ func TestSeveralLocksThatAreUnlockedTwiceAtOnceAreNotLost(t *testing.T) {
 	}
 }
 
-// However close the loss and the Unlock are: the loss has its own cause.
+// However close the loss and the Unlock are, a reported loss has its own cause.
 func TestAnUnlockAtTheMomentOfALossSaysWhichItWas(t *testing.T) {
 	t.Parallel()
 	e := realSite(t).open(unhurried)

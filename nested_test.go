@@ -10,12 +10,12 @@ import (
 	"github.com/lockwheel/lockwheel"
 )
 
-// Holds within holds, each with a lease of its own or watched: what one needs is not to hide what becomes of the others.
+// Nested holds, each with its own lease or watched: the lease of one must not hide the loss of the others.
 
-// longer is a lease so long that no test outlives it.
+// longer is a lease that outlives every test.
 const longer = 10 * time.Minute
 
-// A lease of ten minutes within a watched hold is no reason to hear of a loss ten minutes later.
+// A lease of ten minutes inside a watched hold must not delay the notice of a loss by ten minutes.
 func TestAWatchedHoldIsConfirmedBesideALongerLease(t *testing.T) {
 	t.Parallel()
 	onEveryKind(t, func(t *testing.T, mutex, _ kindOfLock) {
@@ -37,7 +37,7 @@ func TestAWatchedHoldIsConfirmedBesideALongerLease(t *testing.T) {
 	})
 }
 
-// A process that dies holds others up for the lease of those that are left, and not for one that is over.
+// A process that dies blocks other callers for the lease of its remaining holds, and not for that of an ended one.
 func TestTheTTLFallsWhenTheLongestLeaseIsUnlocked(t *testing.T) {
 	t.Parallel()
 	outers := map[string][]lockwheel.Option{"watched": nil, "with a lease": {lockwheel.Lease(30 * time.Second)}}
@@ -58,7 +58,7 @@ func TestTheTTLFallsWhenTheLongestLeaseIsUnlocked(t *testing.T) {
 	})
 }
 
-// The renewal that was to bring it is under way when its caller leaves.
+// The caller leaves while the renewal that would raise its lease is in flight.
 func TestTheTTLFallsWhenAReentryWithALongerLeaseIsGivenUp(t *testing.T) {
 	t.Parallel()
 	outers := map[string][]lockwheel.Option{"watched": nil, "with a lease": {lockwheel.Lease(30 * time.Second)}}
@@ -72,7 +72,7 @@ func TestTheTTLFallsWhenAReentryWithALongerLeaseIsGivenUp(t *testing.T) {
 			require.ErrorIs(t, err, lockwheel.ErrUnavailable)
 			s.do("CLIENT", "UNPAUSE")
 			eventually(t, "a TTL for "+name, func() bool {
-				scripts := s.scripts() // PEXPIRE of the given-up wish, and of what follows
+				scripts := s.scripts() // PEXPIRE of the canceled re-entry, and of what follows
 				ttl := s.pttl("n")
 				return scripts >= 3 && ttl > 0 && ttl <= 31*time.Second
 			})

@@ -46,7 +46,7 @@ func TestTheHolderIsAStrangerThroughAnotherHandle(t *testing.T) {
 	requireStranger(t, s, e.Mutex("n"), e.Mutex("n"))
 }
 
-// requireStranger makes sure that one goroutine cannot take a lock twice, and that one unlock frees it.
+// requireStranger requires that one goroutine cannot acquire a lock twice, and that one unlock frees it.
 func requireStranger(t *testing.T, s *site, m, again lockwheel.Mutex) {
 	t.Helper()
 	hold := lock(t, m)

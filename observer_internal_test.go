@@ -11,7 +11,7 @@ import (
 	"github.com/lockwheel/lockwheel/internal/embedded"
 )
 
-// A turn that takes long is told. Here a verdict takes long to be told, which is part of a turn.
+// A slow turn is reported. Here the callback for a result is slow, which is part of a turn.
 func TestTheObserverIsToldOfSlowTurns(t *testing.T) {
 	t.Parallel()
 	server, err := embedded.Start()
@@ -46,7 +46,7 @@ func TestTheObserverIsToldOfSlowTurns(t *testing.T) {
 	}
 }
 
-// send gives a value to who waits for one, and never blocks.
+// send gives a value to a receiver that is waiting, and never blocks.
 func send[T any](to chan<- T, value T) {
 	select {
 	case to <- value:

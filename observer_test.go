@@ -17,9 +17,9 @@ import (
 	"github.com/lockwheel/lockwheel"
 )
 
-// What an engine tells its observer and its log. (Redisson's listeners are these)
+// The events that an engine reports to its observer and its log, which correspond to Redisson's listeners.
 
-// diary writes down what an observer is told.
+// diary records the events of an observer.
 type diary struct {
 	mu    sync.Mutex
 	lines []string
@@ -37,7 +37,7 @@ func (d *diary) read() []string {
 	return slices.Clone(d.lines)
 }
 
-// requireLines waits until an observer has been told as much as that, and makes sure that it was that.
+// requireLines waits until an observer has received that many events, and requires that they are these.
 func (d *diary) requireLines(t *testing.T, lines ...string) {
 	t.Helper()
 	eventually(t, "the observer to be told", func() bool { return len(d.read()) >= len(lines) })
@@ -61,7 +61,7 @@ func (d *diary) observer() lockwheel.Observer {
 	}
 }
 
-// kind is which of the package's errors it is.
+// kind returns the error of the package that err matches.
 func kind(err error) error {
 	for _, sentinel := range sentinels {
 		if errors.Is(err, sentinel) {
@@ -103,7 +103,7 @@ n lost: engine closed
 n refused after a while: engine closed`), "\n")...)
 }
 
-// Who watches for losses learns also of one that only its Unlock has found.
+// An observer of losses also receives those that only Unlock finds.
 func TestTheObserverIsToldOfALossThatAnUnlockFinds(t *testing.T) {
 	t.Parallel()
 	s := anySite(t)
@@ -148,7 +148,8 @@ func TestTheObserverIsToldHowLongAWaitWas(t *testing.T) {
 	require.GreaterOrEqual(t, receive(t, waits), wait)
 }
 
-// A grant that is given back because nobody took it was granted and released; a caller that left was refused.
+// A grant that is not taken and so released is reported as acquired and released. The request of a caller that left
+// is reported as rejected.
 func TestTheObserverSeesWhatWasGivenBack(t *testing.T) {
 	t.Parallel()
 	var d diary
@@ -172,7 +173,7 @@ func TestTheObserverSeesWhatWasGivenBack(t *testing.T) {
 	)
 }
 
-// Several locks of which one is re-entered are asked for one by one: that nothing could be asked for together is no refusal.
+// If one of several locks is re-entered, they are requested one by one: the failed joint request is not reported.
 func TestTheObserverIsNotToldOfARefusalWhenSeveralLocksAreReentered(t *testing.T) {
 	t.Parallel()
 	var d diary
@@ -194,7 +195,7 @@ func TestTheObserverIsNotToldOfARefusalWhenSeveralLocksAreReentered(t *testing.T
 	require.Zero(t, e.Stats().Refused)
 }
 
-// Who watches for losses only learns of those, too, that an Unlock finds and that Close makes.
+// An observer of losses alone also receives those that Unlock finds and those that Close causes.
 func TestAnObserverOfLossesAloneIsToldOfEachOfThem(t *testing.T) {
 	t.Parallel()
 	s := anySite(t)
@@ -211,7 +212,7 @@ func TestAnObserverOfLossesAloneIsToldOfEachOfThem(t *testing.T) {
 		"Close waits until it has been told")
 }
 
-// An observer may ask its engine, and take locks of it.
+// An observer may call its engine and acquire locks of it.
 func TestAnObserverMayCallTheEngine(t *testing.T) {
 	t.Parallel()
 	var e *lockwheel.Engine
@@ -241,7 +242,8 @@ func TestAnObserverMayCallTheEngine(t *testing.T) {
 	require.NoError(t, e.Close())
 }
 
-// One that blocks holds up neither locks nor deadlines nor the end of the engine; what does not fit into its queue is counted.
+// An observer that blocks delays neither locks nor deadlines nor the end of the engine. Events that exceed its queue
+// are counted.
 func TestAnObserverThatBlocksHoldsNothingUp(t *testing.T) {
 	t.Parallel()
 	blocks := make(chan struct{})
@@ -274,14 +276,14 @@ func TestAnObserverThatBlocksHoldsNothingUp(t *testing.T) {
 		locker := e.Mutex(name + " of a Locker").Locker()
 		locker.Lock()
 		forceUnlock(t, e.Mutex(name+" of a Locker"))
-		locker.Unlock() // is logged
+		locker.Unlock() // the error is logged
 		done := make(chan error, 1)
 		go func() { done <- end(e) }()
 		require.NoError(t, receive(t, done))
 	}
 }
 
-// A panic is the observer's own matter, and the log's: both go on with what comes next.
+// After a panic, the observer and the log continue with the next event.
 func TestAPanicInAnObserverOrALogEndsNothing(t *testing.T) {
 	t.Parallel()
 	var d diary
@@ -306,13 +308,13 @@ func TestAPanicInAnObserverOrALogEndsNothing(t *testing.T) {
 		forceUnlock(t, e.Mutex("n"))
 	}
 	d.requireLines(t, "n lost: lock lost", "n lost: lock lost", "n lost: lock lost")
-	eventually(t, "all counted", func() bool { return e.Stats().Panics >= 3+3+6 }) // and each of the log's for them
+	eventually(t, "all counted", func() bool { return e.Stats().Panics >= 3+3+6 }) // and those of the log for each of them
 	require.NoError(t, e.Close())
 	require.Contains(t, log.String(), `msg="lockwheel: Options.Observer panicked" panic="the observer's"`)
 	require.Contains(t, log.String(), "observer_test.go", "where")
 }
 
-// handlerFunc is a log's handler.
+// handlerFunc is a log handler.
 type handlerFunc func(slog.Record)
 
 func (f handlerFunc) Enabled(context.Context, slog.Level) bool { return true }

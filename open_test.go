@@ -24,7 +24,7 @@ import (
 	"github.com/lockwheel/lockwheel/internal/redistest"
 )
 
-// Open and Dial: they connect, or say why not and leave nothing running.
+// Open and Dial connect, or return the reason and leave nothing running.
 
 func TestDialReadsAURL(t *testing.T) {
 	t.Parallel()
@@ -46,7 +46,7 @@ func TestDialRefusesWhatIsNoURL(t *testing.T) {
 	}
 }
 
-// An address without a scheme is what one tries first. The password of a URL that cannot be used is not printed.
+// A user may first try an address without a scheme. The password of an invalid URL is not printed.
 func TestDialSaysWhatAURLLooksLike(t *testing.T) {
 	t.Parallel()
 	for url, says := range map[string]string{
@@ -95,7 +95,7 @@ func TestOptionsThatMakeNoSenseAreRefused(t *testing.T) {
 	require.NoError(t, s.open(lockwheel.Options{Lease: 100 * time.Millisecond}).Close(), "the shortest lease")
 }
 
-// This and what follows is not parallel: it counts goroutines.
+// This test and the following are not parallel: they count goroutines.
 func TestOpenThatFailsLeavesNothing(t *testing.T) {
 	s := realSite(t, "--requirepass", "secret")
 	p := proxy.Start(t, s.addr)
@@ -114,7 +114,7 @@ func TestOpenThatFailsLeavesNothing(t *testing.T) {
 		is         error
 		says       string
 	}{
-		{name: "nobody listens", addr: unused(t), says: "connection refused"},
+		{name: "no listener", addr: unused(t), says: "connection refused"},
 		{name: "no port", addr: "127.0.0.1", says: "port"},
 		{name: "a password is wanted", addr: s.addr, says: "NOAUTH"},
 		{name: "another password is wanted", addr: s.addr, says: "WRONGPASS",
@@ -149,7 +149,7 @@ func TestOpenThatFailsLeavesNothing(t *testing.T) {
 			}
 			t.Log(err)
 			eventually(t, "no goroutine left", func() bool {
-				swallowing.Cut() // it keeps its side open otherwise
+				swallowing.Cut() // otherwise it keeps its side open
 				return goleak.Find(running) == nil
 			})
 		})
@@ -158,7 +158,8 @@ func TestOpenThatFailsLeavesNothing(t *testing.T) {
 	require.Equal(t, int64(0), s.do("DBSIZE"))
 }
 
-// Several addresses are nodes of a cluster, which rueidis goes on connecting to when it has found that they are none.
+// Several addresses mean the nodes of a cluster. rueidis keeps connecting to them after it has found that there is no
+// cluster.
 func TestOpenOfWhatIsNoClusterLeavesNoConnection(t *testing.T) {
 	first, second := realSite(t), realSite(t)
 	for range 20 {
@@ -168,7 +169,7 @@ func TestOpenOfWhatIsNoClusterLeavesNoConnection(t *testing.T) {
 	eventually(t, "no connection left", func() bool { return len(first.engines())+len(second.engines()) == 0 })
 }
 
-// A server that says nothing is no end of a context that goes on.
+// The error for a server that does not reply does not match the end of a context that continues.
 func TestOpenOfASilentServerIsNoEndOfTheContext(t *testing.T) {
 	s := realSite(t)
 	require.NoError(t, s.real.Pause())
@@ -181,7 +182,7 @@ func TestOpenOfASilentServerIsNoEndOfTheContext(t *testing.T) {
 	require.NoError(t, s.real.Continue())
 }
 
-// A dialer of the caller's that gave up has ended no context of Open's.
+// A custom dialer that gave up has not ended Open's context.
 func TestOpenWithADialerThatGaveUpIsNoEndOfTheContext(t *testing.T) {
 	t.Parallel()
 	for _, its := range []error{context.DeadlineExceeded, context.Canceled} {
@@ -196,15 +197,15 @@ func TestOpenWithADialerThatGaveUpIsNoEndOfTheContext(t *testing.T) {
 	}
 }
 
-// unused is an address where nobody listens.
+// unused returns an address without a listener.
 func unused(t *testing.T) string {
 	t.Helper()
-	port, err := loopback.Port() // nobody else's
+	port, err := loopback.Port() // not in use by any other process
 	require.NoError(t, err)
 	return net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
 }
 
-// A cluster without slots is none yet, and nothing is left of the attempt.
+// A cluster without slots is not usable yet, and nothing is left of the attempt.
 func TestOpenRefusesAClusterWithoutSlots(t *testing.T) {
 	s := realSite(t, "--cluster-enabled", "yes")
 	running := goleak.IgnoreCurrent()
@@ -235,7 +236,7 @@ func TestPrefixIsPutBeforeEveryName(t *testing.T) {
 	unlock(t, granted(t, waiting))
 }
 
-// WAIT, WAITAOF and INFO on every lock. Nothing but our scripts is sent.
+// Some libraries send WAIT, WAITAOF and INFO for every lock. This one sends nothing but its scripts.
 func TestALockIsOneScriptEachWay(t *testing.T) {
 	t.Parallel()
 	s := realSite(t)
@@ -270,7 +271,7 @@ func monitored(t *testing.T, c *redistest.Conn) string {
 	return line.(string)
 }
 
-// The context of Open ends whatever connects meanwhile, however the caller's own way to connect likes to wait.
+// The end of Open's context ends the connection attempt, even if the caller's dialer hangs.
 func TestTheEndOfOpensContextEndsADialThatNeverComes(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -296,7 +297,7 @@ func TestTheEndOfOpensContextEndsADialThatNeverComes(t *testing.T) {
 	require.NoError(t, receive(t, ended))
 }
 
-// Once Open is done its context means nothing: no connection is cut when it ends.
+// Once Open has returned, the end of its context closes no connection.
 func TestTheEndOfOpensContextLaterCutsNoConnection(t *testing.T) {
 	t.Parallel()
 	s := realSite(t)
@@ -320,13 +321,13 @@ func TestTheEndOfOpensContextLaterCutsNoConnection(t *testing.T) {
 	always(t, 50*time.Millisecond, "the connection of Open", again)
 }
 
-// stubborn is a connection that ends Open's context with the first that is written to it, and which the first Close does not
-// close: that is the one that comes of this end, and nothing is written before it has come.
+// stubborn is a connection that ends Open's context at the first write. Its first Close, which follows from that,
+// does not close it, and no write returns before that Close.
 type stubborn struct {
 	net.Conn
 	end    context.CancelFunc
 	closes atomic.Int32
-	closed chan struct{} // for the first time
+	closed chan struct{} // closed at the first Close
 }
 
 func (c *stubborn) Write(b []byte) (int, error) {
@@ -343,12 +344,12 @@ func (c *stubborn) Close() error {
 	return c.Conn.Close()
 }
 
-// A connection that was made although the context of Open had ended belongs to nobody: its client is closed.
+// A connection that was made after Open's context had ended has no user: its client is closed.
 func TestAConnectionThatIsMadeTooLateIsClosed(t *testing.T) {
 	t.Parallel()
 	s := realSite(t)
-	nobody := func() bool { return len(s.engines()) == 0 }
-	eventually(t, "the end of what started the server", nobody)
+	noneConnected := func() bool { return len(s.engines()) == 0 }
+	eventually(t, "the end of what started the server", noneConnected)
 	ctx, cancel := context.WithCancel(t.Context())
 	_, err := lockwheel.Open(ctx, lockwheel.Options{Redis: rueidis.ClientOption{
 		InitAddress: []string{s.addr}, ForceSingleClient: true,
@@ -361,10 +362,10 @@ func TestAConnectionThatIsMadeTooLateIsClosed(t *testing.T) {
 		},
 	}})
 	require.ErrorIs(t, err, context.Canceled)
-	eventually(t, "no connection", nobody)
+	eventually(t, "no connection", noneConnected)
 }
 
-// cancelling is a connection that says nothing of what has a word in it, but cancels.
+// cancelling is a connection that cancels instead of writing data that contains a word.
 type cancelling struct {
 	net.Conn
 	word   []byte
@@ -379,7 +380,7 @@ func (c *cancelling) Write(p []byte) (int, error) {
 	return c.Conn.Write(p)
 }
 
-// Whatever Open was about when its context ended, it says why that ended, and not what went wrong because of it.
+// Whenever Open's context ends, Open returns the cause of that, and not a failure that follows from it.
 func TestOpenSaysWhyItsContextEnded(t *testing.T) {
 	t.Parallel()
 	s := anySite(t)

@@ -14,11 +14,11 @@ import (
 	"github.com/lockwheel/lockwheel/engine"
 )
 
-// mostAttempts is how many calls of functions with which connections are made may be under way, those that were left behind
-// among them: with so many that hang no more are called.
+// mostAttempts is the maximum number of calls in flight of functions that make connections, including those that
+// hang. Beyond it, none is called.
 const mostAttempts = 1024
 
-// Why a function with which connections are made came to nothing, though it said nothing.
+// Errors for functions that make connections and return neither a result nor an error.
 var (
 	errSlow     = error(slow{})
 	errGone     = errors.New("a function of Options.Redis with which connections are made ended its goroutine")
@@ -26,23 +26,23 @@ var (
 	errAttempts = errors.New("too many functions of Options.Redis with which connections are made have not returned")
 )
 
-// slow is as time-outs of package net are.
+// slow is a timeout like those of package net.
 type slow struct{}
 
 func (slow) Error() string        { return "making a connection took longer than Options.Timeout" }
 func (slow) Timeout() bool        { return true }
 func (slow) Is(target error) bool { return target == context.DeadlineExceeded }
 
-// opening makes an Open end with its context: until it is done, the end of the context closes whatever
-// connection is being made.
+// opening ends an Open with its context: until end is called, the end of the context closes each connection that is
+// being made.
 type opening struct {
-	ctx  context.Context // a child of the caller's, so that all that watches it goes at once
+	ctx  context.Context // a child of the caller's, so that all that watches it is removed at once
 	stop context.CancelFunc
 	done atomic.Bool
 
 	closing *closing      // of the engine that is opened
-	limit   time.Duration // of each attempt to connect
-	room    chan struct{} // holds one for each that is under way
+	limit   time.Duration // of each connection attempt
+	room    chan struct{} // semaphore: one element for each attempt in flight
 }
 
 func newOpening(ctx context.Context, limit time.Duration) *opening {
@@ -51,13 +51,13 @@ func newOpening(ctx context.Context, limit time.Duration) *opening {
 	return o
 }
 
-// end says that Open is done: from now on its context means nothing, and nothing is left in it.
+// end says that Open has returned: from now on its context has no effect, and nothing is registered with it.
 func (o *opening) end() {
 	o.done.Store(true)
 	o.stop()
 }
 
-// ends calls f if the context ends before the opening is done.
+// ends calls f if the context ends before Open has returned.
 func (o *opening) ends(f func()) (stop func() bool) {
 	if o.done.Load() {
 		return func() bool { return false }
@@ -71,7 +71,8 @@ func (o *opening) ends(f func()) (stop func() bool) {
 
 type dialFunc = func(context.Context, string, *net.Dialer, *tls.Config) (net.Conn, error)
 
-// within is ctx for one attempt, until the engine is closed, and while Open is under way until its context ends.
+// within returns ctx for one attempt. It also ends when the engine is closed, and, while Open runs, with Open's
+// context.
 func (o *opening) within(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithTimeoutCause(ctx, o.limit, errSlow)
 	closes, ends := context.AfterFunc(o.closing.ctx, cancel), o.ends(cancel)
@@ -82,9 +83,10 @@ func (o *opening) within(ctx context.Context) (context.Context, func()) {
 	}
 }
 
-// dialer is the caller's own way to connect, or rueidis' usual one, for Options.Timeout at most, until the engine is closed and
-// under the opening's context. It may hang, rueidis' usual one in a function of the caller's TLSConfig or Dialer: then it is
-// left behind, and what it connects too late is closed.
+// dialer returns a function that calls the caller's dialer, or the usual one of rueidis. A call takes at most
+// Options.Timeout. It ends when the engine is closed, and with Open's context. The dialer may hang; the usual one can
+// hang in a function of the caller's TLSConfig or Dialer. It then keeps its goroutine, and a connection that it makes
+// too late is closed.
 func (o *opening) dialer(redis rueidis.ClientOption) dialFunc {
 	connect := redis.DialCtxFn
 	if connect == nil {
@@ -93,7 +95,7 @@ func (o *opening) dialer(redis rueidis.ClientOption) dialFunc {
 	return func(ctx context.Context, address string, d *net.Dialer, t *tls.Config) (net.Conn, error) {
 		ctx, over := o.within(ctx)
 		defer over()
-		generation := o.closing.present.Load() // one that is made too late for it is to end, too
+		generation := o.closing.present.Load() // a connection that is made after redial must end, too
 		conn, err := orLeave(ctx, o.room, func() (net.Conn, error) { return whole(ctx)(connect(ctx, address, d, t)) }, closeLate)
 		if err != nil {
 			return nil, &engine.NotConnected{Err: err}
@@ -107,8 +109,8 @@ func (o *opening) dialer(redis rueidis.ClientOption) dialFunc {
 	}
 }
 
-// whole makes sure of a connection that a dialer returned. A handshake of TLS would else be made by whoever uses it first, and
-// waited for where it hangs.
+// whole completes the TLS handshake of a connection that a dialer returned. Otherwise the first goroutine that uses
+// the connection would do it, and would block if it hangs.
 func whole(ctx context.Context) func(net.Conn, error) (net.Conn, error) {
 	return func(conn net.Conn, err error) (net.Conn, error) {
 		switch c := conn.(type) {
@@ -119,7 +121,7 @@ func whole(ctx context.Context) func(net.Conn, error) (net.Conn, error) {
 				break
 			}
 			made := false
-			defer func() { // also when a function of the caller ends the goroutine
+			defer func() { // also if a function of the caller ends the goroutine
 				if !made {
 					conn.Close()
 				}
@@ -131,8 +133,9 @@ func whole(ctx context.Context) func(net.Conn, error) (net.Conn, error) {
 	}
 }
 
-// foreignConn is a connection that a caller's dialer made. Its Close may hang, as one does that has something left to send: then it is
-// left behind after Options.Timeout, as a dialer is, and who reads or writes is told to end before.
+// foreignConn is a connection from a caller's dialer. Its Close may hang, for example if it still has data to send.
+// Then it keeps its goroutine after Options.Timeout, as a dialer does. Reads and writes end before, through their
+// deadline.
 type foreignConn struct {
 	net.Conn
 	opening *opening
@@ -152,14 +155,15 @@ func (c *foreignConn) Close() error {
 	return err
 }
 
-// longAgo ends what goes on with a connection.
+// longAgo is a deadline that ends all reads and writes.
 var longAgo = time.Unix(1, 0)
 
 func closeLate(conn net.Conn) { conn.Close() }
 
 type authFunc = func(rueidis.AuthCredentialsContext) (rueidis.AuthCredentials, error)
 
-// credentials is the caller's own way to credentials, which has as long as a dialer has, and is left behind as one is.
+// credentials wraps the caller's function for credentials: it has as long as a dialer, and keeps its goroutine if it
+// hangs.
 func (o *opening) credentials(ask authFunc) authFunc {
 	if ask == nil {
 		return nil
@@ -175,8 +179,8 @@ func (o *opening) credentials(ask authFunc) authFunc {
 	}
 }
 
-// orLeave waits for a function of the caller until ctx ends. One that hangs is left behind on its goroutine, and late, unless it
-// is nil, gets what it comes to. There are no more of these than there is room for.
+// orLeave waits for a function of the caller until ctx ends. A function that hangs keeps its goroutine. If it returns
+// a value later, late receives it unless late is nil. room bounds the number of such functions.
 func orLeave[T any](ctx context.Context, room chan struct{}, f func() (T, error), late func(T)) (got T, err error) {
 	if ctx.Err() != nil {
 		return got, context.Cause(ctx)
@@ -193,7 +197,7 @@ func orLeave[T any](ctx context.Context, room chan struct{}, f func() (T, error)
 	done, left := make(chan outcome), make(chan struct{})
 	go func() {
 		came := outcome{err: errGone}
-		defer func() { // also when f ends the goroutine
+		defer func() { // also if f ends the goroutine
 			<-room
 			select {
 			case done <- came:
@@ -207,7 +211,7 @@ func orLeave[T any](ctx context.Context, room chan struct{}, f func() (T, error)
 	}()
 	select {
 	case o := <-done:
-		if o.err == context.DeadlineExceeded { // it went by its context, unless that was one of its own
+		if o.err == context.DeadlineExceeded { // f returned the error of ctx, or of its own context
 			o.err = cmp.Or(context.Cause(ctx), o.err)
 		}
 		return o.value, o.err

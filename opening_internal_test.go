@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A connection that is being made when its engine is closed is not waited for, long after Open.
+// Close does not wait for a connection attempt that is in progress, long after Open.
 func TestTheEndOfAnEngineEndsADialThatNeverComes(t *testing.T) {
 	t.Parallel()
 	o := newOpening(t.Context(), time.Hour)
@@ -37,7 +37,7 @@ func TestTheEndOfAnEngineEndsADialThatNeverComes(t *testing.T) {
 	}
 }
 
-// What rueidis dials sentinels with has the engine's limits, too: a silent one is noticed.
+// rueidis dials sentinels with the engine's limits, too, so a sentinel that does not reply is noticed.
 func TestSentinelsAreDialledWithTheEnginesLimits(t *testing.T) {
 	t.Parallel()
 	dialled := make(chan net.Dialer, 100)
@@ -53,7 +53,7 @@ func TestSentinelsAreDialledWithTheEnginesLimits(t *testing.T) {
 	require.Equal(t, net.Dialer{Timeout: time.Second, KeepAlive: time.Second / 2}, <-dialled)
 }
 
-// A dialer that fails may return a connection that is none: *tls.Conn(nil).
+// A dialer that fails may return a connection that is not usable: *tls.Conn(nil).
 func TestADialThatFailsTooLateEndsNothing(t *testing.T) {
 	t.Parallel()
 	gate := make(chan struct{})
@@ -71,7 +71,7 @@ func TestADialThatFailsTooLateEndsNothing(t *testing.T) {
 	require.Eventually(t, func() bool { return len(o.room) == 0 }, 8*time.Second, time.Millisecond)
 }
 
-// Attempts that hang are left behind, so many and no more.
+// The number of attempts that hang is bounded.
 func TestNoMoreAttemptsHangThanThereIsRoomFor(t *testing.T) {
 	t.Parallel()
 	gate := make(chan struct{})
@@ -96,8 +96,8 @@ func TestNoMoreAttemptsHangThanThereIsRoomFor(t *testing.T) {
 	}, 8*time.Second, time.Millisecond)
 }
 
-// A function with which connections are made may have a time-out of its own, which ends before the engine's. What it returns then is its
-// error: it is no connection, and no credentials.
+// A function that makes connections may have its own timeout, which ends before the engine's. Its result is then an
+// error, and neither a connection nor credentials.
 func TestATimeOutOfACallersOwnIsAnError(t *testing.T) {
 	t.Parallel()
 	o := newOpening(t.Context(), time.Hour)
@@ -126,7 +126,7 @@ func TestATimeOutOfACallersOwnIsAnError(t *testing.T) {
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 }
 
-// handshaking is a connection of which the handshake comes to that.
+// handshaking is a connection with a given result of its handshake.
 type handshaking struct {
 	net.Conn
 	made func() error
@@ -134,7 +134,7 @@ type handshaking struct {
 
 func (c handshaking) HandshakeContext(context.Context) error { return c.made() }
 
-// All connections that there are end together, with those that are being made, and those that are made later stay.
+// All existing connections end together with those that are being made. Later connections are not affected.
 func TestConnectionsEndWithThoseThatAreBeingMade(t *testing.T) {
 	t.Parallel()
 	o := newOpening(t.Context(), time.Hour)

@@ -14,104 +14,127 @@ import (
 	"github.com/lockwheel/lockwheel/engine"
 )
 
-// Options are an engine's settings. A zero field is its default; a negative or absurd one is an error of
-// Open. Durations are between 1 ms and 10 years.
+// Options are an engine's settings. A zero field has its default; Open returns an error for an invalid value.
+// Durations are between 1 ms and 10 years.
 type Options struct {
-	// Redis says where to connect: address, credentials, TLS. With Sentinel.MasterSet the addresses are
-	// those of sentinels, and the engine follows the master; nodes of a cluster are found out. What a
-	// master had not passed on to its replicas when it died is lost: its holders get ErrLost when the engine
-	// asks its successor, at once or at the next renewal, and somebody else may have been let in before.
+	// Redis says where to connect: addresses, credentials, TLS. With Sentinel.MasterSet the addresses are those of
+	// sentinels, and the engine follows the master. In a cluster the engine finds the other nodes itself.
 	//
-	// The engine sets PipelineMultiplex, DisableAutoPipelining, BlockingPipeline, DisableCache, DisableRetry,
-	// ConnLifetime, ConnWriteTimeout, Timeout and KeepAlive of Dialer and of Sentinel.Dialer, and where they are
-	// zero ClusterOption.ShardsRefreshInterval and ClusterOption.MaxMovedRedirections; a BlockingPoolSize below 4 becomes 4. Leave Sentinel.TopologyRefreshInterval at zero:
-	// with it rueidis piles up goroutines while there is no master. SendToReplicas, ReplicaOnly and Standalone.ReplicaAddress are
-	// left out: locks are the master's.
+	// A failover loses what the old master had not replicated. The holders of such locks get ErrLost when the engine
+	// asks the new master, immediately or at the next renewal. Until then another caller may acquire the lock.
 	//
-	// Where it is one server, neither of a cluster nor behind Sentinel, and it has answered READONLY for longer than Timeout, all connections to it
-	// are ended and made anew: its address may lead to the next master meanwhile. They are left to a server that stays a replica for 2 Timeouts then, 4, and 8 from then on.
+	// The engine sets these fields: PipelineMultiplex, DisableAutoPipelining, BlockingPipeline, DisableCache,
+	// DisableRetry, ConnLifetime, ConnWriteTimeout, and Timeout and KeepAlive of Dialer and of Sentinel.Dialer. It
+	// sets ClusterOption.ShardsRefreshInterval and ClusterOption.MaxMovedRedirections if they are zero. It raises a
+	// BlockingPoolSize below 4 to 4. It clears SendToReplicas, ReplicaOnly and Standalone.ReplicaAddress, because
+	// only masters grant locks. Leave Sentinel.TopologyRefreshInterval at zero: with it rueidis accumulates
+	// goroutines while there is no master.
 	//
-	// A DialCtxFn or DialFn, with the handshake of TLS, and an AuthCredentialsFn has Timeout for each attempt; the context ends then. One that has not
-	// returned is left behind on its goroutine, and what it connects too late is closed; so it is with functions of TLSConfig and
-	// Dialer, and with the Close of a connection that such a dialer made: its Read and Write must end at their deadlines. With 1024 of them that have not returned no further attempt is made. One that ends its goroutine has failed.
+	// A single server, neither in a cluster nor behind Sentinel, may reply READONLY for longer than Timeout. The
+	// engine then closes all connections to it and dials again, because its address may lead to another master
+	// meanwhile. If the server stays a replica, the engine repeats this after 2 Timeouts, then 4, and then every 8.
+	//
+	// Each connection attempt has Timeout for DialCtxFn or DialFn with the TLS handshake, and for AuthCredentialsFn;
+	// the context ends then. A function that has not returned keeps its goroutine, and a connection that it makes
+	// later is closed. The same applies to functions of TLSConfig and Dialer, and to Close of a connection that a
+	// custom dialer made; Read and Write of such a connection must end at their deadlines. While 1024 of these
+	// functions have not returned, the engine makes no further attempt. A function that ends its goroutine has
+	// failed.
 	Redis rueidis.ClientOption
 
-	// Client is an open client to use instead of Redis. It stays the caller's, to be closed after the
-	// engine. It should keep one ordered connection (PipelineMultiplex: -1) without a ConnLifetime, at whose end
-	// rueidis sends calls twice, and with DisableRetry for the same reason. It should notice a dead one within two
-	// Timeouts (ConnWriteTimeout and Dialer.Timeout of one, Dialer.KeepAlive of half of it, and behind Sentinel
-	// Sentinel.Dialer as Dialer: rueidis never notices a silent sentinel without its KeepAlive). Behind Sentinel it must not
-	// send to replicas (SendToReplicas): which of its nodes is the master could not be told, so none would be followed.
-	// A server that answers READONLY keeps that client's connections: where its address leads to another master meanwhile (a virtual address,
-	// the endpoint of a managed service), it is the caller's to end them, as the engine does with its own.
-	// The engine takes connections of its own from the client's pool (BlockingPoolSize), 2 to each master at most, with Replicas 4, and for a while up to 2
-	// more where it leaves very many channels. While
-	// the program uses all of them, who waits polls, and with Replicas nothing is granted.
+	// Client is an open client to use instead of Redis. The caller keeps it and closes it after the engine. It should
+	// have these settings:
+	//
+	//   - PipelineMultiplex: -1, for one ordered connection
+	//   - DisableRetry, and no ConnLifetime: at its end rueidis sends calls twice
+	//   - ConnWriteTimeout and Dialer.Timeout of one Timeout, and Dialer.KeepAlive of half a Timeout, so that it
+	//     notices a dead connection within two
+	//   - behind Sentinel, the same Timeout and KeepAlive in Sentinel.Dialer: without KeepAlive rueidis never
+	//     notices a sentinel that does not reply
+	//
+	// Behind Sentinel it must not send to replicas (SendToReplicas): the engine could not tell which node is the
+	// master, and would follow none.
+	//
+	// If a server replies READONLY, the engine keeps that client's connections. If the server's address leads to
+	// another master meanwhile (a virtual address, the endpoint of a managed service), the caller must close them.
+	//
+	// The engine takes connections from the client's pool (BlockingPoolSize): at most 2 to each master, with Replicas
+	// at most 4, and up to 2 more for a while when it unsubscribes from very many channels. While the program uses
+	// the whole pool, waiters poll, and with Replicas no lock is granted.
 	Client rueidis.Client
 
-	// Lease is how long a watched lock lives in Redis without renewal: how long others wait for a process
-	// that died. Default 30s, Redisson's lockWatchdogTimeout; at least 100ms.
+	// Lease is how long a watched lock lives in Redis without renewal, and so how long other callers wait for a
+	// process that died. Default 30s, Redisson's lockWatchdogTimeout; at least 100ms.
 	Lease time.Duration
 
-	// Renew is how long after its last confirmation a watched lock is renewed. Default Lease/3, at most
-	// Lease/2. The first renewal is up to half of that earlier, so that locks that were taken together are
-	// not renewed together for ever.
+	// Renew is the interval after its last confirmation at which a watched lock is renewed. Default Lease/3, at most
+	// Lease/2. The first renewal comes up to half an interval earlier, so that locks acquired together are not always
+	// renewed together.
 	Renew time.Duration
 
-	// Timeout bounds one round trip: TryLock, Unlock and Extend on a silent server end after it, and a
-	// dead connection is noticed within two. Default the smaller of 3s and Lease/6; at most Lease/3.
+	// Timeout bounds one round trip. If the server does not reply, TryLock, Unlock and Extend return after it. A dead
+	// connection is noticed within two Timeouts. Default the smaller of 3s and Lease/6; at most Lease/3.
 	Timeout time.Duration
 
-	// MaxHold bounds how long an owner's watched lock is renewed, counted from its first grant; then it
-	// is lost. A re-entry without a [Lease] after that time gets ErrLost, also while a hold with a lease of its own goes on.
-	// Zero: no bound.
+	// MaxHold bounds how long an owner's watched lock is renewed, counted from its first grant. After that the lock
+	// is lost. A re-entry without a [Lease] then gets ErrLost, even while another hold of the owner has its own
+	// lease. Zero: no bound.
 	MaxHold time.Duration
 
-	// Prefix is put before every name on the wire, as Redisson's NameMapper would, for key patterns of an
-	// ACL. Default none.
+	// Prefix is put before every name on the wire, as Redisson's NameMapper would, for the key patterns of an ACL.
+	// Default none.
 	Prefix string
 
-	// FairWait is how long a place in the queue of a FairMutex lives unless its engine keeps it up, which that does
-	// three times as often: so for how long those who waited in a process that died hold up all behind them. A caller
-	// with a shorter Wait has a place that lives for that. Default Lease; at least 100ms.
+	// FairWait is how long a place in the queue of a FairMutex lives without being refreshed. The engine refreshes it
+	// three times as often. So the waiters of a process that died block the callers behind them for at most FairWait.
+	// The place of a caller with a shorter Wait lives for that Wait. Default Lease; at least 100ms.
 	FairWait time.Duration
 
-	// Handoff bounds handing a lock on inside this engine while others wait for it elsewhere.
+	// Handoff bounds how often and how long the engine hands a lock off locally while other processes wait for it.
 	Handoff Handoff
 
-	// Wake says how callers who wait for another engine's lock learn that it may be free. Default PubSub.
+	// Wake says how callers learn that a lock held elsewhere may be free. Default PubSub.
 	Wake Wake
 
-	// Replicas makes a grant count only when replicas have it, too. The zero Replicas asks nobody.
+	// Replicas makes a grant count only if replicas have it, too. The zero Replicas requires none.
 	Replicas Replicas
 
-	// MaxWaiting is how many locks callers of this engine may ask for at a time without an answer yet, whether they wait or try
-	// once; of a Multi each lock counts, as long as one request is for it. One more gets ErrTooManyWaiters at once, and nothing
-	// is sent for it. Only who holds the lock already, and would re-enter, is let in beyond it. A waiter of LockAsync costs
-	// up to 1.1 kB of memory, so the default bounds them to about 2.2 GiB. Default 2097152 (1<<21); at least 1.
+	// MaxWaiting is the maximum number of locks that callers of this engine request at a time, whether they wait or
+	// try once. One request of a Multi for several locks counts each of them. A further call gets ErrTooManyWaiters
+	// immediately, and nothing is sent for it. Only a call that re-enters a held lock exceeds the limit. A waiter of
+	// LockAsync costs up to 1.1 kB of memory, so the default bounds them to about 2.2 GiB. Default 2097152 (1<<21);
+	// at least 1.
 	MaxWaiting int
 
-	// MaxWaitingPerLock is how many callers of this engine may wait for one name at a time; of an RWMutex so many may wait to
-	// read, and so many to write. One more gets ErrTooManyWaiters as with MaxWaiting. A Multi that waits for several names counts
-	// at the one where it stands, and is let in beyond it when it comes from another. Callers who wait for replicas
-	// (Replicas) to have undone a grant are not counted, and of a FairMutex or RWMutex those who gave up are, until the server has
-	// answered that, and for a quarter of a second more. A Quorum that cannot be had at once, and for one lock of which too many wait, is
-	// refused; one that has waited for any of them is let in at the others beyond both bounds. Default 1048576 (1<<20); at least 1.
+	// MaxWaitingPerLock is the maximum number of callers of this engine that wait for one name. For an RWMutex it
+	// applies to readers and to writers separately. A further call gets ErrTooManyWaiters, as with MaxWaiting.
+	// Default 1048576 (1<<20); at least 1.
+	//
+	// What counts:
+	//
+	//   - A Multi that waits for several names counts at the lock in the queue of which it waits. It may exceed the
+	//     limit when it moves on to another lock.
+	//   - Callers that wait until a grant without enough replicas is undone do not count.
+	//   - For a FairMutex or RWMutex, a caller that gave up counts until the server has replied to that, plus a
+	//     quarter of a second.
+	//   - A Quorum that is not acquired at once gets ErrTooManyWaiters if too many callers wait for one of its
+	//     locks. Once it has waited for one of them, it may exceed both limits at the others.
 	MaxWaitingPerLock int
 
-	// Observer is told what locks do, on a goroutine of its own.
+	// Observer is notified of what locks do, on its own goroutine.
 	Observer Observer
 
-	// Logger gets what nobody was told otherwise: lost locks, an unreachable server, one that became a replica, a clock with which fair locks
-	// do not work well. Nil is silent. Its handler runs on a goroutine of its own, as an Observer does, behind 256 records.
+	// Logger receives what is reported nowhere else: lost locks, an unreachable server, a server that became a
+	// replica, a clock skew that impairs fair locks. Nil is silent. Its handler runs on its own goroutine, as an
+	// Observer does, behind a queue of 256 records.
 	Logger *slog.Logger
 }
 
-// Handoff bounds how long an engine may pass a lock from one of its own callers to the next without a
-// round trip while callers elsewhere listen for it. The zero Handoff is 64 grants or 5ms, whichever ends
-// first. A negative Max turns handing on off: every unlock is a release that all can compete for.
+// Handoff bounds how long an engine hands a lock off from one local caller to the next, without a round trip, while
+// callers elsewhere wait for it. The zero Handoff is 64 grants or 5ms, whichever ends first. A negative Max disables
+// handing off: every unlock is a release that all callers can compete for.
 type Handoff struct {
-	Max int           // grants in a row; 0 is 64
+	Max int           // grants in a row; 0 is 64, negative disables handing off
 	For time.Duration // since the first of them; 0 is 5ms
 }
 
@@ -119,87 +142,115 @@ type Handoff struct {
 type Wake uint8
 
 const (
-	// PubSub listens to the lock's channel: no traffic while nothing happens. If SUBSCRIBE is refused, or gets
-	// no connection, the lock is polled every 100 to 200 ms until it works again; Stats.Polling counts those.
-	// Whoever releases without a message, as Redisson's spin lock does, is noticed when the lease ends that
-	// the server told of last.
+	// PubSub listens to the lock's channel: there is no traffic while nothing happens. If SUBSCRIBE is rejected, or
+	// gets no connection, the engine polls the lock every 100 to 200 ms until it works again; Stats.Polling counts
+	// these locks. A release without a message, such as that of Redisson's spin lock, is noticed when the last lease
+	// that the server reported expires.
 	PubSub Wake = iota
 
-	// Poll never subscribes: it asks again after 1 ms, 2 ms and so on up to 128 ms, less often when thousands
-	// wait, and sooner while others have its turn again and again. One asks for all callers of the engine that wait for a lock; only for a FairMutex, where each has a
-	// place of its own, and to read an RWMutex each caller asks for itself, in calls with the others. It is for
-	// servers and proxies without pub/sub, and beside holders that publish nothing.
+	// Poll never subscribes. The engine asks again after 1 ms, 2 ms and so on up to 128 ms. It asks less often when
+	// thousands of callers wait, and sooner while other processes repeatedly take the lock first.
+	//
+	// One caller asks on behalf of all callers of the engine that wait for a lock. Callers of a FairMutex, which have
+	// their own places, and readers of an RWMutex each ask for themselves, in batches with other commands.
+	//
+	// Use it for servers and proxies without Pub/Sub, and if other holders publish no messages.
 	Poll
 )
 
-// Replicas is how many replicas must have a lock before it counts as granted, and how long they have for that.
-// Otherwise it is undone, and the caller gets ErrNotReplicated, also one that may wait: a failover to one of these
-// replicas then keeps the lock, until the time of day at which its lease ends. So clocks of masters and replicas are to agree to well below
-// 1 % of the shortest lease: on a replica with a clock that is further ahead, a lease that is not renewed before can end, and another caller be
-// granted the lock, while its holder still has it. With it all who wait for the name in this engine get ErrNotReplicated, so that each
-// waits for replicas once and not for those before it as well; who comes after that has another try. A master that
-// becomes a replica while it is asked has not answered: whoever may wait goes on at the next one. It holds for every kind of lock. In a cluster they are the replicas of the slot's master, behind
-// Sentinel those of whoever is the master.
+// Replicas is the number of replicas that must have a lock before it counts as granted, and how long they have for
+// that. It applies to every kind of lock. In a cluster these are the replicas of the slot's master, behind Sentinel
+// those of the current master.
 //
-// Each call that acquires sends a WAIT besides, at most two such calls at a time to each master, on connections of
-// their own: nobody else waits behind them. TryLock on a silent server ends later by as much as Timeout. A
-// FencedMutex that passes to the next owner within the engine waits as well, for the next token. Renewals,
-// re-entries, releases, and other locks that pass from owner to owner within the engine are not waited for:
-// replicas have the lock already. So a failover in the middle of a hold can still shorten its lease, and one to
-// a replica that is not among those that answered can lose the lock: what must never happen twice needs a check
-// where it is written.
+// If too few replicas confirm in time, the engine undoes the grant, and the caller gets ErrNotReplicated, even if it
+// may wait. All callers of this engine that wait for the name get ErrNotReplicated with it, so that each waits for
+// replicas only once. Later callers have another try. If the master becomes a replica during the request, that counts
+// as no reply: a caller that may wait continues at the next master.
 //
-// Open fails if the server does not answer WAIT. With fewer replicas than Min no lock is ever granted.
+// A failover to one of the confirming replicas keeps the lock, until the wall clock time at which its lease ends. So
+// the clocks of masters and replicas must agree to well below 1 % of the shortest lease. On a replica with a clock
+// that is further ahead, a lease that is not renewed before can expire early. Another caller can then acquire the
+// lock while its holder still has it.
+//
+// Each acquire is followed by a WAIT on a dedicated connection. At most two such calls are in flight per master, so
+// other commands are not delayed. If the server does not reply, TryLock takes longer by up to Timeout. A FencedMutex
+// that is handed off within the engine also waits for replicas, for the next token. Renewals, re-entries, releases
+// and other local hand-offs do not wait: replicas have the lock already.
+//
+// So a failover during a hold can still shorten its lease. A failover to a replica that did not confirm can lose the
+// lock. A write that must never happen twice needs a check at the store that receives it.
+//
+// Open fails if the server does not reply to WAIT. With fewer replicas than Min no lock is ever granted.
 type Replicas struct {
-	Min     int           // how many; 0 or less: none are asked, no WAIT is ever sent
-	Timeout time.Duration // for their answer; default and at most half of Options.Timeout
+	Min     int           // required replicas; 0 or less: none, and no WAIT is ever sent
+	Timeout time.Duration // for their confirmation; default and at most half of Options.Timeout
 }
 
-// Observer is functions that are told what locks do. Nil ones are skipped. They are called one at a time and in the order of what
-// happened, on a goroutine of their own, and so a little later: they may block and may call the engine, its locks and its
-// holds. Behind one that blocks 8192 events wait; those beyond are left out and counted in Stats.Untold. A panic is logged and
-// counted in Stats.Panics, and the next event follows. Close and Shutdown wait until all has been told, for Options.Timeout
-// at most; called by an Observer they wait for that long.
+// Observer is a set of functions that are notified of what locks do. Nil functions are skipped. They are called one
+// at a time, in the order of the events, on their own goroutine and so a little later. They may block and may call
+// the engine, its locks and its holds.
 //
-// Released and Lost come after the hold's context has ended and its Done is closed. Of a Multi or a Quorum they are
-// told of each lock.
+// At most 8192 events wait behind a function that blocks; further ones are dropped and counted in Stats.Untold. A
+// panic is logged and counted in Stats.Panics, and the next event follows. Close and Shutdown wait until all events
+// are delivered, for at most Options.Timeout; an Observer function that calls them waits for that long.
+//
+// Released and Lost follow after the hold's context has ended and its Done is closed. For a Multi or a Quorum they
+// report each lock.
 type Observer struct {
-	Acquired func(name string, waited time.Duration)            // a hold was granted
-	Refused  func(name string, waited time.Duration, err error) // a request ended without one; not told of calls for which nothing was asked: their context had ended before, or a name or an option makes no sense
-	Released func(name string, held time.Duration)              // a hold was unlocked; held since its owner's first grant
-	Lost     func(name string, err error)                       // a hold ended without Unlock, by Close too (ErrClosed), or its Unlock, after Released, found it lost before
-	Late     func(turn time.Duration)                           // a turn of the loop took longer than 5ms
+	// Acquired: a hold was granted.
+	Acquired func(name string, waited time.Duration)
+	// Refused: a request ended without a hold. It is not called if nothing was requested, because the context had
+	// already ended or a name or an option is invalid.
+	Refused func(name string, waited time.Duration, err error)
+	// Released: a hold was unlocked. held is the time since its owner's first grant.
+	Released func(name string, held time.Duration)
+	// Lost: a hold ended without Unlock, including by Close (ErrClosed). It also follows Released if Unlock found
+	// that the lock had been lost before.
+	Lost func(name string, err error)
+	// Late: a turn of the loop took longer than 5ms.
+	Late func(turn time.Duration)
 }
 
-// Stats is a snapshot of an engine.
+// Stats is a snapshot of an engine. Gauges are current values; counters count since Open.
 type Stats struct {
 	Held          int64 // gauge: holds, each re-entry counted
-	Waiting       int64 // gauge: lock requests that have no verdict yet
+	Waiting       int64 // gauge: lock requests without a result yet
 	InFlight      int64 // gauge: commands on their way to the server or back
-	Subscriptions int64 // gauge: channels listened to
+	Subscriptions int64 // gauge: channels subscribed to
 	Timers        int64 // gauge: timers on the wheel
-	Polling       int64 // gauge: locks waited for by asking again and again: by choice (Wake), or because the server refuses SUBSCRIBE
+	Polling       int64 // gauge: locks that are polled for, by choice (Wake) or because the server rejects SUBSCRIBE
 
-	Acquired, Refused, Released, Lost uint64 // counters, since Open: holds granted, refused, unlocked, lost, of several locks each; one that only its Unlock found lost is in Released and in LostAtUnlock, and Observer.Lost is told, as it is of holds that Close ends, which are in none of these
-	Renewed                           uint64 // counter: renewals and confirmations given by the server
-	Handed                            uint64 // counter: grants that passed from owner to owner inside the engine, without a release
+	// Counters: holds granted, rejected, unlocked, lost; several locks held as one count each. A hold that is found
+	// lost only by its Unlock counts in Released and in LostAtUnlock, and Observer.Lost reports it. A hold that Close
+	// ends counts in none of these, and Observer.Lost reports it, too.
+	Acquired, Refused, Released, Lost uint64
+	Renewed                           uint64 // counter: renewals and confirmations by the server
+	Handed                            uint64 // counter: grants that were handed off inside the engine, without a release
 	Commands, Batches, Turns          uint64 // counters: commands sent, calls that carried them, turns of the loop (none while nothing is due)
-	Retries                           uint64 // counter: commands sent again, and calls sent again in parts
-	Muted                             uint64 // counter: releases that the server did but refused to publish
-	LostAtUnlock                      uint64 // counter: of those in Released, the ones of which their Unlock found that they had been lost before
-	Shed                              uint64 // counter: of those in Refused, the ones for whom as many waited as may (Options.MaxWaiting, Options.MaxWaitingPerLock)
-	Untold, Panics                    uint64 // counters: events and log lines left out because Observer or Logger were too slow; panics in these, and in contexts that were left
+	Retries                           uint64 // counter: commands sent again, and calls that were split and sent again in parts
+	Muted                             uint64 // counter: releases that the server executed but rejected to publish
+	LostAtUnlock                      uint64 // counter: holds of Released that their Unlock found lost before
+	Shed                              uint64 // counter: requests of Refused that exceeded Options.MaxWaiting or Options.MaxWaitingPerLock
+	// Counters: events and log records dropped because Observer or Logger was too slow; panics in these, and in
+	// contexts of callers from which the engine unregistered.
+	Untold, Panics uint64
 
-	RenewalLag time.Duration // gauge: how long past its due time the latest renewal of the last minute (60 to 70 s) was confirmed; 0: none was late, or none was due
-	ClockAhead time.Duration // gauge: by how much at least this machine's clock was ahead of the server's when a caller last queued for a FairMutex; negative: behind; 0: not known to be; in a cluster, of the node it is the furthest from
+	// Gauge: how long past its due time the latest renewal of the last minute (60 to 70 s) was confirmed. 0: no
+	// renewal was late, or none was due.
+	RenewalLag time.Duration
+	// Gauge: by how much at least this machine's clock was ahead of the server's when a caller last queued for a
+	// FairMutex. Negative: behind. 0: no skew is known. In a cluster it is the skew to the node with the largest.
+	ClockAhead time.Duration
 
-	TurnTimes TurnTimes // counters: turns of the loop by how long they took, but for the one that answers
+	TurnTimes TurnTimes // counters: turns of the loop by duration, except the turn that returns this snapshot
 }
 
-// TurnTimes counts turns of the loop by how long they took: 10, 20 or 50 µs at most, 100, 200 or 500 µs, and so on up to a second, and in
-// the last of 17 buckets those that took longer. While a turn lasts, all other callers of the engine wait. TurnTimes.Bound says how long the
-// turns of a bucket took at most, TurnTimes.Quantile within which bound a part of all of them were, and TurnTimes.Turns how many have been
-// counted.
+// TurnTimes counts turns of the loop by their duration. Its first 16 buckets have the upper bounds 10, 20, 50, 100,
+// 200 and 500 µs and so on up to 1 s; the 17th counts longer turns. During a turn, all other callers of the engine
+// wait.
+//
+// TurnTimes.Bound returns the upper bound of a bucket. TurnTimes.Quantile returns the bound that a given part of all
+// turns did not exceed. TurnTimes.Turns returns the number of turns counted.
 type TurnTimes = engine.TurnTimes
 
 const (
@@ -217,7 +268,7 @@ const (
 	defaultWaitingPerLock = 1 << 20
 )
 
-// withDefaults fills in what is zero and checks the rest.
+// withDefaults sets defaults for zero fields and validates the others.
 func (o Options) withDefaults() (Options, error) {
 	if o.Client == nil && len(o.Redis.InitAddress) == 0 {
 		return o, errors.New("no server: Options.Redis.InitAddress and Options.Client are empty")
@@ -256,8 +307,8 @@ func (o Options) withDefaults() (Options, error) {
 	)
 }
 
-// checkAddresses refuses what is no address without repeating it: it may be a URL, with a password. With a way of its own to
-// connect an address can be anything but that.
+// checkAddresses rejects an invalid address without repeating it, because it may be a URL with a password. With a
+// custom dialer an address can be anything but a URL.
 func (o *Options) checkAddresses() error {
 	custom := o.Redis.DialCtxFn != nil || o.Redis.DialFn != nil
 	for i, address := range o.Redis.InitAddress {
@@ -297,7 +348,7 @@ func atLeastOne(what string, n int) error {
 	return nil
 }
 
-// years says how long the longest duration is as the documents do.
+// years prints the longest duration as the documents do.
 func years(d time.Duration) string {
 	if d == longest {
 		return "10 years"
@@ -341,7 +392,7 @@ func (o *Options) config() actor.Config {
 	}
 }
 
-// seedOf makes engines jitter differently.
+// seedOf derives a seed from the id, so that engines have different jitter.
 func seedOf(id string) (seed uint64) {
 	for _, b := range []byte(id) {
 		seed = seed*31 + uint64(b)
@@ -349,7 +400,7 @@ func seedOf(id string) (seed uint64) {
 	return seed
 }
 
-// Option is one setting of one call.
+// Option is a setting of one call. The zero Option changes nothing.
 type Option struct {
 	kind optionKind
 	d    time.Duration
@@ -363,13 +414,14 @@ const (
 	leaseOption
 )
 
-// Wait bounds how long a call waits for a lock that others hold. Zero or less tries once; with a d between zero
-// and 1 ms or above 10 years the call returns an error.
+// Wait bounds how long a call waits for a lock that is held. Zero or less tries once. With a d between zero and 1 ms,
+// or above 10 years, the call returns an error.
 func Wait(d time.Duration) Option { return Option{kind: waitOption, d: d} }
 
-// Lease makes the lock end d after its grant, without renewal: then it is lost. Without this option, or
-// made watched by Extend, a lock is renewed until it is unlocked. With a d below 1 ms, zero and less too, or
-// above 10 years the call returns an error, and nothing is sent. A lease that is over before the server's answer can come is never
-// held: such a call tries again, ever more rarely, until its [Wait] or its context ends. Callers of its engine with a longer lease come
-// before it then.
+// Lease sets a lease of d without renewal: the lock is lost d after its grant. Without this option, or after Extend
+// made the lock watched, it is renewed until it is unlocked. With a d below 1 ms (including zero and negative values)
+// or above 10 years, the call returns an error, and nothing is sent.
+//
+// A lease that expires before the server's reply can arrive is never held. Such a call tries again, less and less
+// often, until its [Wait] or its context ends. Callers of the engine with a longer lease then go first.
 func Lease(d time.Duration) Option { return Option{kind: leaseOption, d: d} }

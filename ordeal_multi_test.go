@@ -14,15 +14,15 @@ import (
 	"github.com/lockwheel/lockwheel/internal/long"
 )
 
-// Every kind of fault strikes while several locks are held, waited for and unlocked as one: plain ones, which one script takes, and
-// one of each kind, which are taken one after the other.
+// Every kind of fault strikes while Multis are held, waited for and unlocked: plain locks, which one script acquires,
+// and one lock of each kind, which are acquired sequentially.
 func TestNoFaultLeavesAPartOfAMulti(t *testing.T) {
 	long.Only(t, "every kind of fault strikes, one after the other")
 	t.Parallel()
 	everyOrdeal(t, 2, func(t *testing.T, o *ordeal, prefix string) { o.multis(t, prefix) })
 }
 
-// severalOf is locks of those names as one.
+// severalOf returns locks with those names as one.
 func severalOf(e *lockwheel.Engine, names []string) lockwheel.Multi {
 	var locks []lockwheel.Mutex
 	for _, name := range names {
@@ -31,7 +31,7 @@ func severalOf(e *lockwheel.Engine, names []string) lockwheel.Multi {
 	return e.Multi(locks...)
 }
 
-// multis has the fault strike while two Multis are held and waited for, and unlocks those that it leaves.
+// multis has the fault strike while two Multis are held and waited for, and unlocks those that remain.
 func (o *ordeal) multis(t *testing.T, prefix string) {
 	together := []string{prefix + "a/plain", prefix + "b/plain", prefix + "c/plain"}
 	inTurn := namesOfKinds(prefix + "d")
@@ -45,7 +45,7 @@ func (o *ordeal) multis(t *testing.T, prefix string) {
 		told = append(told, toldAt(holds[i]))
 		waiting = append(waiting, granting(t.Context(), severalOf(o.waiter, names)))
 	}
-	asleep(t, o.waiter, 2, 2) // each in the queue of one lock, with none
+	asleep(t, o.waiter, 2, 2) // each in the queue of one lock, holding none
 	unlocked := time.Now()
 	unlocking := make([]<-chan answer, len(holds))
 	gone, over, free := map[string]time.Time{}, time.Time{}, []atomic.Int64(nil)
@@ -66,7 +66,7 @@ func (o *ordeal) multis(t *testing.T, prefix string) {
 		case struck >= 0:
 			o.latest = max(o.latest, requireLost(t, hold, told[i], gone[parts[i][struck]], lossLease))
 		default:
-			require.Empty(t, waiting[i], "somebody was let in beside the holder of %s", hold.Name())
+			require.Empty(t, waiting[i], "a second holder beside that of %s", hold.Name())
 			giveBack(t, hold)
 		}
 		got := receive(t, waiting[i])
@@ -84,11 +84,11 @@ func (o *ordeal) multis(t *testing.T, prefix string) {
 	}
 }
 
-// requireAll makes sure that the waiter has every part.
+// requireAll requires that the waiter holds every part.
 func (o *ordeal) requireAll(t *testing.T, hold *lockwheel.Hold, parts []string) {
 	t.Helper()
 	for _, name := range parts {
-		if fields := fmt.Sprint(o.do("HKEYS", name)); hold.Err() == nil { // it may have been struck itself
+		if fields := fmt.Sprint(o.do("HKEYS", name)); hold.Err() == nil { // the fault may have ended the hold
 			require.Contains(t, fields, o.waiter.ID(), name)
 		}
 	}

@@ -17,25 +17,26 @@ import (
 	"github.com/lockwheel/lockwheel/internal/proxy"
 )
 
-// Every kind of fault strikes one of three servers, and two of them, while quorums are held, waited for and unlocked.
+// Every kind of fault strikes one or two of three servers while quorums are held, waited for and unlocked.
 
-// bench is three servers that know nothing of each other, a client that holds and one that waits.
+// bench is three independent servers, a client that holds quorums and one that waits.
 type bench struct {
 	fault          fault
 	scenes         []*scene
-	holder, waiter []*lockwheel.Engine // one a server
-	ways           [][]*proxy.Proxy    // to each server: the holder's, the waiter's
-	over           time.Time           // when the last fault was
-	longest        time.Duration       // that a waiter took to come after its release and the fault
+	holder, waiter []*lockwheel.Engine // one per server
+	ways           [][]*proxy.Proxy    // links to each server: the holder's and the waiter's
+	over           time.Time           // end of the last fault
+	longest        time.Duration       // maximum delay of a waiter after the release and the fault
 	lossOf         sync.Mutex
-	gone           map[string]map[int]time.Time // until when at most servers had a lock, by its name
-	latest         time.Duration                // that a holder was told of a loss
+	gone           map[string]map[int]time.Time // by name and server: the latest time at which the server had the lock
+	latest         time.Duration                // maximum delay until a holder was notified of a loss
 }
 
-// askAround is how long whoever waits for a quorum stands in the queue of one server, which may fail, before it asks all again.
+// askAround is how long a caller that waits for a quorum queues at one server, which may fail, before it requests all
+// locks again.
 const askAround = 2 * time.Second
 
-// match is a contest under way: quorums that are held, and who waits for them.
+// match is a set of quorums that are held, with their waiters.
 type match struct {
 	holds   []*lockwheel.Hold
 	waiting []<-chan grant
@@ -66,7 +67,7 @@ func TestNoFaultOfAMajorityLeavesAnythingOfAQuorum(t *testing.T) {
 	})
 }
 
-// onABench has each kind of fault strike as often as it is to. at says which time it is.
+// onABench has each kind of fault strike as often as configured. at is the number of the strike.
 func onABench(t *testing.T, strikes func(t *testing.T, b *bench, prefix string, at int)) {
 	for _, f := range everyFault() {
 		t.Run(f.name, func(t *testing.T) {
@@ -102,7 +103,7 @@ func newBench(t *testing.T, f fault) *bench {
 		holder, at := s.enter(opts)
 		b.scenes, b.holder = append(b.scenes, s), append(b.holder, holder)
 		if f.fate == stranded {
-			b.waiter = append(b.waiter, s.open(opts)) // as somebody who may do everything
+			b.waiter = append(b.waiter, s.open(opts)) // with the default user, which has all permissions
 			b.ways = append(b.ways, []*proxy.Proxy{at})
 			continue
 		}
@@ -112,7 +113,7 @@ func newBench(t *testing.T, f fault) *bench {
 	return b
 }
 
-// quorumOf is the lock of such a name on several servers.
+// quorumOf returns the lock with such a name on several servers.
 func quorumOf(engines []*lockwheel.Engine, name string) lockwheel.Multi {
 	var locks []lockwheel.Mutex
 	for _, e := range engines {
@@ -121,7 +122,7 @@ func quorumOf(engines []*lockwheel.Engine, name string) lockwheel.Multi {
 	return lockwheel.Quorum(locks...)
 }
 
-// begins takes a quorum of each kind of lock on all servers, and makes the other client wait for it.
+// begins acquires a quorum of each kind of lock on all servers, and makes the other client wait for it.
 func (b *bench) begins(t *testing.T, prefix string) (m match) {
 	b.gone = map[string]map[int]time.Time{}
 	names := namesOfKinds(prefix)
@@ -136,11 +137,12 @@ func (b *bench) begins(t *testing.T, prefix string) (m match) {
 	if b.fault.fate != kept {
 		b.requireRenewed(t, m)
 	}
-	eventually(t, "everybody asleep", func() bool { return b.asleep() == int64(len(names)) })
+	eventually(t, "all waiters asleep", func() bool { return b.asleep() == int64(len(names)) })
 	return m
 }
 
-// asleep counts the waiters that nothing but a message can hurry: each stands in the queue of one server. Negative: not all are.
+// asleep counts the waiters that only a message can wake: each queues at one server. The result is negative if some
+// do not wait yet.
 func (b *bench) asleep() (n int64) {
 	for _, e := range b.waiter {
 		s := e.Stats()
@@ -165,8 +167,8 @@ func (b *bench) requireAllMembers(t *testing.T, m match) {
 	}
 }
 
-// requireRenewed waits until every member has been confirmed once more. A member that came late counts from then on only, so until the
-// others are renewed a quorum of three may not miss one of them.
+// requireRenewed waits until every member has been confirmed once more. A member that was granted late counts only
+// from then on. Until the others are renewed, a quorum of three needs all its members.
 func (b *bench) requireRenewed(t *testing.T, m match) {
 	t.Helper()
 	for _, e := range b.holder {
@@ -174,11 +176,11 @@ func (b *bench) requireRenewed(t *testing.T, m match) {
 	}
 }
 
-// strike has the fault strike some of the servers at the same time. meanwhile is called until it is over.
+// strike has the fault strike some of the servers at the same time. It calls meanwhile until the fault has ended.
 func (b *bench) strike(t *testing.T, members []int, meanwhile func()) {
 	t.Helper()
 	began := time.Now()
-	// None has its permissions back, and joins again, before all have lost.
+	// No server restores the permissions before the locks on all of them are lost.
 	var lost atomic.Bool
 	until := func() bool {
 		if !lost.Load() && !slices.ContainsFunc(members, func(i int) bool { return b.holder[i].Stats().Held != 0 }) {
@@ -211,18 +213,19 @@ func (b *bench) strike(t *testing.T, members []int, meanwhile func()) {
 	}
 }
 
-// staysThrough: quorums outlive the fault, nobody is let in beside their holder, and afterwards they are held everywhere again.
+// staysThrough requires that quorums survive the fault, that there is no second holder, and that they are held on all
+// servers afterwards.
 func (b *bench) staysThrough(t *testing.T, prefix string, members ...int) {
 	m := b.begins(t, prefix)
 	untouched := func() {
 		for i, hold := range m.holds {
 			require.NoError(t, hold.Err())
-			require.Empty(t, m.waiting[i], "somebody was let in beside the holder of %s", hold.Name())
+			require.Empty(t, m.waiting[i], "a second holder beside that of %s", hold.Name())
 		}
 	}
 	b.strike(t, members, untouched)
 	if b.fault.fate != kept {
-		always(t, lossLease/2, "held", func() bool { untouched(); return true }) // a renewal finds out
+		always(t, lossLease/2, "held", func() bool { untouched(); return true }) // a renewal would notice a loss
 	}
 	b.requireAllMembers(t, m)
 	untouched()
@@ -249,7 +252,8 @@ func (b *bench) releasesUnder(t *testing.T, prefix string, members ...int) {
 	}
 }
 
-// passesOn waits for whoever waited, who was not let in before the lock was to be unlocked, and comes in time after it was.
+// passesOn waits for the waiter. It requires that the grant came after the begin of the Unlock, and in time after its
+// end.
 func (b *bench) passesOn(t *testing.T, waiting <-chan grant, from, unlocked time.Time) {
 	t.Helper()
 	got := receive(t, waiting)
@@ -263,7 +267,7 @@ func (b *bench) passesOn(t *testing.T, waiting <-chan grant, from, unlocked time
 	giveBack(t, got.hold)
 }
 
-// endsInTime lets the fault cost a majority. Holders learn of it within their lease, or have all members again.
+// endsInTime lets the fault cost a majority. Holders are notified within their lease, or have all members again.
 func (b *bench) endsInTime(t *testing.T, prefix string, members ...int) {
 	m := b.begins(t, prefix)
 	var told []<-chan time.Time
@@ -282,7 +286,7 @@ func (b *bench) endsInTime(t *testing.T, prefix string, members ...int) {
 			giveBack(t, hold)
 		} else {
 			require.True(t, touched, "%s was lost without a reason: %v", hold.Name(), hold.Err())
-			last := began // of a server that refuses, which confirms nothing any more
+			last := began // for a server that rejects commands and so confirms nothing
 			for _, at := range b.gone[hold.Name()] {
 				if at.After(last) {
 					last = at
@@ -309,7 +313,8 @@ func (b *bench) heldEverywhere(hold *lockwheel.Hold) bool {
 	return true
 }
 
-// requireNothingLeft makes sure that no key, channel, timer or request is left on any server, long before a lease could end.
+// requireNothingLeft requires that no key, channel, timer or request is left on any server, long before a lease could
+// expire.
 func (b *bench) requireNothingLeft(t *testing.T) {
 	t.Helper()
 	for i, s := range b.scenes {
@@ -317,7 +322,7 @@ func (b *bench) requireNothingLeft(t *testing.T) {
 		settled(t, b.waiter[i])
 		if b.fault.silent {
 			for _, p := range s.links {
-				p.Cut() // the server's side of what is half-open
+				p.Cut() // the server's side of half-open connections
 			}
 		}
 		s.requireNoLock(t, b.waiter[i], nil)

@@ -24,10 +24,10 @@ import (
 var ordeals = flag.Int("ordeals", 1, "how often every kind of fault strikes; above 1 a waiter has to come in promptWait")
 
 const (
-	// promptWait is how long after a release, and after the fault, a waiter has to come at the latest. A busy machine is
-	// given more, but never as much as a lease.
+	// promptWait is the maximum delay of a waiter after a release and the end of the fault. A busy machine is given
+	// more, but never as much as a lease.
 	promptWait = 300 * time.Millisecond
-	// ordealLease is so long that nothing comes in time by its end.
+	// ordealLease is so long that its end never causes a result in time.
 	ordealLease = 30 * time.Second
 	// lossLease is short, for faults that cost the lock.
 	lossLease = 4 * time.Second
@@ -35,16 +35,16 @@ const (
 	ordealTimeout = time.Second
 )
 
-// lossOptions are those of engines whose locks such a fault costs.
+// lossOptions are those of engines that lose locks to such a fault.
 var lossOptions = lockwheel.Options{Lease: lossLease, Timeout: lossLease / 3}
 
-// ordeal is one fault, two engines and some locks.
+// ordeal is one fault test: one fault, two engines and some locks.
 type ordeal struct {
 	*scene
 	fault          fault
 	holder, waiter *lockwheel.Engine
-	longest        time.Duration // that a waiter took to come
-	latest         time.Duration // that a holder was told of a loss
+	longest        time.Duration // maximum delay of a waiter
+	latest         time.Duration // maximum delay until a holder was notified of a loss
 }
 
 func TestNoFaultLeavesAnOrphanOrASleepingWaiter(t *testing.T) {
@@ -59,7 +59,8 @@ func TestNoFaultLeavesAnOrphanOrASleepingWaiter(t *testing.T) {
 	})
 }
 
-// everyOrdeal undergoes each kind of fault so often as the flag says. Some take one lock at a time: one of each of so many.
+// everyOrdeal runs a fault test for each kind of fault, as often as the flag says. A fault that loses keys strikes at
+// least locks times, because some of these faults strike only one lock at a time.
 func everyOrdeal(t *testing.T, locks int, undergo func(t *testing.T, o *ordeal, prefix string)) {
 	for _, f := range everyFault() {
 		t.Run(f.name, func(t *testing.T) {
@@ -84,7 +85,7 @@ func everyOrdeal(t *testing.T, locks int, undergo func(t *testing.T, o *ordeal, 
 	}
 }
 
-// beginOrdeal opens the engines. ways are the links that a fault of links can strike.
+// beginOrdeal opens the engines. ways are the links that a fault can strike.
 func beginOrdeal(t *testing.T, f fault) (o *ordeal, ways [][]*proxy.Proxy) {
 	o = &ordeal{scene: realScene(t), fault: f}
 	opts := lockwheel.Options{Lease: ordealLease, Timeout: ordealTimeout}
@@ -94,10 +95,10 @@ func beginOrdeal(t *testing.T, f fault) (o *ordeal, ways [][]*proxy.Proxy) {
 	var at, to *proxy.Proxy
 	o.holder, at = o.enter(opts)
 	if f.fate == stranded {
-		o.until = func() bool { return o.holder.Stats().Held == 0 } // a renewal was refused, or the lease is over
+		o.until = func() bool { return o.holder.Stats().Held == 0 } // a renewal was rejected, or the lease has expired
 	}
 	if f.fate == stranded {
-		o.waiter = o.open(opts) // as somebody who may do everything
+		o.waiter = o.open(opts) // with the default user, which has all permissions
 		return o, [][]*proxy.Proxy{nil}
 	}
 	o.waiter, to = o.enter(opts)
@@ -109,7 +110,8 @@ func beginOrdeal(t *testing.T, f fault) (o *ordeal, ways [][]*proxy.Proxy) {
 	return o, [][]*proxy.Proxy{nil}
 }
 
-// contest takes a lock of each kind and makes the other engine wait for it, for one that is read as the writer.
+// contest acquires a lock of each kind and makes the other engine wait for it. If the lock is held by a reader, the
+// writer waits.
 func (o *ordeal) contest(t *testing.T, prefix string) (holds []*lockwheel.Hold, waiting []<-chan grant) {
 	o.names = namesOfEveryKind(prefix)
 	for _, name := range o.names {
@@ -121,13 +123,13 @@ func (o *ordeal) contest(t *testing.T, prefix string) (holds []*lockwheel.Hold, 
 	return holds, waiting
 }
 
-// grant is an outcome and its moment.
+// grant is an outcome and its time.
 type grant struct {
 	outcome
 	at time.Time
 }
 
-// granting is locking with the moment.
+// granting is locking with the time.
 func granting(ctx context.Context, m interface {
 	Lock(context.Context, ...lockwheel.Option) (*lockwheel.Hold, error)
 }) <-chan grant {
@@ -139,7 +141,8 @@ func granting(ctx context.Context, m interface {
 	return done
 }
 
-// releases unlocks while the fault strikes. Every waiter comes soon after its lock is free and the fault is over.
+// releases unlocks while the fault strikes. Every waiter acquires its lock soon after it is free and the fault has
+// ended.
 func (o *ordeal) releases(t *testing.T, prefix string) {
 	holds, waiting := o.contest(t, prefix)
 	var mine [][]string
@@ -164,7 +167,7 @@ func (o *ordeal) releases(t *testing.T, prefix string) {
 	}
 }
 
-// strikes returns when the fault is over, and noticed.
+// strikes returns when the fault has ended and the engines have noticed that.
 func (o *ordeal) strikes() (over time.Time) {
 	began := time.Now()
 	o.fault.strike(o.scene)
@@ -175,7 +178,7 @@ func (o *ordeal) strikes() (over time.Time) {
 	return over
 }
 
-// requirePrompt makes sure that a waiter came soon after what it waited for was free and the fault over.
+// requirePrompt requires that a waiter acquired its lock soon after it was free and the fault had ended.
 func (o *ordeal) requirePrompt(t *testing.T, got grant, free *atomic.Int64, over time.Time) {
 	t.Helper()
 	eventually(t, "seen to be free", func() bool { return free.Load() != 0 })
@@ -189,13 +192,13 @@ func (o *ordeal) requirePrompt(t *testing.T, got grant, free *atomic.Int64, over
 	}
 }
 
-// answer is what an Unlock returned, and when.
+// answer is the result of an Unlock, and its time.
 type answer struct {
 	err error
 	at  time.Time
 }
 
-// unlockingLater unlocks after a while, and again until there is an answer.
+// unlockingLater unlocks after a while, and repeats that until there is a reply.
 func unlockingLater(ctx context.Context, hold *lockwheel.Hold, after time.Duration) <-chan answer {
 	done := make(chan answer, 1)
 	go func() {
@@ -204,7 +207,7 @@ func unlockingLater(ctx context.Context, hold *lockwheel.Hold, after time.Durati
 			err := hold.Unlock(ctx)
 			if !errors.Is(err, lockwheel.ErrUnavailable) {
 				if errors.Is(err, lockwheel.ErrNotHeld) {
-					err = nil // the second try found the first one answered
+					err = nil // the first try had succeeded
 				}
 				done <- answer{err, time.Now()}
 				return
@@ -214,7 +217,7 @@ func unlockingLater(ctx context.Context, hold *lockwheel.Hold, after time.Durati
 	return done
 }
 
-// watch notes when the holder's fields are gone from all locks of each part, as seen by somebody without faults.
+// watch records when the holder's fields are gone from all locks of each part, through a connection without faults.
 func (o *ordeal) watch(t *testing.T, parts [][]string) []atomic.Int64 {
 	free := make([]atomic.Int64, len(parts))
 	ctx, stop := context.WithCancel(t.Context())
@@ -235,7 +238,7 @@ func (o *ordeal) watch(t *testing.T, parts [][]string) []atomic.Int64 {
 	return free
 }
 
-// look looks until the connection breaks, or all are gone.
+// look polls until the connection breaks, or all are gone.
 func look(ctx context.Context, c *redistest.Conn, holder string, parts [][]string, free []atomic.Int64) {
 	for left := len(parts); left > 0 && ctx.Err() == nil; pause(ctx, 2*time.Millisecond) {
 		left = 0
@@ -260,7 +263,8 @@ func look(ctx context.Context, c *redistest.Conn, holder string, parts [][]strin
 	<-ctx.Done()
 }
 
-// losses lets a fault cost locks. Their holders learn of it within their lease, and nobody else's lock is touched.
+// losses lets a fault cost locks. Their holders are notified within their lease, and the locks of other holders are
+// not affected.
 func (o *ordeal) losses(t *testing.T, prefix string) {
 	holds, waiting := o.contest(t, prefix)
 	var told []<-chan time.Time
@@ -284,7 +288,8 @@ func (o *ordeal) losses(t *testing.T, prefix string) {
 	}
 }
 
-// takesAway has the fault strike, and returns the last moment at which the server can have had each lock for its holder, or confirmed it.
+// takesAway has the fault strike. It returns the latest time at which the server can have had each lock for its
+// holder, or confirmed it.
 func (o *ordeal) takesAway() (gone map[string]time.Time) {
 	gone = map[string]time.Time{}
 	o.lost = func(names []string, _, to time.Time) {
@@ -299,13 +304,13 @@ func (o *ordeal) takesAway() (gone map[string]time.Time) {
 	return gone
 }
 
-// requireNothingLeft makes sure that no key, channel, timer or request is left, long before a lease could end.
+// requireNothingLeft requires that no key, channel, timer or request is left, long before a lease could expire.
 func (o *ordeal) requireNothingLeft(t *testing.T) {
 	settled(t, o.holder)
 	settled(t, o.waiter)
 	if o.fault.silent {
 		for _, p := range o.links {
-			p.Cut() // the server's side of what is half-open
+			p.Cut() // the server's side of half-open connections
 		}
 	}
 	o.requireNoLock(t, o.waiter, nil)

@@ -14,7 +14,7 @@ import (
 	"github.com/lockwheel/lockwheel/internal/proxy"
 )
 
-// Servers and networks that go away, and come back.
+// Servers and networks that fail and recover.
 
 // redisson#2790, #3121, #543: tryLock outlived its wait while Redis was down.
 func TestWaitsEndInTimeDuringAnOutage(t *testing.T) {
@@ -76,7 +76,8 @@ func TestWaitsEndInTimeDuringAnOutage(t *testing.T) {
 	}
 }
 
-// One that is refused because others wait already does not say that somebody has the lock when nobody knows.
+// If a TryLock fails because other callers already wait, and the server does not reply, the error does not claim that
+// the lock is held.
 func TestTryLockBehindOthersDuringAnOutageIsNotRefusedAsTaken(t *testing.T) {
 	t.Parallel()
 	s := realSite(t)
@@ -91,7 +92,7 @@ func TestTryLockBehindOthersDuringAnOutageIsNotRefusedAsTaken(t *testing.T) {
 	require.ErrorIs(t, receive(t, waiting).err, lockwheel.ErrClosed)
 }
 
-// A Lock without a bound waits an outage out, whatever is lost.
+// A Lock without a limit keeps retrying during an outage, whatever is lost.
 func TestLockWaitsAnOutageOut(t *testing.T) {
 	t.Parallel()
 	s := realSite(t)
@@ -102,10 +103,10 @@ func TestLockWaitsAnOutageOut(t *testing.T) {
 	require.NoError(t, s.real.Kill())
 	asking := locking(t.Context(), waiter.Mutex("another"))
 	silent(t, asking, 200*time.Millisecond)
-	require.NoError(t, s.real.Restart()) // without its data: the lock is free, and nobody says so
+	require.NoError(t, s.real.Restart()) // without its data: the lock is free, without a message
 	granted(t, asking)
 	next := granted(t, sleeping)
-	_ = hold.Unlock(t.Context()) // a release that met the broken connection first cannot know whether it did it
+	_ = hold.Unlock(t.Context()) // a release that was sent on the broken connection may or may not have run
 	require.Equal(t, map[string]string{next.ID(): "1"}, s.hash("n"))
 	unlock(t, next)
 }
@@ -124,7 +125,7 @@ func TestAHoldOutlivesARestartWithItsData(t *testing.T) {
 	unlock(t, hold)
 }
 
-// consul#18271, redisson#4698: the holder was told too late, or never.
+// consul#18271, redisson#4698: the holder was notified too late, or never.
 func TestAHolderKnowsOfTheLossBeforeAnybodyElseIsLetIn(t *testing.T) {
 	t.Parallel()
 	var told atomic.Int32
@@ -144,7 +145,7 @@ func TestAHolderKnowsOfTheLossBeforeAnybodyElseIsLetIn(t *testing.T) {
 	require.Less(t, hold.Deadline(), time.Now())
 	receive(t, hold.Done())
 	require.ErrorIs(t, receive(t, ended), lockwheel.ErrLost)
-	eventually(t, "the observer told", func() bool { return told.Load() == 1 }) // after the hold
+	eventually(t, "the observer told", func() bool { return told.Load() == 1 }) // after the holder
 	require.ErrorIs(t, hold.Unlock(t.Context()), lockwheel.ErrLost)
 	require.NoError(t, p.Heal())
 	p.Cut()
@@ -154,7 +155,7 @@ func TestAHolderKnowsOfTheLossBeforeAnybodyElseIsLetIn(t *testing.T) {
 	unlock(t, next)
 }
 
-// The key is deleted, or somebody else's: its holder is told a third of the lease after the last confirmation.
+// The key is deleted, or has another holder: its holder is notified a third of the lease after the last confirmation.
 func TestALostKeyIsNoticedByTheNextRenewal(t *testing.T) {
 	t.Parallel()
 	for name, take := range map[string]func(*site){
@@ -175,7 +176,7 @@ func TestALostKeyIsNoticedByTheNextRenewal(t *testing.T) {
 				e := s.open(keen)
 				hold := lock(t, mutex(e, "n"))
 				take(s)
-				receive(t, hold.Done()) // by a renewal: the lease does not end so soon
+				receive(t, hold.Done()) // by a renewal: the lease expires much later
 				require.ErrorIs(t, hold.Err(), lockwheel.ErrLost)
 				require.ErrorIs(t, context.Cause(hold.Context()), lockwheel.ErrLost)
 				require.ErrorIs(t, hold.Unlock(t.Context()), lockwheel.ErrLost)

@@ -8,7 +8,7 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// errOverdue is why a hold is lost that nobody has told so yet.
+// errOverdue is the cause of a loss that the hold itself finds by the clock.
 var errOverdue = errors.New("the lease ended before it was renewed")
 
 type (
@@ -16,7 +16,7 @@ type (
 	ownerKey struct{} // the owner number of WithOwner
 )
 
-// Value adds the hold to what the context carries.
+// Value returns the hold for holdKey, and otherwise what the parent context carries.
 func (c *holdContext) Value(key any) any {
 	if key == (holdKey{}) {
 		return c.hold
@@ -26,24 +26,24 @@ func (c *holdContext) Value(key any) any {
 
 var threadOwners atomic.Uint64
 
-// WithOwner returns a context with an owner of its own for all names, as a Java thread is one: whatever
-// is locked with it, or with a context made from it, is re-entered by all others that carry it, also by those that were
-// waiting already.
+// WithOwner returns a context with its own owner for all names, like the thread of a Java program. If a lock is
+// acquired with this context, or with one derived from it, all other calls with such a context re-enter it. This
+// includes calls that are already waiting.
 //
-// It is for code that was written for threads. Every goroutine that is given the context is the same
-// owner: two of them can hold one lock at the same time without noticing. Prefer [Hold.Context], which
-// carries the owner of one lock only; for a name that the context holds already, that hold counts.
+// It is for code that was written for threads. All goroutines that receive the context are the same owner, so two of
+// them can hold one lock at the same time without noticing. Prefer [Hold.Context], which carries the owner of one
+// lock only. For a name that the context already holds through a Hold, that hold's owner counts.
 func WithOwner(ctx context.Context) context.Context {
 	return context.WithValue(ctx, ownerKey{}, actor.ThreadOwner|threadOwners.Add(1))
 }
 
-// WithoutOwner returns a context that carries no owner: whoever locks with it queues like anyone. It is
-// for work that a holder hands to other goroutines.
+// WithoutOwner returns a context without an owner: a call with it waits like any other caller. Use it for work that a
+// holder hands to other goroutines.
 func WithoutOwner(ctx context.Context) context.Context {
 	return context.WithValue(context.WithValue(ctx, holdKey{}, (*Hold)(nil)), ownerKey{}, uint64(0))
 }
 
-// ownerOf is who a context says its bearer is, for one name of one engine; 0 for nobody.
+// ownerOf returns the owner that a context carries for one name of one engine, 0 for none.
 func ownerOf(ctx context.Context, e *Engine, name string) uint64 {
 	for at := ctx; ; {
 		hold, _ := at.Value(holdKey{}).(*Hold)
@@ -59,7 +59,7 @@ func ownerOf(ctx context.Context, e *Engine, name string) uint64 {
 	return owner
 }
 
-// owns is the owner that a hold is for a name of an engine; 0 for none.
+// owns returns the hold's owner if it holds the name of the engine, 0 otherwise.
 func (h *Hold) owns(e *Engine, name string) uint64 {
 	if h.engine == e && h.name == name {
 		return h.grant.Owner
@@ -70,9 +70,9 @@ func (h *Hold) owns(e *Engine, name string) uint64 {
 	return 0
 }
 
-// bearer is all that a context says of who its bearer is: for who asks when the context is not to be touched.
+// bearer is a copy of all that a context carries about its owner, for requests that must not call the context.
 type bearer struct {
-	holds []*Hold // the innermost first
+	holds []*Hold // innermost first
 	owner uint64
 }
 
@@ -88,7 +88,7 @@ func bearerOf(ctx context.Context) (b bearer) {
 	return b
 }
 
-// of is as ownerOf.
+// of returns the same as ownerOf.
 func (b *bearer) of(e *Engine, name string) uint64 {
 	for _, h := range b.holds {
 		if owner := h.owns(e, name); owner != 0 {
@@ -98,8 +98,8 @@ func (b *bearer) of(e *Engine, name string) uint64 {
 	return b.owner
 }
 
-// ends reports whether a context ended by what was asked for: the release of that hold, or a force of the lock with that name. That of a
-// hold ends with its parent as well, and then the caller gave up.
+// ends reports whether the call itself ended its context: the release of that hold, or a force of the lock with that
+// name. If the hold's parent context has ended, the caller gave up, and ends reports false.
 func ends(what actor.Kind, hold *actor.Hold, name string, cause error) bool {
 	switch what {
 	case actor.Force:
@@ -112,7 +112,7 @@ func ends(what actor.Kind, hold *actor.Hold, name string, cause error) bool {
 	return false
 }
 
-// about reports whether an error is about the lock with that name, or about several of which it is one.
+// about reports whether an error concerns the lock with that name, alone or as one of several.
 func about(err error, name string) bool {
 	for err != nil {
 		of := ""
@@ -131,8 +131,8 @@ func about(err error, name string) bool {
 	return false
 }
 
-// beyond is the context with which the holds of a context were locked that have ended so, with its deadline;
-// context.Background in place of the first if the context does not carry them any more.
+// beyond returns the context with which the holds in ctx were locked, skipping those that ended with such a cause. It
+// keeps the deadline of ctx. If ctx no longer carries such a hold, the result is based on context.Background.
 func beyond(ctx context.Context, so func(cause error) bool) (context.Context, context.CancelFunc) {
 	outer := ctx
 	for so(context.Cause(outer)) {

@@ -12,9 +12,9 @@ import (
 	"github.com/lockwheel/lockwheel"
 )
 
-// Who may re-enter: the owner travels in the context, never in the goroutine.
+// Re-entry: the context carries the owner, and the goroutine does not matter.
 
-// redisson#4467, #4956, aredis#119: identity taken from the thread.
+// redisson#4467, #4956, aredis#119: they identify the owner by the thread.
 func TestOwnersOfGoroutinesExcludeEachOther(t *testing.T) {
 	t.Parallel()
 	s := anySite(t)
@@ -40,7 +40,7 @@ func TestOwnersOfGoroutinesExcludeEachOther(t *testing.T) {
 	require.False(t, s.exists("n"))
 }
 
-// the same owner in many goroutines is one owner, as documented, and its count is exact.
+// One owner in many goroutines is one owner, as documented, and its count is exact.
 func TestOneOwnerInManyGoroutinesHoldsTogether(t *testing.T) {
 	t.Parallel()
 	s := anySite(t)
@@ -80,7 +80,7 @@ func TestTheContextOfAHoldReentersItsNameOnly(t *testing.T) {
 	_, err := other.Mutex("a").TryLock(a.Context())
 	require.ErrorIs(t, err, lockwheel.ErrNotAcquired, "another engine is another client")
 
-	// Two goroutines inside one hold both want another lock: they must exclude each other.
+	// Two goroutines with the same hold both want another lock: it must exclude them from each other.
 	var r room
 	crowd(t, 8, func(int) error { return visitWith(a.Context(), e.Mutex("b"), &r) })
 	r.require(t, 8)
@@ -107,7 +107,7 @@ func TestWithoutOwnerMakesAStranger(t *testing.T) {
 			_, err := m.TryLock(stranger)
 			require.ErrorIs(t, err, lockwheel.ErrNotAcquired)
 		}
-		// An owner of its own can be had again.
+		// WithOwner can be used again after WithoutOwner.
 		_, err := m.TryLock(lockwheel.WithOwner(lockwheel.WithoutOwner(hold.Context())))
 		require.ErrorIs(t, err, lockwheel.ErrNotAcquired)
 		inner := lockWith(t, hold.Context(), m)
@@ -116,7 +116,7 @@ func TestWithoutOwnerMakesAStranger(t *testing.T) {
 	}
 }
 
-// For a name that the context holds, the hold wins over the thread-like owner.
+// For a name that the context holds, the hold has priority over the owner of WithOwner.
 func TestTheHoldOfAContextWinsOverItsThread(t *testing.T) {
 	t.Parallel()
 	m := anySite(t).open(lockwheel.Options{}).Mutex("n")
@@ -128,7 +128,7 @@ func TestTheHoldOfAContextWinsOverItsThread(t *testing.T) {
 	requireCount(t, context.WithoutCancel(both), m, 0)
 }
 
-// The context of a hold that is over is a stranger, also when others hold the lock.
+// The context of an ended hold does not re-enter, even if the lock has other holders.
 func TestAContextOfAHoldThatIsOverQueues(t *testing.T) {
 	t.Parallel()
 	e := anySite(t).open(lockwheel.Options{})
@@ -182,7 +182,7 @@ func TestReentryCostsNoRoundTrip(t *testing.T) {
 	unlock(t, outer)
 }
 
-// methods may be called from what runs when a hold's context ends.
+// A function that runs when a hold's context ends may call methods.
 func TestWhatRunsAtTheEndOfAContextMayLock(t *testing.T) {
 	t.Parallel()
 	e := anySite(t).open(lockwheel.Options{})
@@ -204,8 +204,9 @@ func TestWhatRunsAtTheEndOfAContextMayLock(t *testing.T) {
 	settled(t, e)
 }
 
-// Owners are numbered by each engine for itself, from 1 on: what is the owner's context in one is a stranger's in another, whatever the
-// numbers. Seen where two engines have the same name on servers of their own, or with prefixes of their own.
+// Each engine numbers its own owners, from 1 on. An owner's context of one engine does not re-enter in another,
+// whatever the numbers. This matters for engines that use the same name on different servers, or with different
+// prefixes.
 func TestTheContextOfAHoldIsAStrangersForAnotherEngine(t *testing.T) {
 	t.Parallel()
 	s := anySite(t)
@@ -220,7 +221,7 @@ func TestTheContextOfAHoldIsAStrangersForAnotherEngine(t *testing.T) {
 			for i, m := range locks {
 				carried := holds[1-i].Context()
 				requireCount(t, carried, m, 0)
-				if name != "reader" { // strangers read together
+				if name != "reader" { // readers share the lock
 					_, err := m.TryLock(carried)
 					require.ErrorIs(t, err, lockwheel.ErrNotAcquired, "the lock of engine %d with the context of the other", i)
 				}

@@ -10,7 +10,7 @@ import (
 	"github.com/lockwheel/lockwheel"
 )
 
-// The first may wait for the second before it unlocks: then neither would ever get on.
+// The first call may wait for the second before it unlocks: without a joint grant they would deadlock.
 func TestAllWhoWaitAsOneOwnerAreGrantedTogether(t *testing.T) {
 	t.Parallel()
 	onEveryKind(t, func(t *testing.T, mutex, other kindOfLock) {
@@ -38,7 +38,7 @@ func TestAllWhoWaitAsOneOwnerAreGrantedTogether(t *testing.T) {
 	})
 }
 
-// Each may wait for the other before it unlocks, as both would in one thread.
+// Each call may wait for the other before it unlocks, as both would in one thread.
 func TestWhoWaitsToReadIsLetInWhenItsOwnerWrites(t *testing.T) {
 	t.Parallel()
 	for _, first := range []string{"the writer", "the readers"} {
@@ -65,13 +65,13 @@ func TestWhoWaitsToReadIsLetInWhenItsOwnerWrites(t *testing.T) {
 			eventually(t, "all asleep", func() bool { return e.Stats().Waiting == 4 && listens(e) })
 			unlock(t, taken)
 			var holds []*lockwheel.Hold
-			if first == "the writer" { // the readers of its engine stand aside
+			if first == "the writer" { // the readers of its engine let the writer go first
 				holds = append(holds, granted(t, writer))
 				for _, r := range readers {
 					holds = append(holds, granted(t, r))
 				}
 				refused(t, elsewhere.RWMutex("n").RLocker())
-			} else { // the one that is granted first says which
+			} else { // the first grant tells which
 				write := receive(t, writer)
 				if write.err == nil {
 					holds = append(holds, write.hold)
@@ -91,7 +91,7 @@ func TestWhoWaitsToReadIsLetInWhenItsOwnerWrites(t *testing.T) {
 	}
 }
 
-// It would wait for itself.
+// The call would wait for itself.
 func TestWhoWaitsToWriteIsRefusedWhenItsOwnerReads(t *testing.T) {
 	t.Parallel()
 	s := realSite(t)
@@ -113,7 +113,8 @@ func TestWhoWaitsToWriteIsRefusedWhenItsOwnerReads(t *testing.T) {
 	require.False(t, s.exists("n"))
 }
 
-// The owner unlocks what it re-enters before the answer comes: what waits is the same owner's, who has the other half.
+// The owner unlocks the re-entered side before the reply arrives. The waiting call belongs to the same owner, which
+// holds the other side.
 func TestWhoReenteredOneHalfDoesNotWaitForTheOtherOfItsOwner(t *testing.T) {
 	t.Parallel()
 	for _, half := range []string{"reads", "writes"} {
@@ -128,7 +129,7 @@ func TestWhoReenteredOneHalfDoesNotWaitForTheOtherOfItsOwner(t *testing.T) {
 			if half == "writes" {
 				of, outer = m.Writer(), write
 			}
-			s.do("CLIENT", "PAUSE", "1500", "ALL") // all that follows comes before the answer
+			s.do("CLIENT", "PAUSE", "1500", "ALL") // all that follows happens before the reply
 			inner := locking(me, of, lockwheel.Lease(longer))
 			queued(t, e, 1)
 			unlock(t, outer)
@@ -145,7 +146,7 @@ func TestWhoReenteredOneHalfDoesNotWaitForTheOtherOfItsOwner(t *testing.T) {
 	}
 }
 
-// The quorum's own request for a member that is missing waits before it: they are of one owner.
+// The quorum's own request for a missing member is ahead in the queue: both have one owner.
 func TestWhoLocksAMissingMemberOfItsQuorumDoesNotWaitForTheQuorum(t *testing.T) {
 	t.Parallel()
 	onEveryKind(t, func(t *testing.T, mutex, other kindOfLock) {
@@ -169,7 +170,7 @@ func TestWhoLocksAMissingMemberOfItsQuorumDoesNotWaitForTheQuorum(t *testing.T) 
 	})
 }
 
-// Who was given the number of a quorum by its context has it for as long as the quorum is there.
+// A call that has the owner number of a quorum from its context keeps it as long as the quorum exists.
 func TestTheOwnerOfAQuorumEndsWithIt(t *testing.T) {
 	t.Parallel()
 	p := newPanel(t, 3)

@@ -16,20 +16,20 @@ var (
 	errZeroPending = errors.New("lockwheel: a zero Pending: make one with Mutex.LockAsync")
 )
 
-// Pending is a lock that is waited for without a goroutine. Safe for concurrent use. The zero Pending is
-// decided, with an error.
+// Pending is a request of LockAsync that waits without a goroutine. It is safe for concurrent use. The zero Pending
+// is complete, with an error.
 type Pending struct {
-	call *engine.Call // nil when the request was refused before it was sent; its Ready is closed at the verdict, by decided
-	hold *Hold        // knows engine, name and context of the wait
-	err  error        // why it was not sent
+	call *engine.Call // nil if the request was rejected before it was sent; decided closes its Ready when the result is known
+	hold *Hold        // has the engine, the name and the context of the wait
+	err  error        // why the request was not sent
 
 	fate    atomic.Uint32
-	watched atomic.Bool // until then, LockAsync itself looks whether there is anything left to watch for
+	watched atomic.Bool // until it is true, LockAsync itself removes what is no longer to be watched
 	with    *watch      // of the context; set before watched
-	seat    *seat       // there
+	seat    *seat       // its place in that watch
 }
 
-// What came first: the refusal, the taker or the one who gave up.
+// The states of a Pending. Only the first change from undecided takes effect.
 const (
 	undecided uint32 = iota
 	refused
@@ -37,10 +37,14 @@ const (
 	givenUp
 )
 
-// LockAsync asks for the lock and returns at once: it does not block, and the wait costs no goroutine; but with
-// a ctx of another make than package context's, which has a Done of its own, Go starts one for all that share it. It
-// is otherwise as Lock. The caller takes the hold from the Pending once its Done is closed; a grant that
-// is not taken when ctx ends is given back. Where very much is asked for at once, callers that block in Lock come before it. Soon after it is refused, taken or cancelled nothing of it is left in ctx.
+// LockAsync requests the lock and returns without blocking. It behaves like Lock otherwise. The caller takes the hold
+// from the Pending once its Done is closed. A grant that is not taken when ctx ends is released.
+//
+// The wait needs no goroutine. If ctx is not from package context and has its own Done, Go starts one goroutine for
+// all calls that share it. Soon after the request is rejected, taken or canceled, ctx has no reference to it any
+// more.
+//
+// Under heavy load, callers that block in Lock are served first.
 func (m Mutex) LockAsync(ctx context.Context, opts ...Option) *Pending {
 	call, hold, err := m.request(ctx, opts, wish{async: true})
 	if err != nil {
@@ -55,8 +59,8 @@ func (m Mutex) LockAsync(ctx context.Context, opts ...Option) *Pending {
 	return p
 }
 
-// watch has the request given up when its context ends. If the context panics, so does LockAsync, and nobody has the Pending: it is given
-// up at once.
+// watch cancels the request when its context ends. If the context panics, LockAsync panics too, and its caller gets
+// no Pending. watch then cancels the request immediately.
 func (p *Pending) watch() {
 	begun := false
 	defer func() {
@@ -72,14 +76,14 @@ func (p *Pending) watch() {
 	}
 }
 
-// unwatch leaves nothing in the context.
+// unwatch removes the request from its context.
 func (p *Pending) unwatch() {
 	if p.with != nil && p.with.leave(p.seat) {
 		p.tidy()
 	}
 }
 
-// tidy may run code of the context. A panic of that ends nothing else.
+// tidy may run code of the context. It recovers from a panic there.
 func (p *Pending) tidy() {
 	defer func() {
 		if recover() != nil {
@@ -89,8 +93,9 @@ func (p *Pending) tidy() {
 	p.with.tidy()
 }
 
-// decided is called on the loop at the verdict. After a refusal nothing is left in ctx, which may live for ever: the last who waits with
-// it leaves it beside the loop, as that runs the context's own code. A grant goes on being watched until it is taken.
+// decided runs on the loop when the result is known. After a rejection it removes the request from ctx, which may
+// live for ever. The removal of the last request runs beside the loop, because it calls code of the context. A grant
+// stays watched until it is taken.
 func (p *Pending) decided() {
 	if p.call.Err != nil && p.fate.CompareAndSwap(undecided, refused) && p.watched.Load() && p.with != nil && p.with.leave(p.seat) {
 		p.hold.engine.contexts.leaving.put(p.tidy)
@@ -98,7 +103,7 @@ func (p *Pending) decided() {
 	close(p.call.Ready)
 }
 
-// Done is closed when the request is decided: Hold then returns its outcome without blocking.
+// Done returns a channel that is closed when the result is known. Hold then returns it without blocking.
 func (p *Pending) Done() <-chan struct{} {
 	if p.call == nil {
 		return ended.Done()
@@ -106,10 +111,11 @@ func (p *Pending) Done() <-chan struct{} {
 	return p.call.Ready
 }
 
-// Hold takes the outcome: the hold, or the error that Lock would have returned. A hold can be taken
-// once: a second call gets an error, and so does one before Done is closed. A hold of which the engine was closed after the grant is
-// returned without an error; its Err says so. It does not block, unless code of a ctx of another make
-// than package context's does.
+// Hold returns the hold, or the error that Lock would have returned. A hold can be taken once: a second call gets an
+// error, and so does a call before Done is closed. If the engine was closed after the grant, Hold returns the hold
+// without an error, and its Err reports the end.
+//
+// It does not block, unless ctx is not from package context and its code blocks.
 func (p *Pending) Hold() (*Hold, error) {
 	if p.call == nil {
 		return nil, cmp.Or(p.err, errZeroPending)
@@ -133,8 +139,8 @@ func (p *Pending) Hold() (*Hold, error) {
 	return nil, p.hold.fail(ErrNotAcquired, p.cause())
 }
 
-// Cancel gives up: Done is closed soon, and a grant that was not taken is given back. After the hold was
-// taken, it does nothing. It does not block, unless code of a ctx of another make than package context's does.
+// Cancel gives up the request: Done is closed soon, and a grant that was not taken is released. After the hold was
+// taken, Cancel does nothing. It does not block, unless ctx is not from package context and its code blocks.
 func (p *Pending) Cancel() {
 	p.giveUp(context.Canceled)
 	p.unwatch()
@@ -146,7 +152,7 @@ func (p *Pending) giveUp(cause error) {
 	}
 }
 
-// cause is why a grant was given back.
+// cause returns why a grant was released.
 func (p *Pending) cause() error {
 	return p.hold.engine.contexts.cause(p.hold.parent)
 }

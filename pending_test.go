@@ -12,7 +12,7 @@ import (
 	"github.com/lockwheel/lockwheel/internal/proxy"
 )
 
-// LockAsync: a grant belongs to somebody who takes it, or is given back.
+// A grant of LockAsync is taken by its caller, or released.
 
 func TestAPendingGrantIsTakenOnce(t *testing.T) {
 	t.Parallel()
@@ -29,7 +29,7 @@ func TestAPendingGrantIsTakenOnce(t *testing.T) {
 	require.NoError(t, err)
 	_, err = p.Hold()
 	require.ErrorContains(t, err, "taken before")
-	p.Cancel() // too late to do anything
+	p.Cancel() // too late to have an effect
 	require.NoError(t, next.Err())
 	require.Equal(t, map[string]string{next.ID(): "1"}, s.hash("n"))
 	unlock(t, next)
@@ -150,7 +150,7 @@ func TestLockAsyncDoesNotBlockOnASilentServer(t *testing.T) {
 	require.False(t, s.exists("n"))
 }
 
-// What cannot work is known at once, and told where everything else is.
+// Invalid input is detected at once, and Hold returns the error.
 func TestLockAsyncTellsBadInputByItsHold(t *testing.T) {
 	t.Parallel()
 	e := anySite(t).open(lockwheel.Options{})
@@ -170,7 +170,7 @@ func TestLockAsyncTellsBadInputByItsHold(t *testing.T) {
 	require.Zero(t, e.Stats().Commands)
 }
 
-// A hold that was taken lives as long as one of Lock's: its context ends with that of LockAsync, it does not.
+// A taken hold lasts as long as one of Lock: its context ends with that of LockAsync, but the hold does not.
 func TestATakenPendingHoldOutlivesItsContext(t *testing.T) {
 	t.Parallel()
 	s := anySite(t)
@@ -186,7 +186,7 @@ func TestATakenPendingHoldOutlivesItsContext(t *testing.T) {
 	unlock(t, hold)
 }
 
-// Who comes late to a grant has none.
+// A caller that takes its grant after the lease has expired gets a loss.
 func TestAPendingGrantThatItsCallerComesLateToIsLost(t *testing.T) {
 	t.Parallel()
 	e := anySite(t).open(lockwheel.Options{})

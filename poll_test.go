@@ -11,15 +11,16 @@ import (
 	"github.com/lockwheel/lockwheel"
 )
 
-// How callers wait who do not listen, and beside whom.
+// Callers that wait without a subscription, alone and beside others.
 
-// polling is the name of a test, or of the part of one, whose engines all poll: Redisson's spin lock is a plain lock whose users do.
+// polling is the name of a test, or of a subtest, in which all engines poll. Redisson's spin lock is a plain lock
+// with clients that poll.
 const polling = "polling"
 
-// polls tells whether the engines of a test are to poll.
+// polls reports whether the engines of a test must poll.
 func polls(t testing.TB) bool { return strings.HasSuffix(t.Name(), "/"+polling) }
 
-// onEachWake runs a test of the plain lock with engines that listen, and with engines that poll.
+// onEachWake runs a test of the plain lock with engines that subscribe, and with engines that poll.
 func onEachWake(t *testing.T, test func(t *testing.T)) {
 	t.Helper()
 	for _, name := range []string{"listening", polling} {
@@ -30,7 +31,7 @@ func onEachWake(t *testing.T, test func(t *testing.T)) {
 	}
 }
 
-// Otherwise whatever is tested here with engines that poll would be tested with engines that listen.
+// Otherwise the tests for engines that poll would run with engines that subscribe.
 func TestTheEnginesOfATestThatPollsDo(t *testing.T) {
 	t.Parallel()
 	onEachWake(t, func(t *testing.T) {
@@ -86,8 +87,8 @@ func TestPollersAreServedInTheirOrder(t *testing.T) {
 	}
 }
 
-// Redisson's spin lock publishes nothing. Whoever polls comes soon after such a release, and whoever listens when the
-// lease is over that it was told of.
+// Redisson's spin lock publishes nothing. After such a release, a waiter that polls acquires the lock soon, and a
+// subscribed one when the last reported lease has expired.
 func TestWaitersBesideSpinLocksProgress(t *testing.T) {
 	t.Parallel()
 	s := realSite(t)
@@ -96,7 +97,7 @@ func TestWaitersBesideSpinLocksProgress(t *testing.T) {
 		s.occupy("n", time.Hour)
 		waiting := locking(t.Context(), polls.Mutex("n"))
 		eventually(t, "it to poll", func() bool { return polls.Stats().Polling == 1 })
-		s.do("DEL", "n")               // as the spin lock does it
+		s.do("DEL", "n")               // as the spin lock does
 		unlock(t, granted(t, waiting)) // within patience, which is far shorter than an hour
 	}
 	s.occupy("n", brief)

@@ -12,9 +12,10 @@ import (
 	"github.com/lockwheel/lockwheel"
 )
 
-// Connections of an engine's own come from rueidis' pool of those. It can be small, and others can use it up.
+// An engine takes dedicated connections from the pool of rueidis, which can be small, and which other users can
+// exhaust.
 
-// usedUp is a client of the program whose pool the program uses up until the test lets it have its connections back.
+// usedUp returns a client of the program with an exhausted pool. giveBack returns the connections to the pool.
 func (s *site) usedUp(size int) (client rueidis.Client, giveBack func()) {
 	s.t.Helper()
 	client, err := rueidis.NewClient(rueidis.ClientOption{
@@ -34,7 +35,7 @@ func (s *site) usedUp(size int) (client rueidis.Client, giveBack func()) {
 	}
 }
 
-// endsInTime has what ends an engine end, whoever has the connections of the pool.
+// endsInTime requires that an engine ends in time while the pool is exhausted.
 func endsInTime(t *testing.T, what string, end func()) {
 	t.Helper()
 	done := make(chan struct{})
@@ -93,7 +94,7 @@ func TestCloseLeavesACallForAConnectionOfAUsedUpPoolBehind(t *testing.T) {
 		require.ErrorIs(t, receive(t, waiting).err, lockwheel.ErrClosed)
 	}
 	unlock(t, hold)
-	// What was left behind gives back what it comes to: the whole pool is the program's again.
+	// The calls that were left behind return their connections: the whole pool is available to the program again.
 	giveBack()
 	for range 2 {
 		var releases []func()
@@ -142,7 +143,7 @@ func TestReplicasAreNotWaitedForWithoutAConnectionToAskThem(t *testing.T) {
 	endsInTime(t, "Close", func() { e.Close() })
 }
 
-// A subscriber needs a second connection to leave a channel, and with Replicas there are two more.
+// A subscriber needs a second connection to unsubscribe, and Replicas needs two more.
 func TestAPoolThatIsTooSmallIsMadeLargeEnough(t *testing.T) {
 	t.Parallel()
 	master, _ := withReplica(t)

@@ -17,7 +17,7 @@ import (
 	"github.com/lockwheel/lockwheel"
 )
 
-// Holders in another process, which dies or stands still.
+// Holders in another process, which dies or is paused.
 
 // holder is another process that holds the lock n with a lease of holderLease.
 type holder struct {
@@ -66,7 +66,7 @@ func TestALockOfAProcessThatDiedIsFree(t *testing.T) {
 	onEachWake(t, func(t *testing.T) { diesElsewhere(t, (*lockwheel.Engine).Mutex) })
 }
 
-// Redisson's testAutoExpire: the dead holder's kind does not matter, only the waiter's.
+// Redisson's testAutoExpire: only the waiter's kind matters, and not that of the dead holder.
 func TestAFairLockOfAProcessThatDiedIsFree(t *testing.T) {
 	t.Parallel()
 	diesElsewhere(t, (*lockwheel.Engine).FairMutex)
@@ -78,7 +78,7 @@ func diesElsewhere(t *testing.T, mutex kindOfLock) {
 	h := holdElsewhere(t, s)
 	require.Equal(t, map[string]string{h.id: "1"}, s.hash("n"))
 	waiting := locking(t.Context(), mutex(s.open(lockwheel.Options{}), "n"))
-	silent(t, waiting, renewed) // it was renewed
+	silent(t, waiting, renewed) // the lease was renewed
 	h.ask()
 	require.Equal(t, "<nil>", h.read())
 	require.NoError(t, h.process.Kill())
@@ -87,7 +87,7 @@ func diesElsewhere(t *testing.T, mutex kindOfLock) {
 	require.Less(t, time.Since(died), 2*holderLease)
 }
 
-// A process that stood still for longer than its lease sees the loss at once, whatever ran first when it woke.
+// A process that was paused for longer than its lease sees the loss immediately, whichever goroutine runs first.
 func TestAProcessThatStoodStillKnowsThatItLost(t *testing.T) {
 	t.Parallel()
 	s := realSite(t)

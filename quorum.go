@@ -9,47 +9,66 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// Quorum returns locks on independent servers as one lock, held while a majority of them is: the algorithm
-// that is known as Redlock, and Redisson's RedLock. Each lock is of another engine, and each engine is to be on
-// a server of its own that shares nothing with the others. Everybody must give the same locks, and should give
-// them in the same order. On the wire they are the locks themselves.
+// Quorum returns locks on independent servers as one lock, held while a majority of them is held: the algorithm known
+// as Redlock, and Redisson's RedLock. Each lock belongs to another engine, and each engine must be on its own server
+// that shares nothing with the others. All callers must use the same locks, and should give them in the same order.
+// On the wire they are the individual locks.
 //
-// Take an odd number of servers: of an even one two callers can get half each, and both have to begin again.
+// Use an odd number of servers. With an even number, two callers can get half each, and both have to start again.
 //
-// All are asked in parallel, and a majority of grants is a hold. Its validity is that of the leases less the
-// time that asking took and one per cent (at most 1 s) and some milliseconds for clocks that drift:
-// [Hold.Deadline] is until when a majority is known to be held. If no majority can be had, what was granted
-// begins to be released at once, without being waited for; who waits then stands in the queue of one lock that is taken, holding none, and asks
-// for all when its turn comes there, or after 2 s: that server may have failed. A server that does not answer
-// is not waited for with what the others gave: once a majority has answered, whoever has too few of them gives them
-// back within 400 ms, and a server that is known not to answer counts as a refusal at once. Locks that are missing in a
-// watched hold are waited for, and held again when they can be; one that its server refuses for good is asked
-// for again every Options.Renew. The hold is lost as soon as its majority is known to be, and when Options.MaxHold ends
-// one of its locks; Unlock returns when so many are released
-// that somebody else can have a majority. A lock that is missing counts as released when it is known that no request has brought it: the
-// answer to one that is under way is waited for, and what it brings is released.
+// # Acquiring
 //
-// Of an [RWMutex], who writes and has its turn at one lock waits at all others at once, and readers of the same engines stand
-// aside there: for 50 ms, and each time that this was not enough for twice as long, up to 2 s, or to an eighth of [Lease]. So readers of a
-// quorum who read for less than that, and for less than the second for which they stand aside at first, do not keep writers of
-// their engines out for ever while no server fails; beside one that does not answer it is 400 ms.
+// All locks are requested in parallel, and a majority of grants is a hold. Its validity is that of the leases minus
+// the time of the requests, 1 % (at most 1 s) and some milliseconds for clock drift. [Hold.Deadline] is the time
+// until which a majority is known to be held.
 //
-// The hold's context re-enters its locks. One that is missing at that moment, as the slowest can be just after Lock, is waited for
-// together with the quorum: whichever of the two requests is granted first, the other one re-enters.
+// If no majority can be acquired, the grants are released immediately, without waiting for the replies. A caller that
+// waits then queues for one lock that is held, and holds none. It requests all of them when its turn comes there, or
+// after 2 s, because that server may have failed.
 //
-// That a key is gone is found out at its renewal. By then it may have been gone since the one before, so a lock that
-// came back meanwhile does not count for that time: if so many keys are gone that somebody else may have had a
-// majority, the hold is lost within the lease. So of servers that lose their data one may follow the other when its
-// lock is held there again and the others were confirmed since: they are at once when it comes.
+// Grants are not held long for a server that does not reply. Once a majority has replied, a caller with too few
+// grants releases them within 400 ms. A server that is known not to reply counts as a rejection immediately.
 //
-// An engine that is closed counts as a server that is not there, and the zero [Engine] is a closed one, which may stand for several. So a
-// process that starts while [Open] fails for a minority of the servers gives locks of zero Engines in their places. When such a server
-// is there again the process opens its engine and makes the Quorum anew: what is locked from then on is held there, too.
+// # Holding
 //
-// A quorum outlives a minority of servers that fail. It is no proof: a server that restarts without its data,
-// or whose clock jumps, may grant a lock that somebody counts on, until that one's next renewal. Let such a
-// server stay away for a lease, or let it keep its data. What must never happen twice needs a check where it is
-// written; Hold.Token is 0 here.
+// The locks that are missing in a watched hold are waited for, and held again when they are granted. A lock that its
+// server rejects permanently is requested again every Options.Renew.
+//
+// The hold is lost as soon as its majority is known to be lost, and when Options.MaxHold ends one of its locks.
+//
+// A missing key is detected at its renewal, and it may have been missing since the renewal before. So a lock that is
+// acquired again does not count for that time. If another caller may have had a majority, the hold is lost within the
+// lease. Servers may lose their data one after the other if the lock is held again on the previous one and the other
+// locks were confirmed since. The engine confirms these as soon as the lock is held again.
+//
+// The hold's context re-enters its locks. A lock can be missing at that moment, as the slowest can be just after
+// Lock. The caller then waits for it together with the quorum: whichever of the two requests is granted first, the
+// other re-enters.
+//
+// # Unlocking
+//
+// Unlock returns when enough locks are released that another caller can acquire a majority. A missing lock counts as
+// released if it is known that no request has acquired it. Unlock waits for the reply to a request in flight, and
+// releases what that acquires.
+//
+// # Readers and writers
+//
+// A quorum of [RWMutex] writers waits at all other locks at once when its turn comes at one lock. Readers of the same
+// engines let it go first there: for 50 ms, and for twice as long each time that this was not enough, up to 2 s or an
+// eighth of [Lease]. While no server fails, readers of a quorum do not starve writers of their engines on two
+// conditions: they read for less than that, and for less than the 1 s for which they let a writer go first initially.
+// Beside a server that does not reply, the limit is 400 ms.
+//
+// # Failed servers
+//
+// A closed engine counts as a failed server. The zero [Engine] is closed, and may stand for several. So a process for
+// which [Open] fails at a minority of the servers can use locks of zero Engines in their places. When such a server
+// is back, the process opens its engine and creates the Quorum again. What it locks from then on is held there, too.
+//
+// A quorum survives the failure of a minority of servers. It is no proof: a server that restarts without its data, or
+// with a clock that jumps, may grant a lock again. Its previous holder may rely on it until the next renewal. Keep such
+// a server away for one lease, or make it persist its data. A write that must never happen twice needs a check at the
+// store that receives it; Hold.Token is 0 here.
 func Quorum(locks ...Mutex) Multi {
 	m := Multi{locks: slices.Clone(locks), name: nameOf(locks), quorum: true}
 	for i, l := range locks {
@@ -60,7 +79,7 @@ func Quorum(locks ...Mutex) Multi {
 	return m
 }
 
-// majority takes as many locks as are needed, at least.
+// majority acquires at least as many locks as are needed.
 func (m Multi) majority(e errand) (*Hold, error) {
 	g := m.candidate(e)
 	var until time.Duration
@@ -74,7 +93,7 @@ func (m Multi) majority(e errand) (*Hold, error) {
 	return g.checked()
 }
 
-// candidate is a group that is to ask for its members.
+// candidate returns a group that has not requested its members yet.
 func (m Multi) candidate(e errand) *group {
 	g := newGroup(e.ctx, m, len(m.locks)/2+1)
 	g.lease, g.begun, g.outcome = e.lease, time.Now(), make(chan *failure, 1)
@@ -85,7 +104,7 @@ func (m Multi) candidate(e errand) *group {
 	return g
 }
 
-// await waits for the outcome, which comes at once when the caller's time is over.
+// await waits for the outcome, which arrives at once when the caller's wait ends.
 func (g *group) await(e errand) error {
 	var late <-chan time.Time
 	if !e.until.IsZero() {
@@ -103,16 +122,16 @@ func (g *group) await(e errand) error {
 	return g.refusal(<-g.outcome)
 }
 
-// errForGood is for locks of which so many will never be had that no majority can be.
+// errForGood is for a quorum with so many permanently rejected locks that no majority is possible.
 var errForGood = errors.New("refused for good")
 
-// failure is how a quorum did not get enough members.
+// failure is why a quorum did not get enough members.
 type failure struct {
 	causes                       lockErrors
 	hopeless, contested, crowded bool
 }
 
-// failure is made at the desk.
+// failure returns the reasons. It runs at the desk.
 func (g *group) failure() *failure {
 	causes := lockErrors{fmt.Errorf("%d of %d locks could be had, %d are needed", g.actor.Had, len(g.members), g.need)}
 	for i := range g.members {
@@ -123,21 +142,21 @@ func (g *group) failure() *failure {
 	return &failure{causes, g.actor.Hopeless(), g.actor.Contested(), g.actor.Crowded()}
 }
 
-// refusal is the error of who did not get enough members, on that caller's goroutine: it looks at the context. It is nil for
-// no failure.
+// refusal returns the caller's error for a failure, and nil for none. It uses the context, so it runs on the caller's
+// goroutine.
 func (g *group) refusal(f *failure) error {
 	if f == nil {
 		return nil
 	}
 	cause := f.causes
 	if ended := g.members[0].lock.engine.contexts.ended(g.Context); ended != nil {
-		if len(cause) == 1 { // nobody has said anything that would be wrong with a server
+		if len(cause) == 1 { // no server has reported a problem
 			return g.hold.fail(errLeft, append(cause, ended))
 		}
 		cause = append(cause, ended)
 	}
 	switch {
-	case f.crowded: // also if there is another reason: it may be had soon
+	case f.crowded: // has priority over other reasons, because a retry may soon succeed
 		return g.hold.fail(ErrTooManyWaiters, cause)
 	case f.hopeless:
 		return g.hold.fail(errForGood, cause)

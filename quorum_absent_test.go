@@ -8,7 +8,7 @@ import (
 	"github.com/lockwheel/lockwheel"
 )
 
-// A process that starts while a minority of the servers is down puts the zero Engine in their places.
+// A process that starts while a minority of the servers is down uses zero Engines in their places.
 func TestAQuorumDoesWithoutServersThatWereNeverThere(t *testing.T) {
 	t.Parallel()
 	p := newPanel(t, 3)
@@ -24,7 +24,7 @@ func TestAQuorumDoesWithoutServersThatWereNeverThere(t *testing.T) {
 		}
 		return all
 	}
-	for absent := range 3 { // none of those first, one, or two
+	for absent := range 3 { // the number of zero Engines that come first
 		m := quorum(locks(absent), "n")
 		hold := lockAll(t, m)
 		require.NoError(t, hold.Err())
@@ -39,7 +39,7 @@ func TestAQuorumDoesWithoutServersThatWereNeverThere(t *testing.T) {
 		eventually(t, "all to be released", func() bool { return p.holders("n") == 0 })
 	}
 
-	// Of a majority it is an error, which says so.
+	// Zero Engines in the places of a majority cause an error that says so.
 	_, err := quorum([]*lockwheel.Engine{engines[0], none, none}, "n").Lock(t.Context())
 	require.ErrorIs(t, err, lockwheel.ErrClosed)
 	require.ErrorContains(t, err, "zero Engine")

@@ -13,34 +13,34 @@ import (
 	"github.com/lockwheel/lockwheel/internal/proxy"
 )
 
-// pause has a server stand still, until the end of the test at most.
+// pause pauses a server, until the end of the test at most.
 func (s *site) pause(t *testing.T) {
 	t.Helper()
 	require.NoError(t, s.real.Pause())
 	t.Cleanup(func() { _ = s.real.Continue() })
 }
 
-// unanswered requires that an unlock had no answer, and that nothing says that it had one.
+// unanswered requires that an unlock had no reply, and that its error does not claim one.
 func unanswered(t *testing.T, err error) {
 	t.Helper()
 	require.ErrorIs(t, err, lockwheel.ErrUnavailable)
 	require.NotErrorIs(t, err, lockwheel.ErrNotHeld)
 }
 
-// answered unlocks again until enough of the releases are answered, which servers can be that answer.
+// answered unlocks repeatedly until enough servers have replied to the release.
 func answered(t *testing.T, hold *lockwheel.Hold) {
 	t.Helper()
 	var err error
 	eventually(t, "the answers", func() bool { err = hold.Unlock(t.Context()); return !errors.Is(err, lockwheel.ErrUnavailable) })
-	if err != nil { // the answer came between two of them
+	if err != nil { // the reply arrived between two calls
 		require.ErrorIs(t, err, lockwheel.ErrNotHeld)
 	}
 }
 
-// impatient waits for an answer for a moment only, and loses nothing by that.
+// impatient waits for a reply for a moment only, with leases that do not expire because of that.
 var impatient = lockwheel.Options{Lease: longer, Timeout: 200 * time.Millisecond}
 
-// While too few servers have answered, each Unlock waits for the same releases, as that of one lock does.
+// While too few servers have replied, each Unlock waits for the same releases, as for a single lock.
 func TestAnotherUnlockOfAQuorumWaitsForTheSameReleases(t *testing.T) {
 	t.Parallel()
 	p := newPanel(t, 3)
@@ -57,7 +57,7 @@ func TestAnotherUnlockOfAQuorumWaitsForTheSameReleases(t *testing.T) {
 	require.ErrorIs(t, hold.Unlock(t.Context()), lockwheel.ErrNotHeld)
 }
 
-// Once an Unlock has returned nil, the next one says so at once, also beside a server that is silent.
+// Once an Unlock has returned nil, the next one returns ErrNotHeld at once, even beside a server that does not reply.
 func TestAnotherUnlockOfAQuorumWaitsForNothing(t *testing.T) {
 	t.Parallel()
 	p := newPanel(t, 3)
@@ -75,7 +75,7 @@ func TestAnotherUnlockOfAQuorumWaitsForNothing(t *testing.T) {
 	t.Cleanup(func() { _ = p[2].real.Continue() })
 	require.NoError(t, receive(t, unlocked))
 
-	// It is not asked for again: of an engine that was closed since nobody would hear.
+	// The release is not requested again: an engine that was closed since would not reply.
 	require.NoError(t, engines[1].Close())
 	for range 3 {
 		go func() { unlocked <- hold.Unlock(t.Context()) }()
@@ -83,7 +83,7 @@ func TestAnotherUnlockOfAQuorumWaitsForNothing(t *testing.T) {
 	}
 }
 
-// Nobody was told of the answers, which came later.
+// The replies came after the first Unlock had returned.
 func TestAnotherUnlockOfAQuorumSaysThatTheFirstWasAnswered(t *testing.T) {
 	t.Parallel()
 	p := newPanel(t, 3)
@@ -102,12 +102,12 @@ func TestAnotherUnlockOfAQuorumSaysThatTheFirstWasAnswered(t *testing.T) {
 	for _, e := range engines[:2] {
 		eventually(t, "the answer", func() bool { return e.Stats().InFlight == 0 })
 	}
-	err := hold.Unlock(t.Context()) // the third does not answer
+	err := hold.Unlock(t.Context()) // the third server does not reply
 	require.ErrorIs(t, err, lockwheel.ErrNotHeld)
 	require.NotErrorIs(t, err, lockwheel.ErrUnavailable)
 }
 
-// Of very many locks the first were released when the others had no answer.
+// Of very many locks, the first were released before the others had no reply.
 func TestAnotherUnlockOfVeryManyLocksWaitsForTheSameReleases(t *testing.T) {
 	t.Parallel()
 	const many = 1200

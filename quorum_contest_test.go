@@ -17,13 +17,13 @@ import (
 	"github.com/lockwheel/lockwheel/internal/proxy"
 )
 
-// contest is clients who want the same quorum again and again, each for 5 ms.
+// contest is a set of clients that acquire the same quorum repeatedly, each for 5 ms.
 type contest struct {
-	grants []atomic.Int64 // of each client
-	waits  []atomic.Int64 // the longest of each, in ns
+	grants []atomic.Int64 // per client
+	waits  []atomic.Int64 // maximum wait per client, in ns
 }
 
-// take takes the quorum until ctx ends.
+// take acquires the quorum repeatedly until ctx ends.
 func (c *contest) take(ctx context.Context, t *testing.T, client int, m lockwheel.Multi) {
 	for ctx.Err() == nil {
 		asked := time.Now()
@@ -43,12 +43,12 @@ func (c *contest) take(ctx context.Context, t *testing.T, client int, m lockwhee
 	}
 }
 
-// least is how many grants the client had that had the fewest.
+// least returns the smallest number of grants of a client.
 func (c *contest) least() int64 {
 	return slices.Min(counted(c.grants))
 }
 
-// longest is the longest wait of all, also of one that was in vain.
+// longest returns the maximum wait, including a wait without a grant.
 func (c *contest) longest() time.Duration {
 	return time.Duration(slices.Max(counted(c.waits)))
 }
@@ -60,7 +60,8 @@ func counted(of []atomic.Int64) (n []int64) {
 	return n
 }
 
-// between has each client contend until each of them had so many grants, or the time is over. strikes comes after some.
+// between has the clients contend until each of them had that many grants, or the time has elapsed. It calls strikes
+// after some grants.
 func (c *contest) between(t *testing.T, clients [][]*lockwheel.Engine, grants int64, within time.Duration, strikes func()) {
 	c.grants, c.waits = make([]atomic.Int64, len(clients)), make([]atomic.Int64, len(clients))
 	ctx, stop := context.WithTimeout(t.Context(), within)
@@ -80,11 +81,11 @@ func (c *contest) between(t *testing.T, clients [][]*lockwheel.Engine, grants in
 	all.Wait()
 }
 
-// A minority that is dead slows contenders down, and does not stop them: whoever has a lock does not keep it from the
-// others while it waits for a server that does not answer.
+// A dead minority slows contenders down, and does not stop them: a caller does not keep its locks from the others
+// while it waits for a server that does not reply.
 func TestContendersForAQuorumGoOnWithoutAMinority(t *testing.T) {
 	t.Parallel()
-	// Longer than two who contend make each other wait, also on a busy machine.
+	// Longer than two contenders delay each other, also on a busy machine.
 	patient := lockwheel.Options{Lease: 2 * time.Minute, Timeout: 30 * time.Second}
 	for name, fail := range map[string]func(*testing.T, *site, []*proxy.Proxy){
 		"none is dead": func(*testing.T, *site, []*proxy.Proxy) {},
@@ -124,13 +125,14 @@ func TestContendersForAQuorumGoOnWithoutAMinority(t *testing.T) {
 				c.between(t, clients, 25, 2*patient.Timeout, func() { fail(t, p[dead], ways) })
 				t.Logf("server %d: %v grants in %v, longest wait %v", dead, counted(c.grants), time.Since(began), c.longest())
 				require.GreaterOrEqual(t, c.least(), int64(25))
-				require.Less(t, c.longest(), patient.Timeout/2, "nobody waits for an answer that does not come")
+				require.Less(t, c.longest(), patient.Timeout/2, "no client waits for a missing reply")
 			}
 		})
 	}
 }
 
-// Readers of a quorum that come and go without a gap, longer than whoever writes waits at first, and a writer of their engines.
+// A continuous stream of readers of a quorum, each reading for longer than a writer waits at first, and a writer of
+// their engines.
 func TestAStreamOfReadersOfAQuorumDoesNotStarveAWriterOfItsEngines(t *testing.T) {
 	t.Parallel()
 	long.Only(t, "a writer waits for seconds of reads")

@@ -9,7 +9,7 @@ import (
 	"github.com/lockwheel/lockwheel"
 )
 
-// Half is no majority: somebody else may have the other half.
+// Half is no majority: another caller may have the other half.
 func TestHalfOfAnEvenQuorumIsNotEnough(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{2, 4} {
@@ -18,10 +18,10 @@ func TestHalfOfAnEvenQuorumIsNotEnough(t *testing.T) {
 		for taken := range n {
 			hold, err := quorum(engines, "n").TryLock(t.Context())
 			if n-taken > n/2 {
-				require.NoError(t, err, "%d of %d are somebody else's", taken, n)
+				require.NoError(t, err, "%d of %d have another holder", taken, n)
 				unlock(t, hold)
 			} else {
-				require.Error(t, err, "%d of %d are somebody else's", taken, n)
+				require.Error(t, err, "%d of %d have another holder", taken, n)
 			}
 			eventually(t, "what was had to be released", func() bool { return p.holders("n") == taken })
 			p[taken].occupy("n", time.Hour)
@@ -29,14 +29,14 @@ func TestHalfOfAnEvenQuorumIsNotEnough(t *testing.T) {
 	}
 }
 
-// A member that joins when the hold is watched again has the engine's lease, and not the one that was asked for before.
+// A member that joins after the hold is watched again has the engine's lease, and not the one that was set before.
 func TestAMemberThatJoinsAQuorumThatIsWatchedAgainIsWatched(t *testing.T) {
 	t.Parallel()
 	p := newPanel(t, 3)
 	engines := p.client(swift)
 	p[1].occupy("n", time.Hour)
 	hold := lockAll(t, quorum(engines, "n"), lockwheel.Lease(time.Minute))
-	eventually(t, "nobody to ask for the second", func() bool { return engines[1].Stats().Waiting == 0 && engines[1].Stats().InFlight == 0 })
+	eventually(t, "no request for the second", func() bool { return engines[1].Stats().Waiting == 0 && engines[1].Stats().InFlight == 0 })
 	p[1].do("DEL", "n")
 	require.NoError(t, hold.Extend(t.Context(), 0))
 	eventually(t, "the second", func() bool { return p[1].exists("n") && engines[1].Stats().Held == 1 })
@@ -45,7 +45,7 @@ func TestAMemberThatJoinsAQuorumThatIsWatchedAgainIsWatched(t *testing.T) {
 	unlock(t, hold)
 }
 
-// Servers that do not answer may do so later: whoever waits goes on.
+// Servers that do not reply may do so later: the caller keeps waiting.
 func TestAnOutageDoesNotEndTheWaitForAQuorum(t *testing.T) {
 	t.Parallel()
 	p := newPanel(t, 3)

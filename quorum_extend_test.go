@@ -10,7 +10,8 @@ import (
 	"github.com/lockwheel/lockwheel"
 )
 
-// Without a majority that agreed, a Quorum is what it was: its members are renewed, and those that it loses come back.
+// If no majority confirms an extension, the Quorum continues as before: its members are renewed, and lost ones are
+// acquired again.
 func TestAQuorumWhoseExtensionFailsIsStillWatched(t *testing.T) {
 	t.Parallel()
 	p := newPanel(t, 3)
@@ -29,14 +30,15 @@ func TestAQuorumWhoseExtensionFailsIsStillWatched(t *testing.T) {
 	for _, s := range p {
 		eventually(t, "the lease of a watched lock", func() bool { ttl := s.pttl("n"); return ttl > 0 && ttl <= keen.Lease })
 	}
-	p[2].do("DEL", "n") // which had agreed
+	p[2].do("DEL", "n") // this member had confirmed the extension
 	eventually(t, "it is back", func() bool { return p.holders("n") == 3 })
 	require.NoError(t, hold.Err())
 	unlock(t, hold)
 	eventually(t, "nothing left", func() bool { return p.holders("n") == 0 })
 }
 
-// One that succeeds ends the watching, as it does of one lock: what is lost then stays so until it is watched again.
+// A successful extension ends the watching, as for a single lock: a lost member stays lost until the hold is watched
+// again.
 func TestAQuorumThatIsExtendedIsNoLongerWatched(t *testing.T) {
 	t.Parallel()
 	p := newPanel(t, 3)
@@ -62,7 +64,8 @@ func TestAQuorumThatIsExtendedIsNoLongerWatched(t *testing.T) {
 	unlock(t, hold)
 }
 
-// It says how the hold ended: what that does to the members that are left is not what its user did.
+// Extend returns how the hold ended. It does not report the release of the remaining members, which the caller did
+// not request.
 func TestAnExtensionByWhichAQuorumIsFoundLostSaysNothingElse(t *testing.T) {
 	t.Parallel()
 	p := newPanel(t, 3)
@@ -73,7 +76,7 @@ func TestAnExtensionByWhichAQuorumIsFoundLostSaysNothingElse(t *testing.T) {
 	for _, s := range p[:2] {
 		s.do("DEL", "n")
 	}
-	p[2].do("CLIENT", "PAUSE", time.Minute.Milliseconds(), "WRITE") // it answers nothing before the quorum releases it
+	p[2].do("CLIENT", "PAUSE", time.Minute.Milliseconds(), "WRITE") // it does not reply before the quorum releases it
 	defer p[2].do("CLIENT", "UNPAUSE")
 	err = hold.Extend(t.Context(), longer)
 	require.ErrorIs(t, err, lockwheel.ErrLost)

@@ -11,7 +11,7 @@ import (
 	"github.com/lockwheel/lockwheel/internal/proxy"
 )
 
-// ways are three servers, each with a proxy before it, and a process that uses them so.
+// ways is three servers, each behind a proxy, and a process that uses them through the proxies.
 type ways struct {
 	panel
 	way     []*proxy.Proxy
@@ -28,14 +28,14 @@ func newWays(t *testing.T) (w ways) {
 	return w
 }
 
-// unlocking has a hold unlocked beside the test.
+// unlocking unlocks a hold in a goroutine.
 func unlocking(ctx context.Context, hold *lockwheel.Hold) <-chan error {
 	unlocked := make(chan error, 1)
 	go func() { unlocked <- hold.Unlock(ctx) }()
 	return unlocked
 }
 
-// othersHaveIt requires that others can have a majority.
+// othersHaveIt requires that another caller can acquire a majority.
 func (w ways) othersHaveIt(t *testing.T) {
 	t.Helper()
 	hold, err := quorum(w.client(lockwheel.Options{}), "n").TryLock(t.Context())
@@ -43,7 +43,7 @@ func (w ways) othersHaveIt(t *testing.T) {
 	unlock(t, hold)
 }
 
-// A member that is missing may have been granted, and its answer be late: it does not count as released.
+// A missing member may have been granted with a late reply: it does not count as released.
 func TestAnUnlockOfAQuorumWaitsForAGrantThatIsNotKnownYet(t *testing.T) {
 	t.Parallel()
 	for name, slow := range map[string]int{"then the grant is known": 0, "then another member is released": 2} {
@@ -64,7 +64,8 @@ func TestAnUnlockOfAQuorumWaitsForAGrantThatIsNotKnownYet(t *testing.T) {
 	}
 }
 
-// Somebody else had it when it was asked for last. Meanwhile it is free, and the answer under way says that it is granted.
+// At the last request the member was held elsewhere. Meanwhile it is free, and the reply in flight says that it is
+// granted.
 func TestAnUnlockOfAQuorumWaitsForAMemberThatIsAskedForAgain(t *testing.T) {
 	t.Parallel()
 	for name, slow := range map[string]int{"then the grant is known": 0, "then another member is released": 2} {
@@ -93,7 +94,8 @@ func TestAnUnlockOfAQuorumWaitsForAMemberThatIsAskedForAgain(t *testing.T) {
 	}
 }
 
-// A wait for what is not known ends with the caller's context, and with Options.Timeout. What was granted is released all the same.
+// The wait for an unknown result ends with the caller's context, and after Options.Timeout. A grant is released
+// nevertheless.
 func TestAnUnlockOfAQuorumThatIsLeftReleasesWhatIsGrantedLater(t *testing.T) {
 	t.Parallel()
 	for name, timeout := range map[string]time.Duration{"by its context": slowToGiveUp.Timeout, "by Timeout": 300 * time.Millisecond} {
@@ -124,7 +126,7 @@ func TestAnUnlockOfAQuorumThatIsLeftReleasesWhatIsGrantedLater(t *testing.T) {
 	}
 }
 
-// A request that was withdrawn by an Extend with a lease may be granted all the same, until its engine has given that back.
+// A request that an Extend with a lease canceled may still be granted, until its engine has released that grant.
 func TestAnUnlockOfAQuorumDoesNotCountWhatAnExtensionWithdrew(t *testing.T) {
 	t.Parallel()
 	w := newWays(t)

@@ -17,7 +17,7 @@ import (
 	"github.com/lockwheel/lockwheel/internal/proxy"
 )
 
-// panel is servers that know nothing of each other.
+// panel is a set of independent servers.
 type panel []*site
 
 func newPanel(t testing.TB, n int) (p panel) {
@@ -28,7 +28,7 @@ func newPanel(t testing.TB, n int) (p panel) {
 	return p
 }
 
-// client is a process that uses all of them.
+// client returns the engines of a process that uses all of them.
 func (p panel) client(opts lockwheel.Options) (engines []*lockwheel.Engine) {
 	for _, s := range p {
 		engines = append(engines, s.open(opts))
@@ -36,8 +36,8 @@ func (p panel) client(opts lockwheel.Options) (engines []*lockwheel.Engine) {
 	return engines
 }
 
-// heldByEach waits until each engine has a lock of its own. A member whose key is there has not been heard of yet: an Extend by
-// which a quorum is no longer watched withdraws it.
+// heldByEach waits until each engine holds its lock. A key alone is not enough: the engine may not have the reply
+// yet, and an Extend to a fixed lease cancels that request.
 func heldByEach(t testing.TB, engines []*lockwheel.Engine) {
 	t.Helper()
 	for _, e := range engines {
@@ -45,7 +45,7 @@ func heldByEach(t testing.TB, engines []*lockwheel.Engine) {
 	}
 }
 
-// holders is how many servers have a lock.
+// holders returns the number of servers that have the lock.
 func (p panel) holders(name string) (n int) {
 	for _, s := range p {
 		if s.exists(name) {
@@ -63,7 +63,7 @@ func quorum(engines []*lockwheel.Engine, name string) lockwheel.Multi {
 	return lockwheel.Quorum(locks...)
 }
 
-// swift is short leases, so that a loss is soon noticed.
+// swift has short leases, so that a loss is noticed soon.
 var swift = lockwheel.Options{Lease: brief}
 
 // heldBy waits until each engine has a lock, and knows it.
@@ -74,7 +74,7 @@ func heldBy(t *testing.T, engines []*lockwheel.Engine) {
 	}
 }
 
-// slowToGiveUp waits for the answer of a server for longer than patience.
+// slowToGiveUp waits for a server's reply for longer than patience.
 var slowToGiveUp = lockwheel.Options{Timeout: 10 * time.Second}
 
 func TestAQuorumIsHeldOnAllServersThatAnswer(t *testing.T) {
@@ -86,7 +86,7 @@ func TestAQuorumIsHeldOnAllServersThatAnswer(t *testing.T) {
 	asked := time.Now()
 	hold := lockAll(t, m)
 	until, granted := hold.Deadline(), time.Now()
-	// The validity: the lease less one per cent, and some milliseconds.
+	// The validity: the lease minus 1 %, and some milliseconds.
 	require.GreaterOrEqual(t, until.Sub(asked), 29*time.Second+500*time.Millisecond)
 	require.Less(t, until.Sub(granted), 30*time.Second-300*time.Millisecond)
 	eventually(t, "all of them", func() bool { return p.holders("n") == 3 })
@@ -151,7 +151,7 @@ func TestAWaitForAQuorumEndsWithItsContext(t *testing.T) {
 	held := lockAll(t, quorum(p.client(lockwheel.Options{}), "n"))
 	for range 3 {
 		for _, e := range engines {
-			settled(t, e) // also of the channels of the one before
+			settled(t, e) // also from the channels of the previous one
 		}
 		ctx, cancel := context.WithCancelCause(t.Context())
 		waiting := lockingAll(ctx, quorum(engines, "n"))
@@ -166,7 +166,7 @@ func TestAWaitForAQuorumEndsWithItsContext(t *testing.T) {
 	_, err := quorum(engines, "n").Lock(t.Context(), lockwheel.Wait(time.Second))
 	require.ErrorIs(t, err, lockwheel.ErrNotAcquired)
 	require.GreaterOrEqual(t, time.Since(began), time.Second)
-	// Of several one at least is not held up by a busy machine.
+	// At least one of several is not delayed by a busy machine.
 	soonest := patience
 	for try := 0; try < 5 && soonest >= askAround; try++ {
 		waiting := lockingAll(t.Context(), quorum(engines, "n"))
@@ -201,7 +201,7 @@ func TestAQuorumOutlivesAMinority(t *testing.T) {
 			t.Cleanup(func() { _ = p[1].real.Continue() })
 			began := time.Now()
 			unlock(t, other)
-			require.Less(t, time.Since(began), patience, "nobody waits for the one that is gone")
+			require.Less(t, time.Since(began), patience, "no call waits for the one that is gone")
 			always(t, renewed, "held", func() bool { return hold.Err() == nil && time.Until(hold.Deadline()) > 0 })
 			unlock(t, hold)
 			eventually(t, "the others to be released", func() bool { return !p[0].exists("n") && !p[2].exists("n") })
@@ -213,7 +213,7 @@ func TestAQuorumOutlivesAMinority(t *testing.T) {
 	}
 }
 
-// redsync PR 149: a member that comes back is held again, by those who hold already.
+// redsync PR 149: the hold acquires a member again that comes back.
 func TestAMemberThatComesBackIsHeldAgain(t *testing.T) {
 	t.Parallel()
 	p := newPanel(t, 3)
@@ -222,7 +222,7 @@ func TestAMemberThatComesBackIsHeldAgain(t *testing.T) {
 	hold := lockAll(t, quorum(engines, "n"))
 	require.NoError(t, p[2].real.RestartEmpty())
 	eventually(t, "the third", func() bool { return p[2].exists("n") })
-	// So another one can go, once it is known to have been there still.
+	// So another server can fail, once the first member is confirmed.
 	renewedSince(t, engines[0])
 	require.NoError(t, p[0].real.RestartEmpty())
 	eventually(t, "the first again", func() bool { return p[0].exists("n") })
@@ -241,16 +241,16 @@ func TestAMemberThatSomebodyElseHasIsTakenWhenItIsFree(t *testing.T) {
 	hold := lockAll(t, quorum(engines, "n"))
 	eventually(t, "the third", func() bool { return p.holders("n") == 3 && p[1].pttl("n") > time.Second })
 	unlock(t, hold)
-	// And nobody waits for one when the hold is over.
+	// And no request for a member remains after the end of the hold.
 	eventually(t, "all to be released", func() bool { return p.holders("n") == 0 })
 	p[1].occupy("n", time.Hour)
 	unlock(t, lockAll(t, quorum(engines, "n")))
 	for _, e := range engines {
 		settled(t, e)
 	}
-	// A lease of its own is not renewed, so nothing joins it later.
+	// A hold with its own lease is not renewed, so no member joins it later.
 	hold = lockAll(t, quorum(engines, "n"), lockwheel.Lease(time.Minute))
-	eventually(t, "nobody to wait for it", func() bool { return engines[1].Stats().Waiting == 0 })
+	eventually(t, "no request for it", func() bool { return engines[1].Stats().Waiting == 0 })
 	unlock(t, hold)
 }
 
@@ -287,7 +287,7 @@ func TestAQuorumIsLostWithItsMajority(t *testing.T) {
 		eventually(t, "all of them", func() bool { return p.holders("n") == 3 })
 		p[0].do("DEL", "n")
 		p[1].do("DEL", "n")
-		// Each is missed at its own renewal, and the first is held again by then.
+		// Each missing key is noticed at its own renewal, and the first member is held again by then.
 		receive(t, hold.Done())
 		require.ErrorIs(t, hold.Err(), lockwheel.ErrLost)
 		require.ErrorIs(t, hold.Unlock(t.Context()), lockwheel.ErrLost)
@@ -296,7 +296,7 @@ func TestAQuorumIsLostWithItsMajority(t *testing.T) {
 			settled(t, e)
 		}
 	})
-	t.Run("keys that are gone, and were somebody else's since", func(t *testing.T) {
+	t.Run("keys that are gone, and had another holder since", func(t *testing.T) {
 		p := newPanel(t, 3)
 		engines := p.client(swift)
 		hold := lockAll(t, quorum(engines, "n"))
@@ -335,20 +335,20 @@ func TestAQuorumIsLostWithItsMajority(t *testing.T) {
 	})
 }
 
-// renewedSince waits until an engine has renewed what it holds once more.
+// renewedSince waits until an engine has renewed its holds once more.
 func renewedSince(t *testing.T, e *lockwheel.Engine) {
 	t.Helper()
 	renewedTimes(t, e, 1)
 }
 
-// renewedTimes waits until so many renewals of an engine were confirmed.
+// renewedTimes waits until n more renewals of an engine were confirmed.
 func renewedTimes(t *testing.T, e *lockwheel.Engine, n int) {
 	t.Helper()
 	before := e.Stats().Renewed
 	eventually(t, fmt.Sprint(n, " renewals"), func() bool { return e.Stats().Renewed >= before+uint64(n) })
 }
 
-// redsync#140, redisson#1606: what was granted without a majority is undone on all that can be reached.
+// redsync#140, redisson#1606: grants without a majority are released on all servers that can be reached.
 func TestWithoutAMajorityNothingIsLeft(t *testing.T) {
 	t.Parallel()
 	p := newPanel(t, 5)
@@ -372,7 +372,7 @@ func TestWithoutAMajorityNothingIsLeft(t *testing.T) {
 	require.ErrorIs(t, receive(t, waiting).err, why)
 	eventually(t, "nothing left", func() bool { return !p[3].exists("n") && !p[4].exists("n") })
 
-	// It is taken as soon as there is a majority.
+	// The quorum is acquired as soon as a majority is available.
 	waiting = lockingAll(t.Context(), quorum(engines, "n"))
 	silent(t, waiting, 100*time.Millisecond)
 	require.NoError(t, p[0].real.RestartEmpty())
@@ -394,10 +394,10 @@ func TestASlowMemberHoldsNobodyUp(t *testing.T) {
 	unlock(t, hold)
 	eventually(t, "all to be released", func() bool { return p.holders("n") == 0 })
 
-	// One that answers when the hold is over leaves nothing either.
+	// A server that replies after the end of the hold leaves nothing behind either.
 	slow.Set(proxy.Replies, proxy.Hold)
 	hold = lockAll(t, quorum(engines, "n"))
-	eventually(t, "its grant", func() bool { return p[1].exists("n") }) // or its acquire is taken back before it leaves
+	eventually(t, "its grant", func() bool { return p[1].exists("n") }) // otherwise its acquire would be canceled before it is sent
 	unlock(t, hold)
 	require.NoError(t, slow.Heal())
 	eventually(t, "all to be released", func() bool { return p.holders("n") == 0 })
@@ -406,7 +406,8 @@ func TestASlowMemberHoldsNobodyUp(t *testing.T) {
 	}
 }
 
-// Redisson's RedLock testLockLeasetime, testTryLockLeasetime: many on several servers come in one by one.
+// Redisson's RedLock testLockLeasetime, testTryLockLeasetime: many clients of several servers hold the lock one at a
+// time.
 func TestManyClientsOfAQuorumComeInOneByOne(t *testing.T) {
 	t.Parallel()
 	p := newPanel(t, 3)
@@ -486,7 +487,7 @@ func TestARefusalForGoodEndsAQuorumAtOnce(t *testing.T) {
 	eventually(t, "the third to be released", func() bool { return !p[2].exists("n") })
 }
 
-// Whoever has one of three, and no answer of another one, is told of both others.
+// A caller gets one of three locks, and one server does not reply: the error reports both of the others.
 func TestARefusedQuorumSaysWhoDidNotAnswer(t *testing.T) {
 	t.Parallel()
 	p := newPanel(t, 3)
@@ -499,7 +500,7 @@ func TestARefusedQuorumSaysWhoDidNotAnswer(t *testing.T) {
 	require.ErrorContains(t, err, "no answer soon after the others")
 }
 
-// One that goes on being refused is asked for every Renew, and not at once again.
+// A permanently rejected member is requested at the interval Renew, and not at once again.
 func TestAMemberThatIsRefusedForGoodIsLeftInPeace(t *testing.T) {
 	t.Parallel()
 	p := newPanel(t, 3)
@@ -510,7 +511,7 @@ func TestAMemberThatIsRefusedForGoodIsLeftInPeace(t *testing.T) {
 	unlock(t, hold)
 }
 
-// A member that its server refused for good, and does no more, is held again.
+// A member that its server rejected permanently, and now accepts, is held again.
 func TestAMemberThatWasRefusedIsAskedForAgain(t *testing.T) {
 	t.Parallel()
 	p := newPanel(t, 3)
@@ -526,19 +527,19 @@ func TestAMemberThatWasRefusedIsAskedForAgain(t *testing.T) {
 	require.NoError(t, hold.Err())
 	unlock(t, hold)
 	for _, e := range engines {
-		settled(t, e) // what was asked before the Unlock might find the key free, and give it back
+		settled(t, e) // a request sent before the Unlock might find the key free, and release it again
 	}
 	p[1].do("DEL", "n")
 	always(t, 3*keen.Renew, "not asked for any more", func() bool { return p.holders("n") == 0 })
 }
 
-// A hold that is watched again takes what was missing.
+// A hold that is watched again acquires its missing members.
 func TestAQuorumThatIsWatchedAgainTakesItsMissingMembers(t *testing.T) {
 	p := newPanel(t, 3)
 	engines := p.client(lockwheel.Options{})
 	p[1].occupy("n", time.Hour)
 	hold := lockAll(t, quorum(engines, "n"), lockwheel.Lease(time.Minute))
-	eventually(t, "nobody to ask for the second", func() bool { return engines[1].Stats().Waiting == 0 && engines[1].Stats().InFlight == 0 })
+	eventually(t, "no request for the second", func() bool { return engines[1].Stats().Waiting == 0 && engines[1].Stats().InFlight == 0 })
 	p[1].do("DEL", "n")
 	require.Equal(t, 2, p.holders("n"))
 	require.NoError(t, hold.Extend(t.Context(), 0))
@@ -550,7 +551,7 @@ func TestAQuorumThatIsWatchedAgainTakesItsMissingMembers(t *testing.T) {
 	}
 }
 
-// Answers that come late shorten what a quorum may count on, and one whose leases are over by then is none.
+// Late replies shorten the validity of a quorum. If its leases have expired by then, it is not acquired.
 func TestTheValidityOfAQuorumIsCountedFromBeforeItAsked(t *testing.T) {
 	t.Parallel()
 	const late, lease = 400 * time.Millisecond, 30 * time.Second
@@ -576,21 +577,21 @@ func TestTheValidityOfAQuorumIsCountedFromBeforeItAsked(t *testing.T) {
 	}
 }
 
-// Options.MaxHold counts from the owner's first grant, also when members were replaced one after the other meanwhile.
+// Options.MaxHold counts from the owner's first grant, even if members were replaced one after the other meanwhile.
 func TestMaxHoldEndsAQuorumWhoseMembersWereReplaced(t *testing.T) {
 	t.Parallel()
 	p := newPanel(t, 3)
-	engines := p.client(lockwheel.Options{Lease: brief, Renew: brief / 12, MaxHold: 3 * brief}) // all is done long before MaxHold
+	engines := p.client(lockwheel.Options{Lease: brief, Renew: brief / 12, MaxHold: 3 * brief}) // the replacements are done long before MaxHold
 	hold := lockAll(t, quorum(engines, "n"))
 	heldBy(t, engines)
 	for _, e := range engines {
-		renewedSince(t, e) // a member that came late counts from then on only
+		renewedSince(t, e) // a member that was granted late counts only from then on
 	}
 	for i, s := range p[:2] {
 		s.do("DEL", "n")
 		eventually(t, "the key to be back", func() bool { return s.exists("n") })
 		heldBy(t, engines)
-		renewedTimes(t, engines[i+1], 2) // the first may have been sent before the key was back
+		renewedTimes(t, engines[i+1], 2) // the first renewal may have been sent before the key was back
 	}
 	receive(t, hold.Done())
 	require.ErrorIs(t, hold.Err(), lockwheel.ErrLost)
@@ -601,7 +602,8 @@ func TestMaxHoldEndsAQuorumWhoseMembersWereReplaced(t *testing.T) {
 	}
 }
 
-// A server that was away when the quorum began is a member like the others soon after it came, and not at their next renewal only.
+// A server that was away when the quorum was acquired counts soon after it returns, and not only after the next
+// renewal of the others.
 func TestAMemberThatComesLateCountsSoon(t *testing.T) {
 	t.Parallel()
 	p := newPanel(t, 3)

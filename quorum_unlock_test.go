@@ -8,8 +8,8 @@ import (
 	"github.com/lockwheel/lockwheel"
 )
 
-// Unlock returns when so many are released that somebody else can have a majority: it does not wait for a server that is silent, also
-// when another one never had the lock.
+// Unlock returns when enough locks are released that another caller can acquire a majority. It does not wait for a
+// server that does not reply, even if another one never had the lock.
 func TestAnUnlockOfAQuorumWaitsForNoMoreThanItNeeds(t *testing.T) {
 	t.Parallel()
 	const all, one, unwanted = "all are held", "one is missing", "one is missing, and not wanted"

@@ -13,7 +13,7 @@ import (
 	"github.com/lockwheel/lockwheel"
 )
 
-// Servers that answer, and say no: for good, or for now.
+// Servers that reject commands, permanently or temporarily.
 
 // redisson#229: the key is of another type.
 func TestAKeyOfAnotherTypeIsNamedAndLeftAlone(t *testing.T) {
@@ -57,7 +57,7 @@ func TestAKeyOfAnotherTypeIsNamedAndLeftAlone(t *testing.T) {
 	settled(t, e)
 }
 
-// one key of another type among many in one batch: the others are granted.
+// One key of another type among many in one batch: the other locks are granted.
 func TestAKeyOfAnotherTypeDoesNotSpoilItsBatch(t *testing.T) {
 	t.Parallel()
 	s := realSite(t)
@@ -65,8 +65,8 @@ func TestAKeyOfAnotherTypeDoesNotSpoilItsBatch(t *testing.T) {
 	requireOnlyOneRefused(t, s, s.open(lockwheel.Options{}), "h17", "WRONGTYPE")
 }
 
-// requireOnlyOneRefused asks for a bad lock and for 40 good ones in one batch: while the server stands still, each
-// courier is sent away with something, and all else piles up.
+// requireOnlyOneRefused requests a lock that is rejected and 40 good ones in one batch. While the server is paused,
+// each sender has a call in flight, and all other commands queue up.
 func requireOnlyOneRefused(t *testing.T, s *site, e *lockwheel.Engine, bad, why string) {
 	t.Helper()
 	require.NoError(t, s.real.Pause())
@@ -102,7 +102,7 @@ func requireOnlyOneRefused(t *testing.T, s *site, e *lockwheel.Engine, bad, why 
 	settled(t, e)
 }
 
-// as opens an engine as a user who may do what the rules of ACL SETUSER say.
+// as opens an engine as a user with the given rules of ACL SETUSER.
 func (s *site) as(opts lockwheel.Options, rules string) *lockwheel.Engine {
 	s.t.Helper()
 	user := []any{"ACL", "SETUSER", "limited", "reset", "on", ">secret"}
@@ -114,10 +114,10 @@ func (s *site) as(opts lockwheel.Options, rules string) *lockwheel.Engine {
 	return s.open(opts)
 }
 
-// notInScripts is what Redis and Valkey say of a command that the user of a script may not run.
+// notInScripts is the reply of Redis and Valkey for a command that the user of a script may not run.
 const notInScripts = "can't run this command|ACL failure in script"
 
-// redisson#5439, #6071: a user who may not do everything is told what, and which lock it was.
+// redisson#5439, #6071: the error of a user without a permission names the permission and the lock.
 func TestAUserWithoutPermissionIsToldAtOnce(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ rules, says string }{
@@ -148,8 +148,8 @@ func TestAUserWithoutPermissionIsToldAtOnce(t *testing.T) {
 	}
 }
 
-// A user for some keys takes those, also when somebody asks for another one in the same batch, which is then refused
-// as a whole.
+// A user with permission for some keys acquires those, even if another caller requests another key in the same batch,
+// which the server then rejects as a whole.
 func TestAKeyWithoutPermissionDoesNotSpoilItsBatch(t *testing.T) {
 	t.Parallel()
 	s := realSite(t)
@@ -157,7 +157,7 @@ func TestAKeyWithoutPermissionDoesNotSpoilItsBatch(t *testing.T) {
 	require.Equal(t, int64(0), s.do("DBSIZE"))
 }
 
-// redisson#5439: a user without the channel could lock and not unlock. Waiters come by TTL then.
+// redisson#5439: a user without permission for the channel could lock and not unlock. Waiters then wake by the TTL.
 func TestAUserWithoutChannelsStillLocks(t *testing.T) {
 	t.Parallel()
 	s := realSite(t)
@@ -167,7 +167,7 @@ func TestAUserWithoutChannelsStillLocks(t *testing.T) {
 	waiting := locking(t.Context(), e.Mutex("n"))
 	queued(t, e, 1)
 	unlock(t, hold)
-	unlock(t, granted(t, waiting)) // inside the engine nobody needs a channel
+	unlock(t, granted(t, waiting)) // callers of one engine need no channel
 	require.False(t, s.exists("n"))
 	require.NotZero(t, e.Stats().Muted)
 
@@ -189,7 +189,7 @@ func TestAUserWithoutChannelsStillLocks(t *testing.T) {
 	require.ErrorIs(t, receive(t, waiting).err, lockwheel.ErrClosed)
 }
 
-// A permission that goes while a lock is held: the holder is told, with the reason.
+// A permission is removed while a lock is held: the holder is notified, with the reason.
 func TestAPermissionThatGoesEndsTheHold(t *testing.T) {
 	t.Parallel()
 	s := realSite(t)
@@ -203,7 +203,7 @@ func TestAPermissionThatGoesEndsTheHold(t *testing.T) {
 	require.ErrorIs(t, hold.Unlock(t.Context()), lockwheel.ErrLost)
 }
 
-// A password that changes later is an outage, not a refusal: the next one with the right to say so may put it back.
+// A password that changes later is an outage, and not a permanent rejection: an operator may restore it.
 func TestAPasswordThatChangesIsAnOutage(t *testing.T) {
 	t.Parallel()
 	s := realSite(t)
@@ -219,8 +219,8 @@ func TestAPasswordThatChangesIsAnOutage(t *testing.T) {
 	settled(t, e)
 }
 
-// unavailable makes sure that a lock is not to be had, and that whoever asks is told why: not at once, when the connection is gone as
-// well, or no answer came in time.
+// unavailable requires that a lock is not available, and that the error contains the reason. The reason may not come
+// at once, if the connection is gone as well, or a reply was late.
 func unavailable(t *testing.T, m lockwheel.Mutex, why string) {
 	t.Helper()
 	eventually(t, "told why", func() bool {
@@ -230,7 +230,7 @@ func unavailable(t *testing.T, m lockwheel.Mutex, why string) {
 	})
 }
 
-// redis#8623: short of memory a server refuses to lock; what is held is renewed and unlocked.
+// redis#8623: without memory a server rejects acquires; held locks are renewed and unlocked.
 func TestAServerWithoutMemoryStillRenewsAndUnlocks(t *testing.T) {
 	t.Parallel()
 	s := realSite(t)
@@ -252,7 +252,7 @@ func TestAServerWithoutMemoryStillRenewsAndUnlocks(t *testing.T) {
 	settled(t, e)
 }
 
-// A replica refuses to write for now: a failover will make it a master, or lead elsewhere.
+// A replica rejects writes temporarily: a failover will make it a master, or lead to another one.
 func TestAReadOnlyServerIsWaitedFor(t *testing.T) {
 	t.Parallel()
 	s := realSite(t, "--repl-diskless-load", "swapdb", "--replica-serve-stale-data", "yes")
@@ -268,7 +268,7 @@ func TestAReadOnlyServerIsWaitedFor(t *testing.T) {
 	unlock(t, hold)
 }
 
-// rulesOf are the rules of ACL SETUSER that README gives for a kind of lock, under names that begin with orders/.
+// rulesOf returns the rules of ACL SETUSER that README gives for a kind of lock, for names that begin with orders/.
 func rulesOf(t *testing.T, kind string) string {
 	t.Helper()
 	section := contents(t, "docs/acl.md")
@@ -285,10 +285,10 @@ func rulesOf(t *testing.T, kind string) string {
 	return strings.Join(rules, " ")
 }
 
-// underOrders are names for which the rules of README are: what belongs to a lock is named in other ways if its name has braces.
+// underOrders are names for the rules of README. The keys of a lock are named differently if its name has braces.
 var underOrders = []string{"orders/7", "orders/{7}", "orders/{7}/{8}", "orders/a}b"}
 
-// What README asks a server to allow is what fenced and fair locks need; without it they say so.
+// Fenced and fair locks need exactly the permissions that README lists; without one they return an error.
 func TestFencedAndFairLocksNeedWhatTheReadmeSays(t *testing.T) {
 	t.Parallel()
 	for name, mutex := range kinds {
@@ -328,7 +328,7 @@ func worksWithWhatIsAllowed(t *testing.T, e *lockwheel.Engine, m lockwheel.Mutex
 	require.Zero(t, e.Stats().Muted)
 }
 
-// bothWait waits until two requests wait: on the server, each on a channel of its own, or in the engine.
+// bothWait waits until two requests wait: on the server, each with its own channel, or in the engine.
 func bothWait(t *testing.T, e *lockwheel.Engine, fair bool) {
 	t.Helper()
 	if fair {
@@ -338,7 +338,7 @@ func bothWait(t *testing.T, e *lockwheel.Engine, fair bool) {
 	}
 }
 
-// A right that is given back ends what could not be released without it, long before its lease is over.
+// A release that the server rejects succeeds when the permission is restored, long before the lease expires.
 func TestWhatIsRefusedToBeReleasedIsReleasedWhenTheRightIsBack(t *testing.T) {
 	t.Parallel()
 	s := realSite(t)
@@ -373,7 +373,7 @@ func TestWhatIsRefusedToBeReleasedIsReleasedWhenTheRightIsBack(t *testing.T) {
 	})
 }
 
-// A lock whose key became something else is lost, also when its Unlock is the first to see it.
+// A lock is lost if its key has another type, even if its Unlock is the first to find that.
 func TestAnUnlockThatFindsAnotherTypeIsALoss(t *testing.T) {
 	t.Parallel()
 	onEveryKind(t, func(t *testing.T, mutex, _ kindOfLock) {

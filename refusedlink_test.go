@@ -13,9 +13,9 @@ import (
 	"github.com/lockwheel/lockwheel"
 )
 
-// A server to which no connection can be made: one try is told so at once, and every error says why.
+// No connection to a server can be made: a single try fails at once, and every error contains the reason.
 
-// requireRefused makes sure that an error says that connections are refused.
+// requireRefused requires that an error says that connections are refused.
 func requireRefused(t *testing.T, err error) {
 	t.Helper()
 	require.ErrorIs(t, err, lockwheel.ErrUnavailable)
@@ -29,14 +29,14 @@ func requireRefused(t *testing.T, err error) {
 func TestOneTryFailsAtOnceWhereConnectionsAreRefused(t *testing.T) {
 	t.Parallel()
 	s := realSite(t)
-	e := s.open(lockwheel.Options{Lease: time.Hour, Timeout: time.Minute}) // so that nothing else ends a wait
+	e := s.open(lockwheel.Options{Lease: time.Hour, Timeout: time.Minute}) // so that no lease or timeout ends a wait
 	members := make([]lockwheel.Mutex, 3)
 	for i, prefix := range []string{"x", "y", "z"} {
 		members[i] = s.open(lockwheel.Options{Lease: time.Hour, Timeout: time.Minute, Prefix: prefix}).Mutex("n")
 	}
 	unlock(t, lock(t, e.Mutex("before")))
 	require.NoError(t, s.real.Kill())
-	for range 3 { // the first finds it out, the others know it
+	for range 3 { // the first call finds it out, the others know it
 		for what, try := range map[string]func() error{
 			"TryLock":           func() error { return second(e.Mutex("a").TryLock(t.Context())) },
 			"Wait(0)":           func() error { return second(e.Mutex("b").Lock(t.Context(), lockwheel.Wait(0))) },
@@ -62,17 +62,18 @@ func TestOneTryFailsAtOnceWhereConnectionsAreRefused(t *testing.T) {
 	})
 }
 
-// outcomeOf waits for what was asked for without a goroutine.
+// outcomeOf waits for the result of a LockAsync.
 func outcomeOf(t *testing.T, p *lockwheel.Pending) (*lockwheel.Hold, error) {
 	receive(t, p.Done())
 	return p.Hold()
 }
 
-// A wait ends when it was to end; a release is sent again until it is answered, so Unlock waits for that. Both say why it was in vain.
+// A wait lasts as long as requested. A release is sent again until there is a reply, so Unlock waits for that. Both
+// errors contain the reason.
 func TestAWaitThatEndsInVainSaysWhyNoConnectionWasMade(t *testing.T) {
 	t.Parallel()
 	s := realSite(t)
-	const timeout = time.Second // so long that all have asked by then
+	const timeout = time.Second // so long that all calls are sent by then
 	e := s.open(lockwheel.Options{Lease: time.Minute, Timeout: timeout})
 	hold := lock(t, e.Mutex("held"))
 	require.NoError(t, s.real.Kill())

@@ -15,9 +15,9 @@ import (
 	"github.com/lockwheel/lockwheel/internal/proxy"
 )
 
-// Everything may be sent twice, and has the same effect as once.
+// Every command may be sent twice, with the same effect as once.
 
-// behind is an engine whose connections go through a proxy, beside a site.
+// behind returns a site, and an engine that connects to it through a proxy.
 func behind(t *testing.T, opts lockwheel.Options) (*site, *proxy.Proxy, *lockwheel.Engine) {
 	t.Helper()
 	s := realSite(t)
@@ -45,8 +45,8 @@ func TestAnAcquireThatIsSentAgainCountsOnce(t *testing.T) {
 	})
 }
 
-// An unlock that is sent again has the same answer, and there is no second message.
-// redisson#4871, #6651: "not locked by current thread" after one unlock.
+// An unlock that is sent again has the same result, and there is no second message. redisson#4871, #6651: "not locked
+// by current thread" after one unlock.
 func TestAnUnlockThatIsSentAgainReleasesOnce(t *testing.T) {
 	t.Parallel()
 	onEveryKind(t, func(t *testing.T, mutex, _ kindOfLock) {
@@ -66,7 +66,7 @@ func TestAnUnlockThatIsSentAgainReleasesOnce(t *testing.T) {
 			receive(t, messages)
 			s.do("DEL", "redisson_lock_queue:{n}", "redisson_lock_timeout:{n}")
 		}
-		if !fair { // whose head is told by any unlock of a free lock
+		if !fair { // any unlock of a free fair lock notifies the head of its queue
 			silent(t, messages, 50*time.Millisecond)
 		}
 	})
@@ -91,7 +91,7 @@ func TestAnInnerUnlockThatIsSentAgainKeepsTheOuterHold(t *testing.T) {
 	require.False(t, s.exists("n"))
 }
 
-// somebody else has the lock by the time the release arrives.
+// Another caller holds the lock by the time the release arrives.
 func TestALateReleaseLeavesTheNextHolderAlone(t *testing.T) {
 	t.Parallel()
 	s, p, e := behind(t, lockwheel.Options{Lease: brief, Timeout: 200 * time.Millisecond})
@@ -109,8 +109,8 @@ func TestALateReleaseLeavesTheNextHolderAlone(t *testing.T) {
 	unlock(t, next)
 }
 
-// redisson#1602: the unlock failed on the network, and renewal went on.
-// redis-py#3847: a release that failed forgot the token but not the key.
+// redisson#1602: the unlock failed on the network, and renewal continued. redis-py#3847: a failed release cleared the
+// token but not the key.
 func TestAReleaseThatFailsIsSentUntilItIsAnswered(t *testing.T) {
 	t.Parallel()
 	s, p, e := behind(t, lockwheel.Options{Timeout: 200 * time.Millisecond})
@@ -120,7 +120,7 @@ func TestAReleaseThatFailsIsSentUntilItIsAnswered(t *testing.T) {
 		before := time.Now()
 		require.ErrorIs(t, hold.Unlock(t.Context()), lockwheel.ErrUnavailable)
 		require.Less(t, time.Since(before), patience)
-		require.ErrorIs(t, hold.Err(), lockwheel.ErrNotHeld, "nobody may rely on it any more")
+		require.ErrorIs(t, hold.Err(), lockwheel.ErrNotHeld, "the hold has ended")
 		p.Cut() // and fail again in another way
 	}
 	require.True(t, s.exists("n"))
@@ -137,7 +137,7 @@ func TestAReleaseThatFailsIsSentUntilItIsAnswered(t *testing.T) {
 	settled(t, e)
 }
 
-// A second Unlock waits for the same release while that is unanswered, and is one too many afterwards.
+// A second Unlock waits for the same release while that has no reply, and returns ErrNotHeld afterwards.
 func TestASecondUnlockWaitsForTheSameRelease(t *testing.T) {
 	t.Parallel()
 	s, p, e := behind(t, lockwheel.Options{})
@@ -155,7 +155,7 @@ func TestASecondUnlockWaitsForTheSameRelease(t *testing.T) {
 	require.ErrorIs(t, hold.Unlock(t.Context()), lockwheel.ErrNotHeld)
 }
 
-// open-match#1578, minio#20409: a release with the request's cancelled context left the lock.
+// open-match#1578, minio#20409: a release with the request's canceled context left the lock behind.
 func TestUnlockIsSentWhateverItsContextSays(t *testing.T) {
 	t.Parallel()
 	t.Run("ended before", func(t *testing.T) {
@@ -201,7 +201,7 @@ func TestUnlockIsSentWhateverItsContextSays(t *testing.T) {
 	})
 }
 
-// The context of a hold ends by its release, which is no reason to give up.
+// The release itself ends the context of a hold, which does not end the wait of Unlock.
 func TestAHoldIsUnlockedWithItsOwnContext(t *testing.T) {
 	t.Parallel()
 	for what, take := range map[string]func(t *testing.T, e *lockwheel.Engine) *lockwheel.Hold{

@@ -13,16 +13,17 @@ import (
 	"github.com/lockwheel/lockwheel"
 )
 
-// The watchdog: what is held is renewed for as long as it is held, and nothing else ever is.
+// The watchdog renews every held lock, and nothing else.
 
-// brief is the shortest lease that a busy machine can still be trusted to renew: a process among others has been seen to
-// stand still for most of a second.
+// brief is the shortest lease that a busy machine renews reliably: a process was once observed to stand still for
+// most of a second.
 const brief = 3 * time.Second
 
-// keen is renewed often, and its lease does not end while a test has patience: only a renewal can tell its holder of a loss.
+// keen renews often, and its lease does not expire within patience: only a renewal can notice a loss.
 var keen = lockwheel.Options{Lease: 30 * time.Second, Renew: 500 * time.Millisecond}
 
-// requireRenewed waits until holds were renewed several times, and makes sure that the server has as much time for them as they believe.
+// requireRenewed waits until holds were renewed several times, and requires that their keys live at least as long as
+// the engine assumes.
 func requireRenewed(t testing.TB, s *site, holds ...*lockwheel.Hold) {
 	t.Helper()
 	goesOn(t, holds...)
@@ -47,10 +48,10 @@ func goesOn(t testing.TB, holds ...*lockwheel.Hold) {
 	}
 }
 
-// renewed is how long who has a brief lease holds only if it is renewed.
+// renewed is a time for which a hold with a brief lease lasts only if it is renewed.
 const renewed = brief + brief/2
 
-// What was taken together is due together, and 200 locks of any kind fit into two calls.
+// Locks acquired together are renewed together, and 200 locks of any kind fit into two calls.
 func TestLocksOfAnyKindAreRenewedTogether(t *testing.T) {
 	t.Parallel()
 	onEveryKind(t, func(t *testing.T, mutex, _ kindOfLock) {
@@ -112,7 +113,7 @@ func TestALockTakenAfterReentriesIsRenewed(t *testing.T) {
 	unlock(t, other)
 }
 
-// a key deleted under one owner must not leave the next one of the same name without renewal.
+// If a key is deleted under one owner, the next owner of the same name is still renewed.
 func TestTheNextOwnerOfADeletedLockIsRenewed(t *testing.T) {
 	t.Parallel()
 	s := anySite(t)
@@ -127,7 +128,7 @@ func TestTheNextOwnerOfADeletedLockIsRenewed(t *testing.T) {
 	unlock(t, next)
 }
 
-// redisson#7272: renewal outlived the unlock.
+// redisson#7272: renewal continued after the unlock.
 func TestNothingIsRenewedAfterUnlock(t *testing.T) {
 	t.Parallel()
 	s := realSite(t)
@@ -158,7 +159,7 @@ func TestNothingIsRenewedAfterUnlock(t *testing.T) {
 	require.Equal(t, stats.Renewed, e.Stats().Renewed)
 }
 
-// redisson#1966: the answer of an attempt that was given up armed the watchdog.
+// redisson#1966: the reply to an attempt that was given up started the watchdog.
 func TestALateAnswerIsNotRenewed(t *testing.T) {
 	t.Parallel()
 	s := realSite(t)
@@ -214,7 +215,7 @@ func TestOneBadKeyDoesNotStopTheRenewalOfOthers(t *testing.T) {
 	require.Equal(t, []string{"h17"}, lost)
 }
 
-// holdMany takes the locks h0, h1, … with a few goroutines.
+// holdMany acquires the locks h0, h1, … with a few goroutines.
 func holdMany(t testing.TB, e *lockwheel.Engine, n int) []*lockwheel.Hold {
 	t.Helper()
 	holds := make([]*lockwheel.Hold, n)
@@ -230,7 +231,7 @@ func holdMany(t testing.TB, e *lockwheel.Engine, n int) []*lockwheel.Hold {
 	return holds
 }
 
-// churn locks and unlocks some names until it is told to stop.
+// churn locks and unlocks some names until stop is closed.
 func churn(ctx context.Context, e *lockwheel.Engine, names int, stop <-chan struct{}) error {
 	for {
 		select {
@@ -248,7 +249,7 @@ func churn(ctx context.Context, e *lockwheel.Engine, names int, stop <-chan stru
 	}
 }
 
-// redisson PR #3334, consul PR #912: a transient error ended renewal although there was time.
+// redisson PR #3334, consul PR #912: a transient error ended renewal although there was time left.
 func TestATransientErrorDoesNotEndRenewal(t *testing.T) {
 	t.Parallel()
 	const lease, renew, spell = 6 * time.Second, 500 * time.Millisecond, 1500 * time.Millisecond // it covers a renewal, and leaves time for others
@@ -286,7 +287,7 @@ func TestATransientErrorDoesNotEndRenewal(t *testing.T) {
 	}
 }
 
-// A lock that is kept for long keeps its key, its id and its count, and its deadline moves on.
+// A lock that is held for long keeps its key, its id and its count, and its deadline advances.
 func TestRenewalMovesTheDeadlineOn(t *testing.T) {
 	t.Parallel()
 	s := anySite(t)
@@ -301,7 +302,7 @@ func TestRenewalMovesTheDeadlineOn(t *testing.T) {
 	unlock(t, hold)
 }
 
-// A fixed lease is never renewed, however often the watchdog looks.
+// A fixed lease is never renewed, however often the watchdog runs.
 func TestAFixedLeaseIsNotRenewed(t *testing.T) {
 	t.Parallel()
 	s := anySite(t)

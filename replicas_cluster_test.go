@@ -12,7 +12,7 @@ import (
 	"github.com/lockwheel/lockwheel/internal/long"
 )
 
-// Grants that count only when the replicas of the slot's master have them.
+// Grants that count only if the replicas of the slot's master have them.
 
 func TestClusterGrantsHaveTheirReplicas(t *testing.T) {
 	long.Only(t, "the nodes of a cluster with replicas fail")
@@ -21,13 +21,13 @@ func TestClusterGrantsHaveTheirReplicas(t *testing.T) {
 	t.Run("those of all slots, of all kinds", func(t *testing.T) { r.t = t; r.replicates(t) })
 	t.Run("those of pollers, in time or not at all", func(t *testing.T) { r.t = t; r.replicatesForPollers(t) })
 	t.Run("a slot that moves takes its grants along", func(t *testing.T) { r.t = t; r.replicatesElsewhere(t) })
-	t.Run("nobody asks unless wanted", func(t *testing.T) { r.t = t; r.asksNoReplicas(t) })
+	t.Run("replicas are asked only if wanted", func(t *testing.T) { r.t = t; r.asksNoReplicas(t) })
 	t.Run("a user who may not ask is found out by Open", func(t *testing.T) { r.t = t; r.refusesToBeAsked(t) })
 	t.Run("one replica that is silent is the business of its master alone", func(t *testing.T) { r.t = t; r.losesAReplica(t) })
 	t.Run("a replica takes over with what was granted", func(t *testing.T) { r.t = t; r.promotes(t) })
 }
 
-// onReplica is what the replica of a name's master has.
+// onReplica returns the data of a name on the replica of its master.
 func (r *realm) onReplica(name string) map[string]string {
 	r.t.Helper()
 	c := r.Replica(r.t, r.Master(r.t, r.Slot(r.t, name))).Conn(r.t)
@@ -48,7 +48,7 @@ func (r *realm) replicates(t *testing.T) {
 	for kindName, kind := range grantable() {
 		names := r.Spread(kindName, 30)
 		var waiting []<-chan outcome
-		for _, name := range names { // many slots leave together
+		for _, name := range names { // many slots are sent together
 			waiting = append(waiting, locking(t.Context(), kind(e, name)))
 		}
 		for i, done := range waiting {
@@ -60,7 +60,7 @@ func (r *realm) replicates(t *testing.T) {
 	settled(t, e)
 }
 
-// Redisson's spin lock testInCluster: replicas have 3 s to answer.
+// Redisson's spin lock testInCluster: replicas have 3 s to reply.
 func (r *realm) replicatesForPollers(t *testing.T) {
 	const inTime = 3 * time.Second
 	opts := lockwheel.Options{Wake: lockwheel.Poll, Timeout: 2 * inTime, Replicas: lockwheel.Replicas{Min: 1, Timeout: inTime}}
@@ -98,7 +98,7 @@ func (r *realm) replicatesForPollers(t *testing.T) {
 	require.Zero(t, r.channels())
 }
 
-// Its user may do what README says and nothing else.
+// The user has exactly the permissions that README lists.
 func (r *realm) replicatesElsewhere(t *testing.T) {
 	opts := twice
 	opts.Redis = r.limited()
@@ -111,10 +111,10 @@ func (r *realm) replicatesElsewhere(t *testing.T) {
 	from := r.Master(t, 5)
 	for _, to := range append(r.Nodes[1:3:3], from) {
 		m := r.Migrate(t, 5, to)
-		asked := lock(t, e.Mutex(name)) // sent on with ASK
+		asked := lock(t, e.Mutex(name)) // redirected with ASK
 		unlock(t, asked)
 		m.End(t)
-		hold := lock(t, e.Mutex(name)) // sent on with MOVED
+		hold := lock(t, e.Mutex(name)) // redirected with MOVED
 		require.Equal(t, map[string]string{hold.ID(): "1"}, r.onReplica(name))
 		unlock(t, hold)
 	}

@@ -14,9 +14,9 @@ import (
 	"github.com/lockwheel/lockwheel/internal/redistest"
 )
 
-// Grants of every kind of lock that count only when replicas have them.
+// Grants of every kind of lock that count only if replicas have them.
 
-// grantable are all kinds of lock, one that is shared as well.
+// grantable returns all kinds of lock, including the shared one.
 func grantable() map[string]kindOfLock {
 	all := map[string]kindOfLock{
 		"reader": func(e *lockwheel.Engine, name string) lockwheel.Mutex { return e.RWMutex(name).RLocker() },
@@ -54,7 +54,7 @@ func TestALockOfAnyKindThatNoReplicaHasIsUndone(t *testing.T) {
 	require.ElementsMatch(t, []any{"redisson_lock_token:{fenced}"}, master.do("KEYS", "*"), "nothing else is left behind")
 }
 
-// Callers of one name do not queue for the same refusal, each for as long as replicas are waited for.
+// Callers of one name get ErrNotReplicated together. They do not each wait for replicas, one after the other.
 func TestAllWhoWaitForALockThatNoReplicaHasAreTold(t *testing.T) {
 	t.Parallel()
 	const callers = 20
@@ -95,7 +95,7 @@ func TestAllWhoWaitForALockThatNoReplicaHasAreTold(t *testing.T) {
 	settled(t, e)
 }
 
-// A copy of an acquire that finds its own field is no grant before replicas have what it finds.
+// A repeated acquire finds its own field. It is a grant only if replicas have that field.
 func TestAnAcquireOfAnyKindThatIsSentAgainHasItsReplicas(t *testing.T) {
 	t.Parallel()
 	master, replica := withReplica(t)
@@ -115,7 +115,7 @@ func TestAnAcquireOfAnyKindThatIsSentAgainHasItsReplicas(t *testing.T) {
 	settled(t, e)
 }
 
-// The next owner of the same engine has a token of its own, and that one counts when replicas have it.
+// The next owner in the same engine has a token of its own, which counts only if replicas have it.
 func TestATokenThatNoReplicaHasIsNotHandedOn(t *testing.T) {
 	t.Parallel()
 	master, replica := withReplica(t)
@@ -145,7 +145,7 @@ func TestATokenThatNoReplicaHasIsNotHandedOn(t *testing.T) {
 	settled(t, e)
 }
 
-// Behind Sentinel the replicas are those of whoever is the master now.
+// Behind Sentinel the replicas are those of the current master.
 func TestSentinelsNextMasterHasWhatReplicasHad(t *testing.T) {
 	long.Only(t, "it starts sentinels, and they replace the master")
 	t.Parallel()

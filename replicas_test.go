@@ -16,16 +16,16 @@ import (
 	"github.com/lockwheel/lockwheel/internal/redistest"
 )
 
-// Grants that count only when replicas have them, and what becomes of a lock in a failover.
+// Grants that count only if replicas have them, and locks during a failover.
 
-// withReplica is a master, and a replica of it that has caught up.
+// withReplica returns a master, and a replica that has caught up.
 func withReplica(t *testing.T, args ...string) (master, replica *site) {
 	t.Helper()
 	master, replicas := withReplicas(t, 1, args...)
 	return master, replicas[0]
 }
 
-// withReplicas is a master, and so many replicas of it that have caught up.
+// withReplicas returns a master, and n replicas that have caught up.
 func withReplicas(t *testing.T, n int, args ...string) (master *site, replicas []*site) {
 	t.Helper()
 	master = realSite(t, slices.Concat(args, []string{"--repl-diskless-sync", "yes", "--repl-diskless-sync-delay", "0"})...)
@@ -43,7 +43,7 @@ func withReplicas(t *testing.T, n int, args ...string) (master *site, replicas [
 
 var twice = lockwheel.Options{Replicas: lockwheel.Replicas{Min: 1}}
 
-// redisson#7321: WAIT was sent although it was switched off.
+// redisson#7321: WAIT was sent although it was disabled.
 func TestReplicasAreAskedOnlyByThoseWhoWant(t *testing.T) {
 	t.Parallel()
 	master, _ := withReplica(t)
@@ -65,19 +65,19 @@ func TestReplicasAreAskedOnlyByThoseWhoWant(t *testing.T) {
 			require.Contains(t, before, source(asked), "behind the acquire, on its connection")
 		}
 		if strings.Contains(asked, " lua]") {
-			asked = before // what the script runs
+			asked = before // commands of the script
 		}
 	}
 }
 
-// source is whose command a line of MONITOR is.
+// source returns the client of a line of MONITOR.
 func source(line string) string {
 	_, rest, _ := strings.Cut(line, "[")
 	from, _, _ := strings.Cut(rest, "]")
 	return from
 }
 
-// redisson#4822: the acquire ran, the replicas did not have it, and it was neither granted nor undone.
+// redisson#4822: the acquire ran without its replicas, and was neither granted nor undone.
 func TestALockThatNoReplicaHasIsUndone(t *testing.T) {
 	t.Parallel()
 	master, replica := withReplica(t)
@@ -101,7 +101,8 @@ func TestALockThatNoReplicaHasIsUndone(t *testing.T) {
 	settled(t, e)
 }
 
-// Of two replicas one is silent: that is enough for whoever wants one, and too few for whoever wants two.
+// One of two replicas does not reply: that is enough for an engine that requires one, and too few for one that
+// requires two.
 func TestAsManyReplicasAsWantedAreEnough(t *testing.T) {
 	t.Parallel()
 	master, replicas := withReplicas(t, 2)
@@ -127,7 +128,7 @@ func TestAsManyReplicasAsWantedAreEnough(t *testing.T) {
 	}
 }
 
-// redisson#4211, #3474: whoever waits for replicas holds up nobody else.
+// redisson#4211, #3474: a caller that waits for replicas does not delay other callers.
 func TestNobodyWaitsBehindReplicas(t *testing.T) {
 	t.Parallel()
 	master, replica := withReplica(t)
@@ -145,7 +146,7 @@ func TestNobodyWaitsBehindReplicas(t *testing.T) {
 	}
 	unlock(t, hold)
 	for _, done := range waiting {
-		if time.Since(asked) < time.Second { // the replicas have longer than that to answer; a busy machine may have taken it
+		if time.Since(asked) < time.Second { // the replicas have more time than that to reply; a busy machine may have used it
 			silent(t, done, 0)
 		}
 	}
@@ -156,7 +157,7 @@ func TestNobodyWaitsBehindReplicas(t *testing.T) {
 	settled(t, e)
 }
 
-// A server that does not answer WAIT is found out when the engine opens, not by the first lock.
+// If a server does not reply to WAIT, Open finds that out, and not the first lock.
 func TestOpenRefusesReplicasThatCannotBeAsked(t *testing.T) {
 	t.Parallel()
 	s := realSite(t)
@@ -172,7 +173,7 @@ func TestOpenRefusesReplicasThatCannotBeAsked(t *testing.T) {
 	require.ErrorContains(t, err, "Options.Replicas.Timeout")
 }
 
-// Faults while replicas are asked: a grant is there on both, or it is none.
+// Faults during WAIT: a grant is on both servers, or it is no grant.
 func TestGrantsThroughABrokenLinkHaveTheirReplicas(t *testing.T) {
 	t.Parallel()
 	master, replica := withReplica(t)
@@ -188,8 +189,8 @@ func TestGrantsThroughABrokenLinkHaveTheirReplicas(t *testing.T) {
 	require.Equal(t, int64(0), master.do("DBSIZE"))
 }
 
-// The copy of an acquire that is sent again writes nothing, when the first one ran. Its replicas are counted all the same:
-// those that have what was written before.
+// A repeated acquire writes nothing if the first one ran. Its replicas are counted nevertheless: those that have the
+// earlier write.
 func TestAnAcquireThatIsSentAgainIsNotGrantedWithoutItsReplicas(t *testing.T) {
 	t.Parallel()
 	master, replica := withReplica(t)
@@ -198,7 +199,7 @@ func TestAnAcquireThatIsSentAgainIsNotGrantedWithoutItsReplicas(t *testing.T) {
 	unlock(t, lock(t, e.Mutex("before")))
 	require.NoError(t, replica.real.Pause())
 	again := 0
-	for try := 0; try < 10 && again < 2; try++ { // it may leave on a connection that was made since the fault
+	for try := 0; try < 10 && again < 2; try++ { // it may be sent on a connection that was made after the fault
 		p.SetFor(proxy.Present, proxy.Replies, proxy.CutAfter(0))
 		calls := master.scripts()
 		_, err := e.Mutex("n").Lock(t.Context())
@@ -212,7 +213,7 @@ func TestAnAcquireThatIsSentAgainIsNotGrantedWithoutItsReplicas(t *testing.T) {
 	settled(t, e)
 }
 
-// With a replica that has it, the lock outlives its master; without, its holder learns of the loss from a renewal.
+// If a replica has the lock, it survives its master; otherwise its holder learns of the loss from a renewal.
 func TestAFailoverKeepsWhatTheReplicaHas(t *testing.T) {
 	t.Parallel()
 	for name, replicated := range map[string]bool{"replicated": true, "not replicated": false} {
@@ -246,7 +247,7 @@ func TestAFailoverKeepsWhatTheReplicaHas(t *testing.T) {
 	}
 }
 
-// failOver makes the replica the master, as Sentinel would: clients find it where the old one was.
+// failOver makes the replica the master, as Sentinel would: clients find it at the address of the old one.
 func failOver(t *testing.T, master, replica *redistest.Server, links ...*proxy.Proxy) {
 	t.Helper()
 	require.NoError(t, master.Kill())
@@ -258,7 +259,8 @@ func failOver(t *testing.T, master, replica *redistest.Server, links ...*proxy.P
 	}
 }
 
-// A master that becomes a replica while it waits for its own has said nothing against the next one: who may wait goes on there.
+// A master that becomes a replica during its WAIT does not decide for the next one: a caller that may wait continues
+// there.
 func TestAWaitForReplicasThatAFailoverInterruptsGoesOnAtTheNextMaster(t *testing.T) {
 	t.Parallel()
 	old, next := withReplica(t)
@@ -282,10 +284,10 @@ func TestAWaitForReplicasThatAFailoverInterruptsGoesOnAtTheNextMaster(t *testing
 	hold := granted(t, waiting)
 	require.Equal(t, map[string]string{hold.ID(): "1"}, next.hash("n"))
 	require.Equal(t, map[string]string{hold.ID(): "1"}, old.hash("n"), "its replica now")
-	unlock(t, hold) // and once more a Timeout later, which is not waited for here
+	unlock(t, hold) // it is released once more a Timeout later, which this test does not wait for
 }
 
-// Several locks as one are granted by one script where no replicas are asked for; with replicas each of them has to be there, too.
+// Without replicas one script grants several locks as one; with replicas each of them must be replicated, too.
 func TestAMultiThatNoReplicaHasIsUndone(t *testing.T) {
 	t.Parallel()
 	master, replica := withReplica(t)

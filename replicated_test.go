@@ -14,7 +14,8 @@ var (
 	replicaOffset = regexp.MustCompile(`slave\d+:.*state=online,offset=(\d+)`)
 )
 
-// replicated waits until so many replicas have all that a master has. WAIT would wait for what its own connection wrote, and for nothing else.
+// replicated waits until that many replicas have all data of a master. WAIT would wait only for the writes of its own
+// connection.
 func replicated(t testing.TB, master *redistest.Server, replicas int) {
 	t.Helper()
 	offsets := func(of *regexp.Regexp) (all []int) {

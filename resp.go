@@ -7,21 +7,21 @@ import (
 )
 
 const (
-	mostText  = 4096 // bytes that are kept of a line or a string
-	mostWords = 32   // texts that are kept of one value
+	mostText  = 4096 // maximum bytes kept of a line or a string
+	mostWords = 32   // maximum texts kept of one value
 )
 
-// respReader reads commands or replies of Redis' protocol as they come, in whatever pieces.
+// respReader parses commands or replies of the Redis protocol from chunks of any size.
 type respReader struct {
-	text []byte // of the line or the string that is being read
-	size int    // of the string
-	rest int    // bytes of it that are still to come, with the end of its line; 0 in a line
-	open int    // values that are still to come of the one that is being read
+	text []byte // of the current line or string
+	size int    // length of the current string, plus one; 0 in a line
+	rest int    // bytes of the string still to come, including its end of line; 0 in a line
+	open int    // parts of the current value still to come
 	now  respValue
-	bad  bool // something came that cannot be read, so nothing can that comes behind it
+	bad  bool // the input was malformed, so the rest cannot be parsed
 }
 
-// respValue is a command or a reply: its kind, and the texts in it.
+// respValue is a command or a reply: its type byte and its texts.
 type respValue struct {
 	kind  byte
 	words []string
@@ -34,7 +34,8 @@ func (v *respValue) word(i int) string {
 	return ""
 }
 
-// read takes in what came next, and hands over each value that is complete until it is told to stop. It reports whether it could be read.
+// read parses the next chunk, and passes each complete value to next until that returns false. It reports whether the
+// input was well-formed.
 func (r *respReader) read(data []byte, next func(respValue) (more bool)) (readable bool) {
 	for len(data) > 0 && !r.bad {
 		end, whole := r.piece(data)
@@ -58,7 +59,7 @@ func (r *respReader) read(data []byte, next func(respValue) (more bool)) (readab
 	return !r.bad
 }
 
-// piece is how much of data belongs to the line or the string that is being read, and whether that is then complete.
+// piece returns how much of data belongs to the current line or string, and whether that is then complete.
 func (r *respReader) piece(data []byte) (end int, whole bool) {
 	if r.rest > 0 {
 		end = min(r.rest, len(data))
@@ -72,7 +73,7 @@ func (r *respReader) piece(data []byte) (end int, whole bool) {
 	return at + 1, true
 }
 
-// take takes in a line or a string that is complete.
+// take handles a complete line or string.
 func (r *respReader) take() (readable bool) {
 	text := string(r.text)
 	r.text = r.text[:0]
@@ -88,7 +89,7 @@ func (r *respReader) take() (readable bool) {
 	return r.begin(text[0], text[1:])
 }
 
-// begin takes in the first line of a value.
+// begin handles the first line of a value.
 func (r *respReader) begin(kind byte, text string) (readable bool) {
 	if r.open == 0 {
 		r.now.kind, r.open = kind, 1
@@ -118,7 +119,7 @@ func (r *respReader) begin(kind byte, text string) (readable bool) {
 	return true
 }
 
-// keep ends a value that has a text.
+// keep completes a value that has a text.
 func (r *respReader) keep(text string) {
 	if len(r.now.words) < mostWords {
 		r.now.words = append(r.now.words, text)

@@ -13,7 +13,7 @@ import (
 	"github.com/lockwheel/lockwheel"
 )
 
-// What Redisson's own tests of the read/write lock assert, with shorter leases.
+// These tests assert what Redisson's own tests of the read/write lock assert, with shorter leases.
 
 // Redisson's testReadLockExpiration
 func TestAWriterComesWhenTheLongestReaderEnds(t *testing.T) {
@@ -102,14 +102,14 @@ func TestReadersFollowAnAbandonedWriter(t *testing.T) {
 
 const gone = "00000000-0000-4000-8000-000000000000:1"
 
-// abandonWriter makes a lock written under by a client that is not there.
+// abandonWriter makes an absent client hold a lock for writing.
 func (s *site) abandonWriter(name string, lease time.Duration) {
 	s.t.Helper()
 	require.Equal(s.t, int64(2), s.do("HSET", name, "mode", "write", gone+":write", 1))
 	require.Equal(s.t, int64(1), s.do("PEXPIRE", name, lease.Milliseconds()))
 }
 
-// abandonReader makes a lock read by a client that is not there, beside others who read it.
+// abandonReader makes an absent client hold a lock for reading, beside other readers.
 func (s *site) abandonReader(name string, lease time.Duration) {
 	s.t.Helper()
 	s.do("HSET", name, "mode", "read", gone, 1)
@@ -367,7 +367,7 @@ func TestWhoReadsIsKnown(t *testing.T) {
 	requireLocked(t, elsewhere, false)
 }
 
-// Redisson's testUnlockFail: as for the plain lock, a stranger only has a hold that is over.
+// Redisson's testUnlockFail: as for the plain lock, a stranger has only a hold that has ended.
 func TestUnlockOfAReadThatIsOverLeavesOtherReadersAlone(t *testing.T) {
 	t.Parallel()
 	s := anySite(t)
@@ -397,7 +397,7 @@ func TestAReadCanBeTakenAgainAndReentered(t *testing.T) {
 	}
 }
 
-// party is a room in which readers may be together, and a writer is alone.
+// party is a room for several readers together, or one writer alone.
 type party struct{ readers, writers, visits atomic.Int32 }
 
 func (p *party) visit(ctx context.Context, m lockwheel.RWMutex) error {

@@ -8,7 +8,8 @@ import (
 	"github.com/lockwheel/lockwheel"
 )
 
-// BenchmarkPairs is locking and unlocking by many callers, each on a name of its own, and for readers all on one as well.
+// BenchmarkPairs measures locking and unlocking by many callers, each with its own name, and for readers also with
+// one shared name.
 func BenchmarkPairs(b *testing.B) {
 	e := realSite(b).open(lockwheel.Options{})
 	for _, kind := range []struct {

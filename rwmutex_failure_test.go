@@ -15,7 +15,7 @@ import (
 	"github.com/lockwheel/lockwheel/internal/proxy"
 )
 
-// The read/write lock on links that break, on servers that refuse, and beside other kinds of lock.
+// The read/write lock on links that break, on servers that reject commands, and beside other kinds of lock.
 
 func TestAReadOrWriteThatIsSentAgainCountsOnce(t *testing.T) {
 	t.Parallel()
@@ -39,7 +39,7 @@ func TestAReadOrWriteThatIsSentAgainCountsOnce(t *testing.T) {
 	require.NotZero(t, e.Stats().Retries)
 }
 
-// An acquire whose caller left before its answer came is given back, of either kind.
+// An acquire is released if its caller left before the reply arrived, for readers and writers.
 func TestAGhostOfAReaderOrWriterIsReleased(t *testing.T) {
 	t.Parallel()
 	s, p, e := behind(t, lockwheel.Options{Lease: brief})
@@ -56,7 +56,8 @@ func TestAGhostOfAReaderOrWriterIsReleased(t *testing.T) {
 	}
 }
 
-// A writer whose lock is read by nobody any more, or a reader whose lock is written: each learns that it lost.
+// The keys of a lock with a writer and of a lock with two readers are deleted: the next renewal notifies each holder
+// of the loss.
 func TestALostReadOrWriteIsNoticedByTheNextRenewal(t *testing.T) {
 	t.Parallel()
 	s := anySite(t)
@@ -128,7 +129,7 @@ func TestAReadWriteLockIsOfItsOwnKind(t *testing.T) {
 		require.ErrorIs(t, err, lockwheel.ErrKind)
 		unlock(t, plain)
 	}
-	// Elsewhere it is only taken.
+	// For another engine the lock is merely held.
 	other := lock(t, s.open(lockwheel.Options{}).Mutex("n"))
 	eventually(t, "the name free of another kind here", func() bool {
 		_, err := rw.TryLock(t.Context())
@@ -139,7 +140,7 @@ func TestAReadWriteLockIsOfItsOwnKind(t *testing.T) {
 	unlock(t, other)
 }
 
-// A name that somebody waited for as a plain lock a moment ago is heard on the other channel now.
+// An engine has just waited for a name as a plain lock. It now subscribes to the other channel of that name.
 func TestANameThatBecomesAReadWriteLockIsHeardOnItsOwnChannel(t *testing.T) {
 	t.Parallel()
 	s := anySite(t)
@@ -171,13 +172,13 @@ func TestANameThatBecomesAReadWriteLockIsHeardOnItsOwnChannel(t *testing.T) {
 			require.NoError(t, got.err)
 			unlock(t, got.hold)
 		case <-time.After(patience):
-			require.FailNow(t, "nobody was told")
+			require.FailNow(t, "the waiter was not notified")
 		}
 	}
 	settled(t, here)
 }
 
-// library is who reads and who writes, by what they know: each hold says whether it is still valid.
+// library is the set of readers and writers, as far as their holds report that they are valid.
 type library struct {
 	guard   sync.Mutex
 	writer  *lockwheel.Hold
@@ -233,7 +234,7 @@ func TestNoReaderBesideAWriterOnBrokenLinks(t *testing.T) {
 	})
 }
 
-// What README says a user needs for the read/write lock is what it needs.
+// The read/write lock needs exactly the permissions that README lists.
 func TestAUserWithWhatTheReadmeSaysReadsAndWrites(t *testing.T) {
 	t.Parallel()
 	s := realSite(t)

@@ -9,9 +9,10 @@ import (
 	"github.com/lockwheel/lockwheel"
 )
 
-// What a writer reads counts for the TTL as long as it needs it. That is looked at before the next renewal could hide it.
+// A writer's reads count for the TTL while they need it. The tests check that before the next renewal could hide a
+// mistake.
 
-// slowly renews long after these tests are over, and keeps its promises within seconds.
+// slowly renews only long after these tests have ended, and keeps its other deadlines within seconds.
 var slowly = lockwheel.Options{Lease: 10 * time.Minute, Timeout: 3 * time.Second}
 
 // requireTTL waits until the TTL of "n" has fallen to what is needed, which is well above a tenth of it.
@@ -63,7 +64,7 @@ func TestTheTTLOfAWriteFallsWhenItsReadIsGivenAShorterLease(t *testing.T) {
 	unlock(t, write)
 }
 
-// At once, as that of any hold: to what its read still needs.
+// The lease falls at once, as for any hold, to what the writer's read still needs.
 func TestAWriteThatReadsIsGivenAShorterLease(t *testing.T) {
 	t.Parallel()
 	s := realSite(t)
@@ -75,14 +76,14 @@ func TestAWriteThatReadsIsGivenAShorterLease(t *testing.T) {
 	require.NoError(t, write.Extend(t.Context(), time.Minute))
 	require.LessOrEqual(t, s.pttl("n"), 10*time.Minute)
 	require.Greater(t, s.pttl("n"), 9*time.Minute)
-	require.NoError(t, read.Extend(t.Context(), time.Second)) // it ends, and the write goes on
+	require.NoError(t, read.Extend(t.Context(), time.Second)) // the read ends, and the write continues
 	s.requireTTL(t, time.Minute, write)
 	receive(t, read.Done())
 	require.NoError(t, write.Extend(t.Context(), 500*time.Millisecond))
 	unlock(t, granted(t, waiting))
 }
 
-// A write and a read stay, and a third hold of either kind within them is unlocked.
+// A write and a read remain, and a third, inner hold of either kind is unlocked.
 func TestTheTTLOfAWriteThatReadsFallsWhenAnInnerHoldLeaves(t *testing.T) {
 	t.Parallel()
 	for name, inner := range map[string]func(lockwheel.RWMutex) lockwheel.Mutex{"write": lockwheel.RWMutex.Writer, "read": lockwheel.RWMutex.RLocker} {

@@ -12,8 +12,8 @@ import (
 	"github.com/lockwheel/lockwheel/internal/proxy"
 )
 
-// What a lock is forced away from in its own engine is lost at once, whether or not the server answers: of a writer what it
-// reads as well, and of readers all.
+// ForceUnlock in the holder's own engine ends the hold at once, whether or not the server replies: for a writer with
+// its reads, and for all readers.
 func TestReadsAreLostByForceBeforeTheServerAnswers(t *testing.T) {
 	t.Parallel()
 	for name, own := range map[string][]lockwheel.Option{"watched": nil, "with a lease": {lockwheel.Lease(time.Hour)}} {
@@ -53,7 +53,8 @@ func TestReadsAreLostByForceBeforeTheServerAnswers(t *testing.T) {
 	}
 }
 
-// Readers have a key for each hold, with its lease. It goes with them, however they lose the lock and wherever that is found out.
+// Each hold of a reader has a key with its lease. The key is deleted with the hold, however the lock is lost and
+// wherever that is noticed.
 func TestNothingIsLeftOfReadersThatLostTheLock(t *testing.T) {
 	t.Parallel()
 	for name, lose := range map[string]func(t *testing.T, s *site, here, elsewhere *lockwheel.Engine){

@@ -13,7 +13,7 @@ import (
 	"github.com/lockwheel/lockwheel"
 )
 
-// The read/write lock as its users see it, beside what Redisson's tests assert.
+// The behaviour of the read/write lock beyond what Redisson's tests assert.
 
 func TestAZeroRWMutexGivesAnError(t *testing.T) {
 	t.Parallel()
@@ -34,7 +34,7 @@ func TestAZeroRWMutexGivesAnError(t *testing.T) {
 	require.Empty(t, m.Name())
 }
 
-// What Redisson would write for one thread that writes and reads.
+// The fields that Redisson would write for one thread that writes and reads.
 func TestAWritersReadHasItsName(t *testing.T) {
 	t.Parallel()
 	s := anySite(t)
@@ -90,7 +90,7 @@ func TestAReaderCannotBecomeTheWriter(t *testing.T) {
 	upgrade(thread)
 	unlock(t, read)
 
-	// Who writes may write again while it reads, and not any more once it only reads.
+	// A writer may write again while it reads, but not once it only reads.
 	write := lock(t, m.Writer())
 	read = lockWith(t, context.WithoutCancel(write.Context()), m.RLocker())
 	unlock(t, lockWith(t, read.Context(), m.Writer()))
@@ -101,7 +101,7 @@ func TestAReaderCannotBecomeTheWriter(t *testing.T) {
 	require.False(t, s.exists("n"))
 }
 
-// Redisson tells nobody when a writer goes on reading; here whoever waits to read is told.
+// Redisson publishes nothing when a writer unlocks and keeps reading; here waiting readers are notified.
 func TestADowngradeLetsReadersInAtOnce(t *testing.T) {
 	t.Parallel()
 	s := anySite(t)
@@ -142,8 +142,8 @@ func TestADowngradeLetsReadersInAtOnce(t *testing.T) {
 	require.False(t, s.exists("n"))
 }
 
-// A read that ends does not touch the write that it was begun under. In Redisson it cuts the write's lease to what readers have
-// left, and ends its renewal.
+// The end of a read does not affect the write around it. In Redisson it shortens the write's lease to the rest of the
+// readers' leases, and ends its renewal.
 func TestAReadThatEndsLeavesTheWriteAsItIs(t *testing.T) {
 	t.Parallel()
 	s := anySite(t)
@@ -236,7 +236,7 @@ func TestStateTellsReadersFromTheWriter(t *testing.T) {
 	unlock(t, write)
 }
 
-// A loss by force is known at once in the engine that forces, also by the others who read there.
+// The engine that forces a read lock notifies its other readers of the loss at once.
 func TestAForcedReadLockIsLostByAllItsReaders(t *testing.T) {
 	t.Parallel()
 	s := anySite(t)
@@ -255,7 +255,7 @@ func TestAForcedReadLockIsLostByAllItsReaders(t *testing.T) {
 	read := lockWith(t, write.Context(), elsewhere.RWMutex("n").RLocker())
 	was, err = elsewhere.RWMutex("n").RLocker().ForceUnlock(t.Context())
 	require.NoError(t, err)
-	require.False(t, was, "somebody writes")
+	require.False(t, was, "there is a writer")
 	require.NoError(t, read.Err())
 	was, err = elsewhere.RWMutex("n").ForceUnlock(t.Context())
 	require.NoError(t, err)
@@ -277,7 +277,7 @@ func TestOneRLockerIsForManyReaders(t *testing.T) {
 	crowd(t, together, func(int) error {
 		readers.Lock()
 		inside.Done()
-		inside.Wait() // for all of them
+		inside.Wait() // all reads have ended
 		readers.Unlock()
 		return nil
 	})
@@ -288,7 +288,7 @@ func TestOneRLockerIsForManyReaders(t *testing.T) {
 	require.False(t, s.exists("n"))
 }
 
-// Readers of one engine that come and go without a gap, and a writer of the same engine.
+// A continuous stream of readers of one engine, and a writer of the same engine.
 func TestAStreamOfReadersDoesNotStarveAWriterOfItsEngine(t *testing.T) {
 	t.Parallel()
 	e := anySite(t).open(lockwheel.Options{})
@@ -298,7 +298,7 @@ func TestAStreamOfReadersDoesNotStarveAWriterOfItsEngine(t *testing.T) {
 	var reads atomic.Int64
 	var readers sync.WaitGroup
 	readers.Go(func() {
-		for over.Err() == nil { // the next one comes long before the last one leaves
+		for over.Err() == nil { // the next reader starts long before the last one ends
 			time.Sleep(5 * time.Millisecond)
 			readers.Go(func() {
 				if hold, err := m.RLocker().Lock(over); err == nil {
@@ -318,7 +318,7 @@ func TestAStreamOfReadersDoesNotStarveAWriterOfItsEngine(t *testing.T) {
 	readers.Wait()
 }
 
-// Writers of one engine that come and go without a gap, and a reader of the same engine.
+// A continuous stream of writers of one engine, and a reader of the same engine.
 func TestAStreamOfWritersDoesNotStarveAReaderOfItsEngine(t *testing.T) {
 	t.Parallel()
 	e := anySite(t).open(lockwheel.Options{})
@@ -348,7 +348,7 @@ func TestAStreamOfWritersDoesNotStarveAReaderOfItsEngine(t *testing.T) {
 	require.NotZero(t, e.Stats().Handed, "writers among themselves")
 }
 
-// A reader who reads once more as somebody else while a writer waits is not kept out for ever.
+// A reader that locks once more as another owner while a writer waits does not wait for ever.
 func TestAReaderBehindAWaitingWriterIsLetInInTheEnd(t *testing.T) {
 	t.Parallel()
 	e := anySite(t).open(lockwheel.Options{})
@@ -377,7 +377,7 @@ func TestAReaderBehindAWaitingWriterIsLetInInTheEnd(t *testing.T) {
 	unlock(t, first)
 }
 
-// What an RWMutex says of itself it says of the writer, and what its RLocker says is of the readers.
+// The methods of an RWMutex report on the writer, and those of its RLocker on the readers.
 func TestAnRWMutexSpeaksOfTheWriterAndItsRLockerOfReaders(t *testing.T) {
 	t.Parallel()
 	e := anySite(t).open(lockwheel.Options{})
@@ -419,7 +419,7 @@ func TestAnRWMutexSpeaksOfTheWriterAndItsRLockerOfReaders(t *testing.T) {
 	require.Equal(t, free, see(m.RLocker(), write.Context()))
 	was, err := m.RLocker().ForceUnlock(t.Context())
 	require.NoError(t, err)
-	require.False(t, was, "nobody reads")
+	require.False(t, was, "there is no reader")
 	unlock(t, write)
 
 	read := lock(t, m.RLocker())
@@ -428,7 +428,7 @@ func TestAnRWMutexSpeaksOfTheWriterAndItsRLockerOfReaders(t *testing.T) {
 	require.Equal(t, one, see(m.RLocker(), read.Context()))
 	was, err = m.ForceUnlock(t.Context())
 	require.NoError(t, err)
-	require.False(t, was, "nobody writes")
+	require.False(t, was, "there is no writer")
 	_, err = m.TryLock(t.Context())
 	require.ErrorIs(t, err, lockwheel.ErrNotAcquired)
 	unlock(t, read)

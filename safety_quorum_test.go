@@ -14,8 +14,8 @@ import (
 	"github.com/lockwheel/lockwheel/internal/proxy"
 )
 
-// Any fault that leaves a server its keys strikes any of three servers, one or two at a time, while callers in three clients come
-// and go on quorums of each kind of lock.
+// Faults that keep a server's keys strike one or two of three servers at a time, while callers of three clients lock
+// quorums of each kind of lock.
 func TestNoTwoHoldersOfAQuorumWhileItsServersFail(t *testing.T) {
 	long.Only(t, "servers fail again and again")
 	t.Parallel()
@@ -23,7 +23,7 @@ func TestNoTwoHoldersOfAQuorumWhileItsServersFail(t *testing.T) {
 	names := namesOfKinds("n")
 	var scenes []*scene
 	engines := make([][]*lockwheel.Engine, clients)
-	var ways [][]*proxy.Proxy // to each server: of each client
+	var ways [][]*proxy.Proxy // to each server, from each client
 	for range 3 {
 		s := realScene(t)
 		s.names = names
@@ -73,7 +73,7 @@ func TestNoTwoHoldersOfAQuorumWhileItsServersFail(t *testing.T) {
 	for i, s := range scenes {
 		for _, p := range ways[i] {
 			require.NoError(t, p.Heal())
-			p.Cut() // also what is half-open
+			p.Cut() // also half-open connections
 		}
 		for c := range clients {
 			settled(t, engines[c][i])
@@ -85,7 +85,7 @@ func TestNoTwoHoldersOfAQuorumWhileItsServersFail(t *testing.T) {
 	require.NotZero(t, granted.Load())
 }
 
-// strikesSomehow makes one fault that leaves a server its keys, after a moment of peace.
+// strikesSomehow makes one fault that keeps a server's keys, after a short pause.
 func strikesSomehow(ctx context.Context, s *scene, ways []*proxy.Proxy) {
 	pause(ctx, time.Duration(rand.IntN(200))*time.Millisecond)
 	s.spell = time.Duration(20+rand.IntN(300)) * time.Millisecond

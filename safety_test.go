@@ -12,10 +12,10 @@ import (
 	"github.com/lockwheel/lockwheel/internal/proxy"
 )
 
-// Nobody is let in beside a holder: the places where that is decided by one message more or less.
+// There are never two holders: tests of the situations in which a single message decides that.
 
-// While a lock is on its way from one owner to the next the engine still has it in Redis. Whoever carries the
-// context of the one who left must not slip in.
+// While an engine hands a lock off, it still holds it in Redis. A call with the context of the previous holder must
+// not acquire it meanwhile.
 func TestAStaleContextDuringAHandoffIsAStranger(t *testing.T) {
 	t.Parallel()
 	for name, carried := range map[string]func(context.Context) context.Context{
@@ -30,7 +30,7 @@ func TestAStaleContextDuringAHandoffIsAStranger(t *testing.T) {
 			m := e.Mutex("n")
 			first := lockWith(t, carried(t.Context()), m)
 			stale := context.WithoutCancel(first.Context())
-			// A fixed lease is handed on only after a round trip, and that is held up.
+			// A lock with a fixed lease is handed off only after a round trip, which is delayed here.
 			next := locking(t.Context(), m, lockwheel.Lease(time.Hour))
 			queued(t, e, 1)
 			eventually(t, "nothing under way", func() bool { return e.Stats().InFlight == 0 })
@@ -58,8 +58,8 @@ func TestAStaleContextDuringAHandoffIsAStranger(t *testing.T) {
 	}
 }
 
-// A command that had no answer may run after newer ones. Here an extension to a shorter lease does, and the
-// holder must not trust the longer one that was confirmed meanwhile.
+// A command without a reply may run after later ones. Here it is an extension to a shorter lease, so the holder must
+// not rely on the longer one that was confirmed meanwhile.
 func TestALateDuplicateWithAShorterLeaseDoesNotOutliveBelief(t *testing.T) {
 	t.Parallel()
 	s := realSite(t)
@@ -78,7 +78,7 @@ func TestALateDuplicateWithAShorterLeaseDoesNotOutliveBelief(t *testing.T) {
 	})
 	require.NoError(t, hold.Err())
 
-	p.SetFor(proxy.Future, proxy.Both, proxy.Drop) // no later renewal may repair what comes now
+	p.SetFor(proxy.Future, proxy.Both, proxy.Drop) // no later renewal may raise the lease again
 	for _, id := range s.clients() {
 		if !slices.Contains(first, id) {
 			s.do("CLIENT", "KILL", "ID", id)
@@ -89,7 +89,7 @@ func TestALateDuplicateWithAShorterLeaseDoesNotOutliveBelief(t *testing.T) {
 	eventually(t, "the late one has run", func() bool { return s.pttl("n") <= short })
 	stranger := s.open(lockwheel.Options{}).Mutex("n")
 	var got *lockwheel.Hold
-	eventually(t, "somebody else let in", func() bool {
+	eventually(t, "the other engine holds it", func() bool {
 		got, _ = stranger.TryLock(t.Context())
 		return got != nil
 	})
@@ -97,7 +97,7 @@ func TestALateDuplicateWithAShorterLeaseDoesNotOutliveBelief(t *testing.T) {
 	unlock(t, got)
 }
 
-// The other side of it: what the holder must not trust, it can still renew in time.
+// The converse: the holder does not rely on the longer lease, but can still renew in time.
 func TestAnUnansweredExtensionDoesNotCostTheLock(t *testing.T) {
 	t.Parallel()
 	s := realSite(t)
@@ -113,7 +113,7 @@ func TestAnUnansweredExtensionDoesNotCostTheLock(t *testing.T) {
 	giveBack(t, hold)
 }
 
-// an acquire whose answer is lost and whose caller has left takes the lock for nobody.
+// An acquire loses its reply after its caller has left. It acquires the lock without a holder.
 func TestAGhostAcquireIsFoundAndReleased(t *testing.T) {
 	t.Parallel()
 	ghost := func(t *testing.T) (*site, *lockwheel.Engine) {
@@ -128,7 +128,7 @@ func TestAGhostAcquireIsFoundAndReleased(t *testing.T) {
 		leave()
 		require.ErrorIs(t, receive(t, left).err, context.Canceled)
 		require.True(t, s.exists("n"))
-		p.Cut() // with the answer
+		p.Cut() // the reply is lost
 		return s, e
 	}
 	t.Run("by itself", func(t *testing.T) {
@@ -151,7 +151,7 @@ func TestAGhostAcquireIsFoundAndReleased(t *testing.T) {
 		s, _ := ghost(t)
 		unlock(t, lock(t, s.open(lockwheel.Options{}).Mutex("n")))
 	})
-	t.Run("one that nobody remembers", func(t *testing.T) {
+	t.Run("one that its engine has forgotten", func(t *testing.T) {
 		t.Parallel()
 		s := anySite(t)
 		e := s.open(lockwheel.Options{})
@@ -162,12 +162,12 @@ func TestAGhostAcquireIsFoundAndReleased(t *testing.T) {
 	})
 }
 
-// The acquire itself may be what runs late, after its ghost was released once.
+// The acquire itself may run late, after its orphan was released once.
 func TestAGhostThatComesBackIsReleasedAgain(t *testing.T) {
 	t.Parallel()
 	s := realSite(t)
 	p := proxy.Start(t, s.addr)
-	e := s.openAt(p.Addr(), lockwheel.Options{Timeout: 2 * time.Second}) // for so long after the first release it may come back
+	e := s.openAt(p.Addr(), lockwheel.Options{Timeout: 2 * time.Second}) // for this time after the first release the orphan may come back
 	p.SetFor(proxy.Present, proxy.Commands, proxy.Hold)
 	_, err := e.Mutex("n").TryLock(t.Context())
 	require.ErrorIs(t, err, lockwheel.ErrUnavailable)
@@ -183,14 +183,14 @@ func TestAGhostThatComesBackIsReleasedAgain(t *testing.T) {
 	settled(t, e)
 }
 
-// A tenure with little of its lease left is not handed on as it is.
+// A tenure near the end of its lease is not handed off without a renewal.
 func TestAHandoffNearTheEndOfALeaseIsConfirmedFirst(t *testing.T) {
 	t.Parallel()
 	s := realSite(t)
 	p := proxy.Start(t, s.addr)
 	e := s.openAt(p.Addr(), lockwheel.Options{})
 	m := e.Mutex("n")
-	first := lock(t, m, lockwheel.Lease(5*time.Second)) // less than half of what the next one asks for
+	first := lock(t, m, lockwheel.Lease(5*time.Second)) // less than half of the next caller's lease
 	next := locking(t.Context(), m)
 	queued(t, e, 1)
 	eventually(t, "nothing under way", func() bool { return e.Stats().InFlight == 0 })
@@ -204,7 +204,8 @@ func TestAHandoffNearTheEndOfALeaseIsConfirmedFirst(t *testing.T) {
 	unlock(t, hold)
 }
 
-// The same where the lease has run down because the server is silent: nobody is handed what may be over soon.
+// The same if the lease has run down because the server does not reply: no caller is handed a lease that may expire
+// soon.
 func TestAHandoffOnASilentServerWaitsForIt(t *testing.T) {
 	t.Parallel()
 	s := realSite(t)
@@ -218,9 +219,9 @@ func TestAHandoffOnASilentServerWaitsForIt(t *testing.T) {
 	eventually(t, "less than half of the lease left", func() bool { return time.Until(first.Deadline()) < lease/2 })
 	next := locking(t.Context(), m)
 	queued(t, e, 1)
-	other := locking(t.Context(), elsewhere.Mutex("n")) // it may come when the lease is over already
+	other := locking(t.Context(), elsewhere.Mutex("n")) // the grant may come after the lease has expired
 	_ = first.Unlock(t.Context())
-	hold := granted(t, other) // by the end of the lease
+	hold := granted(t, other) // when the lease has expired
 	silent(t, next, 0)
 	p.Set(proxy.Both, proxy.Pass)
 	silent(t, next, 100*time.Millisecond)
@@ -228,7 +229,7 @@ func TestAHandoffOnASilentServerWaitsForIt(t *testing.T) {
 	unlock(t, granted(t, next))
 }
 
-// An answer that comes after its own lease has ended is no grant, whoever asked.
+// A reply that arrives after its own lease has expired is no grant, for any caller.
 func TestAnAnswerAfterItsOwnLeaseIsNoGrant(t *testing.T) {
 	t.Parallel()
 	s, p, e := behind(t, lockwheel.Options{})

@@ -13,7 +13,7 @@ import (
 	"github.com/lockwheel/lockwheel/internal/redistest"
 )
 
-// What README asks sentinels, and servers behind them, to allow is enough.
+// The permissions that README lists for sentinels, and for servers behind them, are sufficient.
 func TestLocksBehindSentinelNeedWhatTheReadmeSays(t *testing.T) {
 	t.Parallel()
 	w := redistest.StartSentinels(t, 1, 1)
@@ -44,7 +44,7 @@ func TestLocksBehindSentinelNeedWhatTheReadmeSays(t *testing.T) {
 	unlock(t, granted(t, waiting))
 	for _, s := range append(w.Servers, w.Sentinels...) {
 		if s == w.Servers[0] {
-			continue // it has refused ROLE
+			continue // it has rejected ROLE
 		}
 		refused, _ := s.Do(t, "ACL", "LOG").([]any)
 		for _, entry := range refused {

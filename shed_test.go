@@ -15,7 +15,8 @@ import (
 
 // Callers beyond Options.MaxWaiting and Options.MaxWaitingPerLock.
 
-// Of any kind, the call that is one too many for its lock is refused at once, though it would wait; others are not.
+// For every kind of lock, the call that exceeds the limit of its lock is rejected at once, even if it may wait;
+// others are not.
 func TestACallThatIsOneTooManyIsRefusedAtOnce(t *testing.T) {
 	t.Parallel()
 	onEveryKind(t, func(t *testing.T, mutex, other kindOfLock) {
@@ -24,7 +25,7 @@ func TestACallThatIsOneTooManyIsRefusedAtOnce(t *testing.T) {
 		e := s.open(lockwheel.Options{MaxWaitingPerLock: 2})
 		hold := lock(t, other(holder, "n"))
 		waiting := []<-chan outcome{locking(t.Context(), mutex(e, "n"))}
-		queued(t, e, 1) // so that it has the lock first
+		queued(t, e, 1) // so that this call acquires the lock first
 		waiting = append(waiting, takingAsync(t.Context(), mutex(e, "n")))
 		queued(t, e, 2)
 		sent := e.Stats().Commands
@@ -57,7 +58,8 @@ func TestACallThatIsOneTooManyIsRefusedAtOnce(t *testing.T) {
 	})
 }
 
-// However many come beyond what may wait, they are told at once, and locks that are held, wanted and let go are not held up by them.
+// However many calls exceed the limit, they are rejected at once, and do not delay holders, waiters and releases of
+// other locks.
 func TestAFloodBeyondWhatMayWaitIsRefused(t *testing.T) {
 	t.Parallel()
 	const most, flood = 1_000, 10_000
@@ -85,7 +87,7 @@ func TestAFloodBeyondWhatMayWaitIsRefused(t *testing.T) {
 	require.EqualValues(t, most, e.Stats().Waiting)
 	_, err := e.Mutex("free").TryLock(t.Context())
 	require.ErrorIs(t, err, lockwheel.ErrTooManyWaiters, "the bound is on all names")
-	again, err := e.Mutex("mine").Lock(hold.Context()) // who holds a lock may take it again
+	again, err := e.Mutex("mine").Lock(hold.Context()) // a holder may re-enter
 	require.NoError(t, err)
 	unlock(t, again)
 	unlock(t, hold)
@@ -103,7 +105,7 @@ func TestAFloodBeyondWhatMayWaitIsRefused(t *testing.T) {
 	eventually(t, "all refusals are told", func() bool { return uint64(told.Load())+e.Stats().Untold >= most+flood })
 }
 
-// Several locks of which one is one too many are not had, and nothing is left of the others.
+// If one of several locks exceeds its limit, none is acquired, and nothing is left of the others.
 func TestSeveralLocksBeyondWhatMayWaitAreNotHad(t *testing.T) {
 	t.Parallel()
 	s := realSite(t)
@@ -131,7 +133,7 @@ func TestSeveralLocksBeyondWhatMayWaitAreNotHad(t *testing.T) {
 	s.empty(t)
 }
 
-// More locks than may be asked for at a time are refused as one as well.
+// A Multi of more locks than MaxWaiting allows is rejected as a whole.
 func TestMoreLocksThanMayWaitAreRefusedAsOne(t *testing.T) {
 	t.Parallel()
 	s := realSite(t)
@@ -148,8 +150,8 @@ func TestMoreLocksThanMayWaitAreRefusedAsOne(t *testing.T) {
 	s.empty(t)
 }
 
-// Callers of one quorum, more than may wait for each of its locks: who has its turn at one of them is let in at the others, or each would keep
-// one and nobody would ever have enough.
+// There are more callers of one quorum than each of its locks admits. When a caller has its turn at one lock, it is
+// admitted at the others. Otherwise each would keep one lock, and none would ever have enough.
 func TestAQuorumIsHadThoughTooManyWaitForEachOfItsLocks(t *testing.T) {
 	t.Parallel()
 	const callers = 12
@@ -166,7 +168,7 @@ func TestAQuorumIsHadThoughTooManyWaitForEachOfItsLocks(t *testing.T) {
 			hold, err := q.Lock(t.Context())
 			if errors.Is(err, lockwheel.ErrTooManyWaiters) {
 				sent.Add(1)
-				time.Sleep(time.Millisecond) // others come before it
+				time.Sleep(time.Millisecond) // others go first
 				continue
 			}
 			if err != nil {
@@ -179,13 +181,14 @@ func TestAQuorumIsHadThoughTooManyWaitForEachOfItsLocks(t *testing.T) {
 		}
 		return nil
 	})
-	require.NotZero(t, sent.Load(), "too few came for anybody to be refused")
+	require.NotZero(t, sent.Load(), "too few calls for a rejection")
 	for _, e := range engines {
 		settled(t, e)
 	}
 }
 
-// A quorum of which no majority may be waited for says so, and not that it was refused for good.
+// If too many callers wait for a majority of the locks, the error says that, and not that the quorum was rejected
+// permanently.
 func TestAQuorumOfFullQueuesSaysThatTooManyWait(t *testing.T) {
 	t.Parallel()
 	s := realSite(t)
@@ -202,7 +205,7 @@ func TestAQuorumOfFullQueuesSaysThatTooManyWait(t *testing.T) {
 	unlock(t, granted(t, waiting))
 }
 
-// A Locker has no way to refuse its caller: it asks again until there is room.
+// A Locker cannot return an error: it retries until there is room.
 func TestALockerWaitsUntilThereIsRoomToWait(t *testing.T) {
 	t.Parallel()
 	s := realSite(t)
@@ -222,7 +225,7 @@ func TestALockerWaitsUntilThereIsRoomToWait(t *testing.T) {
 	l.Unlock()
 }
 
-// A reader that asks to write is told so, however many wait.
+// A reader that requests the write lock gets ErrUpgrade, however many callers wait.
 func TestAnUpgradeIsRefusedAsSuchThoughTooManyWait(t *testing.T) {
 	t.Parallel()
 	e := anySite(t).open(lockwheel.Options{MaxWaitingPerLock: 1})

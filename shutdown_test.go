@@ -15,7 +15,8 @@ import (
 	"github.com/lockwheel/lockwheel/internal/proxy"
 )
 
-// How an engine ends: what is held is waited for, or left to its lease, but never given away beside its holder.
+// The end of an engine: held locks are waited for, or left to their leases, but never released while they have a
+// holder.
 
 func TestShutdownNeverLetsASecondHolderInBesideARunningOne(t *testing.T) {
 	t.Parallel()
@@ -52,7 +53,7 @@ func TestShutdownNeverLetsASecondHolderInBesideARunningOne(t *testing.T) {
 		left := s.pttl("n")
 		require.Positive(t, left, "left to its lease")
 		require.ErrorIs(t, hold.Err(), lockwheel.ErrClosed)
-		// The embedded server's clock stands still while a busy machine does not run it.
+		// The clock of the embedded server stops while a busy machine does not run it.
 		within(t, 3*patience, "the end of the lease", func() bool { return len(other) > 0 })
 		unlock(t, granted(t, other))
 		require.GreaterOrEqual(t, time.Since(closed), left-2*skew)
@@ -88,7 +89,7 @@ func TestShutdownNeverLetsASecondHolderInBesideARunningOne(t *testing.T) {
 			}
 			for deadline := time.Now().Add(patience); visits.Load() < before+10; time.Sleep(time.Millisecond) {
 				if time.Now().After(deadline) {
-					return errors.New("nobody got in")
+					return errors.New("no visit in time")
 				}
 			}
 			err := e.Shutdown(t.Context())
@@ -102,7 +103,7 @@ func TestShutdownNeverLetsASecondHolderInBesideARunningOne(t *testing.T) {
 	})
 }
 
-// A grant that was under way when the engine began to shut down is given back before it is closed.
+// A grant in flight when the engine begins to shut down is released before the engine is closed.
 func TestShutdownGivesBackAGrantUnderWay(t *testing.T) {
 	t.Parallel()
 	s := realSite(t)
@@ -169,7 +170,7 @@ func TestCloseEndsEverythingAtOnceAndNothingFollows(t *testing.T) {
 	})
 }
 
-// engines are the connections that are not the test's own. Only on a real server.
+// engines returns the connections that are not those of the test itself. Only on a real server.
 func (s *site) engines() (lines []string) {
 	s.t.Helper()
 	me := fmt.Sprintf("id=%d ", s.do("CLIENT", "ID"))
@@ -193,7 +194,7 @@ func TestCloseAndShutdownCanBeCalledAgain(t *testing.T) {
 			require.NoError(t, way(e))
 		}
 	}
-	// All at once, with something held. A Shutdown is cut short, or comes when the engine is closed.
+	// All calls at once, while a lock is held. A Shutdown is interrupted, or is called when the engine is closed.
 	e := s.open(lockwheel.Options{})
 	hold := lock(t, e.Mutex("n"))
 	crowd(t, 16, func(i int) error {
@@ -244,7 +245,7 @@ func TestNothingWorksAfterClose(t *testing.T) {
 
 func second[T any](_ T, err error) error { return err }
 
-// Requests that come while an engine shuts down are refused; those that end a hold are not.
+// Acquires during a shutdown are rejected; calls that end a hold are not.
 func TestShutdownRefusesNewLocksAndServesOldOnes(t *testing.T) {
 	t.Parallel()
 	s := anySite(t)
@@ -273,7 +274,7 @@ func TestShutdownRefusesNewLocksAndServesOldOnes(t *testing.T) {
 	settled(t, e)
 }
 
-// A client that the caller brought stays open and of use.
+// A client of the caller stays open and usable.
 func TestAClientOfTheCallersIsNotClosed(t *testing.T) {
 	t.Parallel()
 	s := anySite(t)
@@ -287,7 +288,7 @@ func TestAClientOfTheCallersIsNotClosed(t *testing.T) {
 	require.NoError(t, client.Do(t.Context(), client.B().Ping().Build()).Error())
 }
 
-// A shutdown that another one, or Close, cuts short says so: nil is that every hold was unlocked.
+// A shutdown that another one, or Close, interrupts returns an error: nil means that every hold was unlocked.
 func TestAShutdownThatIsCutShortSaysHowManyHoldsWereLeft(t *testing.T) {
 	t.Parallel()
 	for how, cut := range map[string]func(context.Context, *lockwheel.Engine) error{
@@ -306,7 +307,7 @@ func TestAShutdownThatIsCutShortSaysHowManyHoldsWereLeft(t *testing.T) {
 			refusals, done := locking(t.Context(), e.Mutex("n")), make(chan error, 1)
 			queued(t, e, 1)
 			go func() { done <- e.Shutdown(t.Context()) }()
-			require.ErrorIs(t, receive(t, refusals).err, lockwheel.ErrClosed) // so the shutdown is under way
+			require.ErrorIs(t, receive(t, refusals).err, lockwheel.ErrClosed) // so the shutdown has begun
 			if err := cut(t.Context(), e); err != nil {
 				require.ErrorIs(t, err, context.DeadlineExceeded)
 				require.ErrorContains(t, err, "2 holds not unlocked")
@@ -325,7 +326,7 @@ func shutdownUntil(ctx context.Context, e *lockwheel.Engine, grace time.Duration
 	return e.Shutdown(ctx)
 }
 
-// There is nothing wrong with a shutdown that has nothing to wait for, however little time it has.
+// A shutdown without anything to wait for succeeds even without any time.
 func TestAShutdownWithNothingHeldNeedsNoTime(t *testing.T) {
 	t.Parallel()
 	s := anySite(t)

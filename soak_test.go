@@ -23,35 +23,33 @@ import (
 	"github.com/lockwheel/lockwheel/internal/redistest"
 )
 
-// Load and faults, mixed, for as long as one likes.
-//
-//	LOCKWHEEL_LONG=1 go test -run TestSoak -soak 30m -timeout 0 -v .
+// Load and faults, mixed, for any time. LOCKWHEEL_LONG=1 go test -run TestSoak -soak 30m -timeout 0 -v .
 
 var soakTime = flag.Duration("soak", 8*time.Second, "how long TestSoak goes on")
 
 const (
-	soakRound     = 12 * time.Second // then everything rests and is checked
+	soakRound     = 12 * time.Second // then the engines become idle and are checked
 	soakEngines   = 3                // in this process
-	soakCrews     = 2                // in processes of their own
-	soakLabourers = 4                // of each
-	// A connection of rueidis has 1 MiB of buffers, and after a round there are more or fewer of them.
+	soakCrews     = 2                // worker processes
+	soakLabourers = 4                // workers of each
+	// A connection of rueidis has 1 MiB of buffers, and the number of connections varies after a round.
 	soakHeap = 16 << 20
 )
 
-// campaign is a soak under way.
+// campaign is a running soak test.
 type campaign struct {
 	*scene
 	t       *testing.T
 	numbers *site
 	engines []*lockwheel.Engine
-	all     []*proxy.Proxy // the engines' links, then those of the crews
+	all     []*proxy.Proxy // the links of the engines, then those of the worker processes
 	crews   []*crew
 	record  record
 	did     labours
 	round   int
 	crewID  int
 
-	// What came of it.
+	// The results.
 	faults    map[string]int
 	histories int
 	deeds     int
@@ -59,7 +57,7 @@ type campaign struct {
 	last      leftovers
 }
 
-// leftovers are what must not grow.
+// leftovers are the quantities that must not grow.
 type leftovers struct {
 	goroutines int
 	heap       uint64
@@ -89,7 +87,7 @@ func TestSoak(t *testing.T) {
 	require.NotZero(t, c.did.uses.Load())
 }
 
-// wiped notes that the server lost keys.
+// wiped records that the server lost keys.
 func (c *campaign) wiped(names []string, from, to time.Time) {
 	for _, name := range names {
 		d := deed{What: wiped, Lock: name, From: from.UnixNano(), To: to.UnixNano()}
@@ -100,7 +98,7 @@ func (c *campaign) wiped(names []string, from, to time.Time) {
 	}
 }
 
-// goes is one round: labourers everywhere, and one fault after the other.
+// goes runs one round: all workers, and one fault after the other.
 func (c *campaign) goes(d time.Duration) {
 	c.names = namesOfKinds(fmt.Sprint("round", c.round))
 	ctx, stop := context.WithTimeout(c.t.Context(), d)
@@ -109,7 +107,7 @@ func (c *campaign) goes(d time.Duration) {
 	failed := make(chan error, soakEngines*soakLabourers)
 	for i, e := range c.engines {
 		for j := range soakLabourers {
-			number, err := redistest.Dial(c.numbers.addr) // not one that is kept until the test ends
+			number, err := redistest.Dial(c.numbers.addr) // not a connection that is kept until the test ends
 			require.NoError(c.t, err)
 			l := &labourer{
 				id: fmt.Sprint(sameProcess, i, ".", j), engine: e, names: c.names,
@@ -130,7 +128,7 @@ func (c *campaign) goes(d time.Duration) {
 	}
 	for _, p := range c.all {
 		require.NoError(c.t, p.Heal())
-		p.Cut() // also what is half-open
+		p.Cut() // also half-open connections
 	}
 	for _, crew := range c.crews {
 		crew.ends()
@@ -180,7 +178,7 @@ func (c *campaign) strikes() {
 	}
 }
 
-// counts counts a fault, and puts it into every history for its readers.
+// counts counts a fault, and adds it to every history for its readers.
 func (c *campaign) counts(fault string, from int64) {
 	c.faults[fault]++
 	struck := ""
@@ -194,7 +192,7 @@ func (c *campaign) counts(fault string, from int64) {
 	}
 }
 
-// rests waits until nothing is left of a round, and judges its histories.
+// rests waits until nothing is left of a round, and checks its histories.
 func (c *campaign) rests() {
 	for _, e := range c.engines {
 		settled(c.t, e)
@@ -211,12 +209,12 @@ func (c *campaign) rests() {
 	}
 	runtime.GC()
 	c.last = leftovers{goroutines: runtime.NumGoroutine(), heap: liveHeap()}
-	if c.round < 2 { // the first one grows what the others keep
+	if c.round < 2 { // the first round allocates what the others keep
 		c.first = c.last
 	}
 }
 
-// tell prints what was done.
+// tell prints the results.
 func (c *campaign) tell() {
 	var faults strings.Builder
 	total := 0

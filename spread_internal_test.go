@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What many do at once they do not do at once again.
+// Callers that collided do not retry at the same time.
 func TestRestsAreSpread(t *testing.T) {
 	t.Parallel()
 	const most = time.Second
@@ -22,7 +22,8 @@ func TestRestsAreSpread(t *testing.T) {
 	require.Greater(t, last-first, most/4)
 }
 
-// Engines that are opened together keep to moments of their own, and renew what was taken together at several.
+// Engines that are opened together have different times for renewals, and each spreads the renewals of locks acquired
+// together.
 func TestEnginesKeepToMomentsOfTheirOwn(t *testing.T) {
 	t.Parallel()
 	options, err := Options{Redis: rueidis.ClientOption{InitAddress: []string{"host:1"}}}.withDefaults()

@@ -17,28 +17,29 @@ import (
 	"github.com/lockwheel/lockwheel/internal/redistest"
 )
 
-// A replica that was behind becomes the master, and the old master goes on, at once or later: what it grants then is no grant, and what it had
-// granted is confirmed by the new one, or lost.
+// A replica that is behind becomes the master, and the old master continues, at once or later. Its new grants are no
+// grants, and its earlier ones are confirmed by the new master, or lost.
 
 var failovers = flag.Int("failovers", 1, "how often each kind of failover to a stale replica happens; above 1 a hold has to be confirmed or lost within 1 s")
 
-// succession is how one master follows another one.
+// succession describes how one master replaces another.
 type succession struct {
 	t         *testing.T
 	open      func(opts lockwheel.Options) *lockwheel.Engine
 	old, next *redistest.Server
 	other     *redistest.Server // a replica that is not behind
-	stops     bool              // the old master and the other replica stand still meanwhile
-	asks      bool              // for a lock meanwhile
-	sentinel  bool              // all engines hear of the new master at the same time
+	stops     bool              // the old master and the other replica are paused meanwhile
+	asks      bool              // an engine requests a lock meanwhile
+	sentinel  bool              // all engines are notified of the new master at the same time
 	replace   func()            // makes next the master; it is paused
 }
 
-// staleFor is how long the old master and the other replica stand still once the new one works.
+// staleFor is how long the old master and the other replica are paused after the new one works.
 const staleFor = 1500 * time.Millisecond
 
-// happens lets the master be replaced while an engine has locks there, and returns how long after it heard of the new one, and behind Sentinel after another engine had its
-// first grant there, the last of them was lost.
+// happens replaces the master while an engine holds locks there. It returns how long after the notice of the new
+// master the last of them was lost. Behind Sentinel the time counts from another engine's first grant at the new
+// master.
 func (s *succession) happens(opts lockwheel.Options) (took time.Duration) {
 	t := s.t
 	t.Helper()
@@ -62,7 +63,7 @@ func (s *succession) happens(opts lockwheel.Options) (took time.Duration) {
 	has := s.grantedByNext(rival, name)
 	heard := time.Now()
 	if s.asks {
-		at := s.refused(e, has, time.Now().Add(patience)) // by the new master: the old one has nothing of that lock
+		at := s.refused(e, has, time.Now().Add(patience)) // by the new master: the old one does not have that lock
 		if !s.sentinel {
 			heard = at
 		}
@@ -74,7 +75,7 @@ func (s *succession) happens(opts lockwheel.Options) (took time.Duration) {
 	}
 	at := s.refused(e, has, time.Now().Add(patience))
 	if !s.sentinel && !s.asks {
-		heard = at // who asks for nothing of a cluster hears nothing
+		heard = at // an engine that requests nothing of a cluster is not notified
 	}
 	for until := time.Now().Add(2 * staleFor); time.Now().Before(until); {
 		s.refused(e, has, until)
@@ -88,7 +89,7 @@ func (s *succession) happens(opts lockwheel.Options) (took time.Duration) {
 	eventually(t, "a grant by the new master", func() bool {
 		hold, err := e.Mutex("{s}after").Lock(t.Context(), lockwheel.Wait(patience))
 		if err != nil {
-			require.ErrorIs(t, err, lockwheel.ErrNotReplicated) // until the others follow it
+			require.ErrorIs(t, err, lockwheel.ErrNotReplicated) // until the other replicas follow the new master
 			return false
 		}
 		require.Equal(t, 1, s.next.Int(t, "EXISTS", "{s}after"))
@@ -100,7 +101,7 @@ func (s *succession) happens(opts lockwheel.Options) (took time.Duration) {
 	return took
 }
 
-// fallBehind pauses the next master, and takes what would come to it from the old one.
+// fallBehind pauses the next master, and discards what the old one sends to it.
 func (s *succession) fallBehind() {
 	t := s.t
 	require.NoError(t, s.next.Pause())
@@ -108,14 +109,14 @@ func (s *succession) fallBehind() {
 	eventually(t, "the other replica follows again", func() bool { return haveAll(t, s.old, 1) })
 }
 
-// haveAll reports whether so many replicas have all that a master has.
+// haveAll reports whether that many replicas have all data of a master.
 func haveAll(t *testing.T, master *redistest.Server, replicas int) bool {
 	t.Helper()
-	require.Equal(t, "OK", master.Do(t, "SET", "{s}mark", "x")) // a WAIT is for what its connection wrote
+	require.Equal(t, "OK", master.Do(t, "SET", "{s}mark", "x")) // a WAIT covers the writes of its own connection
 	return master.Int(t, "WAIT", replicas, 100) >= replicas
 }
 
-// grantedByNext takes a lock at the new master, as soon as an engine knows of that.
+// grantedByNext acquires a lock at the new master, as soon as an engine knows of that.
 func (s *succession) grantedByNext(e *lockwheel.Engine, name string) (hold *lockwheel.Hold) {
 	t := s.t
 	t.Helper()
@@ -132,7 +133,7 @@ func (s *succession) grantedByNext(e *lockwheel.Engine, name string) (hold *lock
 	return hold
 }
 
-// refused asks for a lock that somebody else has at the new master until it is refused there, and returns when.
+// refused requests a lock that is held at the new master until it is rejected there, and returns the time of that.
 func (s *succession) refused(e *lockwheel.Engine, has *lockwheel.Hold, until time.Time) time.Time {
 	t := s.t
 	t.Helper()
@@ -151,7 +152,7 @@ func (s *succession) refused(e *lockwheel.Engine, has *lockwheel.Hold, until tim
 	}
 }
 
-// requirePrompt looks at how long holds were neither confirmed nor lost.
+// requirePrompt checks how long holds were neither confirmed nor lost.
 func requirePrompt(t *testing.T, took []time.Duration) {
 	t.Helper()
 	allowed := time.Second
@@ -180,7 +181,7 @@ func TestSentinelsOldMasterGrantsNothingWhenItComesBack(t *testing.T) {
 	t.Parallel()
 	eachReplication(t, func(t *testing.T, opts lockwheel.Options) {
 		w := redistest.StartSentinels(t, 2, 3)
-		for _, s := range w.Sentinels { // the next failover need not wait for long
+		for _, s := range w.Sentinels { // so that the next failover need not wait for long
 			require.Equal(t, "OK", s.Do(t, "SENTINEL", "SET", w.Name, "failover-timeout", 3000))
 		}
 		var took []time.Duration
@@ -196,7 +197,7 @@ func TestSentinelsOldMasterGrantsNothingWhenItComesBack(t *testing.T) {
 				require.Same(t, s.next, w.AwaitMaster(t, old))
 			}
 			took = append(took, s.happens(opts))
-			all := time.Now().Add(time.Minute) // a sentinel waits for long before it tells a master that it is none
+			all := time.Now().Add(time.Minute) // a sentinel waits long before it demotes an old master
 			for !haveAll(t, s.next, 2) {
 				require.True(t, time.Now().Before(all), "all follow the next master")
 			}
@@ -214,7 +215,7 @@ func otherServers(all []*redistest.Server, but *redistest.Server) (others []*red
 	return others
 }
 
-// CLUSTER FAILOVER TAKEOVER asks nobody, so a replica that is behind can take over while its master works.
+// CLUSTER FAILOVER TAKEOVER needs no agreement, so a replica that is behind can take over while its master works.
 func TestClustersOldMasterGrantsNothingOnceItIsReplaced(t *testing.T) {
 	long.Only(t, "a cluster replaces a master, four times")
 	t.Parallel()
@@ -231,7 +232,7 @@ func TestClustersOldMasterGrantsNothingOnceItIsReplaced(t *testing.T) {
 					s := &succession{t: t, old: old, next: replicas[0], other: replicas[1], stops: stops, asks: i%2 == 1, open: r.open}
 					takesOver := s.next.Conn(t)
 					s.replace = func() {
-						require.NoError(t, takesOver.Send("CLUSTER", "FAILOVER", "TAKEOVER")) // before it can follow again
+						require.NoError(t, takesOver.Send("CLUSTER", "FAILOVER", "TAKEOVER")) // before it can catch up
 						require.NoError(t, s.next.Continue())
 						eventually(t, "the replica takes over", func() bool {
 							return s.next.Strings(t, "ROLE")[0] == "master"
@@ -247,7 +248,8 @@ func TestClustersOldMasterGrantsNothingOnceItIsReplaced(t *testing.T) {
 	}
 }
 
-// The master stands still, and the replicas do not: a grant that needs one of them is to be had as soon as the next master has one.
+// The master is paused, and the replicas are not: a grant that needs one of them is available as soon as the next
+// master has one.
 func TestSentinelsNextMasterGrantsPromptlyWithItsReplicas(t *testing.T) {
 	long.Only(t, "three sentinels replace a master")
 	t.Parallel()
@@ -260,7 +262,7 @@ func TestSentinelsNextMasterGrantsPromptlyWithItsReplicas(t *testing.T) {
 	old := w.Master(t)
 	require.NoError(t, old.Pause())
 	crowding := make(chan outcome, 1)
-	go func() { // callers who come while nobody is the master
+	go func() { // callers that arrive while there is no master
 		for {
 			asked.Add(1)
 			hold, err := e.Mutex("n").Lock(t.Context(), lockwheel.Wait(patience))

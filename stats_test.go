@@ -9,7 +9,7 @@ import (
 	"github.com/lockwheel/lockwheel"
 )
 
-// Stats: gauges say how it is, counters what was.
+// Stats: gauges are current values, counters are totals.
 
 func TestStatsCountWhatLocksDo(t *testing.T) {
 	t.Parallel()
@@ -17,7 +17,7 @@ func TestStatsCountWhatLocksDo(t *testing.T) {
 	e := s.open(lockwheel.Options{})
 	m := e.Mutex("n")
 	fresh := e.Stats()
-	fresh.Turns, fresh.TurnTimes = 0, lockwheel.TurnTimes{} // the question's own, and the first one, which may have come before it
+	fresh.Turns, fresh.TurnTimes = 0, lockwheel.TurnTimes{} // the turn of Stats itself, and the first turn, which may have come before it
 	require.Equal(t, lockwheel.Stats{}, fresh, "a fresh engine has done nothing")
 
 	outer := lock(t, m)
@@ -38,7 +38,7 @@ func TestStatsCountWhatLocksDo(t *testing.T) {
 	handed := time.Now()
 	unlock(t, outer)
 	var a, b outcome
-	select { // who queued first is up to the scheduler
+	select { // which caller queued first depends on the scheduler
 	case a = <-first:
 		unlock(t, a.hold)
 		b = receive(t, second)
@@ -46,7 +46,7 @@ func TestStatsCountWhatLocksDo(t *testing.T) {
 		unlock(t, a.hold)
 		b = receive(t, first)
 	}
-	atOnce := time.Since(handed) < 100*time.Millisecond // so soon nobody is let in between, who might poll
+	atOnce := time.Since(handed) < 100*time.Millisecond // too soon for a caller of another engine to come between, which might poll
 	forceUnlock(t, m)
 	require.ErrorIs(t, b.hold.Err(), lockwheel.ErrLost)
 	settled(t, e)
@@ -65,7 +65,7 @@ func TestStatsCountWhatLocksDo(t *testing.T) {
 	require.Zero(t, stats.Retries)
 }
 
-// As observers are told of each.
+// Several locks count as observers are notified: each of them.
 func TestStatsCountEachLockOfSeveral(t *testing.T) {
 	t.Parallel()
 	s := anySite(t)
@@ -84,7 +84,7 @@ func TestStatsCountEachLockOfSeveral(t *testing.T) {
 	require.EqualValues(t, 3, stats.Refused)
 }
 
-// Of an engine that is closed nothing is on its way, and it listens to nothing.
+// A closed engine has no commands in flight and no subscriptions.
 func TestGaugesOfAClosedEngineAreZero(t *testing.T) {
 	t.Parallel()
 	s := anySite(t)
@@ -106,7 +106,7 @@ func TestGaugesOfAClosedEngineAreZero(t *testing.T) {
 	unlock(t, outside)
 }
 
-// At any time Held is Acquired less Released less Lost, and all that was asked for is granted, refused or waiting.
+// At any time Held is Acquired minus Released minus Lost, and every request is granted, rejected or waiting.
 func TestStatsAddUpAtEveryMoment(t *testing.T) {
 	t.Parallel()
 	s := anySite(t)
@@ -142,7 +142,7 @@ func TestStatsAddUpAtEveryMoment(t *testing.T) {
 	}
 }
 
-// Renewals are counted, and how late the latest was.
+// Renewals are counted, and the delay of the latest is reported.
 func TestStatsCountRenewals(t *testing.T) {
 	t.Parallel()
 	e := anySite(t).open(lockwheel.Options{Lease: brief})
@@ -154,7 +154,7 @@ func TestStatsCountRenewals(t *testing.T) {
 	require.Less(t, stats.Batches, stats.Commands, "due together, they go together")
 }
 
-// TurnTimes counts every turn but the one that answers.
+// TurnTimes counts every turn except the one that returns it.
 func TestStatsCountTurnsByHowLongTheyTook(t *testing.T) {
 	t.Parallel()
 	e := anySite(t).open(lockwheel.Options{})

@@ -12,7 +12,7 @@ import (
 	"github.com/lockwheel/lockwheel/internal/proxy"
 )
 
-// Pub/sub connections that end while somebody listens.
+// Pub/Sub connections that end while there are subscriptions.
 
 // The pub/sub connection is cut during a wait.
 // redisson#6026, #3077: subscriptions were not re-established.
@@ -45,7 +45,7 @@ func TestAWaitSurvivesTheEndOfItsSubscription(t *testing.T) {
 	}
 }
 
-// takingAsync is locking by way of LockAsync.
+// takingAsync is locking through LockAsync.
 func takingAsync(ctx context.Context, m lockwheel.Mutex, opts ...lockwheel.Option) <-chan outcome {
 	done := make(chan outcome, 1)
 	p := m.LockAsync(ctx, opts...)
@@ -57,7 +57,7 @@ func takingAsync(ctx context.Context, m lockwheel.Mutex, opts ...lockwheel.Optio
 	return done
 }
 
-// a hundred names at once.
+// A hundred names at once.
 func TestAHundredSubscriptionsComeBack(t *testing.T) {
 	t.Parallel()
 	s := realSite(t)
@@ -90,7 +90,7 @@ func TestAFailedSubscriptionIsTriedAgain(t *testing.T) {
 	holder, waiter := s.open(lockwheel.Options{}), s.openAt(p.Addr(), lockwheel.Options{})
 	for i := range 10 {
 		hold := lock(t, holder.Mutex("n"))
-		p.SetFor(proxy.Subscribers, proxy.Replies, proxy.CutAfter(2*i)) // within the answer to SUBSCRIBE
+		p.SetFor(proxy.Subscribers, proxy.Replies, proxy.CutAfter(2*i)) // within the reply to SUBSCRIBE
 		accepted := p.Accepted()
 		waiting := locking(t.Context(), waiter.Mutex("n"))
 		eventually(t, "a subscription that failed", func() bool { return p.Accepted() > accepted })
@@ -101,7 +101,7 @@ func TestAFailedSubscriptionIsTriedAgain(t *testing.T) {
 	}
 }
 
-// whoever cannot listen comes soon after a release all the same, not at the end of a lease.
+// A waiter that cannot subscribe acquires the lock soon after a release, and not only at the end of a lease.
 func TestAWaiterThatCannotListenPolls(t *testing.T) {
 	t.Parallel()
 	for name, deafen := range map[string]func(*site) lockwheel.Options{
@@ -133,7 +133,7 @@ func TestAWaiterThatCannotListenPolls(t *testing.T) {
 	}
 }
 
-// Who leaves while one connection is changed for another, of which the old one is dead, leaves no channel behind.
+// A waiter leaves while a dead connection is replaced by another. No subscription is left behind.
 func TestNoChannelIsLeftBehindWithADeadConnection(t *testing.T) {
 	t.Parallel()
 	s := realSite(t)

@@ -22,9 +22,9 @@ import (
 	"github.com/lockwheel/lockwheel/internal/proxy"
 )
 
-// Encrypted connections, of users with the least that they need.
+// Encrypted connections of users with minimal permissions.
 
-// authority signs certificates for one test.
+// authority is a certificate authority for one test.
 type authority struct {
 	t    *testing.T
 	dir  string
@@ -41,7 +41,7 @@ func newAuthority(t *testing.T) *authority {
 	return a
 }
 
-// sign writes name.crt and name.key; by itself if there is no signer yet.
+// sign writes name.crt and name.key; the first certificate is self-signed.
 func (a *authority) sign(name string, addresses []net.IP) (*x509.Certificate, *ecdsa.PrivateKey) {
 	a.t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -78,7 +78,7 @@ func (a *authority) write(file, kind string, der []byte) {
 
 func (a *authority) path(file string) string { return filepath.Join(a.dir, file) }
 
-// tlsSite is a server that takes encrypted connections of clients with a certificate, and where.
+// tlsSite returns a server that accepts encrypted connections of clients with a certificate, and its address.
 func tlsSite(t *testing.T) (s *site, addr string, a *authority) {
 	t.Helper()
 	a = serverAuthority(t)

@@ -14,8 +14,8 @@ import (
 	"github.com/lockwheel/lockwheel/engine"
 )
 
-// What is wrong with a URL, in words of ours: those of net/url and of rueidis repeat the part that they cannot read. If
-// the password has a / or a # in it, that is a part of the password.
+// The errors of a URL. The errors of net/url and of rueidis repeat the part that they cannot read. If the password
+// contains a / or a #, that part includes some of the password.
 var (
 	errURL     = errors.New("it cannot be read, want redis://host:port")
 	errEscape  = errors.New("it cannot be read, want redis://user:password@host:port; in a user and a password write % / ? # [ ] and what is no letter or digit as %25 %2F %3F %23 %5B %5D and so on")
@@ -28,10 +28,10 @@ var (
 	errHash    = errors.New("it has a # in it: in a user and a password write it as %23")
 )
 
-// urlSchemes are those of rueidis.ParseURL.
+// urlSchemes are the schemes that rueidis.ParseURL accepts.
 var urlSchemes = []string{"redis", "rediss", "valkey", "valkeys", "unix"}
 
-// urlRefusals says what those errors of rueidis.ParseURL mean whose texts begin like this.
+// urlRefusals maps the beginnings of error texts of rueidis.ParseURL to errors that do not repeat the URL.
 var urlRefusals = map[string]error{
 	"redis: invalid database number": errors.New("its database is no number, want redis://host:port/0"),
 	"redis: invalid URL path":        errors.New("its path is more than a database, want redis://host:port/0"),
@@ -40,16 +40,23 @@ var urlRefusals = map[string]error{
 	"redis: invalid skip verify":     errors.New("its skip_verify is neither true nor false"),
 }
 
-// ParseURL reads a URL for [Options.Redis], in the form of rueidis.ParseURL, as [Dial] does. On failure it says what is wrong
-// without repeating any part of the URL, which may have a password in it; those of rueidis do repeat it.
+// ParseURL parses a URL for [Options.Redis], in the form of rueidis.ParseURL, as [Dial] does. Its errors say what is
+// wrong without repeating any part of the URL, which may contain a password; those of rueidis do repeat it.
 //
-// The characters / ? # in a user or a password, and an @ behind the host, are refused unless they are percent-encoded:
-// what is behind them would be taken for something else, and repeated in errors of connecting to it. So are a host with a
-// colon in it that is no IPv6 address, a setting that rueidis.ParseURL does not know or that has a value without sense, and a fragment. An
-// addr is one host:port with both. A path of / is none.
+// ParseURL rejects:
 //
-// With rediss:// and a master_set the sentinels are spoken to in TLS, as the servers are. Where a URL names one host, the certificates of
-// all nodes are checked against that name; where it names several, each against the address at which the node is dialled.
+//   - the characters / ? # in a user or a password, and an @ behind the host, unless they are percent-encoded: the
+//     rest would be parsed as something else, and repeated in connection errors
+//   - a host with a colon that is no IPv6 address
+//   - a setting that rueidis.ParseURL does not know, or with an invalid value
+//   - a fragment
+//   - an addr that is not one host:port with both parts
+//
+// A path of / counts as none.
+//
+// With rediss:// and a master_set, the connections to the sentinels use TLS, like those to the servers. If the URL
+// names one host, the certificates of all nodes are checked against that name. If it names several, each certificate
+// is checked against the address at which the node is dialled.
 func ParseURL(url string) (rueidis.ClientOption, error) {
 	option, err := parseURL(url)
 	if err != nil {
@@ -103,8 +110,8 @@ func parseURL(text string) (option rueidis.ClientOption, err error) {
 	return option, nil
 }
 
-// secure has sentinels spoken to as their master is. Where a URL names several hosts, the certificate of each is checked for itself: rueidis
-// checks all against the first.
+// secure gives sentinels the TLS settings of their master. If a URL names several hosts, each certificate is checked
+// for its own host; rueidis would check all of them against the first.
 func secure(option *rueidis.ClientOption) {
 	if option.TLSConfig == nil {
 		return
@@ -119,7 +126,7 @@ func secure(option *rueidis.ClientOption) {
 	}
 }
 
-// strayAt reports whether an @ stands where it does not end a user and a password.
+// strayAt reports whether the text has an @ behind the part with the user and the password.
 func strayAt(text string) bool {
 	_, rest, found := strings.Cut(text, "://")
 	if !found {
@@ -129,8 +136,8 @@ func strayAt(text string) bool {
 	return end >= 0 && strings.Contains(rest[end:], "@")
 }
 
-// oddAddress reports whether what should be host:port has something in it that neither has: it may be a URL, a list of
-// settings, or a user and a password whose host was forgotten.
+// oddAddress reports whether an address contains something that host:port cannot. It may be a URL, a list of
+// settings, or a user and a password with a forgotten host.
 func oddAddress(address string) bool {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil || strings.ContainsFunc(address, func(r rune) bool { return r <= ' ' || strings.ContainsRune("@/\\?#&=,;\"'", r) }) {
@@ -140,7 +147,7 @@ func oddAddress(address string) bool {
 	return strings.Contains(host, ":") && err != nil
 }
 
-// withoutSecrets is why one could not connect; in words of ours, if a server repeats the user or the password that it was sent.
+// withoutSecrets replaces the text of a connection error in which the server repeats the user or the password.
 func withoutSecrets(err error, redis *rueidis.ClientOption) error {
 	return engine.Refusal(err, redis.Username, redis.Password, redis.Sentinel.Username, redis.Sentinel.Password)
 }

@@ -7,8 +7,8 @@ import (
 	"strconv"
 )
 
-// urlSettings are those that rueidis.ParseURL reads, with what makes sense of each; it ignores any other, and a password among them would be
-// missing without a word. Of those that are nil it looks at the value itself.
+// urlSettings are the settings that rueidis.ParseURL reads, each with a check of its value; for nil, rueidis checks
+// the value itself. It ignores all other settings, and so would silently drop a password among them.
 var urlSettings = map[string]func(string) bool{
 	"addr":          func(address string) bool { return !oddAddress(address) && numbered(address) },
 	"client_cache":  isNumber,
@@ -28,7 +28,7 @@ var (
 	errNoTLS = errors.New("it has skip_verify but no TLS, want rediss://host:port")
 )
 
-// wrongSetting is why what stands behind the ? would be taken for something else, or for nothing.
+// wrongSetting returns an error if rueidis would misread or ignore one of the settings behind the ?.
 func wrongSetting(of *url.URL, settings url.Values) error {
 	for name, values := range settings {
 		sensible, known := urlSettings[name]
@@ -51,7 +51,7 @@ func wrongSetting(of *url.URL, settings url.Values) error {
 	return contradiction(of, settings)
 }
 
-// contradiction is why settings do not go with the rest of a URL.
+// contradiction returns an error if the settings do not fit the rest of the URL.
 func contradiction(of *url.URL, settings url.Values) error {
 	unix := of.Scheme == "unix"
 	switch {
@@ -65,7 +65,7 @@ func contradiction(of *url.URL, settings url.Values) error {
 	return nil
 }
 
-// numbered reports whether an address has a host and a port that there can be.
+// numbered reports whether an address has a host and a valid port.
 func numbered(address string) bool {
 	host, port, err := net.SplitHostPort(address)
 	n, wrong := strconv.ParseUint(port, 10, 16)

@@ -16,17 +16,17 @@ import (
 	"github.com/lockwheel/lockwheel"
 )
 
-// A URL has a user and a password in it. Neither stands in an error, also not where the URL is malformed and its reader takes a part of them
-// for something else.
+// A URL contains a user and a password. Neither appears in an error, even if the URL is malformed and a part of them
+// is parsed as something else.
 
-// Parts of a user and of a password that no text of ours has.
+// Parts of a user and of a password that occur in no other text.
 const (
 	markedUser     = "uSeRn4mE"
 	markedPassword = "s3cr3tPW"
 	markedDigits   = "54321" // also a port; fewer digits stand by chance in what is printed of an id, a port or an address in memory
 )
 
-// malformedURLs have a password in them that is not where it should be, or cannot be read.
+// malformedURLs returns URLs with a password that is misplaced or cannot be parsed.
 func malformedURLs() []string {
 	urls := []string{
 		"redis://u:" + markedPassword + "%22@h:1",
@@ -67,7 +67,7 @@ func malformedURLs() []string {
 	return urls
 }
 
-// leaked is a part of the user or of the password that a text has; "" if it has none.
+// leaked returns a part of the user or of the password that a text contains, or "".
 func leaked(text string) string {
 	for _, part := range []string{markedUser, markedPassword, "s3cr3t", "uSeR", markedDigits} {
 		if strings.Contains(text, part) {
@@ -77,7 +77,7 @@ func leaked(text string) string {
 	return ""
 }
 
-// A nil context keeps those that can be read from being connected to.
+// With a nil context, Dial makes no connection for URLs that can be parsed.
 func TestNoErrorOfDialHasAPartOfThePassword(t *testing.T) {
 	t.Parallel()
 	for _, url := range malformedURLs() {
@@ -89,7 +89,7 @@ func TestNoErrorOfDialHasAPartOfThePassword(t *testing.T) {
 	}
 }
 
-// Many write a / behind the host. It is no database.
+// A / behind the host is common. It is no database.
 func TestAURLThatEndsInASlashNamesNoDatabase(t *testing.T) {
 	t.Parallel()
 	for url, database := range map[string]int{
@@ -105,7 +105,7 @@ func TestAURLThatEndsInASlashNamesNoDatabase(t *testing.T) {
 	}
 }
 
-// rueidis takes an address without a port for the host of the URL with port 6379, and leaves out what it cannot read.
+// rueidis combines an address without a port with the default port 6379, and ignores what it cannot parse.
 func TestAURLThatWouldBeTakenForAnotherIsRefused(t *testing.T) {
 	t.Parallel()
 	for _, url := range []string{
@@ -131,7 +131,7 @@ func TestAURLThatWouldBeTakenForAnotherIsRefused(t *testing.T) {
 	}
 }
 
-// A certificate is that of the host to which one connects.
+// Each certificate is checked against the host of its own connection.
 func TestAURLOfSeveralHostsNamesNoneForAllCertificates(t *testing.T) {
 	t.Parallel()
 	for url, name := range map[string]string{
@@ -148,7 +148,7 @@ func TestAURLOfSeveralHostsNamesNoneForAllCertificates(t *testing.T) {
 	}
 }
 
-// What a reader took for an address stands in the error of whoever connects to it.
+// A text that is parsed as an address appears in connection errors.
 func TestOnlyTheUserAndThePasswordOfAURLHaveAnyPartOfThem(t *testing.T) {
 	t.Parallel()
 	read := 0
@@ -163,10 +163,10 @@ func TestOnlyTheUserAndThePasswordOfAURLHaveAnyPartOfThem(t *testing.T) {
 	require.NotZero(t, read, "some can be read")
 }
 
-// Every error of ParseURL is one of a few that are known beforehand, so that there is no room in it for a part of the URL.
+// Every error of ParseURL is one of a few fixed ones, so it cannot contain a part of the URL.
 func FuzzNoErrorHasAPartOfTheURL(f *testing.F) {
 	for _, url := range malformedURLs() {
-		user, rest, _ := strings.Cut(strings.TrimPrefix(url, "redis://"), "@") // whatever is marked in rest, fuzzing takes away
+		user, rest, _ := strings.Cut(strings.TrimPrefix(url, "redis://"), "@") // fuzzing removes what is marked in rest
 		f.Add("redis://", user, rest)
 	}
 	f.Add("unix://", "u:p", "/tmp/redis.sock?db=1")
@@ -188,7 +188,7 @@ func FuzzNoErrorHasAPartOfTheURL(f *testing.F) {
 	})
 }
 
-// said is what an error of somebody who connects may say of where.
+// said returns the parts of the options that a connection error may contain.
 func said(option rueidis.ClientOption) string {
 	text := fmt.Sprintf("%q %q %q", option.InitAddress, option.ClientName, option.Sentinel.MasterSet)
 	if option.TLSConfig != nil {
@@ -219,8 +219,8 @@ func wordsOfParseURL() func(yield func(string) bool) {
 	})
 }
 
-// A server that does not know a command says which, and with which arguments: those of HELLO and AUTH are the user and the password. (Redis
-// before 6, proxies, rename-command)
+// A server that does not know a command repeats it with its arguments: for HELLO and AUTH these are the user and the
+// password. (Redis before 6, proxies, rename-command)
 func TestNoErrorOfOpenRepeatsWhatAServerSaysOfThePassword(t *testing.T) {
 	t.Parallel()
 	for name, reply := range map[string]string{
@@ -249,7 +249,7 @@ func TestNoErrorOfOpenRepeatsWhatAServerSaysOfThePassword(t *testing.T) {
 	}
 }
 
-// parrot is a server that answers every command with an error that names the command.
+// parrot is a server that replies to every command with an error that repeats the command.
 func parrot(t *testing.T, reply string) (addr string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -267,7 +267,7 @@ func parrot(t *testing.T, reply string) (addr string) {
 	return l.Addr().String()
 }
 
-// repeat answers each command, an array of strings, until the other side closes.
+// repeat replies to each command, an array of strings, until the other side closes.
 func repeat(conn net.Conn, reply string) {
 	defer conn.Close()
 	for lines := bufio.NewScanner(conn); lines.Scan(); {
@@ -290,7 +290,7 @@ func repeat(conn net.Conn, reply string) {
 	}
 }
 
-// Some take an address for a URL, or for what other clients call a connection string.
+// Some users give a URL, or the connection string of another client, as an address.
 func TestNoErrorOfOpenHasAPasswordThatStandsInAnAddress(t *testing.T) {
 	t.Parallel()
 	for _, addr := range []string{
@@ -309,7 +309,7 @@ func TestNoErrorOfOpenHasAPasswordThatStandsInAnAddress(t *testing.T) {
 	}
 }
 
-// Who logs an engine, or a lock or a hold of it, does not log its password.
+// A printed engine, lock or hold contains no password.
 func TestNoPasswordStandsInAnEngineThatIsPrinted(t *testing.T) {
 	t.Parallel()
 	s := realSite(t, "--requirepass", markedPassword)

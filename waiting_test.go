@@ -14,7 +14,7 @@ import (
 	"github.com/lockwheel/lockwheel/internal/proxy"
 )
 
-// Waiting and waking: a message is a hint, and nothing waits for one alone.
+// Waiting and waking: a message is a hint, and no waiter depends on a message alone.
 
 // redisson#1763, #5761, #3891: an unlock between the failed try and the subscription was missed.
 func TestAnUnlockBeforeTheSubscriptionIsNotMissed(t *testing.T) {
@@ -32,7 +32,7 @@ func TestAnUnlockBeforeTheSubscriptionIsNotMissed(t *testing.T) {
 	unlock(t, granted(t, waiting))
 }
 
-// The same between the failed try and the moment the SUBSCRIBE reaches the server: no message comes at all.
+// The same between the failed try and the arrival of the SUBSCRIBE at the server: no message arrives at all.
 func TestAnUnlockBeforeTheServerKnowsTheSubscriberIsNotMissed(t *testing.T) {
 	t.Parallel()
 	s := realSite(t)
@@ -47,14 +47,14 @@ func TestAnUnlockBeforeTheServerKnowsTheSubscriberIsNotMissed(t *testing.T) {
 	unlock(t, granted(t, waiting))
 }
 
-// The message of a release comes between the server's answer that the lock is taken and the waiters' sleep: they are subscribed, their
-// question was answered, and the answer arrives after the message.
+// The message of a release arrives between the server's reply that the lock is held and the waiters' sleep. They are
+// subscribed, and the reply to their command arrives after the message.
 func TestAMessageBetweenTheAnswerAndTheSleepIsNotMissed(t *testing.T) {
 	t.Parallel()
 	onEveryKind(t, func(t *testing.T, mutex, other kindOfLock) {
 		s := realSite(t)
 		p := proxy.Start(t, s.addr)
-		p.SetFor(proxy.Subscribers, proxy.Replies, proxy.Pass) // messages come through all the time
+		p.SetFor(proxy.Subscribers, proxy.Replies, proxy.Pass) // messages are never delayed
 		holder, waiter := s.open(lockwheel.Options{}), s.openAt(p.Addr(), lockwheel.Options{})
 		hold := lock(t, other(holder, "n"))
 		var waiting []<-chan outcome
@@ -67,7 +67,7 @@ func TestAMessageBetweenTheAnswerAndTheSleepIsNotMissed(t *testing.T) {
 			if waiter.Stats().Waiting != 3 || !listens(waiter) {
 				return false
 			}
-			asked = s.scripts() // before the look: of a fair lock a question that is held up would be the last
+			asked = s.scripts() // before the check: for a fair lock, a delayed command would be the last one
 			if p.Set(proxy.Replies, proxy.Hold); waiter.Stats().InFlight == 0 {
 				return true
 			}
@@ -76,22 +76,22 @@ func TestAMessageBetweenTheAnswerAndTheSleepIsNotMissed(t *testing.T) {
 		})
 		require.NotEmpty(t, s.channels())
 		for _, channel := range s.channels() {
-			s.do("PUBLISH", channel, 1) // so that they ask; Redisson wakes all who wait with it, too
+			s.do("PUBLISH", channel, 1) // so that they ask; Redisson also wakes all waiters with it
 		}
 		eventually(t, "an answer that is held up", func() bool { return s.scripts() > asked && p.Held(proxy.Replies) > 0 })
 		unlock(t, hold)
 		for _, w := range waiting {
-			silent(t, w, 20*time.Millisecond) // the message is there
+			silent(t, w, 20*time.Millisecond) // the message has arrived
 		}
 		require.NoError(t, p.Heal())
-		for _, w := range waiting { // in their order, or together
+		for _, w := range waiting { // in order, or together
 			unlock(t, granted(t, w))
 		}
 		settled(t, waiter)
 	})
 }
 
-// no hand-off between two engines takes as long as a lease or a renewal.
+// No transfer between two engines takes as long as a lease or a renewal interval.
 func TestNoHandoffBetweenEnginesIsMissed(t *testing.T) {
 	t.Parallel()
 	s := anySite(t)
@@ -132,7 +132,7 @@ func TestWaitersThatLeaveAtOnceBlockNobody(t *testing.T) {
 			receive(t, p.Done())
 		}
 		unlock(t, lock(t, e.Mutex("another")))
-		// Those that were granted before they left have given it back by themselves.
+		// Callers that were granted the lock before they left have released it.
 		unlock(t, lock(t, m))
 	}
 	settled(t, e)
@@ -184,7 +184,7 @@ func TestWaitingCostsTheServerNothing(t *testing.T) {
 	}
 }
 
-// Without a message at all a waiter comes by the lease that it was told.
+// Without any message a waiter acquires the lock when the reported lease expires.
 func TestAWaiterComesByTheEndOfTheLease(t *testing.T) {
 	t.Parallel()
 	s := anySite(t)
@@ -195,7 +195,7 @@ func TestAWaiterComesByTheEndOfTheLease(t *testing.T) {
 	require.GreaterOrEqual(t, time.Since(before), 400*time.Millisecond-skew)
 }
 
-// A key without expiry is polled: nobody says when it goes.
+// A key without expiry is polled: no event announces its end.
 func TestALockWithoutExpiryIsPolled(t *testing.T) {
 	t.Parallel()
 	s := anySite(t)
@@ -207,7 +207,7 @@ func TestALockWithoutExpiryIsPolled(t *testing.T) {
 	unlock(t, granted(t, waiting))
 }
 
-// Callers of one engine are served in the order in which they came.
+// Callers of one engine are served in the order of arrival.
 func TestCallersOfOneEngineAreServedInOrder(t *testing.T) {
 	t.Parallel()
 	e := anySite(t).open(lockwheel.Options{})
@@ -234,13 +234,13 @@ func TestTryLockNeitherQueuesNorOvertakes(t *testing.T) {
 	e := s.open(lockwheel.Options{})
 	waiting := locking(t.Context(), e.Mutex("n"))
 	asleep(t, e, 1, 1)
-	require.Equal(t, int64(1), s.do("DEL", "n")) // free, and nobody was told
-	refused(t, e.Mutex("n"))                     // it has the server asked, and what is free goes to whoever waited before
+	require.Equal(t, int64(1), s.do("DEL", "n")) // free, without a message
+	refused(t, e.Mutex("n"))                     // it makes the engine ask the server, and a free lock goes to the earlier waiter
 	unlock(t, granted(t, waiting))
 	settled(t, e)
 }
 
-// a waiter of LockAsync is no goroutine.
+// A waiter of LockAsync needs no goroutine.
 func TestManyWaitersAreNoGoroutines(t *testing.T) {
 	s := anySite(t)
 	s.occupy("n", time.Hour)

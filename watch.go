@@ -9,47 +9,48 @@ import (
 )
 
 const (
-	// leaveTogether is how many callers that gave up with their context are told to the loop in one piece of mail.
+	// leaveTogether is the maximum number of canceled requests that are sent to the loop in one message.
 	leaveTogether = 512
-	// emptySeats is how many seats of callers that have left a watch keeps in any case.
+	// emptySeats is the number of unused seats that a watch keeps in any case.
 	emptySeats = 64
-	// overWatch is what watch.live is once its context is not watched any more.
+	// overWatch is the value of watch.live once its context is no longer watched.
 	overWatch = -1 << 62
 )
 
-// watches have callers given up that wait without a goroutine when their contexts end. Those that share a context share its watch: the
-// end of it runs one goroutine, however many wait.
+// watches cancel the requests of callers that wait without a goroutine, when their contexts end. Callers that share a
+// context share its watch: its end runs one goroutine, however many callers wait.
 type watches struct {
 	causeOf func(ctx context.Context) error
 	giveUp  func(together []*actor.Request, cause error)
 	shared  watchTable
 }
 
-// watch is one context that is watched, and all who wait with it.
+// watch is one watched context, and all callers that wait with it.
 type watch struct {
 	of     *watches
-	key    any // nil: it is of one caller
+	key    any // nil: the watch is not shared
 	ctx    context.Context
 	stop   func() bool // set before another caller can find the watch
 	cause  error       // set before newest is ended
 	live   atomic.Int64
-	left   atomic.Int64 // seats whose callers have left
+	left   atomic.Int64 // seats without a caller
 	newest atomic.Pointer[seat]
 	sweeps atomic.Bool
 }
 
-// seat is the place of one caller in the list of its watch. It is no part of the caller, so that one that has left leaves little.
+// seat is the place of one caller in the list of its watch. It is separate from the caller's Pending, so that an
+// unused seat needs little memory.
 type seat struct {
 	next   *seat
 	caller atomic.Pointer[Pending]
 }
 
-// endedSeat is the newest seat of a watch whose context has ended.
+// endedSeat is the newest seat of a watch when its context has ended.
 var endedSeat = &seat{}
 
-// watchKey is what contexts have in common that end together, and by the same cause: the Done of those of package context, and otherwise
-// the context itself, whose methods are not called here. It is nil for one that is like no other, and has no need to be watched if
-// ends is false.
+// watchKey returns a key that is equal for contexts that end together with the same cause. For contexts of package
+// context it is their Done. Otherwise it is the context itself, and no method of it is called here. The key is nil
+// for a context that cannot be shared. If ends is false, the context needs no watch.
 func watchKey(ctx context.Context) (key any, ends bool) {
 	if ordinary(ctx) {
 		done := ctx.Done()
@@ -61,7 +62,7 @@ func watchKey(ctx context.Context) (key any, ends bool) {
 	return nil, true
 }
 
-// begin has a caller be given up when its context ends. If the context panics, so does begin.
+// begin watches the context of a caller. If the context panics, so does begin.
 func (w *watches) begin(p *Pending) (*watch, *seat) {
 	ctx := p.hold.parent
 	key, ends := watchKey(ctx)
@@ -86,10 +87,10 @@ func (w *watches) begin(p *Pending) (*watch, *seat) {
 	return own, s
 }
 
-// over reports whether no other caller is to wait with the watch: all have left, or the context has ended.
+// over reports whether no further caller may wait with the watch: all have left, or the context has ended.
 func (w *watch) over() bool { return w.live.Load() < 0 || w.newest.Load() == endedSeat }
 
-// enter reports whether one more may wait with the watch.
+// enter adds one to the callers of the watch, and reports whether that was possible.
 func (w *watch) enter() bool {
 	for {
 		live := w.live.Load()
@@ -104,7 +105,7 @@ func (w *watch) enter() bool {
 
 func (w *watch) add(s *seat) { w.put(s, s) }
 
-// put takes a chain of seats in. After the end those are given up at once.
+// put adds a chain of seats. After the end of the context it cancels their requests immediately.
 func (w *watch) put(first, last *seat) {
 	for {
 		newest := w.newest.Load()
@@ -120,10 +121,10 @@ func (w *watch) put(first, last *seat) {
 	}
 }
 
-// end is called when the context has ended, on a goroutine of its own.
+// end runs on its own goroutine when the context has ended.
 func (w *watch) end() {
 	w.cause = context.Canceled
-	defer func() { // also if the context ends this goroutine
+	defer func() { // also if a method of the context ends this goroutine
 		all := w.newest.Swap(endedSeat)
 		w.of.shared.remove(w)
 		w.giveUp(all)
@@ -131,7 +132,7 @@ func (w *watch) end() {
 	w.cause = w.of.causeOf(w.ctx)
 }
 
-// giveUp gives up all of a chain, so many at a time.
+// giveUp cancels the requests of a chain, up to leaveTogether per message.
 func (w *watch) giveUp(s *seat) {
 	var some []*actor.Request
 	for ; s != nil; s = s.next {
@@ -152,10 +153,10 @@ func (w *watch) giveUp(s *seat) {
 	}
 }
 
-// leave lets go of a caller, without code of the context. It reports whether there is something to tidy up.
+// leave frees the seat of a caller without running code of the context. It reports whether tidy should be called.
 func (w *watch) leave(s *seat) (untidy bool) {
 	if s.caller.Swap(nil) == nil {
-		return false // before, or the context has ended
+		return false // it left before, or the context has ended
 	}
 	left, live := w.left.Add(1), w.live.Add(-1)
 	if live == 0 {
@@ -164,7 +165,8 @@ func (w *watch) leave(s *seat) (untidy bool) {
 	return left > emptySeats && left > live
 }
 
-// tidy leaves the context if no caller is left, which runs code of the context, and otherwise lets go of the seats of those who have left.
+// tidy unregisters from the context if no caller is left, which runs code of the context. Otherwise it removes the
+// unused seats.
 func (w *watch) tidy() {
 	if w.live.Load() >= 0 {
 		w.sweep()
@@ -174,7 +176,7 @@ func (w *watch) tidy() {
 	w.stop()
 }
 
-// sweep keeps the seats that are taken. It comes when more than half of them are not, so that each costs one step or two.
+// sweep removes the unused seats. It runs when more than half are unused, so the cost for each is one step or two.
 func (w *watch) sweep() {
 	if !w.sweeps.CompareAndSwap(false, true) {
 		return

@@ -5,15 +5,16 @@ import (
 	"time"
 )
 
-// endOf is a context that ends with a caller's. When that ends, Go asks why on a goroutine of its own: of the caller's context a panic there
-// would be the end of the process, and the end of the goroutine would keep from all who wait with it that it has ended.
+// endOf is a context that ends with a caller's context and hides its methods. When a context ends, Go asks it for the
+// cause on a separate goroutine. A panic of the caller's context there would end the process. A Goexit would hide the
+// end from all callers that wait with it.
 type endOf struct {
-	of    context.Context // nil once it was asked for a value
+	of    context.Context // nil after the first call of Value
 	done  <-chan struct{}
 	value any
 }
 
-// onlyEnd is a context that ends with another one and then calls nothing of it.
+// onlyEnd returns a context that ends with ctx and calls none of its methods after that.
 func onlyEnd(ctx context.Context) context.Context {
 	if _, itself := ctx.(interface{ AfterFunc(func()) func() bool }); itself || ordinary(ctx) {
 		return ctx
@@ -34,8 +35,8 @@ func (c *endOf) Err() error {
 	}
 }
 
-// Value is what the caller's context answers to the one question that package context has, which is whether it is made of one of its own.
-// It has it first before AfterFunc returns, and then again.
+// Value returns what the caller's context returns for the one key that package context uses, to find a context of its
+// own. Package context calls it first before AfterFunc returns, and then again.
 func (c *endOf) Value(key any) any {
 	if c.of != nil {
 		c.of, c.value = nil, c.of.Value(key)

@@ -14,7 +14,7 @@ import (
 	"github.com/lockwheel/lockwheel/engine"
 )
 
-// idle is an engine without a loop, for what happens before that.
+// idle returns an engine without a loop, for tests of what happens before the loop is involved.
 func idle() *Engine {
 	e := &Engine{}
 	e.contexts.begin(e)
@@ -26,7 +26,7 @@ func (e *Engine) waiter(ctx context.Context) *Pending {
 	return &Pending{hold: &Hold{engine: e, parent: ctx}, call: engine.NewAsync()}
 }
 
-// count is how many watches are to be found.
+// count returns the number of watches in the table.
 func (w *watches) count() (n int) {
 	if places := w.shared.places.Load(); places != nil {
 		for i := range *places {
@@ -38,7 +38,7 @@ func (w *watches) count() (n int) {
 	return n
 }
 
-// seats is how many seats a watch keeps.
+// seats returns the number of seats that a watch keeps.
 func (w *watch) seats() (n int) {
 	for s := w.newest.Load(); s != nil && s != endedSeat; s = s.next {
 		n++
@@ -83,8 +83,8 @@ func TestContextsThatEndTogetherShareAWatch(t *testing.T) {
 	require.NotSame(t, with[0], again.with)
 }
 
-// A context of another make is told apart by what it is: two that share a Done may end by different causes, and no method of a second one
-// that is the same is called.
+// A custom context is identified by its pointer: two that share a Done may have different causes. No method of the
+// same context is called for a second caller.
 func TestAContextOfAnotherMakeIsWatchedOnceForAllThatWaitWithIt(t *testing.T) {
 	e := idle()
 	ctx := &countedContext{Context: t.Context(), done: make(chan struct{})}
@@ -119,7 +119,7 @@ func (c *countedContext) AfterFunc(func()) (stop func() bool) {
 	return func() bool { c.stopped++; return true }
 }
 
-// One that ends before others can find its watch, and one whose callers have left by then.
+// A watch is not found if its context has ended before it is in the table, or if its callers have left by then.
 func TestAWatchThatIsOverIsNotFound(t *testing.T) {
 	e := idle()
 	ended, left := &watch{of: &e.contexts.watches, key: 1}, &watch{of: &e.contexts.watches, key: 2}
@@ -132,7 +132,7 @@ func TestAWatchThatIsOverIsNotFound(t *testing.T) {
 	require.Zero(t, e.contexts.watches.count())
 }
 
-// However many contexts there are: each is found again, and the steps of all and the room for them grow as their number does.
+// For any number of contexts each watch is found again, and time and memory grow linearly with their number.
 func TestTheTableOfWatchesGrowsWithTheirNumber(t *testing.T) {
 	steps := func(n int) (moved int) {
 		e := idle()
@@ -170,7 +170,7 @@ func TestTheTableOfWatchesGrowsWithTheirNumber(t *testing.T) {
 	require.LessOrEqual(t, steps(10_000), 20*10_000)
 }
 
-// What has left a context that lives on is not kept, and to see to that costs each a bounded number of steps.
+// A watch does not keep the seats of callers that have left, and removing them costs a bounded number of steps each.
 func TestAWatchKeepsNoMoreSeatsThanWait(t *testing.T) {
 	e := idle()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -208,7 +208,7 @@ func TestAWatchKeepsNoMoreSeatsThanWait(t *testing.T) {
 	require.LessOrEqual(t, many, 4*10_000)
 }
 
-// Whatever crosses whatever: who waits when the context ends is given up, and who has left is not.
+// With any concurrency, a caller that waits when the context ends is canceled, and one that has left is not.
 func TestWhoWaitsWithAContextIsGivenUpAtItsEndHoweverOthersComeAndGo(t *testing.T) {
 	for range 300 {
 		e := idle()

@@ -6,22 +6,24 @@ import (
 )
 
 const (
-	// leastPlaces is how many watches a table has room for at least, and probes in how many of its places one may be.
+	// leastPlaces is the minimum size of a table. probes is the number of places in which a key may be.
 	leastPlaces, probes = 64, 8
-	// sparse is how many places a table may have for each watch, once it is larger than the least.
+	// sparse is the maximum number of places per watch in a table that is larger than the minimum.
 	sparse = 16
 )
 
-// watchTable finds the watch of a context. It has no locks, and is allowed to miss one: who shares that context has another watch then. So
-// while the table is replaced by a larger or a smaller one nothing waits, and what is put in meanwhile may be lost. The zero table is empty.
+// watchTable finds the watch of a context. It is lock-free and may miss a watch: another caller with that context
+// then gets a second watch. So nothing waits while a larger or smaller table replaces the current one, and a watch
+// that is put in meanwhile may be lost. The zero table is empty.
 type watchTable struct {
 	seed   maphash.Seed // set before the first use
 	places atomic.Pointer[[]atomic.Pointer[watch]]
-	count  atomic.Int64 // in places, about
+	count  atomic.Int64 // watches in places, approximately
 	moves  atomic.Bool
 }
 
-// slots are where the watch of a key may be. The bits of a hash that choose them are those that a larger table has more of.
+// slots returns the places in which the watch of a key may be. They are chosen by the low bits of the hash, of which
+// a larger table uses more.
 func (t *watchTable) slots(in []atomic.Pointer[watch], key any) (some [probes]*atomic.Pointer[watch]) {
 	at := maphash.Comparable(t.seed, key)
 	for i := range some {
@@ -42,7 +44,7 @@ func (t *watchTable) find(key any) *watch {
 	return nil
 }
 
-// put takes a watch in, if there is room and no other of its key.
+// put adds a watch unless there is another with its key.
 func (t *watchTable) put(w *watch) {
 	places := t.places.Load()
 	if places == nil || t.count.Load() < int64(len(*places)/sparse) && len(*places) > leastPlaces {
@@ -53,7 +55,7 @@ func (t *watchTable) put(w *watch) {
 			places = t.move(places)
 		}
 		if !t.place(*places, w) {
-			t.slots(*places, w.key)[0].Store(w) // the one that was there is not found any more
+			t.slots(*places, w.key)[0].Store(w) // the watch that was there is no longer found
 		}
 	}
 	if w.over() { // maybe before it was to be found
@@ -61,7 +63,7 @@ func (t *watchTable) put(w *watch) {
 	}
 }
 
-// place puts a watch into one of its places.
+// place stores a watch in a free place of its key, and reports whether there was one.
 func (t *watchTable) place(in []atomic.Pointer[watch], w *watch) bool {
 	for _, slot := range t.slots(in, w.key) {
 		if slot.CompareAndSwap(nil, w) {
@@ -72,7 +74,7 @@ func (t *watchTable) place(in []atomic.Pointer[watch], w *watch) bool {
 	return false
 }
 
-// remove lets go of a watch that is over.
+// remove removes a watch that is over.
 func (t *watchTable) remove(w *watch) {
 	if w.key == nil {
 		return
@@ -86,13 +88,14 @@ func (t *watchTable) remove(w *watch) {
 	}
 }
 
-// move replaces a table by one with four to eight places for each watch. One does so at a time; the others go on with the one that is there.
+// move replaces the table by one with four to eight places per watch. One goroutine does so at a time; the others
+// keep using the current table.
 func (t *watchTable) move(from *[]atomic.Pointer[watch]) *[]atomic.Pointer[watch] {
 	if !t.moves.CompareAndSwap(false, true) {
 		if now := t.places.Load(); now != nil {
 			return now
 		}
-		return &[]atomic.Pointer[watch]{{}} // before there is a first one: it is not found
+		return &[]atomic.Pointer[watch]{{}} // there is no table yet: the watch will not be found
 	}
 	defer t.moves.Store(false)
 	if now := t.places.Load(); now != from {
@@ -117,7 +120,7 @@ func (t *watchTable) move(from *[]atomic.Pointer[watch]) *[]atomic.Pointer[watch
 	}
 	t.places.Store(&to)
 	for _, w := range all {
-		if w.over() { // it may have been looked for in the one before
+		if w.over() { // remove may have searched the previous table
 			t.remove(w)
 		}
 	}

@@ -13,11 +13,11 @@ import (
 	"github.com/lockwheel/lockwheel"
 )
 
-// remembering is a caller's client that notes the words of each call, as hooks that log or trace do.
+// remembering is a client of the caller that records the words of each call, as hooks for logs or traces do.
 type remembering struct {
 	rueidis.Client
 	mu    sync.Mutex
-	words []string // as they are
+	words []string // the original strings
 	then  []string // copies of them
 }
 
@@ -31,7 +31,7 @@ func (c *remembering) Do(ctx context.Context, cmd rueidis.Completed) rueidis.Red
 	return c.Client.Do(ctx, cmd)
 }
 
-// A string does not change: what a hook of the caller's client has noted of a call stays what it was.
+// Strings are immutable: the words of a call that a hook of the caller's client has recorded do not change.
 func TestWordsOfACallStayWhatTheyWere(t *testing.T) {
 	t.Parallel()
 	s := realSite(t)

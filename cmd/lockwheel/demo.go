@@ -14,7 +14,7 @@ import (
 type demo struct {
 	settings settings
 	server   server
-	prefix   string // of every name in the server, so that whatever is left can be found
+	prefix   string // of every name in the server, to find what is left
 	screen   *screen
 	load     load
 	faults   *faults
@@ -32,8 +32,8 @@ func newDemo(s settings, where server, on *screen) *demo {
 	}
 }
 
-// renewals is how often a kept lock is renewed in one lease. More often than the library's default, to
-// have something to see in each second.
+// renewals is the number of renewals of a kept lock per lease: more than the library's default, so that each second
+// shows some.
 const renewals = 5
 
 func (d *demo) options() lockwheel.Options {
@@ -44,14 +44,14 @@ func (d *demo) options() lockwheel.Options {
 		Renew:  d.settings.lease / renewals,
 	}
 	if d.server.inside {
-		// On a busy machine it competes for the processors with its own clients. Slow is not dead.
+		// On a busy machine the server competes with its own clients for the processors. Slow is not dead.
 		options.Timeout = options.Lease / 3
 	}
 	return options
 }
 
-// run does all of it and reports whether the verdict is good. It ends early, but in the same way, when
-// ctx ends. An error means that there is no verdict.
+// run runs the whole demo and reports whether the result is good. If ctx ends, it stops early, but with the same
+// checks. On an error there is no result.
 func (d *demo) run(ctx context.Context) (good bool, err error) {
 	at, err := open(ctx, d.options())
 	if err != nil {
@@ -69,7 +69,7 @@ func (d *demo) run(ctx context.Context) (good bool, err error) {
 	return d.conclude(e), nil
 }
 
-// introduce says where it runs and what is going to happen.
+// introduce prints where the demo runs and what will happen.
 func (d *demo) introduce(at engines, version string) {
 	s := d.settings
 	where := fmt.Sprintf("%s at %s", version, d.server.address())
@@ -84,7 +84,7 @@ func (d *demo) introduce(at engines, version string) {
 	d.screen.say("         hot name, which %d workers of the other engine want, too", s.hot)
 }
 
-// play takes the locks, lets the workers work while they are kept, and releases them.
+// play acquires the locks, runs the workers while they are held, and releases the locks.
 func (d *demo) play(ctx context.Context, at engines) *evidence {
 	w := &watch{screen: d.screen, stats: at.stats}
 	holds := d.takeAll(ctx, at, w)
@@ -104,7 +104,7 @@ func (d *demo) takeAll(ctx context.Context, at engines, w *watch) (holds []*lock
 	began := time.Now()
 	w.during("taking", d.heldOf, func() {
 		var err error
-		const leases = 6 // a server that is silent for so long is not going to come back
+		const leases = 6 // a server that does not reply for so long will not come back
 		if holds, err = take(ctx, at.home, d.settings.locks, leases*d.settings.lease); err != nil {
 			d.faults.note(err)
 		}
@@ -133,7 +133,7 @@ func (d *demo) releaseAll(holds []*lockwheel.Hold, w *watch) {
 	d.screen.say("released %s", d.pace(len(holds), time.Since(began)))
 }
 
-// heldOf is the share of the locks that is held.
+// heldOf returns the part of the locks that is held.
 func (d *demo) heldOf(now lockwheel.Stats) float64 {
 	return float64(now.Held) / float64(d.settings.locks)
 }
@@ -142,8 +142,8 @@ func (d *demo) pace(n int, took time.Duration) string {
 	return fmt.Sprintf("%d locks in %v, %.0f a second", n, brief(took), float64(n)/took.Seconds())
 }
 
-// end closes the engines once nothing of theirs is left in the server, or when that takes too long: by
-// then every lease is over, so something is wrong.
+// end closes the engines when they have left nothing in the server, or after a time limit. By then every lease has
+// expired, so something is wrong.
 func (d *demo) end(at engines) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*d.settings.lease+5*time.Second)
 	defer cancel()

@@ -18,7 +18,7 @@ import (
 	"github.com/lockwheel/lockwheel/internal/redistest"
 )
 
-// onEach runs a test on the embedded server and on a real one. The connection is the test's own.
+// onEach runs a test on the embedded server and on a real one. It has its own connection.
 func onEach(t *testing.T, test func(t *testing.T, where server, eye *redistest.Conn)) {
 	t.Parallel()
 	t.Run("embedded", func(t *testing.T) {
@@ -47,13 +47,13 @@ func connection(t *testing.T, to server) *redistest.Conn {
 	return c
 }
 
-// small is a demo that is over soon. Its lease is long, so that a machine that is busy with other tests
-// loses nothing.
+// small returns the settings of a short demo. Its lease is long, so that no lock is lost on a machine that is busy
+// with other tests.
 func small() settings {
 	return settings{locks: 300, keep: 300 * time.Millisecond, workers: 8, hot: 3, lease: 5 * time.Second}
 }
 
-// endless is a small demo that goes on until it is interrupted.
+// endless returns the settings of a small demo that runs until it is interrupted.
 func endless() settings {
 	s := small()
 	s.keep = time.Hour
@@ -73,7 +73,7 @@ func show(ctx context.Context, t *testing.T, d *demo) (good bool, printed string
 	return good, out.String()
 }
 
-// awaitWork waits until a demo has taken its locks and its workers have had theirs.
+// awaitWork waits until a demo has acquired its locks and its workers have held theirs.
 func awaitWork(t *testing.T, d *demo) {
 	t.Helper()
 	assert.Eventually(t, func() bool {
@@ -90,7 +90,7 @@ func awaitKey(t *testing.T, eye *redistest.Conn, d *demo, name string) {
 	}, 20*time.Second, time.Millisecond)
 }
 
-// meanwhile does something in another goroutine, and the test waits for it.
+// meanwhile runs something in another goroutine, and the test waits for it.
 func meanwhile(t *testing.T, f func()) {
 	t.Helper()
 	done := make(chan struct{})
@@ -175,7 +175,7 @@ func TestALostLockIsNamedAndTheVerdictIsBad(t *testing.T) {
 	})
 }
 
-// anyway is a lock that keeps nobody out.
+// anyway is a lock without mutual exclusion.
 type anyway struct{}
 
 func (anyway) Unlock(context.Context) error { return nil }
@@ -189,7 +189,7 @@ func TestTwoAtOnceAreNoticedAndTheVerdictIsBad(t *testing.T) {
 		good, printed := show(t.Context(), t, d)
 		assert.False(t, good)
 		assert.Regexp(t, `FAILED  two held one name at once:\n +"hot": up to \d at once, \d+ in all who were not alone\n`, printed)
-		assert.NotContains(t, printed, `"worker/`, "whose names nobody else has")
+		assert.NotContains(t, printed, `"worker/`, "the names of single workers")
 	})
 }
 

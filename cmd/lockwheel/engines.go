@@ -7,13 +7,13 @@ import (
 	"github.com/lockwheel/lockwheel"
 )
 
-// engines are the two of a demo: home holds the many locks; the rival is there for the hot name, as
-// another process would be.
+// engines are the two of a demo. home holds the many locks. rival competes for the hot name, as another process
+// would.
 type engines struct {
 	home, rival *lockwheel.Engine
 }
 
-// open starts both. On failure none is left.
+// open opens both. On failure it leaves none open.
 func open(ctx context.Context, options lockwheel.Options) (engines, error) {
 	home, err := lockwheel.Open(ctx, options)
 	if err != nil {
@@ -26,12 +26,12 @@ func open(ctx context.Context, options lockwheel.Options) (engines, error) {
 	return engines{home, rival}, nil
 }
 
-// shutdown waits until both have nothing left in the server, or ctx ends.
+// shutdown waits until both have left nothing in the server, or until ctx ends.
 func (e engines) shutdown(ctx context.Context) error {
 	return errors.Join(e.home.Shutdown(ctx), e.rival.Shutdown(ctx))
 }
 
-// stats are those of both together, as far as the demo shows them.
+// stats returns the sums over both engines of what the demo shows.
 func (e engines) stats() lockwheel.Stats {
 	a, b := e.home.Stats(), e.rival.Stats()
 	return lockwheel.Stats{

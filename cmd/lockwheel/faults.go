@@ -9,14 +9,14 @@ import (
 	"github.com/lockwheel/lockwheel"
 )
 
-// faults are the errors of a run, by what they mean for the verdict. Safe for concurrent use.
+// faults counts the errors of a run by what they mean for the result. Safe for concurrent use.
 type faults struct {
 	lost       tally // a lock was held and was lost: the demo has failed
-	refused    tally // the server does not want: there is nothing to show, so it has failed, too
-	unanswered tally // the server could not be reached in time: worth telling, but it happens
+	refused    tally // the server rejects the calls permanently: the demo cannot run, so it has failed, too
+	unanswered tally // the server did not reply in time: worth reporting, but it happens
 }
 
-// note sorts an error in. It reports whether it is of no use to go on.
+// note counts an error. It reports whether it is useless to continue.
 func (f *faults) note(err error) (hopeless bool) {
 	switch {
 	case errors.Is(err, lockwheel.ErrLost):
@@ -45,7 +45,7 @@ func (t *tally) add(err error) {
 
 func (t *tally) count() int64 { return t.total.Load() }
 
-// String is the first few, a line each, and how many more there are.
+// String returns the first errors, one per line, and the number of the others.
 func (t *tally) String() string {
 	var lines []string
 	for i := range t.first {

@@ -11,14 +11,14 @@ import (
 )
 
 const (
-	// askedAtOnce bounds what is remembered of requests that have no answer yet.
+	// askedAtOnce is the maximum number of requests without a result yet, and so bounds their memory.
 	askedAtOnce = 1 << 14
-	// releasers is how many goroutines unlock: enough for the engine to send large batches.
+	// releasers is the number of goroutines that unlock: enough for the engine to send large batches.
 	releasers = 1024
 )
 
-// take takes n locks, and waits for each of them at most that long. Waiting costs no goroutine, so it
-// asks for many and then looks at each. When ctx ends, or with the first error, it returns those that it
+// take acquires n locks, and waits at most the given time for each. Waiting needs no goroutine, so it sends many
+// requests and then collects their results. When ctx ends, or after the first error, it returns the holds that it
 // has.
 func take(ctx context.Context, from *lockwheel.Engine, n int, wait time.Duration) (holds []*lockwheel.Hold, err error) {
 	holds = make([]*lockwheel.Hold, 0, n)
@@ -38,7 +38,7 @@ func take(ctx context.Context, from *lockwheel.Engine, n int, wait time.Duration
 	return holds, nil
 }
 
-// collect adds the holds that came of what was asked for, and returns the first error.
+// collect adds the holds of the requests, and returns the first error.
 func collect(holds []*lockwheel.Hold, asked []*lockwheel.Pending) ([]*lockwheel.Hold, error) {
 	var first error
 	for _, p := range asked {
@@ -54,7 +54,7 @@ func collect(holds []*lockwheel.Hold, asked []*lockwheel.Pending) ([]*lockwheel.
 	return holds, first
 }
 
-// release unlocks all. A lock that was lost says so here, at the latest.
+// release unlocks all holds. A lost lock is reported here at the latest.
 func release(holds []*lockwheel.Hold, to *faults) {
 	var next atomic.Int64
 	var all sync.WaitGroup

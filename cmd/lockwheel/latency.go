@@ -6,16 +6,15 @@ import (
 	"time"
 )
 
-// latencies counts how long calls took. Its memory does not grow with their number: every power of two
-// nanoseconds is cut into 32 buckets, so that a quantile is at most three per cent too long, and never
-// too short. Safe for concurrent use.
+// latencies is a histogram of call durations with constant memory. Each power of two nanoseconds is divided into 32
+// buckets, so a quantile is at most 3 % too long, and never too short. Safe for concurrent use.
 type latencies struct {
 	buckets [octaves * parts]atomic.Int64
 	longest atomic.Int64
 }
 
 const (
-	octaves = 40 // up to nearly five hours; what is longer counts as that
+	octaves = 40 // up to nearly five hours; longer durations count as that
 	parts   = 32
 )
 
@@ -35,7 +34,7 @@ func (l *latencies) count() (n int64) {
 
 func (l *latencies) max() time.Duration { return time.Duration(l.longest.Load()) }
 
-// quantile is what the share q of all calls did not take longer than; 0 without calls.
+// quantile returns the duration that a part q of all calls did not exceed; 0 without calls.
 func (l *latencies) quantile(q float64) time.Duration {
 	rank := int64(q * float64(l.count()))
 	for i := range l.buckets {
@@ -46,7 +45,7 @@ func (l *latencies) quantile(q float64) time.Duration {
 	return l.max()
 }
 
-// bucketOf keeps the five bits after the highest one.
+// bucketOf returns the bucket of a duration: it keeps the five bits after the highest one.
 func bucketOf(d time.Duration) int {
 	n := uint64(max(d, 0))
 	if n < parts {
@@ -56,7 +55,7 @@ func bucketOf(d time.Duration) int {
 	return min(shift*parts+int(n>>shift), octaves*parts-1)
 }
 
-// longestIn is the longest duration that a bucket counts.
+// longestIn returns the longest duration that a bucket counts.
 func longestIn(bucket int) time.Duration {
 	if bucket < parts {
 		return time.Duration(bucket)

@@ -11,17 +11,17 @@ import (
 
 const (
 	hotName = "hot"
-	// hotWork is how long a worker keeps the hot lock: without any, two who had it at once would hardly
-	// ever meet inside.
+	// hotWork is how long a worker holds the hot lock. Without it, two workers that held it at the same time would
+	// hardly ever overlap.
 	hotWork = 100 * time.Microsecond
 )
 
-// hold is what a worker wants of a lock that it has.
+// hold is what a worker needs of a lock that it holds.
 type hold interface {
 	Unlock(ctx context.Context) error
 }
 
-// lockFunc takes a lock. Tests put another one in, to see that the demo notices.
+// lockFunc acquires a lock. Tests replace it, to see that the demo notices a broken lock.
 type lockFunc func(ctx context.Context, m lockwheel.Mutex) (hold, error)
 
 func lock(ctx context.Context, m lockwheel.Mutex) (hold, error) {
@@ -32,24 +32,24 @@ func lock(ctx context.Context, m lockwheel.Mutex) (hold, error) {
 	return h, nil
 }
 
-// load is the workers, and what they saw.
+// load is the workers and their measurements.
 type load struct {
 	lock       lockFunc
 	faults     *faults
-	turnstiles []*turnstile // one a name
-	alone      latencies    // of lock calls for a name that nobody else wants
-	contended  latencies    // of those for the hot name
+	turnstiles []*turnstile // one per name
+	alone      latencies    // of lock calls for a name without competition
+	contended  latencies    // of lock calls for the hot name
 }
 
-// job is what one worker does, over and over.
+// job is what one worker repeats.
 type job struct {
 	mutex lockwheel.Mutex
 	gate  *turnstile
 	took  *latencies
-	work  time.Duration // inside the lock
+	work  time.Duration // while it holds the lock
 }
 
-// run lets the workers work until ctx ends.
+// run runs the workers until ctx ends.
 func (l *load) run(ctx context.Context, at engines, workers, hot int) {
 	var all sync.WaitGroup
 	for i := range workers - hot {
@@ -73,7 +73,7 @@ func (l *load) turnstile(name string) *turnstile {
 	return t
 }
 
-// work does a job until ctx ends, or until there is no use in it.
+// work repeats a job until ctx ends or an error makes it useless.
 func (l *load) work(ctx context.Context, j job) {
 	for ctx.Err() == nil {
 		began := time.Now()

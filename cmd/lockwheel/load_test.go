@@ -9,7 +9,7 @@ import (
 	"github.com/lockwheel/lockwheel"
 )
 
-// unlocks is a hold that keeps why the context of its Unlock has ended.
+// unlocks is a hold that records why the context of its Unlock has ended.
 type unlocks struct{ ended []error }
 
 func (u *unlocks) Unlock(ctx context.Context) error {
@@ -17,7 +17,7 @@ func (u *unlocks) Unlock(ctx context.Context) error {
 	return nil
 }
 
-// The end of the run comes while workers have their locks.
+// The run ends while workers hold their locks.
 func TestWorkersReleaseWhatTheyHaveAtTheEndOfTheRun(t *testing.T) {
 	ctx, end := context.WithCancel(t.Context())
 	had := &unlocks{}

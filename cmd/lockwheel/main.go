@@ -1,4 +1,4 @@
-// Command lockwheel shows what the library does. Run it without arguments for its usage.
+// Command lockwheel demonstrates the library. Run it without arguments for its usage.
 package main
 
 import (
@@ -15,7 +15,7 @@ import (
 // Exit statuses.
 const (
 	exitOK     = 0
-	exitFailed = 1 // it could not run, or the verdict is bad
+	exitFailed = 1 // it could not run, or the result is bad
 	exitUsage  = 2
 )
 
@@ -38,8 +38,8 @@ func main() {
 	os.Exit(run(untilSignal(), os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// untilSignal is a context that ends with the first signal. By then signals mean again what they usually
-// do, so that a second one kills a command that does not come to its end.
+// untilSignal returns a context that ends with the first signal. The signals then have their usual meaning again, so
+// a second one kills a command that does not end.
 func untilSignal() context.Context {
 	ctx, cancel := context.WithCancel(context.Background())
 	first := make(chan os.Signal, 1)
@@ -52,7 +52,7 @@ func untilSignal() context.Context {
 	return ctx
 }
 
-// run is the command without its process: it returns the exit status.
+// run is the command without its process. It returns the exit status.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) (status int) {
 	command := "help"
 	if len(args) > 0 {
@@ -81,7 +81,7 @@ func help(about []string, stdout, stderr io.Writer) (status int) {
 	return exitOK
 }
 
-// runDemo reads the demo's flags, finds its server and runs it there.
+// runDemo parses the demo's flags, finds its server and runs it there.
 func runDemo(ctx context.Context, args []string, stdout, stderr io.Writer) (status int) {
 	set, err := parse(args)
 	switch {

@@ -9,13 +9,13 @@ import (
 	"github.com/redis/rueidis"
 )
 
-// probe looks into the server itself, on a connection of its own and with plain commands: what the
-// engines believe is what the demo is to check.
+// probe inspects the server on its own connection and with plain commands, because the demo checks what the engines
+// report.
 type probe struct {
 	client rueidis.Client
 }
 
-// patience is how long a probe waits for one answer. Its client tries again until then.
+// patience is how long a probe waits for one reply. Its client retries until then.
 const patience = 5 * time.Second
 
 func newProbe(option rueidis.ClientOption) (probe, error) {
@@ -35,7 +35,7 @@ func (p probe) ask(ctx context.Context, command rueidis.Completed) rueidis.Redis
 	return p.client.Do(ctx, command)
 }
 
-// version is the server's name and version, as far as it tells.
+// version returns the server's name and version, if the server reports them.
 func (p probe) version(ctx context.Context) string {
 	info, err := p.ask(ctx, p.client.B().Info().Section("server").Build()).ToString()
 	if err != nil {
@@ -52,19 +52,19 @@ func (p probe) version(ctx context.Context) string {
 	return "Redis " + fields["redis_version"]
 }
 
-// remains is what is left in the server.
+// remains is the data left in the server.
 type remains struct {
 	keys     []string // the first few
 	count    int
 	channels []string
 }
 
-// goodbye is how long a server may take to notice that the engines' connections are closed, and their
-// channels with them.
+// goodbye is how long a server may take to notice that the engines' connections, and so their subscriptions, are
+// closed.
 const goodbye = 3 * time.Second
 
-// remains looks for keys and channels with that text in their names. The text is taken literally if it
-// has none of the characters that Redis' patterns use.
+// remains finds keys and channels with that text in their names. The text is literal if it contains no character of
+// Redis' patterns.
 func (p probe) remains(ctx context.Context, text string) (r remains, err error) {
 	if err := p.scan(ctx, "*"+text+"*", &r); err != nil {
 		return r, fmt.Errorf("looking for keys: %w", err)
@@ -82,10 +82,10 @@ func (p probe) remains(ctx context.Context, text string) (r remains, err error) 
 	}
 }
 
-// scan goes through all keys, a few at a time so that others are not held up.
+// scan scans all keys, a few at a time so that other clients are not delayed.
 func (p probe) scan(ctx context.Context, pattern string, into *remains) error {
 	const few = 3
-	seen := make(map[string]bool) // SCAN may name a key twice
+	seen := make(map[string]bool) // SCAN may return a key twice
 	for cursor := uint64(0); ; {
 		page, err := p.ask(ctx, p.client.B().Scan().Cursor(cursor).Match(pattern).Count(1000).Build()).AsScanEntry()
 		if err != nil {

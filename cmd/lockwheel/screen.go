@@ -8,8 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// screen prints lines and, on a terminal, a bar below the last one that stays there. For one goroutine
-// at a time.
+// screen prints lines and, on a terminal, a progress bar that stays below the last line. Not safe for concurrent use.
 type screen struct {
 	to       io.Writer
 	terminal bool
@@ -26,7 +25,7 @@ func newScreen(to io.Writer) *screen {
 	return s
 }
 
-// say prints a line, or several.
+// say prints one or more lines.
 func (s *screen) say(format string, args ...any) {
 	if s.table {
 		format = "\n" + format
@@ -35,7 +34,7 @@ func (s *screen) say(format string, args ...any) {
 	s.print(fmt.Sprintf(format, args...))
 }
 
-// row prints a line of a table, which begins with the header.
+// row prints a line of a table. The first row is preceded by the header.
 func (s *screen) row(header, text string) {
 	if !s.table {
 		s.print("\n" + header)
@@ -49,7 +48,7 @@ func (s *screen) print(text string) {
 	fmt.Fprintln(s.to, text)
 }
 
-// progress shows how much of something is done, from 0 to 1, if there is a terminal to show it on.
+// progress shows which part of something is done, from 0 to 1, on a terminal only.
 func (s *screen) progress(what string, done float64) {
 	if !s.terminal {
 		return
@@ -62,8 +61,8 @@ func (s *screen) progress(what string, done float64) {
 	s.bar = utf8.RuneCountInString(text)
 }
 
-// wipe takes the bar away, with nothing that a terminal could fail to understand, and also the ^C that
-// one may have put behind it.
+// wipe removes the bar, using only characters that every terminal understands. It also removes a ^C that the terminal
+// may have printed behind it.
 func (s *screen) wipe() {
 	if s.bar > 0 {
 		fmt.Fprintf(s.to, "\r%s\r", strings.Repeat(" ", s.bar+len("^C^C")))

@@ -14,11 +14,11 @@ import (
 // server is where a demo runs.
 type server struct {
 	option rueidis.ClientOption
-	inside bool // it runs in this process
+	inside bool // the server runs in this process
 	close  func()
 }
 
-// server is the one that was named, or an embedded one.
+// server returns the named server, or an embedded one.
 func (s settings) server() (server, error) {
 	if s.redis == "" {
 		return embed()
@@ -26,13 +26,13 @@ func (s settings) server() (server, error) {
 	return server{option: s.option, close: func() {}}, nil
 }
 
-// address is where the server listens, without credentials.
+// address returns the server's addresses, without credentials.
 func (s server) address() string { return strings.Join(s.option.InitAddress, ", ") }
 
-// readServer reads host:port or a URL.
+// readServer parses host:port or a URL.
 func readServer(text string) (rueidis.ClientOption, error) {
 	if strings.Contains(text, "://") {
-		option, err := lockwheel.ParseURL(strings.TrimSuffix(text, "/")) // behind a slash it wants a number
+		option, err := lockwheel.ParseURL(strings.TrimSuffix(text, "/")) // behind a slash ParseURL expects a number
 		if err != nil {
 			return option, fmt.Errorf("-redis: %w", err)
 		}

@@ -20,11 +20,11 @@ type settings struct {
 	hot     int
 	lease   time.Duration
 
-	option rueidis.ClientOption // what redis comes to
+	option rueidis.ClientOption // parsed from redis
 }
 
-// Bounds of the flags: below the least there is nothing to see; the most keeps a slip of the finger from
-// eating all memory.
+// Bounds of the flags. Below the lower bounds there is nothing to see. The upper bounds keep a typing mistake from
+// using all memory.
 const (
 	mostLocks   = 10_000_000
 	mostWorkers = 100_000
@@ -52,7 +52,7 @@ func parse(args []string) (settings, error) {
 	return s, err
 }
 
-// flags binds the settings to their flags and gives them their defaults.
+// flags binds the settings to their flags and sets their defaults.
 func (s *settings) flags() *flag.FlagSet {
 	f := flag.NewFlagSet("demo", flag.ContinueOnError)
 	f.SetOutput(io.Discard) // errors are printed by the caller, once
@@ -66,14 +66,14 @@ func (s *settings) flags() *flag.FlagSet {
 	f.IntVar(&s.workers, "workers", 64, "how many goroutines lock and unlock further names meanwhile, as fast as they can")
 	f.IntVar(&s.hot, "hot", 8, "how many of the workers go for one and the same name, the hot one; a second\n"+
 		"engine, as another process would be, sends as many against them")
-	f.Var((*span)(&s.lease), "lease", "the `duration` that a lock lives in the server when nobody renews it. It is renewed five times\n"+
+	f.Var((*span)(&s.lease), "lease", "the `duration` that a lock lives in the server without renewal. It is renewed five times\n"+
 		"as often, and lost if no renewal gets through for a whole lease. The default is 5s, so\n"+
 		"that each kept lock is renewed once a second; longer for so many locks that the server\n"+
 		"would be too busy with that")
 	return f
 }
 
-// check refuses what makes no sense.
+// check rejects invalid settings.
 func (s *settings) check() error {
 	switch {
 	case s.locks < 1 || s.locks > mostLocks:
@@ -94,8 +94,8 @@ func (s *settings) check() error {
 	return nil
 }
 
-// fitting is a lease that is short enough for many renewals to be seen, and long enough for them to leave
-// most of the server's time to the workers.
+// fitting returns a lease that is short enough to show many renewals, and long enough that they leave most of the
+// server's time to the workers.
 func fitting(locks int, embedded bool) time.Duration {
 	const short = 5 * time.Second
 	perSecond := 40_000 // renewals

@@ -20,8 +20,8 @@ import (
 	"github.com/lockwheel/lockwheel/internal/redistest"
 )
 
-// process runs the command as a process of its own, with what it prints line by line. It is killed with
-// the test, or when that takes too long.
+// process runs the command as a separate process, and returns its output line by line. The process is killed at the
+// end of the test, or when that takes too long.
 func process(t *testing.T, args ...string) (*exec.Cmd, <-chan string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -42,7 +42,7 @@ func process(t *testing.T, args ...string) (*exec.Cmd, <-chan string) {
 	return cmd, lines
 }
 
-// await reads on until a line begins so.
+// await reads until a line begins with the text.
 func await(t *testing.T, lines <-chan string, beginning string) {
 	t.Helper()
 	late := time.After(20 * time.Second)
@@ -70,7 +70,7 @@ func TestTheFirstSignalEndsItCleanly(t *testing.T) {
 	}
 }
 
-// The signals are SIGTERM: who runs the tests in the background of a shell has SIGINT ignored, and with that also the command.
+// The signals are SIGTERM: if the tests run in the background of a shell, SIGINT is ignored, also by the command.
 func TestTheSecondSignalKillsIt(t *testing.T) {
 	redis := redistest.Start(t)
 	cmd, lines := process(t, "demo", "-locks", "100", "-for", "1h", "-lease", "1h", "-redis", redis.Addr())

@@ -5,8 +5,7 @@ import (
 	"time"
 )
 
-// span is a duration as a flag. The flag package's own says no more than "parse error" to somebody who
-// forgot the unit.
+// span is a duration flag. The flag package's own type reports only "parse error" if the unit is missing.
 type span time.Duration
 
 func (s *span) Set(text string) error {
@@ -20,7 +19,7 @@ func (s *span) Set(text string) error {
 
 func (s *span) String() string {
 	if *s == 0 {
-		return "" // a default that is worked out: its flag explains it
+		return "" // a default that depends on other flags: the flag's text explains it
 	}
 	return time.Duration(*s).String()
 }

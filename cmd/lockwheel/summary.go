@@ -2,7 +2,7 @@ package main
 
 import "strings"
 
-// conclude prints how long calls took and the verdict, and reports whether that is good.
+// conclude prints the durations of calls and the result, and reports whether the result is good.
 func (d *demo) conclude(e *evidence) (good bool) {
 	d.screen.say("\n  lock calls        number        p50        p99      p99.9    longest")
 	d.timing("of a name alone", &d.load.alone)
@@ -36,5 +36,5 @@ func (d *demo) timing(what string, l *latencies) {
 		brief(l.quantile(0.5)), brief(l.quantile(0.99)), brief(l.quantile(0.999)), brief(l.max()))
 }
 
-// indented puts the lines after the first below the text of a finding.
+// indented indents the lines after the first to align with the text of a finding.
 func indented(text string) string { return strings.ReplaceAll(text, "\n", "\n          ") }

@@ -2,13 +2,13 @@ package main
 
 import "sync/atomic"
 
-// turnstile counts who is inside one name's lock, at this very moment. It is what the locks are checked
-// against, so it trusts nothing but the processor.
+// turnstile counts the current holders of one name's lock. The locks are checked against it, so it relies on the
+// processor alone.
 type turnstile struct {
 	name   string
 	inside atomic.Int32
-	most   atomic.Int32 // that ever were inside together
-	twice  atomic.Int64 // how often somebody came in who was not alone
+	most   atomic.Int32 // the maximum of inside
+	twice  atomic.Int64 // entries during which the lock had another holder
 }
 
 func (t *turnstile) enter() {

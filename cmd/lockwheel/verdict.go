@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// evidence is what a verdict is made from.
+// evidence is the input of the final checks.
 type evidence struct {
-	wanted      int // locks that were to be kept
-	kept        int // those that were taken
+	wanted      int // locks to be kept
+	kept        int // locks acquired
 	interrupted bool
 	faults      *faults
 	turnstiles  []*turnstile
@@ -17,13 +17,13 @@ type evidence struct {
 	unseen      error // why remains is not known
 }
 
-// finding is one thing that has to be so, and whether it is.
+// finding is the result of one check.
 type finding struct {
 	good bool
 	text string
 }
 
-// verdict says of everything that has to hold whether it did.
+// verdict returns the results of all checks.
 func (e *evidence) verdict() []finding {
 	findings := []finding{e.noneLost(), e.neverTwo(), e.nothingLeft()}
 	if e.kept < e.wanted && !e.interrupted {

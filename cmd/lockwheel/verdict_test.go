@@ -11,7 +11,7 @@ import (
 	"github.com/lockwheel/lockwheel"
 )
 
-// judged is a verdict as text.
+// judged returns the results of the checks as text.
 func judged(e *evidence) string {
 	var b strings.Builder
 	for _, f := range e.verdict() {

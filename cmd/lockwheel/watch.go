@@ -7,16 +7,16 @@ import (
 	"github.com/lockwheel/lockwheel"
 )
 
-// watch prints a line a second about what the engines do.
+// watch prints one line per second about the engines.
 type watch struct {
 	screen *screen
 	stats  func() lockwheel.Stats
-	began  time.Time       // of what is watched now
-	last   lockwheel.Stats // as of the line before
+	began  time.Time       // start of the current phase
+	last   lockwheel.Stats // of the previous line
 	lastAt time.Time
 }
 
-// during watches while f runs. progress says how much of it is done, from 0 to 1.
+// during prints lines while f runs. progress returns which part of it is done, from 0 to 1.
 func (w *watch) during(what string, progress func(lockwheel.Stats) float64, f func()) {
 	w.began = time.Now()
 	w.last, w.lastAt = w.stats(), w.began
@@ -50,7 +50,7 @@ func (w *watch) run(done <-chan struct{}, what string, progress func(lockwheel.S
 
 const header = "  time     held acquired/s renewed/s handed on/s waiting renewal lag     lost"
 
-// line is what happened since the line before.
+// line returns what has happened since the previous line.
 func (w *watch) line(now lockwheel.Stats, at time.Time) string {
 	seconds := at.Sub(w.lastAt).Seconds()
 	rate := func(now, last uint64) float64 { return float64(now-last) / seconds }
@@ -60,7 +60,7 @@ func (w *watch) line(now lockwheel.Stats, at time.Time) string {
 		now.Waiting, brief(now.RenewalLag), now.Lost)
 }
 
-// brief is a duration with two or three digits that matter.
+// brief rounds a duration to two or three significant digits.
 func brief(d time.Duration) time.Duration {
 	for unit := time.Duration(1); ; unit *= 10 {
 		if d < 1000*unit {
