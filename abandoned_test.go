@@ -24,12 +24,12 @@ const abandonedHeap = 3 << 20
 // The engine drops the commands of callers that have left at once, also while no server replies: it uses memory only
 // for callers that still wait. The server stays away until the heap is measured. Not parallel: the test counts bytes.
 func TestCallsThatAreGivenUpDuringAnOutageLeaveNothing(t *testing.T) {
-	for outage, begin := range map[string]func(*testing.T, *site){
-		"connections refused": func(t *testing.T, s *site) { require.NoError(t, s.real.Kill()) },
-		"a silent server":     func(t *testing.T, s *site) { require.NoError(t, s.real.Pause()) },
+	for outage, begin := range map[string]func(*testing.T, *Server){
+		"connections refused": func(t *testing.T, s *Server) { require.NoError(t, s.real.Kill()) },
+		"a silent server":     func(t *testing.T, s *Server) { require.NoError(t, s.real.Pause()) },
 	} {
 		t.Run(outage, func(t *testing.T) {
-			s := realSite(t)
+			s := RealServer(t)
 			e := s.open(lockwheel.Options{})
 			giveUpMany(t, e, 1000) // to fill pools and open connections
 			before := liveHeap()
@@ -37,7 +37,7 @@ func TestCallsThatAreGivenUpDuringAnOutageLeaveNothing(t *testing.T) {
 			giveUpMany(t, e, *abandonedCalls)
 			require.Zero(t, e.Stats().Waiting)
 			left := int64(0)
-			for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
+			for deadline := time.Now().Add(testDeadline); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
 				if left = int64(liveHeap()) - int64(before); left < abandonedHeap {
 					break
 				}

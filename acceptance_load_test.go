@@ -21,15 +21,15 @@ import (
 // turnWait is long for one turn among many, and shorter than a lease: a waiter that misses a release is too late.
 const turnWait = 25 * time.Second
 
-// room counts visits, and notices when two visitors are inside at once. Its counter is not atomic: the lock guards
+// criticalSection counts visits, and notices when two visitors are inside at once. Its counter is not atomic: the lock guards
 // it, and the race detector checks that.
-type room struct {
+type criticalSection struct {
 	visits  int
 	inside  atomic.Int32
 	crowded atomic.Bool
 }
 
-func (r *room) visit(while func()) {
+func (r *criticalSection) enter(while func()) {
 	if r.inside.Add(1) != 1 {
 		r.crowded.Store(true)
 	}
@@ -38,21 +38,21 @@ func (r *room) visit(while func()) {
 	r.inside.Add(-1)
 }
 
-func (r *room) require(t testing.TB, visits int) {
+func (r *criticalSection) require(t testing.TB, visits int) {
 	t.Helper()
 	require.False(t, r.crowded.Load(), "two were inside at once")
 	require.Equal(t, visits, r.visits)
 }
 
-func soonOver() { time.Sleep(time.Duration(rand.IntN(1000)) * time.Microsecond) }
+func shortRun() { time.Sleep(time.Duration(rand.IntN(1000)) * time.Microsecond) }
 
-// visitWith locks, visits and unlocks, and returns what went wrong.
-func visitWith(ctx context.Context, m lockwheel.Mutex, r *room, opts ...lockwheel.Option) error {
+// enterWith locks, visits and unlocks, and returns what went wrong.
+func enterWith(ctx context.Context, m lockwheel.Mutex, r *criticalSection, opts ...lockwheel.Option) error {
 	hold, err := m.Lock(ctx, opts...)
 	if err != nil {
 		return err
 	}
-	r.visit(soonOver)
+	r.enter(shortRun)
 	return hold.Unlock(ctx)
 }
 
@@ -75,10 +75,10 @@ func crowd(t testing.TB, n int, f func(i int) error) {
 func TestManyCallersOfOneEngineComeInOneByOne(t *testing.T) {
 	t.Parallel()
 	onEachKind(t, func(t *testing.T, mutex kindOfLock) {
-		s := anySite(t)
-		e := s.open(unhurried)
-		var r room
-		crowd(t, 15, func(int) error { return visitWith(t.Context(), mutex(e, "n"), &r, lockwheel.Wait(turnWait)) })
+		s := AnyServer(t)
+		e := s.open(slowTimeouts)
+		var r criticalSection
+		crowd(t, 15, func(int) error { return enterWith(t.Context(), mutex(e, "n"), &r, lockwheel.Wait(turnWait)) })
 		r.require(t, 15)
 		require.False(t, s.exists("n"))
 	})
@@ -88,13 +88,13 @@ func TestManyCallersOfOneEngineComeInOneByOne(t *testing.T) {
 func TestManyEnginesInLoopsComeInOneByOne(t *testing.T) {
 	t.Parallel()
 	onEachKind(t, func(t *testing.T, mutex kindOfLock) {
-		s := anySite(t)
+		s := AnyServer(t)
 		engines, rounds := 16, s.amount(long.Pick(40, 100), 20)
-		var r room
+		var r criticalSection
 		crowd(t, engines, func(int) error {
-			e := s.open(unhurried)
+			e := s.open(slowTimeouts)
 			for range rounds {
-				if err := visitWith(t.Context(), mutex(e, "n"), &r, lockwheel.Wait(turnWait)); err != nil {
+				if err := enterWith(t.Context(), mutex(e, "n"), &r, lockwheel.Wait(turnWait)); err != nil {
 					return err
 				}
 			}
@@ -109,11 +109,11 @@ func TestManyEnginesInLoopsComeInOneByOne(t *testing.T) {
 func TestAHundredEnginesComeInOneByOne(t *testing.T) {
 	t.Parallel()
 	onEachKind(t, func(t *testing.T, mutex kindOfLock) {
-		s := anySite(t)
+		s := AnyServer(t)
 		engines := s.amount(100, 30)
-		var r room
+		var r criticalSection
 		crowd(t, engines, func(int) error {
-			return visitWith(t.Context(), mutex(s.open(unhurried), "n"), &r, lockwheel.Wait(turnWait))
+			return enterWith(t.Context(), mutex(s.open(slowTimeouts), "n"), &r, lockwheel.Wait(turnWait))
 		})
 		r.require(t, engines)
 	})
@@ -123,16 +123,16 @@ func TestAHundredEnginesComeInOneByOne(t *testing.T) {
 func TestManyWorkersOnFewNamesLeaveNoChannel(t *testing.T) {
 	t.Parallel()
 	onEachKind(t, func(t *testing.T, mutex kindOfLock) {
-		s := realSite(t)
-		engines := []*lockwheel.Engine{s.open(unhurried), s.open(unhurried)}
+		s := RealServer(t)
+		engines := []*lockwheel.Engine{s.open(slowTimeouts), s.open(slowTimeouts)}
 		const workers, names = 32, 5
 		rounds := long.Pick(10, 40)
-		var rooms [names]room
+		var rooms [names]criticalSection
 		var most atomic.Int32
 		crowd(t, workers, func(i int) error {
 			for range rounds {
 				at := rand.IntN(names)
-				if err := visitWith(t.Context(), mutex(engines[i%2], fmt.Sprint("n", at)), &rooms[at], lockwheel.Wait(turnWait)); err != nil {
+				if err := enterWith(t.Context(), mutex(engines[i%2], fmt.Sprint("n", at)), &rooms[at], lockwheel.Wait(turnWait)); err != nil {
 					return err
 				}
 				if i == 0 {
@@ -152,7 +152,7 @@ func TestManyWorkersOnFewNamesLeaveNoChannel(t *testing.T) {
 		require.Less(t, most.Load(), int32(workers/2), "pub/sub connections")
 		eventually(t, "no channel at the server", func() bool { return len(s.channels()) == 0 })
 		for _, e := range engines {
-			settled(t, e)
+			requireIdle(t, e)
 		}
 	})
 }
@@ -161,14 +161,14 @@ func TestManyWorkersOnFewNamesLeaveNoChannel(t *testing.T) {
 func TestPairsThatTakeTurnsAllGetIt(t *testing.T) {
 	t.Parallel()
 	onEachKind(t, func(t *testing.T, mutex kindOfLock) {
-		s := anySite(t)
-		engines := []*lockwheel.Engine{s.open(unhurried), s.open(unhurried)}
-		var rooms [2]room
+		s := AnyServer(t)
+		engines := []*lockwheel.Engine{s.open(slowTimeouts), s.open(slowTimeouts)}
+		var rooms [2]criticalSection
 		rounds := s.amount(50, 20)
 		crowd(t, 4, func(i int) error {
 			for range rounds {
 				name := strconv.Itoa(i % 2)
-				if err := visitWith(t.Context(), mutex(engines[i/2], name), &rooms[i%2], lockwheel.Wait(patience)); err != nil {
+				if err := enterWith(t.Context(), mutex(engines[i/2], name), &rooms[i%2], lockwheel.Wait(testDeadline)); err != nil {
 					return err
 				}
 			}
@@ -183,8 +183,8 @@ func TestPairsThatTakeTurnsAllGetIt(t *testing.T) {
 func TestTryingAndUnlockingInManyGoroutinesKeepsTheBooks(t *testing.T) {
 	t.Parallel()
 	onEachKind(t, func(t *testing.T, mutex kindOfLock) {
-		s := anySite(t)
-		e := s.open(unhurried)
+		s := AnyServer(t)
+		e := s.open(slowTimeouts)
 		m := mutex(e, "n")
 		rounds := s.amount(300, 100)
 		var won atomic.Uint64
@@ -204,7 +204,7 @@ func TestTryingAndUnlockingInManyGoroutinesKeepsTheBooks(t *testing.T) {
 			}
 			return nil
 		})
-		settled(t, e)
+		requireIdle(t, e)
 		stats := e.Stats()
 		require.NotZero(t, won.Load())
 		require.Equal(t, won.Load(), stats.Acquired)
@@ -228,8 +228,8 @@ func TestHeavyLoadEnds(t *testing.T) {
 
 // heavyLoad has all threads iterate over the same names and write something under each lock.
 func heavyLoad(t *testing.T, threads, names int, random bool) {
-	s := realSite(t)
-	e := s.open(unhurried)
+	s := RealServer(t)
+	e := s.open(slowTimeouts)
 	var got, gaveUp atomic.Int64
 	crowd(t, threads, func(int) error {
 		for name := range names {
@@ -245,7 +245,7 @@ func heavyLoad(t *testing.T, threads, names int, random bool) {
 			if err != nil {
 				return err
 			}
-			soonOver()
+			shortRun()
 			got.Add(1)
 			if err := hold.Unlock(t.Context()); err != nil {
 				return err
@@ -255,7 +255,7 @@ func heavyLoad(t *testing.T, threads, names int, random bool) {
 	})
 	require.EqualValues(t, threads*names, got.Load()+gaveUp.Load())
 	require.NotZero(t, got.Load())
-	settled(t, e)
+	requireIdle(t, e)
 	require.Equal(t, int64(0), s.do("DBSIZE"))
 	stats := e.Stats()
 	require.EqualValues(t, got.Load(), stats.Released)
@@ -266,9 +266,9 @@ func heavyLoad(t *testing.T, threads, names int, random bool) {
 func TestOwnersOfOneHandleWithDifferentLeasesShareNothing(t *testing.T) {
 	t.Parallel()
 	onEachKind(t, func(t *testing.T, mutex kindOfLock) {
-		s := anySite(t)
-		m := mutex(s.open(unhurried), "n")
-		var r room
+		s := AnyServer(t)
+		m := mutex(s.open(slowTimeouts), "n")
+		var r criticalSection
 		leases := []time.Duration{0, time.Minute, time.Hour, 24 * time.Hour}
 		rounds := s.amount(10, 3)
 		crowd(t, 16, func(i int) error {
@@ -285,7 +285,7 @@ func TestOwnersOfOneHandleWithDifferentLeasesShareNothing(t *testing.T) {
 					return err
 				}
 				left := time.Until(hold.Deadline())
-				r.visit(soonOver)
+				r.enter(shortRun)
 				if left < lease/3 || left > lease {
 					return fmt.Errorf("asked for %v, got %v", lease, left)
 				}

@@ -19,7 +19,7 @@ import (
 func TestALockCanBeTakenAgainAndAgain(t *testing.T) {
 	t.Parallel()
 	onEachKind(t, func(t *testing.T, mutex kindOfLock) {
-		s := anySite(t)
+		s := AnyServer(t)
 		e := s.open(lockwheel.Options{})
 		m := mutex(e, "n")
 		for range 2 {
@@ -28,7 +28,7 @@ func TestALockCanBeTakenAgainAndAgain(t *testing.T) {
 			unlock(t, hold)
 			require.False(t, s.exists("n"))
 		}
-		settled(t, e)
+		requireIdle(t, e)
 	})
 }
 
@@ -36,7 +36,7 @@ func TestALockCanBeTakenAgainAndAgain(t *testing.T) {
 func TestIsLockedWhileHeld(t *testing.T) {
 	t.Parallel()
 	onEachKind(t, func(t *testing.T, mutex kindOfLock) {
-		m := mutex(anySite(t).open(lockwheel.Options{}), "n")
+		m := mutex(AnyServer(t).open(lockwheel.Options{}), "n")
 		requireLocked(t, m, false)
 		hold := lock(t, m)
 		requireLocked(t, m, true)
@@ -49,7 +49,7 @@ func TestIsLockedWhileHeld(t *testing.T) {
 func TestOthersSeeThatItIsLocked(t *testing.T) {
 	t.Parallel()
 	onEachKind(t, func(t *testing.T, mutex kindOfLock) {
-		s := anySite(t)
+		s := AnyServer(t)
 		here, elsewhere := mutex(s.open(lockwheel.Options{}), "n"), mutex(s.open(lockwheel.Options{}), "n")
 		hold := lock(t, here)
 		requireLocked(t, elsewhere, true)
@@ -76,7 +76,7 @@ func requireLocked(t *testing.T, m lockwheel.Mutex, want bool) {
 func TestHoldCountFollowsEveryHold(t *testing.T) {
 	t.Parallel()
 	onEachKind(t, func(t *testing.T, mutex kindOfLock) {
-		s := anySite(t)
+		s := AnyServer(t)
 		m := mutex(s.open(lockwheel.Options{}), "n")
 		me := lockwheel.WithOwner(t.Context())
 
@@ -109,7 +109,7 @@ func requireCount(t *testing.T, ctx context.Context, m lockwheel.Mutex, want int
 func TestItsOwnerHoldsIt(t *testing.T) {
 	t.Parallel()
 	onEachKind(t, func(t *testing.T, mutex kindOfLock) {
-		m := mutex(anySite(t).open(lockwheel.Options{}), "n")
+		m := mutex(AnyServer(t).open(lockwheel.Options{}), "n")
 		requireCount(t, t.Context(), m, 0)
 		hold := lock(t, m)
 		owner := context.WithoutCancel(hold.Context())
@@ -123,7 +123,7 @@ func TestItsOwnerHoldsIt(t *testing.T) {
 func TestNobodyElseHoldsIt(t *testing.T) {
 	t.Parallel()
 	onEachKind(t, func(t *testing.T, mutex kindOfLock) {
-		s := anySite(t)
+		s := AnyServer(t)
 		e := s.open(lockwheel.Options{})
 		m, other := mutex(e, "n"), lockwheel.WithOwner(t.Context())
 		requireCount(t, other, m, 0)
@@ -141,15 +141,15 @@ func TestNobodyElseHoldsIt(t *testing.T) {
 func TestItsOwnerReentersAndAStrangerDoesNot(t *testing.T) {
 	t.Parallel()
 	onEachKind(t, func(t *testing.T, mutex kindOfLock) {
-		s := anySite(t)
+		s := AnyServer(t)
 		m, elsewhere := mutex(s.open(lockwheel.Options{}), "n"), mutex(s.open(lockwheel.Options{}), "n")
 		outer, err := m.TryLock(t.Context())
 		require.NoError(t, err)
 		inner, err := m.TryLock(outer.Context())
 		require.NoError(t, err)
 		unlock(t, inner)
-		refused(t, m)
-		refused(t, elsewhere)
+		stateFailed(t, m)
+		stateFailed(t, elsewhere)
 		unlock(t, outer)
 		unlock(t, lock(t, elsewhere))
 	})
@@ -159,7 +159,7 @@ func TestItsOwnerReentersAndAStrangerDoesNot(t *testing.T) {
 func TestUnlockOfAHoldThatIsOverLeavesTheNextHolderAlone(t *testing.T) {
 	t.Parallel()
 	onEachKind(t, func(t *testing.T, mutex kindOfLock) {
-		s := anySite(t)
+		s := AnyServer(t)
 		e := s.open(lockwheel.Options{})
 		m := mutex(e, "n")
 		first := lock(t, m)
@@ -168,7 +168,7 @@ func TestUnlockOfAHoldThatIsOverLeavesTheNextHolderAlone(t *testing.T) {
 		require.ErrorIs(t, first.Unlock(t.Context()), lockwheel.ErrNotHeld)
 
 		require.NoError(t, next.Err())
-		refused(t, m)
+		stateFailed(t, m)
 		require.Equal(t, map[string]string{next.ID(): "1"}, s.hash("n"))
 		unlock(t, next)
 	})
@@ -178,7 +178,7 @@ func TestUnlockOfAHoldThatIsOverLeavesTheNextHolderAlone(t *testing.T) {
 func TestForceUnlockFreesItForEveryHandle(t *testing.T) {
 	t.Parallel()
 	onEachKind(t, func(t *testing.T, mutex kindOfLock) {
-		s := anySite(t)
+		s := AnyServer(t)
 		here, elsewhere := mutex(s.open(lockwheel.Options{}), "n"), mutex(s.open(lockwheel.Options{}), "n")
 		hold := lock(t, here)
 		was, err := elsewhere.ForceUnlock(t.Context())
@@ -203,7 +203,7 @@ func TestForceUnlockFreesItForEveryHandle(t *testing.T) {
 func TestLockGoesOnWaitingWithoutTheContextThatEnded(t *testing.T) {
 	t.Parallel()
 	onEachKind(t, func(t *testing.T, mutex kindOfLock) {
-		e := anySite(t).open(lockwheel.Options{})
+		e := AnyServer(t).open(lockwheel.Options{})
 		m := mutex(e, "n")
 		hold := lock(t, m)
 		ctx, interrupt := context.WithCancelCause(t.Context())
@@ -215,7 +215,7 @@ func TestLockGoesOnWaitingWithoutTheContextThatEnded(t *testing.T) {
 		left := receive(t, keen)
 		require.ErrorIs(t, left.err, lockwheel.ErrNotAcquired)
 		require.ErrorIs(t, left.err, reason)
-		silent(t, deaf, 50*time.Millisecond)
+		requireNoReply(t, deaf, 50*time.Millisecond)
 		unlock(t, hold)
 		unlock(t, granted(t, deaf))
 	})

@@ -21,7 +21,7 @@ const skew = 10 * time.Millisecond
 func TestTTLIsTheLeaseThatWasAskedFor(t *testing.T) {
 	t.Parallel()
 	onEachKind(t, func(t *testing.T, mutex kindOfLock) {
-		m := mutex(anySite(t).open(lockwheel.Options{}), "n")
+		m := mutex(AnyServer(t).open(lockwheel.Options{}), "n")
 		requireTTL(t, m, 0, 0)
 		hold := lock(t, m, lockwheel.Lease(time.Hour))
 		requireTTL(t, m, time.Hour-time.Minute, time.Hour)
@@ -47,7 +47,7 @@ func requireTTL(t *testing.T, m lockwheel.Mutex, least, most time.Duration) {
 func TestPartialUnlockKeepsTheLease(t *testing.T) {
 	t.Parallel()
 	onEachKind(t, func(t *testing.T, mutex kindOfLock) {
-		m := mutex(anySite(t).open(lockwheel.Options{}), "n")
+		m := mutex(AnyServer(t).open(lockwheel.Options{}), "n")
 		me := lockwheel.WithOwner(t.Context())
 		var holds []*lockwheel.Hold
 		for range 3 {
@@ -65,7 +65,7 @@ func TestPartialUnlockKeepsTheLease(t *testing.T) {
 func TestPartialUnlockThroughAnotherHandleKeepsTheLease(t *testing.T) {
 	t.Parallel()
 	onEachKind(t, func(t *testing.T, mutex kindOfLock) {
-		e := anySite(t).open(lockwheel.Options{})
+		e := AnyServer(t).open(lockwheel.Options{})
 		me := lockwheel.WithOwner(t.Context())
 		outer := lockWith(t, me, mutex(e, "n"), lockwheel.Lease(time.Hour))
 		inner := lockWith(t, me, mutex(e, "n"))
@@ -87,7 +87,7 @@ func TestPartialUnlockThroughAnotherHandleKeepsTheLease(t *testing.T) {
 func TestALeaseThatIsOverLetsTheNextOneIn(t *testing.T) {
 	t.Parallel()
 	onEachKind(t, func(t *testing.T, mutex kindOfLock) {
-		s := anySite(t)
+		s := AnyServer(t)
 		here, elsewhere := mutex(s.open(lockwheel.Options{}), "n"), mutex(s.open(lockwheel.Options{}), "n")
 		const lease = 700 * time.Millisecond
 		before := time.Now()
@@ -105,8 +105,8 @@ func TestALeaseThatIsOverLetsTheNextOneIn(t *testing.T) {
 func TestTryLockWaitsAsLongAsItWasTold(t *testing.T) {
 	t.Parallel()
 	onEachKind(t, func(t *testing.T, mutex kindOfLock) {
-		s := anySite(t)
-		s.occupy("n", time.Hour)
+		s := AnyServer(t)
+		s.HoldAsOther("n", time.Hour)
 		m := mutex(s.open(lockwheel.Options{}), "n")
 		const wait = time.Second // long enough for the reply that the lock is held
 		for _, call := range []func(context.Context, ...lockwheel.Option) (*lockwheel.Hold, error){m.TryLock, m.Lock} {
@@ -115,7 +115,7 @@ func TestTryLockWaitsAsLongAsItWasTold(t *testing.T) {
 			require.ErrorIs(t, err, lockwheel.ErrNotAcquired)
 			require.NotErrorIs(t, err, lockwheel.ErrUnavailable)
 			require.GreaterOrEqual(t, time.Since(before), wait)
-			require.Less(t, time.Since(before), patience)
+			require.Less(t, time.Since(before), testDeadline)
 		}
 	})
 }
@@ -124,8 +124,8 @@ func TestTryLockWaitsAsLongAsItWasTold(t *testing.T) {
 func TestAWaitMayBeLongerThanTheLease(t *testing.T) {
 	t.Parallel()
 	onEachKind(t, func(t *testing.T, mutex kindOfLock) {
-		s := anySite(t)
-		s.occupy("n", 1500*time.Millisecond)
+		s := AnyServer(t)
+		s.HoldAsOther("n", 1500*time.Millisecond)
 		m := mutex(s.open(lockwheel.Options{}), "n")
 		hold, err := m.Lock(t.Context(), lockwheel.Wait(time.Minute), lockwheel.Lease(700*time.Millisecond))
 		require.NoError(t, err)
@@ -138,7 +138,7 @@ func TestAWaitMayBeLongerThanTheLease(t *testing.T) {
 func TestTryLockOnADeadServerSaysSo(t *testing.T) {
 	t.Parallel()
 	onEachKind(t, func(t *testing.T, mutex kindOfLock) {
-		s := realSite(t)
+		s := RealServer(t)
 		m := mutex(s.open(lockwheel.Options{}), "n")
 		require.NoError(t, s.real.Kill())
 		_, err := m.TryLock(t.Context(), lockwheel.Wait(300*time.Millisecond), lockwheel.Lease(10*time.Second))
@@ -152,7 +152,7 @@ func TestTryLockOnADeadServerSaysSo(t *testing.T) {
 func TestAnInterruptedTryLockLeavesNoLock(t *testing.T) {
 	t.Parallel()
 	onEachKind(t, func(t *testing.T, mutex kindOfLock) {
-		s := realSite(t)
+		s := RealServer(t)
 		p := proxy.Start(t, s.addr)
 		e := s.openAt(p.Addr(), lockwheel.Options{})
 		m := mutex(e, "n")
@@ -179,7 +179,7 @@ func TestAnInterruptedTryLockLeavesNoLock(t *testing.T) {
 			})
 			p.Set(proxy.Replies, proxy.Pass)
 			eventually(t, "the lock given back", func() bool { return !s.exists("n") })
-			settled(t, e)
+			requireIdle(t, e)
 		}
 	})
 }

@@ -21,7 +21,7 @@ import (
 
 // secured returns the arguments of a server that encrypts its connections to clients, replicas and other nodes. The
 // test itself inspects it without encryption.
-func (a *authority) secured() []string {
+func (a *testCA) secured() []string {
 	a.t.Helper()
 	port, err := loopback.Port()
 	require.NoError(a.t, err)
@@ -31,9 +31,9 @@ func (a *authority) secured() []string {
 	}
 }
 
-func serverAuthority(t *testing.T) *authority {
+func serverCA(t *testing.T) *testCA {
 	t.Helper()
-	a := newAuthority(t)
+	a := newTestCA(t)
 	a.sign("server", []net.IP{net.IPv4(127, 0, 0, 1)})
 	a.sign("client", nil)
 	return a
@@ -50,10 +50,10 @@ func secureAddrs(servers []*redistest.Server) (addrs []string) {
 func TestClusterLocksWorkOverTLS(t *testing.T) {
 	long.Only(t, "it starts a cluster of its own")
 	t.Parallel()
-	a := serverAuthority(t)
-	r := &realm{t: t, Cluster: redistest.StartClusterOf(t, 3, 1, func() []string { return append(a.secured(), "--tls-cluster", "yes") })}
+	a := serverCA(t)
+	r := &clusterEnv{t: t, Cluster: redistest.StartClusterOf(t, 3, 1, func() []string { return append(a.secured(), "--tls-cluster", "yes") })}
 	r.locksThrough(t, rueidis.ClientOption{InitAddress: secureAddrs(r.Nodes), TLSConfig: a.client()})
-	_, err := lockwheel.Open(t.Context(), lockwheel.Options{Timeout: 2 * time.Second, Redis: rueidis.ClientOption{
+	_, err := lockwheel.Open(t.Context(), lockwheel.Options{CallTimeout: 2 * time.Second, Redis: rueidis.ClientOption{
 		InitAddress: secureAddrs(r.Nodes), TLSConfig: &tls.Config{ServerName: "127.0.0.1"},
 	}})
 	require.Error(t, err, "its certificate has an unknown authority")
@@ -64,7 +64,7 @@ func TestClusterLocksWorkOverTLS(t *testing.T) {
 func TestClusterLocksWorkWhereNodesAreKnownByName(t *testing.T) {
 	long.Only(t, "it starts a cluster of its own")
 	t.Parallel()
-	r := newRealm(t, 1, "--cluster-announce-hostname", "localhost", "--cluster-preferred-endpoint-type", "hostname")
+	r := newClusterEnv(t, 1, "--cluster-announce-hostname", "localhost", "--cluster-preferred-endpoint-type", "hostname")
 	require.Contains(t, fmt.Sprint(r.Nodes[0].Do(t, "CLUSTER", "SLOTS")), "localhost")
 	r.locksThrough(t, rueidis.ClientOption{InitAddress: r.Addrs()[:1]})
 }
@@ -73,33 +73,33 @@ func TestClusterLocksWorkWhereNodesAreKnownByName(t *testing.T) {
 func TestClusterLocksWorkWhereNodesTellOnlyPorts(t *testing.T) {
 	long.Only(t, "it starts a cluster of its own")
 	t.Parallel()
-	r := newRealm(t, 1, "--cluster-preferred-endpoint-type", "unknown-endpoint")
+	r := newClusterEnv(t, 1, "--cluster-preferred-endpoint-type", "unknown-endpoint")
 	r.locksThrough(t, rueidis.ClientOption{InitAddress: r.Addrs()[:1]})
 }
 
 // locksThrough has locks held, waited for and handed over, while a slot moves and a master is replaced.
-func (r *realm) locksThrough(t *testing.T, how rueidis.ClientOption) {
+func (r *clusterEnv) locksThrough(t *testing.T, how rueidis.ClientOption) {
 	t.Helper()
 	open := func() *lockwheel.Engine {
-		return opened(t, lockwheel.Options{Redis: how, Lease: 12 * time.Second, Renew: 500 * time.Millisecond, Timeout: 2 * time.Second})
+		return openRetrying(t, lockwheel.Options{Redis: how, Lease: 12 * time.Second, RenewInterval: 500 * time.Millisecond, CallTimeout: 2 * time.Second})
 	}
 	holder, waiter := open(), open()
 	const moving = 5 // a slot of the first master
-	names := append(r.spread(30), r.Key("m", moving))
+	names := append(r.spreadNames(30), r.Key("m", moving))
 	var holds []*lockwheel.Hold
 	var waiting []<-chan outcome
 	for _, name := range names {
 		holds = append(holds, lock(t, holder.Mutex(name)))
 		waiting = append(waiting, locking(t.Context(), waiter.Mutex(name)))
 	}
-	asleep(t, waiter, int64(len(names)), int64(len(names)))
+	requireWaiting(t, waiter, int64(len(names)), int64(len(names)))
 
 	m := r.Migrate(t, moving, r.Nodes[1])
 	unlock(t, lock(t, holder.Mutex(r.Key("other", moving)))) // redirected with ASK
 	m.End(t)
 	unlock(t, lock(t, holder.Mutex(r.Key("other", moving)))) // redirected with MOVED
-	require.NotZero(t, r.Refusals(t, "ASK"))
-	require.NotZero(t, r.Refusals(t, "MOVED"))
+	require.NotZero(t, r.ErrorCount(t, "ASK"))
+	require.NotZero(t, r.ErrorCount(t, "MOVED"))
 
 	master := r.Master(t, 0)
 	replicated(t, master, 1)
@@ -110,20 +110,20 @@ func (r *realm) locksThrough(t *testing.T, how rueidis.ClientOption) {
 		unlock(t, hold)
 		unlock(t, granted(t, waiting[i]))
 	}
-	settled(t, holder)
-	settled(t, waiter)
+	requireIdle(t, holder)
+	requireIdle(t, waiter)
 }
 
 // The connections to the sentinels and to the master each have their own configuration.
 func TestSentinelsMasterIsReachedOverTLS(t *testing.T) {
 	long.Only(t, "it starts sentinels")
 	t.Parallel()
-	a := serverAuthority(t)
+	a := serverCA(t)
 	w := redistest.StartSentinelsOf(t, 1, 3, a.secured)
 	e, other := secureBehind(t, w, a), secureBehind(t, w, a)
 	hold := lock(t, e.Mutex("n"))
 	waiting := locking(t.Context(), other.Mutex("n"))
-	asleep(t, other, 1, 1)
+	requireWaiting(t, other, 1, 1)
 	old := w.Master(t)
 	replicated(t, old, 1)
 	require.NoError(t, old.Kill())
@@ -132,14 +132,14 @@ func TestSentinelsMasterIsReachedOverTLS(t *testing.T) {
 	require.NoError(t, hold.Err())
 	unlock(t, hold)
 	unlock(t, granted(t, waiting))
-	settled(t, e)
-	settled(t, other)
+	requireIdle(t, e)
+	requireIdle(t, other)
 }
 
 // A URL of several sentinels, one of which is down and has another name.
 func TestAURLLeadsToSentinelsOverTLS(t *testing.T) {
 	t.Parallel()
-	a := serverAuthority(t)
+	a := serverCA(t)
 	w := redistest.StartSentinelsOf(t, 1, 1, a.secured)
 	down, err := loopback.Port()
 	require.NoError(t, err)
@@ -148,13 +148,13 @@ func TestAURLLeadsToSentinelsOverTLS(t *testing.T) {
 	ours := a.client()
 	option.TLSConfig.RootCAs, option.TLSConfig.Certificates = ours.RootCAs, ours.Certificates
 	require.Same(t, option.TLSConfig, option.Sentinel.TLSConfig)
-	e := opened(t, lockwheel.Options{Timeout: 3 * time.Second, Redis: option})
+	e := openRetrying(t, lockwheel.Options{CallTimeout: 3 * time.Second, Redis: option})
 	unlock(t, lock(t, e.Mutex("n")))
 }
 
-func secureBehind(t *testing.T, w *redistest.Sentinels, a *authority) *lockwheel.Engine {
+func secureBehind(t *testing.T, w *redistest.Sentinels, a *testCA) *lockwheel.Engine {
 	t.Helper()
-	return opened(t, lockwheel.Options{Lease: 12 * time.Second, Timeout: 2 * time.Second, Redis: rueidis.ClientOption{
+	return openRetrying(t, lockwheel.Options{Lease: 12 * time.Second, CallTimeout: 2 * time.Second, Redis: rueidis.ClientOption{
 		InitAddress: secureAddrs(w.Sentinels), TLSConfig: a.client(),
 		Sentinel: rueidis.SentinelOption{MasterSet: w.Name, TLSConfig: a.client()},
 	}})
@@ -173,12 +173,12 @@ func requireIPv6(t *testing.T) {
 func TestLocksWorkOverIPv6(t *testing.T) {
 	t.Parallel()
 	requireIPv6(t)
-	s := realSite(t, "--bind", "127.0.0.1 ::1")
+	s := RealServer(t, "--bind", "127.0.0.1 ::1")
 	addr := net.JoinHostPort("::1", strconv.Itoa(s.real.Port()))
 	holder, waiter := s.openAt(addr, lockwheel.Options{}), s.openAt(addr, lockwheel.Options{})
 	hold := lock(t, holder.Mutex("n"))
 	waiting := locking(t.Context(), waiter.Mutex("n"))
-	asleep(t, waiter, 1, 1)
+	requireWaiting(t, waiter, 1, 1)
 	unlock(t, hold)
 	unlock(t, granted(t, waiting))
 	byURL, err := lockwheel.Dial(t.Context(), "redis://"+addr)
@@ -191,7 +191,7 @@ func TestClusterLocksWorkOverIPv6(t *testing.T) {
 	long.Only(t, "it starts a cluster of its own")
 	t.Parallel()
 	requireIPv6(t)
-	r := newRealm(t, 1, "--bind", "127.0.0.1 ::1", "--cluster-announce-ip", "::1")
+	r := newClusterEnv(t, 1, "--bind", "127.0.0.1 ::1", "--cluster-announce-ip", "::1")
 	require.Contains(t, fmt.Sprint(r.Nodes[0].Do(t, "CLUSTER", "SLOTS")), "::1")
 	r.locksThrough(t, rueidis.ClientOption{InitAddress: []string{net.JoinHostPort("::1", strconv.Itoa(r.Nodes[0].Port()))}})
 }

@@ -21,25 +21,25 @@ import (
 // A connection attempt that fails is abandoned in favour of the next one, whichever function of the caller it hangs
 // in.
 
-// longEnough is a Timeout within which a server replies on a machine that is busy with much else.
+// longEnough is a CallTimeout within which a server replies on a machine that is busy with much else.
 const longEnough = 3 * time.Second
 
 func TestOneAttemptToConnectThatHangsCostsNoHold(t *testing.T) {
-	eachHanging(t, func(t *testing.T, s *site, h *hanging, opts lockwheel.Options) {
+	eachHanging(t, func(t *testing.T, s *Server, h *hanging, opts lockwheel.Options) {
 		costsNoHold(t, s, h, opts)
 	})
 }
 
 func TestOneAttemptToConnectThatEndsItsGoroutineCostsNoHold(t *testing.T) {
-	eachHanging(t, func(t *testing.T, s *site, h *hanging, opts lockwheel.Options) {
+	eachHanging(t, func(t *testing.T, s *Server, h *hanging, opts lockwheel.Options) {
 		h.ends = true
 		costsNoHold(t, s, h, opts)
 	})
 }
 
-func costsNoHold(t *testing.T, s *site, h *hanging, opts lockwheel.Options) {
-	opts.Timeout = longEnough
-	e := opened(t, opts)
+func costsNoHold(t *testing.T, s *Server, h *hanging, opts lockwheel.Options) {
+	opts.CallTimeout = longEnough
+	e := openRetrying(t, opts)
 	hold := lock(t, e.Mutex("n"))
 	h.once = true
 	h.hangs.Store(true)
@@ -55,7 +55,7 @@ func costsNoHold(t *testing.T, s *site, h *hanging, opts lockwheel.Options) {
 }
 
 func TestOpenEndsInTimeWhereNoConnectionIsEverMade(t *testing.T) {
-	eachHanging(t, func(t *testing.T, s *site, h *hanging, opts lockwheel.Options) {
+	eachHanging(t, func(t *testing.T, s *Server, h *hanging, opts lockwheel.Options) {
 		h.hangs.Store(true)
 		failed := make(chan error, 1)
 		go func() {
@@ -69,10 +69,10 @@ func TestOpenEndsInTimeWhereNoConnectionIsEverMade(t *testing.T) {
 }
 
 func TestWaitersPollWhileTheConnectionForMessagesIsNotMade(t *testing.T) {
-	eachHanging(t, func(t *testing.T, s *site, h *hanging, opts lockwheel.Options) {
-		opts.Timeout = longEnough
-		e := opened(t, opts)
-		s.occupy("n", time.Hour)
+	eachHanging(t, func(t *testing.T, s *Server, h *hanging, opts lockwheel.Options) {
+		opts.CallTimeout = longEnough
+		e := openRetrying(t, opts)
+		s.HoldAsOther("n", time.Hour)
 		h.hangs.Store(true)
 		waiting := e.Mutex("n").LockAsync(t.Context())
 		eventually(t, "polling", func() bool { return e.Stats().Polling == 1 })
@@ -82,9 +82,9 @@ func TestWaitersPollWhileTheConnectionForMessagesIsNotMade(t *testing.T) {
 		unlock(t, hold)
 
 		h.hangs.Store(false)
-		s.occupy("n", time.Hour)
+		s.HoldAsOther("n", time.Hour)
 		waiting = e.Mutex("n").LockAsync(t.Context())
-		asleep(t, e, 1, 1)
+		requireWaiting(t, e, 1, 1)
 		forceUnlock(t, e.Mutex("n"))
 		hold, err = outcomeOf(t, waiting)
 		require.NoError(t, err)
@@ -126,8 +126,8 @@ func TestOneTryFailsAtOnceWhateverWhyNoConnectionIsMade(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			f := &failing{err: why}
-			s := realSite(t)
-			e := s.open(lockwheel.Options{Lease: time.Hour, Timeout: time.Minute, Redis: rueidis.ClientOption{DialCtxFn: f.dial}})
+			s := RealServer(t)
+			e := s.open(lockwheel.Options{Lease: time.Hour, CallTimeout: time.Minute, Redis: rueidis.ClientOption{DialCtxFn: f.dial}})
 			f.fails.Store(true)
 			s.do("CLIENT", "KILL", "TYPE", "normal")
 			triesOnce(t, e, why)
@@ -138,8 +138,8 @@ func TestOneTryFailsAtOnceWhateverWhyNoConnectionIsMade(t *testing.T) {
 	t.Run("credentials", func(t *testing.T) {
 		t.Parallel()
 		f := &failing{err: errors.New("no credentials today")}
-		s := realSite(t)
-		e := s.open(lockwheel.Options{Lease: time.Hour, Timeout: time.Minute, Redis: rueidis.ClientOption{AuthCredentialsFn: f.credentials}})
+		s := RealServer(t)
+		e := s.open(lockwheel.Options{Lease: time.Hour, CallTimeout: time.Minute, Redis: rueidis.ClientOption{AuthCredentialsFn: f.credentials}})
 		f.fails.Store(true)
 		s.do("CLIENT", "KILL", "TYPE", "normal")
 		triesOnce(t, e, f.err)
@@ -152,8 +152,8 @@ func TestOneTryFailsAtOnceWhereTheServerLetsNobodyIn(t *testing.T) {
 	t.Parallel()
 	t.Run("another password", func(t *testing.T) {
 		t.Parallel()
-		s := realSite(t)
-		e := s.as(lockwheel.Options{Lease: time.Hour, Timeout: time.Minute}, "~* &* +@all")
+		s := RealServer(t)
+		e := s.as(lockwheel.Options{Lease: time.Hour, CallTimeout: time.Minute}, "~* &* +@all")
 		s.do("ACL", "SETUSER", "limited", "resetpass", ">other")
 		s.do("CLIENT", "KILL", "USER", "limited")
 		says(t, triesOnce(t, e, nil), "WRONGPASS")
@@ -163,8 +163,8 @@ func TestOneTryFailsAtOnceWhereTheServerLetsNobodyIn(t *testing.T) {
 	for name, info := range map[string][]string{"as rueidis greets": nil, "with one command": {}} {
 		t.Run("no room for another client, "+name, func(t *testing.T) {
 			t.Parallel()
-			s := realSite(t)
-			e := s.open(lockwheel.Options{Lease: time.Hour, Timeout: time.Minute, Redis: rueidis.ClientOption{ClientSetInfo: info}})
+			s := RealServer(t)
+			e := s.open(lockwheel.Options{Lease: time.Hour, CallTimeout: time.Minute, Redis: rueidis.ClientOption{ClientSetInfo: info}})
 			hold := lock(t, e.Mutex("n"))
 			s.do("CONFIG", "SET", "maxclients", 1)
 			s.do("CLIENT", "KILL", "TYPE", "normal")
@@ -192,7 +192,7 @@ func says(t *testing.T, err error, words string) {
 	require.Contains(t, said.Error(), words)
 }
 
-// triesOnce requires that one try fails long before Timeout, with that error.
+// triesOnce requires that one try fails long before CallTimeout, with that error.
 func triesOnce(t *testing.T, e *lockwheel.Engine, why error) (last error) {
 	t.Helper()
 	for range 3 {

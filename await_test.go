@@ -22,7 +22,7 @@ func lock(t testing.TB, m lockwheel.Mutex, opts ...lockwheel.Option) *lockwheel.
 // lockWith acquires a lock with a context that may carry an owner.
 func lockWith(t testing.TB, ctx context.Context, m lockwheel.Mutex, opts ...lockwheel.Option) *lockwheel.Hold {
 	t.Helper()
-	hold, err := m.Lock(ctx, append([]lockwheel.Option{lockwheel.Wait(patience)}, opts...)...)
+	hold, err := m.Lock(ctx, append([]lockwheel.Option{lockwheel.Wait(testDeadline)}, opts...)...)
 	require.NoError(t, err)
 	return hold
 }
@@ -33,17 +33,17 @@ func unlock(t testing.TB, hold *lockwheel.Hold) {
 	require.NoError(t, hold.Unlock(t.Context()))
 }
 
-// giveBack is unlock for a server that may take longer than a short Timeout to reply: the engine sends the release
+// unlockHold is unlock for a server that may take longer than a short CallTimeout to reply: the engine sends the release
 // until the server has replied, and is settled only then.
-func giveBack(t testing.TB, hold *lockwheel.Hold) {
+func unlockHold(t testing.TB, hold *lockwheel.Hold) {
 	t.Helper()
 	if err := hold.Unlock(t.Context()); err != nil {
 		require.ErrorIs(t, err, lockwheel.ErrUnavailable)
 	}
 }
 
-// refused requires that a lock is not available.
-func refused(t testing.TB, m lockwheel.Mutex) {
+// stateFailed requires that a lock is not available.
+func stateFailed(t testing.TB, m lockwheel.Mutex) {
 	t.Helper()
 	_, err := m.TryLock(t.Context())
 	require.ErrorIs(t, err, lockwheel.ErrNotAcquired)
@@ -79,7 +79,7 @@ func receive[T any](t testing.TB, from <-chan T) T {
 	select {
 	case got := <-from:
 		return got
-	case <-time.After(patience):
+	case <-time.After(testDeadline):
 		require.FailNow(t, "nothing came")
 		panic("not reached")
 	}
@@ -89,8 +89,8 @@ func receive[T any](t testing.TB, from <-chan T) T {
 // second, and a server with it.
 const lateTimer = 2 * time.Second
 
-// toldAt returns the time at which Done of a hold is closed.
-func toldAt(hold *lockwheel.Hold) <-chan time.Time {
+// notifiedAt returns the time at which Done of a hold is closed.
+func notifiedAt(hold *lockwheel.Hold) <-chan time.Time {
 	told := make(chan time.Time, 1)
 	go func() {
 		<-hold.Done()
@@ -110,8 +110,8 @@ func requireLost(t testing.TB, hold *lockwheel.Hold, told <-chan time.Time, last
 	return took
 }
 
-// silent requires that no value arrives for a while.
-func silent[T any](t testing.TB, from <-chan T, d time.Duration) {
+// requireNoReply requires that no value arrives for a while.
+func requireNoReply[T any](t testing.TB, from <-chan T, d time.Duration) {
 	t.Helper()
 	select {
 	case got := <-from:
@@ -124,11 +124,11 @@ func silent[T any](t testing.TB, from <-chan T, d time.Duration) {
 // test.
 func eventually(t testing.TB, what string, is func() bool) {
 	t.Helper()
-	within(t, patience, what, is)
+	checkRange(t, testDeadline, what, is)
 }
 
-// within is eventually with another deadline.
-func within(t testing.TB, d time.Duration, what string, is func() bool) {
+// checkRange is eventually with another deadline.
+func checkRange(t testing.TB, d time.Duration, what string, is func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(d); !is(); time.Sleep(2 * time.Millisecond) {
 		if time.Now().After(deadline) {
@@ -151,8 +151,8 @@ func queued(t testing.TB, e *lockwheel.Engine, n int64) {
 	eventually(t, fmt.Sprintf("%d requests waiting", n), func() bool { return e.Stats().Waiting == n })
 }
 
-// asleep waits until n requests wait, and only a message can wake them.
-func asleep(t testing.TB, e *lockwheel.Engine, n, channels int64) {
+// requireWaiting waits until n requests wait, and only a message can wake them.
+func requireWaiting(t testing.TB, e *lockwheel.Engine, n, channels int64) {
 	t.Helper()
 	eventually(t, fmt.Sprintf("%d requests asleep on %d channels", n, channels), func() bool {
 		s := e.Stats()
@@ -167,11 +167,11 @@ func listens(e *lockwheel.Engine) bool {
 	return s.Waiting > 0 && s.Subscriptions > 0 && s.InFlight == 0
 }
 
-// settled waits until an engine holds nothing, requests nothing and has nothing in flight. A fair acquire without a
+// requireIdle waits until an engine holds nothing, requests nothing and has nothing in flight. A fair acquire without a
 // reply is released once more after two Timeouts, which is longer than most waits of tests.
-func settled(t testing.TB, e *lockwheel.Engine) {
+func requireIdle(t testing.TB, e *lockwheel.Engine) {
 	t.Helper()
-	within(t, 3*patience, "an engine with nothing left to do", func() bool {
+	checkRange(t, 3*testDeadline, "an engine with nothing left to do", func() bool {
 		s := e.Stats()
 		return s.Held == 0 && s.Waiting == 0 && s.InFlight == 0 && s.Subscriptions == 0 && s.Timers == 0
 	})

@@ -10,30 +10,30 @@ import (
 )
 
 const (
-	// mostEvents is the maximum number of events that wait for an Observer, mostRecords that of records that wait for
+	// maxQueuedEvents is the maximum number of events that wait for an Observer, maxQueuedRecords that of records that wait for
 	// a log handler.
-	mostEvents, mostRecords = 8192, 256
+	maxQueuedEvents, maxQueuedRecords = 8192, 256
 )
 
-// beside runs the caller's functions on its own goroutine, so that they cannot block the loop. It runs them in the
+// callbackQueue runs the caller's functions on its own goroutine, so that they cannot block the loop. It runs them in the
 // order of put, and drops those that arrive when its queue is full. A nil beside has nothing to run.
-type beside struct {
+type callbackQueue struct {
 	queue   chan func()
-	over    chan struct{}                // closed when no function follows
+	closing chan struct{}                // closed when no function follows
 	done    chan struct{}                // closed when all functions have run
-	failed  func(what any, stack []byte) // called after a panic
+	onPanic func(what any, stack []byte) // called after a panic
 	dropped atomic.Uint64
 	panics  atomic.Uint64
 }
 
-func newBeside(most int, failed func(what any, stack []byte)) *beside {
-	b := &beside{queue: make(chan func(), most), over: make(chan struct{}), done: make(chan struct{}), failed: failed}
+func newCallbackQueue(most int, failed func(what any, stack []byte)) *callbackQueue {
+	b := &callbackQueue{queue: make(chan func(), most), closing: make(chan struct{}), done: make(chan struct{}), onPanic: failed}
 	go b.run()
 	return b
 }
 
-// put never blocks.
-func (b *beside) put(f func()) {
+// submit never blocks.
+func (b *callbackQueue) submit(f func()) {
 	select {
 	case b.queue <- f:
 	default:
@@ -42,7 +42,7 @@ func (b *beside) put(f func()) {
 }
 
 // run continues with the next function after a panic or a Goexit.
-func (b *beside) run() {
+func (b *callbackQueue) run() {
 	ended := false
 	defer func() {
 		if ended {
@@ -51,8 +51,8 @@ func (b *beside) run() {
 		}
 		what := recover()
 		b.panics.Add(1)
-		if b.failed != nil {
-			b.failed(what, debug.Stack())
+		if b.onPanic != nil {
+			b.onPanic(what, debug.Stack())
 		}
 		go b.run()
 	}()
@@ -63,11 +63,11 @@ func (b *beside) run() {
 }
 
 // next returns nil once no function follows.
-func (b *beside) next() func() {
+func (b *callbackQueue) next() func() {
 	select {
 	case f := <-b.queue:
 		return f
-	case <-b.over:
+	case <-b.closing:
 	}
 	select {
 	case f := <-b.queue:
@@ -77,15 +77,15 @@ func (b *beside) next() func() {
 	}
 }
 
-// end lets the queued functions run, and then ends the goroutine.
-func (b *beside) end() {
+// close lets the queued functions run, and then ends the goroutine.
+func (b *callbackQueue) close() {
 	if b != nil {
-		close(b.over)
+		close(b.closing)
 	}
 }
 
 // wait waits for that until the given time at most. What has not run by then continues without being waited for.
-func (b *beside) wait(until time.Time) {
+func (b *callbackQueue) wait(until time.Time) {
 	if b == nil {
 		return
 	}
@@ -102,24 +102,24 @@ func (b *beside) wait(until time.Time) {
 	}
 }
 
-func (b *beside) counts() (dropped, panics uint64) {
+func (b *callbackQueue) counts() (dropped, panics uint64) {
 	if b == nil {
 		return 0, 0
 	}
 	return b.dropped.Load(), b.panics.Load()
 }
 
-// logBeside is a log handler that handles records beside the loop.
-type logBeside struct {
+// asyncLogHandler is a log handler that handles records beside the loop.
+type asyncLogHandler struct {
 	handler slog.Handler
-	beside  *beside
+	queue   *callbackQueue
 }
 
 // Enabled returns true. The caller's handler may block, so its Enabled is called later, beside the loop.
-func (l *logBeside) Enabled(context.Context, slog.Level) bool { return true }
+func (l *asyncLogHandler) Enabled(context.Context, slog.Level) bool { return true }
 
-func (l *logBeside) Handle(ctx context.Context, r slog.Record) error {
-	l.beside.put(func() {
+func (l *asyncLogHandler) Handle(ctx context.Context, r slog.Record) error {
+	l.queue.submit(func() {
 		if l.handler.Enabled(ctx, r.Level) {
 			_ = l.handler.Handle(ctx, r)
 		}
@@ -127,84 +127,86 @@ func (l *logBeside) Handle(ctx context.Context, r slog.Record) error {
 	return nil
 }
 
-func (l *logBeside) WithAttrs(attrs []slog.Attr) slog.Handler {
-	return &logBeside{l.handler.WithAttrs(attrs), l.beside}
+func (l *asyncLogHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return &asyncLogHandler{l.handler.WithAttrs(attrs), l.queue}
 }
 
-func (l *logBeside) WithGroup(name string) slog.Handler {
-	return &logBeside{l.handler.WithGroup(name), l.beside}
+func (l *asyncLogHandler) WithGroup(name string) slog.Handler {
+	return &asyncLogHandler{l.handler.WithGroup(name), l.queue}
 }
 
-// audience notifies an Observer and a log of what an engine does.
-type audience struct {
+// listeners notifies an Observer and a log of what an engine does.
+type listeners struct {
 	observer *Observer
-	events   *beside      // nil without an Observer
-	records  *beside      // nil without a Logger
-	log      *slog.Logger // for the loop; nil without a Logger
+	events   *callbackQueue // nil without an Observer
+	records  *callbackQueue // nil without a Logger
+	log      *slog.Logger   // for the loop; nil without a Logger
 }
 
-func newAudience(options *Options) *audience {
-	a := &audience{observer: &options.Observer}
+func newListeners(options *Options) *listeners {
+	a := &listeners{observer: &options.Observer}
 	if options.Logger != nil {
-		a.records = newBeside(mostRecords, nil)
-		a.log = slog.New(&logBeside{options.Logger.Handler(), a.records})
+		a.records = newCallbackQueue(maxQueuedRecords, nil)
+		a.log = slog.New(&asyncLogHandler{options.Logger.Handler(), a.records})
 	}
-	if o := a.observer; o.Acquired != nil || o.Refused != nil || o.Released != nil || o.Lost != nil || o.Late != nil {
-		a.events = newBeside(mostEvents, a.panicked)
+	if o := a.observer; o.Acquired != nil || o.Rejected != nil || o.Released != nil || o.Lost != nil || o.SlowTurn != nil {
+		a.events = newCallbackQueue(maxQueuedEvents, a.logPanic)
 	}
 	return a
 }
 
-// panicked logs a panic of an Observer.
-func (a *audience) panicked(what any, stack []byte) {
+// logPanic logs a panic of an Observer.
+func (a *listeners) logPanic(what any, stack []byte) {
 	if a.log != nil {
 		a.log.Error("lockwheel: Options.Observer panicked", "panic", fmt.Sprint(what), "stack", string(stack))
 	}
 }
 
-// end delivers the remaining events and records, until the given time at the latest.
-func (a *audience) end(until time.Time) {
-	a.events.end()
+// close delivers the remaining events and records, until the given time at the latest.
+func (a *listeners) close(until time.Time) {
+	a.events.close()
 	a.events.wait(until)
-	a.records.end()
+	a.records.close()
 	a.records.wait(until)
 }
 
-func (a *audience) acquired(name string, waited time.Duration) {
+func (a *listeners) acquired(name string, waited time.Duration) {
 	if tell := a.observer.Acquired; tell != nil {
-		a.events.put(func() { tell(name, waited) })
+		a.events.submit(func() { tell(name, waited) })
 	}
 }
 
-func (a *audience) refused(name string, waited time.Duration, err error) {
-	if tell := a.observer.Refused; tell != nil {
-		a.events.put(func() { tell(name, waited, err) })
+func (a *listeners) rejected(name string, waited time.Duration, err error) {
+	if tell := a.observer.Rejected; tell != nil {
+		a.events.submit(func() { tell(name, waited, err) })
 	}
 }
 
 // released and lost wait until the hold's Done is closed before they notify the Observer.
-func (a *audience) released(name string, held time.Duration, told <-chan struct{}) {
+func (a *listeners) released(name string, held time.Duration, told <-chan struct{}) {
 	if tell := a.observer.Released; tell != nil {
-		a.events.put(func() {
-			after(told)
+		a.events.submit(func() {
+			waitFor(told)
 			tell(name, held)
 		})
 	}
 }
 
-func (a *audience) lost(name string, err error, told <-chan struct{}) {
+func (a *listeners) lost(name string, err error, told <-chan struct{}) {
 	if tell := a.observer.Lost; tell != nil {
-		a.events.put(func() {
-			after(told)
+		a.events.submit(func() {
+			waitFor(told)
 			tell(name, err)
 		})
 	}
 }
 
-func after(told <-chan struct{}) {
+func waitFor(told <-chan struct{}) {
 	if told != nil {
 		<-told
 	}
 }
 
-func (a *audience) late(turn time.Duration) { a.events.put(func() { a.observer.Late(turn) }) }
+func (a *listeners) slowTurn(turn time.Duration) {
+	a.events.submit(func() { a.observer.SlowTurn(turn) })
+}

@@ -12,7 +12,7 @@ import (
 // The section "What can come back" of docs/clusters.md, with one server that acts as a master and as the next.
 
 // remember records all data of a server. comesBack restores exactly these data.
-func (s *site) remember() (comesBack func()) {
+func (s *Server) remember() (comesBack func()) {
 	s.t.Helper()
 	type entry struct {
 		key, value string
@@ -46,7 +46,7 @@ func TestWhatCameBackIsTakenAwayByTheEngineThatReleasedIt(t *testing.T) {
 		} {
 			t.Run(c.held+" came back, "+c.asked+" "+how, func(t *testing.T) {
 				t.Parallel()
-				s := realSite(t)
+				s := RealServer(t)
 				e := s.open(lockwheel.Options{})
 				held := lock(t, grantable()[c.held](e, "n"), lockwheel.Lease(time.Hour))
 				comesBack := s.remember()
@@ -65,7 +65,7 @@ func TestWhatCameBackIsTakenAwayByTheEngineThatReleasedIt(t *testing.T) {
 // An owner can have held both sides.
 func TestAWriterThatCameBackWithWhatItReadIsTakenAway(t *testing.T) {
 	t.Parallel()
-	s := realSite(t)
+	s := RealServer(t)
 	m := s.open(lockwheel.Options{}).RWMutex("n")
 	write := lock(t, m.Writer(), lockwheel.Lease(time.Hour))
 	read := lockWith(t, write.Context(), m.RLocker(), lockwheel.Lease(time.Hour))
@@ -80,14 +80,14 @@ func TestAWriterThatCameBackWithWhatItReadIsTakenAway(t *testing.T) {
 // Live readers beside the hold that came back are left alone, and waited for.
 func TestReadersBesideOneThatCameBackAreWaitedFor(t *testing.T) {
 	t.Parallel()
-	s := realSite(t)
+	s := RealServer(t)
 	e := s.open(lockwheel.Options{})
 	stale := lock(t, e.RWMutex("n").RLocker(), lockwheel.Lease(time.Hour))
 	others := []*lockwheel.Hold{lock(t, e.RWMutex("n").RLocker()), lock(t, s.open(lockwheel.Options{}).RWMutex("n").RLocker())}
 	comesBack := s.remember()
 	unlock(t, stale)
 	comesBack()
-	refused(t, e.RWMutex("n").Writer())
+	stateFailed(t, e.RWMutex("n").Writer())
 	eventually(t, "the read that came back to go", func() bool {
 		return s.real.Do(t, "HEXISTS", "n", stale.ID()) == int64(0)
 	})

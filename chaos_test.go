@@ -19,8 +19,8 @@ import (
 
 // Everything at once, for a while: several engines share a few names, behind links that delay, break and lose data.
 
-// fleeting is a lease that is meant to expire early now and then.
-const fleeting = 1200 * time.Millisecond
+// flashLease is a lease that is meant to expire early now and then.
+const flashLease = 1200 * time.Millisecond
 
 // chaosTime is how long the test runs; LOCKWHEEL_CHAOS=10m makes it a campaign.
 func chaosTime(t *testing.T) time.Duration {
@@ -34,12 +34,12 @@ func chaosTime(t *testing.T) time.Duration {
 	return d
 }
 
-// throne is the holder of a lock. The next holder must find that the previous one knows its end.
-type throne struct {
+// singleHolder is the holder of a lock. The next holder must find that the previous one knows its end.
+type singleHolder struct {
 	holder atomic.Pointer[lockwheel.Hold]
 }
 
-func (th *throne) take(hold *lockwheel.Hold) error {
+func (th *singleHolder) take(hold *lockwheel.Hold) error {
 	before := th.holder.Swap(hold)
 	if before == nil || hold.Err() != nil {
 		return nil
@@ -56,7 +56,7 @@ func (th *throne) take(hold *lockwheel.Hold) error {
 func TestNoTwoHoldersOnBrokenLinks(t *testing.T) {
 	t.Parallel()
 	names := namesOfKinds("n")
-	thrones := make([]throne, len(names))
+	thrones := make([]singleHolder, len(names))
 	onBrokenLinks(t, names, func(ctx context.Context, e *lockwheel.Engine) (*lockwheel.Hold, error) {
 		at := rand.IntN(len(names))
 		hold, err := mutexOf(e, names[at]).Lock(ctx, someOptions()...)
@@ -66,7 +66,7 @@ func TestNoTwoHoldersOnBrokenLinks(t *testing.T) {
 		if err := thrones[at].take(hold); err != nil {
 			return nil, err
 		}
-		misuseALittle(ctx, hold)
+		misuseRandomly(ctx, hold)
 		return hold, nil
 	})
 }
@@ -75,7 +75,7 @@ func TestNoTwoHoldersOnBrokenLinks(t *testing.T) {
 // holds. When the time has elapsed all links heal, and nothing may be left of the locks named.
 func onBrokenLinks(t *testing.T, names []string, visit func(context.Context, *lockwheel.Engine) (*lockwheel.Hold, error)) {
 	t.Helper()
-	s := realSite(t)
+	s := RealServer(t)
 	const engines, workers = 3, 6
 	var granted atomic.Int64
 	var all []*lockwheel.Engine
@@ -83,7 +83,7 @@ func onBrokenLinks(t *testing.T, names []string, visit func(context.Context, *lo
 	for range engines {
 		p := proxy.Start(t, s.addr)
 		links = append(links, p)
-		all = append(all, s.openAt(p.Addr(), lockwheel.Options{Lease: fleeting}))
+		all = append(all, s.openAt(p.Addr(), lockwheel.Options{Lease: flashLease}))
 	}
 	ctx, stop := context.WithTimeout(t.Context(), chaosTime(t)) // begins after they are open
 	defer stop()
@@ -110,7 +110,7 @@ func onBrokenLinks(t *testing.T, names []string, visit func(context.Context, *lo
 		p.Cut()
 	}
 	for _, e := range all {
-		settled(t, e)
+		requireIdle(t, e)
 		stats := e.Stats()
 		require.Equal(t, stats.Acquired, stats.Released+stats.Lost)
 	}
@@ -127,8 +127,8 @@ func someOptions() (opts []lockwheel.Option) {
 	return append(opts, lockwheel.Wait(time.Duration(rand.IntN(1500))*time.Millisecond))
 }
 
-// misuseALittle uses a hold as holders do.
-func misuseALittle(ctx context.Context, hold *lockwheel.Hold) {
+// misuseRandomly uses a hold as holders do.
+func misuseRandomly(ctx context.Context, hold *lockwheel.Hold) {
 	switch rand.IntN(8) {
 	case 0:
 		_ = hold.Extend(ctx, time.Duration(rand.IntN(1000))*time.Millisecond)
@@ -139,7 +139,7 @@ func misuseALittle(ctx context.Context, hold *lockwheel.Hold) {
 		case <-ctx.Done():
 		}
 	default:
-		soonOver()
+		shortRun()
 	}
 }
 
@@ -156,13 +156,13 @@ func breakLink(ctx context.Context, p *proxy.Proxy) error {
 		case 1:
 			p.Set(d, proxy.Hold)
 		case 2:
-			p.SetFor(proxy.Present, d, proxy.Drop)
+			p.SetFor(proxy.Existing, d, proxy.Drop)
 		case 3:
-			p.SetFor(proxy.Present, d, proxy.CutAfter(rand.IntN(2000)))
+			p.SetFor(proxy.Existing, d, proxy.CutAfter(rand.IntN(2000)))
 		case 4:
 			p.Cut()
 		case 5:
-			p.SetFor(proxy.Present, proxy.Commands, proxy.Hold) // the commands may run much later
+			p.SetFor(proxy.Existing, proxy.Commands, proxy.Hold) // the commands may run much later
 		case 6:
 			if err := p.Refuse(true); err != nil {
 				return err

@@ -48,7 +48,7 @@ func later(line []byte, by time.Duration) []byte {
 }
 
 // openAhead opens an engine with a clock that is ahead.
-func (s *site) openAhead(by time.Duration, opts lockwheel.Options) *lockwheel.Engine {
+func (s *Server) openAhead(by time.Duration, opts lockwheel.Options) *lockwheel.Engine {
 	s.t.Helper()
 	opts.Redis.DialCtxFn = func(ctx context.Context, addr string, d *net.Dialer, _ *tls.Config) (net.Conn, error) {
 		conn, err := d.DialContext(ctx, "tcp", addr)
@@ -60,7 +60,7 @@ func (s *site) openAhead(by time.Duration, opts lockwheel.Options) *lockwheel.En
 // Callers with clocks that are equally wrong are served in the order in which they came.
 func TestFairOrderIsUnaffectedByClocksThatAreEquallyAhead(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
+	s := AnyServer(t)
 	engines := []*lockwheel.Engine{s.openAhead(time.Minute, lockwheel.Options{}), s.openAhead(time.Minute, lockwheel.Options{})}
 	hold := lock(t, engines[0].FairMutex("n"))
 	var waiting []<-chan outcome
@@ -81,10 +81,10 @@ func TestFairOrderIsUnaffectedByClocksThatAreEquallyAhead(t *testing.T) {
 // An engine with a clock that is a minute ahead or behind reports that; others do not.
 func TestAClockThatIsAheadIsNoticed(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
-	s.occupy("n", time.Hour)
+	s := AnyServer(t)
+	s.HoldAsOther("n", time.Hour)
 	for _, by := range []time.Duration{time.Minute, -time.Minute, 0} {
-		var log journal
+		var log logBuffer
 		e := s.openAhead(by, lockwheel.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
 		eventually(t, "an answer within the wait", func() bool {
 			_, err := e.FairMutex("n").TryLock(t.Context(), lockwheel.Wait(100*time.Millisecond))
@@ -93,7 +93,7 @@ func TestAClockThatIsAheadIsNoticed(t *testing.T) {
 			}
 			return errors.Is(err, lockwheel.ErrNotAcquired)
 		})
-		require.InDelta(t, by, e.Stats().ClockAhead, float64(4*time.Second))
+		require.InDelta(t, by, e.Stats().ClockSkew, float64(4*time.Second))
 		told := func() bool { return strings.Contains(log.String(), "clock is not the server's") }
 		if by != 0 {
 			eventually(t, "told", told)

@@ -23,7 +23,7 @@ func TestCloseOnASilentLinkEnds(t *testing.T) {
 	for name, fault := range map[string]proxy.Fault{"held": proxy.Hold, "swallowed": proxy.Drop} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, p, e := behind(t, lockwheel.Options{Timeout: 500 * time.Millisecond})
+			_, p, e := behind(t, lockwheel.Options{CallTimeout: 500 * time.Millisecond})
 			hold := lock(t, e.Mutex("n"))
 			waiting := locking(t.Context(), e.Mutex("n"))
 			queued(t, e, 1)
@@ -69,8 +69,8 @@ func TestCloseAnswersEverybody(t *testing.T) {
 // Shutdown waits for holds, and on a dead server holds end with their leases.
 func TestShutdownOnADeadServerEndsWithTheLeases(t *testing.T) {
 	t.Parallel()
-	s := realSite(t)
-	e := s.open(lockwheel.Options{Lease: brief})
+	s := RealServer(t)
+	e := s.open(lockwheel.Options{Lease: shortLease})
 	hold := lock(t, e.Mutex("n"))
 	waiting := locking(t.Context(), e.Mutex("n"))
 	queued(t, e, 1)
@@ -89,14 +89,14 @@ func TestShutdownOnADeadServerEndsWithTheLeases(t *testing.T) {
 // Several callers may call Shutdown, each with its own deadline.
 func TestShutdownsOfSeveralAreTheirOwn(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
+	s := AnyServer(t)
 	e := s.open(lockwheel.Options{})
 	hold := lock(t, e.Mutex("n"))
 	done := make(chan error, 2)
 	for range 2 {
 		go func() { done <- e.Shutdown(context.Background()) }()
 	}
-	silent(t, done, 50*time.Millisecond)
+	requireNoReply(t, done, 50*time.Millisecond)
 	unlock(t, hold)
 	require.NoError(t, receive(t, done))
 	require.NoError(t, receive(t, done))
@@ -135,7 +135,7 @@ func (g *gated) Do(ctx context.Context, cmd rueidis.Completed) rueidis.RedisResu
 // for that as well.
 func TestCloseReturnsWhenTheLastCallHasItsAnswer(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
+	s := AnyServer(t)
 	client := &gated{Client: s.client(), gate: make(chan struct{})}
 	e, err := lockwheel.Open(t.Context(), lockwheel.Options{Client: client})
 	require.NoError(t, err)
@@ -146,30 +146,30 @@ func TestCloseReturnsWhenTheLastCallHasItsAnswer(t *testing.T) {
 	require.ErrorIs(t, receive(t, asked).err, lockwheel.ErrClosed)
 	go func() { closed <- e.Close() }()
 	go func() { closed <- e.Shutdown(context.Background()) }()
-	silent(t, closed, 100*time.Millisecond)
+	requireNoReply(t, closed, 100*time.Millisecond)
 	close(client.gate)
 	for range cap(closed) {
 		require.NoError(t, receive(t, closed))
 	}
 }
 
-// rueidis delays Close by at most Timeout, although it waits up to one second for the reply to its last command on
+// rueidis delays Close by at most CallTimeout, although it waits up to one second for the reply to its last command on
 // each connection. At least one of several closes must not be delayed by a busy machine.
 func TestCloseOnASilentServerTakesNoLongerThanTimeout(t *testing.T) {
 	t.Parallel()
-	for name, fault := range map[string]func(t *testing.T, s *site, p *proxy.Proxy){
-		"swallowed": func(_ *testing.T, _ *site, p *proxy.Proxy) { p.Set(proxy.Both, proxy.Drop) },
-		"frozen":    func(t *testing.T, s *site, _ *proxy.Proxy) { require.NoError(t, s.real.Pause()) },
+	for name, fault := range map[string]func(t *testing.T, s *Server, p *proxy.Proxy){
+		"swallowed": func(_ *testing.T, _ *Server, p *proxy.Proxy) { p.Set(proxy.Both, proxy.Drop) },
+		"frozen":    func(t *testing.T, s *Server, _ *proxy.Proxy) { require.NoError(t, s.real.Pause()) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			const timeout = 100 * time.Millisecond
-			soonest := patience
+			soonest := testDeadline
 			for try := 0; try < 5 && soonest > 5*timeout; try++ {
-				s, p, e := behind(t, lockwheel.Options{Lease: time.Minute, Timeout: timeout})
-				s.occupy("n", time.Hour)
+				s, p, e := behind(t, lockwheel.Options{Lease: time.Minute, CallTimeout: timeout})
+				s.HoldAsOther("n", time.Hour)
 				waiting := locking(t.Context(), e.Mutex("n")) // so that there is a Pub/Sub connection
-				asleep(t, e, 1, 1)
+				requireWaiting(t, e, 1, 1)
 				fault(t, s, p)
 				asked := locking(t.Context(), e.Mutex("m"))
 				queued(t, e, 2)

@@ -7,86 +7,86 @@ import (
 	"time"
 )
 
-// closing ends the connections of an engine that is closed. Without it rueidis sends a last command on each
+// connections ends the connections of an engine that is closed. Without it rueidis sends a last command on each
 // connection, and waits up to a second for the reply.
-type closing struct {
-	ctx     context.Context // ends when every connection must end immediately
-	cut     context.CancelFunc
-	present atomic.Pointer[generation]
+type connections struct {
+	ctx      context.Context // ends when every connection must end immediately
+	closeAll context.CancelFunc
+	current  atomic.Pointer[generation]
 }
 
 // generation is a set of connections that end together: those for which a dialer is called while it is the present
 // one. The loop ends it.
 type generation struct {
-	ctx context.Context // ends when its connections must end; a child of closing.ctx
-	cut context.CancelFunc
+	ctx      context.Context // ends when its connections must end; a child of connections.ctx
+	closeAll context.CancelFunc
 }
 
-func newClosing() *closing {
-	c := &closing{}
-	c.ctx, c.cut = context.WithCancel(context.Background())
-	c.present.Store(c.newGeneration())
+func newConnections() *connections {
+	c := &connections{}
+	c.ctx, c.closeAll = context.WithCancel(context.Background())
+	c.current.Store(c.newGeneration())
 	return c
 }
 
-func (c *closing) newGeneration() *generation {
+func (c *connections) newGeneration() *generation {
 	next := &generation{}
-	next.ctx, next.cut = context.WithCancel(c.ctx)
+	next.ctx, next.closeAll = context.WithCancel(c.ctx)
 	return next
 }
 
-// redial ends every connection that exists or is being made. Later ones are not affected. It does not block.
-func (c *closing) redial() {
-	c.present.Swap(c.newGeneration()).cut()
+// closeCurrent ends every connection that exists or is being made. Later ones are not affected. It does not block.
+func (c *connections) closeCurrent() {
+	c.current.Swap(c.newGeneration()).closeAll()
 }
 
-// within calls f and then ends every connection. If f takes longer than d, it ends them while f is running.
-func (c *closing) within(d time.Duration, f func()) {
+// closeAfter calls f and then ends every connection. If f takes longer than d, it ends them while f is running.
+func (c *connections) closeAfter(d time.Duration, f func()) {
 	over := make(chan struct{})
 	timer := time.AfterFunc(d, func() {
-		c.cut()
+		c.closeAll()
 		close(over)
 	})
 	f()
 	if !timer.Stop() {
 		<-over
 	}
-	c.cut()
+	c.closeAll()
 }
 
-// mortal returns a connection that ends with its generation.
-func (c *generation) mortal(conn net.Conn) net.Conn {
-	m := &mortalConn{Conn: conn, forget: context.AfterFunc(c.ctx, func() { conn.Close() })}
-	m.greeting.Store(&greeting{})
+// track returns a connection that ends with its generation.
+func (c *generation) track(conn net.Conn) net.Conn {
+	m := &trackedConn{Conn: conn, untrack: context.AfterFunc(c.ctx, func() { conn.Close() })}
+	m.handshake.Store(&handshake{})
 	return m
 }
 
-// mortalConn is a connection that unregisters from its generation when it is closed.
-type mortalConn struct {
+// trackedConn is a connection that unregisters from its generation when it is closed.
+type trackedConn struct {
 	net.Conn
-	forget   func() bool
-	greeting atomic.Pointer[greeting] // nil once it is over
+	untrack   func() bool
+	handshake atomic.Pointer[handshake] // nil once it is over
 }
 
-func (c *mortalConn) Write(p []byte) (n int, err error) {
-	if g := c.greeting.Load(); g != nil && g.sends(p) {
-		c.greeting.Store(nil)
+func (c *trackedConn) Write(p []byte) (n int, err error) {
+	if g := c.handshake.Load(); g != nil && g.onWrite(p) {
+		c.handshake.Store(nil)
 	}
 	return c.Conn.Write(p)
 }
 
 // Read returns an error if the server's reply rejects the connection.
-func (c *mortalConn) Read(p []byte) (n int, err error) {
+func (c *trackedConn) Read(p []byte) (n int, err error) {
 	n, err = c.Conn.Read(p)
-	if g := c.greeting.Load(); g != nil && n > 0 {
-		if refused := g.hears(p[:n]); refused != nil {
+	if g := c.handshake.Load(); g != nil && n > 0 {
+		if refused := g.onRead(p[:n]); refused != nil {
 			return 0, refused
 		}
 	}
 	return n, err
 }
 
-func (c *mortalConn) Close() error {
-	c.forget()
+func (c *trackedConn) Close() error {
+	c.untrack()
 	return c.Conn.Close()
 }

@@ -15,8 +15,8 @@ import (
 // the lock lives as long as they need.
 func TestClusterReadersAreNotTakenForDeadWhileTheirSlotMoves(t *testing.T) {
 	t.Parallel()
-	r := newRealm(t, 0)
-	opts := lockwheel.Options{Lease: 30 * time.Second, Timeout: 10 * time.Second}
+	r := newClusterEnv(t, 0)
+	opts := lockwheel.Options{Lease: 30 * time.Second, CallTimeout: 10 * time.Second}
 	one, other, writer := r.open(opts), r.open(opts), r.open(opts)
 	leaves := map[string]func(m lockwheel.RWMutex) (leaving, staying *lockwheel.Hold){
 		"a reader": func(m lockwheel.RWMutex) (leaving, staying *lockwheel.Hold) {
@@ -46,7 +46,7 @@ func TestClusterReadersAreNotTakenForDeadWhileTheirSlotMoves(t *testing.T) {
 		unlock(t, lock(t, writer.RWMutex(name).Writer()))
 	}
 	for _, e := range []*lockwheel.Engine{one, other, writer} {
-		settled(t, e)
+		requireIdle(t, e)
 		require.Zero(t, e.Stats().Lost)
 	}
 }

@@ -51,14 +51,14 @@ func stutters(t *testing.T, s *redistest.Server) (stop func()) {
 func TestClusterTenThousandHoldsAreRenewedBesideASlowNode(t *testing.T) {
 	long.Only(t, "10 000 locks of a cluster are held beside a node that is silent")
 	t.Parallel()
-	r := newRealm(t, 0)
+	r := newClusterEnv(t, 0)
 	const (
 		slots, each = 100, 100
 		lease       = 12 * time.Second
 	)
-	e := r.open(lockwheel.Options{Lease: lease, Renew: lease / 4, Timeout: lease / 3})
+	e := r.open(lockwheel.Options{Lease: lease, RenewInterval: lease / 4, CallTimeout: lease / 3})
 	var names []string
-	for _, tag := range r.spread(slots) {
+	for _, tag := range r.spreadNames(slots) {
 		for i := range each {
 			names = append(names, fmt.Sprintf("{%s}%d", tag, i))
 		}
@@ -100,5 +100,5 @@ func TestClusterTenThousandHoldsAreRenewedBesideASlowNode(t *testing.T) {
 		}
 		return nil
 	})
-	settled(t, e)
+	requireIdle(t, e)
 }

@@ -17,36 +17,36 @@ import (
 
 // A cluster on this machine: every slot works, messages wake waiters, and what cannot work is rejected at once.
 
-// realm is the cluster of one test.
-type realm struct {
+// clusterEnv is the cluster of one test.
+type clusterEnv struct {
 	*redistest.Cluster
 	t *testing.T
 }
 
-func newRealm(t *testing.T, replicas int, args ...string) *realm {
+func newClusterEnv(t *testing.T, replicas int, args ...string) *clusterEnv {
 	t.Helper()
-	return &realm{Cluster: redistest.StartCluster(t, 3, replicas, args...), t: t}
+	return &clusterEnv{Cluster: redistest.StartCluster(t, 3, replicas, args...), t: t}
 }
 
 // open opens an engine on the cluster that closes with the test.
-func (r *realm) open(opts lockwheel.Options) *lockwheel.Engine {
+func (r *clusterEnv) open(opts lockwheel.Options) *lockwheel.Engine {
 	r.t.Helper()
 	if opts.Client == nil {
 		opts.Redis.InitAddress = r.Addrs()
 	}
-	if opts.Timeout == 0 && opts.Lease > 0 {
-		opts.Timeout = min(3*time.Second, opts.Lease/3)
+	if opts.CallTimeout == 0 && opts.Lease > 0 {
+		opts.CallTimeout = min(3*time.Second, opts.Lease/3)
 	}
 	if polls(r.t) {
-		opts.Wake = lockwheel.Poll
+		opts.Notify = lockwheel.Poll
 	}
-	return opened(r.t, opts)
+	return openRetrying(r.t, opts)
 }
 
 // calls returns how often all nodes together have run a command.
-func (r *realm) calls(commands ...string) (n int) {
+func (r *clusterEnv) calls(commands ...string) (n int) {
 	for _, s := range r.Nodes {
-		if s.Runs() {
+		if s.Running() {
 			n += s.CommandCalls(r.t, commands...)
 		}
 	}
@@ -54,35 +54,35 @@ func (r *realm) calls(commands ...string) (n int) {
 }
 
 // channels returns the number of sharded channels with a subscription.
-func (r *realm) channels() (n int) {
+func (r *clusterEnv) channels() (n int) {
 	for _, s := range r.Nodes {
-		if s.Runs() {
+		if s.Running() {
 			n += len(s.Strings(r.t, "PUBSUB", "SHARDCHANNELS"))
 		}
 	}
 	return n
 }
 
-// spread returns n names in different slots, evenly distributed.
-func (r *realm) spread(n int) []string { return r.Spread("n", n) }
+// spreadNames returns n names in different slots, evenly distributed.
+func (r *clusterEnv) spreadNames(n int) []string { return r.SpreadKeys("n", n) }
 
 func TestClusterLocks(t *testing.T) {
 	t.Parallel()
-	r := newRealm(t, 1)
+	r := newClusterEnv(t, 1)
 	t.Run("names of all slots are handed from engine to engine by message", func(t *testing.T) { r.t = t; r.handsOver(t) })
 	t.Run("names of one slot leave in one call", func(t *testing.T) { r.t = t; r.sharesCalls(t) })
 	t.Run("a name with a channel in another slot is refused at once", func(t *testing.T) { r.t = t; r.refusesBraces(t) })
 	t.Run("clients that publish and subscribe as Redisson does are understood", func(t *testing.T) { r.t = t; r.speaksRedisson(t) })
 	t.Run("every operation finds its node", func(t *testing.T) { r.t = t; r.findsNodes(t) })
 	t.Run("who writes and reads has all its keys in one slot, and leaves none", func(t *testing.T) { r.t = t; r.writesAndReads(t) })
-	t.Run("a node that forgot the scripts learns them again", func(t *testing.T) { r.t = t; r.teaches(t) })
-	t.Run("a client of the caller's does as well", func(t *testing.T) { r.t = t; r.takesAClient(t) })
-	t.Run("listeners elsewhere are seen", func(t *testing.T) { r.t = t; r.seesListeners(t) })
+	t.Run("a node that forgot the scripts learns them again", func(t *testing.T) { r.t = t; r.loadsScripts(t) })
+	t.Run("a client of the caller's does as well", func(t *testing.T) { r.t = t; r.acceptsClient(t) })
+	t.Run("listeners elsewhere are seen", func(t *testing.T) { r.t = t; r.countsListeners(t) })
 }
 
-func (r *realm) handsOver(t *testing.T) {
+func (r *clusterEnv) handsOver(t *testing.T) {
 	holder, waiter := r.open(lockwheel.Options{}), r.open(lockwheel.Options{})
-	names := append(r.spread(300), "a{b}c", "{b}:x", "x{y}{z}", "orders:17", "ü", strings.Repeat("k", 1000))
+	names := append(r.spreadNames(300), "a{b}c", "{b}:x", "x{y}{z}", "orders:17", "ü", strings.Repeat("k", 1000))
 	holds := make([]*lockwheel.Hold, len(names))
 	for i, name := range names {
 		holds[i] = lock(t, holder.Mutex(name))
@@ -91,7 +91,7 @@ func (r *realm) handsOver(t *testing.T) {
 	for i, name := range names {
 		pending[i] = waiter.Mutex(name).LockAsync(t.Context())
 	}
-	asleep(t, waiter, int64(len(names)), int64(len(names)))
+	requireWaiting(t, waiter, int64(len(names)), int64(len(names)))
 	require.Equal(t, len(names), r.channels())
 	for i := range names {
 		unlock(t, holds[i])
@@ -101,15 +101,15 @@ func (r *realm) handsOver(t *testing.T) {
 		unlock(t, hold)
 	}
 	require.Zero(t, r.calls("publish", "subscribe"), "a cluster's messages stay in their shard")
-	settled(t, holder)
-	settled(t, waiter)
+	requireIdle(t, holder)
+	requireIdle(t, waiter)
 	eventually(t, "no channel", func() bool { return r.channels() == 0 })
 }
 
-func (r *realm) sharesCalls(t *testing.T) {
-	e := r.open(lockwheel.Options{Lease: 3 * time.Second, Renew: 300 * time.Millisecond})
+func (r *clusterEnv) sharesCalls(t *testing.T) {
+	e := r.open(lockwheel.Options{Lease: 3 * time.Second, RenewInterval: 300 * time.Millisecond})
 	const many = 100
-	holds := takesMany(t, e, family("shared", many))
+	holds := takesMany(t, e, allLocks("shared", many))
 	before := e.Stats()
 	eventually(t, "every lock renewed a few times", func() bool { return e.Stats().Renewed >= before.Renewed+3*many })
 	after := e.Stats()
@@ -120,7 +120,7 @@ func (r *realm) sharesCalls(t *testing.T) {
 	}
 }
 
-func (r *realm) refusesBraces(t *testing.T) {
+func (r *clusterEnv) refusesBraces(t *testing.T) {
 	e, braced := r.open(lockwheel.Options{}), r.open(lockwheel.Options{Prefix: "app{"})
 	before := r.calls("evalsha", "eval")
 	for _, name := range []string{"a{b", "a}b", "{}x", "a{}b", "{", "}", "{}{b}"} {
@@ -141,7 +141,7 @@ func (r *realm) refusesBraces(t *testing.T) {
 	unlock(t, lock(t, braced.Mutex("n}")))
 }
 
-func (r *realm) speaksRedisson(t *testing.T) {
+func (r *clusterEnv) speaksRedisson(t *testing.T) {
 	e := r.open(lockwheel.Options{})
 	const name = "shared with Java"
 	master := r.Master(t, r.Slot(t, name))
@@ -152,22 +152,22 @@ func (r *realm) speaksRedisson(t *testing.T) {
 	hold := lock(t, e.Mutex(name))
 	require.Equal(t, map[string]string{hold.ID(): "1"}, master.Hash(t, name))
 	unlock(t, hold)
-	push, err := ears.Receive(patience)
+	push, err := ears.Receive(testDeadline)
 	require.NoError(t, err)
 	require.Equal(t, []any{"smessage", channel, "0"}, push)
 
 	require.Equal(t, 1, master.Int(t, "HSET", name, "00000000-0000-4000-8000-000000000000:1", 1))
 	require.Equal(t, 1, master.Int(t, "PEXPIRE", name, 30_000))
 	waiting := locking(t.Context(), e.Mutex(name))
-	asleep(t, e, 1, 1)
+	requireWaiting(t, e, 1, 1)
 	require.Equal(t, 1, master.Int(t, "DEL", name))
 	require.Equal(t, 2, master.Int(t, "SPUBLISH", channel, "0"))
 	unlock(t, granted(t, waiting))
 }
 
-func (r *realm) findsNodes(t *testing.T) {
+func (r *clusterEnv) findsNodes(t *testing.T) {
 	e, other := r.open(lockwheel.Options{}), r.open(lockwheel.Options{})
-	for _, name := range r.spread(9) {
+	for _, name := range r.spreadNames(9) {
 		hold := lock(t, e.Mutex(name), lockwheel.Lease(20*time.Second))
 		state, err := other.Mutex(name).State(t.Context())
 		require.NoError(t, err)
@@ -183,14 +183,14 @@ func (r *realm) findsNodes(t *testing.T) {
 		require.True(t, forced)
 		require.ErrorIs(t, hold.Unlock(t.Context()), lockwheel.ErrLost)
 	}
-	settled(t, e)
+	requireIdle(t, e)
 	require.NoError(t, e.Shutdown(t.Context()))
 }
 
 // Redisson's testInCluster of the read/write lock.
-func (r *realm) writesAndReads(t *testing.T) {
+func (r *clusterEnv) writesAndReads(t *testing.T) {
 	e := r.open(lockwheel.Options{})
-	for _, name := range append(r.Spread("rw", 9), "a{b}c", "x{y}{z}") {
+	for _, name := range append(r.SpreadKeys("rw", 9), "a{b}c", "x{y}{z}") {
 		slot := r.Slot(t, name)
 		node := r.Master(t, slot)
 		keys := func() []string { return node.Strings(t, "CLUSTER", "GETKEYSINSLOT", slot, 100) }
@@ -209,15 +209,15 @@ func (r *realm) writesAndReads(t *testing.T) {
 		unlock(t, write)
 		require.Empty(t, keys())
 	}
-	settled(t, e)
+	requireIdle(t, e)
 	for _, s := range r.Nodes {
 		eventually(t, "nothing in any slot", func() bool { return len(s.Strings(t, "KEYS", "*rwlock_timeout*")) == 0 }) // replicas lag
 	}
 }
 
-func (r *realm) teaches(t *testing.T) {
+func (r *clusterEnv) loadsScripts(t *testing.T) {
 	e := r.open(lockwheel.Options{})
-	names := r.spread(60)
+	names := r.spreadNames(60)
 	for _, s := range r.Nodes {
 		require.Equal(t, "OK", s.Do(t, "SCRIPT", "FLUSH"))
 	}
@@ -226,28 +226,28 @@ func (r *realm) teaches(t *testing.T) {
 	})
 }
 
-func (r *realm) takesAClient(t *testing.T) {
+func (r *clusterEnv) acceptsClient(t *testing.T) {
 	client, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: r.Addrs()[:1], DisableCache: true, PipelineMultiplex: -1})
 	require.NoError(t, err)
 	t.Cleanup(client.Close)
 	e, other := r.open(lockwheel.Options{Client: client}), r.open(lockwheel.Options{})
-	for _, name := range r.spread(9) {
+	for _, name := range r.spreadNames(9) {
 		hold := lock(t, e.Mutex(name))
 		waiting := locking(t.Context(), other.Mutex(name))
-		asleep(t, other, 1, 1)
+		requireWaiting(t, other, 1, 1)
 		unlock(t, hold)
 		unlock(t, granted(t, waiting))
-		settled(t, other)
+		requireIdle(t, other)
 	}
 }
 
 // While other processes listen, an engine releases a lock after a few of its own callers.
-func (r *realm) seesListeners(t *testing.T) {
+func (r *clusterEnv) countsListeners(t *testing.T) {
 	greedy, other := r.open(lockwheel.Options{}), r.open(lockwheel.Options{})
 	const name = "contested"
 	hold := lock(t, greedy.Mutex(name))
 	waiting := locking(t.Context(), other.Mutex(name))
-	asleep(t, other, 1, 1)
+	requireWaiting(t, other, 1, 1)
 	published := r.calls("publish", "spublish")
 	stop := make(chan struct{})
 	done := make(chan struct{})
@@ -271,7 +271,7 @@ func (r *realm) seesListeners(t *testing.T) {
 	for range 20 {
 		unlock(t, lock(t, other.Mutex(name)))
 	}
-	handed := greedy.Stats().Handed
+	handed := greedy.Stats().HandedOff
 	releases := r.calls("publish", "spublish") - published
 	close(stop)
 	<-done
@@ -284,19 +284,19 @@ func (r *realm) seesListeners(t *testing.T) {
 func TestClusterWithoutShardedMessages(t *testing.T) {
 	long.Only(t, "it starts a cluster of its own")
 	t.Parallel()
-	r := newRealm(t, 0, "--user", "default", "on", "nopass", "~*", "&*", "+@all", "-pubsub|shardnumsub", "-spublish", "-ssubscribe")
+	r := newClusterEnv(t, 0, "--user", "default", "on", "nopass", "~*", "&*", "+@all", "-pubsub|shardnumsub", "-spublish", "-ssubscribe")
 	holder, waiter := r.open(lockwheel.Options{}), r.open(lockwheel.Options{})
-	for _, name := range r.spread(12) {
+	for _, name := range r.spreadNames(12) {
 		hold := lock(t, holder.Mutex(name))
 		waiting := locking(t.Context(), waiter.Mutex(name))
-		asleep(t, waiter, 1, 1)
+		requireWaiting(t, waiter, 1, 1)
 		unlock(t, hold)
 		unlock(t, granted(t, waiting))
-		settled(t, waiter)
+		requireIdle(t, waiter)
 	}
 	require.NotZero(t, r.calls("publish"))
 	require.NotZero(t, r.calls("subscribe"))
-	r.seesListeners(t)
+	r.countsListeners(t)
 }
 
 func nothing(context.Context) error { return nil }
@@ -311,7 +311,7 @@ func TestAClusterIsOpenedBesideANodeWithoutSlots(t *testing.T) {
 		{fresh.Addr(), c.Nodes[0].Addr()}, {c.Nodes[0].Addr(), fresh.Addr()}, {fresh.Addr(), unused(t), c.Nodes[0].Addr()},
 	} {
 		for range 5 { // which node replies first is random
-			e := opened(t, lockwheel.Options{Redis: rueidis.ClientOption{InitAddress: addresses}, Timeout: 3 * time.Second})
+			e := openRetrying(t, lockwheel.Options{Redis: rueidis.ClientOption{InitAddress: addresses}, CallTimeout: 3 * time.Second})
 			unlock(t, lock(t, e.Mutex("n")))
 			require.NoError(t, e.Close())
 		}

@@ -18,17 +18,17 @@ import (
 
 // Locks while a cluster, or a master that Sentinel watches, changes or fails.
 
-// traffic is a set of callers that lock and unlock some names until it is stopped, one caller in each name at a time.
-type traffic struct {
-	rooms  []room
+// load is a set of callers that lock and unlock some names until it is stopped, one caller in each name at a time.
+type load struct {
+	rooms  []criticalSection
 	visits atomic.Int64
 	stop   chan struct{}
 	done   chan struct{}
 }
 
-// drive starts callers of each engine that visit the names. These are plain locks unless they end with another kind.
-func drive(t *testing.T, names []string, engines ...*lockwheel.Engine) *traffic {
-	d := &traffic{rooms: make([]room, len(names)), stop: make(chan struct{}), done: make(chan struct{})}
+// startLoad starts callers of each engine that visit the names. These are plain locks unless they end with another kind.
+func startLoad(t *testing.T, names []string, engines ...*lockwheel.Engine) *load {
+	d := &load{rooms: make([]criticalSection, len(names)), stop: make(chan struct{}), done: make(chan struct{})}
 	go func() {
 		defer close(d.done)
 		crowd(t, 2*len(engines), func(i int) error {
@@ -39,7 +39,7 @@ func drive(t *testing.T, names []string, engines ...*lockwheel.Engine) *traffic 
 				default:
 				}
 				n := at % len(names)
-				if err := visitWith(t.Context(), anyKind(engines[i%len(engines)], names[n]), &d.rooms[n]); err != nil {
+				if err := enterWith(t.Context(), anyKind(engines[i%len(engines)], names[n]), &d.rooms[n]); err != nil {
 					return fmt.Errorf("%s: %w", names[n], err)
 				}
 				d.visits.Add(1)
@@ -56,14 +56,14 @@ func anyKind(e *lockwheel.Engine, name string) lockwheel.Mutex {
 	return e.Mutex(name)
 }
 
-// more waits until each name was visited once more.
-func (d *traffic) more(t *testing.T) {
+// awaitMore waits until each name was visited once more.
+func (d *load) awaitMore(t *testing.T) {
 	t.Helper()
 	before := d.visits.Load()
 	eventually(t, "visits going on", func() bool { return d.visits.Load() > before+3*int64(len(d.rooms)) })
 }
 
-func (d *traffic) end(t *testing.T) {
+func (d *load) finish(t *testing.T) {
 	t.Helper()
 	close(d.stop)
 	receive(t, d.done)
@@ -72,8 +72,8 @@ func (d *traffic) end(t *testing.T) {
 	}
 }
 
-// family returns n names in one slot.
-func family(tag string, n int) []string {
+// allLocks returns n names in one slot.
+func allLocks(tag string, n int) []string {
 	names := make([]string, n)
 	for i := range names {
 		names[i] = fmt.Sprintf("{%s}%d", tag, i)
@@ -93,11 +93,11 @@ func requireHeld(t testing.TB, holds []*lockwheel.Hold) {
 func TestClusterSlotMovesUnderLoad(t *testing.T) {
 	long.Only(t, "the slots of a cluster move under load")
 	t.Parallel()
-	r := newRealm(t, 0)
+	r := newClusterEnv(t, 0)
 	limited := r.limited()
-	steady := r.open(lockwheel.Options{Redis: limited, Lease: 6 * time.Second, Renew: 200 * time.Millisecond})
+	steady := r.open(lockwheel.Options{Redis: limited, Lease: 6 * time.Second, RenewInterval: 200 * time.Millisecond})
 	holder, waiter := r.open(lockwheel.Options{Redis: limited}), r.open(lockwheel.Options{Redis: limited})
-	names := family("slot", 60)
+	names := allLocks("slot", 60)
 	kept, slept, released, busy := names[:20], names[20:30], names[30:40], names[40:]
 
 	var holds, waitedFor, givenUp []*lockwheel.Hold
@@ -114,19 +114,19 @@ func TestClusterSlotMovesUnderLoad(t *testing.T) {
 	for _, name := range names[20:40] {
 		waiting[name] = locking(t.Context(), waiter.Mutex(name))
 	}
-	asleep(t, waiter, 20, 20)
-	load := drive(t, busy, steady, holder)
+	requireWaiting(t, waiter, 20, 20)
+	load := startLoad(t, busy, steady, holder)
 	slot := r.Slot(t, names[0])
 	for range 3 {
 		from := r.Master(t, slot)
 		m := r.Migrate(t, slot, r.Nodes[(indexOf(r.Nodes, from)+1)%3])
-		load.more(t)
+		load.awaitMore(t)
 		m.Move(t, len(names)/2)
-		refused := r.Refusals(t, "TRYAGAIN")
-		eventually(t, "renewals of keys that are in two places", func() bool { return r.Refusals(t, "TRYAGAIN") > refused })
-		load.more(t)
+		refused := r.ErrorCount(t, "TRYAGAIN")
+		eventually(t, "renewals of keys that are in two places", func() bool { return r.ErrorCount(t, "TRYAGAIN") > refused })
+		load.awaitMore(t)
 		m.Move(t, len(names))
-		load.more(t)
+		load.awaitMore(t)
 		if givenUp != nil { // on the target of the slot, before the engine subscribes there
 			for _, hold := range givenUp {
 				unlock(t, hold)
@@ -134,10 +134,10 @@ func TestClusterSlotMovesUnderLoad(t *testing.T) {
 			givenUp = nil
 		}
 		m.End(t)
-		load.more(t)
+		load.awaitMore(t)
 		requireHeld(t, holds)
 		for _, name := range slept {
-			silent(t, waiting[name], 0)
+			requireNoReply(t, waiting[name], 0)
 		}
 	}
 	for _, name := range released {
@@ -147,17 +147,17 @@ func TestClusterSlotMovesUnderLoad(t *testing.T) {
 		unlock(t, waitedFor[i])
 		unlock(t, granted(t, waiting[name]))
 	}
-	load.end(t)
+	load.finish(t)
 	for _, refusal := range []string{"MOVED", "ASK"} {
-		require.NotZero(t, r.Refusals(t, refusal))
+		require.NotZero(t, r.ErrorCount(t, refusal))
 	}
 	for _, hold := range holds {
 		unlock(t, hold)
 	}
 	for _, e := range []*lockwheel.Engine{steady, holder, waiter} {
-		settled(t, e)
+		requireIdle(t, e)
 		require.Zero(t, e.Stats().Lost)
-		require.Zero(t, e.Stats().Muted)
+		require.Zero(t, e.Stats().UnpublishedReleases)
 	}
 }
 
@@ -166,11 +166,11 @@ func TestClusterSlotMovesUnderLoad(t *testing.T) {
 func TestClusterSlotMovesWithLocksOfEveryKind(t *testing.T) {
 	long.Only(t, "the slots of a cluster move under load")
 	t.Parallel()
-	r := newRealm(t, 0)
-	opts := lockwheel.Options{Renew: 200 * time.Millisecond, Timeout: 10 * time.Second}
+	r := newClusterEnv(t, 0)
+	opts := lockwheel.Options{RenewInterval: 200 * time.Millisecond, CallTimeout: 10 * time.Second}
 	e, other := r.open(opts), r.open(opts)
 	var names, busy []string
-	for _, prefix := range family("kinds", 4) {
+	for _, prefix := range allLocks("kinds", 4) {
 		names = append(names, namesOfEveryKind(prefix)...)
 		busy = append(busy, namesOfKinds(prefix+"busy")...)
 	}
@@ -179,22 +179,22 @@ func TestClusterSlotMovesWithLocksOfEveryKind(t *testing.T) {
 		holds[i] = lock(t, mutexOf(e, name))
 		waiting[i] = locking(t.Context(), rivalOf(other, name))
 	}
-	asleep(t, other, int64(len(names)), int64(len(names)))
-	load := drive(t, busy, e, other)
-	load.more(t)
+	requireWaiting(t, other, int64(len(names)), int64(len(names)))
+	load := startLoad(t, busy, e, other)
+	load.awaitMore(t)
 	slot := r.Slot(t, names[0])
 	for range 2 {
 		from := r.Master(t, slot)
 		m := r.Migrate(t, slot, r.Nodes[(indexOf(r.Nodes, from)+1)%3])
-		refused := r.Refusals(t, "TRYAGAIN")
+		refused := r.ErrorCount(t, "TRYAGAIN")
 		m.Move(t, len(names))
-		eventually(t, "refused, with keys in two places", func() bool { return r.Refusals(t, "TRYAGAIN") > refused+20 })
+		eventually(t, "refused, with keys in two places", func() bool { return r.ErrorCount(t, "TRYAGAIN") > refused+20 })
 		requireHeld(t, holds)
 		m.End(t)
-		load.more(t)
+		load.awaitMore(t)
 		requireHeld(t, holds)
 		for i := range waiting {
-			silent(t, waiting[i], 0)
+			requireNoReply(t, waiting[i], 0)
 		}
 	}
 	m := r.Migrate(t, slot, r.Nodes[(indexOf(r.Nodes, r.Master(t, slot))+1)%3])
@@ -209,16 +209,16 @@ func TestClusterSlotMovesWithLocksOfEveryKind(t *testing.T) {
 		require.NoError(t, receive(t, unlocking[i]).err)
 		unlock(t, granted(t, waiting[i]))
 	}
-	load.more(t)
-	load.end(t)
+	load.awaitMore(t)
+	load.finish(t)
 	for _, e := range []*lockwheel.Engine{e, other} {
-		settled(t, e)
+		requireIdle(t, e)
 		require.Zero(t, e.Stats().Lost)
 	}
 }
 
 // limited creates a user with exactly the permissions that README lists for a cluster.
-func (r *realm) limited() rueidis.ClientOption {
+func (r *clusterEnv) limited() rueidis.ClientOption {
 	user := append([]any{"ACL", "SETUSER", "limited", "on", ">secret"}, fields(clusterRules(r.t))...)
 	for _, s := range r.Nodes {
 		require.Equal(r.t, "OK", s.Do(r.t, user...))
@@ -258,31 +258,31 @@ func indexOf(nodes []*redistest.Server, s *redistest.Server) int {
 func TestClusterThatGrowsIsFollowed(t *testing.T) {
 	long.Only(t, "the slots of a cluster move under load")
 	t.Parallel()
-	r := newRealm(t, 0)
-	e, other := r.open(lockwheel.Options{Renew: 200 * time.Millisecond}), r.open(lockwheel.Options{})
-	names := family("slot", 30)
+	r := newClusterEnv(t, 0)
+	e, other := r.open(lockwheel.Options{RenewInterval: 200 * time.Millisecond}), r.open(lockwheel.Options{})
+	names := allLocks("slot", 30)
 	holds := make([]*lockwheel.Hold, 10)
 	waiting := make([]<-chan outcome, len(holds))
 	for i := range holds {
 		holds[i] = lock(t, e.Mutex(names[i]))
 		waiting[i] = locking(t.Context(), other.Mutex(names[i]))
 	}
-	asleep(t, other, 10, 10)
-	load := drive(t, names[10:], e, other)
-	m := r.Migrate(t, r.Slot(t, names[0]), r.Grow(t))
-	load.more(t)
+	requireWaiting(t, other, 10, 10)
+	load := startLoad(t, names[10:], e, other)
+	m := r.Migrate(t, r.Slot(t, names[0]), r.AddNode(t))
+	load.awaitMore(t)
 	m.Move(t, len(names)/2)
-	load.more(t)
+	load.awaitMore(t)
 	m.End(t)
-	load.more(t)
+	load.awaitMore(t)
 	requireHeld(t, holds)
-	load.end(t)
+	load.finish(t)
 	for i, hold := range holds {
 		unlock(t, hold)
 		unlock(t, granted(t, waiting[i]))
 	}
-	settled(t, e)
-	settled(t, other)
+	requireIdle(t, e)
+	requireIdle(t, other)
 	require.Zero(t, e.Stats().Lost)
 }
 
@@ -291,16 +291,16 @@ func TestClusterThatGrowsIsFollowed(t *testing.T) {
 func TestClusterMasterIsReplaced(t *testing.T) {
 	long.Only(t, "the nodes of a cluster with replicas fail")
 	t.Parallel()
-	for how, replace := range map[string]func(t *testing.T, r *realm, master *redistest.Server) (after func()){
-		"killed": func(t *testing.T, r *realm, master *redistest.Server) func() {
+	for how, replace := range map[string]func(t *testing.T, r *clusterEnv, master *redistest.Server) (after func()){
+		"killed": func(t *testing.T, r *clusterEnv, master *redistest.Server) func() {
 			require.NoError(t, master.Kill())
 			return func() {}
 		},
-		"stopped, and back later": func(t *testing.T, r *realm, master *redistest.Server) func() {
+		"stopped, and back later": func(t *testing.T, r *clusterEnv, master *redistest.Server) func() {
 			require.NoError(t, master.Pause())
 			return func() { require.NoError(t, master.Continue()) }
 		},
-		"told to step down": func(t *testing.T, r *realm, master *redistest.Server) func() {
+		"told to step down": func(t *testing.T, r *clusterEnv, master *redistest.Server) func() {
 			require.Equal(t, "OK", r.Replica(t, master).Do(t, "CLUSTER", "FAILOVER"))
 			eventually(t, "another master", func() bool { return r.Master(t, 0) != master })
 			return func() {}
@@ -313,11 +313,11 @@ func TestClusterMasterIsReplaced(t *testing.T) {
 	}
 }
 
-func masterIsReplaced(t *testing.T, replace func(t *testing.T, r *realm, master *redistest.Server) (after func())) {
-	r := newRealm(t, 1)
+func masterIsReplaced(t *testing.T, replace func(t *testing.T, r *clusterEnv, master *redistest.Server) (after func())) {
+	r := newClusterEnv(t, 1)
 	const lease = 10 * time.Second
-	e, other := r.open(lockwheel.Options{Lease: lease, Renew: 500 * time.Millisecond}), r.open(lockwheel.Options{Lease: lease})
-	names := r.spread(60)
+	e, other := r.open(lockwheel.Options{Lease: lease, RenewInterval: 500 * time.Millisecond}), r.open(lockwheel.Options{Lease: lease})
+	names := r.spreadNames(60)
 	holds, waiting := contested(t, e, other, names)
 	for _, master := range r.Nodes[:3] { // the replicas have the grants
 		replicated(t, master, 1)
@@ -340,8 +340,8 @@ func masterIsReplaced(t *testing.T, replace func(t *testing.T, r *realm, master 
 	// Waiters do not send a storm of commands.
 	require.Less(t, other.Stats().Commands, uint64(10*len(names)))
 	handOver(t, holds, waiting, lease/2, took < lease/2)
-	settled(t, e)
-	settled(t, other)
+	requireIdle(t, e)
+	requireIdle(t, other)
 }
 
 // Replication is asynchronous, so a lock can be lost with the master that granted it. Its holder is notified long
@@ -349,8 +349,8 @@ func masterIsReplaced(t *testing.T, replace func(t *testing.T, r *realm, master 
 func TestClusterLockThatTheNextMasterNeverHeardOfIsLost(t *testing.T) {
 	long.Only(t, "the nodes of a cluster with replicas fail")
 	t.Parallel()
-	r := newRealm(t, 1)
-	e := r.open(lockwheel.Options{Renew: 500 * time.Millisecond, Timeout: time.Second})
+	r := newClusterEnv(t, 1)
+	e := r.open(lockwheel.Options{RenewInterval: 500 * time.Millisecond, CallTimeout: time.Second})
 	name := r.Key("n", 0)
 	master := r.Master(t, 0)
 	replica := r.Replica(t, master)
@@ -362,7 +362,7 @@ func TestClusterLockThatTheNextMasterNeverHeardOfIsLost(t *testing.T) {
 	receive(t, hold.Done())
 	require.ErrorIs(t, hold.Err(), lockwheel.ErrLost)
 	require.Same(t, replica, r.Master(t, 0))
-	giveBack(t, lock(t, e.Mutex(name)))
+	unlockHold(t, lock(t, e.Mutex(name)))
 }
 
 // A node does not reply, and no replica replaces it. A holder of a lock there is notified when its lease expires.
@@ -370,15 +370,15 @@ func TestClusterLockThatTheNextMasterNeverHeardOfIsLost(t *testing.T) {
 func TestClusterNodeThatIsSilentHoldsUpNobodyElse(t *testing.T) {
 	long.Only(t, "the nodes of a cluster with replicas fail")
 	t.Parallel()
-	r := newRealm(t, 0, "--cluster-require-full-coverage", "no")
+	r := newClusterEnv(t, 0, "--cluster-require-full-coverage", "no")
 	const lease = 8 * time.Second
 	// With 600 slots each renewal is a separate call, and has priority over other calls. This limits them to what a
 	// busy machine can do.
-	e := r.open(lockwheel.Options{Lease: lease, Renew: time.Second, Timeout: lease / 4})
+	e := r.open(lockwheel.Options{Lease: lease, RenewInterval: time.Second, CallTimeout: lease / 4})
 	silenced := r.Nodes[1]
 	var here, there []*lockwheel.Hold
 	var elsewhere []string
-	for _, name := range r.spread(600) {
+	for _, name := range r.spreadNames(600) {
 		hold := lock(t, e.Mutex(name))
 		if r.Nodes[1] == r.ownerOf(name) {
 			there = append(there, hold)
@@ -389,12 +389,12 @@ func TestClusterNodeThatIsSilentHoldsUpNobodyElse(t *testing.T) {
 	require.NoError(t, silenced.Pause())
 	paused := time.Now()
 	for _, hold := range there {
-		within(t, lease+lateTimer, "the loss of "+hold.Name(), func() bool { return isClosed(hold.Done()) })
+		checkRange(t, lease+lateTimer, "the loss of "+hold.Name(), func() bool { return isClosed(hold.Done()) })
 		require.ErrorIs(t, hold.Err(), lockwheel.ErrLost)
 	}
 	require.Less(t, time.Since(paused), lease+lateTimer)
-	load := drive(t, elsewhere[:20], e)
-	load.more(t)
+	load := startLoad(t, elsewhere[:20], e)
+	load.awaitMore(t)
 	opensAndCloses(t, r, elsewhere[20], there[0].Name())
 	for end := paused.Add(lease + 3*time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 		for _, hold := range here {
@@ -402,7 +402,7 @@ func TestClusterNodeThatIsSilentHoldsUpNobodyElse(t *testing.T) {
 			require.Greater(t, time.Until(hold.Deadline()), lease/3, "%s is renewed too late", hold.Name())
 		}
 	}
-	load.end(t)
+	load.finish(t)
 	require.NoError(t, silenced.Continue())
 	unlock(t, lock(t, e.Mutex(there[0].Name())))
 	for _, hold := range here {
@@ -415,9 +415,9 @@ func TestClusterNodeThatIsSilentHoldsUpNobodyElse(t *testing.T) {
 func TestClusterSlotOnItsWayToADeadNodeIsNotAskedForAllTheTime(t *testing.T) {
 	long.Only(t, "a node of a cluster dies and comes back")
 	t.Parallel()
-	r := newRealm(t, 0, "--cluster-require-full-coverage", "no")
+	r := newClusterEnv(t, 0, "--cluster-require-full-coverage", "no")
 	e := r.open(lockwheel.Options{})
-	names := family("gone", 20)
+	names := allLocks("gone", 20)
 	slot := r.Slot(t, names[0])
 	to := r.Nodes[(indexOf(r.Nodes, r.Master(t, slot))+1)%3]
 	moving := r.Migrate(t, slot, to)
@@ -439,10 +439,10 @@ func TestClusterSlotOnItsWayToADeadNodeIsNotAskedForAllTheTime(t *testing.T) {
 
 // opensAndCloses opens an engine beside a node that does not reply, and closes it while a reply of that node is
 // outstanding.
-func opensAndCloses(t *testing.T, r *realm, good, bad string) {
+func opensAndCloses(t *testing.T, r *clusterEnv, good, bad string) {
 	t.Helper()
-	e := r.open(lockwheel.Options{Timeout: time.Second})
-	giveBack(t, lock(t, e.Mutex(good)))
+	e := r.open(lockwheel.Options{CallTimeout: time.Second})
+	unlockHold(t, lock(t, e.Mutex(good)))
 	_, err := e.Mutex(bad).TryLock(t.Context())
 	require.ErrorIs(t, err, lockwheel.ErrUnavailable)
 	waiting := locking(t.Context(), e.Mutex(bad))
@@ -453,8 +453,8 @@ func opensAndCloses(t *testing.T, r *realm, good, bad string) {
 	require.ErrorIs(t, receive(t, waiting).err, lockwheel.ErrClosed)
 }
 
-// ownerOf returns the owner of a name's slot, in a cluster in its initial state.
-func (r *realm) ownerOf(name string) *redistest.Server {
+// ownerFromContext returns the owner of a name's slot, in a cluster in its initial state.
+func (r *clusterEnv) ownerOf(name string) *redistest.Server {
 	return r.Nodes[r.Slot(r.t, name)*3/16384]
 }
 
@@ -483,7 +483,7 @@ func TestSentinelReplacesTheMaster(t *testing.T) {
 func behindSentinel(t *testing.T, w *redistest.Sentinels, opts lockwheel.Options) *lockwheel.Engine {
 	t.Helper()
 	opts.Redis = rueidis.ClientOption{InitAddress: w.Addrs(), Sentinel: rueidis.SentinelOption{MasterSet: w.Name}}
-	return opened(t, opts)
+	return openRetrying(t, opts)
 }
 
 // The holder is notified as soon as the next master is known, and not at the next renewal.
@@ -523,7 +523,7 @@ func contested(t *testing.T, e, other *lockwheel.Engine, names []string) (holds 
 		holds = append(holds, lock(t, e.Mutex(name)))
 		waiting = append(waiting, locking(t.Context(), other.Mutex(name)))
 	}
-	asleep(t, other, int64(len(names)), int64(len(names)))
+	requireWaiting(t, other, int64(len(names)), int64(len(names)))
 	return holds, waiting
 }
 
@@ -553,7 +553,7 @@ func namesOf(names int) (all []string) {
 func sentinelReplaces(t *testing.T, replace func(t *testing.T, w *redistest.Sentinels, master *redistest.Server)) {
 	w := redistest.StartSentinels(t, 2, 3)
 	const lease = 10 * time.Second
-	opts := lockwheel.Options{Lease: lease, Renew: 500 * time.Millisecond, Timeout: lease / 5}
+	opts := lockwheel.Options{Lease: lease, RenewInterval: 500 * time.Millisecond, CallTimeout: lease / 5}
 	e, other := behindSentinel(t, w, opts), behindSentinel(t, w, opts)
 	holds, waiting := contested(t, e, other, namesOf(50))
 	old := w.Master(t)
@@ -577,8 +577,8 @@ func sentinelReplaces(t *testing.T, replace func(t *testing.T, w *redistest.Sent
 		require.Equal(t, map[string]string{holds[0].ID(): "1"}, next.Hash(t, "n0"))
 	}
 	handOver(t, holds, waiting, lease/2, took < lease/2)
-	settled(t, e)
-	settled(t, other)
+	requireIdle(t, e)
+	requireIdle(t, other)
 }
 
 // A machine with the master and the sentinel that the engines use is paused. The engines find the next master through
@@ -588,7 +588,7 @@ func TestSentinelThatIsSilentTogetherWithTheMaster(t *testing.T) {
 	long.Only(t, "it starts sentinels, and they replace the master")
 	t.Parallel()
 	w := redistest.StartSentinels(t, 1, 3)
-	opts := lockwheel.Options{Lease: 20 * time.Second, Renew: 500 * time.Millisecond, Timeout: time.Second}
+	opts := lockwheel.Options{Lease: 20 * time.Second, RenewInterval: 500 * time.Millisecond, CallTimeout: time.Second}
 	e, other := behindSentinel(t, w, opts), behindSentinel(t, w, opts)
 	holds, waiting := contested(t, e, other, namesOf(10))
 	old := w.Master(t)
@@ -606,17 +606,17 @@ func TestSentinelThatIsSilentTogetherWithTheMaster(t *testing.T) {
 		return true
 	})
 	late := behindSentinel(t, w, opts) // the paused sentinel is the first of its addresses
-	refused(t, late.Mutex("n0"))
+	stateFailed(t, late.Mutex("n0"))
 	require.NoError(t, old.Continue())
 	require.NoError(t, w.Sentinels[0].Continue())
 	for i, hold := range holds {
 		require.NoError(t, hold.Err())
-		giveBack(t, hold)
-		giveBack(t, granted(t, waiting[i]))
+		unlockHold(t, hold)
+		unlockHold(t, granted(t, waiting[i]))
 		eventually(t, hold.Name()+" to be free", func() bool { return next.Int(t, "EXISTS", hold.Name()) == 0 })
 	}
-	settled(t, e)
-	settled(t, other)
+	requireIdle(t, e)
+	requireIdle(t, other)
 	require.Zero(t, e.Stats().Lost)
 }
 
@@ -624,7 +624,7 @@ func TestSentinelThatIsSilentTogetherWithTheMaster(t *testing.T) {
 // published on both nodes.
 func TestClusterWaiterIsWokenThoughItsSlotIsHalfMoved(t *testing.T) {
 	t.Parallel()
-	r := newRealm(t, 0)
+	r := newClusterEnv(t, 0)
 	holder, waiter := r.open(lockwheel.Options{}), r.open(lockwheel.Options{})
 	for name, kind := range map[string]kindOfLock{
 		"plain":  func(e *lockwheel.Engine, name string) lockwheel.Mutex { return e.Mutex(name) },
@@ -634,7 +634,7 @@ func TestClusterWaiterIsWokenThoughItsSlotIsHalfMoved(t *testing.T) {
 		released, forced := lock(t, kind(holder, name)), lock(t, kind(holder, name+"forced"))
 		woken := locking(t.Context(), kind(waiter, name))
 		woken2 := locking(t.Context(), kind(waiter, name+"forced"))
-		asleep(t, waiter, 2, 2)
+		requireWaiting(t, waiter, 2, 2)
 		slot := r.Slot(t, name)
 		from := r.Master(t, slot)
 		m := r.Migrate(t, slot, r.Nodes[(indexOf(r.Nodes, from)+1)%3])
@@ -650,15 +650,15 @@ func TestClusterWaiterIsWokenThoughItsSlotIsHalfMoved(t *testing.T) {
 		require.ErrorIs(t, forced.Unlock(t.Context()), lockwheel.ErrLost)
 		m.End(t)
 	}
-	settled(t, holder)
-	settled(t, waiter)
+	requireIdle(t, holder)
+	requireIdle(t, waiter)
 }
 
 // A waiter slept before the slot began to move, in an engine that requests nothing else there. The release is
 // published only on the target node, as Redisson does. In a cluster each waiter asks again every few seconds.
 func TestClusterWaiterHearsOfAReleaseThatIsToldOnTheOtherSideOnly(t *testing.T) {
 	t.Parallel()
-	r := newRealm(t, 0)
+	r := newClusterEnv(t, 0)
 	waiter := r.open(lockwheel.Options{})
 	const name = "{slot}n"
 	slot := r.Slot(t, name)
@@ -666,7 +666,7 @@ func TestClusterWaiterHearsOfAReleaseThatIsToldOnTheOtherSideOnly(t *testing.T) 
 	require.Equal(t, 1, from.Int(t, "HSET", name, "redisson:1", 1))
 	require.Equal(t, 1, from.Int(t, "PEXPIRE", name, time.Hour.Milliseconds()))
 	woken := locking(t.Context(), waiter.Mutex(name))
-	asleep(t, waiter, 1, 1)
+	requireWaiting(t, waiter, 1, 1)
 	to := r.Nodes[(indexOf(r.Nodes, from)+1)%3]
 	m := r.Migrate(t, slot, to)
 	m.Move(t, 1000)
@@ -687,7 +687,7 @@ func TestClusterWaiterHearsOfAReleaseThatIsToldOnTheOtherSideOnly(t *testing.T) 
 		t.Fatal("it sleeps")
 	}
 	m.End(t)
-	settled(t, waiter)
+	requireIdle(t, waiter)
 }
 
 // While there is no master, requests for one do not accumulate, however long that takes. The engine still finds the
@@ -706,7 +706,7 @@ func TestNothingPilesUpWhileSentinelsNameADeadMaster(t *testing.T) {
 	}
 	replica.Do(t, "CONFIG", "SET", "replica-priority", "100")
 	// Sentinel repeats a failed failover after ten seconds, and may just have tried.
-	within(t, 4*patience, "a lock of the next master", func() bool {
+	checkRange(t, 4*testDeadline, "a lock of the next master", func() bool {
 		hold, err := e.Mutex("n").TryLock(t.Context())
 		if err != nil {
 			return false

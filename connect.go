@@ -12,12 +12,12 @@ import (
 )
 
 const (
-	// mostRedirections is the maximum number of MOVED and ASK redirections that rueidis itself follows for one call.
-	mostRedirections = 5
-	// leastPool is the number of dedicated connections that an engine needs to a master. A subscriber has one and
+	// maxRedirects is the maximum number of MOVED and ASK redirections that rueidis itself follows for one call.
+	maxRedirects = 5
+	// minPool is the number of dedicated connections that an engine needs to a master. A subscriber has one and
 	// takes another before it releases the first, and Options.Replicas adds two. With fewer the engine would
 	// deadlock.
-	leastPool = 4
+	minPool = 4
 	// topologyRefresh is the interval at which rueidis asks a cluster for its nodes, in case its last reply is
 	// outdated. Sentinels are asked when the connection to one of them ends, and otherwise publish changes. rueidis
 	// 1.0.79 must not ask them at intervals: while there is no master, each request starts goroutines and connections
@@ -26,48 +26,48 @@ const (
 )
 
 var (
-	errNoAnswer  = errors.New("no answer within Options.Timeout")
+	errNoReply   = errors.New("no answer within Options.CallTimeout")
 	errNoCluster = errors.New("a server that is no node of a cluster")
 )
 
 // connect returns a client, its server, which has replied, and the object that ends its connections.
-func connect(ctx context.Context, options *Options) (client rueidis.Client, server *engine.Server, leaves *closing, err error) {
+func connect(ctx context.Context, options *Options) (client rueidis.Client, server *engine.Server, leaves *connections, err error) {
 	// rueidis accepts no context here: if ctx ends first, the opening closes the connection that is being made.
-	o := newOpening(ctx, options.Timeout)
+	o := newDialCanceler(ctx, options.CallTimeout)
 	succeeded := false
 	defer func() {
-		o.end()
+		o.finish()
 		if !succeeded { // rueidis keeps connecting to nodes of a cluster for a while
-			o.closing.cut()
+			o.connections.closeAll()
 		}
 	}()
-	client, server, err = reach(ctx, options, o)
+	client, server, err = connectAny(ctx, options, o)
 	switch {
 	case err == nil:
 		succeeded = true
 		if options.Client == nil {
-			server.Redials(o.closing.redial)
+			server.SetRedial(o.connections.closeCurrent)
 		}
 	case ctx.Err() != nil:
 		err = context.Cause(ctx) // what else failed is a consequence
 	default:
-		err = engine.OfNoContext(err)
+		err = engine.HideContextError(err)
 	}
-	return client, server, o.closing, err
+	return client, server, o.connections, err
 }
 
-// reach connects to the server. For a cluster it tries the addresses until it finds a node that knows of slots.
+// connectAny connects to the server. For a cluster it tries the addresses until it finds a node that knows of slots.
 // rueidis alone would use the first node that accepts a connection, which may have lost its disk.
-func reach(ctx context.Context, options *Options, o *opening) (rueidis.Client, *engine.Server, error) {
-	client, server, err := meet(ctx, options, o, false)
-	if options.Client != nil || len(options.Redis.InitAddress) < 2 || !engine.Uncharted(err) {
+func connectAny(ctx context.Context, options *Options, o *dialCanceler) (rueidis.Client, *engine.Server, error) {
+	client, server, err := connectOnce(ctx, options, o, false)
+	if options.Client != nil || len(options.Redis.InitAddress) < 2 || !engine.IsNoTopology(err) {
 		return client, server, err
 	}
 	for _, address := range options.Redis.InitAddress {
-		o.closing.redial() // what the last attempt left behind
+		o.connections.closeCurrent() // what the last attempt left behind
 		alone := *options
 		alone.Redis.InitAddress = []string{address}
-		if client, server, failed := meet(ctx, &alone, o, true); failed == nil {
+		if client, server, failed := connectOnce(ctx, &alone, o, true); failed == nil {
 			return client, server, nil
 		}
 		if ctx.Err() != nil {
@@ -77,8 +77,8 @@ func reach(ctx context.Context, options *Options, o *opening) (rueidis.Client, *
 	return nil, nil, err
 }
 
-// meet opens a client and greets its server. If cluster is set, the server must be a node of a cluster.
-func meet(ctx context.Context, options *Options, o *opening, cluster bool) (client rueidis.Client, server *engine.Server, err error) {
+// connectOnce opens a client and greets its server. If cluster is set, the server must be a node of a cluster.
+func connectOnce(ctx context.Context, options *Options, o *dialCanceler, cluster bool) (client rueidis.Client, server *engine.Server, err error) {
 	if client, err = dial(options, o); err != nil {
 		return nil, nil, err
 	}
@@ -86,12 +86,12 @@ func meet(ctx context.Context, options *Options, o *opening, cluster bool) (clie
 		client.Close()
 		return nil, nil, errNoCluster
 	}
-	server, err = greet(ctx, client, options)
+	server, err = probe(ctx, client, options)
 	return client, server, err
 }
 
 // dial opens a client with one ordered connection and the engine's timeouts, or returns the caller's client.
-func dial(options *Options, o *opening) (rueidis.Client, error) {
+func dial(options *Options, o *dialCanceler) (rueidis.Client, error) {
 	if options.Client != nil {
 		return options.Client, nil
 	}
@@ -103,22 +103,22 @@ func dial(options *Options, o *opening) (rueidis.Client, error) {
 	redis.DisableCache = true
 	redis.OnInvalidations = nil // it would be called when a connection ends, and would delay all that waits for replies on it
 	if redis.BlockingPoolSize > 0 {
-		redis.BlockingPoolSize = max(redis.BlockingPoolSize, leastPool)
+		redis.BlockingPoolSize = max(redis.BlockingPoolSize, minPool)
 	}
 	redis.RingScaleEachConn = 0 // rueidis does not check it
 	redis.DisableRetry = true
 	redis.ConnLifetime = 0 // at its end rueidis sends calls twice, even with DisableRetry, and the engine would not notice
-	redis.ConnWriteTimeout = options.Timeout
-	redis.Dialer.Timeout = options.Timeout
-	// At this interval rueidis checks for input, pings if there was none, and then waits one Timeout: two in all.
-	redis.Dialer.KeepAlive = options.Timeout / 2
+	redis.ConnWriteTimeout = options.CallTimeout
+	redis.Dialer.Timeout = options.CallTimeout
+	// At this interval rueidis checks for input, pings if there was none, and then waits one CallTimeout: two in all.
+	redis.Dialer.KeepAlive = options.CallTimeout / 2
 	// The same for sentinels. Otherwise a sentinel that does not reply is never noticed, and the next master never found.
-	redis.Sentinel.Dialer.Timeout = options.Timeout
-	redis.Sentinel.Dialer.KeepAlive = options.Timeout / 2
+	redis.Sentinel.Dialer.Timeout = options.CallTimeout
+	redis.Sentinel.Dialer.KeepAlive = options.CallTimeout / 2
 	redis.DialCtxFn = o.dialer(redis)
 	redis.AuthCredentialsFn = o.credentials(redis.AuthCredentialsFn)
 	if redis.ClusterOption.MaxMovedRedirections == 0 {
-		redis.ClusterOption.MaxMovedRedirections = mostRedirections
+		redis.ClusterOption.MaxMovedRedirections = maxRedirects
 	}
 	if redis.ClusterOption.ShardsRefreshInterval == 0 {
 		redis.ClusterOption.ShardsRefreshInterval = topologyRefresh
@@ -131,23 +131,23 @@ func dial(options *Options, o *opening) (rueidis.Client, error) {
 			client.Close()
 		}
 		if err == context.DeadlineExceeded { // rueidis bounds the handshake with its own context
-			err = errNoAnswer
+			err = errNoReply
 		}
 		return nil, fmt.Errorf("connecting to %v: %w", redis.InitAddress, withoutSecrets(err, &redis))
 	}
 	return client, nil
 }
 
-// greet checks that the server replies, and loads the scripts. On failure it closes the client unless it is the
+// probe checks that the server replies, and loads the scripts. On failure it closes the client unless it is the
 // caller's.
-func greet(ctx context.Context, client rueidis.Client, options *Options) (*engine.Server, error) {
-	server, err := engine.Meet(ctx, client, options.Timeout)
+func probe(ctx context.Context, client rueidis.Client, options *Options) (*engine.Server, error) {
+	server, err := engine.Probe(ctx, client, options.CallTimeout)
 	err = withoutSecrets(err, &options.Redis)
 	if err == nil && options.Client == nil {
-		server.Private()
+		server.ReuseBuffers()
 	}
 	if err == nil && options.Replicas.Min > 0 {
-		if err = server.AskReplicas(ctx, options.Timeout); err != nil {
+		if err = server.CheckReplicas(ctx, options.CallTimeout); err != nil {
 			err = fmt.Errorf("Options.Replicas: the server does not answer WAIT: %w", err)
 		}
 	}

@@ -15,7 +15,7 @@ import (
 // No mutexes also means no spinning, and no channel used as a mutex. This test is not parallel: the profiles are
 // those of the process.
 func TestAHotLockContendsForNothing(t *testing.T) {
-	s := realSite(t)
+	s := RealServer(t)
 	e := s.open(lockwheel.Options{})
 	m := e.Mutex("n")
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(8)) // more threads than processors: the holder of a mutex is interrupted now and then
@@ -39,8 +39,8 @@ func TestAHotLockContendsForNothing(t *testing.T) {
 	require.Subset(t, []string{
 		"(*Engine).await", "(*Engine).awaitEither", // callers, for their results
 		"engine.(*Engine).sleep",     // the loop, for messages
-		"engine.(*mailbox).getUp",    // or for a wake-up that is just being sent
-		"engine.carry",               // senders, for batches
+		"engine.(*mailbox).cancelSleep",    // or for a wake-up that is just being sent
+		"engine.runSender",               // senders, for batches
 		"engine.(*subscriber).run",   // for orders
 		"engine.(*subscriber).serve", // and messages
 		"engine.(*lender).lend",      // and a dedicated connection

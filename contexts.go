@@ -9,19 +9,19 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// contexts handles the contexts of an engine's callers. A context may be a custom type with methods that block or
+// callerContexts handles the contexts of an engine's callers. A context may be a custom type with methods that block or
 // panic, so the loop never calls one.
-type contexts struct {
-	ending  crew // ends the contexts of holds; runs no code of a caller
-	leaving crew // unregisters from callers' contexts, and runs code of theirs
-	watches watches
+type callerContexts struct {
+	ending    workerPool // ends the contexts of holds; runs no code of a caller
+	detaching workerPool // unregisters from callers' contexts, and runs code of theirs
+	watches   contextWatches
 }
 
-func (c *contexts) begin(e *Engine) {
-	c.watches.causeOf, c.watches.shared.seed = c.cause, maphash.MakeSeed()
-	c.watches.giveUp = func(together []*actor.Request, cause error) { e.loop.CancelAll(together, cause) }
-	c.ending.most, c.ending.limit = mostEnding, 1<<62 // the number of holds is the bound
-	c.leaving.most, c.leaving.limit = mostLeaving, mostLeft
+func (c *callerContexts) init(e *Engine) {
+	c.watches.causeOf, c.watches.shared.seed = c.causeOf, maphash.MakeSeed()
+	c.watches.cancelAll = func(together []*actor.Request, cause error) { e.loop.CancelAll(together, cause) }
+	c.ending.maxWorkers, c.ending.maxTasks = maxEndingWorkers, 1<<62 // the number of holds is the bound
+	c.detaching.maxWorkers, c.detaching.maxTasks = maxDetachingWorkers, maxDetaching
 }
 
 // holdContext is a hold's context: it carries the hold as the owner of its lock. It is a child of Lock's context. If
@@ -31,20 +31,20 @@ type holdContext struct {
 	context.Context
 	hold   *Hold
 	cancel context.CancelCauseFunc
-	leave  context.CancelCauseFunc // unregisters from Lock's context; nil if cancel does so without code of the caller
+	detach context.CancelCauseFunc // unregisters from Lock's context; nil if cancel does so without code of the caller
 }
 
 func newHoldContext(h *Hold) *holdContext {
 	c, parent := &holdContext{hold: h}, h.parent
-	if !ofPackageContext(parent) {
-		parent, c.leave = context.WithCancelCause(parent)
+	if !isStdContext(parent) {
+		parent, c.detach = context.WithCancelCause(parent)
 	}
 	c.Context, c.cancel = context.WithCancelCause(parent)
 	return c
 }
 
 var (
-	cancelType = reflect.TypeOf(ended)
+	cancelType = reflect.TypeOf(canceledCtx)
 	timerType  = func() reflect.Type {
 		ctx, cancel := context.WithTimeout(context.Background(), 0)
 		cancel()
@@ -53,13 +53,13 @@ var (
 	valueType = reflect.TypeOf(context.WithValue(context.Background(), holdKey{}, nil))
 )
 
-// ofPackageContext reports whether a child can be removed from a context without running code of the caller.
-func ofPackageContext(ctx context.Context) bool {
+// isStdContext reports whether a child can be removed from a context without running code of the caller.
+func isStdContext(ctx context.Context) bool {
 	for {
 		switch c := ctx.(type) {
-		case *fencing:
+		case *tokenContext:
 			ctx = c.Context
-		case *group:
+		case *multiHold:
 			ctx = c.Context
 		case *holdContext:
 			return true
@@ -70,14 +70,14 @@ func ofPackageContext(ctx context.Context) bool {
 	}
 }
 
-// ordinary reports whether a context consists only of contexts of package context, so that none of its methods is
+// isStdTree reports whether a context consists only of contexts of package context, so that none of its methods is
 // code of a caller.
-func ordinary(ctx context.Context) bool {
-	for !ofPackageContext(ctx) {
+func isStdTree(ctx context.Context) bool {
+	for !isStdContext(ctx) {
 		switch c := ctx.(type) {
-		case *fencing:
+		case *tokenContext:
 			ctx = c.Context
-		case *group:
+		case *multiHold:
 			ctx = c.Context
 		default:
 			if reflect.TypeOf(ctx) != valueType {
@@ -89,27 +89,27 @@ func ordinary(ctx context.Context) bool {
 	return true
 }
 
-// drop ends a context that was never returned to a caller.
-func (c *holdContext) drop(reason error) {
+// discard ends a context that was never returned to a caller.
+func (c *holdContext) discard(reason error) {
 	c.cancel(reason)
-	if c.leave != nil {
-		c.leave(nil)
+	if c.detach != nil {
+		c.detach(nil)
 	}
 }
 
 // end ends the context of a hold that has ended, on the goroutine of its caller, and then closes Done.
-func (c *contexts) end(untold *actor.Signal, reason error) {
-	of := untold.Value.(*holdContext)
+func (c *callerContexts) end(untold *actor.HoldSignal, reason error) {
+	of := untold.Context.(*holdContext)
 	of.cancel(reason)
 	close(untold.Done)
-	c.leave(of)
+	c.detach(of)
 }
 
-// endBeside does the same without waiting for it. A context with very many children can take long to end, and Done
+// endAsync does the same without waiting for it. A context with very many children can take long to end, and Done
 // does not wait for them.
-func (c *contexts) endBeside(untold *actor.Signal, reason error) {
-	c.ending.put(func() {
-		of, over := untold.Value.(*holdContext), make(chan struct{})
+func (c *callerContexts) endAsync(untold *actor.HoldSignal, reason error) {
+	c.ending.submit(func() {
+		of, over := untold.Context.(*holdContext), make(chan struct{})
 		go func() {
 			of.cancel(reason)
 			close(over)
@@ -117,28 +117,28 @@ func (c *contexts) endBeside(untold *actor.Signal, reason error) {
 		<-of.Context.Done()
 		close(untold.Done)
 		<-over
-		c.leave(of)
+		c.detach(of)
 	})
 }
 
-func (c *contexts) leave(of *holdContext) {
-	if of.leave != nil {
-		c.leaving.put(func() { of.leave(nil) })
+func (c *callerContexts) detach(of *holdContext) {
+	if of.detach != nil {
+		c.detaching.submit(func() { of.detach(nil) })
 	}
 }
 
-// cause returns the cause of a context's end. It returns context.Canceled if the context panics or does not report
+// causeOf returns the cause of a context's end. It returns context.Canceled if the context panics or does not report
 // its end.
-func (c *contexts) cause(ctx context.Context) error {
-	return cmp.Or(c.ended(ctx), context.Canceled)
+func (c *callerContexts) causeOf(ctx context.Context) error {
+	return cmp.Or(c.endCause(ctx), context.Canceled)
 }
 
-// ended returns the cause of a context's end, or nil if the context does not report its end. A panic counts as
+// endCause returns the cause of a context's end, or nil if the context does not report its end. A panic counts as
 // context.Canceled.
-func (c *contexts) ended(ctx context.Context) (cause error) {
+func (c *callerContexts) endCause(ctx context.Context) (cause error) {
 	defer func() {
 		if recover() != nil {
-			c.leaving.panics.Add(1)
+			c.detaching.panics.Add(1)
 			cause = context.Canceled
 		}
 	}()

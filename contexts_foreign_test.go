@@ -16,37 +16,37 @@ import (
 
 // A context may run its caller's code. The loop of the engine runs none of it, so it cannot block other callers.
 
-// callersContext is a context with custom code, which runs at the beginning of every lookup.
-type callersContext struct {
+// foreignContext is a context with custom code, which runs at the beginning of every lookup.
+type foreignContext struct {
 	context.Context
 	done chan struct{} // its own Done; nil: that of Context
 	does atomic.Pointer[func()]
 }
 
-func (c *callersContext) Done() <-chan struct{} {
+func (c *foreignContext) Done() <-chan struct{} {
 	if c.done != nil {
 		return c.done
 	}
 	return c.Context.Done()
 }
 
-func (c *callersContext) Value(key any) any {
+func (c *foreignContext) Value(key any) any {
 	if f := c.does.Load(); f != nil {
 		(*f)()
 	}
 	return c.Context.Value(key)
 }
 
-// callersContexts returns one context that ends with a context of package context, and one with its own channel.
-func callersContexts(t *testing.T) map[string]*callersContext {
-	return map[string]*callersContext{
+// foreignContexts returns one context that ends with a context of package context, and one with its own channel.
+func foreignContexts(t *testing.T) map[string]*foreignContext {
+	return map[string]*foreignContext{
 		"wrapped": {Context: t.Context()},
 		"its own": {Context: t.Context(), done: make(chan struct{})},
 	}
 }
 
 // blocking makes all lookups of a context block until the test ends.
-func blocking(t *testing.T, c *callersContext) {
+func blocking(t *testing.T, c *foreignContext) {
 	gate := make(chan struct{})
 	t.Cleanup(func() {
 		c.does.Store(nil)
@@ -58,7 +58,7 @@ func blocking(t *testing.T, c *callersContext) {
 
 func TestAContextThatBlocksHoldsUpNobody(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
+	s := AnyServer(t)
 	for what, end := range map[string]func(t *testing.T, e *lockwheel.Engine, hold *lockwheel.Hold) error{
 		"unlocked": func(t *testing.T, e *lockwheel.Engine, hold *lockwheel.Hold) error {
 			unlock(t, hold)
@@ -74,8 +74,8 @@ func TestAContextThatBlocksHoldsUpNobody(t *testing.T) {
 	} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
-			for which, ctx := range callersContexts(t) {
-				e := s.open(lockwheel.Options{Timeout: 2 * time.Second, Prefix: what + which})
+			for which, ctx := range foreignContexts(t) {
+				e := s.open(lockwheel.Options{CallTimeout: 2 * time.Second, Prefix: what + which})
 				hold := lockWith(t, ctx, e.Mutex("n"))
 				done, inner := hold.Done(), hold.Context()
 				other := lock(t, e.Mutex("m"))
@@ -109,18 +109,18 @@ func startClose(e *lockwheel.Engine) <-chan struct{} {
 // Many contexts that block delay other callers as little as one does.
 func TestManyContextsThatBlockKeepNoOtherFromItsEnd(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
-	e := s.open(lockwheel.Options{Timeout: 2 * time.Second})
+	s := AnyServer(t)
+	e := s.open(lockwheel.Options{CallTimeout: 2 * time.Second})
 	const many = 200
-	ctx := &callersContext{Context: t.Context()}
+	ctx := &foreignContext{Context: t.Context()}
 	inner := make([]context.Context, many)
 	for i := range inner {
-		inner[i] = lockWith(t, ctx, e.Mutex(numbered(i))).Context()
+		inner[i] = lockWith(t, ctx, e.Mutex(checkNumber(i))).Context()
 	}
 	plain := lock(t, e.Mutex("plain")).Context()
 	blocking(t, ctx)
 	for i := range inner {
-		forceUnlock(t, e.Mutex(numbered(i)))
+		forceUnlock(t, e.Mutex(checkNumber(i)))
 	}
 	forceUnlock(t, e.Mutex("plain"))
 	for _, c := range append(inner, plain) {
@@ -130,14 +130,14 @@ func TestManyContextsThatBlockKeepNoOtherFromItsEnd(t *testing.T) {
 	receive(t, startClose(e))
 }
 
-func numbered(i int) string { return string(rune('a'+i%26)) + string(rune('a'+i/26)) }
+func checkNumber(i int) string { return string(rune('a'+i%26)) + string(rune('a'+i/26)) }
 
 func TestARefusalCallsNothingOfItsContextOnTheLoop(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
-	s.occupy("taken", time.Hour)
-	for _, ctx := range callersContexts(t) {
-		e := s.open(lockwheel.Options{Timeout: 2 * time.Second})
+	s := AnyServer(t)
+	s.HoldAsOther("taken", time.Hour)
+	for _, ctx := range foreignContexts(t) {
+		e := s.open(lockwheel.Options{CallTimeout: 2 * time.Second})
 		p := e.Mutex("taken").LockAsync(ctx, lockwheel.Wait(50*time.Millisecond))
 		blocking(t, ctx)
 		receive(t, p.Done())
@@ -148,10 +148,10 @@ func TestARefusalCallsNothingOfItsContextOnTheLoop(t *testing.T) {
 
 func TestAContextThatPanicsIsCountedAndEndsNothing(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
-	s.occupy("taken", time.Hour)
+	s := AnyServer(t)
+	s.HoldAsOther("taken", time.Hour)
 	e := s.open(lockwheel.Options{})
-	for _, ctx := range callersContexts(t) {
+	for _, ctx := range foreignContexts(t) {
 		before := e.Stats().Panics
 		lost, unlocked := lockWith(t, ctx, e.Mutex("lost")), lockWith(t, ctx, e.Mutex("unlocked"))
 		lost.Context()
@@ -173,11 +173,11 @@ func TestAContextThatPanicsIsCountedAndEndsNothing(t *testing.T) {
 // The end of a context cancels a LockAsync even if its cause is not available.
 func TestAContextThatPanicsWhenItEndsGivesUpItsWait(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
-	s.occupy("taken", time.Hour)
+	s := AnyServer(t)
+	s.HoldAsOther("taken", time.Hour)
 	e := s.open(lockwheel.Options{})
 	parent, cancel := context.WithCancel(t.Context())
-	ctx := &callersContext{Context: parent}
+	ctx := &foreignContext{Context: parent}
 	p := e.Mutex("taken").LockAsync(ctx)
 	panics := func() { panic("this context is broken") }
 	ctx.does.Store(&panics)
@@ -192,9 +192,9 @@ func TestAContextThatPanicsWhenItEndsGivesUpItsWait(t *testing.T) {
 // A hold's context has ended before the lock is released, and the hold reports that.
 func TestTheContextHasEndedWhenItsLockIsFree(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
+	s := AnyServer(t)
 	e, other := s.open(lockwheel.Options{}), s.open(lockwheel.Options{})
-	for _, ctx := range callersContexts(t) {
+	for _, ctx := range foreignContexts(t) {
 		for range s.amount(500, 20) {
 			hold := lockWith(t, ctx, e.Mutex("n"))
 			inner, done := hold.Context(), hold.Done()
@@ -230,9 +230,9 @@ func TestTheContextHasEndedWhenItsLockIsFree(t *testing.T) {
 // The later work of a quorum on the loops of its engines does not use the context that it was locked with.
 func TestAContextThatBlocksHoldsUpNoEngineOfAQuorum(t *testing.T) {
 	t.Parallel()
-	p := newPanel(t, 3)
-	engines := p.client(lockwheel.Options{Timeout: 2 * time.Second})
-	ctx := &callersContext{Context: t.Context()}
+	p := newServerSet(t, 3)
+	engines := p.client(lockwheel.Options{CallTimeout: 2 * time.Second})
+	ctx := &foreignContext{Context: t.Context()}
 	hold, err := quorum(engines, "n").Lock(ctx)
 	require.NoError(t, err)
 	inner := hold.Context()
@@ -264,9 +264,9 @@ func (e *troubled) Is(error) bool { <-e.gate; return false }
 // call's error.
 func TestAnErrorThatHangsHoldsUpNobody(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
-	e := s.open(lockwheel.Options{Timeout: 2 * time.Second})
-	s.occupy("n", time.Hour)
+	s := AnyServer(t)
+	e := s.open(lockwheel.Options{CallTimeout: 2 * time.Second})
+	s.HoldAsOther("n", time.Hour)
 	gate := make(chan struct{})
 	t.Cleanup(func() { close(gate) })
 	ctx, cancel := context.WithCancelCause(t.Context())
@@ -312,7 +312,7 @@ func (c registering) AfterFunc(func()) (stop func() bool) {
 // for ever.
 func TestACallWhoseContextPanicsLeavesNoLock(t *testing.T) {
 	t.Parallel()
-	e := anySite(t).open(lockwheel.Options{})
+	e := AnyServer(t).open(lockwheel.Options{})
 	calls := map[string]func(ctx context.Context, name string) (*lockwheel.Hold, error){
 		"Lock":    func(ctx context.Context, name string) (*lockwheel.Hold, error) { return e.Mutex(name).Lock(ctx) },
 		"TryLock": func(ctx context.Context, name string) (*lockwheel.Hold, error) { return e.Mutex(name).TryLock(ctx) },
@@ -366,7 +366,7 @@ func TestACallWhoseContextPanicsLeavesNoLock(t *testing.T) {
 // A context that is done without a cause ends a call with an error that has a text.
 func TestAContextThatEndsWithoutAReasonEndsCallsWithOne(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
+	s := AnyServer(t)
 	e := s.open(lockwheel.Options{})
 	done := make(chan struct{})
 	close(done)
@@ -393,7 +393,7 @@ func TestAContextThatEndsWithoutAReasonEndsCallsWithOne(t *testing.T) {
 // when it is used. Otherwise the engine would renew the lock for ever.
 func TestUnlockIsSentThoughItsContextPanicsOrBlocks(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
+	s := AnyServer(t)
 	e := s.open(lockwheel.Options{Lease: time.Second})
 	gate := make(chan struct{})
 	t.Cleanup(func() { close(gate) })
@@ -415,7 +415,7 @@ func TestUnlockIsSentThoughItsContextPanicsOrBlocks(t *testing.T) {
 			require.ErrorIs(t, hold.Err(), lockwheel.ErrNotHeld)
 		}
 	}
-	settled(t, e)
+	requireIdle(t, e)
 }
 
 // misbehaving is a context with a Done that does not return.

@@ -49,7 +49,7 @@ func TestAContextThatEndsItsGoroutineLeavesNoLock(t *testing.T) {
 	} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
-			s := anySite(t)
+			s := AnyServer(t)
 			e := s.open(lockwheel.Options{Lease: time.Second})
 			hold := lock(t, e.Mutex("n"))
 			ctx := &exiting{context.Background(), make(chan struct{})}
@@ -66,7 +66,7 @@ func TestAContextThatEndsItsGoroutineLeavesNoLock(t *testing.T) {
 			receive(t, ended)
 			unlock(t, hold)
 			eventually(t, "all to be free", func() bool { return s.do("DBSIZE") == int64(0) })
-			settled(t, e)
+			requireIdle(t, e)
 		})
 	}
 }
@@ -79,7 +79,7 @@ func (m manyErrors) Unwrap() []error { return m }
 
 func TestUnlockTakesACauseThatCannotBeCompared(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
+	s := AnyServer(t)
 	e := s.open(lockwheel.Options{})
 	other := lock(t, e.Mutex("other"))
 	unlock(t, other)
@@ -100,9 +100,9 @@ func TestUnlockTakesACauseThatCannotBeCompared(t *testing.T) {
 
 func TestAForceEndsWithTheContextOfAnotherLockThatWasForced(t *testing.T) {
 	t.Parallel()
-	s := realSite(t)
+	s := RealServer(t)
 	p := proxy.Start(t, s.addr)
-	e := s.openAt(p.Addr(), lockwheel.Options{Lease: time.Minute, Timeout: 20 * time.Second})
+	e := s.openAt(p.Addr(), lockwheel.Options{Lease: time.Minute, CallTimeout: 20 * time.Second})
 	of := lock(t, e.Mutex("a")).Context()
 	p.Set(proxy.Both, proxy.Hold)
 	forced := make(chan error, 1)
@@ -121,9 +121,9 @@ func TestAForceEndsWithTheContextOfAnotherLockThatWasForced(t *testing.T) {
 // If the context belongs to another hold, its end ends the wait, even if that hold was unlocked.
 func TestAnUnlockEndsWithTheContextOfAnotherHoldThatIsUnlocked(t *testing.T) {
 	t.Parallel()
-	s := realSite(t)
+	s := RealServer(t)
 	p := proxy.Start(t, s.addr)
-	e := s.openAt(p.Addr(), lockwheel.Options{Lease: time.Minute, Timeout: 20 * time.Second})
+	e := s.openAt(p.Addr(), lockwheel.Options{Lease: time.Minute, CallTimeout: 20 * time.Second})
 	a, b := lock(t, e.Mutex("a")), lock(t, e.Mutex("b"))
 	of := a.Context()
 	b.Context()
@@ -139,7 +139,7 @@ func TestAnUnlockEndsWithTheContextOfAnotherHoldThatIsUnlocked(t *testing.T) {
 // A copy of an ended hold has the state of the next owner's hold, which received the lock without a release.
 func TestACopyOfAHoldThatEndedReleasesNoOther(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
+	s := AnyServer(t)
 	e := s.open(lockwheel.Options{})
 	hold := lock(t, e.Mutex("n"))
 	next := locking(t.Context(), e.Mutex("n"))
@@ -165,7 +165,7 @@ func TestALockerWaitsForReplicas(t *testing.T) {
 		l.Lock()
 		close(locked)
 	}()
-	eventually(t, "a refusal", func() bool { return e.Stats().Refused >= 2 })
+	eventually(t, "a refusal", func() bool { return e.Stats().Failed >= 2 })
 	require.NoError(t, replica.real.Continue())
 	receive(t, locked)
 	l.Unlock()

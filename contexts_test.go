@@ -41,9 +41,9 @@ func (c *watchedContext) AfterFunc(func()) (stop func() bool) {
 
 func TestNothingThatIsDecidedIsLeftInItsContext(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
+	s := AnyServer(t)
 	const times = 1000
-	s.occupy("taken", time.Hour)
+	s.HoldAsOther("taken", time.Hour)
 	e := s.open(lockwheel.Options{})
 	taken, free := e.Mutex("taken"), e.Mutex("free")
 	shut := s.open(lockwheel.Options{})
@@ -88,7 +88,7 @@ func TestNothingThatIsDecidedIsLeftInItsContext(t *testing.T) {
 		}
 		eventually(t, what, func() bool { return ctx.watching.Load() == 0 })
 	}
-	settled(t, e)
+	requireIdle(t, e)
 }
 
 // A grant that its caller does not take is released when its context ends, so the engine watches the context until
@@ -96,7 +96,7 @@ func TestNothingThatIsDecidedIsLeftInItsContext(t *testing.T) {
 func TestAGrantThatIsNotTakenIsWatchedUntilItIs(t *testing.T) {
 	t.Parallel()
 	ctx := newWatchedContext()
-	p := anySite(t).open(lockwheel.Options{}).Mutex("n").LockAsync(ctx)
+	p := AnyServer(t).open(lockwheel.Options{}).Mutex("n").LockAsync(ctx)
 	receive(t, p.Done())
 	require.EqualValues(t, 1, ctx.watching.Load())
 	hold, err := p.Hold()
@@ -107,7 +107,7 @@ func TestAGrantThatIsNotTakenIsWatchedUntilItIs(t *testing.T) {
 
 func TestNothingIsLeftInTheContextOfOpen(t *testing.T) {
 	t.Parallel()
-	s := realSite(t, "--requirepass", "secret")
+	s := RealServer(t, "--requirepass", "secret")
 	ctx := newWatchedContext()
 	for range 20 {
 		e, err := lockwheel.Dial(ctx, "redis://:secret@"+s.addr)
@@ -123,7 +123,7 @@ func TestNothingIsLeftInTheContextOfOpen(t *testing.T) {
 // A hold's context is a child of Lock's context, which keeps no reference to it after the hold has ended.
 func TestNothingOfHoldsThatEndedIsLeftInTheirContext(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
+	s := AnyServer(t)
 	ctx := newWatchedContext()
 	e := s.open(lockwheel.Options{})
 	quorum := lockwheel.Quorum(e.Mutex("n"), s.open(lockwheel.Options{Prefix: "b"}).Mutex("n"), s.open(lockwheel.Options{Prefix: "c"}).Mutex("n"))
@@ -136,7 +136,7 @@ func TestNothingOfHoldsThatEndedIsLeftInTheirContext(t *testing.T) {
 		forceUnlock(t, e.Mutex("n"))
 		require.ErrorIs(t, hold.Unlock(ctx), lockwheel.ErrLost)
 		for _, m := range []lockwheel.Multi{multi(e, "a", "b"), quorum} {
-			hold, err := m.Lock(ctx, lockwheel.Wait(patience))
+			hold, err := m.Lock(ctx, lockwheel.Wait(testDeadline))
 			require.NoError(t, err)
 			hold.Context()
 			unlock(t, hold)

@@ -22,10 +22,10 @@ const mostBytes = 300
 
 func TestHoldingCostsNoGoroutineAndFewBytes(t *testing.T) {
 	n := *heldLocks
-	if raced {
+	if raceEnabled {
 		n = min(n, 20_000)
 	}
-	s := realSite(t)
+	s := RealServer(t)
 	e := s.open(lockwheel.Options{Lease: time.Hour}) // what a renewal that waits or is under way takes is not counted
 	holdMany(t, e, 100)                              // to fill pools and open connections
 	before, goroutines := liveHeap(), runtime.NumGoroutine()
@@ -47,7 +47,7 @@ func TestHoldingCostsNoGoroutineAndFewBytes(t *testing.T) {
 	require.Equal(t, int64(n+100), s.do("DBSIZE"))
 	// rueidis may have begun to pipeline on the connection meanwhile, which takes a few goroutines.
 	eventually(t, "no goroutine a lock", func() bool { return runtime.NumGoroutine() <= goroutines+8 })
-	if raced {
+	if raceEnabled {
 		return // a map of another size is filled otherwise, so the figure is another one
 	}
 	require.Less(t, each, int64(mostBytes))
@@ -77,32 +77,32 @@ func liveHeap() uint64 {
 }
 
 func TestAnIdleEngineDoesNotWake(t *testing.T) {
-	s := realSite(t)
+	s := RealServer(t)
 	e := s.open(lockwheel.Options{Lease: time.Hour})
 	requireNoTurns := func(what string) {
 		t.Helper()
 		eventually(t, "the last letter taken in", func() bool {
-			before := e.Stats().Turns
+			before := e.Stats().LoopTurns
 			time.Sleep(50 * time.Millisecond)
-			return e.Stats().Turns == before+1
+			return e.Stats().LoopTurns == before+1
 		})
-		before := e.Stats().Turns
+		before := e.Stats().LoopTurns
 		time.Sleep(500 * time.Millisecond)
-		require.Equal(t, before+1, e.Stats().Turns, "%s: no turn but that of the question", what)
+		require.Equal(t, before+1, e.Stats().LoopTurns, "%s: no turn but that of the question", what)
 	}
 	requireNoTurns("fresh")
 	holds := holdMany(t, e, 1000)
 	eventually(t, "nothing under way", func() bool { return e.Stats().InFlight == 0 })
 	requireNoTurns("a thousand held, nothing due")
-	s.occupy("n", time.Hour)
+	s.HoldAsOther("n", time.Hour)
 	pending := e.Mutex("n").LockAsync(t.Context())
-	asleep(t, e, 1, 1)
+	requireWaiting(t, e, 1, 1)
 	requireNoTurns("one that waits for a message")
 	pending.Cancel()
 	for _, hold := range holds {
 		unlock(t, hold)
 	}
-	settled(t, e)
+	requireIdle(t, e)
 	requireNoTurns("after work")
 }
 
@@ -117,17 +117,17 @@ const (
 
 func TestWaitingCostsFewBytes(t *testing.T) {
 	n := *waiters
-	if raced {
+	if raceEnabled {
 		n = min(n, 10_000)
 	}
 	for what, most := range map[string]int64{"each on a name of its own": mostWaiting, "all on one": mostSharing} {
 		t.Run(what, func(t *testing.T) {
-			s, names := realSite(t), n
+			s, names := RealServer(t), n
 			if most == mostSharing {
 				names = 1
 			}
 			name := func(i int) string { return fmt.Sprintf("orders/%07d", i%names) }
-			other, e := s.open(unhurried), s.open(lockwheel.Options{Timeout: 10 * time.Second, Lease: time.Hour})
+			other, e := s.open(slowTimeouts), s.open(lockwheel.Options{CallTimeout: 10 * time.Second, Lease: time.Hour})
 			holdMany(t, e, 100) // to fill pools and open connections
 			const workers = 64
 			crowd(t, workers, func(w int) error {
@@ -151,7 +151,7 @@ func TestWaitingCostsFewBytes(t *testing.T) {
 			})
 			each := (int64(liveHeap()) - int64(before)) / int64(n)
 			t.Logf("%d callers wait, %s: %d bytes of live heap each, with names", n, what, each)
-			if !raced {
+			if !raceEnabled {
 				require.LessOrEqual(t, each, most)
 			}
 			runtime.KeepAlive(all)

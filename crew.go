@@ -6,50 +6,50 @@ import (
 )
 
 const (
-	// mostEnding is the maximum number of an engine's goroutines that end contexts of holds. They never block, but
+	// maxEndingWorkers is the maximum number of an engine's goroutines that end contexts of holds. They never block, but
 	// very many children take long.
-	mostEnding = 4
-	// mostLeaving is the maximum number of goroutines that unregister from callers' contexts, where each may hang in
-	// code of the caller. mostLeft is the maximum number of contexts that wait while all of these hang. Further ones
+	maxEndingWorkers = 4
+	// maxDetachingWorkers is the maximum number of goroutines that unregister from callers' contexts, where each may hang in
+	// code of the caller. maxDetaching is the maximum number of contexts that wait while all of these hang. Further ones
 	// stay registered until they end themselves.
-	mostLeaving, mostLeft = 64, 1 << 20
+	maxDetachingWorkers, maxDetaching = 64, 1 << 20
 )
 
-// crew is a pool that runs functions beside the loop, in any order. Its goroutines are bounded in number and end when
+// workerPool is a pool that runs functions beside the loop, in any order. Its goroutines are bounded in number and end when
 // there is nothing to do. The zero crew runs nothing until most is set.
-type crew struct {
-	most    int32
-	limit   int64 // maximum number of functions that were put in and have not ended
-	newest  atomic.Pointer[task]
-	working atomic.Int32
-	open    atomic.Int64
-	empty   atomic.Pointer[chan struct{}] // closed when open is 0
-	panics  atomic.Uint64
-	dropped atomic.Uint64
+type workerPool struct {
+	maxWorkers int32
+	maxTasks   int64 // maximum number of functions that were put in and have not ended
+	head       atomic.Pointer[poolTask]
+	workers    atomic.Int32
+	pending    atomic.Int64
+	idle       atomic.Pointer[chan struct{}] // closed when open is 0
+	panics     atomic.Uint64
+	dropped    atomic.Uint64
 }
 
-type task struct {
-	next *task
-	f    func()
+type poolTask struct {
+	next *poolTask
+	run  func()
 }
 
-// put never blocks. Beyond the limit it drops f and counts it.
-func (c *crew) put(f func()) {
-	if c.open.Add(1) > c.limit {
+// submit never blocks. Beyond the limit it drops f and counts it.
+func (c *workerPool) submit(f func()) {
+	if c.pending.Add(1) > c.maxTasks {
 		c.dropped.Add(1)
-		c.closed()
+		c.taskDone()
 		return
 	}
-	t := &task{f: f}
-	for t.next = c.newest.Load(); !c.newest.CompareAndSwap(t.next, t); t.next = c.newest.Load() {
+	t := &poolTask{run: f}
+	for t.next = c.head.Load(); !c.head.CompareAndSwap(t.next, t); t.next = c.head.Load() {
 	}
-	c.call()
+	c.startWorker()
 }
 
-// call starts another goroutine unless there are most already.
-func (c *crew) call() {
-	for n := c.working.Load(); n < c.most; n = c.working.Load() {
-		if c.working.CompareAndSwap(n, n+1) {
+// startWorker starts another goroutine unless there are most already.
+func (c *workerPool) startWorker() {
+	for n := c.workers.Load(); n < c.maxWorkers; n = c.workers.Load() {
+		if c.workers.CompareAndSwap(n, n+1) {
 			go c.work()
 			return
 		}
@@ -57,40 +57,40 @@ func (c *crew) call() {
 }
 
 // work continues with the next function after a panic or a Goexit.
-func (c *crew) work() {
+func (c *workerPool) work() {
 	ended := false
 	defer func() {
 		if !ended {
 			_ = recover()
 			c.panics.Add(1)
-			c.closed()
+			c.taskDone()
 			go c.work()
 		}
 	}()
 	for t := c.next(); t != nil; t = c.next() {
-		t.f()
-		c.closed()
+		t.run()
+		c.taskDone()
 	}
 	ended = true
-	c.working.Add(-1)
-	if c.newest.Load() != nil { // the function was put in after this goroutine's last check, while call found no room for another
-		c.call()
+	c.workers.Add(-1)
+	if c.head.Load() != nil { // the function was put in after this goroutine's last check, while call found no room for another
+		c.startWorker()
 	}
 }
 
-func (c *crew) next() *task {
+func (c *workerPool) next() *poolTask {
 	for {
-		t := c.newest.Load()
-		if t == nil || c.newest.CompareAndSwap(t, t.next) {
+		t := c.head.Load()
+		if t == nil || c.head.CompareAndSwap(t, t.next) {
 			return t
 		}
 	}
 }
 
-// closed counts a function that has ended.
-func (c *crew) closed() {
-	if c.open.Add(-1) == 0 {
-		if empty := c.empty.Swap(nil); empty != nil {
+// taskDone counts a function that has ended.
+func (c *workerPool) taskDone() {
+	if c.pending.Add(-1) == 0 {
+		if empty := c.idle.Swap(nil); empty != nil {
 			close(*empty)
 		}
 	}
@@ -98,10 +98,10 @@ func (c *crew) closed() {
 
 // wait waits until all functions have ended, or until the given time; the zero time is no limit. Only one caller may
 // wait at a time.
-func (c *crew) wait(until time.Time) {
+func (c *workerPool) wait(until time.Time) {
 	empty := make(chan struct{})
-	c.empty.Store(&empty)
-	if c.open.Load() == 0 {
+	c.idle.Store(&empty)
+	if c.pending.Load() == 0 {
 		return
 	}
 	var late <-chan time.Time

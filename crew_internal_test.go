@@ -13,19 +13,19 @@ import (
 // Functions that hang delay the others only when all goroutines are in use, and the number of goroutines is bounded.
 func TestACrewIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := crew{most: 3, limit: 10}
+		c := workerPool{maxWorkers: 3, maxTasks: 10}
 		gate := make(chan struct{})
 		var ran, hang, most atomic.Int32
 		for range 2 {
-			c.put(func() { <-gate })
+			c.submit(func() { <-gate })
 		}
 		for range 4 {
-			c.put(func() { ran.Add(1) })
+			c.submit(func() { ran.Add(1) })
 		}
 		synctest.Wait()
 		require.EqualValues(t, 4, ran.Load())
 		for range 12 {
-			c.put(func() {
+			c.submit(func() {
 				most.Store(max(most.Load(), hang.Add(1)))
 				<-gate
 				hang.Add(-1)
@@ -46,12 +46,12 @@ func TestACrewIsBounded(t *testing.T) {
 
 func TestACrewGoesOnAfterAPanic(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := crew{most: 1, limit: 100}
+		c := workerPool{maxWorkers: 1, maxTasks: 100}
 		var ran atomic.Int32
 		for range 10 {
-			c.put(func() { panic("oops") })
-			c.put(runtime.Goexit)
-			c.put(func() { ran.Add(1) })
+			c.submit(func() { panic("oops") })
+			c.submit(runtime.Goexit)
+			c.submit(func() { ran.Add(1) })
 		}
 		c.wait(time.Time{})
 		require.EqualValues(t, 10, ran.Load())
@@ -61,13 +61,13 @@ func TestACrewGoesOnAfterAPanic(t *testing.T) {
 
 // Each function runs once, whenever and by however many goroutines it is put in.
 func TestACrewForgetsNothing(t *testing.T) {
-	c := crew{most: 4, limit: 1 << 20}
+	c := workerPool{maxWorkers: 4, maxTasks: 1 << 20}
 	var ran atomic.Int32
 	done := make(chan struct{})
 	for range 8 {
 		go func() {
 			for range 2000 {
-				c.put(func() { ran.Add(1) })
+				c.submit(func() { ran.Add(1) })
 			}
 			done <- struct{}{}
 		}()

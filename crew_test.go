@@ -25,21 +25,21 @@ import (
 
 // Workers in processes of their own, which are killed, stopped and continued.
 
-// envCrew makes this test binary a worker process, which runs until its input ends. It reports what its workers do,
+// envWorkers makes this test binary a worker process, which runs until its input ends. It reports what its workers do,
 // one line each.
-const envCrew = "LOCKWHEEL_TEST_CREW"
+const envWorkers = "LOCKWHEEL_TEST_CREW"
 
-// orders is the configuration of a worker process.
-type orders struct {
+// workerConfig is the configuration of a worker process.
+type workerConfig struct {
 	ID, Addr, Numbers string
 	Names             []string
 	Labourers         int
 	Lease             time.Duration
 }
 
-// runCrew is the main function of a worker process.
-func runCrew(text string) error {
-	var o orders
+// runWorkers is the main function of a worker process.
+func runWorkers(text string) error {
+	var o workerConfig
 	if err := json.Unmarshal([]byte(text), &o); err != nil {
 		return err
 	}
@@ -50,9 +50,9 @@ func runCrew(text string) error {
 		stop()
 	}()
 	e, err := lockwheel.Open(ctx, lockwheel.Options{
-		Redis:   rueidis.ClientOption{InitAddress: []string{o.Addr}, Username: user, Password: password},
-		Lease:   o.Lease,
-		Timeout: o.Lease / 3,
+		Redis:       rueidis.ClientOption{InitAddress: []string{o.Addr}, Username: user, Password: password},
+		Lease:       o.Lease,
+		CallTimeout: o.Lease / 3,
 	})
 	if err != nil {
 		return fmt.Errorf("no engine: %w", err)
@@ -67,7 +67,7 @@ func runCrew(text string) error {
 			return err
 		}
 		defer number.Close()
-		l := &labourer{id: fmt.Sprint(o.ID, ".", i), engine: e, names: o.Names, number: number, note: notes.write, did: &labours{}}
+		l := &worker{id: fmt.Sprint(o.ID, ".", i), engine: e, names: o.Names, number: number, note: notes.write, did: &workerCounts{}}
 		crew.Go(func() { failed <- l.work(ctx) })
 	}
 	crew.Wait()
@@ -88,29 +88,29 @@ type lines struct {
 
 func newLines(to io.Writer) *lines { return &lines{to: json.NewEncoder(to)} }
 
-func (l *lines) write(d deed) {
+func (l *lines) write(d op) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	_ = l.to.Encode(d) // the reader is gone: the process is about to be killed
 }
 
-// crew is a worker process, as the test sees it.
-type crew struct {
+// workerProcess is a worker process, as the test sees it.
+type workerProcess struct {
 	t       testing.TB
 	cmd     *exec.Cmd
 	input   io.Closer
 	heard   *record
-	history chan []deed // all that it reported, once it has ended
+	history chan []op // all that it reported, once it has ended
 	errors  *strings.Builder
 }
 
-func startCrew(t testing.TB, o orders, heard *record) *crew {
+func startWorkerProcess(t testing.TB, o workerConfig, heard *record) *workerProcess {
 	t.Helper()
 	text, err := json.Marshal(o)
 	require.NoError(t, err)
-	c := &crew{t: t, heard: heard, history: make(chan []deed, 1), errors: &strings.Builder{}}
+	c := &workerProcess{t: t, heard: heard, history: make(chan []op, 1), errors: &strings.Builder{}}
 	c.cmd = exec.Command(os.Args[0])
-	c.cmd.Env = append(os.Environ(), envCrew+"="+string(text))
+	c.cmd.Env = append(os.Environ(), envWorkers+"="+string(text))
 	c.cmd.Stderr = c.errors
 	c.input, err = c.cmd.StdinPipe()
 	require.NoError(t, err)
@@ -121,10 +121,10 @@ func startCrew(t testing.TB, o orders, heard *record) *crew {
 	return c
 }
 
-func (c *crew) listen(out io.Reader) {
-	var all []deed
+func (c *workerProcess) listen(out io.Reader) {
+	var all []op
 	for scan := bufio.NewScanner(out); scan.Scan(); {
-		var d deed
+		var d op
 		if json.Unmarshal(scan.Bytes(), &d) == nil { // the last line of a killed process may be incomplete
 			all = append(all, d)
 		}
@@ -133,7 +133,7 @@ func (c *crew) listen(out io.Reader) {
 }
 
 // ends waits until the workers have released all their locks, and records what they did.
-func (c *crew) ends() {
+func (c *workerProcess) ends() {
 	c.t.Helper()
 	require.NoError(c.t, c.input.Close())
 	history := <-c.history
@@ -145,13 +145,13 @@ func (c *crew) ends() {
 }
 
 // dies kills the process, and records what it did. Its holds have ended; a write that it had begun may be done.
-func (c *crew) dies() {
+func (c *workerProcess) dies() {
 	c.t.Helper()
 	require.NoError(c.t, c.cmd.Process.Kill())
 	history := <-c.history
 	_ = c.cmd.Wait()
 	ended := now()
-	last := map[string]deed{} // of each hold
+	last := map[string]op{} // of each hold
 	for _, d := range history {
 		last[d.Hold] = d
 		c.heard.note(d)
@@ -171,7 +171,7 @@ func (c *crew) dies() {
 }
 
 // standsStill pauses the process for a while.
-func (c *crew) standsStill(d time.Duration) {
+func (c *workerProcess) standsStill(d time.Duration) {
 	c.t.Helper()
 	require.NoError(c.t, c.cmd.Process.Signal(syscall.SIGSTOP))
 	time.Sleep(d)

@@ -15,7 +15,7 @@ import (
 	"github.com/lockwheel/lockwheel/internal/proxy"
 )
 
-var trials = flag.Int("trials", 20, "how many holders are cut off from their server")
+var partitionTrials = flag.Int("partition.trials", 20, "how many holders are cut off from their server")
 
 // cutoffs are the ways to cut a holder off from its server.
 var cutoffs = []func(*proxy.Proxy) error{
@@ -39,8 +39,8 @@ var cutoffs = []func(*proxy.Proxy) error{
 func TestAHolderThatIsCutOffSaysSoFirst(t *testing.T) {
 	t.Parallel()
 	const lease = 5 * time.Second
-	pairs := min(40, *trials)
-	s := realSite(t)
+	pairs := min(40, *partitionTrials)
+	s := RealServer(t)
 	stranger := s.open(lockwheel.Options{})
 	var done, starved atomic.Int64
 	var closest atomic.Int64
@@ -52,9 +52,9 @@ func TestAHolderThatIsCutOffSaysSoFirst(t *testing.T) {
 		holders, links = append(holders, s.openAt(p.Addr(), lockwheel.Options{Lease: lease})), append(links, p)
 	}
 	crowd(t, pairs, func(i int) error {
-		for trial := i; trial < *trials; trial += pairs {
+		for trial := i; trial < *partitionTrials; trial += pairs {
 			ahead, err := cutOff(t, holders[i].Mutex(fmt.Sprint("n", i)), stranger.Mutex(fmt.Sprint("n", i)), links[i])
-			if errors.Is(err, errStarved) && starved.Add(1) <= int64(*trials) {
+			if errors.Is(err, errStarved) && starved.Add(1) <= int64(*partitionTrials) {
 				trial -= pairs
 				continue
 			}
@@ -69,8 +69,8 @@ func TestAHolderThatIsCutOffSaysSoFirst(t *testing.T) {
 		return nil
 	})
 	t.Logf("in %d of %d trials Err and Done said so first, Done at the closest by %v; %d made again, the machine had no time for timers",
-		done.Load(), *trials, time.Duration(closest.Load()), starved.Load())
-	require.EqualValues(t, *trials, done.Load())
+		done.Load(), *partitionTrials, time.Duration(closest.Load()), starved.Load())
+	require.EqualValues(t, *partitionTrials, done.Load())
 }
 
 // errStarved is for a trial in which a timer for the end of the lease was late, too.
@@ -95,7 +95,7 @@ func ringsAt(hold *lockwheel.Hold) <-chan int64 {
 
 // cutOff is one trial. It returns how long before the other caller's grant Done was closed, in nanoseconds.
 func cutOff(t *testing.T, holder, stranger lockwheel.Mutex, p *proxy.Proxy) (ahead int64, err error) {
-	hold, err := holder.Lock(t.Context(), lockwheel.Wait(patience))
+	hold, err := holder.Lock(t.Context(), lockwheel.Wait(testDeadline))
 	if err != nil {
 		return 0, err
 	}

@@ -17,7 +17,7 @@ import (
 // master becomes a replica, and keeps its connections.
 
 // moveTo exchanges the roles of master and replica, and leads new connections through the proxy to the new master.
-func moveTo(t *testing.T, p *proxy.Proxy, replica, master *site) {
+func moveTo(t *testing.T, p *proxy.Proxy, replica, master *Server) {
 	t.Helper()
 	eventually(t, "the replica has caught up", func() bool { return master.do("WAIT", 1, 50) == int64(1) && inSync(replica) })
 	p.Retarget(replica.addr)
@@ -25,13 +25,13 @@ func moveTo(t *testing.T, p *proxy.Proxy, replica, master *site) {
 	require.Equal(t, "OK", master.do("REPLICAOF", "127.0.0.1", replica.real.Port()))
 }
 
-func inSync(replica *site) bool {
+func inSync(replica *Server) bool {
 	told, _ := replica.do("INFO", "replication").(string)
 	return strings.Contains(told, "master_link_status:up")
 }
 
-// quick has a renewal interval so short that the engine soon notices that a server is no longer the master.
-var quick = lockwheel.Options{Lease: 9 * time.Second, Renew: 500 * time.Millisecond, Timeout: time.Second}
+// fastFailover has a renewal interval so short that the engine soon notices that a server is no longer the master.
+var fastFailover = lockwheel.Options{Lease: 9 * time.Second, RenewInterval: 500 * time.Millisecond, CallTimeout: time.Second}
 
 // The engine finds the next master at the address of the previous one, and back again. Locks are granted there, holds
 // continue, and waiters are woken.
@@ -39,16 +39,16 @@ func TestTheNextMasterIsFoundAtTheSameAddress(t *testing.T) {
 	t.Parallel()
 	master, replica := withReplica(t)
 	p := proxy.Start(t, master.addr)
-	e := master.openAt(p.Addr(), quick)
+	e := master.openAt(p.Addr(), fastFailover)
 	hold := lock(t, e.Mutex("held"))
-	master.occupy("taken", time.Hour)
+	master.HoldAsOther("taken", time.Hour)
 	waiting := locking(t.Context(), e.Mutex("taken"))
-	asleep(t, e, 1, 1)
+	requireWaiting(t, e, 1, 1)
 	for range 2 {
 		moveTo(t, p, replica, master)
 		began := time.Now()
 		got := granted(t, locking(t.Context(), e.Mutex("free"))) // without a Wait
-		require.Less(t, time.Since(began), 4*quick.Timeout)
+		require.Less(t, time.Since(began), 4*fastFailover.CallTimeout)
 		require.Equal(t, 1, replica.real.Int(t, "EXISTS", "free"))
 		unlock(t, got)
 		eventually(t, "who waits listens there", func() bool { return len(replica.channels()) == 1 })
@@ -56,12 +56,12 @@ func TestTheNextMasterIsFoundAtTheSameAddress(t *testing.T) {
 		requireRenewed(t, replica, hold)
 		master, replica = replica, master
 	}
-	silent(t, waiting, 10*time.Millisecond)
+	requireNoReply(t, waiting, 10*time.Millisecond)
 	master.do("DEL", "taken")
 	master.do("PUBLISH", "redisson_lock__channel:{taken}", 0)
 	unlock(t, granted(t, waiting))
 	unlock(t, hold)
-	settled(t, e)
+	requireIdle(t, e)
 }
 
 // The same with Options.Replicas, and for every kind of lock.
@@ -72,15 +72,15 @@ func TestTheNextMasterIsFoundAtTheSameAddressByEveryKind(t *testing.T) {
 			t.Parallel()
 			master, replica := withReplica(t)
 			p := proxy.Start(t, master.addr)
-			plain := master.openAt(p.Addr(), quick)
-			asking := quick
+			plain := master.openAt(p.Addr(), fastFailover)
+			asking := fastFailover
 			asking.Replicas.Min = 1
 			asks := master.openAt(p.Addr(), asking)
 			takes := func() {
 				eventually(t, "a grant that the replica has", func() bool {
-					hold, err := mutex(asks, "n").Lock(t.Context(), lockwheel.Wait(patience))
+					hold, err := mutex(asks, "n").Lock(t.Context(), lockwheel.Wait(testDeadline))
 					if err == nil {
-						giveBack(t, hold) // on a connection that may lead to the old master
+						unlockHold(t, hold) // on a connection that may lead to the old master
 					} else {
 						require.ErrorIs(t, err, lockwheel.ErrNotReplicated) // the replica follows a little later
 					}
@@ -92,7 +92,7 @@ func TestTheNextMasterIsFoundAtTheSameAddressByEveryKind(t *testing.T) {
 			moveTo(t, p, replica, master)
 			takes()
 			unlock(t, lock(t, mutex(plain, "n")))
-			settled(t, asks)
+			requireIdle(t, asks)
 			require.False(t, replica.exists("n"), "what was granted is released at the next master")
 		})
 	}
@@ -105,7 +105,7 @@ func TestAReplicaIsConnectedToEverMoreRarely(t *testing.T) {
 	p := proxy.Start(t, replica.addr)
 	const timeout = 200 * time.Millisecond
 	said := make(logLines, 100)
-	e := replica.openAt(p.Addr(), lockwheel.Options{Lease: time.Minute, Timeout: timeout, Wake: lockwheel.Poll, Logger: slog.New(slog.NewTextHandler(said, nil))})
+	e := replica.openAt(p.Addr(), lockwheel.Options{Lease: time.Minute, CallTimeout: timeout, Notify: lockwheel.Poll, Logger: slog.New(slog.NewTextHandler(said, nil))})
 	waiting := locking(t.Context(), e.Mutex("n"))
 	queued(t, e, 1)
 	opened := p.Accepted()
@@ -133,7 +133,7 @@ func TestTheConnectionsOfACallersClientAreLeftToItsReplica(t *testing.T) {
 	})
 	require.NoError(t, err)
 	t.Cleanup(client.Close)
-	e := opened(t, lockwheel.Options{Client: client, Timeout: 100 * time.Millisecond, Wake: lockwheel.Poll})
+	e := openRetrying(t, lockwheel.Options{Client: client, CallTimeout: 100 * time.Millisecond, Notify: lockwheel.Poll})
 	unlock(t, lock(t, e.Mutex("n")))
 	connections := p.Accepted()
 	moveTo(t, p, replica, master)

@@ -17,12 +17,12 @@ import (
 
 func TestDoHoldsTheLockWhileTheFunctionRuns(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
+	s := AnyServer(t)
 	m := s.open(lockwheel.Options{}).Mutex("n")
 	failure := errors.New("what the function returned")
 	err := m.Do(t.Context(), func(ctx context.Context) error {
 		require.True(t, s.exists("n"))
-		refused(t, m)
+		stateFailed(t, m)
 		requireCount(t, ctx, m, 1)
 		return errors.Join(failure, m.Do(ctx, func(ctx context.Context) error { // re-enters
 			requireCount(t, ctx, m, 2)
@@ -36,7 +36,7 @@ func TestDoHoldsTheLockWhileTheFunctionRuns(t *testing.T) {
 
 func TestDoUnlocksWhenTheFunctionPanics(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
+	s := AnyServer(t)
 	m := s.open(lockwheel.Options{}).Mutex("n")
 	require.PanicsWithValue(t, "oops", func() {
 		_ = m.Do(t.Context(), func(context.Context) error { panic("oops") })
@@ -54,7 +54,7 @@ func TestDoUnlocksWhenTheFunctionPanics(t *testing.T) {
 
 func TestDoReportsALossBesideTheFunctionsOwnError(t *testing.T) {
 	t.Parallel()
-	m := anySite(t).open(lockwheel.Options{}).Mutex("n")
+	m := AnyServer(t).open(lockwheel.Options{}).Mutex("n")
 	failure := errors.New("what the function returned")
 	err := m.Do(t.Context(), func(ctx context.Context) error {
 		forceUnlock(t, m)
@@ -75,7 +75,7 @@ func TestDoReportsALossBesideTheFunctionsOwnError(t *testing.T) {
 // A function that returns the cause of its context has reported the loss: the error contains it once.
 func TestDoReportsALossOnce(t *testing.T) {
 	t.Parallel()
-	e := anySite(t).open(lockwheel.Options{})
+	e := AnyServer(t).open(lockwheel.Options{})
 	cause := func(ctx context.Context) error {
 		receive(t, ctx.Done())
 		return fmt.Errorf("stopped: %w", context.Cause(ctx))
@@ -112,7 +112,7 @@ func TestDoReportsTheEndOfItsEngineOnce(t *testing.T) {
 			return e.Multi(e.Mutex("a"), e.Mutex("b")).Do(t.Context(), f)
 		},
 	} {
-		e := anySite(t).open(lockwheel.Options{})
+		e := AnyServer(t).open(lockwheel.Options{})
 		err := do(e, func(ctx context.Context) error {
 			require.NoError(t, e.Close())
 			receive(t, ctx.Done())
@@ -125,7 +125,7 @@ func TestDoReportsTheEndOfItsEngineOnce(t *testing.T) {
 
 func TestDoDoesNotRunTheFunctionWithoutTheLock(t *testing.T) {
 	t.Parallel()
-	m := anySite(t).open(lockwheel.Options{}).Mutex("n")
+	m := AnyServer(t).open(lockwheel.Options{}).Mutex("n")
 	hold := lock(t, m)
 	err := m.Do(t.Context(), func(context.Context) error { panic("run without the lock") }, lockwheel.Wait(0))
 	require.ErrorIs(t, err, lockwheel.ErrNotAcquired)
@@ -135,7 +135,7 @@ func TestDoDoesNotRunTheFunctionWithoutTheLock(t *testing.T) {
 // Do sends the release even if the request's context has ended meanwhile.
 func TestDoUnlocksAfterItsContextEnded(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
+	s := AnyServer(t)
 	m := s.open(lockwheel.Options{}).Mutex("n")
 	do := func(last func()) error {
 		ctx, cancel := context.WithCancel(t.Context())

@@ -56,16 +56,16 @@ import (
 // server. All methods are safe for concurrent use. The zero Engine is closed: the errors of its locks match
 // ErrClosed.
 type Engine struct {
-	loop     *engine.Engine
-	config   actor.Config
-	options  Options
-	client   rueidis.Client
-	cluster  bool
-	ends     *closing // ends the connections
-	tells    *audience
-	contexts contexts
-	closing  atomic.Bool
-	closed   chan struct{} // closed when Close has done its work
+	loop        *engine.Engine
+	config      actor.Config
+	options     Options
+	client      rueidis.Client
+	cluster     bool
+	connections *connections // connections the connections
+	listeners   *listeners
+	contexts    callerContexts
+	closing     atomic.Bool
+	closed      chan struct{} // closed when Close has done its work
 }
 
 // Open connects to a server and starts the engine. On failure it leaves nothing running.
@@ -74,7 +74,7 @@ type Engine struct {
 // the credentials. In a cluster, at least one node must reply and know the slots.
 //
 // A function of Options.Redis that dials, returns credentials or checks certificates may hang. Open stops waiting for
-// it when ctx ends, and after Options.Timeout. The function keeps its goroutine, and a connection that it makes later
+// it when ctx ends, and after Options.CallTimeout. The function keeps its goroutine, and a connection that it makes later
 // is closed.
 func Open(ctx context.Context, opts Options) (*Engine, error) {
 	if ctx == nil {
@@ -89,10 +89,10 @@ func Open(ctx context.Context, opts Options) (*Engine, error) {
 		return nil, fmt.Errorf("lockwheel: open: %w", err)
 	}
 	options.Redis = rueidis.ClientOption{} // an engine that is printed has no password in it
-	e := &Engine{options: options, client: client, cluster: server.Cluster(), config: options.config(), ends: closing, closed: make(chan struct{})}
-	e.tells = newAudience(&e.options)
-	e.contexts.begin(e)
-	e.loop = engine.Start(server, e.config, e.hooks(), e.tells.log)
+	e := &Engine{options: options, client: client, cluster: server.Cluster(), config: options.config(), connections: closing, closed: make(chan struct{})}
+	e.listeners = newListeners(&e.options)
+	e.contexts.init(e)
+	e.loop = engine.Start(server, e.config, e.hooks(), e.listeners.log)
 	return e, nil
 }
 
@@ -140,9 +140,9 @@ func (e *Engine) FencedMutex(name string) Mutex {
 // place. TryLock without a [Wait] acquires the lock only if the queue is empty.
 //
 // The engine keeps the places of its callers alive. The places of a process that died block all callers behind them
-// for at most [Options.FairWait], by default one lease, by the server's clock. A place of a Redisson client lasts
+// for at most [Options.FairWaitTimeout], by default one lease, by the server's clock. A place of a Redisson client lasts
 // five minutes, and its dead waiters expire one at a time, by the wall clocks of the callers. These clocks should
-// then agree. An acquire that reaches the server more than two [Options.Timeout] after it was sent does nothing.
+// then agree. An acquire that reaches the server more than two [Options.CallTimeout] after it was sent does nothing.
 //
 // A name and the same name in braces, such as "a" and "{a}", share one queue, because Redisson gives both queues the
 // same key. While callers wait for one of the two locks, the other may be unavailable although it is free. Callers of
@@ -156,9 +156,9 @@ func (e *Engine) Stats() Stats {
 		return Stats{}
 	}
 	s := Stats(e.loop.Stats())
-	events, panics := e.tells.events.counts()
-	records, more := e.tells.records.counts()
-	s.Untold, s.Panics = events+records, panics+more+e.contexts.leaving.panics.Load()
+	events, panics := e.listeners.events.counts()
+	records, more := e.listeners.records.counts()
+	s.Untold, s.Panics = events+records, panics+more+e.contexts.detaching.panics.Load()
 	return s
 }
 
@@ -180,7 +180,7 @@ func (e *Engine) Shutdown(ctx context.Context) error {
 		return nil
 	}
 	call := engine.NewCall()
-	call.Tag = engine.AskShutdown
+	call.Op = engine.AskShutdown
 	done := ctx.Done()
 	if !e.loop.Post(call) {
 		return e.Close()
@@ -202,13 +202,13 @@ func (e *Engine) Shutdown(ctx context.Context) error {
 // Close ends every hold immediately with ErrClosed, ends all waiting calls with ErrClosed, and stops the engine. It
 // always returns nil. A second call waits for the first.
 //
-// [Observer] and Logger receive these events before Close returns, unless that takes longer than Options.Timeout.
+// [Observer] and Logger receive these events before Close returns, unless that takes longer than Options.CallTimeout.
 //
 // The keys of held locks stay until their leases expire, so that no other caller acquires them while the work under
-// them is still stopping. Places in the queues of fair locks stay until their FairWait expires.
+// them is still stopping. Places in the queues of fair locks stay until their FairWaitTimeout expires.
 //
 // When Close returns, no goroutine of the engine is left and no command follows. Goroutines of the Redis client can
-// take some seconds more if a server does not reply. On a dead connection Close may block for Options.Timeout, and
+// take some seconds more if a server does not reply. On a dead connection Close may block for Options.CallTimeout, and
 // with [Options.Client] until that client notices. A function of Options.Redis that hangs keeps its goroutine.
 func (e *Engine) Close() error {
 	if e.loop == nil {
@@ -219,27 +219,27 @@ func (e *Engine) Close() error {
 		return nil
 	}
 	call := engine.NewCall()
-	call.Tag = engine.AskClose
+	call.Op = engine.AskClose
 	if e.loop.Post(call) {
 		<-call.Ready
 	}
 	<-e.loop.Stopped()
 	e.contexts.ending.wait(time.Time{})
-	until := time.Now().Add(e.options.Timeout)
-	e.ends.within(e.options.Timeout, func() {
+	until := time.Now().Add(e.options.CallTimeout)
+	e.connections.closeAfter(e.options.CallTimeout, func() {
 		if e.options.Client == nil {
 			e.client.Close()
 		}
 		e.loop.Wait()
 	})
-	e.tells.end(until)
-	e.contexts.leaving.wait(until)
+	e.listeners.close(until)
+	e.contexts.detaching.wait(until)
 	close(e.closed)
 	return nil
 }
 
 // await waits for the result of a posted call. If ctx ends first, it cancels the call, waits for its result, and
-// returns the context's cause; the caller must not free such a call. done is what ctx.Done returned before the call
+// returns the context's cause; the caller must not free such a call. done is what ctx.OK returned before the call
 // was posted. A custom context may panic, and after the call is posted a panic would leave its grant without a
 // holder.
 func (e *Engine) await(ctx context.Context, done <-chan struct{}, call *engine.Call) (cause error) {
@@ -247,102 +247,102 @@ func (e *Engine) await(ctx context.Context, done <-chan struct{}, call *engine.C
 		<-call.Ready
 		return nil
 	}
-	return e.awaitEither(ctx, done, call)
+	return e.awaitOrCancel(ctx, done, call)
 }
 
-// awaitEither is separate so that await has a small frame: a waiter wakes with a cold stack.
-func (e *Engine) awaitEither(ctx context.Context, done <-chan struct{}, call *engine.Call) (cause error) {
+// awaitOrCancel is separate so that await has a small frame: a waiter wakes with a cold stack.
+func (e *Engine) awaitOrCancel(ctx context.Context, done <-chan struct{}, call *engine.Call) (cause error) {
 	select {
 	case <-call.Ready:
 		return nil
 	case <-done:
-		return e.leave(ctx, call)
+		return e.cancelCall(ctx, call)
 	}
 }
 
-// leave cancels a call after its context has ended and waits for the result. If the call itself ended the context,
+// cancelCall cancels a call after its context has ended and waits for the result. If the call itself ended the context,
 // leave keeps waiting instead.
-func (e *Engine) leave(ctx context.Context, call *engine.Call) (cause error) {
+func (e *Engine) cancelCall(ctx context.Context, call *engine.Call) (cause error) {
 	asked := false
 	defer func() {
 		if !asked { // a method of the context has ended this goroutine
 			e.loop.Cancel(call, context.Canceled)
 		}
 	}()
-	cause = e.contexts.cause(ctx)
+	cause = e.contexts.causeOf(ctx)
 	asked = true
-	if ends(call.Tag, call.Hold, call.Name, cause) {
-		return e.awaitBeyond(ctx, call)
+	if endedBy(call.Op, call.Hold, call.Name, cause) {
+		return e.awaitIgnoringEnds(ctx, call)
 	}
 	e.loop.Cancel(call, cause)
 	<-call.Ready
 	return cause
 }
 
-// awaitBeyond keeps waiting when the call itself has ended the context, such as that of a hold that it ends.
-func (e *Engine) awaitBeyond(ctx context.Context, call *engine.Call) (cause error) {
-	ctx, cancel := beyond(ctx, func(end error) bool { return ends(call.Tag, call.Hold, call.Name, end) })
+// awaitIgnoringEnds keeps waiting when the call itself has ended the context, such as that of a hold that it ends.
+func (e *Engine) awaitIgnoringEnds(ctx context.Context, call *engine.Call) (cause error) {
+	ctx, cancel := ignoringEnds(ctx, func(end error) bool { return endedBy(call.Op, call.Hold, call.Name, end) })
 	defer cancel()
-	return e.awaitEither(ctx, ctx.Done(), call)
+	return e.awaitOrCancel(ctx, ctx.Done(), call)
 }
 
 // hooks connects the loop to the observer and to the contexts of holds.
 func (e *Engine) hooks() engine.Hooks {
 	observer := &e.options.Observer
-	hooks := engine.Hooks{Ended: func(end *actor.Ended) { e.ended(end) }}
-	if observer.Late != nil {
-		hooks.Late = e.tells.late
+	hooks := engine.Hooks{HoldEnded: func(end *actor.HoldEnd) { e.onHoldEnded(end) }}
+	if observer.SlowTurn != nil {
+		hooks.SlowTurn = e.listeners.slowTurn
 	}
-	if observer.Acquired != nil || observer.Refused != nil || observer.Lost != nil {
-		hooks.Verdict = func(r *actor.Request, waited time.Duration) { e.verdict(r, waited) }
+	if observer.Acquired != nil || observer.Rejected != nil || observer.Lost != nil {
+		hooks.Result = func(r *actor.Request, waited time.Duration) { e.onResult(r, waited) }
 	}
 	return hooks
 }
 
-// ended publishes the end of a hold. It runs on the loop.
-func (e *Engine) ended(end *actor.Ended) {
+// onHoldEnded publishes the end of a hold. It runs on the loop.
+func (e *Engine) onHoldEnded(end *actor.HoldEnd) {
 	observer := &e.options.Observer
-	if end.Err == actor.ErrNotHeld && observer.Released == nil && !end.Hold.Asked() {
+	if end.Err == actor.ErrNotHeld && observer.Released == nil && !end.Hold.HasContext() {
 		if untold := end.Hold.End(end.Err, nil, 0); untold != nil { // Hold.Context was called concurrently
-			e.contexts.endBeside(untold, &lockError{name: end.Key[len(e.options.Prefix):], err: end.Err})
+			e.contexts.endAsync(untold, &lockError{name: end.Key[len(e.options.Prefix):], err: end.Err})
 		}
 		return
 	}
 	name := end.Key[len(e.options.Prefix):]
 	err := &lockError{name: name, err: end.Err, cause: end.Cause}
 	var told <-chan struct{}
-	if untold := end.Hold.End(end.Err, end.Cause, end.Known); untold != nil {
+	if untold := end.Hold.End(end.Err, end.Cause, end.HeldUntil); untold != nil {
 		told = untold.Done
-		e.contexts.endBeside(untold, err)
+		e.contexts.endAsync(untold, err)
 	}
 	if end.Err == actor.ErrNotHeld {
-		e.tells.released(name, end.Held, told)
+		e.listeners.released(name, end.Held, told)
 	} else {
-		e.tells.lost(name, err, told)
+		e.listeners.lost(name, err, told)
 	}
 }
 
-// verdict notifies the observer of a request's result. It runs on the loop. For a request for several locks it
+// onResult notifies the observer of a request's result. It runs on the loop. For a request for several locks it
 // reports each lock.
-func (e *Engine) verdict(r *actor.Request, waited time.Duration) {
-	if r.Err == engine.ErrReenters || r.Err == actor.ErrOvertaken {
+func (e *Engine) onResult(r *actor.Request, waited time.Duration) {
+	if r.Err == engine.ErrReentry || r.Err == actor.ErrOvertaken {
 		return // the caller now requests the locks one by one, and those results are reported
 	}
-	if r.Joint != nil {
-		for i := range r.Joint.Parts {
-			e.verdict(&actor.Request{Tag: r.Tag, Name: r.Joint.Parts[i].Name, Err: r.Err, Cause: r.Cause}, waited)
+	if r.Multi != nil {
+		for i := range r.Multi.Parts {
+			e.onResult(&actor.Request{Op: r.Op, Name: r.Multi.Parts[i].Name, Err: r.Err, Cause: r.Cause}, waited)
 		}
 		return
 	}
 	switch {
-	case r.Tag == actor.Unlock && r.Err == actor.ErrLost && actor.ToldBefore(r.Cause): // the observer was notified before
-	case r.Tag == actor.Unlock && r.Err == actor.ErrLost: // the hold ended as if it had been unlocked in time
-		e.tells.lost(r.Name, &lockError{name: r.Name, err: r.Err, cause: r.Cause}, nil)
-	case r.Tag != actor.Acquire:
+	case r.Op == actor.Unlock && r.Err == actor.ErrLost && actor.IsKnownLoss(r.Cause): // the observer was notified before
+	case r.Op == actor.Unlock && r.Err == actor.ErrLost: // the hold ended as if it had been unlocked in time
+		e.listeners.lost(r.Name, &lockError{name: r.Name, err: r.Err, cause: r.Cause}, nil)
+	case r.Op != actor.Acquire:
 	case r.Err == nil:
-		e.tells.acquired(r.Name, waited)
+		e.listeners.acquired(r.Name, waited)
 	default:
-		e.tells.refused(r.Name, waited, &lockError{name: r.Name, err: r.Err, cause: r.Cause})
+		e.listeners.rejected(r.Name, waited, &lockError{name: r.Name, err: r.Err, cause: r.Cause})
 	}
 }
 

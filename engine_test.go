@@ -20,9 +20,9 @@ import (
 	"github.com/lockwheel/lockwheel/internal/redistest"
 )
 
-// patience is a deadline for what takes milliseconds. It is shorter than the default lease (30s) and its first
+// testDeadline is a deadline for what takes milliseconds. It is shorter than the default lease (30s) and its first
 // renewal (10s), so neither of these can cause what arrives in time.
-const patience = 8 * time.Second
+const testDeadline = 8 * time.Second
 
 // TestMain checks that no test leaves a goroutine behind, or runs the second process of a test that needs one.
 func TestMain(m *testing.M) {
@@ -33,32 +33,32 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
-	if text := os.Getenv(envCrew); text != "" {
-		if err := runCrew(text); err != nil {
+	if text := os.Getenv(envWorkers); text != "" {
+		if err := runWorkers(text); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
 		return
 	}
-	redistest.Overlap(atOnce)
+	redistest.SetParallel(parallelTests)
 	leaks.Main(m)
 }
 
-// atOnce is the number of tests that run in parallel: each of them waits most of the time, and together they keep one
+// parallelTests is the number of tests that run in parallel: each of them waits most of the time, and together they keep one
 // processor busy.
-const atOnce = 12
+const parallelTests = 12
 
 // envHolder makes this test binary a process that holds the lock n on the given server until it is killed. It prints
 // its id, and for each line that it reads whether it still holds the lock.
 const envHolder = "LOCKWHEEL_TEST_HOLDER"
 
 // holderLease is the lease of that process.
-const holderLease = brief
+const holderLease = shortLease
 
 func holdUntilKilled(addr string) error {
 	opts := lockwheel.Options{Redis: rueidis.ClientOption{InitAddress: []string{addr}}, Lease: holderLease}
 	e, err := lockwheel.Open(context.Background(), opts)
-	for tooBusy(err) { // as opened does, until the parent ends
+	for isBusy(err) { // as opened does, until the parent ends
 		e, err = lockwheel.Open(context.Background(), opts)
 	}
 	if err != nil {
@@ -75,26 +75,26 @@ func holdUntilKilled(addr string) error {
 	return nil
 }
 
-// site is the server of one test, with a connection for inspection that does not belong to the library.
-type site struct {
+// Server is the server of one test, with a connection for inspection that does not belong to the library.
+type Server struct {
 	t    testing.TB
 	addr string
 	real *redistest.Server // nil: the embedded server
 	conn *redistest.Conn   // to the embedded server
 }
 
-// realSite starts a real server, or skips the test if there is none.
-func realSite(t testing.TB, args ...string) *site {
+// RealServer starts a real server, or skips the test if there is none.
+func RealServer(t testing.TB, args ...string) *Server {
 	t.Helper()
 	s := redistest.Start(t, args...)
-	return &site{t: t, addr: s.Addr(), real: s}
+	return &Server{t: t, addr: s.Addr(), real: s}
 }
 
-// anySite starts a real server if there is one, otherwise the embedded one.
-func anySite(t testing.TB) *site {
+// AnyServer starts a real server if there is one, otherwise the embedded one.
+func AnyServer(t testing.TB) *Server {
 	t.Helper()
 	if _, err := redistest.Find(); !errors.Is(err, exec.ErrNotFound) || os.Getenv(redistest.EnvRequire) == "1" {
-		return realSite(t)
+		return RealServer(t)
 	}
 	server, err := embedded.Start()
 	require.NoError(t, err)
@@ -102,20 +102,20 @@ func anySite(t testing.TB) *site {
 	conn, err := redistest.Dial(server.Addr())
 	require.NoError(t, err)
 	t.Cleanup(func() { conn.Close() })
-	return &site{t: t, addr: server.Addr(), conn: conn}
+	return &Server{t: t, addr: server.Addr(), conn: conn}
 }
 
 // amount returns how much a test does: less under the race detector, and on the embedded server, which takes many
 // times as long.
-func (s *site) amount(all, slow int) int {
-	if raced || s.real == nil {
+func (s *Server) amount(all, slow int) int {
+	if raceEnabled || s.real == nil {
 		return slow
 	}
 	return all
 }
 
 // do sends a command. An error reply is returned as a redistest.Error.
-func (s *site) do(args ...any) any {
+func (s *Server) do(args ...any) any {
 	s.t.Helper()
 	if s.real != nil {
 		return s.real.Do(s.t, args...)
@@ -129,13 +129,13 @@ func (s *site) do(args ...any) any {
 }
 
 // exists reports whether the key exists.
-func (s *site) exists(key string) bool {
+func (s *Server) exists(key string) bool {
 	s.t.Helper()
 	return s.do("EXISTS", key) == int64(1)
 }
 
 // hash returns the hash of a key: for a lock, one field and its count.
-func (s *site) hash(key string) map[string]string {
+func (s *Server) hash(key string) map[string]string {
 	s.t.Helper()
 	pairs, ok := s.do("HGETALL", key).([]any)
 	require.True(s.t, ok)
@@ -147,15 +147,15 @@ func (s *site) hash(key string) map[string]string {
 }
 
 // pttl returns the TTL of a key, -1ms without expiry, -2ms without a key.
-func (s *site) pttl(key string) time.Duration {
+func (s *Server) pttl(key string) time.Duration {
 	s.t.Helper()
 	ms, ok := s.do("PTTL", key).(int64)
 	require.True(s.t, ok)
 	return time.Duration(ms) * time.Millisecond
 }
 
-// occupy makes an absent client hold a lock for that time; 0 is without expiry.
-func (s *site) occupy(name string, lease time.Duration) {
+// HoldAsOther makes an absent client hold a lock for that time; 0 is without expiry.
+func (s *Server) HoldAsOther(name string, lease time.Duration) {
 	s.t.Helper()
 	require.Equal(s.t, int64(1), s.do("HSET", name, "00000000-0000-4000-8000-000000000000:1", 1))
 	if lease > 0 {
@@ -164,7 +164,7 @@ func (s *site) occupy(name string, lease time.Duration) {
 }
 
 // channels returns the lock channels that have a subscription.
-func (s *site) channels() []any {
+func (s *Server) channels() []any {
 	s.t.Helper()
 	channels, ok := s.do("PUBSUB", "CHANNELS", "redisson_*").([]any)
 	require.True(s.t, ok)
@@ -172,25 +172,25 @@ func (s *site) channels() []any {
 }
 
 // scripts returns the number of scripts that the server has run. Only on a real server.
-func (s *site) scripts() int {
+func (s *Server) scripts() int {
 	s.t.Helper()
 	return s.real.CommandCalls(s.t, "evalsha", "eval")
 }
 
 // subscribers returns the number of connections with subscriptions. Only on a real server.
-func (s *site) subscribers() int {
+func (s *Server) subscribers() int {
 	s.t.Helper()
 	return strings.Count(s.real.String(s.t, "CLIENT", "LIST", "TYPE", "pubsub"), "\n")
 }
 
 // subscriptions returns the number of SUBSCRIBE commands that the server has run. Only on a real server.
-func (s *site) subscriptions() int {
+func (s *Server) subscriptions() int {
 	s.t.Helper()
 	return s.real.CommandCalls(s.t, "subscribe")
 }
 
 // clients returns the ids of all connections without subscriptions, oldest first. Only on a real server.
-func (s *site) clients() (ids []string) {
+func (s *Server) clients() (ids []string) {
 	s.t.Helper()
 	for line := range strings.Lines(s.real.String(s.t, "CLIENT", "LIST", "TYPE", "normal")) {
 		id, _, _ := strings.Cut(strings.TrimPrefix(line, "id="), " ")
@@ -199,46 +199,46 @@ func (s *site) clients() (ids []string) {
 	return ids
 }
 
-// unhurried is for load tests that do not concern outages: a busy machine may reply late.
-var unhurried = lockwheel.Options{Timeout: 10 * time.Second}
+// slowTimeouts is for load tests that do not concern outages: a busy machine may reply late.
+var slowTimeouts = lockwheel.Options{CallTimeout: 10 * time.Second}
 
 // open opens an engine on the site. It is closed at the end of the test.
-func (s *site) open(opts lockwheel.Options) *lockwheel.Engine {
+func (s *Server) open(opts lockwheel.Options) *lockwheel.Engine {
 	s.t.Helper()
 	return s.openAt(s.addr, opts)
 }
 
 // openAt opens an engine on the site through another address.
-func (s *site) openAt(addr string, opts lockwheel.Options) *lockwheel.Engine {
+func (s *Server) openAt(addr string, opts lockwheel.Options) *lockwheel.Engine {
 	s.t.Helper()
 	opts.Redis.InitAddress = []string{addr}
 	opts.Redis.ForceSingleClient = s.real == nil
 	if polls(s.t) {
-		opts.Wake = lockwheel.Poll
+		opts.Notify = lockwheel.Poll
 	}
-	if opts.Timeout == 0 && opts.Lease > 0 {
-		opts.Timeout = min(3*time.Second, opts.Lease/3) // the maximum, for a busy machine
+	if opts.CallTimeout == 0 && opts.Lease > 0 {
+		opts.CallTimeout = min(3*time.Second, opts.Lease/3) // the maximum, for a busy machine
 	}
-	return opened(s.t, opts)
+	return openRetrying(s.t, opts)
 }
 
-// tooBusy reports whether an Open failed because a connection, or its first reply, took longer than Timeout.
-func tooBusy(err error) bool {
+// isBusy reports whether an Open failed because a connection, or its first reply, took longer than CallTimeout.
+func isBusy(err error) bool {
 	if err == nil || errors.Is(err, context.DeadlineExceeded) {
 		return err != nil
 	}
-	return strings.Contains(err.Error(), "no answer within") || strings.Contains(err.Error(), "took longer than Options.Timeout") ||
+	return strings.Contains(err.Error(), "no answer within") || strings.Contains(err.Error(), "took longer than Options.CallTimeout") ||
 		strings.Contains(err.Error(), context.DeadlineExceeded.Error()) // not that of Open's context, and so only its text matches
 }
 
-// opened opens an engine that is closed at the end of the test. It retries, because no test concerns a machine that
-// is too busy for a short Timeout.
-func opened(t testing.TB, opts lockwheel.Options) (e *lockwheel.Engine) {
+// openRetrying opens an engine that is closed at the end of the test. It retries, because no test concerns a machine that
+// is too busy for a short CallTimeout.
+func openRetrying(t testing.TB, opts lockwheel.Options) (e *lockwheel.Engine) {
 	t.Helper()
 	eventually(t, "an engine", func() bool {
 		var err error
 		e, err = lockwheel.Open(t.Context(), opts)
-		if !tooBusy(err) {
+		if !isBusy(err) {
 			require.NoError(t, err)
 		}
 		return err == nil
@@ -248,7 +248,7 @@ func opened(t testing.TB, opts lockwheel.Options) (e *lockwheel.Engine) {
 }
 
 // client returns a rueidis client of the caller, which is closed after the engines of the test.
-func (s *site) client() rueidis.Client {
+func (s *Server) client() rueidis.Client {
 	s.t.Helper()
 	client, err := rueidis.NewClient(rueidis.ClientOption{
 		InitAddress:       []string{s.addr},

@@ -43,9 +43,9 @@ var (
 	// several locks, those acquired before are released.
 	ErrTooManyWaiters = actor.ErrTooManyWaiters
 
-	// ErrKind: this engine uses the name for another kind of lock, which the error names. A name must have the same
+	// ErrKindMismatch: this engine uses the name for another kind of lock, which the error names. A name must have the same
 	// kind everywhere, because all kinds share its key. Nothing was sent.
-	ErrKind = actor.ErrKind
+	ErrKindMismatch = actor.ErrKindMismatch
 
 	// ErrUpgrade: the holder of a read lock tried to acquire the write lock, and would wait for itself. Unlock the
 	// reader first; other callers may write in between. Left behind: the reader's hold, unchanged. Nothing was sent.
@@ -73,34 +73,34 @@ type lockError struct {
 func (e *lockError) Error() string { return prefix + e.text() }
 
 // text returns the error without the package name, which an enclosing error has printed.
-func (e *lockError) text() string { return "lock " + quoted(e.name) + ": " + e.what() }
+func (e *lockError) text() string { return "lock " + quoted(e.name) + ": " + e.detail() }
 
-// what returns the error without the name of the lock.
-func (e *lockError) what() string {
+// detail returns the error without the name of the lock.
+func (e *lockError) detail() string {
 	if e.cause == nil {
 		return e.err.Error()
 	}
 	err := e.err
-	if _, left := e.cause.(actor.Left); left && err == ErrUnavailable { // only the cause itself: the cause of one of several locks can differ
-		err = errLeft
+	if _, left := e.cause.(actor.CallerGone); left && err == ErrUnavailable { // only the cause itself: the cause of one of several locks can differ
+		err = errWaitAborted
 	}
 	said := err.Error()
-	if all, several := e.cause.(lockErrors); several {
-		return said + ": " + all.besides(said, e.name)
+	if all, several := e.cause.(multiError); several {
+		return said + ": " + all.textBesides(said, e.name)
 	}
-	return said + ": " + strings.TrimPrefix(inside(e.cause, e.name), said+": ")
+	return said + ": " + strings.TrimPrefix(textWithin(e.cause, e.name), said+": ")
 }
 
-// inside returns the text of an error within the error of the lock with that name. It repeats neither the package
+// textWithin returns the text of an error within the error of the lock with that name. It repeats neither the package
 // name nor the name of that lock.
-func inside(err error, name string) string {
+func textWithin(err error, name string) string {
 	switch e := err.(type) {
 	case *lockError:
 		if e.name == name {
-			return e.what()
+			return e.detail()
 		}
 		return e.text()
-	case lockErrors:
+	case multiError:
 		return e.text(name)
 	}
 	return err.Error()
@@ -113,36 +113,36 @@ func (e *lockError) Unwrap() []error {
 	return []error{e.err, e.cause}
 }
 
-// unavailable is an ErrUnavailable with a more precise text.
-type unavailable string
+// unavailableError is an ErrUnavailable with a more precise text.
+type unavailableError string
 
-func (e unavailable) Error() string { return string(e) }
-func (e unavailable) Unwrap() error { return ErrUnavailable }
+func (e unavailableError) Error() string { return string(e) }
+func (e unavailableError) Unwrap() error { return ErrUnavailable }
 
 const (
-	errLeft    unavailable = "the caller's context ended the wait, the outcome is not known"
-	errNotSent unavailable = "the caller's context had ended before, nothing was sent"
+	errWaitAborted unavailableError = "the caller's context ended the wait, the outcome is not known"
+	errNotSent     unavailableError = "the caller's context had ended before, nothing was sent"
 )
 
-// lockErrors are the errors of one call for several locks, printed on one line without repetitions.
-type lockErrors []error
+// multiError are the errors of one call for several locks, printed on one line without repetitions.
+type multiError []error
 
-func (all lockErrors) Error() string { return prefix + all.text("") }
+func (all multiError) Error() string { return prefix + all.text("") }
 
-func (all lockErrors) text(name string) string { return strings.Join(all.texts(name, ""), "; ") }
+func (all multiError) text(name string) string { return strings.Join(all.texts(name, ""), "; ") }
 
 // texts returns the distinct texts of the errors, without the prefix said.
-func (all lockErrors) texts(name, said string) (texts []string) {
+func (all multiError) texts(name, said string) (texts []string) {
 	for _, err := range all {
-		if text := strings.TrimPrefix(inside(err, name), said+": "); !slices.Contains(texts, text) {
+		if text := strings.TrimPrefix(textWithin(err, name), said+": "); !slices.Contains(texts, text) {
 			texts = append(texts, text)
 		}
 	}
 	return texts
 }
 
-// besides returns the texts other than said; if there is none, it returns said.
-func (all lockErrors) besides(said, name string) string {
+// textBesides returns the texts other than said; if there is none, it returns said.
+func (all multiError) textBesides(said, name string) string {
 	texts := all.texts(name, said)
 	if more := slices.DeleteFunc(slices.Clone(texts), func(text string) bool { return text == said }); len(more) > 0 {
 		texts = more
@@ -150,7 +150,7 @@ func (all lockErrors) besides(said, name string) string {
 	return strings.Join(texts, "; ")
 }
 
-func (all lockErrors) Unwrap() []error { return all }
+func (all multiError) Unwrap() []error { return all }
 
 // quoted returns a name of any bytes on one line, shortened to a bounded length.
 func quoted(name string) string {

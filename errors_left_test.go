@@ -23,7 +23,7 @@ func TestAnErrorOfACallerWhoGaveUpSaysSo(t *testing.T) {
 	p.Set(proxy.Replies, proxy.Hold)
 	ctx, leave := context.WithCancelCause(t.Context())
 	go func() { // this caller waits first, until its context ends
-		for p.Held(proxy.Replies) == 0 && t.Context().Err() == nil {
+		for p.Buffered(proxy.Replies) == 0 && t.Context().Err() == nil {
 			time.Sleep(time.Millisecond)
 		}
 		leave(errTest)
@@ -54,7 +54,7 @@ func TestAnErrorOfACallerWhoGaveUpSaysSo(t *testing.T) {
 		require.ErrorIs(t, err, errTest, what)
 	}
 	p.Set(proxy.Replies, proxy.Pass)
-	settled(t, e)
+	requireIdle(t, e)
 }
 
 // A known problem of the server is reported as well.
@@ -72,7 +72,7 @@ func TestAnErrorOfACallerWhoGaveUpOnADeadServerSaysBoth(t *testing.T) {
 // The error of several locks contains each error, and what they share once.
 func TestErrorsOfSeveralLocksReadAsOne(t *testing.T) {
 	t.Parallel()
-	p := newPanel(t, 3)
+	p := newServerSet(t, 3)
 	for _, s := range p {
 		s.do("SET", "n", "x")
 	}
@@ -86,7 +86,7 @@ func TestErrorsOfSeveralLocksReadAsOne(t *testing.T) {
 
 func TestAnErrorOfACallerWhoGaveUpOnAQuorumSaysSoOnce(t *testing.T) {
 	t.Parallel()
-	slow := newPanel(t, 3)
+	slow := newServerSet(t, 3)
 	engines := slow.client(slowToGiveUp)
 	held := lockAll(t, quorum(engines, "n"))
 	heldBy(t, engines)
@@ -114,7 +114,7 @@ func TestAnErrorOfACallerWhoGaveUpOnAQuorumSaysSoOnce(t *testing.T) {
 
 func TestANameThatLooksLikeTheTextOfAnErrorIsShown(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
+	s := AnyServer(t)
 	e := s.open(lockwheel.Options{})
 	const name = "lockwheel: lock"
 	s.do("SET", name, "x")

@@ -28,72 +28,72 @@ func TestErrorsCanBeToldApart(t *testing.T) {
 		make func(t *testing.T) error
 	}{
 		{"TryLock of a taken lock", lockwheel.ErrNotAcquired, nil, func(t *testing.T) error {
-			return second(taken(t).TryLock(t.Context()))
+			return second(stateTaken(t).TryLock(t.Context()))
 		}},
 		{"the end of a Wait", lockwheel.ErrNotAcquired, nil, func(t *testing.T) error {
-			return second(taken(t).Lock(t.Context(), lockwheel.Wait(askTime)))
+			return second(stateTaken(t).Lock(t.Context(), lockwheel.Wait(askTime)))
 		}},
 		{"a deadline", lockwheel.ErrNotAcquired, context.DeadlineExceeded, func(t *testing.T) error {
-			return givenUp(t, taken(t), func(ctx context.Context) (context.Context, context.CancelFunc) {
+			return stateCanceled(t, stateTaken(t), func(ctx context.Context) (context.Context, context.CancelFunc) {
 				return context.WithTimeout(ctx, askTime)
 			})
 		}},
 		{"a cancelled context", lockwheel.ErrNotAcquired, context.Canceled, func(t *testing.T) error {
-			return givenUp(t, taken(t), func(ctx context.Context) (context.Context, context.CancelFunc) {
+			return stateCanceled(t, stateTaken(t), func(ctx context.Context) (context.Context, context.CancelFunc) {
 				ctx, cancel := context.WithCancel(ctx)
 				time.AfterFunc(askTime, cancel)
 				return ctx, cancel
 			})
 		}},
 		{"a cause", lockwheel.ErrNotAcquired, errTest, func(t *testing.T) error {
-			return givenUp(t, taken(t), func(ctx context.Context) (context.Context, context.CancelFunc) {
+			return stateCanceled(t, stateTaken(t), func(ctx context.Context) (context.Context, context.CancelFunc) {
 				return context.WithTimeoutCause(ctx, askTime, errTest)
 			})
 		}},
 		{"a context that ended before", lockwheel.ErrNotAcquired, context.Canceled, func(t *testing.T) error {
 			ctx, cancel := context.WithCancel(t.Context())
 			cancel()
-			return second(anySite(t).open(lockwheel.Options{}).Mutex("n").Lock(ctx))
+			return second(AnyServer(t).open(lockwheel.Options{}).Mutex("n").Lock(ctx))
 		}},
 		{"a dead server", lockwheel.ErrUnavailable, nil, func(t *testing.T) error {
 			return second(dead(t).Lock(t.Context(), lockwheel.Wait(100*time.Millisecond)))
 		}},
 		{"a server that stood still for longer than its connections last", lockwheel.ErrUnavailable, nil, func(t *testing.T) error {
-			s := realSite(t)
-			e := s.open(lockwheel.Options{Timeout: 250 * time.Millisecond})
-			giveBack(t, lock(t, e.Mutex("n")))
+			s := RealServer(t)
+			e := s.open(lockwheel.Options{CallTimeout: 250 * time.Millisecond})
+			unlockHold(t, lock(t, e.Mutex("n")))
 			require.NoError(t, s.real.Pause())
 			require.ErrorIs(t, second(e.Mutex("n").Lock(t.Context(), lockwheel.Wait(time.Second))), lockwheel.ErrUnavailable)
 			return second(e.Mutex("n").Lock(t.Context(), lockwheel.Wait(time.Second)))
 		}},
 		{"a dead server and a deadline", lockwheel.ErrUnavailable, context.DeadlineExceeded, func(t *testing.T) error {
-			return givenUp(t, dead(t), func(ctx context.Context) (context.Context, context.CancelFunc) {
+			return stateCanceled(t, dead(t), func(ctx context.Context) (context.Context, context.CancelFunc) {
 				return context.WithTimeout(ctx, 500*time.Millisecond)
 			})
 		}},
 		{"a lease that ended", lockwheel.ErrLost, nil, func(t *testing.T) error {
-			hold := lock(t, anySite(t).open(lockwheel.Options{}).Mutex("n"), lockwheel.Lease(700*time.Millisecond))
+			hold := lock(t, AnyServer(t).open(lockwheel.Options{}).Mutex("n"), lockwheel.Lease(700*time.Millisecond))
 			receive(t, hold.Done())
 			return hold.Err()
 		}},
 		{"Unlock of what was forced away", lockwheel.ErrLost, nil, func(t *testing.T) error {
-			s := anySite(t)
+			s := AnyServer(t)
 			hold := lock(t, s.open(lockwheel.Options{}).Mutex("n"))
 			forceUnlock(t, s.open(lockwheel.Options{}).Mutex("n"))
 			return hold.Unlock(t.Context())
 		}},
 		{"a second Unlock", lockwheel.ErrNotHeld, nil, func(t *testing.T) error {
-			hold := lock(t, anySite(t).open(lockwheel.Options{}).Mutex("n"))
+			hold := lock(t, AnyServer(t).open(lockwheel.Options{}).Mutex("n"))
 			unlock(t, hold)
 			return hold.Unlock(t.Context())
 		}},
 		{"a closed engine", lockwheel.ErrClosed, nil, func(t *testing.T) error {
-			e := anySite(t).open(lockwheel.Options{})
+			e := AnyServer(t).open(lockwheel.Options{})
 			require.NoError(t, e.Close())
 			return second(e.Mutex("n").Lock(t.Context()))
 		}},
 		{"a key of another type", nil, nil, func(t *testing.T) error {
-			s := anySite(t)
+			s := AnyServer(t)
 			s.do("SET", "n", "x")
 			return second(s.open(lockwheel.Options{}).Mutex("n").Lock(t.Context()))
 		}},
@@ -123,25 +123,25 @@ const askTime = 2 * time.Second
 
 var errTest = errors.New("a reason of the caller's own")
 
-// taken returns a lock that is held elsewhere.
-func taken(t *testing.T) lockwheel.Mutex {
+// stateTaken returns a lock that is held elsewhere.
+func stateTaken(t *testing.T) lockwheel.Mutex {
 	t.Helper()
-	s := anySite(t)
-	s.occupy("n", time.Hour)
+	s := AnyServer(t)
+	s.HoldAsOther("n", time.Hour)
 	return s.open(lockwheel.Options{}).Mutex("n")
 }
 
 // dead returns a lock on a server that is gone.
 func dead(t *testing.T) lockwheel.Mutex {
 	t.Helper()
-	s := realSite(t)
+	s := RealServer(t)
 	m := s.open(lockwheel.Options{}).Mutex("n")
 	require.NoError(t, s.real.Kill())
 	return m
 }
 
-// givenUp returns the error of a Lock that a context ends.
-func givenUp(t *testing.T, m lockwheel.Mutex, with func(context.Context) (context.Context, context.CancelFunc)) error {
+// stateCanceled returns the error of a Lock that a context ends.
+func stateCanceled(t *testing.T, m lockwheel.Mutex, with func(context.Context) (context.Context, context.CancelFunc)) error {
 	t.Helper()
 	ctx, cancel := with(t.Context())
 	defer cancel()
@@ -151,7 +151,7 @@ func givenUp(t *testing.T, m lockwheel.Mutex, with func(context.Context) (contex
 // An error prints any name on one line and with a bounded length.
 func TestErrorsShowAnyNameOnOneLine(t *testing.T) {
 	t.Parallel()
-	e := anySite(t).open(lockwheel.Options{})
+	e := AnyServer(t).open(lockwheel.Options{})
 	for _, name := range []string{"a\nb\x00c\x1b[31m", strings.Repeat("long", 10_000)} {
 		hold := lock(t, e.Mutex(name))
 		unlock(t, hold)
@@ -165,7 +165,7 @@ func TestErrorsShowAnyNameOnOneLine(t *testing.T) {
 // After a loss the same lock can be acquired again at once. consul#5686: "lock already held", for ever.
 func TestALostLockCanBeTakenAgain(t *testing.T) {
 	t.Parallel()
-	e := anySite(t).open(lockwheel.Options{})
+	e := AnyServer(t).open(lockwheel.Options{})
 	m := e.Mutex("n")
 	for range 5 {
 		hold := lock(t, m)
@@ -173,5 +173,5 @@ func TestALostLockCanBeTakenAgain(t *testing.T) {
 		require.ErrorIs(t, hold.Err(), lockwheel.ErrLost)
 	}
 	unlock(t, lock(t, m))
-	settled(t, e)
+	requireIdle(t, e)
 }

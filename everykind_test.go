@@ -34,7 +34,7 @@ func TestAWaitOfAnyKindSurvivesTheEndOfItsSubscription(t *testing.T) {
 	t.Parallel()
 	onEveryKind(t, func(t *testing.T, mutex, other kindOfLock) {
 		for _, lost := range []bool{false, true} {
-			s := realSite(t)
+			s := RealServer(t)
 			holder, waiter := s.open(lockwheel.Options{}), s.open(lockwheel.Options{})
 			hold := lock(t, other(holder, "n"))
 			waiting := []<-chan outcome{locking(t.Context(), mutex(waiter, "n"))}
@@ -50,7 +50,7 @@ func TestAWaitOfAnyKindSurvivesTheEndOfItsSubscription(t *testing.T) {
 			for _, w := range waiting {
 				unlock(t, granted(t, w))
 			}
-			settled(t, waiter)
+			requireIdle(t, waiter)
 		}
 	})
 }
@@ -58,8 +58,8 @@ func TestAWaitOfAnyKindSurvivesTheEndOfItsSubscription(t *testing.T) {
 func TestCloseEndsHoldsAndWaitersOfAnyKind(t *testing.T) {
 	t.Parallel()
 	onEveryKind(t, func(t *testing.T, mutex, other kindOfLock) {
-		s := realSite(t)
-		e, elsewhere := s.open(lockwheel.Options{Lease: brief}), s.open(lockwheel.Options{})
+		s := RealServer(t)
+		e, elsewhere := s.open(lockwheel.Options{Lease: shortLease}), s.open(lockwheel.Options{})
 		hold, taken := lock(t, mutex(e, "held")), lock(t, other(elsewhere, "n"))
 		var waiting []<-chan outcome
 		for range 3 {
@@ -83,12 +83,12 @@ func TestCloseEndsHoldsAndWaitersOfAnyKind(t *testing.T) {
 func TestAKeyOfAnotherTypeIsRefusedByEveryKind(t *testing.T) {
 	t.Parallel()
 	onEveryKind(t, func(t *testing.T, mutex, _ kindOfLock) {
-		s := anySite(t)
+		s := AnyServer(t)
 		e := s.open(lockwheel.Options{})
 		s.do("SET", "text", "x")
 		s.do("RPUSH", "list", "x", "y")
 		for _, key := range []string{"text", "list"} {
-			errs := everything(t.Context(), mutex(e, key))
+			errs := allCalls(t.Context(), mutex(e, key))
 			require.NoError(t, errs["HoldCount"], "the server is not asked")
 			delete(errs, "HoldCount")
 			for _, what := range slices.Sorted(maps.Keys(errs)) {
@@ -96,7 +96,7 @@ func TestAKeyOfAnotherTypeIsRefusedByEveryKind(t *testing.T) {
 				require.ErrorContains(t, errs[what], fmt.Sprintf("%q", key), what)
 			}
 		}
-		settled(t, e)
+		requireIdle(t, e)
 		require.Equal(t, "x", s.do("GET", "text"))
 		require.Equal(t, int64(2), s.do("DBSIZE"), "neither a place in a queue nor a lease")
 	})
@@ -107,8 +107,8 @@ func TestAKeyOfAnotherTypeIsRefusedByEveryKind(t *testing.T) {
 func TestClusterSlotMovesUnderEveryKind(t *testing.T) {
 	long.Only(t, "the slots of a cluster move under load")
 	t.Parallel()
-	r := newRealm(t, 0)
-	steady := r.open(lockwheel.Options{Lease: brief * 2, Renew: brief / 10})
+	r := newClusterEnv(t, 0)
+	steady := r.open(lockwheel.Options{Lease: shortLease * 2, RenewInterval: shortLease / 10})
 	holder, waiter := r.open(lockwheel.Options{}), r.open(lockwheel.Options{})
 	all := grantable()
 	var kept, held []*lockwheel.Hold
@@ -125,7 +125,7 @@ func TestClusterSlotMovesUnderEveryKind(t *testing.T) {
 			waiting = append(waiting, locking(t.Context(), all[kind](waiter, name)))
 		}
 	}
-	asleep(t, waiter, int64(len(waiting)), int64(len(waiting)))
+	requireWaiting(t, waiter, int64(len(waiting)), int64(len(waiting)))
 	require.Equal(t, len(waiting), r.channels(), "of shards")
 	slot := r.Slot(t, "{slot}")
 	for round := range 3 {
@@ -137,7 +137,7 @@ func TestClusterSlotMovesUnderEveryKind(t *testing.T) {
 			return steady.Stats().Renewed >= renewed+uint64(len(kept))
 		})
 		for i := round; i < len(held); i += 3 {
-			giveBack(t, held[i]) // on a node without subscriptions yet; a fair one when all its keys are there
+			unlockHold(t, held[i]) // on a node without subscriptions yet; a fair one when all its keys are there
 		}
 		m.End(t)
 		for i := round; i < len(held); i += 3 {
@@ -147,7 +147,7 @@ func TestClusterSlotMovesUnderEveryKind(t *testing.T) {
 		for i := range held {
 			if i%3 > round {
 				require.NoError(t, held[i].Err())
-				silent(t, waiting[i], 0)
+				requireNoReply(t, waiting[i], 0)
 			}
 		}
 	}
@@ -155,7 +155,7 @@ func TestClusterSlotMovesUnderEveryKind(t *testing.T) {
 		unlock(t, hold)
 	}
 	for _, e := range []*lockwheel.Engine{steady, holder, waiter} {
-		settled(t, e)
+		requireIdle(t, e)
 		require.Zero(t, e.Stats().Lost)
 	}
 	eventually(t, "no channel", func() bool { return r.channels() == 0 })

@@ -253,7 +253,7 @@ func ExampleHold_Done() {
 
 	leading := hold.Context()              // for all that the lock protects
 	locks.Mutex("leader").ForceUnlock(ctx) // an operator, say
-	<-leading.Done()                       // also hold.Done(), where there is no context to pass on
+	<-leading.Done()                       // also hold.OK(), where there is no context to pass on
 	fmt.Println(context.Cause(leading))    // why
 	if err := hold.Err(); err != nil {     // ask before what cannot be undone: it compares the clock, too
 		fmt.Println("not sending the mail:", errors.Is(err, lockwheel.ErrLost))
@@ -450,7 +450,7 @@ func ExampleObserver() {
 	ctx, locks := openExample(lockwheel.Options{
 		Observer: lockwheel.Observer{
 			Acquired: func(name string, waited time.Duration) { fmt.Println("acquired", name) },
-			Refused:  func(name string, waited time.Duration, err error) { fmt.Println("refused", name) },
+			Rejected: func(name string, waited time.Duration, err error) { fmt.Println("refused", name) },
 			Released: func(name string, held time.Duration) { fmt.Println("released", name) },
 			Lost:     func(name string, err error) { fmt.Println("lost", name) },
 		},

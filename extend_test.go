@@ -14,7 +14,7 @@ import (
 
 func TestExtendSetsTheLeaseFromNow(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
+	s := AnyServer(t)
 	m := s.open(lockwheel.Options{}).Mutex("n")
 	hold := lock(t, m)
 	for _, lease := range []time.Duration{time.Hour, 10 * time.Second, 2 * time.Hour} {
@@ -29,15 +29,15 @@ func TestExtendSetsTheLeaseFromNow(t *testing.T) {
 
 func TestAnExtendedLockIsNoLongerRenewed(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
-	m := s.open(lockwheel.Options{Lease: brief, Renew: brief / 10}).Mutex("n")
+	s := AnyServer(t)
+	m := s.open(lockwheel.Options{Lease: shortLease, RenewInterval: shortLease / 10}).Mutex("n")
 	hold := lock(t, m)
-	require.NoError(t, hold.Extend(t.Context(), brief))
+	require.NoError(t, hold.Extend(t.Context(), shortLease))
 	before := time.Now()
 	deadline := hold.Deadline()
 	receive(t, hold.Done())
 	require.Equal(t, deadline, hold.Deadline())
-	require.GreaterOrEqual(t, time.Since(before), brief/3)
+	require.GreaterOrEqual(t, time.Since(before), shortLease/3)
 	require.ErrorIs(t, hold.Err(), lockwheel.ErrLost)
 	eventually(t, "no key", func() bool { return !s.exists("n") })
 	unlock(t, lock(t, m)) // usable again at once
@@ -45,26 +45,26 @@ func TestAnExtendedLockIsNoLongerRenewed(t *testing.T) {
 
 func TestExtendByZeroMakesALockWatchedAgain(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
-	m := s.open(keen).Mutex("n")
-	for _, lease := range []time.Duration{patience, time.Hour} { // a short lease is renewed, a long one is shortened
+	s := AnyServer(t)
+	m := s.open(shortLeaseOptions).Mutex("n")
+	for _, lease := range []time.Duration{testDeadline, time.Hour} { // a short lease is renewed, a long one is shortened
 		hold := lock(t, m, lockwheel.Lease(lease))
 		require.NoError(t, hold.Extend(t.Context(), 0))
-		requireTTL(t, m, patience, keen.Lease)
+		requireTTL(t, m, testDeadline, shortLeaseOptions.Lease)
 		requireRenewed(t, s, hold)
-		requireTTL(t, m, patience, keen.Lease)
+		requireTTL(t, m, testDeadline, shortLeaseOptions.Lease)
 		unlock(t, hold)
 	}
 }
 
 func TestExtendOfWhatIsGoneBringsNothingBack(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
+	s := AnyServer(t)
 	e := s.open(lockwheel.Options{})
 	m := e.Mutex("n")
 	for name, take := range map[string]func(){
 		"deleted":    func() { s.do("DEL", "n") },
-		"taken over": func() { s.do("DEL", "n"); s.occupy("n", time.Hour) },
+		"taken over": func() { s.do("DEL", "n"); s.HoldAsOther("n", time.Hour) },
 	} {
 		hold := lock(t, m)
 		take()
@@ -78,17 +78,17 @@ func TestExtendOfWhatIsGoneBringsNothingBack(t *testing.T) {
 	unlock(t, hold)
 	require.ErrorIs(t, hold.Extend(t.Context(), time.Minute), lockwheel.ErrNotHeld)
 	require.False(t, s.exists("n"))
-	settled(t, e)
+	requireIdle(t, e)
 }
 
 // The lease belongs to the hold: the key lives for the longest need of the remaining holds.
 func TestExtendOfAnInnerHoldTakesNothingFromTheOuterOne(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
+	s := AnyServer(t)
 	m := s.open(lockwheel.Options{}).Mutex("n")
 	outer := lock(t, m, lockwheel.Lease(time.Hour))
 	inner := lockWith(t, outer.Context(), m)
-	require.NoError(t, inner.Extend(t.Context(), brief/2))
+	require.NoError(t, inner.Extend(t.Context(), shortLease/2))
 	requireTTL(t, m, 50*time.Minute, 62*time.Minute)
 	receive(t, inner.Done())
 	require.ErrorIs(t, inner.Err(), lockwheel.ErrLost)
@@ -97,7 +97,7 @@ func TestExtendOfAnInnerHoldTakesNothingFromTheOuterOne(t *testing.T) {
 	eventually(t, "the count of one", func() bool { return s.hash("n")[outer.ID()] == "1" })
 	requireTTL(t, m, 50*time.Minute, 62*time.Minute)
 	require.ErrorIs(t, inner.Unlock(t.Context()), lockwheel.ErrLost)
-	refused(t, m)
+	stateFailed(t, m)
 	unlock(t, outer)
 	require.False(t, s.exists("n"))
 }
@@ -106,11 +106,11 @@ func TestExtendOfAnInnerHoldTakesNothingFromTheOuterOne(t *testing.T) {
 // unlock ends the renewal, although a hold remains.
 func TestAWatchedHoldStaysWatchedBesideAFixedOne(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
-	m := s.open(keen).Mutex("n")
+	s := AnyServer(t)
+	m := s.open(shortLeaseOptions).Mutex("n")
 	outer := lock(t, m)
-	inner := lockWith(t, outer.Context(), m, lockwheel.Lease(patience))
-	longer := lockWith(t, outer.Context(), m, lockwheel.Lease(3*keen.Lease))
+	inner := lockWith(t, outer.Context(), m, lockwheel.Lease(testDeadline))
+	longer := lockWith(t, outer.Context(), m, lockwheel.Lease(3*shortLeaseOptions.Lease))
 	unlock(t, inner)
 	requireRenewed(t, s, outer)
 	unlock(t, longer)
@@ -121,10 +121,10 @@ func TestAWatchedHoldStaysWatchedBesideAFixedOne(t *testing.T) {
 
 func TestExtendChecksItsInput(t *testing.T) {
 	t.Parallel()
-	e := anySite(t).open(lockwheel.Options{})
+	e := AnyServer(t).open(lockwheel.Options{})
 	hold := lock(t, e.Mutex("n"))
 	commands := e.Stats().Commands
-	for _, d := range absurd {
+	for _, d := range invalidDurations {
 		require.ErrorContains(t, hold.Extend(t.Context(), d), `"n"`, d)
 	}
 	require.ErrorContains(t, hold.Extend(noContext, time.Minute), "nil context")

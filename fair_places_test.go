@@ -51,22 +51,22 @@ func TestAnEngineThatIsGoneHoldsUpAFairQueueForOneLease(t *testing.T) {
 // A live waiter keeps its place while the lock is held for many leases, even without a Wait of that length.
 func TestAFairPlaceIsKeptUpForAsLongAsItsCallerWaits(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
-	here, elsewhere := s.open(lockwheel.Options{Lease: brief}), s.open(lockwheel.Options{Lease: brief})
+	s := AnyServer(t)
+	here, elsewhere := s.open(lockwheel.Options{Lease: shortLease}), s.open(lockwheel.Options{Lease: shortLease})
 	hold := lock(t, here.FairMutex("n"))
 	var waiting []<-chan outcome
 	for range 3 {
 		waiting = append(waiting, s.queueUp(here.FairMutex("n")), s.queueUp(elsewhere.FairMutex("n"), lockwheel.Wait(time.Hour)))
 	}
 	queue := s.do("LRANGE", "redisson_lock_queue:{n}", 0, -1)
-	always(t, 5*brief/2, "the queue as it is", func() bool { return reflect.DeepEqual(queue, s.do("LRANGE", "redisson_lock_queue:{n}", 0, -1)) })
+	always(t, 5*shortLease/2, "the queue as it is", func() bool { return reflect.DeepEqual(queue, s.do("LRANGE", "redisson_lock_queue:{n}", 0, -1)) })
 	require.Greater(t, s.pttl("redisson_lock_places:{n}"), time.Duration(0))
 	unlock(t, hold)
 	for _, done := range waiting {
 		unlock(t, granted(t, done))
 	}
-	settled(t, here)
-	settled(t, elsewhere)
+	requireIdle(t, here)
+	requireIdle(t, elsewhere)
 	require.Equal(t, []any{}, s.do("KEYS", "*"))
 }
 
@@ -82,14 +82,14 @@ func TestAFairAcquireThatComesTooLateDoesNothing(t *testing.T) {
 		if !free {
 			hold = lock(t, others.FairMutex("n"))
 		}
-		p.SetFor(proxy.Present, proxy.Commands, proxy.Hold)
+		p.SetFor(proxy.Existing, proxy.Commands, proxy.Hold)
 		ctx, leave := context.WithCancel(t.Context())
 		waiting := locking(ctx, e.FairMutex("n"))
-		eventually(t, "its question on the way", func() bool { return p.Held(proxy.Commands) > 0 })
+		eventually(t, "its question on the way", func() bool { return p.Buffered(proxy.Commands) > 0 })
 		leave()
 		require.ErrorIs(t, receive(t, waiting).err, lockwheel.ErrUnavailable)
 		// The engine closes the connection, and on the next one it releases what may be there.
-		settled(t, e)
+		requireIdle(t, e)
 		asked := s.scripts()
 		p.Set(proxy.Commands, proxy.Pass)
 		eventually(t, "the late command", func() bool { return s.scripts() > asked })
@@ -108,8 +108,8 @@ func TestAFairAcquireThatComesTooLateDoesNothing(t *testing.T) {
 // commands that undo them.
 func TestAFairQueueOfAServerThatStoodStillHasNoPlaceThatWasGivenUp(t *testing.T) {
 	t.Parallel()
-	s := realSite(t)
-	e := s.open(lockwheel.Options{Lease: fleeting})
+	s := RealServer(t)
+	e := s.open(lockwheel.Options{Lease: flashLease})
 	for range 3 {
 		hold := lock(t, e.FairMutex("n"))
 		require.NoError(t, s.real.Pause())
@@ -125,7 +125,7 @@ func TestAFairQueueOfAServerThatStoodStillHasNoPlaceThatWasGivenUp(t *testing.T)
 		}
 		require.NoError(t, s.real.Continue())
 		eventually(t, "nothing", func() bool { return s.do("DBSIZE") == int64(0) })
-		settled(t, e)
+		requireIdle(t, e)
 		require.Equal(t, []any{}, s.do("KEYS", "*"))
 	}
 }
@@ -134,7 +134,7 @@ func TestAFairQueueOfAServerThatStoodStillHasNoPlaceThatWasGivenUp(t *testing.T)
 // do not remain.
 func TestAFairQueueThatLostItsListServesAll(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
+	s := AnyServer(t)
 	engines := []*lockwheel.Engine{s.open(lockwheel.Options{}), s.open(lockwheel.Options{})}
 	hold := lock(t, engines[0].FairMutex("n"))
 	done := make(chan outcome)
@@ -144,8 +144,8 @@ func TestAFairQueueThatLostItsListServesAll(t *testing.T) {
 		go func() { done <- <-waiting }()
 	}
 	s.do("ZADD", "redisson_lock_timeout:{n}", time.Now().Add(time.Hour).UnixMilli(), "00000000-0000-4000-8000-000000000000:1") // a place without a waiter
-	asleep(t, engines[0], waiters/2, waiters/2)
-	asleep(t, engines[1], waiters/2, waiters/2)
+	requireWaiting(t, engines[0], waiters/2, waiters/2)
+	requireWaiting(t, engines[1], waiters/2, waiters/2)
 	require.Equal(t, int64(1), s.do("DEL", "redisson_lock_queue:{n}"))
 	unlock(t, hold)
 	for range waiters {
@@ -154,7 +154,7 @@ func TestAFairQueueThatLostItsListServesAll(t *testing.T) {
 		unlock(t, o.hold)
 	}
 	for _, e := range engines {
-		settled(t, e)
+		requireIdle(t, e)
 	}
 	require.Equal(t, []any{}, s.do("KEYS", "*"))
 }
@@ -163,7 +163,7 @@ func TestAFairQueueThatLostItsListServesAll(t *testing.T) {
 // no live caller waits. A caller with a Wait sends one command per some hundreds of them.
 func TestManyDeadPlacesAreNoReasonToRefuseAFreeFairLock(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
+	s := AnyServer(t)
 	e := s.open(lockwheel.Options{})
 	const dead = 3_000
 	for _, take := range []func() (*lockwheel.Hold, error){
@@ -182,7 +182,7 @@ func TestManyDeadPlacesAreNoReasonToRefuseAFreeFairLock(t *testing.T) {
 		unlock(t, hold)
 		require.Equal(t, []any{}, s.do("KEYS", "*"))
 	}
-	settled(t, e)
+	requireIdle(t, e)
 }
 
 // A call that ends gives up its place, even behind one with a time so far in the future that it exceeds an integer.
@@ -191,14 +191,14 @@ func TestAFairPlaceBehindAnEndlessOneIsGivenUp(t *testing.T) {
 	for _, score := range []string{"9e18", "1e19", "inf"} {
 		t.Run(score, func(t *testing.T) {
 			t.Parallel()
-			s := realSite(t)
+			s := RealServer(t)
 			e := s.open(lockwheel.Options{})
 			s.do("ZADD", "redisson_lock_timeout:{n}", score, "other")
 			s.do("RPUSH", "redisson_lock_queue:{n}", "other")
 			waiting := e.FairMutex("n").LockAsync(t.Context())
 			eventually(t, "a place", func() bool { return s.waiting("n") == 2 })
 			waiting.Cancel()
-			settled(t, e)
+			requireIdle(t, e)
 			require.Equal(t, []any{"other"}, s.do("LRANGE", "redisson_lock_queue:{n}", 0, -1))
 			s.do("DEL", "redisson_lock_queue:{n}", "redisson_lock_timeout:{n}")
 			unlock(t, lock(t, e.FairMutex("n")))
@@ -206,11 +206,11 @@ func TestAFairPlaceBehindAnEndlessOneIsGivenUp(t *testing.T) {
 	}
 }
 
-// The server's clock is set back. The places of an engine that is gone still delay the others for one FairWait, all
+// The server's clock is set back. The places of an engine that is gone still delay the others for one FairWaitTimeout, all
 // of them together.
 func TestDeadFairPlacesEndTogetherWhereTheClockWasSetBack(t *testing.T) {
 	t.Parallel()
-	s := realSite(t)
+	s := RealServer(t)
 	dies, lives := s.open(lockwheel.Options{Lease: holderLease}), s.open(lockwheel.Options{Lease: holderLease})
 	hold := lock(t, lives.FairMutex("n"))
 	for range 4 {

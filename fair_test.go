@@ -20,7 +20,7 @@ import (
 // lock is held, and if it is free but reserved for another waiter.
 func TestAFairLockIsGivenInTheOrderInWhichTheyCame(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
+	s := AnyServer(t)
 	engines := []*lockwheel.Engine{s.open(lockwheel.Options{}), s.open(lockwheel.Options{}), s.open(lockwheel.Options{})}
 	const waiters = 12
 	inOrder := func(begin func()) {
@@ -54,19 +54,19 @@ func TestAFairLockIsGivenInTheOrderInWhichTheyCame(t *testing.T) {
 		s.do("ZREM", "redisson_lock_timeout:{n}", "another client")
 	})
 	for _, e := range engines {
-		require.Zero(t, e.Stats().Handed)
-		settled(t, e)
+		require.Zero(t, e.Stats().HandedOff)
+		requireIdle(t, e)
 	}
 }
 
 // waiting returns the number of places in the queue of a fair lock.
-func (s *site) waiting(name string) int {
+func (s *Server) waiting(name string) int {
 	s.t.Helper()
 	return int(s.do("LLEN", "redisson_lock_queue:{"+name+"}").(int64))
 }
 
 // place returns the time after which a waiter of a fair lock is considered dead, in ms since 1970.
-func (s *site) place(name, id string) int64 {
+func (s *Server) place(name, id string) int64 {
 	s.t.Helper()
 	score, ok := s.do("ZSCORE", "redisson_lock_timeout:{"+name+"}", id).(string)
 	require.True(s.t, ok, "%s does not stand in the queue", id)
@@ -76,7 +76,7 @@ func (s *site) place(name, id string) int64 {
 }
 
 // places returns these times of all waiters, in order.
-func (s *site) places(name string) (times []int64) {
+func (s *Server) places(name string) (times []int64) {
 	s.t.Helper()
 	for _, id := range s.do("LRANGE", "redisson_lock_queue:{"+name+"}", 0, -1).([]any) {
 		times = append(times, s.place(name, id.(string)))
@@ -85,14 +85,14 @@ func (s *site) places(name string) (times []int64) {
 }
 
 // stand adds an absent waiter to the queue of a fair lock, which is considered alive for that time.
-func (s *site) stand(name, id string, left time.Duration) {
+func (s *Server) stand(name, id string, left time.Duration) {
 	s.t.Helper()
 	s.do("ZADD", "redisson_lock_timeout:{"+name+"}", time.Now().Add(left).UnixMilli(), id)
 	s.do("RPUSH", "redisson_lock_queue:{"+name+"}", id)
 }
 
 // queueUp starts a caller that waits for a fair lock, and waits until it is in the queue.
-func (s *site) queueUp(m lockwheel.Mutex, opts ...lockwheel.Option) <-chan outcome {
+func (s *Server) queueUp(m lockwheel.Mutex, opts ...lockwheel.Option) <-chan outcome {
 	s.t.Helper()
 	before := s.waiting(m.Name())
 	done := locking(s.t.Context(), m, opts...)
@@ -104,7 +104,7 @@ func (s *site) queueUp(m lockwheel.Mutex, opts ...lockwheel.Option) <-chan outco
 // after the other.
 func TestFairLeasesThatEndLetTheNextOneIn(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
+	s := AnyServer(t)
 	e := s.open(lockwheel.Options{})
 	const lease, within = 500 * time.Millisecond, 11 * time.Second // far less than the time for which a waiter is considered alive
 	first := lock(t, e.FairMutex("n"))
@@ -133,9 +133,9 @@ func TestFairLeasesThatEndLetTheNextOneIn(t *testing.T) {
 // considered dead long before its turn comes, unless its engine keeps its place alive.
 func TestFiveHundredFairWaitersAllGetItInOrder(t *testing.T) {
 	t.Parallel()
-	s := realSite(t)
+	s := RealServer(t)
 	const alive = 4 * time.Second // longer than the longest observed pause of a busy machine
-	e := s.open(lockwheel.Options{FairWait: alive, Timeout: unhurried.Timeout})
+	e := s.open(lockwheel.Options{FairWaitTimeout: alive, CallTimeout: slowTimeouts.CallTimeout})
 	waiters := s.amount(500, 200)
 	work := alive * 3 / 2 / time.Duration(waiters)
 	m := e.FairMutex("n")
@@ -153,7 +153,7 @@ func TestFiveHundredFairWaitersAllGetItInOrder(t *testing.T) {
 		time.Sleep(work)
 		unlock(t, next)
 	}
-	settled(t, e)
+	requireIdle(t, e)
 	require.Equal(t, []any{}, s.do("KEYS", "*"))
 }
 
@@ -161,8 +161,8 @@ func TestFiveHundredFairWaitersAllGetItInOrder(t *testing.T) {
 // length of the queue.
 func TestAFairGrantLeavesTheTimesOfItsEnginesWaitersAlone(t *testing.T) {
 	t.Parallel()
-	s := realSite(t)
-	e := s.open(lockwheel.Options{FairWait: time.Hour}) // until it elapses no waiter asks again, and no head moves the times
+	s := RealServer(t)
+	e := s.open(lockwheel.Options{FairWaitTimeout: time.Hour}) // until it elapses no waiter asks again, and no head moves the times
 	m := e.FairMutex("n")
 	hold := lock(t, m)
 	var pending []*lockwheel.Pending
@@ -182,14 +182,14 @@ func TestAFairGrantLeavesTheTimesOfItsEnginesWaitersAlone(t *testing.T) {
 		unlock(t, next)
 	}
 	require.NotContains(t, s.do("INFO", "commandstats"), "cmdstat_zadd:")
-	settled(t, e)
+	requireIdle(t, e)
 	require.Equal(t, []any{}, s.do("KEYS", "*"))
 }
 
 // Redisson's test…TimeoutDrift; redisson#1104, #2099: times in the queue were hours ahead.
 func TestTimesInTheFairQueueDoNotRunAhead(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
+	s := AnyServer(t)
 	engines := []*lockwheel.Engine{s.open(lockwheel.Options{}), s.open(lockwheel.Options{})}
 	const waiters, wait = 10, time.Second                                  // twice that without a word, as on a machine that stands still, and a place counts for a stranger's
 	hold := lock(t, engines[0].FairMutex("n"), lockwheel.Lease(time.Hour)) // which nothing extends
@@ -216,7 +216,7 @@ func TestTimesInTheFairQueueDoNotRunAhead(t *testing.T) {
 
 // notAhead checks the times in a queue while more returns true: each waiter is considered alive until the base, and
 // for one wait more than the one before.
-func (s *site) notAhead(name string, wait time.Duration, base func() (time.Time, bool)) error {
+func (s *Server) notAhead(name string, wait time.Duration, base func() (time.Time, bool)) error {
 	s.t.Helper()
 	for {
 		scores := s.scores(name)
@@ -238,7 +238,7 @@ func (s *site) notAhead(name string, wait time.Duration, base func() (time.Time,
 // the lock away, it is free at once.
 func TestTimesInTheFairQueueDoNotRunAheadWhileTheLockGoesRound(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
+	s := AnyServer(t)
 	const waiters, lease, wait, busy = 8, 5 * time.Second, 300 * time.Millisecond, 2 * time.Second
 	engines := []*lockwheel.Engine{s.open(lockwheel.Options{}), s.open(lockwheel.Options{})}
 	var granted, refused, going atomic.Int64
@@ -287,7 +287,7 @@ func TestTimesInTheFairQueueDoNotRunAheadWhileTheLockGoesRound(t *testing.T) {
 
 // standLast is stand for a waiter that queued normally and then died: it is considered alive for that much longer
 // than the last one.
-func (s *site) standLast(name, id string, wait time.Duration) {
+func (s *Server) standLast(name, id string, wait time.Duration) {
 	s.t.Helper()
 	left := wait
 	if scores := s.scores(name); len(scores) > 0 {
@@ -297,7 +297,7 @@ func (s *site) standLast(name, id string, wait time.Duration) {
 }
 
 // scores returns the times of all waiters.
-func (s *site) scores(name string) (times []int64) {
+func (s *Server) scores(name string) (times []int64) {
 	s.t.Helper()
 	pairs := s.do("ZRANGE", "redisson_lock_timeout:{"+name+"}", 0, -1, "WITHSCORES").([]any)
 	for i := 1; i < len(pairs); i += 2 {
@@ -312,7 +312,7 @@ func (s *site) scores(name string) (times []int64) {
 // Wait say less. Behind a client of another kind it is the five minutes that such a client adds, and subtracts.
 func TestAFairWaiterCountsAsAliveForALeaseByDefault(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
+	s := AnyServer(t)
 	m := s.open(lockwheel.Options{Lease: 20 * time.Second}).FairMutex("n")
 	hold := lock(t, m, lockwheel.Lease(time.Hour))
 	free := time.Now().Add(s.pttl("n"))
@@ -335,8 +335,8 @@ func TestAFairWaiterCountsAsAliveForALeaseByDefault(t *testing.T) {
 // Redisson's test…TimeoutDrift_Descrete.
 func TestAFairWaiterThatLeavesTakesBackExactlyItsWait(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
-	e := s.open(lockwheel.Options{FairWait: 50 * time.Second})
+	s := AnyServer(t)
+	e := s.open(lockwheel.Options{FairWaitTimeout: 50 * time.Second})
 	m := e.FairMutex("n")
 	began := time.Now()
 	hold := lock(t, m, lockwheel.Lease(30*time.Second))
@@ -349,7 +349,7 @@ func TestAFairWaiterThatLeavesTakesBackExactlyItsWait(t *testing.T) {
 	require.Greater(t, at[0], began.Add(79*time.Second).UnixMilli())
 	left := s.pttl("n")
 	require.LessOrEqual(t, at[0], time.Now().Add(left+50*time.Second+skew).UnixMilli())
-	// On the server a wait below FairWait is 2 ms longer: the server counts in whole milliseconds.
+	// On the server a wait below FairWaitTimeout is 2 ms longer: the server counts in whole milliseconds.
 	require.Equal(t, []int64{7_002, 50_000, 40_002}, []int64{at[1] - at[0], at[2] - at[1], at[3] - at[2]})
 
 	p.Cancel()
@@ -366,11 +366,11 @@ func TestAFairWaiterThatLeavesTakesBackExactlyItsWait(t *testing.T) {
 // TryLock without a wait neither queues nor overtakes, and one with a wait leaves no place.
 func TestAFairTryWithoutAWaitNeverQueues(t *testing.T) {
 	t.Parallel()
-	s := realSite(t)
+	s := RealServer(t)
 	neverQueues := func(m lockwheel.Mutex) { // a place that is given up at once would not be visible
 		t.Helper()
 		before := s.real.CommandCalls(t, "rpush")
-		refused(t, m)
+		stateFailed(t, m)
 		require.Equal(t, before, s.real.CommandCalls(t, "rpush"))
 	}
 	here, elsewhere := s.open(lockwheel.Options{}), s.open(lockwheel.Options{})
@@ -393,11 +393,11 @@ func TestAFairTryWithoutAWaitNeverQueues(t *testing.T) {
 // Unlock of a lost hold reports the loss, and wakes the next waiter nevertheless.
 func TestAFairUnlockOfALostLockWakesTheHead(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
+	s := AnyServer(t)
 	here, elsewhere := s.open(lockwheel.Options{}), s.open(lockwheel.Options{})
 	hold := lock(t, here.FairMutex("n"))
 	waiting := s.queueUp(elsewhere.FairMutex("n"))
-	asleep(t, elsewhere, 1, 1)
+	requireWaiting(t, elsewhere, 1, 1)
 	require.Equal(t, int64(1), s.do("DEL", "n"))
 	require.ErrorIs(t, hold.Unlock(t.Context()), lockwheel.ErrLost)
 	unlock(t, granted(t, waiting)) // within patience: not at the end of the lease
@@ -406,7 +406,7 @@ func TestAFairUnlockOfALostLockWakesTheHead(t *testing.T) {
 // Redisson's testNameMapper
 func TestTheFairQueueHasThePrefix(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
+	s := AnyServer(t)
 	m := s.open(lockwheel.Options{Prefix: "test:"}).FairMutex("n")
 	hold := lock(t, m)
 	done := locking(t.Context(), m)
@@ -422,7 +422,7 @@ func TestAFairWaiterThatGivesUpOnASilentServerLeavesNoPlace(t *testing.T) {
 	t.Parallel()
 	// For this time no waiter asks again. Otherwise its command could be in flight on the link when that fails, and
 	// keep the third from asking.
-	s, p, e := behind(t, lockwheel.Options{Lease: 3 * time.Second, FairWait: time.Minute})
+	s, p, e := behind(t, lockwheel.Options{Lease: 3 * time.Second, FairWaitTimeout: time.Minute})
 	holder := s.open(lockwheel.Options{})
 	hold := lock(t, holder.FairMutex("n"))
 	first := s.queueUp(holder.FairMutex("n"))
@@ -431,7 +431,7 @@ func TestAFairWaiterThatGivesUpOnASilentServerLeavesNoPlace(t *testing.T) {
 	eventually(t, "a place in the queue", func() bool { return s.waiting("n") == 2 })
 	eventually(t, "its question after it was subscribed, and the answer", func() bool { return e.Stats().Commands >= 2 })
 	eventually(t, "nothing under way as the link falls silent", func() bool {
-		asleep(t, e, 1, 1)
+		requireWaiting(t, e, 1, 1)
 		if p.Set(proxy.Replies, proxy.Hold); e.Stats().InFlight == 0 {
 			return true
 		}
@@ -447,17 +447,17 @@ func TestAFairWaiterThatGivesUpOnASilentServerLeavesNoPlace(t *testing.T) {
 	eventually(t, "the others' places only", func() bool { return s.waiting("n") == 1 })
 	unlock(t, hold)
 	unlock(t, granted(t, first))
-	settled(t, e)
+	requireIdle(t, e)
 	require.Equal(t, []any{}, s.do("KEYS", "*"))
 }
 
 // Waiters behind a dead head ask only at intervals, and when its time has elapsed the next one is served.
 func TestADeadHeadOfAFairQueueIsWaitedForQuietly(t *testing.T) {
 	t.Parallel()
-	s := realSite(t)
+	s := RealServer(t)
 	e := s.open(lockwheel.Options{})
 	m := e.FairMutex("n")
-	const dead, waiters = patience, 50
+	const dead, waiters = testDeadline, 50
 	began := time.Now()
 	s.stand("n", "00000000-0000-4000-8000-000000000000:1", dead-200*time.Millisecond)
 	s.stand("n", "00000000-0000-4000-8000-000000000000:2", dead) // the second place is dead, too
@@ -466,7 +466,7 @@ func TestADeadHeadOfAFairQueueIsWaitedForQuietly(t *testing.T) {
 		pending = append(pending, m.LockAsync(t.Context()))
 	}
 	eventually(t, "all in the queue", func() bool { return s.waiting("n") == waiters+2 })
-	asleep(t, e, waiters, waiters)
+	requireWaiting(t, e, waiters, waiters)
 	before, asked, commands := time.Now(), s.scripts(), e.Stats().Commands
 	always(t, 2*time.Second, "a free lock", func() bool { return !s.exists("n") })
 	tries := s.scripts() - asked
@@ -480,16 +480,16 @@ func TestADeadHeadOfAFairQueueIsWaitedForQuietly(t *testing.T) {
 		unlock(t, hold)
 	}
 	require.GreaterOrEqual(t, time.Since(began), dead-skew)
-	settled(t, e)
+	requireIdle(t, e)
 }
 
 // A lock is held for longer than waiters are considered alive without asking. They ask at a third of that time. If
 // they are too late for it, as on a paused machine, they lose their places.
 func TestLivingFairWaitersKeepTheirOrderHoweverLongItTakes(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
+	s := AnyServer(t)
 	const alive = 3 * time.Second
-	opts := lockwheel.Options{Lease: brief, FairWait: alive}
+	opts := lockwheel.Options{Lease: shortLease, FairWaitTimeout: alive}
 	engines := []*lockwheel.Engine{s.open(opts), s.open(opts)}
 	hold := lock(t, engines[0].FairMutex("n"))
 	var waiting []<-chan outcome
@@ -509,13 +509,13 @@ func TestLivingFairWaitersKeepTheirOrderHoweverLongItTakes(t *testing.T) {
 // A place has no time, for example because the times were evicted.
 func TestAFairPlaceWithoutATimeBlocksNobody(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
+	s := AnyServer(t)
 	e := s.open(lockwheel.Options{})
 	s.do("RPUSH", "redisson_lock_queue:{n}", "ghost")
 	hold := lock(t, e.FairMutex("n"))
 	first := s.queueUp(e.FairMutex("n"))
 	second := s.queueUp(e.FairMutex("n"))
-	asleep(t, e, 2, 2)
+	requireWaiting(t, e, 2, 2)
 	require.Equal(t, int64(1), s.do("DEL", "redisson_lock_timeout:{n}"))
 	unlock(t, hold)
 	for range 2 { // in any order: the order is lost with the times
@@ -523,39 +523,39 @@ func TestAFairPlaceWithoutATimeBlocksNobody(t *testing.T) {
 		select {
 		case got = <-first:
 		case got = <-second:
-		case <-time.After(patience):
+		case <-time.After(testDeadline):
 			require.FailNow(t, "the waiter was not granted the lock")
 		}
 		require.NoError(t, got.err)
 		unlock(t, got.hold)
 	}
-	settled(t, e)
+	requireIdle(t, e)
 	require.Equal(t, []any{}, s.do("KEYS", "*"))
 }
 
 func TestAForcedFairLockGoesToTheHead(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
+	s := AnyServer(t)
 	here, elsewhere := s.open(lockwheel.Options{}), s.open(lockwheel.Options{})
 	for _, e := range []*lockwheel.Engine{here, elsewhere} {
 		hold := lock(t, here.FairMutex("n"))
 		first, second := s.queueUp(elsewhere.FairMutex("n")), s.queueUp(here.FairMutex("n"))
-		asleep(t, elsewhere, 1, 1)
+		requireWaiting(t, elsewhere, 1, 1)
 		forceUnlock(t, e.FairMutex("n"))
 		next := granted(t, first)
-		silent(t, second, 50*time.Millisecond)
+		requireNoReply(t, second, 50*time.Millisecond)
 		require.ErrorIs(t, hold.Unlock(t.Context()), lockwheel.ErrLost)
 		unlock(t, next)
 		unlock(t, granted(t, second))
 	}
-	settled(t, here)
-	settled(t, elsewhere)
+	requireIdle(t, here)
+	requireIdle(t, elsewhere)
 	require.Equal(t, []any{}, s.do("KEYS", "*"))
 }
 
 func TestShutdownGivesUpEveryPlaceInFairQueues(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
+	s := AnyServer(t)
 	e, other := s.open(lockwheel.Options{}), s.open(lockwheel.Options{})
 	hold := lock(t, other.FairMutex("n"))
 	var waiting []<-chan outcome
@@ -575,7 +575,7 @@ func TestShutdownGivesUpEveryPlaceInFairQueues(t *testing.T) {
 // A fair holder re-enters like any other holder, and each other request has its own place.
 func TestAFairLockIsReenteredByItsOwnerOnly(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
+	s := AnyServer(t)
 	e := s.open(lockwheel.Options{})
 	m := e.FairMutex("n")
 	outer := lock(t, m)
@@ -584,7 +584,7 @@ func TestAFairLockIsReenteredByItsOwnerOnly(t *testing.T) {
 	require.Equal(t, outer.ID(), inner.ID())
 	require.NoError(t, inner.Extend(t.Context(), time.Hour))
 	unlock(t, inner)
-	silent(t, waiting, 50*time.Millisecond)
+	requireNoReply(t, waiting, 50*time.Millisecond)
 	unlock(t, outer)
 	next := granted(t, waiting)
 	require.NotEqual(t, outer.ID(), next.ID())

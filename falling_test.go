@@ -25,12 +25,12 @@ func requireSoon(t *testing.T, waiting <-chan outcome) {
 func TestWhoWaitsLearnsOfALeaseThatWasMadeShorter(t *testing.T) {
 	t.Parallel()
 	onEveryKind(t, func(t *testing.T, mutex, other kindOfLock) {
-		s := realSite(t)
+		s := RealServer(t)
 		p := proxy.Start(t, s.addr)
 		dying, waiter := s.openAt(p.Addr(), lockwheel.Options{}), s.open(lockwheel.Options{})
 		hold := lock(t, mutex(dying, "n"), lockwheel.Lease(time.Hour))
 		waiting := locking(t.Context(), other(waiter, "n"))
-		asleep(t, waiter, 1, 1)
+		requireWaiting(t, waiter, 1, 1)
 		require.NoError(t, hold.Extend(t.Context(), shortened))
 		p.Set(proxy.Both, proxy.Drop)
 		requireSoon(t, waiting)
@@ -40,13 +40,13 @@ func TestWhoWaitsLearnsOfALeaseThatWasMadeShorter(t *testing.T) {
 // The reader with the longest lease unlocks, and another one dies.
 func TestAWriterLearnsThatTheLongestOfItsReadersLeft(t *testing.T) {
 	t.Parallel()
-	s := realSite(t)
+	s := RealServer(t)
 	p := proxy.Start(t, s.addr)
 	dying, leaving, waiter := s.openAt(p.Addr(), lockwheel.Options{}), s.open(lockwheel.Options{}), s.open(lockwheel.Options{})
 	hold := lock(t, leaving.RWMutex("n").RLocker(), lockwheel.Lease(time.Hour))
 	lock(t, dying.RWMutex("n").RLocker(), lockwheel.Lease(2*shortened))
 	waiting := locking(t.Context(), waiter.RWMutex("n").Writer())
-	asleep(t, waiter, 1, 1)
+	requireWaiting(t, waiter, 1, 1)
 	p.Set(proxy.Both, proxy.Drop)
 	unlock(t, hold)
 	requireSoon(t, waiting)
@@ -59,16 +59,16 @@ func TestTryLockAsksTheServerThoughOthersWaitInItsEngine(t *testing.T) {
 	for name, mutex := range grantable() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := anySite(t)
+			s := AnyServer(t)
 			e := s.open(lockwheel.Options{})
 			if name == "reader" || name == "writer" {
 				s.abandonWriter("n", time.Hour)
 			} else {
-				s.occupy("n", time.Hour)
+				s.HoldAsOther("n", time.Hour)
 			}
 			waiting := locking(t.Context(), mutex(e, "n"))
-			asleep(t, e, 1, 1)
-			refused(t, mutex(e, "n"))
+			requireWaiting(t, e, 1, 1)
+			stateFailed(t, mutex(e, "n"))
 			s.do("DEL", "n") // without a message
 			hold, err := mutex(e, "n").TryLock(t.Context())
 			if name == "reader" {

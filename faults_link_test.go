@@ -23,52 +23,52 @@ func linkFaults() []fault {
 		{name: "a reply torn", strike: present(proxy.Replies, func() proxy.Fault { return proxy.CutAfter(1 + rand.IntN(40)) })},
 		{name: "a command torn", strike: present(proxy.Commands, func() proxy.Fault { return proxy.CutAfter(rand.IntN(300)) })},
 		{name: "commands that run late", strike: late},
-		{name: "connections reset", strike: func(s *scene) { s.onLinks((*proxy.Proxy).Cut) }},
+		{name: "connections reset", strike: func(s *faultEnv) { s.onLinks((*proxy.Proxy).Cut) }},
 		{name: "connections refused", strike: refuse},
 		{name: "connected, then silence", strike: silence},
 		{name: "half-open connections", strike: present(proxy.Both, func() proxy.Fault { return proxy.Drop }), silent: true},
-		{name: "half-open pub/sub connections", strike: halfDeaf, silent: true},
+		{name: "half-open pub/sub connections", strike: dropRequests, silent: true},
 		{name: "messages held up", strike: listening(proxy.Hold)},
-		{name: "subscriptions that fail", strike: unheard},
+		{name: "subscriptions that fail", strike: dropReplies},
 	}
 }
 
-func set(d proxy.Direction, f proxy.Fault) func(*scene) {
-	return func(s *scene) { s.onLinks(func(p *proxy.Proxy) { p.Set(d, f) }) }
+func set(d proxy.Direction, f proxy.Fault) func(*faultEnv) {
+	return func(s *faultEnv) { s.onLinks(func(p *proxy.Proxy) { p.Set(d, f) }) }
 }
 
 // present breaks the permanent connections, and no others.
-func present(d proxy.Direction, f func() proxy.Fault) func(*scene) {
-	return func(s *scene) {
+func present(d proxy.Direction, f func() proxy.Fault) func(*faultEnv) {
+	return func(s *faultEnv) {
 		for _, p := range s.links {
-			p.SetFor(proxy.Present, d, f())
+			p.SetFor(proxy.Existing, d, f())
 		}
 		s.lasts()
 	}
 }
 
 // late cuts connections with commands that have not arrived, and lets these arrive afterwards.
-func late(s *scene) {
+func late(s *faultEnv) {
 	for _, p := range s.links {
-		p.SetFor(proxy.Present, proxy.Commands, proxy.Hold)
-		p.SetFor(proxy.Present, proxy.Replies, proxy.CutAfter(0))
+		p.SetFor(proxy.Existing, proxy.Commands, proxy.Hold)
+		p.SetFor(proxy.Existing, proxy.Replies, proxy.CutAfter(0))
 	}
 	s.lasts()
 	for _, p := range s.links {
-		p.SetFor(proxy.Present, proxy.Commands, proxy.Pass)
+		p.SetFor(proxy.Existing, proxy.Commands, proxy.Pass)
 	}
 }
 
-func refuse(s *scene) {
+func refuse(s *faultEnv) {
 	s.onLinks(func(p *proxy.Proxy) {
 		require.NoError(s.t, p.Refuse(true))
 		p.Cut()
 	})
 }
 
-func silence(s *scene) {
+func silence(s *faultEnv) {
 	s.onLinks(func(p *proxy.Proxy) {
-		p.SetFor(proxy.Future, proxy.Both, proxy.Drop)
+		p.SetFor(proxy.Upcoming, proxy.Both, proxy.Drop)
 		p.Cut()
 	})
 	for _, p := range s.links {
@@ -76,20 +76,20 @@ func silence(s *scene) {
 	}
 }
 
-func halfDeaf(s *scene) {
+func dropRequests(s *faultEnv) {
 	for _, p := range s.links {
-		p.SetFor(proxy.Listening, proxy.Both, proxy.Drop)
+		p.SetFor(proxy.ExistingSubscribers, proxy.Both, proxy.Drop)
 	}
 	s.lasts()
 }
 
-func listening(f proxy.Fault) func(*scene) {
-	return func(s *scene) {
+func listening(f proxy.Fault) func(*faultEnv) {
+	return func(s *faultEnv) {
 		s.onLinks(func(p *proxy.Proxy) { p.SetFor(proxy.Subscribers, proxy.Replies, f) })
 	}
 }
 
-// unheard resets every connection that subscribes.
-func unheard(s *scene) {
+// dropReplies resets every connection that subscribes.
+func dropReplies(s *faultEnv) {
 	s.onLinks(func(p *proxy.Proxy) { p.SetFor(proxy.Subscribers, proxy.Replies, proxy.CutAfter(rand.IntN(30))) })
 }

@@ -13,56 +13,56 @@ import (
 func serverFaults() []fault {
 	return []fault{
 		{name: "killed, restarted with its data", strike: killed},
-		{name: "restarted in order", strike: func(s *scene) { require.NoError(s.t, s.real.Restart()) }},
+		{name: "restarted in order", strike: func(s *faultEnv) { require.NoError(s.t, s.real.Restart()) }},
 		{name: "killed, restarted without data", strike: emptied, fate: keyLost},
 		{name: "frozen", strike: frozen},
-		{name: "paused", strike: func(s *scene) { paused(s, "ALL") }},
-		{name: "paused for writing", strike: func(s *scene) { paused(s, "WRITE") }},
+		{name: "paused", strike: func(s *faultEnv) { paused(s, "ALL") }},
+		{name: "paused for writing", strike: func(s *faultEnv) { paused(s, "WRITE") }},
 		{name: "busy with a script", strike: busy},
 		{name: "scripts forgotten again and again", strike: forgetful},
-		{name: "connections killed", strike: func(s *scene) { s.do("CLIENT", "KILL", "TYPE", "normal") }},
-		{name: "pub/sub connections killed", strike: func(s *scene) { s.do("CLIENT", "KILL", "TYPE", "pubsub") }},
+		{name: "connections killed", strike: func(s *faultEnv) { s.do("CLIENT", "KILL", "TYPE", "normal") }},
+		{name: "pub/sub connections killed", strike: func(s *faultEnv) { s.do("CLIENT", "KILL", "TYPE", "pubsub") }},
 		{name: "no more connections", strike: crowded},
-		{name: "out of memory", strike: func(s *scene) { s.config("maxmemory", 1, 0) }},
+		{name: "out of memory", strike: func(s *faultEnv) { s.config("maxmemory", 1, 0) }},
 		{name: "read-only", strike: readOnly},
-		{name: "without the replicas it wants", strike: func(s *scene) { s.config("min-replicas-to-write", 1, 0) }},
+		{name: "without the replicas it wants", strike: func(s *faultEnv) { s.config("min-replicas-to-write", 1, 0) }},
 		{name: "password changed", strike: rekeyed},
-		{name: "a user without channels", strike: func(s *scene) { s.rules("resetchannels") }},
-		{name: "a user without scripts", strike: func(s *scene) { s.rules("-evalsha", "-eval") }, fate: stranded},
-		{name: "a user without the hash commands", strike: func(s *scene) { s.rules("-@hash") }, fate: stranded},
-		{name: "a user without the keys", strike: func(s *scene) { s.rules("resetkeys") }, fate: stranded},
-		{name: "a key deleted", strike: func(s *scene) {
+		{name: "a user without channels", strike: func(s *faultEnv) { s.rules("resetchannels") }},
+		{name: "a user without scripts", strike: func(s *faultEnv) { s.rules("-evalsha", "-eval") }, fate: stranded},
+		{name: "a user without the hash commands", strike: func(s *faultEnv) { s.rules("-@hash") }, fate: stranded},
+		{name: "a user without the keys", strike: func(s *faultEnv) { s.rules("resetkeys") }, fate: stranded},
+		{name: "a key deleted", strike: func(s *faultEnv) {
 			names := s.oneName()
 			s.takes(names, func() { s.do("DEL", names[0]) })
 		}, fate: keyLost},
 		{name: "a key of another type", strike: retyped, fate: keyLost},
 		{name: "keys evicted", strike: evicted, fate: keyLost},
-		{name: "everything flushed", strike: func(s *scene) { s.takes(s.everything(), func() { s.do("FLUSHALL") }) }, fate: keyLost},
+		{name: "everything flushed", strike: func(s *faultEnv) { s.takes(s.everything(), func() { s.do("FLUSHALL") }) }, fate: keyLost},
 	}
 }
 
-func killed(s *scene) {
+func killed(s *faultEnv) {
 	require.NoError(s.t, s.real.Kill())
 	s.lasts()
 	require.NoError(s.t, s.real.Restart())
 }
 
-func emptied(s *scene) {
+func emptied(s *faultEnv) {
 	s.takes(s.everything(), func() { require.NoError(s.t, s.real.RestartEmpty()) })
 }
 
-func frozen(s *scene) {
+func frozen(s *faultEnv) {
 	require.NoError(s.t, s.real.Pause())
 	s.lasts()
 	require.NoError(s.t, s.real.Continue())
 }
 
-func paused(s *scene, what string) {
+func paused(s *faultEnv, what string) {
 	s.ok("CLIENT", "PAUSE", s.spell.Milliseconds(), what)
 	s.lasts()
 }
 
-func busy(s *scene) {
+func busy(s *faultEnv) {
 	s.ok("CONFIG", "SET", "busy-reply-threshold", 10)
 	c, err := redistest.Dial(s.addr)
 	require.NoError(s.t, err)
@@ -75,34 +75,34 @@ func busy(s *scene) {
 	c.Close()
 }
 
-func forgetful(s *scene) {
+func forgetful(s *faultEnv) {
 	for end := time.Now().Add(s.spell); time.Now().Before(end); time.Sleep(time.Millisecond) {
 		s.ok("SCRIPT", "FLUSH")
 	}
 }
 
 // crowded leaves no room for a connection that replaces one that ends.
-func crowded(s *scene) {
+func crowded(s *faultEnv) {
 	s.ok("CONFIG", "SET", "maxclients", 1)
 	s.do("CLIENT", "KILL", "TYPE", "pubsub")
 	s.lasts()
 	s.ok("CONFIG", "SET", "maxclients", 10000)
 }
 
-func readOnly(s *scene) {
+func readOnly(s *faultEnv) {
 	s.ok("REPLICAOF", "127.0.0.1", 1)
 	s.lasts()
 	s.ok("REPLICAOF", "NO", "ONE")
 }
 
-func rekeyed(s *scene) {
+func rekeyed(s *faultEnv) {
 	s.ok("ACL", "SETUSER", user, "resetpass", ">another")
 	s.do("CLIENT", "KILL", "USER", user)
 	s.lasts()
 	s.ok("ACL", "SETUSER", user, "resetpass", ">"+password)
 }
 
-func retyped(s *scene) {
+func retyped(s *faultEnv) {
 	names := s.oneName()
 	s.takes(names, func() { s.do("SET", names[0], "no lock") })
 	s.lasts()
@@ -110,7 +110,7 @@ func retyped(s *scene) {
 }
 
 // evicted evicts all keys repeatedly, including those created meanwhile.
-func evicted(s *scene) {
+func evicted(s *faultEnv) {
 	from := time.Now()
 	s.ok("CONFIG", "SET", "maxmemory-policy", "allkeys-random")
 	s.ok("CONFIG", "SET", "maxmemory", 1)

@@ -14,26 +14,26 @@ import (
 // The kinds of fault: what can happen to a server and to the way there. Each is made and undone by strike. The ordeal has them
 // one by one, the soak in any order.
 
-// fate is what happens to a held lock with time left on its lease, while a fault strikes.
-type fate uint8
+// effect is what happens to a held lock with time left on its lease, while a fault strikes.
+type effect uint8
 
 const (
-	kept     fate = iota // it stays held
-	keyLost              // the server has lost its key: another caller may acquire it before the holder knows
-	stranded             // the server rejects all calls of its holder: the key expires with its lease
+	kept     effect = iota // it stays held
+	keyLost                // the server has lost its key: another caller may acquire it before the holder knows
+	stranded               // the server rejects all calls of its holder: the key expires with its lease
 )
 
 // fault is one kind of fault.
 type fault struct {
 	name   string
-	strike func(*scene) // makes the fault and undoes it: a connection can be made when it returns
-	fate   fate
+	strike func(*faultEnv) // makes the fault and undoes it: a connection can be made when it returns
+	fate   effect
 	silent bool // it leaves dead connections behind that no side has noticed
 }
 
-// scene is where faults strike: a server, and links to it.
-type scene struct {
-	*site
+// faultEnv is where faults strike: a server, and links to it.
+type faultEnv struct {
+	*Server
 	links []*proxy.Proxy // the links that the fault strikes
 	spell time.Duration  // duration of the fault
 	until func() bool    // condition for giving the user its permissions back; nil: none
@@ -49,16 +49,16 @@ const (
 	allRules = "~* &* +@all"
 )
 
-// realScene starts a server that keeps its data when it is killed.
-func realScene(t testing.TB) *scene {
-	s := realSite(t, "--appendonly", "yes", "--appendfsync", "no",
+// realFaultEnv starts a server that keeps its data when it is killed.
+func realFaultEnv(t testing.TB) *faultEnv {
+	s := RealServer(t, "--appendonly", "yes", "--appendfsync", "no",
 		"--repl-diskless-load", "swapdb", "--replica-serve-stale-data", "yes",
 		"--user", user, "on", ">"+password, "~*", "&*", "+@all")
-	return &scene{site: s, spell: 150 * time.Millisecond, lost: func([]string, time.Time, time.Time) {}}
+	return &faultEnv{Server: s, spell: 150 * time.Millisecond, lost: func([]string, time.Time, time.Time) {}}
 }
 
 // enter opens an engine behind its own link.
-func (s *scene) enter(opts lockwheel.Options) (*lockwheel.Engine, *proxy.Proxy) {
+func (s *faultEnv) enter(opts lockwheel.Options) (*lockwheel.Engine, *proxy.Proxy) {
 	s.t.Helper()
 	p := proxy.Start(s.t, s.addr)
 	opts.Redis.Username, opts.Redis.Password = user, password
@@ -66,10 +66,10 @@ func (s *scene) enter(opts lockwheel.Options) (*lockwheel.Engine, *proxy.Proxy) 
 }
 
 // lasts waits for the duration of the fault.
-func (s *scene) lasts() { time.Sleep(s.spell) }
+func (s *faultEnv) lasts() { time.Sleep(s.spell) }
 
 // onLinks applies a fault to every link struck, waits, and heals the links.
-func (s *scene) onLinks(begin func(*proxy.Proxy)) {
+func (s *faultEnv) onLinks(begin func(*proxy.Proxy)) {
 	s.t.Helper()
 	for _, p := range s.links {
 		begin(p)
@@ -81,21 +81,21 @@ func (s *scene) onLinks(begin func(*proxy.Proxy)) {
 }
 
 // takes runs a function that makes the server lose the named keys: those of locks, and those that count tokens.
-func (s *scene) takes(names []string, f func()) {
+func (s *faultEnv) takes(names []string, f func()) {
 	from := time.Now()
 	f()
 	s.lost(names, from, time.Now())
 }
 
 // oneName returns one of the locks in use, the next one each time.
-func (s *scene) oneName() []string {
+func (s *faultEnv) oneName() []string {
 	s.turn++
 	at := s.turn % len(s.names)
 	return s.names[at : at+1]
 }
 
 // everything returns all keys of the locks in use that matter to holders.
-func (s *scene) everything() []string {
+func (s *faultEnv) everything() []string {
 	all := slices.Clone(s.names)
 	for _, name := range s.names {
 		if kindOf(name) == "fenced" {
@@ -106,13 +106,13 @@ func (s *scene) everything() []string {
 }
 
 // ok sends a command that the server must accept.
-func (s *scene) ok(args ...any) {
+func (s *faultEnv) ok(args ...any) {
 	s.t.Helper()
 	require.Equal(s.t, "OK", s.do(args...), "%v", args)
 }
 
 // config changes a setting of the server, waits, and restores it.
-func (s *scene) config(name string, value, normal any) {
+func (s *faultEnv) config(name string, value, normal any) {
 	s.t.Helper()
 	s.ok("CONFIG", "SET", name, value)
 	s.lasts()
@@ -120,7 +120,7 @@ func (s *scene) config(name string, value, normal any) {
 }
 
 // rules changes the permissions of the engines' user, waits, and restores them.
-func (s *scene) rules(rules ...any) {
+func (s *faultEnv) rules(rules ...any) {
 	s.t.Helper()
 	s.ok(append([]any{"ACL", "SETUSER", user}, rules...)...)
 	s.lasts()

@@ -17,7 +17,7 @@ import (
 // Redisson's testTokenIncrease: each grant has the next token, for any caller and any method.
 func TestTokensIncreaseAndAreNotReset(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
+	s := AnyServer(t)
 	e, other := s.open(lockwheel.Options{}), s.open(lockwheel.Options{})
 	m := e.FencedMutex("n")
 	for token := uint64(1); token <= 6; token++ {
@@ -44,7 +44,7 @@ func TestTokensIncreaseAndAreNotReset(t *testing.T) {
 
 func TestReentryKeepsTheHoldsToken(t *testing.T) {
 	t.Parallel()
-	m := anySite(t).open(lockwheel.Options{}).FencedMutex("n")
+	m := AnyServer(t).open(lockwheel.Options{}).FencedMutex("n")
 	outer := lock(t, m)
 	inner := lockWith(t, outer.Context(), m)
 	longer := lockWith(t, inner.Context(), m, lockwheel.Lease(time.Hour))
@@ -59,8 +59,8 @@ func TestReentryKeepsTheHoldsToken(t *testing.T) {
 
 func TestATokenSurvivesForceExpiryAndARestartWithData(t *testing.T) {
 	t.Parallel()
-	s := realSite(t)
-	e := s.open(lockwheel.Options{Lease: brief})
+	s := RealServer(t)
+	e := s.open(lockwheel.Options{Lease: shortLease})
 	m := e.FencedMutex("n")
 	first := lock(t, m)
 	was, err := m.ForceUnlock(t.Context())
@@ -84,7 +84,7 @@ func TestATokenSurvivesForceExpiryAndARestartWithData(t *testing.T) {
 // the order of the holds.
 func TestTokensRiseAcrossHoldersAndEnginesAndHandingOn(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
+	s := AnyServer(t)
 	engines := []*lockwheel.Engine{s.open(lockwheel.Options{}), s.open(lockwheel.Options{})}
 	var tokens []uint64 // of the lock
 	var guard sync.Mutex
@@ -106,12 +106,12 @@ func TestTokensRiseAcrossHoldersAndEnginesAndHandingOn(t *testing.T) {
 	require.Len(t, tokens, 120)
 	require.True(t, slices.IsSorted(tokens))
 	require.Len(t, slices.Compact(tokens), 120, "no token twice")
-	require.NotZero(t, engines[0].Stats().Handed+engines[1].Stats().Handed)
+	require.NotZero(t, engines[0].Stats().HandedOff+engines[1].Stats().HandedOff)
 }
 
 func TestAPendingFencedLockHasItsToken(t *testing.T) {
 	t.Parallel()
-	m := anySite(t).open(lockwheel.Options{}).FencedMutex("n")
+	m := AnyServer(t).open(lockwheel.Options{}).FencedMutex("n")
 	p := m.LockAsync(t.Context())
 	<-p.Done()
 	hold, err := p.Hold()
@@ -126,14 +126,14 @@ func TestAFencedAcquireThatIsSentAgainHasTheSameToken(t *testing.T) {
 	m := e.FencedMutex("n")
 	last := uint64(0)
 	for range 20 {
-		p.SetFor(proxy.Present, proxy.Replies, proxy.CutAfter(rand.IntN(6)))
+		p.SetFor(proxy.Existing, proxy.Replies, proxy.CutAfter(rand.IntN(6)))
 		hold := lock(t, m)
 		require.Equal(t, last+1, hold.Token(), "a copy counted once more")
 		require.Equal(t, fmt.Sprint(hold.Token()), s.do("GET", "redisson_lock_token:{n}"))
 		last = hold.Token()
 		unlock(t, hold)
 	}
-	settled(t, e)
+	requireIdle(t, e)
 	require.NotZero(t, e.Stats().Retries)
 }
 
@@ -141,7 +141,7 @@ func TestAFencedAcquireThatIsSentAgainHasTheSameToken(t *testing.T) {
 // exact.
 func TestTokensGrowFromACountBeyondWhatADoubleHolds(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
+	s := AnyServer(t)
 	m := s.open(lockwheel.Options{}).FencedMutex("n")
 	s.do("SET", "redisson_lock_token:{n}", "1763800000000000000")
 	for token := uint64(1763800000000000001); token <= 1763800000000000003; token++ {
@@ -153,7 +153,7 @@ func TestTokensGrowFromACountBeyondWhatADoubleHolds(t *testing.T) {
 
 func TestACountThatIsNoTokenIsRefusedAtOnceAndNoLockIsLeft(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
+	s := AnyServer(t)
 	m := s.open(lockwheel.Options{}).FencedMutex("n")
 	for _, count := range []string{"-7", "9223372036854775807", "1.5"} {
 		s.do("SET", "redisson_lock_token:{n}", count)

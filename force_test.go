@@ -15,25 +15,25 @@ import (
 // While an engine holds a lock itself, its own callers queue locally, and none of them asks Redis.
 func TestAForcedUnlockWakesWaitersThatQueueBehindALocalHolder(t *testing.T) {
 	t.Parallel()
-	for name, force := range map[string]func(t *testing.T, s *site, here *lockwheel.Engine){
-		"here": func(t *testing.T, _ *site, here *lockwheel.Engine) { forceUnlock(t, here.Mutex("n")) },
-		"elsewhere": func(t *testing.T, s *site, _ *lockwheel.Engine) {
+	for name, force := range map[string]func(t *testing.T, s *Server, here *lockwheel.Engine){
+		"here": func(t *testing.T, _ *Server, here *lockwheel.Engine) { forceUnlock(t, here.Mutex("n")) },
+		"elsewhere": func(t *testing.T, s *Server, _ *lockwheel.Engine) {
 			forceUnlock(t, s.open(lockwheel.Options{}).Mutex("n"))
 		},
-		"as Redisson does": func(t *testing.T, s *site, _ *lockwheel.Engine) {
+		"as Redisson does": func(t *testing.T, s *Server, _ *lockwheel.Engine) {
 			require.Equal(t, int64(1), s.do("DEL", "n"))
 			require.Equal(t, int64(1), s.do("PUBLISH", "redisson_lock__channel:{n}", 0))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := anySite(t)
+			s := AnyServer(t)
 			here := s.open(lockwheel.Options{})
 			hold := lock(t, here.Mutex("n"))
 			first := locking(t.Context(), here.Mutex("n"))
 			queued(t, here, 1)
 			second := locking(t.Context(), here.Mutex("n"))
-			asleep(t, here, 2, 1)
+			requireWaiting(t, here, 2, 1)
 			force(t, s, here)
 
 			next := granted(t, first) // within patience: not at the next renewal, nor at the end of the lease
@@ -41,7 +41,7 @@ func TestAForcedUnlockWakesWaitersThatQueueBehindALocalHolder(t *testing.T) {
 			receive(t, hold.Done())
 			require.NotEqual(t, hold.ID(), next.ID())
 			require.Equal(t, map[string]string{next.ID(): "1"}, s.hash("n"))
-			silent(t, second, 50*time.Millisecond)
+			requireNoReply(t, second, 50*time.Millisecond)
 			require.ErrorIs(t, hold.Unlock(t.Context()), lockwheel.ErrLost)
 			unlock(t, next)
 			unlock(t, granted(t, second))
@@ -58,11 +58,11 @@ func forceUnlock(t *testing.T, m lockwheel.Mutex) {
 
 func TestAForcedUnlockWakesWaitersElsewhere(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
+	s := AnyServer(t)
 	holder, waiter, other := s.open(lockwheel.Options{}), s.open(lockwheel.Options{}), s.open(lockwheel.Options{})
 	hold := lock(t, holder.Mutex("n"))
 	waiting := locking(t.Context(), waiter.Mutex("n"))
-	asleep(t, waiter, 1, 1)
+	requireWaiting(t, waiter, 1, 1)
 	forceUnlock(t, other.Mutex("n"))
 	next := granted(t, waiting)
 	require.ErrorIs(t, hold.Unlock(t.Context()), lockwheel.ErrLost)
@@ -73,7 +73,7 @@ func TestAForcedUnlockWakesWaitersElsewhere(t *testing.T) {
 // Many calls on a busy lock: each ForceUnlock takes the lock from at most one holder, and each loss is reported.
 func TestForcedUnlocksAmongManyHolders(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
+	s := AnyServer(t)
 	engines := []*lockwheel.Engine{s.open(lockwheel.Options{}), s.open(lockwheel.Options{})}
 	crowd(t, 12, func(i int) error {
 		m := engines[i%2].Mutex("n")
@@ -82,21 +82,21 @@ func TestForcedUnlocksAmongManyHolders(t *testing.T) {
 				if _, err := m.ForceUnlock(t.Context()); err != nil {
 					return err
 				}
-				soonOver()
+				shortRun()
 				continue
 			}
 			hold, err := m.Lock(t.Context())
 			if err != nil {
 				return err
 			}
-			soonOver()
+			shortRun()
 			_ = hold.Unlock(t.Context()) // nil, or ErrLost after a ForceUnlock
 		}
 		return nil
 	})
 	require.False(t, s.exists("n"))
 	for _, e := range engines {
-		settled(t, e)
+		requireIdle(t, e)
 		stats := e.Stats()
 		require.Equal(t, stats.Acquired, stats.Released+stats.Lost)
 	}
@@ -127,7 +127,7 @@ func TestAHolderCanForceItsOwnLockWithItsContext(t *testing.T) {
 		} {
 			t.Run(what+", "+kind, func(t *testing.T) {
 				t.Parallel()
-				s := anySite(t)
+				s := AnyServer(t)
 				m := of(s.open(lockwheel.Options{}))
 				hold := lock(t, m)
 				was, err := m.ForceUnlock(within(t, m, hold))
@@ -141,7 +141,7 @@ func TestAHolderCanForceItsOwnLockWithItsContext(t *testing.T) {
 
 func TestAHolderOfSeveralCanForceOneOfThemWithItsContext(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
+	s := AnyServer(t)
 	e := s.open(lockwheel.Options{})
 	hold := lockAll(t, e.Multi(e.Mutex("a"), e.Mutex("b")))
 	was, err := e.Mutex("b").ForceUnlock(hold.Context())
@@ -167,8 +167,8 @@ func TestAHolderWhoForcesItsLockWaitsNoLongerThanItsCallerDoes(t *testing.T) {
 	} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
-			s := realSite(t)
-			e := s.open(lockwheel.Options{Lease: time.Hour, Timeout: 10 * time.Minute})
+			s := RealServer(t)
+			e := s.open(lockwheel.Options{Lease: time.Hour, CallTimeout: 10 * time.Minute})
 			m := e.Mutex("n")
 			ctx, leave := end(t, e, m)
 			require.NoError(t, s.real.Pause())

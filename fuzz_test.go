@@ -30,15 +30,15 @@ func embeddedAddr(t testing.TB) string {
 	return server.Addr()
 }
 
-// openFuzzed opens an engine with a short Timeout and a long lease. The engine is idle only when it has released a
-// command without a reply once more, one Timeout later. The embedded server subtracts a part of a pause from a lease
+// openFuzzed opens an engine with a short CallTimeout and a long lease. The engine is idle only when it has released a
+// command without a reply once more, one CallTimeout later. The embedded server subtracts a part of a pause from a lease
 // that begins after it.
 func openFuzzed(t testing.TB, addr string) *lockwheel.Engine {
 	t.Helper()
-	return opened(t, lockwheel.Options{
-		Redis:   rueidis.ClientOption{InitAddress: []string{addr}, ForceSingleClient: true},
-		Lease:   time.Minute,
-		Timeout: 1500 * time.Millisecond, // not less than a busy machine may take to fill all batches without a reply
+	return openRetrying(t, lockwheel.Options{
+		Redis:       rueidis.ClientOption{InitAddress: []string{addr}, ForceSingleClient: true},
+		Lease:       time.Minute,
+		CallTimeout: 1500 * time.Millisecond, // not less than a busy machine may take to fill all batches without a reply
 	})
 }
 
@@ -65,26 +65,26 @@ func FuzzALyingServer(f *testing.F) {
 		f.Add(append([]byte{byte(i + 2)}, seed...))
 	}
 	f.Fuzz(func(t *testing.T, lies []byte) {
-		first := invention{lies}
+		first := fuzzReply{lies}
 		every := slices.Sorted(maps.Keys(grantable()))
 		kindName := every[int(first.next())%len(every)]
 		kind := grantable()[kindName]
 		lies = first.bytes
 		t.Parallel()
-		s := startLiar(t, embeddedAddr(t))
+		s := startMalformedServer(t, embeddedAddr(t))
 		e := openFuzzed(t, s.addr())
 		harmless := true // for the other locks of the batch
-		s.lies(func(n, _ int) ([]byte, lieKind) {
-			v := invention{lies[min(n*3, len(lies)):]}
-			about := lieKind(v.next() % 4)
+		s.mutates(func(n, _ int) ([]byte, mutation) {
+			v := fuzzReply{lies[min(n*3, len(lies)):]}
+			about := mutation(v.next() % 4)
 			harmless = harmless && about != wholly && about != cutShort
 			return v.reply(2), about
 		})
-		left, right, unlocked := besideTheSuspect(t, s, e, kind, batchesOf(kindName))
+		left, right, unlocked := besideTheTarget(t, s, e, kind, batchesOf(kindName))
 		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-		pester(ctx, kind(e, suspect))
+		hammer(ctx, kind(e, targetLock))
 		cancel()
-		s.lies(nil)
+		s.mutates(nil)
 		for _, done := range []<-chan outcome{left, right} {
 			got := receive(t, done)
 			if harmless {
@@ -97,8 +97,8 @@ func FuzzALyingServer(f *testing.F) {
 		if harmless {
 			require.NoError(t, unlocked, "a neighbour's release")
 		}
-		giveBack(t, lock(t, kind(e, "next")))
-		settled(t, e)
+		unlockHold(t, lock(t, kind(e, "next")))
+		requireIdle(t, e)
 	})
 }
 
@@ -111,22 +111,22 @@ func batchesOf(kindName string) int {
 	return 8
 }
 
-// besideTheSuspect fills that many batches, requests the suspect and two other locks in the next one, and uses the
+// besideTheTarget fills that many batches, requests the suspect and two other locks in the next one, and uses the
 // suspect in every way.
-func besideTheSuspect(t *testing.T, s *liar, e *lockwheel.Engine, kind kindOfLock, most int) (left, right <-chan outcome, unlocked error) {
+func besideTheTarget(t *testing.T, s *malformedServer, e *lockwheel.Engine, kind kindOfLock, most int) (left, right <-chan outcome, unlocked error) {
 	t.Helper()
-	speak := s.hesitates()
+	speak := s.delayReplies()
 	var fill []<-chan outcome
 	for i := range most {
 		fill = append(fill, locking(t.Context(), kind(e, fmt.Sprint("fill", i))))
 		eventually(t, "under way", func() bool { return e.Stats().InFlight == int64(i+1) })
 	}
-	wait := lockwheel.Wait(patience)
+	wait := lockwheel.Wait(testDeadline)
 	left = locking(t.Context(), kind(e, "left"), wait)
 	queued(t, e, int64(most+1))
 	ctx, leave := context.WithCancel(t.Context())
 	defer leave()
-	middle := locking(ctx, kind(e, suspect))
+	middle := locking(ctx, kind(e, targetLock))
 	queued(t, e, int64(most+2))
 	right = locking(t.Context(), kind(e, "right"), wait)
 	queued(t, e, int64(most+3))
@@ -144,8 +144,8 @@ func besideTheSuspect(t *testing.T, s *liar, e *lockwheel.Engine, kind kindOfLoc
 	return left, right, unlocked
 }
 
-// pester calls all methods that ask the server, until ctx ends.
-func pester(ctx context.Context, m lockwheel.Mutex) {
+// hammer calls all methods that ask the server, until ctx ends.
+func hammer(ctx context.Context, m lockwheel.Mutex) {
 	for _, call := range locks(m) {
 		if hold, err := call(ctx); err == nil {
 			_ = hold.Extend(ctx, 0)
@@ -169,24 +169,24 @@ func FuzzNamesAndOptions(f *testing.F) {
 	addr := embeddedAddr(f)
 	f.Fuzz(func(t *testing.T, name, prefix string, lease, wait int64, more []byte) {
 		forgetAll(t, addr)
-		v := invention{more}
+		v := fuzzReply{more}
 		every := slices.Sorted(maps.Keys(grantable()))
 		kind := grantable()[every[int(v.next())%len(every)]]
 		opts := lockwheel.Options{
-			Redis:    rueidis.ClientOption{InitAddress: []string{addr}, ForceSingleClient: true},
-			Prefix:   prefix,
-			Lease:    time.Duration(lease),
-			Wake:     lockwheel.Wake(v.next() % 4),
-			Renew:    v.duration(),
-			Timeout:  v.duration(),
-			MaxHold:  v.duration(),
-			FairWait: v.duration(),
-			Handoff:  lockwheel.Handoff{For: v.duration(), Max: int(int8(v.next()))},
-			Replicas: lockwheel.Replicas{Timeout: v.duration(), Min: int(int8(v.next()))},
+			Redis:           rueidis.ClientOption{InitAddress: []string{addr}, ForceSingleClient: true},
+			Prefix:          prefix,
+			Lease:           time.Duration(lease),
+			Notify:          lockwheel.Notify(v.next() % 4),
+			RenewInterval:   v.duration(),
+			CallTimeout:     v.duration(),
+			MaxHold:         v.duration(),
+			FairWaitTimeout: v.duration(),
+			Handoff:         lockwheel.Handoff{MaxDuration: v.duration(), MaxGrants: int(int8(v.next()))},
+			Replicas:        lockwheel.Replicas{Timeout: v.duration(), Min: int(int8(v.next()))},
 		}
 		e, err := lockwheel.Open(t.Context(), opts)
 		if err != nil {
-			require.True(t, opts.Timeout > 0 || strings.Contains(err.Error(), "Options."), "%v", err)
+			require.True(t, opts.CallTimeout > 0 || strings.Contains(err.Error(), "Options."), "%v", err)
 			return
 		}
 		defer e.Close()
@@ -197,11 +197,11 @@ func FuzzNamesAndOptions(f *testing.F) {
 			require.NotContains(t, err.Error(), "\n", "one line")
 			return
 		}
-		brief := lease < int64(time.Second) || opts.MaxHold > 0 || opts.Timeout > 0
+		brief := lease < int64(time.Second) || opts.MaxHold > 0 || opts.CallTimeout > 0
 		state, err := m.State(t.Context())
 		require.True(t, err == nil || brief, "%v", err)
 		require.True(t, !state.Locked || state.Owner == hold.ID())
-		for err = hold.Unlock(t.Context()); errors.Is(err, lockwheel.ErrUnavailable); { // a short lease means a short Timeout
+		for err = hold.Unlock(t.Context()); errors.Is(err, lockwheel.ErrUnavailable); { // a short lease means a short CallTimeout
 			err = hold.Unlock(t.Context())
 		}
 		over := errors.Is(err, lockwheel.ErrLost) && !time.Now().Before(hold.Deadline())
@@ -211,7 +211,7 @@ func FuzzNamesAndOptions(f *testing.F) {
 }
 
 // duration returns 0, or a power of two of either sign, from 1 ns to an overflow.
-func (v *invention) duration() time.Duration {
+func (v *fuzzReply) duration() time.Duration {
 	b := v.next()
 	switch {
 	case b < 0x80:
@@ -237,13 +237,13 @@ func FuzzMessages(f *testing.F) {
 		defer probe.Close()
 		hold, other := lock(t, holder.Mutex("n")), lock(t, holder.Mutex("m"))
 		waiting, neighbour := locking(t.Context(), waiter.Mutex("n")), locking(t.Context(), waiter.Mutex("m"))
-		asleep(t, waiter, 2, 2)
+		requireWaiting(t, waiter, 2, 2)
 		for range 3 {
 			_, _ = probe.Do("PUBLISH", "redisson_lock__channel:{n}", payload)
 			_, _ = probe.Do("PUBLISH", channel, payload)
 		}
-		silent(t, waiting, 2*time.Millisecond)
-		silent(t, neighbour, time.Millisecond)
+		requireNoReply(t, waiting, 2*time.Millisecond)
+		requireNoReply(t, neighbour, time.Millisecond)
 		unlock(t, hold)
 		unlock(t, granted(t, waiting))
 		unlock(t, other)

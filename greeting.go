@@ -8,32 +8,32 @@ import (
 	"github.com/lockwheel/lockwheel/engine"
 )
 
-// greeting follows the handshake of rueidis and a server on a new connection. rueidis returns a rejection during the
+// handshake follows the handshake of rueidis and a server on a new connection. rueidis returns a rejection during the
 // handshake as if it were the reply to the first command on that connection, so greeting detects it.
 //
 // The goroutine that writes reads the outgoing bytes, and the one that reads the incoming bytes. Until the handshake
 // is over they are the same goroutine. A goroutine that writes the first command after it changes nothing that the
 // reading one uses.
-type greeting struct {
+type handshake struct {
 	out, in respReader
 	asked   []string // commands that were sent and have no reply yet
 	secrets []string // users and passwords that were sent
 	old     bool     // the server does not know HELLO 3, so its further replies do not matter: rueidis starts a new handshake
 }
 
-// greetings are the commands that rueidis sends on a new connection. The value is true if rueidis gives up the
+// handshakeCommands are the commands that rueidis sends on a new connection. The value is true if rueidis gives up the
 // connection when the server rejects the command. A rejection of the others does not mean that no connection was
 // made.
-var greetings = map[string]bool{"HELLO 3": true, "HELLO 2": true, "AUTH": true, "SELECT": true, "CLIENT": false, "INFO": false, "READONLY": false}
+var handshakeCommands = map[string]bool{"HELLO 3": true, "HELLO 2": true, "AUTH": true, "SELECT": true, "CLIENT": false, "INFO": false, "READONLY": false}
 
-// sends handles outgoing bytes, and reports whether the handshake is over.
-func (g *greeting) sends(text []byte) (over bool) {
+// onWrite handles outgoing bytes, and reports whether the handshake is over.
+func (g *handshake) onWrite(text []byte) (over bool) {
 	readable := g.out.read(text, func(sent respValue) bool {
 		name := sent.word(0)
 		if name == "HELLO" {
 			name += " " + sent.word(1)
 		}
-		if _, greets := greetings[name]; !greets {
+		if _, greets := handshakeCommands[name]; !greets {
 			over = true
 			return false
 		}
@@ -45,7 +45,7 @@ func (g *greeting) sends(text []byte) (over bool) {
 }
 
 // noteSecrets records the user and the password of HELLO and AUTH.
-func (g *greeting) noteSecrets(words []string) {
+func (g *handshake) noteSecrets(words []string) {
 	at := slices.Index(words, "AUTH")
 	if at == 0 {
 		g.old = false // a new handshake begins
@@ -55,8 +55,8 @@ func (g *greeting) noteSecrets(words []string) {
 	}
 }
 
-// hears handles incoming bytes, and returns an error if the server has rejected the connection.
-func (g *greeting) hears(text []byte) (refused error) {
+// onRead handles incoming bytes, and returns an error if the server has rejected the connection.
+func (g *handshake) onRead(text []byte) (refused error) {
 	g.in.read(text, func(came respValue) bool {
 		if came.kind == '>' {
 			return true
@@ -66,23 +66,23 @@ func (g *greeting) hears(text []byte) (refused error) {
 			name, g.asked = g.asked[0], g.asked[1:]
 		}
 		if came.kind == '-' || came.kind == '!' {
-			refused = g.refusal(name, came.word(0))
+			refused = g.rejection(name, came.word(0))
 		}
 		return refused == nil
 	})
 	return refused
 }
 
-// refusal returns an error if the server's reply means that there is no connection. A temporary error is left to be
+// rejection returns an error if the server's reply means that there is no connection. A temporary error is left to be
 // the reply to the command itself: it is temporary there, too.
-func (g *greeting) refusal(name, said string) error {
+func (g *handshake) rejection(name, said string) error {
 	if unknownHello(said) {
 		g.old = name == "HELLO 3"
 		return nil
 	}
-	lost := turnsAway(said) || greetings[name] && !g.old
-	words := engine.Refused(said, g.secrets...)
-	if !lost || actor.Passing(said) && !actor.ShutsOut(said) && words == engine.Refused(said) {
+	lost := isRejection(said) || handshakeCommands[name] && !g.old
+	words := engine.RedactText(said, g.secrets...)
+	if !lost || actor.Transient(said) && !actor.RejectsConnection(said) && words == engine.RedactText(said) {
 		return nil
 	}
 	return &engine.NotConnected{Err: words}
@@ -94,8 +94,8 @@ func unknownHello(said string) bool {
 	return strings.Contains(said, "unknown command") && strings.Contains(said, "hello")
 }
 
-// turnsAway reports whether a reply means that the server closes a connection that it has just accepted. The
+// isRejection reports whether a reply means that the server closes a connection that it has just accepted. The
 // connection ends after it, and rueidis would report only that end.
-func turnsAway(said string) bool {
+func isRejection(said string) bool {
 	return strings.HasPrefix(said, "ERR max number of clients") || strings.HasPrefix(said, "DENIED ")
 }

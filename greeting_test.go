@@ -40,22 +40,22 @@ func TestAServerThatTurnsNewConnectionsAwayIsAnOutage(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := realSite(t, "--user", "limited", "on", ">secret", "~*", "&*", "+@all", "--requirepass", "secret")
+			s := RealServer(t, "--user", "limited", "on", ">secret", "~*", "&*", "+@all", "--requirepass", "secret")
 			eye := s.real.Conn(t) // is connected already
 			do := func(words ...any) {
 				_, err := eye.Do(words...)
 				require.NoError(t, err)
 			}
-			e := s.open(lockwheel.Options{Lease: time.Minute, Renew: 100 * time.Millisecond, Timeout: 3 * time.Second, Redis: c.redis})
+			e := s.open(lockwheel.Options{Lease: time.Minute, RenewInterval: 100 * time.Millisecond, CallTimeout: 3 * time.Second, Redis: c.redis})
 			hold, other := lock(t, e.Mutex("n")), lock(t, e.Mutex("i"))
 			do(c.away...)
 			do("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
-			unavailable(t, e.Mutex("m"), c.says)
+			unavailableError(t, e.Mutex("m"), c.says)
 			waiting := locking(t.Context(), e.Mutex("w"))
 			unlocking := make(chan error, 1)
 			go func() { unlocking <- other.Unlock(t.Context()) }()
 			for range 5 { // as many renewals as there are in this time
-				unavailable(t, e.Mutex("m"), c.says)
+				unavailableError(t, e.Mutex("m"), c.says)
 				require.NoError(t, hold.Err())
 				require.Empty(t, waiting)
 				require.Empty(t, unlocking)
@@ -87,12 +87,12 @@ func TestNoErrorLaterRepeatsWhatAServerSaysOfThePassword(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := realSite(t, "--user", markedUser, "on", ">"+markedPassword, "~*", "&*", "+@all", "--user", "x", "on", ">"+markedPassword, "~*", "&*", "+@all")
-			f := startFront(t, s.addr, c.words)
-			var log journal
-			opts := lockwheel.Options{Lease: time.Minute, Renew: 100 * time.Millisecond, Timeout: time.Second, Redis: c.redis, Logger: slog.New(slog.NewTextHandler(&log, nil))}
+			s := RealServer(t, "--user", markedUser, "on", ">"+markedPassword, "~*", "&*", "+@all", "--user", "x", "on", ">"+markedPassword, "~*", "&*", "+@all")
+			f := startHandshakeProxy(t, s.addr, c.words)
+			var log logBuffer
+			opts := lockwheel.Options{Lease: time.Minute, RenewInterval: 100 * time.Millisecond, CallTimeout: time.Second, Redis: c.redis, Logger: slog.New(slog.NewTextHandler(&log, nil))}
 			opts.Redis.InitAddress = []string{f.addr}
-			e := opened(t, opts)
+			e := openRetrying(t, opts)
 			hold := lock(t, e.Mutex("n"))
 			f.turn()
 			_, again := lockwheel.Open(t.Context(), opts)
@@ -117,14 +117,14 @@ func TestNoErrorLaterRepeatsWhatAServerSaysOfThePassword(t *testing.T) {
 func TestNoErrorOfOpenRepeatsWhatAServerSaysBehindTheGreeting(t *testing.T) {
 	t.Parallel()
 	_, err := lockwheel.Open(t.Context(), lockwheel.Options{
-		Redis: rueidis.ClientOption{InitAddress: []string{doorman(t)}, AlwaysRESP2: true, Username: markedUser, Password: markedPassword},
+		Redis: rueidis.ClientOption{InitAddress: []string{rejectingServer(t)}, AlwaysRESP2: true, Username: markedUser, Password: markedPassword},
 	})
 	require.ErrorContains(t, err, "the server refuses")
 	require.Empty(t, leaked(err.Error()), err)
 }
 
-// doorman is a server that accepts the handshake of every client, and rejects all other commands.
-func doorman(t *testing.T) (addr string) {
+// rejectingServer is a server that accepts the handshake of every client, and rejects all other commands.
+func rejectingServer(t *testing.T) (addr string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -164,20 +164,20 @@ func markedCredentials(rueidis.AuthCredentialsContext) (rueidis.AuthCredentials,
 	return rueidis.AuthCredentials{Username: markedUser, Password: markedPassword}, nil
 }
 
-// front is a proxy between client and server. Once it has turned, it closes its connections, and replies to commands
+// handshakeProxy is a proxy between client and server. Once it has turned, it closes its connections, and replies to commands
 // on others with an error.
-type front struct {
+type handshakeProxy struct {
 	addr   string
 	turned atomic.Bool
 	conns  chan net.Conn
 }
 
-func startFront(t *testing.T, to, words string) *front {
+func startHandshakeProxy(t *testing.T, to, words string) *handshakeProxy {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	t.Cleanup(func() { l.Close() })
-	f := &front{addr: l.Addr().String(), conns: make(chan net.Conn, 1000)}
+	f := &handshakeProxy{addr: l.Addr().String(), conns: make(chan net.Conn, 1000)}
 	go func() {
 		for {
 			conn, err := l.Accept()
@@ -198,7 +198,7 @@ func startFront(t *testing.T, to, words string) *front {
 	return f
 }
 
-func (f *front) turn() {
+func (f *handshakeProxy) turn() {
 	f.turned.Store(true)
 	for len(f.conns) > 0 {
 		(<-f.conns).Close()

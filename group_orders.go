@@ -11,90 +11,90 @@ import (
 	"github.com/lockwheel/lockwheel/engine"
 )
 
-// tell passes an event to the actor and executes its orders.
-func (g *group) tell(event func()) {
-	g.desk.bring(func() {
+// apply passes an event to the actor and executes its orders.
+func (g *multiHold) apply(event func()) {
+	g.executor.submit(func() {
 		event()
-		for len(g.actor.Orders) > 0 { // an order can be an event
-			orders := g.actor.Orders
-			g.actor.Orders = nil
+		for len(g.actor.Actions) > 0 { // an order can be an event
+			orders := g.actor.Actions
+			g.actor.Actions = nil
 			for _, o := range orders {
-				g.carryOut(o)
+				g.execute(o)
 			}
-			letGo(g.letting)
-			g.letting = nil
+			releaseAll(g.toRelease)
+			g.toRelease = nil
 		}
 	})
 }
 
-// now returns the time on the group's clock.
-func (g *group) now() time.Duration { return time.Since(g.begun) }
+// elapsed returns the time on the group's clock.
+func (g *multiHold) elapsed() time.Duration { return time.Since(g.start) }
 
-func (g *group) carryOut(o quorum.Order) {
+func (g *multiHold) execute(o quorum.Action) {
 	m := &g.members[o.Member]
-	switch o.What {
-	case quorum.Ask:
-		m.ask(o)
-	case quorum.Withdraw:
+	switch o.Kind {
+	case quorum.Request:
+		m.request(o)
+	case quorum.CancelRequest:
 		m.withdraw()
-		if o.Silent {
-			m.why = m.lock.fail(ErrUnavailable, errSilent)
+		if o.NoReply {
+			m.err = m.lock.fail(ErrUnavailable, errNoReplySoon)
 		}
-	case quorum.LetGo:
+	case quorum.Release:
 		switch {
-		case g.left:
-		case g.apart:
-			m.letGo()
+		case g.releasedByCaller:
+		case g.perEngine:
+			m.releaseAsync()
 		default:
-			g.letting = append(g.letting, m.hold.Load())
+			g.toRelease = append(g.toRelease, m.hold.Load())
 		}
-		if g.end.Load() == nil {
+		if g.ended.Load() == nil {
 			m.hold.Store(nil)
 		}
-	case quorum.Rest:
-		time.AfterFunc(restOf(o.Wait), func() { g.tell(func() { g.actor.Rested(g.now()) }) })
-	case quorum.Hurry:
-		time.AfterFunc(o.Wait, func() { g.tell(func() { g.actor.Hurried(g.now()) }) })
-	case quorum.Recall:
-		time.AfterFunc(m.lock.engine.options.Renew, func() { g.tell(func() { g.actor.Recalled(m.at) }) })
+	case quorum.Backoff:
+		time.AfterFunc(jitterBackoff(o.Wait), func() { g.apply(func() { g.actor.BackoffOver(g.elapsed()) }) })
+	case quorum.LimitStragglers:
+		time.AfterFunc(o.Wait, func() { g.apply(func() { g.actor.StragglersOverdue(g.elapsed()) }) })
+	case quorum.RetryLater:
+		time.AfterFunc(m.lock.engine.options.RenewInterval, func() { g.apply(func() { g.actor.RetryDue(m.index) }) })
 	case quorum.Confirm:
 		if h := m.hold.Load(); h != nil {
 			h.engine.loop.Post(h.request(nil, engine.AskConfirm, 0))
 		}
-	case quorum.Elect:
-		g.elected()
-	case quorum.Dismiss:
-		g.outcome <- g.failure()
-	case quorum.Lose:
-		g.lose(m)
+	case quorum.Acquired:
+		g.onAcquired()
+	case quorum.Failed:
+		g.result <- g.quorumFailure()
+	case quorum.Lost:
+		g.endByLoss(m)
 	}
 }
 
-// restOf returns a random pause between half of most and most, so that callers that split a majority do not collide
+// jitterBackoff returns a random pause between half of most and most, so that callers that split a majority do not collide
 // again.
-func restOf(most time.Duration) time.Duration { return most/2 + rand.N(most/2) }
+func jitterBackoff(most time.Duration) time.Duration { return most/2 + rand.N(most/2) }
 
-// errSilent is for a member that did not reply soon enough after the others.
-var errSilent = errors.New("no answer soon after the others")
+// errNoReplySoon is for a member that did not reply soon enough after the others.
+var errNoReplySoon = errors.New("no answer soon after the others")
 
-// ask sends an acquire for the member, with the owner of the group.
-func (m *member) ask(o quorum.Order) {
-	g, on := m.group, m.lock.engine
-	m.coming = &Hold{engine: on, name: m.lock.name, parent: g.Context}
-	call := engine.NewTold(nil)
-	call.Told = func() { g.tell(func() { m.decided(call) }) }
-	call.Tag = actor.Acquire
-	call.Name, call.Key, call.Kind, call.Hold = m.lock.name, m.lock.key(), m.lock.kind, &m.coming.grant
-	call.Owner, call.Own = g.asks(on, m.lock.name), true
-	call.Lease, call.Wait, call.Once, call.IfUp, call.LetIn = g.lease, o.Wait, o.Once, o.Unheld(), o.LetIn
-	m.call = call
+// request sends an acquire for the member, with the owner of the group.
+func (m *member) request(o quorum.Action) {
+	g, on := m.parent, m.lock.engine
+	m.pendingHold = &Hold{engine: on, name: m.lock.name, parent: g.Context}
+	call := engine.NewCallback(nil)
+	call.OnDone = func() { g.apply(func() { m.onResult(call) }) }
+	call.Op = actor.Acquire
+	call.Name, call.Key, call.Kind, call.Hold = m.lock.name, m.lock.key(), m.lock.kind, &m.pendingHold.grant
+	call.Owner, call.OfQuorum = g.requestOwner(on, m.lock.name), true
+	call.Lease, call.Wait, call.Once, call.FailIfDown, call.SkipWaiterLimit = g.lease, o.Wait, o.Once, o.Unheld(), o.SkipWaiterLimit
+	m.pendingCall = call
 	switch {
 	case on.zero():
 		call.Err, call.Cause = ErrClosed, errZeroEngine
-		m.answered(call)
+		m.handleResult(call)
 	case !on.loop.Post(call):
 		call.Err = ErrClosed
-		m.answered(call)
+		m.handleResult(call)
 	}
 }
 
@@ -102,83 +102,83 @@ func (m *member) ask(o quorum.Order) {
 // canceled in any case: otherwise requests of many holds would accumulate at a server that does not reply.
 func (m *member) withdraw() {
 	switch {
-	case m.call == nil: // it could not be posted
-	case m.parting == nil:
-		m.lock.engine.loop.Cancel(m.call, context.Canceled)
-		m.call, m.coming, m.unsure = nil, nil, true
+	case m.pendingCall == nil: // it could not be posted
+	case m.release == nil:
+		m.lock.engine.loop.Cancel(m.pendingCall, context.Canceled)
+		m.pendingCall, m.pendingHold, m.maybeHeld = nil, nil, true
 	default:
-		m.parting.cancelled = true
-		m.lock.engine.loop.Cancel(m.call, context.Canceled)
+		m.release.canceled = true
+		m.lock.engine.loop.Cancel(m.pendingCall, context.Canceled)
 	}
 }
 
-// decided handles the result of a request. It ignores a canceled one: the engine releases its grant.
-func (m *member) decided(call *engine.Call) {
-	if m.call == call {
-		m.unsure = m.mayHave(call)
-		m.answered(call)
+// onResult handles the result of a request. It ignores a canceled one: the engine releases its grant.
+func (m *member) onResult(call *engine.Call) {
+	if m.pendingCall == call {
+		m.maybeHeld = m.mayBeHeld(call)
+		m.handleResult(call)
 	}
 }
 
-// mayHave reports whether the server may have granted a failed request, or may still do so. A grant that arrives
+// mayBeHeld reports whether the server may have granted a failed request, or may still do so. A grant that arrives
 // after the cancellation is not reported.
-func (m *member) mayHave(call *engine.Call) bool {
+func (m *member) mayBeHeld(call *engine.Call) bool {
 	switch call.Err {
 	case nil:
-		return m.parting != nil && m.parting.cancelled
+		return m.release != nil && m.release.canceled
 	case ErrNotAcquired:
-		return !call.Settled
+		return !call.Final
 	case ErrUnavailable, ErrNotReplicated, ErrClosed:
 		return true
 	}
-	return m.unsure // unchanged: the server returned another error
+	return m.maybeHeld // unchanged: the server returned another error
 }
 
-// answered handles a result like decided, including that of a call that was never sent.
-func (m *member) answered(call *engine.Call) {
-	g, h := m.group, m.coming
-	m.call, m.coming = nil, nil
-	if m.parting != nil {
-		m.part(call, h)
+// handleResult handles a result like decided, including that of a call that was never sent.
+func (m *member) handleResult(call *engine.Call) {
+	g, h := m.parent, m.pendingHold
+	m.pendingCall, m.pendingHold = nil, nil
+	if m.release != nil {
+		m.finishRelease(call, h)
 		return
 	}
-	if m.why = nil; call.Err == nil {
-		g.actor.Granted(g.now(), m.at)
-		m.adopt(h, &actor.Signal{})
+	if m.err = nil; call.Err == nil {
+		g.actor.MemberAcquired(g.elapsed(), m.index)
+		m.attach(h, &actor.HoldSignal{})
 		return
 	}
-	m.why = m.lock.fail(call.Err, call.Cause)
-	g.actor.Refused(g.now(), m.at, refusalOf(call.Err))
+	m.err = m.lock.fail(call.Err, call.Cause)
+	g.actor.MemberFailed(g.elapsed(), m.index, rejectionOf(call.Err))
 }
 
-// refusalOf returns what a result means for a quorum. It does not use the cause, which may be a caller's error.
-func refusalOf(err error) quorum.Refusal {
+// rejectionOf returns what a result means for a quorum. It does not use the cause, which may be a caller's error.
+func rejectionOf(err error) quorum.Reason {
 	switch err {
 	case ErrNotAcquired:
-		return quorum.Taken
+		return quorum.HeldByOther
 	case ErrUnavailable:
-		return quorum.Unsure
+		return quorum.Unknown
 	case ErrClosed:
-		return quorum.Shut
+		return quorum.Closed
 	case ErrTooManyWaiters:
 		return quorum.Full
 	}
-	return quorum.Barred
+	return quorum.Rejected
 }
 
-// watch sets whether missing members are acquired from now on, and watched like the others.
-func (g *group) watch(on bool) {
+// setWatched sets whether missing members are acquired from now on, and watched like the others.
+func (g *multiHold) setWatched(on bool) {
 	if on {
 		g.lease = 0
 	}
-	g.actor.Watch(on)
+	g.actor.SetWatched(on)
 }
 
-func (g *group) elected() {
+func (g *multiHold) onAcquired() {
 	for i := range g.members {
-		if h := g.members[i].hold.Load(); h != nil && g.first == nil {
-			g.first = h
+		if h := g.members[i].hold.Load(); h != nil && g.firstHold == nil {
+			g.firstHold = h
 		}
 	}
-	g.outcome <- nil
+	g.result <- nil
 }

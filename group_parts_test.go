@@ -14,10 +14,10 @@ import (
 )
 
 // ofThree returns a group that needs two of three locks and has those members.
-func ofThree(e *Engine, holds ...*Hold) *group {
-	g := newGroup(context.Background(), Multi{locks: []Mutex{e.Mutex("a"), e.Mutex("b"), e.Mutex("c")}, name: "n"}, 2)
+func ofThree(e *Engine, holds ...*Hold) *multiHold {
+	g := newMultiHold(context.Background(), Multi{locks: []Mutex{e.Mutex("a"), e.Mutex("b"), e.Mutex("c")}, name: "n"}, 2)
 	g.actor.Begin(0, false, false)
-	g.actor.Orders = nil
+	g.actor.Actions = nil
 	for i, h := range holds {
 		g.members[i].hold.Store(h)
 	}
@@ -92,9 +92,9 @@ func TestAQuorumWithAWriterIsOneThatWrites(t *testing.T) {
 		for _, lease := range []time.Duration{0, time.Second} {
 			want := quorum.New(3, 2)
 			if test.writes {
-				want.Write(lease)
+				want.SetWriter(lease)
 			}
-			require.Equal(t, want, Quorum(test.locks...).candidate(errand{ctx: t.Context(), lease: lease}).actor)
+			require.Equal(t, want, Quorum(test.locks...).newQuorumHold(multiRequest{ctx: t.Context(), lease: lease}).actor)
 		}
 	}
 }
@@ -104,13 +104,13 @@ func TestAQuorumWithAWriterIsOneThatWrites(t *testing.T) {
 func TestAQuorumThatIsNotHeldWaitsForNoServerThatIsDown(t *testing.T) {
 	t.Parallel()
 	e, _ := realEngine(t)
-	for _, order := range []quorum.Order{{Once: true}, {Wait: time.Second}, {}} {
+	for _, order := range []quorum.Action{{Once: true}, {Wait: time.Second}, {}} {
 		var asked bool
 		g := ofThree(e)
-		g.desk.bring(func() { // no result is handled before this event ends
+		g.executor.submit(func() { // no result is handled before this event ends
 			m := &g.members[0]
-			m.ask(order)
-			asked = m.call.IfUp
+			m.request(order)
+			asked = m.pendingCall.FailIfDown
 			m.withdraw()
 		})
 		require.Equal(t, order.Once || order.Wait != 0, asked, "%+v", order)
@@ -136,7 +136,7 @@ func TestTheEndOfAnEarlierPartIsNotThatOfTheNext(t *testing.T) {
 	earlier.grant.End(ErrLost, nil, 0)
 	g.members[0].HoldEnded(&earlier.grant)
 	require.Same(t, hold, g.members[0].hold.Load())
-	require.Nil(t, g.members[0].past.Load())
+	require.Nil(t, g.members[0].lastHold.Load())
 }
 
 // The wait for a part is as long as the try lasts, and at most the caller's own wait.
@@ -154,13 +154,13 @@ func TestThePatienceForAPartIsWithinTheCallersWait(t *testing.T) {
 		{in(time.Minute), time.Time{}, time.Minute},
 		{in(time.Minute), in(-time.Minute), 0},
 	} {
-		got := (&errand{until: c.wait}).patience(c.try)
+		got := (&multiRequest{deadline: c.wait}).waitOption(c.try)
 		require.Equal(t, waitOption, got.kind)
 		require.LessOrEqual(t, got.d, c.most)
 		require.Equal(t, c.most > 0, got.d > c.most/2)
 	}
-	require.Equal(t, Option{}, (&errand{}).patience(time.Time{}))
-	require.Equal(t, Wait(0), (&errand{once: true}).patience(in(time.Hour)))
+	require.Equal(t, Option{}, (&multiRequest{}).waitOption(time.Time{}))
+	require.Equal(t, Wait(0), (&multiRequest{once: true}).waitOption(in(time.Hour)))
 }
 
 // If no member is left to ask, the error says which part was lost.
@@ -173,11 +173,11 @@ func TestAGroupWithoutItsPartsSaysWhichItLost(t *testing.T) {
 	require.NoError(t, err)
 	g := ofThree(e)
 	g.hold.name = "a,b,c"
-	require.ErrorIs(t, g.tooFew(), ErrClosed)
-	g.members[1].past.Store(hold)
-	require.ErrorIs(t, g.tooFew(), ErrLost)
-	require.NotErrorIs(t, g.tooFew(), ErrClosed)
-	require.ErrorContains(t, g.tooFew(), `its part "b"`)
+	require.ErrorIs(t, g.lossError(), ErrClosed)
+	g.members[1].lastHold.Store(hold)
+	require.ErrorIs(t, g.lossError(), ErrLost)
+	require.NotErrorIs(t, g.lossError(), ErrClosed)
+	require.ErrorContains(t, g.lossError(), `its part "b"`)
 }
 
 // The grant of a member and the end of the group are concurrent: the members were inspected before the grant.
@@ -187,8 +187,8 @@ func TestAPartThatComesWhenItsGroupHasEndedIsReleased(t *testing.T) {
 	hold, err := e.Mutex("a").Lock(t.Context())
 	require.NoError(t, err)
 	g := ofThree(e)
-	g.end.Store(unlocked)
-	g.members[0].adopt(hold, &actor.Signal{})
+	g.ended.Store(endedByUnlock)
+	g.members[0].attach(hold, &actor.HoldSignal{})
 	for deadline := time.Now().Add(8 * time.Second); s.Int(t, "EXISTS", "a") == 1; {
 		require.True(t, time.Now().Before(deadline), "it is still held")
 		time.Sleep(time.Millisecond)

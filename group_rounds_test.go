@@ -38,13 +38,13 @@ func TestAnExtensionThatFailsMakesNoLeaseAWatch(t *testing.T) {
 	e, s := realEngine(t)
 	const watchdog = 30_000
 	leased, watched := ofThree(e, held(t, e, "a")), ofThree(e, held(t, e, "b"))
-	watched.actor.Watch(true)
+	watched.actor.SetWatched(true)
 
-	leased.goOn()
+	leased.resumeWatch()
 	soon(t, "all answers", func() bool { return e.Stats().InFlight == 0 })
 	require.Greater(t, s.Int(t, "PTTL", "a"), watchdog)
 
-	watched.goOn()
+	watched.resumeWatch()
 	soon(t, "the lease of what is watched", func() bool { return s.Int(t, "PTTL", "b") <= watchdog })
 }
 
@@ -54,7 +54,7 @@ func TestAnUnlockBesideLossesWaitsForARelease(t *testing.T) {
 	e, s := realEngine(t)
 	for _, apart := range []bool{false, true} {
 		g := ofThree(e, held(t, e, "a"))
-		g.apart = apart
+		g.perEngine = apart
 		require.NoError(t, g.unlock(t.Context()))
 		require.Zero(t, s.Int(t, "EXISTS", "a"))
 	}
@@ -68,7 +68,7 @@ func TestAnUnlockBesideTheLossOfAllSaysSo(t *testing.T) {
 	lost.grant.End(ErrLost, nil, 0)
 	g := ofThree(e)
 	for i := range g.members {
-		g.members[i].past.Store(lost)
+		g.members[i].lastHold.Store(lost)
 	}
 	err := g.unlock(t.Context())
 	require.ErrorIs(t, err, ErrLost)
@@ -89,14 +89,14 @@ func TestAReleaseThatIsAskedForAgainWasAnsweredAlsoWhereTheLockWasLost(t *testin
 		{false, 1, 0, 3},
 	} {
 		r := newRound(ofThree(e))
-		r.again = c.again
+		r.repeated = c.again
 		for _, verdict := range verdicts {
 			r.add(0, &Hold{engine: e, name: "a", parent: t.Context()}, actor.Unlock, 0)
 			r.calls[len(r.calls)-1].Err = verdict
 		}
-		require.Equal(t, c.agreed, r.agreed(0, len(verdicts)))
-		require.Equal(t, c.before, r.before)
-		require.Len(t, r.failed.all, c.failed)
+		require.Equal(t, c.agreed, r.countOK(0, len(verdicts)))
+		require.Equal(t, c.before, r.releasedBefore)
+		require.Len(t, r.errs.all, c.failed)
 	}
 }
 
@@ -109,21 +109,21 @@ func TestWhoLeavesDuringALaterSliceGivesUpWhatIsPosted(t *testing.T) {
 	r := newRound(ofThree(e, holds...))
 	r.add(0, holds[0], actor.Extend, time.Hour)
 	r.send()
-	require.Equal(t, 1, r.collect(t.Context(), 1))
+	require.Equal(t, 1, r.wait(t.Context(), 1))
 
 	require.NoError(t, s.Pause())
 	defer s.Continue()
 	r.add(1, holds[1], actor.Extend, time.Hour)
 	r.add(2, holds[2], actor.Extend, time.Hour)
-	r.next(1, 1) // as after the replies to the first slice
+	r.postSlice(1, 1) // as after the replies to the first slice
 	left := errors.New("the caller has left")
-	require.Equal(t, 2, r.leave(left))
-	require.Len(t, r.failed.all, 1)
-	require.ErrorContains(t, r.failed.all, `lock "c"`)
-	require.ErrorIs(t, r.failed.all, left)
+	require.Equal(t, 2, r.cancelAll(left))
+	require.Len(t, r.errs.all, 1)
+	require.ErrorContains(t, r.errs.all, `lock "c"`)
+	require.ErrorIs(t, r.errs.all, left)
 	select {
-	case v := <-r.told:
-		require.Equal(t, verdicts{first: 1, last: 2}, v)
+	case v := <-r.results:
+		require.Equal(t, callResults{first: 1, last: 2}, v)
 	case <-time.After(8 * time.Second):
 		require.FailNow(t, "what was posted has no verdict")
 	}
@@ -139,19 +139,19 @@ func TestARequestIsWithdrawnWhenTheLastUnlockHasLeft(t *testing.T) {
 	g := ofThree(e)
 	m := &g.members[0]
 	rounds := []*round{newRound(g), newRound(g)}
-	g.tell(func() {
-		m.ask(quorum.Order{})
-		m.parting = &parting{}
+	g.apply(func() {
+		m.request(quorum.Action{})
+		m.release = &pendingRelease{}
 		for _, r := range rounds {
-			m.parting.waiting = append(m.parting.waiting, place{r, 0})
-			r.add(0, m.coming, actor.Unlock, 0)
+			m.release.waiting = append(m.release.waiting, roundCall{r, 0})
+			r.add(0, m.pendingHold, actor.Unlock, 0)
 		}
 	})
 	soon(t, "it waits", func() bool { return e.Stats().Waiting == 1 })
 	for i, r := range rounds {
-		r.forsake(context.Canceled)
-		require.Equal(t, verdicts{first: 0, last: 1}, <-r.told)
-		require.Equal(t, i == len(rounds)-1, m.parting.cancelled)
+		r.abandonPending(context.Canceled)
+		require.Equal(t, callResults{first: 0, last: 1}, <-r.results)
+		require.Equal(t, i == len(rounds)-1, m.release.canceled)
 	}
 	soon(t, "it waits no more", func() bool { return e.Stats().Waiting == 0 })
 	require.NoError(t, taken.Unlock(t.Context()))

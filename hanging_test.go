@@ -79,34 +79,34 @@ func (h *hanging) obedient(ctx context.Context, address string, d *net.Dialer, _
 }
 
 // hangingFunctions are the functions of a caller that take part in making a connection.
-var hangingFunctions = map[string]func(*testing.T, *rueidis.ClientOption, *hanging) *site{
-	"AuthCredentialsFn": func(t *testing.T, o *rueidis.ClientOption, h *hanging) *site {
+var hangingFunctions = map[string]func(*testing.T, *rueidis.ClientOption, *hanging) *Server{
+	"AuthCredentialsFn": func(t *testing.T, o *rueidis.ClientOption, h *hanging) *Server {
 		o.AuthCredentialsFn = h.credentials
-		return realSite(t)
+		return RealServer(t)
 	},
-	"DialCtxFn": func(t *testing.T, o *rueidis.ClientOption, h *hanging) *site {
+	"DialCtxFn": func(t *testing.T, o *rueidis.ClientOption, h *hanging) *Server {
 		o.DialCtxFn = h.dialCtx
-		return realSite(t)
+		return RealServer(t)
 	},
-	"a DialCtxFn that obeys": func(t *testing.T, o *rueidis.ClientOption, h *hanging) *site {
+	"a DialCtxFn that obeys": func(t *testing.T, o *rueidis.ClientOption, h *hanging) *Server {
 		o.DialCtxFn = h.obedient
-		return realSite(t)
+		return RealServer(t)
 	},
-	"DialFn": func(t *testing.T, o *rueidis.ClientOption, h *hanging) *site {
+	"DialFn": func(t *testing.T, o *rueidis.ClientOption, h *hanging) *Server {
 		o.DialFn = h.dial
-		return realSite(t)
+		return RealServer(t)
 	},
-	"Dialer.Control": func(t *testing.T, o *rueidis.ClientOption, h *hanging) *site {
+	"Dialer.Control": func(t *testing.T, o *rueidis.ClientOption, h *hanging) *Server {
 		o.Dialer.Control = func(string, string, syscall.RawConn) error {
 			h.hang()
 			return nil
 		}
-		return realSite(t)
+		return RealServer(t)
 	},
-	"VerifyConnection": func(t *testing.T, o *rueidis.ClientOption, h *hanging) *site {
+	"VerifyConnection": func(t *testing.T, o *rueidis.ClientOption, h *hanging) *Server {
 		return verified(t, o, h)
 	},
-	"VerifyConnection of a DialCtxFn that leaves the handshake to others": func(t *testing.T, o *rueidis.ClientOption, h *hanging) *site {
+	"VerifyConnection of a DialCtxFn that leaves the handshake to others": func(t *testing.T, o *rueidis.ClientOption, h *hanging) *Server {
 		s := verified(t, o, h)
 		o.DialCtxFn = func(ctx context.Context, address string, d *net.Dialer, config *tls.Config) (net.Conn, error) {
 			conn, err := d.DialContext(ctx, "tcp", address)
@@ -120,9 +120,9 @@ var hangingFunctions = map[string]func(*testing.T, *rueidis.ClientOption, *hangi
 }
 
 // verified returns a server with TLS, where the caller checks the certificate.
-func verified(t *testing.T, o *rueidis.ClientOption, h *hanging) *site {
-	a := serverAuthority(t)
-	s := realSite(t, a.secured()...)
+func verified(t *testing.T, o *rueidis.ClientOption, h *hanging) *Server {
+	a := serverCA(t)
+	s := RealServer(t, a.secured()...)
 	o.InitAddress, o.TLSConfig = []string{s.real.SecureAddr()}, a.client()
 	o.TLSConfig.VerifyConnection = func(tls.ConnectionState) error {
 		h.hang()
@@ -132,12 +132,12 @@ func verified(t *testing.T, o *rueidis.ClientOption, h *hanging) *site {
 }
 
 // eachHanging runs a test with each of these functions.
-func eachHanging(t *testing.T, f func(t *testing.T, s *site, h *hanging, opts lockwheel.Options)) {
+func eachHanging(t *testing.T, f func(t *testing.T, s *Server, h *hanging, opts lockwheel.Options)) {
 	t.Parallel()
 	for name, set := range hangingFunctions {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			h, opts := newHanging(), lockwheel.Options{Timeout: 300 * time.Millisecond}
+			h, opts := newHanging(), lockwheel.Options{CallTimeout: 300 * time.Millisecond}
 			s := set(t, &opts.Redis, h)
 			if opts.Redis.InitAddress == nil {
 				opts.Redis.InitAddress = []string{s.addr}
@@ -163,7 +163,7 @@ func (h *hanging) comeLate(t *testing.T) {
 }
 
 func TestOpenEndsWithItsContextThoughItsCallersFunctionHangs(t *testing.T) {
-	eachHanging(t, func(t *testing.T, s *site, h *hanging, opts lockwheel.Options) {
+	eachHanging(t, func(t *testing.T, s *Server, h *hanging, opts lockwheel.Options) {
 		h.hangs.Store(true)
 		ctx, cancel := context.WithCancel(t.Context())
 		failed := make(chan error, 1)
@@ -190,8 +190,8 @@ func TestCloseAndShutdownLeaveAFunctionThatHangsBehind(t *testing.T) {
 		},
 	} {
 		t.Run(what, func(t *testing.T) {
-			eachHanging(t, func(t *testing.T, s *site, h *hanging, opts lockwheel.Options) {
-				e := opened(t, opts)
+			eachHanging(t, func(t *testing.T, s *Server, h *hanging, opts lockwheel.Options) {
+				e := openRetrying(t, opts)
 				lock(t, e.Mutex("n"))
 				h.hangs.Store(true)
 				s.do("CLIENT", "KILL", "TYPE", "normal")
@@ -225,9 +225,9 @@ func (c stuck) Close() error {
 
 func TestAConnectionThatHangsWhenItIsClosedIsLeftBehind(t *testing.T) {
 	t.Parallel()
-	s := realSite(t)
+	s := RealServer(t)
 	gate, closes := make(chan struct{}), new(atomic.Int64)
-	e, err := lockwheel.Open(t.Context(), lockwheel.Options{Timeout: 300 * time.Millisecond, Redis: rueidis.ClientOption{
+	e, err := lockwheel.Open(t.Context(), lockwheel.Options{CallTimeout: 300 * time.Millisecond, Redis: rueidis.ClientOption{
 		InitAddress: []string{s.addr},
 		DialCtxFn: func(ctx context.Context, address string, d *net.Dialer, _ *tls.Config) (net.Conn, error) {
 			conn, err := d.DialContext(ctx, "tcp", address)
@@ -253,11 +253,11 @@ func TestAConnectionThatHangsWhenItIsClosedIsLeftBehind(t *testing.T) {
 // A dialer's error is converted to text before it reaches the loop.
 func TestADialersErrorThatHangsHoldsUpNoEngine(t *testing.T) {
 	t.Parallel()
-	s := realSite(t)
+	s := RealServer(t)
 	gate := make(chan struct{})
 	var fails atomic.Bool
 	var failed atomic.Int64
-	e := opened(t, lockwheel.Options{Timeout: 300 * time.Millisecond, Redis: rueidis.ClientOption{
+	e := openRetrying(t, lockwheel.Options{CallTimeout: 300 * time.Millisecond, Redis: rueidis.ClientOption{
 		InitAddress: []string{s.addr},
 		DialCtxFn: func(ctx context.Context, address string, d *net.Dialer, _ *tls.Config) (net.Conn, error) {
 			if fails.Load() {
@@ -270,7 +270,7 @@ func TestADialersErrorThatHangsHoldsUpNoEngine(t *testing.T) {
 	fails.Store(true)
 	s.do("CLIENT", "KILL", "TYPE", "normal")
 	waiting := make([]*lockwheel.Pending, 0, 1000)
-	for eventually := time.Now().Add(patience); failed.Load() == 0; {
+	for eventually := time.Now().Add(testDeadline); failed.Load() == 0; {
 		require.True(t, time.Now().Before(eventually), "no connection was tried")
 		waiting = append(waiting, e.Mutex("n").LockAsync(t.Context(), lockwheel.Wait(10*time.Millisecond)))
 		time.Sleep(time.Millisecond)

@@ -22,10 +22,10 @@ func TestHistoriesThroughAFailoverToAStaleReplica(t *testing.T) {
 	long.Only(t, "a history of several failovers is written and looked at")
 	t.Parallel()
 	master, replica := withReplica(t, "--user", user, "on", ">"+password, "~*", "&*", "+@all")
-	numbers := realSite(t)
+	numbers := RealServer(t)
 	names := namesOfKinds("n")
 	var record record
-	var did labours
+	var did workerCounts
 	var links []*proxy.Proxy
 	var engines []*lockwheel.Engine
 	link := func() *proxy.Proxy {
@@ -37,18 +37,18 @@ func TestHistoriesThroughAFailoverToAStaleReplica(t *testing.T) {
 	var workers sync.WaitGroup
 	failed := make(chan error, 2*soakLabourers)
 	for i := range 2 {
-		e := master.openAt(link().Addr(), lockwheel.Options{Lease: fleeting})
+		e := master.openAt(link().Addr(), lockwheel.Options{Lease: flashLease})
 		engines = append(engines, e)
 		for j := range soakLabourers {
-			l := &labourer{
+			l := &worker{
 				id: fmt.Sprint(sameProcess, i, ".", j), engine: e, names: names,
 				number: numbers.real.Conn(t), note: record.note, did: &did,
 			}
 			workers.Go(func() { failed <- l.work(ctx) })
 		}
 	}
-	crew := startCrew(t, orders{
-		ID: "crew", Addr: link().Addr(), Numbers: numbers.addr, Names: names, Labourers: soakLabourers, Lease: fleeting,
+	crew := startWorkerProcess(t, workerConfig{
+		ID: "crew", Addr: link().Addr(), Numbers: numbers.addr, Names: names, Labourers: soakLabourers, Lease: flashLease,
 	}, &record)
 
 	more := func(grants int64) {
@@ -59,16 +59,16 @@ func TestHistoriesThroughAFailoverToAStaleReplica(t *testing.T) {
 	more(20)
 	require.NoError(t, replica.real.Pause())
 	require.Equal(t, 1, master.real.Int(t, "CLIENT", "KILL", "TYPE", "replica")) // or its socket would still contain later writes
-	pause(ctx, fleeting*5/4)                                                     // its holds end
+	pause(ctx, flashLease*5/4)                                                   // its holds end
 	more(20)
 	links[0].Set(proxy.Both, proxy.Hold)
 	from := now()
 	failOver(t, master.real, replica.real, links[1:]...)
 	for _, name := range names {
-		record.note(deed{What: wiped, Lock: name, From: from, To: now()})
+		record.note(op{What: wiped, Lock: name, From: from, To: now()})
 	}
-	record.note(deed{What: forgot, Lock: "n/fenced", From: from, To: now()})
-	pause(ctx, fleeting*5/4)
+	record.note(op{What: forgot, Lock: "n/fenced", From: from, To: now()})
+	pause(ctx, flashLease*5/4)
 	links[0].Retarget(replica.addr)
 	links[0].Cut()
 	require.NoError(t, links[0].Heal())
@@ -82,12 +82,12 @@ func TestHistoriesThroughAFailoverToAStaleReplica(t *testing.T) {
 		require.NoError(t, err)
 	}
 	for _, e := range engines {
-		settled(t, e)
+		requireIdle(t, e)
 	}
 	replica.requireNoLock(t, engines[0], names)
 	for name, deeds := range record.byLock() {
 		requireLinear(t, name, deeds)
-		requireLosersKnew(t, deeds, fleeting)
+		requireLosersKnew(t, deeds, flashLease)
 	}
 	t.Logf("%d grants in this process, %d uses, %d holds lost", did.granted.Load(), did.uses.Load(), did.losses.Load())
 }

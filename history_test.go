@@ -27,20 +27,20 @@ import (
 type what string
 
 const (
-	took   what = "took"   // was granted the lock
-	read   what = "read"   // read the number that the lock guards, and held the lock afterwards
-	wrote  what = "wrote"  // wrote it, and held the lock afterwards
-	stray  what = "stray"  // wrote it, and did not hold the lock afterwards, or that is unknown
-	left   what = "left"   // unlocked
-	lost   what = "lost"   // found the lock lost, between the last successful check and this one
-	wiped  what = "wiped"  // the server lost the key: not an operation of a holder
-	forgot what = "forgot" // the server lost the count of tokens: not an operation of a holder
-	begun  what = "begun"  // is about to write: not part of a history
-	noted  what = "noted"  // another event, for readers of a history
+	took         what = "took"   // was granted the lock
+	applyOptions what = "read"   // read the number that the lock guards, and held the lock afterwards
+	wrote        what = "wrote"  // wrote it, and held the lock afterwards
+	stray        what = "stray"  // wrote it, and did not hold the lock afterwards, or that is unknown
+	left         what = "left"   // unlocked
+	lost         what = "lost"   // found the lock lost, between the last successful check and this one
+	wiped        what = "wiped"  // the server lost the key: not an operation of a holder
+	forgot       what = "forgot" // the server lost the count of tokens: not an operation of a holder
+	begun        what = "begun"  // is about to write: not part of a history
+	noted        what = "noted"  // another event, for readers of a history
 )
 
-// deed is one operation of a history.
-type deed struct {
+// op is one operation of a history.
+type op struct {
 	What     what
 	Lock     string
 	Hold     string // one grant; "" for wiped
@@ -57,20 +57,20 @@ func now() int64 { return time.Now().UnixNano() }
 // record collects operations from many goroutines.
 type record struct {
 	mu    sync.Mutex
-	deeds []deed
+	deeds []op
 }
 
-func (r *record) note(d deed) {
+func (r *record) note(d op) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.deeds = append(r.deeds, d)
 }
 
 // byLock returns the history of each lock, and clears the record.
-func (r *record) byLock() map[string][]deed {
+func (r *record) byLock() map[string][]op {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	histories := map[string][]deed{}
+	histories := map[string][]op{}
 	for _, d := range r.deeds {
 		histories[d.Lock] = append(histories[d.Lock], d)
 	}
@@ -78,15 +78,15 @@ func (r *record) byLock() map[string][]deed {
 	return histories
 }
 
-// books is the state of one lock in a linear history, and the number that it guards.
-type books struct {
+// model is the state of one lock in a linear history, and the number that it guards.
+type model struct {
 	holder, tenure string // tenure stays the last one while the lock is free: it can be handed off
 	doomed         string // tenures that the server has lost with their holders, which may continue until they know: "tenure=holder;"
 	token          uint64 // the greatest so far
 	value          int
 }
 
-func (b books) doomedOnes() map[string]string {
+func (b model) revokedOps() map[string]string {
 	doomed := map[string]string{}
 	for entry := range strings.SplitSeq(b.doomed, ";") {
 		if tenure, holder, ok := strings.Cut(entry, "="); ok {
@@ -96,8 +96,8 @@ func (b books) doomedOnes() map[string]string {
 	return doomed
 }
 
-func (b books) withDoomed(tenure, holder string) books {
-	doomed := b.doomedOnes()
+func (b model) withRevoked(tenure, holder string) model {
+	doomed := b.revokedOps()
 	doomed[tenure] = holder
 	b.doomed = ""
 	for _, tenure := range slices.Sorted(maps.Keys(doomed)) {
@@ -107,16 +107,16 @@ func (b books) withDoomed(tenure, holder string) books {
 }
 
 // holds reports whether the operation's holder has the lock, or had it when the server lost it.
-func (b books) holds(d deed) bool {
-	return b.holder == d.Hold || b.doomedOnes()[d.Tenure] == d.Hold
+func (b model) holds(d op) bool {
+	return b.holder == d.Hold || b.revokedOps()[d.Tenure] == d.Hold
 }
 
 // after returns the state after an operation, and whether the operation was possible.
-func (b books) after(d deed) (books, bool) {
+func (b model) after(d op) (model, bool) {
 	switch d.What {
 	case took:
-		if holder, doomed := b.doomedOnes()[d.Tenure]; doomed {
-			return b.withDoomed(d.Tenure, d.Hold), holder == ""
+		if holder, doomed := b.revokedOps()[d.Tenure]; doomed {
+			return b.withRevoked(d.Tenure, d.Hold), holder == ""
 		}
 		possible := b.holder == ""
 		if kindOf(d.Lock) == "fenced" {
@@ -124,7 +124,7 @@ func (b books) after(d deed) (books, bool) {
 		}
 		b.holder, b.tenure, b.token = d.Hold, d.Tenure, d.Token
 		return b, possible
-	case read:
+	case applyOptions:
 		return b, b.holds(d) && b.value == d.Value
 	case wrote, stray:
 		b.value = d.Value
@@ -132,13 +132,13 @@ func (b books) after(d deed) (books, bool) {
 	case left, lost:
 		possible := b.holds(d)
 		if b.holder != d.Hold {
-			return b.withDoomed(d.Tenure, ""), possible
+			return b.withRevoked(d.Tenure, ""), possible
 		}
 		b.holder = ""
 		return b, possible
 	case wiped:
 		if b.tenure != "" {
-			b = b.withDoomed(b.tenure, b.holder)
+			b = b.withRevoked(b.tenure, b.holder)
 		}
 		b.holder, b.tenure = "", ""
 		return b, true
@@ -151,9 +151,9 @@ func (b books) after(d deed) (books, bool) {
 }
 
 var lockModel = porcupine.Model{
-	Init: func() any { return books{} },
+	Init: func() any { return model{} },
 	Step: func(state, input, _ any) (bool, any) {
-		next, possible := state.(books).after(input.(deed))
+		next, possible := state.(model).after(input.(op))
 		return possible, next
 	},
 	DescribeOperation: func(input, _ any) string { return fmt.Sprintf("%+v", input) },
@@ -161,7 +161,7 @@ var lockModel = porcupine.Model{
 }
 
 // judge checks the history of one lock. It takes a while for long histories without such an order.
-func judge(deeds []deed) (porcupine.CheckResult, porcupine.LinearizationInfo) {
+func judge(deeds []op) (porcupine.CheckResult, porcupine.LinearizationInfo) {
 	clients := map[string]int{}
 	var operations []porcupine.Operation
 	for _, d := range deeds {
@@ -179,7 +179,7 @@ func judge(deeds []deed) (porcupine.CheckResult, porcupine.LinearizationInfo) {
 }
 
 // requireLinear fails with a picture of the history if there is no such order.
-func requireLinear(t *testing.T, name string, deeds []deed) {
+func requireLinear(t *testing.T, name string, deeds []op) {
 	t.Helper()
 	result, info := judge(deeds)
 	if result == porcupine.Ok {
@@ -194,9 +194,9 @@ func requireLinear(t *testing.T, name string, deeds []deed) {
 }
 
 // written returns a history as text, in milliseconds.
-func written(deeds []deed) string {
+func written(deeds []op) string {
 	var b strings.Builder
-	slices.SortFunc(deeds, func(a, b deed) int { return cmp.Compare(a.From, b.From) })
+	slices.SortFunc(deeds, func(a, b op) int { return cmp.Compare(a.From, b.From) })
 	for _, d := range deeds {
 		ms := func(at int64) float64 { return float64(at-deeds[0].From) / 1e6 }
 		fmt.Fprintf(&b, "%10.3f %10.3f %-6s %-14s %s %d %d %s\n", ms(d.From), ms(d.To), d.What, d.Hold, d.Tenure, d.Token, d.Value, d.Note)
@@ -206,9 +206,9 @@ func written(deeds []deed) string {
 
 // requireLosersKnew requires that after the server lost a key, its holder did not use the lock after its lease.
 // Unless its process was paused, Done must have been closed by then, or as late as a timer may be.
-func requireLosersKnew(t *testing.T, deeds []deed, longest time.Duration) {
+func requireLosersKnew(t *testing.T, deeds []op, longest time.Duration) {
 	t.Helper()
-	slices.SortFunc(deeds, func(a, b deed) int { return cmp.Compare(a.From, b.From) })
+	slices.SortFunc(deeds, func(a, b op) int { return cmp.Compare(a.From, b.From) })
 	first := map[string]int64{} // the first grant of each tenure
 	for _, d := range deeds {
 		if _, known := first[d.Tenure]; !known && d.What == took {
@@ -221,7 +221,7 @@ func requireLosersKnew(t *testing.T, deeds []deed, longest time.Duration) {
 		}
 		for _, d := range deeds {
 			since, known := first[d.Tenure]
-			if known && since < wipe.From && (d.What == read || d.What == wrote) {
+			if known && since < wipe.From && (d.What == applyOptions || d.What == wrote) {
 				require.Less(t, d.From, wipe.To+int64(longest), "%+v goes on after %+v", d, wipe)
 			}
 			if known && since < wipe.From && d.What == lost && strings.HasPrefix(d.Hold, sameProcess) {
@@ -242,49 +242,49 @@ func TestHistoriesWithTwoHoldersAreFound(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		possible bool
-		deeds    []deed
+		deeds    []op
 	}{
-		"one after the other": {true, []deed{
+		"one after the other": {true, []op{
 			{What: took, Hold: "a", Tenure: "1", From: 0, To: 1},
-			{What: read, Hold: "a", Tenure: "1", From: 2, To: 3},
+			{What: applyOptions, Hold: "a", Tenure: "1", From: 2, To: 3},
 			{What: wrote, Hold: "a", Tenure: "1", Value: 1, From: 4, To: 5},
 			{What: took, Hold: "b", Tenure: "2", From: 0, To: 9},
 			{What: left, Hold: "a", Tenure: "1", From: 6, To: 10},
-			{What: read, Hold: "b", Tenure: "2", Value: 1, From: 11, To: 12},
+			{What: applyOptions, Hold: "b", Tenure: "2", Value: 1, From: 11, To: 12},
 			{What: lost, Hold: "b", Tenure: "2", From: 12, To: 20},
 		}},
-		"granted beside a holder": {false, []deed{
+		"granted beside a holder": {false, []op{
 			{What: took, Hold: "a", Tenure: "1", From: 0, To: 1},
 			{What: took, Hold: "b", Tenure: "2", From: 0, To: 5},
 			{What: left, Hold: "a", Tenure: "1", From: 6, To: 10},
 		}},
-		"lost, and used afterwards": {false, []deed{
+		"lost, and used afterwards": {false, []op{
 			{What: took, Hold: "a", Tenure: "1", From: 0, To: 1},
 			{What: took, Hold: "b", Tenure: "2", From: 0, To: 5},
-			{What: read, Hold: "a", Tenure: "1", From: 6, To: 7},
+			{What: applyOptions, Hold: "a", Tenure: "1", From: 6, To: 7},
 			{What: lost, Hold: "a", Tenure: "1", From: 7, To: 10},
 		}},
-		"lost in time": {true, []deed{
+		"lost in time": {true, []op{
 			{What: took, Hold: "a", Tenure: "1", From: 0, To: 1},
 			{What: lost, Hold: "a", Tenure: "1", From: 1, To: 10},
 			{What: took, Hold: "b", Tenure: "2", From: 0, To: 5},
 		}},
-		"a write that got lost": {false, []deed{
+		"a write that got lost": {false, []op{
 			{What: took, Hold: "a", Tenure: "1", From: 0, To: 1},
 			{What: wrote, Hold: "a", Tenure: "1", Value: 1, From: 2, To: 3},
 			{What: left, Hold: "a", Tenure: "1", From: 4, To: 5},
 			{What: took, Hold: "b", Tenure: "2", From: 6, To: 7},
-			{What: read, Hold: "b", Tenure: "2", Value: 0, From: 8, To: 9},
+			{What: applyOptions, Hold: "b", Tenure: "2", Value: 0, From: 8, To: 9},
 		}},
-		"a stray write": {true, []deed{
+		"a stray write": {true, []op{
 			{What: took, Hold: "a", Tenure: "1", From: 0, To: 1},
 			{What: lost, Hold: "a", Tenure: "1", From: 1, To: 2},
 			{What: stray, Hold: "a", Tenure: "1", Value: 7, From: 1, To: forever},
 			{What: took, Hold: "b", Tenure: "2", From: 6, To: 7},
-			{What: read, Hold: "b", Tenure: "2", Value: 0, From: 8, To: 9},
-			{What: read, Hold: "b", Tenure: "2", Value: 7, From: 10, To: 11},
+			{What: applyOptions, Hold: "b", Tenure: "2", Value: 0, From: 8, To: 9},
+			{What: applyOptions, Hold: "b", Tenure: "2", Value: 7, From: 10, To: 11},
 		}},
-		"two holders, after the server lost the key": {true, []deed{
+		"two holders, after the server lost the key": {true, []op{
 			{What: took, Hold: "a", Tenure: "1", From: 0, To: 1},
 			{What: wiped, From: 2, To: 3},
 			{What: took, Hold: "b", Tenure: "2", From: 4, To: 5},
@@ -294,37 +294,37 @@ func TestHistoriesWithTwoHoldersAreFound(t *testing.T) {
 			{What: lost, Hold: "c", Tenure: "1", From: 11, To: 12},
 			{What: left, Hold: "b", Tenure: "2", From: 13, To: 14},
 		}},
-		"tokens that grow, with gaps": {true, []deed{
+		"tokens that grow, with gaps": {true, []op{
 			{What: took, Lock: "n/fenced", Hold: "a", Tenure: "1", Token: 1, From: 0, To: 1},
 			{What: left, Lock: "n/fenced", Hold: "a", Tenure: "1", From: 2, To: 3},
 			{What: took, Lock: "n/fenced", Hold: "b", Tenure: "1", Token: 4, From: 0, To: 5},
 		}},
-		"the same token again": {false, []deed{
+		"the same token again": {false, []op{
 			{What: took, Lock: "n/fenced", Hold: "a", Tenure: "1", Token: 4, From: 0, To: 1},
 			{What: left, Lock: "n/fenced", Hold: "a", Tenure: "1", From: 2, To: 3},
 			{What: took, Lock: "n/fenced", Hold: "b", Tenure: "1", Token: 4, From: 4, To: 5},
 		}},
-		"a token that is less": {false, []deed{
+		"a token that is less": {false, []op{
 			{What: took, Lock: "n/fenced", Hold: "a", Tenure: "1", Token: 4, From: 0, To: 1},
 			{What: left, Lock: "n/fenced", Hold: "a", Tenure: "1", From: 2, To: 3},
 			{What: took, Lock: "n/fenced", Hold: "b", Tenure: "2", Token: 3, From: 4, To: 5},
 		}},
-		"a fenced lock without a token": {false, []deed{
+		"a fenced lock without a token": {false, []op{
 			{What: took, Lock: "n/fenced", Hold: "a", Tenure: "1", From: 0, To: 1},
 		}},
-		"less, after the server lost the lock, not its count": {false, []deed{
+		"less, after the server lost the lock, not its count": {false, []op{
 			{What: took, Lock: "n/fenced", Hold: "a", Tenure: "1", Token: 4, From: 0, To: 1},
 			{What: wiped, Lock: "n/fenced", From: 2, To: 3},
 			{What: took, Lock: "n/fenced", Hold: "b", Tenure: "2", Token: 1, From: 4, To: 5},
 		}},
-		"less, after the server lost its count": {true, []deed{
+		"less, after the server lost its count": {true, []op{
 			{What: took, Lock: "n/fenced", Hold: "a", Tenure: "1", Token: 4, From: 0, To: 1},
 			{What: wiped, Lock: "n/fenced", From: 2, To: 3},
 			{What: forgot, Lock: "n/fenced", From: 2, To: 3},
 			{What: took, Lock: "n/fenced", Hold: "b", Tenure: "2", Token: 1, From: 4, To: 5},
 			{What: left, Lock: "n/fenced", Hold: "a", Tenure: "1", From: 6, To: 7},
 		}},
-		"two holders, and the key was lost before": {false, []deed{
+		"two holders, and the key was lost before": {false, []op{
 			{What: wiped, From: 0, To: 1},
 			{What: took, Hold: "a", Tenure: "1", From: 2, To: 3},
 			{What: took, Hold: "b", Tenure: "2", From: 4, To: 5},

@@ -35,8 +35,8 @@ func (h *Hold) ID() string {
 	if h.zero() {
 		return ""
 	}
-	if g := h.group(); g != nil {
-		return g.first.ID()
+	if g := h.multi(); g != nil {
+		return g.firstHold.ID()
 	}
 	return h.engine.config.ID + ":" + strconv.FormatUint(h.grant.Tenure, 10)
 }
@@ -44,22 +44,22 @@ func (h *Hold) ID() string {
 // Token returns the fencing token of a hold of [Engine.FencedMutex], which is greater than that of any earlier owner.
 // It returns 0 for other locks. All holds of one owner have the same token.
 func (h *Hold) Token() uint64 {
-	if f, ok := h.parent.(*fencing); ok {
+	if f, ok := h.parent.(*tokenContext); ok {
 		return f.token
 	}
 	return 0
 }
 
-// fencing is the parent of a hold with a token. Holds without a token need no field for it.
-type fencing struct {
+// tokenContext is the parent of a hold with a token. Holds without a token need no field for it.
+type tokenContext struct {
 	context.Context
 	token uint64
 }
 
-// fence sets the token of the grant, unless it is 0.
-func (h *Hold) fence(token uint64) {
+// setToken sets the token of the grant, unless it is 0.
+func (h *Hold) setToken(token uint64) {
 	if token != 0 {
-		h.parent = &fencing{h.parent, token}
+		h.parent = &tokenContext{h.parent, token}
 	}
 }
 
@@ -71,7 +71,7 @@ func (h *Hold) Deadline() time.Time {
 	if h.zero() {
 		return time.Time{}
 	}
-	if g := h.group(); g != nil {
+	if g := h.multi(); g != nil {
 		return g.deadline()
 	}
 	return h.engine.loop.Time(h.grant.Until())
@@ -86,14 +86,14 @@ func (h *Hold) Err() error {
 	if h.zero() {
 		return errZeroHold
 	}
-	if g := h.group(); g != nil {
+	if g := h.multi(); g != nil {
 		return g.err()
 	}
 	if s := h.grant.Signal(); s != nil && s.Err != nil {
 		return h.fail(s.Err, s.Cause)
 	}
-	if h.overdue() {
-		return h.fail(ErrLost, errOverdue)
+	if h.expired() {
+		return h.fail(ErrLost, errLeaseExpired)
 	}
 	return nil
 }
@@ -101,21 +101,21 @@ func (h *Hold) Err() error {
 // hasEnded reports whether a hold of one lock has ended. It creates no error.
 func (h *Hold) hasEnded() bool {
 	s := h.grant.Signal()
-	return s != nil && s.Err != nil || h.overdue()
+	return s != nil && s.Err != nil || h.expired()
 }
 
 // Done returns a channel that is closed when the lock is lost or unlocked, or when the engine is closed. Err then
 // says which, and Context has ended. [Observer] is notified after that.
 func (h *Hold) Done() <-chan struct{} {
 	if h.zero() {
-		return ended.Done()
+		return canceledCtx.Done()
 	}
 	for {
 		seen := h.grant.Signal()
 		if seen != nil {
 			return seen.Done
 		}
-		h.grant.Ask(nil, &actor.Signal{Done: make(chan struct{})})
+		h.grant.Install(nil, &actor.HoldSignal{Done: make(chan struct{})})
 	}
 }
 
@@ -135,24 +135,24 @@ func (h *Hold) Context() context.Context {
 	}
 	for {
 		seen := h.grant.Signal()
-		if seen != nil && seen.Value != nil {
-			return seen.Value.(context.Context)
+		if seen != nil && seen.Context != nil {
+			return seen.Context.(context.Context)
 		}
 		ctx := newHoldContext(h)
-		wanted := &actor.Signal{Value: ctx}
+		wanted := &actor.HoldSignal{Context: ctx}
 		switch {
 		case seen == nil:
 			wanted.Done = make(chan struct{})
 		case seen.Err != nil:
-			ctx.drop(h.fail(seen.Err, seen.Cause))
+			ctx.discard(h.fail(seen.Err, seen.Cause))
 			return ctx
 		default:
 			wanted.Done = seen.Done
 		}
-		if h.grant.Ask(seen, wanted) {
+		if h.grant.Install(seen, wanted) {
 			return ctx
 		}
-		ctx.drop(nil)
+		ctx.discard(nil)
 	}
 }
 
@@ -160,7 +160,7 @@ func (h *Hold) Context() context.Context {
 // ends, the engine releases the lock in Redis or hands it off to the next local caller.
 //
 // The engine sends the release whatever the state of ctx, and resends it until the server replies or the lease
-// expires. ctx and Options.Timeout bound only the wait for the reply. The end of the hold's own context does not end
+// expires. ctx and Options.CallTimeout bound only the wait for the reply. The end of the hold's own context does not end
 // this wait.
 //
 // Unlock returns:
@@ -176,19 +176,19 @@ func (h *Hold) Context() context.Context {
 //   - ErrClosed: the engine was closed before.
 func (h *Hold) Unlock(ctx context.Context) error {
 	if ctx == nil || h.engine == nil {
-		return h.unlockRare(ctx)
+		return h.unlockSlow(ctx)
 	}
-	left := h.grant.Asked() && h.leave()
-	return h.change(ctx, actor.Unlock, 0, left)
+	left := h.grant.HasContext() && h.endByUnlock()
+	return h.send(ctx, actor.Unlock, 0, left)
 }
 
-// leave ends a hold that has a context, before its release is sent. It runs on the goroutine that unlocks, so the
+// endByUnlock ends a hold that has a context, before its release is sent. It runs on the goroutine that unlocks, so the
 // context has ended before Unlock returns and before the lock is free. leave reports whether this call ended the hold
 // as unlocked.
-func (h *Hold) leave() bool {
+func (h *Hold) endByUnlock() bool {
 	err, cause, reason := ErrNotHeld, error(nil), h.fail(ErrNotHeld, nil)
-	if h.overdue() {
-		err, cause, reason = ErrLost, errOverdue, h.fail(ErrLost, errOverdue)
+	if h.expired() {
+		err, cause, reason = ErrLost, errLeaseExpired, h.fail(ErrLost, errLeaseExpired)
 	}
 	if untold := h.grant.End(err, cause, 0); untold != nil {
 		h.engine.contexts.end(untold, reason)
@@ -198,9 +198,9 @@ func (h *Hold) leave() bool {
 	return false
 }
 
-// unlockRare is Unlock for several locks held as one, and for misuse. It is separate so that Unlock of one lock has a
+// unlockSlow is Unlock for several locks held as one, and for misuse. It is separate so that Unlock of one lock has a
 // small frame: a waiter wakes with a cold stack.
-func (h *Hold) unlockRare(ctx context.Context) error {
+func (h *Hold) unlockSlow(ctx context.Context) error {
 	if ctx == nil {
 		h.Unlock(context.Background())
 		return errNilContext(fmt.Sprintf("lock %s", quoted(h.name)))
@@ -208,14 +208,14 @@ func (h *Hold) unlockRare(ctx context.Context) error {
 	if h.zero() {
 		return errZeroHold
 	}
-	return h.group().unlock(ctx)
+	return h.multi().unlock(ctx)
 }
 
 // Extend sets the lease to d from now, longer or shorter than before. The lock is no longer watched, and its lease
 // expires after d. Zero makes the lock watched again. A d that is negative, below 1 ms or above 10 years is an error,
 // and nothing is sent. If another hold of this owner needs a longer lease, the key keeps the longer one.
 //
-// Extend blocks until the server confirms, ctx ends or Options.Timeout elapses. It returns:
+// Extend blocks until the server confirms, ctx ends or Options.CallTimeout elapses. It returns:
 //
 //   - ErrLost: the lock is gone. This includes Extend(ctx, 0) after Options.MaxHold has elapsed.
 //   - ErrNotHeld: the hold was unlocked.
@@ -231,7 +231,7 @@ func (h *Hold) Extend(ctx context.Context, d time.Duration) error {
 		return errNilContext(fmt.Sprintf("lock %s", quoted(h.name)))
 	}
 	if d != 0 {
-		if err := within("Extend", d, shortest, longest); err != nil {
+		if err := checkRange("Extend", d, minDuration, maxDuration); err != nil {
 			return h.fail(err, nil)
 		}
 	}
@@ -241,40 +241,40 @@ func (h *Hold) Extend(ctx context.Context, d time.Duration) error {
 	if ctx.Err() != nil {
 		return h.fail(errNotSent, context.Cause(ctx))
 	}
-	if g := h.group(); g != nil {
+	if g := h.multi(); g != nil {
 		return g.extend(ctx, d)
 	}
-	return h.change(ctx, actor.Extend, d, false)
+	return h.send(ctx, actor.Extend, d, false)
 }
 
-// change sends a request that concerns this hold. left says that the request's caller has already ended the hold as
+// send sends a request that concerns this hold. left says that the request's caller has already ended the hold as
 // unlocked. change does not use ctx before the request is sent: a method of a custom context may panic or block, and
 // the engine would then renew a lock without a holder for ever.
-func (h *Hold) change(ctx context.Context, what actor.Kind, lease time.Duration, left bool) error {
+func (h *Hold) send(ctx context.Context, what actor.Event, lease time.Duration, left bool) error {
 	call := engine.NewCall()
-	call.Tag = what
+	call.Op = what
 	call.Name, call.Hold, call.Lease = h.name, &h.grant, lease
 	switch posted := h.engine.loop.Post(call); {
 	case !posted && left:
 		return h.fail(ErrClosed, nil)
 	case !posted:
-		return h.over(ErrClosed)
+		return h.endError(ErrClosed)
 	}
 	cause := h.engine.await(ctx, ctx.Done(), call)
-	err := h.outcome(call)
+	err := h.resultError(call)
 	if cause == nil {
 		call.Free()
 	}
 	return err
 }
 
-// outcome returns the error of a request that concerns this hold.
-func (h *Hold) outcome(call *engine.Call) error {
+// resultError returns the error of a request that concerns this hold.
+func (h *Hold) resultError(call *engine.Call) error {
 	switch call.Err {
 	case nil:
 		return nil
 	case ErrNotHeld:
-		return h.over(ErrNotHeld)
+		return h.endError(ErrNotHeld)
 	case ErrLost:
 		if err := h.Err(); errors.Is(err, ErrLost) {
 			return err // it contains the cause
@@ -283,34 +283,34 @@ func (h *Hold) outcome(call *engine.Call) error {
 	return h.fail(call.Err, call.Cause)
 }
 
-// over returns how the hold ended, for a hold that the loop no longer knows.
-func (h *Hold) over(otherwise error) error {
+// endError returns how the hold ended, for a hold that the loop no longer knows.
+func (h *Hold) endError(otherwise error) error {
 	if err := h.Err(); err != nil {
 		return err
 	}
 	return h.fail(otherwise, nil)
 }
 
-// checked returns the hold if its lease has not expired: the process may have been paused since the grant.
-func (h *Hold) checked() (*Hold, error) { return h.checkedAt(h.engine.loop.Now()) }
+// orLost returns the hold if its lease has not expired: the process may have been paused since the grant.
+func (h *Hold) orLost() (*Hold, error) { return h.orLostAt(h.engine.loop.Now()) }
 
-// checkedAt is checked with the given time. It unlocks an expired hold: otherwise a renewal that is confirmed
+// orLostAt is checked with the given time. It unlocks an expired hold: otherwise a renewal that is confirmed
 // concurrently would keep a lock without a holder.
-func (h *Hold) checkedAt(now time.Duration) (*Hold, error) {
+func (h *Hold) orLostAt(now time.Duration) (*Hold, error) {
 	if now < h.grant.Until() {
 		return h, nil
 	}
-	h.change(ended, actor.Unlock, 0, false)
-	return nil, h.fail(ErrLost, errOverdue)
+	h.send(canceledCtx, actor.Unlock, 0, false)
+	return nil, h.fail(ErrLost, errLeaseExpired)
 }
 
-// ended is a canceled context, for requests that are sent without waiting for the reply.
-var ended = func() context.Context {
+// canceledCtx is a canceled context, for requests that are sent without waiting for the reply.
+var canceledCtx = func() context.Context {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	return ctx
 }()
 
-func (h *Hold) overdue() bool { return h.engine.loop.Now() >= h.grant.Until() }
+func (h *Hold) expired() bool { return h.engine.loop.Now() >= h.grant.Until() }
 
 func (h *Hold) fail(err, cause error) error { return &lockError{name: h.name, err: err, cause: cause} }

@@ -30,12 +30,12 @@ func TestALossThatIsHeardOfWhileAHoldIsUnlockedIsReported(t *testing.T) {
 			hold, err := m.Lock(t.Context(), Lease(time.Minute))
 			require.NoError(t, err)
 			ctx := hold.Context()
-			hold.leave() // as Unlock does first
+			hold.endByUnlock() // as Unlock does first
 			require.ErrorIs(t, context.Cause(ctx), ErrNotHeld)
 			_, err = m.ForceUnlock(t.Context())
 			require.NoError(t, err)
 			test.again(t, m)
-			require.ErrorIs(t, hold.change(t.Context(), actor.Unlock, 0, true), ErrLost)
+			require.ErrorIs(t, hold.send(t.Context(), actor.Unlock, 0, true), ErrLost)
 		})
 	}
 }
@@ -50,7 +50,7 @@ func TestTheContextOfAHoldThatIsOverWhenItIsUnlockedSaysThatItWasLost(t *testing
 	require.ErrorIs(t, over.Unlock(t.Context()), ErrLost)
 	require.ErrorIs(t, ctx.Err(), context.Canceled)
 	require.ErrorIs(t, context.Cause(ctx), ErrLost)
-	require.ErrorIs(t, context.Cause(ctx), errOverdue)
+	require.ErrorIs(t, context.Cause(ctx), errLeaseExpired)
 	require.ErrorIs(t, over.Err(), ErrLost)
 }
 
@@ -62,13 +62,13 @@ func TestAHoldThatIsOverWhenItsCallerWakesIsReleased(t *testing.T) {
 	hold, err := e.Mutex("a").Lock(t.Context())
 	require.NoError(t, err)
 	until := hold.grant.Until()
-	same, err := hold.checkedAt(until - 1)
+	same, err := hold.orLostAt(until - 1)
 	require.NoError(t, err)
 	require.Same(t, hold, same)
-	none, err := hold.checkedAt(until)
+	none, err := hold.orLostAt(until)
 	require.Nil(t, none)
 	require.ErrorIs(t, err, ErrLost)
-	require.ErrorIs(t, err, errOverdue)
+	require.ErrorIs(t, err, errLeaseExpired)
 	requireFree(t, s, "a")
 }
 
@@ -82,10 +82,10 @@ func TestAnEngineThatIsClosedWhileAHoldIsUnlockedIsReported(t *testing.T) {
 	second, err := e.Mutex("b").Lock(t.Context())
 	require.NoError(t, err)
 	ctx := first.Context()
-	left := first.leave() // as Unlock does first
+	left := first.endByUnlock() // as Unlock does first
 	require.ErrorIs(t, context.Cause(ctx), ErrNotHeld)
 	require.NoError(t, e.Close())
-	err = first.change(t.Context(), actor.Unlock, 0, left)
+	err = first.send(t.Context(), actor.Unlock, 0, left)
 	require.ErrorIs(t, err, ErrClosed)
 	require.NotErrorIs(t, err, ErrNotHeld)
 	require.ErrorIs(t, first.Unlock(t.Context()), ErrNotHeld, "a second one")

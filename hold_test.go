@@ -17,7 +17,7 @@ import (
 
 func TestAHoldSaysWhatItIs(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
+	s := AnyServer(t)
 	e := s.open(lockwheel.Options{})
 	require.NoError(t, uuid.Validate(e.ID()))
 	m := e.Mutex("n")
@@ -30,19 +30,19 @@ func TestAHoldSaysWhatItIs(t *testing.T) {
 	require.NoError(t, hold.Err())
 	require.Greater(t, time.Until(hold.Deadline()), 20*time.Second)
 	require.LessOrEqual(t, time.Until(hold.Deadline()), 30*time.Second)
-	silent(t, hold.Done(), 0)
+	requireNoReply(t, hold.Done(), 0)
 	require.NoError(t, hold.Context().Err())
 	unlock(t, hold)
 }
 
 func TestAnUnlockedHoldSaysSo(t *testing.T) {
 	t.Parallel()
-	m := anySite(t).open(lockwheel.Options{}).Mutex("n")
+	m := AnyServer(t).open(lockwheel.Options{}).Mutex("n")
 	for _, asked := range []bool{false, true} { // before the end, for its channel and context
 		hold := lock(t, m)
 		var ctx context.Context
 		if asked {
-			silent(t, hold.Done(), 0)
+			requireNoReply(t, hold.Done(), 0)
 			ctx = hold.Context()
 			require.Equal(t, ctx, hold.Context())
 		}
@@ -65,30 +65,30 @@ func TestTheCauseOfAHoldsContextIsHowItEnded(t *testing.T) {
 	t.Parallel()
 	reason := errors.New("enough")
 	for name, c := range map[string]struct {
-		end  func(t *testing.T, s *site, e *lockwheel.Engine, hold *lockwheel.Hold, cancel context.CancelCauseFunc)
+		end  func(t *testing.T, s *Server, e *lockwheel.Engine, hold *lockwheel.Hold, cancel context.CancelCauseFunc)
 		want error // of the context
 		hold error // of the hold; nil: it goes on
 	}{
-		"unlocked": {func(t *testing.T, _ *site, _ *lockwheel.Engine, hold *lockwheel.Hold, _ context.CancelCauseFunc) {
+		"unlocked": {func(t *testing.T, _ *Server, _ *lockwheel.Engine, hold *lockwheel.Hold, _ context.CancelCauseFunc) {
 			unlock(t, hold)
 		}, lockwheel.ErrNotHeld, lockwheel.ErrNotHeld},
-		"forced": {func(t *testing.T, _ *site, e *lockwheel.Engine, _ *lockwheel.Hold, _ context.CancelCauseFunc) {
+		"forced": {func(t *testing.T, _ *Server, e *lockwheel.Engine, _ *lockwheel.Hold, _ context.CancelCauseFunc) {
 			forceUnlock(t, e.Mutex("n"))
 		}, lockwheel.ErrLost, lockwheel.ErrLost},
-		"key deleted": {func(t *testing.T, s *site, _ *lockwheel.Engine, _ *lockwheel.Hold, _ context.CancelCauseFunc) {
+		"key deleted": {func(t *testing.T, s *Server, _ *lockwheel.Engine, _ *lockwheel.Hold, _ context.CancelCauseFunc) {
 			s.do("DEL", "n")
 		}, lockwheel.ErrLost, lockwheel.ErrLost},
-		"closed": {func(t *testing.T, _ *site, e *lockwheel.Engine, _ *lockwheel.Hold, _ context.CancelCauseFunc) {
+		"closed": {func(t *testing.T, _ *Server, e *lockwheel.Engine, _ *lockwheel.Hold, _ context.CancelCauseFunc) {
 			require.NoError(t, e.Close())
 		}, lockwheel.ErrClosed, lockwheel.ErrClosed},
-		"its parent ended": {func(t *testing.T, _ *site, _ *lockwheel.Engine, _ *lockwheel.Hold, cancel context.CancelCauseFunc) {
+		"its parent ended": {func(t *testing.T, _ *Server, _ *lockwheel.Engine, _ *lockwheel.Hold, cancel context.CancelCauseFunc) {
 			cancel(reason)
 		}, reason, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := anySite(t)
-			e := s.open(lockwheel.Options{Lease: brief})
+			s := AnyServer(t)
+			e := s.open(lockwheel.Options{Lease: shortLease})
 			ctx, cancel := context.WithCancelCause(t.Context())
 			defer cancel(nil)
 			hold := lockWith(t, ctx, e.Mutex("n"))
@@ -111,7 +111,7 @@ func TestTheCauseOfAHoldsContextIsHowItEnded(t *testing.T) {
 
 func TestInnerContextsEndWithTheOuterOnes(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
+	s := AnyServer(t)
 	e := s.open(lockwheel.Options{})
 	m := e.Mutex("n")
 	outer := lock(t, m)
@@ -120,7 +120,7 @@ func TestInnerContextsEndWithTheOuterOnes(t *testing.T) {
 	receive(t, inner.Context().Done())
 	require.ErrorIs(t, context.Cause(inner.Context()), lockwheel.ErrNotHeld)
 	require.NoError(t, inner.Err(), "the inner hold itself goes on")
-	refused(t, s.open(lockwheel.Options{}).Mutex("n"))
+	stateFailed(t, s.open(lockwheel.Options{}).Mutex("n"))
 	eventually(t, "the count of one", func() bool { return s.hash("n")[inner.ID()] == "1" })
 	unlock(t, inner)
 	require.False(t, s.exists("n"))
@@ -129,7 +129,7 @@ func TestInnerContextsEndWithTheOuterOnes(t *testing.T) {
 // All holds of an owner are lost together, and each is notified.
 func TestEveryHoldOfALostLockIsTold(t *testing.T) {
 	t.Parallel()
-	m := anySite(t).open(lockwheel.Options{}).Mutex("n")
+	m := AnyServer(t).open(lockwheel.Options{}).Mutex("n")
 	me := lockwheel.WithOwner(t.Context())
 	holds := []*lockwheel.Hold{lockWith(t, me, m), lockWith(t, me, m), lockWith(t, me, m)}
 	forceUnlock(t, m)
@@ -143,7 +143,7 @@ func TestEveryHoldOfALostLockIsTold(t *testing.T) {
 // a hold belongs to no goroutine.
 func TestAHoldCanBeUnlockedByAnotherGoroutine(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
+	s := AnyServer(t)
 	m := s.open(lockwheel.Options{}).Mutex("n")
 	holds := make(chan *lockwheel.Hold)
 	go func() {
@@ -163,7 +163,7 @@ func TestAHoldCanBeUnlockedByAnotherGoroutine(t *testing.T) {
 // Done stays the same channel when another goroutine asks for the context.
 func TestAHoldHasOneDone(t *testing.T) {
 	t.Parallel()
-	hold := lock(t, anySite(t).open(lockwheel.Options{}).Mutex("n"))
+	hold := lock(t, AnyServer(t).open(lockwheel.Options{}).Mutex("n"))
 	done := hold.Done()
 	ctx := hold.Context()
 	require.Equal(t, done, hold.Done())
@@ -175,7 +175,7 @@ func TestAHoldHasOneDone(t *testing.T) {
 // Many goroutines may use a hold while it ends.
 func TestAHoldCanBeWatchedFromManyGoroutines(t *testing.T) {
 	t.Parallel()
-	m := anySite(t).open(lockwheel.Options{}).Mutex("n")
+	m := AnyServer(t).open(lockwheel.Options{}).Mutex("n")
 	for range 20 {
 		hold := lock(t, m)
 		crowd(t, 9, func(i int) error {

@@ -53,11 +53,11 @@ const tokenKeys = "redisson_lock_token:"
 // requireNoLock waits until the server has no key except those that count fencing tokens. Engines leave no place in a
 // fair queue that they could give up. Places of engines that are gone are removed by the next caller, here of e, when
 // a lease has expired.
-func (s *site) requireNoLock(t *testing.T, e *lockwheel.Engine, names []string) {
+func (s *Server) requireNoLock(t *testing.T, e *lockwheel.Engine, names []string) {
 	t.Helper()
 	for _, name := range names {
 		if kindOf(name) == "fair" {
-			unlock(t, lock(t, mutexOf(e, name), lockwheel.Wait(patience)))
+			unlock(t, lock(t, mutexOf(e, name), lockwheel.Wait(testDeadline)))
 		}
 	}
 	s.noKeyButTokens(t)
@@ -65,7 +65,7 @@ func (s *site) requireNoLock(t *testing.T, e *lockwheel.Engine, names []string) 
 
 // requireNothingLeft is requireNoLock for engines that are all settled and not gone. A place in a fair queue remains
 // only if the server permanently rejected its removal, or did not reply; it lives for at most one lease.
-func (s *site) requireNothingLeft(t *testing.T, lease time.Duration, names []string) {
+func (s *Server) requireNothingLeft(t *testing.T, lease time.Duration, names []string) {
 	t.Helper()
 	e := s.open(lockwheel.Options{})
 	for _, name := range names {
@@ -76,7 +76,7 @@ func (s *site) requireNothingLeft(t *testing.T, lease time.Duration, names []str
 	s.noKeyButTokens(t)
 }
 
-func (s *site) noKeyButTokens(t *testing.T) {
+func (s *Server) noKeyButTokens(t *testing.T) {
 	t.Helper()
 	eventually(t, "no key but those of tokens", func() bool {
 		keys, ok := s.do("KEYS", "*").([]any)
@@ -100,7 +100,7 @@ func onEachKind(t *testing.T, test func(t *testing.T, mutex kindOfLock)) {
 }
 
 func TestANameHasOneKindWhileItIsInUse(t *testing.T) {
-	s := anySite(t)
+	s := AnyServer(t)
 	e := s.open(lockwheel.Options{})
 	for is, first := range kinds {
 		for other, second := range kinds {
@@ -109,18 +109,18 @@ func TestANameHasOneKindWhileItIsInUse(t *testing.T) {
 			}
 			hold := lock(t, first(e, "n"))
 			_, err := second(e, "n").TryLock(t.Context())
-			require.ErrorIs(t, err, lockwheel.ErrKind)
+			require.ErrorIs(t, err, lockwheel.ErrKindMismatch)
 			require.EqualError(t, err, `lockwheel: lock "n": in use as another kind of lock: it is a `+is+` lock in this engine now, not a `+other+` one`)
 			_, err = second(e, "n").Lock(hold.Context())
-			require.ErrorIs(t, err, lockwheel.ErrKind, "not by its owner either")
+			require.ErrorIs(t, err, lockwheel.ErrKindMismatch, "not by its owner either")
 			_, err = second(e, "n").ForceUnlock(t.Context())
-			require.ErrorIs(t, err, lockwheel.ErrKind)
+			require.ErrorIs(t, err, lockwheel.ErrKindMismatch)
 			require.NoError(t, hold.Err())
 			unlock(t, hold)
 			// The engine forgets the lock after the reply to its release.
 			eventually(t, "the name as another kind", func() bool {
 				hold, err := second(e, "n").TryLock(t.Context())
-				if errors.Is(err, lockwheel.ErrKind) {
+				if errors.Is(err, lockwheel.ErrKindMismatch) {
 					return false
 				}
 				require.NoError(t, err)

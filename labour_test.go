@@ -15,24 +15,24 @@ import (
 
 // Workers that lock and record what they do. A lock guards a number on a server that has no faults.
 
-// labourer is a worker that acquires locks, one after the other. It belongs to one goroutine.
-type labourer struct {
+// worker is a worker that acquires locks, one after the other. It belongs to one goroutine.
+type worker struct {
 	id     string
 	engine *lockwheel.Engine
 	names  []string
 	number *redistest.Conn // to the server with the numbers
-	note   func(deed)
-	did    *labours
+	note   func(op)
+	did    *workerCounts
 	visits int
 }
 
-// labours counts the workers' operations.
-type labours struct{ granted, refused, uses, losses atomic.Int64 }
+// workerCounts counts the workers' operations.
+type workerCounts struct{ granted, refused, uses, losses atomic.Int64 }
 
 // work locks repeatedly until ctx ends. It returns an error that no lock should have.
-func (l *labourer) work(ctx context.Context) error {
+func (l *worker) work(ctx context.Context) error {
 	for ctx.Err() == nil {
-		if err := l.visit(ctx); err != nil {
+		if err := l.lockOnce(ctx); err != nil {
 			return fmt.Errorf("%s: %w", l.id, err)
 		}
 		pause(ctx, time.Duration(rand.IntN(4000))*time.Microsecond)
@@ -40,8 +40,8 @@ func (l *labourer) work(ctx context.Context) error {
 	return nil
 }
 
-// visit acquires one lock, uses it and unlocks it.
-func (l *labourer) visit(ctx context.Context) error {
+// lockOnce acquires one lock, uses it and unlocks it.
+func (l *worker) lockOnce(ctx context.Context) error {
 	l.visits++
 	name := l.names[rand.IntN(len(l.names))]
 	from := now()
@@ -51,8 +51,8 @@ func (l *labourer) visit(ctx context.Context) error {
 		l.did.refused.Add(1)
 		return known(err)
 	}
-	v := &visitor{labourer: l, hold: hold, told: toldAt(hold), seen: from}
-	v.grant = deed{Lock: name, Hold: l.id + "/" + strconv.Itoa(l.visits), Tenure: hold.ID(), Token: hold.Token()}
+	v := &visitor{worker: l, hold: hold, told: notifiedAt(hold), seen: from}
+	v.grant = op{Lock: name, Hold: l.id + "/" + strconv.Itoa(l.visits), Tenure: hold.ID(), Token: hold.Token()}
 	v.grant.Note = fmt.Sprintf("%+v until %v", opts, hold.Deadline().UnixNano())
 	v.tell(took, 0, from)
 	l.did.granted.Add(1)
@@ -60,14 +60,14 @@ func (l *labourer) visit(ctx context.Context) error {
 		if held, err := v.use(); !held || err != nil {
 			return err
 		}
-		v.dawdle(ctx)
+		v.idle(ctx)
 	}
 	return v.leave()
 }
 
 // take acquires a lock alone, or with others as one. A history records several locks with the id of the first, and
 // without a token.
-func (l *labourer) take(ctx context.Context, name string, opts []lockwheel.Option) (*lockwheel.Hold, error) {
+func (l *worker) take(ctx context.Context, name string, opts []lockwheel.Option) (*lockwheel.Hold, error) {
 	names := []string{name}
 	for _, other := range l.names {
 		if other > name && kindOf(name) != "fenced" && rand.IntN(4) == 0 {
@@ -95,10 +95,10 @@ func known(err error) error {
 
 // visitor is a worker with a lock.
 type visitor struct {
-	*labourer
+	*worker
 	hold  *lockwheel.Hold
 	told  <-chan time.Time // when Done of the hold was closed
-	grant deed
+	grant op
 	seen  int64 // when the lock was last known to be held
 }
 
@@ -140,7 +140,7 @@ func (v *visitor) use() (held bool, err error) {
 	if !v.holds() {
 		return false, nil
 	}
-	v.tell(read, value, from)
+	v.tell(applyOptions, value, from)
 	value++
 	v.tell(begun, value, 0)
 	from = now()
@@ -159,8 +159,8 @@ func (v *visitor) use() (held bool, err error) {
 	return true, nil
 }
 
-// dawdle uses a hold as holders do.
-func (v *visitor) dawdle(ctx context.Context) {
+// idle uses a hold as holders do.
+func (v *visitor) idle(ctx context.Context) {
 	from := now()
 	d := time.Duration(rand.IntN(1000)) * time.Millisecond
 	switch rand.IntN(8) {
@@ -174,7 +174,7 @@ func (v *visitor) dawdle(ctx context.Context) {
 		case <-ctx.Done():
 		}
 	default:
-		soonOver()
+		shortRun()
 	}
 }
 

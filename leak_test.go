@@ -20,7 +20,7 @@ import (
 // redisson#2575, #4064, #3577, #5046: channels were never unsubscribed, and the pool of subscriptions was exhausted.
 func TestManyNamesWaitOnOneSubscriber(t *testing.T) {
 	t.Parallel()
-	s := realSite(t)
+	s := RealServer(t)
 	names := s.amount(long.Pick(5000, 20_000), 3000)
 	holder, waiter := s.open(lockwheel.Options{}), s.open(lockwheel.Options{})
 	holds := holdMany(t, holder, names)
@@ -28,7 +28,7 @@ func TestManyNamesWaitOnOneSubscriber(t *testing.T) {
 	for i, hold := range holds {
 		pending[i] = waiter.Mutex(hold.Name()).LockAsync(t.Context())
 	}
-	asleep(t, waiter, int64(names), int64(names))
+	requireWaiting(t, waiter, int64(names), int64(names))
 	require.Equal(t, 1, s.subscribers())
 	require.Len(t, s.channels(), names)
 	crowd(t, 64, func(w int) error {
@@ -48,19 +48,19 @@ func TestManyNamesWaitOnOneSubscriber(t *testing.T) {
 		return nil
 	})
 	eventually(t, "no channel", func() bool { return len(s.channels()) == 0 })
-	settled(t, holder)
-	settled(t, waiter)
+	requireIdle(t, holder)
+	requireIdle(t, waiter)
 	require.Equal(t, int64(0), s.do("DBSIZE"))
 }
 
 // Cycles with contention, re-entry, leases and callers that leave end in the initial state. Not parallel: the test
 // counts goroutines.
 func TestManyCyclesLeaveNothing(t *testing.T) {
-	s := realSite(t)
+	s := RealServer(t)
 	before := goleak.IgnoreCurrent()
 	engines := []*lockwheel.Engine{s.open(lockwheel.Options{}), s.open(lockwheel.Options{})}
 	rounds := 300
-	if raced {
+	if raceEnabled {
 		rounds = 80
 	}
 	cycle := func() {
@@ -73,7 +73,7 @@ func TestManyCyclesLeaveNothing(t *testing.T) {
 		eventually(t, "no key", func() bool { return s.do("DBSIZE") == int64(0) })
 		eventually(t, "no channel", func() bool { return len(s.channels()) == 0 })
 		for _, e := range engines {
-			settled(t, e)
+			requireIdle(t, e)
 		}
 	}
 	cycle()
@@ -127,14 +127,14 @@ func TestNestedHoldsLeaveNoEntry(t *testing.T) {
 	for kindName, kind := range grantable() {
 		t.Run(kindName, func(t *testing.T) {
 			t.Parallel()
-			s := realSite(t)
-			e := s.open(lockwheel.Options{Lease: brief})
+			s := RealServer(t)
+			e := s.open(lockwheel.Options{Lease: shortLease})
 			for _, n := range []int{1, 2, 7, 50} {
 				crowd(t, 5, func(i int) error {
 					return nested(lockwheel.WithOwner(t.Context()), kind(e, fmt.Sprint("n", i)), n)
 				})
 			}
-			settled(t, e)
+			requireIdle(t, e)
 			s.requireNoLock(t, e, nil)
 			calls := s.scripts()
 			always(t, renewed, "quiet", func() bool { return s.scripts() == calls })
@@ -164,7 +164,7 @@ func nested(me context.Context, m lockwheel.Mutex, n int) error {
 // cozy-stack PR #4929, nitro PR #4060: a goroutine stayed for each lock that was lost, rejected or canceled. Not
 // parallel: the test counts goroutines.
 func TestNoGoroutineIsLeftHoweverALockEnds(t *testing.T) {
-	s := realSite(t)
+	s := RealServer(t)
 	for name, run := range map[string]func(t *testing.T, e *lockwheel.Engine){
 		"unlocked": func(t *testing.T, e *lockwheel.Engine) { unlock(t, lock(t, e.Mutex("n"))) },
 		"lost": func(t *testing.T, e *lockwheel.Engine) {
@@ -181,7 +181,7 @@ func TestNoGoroutineIsLeftHoweverALockEnds(t *testing.T) {
 			}
 		},
 		"wait cancelled": func(t *testing.T, e *lockwheel.Engine) {
-			s.occupy("n", time.Hour)
+			s.HoldAsOther("n", time.Hour)
 			ctx, cancel := context.WithCancel(t.Context())
 			waiting, pending := locking(ctx, e.Mutex("n")), e.Mutex("n").LockAsync(ctx)
 			queued(t, e, 2)
@@ -190,9 +190,9 @@ func TestNoGoroutineIsLeftHoweverALockEnds(t *testing.T) {
 			receive(t, pending.Done())
 		},
 		"still waiting": func(t *testing.T, e *lockwheel.Engine) {
-			s.occupy("n", time.Hour)
+			s.HoldAsOther("n", time.Hour)
 			e.Mutex("n").LockAsync(t.Context())
-			asleep(t, e, 1, 1)
+			requireWaiting(t, e, 1, 1)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

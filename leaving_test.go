@@ -20,13 +20,13 @@ func TestLeavingChannelsOfABusyServerIsHarmless(t *testing.T) {
 	for _, n := range []int{1, 10_000} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			t.Parallel()
-			leaveBusy(t, n)
+			unsubscribeBusy(t, n)
 		})
 	}
 }
 
-func leaveBusy(t *testing.T, n int) {
-	s := realSite(t, "--busy-reply-threshold", "50")
+func unsubscribeBusy(t *testing.T, n int) {
+	s := RealServer(t, "--busy-reply-threshold", "50")
 	holder, e := s.open(lockwheel.Options{}), s.open(lockwheel.Options{})
 	var holds []*lockwheel.Hold
 	ctx, cancel := context.WithCancel(t.Context())
@@ -35,7 +35,7 @@ func leaveBusy(t *testing.T, n int) {
 		holds = append(holds, lock(t, holder.Mutex(fmt.Sprint("n", i))))
 		e.Mutex(fmt.Sprint("n", i)).LockAsync(ctx)
 	}
-	asleep(t, e, int64(n), int64(n))
+	requireWaiting(t, e, int64(n), int64(n))
 	require.NoError(t, s.real.Conn(t).Send("EVAL", "while true do end", 0))
 	probe := s.real.Conn(t)
 	says := func(args ...any) string {
@@ -64,15 +64,15 @@ func TestVeryManyChannelsAreLeftInSlices(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := realSite(t)
+			s := RealServer(t)
 			e := s.open(lockwheel.Options{})
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			for i := range n {
-				s.occupy(fmt.Sprint("n", i), time.Hour)
+				s.HoldAsOther(fmt.Sprint("n", i), time.Hour)
 				e.Mutex(fmt.Sprint("n", i)).LockAsync(ctx)
 			}
-			asleep(t, e, int64(n), int64(n))
+			requireWaiting(t, e, int64(n), int64(n))
 			end(e, cancel)
 			eventually(t, "no channel", func() bool { return len(s.channels()) == 0 })
 			stats := fmt.Sprint(s.do("INFO", "commandstats"))

@@ -20,37 +20,37 @@ import (
 // A proxy that acts as a malformed server: it passes commands to a correct server, and changes the replies of scripts
 // about one lock.
 
-// suspect is the lock with changed replies.
-const suspect = "suspect"
+// targetLock is the lock with changed replies.
+const targetLock = "suspect"
 
-// liar is that proxy. It keeps the protocol: one reply per command.
-type liar struct {
+// malformedServer is that proxy. It keeps the protocol: one reply per command.
+type malformedServer struct {
 	t      testing.TB
 	honest string
 	l      net.Listener
 	conns  sync.WaitGroup
 
 	mu   sync.Mutex
-	lie  func(reply, index int) ([]byte, lieKind) // returns the changed reply; nil: no change
-	gate chan struct{}                            // replies of scripts are delayed until it is closed; nil: not delayed
-	said int                                      // number of changed replies
+	lie  func(reply, index int) ([]byte, mutation) // returns the changed reply; nil: no change
+	gate chan struct{}                             // replies of scripts are delayed until it is closed; nil: not delayed
+	said int                                       // number of changed replies
 }
 
-// lieKind is which part of a reply is changed.
-type lieKind uint8
+// mutation is which part of a reply is changed.
+type mutation uint8
 
 const (
-	onePart  lieKind = iota // the part of the suspect
-	wholly                  // the reply for all locks of the batch
-	cutShort                // the reply ends before the part of the suspect
-	tooLong                 // there is one part too many
+	onePart  mutation = iota // the part of the suspect
+	wholly                   // the reply for all locks of the batch
+	cutShort                 // the reply ends before the part of the suspect
+	tooLong                  // there is one part too many
 )
 
-func startLiar(t testing.TB, honest string) *liar {
+func startMalformedServer(t testing.TB, honest string) *malformedServer {
 	t.Helper()
 	l, err := loopback.Listen()
 	require.NoError(t, err)
-	s := &liar{t: t, honest: honest, l: l}
+	s := &malformedServer{t: t, honest: honest, l: l}
 	s.conns.Go(s.serve)
 	t.Cleanup(func() {
 		l.Close()
@@ -59,17 +59,17 @@ func startLiar(t testing.TB, honest string) *liar {
 	return s
 }
 
-func (s *liar) addr() string { return s.l.Addr().String() }
+func (s *malformedServer) addr() string { return s.l.Addr().String() }
 
-// lies sets the function that changes replies.
-func (s *liar) lies(f func(reply, index int) ([]byte, lieKind)) {
+// mutates sets the function that changes replies.
+func (s *malformedServer) mutates(f func(reply, index int) ([]byte, mutation)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.lie, s.said = f, 0
 }
 
-// hesitates delays replies of scripts until the returned function is called, or the test ends.
-func (s *liar) hesitates() (speak func()) {
+// delayReplies delays replies of scripts until the returned function is called, or the test ends.
+func (s *malformedServer) delayReplies() (speak func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	gate := make(chan struct{})
@@ -84,7 +84,7 @@ func (s *liar) hesitates() (speak func()) {
 	return speak
 }
 
-func (s *liar) serve() {
+func (s *malformedServer) serve() {
 	for {
 		client, err := s.l.Accept()
 		if err != nil {
@@ -103,7 +103,7 @@ func (s *liar) serve() {
 }
 
 // talk passes on commands one at a time, and replies. A connection that subscribes is passed on unchanged.
-func (s *liar) talk(client, server net.Conn) {
+func (s *malformedServer) talk(client, server net.Conn) {
 	commands, replies := bufio.NewReader(client), bufio.NewReader(server)
 	for {
 		raw, words, err := readMessage(commands)
@@ -132,8 +132,8 @@ func (s *liar) talk(client, server net.Conn) {
 }
 
 // answer returns the reply in place of a correct one.
-func (s *liar) answer(words [][]byte, reply []byte, parts [][]byte) []byte {
-	index, script := aboutSuspect(words)
+func (s *malformedServer) answer(words [][]byte, reply []byte, parts [][]byte) []byte {
+	index, script := aboutTarget(words)
 	s.mu.Lock()
 	gate := s.gate
 	s.mu.Unlock()
@@ -163,15 +163,15 @@ func (s *liar) answer(words [][]byte, reply []byte, parts [][]byte) []byte {
 	return append(fmt.Appendf(nil, "*%d\r\n", len(parts)), bytes.Join(parts, nil)...)
 }
 
-// aboutSuspect returns the index of the suspect among a script's locks, or -1, and whether the command is a script.
-func aboutSuspect(words [][]byte) (index int, script bool) {
+// aboutTarget returns the index of the suspect among a script's locks, or -1, and whether the command is a script.
+func aboutTarget(words [][]byte) (index int, script bool) {
 	if len(words) < 3 || !bytes.HasPrefix(text(words[0]), []byte("EVAL")) {
 		return -1, false
 	}
 	keys, _ := strconv.Atoi(string(text(words[2])))
 	for _, word := range words[3 : 3+keys] {
 		key := string(text(word))
-		if key == suspect {
+		if key == targetLock {
 			return index, true
 		}
 		if !strings.HasPrefix(key, "redisson_lock_") && !strings.HasPrefix(key, "{") { // these belong to the lock before them
@@ -219,10 +219,10 @@ func readMessage(r *bufio.Reader) (raw []byte, parts [][]byte, err error) {
 	return raw, parts, nil
 }
 
-// invention generates replies of RESP from bytes: of every type and length, with numbers of every size.
-type invention struct{ bytes []byte }
+// fuzzReply generates replies of RESP from bytes: of every type and length, with numbers of every size.
+type fuzzReply struct{ bytes []byte }
 
-func (v *invention) next() byte {
+func (v *fuzzReply) next() byte {
 	if len(v.bytes) == 0 {
 		return 0
 	}
@@ -238,7 +238,7 @@ var refusals = []string{
 	"MOVED", "ASK 1 127.0.0.1:1", "TRYAGAIN no", "CLUSTERDOWN no", "NOAUTH no", "MASTERDOWN no", "EXECABORT no", "no", "NOREPLICAS no",
 }
 
-func (v *invention) reply(depth int) []byte {
+func (v *fuzzReply) reply(depth int) []byte {
 	kind := v.next() % 14
 	if depth == 0 && kind > 9 {
 		kind %= 10

@@ -17,8 +17,8 @@ import (
 // unnoticed.
 func TestAConnectionOfLimitedLifeLosesNoLock(t *testing.T) {
 	t.Parallel()
-	s := realSite(t)
-	e := s.open(lockwheel.Options{Lease: 30 * time.Second, Timeout: 9 * time.Second, Redis: rueidis.ClientOption{ConnLifetime: time.Second}})
+	s := RealServer(t)
+	e := s.open(lockwheel.Options{Lease: 30 * time.Second, CallTimeout: 9 * time.Second, Redis: rueidis.ClientOption{ConnLifetime: time.Second}})
 	for i := range 2 {
 		var holds []*lockwheel.Hold
 		for j := range 20 {
@@ -44,11 +44,11 @@ func TestAConnectionOfLimitedLifeLosesNoLock(t *testing.T) {
 // Commands still on a connection when its lifetime ends may run later. They must not leave a lock without a holder.
 func TestAConnectionOfLimitedLifeLeavesNoLockBehind(t *testing.T) {
 	t.Parallel()
-	s := realSite(t)
+	s := RealServer(t)
 	p := proxy.Start(t, s.addr)
-	e := s.openAt(p.Addr(), lockwheel.Options{Lease: 30 * time.Second, Timeout: 2 * time.Second, Redis: rueidis.ClientOption{ConnLifetime: time.Second}})
+	e := s.openAt(p.Addr(), lockwheel.Options{Lease: 30 * time.Second, CallTimeout: 2 * time.Second, Redis: rueidis.ClientOption{ConnLifetime: time.Second}})
 	useConnection(t, e)
-	p.SetFor(proxy.Present, proxy.Commands, proxy.Hold)
+	p.SetFor(proxy.Existing, proxy.Commands, proxy.Hold)
 	var waiting []<-chan outcome
 	for j := range 20 {
 		waiting = append(waiting, locking(t.Context(), e.Mutex(fmt.Sprint("n", j))))

@@ -11,8 +11,8 @@ import (
 	"github.com/lockwheel/lockwheel/engine"
 )
 
-// longestName is the maximum length of a name in bytes, including the engine's prefix.
-const longestName = 64 << 10
+// maxNameLen is the maximum length of a name in bytes, including the engine's prefix.
+const maxNameLen = 64 << 10
 
 // Mutex is a named distributed lock. It is leased, exclusive (except [RWMutex.RLocker]), and re-entrant for calls
 // that pass the holder's context.
@@ -36,25 +36,25 @@ func (m Mutex) Name() string { return m.name }
 //
 // On failure nothing is held. The error matches one of these, and the context's cause if that ended the wait:
 //
-//   - ErrNotAcquired, ErrUnavailable, ErrNotReplicated, ErrTooManyWaiters, ErrKind or ErrClosed
+//   - ErrNotAcquired, ErrUnavailable, ErrNotReplicated, ErrTooManyWaiters, ErrKindMismatch or ErrClosed
 //   - ErrUpgrade ([RWMutex.Writer] only)
 //   - ErrLost, if the process was paused for longer than the lease of the grant
 //   - a [ServerError], if the server rejects the command permanently
 func (m Mutex) Lock(ctx context.Context, opts ...Option) (*Hold, error) {
-	return m.lock(ctx, opts, wish{})
+	return m.lock(ctx, opts, acquireMode{})
 }
 
 // TryLock acquires the lock if it is free. It waits for other holders only if it is given a [Wait]. It neither queues
 // nor overtakes waiting callers, except calls of LockAsync that the engine has not processed yet.
 //
-// It blocks for one round trip. If the server does not reply, it returns ErrUnavailable after Options.Timeout; if no
+// It blocks for one round trip. If the server does not reply, it returns ErrUnavailable after Options.CallTimeout; if no
 // connection can be made, it returns at once. Otherwise it behaves like Lock.
 func (m Mutex) TryLock(ctx context.Context, opts ...Option) (*Hold, error) {
-	return m.lock(ctx, opts, wish{once: true})
+	return m.lock(ctx, opts, acquireMode{once: true})
 }
 
 // Do runs f while it holds the lock, and then unlocks, even if f panics. The context that f receives is the hold's:
-// it ends if the lock is lost. ctx does not bound the unlock; Options.Timeout does.
+// it ends if the lock is lost. ctx does not bound the unlock; Options.CallTimeout does.
 //
 // If Lock fails, Do returns its error and f does not run. Otherwise Do returns f's error, joined with ErrLost if the
 // lock was lost meanwhile, or with the error of Unlock.
@@ -70,17 +70,17 @@ func (m Mutex) Do(ctx context.Context, f func(context.Context) error, opts ...Op
 // reports whether the lock was held. A holder in this engine loses the lock immediately. Other holders notice at
 // their next renewal, or when their lease expires if they set one.
 //
-// It blocks until the server replies, ctx ends or Options.Timeout elapses. The command is sent once. After
+// It blocks until the server replies, ctx ends or Options.CallTimeout elapses. The command is sent once. After
 // ErrUnavailable it may still take effect later; a holder in this engine has lost the lock regardless.
 //
 // ForceUnlock itself ends ctx if ctx is the context of that hold. It then waits until the deadline of ctx, or until
 // the end of the context with which the hold was locked.
 func (m Mutex) ForceUnlock(ctx context.Context) (wasLocked bool, err error) {
-	call, err := m.ask(ctx, actor.Force)
+	call, err := m.query(ctx, actor.Force)
 	if err != nil {
 		return false, err
 	}
-	return call.Was, nil
+	return call.WasLocked, nil
 }
 
 // State is a snapshot of a lock in Redis.
@@ -91,10 +91,10 @@ type State struct {
 	TTL    time.Duration // until the key expires without renewal; 0 if free, negative if it never expires
 }
 
-// State reads the lock from the server. It blocks until the reply, the end of ctx, or Options.Timeout. It returns
+// State reads the lock from the server. It blocks until the reply, the end of ctx, or Options.CallTimeout. It returns
 // ErrUnavailable without a reply, ErrClosed after Close, and otherwise the server's own error.
 func (m Mutex) State(ctx context.Context) (State, error) {
-	call, err := m.ask(ctx, engine.AskState)
+	call, err := m.query(ctx, engine.AskState)
 	if err != nil {
 		return State{}, err
 	}
@@ -122,7 +122,7 @@ func (m Mutex) TTL(ctx context.Context) (time.Duration, error) {
 // HoldCount returns the number of holds that the owner in ctx has on this lock, 0 if ctx carries no owner. It does
 // not contact the server: it waits for one turn of the loop. After Close it returns ErrClosed.
 func (m Mutex) HoldCount(ctx context.Context) (int, error) {
-	call, err := m.ask(ctx, engine.AskCount)
+	call, err := m.query(ctx, engine.AskCount)
 	if err != nil {
 		return 0, err
 	}
@@ -136,21 +136,21 @@ func (m Mutex) HoldCount(ctx context.Context) (int, error) {
 //
 //   - the engine is closed
 //   - the server returns a permanent error
-//   - the name is in use as another kind of lock ([ErrKind])
+//   - the name is in use as another kind of lock ([ErrKindMismatch])
 //
 // Its Unlock panics if the lock is not locked, like sync.Mutex. It logs a lock that was lost or a release that is not
 // confirmed. A lost lock must be unlocked as well. Of the holds of one Locker, Unlock ends a lost one first, so a
 // later holder keeps the lock.
 func (m Mutex) Locker() sync.Locker { return &locker{mutex: m} }
 
-// wish contains the differences between the methods that acquire a lock.
-type wish struct {
+// acquireMode contains the differences between the methods that acquire a lock.
+type acquireMode struct {
 	once  bool
 	async bool
 }
 
 // lock acquires the lock and waits for the result.
-func (m Mutex) lock(ctx context.Context, opts []Option, w wish) (*Hold, error) {
+func (m Mutex) lock(ctx context.Context, opts []Option, w acquireMode) (*Hold, error) {
 	call, hold, err := m.request(ctx, opts, w)
 	if err != nil {
 		return nil, err
@@ -161,7 +161,7 @@ func (m Mutex) lock(ctx context.Context, opts []Option, w wish) (*Hold, error) {
 	}
 	cause := m.engine.await(ctx, done, call)
 	err, why := call.Err, call.Cause
-	hold.fence(call.Token)
+	hold.setToken(call.Token)
 	if cause != nil {
 		// Given up. The loop releases a grant that came first and still uses the call, so the call is not freed.
 		if err == nil {
@@ -173,18 +173,18 @@ func (m Mutex) lock(ctx context.Context, opts []Option, w wish) (*Hold, error) {
 	if err != nil {
 		return nil, m.fail(err, why)
 	}
-	return hold.checked()
+	return hold.orLost()
 }
 
 // request returns a call that acquires the lock.
-func (m Mutex) request(ctx context.Context, opts []Option, w wish) (*engine.Call, *Hold, error) {
-	if err := m.check(ctx); err != nil {
+func (m Mutex) request(ctx context.Context, opts []Option, w acquireMode) (*engine.Call, *Hold, error) {
+	if err := m.validate(ctx); err != nil {
 		return nil, nil, err
 	}
 	if ctx.Err() != nil {
 		return nil, nil, m.fail(ErrNotAcquired, context.Cause(ctx))
 	}
-	lease, wait, once, err := read(opts, w.once)
+	lease, wait, once, err := applyOptions(opts, w.once)
 	if err != nil {
 		return nil, nil, m.fail(err, nil)
 	}
@@ -194,29 +194,29 @@ func (m Mutex) request(ctx context.Context, opts []Option, w wish) (*engine.Call
 		call = engine.NewAsync
 	}
 	c := call()
-	c.Tag = actor.Acquire
+	c.Op = actor.Acquire
 	c.Name, c.Key, c.Kind = m.name, m.key(), m.kind
-	c.Owner = ownerOf(ctx, m.engine, m.name)
+	c.Owner = ownerFromContext(ctx, m.engine, m.name)
 	c.Lease, c.Wait, c.Once = lease, wait, once
 	c.Hold = &hold.grant
 	return c, hold, nil
 }
 
-// read collects the options of a call. If an option is given twice, the last one counts.
-func read(opts []Option, try bool) (lease, wait time.Duration, once bool, err error) {
+// applyOptions collects the options of a call. If an option is given twice, the last one counts.
+func applyOptions(opts []Option, try bool) (lease, wait time.Duration, once bool, err error) {
 	once = try
 	for _, o := range opts {
 		switch o.kind {
 		case leaseOption:
 			lease = o.d
-			if err := within("Lease", lease, shortest, longest); err != nil {
+			if err := checkRange("Lease", lease, minDuration, maxDuration); err != nil {
 				return 0, 0, false, err
 			}
 		case waitOption:
 			if once, wait = o.d <= 0, max(o.d, 0); once {
 				continue
 			}
-			if err := within("Wait", wait, shortest, longest); err != nil {
+			if err := checkRange("Wait", wait, minDuration, maxDuration); err != nil {
 				return 0, 0, false, fmt.Errorf("%w, or 0 to try once", err)
 			}
 		}
@@ -224,18 +224,18 @@ func read(opts []Option, try bool) (lease, wait time.Duration, once bool, err er
 	return lease, wait, once, nil
 }
 
-// ask sends a request other than an acquire. It returns the call if that succeeded.
-func (m Mutex) ask(ctx context.Context, what actor.Kind) (*engine.Call, error) {
-	if err := m.check(ctx); err != nil {
+// query sends a request other than an acquire. It returns the call if that succeeded.
+func (m Mutex) query(ctx context.Context, what actor.Event) (*engine.Call, error) {
+	if err := m.validate(ctx); err != nil {
 		return nil, err
 	}
 	if ctx.Err() != nil {
 		return nil, m.fail(errNotSent, context.Cause(ctx))
 	}
 	call := engine.NewCall()
-	call.Tag = what
+	call.Op = what
 	call.Name, call.Key, call.Kind = m.name, m.key(), m.kind
-	call.Owner = ownerOf(ctx, m.engine, m.name)
+	call.Owner = ownerFromContext(ctx, m.engine, m.name)
 	done := ctx.Done()
 	if !m.engine.loop.Post(call) {
 		return nil, m.fail(ErrClosed, nil)
@@ -252,9 +252,9 @@ func (m Mutex) key() string { return m.engine.options.Prefix + m.name }
 // errZeroEngine is the cause of ErrClosed for an engine that was never opened.
 var errZeroEngine = errors.New("a zero Engine, make one with Open or Dial")
 
-// check rejects a call that can never succeed, before anything is sent.
-func (m Mutex) check(ctx context.Context) error {
-	if err := m.checkAnyhow(ctx); err != nil {
+// validate rejects a call that can never succeed, before anything is sent.
+func (m Mutex) validate(ctx context.Context) error {
+	if err := m.validateOpenOrClosed(ctx); err != nil {
 		return err
 	}
 	if m.engine.zero() {
@@ -263,15 +263,15 @@ func (m Mutex) check(ctx context.Context) error {
 	return nil
 }
 
-// checkAnyhow is check for a lock that may belong to a closed or zero engine.
-func (m Mutex) checkAnyhow(ctx context.Context) error {
+// validateOpenOrClosed is check for a lock that may belong to a closed or zero engine.
+func (m Mutex) validateOpenOrClosed(ctx context.Context) error {
 	switch {
 	case m.engine == nil:
 		return errors.New("lockwheel: a zero Mutex or RWMutex: make one with a method of Engine")
 	case m.name == "":
 		return errors.New("lockwheel: lock \"\": a name must not be empty")
-	case len(m.name)+len(m.engine.options.Prefix) > longestName:
-		return fmt.Errorf("lockwheel: lock %s: a name must not be longer than %d bytes with its prefix", quoted(m.name), longestName)
+	case len(m.name)+len(m.engine.options.Prefix) > maxNameLen:
+		return fmt.Errorf("lockwheel: lock %s: a name must not be longer than %d bytes with its prefix", quoted(m.name), maxNameLen)
 	case m.engine.cluster && !engine.FitsCluster(m.key()):
 		return fmt.Errorf("lockwheel: lock %s: in a cluster a name with a brace must have something between { and }: its channel would lie in another slot", quoted(m.name))
 	case ctx == nil:

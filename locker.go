@@ -22,12 +22,12 @@ type lockerHold struct {
 	next *lockerHold
 }
 
-// longestRetry is the maximum pause before a Locker retries after a temporary rejection: it cannot return an error.
-const longestRetry = 100 * time.Millisecond
+// maxRetryPause is the maximum pause before a Locker retries after a temporary rejection: it cannot return an error.
+const maxRetryPause = 100 * time.Millisecond
 
 func (l *locker) Lock() {
 	hold, err := l.mutex.Lock(context.Background())
-	for pause := time.Millisecond; passes(err); pause = min(2*pause, longestRetry) {
+	for pause := time.Millisecond; isTransient(err); pause = min(2*pause, maxRetryPause) {
 		time.Sleep(pause/2 + rand.N(pause))
 		hold, err = l.mutex.Lock(context.Background())
 	}
@@ -37,9 +37,9 @@ func (l *locker) Lock() {
 	l.keep(hold)
 }
 
-// passes reports whether a failed Lock may soon succeed and left nothing behind: too many callers wait, replicas were
+// isTransient reports whether a failed Lock may soon succeed and left nothing behind: too many callers wait, replicas were
 // briefly away, or the process was paused for longer than the lease just granted.
-func passes(err error) bool {
+func isTransient(err error) bool {
 	return errors.Is(err, ErrTooManyWaiters) || errors.Is(err, ErrNotReplicated) || errors.Is(err, ErrLost)
 }
 
@@ -58,7 +58,7 @@ func (l *locker) Unlock() {
 		panic("lockwheel: lock " + quoted(l.mutex.name) + ": unlock of an unlocked lock")
 	}
 	if err := hold.Unlock(context.Background()); err != nil {
-		if log := l.mutex.engine.tells.log; log != nil {
+		if log := l.mutex.engine.listeners.log; log != nil {
 			log.Error("lockwheel: a Locker's lock was not unlocked as it should", "error", err)
 		}
 	}
@@ -82,14 +82,14 @@ func (l *locker) take() *Hold {
 				break
 			}
 		}
-		if l.holds.CompareAndSwap(youngest, youngest.without(taken)) {
+		if l.holds.CompareAndSwap(youngest, youngest.remove(taken)) {
 			return taken.hold
 		}
 	}
 }
 
-// without returns the list without one of its holds. It shares the rest of the list behind that hold.
-func (h *lockerHold) without(taken *lockerHold) *lockerHold {
+// remove returns the list without one of its holds. It shares the rest of the list behind that hold.
+func (h *lockerHold) remove(taken *lockerHold) *lockerHold {
 	if h == taken {
 		return h.next
 	}

@@ -35,9 +35,9 @@ func TestALockerRemembersEveryHold(t *testing.T) {
 
 func TestALockerAsksAgainWhereThatHelps(t *testing.T) {
 	for _, err := range []error{ErrTooManyWaiters, ErrNotReplicated, ErrLost} {
-		require.True(t, passes(&lockError{name: "n", err: err}), err)
+		require.True(t, isTransient(&lockError{name: "n", err: err}), err)
 	}
-	for _, err := range []error{nil, ErrClosed, ErrKind, ErrUpgrade, ServerError("no")} {
-		require.False(t, passes(err), err)
+	for _, err := range []error{nil, ErrClosed, ErrKindMismatch, ErrUpgrade, ServerError("no")} {
+		require.False(t, isTransient(err), err)
 	}
 }

@@ -18,9 +18,9 @@ import (
 
 func TestLockerExcludes(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
+	s := AnyServer(t)
 	m := s.open(lockwheel.Options{}).Mutex("n")
-	var r room
+	var r criticalSection
 	shared := m.Locker()
 	crowd(t, 8, func(i int) error {
 		l := shared
@@ -29,7 +29,7 @@ func TestLockerExcludes(t *testing.T) {
 		}
 		for range 20 {
 			l.Lock()
-			r.visit(soonOver)
+			r.enter(shortRun)
 			l.Unlock()
 		}
 		return nil
@@ -40,7 +40,7 @@ func TestLockerExcludes(t *testing.T) {
 
 func TestLockerServesACond(t *testing.T) {
 	t.Parallel()
-	m := anySite(t).open(lockwheel.Options{}).Mutex("n")
+	m := AnyServer(t).open(lockwheel.Options{}).Mutex("n")
 	cond := sync.NewCond(m.Locker())
 	ready := false
 	done := make(chan struct{})
@@ -61,7 +61,7 @@ func TestLockerServesACond(t *testing.T) {
 
 func TestUnlockOfAnUnlockedLockerPanics(t *testing.T) {
 	t.Parallel()
-	e := anySite(t).open(lockwheel.Options{})
+	e := AnyServer(t).open(lockwheel.Options{})
 	l := e.Mutex("n").Locker()
 	require.PanicsWithValue(t, `lockwheel: lock "n": unlock of an unlocked lock`, l.Unlock)
 	func() {
@@ -75,7 +75,7 @@ func TestUnlockOfAnUnlockedLockerPanics(t *testing.T) {
 
 func TestLockOfALockerPanicsOnceClosed(t *testing.T) {
 	t.Parallel()
-	e := anySite(t).open(lockwheel.Options{})
+	e := AnyServer(t).open(lockwheel.Options{})
 	l := e.Mutex("n").Locker()
 	require.NoError(t, e.Close())
 	require.Panics(t, l.Lock)
@@ -83,8 +83,8 @@ func TestLockOfALockerPanicsOnceClosed(t *testing.T) {
 
 func TestALostLockOfALockerIsLogged(t *testing.T) {
 	t.Parallel()
-	var log journal
-	m := anySite(t).open(lockwheel.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}).Mutex("n")
+	var log logBuffer
+	m := AnyServer(t).open(lockwheel.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}).Mutex("n")
 	l := m.Locker()
 	l.Lock()
 	forceUnlock(t, m)
@@ -95,19 +95,19 @@ func TestALostLockOfALockerIsLogged(t *testing.T) {
 	})
 }
 
-// journal is a writer that can be read concurrently.
-type journal struct {
+// logBuffer is a writer that can be read concurrently.
+type logBuffer struct {
 	mu   sync.Mutex
 	text bytes.Buffer
 }
 
-func (j *journal) Write(p []byte) (int, error) {
+func (j *logBuffer) Write(p []byte) (int, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.text.Write(p)
 }
 
-func (j *journal) String() string {
+func (j *logBuffer) String() string {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.text.String()
@@ -117,16 +117,16 @@ func (j *journal) String() string {
 // lock.
 func TestUnlockOfALockerReleasesWhatWasLostBeforeWhatIsHeld(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
+	s := AnyServer(t)
 	e, other := s.open(lockwheel.Options{}), s.open(lockwheel.Options{})
 	m := e.Mutex("n")
 	l := m.Locker()
 	l.Lock()
 	forceUnlock(t, m)
 	l.Lock()
-	refused(t, other.Mutex("n"))
+	stateFailed(t, other.Mutex("n"))
 	l.Unlock() // of the first hold
-	refused(t, other.Mutex("n"))
+	stateFailed(t, other.Mutex("n"))
 	l.Unlock()
 	unlock(t, lock(t, other.Mutex("n")))
 	require.Panics(t, l.Unlock)
@@ -136,7 +136,7 @@ func TestUnlockOfALockerReleasesWhatWasLostBeforeWhatIsHeld(t *testing.T) {
 // locked and not lost, minus the Unlocks that came when no lost one was left.
 func TestALockersHoldsAreReleasedByAsManyUnlocksAsThereAre(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
+	s := AnyServer(t)
 	e := s.open(lockwheel.Options{})
 	for seed := range uint64(20) {
 		random := rand.New(rand.NewPCG(seed, 2))
@@ -170,13 +170,13 @@ func TestALockersHoldsAreReleasedByAsManyUnlocksAsThereAre(t *testing.T) {
 		}
 		require.Panics(t, l.Unlock)
 	}
-	settled(t, e)
+	requireIdle(t, e)
 }
 
 // While other callers lock and unlock concurrently, each Unlock finds a hold.
 func TestManyShareALockerWhileItsHoldsAreLost(t *testing.T) {
 	t.Parallel()
-	e := anySite(t).open(lockwheel.Options{})
+	e := AnyServer(t).open(lockwheel.Options{})
 	readers := e.RWMutex("n").RLocker()
 	l := readers.Locker()
 	crowd(t, 16, func(i int) error {
@@ -192,5 +192,5 @@ func TestManyShareALockerWhileItsHoldsAreLost(t *testing.T) {
 		return nil
 	})
 	require.Panics(t, l.Unlock)
-	settled(t, e)
+	requireIdle(t, e)
 }

@@ -22,9 +22,9 @@ func (l logLines) Write(line []byte) (int, error) {
 // An operator who is paged first needs the cause.
 func TestAnOutageIsLoggedOnceWithItsCause(t *testing.T) {
 	t.Parallel()
-	s := realSite(t)
+	s := RealServer(t)
 	said := make(logLines, 100)
-	e := s.open(lockwheel.Options{Lease: 6 * time.Second, Renew: 100 * time.Millisecond, Logger: slog.New(slog.NewTextHandler(said, nil))})
+	e := s.open(lockwheel.Options{Lease: 6 * time.Second, RenewInterval: 100 * time.Millisecond, Logger: slog.New(slog.NewTextHandler(said, nil))})
 	hold := lock(t, e.Mutex("n"))
 	require.NoError(t, s.real.Stop())
 	require.Regexp(t, `level=WARN msg="lockwheel: redis does not answer; trying again" cause=.{3,}`, receive(t, said))

@@ -15,14 +15,14 @@ import (
 func TestMaxHoldEndsAWatchedLock(t *testing.T) {
 	t.Parallel()
 	for name, opts := range map[string]lockwheel.Options{
-		"longer than the lease":  {Lease: brief, MaxHold: renewed},
-		"shorter than the lease": {MaxHold: brief},
+		"longer than the lease":  {Lease: shortLease, MaxHold: renewed},
+		"shorter than the lease": {MaxHold: shortLease},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var lost atomic.Int32
 			opts.Observer.Lost = func(string, error) { lost.Add(1) }
-			s := anySite(t)
+			s := AnyServer(t)
 			e := s.open(opts)
 			before := time.Now()
 			hold := lock(t, e.Mutex("n"))
@@ -36,7 +36,7 @@ func TestMaxHoldEndsAWatchedLock(t *testing.T) {
 			require.ErrorContains(t, hold.Err(), "MaxHold")
 			eventually(t, "no key", func() bool { return !s.exists("n") })
 			unlock(t, lock(t, e.Mutex("n"))) // the next owner has its own limit
-			settled(t, e)
+			requireIdle(t, e)
 			require.NoError(t, e.Close()) // Close waits until all events are delivered
 			require.EqualValues(t, 2, lost.Load())
 		})
@@ -47,12 +47,12 @@ func TestMaxHoldEndsAWatchedLock(t *testing.T) {
 func TestMaxHoldCountsFromTheOwnersFirstGrant(t *testing.T) {
 	t.Parallel()
 	for name, opts := range map[string]lockwheel.Options{
-		"longer than the lease":  {Lease: brief, MaxHold: 2 * brief},
-		"shorter than the lease": {MaxHold: 2 * brief},
+		"longer than the lease":  {Lease: shortLease, MaxHold: 2 * shortLease},
+		"shorter than the lease": {MaxHold: 2 * shortLease},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			e := anySite(t).open(opts)
+			e := AnyServer(t).open(opts)
 			m := e.Mutex("n")
 			hold := lock(t, m)
 			for range 2 { // both together for longer than the limit of either
@@ -62,7 +62,7 @@ func TestMaxHoldCountsFromTheOwnersFirstGrant(t *testing.T) {
 				unlock(t, hold)
 				hold = granted(t, waiting)
 			}
-			require.NotZero(t, e.Stats().Handed)
+			require.NotZero(t, e.Stats().HandedOff)
 			unlock(t, hold)
 		})
 	}
@@ -71,7 +71,7 @@ func TestMaxHoldCountsFromTheOwnersFirstGrant(t *testing.T) {
 // A fixed lease is the caller's own limit.
 func TestMaxHoldDoesNotCutAFixedLease(t *testing.T) {
 	t.Parallel()
-	m := anySite(t).open(lockwheel.Options{MaxHold: 500 * time.Millisecond}).Mutex("n")
+	m := AnyServer(t).open(lockwheel.Options{MaxHold: 500 * time.Millisecond}).Mutex("n")
 	hold := lock(t, m, lockwheel.Lease(time.Minute))
 	requireTTL(t, m, 50*time.Second, time.Minute)
 	always(t, 700*time.Millisecond, "held", func() bool { return hold.Err() == nil })

@@ -16,25 +16,25 @@ import (
 
 // Invalid input causes a clear error, and nothing is sent, left in Redis, or left running.
 
-// absurd are durations that every call rejects.
-var absurd = []time.Duration{
+// invalidDurations are durations that every call rejects.
+var invalidDurations = []time.Duration{
 	math.MinInt64, -time.Hour, -1, 1, time.Millisecond - 1, // 0 has its own meaning
 	10*365*24*time.Hour + 1, 1 << 53 * time.Microsecond, math.MaxInt64,
 }
 
 func TestAbsurdDurationsAreRefused(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
+	s := AnyServer(t)
 	e := s.open(lockwheel.Options{})
 	m := e.Mutex("n")
-	for _, d := range append([]time.Duration{0}, absurd...) {
+	for _, d := range append([]time.Duration{0}, invalidDurations...) {
 		for _, call := range locks(m) {
 			_, err := call(t.Context(), lockwheel.Lease(d))
 			require.ErrorContains(t, err, "Lease of", d)
 			require.ErrorContains(t, err, `"n"`)
 		}
 	}
-	for _, d := range absurd {
+	for _, d := range invalidDurations {
 		if d < time.Millisecond {
 			continue // the rest of a deadline may be that short, or negative: see below
 		}
@@ -50,7 +50,7 @@ func TestAbsurdDurationsAreRefused(t *testing.T) {
 // A zero or negative Wait tries once. A very short positive one causes an error.
 func TestAnyShortWaitTriesOnce(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
+	s := AnyServer(t)
 	m := s.open(lockwheel.Options{}).Mutex("n")
 	other := s.open(lockwheel.Options{}).Mutex("n")
 	for _, d := range []time.Duration{math.MinInt64, -time.Hour, -1, 0} {
@@ -60,7 +60,7 @@ func TestAnyShortWaitTriesOnce(t *testing.T) {
 			before := time.Now()
 			_, err = other.Lock(t.Context(), lockwheel.Wait(d))
 			require.ErrorIs(t, err, lockwheel.ErrNotAcquired)
-			require.Less(t, time.Since(before), patience)
+			require.Less(t, time.Since(before), testDeadline)
 			unlock(t, hold)
 		}
 	}
@@ -75,7 +75,7 @@ func TestAnyShortWaitTriesOnce(t *testing.T) {
 // The longest and the shortest valid durations work.
 func TestExtremeDurationsWork(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
+	s := AnyServer(t)
 	m := s.open(lockwheel.Options{}).Mutex("n")
 	const tenYears = 10 * 365 * 24 * time.Hour
 	hold := lock(t, m, lockwheel.Lease(tenYears), lockwheel.Wait(tenYears))
@@ -104,8 +104,8 @@ func locks(m lockwheel.Mutex) []func(context.Context, ...lockwheel.Option) (*loc
 	return []func(context.Context, ...lockwheel.Option) (*lockwheel.Hold, error){m.Lock, m.TryLock, async}
 }
 
-// everything calls every method of a Mutex and returns the errors by name.
-func everything(ctx context.Context, m lockwheel.Mutex) map[string]error {
+// allCalls calls every method of a Mutex and returns the errors by name.
+func allCalls(ctx context.Context, m lockwheel.Mutex) map[string]error {
 	errs := map[string]error{
 		"Do":          m.Do(ctx, func(context.Context) error { panic("run without the lock") }),
 		"ForceUnlock": second(m.ForceUnlock(ctx)),
@@ -122,7 +122,7 @@ func everything(ctx context.Context, m lockwheel.Mutex) map[string]error {
 
 func TestUnusableLocksGiveErrors(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
+	s := AnyServer(t)
 	e := s.open(lockwheel.Options{})
 	prefixed := s.open(lockwheel.Options{Prefix: "prefix:"})
 	for want, m := range map[string]lockwheel.Mutex{
@@ -132,7 +132,7 @@ func TestUnusableLocksGiveErrors(t *testing.T) {
 		"must not be longer":          e.Mutex(strings.Repeat("x", 64<<10+1)),
 		"65536 bytes with its prefix": prefixed.Mutex(strings.Repeat("x", 64<<10-6)),
 	} {
-		for what, err := range everything(t.Context(), m) {
+		for what, err := range allCalls(t.Context(), m) {
 			require.ErrorContains(t, err, want, what)
 			require.Equal(t, want == "zero Engine", errors.Is(err, lockwheel.ErrClosed), what)
 			require.Less(t, len(err.Error()), 1000, what)
@@ -147,9 +147,9 @@ var noContext context.Context
 
 func TestNilContextsGiveErrors(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
+	s := AnyServer(t)
 	e := s.open(lockwheel.Options{})
-	for what, err := range everything(noContext, e.Mutex("n")) {
+	for what, err := range allCalls(noContext, e.Mutex("n")) {
 		require.ErrorContains(t, err, "nil context", what)
 	}
 	require.ErrorContains(t, e.Shutdown(noContext), "nil context")
@@ -161,11 +161,11 @@ func TestNilContextsGiveErrors(t *testing.T) {
 
 func TestEndedContextsSendNothing(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
+	s := AnyServer(t)
 	e := s.open(lockwheel.Options{})
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errTest)
-	for what, err := range everything(ctx, e.Mutex("n")) {
+	for what, err := range allCalls(ctx, e.Mutex("n")) {
 		require.ErrorIs(t, err, errTest, what)
 		require.ErrorContains(t, err, `"n"`, what)
 	}
@@ -177,7 +177,7 @@ func TestEndedContextsSendNothing(t *testing.T) {
 // Redisson's testName for the plain lock: any bytes are a name, and the channel is the one that Redisson uses.
 func TestAnyBytesAreAName(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
+	s := AnyServer(t)
 	here, elsewhere := s.open(lockwheel.Options{}), s.open(lockwheel.Options{})
 	for name, channel := range map[string]string{
 		"a":                         "redisson_lock__channel:{a}",

@@ -25,7 +25,7 @@ type turns struct {
 }
 
 // takeTurns locks, holds for a moment and unlocks repeatedly for that time. A wait that the end interrupts counts.
-func takeTurns(m lockwheel.Mutex, r *room, d time.Duration) (got turns, err error) {
+func takeTurns(m lockwheel.Mutex, r *criticalSection, d time.Duration) (got turns, err error) {
 	ends := time.Now().Add(d)
 	ctx, cancel := context.WithDeadline(context.Background(), ends)
 	defer cancel()
@@ -42,7 +42,7 @@ func takeTurns(m lockwheel.Mutex, r *room, d time.Duration) (got turns, err erro
 		if err != nil {
 			return got, err
 		}
-		r.visit(func() { time.Sleep(time.Millisecond) })
+		r.enter(func() { time.Sleep(time.Millisecond) })
 		got.granted++
 		if err := hold.Unlock(context.Background()); err != nil {
 			return got, err
@@ -53,7 +53,7 @@ func takeTurns(m lockwheel.Mutex, r *room, d time.Duration) (got turns, err erro
 
 // busyWith keeps a lock of an engine busy with a few callers until the returned function is called, which returns
 // their number of grants.
-func busyWith(t *testing.T, m lockwheel.Mutex, callers int, r *room, d time.Duration) (grants func() int) {
+func busyWith(t *testing.T, m lockwheel.Mutex, callers int, r *criticalSection, d time.Duration) (grants func() int) {
 	t.Helper()
 	var wg sync.WaitGroup
 	all := make([]turns, callers)
@@ -74,7 +74,7 @@ func busyWith(t *testing.T, m lockwheel.Mutex, callers int, r *room, d time.Dura
 func TestWhoeverWaitsBesideABusyEngineHasItsTurns(t *testing.T) {
 	long.Only(t, "a lock is hot for eight seconds, in four mixtures")
 	const spell, least = 8 * time.Second, 20
-	for name, wakes := range map[string][2]lockwheel.Wake{
+	for name, wakes := range map[string][2]lockwheel.Notify{
 		"a listener beside listeners": {lockwheel.PubSub, lockwheel.PubSub},
 		"a poller beside listeners":   {lockwheel.PubSub, lockwheel.Poll},
 		"a listener beside pollers":   {lockwheel.Poll, lockwheel.PubSub},
@@ -82,9 +82,9 @@ func TestWhoeverWaitsBesideABusyEngineHasItsTurns(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := realSite(t)
-			busy, other := s.open(lockwheel.Options{Wake: wakes[0]}), s.open(lockwheel.Options{Wake: wakes[1]})
-			var r room
+			s := RealServer(t)
+			busy, other := s.open(lockwheel.Options{Notify: wakes[0]}), s.open(lockwheel.Options{Notify: wakes[1]})
+			var r criticalSection
 			grants := busyWith(t, busy.Mutex("n"), 4, &r, spell+200*time.Millisecond)
 			eventually(t, "the lock hot", func() bool { return busy.Stats().Acquired > 20 })
 			got, err := takeTurns(other.Mutex("n"), &r, spell)
@@ -117,7 +117,7 @@ const (
 const spinLongest = 5 * time.Second
 
 // spin takes turns for that time.
-func (p *spinner) spin(r *room, d time.Duration) error {
+func (p *spinner) spin(r *criticalSection, d time.Duration) error {
 	for ends := time.Now().Add(d); time.Now().Before(ends); {
 		asked := time.Now()
 		got, err := p.wait(ends)
@@ -125,7 +125,7 @@ func (p *spinner) spin(r *room, d time.Duration) error {
 			return err
 		}
 		p.granted++
-		r.visit(func() { time.Sleep(time.Millisecond) })
+		r.enter(func() { time.Sleep(time.Millisecond) })
 		if _, err := p.conn.Do("EVAL", spinRelease, 1, "n", p.id); err != nil {
 			return err
 		}
@@ -153,9 +153,9 @@ func TestSpinLocksBesideABusyEngineHaveTheirTurns(t *testing.T) {
 	for name, spinners := range map[string]int{"four": 4, "one": 1} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := realSite(t)
-			busy := s.open(lockwheel.Options{Wake: lockwheel.Poll})
-			var r room
+			s := RealServer(t)
+			busy := s.open(lockwheel.Options{Notify: lockwheel.Poll})
+			var r criticalSection
 			grants := busyWith(t, busy.Mutex("n"), 4, &r, spell)
 			eventually(t, "the lock hot", func() bool { return busy.Stats().Acquired > 20 })
 			all, errs := make([]*spinner, spinners), make([]error, spinners)

@@ -12,8 +12,8 @@ import (
 	"github.com/lockwheel/lockwheel/engine"
 )
 
-// mostLocks is the maximum number of locks of a Multi. A caller that needs more should use one lock for all of them.
-const mostLocks = 100_000
+// maxMultiLocks is the maximum number of locks of a Multi. A caller that needs more should use one lock for all of them.
+const maxMultiLocks = 100_000
 
 // Multi is several locks that are acquired and released as one: all of them ([Engine.Multi]), or a majority
 // ([Quorum]). It is immutable, free to copy, and safe for concurrent use. The methods of the zero Multi return an
@@ -22,7 +22,7 @@ type Multi struct {
 	locks  []Mutex // in the order in which they are acquired sequentially; immutable
 	name   string
 	quorum bool
-	wrong  error // why it can never succeed; nil if it can
+	err    error // why it can never succeed; nil if it can
 }
 
 // Multi returns several locks of this engine as one, all or none: Redisson's getMultiLock. On the wire they are the
@@ -62,30 +62,30 @@ type Multi struct {
 // ([Engine.FairMutex]: "a" and "{a}" do). Otherwise, and without any lock or with too many, the methods of the Multi
 // return an error that says so, and nothing is sent.
 func (e *Engine) Multi(locks ...Mutex) Multi {
-	if len(locks) > mostLocks {
-		return Multi{wrong: fmt.Errorf("lockwheel: a Multi of %d locks: at most %d can be taken as one", len(locks), mostLocks)}
+	if len(locks) > maxMultiLocks {
+		return Multi{err: fmt.Errorf("lockwheel: a Multi of %d locks: at most %d can be taken as one", len(locks), maxMultiLocks)}
 	}
-	m := Multi{locks: slices.Clone(locks), name: nameOf(locks)}
+	m := Multi{locks: slices.Clone(locks), name: joinNames(locks)}
 	for _, l := range locks {
 		if l.engine != e && l.engine != nil {
-			m.wrong = fmt.Errorf("lockwheel: lock %s: it belongs to another engine than the Multi", quoted(l.name))
+			m.err = fmt.Errorf("lockwheel: lock %s: it belongs to another engine than the Multi", quoted(l.name))
 		}
 	}
 	slices.SortStableFunc(m.locks, func(a, b Mutex) int { return strings.Compare(a.name, b.name) })
 	for i := 1; i < len(m.locks); i++ {
 		if m.locks[i].name == m.locks[i-1].name {
-			m.wrong = fmt.Errorf("lockwheel: lock %s: it is twice in one Multi", quoted(m.locks[i].name))
+			m.err = fmt.Errorf("lockwheel: lock %s: it is twice in one Multi", quoted(m.locks[i].name))
 		}
 	}
-	if m.wrong == nil {
-		m.wrong = oneQueue(m.locks)
+	if m.err == nil {
+		m.err = checkFairQueues(m.locks)
 	}
 	return m
 }
 
-// oneQueue returns an error for two fair locks that share a queue. Each caller that waits for one of them would be
+// checkFairQueues returns an error for two fair locks that share a queue. Each caller that waits for one of them would be
 // queued before those that want the other, so two of them would deadlock.
-func oneQueue(locks []Mutex) error {
+func checkFairQueues(locks []Mutex) error {
 	var names map[string]string
 	for _, l := range locks {
 		if l.kind != actor.Fair || l.engine == nil {
@@ -103,8 +103,8 @@ func oneQueue(locks []Mutex) error {
 	return nil
 }
 
-// nameOf returns the names of several locks, joined with commas and without adjacent repetitions.
-func nameOf(locks []Mutex) string {
+// joinNames returns the names of several locks, joined with commas and without adjacent repetitions.
+func joinNames(locks []Mutex) string {
 	names := make([]string, len(locks))
 	for i, l := range locks {
 		names[i] = l.name
@@ -123,7 +123,7 @@ func (m Multi) Name() string { return m.name }
 //
 // On failure nothing is held. The locks acquired meanwhile are being released when Lock returns. They can appear held
 // for another round trip; on servers that do not reply, until these reply or the lease expires. Locks that are
-// acquired sequentially are also acquired and released if a later one is then rejected with [ErrKind] or
+// acquired sequentially are also acquired and released if a later one is then rejected with [ErrKindMismatch] or
 // [ErrUpgrade]. The errors are those of Mutex.Lock, and name the lock if they concern only one.
 func (m Multi) Lock(ctx context.Context, opts ...Option) (*Hold, error) {
 	return m.lock(ctx, opts, false)
@@ -144,14 +144,14 @@ func (m Multi) Do(ctx context.Context, f func(context.Context) error, opts ...Op
 	return hold.do(ctx, f)
 }
 
-// errand is one call for several locks.
-type errand struct {
-	ctx   context.Context
-	done  <-chan struct{} // of ctx, obtained before anything is posted: see Engine.await
-	lease time.Duration   // 0: watched
-	until time.Time       // end of the wait; zero: the end of ctx
-	once  bool
-	pause time.Duration // the last pause after a lock was lost before all were acquired
+// multiRequest is one call for several locks.
+type multiRequest struct {
+	ctx      context.Context
+	done     <-chan struct{} // of ctx, obtained before anything is posted: see Engine.await
+	lease    time.Duration   // 0: watched
+	deadline time.Time       // end of the wait; zero: the end of ctx
+	once     bool
+	backoff  time.Duration // the last pause after a lock was lost before all were acquired
 }
 
 // lock acquires the locks in the way that suits them.
@@ -162,34 +162,34 @@ func (m Multi) lock(ctx context.Context, opts []Option, try bool) (*Hold, error)
 	if ctx.Err() != nil {
 		return nil, m.fail(ErrNotAcquired, context.Cause(ctx))
 	}
-	lease, wait, once, err := read(opts, try)
+	lease, wait, once, err := applyOptions(opts, try)
 	if err != nil {
 		return nil, m.fail(err, nil)
 	}
-	call := errand{ctx: ctx, done: ctx.Done(), lease: lease, once: once}
+	call := multiRequest{ctx: ctx, done: ctx.Done(), lease: lease, once: once}
 	if wait > 0 {
-		call.until = time.Now().Add(wait)
+		call.deadline = time.Now().Add(wait)
 	}
 	switch {
 	case m.quorum:
-		return m.majority(call)
-	case m.together() && !m.long():
-		return m.jointly(call)
+		return m.lockQuorum(call)
+	case m.canLockAtomic() && !m.needsSlices():
+		return m.lockAtomic(call)
 	}
-	return m.inTurn(call)
+	return m.lockSequential(call)
 }
 
 // check rejects a call that can never succeed, before anything is sent.
 func (m Multi) check(ctx context.Context) error {
-	if m.wrong != nil {
-		return m.wrong
+	if m.err != nil {
+		return m.err
 	}
 	if len(m.locks) == 0 {
 		return errors.New("lockwheel: a Multi of no locks: make one with Engine.Multi or Quorum")
 	}
-	check := Mutex.check
+	check := Mutex.validate
 	if m.quorum {
-		check = Mutex.checkAnyhow // a minority of the engines may be closed
+		check = Mutex.validateOpenOrClosed // a minority of the engines may be closed
 	}
 	for _, l := range m.locks {
 		if err := check(l, ctx); err != nil {

@@ -13,7 +13,7 @@ import (
 // times faster the first is. It does so for a server that is a memory copy away, and for one that is half a
 // millisecond away.
 func BenchmarkMultiOfTen(b *testing.B) {
-	s := realSite(b)
+	s := RealServer(b)
 	b.Run("loopback", func(b *testing.B) { asOneAndInTurn(b, s.open(lockwheel.Options{})) })
 	b.Run("500µs-away", func(b *testing.B) {
 		p := proxy.Start(b, s.addr)

@@ -12,16 +12,16 @@ import (
 // In a cluster the locks of one slot are one call; locks of several slots are acquired sequentially.
 func TestAMultiInAClusterIsOneCallASlot(t *testing.T) {
 	t.Parallel()
-	r := newRealm(t, 0)
+	r := newClusterEnv(t, 0)
 	e, other := r.open(lockwheel.Options{}), r.open(lockwheel.Options{})
-	names := [][]string{{"{s}a", "{s}b", "{s}c"}, r.spread(6)}
+	names := [][]string{{"{s}a", "{s}b", "{s}c"}, r.spreadNames(6)}
 	for i, want := range []int{1, 6} {
 		before := r.calls("evalsha", "eval")
 		hold := lockAll(t, multi(e, names[i]...))
 		require.Equal(t, before+want, r.calls("evalsha", "eval"))
 		waiting := lockingAll(t.Context(), multi(other, names[i][2], names[i][1]))
 		queued(t, other, 1)
-		silent(t, waiting, 50*time.Millisecond)
+		requireNoReply(t, waiting, 50*time.Millisecond)
 		_, err := multi(other, names[i]...).TryLock(t.Context())
 		require.ErrorIs(t, err, lockwheel.ErrNotAcquired)
 		unlock(t, hold)
@@ -32,6 +32,6 @@ func TestAMultiInAClusterIsOneCallASlot(t *testing.T) {
 		require.NoError(t, err)
 		require.False(t, locked, name)
 	}
-	settled(t, e)
-	settled(t, other)
+	requireIdle(t, e)
+	requireIdle(t, other)
 }

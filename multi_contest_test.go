@@ -42,12 +42,12 @@ func TestAMultiIsNotOvertakenForLong(t *testing.T) {
 	for name, engines := range map[string]int{"callers of its own engine": 1, "callers of other engines": 3} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := realSite(t)
+			s := RealServer(t)
 			all := make([]*lockwheel.Engine, engines)
 			for i := range all {
 				all[i] = s.open(lockwheel.Options{})
 			}
-			ctx, stop := context.WithTimeout(t.Context(), 4*patience)
+			ctx, stop := context.WithTimeout(t.Context(), 4*testDeadline)
 			defer stop()
 			var singles sync.WaitGroup
 			var had, others atomic.Int64

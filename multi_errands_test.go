@@ -33,7 +33,7 @@ func TestARefusalInALaterSliceIsAboutThatLock(t *testing.T) {
 		}
 		taken := held(t, e, name)
 		holds := make([]*Hold, len(m.locks))
-		at, err := m.take(errand{ctx: t.Context(), done: t.Context().Done(), once: true}, 3, len(m.locks), time.Time{}, holds)
+		at, err := m.acquireSlice(multiRequest{ctx: t.Context(), done: t.Context().Done(), once: true}, 3, len(m.locks), time.Time{}, holds)
 		require.ErrorIs(t, err, ErrNotAcquired)
 		require.ErrorContains(t, err, `lock "`+name+`"`)
 		require.Equal(t, i, at)
@@ -49,22 +49,22 @@ func TestSomeLocksAreAskedForWithinTheWaitForAll(t *testing.T) {
 	soon, later := now.Add(time.Hour), now.Add(2*time.Hour)
 	for _, c := range []struct {
 		what  string
-		of    errand
+		of    multiRequest
 		by    time.Time
 		until time.Time
 		once  bool
 	}{
-		{"TryLock", errand{once: true}, soon, time.Time{}, true},
-		{"TryLock, over", errand{once: true}, now, time.Time{}, true},
-		{"a try that is over", errand{}, now, time.Time{}, true},
-		{"a try", errand{}, soon, soon, false},
-		{"a try within a wait", errand{until: later}, soon, soon, false},
-		{"a wait that ends before", errand{until: soon}, later, soon, false},
+		{"TryLock", multiRequest{once: true}, soon, time.Time{}, true},
+		{"TryLock, over", multiRequest{once: true}, now, time.Time{}, true},
+		{"a try that is over", multiRequest{}, now, time.Time{}, true},
+		{"a try", multiRequest{}, soon, soon, false},
+		{"a try within a wait", multiRequest{deadline: later}, soon, soon, false},
+		{"a wait that ends before", multiRequest{deadline: soon}, later, soon, false},
 	} {
 		c.of.lease = time.Minute
-		got := c.of.before(c.by)
+		got := c.of.within(c.by)
 		require.Equal(t, c.once, got.once, c.what)
-		require.Equal(t, c.until, got.until, c.what)
+		require.Equal(t, c.until, got.deadline, c.what)
 		require.Zero(t, got.lease, c.what)
 	}
 }
@@ -75,10 +75,10 @@ func TestACallerOfSeveralGoesOnWhereAnotherTryMayHelp(t *testing.T) {
 	t.Parallel()
 	ended, end := context.WithCancel(t.Context())
 	end()
-	waits := errand{ctx: t.Context()}
+	waits := multiRequest{ctx: t.Context()}
 	for _, c := range []struct {
 		what string
-		of   errand
+		of   multiRequest
 		err  error
 		on   bool
 	}{
@@ -86,17 +86,17 @@ func TestACallerOfSeveralGoesOnWhereAnotherTryMayHelp(t *testing.T) {
 		{"silent", waits, ErrUnavailable, true},
 		{"without its replicas", waits, ErrNotReplicated, true},
 		{"lost", waits, ErrLost, false},
-		{"of another kind", waits, ErrKind, false},
+		{"of another kind", waits, ErrKindMismatch, false},
 		{"closed", waits, ErrClosed, false},
 		{"too many", waits, ErrTooManyWaiters, false},
-		{"TryLock", errand{ctx: t.Context(), once: true}, ErrNotReplicated, false},
-		{"left", errand{ctx: ended}, ErrNotReplicated, false},
-		{"over", errand{ctx: t.Context(), until: time.Now()}, ErrNotReplicated, false},
-		{"in time", errand{ctx: t.Context(), until: time.Now().Add(time.Hour)}, ErrNotReplicated, true},
+		{"TryLock", multiRequest{ctx: t.Context(), once: true}, ErrNotReplicated, false},
+		{"left", multiRequest{ctx: ended}, ErrNotReplicated, false},
+		{"over", multiRequest{ctx: t.Context(), deadline: time.Now()}, ErrNotReplicated, false},
+		{"in time", multiRequest{ctx: t.Context(), deadline: time.Now().Add(time.Hour)}, ErrNotReplicated, true},
 	} {
-		require.Equal(t, c.on, Multi{}.goesOn(c.of, Mutex{name: "n"}.fail(c.err, nil)), c.what)
+		require.Equal(t, c.on, Multi{}.shouldRetry(c.of, Mutex{name: "n"}.fail(c.err, nil)), c.what)
 	}
-	require.False(t, Multi{}.goesOn(waits, nil))
+	require.False(t, Multi{}.shouldRetry(waits, nil))
 }
 
 // A wait that ends while its request is created becomes a short wait, and not an endless one.
@@ -106,8 +106,8 @@ func TestAWaitForSeveralThatIsOverEnds(t *testing.T) {
 	taken := held(t, e, "b")
 	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Second) // much longer than it takes
 	defer cancel()
-	var keeping actor.Keeping
-	_, _, err := lettered(e, "ab").granted(errand{ctx: ctx, done: ctx.Done(), until: time.Now()}, keeping.Patience())
+	var keeping actor.PartKeeper
+	_, _, err := lettered(e, "ab").acquireAtomic(multiRequest{ctx: ctx, done: ctx.Done(), deadline: time.Now()}, keeping.WaitTime())
 	require.Error(t, err)
 	require.NotErrorIs(t, err, context.DeadlineExceeded)
 	require.NoError(t, ctx.Err())

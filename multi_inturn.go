@@ -10,54 +10,54 @@ import (
 
 const (
 	// The first and the longest pause before all locks are requested again after one of them was lost.
-	lostFirst, lostMost = 10 * time.Millisecond, 250 * time.Millisecond
+	minLossPause, maxLossPause = 10 * time.Millisecond, 250 * time.Millisecond
 )
 
-// inTurn acquires the locks sequentially, in the order of their names, so that callers of overlapping Multis do not
+// lockSequential acquires the locks sequentially, in the order of their names, so that callers of overlapping Multis do not
 // deadlock.
 //
-// The owner of one of the locks may wait for another that inTurn holds. So inTurn holds locks only for a bounded
+// The owner of one of the locks may wait for another that lockSequential holds. So lockSequential holds locks only for a bounded
 // time. Then it releases them and waits for the missing one alone. The caller's own lease begins when all locks are
 // held.
-func (m Multi) inTurn(e errand) (*Hold, error) {
-	var keeping actor.Keeping
+func (m Multi) lockSequential(e multiRequest) (*Hold, error) {
+	var keeping actor.PartKeeper
 	for begun := time.Now(); ; {
-		hold, again, err := m.kept(e, &keeping, keeping.For(time.Since(begun), false))
+		hold, again, err := m.trySequential(e, &keeping, keeping.PartsTime(time.Since(begun), false))
 		if again {
 			continue
 		}
 		if !errors.Is(err, ErrLost) {
 			return hold, err
 		}
-		if err := m.afterLoss(&e, err); err != nil {
+		if err := m.pauseAfterLoss(&e, err); err != nil {
 			return nil, err
 		}
 	}
 }
 
-// kept acquires the locks sequentially within the given time. If that fails, it waits for the missing lock alone,
+// trySequential acquires the locks sequentially within the given time. If that fails, it waits for the missing lock alone,
 // holding none, and then acquires the others within a short time. again reports that it failed and is to be repeated.
-func (m Multi) kept(e errand, keeping *actor.Keeping, within time.Duration) (hold *Hold, again bool, err error) {
-	holds, at, err := m.each(e, -1, nil, within)
-	if m.goesOn(e, err) {
+func (m Multi) trySequential(e multiRequest, keeping *actor.PartKeeper, within time.Duration) (hold *Hold, again bool, err error) {
+	holds, at, err := m.acquireEach(e, -1, nil, within)
+	if m.shouldRetry(e, err) {
 		var first *Hold
-		if first, err = m.locks[at].Lock(e.ctx, e.patience(time.Time{})); err != nil {
-			return nil, false, m.notLost(err)
+		if first, err = m.locks[at].Lock(e.ctx, e.waitOption(time.Time{})); err != nil {
+			return nil, false, m.withoutLost(err)
 		}
-		if holds, _, err = m.each(e, at, first, keeping.Beside()); m.goesOn(e, err) {
+		if holds, _, err = m.acquireEach(e, at, first, keeping.SinglePartTime()); m.shouldRetry(e, err) {
 			return nil, true, nil
 		}
 	}
 	if err != nil {
 		return nil, false, err
 	}
-	hold, err = m.gathered(e, holds)
+	hold, err = m.holdOf(e, holds)
 	return hold, false, err
 }
 
-// each acquires the locks sequentially, except one that is held already. If a lock cannot be acquired in time, each
+// acquireEach acquires the locks sequentially, except one that is held already. If a lock cannot be acquired in time, each
 // releases all of them and returns the index of that lock as at. A caller that tries once has no time limit.
-func (m Multi) each(e errand, has int, had *Hold, within time.Duration) (holds []*Hold, at int, err error) {
+func (m Multi) acquireEach(e multiRequest, has int, had *Hold, within time.Duration) (holds []*Hold, at int, err error) {
 	until := time.Now().Add(within)
 	holds = make([]*Hold, len(m.locks))
 	if has >= 0 {
@@ -66,13 +66,13 @@ func (m Multi) each(e errand, has int, had *Hold, within time.Duration) (holds [
 	all := false
 	defer func(taken []*Hold) { // also if a context panics
 		if !all {
-			letGo(taken)
+			releaseAll(taken)
 		}
 	}(holds)
 	for first := 0; first < len(m.locks); {
-		last := m.slice(first, has)
-		if at, err := m.take(e, first, last, until, holds); err != nil {
-			return nil, at, m.notLost(err)
+		last := m.sliceEnd(first, has)
+		if at, err := m.acquireSlice(e, first, last, until, holds); err != nil {
+			return nil, at, m.withoutLost(err)
 		}
 		first = last
 	}
@@ -80,14 +80,14 @@ func (m Multi) each(e errand, has int, had *Hold, within time.Duration) (holds [
 	return holds, 0, nil
 }
 
-// gathered returns one hold for locks that were acquired sequentially.
-func (m Multi) gathered(e errand, holds []*Hold) (*Hold, error) {
-	all := gather(e.ctx, m, holds)
+// holdOf returns one hold for locks that were acquired sequentially.
+func (m Multi) holdOf(e multiRequest, holds []*Hold) (*Hold, error) {
+	all := multiHoldOf(e.ctx, m, holds)
 	if e.lease != 0 {
 		extended := false
 		defer func() { // also if a context panics
 			if !extended {
-				all.hold.Unlock(ended)
+				all.hold.Unlock(canceledCtx)
 			}
 		}()
 		err := all.hold.Extend(e.ctx, e.lease)
@@ -101,38 +101,38 @@ func (m Multi) gathered(e errand, holds []*Hold) (*Hold, error) {
 	return all.checked()
 }
 
-// goesOn reports whether the caller keeps waiting after that error: the time limit of one try has ended, but not the
+// shouldRetry reports whether the caller keeps waiting after that error: the time limit of one try has ended, but not the
 // caller's wait.
-func (m Multi) goesOn(e errand, err error) bool {
+func (m Multi) shouldRetry(e multiRequest, err error) bool {
 	tried := errors.Is(err, ErrNotAcquired) || errors.Is(err, ErrUnavailable) || errors.Is(err, ErrNotReplicated)
-	return tried && !e.over()
+	return tried && !e.expired()
 }
 
-// over reports whether the caller's wait has ended.
-func (e *errand) over() bool {
-	return e.once || e.ctx.Err() != nil || !e.until.IsZero() && time.Until(e.until) < shortest
+// expired reports whether the caller's wait has ended.
+func (e *multiRequest) expired() bool {
+	return e.once || e.ctx.Err() != nil || !e.deadline.IsZero() && time.Until(e.deadline) < minDuration
 }
 
-// notLost turns the loss of a lock that its caller never held into ErrUnavailable.
-func (m Multi) notLost(err error) error {
+// withoutLost turns the loss of a lock that its caller never held into ErrUnavailable.
+func (m Multi) withoutLost(err error) error {
 	if !errors.Is(err, ErrLost) {
 		return err
 	}
-	return m.fail(ErrUnavailable, lostBefore(inside(err, m.name)))
+	return m.fail(ErrUnavailable, lostPartError(textWithin(err, m.name)))
 }
 
-// lostBefore describes a lock that was lost before all were acquired. It does not match ErrLost, because the caller
+// lostPartError describes a lock that was lost before all were acquired. It does not match ErrLost, because the caller
 // held nothing.
-type lostBefore string
+type lostPartError string
 
-func (e lostBefore) Error() string { return "a part was lost before all were had: " + string(e) }
+func (e lostPartError) Error() string { return "a part was lost before all were had: " + string(e) }
 
-// afterLoss pauses after a lock was lost before all were acquired, longer each time. It returns an error if the wait
+// pauseAfterLoss pauses after a lock was lost before all were acquired, longer each time. It returns an error if the wait
 // has ended.
-func (m Multi) afterLoss(e *errand, lost error) error {
-	e.pause = min(max(2*e.pause, lostFirst), lostMost)
-	if !e.once && (e.until.IsZero() || time.Until(e.until) > e.pause) {
-		timer := time.NewTimer(e.pause)
+func (m Multi) pauseAfterLoss(e *multiRequest, lost error) error {
+	e.backoff = min(max(2*e.backoff, minLossPause), maxLossPause)
+	if !e.once && (e.deadline.IsZero() || time.Until(e.deadline) > e.backoff) {
+		timer := time.NewTimer(e.backoff)
 		defer timer.Stop()
 		select {
 		case <-timer.C:
@@ -140,26 +140,26 @@ func (m Multi) afterLoss(e *errand, lost error) error {
 		case <-e.done:
 		}
 	}
-	err := m.notLost(lost)
-	if ended := m.locks[0].engine.contexts.ended(e.ctx); ended != nil {
+	err := m.withoutLost(lost)
+	if ended := m.locks[0].engine.contexts.endCause(e.ctx); ended != nil {
 		return fmt.Errorf("%w: %w", err, ended)
 	}
 	return err
 }
 
-// patience returns how long the call may wait for one lock, if all must be acquired by the given time; zero: no such
+// waitOption returns how long the call may wait for one lock, if all must be acquired by the given time; zero: no such
 // limit.
-func (e *errand) patience(until time.Time) Option {
+func (e *multiRequest) waitOption(until time.Time) Option {
 	if e.once {
 		return Wait(0)
 	}
-	if until.IsZero() || !e.until.IsZero() && e.until.Before(until) {
-		until = e.until
+	if until.IsZero() || !e.deadline.IsZero() && e.deadline.Before(until) {
+		until = e.deadline
 	}
 	if until.IsZero() {
 		return Option{}
 	}
-	if left := time.Until(until); left >= shortest {
+	if left := time.Until(until); left >= minDuration {
 		return Wait(left)
 	}
 	return Wait(0)

@@ -14,7 +14,7 @@ import (
 	"github.com/lockwheel/lockwheel/internal/proxy"
 )
 
-// inTurn returns a Multi of two locks that no script acquires together.
+// lockSequential returns a Multi of two locks that no script acquires together.
 func inTurn(e *lockwheel.Engine) lockwheel.Multi {
 	return e.Multi(e.Mutex("b"), e.FencedMutex("a"))
 }
@@ -22,7 +22,7 @@ func inTurn(e *lockwheel.Engine) lockwheel.Multi {
 // Locks are acquired in the order of their names, not in the order given: callers of the same locks do not deadlock.
 func TestNoLaterPartIsKeptWhileAnEarlierOneIsWaitedFor(t *testing.T) {
 	t.Parallel()
-	s := realSite(t)
+	s := RealServer(t)
 	e, other := s.open(lockwheel.Options{}), s.open(lockwheel.Options{})
 	hold := lock(t, other.FencedMutex("a"))
 	for _, m := range []lockwheel.Multi{e.Multi(e.FencedMutex("a"), e.FencedMutex("b")), e.Multi(e.FencedMutex("b"), e.FencedMutex("a"))} {
@@ -32,7 +32,7 @@ func TestNoLaterPartIsKeptWhileAnEarlierOneIsWaitedFor(t *testing.T) {
 		always(t, 50*time.Millisecond, "b to be free", func() bool { return !s.exists("b") })
 		leave()
 		require.Error(t, receive(t, waiting).err)
-		settled(t, e)
+		requireIdle(t, e)
 	}
 	unlock(t, hold)
 }
@@ -43,7 +43,7 @@ func TestAnOwnerOfOnePartIsNotKeptFromTheOthers(t *testing.T) {
 	t.Parallel()
 	t.Run("in turn", func(t *testing.T) {
 		t.Parallel()
-		s := realSite(t)
+		s := RealServer(t)
 		e, other := s.open(lockwheel.Options{}), s.open(lockwheel.Options{})
 		for _, owner := range []*lockwheel.Engine{e, other} {
 			b := lock(t, owner.Mutex("b"))
@@ -54,13 +54,13 @@ func TestAnOwnerOfOnePartIsNotKeptFromTheOthers(t *testing.T) {
 			unlock(t, b)
 			unlock(t, granted(t, waiting))
 		}
-		settled(t, e)
+		requireIdle(t, e)
 	})
 	t.Run("together", func(t *testing.T) {
 		t.Parallel()
-		s := realSite(t)
+		s := RealServer(t)
 		e, other := s.open(lockwheel.Options{}), s.open(lockwheel.Options{})
-		ctx, stop := context.WithTimeout(t.Context(), 4*patience)
+		ctx, stop := context.WithTimeout(t.Context(), 4*testDeadline)
 		defer stop()
 		var all sync.WaitGroup
 		// In a deadlock they would reach the first or the second round at most.
@@ -99,7 +99,7 @@ func TestAnOwnerOfOnePartIsNotKeptFromTheOthers(t *testing.T) {
 // The caller held nothing yet, so it has lost nothing.
 func TestAPartThatIsLostBeforeAllAreHadIsNoLoss(t *testing.T) {
 	t.Parallel()
-	s := realSite(t)
+	s := RealServer(t)
 	e, other := s.open(lockwheel.Options{}), s.open(lockwheel.Options{})
 	for _, opts := range [][]lockwheel.Option{nil, {lockwheel.Lease(time.Minute)}} {
 		for range 3 {
@@ -114,7 +114,7 @@ func TestAPartThatIsLostBeforeAllAreHadIsNoLoss(t *testing.T) {
 		}
 	}
 
-	settled(t, e)
+	requireIdle(t, e)
 
 	// It is no loss even if Lock reports one for a part, because its owner has reached MaxHold.
 	short := s.open(lockwheel.Options{MaxHold: 20 * time.Millisecond})
@@ -138,7 +138,7 @@ func TestAPartThatIsLostBeforeAllAreHadIsNoLoss(t *testing.T) {
 // The context ends between the last grant and the lease that all locks should have.
 func TestAMultiInTurnWhoseCallerLeavesAtTheLeaseLeavesNothing(t *testing.T) {
 	t.Parallel()
-	s := realSite(t)
+	s := RealServer(t)
 	p := proxy.Start(t, s.addr)
 	e := s.openAt(p.Addr(), lockwheel.Options{})
 	unlock(t, lockAll(t, inTurn(e)))
@@ -159,7 +159,7 @@ func TestAMultiInTurnWhoseCallerLeavesAtTheLeaseLeavesNothing(t *testing.T) {
 		eventually(t, "nothing left", func() bool { return !s.exists("a") && !s.exists("b") })
 	}
 	require.NotZero(t, left)
-	settled(t, e)
+	requireIdle(t, e)
 }
 
 // However close the result and the end of the context are, what Lock returns is held.
@@ -181,10 +181,10 @@ type lockable interface {
 // returnsWhatIsHeld ends a caller's context close to its grant: later after a canceled try, sooner after a successful
 // one.
 func returnsWhatIsHeld(t *testing.T, of func(*lockwheel.Engine) lockable) {
-	s := anySite(t)
+	s := AnyServer(t)
 	e := s.open(lockwheel.Options{})
 	given, returned, after := 0, 0, 100*time.Microsecond
-	for deadline := time.Now().Add(patience); given+returned < 100 || given == 0 || returned == 0; {
+	for deadline := time.Now().Add(testDeadline); given+returned < 100 || given == 0 || returned == 0; {
 		require.Less(t, time.Now(), deadline, "given up %d times, returned %d times", given, returned)
 		ctx, leave := context.WithCancel(t.Context())
 		timer := time.AfterFunc(after, leave)
@@ -203,5 +203,5 @@ func returnsWhatIsHeld(t *testing.T, of func(*lockwheel.Engine) lockable) {
 		leave()
 		eventually(t, "nothing left", func() bool { return s.do("DBSIZE") == int64(0) })
 	}
-	settled(t, e)
+	requireIdle(t, e)
 }

@@ -27,14 +27,14 @@ func many(e *lockwheel.Engine, n int) (lockwheel.Multi, func(i int) lockwheel.Mu
 	return e.Multi(locks...), name
 }
 
-func (s *site) empty(t testing.TB) {
+func (s *Server) empty(t testing.TB) {
 	t.Helper()
 	eventually(t, "nothing is left", func() bool { return s.do("DBSIZE") == int64(0) })
 }
 
 func TestVeryManyLocksAreHeldAsOne(t *testing.T) {
 	t.Parallel()
-	s := realSite(t)
+	s := RealServer(t)
 	e, other := s.open(lockwheel.Options{}), s.open(lockwheel.Options{})
 	m, _ := many(e, manyLocks)
 	_, theirs := many(other, manyLocks)
@@ -63,7 +63,7 @@ func TestVeryManyLocksAreHeldAsOne(t *testing.T) {
 
 func TestVeryManyLocksOfWhichOneIsTaken(t *testing.T) {
 	t.Parallel()
-	s := realSite(t)
+	s := RealServer(t)
 	e, other := s.open(lockwheel.Options{}), s.open(lockwheel.Options{})
 	m, _ := many(e, manyLocks)
 	_, theirs := many(other, manyLocks)
@@ -97,8 +97,8 @@ func TestVeryManyLocksOfWhichOneIsTaken(t *testing.T) {
 
 func TestVeryManyLocksAreLostWithOneOfThem(t *testing.T) {
 	t.Parallel()
-	s := realSite(t)
-	e, other := s.open(lockwheel.Options{Lease: keen.Lease, Renew: keen.Renew}), s.open(lockwheel.Options{})
+	s := RealServer(t)
+	e, other := s.open(lockwheel.Options{Lease: shortLeaseOptions.Lease, RenewInterval: shortLeaseOptions.RenewInterval}), s.open(lockwheel.Options{})
 	m, _ := many(e, manyLocks)
 	_, theirs := many(other, manyLocks)
 	hold := lockAll(t, m)
@@ -114,8 +114,8 @@ func TestVeryManyLocksAreLostWithOneOfThem(t *testing.T) {
 func TestOthersComeInBetweenVeryManyLocks(t *testing.T) {
 	t.Parallel()
 	const n = 10_000
-	s := realSite(t)
-	e := s.open(lockwheel.Options{Timeout: 10 * time.Second})
+	s := RealServer(t)
+	e := s.open(lockwheel.Options{CallTimeout: 10 * time.Second})
 	m, _ := many(e, n)
 	lockAll(t, multi(e, "x", "y")).Unlock(t.Context()) // the server knows the scripts
 	besides := func(begin func()) int64 {
@@ -151,8 +151,8 @@ func TestOthersComeInBetweenVeryManyLocks(t *testing.T) {
 // one after the other.
 func TestAllOfVeryManyLocksAreReleasedWhateverTheirCallerDoes(t *testing.T) {
 	t.Parallel()
-	s := realSite(t)
-	e := s.open(lockwheel.Options{Timeout: time.Second})
+	s := RealServer(t)
+	e := s.open(lockwheel.Options{CallTimeout: time.Second})
 	m, _ := many(e, manyLocks)
 	hold := lockAll(t, m)
 	left, cancel := context.WithCancel(t.Context())
@@ -176,15 +176,15 @@ func TestAllOfVeryManyLocksAreReleasedWhateverTheirCallerDoes(t *testing.T) {
 // Nothing is sent for a Multi that is too large.
 func TestAMultiOfTooManyLocksIsRefusedAtOnce(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
+	s := AnyServer(t)
 	e := s.open(lockwheel.Options{})
-	before := e.Stats().Turns
+	before := e.Stats().LoopTurns
 	m, _ := many(e, 100_001)
 	_, err := m.Lock(t.Context())
 	require.EqualError(t, err, "lockwheel: a Multi of 100001 locks: at most 100000 can be taken as one")
 	_, err = m.TryLock(t.Context())
 	require.Error(t, err)
-	require.Equal(t, before+1, e.Stats().Turns) // the turn of Stats
+	require.Equal(t, before+1, e.Stats().LoopTurns) // the turn of Stats
 	fits, _ := many(e, 100_000)
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()

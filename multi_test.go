@@ -33,7 +33,7 @@ func multi(e *lockwheel.Engine, names ...string) lockwheel.Multi {
 // The caller may change the list after it has created a Multi from it.
 func TestSeveralLocksAreNotTheListTheyWereMadeOf(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
+	s := AnyServer(t)
 	e, other := s.open(lockwheel.Options{}), s.open(lockwheel.Options{})
 	list := plainLocks(e, "b", "a", "c")
 	m := e.Multi(list...)
@@ -53,7 +53,7 @@ func TestSeveralLocksAreNotTheListTheyWereMadeOf(t *testing.T) {
 // lockAll acquires locks that must be available.
 func lockAll(t testing.TB, m lockwheel.Multi, opts ...lockwheel.Option) *lockwheel.Hold {
 	t.Helper()
-	hold, err := m.Lock(t.Context(), append([]lockwheel.Option{lockwheel.Wait(patience)}, opts...)...)
+	hold, err := m.Lock(t.Context(), append([]lockwheel.Option{lockwheel.Wait(testDeadline)}, opts...)...)
 	require.NoError(t, err)
 	return hold
 }
@@ -71,7 +71,7 @@ func lockingAll(ctx context.Context, m lockwheel.Multi, opts ...lockwheel.Option
 // Redisson's MultiLock testLockUnlock: all members are held, each as an individual lock, and none afterwards.
 func TestSeveralLocksAreHeldAsOne(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
+	s := AnyServer(t)
 	e := s.open(lockwheel.Options{})
 	const lease = 30 * time.Second
 	hold := lockAll(t, multi(e, "c", "a", "b"), lockwheel.Lease(lease))
@@ -79,14 +79,14 @@ func TestSeveralLocksAreHeldAsOne(t *testing.T) {
 	require.Zero(t, hold.Token())
 	for _, name := range []string{"a", "b", "c"} {
 		require.Equal(t, map[string]string{hold.ID(): "1"}, s.hash(name), "as a plain lock")
-		require.InDelta(t, lease, s.pttl(name), float64(patience))
+		require.InDelta(t, lease, s.pttl(name), float64(testDeadline))
 		count, err := e.Mutex(name).HoldCount(hold.Context())
 		require.NoError(t, err)
 		require.Equal(t, 1, count)
-		refused(t, e.Mutex(name))
+		stateFailed(t, e.Mutex(name))
 	}
 	require.NoError(t, hold.Err())
-	require.InDelta(t, lease, time.Until(hold.Deadline()), float64(patience))
+	require.InDelta(t, lease, time.Until(hold.Deadline()), float64(testDeadline))
 	require.NoError(t, hold.Extend(t.Context(), time.Minute))
 	for _, name := range []string{"a", "b", "c"} {
 		require.Greater(t, s.pttl(name), 50*time.Second)
@@ -101,12 +101,12 @@ func TestSeveralLocksAreHeldAsOne(t *testing.T) {
 	require.ErrorIs(t, hold.Unlock(t.Context()), lockwheel.ErrNotHeld)
 	require.ErrorIs(t, hold.Extend(t.Context(), time.Second), lockwheel.ErrNotHeld)
 	require.Equal(t, int64(0), s.do("DBSIZE"))
-	settled(t, e)
+	requireIdle(t, e)
 }
 
 func TestTenLocksAreOneRoundTripEachWay(t *testing.T) {
 	t.Parallel()
-	s := realSite(t)
+	s := RealServer(t)
 	e := s.open(lockwheel.Options{})
 	var names []string
 	for i := range 10 {
@@ -121,11 +121,11 @@ func TestTenLocksAreOneRoundTripEachWay(t *testing.T) {
 
 func TestAWatchedMultiIsRenewed(t *testing.T) {
 	t.Parallel()
-	s := realSite(t)
-	e := s.open(lockwheel.Options{Lease: brief})
+	s := RealServer(t)
+	e := s.open(lockwheel.Options{Lease: shortLease})
 	hold := lockAll(t, multi(e, "a", "b"))
 	until := hold.Deadline()
-	eventually(t, "a lease", func() bool { return hold.Deadline().After(until.Add(brief)) })
+	eventually(t, "a lease", func() bool { return hold.Deadline().After(until.Add(shortLease)) })
 	require.NoError(t, hold.Err())
 	unlock(t, hold)
 }
@@ -133,7 +133,7 @@ func TestAWatchedMultiIsRenewed(t *testing.T) {
 // Redisson's MultiLock testWaitAndLeaseTimeouts: of ten callers without a wait exactly one succeeds, at once.
 func TestOfTenWhoDoNotWaitOneWins(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
+	s := AnyServer(t)
 	engines := []*lockwheel.Engine{s.open(lockwheel.Options{}), s.open(lockwheel.Options{})} // with one engine, nine would be rejected without asking the server
 	done := make(chan outcome, 10)
 	for i := range 10 {
@@ -156,14 +156,14 @@ func TestOfTenWhoDoNotWaitOneWins(t *testing.T) {
 // Redisson's MultiLock testMultiThreads.
 func TestAMultiWaitsForTheHolderOfAnyOfItsLocks(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
+	s := AnyServer(t)
 	e, other := s.open(lockwheel.Options{}), s.open(lockwheel.Options{})
 	for _, holder := range []*lockwheel.Engine{e, other} {
 		for _, name := range []string{"a", "b", "c"} {
 			hold := lock(t, holder.Mutex(name))
 			waiting := lockingAll(t.Context(), multi(e, "a", "b", "c"))
 			queued(t, e, 1)
-			silent(t, waiting, 20*time.Millisecond)
+			requireNoReply(t, waiting, 20*time.Millisecond)
 			eventually(t, "it holds nothing meanwhile", func() bool { return s.do("DBSIZE") == int64(1) })
 			unlock(t, hold)
 			unlock(t, granted(t, waiting))
@@ -174,15 +174,15 @@ func TestAMultiWaitsForTheHolderOfAnyOfItsLocks(t *testing.T) {
 
 func TestARefusedMultiLeavesNothingAndNamesTheLock(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
+	s := AnyServer(t)
 	e := s.open(lockwheel.Options{})
-	s.occupy("b", time.Hour)
+	s.HoldAsOther("b", time.Hour)
 	for _, opts := range [][]lockwheel.Option{{lockwheel.Wait(0)}, {lockwheel.Wait(time.Second)}} {
 		_, err := multi(e, "a", "b", "c").Lock(t.Context(), opts...)
 		require.ErrorIs(t, err, lockwheel.ErrNotAcquired)
 		require.ErrorContains(t, err, `"b"`)
 	}
-	settled(t, e) // also from the channel of the previous one
+	requireIdle(t, e) // also from the channel of the previous one
 	ctx, cancel := context.WithCancelCause(t.Context())
 	waiting := lockingAll(ctx, multi(e, "a", "b", "c"))
 	eventually(t, "told that it is taken", func() bool { return listens(e) })
@@ -198,12 +198,12 @@ func TestARefusedMultiLeavesNothingAndNamesTheLock(t *testing.T) {
 	require.ErrorAs(t, err, &refusal)
 	require.ErrorContains(t, err, `"x"`)
 	require.Equal(t, int64(2), s.do("DBSIZE"))
-	settled(t, e)
+	requireIdle(t, e)
 }
 
 func TestWhatCanNeverBeAMultiIsAnError(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
+	s := AnyServer(t)
 	e, other := s.open(lockwheel.Options{}), s.open(lockwheel.Options{})
 	for _, c := range []struct {
 		m    lockwheel.Multi
@@ -243,8 +243,8 @@ func TestWhatCanNeverBeAMultiIsAnError(t *testing.T) {
 // first for both.
 func TestAMultiOfFairLocksWithOneQueueIsRefused(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
-	e, prefixed, other := s.open(lockwheel.Options{}), s.open(lockwheel.Options{Prefix: "p:"}), anySite(t).open(lockwheel.Options{})
+	s := AnyServer(t)
+	e, prefixed, other := s.open(lockwheel.Options{}), s.open(lockwheel.Options{Prefix: "p:"}), AnyServer(t).open(lockwheel.Options{})
 	for _, locks := range [][]lockwheel.Mutex{
 		{e.FairMutex("a"), e.FairMutex("{a}")},
 		{e.FairMutex("{a}"), e.Mutex("b"), e.FairMutex("c"), e.FairMutex("a")},
@@ -270,13 +270,13 @@ func TestAMultiOfFairLocksWithOneQueueIsRefused(t *testing.T) {
 	require.ErrorContains(t, err, "belongs to another engine")
 	_, err = new(lockwheel.Engine).Multi((*lockwheel.Engine)(nil).FairMutex("{a}")).Lock(t.Context())
 	require.ErrorContains(t, err, "zero Mutex")
-	settled(t, e)
+	requireIdle(t, e)
 }
 
 func TestAMultiIsLostWithOneOfItsLocks(t *testing.T) {
 	t.Parallel()
-	s := realSite(t)
-	e := s.open(keen)
+	s := RealServer(t)
+	e := s.open(shortLeaseOptions)
 	for name, lose := range map[string]func(*testing.T){
 		"its key is deleted": func(*testing.T) { s.do("DEL", "b") },
 		"it is unlocked by force": func(t *testing.T) {
@@ -300,12 +300,12 @@ func TestAMultiIsLostWithOneOfItsLocks(t *testing.T) {
 			require.ErrorIs(t, hold.Extend(t.Context(), time.Second), lockwheel.ErrLost)
 		})
 	}
-	settled(t, e)
+	requireIdle(t, e)
 }
 
 func TestTheHoldersContextReentersEachOfSeveral(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
+	s := AnyServer(t)
 	e := s.open(lockwheel.Options{})
 	outer := lockAll(t, multi(e, "a", "b"))
 	inner := lockWith(t, outer.Context(), e.Mutex("b"))
@@ -315,7 +315,7 @@ func TestTheHoldersContextReentersEachOfSeveral(t *testing.T) {
 	require.Equal(t, int64(3), s.do("DBSIZE"))
 	unlock(t, more)
 	unlock(t, inner)
-	refused(t, e.Mutex("b"))
+	stateFailed(t, e.Mutex("b"))
 	_, err = multi(e, "b").TryLock(t.Context())
 	require.ErrorIs(t, err, lockwheel.ErrNotAcquired, "a stranger")
 	unlock(t, outer)
@@ -328,13 +328,13 @@ func TestTheHoldersContextReentersEachOfSeveral(t *testing.T) {
 	require.NoError(t, err)
 	unlock(t, first)
 	unlock(t, second)
-	settled(t, e)
+	requireIdle(t, e)
 }
 
 // Locks of every kind can be combined.
 func TestLocksOfAllKindsAreHeldAsOne(t *testing.T) {
 	t.Parallel()
-	s := realSite(t)
+	s := RealServer(t)
 	e, other := s.open(lockwheel.Options{}), s.open(lockwheel.Options{})
 	all := func(e *lockwheel.Engine) lockwheel.Multi {
 		return e.Multi(e.Mutex("plain"), e.FencedMutex("fenced"), e.FairMutex("fair"), e.RWMutex("read").RLocker(), e.RWMutex("written").Writer())
@@ -344,34 +344,34 @@ func TestLocksOfAllKindsAreHeldAsOne(t *testing.T) {
 		require.True(t, s.exists(name), name)
 	}
 	reader := lock(t, other.RWMutex("read").RLocker())
-	refused(t, other.RWMutex("written").RLocker())
-	refused(t, other.FairMutex("fair"))
+	stateFailed(t, other.RWMutex("written").RLocker())
+	stateFailed(t, other.FairMutex("fair"))
 	again, err := all(e).TryLock(hold.Context())
 	require.NoError(t, err, "its owner re-enters each")
 	unlock(t, again)
 	waiting := lockingAll(t.Context(), all(other))
 	queued(t, other, 1)
-	silent(t, waiting, 50*time.Millisecond)
+	requireNoReply(t, waiting, 50*time.Millisecond)
 	unlock(t, hold)
 	unlock(t, granted(t, waiting))
 	unlock(t, reader)
 	for _, name := range []string{"plain", "fenced", "fair", "read", "written"} {
 		require.False(t, s.exists(name), name)
 	}
-	settled(t, e)
-	settled(t, other)
+	requireIdle(t, e)
+	requireIdle(t, other)
 }
 
 func TestLocksOfOtherKindsAreTakenInTurn(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
+	s := AnyServer(t)
 	e, other := s.open(lockwheel.Options{}), s.open(lockwheel.Options{})
 	both := e.Multi(e.Mutex("b"), e.FencedMutex("a"))
 	hold := lockAll(t, both, lockwheel.Lease(time.Minute))
 	require.Greater(t, s.pttl("a"), 50*time.Second)
 	require.Greater(t, time.Until(hold.Deadline()), 50*time.Second)
 	_, err := e.Multi(e.FencedMutex("b"), e.Mutex("z")).TryLock(t.Context())
-	require.ErrorIs(t, err, lockwheel.ErrKind)
+	require.ErrorIs(t, err, lockwheel.ErrKindMismatch)
 	_, err = other.Multi(other.FencedMutex("a"), other.Mutex("b")).TryLock(t.Context())
 	require.ErrorIs(t, err, lockwheel.ErrNotAcquired)
 	waiting := lockingAll(t.Context(), other.Multi(other.FencedMutex("a"), other.Mutex("b")))
@@ -379,21 +379,21 @@ func TestLocksOfOtherKindsAreTakenInTurn(t *testing.T) {
 	unlock(t, hold)
 	unlock(t, granted(t, waiting))
 
-	s.occupy("b", time.Hour)
+	s.HoldAsOther("b", time.Hour)
 	_, err = both.Lock(t.Context(), lockwheel.Wait(time.Second))
 	require.ErrorIs(t, err, lockwheel.ErrNotAcquired)
 	require.ErrorContains(t, err, `"b"`)
 	eventually(t, "the first to be given back", func() bool { return !s.exists("a") })
-	settled(t, e)
+	requireIdle(t, e)
 }
 
 // For any order and overlap, in one engine and in several, all callers succeed, and no lock has two holders.
 func TestOverlappingMultisComeThrough(t *testing.T) {
 	t.Parallel()
-	s := realSite(t)
+	s := RealServer(t)
 	engines := []*lockwheel.Engine{s.open(lockwheel.Options{}), s.open(lockwheel.Options{})}
 	names := []string{"a", "b", "c", "d"}
-	rooms := make([]room, len(names))
+	rooms := make([]criticalSection, len(names))
 	var visits [4]atomic.Int32
 	crowd(t, 12, func(w int) error {
 		e := engines[w%2]
@@ -407,7 +407,7 @@ func TestOverlappingMultisComeThrough(t *testing.T) {
 			}
 			err := e.Multi(locks...).Do(t.Context(), func(context.Context) error {
 				for _, i := range which {
-					rooms[i].visit(soonOver)
+					rooms[i].enter(shortRun)
 				}
 				return nil
 			})
@@ -422,14 +422,14 @@ func TestOverlappingMultisComeThrough(t *testing.T) {
 	}
 	require.Equal(t, int64(0), s.do("DBSIZE"))
 	for _, e := range engines {
-		settled(t, e)
+		requireIdle(t, e)
 	}
 }
 
 func TestMultisBesideCallersOfSingleLocksComeThrough(t *testing.T) {
 	t.Parallel()
-	s := realSite(t)
-	engines := []*lockwheel.Engine{s.open(lockwheel.Options{}), s.open(lockwheel.Options{Wake: lockwheel.Poll})}
+	s := RealServer(t)
+	engines := []*lockwheel.Engine{s.open(lockwheel.Options{}), s.open(lockwheel.Options{Notify: lockwheel.Poll})}
 	crowd(t, 10, func(w int) error {
 		e := engines[w%2]
 		for range 20 {
@@ -449,10 +449,10 @@ func TestMultisBesideCallersOfSingleLocksComeThrough(t *testing.T) {
 // redisson#1606, redisson#4456: whatever part of a call is lost, no lock is held twice, and nothing is left.
 func TestAMultiWhoseRepliesAreLostLeavesNothing(t *testing.T) {
 	t.Parallel()
-	s := realSite(t)
+	s := RealServer(t)
 	p := proxy.Start(t, s.addr)
-	e := s.openAt(p.Addr(), lockwheel.Options{Lease: 2 * brief}) // long enough for a machine that is briefly slow
-	connected := func() {                                        // so that the lost reply is not that to a handshake
+	e := s.openAt(p.Addr(), lockwheel.Options{Lease: 2 * shortLease}) // long enough for a machine that is briefly slow
+	connected := func() {                                             // so that the lost reply is not that to a handshake
 		eventually(t, "a connection", func() bool {
 			_, err := e.Mutex("n").IsLocked(t.Context())
 			return err == nil
@@ -460,7 +460,7 @@ func TestAMultiWhoseRepliesAreLostLeavesNothing(t *testing.T) {
 	}
 	// Nothing is lost on the next connection. The lost reply may be that to a command that an earlier call left
 	// behind. The call must run nevertheless, so its handshake must not be lost, too.
-	lose := func() { p.SetFor(proxy.Present, proxy.Replies, proxy.CutAfter(0)) }
+	lose := func() { p.SetFor(proxy.Existing, proxy.Replies, proxy.CutAfter(0)) }
 	for range 5 {
 		connected()
 		lose()
@@ -476,7 +476,7 @@ func TestAMultiWhoseRepliesAreLostLeavesNothing(t *testing.T) {
 		go func() { released <- hold.Unlock(t.Context()) }()
 		eventually(t, "the release to be run", func() bool { return !s.exists("a") })
 		require.NoError(t, p.Heal())
-		if err := receive(t, released); !errors.Is(err, lockwheel.ErrUnavailable) { // the reply may arrive after Timeout
+		if err := receive(t, released); !errors.Is(err, lockwheel.ErrUnavailable) { // the reply may arrive after CallTimeout
 			require.NoError(t, err)
 		}
 		unlock(t, granted(t, next))
@@ -492,12 +492,12 @@ func TestAMultiWhoseRepliesAreLostLeavesNothing(t *testing.T) {
 		require.NoError(t, p.Heal())
 		eventually(t, "nothing left", func() bool { return s.do("DBSIZE") == int64(0) })
 	}
-	settled(t, e)
+	requireIdle(t, e)
 }
 
 func TestDoOfSeveralUnlocksThemAll(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
+	s := AnyServer(t)
 	e := s.open(lockwheel.Options{})
 	wrong := errors.New("wrong")
 	err := multi(e, "a", "b").Do(t.Context(), func(ctx context.Context) error {
@@ -514,7 +514,7 @@ func TestDoOfSeveralUnlocksThemAll(t *testing.T) {
 
 func TestShutdownWaitsForAMultiAndCloseEndsIt(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
+	s := AnyServer(t)
 	e := s.open(lockwheel.Options{})
 	hold := lockAll(t, multi(e, "a", "b"))
 	waiting := lockingAll(t.Context(), multi(e, "b", "c"))
@@ -522,7 +522,7 @@ func TestShutdownWaitsForAMultiAndCloseEndsIt(t *testing.T) {
 	down := make(chan error, 1)
 	go func() { down <- e.Shutdown(t.Context()) }()
 	require.ErrorIs(t, receive(t, waiting).err, lockwheel.ErrClosed)
-	silent(t, down, 20*time.Millisecond)
+	requireNoReply(t, down, 20*time.Millisecond)
 	unlock(t, hold)
 	require.NoError(t, receive(t, down))
 	require.Equal(t, int64(0), s.do("DBSIZE"))
@@ -540,9 +540,9 @@ func TestObserversAreToldOfEachOfSeveral(t *testing.T) {
 	t.Parallel()
 	var told []string
 	note := func(what, name string) { told = append(told, what+" "+name) } // on the loop
-	e := anySite(t).open(lockwheel.Options{Observer: lockwheel.Observer{
+	e := AnyServer(t).open(lockwheel.Options{Observer: lockwheel.Observer{
 		Acquired: func(name string, _ time.Duration) { note("acquired", name) },
-		Refused:  func(name string, _ time.Duration, _ error) { note("refused", name) },
+		Rejected: func(name string, _ time.Duration, _ error) { note("refused", name) },
 		Released: func(name string, _ time.Duration) { note("released", name) },
 	}})
 	hold := lockAll(t, multi(e, "a", "b"))
@@ -559,7 +559,7 @@ func TestObserversAreToldOfEachOfSeveral(t *testing.T) {
 // released.
 func TestAMultiInTurnThatFailsGivesBackWhatItHad(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
+	s := AnyServer(t)
 	e, other := s.open(lockwheel.Options{}), s.open(lockwheel.Options{})
 	names := namesOfKinds("n")
 	slices.Sort(names)
@@ -583,19 +583,19 @@ func TestAMultiInTurnThatFailsGivesBackWhatItHad(t *testing.T) {
 		unlock(t, hold)
 
 		s.do("SET", name, "no lock")
-		_, err = m.Lock(t.Context(), lockwheel.Wait(patience))
+		_, err = m.Lock(t.Context(), lockwheel.Wait(testDeadline))
 		require.ErrorContains(t, err, "WRONGTYPE")
 		eventually(t, "what was taken before "+name, func() bool { return only(name) })
 		s.do("DEL", name)
 	}
 	unlock(t, lockAll(t, m))
-	settled(t, e)
+	requireIdle(t, e)
 }
 
 // However close the calls are, none returns a loss, and at least one returns nil.
 func TestSeveralLocksThatAreUnlockedTwiceAtOnceAreNotLost(t *testing.T) {
 	t.Parallel()
-	e := realSite(t).open(lockwheel.Options{})
+	e := RealServer(t).open(lockwheel.Options{})
 	for range 2000 {
 		hold := lockAll(t, multi(e, "a", "b"))
 		const callers = 3
@@ -619,7 +619,7 @@ func TestSeveralLocksThatAreUnlockedTwiceAtOnceAreNotLost(t *testing.T) {
 // However close the loss and the Unlock are, a reported loss has its own cause.
 func TestAnUnlockAtTheMomentOfALossSaysWhichItWas(t *testing.T) {
 	t.Parallel()
-	e := realSite(t).open(unhurried)
+	e := RealServer(t).open(slowTimeouts)
 	lost := 0
 	for i := range long.Pick(1000, 5000) {
 		hold := lockAll(t, multi(e, "a", "b"))

@@ -21,8 +21,8 @@ func TestAWatchedHoldIsConfirmedBesideALongerLease(t *testing.T) {
 	onEveryKind(t, func(t *testing.T, mutex, _ kindOfLock) {
 		for _, left := range []bool{false, true} {
 			t.Run(fmt.Sprintf("the inner one unlocked %v", left), func(t *testing.T) {
-				s := realSite(t)
-				m := mutex(s.open(keen), "n")
+				s := RealServer(t)
+				m := mutex(s.open(shortLeaseOptions), "n")
 				outer := lock(t, m)
 				inner := lockWith(t, outer.Context(), m, lockwheel.Lease(longer))
 				if left {
@@ -43,7 +43,7 @@ func TestTheTTLFallsWhenTheLongestLeaseIsUnlocked(t *testing.T) {
 	outers := map[string][]lockwheel.Option{"watched": nil, "with a lease": {lockwheel.Lease(30 * time.Second)}}
 	onEveryKind(t, func(t *testing.T, mutex, _ kindOfLock) {
 		for name, opts := range outers {
-			s := realSite(t)
+			s := RealServer(t)
 			m := mutex(s.open(lockwheel.Options{}), "n")
 			outer := lock(t, m, opts...)
 			inner := lockWith(t, outer.Context(), m, lockwheel.Lease(longer))
@@ -64,10 +64,10 @@ func TestTheTTLFallsWhenAReentryWithALongerLeaseIsGivenUp(t *testing.T) {
 	outers := map[string][]lockwheel.Option{"watched": nil, "with a lease": {lockwheel.Lease(30 * time.Second)}}
 	onEveryKind(t, func(t *testing.T, mutex, _ kindOfLock) {
 		for name, opts := range outers {
-			s := realSite(t)
-			m := mutex(s.open(lockwheel.Options{Timeout: 3 * time.Second}), "n")
+			s := RealServer(t)
+			m := mutex(s.open(lockwheel.Options{CallTimeout: 3 * time.Second}), "n")
 			outer := lock(t, m, opts...)
-			s.do("CLIENT", "PAUSE", patience.Milliseconds(), "WRITE")
+			s.do("CLIENT", "PAUSE", testDeadline.Milliseconds(), "WRITE")
 			_, err := m.Lock(outer.Context(), lockwheel.Lease(longer), lockwheel.Wait(100*time.Millisecond))
 			require.ErrorIs(t, err, lockwheel.ErrUnavailable)
 			s.do("CLIENT", "UNPAUSE")

@@ -14,7 +14,7 @@ import (
 // Redisson's testContendingThreadBlocksAndAcquiresOnRelease
 func TestAContenderBlocksUntilTheRelease(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
+	s := AnyServer(t)
 	for _, other := range []*lockwheel.Engine{nil, s.open(lockwheel.Options{})} {
 		e := s.open(lockwheel.Options{})
 		if other == nil {
@@ -22,7 +22,7 @@ func TestAContenderBlocksUntilTheRelease(t *testing.T) {
 		}
 		hold := lock(t, e.Mutex("n"))
 		contender := locking(t.Context(), other.Mutex("n"))
-		silent(t, contender, 300*time.Millisecond)
+		requireNoReply(t, contender, 300*time.Millisecond)
 		unlock(t, hold)
 		unlock(t, granted(t, contender))
 		require.False(t, s.exists("n"))
@@ -32,7 +32,7 @@ func TestAContenderBlocksUntilTheRelease(t *testing.T) {
 // Redisson's testSameThreadReacquireThrows
 func TestTheHolderItselfIsAStrangerWithoutItsContext(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
+	s := AnyServer(t)
 	e := s.open(lockwheel.Options{})
 	m := e.Mutex("n")
 	requireStranger(t, s, m, m)
@@ -41,16 +41,16 @@ func TestTheHolderItselfIsAStrangerWithoutItsContext(t *testing.T) {
 // Redisson's testCrossInstanceSameThreadReentryThrows
 func TestTheHolderIsAStrangerThroughAnotherHandle(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
+	s := AnyServer(t)
 	e := s.open(lockwheel.Options{})
 	requireStranger(t, s, e.Mutex("n"), e.Mutex("n"))
 }
 
 // requireStranger requires that one goroutine cannot acquire a lock twice, and that one unlock frees it.
-func requireStranger(t *testing.T, s *site, m, again lockwheel.Mutex) {
+func requireStranger(t *testing.T, s *Server, m, again lockwheel.Mutex) {
 	t.Helper()
 	hold := lock(t, m)
-	refused(t, again)
+	stateFailed(t, again)
 	for _, wait := range []time.Duration{-1, 0, 50 * time.Millisecond} {
 		_, err := again.Lock(t.Context(), lockwheel.Wait(wait))
 		require.ErrorIs(t, err, lockwheel.ErrNotAcquired)

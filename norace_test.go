@@ -2,5 +2,5 @@
 
 package lockwheel_test
 
-// raced is true under the race detector, where large tests are smaller.
-const raced = false
+// raceEnabled is true under the race detector, where large tests are smaller.
+const raceEnabled = false

@@ -20,14 +20,14 @@ func TestTheObserverIsToldOfSlowTurns(t *testing.T) {
 	late := make(chan time.Duration, 1024)
 	e, err := Open(t.Context(), Options{
 		Redis:    rueidis.ClientOption{InitAddress: []string{server.Addr()}, ForceSingleClient: true},
-		Observer: Observer{Late: func(turn time.Duration) { send(late, turn) }},
+		Observer: Observer{SlowTurn: func(turn time.Duration) { send(late, turn) }},
 	})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, e.Close()) })
 	const long = 20 * time.Millisecond
-	call, _, err := e.Mutex("n").request(t.Context(), nil, wish{async: true})
+	call, _, err := e.Mutex("n").request(t.Context(), nil, acquireMode{async: true})
 	require.NoError(t, err)
-	call.Told = func() {
+	call.OnDone = func() {
 		for began := time.Now(); time.Since(began) < long; {
 		}
 	}

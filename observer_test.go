@@ -19,41 +19,41 @@ import (
 
 // The events that an engine reports to its observer and its log, which correspond to Redisson's listeners.
 
-// diary records the events of an observer.
-type diary struct {
+// observerLog records the events of an observer.
+type observerLog struct {
 	mu    sync.Mutex
 	lines []string
 }
 
-func (d *diary) note(format string, args ...any) {
+func (d *observerLog) note(format string, args ...any) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.lines = append(d.lines, fmt.Sprintf(format, args...))
 }
 
-func (d *diary) read() []string {
+func (d *observerLog) read() []string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return slices.Clone(d.lines)
 }
 
 // requireLines waits until an observer has received that many events, and requires that they are these.
-func (d *diary) requireLines(t *testing.T, lines ...string) {
+func (d *observerLog) requireLines(t *testing.T, lines ...string) {
 	t.Helper()
 	eventually(t, "the observer to be told", func() bool { return len(d.read()) >= len(lines) })
 	require.Equal(t, lines, d.read())
 }
 
-func (d *diary) observer() lockwheel.Observer {
+func (d *observerLog) observer() lockwheel.Observer {
 	ok := func(d time.Duration) string {
-		if d < 0 || d > patience {
+		if d < 0 || d > testDeadline {
 			return d.String()
 		}
 		return "a while"
 	}
 	return lockwheel.Observer{
 		Acquired: func(name string, waited time.Duration) { d.note("%s acquired after %s", name, ok(waited)) },
-		Refused: func(name string, waited time.Duration, err error) {
+		Rejected: func(name string, waited time.Duration, err error) {
 			d.note("%s refused after %s: %v", name, ok(waited), kind(err))
 		},
 		Released: func(name string, held time.Duration) { d.note("%s released after %s", name, ok(held)) },
@@ -73,13 +73,13 @@ func kind(err error) error {
 
 func TestTheObserverIsToldWhatLocksDo(t *testing.T) {
 	t.Parallel()
-	var d diary
-	s := anySite(t)
+	var d observerLog
+	s := AnyServer(t)
 	e := s.open(lockwheel.Options{Prefix: "app:", Observer: d.observer()})
 	m := e.Mutex("n")
 	hold := lock(t, m)
 	inner := lockWith(t, hold.Context(), m)
-	refused(t, m)
+	stateFailed(t, m)
 	unlock(t, inner)
 	unlock(t, hold)
 	hold = lock(t, m)
@@ -106,8 +106,8 @@ n refused after a while: engine closed`), "\n")...)
 // An observer of losses also receives those that only Unlock finds.
 func TestTheObserverIsToldOfALossThatAnUnlockFinds(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
-	var d diary
+	s := AnyServer(t)
+	var d observerLog
 	e := s.open(lockwheel.Options{Observer: d.observer()})
 	for _, opts := range [][]lockwheel.Option{nil, {lockwheel.Lease(time.Minute)}} {
 		hold := lock(t, e.Mutex("n"), opts...)
@@ -127,9 +127,9 @@ func TestTheObserverIsToldHowLongAWaitWas(t *testing.T) {
 	waits := make(chan time.Duration, 2)
 	refusals := make(chan time.Duration, 1)
 	helds := make(chan time.Duration, 2)
-	e := anySite(t).open(lockwheel.Options{Observer: lockwheel.Observer{
+	e := AnyServer(t).open(lockwheel.Options{Observer: lockwheel.Observer{
 		Acquired: func(_ string, waited time.Duration) { waits <- waited },
-		Refused:  func(_ string, waited time.Duration, _ error) { refusals <- waited },
+		Rejected: func(_ string, waited time.Duration, _ error) { refusals <- waited },
 		Released: func(_ string, held time.Duration) { helds <- held },
 	}})
 	m := e.Mutex("n")
@@ -152,20 +152,20 @@ func TestTheObserverIsToldHowLongAWaitWas(t *testing.T) {
 // is reported as rejected.
 func TestTheObserverSeesWhatWasGivenBack(t *testing.T) {
 	t.Parallel()
-	var d diary
-	s := anySite(t)
+	var d observerLog
+	s := AnyServer(t)
 	e := s.open(lockwheel.Options{Observer: d.observer()})
 	p := e.Mutex("n").LockAsync(t.Context())
 	receive(t, p.Done())
 	p.Cancel()
 	eventually(t, "given back", func() bool { return !s.exists("n") })
-	s.occupy("n", time.Hour)
+	s.HoldAsOther("n", time.Hour)
 	ctx, leave := context.WithCancel(t.Context())
 	waiting := locking(ctx, e.Mutex("n"))
-	asleep(t, e, 1, 1)
+	requireWaiting(t, e, 1, 1)
 	leave()
 	receive(t, waiting)
-	settled(t, e)
+	requireIdle(t, e)
 	d.requireLines(t,
 		"n acquired after a while",
 		"n released after a while",
@@ -176,14 +176,14 @@ func TestTheObserverSeesWhatWasGivenBack(t *testing.T) {
 // If one of several locks is re-entered, they are requested one by one: the failed joint request is not reported.
 func TestTheObserverIsNotToldOfARefusalWhenSeveralLocksAreReentered(t *testing.T) {
 	t.Parallel()
-	var d diary
-	e := anySite(t).open(lockwheel.Options{Observer: d.observer()})
+	var d observerLog
+	e := AnyServer(t).open(lockwheel.Options{Observer: d.observer()})
 	outer := lock(t, e.Mutex("a"))
 	inner, err := multi(e, "a", "b").Lock(outer.Context())
 	require.NoError(t, err)
 	unlock(t, inner)
 	unlock(t, outer)
-	settled(t, e)
+	requireIdle(t, e)
 	d.requireLines(t,
 		"a acquired after a while",
 		"a acquired after a while",
@@ -192,14 +192,14 @@ func TestTheObserverIsNotToldOfARefusalWhenSeveralLocksAreReentered(t *testing.T
 		"b released after a while",
 		"a released after a while",
 	)
-	require.Zero(t, e.Stats().Refused)
+	require.Zero(t, e.Stats().Failed)
 }
 
 // An observer of losses alone also receives those that Unlock finds and those that Close causes.
 func TestAnObserverOfLossesAloneIsToldOfEachOfThem(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
-	var d diary
+	s := AnyServer(t)
+	var d observerLog
 	e := s.open(lockwheel.Options{Observer: lockwheel.Observer{Lost: d.observer().Lost}})
 	hold := lock(t, e.Mutex("deleted"))
 	s.do("DEL", "deleted")
@@ -217,7 +217,7 @@ func TestAnObserverMayCallTheEngine(t *testing.T) {
 	t.Parallel()
 	var e *lockwheel.Engine
 	opened, done := make(chan struct{}), make(chan error, 10)
-	e = anySite(t).open(lockwheel.Options{Observer: lockwheel.Observer{
+	e = AnyServer(t).open(lockwheel.Options{Observer: lockwheel.Observer{
 		Acquired: func(name string, _ time.Duration) {
 			<-opened
 			if name != "n" {
@@ -249,13 +249,13 @@ func TestAnObserverThatBlocksHoldsNothingUp(t *testing.T) {
 	blocks := make(chan struct{})
 	block := func() { <-blocks }
 	t.Cleanup(func() { close(blocks) })
-	s := anySite(t)
+	s := AnyServer(t)
 	for name, end := range map[string]func(e *lockwheel.Engine) error{
 		"Close":    func(e *lockwheel.Engine) error { return e.Close() },
 		"Shutdown": func(e *lockwheel.Engine) error { return e.Shutdown(context.Background()) },
 	} {
 		e := s.open(lockwheel.Options{
-			Lease: brief, Timeout: brief / 3,
+			Lease: shortLease, CallTimeout: shortLease / 3,
 			Logger: slog.New(handlerFunc(func(slog.Record) { block() })),
 			Observer: lockwheel.Observer{
 				Acquired: func(string, time.Duration) { block() },
@@ -286,11 +286,11 @@ func TestAnObserverThatBlocksHoldsNothingUp(t *testing.T) {
 // After a panic, the observer and the log continue with the next event.
 func TestAPanicInAnObserverOrALogEndsNothing(t *testing.T) {
 	t.Parallel()
-	var d diary
-	var log journal
+	var d observerLog
+	var log logBuffer
 	text := slog.NewTextHandler(&log, nil)
 	lost := d.observer().Lost
-	e := anySite(t).open(lockwheel.Options{
+	e := AnyServer(t).open(lockwheel.Options{
 		Logger: slog.New(handlerFunc(func(r slog.Record) {
 			_ = text.Handle(context.Background(), r)
 			panic("the log's")

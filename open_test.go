@@ -28,7 +28,7 @@ import (
 
 func TestDialReadsAURL(t *testing.T) {
 	t.Parallel()
-	s := realSite(t, "--requirepass", "secret")
+	s := RealServer(t, "--requirepass", "secret")
 	e, err := lockwheel.Dial(t.Context(), "redis://:secret@"+s.addr+"/3")
 	require.NoError(t, err)
 	t.Cleanup(func() { e.Close() })
@@ -65,7 +65,7 @@ func TestDialSaysWhatAURLLooksLike(t *testing.T) {
 
 func TestOptionsThatMakeNoSenseAreRefused(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
+	s := AnyServer(t)
 	client := s.client()
 	redis := rueidis.ClientOption{InitAddress: []string{s.addr}, ForceSingleClient: true}
 	for want, opts := range map[string]lockwheel.Options{
@@ -74,16 +74,16 @@ func TestOptionsThatMakeNoSenseAreRefused(t *testing.T) {
 		"Options.Lease":                            {Redis: redis, Lease: 99 * time.Millisecond},
 		"Options.Lease of -":                       {Redis: redis, Lease: -time.Second},
 		"Options.Lease of 2":                       {Redis: redis, Lease: math.MaxInt64},
-		"Options.Renew":                            {Redis: redis, Lease: time.Second, Renew: 501 * time.Millisecond},
-		"Options.Renew of -":                       {Redis: redis, Renew: -1},
-		"Options.Renew of 1n":                      {Redis: redis, Renew: 1},
-		"Options.Timeout":                          {Redis: redis, Lease: time.Second, Timeout: 334 * time.Millisecond},
-		"Options.Timeout of -":                     {Redis: redis, Timeout: -1},
-		"Options.Timeout of 1n":                    {Redis: redis, Timeout: 1},
+		"Options.RenewInterval":                            {Redis: redis, Lease: time.Second, RenewInterval: 501 * time.Millisecond},
+		"Options.RenewInterval of -":                       {Redis: redis, RenewInterval: -1},
+		"Options.RenewInterval of 1n":                      {Redis: redis, RenewInterval: 1},
+		"Options.CallTimeout":                          {Redis: redis, Lease: time.Second, CallTimeout: 334 * time.Millisecond},
+		"Options.CallTimeout of -":                     {Redis: redis, CallTimeout: -1},
+		"Options.CallTimeout of 1n":                    {Redis: redis, CallTimeout: 1},
 		"Options.MaxHold of -":                     {Redis: redis, MaxHold: -1},
 		"Options.MaxHold of 1n":                    {Redis: redis, MaxHold: 1},
 		"Options.MaxHold of 2":                     {Redis: redis, MaxHold: math.MaxInt64},
-		"Options.Handoff.For":                      {Redis: redis, Handoff: lockwheel.Handoff{For: -1}},
+		"Options.Handoff.MaxDuration":                      {Redis: redis, Handoff: lockwheel.Handoff{MaxDuration: -1}},
 		"Options.MaxWaiting of -1: want 1 or more": {Redis: redis, MaxWaiting: -1},
 		"Options.MaxWaitingPerLock of -1: want 1 or more": {Redis: redis, MaxWaitingPerLock: -1},
 		"Options.Prefix": {Redis: redis, Prefix: strings.Repeat("x", 64<<10)},
@@ -97,7 +97,7 @@ func TestOptionsThatMakeNoSenseAreRefused(t *testing.T) {
 
 // This test and the following are not parallel: they count goroutines.
 func TestOpenThatFailsLeavesNothing(t *testing.T) {
-	s := realSite(t, "--requirepass", "secret")
+	s := RealServer(t, "--requirepass", "secret")
 	p := proxy.Start(t, s.addr)
 	swallowing := proxy.Start(t, s.addr)
 	swallowing.Set(proxy.Both, proxy.Drop)
@@ -119,9 +119,9 @@ func TestOpenThatFailsLeavesNothing(t *testing.T) {
 		{name: "a password is wanted", addr: s.addr, says: "NOAUTH"},
 		{name: "another password is wanted", addr: s.addr, says: "WRONGPASS",
 			change: func(o *lockwheel.Options) { o.Redis.Password = "public" }},
-		{name: "a silent server", addr: swallowing.Addr(), change: func(o *lockwheel.Options) { o.Timeout = 100 * time.Millisecond }},
+		{name: "a silent server", addr: swallowing.Addr(), change: func(o *lockwheel.Options) { o.CallTimeout = 100 * time.Millisecond }},
 		{name: "a silent server and a context", addr: swallowing.Addr(), ctx: brieflyOpen, is: errTest,
-			change: func(o *lockwheel.Options) { o.Timeout = 500 * time.Millisecond }},
+			change: func(o *lockwheel.Options) { o.CallTimeout = 500 * time.Millisecond }},
 		{name: "a context that ended", addr: p.Addr(), is: errTest,
 			ctx: func(context.Context) (context.Context, context.CancelFunc) { return ended, func() {} }},
 		{name: "no such database", addr: s.addr, says: "out of range",
@@ -141,7 +141,7 @@ func TestOpenThatFailsLeavesNothing(t *testing.T) {
 			}
 			before := time.Now()
 			_, err := lockwheel.Open(ctx, opts)
-			require.Less(t, time.Since(before), patience)
+			require.Less(t, time.Since(before), testDeadline)
 			require.ErrorContains(t, err, "lockwheel: open: ")
 			require.ErrorContains(t, err, c.says)
 			if c.is != nil {
@@ -161,7 +161,7 @@ func TestOpenThatFailsLeavesNothing(t *testing.T) {
 // Several addresses mean the nodes of a cluster. rueidis keeps connecting to them after it has found that there is no
 // cluster.
 func TestOpenOfWhatIsNoClusterLeavesNoConnection(t *testing.T) {
-	first, second := realSite(t), realSite(t)
+	first, second := RealServer(t), RealServer(t)
 	for range 20 {
 		_, err := lockwheel.Open(t.Context(), lockwheel.Options{Redis: rueidis.ClientOption{InitAddress: []string{first.addr, second.addr}}})
 		require.Error(t, err)
@@ -171,13 +171,13 @@ func TestOpenOfWhatIsNoClusterLeavesNoConnection(t *testing.T) {
 
 // The error for a server that does not reply does not match the end of a context that continues.
 func TestOpenOfASilentServerIsNoEndOfTheContext(t *testing.T) {
-	s := realSite(t)
+	s := RealServer(t)
 	require.NoError(t, s.real.Pause())
-	_, err := lockwheel.Open(t.Context(), lockwheel.Options{Timeout: 100 * time.Millisecond, Redis: rueidis.ClientOption{InitAddress: []string{s.addr}}})
+	_, err := lockwheel.Open(t.Context(), lockwheel.Options{CallTimeout: 100 * time.Millisecond, Redis: rueidis.ClientOption{InitAddress: []string{s.addr}}})
 	require.Error(t, err)
 	require.NotErrorIs(t, err, context.DeadlineExceeded)
 	require.NotErrorIs(t, err, context.Canceled)
-	require.ErrorContains(t, err, "no answer within Options.Timeout")
+	require.ErrorContains(t, err, "no answer within Options.CallTimeout")
 	require.NotContains(t, err.Error(), context.DeadlineExceeded.Error())
 	require.NoError(t, s.real.Continue())
 }
@@ -207,7 +207,7 @@ func unused(t *testing.T) string {
 
 // A cluster without slots is not usable yet, and nothing is left of the attempt.
 func TestOpenRefusesAClusterWithoutSlots(t *testing.T) {
-	s := realSite(t, "--cluster-enabled", "yes")
+	s := RealServer(t, "--cluster-enabled", "yes")
 	running := goleak.IgnoreCurrent()
 	_, err := lockwheel.Open(t.Context(), lockwheel.Options{Redis: rueidis.ClientOption{InitAddress: []string{s.addr}}})
 	require.ErrorContains(t, err, "lockwheel: open: ")
@@ -217,17 +217,17 @@ func TestOpenRefusesAClusterWithoutSlots(t *testing.T) {
 
 func TestPrefixIsPutBeforeEveryName(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
+	s := AnyServer(t)
 	here, bare := s.open(lockwheel.Options{Prefix: "app:"}), s.open(lockwheel.Options{})
 	hold := lock(t, here.Mutex("n"))
 	require.Equal(t, "n", hold.Name())
 	require.Equal(t, map[string]string{hold.ID(): "1"}, s.hash("app:n"))
 	require.False(t, s.exists("n"))
-	refused(t, bare.Mutex("app:n"))
+	stateFailed(t, bare.Mutex("app:n"))
 	unlock(t, lock(t, bare.Mutex("n")))
 
 	waiting := locking(t.Context(), bare.Mutex("app:n"))
-	asleep(t, bare, 1, 1)
+	requireWaiting(t, bare, 1, 1)
 	require.Equal(t, []any{"redisson_lock__channel:{app:n}"}, s.channels())
 	inner := lockWith(t, hold.Context(), here.Mutex("n"))
 	unlock(t, inner)
@@ -239,11 +239,11 @@ func TestPrefixIsPutBeforeEveryName(t *testing.T) {
 // Some libraries send WAIT, WAITAOF and INFO for every lock. This one sends nothing but its scripts.
 func TestALockIsOneScriptEachWay(t *testing.T) {
 	t.Parallel()
-	s := realSite(t)
+	s := RealServer(t)
 	e := s.open(lockwheel.Options{})
 	watch := s.real.Conn(t)
 	require.NoError(t, watch.Send("MONITOR"))
-	_, err := watch.Receive(patience)
+	_, err := watch.Receive(testDeadline)
 	require.NoError(t, err)
 	const pairs = 20
 	for range pairs {
@@ -266,7 +266,7 @@ func TestALockIsOneScriptEachWay(t *testing.T) {
 
 func monitored(t *testing.T, c *redistest.Conn) string {
 	t.Helper()
-	line, err := c.Receive(patience)
+	line, err := c.Receive(testDeadline)
 	require.NoError(t, err)
 	return line.(string)
 }
@@ -278,14 +278,14 @@ func TestTheEndOfOpensContextEndsADialThatNeverComes(t *testing.T) {
 	ended := make(chan error, 1)
 	opened := make(chan error, 1)
 	go func() {
-		_, err := lockwheel.Open(ctx, lockwheel.Options{Lease: 10 * patience, Timeout: 2 * patience, Redis: rueidis.ClientOption{
+		_, err := lockwheel.Open(ctx, lockwheel.Options{Lease: 10 * testDeadline, CallTimeout: 2 * testDeadline, Redis: rueidis.ClientOption{
 			InitAddress: []string{"127.0.0.1:1"}, ForceSingleClient: true,
 			DialCtxFn: func(ctx context.Context, _ string, _ *net.Dialer, _ *tls.Config) (net.Conn, error) {
 				cancel()
 				select {
 				case <-ctx.Done():
 					ended <- nil
-				case <-time.After(patience):
+				case <-time.After(testDeadline):
 					ended <- errors.New("the dial goes on")
 				}
 				return nil, errors.New("given up")
@@ -300,7 +300,7 @@ func TestTheEndOfOpensContextEndsADialThatNeverComes(t *testing.T) {
 // Once Open has returned, the end of its context closes no connection.
 func TestTheEndOfOpensContextLaterCutsNoConnection(t *testing.T) {
 	t.Parallel()
-	s := realSite(t)
+	s := RealServer(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	var dialled atomic.Int32
 	e, err := lockwheel.Open(ctx, lockwheel.Options{Redis: rueidis.ClientOption{
@@ -321,22 +321,22 @@ func TestTheEndOfOpensContextLaterCutsNoConnection(t *testing.T) {
 	always(t, 50*time.Millisecond, "the connection of Open", again)
 }
 
-// stubborn is a connection that ends Open's context at the first write. Its first Close, which follows from that,
+// blockedWriter is a connection that ends Open's context at the first write. Its first Close, which follows from that,
 // does not close it, and no write returns before that Close.
-type stubborn struct {
+type blockedWriter struct {
 	net.Conn
 	end    context.CancelFunc
 	closes atomic.Int32
 	closed chan struct{} // closed at the first Close
 }
 
-func (c *stubborn) Write(b []byte) (int, error) {
+func (c *blockedWriter) Write(b []byte) (int, error) {
 	c.end()
 	<-c.closed
 	return c.Conn.Write(b)
 }
 
-func (c *stubborn) Close() error {
+func (c *blockedWriter) Close() error {
 	if c.closes.Add(1) == 1 {
 		close(c.closed)
 		return nil
@@ -347,7 +347,7 @@ func (c *stubborn) Close() error {
 // A connection that was made after Open's context had ended has no user: its client is closed.
 func TestAConnectionThatIsMadeTooLateIsClosed(t *testing.T) {
 	t.Parallel()
-	s := realSite(t)
+	s := RealServer(t)
 	noneConnected := func() bool { return len(s.engines()) == 0 }
 	eventually(t, "the end of what started the server", noneConnected)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -358,7 +358,7 @@ func TestAConnectionThatIsMadeTooLateIsClosed(t *testing.T) {
 			if err != nil {
 				return nil, err
 			}
-			return &stubborn{Conn: conn, end: cancel, closed: make(chan struct{})}, nil
+			return &blockedWriter{Conn: conn, end: cancel, closed: make(chan struct{})}, nil
 		},
 	}})
 	require.ErrorIs(t, err, context.Canceled)
@@ -383,7 +383,7 @@ func (c *cancelling) Write(p []byte) (int, error) {
 // Whenever Open's context ends, Open returns the cause of that, and not a failure that follows from it.
 func TestOpenSaysWhyItsContextEnded(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
+	s := AnyServer(t)
 	for _, word := range []string{"HELLO", "PING", "SCRIPT", "WAIT"} {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		_, err := lockwheel.Open(ctx, lockwheel.Options{Replicas: lockwheel.Replicas{Min: 1}, Redis: rueidis.ClientOption{

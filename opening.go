@@ -14,51 +14,51 @@ import (
 	"github.com/lockwheel/lockwheel/engine"
 )
 
-// mostAttempts is the maximum number of calls in flight of functions that make connections, including those that
+// maxAttempts is the maximum number of calls in flight of functions that make connections, including those that
 // hang. Beyond it, none is called.
-const mostAttempts = 1024
+const maxAttempts = 1024
 
 // Errors for functions that make connections and return neither a result nor an error.
 var (
-	errSlow     = error(slow{})
-	errGone     = errors.New("a function of Options.Redis with which connections are made ended its goroutine")
-	errNone     = errors.New("a dialer of Options.Redis returned neither a connection nor an error")
-	errAttempts = errors.New("too many functions of Options.Redis with which connections are made have not returned")
+	errDialTimeout     = error(dialTimeout{})
+	errGoexit          = errors.New("a function of Options.Redis with which connections are made ended its goroutine")
+	errNilConn         = errors.New("a dialer of Options.Redis returned neither a connection nor an error")
+	errTooManyAttempts = errors.New("too many functions of Options.Redis with which connections are made have not returned")
 )
 
-// slow is a timeout like those of package net.
-type slow struct{}
+// dialTimeout is a timeout like those of package net.
+type dialTimeout struct{}
 
-func (slow) Error() string        { return "making a connection took longer than Options.Timeout" }
-func (slow) Timeout() bool        { return true }
-func (slow) Is(target error) bool { return target == context.DeadlineExceeded }
+func (dialTimeout) Error() string        { return "making a connection took longer than Options.CallTimeout" }
+func (dialTimeout) Timeout() bool        { return true }
+func (dialTimeout) Is(target error) bool { return target == context.DeadlineExceeded }
 
-// opening ends an Open with its context: until end is called, the end of the context closes each connection that is
+// dialCanceler ends an Open with its context: until end is called, the end of the context closes each connection that is
 // being made.
-type opening struct {
+type dialCanceler struct {
 	ctx  context.Context // a child of the caller's, so that all that watches it is removed at once
 	stop context.CancelFunc
 	done atomic.Bool
 
-	closing *closing      // of the engine that is opened
-	limit   time.Duration // of each connection attempt
-	room    chan struct{} // semaphore: one element for each attempt in flight
+	connections *connections  // of the engine that is opened
+	timeout     time.Duration // of each connection attempt
+	slots       chan struct{} // semaphore: one element for each attempt in flight
 }
 
-func newOpening(ctx context.Context, limit time.Duration) *opening {
-	o := &opening{closing: newClosing(), limit: limit, room: make(chan struct{}, mostAttempts)}
+func newDialCanceler(ctx context.Context, limit time.Duration) *dialCanceler {
+	o := &dialCanceler{connections: newConnections(), timeout: limit, slots: make(chan struct{}, maxAttempts)}
 	o.ctx, o.stop = context.WithCancel(ctx)
 	return o
 }
 
-// end says that Open has returned: from now on its context has no effect, and nothing is registered with it.
-func (o *opening) end() {
+// finish says that Open has returned: from now on its context has no effect, and nothing is registered with it.
+func (o *dialCanceler) finish() {
 	o.done.Store(true)
 	o.stop()
 }
 
-// ends calls f if the context ends before Open has returned.
-func (o *opening) ends(f func()) (stop func() bool) {
+// onCancel calls f if the context ends before Open has returned.
+func (o *dialCanceler) onCancel(f func()) (stop func() bool) {
 	if o.done.Load() {
 		return func() bool { return false }
 	}
@@ -71,11 +71,11 @@ func (o *opening) ends(f func()) (stop func() bool) {
 
 type dialFunc = func(context.Context, string, *net.Dialer, *tls.Config) (net.Conn, error)
 
-// within returns ctx for one attempt. It also ends when the engine is closed, and, while Open runs, with Open's
+// attemptContext returns ctx for one attempt. It also ends when the engine is closed, and, while Open runs, with Open's
 // context.
-func (o *opening) within(ctx context.Context) (context.Context, func()) {
-	ctx, cancel := context.WithTimeoutCause(ctx, o.limit, errSlow)
-	closes, ends := context.AfterFunc(o.closing.ctx, cancel), o.ends(cancel)
+func (o *dialCanceler) attemptContext(ctx context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithTimeoutCause(ctx, o.timeout, errDialTimeout)
+	closes, ends := context.AfterFunc(o.connections.ctx, cancel), o.onCancel(cancel)
 	return ctx, func() {
 		closes()
 		ends()
@@ -84,38 +84,38 @@ func (o *opening) within(ctx context.Context) (context.Context, func()) {
 }
 
 // dialer returns a function that calls the caller's dialer, or the usual one of rueidis. A call takes at most
-// Options.Timeout. It ends when the engine is closed, and with Open's context. The dialer may hang; the usual one can
+// Options.CallTimeout. It ends when the engine is closed, and with Open's context. The dialer may hang; the usual one can
 // hang in a function of the caller's TLSConfig or Dialer. It then keeps its goroutine, and a connection that it makes
 // too late is closed.
-func (o *opening) dialer(redis rueidis.ClientOption) dialFunc {
+func (o *dialCanceler) dialer(redis rueidis.ClientOption) dialFunc {
 	connect := redis.DialCtxFn
 	if connect == nil {
-		connect = dialFuncOf(redis)
+		connect = defaultDial(redis)
 	}
 	return func(ctx context.Context, address string, d *net.Dialer, t *tls.Config) (net.Conn, error) {
-		ctx, over := o.within(ctx)
+		ctx, over := o.attemptContext(ctx)
 		defer over()
-		generation := o.closing.present.Load() // a connection that is made after redial must end, too
-		conn, err := orLeave(ctx, o.room, func() (net.Conn, error) { return whole(ctx)(connect(ctx, address, d, t)) }, closeLate)
+		generation := o.connections.current.Load() // a connection that is made after redial must end, too
+		conn, err := callBounded(ctx, o.slots, func() (net.Conn, error) { return withHandshake(ctx)(connect(ctx, address, d, t)) }, closeLate)
 		if err != nil {
 			return nil, &engine.NotConnected{Err: err}
 		}
 		if redis.DialCtxFn != nil || redis.DialFn != nil {
-			conn = &foreignConn{Conn: conn, opening: o}
+			conn = &customConn{Conn: conn, canceler: o}
 		}
-		conn = generation.mortal(conn)
-		o.ends(func() { conn.Close() })
+		conn = generation.track(conn)
+		o.onCancel(func() { conn.Close() })
 		return conn, nil
 	}
 }
 
-// whole completes the TLS handshake of a connection that a dialer returned. Otherwise the first goroutine that uses
+// withHandshake completes the TLS handshake of a connection that a dialer returned. Otherwise the first goroutine that uses
 // the connection would do it, and would block if it hangs.
-func whole(ctx context.Context) func(net.Conn, error) (net.Conn, error) {
+func withHandshake(ctx context.Context) func(net.Conn, error) (net.Conn, error) {
 	return func(conn net.Conn, err error) (net.Conn, error) {
 		switch c := conn.(type) {
 		case nil:
-			return nil, cmp.Or(err, errNone)
+			return nil, cmp.Or(err, errNilConn)
 		case interface{ HandshakeContext(context.Context) error }:
 			if err != nil {
 				break
@@ -133,30 +133,30 @@ func whole(ctx context.Context) func(net.Conn, error) (net.Conn, error) {
 	}
 }
 
-// foreignConn is a connection from a caller's dialer. Its Close may hang, for example if it still has data to send.
-// Then it keeps its goroutine after Options.Timeout, as a dialer does. Reads and writes end before, through their
+// customConn is a connection from a caller's dialer. Its Close may hang, for example if it still has data to send.
+// Then it keeps its goroutine after Options.CallTimeout, as a dialer does. Reads and writes end before, through their
 // deadline.
-type foreignConn struct {
+type customConn struct {
 	net.Conn
-	opening *opening
-	closed  atomic.Bool
+	canceler *dialCanceler
+	closed   atomic.Bool
 }
 
-func (c *foreignConn) Close() error {
+func (c *customConn) Close() error {
 	if !c.closed.CompareAndSwap(false, true) {
 		return net.ErrClosed
 	}
-	ctx, over := context.WithTimeoutCause(context.Background(), c.opening.limit, errSlow)
+	ctx, over := context.WithTimeoutCause(context.Background(), c.canceler.timeout, errDialTimeout)
 	defer over()
-	_, err := orLeave(ctx, c.opening.room, func() (struct{}, error) {
-		_ = c.Conn.SetDeadline(longAgo)
+	_, err := callBounded(ctx, c.canceler.slots, func() (struct{}, error) {
+		_ = c.Conn.SetDeadline(pastDeadline)
 		return struct{}{}, c.Conn.Close()
 	}, nil)
 	return err
 }
 
-// longAgo is a deadline that ends all reads and writes.
-var longAgo = time.Unix(1, 0)
+// pastDeadline is a deadline that ends all reads and writes.
+var pastDeadline = time.Unix(1, 0)
 
 func closeLate(conn net.Conn) { conn.Close() }
 
@@ -164,14 +164,14 @@ type authFunc = func(rueidis.AuthCredentialsContext) (rueidis.AuthCredentials, e
 
 // credentials wraps the caller's function for credentials: it has as long as a dialer, and keeps its goroutine if it
 // hangs.
-func (o *opening) credentials(ask authFunc) authFunc {
+func (o *dialCanceler) credentials(ask authFunc) authFunc {
 	if ask == nil {
 		return nil
 	}
 	return func(of rueidis.AuthCredentialsContext) (rueidis.AuthCredentials, error) {
-		ctx, over := o.within(context.Background())
+		ctx, over := o.attemptContext(context.Background())
 		defer over()
-		got, err := orLeave(ctx, o.room, func() (rueidis.AuthCredentials, error) { return ask(of) }, nil)
+		got, err := callBounded(ctx, o.slots, func() (rueidis.AuthCredentials, error) { return ask(of) }, nil)
 		if err != nil {
 			err = &engine.NotConnected{Err: err}
 		}
@@ -179,16 +179,16 @@ func (o *opening) credentials(ask authFunc) authFunc {
 	}
 }
 
-// orLeave waits for a function of the caller until ctx ends. A function that hangs keeps its goroutine. If it returns
+// callBounded waits for a function of the caller until ctx ends. A function that hangs keeps its goroutine. If it returns
 // a value later, late receives it unless late is nil. room bounds the number of such functions.
-func orLeave[T any](ctx context.Context, room chan struct{}, f func() (T, error), late func(T)) (got T, err error) {
+func callBounded[T any](ctx context.Context, room chan struct{}, f func() (T, error), late func(T)) (got T, err error) {
 	if ctx.Err() != nil {
 		return got, context.Cause(ctx)
 	}
 	select {
 	case room <- struct{}{}:
 	default:
-		return got, errAttempts
+		return got, errTooManyAttempts
 	}
 	type outcome struct {
 		value T
@@ -196,7 +196,7 @@ func orLeave[T any](ctx context.Context, room chan struct{}, f func() (T, error)
 	}
 	done, left := make(chan outcome), make(chan struct{})
 	go func() {
-		came := outcome{err: errGone}
+		came := outcome{err: errGoexit}
 		defer func() { // also if f ends the goroutine
 			<-room
 			select {
@@ -221,7 +221,7 @@ func orLeave[T any](ctx context.Context, room chan struct{}, f func() (T, error)
 	}
 }
 
-func dialFuncOf(redis rueidis.ClientOption) dialFunc {
+func defaultDial(redis rueidis.ClientOption) dialFunc {
 	return func(ctx context.Context, address string, d *net.Dialer, t *tls.Config) (net.Conn, error) {
 		if redis.DialFn != nil {
 			return redis.DialFn(address, d, t)

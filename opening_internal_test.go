@@ -17,8 +17,8 @@ import (
 // Close does not wait for a connection attempt that is in progress, long after Open.
 func TestTheEndOfAnEngineEndsADialThatNeverComes(t *testing.T) {
 	t.Parallel()
-	o := newOpening(t.Context(), time.Hour)
-	o.end()
+	o := newDialCanceler(t.Context(), time.Hour)
+	o.finish()
 	dial := o.dialer(rueidis.ClientOption{DialCtxFn: func(ctx context.Context, _ string, _ *net.Dialer, _ *tls.Config) (net.Conn, error) {
 		<-ctx.Done()
 		return nil, ctx.Err()
@@ -28,7 +28,7 @@ func TestTheEndOfAnEngineEndsADialThatNeverComes(t *testing.T) {
 		_, err := dial(context.Background(), "host:1", &net.Dialer{}, nil)
 		failed <- err
 	}()
-	o.closing.within(time.Hour, func() {})
+	o.connections.closeAfter(time.Hour, func() {})
 	select {
 	case err := <-failed:
 		require.ErrorIs(t, err, context.Canceled)
@@ -48,7 +48,7 @@ func TestSentinelsAreDialledWithTheEnginesLimits(t *testing.T) {
 			return nil, net.ErrClosed
 		},
 	}
-	_, err := Open(t.Context(), Options{Redis: redis, Timeout: time.Second})
+	_, err := Open(t.Context(), Options{Redis: redis, CallTimeout: time.Second})
 	require.ErrorIs(t, err, net.ErrClosed)
 	require.Equal(t, net.Dialer{Timeout: time.Second, KeepAlive: time.Second / 2}, <-dialled)
 }
@@ -58,7 +58,7 @@ func TestADialThatFailsTooLateEndsNothing(t *testing.T) {
 	t.Parallel()
 	gate := make(chan struct{})
 	ctx, cancel := context.WithCancel(t.Context())
-	o := newOpening(t.Context(), time.Hour)
+	o := newDialCanceler(t.Context(), time.Hour)
 	dial := o.dialer(rueidis.ClientOption{DialCtxFn: func(context.Context, string, *net.Dialer, *tls.Config) (net.Conn, error) {
 		cancel()
 		<-gate
@@ -68,26 +68,26 @@ func TestADialThatFailsTooLateEndsNothing(t *testing.T) {
 	_, err := dial(ctx, "host:1", &net.Dialer{}, nil)
 	require.ErrorIs(t, err, context.Canceled)
 	close(gate)
-	require.Eventually(t, func() bool { return len(o.room) == 0 }, 8*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return len(o.slots) == 0 }, 8*time.Second, time.Millisecond)
 }
 
 // The number of attempts that hang is bounded.
 func TestNoMoreAttemptsHangThanThereIsRoomFor(t *testing.T) {
 	t.Parallel()
 	gate := make(chan struct{})
-	o := newOpening(t.Context(), time.Millisecond)
+	o := newDialCanceler(t.Context(), time.Millisecond)
 	ask := o.credentials(func(rueidis.AuthCredentialsContext) (rueidis.AuthCredentials, error) {
 		<-gate
 		return rueidis.AuthCredentials{}, nil
 	})
-	for len(o.room) < mostAttempts {
+	for len(o.slots) < maxAttempts {
 		_, err := ask(rueidis.AuthCredentialsContext{})
-		require.ErrorIs(t, err, errSlow)
+		require.ErrorIs(t, err, errDialTimeout)
 	}
-	o.limit = time.Hour
+	o.timeout = time.Hour
 	for range 10 {
 		_, err := ask(rueidis.AuthCredentialsContext{})
-		require.ErrorIs(t, err, errAttempts)
+		require.ErrorIs(t, err, errTooManyAttempts)
 	}
 	close(gate)
 	require.Eventually(t, func() bool {
@@ -100,8 +100,8 @@ func TestNoMoreAttemptsHangThanThereIsRoomFor(t *testing.T) {
 // error, and neither a connection nor credentials.
 func TestATimeOutOfACallersOwnIsAnError(t *testing.T) {
 	t.Parallel()
-	o := newOpening(t.Context(), time.Hour)
-	defer o.end()
+	o := newDialCanceler(t.Context(), time.Hour)
+	defer o.finish()
 	late := func() error {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Microsecond)
 		defer cancel()
@@ -137,8 +137,8 @@ func (c handshaking) HandshakeContext(context.Context) error { return c.made() }
 // All existing connections end together with those that are being made. Later connections are not affected.
 func TestConnectionsEndWithThoseThatAreBeingMade(t *testing.T) {
 	t.Parallel()
-	o := newOpening(t.Context(), time.Hour)
-	o.end()
+	o := newDialCanceler(t.Context(), time.Hour)
+	o.finish()
 	connects, goesOn := make(chan struct{}), make(chan struct{})
 	dial := o.dialer(rueidis.ClientOption{DialCtxFn: func(_ context.Context, address string, _ *net.Dialer, _ *tls.Config) (net.Conn, error) {
 		if address == "slow:1" {
@@ -163,7 +163,7 @@ func TestConnectionsEndWithThoseThatAreBeingMade(t *testing.T) {
 	}()
 	<-connects
 	require.ErrorIs(t, ended(there), os.ErrDeadlineExceeded)
-	o.closing.redial()
+	o.connections.closeCurrent()
 	close(goesOn)
 	for _, conn := range []net.Conn{there, <-made} {
 		require.Eventually(t, func() bool { return errors.Is(ended(conn), io.ErrClosedPipe) }, 8*time.Second, time.Millisecond)
@@ -171,6 +171,6 @@ func TestConnectionsEndWithThoseThatAreBeingMade(t *testing.T) {
 	later, err := dial(context.Background(), "host:1", &net.Dialer{}, nil)
 	require.NoError(t, err)
 	require.Never(t, func() bool { return errors.Is(ended(later), io.ErrClosedPipe) }, 200*time.Millisecond, time.Millisecond)
-	o.closing.within(time.Hour, func() {})
+	o.connections.closeAfter(time.Hour, func() {})
 	require.Eventually(t, func() bool { return errors.Is(ended(later), io.ErrClosedPipe) }, 8*time.Second, time.Millisecond)
 }

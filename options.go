@@ -24,17 +24,17 @@ type Options struct {
 	// asks the new master, immediately or at the next renewal. Until then another caller may acquire the lock.
 	//
 	// The engine sets these fields: PipelineMultiplex, DisableAutoPipelining, BlockingPipeline, DisableCache,
-	// DisableRetry, ConnLifetime, ConnWriteTimeout, and Timeout and KeepAlive of Dialer and of Sentinel.Dialer. It
+	// DisableRetry, ConnLifetime, ConnWriteTimeout, and CallTimeout and KeepAlive of Dialer and of Sentinel.Dialer. It
 	// sets ClusterOption.ShardsRefreshInterval and ClusterOption.MaxMovedRedirections if they are zero. It raises a
 	// BlockingPoolSize below 4 to 4. It clears SendToReplicas, ReplicaOnly and Standalone.ReplicaAddress, because
 	// only masters grant locks. Leave Sentinel.TopologyRefreshInterval at zero: with it rueidis accumulates
 	// goroutines while there is no master.
 	//
-	// A single server, neither in a cluster nor behind Sentinel, may reply READONLY for longer than Timeout. The
+	// A single server, neither in a cluster nor behind Sentinel, may reply READONLY for longer than CallTimeout. The
 	// engine then closes all connections to it and dials again, because its address may lead to another master
 	// meanwhile. If the server stays a replica, the engine repeats this after 2 Timeouts, then 4, and then every 8.
 	//
-	// Each connection attempt has Timeout for DialCtxFn or DialFn with the TLS handshake, and for AuthCredentialsFn;
+	// Each connection attempt has CallTimeout for DialCtxFn or DialFn with the TLS handshake, and for AuthCredentialsFn;
 	// the context ends then. A function that has not returned keeps its goroutine, and a connection that it makes
 	// later is closed. The same applies to functions of TLSConfig and Dialer, and to Close of a connection that a
 	// custom dialer made; Read and Write of such a connection must end at their deadlines. While 1024 of these
@@ -47,9 +47,9 @@ type Options struct {
 	//
 	//   - PipelineMultiplex: -1, for one ordered connection
 	//   - DisableRetry, and no ConnLifetime: at its end rueidis sends calls twice
-	//   - ConnWriteTimeout and Dialer.Timeout of one Timeout, and Dialer.KeepAlive of half a Timeout, so that it
+	//   - ConnWriteTimeout and Dialer.Timeout of one CallTimeout, and Dialer.KeepAlive of half a CallTimeout, so that it
 	//     notices a dead connection within two
-	//   - behind Sentinel, the same Timeout and KeepAlive in Sentinel.Dialer: without KeepAlive rueidis never
+	//   - behind Sentinel, the same CallTimeout and KeepAlive in Sentinel.Dialer: without KeepAlive rueidis never
 	//     notices a sentinel that does not reply
 	//
 	// Behind Sentinel it must not send to replicas (SendToReplicas): the engine could not tell which node is the
@@ -67,14 +67,14 @@ type Options struct {
 	// process that died. Default 30s, Redisson's lockWatchdogTimeout; at least 100ms.
 	Lease time.Duration
 
-	// Renew is the interval after its last confirmation at which a watched lock is renewed. Default Lease/3, at most
+	// RenewInterval is the interval after its last confirmation at which a watched lock is renewed. Default Lease/3, at most
 	// Lease/2. The first renewal comes up to half an interval earlier, so that locks acquired together are not always
 	// renewed together.
-	Renew time.Duration
+	RenewInterval time.Duration
 
-	// Timeout bounds one round trip. If the server does not reply, TryLock, Unlock and Extend return after it. A dead
+	// CallTimeout bounds one round trip. If the server does not reply, TryLock, Unlock and Extend return after it. A dead
 	// connection is noticed within two Timeouts. Default the smaller of 3s and Lease/6; at most Lease/3.
-	Timeout time.Duration
+	CallTimeout time.Duration
 
 	// MaxHold bounds how long an owner's watched lock is renewed, counted from its first grant. After that the lock
 	// is lost. A re-entry without a [Lease] then gets ErrLost, even while another hold of the owner has its own
@@ -85,16 +85,16 @@ type Options struct {
 	// Default none.
 	Prefix string
 
-	// FairWait is how long a place in the queue of a FairMutex lives without being refreshed. The engine refreshes it
-	// three times as often. So the waiters of a process that died block the callers behind them for at most FairWait.
+	// FairWaitTimeout is how long a place in the queue of a FairMutex lives without being refreshed. The engine refreshes it
+	// three times as often. So the waiters of a process that died block the callers behind them for at most FairWaitTimeout.
 	// The place of a caller with a shorter Wait lives for that Wait. Default Lease; at least 100ms.
-	FairWait time.Duration
+	FairWaitTimeout time.Duration
 
 	// Handoff bounds how often and how long the engine hands a lock off locally while other processes wait for it.
 	Handoff Handoff
 
-	// Wake says how callers learn that a lock held elsewhere may be free. Default PubSub.
-	Wake Wake
+	// Notify says how callers learn that a lock held elsewhere may be free. Default PubSub.
+	Notify Notify
 
 	// Replicas makes a grant count only if replicas have it, too. The zero Replicas requires none.
 	Replicas Replicas
@@ -131,22 +131,22 @@ type Options struct {
 }
 
 // Handoff bounds how long an engine hands a lock off from one local caller to the next, without a round trip, while
-// callers elsewhere wait for it. The zero Handoff is 64 grants or 5ms, whichever ends first. A negative Max disables
+// callers elsewhere wait for it. The zero Handoff is 64 grants or 5ms, whichever ends first. A negative MaxGrants disables
 // handing off: every unlock is a release that all callers can compete for.
 type Handoff struct {
-	Max int           // grants in a row; 0 is 64, negative disables handing off
-	For time.Duration // since the first of them; 0 is 5ms
+	MaxGrants   int           // grants in a row; 0 is 64, negative disables handing off
+	MaxDuration time.Duration // since the first of them; 0 is 5ms
 }
 
-// Wake is how waiting callers learn that a lock may be free.
-type Wake uint8
+// Notify is how waiting callers learn that a lock may be free.
+type Notify uint8
 
 const (
 	// PubSub listens to the lock's channel: there is no traffic while nothing happens. If SUBSCRIBE is rejected, or
 	// gets no connection, the engine polls the lock every 100 to 200 ms until it works again; Stats.Polling counts
 	// these locks. A release without a message, such as that of Redisson's spin lock, is noticed when the last lease
 	// that the server reported expires.
-	PubSub Wake = iota
+	PubSub Notify = iota
 
 	// Poll never subscribes. The engine asks again after 1 ms, 2 ms and so on up to 128 ms. It asks less often when
 	// thousands of callers wait, and sooner while other processes repeatedly take the lock first.
@@ -173,7 +173,7 @@ const (
 // lock while its holder still has it.
 //
 // Each acquire is followed by a WAIT on a dedicated connection. At most two such calls are in flight per master, so
-// other commands are not delayed. If the server does not reply, TryLock takes longer by up to Timeout. A FencedMutex
+// other commands are not delayed. If the server does not reply, TryLock takes longer by up to CallTimeout. A FencedMutex
 // that is handed off within the engine also waits for replicas, for the next token. Renewals, re-entries, releases
 // and other local hand-offs do not wait: replicas have the lock already.
 //
@@ -183,7 +183,7 @@ const (
 // Open fails if the server does not reply to WAIT. With fewer replicas than Min no lock is ever granted.
 type Replicas struct {
 	Min     int           // required replicas; 0 or less: none, and no WAIT is ever sent
-	Timeout time.Duration // for their confirmation; default and at most half of Options.Timeout
+	Timeout time.Duration // for their confirmation; default and at most half of Options.CallTimeout
 }
 
 // Observer is a set of functions that are notified of what locks do. Nil functions are skipped. They are called one
@@ -192,23 +192,23 @@ type Replicas struct {
 //
 // At most 8192 events wait behind a function that blocks; further ones are dropped and counted in Stats.Untold. A
 // panic is logged and counted in Stats.Panics, and the next event follows. Close and Shutdown wait until all events
-// are delivered, for at most Options.Timeout; an Observer function that calls them waits for that long.
+// are delivered, for at most Options.CallTimeout; an Observer function that calls them waits for that long.
 //
 // Released and Lost follow after the hold's context has ended and its Done is closed. For a Multi or a Quorum they
 // report each lock.
 type Observer struct {
 	// Acquired: a hold was granted.
 	Acquired func(name string, waited time.Duration)
-	// Refused: a request ended without a hold. It is not called if nothing was requested, because the context had
+	// Rejected: a request ended without a hold. It is not called if nothing was requested, because the context had
 	// already ended or a name or an option is invalid.
-	Refused func(name string, waited time.Duration, err error)
+	Rejected func(name string, waited time.Duration, err error)
 	// Released: a hold was unlocked. held is the time since its owner's first grant.
 	Released func(name string, held time.Duration)
 	// Lost: a hold ended without Unlock, including by Close (ErrClosed). It also follows Released if Unlock found
 	// that the lock had been lost before.
 	Lost func(name string, err error)
-	// Late: a turn of the loop took longer than 5ms.
-	Late func(turn time.Duration)
+	// SlowTurn: a turn of the loop took longer than 5ms.
+	SlowTurn func(turn time.Duration)
 }
 
 // Stats is a snapshot of an engine. Gauges are current values; counters count since Open.
@@ -223,14 +223,14 @@ type Stats struct {
 	// Counters: holds granted, rejected, unlocked, lost; several locks held as one count each. A hold that is found
 	// lost only by its Unlock counts in Released and in LostAtUnlock, and Observer.Lost reports it. A hold that Close
 	// ends counts in none of these, and Observer.Lost reports it, too.
-	Acquired, Refused, Released, Lost uint64
-	Renewed                           uint64 // counter: renewals and confirmations by the server
-	Handed                            uint64 // counter: grants that were handed off inside the engine, without a release
-	Commands, Batches, Turns          uint64 // counters: commands sent, calls that carried them, turns of the loop (none while nothing is due)
-	Retries                           uint64 // counter: commands sent again, and calls that were split and sent again in parts
-	Muted                             uint64 // counter: releases that the server executed but rejected to publish
-	LostAtUnlock                      uint64 // counter: holds of Released that their Unlock found lost before
-	Shed                              uint64 // counter: requests of Refused that exceeded Options.MaxWaiting or Options.MaxWaitingPerLock
+	Acquired, Failed, Released, Lost uint64
+	Renewed                          uint64 // counter: renewals and confirmations by the server
+	HandedOff                        uint64 // counter: grants that were handed off inside the engine, without a release
+	Commands, Batches, LoopTurns     uint64 // counters: commands sent, calls that carried them, turns of the loop (none while nothing is due)
+	Retries                          uint64 // counter: commands sent again, and calls that were split and sent again in parts
+	UnpublishedReleases              uint64 // counter: releases that the server executed but rejected to publish
+	LostAtUnlock                     uint64 // counter: holds of Released that their Unlock found lost before
+	Shed                             uint64 // counter: requests of Refused that exceeded Options.MaxWaiting or Options.MaxWaitingPerLock
 	// Counters: events and log records dropped because Observer or Logger was too slow; panics in these, and in
 	// contexts of callers from which the engine unregistered.
 	Untold, Panics uint64
@@ -240,7 +240,7 @@ type Stats struct {
 	RenewalLag time.Duration
 	// Gauge: by how much at least this machine's clock was ahead of the server's when a caller last queued for a
 	// FairMutex. Negative: behind. 0: no skew is known. In a cluster it is the skew to the node with the largest.
-	ClockAhead time.Duration
+	ClockSkew time.Duration
 
 	TurnTimes TurnTimes // counters: turns of the loop by duration, except the turn that returns this snapshot
 }
@@ -254,18 +254,18 @@ type Stats struct {
 type TurnTimes = engine.TurnTimes
 
 const (
-	shortest = time.Millisecond
-	longest  = 10 * 365 * 24 * time.Hour
+	minDuration = time.Millisecond
+	maxDuration = 10 * 365 * 24 * time.Hour
 
-	defaultLease   = 30 * time.Second
-	shortestWatch  = 100 * time.Millisecond
-	defaultTimeout = 3 * time.Second
-	defaultMax     = 64
-	defaultFor     = 5 * time.Millisecond
-	shortestFair   = 100 * time.Millisecond
+	defaultLease         = 30 * time.Second
+	minWatchedLease      = 100 * time.Millisecond
+	defaultCallTimeout   = 3 * time.Second
+	defaultHandoffGrants = 64
+	defaultHandoffTime   = 5 * time.Millisecond
+	minFairWait          = 100 * time.Millisecond
 
-	defaultWaiting        = 1 << 21
-	defaultWaitingPerLock = 1 << 20
+	defaultMaxWaiting        = 1 << 21
+	defaultMaxWaitingPerLock = 1 << 20
 )
 
 // withDefaults sets defaults for zero fields and validates the others.
@@ -279,31 +279,31 @@ func (o Options) withDefaults() (Options, error) {
 	if err := o.checkAddresses(); err != nil {
 		return o, err
 	}
-	o.Lease = orElse(o.Lease, defaultLease)
-	if err := within("Options.Lease", o.Lease, shortestWatch, longest); err != nil {
+	o.Lease = durationOr(o.Lease, defaultLease)
+	if err := checkRange("Options.Lease", o.Lease, minWatchedLease, maxDuration); err != nil {
 		return o, err // the defaults of the others follow from it
 	}
-	o.Renew = orElse(o.Renew, o.Lease/3)
-	o.Timeout = orElse(o.Timeout, min(defaultTimeout, o.Lease/6))
-	o.FairWait = orElse(o.FairWait, o.Lease)
-	if o.Handoff.Max == 0 {
-		o.Handoff.Max = defaultMax
+	o.RenewInterval = durationOr(o.RenewInterval, o.Lease/3)
+	o.CallTimeout = durationOr(o.CallTimeout, min(defaultCallTimeout, o.Lease/6))
+	o.FairWaitTimeout = durationOr(o.FairWaitTimeout, o.Lease)
+	if o.Handoff.MaxGrants == 0 {
+		o.Handoff.MaxGrants = defaultHandoffGrants
 	}
-	o.Handoff.For = orElse(o.Handoff.For, defaultFor)
-	o.MaxWaiting = cmp.Or(o.MaxWaiting, defaultWaiting)
-	o.MaxWaitingPerLock = cmp.Or(o.MaxWaitingPerLock, defaultWaitingPerLock)
-	o.Replicas = o.Replicas.withDefaults(o.Timeout)
+	o.Handoff.MaxDuration = durationOr(o.Handoff.MaxDuration, defaultHandoffTime)
+	o.MaxWaiting = cmp.Or(o.MaxWaiting, defaultMaxWaiting)
+	o.MaxWaitingPerLock = cmp.Or(o.MaxWaitingPerLock, defaultMaxWaitingPerLock)
+	o.Replicas = o.Replicas.withDefaults(o.CallTimeout)
 	return o, errors.Join(
-		within("Options.Renew", o.Renew, shortest, o.Lease/2),
-		within("Options.Timeout", o.Timeout, shortest, o.Lease/3),
-		within("Options.Handoff.For", o.Handoff.For, shortest, longest),
-		within("Options.FairWait", o.FairWait, shortestFair, longest),
-		within("Options.Replicas.Timeout", orElse(o.Replicas.Timeout, shortest), shortest, max(o.Timeout/2, shortest)),
-		within("Options.MaxHold", orElse(o.MaxHold, shortest), shortest, longest),
-		atLeastOne("Options.MaxWaiting", o.MaxWaiting),
-		atLeastOne("Options.MaxWaitingPerLock", o.MaxWaitingPerLock),
-		prefixFits(o.Prefix),
-		o.Wake.check(),
+		checkRange("Options.RenewInterval", o.RenewInterval, minDuration, o.Lease/2),
+		checkRange("Options.CallTimeout", o.CallTimeout, minDuration, o.Lease/3),
+		checkRange("Options.Handoff.MaxDuration", o.Handoff.MaxDuration, minDuration, maxDuration),
+		checkRange("Options.FairWaitTimeout", o.FairWaitTimeout, minFairWait, maxDuration),
+		checkRange("Options.Replicas.Timeout", durationOr(o.Replicas.Timeout, minDuration), minDuration, max(o.CallTimeout/2, minDuration)),
+		checkRange("Options.MaxHold", durationOr(o.MaxHold, minDuration), minDuration, maxDuration),
+		checkPositive("Options.MaxWaiting", o.MaxWaiting),
+		checkPositive("Options.MaxWaitingPerLock", o.MaxWaitingPerLock),
+		checkPrefix(o.Prefix),
+		o.Notify.check(),
 	)
 }
 
@@ -312,7 +312,7 @@ func (o Options) withDefaults() (Options, error) {
 func (o *Options) checkAddresses() error {
 	custom := o.Redis.DialCtxFn != nil || o.Redis.DialFn != nil
 	for i, address := range o.Redis.InitAddress {
-		if strings.Contains(address, "://") || !custom && oddAddress(address) {
+		if strings.Contains(address, "://") || !custom && isOddAddress(address) {
 			return fmt.Errorf("Options.Redis.InitAddress: number %d is no address, want host:port; for a URL use ParseURL", i+1)
 		}
 	}
@@ -323,25 +323,25 @@ func (r Replicas) withDefaults(timeout time.Duration) Replicas {
 	if r.Min <= 0 {
 		return Replicas{}
 	}
-	r.Timeout = orElse(r.Timeout, max(timeout/2, shortest))
+	r.Timeout = durationOr(r.Timeout, max(timeout/2, minDuration))
 	return r
 }
 
-func orElse(d, other time.Duration) time.Duration {
+func durationOr(d, other time.Duration) time.Duration {
 	if d == 0 {
 		return other
 	}
 	return d
 }
 
-func within(what string, d, least, most time.Duration) error {
+func checkRange(what string, d, least, most time.Duration) error {
 	if d < least || d > most {
 		return fmt.Errorf("%s of %v: want %v to %s", what, d, least, years(most))
 	}
 	return nil
 }
 
-func atLeastOne(what string, n int) error {
+func checkPositive(what string, n int) error {
 	if n < 1 {
 		return fmt.Errorf("%s of %d: want 1 or more", what, n)
 	}
@@ -350,22 +350,22 @@ func atLeastOne(what string, n int) error {
 
 // years prints the longest duration as the documents do.
 func years(d time.Duration) string {
-	if d == longest {
+	if d == maxDuration {
 		return "10 years"
 	}
 	return d.String()
 }
 
-func (w Wake) check() error {
+func (w Notify) check() error {
 	if w > Poll {
-		return fmt.Errorf("Options.Wake of %d: want PubSub or Poll", w)
+		return fmt.Errorf("Options.Notify of %d: want PubSub or Poll", w)
 	}
 	return nil
 }
 
-func prefixFits(prefix string) error {
-	if len(prefix) >= longestName {
-		return fmt.Errorf("Options.Prefix of %d bytes: it must leave room for a name in %d", len(prefix), longestName)
+func checkPrefix(prefix string) error {
+	if len(prefix) >= maxNameLen {
+		return fmt.Errorf("Options.Prefix of %d bytes: it must leave room for a name in %d", len(prefix), maxNameLen)
 	}
 	return nil
 }
@@ -373,19 +373,19 @@ func prefixFits(prefix string) error {
 func (o *Options) config() actor.Config {
 	id := newID()
 	return actor.Config{
-		ID:         id,
-		Lease:      o.Lease,
-		Renew:      o.Renew,
-		Spread:     o.Renew / 2,
-		Timeout:    o.Timeout,
-		MaxHold:    o.MaxHold,
-		HandoffMax: o.Handoff.Max,
-		HandoffFor: o.Handoff.For,
-		FairWait:   o.FairWait,
-		Poll:       o.Wake == Poll,
-		Replicas:   o.Replicas.Min,
-		ReplicaFor: o.Replicas.Timeout,
-		Seed:       seedOf(id),
+		ID:               id,
+		Lease:            o.Lease,
+		RenewInterval:    o.RenewInterval,
+		RenewSpread:      o.RenewInterval / 2,
+		CallTimeout:      o.CallTimeout,
+		MaxHold:          o.MaxHold,
+		MaxHandoffGrants: o.Handoff.MaxGrants,
+		MaxHandoffTime:   o.Handoff.MaxDuration,
+		FairWaitTimeout:  o.FairWaitTimeout,
+		Poll:             o.Notify == Poll,
+		Replicas:         o.Replicas.Min,
+		ReplicaTimeout:   o.Replicas.Timeout,
+		Seed:             seedOf(id),
 
 		MaxWaiting:        o.MaxWaiting,
 		MaxWaitingPerLock: o.MaxWaitingPerLock,

@@ -19,7 +19,7 @@ import (
 func TestNoFaultLeavesAPartOfAMulti(t *testing.T) {
 	long.Only(t, "every kind of fault strikes, one after the other")
 	t.Parallel()
-	everyOrdeal(t, 2, func(t *testing.T, o *ordeal, prefix string) { o.multis(t, prefix) })
+	onEveryFault(t, 2, func(t *testing.T, o *faultRun, prefix string) { o.multis(t, prefix) })
 }
 
 // severalOf returns locks with those names as one.
@@ -32,7 +32,7 @@ func severalOf(e *lockwheel.Engine, names []string) lockwheel.Multi {
 }
 
 // multis has the fault strike while two Multis are held and waited for, and unlocks those that remain.
-func (o *ordeal) multis(t *testing.T, prefix string) {
+func (o *faultRun) multis(t *testing.T, prefix string) {
 	together := []string{prefix + "a/plain", prefix + "b/plain", prefix + "c/plain"}
 	inTurn := namesOfKinds(prefix + "d")
 	o.names = []string{together[0], inTurn[0], together[1], inTurn[1], together[2], inTurn[2], inTurn[3]}
@@ -42,10 +42,10 @@ func (o *ordeal) multis(t *testing.T, prefix string) {
 	var told []<-chan time.Time
 	for i, names := range parts {
 		holds = append(holds, lockAll(t, severalOf(o.holder, names)))
-		told = append(told, toldAt(holds[i]))
+		told = append(told, notifiedAt(holds[i]))
 		waiting = append(waiting, granting(t.Context(), severalOf(o.waiter, names)))
 	}
-	asleep(t, o.waiter, 2, 2) // each in the queue of one lock, holding none
+	requireWaiting(t, o.waiter, 2, 2) // each in the queue of one lock, holding none
 	unlocked := time.Now()
 	unlocking := make([]<-chan answer, len(holds))
 	gone, over, free := map[string]time.Time{}, time.Time{}, []atomic.Int64(nil)
@@ -67,7 +67,7 @@ func (o *ordeal) multis(t *testing.T, prefix string) {
 			o.latest = max(o.latest, requireLost(t, hold, told[i], gone[parts[i][struck]], lossLease))
 		default:
 			require.Empty(t, waiting[i], "a second holder beside that of %s", hold.Name())
-			giveBack(t, hold)
+			unlockHold(t, hold)
 		}
 		got := receive(t, waiting[i])
 		if got.err != nil && o.fault.name == "a key of another type" {
@@ -80,12 +80,12 @@ func (o *ordeal) multis(t *testing.T, prefix string) {
 			o.requirePrompt(t, got, &free[i], over)
 		}
 		o.requireAll(t, got.hold, parts[i])
-		giveBack(t, got.hold)
+		unlockHold(t, got.hold)
 	}
 }
 
 // requireAll requires that the waiter holds every part.
-func (o *ordeal) requireAll(t *testing.T, hold *lockwheel.Hold, parts []string) {
+func (o *faultRun) requireAll(t *testing.T, hold *lockwheel.Hold, parts []string) {
 	t.Helper()
 	for _, name := range parts {
 		if fields := fmt.Sprint(o.do("HKEYS", name)); hold.Err() == nil { // the fault may have ended the hold

@@ -19,10 +19,10 @@ import (
 
 // Every kind of fault strikes one or two of three servers while quorums are held, waited for and unlocked.
 
-// bench is three independent servers, a client that holds quorums and one that waits.
-type bench struct {
+// quorumFaultRun is three independent servers, a client that holds quorums and one that waits.
+type quorumFaultRun struct {
 	fault          fault
-	scenes         []*scene
+	scenes         []*faultEnv
 	holder, waiter []*lockwheel.Engine // one per server
 	ways           [][]*proxy.Proxy    // links to each server: the holder's and the waiter's
 	over           time.Time           // end of the last fault
@@ -32,12 +32,12 @@ type bench struct {
 	latest         time.Duration                // maximum delay until a holder was notified of a loss
 }
 
-// askAround is how long a caller that waits for a quorum queues at one server, which may fail, before it requests all
+// confirmRound is how long a caller that waits for a quorum queues at one server, which may fail, before it requests all
 // locks again.
-const askAround = 2 * time.Second
+const confirmRound = 2 * time.Second
 
-// match is a set of quorums that are held, with their waiters.
-type match struct {
+// quorumFaultCase is a set of quorums that are held, with their waiters.
+type quorumFaultCase struct {
 	holds   []*lockwheel.Hold
 	waiting []<-chan grant
 }
@@ -45,7 +45,7 @@ type match struct {
 func TestNoFaultOfAMinorityEndsAQuorum(t *testing.T) {
 	long.Only(t, "every kind of fault strikes, one after the other")
 	t.Parallel()
-	onABench(t, func(t *testing.T, b *bench, prefix string, at int) {
+	onQuorumFaultRun(t, func(t *testing.T, b *quorumFaultRun, prefix string, at int) {
 		b.staysThrough(t, prefix+"a", at%3)
 		b.requireNothingLeft(t)
 		b.releasesUnder(t, prefix+"b", at%3)
@@ -55,7 +55,7 @@ func TestNoFaultOfAMinorityEndsAQuorum(t *testing.T) {
 func TestNoFaultOfAMajorityLeavesAnythingOfAQuorum(t *testing.T) {
 	long.Only(t, "every kind of fault strikes, one after the other")
 	t.Parallel()
-	onABench(t, func(t *testing.T, b *bench, prefix string, at int) {
+	onQuorumFaultRun(t, func(t *testing.T, b *quorumFaultRun, prefix string, at int) {
 		members := []int{at % 3, (at + 1) % 3}
 		if b.fault.fate == kept {
 			b.staysThrough(t, prefix+"a", members...)
@@ -67,13 +67,13 @@ func TestNoFaultOfAMajorityLeavesAnythingOfAQuorum(t *testing.T) {
 	})
 }
 
-// onABench has each kind of fault strike as often as configured. at is the number of the strike.
-func onABench(t *testing.T, strikes func(t *testing.T, b *bench, prefix string, at int)) {
+// onQuorumFaultRun has each kind of fault strike as often as configured. at is the number of the strike.
+func onQuorumFaultRun(t *testing.T, strikes func(t *testing.T, b *quorumFaultRun, prefix string, at int)) {
 	for _, f := range everyFault() {
 		t.Run(f.name, func(t *testing.T) {
 			t.Parallel()
-			b := newBench(t, f)
-			for i := range *ordeals {
+			b := newQuorumFaultRun(t, f)
+			for i := range *faultRounds {
 				strikes(t, b, fmt.Sprint("n", i), i)
 				b.requireNothingLeft(t)
 			}
@@ -82,14 +82,14 @@ func onABench(t *testing.T, strikes func(t *testing.T, b *bench, prefix string, 
 	}
 }
 
-func newBench(t *testing.T, f fault) *bench {
-	b := &bench{fault: f}
-	opts := lockwheel.Options{Lease: ordealLease, Timeout: ordealTimeout}
+func newQuorumFaultRun(t *testing.T, f fault) *quorumFaultRun {
+	b := &quorumFaultRun{fault: f}
+	opts := lockwheel.Options{Lease: ordealLease, CallTimeout: ordealTimeout}
 	if f.fate != kept {
 		opts = lossOptions
 	}
 	for i := range 3 {
-		s := realScene(t)
+		s := realFaultEnv(t)
 		s.lost = func(names []string, _, to time.Time) {
 			b.lossOf.Lock()
 			defer b.lossOf.Unlock()
@@ -123,7 +123,7 @@ func quorumOf(engines []*lockwheel.Engine, name string) lockwheel.Multi {
 }
 
 // begins acquires a quorum of each kind of lock on all servers, and makes the other client wait for it.
-func (b *bench) begins(t *testing.T, prefix string) (m match) {
+func (b *quorumFaultRun) begins(t *testing.T, prefix string) (m quorumFaultCase) {
 	b.gone = map[string]map[int]time.Time{}
 	names := namesOfKinds(prefix)
 	for _, s := range b.scenes {
@@ -143,7 +143,7 @@ func (b *bench) begins(t *testing.T, prefix string) (m match) {
 
 // asleep counts the waiters that only a message can wake: each queues at one server. The result is negative if some
 // do not wait yet.
-func (b *bench) asleep() (n int64) {
+func (b *quorumFaultRun) asleep() (n int64) {
 	for _, e := range b.waiter {
 		s := e.Stats()
 		if s.InFlight != 0 || s.Subscriptions < s.Waiting {
@@ -155,7 +155,7 @@ func (b *bench) asleep() (n int64) {
 }
 
 // requireAllMembers waits until every quorum is held on every server.
-func (b *bench) requireAllMembers(t *testing.T, m match) {
+func (b *quorumFaultRun) requireAllMembers(t *testing.T, m quorumFaultCase) {
 	t.Helper()
 	for i, s := range b.scenes {
 		for _, hold := range m.holds {
@@ -169,7 +169,7 @@ func (b *bench) requireAllMembers(t *testing.T, m match) {
 
 // requireRenewed waits until every member has been confirmed once more. A member that was granted late counts only
 // from then on. Until the others are renewed, a quorum of three needs all its members.
-func (b *bench) requireRenewed(t *testing.T, m match) {
+func (b *quorumFaultRun) requireRenewed(t *testing.T, m quorumFaultCase) {
 	t.Helper()
 	for _, e := range b.holder {
 		renewedTimes(t, e, len(m.holds))
@@ -177,7 +177,7 @@ func (b *bench) requireRenewed(t *testing.T, m match) {
 }
 
 // strike has the fault strike some of the servers at the same time. It calls meanwhile until the fault has ended.
-func (b *bench) strike(t *testing.T, members []int, meanwhile func()) {
+func (b *quorumFaultRun) strike(t *testing.T, members []int, meanwhile func()) {
 	t.Helper()
 	began := time.Now()
 	// No server restores the permissions before the locks on all of them are lost.
@@ -215,7 +215,7 @@ func (b *bench) strike(t *testing.T, members []int, meanwhile func()) {
 
 // staysThrough requires that quorums survive the fault, that there is no second holder, and that they are held on all
 // servers afterwards.
-func (b *bench) staysThrough(t *testing.T, prefix string, members ...int) {
+func (b *quorumFaultRun) staysThrough(t *testing.T, prefix string, members ...int) {
 	m := b.begins(t, prefix)
 	untouched := func() {
 		for i, hold := range m.holds {
@@ -231,13 +231,13 @@ func (b *bench) staysThrough(t *testing.T, prefix string, members ...int) {
 	untouched()
 	for i, hold := range m.holds {
 		unlocked := time.Now()
-		giveBack(t, hold)
+		unlockHold(t, hold)
 		b.passesOn(t, m.waiting[i], unlocked, time.Now())
 	}
 }
 
 // releasesUnder unlocks while the fault strikes.
-func (b *bench) releasesUnder(t *testing.T, prefix string, members ...int) {
+func (b *quorumFaultRun) releasesUnder(t *testing.T, prefix string, members ...int) {
 	m := b.begins(t, prefix)
 	var unlocking []<-chan answer
 	began := time.Now()
@@ -254,25 +254,25 @@ func (b *bench) releasesUnder(t *testing.T, prefix string, members ...int) {
 
 // passesOn waits for the waiter. It requires that the grant came after the begin of the Unlock, and in time after its
 // end.
-func (b *bench) passesOn(t *testing.T, waiting <-chan grant, from, unlocked time.Time) {
+func (b *quorumFaultRun) passesOn(t *testing.T, waiting <-chan grant, from, unlocked time.Time) {
 	t.Helper()
 	got := receive(t, waiting)
 	require.NoError(t, got.err)
 	require.False(t, got.at.Before(from))
 	took := min(got.at.Sub(unlocked), got.at.Sub(b.over))
 	b.longest = max(b.longest, took)
-	if *ordeals > 1 {
-		require.Less(t, took, askAround+promptWait, got.hold.Name())
+	if *faultRounds > 1 {
+		require.Less(t, took, confirmRound+promptWait, got.hold.Name())
 	}
-	giveBack(t, got.hold)
+	unlockHold(t, got.hold)
 }
 
 // endsInTime lets the fault cost a majority. Holders are notified within their lease, or have all members again.
-func (b *bench) endsInTime(t *testing.T, prefix string, members ...int) {
+func (b *quorumFaultRun) endsInTime(t *testing.T, prefix string, members ...int) {
 	m := b.begins(t, prefix)
 	var told []<-chan time.Time
 	for _, hold := range m.holds {
-		told = append(told, toldAt(hold))
+		told = append(told, notifiedAt(hold))
 	}
 	began := time.Now()
 	b.strike(t, members, func() {})
@@ -283,7 +283,7 @@ func (b *bench) endsInTime(t *testing.T, prefix string, members ...int) {
 		})
 		if hold.Err() == nil {
 			require.NotEqual(t, stranded, b.fault.fate)
-			giveBack(t, hold)
+			unlockHold(t, hold)
 		} else {
 			require.True(t, touched, "%s was lost without a reason: %v", hold.Name(), hold.Err())
 			last := began // for a server that rejects commands and so confirms nothing
@@ -300,11 +300,11 @@ func (b *bench) endsInTime(t *testing.T, prefix string, members ...int) {
 			continue
 		}
 		require.NoError(t, got.err)
-		giveBack(t, got.hold)
+		unlockHold(t, got.hold)
 	}
 }
 
-func (b *bench) heldEverywhere(hold *lockwheel.Hold) bool {
+func (b *quorumFaultRun) heldEverywhere(hold *lockwheel.Hold) bool {
 	for i, s := range b.scenes {
 		if !strings.Contains(fmt.Sprint(s.do("HKEYS", hold.Name())), b.holder[i].ID()) {
 			return false
@@ -315,11 +315,11 @@ func (b *bench) heldEverywhere(hold *lockwheel.Hold) bool {
 
 // requireNothingLeft requires that no key, channel, timer or request is left on any server, long before a lease could
 // expire.
-func (b *bench) requireNothingLeft(t *testing.T) {
+func (b *quorumFaultRun) requireNothingLeft(t *testing.T) {
 	t.Helper()
 	for i, s := range b.scenes {
-		settled(t, b.holder[i])
-		settled(t, b.waiter[i])
+		requireIdle(t, b.holder[i])
+		requireIdle(t, b.waiter[i])
 		if b.fault.silent {
 			for _, p := range s.links {
 				p.Cut() // the server's side of half-open connections

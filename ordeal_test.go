@@ -21,7 +21,7 @@ import (
 
 // Every kind of fault strikes while locks are held, waited for and unlocked.
 
-var ordeals = flag.Int("ordeals", 1, "how often every kind of fault strikes; above 1 a waiter has to come in promptWait")
+var faultRounds = flag.Int("fault.rounds", 1, "how often every kind of fault strikes; above 1 a waiter has to come in promptWait")
 
 const (
 	// promptWait is the maximum delay of a waiter after a release and the end of the fault. A busy machine is given
@@ -36,11 +36,11 @@ const (
 )
 
 // lossOptions are those of engines that lose locks to such a fault.
-var lossOptions = lockwheel.Options{Lease: lossLease, Timeout: lossLease / 3}
+var lossOptions = lockwheel.Options{Lease: lossLease, CallTimeout: lossLease / 3}
 
-// ordeal is one fault test: one fault, two engines and some locks.
-type ordeal struct {
-	*scene
+// faultRun is one fault test: one fault, two engines and some locks.
+type faultRun struct {
+	*faultEnv
 	fault          fault
 	holder, waiter *lockwheel.Engine
 	longest        time.Duration // maximum delay of a waiter
@@ -50,7 +50,7 @@ type ordeal struct {
 func TestNoFaultLeavesAnOrphanOrASleepingWaiter(t *testing.T) {
 	long.Only(t, "every kind of fault strikes, one after the other")
 	t.Parallel()
-	everyOrdeal(t, len(namesOfEveryKind("")), func(t *testing.T, o *ordeal, prefix string) {
+	onEveryFault(t, len(namesOfEveryKind("")), func(t *testing.T, o *faultRun, prefix string) {
 		if o.fault.fate == kept {
 			o.releases(t, prefix)
 		} else {
@@ -59,14 +59,14 @@ func TestNoFaultLeavesAnOrphanOrASleepingWaiter(t *testing.T) {
 	})
 }
 
-// everyOrdeal runs a fault test for each kind of fault, as often as the flag says. A fault that loses keys strikes at
+// onEveryFault runs a fault test for each kind of fault, as often as the flag says. A fault that loses keys strikes at
 // least locks times, because some of these faults strike only one lock at a time.
-func everyOrdeal(t *testing.T, locks int, undergo func(t *testing.T, o *ordeal, prefix string)) {
+func onEveryFault(t *testing.T, locks int, undergo func(t *testing.T, o *faultRun, prefix string)) {
 	for _, f := range everyFault() {
 		t.Run(f.name, func(t *testing.T) {
 			t.Parallel()
-			o, ways := beginOrdeal(t, f)
-			times := *ordeals
+			o, ways := beginFaultRun(t, f)
+			times := *faultRounds
 			if f.fate == keyLost {
 				times = max(times, locks)
 			}
@@ -85,10 +85,10 @@ func everyOrdeal(t *testing.T, locks int, undergo func(t *testing.T, o *ordeal, 
 	}
 }
 
-// beginOrdeal opens the engines. ways are the links that a fault can strike.
-func beginOrdeal(t *testing.T, f fault) (o *ordeal, ways [][]*proxy.Proxy) {
-	o = &ordeal{scene: realScene(t), fault: f}
-	opts := lockwheel.Options{Lease: ordealLease, Timeout: ordealTimeout}
+// beginFaultRun opens the engines. ways are the links that a fault can strike.
+func beginFaultRun(t *testing.T, f fault) (o *faultRun, ways [][]*proxy.Proxy) {
+	o = &faultRun{faultEnv: realFaultEnv(t), fault: f}
+	opts := lockwheel.Options{Lease: ordealLease, CallTimeout: ordealTimeout}
 	if f.fate != kept {
 		opts = lossOptions
 	}
@@ -112,14 +112,14 @@ func beginOrdeal(t *testing.T, f fault) (o *ordeal, ways [][]*proxy.Proxy) {
 
 // contest acquires a lock of each kind and makes the other engine wait for it. If the lock is held by a reader, the
 // writer waits.
-func (o *ordeal) contest(t *testing.T, prefix string) (holds []*lockwheel.Hold, waiting []<-chan grant) {
+func (o *faultRun) contest(t *testing.T, prefix string) (holds []*lockwheel.Hold, waiting []<-chan grant) {
 	o.names = namesOfEveryKind(prefix)
 	for _, name := range o.names {
 		holds = append(holds, lock(t, mutexOf(o.holder, name)))
 		waiting = append(waiting, granting(t.Context(), rivalOf(o.waiter, name)))
 	}
 	locks := int64(len(o.names))
-	asleep(t, o.waiter, locks, locks)
+	requireWaiting(t, o.waiter, locks, locks)
 	return holds, waiting
 }
 
@@ -143,7 +143,7 @@ func granting(ctx context.Context, m interface {
 
 // releases unlocks while the fault strikes. Every waiter acquires its lock soon after it is free and the fault has
 // ended.
-func (o *ordeal) releases(t *testing.T, prefix string) {
+func (o *faultRun) releases(t *testing.T, prefix string) {
 	holds, waiting := o.contest(t, prefix)
 	var mine [][]string
 	for _, hold := range holds {
@@ -163,14 +163,14 @@ func (o *ordeal) releases(t *testing.T, prefix string) {
 		if kindOf(holds[i].Name()) == "fenced" {
 			require.Greater(t, got.hold.Token(), holds[i].Token())
 		}
-		giveBack(t, got.hold)
+		unlockHold(t, got.hold)
 	}
 }
 
 // strikes returns when the fault has ended and the engines have noticed that.
-func (o *ordeal) strikes() (over time.Time) {
+func (o *faultRun) strikes() (over time.Time) {
 	began := time.Now()
-	o.fault.strike(o.scene)
+	o.fault.strike(o.faultEnv)
 	over = time.Now()
 	if noticed := began.Add(2 * ordealTimeout); o.fault.silent && noticed.After(over) {
 		return noticed
@@ -179,7 +179,7 @@ func (o *ordeal) strikes() (over time.Time) {
 }
 
 // requirePrompt requires that a waiter acquired its lock soon after it was free and the fault had ended.
-func (o *ordeal) requirePrompt(t *testing.T, got grant, free *atomic.Int64, over time.Time) {
+func (o *faultRun) requirePrompt(t *testing.T, got grant, free *atomic.Int64, over time.Time) {
 	t.Helper()
 	eventually(t, "seen to be free", func() bool { return free.Load() != 0 })
 	since := time.Unix(0, free.Load())
@@ -187,7 +187,7 @@ func (o *ordeal) requirePrompt(t *testing.T, got grant, free *atomic.Int64, over
 		since = over
 	}
 	o.longest = max(o.longest, got.at.Sub(since))
-	if *ordeals > 1 {
+	if *faultRounds > 1 {
 		require.Less(t, got.at.Sub(since), promptWait, got.hold.Name())
 	}
 }
@@ -218,7 +218,7 @@ func unlockingLater(ctx context.Context, hold *lockwheel.Hold, after time.Durati
 }
 
 // watch records when the holder's fields are gone from all locks of each part, through a connection without faults.
-func (o *ordeal) watch(t *testing.T, parts [][]string) []atomic.Int64 {
+func (o *faultRun) watch(t *testing.T, parts [][]string) []atomic.Int64 {
 	free := make([]atomic.Int64, len(parts))
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan struct{})
@@ -265,18 +265,18 @@ func look(ctx context.Context, c *redistest.Conn, holder string, parts [][]strin
 
 // losses lets a fault cost locks. Their holders are notified within their lease, and the locks of other holders are
 // not affected.
-func (o *ordeal) losses(t *testing.T, prefix string) {
+func (o *faultRun) losses(t *testing.T, prefix string) {
 	holds, waiting := o.contest(t, prefix)
 	var told []<-chan time.Time
 	for _, hold := range holds {
-		told = append(told, toldAt(hold))
+		told = append(told, notifiedAt(hold))
 	}
 	gone := o.takesAway()
 	for i, hold := range holds {
 		if at, lost := gone[hold.Name()]; lost {
 			o.latest = max(o.latest, requireLost(t, hold, told[i], at, lossLease))
 		} else {
-			giveBack(t, hold)
+			unlockHold(t, hold)
 		}
 		got := receive(t, waiting[i])
 		if got.err != nil && o.fault.name == "a key of another type" {
@@ -284,13 +284,13 @@ func (o *ordeal) losses(t *testing.T, prefix string) {
 			continue
 		}
 		require.NoError(t, got.err)
-		giveBack(t, got.hold)
+		unlockHold(t, got.hold)
 	}
 }
 
 // takesAway has the fault strike. It returns the latest time at which the server can have had each lock for its
 // holder, or confirmed it.
-func (o *ordeal) takesAway() (gone map[string]time.Time) {
+func (o *faultRun) takesAway() (gone map[string]time.Time) {
 	gone = map[string]time.Time{}
 	o.lost = func(names []string, _, to time.Time) {
 		for _, name := range names {
@@ -300,14 +300,14 @@ func (o *ordeal) takesAway() (gone map[string]time.Time) {
 	if o.fault.fate == stranded {
 		o.lost(o.names, time.Time{}, time.Now())
 	}
-	o.fault.strike(o.scene)
+	o.fault.strike(o.faultEnv)
 	return gone
 }
 
 // requireNothingLeft requires that no key, channel, timer or request is left, long before a lease could expire.
-func (o *ordeal) requireNothingLeft(t *testing.T) {
-	settled(t, o.holder)
-	settled(t, o.waiter)
+func (o *faultRun) requireNothingLeft(t *testing.T) {
+	requireIdle(t, o.holder)
+	requireIdle(t, o.waiter)
 	if o.fault.silent {
 		for _, p := range o.links {
 			p.Cut() // the server's side of half-open connections

@@ -20,37 +20,37 @@ import (
 func TestWaitsEndInTimeDuringAnOutage(t *testing.T) {
 	t.Parallel()
 	outages := map[string]struct {
-		begin, end func(*testing.T, *site, *proxy.Proxy)
+		begin, end func(*testing.T, *Server, *proxy.Proxy)
 	}{
 		"killed": {
-			func(t *testing.T, s *site, _ *proxy.Proxy) { require.NoError(t, s.real.Kill()) },
-			func(t *testing.T, s *site, _ *proxy.Proxy) { require.NoError(t, s.real.Restart()) },
+			func(t *testing.T, s *Server, _ *proxy.Proxy) { require.NoError(t, s.real.Kill()) },
+			func(t *testing.T, s *Server, _ *proxy.Proxy) { require.NoError(t, s.real.Restart()) },
 		},
 		"frozen": {
-			func(t *testing.T, s *site, _ *proxy.Proxy) { require.NoError(t, s.real.Pause()) },
-			func(t *testing.T, s *site, _ *proxy.Proxy) { require.NoError(t, s.real.Continue()) },
+			func(t *testing.T, s *Server, _ *proxy.Proxy) { require.NoError(t, s.real.Pause()) },
+			func(t *testing.T, s *Server, _ *proxy.Proxy) { require.NoError(t, s.real.Continue()) },
 		},
 		"a link that swallows everything": {
-			func(_ *testing.T, _ *site, p *proxy.Proxy) { p.Set(proxy.Both, proxy.Drop) },
-			func(t *testing.T, _ *site, p *proxy.Proxy) {
+			func(_ *testing.T, _ *Server, p *proxy.Proxy) { p.Set(proxy.Both, proxy.Drop) },
+			func(t *testing.T, _ *Server, p *proxy.Proxy) {
 				require.NoError(t, p.Heal())
 				p.Cut()
 			},
 		},
 		"connections reset and refused": {
-			func(t *testing.T, _ *site, p *proxy.Proxy) {
+			func(t *testing.T, _ *Server, p *proxy.Proxy) {
 				require.NoError(t, p.Refuse(true))
 				p.Cut()
 			},
-			func(t *testing.T, _ *site, p *proxy.Proxy) { require.NoError(t, p.Heal()) },
+			func(t *testing.T, _ *Server, p *proxy.Proxy) { require.NoError(t, p.Heal()) },
 		},
 	}
 	for name, outage := range outages {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			const wait = 400 * time.Millisecond
-			s, p, e := behind(t, lockwheel.Options{Timeout: wait})
-			giveBack(t, lock(t, e.Mutex("before")))
+			s, p, e := behind(t, lockwheel.Options{CallTimeout: wait})
+			unlockHold(t, lock(t, e.Mutex("before")))
 			outage.begin(t, s, p)
 			before := time.Now()
 			crowd(t, 200, func(i int) error {
@@ -69,8 +69,8 @@ func TestWaitsEndInTimeDuringAnOutage(t *testing.T) {
 			})
 			require.Less(t, time.Since(before), wait+5*time.Second)
 			outage.end(t, s, p)
-			giveBack(t, lock(t, e.Mutex("after")))
-			settled(t, e)
+			unlockHold(t, lock(t, e.Mutex("after")))
+			requireIdle(t, e)
 			require.Equal(t, int64(0), s.do("DBSIZE"))
 		})
 	}
@@ -80,7 +80,7 @@ func TestWaitsEndInTimeDuringAnOutage(t *testing.T) {
 // the lock is held.
 func TestTryLockBehindOthersDuringAnOutageIsNotRefusedAsTaken(t *testing.T) {
 	t.Parallel()
-	s := realSite(t)
+	s := RealServer(t)
 	e := s.open(lockwheel.Options{})
 	require.NoError(t, s.real.Kill())
 	waiting := locking(t.Context(), e.Mutex("n"))
@@ -95,14 +95,14 @@ func TestTryLockBehindOthersDuringAnOutageIsNotRefusedAsTaken(t *testing.T) {
 // A Lock without a limit keeps retrying during an outage, whatever is lost.
 func TestLockWaitsAnOutageOut(t *testing.T) {
 	t.Parallel()
-	s := realSite(t)
+	s := RealServer(t)
 	holder, waiter := s.open(lockwheel.Options{}), s.open(lockwheel.Options{})
 	hold := lock(t, holder.Mutex("n"))
 	sleeping := locking(t.Context(), waiter.Mutex("n"))
-	asleep(t, waiter, 1, 1)
+	requireWaiting(t, waiter, 1, 1)
 	require.NoError(t, s.real.Kill())
 	asking := locking(t.Context(), waiter.Mutex("another"))
-	silent(t, asking, 200*time.Millisecond)
+	requireNoReply(t, asking, 200*time.Millisecond)
 	require.NoError(t, s.real.Restart()) // without its data: the lock is free, without a message
 	granted(t, asking)
 	next := granted(t, sleeping)
@@ -114,8 +114,8 @@ func TestLockWaitsAnOutageOut(t *testing.T) {
 // A lock outlives a restart that keeps the data and is shorter than the lease.
 func TestAHoldOutlivesARestartWithItsData(t *testing.T) {
 	t.Parallel()
-	s := realSite(t)
-	e := s.open(lockwheel.Options{Lease: 20 * time.Second, Renew: time.Second})
+	s := RealServer(t)
+	e := s.open(lockwheel.Options{Lease: 20 * time.Second, RenewInterval: time.Second})
 	hold := lock(t, e.Mutex("n"))
 	require.NoError(t, s.real.Restart())
 	renewed := e.Stats().Renewed
@@ -129,7 +129,7 @@ func TestAHoldOutlivesARestartWithItsData(t *testing.T) {
 func TestAHolderKnowsOfTheLossBeforeAnybodyElseIsLetIn(t *testing.T) {
 	t.Parallel()
 	var told atomic.Int32
-	s, p, e := behind(t, lockwheel.Options{Lease: brief, Observer: lockwheel.Observer{
+	s, p, e := behind(t, lockwheel.Options{Lease: shortLease, Observer: lockwheel.Observer{
 		Lost: func(string, error) { told.Add(1) },
 	}})
 	hold := lock(t, e.Mutex("n"))
@@ -137,7 +137,7 @@ func TestAHolderKnowsOfTheLossBeforeAnybodyElseIsLetIn(t *testing.T) {
 	context.AfterFunc(hold.Context(), func() { ended <- context.Cause(hold.Context()) })
 	stranger := s.open(lockwheel.Options{})
 	waiting := locking(t.Context(), stranger.Mutex("n"))
-	asleep(t, stranger, 1, 1)
+	requireWaiting(t, stranger, 1, 1)
 
 	p.Set(proxy.Both, proxy.Drop)
 	next := granted(t, waiting)
@@ -149,7 +149,7 @@ func TestAHolderKnowsOfTheLossBeforeAnybodyElseIsLetIn(t *testing.T) {
 	require.ErrorIs(t, hold.Unlock(t.Context()), lockwheel.ErrLost)
 	require.NoError(t, p.Heal())
 	p.Cut()
-	settled(t, e)
+	requireIdle(t, e)
 	require.Equal(t, map[string]string{next.ID(): "1"}, s.hash("n"), "left alone by what was sent late")
 	require.EqualValues(t, 1, told.Load(), "once")
 	unlock(t, next)
@@ -158,22 +158,22 @@ func TestAHolderKnowsOfTheLossBeforeAnybodyElseIsLetIn(t *testing.T) {
 // The key is deleted, or has another holder: its holder is notified a third of the lease after the last confirmation.
 func TestALostKeyIsNoticedByTheNextRenewal(t *testing.T) {
 	t.Parallel()
-	for name, take := range map[string]func(*site){
-		"deleted": func(s *site) { s.do("DEL", "n") },
-		"taken over": func(s *site) {
+	for name, take := range map[string]func(*Server){
+		"deleted": func(s *Server) { s.do("DEL", "n") },
+		"taken over": func(s *Server) {
 			s.do("DEL", "n")
-			s.occupy("n", time.Hour)
+			s.HoldAsOther("n", time.Hour)
 		},
-		"flushed": func(s *site) { s.do("FLUSHALL") },
-		"gone with a crash": func(s *site) {
+		"flushed": func(s *Server) { s.do("FLUSHALL") },
+		"gone with a crash": func(s *Server) {
 			require.NoError(s.t, s.real.RestartEmpty())
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			onEachKind(t, func(t *testing.T, mutex kindOfLock) {
-				s := realSite(t)
-				e := s.open(keen)
+				s := RealServer(t)
+				e := s.open(shortLeaseOptions)
 				hold := lock(t, mutex(e, "n"))
 				take(s)
 				receive(t, hold.Done()) // by a renewal: the lease expires much later
@@ -193,7 +193,7 @@ func TestALostKeyIsNoticedByTheNextRenewal(t *testing.T) {
 // redlock-rb#27, #148: NOSCRIPT after a restart, a flush or a failover.
 func TestForgottenScriptsAreNotNoticed(t *testing.T) {
 	t.Parallel()
-	s := realSite(t)
+	s := RealServer(t)
 	e := s.open(lockwheel.Options{})
 	m := e.Mutex("n")
 	stop := make(chan struct{})

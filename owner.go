@@ -8,8 +8,8 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// errOverdue is the cause of a loss that the hold itself finds by the clock.
-var errOverdue = errors.New("the lease ended before it was renewed")
+// errLeaseExpired is the cause of a loss that the hold itself finds by the clock.
+var errLeaseExpired = errors.New("the lease ended before it was renewed")
 
 type (
 	holdKey  struct{} // the innermost *Hold of a context, nil behind WithoutOwner
@@ -43,14 +43,14 @@ func WithoutOwner(ctx context.Context) context.Context {
 	return context.WithValue(context.WithValue(ctx, holdKey{}, (*Hold)(nil)), ownerKey{}, uint64(0))
 }
 
-// ownerOf returns the owner that a context carries for one name of one engine, 0 for none.
-func ownerOf(ctx context.Context, e *Engine, name string) uint64 {
+// ownerFromContext returns the owner that a context carries for one name of one engine, 0 for none.
+func ownerFromContext(ctx context.Context, e *Engine, name string) uint64 {
 	for at := ctx; ; {
 		hold, _ := at.Value(holdKey{}).(*Hold)
 		if hold == nil {
 			break
 		}
-		if owner := hold.owns(e, name); owner != 0 {
+		if owner := hold.ownerFor(e, name); owner != 0 {
 			return owner
 		}
 		at = hold.parent
@@ -59,24 +59,24 @@ func ownerOf(ctx context.Context, e *Engine, name string) uint64 {
 	return owner
 }
 
-// owns returns the hold's owner if it holds the name of the engine, 0 otherwise.
-func (h *Hold) owns(e *Engine, name string) uint64 {
+// ownerFor returns the hold's owner if it holds the name of the engine, 0 otherwise.
+func (h *Hold) ownerFor(e *Engine, name string) uint64 {
 	if h.engine == e && h.name == name {
 		return h.grant.Owner
 	}
-	if g := h.group(); g != nil {
+	if g := h.multi(); g != nil {
 		return g.owner(e, name)
 	}
 	return 0
 }
 
-// bearer is a copy of all that a context carries about its owner, for requests that must not call the context.
-type bearer struct {
+// ownerSource is a copy of all that a context carries about its owner, for requests that must not call the context.
+type ownerSource struct {
 	holds []*Hold // innermost first
 	owner uint64
 }
 
-func bearerOf(ctx context.Context) (b bearer) {
+func ownerSourceOf(ctx context.Context) (b ownerSource) {
 	for at := ctx; ; {
 		hold, _ := at.Value(holdKey{}).(*Hold)
 		if hold == nil {
@@ -88,32 +88,32 @@ func bearerOf(ctx context.Context) (b bearer) {
 	return b
 }
 
-// of returns the same as ownerOf.
-func (b *bearer) of(e *Engine, name string) uint64 {
+// ownerOf returns the same as ownerFromContext.
+func (b *ownerSource) ownerOf(e *Engine, name string) uint64 {
 	for _, h := range b.holds {
-		if owner := h.owns(e, name); owner != 0 {
+		if owner := h.ownerFor(e, name); owner != 0 {
 			return owner
 		}
 	}
 	return b.owner
 }
 
-// ends reports whether the call itself ended its context: the release of that hold, or a force of the lock with that
+// endedBy reports whether the call itself ended its context: the release of that hold, or a force of the lock with that
 // name. If the hold's parent context has ended, the caller gave up, and ends reports false.
-func ends(what actor.Kind, hold *actor.Hold, name string, cause error) bool {
+func endedBy(what actor.Event, hold *actor.Hold, name string, cause error) bool {
 	switch what {
 	case actor.Force:
-		return actor.Forced(cause) && about(cause, name)
+		return actor.IsForced(cause) && isAbout(cause, name)
 	case actor.Unlock:
 		s := hold.Signal()
 		_, ours := cause.(*lockError) // a cause of the caller's may be of a type that cannot be compared
-		return ours && s != nil && s.Value != nil && errors.Is(cause, ErrNotHeld) && context.Cause(s.Value.(context.Context)) == cause
+		return ours && s != nil && s.Context != nil && errors.Is(cause, ErrNotHeld) && context.Cause(s.Context.(context.Context)) == cause
 	}
 	return false
 }
 
-// about reports whether an error concerns the lock with that name, alone or as one of several.
-func about(err error, name string) bool {
+// isAbout reports whether an error concerns the lock with that name, alone or as one of several.
+func isAbout(err error, name string) bool {
 	for err != nil {
 		of := ""
 		switch e := err.(type) {
@@ -131,9 +131,9 @@ func about(err error, name string) bool {
 	return false
 }
 
-// beyond returns the context with which the holds in ctx were locked, skipping those that ended with such a cause. It
+// ignoringEnds returns the context with which the holds in ctx were locked, skipping those that ended with such a cause. It
 // keeps the deadline of ctx. If ctx no longer carries such a hold, the result is based on context.Background.
-func beyond(ctx context.Context, so func(cause error) bool) (context.Context, context.CancelFunc) {
+func ignoringEnds(ctx context.Context, so func(cause error) bool) (context.Context, context.CancelFunc) {
 	outer := ctx
 	for so(context.Cause(outer)) {
 		hold, _ := outer.Value(holdKey{}).(*Hold)

@@ -17,9 +17,9 @@ import (
 // redisson#4467, #4956, aredis#119: they identify the owner by the thread.
 func TestOwnersOfGoroutinesExcludeEachOther(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
+	s := AnyServer(t)
 	e := s.open(lockwheel.Options{})
-	var r room
+	var r criticalSection
 	crowd(t, 100, func(int) error {
 		me := lockwheel.WithOwner(t.Context())
 		outer, err := e.Mutex("n").Lock(me)
@@ -30,7 +30,7 @@ func TestOwnersOfGoroutinesExcludeEachOther(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		r.visit(soonOver)
+		r.enter(shortRun)
 		if err := outer.Unlock(t.Context()); err != nil {
 			return err
 		}
@@ -43,7 +43,7 @@ func TestOwnersOfGoroutinesExcludeEachOther(t *testing.T) {
 // One owner in many goroutines is one owner, as documented, and its count is exact.
 func TestOneOwnerInManyGoroutinesHoldsTogether(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
+	s := AnyServer(t)
 	m := s.open(lockwheel.Options{}).Mutex("n")
 	for name, ctx := range map[string]func(*lockwheel.Hold) context.Context{
 		"of a thread": nil,
@@ -65,7 +65,7 @@ func TestOneOwnerInManyGoroutinesHoldsTogether(t *testing.T) {
 			eventually(t, "the count in Redis", func() bool { return s.hash("n")[first.ID()] == "21" })
 			crowd(t, n, func(i int) error { return holds[i].Unlock(t.Context()) })
 			requireCount(t, me, m, 1)
-			refused(t, m)
+			stateFailed(t, m)
 			unlock(t, first)
 			require.False(t, s.exists("n"))
 		})
@@ -74,15 +74,15 @@ func TestOneOwnerInManyGoroutinesHoldsTogether(t *testing.T) {
 
 func TestTheContextOfAHoldReentersItsNameOnly(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
+	s := AnyServer(t)
 	e, other := s.open(lockwheel.Options{}), s.open(lockwheel.Options{})
 	a := lock(t, e.Mutex("a"))
 	_, err := other.Mutex("a").TryLock(a.Context())
 	require.ErrorIs(t, err, lockwheel.ErrNotAcquired, "another engine is another client")
 
 	// Two goroutines with the same hold both want another lock: it must exclude them from each other.
-	var r room
-	crowd(t, 8, func(int) error { return visitWith(a.Context(), e.Mutex("b"), &r) })
+	var r criticalSection
+	crowd(t, 8, func(int) error { return enterWith(a.Context(), e.Mutex("b"), &r) })
 	r.require(t, 8)
 
 	// A context within a context still carries the outer name.
@@ -98,7 +98,7 @@ func TestTheContextOfAHoldReentersItsNameOnly(t *testing.T) {
 
 func TestWithoutOwnerMakesAStranger(t *testing.T) {
 	t.Parallel()
-	m := anySite(t).open(lockwheel.Options{}).Mutex("n")
+	m := AnyServer(t).open(lockwheel.Options{}).Mutex("n")
 	for _, ctx := range []context.Context{t.Context(), lockwheel.WithOwner(t.Context())} {
 		hold := lockWith(t, ctx, m)
 		for _, carried := range []context.Context{hold.Context(), ctx} {
@@ -119,7 +119,7 @@ func TestWithoutOwnerMakesAStranger(t *testing.T) {
 // For a name that the context holds, the hold has priority over the owner of WithOwner.
 func TestTheHoldOfAContextWinsOverItsThread(t *testing.T) {
 	t.Parallel()
-	m := anySite(t).open(lockwheel.Options{}).Mutex("n")
+	m := AnyServer(t).open(lockwheel.Options{}).Mutex("n")
 	hold := lock(t, m)
 	both := lockwheel.WithOwner(hold.Context())
 	requireCount(t, both, m, 1)
@@ -131,7 +131,7 @@ func TestTheHoldOfAContextWinsOverItsThread(t *testing.T) {
 // The context of an ended hold does not re-enter, even if the lock has other holders.
 func TestAContextOfAHoldThatIsOverQueues(t *testing.T) {
 	t.Parallel()
-	e := anySite(t).open(lockwheel.Options{})
+	e := AnyServer(t).open(lockwheel.Options{})
 	m := e.Mutex("n")
 	first := lock(t, m)
 	stale := context.WithoutCancel(first.Context())
@@ -141,7 +141,7 @@ func TestAContextOfAHoldThatIsOverQueues(t *testing.T) {
 	require.ErrorIs(t, err, lockwheel.ErrNotAcquired)
 	waiting := locking(stale, m)
 	queued(t, e, 1)
-	silent(t, waiting, 20*time.Millisecond)
+	requireNoReply(t, waiting, 20*time.Millisecond)
 	unlock(t, next)
 	again := granted(t, waiting)
 	requireCount(t, stale, m, 0)
@@ -152,7 +152,7 @@ func TestAContextOfAHoldThatIsOverQueues(t *testing.T) {
 // Holds of one owner may end in any order; the lock is free with the last.
 func TestHoldsEndInAnyOrder(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
+	s := AnyServer(t)
 	m := s.open(lockwheel.Options{}).Mutex("n")
 	for _, order := range [][]int{{0, 1, 2}, {2, 1, 0}, {1, 2, 0}, {1, 0, 2}} {
 		me := lockwheel.WithOwner(t.Context())
@@ -185,7 +185,7 @@ func TestReentryCostsNoRoundTrip(t *testing.T) {
 // A function that runs when a hold's context ends may call methods.
 func TestWhatRunsAtTheEndOfAContextMayLock(t *testing.T) {
 	t.Parallel()
-	e := anySite(t).open(lockwheel.Options{})
+	e := AnyServer(t).open(lockwheel.Options{})
 	m := e.Mutex("n")
 	hold := lock(t, m)
 	var wg sync.WaitGroup
@@ -201,7 +201,7 @@ func TestWhatRunsAtTheEndOfAContextMayLock(t *testing.T) {
 	unlock(t, hold)
 	wg.Wait()
 	require.EqualValues(t, 1, got.Load())
-	settled(t, e)
+	requireIdle(t, e)
 }
 
 // Each engine numbers its own owners, from 1 on. An owner's context of one engine does not re-enter in another,
@@ -209,7 +209,7 @@ func TestWhatRunsAtTheEndOfAContextMayLock(t *testing.T) {
 // prefixes.
 func TestTheContextOfAHoldIsAStrangersForAnotherEngine(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
+	s := AnyServer(t)
 	for name, kindOf := range grantable() {
 		t.Run(name, func(t *testing.T) {
 			var holds []*lockwheel.Hold

@@ -14,7 +14,7 @@ import (
 func TestAllWhoWaitAsOneOwnerAreGrantedTogether(t *testing.T) {
 	t.Parallel()
 	onEveryKind(t, func(t *testing.T, mutex, other kindOfLock) {
-		s := realSite(t)
+		s := RealServer(t)
 		e, elsewhere := s.open(lockwheel.Options{}), s.open(lockwheel.Options{})
 		taken := lock(t, other(elsewhere, "n"))
 		me := lockwheel.WithOwner(t.Context())
@@ -29,11 +29,11 @@ func TestAllWhoWaitAsOneOwnerAreGrantedTogether(t *testing.T) {
 		for _, w := range waiting {
 			holds = append(holds, granted(t, w))
 		}
-		refused(t, other(elsewhere, "n"))
+		stateFailed(t, other(elsewhere, "n"))
 		for _, h := range holds {
 			unlock(t, h)
 		}
-		settled(t, e)
+		requireIdle(t, e)
 		require.False(t, s.exists("n"))
 	})
 }
@@ -44,7 +44,7 @@ func TestWhoWaitsToReadIsLetInWhenItsOwnerWrites(t *testing.T) {
 	for _, first := range []string{"the writer", "the readers"} {
 		t.Run(first+" first", func(t *testing.T) {
 			t.Parallel()
-			s := realSite(t)
+			s := RealServer(t)
 			e, elsewhere := s.open(lockwheel.Options{}), s.open(lockwheel.Options{})
 			m, me := e.RWMutex("n"), lockwheel.WithOwner(t.Context())
 			taken := lock(t, elsewhere.RWMutex("n").Writer())
@@ -70,7 +70,7 @@ func TestWhoWaitsToReadIsLetInWhenItsOwnerWrites(t *testing.T) {
 				for _, r := range readers {
 					holds = append(holds, granted(t, r))
 				}
-				refused(t, elsewhere.RWMutex("n").RLocker())
+				stateFailed(t, elsewhere.RWMutex("n").RLocker())
 			} else { // the first grant tells which
 				write := receive(t, writer)
 				if write.err == nil {
@@ -85,7 +85,7 @@ func TestWhoWaitsToReadIsLetInWhenItsOwnerWrites(t *testing.T) {
 			for _, h := range holds {
 				unlock(t, h)
 			}
-			settled(t, e)
+			requireIdle(t, e)
 			require.False(t, s.exists("n"))
 		})
 	}
@@ -94,7 +94,7 @@ func TestWhoWaitsToReadIsLetInWhenItsOwnerWrites(t *testing.T) {
 // The call would wait for itself.
 func TestWhoWaitsToWriteIsRefusedWhenItsOwnerReads(t *testing.T) {
 	t.Parallel()
-	s := realSite(t)
+	s := RealServer(t)
 	e, elsewhere := s.open(lockwheel.Options{}), s.open(lockwheel.Options{})
 	m, me := e.RWMutex("n"), lockwheel.WithOwner(t.Context())
 	taken := lock(t, elsewhere.RWMutex("n").RLocker())
@@ -109,7 +109,7 @@ func TestWhoWaitsToWriteIsRefusedWhenItsOwnerReads(t *testing.T) {
 	unlock(t, taken)
 	unlock(t, read)
 	unlock(t, granted(t, stranger))
-	settled(t, e)
+	requireIdle(t, e)
 	require.False(t, s.exists("n"))
 }
 
@@ -120,7 +120,7 @@ func TestWhoReenteredOneHalfDoesNotWaitForTheOtherOfItsOwner(t *testing.T) {
 	for _, half := range []string{"reads", "writes"} {
 		t.Run(half, func(t *testing.T) {
 			t.Parallel()
-			s := realSite(t)
+			s := RealServer(t)
 			e := s.open(lockwheel.Options{})
 			m, me := e.RWMutex("n"), lockwheel.WithOwner(t.Context())
 			write := lockWith(t, me, m.Writer())
@@ -140,7 +140,7 @@ func TestWhoReenteredOneHalfDoesNotWaitForTheOtherOfItsOwner(t *testing.T) {
 				unlock(t, granted(t, inner))
 				unlock(t, write)
 			}
-			settled(t, e)
+			requireIdle(t, e)
 			require.False(t, s.exists("n"))
 		})
 	}
@@ -150,7 +150,7 @@ func TestWhoReenteredOneHalfDoesNotWaitForTheOtherOfItsOwner(t *testing.T) {
 func TestWhoLocksAMissingMemberOfItsQuorumDoesNotWaitForTheQuorum(t *testing.T) {
 	t.Parallel()
 	onEveryKind(t, func(t *testing.T, mutex, other kindOfLock) {
-		p := newPanel(t, 3)
+		p := newServerSet(t, 3)
 		engines := p.client(lockwheel.Options{})
 		taken := lock(t, other(p[2].open(lockwheel.Options{}), "n"))
 		hold := lockAll(t, lockwheel.Quorum(mutex(engines[0], "n"), mutex(engines[1], "n"), mutex(engines[2], "n")))
@@ -164,7 +164,7 @@ func TestWhoLocksAMissingMemberOfItsQuorumDoesNotWaitForTheQuorum(t *testing.T) 
 		eventually(t, "the quorum to have it as well", func() bool { return engines[2].Stats().Held == 1 })
 		unlock(t, hold)
 		for _, e := range engines {
-			settled(t, e)
+			requireIdle(t, e)
 		}
 		require.Zero(t, p.holders("n"))
 	})
@@ -173,7 +173,7 @@ func TestWhoLocksAMissingMemberOfItsQuorumDoesNotWaitForTheQuorum(t *testing.T) 
 // A call that has the owner number of a quorum from its context keeps it as long as the quorum exists.
 func TestTheOwnerOfAQuorumEndsWithIt(t *testing.T) {
 	t.Parallel()
-	p := newPanel(t, 3)
+	p := newServerSet(t, 3)
 	engines := p.client(lockwheel.Options{})
 	taken := lock(t, p[2].open(lockwheel.Options{}).Mutex("n"))
 	hold := lockAll(t, quorum(engines, "n"))
@@ -188,11 +188,11 @@ func TestTheOwnerOfAQuorumEndsWithIt(t *testing.T) {
 	case first = <-one:
 	case first = <-two:
 		two = one
-	case <-time.After(patience):
+	case <-time.After(testDeadline):
 		t.Fatal("neither of them was granted")
 	}
 	require.NoError(t, first.err)
-	silent(t, two, 50*time.Millisecond)
+	requireNoReply(t, two, 50*time.Millisecond)
 	unlock(t, first.hold)
 	unlock(t, granted(t, two))
 }

@@ -10,8 +10,8 @@ import (
 )
 
 var (
-	errUndecided = errors.New("not decided yet: wait for Done")
-	errTaken     = errors.New("the hold was taken before")
+	errPending      = errors.New("not decided yet: wait for Done")
+	errAlreadyTaken = errors.New("the hold was taken before")
 
 	errZeroPending = errors.New("lockwheel: a zero Pending: make one with Mutex.LockAsync")
 )
@@ -23,18 +23,18 @@ type Pending struct {
 	hold *Hold        // has the engine, the name and the context of the wait
 	err  error        // why the request was not sent
 
-	fate    atomic.Uint32
-	watched atomic.Bool // until it is true, LockAsync itself removes what is no longer to be watched
-	with    *watch      // of the context; set before watched
-	seat    *seat       // its place in that watch
+	state        atomic.Uint32
+	watched      atomic.Bool   // until it is true, LockAsync itself removes what is no longer to be watched
+	contextWatch *contextWatch // of the context; set before watched
+	entry        *watchEntry   // its place in that watch
 }
 
 // The states of a Pending. Only the first change from undecided takes effect.
 const (
-	undecided uint32 = iota
-	refused
-	taken
-	givenUp
+	statePending uint32 = iota
+	stateFailed
+	stateTaken
+	stateCanceled
 )
 
 // LockAsync requests the lock and returns without blocking. It behaves like Lock otherwise. The caller takes the hold
@@ -46,12 +46,12 @@ const (
 //
 // Under heavy load, callers that block in Lock are served first.
 func (m Mutex) LockAsync(ctx context.Context, opts ...Option) *Pending {
-	call, hold, err := m.request(ctx, opts, wish{async: true})
+	call, hold, err := m.request(ctx, opts, acquireMode{async: true})
 	if err != nil {
 		return &Pending{err: err}
 	}
 	p := &Pending{call: call, hold: hold}
-	call.Told = p.decided
+	call.OnDone = p.onResult
 	if !m.engine.loop.Post(call) {
 		return &Pending{err: m.fail(ErrClosed, nil)}
 	}
@@ -65,40 +65,40 @@ func (p *Pending) watch() {
 	begun := false
 	defer func() {
 		if !begun {
-			p.giveUp(context.Canceled)
+			p.cancel(context.Canceled)
 		}
 	}()
-	p.with, p.seat = p.hold.engine.contexts.watches.begin(p)
+	p.contextWatch, p.entry = p.hold.engine.contexts.watches.watch(p)
 	begun = true
 	p.watched.Store(true)
-	if p.fate.Load() == refused {
+	if p.state.Load() == stateFailed {
 		p.unwatch()
 	}
 }
 
 // unwatch removes the request from its context.
 func (p *Pending) unwatch() {
-	if p.with != nil && p.with.leave(p.seat) {
-		p.tidy()
+	if p.contextWatch != nil && p.contextWatch.leave(p.entry) {
+		p.cleanUp()
 	}
 }
 
-// tidy may run code of the context. It recovers from a panic there.
-func (p *Pending) tidy() {
+// cleanUp may run code of the context. It recovers from a panic there.
+func (p *Pending) cleanUp() {
 	defer func() {
 		if recover() != nil {
-			p.hold.engine.contexts.leaving.panics.Add(1)
+			p.hold.engine.contexts.detaching.panics.Add(1)
 		}
 	}()
-	p.with.tidy()
+	p.contextWatch.cleanUp()
 }
 
-// decided runs on the loop when the result is known. After a rejection it removes the request from ctx, which may
+// onResult runs on the loop when the result is known. After a rejection it removes the request from ctx, which may
 // live for ever. The removal of the last request runs beside the loop, because it calls code of the context. A grant
 // stays watched until it is taken.
-func (p *Pending) decided() {
-	if p.call.Err != nil && p.fate.CompareAndSwap(undecided, refused) && p.watched.Load() && p.with != nil && p.with.leave(p.seat) {
-		p.hold.engine.contexts.leaving.put(p.tidy)
+func (p *Pending) onResult() {
+	if p.call.Err != nil && p.state.CompareAndSwap(statePending, stateFailed) && p.watched.Load() && p.contextWatch != nil && p.contextWatch.leave(p.entry) {
+		p.hold.engine.contexts.detaching.submit(p.cleanUp)
 	}
 	close(p.call.Ready)
 }
@@ -106,7 +106,7 @@ func (p *Pending) decided() {
 // Done returns a channel that is closed when the result is known. Hold then returns it without blocking.
 func (p *Pending) Done() <-chan struct{} {
 	if p.call == nil {
-		return ended.Done()
+		return canceledCtx.Done()
 	}
 	return p.call.Ready
 }
@@ -123,36 +123,36 @@ func (p *Pending) Hold() (*Hold, error) {
 	select {
 	case <-p.call.Ready:
 	default:
-		return nil, p.hold.fail(errUndecided, nil)
+		return nil, p.hold.fail(errPending, nil)
 	}
 	p.unwatch()
 	if p.call.Err != nil {
 		return nil, p.hold.fail(p.call.Err, p.call.Cause)
 	}
-	if p.fate.CompareAndSwap(undecided, taken) {
-		p.hold.fence(p.call.Token)
-		return p.hold.checked()
+	if p.state.CompareAndSwap(statePending, stateTaken) {
+		p.hold.setToken(p.call.Token)
+		return p.hold.orLost()
 	}
-	if p.fate.Load() == taken {
-		return nil, p.hold.fail(errTaken, nil)
+	if p.state.Load() == stateTaken {
+		return nil, p.hold.fail(errAlreadyTaken, nil)
 	}
-	return nil, p.hold.fail(ErrNotAcquired, p.cause())
+	return nil, p.hold.fail(ErrNotAcquired, p.cancelCause())
 }
 
 // Cancel gives up the request: Done is closed soon, and a grant that was not taken is released. After the hold was
 // taken, Cancel does nothing. It does not block, unless ctx is not from package context and its code blocks.
 func (p *Pending) Cancel() {
-	p.giveUp(context.Canceled)
+	p.cancel(context.Canceled)
 	p.unwatch()
 }
 
-func (p *Pending) giveUp(cause error) {
-	if p.call != nil && p.fate.CompareAndSwap(undecided, givenUp) {
+func (p *Pending) cancel(cause error) {
+	if p.call != nil && p.state.CompareAndSwap(statePending, stateCanceled) {
 		p.hold.engine.loop.Cancel(p.call, cause)
 	}
 }
 
-// cause returns why a grant was released.
-func (p *Pending) cause() error {
-	return p.hold.engine.contexts.cause(p.hold.parent)
+// cancelCause returns why a grant was released.
+func (p *Pending) cancelCause() error {
+	return p.hold.engine.contexts.causeOf(p.hold.parent)
 }

@@ -16,13 +16,13 @@ import (
 
 func TestAPendingGrantIsTakenOnce(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
+	s := AnyServer(t)
 	e := s.open(lockwheel.Options{})
 	hold := lock(t, e.Mutex("n"))
 	p := e.Mutex("n").LockAsync(t.Context())
 	_, err := p.Hold()
 	require.ErrorContains(t, err, `"n"`)
-	silent(t, p.Done(), 20*time.Millisecond)
+	requireNoReply(t, p.Done(), 20*time.Millisecond)
 	unlock(t, hold)
 	receive(t, p.Done())
 	next, err := p.Hold()
@@ -33,16 +33,16 @@ func TestAPendingGrantIsTakenOnce(t *testing.T) {
 	require.NoError(t, next.Err())
 	require.Equal(t, map[string]string{next.ID(): "1"}, s.hash("n"))
 	unlock(t, next)
-	settled(t, e)
+	requireIdle(t, e)
 }
 
 // Redisson's spin lock testTryLockAsyncFailed, testTryLockAsyncSucceed.
 func TestAPendingThatDoesNotWaitIsDecidedByTheFirstAnswer(t *testing.T) {
 	t.Parallel()
-	onEachWake(t, func(t *testing.T) {
-		s := anySite(t)
+	onEachNotify(t, func(t *testing.T) {
+		s := AnyServer(t)
 		e := s.open(lockwheel.Options{})
-		s.occupy("n", time.Hour)
+		s.HoldAsOther("n", time.Hour)
 		for range 2 {
 			p := e.Mutex("n").LockAsync(t.Context(), lockwheel.Wait(0))
 			receive(t, p.Done())
@@ -55,13 +55,13 @@ func TestAPendingThatDoesNotWaitIsDecidedByTheFirstAnswer(t *testing.T) {
 		hold, err := p.Hold()
 		require.NoError(t, err)
 		unlock(t, hold)
-		settled(t, e)
+		requireIdle(t, e)
 	})
 }
 
 func TestOfManyTakersOneGetsThePendingHold(t *testing.T) {
 	t.Parallel()
-	e := anySite(t).open(lockwheel.Options{})
+	e := AnyServer(t).open(lockwheel.Options{})
 	p := e.Mutex("n").LockAsync(t.Context())
 	receive(t, p.Done())
 	holds := make(chan *lockwheel.Hold, 16)
@@ -84,7 +84,7 @@ func TestAPendingGrantThatIsNotTakenIsGivenBack(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := anySite(t)
+			s := AnyServer(t)
 			e := s.open(lockwheel.Options{})
 			ctx, cancel := context.WithCancelCause(t.Context())
 			defer cancel(nil)
@@ -103,21 +103,21 @@ func TestAPendingGrantThatIsNotTakenIsGivenBack(t *testing.T) {
 			} else {
 				require.ErrorIs(t, err, reason)
 			}
-			settled(t, e)
+			requireIdle(t, e)
 		})
 	}
 }
 
 func TestAPendingRequestThatIsGivenUpLeavesTheQueue(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
-	s.occupy("n", time.Hour)
+	s := AnyServer(t)
+	s.HoldAsOther("n", time.Hour)
 	e := s.open(lockwheel.Options{})
 	reason := errors.New("enough")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	first, second := e.Mutex("n").LockAsync(t.Context()), e.Mutex("n").LockAsync(ctx)
-	third := e.Mutex("n").LockAsync(t.Context(), lockwheel.Wait(brief))
-	asleep(t, e, 3, 1)
+	third := e.Mutex("n").LockAsync(t.Context(), lockwheel.Wait(shortLease))
+	requireWaiting(t, e, 3, 1)
 	first.Cancel()
 	cancel(reason)
 	for p, want := range map[*lockwheel.Pending]error{first: context.Canceled, second: reason, third: nil} {
@@ -131,7 +131,7 @@ func TestAPendingRequestThatIsGivenUpLeavesTheQueue(t *testing.T) {
 		require.Equal(t, err.Error(), again.Error(), "an error can be read again")
 		p.Cancel()
 	}
-	settled(t, e)
+	requireIdle(t, e)
 }
 
 func TestLockAsyncDoesNotBlockOnASilentServer(t *testing.T) {
@@ -139,21 +139,21 @@ func TestLockAsyncDoesNotBlockOnASilentServer(t *testing.T) {
 	s, p, e := behind(t, lockwheel.Options{})
 	p.Set(proxy.Both, proxy.Hold)
 	pending := e.Mutex("n").LockAsync(t.Context())
-	silent(t, pending.Done(), 50*time.Millisecond)
+	requireNoReply(t, pending.Done(), 50*time.Millisecond)
 	pending.Cancel()
 	receive(t, pending.Done())
 	_, err := pending.Hold()
 	require.ErrorIs(t, err, lockwheel.ErrUnavailable)
 	require.ErrorIs(t, err, context.Canceled)
 	require.NoError(t, p.Heal())
-	settled(t, e)
+	requireIdle(t, e)
 	require.False(t, s.exists("n"))
 }
 
 // Invalid input is detected at once, and Hold returns the error.
 func TestLockAsyncTellsBadInputByItsHold(t *testing.T) {
 	t.Parallel()
-	e := anySite(t).open(lockwheel.Options{})
+	e := AnyServer(t).open(lockwheel.Options{})
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	for what, p := range map[string]*lockwheel.Pending{
@@ -173,7 +173,7 @@ func TestLockAsyncTellsBadInputByItsHold(t *testing.T) {
 // A taken hold lasts as long as one of Lock: its context ends with that of LockAsync, but the hold does not.
 func TestATakenPendingHoldOutlivesItsContext(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
+	s := AnyServer(t)
 	e := s.open(lockwheel.Options{})
 	ctx, cancel := context.WithCancel(t.Context())
 	p := e.Mutex("n").LockAsync(ctx)
@@ -189,12 +189,12 @@ func TestATakenPendingHoldOutlivesItsContext(t *testing.T) {
 // A caller that takes its grant after the lease has expired gets a loss.
 func TestAPendingGrantThatItsCallerComesLateToIsLost(t *testing.T) {
 	t.Parallel()
-	e := anySite(t).open(lockwheel.Options{})
+	e := AnyServer(t).open(lockwheel.Options{})
 	p := e.Mutex("n").LockAsync(t.Context(), lockwheel.Lease(100*time.Millisecond))
 	receive(t, p.Done())
 	eventually(t, "the end of the lease", func() bool { return e.Stats().Lost > 0 })
 	hold, err := p.Hold()
 	require.ErrorIs(t, err, lockwheel.ErrLost)
 	require.Nil(t, hold)
-	settled(t, e)
+	requireIdle(t, e)
 }

@@ -20,8 +20,8 @@ const polling = "polling"
 // polls reports whether the engines of a test must poll.
 func polls(t testing.TB) bool { return strings.HasSuffix(t.Name(), "/"+polling) }
 
-// onEachWake runs a test of the plain lock with engines that subscribe, and with engines that poll.
-func onEachWake(t *testing.T, test func(t *testing.T)) {
+// onEachNotify runs a test of the plain lock with engines that subscribe, and with engines that poll.
+func onEachNotify(t *testing.T, test func(t *testing.T)) {
 	t.Helper()
 	for _, name := range []string{"listening", polling} {
 		t.Run(name, func(t *testing.T) {
@@ -34,9 +34,9 @@ func onEachWake(t *testing.T, test func(t *testing.T)) {
 // Otherwise the tests for engines that poll would run with engines that subscribe.
 func TestTheEnginesOfATestThatPollsDo(t *testing.T) {
 	t.Parallel()
-	onEachWake(t, func(t *testing.T) {
-		s := realSite(t)
-		s.occupy("n", time.Hour)
+	onEachNotify(t, func(t *testing.T) {
+		s := RealServer(t)
+		s.HoldAsOther("n", time.Hour)
 		e := s.open(lockwheel.Options{})
 		ctx, cancel := context.WithCancel(t.Context())
 		waiting := locking(ctx, e.Mutex("n"))
@@ -44,7 +44,7 @@ func TestTheEnginesOfATestThatPollsDo(t *testing.T) {
 			eventually(t, "it to poll", func() bool { return e.Stats().Polling == 1 })
 			require.Zero(t, s.subscriptions())
 		} else {
-			asleep(t, e, 1, 1)
+			requireWaiting(t, e, 1, 1)
 		}
 		cancel()
 		require.ErrorIs(t, receive(t, waiting).err, lockwheel.ErrNotAcquired)
@@ -53,27 +53,27 @@ func TestTheEnginesOfATestThatPollsDo(t *testing.T) {
 
 func TestPollersNeverSubscribeAndComeSoon(t *testing.T) {
 	t.Parallel()
-	s := realSite(t)
-	holder, waiter := s.open(lockwheel.Options{}), s.open(lockwheel.Options{Wake: lockwheel.Poll})
+	s := RealServer(t)
+	holder, waiter := s.open(lockwheel.Options{}), s.open(lockwheel.Options{Notify: lockwheel.Poll})
 	for range 3 {
 		hold := lock(t, holder.Mutex("n"))
 		waiting := locking(t.Context(), waiter.Mutex("n"))
 		eventually(t, "it to poll", func() bool { return waiter.Stats().Polling == 1 })
 		calls, since := s.scripts(), time.Now()
-		silent(t, waiting, 400*time.Millisecond)
+		requireNoReply(t, waiting, 400*time.Millisecond)
 		require.LessOrEqual(t, s.scripts()-calls, 10+int(time.Since(since)/(50*time.Millisecond)), "less and less often")
 		unlock(t, hold)
 		unlock(t, granted(t, waiting))
 		require.Zero(t, waiter.Stats().Polling)
 	}
 	require.Zero(t, s.subscriptions())
-	settled(t, waiter)
+	requireIdle(t, waiter)
 }
 
 func TestPollersAreServedInTheirOrder(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
-	holder, e := s.open(lockwheel.Options{}), s.open(lockwheel.Options{Wake: lockwheel.Poll})
+	s := AnyServer(t)
+	holder, e := s.open(lockwheel.Options{}), s.open(lockwheel.Options{Notify: lockwheel.Poll})
 	hold := lock(t, holder.Mutex("n"))
 	var waiting []<-chan outcome
 	for i := range 5 {
@@ -91,18 +91,18 @@ func TestPollersAreServedInTheirOrder(t *testing.T) {
 // subscribed one when the last reported lease has expired.
 func TestWaitersBesideSpinLocksProgress(t *testing.T) {
 	t.Parallel()
-	s := realSite(t)
-	polls, listens := s.open(lockwheel.Options{Wake: lockwheel.Poll}), s.open(lockwheel.Options{})
+	s := RealServer(t)
+	polls, listens := s.open(lockwheel.Options{Notify: lockwheel.Poll}), s.open(lockwheel.Options{})
 	for range 5 {
-		s.occupy("n", time.Hour)
+		s.HoldAsOther("n", time.Hour)
 		waiting := locking(t.Context(), polls.Mutex("n"))
 		eventually(t, "it to poll", func() bool { return polls.Stats().Polling == 1 })
 		s.do("DEL", "n")               // as the spin lock does
 		unlock(t, granted(t, waiting)) // within patience, which is far shorter than an hour
 	}
-	s.occupy("n", brief)
+	s.HoldAsOther("n", shortLease)
 	waiting := locking(t.Context(), listens.Mutex("n"))
-	asleep(t, listens, 1, 1)
+	requireWaiting(t, listens, 1, 1)
 	s.do("DEL", "n")
 	unlock(t, granted(t, waiting))
 }
@@ -115,9 +115,9 @@ func TestAPollersWaitEndsInTime(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := anySite(t)
-			e := s.open(lockwheel.Options{Wake: lockwheel.Poll})
-			s.occupy("n", time.Hour)
+			s := AnyServer(t)
+			e := s.open(lockwheel.Options{Notify: lockwheel.Poll})
+			s.HoldAsOther("n", time.Hour)
 			began := time.Now()
 			require.ErrorIs(t, receive(t, ask(t.Context(), e.Mutex("n"), lockwheel.Wait(time.Second))).err, lockwheel.ErrNotAcquired)
 			require.GreaterOrEqual(t, time.Since(began), time.Second)
@@ -126,16 +126,16 @@ func TestAPollersWaitEndsInTime(t *testing.T) {
 				eventually(t, "it to poll", func() bool { return e.Stats().Polling == 1 })
 				s.do("DEL", "n")
 				unlock(t, granted(t, waiting))
-				s.occupy("n", time.Hour)
+				s.HoldAsOther("n", time.Hour)
 			}
-			settled(t, e)
+			requireIdle(t, e)
 		})
 	}
 }
 
 func TestARefusedSubscriptionShowsInStats(t *testing.T) {
 	t.Parallel()
-	s := realSite(t)
+	s := RealServer(t)
 	s.do("ACL", "SETUSER", "deaf", "on", ">secret", "~*", "resetchannels", "+@all")
 	holder := s.open(lockwheel.Options{})
 	var opts lockwheel.Options
@@ -146,6 +146,6 @@ func TestARefusedSubscriptionShowsInStats(t *testing.T) {
 	eventually(t, "it to poll", func() bool { return deaf.Stats().Polling == 1 })
 	unlock(t, hold)
 	unlock(t, granted(t, waiting))
-	settled(t, deaf)
+	requireIdle(t, deaf)
 	require.Zero(t, deaf.Stats().Polling)
 }

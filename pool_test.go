@@ -15,8 +15,8 @@ import (
 // An engine takes dedicated connections from the pool of rueidis, which can be small, and which other users can
 // exhaust.
 
-// usedUp returns a client of the program with an exhausted pool. giveBack returns the connections to the pool.
-func (s *site) usedUp(size int) (client rueidis.Client, giveBack func()) {
+// usedUp returns a client of the program with an exhausted pool. unlockHold returns the connections to the pool.
+func (s *Server) usedUp(size int) (client rueidis.Client, giveBack func()) {
 	s.t.Helper()
 	client, err := rueidis.NewClient(rueidis.ClientOption{
 		InitAddress: []string{s.real.Addr()}, PipelineMultiplex: -1, DisableRetry: true, DisableCache: true, BlockingPoolSize: size,
@@ -48,7 +48,7 @@ func endsInTime(t *testing.T, what string, end func()) {
 
 func TestWhoWaitsPollsWhileTheProgramHasAllConnectionsOfItsPool(t *testing.T) {
 	t.Parallel()
-	s := realSite(t)
+	s := RealServer(t)
 	client, giveBack := s.usedUp(4)
 	holder := s.open(lockwheel.Options{})
 	e, err := lockwheel.Open(t.Context(), lockwheel.Options{Client: client})
@@ -64,17 +64,17 @@ func TestWhoWaitsPollsWhileTheProgramHasAllConnectionsOfItsPool(t *testing.T) {
 	giveBack()
 	hold = lock(t, holder.Mutex("o"))
 	waiting = locking(t.Context(), e.Mutex("o"))
-	asleep(t, e, 1, 1)
+	requireWaiting(t, e, 1, 1)
 	unlock(t, hold)
 	unlock(t, granted(t, waiting))
 	unlock(t, next)
-	settled(t, e)
+	requireIdle(t, e)
 	endsInTime(t, "Close", func() { e.Close() })
 }
 
 func TestCloseLeavesACallForAConnectionOfAUsedUpPoolBehind(t *testing.T) {
 	t.Parallel()
-	s := realSite(t)
+	s := RealServer(t)
 	client, giveBack := s.usedUp(4)
 	holder := s.open(lockwheel.Options{})
 	hold := lock(t, holder.Mutex("n"))
@@ -114,14 +114,14 @@ func TestReplicasAreNotWaitedForWithoutAConnectionToAskThem(t *testing.T) {
 	t.Parallel()
 	master, _ := withReplica(t)
 	client, giveBack := master.usedUp(4)
-	opts := lockwheel.Options{Client: client, Lease: 3 * time.Second, Timeout: time.Second, Replicas: lockwheel.Replicas{Min: 1}}
+	opts := lockwheel.Options{Client: client, Lease: 3 * time.Second, CallTimeout: time.Second, Replicas: lockwheel.Replicas{Min: 1}}
 	eventually(t, "a refusal", func() bool {
 		_, err := lockwheel.Open(t.Context(), opts)
 		require.Error(t, err)
 		return strings.Contains(err.Error(), "no connection is free")
 	})
 	giveBack()
-	e := opened(t, opts)
+	e := openRetrying(t, opts)
 	var releases []func()
 	for range 4 {
 		_, release := client.Dedicate()
@@ -156,17 +156,17 @@ func TestAPoolThatIsTooSmallIsMadeLargeEnough(t *testing.T) {
 		a, b, c := lock(t, holder.Mutex("a")), lock(t, holder.Mutex("b")), lock(t, holder.Mutex("c"))
 		first := locking(t.Context(), e.Mutex("a"))
 		left := e.Mutex("b").LockAsync(t.Context())
-		asleep(t, e, 2, 2)
+		requireWaiting(t, e, 2, 2)
 		left.Cancel()
 		eventually(t, "one is left", func() bool { return e.Stats().Subscriptions == 1 })
 		second := locking(t.Context(), e.Mutex("c"))
-		asleep(t, e, 2, 2)
+		requireWaiting(t, e, 2, 2)
 		for _, hold := range []*lockwheel.Hold{a, b, c} {
 			unlock(t, hold)
 		}
 		unlock(t, granted(t, first))
 		unlock(t, granted(t, second))
-		settled(t, e)
+		requireIdle(t, e)
 		endsInTime(t, "Close", func() { e.Close() })
 	}
 }

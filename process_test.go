@@ -28,7 +28,7 @@ type holder struct {
 	answers *bufio.Reader
 }
 
-func holdElsewhere(t *testing.T, s *site) *holder {
+func holdElsewhere(t *testing.T, s *Server) *holder {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), envHolder+"="+s.addr)
@@ -63,7 +63,7 @@ func (h *holder) ask() {
 // Redisson's testAutoExpire: a process that dies frees its locks within the lease, and not while it lives.
 func TestALockOfAProcessThatDiedIsFree(t *testing.T) {
 	t.Parallel()
-	onEachWake(t, func(t *testing.T) { diesElsewhere(t, (*lockwheel.Engine).Mutex) })
+	onEachNotify(t, func(t *testing.T) { diesElsewhere(t, (*lockwheel.Engine).Mutex) })
 }
 
 // Redisson's testAutoExpire: only the waiter's kind matters, and not that of the dead holder.
@@ -74,11 +74,11 @@ func TestAFairLockOfAProcessThatDiedIsFree(t *testing.T) {
 
 func diesElsewhere(t *testing.T, mutex kindOfLock) {
 	t.Helper()
-	s := realSite(t)
+	s := RealServer(t)
 	h := holdElsewhere(t, s)
 	require.Equal(t, map[string]string{h.id: "1"}, s.hash("n"))
 	waiting := locking(t.Context(), mutex(s.open(lockwheel.Options{}), "n"))
-	silent(t, waiting, renewed) // the lease was renewed
+	requireNoReply(t, waiting, renewed) // the lease was renewed
 	h.ask()
 	require.Equal(t, "<nil>", h.read())
 	require.NoError(t, h.process.Kill())
@@ -90,7 +90,7 @@ func diesElsewhere(t *testing.T, mutex kindOfLock) {
 // A process that was paused for longer than its lease sees the loss immediately, whichever goroutine runs first.
 func TestAProcessThatStoodStillKnowsThatItLost(t *testing.T) {
 	t.Parallel()
-	s := realSite(t)
+	s := RealServer(t)
 	h := holdElsewhere(t, s)
 	waiting := locking(t.Context(), s.open(lockwheel.Options{}).Mutex("n"))
 	require.NoError(t, h.process.Signal(syscall.SIGSTOP))

@@ -32,7 +32,7 @@ import (
 // # Holding
 //
 // The locks that are missing in a watched hold are waited for, and held again when they are granted. A lock that its
-// server rejects permanently is requested again every Options.Renew.
+// server rejects permanently is requested again every Options.RenewInterval.
 //
 // The hold is lost as soon as its majority is known to be lost, and when Options.MaxHold ends one of its locks.
 //
@@ -70,96 +70,96 @@ import (
 // a server away for one lease, or make it persist its data. A write that must never happen twice needs a check at the
 // store that receives it; Hold.Token is 0 here.
 func Quorum(locks ...Mutex) Multi {
-	m := Multi{locks: slices.Clone(locks), name: nameOf(locks), quorum: true}
+	m := Multi{locks: slices.Clone(locks), name: joinNames(locks), quorum: true}
 	for i, l := range locks {
 		if slices.ContainsFunc(locks[:i], func(other Mutex) bool { return other.engine == l.engine && !l.engine.zero() }) {
-			m.wrong = fmt.Errorf("lockwheel: lock %s: a quorum needs engines that differ, on servers that differ", quoted(l.name))
+			m.err = fmt.Errorf("lockwheel: lock %s: a quorum needs engines that differ, on servers that differ", quoted(l.name))
 		}
 	}
 	return m
 }
 
-// majority acquires at least as many locks as are needed.
-func (m Multi) majority(e errand) (*Hold, error) {
-	g := m.candidate(e)
+// lockQuorum acquires at least as many locks as are needed.
+func (m Multi) lockQuorum(e multiRequest) (*Hold, error) {
+	g := m.newQuorumHold(e)
 	var until time.Duration
-	if !e.until.IsZero() {
-		until = max(e.until.Sub(g.begun), 1)
+	if !e.deadline.IsZero() {
+		until = max(e.deadline.Sub(g.start), 1)
 	}
-	g.tell(func() { g.actor.Begin(until, e.once, e.lease == 0) })
-	if err := g.await(e); err != nil {
+	g.apply(func() { g.actor.Begin(until, e.once, e.lease == 0) })
+	if err := g.awaitResult(e); err != nil {
 		return nil, err
 	}
 	return g.checked()
 }
 
-// candidate returns a group that has not requested its members yet.
-func (m Multi) candidate(e errand) *group {
-	g := newGroup(e.ctx, m, len(m.locks)/2+1)
-	g.lease, g.begun, g.outcome = e.lease, time.Now(), make(chan *failure, 1)
-	g.bearer, g.number = bearerOf(e.ctx), actor.ThreadOwner|actor.QuorumOwner|threadOwners.Add(1)
+// newQuorumHold returns a group that has not requested its members yet.
+func (m Multi) newQuorumHold(e multiRequest) *multiHold {
+	g := newMultiHold(e.ctx, m, len(m.locks)/2+1)
+	g.lease, g.start, g.result = e.lease, time.Now(), make(chan *quorumFailure, 1)
+	g.ownerSource, g.ownOwner = ownerSourceOf(e.ctx), actor.ThreadOwner|actor.QuorumOwner|threadOwners.Add(1)
 	if slices.ContainsFunc(m.locks, func(l Mutex) bool { return l.kind == actor.Write }) {
-		g.actor.Write(e.lease)
+		g.actor.SetWriter(e.lease)
 	}
 	return g
 }
 
-// await waits for the outcome, which arrives at once when the caller's wait ends.
-func (g *group) await(e errand) error {
+// awaitResult waits for the outcome, which arrives at once when the caller's wait ends.
+func (g *multiHold) awaitResult(e multiRequest) error {
 	var late <-chan time.Time
-	if !e.until.IsZero() {
-		timer := time.NewTimer(time.Until(e.until))
+	if !e.deadline.IsZero() {
+		timer := time.NewTimer(time.Until(e.deadline))
 		defer timer.Stop()
 		late = timer.C
 	}
 	select {
-	case failed := <-g.outcome:
-		return g.refusal(failed)
+	case failed := <-g.result:
+		return g.quorumError(failed)
 	case <-late:
 	case <-e.done:
 	}
-	g.tell(g.actor.GiveUp)
-	return g.refusal(<-g.outcome)
+	g.apply(g.actor.Cancel)
+	return g.quorumError(<-g.result)
 }
 
-// errForGood is for a quorum with so many permanently rejected locks that no majority is possible.
-var errForGood = errors.New("refused for good")
+// errPermanent is for a quorum with so many permanently rejected locks that no majority is possible.
+var errPermanent = errors.New("refused for good")
 
-// failure is why a quorum did not get enough members.
-type failure struct {
-	causes                       lockErrors
-	hopeless, contested, crowded bool
+// quorumFailure is why a quorum did not get enough members.
+type quorumFailure struct {
+	causes                         multiError
+	impossible, contested, crowded bool
 }
 
-// failure returns the reasons. It runs at the desk.
-func (g *group) failure() *failure {
-	causes := lockErrors{fmt.Errorf("%d of %d locks could be had, %d are needed", g.actor.Had, len(g.members), g.need)}
+// quorumFailure returns the reasons. It runs at the desk.
+func (g *multiHold) quorumFailure() *quorumFailure {
+	causes := multiError{fmt.Errorf("%d of %d locks could be had, %d are needed", g.actor.Acquired, len(g.members), g.required)}
 	for i := range g.members {
-		if why := g.members[i].why; why != nil {
+		if why := g.members[i].err; why != nil {
 			causes = append(causes, why)
 		}
 	}
-	return &failure{causes, g.actor.Hopeless(), g.actor.Contested(), g.actor.Crowded()}
+	return &quorumFailure{causes, g.actor.Impossible(), g.actor.Contested(), g.actor.TooManyWaiters()}
 }
 
-// refusal returns the caller's error for a failure, and nil for none. It uses the context, so it runs on the caller's
+// quorumError returns the caller's error for a failure, and nil for none. It uses the context, so it runs on the caller's
 // goroutine.
-func (g *group) refusal(f *failure) error {
+func (g *multiHold) quorumError(f *quorumFailure) error {
 	if f == nil {
 		return nil
 	}
 	cause := f.causes
-	if ended := g.members[0].lock.engine.contexts.ended(g.Context); ended != nil {
+	if ended := g.members[0].lock.engine.contexts.endCause(g.Context); ended != nil {
 		if len(cause) == 1 { // no server has reported a problem
-			return g.hold.fail(errLeft, append(cause, ended))
+			return g.hold.fail(errWaitAborted, append(cause, ended))
 		}
 		cause = append(cause, ended)
 	}
 	switch {
 	case f.crowded: // has priority over other reasons, because a retry may soon succeed
 		return g.hold.fail(ErrTooManyWaiters, cause)
-	case f.hopeless:
-		return g.hold.fail(errForGood, cause)
+	case f.impossible:
+		return g.hold.fail(errPermanent, cause)
 	case f.contested:
 		return g.hold.fail(ErrNotAcquired, cause)
 	}

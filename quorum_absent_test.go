@@ -11,7 +11,7 @@ import (
 // A process that starts while a minority of the servers is down uses zero Engines in their places.
 func TestAQuorumDoesWithoutServersThatWereNeverThere(t *testing.T) {
 	t.Parallel()
-	p := newPanel(t, 3)
+	p := newServerSet(t, 3)
 	none := new(lockwheel.Engine)
 	engines := p.client(lockwheel.Options{})
 	locks := func(absent int) (all []*lockwheel.Engine) {
@@ -48,6 +48,6 @@ func TestAQuorumDoesWithoutServersThatWereNeverThere(t *testing.T) {
 	_, err = quorum([]*lockwheel.Engine{engines[0], engines[1], none}, "n").Lock(noContext)
 	require.ErrorContains(t, err, "nil context")
 	for _, e := range engines {
-		settled(t, e)
+		requireIdle(t, e)
 	}
 }

@@ -14,14 +14,14 @@ import (
 )
 
 // pause pauses a server, until the end of the test at most.
-func (s *site) pause(t *testing.T) {
+func (s *Server) pause(t *testing.T) {
 	t.Helper()
 	require.NoError(t, s.real.Pause())
 	t.Cleanup(func() { _ = s.real.Continue() })
 }
 
-// unanswered requires that an unlock had no reply, and that its error does not claim one.
-func unanswered(t *testing.T, err error) {
+// anyNoReply requires that an unlock had no reply, and that its error does not claim one.
+func anyNoReply(t *testing.T, err error) {
 	t.Helper()
 	require.ErrorIs(t, err, lockwheel.ErrUnavailable)
 	require.NotErrorIs(t, err, lockwheel.ErrNotHeld)
@@ -38,19 +38,19 @@ func answered(t *testing.T, hold *lockwheel.Hold) {
 }
 
 // impatient waits for a reply for a moment only, with leases that do not expire because of that.
-var impatient = lockwheel.Options{Lease: longer, Timeout: 200 * time.Millisecond}
+var impatient = lockwheel.Options{Lease: longer, CallTimeout: 200 * time.Millisecond}
 
 // While too few servers have replied, each Unlock waits for the same releases, as for a single lock.
 func TestAnotherUnlockOfAQuorumWaitsForTheSameReleases(t *testing.T) {
 	t.Parallel()
-	p := newPanel(t, 3)
+	p := newServerSet(t, 3)
 	engines := p.client(impatient)
 	hold := lockAll(t, quorum(engines, "n"))
 	heldBy(t, engines)
 	p[0].pause(t)
 	p[1].pause(t)
 	for range 3 {
-		unanswered(t, hold.Unlock(t.Context()))
+		anyNoReply(t, hold.Unlock(t.Context()))
 	}
 	require.NoError(t, p[0].real.Continue())
 	answered(t, hold)
@@ -60,7 +60,7 @@ func TestAnotherUnlockOfAQuorumWaitsForTheSameReleases(t *testing.T) {
 // Once an Unlock has returned nil, the next one returns ErrNotHeld at once, even beside a server that does not reply.
 func TestAnotherUnlockOfAQuorumWaitsForNothing(t *testing.T) {
 	t.Parallel()
-	p := newPanel(t, 3)
+	p := newServerSet(t, 3)
 	engines := p.client(slowToGiveUp)
 	hold := lockAll(t, quorum(engines, "n"))
 	heldBy(t, engines)
@@ -70,7 +70,7 @@ func TestAnotherUnlockOfAQuorumWaitsForNothing(t *testing.T) {
 	unlocked := make(chan error, 1)
 	go func() { unlocked <- hold.Unlock(t.Context()) }()
 	eventually(t, "the first to be released", func() bool { return !p[0].exists("n") })
-	silent(t, unlocked, 50*time.Millisecond)
+	requireNoReply(t, unlocked, 50*time.Millisecond)
 	require.NoError(t, p[1].real.Continue())
 	t.Cleanup(func() { _ = p[2].real.Continue() })
 	require.NoError(t, receive(t, unlocked))
@@ -86,7 +86,7 @@ func TestAnotherUnlockOfAQuorumWaitsForNothing(t *testing.T) {
 // The replies came after the first Unlock had returned.
 func TestAnotherUnlockOfAQuorumSaysThatTheFirstWasAnswered(t *testing.T) {
 	t.Parallel()
-	p := newPanel(t, 3)
+	p := newServerSet(t, 3)
 	engines := p.client(slowToGiveUp)
 	hold := lockAll(t, quorum(engines, "n"))
 	heldBy(t, engines)
@@ -95,7 +95,7 @@ func TestAnotherUnlockOfAQuorumSaysThatTheFirstWasAnswered(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	unanswered(t, hold.Unlock(ctx))
+	anyNoReply(t, hold.Unlock(ctx))
 	for _, s := range p[:2] {
 		require.NoError(t, s.real.Continue())
 	}
@@ -111,9 +111,9 @@ func TestAnotherUnlockOfAQuorumSaysThatTheFirstWasAnswered(t *testing.T) {
 func TestAnotherUnlockOfVeryManyLocksWaitsForTheSameReleases(t *testing.T) {
 	t.Parallel()
 	const many = 1200
-	s := realSite(t)
+	s := RealServer(t)
 	way := proxy.Start(t, s.addr)
-	e := s.openAt(way.Addr(), lockwheel.Options{Lease: longer, Timeout: time.Second})
+	e := s.openAt(way.Addr(), lockwheel.Options{Lease: longer, CallTimeout: time.Second})
 	var locks []lockwheel.Mutex
 	for i := range many {
 		locks = append(locks, e.Mutex(fmt.Sprintf("n%04d", i)))
@@ -125,8 +125,8 @@ func TestAnotherUnlockOfVeryManyLocksWaitsForTheSameReleases(t *testing.T) {
 	eventually(t, "some to be released", func() bool { return s.do("DBSIZE").(int64) < many })
 	way.Set(proxy.Commands, proxy.Hold)
 	way.Set(proxy.Replies, proxy.Pass)
-	unanswered(t, receive(t, unlocked))
-	unanswered(t, hold.Unlock(t.Context()))
+	anyNoReply(t, receive(t, unlocked))
+	anyNoReply(t, hold.Unlock(t.Context()))
 	require.NoError(t, way.Heal())
 	answered(t, hold)
 	require.ErrorIs(t, hold.Unlock(t.Context()), lockwheel.ErrNotHeld)

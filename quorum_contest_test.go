@@ -86,14 +86,14 @@ func (c *contest) between(t *testing.T, clients [][]*lockwheel.Engine, grants in
 func TestContendersForAQuorumGoOnWithoutAMinority(t *testing.T) {
 	t.Parallel()
 	// Longer than two contenders delay each other, also on a busy machine.
-	patient := lockwheel.Options{Lease: 2 * time.Minute, Timeout: 30 * time.Second}
-	for name, fail := range map[string]func(*testing.T, *site, []*proxy.Proxy){
-		"none is dead": func(*testing.T, *site, []*proxy.Proxy) {},
-		"it is stopped": func(t *testing.T, s *site, _ []*proxy.Proxy) {
+	patient := lockwheel.Options{Lease: 2 * time.Minute, CallTimeout: 30 * time.Second}
+	for name, fail := range map[string]func(*testing.T, *Server, []*proxy.Proxy){
+		"none is dead": func(*testing.T, *Server, []*proxy.Proxy) {},
+		"it is stopped": func(t *testing.T, s *Server, _ []*proxy.Proxy) {
 			require.NoError(t, s.real.Pause())
 			t.Cleanup(func() { _ = s.real.Continue() })
 		},
-		"it refuses connections": func(t *testing.T, _ *site, ways []*proxy.Proxy) {
+		"it refuses connections": func(t *testing.T, _ *Server, ways []*proxy.Proxy) {
 			for _, way := range ways {
 				require.NoError(t, way.Refuse(true))
 				way.Cut()
@@ -106,7 +106,7 @@ func TestContendersForAQuorumGoOnWithoutAMinority(t *testing.T) {
 				if dead != 2 && name == "none is dead" {
 					continue
 				}
-				p := newPanel(t, 3)
+				p := newServerSet(t, 3)
 				clients := make([][]*lockwheel.Engine, 2)
 				var ways []*proxy.Proxy
 				for i := range clients {
@@ -122,10 +122,10 @@ func TestContendersForAQuorumGoOnWithoutAMinority(t *testing.T) {
 				}
 				var c contest
 				began := time.Now()
-				c.between(t, clients, 25, 2*patient.Timeout, func() { fail(t, p[dead], ways) })
+				c.between(t, clients, 25, 2*patient.CallTimeout, func() { fail(t, p[dead], ways) })
 				t.Logf("server %d: %v grants in %v, longest wait %v", dead, counted(c.grants), time.Since(began), c.longest())
 				require.GreaterOrEqual(t, c.least(), int64(25))
-				require.Less(t, c.longest(), patient.Timeout/2, "no client waits for a missing reply")
+				require.Less(t, c.longest(), patient.CallTimeout/2, "no client waits for a missing reply")
 			}
 		})
 	}
@@ -140,7 +140,7 @@ func TestAStreamOfReadersOfAQuorumDoesNotStarveAWriterOfItsEngines(t *testing.T)
 		t.Run(fmt.Sprint(members), func(t *testing.T) {
 			t.Parallel()
 			var readers, writers []lockwheel.Mutex
-			for _, e := range newPanel(t, members).client(lockwheel.Options{}) {
+			for _, e := range newServerSet(t, members).client(lockwheel.Options{}) {
 				m := e.RWMutex("n")
 				readers, writers = append(readers, m.RLocker()), append(writers, m.Writer())
 			}

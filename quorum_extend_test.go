@@ -14,12 +14,12 @@ import (
 // acquired again.
 func TestAQuorumWhoseExtensionFailsIsStillWatched(t *testing.T) {
 	t.Parallel()
-	p := newPanel(t, 3)
-	hold, err := quorum(p.client(keen), "n").Lock(t.Context())
+	p := newServerSet(t, 3)
+	hold, err := quorum(p.client(shortLeaseOptions), "n").Lock(t.Context())
 	require.NoError(t, err)
 	eventually(t, "all three", func() bool { return p.holders("n") == 3 })
 	for _, s := range p[:2] {
-		s.do("CLIENT", "PAUSE", patience.Milliseconds(), "WRITE")
+		s.do("CLIENT", "PAUSE", testDeadline.Milliseconds(), "WRITE")
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
@@ -28,7 +28,7 @@ func TestAQuorumWhoseExtensionFailsIsStillWatched(t *testing.T) {
 		s.do("CLIENT", "UNPAUSE")
 	}
 	for _, s := range p {
-		eventually(t, "the lease of a watched lock", func() bool { ttl := s.pttl("n"); return ttl > 0 && ttl <= keen.Lease })
+		eventually(t, "the lease of a watched lock", func() bool { ttl := s.pttl("n"); return ttl > 0 && ttl <= shortLeaseOptions.Lease })
 	}
 	p[2].do("DEL", "n") // this member had confirmed the extension
 	eventually(t, "it is back", func() bool { return p.holders("n") == 3 })
@@ -41,8 +41,8 @@ func TestAQuorumWhoseExtensionFailsIsStillWatched(t *testing.T) {
 // again.
 func TestAQuorumThatIsExtendedIsNoLongerWatched(t *testing.T) {
 	t.Parallel()
-	p := newPanel(t, 3)
-	engines := p.client(keen)
+	p := newServerSet(t, 3)
+	engines := p.client(shortLeaseOptions)
 	hold, err := quorum(engines, "n").Lock(t.Context())
 	require.NoError(t, err)
 	heldByEach(t, engines)
@@ -68,7 +68,7 @@ func TestAQuorumThatIsExtendedIsNoLongerWatched(t *testing.T) {
 // not request.
 func TestAnExtensionByWhichAQuorumIsFoundLostSaysNothingElse(t *testing.T) {
 	t.Parallel()
-	p := newPanel(t, 3)
+	p := newServerSet(t, 3)
 	engines := p.client(lockwheel.Options{})
 	hold, err := quorum(engines, "n").Lock(t.Context(), lockwheel.Lease(longer))
 	require.NoError(t, err)

@@ -13,15 +13,15 @@ import (
 
 // ways is three servers, each behind a proxy, and a process that uses them through the proxies.
 type ways struct {
-	panel
+	serverSet
 	way     []*proxy.Proxy
 	engines []*lockwheel.Engine
 }
 
 func newWays(t *testing.T) (w ways) {
 	t.Helper()
-	w.panel = newPanel(t, 3)
-	for i, s := range w.panel {
+	w.serverSet = newServerSet(t, 3)
+	for i, s := range w.serverSet {
 		w.way = append(w.way, proxy.Start(t, s.addr))
 		w.engines = append(w.engines, s.openAt(w.way[i].Addr(), slowToGiveUp))
 	}
@@ -55,8 +55,8 @@ func TestAnUnlockOfAQuorumWaitsForAGrantThatIsNotKnownYet(t *testing.T) {
 			eventually(t, "all of them", func() bool { return w.holders("n") == 3 })
 			w.way[2].Set(proxy.Commands, proxy.Hold)
 			unlocked := unlocking(t.Context(), hold)
-			eventually(t, "one to be released", func() bool { return !w.panel[1].exists("n") })
-			silent(t, unlocked, 100*time.Millisecond)
+			eventually(t, "one to be released", func() bool { return !w.serverSet[1].exists("n") })
+			requireNoReply(t, unlocked, 100*time.Millisecond)
 			require.NoError(t, w.way[slow].Heal())
 			require.NoError(t, receive(t, unlocked))
 			w.othersHaveIt(t)
@@ -72,7 +72,7 @@ func TestAnUnlockOfAQuorumWaitsForAMemberThatIsAskedForAgain(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWays(t)
-			w.panel[0].occupy("n", longer)
+			w.serverSet[0].HoldAsOther("n", longer)
 			hold := lockAll(t, quorum(w.engines, "n"))
 			for _, e := range w.engines[1:] {
 				eventually(t, "the others", func() bool { return e.Stats().Held == 1 })
@@ -80,13 +80,13 @@ func TestAnUnlockOfAQuorumWaitsForAMemberThatIsAskedForAgain(t *testing.T) {
 			eventually(t, "it to be waited for", func() bool { return listens(w.engines[0]) })
 			w.way[0].Set(proxy.Replies, proxy.Hold)
 			w.way[0].SetFor(proxy.Subscribers, proxy.Replies, proxy.Pass)
-			w.panel[0].do("DEL", "n")
-			w.panel[0].do("PUBLISH", "redisson_lock__channel:{n}", 0)
-			eventually(t, "it to be granted", func() bool { return w.panel[0].exists("n") })
+			w.serverSet[0].do("DEL", "n")
+			w.serverSet[0].do("PUBLISH", "redisson_lock__channel:{n}", 0)
+			eventually(t, "it to be granted", func() bool { return w.serverSet[0].exists("n") })
 			w.way[2].Set(proxy.Commands, proxy.Hold)
 			unlocked := unlocking(t.Context(), hold)
-			eventually(t, "one to be released", func() bool { return !w.panel[1].exists("n") })
-			silent(t, unlocked, 100*time.Millisecond)
+			eventually(t, "one to be released", func() bool { return !w.serverSet[1].exists("n") })
+			requireNoReply(t, unlocked, 100*time.Millisecond)
 			require.NoError(t, w.way[slow].Heal())
 			require.NoError(t, receive(t, unlocked))
 			w.othersHaveIt(t)
@@ -94,16 +94,16 @@ func TestAnUnlockOfAQuorumWaitsForAMemberThatIsAskedForAgain(t *testing.T) {
 	}
 }
 
-// The wait for an unknown result ends with the caller's context, and after Options.Timeout. A grant is released
+// The wait for an unknown result ends with the caller's context, and after Options.CallTimeout. A grant is released
 // nevertheless.
 func TestAnUnlockOfAQuorumThatIsLeftReleasesWhatIsGrantedLater(t *testing.T) {
 	t.Parallel()
-	for name, timeout := range map[string]time.Duration{"by its context": slowToGiveUp.Timeout, "by Timeout": 300 * time.Millisecond} {
+	for name, timeout := range map[string]time.Duration{"by its context": slowToGiveUp.CallTimeout, "by Timeout": 300 * time.Millisecond} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWays(t)
-			w.engines[0] = w.panel[0].openAt(w.way[0].Addr(), lockwheel.Options{Timeout: timeout})
-			w.engines[2] = w.panel[2].openAt(w.way[2].Addr(), lockwheel.Options{Timeout: timeout})
+			w.engines[0] = w.serverSet[0].openAt(w.way[0].Addr(), lockwheel.Options{CallTimeout: timeout})
+			w.engines[2] = w.serverSet[2].openAt(w.way[2].Addr(), lockwheel.Options{CallTimeout: timeout})
 			w.way[0].Set(proxy.Replies, proxy.Hold)
 			hold := lockAll(t, quorum(w.engines, "n"))
 			eventually(t, "all of them", func() bool { return w.holders("n") == 3 })
@@ -111,13 +111,13 @@ func TestAnUnlockOfAQuorumThatIsLeftReleasesWhatIsGrantedLater(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			unlocked := unlocking(ctx, hold)
-			eventually(t, "one to be released", func() bool { return !w.panel[1].exists("n") })
+			eventually(t, "one to be released", func() bool { return !w.serverSet[1].exists("n") })
 			if timeout > time.Second {
-				silent(t, unlocked, 100*time.Millisecond)
+				requireNoReply(t, unlocked, 100*time.Millisecond)
 				cancel()
 			}
 			err := receive(t, unlocked)
-			unanswered(t, err)
+			anyNoReply(t, err)
 			require.NoError(t, w.way[0].Heal())
 			require.NoError(t, w.way[2].Heal())
 			eventually(t, "all to be released", func() bool { return w.holders("n") == 0 })
@@ -136,8 +136,8 @@ func TestAnUnlockOfAQuorumDoesNotCountWhatAnExtensionWithdrew(t *testing.T) {
 	require.NoError(t, hold.Extend(t.Context(), longer))
 	w.way[2].Set(proxy.Commands, proxy.Hold)
 	unlocked := unlocking(t.Context(), hold)
-	eventually(t, "one to be released", func() bool { return !w.panel[1].exists("n") })
-	silent(t, unlocked, 100*time.Millisecond)
+	eventually(t, "one to be released", func() bool { return !w.serverSet[1].exists("n") })
+	requireNoReply(t, unlocked, 100*time.Millisecond)
 	require.NoError(t, w.way[2].Heal())
 	require.NoError(t, receive(t, unlocked))
 	w.othersHaveIt(t)

@@ -17,19 +17,19 @@ import (
 	"github.com/lockwheel/lockwheel/internal/proxy"
 )
 
-// panel is a set of independent servers.
-type panel []*site
+// serverSet is a set of independent servers.
+type serverSet []*Server
 
-func newPanel(t testing.TB, n int) (p panel) {
+func newServerSet(t testing.TB, n int) (p serverSet) {
 	t.Helper()
 	for range n {
-		p = append(p, realSite(t))
+		p = append(p, RealServer(t))
 	}
 	return p
 }
 
 // client returns the engines of a process that uses all of them.
-func (p panel) client(opts lockwheel.Options) (engines []*lockwheel.Engine) {
+func (p serverSet) client(opts lockwheel.Options) (engines []*lockwheel.Engine) {
 	for _, s := range p {
 		engines = append(engines, s.open(opts))
 	}
@@ -46,7 +46,7 @@ func heldByEach(t testing.TB, engines []*lockwheel.Engine) {
 }
 
 // holders returns the number of servers that have the lock.
-func (p panel) holders(name string) (n int) {
+func (p serverSet) holders(name string) (n int) {
 	for _, s := range p {
 		if s.exists(name) {
 			n++
@@ -63,8 +63,8 @@ func quorum(engines []*lockwheel.Engine, name string) lockwheel.Multi {
 	return lockwheel.Quorum(locks...)
 }
 
-// swift has short leases, so that a loss is noticed soon.
-var swift = lockwheel.Options{Lease: brief}
+// fastOptions has short leases, so that a loss is noticed soon.
+var fastOptions = lockwheel.Options{Lease: shortLease}
 
 // heldBy waits until each engine has a lock, and knows it.
 func heldBy(t *testing.T, engines []*lockwheel.Engine) {
@@ -75,11 +75,11 @@ func heldBy(t *testing.T, engines []*lockwheel.Engine) {
 }
 
 // slowToGiveUp waits for a server's reply for longer than patience.
-var slowToGiveUp = lockwheel.Options{Timeout: 10 * time.Second}
+var slowToGiveUp = lockwheel.Options{CallTimeout: 10 * time.Second}
 
 func TestAQuorumIsHeldOnAllServersThatAnswer(t *testing.T) {
 	t.Parallel()
-	p := newPanel(t, 3)
+	p := newServerSet(t, 3)
 	engines := p.client(lockwheel.Options{})
 	m := quorum(engines, "n")
 	require.Equal(t, "n", m.Name())
@@ -96,7 +96,7 @@ func TestAQuorumIsHeldOnAllServersThatAnswer(t *testing.T) {
 		"its id is that of a member: %s", hold.ID())
 	require.Zero(t, hold.Token())
 	for _, e := range engines {
-		refused(t, e.Mutex("n"))
+		stateFailed(t, e.Mutex("n"))
 	}
 	_, err := quorum(p.client(lockwheel.Options{}), "n").TryLock(t.Context())
 	require.ErrorIs(t, err, lockwheel.ErrNotAcquired)
@@ -114,23 +114,23 @@ func TestAQuorumIsHeldOnAllServersThatAnswer(t *testing.T) {
 	require.ErrorIs(t, hold.Unlock(t.Context()), lockwheel.ErrNotHeld)
 	eventually(t, "all to be released", func() bool { return p.holders("n") == 0 })
 	for _, e := range engines {
-		settled(t, e)
+		requireIdle(t, e)
 	}
 }
 
 // Redisson's RedLock testLockFailed, testLockSuccess, testLockSuccess2.
 func TestAQuorumNeedsAMajority(t *testing.T) {
 	t.Parallel()
-	p := newPanel(t, 3)
+	p := newServerSet(t, 3)
 	engines := p.client(lockwheel.Options{})
 	for i := range p {
-		p[i].occupy("n", time.Hour)
+		p[i].HoldAsOther("n", time.Hour)
 		hold, err := quorum(engines, "n").TryLock(t.Context())
 		require.NoError(t, err, "one is held elsewhere")
 		unlock(t, hold)
 		other := p[(i+1)%3]
 		eventually(t, "all to be released", func() bool { return p.holders("n") == 1 })
-		other.occupy("n", time.Hour)
+		other.HoldAsOther("n", time.Hour)
 		_, err = quorum(engines, "n").TryLock(t.Context())
 		require.ErrorIs(t, err, lockwheel.ErrNotAcquired, "two are")
 		require.NotErrorIs(t, err, lockwheel.ErrUnavailable)
@@ -140,18 +140,18 @@ func TestAQuorumNeedsAMajority(t *testing.T) {
 		other.do("DEL", "n")
 	}
 	for _, e := range engines {
-		settled(t, e)
+		requireIdle(t, e)
 	}
 }
 
 func TestAWaitForAQuorumEndsWithItsContext(t *testing.T) {
 	t.Parallel()
-	p := newPanel(t, 3)
+	p := newServerSet(t, 3)
 	engines := p.client(lockwheel.Options{})
 	held := lockAll(t, quorum(p.client(lockwheel.Options{}), "n"))
 	for range 3 {
 		for _, e := range engines {
-			settled(t, e) // also from the channels of the previous one
+			requireIdle(t, e) // also from the channels of the previous one
 		}
 		ctx, cancel := context.WithCancelCause(t.Context())
 		waiting := lockingAll(ctx, quorum(engines, "n"))
@@ -167,10 +167,10 @@ func TestAWaitForAQuorumEndsWithItsContext(t *testing.T) {
 	require.ErrorIs(t, err, lockwheel.ErrNotAcquired)
 	require.GreaterOrEqual(t, time.Since(began), time.Second)
 	// At least one of several is not delayed by a busy machine.
-	soonest := patience
-	for try := 0; try < 5 && soonest >= askAround; try++ {
+	soonest := testDeadline
+	for try := 0; try < 5 && soonest >= confirmRound; try++ {
 		waiting := lockingAll(t.Context(), quorum(engines, "n"))
-		silent(t, waiting, 50*time.Millisecond)
+		requireNoReply(t, waiting, 50*time.Millisecond)
 		began = time.Now()
 		unlock(t, held)
 		hold := granted(t, waiting)
@@ -178,22 +178,22 @@ func TestAWaitForAQuorumEndsWithItsContext(t *testing.T) {
 		unlock(t, hold)
 		held = lockAll(t, quorum(p.client(lockwheel.Options{}), "n"))
 	}
-	require.Less(t, soonest, askAround, "woken, and neither by asking again nor by a lease's end")
+	require.Less(t, soonest, confirmRound, "woken, and neither by asking again nor by a lease's end")
 	for _, e := range engines {
-		settled(t, e)
+		requireIdle(t, e)
 	}
 }
 
 // Redisson's RedLock testConnectionFailed.
 func TestAQuorumOutlivesAMinority(t *testing.T) {
 	t.Parallel()
-	for name, fail := range map[string]func(s *site){
-		"killed":  func(s *site) { require.NoError(s.t, s.real.Kill()) },
-		"stopped": func(s *site) { require.NoError(s.t, s.real.Pause()) },
+	for name, fail := range map[string]func(s *Server){
+		"killed":  func(s *Server) { require.NoError(s.t, s.real.Kill()) },
+		"stopped": func(s *Server) { require.NoError(s.t, s.real.Pause()) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := newPanel(t, 3)
-			engines, slow := p.client(swift), p.client(slowToGiveUp)
+			p := newServerSet(t, 3)
+			engines, slow := p.client(fastOptions), p.client(slowToGiveUp)
 			hold, other := lockAll(t, quorum(engines, "n")), lockAll(t, quorum(slow, "m"))
 			heldBy(t, engines)
 			heldBy(t, slow)
@@ -201,7 +201,7 @@ func TestAQuorumOutlivesAMinority(t *testing.T) {
 			t.Cleanup(func() { _ = p[1].real.Continue() })
 			began := time.Now()
 			unlock(t, other)
-			require.Less(t, time.Since(began), patience, "no call waits for the one that is gone")
+			require.Less(t, time.Since(began), testDeadline, "no call waits for the one that is gone")
 			always(t, renewed, "held", func() bool { return hold.Err() == nil && time.Until(hold.Deadline()) > 0 })
 			unlock(t, hold)
 			eventually(t, "the others to be released", func() bool { return !p[0].exists("n") && !p[2].exists("n") })
@@ -216,8 +216,8 @@ func TestAQuorumOutlivesAMinority(t *testing.T) {
 // redsync PR 149: the hold acquires a member again that comes back.
 func TestAMemberThatComesBackIsHeldAgain(t *testing.T) {
 	t.Parallel()
-	p := newPanel(t, 3)
-	engines := p.client(swift)
+	p := newServerSet(t, 3)
+	engines := p.client(fastOptions)
 	require.NoError(t, p[2].real.Kill())
 	hold := lockAll(t, quorum(engines, "n"))
 	require.NoError(t, p[2].real.RestartEmpty())
@@ -230,23 +230,23 @@ func TestAMemberThatComesBackIsHeldAgain(t *testing.T) {
 	always(t, renewed, "held", func() bool { return hold.Err() == nil })
 	unlock(t, hold)
 	eventually(t, "all to be released", func() bool { return !p[0].exists("n") && !p[2].exists("n") })
-	always(t, brief, "and not taken again", func() bool { return !p[0].exists("n") && !p[2].exists("n") })
+	always(t, shortLease, "and not taken again", func() bool { return !p[0].exists("n") && !p[2].exists("n") })
 }
 
 func TestAMemberThatSomebodyElseHasIsTakenWhenItIsFree(t *testing.T) {
 	t.Parallel()
-	p := newPanel(t, 3)
+	p := newServerSet(t, 3)
 	engines := p.client(lockwheel.Options{})
-	p[1].occupy("n", 300*time.Millisecond)
+	p[1].HoldAsOther("n", 300*time.Millisecond)
 	hold := lockAll(t, quorum(engines, "n"))
 	eventually(t, "the third", func() bool { return p.holders("n") == 3 && p[1].pttl("n") > time.Second })
 	unlock(t, hold)
 	// And no request for a member remains after the end of the hold.
 	eventually(t, "all to be released", func() bool { return p.holders("n") == 0 })
-	p[1].occupy("n", time.Hour)
+	p[1].HoldAsOther("n", time.Hour)
 	unlock(t, lockAll(t, quorum(engines, "n")))
 	for _, e := range engines {
-		settled(t, e)
+		requireIdle(t, e)
 	}
 	// A hold with its own lease is not renewed, so no member joins it later.
 	hold = lockAll(t, quorum(engines, "n"), lockwheel.Lease(time.Minute))
@@ -257,8 +257,8 @@ func TestAMemberThatSomebodyElseHasIsTakenWhenItIsFree(t *testing.T) {
 func TestAQuorumIsLostWithItsMajority(t *testing.T) {
 	t.Parallel()
 	t.Run("servers that die", func(t *testing.T) {
-		p := newPanel(t, 3)
-		engines := p.client(swift)
+		p := newServerSet(t, 3)
+		engines := p.client(fastOptions)
 		hold := lockAll(t, quorum(engines, "n"))
 		eventually(t, "all of them", func() bool { return p.holders("n") == 3 })
 		ctx, until := hold.Context(), hold.Deadline()
@@ -273,7 +273,7 @@ func TestAQuorumIsLostWithItsMajority(t *testing.T) {
 		})
 		require.False(t, time.Now().Before(until), "not before what it was told")
 		receive(t, hold.Done())
-		require.Less(t, time.Since(until), brief, "and soon after")
+		require.Less(t, time.Since(until), shortLease, "and soon after")
 		require.ErrorIs(t, hold.Err(), lockwheel.ErrLost)
 		receive(t, ctx.Done())
 		require.ErrorIs(t, context.Cause(ctx), lockwheel.ErrLost)
@@ -281,8 +281,8 @@ func TestAQuorumIsLostWithItsMajority(t *testing.T) {
 		require.ErrorIs(t, hold.Unlock(t.Context()), lockwheel.ErrLost)
 	})
 	t.Run("keys that are gone", func(t *testing.T) {
-		p := newPanel(t, 3)
-		engines := p.client(swift)
+		p := newServerSet(t, 3)
+		engines := p.client(fastOptions)
 		hold := lockAll(t, quorum(engines, "n"))
 		eventually(t, "all of them", func() bool { return p.holders("n") == 3 })
 		p[0].do("DEL", "n")
@@ -293,27 +293,27 @@ func TestAQuorumIsLostWithItsMajority(t *testing.T) {
 		require.ErrorIs(t, hold.Unlock(t.Context()), lockwheel.ErrLost)
 		eventually(t, "nothing left", func() bool { return p.holders("n") == 0 })
 		for _, e := range engines {
-			settled(t, e)
+			requireIdle(t, e)
 		}
 	})
 	t.Run("keys that are gone, and had another holder since", func(t *testing.T) {
-		p := newPanel(t, 3)
-		engines := p.client(swift)
+		p := newServerSet(t, 3)
+		engines := p.client(fastOptions)
 		hold := lockAll(t, quorum(engines, "n"))
 		eventually(t, "all of them", func() bool { return p.holders("n") == 3 })
 		for _, s := range p {
 			s.do("DEL", "n")
 		}
-		unlock(t, lockAll(t, quorum(p.client(swift), "n")))
+		unlock(t, lockAll(t, quorum(p.client(fastOptions), "n")))
 		receive(t, hold.Done())
 		require.ErrorIs(t, hold.Unlock(t.Context()), lockwheel.ErrLost)
 		eventually(t, "nothing left", func() bool { return p.holders("n") == 0 })
 	})
 	t.Run("keys that others take away", func(t *testing.T) {
-		p := newPanel(t, 3)
-		hold := lockAll(t, quorum(p.client(swift), "n"))
+		p := newServerSet(t, 3)
+		hold := lockAll(t, quorum(p.client(fastOptions), "n"))
 		eventually(t, "all of them", func() bool { return p.holders("n") == 3 })
-		for _, e := range p.client(swift) {
+		for _, e := range p.client(fastOptions) {
 			_, err := e.Mutex("n").ForceUnlock(t.Context())
 			require.NoError(t, err)
 		}
@@ -321,7 +321,7 @@ func TestAQuorumIsLostWithItsMajority(t *testing.T) {
 		require.ErrorIs(t, hold.Unlock(t.Context()), lockwheel.ErrLost)
 	})
 	t.Run("members that are taken away one after the other", func(t *testing.T) {
-		p := newPanel(t, 3)
+		p := newServerSet(t, 3)
 		engines := p.client(lockwheel.Options{})
 		hold := lockAll(t, quorum(engines, "n"))
 		eventually(t, "all of them", func() bool { return p.holders("n") == 3 })
@@ -351,22 +351,22 @@ func renewedTimes(t *testing.T, e *lockwheel.Engine, n int) {
 // redsync#140, redisson#1606: grants without a majority are released on all servers that can be reached.
 func TestWithoutAMajorityNothingIsLeft(t *testing.T) {
 	t.Parallel()
-	p := newPanel(t, 5)
-	engines := p.client(swift)
+	p := newServerSet(t, 5)
+	engines := p.client(fastOptions)
 	for _, s := range p[:3] {
 		require.NoError(t, s.real.Kill())
 	}
 	began := time.Now()
 	_, err := quorum(engines, "n").TryLock(t.Context())
 	require.ErrorIs(t, err, lockwheel.ErrUnavailable)
-	require.Less(t, time.Since(began), patience)
+	require.Less(t, time.Since(began), testDeadline)
 	eventually(t, "nothing left", func() bool { return !p[3].exists("n") && !p[4].exists("n") })
 
 	_, err = quorum(engines, "n").Lock(t.Context(), lockwheel.Wait(300*time.Millisecond))
 	require.ErrorIs(t, err, lockwheel.ErrUnavailable)
 	ctx, cancel := context.WithCancelCause(t.Context())
 	waiting := lockingAll(ctx, quorum(engines, "n"))
-	silent(t, waiting, 100*time.Millisecond)
+	requireNoReply(t, waiting, 100*time.Millisecond)
 	why := errors.New("why")
 	cancel(why)
 	require.ErrorIs(t, receive(t, waiting).err, why)
@@ -374,21 +374,21 @@ func TestWithoutAMajorityNothingIsLeft(t *testing.T) {
 
 	// The quorum is acquired as soon as a majority is available.
 	waiting = lockingAll(t.Context(), quorum(engines, "n"))
-	silent(t, waiting, 100*time.Millisecond)
+	requireNoReply(t, waiting, 100*time.Millisecond)
 	require.NoError(t, p[0].real.RestartEmpty())
 	unlock(t, granted(t, waiting))
 }
 
 func TestASlowMemberHoldsNobodyUp(t *testing.T) {
 	t.Parallel()
-	p := newPanel(t, 3)
+	p := newServerSet(t, 3)
 	engines := p.client(lockwheel.Options{})
 	slow := proxy.Start(t, p[1].addr)
 	engines[1] = p[1].openAt(slow.Addr(), slowToGiveUp)
 	slow.Set(proxy.Replies, proxy.Hold)
 	began := time.Now()
 	hold := lockAll(t, quorum(engines, "n"))
-	require.Less(t, time.Since(began), patience)
+	require.Less(t, time.Since(began), testDeadline)
 	require.NoError(t, slow.Heal())
 	eventually(t, "it to join", func() bool { return engines[1].Stats().Held == 1 })
 	unlock(t, hold)
@@ -402,7 +402,7 @@ func TestASlowMemberHoldsNobodyUp(t *testing.T) {
 	require.NoError(t, slow.Heal())
 	eventually(t, "all to be released", func() bool { return p.holders("n") == 0 })
 	for _, e := range engines {
-		settled(t, e)
+		requireIdle(t, e)
 	}
 }
 
@@ -410,9 +410,9 @@ func TestASlowMemberHoldsNobodyUp(t *testing.T) {
 // time.
 func TestManyClientsOfAQuorumComeInOneByOne(t *testing.T) {
 	t.Parallel()
-	p := newPanel(t, 3)
+	p := newServerSet(t, 3)
 	clients := [][]*lockwheel.Engine{p.client(lockwheel.Options{}), p.client(lockwheel.Options{}), p.client(lockwheel.Options{})}
-	var r room
+	var r criticalSection
 	const callers, rounds = 9, 5
 	crowd(t, callers, func(w int) error {
 		for range rounds {
@@ -420,7 +420,7 @@ func TestManyClientsOfAQuorumComeInOneByOne(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			r.visit(soonOver)
+			r.enter(shortRun)
 			if err := hold.Unlock(t.Context()); err != nil {
 				return err
 			}
@@ -432,13 +432,13 @@ func TestManyClientsOfAQuorumComeInOneByOne(t *testing.T) {
 }
 
 func TestQuorumsHeldAreNoGoroutines(t *testing.T) {
-	p := newPanel(t, 3)
+	p := newServerSet(t, 3)
 	engines := p.client(lockwheel.Options{})
 	unlock(t, lockAll(t, quorum(engines, "warm")))
 	for _, e := range engines {
-		settled(t, e)
+		requireIdle(t, e)
 	}
-	p[2].occupy("n0", time.Hour)
+	p[2].HoldAsOther("n0", time.Hour)
 	before := runtime.NumGoroutine()
 	var holds []*lockwheel.Hold
 	for i := range 100 {
@@ -449,13 +449,13 @@ func TestQuorumsHeldAreNoGoroutines(t *testing.T) {
 		unlock(t, hold)
 	}
 	for _, e := range engines {
-		settled(t, e)
+		requireIdle(t, e)
 	}
 }
 
 func TestAnEngineThatClosesIsAMemberLess(t *testing.T) {
 	t.Parallel()
-	p := newPanel(t, 3)
+	p := newServerSet(t, 3)
 	engines := p.client(lockwheel.Options{})
 	hold := lockAll(t, quorum(engines, "n"))
 	for _, e := range engines {
@@ -473,7 +473,7 @@ func TestAnEngineThatClosesIsAMemberLess(t *testing.T) {
 
 func TestARefusalForGoodEndsAQuorumAtOnce(t *testing.T) {
 	t.Parallel()
-	p := newPanel(t, 3)
+	p := newServerSet(t, 3)
 	engines := p.client(lockwheel.Options{})
 	p[0].do("SET", "n", "x")
 	hold := lockAll(t, quorum(engines, "n"))
@@ -490,9 +490,9 @@ func TestARefusalForGoodEndsAQuorumAtOnce(t *testing.T) {
 // A caller gets one of three locks, and one server does not reply: the error reports both of the others.
 func TestARefusedQuorumSaysWhoDidNotAnswer(t *testing.T) {
 	t.Parallel()
-	p := newPanel(t, 3)
+	p := newServerSet(t, 3)
 	engines := p.client(slowToGiveUp)
-	p[0].occupy("n", time.Hour)
+	p[0].HoldAsOther("n", time.Hour)
 	require.NoError(t, p[2].real.Pause())
 	t.Cleanup(func() { _ = p[2].real.Continue() })
 	_, err := quorum(engines, "n").TryLock(t.Context())
@@ -500,10 +500,10 @@ func TestARefusedQuorumSaysWhoDidNotAnswer(t *testing.T) {
 	require.ErrorContains(t, err, "no answer soon after the others")
 }
 
-// A permanently rejected member is requested at the interval Renew, and not at once again.
+// A permanently rejected member is requested at the interval RenewInterval, and not at once again.
 func TestAMemberThatIsRefusedForGoodIsLeftInPeace(t *testing.T) {
 	t.Parallel()
-	p := newPanel(t, 3)
+	p := newServerSet(t, 3)
 	engines := p.client(lockwheel.Options{})
 	p[1].do("SET", "n", "x")
 	hold := lockAll(t, quorum(engines, "n"))
@@ -514,8 +514,8 @@ func TestAMemberThatIsRefusedForGoodIsLeftInPeace(t *testing.T) {
 // A member that its server rejected permanently, and now accepts, is held again.
 func TestAMemberThatWasRefusedIsAskedForAgain(t *testing.T) {
 	t.Parallel()
-	p := newPanel(t, 3)
-	engines := p.client(keen)
+	p := newServerSet(t, 3)
+	engines := p.client(shortLeaseOptions)
 	p[1].do("SET", "n", "x")
 	hold := lockAll(t, quorum(engines, "n"))
 	goesOn(t, hold)
@@ -527,17 +527,17 @@ func TestAMemberThatWasRefusedIsAskedForAgain(t *testing.T) {
 	require.NoError(t, hold.Err())
 	unlock(t, hold)
 	for _, e := range engines {
-		settled(t, e) // a request sent before the Unlock might find the key free, and release it again
+		requireIdle(t, e) // a request sent before the Unlock might find the key free, and release it again
 	}
 	p[1].do("DEL", "n")
-	always(t, 3*keen.Renew, "not asked for any more", func() bool { return p.holders("n") == 0 })
+	always(t, 3*shortLeaseOptions.RenewInterval, "not asked for any more", func() bool { return p.holders("n") == 0 })
 }
 
 // A hold that is watched again acquires its missing members.
 func TestAQuorumThatIsWatchedAgainTakesItsMissingMembers(t *testing.T) {
-	p := newPanel(t, 3)
+	p := newServerSet(t, 3)
 	engines := p.client(lockwheel.Options{})
-	p[1].occupy("n", time.Hour)
+	p[1].HoldAsOther("n", time.Hour)
 	hold := lockAll(t, quorum(engines, "n"), lockwheel.Lease(time.Minute))
 	eventually(t, "no request for the second", func() bool { return engines[1].Stats().Waiting == 0 && engines[1].Stats().InFlight == 0 })
 	p[1].do("DEL", "n")
@@ -547,7 +547,7 @@ func TestAQuorumThatIsWatchedAgainTakesItsMissingMembers(t *testing.T) {
 	unlock(t, hold)
 	eventually(t, "all to be released", func() bool { return p.holders("n") == 0 })
 	for _, e := range engines {
-		settled(t, e)
+		requireIdle(t, e)
 	}
 }
 
@@ -555,7 +555,7 @@ func TestAQuorumThatIsWatchedAgainTakesItsMissingMembers(t *testing.T) {
 func TestTheValidityOfAQuorumIsCountedFromBeforeItAsked(t *testing.T) {
 	t.Parallel()
 	const late, lease = 400 * time.Millisecond, 30 * time.Second
-	p := newPanel(t, 3)
+	p := newServerSet(t, 3)
 	var engines []*lockwheel.Engine
 	for _, s := range p {
 		slow := proxy.Start(t, s.addr)
@@ -573,15 +573,15 @@ func TestTheValidityOfAQuorumIsCountedFromBeforeItAsked(t *testing.T) {
 	require.Error(t, err)
 	eventually(t, "nothing left", func() bool { return p.holders("n") == 0 })
 	for _, e := range engines {
-		settled(t, e)
+		requireIdle(t, e)
 	}
 }
 
 // Options.MaxHold counts from the owner's first grant, even if members were replaced one after the other meanwhile.
 func TestMaxHoldEndsAQuorumWhoseMembersWereReplaced(t *testing.T) {
 	t.Parallel()
-	p := newPanel(t, 3)
-	engines := p.client(lockwheel.Options{Lease: brief, Renew: brief / 12, MaxHold: 3 * brief}) // the replacements are done long before MaxHold
+	p := newServerSet(t, 3)
+	engines := p.client(lockwheel.Options{Lease: shortLease, RenewInterval: shortLease / 12, MaxHold: 3 * shortLease}) // the replacements are done long before MaxHold
 	hold := lockAll(t, quorum(engines, "n"))
 	heldBy(t, engines)
 	for _, e := range engines {
@@ -598,7 +598,7 @@ func TestMaxHoldEndsAQuorumWhoseMembersWereReplaced(t *testing.T) {
 	require.ErrorContains(t, hold.Err(), "MaxHold")
 	eventually(t, "all to be released", func() bool { return p.holders("n") == 0 })
 	for _, e := range engines {
-		settled(t, e)
+		requireIdle(t, e)
 	}
 }
 
@@ -606,13 +606,13 @@ func TestMaxHoldEndsAQuorumWhoseMembersWereReplaced(t *testing.T) {
 // renewal of the others.
 func TestAMemberThatComesLateCountsSoon(t *testing.T) {
 	t.Parallel()
-	p := newPanel(t, 3)
+	p := newServerSet(t, 3)
 	engines := p.client(lockwheel.Options{})
 	require.NoError(t, p[2].real.Kill())
 	hold := lockAll(t, quorum(engines, "n"))
 	confirmed := []uint64{engines[0].Stats().Renewed, engines[1].Stats().Renewed}
 	elected := time.Now()
-	eventually(t, "late", func() bool { return time.Since(elected) > 4*qactor.Settling })
+	eventually(t, "late", func() bool { return time.Since(elected) > 4*qactor.JoinWindow })
 	require.NoError(t, p[2].real.Restart())
 	eventually(t, "all of them", func() bool { return p.holders("n") == 3 })
 	for i, before := range confirmed {

@@ -16,11 +16,11 @@ func TestAnUnlockOfAQuorumWaitsForNoMoreThanItNeeds(t *testing.T) {
 	for _, name := range []string{all, one, unwanted} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := newPanel(t, 3)
+			p := newServerSet(t, 3)
 			engines := p.client(slowToGiveUp)
 			var opts []lockwheel.Option
 			if name != all {
-				p[2].occupy("n", longer)
+				p[2].HoldAsOther("n", longer)
 			}
 			if name == unwanted {
 				opts = append(opts, lockwheel.Lease(longer))

@@ -18,7 +18,7 @@ import (
 // redisson#229: the key is of another type.
 func TestAKeyOfAnotherTypeIsNamedAndLeftAlone(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
+	s := AnyServer(t)
 	s.do("SET", "text", "x")
 	s.do("RPUSH", "list", "x", "y")
 	s.do("SADD", "set", "x")
@@ -38,7 +38,7 @@ func TestAKeyOfAnotherTypeIsNamedAndLeftAlone(t *testing.T) {
 	e := s.open(lockwheel.Options{})
 	good := lock(t, e.Mutex("good"))
 	for _, key := range keys {
-		errs := everything(t.Context(), e.Mutex(key))
+		errs := allCalls(t.Context(), e.Mutex(key))
 		require.NoError(t, errs["HoldCount"], "the server is not asked")
 		delete(errs, "HoldCount")
 		for what, err := range errs {
@@ -54,20 +54,20 @@ func TestAKeyOfAnotherTypeIsNamedAndLeftAlone(t *testing.T) {
 	always(t, 100*time.Millisecond, "no retry", func() bool { return e.Stats().Commands == commands })
 	require.NoError(t, good.Err())
 	unlock(t, good)
-	settled(t, e)
+	requireIdle(t, e)
 }
 
 // One key of another type among many in one batch: the other locks are granted.
 func TestAKeyOfAnotherTypeDoesNotSpoilItsBatch(t *testing.T) {
 	t.Parallel()
-	s := realSite(t)
+	s := RealServer(t)
 	s.do("SET", "h17", "x")
 	requireOnlyOneRefused(t, s, s.open(lockwheel.Options{}), "h17", "WRONGTYPE")
 }
 
 // requireOnlyOneRefused requests a lock that is rejected and 40 good ones in one batch. While the server is paused,
 // each sender has a call in flight, and all other commands queue up.
-func requireOnlyOneRefused(t *testing.T, s *site, e *lockwheel.Engine, bad, why string) {
+func requireOnlyOneRefused(t *testing.T, s *Server, e *lockwheel.Engine, bad, why string) {
 	t.Helper()
 	require.NoError(t, s.real.Pause())
 	var waiting []<-chan outcome
@@ -99,11 +99,11 @@ func requireOnlyOneRefused(t *testing.T, s *site, e *lockwheel.Engine, bad, why 
 	for _, hold := range holds {
 		unlock(t, hold)
 	}
-	settled(t, e)
+	requireIdle(t, e)
 }
 
 // as opens an engine as a user with the given rules of ACL SETUSER.
-func (s *site) as(opts lockwheel.Options, rules string) *lockwheel.Engine {
+func (s *Server) as(opts lockwheel.Options, rules string) *lockwheel.Engine {
 	s.t.Helper()
 	user := []any{"ACL", "SETUSER", "limited", "reset", "on", ">secret"}
 	for _, rule := range strings.Fields(rules) {
@@ -130,20 +130,20 @@ func TestAUserWithoutPermissionIsToldAtOnce(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := realSite(t)
+			s := RealServer(t)
 			e := s.as(lockwheel.Options{}, c.rules)
 			for _, call := range locks(e.Mutex("n")) {
 				before := time.Now()
 				_, err := call(t.Context(), lockwheel.Wait(time.Minute))
 				require.ErrorContains(t, err, `"n"`)
 				require.Regexp(t, c.says, err.Error())
-				require.Less(t, time.Since(before), patience)
+				require.Less(t, time.Since(before), testDeadline)
 				for _, sentinel := range sentinels {
 					require.NotErrorIs(t, err, sentinel)
 				}
 			}
 			require.False(t, s.exists("n"), "nothing left, least of all without a TTL")
-			settled(t, e)
+			requireIdle(t, e)
 		})
 	}
 }
@@ -152,7 +152,7 @@ func TestAUserWithoutPermissionIsToldAtOnce(t *testing.T) {
 // which the server then rejects as a whole.
 func TestAKeyWithoutPermissionDoesNotSpoilItsBatch(t *testing.T) {
 	t.Parallel()
-	s := realSite(t)
+	s := RealServer(t)
 	requireOnlyOneRefused(t, s, s.as(lockwheel.Options{}, "~h* &* +@all"), "forbidden", "NOPERM")
 	require.Equal(t, int64(0), s.do("DBSIZE"))
 }
@@ -160,8 +160,8 @@ func TestAKeyWithoutPermissionDoesNotSpoilItsBatch(t *testing.T) {
 // redisson#5439: a user without permission for the channel could lock and not unlock. Waiters then wake by the TTL.
 func TestAUserWithoutChannelsStillLocks(t *testing.T) {
 	t.Parallel()
-	s := realSite(t)
-	const lease = 2 * brief
+	s := RealServer(t)
+	const lease = 2 * shortLease
 	e := s.as(lockwheel.Options{Lease: lease}, "~* resetchannels +@all")
 	hold := lock(t, e.Mutex("n"))
 	waiting := locking(t.Context(), e.Mutex("n"))
@@ -169,18 +169,18 @@ func TestAUserWithoutChannelsStillLocks(t *testing.T) {
 	unlock(t, hold)
 	unlock(t, granted(t, waiting)) // callers of one engine need no channel
 	require.False(t, s.exists("n"))
-	require.NotZero(t, e.Stats().Muted)
+	require.NotZero(t, e.Stats().UnpublishedReleases)
 
-	s.occupy("n", 500*time.Millisecond)
+	s.HoldAsOther("n", 500*time.Millisecond)
 	unlock(t, lock(t, e.Mutex("n")))
 
-	hold = lock(t, s.open(lockwheel.Options{Lease: lease}).Mutex("n"), lockwheel.Lease(brief))
+	hold = lock(t, s.open(lockwheel.Options{Lease: lease}).Mutex("n"), lockwheel.Lease(shortLease))
 	waiting = locking(t.Context(), e.Mutex("n"))
 	queued(t, e, 1)
 	unlock(t, hold)
 	unlock(t, granted(t, waiting)) // by the TTL
 	calls := s.scripts()
-	s.occupy("n", time.Hour)
+	s.HoldAsOther("n", time.Hour)
 	waiting = locking(t.Context(), e.Mutex("n"))
 	queued(t, e, 1)
 	time.Sleep(time.Second)
@@ -192,7 +192,7 @@ func TestAUserWithoutChannelsStillLocks(t *testing.T) {
 // A permission is removed while a lock is held: the holder is notified, with the reason.
 func TestAPermissionThatGoesEndsTheHold(t *testing.T) {
 	t.Parallel()
-	s := realSite(t)
+	s := RealServer(t)
 	e := s.as(lockwheel.Options{Lease: 3 * time.Second}, "~* &* +@all")
 	hold := lock(t, e.Mutex("n"))
 	require.Equal(t, "OK", s.do("ACL", "SETUSER", "limited", "resetkeys"))
@@ -206,22 +206,22 @@ func TestAPermissionThatGoesEndsTheHold(t *testing.T) {
 // A password that changes later is an outage, and not a permanent rejection: an operator may restore it.
 func TestAPasswordThatChangesIsAnOutage(t *testing.T) {
 	t.Parallel()
-	s := realSite(t)
+	s := RealServer(t)
 	e := s.as(lockwheel.Options{}, "~* &* +@all")
 	hold := lock(t, e.Mutex("n"))
 	s.do("ACL", "SETUSER", "limited", "resetpass", ">other")
 	s.do("CLIENT", "KILL", "USER", "limited")
-	unavailable(t, e.Mutex("m"), "WRONGPASS")
+	unavailableError(t, e.Mutex("m"), "WRONGPASS")
 	require.NoError(t, hold.Err())
 	s.do("ACL", "SETUSER", "limited", "resetpass", ">secret")
 	unlock(t, lock(t, e.Mutex("m")))
 	unlock(t, hold)
-	settled(t, e)
+	requireIdle(t, e)
 }
 
-// unavailable requires that a lock is not available, and that the error contains the reason. The reason may not come
+// unavailableError requires that a lock is not available, and that the error contains the reason. The reason may not come
 // at once, if the connection is gone as well, or a reply was late.
-func unavailable(t *testing.T, m lockwheel.Mutex, why string) {
+func unavailableError(t *testing.T, m lockwheel.Mutex, why string) {
 	t.Helper()
 	eventually(t, "told why", func() bool {
 		_, err := m.TryLock(t.Context(), lockwheel.Wait(200*time.Millisecond))
@@ -233,12 +233,12 @@ func unavailable(t *testing.T, m lockwheel.Mutex, why string) {
 // redis#8623: without memory a server rejects acquires; held locks are renewed and unlocked.
 func TestAServerWithoutMemoryStillRenewsAndUnlocks(t *testing.T) {
 	t.Parallel()
-	s := realSite(t)
-	e := s.open(keen)
+	s := RealServer(t)
+	e := s.open(shortLeaseOptions)
 	m := e.Mutex("n")
 	hold := lock(t, m)
 	s.do("CONFIG", "SET", "maxmemory", 1)
-	unavailable(t, e.Mutex("m"), "OOM")
+	unavailableError(t, e.Mutex("m"), "OOM")
 	inner := lockWith(t, hold.Context(), m) // its count cannot be written
 	requireRenewed(t, s, hold)
 	unlock(t, inner)
@@ -249,17 +249,17 @@ func TestAServerWithoutMemoryStillRenewsAndUnlocks(t *testing.T) {
 	require.False(t, s.exists("m"), "nothing left of what was refused")
 	s.do("CONFIG", "SET", "maxmemory", 0)
 	unlock(t, granted(t, waiting))
-	settled(t, e)
+	requireIdle(t, e)
 }
 
 // A replica rejects writes temporarily: a failover will make it a master, or lead to another one.
 func TestAReadOnlyServerIsWaitedFor(t *testing.T) {
 	t.Parallel()
-	s := realSite(t, "--repl-diskless-load", "swapdb", "--replica-serve-stale-data", "yes")
+	s := RealServer(t, "--repl-diskless-load", "swapdb", "--replica-serve-stale-data", "yes")
 	e := s.open(lockwheel.Options{})
 	hold := lock(t, e.Mutex("held"))
 	s.do("REPLICAOF", "127.0.0.1", 1)
-	unavailable(t, e.Mutex("n"), "READONLY")
+	unavailableError(t, e.Mutex("n"), "READONLY")
 	waiting := locking(t.Context(), e.Mutex("n"))
 	queued(t, e, 1)
 	require.NoError(t, hold.Err())
@@ -294,7 +294,7 @@ func TestFencedAndFairLocksNeedWhatTheReadmeSays(t *testing.T) {
 	for name, mutex := range kinds {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := realSite(t)
+			s := RealServer(t)
 			if name != "plain" {
 				_, err := mutex(s.as(lockwheel.Options{}, rulesOf(t, "plain")), "orders/7").Lock(t.Context())
 				require.ErrorContains(t, err, "NOPERM")
@@ -324,15 +324,15 @@ func worksWithWhatIsAllowed(t *testing.T, e *lockwheel.Engine, m lockwheel.Mutex
 	require.NoError(t, err)
 	forceUnlock(t, m)
 	require.ErrorIs(t, next.Unlock(t.Context()), lockwheel.ErrLost)
-	settled(t, e)
-	require.Zero(t, e.Stats().Muted)
+	requireIdle(t, e)
+	require.Zero(t, e.Stats().UnpublishedReleases)
 }
 
 // bothWait waits until two requests wait: on the server, each with its own channel, or in the engine.
 func bothWait(t *testing.T, e *lockwheel.Engine, fair bool) {
 	t.Helper()
 	if fair {
-		asleep(t, e, 2, 2)
+		requireWaiting(t, e, 2, 2)
 	} else {
 		queued(t, e, 2)
 	}
@@ -341,7 +341,7 @@ func bothWait(t *testing.T, e *lockwheel.Engine, fair bool) {
 // A release that the server rejects succeeds when the permission is restored, long before the lease expires.
 func TestWhatIsRefusedToBeReleasedIsReleasedWhenTheRightIsBack(t *testing.T) {
 	t.Parallel()
-	s := realSite(t)
+	s := RealServer(t)
 	e := s.as(lockwheel.Options{Lease: 3 * time.Second}, "~* &* +@all")
 	m := e.Mutex("n")
 	denied := func(f func() error) {
@@ -352,7 +352,7 @@ func TestWhatIsRefusedToBeReleasedIsReleasedWhenTheRightIsBack(t *testing.T) {
 		require.ErrorContains(t, refusal, "NOPERM")
 		require.Equal(t, "OK", s.do("ACL", "SETUSER", "limited", "+evalsha", "+eval"))
 		eventually(t, "released", func() bool { return !s.exists("n") })
-		settled(t, e)
+		requireIdle(t, e)
 	}
 	hour := lockwheel.Lease(time.Hour)
 	t.Run("by Unlock", func(t *testing.T) {
@@ -377,7 +377,7 @@ func TestWhatIsRefusedToBeReleasedIsReleasedWhenTheRightIsBack(t *testing.T) {
 func TestAnUnlockThatFindsAnotherTypeIsALoss(t *testing.T) {
 	t.Parallel()
 	onEveryKind(t, func(t *testing.T, mutex, _ kindOfLock) {
-		s := realSite(t)
+		s := RealServer(t)
 		lost := make(chan error, 1)
 		e := s.open(lockwheel.Options{Observer: lockwheel.Observer{Lost: func(_ string, err error) { lost <- err }}})
 		hold := lock(t, mutex(e, "n"))
@@ -390,7 +390,7 @@ func TestAnUnlockThatFindsAnotherTypeIsALoss(t *testing.T) {
 		require.ErrorIs(t, receive(t, lost), lockwheel.ErrLost)
 		require.EqualValues(t, 1, e.Stats().LostAtUnlock)
 		require.ErrorIs(t, hold.Unlock(t.Context()), lockwheel.ErrNotHeld)
-		settled(t, e)
+		requireIdle(t, e)
 		require.Equal(t, "x", s.do("GET", "n"))
 	})
 }

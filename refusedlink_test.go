@@ -28,11 +28,11 @@ func requireRefused(t *testing.T, err error) {
 
 func TestOneTryFailsAtOnceWhereConnectionsAreRefused(t *testing.T) {
 	t.Parallel()
-	s := realSite(t)
-	e := s.open(lockwheel.Options{Lease: time.Hour, Timeout: time.Minute}) // so that no lease or timeout ends a wait
+	s := RealServer(t)
+	e := s.open(lockwheel.Options{Lease: time.Hour, CallTimeout: time.Minute}) // so that no lease or timeout ends a wait
 	members := make([]lockwheel.Mutex, 3)
 	for i, prefix := range []string{"x", "y", "z"} {
-		members[i] = s.open(lockwheel.Options{Lease: time.Hour, Timeout: time.Minute, Prefix: prefix}).Mutex("n")
+		members[i] = s.open(lockwheel.Options{Lease: time.Hour, CallTimeout: time.Minute, Prefix: prefix}).Mutex("n")
 	}
 	unlock(t, lock(t, e.Mutex("before")))
 	require.NoError(t, s.real.Kill())
@@ -52,7 +52,7 @@ func TestOneTryFailsAtOnceWhereConnectionsAreRefused(t *testing.T) {
 			t.Log(what)
 			done := make(chan error, 1)
 			go func() { done <- try() }()
-			requireRefused(t, receive(t, done)) // long before Timeout
+			requireRefused(t, receive(t, done)) // long before CallTimeout
 		}
 	}
 	require.NoError(t, s.real.Restart())
@@ -72,9 +72,9 @@ func outcomeOf(t *testing.T, p *lockwheel.Pending) (*lockwheel.Hold, error) {
 // errors contain the reason.
 func TestAWaitThatEndsInVainSaysWhyNoConnectionWasMade(t *testing.T) {
 	t.Parallel()
-	s := realSite(t)
+	s := RealServer(t)
 	const timeout = time.Second // so long that all calls are sent by then
-	e := s.open(lockwheel.Options{Lease: time.Minute, Timeout: timeout})
+	e := s.open(lockwheel.Options{Lease: time.Minute, CallTimeout: timeout})
 	hold := lock(t, e.Mutex("held"))
 	require.NoError(t, s.real.Kill())
 	eventually(t, "a refused connection", func() bool {
@@ -106,7 +106,7 @@ func TestAWaitThatEndsInVainSaysWhyNoConnectionWasMade(t *testing.T) {
 	}
 	requireRefused(t, hold.Unlock(t.Context()))
 	require.NoError(t, s.real.Restart())
-	settled(t, e)
+	requireIdle(t, e)
 }
 
 func errUnless(ok bool) error {

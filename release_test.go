@@ -18,9 +18,9 @@ import (
 // Every command may be sent twice, with the same effect as once.
 
 // behind returns a site, and an engine that connects to it through a proxy.
-func behind(t *testing.T, opts lockwheel.Options) (*site, *proxy.Proxy, *lockwheel.Engine) {
+func behind(t *testing.T, opts lockwheel.Options) (*Server, *proxy.Proxy, *lockwheel.Engine) {
 	t.Helper()
-	s := realSite(t)
+	s := RealServer(t)
 	p := proxy.Start(t, s.addr)
 	return s, p, s.openAt(p.Addr(), opts)
 }
@@ -33,14 +33,14 @@ func TestAnAcquireThatIsSentAgainCountsOnce(t *testing.T) {
 		s, p, e := behind(t, lockwheel.Options{})
 		m := mutex(e, "n")
 		for range long.Pick(15, 40) {
-			p.SetFor(proxy.Present, proxy.Replies, proxy.CutAfter(rand.IntN(6)))
+			p.SetFor(proxy.Existing, proxy.Replies, proxy.CutAfter(rand.IntN(6)))
 			hold := lock(t, m)
 			require.Equal(t, map[string]string{hold.ID(): "1"}, s.hash("n"))
 			requireCount(t, hold.Context(), m, 1)
 			unlock(t, hold)
 			require.False(t, s.exists("n"))
 		}
-		settled(t, e)
+		requireIdle(t, e)
 		require.NotZero(t, e.Stats().Retries)
 	})
 }
@@ -60,14 +60,14 @@ func TestAnUnlockThatIsSentAgainReleasesOnce(t *testing.T) {
 			if fair {
 				s.stand("n", next, time.Hour)
 			}
-			p.SetFor(proxy.Present, proxy.Replies, proxy.CutAfter(0))
+			p.SetFor(proxy.Existing, proxy.Replies, proxy.CutAfter(0))
 			require.NoError(t, hold.Unlock(t.Context()))
 			require.False(t, s.exists("n"))
 			receive(t, messages)
 			s.do("DEL", "redisson_lock_queue:{n}", "redisson_lock_timeout:{n}")
 		}
 		if !fair { // any unlock of a free fair lock notifies the head of its queue
-			silent(t, messages, 50*time.Millisecond)
+			requireNoReply(t, messages, 50*time.Millisecond)
 		}
 	})
 }
@@ -81,11 +81,11 @@ func TestAnInnerUnlockThatIsSentAgainKeepsTheOuterHold(t *testing.T) {
 	for range 20 {
 		inner := lockWith(t, outer.Context(), m)
 		eventually(t, "the count of two", func() bool { return s.hash("n")[outer.ID()] == "2" })
-		p.SetFor(proxy.Present, proxy.Replies, proxy.CutAfter(rand.IntN(6)))
+		p.SetFor(proxy.Existing, proxy.Replies, proxy.CutAfter(rand.IntN(6)))
 		unlock(t, inner)
 		eventually(t, "the count of one", func() bool { return s.hash("n")[outer.ID()] == "1" })
 	}
-	refused(t, s.open(lockwheel.Options{}).Mutex("n"))
+	stateFailed(t, s.open(lockwheel.Options{}).Mutex("n"))
 	require.NoError(t, outer.Err())
 	unlock(t, outer)
 	require.False(t, s.exists("n"))
@@ -94,14 +94,14 @@ func TestAnInnerUnlockThatIsSentAgainKeepsTheOuterHold(t *testing.T) {
 // Another caller holds the lock by the time the release arrives.
 func TestALateReleaseLeavesTheNextHolderAlone(t *testing.T) {
 	t.Parallel()
-	s, p, e := behind(t, lockwheel.Options{Lease: brief, Timeout: 200 * time.Millisecond})
+	s, p, e := behind(t, lockwheel.Options{Lease: shortLease, CallTimeout: 200 * time.Millisecond})
 	hold := lock(t, e.Mutex("n"))
-	p.SetFor(proxy.Present, proxy.Commands, proxy.Hold)
+	p.SetFor(proxy.Existing, proxy.Commands, proxy.Hold)
 	require.NoError(t, p.Refuse(true))
 	require.ErrorIs(t, hold.Unlock(t.Context()), lockwheel.ErrUnavailable)
 	next := lock(t, s.open(lockwheel.Options{}).Mutex("n"))
 	require.NoError(t, p.Heal()) // now the release runs
-	settled(t, e)
+	requireIdle(t, e)
 	require.Equal(t, map[string]string{next.ID(): "1"}, s.hash("n"))
 	require.NoError(t, next.Err())
 	require.Error(t, hold.Unlock(t.Context()))
@@ -113,13 +113,13 @@ func TestALateReleaseLeavesTheNextHolderAlone(t *testing.T) {
 // token but not the key.
 func TestAReleaseThatFailsIsSentUntilItIsAnswered(t *testing.T) {
 	t.Parallel()
-	s, p, e := behind(t, lockwheel.Options{Timeout: 200 * time.Millisecond})
+	s, p, e := behind(t, lockwheel.Options{CallTimeout: 200 * time.Millisecond})
 	hold := lock(t, e.Mutex("n"))
 	p.Set(proxy.Commands, proxy.Drop)
 	for range 3 {
 		before := time.Now()
 		require.ErrorIs(t, hold.Unlock(t.Context()), lockwheel.ErrUnavailable)
-		require.Less(t, time.Since(before), patience)
+		require.Less(t, time.Since(before), testDeadline)
 		require.ErrorIs(t, hold.Err(), lockwheel.ErrNotHeld, "the hold has ended")
 		p.Cut() // and fail again in another way
 	}
@@ -134,7 +134,7 @@ func TestAReleaseThatFailsIsSentUntilItIsAnswered(t *testing.T) {
 	}
 	require.Equal(t, renewals, s.real.CommandCalls(t, "pexpire", "pexpireat"), "not renewed meanwhile")
 	eventually(t, "unlocked for good", func() bool { return errors.Is(hold.Unlock(t.Context()), lockwheel.ErrNotHeld) })
-	settled(t, e)
+	requireIdle(t, e)
 }
 
 // A second Unlock waits for the same release while that has no reply, and returns ErrNotHeld afterwards.
@@ -148,7 +148,7 @@ func TestASecondUnlockWaitsForTheSameRelease(t *testing.T) {
 		go func() { results <- hold.Unlock(t.Context()) }()
 	}
 	eventually(t, "released", func() bool { return !s.exists("n") })
-	silent(t, results, 50*time.Millisecond)
+	requireNoReply(t, results, 50*time.Millisecond)
 	p.Set(proxy.Replies, proxy.Pass)
 	require.NoError(t, receive(t, results))
 	require.NoError(t, receive(t, results))
@@ -160,7 +160,7 @@ func TestUnlockIsSentWhateverItsContextSays(t *testing.T) {
 	t.Parallel()
 	t.Run("ended before", func(t *testing.T) {
 		t.Parallel()
-		s := anySite(t)
+		s := AnyServer(t)
 		e := s.open(lockwheel.Options{})
 		ctx, cancel := context.WithCancel(t.Context())
 		hold := lockWith(t, ctx, e.Mutex("n"))
@@ -183,18 +183,18 @@ func TestUnlockIsSentWhateverItsContextSays(t *testing.T) {
 		p.Set(proxy.Commands, proxy.Hold)
 		done := make(chan error, 1)
 		go func() { done <- hold.Unlock(ctx) }()
-		eventually(t, "on its way", func() bool { return p.Held(proxy.Commands) > 0 })
+		eventually(t, "on its way", func() bool { return p.Buffered(proxy.Commands) > 0 })
 		cancel()
 		err := receive(t, done)
 		require.ErrorIs(t, err, lockwheel.ErrUnavailable)
 		require.ErrorIs(t, err, context.Canceled)
 		p.Set(proxy.Commands, proxy.Pass)
 		eventually(t, "no key", func() bool { return !s.exists("n") })
-		settled(t, e)
+		requireIdle(t, e)
 	})
 	t.Run("none at all", func(t *testing.T) {
 		t.Parallel()
-		s := anySite(t)
+		s := AnyServer(t)
 		hold := lock(t, s.open(lockwheel.Options{}).Mutex("n"))
 		require.ErrorContains(t, hold.Unlock(noContext), "nil context")
 		require.False(t, s.exists("n"))
@@ -212,7 +212,7 @@ func TestAHoldIsUnlockedWithItsOwnContext(t *testing.T) {
 	} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
-			s := anySite(t)
+			s := AnyServer(t)
 			e := s.open(lockwheel.Options{})
 			for range 20 {
 				hold := take(t, e)

@@ -15,16 +15,16 @@ import (
 
 // The watchdog renews every held lock, and nothing else.
 
-// brief is the shortest lease that a busy machine renews reliably: a process was once observed to stand still for
+// shortLease is the shortest lease that a busy machine renews reliably: a process was once observed to stand still for
 // most of a second.
-const brief = 3 * time.Second
+const shortLease = 3 * time.Second
 
-// keen renews often, and its lease does not expire within patience: only a renewal can notice a loss.
-var keen = lockwheel.Options{Lease: 30 * time.Second, Renew: 500 * time.Millisecond}
+// shortLeaseOptions renews often, and its lease does not expire within patience: only a renewal can notice a loss.
+var shortLeaseOptions = lockwheel.Options{Lease: 30 * time.Second, RenewInterval: 500 * time.Millisecond}
 
 // requireRenewed waits until holds were renewed several times, and requires that their keys live at least as long as
 // the engine assumes.
-func requireRenewed(t testing.TB, s *site, holds ...*lockwheel.Hold) {
+func requireRenewed(t testing.TB, s *Server, holds ...*lockwheel.Hold) {
 	t.Helper()
 	goesOn(t, holds...)
 	for _, hold := range holds {
@@ -34,7 +34,7 @@ func requireRenewed(t testing.TB, s *site, holds ...*lockwheel.Hold) {
 	}
 }
 
-// goesOn waits until holds were renewed several times.
+// shouldRetry waits until holds were renewed several times.
 func goesOn(t testing.TB, holds ...*lockwheel.Hold) {
 	t.Helper()
 	for range 3 {
@@ -49,15 +49,15 @@ func goesOn(t testing.TB, holds ...*lockwheel.Hold) {
 }
 
 // renewed is a time for which a hold with a brief lease lasts only if it is renewed.
-const renewed = brief + brief/2
+const renewed = shortLease + shortLease/2
 
 // Locks acquired together are renewed together, and 200 locks of any kind fit into two calls.
 func TestLocksOfAnyKindAreRenewedTogether(t *testing.T) {
 	t.Parallel()
 	onEveryKind(t, func(t *testing.T, mutex, _ kindOfLock) {
 		const locks, rounds = 200, 3
-		s := realSite(t)
-		e := s.open(keen)
+		s := RealServer(t)
+		e := s.open(shortLeaseOptions)
 		var pending []*lockwheel.Pending
 		for i := range locks {
 			pending = append(pending, mutex(e, fmt.Sprint("n", i)).LockAsync(t.Context()))
@@ -85,8 +85,8 @@ func TestLocksOfAnyKindAreRenewedTogether(t *testing.T) {
 // redisson#2515, #3194, #3712: after one renewal error the name was never renewed again.
 func TestALockTakenAgainAfterARestartIsRenewed(t *testing.T) {
 	t.Parallel()
-	s := realSite(t)
-	m := s.open(keen).Mutex("n")
+	s := RealServer(t)
+	m := s.open(shortLeaseOptions).Mutex("n")
 	hold := lock(t, m)
 	require.NoError(t, s.real.RestartEmpty())
 	receive(t, hold.Done())
@@ -101,8 +101,8 @@ func TestALockTakenAgainAfterARestartIsRenewed(t *testing.T) {
 // Redisson's testLockReentrantRenew
 func TestALockTakenAfterReentriesIsRenewed(t *testing.T) {
 	t.Parallel()
-	s := realSite(t)
-	m := s.open(keen).Mutex("n")
+	s := RealServer(t)
+	m := s.open(shortLeaseOptions).Mutex("n")
 	outer := lock(t, m)
 	inner := lockWith(t, outer.Context(), m)
 	unlock(t, inner)
@@ -116,8 +116,8 @@ func TestALockTakenAfterReentriesIsRenewed(t *testing.T) {
 // If a key is deleted under one owner, the next owner of the same name is still renewed.
 func TestTheNextOwnerOfADeletedLockIsRenewed(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
-	m := s.open(keen).Mutex("n")
+	s := AnyServer(t)
+	m := s.open(shortLeaseOptions).Mutex("n")
 	first := lock(t, m)
 	require.Equal(t, int64(1), s.do("DEL", "n"))
 	next := lock(t, m) // waits until a renewal notices the loss
@@ -131,10 +131,10 @@ func TestTheNextOwnerOfADeletedLockIsRenewed(t *testing.T) {
 // redisson#7272: renewal continued after the unlock.
 func TestNothingIsRenewedAfterUnlock(t *testing.T) {
 	t.Parallel()
-	s := realSite(t)
-	e := s.open(lockwheel.Options{Lease: brief})
+	s := RealServer(t)
+	e := s.open(lockwheel.Options{Lease: shortLease})
 	rounds := 2000
-	if raced {
+	if raceEnabled {
 		rounds = 600
 	}
 	const names = 4
@@ -153,7 +153,7 @@ func TestNothingIsRenewedAfterUnlock(t *testing.T) {
 		return nil
 	})
 	eventually(t, "no key", func() bool { return s.do("DBSIZE") == int64(0) })
-	settled(t, e)
+	requireIdle(t, e)
 	calls, stats := s.scripts(), e.Stats()
 	always(t, renewed, "quiet", func() bool { return s.scripts() == calls && s.do("DBSIZE") == int64(0) })
 	require.Equal(t, stats.Renewed, e.Stats().Renewed)
@@ -162,16 +162,16 @@ func TestNothingIsRenewedAfterUnlock(t *testing.T) {
 // redisson#1966: the reply to an attempt that was given up started the watchdog.
 func TestALateAnswerIsNotRenewed(t *testing.T) {
 	t.Parallel()
-	s := realSite(t)
-	e := s.open(lockwheel.Options{Lease: brief, Timeout: 150 * time.Millisecond})
+	s := RealServer(t)
+	e := s.open(lockwheel.Options{Lease: shortLease, CallTimeout: 150 * time.Millisecond})
 	m := e.Mutex("n")
 	require.Equal(t, "OK", s.do("CLIENT", "PAUSE", 2000, "ALL"))
 	_, err := m.Lock(t.Context(), lockwheel.Wait(200*time.Millisecond))
 	require.ErrorIs(t, err, lockwheel.ErrUnavailable)
 	eventually(t, "no key", func() bool { return !s.exists("n") })
-	settled(t, e)
-	giveBack(t, lock(t, m))
-	settled(t, e)
+	requireIdle(t, e)
+	unlockHold(t, lock(t, m))
+	requireIdle(t, e)
 	require.False(t, s.exists("n"))
 }
 
@@ -179,11 +179,11 @@ func TestALateAnswerIsNotRenewed(t *testing.T) {
 func TestOneBadKeyDoesNotStopTheRenewalOfOthers(t *testing.T) {
 	t.Parallel()
 	held := 5000
-	if raced {
+	if raceEnabled {
 		held = 1500
 	}
-	s := realSite(t)
-	const lease = 2 * brief
+	s := RealServer(t)
+	const lease = 2 * shortLease
 	var lost []string // written by the Observer, read after Close
 	e := s.open(lockwheel.Options{Lease: lease, Observer: lockwheel.Observer{
 		Lost: func(name string, cause error) {
@@ -255,9 +255,9 @@ func TestATransientErrorDoesNotEndRenewal(t *testing.T) {
 	const lease, renew, spell = 6 * time.Second, 500 * time.Millisecond, 1500 * time.Millisecond // it covers a renewal, and leaves time for others
 	for _, trouble := range []struct {
 		name string
-		make func(t *testing.T, s *site)
+		make func(t *testing.T, s *Server)
 	}{
-		{"busy with a script", func(t *testing.T, s *site) {
+		{"busy with a script", func(t *testing.T, s *Server) {
 			s.do("CONFIG", "SET", "busy-reply-threshold", 50)
 			c := s.real.Conn(t)
 			require.NoError(t, c.Send("EVAL", "while true do end", 0))
@@ -265,19 +265,19 @@ func TestATransientErrorDoesNotEndRenewal(t *testing.T) {
 			require.Equal(t, "OK", s.do("SCRIPT", "KILL"))
 			eventually(t, "no longer busy", func() bool { return s.do("PING") == "PONG" })
 		}},
-		{"paused", func(t *testing.T, s *site) { s.do("CLIENT", "PAUSE", spell.Milliseconds(), "ALL") }},
-		{"frozen", func(t *testing.T, s *site) {
+		{"paused", func(t *testing.T, s *Server) { s.do("CLIENT", "PAUSE", spell.Milliseconds(), "ALL") }},
+		{"frozen", func(t *testing.T, s *Server) {
 			require.NoError(t, s.real.Pause())
 			time.Sleep(spell)
 			require.NoError(t, s.real.Continue())
 		}},
-		{"connections cut", func(t *testing.T, s *site) { s.do("CLIENT", "KILL", "TYPE", "normal") }},
-		{"scripts forgotten", func(t *testing.T, s *site) { s.do("SCRIPT", "FLUSH") }},
+		{"connections cut", func(t *testing.T, s *Server) { s.do("CLIENT", "KILL", "TYPE", "normal") }},
+		{"scripts forgotten", func(t *testing.T, s *Server) { s.do("SCRIPT", "FLUSH") }},
 	} {
 		t.Run(trouble.name, func(t *testing.T) {
 			t.Parallel()
-			s := realSite(t)
-			e := s.open(lockwheel.Options{Lease: lease, Renew: renew})
+			s := RealServer(t)
+			e := s.open(lockwheel.Options{Lease: lease, RenewInterval: renew})
 			hold := lock(t, e.Mutex("n"))
 			trouble.make(t, s)
 			requireRenewed(t, s, hold)
@@ -290,13 +290,13 @@ func TestATransientErrorDoesNotEndRenewal(t *testing.T) {
 // A lock that is held for long keeps its key, its id and its count, and its deadline advances.
 func TestRenewalMovesTheDeadlineOn(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
-	e := s.open(lockwheel.Options{Lease: brief})
+	s := AnyServer(t)
+	e := s.open(lockwheel.Options{Lease: shortLease})
 	hold := lock(t, e.Mutex("n"))
 	first := hold.Deadline()
-	require.LessOrEqual(t, time.Until(first), brief)
+	require.LessOrEqual(t, time.Until(first), shortLease)
 	eventually(t, "a later deadline", func() bool { return hold.Deadline().After(first) })
-	require.LessOrEqual(t, time.Until(hold.Deadline()), brief)
+	require.LessOrEqual(t, time.Until(hold.Deadline()), shortLease)
 	require.Equal(t, map[string]string{hold.ID(): "1"}, s.hash("n"))
 	require.NotZero(t, e.Stats().Renewed)
 	unlock(t, hold)
@@ -305,13 +305,13 @@ func TestRenewalMovesTheDeadlineOn(t *testing.T) {
 // A fixed lease is never renewed, however often the watchdog runs.
 func TestAFixedLeaseIsNotRenewed(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
+	s := AnyServer(t)
 	e := s.open(lockwheel.Options{Lease: 300 * time.Millisecond})
 	before := time.Now()
-	hold := lock(t, e.Mutex("n"), lockwheel.Lease(brief))
+	hold := lock(t, e.Mutex("n"), lockwheel.Lease(shortLease))
 	deadline := hold.Deadline()
 	receive(t, hold.Done())
-	require.GreaterOrEqual(t, time.Since(before), brief/2)
+	require.GreaterOrEqual(t, time.Since(before), shortLease/2)
 	require.Equal(t, deadline, hold.Deadline())
 	require.ErrorIs(t, hold.Err(), lockwheel.ErrLost)
 	require.Zero(t, e.Stats().Renewed)

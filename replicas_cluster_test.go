@@ -17,7 +17,7 @@ import (
 func TestClusterGrantsHaveTheirReplicas(t *testing.T) {
 	long.Only(t, "the nodes of a cluster with replicas fail")
 	t.Parallel()
-	r := newRealm(t, 1)
+	r := newClusterEnv(t, 1)
 	t.Run("those of all slots, of all kinds", func(t *testing.T) { r.t = t; r.replicates(t) })
 	t.Run("those of pollers, in time or not at all", func(t *testing.T) { r.t = t; r.replicatesForPollers(t) })
 	t.Run("a slot that moves takes its grants along", func(t *testing.T) { r.t = t; r.replicatesElsewhere(t) })
@@ -28,7 +28,7 @@ func TestClusterGrantsHaveTheirReplicas(t *testing.T) {
 }
 
 // onReplica returns the data of a name on the replica of its master.
-func (r *realm) onReplica(name string) map[string]string {
+func (r *clusterEnv) onReplica(name string) map[string]string {
 	r.t.Helper()
 	c := r.Replica(r.t, r.Master(r.t, r.Slot(r.t, name))).Conn(r.t)
 	_, err := c.Do("READONLY")
@@ -43,10 +43,10 @@ func (r *realm) onReplica(name string) map[string]string {
 	return hash
 }
 
-func (r *realm) replicates(t *testing.T) {
+func (r *clusterEnv) replicates(t *testing.T) {
 	e := r.open(twice)
 	for kindName, kind := range grantable() {
-		names := r.Spread(kindName, 30)
+		names := r.SpreadKeys(kindName, 30)
 		var waiting []<-chan outcome
 		for _, name := range names { // many slots are sent together
 			waiting = append(waiting, locking(t.Context(), kind(e, name)))
@@ -57,13 +57,13 @@ func (r *realm) replicates(t *testing.T) {
 			unlock(t, hold)
 		}
 	}
-	settled(t, e)
+	requireIdle(t, e)
 }
 
 // Redisson's spin lock testInCluster: replicas have 3 s to reply.
-func (r *realm) replicatesForPollers(t *testing.T) {
+func (r *clusterEnv) replicatesForPollers(t *testing.T) {
 	const inTime = 3 * time.Second
-	opts := lockwheel.Options{Wake: lockwheel.Poll, Timeout: 2 * inTime, Replicas: lockwheel.Replicas{Min: 1, Timeout: inTime}}
+	opts := lockwheel.Options{Notify: lockwheel.Poll, CallTimeout: 2 * inTime, Replicas: lockwheel.Replicas{Min: 1, Timeout: inTime}}
 	holder, waiter := r.open(opts), r.open(opts)
 	const name = "polled"
 	requireReplicated := func(hold *lockwheel.Hold) {
@@ -93,13 +93,13 @@ func (r *realm) replicatesForPollers(t *testing.T) {
 	require.GreaterOrEqual(t, time.Since(asked), inTime-skew, "they had their time")
 	unlock(t, lock(t, waiter.Mutex(name)))
 	for _, e := range []*lockwheel.Engine{holder, waiter} {
-		settled(t, e)
+		requireIdle(t, e)
 	}
 	require.Zero(t, r.channels())
 }
 
 // The user has exactly the permissions that README lists.
-func (r *realm) replicatesElsewhere(t *testing.T) {
+func (r *clusterEnv) replicatesElsewhere(t *testing.T) {
 	opts := twice
 	opts.Redis = r.limited()
 	for _, s := range r.Nodes {
@@ -118,19 +118,19 @@ func (r *realm) replicatesElsewhere(t *testing.T) {
 		require.Equal(t, map[string]string{hold.ID(): "1"}, r.onReplica(name))
 		unlock(t, hold)
 	}
-	settled(t, e)
+	requireIdle(t, e)
 }
 
-func (r *realm) asksNoReplicas(t *testing.T) {
+func (r *clusterEnv) asksNoReplicas(t *testing.T) {
 	e := r.open(lockwheel.Options{})
 	before := r.calls("wait", "waitaof")
-	for _, name := range r.spread(60) {
+	for _, name := range r.spreadNames(60) {
 		unlock(t, lock(t, e.Mutex(name)))
 	}
 	require.Equal(t, before, r.calls("wait", "waitaof"))
 }
 
-func (r *realm) refusesToBeAsked(t *testing.T) {
+func (r *clusterEnv) refusesToBeAsked(t *testing.T) {
 	for _, s := range r.Nodes {
 		require.Equal(t, "OK", s.Do(t, "ACL", "SETUSER", "mute", "on", ">secret", "~*", "&*", "+@all", "-wait"))
 	}
@@ -141,9 +141,9 @@ func (r *realm) refusesToBeAsked(t *testing.T) {
 	require.ErrorContains(t, err, "NOPERM")
 }
 
-func (r *realm) losesAReplica(t *testing.T) {
+func (r *clusterEnv) losesAReplica(t *testing.T) {
 	e := r.open(twice)
-	names := r.spread(3)
+	names := r.spreadNames(3)
 	replica := r.Replica(t, r.Master(t, r.Slot(t, names[0])))
 	require.NoError(t, replica.Pause())
 	failing := locking(t.Context(), e.Mutex(names[0]))
@@ -162,12 +162,12 @@ func (r *realm) losesAReplica(t *testing.T) {
 		unlock(t, hold)
 		return true
 	})
-	settled(t, e)
+	requireIdle(t, e)
 }
 
-func (r *realm) promotes(t *testing.T) {
+func (r *clusterEnv) promotes(t *testing.T) {
 	opts := twice
-	opts.Renew = 500 * time.Millisecond
+	opts.RenewInterval = 500 * time.Millisecond
 	e := r.open(opts)
 	name := r.Key("n", 0)
 	master := r.Master(t, 0)
@@ -179,5 +179,5 @@ func (r *realm) promotes(t *testing.T) {
 	unlock(t, hold)
 	_, err := e.FencedMutex(name).Lock(t.Context())
 	require.ErrorIs(t, err, lockwheel.ErrNotReplicated, "it has no replica itself")
-	settled(t, e)
+	requireIdle(t, e)
 }

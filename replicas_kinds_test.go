@@ -50,7 +50,7 @@ func TestALockOfAnyKindThatNoReplicaHasIsUndone(t *testing.T) {
 	for name, kind := range grantable() {
 		unlock(t, lock(t, kind(e, name)))
 	}
-	settled(t, e)
+	requireIdle(t, e)
 	require.ElementsMatch(t, []any{"redisson_lock_token:{fenced}"}, master.do("KEYS", "*"), "nothing else is left behind")
 }
 
@@ -75,7 +75,7 @@ func TestAllWhoWaitForALockThatNoReplicaHasAreTold(t *testing.T) {
 		for i := range callers {
 			var opts []lockwheel.Option
 			if i%2 == 1 {
-				opts = append(opts, lockwheel.Wait(patience))
+				opts = append(opts, lockwheel.Wait(testDeadline))
 			}
 			refused[name] = append(refused[name], locking(t.Context(), kind(e, name), opts...))
 		}
@@ -92,7 +92,7 @@ func TestAllWhoWaitForALockThatNoReplicaHasAreTold(t *testing.T) {
 	for name, kind := range grantable() {
 		lockable(kind(e, name))
 	}
-	settled(t, e)
+	requireIdle(t, e)
 }
 
 // A repeated acquire finds its own field. It is a grant only if replicas have that field.
@@ -103,16 +103,16 @@ func TestAnAcquireOfAnyKindThatIsSentAgainHasItsReplicas(t *testing.T) {
 	e := master.openAt(p.Addr(), twice)
 	for name, kind := range grantable() {
 		require.NoError(t, replica.real.Pause())
-		p.SetFor(proxy.Present, proxy.Replies, proxy.CutAfter(0))
+		p.SetFor(proxy.Existing, proxy.Replies, proxy.CutAfter(0))
 		_, err := kind(e, name).Lock(t.Context())
 		require.ErrorIs(t, err, lockwheel.ErrNotReplicated, name)
 		require.NoError(t, replica.real.Continue())
-		p.SetFor(proxy.Present, proxy.Replies, proxy.CutAfter(0))
+		p.SetFor(proxy.Existing, proxy.Replies, proxy.CutAfter(0))
 		hold := lock(t, kind(e, name))
 		require.Contains(t, fmt.Sprint(replica.hash(name)), hold.ID(), name)
 		unlock(t, hold)
 	}
-	settled(t, e)
+	requireIdle(t, e)
 }
 
 // The next owner in the same engine has a token of its own, which counts only if replicas have it.
@@ -126,7 +126,7 @@ func TestATokenThatNoReplicaHasIsNotHandedOn(t *testing.T) {
 	queued(t, e, 1)
 	unlock(t, first)
 	hold := granted(t, second)
-	require.Equal(t, uint64(1), e.Stats().Handed)
+	require.Equal(t, uint64(1), e.Stats().HandedOff)
 	require.Equal(t, fmt.Sprint(hold.Token()), replica.do("GET", "redisson_lock_token:{n}"))
 	unlock(t, hold)
 
@@ -136,13 +136,13 @@ func TestATokenThatNoReplicaHasIsNotHandedOn(t *testing.T) {
 	require.NoError(t, replica.real.Pause())
 	unlock(t, hold)
 	require.ErrorIs(t, receive(t, third).err, lockwheel.ErrNotReplicated)
-	require.Equal(t, uint64(1), e.Stats().Handed)
+	require.Equal(t, uint64(1), e.Stats().HandedOff)
 	require.False(t, master.exists("n"))
 	require.NoError(t, replica.real.Continue())
 	last := lock(t, m)
 	require.Greater(t, last.Token(), hold.Token())
 	unlock(t, last)
-	settled(t, e)
+	requireIdle(t, e)
 }
 
 // Behind Sentinel the replicas are those of the current master.
@@ -169,5 +169,5 @@ func TestSentinelsNextMasterHasWhatReplicasHad(t *testing.T) {
 	}
 	_, err = e.Mutex("other").Lock(t.Context())
 	require.ErrorIs(t, err, lockwheel.ErrNotReplicated, "there is one replica left")
-	settled(t, e)
+	requireIdle(t, e)
 }

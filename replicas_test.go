@@ -19,18 +19,18 @@ import (
 // Grants that count only if replicas have them, and locks during a failover.
 
 // withReplica returns a master, and a replica that has caught up.
-func withReplica(t *testing.T, args ...string) (master, replica *site) {
+func withReplica(t *testing.T, args ...string) (master, replica *Server) {
 	t.Helper()
 	master, replicas := withReplicas(t, 1, args...)
 	return master, replicas[0]
 }
 
 // withReplicas returns a master, and n replicas that have caught up.
-func withReplicas(t *testing.T, n int, args ...string) (master *site, replicas []*site) {
+func withReplicas(t *testing.T, n int, args ...string) (master *Server, replicas []*Server) {
 	t.Helper()
-	master = realSite(t, slices.Concat(args, []string{"--repl-diskless-sync", "yes", "--repl-diskless-sync-delay", "0"})...)
+	master = RealServer(t, slices.Concat(args, []string{"--repl-diskless-sync", "yes", "--repl-diskless-sync-delay", "0"})...)
 	for range n {
-		replicas = append(replicas, realSite(t, slices.Concat(args, []string{"--replicaof", "127.0.0.1 " + strconv.Itoa(master.real.Port())})...))
+		replicas = append(replicas, RealServer(t, slices.Concat(args, []string{"--replicaof", "127.0.0.1 " + strconv.Itoa(master.real.Port())})...))
 	}
 	for _, replica := range replicas {
 		eventually(t, "a replica has caught up", func() bool {
@@ -98,7 +98,7 @@ func TestALockThatNoReplicaHasIsUndone(t *testing.T) {
 	eventually(t, "there, too", func() bool { return replica.hash("n")[hold.ID()] == "1" })
 	unlock(t, hold)
 	unlock(t, before)
-	settled(t, e)
+	requireIdle(t, e)
 }
 
 // One of two replicas does not reply: that is enough for an engine that requires one, and too few for one that
@@ -124,7 +124,7 @@ func TestAsManyReplicasAsWantedAreEnough(t *testing.T) {
 	require.NoError(t, replicas[1].real.Continue())
 	unlock(t, lock(t, both.Mutex("both")))
 	for _, e := range []*lockwheel.Engine{one, both} {
-		settled(t, e)
+		requireIdle(t, e)
 	}
 }
 
@@ -147,20 +147,20 @@ func TestNobodyWaitsBehindReplicas(t *testing.T) {
 	unlock(t, hold)
 	for _, done := range waiting {
 		if time.Since(asked) < time.Second { // the replicas have more time than that to reply; a busy machine may have used it
-			silent(t, done, 0)
+			requireNoReply(t, done, 0)
 		}
 	}
 	for _, done := range waiting {
 		require.ErrorIs(t, receive(t, done).err, lockwheel.ErrNotReplicated)
 	}
 	require.Equal(t, int64(0), master.do("DBSIZE"))
-	settled(t, e)
+	requireIdle(t, e)
 }
 
 // If a server does not reply to WAIT, Open finds that out, and not the first lock.
 func TestOpenRefusesReplicasThatCannotBeAsked(t *testing.T) {
 	t.Parallel()
-	s := realSite(t)
+	s := RealServer(t)
 	s.do("ACL", "SETUSER", user, "on", ">"+password, "~*", "&*", "+@all", "-wait")
 	opts := twice
 	opts.Redis.InitAddress = []string{s.addr}
@@ -180,12 +180,12 @@ func TestGrantsThroughABrokenLinkHaveTheirReplicas(t *testing.T) {
 	p := proxy.Start(t, master.addr)
 	e := master.openAt(p.Addr(), twice)
 	for i := range 20 {
-		p.SetFor(proxy.Present, proxy.Replies, proxy.CutAfter(i*7%50))
+		p.SetFor(proxy.Existing, proxy.Replies, proxy.CutAfter(i*7%50))
 		hold := lock(t, e.Mutex("n"))
 		require.Equal(t, map[string]string{hold.ID(): "1"}, replica.hash("n"))
 		unlock(t, hold)
 	}
-	settled(t, e)
+	requireIdle(t, e)
 	require.Equal(t, int64(0), master.do("DBSIZE"))
 }
 
@@ -200,7 +200,7 @@ func TestAnAcquireThatIsSentAgainIsNotGrantedWithoutItsReplicas(t *testing.T) {
 	require.NoError(t, replica.real.Pause())
 	again := 0
 	for try := 0; try < 10 && again < 2; try++ { // it may be sent on a connection that was made after the fault
-		p.SetFor(proxy.Present, proxy.Replies, proxy.CutAfter(0))
+		p.SetFor(proxy.Existing, proxy.Replies, proxy.CutAfter(0))
 		calls := master.scripts()
 		_, err := e.Mutex("n").Lock(t.Context())
 		require.ErrorIs(t, err, lockwheel.ErrNotReplicated)
@@ -210,7 +210,7 @@ func TestAnAcquireThatIsSentAgainIsNotGrantedWithoutItsReplicas(t *testing.T) {
 	}
 	require.NotZero(t, again, "it was sent again")
 	require.NoError(t, replica.real.Continue())
-	settled(t, e)
+	requireIdle(t, e)
 }
 
 // If a replica has the lock, it survives its master; otherwise its holder learns of the loss from a renewal.
@@ -223,16 +223,16 @@ func TestAFailoverKeepsWhatTheReplicaHas(t *testing.T) {
 			p := proxy.Start(t, master.addr)
 			opts := lockwheel.Options{Lease: 6 * time.Second, Replicas: twice.Replicas}
 			if !replicated {
-				opts = keen
+				opts = shortLeaseOptions
 				require.NoError(t, replica.real.Pause())
 				require.Equal(t, 1, master.real.Int(t, "CLIENT", "KILL", "TYPE", "replica")) // or it would find the lock in its socket
 			}
 			e := master.openAt(p.Addr(), opts)
 			hold := lock(t, e.FencedMutex("n"))
 			failOver(t, master.real, replica.real, p)
-			next := locking(context.WithoutCancel(t.Context()), replica.open(lockwheel.Options{}).FencedMutex("n"), lockwheel.Wait(2*patience))
+			next := locking(context.WithoutCancel(t.Context()), replica.open(lockwheel.Options{}).FencedMutex("n"), lockwheel.Wait(2*testDeadline))
 			if replicated {
-				silent(t, next, opts.Lease)
+				requireNoReply(t, next, opts.Lease)
 				require.NoError(t, hold.Err())
 				unlock(t, hold)
 				after := granted(t, next)
@@ -265,7 +265,7 @@ func TestAWaitForReplicasThatAFailoverInterruptsGoesOnAtTheNextMaster(t *testing
 	t.Parallel()
 	old, next := withReplica(t)
 	p := proxy.Start(t, old.addr)
-	e := old.openAt(p.Addr(), lockwheel.Options{Timeout: 10 * time.Second, Replicas: lockwheel.Replicas{Min: 1, Timeout: 5 * time.Second}})
+	e := old.openAt(p.Addr(), lockwheel.Options{CallTimeout: 10 * time.Second, Replicas: lockwheel.Replicas{Min: 1, Timeout: 5 * time.Second}})
 	unlock(t, lock(t, e.Mutex("before")))
 	require.NoError(t, next.real.Pause())
 	waiting := locking(t.Context(), e.Mutex("n"))
@@ -278,13 +278,13 @@ func TestAWaitForReplicasThatAFailoverInterruptsGoesOnAtTheNextMaster(t *testing
 	eventually(t, "the old master follows", func() bool {
 		return next.do("SET", "probe", "1") == "OK" && next.do("WAIT", 1, 50) == int64(1)
 	})
-	silent(t, waiting, 0)
+	requireNoReply(t, waiting, 0)
 	p.Retarget(next.addr)
 	p.Cut()
 	hold := granted(t, waiting)
 	require.Equal(t, map[string]string{hold.ID(): "1"}, next.hash("n"))
 	require.Equal(t, map[string]string{hold.ID(): "1"}, old.hash("n"), "its replica now")
-	unlock(t, hold) // it is released once more a Timeout later, which this test does not wait for
+	unlock(t, hold) // it is released once more a CallTimeout later, which this test does not wait for
 }
 
 // Without replicas one script grants several locks as one; with replicas each of them must be replicated, too.
@@ -304,5 +304,5 @@ func TestAMultiThatNoReplicaHasIsUndone(t *testing.T) {
 	eventually(t, "all to be undone", func() bool { return !master.exists("a") && !master.exists("b") && !master.exists("c") })
 	require.NoError(t, replica.real.Continue())
 	unlock(t, lockAll(t, m))
-	settled(t, e)
+	requireIdle(t, e)
 }

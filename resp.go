@@ -7,8 +7,8 @@ import (
 )
 
 const (
-	mostText  = 4096 // maximum bytes kept of a line or a string
-	mostWords = 32   // maximum texts kept of one value
+	maxText  = 4096 // maximum bytes kept of a line or a string
+	maxWords = 32   // maximum texts kept of one value
 )
 
 // respReader parses commands or replies of the Redis protocol from chunks of any size.
@@ -38,8 +38,8 @@ func (v *respValue) word(i int) string {
 // input was well-formed.
 func (r *respReader) read(data []byte, next func(respValue) (more bool)) (readable bool) {
 	for len(data) > 0 && !r.bad {
-		end, whole := r.piece(data)
-		r.text = append(r.text, data[:min(end, max(mostText-len(r.text), 0))]...)
+		end, whole := r.fill(data)
+		r.text = append(r.text, data[:min(end, max(maxText-len(r.text), 0))]...)
 		data = data[end:]
 		if !whole {
 			return true
@@ -59,8 +59,8 @@ func (r *respReader) read(data []byte, next func(respValue) (more bool)) (readab
 	return !r.bad
 }
 
-// piece returns how much of data belongs to the current line or string, and whether that is then complete.
-func (r *respReader) piece(data []byte) (end int, whole bool) {
+// fill returns how much of data belongs to the current line or string, and whether that is then complete.
+func (r *respReader) fill(data []byte) (end int, whole bool) {
 	if r.rest > 0 {
 		end = min(r.rest, len(data))
 		r.rest -= end
@@ -121,7 +121,7 @@ func (r *respReader) begin(kind byte, text string) (readable bool) {
 
 // keep completes a value that has a text.
 func (r *respReader) keep(text string) {
-	if len(r.now.words) < mostWords {
+	if len(r.now.words) < maxWords {
 		r.now.words = append(r.now.words, text)
 	}
 	r.open--

@@ -18,7 +18,7 @@ import (
 // Redisson's testReadLockExpiration
 func TestAWriterComesWhenTheLongestReaderEnds(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
+	s := AnyServer(t)
 	m, elsewhere := s.open(lockwheel.Options{}).RWMutex("n"), s.open(lockwheel.Options{}).RWMutex("n")
 	const long = 2 * time.Second
 	before := time.Now()
@@ -32,7 +32,7 @@ func TestAWriterComesWhenTheLongestReaderEnds(t *testing.T) {
 // Redisson's testReadLockIsLocked
 func TestUnderAWriteNobodyReadsUntilItsOwnerDoes(t *testing.T) {
 	t.Parallel()
-	m := anySite(t).open(lockwheel.Options{}).RWMutex("n")
+	m := AnyServer(t).open(lockwheel.Options{}).RWMutex("n")
 	write := lock(t, m.Writer())
 	requireLocked(t, m.RLocker(), false)
 	requireLocked(t, m.Writer(), true)
@@ -46,7 +46,7 @@ func TestUnderAWriteNobodyReadsUntilItsOwnerDoes(t *testing.T) {
 // Redisson's testReadLockExpirationRenewal
 func TestManyReadersAreRenewed(t *testing.T) {
 	t.Parallel()
-	e := anySite(t).open(lockwheel.Options{Lease: brief})
+	e := AnyServer(t).open(lockwheel.Options{Lease: shortLease})
 	crowd(t, 50, func(int) error {
 		hold, err := e.RWMutex("n").RLocker().Lock(t.Context())
 		if err != nil {
@@ -60,7 +60,7 @@ func TestManyReadersAreRenewed(t *testing.T) {
 // Redisson's testName
 func TestReadersOfNamesWithBracesAndColons(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
+	s := AnyServer(t)
 	e := s.open(lockwheel.Options{})
 	for _, name := range []string{"a{b}c", "{a}:b", "a:b:c", "a}b"} {
 		crowd(t, 10, func(int) error {
@@ -78,12 +78,12 @@ func TestReadersOfNamesWithBracesAndColons(t *testing.T) {
 // Redisson's testWriteLockExpiration
 func TestAWriteThatIsReenteredForLessKeepsItsLease(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
+	s := AnyServer(t)
 	m := s.open(lockwheel.Options{}).RWMutex("n")
 	outer := lock(t, m.Writer(), lockwheel.Lease(10*time.Second))
 	inner := lockWith(t, outer.Context(), m.Writer(), lockwheel.Lease(700*time.Millisecond))
 	receive(t, inner.Done())
-	_, err := s.open(lockwheel.Options{}).RWMutex("n").TryLock(t.Context(), lockwheel.Wait(brief))
+	_, err := s.open(lockwheel.Options{}).RWMutex("n").TryLock(t.Context(), lockwheel.Wait(shortLease))
 	require.ErrorIs(t, err, lockwheel.ErrNotAcquired)
 	require.NoError(t, outer.Err())
 	unlock(t, outer)
@@ -92,7 +92,7 @@ func TestAWriteThatIsReenteredForLessKeepsItsLease(t *testing.T) {
 // Redisson's testReadLockLeaseTimeoutDiffThreadsWRR
 func TestReadersFollowAnAbandonedWriter(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
+	s := AnyServer(t)
 	s.abandonWriter("n", 700*time.Millisecond)
 	e := s.open(lockwheel.Options{})
 	first, second := locking(t.Context(), e.RWMutex("n").RLocker()), locking(t.Context(), e.RWMutex("n").RLocker())
@@ -100,20 +100,20 @@ func TestReadersFollowAnAbandonedWriter(t *testing.T) {
 	unlock(t, granted(t, second))
 }
 
-const gone = "00000000-0000-4000-8000-000000000000:1"
+const removeHolder = "00000000-0000-4000-8000-000000000000:1"
 
 // abandonWriter makes an absent client hold a lock for writing.
-func (s *site) abandonWriter(name string, lease time.Duration) {
+func (s *Server) abandonWriter(name string, lease time.Duration) {
 	s.t.Helper()
-	require.Equal(s.t, int64(2), s.do("HSET", name, "mode", "write", gone+":write", 1))
+	require.Equal(s.t, int64(2), s.do("HSET", name, "mode", "write", removeHolder+":write", 1))
 	require.Equal(s.t, int64(1), s.do("PEXPIRE", name, lease.Milliseconds()))
 }
 
 // abandonReader makes an absent client hold a lock for reading, beside other readers.
-func (s *site) abandonReader(name string, lease time.Duration) {
+func (s *Server) abandonReader(name string, lease time.Duration) {
 	s.t.Helper()
-	s.do("HSET", name, "mode", "read", gone, 1)
-	require.Equal(s.t, "OK", s.do("SET", "{"+name+"}:"+gone+":rwlock_timeout:1", 1, "PX", lease.Milliseconds()))
+	s.do("HSET", name, "mode", "read", removeHolder, 1)
+	require.Equal(s.t, "OK", s.do("SET", "{"+name+"}:"+removeHolder+":rwlock_timeout:1", 1, "PX", lease.Milliseconds()))
 	if s.pttl(name) < lease {
 		require.Equal(s.t, int64(1), s.do("PEXPIRE", name, lease.Milliseconds()))
 	}
@@ -122,7 +122,7 @@ func (s *site) abandonReader(name string, lease time.Duration) {
 // Redisson's testReadLockLeaseTimeoutDiffThreadsRRW
 func TestTheTTLFallsBackToWhatAnAbandonedReaderHas(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
+	s := AnyServer(t)
 	s.abandonReader("n", 700*time.Millisecond)
 	m := s.open(lockwheel.Options{}).RWMutex("n")
 	read := lock(t, m.RLocker(), lockwheel.Lease(time.Hour))
@@ -135,13 +135,13 @@ func TestTheTTLFallsBackToWhatAnAbandonedReaderHas(t *testing.T) {
 // Redisson's testReadLockLeaseTimeout
 func TestAReadThatWasReenteredEndsWithItsOwnLease(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
+	s := AnyServer(t)
 	m := s.open(lockwheel.Options{}).RWMutex("n")
-	outer := lock(t, m.RLocker(), lockwheel.Lease(brief))
+	outer := lock(t, m.RLocker(), lockwheel.Lease(shortLease))
 	inner := lockWith(t, outer.Context(), m.RLocker(), lockwheel.Lease(time.Hour))
 	requireTTL(t, m.RLocker(), 50*time.Minute, time.Hour+time.Minute)
 	unlock(t, inner)
-	eventually(t, "the shorter lease", func() bool { return s.pttl("n") <= brief })
+	eventually(t, "the shorter lease", func() bool { return s.pttl("n") <= shortLease })
 	unlock(t, lock(t, m.Writer()))
 	require.ErrorIs(t, outer.Err(), lockwheel.ErrLost)
 }
@@ -149,7 +149,7 @@ func TestAReadThatWasReenteredEndsWithItsOwnLease(t *testing.T) {
 // Redisson's testWR
 func TestWriteAndReadAreReleasedEachByItself(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
+	s := AnyServer(t)
 	m := s.open(lockwheel.Options{}).RWMutex("n")
 	write := lock(t, m.Writer())
 	unlock(t, lockWith(t, write.Context(), m.RLocker()))
@@ -161,7 +161,7 @@ func TestWriteAndReadAreReleasedEachByItself(t *testing.T) {
 // Redisson's testWriteRead
 func TestOneUnlockOfAWriterLetsAllReadersInTogether(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
+	s := AnyServer(t)
 	here, elsewhere := s.open(lockwheel.Options{}), s.open(lockwheel.Options{})
 	write := lock(t, here.RWMutex("n").Writer())
 	const readers = 20
@@ -178,14 +178,14 @@ func TestOneUnlockOfAWriterLetsAllReadersInTogether(t *testing.T) {
 				select {
 				case <-all:
 					return nil
-				case <-time.After(patience):
+				case <-time.After(testDeadline):
 					return fmt.Errorf("only %d read together", inside.Load())
 				}
 			})
 		}()
 	}
-	asleep(t, elsewhere, readers/2, 1)
-	asleep(t, here, readers/2, 1)
+	requireWaiting(t, elsewhere, readers/2, 1)
+	requireWaiting(t, here, readers/2, 1)
 	unlock(t, write)
 	for range readers {
 		require.NoError(t, receive(t, done))
@@ -195,18 +195,18 @@ func TestOneUnlockOfAWriterLetsAllReadersInTogether(t *testing.T) {
 // Redisson's testWriteReadReentrancy
 func TestAWriterReadsAndKeepsOthersOutUntilItEnds(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
+	s := AnyServer(t)
 	m, elsewhere := s.open(lockwheel.Options{}).RWMutex("n"), s.open(lockwheel.Options{}).RWMutex("n")
 	write := lock(t, m.Writer())
 	read, err := m.RLocker().TryLock(context.WithoutCancel(write.Context()))
 	require.NoError(t, err)
-	refused(t, m.RLocker())
-	refused(t, elsewhere.RLocker())
-	refused(t, elsewhere.Writer())
+	stateFailed(t, m.RLocker())
+	stateFailed(t, elsewhere.RLocker())
+	stateFailed(t, elsewhere.Writer())
 	unlock(t, write)
 	_, err = m.TryLock(read.Context())
 	require.ErrorIs(t, err, lockwheel.ErrUpgrade)
-	refused(t, elsewhere.Writer())
+	stateFailed(t, elsewhere.Writer())
 	unlock(t, lock(t, elsewhere.RLocker()))
 	unlock(t, read)
 	unlock(t, lock(t, elsewhere.Writer()))
@@ -215,16 +215,16 @@ func TestAWriterReadsAndKeepsOthersOutUntilItEnds(t *testing.T) {
 // Redisson's testWriteLock
 func TestAWriteIsReenteredAndAReaderBlocksIt(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
+	s := AnyServer(t)
 	m, elsewhere := s.open(lockwheel.Options{}).RWMutex("n"), s.open(lockwheel.Options{}).RWMutex("n")
 	outer := lock(t, m.Writer())
 	inner := lockWith(t, outer.Context(), m.Writer())
 	reader := locking(t.Context(), elsewhere.RLocker())
 	unlock(t, inner)
-	silent(t, reader, 50*time.Millisecond)
+	requireNoReply(t, reader, 50*time.Millisecond)
 	unlock(t, outer)
 	read := granted(t, reader)
-	refused(t, m.Writer())
+	stateFailed(t, m.Writer())
 	unlock(t, read)
 	unlock(t, lock(t, m.Writer()))
 }
@@ -232,7 +232,7 @@ func TestAWriteIsReenteredAndAReaderBlocksIt(t *testing.T) {
 // Redisson's testMultiRead
 func TestAWriterComesAfterAllReaders(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
+	s := AnyServer(t)
 	m, elsewhere := s.open(lockwheel.Options{}).RWMutex("n"), s.open(lockwheel.Options{}).RWMutex("n")
 	was, err := m.RLocker().ForceUnlock(t.Context())
 	require.NoError(t, err)
@@ -240,7 +240,7 @@ func TestAWriterComesAfterAllReaders(t *testing.T) {
 	first, second := lock(t, m.RLocker()), lock(t, elsewhere.RLocker())
 	writer := locking(t.Context(), elsewhere.Writer())
 	unlock(t, first)
-	silent(t, writer, 50*time.Millisecond)
+	requireNoReply(t, writer, 50*time.Millisecond)
 	unlock(t, second)
 	unlock(t, granted(t, writer))
 }
@@ -248,7 +248,7 @@ func TestAWriterComesAfterAllReaders(t *testing.T) {
 // Redisson's testForceUnlock
 func TestForceOfEachSideActsOnItsOwnMode(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
+	s := AnyServer(t)
 	m, elsewhere := s.open(lockwheel.Options{}).RWMutex("n"), s.open(lockwheel.Options{}).RWMutex("n")
 	force := func(m lockwheel.Mutex, want bool) {
 		t.Helper()
@@ -276,8 +276,8 @@ func TestForceOfEachSideActsOnItsOwnMode(t *testing.T) {
 // Redisson's testReadWriteTTL
 func TestWriteAndReadAreBothRenewed(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
-	m := s.open(keen).RWMutex("n")
+	s := AnyServer(t)
+	m := s.open(shortLeaseOptions).RWMutex("n")
 	write := lock(t, m.Writer())
 	read := lockWith(t, write.Context(), m.RLocker())
 	requireRenewed(t, s, write, read)
@@ -293,7 +293,7 @@ func TestWriteAndReadAreBothRenewed(t *testing.T) {
 // Redisson's testExpireRead
 func TestASecondReaderEntersAtOnce(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
+	s := AnyServer(t)
 	first := lock(t, s.open(lockwheel.Options{}).RWMutex("n").RLocker())
 	second, err := s.open(lockwheel.Options{}).RWMutex("n").RLocker().TryLock(t.Context())
 	require.NoError(t, err)
@@ -304,7 +304,7 @@ func TestASecondReaderEntersAtOnce(t *testing.T) {
 // Redisson's testExpireWrite
 func TestTheNextWriterComesWhenALeaseEnds(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
+	s := AnyServer(t)
 	const lease = 700 * time.Millisecond
 	before := time.Now()
 	first := lock(t, s.open(lockwheel.Options{}).RWMutex("n").Writer(), lockwheel.Lease(lease))
@@ -318,8 +318,8 @@ func TestTheNextWriterComesWhenALeaseEnds(t *testing.T) {
 // Redisson's testAutoExpire
 func TestAClosedEnginesWriterAndReadersEndWithTheirLeases(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
-	e, elsewhere := s.open(lockwheel.Options{Lease: brief}), s.open(lockwheel.Options{})
+	s := AnyServer(t)
+	e, elsewhere := s.open(lockwheel.Options{Lease: shortLease}), s.open(lockwheel.Options{})
 	write, read := lock(t, e.RWMutex("w").Writer()), lock(t, e.RWMutex("r").RLocker())
 	require.NoError(t, e.Close())
 	require.ErrorIs(t, write.Err(), lockwheel.ErrClosed)
@@ -333,7 +333,7 @@ func TestAClosedEnginesWriterAndReadersEndWithTheirLeases(t *testing.T) {
 // Redisson's testHoldCount
 func TestHoldCountOfEachSide(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
+	s := AnyServer(t)
 	rw := s.open(lockwheel.Options{}).RWMutex("n")
 	for _, m := range []lockwheel.Mutex{rw.RLocker(), rw.Writer()} {
 		me := lockwheel.WithOwner(t.Context())
@@ -352,7 +352,7 @@ func TestHoldCountOfEachSide(t *testing.T) {
 // Redisson's testIsHeldByCurrentThreadOtherThread, testIsHeldByCurrentThread, testIsLockedOtherThread, testIsLocked
 func TestWhoReadsIsKnown(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
+	s := AnyServer(t)
 	m, elsewhere := s.open(lockwheel.Options{}).RWMutex("n").RLocker(), s.open(lockwheel.Options{}).RWMutex("n").RLocker()
 	other := lockwheel.WithOwner(t.Context())
 	requireLocked(t, m, false)
@@ -370,7 +370,7 @@ func TestWhoReadsIsKnown(t *testing.T) {
 // Redisson's testUnlockFail: as for the plain lock, a stranger has only a hold that has ended.
 func TestUnlockOfAReadThatIsOverLeavesOtherReadersAlone(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
+	s := AnyServer(t)
 	m := s.open(lockwheel.Options{}).RWMutex("n")
 	first := lock(t, m.RLocker())
 	unlock(t, first)
@@ -383,7 +383,7 @@ func TestUnlockOfAReadThatIsOverLeavesOtherReadersAlone(t *testing.T) {
 // Redisson's testLockUnlock, testReentrancy
 func TestAReadCanBeTakenAgainAndReentered(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
+	s := AnyServer(t)
 	m := s.open(lockwheel.Options{}).RWMutex("n")
 	for range 2 {
 		outer := lock(t, m.RLocker())
@@ -391,16 +391,16 @@ func TestAReadCanBeTakenAgainAndReentered(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, outer.ID(), inner.ID())
 		unlock(t, inner)
-		refused(t, m.Writer())
+		stateFailed(t, m.Writer())
 		unlock(t, outer)
 		require.Equal(t, int64(0), s.do("DBSIZE"))
 	}
 }
 
-// party is a room for several readers together, or one writer alone.
-type party struct{ readers, writers, visits atomic.Int32 }
+// visitors is a room for several readers together, or one writer alone.
+type visitors struct{ readers, writers, visits atomic.Int32 }
 
-func (p *party) visit(ctx context.Context, m lockwheel.RWMutex) error {
+func (p *visitors) visit(ctx context.Context, m lockwheel.RWMutex) error {
 	if rand.IntN(3) == 0 {
 		return m.Do(ctx, func(context.Context) error {
 			defer p.writers.Add(-1)
@@ -408,7 +408,7 @@ func (p *party) visit(ctx context.Context, m lockwheel.RWMutex) error {
 				return fmt.Errorf("a writer is not alone")
 			}
 			p.visits.Add(1)
-			soonOver()
+			shortRun()
 			if p.writers.Load() != 1 || p.readers.Load() != 0 {
 				return fmt.Errorf("a writer was not left alone")
 			}
@@ -419,7 +419,7 @@ func (p *party) visit(ctx context.Context, m lockwheel.RWMutex) error {
 		defer p.readers.Add(-1)
 		p.readers.Add(1)
 		p.visits.Add(1)
-		soonOver()
+		shortRun()
 		if p.writers.Load() != 0 {
 			return fmt.Errorf("a reader is beside a writer")
 		}
@@ -430,23 +430,23 @@ func (p *party) visit(ctx context.Context, m lockwheel.RWMutex) error {
 // Redisson's testConcurrency_SingleInstance
 func TestReadersAndWritersOfOneEngine(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
+	s := AnyServer(t)
 	e := s.open(lockwheel.Options{})
-	var p party
+	var p visitors
 	crowd(t, 15, func(int) error { return p.visit(t.Context(), e.RWMutex("n")) })
 	require.EqualValues(t, 15, p.visits.Load())
 	require.Equal(t, int64(0), s.do("DBSIZE"))
-	settled(t, e)
+	requireIdle(t, e)
 }
 
 // Redisson's testConcurrencyLoop_MultiInstance
 func TestReadersAndWritersOfManyEnginesInLoops(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
+	s := AnyServer(t)
 	engines, rounds := 16, s.amount(100, 20)
-	var p party
+	var p visitors
 	crowd(t, engines, func(int) error {
-		e := s.open(unhurried)
+		e := s.open(slowTimeouts)
 		for range rounds {
 			if err := p.visit(t.Context(), e.RWMutex("n")); err != nil {
 				return err
@@ -461,21 +461,21 @@ func TestReadersAndWritersOfManyEnginesInLoops(t *testing.T) {
 // Redisson's testConcurrency_MultiInstance
 func TestReadersAndWritersOfThirtyEngines(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
-	var p party
-	crowd(t, 30, func(int) error { return p.visit(t.Context(), s.open(unhurried).RWMutex("n")) })
+	s := AnyServer(t)
+	var p visitors
+	crowd(t, 30, func(int) error { return p.visit(t.Context(), s.open(slowTimeouts).RWMutex("n")) })
 	require.EqualValues(t, 30, p.visits.Load())
 }
 
 // Redisson's testMultiInstanceReadLockZombieCleanup
 func TestAReaderThatDiedIsRemovedByTheLastOneThatLives(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
-	m := s.open(lockwheel.Options{Lease: brief}).RWMutex("n")
-	s.abandonReader("n", brief/2)
+	s := AnyServer(t)
+	m := s.open(lockwheel.Options{Lease: shortLease}).RWMutex("n")
+	s.abandonReader("n", shortLease/2)
 	read := lock(t, m.RLocker())
-	eventually(t, "the end of the lease of the one that died", func() bool { return !s.exists("{n}:" + gone + ":rwlock_timeout:1") })
-	require.Contains(t, s.hash("n"), gone)
+	eventually(t, "the end of the lease of the one that died", func() bool { return !s.exists("{n}:" + removeHolder + ":rwlock_timeout:1") })
+	require.Contains(t, s.hash("n"), removeHolder)
 	unlock(t, read)
 	require.False(t, s.exists("n"))
 	hold, err := m.TryLock(t.Context())
@@ -486,8 +486,8 @@ func TestAReaderThatDiedIsRemovedByTheLastOneThatLives(t *testing.T) {
 // Redisson's testWriteLockAfterTimeout, testReadLockAfterTimeout
 func TestReadersAndWritersAfterARestartAreRenewed(t *testing.T) {
 	t.Parallel()
-	s := realSite(t)
-	rw := s.open(keen).RWMutex("n")
+	s := RealServer(t)
+	rw := s.open(shortLeaseOptions).RWMutex("n")
 	for _, m := range []lockwheel.Mutex{rw.Writer(), rw.RLocker()} {
 		hold := lock(t, m)
 		require.NoError(t, s.real.RestartEmpty())

@@ -22,27 +22,27 @@ func TestAReadOrWriteThatIsSentAgainCountsOnce(t *testing.T) {
 	s, p, e := behind(t, lockwheel.Options{})
 	m := e.RWMutex("n")
 	for range 20 {
-		p.SetFor(proxy.Present, proxy.Replies, proxy.CutAfter(rand.IntN(6)))
+		p.SetFor(proxy.Existing, proxy.Replies, proxy.CutAfter(rand.IntN(6)))
 		write := lock(t, m.Writer())
-		p.SetFor(proxy.Present, proxy.Replies, proxy.CutAfter(rand.IntN(6)))
+		p.SetFor(proxy.Existing, proxy.Replies, proxy.CutAfter(rand.IntN(6)))
 		read := lockWith(t, context.WithoutCancel(write.Context()), m.RLocker())
 		require.Equal(t, map[string]string{"mode": "write", write.ID() + ":write": "1", read.ID(): "1"}, s.hash("n"))
-		p.SetFor(proxy.Present, proxy.Replies, proxy.CutAfter(rand.IntN(6)))
+		p.SetFor(proxy.Existing, proxy.Replies, proxy.CutAfter(rand.IntN(6)))
 		unlock(t, write)
 		require.Equal(t, map[string]string{"mode": "read", read.ID(): "1"}, s.hash("n"))
 		require.NoError(t, read.Err())
-		p.SetFor(proxy.Present, proxy.Replies, proxy.CutAfter(rand.IntN(6)))
+		p.SetFor(proxy.Existing, proxy.Replies, proxy.CutAfter(rand.IntN(6)))
 		unlock(t, read)
 		require.False(t, s.exists("n"))
 	}
-	settled(t, e)
+	requireIdle(t, e)
 	require.NotZero(t, e.Stats().Retries)
 }
 
 // An acquire is released if its caller left before the reply arrived, for readers and writers.
 func TestAGhostOfAReaderOrWriterIsReleased(t *testing.T) {
 	t.Parallel()
-	s, p, e := behind(t, lockwheel.Options{Lease: brief})
+	s, p, e := behind(t, lockwheel.Options{Lease: shortLease})
 	for _, m := range []lockwheel.Mutex{e.RWMutex("n").RLocker(), e.RWMutex("n").Writer()} {
 		p.Set(proxy.Replies, proxy.Hold)
 		ctx, leave := context.WithCancel(t.Context())
@@ -52,7 +52,7 @@ func TestAGhostOfAReaderOrWriterIsReleased(t *testing.T) {
 		require.ErrorIs(t, receive(t, done).err, lockwheel.ErrUnavailable)
 		p.Set(proxy.Replies, proxy.Pass)
 		eventually(t, "the lock given back", func() bool { return s.do("DBSIZE") == int64(0) })
-		settled(t, e)
+		requireIdle(t, e)
 	}
 }
 
@@ -60,8 +60,8 @@ func TestAGhostOfAReaderOrWriterIsReleased(t *testing.T) {
 // of the loss.
 func TestALostReadOrWriteIsNoticedByTheNextRenewal(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
-	e := s.open(keen)
+	s := AnyServer(t)
+	e := s.open(shortLeaseOptions)
 	write := lock(t, e.RWMutex("w").Writer())
 	read, other := lock(t, e.RWMutex("r").RLocker()), lock(t, e.RWMutex("r").RLocker())
 	require.Equal(t, int64(2), s.do("DEL", "w", "r"))
@@ -74,7 +74,7 @@ func TestALostReadOrWriteIsNoticedByTheNextRenewal(t *testing.T) {
 
 func TestShutdownWaitsForReadersAndWriters(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
+	s := AnyServer(t)
 	e := s.open(lockwheel.Options{})
 	write, read := lock(t, e.RWMutex("w").Writer()), lock(t, e.RWMutex("r").RLocker())
 	waits := locking(t.Context(), e.RWMutex("w").RLocker())
@@ -83,7 +83,7 @@ func TestShutdownWaitsForReadersAndWriters(t *testing.T) {
 	go func() { done <- e.Shutdown(t.Context()) }()
 	require.ErrorIs(t, receive(t, waits).err, lockwheel.ErrClosed)
 	unlock(t, write)
-	silent(t, done, 20*time.Millisecond)
+	requireNoReply(t, done, 20*time.Millisecond)
 	unlock(t, read)
 	require.NoError(t, receive(t, done))
 	require.Equal(t, int64(0), s.do("DBSIZE"))
@@ -91,8 +91,8 @@ func TestShutdownWaitsForReadersAndWriters(t *testing.T) {
 
 func TestAServerWithoutMemoryStillRenewsAndReleasesReadersAndWriters(t *testing.T) {
 	t.Parallel()
-	s := realSite(t)
-	e := s.open(keen)
+	s := RealServer(t)
+	e := s.open(shortLeaseOptions)
 	write := lock(t, e.RWMutex("w").Writer())
 	read := lockWith(t, context.WithoutCancel(write.Context()), e.RWMutex("w").RLocker())
 	others := []*lockwheel.Hold{lock(t, e.RWMutex("r").RLocker()), lock(t, e.RWMutex("r").RLocker())}
@@ -108,13 +108,13 @@ func TestAServerWithoutMemoryStillRenewsAndReleasesReadersAndWriters(t *testing.
 
 func TestAReadWriteLockIsOfItsOwnKind(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
+	s := AnyServer(t)
 	e := s.open(lockwheel.Options{})
 	rw := e.RWMutex("n")
 	for _, m := range []lockwheel.Mutex{rw.RLocker(), rw.Writer()} {
 		hold := lock(t, m)
 		_, err := e.Mutex("n").TryLock(t.Context())
-		require.ErrorIs(t, err, lockwheel.ErrKind)
+		require.ErrorIs(t, err, lockwheel.ErrKindMismatch)
 		require.ErrorContains(t, err, "a read/write lock")
 		unlock(t, hold)
 		eventually(t, "the name as a plain lock", func() bool {
@@ -126,31 +126,31 @@ func TestAReadWriteLockIsOfItsOwnKind(t *testing.T) {
 		})
 		plain := lock(t, e.Mutex("n"))
 		_, err = m.TryLock(t.Context())
-		require.ErrorIs(t, err, lockwheel.ErrKind)
+		require.ErrorIs(t, err, lockwheel.ErrKindMismatch)
 		unlock(t, plain)
 	}
 	// For another engine the lock is merely held.
 	other := lock(t, s.open(lockwheel.Options{}).Mutex("n"))
 	eventually(t, "the name free of another kind here", func() bool {
 		_, err := rw.TryLock(t.Context())
-		return !errors.Is(err, lockwheel.ErrKind)
+		return !errors.Is(err, lockwheel.ErrKindMismatch)
 	})
-	refused(t, rw.Writer())
-	refused(t, rw.RLocker())
+	stateFailed(t, rw.Writer())
+	stateFailed(t, rw.RLocker())
 	unlock(t, other)
 }
 
 // An engine has just waited for a name as a plain lock. It now subscribes to the other channel of that name.
 func TestANameThatBecomesAReadWriteLockIsHeardOnItsOwnChannel(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
+	s := AnyServer(t)
 	here, elsewhere := s.open(lockwheel.Options{}), s.open(lockwheel.Options{})
 	plain := lock(t, elsewhere.Mutex("n"))
 	waits := locking(t.Context(), here.Mutex("n"))
-	asleep(t, here, 1, 1)
+	requireWaiting(t, here, 1, 1)
 	unlock(t, plain)
 	unlock(t, granted(t, waits))
-	settled(t, elsewhere)
+	requireIdle(t, elsewhere)
 	write := lock(t, elsewhere.RWMutex("n").Writer())
 	eventually(t, "another kind here", func() bool {
 		_, err := here.RWMutex("n").TryLock(t.Context())
@@ -171,21 +171,21 @@ func TestANameThatBecomesAReadWriteLockIsHeardOnItsOwnChannel(t *testing.T) {
 		case got := <-reader:
 			require.NoError(t, got.err)
 			unlock(t, got.hold)
-		case <-time.After(patience):
+		case <-time.After(testDeadline):
 			require.FailNow(t, "the waiter was not notified")
 		}
 	}
-	settled(t, here)
+	requireIdle(t, here)
 }
 
-// library is the set of readers and writers, as far as their holds report that they are valid.
-type library struct {
+// rwCheck is the set of readers and writers, as far as their holds report that they are valid.
+type rwCheck struct {
 	guard   sync.Mutex
 	writer  *lockwheel.Hold
 	readers map[*lockwheel.Hold]bool
 }
 
-func (l *library) enter(hold *lockwheel.Hold, writes bool) error {
+func (l *rwCheck) enter(hold *lockwheel.Hold, writes bool) error {
 	l.guard.Lock()
 	defer l.guard.Unlock()
 	if w := l.writer; w != nil && w.Err() == nil && hold.Err() == nil {
@@ -204,7 +204,7 @@ func (l *library) enter(hold *lockwheel.Hold, writes bool) error {
 	return nil
 }
 
-func (l *library) leave(hold *lockwheel.Hold) {
+func (l *rwCheck) leave(hold *lockwheel.Hold) {
 	l.guard.Lock()
 	defer l.guard.Unlock()
 	delete(l.readers, hold)
@@ -215,7 +215,7 @@ func (l *library) leave(hold *lockwheel.Hold) {
 
 func TestNoReaderBesideAWriterOnBrokenLinks(t *testing.T) {
 	t.Parallel()
-	l := library{readers: map[*lockwheel.Hold]bool{}}
+	l := rwCheck{readers: map[*lockwheel.Hold]bool{}}
 	onBrokenLinks(t, []string{"n"}, func(ctx context.Context, e *lockwheel.Engine) (*lockwheel.Hold, error) {
 		m, writes := e.RWMutex("n").RLocker(), rand.IntN(3) == 0
 		if writes {
@@ -228,7 +228,7 @@ func TestNoReaderBesideAWriterOnBrokenLinks(t *testing.T) {
 		if err := l.enter(hold, writes); err != nil {
 			return nil, err
 		}
-		misuseALittle(ctx, hold)
+		misuseRandomly(ctx, hold)
 		l.leave(hold)
 		return hold, nil
 	})
@@ -237,7 +237,7 @@ func TestNoReaderBesideAWriterOnBrokenLinks(t *testing.T) {
 // The read/write lock needs exactly the permissions that README lists.
 func TestAUserWithWhatTheReadmeSaysReadsAndWrites(t *testing.T) {
 	t.Parallel()
-	s := realSite(t)
+	s := RealServer(t)
 	e := s.as(lockwheel.Options{}, rulesOf(t, "read/write"))
 	for _, name := range underOrders {
 		readsAndWrites(t, e, e.RWMutex(name))
@@ -249,7 +249,7 @@ func readsAndWrites(t *testing.T, e *lockwheel.Engine, m lockwheel.RWMutex) {
 	write := lock(t, m.Writer())
 	waits := locking(t.Context(), m.Writer())
 	reader := locking(t.Context(), m.RLocker())
-	asleep(t, e, 2, 1)
+	requireWaiting(t, e, 2, 1)
 	read := lockWith(t, context.WithoutCancel(write.Context()), m.RLocker())
 	unlock(t, lockWith(t, read.Context(), m.RLocker()))
 	requireLocked(t, m.RLocker(), true)
@@ -263,5 +263,5 @@ func readsAndWrites(t *testing.T, e *lockwheel.Engine, m lockwheel.RWMutex) {
 		require.NoError(t, err)
 		require.True(t, was)
 	}
-	settled(t, e)
+	requireIdle(t, e)
 }

@@ -13,10 +13,10 @@ import (
 // mistake.
 
 // slowly renews only long after these tests have ended, and keeps its other deadlines within seconds.
-var slowly = lockwheel.Options{Lease: 10 * time.Minute, Timeout: 3 * time.Second}
+var slowly = lockwheel.Options{Lease: 10 * time.Minute, CallTimeout: 3 * time.Second}
 
 // requireTTL waits until the TTL of "n" has fallen to what is needed, which is well above a tenth of it.
-func (s *site) requireTTL(t *testing.T, need time.Duration, holds ...*lockwheel.Hold) {
+func (s *Server) requireTTL(t *testing.T, need time.Duration, holds ...*lockwheel.Hold) {
 	t.Helper()
 	eventually(t, "a TTL of "+need.String(), func() bool {
 		ttl := s.pttl("n")
@@ -36,7 +36,7 @@ func TestTheTTLOfAWriteFallsWhenItsReadLeaves(t *testing.T) {
 	}{"watched": {nil, slowly.Lease}, "with a lease": {[]lockwheel.Option{own}, time.Minute}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := realSite(t)
+			s := RealServer(t)
 			m := s.open(slowly).RWMutex("n")
 			write := lock(t, m.Writer(), c.write...)
 			for range 2 {
@@ -53,7 +53,7 @@ func TestTheTTLOfAWriteFallsWhenItsReadLeaves(t *testing.T) {
 
 func TestTheTTLOfAWriteFallsWhenItsReadIsGivenAShorterLease(t *testing.T) {
 	t.Parallel()
-	s := realSite(t)
+	s := RealServer(t)
 	m := s.open(slowly).RWMutex("n")
 	write := lock(t, m.Writer(), lockwheel.Lease(time.Minute))
 	read := lockWith(t, write.Context(), m.RLocker(), lockwheel.Lease(24*time.Hour))
@@ -67,12 +67,12 @@ func TestTheTTLOfAWriteFallsWhenItsReadIsGivenAShorterLease(t *testing.T) {
 // The lease falls at once, as for any hold, to what the writer's read still needs.
 func TestAWriteThatReadsIsGivenAShorterLease(t *testing.T) {
 	t.Parallel()
-	s := realSite(t)
+	s := RealServer(t)
 	m := s.open(slowly).RWMutex("n")
 	write := lock(t, m.Writer(), lockwheel.Lease(24*time.Hour))
 	read := lockWith(t, write.Context(), m.RLocker(), lockwheel.Lease(10*time.Minute))
 	waiting := locking(t.Context(), s.open(lockwheel.Options{}).RWMutex("n").Writer())
-	silent(t, waiting, 50*time.Millisecond)
+	requireNoReply(t, waiting, 50*time.Millisecond)
 	require.NoError(t, write.Extend(t.Context(), time.Minute))
 	require.LessOrEqual(t, s.pttl("n"), 10*time.Minute)
 	require.Greater(t, s.pttl("n"), 9*time.Minute)
@@ -89,7 +89,7 @@ func TestTheTTLOfAWriteThatReadsFallsWhenAnInnerHoldLeaves(t *testing.T) {
 	for name, inner := range map[string]func(lockwheel.RWMutex) lockwheel.Mutex{"write": lockwheel.RWMutex.Writer, "read": lockwheel.RWMutex.RLocker} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := realSite(t)
+			s := RealServer(t)
 			m := s.open(slowly).RWMutex("n")
 			write := lock(t, m.Writer())
 			read := lockWith(t, write.Context(), m.RLocker())

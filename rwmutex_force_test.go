@@ -20,7 +20,7 @@ func TestReadsAreLostByForceBeforeTheServerAnswers(t *testing.T) {
 		for which, force := range map[string]func(lockwheel.RWMutex) lockwheel.Mutex{"writer": lockwheel.RWMutex.Writer, "readers": lockwheel.RWMutex.RLocker} {
 			t.Run(name+" "+which, func(t *testing.T) {
 				t.Parallel()
-				s := realSite(t)
+				s := RealServer(t)
 				p := proxy.Start(t, s.addr)
 				m := s.openAt(p.Addr(), lockwheel.Options{}).RWMutex("n")
 				var holds []*lockwheel.Hold
@@ -57,17 +57,19 @@ func TestReadsAreLostByForceBeforeTheServerAnswers(t *testing.T) {
 // wherever that is noticed.
 func TestNothingIsLeftOfReadersThatLostTheLock(t *testing.T) {
 	t.Parallel()
-	for name, lose := range map[string]func(t *testing.T, s *site, here, elsewhere *lockwheel.Engine){
-		"forced here":             func(t *testing.T, _ *site, here, _ *lockwheel.Engine) { forceUnlock(t, here.RWMutex("n").RLocker()) },
-		"forced elsewhere":        func(t *testing.T, _ *site, _, other *lockwheel.Engine) { forceUnlock(t, other.RWMutex("n").RLocker()) },
-		"as Redisson does":        func(t *testing.T, s *site, _, _ *lockwheel.Engine) { s.do("DEL", "n") },
-		"the writer forced here":  func(t *testing.T, _ *site, here, _ *lockwheel.Engine) { forceUnlock(t, here.RWMutex("n").Writer()) },
-		"the writer forced there": func(t *testing.T, _ *site, _, other *lockwheel.Engine) { forceUnlock(t, other.RWMutex("n").Writer()) },
+	for name, lose := range map[string]func(t *testing.T, s *Server, here, elsewhere *lockwheel.Engine){
+		"forced here": func(t *testing.T, _ *Server, here, _ *lockwheel.Engine) { forceUnlock(t, here.RWMutex("n").RLocker()) },
+		"forced elsewhere": func(t *testing.T, _ *Server, _, other *lockwheel.Engine) {
+			forceUnlock(t, other.RWMutex("n").RLocker())
+		},
+		"as Redisson does":        func(t *testing.T, s *Server, _, _ *lockwheel.Engine) { s.do("DEL", "n") },
+		"the writer forced here":  func(t *testing.T, _ *Server, here, _ *lockwheel.Engine) { forceUnlock(t, here.RWMutex("n").Writer()) },
+		"the writer forced there": func(t *testing.T, _ *Server, _, other *lockwheel.Engine) { forceUnlock(t, other.RWMutex("n").Writer()) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := realSite(t)
-			here, elsewhere := s.open(keen), s.open(keen)
+			s := RealServer(t)
+			here, elsewhere := s.open(shortLeaseOptions), s.open(shortLeaseOptions)
 			m := here.RWMutex("n")
 			for _, own := range [][]lockwheel.Option{{lockwheel.Lease(10 * time.Hour)}, nil} {
 				ctx := t.Context()
@@ -88,7 +90,7 @@ func TestNothingIsLeftOfReadersThatLostTheLock(t *testing.T) {
 				require.ErrorIs(t, errors.Join(errs...), lockwheel.ErrLost)
 				eventually(t, "nothing", func() bool { return s.do("DBSIZE") == int64(0) })
 			}
-			settled(t, here)
+			requireIdle(t, here)
 		})
 	}
 }

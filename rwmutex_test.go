@@ -37,7 +37,7 @@ func TestAZeroRWMutexGivesAnError(t *testing.T) {
 // The fields that Redisson would write for one thread that writes and reads.
 func TestAWritersReadHasItsName(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
+	s := AnyServer(t)
 	e := s.open(lockwheel.Options{})
 	m := e.RWMutex("n")
 	write := lock(t, m.Writer())
@@ -56,12 +56,12 @@ func TestAWritersReadHasItsName(t *testing.T) {
 	}
 	unlock(t, write)
 	require.Equal(t, int64(0), s.do("DBSIZE"))
-	settled(t, e)
+	requireIdle(t, e)
 }
 
 func TestAReaderCannotBecomeTheWriter(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
+	s := AnyServer(t)
 	e := s.open(lockwheel.Options{})
 	m := e.RWMutex("n")
 	upgrade := func(ctx context.Context) {
@@ -104,7 +104,7 @@ func TestAReaderCannotBecomeTheWriter(t *testing.T) {
 // Redisson publishes nothing when a writer unlocks and keeps reading; here waiting readers are notified.
 func TestADowngradeLetsReadersInAtOnce(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
+	s := AnyServer(t)
 	here, elsewhere := s.open(lockwheel.Options{}), s.open(lockwheel.Options{})
 	write := lock(t, here.RWMutex("n").Writer())
 	read := lockWith(t, write.Context(), here.RWMutex("n").RLocker())
@@ -114,7 +114,7 @@ func TestADowngradeLetsReadersInAtOnce(t *testing.T) {
 	}
 	writer := locking(t.Context(), elsewhere.RWMutex("n").Writer())
 	next := locking(t.Context(), here.RWMutex("n").Writer())
-	asleep(t, elsewhere, 4, 1)
+	requireWaiting(t, elsewhere, 4, 1)
 	queued(t, here, 4)
 	unlock(t, write)
 	require.NoError(t, read.Err())
@@ -122,8 +122,8 @@ func TestADowngradeLetsReadersInAtOnce(t *testing.T) {
 	for _, reader := range readers {
 		holds = append(holds, granted(t, reader))
 	}
-	silent(t, writer, 50*time.Millisecond)
-	silent(t, next, 0)
+	requireNoReply(t, writer, 50*time.Millisecond)
+	requireNoReply(t, next, 0)
 	for _, hold := range append(holds, read) {
 		unlock(t, hold)
 	}
@@ -135,7 +135,7 @@ func TestADowngradeLetsReadersInAtOnce(t *testing.T) {
 		case got := <-next:
 			require.NoError(t, got.err)
 			unlock(t, got.hold)
-		case <-time.After(patience):
+		case <-time.After(testDeadline):
 			require.FailNow(t, "a writer waits")
 		}
 	}
@@ -146,8 +146,8 @@ func TestADowngradeLetsReadersInAtOnce(t *testing.T) {
 // readers' leases, and ends its renewal.
 func TestAReadThatEndsLeavesTheWriteAsItIs(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
-	m := s.open(keen).RWMutex("n")
+	s := AnyServer(t)
+	m := s.open(shortLeaseOptions).RWMutex("n")
 	long := lock(t, m.Writer(), lockwheel.Lease(time.Hour))
 	unlock(t, lockWith(t, long.Context(), m.RLocker()))
 	requireTTL(t, m.Writer(), 50*time.Minute, time.Hour)
@@ -162,8 +162,8 @@ func TestAReadThatEndsLeavesTheWriteAsItIs(t *testing.T) {
 
 func TestAWriterDoesNotShortenItsOwnRead(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
-	m := s.open(keen).RWMutex("n")
+	s := AnyServer(t)
+	m := s.open(shortLeaseOptions).RWMutex("n")
 	write := lock(t, m.Writer())
 	read := lockWith(t, write.Context(), m.RLocker(), lockwheel.Lease(time.Hour))
 	requireRenewed(t, s, write)
@@ -179,11 +179,11 @@ func TestAWriterDoesNotShortenItsOwnRead(t *testing.T) {
 
 func TestReadersAreRenewedEachForItself(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
-	here, elsewhere := s.open(keen), s.open(keen)
+	s := AnyServer(t)
+	here, elsewhere := s.open(shortLeaseOptions), s.open(shortLeaseOptions)
 	watched := lock(t, here.RWMutex("n").RLocker())
 	other := lock(t, elsewhere.RWMutex("n").RLocker())
-	fixed := lock(t, here.RWMutex("n").RLocker(), lockwheel.Lease(brief/2))
+	fixed := lock(t, here.RWMutex("n").RLocker(), lockwheel.Lease(shortLease/2))
 	receive(t, fixed.Done())
 	require.ErrorIs(t, fixed.Err(), lockwheel.ErrLost)
 	requireRenewed(t, s, watched, other)
@@ -194,7 +194,7 @@ func TestReadersAreRenewedEachForItself(t *testing.T) {
 	}
 	require.NotContains(t, s.hash("n"), fixed.ID())
 	unlock(t, watched)
-	refused(t, here.RWMutex("n").Writer())
+	stateFailed(t, here.RWMutex("n").Writer())
 	unlock(t, other)
 	unlock(t, lock(t, here.RWMutex("n").Writer()))
 	require.Equal(t, int64(0), s.do("DBSIZE"))
@@ -202,7 +202,7 @@ func TestReadersAreRenewedEachForItself(t *testing.T) {
 
 func TestStateTellsReadersFromTheWriter(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
+	s := AnyServer(t)
 	e := s.open(lockwheel.Options{})
 	m := e.RWMutex("n")
 	state := func(m lockwheel.Mutex) lockwheel.State {
@@ -239,11 +239,11 @@ func TestStateTellsReadersFromTheWriter(t *testing.T) {
 // The engine that forces a read lock notifies its other readers of the loss at once.
 func TestAForcedReadLockIsLostByAllItsReaders(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
+	s := AnyServer(t)
 	here, elsewhere := s.open(lockwheel.Options{}), s.open(lockwheel.Options{})
 	holds := []*lockwheel.Hold{lock(t, here.RWMutex("n").RLocker()), lock(t, here.RWMutex("n").RLocker())}
 	writer := locking(t.Context(), elsewhere.RWMutex("n").Writer())
-	asleep(t, elsewhere, 1, 1)
+	requireWaiting(t, elsewhere, 1, 1)
 	was, err := here.RWMutex("n").RLocker().ForceUnlock(t.Context())
 	require.NoError(t, err)
 	require.True(t, was)
@@ -262,13 +262,13 @@ func TestAForcedReadLockIsLostByAllItsReaders(t *testing.T) {
 	require.True(t, was)
 	require.ErrorIs(t, write.Err(), lockwheel.ErrLost)
 	receive(t, read.Done())
-	settled(t, here)
-	settled(t, elsewhere)
+	requireIdle(t, here)
+	requireIdle(t, elsewhere)
 }
 
 func TestOneRLockerIsForManyReaders(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
+	s := AnyServer(t)
 	m := s.open(lockwheel.Options{}).RWMutex("n")
 	readers, writer := m.RLocker().Locker(), m.Locker()
 	var inside sync.WaitGroup
@@ -291,7 +291,7 @@ func TestOneRLockerIsForManyReaders(t *testing.T) {
 // A continuous stream of readers of one engine, and a writer of the same engine.
 func TestAStreamOfReadersDoesNotStarveAWriterOfItsEngine(t *testing.T) {
 	t.Parallel()
-	e := anySite(t).open(lockwheel.Options{})
+	e := AnyServer(t).open(lockwheel.Options{})
 	m := e.RWMutex("n")
 	over, stop := context.WithCancel(t.Context())
 	defer stop()
@@ -321,7 +321,7 @@ func TestAStreamOfReadersDoesNotStarveAWriterOfItsEngine(t *testing.T) {
 // A continuous stream of writers of one engine, and a reader of the same engine.
 func TestAStreamOfWritersDoesNotStarveAReaderOfItsEngine(t *testing.T) {
 	t.Parallel()
-	e := anySite(t).open(lockwheel.Options{})
+	e := AnyServer(t).open(lockwheel.Options{})
 	m := e.RWMutex("n")
 	over, stop := context.WithCancel(t.Context())
 	defer stop()
@@ -345,13 +345,13 @@ func TestAStreamOfWritersDoesNotStarveAReaderOfItsEngine(t *testing.T) {
 	}
 	stop()
 	writers.Wait()
-	require.NotZero(t, e.Stats().Handed, "writers among themselves")
+	require.NotZero(t, e.Stats().HandedOff, "writers among themselves")
 }
 
 // A reader that locks once more as another owner while a writer waits does not wait for ever.
 func TestAReaderBehindAWaitingWriterIsLetInInTheEnd(t *testing.T) {
 	t.Parallel()
-	e := anySite(t).open(lockwheel.Options{})
+	e := AnyServer(t).open(lockwheel.Options{})
 	m := e.RWMutex("n")
 	first := lock(t, m.RLocker())
 	ctx, cancel := context.WithCancel(t.Context())
@@ -380,7 +380,7 @@ func TestAReaderBehindAWaitingWriterIsLetInInTheEnd(t *testing.T) {
 // The methods of an RWMutex report on the writer, and those of its RLocker on the readers.
 func TestAnRWMutexSpeaksOfTheWriterAndItsRLockerOfReaders(t *testing.T) {
 	t.Parallel()
-	e := anySite(t).open(lockwheel.Options{})
+	e := AnyServer(t).open(lockwheel.Options{})
 	m := e.RWMutex("n")
 	type sight struct {
 		locked, owned bool

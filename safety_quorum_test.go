@@ -21,22 +21,22 @@ func TestNoTwoHoldersOfAQuorumWhileItsServersFail(t *testing.T) {
 	t.Parallel()
 	const clients, workers = 3, 4
 	names := namesOfKinds("n")
-	var scenes []*scene
+	var scenes []*faultEnv
 	engines := make([][]*lockwheel.Engine, clients)
 	var ways [][]*proxy.Proxy // to each server, from each client
 	for range 3 {
-		s := realScene(t)
+		s := realFaultEnv(t)
 		s.names = names
 		var links []*proxy.Proxy
 		for c := range clients {
-			e, p := s.enter(lockwheel.Options{Lease: fleeting})
+			e, p := s.enter(lockwheel.Options{Lease: flashLease})
 			engines[c], links = append(engines[c], e), append(links, p)
 		}
 		scenes, ways = append(scenes, s), append(ways, links)
 	}
 	ctx, stop := context.WithTimeout(t.Context(), chaosTime(t))
 	defer stop()
-	thrones := make([]throne, len(names))
+	thrones := make([]singleHolder, len(names))
 	var granted, faults atomic.Int64
 	crowd(t, 2+clients*workers, func(i int) error {
 		switch i {
@@ -65,7 +65,7 @@ func TestNoTwoHoldersOfAQuorumWhileItsServersFail(t *testing.T) {
 			if err := thrones[at].take(hold); err != nil {
 				return err
 			}
-			misuseALittle(ctx, hold)
+			misuseRandomly(ctx, hold)
 			_ = hold.Unlock(ctx)
 		}
 		return nil
@@ -76,9 +76,9 @@ func TestNoTwoHoldersOfAQuorumWhileItsServersFail(t *testing.T) {
 			p.Cut() // also half-open connections
 		}
 		for c := range clients {
-			settled(t, engines[c][i])
+			requireIdle(t, engines[c][i])
 		}
-		s.requireNothingLeft(t, fleeting, names)
+		s.requireNothingLeft(t, flashLease, names)
 		eventually(t, "no channel", func() bool { return len(s.channels()) == 0 })
 	}
 	t.Logf("%d grants, %d faults", granted.Load(), faults.Load())
@@ -86,7 +86,7 @@ func TestNoTwoHoldersOfAQuorumWhileItsServersFail(t *testing.T) {
 }
 
 // strikesSomehow makes one fault that keeps a server's keys, after a short pause.
-func strikesSomehow(ctx context.Context, s *scene, ways []*proxy.Proxy) {
+func strikesSomehow(ctx context.Context, s *faultEnv, ways []*proxy.Proxy) {
 	pause(ctx, time.Duration(rand.IntN(200))*time.Millisecond)
 	s.spell = time.Duration(20+rand.IntN(300)) * time.Millisecond
 	s.links = nil

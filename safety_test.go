@@ -24,7 +24,7 @@ func TestAStaleContextDuringAHandoffIsAStranger(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := realSite(t)
+			s := RealServer(t)
 			p := proxy.Start(t, s.addr)
 			e := s.openAt(p.Addr(), lockwheel.Options{})
 			m := e.Mutex("n")
@@ -45,11 +45,11 @@ func TestAStaleContextDuringAHandoffIsAStranger(t *testing.T) {
 			require.Less(t, time.Since(before), 2*time.Second, "without queueing: that ends after the Timeout of 3s")
 			last := locking(stale, m)
 			queued(t, e, 2)
-			silent(t, last, 50*time.Millisecond)
-			silent(t, next, 0)
+			requireNoReply(t, last, 50*time.Millisecond)
+			requireNoReply(t, next, 0)
 			p.Set(proxy.Replies, proxy.Pass)
 			hold := granted(t, next)
-			silent(t, last, 50*time.Millisecond)
+			requireNoReply(t, last, 50*time.Millisecond)
 			requireCount(t, stale, m, 0)
 			requireCount(t, hold.Context(), m, 1)
 			unlock(t, hold)
@@ -62,14 +62,14 @@ func TestAStaleContextDuringAHandoffIsAStranger(t *testing.T) {
 // not rely on the longer one that was confirmed meanwhile.
 func TestALateDuplicateWithAShorterLeaseDoesNotOutliveBelief(t *testing.T) {
 	t.Parallel()
-	s := realSite(t)
+	s := RealServer(t)
 	p := proxy.Start(t, s.addr)
 	const short = 4 * time.Second
-	e := s.openAt(p.Addr(), lockwheel.Options{Timeout: 200 * time.Millisecond})
+	e := s.openAt(p.Addr(), lockwheel.Options{CallTimeout: 200 * time.Millisecond})
 	hold := lock(t, e.Mutex("n"))
 	first := s.clients()
 
-	p.SetFor(proxy.Present, proxy.Commands, proxy.Hold)
+	p.SetFor(proxy.Existing, proxy.Commands, proxy.Hold)
 	require.ErrorIs(t, hold.Extend(t.Context(), short), lockwheel.ErrUnavailable)
 	renewed := e.Stats().Renewed
 	eventually(t, "the full lease confirmed by way of another connection", func() bool {
@@ -78,14 +78,14 @@ func TestALateDuplicateWithAShorterLeaseDoesNotOutliveBelief(t *testing.T) {
 	})
 	require.NoError(t, hold.Err())
 
-	p.SetFor(proxy.Future, proxy.Both, proxy.Drop) // no later renewal may raise the lease again
+	p.SetFor(proxy.Upcoming, proxy.Both, proxy.Drop) // no later renewal may raise the lease again
 	for _, id := range s.clients() {
 		if !slices.Contains(first, id) {
 			s.do("CLIENT", "KILL", "ID", id)
 		}
 	}
 	require.Greater(t, s.pttl("n"), short)
-	p.SetFor(proxy.Present, proxy.Commands, proxy.Pass)
+	p.SetFor(proxy.Existing, proxy.Commands, proxy.Pass)
 	eventually(t, "the late one has run", func() bool { return s.pttl("n") <= short })
 	stranger := s.open(lockwheel.Options{}).Mutex("n")
 	var got *lockwheel.Hold
@@ -100,28 +100,28 @@ func TestALateDuplicateWithAShorterLeaseDoesNotOutliveBelief(t *testing.T) {
 // The converse: the holder does not rely on the longer lease, but can still renew in time.
 func TestAnUnansweredExtensionDoesNotCostTheLock(t *testing.T) {
 	t.Parallel()
-	s := realSite(t)
+	s := RealServer(t)
 	p := proxy.Start(t, s.addr)
-	const short = brief
-	e := s.openAt(p.Addr(), lockwheel.Options{Timeout: 200 * time.Millisecond})
+	const short = shortLease
+	e := s.openAt(p.Addr(), lockwheel.Options{CallTimeout: 200 * time.Millisecond})
 	hold := lock(t, e.Mutex("n"))
-	p.SetFor(proxy.Present, proxy.Replies, proxy.Hold)
+	p.SetFor(proxy.Existing, proxy.Replies, proxy.Hold)
 	require.ErrorIs(t, hold.Extend(t.Context(), short), lockwheel.ErrUnavailable)
 	p.Cut()
 	require.NoError(t, p.Heal())
 	always(t, renewed, "it goes on as before: watched", func() bool { return hold.Err() == nil && s.exists("n") })
-	giveBack(t, hold)
+	unlockHold(t, hold)
 }
 
 // An acquire loses its reply after its caller has left. It acquires the lock without a holder.
 func TestAGhostAcquireIsFoundAndReleased(t *testing.T) {
 	t.Parallel()
-	ghost := func(t *testing.T) (*site, *lockwheel.Engine) {
+	ghost := func(t *testing.T) (*Server, *lockwheel.Engine) {
 		t.Helper()
-		s := realSite(t)
+		s := RealServer(t)
 		p := proxy.Start(t, s.addr)
 		e := s.openAt(p.Addr(), lockwheel.Options{})
-		p.SetFor(proxy.Present, proxy.Replies, proxy.Hold)
+		p.SetFor(proxy.Existing, proxy.Replies, proxy.Hold)
 		ctx, leave := context.WithCancel(t.Context())
 		left := locking(ctx, e.Mutex("n"))
 		eventually(t, "taken", func() bool { return s.exists("n") })
@@ -135,7 +135,7 @@ func TestAGhostAcquireIsFoundAndReleased(t *testing.T) {
 		t.Parallel()
 		s, e := ghost(t)
 		eventually(t, "no key", func() bool { return !s.exists("n") })
-		settled(t, e)
+		requireIdle(t, e)
 	})
 	t.Run("for the next of the same engine", func(t *testing.T) {
 		t.Parallel()
@@ -153,7 +153,7 @@ func TestAGhostAcquireIsFoundAndReleased(t *testing.T) {
 	})
 	t.Run("one that its engine has forgotten", func(t *testing.T) {
 		t.Parallel()
-		s := anySite(t)
+		s := AnyServer(t)
 		e := s.open(lockwheel.Options{})
 		s.do("HSET", "n", e.ID()+":4711", 1)
 		s.do("PEXPIRE", "n", time.Hour.Milliseconds())
@@ -165,10 +165,10 @@ func TestAGhostAcquireIsFoundAndReleased(t *testing.T) {
 // The acquire itself may run late, after its orphan was released once.
 func TestAGhostThatComesBackIsReleasedAgain(t *testing.T) {
 	t.Parallel()
-	s := realSite(t)
+	s := RealServer(t)
 	p := proxy.Start(t, s.addr)
-	e := s.openAt(p.Addr(), lockwheel.Options{Timeout: 2 * time.Second}) // for this time after the first release the orphan may come back
-	p.SetFor(proxy.Present, proxy.Commands, proxy.Hold)
+	e := s.openAt(p.Addr(), lockwheel.Options{CallTimeout: 2 * time.Second}) // for this time after the first release the orphan may come back
+	p.SetFor(proxy.Existing, proxy.Commands, proxy.Hold)
 	_, err := e.Mutex("n").TryLock(t.Context())
 	require.ErrorIs(t, err, lockwheel.ErrUnavailable)
 	commands := e.Stats().Commands
@@ -176,17 +176,17 @@ func TestAGhostThatComesBackIsReleasedAgain(t *testing.T) {
 		stats := e.Stats()
 		return stats.Commands > commands && stats.InFlight == 0
 	})
-	p.SetFor(proxy.Present, proxy.Commands, proxy.Pass)
+	p.SetFor(proxy.Existing, proxy.Commands, proxy.Pass)
 	eventually(t, "no key, though it came late", func() bool {
 		return s.real.CommandCalls(t, "pexpire", "pexpireat") > 0 && !s.exists("n")
 	})
-	settled(t, e)
+	requireIdle(t, e)
 }
 
 // A tenure near the end of its lease is not handed off without a renewal.
 func TestAHandoffNearTheEndOfALeaseIsConfirmedFirst(t *testing.T) {
 	t.Parallel()
-	s := realSite(t)
+	s := RealServer(t)
 	p := proxy.Start(t, s.addr)
 	e := s.openAt(p.Addr(), lockwheel.Options{})
 	m := e.Mutex("n")
@@ -196,7 +196,7 @@ func TestAHandoffNearTheEndOfALeaseIsConfirmedFirst(t *testing.T) {
 	eventually(t, "nothing under way", func() bool { return e.Stats().InFlight == 0 })
 	p.Set(proxy.Replies, proxy.Hold)
 	unlock(t, first)
-	silent(t, next, 100*time.Millisecond)
+	requireNoReply(t, next, 100*time.Millisecond)
 	p.Set(proxy.Replies, proxy.Pass)
 	hold := granted(t, next)
 	require.Greater(t, s.pttl("n"), 15*time.Second)
@@ -208,7 +208,7 @@ func TestAHandoffNearTheEndOfALeaseIsConfirmedFirst(t *testing.T) {
 // soon.
 func TestAHandoffOnASilentServerWaitsForIt(t *testing.T) {
 	t.Parallel()
-	s := realSite(t)
+	s := RealServer(t)
 	p := proxy.Start(t, s.addr)
 	const lease = 2400 * time.Millisecond
 	e := s.openAt(p.Addr(), lockwheel.Options{Lease: lease})
@@ -222,9 +222,9 @@ func TestAHandoffOnASilentServerWaitsForIt(t *testing.T) {
 	other := locking(t.Context(), elsewhere.Mutex("n")) // the grant may come after the lease has expired
 	_ = first.Unlock(t.Context())
 	hold := granted(t, other) // when the lease has expired
-	silent(t, next, 0)
+	requireNoReply(t, next, 0)
 	p.Set(proxy.Both, proxy.Pass)
-	silent(t, next, 100*time.Millisecond)
+	requireNoReply(t, next, 100*time.Millisecond)
 	unlock(t, hold)
 	unlock(t, granted(t, next))
 }
@@ -235,12 +235,12 @@ func TestAnAnswerAfterItsOwnLeaseIsNoGrant(t *testing.T) {
 	s, p, e := behind(t, lockwheel.Options{})
 	m := e.Mutex("n")
 	p.Set(proxy.Replies, proxy.Hold)
-	waiting := locking(t.Context(), m, lockwheel.Lease(brief))
+	waiting := locking(t.Context(), m, lockwheel.Lease(shortLease))
 	eventually(t, "taken", func() bool { return s.exists("n") })
 	eventually(t, "expired", func() bool { return !s.exists("n") })
 	next := lock(t, s.open(lockwheel.Options{}).Mutex("n"))
 	p.Set(proxy.Replies, proxy.Pass)
-	silent(t, waiting, 100*time.Millisecond)
+	requireNoReply(t, waiting, 100*time.Millisecond)
 	require.Equal(t, map[string]string{next.ID(): "1"}, s.hash("n"))
 	unlock(t, next)
 	hold := granted(t, waiting)

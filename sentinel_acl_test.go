@@ -36,10 +36,10 @@ func TestLocksBehindSentinelNeedWhatTheReadmeSays(t *testing.T) {
 	require.ErrorContains(t, err, "role")
 
 	allow(w.Servers, "locks", "on >secret "+rulesOf(t, "behind Sentinel"))
-	holder, waiter := opened(t, lockwheel.Options{Redis: redis}), opened(t, lockwheel.Options{Redis: redis})
+	holder, waiter := openRetrying(t, lockwheel.Options{Redis: redis}), openRetrying(t, lockwheel.Options{Redis: redis})
 	hold := lock(t, holder.Mutex("orders/7"))
 	waiting := locking(t.Context(), waiter.Mutex("orders/7"))
-	asleep(t, waiter, 1, 1)
+	requireWaiting(t, waiter, 1, 1)
 	unlock(t, hold)
 	unlock(t, granted(t, waiting))
 	for _, s := range append(w.Servers, w.Sentinels...) {

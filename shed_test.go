@@ -20,7 +20,7 @@ import (
 func TestACallThatIsOneTooManyIsRefusedAtOnce(t *testing.T) {
 	t.Parallel()
 	onEveryKind(t, func(t *testing.T, mutex, other kindOfLock) {
-		s := realSite(t)
+		s := RealServer(t)
 		holder := s.open(lockwheel.Options{})
 		e := s.open(lockwheel.Options{MaxWaitingPerLock: 2})
 		hold := lock(t, other(holder, "n"))
@@ -43,7 +43,7 @@ func TestACallThatIsOneTooManyIsRefusedAtOnce(t *testing.T) {
 		require.ErrorIs(t, err, lockwheel.ErrTooManyWaiters)
 		stats := e.Stats()
 		require.EqualValues(t, 3, stats.Shed)
-		require.EqualValues(t, 3, stats.Refused)
+		require.EqualValues(t, 3, stats.Failed)
 		require.EqualValues(t, 2, stats.Waiting)
 		require.LessOrEqual(t, stats.Commands-sent, uint64(4), "only those who wait may ask")
 		unlock(t, lock(t, mutex(e, "another")))
@@ -53,7 +53,7 @@ func TestACallThatIsOneTooManyIsRefusedAtOnce(t *testing.T) {
 			unlock(t, granted(t, w))
 		}
 		unlock(t, lock(t, mutex(e, "n")))
-		settled(t, e)
+		requireIdle(t, e)
 		require.Equal(t, int64(0), s.do("EXISTS", "n", "another"))
 	})
 }
@@ -63,10 +63,10 @@ func TestACallThatIsOneTooManyIsRefusedAtOnce(t *testing.T) {
 func TestAFloodBeyondWhatMayWaitIsRefused(t *testing.T) {
 	t.Parallel()
 	const most, flood = 1_000, 10_000
-	s := realSite(t)
+	s := RealServer(t)
 	holder := s.open(lockwheel.Options{})
 	var told atomic.Int64
-	e := s.open(lockwheel.Options{MaxWaiting: most, Observer: lockwheel.Observer{Refused: func(string, time.Duration, error) { told.Add(1) }}})
+	e := s.open(lockwheel.Options{MaxWaiting: most, Observer: lockwheel.Observer{Rejected: func(string, time.Duration, error) { told.Add(1) }}})
 	hold, theirs := lock(t, e.Mutex("mine")), lock(t, holder.Mutex("n"))
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -100,7 +100,7 @@ func TestAFloodBeyondWhatMayWaitIsRefused(t *testing.T) {
 	}
 	unlock(t, lock(t, e.Mutex("free")))
 	unlock(t, theirs)
-	settled(t, e)
+	requireIdle(t, e)
 	s.empty(t)
 	eventually(t, "all refusals are told", func() bool { return uint64(told.Load())+e.Stats().Untold >= most+flood })
 }
@@ -108,7 +108,7 @@ func TestAFloodBeyondWhatMayWaitIsRefused(t *testing.T) {
 // If one of several locks exceeds its limit, none is acquired, and nothing is left of the others.
 func TestSeveralLocksBeyondWhatMayWaitAreNotHad(t *testing.T) {
 	t.Parallel()
-	s := realSite(t)
+	s := RealServer(t)
 	holder := s.open(lockwheel.Options{})
 	e := s.open(lockwheel.Options{MaxWaitingPerLock: 1})
 	theirs := lock(t, holder.Mutex("b"))
@@ -129,14 +129,14 @@ func TestSeveralLocksBeyondWhatMayWaitAreNotHad(t *testing.T) {
 	hold, err := e.Multi(e.Mutex("a"), e.Mutex("b")).Lock(t.Context())
 	require.NoError(t, err)
 	unlock(t, hold)
-	settled(t, e)
+	requireIdle(t, e)
 	s.empty(t)
 }
 
 // A Multi of more locks than MaxWaiting allows is rejected as a whole.
 func TestMoreLocksThanMayWaitAreRefusedAsOne(t *testing.T) {
 	t.Parallel()
-	s := realSite(t)
+	s := RealServer(t)
 	e := s.open(lockwheel.Options{MaxWaiting: 3})
 	var locks []lockwheel.Mutex
 	for i := range 4 {
@@ -158,7 +158,7 @@ func TestAQuorumIsHadThoughTooManyWaitForEachOfItsLocks(t *testing.T) {
 	var members []lockwheel.Mutex
 	var engines []*lockwheel.Engine
 	for range 3 {
-		e := anySite(t).open(lockwheel.Options{MaxWaitingPerLock: callers / 3})
+		e := AnyServer(t).open(lockwheel.Options{MaxWaitingPerLock: callers / 3})
 		engines, members = append(engines, e), append(members, e.Mutex("q"))
 	}
 	q := lockwheel.Quorum(members...)
@@ -183,7 +183,7 @@ func TestAQuorumIsHadThoughTooManyWaitForEachOfItsLocks(t *testing.T) {
 	})
 	require.NotZero(t, sent.Load(), "too few calls for a rejection")
 	for _, e := range engines {
-		settled(t, e)
+		requireIdle(t, e)
 	}
 }
 
@@ -191,7 +191,7 @@ func TestAQuorumIsHadThoughTooManyWaitForEachOfItsLocks(t *testing.T) {
 // permanently.
 func TestAQuorumOfFullQueuesSaysThatTooManyWait(t *testing.T) {
 	t.Parallel()
-	s := realSite(t)
+	s := RealServer(t)
 	holder, e := s.open(lockwheel.Options{}), s.open(lockwheel.Options{MaxWaitingPerLock: 1})
 	theirs := lock(t, holder.Mutex("q"))
 	waiting := locking(t.Context(), e.Mutex("q"))
@@ -208,7 +208,7 @@ func TestAQuorumOfFullQueuesSaysThatTooManyWait(t *testing.T) {
 // A Locker cannot return an error: it retries until there is room.
 func TestALockerWaitsUntilThereIsRoomToWait(t *testing.T) {
 	t.Parallel()
-	s := realSite(t)
+	s := RealServer(t)
 	holder, e := s.open(lockwheel.Options{}), s.open(lockwheel.Options{MaxWaitingPerLock: 1})
 	theirs := lock(t, holder.Mutex("n"))
 	waiting := locking(t.Context(), e.Mutex("n"))
@@ -228,7 +228,7 @@ func TestALockerWaitsUntilThereIsRoomToWait(t *testing.T) {
 // A reader that requests the write lock gets ErrUpgrade, however many callers wait.
 func TestAnUpgradeIsRefusedAsSuchThoughTooManyWait(t *testing.T) {
 	t.Parallel()
-	e := anySite(t).open(lockwheel.Options{MaxWaitingPerLock: 1})
+	e := AnyServer(t).open(lockwheel.Options{MaxWaitingPerLock: 1})
 	rw := e.RWMutex("n")
 	hold := lock(t, rw.RLocker())
 	waiting := locking(t.Context(), rw.Writer())

@@ -22,17 +22,17 @@ func TestShutdownNeverLetsASecondHolderInBesideARunningOne(t *testing.T) {
 	t.Parallel()
 	t.Run("waiting for the holder", func(t *testing.T) {
 		t.Parallel()
-		s := anySite(t)
+		s := AnyServer(t)
 		here, elsewhere := s.open(lockwheel.Options{}), s.open(lockwheel.Options{})
 		hold := lock(t, here.Mutex("n"))
 		local, other := locking(t.Context(), here.Mutex("n")), locking(t.Context(), elsewhere.Mutex("n"))
 		queued(t, here, 1)
-		asleep(t, elsewhere, 1, 1)
+		requireWaiting(t, elsewhere, 1, 1)
 		done := make(chan error, 1)
 		go func() { done <- here.Shutdown(t.Context()) }()
 		require.ErrorIs(t, receive(t, local).err, lockwheel.ErrClosed)
-		silent(t, done, 100*time.Millisecond)
-		silent(t, other, 0)
+		requireNoReply(t, done, 100*time.Millisecond)
+		requireNoReply(t, other, 0)
 		require.NoError(t, hold.Err())
 		require.NoError(t, hold.Context().Err())
 		unlock(t, hold)
@@ -41,11 +41,11 @@ func TestShutdownNeverLetsASecondHolderInBesideARunningOne(t *testing.T) {
 	})
 	t.Run("not waiting any longer", func(t *testing.T) {
 		t.Parallel()
-		s := anySite(t)
-		here, elsewhere := s.open(lockwheel.Options{Lease: brief}), s.open(lockwheel.Options{})
+		s := AnyServer(t)
+		here, elsewhere := s.open(lockwheel.Options{Lease: shortLease}), s.open(lockwheel.Options{})
 		hold := lock(t, here.Mutex("n"))
 		other := locking(t.Context(), elsewhere.Mutex("n"))
-		asleep(t, elsewhere, 1, 1)
+		requireWaiting(t, elsewhere, 1, 1)
 		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 		defer cancel()
 		require.ErrorIs(t, here.Shutdown(ctx), context.DeadlineExceeded)
@@ -54,14 +54,14 @@ func TestShutdownNeverLetsASecondHolderInBesideARunningOne(t *testing.T) {
 		require.Positive(t, left, "left to its lease")
 		require.ErrorIs(t, hold.Err(), lockwheel.ErrClosed)
 		// The clock of the embedded server stops while a busy machine does not run it.
-		within(t, 3*patience, "the end of the lease", func() bool { return len(other) > 0 })
+		checkRange(t, 3*testDeadline, "the end of the lease", func() bool { return len(other) > 0 })
 		unlock(t, granted(t, other))
 		require.GreaterOrEqual(t, time.Since(closed), left-2*skew)
 	})
 	t.Run("under load", func(t *testing.T) {
 		t.Parallel()
-		s := anySite(t)
-		var r room
+		s := AnyServer(t)
+		var r criticalSection
 		var visits atomic.Int32
 		work := func(e *lockwheel.Engine) error {
 			for {
@@ -73,7 +73,7 @@ func TestShutdownNeverLetsASecondHolderInBesideARunningOne(t *testing.T) {
 					return err
 				}
 				visits.Add(1)
-				r.visit(soonOver)
+				r.enter(shortRun)
 				if err := hold.Unlock(t.Context()); err != nil {
 					return err
 				}
@@ -87,7 +87,7 @@ func TestShutdownNeverLetsASecondHolderInBesideARunningOne(t *testing.T) {
 			for range workers {
 				go func() { results <- work(e) }()
 			}
-			for deadline := time.Now().Add(patience); visits.Load() < before+10; time.Sleep(time.Millisecond) {
+			for deadline := time.Now().Add(testDeadline); visits.Load() < before+10; time.Sleep(time.Millisecond) {
 				if time.Now().After(deadline) {
 					return errors.New("no visit in time")
 				}
@@ -106,7 +106,7 @@ func TestShutdownNeverLetsASecondHolderInBesideARunningOne(t *testing.T) {
 // A grant in flight when the engine begins to shut down is released before the engine is closed.
 func TestShutdownGivesBackAGrantUnderWay(t *testing.T) {
 	t.Parallel()
-	s := realSite(t)
+	s := RealServer(t)
 	p := proxy.Start(t, s.addr)
 	e := s.openAt(p.Addr(), lockwheel.Options{})
 	p.Set(proxy.Replies, proxy.Hold)
@@ -115,7 +115,7 @@ func TestShutdownGivesBackAGrantUnderWay(t *testing.T) {
 	done := make(chan error, 1)
 	go func() { done <- e.Shutdown(t.Context()) }()
 	require.ErrorIs(t, receive(t, asked).err, lockwheel.ErrClosed)
-	silent(t, done, 50*time.Millisecond)
+	requireNoReply(t, done, 50*time.Millisecond)
 	p.Set(proxy.Replies, proxy.Pass)
 	require.NoError(t, receive(t, done))
 	require.False(t, s.exists("n"))
@@ -124,13 +124,13 @@ func TestShutdownGivesBackAGrantUnderWay(t *testing.T) {
 // redisson#1090, redisson#6029.
 func TestCloseEndsEverythingAtOnceAndNothingFollows(t *testing.T) {
 	t.Parallel()
-	onEachWake(t, func(t *testing.T) {
-		s := realSite(t)
-		e := s.open(lockwheel.Options{Lease: brief})
+	onEachNotify(t, func(t *testing.T) {
+		s := RealServer(t)
+		e := s.open(lockwheel.Options{Lease: shortLease})
 		other := s.open(lockwheel.Options{})
 		const n = 100
 		holds := holdMany(t, e, n)
-		s.occupy("taken", time.Hour)
+		s.HoldAsOther("taken", time.Hour)
 		var waiting []<-chan outcome
 		for i := range n {
 			waiting = append(waiting,
@@ -142,7 +142,7 @@ func TestCloseEndsEverythingAtOnceAndNothingFollows(t *testing.T) {
 			queued(t, e, 2*n+1)
 			eventually(t, "one to poll for all who want what others hold", func() bool { return e.Stats().Polling == 1 })
 		} else {
-			asleep(t, e, 2*n+1, n+1)
+			requireWaiting(t, e, 2*n+1, n+1)
 		}
 		require.NotZero(t, e.Stats().Timers)
 
@@ -171,7 +171,7 @@ func TestCloseEndsEverythingAtOnceAndNothingFollows(t *testing.T) {
 }
 
 // engines returns the connections that are not those of the test itself. Only on a real server.
-func (s *site) engines() (lines []string) {
+func (s *Server) engines() (lines []string) {
 	s.t.Helper()
 	me := fmt.Sprintf("id=%d ", s.do("CLIENT", "ID"))
 	for line := range strings.Lines(s.real.String(s.t, "CLIENT", "LIST")) {
@@ -184,7 +184,7 @@ func (s *site) engines() (lines []string) {
 
 func TestCloseAndShutdownCanBeCalledAgain(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
+	s := AnyServer(t)
 	for _, ways := range [][]func(*lockwheel.Engine) error{
 		{shut, shut}, {(*lockwheel.Engine).Close, (*lockwheel.Engine).Close},
 		{shut, (*lockwheel.Engine).Close}, {(*lockwheel.Engine).Close, shut},
@@ -213,7 +213,7 @@ func shut(e *lockwheel.Engine) error { return e.Shutdown(context.Background()) }
 
 func TestNothingWorksAfterClose(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
+	s := AnyServer(t)
 	e := s.open(lockwheel.Options{})
 	m := e.Mutex("n")
 	hold := lock(t, m)
@@ -248,7 +248,7 @@ func second[T any](_ T, err error) error { return err }
 // Acquires during a shutdown are rejected; calls that end a hold are not.
 func TestShutdownRefusesNewLocksAndServesOldOnes(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
+	s := AnyServer(t)
 	e := s.open(lockwheel.Options{})
 	m := e.Mutex("n")
 	outer := lock(t, m)
@@ -267,17 +267,17 @@ func TestShutdownRefusesNewLocksAndServesOldOnes(t *testing.T) {
 	requireLocked(t, m, true)
 	require.NoError(t, outer.Extend(t.Context(), time.Hour))
 	unlock(t, inner)
-	silent(t, done, 50*time.Millisecond)
+	requireNoReply(t, done, 50*time.Millisecond)
 	unlock(t, outer)
 	require.NoError(t, receive(t, done))
 	require.False(t, s.exists("n"))
-	settled(t, e)
+	requireIdle(t, e)
 }
 
 // A client of the caller stays open and usable.
 func TestAClientOfTheCallersIsNotClosed(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
+	s := AnyServer(t)
 	client := s.client()
 	for range 2 {
 		e, err := lockwheel.Open(t.Context(), lockwheel.Options{Client: client})
@@ -300,7 +300,7 @@ func TestAShutdownThatIsCutShortSaysHowManyHoldsWereLeft(t *testing.T) {
 	} {
 		t.Run(how, func(t *testing.T) {
 			t.Parallel()
-			s := anySite(t)
+			s := AnyServer(t)
 			e := s.open(lockwheel.Options{})
 			lock(t, e.Mutex("n"))
 			lock(t, e.Mutex("m"))
@@ -329,7 +329,7 @@ func shutdownUntil(ctx context.Context, e *lockwheel.Engine, grace time.Duration
 // A shutdown without anything to wait for succeeds even without any time.
 func TestAShutdownWithNothingHeldNeedsNoTime(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
+	s := AnyServer(t)
 	for range 20 {
 		e := s.open(lockwheel.Options{})
 		unlock(t, lock(t, e.Mutex("n")))

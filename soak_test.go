@@ -36,16 +36,16 @@ const (
 	soakHeap = 16 << 20
 )
 
-// campaign is a running soak test.
-type campaign struct {
-	*scene
+// soakRun is a running soak test.
+type soakRun struct {
+	*faultEnv
 	t       *testing.T
-	numbers *site
+	numbers *Server
 	engines []*lockwheel.Engine
 	all     []*proxy.Proxy // the links of the engines, then those of the worker processes
-	crews   []*crew
+	crews   []*workerProcess
 	record  record
-	did     labours
+	did     workerCounts
 	round   int
 	crewID  int
 
@@ -65,32 +65,32 @@ type leftovers struct {
 
 func TestSoak(t *testing.T) {
 	long.Only(t, "faults strike in any order, for as long as one likes")
-	c := &campaign{scene: realScene(t), t: t, numbers: realSite(t), faults: map[string]int{}}
+	c := &soakRun{faultEnv: realFaultEnv(t), t: t, numbers: RealServer(t), faults: map[string]int{}}
 	c.lost = c.wiped
 	for range soakEngines {
-		e, p := c.enter(lockwheel.Options{Lease: fleeting})
+		e, p := c.enter(lockwheel.Options{Lease: flashLease})
 		c.engines, c.all = append(c.engines, e), append(c.all, p)
 	}
 	for range soakCrews {
 		c.all = append(c.all, proxy.Start(t, c.addr))
 	}
 	for end := time.Now().Add(*soakTime); time.Now().Before(end) || c.round == 0; c.round++ {
-		c.goes(min(soakRound, max(time.Until(end), time.Second)))
-		c.rests()
+		c.goesOn(min(soakRound, max(time.Until(end), time.Second)))
+		c.idles()
 		if c.round%20 == 19 {
-			c.tell()
+			c.configure()
 		}
 	}
-	c.tell()
+	c.configure()
 	require.LessOrEqual(t, c.last.goroutines, c.first.goroutines+40, "goroutines")
 	require.LessOrEqual(t, c.last.heap, c.first.heap+soakHeap, "heap")
 	require.NotZero(t, c.did.uses.Load())
 }
 
 // wiped records that the server lost keys.
-func (c *campaign) wiped(names []string, from, to time.Time) {
+func (c *soakRun) wiped(names []string, from, to time.Time) {
 	for _, name := range names {
-		d := deed{What: wiped, Lock: name, From: from.UnixNano(), To: to.UnixNano()}
+		d := op{What: wiped, Lock: name, From: from.UnixNano(), To: to.UnixNano()}
 		if counted, ok := strings.CutPrefix(name, tokenKeys); ok {
 			d.What, d.Lock = forgot, strings.Trim(counted, "{}")
 		}
@@ -98,8 +98,8 @@ func (c *campaign) wiped(names []string, from, to time.Time) {
 	}
 }
 
-// goes runs one round: all workers, and one fault after the other.
-func (c *campaign) goes(d time.Duration) {
+// goesOn runs one round: all workers, and one fault after the other.
+func (c *soakRun) goesOn(d time.Duration) {
 	c.names = namesOfKinds(fmt.Sprint("round", c.round))
 	ctx, stop := context.WithTimeout(c.t.Context(), d)
 	defer stop()
@@ -109,7 +109,7 @@ func (c *campaign) goes(d time.Duration) {
 		for j := range soakLabourers {
 			number, err := redistest.Dial(c.numbers.addr) // not a connection that is kept until the test ends
 			require.NoError(c.t, err)
-			l := &labourer{
+			l := &worker{
 				id: fmt.Sprint(sameProcess, i, ".", j), engine: e, names: c.names,
 				number: number, note: c.record.note, did: &c.did,
 			}
@@ -120,7 +120,7 @@ func (c *campaign) goes(d time.Duration) {
 		}
 	}
 	for i := range soakCrews {
-		c.crews = append(c.crews, c.newCrew(i))
+		c.crews = append(c.crews, c.newWorkerProcess(i))
 	}
 	for ctx.Err() == nil {
 		pause(ctx, time.Duration(rand.IntN(300))*time.Millisecond)
@@ -141,20 +141,20 @@ func (c *campaign) goes(d time.Duration) {
 	}
 }
 
-func (c *campaign) newCrew(i int) *crew {
+func (c *soakRun) newWorkerProcess(i int) *workerProcess {
 	c.crewID++
-	return startCrew(c.t, orders{
+	return startWorkerProcess(c.t, workerConfig{
 		ID:   fmt.Sprint("crew", c.crewID),
 		Addr: c.all[soakEngines+i].Addr(), Numbers: c.numbers.addr,
-		Names: c.names, Labourers: soakLabourers, Lease: fleeting,
+		Names: c.names, Labourers: soakLabourers, Lease: flashLease,
 	}, &c.record)
 }
 
 // strikes makes one fault of any kind, on any of the links.
-func (c *campaign) strikes() {
+func (c *soakRun) strikes() {
 	c.spell = time.Duration(20+rand.IntN(400)) * time.Millisecond
 	if rand.IntN(10) == 0 {
-		c.spell = fleeting * 5 / 4
+		c.spell = flashLease * 5 / 4
 	}
 	c.links = nil
 	for _, p := range c.all {
@@ -168,18 +168,18 @@ func (c *campaign) strikes() {
 		defer c.counts("a process killed", now())
 		victim := rand.IntN(soakCrews)
 		c.crews[victim].dies()
-		c.crews[victim] = c.newCrew(victim)
+		c.crews[victim] = c.newWorkerProcess(victim)
 	case len(catalogue) + 2, len(catalogue) + 3:
 		defer c.counts("a process stopped", now())
 		c.crews[rand.IntN(soakCrews)].standsStill(2 * c.spell)
 	default:
 		defer c.counts(catalogue[i].name, now())
-		catalogue[i].strike(c.scene)
+		catalogue[i].strike(c.faultEnv)
 	}
 }
 
 // counts counts a fault, and adds it to every history for its readers.
-func (c *campaign) counts(fault string, from int64) {
+func (c *soakRun) counts(fault string, from int64) {
 	c.faults[fault]++
 	struck := ""
 	for i, p := range c.all {
@@ -188,14 +188,14 @@ func (c *campaign) counts(fault string, from int64) {
 		}
 	}
 	for _, name := range c.names {
-		c.record.note(deed{What: noted, Lock: name, Note: fault + " on links" + struck, From: from, To: now()})
+		c.record.note(op{What: noted, Lock: name, Note: fault + " on links" + struck, From: from, To: now()})
 	}
 }
 
-// rests waits until nothing is left of a round, and checks its histories.
-func (c *campaign) rests() {
+// idles waits until nothing is left of a round, and checks its histories.
+func (c *soakRun) idles() {
 	for _, e := range c.engines {
-		settled(c.t, e)
+		requireIdle(c.t, e)
 		stats := e.Stats()
 		require.Equal(c.t, stats.Acquired, stats.Released+stats.Lost)
 	}
@@ -205,7 +205,7 @@ func (c *campaign) rests() {
 		c.histories++
 		c.deeds += len(deeds)
 		requireLinear(c.t, name, deeds)
-		requireLosersKnew(c.t, deeds, fleeting)
+		requireLosersKnew(c.t, deeds, flashLease)
 	}
 	runtime.GC()
 	c.last = leftovers{goroutines: runtime.NumGoroutine(), heap: liveHeap()}
@@ -214,8 +214,8 @@ func (c *campaign) rests() {
 	}
 }
 
-// tell prints the results.
-func (c *campaign) tell() {
+// configure prints the results.
+func (c *soakRun) configure() {
 	var faults strings.Builder
 	total := 0
 	for _, name := range slices.Sorted(maps.Keys(c.faults)) {

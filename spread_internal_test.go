@@ -14,7 +14,7 @@ func TestRestsAreSpread(t *testing.T) {
 	const most = time.Second
 	first, last := most, time.Duration(0)
 	for range 100 {
-		rest := restOf(most)
+		rest := jitterBackoff(most)
 		first, last = min(first, rest), max(last, rest)
 	}
 	require.GreaterOrEqual(t, first, most/2)
@@ -31,5 +31,5 @@ func TestEnginesKeepToMomentsOfTheirOwn(t *testing.T) {
 	one, other := options.config(), options.config()
 	require.NotEqual(t, one.ID, other.ID)
 	require.NotEqual(t, one.Seed, other.Seed)
-	require.Equal(t, options.Renew/2, one.Spread)
+	require.Equal(t, options.RenewInterval/2, one.RenewSpread)
 }

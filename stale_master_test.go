@@ -22,8 +22,8 @@ import (
 
 var failovers = flag.Int("failovers", 1, "how often each kind of failover to a stale replica happens; above 1 a hold has to be confirmed or lost within 1 s")
 
-// succession describes how one master replaces another.
-type succession struct {
+// replacement describes how one master replaces another.
+type replacement struct {
 	t         *testing.T
 	open      func(opts lockwheel.Options) *lockwheel.Engine
 	old, next *redistest.Server
@@ -37,10 +37,10 @@ type succession struct {
 // staleFor is how long the old master and the other replica are paused after the new one works.
 const staleFor = 1500 * time.Millisecond
 
-// happens replaces the master while an engine holds locks there. It returns how long after the notice of the new
+// replaceMaster replaces the master while an engine holds locks there. It returns how long after the notice of the new
 // master the last of them was lost. Behind Sentinel the time counts from another engine's first grant at the new
 // master.
-func (s *succession) happens(opts lockwheel.Options) (took time.Duration) {
+func (s *replacement) replaceMaster(opts lockwheel.Options) (took time.Duration) {
 	t := s.t
 	t.Helper()
 	e, rival := s.open(opts), s.open(lockwheel.Options{})
@@ -50,7 +50,7 @@ func (s *succession) happens(opts lockwheel.Options) (took time.Duration) {
 	for kindName, kind := range grantable() {
 		for leaseName, lease := range map[string][]lockwheel.Option{"watched": nil, "lease": {lockwheel.Lease(10 * time.Minute)}} {
 			hold := lock(t, kind(e, "{s}"+kindName+leaseName), lease...)
-			told[hold.Name()] = toldAt(hold)
+			told[hold.Name()] = notifiedAt(hold)
 		}
 	}
 	if s.stops {
@@ -63,7 +63,7 @@ func (s *succession) happens(opts lockwheel.Options) (took time.Duration) {
 	has := s.grantedByNext(rival, name)
 	heard := time.Now()
 	if s.asks {
-		at := s.refused(e, has, time.Now().Add(patience)) // by the new master: the old one does not have that lock
+		at := s.refused(e, has, time.Now().Add(testDeadline)) // by the new master: the old one does not have that lock
 		if !s.sentinel {
 			heard = at
 		}
@@ -73,7 +73,7 @@ func (s *succession) happens(opts lockwheel.Options) (took time.Duration) {
 		require.NoError(t, s.old.Continue())
 		require.NoError(t, s.other.Continue())
 	}
-	at := s.refused(e, has, time.Now().Add(patience))
+	at := s.refused(e, has, time.Now().Add(testDeadline))
 	if !s.sentinel && !s.asks {
 		heard = at // an engine that requests nothing of a cluster is not notified
 	}
@@ -87,7 +87,7 @@ func (s *succession) happens(opts lockwheel.Options) (took time.Duration) {
 	}
 	unlock(t, has)
 	eventually(t, "a grant by the new master", func() bool {
-		hold, err := e.Mutex("{s}after").Lock(t.Context(), lockwheel.Wait(patience))
+		hold, err := e.Mutex("{s}after").Lock(t.Context(), lockwheel.Wait(testDeadline))
 		if err != nil {
 			require.ErrorIs(t, err, lockwheel.ErrNotReplicated) // until the other replicas follow the new master
 			return false
@@ -102,7 +102,7 @@ func (s *succession) happens(opts lockwheel.Options) (took time.Duration) {
 }
 
 // fallBehind pauses the next master, and discards what the old one sends to it.
-func (s *succession) fallBehind() {
+func (s *replacement) fallBehind() {
 	t := s.t
 	require.NoError(t, s.next.Pause())
 	s.old.Int(t, "CLIENT", "KILL", "TYPE", "replica")
@@ -117,7 +117,7 @@ func haveAll(t *testing.T, master *redistest.Server, replicas int) bool {
 }
 
 // grantedByNext acquires a lock at the new master, as soon as an engine knows of that.
-func (s *succession) grantedByNext(e *lockwheel.Engine, name string) (hold *lockwheel.Hold) {
+func (s *replacement) grantedByNext(e *lockwheel.Engine, name string) (hold *lockwheel.Hold) {
 	t := s.t
 	t.Helper()
 	eventually(t, "a grant by the next master", func() bool {
@@ -134,7 +134,7 @@ func (s *succession) grantedByNext(e *lockwheel.Engine, name string) (hold *lock
 }
 
 // refused requests a lock that is held at the new master until it is rejected there, and returns the time of that.
-func (s *succession) refused(e *lockwheel.Engine, has *lockwheel.Hold, until time.Time) time.Time {
+func (s *replacement) refused(e *lockwheel.Engine, has *lockwheel.Hold, until time.Time) time.Time {
 	t := s.t
 	t.Helper()
 	for {
@@ -188,7 +188,7 @@ func TestSentinelsOldMasterGrantsNothingWhenItComesBack(t *testing.T) {
 		for i := range *failovers {
 			old := w.Master(t)
 			replicas := otherServers(w.Servers, old)
-			s := &succession{
+			s := &replacement{
 				t: t, old: old, next: replicas[0], other: replicas[1], stops: true, asks: i%2 == 1, sentinel: true,
 				open: func(opts lockwheel.Options) *lockwheel.Engine { return behindSentinel(t, w, opts) },
 			}
@@ -196,7 +196,7 @@ func TestSentinelsOldMasterGrantsNothingWhenItComesBack(t *testing.T) {
 				require.NoError(t, s.next.Continue())
 				require.Same(t, s.next, w.AwaitMaster(t, old))
 			}
-			took = append(took, s.happens(opts))
+			took = append(took, s.replaceMaster(opts))
 			all := time.Now().Add(time.Minute) // a sentinel waits long before it demotes an old master
 			for !haveAll(t, s.next, 2) {
 				require.True(t, time.Now().Before(all), "all follow the next master")
@@ -224,12 +224,12 @@ func TestClustersOldMasterGrantsNothingOnceItIsReplaced(t *testing.T) {
 			t.Parallel()
 			eachReplication(t, func(t *testing.T, opts lockwheel.Options) {
 				c := redistest.StartCluster(t, 1, 2)
-				r := &realm{Cluster: c, t: t}
+				r := &clusterEnv{Cluster: c, t: t}
 				var took []time.Duration
 				for i := range *failovers {
 					old := c.Master(t, 0)
 					replicas := otherServers(c.Nodes, old)
-					s := &succession{t: t, old: old, next: replicas[0], other: replicas[1], stops: stops, asks: i%2 == 1, open: r.open}
+					s := &replacement{t: t, old: old, next: replicas[0], other: replicas[1], stops: stops, asks: i%2 == 1, open: r.open}
 					takesOver := s.next.Conn(t)
 					s.replace = func() {
 						require.NoError(t, takesOver.Send("CLUSTER", "FAILOVER", "TAKEOVER")) // before it can catch up
@@ -238,8 +238,8 @@ func TestClustersOldMasterGrantsNothingOnceItIsReplaced(t *testing.T) {
 							return s.next.Strings(t, "ROLE")[0] == "master"
 						})
 					}
-					took = append(took, s.happens(opts))
-					c.AwaitWhole(t)
+					took = append(took, s.replaceMaster(opts))
+					c.AwaitHealthy(t)
 					eventually(t, "all follow the next master", func() bool { return haveAll(t, s.next, 2) })
 				}
 				requirePrompt(t, took)
@@ -265,7 +265,7 @@ func TestSentinelsNextMasterGrantsPromptlyWithItsReplicas(t *testing.T) {
 	go func() { // callers that arrive while there is no master
 		for {
 			asked.Add(1)
-			hold, err := e.Mutex("n").Lock(t.Context(), lockwheel.Wait(patience))
+			hold, err := e.Mutex("n").Lock(t.Context(), lockwheel.Wait(testDeadline))
 			if !errors.Is(err, lockwheel.ErrNotReplicated) {
 				crowding <- outcome{hold, err}
 				return
@@ -280,5 +280,5 @@ func TestSentinelsNextMasterGrantsPromptlyWithItsReplicas(t *testing.T) {
 	t.Logf("granted %v after the next master had a replica, %d calls", took, asked.Load())
 	require.Less(t, took, 2*time.Second+lateTimer)
 	require.NoError(t, old.Continue())
-	settled(t, e)
+	requireIdle(t, e)
 }

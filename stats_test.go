@@ -13,25 +13,25 @@ import (
 
 func TestStatsCountWhatLocksDo(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
+	s := AnyServer(t)
 	e := s.open(lockwheel.Options{})
 	m := e.Mutex("n")
 	fresh := e.Stats()
-	fresh.Turns, fresh.TurnTimes = 0, lockwheel.TurnTimes{} // the turn of Stats itself, and the first turn, which may have come before it
+	fresh.LoopTurns, fresh.TurnTimes = 0, lockwheel.TurnTimes{} // the turn of Stats itself, and the first turn, which may have come before it
 	require.Equal(t, lockwheel.Stats{}, fresh, "a fresh engine has done nothing")
 
 	outer := lock(t, m)
 	inner := lockWith(t, outer.Context(), m)
-	refused(t, m)
+	stateFailed(t, m)
 	first, second := locking(t.Context(), m), locking(t.Context(), m)
 	queued(t, e, 2)
-	asleep(t, e, 2, 1)
+	requireWaiting(t, e, 2, 1)
 	stats := e.Stats()
 	require.EqualValues(t, 2, stats.Held)
 	require.EqualValues(t, 2, stats.Acquired)
-	require.EqualValues(t, 1, stats.Refused)
+	require.EqualValues(t, 1, stats.Failed)
 	require.Zero(t, stats.Released)
-	require.Zero(t, stats.Handed)
+	require.Zero(t, stats.HandedOff)
 	require.NotZero(t, stats.Timers)
 
 	unlock(t, inner)
@@ -49,31 +49,31 @@ func TestStatsCountWhatLocksDo(t *testing.T) {
 	atOnce := time.Since(handed) < 100*time.Millisecond // too soon for a caller of another engine to come between, which might poll
 	forceUnlock(t, m)
 	require.ErrorIs(t, b.hold.Err(), lockwheel.ErrLost)
-	settled(t, e)
+	requireIdle(t, e)
 	stats = e.Stats()
 	require.EqualValues(t, 4, stats.Acquired)
 	require.EqualValues(t, 3, stats.Released)
 	require.EqualValues(t, 1, stats.Lost)
 	if atOnce {
-		require.EqualValues(t, 2, stats.Handed)
+		require.EqualValues(t, 2, stats.HandedOff)
 	}
-	require.NotZero(t, stats.Handed)
-	require.EqualValues(t, 1, stats.Refused)
+	require.NotZero(t, stats.HandedOff)
+	require.EqualValues(t, 1, stats.Failed)
 	require.NotZero(t, stats.Commands)
 	require.LessOrEqual(t, stats.Batches, stats.Commands)
-	require.Zero(t, stats.Muted)
+	require.Zero(t, stats.UnpublishedReleases)
 	require.Zero(t, stats.Retries)
 }
 
 // Several locks count as observers are notified: each of them.
 func TestStatsCountEachLockOfSeveral(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
+	s := AnyServer(t)
 	e, other := s.open(lockwheel.Options{}), s.open(lockwheel.Options{})
 	outside := lock(t, other.Mutex("b"))
 	_, err := e.Multi(e.Mutex("a"), e.Mutex("b"), e.Mutex("c")).TryLock(t.Context())
 	require.ErrorIs(t, err, lockwheel.ErrNotAcquired)
-	require.EqualValues(t, 3, e.Stats().Refused)
+	require.EqualValues(t, 3, e.Stats().Failed)
 	unlock(t, outside)
 	hold, err := e.Multi(e.Mutex("a"), e.Mutex("b"), e.Mutex("c")).Lock(t.Context())
 	require.NoError(t, err)
@@ -81,18 +81,18 @@ func TestStatsCountEachLockOfSeveral(t *testing.T) {
 	stats := e.Stats()
 	require.EqualValues(t, 3, stats.Acquired)
 	require.EqualValues(t, 3, stats.Released)
-	require.EqualValues(t, 3, stats.Refused)
+	require.EqualValues(t, 3, stats.Failed)
 }
 
 // A closed engine has no commands in flight and no subscriptions.
 func TestGaugesOfAClosedEngineAreZero(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
+	s := AnyServer(t)
 	e, other := s.open(lockwheel.Options{}), s.open(lockwheel.Options{})
 	outside := lock(t, other.Mutex("n"))
 	waits := locking(t.Context(), e.Mutex("n"))
 	queued(t, e, 1)
-	asleep(t, e, 1, 1)
+	requireWaiting(t, e, 1, 1)
 	lock(t, e.Mutex("m"))
 	e.Close()
 	require.ErrorIs(t, receive(t, waits).err, lockwheel.ErrClosed)
@@ -109,7 +109,7 @@ func TestGaugesOfAClosedEngineAreZero(t *testing.T) {
 // At any time Held is Acquired minus Released minus Lost, and every request is granted, rejected or waiting.
 func TestStatsAddUpAtEveryMoment(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
+	s := AnyServer(t)
 	e := s.open(lockwheel.Options{})
 	stop, done := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -137,7 +137,7 @@ func TestStatsAddUpAtEveryMoment(t *testing.T) {
 		require.GreaterOrEqual(t, stats.Waiting, int64(0))
 		require.GreaterOrEqual(t, stats.InFlight, int64(0))
 		require.GreaterOrEqual(t, stats.Acquired, last.Acquired)
-		require.Greater(t, stats.Turns, last.Turns)
+		require.Greater(t, stats.LoopTurns, last.LoopTurns)
 		last = stats
 	}
 }
@@ -145,24 +145,24 @@ func TestStatsAddUpAtEveryMoment(t *testing.T) {
 // Renewals are counted, and the delay of the latest is reported.
 func TestStatsCountRenewals(t *testing.T) {
 	t.Parallel()
-	e := anySite(t).open(lockwheel.Options{Lease: brief})
+	e := AnyServer(t).open(lockwheel.Options{Lease: shortLease})
 	holdMany(t, e, 50)
 	eventually(t, "all renewed twice", func() bool { return e.Stats().Renewed >= 100 })
 	stats := e.Stats()
 	require.Positive(t, stats.RenewalLag)
-	require.Less(t, stats.RenewalLag, brief)
+	require.Less(t, stats.RenewalLag, shortLease)
 	require.Less(t, stats.Batches, stats.Commands, "due together, they go together")
 }
 
 // TurnTimes counts every turn except the one that returns it.
 func TestStatsCountTurnsByHowLongTheyTook(t *testing.T) {
 	t.Parallel()
-	e := anySite(t).open(lockwheel.Options{})
+	e := AnyServer(t).open(lockwheel.Options{})
 	for range 100 {
 		unlock(t, lock(t, e.Mutex("n")))
 	}
 	stats := e.Stats()
-	require.Equal(t, stats.Turns-1, stats.TurnTimes.Turns())
+	require.Equal(t, stats.LoopTurns-1, stats.TurnTimes.Turns())
 	require.Positive(t, stats.TurnTimes.Quantile(0.5))
 	require.LessOrEqual(t, stats.TurnTimes.Quantile(0.5), stats.TurnTimes.Quantile(1))
 }

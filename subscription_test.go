@@ -28,11 +28,11 @@ func TestAWaitSurvivesTheEndOfItsSubscription(t *testing.T) {
 		for _, lost := range []bool{false, true} {
 			t.Run(name+", message lost="+strconv.FormatBool(lost), func(t *testing.T) {
 				t.Parallel()
-				s := realSite(t)
+				s := RealServer(t)
 				holder, waiter := s.open(lockwheel.Options{}), s.open(lockwheel.Options{})
 				hold := lock(t, holder.Mutex("n"))
 				waiting := wait(t.Context(), waiter.Mutex("n"))
-				asleep(t, waiter, 1, 1)
+				requireWaiting(t, waiter, 1, 1)
 				before := s.subscriptions()
 				s.do("CLIENT", "KILL", "TYPE", "pubsub")
 				if !lost {
@@ -60,7 +60,7 @@ func takingAsync(ctx context.Context, m lockwheel.Mutex, opts ...lockwheel.Optio
 // A hundred names at once.
 func TestAHundredSubscriptionsComeBack(t *testing.T) {
 	t.Parallel()
-	s := realSite(t)
+	s := RealServer(t)
 	holder, waiter := s.open(lockwheel.Options{}), s.open(lockwheel.Options{})
 	const names = 100
 	holds := holdMany(t, holder, names)
@@ -68,7 +68,7 @@ func TestAHundredSubscriptionsComeBack(t *testing.T) {
 	for _, hold := range holds {
 		waiting = append(waiting, takingAsync(t.Context(), waiter.Mutex(hold.Name())))
 	}
-	asleep(t, waiter, names, names)
+	requireWaiting(t, waiter, names, names)
 	s.do("CLIENT", "KILL", "TYPE", "pubsub")
 	unlock(t, holds[42])
 	granted(t, waiting[42])
@@ -85,7 +85,7 @@ func TestAHundredSubscriptionsComeBack(t *testing.T) {
 // redisson#4294, #4216, #4064: one failed SUBSCRIBE made the channel unusable for ever.
 func TestAFailedSubscriptionIsTriedAgain(t *testing.T) {
 	t.Parallel()
-	s := realSite(t)
+	s := RealServer(t)
 	p := proxy.Start(t, s.addr)
 	holder, waiter := s.open(lockwheel.Options{}), s.openAt(p.Addr(), lockwheel.Options{})
 	for i := range 10 {
@@ -97,24 +97,24 @@ func TestAFailedSubscriptionIsTriedAgain(t *testing.T) {
 		p.SetFor(proxy.Subscribers, proxy.Replies, proxy.Pass)
 		unlock(t, hold)
 		unlock(t, granted(t, waiting))
-		settled(t, waiter)
+		requireIdle(t, waiter)
 	}
 }
 
 // A waiter that cannot subscribe acquires the lock soon after a release, and not only at the end of a lease.
 func TestAWaiterThatCannotListenPolls(t *testing.T) {
 	t.Parallel()
-	for name, deafen := range map[string]func(*site) lockwheel.Options{
-		"the user may not": func(s *site) (opts lockwheel.Options) {
+	for name, deafen := range map[string]func(*Server) lockwheel.Options{
+		"the user may not": func(s *Server) (opts lockwheel.Options) {
 			s.do("ACL", "SETUSER", "deaf", "on", ">secret", "~*", "resetchannels", "+@all")
 			opts.Redis.Username, opts.Redis.Password = "deaf", "secret"
 			return opts
 		},
-		"no connection is to be had": func(*site) lockwheel.Options { return lockwheel.Options{} },
+		"no connection is to be had": func(*Server) lockwheel.Options { return lockwheel.Options{} },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := realSite(t)
+			s := RealServer(t)
 			holder, waiter := s.open(lockwheel.Options{}), s.open(deafen(s))
 			if name == "no connection is to be had" {
 				s.do("CONFIG", "SET", "maxclients", 1)
@@ -124,7 +124,7 @@ func TestAWaiterThatCannotListenPolls(t *testing.T) {
 				waiting := locking(t.Context(), waiter.Mutex("n"))
 				queued(t, waiter, 1)
 				calls, since := s.scripts(), time.Now()
-				silent(t, waiting, 400*time.Millisecond)
+				requireNoReply(t, waiting, 400*time.Millisecond)
 				require.LessOrEqual(t, s.scripts()-calls, 2+int(time.Since(since)/(50*time.Millisecond)), "no hurry")
 				unlock(t, hold)
 				unlock(t, granted(t, waiting))
@@ -136,22 +136,22 @@ func TestAWaiterThatCannotListenPolls(t *testing.T) {
 // A waiter leaves while a dead connection is replaced by another. No subscription is left behind.
 func TestNoChannelIsLeftBehindWithADeadConnection(t *testing.T) {
 	t.Parallel()
-	s := realSite(t)
+	s := RealServer(t)
 	p := proxy.Start(t, s.addr)
-	holder, waiter := s.open(lockwheel.Options{}), s.openAt(p.Addr(), lockwheel.Options{Timeout: 700 * time.Millisecond})
+	holder, waiter := s.open(lockwheel.Options{}), s.openAt(p.Addr(), lockwheel.Options{CallTimeout: 700 * time.Millisecond})
 	lock(t, holder.Mutex("a"))
 	lock(t, holder.Mutex("b"))
 	first, leave := context.WithCancel(t.Context())
 	second, leaveToo := context.WithCancel(t.Context())
 	one, two := locking(first, waiter.Mutex("a")), locking(second, waiter.Mutex("b"))
-	asleep(t, waiter, 2, 2)
-	p.SetFor(proxy.Listening, proxy.Both, proxy.Drop)
+	requireWaiting(t, waiter, 2, 2)
+	p.SetFor(proxy.ExistingSubscribers, proxy.Both, proxy.Drop)
 	accepted := p.Accepted()
 	leave()
 	require.ErrorIs(t, receive(t, one).err, context.Canceled)
 	eventually(t, "another connection", func() bool { return p.Accepted() > accepted })
 	leaveToo()
 	require.ErrorIs(t, receive(t, two).err, context.Canceled)
-	settled(t, waiter)
+	requireIdle(t, waiter)
 	eventually(t, "the dead connection is the only one", func() bool { return s.subscribers() == 1 })
 }

@@ -24,8 +24,8 @@ import (
 
 // Encrypted connections of users with minimal permissions.
 
-// authority is a certificate authority for one test.
-type authority struct {
+// testCA is a certificate authority for one test.
+type testCA struct {
 	t    *testing.T
 	dir  string
 	cert *x509.Certificate
@@ -33,16 +33,16 @@ type authority struct {
 	pool *x509.CertPool
 }
 
-func newAuthority(t *testing.T) *authority {
+func newTestCA(t *testing.T) *testCA {
 	t.Helper()
-	a := &authority{t: t, dir: t.TempDir(), pool: x509.NewCertPool()}
+	a := &testCA{t: t, dir: t.TempDir(), pool: x509.NewCertPool()}
 	a.cert, a.key = a.sign("authority", nil)
 	a.pool.AddCert(a.cert)
 	return a
 }
 
 // sign writes name.crt and name.key; the first certificate is self-signed.
-func (a *authority) sign(name string, addresses []net.IP) (*x509.Certificate, *ecdsa.PrivateKey) {
+func (a *testCA) sign(name string, addresses []net.IP) (*x509.Certificate, *ecdsa.PrivateKey) {
 	a.t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	require.NoError(a.t, err)
@@ -71,24 +71,24 @@ func (a *authority) sign(name string, addresses []net.IP) (*x509.Certificate, *e
 	return cert, key
 }
 
-func (a *authority) write(file, kind string, der []byte) {
+func (a *testCA) write(file, kind string, der []byte) {
 	a.t.Helper()
 	require.NoError(a.t, os.WriteFile(a.path(file), pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600))
 }
 
-func (a *authority) path(file string) string { return filepath.Join(a.dir, file) }
+func (a *testCA) path(file string) string { return filepath.Join(a.dir, file) }
 
 // tlsSite returns a server that accepts encrypted connections of clients with a certificate, and its address.
-func tlsSite(t *testing.T) (s *site, addr string, a *authority) {
+func tlsSite(t *testing.T) (s *Server, addr string, a *testCA) {
 	t.Helper()
-	a = serverAuthority(t)
-	s = realSite(t, append(a.secured(), "--user", user, "on", ">"+password, "~app:*", "&redisson_lock__channel:*",
+	a = serverCA(t)
+	s = RealServer(t, append(a.secured(), "--user", user, "on", ">"+password, "~app:*", "&redisson_lock__channel:*",
 		"+ping", "+hello", "+client", "+script|load", "+evalsha", "+eval", "+subscribe", "+publish", "+pubsub|numsub",
 		"+pttl", "+hset", "+pexpire", "+hexists", "+hkeys", "+hdel", "+hgetall", "+hlen", "+del")...)
 	return s, s.real.SecureAddr(), a
 }
 
-func (a *authority) client() *tls.Config {
+func (a *testCA) client() *tls.Config {
 	a.t.Helper()
 	pair, err := tls.LoadX509KeyPair(a.path("client.crt"), a.path("client.key"))
 	require.NoError(a.t, err)
@@ -100,17 +100,17 @@ func TestLocksWorkOverTLSForAUserWithLittle(t *testing.T) {
 	s, addr, a := tlsSite(t)
 	p := proxy.Start(t, addr)
 	opts := lockwheel.Options{
-		Prefix: "app:",
-		Lease:  keen.Lease,
-		Renew:  keen.Renew,
-		Redis:  rueidis.ClientOption{TLSConfig: a.client(), Username: user, Password: password},
+		Prefix:        "app:",
+		Lease:         shortLeaseOptions.Lease,
+		RenewInterval: shortLeaseOptions.RenewInterval,
+		Redis:         rueidis.ClientOption{TLSConfig: a.client(), Username: user, Password: password},
 	}
 	holder, waiter := s.openAt(p.Addr(), opts), s.openAt(addr, opts)
 	for range 3 {
 		hold := lock(t, holder.Mutex("n"))
 		inner := lockWith(t, hold.Context(), holder.Mutex("n"))
 		waiting := locking(t.Context(), waiter.Mutex("n"))
-		asleep(t, waiter, 1, 1)
+		requireWaiting(t, waiter, 1, 1)
 		p.Cut()
 		goesOn(t, hold) // on another connection
 		require.True(t, s.exists("app:n"))
@@ -122,8 +122,8 @@ func TestLocksWorkOverTLSForAUserWithLittle(t *testing.T) {
 	forceUnlock(t, waiter.Mutex("n"))
 	requireLocked(t, waiter.Mutex("n"), false)
 	receive(t, hold.Done())
-	settled(t, waiter)
-	require.Zero(t, waiter.Stats().Muted)
+	requireIdle(t, waiter)
+	require.Zero(t, waiter.Stats().UnpublishedReleases)
 }
 
 func TestOpenRefusesAServerThatNobodyVouchesFor(t *testing.T) {
@@ -134,8 +134,8 @@ func TestOpenRefusesAServerThatNobodyVouchesFor(t *testing.T) {
 	anonymous.Certificates = nil
 	for name, config := range map[string]*tls.Config{"an authority unknown to us": unknown, "a client without certificate": anonymous, "no TLS": nil} {
 		_, err := lockwheel.Open(t.Context(), lockwheel.Options{
-			Timeout: 2 * time.Second,
-			Redis:   rueidis.ClientOption{InitAddress: []string{addr}, TLSConfig: config, Username: user, Password: password},
+			CallTimeout: 2 * time.Second,
+			Redis:       rueidis.ClientOption{InitAddress: []string{addr}, TLSConfig: config, Username: user, Password: password},
 		})
 		require.Error(t, err, name)
 	}

@@ -74,7 +74,7 @@ func parseURL(text string) (option rueidis.ClientOption, err error) {
 		return option, errURL
 	case !slices.Contains(urlSchemes, parsed.Scheme):
 		return option, errScheme
-	case strayAt(text):
+	case hasStrayAt(text):
 		return option, errLateAt
 	case strings.Contains(text, "#"):
 		return option, errHash
@@ -100,7 +100,7 @@ func parseURL(text string) (option rueidis.ClientOption, err error) {
 		}
 		return option, errURL
 	}
-	if parsed.Scheme != "unix" && slices.ContainsFunc(option.InitAddress, func(address string) bool { return oddAddress(address) || !numbered(address) }) {
+	if parsed.Scheme != "unix" && slices.ContainsFunc(option.InitAddress, func(address string) bool { return isOddAddress(address) || !checkNumber(address) }) {
 		return option, errAddress
 	}
 	if option.SelectDB < 0 {
@@ -126,8 +126,8 @@ func secure(option *rueidis.ClientOption) {
 	}
 }
 
-// strayAt reports whether the text has an @ behind the part with the user and the password.
-func strayAt(text string) bool {
+// hasStrayAt reports whether the text has an @ behind the part with the user and the password.
+func hasStrayAt(text string) bool {
 	_, rest, found := strings.Cut(text, "://")
 	if !found {
 		return strings.Contains(text, "@")
@@ -136,9 +136,9 @@ func strayAt(text string) bool {
 	return end >= 0 && strings.Contains(rest[end:], "@")
 }
 
-// oddAddress reports whether an address contains something that host:port cannot. It may be a URL, a list of
+// isOddAddress reports whether an address contains something that host:port cannot. It may be a URL, a list of
 // settings, or a user and a password with a forgotten host.
-func oddAddress(address string) bool {
+func isOddAddress(address string) bool {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil || strings.ContainsFunc(address, func(r rune) bool { return r <= ' ' || strings.ContainsRune("@/\\?#&=,;\"'", r) }) {
 		return true
@@ -149,5 +149,5 @@ func oddAddress(address string) bool {
 
 // withoutSecrets replaces the text of a connection error in which the server repeats the user or the password.
 func withoutSecrets(err error, redis *rueidis.ClientOption) error {
-	return engine.Refusal(err, redis.Username, redis.Password, redis.Sentinel.Username, redis.Sentinel.Password)
+	return engine.RedactError(err, redis.Username, redis.Password, redis.Sentinel.Username, redis.Sentinel.Password)
 }

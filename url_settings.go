@@ -10,7 +10,7 @@ import (
 // urlSettings are the settings that rueidis.ParseURL reads, each with a check of its value; for nil, rueidis checks
 // the value itself. It ignores all other settings, and so would silently drop a password among them.
 var urlSettings = map[string]func(string) bool{
-	"addr":          func(address string) bool { return !oddAddress(address) && numbered(address) },
+	"addr":          func(address string) bool { return !isOddAddress(address) && checkNumber(address) },
 	"client_cache":  isNumber,
 	"client_name":   nil,
 	"db":            nil,
@@ -65,8 +65,8 @@ func contradiction(of *url.URL, settings url.Values) error {
 	return nil
 }
 
-// numbered reports whether an address has a host and a valid port.
-func numbered(address string) bool {
+// checkNumber reports whether an address has a host and a valid port.
+func checkNumber(address string) bool {
 	host, port, err := net.SplitHostPort(address)
 	n, wrong := strconv.ParseUint(port, 10, 16)
 	return err == nil && wrong == nil && host != "" && n > 0

@@ -231,7 +231,7 @@ func TestNoErrorOfOpenRepeatsWhatAServerSaysOfThePassword(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			redis := rueidis.ClientOption{InitAddress: []string{parrot(t, reply)}, Username: markedUser, Password: markedPassword}
+			redis := rueidis.ClientOption{InitAddress: []string{echoServer(t, reply)}, Username: markedUser, Password: markedPassword}
 			if name == "of the sentinel" {
 				redis.Sentinel = rueidis.SentinelOption{MasterSet: "m", Username: markedUser, Password: "sentinel" + markedPassword}
 			}
@@ -239,7 +239,7 @@ func TestNoErrorOfOpenRepeatsWhatAServerSaysOfThePassword(t *testing.T) {
 				redis.Sentinel = rueidis.SentinelOption{MasterSet: "m", Username: markedUser, Password: markedPassword}
 				redis.Username, redis.Password = "", ""
 			}
-			var log journal
+			var log logBuffer
 			_, err := lockwheel.Open(t.Context(), lockwheel.Options{Redis: redis, Logger: slog.New(slog.NewTextHandler(&log, nil))})
 			require.ErrorContains(t, err, "lockwheel: open: ")
 			require.Empty(t, leaked(err.Error()), err)
@@ -249,8 +249,8 @@ func TestNoErrorOfOpenRepeatsWhatAServerSaysOfThePassword(t *testing.T) {
 	}
 }
 
-// parrot is a server that replies to every command with an error that repeats the command.
-func parrot(t *testing.T, reply string) (addr string) {
+// echoServer is a server that replies to every command with an error that repeats the command.
+func echoServer(t *testing.T, reply string) (addr string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -302,7 +302,7 @@ func TestNoErrorOfOpenHasAPasswordThatStandsInAnAddress(t *testing.T) {
 			{InitAddress: []string{addr}},
 			{InitAddress: []string{"127.0.0.1:1", addr}, Sentinel: rueidis.SentinelOption{MasterSet: "m"}},
 		} {
-			_, err := lockwheel.Open(t.Context(), lockwheel.Options{Redis: redis, Timeout: time.Second})
+			_, err := lockwheel.Open(t.Context(), lockwheel.Options{Redis: redis, CallTimeout: time.Second})
 			require.ErrorContains(t, err, "want host:port")
 			require.Empty(t, leaked(err.Error()), err)
 		}
@@ -312,12 +312,12 @@ func TestNoErrorOfOpenHasAPasswordThatStandsInAnAddress(t *testing.T) {
 // A printed engine, lock or hold contains no password.
 func TestNoPasswordStandsInAnEngineThatIsPrinted(t *testing.T) {
 	t.Parallel()
-	s := realSite(t, "--requirepass", markedPassword)
+	s := RealServer(t, "--requirepass", markedPassword)
 	e, err := lockwheel.Dial(t.Context(), "redis://:"+markedPassword+"@"+s.addr)
 	require.NoError(t, err)
 	t.Cleanup(func() { e.Close() })
 	hold := lock(t, e.Mutex("n"))
-	var log journal
+	var log logBuffer
 	slog.New(slog.NewTextHandler(&log, nil)).Info("who", "engine", e, "lock", e.Mutex("n"), "hold", hold, "stats", e.Stats())
 	slog.New(slog.NewJSONHandler(&log, nil)).Info("who", "engine", e, "lock", e.Mutex("n"), "hold", hold, "stats", e.Stats())
 	for _, what := range []any{e, e.Mutex("n"), hold} {

@@ -19,7 +19,7 @@ import (
 // redisson#1763, #5761, #3891: an unlock between the failed try and the subscription was missed.
 func TestAnUnlockBeforeTheSubscriptionIsNotMissed(t *testing.T) {
 	t.Parallel()
-	s := realSite(t)
+	s := RealServer(t)
 	p := proxy.Start(t, s.addr)
 	p.SetFor(proxy.Subscribers, proxy.Replies, proxy.Hold)
 	holder, waiter := s.open(lockwheel.Options{}), s.openAt(p.Addr(), lockwheel.Options{})
@@ -35,13 +35,13 @@ func TestAnUnlockBeforeTheSubscriptionIsNotMissed(t *testing.T) {
 // The same between the failed try and the arrival of the SUBSCRIBE at the server: no message arrives at all.
 func TestAnUnlockBeforeTheServerKnowsTheSubscriberIsNotMissed(t *testing.T) {
 	t.Parallel()
-	s := realSite(t)
+	s := RealServer(t)
 	p := proxy.Start(t, s.addr)
 	p.SetFor(proxy.Subscribers, proxy.Commands, proxy.Hold)
 	holder, waiter := s.open(lockwheel.Options{}), s.openAt(p.Addr(), lockwheel.Options{})
 	hold := lock(t, holder.Mutex("n"))
 	waiting := locking(t.Context(), waiter.Mutex("n"))
-	eventually(t, "on its way to subscribe", func() bool { return p.Held(proxy.Commands) > 0 })
+	eventually(t, "on its way to subscribe", func() bool { return p.Buffered(proxy.Commands) > 0 })
 	unlock(t, hold)
 	p.SetFor(proxy.Subscribers, proxy.Commands, proxy.Pass)
 	unlock(t, granted(t, waiting))
@@ -52,7 +52,7 @@ func TestAnUnlockBeforeTheServerKnowsTheSubscriberIsNotMissed(t *testing.T) {
 func TestAMessageBetweenTheAnswerAndTheSleepIsNotMissed(t *testing.T) {
 	t.Parallel()
 	onEveryKind(t, func(t *testing.T, mutex, other kindOfLock) {
-		s := realSite(t)
+		s := RealServer(t)
 		p := proxy.Start(t, s.addr)
 		p.SetFor(proxy.Subscribers, proxy.Replies, proxy.Pass) // messages are never delayed
 		holder, waiter := s.open(lockwheel.Options{}), s.openAt(p.Addr(), lockwheel.Options{})
@@ -78,32 +78,32 @@ func TestAMessageBetweenTheAnswerAndTheSleepIsNotMissed(t *testing.T) {
 		for _, channel := range s.channels() {
 			s.do("PUBLISH", channel, 1) // so that they ask; Redisson also wakes all waiters with it
 		}
-		eventually(t, "an answer that is held up", func() bool { return s.scripts() > asked && p.Held(proxy.Replies) > 0 })
+		eventually(t, "an answer that is held up", func() bool { return s.scripts() > asked && p.Buffered(proxy.Replies) > 0 })
 		unlock(t, hold)
 		for _, w := range waiting {
-			silent(t, w, 20*time.Millisecond) // the message has arrived
+			requireNoReply(t, w, 20*time.Millisecond) // the message has arrived
 		}
 		require.NoError(t, p.Heal())
 		for _, w := range waiting { // in order, or together
 			unlock(t, granted(t, w))
 		}
-		settled(t, waiter)
+		requireIdle(t, waiter)
 	})
 }
 
 // No transfer between two engines takes as long as a lease or a renewal interval.
 func TestNoHandoffBetweenEnginesIsMissed(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
+	s := AnyServer(t)
 	rounds := s.amount(600, 200)
-	var r room
+	var r criticalSection
 	crowd(t, 4, func(i int) error {
-		m := s.open(unhurried).Mutex("n")
+		m := s.open(slowTimeouts).Mutex("n")
 		for range rounds {
-			if err := visitWith(t.Context(), m, &r, lockwheel.Wait(patience)); err != nil {
+			if err := enterWith(t.Context(), m, &r, lockwheel.Wait(testDeadline)); err != nil {
 				return err
 			}
-			soonOver()
+			shortRun()
 		}
 		return nil
 	})
@@ -113,7 +113,7 @@ func TestNoHandoffBetweenEnginesIsMissed(t *testing.T) {
 // rueidis#457: a message to a waiter that had gone away blocked everyone.
 func TestWaitersThatLeaveAtOnceBlockNobody(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
+	s := AnyServer(t)
 	e := s.open(lockwheel.Options{})
 	m := e.Mutex("n")
 	const waiters = 200
@@ -135,34 +135,34 @@ func TestWaitersThatLeaveAtOnceBlockNobody(t *testing.T) {
 		// Callers that were granted the lock before they left have released it.
 		unlock(t, lock(t, m))
 	}
-	settled(t, e)
+	requireIdle(t, e)
 	require.False(t, s.exists("n"))
 }
 
 // rueidis#602, redisson PR #1888: waiting burned a CPU.
 func TestWaitingCostsTheServerNothing(t *testing.T) {
 	t.Parallel()
-	for name, setUp := range map[string]func(*site){
-		"while it is held":              func(s *site) { s.occupy("n", time.Hour) },
-		"with a lease that is over":     func(s *site) { s.occupy("n", brief) },
-		"without expiry":                func(s *site) { s.occupy("n", 0) },
-		"and its subscription is cut":   func(s *site) { s.occupy("n", time.Hour) },
-		"and messages come all the day": func(s *site) { s.occupy("n", time.Hour) },
+	for name, setUp := range map[string]func(*Server){
+		"while it is held":              func(s *Server) { s.HoldAsOther("n", time.Hour) },
+		"with a lease that is over":     func(s *Server) { s.HoldAsOther("n", shortLease) },
+		"without expiry":                func(s *Server) { s.HoldAsOther("n", 0) },
+		"and its subscription is cut":   func(s *Server) { s.HoldAsOther("n", time.Hour) },
+		"and messages come all the day": func(s *Server) { s.HoldAsOther("n", time.Hour) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := realSite(t)
+			s := RealServer(t)
 			setUp(s)
 			e := s.open(lockwheel.Options{})
 			for range 50 {
 				locking(t.Context(), e.Mutex("n"))
 			}
-			asleep(t, e, 50, 1)
+			requireWaiting(t, e, 50, 1)
 			if name == "with a lease that is over" {
 				require.Equal(t, int64(1), s.do("PERSIST", "n"))
-				time.Sleep(brief)
+				time.Sleep(shortLease)
 			}
-			calls, turns := s.scripts(), e.Stats().Turns
+			calls, turns := s.scripts(), e.Stats().LoopTurns
 			const window = time.Second
 			switch name {
 			case "and its subscription is cut":
@@ -177,7 +177,7 @@ func TestWaitingCostsTheServerNothing(t *testing.T) {
 			}
 			time.Sleep(window)
 			require.LessOrEqual(t, s.scripts()-calls, 20, "tries in a second, whatever the number of waiters")
-			require.LessOrEqual(t, e.Stats().Turns-turns, uint64(200))
+			require.LessOrEqual(t, e.Stats().LoopTurns-turns, uint64(200))
 			eventually(t, "one subscription", func() bool { return s.subscribers() == 1 })
 			require.NoError(t, e.Close())
 		})
@@ -187,10 +187,10 @@ func TestWaitingCostsTheServerNothing(t *testing.T) {
 // Without any message a waiter acquires the lock when the reported lease expires.
 func TestAWaiterComesByTheEndOfTheLease(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
+	s := AnyServer(t)
 	e := s.open(lockwheel.Options{})
 	before := time.Now()
-	s.occupy("n", 400*time.Millisecond)
+	s.HoldAsOther("n", 400*time.Millisecond)
 	unlock(t, lock(t, e.Mutex("n")))
 	require.GreaterOrEqual(t, time.Since(before), 400*time.Millisecond-skew)
 }
@@ -198,11 +198,11 @@ func TestAWaiterComesByTheEndOfTheLease(t *testing.T) {
 // A key without expiry is polled: no event announces its end.
 func TestALockWithoutExpiryIsPolled(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
-	s.occupy("n", 0)
+	s := AnyServer(t)
+	s.HoldAsOther("n", 0)
 	e := s.open(lockwheel.Options{})
 	waiting := locking(t.Context(), e.Mutex("n"))
-	asleep(t, e, 1, 1)
+	requireWaiting(t, e, 1, 1)
 	require.Equal(t, int64(1), s.do("DEL", "n")) // and no message
 	unlock(t, granted(t, waiting))
 }
@@ -210,7 +210,7 @@ func TestALockWithoutExpiryIsPolled(t *testing.T) {
 // Callers of one engine are served in the order of arrival.
 func TestCallersOfOneEngineAreServedInOrder(t *testing.T) {
 	t.Parallel()
-	e := anySite(t).open(lockwheel.Options{})
+	e := AnyServer(t).open(lockwheel.Options{})
 	m := e.Mutex("n")
 	hold := lock(t, m)
 	const waiters = 50
@@ -220,7 +220,7 @@ func TestCallersOfOneEngineAreServedInOrder(t *testing.T) {
 		queued(t, e, int64(i+1))
 	}
 	for _, next := range waiting {
-		refused(t, m) // TryLock never overtakes
+		stateFailed(t, m) // TryLock never overtakes
 		unlock(t, hold)
 		hold = granted(t, next)
 	}
@@ -229,21 +229,21 @@ func TestCallersOfOneEngineAreServedInOrder(t *testing.T) {
 
 func TestTryLockNeitherQueuesNorOvertakes(t *testing.T) {
 	t.Parallel()
-	s := anySite(t)
-	s.occupy("n", time.Hour)
+	s := AnyServer(t)
+	s.HoldAsOther("n", time.Hour)
 	e := s.open(lockwheel.Options{})
 	waiting := locking(t.Context(), e.Mutex("n"))
-	asleep(t, e, 1, 1)
+	requireWaiting(t, e, 1, 1)
 	require.Equal(t, int64(1), s.do("DEL", "n")) // free, without a message
-	refused(t, e.Mutex("n"))                     // it makes the engine ask the server, and a free lock goes to the earlier waiter
+	stateFailed(t, e.Mutex("n"))                 // it makes the engine ask the server, and a free lock goes to the earlier waiter
 	unlock(t, granted(t, waiting))
-	settled(t, e)
+	requireIdle(t, e)
 }
 
 // A waiter of LockAsync needs no goroutine.
 func TestManyWaitersAreNoGoroutines(t *testing.T) {
-	s := anySite(t)
-	s.occupy("n", time.Hour)
+	s := AnyServer(t)
+	s.HoldAsOther("n", time.Hour)
 	e := s.open(lockwheel.Options{})
 	before := runtime.NumGoroutine()
 	const waiters = 10_000
@@ -253,7 +253,7 @@ func TestManyWaitersAreNoGoroutines(t *testing.T) {
 	for range waiters {
 		pending = append(pending, e.Mutex("n").LockAsync(ctx))
 	}
-	asleep(t, e, waiters, 1)
+	requireWaiting(t, e, waiters, 1)
 	require.LessOrEqual(t, runtime.NumGoroutine(), before+20, "a few more for the pub/sub connection")
 	leave()
 	for _, p := range pending {
@@ -263,5 +263,5 @@ func TestManyWaitersAreNoGoroutines(t *testing.T) {
 		}
 	}
 	require.EqualValues(t, waiters, left.Load())
-	settled(t, e)
+	requireIdle(t, e)
 }

@@ -9,50 +9,50 @@ import (
 )
 
 const (
-	// leaveTogether is the maximum number of canceled requests that are sent to the loop in one message.
-	leaveTogether = 512
-	// emptySeats is the number of unused seats that a watch keeps in any case.
-	emptySeats = 64
-	// overWatch is the value of watch.live once its context is no longer watched.
-	overWatch = -1 << 62
+	// cancelBatch is the maximum number of canceled requests that are sent to the loop in one message.
+	cancelBatch = 512
+	// minEmptied is the number of unused seats that a watch keeps in any case.
+	minEmptied = 64
+	// closedWatch is the value of watch.waiting once its context is no longer watched.
+	closedWatch = -1 << 62
 )
 
-// watches cancel the requests of callers that wait without a goroutine, when their contexts end. Callers that share a
+// contextWatches cancel the requests of callers that wait without a goroutine, when their contexts end. Callers that share a
 // context share its watch: its end runs one goroutine, however many callers wait.
-type watches struct {
-	causeOf func(ctx context.Context) error
-	giveUp  func(together []*actor.Request, cause error)
-	shared  watchTable
+type contextWatches struct {
+	causeOf   func(ctx context.Context) error
+	cancelAll func(together []*actor.Request, cause error)
+	shared    watchTable
 }
 
-// watch is one watched context, and all callers that wait with it.
-type watch struct {
-	of     *watches
-	key    any // nil: the watch is not shared
-	ctx    context.Context
-	stop   func() bool // set before another caller can find the watch
-	cause  error       // set before newest is ended
-	live   atomic.Int64
-	left   atomic.Int64 // seats without a caller
-	newest atomic.Pointer[seat]
-	sweeps atomic.Bool
+// contextWatch is one watched context, and all callers that wait with it.
+type contextWatch struct {
+	owner    *contextWatches
+	key      any // nil: the watch is not shared
+	ctx      context.Context
+	stop     func() bool // set before another caller can find the watch
+	cause    error       // set before newest is ended
+	waiting  atomic.Int64
+	emptied  atomic.Int64 // seats without a caller
+	head     atomic.Pointer[watchEntry]
+	sweeping atomic.Bool
 }
 
-// seat is the place of one caller in the list of its watch. It is separate from the caller's Pending, so that an
+// watchEntry is the place of one caller in the list of its watch. It is separate from the caller's Pending, so that an
 // unused seat needs little memory.
-type seat struct {
-	next   *seat
+type watchEntry struct {
+	next   *watchEntry
 	caller atomic.Pointer[Pending]
 }
 
-// endedSeat is the newest seat of a watch when its context has ended.
-var endedSeat = &seat{}
+// endedEntry is the newest seat of a watch when its context has ended.
+var endedEntry = &watchEntry{}
 
 // watchKey returns a key that is equal for contexts that end together with the same cause. For contexts of package
 // context it is their Done. Otherwise it is the context itself, and no method of it is called here. The key is nil
 // for a context that cannot be shared. If ends is false, the context needs no watch.
 func watchKey(ctx context.Context) (key any, ends bool) {
-	if ordinary(ctx) {
+	if isStdTree(ctx) {
 		done := ctx.Done()
 		return done, done != nil
 	}
@@ -62,138 +62,138 @@ func watchKey(ctx context.Context) (key any, ends bool) {
 	return nil, true
 }
 
-// begin watches the context of a caller. If the context panics, so does begin.
-func (w *watches) begin(p *Pending) (*watch, *seat) {
+// watch watches the context of a caller. If the context panics, so does begin.
+func (w *contextWatches) watch(p *Pending) (*contextWatch, *watchEntry) {
 	ctx := p.hold.parent
 	key, ends := watchKey(ctx)
 	if !ends {
 		return nil, nil
 	}
-	s := &seat{}
+	s := &watchEntry{}
 	s.caller.Store(p)
 	if key != nil {
-		if known := w.shared.find(key); known != nil && known.enter() {
+		if known := w.shared.find(key); known != nil && known.join() {
 			known.add(s)
 			return known, s
 		}
 	}
-	own := &watch{of: w, key: key, ctx: ctx}
-	own.live.Store(1)
+	own := &contextWatch{owner: w, key: key, ctx: ctx}
+	own.waiting.Store(1)
 	own.add(s)
-	own.stop = context.AfterFunc(onlyEnd(ctx), own.end)
+	own.stop = context.AfterFunc(endOnly(ctx), own.onDone)
 	if key != nil {
 		w.shared.put(own)
 	}
 	return own, s
 }
 
-// over reports whether no further caller may wait with the watch: all have left, or the context has ended.
-func (w *watch) over() bool { return w.live.Load() < 0 || w.newest.Load() == endedSeat }
+// ended reports whether no further caller may wait with the watch: all have left, or the context has ended.
+func (w *contextWatch) ended() bool { return w.waiting.Load() < 0 || w.head.Load() == endedEntry }
 
-// enter adds one to the callers of the watch, and reports whether that was possible.
-func (w *watch) enter() bool {
+// join adds one to the callers of the watch, and reports whether that was possible.
+func (w *contextWatch) join() bool {
 	for {
-		live := w.live.Load()
+		live := w.waiting.Load()
 		if live < 0 {
 			return false
 		}
-		if w.live.CompareAndSwap(live, live+1) {
+		if w.waiting.CompareAndSwap(live, live+1) {
 			return true
 		}
 	}
 }
 
-func (w *watch) add(s *seat) { w.put(s, s) }
+func (w *contextWatch) add(s *watchEntry) { w.addChain(s, s) }
 
-// put adds a chain of seats. After the end of the context it cancels their requests immediately.
-func (w *watch) put(first, last *seat) {
+// addChain adds a chain of seats. After the end of the context it cancels their requests immediately.
+func (w *contextWatch) addChain(first, last *watchEntry) {
 	for {
-		newest := w.newest.Load()
-		if newest == endedSeat {
+		newest := w.head.Load()
+		if newest == endedEntry {
 			last.next = nil
-			w.giveUp(first)
+			w.cancelChain(first)
 			return
 		}
 		last.next = newest
-		if w.newest.CompareAndSwap(newest, first) {
+		if w.head.CompareAndSwap(newest, first) {
 			return
 		}
 	}
 }
 
-// end runs on its own goroutine when the context has ended.
-func (w *watch) end() {
+// onDone runs on its own goroutine when the context has ended.
+func (w *contextWatch) onDone() {
 	w.cause = context.Canceled
 	defer func() { // also if a method of the context ends this goroutine
-		all := w.newest.Swap(endedSeat)
-		w.of.shared.remove(w)
-		w.giveUp(all)
+		all := w.head.Swap(endedEntry)
+		w.owner.shared.remove(w)
+		w.cancelChain(all)
 	}()
-	w.cause = w.of.causeOf(w.ctx)
+	w.cause = w.owner.causeOf(w.ctx)
 }
 
-// giveUp cancels the requests of a chain, up to leaveTogether per message.
-func (w *watch) giveUp(s *seat) {
+// cancelChain cancels the requests of a chain, up to cancelBatch per message.
+func (w *contextWatch) cancelChain(s *watchEntry) {
 	var some []*actor.Request
 	for ; s != nil; s = s.next {
 		p := s.caller.Swap(nil)
-		if p == nil || !p.fate.CompareAndSwap(undecided, givenUp) {
+		if p == nil || !p.state.CompareAndSwap(statePending, stateCanceled) {
 			continue
 		}
 		if some == nil {
-			some = make([]*actor.Request, 0, leaveTogether)
+			some = make([]*actor.Request, 0, cancelBatch)
 		}
-		if some = append(some, &p.call.Request); len(some) == leaveTogether {
-			w.of.giveUp(some, w.cause)
+		if some = append(some, &p.call.Request); len(some) == cancelBatch {
+			w.owner.cancelAll(some, w.cause)
 			some = nil
 		}
 	}
 	if len(some) > 0 {
-		w.of.giveUp(some, w.cause)
+		w.owner.cancelAll(some, w.cause)
 	}
 }
 
 // leave frees the seat of a caller without running code of the context. It reports whether tidy should be called.
-func (w *watch) leave(s *seat) (untidy bool) {
+func (w *contextWatch) leave(s *watchEntry) (untidy bool) {
 	if s.caller.Swap(nil) == nil {
 		return false // it left before, or the context has ended
 	}
-	left, live := w.left.Add(1), w.live.Add(-1)
+	left, live := w.emptied.Add(1), w.waiting.Add(-1)
 	if live == 0 {
-		return w.live.CompareAndSwap(0, overWatch)
+		return w.waiting.CompareAndSwap(0, closedWatch)
 	}
-	return left > emptySeats && left > live
+	return left > minEmptied && left > live
 }
 
-// tidy unregisters from the context if no caller is left, which runs code of the context. Otherwise it removes the
+// cleanUp unregisters from the context if no caller is left, which runs code of the context. Otherwise it removes the
 // unused seats.
-func (w *watch) tidy() {
-	if w.live.Load() >= 0 {
-		w.sweep()
+func (w *contextWatch) cleanUp() {
+	if w.waiting.Load() >= 0 {
+		w.compact()
 		return
 	}
-	w.of.shared.remove(w)
+	w.owner.shared.remove(w)
 	w.stop()
 }
 
-// sweep removes the unused seats. It runs when more than half are unused, so the cost for each is one step or two.
-func (w *watch) sweep() {
-	if !w.sweeps.CompareAndSwap(false, true) {
+// compact removes the unused seats. It runs when more than half are unused, so the cost for each is one step or two.
+func (w *contextWatch) compact() {
+	if !w.sweeping.CompareAndSwap(false, true) {
 		return
 	}
-	defer w.sweeps.Store(false)
-	all := w.newest.Load()
-	for all != endedSeat && !w.newest.CompareAndSwap(all, nil) {
-		all = w.newest.Load()
+	defer w.sweeping.Store(false)
+	all := w.head.Load()
+	for all != endedEntry && !w.head.CompareAndSwap(all, nil) {
+		all = w.head.Load()
 	}
-	if all == endedSeat {
+	if all == endedEntry {
 		return
 	}
-	var first, last *seat
+	var first, last *watchEntry
 	for s := all; s != nil; {
 		next := s.next
 		if s.caller.Load() == nil {
-			w.left.Add(-1)
+			w.emptied.Add(-1)
 		} else if s.next = first; first == nil {
 			first, last = s, s
 		} else {
@@ -202,6 +202,6 @@ func (w *watch) sweep() {
 		s = next
 	}
 	if first != nil {
-		w.put(first, last)
+		w.addChain(first, last)
 	}
 }

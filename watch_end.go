@@ -5,28 +5,28 @@ import (
 	"time"
 )
 
-// endOf is a context that ends with a caller's context and hides its methods. When a context ends, Go asks it for the
+// endSignal is a context that ends with a caller's context and hides its methods. When a context ends, Go asks it for the
 // cause on a separate goroutine. A panic of the caller's context there would end the process. A Goexit would hide the
 // end from all callers that wait with it.
-type endOf struct {
-	of    context.Context // nil after the first call of Value
-	done  <-chan struct{}
-	value any
+type endSignal struct {
+	parent context.Context // nil after the first call of Value
+	done   <-chan struct{}
+	value  any
 }
 
-// onlyEnd returns a context that ends with ctx and calls none of its methods after that.
-func onlyEnd(ctx context.Context) context.Context {
-	if _, itself := ctx.(interface{ AfterFunc(func()) func() bool }); itself || ordinary(ctx) {
+// endOnly returns a context that ends with ctx and calls none of its methods after that.
+func endOnly(ctx context.Context) context.Context {
+	if _, itself := ctx.(interface{ AfterFunc(func()) func() bool }); itself || isStdTree(ctx) {
 		return ctx
 	}
-	return &endOf{of: ctx, done: ctx.Done()}
+	return &endSignal{parent: ctx, done: ctx.Done()}
 }
 
-func (c *endOf) Deadline() (at time.Time, is bool) { return at, false }
+func (c *endSignal) Deadline() (at time.Time, is bool) { return at, false }
 
-func (c *endOf) Done() <-chan struct{} { return c.done }
+func (c *endSignal) Done() <-chan struct{} { return c.done }
 
-func (c *endOf) Err() error {
+func (c *endSignal) Err() error {
 	select {
 	case <-c.done:
 		return context.Canceled
@@ -37,9 +37,9 @@ func (c *endOf) Err() error {
 
 // Value returns what the caller's context returns for the one key that package context uses, to find a context of its
 // own. Package context calls it first before AfterFunc returns, and then again.
-func (c *endOf) Value(key any) any {
-	if c.of != nil {
-		c.of, c.value = nil, c.of.Value(key)
+func (c *endSignal) Value(key any) any {
+	if c.parent != nil {
+		c.parent, c.value = nil, c.parent.Value(key)
 	}
 	return c.value
 }

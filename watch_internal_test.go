@@ -17,8 +17,8 @@ import (
 // idle returns an engine without a loop, for tests of what happens before the loop is involved.
 func idle() *Engine {
 	e := &Engine{}
-	e.contexts.begin(e)
-	e.contexts.watches.giveUp = func([]*actor.Request, error) {}
+	e.contexts.init(e)
+	e.contexts.watches.cancelAll = func([]*actor.Request, error) {}
 	return e
 }
 
@@ -27,7 +27,7 @@ func (e *Engine) waiter(ctx context.Context) *Pending {
 }
 
 // count returns the number of watches in the table.
-func (w *watches) count() (n int) {
+func (w *contextWatches) count() (n int) {
 	if places := w.shared.places.Load(); places != nil {
 		for i := range *places {
 			if (*places)[i].Load() != nil {
@@ -39,8 +39,8 @@ func (w *watches) count() (n int) {
 }
 
 // seats returns the number of seats that a watch keeps.
-func (w *watch) seats() (n int) {
-	for s := w.newest.Load(); s != nil && s != endedSeat; s = s.next {
+func (w *contextWatch) seats() (n int) {
+	for s := w.head.Load(); s != nil && s != endedEntry; s = s.next {
 		n++
 	}
 	return n
@@ -52,13 +52,13 @@ func TestContextsThatEndTogetherShareAWatch(t *testing.T) {
 	defer cancel()
 	type key struct{}
 	same := []context.Context{ctx, context.WithValue(ctx, key{}, 1), WithOwner(context.WithValue(ctx, key{}, 2))}
-	var with []*watch
+	var with []*contextWatch
 	var all []*Pending
 	for range 3 {
 		for _, ctx := range same {
 			p := e.waiter(ctx)
 			p.watch()
-			with, all = append(with, p.with), append(all, p)
+			with, all = append(with, p.contextWatch), append(all, p)
 		}
 	}
 	for _, w := range with {
@@ -68,11 +68,11 @@ func TestContextsThatEndTogetherShareAWatch(t *testing.T) {
 	defer stop()
 	other := e.waiter(child)
 	other.watch()
-	require.NotSame(t, with[0], other.with, "it can end before the others")
+	require.NotSame(t, with[0], other.contextWatch, "it can end before the others")
 	require.Equal(t, 2, e.contexts.watches.count())
 	endless := e.waiter(context.Background())
 	endless.watch()
-	require.Nil(t, endless.with, "it does not end")
+	require.Nil(t, endless.contextWatch, "it does not end")
 	for _, p := range append(all, other, endless) {
 		p.unwatch()
 		p.unwatch()
@@ -80,7 +80,7 @@ func TestContextsThatEndTogetherShareAWatch(t *testing.T) {
 	require.Zero(t, e.contexts.watches.count())
 	again := e.waiter(ctx)
 	again.watch()
-	require.NotSame(t, with[0], again.with)
+	require.NotSame(t, with[0], again.contextWatch)
 }
 
 // A custom context is identified by its pointer: two that share a Done may have different causes. No method of the
@@ -97,7 +97,7 @@ func TestAContextOfAnotherMakeIsWatchedOnceForAllThatWaitWithIt(t *testing.T) {
 	require.Equal(t, 1, ctx.registered)
 	other := e.waiter(&countedContext{Context: t.Context(), done: ctx.done})
 	other.watch()
-	require.NotSame(t, all[0].with, other.with)
+	require.NotSame(t, all[0].contextWatch, other.contextWatch)
 	for _, p := range all {
 		require.Zero(t, ctx.stopped)
 		p.unwatch()
@@ -122,10 +122,10 @@ func (c *countedContext) AfterFunc(func()) (stop func() bool) {
 // A watch is not found if its context has ended before it is in the table, or if its callers have left by then.
 func TestAWatchThatIsOverIsNotFound(t *testing.T) {
 	e := idle()
-	ended, left := &watch{of: &e.contexts.watches, key: 1}, &watch{of: &e.contexts.watches, key: 2}
-	ended.newest.Store(endedSeat)
-	left.live.Store(overWatch)
-	for _, w := range []*watch{ended, left} {
+	ended, left := &contextWatch{owner: &e.contexts.watches, key: 1}, &contextWatch{owner: &e.contexts.watches, key: 2}
+	ended.head.Store(endedEntry)
+	left.waiting.Store(closedWatch)
+	for _, w := range []*contextWatch{ended, left} {
 		e.contexts.watches.shared.put(w)
 		require.Nil(t, e.contexts.watches.shared.find(w.key))
 	}
@@ -143,9 +143,9 @@ func TestTheTableOfWatchesGrowsWithTheirNumber(t *testing.T) {
 				before, moved = now, moved+len(*now)
 			}
 		}
-		all := make([]*watch, n)
+		all := make([]*contextWatch, n)
 		for i := range all {
-			all[i] = &watch{of: &e.contexts.watches, key: i}
+			all[i] = &contextWatch{owner: &e.contexts.watches, key: i}
 			table.put(all[i])
 			look()
 		}
@@ -157,13 +157,13 @@ func TestTheTableOfWatchesGrowsWithTheirNumber(t *testing.T) {
 		}
 		require.Greater(t, found, n-n/100)
 		for _, w := range all {
-			w.live.Store(overWatch)
+			w.waiting.Store(closedWatch)
 			table.remove(w)
 		}
 		require.Zero(t, e.contexts.watches.count())
-		table.put(&watch{of: &e.contexts.watches, key: 0})
+		table.put(&contextWatch{owner: &e.contexts.watches, key: 0})
 		look()
-		require.Len(t, *table.places.Load(), leastPlaces)
+		require.Len(t, *table.places.Load(), minSlots)
 		return moved
 	}
 	require.LessOrEqual(t, steps(1000), 20*1000)
@@ -181,11 +181,11 @@ func TestAWatchKeepsNoMoreSeatsThanWait(t *testing.T) {
 	for range 10_000 {
 		p := e.waiter(ctx)
 		p.watch()
-		require.Same(t, first.with, p.with)
+		require.Same(t, first.contextWatch, p.contextWatch)
 		p.unwatch()
-		most = max(most, first.with.seats())
+		most = max(most, first.contextWatch.seats())
 	}
-	require.LessOrEqual(t, most, emptySeats+3)
+	require.LessOrEqual(t, most, minEmptied+3)
 	steps := func(n int) (swept int) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
@@ -196,9 +196,9 @@ func TestAWatchKeepsNoMoreSeatsThanWait(t *testing.T) {
 			all = append(all, p)
 		}
 		for _, p := range all {
-			if p.with.leave(p.seat) {
-				swept += p.with.seats()
-				p.with.tidy()
+			if p.contextWatch.leave(p.entry) {
+				swept += p.contextWatch.seats()
+				p.contextWatch.cleanUp()
 			}
 		}
 		return swept
@@ -213,7 +213,7 @@ func TestWhoWaitsWithAContextIsGivenUpAtItsEndHoweverOthersComeAndGo(t *testing.
 	for range 300 {
 		e := idle()
 		var given sync.Map
-		e.contexts.watches.giveUp = func(together []*actor.Request, cause error) {
+		e.contexts.watches.cancelAll = func(together []*actor.Request, cause error) {
 			for _, r := range together {
 				_, twice := given.LoadOrStore(r, cause)
 				require.False(t, twice)
@@ -229,7 +229,7 @@ func TestWhoWaitsWithAContextIsGivenUpAtItsEndHoweverOthersComeAndGo(t *testing.
 					stay[i], leave[i] = e.waiter(ctx), e.waiter(ctx)
 					stay[i].watch()
 					leave[i].watch()
-					if leave[i].fate.CompareAndSwap(undecided, refused) {
+					if leave[i].state.CompareAndSwap(statePending, stateFailed) {
 						leave[i].unwatch()
 					}
 				}
@@ -240,7 +240,7 @@ func TestWhoWaitsWithAContextIsGivenUpAtItsEndHoweverOthersComeAndGo(t *testing.
 		all := func() bool {
 			for _, p := range slices.Concat(stay, leave) {
 				cause, is := given.Load(&p.call.Request)
-				if is != (p.fate.Load() == givenUp) || is && cause != reason || !is && p.fate.Load() != refused {
+				if is != (p.state.Load() == stateCanceled) || is && cause != reason || !is && p.state.Load() != stateFailed {
 					return false
 				}
 			}

@@ -6,25 +6,25 @@ import (
 )
 
 const (
-	// leastPlaces is the minimum size of a table. probes is the number of places in which a key may be.
-	leastPlaces, probes = 64, 8
-	// sparse is the maximum number of places per watch in a table that is larger than the minimum.
-	sparse = 16
+	// minSlots is the minimum size of a table. probes is the number of places in which a key may be.
+	minSlots, probes = 64, 8
+	// maxSlotsPerWatch is the maximum number of places per watch in a table that is larger than the minimum.
+	maxSlotsPerWatch = 16
 )
 
 // watchTable finds the watch of a context. It is lock-free and may miss a watch: another caller with that context
 // then gets a second watch. So nothing waits while a larger or smaller table replaces the current one, and a watch
 // that is put in meanwhile may be lost. The zero table is empty.
 type watchTable struct {
-	seed   maphash.Seed // set before the first use
-	places atomic.Pointer[[]atomic.Pointer[watch]]
-	count  atomic.Int64 // watches in places, approximately
-	moves  atomic.Bool
+	seed     maphash.Seed // set before the first use
+	places   atomic.Pointer[[]atomic.Pointer[contextWatch]]
+	count    atomic.Int64 // watches in places, approximately
+	resizing atomic.Bool
 }
 
 // slots returns the places in which the watch of a key may be. They are chosen by the low bits of the hash, of which
 // a larger table uses more.
-func (t *watchTable) slots(in []atomic.Pointer[watch], key any) (some [probes]*atomic.Pointer[watch]) {
+func (t *watchTable) slots(in []atomic.Pointer[contextWatch], key any) (some [probes]*atomic.Pointer[contextWatch]) {
 	at := maphash.Comparable(t.seed, key)
 	for i := range some {
 		some[i] = &in[(at+uint64(i))%uint64(len(in))]
@@ -33,10 +33,10 @@ func (t *watchTable) slots(in []atomic.Pointer[watch], key any) (some [probes]*a
 }
 
 // find returns the watch of a key, or nil.
-func (t *watchTable) find(key any) *watch {
+func (t *watchTable) find(key any) *contextWatch {
 	if places := t.places.Load(); places != nil {
 		for _, slot := range t.slots(*places, key) {
-			if w := slot.Load(); w != nil && w.key == key && !w.over() {
+			if w := slot.Load(); w != nil && w.key == key && !w.ended() {
 				return w
 			}
 		}
@@ -45,26 +45,26 @@ func (t *watchTable) find(key any) *watch {
 }
 
 // put adds a watch unless there is another with its key.
-func (t *watchTable) put(w *watch) {
+func (t *watchTable) put(w *contextWatch) {
 	places := t.places.Load()
-	if places == nil || t.count.Load() < int64(len(*places)/sparse) && len(*places) > leastPlaces {
-		places = t.move(places)
+	if places == nil || t.count.Load() < int64(len(*places)/maxSlotsPerWatch) && len(*places) > minSlots {
+		places = t.resize(places)
 	}
-	if t.find(w.key) == nil && !t.place(*places, w) {
+	if t.find(w.key) == nil && !t.insert(*places, w) {
 		if t.count.Load() >= int64(len(*places)/4) {
-			places = t.move(places)
+			places = t.resize(places)
 		}
-		if !t.place(*places, w) {
+		if !t.insert(*places, w) {
 			t.slots(*places, w.key)[0].Store(w) // the watch that was there is no longer found
 		}
 	}
-	if w.over() { // maybe before it was to be found
+	if w.ended() { // maybe before it was to be found
 		t.remove(w)
 	}
 }
 
-// place stores a watch in a free place of its key, and reports whether there was one.
-func (t *watchTable) place(in []atomic.Pointer[watch], w *watch) bool {
+// insert stores a watch in a free place of its key, and reports whether there was one.
+func (t *watchTable) insert(in []atomic.Pointer[contextWatch], w *contextWatch) bool {
 	for _, slot := range t.slots(in, w.key) {
 		if slot.CompareAndSwap(nil, w) {
 			t.count.Add(1)
@@ -75,7 +75,7 @@ func (t *watchTable) place(in []atomic.Pointer[watch], w *watch) bool {
 }
 
 // remove removes a watch that is over.
-func (t *watchTable) remove(w *watch) {
+func (t *watchTable) remove(w *contextWatch) {
 	if w.key == nil {
 		return
 	}
@@ -88,39 +88,39 @@ func (t *watchTable) remove(w *watch) {
 	}
 }
 
-// move replaces the table by one with four to eight places per watch. One goroutine does so at a time; the others
+// resize replaces the table by one with four to eight places per watch. One goroutine does so at a time; the others
 // keep using the current table.
-func (t *watchTable) move(from *[]atomic.Pointer[watch]) *[]atomic.Pointer[watch] {
-	if !t.moves.CompareAndSwap(false, true) {
+func (t *watchTable) resize(from *[]atomic.Pointer[contextWatch]) *[]atomic.Pointer[contextWatch] {
+	if !t.resizing.CompareAndSwap(false, true) {
 		if now := t.places.Load(); now != nil {
 			return now
 		}
-		return &[]atomic.Pointer[watch]{{}} // there is no table yet: the watch will not be found
+		return &[]atomic.Pointer[contextWatch]{{}} // there is no table yet: the watch will not be found
 	}
-	defer t.moves.Store(false)
+	defer t.resizing.Store(false)
 	if now := t.places.Load(); now != from {
 		return now
 	}
-	var all []*watch
+	var all []*contextWatch
 	if from != nil {
 		for i := range *from {
-			if w := (*from)[i].Load(); w != nil && !w.over() {
+			if w := (*from)[i].Load(); w != nil && !w.ended() {
 				all = append(all, w)
 			}
 		}
 	}
-	size := leastPlaces
+	size := minSlots
 	for size < 4*(len(all)+1) {
 		size *= 2
 	}
-	to := make([]atomic.Pointer[watch], size)
+	to := make([]atomic.Pointer[contextWatch], size)
 	t.count.Store(0)
 	for _, w := range all {
-		t.place(to, w)
+		t.insert(to, w)
 	}
 	t.places.Store(&to)
 	for _, w := range all {
-		if w.over() { // remove may have searched the previous table
+		if w.ended() { // remove may have searched the previous table
 			t.remove(w)
 		}
 	}

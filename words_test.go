@@ -13,15 +13,15 @@ import (
 	"github.com/lockwheel/lockwheel"
 )
 
-// remembering is a client of the caller that records the words of each call, as hooks for logs or traces do.
-type remembering struct {
+// recordingClient is a client of the caller that records the words of each call, as hooks for logs or traces do.
+type recordingClient struct {
 	rueidis.Client
 	mu    sync.Mutex
 	words []string // the original strings
 	then  []string // copies of them
 }
 
-func (c *remembering) Do(ctx context.Context, cmd rueidis.Completed) rueidis.RedisResult {
+func (c *recordingClient) Do(ctx context.Context, cmd rueidis.Completed) rueidis.RedisResult {
 	c.mu.Lock()
 	for _, word := range cmd.Commands() {
 		c.words = append(c.words, word)
@@ -34,9 +34,9 @@ func (c *remembering) Do(ctx context.Context, cmd rueidis.Completed) rueidis.Red
 // Strings are immutable: the words of a call that a hook of the caller's client has recorded do not change.
 func TestWordsOfACallStayWhatTheyWere(t *testing.T) {
 	t.Parallel()
-	s := realSite(t)
-	client := &remembering{Client: s.client()}
-	e := opened(t, lockwheel.Options{Client: client})
+	s := RealServer(t)
+	client := &recordingClient{Client: s.client()}
+	e := openRetrying(t, lockwheel.Options{Client: client})
 	for i := range 50 {
 		unlock(t, lock(t, e.Mutex(fmt.Sprint("n", i))))
 	}

@@ -18,67 +18,67 @@ func (l *Lock) acquire(now time.Duration, r *Request, fx *Effects) {
 		l.reenter(now, r, fx)
 		return
 	}
-	if r.Once && l.refuses(now) {
-		l.TurnAway(now, r, fx)
+	if r.Once && l.rejectsTry(now) {
+		l.RejectTry(now, r, fx)
 		return
 	}
-	if x := l.rare; x != nil && l.phase == free {
+	if x := l.ext; x != nil && l.phase == free {
 		switch {
 		case l.queue.empty():
-			x.begin(now)
-		case r.Once && x.trouble() == nil:
-			x.askAt = now // the requests before it sleep, and the reply for which they do may be outdated
+			x.resetWait(now)
+		case r.Once && x.lastErr() == nil:
+			x.nextTry = now // the requests before it sleep, and the reply for which they do may be outdated
 		}
 	}
 	l.queue.push(r)
 	switch {
 	case r.Once:
-		fx.Limit(r, now+fx.Config.Timeout+fx.Config.ReplicaFor)
+		fx.SetDeadline(r, now+fx.Config.CallTimeout+fx.Config.ReplicaTimeout)
 	case r.Wait > 0:
-		fx.Limit(r, r.posted+r.Wait)
+		fx.SetDeadline(r, r.receivedAt+r.Wait)
 	}
 	if l.phase == held {
-		l.withRare()
+		l.ensureExt()
 	}
 }
 
-// refuses reports whether a request that tries once can be rejected without asking the server. That is so if this
+// rejectsTry reports whether a request that tries once can be rejected without asking the server. That is so if this
 // engine has the lock, or had it just now and yields to other engines. A reply about another holder's lock is no
 // reason, because it may be outdated.
-func (l *Lock) refuses(now time.Duration) bool {
-	x := l.rare
+func (l *Lock) rejectsTry(now time.Duration) bool {
+	x := l.ext
 	switch {
 	case l.phase == held:
 		return true
-	case l.queue.empty() || x != nil && x.trouble() == errTooLate: // it may be free: the leases of the waiters are too short
+	case l.queue.empty() || x != nil && x.lastErr() == errLateReply: // it may be free: the leases of the waiters are too short
 		return false
-	case l.phase == free || l.phase == asking || l.phase == forcing:
-		return x != nil && (now < x.stepBack || x.trouble() != nil)
+	case l.phase == free || l.phase == acquiring || l.phase == forcing:
+		return x != nil && (now < x.yieldUntil || x.lastErr() != nil)
 	}
 	return true
 }
 
-// refuseOnce rejects the requests that try once: another owner has the lock.
-func (l *Lock) refuseOnce(now time.Duration, fx *Effects) {
+// rejectWaitingTries rejects the requests that try once: another owner has the lock.
+func (l *Lock) rejectWaitingTries(now time.Duration, fx *Effects) {
 	if first := l.queue.first(); first != nil && first.Once {
-		l.refuseTaken(now, first, nil, fx)
+		l.rejectHeldByOther(now, first, nil, fx)
 	}
-	l.refuseTries(now, fx)
+	l.rejectTries(now, fx)
 }
 
-// refuseTaken rejects a request because another owner has the lock.
-func (l *Lock) refuseTaken(now time.Duration, r *Request, cause error, fx *Effects) {
-	r.Settled = !l.mayBeGiven()
-	fx.Decide(now, r, ErrNotAcquired, cause)
+// rejectHeldByOther rejects a request because another owner has the lock.
+func (l *Lock) rejectHeldByOther(now time.Duration, r *Request, cause error, fx *Effects) {
+	r.Final = !l.mayStillBeGranted()
+	fx.Complete(now, r, ErrNotAcquired, cause)
 }
 
-// mayBeGiven reports whether the server may have granted the lock to this engine, or may still do so. That is so if an
+// mayStillBeGranted reports whether the server may have granted the lock to this engine, or may still do so. That is so if an
 // acquire is in flight, or if one got no reply.
-func (l *Lock) mayBeGiven() bool {
-	if x := l.rare; x != nil && (x.acquiring || len(x.ghosts()) != 0) {
+func (l *Lock) mayStillBeGranted() bool {
+	if x := l.ext; x != nil && (x.acquireUnacked || len(x.orphans()) != 0) {
 		return true
 	}
-	return l.phase == asking && l.flight != None && l.wants&departed != 0
+	return l.phase == acquiring && l.inFlight != None && l.flags&dispatched != 0
 }
 
 // eachOnce calls f for the requests of the queue that try once. These are the first of the queue, which is not
@@ -87,67 +87,67 @@ func (l *Lock) eachOnce(f func(*Request)) {
 	if first := l.queue.first(); first != nil && first.Once {
 		f(first)
 	}
-	if l.rare == nil || l.rare.tries == nil {
+	if l.ext == nil || l.ext.tries == nil {
 		return
 	}
-	for _, r := range l.rare.tries.all() {
+	for _, r := range l.ext.tries.all() {
 		f(r)
 	}
 }
 
-// TurnAway rejects a request that tries once: with ErrUnavailable if the last try failed, otherwise with ErrNotAcquired.
-func (l *Lock) TurnAway(now time.Duration, r *Request, fx *Effects) {
-	if l.rare != nil && l.rare.trouble() != nil {
-		fx.Decide(now, r, ErrUnavailable, l.rare.trouble())
+// RejectTry rejects a request that tries once: with ErrUnavailable if the last try failed, otherwise with ErrNotAcquired.
+func (l *Lock) RejectTry(now time.Duration, r *Request, fx *Effects) {
+	if l.ext != nil && l.ext.lastErr() != nil {
+		fx.Complete(now, r, ErrUnavailable, l.ext.lastErr())
 		return
 	}
-	l.refuseTaken(now, r, nil, fx)
+	l.rejectHeldByOther(now, r, nil, fx)
 }
 
-// begin resets what was known for earlier waiters: the next request asks the server itself.
-func (x *rare) begin(now time.Duration) {
-	x.answered = false
-	x.polls(now)
+// resetWait resets what was known for earlier waiters: the next request asks the server itself.
+func (x *ext) resetWait(now time.Duration) {
+	x.knownHeld = false
+	x.resetPolling(now)
 	if x.handoff != nil {
-		x.handoff.left = 0
+		x.handoff.yieldedAt = 0
 	}
-	ready := max(now, x.stepBack)
-	if t := x.troubles; t != nil && t.last != nil {
-		ready = min(x.askAt, max(now+t.backoff, x.stepBack)) // no later than the pause, whatever lease was waited for before
+	ready := max(now, x.yieldUntil)
+	if t := x.failure; t != nil && t.lastErr != nil {
+		ready = min(x.nextTry, max(now+t.backoff, x.yieldUntil)) // no later than the pause, whatever lease was waited for before
 	}
-	x.askAt = ready
+	x.nextTry = ready
 }
 
 // reenter grants a re-entry at once if the confirmed lease covers it; a longer lease takes a round trip first.
 func (l *Lock) reenter(now time.Duration, r *Request, fx *Effects) {
-	if l.reentered(now, r, fx) {
+	if l.tryReenter(now, r, fx) {
 		return
 	}
-	if limit := l.patience(r, fx); limit != 0 {
-		fx.Limit(r, now+limit)
+	if limit := l.waitLimit(r, fx); limit != 0 {
+		fx.SetDeadline(r, now+limit)
 	}
 }
 
-// reentered reports whether a re-entry got its result. If not, it is queued for a round trip.
-func (l *Lock) reentered(now time.Duration, r *Request, fx *Effects) bool {
-	if l.reentersNow(now, r, fx) {
+// tryReenter reports whether a re-entry got its result. If not, it is queued for a round trip.
+func (l *Lock) tryReenter(now time.Duration, r *Request, fx *Effects) bool {
+	if l.reenterNow(now, r, fx) {
 		return true
 	}
-	l.withRare().changes.push(r)
+	l.ensureExt().leaseRequests.push(r)
 	return false
 }
 
-// reentersNow gives a re-entry its result if that takes no round trip, and reports whether it did.
-func (l *Lock) reentersNow(now time.Duration, r *Request, fx *Effects) bool {
-	if r.Lease == 0 && l.spent(now, fx) {
-		fx.Decide(now, r, ErrLost, errMaxHold) // its owner has the lock only by a fixed lease
+// reenterNow gives a re-entry its result if that takes no round trip, and reports whether it did.
+func (l *Lock) reenterNow(now time.Duration, r *Request, fx *Effects) bool {
+	if r.Lease == 0 && l.maxHoldReached(now, fx) {
+		fx.Complete(now, r, ErrLost, errMaxHold) // its owner has the lock only by a fixed lease
 		return true
 	}
-	fits := r.Lease == 0 || now+believed(r.Lease) <= l.until
-	if fits && l.confirmed >= l.doubted(fx) {
+	fits := r.Lease == 0 || now+validity(r.Lease) <= l.validUntil
+	if fits && l.confirmedAt >= l.reconfirmSince(fx) {
 		fixed := time.Duration(0)
 		if r.Lease != 0 {
-			fixed = now + believed(r.Lease)
+			fixed = now + validity(r.Lease)
 		}
 		l.grant(now, r, fixed, fx)
 		return true
@@ -155,123 +155,123 @@ func (l *Lock) reentersNow(now time.Duration, r *Request, fx *Effects) bool {
 	return false
 }
 
-// reunite lets all requests re-enter that wait as the owner which was just granted the lock. This is necessary because
+// reenterWaiters lets all requests re-enter that wait as the owner which was just granted the lock. This is necessary because
 // the first hold may wait for them before it unlocks. For kinds with per-request locks those requests wait at other
 // Locks, which the coordinator knows. Without such a request the queue is not scanned.
-func (l *Lock) reunite(now time.Duration, fx *Effects) {
+func (l *Lock) reenterWaiters(now time.Duration, fx *Effects) {
 	owner := l.holds.Owner
 	switch {
-	case l.kind.Claims():
-		l.rejoin(now, fx) // they were re-entering when their owner lost it, and a per-request lock has no other queue
-		if owner&ThreadOwner != 0 || l.besideWriter() {
-			fx.Reunites = append(fx.Reunites, Reunite{l, owner})
+	case l.kind.PerRequest():
+		l.reenterQueued(now, fx) // they were re-entering when their owner lost it, and a per-request lock has no other queue
+		if owner&ThreadOwner != 0 || l.underWriter() {
+			fx.ReentryChecks = append(fx.ReentryChecks, ReentryCheck{l, owner})
 		}
-	case owner&ThreadOwner != 0 && l.waits(owner, false):
-		l.rejoin(now, fx)
+	case owner&ThreadOwner != 0 && l.hasWaiters(owner, false):
+		l.reenterQueued(now, fx)
 	}
 	if l.kind == Write && owner&ThreadOwner != 0 {
-		fx.Reunites = append(fx.Reunites, Reunite{l, owner}) // they may wait to read as well
+		fx.ReentryChecks = append(fx.ReentryChecks, ReentryCheck{l, owner}) // they may wait to read as well
 	}
 }
 
-// stands records a request that joined the queue. The first of the queue is recorded with the second, because mostly
+// onQueued records a request that joined the queue. The first of the queue is recorded with the second, because mostly
 // there is no second.
-func (l *Lock) stands(r *Request) {
+func (l *Lock) onQueued(r *Request) {
 	if r.next == r {
 		return
 	}
 	if r.Once {
-		l.withRare().try(r)
+		l.ensureExt().noteTry(r)
 	}
 	switch {
 	case r.Owner == 0:
-	case l.rare != nil && l.rare.owners != nil:
-		l.rare.owners.add(r)
+	case l.ext != nil && l.ext.waiters != nil:
+		l.ext.waiters.add(r)
 	default:
-		l.ownersWaiting()
+		l.indexWaiters()
 	}
 }
 
-// try records a request that tries once; a second call for it moves it to the end.
-func (x *rare) try(r *Request) {
+// noteTry records a request that tries once; a second call for it moves it to the end.
+func (x *ext) noteTry(r *Request) {
 	if x.tries == nil {
-		x.tries = &tries{}
+		x.tries = &queuedTries{}
 	}
 	x.tries.remove(r)
 	x.tries.add(r)
 }
 
-// left removes the records of a request that left the queue.
-func (x *rare) left(r *Request, q *line) {
+// onLeft removes the records of a request that left the queue.
+func (x *ext) onLeft(r *Request, q *requestList) {
 	if r.Once && x.tries != nil {
 		x.tries.remove(r)
-		if again := x.tries.refusing; again != nil && again.tries != nil {
+		if again := x.tries.rejecting; again != nil && again.tries != nil {
 			again.tries.remove(r)
 		}
-		x.tidyTries()
+		x.dropEmptyTries()
 	}
 	switch {
-	case x.owners == nil:
+	case x.waiters == nil:
 	case q.last == nil:
-		x.owners = nil
+		x.waiters = nil
 	case r.Owner != 0:
-		x.owners.remove(r)
+		x.waiters.remove(r)
 	}
 }
 
-// tidyTries drops an empty roster.
-func (x *rare) tidyTries() {
-	if x.tries.len() == 0 && x.tries.refusing == nil {
+// dropEmptyTries drops an empty roster.
+func (x *ext) dropEmptyTries() {
+	if x.tries.len() == 0 && x.tries.rejecting == nil {
 		x.tries = nil
 	}
 }
 
-// waiters is the set of requests that wait as one owner; own counts those that a quorum makes itself.
-type waiters struct {
-	roster
-	own int
+// ownerWaiters is the set of requests that wait as one owner; own counts those that a quorum makes itself.
+type ownerWaiters struct {
+	requestSet
+	ofQuorum int
 }
 
-// waitersOf maps owners to their requests in a queue.
-type waitersOf map[uint64]*waiters
+// waitersByOwner maps owners to their requests in a queue.
+type waitersByOwner map[uint64]*ownerWaiters
 
-func (o waitersOf) add(r *Request) {
+func (o waitersByOwner) add(r *Request) {
 	w := o[r.Owner]
 	if w == nil {
-		w = &waiters{}
+		w = &ownerWaiters{}
 		o[r.Owner] = w
 	}
-	if w.add(r); r.Own {
-		w.own++
+	if w.add(r); r.OfQuorum {
+		w.ofQuorum++
 	}
 }
 
-func (o waitersOf) remove(r *Request) {
+func (o waitersByOwner) remove(r *Request) {
 	w := o[r.Owner]
 	if w == nil {
 		return
 	}
-	if w.remove(r); r.Own {
-		w.own--
+	if w.remove(r); r.OfQuorum {
+		w.ofQuorum--
 	}
 	if w.len() == 0 {
 		delete(o, r.Owner)
 	}
 }
 
-// ownersWaiting returns the requests of the queue by owner. The first call scans the queue; the index is then kept
+// indexWaiters returns the requests of the queue by owner. The first call scans the queue; the index is then kept
 // until the queue is empty.
-func (l *Lock) ownersWaiting() waitersOf {
-	x := l.withRare()
-	if x.owners == nil {
-		x.owners = make(waitersOf)
+func (l *Lock) indexWaiters() waitersByOwner {
+	x := l.ensureExt()
+	if x.waiters == nil {
+		x.waiters = make(waitersByOwner)
 		l.queue.each(func(r *Request) {
 			if r.Owner != 0 {
-				x.owners.add(r)
+				x.waiters.add(r)
 			}
 		})
 	}
-	return x.owners
+	return x.waiters
 }
 
 // waitingAs returns the requests of the queue that wait as an owner.
@@ -279,24 +279,24 @@ func (l *Lock) waitingAs(owner uint64) []*Request {
 	if l.queue.empty() {
 		return nil
 	}
-	if w := l.ownersWaiting()[owner]; w != nil {
+	if w := l.indexWaiters()[owner]; w != nil {
 		return w.all()
 	}
 	return nil
 }
 
-// waits reports whether a request of the queue waits as an owner. With own, only a quorum's own requests count.
-func (l *Lock) waits(owner uint64, own bool) bool {
+// hasWaiters reports whether a request of the queue waits as an owner. With own, only a quorum's own requests count.
+func (l *Lock) hasWaiters(owner uint64, own bool) bool {
 	if l.queue.empty() {
 		return false
 	}
-	w := l.ownersWaiting()[owner]
-	return w != nil && (!own || w.own > 0)
+	w := l.indexWaiters()[owner]
+	return w != nil && (!own || w.ofQuorum > 0)
 }
 
-// Waiting returns a request that waits for the per-request lock as that owner; nil if there is none. All requests that
+// FirstWaiting returns a request that waits for the per-request lock as that owner; nil if there is none. All requests that
 // wait at such a lock have the same owner.
-func (l *Lock) Waiting(owner uint64) *Request {
+func (l *Lock) FirstWaiting(owner uint64) *Request {
 	if l.phase == held && l.holds != nil {
 		return nil // while ending, holds keeps the last hold until the release gets its reply
 	}
@@ -306,45 +306,45 @@ func (l *Lock) Waiting(owner uint64) *Request {
 	return nil
 }
 
-// rejoins takes over a request of this lock's owner from another per-request lock.
-func (l *Lock) rejoins(now time.Duration, r *Request, fx *Effects) {
-	r.line.remove(r)
+// onTransferred takes over a request of this lock's owner from another per-request lock.
+func (l *Lock) onTransferred(now time.Duration, r *Request, fx *Effects) {
+	r.list.remove(r)
 	r.lock = l
 	if l.phase == held && l.holds != nil {
-		l.reentered(now, r, fx)
+		l.tryReenter(now, r, fx)
 		return
 	}
 	l.queue.push(r)
 }
 
-// RefuseUpgrades rejects requests that wait to write as an owner that reads: they would wait for themselves. It reports
+// RejectUpgrades rejects requests that wait to write as an owner that reads: they would wait for themselves. It reports
 // whether there were any. Without one the queue is not scanned.
-func (l *Lock) RefuseUpgrades(now time.Duration, owner uint64, fx *Effects) bool {
-	if l.kind != Write || l.CountOf(owner, now) > 0 || !l.waits(owner, false) {
+func (l *Lock) RejectUpgrades(now time.Duration, owner uint64, fx *Effects) bool {
+	if l.kind != Write || l.HoldCount(owner, now) > 0 || !l.hasWaiters(owner, false) {
 		return false
 	}
 	for _, r := range l.waitingAs(owner) {
-		fx.Decide(now, r, ErrUpgrade, nil)
+		fx.Complete(now, r, ErrUpgrade, nil)
 	}
 	return true
 }
 
-// rejoin lets the requests of the queue re-enter that have the lock's owner.
-func (l *Lock) rejoin(now time.Duration, fx *Effects) {
+// reenterQueued lets the requests of the queue re-enter that have the lock's owner.
+func (l *Lock) reenterQueued(now time.Duration, fx *Effects) {
 	owner := l.holds.Owner
 	if owner == 0 {
 		return
 	}
 	for _, r := range l.waitingAs(owner) {
 		l.queue.remove(r)
-		l.reentered(now, r, fx)
+		l.tryReenter(now, r, fx)
 	}
 }
 
-// patience returns how long a re-entry waits for its round trip; 0: no limit besides the caller's own.
-func (l *Lock) patience(r *Request, fx *Effects) time.Duration {
+// waitLimit returns how long a re-entry waits for its round trip; 0: no limit besides the caller's own.
+func (l *Lock) waitLimit(r *Request, fx *Effects) time.Duration {
 	if r.Once {
-		return fx.Config.Timeout
+		return fx.Config.CallTimeout
 	}
 	return r.Wait
 }
@@ -352,69 +352,69 @@ func (l *Lock) patience(r *Request, fx *Effects) time.Duration {
 // grant gives the lock to a request. fixed is the end of its own lease; 0: it is watched.
 func (l *Lock) grant(now time.Duration, r *Request, fixed time.Duration, fx *Effects) {
 	first := l.holds == nil
-	l.give(now, r.Hold, r.Owner, r.Own, fixed, fx)
+	l.grantHold(now, r.Hold, r.Owner, r.OfQuorum, fixed, fx)
 	if l.protocol().tokens {
-		r.Token = l.withRare().withLeases().given
+		r.Token = l.ensureExt().ensureLease().ownerToken
 	}
-	fx.Decide(now, r, nil, nil)
+	fx.Complete(now, r, nil, nil)
 	if first {
-		l.reunite(now, fx)
-		l.refuseOnce(now, fx)
+		l.reenterWaiters(now, fx)
+		l.rejectWaitingTries(now, fx)
 	}
 }
 
-// keeps reports whether a first grant leaves the owner its number instead of making a new one. A quorum's number stays
+// keepsOwner reports whether a first grant leaves the owner its number instead of making a new one. A quorum's number stays
 // only with a request of the quorum itself: with this one, or with one that waits and re-enters then.
-func (l *Lock) keeps(owner uint64, own bool, fx *Effects) bool {
+func (l *Lock) keepsOwner(owner uint64, own bool, fx *Effects) bool {
 	switch {
-	case l.besideWriter():
+	case l.underWriter():
 		return true
 	case owner&ThreadOwner == 0:
 		return false
 	case owner&QuorumOwner == 0 || own:
 		return true
-	case l.kind.Claims():
-		return fx.Expects != nil && fx.Expects(l.key, owner)
+	case l.kind.PerRequest():
+		return fx.QuorumWaits != nil && fx.QuorumWaits(l.key, owner)
 	}
-	return l.waits(owner, true)
+	return l.hasWaiters(owner, true)
 }
 
-// give makes a hold the innermost of the lock.
-func (l *Lock) give(now time.Duration, h *Hold, owner uint64, own bool, fixed time.Duration, fx *Effects) {
+// grantHold makes a hold the innermost of the lock.
+func (l *Lock) grantHold(now time.Duration, h *Hold, owner uint64, own bool, fixed time.Duration, fx *Effects) {
 	if l.holds == nil {
-		l.fence()
-		l.since = now
-		l.wants &^= capped | wantFresh
+		l.takeToken()
+		l.ownedSince = now
+		l.flags &^= leaseCapped | confirmedSinceHandoff
 		h.Owner = owner
-		if !l.keeps(owner, own, fx) {
+		if !l.keepsOwner(owner, own, fx) {
 			h.Owner = fx.nextOwner()
 		}
-		if l.kind.Claims() {
-			fx.Claimed = append(fx.Claimed, l)
+		if l.kind.PerRequest() {
+			fx.OwnerChanged = append(fx.OwnerChanged, l)
 		}
 		if longest := fx.Config.MaxHold; longest != 0 && longest <= fx.Config.Lease && fixed == 0 {
-			l.wants |= capped
+			l.flags |= leaseCapped
 		}
 	} else {
 		h.Owner = l.holds.Owner
 	}
-	if fixed == 0 && !l.watched() && (l.holds != nil || l.until-l.confirmed > fx.watched) {
-		l.wants |= unhurried
+	if fixed == 0 && !l.watched() && (l.holds != nil || l.validUntil-l.confirmedAt > fx.watchedValidity) {
+		l.flags |= noRenewDue
 	}
-	h.Tenure, h.lock, h.fixed = l.tenure, l, fixed
+	h.Tenure, h.lock, h.fixedEnd = l.tenure, l, fixed
 	l.add(h, fx)
 }
 
-// fence makes the latest token the new owner's. A token that comes after the grant is the next owner's.
-func (l *Lock) fence() {
+// takeToken makes the latest token the new owner's. A token that comes after the grant is the next owner's.
+func (l *Lock) takeToken() {
 	if l.protocol().tokens {
-		x := l.withRare().withLeases()
-		x.given = x.token
+		x := l.ensureExt().ensureLease()
+		x.ownerToken = x.token
 	}
 }
 
-// leaseOf returns the lease that a request needs when it becomes the owner.
-func (fx *Effects) leaseOf(r *Request) time.Duration {
+// leaseFor returns the lease that a request needs when it becomes the owner.
+func (fx *Effects) leaseFor(r *Request) time.Duration {
 	if r.Lease != 0 {
 		return r.Lease
 	}
@@ -424,148 +424,148 @@ func (fx *Effects) leaseOf(r *Request) time.Duration {
 	return fx.Config.Lease
 }
 
-// ask sends an acquire for the first request of the queue, if it is time.
-func (l *Lock) ask(now time.Duration, fx *Effects) {
+// sendAcquire sends an acquire for the first request of the queue, if it is time.
+func (l *Lock) sendAcquire(now time.Duration, fx *Effects) {
 	r := l.queue.first()
 	if r == nil {
 		return
 	}
-	if r.Joint != nil {
-		l.askJointly(now, r, fx)
+	if r.Multi != nil {
+		l.announceReady(now, r, fx)
 		return
 	}
-	x := l.rare
-	if x != nil && now < x.askAt {
+	x := l.ext
+	if x != nil && now < x.nextTry {
 		return
 	}
 	if l.phase == free {
-		l.tenure, l.phase = l.nextTenure(fx), asking
-		l.numbered(l.tenure, fx)
-		fx.Asking++
+		l.tenure, l.phase = l.nextTenure(fx), acquiring
+		l.noteTenure(l.tenure, fx)
+		fx.AcquiringLocks++
 	}
-	l.flight = l.protocol().acquire
-	c := Command{Verb: l.flight, Lease: fx.leaseOf(r), Again: x != nil && x.answered && !r.Once}
+	l.inFlight = l.protocol().acquire
+	c := Command{Verb: l.inFlight, Lease: fx.leaseFor(r), Retry: x != nil && x.knownHeld && !r.Once}
 	if x != nil {
-		x.again = false
-		c.Ghosts = x.names()
-		if l.besideWriter() {
-			c.Reads = &Reads{Writer: x.reading.writer}
-			x.reading.asked = true
+		x.retryNow = false
+		c.Orphans = x.orphanIDs()
+		if l.underWriter() {
+			c.Reader = &ReaderArgs{Writer: x.reader.writer}
+			x.reader.sentUnderWriter = true
 		}
 	}
 	if l.protocol().queues {
-		p := l.withRare().withPlace()
-		c.Wait, c.Behind = p.keep(fx.waitOf(r)), p.behind
+		p := l.ensureExt().ensureFair()
+		c.Wait, c.QueuedAfter = p.keepWait(fx.queueWaitOf(r)), p.queuedAfter
 	}
 	l.emit(fx, c)
 }
 
-// acquired handles the result of an acquire.
-func (l *Lock) acquired(now time.Duration, m *Message, fx *Effects) {
+// onAcquireReply handles the result of an acquire.
+func (l *Lock) onAcquireReply(now time.Duration, m *Message, fx *Effects) {
 	switch m.Reply.Status {
-	case Done:
-		l.become(held, fx)
-		l.written = 1
-		fx.Asking--
-		fx.Tenures++
-		pause := l.pauseLate()
+	case OK:
+		l.setPhase(held, fx)
+		l.storedCount = 1
+		fx.AcquiringLocks--
+		fx.HeldLocks++
+		pause := l.lateReplyBackoff()
 		l.confirm(m.Sent, m.Command.Lease, fx)
-		l.tokened(m.Reply)
-		if x := l.rare; x != nil {
-			x.polls(now)
-			x.took(now)
-			if x.reading != nil && m.Command.Reads == nil {
-				x.reading.over = true // no other owner writes
+		l.setToken(m.Reply)
+		if x := l.ext; x != nil {
+			x.resetPolling(now)
+			x.noteAcquired(now)
+			if x.reader != nil && m.Command.Reader == nil {
+				x.reader.ended = true // no other owner writes
 			}
 		}
 		if !m.Reply.replicated(fx) {
-			l.undo(now, m.Reply, fx)
+			l.rollBack(now, m.Reply, fx)
 			return
 		}
-		if now >= l.until {
-			l.tooLate(now, pause, m.Command.Lease, fx)
-			l.until = now + fx.Config.Timeout // for the release only
-			l.end(fx)
+		if now >= l.validUntil {
+			l.onLateReply(now, pause, m.Command.Lease, fx)
+			l.validUntil = now + fx.Config.CallTimeout // for the release only
+			l.startRelease(fx)
 			return
 		}
-		l.granted(now, m, fx)
-	case Taken:
-		l.taken(now, m, fx)
-	case Refused:
-		l.refused(now, m.Reply, fx)
+		l.grantFirst(now, m, fx)
+	case HeldByOther:
+		l.onHeldByOther(now, m, fx)
+	case Rejected:
+		l.onAcquireRejected(now, m.Reply, fx)
 	default:
-		l.unanswered(m.Sent, m.Command.Lease, fx)
-		l.rare.acquiring = true
-		l.rare.withTroubles().last = m.Reply.Err
-		if m.Reply.pauses() {
-			l.rare.askAt = now + l.rare.nextBackoff(fx)
+		l.noteUnacked(m.Sent, m.Command.Lease, fx)
+		l.ext.acquireUnacked = true
+		l.ext.ensureFailure().lastErr = m.Reply.Err
+		if m.Reply.shouldBackOff() {
+			l.ext.nextTry = now + l.ext.nextBackoff(fx)
 		}
 	}
 }
 
-// tokened stores the fencing token of a reply.
-func (l *Lock) tokened(reply *Reply) {
+// setToken stores the fencing token of a reply.
+func (l *Lock) setToken(reply *Reply) {
 	if reply.Token != 0 {
-		l.withRare().withLeases().token = reply.Token
+		l.ensureExt().ensureLease().token = reply.Token
 	}
 }
 
-// granted hands a tenure that was just acquired to the first request of the queue, if it has the lease that this
-// request needs. Otherwise passOn confirms it first.
-func (l *Lock) granted(now time.Duration, m *Message, fx *Effects) {
+// grantFirst hands a tenure that was just acquired to the first request of the queue, if it has the lease that this
+// request needs. Otherwise handOff confirms it first.
+func (l *Lock) grantFirst(now time.Duration, m *Message, fx *Effects) {
 	r := l.queue.first()
-	forced := l.rare != nil && !l.rare.forces.empty()
-	if r != nil && r.Joint == nil && !forced && fx.leaseOf(r) == m.Command.Lease && m.Sent >= l.doubted(fx) {
-		l.hand(now, r, fx)
+	forced := l.ext != nil && !l.ext.forceRequests.empty()
+	if r != nil && r.Multi == nil && !forced && fx.leaseFor(r) == m.Command.Lease && m.Sent >= l.reconfirmSince(fx) {
+		l.grantNext(now, r, fx)
 	}
 }
 
-// pastShort is the maximum number of requests that are passed over to find one with a longer lease.
-const pastShort = 1 << 10
+// maxLeaseSearch is the maximum number of requests that are passed over to find one with a longer lease.
+const maxLeaseSearch = 1 << 10
 
-// pauseLate returns the pause before this try if the previous reply was too late as well; else 0. It must be called
+// lateReplyBackoff returns the pause before this try if the previous reply was too late as well; else 0. It must be called
 // before confirm, which resets the pause, even for a reply that is too late itself.
-func (l *Lock) pauseLate() time.Duration {
-	if l.rare == nil || l.rare.trouble() != errTooLate {
+func (l *Lock) lateReplyBackoff() time.Duration {
+	if l.ext == nil || l.ext.lastErr() != errLateReply {
 		return 0
 	}
-	return l.rare.troubles.backoff
+	return l.ext.failure.backoff
 }
 
-// tooLate handles a reply that came after the validity of its own lease, which is no grant; pause is the one before
+// onLateReply handles a reply that came after the validity of its own lease, which is no grant; pause is the one before
 // this try. The pauses grow. Two late replies in a row are no stall. A lease shorter than the way to the server would
 // keep all other callers of this engine from the lock. So a request with a longer lease goes first.
-func (l *Lock) tooLate(now, pause, lease time.Duration, fx *Effects) {
-	x := l.withRare()
-	t := x.withTroubles()
-	t.last, t.backoff = errTooLate, pause
-	x.askAt = now + x.nextBackoff(fx)
+func (l *Lock) onLateReply(now, pause, lease time.Duration, fx *Effects) {
+	x := l.ensureExt()
+	t := x.ensureFailure()
+	t.lastErr, t.backoff = errLateReply, pause
+	x.nextTry = now + x.nextBackoff(fx)
 	if pause == 0 {
 		return
 	}
 	first := l.queue.first() // not the request that the command was for, if that one has left
-	for r, left := l.queue.first(), pastShort; r != nil && left > 0; r, left = l.queue.behind(r), left-1 {
-		if fx.leaseOf(r) <= lease {
+	for r, left := l.queue.first(), maxLeaseSearch; r != nil && left > 0; r, left = l.queue.following(r), left-1 {
+		if fx.leaseFor(r) <= lease {
 			continue
 		}
 		if r != first {
-			l.queue.lead(r)
+			l.queue.moveToFront(r)
 		}
-		x.askAt = now
+		x.nextTry = now
 		return
 	}
 }
 
-// refused handles a rejection by the server, temporary or permanent.
-func (l *Lock) refused(now time.Duration, reply *Reply, fx *Effects) {
+// onAcquireRejected handles a rejection by the server, temporary or permanent.
+func (l *Lock) onAcquireRejected(now time.Duration, reply *Reply, fx *Effects) {
 	if !l.protocol().queues {
 		l.endTenure(now, fx)
 	}
-	x := l.withRare()
-	if reply.passes() {
-		x.withTroubles().last = reply.Err
-		x.askAt = now + x.nextBackoff(fx)
+	x := l.ensureExt()
+	if reply.isTransient() {
+		x.ensureFailure().lastErr = reply.Err
+		x.nextTry = now + x.nextBackoff(fx)
 		return
 	}
-	l.refuseAll(now, refused{err: reply.Err}, fx)
+	l.rejectAll(now, rejectedPart{err: reply.Err}, fx)
 }

@@ -8,7 +8,7 @@ import (
 )
 
 func TestUncontendedPairTakesTwoCommandsAndLeavesNothing(t *testing.T) {
-	talk(t, `
+	runTranscript(t, `
 		0s    A locks     → acquire #1 30s
 		1ms   #1 granted  → A granted 29.689s
 		2ms   next        → in 9.998s
@@ -33,7 +33,7 @@ func TestLeaseIsBelievedForLessThanTheServerKeepsIt(t *testing.T) {
 	} {
 		t.Run(lease, func(t *testing.T) {
 			if lease == "100ms" {
-				talk(t, `
+				runTranscript(t, `
 					1s     A locks lease 100ms → acquire #1 100ms
 					+96ms  #1 granted          → A granted 1ms
 					+1ms   timer               → A lost: its lease ended; release #1
@@ -41,8 +41,8 @@ func TestLeaseIsBelievedForLessThanTheServerKeepsIt(t *testing.T) {
 				`)
 				return
 			}
-			talk(t, `
-				1s     A locks lease `+lease+` → acquire #1 `+shownDuration(t, lease)+`
+			runTranscript(t, `
+				1s     A locks lease `+lease+` → acquire #1 `+durationText(t, lease)+`
 				+50ms  #1 leaves               → nothing
 				+100ms #1 granted              → A granted `+granted+`
 				+0s    A unlocks               → A over; release #1
@@ -52,11 +52,11 @@ func TestLeaseIsBelievedForLessThanTheServerKeepsIt(t *testing.T) {
 	}
 }
 
-func shownDuration(t *testing.T, text string) string { return duration(t, text, 0).String() }
+func durationText(t *testing.T, text string) string { return duration(t, text, 0).String() }
 
 // redisson#1966: a late reply must not arm the watchdog.
 func TestAnswerAfterItsOwnLeaseIsNoGrant(t *testing.T) {
-	talk(t, `
+	runTranscript(t, `
 		0s        A locks lease 1s wait 5s → acquire #1 1s
 		979ms     #1 granted               → A granted 1ms
 		+1ms      timer                    → A lost: its lease ended; release #1
@@ -75,7 +75,7 @@ func TestAnswerAfterItsOwnLeaseIsNoGrant(t *testing.T) {
 
 // A lease that is shorter than the way to the server is tried at growing intervals.
 func TestThePausesGrowWhileAnswersComeAfterTheirLease(t *testing.T) {
-	talk(t, `
+	runTranscript(t, `
 		0s          A locks lease 20ms → acquire #1 20ms
 		+30ms       #1 granted         → release #1; listen
 		+1ms        #1 released        → nothing
@@ -104,7 +104,7 @@ func TestThePausesGrowWhileAnswersComeAfterTheirLease(t *testing.T) {
 // A caller with a lease too short for the way to the server keeps no other caller of its engine from the lock.
 func TestALeaseThatIsTooShortHoldsUpOnlyItsCaller(t *testing.T) {
 	t.Run("and not who waits, in their order", func(t *testing.T) {
-		talk(t, `
+		runTranscript(t, `
 			0s      A locks lease 20ms → acquire #1 20ms
 			+1ms    B locks lease 10ms → nothing
 			+1ms    C locks            → nothing
@@ -125,7 +125,7 @@ func TestALeaseThatIsTooShortHoldsUpOnlyItsCaller(t *testing.T) {
 		`)
 	})
 	t.Run("nor who comes next, when it has left", func(t *testing.T) {
-		talk(t, `
+		runTranscript(t, `
 			0s      A locks lease 20ms → acquire #1 20ms
 			+1ms    C locks            → nothing
 			+1ms    D locks            → nothing
@@ -143,7 +143,7 @@ func TestALeaseThatIsTooShortHoldsUpOnlyItsCaller(t *testing.T) {
 		`)
 	})
 	t.Run("who does not wait either, and is refused then", func(t *testing.T) {
-		talk(t, `
+		runTranscript(t, `
 			0s          A locks once lease 20ms → acquire #1 20ms
 			+1ms        C locks                 → nothing
 			+30ms       #1 granted              → release #1; listen
@@ -158,7 +158,7 @@ func TestALeaseThatIsTooShortHoldsUpOnlyItsCaller(t *testing.T) {
 		`)
 	})
 	t.Run("and not who does not wait", func(t *testing.T) {
-		talk(t, `
+		runTranscript(t, `
 			0s          A locks lease 20ms → acquire #1 20ms
 			+30ms       #1 granted         → release #1; listen
 			+1ms        C locks once       → nothing
@@ -176,7 +176,7 @@ func TestALeaseThatIsTooShortHoldsUpOnlyItsCaller(t *testing.T) {
 }
 
 func TestTryLockNeitherQueuesNorOvertakes(t *testing.T) {
-	talk(t, `
+	runTranscript(t, `
 		// beside a holder of this engine
 		0s      A locks           → acquire #1 30s
 		1ms     B locks once      → nothing
@@ -211,7 +211,7 @@ func TestTryLockNeitherQueuesNorOvertakes(t *testing.T) {
 // The new caller asks the server itself while the subscription is kept, and does not wait for a TTL from an earlier
 // reply.
 func TestTryLockIsNotHeldUpByTheTTLOfEarlierWaiters(t *testing.T) {
-	talk(t, `
+	runTranscript(t, `
 		0s     A locks          → acquire #1 30s
 		1ms    #1 taken 30s x:1 → listen
 		2ms    A cancels bored  → A lock not acquired: bored
@@ -222,7 +222,7 @@ func TestTryLockIsNotHeldUpByTheTTLOfEarlierWaiters(t *testing.T) {
 }
 
 func TestTryLockOnASilentServerEndsAfterTimeout(t *testing.T) {
-	talk(t, `
+	runTranscript(t, `
 		0s     A locks once         → acquire #1 30s
 		3s     timer                → A redis unavailable: no answer in time
 		// the command may have run: its tenure is released, and once more later
@@ -237,7 +237,7 @@ func TestTryLockOnASilentServerEndsAfterTimeout(t *testing.T) {
 // that the last try failed.
 func TestEndOfAWaitSaysWhetherTheLockWasTakenOrTheServerSilent(t *testing.T) {
 	t.Run("taken", func(t *testing.T) {
-		talk(t, `
+		runTranscript(t, `
 			0s     A locks wait 2s         → acquire #1 30s
 			1ms    #1 taken 30s x:1        → listen
 			2s     timer                   → A lock not acquired
@@ -245,7 +245,7 @@ func TestEndOfAWaitSaysWhetherTheLockWasTakenOrTheServerSilent(t *testing.T) {
 		`)
 	})
 	t.Run("taken, and the caller's context ended", func(t *testing.T) {
-		talk(t, `
+		runTranscript(t, `
 			0s     A locks                     → acquire #1 30s
 			1ms    #1 taken 30s x:1            → listen
 			2s     A cancels deadline exceeded → A lock not acquired: deadline exceeded
@@ -253,7 +253,7 @@ func TestEndOfAWaitSaysWhetherTheLockWasTakenOrTheServerSilent(t *testing.T) {
 		`)
 	})
 	t.Run("held in this engine", func(t *testing.T) {
-		talk(t, `
+		runTranscript(t, `
 			0s     A locks         → acquire #1 30s
 			1ms    #1 granted      → A granted 29.689s
 			2ms    B locks wait 1s → listen
@@ -264,7 +264,7 @@ func TestEndOfAWaitSaysWhetherTheLockWasTakenOrTheServerSilent(t *testing.T) {
 		`)
 	})
 	t.Run("released in this engine, on a server that is gone since", func(t *testing.T) {
-		talk(t, `
+		runTranscript(t, `
 			0s     A locks             → acquire #1 30s
 			1ms    #1 granted          → A granted 29.689s
 			2ms    B locks wait 1s     → listen
@@ -273,10 +273,10 @@ func TestEndOfAWaitSaysWhetherTheLockWasTakenOrTheServerSilent(t *testing.T) {
 			1.002s timer               → B redis unavailable: reset
 			1.252s timer               → leave
 			2s     #1 released         → A unlocked
-		`, func(c *actor.Config) { c.HandoffMax = -1 })
+		`, func(c *actor.Config) { c.MaxHandoffGrants = -1 })
 	})
 	t.Run("no answer at all", func(t *testing.T) {
-		talk(t, `
+		runTranscript(t, `
 			0s    A locks wait 2s      → acquire #1 30s
 			2s    timer                → A redis unavailable: no answer in time
 			+1s   #1 unanswered broken → release #1
@@ -286,7 +286,7 @@ func TestEndOfAWaitSaysWhetherTheLockWasTakenOrTheServerSilent(t *testing.T) {
 		`)
 	})
 	t.Run("no answer, and the caller's context ended", func(t *testing.T) {
-		talk(t, `
+		runTranscript(t, `
 			0s    A locks                 → acquire #1 30s
 			1s    A cancels why not       → A redis unavailable: why not
 			+1ms  #1 granted              → release #1
@@ -294,7 +294,7 @@ func TestEndOfAWaitSaysWhetherTheLockWasTakenOrTheServerSilent(t *testing.T) {
 		`)
 	})
 	t.Run("the last try failed", func(t *testing.T) {
-		talk(t, `
+		runTranscript(t, `
 			0s         A locks wait 1s       → acquire #1 30s
 			1ms        #1 taken 500ms x:1    → listen
 			+501ms     timer                 → acquire #2 30s
@@ -308,7 +308,7 @@ func TestEndOfAWaitSaysWhetherTheLockWasTakenOrTheServerSilent(t *testing.T) {
 		`)
 	})
 	t.Run("the last try worked after others had failed", func(t *testing.T) {
-		talk(t, `
+		runTranscript(t, `
 			0s         A locks wait 1s       → acquire #1 30s
 			+1ms       #1 refused LOADING it → nothing
 			+5ms..+10ms timer                → acquire #2 30s
@@ -318,7 +318,7 @@ func TestEndOfAWaitSaysWhetherTheLockWasTakenOrTheServerSilent(t *testing.T) {
 		`)
 	})
 	t.Run("refused for good", func(t *testing.T) {
-		talk(t, `
+		runTranscript(t, `
 			0s    A locks              → acquire #1 30s
 			0s    B locks              → nothing
 			1ms   #1 refused WRONGTYPE → A WRONGTYPE; B WRONGTYPE
@@ -329,7 +329,7 @@ func TestEndOfAWaitSaysWhetherTheLockWasTakenOrTheServerSilent(t *testing.T) {
 // A release or a handoff of this engine's own is in flight when the wait ends: the server has replied all along.
 func TestEndOfAWaitBetweenTwoHoldersOfThisEngineIsNotAnOutage(t *testing.T) {
 	t.Run("handed on", func(t *testing.T) {
-		talk(t, `
+		runTranscript(t, `
 			0s     A locks                 → acquire #1 30s
 			1ms    #1 granted              → A granted 29.689s
 			2ms    B locks wait 1s lease 5s → listen
@@ -341,7 +341,7 @@ func TestEndOfAWaitBetweenTwoHoldersOfThisEngineIsNotAnOutage(t *testing.T) {
 		`)
 	})
 	t.Run("released", func(t *testing.T) {
-		talk(t, `
+		runTranscript(t, `
 			0s     A locks         → acquire #1 30s
 			1ms    #1 granted      → A granted 29.689s
 			2ms    B locks wait 1s → listen
@@ -349,10 +349,10 @@ func TestEndOfAWaitBetweenTwoHoldersOfThisEngineIsNotAnOutage(t *testing.T) {
 			1.002s timer           → B lock not acquired
 			1.003s #1 released     → A unlocked
 			+249ms timer           → leave
-		`, func(c *actor.Config) { c.HandoffMax = -1 })
+		`, func(c *actor.Config) { c.MaxHandoffGrants = -1 })
 	})
 	t.Run("asked for again", func(t *testing.T) {
-		talk(t, `
+		runTranscript(t, `
 			0s     A locks         → acquire #1 30s
 			1ms    #1 granted      → A granted 29.689s
 			2ms    B locks wait 1s → listen
@@ -362,14 +362,14 @@ func TestEndOfAWaitBetweenTwoHoldersOfThisEngineIsNotAnOutage(t *testing.T) {
 			1.003s #2 granted      → release #2
 			+1ms   #2 released     → nothing
 			+248ms timer           → leave
-		`, func(c *actor.Config) { c.HandoffMax = -1 })
+		`, func(c *actor.Config) { c.MaxHandoffGrants = -1 })
 	})
 }
 
 // redisson#2714: an interrupted acquire must not leave a lock.
 func TestCancelledRequestLeavesNothing(t *testing.T) {
 	t.Run("before its command left", func(t *testing.T) {
-		talk(t, `
+		runTranscript(t, `
 			0s   A locks        → acquire #1 30s
 			0s   #1 waits       → nothing
 			1ms  A cancels why  → acquire #1 30s taken back; A redis unavailable: why
@@ -377,7 +377,7 @@ func TestCancelledRequestLeavesNothing(t *testing.T) {
 		`)
 	})
 	t.Run("while its command is under way: the grant is given back", func(t *testing.T) {
-		talk(t, `
+		runTranscript(t, `
 			0s   A locks        → acquire #1 30s
 			1ms  A cancels why  → A redis unavailable: why
 			2ms  #1 granted     → release #1
@@ -385,7 +385,7 @@ func TestCancelledRequestLeavesNothing(t *testing.T) {
 		`)
 	})
 	t.Run("after the grant", func(t *testing.T) {
-		talk(t, `
+		runTranscript(t, `
 			0s   A locks        → acquire #1 30s
 			1ms  #1 granted     → A granted 29.689s
 			2ms  A cancels why  → A over; release #1
@@ -394,7 +394,7 @@ func TestCancelledRequestLeavesNothing(t *testing.T) {
 		`)
 	})
 	t.Run("after the grant was unlocked", func(t *testing.T) {
-		talk(t, `
+		runTranscript(t, `
 			0s   A locks        → acquire #1 30s
 			1ms  #1 granted     → A granted 29.689s
 			2ms  B locks        → listen
@@ -406,7 +406,7 @@ func TestCancelledRequestLeavesNothing(t *testing.T) {
 		`)
 	})
 	t.Run("the next in the queue gets what its command took", func(t *testing.T) {
-		talk(t, `
+		runTranscript(t, `
 			0s   A locks        → acquire #1 30s
 			0s   B locks        → nothing
 			1ms  A cancels why  → A redis unavailable: why
@@ -416,7 +416,7 @@ func TestCancelledRequestLeavesNothing(t *testing.T) {
 		`)
 	})
 	t.Run("the next needs another lease: it is confirmed for it first", func(t *testing.T) {
-		talk(t, `
+		runTranscript(t, `
 			0s   A locks           → acquire #1 30s
 			0s   B locks lease 10s → nothing
 			1ms  A cancels why     → A redis unavailable: why
@@ -431,7 +431,7 @@ func TestCancelledRequestLeavesNothing(t *testing.T) {
 
 // redisson#7367: asking again is not a second hold.
 func TestUnansweredAcquireIsAskedAgainAsTheSameTenure(t *testing.T) {
-	talk(t, `
+	runTranscript(t, `
 		0s     A locks              → acquire #1 30s
 		1s     #1 unanswered broken → acquire #1 30s
 		1.5s   #1 unanswered broken → acquire #1 30s
@@ -453,7 +453,7 @@ func TestUnansweredAcquireIsAskedAgainAsTheSameTenure(t *testing.T) {
 
 // From then on the tenure is valid for at most its last confirmation plus the shortest lease without a reply.
 func TestLateCopyWithAShorterLeaseDoesNotOutliveBelief(t *testing.T) {
-	talk(t, `
+	runTranscript(t, `
 		0s     A locks lease 1s wait 500ms → acquire #1 1s
 		0s     B locks                     → nothing
 		500ms  timer                       → A redis unavailable: no answer in time
@@ -472,7 +472,7 @@ func TestLateCopyWithAShorterLeaseDoesNotOutliveBelief(t *testing.T) {
 
 // A tenure acquired with a lease that its next owner cannot use, and that no confirmation can make longer, is released.
 func TestTenureThatNoConfirmationCanCoverIsGivenBack(t *testing.T) {
-	talk(t, `
+	runTranscript(t, `
 		0s     A locks lease 1s wait 500ms → acquire #1 1s
 		0s     B locks                     → nothing
 		100ms  #1 unanswered reset         → acquire #1 1s
@@ -490,7 +490,7 @@ func TestTenureThatNoConfirmationCanCoverIsGivenBack(t *testing.T) {
 }
 
 func TestWatchedLocksConfiguredShortKeepTheirRhythm(t *testing.T) {
-	talk(t, `
+	runTranscript(t, `
 		0s     A locks     → acquire #1 100ms
 		1ms    #1 granted  → A granted 96ms
 		33ms..35ms timer   → renew #1 100ms
@@ -498,6 +498,6 @@ func TestWatchedLocksConfiguredShortKeepTheirRhythm(t *testing.T) {
 		+1ms   A unlocks   → A over; release #1
 		+1ms   #1 released → A unlocked
 	`, func(c *actor.Config) {
-		c.Lease, c.Renew, c.Timeout = 100*time.Millisecond, 33*time.Millisecond, 16*time.Millisecond
+		c.Lease, c.RenewInterval, c.CallTimeout = 100*time.Millisecond, 33*time.Millisecond, 16*time.Millisecond
 	})
 }

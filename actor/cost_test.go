@@ -19,14 +19,14 @@ func TestLockIsSmall(t *testing.T) {
 
 // An uncontended pair of calls, in the steady state of an engine that reuses its locks and calls.
 func TestUncontendedPairAllocatesNothing(t *testing.T) {
-	timers, err := wheel.New[actor.Sleeper](time.Millisecond, wheel.Config{})
+	timers, err := wheel.New[actor.TimerTarget](time.Millisecond, wheel.Config{})
 	require.NoError(t, err)
-	fx := actor.NewEffects(usual(), timers)
+	fx := actor.NewEffects(defaultConfig(), timers)
 	lock := actor.NewLock(key, actor.Plain)
 	const runs = 200
 	holds := make([]actor.Hold, runs+1)
 	request, now := &actor.Request{}, time.Second
-	command, reply, message := &actor.Command{}, &actor.Reply{Status: actor.Done, Listeners: -1}, &actor.Message{}
+	command, reply, message := &actor.Command{}, &actor.Reply{Status: actor.OK, Listeners: -1}, &actor.Message{}
 	answer := func(verb actor.Verb) {
 		*command = fx.Commands[0]
 		if command.Verb != verb {
@@ -34,45 +34,45 @@ func TestUncontendedPairAllocatesNothing(t *testing.T) {
 		}
 		fx.Commands = fx.Commands[:0]
 		now += time.Millisecond
-		*message = actor.Message{Kind: actor.Answered, Command: command, Reply: reply, Sent: now - time.Millisecond}
+		*message = actor.Message{Event: actor.Replied, Command: command, Reply: reply, Sent: now - time.Millisecond}
 		lock.Step(now, message, fx)
 	}
-	ask := func(tag actor.Kind, hold *actor.Hold) {
+	ask := func(op actor.Event, hold *actor.Hold) {
 		request.Reset()
-		request.Tag, request.Key, request.Hold = tag, key, hold
-		fx.Admit(now, request)
-		*message = actor.Message{Kind: tag, Request: request}
+		request.Op, request.Key, request.Hold = op, key, hold
+		fx.Receive(now, request)
+		*message = actor.Message{Event: op, Request: request}
 		lock.Step(now, message, fx)
 	}
 	pair := func() {
 		hold := &holds[0]
 		holds = holds[1:]
-		lock.Begin(key, actor.Plain)
+		lock.Reset(key, actor.Plain)
 		ask(actor.Acquire, hold)
 		answer(actor.SendAcquire)
 		ask(actor.Unlock, hold)
 		answer(actor.SendRelease)
-		fx.Verdicts, fx.Ended = fx.Verdicts[:0], fx.Ended[:0]
+		fx.Results, fx.HoldEnds = fx.Results[:0], fx.HoldEnds[:0]
 		if !lock.Idle() || fx.Stats.Held != 0 {
 			panic("not idle")
 		}
-		lock.Finish(fx)
+		lock.Clear(fx)
 	}
 	require.Zero(t, testing.AllocsPerRun(runs, pair))
 }
 
 // A renewal of an uncontended lock keeps no memory and allocates nothing.
 func TestRenewalAllocatesNothing(t *testing.T) {
-	s := newStage(t, usual())
+	s := newHarness(t, defaultConfig())
 	s.play("0s A locks", "1ms #1 granted")
-	command, reply, message := &actor.Command{}, &actor.Reply{Status: actor.Done, Listeners: -1}, &actor.Message{}
+	command, reply, message := &actor.Command{}, &actor.Reply{Status: actor.OK, Listeners: -1}, &actor.Message{}
 	renewal := func() {
 		now := s.callers["A"].hold.Until() - 19*time.Second
-		*message = actor.Message{Kind: actor.Woken}
+		*message = actor.Message{Event: actor.TimerFired}
 		s.lock.Step(now, message, s.fx)
 		*command = s.fx.Commands[0]
 		s.fx.Commands = s.fx.Commands[:0]
-		*message = actor.Message{Kind: actor.Answered, Command: command, Reply: reply, Sent: now}
+		*message = actor.Message{Event: actor.Replied, Command: command, Reply: reply, Sent: now}
 		s.lock.Step(now, message, s.fx)
 	}
 	require.Zero(t, testing.AllocsPerRun(100, renewal))

@@ -6,16 +6,16 @@
 //
 // The coordinator of package engine uses it like this:
 //
-//  1. [Effects.Admit] registers a new [Request]; the coordinator finds or makes the Lock of its key.
+//  1. [Effects.Receive] registers a new [Request]; the coordinator finds or makes the Lock of its key.
 //  2. [Lock.Step] handles the request, and later each reply, notification and expired timer.
 //  3. After each step the coordinator takes what the step appended: it sends the commands, delivers the results and
 //     changes subscriptions.
-//  4. Before a command leaves, [Lock.Leaves] reports whether the lock still wants it.
-//  5. A Lock that is [Lock.Idle] can be forgotten: [Lock.Finish] empties it.
+//  4. Before a command leaves, [Lock.TryDispatch] reports whether the lock still wants it.
+//  5. A Lock that is [Lock.Idle] can be forgotten: [Lock.Clear] empties it.
 //
 // A tenure is one acquisition of the key in Redis by this engine. Its number is half of the holder id and is normally
 // not reused: late or duplicate replies are recognized by number, never by timing. (A reader beside its owner's write
-// has the writer's number, see [Lock.Beside].) An owner is the identity that may re-enter inside this process. A tenure
+// has the writer's number, see [Lock.ReadUnderWriter].) An owner is the identity that may re-enter inside this process. A tenure
 // can pass through many owners.
 //
 //	Free ──acquire──▶ Asking ──granted──▶ Held ──last hold ends──▶ Ending ──released──▶ Free

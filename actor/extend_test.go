@@ -11,7 +11,7 @@ import (
 
 func TestTwoExtensionsOfOneHoldAreConfirmedEachForItself(t *testing.T) {
 	t.Run("the later one gives up", func(t *testing.T) {
-		talk(t, `
+		runTranscript(t, `
 			0s     A locks      → acquire #1 30s
 			1ms    #1 granted   → A granted 29.689s
 			5s     A extends 1s → renew #1 1s; A has 980ms
@@ -27,7 +27,7 @@ func TestTwoExtensionsOfOneHoldAreConfirmedEachForItself(t *testing.T) {
 		`)
 	})
 	t.Run("the later one gives up, and the other one wanted to be watched", func(t *testing.T) {
-		talk(t, `
+		runTranscript(t, `
 			0s     A locks lease 1m → acquire #1 1m0s
 			1ms    #1 granted   → A granted 59.389s
 			5s     A extends 50s → renew #1 50s; A has 49.49s
@@ -45,7 +45,7 @@ func TestTwoExtensionsOfOneHoldAreConfirmedEachForItself(t *testing.T) {
 
 // The outcome of the last extension is the result of those before it: its lease is the hold's.
 func TestAnExtensionIsLostWithTheLaterOneThatCameTooLate(t *testing.T) {
-	talk(t, `
+	runTranscript(t, `
 		0s     A locks lease 1h      → acquire #1 1h0m0s
 		1ms    #1 granted            → A granted 59m58.989s
 		2ms    B locks lease 1h as A → renew #1 1h0m0s
@@ -65,7 +65,7 @@ func TestAnExtensionIsLostWithTheLaterOneThatCameTooLate(t *testing.T) {
 // Past MaxHold an owner has the lock only by fixed leases: an owner that gives the last one up loses the lock.
 func TestAHoldThatIsWatchedAgainAfterMaxHoldIsLost(t *testing.T) {
 	t.Run("at once", func(t *testing.T) {
-		talk(t, `
+		runTranscript(t, `
 			0s     A locks lease 1h        → acquire #1 1h0m0s
 			1ms    #1 granted              → A granted 59m58.989s
 			2ms    B locks lease 30m as A  → renew #1 0s count 2; B granted 29m58.99s
@@ -77,7 +77,7 @@ func TestAHoldThatIsWatchedAgainAfterMaxHoldIsLost(t *testing.T) {
 		`, func(c *actor.Config) { c.MaxHold = 5 * time.Second })
 	})
 	t.Run("with the answer", func(t *testing.T) {
-		talk(t, `
+		runTranscript(t, `
 			0s     A locks lease 1h        → acquire #1 1h0m0s
 			1ms    #1 granted              → A granted 59m58.989s
 			2ms    B locks lease 30m as A  → renew #1 0s count 2; B granted 29m58.99s

@@ -8,7 +8,7 @@ import (
 
 func TestAFairWaiterKeepsItsPlace(t *testing.T) {
 	t.Run("while it waits, by its number", func(t *testing.T) {
-		talkOf(t, actor.Fair, `
+		runTranscriptOf(t, actor.Fair, `
 			0s      A locks                              → acquire #1 30s wait 5m0s
 			1ms     #1 taken 20s it:1 left 320s          → listen
 			2ms     subscribed                           → acquire #1 30s wait 5m0s
@@ -22,7 +22,7 @@ func TestAFairWaiterKeepsItsPlace(t *testing.T) {
 		`)
 	})
 	t.Run("which it asks for again before it counts as dead", func(t *testing.T) {
-		talkOf(t, actor.Fair, `
+		runTranscriptOf(t, actor.Fair, `
 			0s      A locks                              → acquire #1 30s wait 1s
 			1ms     #1 taken 1m it:1 left 2s             → listen
 			335ms   timer                                → acquire #1 30s wait 1s
@@ -31,10 +31,10 @@ func TestAFairWaiterKeepsItsPlace(t *testing.T) {
 			+1ms    #1 granted                           → leave; A granted 29.689s
 			+1ms    A unlocks                            → A over; release #1 wait 1s
 			+1ms    #1 released                          → A unlocked
-		`, func(c *actor.Config) { c.FairWait = 1e9 })
+		`, func(c *actor.Config) { c.FairWaitTimeout = 1e9 })
 	})
 	t.Run("also when the server does not answer, or not now", func(t *testing.T) {
-		talkOf(t, actor.Fair, `
+		runTranscriptOf(t, actor.Fair, `
 			0s      A locks                              → acquire #1 30s wait 5m0s
 			1ms     #1 taken 20s it:1 left 320s          → listen
 			2ms     message                              → acquire #1 30s wait 5m0s
@@ -53,7 +53,7 @@ func TestAFairWaiterKeepsItsPlace(t *testing.T) {
 
 func TestAFairWaiterThatLeavesTakesBackWhatItAdded(t *testing.T) {
 	t.Run("given up, with its own wait", func(t *testing.T) {
-		talkOf(t, actor.Fair, `
+		runTranscriptOf(t, actor.Fair, `
 			0s      A locks wait 7s                      → acquire #1 30s wait 7.002s
 			1ms     #1 taken 20s it:1 left 27s           → listen
 			1s      A cancels why                        → release #1 wait 7.002s; leave; A lock not acquired: why
@@ -61,7 +61,7 @@ func TestAFairWaiterThatLeavesTakesBackWhatItAdded(t *testing.T) {
 		`)
 	})
 	t.Run("its time over, until the server confirms it", func(t *testing.T) {
-		talkOf(t, actor.Fair, `
+		runTranscriptOf(t, actor.Fair, `
 			0s      A locks wait 7s                      → acquire #1 30s wait 7.002s
 			1ms     #1 taken 20s it:1 left 27s           → listen
 			7s      timer                                → release #1 wait 7.002s; leave; A lock not acquired
@@ -71,7 +71,7 @@ func TestAFairWaiterThatLeavesTakesBackWhatItAdded(t *testing.T) {
 		`)
 	})
 	t.Run("while it asks", func(t *testing.T) {
-		talkOf(t, actor.Fair, `
+		runTranscriptOf(t, actor.Fair, `
 			0s      A locks                              → acquire #1 30s wait 5m0s
 			1ms     A cancels why                        → A redis unavailable: why
 			2ms     #1 taken 20s it:1 left 320s          → release #1 wait 5m0s
@@ -79,7 +79,7 @@ func TestAFairWaiterThatLeavesTakesBackWhatItAdded(t *testing.T) {
 		`)
 	})
 	t.Run("without an answer, twice", func(t *testing.T) {
-		talkOf(t, actor.Fair, `
+		runTranscriptOf(t, actor.Fair, `
 			0s      A locks                              → acquire #1 30s wait 5m0s
 			1ms     A cancels why                        → A redis unavailable: why
 			2ms     #1 unanswered broken                 → release #1 wait 5m0s
@@ -90,7 +90,7 @@ func TestAFairWaiterThatLeavesTakesBackWhatItAdded(t *testing.T) {
 		`)
 	})
 	t.Run("refused for good", func(t *testing.T) {
-		talkOf(t, actor.Fair, `
+		runTranscriptOf(t, actor.Fair, `
 			0s      A locks                              → acquire #1 30s wait 5m0s
 			1ms     #1 taken 20s it:1 left 320s          → listen
 			2ms     message                              → acquire #1 30s wait 5m0s
@@ -101,7 +101,7 @@ func TestAFairWaiterThatLeavesTakesBackWhatItAdded(t *testing.T) {
 		`)
 	})
 	t.Run("at the shutdown, which waits for it", func(t *testing.T) {
-		talkOf(t, actor.Fair, `
+		runTranscriptOf(t, actor.Fair, `
 			0s      A locks                              → acquire #1 30s wait 5m0s
 			1ms     #1 taken 20s it:1 left 320s          → listen
 			2ms     drain                                → release #1 wait 5m0s; leave; A engine closed
@@ -109,7 +109,7 @@ func TestAFairWaiterThatLeavesTakesBackWhatItAdded(t *testing.T) {
 		`)
 	})
 	t.Run("and a grant that came too late is given back", func(t *testing.T) {
-		talkOf(t, actor.Fair, `
+		runTranscriptOf(t, actor.Fair, `
 			0s      A locks                              → acquire #1 30s wait 5m0s
 			1ms     A cancels why                        → A redis unavailable: why
 			2ms     #1 granted                           → release #1 wait 5m0s
@@ -119,7 +119,7 @@ func TestAFairWaiterThatLeavesTakesBackWhatItAdded(t *testing.T) {
 }
 
 func TestAFairLockThatIsFreeAndAnothersTurnIsNotAskedForInAHotLoop(t *testing.T) {
-	talkOf(t, actor.Fair, `
+	runTranscriptOf(t, actor.Fair, `
 		0s             A locks                           → acquire #1 30s wait 5m0s
 		1ms            #1 taken 4m free left 540s        → listen
 		251ms..502ms   timer                             → acquire #1 30s wait 5m0s
@@ -136,7 +136,7 @@ func TestAFairLockThatIsFreeAndAnothersTurnIsNotAskedForInAHotLoop(t *testing.T)
 // Behind a dead waiter only the first waiter of an engine polls; the others keep their places.
 func TestAFairWaiterBehindAnotherOfItsEngineAsksOnlyToKeepItsPlace(t *testing.T) {
 	t.Run("or when the time of the head is over", func(t *testing.T) {
-		talkOf(t, actor.Fair, `
+		runTranscriptOf(t, actor.Fair, `
 			0s             A locks                           → acquire #1 30s wait 5m0s
 			1ms            #1 taken 4m free left 540s preceded   → listen
 			100.001s       timer                             → acquire #1 30s wait 5m0s
@@ -148,7 +148,7 @@ func TestAFairWaiterBehindAnotherOfItsEngineAsksOnlyToKeepItsPlace(t *testing.T)
 		`)
 	})
 	t.Run("before it counts as dead", func(t *testing.T) {
-		talkOf(t, actor.Fair, `
+		runTranscriptOf(t, actor.Fair, `
 			0s             A locks wait 8s                   → acquire #1 30s wait 8.002s
 			1ms            #1 taken 40s free left 6s preceded   → listen
 			3.001s         timer                             → acquire #1 30s wait 8.002s
@@ -160,7 +160,7 @@ func TestAFairWaiterBehindAnotherOfItsEngineAsksOnlyToKeepItsPlace(t *testing.T)
 		`)
 	})
 	t.Run("until that one is gone", func(t *testing.T) {
-		talkOf(t, actor.Fair, `
+		runTranscriptOf(t, actor.Fair, `
 			0s             A locks                           → acquire #1 30s wait 5m0s
 			1ms            #1 taken 4m free left 540s preceded   → listen
 			10s            foremost                          → nothing
@@ -173,7 +173,7 @@ func TestAFairWaiterBehindAnotherOfItsEngineAsksOnlyToKeepItsPlace(t *testing.T)
 		`)
 	})
 	t.Run("and it stays asleep while the lock has a holder", func(t *testing.T) {
-		talkOf(t, actor.Fair, `
+		runTranscriptOf(t, actor.Fair, `
 			0s             A locks                           → acquire #1 30s wait 5m0s
 			1ms            #1 taken 20s it:1 left 320s       → listen
 			2ms            foremost                          → nothing
@@ -186,14 +186,14 @@ func TestAFairWaiterBehindAnotherOfItsEngineAsksOnlyToKeepItsPlace(t *testing.T)
 }
 
 func TestAFairTryDoesNotQueue(t *testing.T) {
-	talkOf(t, actor.Fair, `
+	runTranscriptOf(t, actor.Fair, `
 		0s   A locks once                                → acquire #1 30s
 		1ms  #1 taken 20s it:1                           → A lock not acquired
 	`)
 }
 
 func TestAFairLockIsNotHandedOn(t *testing.T) {
-	talkOf(t, actor.Fair, `
+	runTranscriptOf(t, actor.Fair, `
 		0s   A locks                                     → acquire #1 30s wait 5m0s
 		1ms  #1 granted                                  → A granted 29.689s
 		2ms  B locks as A                                → renew #1 30s count 2; B granted 29.688s
@@ -210,7 +210,7 @@ func TestAFairLockIsNotHandedOn(t *testing.T) {
 }
 
 func TestAHolderOfTheSameEngineIsNoGhostOfAFairLock(t *testing.T) {
-	talkOf(t, actor.Fair, `
+	runTranscriptOf(t, actor.Fair, `
 		0s   A locks                                     → acquire #1 30s wait 5m0s
 		1ms  #1 taken 20s me:77 known left 320s          → listen
 		2ms  message                                     → acquire #1 30s wait 5m0s
@@ -223,7 +223,7 @@ func TestAHolderOfTheSameEngineIsNoGhostOfAFairLock(t *testing.T) {
 }
 
 func TestAForcedFairLockIsLostAtOnce(t *testing.T) {
-	talkOf(t, actor.Fair, `
+	runTranscriptOf(t, actor.Fair, `
 		0s   A locks                                     → acquire #1 30s wait 5m0s
 		1ms  #1 granted                                  → A granted 29.689s
 		2ms  F forces                                    → A lost: unlocked by force; force #2
@@ -232,7 +232,7 @@ func TestAForcedFairLockIsLostAtOnce(t *testing.T) {
 }
 
 func TestAGhostOfAnotherClaimIsTriedAgainSoon(t *testing.T) {
-	talkOf(t, actor.Fair, `
+	runTranscriptOf(t, actor.Fair, `
 		0s           A locks                             → acquire #1 30s wait 5m0s
 		1ms          #1 taken 20s me:77 known doomed left 320s → acquire #1 30s wait 5m0s; listen
 		2ms          #1 taken 20s me:77 known doomed left 320s → nothing
@@ -244,7 +244,7 @@ func TestAGhostOfAnotherClaimIsTriedAgainSoon(t *testing.T) {
 }
 
 func TestAGhostThatIsFoundIsReleasedAtOnce(t *testing.T) {
-	talkOf(t, actor.Fair, `
+	runTranscriptOf(t, actor.Fair, `
 		0s      A locks                                  → acquire #1 30s wait 5m0s
 		1ms     A cancels why                            → A redis unavailable: why
 		2ms     #1 unanswered broken                     → release #1 wait 5m0s
@@ -256,7 +256,7 @@ func TestAGhostThatIsFoundIsReleasedAtOnce(t *testing.T) {
 }
 
 func TestAClaimThatWasDisplacedIsLost(t *testing.T) {
-	talkOf(t, actor.Fair, `
+	runTranscriptOf(t, actor.Fair, `
 		0s   A locks                                     → acquire #1 30s wait 5m0s
 		1ms  #1 granted                                  → A granted 29.689s
 		2ms  displaced                                   → A lost: granted to another holder since; release #1 wait 5m0s
@@ -266,7 +266,7 @@ func TestAClaimThatWasDisplacedIsLost(t *testing.T) {
 
 // Its next tenure has another channel.
 func TestAFairWaiterWhoseGrantCameTooLateListensAnew(t *testing.T) {
-	talkOf(t, actor.Fair, `
+	runTranscriptOf(t, actor.Fair, `
 		0s           A locks lease 50ms                  → acquire #1 50ms wait 5m0s
 		1ms          #1 taken 20s it:1 left 320s         → listen
 		2ms          message                             → acquire #1 50ms wait 5m0s
@@ -284,7 +284,7 @@ func TestAFairWaiterWhoseGrantCameTooLateListensAnew(t *testing.T) {
 // known that a live one is ahead.
 func TestDeadPlacesAreRemovedByOneCallAfterTheOther(t *testing.T) {
 	t.Run("for one who waits", func(t *testing.T) {
-		talkOf(t, actor.Fair, `
+		runTranscriptOf(t, actor.Fair, `
 			0s      A locks                              → acquire #1 30s wait 5m0s
 			1ms     #1 taken 0s free left 320s           → listen
 			2ms     timer                                → acquire #1 30s wait 5m0s
@@ -296,7 +296,7 @@ func TestDeadPlacesAreRemovedByOneCallAfterTheOther(t *testing.T) {
 		`)
 	})
 	t.Run("for one who tries", func(t *testing.T) {
-		talkOf(t, actor.Fair, `
+		runTranscriptOf(t, actor.Fair, `
 			0s      A locks once                         → acquire #1 30s
 			1ms     #1 taken 0s free                     → nothing
 			2ms     timer                                → acquire #1 30s
@@ -304,7 +304,7 @@ func TestDeadPlacesAreRemovedByOneCallAfterTheOther(t *testing.T) {
 		`)
 	})
 	t.Run("by the foremost of an engine", func(t *testing.T) {
-		talkOf(t, actor.Fair, `
+		runTranscriptOf(t, actor.Fair, `
 			0s      A locks                              → acquire #1 30s wait 5m0s
 			1ms     #1 taken 0s free preceded left 320s   → listen
 			2ms     subscribed                           → acquire #1 30s wait 5m0s

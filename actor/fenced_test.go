@@ -8,7 +8,7 @@ import (
 
 func TestATokenComesWithTheGrantAndIsTheHolds(t *testing.T) {
 	t.Run("re-entry keeps it, and a renewal does not ask for another", func(t *testing.T) {
-		talkOf(t, actor.Fenced, `
+		runTranscriptOf(t, actor.Fenced, `
 			0s      A locks                     → acquire #1 30s
 			1ms     #1 granted token 7          → A granted 29.689s token 7
 			2ms     B locks as A                → renew #1 30s count 2; B granted 29.688s token 7
@@ -22,7 +22,7 @@ func TestATokenComesWithTheGrantAndIsTheHolds(t *testing.T) {
 		`)
 	})
 	t.Run("a re-entry for longer waits for its lease and keeps it", func(t *testing.T) {
-		talkOf(t, actor.Fenced, `
+		runTranscriptOf(t, actor.Fenced, `
 			0s   A locks lease 1s               → acquire #1 1s
 			1ms  #1 granted token 7             → A granted 979ms token 7
 			2ms  B locks lease 10s as A         → renew #1 10s
@@ -38,7 +38,7 @@ func TestATokenComesWithTheGrantAndIsTheHolds(t *testing.T) {
 
 // A lease that is too long for the next owner is confirmed for it first, unless it has become short enough meanwhile.
 func TestATokenThatComesAfterTheGrantIsTheNextOwners(t *testing.T) {
-	talkOf(t, actor.Fenced, `
+	runTranscriptOf(t, actor.Fenced, `
 		0s     A locks lease 31s            → acquire #1 31s
 		1ms    B locks                      → nothing
 		2ms    A cancels                    → A redis unavailable: no answer in time
@@ -60,7 +60,7 @@ func TestATokenThatComesAfterTheGrantIsTheNextOwners(t *testing.T) {
 
 func TestAFencedLockIsHandedOnWithANewToken(t *testing.T) {
 	t.Run("after one round trip", func(t *testing.T) {
-		talkOf(t, actor.Fenced, `
+		runTranscriptOf(t, actor.Fenced, `
 			0s   A locks                        → acquire #1 30s
 			1ms  #1 granted token 7             → A granted 29.689s token 7
 			2ms  B locks                        → listen
@@ -72,7 +72,7 @@ func TestAFencedLockIsHandedOnWithANewToken(t *testing.T) {
 		`)
 	})
 	t.Run("never with a renewal that was under way", func(t *testing.T) {
-		talkOf(t, actor.Fenced, `
+		runTranscriptOf(t, actor.Fenced, `
 			0s      A locks                     → acquire #1 30s
 			1ms     #1 granted token 7          → A granted 29.689s token 7
 			10s     timer                       → renew #1 30s
@@ -86,7 +86,7 @@ func TestAFencedLockIsHandedOnWithANewToken(t *testing.T) {
 		`)
 	})
 	t.Run("one without an answer is not relied on", func(t *testing.T) {
-		talkOf(t, actor.Fenced, `
+		runTranscriptOf(t, actor.Fenced, `
 			0s   A locks                        → acquire #1 30s
 			1ms  #1 granted token 7             → A granted 29.689s token 7
 			2ms  B locks                        → listen
@@ -100,7 +100,7 @@ func TestAFencedLockIsHandedOnWithANewToken(t *testing.T) {
 		`)
 	})
 	t.Run("a lock that is gone is asked for again", func(t *testing.T) {
-		talkOf(t, actor.Fenced, `
+		runTranscriptOf(t, actor.Fenced, `
 			0s   A locks                        → acquire #1 30s
 			1ms  #1 granted token 7             → A granted 29.689s token 7
 			2ms  B locks                        → listen
@@ -115,7 +115,7 @@ func TestAFencedLockIsHandedOnWithANewToken(t *testing.T) {
 }
 
 func TestATokenForNobodyIsTheNextOnes(t *testing.T) {
-	talkOf(t, actor.Fenced, `
+	runTranscriptOf(t, actor.Fenced, `
 		0s   A locks                            → acquire #1 30s
 		1ms  B locks                            → nothing
 		2ms  A cancels                          → A redis unavailable: no answer in time

@@ -6,85 +6,85 @@ import "time"
 // server knows.
 func (l *Lock) force(now time.Duration, r *Request, fx *Effects) {
 	r.lock = l
-	l.withRare().forces.push(r)
-	fx.Limit(r, now+fx.Config.Timeout)
+	l.ensureExt().forceRequests.push(r)
+	fx.SetDeadline(r, now+fx.Config.CallTimeout)
 }
 
 // evict ends this engine's holds of a lock that is about to be forced away. Their tenure is not released before the
 // force, or the lock would look free to the caller of the force. If the force does not succeed, the tenure is released
 // after all.
 func (l *Lock) evict(now time.Duration, fx *Effects) {
-	x := l.rare
-	if x.forces.empty() && l.phase == free && x.evicted() != 0 {
-		t := x.troubles
-		l.haunt(now, t.evicted, t.reached, fx)
+	x := l.ext
+	if x.forceRequests.empty() && l.phase == free && x.evicted() != 0 {
+		t := x.failure
+		l.addOrphan(now, t.evicted, t.evictedMaxLease, fx)
 		t.evicted = 0
 	}
-	if x.forces.empty() || l.phase != held {
+	if x.forceRequests.empty() || l.phase != held {
 		return
 	}
-	t := x.withTroubles()
-	t.evicted, t.reached = l.tenure, l.reach()
+	t := x.ensureFailure()
+	t.evicted, t.evictedMaxLease = l.tenure, l.maxSentLease()
 	l.endHolds(now, ErrLost, errForced, fx)
-	l.strand(now, ErrLost, fx)
+	l.demoteRequests(now, ErrLost, fx)
 	l.endTenure(now, fx)
 }
 
 // sendForce sends one command for all pending force requests. It is sent only once: a copy that runs late would take
 // the lock from the next holder.
 func (l *Lock) sendForce(now time.Duration, fx *Effects) {
-	x := l.rare
+	x := l.ext
 	if now < x.retryAt() {
 		return
 	}
-	l.tenure, l.phase, l.flight = fx.nextTenure(), forcing, l.protocol().force
-	l.numbered(l.tenure, fx)
-	fx.Tenures++
-	x.forces.each(func(r *Request) { r.aboard = true })
-	l.emit(fx, Command{Verb: l.flight})
+	l.tenure, l.phase, l.inFlight = fx.nextTenure(), forcing, l.protocol().force
+	l.noteTenure(l.tenure, fx)
+	fx.HeldLocks++
+	x.forceRequests.each(func(r *Request) { r.inCommand = true })
+	l.emit(fx, Command{Verb: l.inFlight})
 }
 
-// forced handles the result of a force.
-func (l *Lock) forced(now time.Duration, m *Message, fx *Effects) {
-	x, t, reply := l.rare, l.rare.withTroubles(), m.Reply
+// onForceReply handles the result of a force.
+func (l *Lock) onForceReply(now time.Duration, m *Message, fx *Effects) {
+	x, t, reply := l.ext, l.ext.ensureFailure(), m.Reply
 	l.endTenure(now, fx)
-	if reply.Status == Done || reply.Status == Gone {
-		t.last, x.askAt = nil, 0
-		if !l.protocol().stamps || reply.Status == Done { // readers beside a writer cannot be forced away
+	if reply.Status == OK || reply.Status == NotFound {
+		t.lastErr, x.nextTry = nil, 0
+		if !l.protocol().holdKeys || reply.Status == OK { // readers beside a writer cannot be forced away
 			t.evicted = 0
 		}
 	}
-	if reply.Muted {
-		fx.Stats.Muted++
+	if reply.Unpublished {
+		fx.Stats.UnpublishedReleases++
 	}
-	again := reply.passes()
+	again := reply.isTransient()
 	if again {
-		t.last = reply.Err
+		t.lastErr = reply.Err
 		t.retryAt = now + x.nextBackoff(fx)
 	}
-	x.forces.each(func(r *Request) {
-		if !r.aboard {
+	x.forceRequests.each(func(r *Request) {
+		if !r.inCommand {
 			return
 		}
-		if r.aboard = !again; !again {
-			r.Was = reply.Status == Done
-			fx.Decide(now, r, forceError(reply), forceCause(reply))
+		if r.inCommand = !again; !again {
+			r.WasLocked = reply.Status == OK
+			fx.Complete(now, r, forceError(reply), forceCause(reply))
 		}
 	})
 }
 
 func forceError(reply *Reply) error {
 	switch reply.Status {
-	case Unanswered:
+	case NoReply:
 		return ErrUnavailable
-	case Refused:
+	case Rejected:
 		return reply.Err
 	}
 	return nil
 }
 
 func forceCause(reply *Reply) error {
-	if reply.Status == Unanswered {
+	if reply.Status == NoReply {
 		return reply.Err
 	}
 	return nil

@@ -10,25 +10,25 @@ import (
 
 func TestForceUnlockTakesTheLockFromAnybody(t *testing.T) {
 	t.Run("from another process", func(t *testing.T) {
-		talk(t, `
+		runTranscript(t, `
 			0s   F forces   → force #1
 			1ms  #1 forced  → F forced
 		`)
 	})
 	t.Run("from no holder", func(t *testing.T) {
-		talk(t, `
+		runTranscript(t, `
 			0s   F forces   → force #1
 			1ms  #1 gone    → F found it free
 		`)
 	})
 	t.Run("the message is refused", func(t *testing.T) {
-		talk(t, `
+		runTranscript(t, `
 			0s   F forces        → force #1
 			1ms  #1 forced muted → F forced
 		`)
 	})
 	t.Run("refused for good", func(t *testing.T) {
-		talk(t, `
+		runTranscript(t, `
 			0s   F forces             → force #1
 			1ms  #1 refused WRONGTYPE → F WRONGTYPE
 		`)
@@ -38,7 +38,7 @@ func TestForceUnlockTakesTheLockFromAnybody(t *testing.T) {
 // ForceUnlock of this engine's own hold is an immediate loss.
 func TestForceUnlockByTheHoldersOwnEngineIsALossAtOnce(t *testing.T) {
 	t.Run("and waiters go on", func(t *testing.T) {
-		talk(t, `
+		runTranscript(t, `
 			0s     A locks      → acquire #1 30s
 			1ms    #1 granted   → A granted 29.689s
 			2ms    B locks as A → renew #1 30s count 2; B granted 29.688s
@@ -54,7 +54,7 @@ func TestForceUnlockByTheHoldersOwnEngineIsALossAtOnce(t *testing.T) {
 		`)
 	})
 	t.Run("while the lock is on its way to the next", func(t *testing.T) {
-		talk(t, `
+		runTranscript(t, `
 			0s     A locks          → acquire #1 30s
 			1ms    #1 granted       → A granted 29.689s
 			2ms    B locks lease 5s → listen
@@ -69,7 +69,7 @@ func TestForceUnlockByTheHoldersOwnEngineIsALossAtOnce(t *testing.T) {
 		`)
 	})
 	t.Run("while its owner wants more of it", func(t *testing.T) {
-		talk(t, `
+		runTranscript(t, `
 			0s     A locks               → acquire #1 30s
 			1ms    #1 granted            → A granted 29.689s
 			2ms    B locks lease 1h as A → renew #1 1h0m0s
@@ -84,7 +84,7 @@ func TestForceUnlockByTheHoldersOwnEngineIsALossAtOnce(t *testing.T) {
 		`)
 	})
 	t.Run("while it is asked for", func(t *testing.T) {
-		talk(t, `
+		runTranscript(t, `
 			0s   A locks     → acquire #1 30s
 			1ms  F forces    → nothing
 			2ms  #1 granted  → force #2; listen
@@ -96,7 +96,7 @@ func TestForceUnlockByTheHoldersOwnEngineIsALossAtOnce(t *testing.T) {
 		`)
 	})
 	t.Run("while it is released", func(t *testing.T) {
-		talk(t, `
+		runTranscript(t, `
 			0s   A locks     → acquire #1 30s
 			1ms  #1 granted  → A granted 29.689s
 			2ms  A unlocks   → A over; release #1
@@ -109,7 +109,7 @@ func TestForceUnlockByTheHoldersOwnEngineIsALossAtOnce(t *testing.T) {
 
 // What another process holds for half an hour is forced away now, although this engine waits for its TTL.
 func TestForceUnlockDoesNotWaitForTheTTLThatWaitersWereTold(t *testing.T) {
-	talk(t, `
+	runTranscript(t, `
 		0s     A locks            → acquire #1 30s
 		1ms    #1 taken 30m x:1   → listen
 		2ms    F forces           → force #2
@@ -122,7 +122,7 @@ func TestForceUnlockDoesNotWaitForTheTTLThatWaitersWereTold(t *testing.T) {
 }
 
 func TestSeveralForceUnlocksShareACommandUnlessItHasLeft(t *testing.T) {
-	talk(t, `
+	runTranscript(t, `
 		0s   A locks once         → acquire #1 30s
 		1ms  F forces             → nothing
 		1ms  G forces             → nothing
@@ -136,20 +136,20 @@ func TestSeveralForceUnlocksShareACommandUnlessItHasLeft(t *testing.T) {
 // It is sent once, because a late copy would take the lock from the next holder.
 func TestForceUnlockWithoutAnAnswerIsNotSentAgain(t *testing.T) {
 	t.Run("a broken connection", func(t *testing.T) {
-		talk(t, `
+		runTranscript(t, `
 			0s   F forces            → force #1
 			1s   #1 unanswered reset → F redis unavailable: reset
 		`)
 	})
 	t.Run("a silent server", func(t *testing.T) {
-		talk(t, `
+		runTranscript(t, `
 			0s   F forces            → force #1
 			3s   timer               → F redis unavailable: no answer in time
 			4s   #1 unanswered reset → nothing
 		`)
 	})
 	t.Run("refused for now, and then silence", func(t *testing.T) {
-		talk(t, `
+		runTranscript(t, `
 			0s          F forces             → force #1
 			1ms         #1 refused LOADING x → nothing
 			+5ms..+11ms timer                → force #2
@@ -158,14 +158,14 @@ func TestForceUnlockWithoutAnAnswerIsNotSentAgain(t *testing.T) {
 		`)
 	})
 	t.Run("its caller gives up", func(t *testing.T) {
-		talk(t, `
+		runTranscript(t, `
 			0s   F forces            → force #1
 			1s   F cancels why       → F redis unavailable: why
 			2s   #1 forced           → nothing
 		`)
 	})
 	t.Run("of the engine's own lock: its tenure is released", func(t *testing.T) {
-		talk(t, `
+		runTranscript(t, `
 			0s     A locks             → acquire #1 30s
 			1ms    #1 granted          → A granted 29.689s
 			4ms    F forces            → A lost: unlocked by force; force #2
@@ -174,7 +174,7 @@ func TestForceUnlockWithoutAnAnswerIsNotSentAgain(t *testing.T) {
 		`)
 	})
 	t.Run("one that did not leave in time is not wanted any more", func(t *testing.T) {
-		talk(t, `
+		runTranscript(t, `
 			0s     A locks        → acquire #1 30s
 			1ms    #1 granted     → A granted 29.689s
 			4ms    F forces       → A lost: unlocked by force; force #2
@@ -188,7 +188,7 @@ func TestForceUnlockWithoutAnAnswerIsNotSentAgain(t *testing.T) {
 // After a temporary rejection it is tried again while its caller waits, and its result tells whether this engine held
 // the lock.
 func TestForceUnlockIsTriedAgainWhenRefusedForNow(t *testing.T) {
-	talk(t, `
+	runTranscript(t, `
 		0s          A locks              → acquire #1 30s
 		1ms         #1 granted           → A granted 29.689s
 		4ms         F forces             → A lost: unlocked by force; force #2
@@ -200,7 +200,7 @@ func TestForceUnlockIsTriedAgainWhenRefusedForNow(t *testing.T) {
 
 // A forced unlock wakes waiters that queue behind a local holder.
 func TestForcedUnlockElsewhereWakesWaitersBehindALocalHolder(t *testing.T) {
-	talk(t, `
+	runTranscript(t, `
 		0s     A locks     → acquire #1 30s
 		1ms    #1 granted  → A granted 29.689s
 		2ms    B locks     → listen
@@ -217,7 +217,7 @@ func TestForcedUnlockElsewhereWakesWaitersBehindALocalHolder(t *testing.T) {
 
 // While a force waits for its next try, requests in the queue wait with it, asleep.
 func TestForceUnlockThatWaitsForItsNextTryDoesNotSpin(t *testing.T) {
-	s := newStage(t, usual())
+	s := newHarness(t, defaultConfig())
 	s.play("0s F forces", "1ms #1 refused LOADING x", "2ms A locks")
 	turns := 0
 	for s.untilNext() {
@@ -226,11 +226,11 @@ func TestForceUnlockThatWaitsForItsNextTryDoesNotSpin(t *testing.T) {
 		}
 	}
 	s.play("+0s #2 forced", "+1ms #3 granted", "+1ms A unlocks", "+1ms #3 released")
-	require.Empty(t, slices.DeleteFunc(s.rest(), func(line string) bool { return strings.HasSuffix(line, "timer → leave") }))
+	require.Empty(t, slices.DeleteFunc(s.finish(), func(line string) bool { return strings.HasSuffix(line, "timer → leave") }))
 }
 
 // untilNext fires the next timer, and reports whether nothing was sent.
-func (s *stage) untilNext() bool {
+func (s *harness) untilNext() bool {
 	due, ok := s.wheel.Next()
 	require.True(s.t, ok)
 	return s.fire(due) == "nothing"

@@ -9,13 +9,13 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-func bounded(most int, forAtMost time.Duration) func(*actor.Config) {
-	return func(c *actor.Config) { c.HandoffMax, c.HandoffFor = most, forAtMost }
+func limitHandoff(most int, maxTime time.Duration) func(*actor.Config) {
+	return func(c *actor.Config) { c.MaxHandoffGrants, c.MaxHandoffTime = most, maxTime }
 }
 
 // Redis still shows the tenure, so no command is sent.
 func TestHandingOnTakesNoRoundTrip(t *testing.T) {
-	talk(t, `
+	runTranscript(t, `
 		0s     A locks     → acquire #1 30s
 		1ms    #1 granted  → A granted 29.689s
 		2ms    B locks     → listen
@@ -28,9 +28,9 @@ func TestHandingOnTakesNoRoundTrip(t *testing.T) {
 
 // A handoff near the end of a lease is confirmed first.
 func TestHandOnNearTheEndOfALeaseIsConfirmedFirst(t *testing.T) {
-	lazy := func(c *actor.Config) { c.Renew = 15 * time.Second }
+	lazy := func(c *actor.Config) { c.RenewInterval = 15 * time.Second }
 	t.Run("half of the lease is left", func(t *testing.T) {
-		talk(t, `
+		runTranscript(t, `
 			0s      A locks     → acquire #1 30s
 			1ms     #1 granted  → A granted 29.689s
 			2ms     B locks     → listen
@@ -41,7 +41,7 @@ func TestHandOnNearTheEndOfALeaseIsConfirmedFirst(t *testing.T) {
 		`, lazy)
 	})
 	t.Run("less than half of it", func(t *testing.T) {
-		talk(t, `
+		runTranscript(t, `
 			0s      A locks     → acquire #1 30s
 			1ms     #1 granted  → A granted 29.689s
 			2ms     B locks     → listen
@@ -54,7 +54,7 @@ func TestHandOnNearTheEndOfALeaseIsConfirmedFirst(t *testing.T) {
 		`, lazy)
 	})
 	t.Run("it is gone", func(t *testing.T) {
-		talk(t, `
+		runTranscript(t, `
 			0s      A locks          → acquire #1 30s
 			1ms     #1 granted       → A granted 29.689s
 			2ms     B locks          → listen
@@ -66,7 +66,7 @@ func TestHandOnNearTheEndOfALeaseIsConfirmedFirst(t *testing.T) {
 		`, lazy)
 	})
 	t.Run("the server does not answer until it is over", func(t *testing.T) {
-		talk(t, `
+		runTranscript(t, `
 			0s      A locks             → acquire #1 30s
 			1ms     #1 granted          → A granted 29.689s
 			2ms     B locks             → listen
@@ -89,7 +89,7 @@ func TestHandOnNearTheEndOfALeaseIsConfirmedFirst(t *testing.T) {
 
 func TestHandOnToAFixedLeaseIsConfirmedForIt(t *testing.T) {
 	t.Run("shorter", func(t *testing.T) {
-		talk(t, `
+		runTranscript(t, `
 			0s     A locks           → acquire #1 30s
 			1ms    #1 granted        → A granted 29.689s
 			2ms    B locks lease 5s  → listen
@@ -101,7 +101,7 @@ func TestHandOnToAFixedLeaseIsConfirmedForIt(t *testing.T) {
 		`)
 	})
 	t.Run("longer", func(t *testing.T) {
-		talk(t, `
+		runTranscript(t, `
 			0s     A locks           → acquire #1 30s
 			1ms    #1 granted        → A granted 29.689s
 			2ms    B locks lease 1h  → listen
@@ -113,7 +113,7 @@ func TestHandOnToAFixedLeaseIsConfirmedForIt(t *testing.T) {
 		`)
 	})
 	t.Run("each time anew, also for the same lease", func(t *testing.T) {
-		talk(t, `
+		runTranscript(t, `
 			0s     A locks           → acquire #1 30s
 			1ms    #1 granted        → A granted 29.689s
 			2ms    B locks lease 5s  → listen
@@ -126,10 +126,10 @@ func TestHandOnToAFixedLeaseIsConfirmedForIt(t *testing.T) {
 			8ms    C unlocks         → C over; release #1
 			9ms    #1 released       → C unlocked
 			257ms  timer             → leave
-		`, bounded(64, time.Second))
+		`, limitHandoff(64, time.Second))
 	})
 	t.Run("and from a long one to a watched lock", func(t *testing.T) {
-		talk(t, `
+		runTranscript(t, `
 			0s     A locks lease 1h  → acquire #1 1h0m0s
 			1ms    #1 granted        → A granted 59m58.989s
 			2ms    B locks           → listen
@@ -143,7 +143,7 @@ func TestHandOnToAFixedLeaseIsConfirmedForIt(t *testing.T) {
 		`)
 	})
 	t.Run("the next in the queue when the first has left", func(t *testing.T) {
-		talk(t, `
+		runTranscript(t, `
 			0s     A locks           → acquire #1 30s
 			1ms    #1 granted        → A granted 29.689s
 			2ms    B locks lease 5s  → listen
@@ -162,9 +162,9 @@ func TestHandOnToAFixedLeaseIsConfirmedForIt(t *testing.T) {
 	})
 }
 
-// The first handoff asks for other subscribers. There is one, so Handoff.Max grants are the limit.
+// The first handoff asks for other subscribers. There is one, so Handoff.MaxGrants grants are the limit.
 func TestHandoffMaxBoundsItWhileOthersListen(t *testing.T) {
-	talk(t, `
+	runTranscript(t, `
 		0s     A locks                → acquire #1 30s
 		1ms    #1 granted             → A granted 29.689s
 		1ms    B locks                → listen
@@ -187,11 +187,11 @@ func TestHandoffMaxBoundsItWhileOthersListen(t *testing.T) {
 		13ms   E unlocks              → E over; release #2
 		14ms   #2 released            → E unlocked
 		262ms  timer                  → leave
-	`, bounded(3, time.Second))
+	`, limitHandoff(3, time.Second))
 }
 
 func TestHandoffForBoundsItWhileOthersListen(t *testing.T) {
-	talk(t, `
+	runTranscript(t, `
 		0s     A locks                → acquire #1 30s
 		1ms    #1 granted             → A granted 29.689s
 		1ms    B locks                → listen
@@ -213,7 +213,7 @@ func TestHandoffForBoundsItWhileOthersListen(t *testing.T) {
 
 // In a cluster with plain PUBLISH the number of subscribers cannot be known, and then the limit applies.
 func TestHandoffIsBoundedWhenNobodyKnowsWhoListens(t *testing.T) {
-	talk(t, `
+	runTranscript(t, `
 		0s     A locks     → acquire #1 30s
 		1ms    #1 granted  → A granted 29.689s
 		1ms    B locks     → listen
@@ -234,7 +234,7 @@ func TestHandoffIsBoundedWhenNobodyKnowsWhoListens(t *testing.T) {
 
 // While the number of subscribers is not known, the engine asks before it exceeds the limit.
 func TestHandoffBeyondTheBoundAsksFirstWhoListens(t *testing.T) {
-	talk(t, `
+	runTranscript(t, `
 		0s     A locks                → acquire #1 30s
 		1ms    #1 granted             → A granted 29.689s
 		1ms    B locks                → listen
@@ -247,13 +247,13 @@ func TestHandoffBeyondTheBoundAsksFirstWhoListens(t *testing.T) {
 		8ms    D unlocks              → D over; release #1
 		9ms    #1 released            → D unlocked
 		257ms  timer                  → leave
-	`, bounded(1, time.Second))
+	`, limitHandoff(1, time.Second))
 }
 
 // Without other subscribers the tenure is kept, confirmed every 50 ms, and released about every 100 ms for clients that
 // poll.
 func TestUnboundedHandoffIsConfirmedAndReleasedNowAndThen(t *testing.T) {
-	talk(t, `
+	runTranscript(t, `
 		0s     A locks                → acquire #1 30s
 		1ms    #1 granted             → A granted 29.689s
 		1ms    B locks                → listen
@@ -285,7 +285,7 @@ func TestUnboundedHandoffIsConfirmedAndReleasedNowAndThen(t *testing.T) {
 
 // Also beside a fixed lease, with an unchanged TTL: every 50 ms, not every round trip.
 func TestHandedOnFixedLeaseIsConfirmedEvery50ms(t *testing.T) {
-	talk(t, `
+	runTranscript(t, `
 		0s     A locks                → acquire #1 30s
 		1ms    #1 granted             → A granted 29.689s
 		1ms    B locks lease 5s       → listen
@@ -309,7 +309,7 @@ func TestHandedOnFixedLeaseIsConfirmedEvery50ms(t *testing.T) {
 
 // Once there is a subscriber, the limit counts from the first handoff.
 func TestHandoffEndsWhenSomebodyBeginsToListen(t *testing.T) {
-	talk(t, `
+	runTranscript(t, `
 		0s     A locks                → acquire #1 30s
 		1ms    #1 granted             → A granted 29.689s
 		1ms    B locks                → listen
@@ -331,7 +331,7 @@ func TestHandoffEndsWhenSomebodyBeginsToListen(t *testing.T) {
 
 // The engine yields until it has seen another holder, or for two of its round trips and at least 2 ms.
 func TestSteppingBackLastsTwoRoundTrips(t *testing.T) {
-	talk(t, `
+	runTranscript(t, `
 		0s     A locks     → acquire #1 30s
 		0s     round trip 4ms → nothing
 		1ms    #1 granted  → A granted 29.689s
@@ -354,7 +354,7 @@ func TestSteppingBackLastsTwoRoundTrips(t *testing.T) {
 
 // Also when the requests for which it yielded have left.
 func TestWhoComesWhileItStepsBackWaitsForThat(t *testing.T) {
-	talk(t, `
+	runTranscript(t, `
 		0s     A locks     → acquire #1 30s
 		0s     round trip 4ms → nothing
 		1ms    #1 granted  → A granted 29.689s
@@ -376,7 +376,7 @@ func TestWhoComesWhileItStepsBackWaitsForThat(t *testing.T) {
 
 // Also if the server was slow just now.
 func TestSteppingBackIsNotForLong(t *testing.T) {
-	talk(t, `
+	runTranscript(t, `
 		0s     A locks     → acquire #1 30s
 		0s     round trip 2s → nothing
 		1ms    #1 granted  → A granted 29.689s
@@ -395,7 +395,7 @@ func TestSteppingBackIsNotForLong(t *testing.T) {
 }
 
 func TestSecondMessageEndsSteppingBack(t *testing.T) {
-	talk(t, `
+	runTranscript(t, `
 		0s     A locks     → acquire #1 30s
 		0s     round trip 100ms → nothing
 		1ms    #1 granted  → A granted 29.689s
@@ -419,7 +419,7 @@ func TestSecondMessageEndsSteppingBack(t *testing.T) {
 // The notifications can arrive before the reply to the release.
 func TestMessagesThatComeBeforeTheReleaseIsAnsweredCount(t *testing.T) {
 	for _, messages := range []int{0, 1, 2} {
-		s := newStage(t, usual())
+		s := newHarness(t, defaultConfig())
 		s.play("0s A locks", "0s round trip 100ms", "1ms #1 granted", "1ms B locks", "1ms C locks", "4ms A unlocks", "5ms #1 renewed")
 		require.Equal(t, "B over; release #1", s.play("10ms B unlocks"))
 		for range messages {
@@ -439,7 +439,7 @@ func TestMessagesThatComeBeforeTheReleaseIsAnsweredCount(t *testing.T) {
 
 // Yielding is for that release only, and counts the notifications since then.
 func TestEachSteppingBackIsItsOwn(t *testing.T) {
-	talk(t, `
+	runTranscript(t, `
 		0s     A locks     → acquire #1 30s
 		0s     round trip 100ms → nothing
 		1ms    #1 granted  → A granted 29.689s
@@ -474,7 +474,7 @@ func TestEachSteppingBackIsItsOwn(t *testing.T) {
 
 // The server knows nothing of our subscription, and there is no other subscriber.
 func TestListenersAreNeverFewerThanNone(t *testing.T) {
-	talk(t, `
+	runTranscript(t, `
 		0s     A locks                → acquire #1 30s
 		1ms    #1 granted             → A granted 29.689s
 		1ms    B locks                → listen
@@ -491,7 +491,7 @@ func TestListenersAreNeverFewerThanNone(t *testing.T) {
 }
 
 func TestHandoffCanBeTurnedOff(t *testing.T) {
-	talk(t, `
+	runTranscript(t, `
 		0s     A locks           → acquire #1 30s
 		1ms    #1 granted        → A granted 29.689s
 		1ms    B locks           → listen
@@ -503,12 +503,12 @@ func TestHandoffCanBeTurnedOff(t *testing.T) {
 		9ms    B unlocks         → B over; release #3
 		10ms   #3 released       → B unlocked
 		258ms  timer             → leave
-	`, bounded(-1, time.Second))
+	`, limitHandoff(-1, time.Second))
 }
 
 // A tenure with a command without a reply is not handed off: the copy may run at any time.
 func TestTenureWithAnUnansweredCommandIsNotHandedOn(t *testing.T) {
-	talk(t, `
+	runTranscript(t, `
 		0s     A locks             → acquire #1 30s
 		1ms    #1 granted          → A granted 29.689s
 		10s    timer               → renew #1 30s
@@ -526,7 +526,7 @@ func TestTenureWithAnUnansweredCommandIsNotHandedOn(t *testing.T) {
 
 // A hold count that the last owner left in Redis is corrected for the next.
 func TestHandOnWritesTheCountOfTheNextOwner(t *testing.T) {
-	talk(t, `
+	runTranscript(t, `
 		0s   A locks       → acquire #1 30s
 		1ms  #1 granted    → A granted 29.689s
 		1ms  A2 locks as A → renew #1 30s count 2; A2 granted 29.689s
@@ -543,10 +543,10 @@ func TestHandOnWritesTheCountOfTheNextOwner(t *testing.T) {
 }
 
 func TestHandoffIsCounted(t *testing.T) {
-	s := newStage(t, usual())
+	s := newHarness(t, defaultConfig())
 	s.play("0s A locks", "1ms #1 granted", "2ms B locks", "3ms C locks", "4ms A unlocks", "5ms #1 renewed listeners 0",
 		"6ms B unlocks", "7ms C unlocks", "8ms #1 released")
 	s.play("300ms next")
-	require.Empty(t, s.rest())
-	require.Equal(t, actor.Stats{Acquired: 3, Released: 3, Handed: 2, Renewed: 1}, s.fx.Stats)
+	require.Empty(t, s.finish())
+	require.Equal(t, actor.Stats{Acquired: 3, Released: 3, HandedOff: 2, Renewed: 1}, s.fx.Stats)
 }

@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// Values of Hold.fixed for a hold that has ended.
+// Values of Hold.fixedEnd for a hold that has ended.
 const (
-	over  = -1 // unlocked, or its engine was closed
-	taken = -2 // lost: an unlock that was already on its way to the coordinator must report it
+	endedMark = -1 // unlocked, or its engine was closed
+	lostMark  = -2 // lost: an unlock that was already on its way to the coordinator must report it
 )
 
 // Hold is one grant to a caller. Tenure and Owner are written before the result is published and never again. The plain
@@ -17,22 +17,22 @@ type Hold struct {
 	Tenure uint64 // the number in the holder id on the wire
 	Owner  uint64 // the owner that it belongs to
 
-	lock  *Lock
-	set   atomic.Pointer[holdSet] // its set, from when its owner has several holds until this one ends; nil otherwise
-	fixed time.Duration           // end of its own lease; 0: watched; negative: it has ended
+	lock     *Lock
+	set      atomic.Pointer[holdSet] // its set, from when its owner has several holds until this one ends; nil otherwise
+	fixedEnd time.Duration           // end of its own lease; 0: watched; negative: it has ended
 
 	until  atomic.Int64 // end of its validity; in a set: the negative of its own limit, whatever the tenure's validity
-	signal atomic.Pointer[Signal]
+	signal atomic.Pointer[HoldSignal]
 }
 
-// Signal notifies users of the end of a hold. The first user that needs one installs it; the end replaces it.
-type Signal struct {
-	Done  chan struct{} // closed at the end; nil if there is no waiter
-	Watch Watcher       // called at the end; nil if there is none
-	Value any           // the hold's context; nil if no caller asked for one
-	Err   error         // nil until the end, then ErrLost, ErrNotHeld or ErrClosed
-	Cause error         // the reason, where Err alone does not give it
-	Known time.Duration // of a loss: until when the lock is known to have been held
+// HoldSignal notifies users of the end of a hold. The first user that needs one installs it; the end replaces it.
+type HoldSignal struct {
+	Done      chan struct{} // closed at the end; nil if there is no waiter
+	Watcher   Watcher       // called at the end; nil if there is none
+	Context   any           // the hold's context; nil if no caller asked for one
+	Err       error         // nil until the end, then ErrLost, ErrNotHeld or ErrClosed
+	Cause     error         // the reason, where Err alone does not give it
+	HeldUntil time.Duration // of a loss: until when the lock is known to have been held
 }
 
 // Watcher is notified of the end of a hold, on the goroutine that ends it: it must not block. It is an interface
@@ -41,10 +41,10 @@ type Watcher interface {
 	HoldEnded(h *Hold)
 }
 
-var ended = func() chan struct{} { c := make(chan struct{}); close(c); return c }()
+var closedChan = func() chan struct{} { c := make(chan struct{}); close(c); return c }()
 
-// unlocked is the Signal of nearly every ended hold; it is shared to save the allocation.
-var unlocked = &Signal{Done: ended, Err: ErrNotHeld}
+// unlockedSignal is the HoldSignal of nearly every ended hold; it is shared to save the allocation.
+var unlockedSignal = &HoldSignal{Done: closedChan, Err: ErrNotHeld}
 
 // Until returns when the hold ends unless it is confirmed again, as far as is known. Safe for concurrent use.
 func (h *Hold) Until() time.Duration {
@@ -64,73 +64,73 @@ func (h *Hold) Lock() *Lock { return h.lock }
 
 // Signal returns the installed signal; nil while the hold has not ended and no user installed one. Safe for concurrent
 // use.
-func (h *Hold) Signal() *Signal { return h.signal.Load() }
+func (h *Hold) Signal() *HoldSignal { return h.signal.Load() }
 
-// Ask replaces the signal seen by wanted, and reports whether it did: not if another one was installed meanwhile. Safe
+// Install replaces the signal seen by wanted, and reports whether it did: not if another one was installed meanwhile. Safe
 // for concurrent use.
-func (h *Hold) Ask(seen, wanted *Signal) bool { return h.signal.CompareAndSwap(seen, wanted) }
+func (h *Hold) Install(seen, wanted *HoldSignal) bool { return h.signal.CompareAndSwap(seen, wanted) }
 
 // End publishes the end of a hold with its error, its cause and until when it is known to have been held; it notifies
 // users that asked. Only the first call has an effect. End runs no code of the hold's users. If they have a context, it
-// returns the signal that the caller must finish outside the loop: first end that context, then close Done. Otherwise
+// returns the signal that the caller must finish outside the loop: first end that context, then close OK. Otherwise
 // it returns nil.
-func (h *Hold) End(err, cause error, known time.Duration) (untold *Signal) {
-	end := unlocked
+func (h *Hold) End(err, cause error, known time.Duration) (remaining *HoldSignal) {
+	end := unlockedSignal
 	if err != ErrNotHeld {
-		end = &Signal{Done: ended, Err: err, Cause: cause, Known: known}
+		end = &HoldSignal{Done: closedChan, Err: err, Cause: cause, HeldUntil: known}
 	}
 	if h.signal.CompareAndSwap(nil, end) {
 		return nil
 	}
 	seen := h.signal.Load()
-	published := seen.ended(end)
+	published := seen.endedWith(end)
 	for seen.Err == nil && !h.signal.CompareAndSwap(seen, published) {
 		seen = h.signal.Load()
-		published = seen.ended(end)
+		published = seen.endedWith(end)
 	}
 	if seen.Err != nil {
 		return nil
 	}
-	if seen.Watch != nil {
-		seen.Watch.HoldEnded(h)
+	if seen.Watcher != nil {
+		seen.Watcher.HoldEnded(h)
 	}
-	if seen.Value != nil {
+	if seen.Context != nil {
 		return published
 	}
 	if seen.Done != nil {
-		close(seen.Done) // last: a waiter on Done finds everything else published
+		close(seen.Done) // last: a waiter on OK finds everything else published
 	}
 	return nil
 }
 
-// ended returns the Signal that replaces s at the end.
-func (s *Signal) ended(end *Signal) *Signal {
-	if s.Done == nil && s.Value == nil {
+// endedWith returns the HoldSignal that replaces s at the end.
+func (s *HoldSignal) endedWith(end *HoldSignal) *HoldSignal {
+	if s.Done == nil && s.Context == nil {
 		return end
 	}
-	return &Signal{Done: s.Done, Value: s.Value, Err: end.Err, Cause: end.Cause, Known: end.Known}
+	return &HoldSignal{Done: s.Done, Context: s.Context, Err: end.Err, Cause: end.Cause, HeldUntil: end.HeldUntil}
 }
 
-// Asked reports whether a context was made for the hold, so that its end needs a reason.
-func (h *Hold) Asked() bool {
+// HasContext reports whether a context was made for the hold, so that its end needs a reason.
+func (h *Hold) HasContext() bool {
 	s := h.signal.Load()
-	return s != nil && s.Value != nil
+	return s != nil && s.Context != nil
 }
 
 // held reports whether the hold is one of its lock's current holds. Owned by the coordinator.
 func (h *Hold) held() bool {
 	l := h.lock
-	if l == nil || h.fixed < 0 || l.tenure != h.Tenure || l.phase != held {
+	if l == nil || h.fixedEnd < 0 || l.tenure != h.Tenure || l.phase != held {
 		return false
 	}
 	// The checks above also pass for a copy of an ended hold if the next owner has the lock.
 	return l.holds == h || l.set() != nil && h.set.Load() == l.set()
 }
 
-// Refusal returns the result of a request that concerns a hold which has ended. Owned by the coordinator.
-func (h *Hold) Refusal() (err, cause error) {
-	if h.fixed == taken {
-		return ErrLost, errLostBefore
+// EndError returns the result of a request that concerns a hold which has ended. Owned by the coordinator.
+func (h *Hold) EndError() (err, cause error) {
+	if h.fixedEnd == lostMark {
+		return ErrLost, errKnownLost
 	}
 	return ErrNotHeld, nil
 }

@@ -18,40 +18,40 @@ func TestEndOfAHoldNobodyAskedForIsSeenAfterwards(t *testing.T) {
 	for _, err := range []error{actor.ErrNotHeld, actor.ErrLost, actor.ErrClosed} {
 		h := &actor.Hold{}
 		require.Nil(t, h.Signal())
-		require.False(t, h.Asked())
+		require.False(t, h.HasContext())
 		h.End(err, why, 0)
 		signal := h.Signal()
 		require.Same(t, err, signal.Err)
 		requireClosed(t, signal.Done)
-		require.False(t, h.Ask(nil, &actor.Signal{Done: make(chan struct{})}), "an end must not be replaced")
+		require.False(t, h.Install(nil, &actor.HoldSignal{Done: make(chan struct{})}), "an end must not be replaced")
 	}
 }
 
-// The end of a hold with a context is published at once. The caller of End finishes its context and Done, because that
+// The end of a hold with a context is published at once. The caller of End finishes its context and OK, because that
 // may run users' code.
 func TestEndOfAHoldLeavesItsContextToBeEnded(t *testing.T) {
 	h := &actor.Hold{}
-	done := &actor.Signal{Done: make(chan struct{})}
-	require.True(t, h.Ask(nil, done))
-	require.False(t, h.Asked(), "no user needs a reason yet")
+	done := &actor.HoldSignal{Done: make(chan struct{})}
+	require.True(t, h.Install(nil, done))
+	require.False(t, h.HasContext(), "no user needs a reason yet")
 	ctx := t.Context()
-	require.True(t, h.Ask(done, &actor.Signal{Done: done.Done, Value: ctx}))
-	require.True(t, h.Asked())
-	untold := h.End(actor.ErrLost, errors.New("gone"), 0)
-	require.Same(t, untold, h.Signal())
-	require.Same(t, actor.ErrLost, untold.Err)
-	require.EqualError(t, untold.Cause, "gone")
-	require.Equal(t, ctx, untold.Value, "the context stays the hold's")
+	require.True(t, h.Install(done, &actor.HoldSignal{Done: done.Done, Context: ctx}))
+	require.True(t, h.HasContext())
+	remaining := h.End(actor.ErrLost, errors.New("gone"), 0)
+	require.Same(t, remaining, h.Signal())
+	require.Same(t, actor.ErrLost, remaining.Err)
+	require.EqualError(t, remaining.Cause, "gone")
+	require.Equal(t, ctx, remaining.Context, "the context stays the hold's")
 	select {
-	case <-untold.Done:
+	case <-remaining.Done:
 		t.Fatal("closed before the context has ended")
 	default:
 	}
 	require.Nil(t, h.End(actor.ErrClosed, nil, 0), "it ends once")
-	require.Same(t, untold, h.Signal())
+	require.Same(t, remaining, h.Signal())
 }
 
-// If Done is asked for while the hold ends, every waiter is notified once.
+// If OK is asked for while the hold ends, every waiter is notified once.
 func TestAskingWhileAHoldEndsIsNeverLost(t *testing.T) {
 	for range 2000 {
 		h := &actor.Hold{}
@@ -61,7 +61,7 @@ func TestAskingWhileAHoldEndsIsNeverLost(t *testing.T) {
 				for {
 					seen := h.Signal()
 					if seen == nil {
-						h.Ask(nil, &actor.Signal{Done: make(chan struct{})})
+						h.Install(nil, &actor.HoldSignal{Done: make(chan struct{})})
 						continue
 					}
 					select {
@@ -99,13 +99,13 @@ func TestWhichRepliesMayPass(t *testing.T) {
 		"ERR Attempted to access a non local key in a cluster node script: 1, on @user_script:1.", // Valkey 9
 	} {
 		for _, same := range []string{text, strings.ToUpper(text), strings.ToLower(text)} {
-			require.True(t, actor.Passing(same), same)
+			require.True(t, actor.Transient(same), same)
 		}
 	}
 	for _, text := range []string{
 		"WRONGTYPE Operation", "NOPERM this user", "ERR unknown command", "ERR wrong number of arguments", "", "OK", "m",
 		"CROSSSLOT Keys", "ERR value is not an integer or out of range",
 	} {
-		require.False(t, actor.Passing(text), text)
+		require.False(t, actor.Transient(text), text)
 	}
 }

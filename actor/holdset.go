@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// fewSpare is how many slots of ended holds a holdSet keeps in addition to one slot per live hold.
-const fewSpare = 8
+// spareHolds is how many slots of ended holds a holdSet keeps in addition to one slot per live hold.
+const spareHolds = 8
 
 // holdSet is the set of holds of an owner that has re-entered, from its second hold until the last has ended. Nearly
 // every tenure has one hold and no holdSet. No step scans all holds: its queries take O(log n) amortized, and memory is
@@ -17,81 +17,81 @@ type holdSet struct {
 	until atomic.Int64 // end of the tenure's validity: no hold is valid for longer
 
 	// Owned by the coordinator.
-	holds   []*Hold // in the order of their grants. An ended hold keeps its slot until it is the last, or half have ended
-	live    int
-	watched int       // how many of the live ones are watched
-	soonest deadlines // the limit of each hold
-	latest  deadlines // the negative end of each own lease, so that the last comes first
-	over    []*Hold   // holds past their limit, taken from soonest: the next step ends them
+	holds     []*Hold // in the order of their grants. An ended hold keeps its slot until it is the last, or half have ended
+	live      int
+	watched   int       // how many of the live ones are watched
+	limits    deadlines // the limit of each hold
+	leaseEnds deadlines // the negative end of each own lease, so that the last comes first
+	expiring  []*Hold   // holds past their limit, taken from soonest: the next step ends them
 }
 
 func (s *holdSet) add(h *Hold, limit time.Duration) {
 	s.holds = append(s.holds, h)
 	s.live++
 	h.set.Store(s) // first: see Until
-	s.bound(h, limit)
+	s.setLimits(h, limit)
 }
 
-// bound records the limit of a hold, when it is granted and when its lease changes.
-func (s *holdSet) bound(h *Hold, limit time.Duration) {
+// setLimits records the limit of a hold, when it is granted and when its lease changes.
+func (s *holdSet) setLimits(h *Hold, limit time.Duration) {
 	h.until.Store(int64(-limit))
 	if limit != never {
-		s.soonest.push(deadline{limit, h})
+		s.limits.push(deadline{limit, h})
 	}
-	if h.fixed == 0 {
+	if h.fixedEnd == 0 {
 		s.watched++
 	} else {
-		s.latest.push(deadline{-h.fixed, h})
+		s.leaseEnds.push(deadline{-h.fixedEnd, h})
 	}
-	s.tidy()
+	s.compact()
 }
 
-// tidy removes ended holds and outdated deadlines once they are more than half.
-func (s *holdSet) tidy() {
-	most := 2*s.live + fewSpare
+// compact removes ended holds and outdated deadlines once they are more than half.
+func (s *holdSet) compact() {
+	most := 2*s.live + spareHolds
 	if len(s.holds) > most {
 		s.holds = slices.Collect(s.all())
 	}
-	if len(s.soonest) > most {
-		s.soonest = nil
+	if len(s.limits) > most {
+		s.limits = nil
 		for h := range s.all() {
 			if limit := -h.until.Load(); limit > 0 && limit != int64(never) {
-				s.soonest.push(deadline{time.Duration(limit), h})
+				s.limits.push(deadline{time.Duration(limit), h})
 			}
 		}
 	}
-	if len(s.latest) > most {
-		s.latest = nil
+	if len(s.leaseEnds) > most {
+		s.leaseEnds = nil
 		for h := range s.all() {
-			if h.fixed != 0 {
-				s.latest.push(deadline{-h.fixed, h})
+			if h.fixedEnd != 0 {
+				s.leaseEnds.push(deadline{-h.fixedEnd, h})
 			}
 		}
 	}
 }
 
-// fix gives a hold another lease.
-func (s *holdSet) fix(h *Hold, fixed, limit time.Duration) {
-	if h.fixed == 0 {
+// setLease gives a hold another lease.
+func (s *holdSet) setLease(h *Hold, fixed, limit time.Duration) {
+	if h.fixedEnd == 0 {
 		s.watched--
 	}
-	h.fixed = fixed
-	s.bound(h, limit)
+	h.fixedEnd = fixed
+	s.setLimits(h, limit)
 }
 
 // remove takes out a hold that is ending, and freezes its Until at the current value.
 func (s *holdSet) remove(h *Hold) {
-	if h.fixed == 0 {
+	if h.fixedEnd == 0 {
 		s.watched--
 	}
 	s.live--
 	h.until.Store(int64(h.Until()))
 	h.set.Store(nil)
-	for last := len(s.holds) - 1; last >= 0 && !s.has(s.holds[last]); last-- {
+	for last := len(s.holds) - 1; last >= 0 && !s.contains(s.holds[last]); last-- {
 		s.holds[last] = nil
 		s.holds = s.holds[:last]
 	}
-	s.tidy()
+	s.compact()
 }
 
 // innermost returns the youngest hold; nil if none is left.
@@ -102,52 +102,54 @@ func (s *holdSet) innermost() *Hold {
 	return s.holds[len(s.holds)-1]
 }
 
-// has, ends and leased report whether an entry is still current: the hold is in the set, and has that limit or lease.
-func (s *holdSet) has(h *Hold) bool { return h.set.Load() == s }
+// contains, ends and leased report whether an entry is still current: the hold is in the set, and has that limit or lease.
+func (s *holdSet) contains(h *Hold) bool { return h.set.Load() == s }
 
-func (s *holdSet) ends(d deadline) bool { return s.has(d.hold) && d.hold.until.Load() == int64(-d.at) }
+func (s *holdSet) isLimit(d deadline) bool {
+	return s.contains(d.hold) && d.hold.until.Load() == int64(-d.at)
+}
 
-func (s *holdSet) leased(d deadline) bool { return s.has(d.hold) && d.hold.fixed == -d.at }
+func (s *holdSet) isLeaseEnd(d deadline) bool { return s.contains(d.hold) && d.hold.fixedEnd == -d.at }
 
-// limit returns the earliest limit of the holds, whatever the tenure's validity.
-func (s *holdSet) limit() time.Duration {
-	if len(s.over) > 0 {
+// nextLimit returns the earliest limit of the holds, whatever the tenure's validity.
+func (s *holdSet) nextLimit() time.Duration {
+	if len(s.expiring) > 0 {
 		return 0
 	}
-	if d, some := s.soonest.first(s.ends); some {
+	if d, some := s.limits.first(s.isLimit); some {
 		return d.at
 	}
 	return never
 }
 
-// passed returns the holds with a limit at or before now. They must be removed before anything else changes.
-func (s *holdSet) passed(now time.Duration) []*Hold {
-	for d, some := s.soonest.first(s.ends); some && d.at <= now; d, some = s.soonest.first(s.ends) {
+// expired returns the holds with a limit at or before now. They must be removed before anything else changes.
+func (s *holdSet) expired(now time.Duration) []*Hold {
+	for d, some := s.limits.first(s.isLimit); some && d.at <= now; d, some = s.limits.first(s.isLimit) {
 		d.hold.until.Store(int64(d.hold.Until())) // the entry is outdated now, so the hold is not returned twice
-		s.over = append(s.over, d.hold)
+		s.expiring = append(s.expiring, d.hold)
 	}
-	return s.over
+	return s.expiring
 }
 
-// longest returns up to n holds with leases of their own, except those in but, starting with the one that ends last.
-func (s *holdSet) longest(n int, but map[*Hold]*Request) (last []*Hold) {
-	var aside []deadline
+// latestLeases returns up to n holds with leases of their own, except those in but, starting with the one that ends last.
+func (s *holdSet) latestLeases(n int, except map[*Hold]*Request) (last []*Hold) {
+	var popped []deadline
 	for len(last) < n {
-		d, some := s.latest.first(s.leased)
+		d, some := s.leaseEnds.first(s.isLeaseEnd)
 		if !some {
 			break
 		}
-		s.latest.pop()
-		if len(aside) > 0 && slices.Contains(last, d.hold) {
+		s.leaseEnds.pop()
+		if len(popped) > 0 && slices.Contains(last, d.hold) {
 			continue // a second entry of the same hold
 		}
-		aside = append(aside, d)
-		if but[d.hold] == nil {
+		popped = append(popped, d)
+		if except[d.hold] == nil {
 			last = append(last, d.hold)
 		}
 	}
-	for _, other := range aside {
-		s.latest.push(other)
+	for _, other := range popped {
+		s.leaseEnds.push(other)
 	}
 	return last
 }
@@ -156,7 +158,7 @@ func (s *holdSet) longest(n int, but map[*Hold]*Request) (last []*Hold) {
 func (s *holdSet) all() iter.Seq[*Hold] {
 	return func(yield func(*Hold) bool) {
 		for _, h := range s.holds {
-			if s.has(h) && !yield(h) {
+			if s.contains(h) && !yield(h) {
 				return
 			}
 		}
@@ -181,10 +183,10 @@ func (l *Lock) add(h *Hold, fx *Effects) {
 	}
 	if s == nil {
 		s = &holdSet{holds: make([]*Hold, 0, 4)}
-		s.until.Store(int64(l.until))
-		s.add(outer, l.limitOf(outer.fixed, fx))
+		s.until.Store(int64(l.validUntil))
+		s.add(outer, l.holdLimit(outer.fixedEnd, fx))
 	}
-	s.add(h, l.limitOf(h.fixed, fx))
+	s.add(h, l.holdLimit(h.fixedEnd, fx))
 }
 
 // remove takes out a hold that is ending.
@@ -198,13 +200,13 @@ func (l *Lock) remove(h *Hold) {
 	l.holds = s.innermost()
 }
 
-// fix gives a hold a lease of its own that ends at fixed, or makes it watched if fixed is 0.
-func (l *Lock) fix(h *Hold, fixed time.Duration, fx *Effects) {
+// setHoldLease gives a hold a lease of its own that ends at fixed, or makes it watched if fixed is 0.
+func (l *Lock) setHoldLease(h *Hold, fixed time.Duration, fx *Effects) {
 	if s := l.set(); s != nil {
-		s.fix(h, fixed, l.limitOf(fixed, fx))
+		s.setLease(h, fixed, l.holdLimit(fixed, fx))
 		return
 	}
-	h.fixed = fixed
+	h.fixedEnd = fixed
 	l.publish(fx)
 }
 
@@ -227,45 +229,45 @@ func (l *Lock) watchedHolds() int {
 	if s := l.set(); s != nil {
 		return s.watched
 	}
-	if l.holds != nil && l.holds.fixed == 0 {
+	if l.holds != nil && l.holds.fixedEnd == 0 {
 		return 1
 	}
 	return 0
 }
 
-// longestFixed returns up to n holds with leases of their own, except those in but, starting with the one that ends
+// latestFixed returns up to n holds with leases of their own, except those in but, starting with the one that ends
 // last.
-func (l *Lock) longestFixed(n int, but map[*Hold]*Request) []*Hold {
+func (l *Lock) latestFixed(n int, except map[*Hold]*Request) []*Hold {
 	switch s := l.set(); {
 	case s != nil:
-		return s.longest(n, but)
-	case l.holds != nil && l.holds.fixed > 0 && but[l.holds] == nil:
+		return s.latestLeases(n, except)
+	case l.holds != nil && l.holds.fixedEnd > 0 && except[l.holds] == nil:
 		return []*Hold{l.holds}
 	}
 	return nil
 }
 
 // lastFixed returns the latest end of the holds' own leases, except those of holds in but; 0 if there is none.
-func (l *Lock) lastFixed(but map[*Hold]*Request) time.Duration {
+func (l *Lock) lastFixed(except map[*Hold]*Request) time.Duration {
 	if s := l.set(); s == nil {
-		if l.holds != nil && but[l.holds] == nil {
-			return l.holds.fixed
+		if l.holds != nil && except[l.holds] == nil {
+			return l.holds.fixedEnd
 		}
-	} else if d, some := s.latest.first(s.leased); !some || but[d.hold] == nil {
+	} else if d, some := s.leaseEnds.first(s.isLeaseEnd); !some || except[d.hold] == nil {
 		return -d.at
-	} else if last := s.longest(1, but); len(last) > 0 {
-		return last[0].fixed
+	} else if last := s.latestLeases(1, except); len(last) > 0 {
+		return last[0].fixedEnd
 	}
 	return 0
 }
 
-// limit returns the earliest limit of the holds, whatever the tenure's validity.
-func (l *Lock) limit(fx *Effects) time.Duration {
+// nextHoldLimit returns the earliest limit of the holds, whatever the tenure's validity.
+func (l *Lock) nextHoldLimit(fx *Effects) time.Duration {
 	switch s := l.set(); {
 	case s != nil:
-		return s.limit()
+		return s.nextLimit()
 	case l.holds != nil:
-		return l.limitOf(l.holds.fixed, fx)
+		return l.holdLimit(l.holds.fixedEnd, fx)
 	}
 	return never
 }

@@ -16,20 +16,20 @@ import (
 func TestASetOfHoldsSaysWhatAllOfThemWouldSay(t *testing.T) {
 	for seed := range uint64(40) {
 		random := rand.New(rand.NewPCG(seed, 1))
-		config := Config{Lease: 30 * time.Second, Renew: 10 * time.Second, Timeout: 3 * time.Second}
+		config := Config{Lease: 30 * time.Second, RenewInterval: 10 * time.Second, CallTimeout: 3 * time.Second}
 		if seed%2 == 0 {
 			config.MaxHold = 100 * time.Second
 		}
-		timers, err := wheel.New[Sleeper](time.Millisecond, wheel.Config{})
+		timers, err := wheel.New[TimerTarget](time.Millisecond, wheel.Config{})
 		require.NoError(t, err)
 		fx := NewEffects(config, timers)
-		l := &Lock{phase: held, tenure: 1, until: 50 * time.Second, since: time.Second}
+		l := &Lock{phase: held, tenure: 1, validUntil: 50 * time.Second, ownedSince: time.Second}
 		var all []*Hold
 		now := 2 * time.Second
 		for range 400 {
 			switch n := len(all); {
 			case n == 0 || random.IntN(100) < 40:
-				h := &Hold{Owner: 7, Tenure: 1, lock: l, fixed: someFixed(random, now)}
+				h := &Hold{Owner: 7, Tenure: 1, lock: l, fixedEnd: someFixed(random, now)}
 				l.add(h, fx)
 				all = append(all, h)
 			case random.IntN(100) < 40:
@@ -39,24 +39,24 @@ func TestASetOfHoldsSaysWhatAllOfThemWouldSay(t *testing.T) {
 				}
 				until := all[i].Until()
 				l.remove(all[i])
-				all[i].fixed = over
+				all[i].fixedEnd = endedMark
 				require.Equal(t, until, all[i].Until(), "it stays as it was")
 				all = slices.Delete(all, i, i+1)
 			case random.IntN(100) < 50:
-				l.fix(all[random.IntN(n)], someFixed(random, now), fx)
+				l.setHoldLease(all[random.IntN(n)], someFixed(random, now), fx)
 			default:
 				now += time.Duration(random.IntN(400)) * time.Millisecond
-				if l.until = now + time.Duration(random.Int64N(int64(60*time.Second))); random.IntN(3) > 0 {
+				if l.validUntil = now + time.Duration(random.Int64N(int64(60*time.Second))); random.IntN(3) > 0 {
 					l.publish(fx)
 				}
 			}
 			l.publish(fx)
 			if random.IntN(3) == 0 {
-				require.Equal(t, liveAt(l, all, now, fx), l.CountOf(7, now))
+				require.Equal(t, liveAt(l, all, now, fx), l.HoldCount(7, now))
 				l.expireHolds(now, fx)
-				require.Len(t, fx.Ended, len(all)-liveAt(l, all, now, fx))
-				fx.Ended = nil
-				all = slices.DeleteFunc(all, func(h *Hold) bool { return h.fixed < 0 })
+				require.Len(t, fx.HoldEnds, len(all)-liveAt(l, all, now, fx))
+				fx.HoldEnds = nil
+				all = slices.DeleteFunc(all, func(h *Hold) bool { return h.fixedEnd < 0 })
 			}
 			requireSame(t, random, l, all, fx)
 		}
@@ -72,7 +72,7 @@ func someFixed(random *rand.Rand, now time.Duration) time.Duration {
 
 func liveAt(l *Lock, all []*Hold, now time.Duration, fx *Effects) (live int) {
 	for _, h := range all {
-		if now < l.limitOf(h.fixed, fx) {
+		if now < l.holdLimit(h.fixedEnd, fx) {
 			live++
 		}
 	}
@@ -82,48 +82,48 @@ func liveAt(l *Lock, all []*Hold, now time.Duration, fx *Effects) (live int) {
 func requireSame(t *testing.T, random *rand.Rand, l *Lock, all []*Hold, fx *Effects) {
 	t.Helper()
 	first, last, watched := never, time.Duration(0), 0
-	but := make(map[*Hold]*Request)
+	except := make(map[*Hold]*Request)
 	for _, h := range all {
 		require.True(t, h.held())
-		require.Equal(t, min(l.until, l.limitOf(h.fixed, fx)), h.Until())
-		first = min(first, l.limitOf(h.fixed, fx))
-		if h.fixed == 0 {
+		require.Equal(t, min(l.validUntil, l.holdLimit(h.fixedEnd, fx)), h.Until())
+		first = min(first, l.holdLimit(h.fixedEnd, fx))
+		if h.fixedEnd == 0 {
 			watched++
 		}
 		if random.IntN(4) == 0 {
-			but[h] = &Request{}
+			except[h] = &Request{}
 		} else {
-			last = max(last, h.fixed)
+			last = max(last, h.fixedEnd)
 		}
 	}
 	require.EqualValues(t, len(all), l.holdCount())
 	require.Equal(t, watched, l.watchedHolds())
-	require.Equal(t, first, l.limit(fx))
-	require.Equal(t, last, l.lastFixed(but))
+	require.Equal(t, first, l.nextHoldLimit(fx))
+	require.Equal(t, last, l.lastFixed(except))
 	if len(all) == 0 {
 		require.Nil(t, l.holds)
 		return
 	}
 	require.Same(t, all[len(all)-1], l.holds, "the innermost")
-	requireLongest(t, l.longestFixed(3, but), all, but)
+	requireLongest(t, l.latestFixed(3, except), all, except)
 	if s := l.set(); s != nil {
-		most := 2*len(all) + fewSpare
-		require.LessOrEqual(t, max(len(s.holds), len(s.soonest), len(s.latest)), most)
+		most := 2*len(all) + spareHolds
+		require.LessOrEqual(t, max(len(s.holds), len(s.limits), len(s.leaseEnds)), most)
 	}
 }
 
-func requireLongest(t *testing.T, got, all []*Hold, but map[*Hold]*Request) {
+func requireLongest(t *testing.T, got, all []*Hold, except map[*Hold]*Request) {
 	t.Helper()
 	var want []time.Duration
 	for _, h := range all {
-		if h.fixed != 0 && but[h] == nil {
-			want = append(want, h.fixed)
+		if h.fixedEnd != 0 && except[h] == nil {
+			want = append(want, h.fixedEnd)
 		}
 	}
 	slices.SortFunc(want, func(a, b time.Duration) int { return cmp.Compare(b, a) })
 	require.Len(t, got, min(3, len(want)))
 	for i, h := range got {
-		require.Equal(t, want[i], h.fixed)
+		require.Equal(t, want[i], h.fixedEnd)
 		require.Equal(t, 1, count(got, h))
 	}
 }

@@ -24,41 +24,41 @@ type protocol struct {
 	name string // for errors; kinds of the same name may be in use together
 
 	// The commands. pass confirms a tenure for its next owner.
-	acquire, renew, pass, release, force, state Verb
+	acquire, renew, renewForNext, release, force, state Verb
 
-	claims  bool // each first grant is a tenure with a per-request Lock: it is never handed off
-	queues  bool // a tenure keeps its place in a queue on the server from the first acquire until it is released
-	shared  bool // several per-request locks may be held at a time
-	tokens  bool // a grant comes with a fencing token
-	stamps  bool // each hold has a key with its own lease
-	channel string
-	private bool // each tenure has a channel of its own
+	perRequest bool // each first grant is a tenure with a per-request Lock: it is never handed off
+	queues     bool // a tenure keeps its place in a queue on the server from the first acquire until it is released
+	shared     bool // several per-request locks may be held at a time
+	tokens     bool // a grant comes with a fencing token
+	holdKeys   bool // each hold has a key with its own lease
+	channel    string
+	ownChannel bool // each tenure has a channel of its own
 }
 
 var protocols = [...]protocol{
 	Plain: {
 		name: "plain", channel: scripts.Channel,
-		acquire: SendAcquire, renew: SendRenew, pass: SendRenew, release: SendRelease, force: SendForce,
+		acquire: SendAcquire, renew: SendRenew, renewForNext: SendRenew, release: SendRelease, force: SendForce,
 		state: SendState,
 	},
 	Fenced: {
 		name: "fenced", channel: scripts.Channel, tokens: true,
-		acquire: SendFencedAcquire, renew: SendRenew, pass: SendFencedPass, release: SendRelease, force: SendForce,
+		acquire: SendFencedAcquire, renew: SendRenew, renewForNext: SendFencedRenew, release: SendRelease, force: SendForce,
 		state: SendState,
 	},
 	Read: {
-		name: "read/write", channel: scripts.ReadWriteChannel, claims: true, shared: true, stamps: true,
-		acquire: SendReadAcquire, renew: SendReadRenew, pass: SendReadRenew, release: SendReadRelease, force: SendReadForce,
+		name: "read/write", channel: scripts.RWChannel, perRequest: true, shared: true, holdKeys: true,
+		acquire: SendReadAcquire, renew: SendReadRenew, renewForNext: SendReadRenew, release: SendReadRelease, force: SendReadForce,
 		state: SendReadState,
 	},
 	Write: {
-		name: "read/write", channel: scripts.ReadWriteChannel,
-		acquire: SendWriteAcquire, renew: SendWriteRenew, pass: SendWriteRenew, release: SendWriteRelease, force: SendWriteForce,
+		name: "read/write", channel: scripts.RWChannel,
+		acquire: SendWriteAcquire, renew: SendWriteRenew, renewForNext: SendWriteRenew, release: SendWriteRelease, force: SendWriteForce,
 		state: SendWriteState,
 	},
 	Fair: {
-		name: "fair", channel: scripts.Channel, private: true, claims: true, queues: true,
-		acquire: SendFairAcquire, renew: SendRenew, pass: SendRenew, release: SendFairRelease, force: SendFairForce,
+		name: "fair", channel: scripts.Channel, ownChannel: true, perRequest: true, queues: true,
+		acquire: SendFairAcquire, renew: SendRenew, renewForNext: SendRenew, release: SendFairRelease, force: SendFairForce,
 		state: SendState,
 	},
 }
@@ -66,25 +66,25 @@ var protocols = [...]protocol{
 // String returns the kind's name as errors give it.
 func (k LockKind) String() string { return protocols[k].name }
 
-// Claims reports whether each first grant of such a lock is a tenure with a Lock of its own. Then an engine has as many
+// PerRequest reports whether each first grant of such a lock is a tenure with a Lock of its own. Then an engine has as many
 // Locks for a name as there are requests that are no re-entries.
-func (k LockKind) Claims() bool { return protocols[k].claims }
+func (k LockKind) PerRequest() bool { return protocols[k].perRequest }
 
 // Queues reports whether waiters for such a lock have places in a queue on the server.
 func (k LockKind) Queues() bool { return protocols[k].queues }
 
-// Forces reports whether a command takes such locks away from their holders.
-func (k LockKind) Forces(v Verb) bool { return protocols[k].force == v }
+// IsForce reports whether a command takes such locks away from their holders.
+func (k LockKind) IsForce(v Verb) bool { return protocols[k].force == v }
 
-// Granted reports whether a successful command acquired such a lock, with the reply arriving at now within the validity
+// AcquiredInTime reports whether a successful command acquired such a lock, with the reply arriving at now within the validity
 // of its lease.
-func (k LockKind) Granted(c *Command, sent, now time.Duration) bool {
-	return c.Verb == protocols[k].acquire && now < sent+believed(c.Lease)
+func (k LockKind) AcquiredInTime(c *Command, sent, now time.Duration) bool {
+	return c.Verb == protocols[k].acquire && now < sent+validity(c.Lease)
 }
 
-// Displaces reports whether a grant by c means that other, a Lock of the same key, is no longer in Redis.
-func (c *Command) Displaces(other *Lock) bool {
-	if c.Reads != nil && other.kind == Write && c.Reads.Writer == other.tenure {
+// Excludes reports whether a grant by c means that other, a Lock of the same key, is no longer in Redis.
+func (c *Command) Excludes(other *Lock) bool {
+	if c.Reader != nil && other.kind == Write && c.Reader.Writer == other.tenure {
 		return false // its owner reads beside it
 	}
 	return !c.Lock.protocol().shared || !other.protocol().shared
@@ -93,8 +93,10 @@ func (c *Command) Displaces(other *Lock) bool {
 // Shared reports whether several holders can hold such a lock at once.
 func (k LockKind) Shared() bool { return protocols[k].shared }
 
-// Suits reports whether two kinds can be in use under one name.
-func (k LockKind) Suits(other LockKind) bool { return protocols[k].name == protocols[other].name }
+// CompatibleWith reports whether two kinds can be in use under one name.
+func (k LockKind) CompatibleWith(other LockKind) bool {
+	return protocols[k].name == protocols[other].name
+}
 
 // State returns the command that reads the state of such a lock.
 func (k LockKind) State() Verb { return protocols[k].state }
@@ -104,8 +106,8 @@ func (l *Lock) protocol() *protocol { return &protocols[l.kind] }
 // channel returns the channel of the lock's notifications, as Redisson names it.
 func (l *Lock) channel(fx *Effects) string {
 	p := l.protocol()
-	name := scripts.Prefixed(p.channel, l.key)
-	if p.private {
+	name := scripts.RedissonKey(p.channel, l.key)
+	if p.ownChannel {
 		name += ":" + fx.Config.ID + ":" + strconv.FormatUint(l.tenure, 10)
 	}
 	return name

@@ -11,32 +11,32 @@ import (
 type Phase uint8
 
 const (
-	free    Phase = iota // not held by this engine, as far as is known
-	asking               // an acquire was sent, or will be sent again
-	held                 // held by this engine, also during a handoff from one owner to the next
-	ending               // to be released
-	forcing              // to be taken away from its holder by force
+	free      Phase = iota // not held by this engine, as far as is known
+	acquiring              // an acquire was sent, or will be sent again
+	held                   // held by this engine, also during a handoff from one owner to the next
+	releasing              // to be released
+	forcing                // to be taken away from its holder by force
 )
 
 // String returns the phase's name.
 func (p Phase) String() string {
-	return [...]string{free: "free", asking: "asking", held: "held", ending: "ending", forcing: "forcing"}[p]
+	return [...]string{free: "free", acquiring: "asking", held: "held", releasing: "ending", forcing: "forcing"}[p]
 }
 
-// Flags in Lock.wants: what a lock should do as soon as it may, and facts for which there is room beside that.
+// Flags in Lock.flags: what a lock should do as soon as it may, and facts for which there is room beside that.
 const (
-	wantConfirm uint8 = 1 << iota // confirm the tenure now
-	wantFresh                     // confirmed since its last owner unlocked
-	capped                        // the lease was cut to Config.MaxHold: no renewal makes it longer
-	wantSet                       // the server may not have the TTL that was sent: the next renewal sets it
-	unhurried                     // the hold was not watched at the last confirmation: its next renewal has no due time
+	wantConfirm           uint8 = 1 << iota // confirm the tenure now
+	confirmedSinceHandoff                   // confirmed since its last owner unlocked
+	leaseCapped                             // the lease was cut to Config.MaxHold: no renewal makes it longer
+	wantSet                                 // the server may not have the TTL that was sent: the next renewal sets it
+	noRenewDue                              // the hold was not watched at the last confirmation: its next renewal has no due time
 
-	// departed: the command in flight has left, so it may run. Until then it can be taken back.
-	departed
-	// marked survives the end of a tenure: a command of the Lock was taken back and may still be queued.
-	marked
-	// undoing: the tenure that is being released was granted to no caller, because too few replicas have it.
-	undoing
+	// dispatched: the command in flight has left, so it may run. Until then it can be taken back.
+	dispatched
+	// hasStaleCommand survives the end of a tenure: a command of the Lock was taken back and may still be queued.
+	hasStaleCommand
+	// rollingBack: the tenure that is being released was granted to no caller, because too few replicas have it.
+	rollingBack
 )
 
 // Lock is one name in one engine: its holder, its waiters and the command in flight. It is owned by the coordinator and
@@ -45,40 +45,40 @@ const (
 // Its size determines the memory cost of a held lock, so everything that an uncontended lock does not need is in rare.
 type Lock struct {
 	key   string
-	timer wheel.Timer[Sleeper]
+	timer wheel.Timer[TimerTarget]
 
-	tenure    uint64        // the tenure in Redis or being acquired; 0 when free
-	confirmed time.Duration // when the last confirmed command that set the TTL was sent
-	until     time.Duration // the end of the tenure's validity
-	since     time.Duration // the owner's first grant; 0 until there is one
+	tenure      uint64        // the tenure in Redis or being acquired; 0 when free
+	confirmedAt time.Duration // when the last confirmed command that set the TTL was sent
+	validUntil  time.Duration // the end of the tenure's validity
+	ownedSince  time.Duration // the owner's first grant; 0 until there is one
 
-	holds    *Hold // the owner's innermost hold; while Ending, the hold that was unlocked last
-	queue    line  // requests that wait for the lock
-	releases line  // requests that wait for the reply to the release
-	rare     *rare
+	holds    *Hold       // the owner's innermost hold; while Ending, the hold that was unlocked last
+	queue    requestList // requests that wait for the lock
+	releases requestList // requests that wait for the reply to the release
+	ext      *ext
 
-	phase   Phase
-	flight  Verb // the tenure's command in flight; None if there is none
-	wants   uint8
-	kind    LockKind
-	written uint32 // hold count in Redis; 0: none, or not known
+	phase       Phase
+	inFlight    Verb // the tenure's command in flight; None if there is none
+	flags       uint8
+	kind        LockKind
+	storedCount uint32 // hold count in Redis; 0: none, or not known
 }
 
 // NewLock returns the Lock of a key that this engine does not use yet.
 func NewLock(key string, kind LockKind) *Lock {
 	l := &Lock{}
-	l.Begin(key, kind)
+	l.Reset(key, kind)
 	return l
 }
 
-// Begin makes a finished lock usable for another key.
-func (l *Lock) Begin(key string, kind LockKind) {
+// Reset makes a finished lock usable for another key.
+func (l *Lock) Reset(key string, kind LockKind) {
 	*l = Lock{key: key, kind: kind}
 	l.timer.Value = l
 }
 
-// Finish empties a lock that is Idle. Old holds may still point to it; their tenure number tells them apart.
-func (l *Lock) Finish(fx *Effects) {
+// Clear empties a lock that is Idle. Old holds may still point to it; their tenure number tells them apart.
+func (l *Lock) Clear(fx *Effects) {
 	l.wheel(fx).Cancel(&l.timer)
 	*l = Lock{}
 }
@@ -92,73 +92,75 @@ func ByKey(l, other *Lock) int { return strings.Compare(l.key, other.key) }
 // Kind returns the lock's kind.
 func (l *Lock) Kind() LockKind { return l.kind }
 
-// Become changes the kind of a lock that is not Busy.
-func (l *Lock) Become(kind LockKind, fx *Effects) {
-	if l.rare != nil && l.rare.listening && protocols[kind].channel != l.protocol().channel {
-		l.rare.leaveAt = 0
-		l.setListening(false, fx)
+// SetKind changes the kind of a lock that is not Busy.
+func (l *Lock) SetKind(kind LockKind, fx *Effects) {
+	if l.ext != nil && l.ext.listening && protocols[kind].channel != l.protocol().channel {
+		l.ext.unsubscribeAt = 0
+		l.setSubscription(false, fx)
 	}
 	l.kind = kind
 }
 
-// Queued returns the number of requests in the lock's queue.
-func (l *Lock) Queued() int { return int(l.queue.len()) }
+// QueueLen returns the number of requests in the lock's queue.
+func (l *Lock) QueueLen() int { return int(l.queue.len()) }
 
 // Idle reports whether the lock can be forgotten: nothing is held, wanted, in flight or subscribed to.
 func (l *Lock) Idle() bool {
-	return l.phase == free && l.queue.last == nil && (l.rare == nil || l.rare.idle())
+	return l.phase == free && l.queue.last == nil && (l.ext == nil || l.ext.idle())
 }
 
-func (x *rare) idle() bool { return !x.listening && !x.busy() }
+func (x *ext) idle() bool { return !x.listening && !x.busy() }
 
-func (x *rare) busy() bool { return len(x.ghosts()) != 0 || !x.changes.empty() || !x.forces.empty() }
-
-// Knows reports whether a tenure belongs to the lock: the current one, or the one that ended because of a force.
-func (l *Lock) Knows(tenure uint64) bool {
-	return l.tenure == tenure || l.rare != nil && l.rare.evicted() == tenure
+func (x *ext) busy() bool {
+	return len(x.orphans()) != 0 || !x.leaseRequests.empty() || !x.forceRequests.empty()
 }
 
-// Numbers returns the tenures that the lock knows or has to release.
-func (l *Lock) Numbers() (tenures []uint64) {
+// OwnsTenure reports whether a tenure belongs to the lock: the current one, or the one that ended because of a force.
+func (l *Lock) OwnsTenure(tenure uint64) bool {
+	return l.tenure == tenure || l.ext != nil && l.ext.evicted() == tenure
+}
+
+// Tenures returns the tenures that the lock knows or has to release.
+func (l *Lock) Tenures() (tenures []uint64) {
 	if l.tenure != 0 {
 		tenures = append(tenures, l.tenure)
 	}
-	if x := l.rare; x != nil {
+	if x := l.ext; x != nil {
 		if evicted := x.evicted(); evicted != 0 {
 			tenures = append(tenures, evicted)
 		}
-		tenures = append(tenures, x.names()...)
+		tenures = append(tenures, x.orphanIDs()...)
 	}
 	return tenures
 }
 
-// numbered reports the tenure of a per-request lock, so that the coordinator finds it without a search.
-func (l *Lock) numbered(tenure uint64, fx *Effects) {
-	if l.kind.Claims() {
-		fx.Numbered = append(fx.Numbered, Numbered{l, tenure})
+// noteTenure reports the tenure of a per-request lock, so that the coordinator finds it without a search.
+func (l *Lock) noteTenure(tenure uint64, fx *Effects) {
+	if l.kind.PerRequest() {
+		fx.NewTenures = append(fx.NewTenures, LockTenure{l, tenure})
 	}
 }
 
-// Granted reports whether an owner holds the lock, including after its validity has ended.
-func (l *Lock) Granted() bool { return l.phase == held && l.holds != nil }
+// HasOwner reports whether an owner holds the lock, including after its validity has ended.
+func (l *Lock) HasOwner() bool { return l.phase == held && l.holds != nil }
 
-// Haunted reports whether a tenure is an orphan that the lock has to release.
-func (l *Lock) Haunted(tenure uint64) bool { return l.rare != nil && l.rare.haunted(tenure) }
+// IsOrphan reports whether a tenure is an orphan that the lock has to release.
+func (l *Lock) IsOrphan(tenure uint64) bool { return l.ext != nil && l.ext.isOrphan(tenure) }
 
 // Busy reports whether the lock is in use. A subscription that is only kept for future waiters does not count.
 func (l *Lock) Busy() bool {
-	return l.phase != free || !l.queue.empty() || l.rare != nil && l.rare.busy()
+	return l.phase != free || !l.queue.empty() || l.ext != nil && l.ext.busy()
 }
 
-// UnderWay returns the tenure's command that is queued or in flight; None if there is none.
-func (l *Lock) UnderWay() Verb { return l.flight }
+// InFlight returns the tenure's command that is queued or in flight; None if there is none.
+func (l *Lock) InFlight() Verb { return l.inFlight }
 
 // Tenure returns the tenure in Redis for this engine, or the one being acquired; 0 when there is none.
 func (l *Lock) Tenure() uint64 { return l.tenure }
 
-// Believed reports whether an owner of this engine holds the lock at that time and its validity has not ended.
-func (l *Lock) Believed(now time.Duration) bool {
-	return l.phase == held && l.holds != nil && now < l.until
+// HeldAt reports whether an owner of this engine holds the lock at that time and its validity has not ended.
+func (l *Lock) HeldAt(now time.Duration) bool {
+	return l.phase == held && l.holds != nil && now < l.validUntil
 }
 
 // Owner returns the owner that holds the lock, or held it last in this tenure; 0 if the tenure had no owner yet.
@@ -169,13 +171,13 @@ func (l *Lock) Owner() uint64 {
 	return l.holds.Owner
 }
 
-// CountOf returns how many holds an owner has at that time.
-func (l *Lock) CountOf(owner uint64, now time.Duration) (count int) {
-	if owner == 0 || !l.Believed(now) || l.holds.Owner != owner {
+// HoldCount returns how many holds an owner has at that time.
+func (l *Lock) HoldCount(owner uint64, now time.Duration) (count int) {
+	if owner == 0 || !l.HeldAt(now) || l.holds.Owner != owner {
 		return 0
 	}
 	if s := l.set(); s != nil {
-		return s.live - len(s.passed(now))
+		return s.live - len(s.expired(now))
 	}
 	if now < l.holds.Until() {
 		return 1
@@ -183,9 +185,9 @@ func (l *Lock) CountOf(owner uint64, now time.Duration) (count int) {
 	return 0
 }
 
-// Fetch reads the lock and the first request that its command's reply concerns, so that both are in the CPU cache
-// before Step. The result is meaningless.
-func (l *Lock) Fetch() (sum int) {
+// Prefetch reads the lock and the first request that its command's reply concerns, so that both are in the CPU cache
+// before StepTrace. The result is meaningless.
+func (l *Lock) Prefetch() (sum int) {
 	r := l.releases.first()
 	if r == nil {
 		r = l.queue.first()
@@ -193,10 +195,10 @@ func (l *Lock) Fetch() (sum int) {
 	if r == nil {
 		return 0
 	}
-	if r.Decided() {
+	if r.Completed() {
 		sum++
 	}
-	if r.Joint != nil {
+	if r.Multi != nil {
 		sum++
 	}
 	if r.timer.Value != nil {
@@ -207,14 +209,14 @@ func (l *Lock) Fetch() (sum int) {
 
 // Wake handles the lock's timer.
 func (l *Lock) Wake(now time.Duration, fx *Effects) {
-	l.Step(now, &Message{Kind: Woken}, fx)
+	l.Step(now, &Message{Event: TimerFired}, fx)
 }
 
 // Step handles a message and then sends the commands that have become necessary. It is the only entry for messages.
 func (l *Lock) Step(now time.Duration, m *Message, fx *Effects) {
 	before := l.phase
 	l.expire(now, fx)
-	switch m.Kind {
+	switch m.Event {
 	case Acquire:
 		l.acquire(now, m.Request, fx)
 	case Unlock:
@@ -224,96 +226,96 @@ func (l *Lock) Step(now time.Duration, m *Message, fx *Effects) {
 	case Force:
 		l.force(now, m.Request, fx)
 	case Cancel:
-		l.giveUp(now, m.Request, m.Cause, fx)
-	case Overdue:
-		l.giveUp(now, m.Request, nil, fx)
-	case Answered:
-		l.answer(now, m, fx)
-	case Returned:
-		l.returned(now, m.Command, fx)
-	case Heard:
-		l.heard(now)
-	case Called:
-		l.called(now)
+		l.cancel(now, m.Request, m.Cause, fx)
+	case TimedOut:
+		l.cancel(now, m.Request, nil, fx)
+	case Replied:
+		l.onReply(now, m, fx)
+	case Requeued:
+		l.onRequeued(now, m.Command, fx)
+	case Notified:
+		l.onNotified(now)
+	case WriterGone:
+		l.onWriterGone(now)
 	case Subscribed:
-		l.subscribed(now, fx)
-	case Unheard:
-		l.unheard(now, fx)
-	case Unreached:
+		l.onSubscribed(now, fx)
+	case SubscribeFailed:
+		l.onSubscribeFailed(now, fx)
+	case Unreachable:
 		if m.Request != nil {
-			l.unconnected(now, m.Request, m.Cause, fx)
+			l.rejectUnreachable(now, m.Request, m.Cause, fx)
 		} else {
-			l.unreached(now, m.Cause, fx)
+			l.onUnreachable(now, m.Cause, fx)
 		}
-	case Doubt:
+	case Reconfirm:
 		if l.phase == held {
-			l.wants |= wantConfirm
+			l.flags |= wantConfirm
 		}
-		if l.rare != nil {
+		if l.ext != nil {
 			// The clock may have jumped: the TTL for which it sleeps, and a pause after a rejection, may be over.
-			l.rare.askAt = min(l.rare.askAt, now)
-			if t := l.rare.troubles; t != nil {
+			l.ext.nextTry = min(l.ext.nextTry, now)
+			if t := l.ext.failure; t != nil {
 				t.retryAt = min(t.retryAt, now)
 			}
 		}
-	case Found:
-		l.hurry(now)
+	case OrphanSeen:
+		l.releaseOrphansNow(now)
 	case Displaced:
 		if l.phase == held {
 			l.lose(now, errDisplaced, fx)
 		}
-	case Ousted:
+	case Evicted:
 		if l.phase == held {
 			l.lose(now, errForced, fx)
 		}
 	case Drain:
-		l.drain(now, fx)
-	case Foremost:
-		l.foremost(now, m.Reply != nil, fx)
-	case Moved:
-		l.moved(now, m.Request, fx)
-	case Rejoins:
-		l.rejoins(now, m.Request, fx)
+		l.onDrain(now, fx)
+	case QueueHead:
+		l.becomeHead(now, m.Reply != nil, fx)
+	case Enqueued:
+		l.onEnqueued(now, m.Request, fx)
+	case Transferred:
+		l.onTransferred(now, m.Request, fx)
 	case Unreplicated:
-		l.unreplicated(now, m, fx)
-	case RefusesOn:
-		l.refuseOn(now, fx)
+		l.onUnreplicated(now, m, fx)
+	case ContinueRejecting:
+		l.continueRejecting(now, fx)
 	}
-	l.settle(now, fx)
-	if fx.Stepped != nil {
-		l.report(m, before, fx)
+	l.reconcile(now, fx)
+	if fx.OnStep != nil {
+		l.trace(m, before, fx)
 	}
 }
 
-func (l *Lock) report(m *Message, before Phase, fx *Effects) {
-	s := Step{Lock: l, Kind: m.Kind, Before: before, After: l.phase}
-	if m.Kind == Answered {
+func (l *Lock) trace(m *Message, before Phase, fx *Effects) {
+	s := StepTrace{Lock: l, Event: m.Event, Before: before, After: l.phase}
+	if m.Event == Replied {
 		s.Verb, s.Status = m.Command.Verb, m.Reply.Status
 	}
-	fx.Stepped(s)
+	fx.OnStep(s)
 }
 
-// settle reconciles what is in flight with what is wanted.
-func (l *Lock) settle(now time.Duration, fx *Effects) {
-	if l.recallable() {
+// reconcile reconciles what is in flight with what is wanted.
+func (l *Lock) reconcile(now time.Duration, fx *Effects) {
+	if l.canRecall() {
 		l.recall(now, fx)
 	}
-	if l.rare != nil {
+	if l.ext != nil {
 		l.evict(now, fx)
 	}
 	if l.phase == held && l.holds == nil {
-		l.passOn(now, fx)
+		l.handOff(now, fx)
 	}
-	if l.recallable() {
+	if l.canRecall() {
 		l.recall(now, fx)
 	}
-	if l.flight == None {
+	if l.inFlight == None {
 		l.send(now, fx)
 	}
-	if l.rare != nil {
-		l.exorcise(now, fx)
-		l.releaseGhosts(now, fx)
-		l.listen(now, fx)
+	if l.ext != nil {
+		l.dropExpiredOrphans(now, fx)
+		l.releaseOrphans(now, fx)
+		l.updateSubscription(now, fx)
 	}
 	l.rearm(now, fx)
 }
@@ -321,25 +323,25 @@ func (l *Lock) settle(now time.Duration, fx *Effects) {
 // send emits the one command that the lock's phase needs, if any.
 func (l *Lock) send(now time.Duration, fx *Effects) {
 	switch {
-	case l.phase == asking && l.rare != nil && l.rare.joint != nil:
-		if l.rare.joint.Decided() {
-			l.rare.joint.disperse(now, fx)
+	case l.phase == acquiring && l.ext != nil && l.ext.leader != nil:
+		if l.ext.leader.Completed() {
+			l.ext.leader.abandon(now, fx)
 		}
-	case l.phase == asking && l.queue.empty():
-		l.stopAsking(now, fx)
+	case l.phase == acquiring && l.queue.empty():
+		l.leaveQueue(now, fx)
 	}
 	switch l.phase {
 	case free:
-		if l.rare != nil && !l.rare.forces.empty() {
+		if l.ext != nil && !l.ext.forceRequests.empty() {
 			l.sendForce(now, fx)
 			return
 		}
-		l.ask(now, fx)
-	case asking:
-		l.ask(now, fx)
+		l.sendAcquire(now, fx)
+	case acquiring:
+		l.sendAcquire(now, fx)
 	case held:
 		l.renew(now, fx)
-	case ending:
+	case releasing:
 		l.sendRelease(now, fx)
 	}
 }
@@ -348,130 +350,130 @@ func (l *Lock) emit(fx *Effects, c Command) {
 	c.Lock, c.Key = l, l.key
 	if c.Tenure == 0 {
 		c.Tenure = l.tenure
-		l.wants &^= departed
+		l.flags &^= dispatched
 	}
 	fx.Commands = append(fx.Commands, c)
 }
 
-// answer handles the reply to a command, or its failure. For an earlier tenure only releases of orphans still matter.
-func (l *Lock) answer(now time.Duration, m *Message, fx *Effects) {
+// onReply handles the reply to a command, or its failure. For an earlier tenure only releases of orphans still matter.
+func (l *Lock) onReply(now time.Duration, m *Message, fx *Effects) {
 	c, reply := m.Command, m.Reply
-	if c.Tenure != l.tenure || c.Verb != l.flight {
-		l.ghostAnswered(now, c, reply, fx)
+	if c.Tenure != l.tenure || c.Verb != l.inFlight {
+		l.onOrphanReply(now, c, reply, fx)
 		return
 	}
-	l.flight = None
+	l.inFlight = None
 	switch p := l.protocol(); c.Verb {
-	case SendJointAcquire:
-		l.jointly(now, m, fx)
+	case SendMultiAcquire:
+		l.onMultiReply(now, m, fx)
 	case p.acquire:
-		l.acquired(now, m, fx)
-	case p.renew, p.pass:
-		l.renewed(now, m, fx)
+		l.onAcquireReply(now, m, fx)
+	case p.renew, p.renewForNext:
+		l.onRenewReply(now, m, fx)
 	case p.release:
-		l.released(now, m, fx)
+		l.onReleaseReply(now, m, fx)
 	case p.force:
-		l.forced(now, m, fx)
+		l.onForceReply(now, m, fx)
 	}
 }
 
-// giveUp ends the wait of a request after its caller left or it timed out. A grant that the caller no longer wants is
+// cancel ends the wait of a request after its caller left or it timed out. A grant that the caller no longer wants is
 // released.
-func (l *Lock) giveUp(now time.Duration, r *Request, cause error, fx *Effects) {
-	if r.Decided() {
-		if r.Tag == Acquire && r.Err == nil && r.Hold.held() {
-			l.drop(now, r.Hold, fx)
+func (l *Lock) cancel(now time.Duration, r *Request, cause error, fx *Effects) {
+	if r.Completed() {
+		if r.Op == Acquire && r.Err == nil && r.Hold.held() {
+			l.removeHold(now, r.Hold, fx)
 		}
 		return
 	}
 	var why error
-	if l.rare != nil {
-		why = l.rare.trouble()
+	if l.ext != nil {
+		why = l.ext.lastErr()
 	}
 	if why == nil && cause == nil {
-		why = errNoAnswer
+		why = errNoReply
 	}
 	switch {
-	case r.undone:
-		fx.Decide(now, r, ErrNotReplicated, joined(r.Cause, cause))
-	case r.Tag == Acquire && r.line == &l.queue && l.knownTaken():
-		l.refuseTaken(now, r, cause, fx)
+	case r.rolledBack:
+		fx.Complete(now, r, ErrNotReplicated, joinCauses(r.Cause, cause))
+	case r.Op == Acquire && r.list == &l.queue && l.knownHeldByOther():
+		l.rejectHeldByOther(now, r, cause, fx)
 	default:
-		fx.Decide(now, r, ErrUnavailable, leftFor(why, cause))
+		fx.Complete(now, r, ErrUnavailable, withCallerGone(why, cause))
 	}
-	l.leads(r)
+	l.noteLeader(r)
 }
 
-// unreached rejects the requests that try only once, because the server cannot be reached.
-func (l *Lock) unreached(now time.Duration, cause error, fx *Effects) {
-	refuse := func(r *Request) {
+// onUnreachable rejects the requests that try only once, because the server cannot be reached.
+func (l *Lock) onUnreachable(now time.Duration, cause error, fx *Effects) {
+	reject := func(r *Request) {
 		if r.Once {
-			l.unconnected(now, r, cause, fx)
+			l.rejectUnreachable(now, r, cause, fx)
 		}
 	}
-	l.eachOnce(refuse)
-	l.releases.each(refuse) // of a grant that was undone: its caller waits for the release
-	if l.rare != nil {
-		l.rare.changes.each(refuse)
+	l.eachOnce(reject)
+	l.releases.each(reject) // of a grant that was undone: its caller waits for the release
+	if l.ext != nil {
+		l.ext.leaseRequests.each(reject)
 	}
 }
 
-// unconnected rejects a request because there is no connection to its server. If the request leads a command for
+// rejectUnreachable rejects a request because there is no connection to its server. If the request leads a command for
 // several locks, that command is taken back too.
-func (l *Lock) unconnected(now time.Duration, r *Request, cause error, fx *Effects) {
-	if r.undone {
-		fx.Decide(now, r, ErrNotReplicated, joined(r.Cause, cause))
+func (l *Lock) rejectUnreachable(now time.Duration, r *Request, cause error, fx *Effects) {
+	if r.rolledBack {
+		fx.Complete(now, r, ErrNotReplicated, joinCauses(r.Cause, cause))
 	} else {
-		fx.Decide(now, r, ErrUnavailable, cause)
+		fx.Complete(now, r, ErrUnavailable, cause)
 	}
-	l.leads(r)
+	l.noteLeader(r)
 }
 
-// knownTaken reports whether, by the latest information, another holder has the lock.
-func (l *Lock) knownTaken() bool {
+// knownHeldByOther reports whether, by the latest information, another holder has the lock.
+func (l *Lock) knownHeldByOther() bool {
 	if l.phase == held {
 		return true
 	}
-	trouble := l.rare != nil && l.rare.trouble() != nil
-	return !trouble && (l.phase == ending && l.wants&undoing == 0 || l.rare != nil && (l.rare.answered || l.rare.stepBack != 0))
+	lastErr := l.ext != nil && l.ext.lastErr() != nil
+	return !lastErr && (l.phase == releasing && l.flags&rollingBack == 0 || l.ext != nil && (l.ext.knownHeld || l.ext.yieldUntil != 0))
 }
 
-// drain rejects all requests that wait for the lock.
-func (l *Lock) drain(now time.Duration, fx *Effects) {
-	refuse := func(r *Request) {
-		if r.Tag == Acquire {
-			fx.Decide(now, r, ErrClosed, nil)
-			l.leads(r)
+// onDrain rejects all requests that wait for the lock.
+func (l *Lock) onDrain(now time.Duration, fx *Effects) {
+	reject := func(r *Request) {
+		if r.Op == Acquire {
+			fx.Complete(now, r, ErrClosed, nil)
+			l.noteLeader(r)
 		}
 	}
-	l.refuseAll(now, refused{err: ErrClosed}, fx)
+	l.rejectAll(now, rejectedPart{err: ErrClosed}, fx)
 	l.releases.each(func(r *Request) {
-		if r.undone {
-			fx.Decide(now, r, ErrNotReplicated, r.Cause)
+		if r.rolledBack {
+			fx.Complete(now, r, ErrNotReplicated, r.Cause)
 		}
 	})
-	if l.rare != nil {
-		l.rare.changes.each(refuse)
+	if l.ext != nil {
+		l.ext.leaseRequests.each(reject)
 	}
 }
 
-// Close ends everything at once, and reports whether it finished: one turn rejects at most Effects.RefusalsMost
+// Close ends everything at once, and reports whether it finished: one turn rejects at most Effects.MaxRejections
 // waiters. What is in Redis is left to expire with its lease.
 func (l *Lock) Close(now time.Duration, fx *Effects) (over bool) {
 	if l.phase == held {
 		l.endHolds(now, ErrClosed, nil, fx)
 	}
 	for r := l.queue.head(); r != nil; r = l.queue.head() {
-		if !fx.mayRefuse() {
+		if !fx.mayReject() {
 			return false
 		}
-		fx.Decide(now, r, ErrClosed, nil)
+		fx.Complete(now, r, ErrClosed, nil)
 	}
-	refuse := func(r *Request) { fx.Decide(now, r, ErrClosed, nil) }
-	l.releases.each(refuse)
-	if l.rare != nil {
-		l.rare.changes.each(refuse)
-		l.rare.forces.each(refuse)
+	reject := func(r *Request) { fx.Complete(now, r, ErrClosed, nil) }
+	l.releases.each(reject)
+	if l.ext != nil {
+		l.ext.leaseRequests.each(reject)
+		l.ext.forceRequests.each(reject)
 	}
 	l.wheel(fx).Cancel(&l.timer)
 	return true

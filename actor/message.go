@@ -2,41 +2,41 @@ package actor
 
 import "time"
 
-// Kind is the type of a Message.
-type Kind uint8
+// Event is the type of a Message.
+type Event uint8
 
 // The messages that a lock handles.
 const (
-	Acquire      Kind = iota + 1 // Request wants the lock
-	Unlock                       // Request ends Request.Hold
-	Extend                       // Request changes the lease of Request.Hold
-	Force                        // Request takes the lock away from its holder
-	Cancel                       // Request's caller gave up, for Cause
-	Overdue                      // Request's own time is over
-	Woken                        // the lock's timer fired
-	Answered                     // Reply is the outcome of Command, which was sent at Sent
-	Returned                     // Command was not executed, and waits to be sent again
-	Heard                        // a notification arrived on the lock's channel
-	Subscribed                   // the subscription to the channel is active from now on, maybe again
-	Unheard                      // the channel cannot be subscribed to at present
-	Called                       // a reader need not let a writer go first any longer
-	Unreached                    // no connection to the server, for Cause: ends Request, or if that is nil all requests that try once
-	Doubt                        // confirmations may be void, by a clock jump or a new master: confirm before granting anything
-	Found                        // an orphan of the lock is in Redis: release it now
-	Displaced                    // another Lock of this engine was granted the same key, which excludes this one
-	Ousted                       // a force of another Lock of this engine will take this one away too
-	Drain                        // no more grants: the engine shuts down
-	Moved                        // Request, for several locks, waits in this lock's queue from now on
-	Foremost                     // no Lock of this engine is ahead in the fair queue; with Reply: the lock is free and another's turn
-	Rejoins                      // Request, of the owner that holds this lock, waited at another Lock of the key
-	Unreplicated                 // another Lock of the key was granted, but at Sent too few replicas had it, for Cause
-	RefusesOn                    // continue a rejection of many requests, as far as the turn allows
-	Nudged                       // the lock was changed from outside: reconcile
+	Acquire           Event = iota + 1 // Request wants the lock
+	Unlock                             // Request ends Request.Hold
+	Extend                             // Request changes the lease of Request.Hold
+	Force                              // Request takes the lock away from its holder
+	Cancel                             // Request's caller gave up, for Cause
+	TimedOut                           // Request's own time is over
+	TimerFired                         // the lock's timer fired
+	Replied                            // Reply is the outcome of Command, which was sent at Sent
+	Requeued                           // Command was not executed, and waits to be sent again
+	Notified                           // a notification arrived on the lock's channel
+	Subscribed                         // the subscription to the channel is active from now on, maybe again
+	SubscribeFailed                    // the channel cannot be subscribed to at present
+	WriterGone                         // a reader need not let a writer go first any longer
+	Unreachable                        // no connection to the server, for Cause: ends Request, or if that is nil all requests that try once
+	Reconfirm                          // confirmations may be void, by a clock jump or a new master: confirm before granting anything
+	OrphanSeen                         // an orphan of the lock is in Redis: release it now
+	Displaced                          // another Lock of this engine was granted the same key, which excludes this one
+	Evicted                            // a force of another Lock of this engine will take this one away too
+	Drain                              // no more grants: the engine shuts down
+	Enqueued                           // Request, for several locks, waits in this lock's queue from now on
+	QueueHead                          // no Lock of this engine is ahead in the fair queue; with Reply: the lock is free and another's turn
+	Transferred                        // Request, of the owner that holds this lock, waited at another Lock of the key
+	Unreplicated                       // another Lock of the key was granted, but at Sent too few replicas had it, for Cause
+	ContinueRejecting                  // continue a rejection of many requests, as far as the turn allows
+	Recheck                            // the lock was changed from outside: reconcile
 )
 
 // Message is one event for a lock, passed by value. Kind determines which fields are set.
 type Message struct {
-	Kind    Kind
+	Event   Event
 	Request *Request
 	Command *Command
 	Reply   *Reply
@@ -56,8 +56,8 @@ const (
 	SendForce
 	SendState
 	SendFencedAcquire // SendAcquire; the reply has a fencing token
-	SendFencedPass    // SendRenew for the next owner; the reply has a new token
-	SendJointAcquire  // SendAcquire of several locks, all or none
+	SendFencedRenew   // SendRenew for the next owner; the reply has a new token
+	SendMultiAcquire  // SendAcquire of several locks, all or none
 	SendFairAcquire   // SendAcquire, or a place in the fair queue
 	SendFairRelease   // SendRelease, or give up the place in the fair queue
 	SendFairForce
@@ -78,81 +78,83 @@ const (
 // Command is one lock's call in a batch. The coordinator owns it until it leaves; then the sender does, until the reply
 // arrives. The lease counts from before the command is sent.
 type Command struct {
-	Verb    Verb
-	Listen  bool          // SendRenew: count the subscribers of the channel
-	Own     bool          // SendRenew: one of them is this engine
-	Routine bool          // SendRenew: it is due, and no caller waits for it
-	Again   bool          // SendAcquire and the like: an earlier try found the lock held by another holder
-	Falls   bool          // SendRenew: the TTL may fall; the script notifies waiters if it does
-	Count   int           // SendRenew: hold count to write; 0 leaves it
-	Lock    *Lock         // nil for SendState
-	Key     string        // in Redis
-	Tenure  uint64        // the tenure it is about: the lock's own, or an orphan
-	Lease   time.Duration // SendAcquire, SendRenew; for SendRenew 0 leaves the TTL
-	Ghosts  []uint64      // SendAcquire: tenures to release first
-	Token   uint64        // SendFencedPass: the tenure's last token
-	Wait    time.Duration // SendFairAcquire, SendFairRelease: its wait in the queue; 0: it does not queue, or that is not known
-	Behind  uint64        // SendFairAcquire: the tenure queued before it that has the same wait; 0: none
-	Reads   *Reads        // SendReadAcquire, SendReadRenew; nil: one hold, with that lease
-	Request *Request      // SendState, SendJointAcquire: the request it is for
-	Parts   []Asked       // SendJointAcquire: the locks
+	Verb           Verb
+	CountListeners bool          // SendRenew: count the subscribers of the channel
+	ExcludeSelf    bool          // SendRenew: one of them is this engine
+	Routine        bool          // SendRenew: it is due, and no caller waits for it
+	Retry          bool          // SendAcquire and the like: an earlier try found the lock held by another holder
+	MayShorten     bool          // SendRenew: the TTL may fall; the script notifies waiters if it does
+	Count          int           // SendRenew: hold count to write; 0 leaves it
+	Lock           *Lock         // nil for SendState
+	Key            string        // in Redis
+	Tenure         uint64        // the tenure it is about: the lock's own, or an orphan
+	Lease          time.Duration // SendAcquire, SendRenew; for SendRenew 0 leaves the TTL
+	Orphans        []uint64      // SendAcquire: tenures to release first
+	Token          uint64        // SendFencedRenew: the tenure's last token
+	Wait           time.Duration // SendFairAcquire, SendFairRelease: its wait in the queue; 0: it does not queue, or that is not known
+	QueuedAfter    uint64        // SendFairAcquire: the tenure queued before it that has the same wait; 0: none
+	Reader         *ReaderArgs   // SendReadAcquire, SendReadRenew; nil: one hold, with that lease
+	Request        *Request      // SendState, SendMultiAcquire: the request it is for
+	Parts          []PartKey     // SendMultiAcquire: the locks
 }
 
 // Status is the outcome of a command.
 type Status uint8
 
-// The outcomes. The zero Status is Unanswered.
+// The outcomes. The zero Status is NoReply.
 const (
-	Unanswered Status = iota // no reply: it may have run, and may still run at any later time
-	Done                     // acquired, renewed, released, forced, read
-	Gone                     // no such tenure; for SendForce: the lock was free
-	Taken                    // SendAcquire: held by another holder
-	Refused                  // the server rejected it, for Err
+	NoReply     Status = iota // no reply: it may have run, and may still run at any later time
+	OK                        // acquired, renewed, released, forced, read
+	NotFound                  // no such tenure; for SendForce: the lock was free
+	HeldByOther               // SendAcquire: held by another holder
+	Rejected                  // the server rejected it, for Err
 )
 
 // Reply is the reply to one command, and what the coordinator knows about it.
 type Reply struct {
-	Status    Status
-	Muted     bool          // released or forced, but the server rejected the PUBLISH that notifies waiters
-	Garbled   bool          // Unanswered: a reply came, but malformed, or from a node that is no longer a master
-	Uncounted bool          // SendRenew: renewed, but the count could not be written
-	Known     bool          // Taken: the holder is a tenure of another Lock of this engine
-	Doomed    bool          // Taken: another Lock of this engine will release the holder, or the read/write lock's other half
-	Preceded  bool          // Taken: another Lock of this engine is ahead of it in the fair queue
-	Late      bool          // Refused: SendFairAcquire arrived after the time until which it may take effect
-	Replicas  int           // of a grant, if Config.Replicas is set: how many replicas have it
-	Listeners int           // SendRenew: subscribers of the channel; -1 unknown
-	Count     int           // SendState: the hold count; also the result of a count request
-	TTL       time.Duration // SendAcquire when Taken, SendState; negative: none
-	Holder    string        // SendAcquire when Taken, SendState
-	Writer    string        // SendReadAcquire when Taken: the writer's holder id
-	Readers   string        // SendWriteAcquire when Taken: all or some reading tenures of this engine, separated by spaces
-	Part      int           // SendJointAcquire when Taken or Refused: the index of the lock
-	Token     uint64        // SendFencedAcquire and SendFencedPass when Done
-	Left      time.Duration // SendFairAcquire when Taken: time left in the queue; not positive: no place
-	Clock     int64         // SendFairAcquire when Taken or Late: the server's clock in ms since 1970; 0: not known
-	Err       error         // Refused and Unanswered: the reason; Done: why the number of replicas is not known
+	Status          Status
+	Unpublished     bool          // released or forced, but the server rejected the PUBLISH that notifies waiters
+	Malformed       bool          // Unanswered: a reply came, but malformed, or from a node that is no longer a master
+	CountNotStored  bool          // SendRenew: renewed, but the count could not be written
+	HolderIsOurs    bool          // Taken: the holder is a tenure of another Lock of this engine
+	HolderReleasing bool          // Taken: another Lock of this engine will release the holder, or the read/write lock's other half
+	NotHead         bool          // Taken: another Lock of this engine is ahead of it in the fair queue
+	Late            bool          // Refused: SendFairAcquire arrived after the time until which it may take effect
+	Replicas        int           // of a grant, if Config.Replicas is set: how many replicas have it
+	Listeners       int           // SendRenew: subscribers of the channel; -1 unknown
+	Count           int           // SendState: the hold count; also the result of a count request
+	TTL             time.Duration // SendAcquire when HeldByOther, SendState; negative: none
+	Holder          string        // SendAcquire when HeldByOther, SendState
+	Writer          string        // SendReadAcquire when HeldByOther: the writer's holder id
+	Readers         string        // SendWriteAcquire when HeldByOther: all or some reading tenures of this engine, separated by spaces
+	FailedPart      int           // SendMultiAcquire when HeldByOther or Refused: the index of the lock
+	Token           uint64        // SendFencedAcquire and SendFencedRenew when OK
+	QueueTTL        time.Duration // SendFairAcquire when HeldByOther: time left in the queue; not positive: no place
+	ServerMillis    int64         // SendFairAcquire when HeldByOther or MaxCommandDelay: the server's clock in ms since 1970; 0: not known
+	Err             error         // Refused and NoReply: the reason; Done: why the number of replicas is not known
 }
 
-// other returns the holder that a rejected acquire found.
-func (r *Reply) other() string {
+// otherHolder returns the holder that a rejected acquire found.
+func (r *Reply) otherHolder() string {
 	if r.Writer != "" {
 		return r.Writer
 	}
 	return r.Holder
 }
 
-// sweeping reports whether a fair lock is free and the head of its queue has more dead places than one call removes.
+// pruning reports whether a fair lock is free and the head of its queue has more dead places than one call removes.
 // Whether a live waiter is ahead is not known; the next call removes more places.
-func (r *Reply) sweeping() bool { return r.Holder == "" && r.TTL == 0 && !r.Preceded }
+func (r *Reply) pruning() bool { return r.Holder == "" && r.TTL == 0 && !r.NotHead }
 
-// pauses reports whether to pause before the next try: the server replied "not now", or with a malformed reply. A
+// shouldBackOff reports whether to pause before the next try: the server replied "not now", or with a malformed reply. A
 // command without any reply waits for the connection instead, which the coordinator handles.
-func (r *Reply) pauses() bool { return r.Status == Refused || r.Garbled }
+func (r *Reply) shouldBackOff() bool { return r.Status == Rejected || r.Malformed }
 
-// replaced reports whether a command was rejected because the key is not a lock any more: nothing of a tenure is left
+// isWrongType reports whether a command was rejected because the key is not a lock any more: nothing of a tenure is left
 // there.
-func (r *Reply) replaced() bool { return r.Status == Refused && Begins(r.Err.Error(), "WRONGTYPE") }
+func (r *Reply) isWrongType() bool {
+	return r.Status == Rejected && HasPrefixFold(r.Err.Error(), "WRONGTYPE")
+}
 
-// passes reports whether a rejected command is worth sending again.
-func (r *Reply) passes() bool { return r.Status == Refused && Passing(r.Err.Error()) }
+// isTransient reports whether a rejected command is worth sending again.
+func (r *Reply) isTransient() bool { return r.Status == Rejected && Transient(r.Err.Error()) }

@@ -10,7 +10,7 @@ import (
 
 // How soon a holder learns of a loss must not depend on how long the key lives.
 func TestAWatchedTenureIsConfirmedEveryIntervalWhateverItsTTL(t *testing.T) {
-	talk(t, `
+	runTranscript(t, `
 		0s      A locks                → acquire #1 30s
 		1ms     #1 granted             → A granted 29.689s
 		2ms     B locks lease 10m as A → renew #1 10m0s
@@ -29,7 +29,7 @@ func TestAWatchedTenureIsConfirmedEveryIntervalWhateverItsTTL(t *testing.T) {
 // The longest need ends: by an unlock, with its lease, or by its extension.
 func TestTheTTLFallsToWhatIsLeft(t *testing.T) {
 	t.Run("to another lease", func(t *testing.T) {
-		talk(t, `
+		runTranscript(t, `
 			0s     A locks lease 1m       → acquire #1 1m0s
 			1ms    #1 granted             → A granted 59.389s
 			2ms    B locks lease 1h as A  → renew #1 1h0m0s
@@ -43,7 +43,7 @@ func TestTheTTLFallsToWhatIsLeft(t *testing.T) {
 		`)
 	})
 	t.Run("once, and not for a little", func(t *testing.T) {
-		talk(t, `
+		runTranscript(t, `
 			0s     A locks                → acquire #1 30s
 			1ms    #1 granted             → A granted 29.689s
 			2ms    B locks lease 31s as A → renew #1 31s
@@ -58,7 +58,7 @@ func TestTheTTLFallsToWhatIsLeft(t *testing.T) {
 		`)
 	})
 	t.Run("of a reader", func(t *testing.T) {
-		talkOf(t, actor.Read, `
+		runTranscriptOf(t, actor.Read, `
 			0s     A locks                → acquire #1 30s
 			1ms    #1 granted             → A granted 29.689s
 			2ms    B locks lease 1h as A wait 1s → renew #1 1h0m0s
@@ -74,7 +74,7 @@ func TestTheTTLFallsToWhatIsLeft(t *testing.T) {
 
 // A command without a reply may shorten the TTL at any time: a hold's own lease is confirmed against that.
 func TestALeaseOfItsOwnOutlivesACommandWithoutAnAnswer(t *testing.T) {
-	talk(t, `
+	runTranscript(t, `
 		0s      A locks                → acquire #1 30s
 		1ms     #1 granted             → A granted 29.689s
 		10s     timer                  → renew #1 30s

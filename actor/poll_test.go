@@ -14,7 +14,7 @@ func polling(c *actor.Config) { c.Poll = true }
 
 // Without subscriptions, tries come at growing, bounded intervals, and the next caller starts from the beginning.
 func TestALockThatIsToBePolledIsAskedForWithBackoff(t *testing.T) {
-	talk(t, `
+	runTranscript(t, `
 		0s     A locks             → acquire #1 30s
 		1ms    #1 taken 30s x:1    → nothing
 		+1ms..+2ms timer           → acquire #2 30s
@@ -49,7 +49,7 @@ func TestALockThatIsToBePolledIsAskedForWithBackoff(t *testing.T) {
 
 // A waiter sleeps no longer than until the end of the hold that a reply gave.
 func TestAPolledLockIsAskedForWhenTheLeaseEnds(t *testing.T) {
-	talk(t, `
+	runTranscript(t, `
 		0s     A locks             → acquire #1 30s
 		1ms    #1 taken 30ms x:1   → nothing
 		+1ms..+2ms timer           → acquire #2 30s
@@ -61,11 +61,11 @@ func TestAPolledLockIsAskedForWhenTheLeaseEnds(t *testing.T) {
 
 // A reader that finds another writer at each try knows that the lock was free in between.
 func TestAReaderThatPollsAsksMoreOftenWhenWritersTakeTurns(t *testing.T) {
-	config := usual()
+	config := defaultConfig()
 	config.Poll = true
 	asks := func(writers ...string) (asked int) {
-		s := newStage(t, config)
-		s.as(actor.Read)
+		s := newHarness(t, config)
+		s.setKind(actor.Read)
 		s.play("0s A locks")
 		for s.now < 3*time.Second {
 			asked++

@@ -51,101 +51,101 @@ var errLoading = errors.New("LOADING Redis is loading the dataset in memory")
 //   - the lock is idle at the end.
 func TestRandomAnswers(t *testing.T) {
 	eachSeed(t, 1000, func(t *testing.T, random *rand.Rand) {
-		p := newParty(t, random)
+		p := newSimulation(t, random)
 		p.server = nil
 		for range 150 {
 			switch n := random.IntN(10); {
 			case n < 3:
-				p.wish()
+				p.randomRequest()
 			case n < 5:
-				p.disturb()
+				p.randomEvent()
 			default:
-				f := p.take()
+				f := p.takeCommand()
 				if f == nil {
 					continue
 				}
 				if random.IntN(10) == 0 {
-					p.again(f)
+					p.requeue(f)
 					continue
 				}
 				p.pass(p.duration(20 * time.Millisecond))
-				p.answer(f, p.anything(&f.command))
+				p.answer(f, p.randomReply(&f.command))
 			}
 		}
-		p.leaves()
-		p.comesToRest(func(f *flying) { p.answer(f, friendly(&f.command)) })
+		p.releaseAll()
+		p.requireIdle(func(f *sentCommand) { p.answer(f, okReply(&f.command)) })
 	})
 }
 
-// anything returns any reply that the form of a script's reply allows.
-func (p *party) anything(c *actor.Command) actor.Reply {
+// randomReply returns any reply that the form of a script's reply allows.
+func (p *simulation) randomReply(c *actor.Command) actor.Reply {
 	switch p.random.IntN(12) {
 	case 0, 1:
 		return actor.Reply{Err: errors.New("reset")}
 	case 2:
-		return actor.Reply{Status: actor.Refused, Err: errors.New("LOADING")}
+		return actor.Reply{Status: actor.Rejected, Err: errors.New("LOADING")}
 	case 3:
-		return actor.Reply{Status: actor.Refused, Err: errors.New("WRONGTYPE")}
+		return actor.Reply{Status: actor.Rejected, Err: errors.New("WRONGTYPE")}
 	case 4:
-		return actor.Reply{Err: errors.New("nonsense"), Garbled: true}
+		return actor.Reply{Err: errors.New("nonsense"), Malformed: true}
 	case 5, 6:
 		if c.Verb != actor.SendAcquire {
-			return actor.Reply{Status: actor.Gone}
+			return actor.Reply{Status: actor.NotFound}
 		}
 		holder := []string{"x:1", "me:1", fmt.Sprint("me:", c.Tenure), ""}[p.random.IntN(4)]
 		ttl := []time.Duration{-1, 0, 1, p.duration(p.fx.Config.Lease), 1<<63 - 1}[p.random.IntN(5)]
-		return actor.Reply{Status: actor.Taken, TTL: ttl, Holder: holder}
+		return actor.Reply{Status: actor.HeldByOther, TTL: ttl, Holder: holder}
 	}
-	reply := friendly(c)
-	reply.Uncounted = c.Verb == actor.SendRenew && p.random.IntN(5) == 0
-	reply.Muted = c.Verb != actor.SendRenew && p.random.IntN(5) == 0
+	reply := okReply(c)
+	reply.CountNotStored = c.Verb == actor.SendRenew && p.random.IntN(5) == 0
+	reply.Unpublished = c.Verb != actor.SendRenew && p.random.IntN(5) == 0
 	reply.Listeners = p.random.IntN(4) - 1
 	return reply
 }
 
-func friendly(*actor.Command) actor.Reply { return actor.Reply{Status: actor.Done, Listeners: -1} }
+func okReply(*actor.Command) actor.Reply { return actor.Reply{Status: actor.OK, Listeners: -1} }
 
 // At most one client considers itself the holder, whatever is delayed, lost, late or duplicated, as long as the server
 // forgets nothing. A command without a reply runs never, once or twice, at any later time.
 func TestRandomLossesAndDelays(t *testing.T) {
 	eachSeed(t, 2000, func(t *testing.T, random *rand.Rand) {
-		p := newParty(t, random)
+		p := newSimulation(t, random)
 		losses := random.IntN(4) // of ten
 		for range 200 {
-			p.honest(losses)
+			p.truthfulStep(losses)
 		}
-		p.leaves()
-		p.comesToRest(func(f *flying) { p.answer(f, p.server.run(p.now, "me", &f.command)) })
+		p.releaseAll()
+		p.requireIdle(func(f *sentCommand) { p.answer(f, p.server.run(p.now, "me", &f.command)) })
 		if losses == 0 {
 			require.NotContains(t, p.server.holder, "me:", "left in Redis")
 		}
 	})
 }
 
-// honest is one step with a server that tells the truth, if it replies.
-func (p *party) honest(losses int) {
-	defer p.believe()
+// truthfulStep is one step with a server that tells the truth, if it replies.
+func (p *simulation) truthfulStep(losses int) {
+	defer p.checkExclusive()
 	switch n := p.random.IntN(12); {
 	case n < 3:
-		p.wish()
+		p.randomRequest()
 	case n < 5:
-		p.disturb()
+		p.randomEvent()
 	case n < 6:
-		p.other()
+		p.otherProcess()
 	case n < 7:
-		p.ghostly()
+		p.runLate()
 	default:
-		f := p.take()
+		f := p.takeCommand()
 		if f == nil {
 			return
 		}
 		if p.random.IntN(4) > 0 {
-			p.pass(p.duration(p.fx.Config.Timeout))
+			p.pass(p.duration(p.fx.Config.CallTimeout))
 		}
 		lost := p.random.IntN(10) < losses
 		if !lost {
 			reply := p.server.run(p.now, "me", &f.command)
-			p.pass(p.duration(p.fx.Config.Timeout)) // until the reply arrives
+			p.pass(p.duration(p.fx.Config.CallTimeout)) // until the reply arrives
 			p.answer(f, reply)
 			return
 		}
@@ -155,27 +155,27 @@ func (p *party) honest(losses int) {
 		if f.command.Verb != actor.SendForce {
 			p.server.late = append(p.server.late, f.command)
 		}
-		p.pass(p.duration(p.fx.Config.Timeout))
+		p.pass(p.duration(p.fx.Config.CallTimeout))
 		p.answer(f, actor.Reply{Err: errors.New("reset")})
 	}
 }
 
-// other is another process: it acquires the lock when that is free, and releases it.
-func (p *party) other() {
+// otherProcess is another process: it acquires the lock when that is free, and releases it.
+func (p *simulation) otherProcess() {
 	s := p.server
 	s.expire(p.now)
 	switch s.holder {
 	case "":
 		s.holder, s.ends = "other:1", p.now+time.Millisecond+p.duration(p.fx.Config.Lease)
-		p.story = append(p.story, fmt.Sprintf("%v other takes it for %v", p.now, s.ends-p.now))
+		p.trace = append(p.trace, fmt.Sprintf("%v other takes it for %v", p.now, s.ends-p.now))
 	case "other:1":
 		s.holder = ""
-		p.happens("other releases; message", func() { p.step(&actor.Message{Kind: actor.Heard}) })
+		p.record("other releases; message", func() { p.step(&actor.Message{Event: actor.Notified}) })
 	}
 }
 
-// ghostly runs a command that got no reply.
-func (p *party) ghostly() {
+// runLate runs a command that got no reply.
+func (p *simulation) runLate() {
 	s := p.server
 	if len(s.late) == 0 {
 		return
@@ -186,5 +186,5 @@ func (p *party) ghostly() {
 		s.late = slices.Delete(s.late, i, i+1)
 	}
 	s.run(p.now, "me", &c)
-	p.story = append(p.story, fmt.Sprintf("%v late: %s", p.now, shown(&c)))
+	p.trace = append(p.trace, fmt.Sprintf("%v late: %s", p.now, commandText(&c)))
 }

@@ -9,7 +9,7 @@ import (
 
 // A re-entry is granted at once; the count is written afterwards.
 func TestReentryIsGrantedAtOnceAndItsCountWrittenBehind(t *testing.T) {
-	talk(t, `
+	runTranscript(t, `
 		0s   A locks        → acquire #1 30s
 		1ms  #1 granted     → A granted 29.689s
 		1ms  A counts       → 1
@@ -35,7 +35,7 @@ func TestReentryIsGrantedAtOnceAndItsCountWrittenBehind(t *testing.T) {
 
 // If it is unlocked before its count was written, there is nothing to write.
 func TestCountThatIsRightAgainIsNotWritten(t *testing.T) {
-	talk(t, `
+	runTranscript(t, `
 		0s    A locks      → acquire #1 30s
 		1ms   #1 granted   → A granted 29.689s
 		10s   timer        → renew #1 30s
@@ -49,7 +49,7 @@ func TestCountThatIsRightAgainIsNotWritten(t *testing.T) {
 
 // Without a reply the count may have been written. It is sent again, even if the count would be right without that.
 func TestCountThatMayHaveBeenWrittenIsWrittenAgain(t *testing.T) {
-	talk(t, `
+	runTranscript(t, `
 		0s    A locks             → acquire #1 30s
 		1ms   #1 granted          → A granted 29.689s
 		2ms   B locks as A        → renew #1 30s count 2; B granted 29.688s
@@ -63,7 +63,7 @@ func TestCountThatMayHaveBeenWrittenIsWrittenAgain(t *testing.T) {
 
 // Short of memory, PEXPIRE works and HSET does not: the lock is renewed, and the count is tried again.
 func TestCountThatCouldNotBeWrittenIsTriedAgain(t *testing.T) {
-	talk(t, `
+	runTranscript(t, `
 		0s    A locks             → acquire #1 30s
 		1ms   #1 granted          → A granted 29.689s
 		2ms   B locks as A        → renew #1 30s count 2; B granted 29.688s
@@ -77,7 +77,7 @@ func TestCountThatCouldNotBeWrittenIsTriedAgain(t *testing.T) {
 }
 
 func TestShorterFixedLeaseOfAnInnerHoldNeedsNoRoundTrip(t *testing.T) {
-	talk(t, `
+	runTranscript(t, `
 		0s    A locks                → acquire #1 30s
 		1ms   #1 granted             → A granted 29.689s
 		2ms   B locks lease 5s as A  → renew #1 30s count 2; B granted 4.94s
@@ -92,7 +92,7 @@ func TestShorterFixedLeaseOfAnInnerHoldNeedsNoRoundTrip(t *testing.T) {
 }
 
 func TestFixedLeaseOfAnInnerHoldThatFitsToTheNanosecond(t *testing.T) {
-	talk(t, `
+	runTranscript(t, `
 		1s     A locks                     → acquire #1 30s
 		1s     #1 granted                  → A granted 29.69s
 		1s     B locks once lease 30s as A → renew #1 0s count 2; B granted 29.69s
@@ -111,7 +111,7 @@ func TestFixedLeaseOfAnInnerHoldThatFitsToTheNanosecond(t *testing.T) {
 // Only a longer fixed lease costs a round trip first.
 func TestLongerFixedLeaseOfAnInnerHoldTakesARoundTrip(t *testing.T) {
 	t.Run("granted", func(t *testing.T) {
-		talk(t, `
+		runTranscript(t, `
 			0s     A locks                → acquire #1 30s
 			1ms    #1 granted             → A granted 29.689s
 			2ms    B locks lease 1m as A  → renew #1 1m0s
@@ -125,7 +125,7 @@ func TestLongerFixedLeaseOfAnInnerHoldTakesARoundTrip(t *testing.T) {
 		`)
 	})
 	t.Run("the server refuses for now", func(t *testing.T) {
-		talk(t, `
+		runTranscript(t, `
 			0s     A locks                → acquire #1 30s
 			1ms    #1 granted             → A granted 29.689s
 			2ms    B locks lease 1m as A  → renew #1 1m0s
@@ -140,7 +140,7 @@ func TestLongerFixedLeaseOfAnInnerHoldTakesARoundTrip(t *testing.T) {
 		`)
 	})
 	t.Run("its wait ends on a silent server: that is not another holder's lock", func(t *testing.T) {
-		talk(t, `
+		runTranscript(t, `
 			0s     A locks                     → acquire #1 30s
 			1ms    #1 granted                  → A granted 29.689s
 			2ms    B locks lease 1m as A wait 1s → renew #1 1m0s
@@ -155,7 +155,7 @@ func TestLongerFixedLeaseOfAnInnerHoldTakesARoundTrip(t *testing.T) {
 		`)
 	})
 	t.Run("its caller leaves while it has no answer, and it may run later", func(t *testing.T) {
-		talk(t, `
+		runTranscript(t, `
 			0s     A locks lease 1m            → acquire #1 1m0s
 			1ms    #1 granted                  → A granted 59.389s
 			2ms    B locks lease 1h as A       → renew #1 1h0m0s
@@ -168,7 +168,7 @@ func TestLongerFixedLeaseOfAnInnerHoldTakesARoundTrip(t *testing.T) {
 		`)
 	})
 	t.Run("gone", func(t *testing.T) {
-		talk(t, `
+		runTranscript(t, `
 			0s     A locks                → acquire #1 30s
 			1ms    #1 granted             → A granted 29.689s
 			2ms    B locks lease 1m as A  → renew #1 1m0s
@@ -181,7 +181,7 @@ func TestLongerFixedLeaseOfAnInnerHoldTakesARoundTrip(t *testing.T) {
 		`)
 	})
 	t.Run("its owner leaves meanwhile", func(t *testing.T) {
-		talk(t, `
+		runTranscript(t, `
 			0s     A locks                → acquire #1 30s
 			1ms    #1 granted             → A granted 29.689s
 			2ms    B locks lease 1m as A  → renew #1 1m0s
@@ -196,7 +196,7 @@ func TestLongerFixedLeaseOfAnInnerHoldTakesARoundTrip(t *testing.T) {
 
 // A TryLock that re-enters becomes an ordinary try when its owner unlocks, and that does not queue.
 func TestTryLockOfAnOwnerThatLeftDoesNotQueue(t *testing.T) {
-	talk(t, `
+	runTranscript(t, `
 		0s     A locks                    → acquire #1 30s
 		1ms    #1 granted                 → A granted 29.689s
 		2ms    B locks                    → listen
@@ -212,7 +212,7 @@ func TestTryLockOfAnOwnerThatLeftDoesNotQueue(t *testing.T) {
 
 // A context from before a handoff does not re-enter.
 func TestStrangerWithTheOwnerOfAnEndedHoldQueues(t *testing.T) {
-	talk(t, `
+	runTranscript(t, `
 		0s     A locks          → acquire #1 30s
 		1ms    #1 granted       → A granted 29.689s
 		2ms    B locks          → listen
@@ -238,7 +238,7 @@ func TestStrangerWithTheOwnerOfAnEndedHoldQueues(t *testing.T) {
 
 // The owner is carried by the context, not taken from the goroutine. A caller without one waits.
 func TestCallerWithoutAnOwnerIsNotReentered(t *testing.T) {
-	talk(t, `
+	runTranscript(t, `
 		0s     A locks          → acquire #1 30s
 		1ms    #1 granted       → A granted 29.689s
 		2ms    B locks once     → B lock not acquired
@@ -251,7 +251,7 @@ func TestCallerWithoutAnOwnerIsNotReentered(t *testing.T) {
 }
 
 func TestThreadOwnerKeepsItsNumberFromLockToLock(t *testing.T) {
-	talk(t, `
+	runTranscript(t, `
 		0s     A locks as thread 7      → acquire #1 30s
 		1ms    #1 granted               → A granted 29.689s
 		2ms    B locks as thread 7      → renew #1 30s count 2; B granted 29.688s
@@ -274,7 +274,7 @@ func TestThreadOwnerKeepsItsNumberFromLockToLock(t *testing.T) {
 
 // One release for each nested hold, in any order, and nothing is left.
 func TestFiftyNestedHoldsLeaveNothing(t *testing.T) {
-	s := newStage(t, usual())
+	s := newHarness(t, defaultConfig())
 	s.play("0s A0 locks", "1ms #1 granted")
 	for i := range 49 {
 		s.play(fmt.Sprintf("+0s A%d locks as A0", i+1))
@@ -284,13 +284,13 @@ func TestFiftyNestedHoldsLeaveNothing(t *testing.T) {
 		s.play(fmt.Sprintf("+0s A%d unlocks", i*7%50))
 	}
 	s.play("4ms #1 renewed", "5ms #1 released")
-	require.Empty(t, s.rest())
+	require.Empty(t, s.finish())
 }
 
 // The confirmation that the re-entry needs was in flight before it came. No other one is needed, which might get no
 // reply.
 func TestAReentryThatWaitsForAConfirmationUnderWayTakesNoOther(t *testing.T) {
-	talk(t, `
+	runTranscript(t, `
 		0s      A locks      → acquire #1 30s
 		1ms     #1 granted   → A granted 29.689s
 		2s      doubt        → renew #1 30s

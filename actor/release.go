@@ -8,105 +8,105 @@ func (l *Lock) unlock(now time.Duration, r *Request, fx *Effects) {
 	h := r.Hold
 	switch {
 	case h.held():
-		l.drop(now, h, fx)
-		if l.holds != nil || l.passOn(now, fx) {
-			fx.Decide(now, r, nil, nil)
+		l.removeHold(now, h, fx)
+		if l.holds != nil || l.handOff(now, fx) {
+			fx.Complete(now, r, nil, nil)
 			return
 		}
 		l.holds = h
-	case l.phase == ending && l.holds == h:
+	case l.phase == releasing && l.holds == h:
 		// The same release again: this request waits for its reply, too.
 	default:
-		err, cause := h.Refusal()
-		fx.Decide(now, r, err, cause)
+		err, cause := h.EndError()
+		fx.Complete(now, r, err, cause)
 		return
 	}
 	l.releases.push(r)
-	fx.Limit(r, now+fx.Config.Timeout)
+	fx.SetDeadline(r, now+fx.Config.CallTimeout)
 }
 
-// end makes the tenure one to be released. The pause after a rejected renewal does not delay the release.
-func (l *Lock) end(fx *Effects) {
-	l.become(ending, fx)
-	if l.rare != nil && l.rare.troubles != nil {
-		l.rare.troubles.retryAt = 0
+// startRelease makes the tenure one to be released. The pause after a rejected renewal does not delay the release.
+func (l *Lock) startRelease(fx *Effects) {
+	l.setPhase(releasing, fx)
+	if l.ext != nil && l.ext.failure != nil {
+		l.ext.failure.retryAt = 0
 	}
 }
 
-// drop ends a hold. After the last one, the owner's pending re-entries become ordinary requests.
-func (l *Lock) drop(now time.Duration, h *Hold, fx *Effects) {
+// removeHold ends a hold. After the last one, the owner's pending re-entries become ordinary requests.
+func (l *Lock) removeHold(now time.Duration, h *Hold, fx *Effects) {
 	l.remove(h)
 	l.endHold(now, h, ErrNotHeld, nil, fx)
 	if l.holds == nil {
-		l.strand(now, ErrNotHeld, fx)
+		l.demoteRequests(now, ErrNotHeld, fx)
 	}
 }
 
 // sendRelease sends the release, unless a pause after a rejection is not over.
 func (l *Lock) sendRelease(now time.Duration, fx *Effects) {
-	if l.rare != nil && now < l.rare.retryAt() {
+	if l.ext != nil && now < l.ext.retryAt() {
 		return
 	}
-	l.flight = l.protocol().release
-	c := Command{Verb: l.flight}
-	if l.rare != nil {
-		c.Wait = l.rare.placed().wait
+	l.inFlight = l.protocol().release
+	c := Command{Verb: l.inFlight}
+	if l.ext != nil {
+		c.Wait = l.ext.fairView().queueWait
 	}
 	l.emit(fx, c)
 }
 
-// released handles the result of a release.
-func (l *Lock) released(now time.Duration, m *Message, fx *Effects) {
+// onReleaseReply handles the result of a release.
+func (l *Lock) onReleaseReply(now time.Duration, m *Message, fx *Effects) {
 	reply := m.Reply
 	switch {
-	case reply.Status == Done:
-		if reply.Muted {
-			fx.Stats.Muted++
+	case reply.Status == OK:
+		if reply.Unpublished {
+			fx.Stats.UnpublishedReleases++
 		}
-		l.ended(now, nil, nil, fx)
-	case (reply.Status == Gone || reply.replaced()) && l.rare != nil && l.rare.releasing:
-		l.ended(now, nil, nil, fx) // an earlier copy, with a lost reply, released it
-	case reply.Status == Gone:
-		l.ended(now, ErrLost, errGone, fx)
-	case reply.replaced():
-		l.ended(now, ErrLost, reply.Err, fx)
-	case reply.Status == Refused && !reply.passes():
-		l.forbidden(now, reply.Err, fx)
+		l.finishRelease(now, nil, nil, fx)
+	case (reply.Status == NotFound || reply.isWrongType()) && l.ext != nil && l.ext.releaseUnacked:
+		l.finishRelease(now, nil, nil, fx) // an earlier copy, with a lost reply, released it
+	case reply.Status == NotFound:
+		l.finishRelease(now, ErrLost, errKeyGone, fx)
+	case reply.isWrongType():
+		l.finishRelease(now, ErrLost, reply.Err, fx)
+	case reply.Status == Rejected && !reply.isTransient():
+		l.onReleaseRejected(now, reply.Err, fx)
 	default:
-		x := l.withRare()
-		t := x.withTroubles()
-		t.last = reply.Err
-		x.releasing = x.releasing || reply.Status == Unanswered
-		if reply.pauses() {
+		x := l.ensureExt()
+		t := x.ensureFailure()
+		t.lastErr = reply.Err
+		x.releaseUnacked = x.releaseUnacked || reply.Status == NoReply
+		if reply.shouldBackOff() {
 			t.retryAt = now + x.nextBackoff(fx)
 		}
 	}
 }
 
-// forbidden ends a tenure with a permanently rejected release. What is left in Redis is released later, if the server
+// onReleaseRejected ends a tenure with a permanently rejected release. What is left in Redis is released later, if the server
 // permits it then.
-func (l *Lock) forbidden(now time.Duration, err error, fx *Effects) {
+func (l *Lock) onReleaseRejected(now time.Duration, err error, fx *Effects) {
 	tenure := l.tenure
-	l.haunt(now, tenure, l.reach(), fx)
-	ghosts := l.rare.ghosts()
-	for i := range ghosts {
-		if g := &ghosts[i]; g.tenure == tenure {
-			g.putOff(now, fx)
+	l.addOrphan(now, tenure, l.maxSentLease(), fx)
+	orphans := l.ext.orphans()
+	for i := range orphans {
+		if g := &orphans[i]; g.tenure == tenure {
+			g.backOff(now, fx)
 		}
 	}
-	l.ended(now, err, nil, fx)
+	l.finishRelease(now, err, nil, fx)
 }
 
-// ended gives the requests that wait for the release their result, and resets the lock. Unlocks that find the lock lost
+// finishRelease gives the requests that wait for the release their result, and resets the lock. Unlocks that find the lock lost
 // count as one loss. An undone grant held nothing, so its requests do not count.
-func (l *Lock) ended(now time.Duration, err, cause error, fx *Effects) {
-	finds := err == ErrLost
+func (l *Lock) finishRelease(now time.Duration, err, cause error, fx *Effects) {
+	countLoss := err == ErrLost
 	l.releases.each(func(r *Request) {
-		if finds && !r.undone {
+		if countLoss && !r.rolledBack {
 			fx.Stats.LostAtUnlock++
-			finds = false
+			countLoss = false
 		}
-		fx.answerRelease(now, r, err, cause)
+		fx.completeRelease(now, r, err, cause)
 	})
 	l.endTenure(now, fx)
 }

@@ -3,7 +3,7 @@ package actor_test
 import "testing"
 
 func TestSecondUnlockWaitsForTheSameRelease(t *testing.T) {
-	talk(t, `
+	runTranscript(t, `
 		0s     A locks             → acquire #1 30s
 		1ms    #1 granted          → A granted 29.689s
 		1s     A unlocks           → A over; release #1
@@ -16,7 +16,7 @@ func TestSecondUnlockWaitsForTheSameRelease(t *testing.T) {
 // Gone is a loss if the release was sent once, and success if an earlier copy got no reply. redisson#4871.
 func TestReleaseThatFindsNothing(t *testing.T) {
 	t.Run("sent once: it was lost before", func(t *testing.T) {
-		talk(t, `
+		runTranscript(t, `
 			0s   A locks    → acquire #1 30s
 			1ms  #1 granted → A granted 29.689s
 			2ms  A unlocks  → A over; release #1
@@ -25,7 +25,7 @@ func TestReleaseThatFindsNothing(t *testing.T) {
 		`)
 	})
 	t.Run("an earlier copy had no answer: that one released it", func(t *testing.T) {
-		talk(t, `
+		runTranscript(t, `
 			0s   A locks               → acquire #1 30s
 			1ms  #1 granted            → A granted 29.689s
 			2ms  A unlocks             → A over; release #1
@@ -36,7 +36,7 @@ func TestReleaseThatFindsNothing(t *testing.T) {
 		`)
 	})
 	t.Run("an earlier copy was refused: it did not run", func(t *testing.T) {
-		talk(t, `
+		runTranscript(t, `
 			0s   A locks            → acquire #1 30s
 			1ms  #1 granted         → A granted 29.689s
 			2ms  A unlocks          → A over; release #1
@@ -50,7 +50,7 @@ func TestReleaseThatFindsNothing(t *testing.T) {
 // redisson#1602, redis-py#3847: the engine keeps trying, whether or not its caller still waits.
 func TestReleaseIsTriedUntilTheLeaseIsOver(t *testing.T) {
 	t.Run("the caller does not wait longer than Timeout", func(t *testing.T) {
-		talk(t, `
+		runTranscript(t, `
 			0s     A locks             → acquire #1 30s
 			1ms    #1 granted          → A granted 29.689s
 			1s     A unlocks           → A over; release #1
@@ -63,7 +63,7 @@ func TestReleaseIsTriedUntilTheLeaseIsOver(t *testing.T) {
 		`)
 	})
 	t.Run("nor longer than its context", func(t *testing.T) {
-		talk(t, `
+		runTranscript(t, `
 			0s     A locks                     → acquire #1 30s
 			1ms    #1 granted                  → A granted 29.689s
 			1s     A unlocks                   → A over; release #1
@@ -72,7 +72,7 @@ func TestReleaseIsTriedUntilTheLeaseIsOver(t *testing.T) {
 		`)
 	})
 	t.Run("over and unanswered", func(t *testing.T) {
-		talk(t, `
+		runTranscript(t, `
 			0s      A locks lease 30s   → acquire #1 30s
 			1ms     #1 granted          → A granted 29.689s
 			28s     A unlocks           → A over; release #1
@@ -86,7 +86,7 @@ func TestReleaseIsTriedUntilTheLeaseIsOver(t *testing.T) {
 		`)
 	})
 	t.Run("unanswered until a lease of its own is over: nothing was to renew that", func(t *testing.T) {
-		talk(t, `
+		runTranscript(t, `
 			0s     A locks lease 1s → acquire #1 1s
 			1ms    #1 granted       → A granted 979ms
 			900ms  A unlocks        → A over; release #1
@@ -96,7 +96,7 @@ func TestReleaseIsTriedUntilTheLeaseIsOver(t *testing.T) {
 		`)
 	})
 	t.Run("refused for good: told at once", func(t *testing.T) {
-		talk(t, `
+		runTranscript(t, `
 			0s     A locks                   → acquire #1 30s
 			1ms    #1 granted                → A granted 29.689s
 			1s     A unlocks                 → A over; release #1
@@ -109,7 +109,7 @@ func TestReleaseIsTriedUntilTheLeaseIsOver(t *testing.T) {
 }
 
 func TestReleaseWhoseMessageIsRefusedIsARelease(t *testing.T) {
-	talk(t, `
+	runTranscript(t, `
 		0s     A locks            → acquire #1 30s
 		1ms    #1 granted         → A granted 29.689s
 		1s     A unlocks          → A over; release #1
@@ -120,7 +120,7 @@ func TestReleaseWhoseMessageIsRefusedIsARelease(t *testing.T) {
 // redisson#7272: a renewal must not outlive the unlock.
 func TestUnlockWhileARenewalIsUnderWay(t *testing.T) {
 	t.Run("the release follows it", func(t *testing.T) {
-		talk(t, `
+		runTranscript(t, `
 			0s      A locks    → acquire #1 30s
 			1ms     #1 granted → A granted 29.689s
 			10s     timer      → renew #1 30s
@@ -130,7 +130,7 @@ func TestUnlockWhileARenewalIsUnderWay(t *testing.T) {
 		`)
 	})
 	t.Run("it says gone: one end, and the unlock is told", func(t *testing.T) {
-		talk(t, `
+		runTranscript(t, `
 			0s      A locks    → acquire #1 30s
 			1ms     #1 granted → A granted 29.689s
 			10s     timer      → renew #1 30s
@@ -140,7 +140,7 @@ func TestUnlockWhileARenewalIsUnderWay(t *testing.T) {
 		`)
 	})
 	t.Run("it is refused for good: the release decides", func(t *testing.T) {
-		talk(t, `
+		runTranscript(t, `
 			0s      A locks              → acquire #1 30s
 			1ms     #1 granted           → A granted 29.689s
 			10s     timer                → renew #1 30s
@@ -150,7 +150,7 @@ func TestUnlockWhileARenewalIsUnderWay(t *testing.T) {
 		`)
 	})
 	t.Run("it has no answer", func(t *testing.T) {
-		talk(t, `
+		runTranscript(t, `
 			0s      A locks             → acquire #1 30s
 			1ms     #1 granted          → A granted 29.689s
 			10s     timer               → renew #1 30s
@@ -160,7 +160,7 @@ func TestUnlockWhileARenewalIsUnderWay(t *testing.T) {
 		`)
 	})
 	t.Run("it is never answered", func(t *testing.T) {
-		talk(t, `
+		runTranscript(t, `
 			0s      A locks             → acquire #1 30s
 			1ms     #1 granted          → A granted 29.689s
 			10s     timer               → renew #1 30s
@@ -176,7 +176,7 @@ func TestUnlockWhileARenewalIsUnderWay(t *testing.T) {
 
 // The second caller was in the queue before the unlock; late requests of the first must not affect its hold.
 func TestUnlockOfAnEndedHoldDoesNotTouchTheNext(t *testing.T) {
-	talk(t, `
+	runTranscript(t, `
 		0s   A locks      → acquire #1 30s
 		1ms  #1 granted   → A granted 29.689s
 		2ms  B locks      → listen
@@ -192,7 +192,7 @@ func TestUnlockOfAnEndedHoldDoesNotTouchTheNext(t *testing.T) {
 }
 
 func TestCallersThatComeDuringTheReleaseAskAfterIt(t *testing.T) {
-	talk(t, `
+	runTranscript(t, `
 		0s   A locks          → acquire #1 30s
 		1ms  #1 granted       → A granted 29.689s
 		2ms  A unlocks        → A over; release #1
@@ -207,7 +207,7 @@ func TestCallersThatComeDuringTheReleaseAskAfterIt(t *testing.T) {
 // longer than something can be left of the tenure.
 func TestAReleaseThatIsRefusedForGoodIsTriedSlowly(t *testing.T) {
 	t.Run("until it works", func(t *testing.T) {
-		talk(t, `
+		runTranscript(t, `
 			0s               A locks lease 1h    → acquire #1 1h0m0s
 			1ms              #1 granted          → A granted 59m58.989s
 			2ms              A unlocks           → A over; release #1
@@ -222,7 +222,7 @@ func TestAReleaseThatIsRefusedForGoodIsTriedSlowly(t *testing.T) {
 		`)
 	})
 	t.Run("and before the next request", func(t *testing.T) {
-		talk(t, `
+		runTranscript(t, `
 			0s   A locks lease 1h    → acquire #1 1h0m0s
 			1ms  #1 granted          → A granted 59m58.989s
 			2ms  A unlocks           → A over; release #1
@@ -236,7 +236,7 @@ func TestAReleaseThatIsRefusedForGoodIsTriedSlowly(t *testing.T) {
 		`)
 	})
 	t.Run("after a ForceUnlock that was refused, too", func(t *testing.T) {
-		talk(t, `
+		runTranscript(t, `
 			0s             A locks lease 1h    → acquire #1 1h0m0s
 			1ms            #1 granted          → A granted 59m58.989s
 			2ms            F forces            → A lost: unlocked by force; force #2
@@ -247,7 +247,7 @@ func TestAReleaseThatIsRefusedForGoodIsTriedSlowly(t *testing.T) {
 		`)
 	})
 	t.Run("a hold that was lost by it, too", func(t *testing.T) {
-		talk(t, `
+		runTranscript(t, `
 			0s             A locks             → acquire #1 30s
 			1ms            #1 granted          → A granted 29.689s
 			10s            timer               → renew #1 30s
@@ -261,7 +261,7 @@ func TestAReleaseThatIsRefusedForGoodIsTriedSlowly(t *testing.T) {
 
 // A key that has become another type is not a lock any more.
 func TestAReleaseThatFindsAnotherTypeIsALoss(t *testing.T) {
-	talk(t, `
+	runTranscript(t, `
 		0s   A locks               → acquire #1 30s
 		1ms  #1 granted            → A granted 29.689s
 		2ms  A unlocks             → A over; release #1

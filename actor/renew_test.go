@@ -11,7 +11,7 @@ import (
 
 // A third of the lease after the last confirmation, counted from before that was sent.
 func TestWatchedLockIsRenewedEveryThirdOfItsLease(t *testing.T) {
-	talk(t, `
+	runTranscript(t, `
 		3ms     A locks     → acquire #1 30s
 		+1s     #1 granted  → A granted 28.69s
 		10.005s timer       → renew #1 30s
@@ -30,7 +30,7 @@ func TestWatchedLockIsRenewedEveryThirdOfItsLease(t *testing.T) {
 // A transient error must not end renewal, and is tried again sooner than the normal interval.
 func TestRenewalIsRetriedUntilTheLeaseIsOver(t *testing.T) {
 	t.Run("and comes through", func(t *testing.T) {
-		talk(t, `
+		runTranscript(t, `
 			0s                  A locks              → acquire #1 30s
 			1ms                 #1 granted           → A granted 29.689s
 			10s                 timer                → renew #1 30s
@@ -50,7 +50,7 @@ func TestRenewalIsRetriedUntilTheLeaseIsOver(t *testing.T) {
 		`)
 	})
 	t.Run("or does not", func(t *testing.T) {
-		talk(t, `
+		runTranscript(t, `
 			0s      A locks           → acquire #1 30s
 			1ms     #1 granted        → A granted 29.689s
 			10s     timer             → renew #1 30s
@@ -60,7 +60,7 @@ func TestRenewalIsRetriedUntilTheLeaseIsOver(t *testing.T) {
 		`)
 	})
 	t.Run("and what went wrong once is forgotten when it comes through", func(t *testing.T) {
-		talk(t, `
+		runTranscript(t, `
 			0s                  A locks              → acquire #1 30s
 			1ms                 #1 granted           → A granted 29.689s
 			10s                 timer                → renew #1 30s
@@ -74,7 +74,7 @@ func TestRenewalIsRetriedUntilTheLeaseIsOver(t *testing.T) {
 		`)
 	})
 	t.Run("on a silent server", func(t *testing.T) {
-		talk(t, `
+		runTranscript(t, `
 			0s      A locks               → acquire #1 30s
 			1ms     #1 granted            → A granted 29.689s
 			10s     timer                 → renew #1 30s
@@ -90,7 +90,7 @@ func TestRenewalIsRetriedUntilTheLeaseIsOver(t *testing.T) {
 // Users are notified at once and once, by the first reply that shows the loss.
 func TestLossIsToldWithItsCause(t *testing.T) {
 	t.Run("the key is gone", func(t *testing.T) {
-		talk(t, `
+		runTranscript(t, `
 			0s      A locks     → acquire #1 30s
 			1ms     #1 granted  → A granted 29.689s
 			10s     timer       → renew #1 30s
@@ -106,7 +106,7 @@ func TestLossIsToldWithItsCause(t *testing.T) {
 		`)
 	})
 	t.Run("the server refuses for good", func(t *testing.T) {
-		talk(t, `
+		runTranscript(t, `
 			0s      A locks                → acquire #1 30s
 			1ms     #1 granted             → A granted 29.689s
 			10s     timer                  → renew #1 30s
@@ -115,7 +115,7 @@ func TestLossIsToldWithItsCause(t *testing.T) {
 		`)
 	})
 	t.Run("all holds of its owner end", func(t *testing.T) {
-		talk(t, `
+		runTranscript(t, `
 			0s      A locks               → acquire #1 30s
 			1ms     #1 granted            → A granted 29.689s
 			2ms     B locks as A          → renew #1 30s count 2; B granted 29.688s
@@ -124,7 +124,7 @@ func TestLossIsToldWithItsCause(t *testing.T) {
 		`)
 	})
 	t.Run("a process that was stopped", func(t *testing.T) {
-		talk(t, `
+		runTranscript(t, `
 			0s      A locks             → acquire #1 30s
 			1ms     #1 granted          → A granted 29.689s
 			2ms     B locks             → listen
@@ -139,7 +139,7 @@ func TestLossIsToldWithItsCause(t *testing.T) {
 		`)
 	})
 	t.Run("a process that was stopped with its unlock in the mail", func(t *testing.T) {
-		talk(t, `
+		runTranscript(t, `
 			0s      A locks             → acquire #1 30s
 			1ms     #1 granted          → A granted 29.689s
 			10s     timer               → renew #1 30s
@@ -151,31 +151,31 @@ func TestLossIsToldWithItsCause(t *testing.T) {
 }
 
 func TestALockThatWasNotWatchedIsNotLate(t *testing.T) {
-	s := newStage(t, usual())
+	s := newHarness(t, defaultConfig())
 	s.play("0s A locks lease 2s", "1ms #1 granted", "1s B locks as A", "1.001s #1 renewed")
-	require.Zero(t, s.fx.Lag.Max())
+	require.Zero(t, s.fx.RenewLag.Max())
 }
 
 // The delay of a late renewal is measured, and so is how long an owner had the lock.
 func TestLagAndHoldTimesAreMeasured(t *testing.T) {
-	s := newStage(t, usual())
+	s := newHarness(t, defaultConfig())
 	s.play("0s A locks", "1ms #1 granted", "+0s B locks as A", "2ms #1 renewed", "10.005s timer", "10.25s #1 renewed",
 		"11s A unlocks", "11.5s #1 renewed", "12s C locks", "13s B unlocks")
 	// Due one renewal interval after what was confirmed at 1 ms, rounded up to a tick.
-	require.Equal(t, 245*time.Millisecond, s.fx.Lag.Max())
+	require.Equal(t, 245*time.Millisecond, s.fx.RenewLag.Max())
 	require.Equal(t, 13*time.Second-time.Millisecond, s.lastHeld, "since its owner's first grant")
 	s.play("13.5s C unlocks")
 	require.Equal(t, 500*time.Millisecond, s.lastHeld, "C's own time")
 	s.play("14s #1 released muted")
-	require.Empty(t, s.rest())
+	require.Empty(t, s.finish())
 	s.play("20s D locks", "+1ms #2 granted", "+1ms E locks as D", "+1ms #2 gone")
-	require.Empty(t, s.rest())
+	require.Empty(t, s.finish())
 	require.EqualValues(t, 2, s.fx.Stats.Lost)
-	require.Equal(t, actor.Stats{Acquired: 5, Released: 3, Lost: 2, Handed: 1, Renewed: 3, Muted: 1}, s.fx.Stats)
+	require.Equal(t, actor.Stats{Acquired: 5, Released: 3, Lost: 2, HandedOff: 1, Renewed: 3, UnpublishedReleases: 1}, s.fx.Stats)
 }
 
 func TestFixedLeaseIsNotRenewedAndEndsByItself(t *testing.T) {
-	talk(t, `
+	runTranscript(t, `
 		0s      A locks lease 2s → acquire #1 2s
 		1ms     #1 granted       → A granted 1.969s
 		1.97s   timer            → A lost: its lease ended; release #1
@@ -186,7 +186,7 @@ func TestFixedLeaseIsNotRenewedAndEndsByItself(t *testing.T) {
 
 func TestExtendChangesTheLease(t *testing.T) {
 	t.Run("longer, and no longer watched", func(t *testing.T) {
-		talk(t, `
+		runTranscript(t, `
 			0s           A locks       → acquire #1 30s
 			1ms          #1 granted    → A granted 29.689s
 			5s           A extends 1m  → renew #1 1m0s
@@ -196,7 +196,7 @@ func TestExtendChangesTheLease(t *testing.T) {
 		`)
 	})
 	t.Run("shorter", func(t *testing.T) {
-		talk(t, `
+		runTranscript(t, `
 			0s     A locks      → acquire #1 30s
 			1ms    #1 granted   → A granted 29.689s
 			// from now on the server may keep it for that long only
@@ -207,7 +207,7 @@ func TestExtendChangesTheLease(t *testing.T) {
 		`)
 	})
 	t.Run("watched again", func(t *testing.T) {
-		talk(t, `
+		runTranscript(t, `
 			0s     A locks lease 1m → acquire #1 1m0s
 			1ms    #1 granted       → A granted 59.389s
 			5s     A watches        → renew #1 30s; A has 29.69s
@@ -219,7 +219,7 @@ func TestExtendChangesTheLease(t *testing.T) {
 		`)
 	})
 	t.Run("twice at once: the last word counts", func(t *testing.T) {
-		talk(t, `
+		runTranscript(t, `
 			0s     A locks      → acquire #1 30s
 			1ms    #1 granted   → A granted 29.689s
 			5s     A extends 1h → renew #1 1h0m0s
@@ -234,7 +234,7 @@ func TestExtendChangesTheLease(t *testing.T) {
 		`)
 	})
 	t.Run("of one hold among others", func(t *testing.T) {
-		talk(t, `
+		runTranscript(t, `
 			0s      A locks               → acquire #1 30s
 			1ms     #1 granted            → A granted 29.689s
 			2ms     B locks as A          → renew #1 30s count 2; B granted 29.688s
@@ -258,7 +258,7 @@ func TestExtendChangesTheLease(t *testing.T) {
 // An extension or a re-entry fails if the reply comes after the lease that was asked for.
 func TestAnswerAfterTheLeaseThatWasAskedForIsTooLate(t *testing.T) {
 	t.Run("extension", func(t *testing.T) {
-		talk(t, `
+		runTranscript(t, `
 			0s     A locks           → acquire #1 30s
 			1ms    #1 granted        → A granted 29.689s
 			1ms    B locks as A      → renew #1 30s count 2; B granted 29.689s
@@ -272,7 +272,7 @@ func TestAnswerAfterTheLeaseThatWasAskedForIsTooLate(t *testing.T) {
 		`)
 	})
 	t.Run("re-entry", func(t *testing.T) {
-		talk(t, `
+		runTranscript(t, `
 			0s     A locks               → acquire #1 30s
 			1ms    #1 granted            → A granted 29.689s
 			5s     doubt                 → renew #1 30s
@@ -289,7 +289,7 @@ func TestAnswerAfterTheLeaseThatWasAskedForIsTooLate(t *testing.T) {
 
 func TestExtendOfAHoldThatEnded(t *testing.T) {
 	t.Run("gone", func(t *testing.T) {
-		talk(t, `
+		runTranscript(t, `
 			0s     A locks      → acquire #1 30s
 			1ms    #1 granted   → A granted 29.689s
 			5s     A extends 1m → renew #1 1m0s
@@ -297,7 +297,7 @@ func TestExtendOfAHoldThatEnded(t *testing.T) {
 		`)
 	})
 	t.Run("unlocked before", func(t *testing.T) {
-		talk(t, `
+		runTranscript(t, `
 			0s     A locks      → acquire #1 30s
 			1ms    #1 granted   → A granted 29.689s
 			5s     A unlocks    → A over; release #1
@@ -307,7 +307,7 @@ func TestExtendOfAHoldThatEnded(t *testing.T) {
 		`)
 	})
 	t.Run("unlocked meanwhile: it was not lost", func(t *testing.T) {
-		talk(t, `
+		runTranscript(t, `
 			0s     A locks      → acquire #1 30s
 			1ms    #1 granted   → A granted 29.689s
 			5s     A extends 1m → renew #1 1m0s
@@ -317,7 +317,7 @@ func TestExtendOfAHoldThatEnded(t *testing.T) {
 		`)
 	})
 	t.Run("unlocked meanwhile, beside another hold", func(t *testing.T) {
-		talk(t, `
+		runTranscript(t, `
 			0s     A locks      → acquire #1 30s
 			1ms    #1 granted   → A granted 29.689s
 			1ms    B locks as A → renew #1 30s count 2; B granted 29.689s
@@ -336,7 +336,7 @@ func TestExtendOfAHoldThatEnded(t *testing.T) {
 // lease, and the hold continues as before.
 func TestUnansweredExtensionCostsBeliefAndNotTheLock(t *testing.T) {
 	t.Run("its caller gives up", func(t *testing.T) {
-		talk(t, `
+		runTranscript(t, `
 			0s          A locks             → acquire #1 30s
 			1ms         #1 granted          → A granted 29.689s
 			9s          A extends 5s        → renew #1 5s; A has 4.94s
@@ -350,7 +350,7 @@ func TestUnansweredExtensionCostsBeliefAndNotTheLock(t *testing.T) {
 		`)
 	})
 	t.Run("it is sent again", func(t *testing.T) {
-		talk(t, `
+		runTranscript(t, `
 			0s          A locks             → acquire #1 30s
 			1ms         #1 granted          → A granted 29.689s
 			9s          A extends 5s        → renew #1 5s; A has 4.94s
@@ -363,7 +363,7 @@ func TestUnansweredExtensionCostsBeliefAndNotTheLock(t *testing.T) {
 		`)
 	})
 	t.Run("a longer one", func(t *testing.T) {
-		talk(t, `
+		runTranscript(t, `
 			0s          A locks             → acquire #1 30s
 			1ms         #1 granted          → A granted 29.689s
 			9s          A extends 1h        → renew #1 1h0m0s
@@ -382,7 +382,7 @@ func TestUnansweredExtensionCostsBeliefAndNotTheLock(t *testing.T) {
 func TestMaxHoldBoundsAWatchedLock(t *testing.T) {
 	upTo := func(d time.Duration) func(*actor.Config) { return func(c *actor.Config) { c.MaxHold = d } }
 	t.Run("longer than the lease", func(t *testing.T) {
-		talk(t, `
+		runTranscript(t, `
 			0s      A locks     → acquire #1 30s
 			1ms     #1 granted  → A granted 29.689s
 			10s     timer       → renew #1 30s
@@ -397,7 +397,7 @@ func TestMaxHoldBoundsAWatchedLock(t *testing.T) {
 		`, upTo(40*time.Second))
 	})
 	t.Run("shorter than the lease", func(t *testing.T) {
-		talk(t, `
+		runTranscript(t, `
 			0s      A locks     → acquire #1 5s
 			1ms     #1 granted  → A granted 4.939s
 			4.94s   timer       → A lost: held for Options.MaxHold; release #1
@@ -405,7 +405,7 @@ func TestMaxHoldBoundsAWatchedLock(t *testing.T) {
 		`, upTo(5*time.Second))
 	})
 	t.Run("counts from its owner's first grant, also for inner holds", func(t *testing.T) {
-		talk(t, `
+		runTranscript(t, `
 			0s      A locks      → acquire #1 30s
 			1ms     #1 granted   → A granted 29.689s
 			10s     timer        → renew #1 30s
@@ -421,7 +421,7 @@ func TestMaxHoldBoundsAWatchedLock(t *testing.T) {
 		`, upTo(40*time.Second))
 	})
 	t.Run("of each owner in turn", func(t *testing.T) {
-		talk(t, `
+		runTranscript(t, `
 			0s      A locks      → acquire #1 10s
 			1ms     #1 granted   → A granted 9.889s
 			2ms     B locks      → listen
@@ -432,7 +432,7 @@ func TestMaxHoldBoundsAWatchedLock(t *testing.T) {
 		`, upTo(10*time.Second))
 	})
 	t.Run("of the next owner anew, though the last one was at its end", func(t *testing.T) {
-		talk(t, `
+		runTranscript(t, `
 			0s      A locks      → acquire #1 30s
 			1ms     #1 granted   → A granted 29.689s
 			10s     timer        → renew #1 30s
@@ -449,7 +449,7 @@ func TestMaxHoldBoundsAWatchedLock(t *testing.T) {
 		`, upTo(40*time.Second))
 	})
 	t.Run("beside a fixed lease that goes on", func(t *testing.T) {
-		talk(t, `
+		runTranscript(t, `
 			0s      A locks               → acquire #1 5s
 			1ms     #1 granted            → A granted 4.939s
 			2ms     B locks lease 1m as A → renew #1 1m0s
@@ -462,7 +462,7 @@ func TestMaxHoldBoundsAWatchedLock(t *testing.T) {
 		`, upTo(5*time.Second))
 	})
 	t.Run("and a re-entry of then becomes an ordinary request", func(t *testing.T) {
-		talk(t, `
+		runTranscript(t, `
 			0s      A locks               → acquire #1 5s
 			1ms     #1 granted            → A granted 4.939s
 			2ms     B locks lease 1m as A → renew #1 1m0s
@@ -481,7 +481,7 @@ func TestMaxHoldBoundsAWatchedLock(t *testing.T) {
 		`, upTo(5*time.Second))
 	})
 	t.Run("not a fixed lease", func(t *testing.T) {
-		talk(t, `
+		runTranscript(t, `
 			0s      A locks lease 1h → acquire #1 1h0m0s
 			1ms     #1 granted       → A granted 59m58.989s
 			1m      A unlocks        → A over; release #1
@@ -489,7 +489,7 @@ func TestMaxHoldBoundsAWatchedLock(t *testing.T) {
 		`, upTo(10*time.Second))
 	})
 	t.Run("also when a re-entry is confirmed", func(t *testing.T) {
-		talk(t, `
+		runTranscript(t, `
 			0s      A locks      → acquire #1 30s
 			1ms     #1 granted   → A granted 29.689s
 			10s     timer        → renew #1 30s
@@ -508,7 +508,7 @@ func TestMaxHoldBoundsAWatchedLock(t *testing.T) {
 		`, upTo(40*time.Second))
 	})
 	t.Run("an extension is its owner's wish", func(t *testing.T) {
-		talk(t, `
+		runTranscript(t, `
 			0s      A locks      → acquire #1 5s
 			1ms     #1 granted   → A granted 4.939s
 			1s      A extends 1m → renew #1 1m0s
@@ -522,7 +522,7 @@ func TestMaxHoldBoundsAWatchedLock(t *testing.T) {
 // A turn in which the wall clock has run ahead confirms every hold before it grants or hands off.
 func TestDoubtIsConfirmedBeforeAnythingIsGranted(t *testing.T) {
 	t.Run("also in the pause that the server wanted", func(t *testing.T) {
-		talk(t, `
+		runTranscript(t, `
 			0s      A locks               → acquire #1 30s
 			1ms     #1 granted            → A granted 29.689s
 			10s     timer                 → renew #1 30s
@@ -534,7 +534,7 @@ func TestDoubtIsConfirmedBeforeAnythingIsGranted(t *testing.T) {
 		`)
 	})
 	t.Run("a hold", func(t *testing.T) {
-		talk(t, `
+		runTranscript(t, `
 			0s     A locks     → acquire #1 30s
 			1ms    #1 granted  → A granted 29.689s
 			1s     doubt       → renew #1 30s
@@ -542,7 +542,7 @@ func TestDoubtIsConfirmedBeforeAnythingIsGranted(t *testing.T) {
 		`)
 	})
 	t.Run("a hold with a fixed lease: for what it still needs", func(t *testing.T) {
-		talk(t, `
+		runTranscript(t, `
 			0s     A locks lease 10s → acquire #1 10s
 			1ms    #1 granted        → A granted 9.889s
 			1s     doubt             → renew #1 9.0828s
@@ -552,7 +552,7 @@ func TestDoubtIsConfirmedBeforeAnythingIsGranted(t *testing.T) {
 		`)
 	})
 	t.Run("re-entry", func(t *testing.T) {
-		talk(t, `
+		runTranscript(t, `
 			0s      A locks          → acquire #1 30s
 			1ms     #1 granted       → A granted 29.689s
 			10s     timer            → renew #1 30s
@@ -567,7 +567,7 @@ func TestDoubtIsConfirmedBeforeAnythingIsGranted(t *testing.T) {
 		`)
 	})
 	t.Run("hand-on", func(t *testing.T) {
-		talk(t, `
+		runTranscript(t, `
 			0s     A locks     → acquire #1 30s
 			1ms    #1 granted  → A granted 29.689s
 			2ms    B locks     → listen
@@ -580,7 +580,7 @@ func TestDoubtIsConfirmedBeforeAnythingIsGranted(t *testing.T) {
 		`)
 	})
 	t.Run("with a lease that is shorter than the one believed in", func(t *testing.T) {
-		talk(t, `
+		runTranscript(t, `
 			0s     A locks lease 1h → acquire #1 1h0m0s
 			1ms    #1 granted       → A granted 59m58.989s
 			2ms    B locks as A     → renew #1 0s count 2; B granted 59m58.988s
@@ -595,7 +595,7 @@ func TestDoubtIsConfirmedBeforeAnythingIsGranted(t *testing.T) {
 		`)
 	})
 	t.Run("a grant that was under way", func(t *testing.T) {
-		talk(t, `
+		runTranscript(t, `
 			0s   A locks     → acquire #1 30s
 			1ms  doubt       → nothing
 			2ms  #1 granted  → renew #1 30s

@@ -9,11 +9,11 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-func byTwo(c *actor.Config) { c.Replicas, c.ReplicaFor = 2, time.Second }
+func withTwoReplicas(c *actor.Config) { c.Replicas, c.ReplicaTimeout = 2, time.Second }
 
 // A grant that too few replicas have is undone before a caller sees it.
 func TestAGrantThatTooFewReplicasHaveIsUndone(t *testing.T) {
-	talk(t, `
+	runTranscript(t, `
 		0s     A locks           → acquire #1 30s
 		1s     #1 granted by 1   → release #1
 		1s     B locks           → nothing
@@ -21,12 +21,12 @@ func TestAGrantThatTooFewReplicasHaveIsUndone(t *testing.T) {
 		1.002s #2 granted by 2   → B granted 29.689s
 		2s     B unlocks         → B over; release #2
 		2.001s #2 released       → B unlocked
-	`, byTwo)
+	`, withTwoReplicas)
 }
 
 // Requests that wait meanwhile would fail the same way: none queues for that, and a later request tries again.
 func TestAllWhoWaitForAGrantThatTooFewReplicasHaveAreTold(t *testing.T) {
-	talk(t, `
+	runTranscript(t, `
 		0s     A locks           → acquire #1 30s
 		0s     B locks           → nothing
 		1ms    C locks wait 10s  → nothing
@@ -41,12 +41,12 @@ func TestAllWhoWaitForAGrantThatTooFewReplicasHaveAreTold(t *testing.T) {
 		2.001s #2 granted by 0   → release #2; H too few replicas have the lock: 0 of 2 in time
 		2.002s #2 released       → G too few replicas have the lock: 0 of 2 in time
 		2.251s timer             → leave
-	`, byTwo)
+	`, withTwoReplicas)
 }
 
 // A grant being undone has no holder: a caller that leaves meanwhile does not get the error for another holder.
 func TestWhoLeavesWhileAGrantIsUndoneIsNotToldThatTheLockIsTaken(t *testing.T) {
-	talk(t, `
+	runTranscript(t, `
 		0s     A locks            → acquire #1 30s
 		1s     #1 granted by 1    → release #1
 		1s     B locks wait 100ms → nothing
@@ -56,35 +56,35 @@ func TestWhoLeavesWhileAGrantIsUndoneIsNotToldThatTheLockIsTaken(t *testing.T) {
 		1.5s   timer              → C redis unavailable: no answer in time
 		1.6s   #2 granted by 2    → release #2
 		1.601s #2 released        → nothing
-	`, byTwo)
+	`, withTwoReplicas)
 }
 
 // The server is down when the grant is to be released: the caller waits for that no longer than for any unlock.
 func TestWhoseGrantCannotBeUndoneIsToldInTime(t *testing.T) {
-	talk(t, `
+	runTranscript(t, `
 		0s     A locks            → acquire #1 30s
 		1s     #1 granted by 1    → release #1
 		4s     timer              → A too few replicas have the lock: 1 of 2 in time
 		5s     #1 unanswered EOF  → release #1
 		6s     #1 released        → nothing
-	`, byTwo)
-	talk(t, `
+	`, withTwoReplicas)
+	runTranscript(t, `
 		0s     A locks wait 1m    → acquire #1 30s
 		1s     #1 granted by 1    → release #1
 		4s     timer              → A too few replicas have the lock: 1 of 2 in time
 		5s     #1 released        → nothing
-	`, byTwo)
-	talk(t, `
+	`, withTwoReplicas)
+	runTranscript(t, `
 		0s     A locks wait 2s    → acquire #1 30s
 		1s     #1 granted by 1    → release #1
 		2s     timer              → A too few replicas have the lock: 1 of 2 in time
 		5s     #1 released        → nothing
-	`, byTwo)
+	`, withTwoReplicas)
 }
 
 // A grant that too few replicas have was never a hold: a release that finds nothing is not a loss found by an Unlock.
 func TestAGrantThatIsUndoneIsNoLossAtAnUnlock(t *testing.T) {
-	s := newStage(t, func() actor.Config { c := usual(); byTwo(&c); return c }())
+	s := newHarness(t, func() actor.Config { c := defaultConfig(); withTwoReplicas(&c); return c }())
 	for _, line := range []string{
 		"0s A locks → acquire #1 30s", "1s #1 granted by 1 → release #1", "1.001s #1 gone → A too few replicas have the lock: 1 of 2 in time; lock lost",
 	} {
@@ -102,37 +102,37 @@ func TestAGrantThatIsUndoneIsNoLossAtAnUnlock(t *testing.T) {
 
 // The next owner in the same engine has a lock that the replicas have.
 func TestReplicasAreNotAskedAboutWhatIsHandedOn(t *testing.T) {
-	talk(t, `
+	runTranscript(t, `
 		0s     A locks           → acquire #1 30s
 		0s     B locks           → nothing
 		1s     #1 granted by 2   → A granted 28.69s
 		1.001s A unlocks         → A over; B granted 28.689s; A unlocked
 		1.002s B unlocks         → B over; release #1
 		1.003s #1 released       → B unlocked
-	`, byTwo)
+	`, withTwoReplicas)
 }
 
 // A caller that has left by then gets nothing; the lock is released all the same.
 func TestAnUndoneGrantWhoseCallerLeftIsReleased(t *testing.T) {
-	talk(t, `
+	runTranscript(t, `
 		0s     A locks once      → acquire #1 30s
 		1s     #1 granted by 0   → release #1
 		1.5s   A cancels gone    → A too few replicas have the lock: 0 of 2 in time; gone
 		2s     #1 unanswered EOF → release #1
 		2.001s #1 released       → nothing
-	`, byTwo)
-	talk(t, `
+	`, withTwoReplicas)
+	runTranscript(t, `
 		0s     A locks once      → acquire #1 30s
 		1s     #1 granted by 0   → release #1
 		1.001s #1 unanswered EOF → release #1
 		4s     timer             → A too few replicas have the lock: 0 of 2 in time
 		5s     #1 released       → nothing
-	`, byTwo)
+	`, withTwoReplicas)
 }
 
 // An acquire without a reply is sent again for the same tenure, and counts only with its replicas.
 func TestAnAcquireThatIsSentAgainNeedsItsReplicas(t *testing.T) {
-	talk(t, `
+	runTranscript(t, `
 		0s     A locks           → acquire #1 30s
 		1s     #1 unanswered EOF → acquire #1 30s
 		2s     #1 granted by 1   → release #1
@@ -141,7 +141,7 @@ func TestAnAcquireThatIsSentAgainNeedsItsReplicas(t *testing.T) {
 		2.002s #1 gone           → nothing
 		5.002s timer             → release #1
 		5.003s #1 gone           → nothing
-	`, byTwo)
+	`, withTwoReplicas)
 }
 
 // Each kind is released by its own command.
@@ -149,17 +149,17 @@ func TestAGrantOfAnyKindThatTooFewReplicasHaveIsUndone(t *testing.T) {
 	for kind, answer := range map[actor.LockKind]string{
 		actor.Fenced: "granted by 1 token 7", actor.Fair: "granted by 1", actor.Read: "granted by 1", actor.Write: "granted by 1",
 	} {
-		talkOf(t, kind, `
+		runTranscriptOf(t, kind, `
 			0s     A locks once → acquire #1 30s
 			1s     #1 `+answer+` → release #1
 			1.001s #1 released → A too few replicas have the lock: 1 of 2 in time
-		`, byTwo)
+		`, withTwoReplicas)
 	}
 }
 
 // The next owner's token is a grant like any other: a new master that has not received it would issue it again.
 func TestATokenThatTooFewReplicasHaveIsNoGrant(t *testing.T) {
-	talkOf(t, actor.Fenced, `
+	runTranscriptOf(t, actor.Fenced, `
 		0s     A locks                     → acquire #1 30s
 		1ms    #1 granted by 2 token 7     → A granted 29.689s token 7
 		2ms    B locks                     → listen
@@ -169,8 +169,8 @@ func TestATokenThatTooFewReplicasHaveIsNoGrant(t *testing.T) {
 		6ms    #1 renewed by 1 token 8     → release #1
 		7ms    #1 released                 → B too few replicas have the lock: 1 of 2 in time
 		256ms  timer                       → leave
-	`, byTwo)
-	talkOf(t, actor.Fenced, `
+	`, withTwoReplicas)
+	runTranscriptOf(t, actor.Fenced, `
 		0s     A locks                     → acquire #1 30s
 		1ms    #1 granted by 2 token 7     → A granted 29.689s token 7
 		2ms    B locks                     → listen
@@ -181,5 +181,5 @@ func TestATokenThatTooFewReplicasHaveIsNoGrant(t *testing.T) {
 		7ms    B unlocks                   → B over; release #1
 		8ms    #1 released                 → B unlocked
 		256ms  timer                       → leave
-	`, byTwo)
+	`, withTwoReplicas)
 }

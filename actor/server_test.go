@@ -24,11 +24,11 @@ func (s *server) expire(now time.Duration) {
 func (s *server) run(now time.Duration, id string, c *actor.Command) actor.Reply {
 	s.expire(now)
 	me := fmt.Sprint(id, ":", c.Tenure)
-	done := actor.Reply{Status: actor.Done, Listeners: -1}
+	done := actor.Reply{Status: actor.OK, Listeners: -1}
 	switch c.Verb {
 	case actor.SendAcquire:
-		for _, ghost := range c.Ghosts {
-			if s.holder == fmt.Sprint(id, ":", ghost) {
+		for _, orphan := range c.Orphans {
+			if s.holder == fmt.Sprint(id, ":", orphan) {
 				s.holder = ""
 			}
 		}
@@ -38,16 +38,16 @@ func (s *server) run(now time.Duration, id string, c *actor.Command) actor.Reply
 		case me:
 			s.ends = max(s.ends, now+c.Lease.Truncate(time.Millisecond))
 		default:
-			return actor.Reply{Status: actor.Taken, TTL: (s.ends - now).Truncate(time.Millisecond), Holder: s.holder}
+			return actor.Reply{Status: actor.HeldByOther, TTL: (s.ends - now).Truncate(time.Millisecond), Holder: s.holder}
 		}
 	case actor.SendForce:
 		if s.holder == "" {
-			return actor.Reply{Status: actor.Gone}
+			return actor.Reply{Status: actor.NotFound}
 		}
 		s.holder = ""
 	default:
 		if s.holder != me {
-			return actor.Reply{Status: actor.Gone}
+			return actor.Reply{Status: actor.NotFound}
 		}
 		if c.Verb == actor.SendRelease {
 			s.holder = ""
@@ -58,8 +58,8 @@ func (s *server) run(now time.Duration, id string, c *actor.Command) actor.Reply
 	return done
 }
 
-// believe requires that the lock is held during its validity: then it can have no other holder.
-func (p *party) believe() {
+// checkExclusive requires that the lock is held during its validity: then it can have no other holder.
+func (p *simulation) checkExclusive() {
 	if p.server == nil {
 		return
 	}
@@ -68,7 +68,7 @@ func (p *party) believe() {
 		if p.now < h.Until() && p.server.holder != fmt.Sprint("me:", h.Tenure) {
 			p.t.Errorf("%v: %s believes to hold #%d for %v more, and the server has %q",
 				p.now, p.names[h], h.Tenure, h.Until()-p.now, p.server.holder)
-			p.tell()
+			p.fail()
 		}
 	}
 }

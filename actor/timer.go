@@ -16,8 +16,8 @@ func (l *Lock) rearm(now time.Duration, fx *Effects) {
 	fx.schedule(l.wheel(fx), &l.timer, at)
 }
 
-// become changes the phase. The timer is always on the wheel of the phase.
-func (l *Lock) become(phase Phase, fx *Effects) {
+// setPhase changes the phase. The timer is always on the wheel of the phase.
+func (l *Lock) setPhase(phase Phase, fx *Effects) {
 	if !l.timer.Scheduled() {
 		l.phase = phase
 		return
@@ -30,8 +30,8 @@ func (l *Lock) become(phase Phase, fx *Effects) {
 
 // wheel returns the wheel of the lock's timer. Locks to be renewed or released in time have a wheel of their own, so
 // that they wait behind nothing else.
-func (l *Lock) wheel(fx *Effects) *wheel.Wheel[Sleeper] {
-	if l.phase == held || l.phase == ending {
+func (l *Lock) wheel(fx *Effects) *wheel.Wheel[TimerTarget] {
+	if l.phase == held || l.phase == releasing {
 		return fx.Leases
 	}
 	return fx.Wheel
@@ -42,40 +42,40 @@ func (l *Lock) nextWake(now time.Duration, fx *Effects) time.Duration {
 	at := never
 	switch l.phase {
 	case held:
-		at = min(l.until, l.limit(fx))
-		if l.flight == None {
+		at = min(l.validUntil, l.nextHoldLimit(fx))
+		if l.inFlight == None {
 			at = min(at, l.renewAt(now, fx))
 		}
-	case ending:
-		at = l.until
-		if l.flight == None && l.rare != nil {
-			at = min(at, l.rare.retryAt())
+	case releasing:
+		at = l.validUntil
+		if l.inFlight == None && l.ext != nil {
+			at = min(at, l.ext.retryAt())
 		}
 	}
-	if l.rare != nil {
-		at = min(at, l.rare.nextWake(l))
+	if l.ext != nil {
+		at = min(at, l.ext.nextWake(l))
 	}
 	return at
 }
 
-func (x *rare) nextWake(l *Lock) time.Duration {
+func (x *ext) nextWake(l *Lock) time.Duration {
 	at := never
 	switch {
-	case l.flight != None:
-	case l.phase == free && !x.forces.empty():
+	case l.inFlight != None:
+	case l.phase == free && !x.forceRequests.empty():
 		at = x.retryAt() // nothing is acquired before that
-	case !l.queue.empty() && (l.phase == free || l.phase == asking):
-		at = x.askAt
+	case !l.queue.empty() && (l.phase == free || l.phase == acquiring):
+		at = x.nextTry
 	}
-	if x.leaveAt != 0 {
-		at = min(at, x.leaveAt)
+	if x.unsubscribeAt != 0 {
+		at = min(at, x.unsubscribeAt)
 	}
-	for _, g := range x.ghosts() {
-		if !g.departed {
+	for _, g := range x.orphans() {
+		if !g.dispatched {
 			at = min(at, g.until)
 		}
-		if !g.flying {
-			at = min(at, g.at)
+		if !g.inFlight {
+			at = min(at, g.releaseAt)
 		}
 	}
 	return at

@@ -3,73 +3,73 @@ package actor
 import "time"
 
 const (
-	// tryFloor is the minimum time between two tries that no notification caused.
-	tryFloor = 25 * time.Millisecond
-	// sleepMost is the longest sleep, whatever TTL the server reports.
-	sleepMost = time.Hour
-	// pollKept is the poll interval for a key that never expires.
-	pollKept = 250 * time.Millisecond
-	// pollUnheard is the poll interval for a lock without a working subscription. The interval is at least pollEach
+	// minRetry is the minimum time between two tries that no notification caused.
+	minRetry = 25 * time.Millisecond
+	// maxSleep is the longest sleep, whatever TTL the server reports.
+	maxSleep = time.Hour
+	// noTTLPoll is the poll interval for a key that never expires.
+	noTTLPoll = 250 * time.Millisecond
+	// noPubSubPoll is the poll interval for a lock without a working subscription. The interval is at least noPubSubPollSpread
 	// times the number of such locks, so that very many do not overload the server.
-	pollUnheard, pollEach = 100 * time.Millisecond, 100 * time.Microsecond
-	// lookScattered is the poll interval for a lock with notifications that may go elsewhere. The interval is at least
-	// lookEach times the number of waiters: at most 10 000 tries per second for all of them.
-	lookScattered, lookEach = 2 * time.Second, 100 * time.Microsecond
-	// linger is how long a subscription is kept after the last waiter left.
-	linger = 250 * time.Millisecond
-	// sweepPause is the pause between two tries that remove dead places at the head of a fair queue, some hundreds
+	noPubSubPoll, noPubSubPollSpread = 100 * time.Millisecond, 100 * time.Microsecond
+	// unreliablePubSubPoll is the poll interval for a lock with notifications that may go elsewhere. The interval is at least
+	// unreliablePubSubPollSpread times the number of waiters: at most 10 000 tries per second for all of them.
+	unreliablePubSubPoll, unreliablePubSubPollSpread = 2 * time.Second, 100 * time.Microsecond
+	// unsubscribeDelay is how long a subscription is kept after the last waiter left.
+	unsubscribeDelay = 250 * time.Millisecond
+	// pruneInterval is the pause between two tries that remove dead places at the head of a fair queue, some hundreds
 	// each.
-	sweepPause = time.Millisecond
+	pruneInterval = time.Millisecond
 	// Bounds of the pauses between tries after temporary rejections.
-	backoffFirst, backoffMost = 10 * time.Millisecond, 250 * time.Millisecond
+	minBackoff, maxBackoff = 10 * time.Millisecond, 250 * time.Millisecond
 )
 
-// taken handles a reply that another holder has the lock.
-func (l *Lock) taken(now time.Duration, m *Message, fx *Effects) {
+// onHeldByOther handles a reply that another holder has the lock.
+func (l *Lock) onHeldByOther(now time.Duration, m *Message, fx *Effects) {
 	reply, queues := m.Reply, l.protocol().queues
 	if queues {
-		l.stays(reply)
+		l.noteQueued(reply)
 	} else {
 		l.endTenure(now, fx)
 	}
-	x := l.withRare()
-	x.calm()
-	x.answered, x.stepBack = true, 0
-	if x.reading != nil {
-		x.reading.refused(m.Command.Reads)
+	x := l.ensureExt()
+	x.clearFailure()
+	x.knownHeld, x.yieldUntil = true, 0
+	if x.reader != nil {
+		x.reader.onHeldByOther(m.Command.Reader)
 	}
-	if l.namesGhost(now, reply, fx) {
-		t := x.withTroubles()
-		if x.askAt = now; t.foundAt != 0 && !x.again {
-			x.askAt = max(now, t.foundAt+tryFloor)
+	if l.noteOrphanHolder(now, reply, fx) {
+		t := x.ensureFailure()
+		if x.nextTry = now; t.orphanSeenAt != 0 && !x.retryNow {
+			x.nextTry = max(now, t.orphanSeenAt+minRetry)
 		}
-		t.foundAt = now
+		t.orphanSeenAt = now
 		return
 	}
-	x.saw()
-	if queues && reply.sweeping() {
-		x.withPlace().passive, x.askAt = false, now+sweepPause
+	x.noteOtherHolder()
+	if queues && reply.pruning() {
+		x.ensureFair().notHead, x.nextTry = false, now+pruneInterval
 		return
 	}
-	if !l.besideWriter() { // otherwise the acquire left before its owner acquired the write lock
-		l.refuseOnce(now, fx)
+	if !l.underWriter() { // otherwise the acquire left before its owner acquired the write lock
+		l.rejectWaitingTries(now, fx)
 	}
 	sleep := sleepFor(reply.TTL, now-m.Sent, fx)
 	if queues {
-		sleep = x.turnIn(sleep, reply, fx)
+		sleep = x.boundSleep(sleep, reply, fx)
 	}
-	if fx.Scattered {
-		sleep = min(sleep, fx.jitter(max(lookScattered, time.Duration(fx.Stats.Waiting)*lookEach)))
+	if fx.PubSubUnreliable {
+		sleep = min(sleep, fx.jitter(max(unreliablePubSubPoll, time.Duration(fx.Stats.Waiting)*unreliablePubSubPollSpread)))
 	}
-	x.askAt = now + sleep
+	x.nextTry = now + sleep
 	switch {
 	case fx.Config.Poll:
-		x.askAt = min(x.askAt, now+x.nextPoll(now, reply.other(), fx))
-	case x.unheard:
-		x.askAt = min(x.askAt, now+fx.untilPoll())
+		x.nextTry = min(x.nextTry, now+x.nextPollDelay(now, reply.otherHolder(), fx))
+	case x.notListening:
+		x.nextTry = min(x.nextTry, now+fx.pollDelay())
 	}
-	if x.again || m.Sent < l.doubted(fx) {
-		x.askAt = now
+	if x.retryNow || m.Sent < l.reconfirmSince(fx) {
+		x.nextTry = now
 	}
 }
 
@@ -77,124 +77,124 @@ func (l *Lock) taken(now time.Duration, m *Message, fx *Effects) {
 // sent: most of it may have passed since the server read the TTL.
 func sleepFor(ttl, took time.Duration, fx *Effects) time.Duration {
 	if ttl < 0 {
-		return fx.jitter(pollKept)
+		return fx.jitter(noTTLPoll)
 	}
-	ttl -= max(took-tryFloor, 0)
-	return max(min(ttl, sleepMost)+time.Millisecond, fx.jitter(tryFloor))
+	ttl -= max(took-minRetry, 0)
+	return max(min(ttl, maxSleep)+time.Millisecond, fx.jitter(minRetry))
 }
 
-// untilPoll returns how long to sleep while notifications cannot arrive.
-func (fx *Effects) untilPoll() time.Duration {
-	return fx.jitter(max(pollUnheard, time.Duration(fx.Unheard)*pollEach))
+// pollDelay returns how long to sleep while notifications cannot arrive.
+func (fx *Effects) pollDelay() time.Duration {
+	return fx.jitter(max(noPubSubPoll, time.Duration(fx.NotListening)*noPubSubPollSpread))
 }
 
-func (x *rare) nextBackoff(fx *Effects) time.Duration {
-	t := x.withTroubles()
-	t.backoff = min(max(2*t.backoff, backoffFirst), backoffMost)
+func (x *ext) nextBackoff(fx *Effects) time.Duration {
+	t := x.ensureFailure()
+	t.backoff = min(max(2*t.backoff, minBackoff), maxBackoff)
 	return fx.jitter(t.backoff / 2)
 }
 
-// heard handles a notification on the lock's channel: a hint that the lock may be free, never a promise.
-func (l *Lock) heard(now time.Duration) {
-	x := l.withRare()
+// onNotified handles a notification on the lock's channel: a hint that the lock may be free, never a promise.
+func (l *Lock) onNotified(now time.Duration) {
+	x := l.ensureExt()
 	switch {
 	case l.phase == held:
-		l.wants |= wantConfirm
-	case l.phase == asking && (l.flight != None || !x.placed().queued):
-		x.again = true
-	case l.phase == ending && x.handed().yield != 0:
-		x.handoff.heard++ // the notification of our own release can arrive before its reply
-	case now < x.stepBack:
+		l.flags |= wantConfirm
+	case l.phase == acquiring && (l.inFlight != None || !x.fairView().queued):
+		x.retryNow = true
+	case l.phase == releasing && x.handoffView().yieldAfterRelease != 0:
+		x.handoff.notifications++ // the notification of our own release can arrive before its reply
+	case now < x.yieldUntil:
 		// The first notification is of our own release; a second means that another client had the lock since.
-		h := x.withHandoff()
-		if h.heard++; h.heard > 1 {
-			x.stepBack, x.askAt = 0, now
+		h := x.ensureHandoff()
+		if h.notifications++; h.notifications > 1 {
+			x.yieldUntil, x.nextTry = 0, now
 		}
 	default:
-		x.askAt = now
+		x.nextTry = now
 	}
 }
 
-// subscribed handles the start of a subscription. A notification may have been missed before.
-func (l *Lock) subscribed(now time.Duration, fx *Effects) {
-	x := l.withRare()
+// onSubscribed handles the start of a subscription. A notification may have been missed before.
+func (l *Lock) onSubscribed(now time.Duration, fx *Effects) {
+	x := l.ensureExt()
 	x.subscribed = true
-	x.setUnheard(false, fx)
+	x.setNotListening(false, fx)
 	switch {
 	case l.phase == held && l.holds != nil:
-		l.wants |= wantConfirm
-	case l.phase == asking && (l.flight != None || !x.placed().queued):
-		x.again = true
-	case now >= x.stepBack:
-		x.askAt = now
+		l.flags |= wantConfirm
+	case l.phase == acquiring && (l.inFlight != None || !x.fairView().queued):
+		x.retryNow = true
+	case now >= x.yieldUntil:
+		x.nextTry = now
 	}
 }
 
-// unheard handles that the channel cannot be subscribed to, for any reason: waiters poll until it can.
-func (l *Lock) unheard(now time.Duration, fx *Effects) {
-	x := l.withRare()
-	if !x.listening || x.unheard {
+// onSubscribeFailed handles that the channel cannot be subscribed to, for any reason: waiters poll until it can.
+func (l *Lock) onSubscribeFailed(now time.Duration, fx *Effects) {
+	x := l.ensureExt()
+	if !x.listening || x.notListening {
 		return
 	}
-	x.setUnheard(true, fx)
-	x.askAt = min(x.askAt, now+fx.untilPoll())
+	x.setNotListening(true, fx)
+	x.nextTry = min(x.nextTry, now+fx.pollDelay())
 }
 
-func (x *rare) setUnheard(on bool, fx *Effects) {
+func (x *ext) setNotListening(on bool, fx *Effects) {
 	switch {
-	case on == x.unheard:
+	case on == x.notListening:
 	case on:
-		fx.Unheard++
+		fx.NotListening++
 	default:
-		fx.Unheard--
+		fx.NotListening--
 	}
-	x.unheard = on
+	x.notListening = on
 }
 
-// Deafen records that notifications do not arrive at present.
-func (l *Lock) Deafen() { l.withRare().subscribed = false }
+// SubscriptionLost records that notifications do not arrive at present.
+func (l *Lock) SubscriptionLost() { l.ensureExt().subscribed = false }
 
-// listen keeps the subscription while requests wait for the lock, and for linger after that.
-func (l *Lock) listen(now time.Duration, fx *Effects) {
-	x := l.rare
+// updateSubscription keeps the subscription while requests wait for the lock, and for linger after that.
+func (l *Lock) updateSubscription(now time.Duration, fx *Effects) {
+	x := l.ext
 	if fx.Config.Poll {
-		l.poll(fx)
+		l.updatePolling(fx)
 		return
 	}
 	switch {
-	case l.wantsToHear():
-		x.leaveAt = 0
-		l.setListening(true, fx)
-	case l.queue.empty() && x.listening && (fx.Draining || l.protocol().private || x.leaveAt != 0 && now >= x.leaveAt):
-		x.leaveAt = 0
-		l.setListening(false, fx)
-	case l.queue.empty() && x.listening && x.leaveAt == 0:
-		x.leaveAt = now + linger
+	case l.needsSubscription():
+		x.unsubscribeAt = 0
+		l.setSubscription(true, fx)
+	case l.queue.empty() && x.listening && (fx.Draining || l.protocol().ownChannel || x.unsubscribeAt != 0 && now >= x.unsubscribeAt):
+		x.unsubscribeAt = 0
+		l.setSubscription(false, fx)
+	case l.queue.empty() && x.listening && x.unsubscribeAt == 0:
+		x.unsubscribeAt = now + unsubscribeDelay
 	}
 }
 
-// wantsToHear reports whether a notification could be for a request that waits here.
-func (l *Lock) wantsToHear() bool {
-	x := l.rare
+// needsSubscription reports whether a notification could be for a request that waits here.
+func (l *Lock) needsSubscription() bool {
+	x := l.ext
 	switch {
 	case l.queue.empty():
 		return false
-	case l.protocol().private:
-		return l.phase == asking && x.placed().queued
+	case l.protocol().ownChannel:
+		return l.phase == acquiring && x.fairView().queued
 	}
-	return x.listening || x.answered || l.phase == held || l.phase == ending
+	return x.listening || x.knownHeld || l.phase == held || l.phase == releasing
 }
 
-func (l *Lock) setListening(on bool, fx *Effects) {
-	x := l.rare
+func (l *Lock) setSubscription(on bool, fx *Effects) {
+	x := l.ext
 	if x.listening == on {
 		return
 	}
-	x.leaveAt = 0
+	x.unsubscribeAt = 0
 	x.listening, x.subscribed = on, false
-	x.setUnheard(false, fx)
+	x.setNotListening(false, fx)
 	if on {
 		x.channel = l.channel(fx)
 	}
-	fx.Listen = append(fx.Listen, Listening{Lock: l, Channel: x.channel, On: on})
+	fx.SubscriptionChanges = append(fx.SubscriptionChanges, SubscriptionChange{Lock: l, Channel: x.channel, On: on})
 }

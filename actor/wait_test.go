@@ -9,7 +9,7 @@ import (
 
 // redisson#1763: a release may happen between the rejection and the subscription.
 func TestRefusedCallerSubscribesAndTriesAgainWhenThatIsConfirmed(t *testing.T) {
-	talk(t, `
+	runTranscript(t, `
 		0s   A locks            → acquire #1 30s
 		1ms  #1 taken 30s x:1   → listen
 		2ms  subscribed         → acquire #2 30s
@@ -21,7 +21,7 @@ func TestRefusedCallerSubscribesAndTriesAgainWhenThatIsConfirmed(t *testing.T) {
 }
 
 func TestWaiterIsWokenByAMessage(t *testing.T) {
-	talk(t, `
+	runTranscript(t, `
 		0s     A locks            → acquire #1 30s
 		1ms    #1 taken 30s x:1   → listen
 		2ms    subscribed         → acquire #2 30s
@@ -38,7 +38,7 @@ func TestWaiterIsWokenByAMessage(t *testing.T) {
 
 // A notification is a hint: another client can be quicker, and then the waiter sleeps by the TTL of the last reply.
 func TestWaiterThatWasWokenInVainWaitsOn(t *testing.T) {
-	talk(t, `
+	runTranscript(t, `
 		0s     A locks            → acquire #1 30s
 		1ms    #1 taken 30s x:1   → listen
 		2ms    subscribed         → acquire #2 30s
@@ -55,7 +55,7 @@ func TestWaiterThatWasWokenInVainWaitsOn(t *testing.T) {
 
 // A dead holder publishes nothing.
 func TestWaiterIsWokenByTheTTL(t *testing.T) {
-	talk(t, `
+	runTranscript(t, `
 		0s     A locks           → acquire #1 30s
 		1ms    #1 taken 10s x:1  → listen
 		2ms    subscribed        → acquire #2 30s
@@ -71,7 +71,7 @@ func TestWaiterIsWokenByTheTTL(t *testing.T) {
 
 // rueidis#602, redisson#1888: a TTL of 0 or of a few ms must not become a loop.
 func TestTriesThatNoMessageAskedForHaveAFloorWithJitter(t *testing.T) {
-	talk(t, `
+	runTranscript(t, `
 		0s           A locks wait 200ms → acquire #1 30s
 		1ms          #1 taken 0s x:1    → listen
 		2ms          subscribed         → acquire #2 30s
@@ -91,7 +91,7 @@ func TestTriesThatNoMessageAskedForHaveAFloorWithJitter(t *testing.T) {
 }
 
 func TestKeyWithoutExpiryIsPolled(t *testing.T) {
-	talk(t, `
+	runTranscript(t, `
 		0s             A locks             → acquire #1 30s
 		1ms            #1 taken -1ns x:1   → listen
 		2ms            subscribed          → acquire #2 30s
@@ -109,7 +109,7 @@ func TestKeyWithoutExpiryIsPolled(t *testing.T) {
 // A peer may hold a lock for three hundred years. That must not overflow and cause a wait of zero.
 func TestAbsurdTTLIsALongWait(t *testing.T) {
 	for _, ttl := range []string{"2540400h", "2562047h47m16.854s", "2562047h47m16.854775807s"} {
-		talk(t, `
+		runTranscript(t, `
 			0s     A locks               → acquire #1 30s
 			1ms    #1 taken `+ttl+` x:1  → listen
 			2ms    subscribed            → acquire #2 30s
@@ -122,7 +122,7 @@ func TestAbsurdTTLIsALongWait(t *testing.T) {
 }
 
 func TestMessageDuringTheQuestionAsksOnceMore(t *testing.T) {
-	talk(t, `
+	runTranscript(t, `
 		0s     A locks            → acquire #1 30s
 		1ms    #1 taken 30s x:1   → listen
 		2ms    subscribed         → acquire #2 30s
@@ -137,7 +137,7 @@ func TestMessageDuringTheQuestionAsksOnceMore(t *testing.T) {
 }
 
 func TestSubscriptionConfirmedDuringTheQuestionAsksOnceMore(t *testing.T) {
-	talk(t, `
+	runTranscript(t, `
 		0s     A locks            → acquire #1 30s
 		1ms    #1 taken 5ms x:1   → listen
 		+25ms..+51ms timer        → acquire #2 30s
@@ -152,7 +152,7 @@ func TestSubscriptionConfirmedDuringTheQuestionAsksOnceMore(t *testing.T) {
 
 // After every re-subscription, also one that was not requested, try again.
 func TestEveryResubscriptionIsAReasonToTryAgain(t *testing.T) {
-	talk(t, `
+	runTranscript(t, `
 		0s     A locks            → acquire #1 30s
 		1ms    #1 taken 30s x:1   → listen
 		2ms    subscribed         → acquire #2 30s
@@ -172,7 +172,7 @@ func TestEveryResubscriptionIsAReasonToTryAgain(t *testing.T) {
 
 // A channel that cannot be subscribed to is no reason to sleep for as long as the holder's lease.
 func TestALockThatCannotBeHeardIsPolled(t *testing.T) {
-	talk(t, `
+	runTranscript(t, `
 		0s     A locks            → acquire #1 30s
 		1ms    #1 taken 30s x:1   → listen
 		2ms    unheard            → nothing
@@ -193,7 +193,7 @@ func TestALockThatCannotBeHeardIsPolled(t *testing.T) {
 }
 
 func TestTheQueueIsFirstComeFirstServed(t *testing.T) {
-	talk(t, `
+	runTranscript(t, `
 		0s     A locks             → acquire #1 30s
 		0s     B locks             → nothing
 		0s     C locks             → nothing
@@ -214,7 +214,7 @@ func TestTheQueueIsFirstComeFirstServed(t *testing.T) {
 // The engine subscribes once a request queues. A notification while this engine holds the lock may come from a forced
 // unlock elsewhere.
 func TestMessageWhileHoldingIsAReasonToConfirmAtOnce(t *testing.T) {
-	talk(t, `
+	runTranscript(t, `
 		0s     A locks           → acquire #1 30s
 		1ms    #1 granted        → A granted 29.689s
 		1s     B locks           → listen
@@ -232,7 +232,7 @@ func TestMessageWhileHoldingIsAReasonToConfirmAtOnce(t *testing.T) {
 }
 
 func TestHotLockDoesNotSubscribeAndLeaveAllTheTime(t *testing.T) {
-	talk(t, `
+	runTranscript(t, `
 		0s     A locks            → acquire #1 30s
 		1ms    #1 taken 30s x:1   → listen
 		2ms    subscribed         → acquire #2 30s
@@ -251,7 +251,7 @@ func TestHotLockDoesNotSubscribeAndLeaveAllTheTime(t *testing.T) {
 
 // A caller that comes while the subscription is kept relies on it: it asks if a notification came, or its TTL is over.
 func TestWaiterThatComesWhileTheChannelIsKeptIsWokenLikeTheLast(t *testing.T) {
-	talk(t, `
+	runTranscript(t, `
 		0s     A locks            → acquire #1 30s
 		1ms    #1 taken 30s x:1   → listen
 		2ms    A cancels          → A lock not acquired
@@ -272,7 +272,7 @@ func TestWaiterThatComesWhileTheChannelIsKeptIsWokenLikeTheLast(t *testing.T) {
 
 // The machine was suspended: the TTL for which a waiter sleeps elapsed meanwhile.
 func TestDoubtWakesWaiters(t *testing.T) {
-	talk(t, `
+	runTranscript(t, `
 		0s     A locks          → acquire #1 30s
 		1ms    #1 taken 10m x:1 → listen
 		1s     doubt            → acquire #2 30s
@@ -285,7 +285,7 @@ func TestDoubtWakesWaiters(t *testing.T) {
 
 // The limit of a wait holds whatever the server does: no reply, rejections, being busy. redisson#2790.
 func TestWaitsEndInTimeWhateverTheServerDoes(t *testing.T) {
-	talk(t, `
+	runTranscript(t, `
 		0s          A locks wait 400ms        → acquire #1 30s
 		10ms        #1 unanswered reset       → acquire #1 30s
 		20ms        #1 unanswered reset       → acquire #1 30s
@@ -307,7 +307,7 @@ func TestWaitsEndInTimeWhateverTheServerDoes(t *testing.T) {
 }
 
 func TestRefusalsThatPassAreRetriedWithBackoff(t *testing.T) {
-	talk(t, `
+	runTranscript(t, `
 		0s             A locks              → acquire #1 30s
 		1ms            #1 refused LOADING x → nothing
 		+5ms..+11ms    timer                → acquire #2 30s
@@ -337,7 +337,7 @@ func TestRefusalsThatPassAreRetriedWithBackoff(t *testing.T) {
 
 // A lock that is handed off within the engine is no reason for others to subscribe twice.
 func TestDrainingLeavesTheChannelAtOnce(t *testing.T) {
-	talk(t, `
+	runTranscript(t, `
 		0s    A locks           → acquire #1 30s
 		1ms   #1 taken 30s x:1  → listen
 		2ms   B locks           → nothing
@@ -346,7 +346,7 @@ func TestDrainingLeavesTheChannelAtOnce(t *testing.T) {
 }
 
 func TestWaitersOfALocalHolderWaitForItsLease(t *testing.T) {
-	talk(t, `
+	runTranscript(t, `
 		0s     A locks lease 5s → acquire #1 5s
 		1ms    #1 granted       → A granted 4.939s
 		2ms    B locks          → listen
@@ -356,5 +356,5 @@ func TestWaitersOfALocalHolderWaitForItsLease(t *testing.T) {
 		+1ms   B unlocks        → B over; release #2
 		+1ms   #2 released      → B unlocked
 		+248ms timer            → leave
-	`, func(c *actor.Config) { c.HandoffFor = time.Second })
+	`, func(c *actor.Config) { c.MaxHandoffTime = time.Second })
 }

@@ -23,27 +23,27 @@ var (
 )
 
 func BenchmarkPair(b *testing.B) {
-	s, p := site(b)
+	s, p := serverAndPlan(b)
 	for _, goroutines := range p.Goroutines {
 		b.Run(fmt.Sprintf("goroutines=%d", goroutines), func(b *testing.B) {
-			standings, err := Pair(s, p, goroutines)
+			results, err := Pair(s, p, goroutines)
 			require.NoError(b, err)
-			reportStandings(b, standings)
+			reportResults(b, results)
 		})
 	}
 }
 
 func BenchmarkHot(b *testing.B) {
-	s, p := site(b)
+	s, p := serverAndPlan(b)
 	for _, clients := range []int{1, 2} {
-		for _, goroutines := range p.Fighters {
+		for _, goroutines := range p.Contenders {
 			b.Run(fmt.Sprintf("clients=%d/goroutines=%d", clients, goroutines), func(b *testing.B) {
-				fights, err := Hot(s, p, goroutines, clients)
+				contended, err := Hot(s, p, goroutines, clients)
 				require.NoError(b, err)
-				for i := range fights {
-					f := &fights[i]
+				for i := range contended {
+					f := &contended[i]
 					report(b, f.Name, f.Failure, func(b *testing.B) {
-						reportStanding(b, &f.Standing, fights[0].PairsPerSecond())
+						reportResult(b, &f.Result, contended[0].PairsPerSecond())
 						b.ReportMetric(float64(f.Fewest), "fewest")
 						b.ReportMetric(float64(f.Most), "most")
 						b.ReportMetric(min(f.Shares[0], f.Shares[1]), "smaller-share")
@@ -58,12 +58,12 @@ func BenchmarkHot(b *testing.B) {
 }
 
 func BenchmarkHold(b *testing.B) {
-	s, p := site(b)
-	for _, keep := range p.Keep {
-		b.Run(fmt.Sprintf("locks=%d", keep.Locks), func(b *testing.B) {
-			keepings, err := Hold(s, p, keep)
+	s, p := serverAndPlan(b)
+	for _, holdPlan := range p.Holds {
+		b.Run(fmt.Sprintf("locks=%d", holdPlan.Locks), func(b *testing.B) {
+			results, err := Hold(s, p, holdPlan)
 			require.NoError(b, err)
-			for _, k := range keepings {
+			for _, k := range results {
 				report(b, k.Name, k.Failure, func(b *testing.B) {
 					if k.Heap > k.HeapNoise {
 						b.ReportMetric(k.Heap, "heap-B/lock")
@@ -81,7 +81,7 @@ func BenchmarkHold(b *testing.B) {
 						b.Log("beside them:", k.Stuck)
 					} else if k.During > 0 {
 						b.ReportMetric(k.During, "pairs/s")
-						b.ReportMetric(k.During/k.None(), "x-none-held")
+						b.ReportMetric(k.During/k.Baseline(), "x-none-held")
 					}
 				})
 			}
@@ -90,10 +90,10 @@ func BenchmarkHold(b *testing.B) {
 }
 
 func BenchmarkFlood(b *testing.B) {
-	s, p := site(b)
-	for _, crowd := range p.Floods {
-		b.Run(fmt.Sprintf("own=%v", crowd.Own), func(b *testing.B) {
-			floods, err := Flood(s, p, crowd)
+	s, p := serverAndPlan(b)
+	for _, plan := range p.Floods {
+		b.Run(fmt.Sprintf("own=%v", plan.Own), func(b *testing.B) {
+			floods, err := Flood(s, p, plan)
 			require.NoError(b, err)
 			for _, f := range floods {
 				for _, phase := range f.Phases {
@@ -110,7 +110,7 @@ func BenchmarkFlood(b *testing.B) {
 }
 
 func BenchmarkLatency(b *testing.B) {
-	s, p := site(b)
+	s, p := serverAndPlan(b)
 	b.Run("one-caller", func(b *testing.B) {
 		callers, err := OneCaller(s, p)
 		require.NoError(b, err)
@@ -134,38 +134,38 @@ func BenchmarkLatency(b *testing.B) {
 }
 
 func BenchmarkWake(b *testing.B) {
-	s, p := site(b)
-	wakings, err := Wake(s, p)
+	s, p := serverAndPlan(b)
+	latencies, err := Wake(s, p)
 	require.NoError(b, err)
-	for _, w := range wakings {
+	for _, w := range latencies {
 		report(b, w.Name, w.Failure, func(b *testing.B) { reportQuantiles(b, "", &w.Took) })
 	}
 }
 
 func BenchmarkCeiling(b *testing.B) {
-	s, p := site(b)
+	s, p := serverAndPlan(b)
 	c, err := Ceiling(s, p)
 	require.NoError(b, err)
 	b.Logf("keys a call: %.1f by Pair, %d by the server alone", c.Keys, c.Sent)
-	reportStandings(b, c.Standings)
+	reportResults(b, c.Standings)
 }
 
 func BenchmarkKinds(b *testing.B) {
-	s, p := site(b)
+	s, p := serverAndPlan(b)
 	k, err := Kinds(s, p)
 	require.NoError(b, err)
-	reportStandings(b, k.Alike)
-	reportStandings(b, k.Ten)
+	reportResults(b, k.Alike)
+	reportResults(b, k.Ten)
 }
 
-// site returns the server and the plan that the flags select. Without a server it skips the benchmark.
-func site(b testing.TB) (*Server, Plan) {
+// serverAndPlan returns the server and the plan that the flags select. Without a server it skips the benchmark.
+func serverAndPlan(b testing.TB) (*Server, Plan) {
 	plan, known := map[string]Plan{"quick": Quick, "full": Full}[*set]
 	require.True(b, known, "-set %s", *set)
 	if *rounds > 0 {
 		plan.Rounds = *rounds
 	}
-	plan.Tell = func(line string) { b.Log(line) }
+	plan.Log = func(line string) { b.Log(line) }
 	return openServer(b, *addr), plan
 }
 
@@ -190,16 +190,16 @@ func report(b *testing.B, name, failure string, line func(b *testing.B)) {
 	})
 }
 
-func reportStandings(b *testing.B, standings []Standing) {
-	for i := range standings {
-		report(b, standings[i].Name, standings[i].Failure, func(b *testing.B) {
-			reportStanding(b, &standings[i], standings[0].PairsPerSecond())
+func reportResults(b *testing.B, results []Result) {
+	for i := range results {
+		report(b, results[i].Name, results[i].Failure, func(b *testing.B) {
+			reportResult(b, &results[i], results[0].PairsPerSecond())
 		})
 	}
 }
 
-// reportStanding prints as the last figure how many times faster the first contestant is, which is lockwheel.
-func reportStanding(b *testing.B, s *Standing, first float64) {
+// reportResult prints as the last figure how many times faster the first contestant is, which is lockwheel.
+func reportResult(b *testing.B, s *Result, first float64) {
 	b.ReportMetric(s.NsPerPair(), "ns/op")
 	if allocs := s.AllocsPerPair(); allocs > 0 {
 		b.ReportAllocs() // without it, B/op and allocs/op are not shown

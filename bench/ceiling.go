@@ -16,21 +16,21 @@ const (
 
 const (
 	ceilingNames = 2048
-	unanswered   = 16 // bursts in flight: enough that the server never waits
+	maxInFlight  = 16 // bursts in flight: enough that the server never waits
 )
 
-// Ceilings is the limit of the server, and Pair measured in the same rounds.
-type Ceilings struct {
-	Standings []Standing
+// CeilingResult is the limit of the server, and Pair measured in the same rounds.
+type CeilingResult struct {
+	Standings []Result
 	Keys      float64 // per call, as Pair reached them in the rounds
 	Sent      int     // keys per call of the raw calls: the same, rounded
 }
 
 // Ceiling compares lockwheel's Pair of 2048 goroutines with raw pipelined calls over plain TCP. Those use lockwheel's
 // batched scripts, with as many keys per call as Pair reaches, and the baseline's single-lock scripts.
-func Ceiling(s *Server, p Plan) (Ceilings, error) {
-	var c Ceilings
-	acquire, release, err := teach(s.Addr)
+func Ceiling(s *Server, p Plan) (CeilingResult, error) {
+	var c CeilingResult
+	acquire, release, err := loadScripts(s.Addr)
 	if err != nil {
 		return c, err
 	}
@@ -38,7 +38,7 @@ func Ceiling(s *Server, p Plan) (Ceilings, error) {
 	if err != nil {
 		return c, err
 	}
-	defer shut(ours)
+	defer closeWithTimeout(ours)
 	// Its first round determines how many keys a call carries.
 	pair := ownNames(CeilingPair, ours, ceilingNames, p.Round)
 	if _, _, err := pair.run(); err != nil {
@@ -49,17 +49,17 @@ func Ceiling(s *Server, p Plan) (Ceilings, error) {
 		return c, err
 	}
 	stats := ours.Engine.Stats()
-	c.Sent = max(1, int(math.Round(keysACall(before.Commands, before.Batches, stats.Commands, stats.Batches))))
+	c.Sent = max(1, int(math.Round(keysPerCall(before.Commands, before.Batches, stats.Commands, stats.Batches))))
 	batched, single := batchedBursts(ceilingNames, c.Sent), singleBursts(ceilingNames, c.Sent, acquire, release)
 	alone := func(name string, bursts []burst) entry {
-		return entry{name: name, run: func() (int, time.Duration, error) { return pump(s.Addr, bursts, unanswered, p.Round) }}
+		return entry{name: name, run: func() (int, time.Duration, error) { return runPipelined(s.Addr, bursts, maxInFlight, p.Round) }}
 	}
-	c.Standings, err = inTurn(s, p.Rounds, []entry{pair, alone(CeilingBatched, batched), alone(CeilingSingle, single)})
+	c.Standings, err = runInterleaved(s, p.Rounds, []entry{pair, alone(CeilingBatched, batched), alone(CeilingSingle, single)})
 	after := ours.Engine.Stats()
-	c.Keys = keysACall(stats.Commands, stats.Batches, after.Commands, after.Batches)
+	c.Keys = keysPerCall(stats.Commands, stats.Batches, after.Commands, after.Batches)
 	return c, err
 }
 
-func keysACall(commands, batches, laterCommands, laterBatches uint64) float64 {
+func keysPerCall(commands, batches, laterCommands, laterBatches uint64) float64 {
 	return float64(laterCommands-commands) / float64(max(laterBatches-batches, 1))
 }

@@ -12,17 +12,17 @@ import (
 
 func TestFloodGoesThroughAllPhasesWithEveryContestantAndLosesNothing(t *testing.T) {
 	p := tiny
-	p.FloodFor, p.FloodMost, p.FloodLeave = 60*time.Millisecond, 20*time.Second, 2*time.Second
+	p.FloodFor, p.FloodPhaseTimeout, p.FloodLeaveTimeout = 60*time.Millisecond, 20*time.Second, 2*time.Second
 	s := openServer(t, "")
 	for _, own := range []bool{false, true} {
-		floods, err := Flood(s, p, Crowd{Own: own, Async: []int{3000}, Blocked: []int{500}, Peers: []int{50}})
+		floods, err := Flood(s, p, FloodPlan{Own: own, Async: []int{3000}, Blocked: []int{500}, Peers: []int{50}})
 		require.NoError(t, err)
 		require.Len(t, floods, 4)
 		for _, f := range floods {
 			if leftOut(t, f.Name, f.Failure) {
 				continue
 			}
-			if f.Name != peers.Redisson.Name || f.Reached() != FloodLeaving { // its waiters stay when they are cancelled
+			if f.Name != peers.Redisson.Name || f.LastPhase() != FloodLeaving { // its waiters stay when they are cancelled
 				require.Empty(t, f.Failure, f.Name)
 			}
 			if f.Name == FloodAsync || f.Name == FloodBlocked { // losses of the others are for the report
@@ -36,7 +36,7 @@ func TestFloodGoesThroughAllPhasesWithEveryContestantAndLosesNothing(t *testing.
 	}
 }
 
-func requirePhases(t *testing.T, f *Flooding) {
+func requirePhases(t *testing.T, f *FloodResult) {
 	var names []string
 	for _, p := range f.Phases {
 		names = append(names, p.Name)
@@ -54,8 +54,8 @@ func requirePhases(t *testing.T, f *Flooding) {
 
 func TestAPeerThatFailsHasNoLargerFloods(t *testing.T) {
 	p := tiny
-	p.FloodFor, p.FloodMost = 20*time.Millisecond, 0 // no contestant can finish
-	floods, err := Flood(openServer(t, ""), p, Crowd{Peers: []int{10, 20}})
+	p.FloodFor, p.FloodPhaseTimeout = 20*time.Millisecond, 0 // no contestant can finish
+	floods, err := Flood(openServer(t, ""), p, FloodPlan{Peers: []int{10, 20}})
 	require.NoError(t, err)
 	require.Len(t, floods, 2, "one of each of the peers")
 	for _, f := range floods {
@@ -64,5 +64,5 @@ func TestAPeerThatFailsHasNoLargerFloods(t *testing.T) {
 	}
 	require.Equal(t, peers.Rueidislock.Name, floods[0].Name)
 	require.Equal(t, "subscribing: was not over after 0s, with 0 of 1 channels listened to", floods[0].Failure)
-	require.Equal(t, FloodListening, floods[0].Reached())
+	require.Equal(t, FloodSubscribing, floods[0].LastPhase())
 }

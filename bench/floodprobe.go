@@ -13,18 +13,18 @@ import (
 )
 
 const (
-	floodEvery = 5 * time.Millisecond // between two probes
-	always     = math.MaxInt
+	probeInterval = 5 * time.Millisecond // between two probes
+	unlimited     = math.MaxInt
 )
 
-// prober locks and unlocks names without contention, a pair every floodEvery whether earlier ones are done or not.
+// prober locks and unlocks names without contention, a pair every probeInterval whether earlier ones are done or not.
 type prober struct {
-	client  peers.Contestant
-	phase   atomic.Pointer[Phase]
-	count   atomic.Int64
-	under   sync.WaitGroup
-	stop    atomic.Bool
-	stopped chan struct{}
+	client   peers.Contestant
+	phase    atomic.Pointer[Phase]
+	count    atomic.Int64
+	inFlight sync.WaitGroup
+	stop     atomic.Bool
+	stopped  chan struct{}
 }
 
 const probeName = "lockwheel-bench-unrelated-"
@@ -33,14 +33,14 @@ func newProber(client peers.Contestant) *prober {
 	p := &prober{client: client, stopped: make(chan struct{})}
 	go func() {
 		defer close(p.stopped)
-		punctually(time.Now(), always, floodEvery, p.probe)
+		paced(time.Now(), unlimited, probeInterval, p.probe)
 	}()
 	return p
 }
 
 func (p *prober) begin(phase *Phase) { p.phase.Store(phase) }
 
-func (p *prober) begun() int { return int(p.count.Load()) }
+func (p *prober) started() int { return int(p.count.Load()) }
 
 func (p *prober) probe(i int, due time.Time) bool {
 	if p.stop.Load() {
@@ -52,7 +52,7 @@ func (p *prober) probe(i int, due time.Time) bool {
 	}
 	p.count.Add(1)
 	w := p.client.Worker(probeName+strconv.Itoa(i), i)
-	p.under.Go(func() {
+	p.inFlight.Go(func() {
 		err := w.Lock(context.Background())
 		if err == nil {
 			err = w.Unlock()
@@ -68,16 +68,16 @@ func (p *prober) probe(i int, due time.Time) bool {
 // close waits for the probes in flight.
 func (p *prober) close() error {
 	p.stop.Store(true)
-	return bounded("an unrelated lock", grace, func() error {
+	return withTimeout("an unrelated lock", grace, func() error {
 		<-p.stopped
-		p.under.Wait()
+		p.inFlight.Wait()
 		return nil
 	})
 }
 
-// bystander sends bare PINGs on a connection of its own, which shows the part of the server and of the processors. One
+// pinger sends bare PINGs on a connection of its own, which shows the part of the server and of the processors. One
 // goroutine sends them, whether earlier ones have a reply or not, and another one receives.
-type bystander struct {
+type pinger struct {
 	conn     *redistest.Conn
 	phase    atomic.Pointer[Phase]
 	sent     chan sentPing
@@ -91,27 +91,27 @@ type sentPing struct {
 	phase *Phase
 }
 
-// pingsAhead is the maximum number of PINGs in flight.
-const pingsAhead = 1 << 14
+// maxPingsInFlight is the maximum number of PINGs in flight.
+const maxPingsInFlight = 1 << 14
 
-func newBystander(addr string) (*bystander, error) {
+func newPinger(addr string) (*pinger, error) {
 	conn, err := redistest.Dial(addr)
 	if err != nil {
 		return nil, err
 	}
-	b := &bystander{conn: conn, sent: make(chan sentPing, pingsAhead), received: make(chan struct{})}
+	b := &pinger{conn: conn, sent: make(chan sentPing, maxPingsInFlight), received: make(chan struct{})}
 	go func() {
 		defer close(b.sent)
-		punctually(time.Now(), always, floodEvery, b.ping)
+		paced(time.Now(), unlimited, probeInterval, b.ping)
 	}()
 	go b.receive()
 	return b, nil
 }
 
-func (b *bystander) begin(p *Phase) { b.phase.Store(p) }
+func (b *pinger) begin(p *Phase) { b.phase.Store(p) }
 
 // ping sends PINGs until it is stopped, or the connection fails.
-func (b *bystander) ping(_ int, due time.Time) bool {
+func (b *pinger) ping(_ int, due time.Time) bool {
 	if phase := b.phase.Load(); phase != nil {
 		if b.conn.Send("PING") != nil {
 			return false
@@ -121,18 +121,18 @@ func (b *bystander) ping(_ int, due time.Time) bool {
 	return !b.stop.Load()
 }
 
-func (b *bystander) receive() {
+func (b *pinger) receive() {
 	defer close(b.received)
 	var broken error
 	for p := range b.sent {
 		if broken == nil {
-			_, broken = b.conn.Receive(patience)
+			_, broken = b.conn.Receive(replyTimeout)
 		}
 		p.phase.Ping.Record(time.Since(p.due))
 	}
 }
 
-func (b *bystander) close() {
+func (b *pinger) close() {
 	b.stop.Store(true)
 	<-b.received
 	b.conn.Close()

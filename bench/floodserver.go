@@ -10,13 +10,13 @@ import (
 )
 
 const (
-	publish        = "PUBLISH"
-	occupiedFor    = 20 * time.Minute
-	occupiedAtOnce = 10_000 // names in a script
+	publish      = "PUBLISH"
+	foreignLease = 20 * time.Minute
+	foreignBatch = 10_000 // names in a script
 )
 
-// occupyScript gives names that end with a number to another holder.
-const occupyScript = `
+// foreignHoldScript gives names that end with a number to another holder.
+const foreignHoldScript = `
 for i = tonumber(ARGV[1]), tonumber(ARGV[2]) - 1 do
   local key = KEYS[1] .. string.format('%d', i)
   if ARGV[4] == 'hash' then
@@ -27,10 +27,10 @@ for i = tonumber(ARGV[1]), tonumber(ARGV[2]) - 1 do
   end
 end`
 
-// occupy gives this many names to another holder. by has the key of a contestant for a name, without the name's number.
-func (s *Server) occupy(names int, by occupation) error {
-	for at := 0; at < names; at += occupiedAtOnce {
-		_, err := s.ask("EVAL", occupyScript, "1", by.key, at, min(at+occupiedAtOnce, names), occupiedFor.Milliseconds(), by.kind)
+// holdAsOther gives this many names to another holder. by has the key of a contestant for a name, without the name's number.
+func (s *Server) holdAsOther(names int, by foreignHold) error {
+	for at := 0; at < names; at += foreignBatch {
+		_, err := s.do("EVAL", foreignHoldScript, "1", by.key, at, min(at+foreignBatch, names), foreignLease.Milliseconds(), by.kind)
 		if err != nil {
 			return fmt.Errorf("names of another holder: %w", err)
 		}
@@ -38,12 +38,12 @@ func (s *Server) occupy(names int, by occupation) error {
 	return nil
 }
 
-// occupation is how a name is stored for another holder: the key without the number of the name, and its type.
-type occupation struct{ key, kind string }
+// foreignHold is how a name is stored for another holder: the key without the number of the name, and its type.
+type foreignHold struct{ key, kind string }
 
 // channels returns the number of subscriptions of all connections together.
 func (s *Server) channels() (n int, err error) {
-	reply, err := s.ask("CLIENT", "LIST")
+	reply, err := s.do("CLIENT", "LIST")
 	if err != nil {
 		return 0, err
 	}
@@ -59,8 +59,8 @@ func (s *Server) channels() (n int, err error) {
 	return n, nil
 }
 
-// storm sends this many commands, perSecond of them each second, and returns when all have their replies.
-func (s *Server) storm(times int, command func(i int) []any) error {
+// sendAtRate sends this many commands, perSecond of them each second, and returns when all have their replies.
+func (s *Server) sendAtRate(times int, command func(i int) []any) error {
 	conn, err := redistest.Dial(s.Addr)
 	if err != nil {
 		return err
@@ -69,7 +69,7 @@ func (s *Server) storm(times int, command func(i int) []any) error {
 	answered := make(chan error, 1)
 	go func() {
 		for range times {
-			if _, err := conn.Receive(patience); err != nil {
+			if _, err := conn.Receive(replyTimeout); err != nil {
 				answered <- err
 				return
 			}
@@ -77,7 +77,7 @@ func (s *Server) storm(times int, command func(i int) []any) error {
 		answered <- nil
 	}()
 	var failed error
-	punctually(time.Now(), times, time.Second/perSecond, func(i int, _ time.Time) bool {
+	paced(time.Now(), times, time.Second/perSecond, func(i int, _ time.Time) bool {
 		failed = conn.Send(command(i)...)
 		return failed == nil
 	})

@@ -12,10 +12,10 @@ import (
 	"github.com/lockwheel/lockwheel/bench/peers"
 )
 
-// Keeping is the cost of holding many watched locks.
-type Keeping struct {
+// HoldResult is the cost of holding many watched locks.
+type HoldResult struct {
 	Name       string
-	Keep       Keep
+	Keep       HoldPlan
 	Taken      time.Duration // to acquire them all
 	Heap       float64       // live bytes per lock, with its name
 	HeapNoise  float64       // bytes per lock by which the same heap differs between two readings; 0: it is exact
@@ -29,13 +29,13 @@ type Keeping struct {
 	Lost       int
 	Failure    string
 
-	// Pairs per second of the plan's Growers with none held, before and after, and with all; 0: not measured.
+	// Pairs per second of the plan's ThroughputWorkers with none held, before and after, and with all; 0: not measured.
 	Before, During, After float64
 	Stuck                 string // why During or After was not measured though it should have been; empty: it was
 }
 
-// None returns the throughput with none held: the mean of before and after, which cancels the drift of the machine.
-func (k *Keeping) None() float64 {
+// Baseline returns the throughput with none held: the mean of before and after, which cancels the drift of the machine.
+func (k *HoldResult) Baseline() float64 {
 	if k.After == 0 { // nothing was released
 		return k.Before
 	}
@@ -43,117 +43,117 @@ func (k *Keeping) None() float64 {
 }
 
 const (
-	keepLeases = 3    // for how many leases locks are held
-	takers     = 1024 // goroutines that acquire what is to be held
-	heldName   = "lockwheel-bench-held"
+	holdLeases     = 3    // for how many leases locks are held
+	acquireWorkers = 1024 // goroutines that acquire what is to be held
+	heldName       = "lockwheel-bench-held"
 )
 
-// Hold keeps locks for three leases with lockwheel, and measures the throughput meanwhile. If keep.Peers is set, it also
+// Hold keeps locks for three leases with lockwheel, and measures the throughput meanwhile. If acquireHolds.Peers is set, it also
 // does so with rueidislock and Redisson, the peers that renew, without the throughput.
-func Hold(s *Server, p Plan, keep Keep) ([]Keeping, error) {
-	holders := []holder{{keep.holder(), holdOurs}}
-	if keep.Peers {
+func Hold(s *Server, p Plan, holdPlan HoldPlan) ([]HoldResult, error) {
+	holders := []holder{{holdPlan.contestantName(), holdOurs}}
+	if holdPlan.Peers {
 		holders = append(holders, holder{peers.Rueidislock.Name, holdRueidislock}, holder{peers.Redisson.Name, holdRedisson})
 	}
-	var keepings []Keeping
+	var results []HoldResult
 	for _, h := range holders {
-		k := Keeping{Name: h.name, Keep: keep, Latest: -1, Late: -1}
+		k := HoldResult{Name: h.name, Keep: holdPlan, Latest: -1, Late: -1}
 		if err := h.hold(&k, s, p); err != nil {
 			k.Failure = err.Error()
 		}
-		keepings = append(keepings, k)
+		results = append(results, k)
 		if err := s.Clear(); err != nil {
-			return keepings, err
+			return results, err
 		}
 	}
-	return keepings, nil
+	return results, nil
 }
 
 type holder struct {
 	name string
-	hold func(*Keeping, *Server, Plan) error
+	hold func(*HoldResult, *Server, Plan) error
 }
 
-func holdOurs(k *Keeping, s *Server, p Plan) (err error) {
-	config := peers.Config{Addr: s.Addr, Lease: k.Keep.Lease, Renew: k.Keep.Every, Callers: takers}
+func holdOurs(k *HoldResult, s *Server, p Plan) (err error) {
+	config := peers.Config{Addr: s.Addr, Lease: k.Keep.Lease, RenewInterval: k.Keep.Every, Callers: acquireWorkers}
 	if k.Before, err = throughputOfNew(config, p); err != nil {
 		return err
 	}
 	// A new engine, which has nothing left from other locks that the held ones could use again.
-	wheel, err := peers.OpenLockwheel(config)
+	ours, err := peers.OpenLockwheel(config)
 	if err != nil {
 		return err
 	}
-	defer shut(wheel)
-	counted, err := deadlineAfter(wheel)
+	defer closeWithTimeout(ours)
+	validity, err := measureValidity(ours)
 	if err != nil {
 		return err
 	}
-	stock := newStock(heldName, k.Keep.Locks)
-	if err := k.take(stock, wheel, p); err != nil {
+	locks := newHeldLocks(heldName, k.Keep.Locks)
+	if err := k.acquire(locks, ours, p); err != nil {
 		return err
 	}
-	looking := look(stock.held, k.Keep.Renew(), counted)
-	err = k.watch(s, p, usedHere)
-	looking.end()
+	monitor := startLatenessMonitor(locks.held, k.Keep.RenewInterval(), validity)
+	err = k.observe(s, p, processUsage)
+	monitor.end()
 	if err != nil {
 		return err
 	}
-	k.Late, k.Looked = looking.late.Quantile(0.99), looking.late.Count()
-	k.Latest = max(looking.late.Quantile(1), wheel.Engine.Stats().RenewalLag) // of the whole sample, and of the last minute
-	p.tell("%s: throughput beside them", k.Name)
-	if k.During, err = throughput(wheel, p); err != nil {
+	k.Late, k.Looked = monitor.late.Quantile(0.99), monitor.late.Count()
+	k.Latest = max(monitor.late.Quantile(1), ours.Engine.Stats().RenewalLag) // of the whole sample, and of the last minute
+	p.logf("%s: throughput beside them", k.Name)
+	if k.During, err = throughput(ours, p); err != nil {
 		k.Stuck = err.Error()
 	}
-	if k.Lost += stock.lost(); k.Lost > 0 {
+	if k.Lost += locks.lost(); k.Lost > 0 {
 		k.During = 0 // some were not held meanwhile
 		return nil   // and not all can be released
 	}
-	p.tell("%s: releases them", k.Name)
-	if err := stock.release(); err != nil || k.Stuck != "" {
+	p.logf("%s: releases them", k.Name)
+	if err := locks.release(); err != nil || k.Stuck != "" {
 		return err
 	}
-	if k.After, err = throughput(wheel, p); err != nil {
+	if k.After, err = throughput(ours, p); err != nil {
 		k.Stuck = err.Error()
 	}
 	return nil
 }
 
-func holdRueidislock(k *Keeping, s *Server, p Plan) error {
-	contestant, err := peers.Rueidislock.Open(peers.Config{Addr: s.Addr, Lease: k.Keep.Lease, Callers: takers})
+func holdRueidislock(k *HoldResult, s *Server, p Plan) error {
+	contestant, err := peers.Rueidislock.Open(peers.Config{Addr: s.Addr, Lease: k.Keep.Lease, Callers: acquireWorkers})
 	if err != nil {
 		return err
 	}
-	defer shut(contestant)
-	stock := newStock(heldName, k.Keep.Locks)
-	if err := k.take(stock, contestant.(peers.Holder), p); err != nil {
+	defer closeWithTimeout(contestant)
+	locks := newHeldLocks(heldName, k.Keep.Locks)
+	if err := k.acquire(locks, contestant.(peers.Holder), p); err != nil {
 		return err
 	}
-	if err := k.watch(s, p, usedHere); err != nil {
+	if err := k.observe(s, p, processUsage); err != nil {
 		return err
 	}
-	if k.Lost += stock.lost(); k.Lost > 0 {
+	if k.Lost += locks.lost(); k.Lost > 0 {
 		return nil // not all can be released
 	}
-	return stock.release()
+	return locks.release()
 }
 
-func holdRedisson(k *Keeping, s *Server, p Plan) error {
-	redisson := openAway(peers.Config{Addr: s.Addr, Lease: k.Keep.Lease}, 1, p)
+func holdRedisson(k *HoldResult, s *Server, p Plan) error {
+	redisson := openRedissonRunner(peers.Config{Addr: s.Addr, Lease: k.Keep.Lease}, 1, p)
 	defer redisson.close()
 	return redisson.hold(k, s, p)
 }
 
-// take acquires all locks and measures the cost of one. The client holds other locks already, so what it allocates once, for
+// acquire acquires all locks and measures the cost of one. The client holds other locks already, so what it allocates once, for
 // as many callers at once, exists and is in use.
-func (k *Keeping) take(stock *stock, c peers.Holder, p Plan) error {
-	p.tell("%s: acquires %d locks", k.Name, k.Keep.Locks)
-	others := newStock("lockwheel-bench-other", takers)
-	if err := others.take(c); err != nil {
+func (k *HoldResult) acquire(locks *heldLocks, c peers.Holder, p Plan) error {
+	p.logf("%s: acquires %d locks", k.Name, k.Keep.Locks)
+	others := newHeldLocks("lockwheel-bench-other", acquireWorkers)
+	if err := others.acquire(c); err != nil {
 		return err
 	}
 	heap, goroutines, began := leastHeap(), runtime.NumGoroutine(), time.Now()
-	if err := stock.take(c); err != nil {
+	if err := locks.acquire(c); err != nil {
 		return err
 	}
 	k.Taken = time.Since(began)
@@ -177,18 +177,18 @@ func leastHeap() int64 {
 
 // throughputOfNew returns the throughput of a client that holds nothing.
 func throughputOfNew(c peers.Config, p Plan) (float64, error) {
-	wheel, err := peers.OpenLockwheel(c)
+	ours, err := peers.OpenLockwheel(c)
 	if err != nil {
 		return 0, err
 	}
-	defer shut(wheel)
-	return throughput(wheel, p)
+	defer closeWithTimeout(ours)
+	return throughput(ours, p)
 }
 
 // throughput returns the throughput of an engine that may hold many locks.
 func throughput(c peers.Contestant, p Plan) (float64, error) {
 	var series measure.Series
-	e := ownNames("", c, p.Growers, p.Round)
+	e := ownNames("", c, p.ThroughputWorkers, p.Round)
 	for range p.Rounds + 1 {
 		pairs, took, err := e.run()
 		if err != nil {
@@ -200,8 +200,8 @@ func throughput(c peers.Contestant, p Plan) (float64, error) {
 	return series.PairsPerSecond(), nil
 }
 
-// watch waits for the leases to pass and measures the cost meanwhile.
-func (k *Keeping) watch(s *Server, p Plan, used func() (measure.Usage, error)) error {
+// observe waits for the leases to pass and measures the cost meanwhile.
+func (k *HoldResult) observe(s *Server, p Plan, used func() (measure.Usage, error)) error {
 	renewing := []string{"pexpire", "pexpireat"}
 	renewed, err := s.Calls(renewing...)
 	if err != nil {
@@ -216,8 +216,8 @@ func (k *Keeping) watch(s *Server, p Plan, used func() (measure.Usage, error)) e
 		return err
 	}
 	began := time.Now()
-	for lease := range keepLeases {
-		p.tell("%s: has %d locks, acquired in %.1f s; lease %d of %d passes", k.Name, k.Keep.Locks, k.Taken.Seconds(), lease+1, keepLeases)
+	for lease := range holdLeases {
+		p.logf("%s: has %d locks, acquired in %.1f s; lease %d of %d passes", k.Name, k.Keep.Locks, k.Taken.Seconds(), lease+1, holdLeases)
 		time.Sleep(k.Keep.Lease)
 	}
 	seconds := time.Since(began).Seconds()
@@ -236,27 +236,29 @@ func (k *Keeping) watch(s *Server, p Plan, used func() (measure.Usage, error)) e
 	return err
 }
 
-// stock is a number of locks to be held.
-type stock struct {
+// heldLocks is a number of locks to be held.
+type heldLocks struct {
 	name string // of each, with its number
 	held []peers.Held
 }
 
-func newStock(name string, locks int) *stock { return &stock{name, make([]peers.Held, locks)} }
+func newHeldLocks(name string, locks int) *heldLocks {
+	return &heldLocks{name, make([]peers.Held, locks)}
+}
 
-// take acquires them all.
-func (s *stock) take(c peers.Holder) error {
+// acquire acquires them all.
+func (s *heldLocks) acquire(c peers.Holder) error {
 	return s.each("acquiring", func(i int) (err error) {
 		s.held[i], err = c.Hold(context.Background(), s.name+"-"+strconv.Itoa(i))
 		return err
 	})
 }
 
-func (s *stock) release() error {
+func (s *heldLocks) release() error {
 	return s.each("releasing", func(i int) error { return s.held[i].Release() })
 }
 
-func (s *stock) lost() (n int) {
+func (s *heldLocks) lost() (n int) {
 	for _, h := range s.held {
 		if h.Lost() {
 			n++
@@ -266,12 +268,12 @@ func (s *stock) lost() (n int) {
 }
 
 // each calls f for all of them, from takers goroutines, and returns the first error.
-func (s *stock) each(what string, f func(i int) error) error {
+func (s *heldLocks) each(what string, f func(i int) error) error {
 	var next atomic.Int64
 	var once sync.Once
 	var failed error
 	var wg sync.WaitGroup
-	for range takers {
+	for range acquireWorkers {
 		wg.Go(func() {
 			for i := next.Add(1) - 1; i < int64(len(s.held)); i = next.Add(1) - 1 {
 				if err := f(int(i)); err != nil {
@@ -281,8 +283,8 @@ func (s *stock) each(what string, f func(i int) error) error {
 			}
 		})
 	}
-	patience := stepWait + time.Duration(len(s.held))*100*time.Microsecond
-	return bounded(what, patience, func() error {
+	timeout := stepTimeout + time.Duration(len(s.held))*100*time.Microsecond
+	return withTimeout(what, timeout, func() error {
 		wg.Wait()
 		return failed
 	})

@@ -9,10 +9,10 @@ import (
 	"github.com/lockwheel/lockwheel/bench/peers"
 )
 
-// Fight is the result of a contestant when all goroutines lock one name. Its figures besides those of Standing are medians
+// ContendedResult is the result of a contestant when all goroutines lock one name. Its figures besides those of Result are medians
 // of the rounds, except LongestWait, Overlaps and Stalled.
-type Fight struct {
-	Standing
+type ContendedResult struct {
+	Result
 	Fewest, Most  int           // grants of a goroutine in a round
 	Shares        [2]float64    // of the pairs, per client; one client has all
 	MedianLongest time.Duration // the longest wait of a round
@@ -22,88 +22,88 @@ type Fight struct {
 }
 
 // Hot lets this many goroutines of each client lock one name, with one client or two.
-func Hot(s *Server, p Plan, goroutines, clients int) ([]Fight, error) {
+func Hot(s *Server, p Plan, goroutines, clients int) ([]ContendedResult, error) {
 	var entries []entry
-	var arenas []*arena
+	var runs []*contentionRun
 	for _, kind := range peers.All() {
-		a := &arena{}
+		a := &contentionRun{}
 		for range clients {
 			contestant, err := kind.Open(peers.Config{Addr: s.Addr, Callers: goroutines, Contended: true})
 			if err != nil {
 				return nil, err
 			}
-			defer shut(contestant)
-			a.enter(contestant, goroutines)
+			defer closeWithTimeout(contestant)
+			a.addClient(contestant, goroutines)
 		}
-		arenas = append(arenas, a)
+		runs = append(runs, a)
 		entries = append(entries, entry{name: kind.Name, run: func() (int, time.Duration, error) {
 			defer s.Clear() // a round that was cut off must not lock the next one out
-			return a.fight(p.Fight)
+			return a.run(p.ContendedRound)
 		}})
 	}
-	redisson, a := openAway(peers.Config{Addr: s.Addr}, clients, p), &arena{}
+	redisson, a := openRedissonRunner(peers.Config{Addr: s.Addr}, clients, p), &contentionRun{}
 	defer redisson.close()
-	arenas = append(arenas, a)
-	entries = append(entries, redisson.hot(s, a, goroutines, p.Fight))
-	standings, err := inTurn(s, p.Rounds, entries)
+	runs = append(runs, a)
+	entries = append(entries, redisson.hot(s, a, goroutines, p.ContendedRound))
+	results, err := runInterleaved(s, p.Rounds, entries)
 	if err != nil {
 		return nil, err
 	}
-	fights := make([]Fight, len(standings))
-	for i, standing := range standings {
-		fights[i] = arenas[i].outcome(standing)
+	contended := make([]ContendedResult, len(results))
+	for i, result := range results {
+		contended[i] = runs[i].result(result)
 	}
-	return fights, nil
+	return contended, nil
 }
 
-// arena has one contestant's goroutines, which lock one name.
-type arena struct {
-	fighters [2][]*fighter // of each client
-	inside   atomic.Int32
-	overlaps atomic.Int32
-	rounds   []bout
+// contentionRun has one contestant's goroutines, which lock one name.
+type contentionRun struct {
+	contenders [2][]*contender // of each client
+	current    atomic.Int32
+	overlaps   atomic.Int32
+	rounds     []roundResult
 }
 
-// bout is the result of one round. The first one does not count.
-type bout struct {
+// roundResult is the result of one round. The first one does not count.
+type roundResult struct {
 	fewest, most int
 	shares       [2]float64
 	longest      time.Duration
 	stalled      bool
 }
 
-func (a *arena) enter(c peers.Contestant, goroutines int) {
+func (a *contentionRun) addClient(c peers.Contestant, goroutines int) {
 	client := 0
-	if a.fighters[0] != nil {
+	if a.contenders[0] != nil {
 		client = 1
 	}
 	for i := range goroutines {
-		a.fighters[client] = append(a.fighters[client], &fighter{Worker: c.Worker("lockwheel-bench-hot", i), arena: a})
+		a.contenders[client] = append(a.contenders[client], &contender{Worker: c.Worker("lockwheel-bench-hot", i), run: a})
 	}
 }
 
-func (a *arena) fight(d time.Duration) (int, time.Duration, error) {
+func (a *contentionRun) run(d time.Duration) (int, time.Duration, error) {
 	var workers []peers.Worker
 	began := time.Now()
-	for _, fighters := range a.fighters {
-		for _, f := range fighters {
+	for _, contenders := range a.contenders {
+		for _, f := range contenders {
 			f.grants, f.longest, f.last = 0, 0, began
 			workers = append(workers, f)
 		}
 	}
-	pairs, took, err := (&crowd{workers: workers, endWaits: true}).run(d)
+	pairs, took, err := (&workerGroup{workers: workers, endWaits: true}).run(d)
 	if err == nil {
-		a.rounds = append(a.rounds, a.judge(pairs, began.Add(d/2)))
+		a.rounds = append(a.rounds, a.summarize(pairs, began.Add(d/2)))
 	}
 	return pairs, took, err
 }
 
-// judge computes the result of a round.
-func (a *arena) judge(pairs int, half time.Time) bout {
-	b := bout{fewest: pairs, stalled: true}
-	for client, fighters := range a.fighters {
+// summarize computes the result of a round.
+func (a *contentionRun) summarize(pairs int, half time.Time) roundResult {
+	b := roundResult{fewest: pairs, stalled: true}
+	for client, contenders := range a.contenders {
 		sum := 0
-		for _, f := range fighters {
+		for _, f := range contenders {
 			sum += f.grants
 			b.fewest, b.most = min(b.fewest, f.grants), max(b.most, f.grants)
 			b.longest = max(b.longest, f.longest)
@@ -114,8 +114,8 @@ func (a *arena) judge(pairs int, half time.Time) bout {
 	return b
 }
 
-func (a *arena) outcome(s Standing) Fight {
-	f := Fight{Standing: s, Overlaps: int(a.overlaps.Load())}
+func (a *contentionRun) result(s Result) ContendedResult {
+	f := ContendedResult{Result: s, Overlaps: int(a.overlaps.Load())}
 	var fewest, most []int
 	var shares []float64
 	var longest []time.Duration
@@ -134,16 +134,16 @@ func (a *arena) outcome(s Standing) Fight {
 	return f
 }
 
-// fighter is a worker that measures its waits and checks that it is the only holder.
-type fighter struct {
+// contender is a worker that measures its waits and checks that it is the only holder.
+type contender struct {
 	peers.Worker
-	arena   *arena
+	run     *contentionRun
 	grants  int
 	longest time.Duration
 	last    time.Time // granted
 }
 
-func (f *fighter) Lock(ctx context.Context) error {
+func (f *contender) Lock(ctx context.Context) error {
 	asked := time.Now()
 	err := f.Worker.Lock(ctx)
 	now := time.Now()
@@ -153,13 +153,13 @@ func (f *fighter) Lock(ctx context.Context) error {
 	}
 	f.grants++
 	f.last = now
-	if f.arena.inside.Add(1) != 1 {
-		f.arena.overlaps.Add(1)
+	if f.run.current.Add(1) != 1 {
+		f.run.overlaps.Add(1)
 	}
 	return nil
 }
 
-func (f *fighter) Unlock() error {
-	f.arena.inside.Add(-1)
+func (f *contender) Unlock() error {
+	f.run.current.Add(-1)
 	return f.Worker.Unlock()
 }

@@ -11,36 +11,36 @@ import (
 
 // The names of the standings of Kinds.
 const (
-	KindPlain  = "Mutex"
-	KindFenced = "FencedMutex"
-	KindFair   = "FairMutex"
-	KindWrite  = "RWMutex, write"
-	KindRead   = "RWMutex, read"
-	TenAsOne   = "ten names, Multi"
-	TenInTurn  = "ten names, one Mutex after the other"
+	KindPlain     = "Mutex"
+	KindFenced    = "FencedMutex"
+	KindFair      = "FairMutex"
+	KindWrite     = "RWMutex, write"
+	KindRead      = "RWMutex, read"
+	TenAsOne      = "ten names, Multi"
+	TenSequential = "ten names, one Mutex after the other"
 )
 
 const (
-	kindNames = 2048 // goroutines, each with a name of its own
-	together  = 10   // names of a Multi
+	kindNames  = 2048 // goroutines, each with a name of its own
+	multiNames = 10   // names of a Multi
 )
 
 // KindsOfLock compares lockwheel's kinds of lock.
 type KindsOfLock struct {
-	Alike []Standing // of 2048 goroutines with a name each, plain first
-	Ten   []Standing // of one caller that locks ten names and unlocks them, which is one pair: TenAsOne, TenInTurn
+	Alike []Result // of 2048 goroutines with a name each, plain first
+	Ten   []Result // of one caller that locks ten names and unlocks them, which is one pair: TenAsOne, TenSequential
 }
 
 // Kinds compares lockwheel's kinds of lock, in turn, on one engine: lock and unlock of names of their own by 2048
 // goroutines, and ten names by one caller, atomically and sequentially.
 func Kinds(s *Server, p Plan) (KindsOfLock, error) {
 	var k KindsOfLock
-	wheel, err := peers.OpenLockwheel(peers.Config{Addr: s.Addr, Callers: kindNames})
+	ours, err := peers.OpenLockwheel(peers.Config{Addr: s.Addr, Callers: kindNames})
 	if err != nil {
 		return k, err
 	}
-	defer shut(wheel)
-	e := wheel.Engine
+	defer closeWithTimeout(ours)
+	e := ours.Engine
 	var alike []entry
 	for _, kind := range []struct {
 		name string
@@ -57,36 +57,36 @@ func Kinds(s *Server, p Plan) (KindsOfLock, error) {
 			// A name is of one kind: each kind has names of its own, as long as the others'.
 			workers[i] = peers.WorkerOf(kind.lock(fmt.Sprintf("lockwheel-bench-%d-%d", len(alike), i)))
 		}
-		alike = append(alike, atWork(kind.name, workers, p.Round))
+		alike = append(alike, workerEntry(kind.name, workers, p.Round))
 	}
-	if k.Alike, err = inTurn(s, p.Rounds, alike); err != nil {
+	if k.Alike, err = runInterleaved(s, p.Rounds, alike); err != nil {
 		return k, err
 	}
-	k.Ten, err = inTurn(s, p.Rounds, tenOf(e, p.Round))
+	k.Ten, err = runInterleaved(s, p.Rounds, tenNames(e, p.Round))
 	if err != nil {
 		return k, err
 	}
 	return k, s.Clear() // of the counters of tokens
 }
 
-// tenOf compares ten names atomically and sequentially, by one caller with a context that can end.
-func tenOf(e *lockwheel.Engine, d time.Duration) []entry {
+// tenNames compares ten names atomically and sequentially, by one caller with a context that can end.
+func tenNames(e *lockwheel.Engine, d time.Duration) []entry {
 	var locks []lockwheel.Mutex
-	var row inARowOf
-	for i := range together {
+	var row sequentialLocks
+	for i := range multiNames {
 		m := e.Mutex(nameOf(i))
 		locks, row = append(locks, m), append(row, peers.WorkerOf(m))
 	}
 	return []entry{
-		atWork(TenAsOne, []peers.Worker{peers.WorkerOfAll(e.Multi(locks...))}, d),
-		atWork(TenInTurn, []peers.Worker{row}, d),
+		workerEntry(TenAsOne, []peers.Worker{peers.WorkerOfAll(e.Multi(locks...))}, d),
+		workerEntry(TenSequential, []peers.Worker{row}, d),
 	}
 }
 
-// inARowOf locks names sequentially, and unlocks them in the same order.
-type inARowOf []peers.Worker
+// sequentialLocks locks names sequentially, and unlocks them in the same order.
+type sequentialLocks []peers.Worker
 
-func (r inARowOf) Lock(ctx context.Context) error {
+func (r sequentialLocks) Lock(ctx context.Context) error {
 	for _, w := range r {
 		if err := w.Lock(ctx); err != nil {
 			return err
@@ -95,7 +95,7 @@ func (r inARowOf) Lock(ctx context.Context) error {
 	return nil
 }
 
-func (r inARowOf) Unlock() error {
+func (r sequentialLocks) Unlock() error {
 	for _, w := range r {
 		if err := w.Unlock(); err != nil {
 			return err

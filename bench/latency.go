@@ -23,8 +23,8 @@ const (
 	PingPlain    = "PING, plain TCP"
 )
 
-// Alone is the latency of one caller: of a lock and of an unlock, or of a bare round trip in both places.
-type Alone struct {
+// SingleCaller is the latency of one caller: of a lock and of an unlock, or of a bare round trip in both places.
+type SingleCaller struct {
 	Name         string
 	Lock, Unlock measure.Histogram
 	Failure      string
@@ -32,13 +32,13 @@ type Alone struct {
 
 // OneCaller lets one caller lock and unlock one name repeatedly, with every contestant for which latency is measured, and
 // sends bare round trips for comparison.
-func OneCaller(s *Server, p Plan) ([]*Alone, error) {
+func OneCaller(s *Server, p Plan) ([]*SingleCaller, error) {
 	ending, end := context.WithCancel(context.Background())
 	defer end()
 	var callers []*caller
 	for _, c := range []struct {
 		name string
-		kind peers.Kind
+		kind peers.ContestantSpec
 		ctx  context.Context
 	}{
 		{peers.Lockwheel.Name, peers.Lockwheel, ending},
@@ -50,12 +50,12 @@ func OneCaller(s *Server, p Plan) ([]*Alone, error) {
 		if err != nil {
 			return nil, err
 		}
-		defer shut(contestant)
+		defer closeWithTimeout(contestant)
 		w := contestant.Worker(nameOf(0), 0)
 		callers = append(callers, &caller{
-			Alone:  &Alone{Name: c.name},
-			lock:   func() error { return w.Lock(c.ctx) },
-			unlock: w.Unlock,
+			SingleCaller: &SingleCaller{Name: c.name},
+			lock:         func() error { return w.Lock(c.ctx) },
+			unlock:       w.Unlock,
 		})
 	}
 	pipelined, err := peers.OpenPlain(s.Addr)
@@ -74,35 +74,35 @@ func OneCaller(s *Server, p Plan) ([]*Alone, error) {
 	}
 	defer plain.Close()
 	callers = append(callers,
-		pinging(PingEnding, func() error { return pingWith(ending, pipelined) }),
-		pinging(PingRueidis, func() error { return pingWith(context.Background(), client) }),
-		pinging(PingPlain, func() error { _, err := plain.Do("PING"); return err }))
+		pingCaller(PingEnding, func() error { return pingWith(ending, pipelined) }),
+		pingCaller(PingRueidis, func() error { return pingWith(context.Background(), client) }),
+		pingCaller(PingPlain, func() error { _, err := plain.Do("PING"); return err }))
 
-	alone := make([]*Alone, len(callers))
+	alone := make([]*SingleCaller, len(callers))
 	for i, c := range callers {
-		alone[i] = c.Alone
+		alone[i] = c.SingleCaller
 	}
 	for round := range p.Rounds + 1 {
 		runtime.GC()
-		for left := p.Calls; left > 0; left -= inARow {
+		for left := p.Calls; left > 0; left -= sequentialCalls {
 			for _, c := range callers {
-				c.turn(min(left, inARow), round > 0)
+				c.runRound(min(left, sequentialCalls), round > 0)
 			}
 		}
 	}
 	return alone, nil
 }
 
-// inARow is how many calls one caller makes before the next one's turn. The cost of waking a thread changes now and then
+// sequentialCalls is how many calls one caller makes before the next one's turn. The cost of waking a thread changes now and then
 // for a while; short turns give all callers the same share of both.
-const inARow = 50
+const sequentialCalls = 50
 
-// turn runs a caller's turn, unless it failed before.
-func (c *caller) turn(times int, counts bool) {
+// runRound runs a caller's turn, unless it failed before.
+func (c *caller) runRound(times int, counts bool) {
 	if c.Failure != "" {
 		return
 	}
-	if err := bounded("one caller", stepWait, func() error { return c.call(times, counts) }); err != nil {
+	if err := withTimeout("one caller", stepTimeout, func() error { return c.call(times, counts) }); err != nil {
 		c.Failure = err.Error()
 	}
 }
@@ -113,12 +113,12 @@ func pingWith(ctx context.Context, client rueidis.Client) error {
 
 // caller is one contestant's caller.
 type caller struct {
-	*Alone
+	*SingleCaller
 	lock, unlock func() error
 }
 
-func pinging(name string, ping func() error) *caller {
-	return &caller{Alone: &Alone{Name: name}, lock: ping, unlock: ping}
+func pingCaller(name string, ping func() error) *caller {
+	return &caller{SingleCaller: &SingleCaller{Name: name}, lock: ping, unlock: ping}
 }
 
 // call locks and unlocks this many times; a first round does not count.

@@ -10,25 +10,25 @@ import (
 )
 
 const (
-	lookEvery = 5 * time.Millisecond
-	lookedAt  = 10_000 // the maximum number of locks in the sample, evenly from all
-	probes    = 20     // locks that show how far ahead a deadline is
+	sampleInterval = 5 * time.Millisecond
+	maxSampled     = 10_000 // the maximum number of locks in the sample, evenly from all
+	validityProbes = 20     // locks that show how far ahead a deadline is
 )
 
-// lateness measures from outside how late renewals are confirmed, on a sample of the held locks. A renewal counts as
-// confirmed when the hold's deadline is seen to have moved, so figures are up to lookEvery too large.
-type lateness struct {
-	renew, counted time.Duration // the interval of renewals; from when a lease was sent to the deadline it gave
-	watched        watched
-	late           measure.Histogram
-	stop, stopped  chan struct{}
+// latenessMonitor measures from outside how late renewals are confirmed, on a sample of the held locks. A renewal counts as
+// confirmed when the hold's deadline is seen to have moved, so figures are up to sampleInterval too large.
+type latenessMonitor struct {
+	renew, validity time.Duration // the interval of renewals; from when a lease was sent to the deadline it gave
+	renewals        renewalHeap
+	late            measure.Histogram
+	stop, stopped   chan struct{}
 }
 
-// deadlineAfter returns the time from sending an acquire to the deadline that it gives, or slightly more. So no renewal
+// measureValidity returns the time from sending an acquire to the deadline that it gives, or slightly more. So no renewal
 // seems more punctual than it was.
-func deadlineAfter(c peers.Holder) (time.Duration, error) {
+func measureValidity(c peers.Holder) (time.Duration, error) {
 	var least time.Duration
-	for i := range probes {
+	for i := range validityProbes {
 		called := time.Now()
 		held, err := c.Hold(context.Background(), "lockwheel-bench-probe")
 		if err != nil {
@@ -44,64 +44,66 @@ func deadlineAfter(c peers.Holder) (time.Duration, error) {
 	return least, nil
 }
 
-// look starts to watch held locks; end ends that.
-func look(held []peers.Held, renew, counted time.Duration) *lateness {
-	l := &lateness{renew: renew, counted: counted, stop: make(chan struct{}), stopped: make(chan struct{})}
-	step := (len(held) + lookedAt - 1) / lookedAt
+// startLatenessMonitor starts to watch held locks; end ends that.
+func startLatenessMonitor(held []peers.Held, renew, validity time.Duration) *latenessMonitor {
+	l := &latenessMonitor{renew: renew, validity: validity, stop: make(chan struct{}), stopped: make(chan struct{})}
+	step := (len(held) + maxSampled - 1) / maxSampled
 	for i := 0; i < len(held); i += step {
 		h := held[i].(peers.Deadlined)
-		l.watched = append(l.watched, renewal{held: h, deadline: h.Deadline()})
+		l.renewals = append(l.renewals, renewal{held: h, deadline: h.Deadline()})
 	}
-	heap.Init(&l.watched)
-	go l.watch()
+	heap.Init(&l.renewals)
+	go l.run()
 	return l
 }
 
-func (l *lateness) watch() {
+func (l *latenessMonitor) run() {
 	defer close(l.stopped)
 	for {
 		select {
-		case <-time.After(max(lookEvery, time.Until(l.next()))): // checking must cost next to nothing
-			l.step(time.Now(), false)
+		case <-time.After(max(sampleInterval, time.Until(l.nextDue()))): // checking must cost next to nothing
+			l.sample(time.Now(), false)
 		case <-l.stop:
-			l.step(time.Now(), true)
+			l.sample(time.Now(), true)
 			return
 		}
 	}
 }
 
-// next returns when the next renewal is or was due.
-func (l *lateness) next() time.Time { return l.watched[0].deadline.Add(l.renew - l.counted) }
+// nextDue returns when the next renewal is or was due.
+func (l *latenessMonitor) nextDue() time.Time {
+	return l.renewals[0].deadline.Add(l.renew - l.validity)
+}
 
-// step records renewals that were confirmed since they were due. At the end it also records the others, as far as they are
+// sample records renewals that were confirmed since they were due. At the end it also records the others, as far as they are
 // late.
-func (l *lateness) step(now time.Time, last bool) {
+func (l *latenessMonitor) sample(now time.Time, last bool) {
 	var waiting []renewal
-	for len(l.watched) > 0 {
-		r, due := l.watched[0], l.next()
+	for len(l.renewals) > 0 {
+		r, due := l.renewals[0], l.nextDue()
 		if due.After(now) {
 			break
 		}
 		moved := r.held.Deadline()
 		if moved.Equal(r.deadline) && !last {
-			waiting = append(waiting, heap.Pop(&l.watched).(renewal))
+			waiting = append(waiting, heap.Pop(&l.renewals).(renewal))
 			continue
 		}
 		l.late.Record(now.Sub(due))
 		if last {
-			heap.Pop(&l.watched)
+			heap.Pop(&l.renewals)
 			continue
 		}
-		l.watched[0].deadline = moved
-		heap.Fix(&l.watched, 0)
+		l.renewals[0].deadline = moved
+		heap.Fix(&l.renewals, 0)
 	}
 	for _, r := range waiting {
-		heap.Push(&l.watched, r)
+		heap.Push(&l.renewals, r)
 	}
 }
 
 // end ends the watching; late may be read after it.
-func (l *lateness) end() {
+func (l *latenessMonitor) end() {
 	close(l.stop)
 	<-l.stopped
 }
@@ -112,14 +114,14 @@ type renewal struct {
 	deadline time.Time // given by the one before
 }
 
-// watched is the sample, the renewal that is due next first.
-type watched []renewal
+// renewalHeap is the sample, the renewal that is due next first.
+type renewalHeap []renewal
 
-func (w watched) Len() int           { return len(w) }
-func (w watched) Less(i, j int) bool { return w[i].deadline.Before(w[j].deadline) }
-func (w watched) Swap(i, j int)      { w[i], w[j] = w[j], w[i] }
-func (w *watched) Push(r any)        { *w = append(*w, r.(renewal)) }
-func (w *watched) Pop() any {
+func (w renewalHeap) Len() int           { return len(w) }
+func (w renewalHeap) Less(i, j int) bool { return w[i].deadline.Before(w[j].deadline) }
+func (w renewalHeap) Swap(i, j int)      { w[i], w[j] = w[j], w[i] }
+func (w *renewalHeap) Push(r any)        { *w = append(*w, r.(renewal)) }
+func (w *renewalHeap) Pop() any {
 	last := len(*w) - 1
 	r := (*w)[last]
 	*w = (*w)[:last]

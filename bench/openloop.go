@@ -28,8 +28,8 @@ type Load struct {
 // Steady measures 1 000 lock+unlock a second, each of a name of its own, with no lock held and with many.
 func Steady(s *Server, p Plan) ([]*Load, error) {
 	var loads []*Load
-	for _, kind := range []peers.Kind{peers.Lockwheel, peers.Direct, peers.Rueidislock} {
-		for _, held := range []int{0, p.Beside.Locks} {
+	for _, kind := range []peers.ContestantSpec{peers.Lockwheel, peers.Direct, peers.Rueidislock} {
+		for _, held := range []int{0, p.WithHeld.Locks} {
 			load := &Load{Name: kind.Name, Held: held}
 			if err := load.measure(s, p, kind); err != nil {
 				load.Failure = err.Error()
@@ -43,14 +43,14 @@ func Steady(s *Server, p Plan) ([]*Load, error) {
 	return loads, nil
 }
 
-func (l *Load) measure(s *Server, p Plan, kind peers.Kind) error {
-	contestant, err := kind.Open(peers.Config{Addr: s.Addr, Lease: p.Beside.Lease, Callers: takers})
+func (l *Load) measure(s *Server, p Plan, kind peers.ContestantSpec) error {
+	contestant, err := kind.Open(peers.Config{Addr: s.Addr, Lease: p.WithHeld.Lease, Callers: acquireWorkers})
 	if err != nil {
 		return err
 	}
-	defer shut(contestant)
-	stock := newStock(heldName, l.Held)
-	if err := stock.take(contestant.(peers.Holder)); err != nil {
+	defer closeWithTimeout(contestant)
+	locks := newHeldLocks(heldName, l.Held)
+	if err := locks.acquire(contestant.(peers.Holder)); err != nil {
 		return err
 	}
 	runtime.GC()
@@ -58,10 +58,10 @@ func (l *Load) measure(s *Server, p Plan, kind peers.Kind) error {
 	if err := l.run(contestant, int(p.OpenLoop.Seconds()*perSecond)); err != nil {
 		return err
 	}
-	if lost := stock.lost(); lost > 0 {
+	if lost := locks.lost(); lost > 0 {
 		return fmt.Errorf("%d of %d locks were lost meanwhile", lost, l.Held)
 	}
-	return stock.release()
+	return locks.release()
 }
 
 // run begins this many pairs, each when it is due.
@@ -70,7 +70,7 @@ func (l *Load) run(c peers.Contestant, pairs int) error {
 	var once sync.Once
 	var failed error
 	began := time.Now()
-	punctually(began, pairs, time.Second/perSecond, func(i int, due time.Time) bool {
+	paced(began, pairs, time.Second/perSecond, func(i int, due time.Time) bool {
 		w := c.Worker(nameOf(i), i)
 		done.Go(func() {
 			called := time.Now()
@@ -87,15 +87,15 @@ func (l *Load) run(c peers.Contestant, pairs int) error {
 		})
 		return true
 	})
-	return bounded("a pair", grace, func() error {
+	return withTimeout("a pair", grace, func() error {
 		done.Wait()
 		return failed
 	})
 }
 
-// punctually calls f when it is due, until f returns false. A goroutine's own timers are up to a millisecond late in an
+// paced calls f when it is due, until f returns false. A goroutine's own timers are up to a millisecond late in an
 // otherwise idle process, so a thread sleeps here.
-func punctually(began time.Time, times int, every time.Duration, f func(i int, due time.Time) (more bool)) {
+func paced(began time.Time, times int, every time.Duration, f func(i int, due time.Time) (more bool)) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	for i := range times {

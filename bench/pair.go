@@ -8,7 +8,7 @@ import (
 )
 
 // Pair locks and unlocks names of their own from this many goroutines, with every contestant.
-func Pair(s *Server, p Plan, goroutines int) ([]Standing, error) {
+func Pair(s *Server, p Plan, goroutines int) ([]Result, error) {
 	var entries []entry
 	for _, kind := range peers.All() {
 		if kind.Name == peers.RueidislockNoLoop.Name {
@@ -18,13 +18,13 @@ func Pair(s *Server, p Plan, goroutines int) ([]Standing, error) {
 		if err != nil {
 			return nil, err
 		}
-		defer shut(contestant)
+		defer closeWithTimeout(contestant)
 		entries = append(entries, ownNames(kind.Name, contestant, goroutines, p.Round))
 	}
-	redisson := openAway(peers.Config{Addr: s.Addr}, 1, p)
+	redisson := openRedissonRunner(peers.Config{Addr: s.Addr}, 1, p)
 	defer redisson.close()
 	entries = append(entries, redisson.pair(goroutines, p.Round))
-	return inTurn(s, p.Rounds, entries)
+	return runInterleaved(s, p.Rounds, entries)
 }
 
 // ownNames returns the entry of a contestant with a name for each goroutine.
@@ -33,14 +33,14 @@ func ownNames(what string, c peers.Contestant, goroutines int, d time.Duration) 
 	for i := range workers {
 		workers[i] = c.Worker(nameOf(i), i)
 	}
-	return atWork(what, workers, d)
+	return workerEntry(what, workers, d)
 }
 
-// atWork returns workers without contention.
-func atWork(what string, workers []peers.Worker, d time.Duration) entry {
+// workerEntry returns workers without contention.
+func workerEntry(what string, workers []peers.Worker, d time.Duration) entry {
 	return entry{name: what, run: func() (int, time.Duration, error) {
 		// A lone goroutine is compared as a request would call: see OneCaller for both ways.
-		return (&crowd{workers: workers, ending: len(workers) == 1}).run(d)
+		return (&workerGroup{workers: workers, cancelable: len(workers) == 1}).run(d)
 	}}
 }
 

@@ -9,56 +9,56 @@ import (
 
 // Plan says how much is measured, and so how long it takes.
 type Plan struct {
-	Rounds int           // of every contestant of a comparison
-	Round  time.Duration // of one contestant, on names of its own
-	Fight  time.Duration // of one contestant, on one name
-	WarmUp time.Duration // of the Java process, once
+	Rounds         int           // of every contestant of a comparison
+	Round          time.Duration // of one contestant, on names of its own
+	ContendedRound time.Duration // of one contestant, on one name
+	WarmUp         time.Duration // of the Java process, once
 
 	Goroutines []int // of Pair
-	Fighters   []int // of Hot
+	Contenders []int // of Hot
 
-	Keep    []Keep // of Hold
-	Growers int    // goroutines of the throughput while Hold's locks are held
+	Holds             []HoldPlan // of Hold
+	ThroughputWorkers int        // goroutines of the throughput while Hold's locks are held
 
 	Calls    int           // of one caller, for each contestant and round
-	OpenLoop time.Duration // of the open loop, for each contestant, with and without held locks: two of Beside's renewals or more
-	Beside   Keep          // held meanwhile
+	OpenLoop time.Duration // of the open loop, for each contestant, with and without held locks: two of WithHeld's renewals or more
+	WithHeld HoldPlan      // held meanwhile
 
-	Wakes int // for each contestant
+	Handovers int // for each contestant
 
-	Floods     []Crowd
-	FloodFor   time.Duration // of the phases of a flood that end by time
-	FloodMost  time.Duration // the maximum of any other phase but the last
-	FloodLeave time.Duration // the maximum of the last phase
+	Floods            []FloodPlan
+	FloodFor          time.Duration // of the phases of a flood that end by time
+	FloodPhaseTimeout time.Duration // the maximum of any other phase but the last
+	FloodLeaveTimeout time.Duration // the maximum of the last phase
 
-	// Tell receives the progress of a long comparison, a line at a time; nil: no progress is reported.
-	Tell func(line string)
+	// Log receives the progress of a long comparison, a line at a time; nil: no progress is reported.
+	Log func(line string)
 }
 
-func (p Plan) tell(format string, args ...any) {
-	if p.Tell != nil {
-		p.Tell(fmt.Sprintf(format, args...))
+func (p Plan) logf(format string, args ...any) {
+	if p.Log != nil {
+		p.Log(fmt.Sprintf(format, args...))
 	}
 }
 
-// Keep is a number of locks that are held.
-type Keep struct {
+// HoldPlan is a number of locks that are held.
+type HoldPlan struct {
 	Locks int
 	Lease time.Duration
 	Peers bool          // also by those peers that renew
 	Every time.Duration // between two renewals of a lock; 0: a third of the lease, the default
 }
 
-// Renew returns the interval between two renewals of a held lock.
-func (k Keep) Renew() time.Duration {
+// RenewInterval returns the interval between two renewals of a held lock.
+func (k HoldPlan) RenewInterval() time.Duration {
 	if k.Every != 0 {
 		return k.Every
 	}
 	return k.Lease / 3
 }
 
-// holder returns lockwheel's name in the results of this Keep.
-func (k Keep) holder() string {
+// contestantName returns lockwheel's name in the results of this Keep.
+func (k HoldPlan) contestantName() string {
 	if k.Every != 0 {
 		return fmt.Sprintf("%s, renewed every %v", peers.Lockwheel.Name, k.Every)
 	}
@@ -67,40 +67,40 @@ func (k Keep) holder() string {
 
 // Full is for published figures: most of its time is spent on leases of their real length.
 var Full = Plan{
-	Rounds: 5, Round: time.Second, Fight: 500 * time.Millisecond, WarmUp: 20 * time.Second,
+	Rounds: 5, Round: time.Second, ContendedRound: 500 * time.Millisecond, WarmUp: 20 * time.Second,
 	Goroutines: []int{1, 16, 256, 2048, 16384},
-	Fighters:   []int{8, 64},
-	Keep: []Keep{
+	Contenders: []int{8, 64},
+	Holds: []HoldPlan{
 		{Locks: 1000, Lease: 30 * time.Second, Peers: true},
 		{Locks: 100_000, Lease: 30 * time.Second, Peers: true},
 		{Locks: 1_000_000, Lease: 30 * time.Second},
 		{Locks: 1_000_000, Lease: 30 * time.Second, Every: 15 * time.Second},
 	},
-	Growers: 2048,
-	Calls:   2000, OpenLoop: 21 * time.Second, Beside: Keep{Locks: 100_000, Lease: 30 * time.Second},
-	Wakes: 400,
-	Floods: []Crowd{
+	ThroughputWorkers: 2048,
+	Calls:             2000, OpenLoop: 21 * time.Second, WithHeld: HoldPlan{Locks: 100_000, Lease: 30 * time.Second},
+	Handovers: 400,
+	Floods: []FloodPlan{
 		{Own: false, Async: []int{100_000, 1_000_000}, Blocked: []int{100_000}, Peers: []int{1000, 10_000, 100_000}},
 		{Own: true, Async: []int{100_000, 1_000_000}, Blocked: []int{100_000}, Peers: []int{1000, 10_000, 100_000}},
 	},
-	FloodFor: 5 * time.Second, FloodMost: time.Minute, FloodLeave: 30 * time.Second,
+	FloodFor: 5 * time.Second, FloodPhaseTimeout: time.Minute, FloodLeaveTimeout: 30 * time.Second,
 }
 
 // Quick is for a quick check.
 var Quick = Plan{
-	Rounds: 3, Round: 300 * time.Millisecond, Fight: 200 * time.Millisecond, WarmUp: 10 * time.Second,
+	Rounds: 3, Round: 300 * time.Millisecond, ContendedRound: 200 * time.Millisecond, WarmUp: 10 * time.Second,
 	Goroutines: []int{1, 16, 256, 2048, 16384},
-	Fighters:   []int{8, 64},
-	Keep: []Keep{
+	Contenders: []int{8, 64},
+	Holds: []HoldPlan{
 		{Locks: 1000, Lease: 3 * time.Second, Peers: true},
 		{Locks: 100_000, Lease: 8 * time.Second, Peers: true},
 	},
-	Growers: 2048,
-	Calls:   1000, OpenLoop: 7 * time.Second, Beside: Keep{Locks: 100_000, Lease: 10 * time.Second},
-	Wakes: 100,
-	Floods: []Crowd{
+	ThroughputWorkers: 2048,
+	Calls:             1000, OpenLoop: 7 * time.Second, WithHeld: HoldPlan{Locks: 100_000, Lease: 10 * time.Second},
+	Handovers: 100,
+	Floods: []FloodPlan{
 		{Own: false, Async: []int{100_000}, Peers: []int{1000}},
 		{Own: true, Async: []int{100_000}, Peers: []int{1000}},
 	},
-	FloodFor: 2 * time.Second, FloodMost: 30 * time.Second, FloodLeave: 10 * time.Second,
+	FloodFor: 2 * time.Second, FloodPhaseTimeout: 30 * time.Second, FloodLeaveTimeout: 10 * time.Second,
 }

@@ -42,10 +42,10 @@ func batchedBursts(names, keys int) (bursts []burst) {
 }
 
 // singleBursts returns calls with the baseline's single-lock scripts for each name, as many at once.
-func singleBursts(names, together int, acquireSHA, releaseSHA string) (bursts []burst) {
-	for first := 0; first < names; first += together {
+func singleBursts(names, batchSize int, acquireSHA, releaseSHA string) (bursts []burst) {
+	for first := 0; first < names; first += batchSize {
 		var acquire, release burst
-		for i := first; i < min(first+together, names); i++ {
+		for i := first; i < min(first+batchSize, names); i++ {
 			name, id := nameOf(i), peers.DirectID(i)
 			acquire.write = command(acquire.write, "EVALSHA", acquireSHA, "1", name, id, leaseText)
 			acquire.reply = fmt.Appendf(acquire.reply, ":%d\r\n", peers.DirectGranted)
@@ -69,8 +69,8 @@ func command(b []byte, args ...string) []byte {
 	return b
 }
 
-// teach loads the scripts of the bursts and returns the hashes of the baseline's.
-func teach(addr string) (acquireSHA, releaseSHA string, err error) {
+// loadScripts loads the scripts of the bursts and returns the hashes of the baseline's.
+func loadScripts(addr string) (acquireSHA, releaseSHA string, err error) {
 	c, err := redistest.Dial(addr)
 	if err != nil {
 		return "", "", err
@@ -87,9 +87,9 @@ func teach(addr string) (acquireSHA, releaseSHA string, err error) {
 	return fmt.Sprint(hashes[2]), fmt.Sprint(hashes[3]), nil
 }
 
-// pump writes the bursts round and round for d, with this many in flight, and checks every byte of the replies. A client
+// runPipelined writes the bursts round and round for d, with this many in flight, and checks every byte of the replies. A client
 // could hardly do less for each lock, so the throughput is the server's limit.
-func pump(addr string, bursts []burst, unanswered int, d time.Duration) (pairs int, took time.Duration, err error) {
+func runPipelined(addr string, bursts []burst, inFlight int, d time.Duration) (pairs int, took time.Duration, err error) {
 	conn, err := net.Dial("tcp", addr)
 	if err != nil {
 		return 0, 0, err
@@ -99,7 +99,7 @@ func pump(addr string, bursts []burst, unanswered int, d time.Duration) (pairs i
 	if err := conn.SetDeadline(began.Add(d + grace)); err != nil {
 		return 0, 0, err
 	}
-	sent := make(chan *burst, unanswered)
+	sent := make(chan *burst, inFlight)
 	go func() {
 		defer close(sent)
 		// It ends with a whole round: every lock that was acquired is released.

@@ -17,10 +17,10 @@ import (
 
 // tiny is a plan that takes almost no time; its figures mean nothing.
 var tiny = Plan{
-	Rounds: 1, Round: 20 * time.Millisecond, Fight: 30 * time.Millisecond, WarmUp: 300 * time.Millisecond,
-	Growers: 8,
-	Calls:   20, OpenLoop: 100 * time.Millisecond, Beside: Keep{Locks: 100, Lease: 3 * time.Second},
-	Wakes: 4,
+	Rounds: 1, Round: 20 * time.Millisecond, ContendedRound: 30 * time.Millisecond, WarmUp: 300 * time.Millisecond,
+	ThroughputWorkers: 8,
+	Calls:             20, OpenLoop: 100 * time.Millisecond, WithHeld: HoldPlan{Locks: 100, Lease: 3 * time.Second},
+	Handovers: 4,
 }
 
 // leftOut reports whether Redisson takes no part because there is no Java.
@@ -37,10 +37,10 @@ func leftOut(t *testing.T, name, failure string) bool {
 }
 
 func TestPairMeasuresEveryContestant(t *testing.T) {
-	standings, err := Pair(openServer(t, ""), tiny, 4)
+	results, err := Pair(openServer(t, ""), tiny, 4)
 	require.NoError(t, err)
-	require.Len(t, standings, len(peers.All()))
-	for _, s := range standings {
+	require.Len(t, results, len(peers.All()))
+	for _, s := range results {
 		if leftOut(t, s.Name, s.Failure) {
 			continue
 		}
@@ -55,10 +55,10 @@ func TestPairMeasuresEveryContestant(t *testing.T) {
 func TestHotMeasuresEveryContestantAndNobodyOverlaps(t *testing.T) {
 	s := openServer(t, "")
 	for clients := range 2 {
-		fights, err := Hot(s, tiny, 3, clients+1)
+		contended, err := Hot(s, tiny, 3, clients+1)
 		require.NoError(t, err)
-		require.Len(t, fights, len(peers.All())+1)
-		for _, f := range fights {
+		require.Len(t, contended, len(peers.All())+1)
+		for _, f := range contended {
 			if leftOut(t, f.Name, f.Failure) {
 				continue
 			}
@@ -71,10 +71,10 @@ func TestHotMeasuresEveryContestantAndNobodyOverlaps(t *testing.T) {
 }
 
 func TestHoldLosesNothing(t *testing.T) {
-	keepings, err := Hold(openServer(t, ""), tiny, Keep{Locks: 200, Lease: 1500 * time.Millisecond, Peers: true})
+	results, err := Hold(openServer(t, ""), tiny, HoldPlan{Locks: 200, Lease: 1500 * time.Millisecond, Peers: true})
 	require.NoError(t, err)
-	require.Len(t, keepings, 3)
-	for _, k := range keepings {
+	require.Len(t, results, 3)
+	for _, k := range results {
 		if leftOut(t, k.Name, k.Failure) {
 			continue
 		}
@@ -82,28 +82,28 @@ func TestHoldLosesNothing(t *testing.T) {
 		require.Zero(t, k.Lost, k.Name)
 		require.Positive(t, k.Renewals, k.Name)
 	}
-	ours := keepings[0]
+	ours := results[0]
 	require.Positive(t, ours.During)
-	require.Positive(t, ours.None())
-	require.GreaterOrEqual(t, ours.Looked, uint64(200*keepLeases), "each lock is looked at, and renewed more than once a lease")
+	require.Positive(t, ours.Baseline())
+	require.GreaterOrEqual(t, ours.Looked, uint64(200*holdLeases), "each lock is looked at, and renewed more than once a lease")
 	require.GreaterOrEqual(t, ours.Late, time.Duration(0))
-	require.Negative(t, keepings[1].Late, "not known")
+	require.Negative(t, results[1].Late, "not known")
 }
 
-// clockwork is a hold with a deadline that the test sets.
-type clockwork struct {
+// fakeHold is a hold with a deadline that the test sets.
+type fakeHold struct {
 	peers.Held
 	deadline time.Time
 }
 
-func (c *clockwork) Deadline() time.Time { return c.deadline }
+func (c *fakeHold) Deadline() time.Time { return c.deadline }
 
 func TestLatenessIsFromWhenARenewalWasDueToWhenTheDeadlineMoved(t *testing.T) {
-	const renew, counted = 10 * time.Second, 29 * time.Second
+	const renew, validity = 10 * time.Second, 29 * time.Second
 	began := time.Now()
-	a, b := &clockwork{deadline: began.Add(counted)}, &clockwork{deadline: began.Add(counted + time.Second)}
-	l := &lateness{renew: renew, counted: counted, watched: watched{{a, a.deadline}, {b, b.deadline}}}
-	at := func(d time.Duration, last bool) { l.step(began.Add(d), last) }
+	a, b := &fakeHold{deadline: began.Add(validity)}, &fakeHold{deadline: began.Add(validity + time.Second)}
+	l := &latenessMonitor{renew: renew, validity: validity, renewals: renewalHeap{{a, a.deadline}, {b, b.deadline}}}
+	at := func(d time.Duration, last bool) { l.sample(began.Add(d), last) }
 	at(renew-1, false)
 	require.Zero(t, l.late.Count(), "none is due")
 	at(renew+time.Second, false)
@@ -123,25 +123,25 @@ func TestKindsMeasuresEveryKindAndTenAtOnce(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, k.Alike, 5)
 	require.Len(t, k.Ten, 2)
-	for _, standing := range append(k.Alike, k.Ten...) {
-		require.Empty(t, standing.Failure, standing.Name)
-		require.Positive(t, standing.PairsPerSecond(), standing.Name)
+	for _, result := range append(k.Alike, k.Ten...) {
+		require.Empty(t, result.Failure, result.Name)
+		require.Positive(t, result.PairsPerSecond(), result.Name)
 	}
 }
 
 func TestASteadyLoadSeesTwoRenewalsOfWhatIsHeldBesideIt(t *testing.T) {
 	for name, p := range map[string]Plan{"quick": Quick, "full": Full} {
-		require.GreaterOrEqual(t, p.OpenLoop, 2*p.Beside.Renew(), name)
+		require.GreaterOrEqual(t, p.OpenLoop, 2*p.WithHeld.RenewInterval(), name)
 	}
 }
 
 func TestTheFullSetKeepsRealLeasesAndAMillionLocksOnlyWithOurs(t *testing.T) {
 	var peersUpTo, most int
-	for _, keep := range Full.Keep {
-		require.Equal(t, peers.Lease, keep.Lease)
-		most = max(most, keep.Locks)
-		if keep.Peers {
-			peersUpTo = max(peersUpTo, keep.Locks)
+	for _, holdPlan := range Full.Holds {
+		require.Equal(t, peers.Lease, holdPlan.Lease)
+		most = max(most, holdPlan.Locks)
+		if holdPlan.Peers {
+			peersUpTo = max(peersUpTo, holdPlan.Locks)
 		}
 	}
 	require.Equal(t, []int{100_000, 1_000_000}, []int{peersUpTo, most})
@@ -164,11 +164,11 @@ func TestLatencyAndWakeMeasureEveryContestant(t *testing.T) {
 		require.EqualValues(t, 100, l.FromDue.Count(), l.Name)
 		require.LessOrEqual(t, l.Called.Max(), l.FromDue.Max())
 	}
-	wakings, err := Wake(s, tiny)
+	latencies, err := Wake(s, tiny)
 	require.NoError(t, err)
-	for _, w := range wakings {
+	for _, w := range latencies {
 		require.Empty(t, w.Failure, w.Name)
-		require.EqualValues(t, tiny.Wakes, w.Took.Count(), w.Name)
+		require.EqualValues(t, tiny.Handovers, w.Took.Count(), w.Name)
 	}
 }
 
@@ -184,71 +184,71 @@ func TestCeilingSendsAsManyKeysAsPair(t *testing.T) {
 	require.Nil(t, Find(c.Standings, "unknown"))
 }
 
-// fake is a worker with functions that the test sets.
-type fake struct {
+// fakeWorker is a worker with functions that the test sets.
+type fakeWorker struct {
 	lock func(ctx context.Context) error
 }
 
-func (f fake) Lock(ctx context.Context) error { return f.lock(ctx) }
-func (f fake) Unlock() error                  { return nil }
+func (f fakeWorker) Lock(ctx context.Context) error { return f.lock(ctx) }
+func (f fakeWorker) Unlock() error                  { return nil }
 
 func TestCrowdCountsEveryPairAndStopsInTime(t *testing.T) {
 	var locked atomic.Int64
-	worker := fake{func(context.Context) error { locked.Add(1); time.Sleep(time.Millisecond); return nil }}
-	pairs, took, err := (&crowd{workers: []peers.Worker{worker, worker}}).run(30 * time.Millisecond)
+	worker := fakeWorker{func(context.Context) error { locked.Add(1); time.Sleep(time.Millisecond); return nil }}
+	pairs, took, err := (&workerGroup{workers: []peers.Worker{worker, worker}}).run(30 * time.Millisecond)
 	require.NoError(t, err)
 	require.EqualValues(t, locked.Load(), pairs)
 	require.GreaterOrEqual(t, took, 30*time.Millisecond)
 }
 
 func TestCrowdEndsWaitsAndDoesNotCallThatAFailure(t *testing.T) {
-	waits := fake{func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }}
-	pairs, _, err := (&crowd{workers: []peers.Worker{waits}, endWaits: true}).run(time.Millisecond)
+	waits := fakeWorker{func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }}
+	pairs, _, err := (&workerGroup{workers: []peers.Worker{waits}, endWaits: true}).run(time.Millisecond)
 	require.NoError(t, err)
 	require.Zero(t, pairs)
 }
 
 func TestCrowdStopsAtTheFirstFailure(t *testing.T) {
 	bad := errors.New("bad")
-	broken := fake{func(context.Context) error { return bad }}
-	good := fake{func(context.Context) error { return nil }}
+	broken := fakeWorker{func(context.Context) error { return bad }}
+	good := fakeWorker{func(context.Context) error { return nil }}
 	began := time.Now()
-	_, _, err := (&crowd{workers: []peers.Worker{good, broken}}).run(time.Minute)
+	_, _, err := (&workerGroup{workers: []peers.Worker{good, broken}}).run(time.Minute)
 	require.ErrorIs(t, err, bad)
 	require.Less(t, time.Since(began), 30*time.Second)
 }
 
 func TestWhoFailsIsLeftOutAndTheOthersGoOn(t *testing.T) {
 	calls := 0
-	standings, err := inTurn(openServer(t, ""), 3, []entry{
+	results, err := runInterleaved(openServer(t, ""), 3, []entry{
 		{name: "good", run: func() (int, time.Duration, error) { return 2, time.Second, nil }},
 		{name: "bad", run: func() (int, time.Duration, error) { calls++; return 0, 0, errors.New("hangs") }},
 	})
 	require.NoError(t, err)
-	require.Equal(t, "hangs", standings[1].Failure)
+	require.Equal(t, "hangs", results[1].Failure)
 	require.Equal(t, 1, calls)
-	require.Len(t, standings[0].Samples, 3, "the first round does not count")
-	require.Equal(t, 2.0, standings[0].PairsPerSecond())
+	require.Len(t, results[0].Samples, 3, "the first round does not count")
+	require.Equal(t, 2.0, results[0].PairsPerSecond())
 }
 
 func TestWhatHangsIsLeftBehindAndNamed(t *testing.T) {
-	require.NoError(t, bounded("this", time.Minute, func() error { return nil }))
+	require.NoError(t, withTimeout("this", time.Minute, func() error { return nil }))
 	block := make(chan struct{})
 	defer close(block)
-	err := bounded("that", time.Millisecond, func() error { <-block; return nil })
+	err := withTimeout("that", time.Millisecond, func() error { <-block; return nil })
 	require.EqualError(t, err, "hangs: that did not end within 1ms")
 }
 
 func TestJudgingARoundFindsTheUnfairAndTheStalled(t *testing.T) {
 	half := time.Now()
-	a := &arena{}
-	a.fighters[0] = []*fighter{{grants: 6, last: half.Add(-2)}, {grants: 2, longest: 9}}
-	a.fighters[1] = []*fighter{{grants: 2, longest: 3}}
-	require.Equal(t, bout{fewest: 2, most: 6, shares: [2]float64{0.8, 0.2}, longest: 9, stalled: true}, a.judge(10, half))
-	a.fighters[1][0].last = half.Add(1)
-	require.False(t, a.judge(10, half).stalled)
-	a.rounds = []bout{{most: 99}, {fewest: 1, most: 3, longest: 5, shares: [2]float64{1, 0}}}
-	f := a.outcome(Standing{})
+	a := &contentionRun{}
+	a.contenders[0] = []*contender{{grants: 6, last: half.Add(-2)}, {grants: 2, longest: 9}}
+	a.contenders[1] = []*contender{{grants: 2, longest: 3}}
+	require.Equal(t, roundResult{fewest: 2, most: 6, shares: [2]float64{0.8, 0.2}, longest: 9, stalled: true}, a.summarize(10, half))
+	a.contenders[1][0].last = half.Add(1)
+	require.False(t, a.summarize(10, half).stalled)
+	a.rounds = []roundResult{{most: 99}, {fewest: 1, most: 3, longest: 5, shares: [2]float64{1, 0}}}
+	f := a.result(Result{})
 	require.Equal(t, []int{1, 3}, []int{f.Fewest, f.Most}, "the first round does not count")
 	require.Equal(t, measure.Median([]time.Duration{5}), f.LongestWait)
 }

@@ -13,9 +13,9 @@ import (
 
 // Server is the server of all contestants, with a plain connection to inspect it.
 type Server struct {
-	Addr  string
-	ours  *redistest.Server // nil for one that was running before
-	probe *redistest.Conn
+	Addr     string
+	launched *redistest.Server // nil for one that was running before
+	probe    *redistest.Conn
 }
 
 // OpenServer connects to a server, or starts one if addr is empty. A server that was running before is never flushed:
@@ -27,7 +27,7 @@ func OpenServer(ctx context.Context, addr string) (*Server, error) {
 		if err != nil {
 			return nil, err
 		}
-		s.ours, s.Addr = ours, ours.Addr()
+		s.launched, s.Addr = ours, ours.Addr()
 	}
 	probe, err := redistest.Dial(s.Addr)
 	if err != nil {
@@ -43,30 +43,30 @@ func (s *Server) Close() error {
 	if s.probe != nil {
 		s.probe.Close()
 	}
-	if s.ours == nil {
+	if s.launched == nil {
 		return nil
 	}
-	return s.ours.Close()
+	return s.launched.Close()
 }
 
 // Clear empties a server that OpenServer started.
 func (s *Server) Clear() error {
-	if s.ours == nil {
+	if s.launched == nil {
 		return nil
 	}
-	_, err := s.ask("FLUSHALL", "ASYNC") // a million locks would keep the server busy
+	_, err := s.do("FLUSHALL", "ASYNC") // a million locks would keep the server busy
 	return err
 }
 
-// patience is the timeout for a server that is busy with a measurement.
-const patience = time.Minute
+// replyTimeout is the timeout for a server that is busy with a measurement.
+const replyTimeout = time.Minute
 
-// ask sends a command and waits for its reply.
-func (s *Server) ask(command ...any) (any, error) {
+// do sends a command and waits for its reply.
+func (s *Server) do(command ...any) (any, error) {
 	if err := s.probe.Send(command...); err != nil {
 		return nil, err
 	}
-	return s.probe.Receive(patience)
+	return s.probe.Receive(replyTimeout)
 }
 
 // Version returns the server's version, as in "Redis 7.0.15".
@@ -108,7 +108,7 @@ func (s *Server) Calls(commands ...string) (calls int, err error) {
 }
 
 func (s *Server) info(section string) (map[string]string, error) {
-	reply, err := s.ask("INFO", section)
+	reply, err := s.do("INFO", section)
 	if err != nil {
 		return nil, fmt.Errorf("INFO %s: %w", section, err)
 	}

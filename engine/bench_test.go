@@ -18,47 +18,47 @@ func BenchmarkTurnsOfPairs(b *testing.B) {
 }
 
 func turnsOfPairs(b *testing.B, callers int) {
-	config := deskConfig()
-	config.Spread = config.Renew / 2
-	c := newCoordinator(config, couriers)
+	config := harnessConfig()
+	config.RenewSpread = config.RenewInterval / 2
+	c := newCoordinator(config, sendersPerNode)
 	now := time.Duration(0)
 	holds, requests := make([]actor.Hold, callers), make([]actor.Request, callers)
-	letters, names := make([]mail, callers), make([]string, callers)
+	messages, names := make([]loopMessage, callers), make([]string, callers)
 	for i := range names {
 		names[i] = "orders/" + strconv.Itoa(i)
 		requests[i].Ready = make(chan struct{}, 1)
 	}
 	turns := func() {
-		for i := range letters {
-			letters[i].what = &requests[i]
-			if letters[i].next = nil; i+1 < callers {
-				letters[i].next = &letters[i+1]
+		for i := range messages {
+			messages[i].body = &requests[i]
+			if messages[i].next = nil; i+1 < callers {
+				messages[i].next = &messages[i+1]
 			}
 		}
 		now += 100 * time.Microsecond
-		c.turn(now, &letters[0])
+		c.turn(now, &messages[0])
 		out := c.batches[0]
-		c.rest()
+		c.resetOutputs()
 		out.replies = out.replies[:0]
 		for range out.commands {
-			out.replies = append(out.replies, actor.Reply{Status: actor.Done, Listeners: -1})
+			out.replies = append(out.replies, actor.Reply{Status: actor.OK, Listeners: -1})
 		}
-		out.mail.next = nil
+		out.msg.next = nil
 		now += 100 * time.Microsecond
-		c.turn(now, &out.mail)
-		c.rest()
+		c.turn(now, &out.msg)
+		c.resetOutputs()
 	}
 	b.ReportAllocs()
 	for n := 0; n < b.N; n += callers {
 		for i := range requests {
 			holds[i] = actor.Hold{}
 			requests[i].Reset()
-			requests[i].Tag, requests[i].Key, requests[i].Hold = actor.Acquire, names[i], &holds[i]
+			requests[i].Op, requests[i].Key, requests[i].Hold = actor.Acquire, names[i], &holds[i]
 		}
 		turns()
 		for i := range requests {
 			requests[i].Reset()
-			requests[i].Tag, requests[i].Hold = actor.Unlock, &holds[i]
+			requests[i].Op, requests[i].Hold = actor.Unlock, &holds[i]
 		}
 		turns()
 	}

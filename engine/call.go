@@ -9,7 +9,7 @@ import (
 // Call is a request together with its message to the loop and the channel on which the caller waits. The caller owns it
 // until Post, then the loop until the result.
 type Call struct {
-	letter mail // placed before the request, which the loop reaches through it
+	msg loopMessage // placed before the request, which the loop reaches through it
 	actor.Request
 }
 
@@ -25,13 +25,13 @@ func NewAsync() *Call {
 	return &Call{Request: actor.Request{Ready: make(chan struct{}), Async: true}}
 }
 
-// NewTold returns a call that announces its result by calling told, on the loop: told must not block. If told is nil,
+// NewCallback returns a call that announces its result by calling told, on the loop: told must not block. If told is nil,
 // the result is not announced. The call must not be freed.
-func NewTold(told func()) *Call { return &Call{Request: actor.Request{Told: told}} }
+func NewCallback(told func()) *Call { return &Call{Request: actor.Request{OnDone: told}} }
 
 // Free returns a call of NewCall to the pool. The caller must have received its result and must not have cancelled it.
 func (c *Call) Free() {
 	c.Reset()
-	c.letter = mail{}
+	c.msg = loopMessage{}
 	calls.Put(c)
 }

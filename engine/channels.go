@@ -3,58 +3,58 @@ package engine
 // channel is one pub/sub channel and the locks that listen to it. Two keys can share a channel.
 type channel struct {
 	name       string
-	by         hearers
+	listeners  listenerSet
 	prev, next *channel // neighbours in its line
-	on         int32    // number of the connection that has it; meaningless once that connection is gone
+	conn       int32    // number of the connection that has it; meaningless once that connection is gone
 	state      uint8
-	leaving    bool // no lock listens to it, and the next connection does not have it
-	refused    bool // the server rejected it when it was subscribed alone
+	dropping   bool // no lock listens to it, and the next connection does not have it
+	rejected   bool // the server rejected it when it was subscribed alone
 }
 
 // States of a channel.
 const (
-	absent  uint8 = iota
-	ordered       // to be subscribed
-	present       // subscribed
-	moving        // subscribed, and to be subscribed on the next connection
+	stateUnsubscribed uint8 = iota
+	stateSubscribing        // to be subscribed
+	stateSubscribed         // subscribed
+	stateMoving             // subscribed, and to be subscribed on the next connection
 )
 
-// line is a doubly linked list of channels. Removing a channel and moving all channels to another line take constant
+// channelList is a doubly linked list of channels. Removing a channel and moving all channels to another line take constant
 // time. The zero line must be initialized with init.
-type line struct{ ends channel }
+type channelList struct{ sentinel channel }
 
-func (l *line) init() { l.ends.prev, l.ends.next = &l.ends, &l.ends }
+func (l *channelList) init() { l.sentinel.prev, l.sentinel.next = &l.sentinel, &l.sentinel }
 
-func (l *line) empty() bool { return l.ends.next == &l.ends }
+func (l *channelList) empty() bool { return l.sentinel.next == &l.sentinel }
 
-func (l *line) push(ch *channel) { ch.between(l.ends.prev, &l.ends) }
+func (l *channelList) push(ch *channel) { ch.insertBetween(l.sentinel.prev, &l.sentinel) }
 
 // pushFront makes a channel the next one that pop returns.
-func (l *line) pushFront(ch *channel) { ch.between(&l.ends, l.ends.next) }
+func (l *channelList) pushFront(ch *channel) { ch.insertBetween(&l.sentinel, l.sentinel.next) }
 
 // pop removes and returns the first channel, or nil.
-func (l *line) pop() *channel {
+func (l *channelList) pop() *channel {
 	if l.empty() {
 		return nil
 	}
-	ch := l.ends.next
+	ch := l.sentinel.next
 	ch.unlink()
 	return ch
 }
 
-// takeAll moves all channels of another line to the end of this one.
-func (l *line) takeAll(other *line) {
+// moveAllFrom moves all channels of another line to the end of this one.
+func (l *channelList) moveAllFrom(other *channelList) {
 	if other.empty() {
 		return
 	}
-	first, last := other.ends.next, other.ends.prev
-	first.prev, l.ends.prev.next = l.ends.prev, first
-	last.next, l.ends.prev = &l.ends, last
+	first, last := other.sentinel.next, other.sentinel.prev
+	first.prev, l.sentinel.prev.next = l.sentinel.prev, first
+	last.next, l.sentinel.prev = &l.sentinel, last
 	other.init()
 }
 
-// between inserts a channel there, and removes it from its previous position, if any.
-func (ch *channel) between(prev, next *channel) {
+// insertBetween inserts a channel there, and removes it from its previous position, if any.
+func (ch *channel) insertBetween(prev, next *channel) {
 	if ch.next != nil {
 		if prev == ch || next == ch {
 			return // already there

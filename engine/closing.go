@@ -9,30 +9,30 @@ import (
 
 // closing ends all holds and requests, a bounded number of locks per turn. Owned by the coordinator.
 type closing struct {
-	round                  // locks that are still to be ended
-	asked []*actor.Request // the close requests; they get their results at the end
+	round                          // locks that are still to be ended
+	closeRequests []*actor.Request // the close requests; they get their results at the end
 }
 
 // close starts to end every hold and every request. No command is sent and no lock is granted from then on.
 func (c *coordinator) close(now time.Duration, r *actor.Request) {
 	c.closed = true
-	for _, r := range c.waiting {
-		c.cutShort(now, r, actor.ErrClosed, nil)
+	for _, r := range c.shutdownWaiters {
+		c.endShutdownWait(now, r, actor.ErrClosed, nil)
 	}
-	c.waiting = nil
-	c.drains, c.spreads, c.fx.Refusing = round{}, nil, nil
-	c.closes = closing{c.newRound(), []*actor.Request{r}}
+	c.shutdownWaiters = nil
+	c.drainRound, c.fanouts, c.fx.Rejecting = round{}, nil, nil
+	c.closing = closing{c.newRound(), []*actor.Request{r}}
 }
 
 // closeSome ends the next locks. Once all have ended, it rejects some of the messages that have not been handled.
 func (c *coordinator) closeSome(now time.Duration) {
-	for looks := c.intake.looks; looks > 0 && c.closes.on(); looks-- {
-		if l := c.closes.left[0]; l.Key() != "" && !l.Close(now, c.fx) { // it may have ended in the meantime
+	for looks := c.intake.lockBudget; looks > 0 && c.closing.on(); looks-- {
+		if l := c.closing.left[0]; l.Key() != "" && !l.Close(now, c.fx) { // it may have ended in the meantime
 			return
 		}
-		c.closes.take(1)
+		c.closing.take(1)
 	}
-	if !c.closes.on() && c.refuseSome(now) {
+	if !c.closing.on() && c.rejectSome(now) {
 		c.closeRest(now)
 	}
 }
@@ -40,21 +40,21 @@ func (c *coordinator) closeSome(now time.Duration) {
 // closeRest ends the requests that wait at no lock: the coordinator reaches them only through their timers. Then it
 // completes the close.
 func (c *coordinator) closeRest(now time.Duration) {
-	if c.closes.asked == nil {
+	if c.closing.closeRequests == nil {
 		return
 	}
-	c.fx.Wheel.Stop(func(t *wheel.Timer[actor.Sleeper]) {
+	c.fx.Wheel.Stop(func(t *wheel.Timer[actor.TimerTarget]) {
 		if r, ok := t.Value.(*actor.Request); ok {
-			c.fx.Decide(now, r, actor.ErrClosed, nil)
+			c.fx.Complete(now, r, actor.ErrClosed, nil)
 		}
 	})
-	for _, r := range c.closes.asked {
-		c.fx.Decide(now, r, nil, nil)
+	for _, r := range c.closing.closeRequests {
+		c.fx.Complete(now, r, nil, nil)
 	}
-	c.closes.asked = nil
+	c.closing.closeRequests = nil
 }
 
-// closesOn reports whether the close has work left.
-func (c *coordinator) closesOn() bool {
-	return c.closes.asked != nil || c.lettersLeft() > 0 || c.tells.waits()
+// closePending reports whether the close has work left.
+func (c *coordinator) closePending() bool {
+	return c.closing.closeRequests != nil || c.messagesLeft() > 0 || c.results.pending()
 }

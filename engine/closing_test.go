@@ -9,9 +9,9 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// closes runs turns until a close is complete, and returns their number.
-func (d *desk) closes() (turns int) {
-	for d.c.rest(); d.c.closesOn(); d.c.rest() {
+// closeAndCount runs turns until a close is complete, and returns their number.
+func (d *coordinatorHarness) closeAndCount() (turns int) {
+	for d.c.resetOutputs(); d.c.closePending(); d.c.resetOutputs() {
 		d.c.turn(d.now, nil)
 		turns++
 		require.Less(d.t, turns, 1000)
@@ -22,37 +22,37 @@ func (d *desk) closes() (turns int) {
 // However many locks there are, a turn of a close ends a bounded number of them. It also rejects bounded numbers of
 // waiters and messages. The close request gets its result last, and no command is sent meanwhile.
 func TestACloseTakesSomeLocksATurn(t *testing.T) {
-	const locks = 3*looksPerTurn + 1
-	d := newDesk(t, 8)
+	const locks = 3*maxLocksPerTurn + 1
+	d := newHarness(t, 8)
 	d.holds(locks)
 	for i := range locks {
 		d.ask("lock", fmt.Sprintf("k%04d/2", i))
 	}
 	d.turn()
 	var late []*actor.Request
-	letter := &mail{what: &actor.Request{Tag: AskClose}}
-	asked := letter.what.(*actor.Request)
-	for range 3 * opensPerTurn {
+	msg := &loopMessage{body: &actor.Request{Op: AskClose}}
+	asked := msg.body.(*actor.Request)
+	for range 3 * maxMessagesPerTurn {
 		r := wants(actor.Plain, 0, false)
 		late = append(late, r)
-		letter = &mail{what: r, next: letter}
+		msg = &loopMessage{body: r, next: msg}
 	}
 	ended := 0
 	for turns := 1; ; turns++ {
-		before := d.c.lettersLeft()
-		d.c.turn(d.now, letter)
-		letter = nil
-		require.LessOrEqual(t, len(d.c.fx.Ended), looksPerTurn)
-		require.LessOrEqual(t, before-d.c.lettersLeft(), max(d.c.intake.share, opensPerTurn))
+		before := d.c.messagesLeft()
+		d.c.turn(d.now, msg)
+		msg = nil
+		require.LessOrEqual(t, len(d.c.fx.HoldEnds), maxLocksPerTurn)
+		require.LessOrEqual(t, before-d.c.messagesLeft(), max(d.c.intake.laneBudget, maxMessagesPerTurn))
 		require.Empty(t, d.c.batches)
-		ended += len(d.c.fx.Ended)
-		require.Equal(t, min(turns*looksPerTurn, locks), ended)
-		require.True(t, ended == locks || !asked.Decided())
-		if d.c.rest(); !d.c.closesOn() {
+		ended += len(d.c.fx.HoldEnds)
+		require.Equal(t, min(turns*maxLocksPerTurn, locks), ended)
+		require.True(t, ended == locks || !asked.Completed())
+		if d.c.resetOutputs(); !d.c.closePending() {
 			break
 		}
 	}
-	require.True(t, asked.Decided())
+	require.True(t, asked.Completed())
 	require.NoError(t, asked.Err)
 	for _, r := range late {
 		require.Equal(t, actor.ErrClosed, r.Err)

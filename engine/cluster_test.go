@@ -13,7 +13,7 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// clusterDesk is a desk in a cluster of the nodes A, B and C, which own a third of the slots each. Of the keys a to g,
+// clusterHarness is a desk in a cluster of the nodes A, B and C, which own a third of the slots each. Of the keys a to g,
 // b and f are A's, c and g are B's, and a, d and e are C's.
 //
 // Words in addition to those of converse:
@@ -21,36 +21,36 @@ import (
 //     further calls.
 //   - "survey A B C" asks these nodes for the topology; "charted 0-16383@B" and "uncharted" are replies.
 //   - Words about a subscriber name its node: "join@A {b}", "subscribed@A b".
-type clusterDesk struct{ *desk }
+type clusterHarness struct{ *coordinatorHarness }
 
-func newClusterDesk(t *testing.T, couriers int) clusterDesk {
-	d := clusterDesk{newDesk(t, couriers)}
-	d.c.inCluster(chartOf(t, "0-5460@A 5461-10922@B 10923-16383@C"))
-	require.Len(t, d.c.opened, 3)
-	d.c.opened = nil
+func newClusterHarness(t *testing.T, senders int) clusterHarness {
+	d := clusterHarness{newHarness(t, senders)}
+	d.c.initCluster(topologyOf(t, "0-5460@A 5461-10922@B 10923-16383@C"))
+	require.Len(t, d.c.added, 3)
+	d.c.added = nil
 	return d
 }
 
-func chartOf(t testing.TB, text string) *chart {
-	known := &chart{}
+func topologyOf(t testing.TB, text string) *topology {
+	known := &topology{}
 	for word := range strings.FieldsSeq(text) {
-		var s span
+		var s slotRange
 		_, err := fmt.Sscanf(strings.Replace(word, "@", " ", 1), "%d-%d %s", &s.first, &s.last, &s.address)
 		require.NoError(t, err, word)
 		s.address += ":1"
-		known.spans = append(known.spans, s)
+		known.ranges = append(known.ranges, s)
 	}
 	return known
 }
 
-func converseInCluster(t *testing.T, couriers int, conversation string) clusterDesk {
+func runClusterConversation(t *testing.T, senders int, conversation string) clusterHarness {
 	t.Helper()
-	d := newClusterDesk(t, couriers)
+	d := newClusterHarness(t, senders)
 	compare(t, conversation, d.line)
 	return d
 }
 
-func (d clusterDesk) line(line string) string {
+func (d clusterHarness) line(line string) string {
 	moment, stimuli, _ := strings.Cut(line, " ")
 	at, err := time.ParseDuration(moment)
 	require.NoError(d.t, err)
@@ -67,9 +67,9 @@ func (d clusterDesk) line(line string) string {
 			due, ok := d.c.next()
 			return fmt.Sprint(due, " ", ok)
 		case words[0] == "charted":
-			d.mail(&mail{what: charts{chart: chartOf(d.t, strings.Join(words[1:], " "))}})
+			d.queueMessage(&loopMessage{body: topologyResult{topology: topologyOf(d.t, strings.Join(words[1:], " "))}})
 		case words[0] == "uncharted":
-			d.mail(&mail{what: charts{err: errUncharted}})
+			d.queueMessage(&loopMessage{body: topologyResult{err: errNoTopology}})
 		case aboutNode:
 			d.heard(what, address, words[1:])
 		case words[0][0] >= '0' && words[0][0] <= '9':
@@ -82,85 +82,85 @@ func (d clusterDesk) line(line string) string {
 }
 
 // heard posts a message of a node's subscriber.
-func (d clusterDesk) heard(what, address string, rest []string) {
-	n := d.c.nodeAt(address + ":1")
+func (d clusterHarness) heard(what, address string, rest []string) {
+	n := d.c.nodeByAddr(address + ":1")
 	switch what {
 	case "deaf":
-		d.mail(&mail{what: d.wire(n).broken(n)})
+		d.queueMessage(&loopMessage{body: d.connsOf(n).breakAll(n)})
 	case "ordered":
-		d.mail(&mail{what: d.wire(n).done(n, nil)})
+		d.queueMessage(&loopMessage{body: d.connsOf(n).orderResult(n, nil)})
 	case "disordered":
-		d.mail(&mail{what: d.wire(n).done(n, errors.New(strings.Join(rest, " ")))})
+		d.queueMessage(&loopMessage{body: d.connsOf(n).orderResult(n, errors.New(strings.Join(rest, " ")))})
 	}
 	for _, name := range rest {
 		switch channel := channelOf(name); what {
 		case "heard":
-			d.mail(&mail{what: hears{n, channel}})
+			d.queueMessage(&loopMessage{body: notified{n, channel}})
 		case "subscribed":
-			d.mail(&mail{what: subscribes{n, channel, d.wire(n).to}})
+			d.queueMessage(&loopMessage{body: channelSubscribed{n, channel, d.connsOf(n).to}})
 		case "silenced":
-			d.mail(&mail{what: silenced{n, channel, d.wire(n).to}})
+			d.queueMessage(&loopMessage{body: channelUnsubscribed{n, channel, d.connsOf(n).to}})
 		}
 	}
 }
 
 // bundle delivers the replies to the calls of a bundle.
-func (d clusterDesk) bundle(stimulus string) {
+func (d clusterHarness) bundle(stimulus string) {
 	number, answers, _ := strings.Cut(stimulus, " ")
 	parts := strings.Split(answers, "|")
 	var at int
 	_, err := fmt.Sscan(number, &at)
 	require.NoError(d.t, err)
-	first := d.out[at]
+	first := d.inFlight[at]
 	require.NotNil(d.t, first, "bundle %d is not out", at)
-	letters := d.letters
+	messages := d.messages
 	i := 0
 	for b := first; b != nil; b = b.next {
-		d.out[at] = b
-		require.Empty(d.t, d.courier(append([]string{number}, strings.Fields(parts[min(i, len(parts)-1)])...)))
+		d.inFlight[at] = b
+		require.Empty(d.t, d.deliverBatch(append([]string{number}, strings.Fields(parts[min(i, len(parts)-1)])...)))
 		i++
 	}
-	d.letters = append(letters, &first.mail)
+	d.messages = append(messages, &first.msg)
 }
 
-func (d clusterDesk) turn() string {
-	var first *mail
-	for _, m := range slices.Backward(d.letters) {
+func (d clusterHarness) turn() string {
+	var first *loopMessage
+	for _, m := range slices.Backward(d.messages) {
 		m.next = first
 		first = m
 	}
-	d.letters = nil
+	d.messages = nil
 	d.c.turn(d.now, first)
-	said := slices.Concat(d.ended(), d.reorganised(), d.leftFor(), d.orderedAt(), d.verdicts())
-	d.c.rest()
+	said := slices.Concat(d.ended(), d.nodeChanges(), d.sentTextFor(), d.orderedAt(), d.results())
+	d.c.resetOutputs()
 	if len(said) == 0 {
 		return "nothing"
 	}
 	return strings.Join(said, "; ")
 }
 
-func (d clusterDesk) reorganised() (said []string) {
-	for _, n := range d.c.opened {
+func (d clusterHarness) nodeChanges() (said []string) {
+	for _, n := range d.c.added {
 		said = append(said, "opens "+name(n))
 	}
-	for _, n := range d.c.shut {
+	for _, n := range d.c.removed {
 		said = append(said, "shuts "+name(n))
 	}
-	d.c.opened, d.c.shut = nil, nil
-	if k := d.c.cluster; k != nil && k.order != nil {
-		said = append(said, "survey "+strings.ReplaceAll(strings.Join(k.order.addresses, " "), ":1", ""))
-		k.order = nil
+	d.c.added, d.c.removed = nil, nil
+	if k := d.c.cluster; k != nil && k.request != nil {
+		said = append(said, "survey "+strings.ReplaceAll(strings.Join(k.request.addresses, " "), ":1", ""))
+		k.request = nil
 	}
 	return said
 }
 
 func name(n *node) string { return strings.TrimSuffix(n.address, ":1") }
 
-// leftFor is desk.left with nodes and bundles.
-func (d clusterDesk) leftFor() (said []string) {
+// sentTextFor is coordinatorHarness.left with nodes and bundles.
+func (d clusterHarness) sentTextFor() (said []string) {
 	for _, head := range d.c.batches {
 		d.batches++
-		d.out[d.batches] = head
+		d.inFlight[d.batches] = head
 		calls := []string{}
 		verb := ""
 		for b := head; b != nil; b = b.next {
@@ -176,16 +176,16 @@ func (d clusterDesk) leftFor() (said []string) {
 			calls = append(calls, strings.TrimSpace(call))
 			single := *b
 			single.commands = nil
-			verb = strings.TrimSpace(strings.SplitN((&desk{t: d.t, c: &coordinator{batches: []*batch{&single}}, now: d.now, out: map[int]*batch{}}).left()[0], ": ", 2)[1])
+			verb = strings.TrimSpace(strings.SplitN((&coordinatorHarness{t: d.t, c: &coordinator{batches: []*batch{&single}}, now: d.now, inFlight: map[int]*batch{}}).sentText()[0], ": ", 2)[1])
 		}
 		said = append(said, fmt.Sprintf("%d@%s: %s %s", d.batches, name(head.node), verb, strings.Join(calls, " + ")))
 	}
 	return said
 }
 
-func (d clusterDesk) orderedAt() (said []string) {
+func (d clusterHarness) orderedAt() (said []string) {
 	for _, n := range d.c.nodes {
-		one := &desk{t: d.t, c: &coordinator{node: n}, wires: map[*node]*wires{n: d.wire(n)}}
+		one := &coordinatorHarness{t: d.t, c: &coordinator{node: n}, wires: map[*node]*pubsubConns{n: d.connsOf(n)}}
 		for _, order := range one.ordered() {
 			what, channels, _ := strings.Cut(order, " ")
 			said = append(said, what+"@"+name(n)+" "+channels)
@@ -216,7 +216,7 @@ func TestNameFitsAClusterIfItsChannelIsInItsSlot(t *testing.T) {
 }
 
 func TestCallHasOneSlotAndABundleOneNode(t *testing.T) {
-	converseInCluster(t, 1, `
+	runClusterConversation(t, 1, `
 		1ms lock a b c d {a}2 f → 1@A: acquire b + f; 2@B: acquire c; 3@C: acquire a {a}2 + d
 		// every node has senders of its own
 		2ms lock e g            → nothing
@@ -228,7 +228,7 @@ func TestCallHasOneSlotAndABundleOneNode(t *testing.T) {
 
 // A call of a bundle that is rejected, or has a script that the node does not know, does not affect the others.
 func TestCallsOfABundleEndEachByItself(t *testing.T) {
-	converseInCluster(t, 4, `
+	runClusterConversation(t, 4, `
 		1ms lock b f {b}2          → 1@A: acquire b {b}2 + f
 		2ms 1 says NOPERM x | done → 2@A: acquire {b}2 + b; f granted
 		3ms 2 done | says NOPERM x → {b}2 granted; b NOPERM x
@@ -239,7 +239,7 @@ func TestCallsOfABundleEndEachByItself(t *testing.T) {
 }
 
 func TestMOVEDIsFollowedAndRemembered(t *testing.T) {
-	converseInCluster(t, 1, `
+	runClusterConversation(t, 1, `
 		1ms lock b f                     → 1@A: acquire b + f
 		2ms 1 says MOVED 3300 C:1 | done → survey A B C; 2@C: acquire b; f granted
 		3ms 2 done                       → b granted
@@ -261,20 +261,20 @@ func TestRefusalsAreReadInSmallLettersAndCapitals(t *testing.T) {
 			require.EqualValues(t, 3300, slot)
 			require.Equal(t, spell("C:1"), address)
 			require.Equal(t, refusal[0] == 'A', asking)
-			require.True(t, forOneSlot(errors.New(spell(refusal))))
+			require.True(t, isSlotError(errors.New(spell(refusal))))
 		}
-		require.True(t, forOneSlot(errors.New(spell("CLUSTERDOWN Hash slot not served"))))
-		require.True(t, forOneKey(errors.New(spell("TRYAGAIN Multiple keys"))))
-		require.True(t, useless(&batch{failed: errors.New(spell("READONLY You can't write"))}))
+		require.True(t, isSlotError(errors.New(spell("CLUSTERDOWN Hash slot not served"))))
+		require.True(t, isKeyError(errors.New(spell("TRYAGAIN Multiple keys"))))
+		require.True(t, breaksConn(&batch{failed: errors.New(spell("READONLY You can't write"))}))
 	}
-	d := newClusterDesk(t, 1)
+	d := newClusterHarness(t, 1)
 	d.line("1ms lock b")
 	require.Equal(t, "2@A: EVAL acquire b", d.line("2ms 1 says noscript x"))
 }
 
 // The target may be a new node, and a reply may leave out the host of the node that sends it.
 func TestMOVEDToANewNode(t *testing.T) {
-	converseInCluster(t, 1, `
+	runClusterConversation(t, 1, `
 		1ms lock b f                → 1@A: acquire b + f
 		2ms 1 says MOVED 3300 N:1 | says MOVED 3168 :1 → opens N; survey A B C N; 2@A: acquire f; 3@N: acquire b
 		3ms 3 done; 2 done          → b f granted
@@ -283,17 +283,17 @@ func TestMOVEDToANewNode(t *testing.T) {
 
 // If two nodes redirect a call to each other, the redirections end. The locks get a result and retry after a while.
 func TestRedirectionsAreBounded(t *testing.T) {
-	d := newClusterDesk(t, 1)
+	d := newClusterHarness(t, 1)
 	require.Equal(t, "1@A: acquire b", d.line("1ms lock b"))
 	said := ""
 	calls := 1
 	for ; calls < 50; calls++ {
-		to := map[string]string{"A:1": "C:1", "C:1": "A:1"}[d.out[calls].node.address]
+		to := map[string]string{"A:1": "C:1", "C:1": "A:1"}[d.inFlight[calls].node.address]
 		if said = d.line(fmt.Sprintf("2ms %d says ASK 3300 %s", calls, to)); !strings.Contains(said, "acquire ASKING b") {
 			break
 		}
 	}
-	require.Equal(t, 1+mostHops, calls)
+	require.Equal(t, 1+maxRedirects, calls)
 	require.Equal(t, "survey A B C", said)
 	due, ok := d.c.next()
 	require.True(t, ok)
@@ -303,7 +303,7 @@ func TestRedirectionsAreBounded(t *testing.T) {
 
 // While a slot migrates, the engine requests keys that have moved with ASKING, and does not change the topology.
 func TestASKIsFollowedOnceAndForgotten(t *testing.T) {
-	converseInCluster(t, 1, `
+	runClusterConversation(t, 1, `
 		1ms lock b f                  → 1@A: acquire b + f
 		2ms 1 says ASK 3300 C:1 | done → 2@C: acquire ASKING b; f granted
 		3ms 2 done                    → b granted
@@ -315,7 +315,7 @@ func TestASKIsFollowedOnceAndForgotten(t *testing.T) {
 
 // If some keys of a call have moved and others have not, the engine requests them one by one, first at the source node.
 func TestTRYAGAINInTheMiddleOfAMove(t *testing.T) {
-	converseInCluster(t, 4, `
+	runClusterConversation(t, 4, `
 		1ms lock b {b}2             → 1@A: acquire b {b}2
 		2ms 1 says ASK 3300 C:1     → 2@C: acquire ASKING b {b}2
 		3ms 2 says TRYAGAIN x       → 3@A: acquire {b}2 + b
@@ -327,7 +327,7 @@ func TestTRYAGAINInTheMiddleOfAMove(t *testing.T) {
 // While a slot migrates, the message of a lock may go where this engine does not listen. So its waiters poll more
 // often.
 func TestWaiterOfASlotOnItsWayPolls(t *testing.T) {
-	converseInCluster(t, 1, `
+	runClusterConversation(t, 1, `
 		1ms lock b                → 1@A: acquire b
 		2ms 1 says ASK 3300 C:1   → 2@C: acquire ASKING b
 		3ms 2 taken               → join@A {b}
@@ -341,7 +341,7 @@ func TestWaiterOfASlotOnItsWayPolls(t *testing.T) {
 // Once a node has reported for any key that a slot migrates, all waiters of the slot poll more often. This includes a
 // waiter that slept before and that has a key which has not moved.
 func TestAllWaitersOfASlotOnItsWayPoll(t *testing.T) {
-	converseInCluster(t, 1, `
+	runClusterConversation(t, 1, `
 		1ms lock b                → 1@A: acquire b
 		2ms 1 taken               → join@A {b}
 		3ms subscribed@A b; ordered@A → 2@A: acquire b
@@ -362,7 +362,7 @@ func TestAllWaitersOfASlotOnItsWayPoll(t *testing.T) {
 // the slot, it does not learn of the migration. So waiters in a cluster poll every few seconds, and then follow the
 // slot.
 func TestWaiterInAClusterAsksAgain(t *testing.T) {
-	converseInCluster(t, 1, `
+	runClusterConversation(t, 1, `
 		1ms lock b                → 1@A: acquire b
 		2ms 1 taken               → join@A {b}
 		3ms subscribed@A b; ordered@A → 2@A: acquire b
@@ -377,7 +377,7 @@ func TestWaiterInAClusterAsksAgain(t *testing.T) {
 
 // A silent node occupies only its own senders, and only its locks wait.
 func TestSilentNodeHoldsUpNobodyElse(t *testing.T) {
-	converseInCluster(t, 1, `
+	runClusterConversation(t, 1, `
 		1ms lock a b c               → 1@A: acquire b; 2@B: acquire c; 3@C: acquire a
 		2ms 2 done; 3 done           → c a granted
 		10.005s timer                → 4@B: renew c; 5@C: renew a
@@ -392,7 +392,7 @@ func TestSilentNodeHoldsUpNobodyElse(t *testing.T) {
 
 // Commands that wait for a node that is down move to its successor as soon as that is known.
 func TestWhatWaitsGoesToTheNextMaster(t *testing.T) {
-	converseInCluster(t, 1, `
+	runClusterConversation(t, 1, `
 		1ms   lock b           → 1@A: acquire b
 		2ms   lock f           → nothing
 		3ms   1 lost EOF       → survey B C A
@@ -404,31 +404,31 @@ func TestWhatWaitsGoesToTheNextMaster(t *testing.T) {
 // Replication is asynchronous: the successor may not know the latest grants. Locks of the failed master are confirmed
 // at once, not with their next renewal; those of other nodes are not.
 func TestLocksOfAMasterThatFailedAreConfirmedByItsSuccessor(t *testing.T) {
-	d := converseInCluster(t, 2, `
+	d := runClusterConversation(t, 2, `
 		1ms lock a b f            → 1@A: acquire b + f; 2@C: acquire a
 		2ms 1 done; 2 done        → b f a granted
 		3ms unlock f              → f not held; 3@A: release f
 		4ms 3 lost EOF            → survey B C A
 		5ms charted 0-5460@R 5461-10922@B 10923-16383@C → opens R; shuts A; 4@R: renew b; 5@R: release f
 	`)
-	require.Equal(t, 30*time.Second, d.out[4].commands[0].Lease, "nor does it have to know of the last renewal")
+	require.Equal(t, 30*time.Second, d.inFlight[4].commands[0].Lease, "nor does it have to know of the last renewal")
 	require.Equal(t, "b lost; f unlocked", d.line("6ms 4 gone; 5 done"))
 }
 
 // All locks of a kind with one lock per request are confirmed as well.
 func TestClaimsOfAMasterThatFailedAreConfirmedByItsSuccessor(t *testing.T) {
 	for kind, verb := range map[string]string{"read:b": "reread", "fair:b": "renew"} {
-		d := newClusterDesk(t, 2)
+		d := newClusterHarness(t, 2)
 		if kind == "read:b" {
 			d.line("1ms read b; lock f")
 		} else {
 			d.line("1ms lock " + kind + " f")
 		}
-		for number := range d.out {
+		for number := range d.inFlight {
 			d.line(fmt.Sprintf("2ms %d done", number))
 		}
 		d.line("3ms unlock f")
-		for number := range d.out {
+		for number := range d.inFlight {
 			d.line(fmt.Sprintf("4ms %d lost EOF", number))
 		}
 		require.Contains(t, d.line("5ms charted 0-5460@R 5461-10922@B 10923-16383@C"), ": "+verb+" ", kind)
@@ -436,7 +436,7 @@ func TestClaimsOfAMasterThatFailedAreConfirmedByItsSuccessor(t *testing.T) {
 }
 
 func TestAnEngineWithClaimsOnlyLooksForTheClusterAsWell(t *testing.T) {
-	d := newClusterDesk(t, 1)
+	d := newClusterHarness(t, 1)
 	d.line("1ms read b")
 	d.line("2ms 1 taken")
 	require.Contains(t, d.line("40ms deaf@A"), "survey")
@@ -444,20 +444,20 @@ func TestAnEngineWithClaimsOnlyLooksForTheClusterAsWell(t *testing.T) {
 
 // Without a reply a topology refresh is retried with a backoff, but only while requests wait.
 func TestSurveyIsTriedAgainWhileSomebodyWaits(t *testing.T) {
-	d := newClusterDesk(t, 1)
+	d := newClusterHarness(t, 1)
 	d.line("1ms lock b")
 	require.Equal(t, "survey B C A", d.line("2ms 1 lost EOF"))
 	require.NotContains(t, d.line("3ms uncharted"), "survey")
 	require.Contains(t, d.line("53ms timer"), "survey")
 	require.NotContains(t, d.line("54ms uncharted; cancel b"), "survey")
-	for number := range d.out {
+	for number := range d.inFlight {
 		d.line(fmt.Sprintf("55ms %d lost EOF", number))
 	}
 }
 
 // A master that was cut off and replaced confirms what its successor never learns.
 func TestAnswerOfAMasterThatWasReplacedIsNone(t *testing.T) {
-	converseInCluster(t, 1, `
+	runClusterConversation(t, 1, `
 		1ms     lock b                 → 1@A: acquire b
 		2ms     1 done                 → b granted
 		10.005s timer                  → 2@A: renew b
@@ -470,7 +470,7 @@ func TestAnswerOfAMasterThatWasReplacedIsNone(t *testing.T) {
 
 // A re-entry in the turn in which another master becomes known waits until that master has confirmed the lock.
 func TestAReentryWaitsForAMasterThatIsKnownSinceTheSameTurn(t *testing.T) {
-	converseInCluster(t, 1, `
+	runClusterConversation(t, 1, `
 		1ms lock b                 → 1@A: acquire b
 		2ms 1 done                 → b granted
 		3ms charted 0-10922@B 10923-16383@C; ifup b → shuts A; 2@B: renew b
@@ -481,7 +481,7 @@ func TestAReentryWaitsForAMasterThatIsKnownSinceTheSameTurn(t *testing.T) {
 // Several calls return together, and one of them names a new owner of its slot. Then the grants of the others for that
 // slot do not count.
 func TestAMasterThatIsKnownFromACallCountsForAllThatCameWithIt(t *testing.T) {
-	converseInCluster(t, 1, `
+	runClusterConversation(t, 1, `
 		1ms lock b f {b}2          → 1@A: acquire b {b}2 + f
 		2ms 1 says NOPERM x | done → 2@A: acquire {b}2 + b; f granted
 		3ms 2 done | says MOVED 3300 C:1 → survey A B C; 3@C: acquire b
@@ -492,7 +492,7 @@ func TestAMasterThatIsKnownFromACallCountsForAllThatCameWithIt(t *testing.T) {
 
 // When a slot moves, its channels are subscribed at the new owner, and all waiters try again.
 func TestChannelsMoveWithTheirSlot(t *testing.T) {
-	converseInCluster(t, 4, `
+	runClusterConversation(t, 4, `
 		1ms  lock b f               → 1@A: acquire b + f
 		2ms  1 taken                → join@A {b} {f}
 		3ms  subscribed@A b f; ordered@A → 2@A: acquire b + f
@@ -514,29 +514,29 @@ func TestChannelsMoveWithTheirSlot(t *testing.T) {
 // for another engine, which would be waited for in vain.
 func TestAnEngineThatHearsNothingIsNoneOfThoseWhoListen(t *testing.T) {
 	for _, silent := range []string{"silenced@A b", "deaf@A"} {
-		d := newClusterDesk(t, 4)
+		d := newClusterHarness(t, 4)
 		d.line("1ms lock b b/2 b/3")
 		d.line("2ms 1 taken")
 		d.line("3ms subscribed@A b; ordered@A")
 		require.Equal(t, "b granted", d.line("4ms 2 done"))
 		require.Equal(t, "b not held; 3@A: renew b; b/2 granted; b unlocked", d.line("5ms unlock b"))
-		asks := d.out[3].commands[0]
-		require.True(t, asks.Listen && asks.Own)
+		asks := d.inFlight[3].commands[0]
+		require.True(t, asks.CountListeners && asks.ExcludeSelf)
 		d.line("6ms 3 done")
 		d.line("7ms " + silent)
 		due, ok := d.c.next()
 		require.True(t, ok)
 		require.Equal(t, "4@A: renew b", d.line(fmt.Sprint(due, " timer")))
-		asks = d.out[4].commands[0]
-		require.True(t, asks.Listen)
-		require.False(t, asks.Own, silent)
+		asks = d.inFlight[4].commands[0]
+		require.True(t, asks.CountListeners)
+		require.False(t, asks.ExcludeSelf, silent)
 	}
 }
 
 // When a slot comes back, its channel is still subscribed. (Here B reports the move of a slot that it was not asked
 // about; the engine accepts that.)
 func TestChannelComesBackBeforeItWasLeft(t *testing.T) {
-	converseInCluster(t, 1, `
+	runClusterConversation(t, 1, `
 		1ms  lock b f             → 1@A: acquire b + f
 		2ms  1 taken              → join@A {b} {f}
 		3ms  ordered@A; subscribed@A b f → 2@A: acquire b + f
@@ -548,7 +548,7 @@ func TestChannelComesBackBeforeItWasLeft(t *testing.T) {
 
 // A waiter that leaves in the very turn in which its slot moves leaves nothing behind.
 func TestWaiterLeavesWhileItsSlotMoves(t *testing.T) {
-	d := newClusterDesk(t, 1)
+	d := newClusterHarness(t, 1)
 	d.line("1ms lock b")
 	d.line("2ms 1 taken")
 	d.line("3ms subscribed@A b; ordered@A")
@@ -557,20 +557,20 @@ func TestWaiterLeavesWhileItsSlotMoves(t *testing.T) {
 	d.line("255ms ordered@A")
 	d.line("256ms charted 0-16383@N")
 	require.Len(t, d.c.nodes, 1)
-	d.requireRest()
+	d.requireIdle()
 }
 
 // While the cluster's client does not know a node, it routes calls itself. Their replies prove nothing about the node,
 // so the engine refreshes the topology.
 func TestAnswerThatCameAnotherWayLeavesTheNodeInDoubt(t *testing.T) {
-	d := newClusterDesk(t, 2)
+	d := newClusterHarness(t, 2)
 	d.line("1ms lock b f")
 	require.Equal(t, "survey B C A", d.line("2ms 1 lost EOF"))
 	require.Equal(t, "nothing", d.line("3ms charted 0-5460@A 5461-10922@B 10923-16383@C"))
 	require.Equal(t, "2@A: acquire b", d.line("12ms timer"))
-	d.out[2].led = true
+	d.inFlight[2].viaClusterClient = true
 	require.Equal(t, "3@A: acquire f; b granted", d.line("13ms 2 done"))
-	d.out[3].led = true
+	d.inFlight[3].viaClusterClient = true
 	require.Equal(t, "f granted", d.line("14ms 3 done"))
 	require.True(t, d.c.down())
 	require.Equal(t, "survey B C A", d.line("53ms timer"))
@@ -581,19 +581,19 @@ func TestAnswerThatCameAnotherWayLeavesTheNodeInDoubt(t *testing.T) {
 func TestListenersAreNotCountedWhereTheyCannotBeKnown(t *testing.T) {
 	b := newBatch()
 	b.reset(actor.SendRenew)
-	b.commands = []actor.Command{{Verb: actor.SendRenew, Key: "k", Tenure: 7, Lease: time.Second, Listen: true}}
-	written := func(w *writer) string {
-		forms[b.verb].write(w, b)
-		return string(w.text)
+	b.commands = []actor.Command{{Verb: actor.SendRenew, Key: "k", Tenure: 7, Lease: time.Second, CountListeners: true}}
+	written := func(w *encoder) string {
+		specs[b.verb].encode(w, b)
+		return string(w.buf)
 	}
-	require.Equal(t, "SHARDNUMSUB1000me:71"+"1", written(&writer{id: "me", sharded: true}))
-	require.Equal(t, "NUMSUB1000me:71"+"1", written(&writer{id: "me"}))
-	require.Equal(t, "NUMSUB1000me:71", written(&writer{id: "me", deaf: true}))
+	require.Equal(t, "SHARDNUMSUB1000me:71"+"1", written(&encoder{id: "me", sharded: true}))
+	require.Equal(t, "NUMSUB1000me:71"+"1", written(&encoder{id: "me"}))
+	require.Equal(t, "NUMSUB1000me:71", written(&encoder{id: "me", noListenerCount: true}))
 }
 
 // A node without slots is removed, but not before its calls have replies.
 func TestNodeWithoutSlotsIsLetGoOf(t *testing.T) {
-	converseInCluster(t, 1, `
+	runClusterConversation(t, 1, `
 		1ms lock b                 → 1@A: acquire b
 		2ms deaf@C                 → survey A B C
 		3ms charted 0-16383@C      → shuts B; 2@C: acquire b
@@ -603,7 +603,7 @@ func TestNodeWithoutSlotsIsLetGoOf(t *testing.T) {
 }
 
 func TestShutdownWaitsForNodesThatCanAnswer(t *testing.T) {
-	converseInCluster(t, 1, `
+	runClusterConversation(t, 1, `
 		1ms lock a b      → 1@A: acquire b; 2@C: acquire a
 		2ms 1 lost EOF    → survey B C A
 		3ms shutdown      → a b engine closed
@@ -614,43 +614,43 @@ func TestShutdownWaitsForNodesThatCanAnswer(t *testing.T) {
 
 // Behind Sentinel nothing distinguishes the servers, so all holds are confirmed after a change of the master.
 func TestHoldsAreConfirmedWhenSentinelNamesAnotherMaster(t *testing.T) {
-	d := newDesk(t, 8)
+	d := newHarness(t, 8)
 	d.line("1ms lock a b")
 	require.Equal(t, "a b granted", d.line("2ms 1 done"))
 	d.now = 3 * time.Millisecond
-	d.mail(&mail{what: replaced{"next:1"}})
+	d.queueMessage(&loopMessage{body: masterChanged{"next:1"}})
 	require.Equal(t, "2: renew a b", d.turn())
-	require.Equal(t, "next:1", d.out[2].node.address)
-	require.Equal(t, 30*time.Second, d.out[2].commands[0].Lease)
+	require.Equal(t, "next:1", d.inFlight[2].node.address)
+	require.Equal(t, 30*time.Second, d.inFlight[2].commands[0].Lease)
 	require.Equal(t, "b lost", d.line("4ms 2 done gone"))
 }
 
 // The workers and connections of a replaced master end after its last call has returned.
 func TestAMasterThatSentinelReplacedIsLetGoOf(t *testing.T) {
-	d := newDesk(t, 8)
+	d := newHarness(t, 8)
 	was := d.c.node
 	d.line("1ms lock a")
 	require.Equal(t, "a granted", d.line("2ms 1 done"))
 	d.line("3ms lock b")
 	d.now = 4 * time.Millisecond
-	d.mail(&mail{what: replaced{"next:1"}})
+	d.queueMessage(&loopMessage{body: masterChanged{"next:1"}})
 	require.Equal(t, "3: renew a; 4: acquire b", d.turn())
-	require.Empty(t, d.c.shut, "a call is with it")
+	require.Empty(t, d.c.removed, "a call is with it")
 	require.Equal(t, "a lost", d.line("5ms 3 gone"))
-	require.Empty(t, d.c.shut, "a call is with it")
+	require.Empty(t, d.c.removed, "a call is with it")
 	require.Equal(t, "nothing", d.line("6ms 2 done"))
-	require.Equal(t, []*node{was}, d.c.shut)
+	require.Equal(t, []*node{was}, d.c.removed)
 	require.Equal(t, []*node{d.c.node}, d.c.nodes)
 }
 
 // A subscriber cannot reach a node that the cluster's client does not know. Commands can, and they make the client
 // learn of the node.
 func TestNodeThatIsAStrangerToTheSubscriberIsAskedSomething(t *testing.T) {
-	d := newClusterDesk(t, 1)
+	d := newClusterHarness(t, 1)
 	d.line("1ms lock b f")
 	require.Equal(t, "join@A {b} {f}", d.line("2ms 1 taken"))
 	d.now = 3 * time.Millisecond
-	d.mail(&mail{what: orderDone{node: d.c.nodeOf("b"), err: errStranger}})
+	d.queueMessage(&loopMessage{body: orderDone{node: d.c.nodeForKey("b"), err: errUnknownNode}})
 	require.Equal(t, "survey A B C; 2@A: acquire b", d.turn())
 	require.Equal(t, "nothing", d.line("4ms 2 taken"))
 	require.Equal(t, "join@A {b} {f}", d.line("13ms timer"))
@@ -659,7 +659,7 @@ func TestNodeThatIsAStrangerToTheSubscriberIsAskedSomething(t *testing.T) {
 // While the target node of a migration is down, the source node redirects every call to it. Callers retry after growing
 // pauses, one call at a time probes the node, and the error names the cause.
 func TestASKToANodeThatDoesNotAnswerIsAskedAgainAfterAPause(t *testing.T) {
-	d := converseInCluster(t, 2, `
+	d := runClusterConversation(t, 2, `
 		1ms lock b {b}2            → 1@A: acquire b {b}2
 		2ms 1 says ASK 3300 C:1    → 2@C: acquire ASKING b {b}2
 		3ms 2 lost EOF             → survey A B C; 3@A: acquire b {b}2
@@ -677,7 +677,7 @@ func TestASKToANodeThatDoesNotAnswerIsAskedAgainAfterAPause(t *testing.T) {
 				continue
 			}
 			answered++
-			if b := d.out[answered]; !b.asking {
+			if b := d.inFlight[answered]; !b.asking {
 				d.line(fmt.Sprintf("%v %d says ASK 3300 C:1", d.now, answered))
 			} else {
 				require.Len(t, b.commands, 1, "one is enough to try")
@@ -692,7 +692,7 @@ func TestASKToANodeThatDoesNotAnswerIsAskedAgainAfterAPause(t *testing.T) {
 	require.GreaterOrEqual(t, tries, 5)
 	require.Contains(t, d.line(fmt.Sprint(d.now, " cancel b")), "ASK 3300 C:1, which does not answer")
 	asking := func() bool {
-		return answered < d.batches && d.out[answered+1].asking && d.out[answered+1].verb == actor.SendAcquire
+		return answered < d.batches && d.inFlight[answered+1].asking && d.inFlight[answered+1].verb == actor.SendAcquire
 	}
 	until(asking)
 	require.Contains(t, d.line(fmt.Sprintf("%v %d done", d.now, answered+1)), " granted")
@@ -702,13 +702,13 @@ func TestASKToANodeThatDoesNotAnswerIsAskedAgainAfterAPause(t *testing.T) {
 // and fro without a pause.
 func TestNodesThatDisagreeAboutASlotAreNotAskedAllTheTime(t *testing.T) {
 	for _, nodes := range []string{"AC", "ABC"} {
-		d := newClusterDesk(t, 2)
+		d := newClusterHarness(t, 2)
 		d.line("1ms lock b {b}2 {b}3")
 		answered := 0
 		for d.now < 2*time.Second {
 			for answered < d.batches && answered < 1000 {
 				answered++
-				at := strings.Index(nodes, d.out[answered].node.address[:1])
+				at := strings.Index(nodes, d.inFlight[answered].node.address[:1])
 				d.line(fmt.Sprintf("%v %d says MOVED 3300 %c:1", d.now, answered, nodes[(at+1)%len(nodes)]))
 			}
 			require.Less(t, answered, 1000)

@@ -10,11 +10,11 @@ import (
 
 // Request tags of the engine, in addition to those that locks handle.
 const (
-	AskState    actor.Kind = 100 + iota // Request.State receives the state of Request.Key at one instant
-	AskCount                            // Request.State.Count receives the number of holds of Request.Owner on Request.Key
-	AskShutdown                         // reject new locks; the result comes when no lock is held any more
-	AskConfirm                          // confirm the lock of a hold now, without a change; the result comes first
-	AskClose                            // end all holds and requests at once
+	AskState    actor.Event = 100 + iota // Request.State receives the state of Request.Key at one instant
+	AskCount                             // Request.State.Count receives the number of holds of Request.Owner on Request.Key
+	AskShutdown                          // reject new locks; the result comes when no lock is held any more
+	AskConfirm                           // confirm the lock of a hold now, without a change; the result comes first
+	AskClose                             // end all holds and requests at once
 )
 
 const (
@@ -25,217 +25,217 @@ const (
 // coordinator makes the decisions of a turn. It is pure: without a clock, I/O or a goroutine. It owns the locks (those
 // held are the expiration-renewal map), the wheel, and the commands waiting to be sent. It is owned by the loop.
 type coordinator struct {
-	*node             // the server; in a cluster the node to ask when the owner is unknown
-	nodes    []*node  // the server, or all nodes of a cluster that own slots; also nodes that own none but have work left
-	cluster  *cluster // nil when there is one server
-	numbers  int      // number of nodes created so far
-	bare     bool     // there may be nodes without slots
-	fx       *actor.Effects
-	locks    registry
-	groups   map[string]*group // by key, of the kinds with one lock per request
-	spare    []*actor.Lock     // finished locks, for reuse
-	couriers int               // number of senders per node
-	packed   int               // batches packed so far, so that verbs of equal priority take turns
-	fetched  int               // meaningless: it only keeps the compiler from removing the prefetch
-	waiting  []*actor.Request  // shutdown requests that wait for the end
-	snaps    []*Stats          // requested in this turn; filled at its end, when the resulting commands are in flight
-	closed   bool
-	gathers  bool // together is running
-	intake   intake
-	doubts   recheck
-	drains   round // of a shutdown in progress
-	closes   closing
-	tells    telling
-	spreads  []*spread     // the first one continues next
-	sweeps   int           // number of queues being swept
-	lookOn   bool          // a sender is free, but packing stopped at looksMost: continue next turn
-	now      time.Duration // time of the last turn
-	counters counters
+	*node                    // the server; in a cluster the node to ask when the owner is unknown
+	nodes           []*node  // the server, or all nodes of a cluster that own slots; also nodes that own none but have work left
+	cluster         *cluster // nil when there is one server
+	nodesCreated    int      // number of nodes created so far
+	hasEmptyNodes   bool     // there may be nodes without slots
+	fx              *actor.Effects
+	locks           lockMap
+	lockSets        map[string]*lockSet // by key, of the kinds with one lock per request
+	freeLocks       []*actor.Lock       // finished locks, for reuse
+	senders         int                 // number of senders per node
+	rotation        int                 // batches packed so far, so that verbs of equal priority take turns
+	prefetchSink    int                 // meaningless: it only keeps the compiler from removing the prefetch
+	shutdownWaiters []*actor.Request    // shutdown requests that wait for the end
+	pendingStats    []*Stats            // requested in this turn; filled at its end, when the resulting commands are in flight
+	closed          bool
+	inFollowUps     bool // together is running
+	intake          intake
+	reconfirms      reconfirmation
+	drainRound      round // of a shutdown in progress
+	closing         closing
+	results         resultQueue
+	fanouts         []*fanout     // the first one continues next
+	activeSweeps    int           // number of queues being swept
+	moreToScan      bool          // a sender is free, but packing stopped at maxSkipped: continue next turn
+	now             time.Duration // time of the last turn
+	counters        counters
 
 	turnTimes TurnTimes // written by the loop, which has a clock
 
-	batches []*batch // output: to be sent
-	opened  []*node  // output: new nodes, which need workers
-	shut    []*node  // output: removed nodes; their workers are to be stopped
-	spares  []*batch
+	batches     []*batch // output: to be sent
+	added       []*node  // output: new nodes, which need workers
+	removed     []*node  // output: removed nodes; their workers are to be stopped
+	freeBatches []*batch
 
 	limits limits // errors for requests beyond the limits on waiters
 
-	redials  bool // the engine may close the connections to the only server, to make new ones
-	demotion demotion
-	redial   bool // output: close them now
+	canRedial bool // the engine may close the connections to the only server, to make new ones
+	demotion  demotion
+	redial    bool // output: close them now
 }
 
 type counters struct{ commands, batches, turns, retries uint64 }
 
-func newCoordinator(config actor.Config, couriers int) *coordinator {
+func newCoordinator(config actor.Config, senders int) *coordinator {
 	c := &coordinator{
-		fx:       actor.NewEffects(config, newWheel(firedPerTurn)),
-		locks:    newRegistry(),
-		groups:   make(map[string]*group),
-		couriers: couriers,
-		limits:   limitsOf(&config),
-		intake:   intake{share: opensPerTurn, pieces: sweepPieces, looks: looksPerTurn},
-		tells:    telling{most: tellsPerTurn},
+		fx:       actor.NewEffects(config, newWheel(maxTimersPerTurn)),
+		locks:    newLockMap(),
+		lockSets: make(map[string]*lockSet),
+		senders:  senders,
+		limits:   newLimits(&config),
+		intake:   intake{laneBudget: maxMessagesPerTurn, pieceBudget: sweepPieces, lockBudget: maxLocksPerTurn},
+		results:  resultQueue{budget: maxResultsPerTurn},
 	}
 	c.node = newNode("", config.Lease)
-	c.node.slots, c.numbers = 1, 1
+	c.node.slots, c.nodesCreated = 1, 1
 	c.nodes = []*node{c.node}
-	c.fx.Leases = newWheel(firedPerTurn)
-	c.fx.Expects = c.expected
-	c.fx.RefusalsMost = refusedPerTurn
+	c.fx.Leases = newWheel(maxTimersPerTurn)
+	c.fx.QuorumWaits = c.expected
+	c.fx.MaxRejections = maxRejectedPerTurn
 	return c
 }
 
-// turn handles its share of the messages received so far, then whatever is due. The outputs are fx.Ended, batches,
-// ears.order and tells.told. The loop publishes them in this order.
-func (c *coordinator) turn(now time.Duration, letters *mail) {
-	defer c.inspect(now)
+// turn handles its share of the messages received so far, then whatever is due. The outputs are fx.HoldEnded, batches,
+// ears.request and tells.told. The loop publishes them in this order.
+func (c *coordinator) turn(now time.Duration, messages *loopMessage) {
+	defer c.fillStats(now)
 	c.counters.turns++
-	c.now, c.lookOn = now, false
-	c.sort(now, letters)
-	c.refuseOn(now)
+	c.now, c.moreToScan = now, false
+	c.classify(now, messages)
+	c.continueRejecting(now)
 	c.drainSome(now)
-	c.spreadOn(now)
-	c.work(now)
+	c.continueFanouts(now)
+	c.handleMessages(now)
 	if c.closed {
 		c.closeSome(now)
-		c.explain()
-		c.tell()
+		c.addCauses()
+		c.selectResults()
 		return
 	}
-	c.fire(now)
+	c.fireTimers(now)
 	if c.cluster != nil {
-		c.survey(now)
+		c.updateTopology(now)
 	} else {
-		c.recheck(now)
-		if c.bare {
-			c.abandon()
+		c.reconfirmSome(now)
+		if c.hasEmptyNodes {
+			c.removeEmptyNodes()
 		}
 	}
 	c.sweep()
 	for _, n := range c.nodes {
-		c.tellUnheard(now, n, n.ears.untold())
-		c.depart(now, n)
-		n.ears.arrange(now)
+		c.notifyUnsubscribed(now, n, n.subscriptions.takeUnreported())
+		c.dispatch(now, n)
+		n.subscriptions.updateOrder(now)
 	}
-	if len(c.waiting) > 0 && c.drained() && !c.unopened() {
-		c.shutDown(now)
+	if len(c.shutdownWaiters) > 0 && c.drained() && !c.hasMessages() {
+		c.completeShutdown(now)
 	}
-	c.explain()
-	c.tell()
+	c.addCauses()
+	c.selectResults()
 }
 
-// open dispatches one message.
-func (c *coordinator) open(now time.Duration, m *mail) {
-	switch what := m.what.(type) {
+// handle dispatches one message.
+func (c *coordinator) handle(now time.Duration, m *loopMessage) {
+	switch what := m.body.(type) {
 	case *actor.Request:
-		c.asked(now, what)
+		c.handleRequest(now, what)
 	case *batch:
-		c.returned(now, what)
-	case inspects:
-		c.snaps = append(c.snaps, what.stats)
-		c.fx.Decide(now, what.request, nil, nil)
-	case givesUp:
-		c.gaveUp(now, what.request, what.cause)
-	case giveUp:
+		c.onBatchDone(now, what)
+	case statsRequest:
+		c.pendingStats = append(c.pendingStats, what.stats)
+		c.fx.Complete(now, what.request, nil, nil)
+	case cancelRequest:
+		c.handleCancel(now, what.request, what.cause)
+	case cancelAllRequest:
 		for _, r := range what.requests {
-			c.gaveUp(now, r, what.cause)
+			c.handleCancel(now, r, what.cause)
 		}
-	case replaced:
-		c.replaced(now, what.address)
-	case charts:
-		c.charted(now, what.chart, what.err)
-	case hears, subscribes, silenced, orderDone, deaf:
-		c.sounded(now, what)
-	case alarms: // the turn itself was the purpose
+	case masterChanged:
+		c.onMasterChanged(now, what.address)
+	case topologyResult:
+		c.onTopology(now, what.topology, what.err)
+	case notified, channelSubscribed, channelUnsubscribed, orderDone, pubsubDown:
+		c.handlePubSub(now, what)
+	case timerFired: // the turn itself was the purpose
 	default:
 		panic(fmt.Sprintf("lockwheel: bug: a letter of %T", what))
 	}
 }
 
-// sounded handles the messages of a node's subscriber.
-func (c *coordinator) sounded(now time.Duration, what any) {
+// handlePubSub handles the messages of a node's subscriber.
+func (c *coordinator) handlePubSub(now time.Duration, what any) {
 	switch what := what.(type) {
-	case hears:
-		n := c.of(what.node)
-		c.spread(now, audience{kind: actor.Heard, node: n, channel: what.channel}, n.ears.of(what.channel))
-	case subscribes:
-		n := c.of(what.node)
-		c.spread(now, audience{kind: actor.Subscribed, node: n, channel: what.channel}, n.ears.confirmed(what.channel, what.on))
-	case silenced:
-		c.of(what.node).ears.silenced(what.channel, what.on)
+	case notified:
+		n := c.nodeOrDefault(what.node)
+		c.fanOut(now, recipients{kind: actor.Notified, node: n, channel: what.channel}, n.subscriptions.listeners(what.channel))
+	case channelSubscribed:
+		n := c.nodeOrDefault(what.node)
+		c.fanOut(now, recipients{kind: actor.Subscribed, node: n, channel: what.channel}, n.subscriptions.onSubscribed(what.channel, what.conn))
+	case channelUnsubscribed:
+		c.nodeOrDefault(what.node).subscriptions.onUnsubscribed(what.channel, what.conn)
 	case orderDone:
-		n := c.of(what.node)
-		c.tellUnheard(now, n, n.ears.done(now, what.on, what.gone, what.err))
-		c.misdirected(now, n, what.err)
-		if what.err == errStranger {
-			c.introduce(now, n)
+		n := c.nodeOrDefault(what.node)
+		c.notifyUnsubscribed(now, n, n.subscriptions.onOrderDone(now, what.conn, what.goneConn, what.err))
+		c.onSubscribeRedirect(now, n, what.err)
+		if what.err == errUnknownNode {
+			c.probeUnknownNode(now, n)
 		}
-	case deaf:
-		c.of(what.node).ears.cutOff(what.gone)
-		c.doubtMap()
+	case pubsubDown:
+		c.nodeOrDefault(what.node).subscriptions.onConnLost(what.goneConn)
+		c.invalidateTopology()
 	}
 }
 
-// tellUnheard notifies waiters that their channels cannot be subscribed for now.
-func (c *coordinator) tellUnheard(now time.Duration, n *node, unheard []*channel) {
-	for _, ch := range unheard {
-		c.spread(now, audience{kind: actor.Unheard, node: n, channel: ch.name}, ch.by.all())
+// notifyUnsubscribed notifies waiters that their channels cannot be subscribed for now.
+func (c *coordinator) notifyUnsubscribed(now time.Duration, n *node, failedChannels []*channel) {
+	for _, ch := range failedChannels {
+		c.fanOut(now, recipients{kind: actor.SubscribeFailed, node: n, channel: ch.name}, ch.listeners.all())
 	}
 }
 
-// refuse rejects a message that comes after the close.
-func (c *coordinator) refuse(now time.Duration, m *mail) {
-	switch what := m.what.(type) {
+// rejectMessage rejects a message that comes after the close.
+func (c *coordinator) rejectMessage(now time.Duration, m *loopMessage) {
+	switch what := m.body.(type) {
 	case *actor.Request:
-		c.fx.Decide(now, what, actor.ErrClosed, nil)
-	case inspects:
-		c.snaps = append(c.snaps, what.stats)
-		c.fx.Decide(now, what.request, nil, nil)
+		c.fx.Complete(now, what, actor.ErrClosed, nil)
+	case statsRequest:
+		c.pendingStats = append(c.pendingStats, what.stats)
+		c.fx.Complete(now, what.request, nil, nil)
 	}
 }
 
-// asked handles a new request. It ignores one that was cancelled, or timed out, before its turn came.
-func (c *coordinator) asked(now time.Duration, r *actor.Request) {
-	if !r.Open() || r.Decided() {
+// handleRequest handles a new request. It ignores one that was cancelled, or timed out, before its turn came.
+func (c *coordinator) handleRequest(now time.Duration, r *actor.Request) {
+	if !r.MarkHandled() || r.Completed() {
 		return
 	}
-	switch r.Tag {
+	switch r.Op {
 	case actor.Acquire, actor.Force:
 		if c.fx.Draining {
-			c.fx.Decide(now, r, actor.ErrClosed, nil)
+			c.fx.Complete(now, r, actor.ErrClosed, nil)
 			return
 		}
-		if r.Joint != nil && c.reenters(now, r.Joint) {
-			c.fx.Decide(now, r, ErrReenters, nil)
-			c.fx.Stats.Refused -= uint64(len(r.Joint.Parts)) // not a failure for the caller, who then locks one after the other
+		if r.Multi != nil && c.ownsPart(now, r.Multi) {
+			c.fx.Complete(now, r, ErrReentry, nil)
+			c.fx.Stats.Failed -= uint64(len(r.Multi.Parts)) // not a failure for the caller, who then locks one after the other
 			return
 		}
-		if r.IfUp && c.refusesDown(now, r) {
+		if r.FailIfDown && c.rejectIfDown(now, r) {
 			return
 		}
 		if l := c.lockFor(now, r); l != nil {
-			held := r.Tag == actor.Force && l.Believed(now)
-			c.step(now, l, &actor.Message{Kind: r.Tag, Request: r})
+			held := r.Op == actor.Force && l.HeldAt(now)
+			c.step(now, l, &actor.Message{Event: r.Op, Request: r})
 			if held {
 				c.evictReaders(now, r.Key)
 			}
-			c.triesOnce(now, r)
+			c.rejectIfUnconnected(now, r)
 		}
 	case actor.Unlock, actor.Extend:
-		c.changes(now, r)
+		c.handleHoldRequest(now, r)
 	case AskState:
-		c.fx.Limit(r, now+c.fx.Config.Timeout)
-		c.send(&actor.Command{Verb: r.Kind.State(), Key: r.Key, Request: r})
+		c.fx.SetDeadline(r, now+c.fx.Config.CallTimeout)
+		c.enqueue(&actor.Command{Verb: r.Kind.State(), Key: r.Key, Request: r})
 	case AskCount:
-		r.State = &actor.Reply{Count: c.countOf(now, r)}
-		c.fx.Decide(now, r, nil, nil)
+		r.State = &actor.Reply{Count: c.holdCount(now, r)}
+		c.fx.Complete(now, r, nil, nil)
 	case AskConfirm:
-		if l := r.Hold.Lock(); l != nil && l.Believed(now) {
-			c.step(now, l, &actor.Message{Kind: actor.Heard})
+		if l := r.Hold.Lock(); l != nil && l.HeldAt(now) {
+			c.step(now, l, &actor.Message{Event: actor.Notified})
 		}
-		c.fx.Decide(now, r, nil, nil)
+		c.fx.Complete(now, r, nil, nil)
 	case AskShutdown:
 		c.drain(now, r)
 	case AskClose:
@@ -243,92 +243,92 @@ func (c *coordinator) asked(now time.Duration, r *actor.Request) {
 	}
 }
 
-// refusesDown rejects a request with IfUp if its server is known to be down. It lets a request through if the breaker
+// rejectIfDown rejects a request with IfUp if its server is known to be down. It lets a request through if the breaker
 // allows a probe, or if its owner re-enters, which needs no reply.
-func (c *coordinator) refusesDown(now time.Duration, r *actor.Request) bool {
-	n := c.nodeOf(r.Key)
-	if n.link.open(now, n.out) || c.countOf(now, r) > 0 {
+func (c *coordinator) rejectIfDown(now time.Duration, r *actor.Request) bool {
+	n := c.nodeForKey(r.Key)
+	if n.breaker.allow(now, n.inFlightBatches) || c.holdCount(now, r) > 0 {
 		return false
 	}
-	c.fx.Decide(now, r, actor.ErrUnavailable, n.link.cause)
+	c.fx.Complete(now, r, actor.ErrUnavailable, n.breaker.cause)
 	return true
 }
 
-// triesOnce rejects a request that does not wait if connecting to the server just failed.
-func (c *coordinator) triesOnce(now time.Duration, r *actor.Request) {
-	if !r.Once || r.Decided() {
+// rejectIfUnconnected rejects a request that does not wait if connecting to the server just failed.
+func (c *coordinator) rejectIfUnconnected(now time.Duration, r *actor.Request) {
+	if !r.Once || r.Completed() {
 		return
 	}
-	if k := &c.nodeOf(r.Key).link; k.refuses(now) {
-		c.step(now, r.Lock(), &actor.Message{Kind: actor.Unreached, Request: r, Cause: k.cause})
+	if k := &c.nodeForKey(r.Key).breaker; k.failsFast(now) {
+		c.step(now, r.Lock(), &actor.Message{Event: actor.Unreachable, Request: r, Cause: k.cause})
 	}
 }
 
-// explain adds the cause of the outage to results without a reply, if the server is known to be down.
-func (c *coordinator) explain() {
+// addCauses adds the cause of the outage to results without a reply, if the server is known to be down.
+func (c *coordinator) addCauses() {
 	if !c.down() {
 		return
 	}
-	for _, r := range c.fx.Verdicts {
+	for _, r := range c.fx.Results {
 		if r.Err != actor.ErrUnavailable {
 			continue
 		}
-		if n := c.nodeFor(r); n != nil && n.link.down {
-			r.Cause = actor.Unanswerable(r.Cause, n.link.cause)
+		if n := c.nodeOfRequest(r); n != nil && n.breaker.down {
+			r.Cause = actor.ServerDownCause(r.Cause, n.breaker.cause)
 		}
 	}
 }
 
-// nodeFor returns the node of a request. It returns nil if that is unknown, because the lock has finished.
-func (c *coordinator) nodeFor(r *actor.Request) *node {
+// nodeOfRequest returns the node of a request. It returns nil if that is unknown, because the lock has finished.
+func (c *coordinator) nodeOfRequest(r *actor.Request) *node {
 	key := r.Key
 	if l := r.Lock(); key == "" && l != nil {
 		key = l.Key()
 	}
 	switch {
 	case key != "":
-		return c.nodeOf(key)
+		return c.nodeForKey(key)
 	case c.cluster == nil:
 		return c.node
 	}
 	return nil
 }
 
-// changes handles an unlock or an extension of a hold. If the lock has finished, the request fails with the reason why
+// handleHoldRequest handles an unlock or an extension of a hold. If the lock has finished, the request fails with the reason why
 // the hold ended.
-func (c *coordinator) changes(now time.Duration, r *actor.Request) {
+func (c *coordinator) handleHoldRequest(now time.Duration, r *actor.Request) {
 	l := r.Hold.Lock()
 	if l == nil || l.Key() == "" {
-		err, cause := r.Hold.Refusal()
-		c.fx.Decide(now, r, err, cause)
+		err, cause := r.Hold.EndError()
+		c.fx.Complete(now, r, err, cause)
 		return
 	}
-	c.step(now, l, &actor.Message{Kind: r.Tag, Request: r})
-	c.press(l)
+	c.step(now, l, &actor.Message{Event: r.Op, Request: r})
+	c.markUrgent(l)
 }
 
-// gaveUp handles a cancellation. The request may have its result already. If it has not been handled yet, it is handled
+// handleCancel handles a cancellation. The request may have its result already. If it has not been handled yet, it is handled
 // first.
-func (c *coordinator) gaveUp(now time.Duration, r *actor.Request, cause error) {
-	c.asked(now, r)
-	if r.Joint != nil && r.Decided() {
-		c.giveBack(now, r)
+func (c *coordinator) handleCancel(now time.Duration, r *actor.Request, cause error) {
+	c.handleRequest(now, r)
+	if r.Multi != nil && r.Completed() {
+		c.releaseParts(now, r)
 		return
 	}
 	if l := r.Lock(); l != nil && l.Key() != "" {
-		c.step(now, l, &actor.Message{Kind: actor.Cancel, Request: r, Cause: cause})
+		c.step(now, l, &actor.Message{Event: actor.Cancel, Request: r, Cause: cause})
 		return
 	}
-	if r.Decided() {
+	if r.Completed() {
 		return
 	}
-	if r.Tag == AskShutdown {
-		c.waiting = slices.DeleteFunc(c.waiting, func(other *actor.Request) bool { return other == r })
-		c.cutShort(now, r, actor.ErrUnavailable, actor.Left{Cause: cause})
+	if r.Op == AskShutdown {
+		c.shutdownWaiters = slices.DeleteFunc(c.shutdownWaiters, func(other *actor.Request) bool { return other == r })
+		c.endShutdownWait(now, r, actor.ErrUnavailable, actor.CallerGone{Cause: cause})
 		return
 	}
-	c.fx.Decide(now, r, actor.ErrUnavailable, actor.Left{Cause: cause})
-	c.withdrawn(r)
+	c.fx.Complete(now, r, actor.ErrUnavailable, actor.CallerGone{Cause: cause})
+	c.onStateDropped(r)
 }
 
 // lockFor returns the lock for a new request, and creates it if there is none. If it returns nil, it has rejected the
@@ -339,86 +339,86 @@ func (c *coordinator) gaveUp(now time.Duration, r *actor.Request, cause error) {
 //   - a waiter ahead of a request that does not wait
 func (c *coordinator) lockFor(now time.Duration, r *actor.Request) *actor.Lock {
 	l, at := c.locks.find(r.Key)
-	if other := c.clashing(l, r.Key, r.Kind); other != nil {
-		c.fx.Clash(now, r, other.Kind())
+	if other := c.conflictingKind(l, r.Key, r.Kind); other != nil {
+		c.fx.RejectKind(now, r, other.Kind())
 		return nil
 	}
 	switch {
-	case r.Kind == actor.Write && c.upgrades(now, l, r):
-		c.fx.Decide(now, r, actor.ErrUpgrade, nil)
+	case r.Kind == actor.Write && c.wouldUpgrade(now, l, r):
+		c.fx.Complete(now, r, actor.ErrUpgrade, nil)
 		return nil
-	case c.crowded(now, l, r):
+	case c.tooManyWaiting(now, l, r):
 		c.fx.Shed(now, r, c.limits.lock)
 		return nil
 	case r.Kind == actor.Read:
-		return c.reader(now, l, r)
-	case r.Kind.Claims():
-		return c.claim(now, r)
+		return c.lockForReader(now, l, r)
+	case r.Kind.PerRequest():
+		return c.lockForRequest(now, r)
 	}
 	if l == nil {
-		l = c.begin(r.Key, r.Kind)
+		l = c.newLock(r.Key, r.Kind)
 		c.locks.put(at, l)
 	}
 	if l.Kind() != r.Kind {
-		l.Become(r.Kind, c.fx)
+		l.SetKind(r.Kind, c.fx)
 	}
-	l.Share(r.Kind == actor.Write && c.groups[r.Key] != nil)
-	if r.Kind == actor.Write && r.Tag == actor.Acquire {
+	l.SetLocalReaders(r.Kind == actor.Write && c.lockSets[r.Key] != nil)
+	if r.Kind == actor.Write && r.Op == actor.Acquire {
 		c.letReadersPass(now, l)
 	}
 	return l
 }
 
-// clashing returns a lock that keeps the name from being used as another kind, or nil.
-func (c *coordinator) clashing(l *actor.Lock, key string, kind actor.LockKind) *actor.Lock {
-	if l != nil && !l.Kind().Suits(kind) && l.Busy() {
+// conflictingKind returns a lock that keeps the name from being used as another kind, or nil.
+func (c *coordinator) conflictingKind(l *actor.Lock, key string, kind actor.LockKind) *actor.Lock {
+	if l != nil && !l.Kind().CompatibleWith(kind) && l.Busy() {
 		return l
 	}
-	if len(c.groups) > 0 {
-		return c.groups[key].clashing(kind)
+	if len(c.lockSets) > 0 {
+		return c.lockSets[key].conflicting(kind)
 	}
 	return nil
 }
 
-// begin returns a new or reused lock.
-func (c *coordinator) begin(key string, kind actor.LockKind) *actor.Lock {
-	last := len(c.spare) - 1
+// newLock returns a new or reused lock.
+func (c *coordinator) newLock(key string, kind actor.LockKind) *actor.Lock {
+	last := len(c.freeLocks) - 1
 	if last < 0 {
 		return actor.NewLock(key, kind)
 	}
-	l := c.spare[last]
-	c.spare = c.spare[:last]
-	l.Begin(key, kind)
+	l := c.freeLocks[last]
+	c.freeLocks = c.freeLocks[:last]
+	l.Reset(key, kind)
 	return l
 }
 
-// forget removes a lock that has nothing left to do.
-func (c *coordinator) forget(l *actor.Lock) {
-	if l.Kind().Claims() {
-		c.leaveGroup(l)
-		c.readerLeft(l)
+// removeLock removes a lock that has nothing left to do.
+func (c *coordinator) removeLock(l *actor.Lock) {
+	if l.Kind().PerRequest() {
+		c.removeFromSet(l)
+		c.onReaderGone(l)
 	} else {
 		c.locks.remove(l)
 	}
 	reusable := l.Reusable()
-	l.Finish(c.fx)
-	if reusable && len(c.spare) < spareLocks {
-		c.spare = append(c.spare, l)
+	l.Clear(c.fx)
+	if reusable && len(c.freeLocks) < spareLocks {
+		c.freeLocks = append(c.freeLocks, l)
 	}
 }
 
-// countOf returns how many holds the owner of a request has on its key.
-func (c *coordinator) countOf(now time.Duration, r *actor.Request) (count int) {
-	if r.Kind.Claims() {
-		for _, l := range c.groups[r.Key].of(r.Owner) {
+// holdCount returns how many holds the owner of a request has on its key.
+func (c *coordinator) holdCount(now time.Duration, r *actor.Request) (count int) {
+	if r.Kind.PerRequest() {
+		for _, l := range c.lockSets[r.Key].locksOf(r.Owner) {
 			if l.Kind() == r.Kind {
-				count += l.CountOf(r.Owner, now)
+				count += l.HoldCount(r.Owner, now)
 			}
 		}
 		return count
 	}
-	if l := c.locks.of(r.Key); l != nil && l.Kind() == r.Kind {
-		return l.CountOf(r.Owner, now)
+	if l := c.locks.get(r.Key); l != nil && l.Kind() == r.Kind {
+		return l.HoldCount(r.Owner, now)
 	}
 	return 0
 }
@@ -426,75 +426,75 @@ func (c *coordinator) countOf(now time.Duration, r *actor.Request) (count int) {
 func (c *coordinator) step(now time.Duration, l *actor.Lock, m *actor.Message) {
 	c.drainFirst(now, l)
 	l.Step(now, m, c.fx)
-	c.after(now, l)
+	c.applyEffects(now, l)
 }
 
-// after applies the effects of a step. It removes the lock if it has nothing left to do.
-func (c *coordinator) after(now time.Duration, l *actor.Lock) {
-	for _, wish := range c.fx.Listen {
-		c.listen(now, wish)
+// applyEffects applies the effects of a step. It removes the lock if it has nothing left to do.
+func (c *coordinator) applyEffects(now time.Duration, l *actor.Lock) {
+	for _, change := range c.fx.SubscriptionChanges {
+		c.updateSubscription(now, change)
 	}
-	c.fx.Listen = c.fx.Listen[:0]
+	c.fx.SubscriptionChanges = c.fx.SubscriptionChanges[:0]
 	for i := range c.fx.Commands {
 		command := &c.fx.Commands[i]
-		c.send(command)
+		c.enqueue(command)
 		*command = actor.Command{}
 	}
 	c.fx.Commands = c.fx.Commands[:0]
 	if len(c.fx.Recalled) > 0 {
-		c.recalled(l.Key())
+		c.onRecalled(l.Key())
 	}
-	if len(c.fx.Touched) > 0 || len(c.fx.Ready) > 0 {
-		c.together(now)
+	if len(c.fx.ToRecheck) > 0 || len(c.fx.ReadyMulti) > 0 {
+		c.runFollowUps(now)
 	}
-	if len(c.fx.Claimed) > 0 || len(c.fx.Numbered) > 0 {
-		c.claimed()
+	if len(c.fx.OwnerChanged) > 0 || len(c.fx.NewTenures) > 0 {
+		c.updateIndexes()
 	}
-	if len(c.fx.Reunites) > 0 {
-		c.reunite(now)
+	if len(c.fx.ReentryChecks) > 0 {
+		c.runReentryChecks(now)
 	}
-	if c.fx.Undone != nil {
-		c.unreplicated(now, l)
+	if c.fx.RolledBack != nil {
+		c.onUnreplicated(now, l)
 	}
-	if l.Kind() == actor.Write && len(c.groups) > 0 && !l.Pending() {
-		c.callReaders(now, l.Key())
+	if l.Kind() == actor.Write && len(c.lockSets) > 0 && !l.Awaited() {
+		c.resumeReaders(now, l.Key())
 	}
 	if l.Idle() && l.Key() != "" {
 		key, queues := l.Key(), l.Kind().Queues()
-		c.forget(l)
+		c.removeLock(l)
 		if queues {
-			c.callForemost(now, key)
+			c.notifyHead(now, key)
 		}
 	}
 }
 
-func (c *coordinator) listen(now time.Duration, wish actor.Listening) {
-	n := c.nodeOf(wish.Lock.Key())
-	if !wish.On {
-		n.ears.leave(wish.Lock, wish.Channel)
+func (c *coordinator) updateSubscription(now time.Duration, change actor.SubscriptionChange) {
+	n := c.nodeForKey(change.Lock.Key())
+	if !change.On {
+		n.subscriptions.removeListener(change.Lock, change.Channel)
 		return
 	}
-	if n.ears.join(wish.Lock, wish.Channel) {
-		wish.Lock.Step(now, &actor.Message{Kind: actor.Subscribed}, c.fx)
+	if n.subscriptions.addListener(change.Lock, change.Channel) {
+		change.Lock.Step(now, &actor.Message{Event: actor.Subscribed}, c.fx)
 	}
 }
 
-// wake handles a timer that has fired.
-func (c *coordinator) wake(now time.Duration, s actor.Sleeper) {
+// onTimer handles a timer that has fired.
+func (c *coordinator) onTimer(now time.Duration, s actor.TimerTarget) {
 	l := lockOf(s)
 	if l != nil {
 		c.drainFirst(now, l)
 	}
 	s.Wake(now, c.fx)
 	if l != nil {
-		c.after(now, l)
+		c.applyEffects(now, l)
 	} else if r, ok := s.(*actor.Request); ok {
-		c.withdrawn(r)
+		c.onStateDropped(r)
 	}
 }
 
 // lockOf returns the lock that a timer belongs to, directly or through a request, or nil.
-func lockOf(s actor.Sleeper) *actor.Lock {
+func lockOf(s actor.TimerTarget) *actor.Lock {
 	switch s := s.(type) {
 	case *actor.Lock:
 		return s
@@ -504,42 +504,42 @@ func lockOf(s actor.Sleeper) *actor.Lock {
 	return nil
 }
 
-// doubt has every hold confirmed before anything is granted again: after a suspension of the machine, or when Sentinel
+// reconfirmAll has every hold confirmed before anything is granted again: after a suspension of the machine, or when Sentinel
 // names another master. Grants take this into account at once. Confirming the holds and waking the waiters takes
 // several turns if there are very many.
-func (c *coordinator) doubt(now time.Duration) {
-	c.fx.Doubted = now
-	c.doubts.addAll()
+func (c *coordinator) reconfirmAll(now time.Duration) {
+	c.fx.ReconfirmSince = now
+	c.reconfirms.addAll()
 }
 
 // next returns when the coordinator needs another turn without a message. ok is false if it needs none.
 func (c *coordinator) next() (at time.Duration, ok bool) {
-	if c.unopened() || c.sweeps > 0 || c.lookOn || c.drains.on() || c.doubts.on() || len(c.spreads) > 0 || len(c.fx.Refusing) > 0 || c.tells.waits() {
+	if c.hasMessages() || c.activeSweeps > 0 || c.moreToScan || c.drainRound.on() || c.reconfirms.on() || len(c.fanouts) > 0 || len(c.fx.Rejecting) > 0 || c.results.pending() {
 		return c.now, true
 	}
 	if !slices.ContainsFunc(c.nodes, (*node).busy) {
-		c.reckon()
+		c.refreshNextTimer()
 	}
-	at, ok = c.fx.Soonest, c.fx.Soonest != never
+	at, ok = c.fx.NextTimer, c.fx.NextTimer != noTimer
 	for _, n := range c.nodes {
-		if n.link.down && n.out == 0 && n.backlog() {
-			at, ok = earlier(at, ok, n.link.tryAt)
+		if n.breaker.down && n.inFlightBatches == 0 && n.backlog() {
+			at, ok = earlier(at, ok, n.breaker.tryAt)
 		}
-		if retry := n.ears.retryAt(); retry != 0 {
+		if retry := n.subscriptions.nextRetry(); retry != 0 {
 			at, ok = earlier(at, ok, retry)
 		}
 	}
-	if c.surveys() {
+	if c.refreshDue() {
 		at, ok = earlier(at, ok, c.cluster.tryAt)
 	}
-	if due, is := c.doubts.due(); is {
+	if due, is := c.reconfirms.due(); is {
 		at, ok = earlier(at, ok, due)
 	}
 	return at, ok
 }
 
-// never is later than any other time.
-const never = time.Duration(1<<63 - 1)
+// noTimer is later than any other time.
+const noTimer = time.Duration(1<<63 - 1)
 
 func earlier(at time.Duration, ok bool, other time.Duration) (time.Duration, bool) {
 	if !ok || other < at {
@@ -548,10 +548,10 @@ func earlier(at time.Duration, ok bool, other time.Duration) (time.Duration, boo
 	return at, true
 }
 
-// rest resets the outputs that the loop has published.
-func (c *coordinator) rest() {
-	clear(c.fx.Ended)
+// resetOutputs resets the outputs that the loop has published.
+func (c *coordinator) resetOutputs() {
+	clear(c.fx.HoldEnds)
 	clear(c.batches)
-	c.fx.Ended, c.batches = c.fx.Ended[:0], c.batches[:0]
-	c.restVerdicts()
+	c.fx.HoldEnds, c.batches = c.fx.HoldEnds[:0], c.batches[:0]
+	c.resetResults()
 }

@@ -14,114 +14,114 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// desk is a test harness for a coordinator: the test takes the place of its callers, senders and subscribers.
-type desk struct {
-	t       testing.TB
-	c       *coordinator
-	now     time.Duration
-	callers map[string]*deskCaller
-	names   map[*actor.Request]string
-	out     map[int]*batch // by number of the batch
-	batches int
-	letters []*mail
-	order   *order
-	wires   map[*node]*wires
+// coordinatorHarness is a test harness for a coordinator: the test takes the place of its callers, senders and subscribers.
+type coordinatorHarness struct {
+	t        testing.TB
+	c        *coordinator
+	now      time.Duration
+	callers  map[string]*harnessCaller
+	names    map[*actor.Request]string
+	inFlight map[int]*batch // by number of the batch
+	batches  int
+	messages []*loopMessage
+	order    *order
+	wires    map[*node]*pubsubConns
 }
 
-// wires simulates the pub/sub connections to a node, as its subscriber has them.
-type wires struct {
-	number, on, next int
-	to               int // connection of the latest order
-	last             *order
+// pubsubConns simulates the pub/sub connections to a node, as its subscriber has them.
+type pubsubConns struct {
+	number, conn, next int
+	to                 int // connection of the latest order
+	last               *order
 }
 
-// take executes an order. The first connection is never the next one.
-func (w *wires) take(o *order) {
+// execute executes an order. The first connection is never the next one.
+func (w *pubsubConns) execute(o *order) {
 	w.last = o
 	switch {
-	case o.leave:
-	case w.on == 0:
+	case o.closeConns:
+	case w.conn == 0:
 		w.number++
-		w.on = w.number
-	case o.next && w.next == 0:
+		w.conn = w.number
+	case o.onNextConn && w.next == 0:
 		w.number++
 		w.next = w.number
 	}
-	if w.to = w.on; o.next && w.next != 0 {
+	if w.to = w.conn; o.onNextConn && w.next != 0 {
 		w.to = w.next
 	}
 }
 
-// done returns the subscriber's message about a completed order.
-func (w *wires) done(n *node, err error) orderDone {
-	done := orderDone{node: n, on: w.to, err: err}
+// orderResult returns the subscriber's message about a completed order.
+func (w *pubsubConns) orderResult(n *node, err error) orderDone {
+	done := orderDone{node: n, conn: w.to, err: err}
 	switch {
 	case w.last == nil || err != nil:
-	case w.last.leave:
-		w.on, w.next, done.gone = 0, 0, w.number
-	case w.last.change:
-		w.on, w.next, done.gone = w.to, 0, w.to-1
+	case w.last.closeConns:
+		w.conn, w.next, done.goneConn = 0, 0, w.number
+	case w.last.switchConn:
+		w.conn, w.next, done.goneConn = w.to, 0, w.to-1
 	}
 	w.last = nil
 	return done
 }
 
-// broken returns the subscriber's message about broken connections.
-func (w *wires) broken(n *node) deaf {
-	w.on, w.next = 0, 0
-	return deaf{n, w.number}
+// breakAll returns the subscriber's message about broken connections.
+func (w *pubsubConns) breakAll(n *node) pubsubDown {
+	w.conn, w.next = 0, 0
+	return pubsubDown{n, w.number}
 }
 
-func (d *desk) wire(n *node) *wires {
+func (d *coordinatorHarness) connsOf(n *node) *pubsubConns {
 	if d.wires == nil {
-		d.wires = make(map[*node]*wires)
+		d.wires = make(map[*node]*pubsubConns)
 	}
 	if d.wires[n] == nil {
-		d.wires[n] = &wires{}
+		d.wires[n] = &pubsubConns{}
 	}
 	return d.wires[n]
 }
 
-type deskCaller struct {
+type harnessCaller struct {
 	hold   *actor.Hold
 	latest *actor.Request
 	parts  []actor.Part // of a request for several locks
 }
 
-func deskConfig() actor.Config {
+func harnessConfig() actor.Config {
 	return actor.Config{
-		ID: "me", Lease: 30 * time.Second, Renew: 10 * time.Second, Timeout: 3 * time.Second,
-		HandoffMax: 64, HandoffFor: 5 * time.Millisecond, FairWait: 5 * time.Minute, Seed: 1,
+		ID: "me", Lease: 30 * time.Second, RenewInterval: 10 * time.Second, CallTimeout: 3 * time.Second,
+		MaxHandoffGrants: 64, MaxHandoffTime: 5 * time.Millisecond, FairWaitTimeout: 5 * time.Minute, Seed: 1,
 	}
 }
 
-func newDesk(t testing.TB, couriers int) *desk {
-	c := newCoordinator(deskConfig(), couriers)
-	c.intake.share = 1 << 20 // one line of a conversation is one turn
-	return &desk{
-		t:       t,
-		c:       c,
-		callers: map[string]*deskCaller{},
-		names:   map[*actor.Request]string{},
-		out:     map[int]*batch{},
+func newHarness(t testing.TB, senders int) *coordinatorHarness {
+	c := newCoordinator(harnessConfig(), senders)
+	c.intake.laneBudget = 1 << 20 // one line of a conversation is one turn
+	return &coordinatorHarness{
+		t:        t,
+		c:        c,
+		callers:  map[string]*harnessCaller{},
+		names:    map[*actor.Request]string{},
+		inFlight: map[int]*batch{},
 	}
 }
 
 // The delay of a late renewal is reported for a minute, also when no other renewal follows.
 func TestTheLagOfALateRenewalIsForgottenWithoutAnotherOne(t *testing.T) {
-	d := newDesk(t, 1)
-	d.c.fx.Lag.Note(time.Second, 5*time.Second)
+	d := newHarness(t, 1)
+	d.c.fx.RenewLag.Note(time.Second, 5*time.Second)
 	told := func(at time.Duration) time.Duration {
 		var stats Stats
-		d.c.turn(at, &mail{what: inspects{&actor.Request{}, &stats}})
-		d.c.rest()
+		d.c.turn(at, &loopMessage{body: statsRequest{&actor.Request{}, &stats}})
+		d.c.resetOutputs()
 		return stats.RenewalLag
 	}
 	require.Equal(t, 5*time.Second, told(2*time.Second))
 	require.Zero(t, told(5*time.Minute))
 }
 
-// converse plays a conversation with a coordinator and compares its outputs. Each line is a turn: a time (absolute, or
+// runConversation plays a conversation with a coordinator and compares its outputs. Each line is a turn: a time (absolute, or
 // with + relative to the turn before), the messages, and behind an arrow the outputs:
 //
 //	0s   lock a b; lock c      → 1: acquire a b c
@@ -131,9 +131,9 @@ func TestTheLagOfALateRenewalIsForgottenWithoutAnotherOne(t *testing.T) {
 // kind. 1 is the first batch sent. It is followed by its replies: done, gone, taken, muted, refused, dumb; the last one
 // counts for all further commands. "lost TEXT" and "says TEXT" are about the batch as a whole. "timer" is a turn at the
 // time that the coordinator requested, which is shown.
-func converse(t *testing.T, couriers int, conversation string) {
+func runConversation(t *testing.T, senders int, conversation string) {
 	t.Helper()
-	compare(t, conversation, newDesk(t, couriers).line)
+	compare(t, conversation, newHarness(t, senders).line)
 }
 
 // compare plays the lines of a conversation and compares each with its expected outputs.
@@ -152,7 +152,7 @@ func compare(t *testing.T, conversation string, says func(line string) string) {
 	require.Equal(t, strings.Join(want, "\n"), strings.Join(got, "\n"))
 }
 
-func (d *desk) line(line string) string {
+func (d *coordinatorHarness) line(line string) string {
 	moment, stimuli, _ := strings.Cut(line, " ")
 	at, err := time.ParseDuration(moment)
 	require.NoError(d.t, err)
@@ -176,7 +176,7 @@ func (d *desk) line(line string) string {
 			}
 			return fmt.Sprint(max(due-d.now, 0))
 		case "doubt":
-			d.c.doubt(at)
+			d.c.reconfirmAll(at)
 		default:
 			if oops := d.post(words); oops != "" {
 				return oops
@@ -186,10 +186,10 @@ func (d *desk) line(line string) string {
 	return d.turn()
 }
 
-func (d *desk) mail(m *mail) { d.letters = append(d.letters, m) }
+func (d *coordinatorHarness) queueMessage(m *loopMessage) { d.messages = append(d.messages, m) }
 
 // post makes the messages of one stimulus.
-func (d *desk) post(words []string) (oops string) {
+func (d *coordinatorHarness) post(words []string) (oops string) {
 	rest := words[1:]
 	switch words[0] {
 	case "lock", "async", "try", "ifup", "read", "tryread", "write", "trywrite", "unlock", "extend", "force", "forceread", "forcewrite", "state", "count", "cancel", "shutdown", "close":
@@ -201,28 +201,28 @@ func (d *desk) post(words []string) (oops string) {
 		}
 	case "heard":
 		for _, name := range rest {
-			d.mail(&mail{what: hears{channel: channelNamed(name)}})
+			d.queueMessage(&loopMessage{body: notified{channel: channelNamed(name)}})
 		}
 	case "subscribed":
 		for _, name := range rest {
-			d.mail(&mail{what: subscribes{channel: channelNamed(name), on: d.wire(d.c.node).to}})
+			d.queueMessage(&loopMessage{body: channelSubscribed{channel: channelNamed(name), conn: d.connsOf(d.c.node).to}})
 		}
 	case "ordered":
 		d.order = nil
-		d.mail(&mail{what: d.wire(d.c.node).done(nil, nil)})
+		d.queueMessage(&loopMessage{body: d.connsOf(d.c.node).orderResult(nil, nil)})
 	case "disordered":
 		d.order = nil
-		d.mail(&mail{what: d.wire(d.c.node).done(nil, errors.New(strings.Join(rest, " ")))})
+		d.queueMessage(&loopMessage{body: d.connsOf(d.c.node).orderResult(nil, errors.New(strings.Join(rest, " ")))})
 	case "deaf":
-		d.mail(&mail{what: d.wire(d.c.node).broken(nil)})
+		d.queueMessage(&loopMessage{body: d.connsOf(d.c.node).breakAll(nil)})
 	default:
-		return d.courier(words)
+		return d.deliverBatch(words)
 	}
 	return ""
 }
 
 // ask posts a caller's request.
-func (d *desk) ask(what, who string) {
+func (d *coordinatorHarness) ask(what, who string) {
 	name, _, _ := strings.Cut(who, "/")
 	kind, key, special := strings.Cut(name, ":")
 	if !special {
@@ -230,44 +230,44 @@ func (d *desk) ask(what, who string) {
 	}
 	c := d.callers[who]
 	if c == nil {
-		c = &deskCaller{}
+		c = &harnessCaller{}
 		d.callers[who] = c
 	}
 	r := &actor.Request{Name: key, Key: key, Hold: c.hold}
 	switch what {
 	case "lock", "try", "unlock":
 		if strings.Contains(key, "+") {
-			d.askJointly(what, who)
+			d.requestMulti(what, who)
 			return
 		}
 	}
 	switch what {
 	case "lock", "async", "try", "ifup", "read", "tryread", "write", "trywrite":
 		r.Async = what == "async"
-		if r.IfUp = what == "ifup"; r.IfUp && c.hold != nil {
+		if r.FailIfDown = what == "ifup"; r.FailIfDown && c.hold != nil {
 			r.Owner = c.hold.Owner
 		}
 		c.hold = &actor.Hold{}
-		r.Tag, r.Hold, r.Once = actor.Acquire, c.hold, strings.HasPrefix(what, "try")
+		r.Op, r.Hold, r.Once = actor.Acquire, c.hold, strings.HasPrefix(what, "try")
 		r.Kind = map[string]actor.LockKind{"read": actor.Read, "tryread": actor.Read, "write": actor.Write, "trywrite": actor.Write}[what]
 	case "unlock":
-		r.Tag = actor.Unlock
+		r.Op = actor.Unlock
 	case "extend":
-		r.Tag, r.Lease = actor.Extend, time.Minute
+		r.Op, r.Lease = actor.Extend, time.Minute
 	case "force":
-		r.Tag = actor.Force
+		r.Op = actor.Force
 	case "forceread", "forcewrite":
-		r.Tag, r.Kind = actor.Force, map[string]actor.LockKind{"forceread": actor.Read, "forcewrite": actor.Write}[what]
+		r.Op, r.Kind = actor.Force, map[string]actor.LockKind{"forceread": actor.Read, "forcewrite": actor.Write}[what]
 	case "state":
-		r.Tag = AskState
+		r.Op = AskState
 	case "count":
-		r.Tag, r.Owner = AskCount, c.hold.Owner
+		r.Op, r.Owner = AskCount, c.hold.Owner
 	case "shutdown":
-		r.Tag = AskShutdown
+		r.Op = AskShutdown
 	case "close":
-		r.Tag = AskClose
+		r.Op = AskClose
 	case "cancel":
-		d.mail(&mail{what: givesUp{c.latest, errors.New("cancelled")}})
+		d.queueMessage(&loopMessage{body: cancelRequest{c.latest, errors.New("cancelled")}})
 		return
 	}
 	if special {
@@ -275,27 +275,27 @@ func (d *desk) ask(what, who string) {
 	}
 	c.latest = r
 	d.names[r] = who
-	d.mail(&mail{what: r})
+	d.queueMessage(&loopMessage{body: r})
 }
 
-// courier delivers the replies to a batch.
-func (d *desk) courier(words []string) (oops string) {
+// deliverBatch delivers the replies to a batch.
+func (d *coordinatorHarness) deliverBatch(words []string) (oops string) {
 	var number int
 	_, err := fmt.Sscan(words[0], &number)
 	require.NoError(d.t, err, words)
-	b := d.out[number]
+	b := d.inFlight[number]
 	if b == nil {
 		return fmt.Sprintf("batch %d is not out", number)
 	}
-	delete(d.out, number)
-	d.mail(&b.mail)
+	delete(d.inFlight, number)
+	d.queueMessage(&b.msg)
 	text := strings.Join(words[2:], " ")
 	switch words[1] {
 	case "lost":
-		b.failed, b.lost = errors.New(text), true
+		b.failed, b.noReply = errors.New(text), true
 		return ""
 	case "says":
-		b.failed, b.lost = errors.New(text), false
+		b.failed, b.noReply = errors.New(text), false
 		return ""
 	}
 	b.replies = b.replies[:0]
@@ -305,49 +305,49 @@ func (d *desk) courier(words []string) (oops string) {
 			return ""
 		}
 		b.replies = append(b.replies, map[string]actor.Reply{
-			"done":    {Status: actor.Done, Listeners: -1},
-			"muted":   {Status: actor.Done, Muted: true},
-			"gone":    {Status: actor.Gone},
-			"taken":   {Status: actor.Taken, TTL: 20 * time.Second, Holder: "x:1"},
-			"queued":  {Status: actor.Taken, TTL: 20 * time.Second, Holder: "x:1", Left: time.Hour},
-			"dead":    {Status: actor.Taken, TTL: time.Hour, Left: 2 * time.Hour},
-			"self":    {Status: actor.Taken, TTL: 20 * time.Second, Holder: "me:1", Left: time.Hour},
-			"writer1": {Status: actor.Taken, TTL: 20 * time.Second, Writer: "me:1"},
-			"reader1": {Status: actor.Taken, TTL: 20 * time.Second, Readers: "1"},
-			"readers": {Status: actor.Taken, TTL: 20 * time.Second, Readers: "1 2"},
-			"refused": {Status: actor.Refused, Err: errors.New("WRONGTYPE x")},
-			"denied":  {Status: actor.Refused, Err: errors.New("NOPERM x")},
-			"busy":    {Status: actor.Refused, Err: errors.New("BUSY x")},
-			"replica": {Status: actor.Refused, Err: errors.New("READONLY x")},
-			"dumb":    {Err: errForm, Garbled: true},
-			"taken2":  {Status: actor.Taken, Part: 1, TTL: 20 * time.Second, Holder: "x:1"},
-			"ghost2":  {Status: actor.Taken, Part: 1, TTL: 20 * time.Second, Holder: "me:99"},
-			"bad2":    {Status: actor.Refused, Part: 1, Err: errors.New("WRONGTYPE x")},
-			"busy2":   {Status: actor.Refused, Part: 1, Err: errors.New("BUSY x")},
+			"done":    {Status: actor.OK, Listeners: -1},
+			"muted":   {Status: actor.OK, Unpublished: true},
+			"gone":    {Status: actor.NotFound},
+			"taken":   {Status: actor.HeldByOther, TTL: 20 * time.Second, Holder: "x:1"},
+			"queued":  {Status: actor.HeldByOther, TTL: 20 * time.Second, Holder: "x:1", QueueTTL: time.Hour},
+			"dead":    {Status: actor.HeldByOther, TTL: time.Hour, QueueTTL: 2 * time.Hour},
+			"self":    {Status: actor.HeldByOther, TTL: 20 * time.Second, Holder: "me:1", QueueTTL: time.Hour},
+			"writer1": {Status: actor.HeldByOther, TTL: 20 * time.Second, Writer: "me:1"},
+			"reader1": {Status: actor.HeldByOther, TTL: 20 * time.Second, Readers: "1"},
+			"readers": {Status: actor.HeldByOther, TTL: 20 * time.Second, Readers: "1 2"},
+			"refused": {Status: actor.Rejected, Err: errors.New("WRONGTYPE x")},
+			"denied":  {Status: actor.Rejected, Err: errors.New("NOPERM x")},
+			"busy":    {Status: actor.Rejected, Err: errors.New("BUSY x")},
+			"replica": {Status: actor.Rejected, Err: errors.New("READONLY x")},
+			"dumb":    {Err: errMalformed, Malformed: true},
+			"taken2":  {Status: actor.HeldByOther, FailedPart: 1, TTL: 20 * time.Second, Holder: "x:1"},
+			"ghost2":  {Status: actor.HeldByOther, FailedPart: 1, TTL: 20 * time.Second, Holder: "me:99"},
+			"bad2":    {Status: actor.Rejected, FailedPart: 1, Err: errors.New("WRONGTYPE x")},
+			"busy2":   {Status: actor.Rejected, FailedPart: 1, Err: errors.New("BUSY x")},
 		}[word])
 	}
 	return ""
 }
 
 // turn runs one turn of the loop and returns what it published.
-func (d *desk) turn() string {
-	var first *mail
-	for _, m := range slices.Backward(d.letters) {
+func (d *coordinatorHarness) turn() string {
+	var first *loopMessage
+	for _, m := range slices.Backward(d.messages) {
 		m.next = first
 		first = m
 	}
-	d.letters = nil
+	d.messages = nil
 	d.c.turn(d.now, first)
-	said := slices.Concat(d.ended(), d.left(), d.ordered(), d.verdicts())
-	d.c.rest()
+	said := slices.Concat(d.ended(), d.sentText(), d.ordered(), d.results())
+	d.c.resetOutputs()
 	if len(said) == 0 {
 		return "nothing"
 	}
 	return strings.Join(said, "; ")
 }
 
-// together joins names with the same outcome, in order.
-func together(said []string, what, name string) []string {
+// joinLines joins names with the same outcome, in order.
+func joinLines(said []string, what, name string) []string {
 	if last := len(said) - 1; last >= 0 && strings.HasSuffix(said[last], " "+what) {
 		said[last] = strings.TrimSuffix(said[last], what) + name + " " + what
 		return said
@@ -355,36 +355,36 @@ func together(said []string, what, name string) []string {
 	return append(said, name+" "+what)
 }
 
-func (d *desk) ended() (said []string) {
-	for _, e := range d.c.fx.Ended {
+func (d *coordinatorHarness) ended() (said []string) {
+	for _, e := range d.c.fx.HoldEnds {
 		for who, c := range d.callers {
 			if c.hold == e.Hold || c.has(e.Hold) {
-				said = together(said, strings.TrimPrefix(e.Err.Error(), "lock "), who)
+				said = joinLines(said, strings.TrimPrefix(e.Err.Error(), "lock "), who)
 			}
 		}
 	}
 	return said
 }
 
-func (d *desk) left() (said []string) {
+func (d *coordinatorHarness) sentText() (said []string) {
 	for _, b := range d.c.batches {
 		d.batches++
-		d.out[d.batches] = b
+		d.inFlight[d.batches] = b
 		verb := map[actor.Verb]string{
 			actor.SendAcquire: "acquire", actor.SendRenew: "renew", actor.SendRelease: "release",
-			actor.SendForce: "force", actor.SendState: "state", actor.SendJointAcquire: "joint",
+			actor.SendForce: "force", actor.SendState: "state", actor.SendMultiAcquire: "joint",
 			actor.SendFencedAcquire: "acquire fenced", actor.SendFairAcquire: "acquire fair",
 			actor.SendFairRelease: "release fair", actor.SendFairForce: "force fair",
 			actor.SendReadAcquire: "read", actor.SendReadRenew: "reread", actor.SendReadRelease: "unread", actor.SendReadForce: "force read", actor.SendWriteForce: "force write",
 			actor.SendWriteAcquire: "write", actor.SendWriteRenew: "rewrite", actor.SendWriteRelease: "unwrite",
 		}[b.verb]
-		if b.whole {
+		if b.sendText {
 			verb = "EVAL " + verb
 		}
 		keys := make([]string, len(b.commands))
 		for i := range b.commands {
 			keys[i] = b.commands[i].Key
-			if b.verb == actor.SendJointAcquire {
+			if b.verb == actor.SendMultiAcquire {
 				keys[i] = shownParts(&b.commands[i])
 			}
 		}
@@ -397,13 +397,13 @@ func (d *desk) left() (said []string) {
 	return said
 }
 
-func (d *desk) ordered() (said []string) {
-	o := d.c.ears.order
+func (d *coordinatorHarness) ordered() (said []string) {
+	o := d.c.subscriptions.order
 	if o == nil {
 		return nil
 	}
 	require.Nil(d.t, d.order, "two orders at once")
-	d.order, d.c.ears.order = o, nil
+	d.order, d.c.subscriptions.order = o, nil
 	short := func(names []string) string {
 		slices.Sort(names)
 		for i := range names {
@@ -411,18 +411,18 @@ func (d *desk) ordered() (said []string) {
 		}
 		return strings.Join(names, " ")
 	}
-	d.wire(d.c.node).take(o)
-	e := d.c.ears
-	if o.leave || o.change {
+	d.connsOf(d.c.node).execute(o)
+	e := d.c.subscriptions
+	if o.closeConns || o.switchConn {
 		var left []string
-		for ch := e.left.ends.next; ch != &e.left.ends; ch = ch.next {
+		for ch := e.leftBehind.sentinel.next; ch != &e.leftBehind.sentinel; ch = ch.next {
 			left = append(left, ch.name)
 		}
 		said = append(said, "leave "+short(left))
 	}
 	var joined []string
-	for _, name := range o.join {
-		if e.channels[name].state == ordered {
+	for _, name := range o.channels {
+		if e.channels[name].state == stateSubscribing {
 			joined = append(joined, name)
 		}
 	}
@@ -432,32 +432,32 @@ func (d *desk) ordered() (said []string) {
 	return said
 }
 
-func (d *desk) verdicts() (said []string) {
-	for _, r := range d.c.tells.told {
-		what := map[actor.Kind]string{
+func (d *coordinatorHarness) results() (said []string) {
+	for _, r := range d.c.results.ready {
+		what := map[actor.Event]string{
 			actor.Acquire: "granted", actor.Unlock: "unlocked", actor.Force: "forced", AskState: "read", AskCount: "counted",
 			AskShutdown: "complete", AskClose: "closed",
-		}[r.Tag]
+		}[r.Op]
 		if r.Err != nil {
 			what = strings.TrimPrefix(r.Err.Error(), "lock ")
 			if r.Cause != nil {
 				what += ": " + r.Cause.Error()
 			}
 		}
-		said = together(said, what, cmp.Or(d.names[r], "unnamed"))
+		said = joinLines(said, what, cmp.Or(d.names[r], "unnamed"))
 	}
 	return said
 }
 
-// requireRest requires that the coordinator is empty.
-func (d *desk) requireRest() {
+// requireIdle requires that the coordinator is empty.
+func (d *coordinatorHarness) requireIdle() {
 	d.t.Helper()
 	require.Zero(d.t, d.c.locks.len())
-	require.Empty(d.t, d.c.groups)
-	require.Empty(d.t, d.c.ears.channels)
-	require.Empty(d.t, d.out)
+	require.Empty(d.t, d.c.lockSets)
+	require.Empty(d.t, d.c.subscriptions.channels)
+	require.Empty(d.t, d.inFlight)
 	require.Zero(d.t, d.c.timers())
-	require.Zero(d.t, d.c.fx.Tenures)
+	require.Zero(d.t, d.c.fx.HeldLocks)
 	require.False(d.t, d.c.backlog())
 	require.Zero(d.t, d.c.inFlight)
 	stats := d.c.stats()
@@ -469,18 +469,18 @@ func (d *desk) requireRest() {
 }
 
 func TestPairOfALockLeavesNothing(t *testing.T) {
-	d := newDesk(t, 1)
+	d := newHarness(t, 1)
 	require.Equal(t, "1: acquire a", d.line("1ms lock a"))
 	require.Equal(t, "a granted", d.line("2ms 1 done"))
 	require.Equal(t, "a not held; 2: release a", d.line("3ms unlock a"))
 	require.Equal(t, "a unlocked", d.line("4ms 2 done"))
-	d.requireRest()
+	d.requireIdle()
 	require.Equal(t, "never", d.line("5ms next"))
 }
 
 // While all senders are busy, commands accumulate and leave as one larger batch. No command waits for a batch to fill.
 func TestGroupCommit(t *testing.T) {
-	converse(t, 2, `
+	runConversation(t, 2, `
 		1ms lock a           → 1: acquire a
 		2ms lock b           → 2: acquire b
 		3ms lock c           → nothing
@@ -494,7 +494,7 @@ func TestGroupCommit(t *testing.T) {
 
 // Several locks, their renewal in one batch, and their ends.
 func TestRenewalsThatAreDueGoOutTogether(t *testing.T) {
-	converse(t, 8, `
+	runConversation(t, 8, `
 		1ms     lock a b c       → 1: acquire a b c
 		2ms     lock d           → 2: acquire d
 		3ms     1 done; 2 done   → a b c d granted
@@ -508,7 +508,7 @@ func TestRenewalsThatAreDueGoOutTogether(t *testing.T) {
 
 // There is one result, and a grant to a cancelled request is released.
 func TestCancelThatCrossesTheGrant(t *testing.T) {
-	converse(t, 1, `
+	runConversation(t, 1, `
 		1ms  lock a           → 1: acquire a
 		2ms  1 done; cancel a → a not held; 2: release a; a granted
 		3ms  2 done           → nothing
@@ -523,7 +523,7 @@ func TestCancelThatCrossesTheGrant(t *testing.T) {
 }
 
 func TestShutdownCompletesWhenTheLastHoldIsReleased(t *testing.T) {
-	d := newDesk(t, 8)
+	d := newHarness(t, 8)
 	require.Equal(t, "1: acquire a b", d.line("1ms lock a b"))
 	require.Equal(t, "join {b}; a granted", d.line("2ms 1 done taken"))
 	require.Equal(t, "2: acquire c b", d.line("3ms ordered; subscribed b; lock c"), "who asks again is behind")
@@ -537,11 +537,11 @@ func TestShutdownCompletesWhenTheLastHoldIsReleased(t *testing.T) {
 	require.Equal(t, "nothing", d.line("8ms 3 done"))
 	require.Equal(t, "a unlocked; shutdown complete", d.line("9ms 4 done"))
 	require.Zero(t, d.c.stats().Waiting)
-	require.EqualValues(t, 4, d.c.stats().Refused)
+	require.EqualValues(t, 4, d.c.stats().Failed)
 }
 
 func TestSeveralShutdownsAreAllTold(t *testing.T) {
-	converse(t, 8, `
+	runConversation(t, 8, `
 		1ms lock a             → 1: acquire a
 		2ms 1 done             → a granted
 		3ms shutdown s1 s2     → nothing
@@ -554,7 +554,7 @@ func TestSeveralShutdownsAreAllTold(t *testing.T) {
 
 // All requests get their results at once, whatever is in flight, and nothing is sent afterwards.
 func TestCloseTellsEverybody(t *testing.T) {
-	d := newDesk(t, 8)
+	d := newHarness(t, 8)
 	d.line("1ms lock a b c d")
 	d.line("2ms 1 done done taken taken")
 	d.line("3ms unlock b; lock a/2; force d; lock e; state s1")
@@ -565,8 +565,8 @@ func TestCloseTellsEverybody(t *testing.T) {
 	require.Equal(t, "a engine closed", strings.Split(said, "; ")[0])
 	for _, who := range []string{"a/2", "b", "c", "d", "e", "s1", "s2", "s3", "f", "a", "s4"} {
 		r := d.callers[who].latest
-		require.True(t, r.Decided(), who)
-		if who != "d" && r.Tag != actor.Unlock || r.Err != nil {
+		require.True(t, r.Completed(), who)
+		if who != "d" && r.Op != actor.Unlock || r.Err != nil {
 			require.ErrorIs(t, r.Err, actor.ErrClosed, who)
 		}
 	}
@@ -578,13 +578,13 @@ func TestCloseTellsEverybody(t *testing.T) {
 	require.Equal(t, "g engine closed", d.line("6ms lock g"))
 	require.Zero(t, d.c.stats().Waiting)
 	// Batches that return find no lock.
-	for number := range d.out {
+	for number := range d.inFlight {
 		require.Equal(t, "nothing", d.line(fmt.Sprintf("7ms %d lost EOF", number)))
 	}
 }
 
 func TestCloseEndsAShutdownThatStillWaits(t *testing.T) {
-	converse(t, 8, `
+	runConversation(t, 8, `
 		1ms lock a     → 1: acquire a
 		2ms 1 done     → a granted
 		3ms shutdown   → nothing
@@ -594,7 +594,7 @@ func TestCloseEndsAShutdownThatStillWaits(t *testing.T) {
 }
 
 func TestStateIsReadOnceAndAskedAgainOnlyWhileItsRequestHasTime(t *testing.T) {
-	converse(t, 8, `
+	runConversation(t, 8, `
 		1ms   state a b c  → 1: state a b c
 		2ms   1 done refused busy → a read; b WRONGTYPE x; c redis unavailable: BUSY x
 		3ms   state a      → 2: state a
@@ -612,7 +612,7 @@ func TestStateIsReadOnceAndAskedAgainOnlyWhileItsRequestHasTime(t *testing.T) {
 
 // The wall clock ran ahead: every hold is confirmed before anything is granted.
 func TestDoubtConfirmsEveryHold(t *testing.T) {
-	converse(t, 8, `
+	runConversation(t, 8, `
 		1ms  lock a b c      → 1: acquire a b c
 		2ms  1 done done taken → join {c}; a b granted
 		3ms  lock d          → 2: acquire d
@@ -628,7 +628,7 @@ func TestDoubtConfirmsEveryHold(t *testing.T) {
 // A lock may be removed before the last of its commands has a reply, and its memory reused for another key.
 func TestAnswerForALockThatHasFinished(t *testing.T) {
 	t.Run("and has no holder", func(t *testing.T) {
-		d := newDesk(t, 8)
+		d := newHarness(t, 8)
 		d.line("1ms lock a")
 		d.line("2ms 1 done")
 		require.Equal(t, "2: renew a", d.line("10.005s timer"))
@@ -636,10 +636,10 @@ func TestAnswerForALockThatHasFinished(t *testing.T) {
 		require.Equal(t, "nothing", d.line("30s 3 done"))
 		require.Zero(t, d.c.locks.len())
 		require.Equal(t, "nothing", d.line("31s 2 done"))
-		d.requireRest()
+		d.requireIdle()
 	})
 	t.Run("and is another's", func(t *testing.T) {
-		d := newDesk(t, 8)
+		d := newHarness(t, 8)
 		d.line("1ms lock a")
 		d.line("2ms 1 done")
 		require.Equal(t, "2: renew a", d.line("10.005s timer"))
@@ -649,38 +649,38 @@ func TestAnswerForALockThatHasFinished(t *testing.T) {
 		require.Equal(t, "b granted", d.line("32s 4 done"))
 		require.Equal(t, "b not held; 5: release b", d.line("33s unlock b"))
 		require.Equal(t, "b unlocked", d.line("34s 5 done"))
-		d.requireRest()
+		d.requireIdle()
 	})
 }
 
 func TestStatsAreReadBeforeAndAfterTheClose(t *testing.T) {
-	d := newDesk(t, 8)
+	d := newHarness(t, 8)
 	d.line("1ms lock a b")
 	d.line("2ms 1 done taken")
 	look := func() (s Stats) {
 		r := &actor.Request{}
-		d.mail(&mail{what: inspects{r, &s}})
+		d.queueMessage(&loopMessage{body: statsRequest{r, &s}})
 		d.turn()
-		require.True(t, r.Decided())
+		require.True(t, r.Completed())
 		require.NoError(t, r.Err)
 		return s
 	}
 	s := look()
 	require.EqualValues(t, 1, s.Held)
 	require.EqualValues(t, 1, s.Waiting)
-	require.EqualValues(t, 3, s.Turns)
+	require.EqualValues(t, 3, s.LoopTurns)
 	require.Positive(t, s.Timers)
 	d.line("3ms close")
 	s = look()
-	require.Equal(t, Stats{Acquired: 1, Refused: 1, Commands: 2, Batches: 1, Turns: 5, InFlight: s.InFlight, Subscriptions: s.Subscriptions}, s)
+	require.Equal(t, Stats{Acquired: 1, Failed: 1, Commands: 2, Batches: 1, LoopTurns: 5, InFlight: s.InFlight, Subscriptions: s.Subscriptions}, s)
 }
 
 // In the middle of its turn, a request that is about to be sent again would seem to sleep.
 func TestStatsAreOfTheEndOfTheirTurn(t *testing.T) {
-	d := newDesk(t, 8)
+	d := newHarness(t, 8)
 	var s Stats
 	d.line("1ms lock a")
-	d.mail(&mail{what: inspects{&actor.Request{}, &s}})
+	d.queueMessage(&loopMessage{body: statsRequest{&actor.Request{}, &s}})
 	d.line("2ms lock b")
 	require.EqualValues(t, 2, s.InFlight, "of a, and of b that came after the question")
 	require.EqualValues(t, 2, s.Waiting)
@@ -688,7 +688,7 @@ func TestStatsAreOfTheEndOfTheirTurn(t *testing.T) {
 }
 
 func TestCountIsKnownWithoutAskingTheServer(t *testing.T) {
-	d := newDesk(t, 8)
+	d := newHarness(t, 8)
 	d.line("1ms lock a")
 	d.line("2ms 1 done")
 	require.Equal(t, "a counted", d.line("3ms count a"))
@@ -702,13 +702,13 @@ func TestCountIsKnownWithoutAskingTheServer(t *testing.T) {
 // An owner in a context belongs to a name and a kind of lock.
 func TestAHoldCountsForLocksOfItsKindOnly(t *testing.T) {
 	for held, who := range map[string]string{"lock a": "a", "lock fenced:a": "fenced:a", "write a": "a", "read a": "a", "lock fair:a": "fair:a"} {
-		d := newDesk(t, 1)
+		d := newHarness(t, 1)
 		d.line("1ms " + held)
 		require.Equal(t, who+" granted", d.line("2ms 1 done"))
 		of := d.callers[who].latest
 		for _, kind := range []actor.LockKind{actor.Plain, actor.Fenced, actor.Write, actor.Read, actor.Fair} {
-			asks := &actor.Request{Tag: AskCount, Kind: kind, Name: "a", Key: "a", Owner: of.Hold.Owner}
-			d.mail(&mail{what: asks})
+			asks := &actor.Request{Op: AskCount, Kind: kind, Name: "a", Key: "a", Owner: of.Hold.Owner}
+			d.queueMessage(&loopMessage{body: asks})
 			d.turn()
 			require.Equal(t, kind == of.Kind, asks.State.Count == 1, "%v, asked of kind %v", held, kind)
 		}
@@ -716,19 +716,19 @@ func TestAHoldCountsForLocksOfItsKindOnly(t *testing.T) {
 }
 
 func TestStateIsWhatTheServerSaid(t *testing.T) {
-	d := newDesk(t, 8)
+	d := newHarness(t, 8)
 	require.Equal(t, "1: state a", d.line("1ms state a"))
-	want := actor.Reply{Status: actor.Done, TTL: time.Second, Holder: "x:1", Count: 3}
-	b := d.out[1]
+	want := actor.Reply{Status: actor.OK, TTL: time.Second, Holder: "x:1", Count: 3}
+	b := d.inFlight[1]
 	b.replies = append(b.replies, want)
-	d.mail(&b.mail)
+	d.queueMessage(&b.msg)
 	require.Equal(t, "a read", d.line("2ms heard a"))
 	require.Equal(t, &want, d.callers["a"].latest.State)
 }
 
 // A finished lock is reused for another key. A stale pointer to it must not affect the new one.
 func TestHoldsOfLongAgoDoNotTouchTheLockThatWasReused(t *testing.T) {
-	d := newDesk(t, 1)
+	d := newHarness(t, 1)
 	d.line("1ms lock a")
 	d.line("2ms 1 done")
 	d.line("3ms unlock a")
@@ -741,34 +741,34 @@ func TestHoldsOfLongAgoDoNotTouchTheLockThatWasReused(t *testing.T) {
 	require.Equal(t, "nothing", d.line("8ms cancel a"))
 	require.Equal(t, "b not held; 4: release b", d.line("9ms unlock b"))
 	require.Equal(t, "b unlocked", d.line("10ms 4 done"))
-	d.requireRest()
+	d.requireIdle()
 }
 
 // Many timers at once do not delay messages, and none is lost.
 func TestManyTimersDueAtOnceAreFiredInSeveralTurns(t *testing.T) {
-	d := newDesk(t, 1000)
-	const locks = firedPerTurn + 1000
+	d := newHarness(t, 1000)
+	const locks = maxTimersPerTurn + 1000
 	for i := range locks {
 		d.ask("lock", fmt.Sprint("k", i))
 	}
 	d.now = time.Millisecond
 	d.turn()
-	for number := range d.out {
-		d.courier([]string{fmt.Sprint(number), "done"})
+	for number := range d.inFlight {
+		d.deliverBatch([]string{fmt.Sprint(number), "done"})
 	}
 	d.turn()
 	require.EqualValues(t, locks, d.c.stats().Held)
 	d.due()
 	for turns := 1; ; turns++ {
 		renewals := d.c.queues[actor.SendRenew].len()
-		for _, b := range d.out {
+		for _, b := range d.inFlight {
 			renewals += len(b.commands)
 		}
 		if renewals == locks {
 			require.Greater(t, turns, 1)
 			break
 		}
-		require.LessOrEqual(t, renewals, firedPerTurn*turns)
+		require.LessOrEqual(t, renewals, maxTimersPerTurn*turns)
 		due, ok := d.c.next()
 		require.True(t, ok)
 		require.LessOrEqual(t, due, d.now)

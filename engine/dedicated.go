@@ -8,15 +8,15 @@ import (
 	"github.com/redis/rueidis"
 )
 
-// errNoneFree reports that the program has used up the pool of a client that it shares with the engine.
-var errNoneFree = errors.New("lockwheel: no connection is free in the client's pool (BlockingPoolSize)")
+// errPoolExhausted reports that the program has used up the pool of a client that it shares with the engine.
+var errPoolExhausted = errors.New("lockwheel: no connection is free in the client's pool (BlockingPoolSize)")
 
 const (
-	// freeFor is how long a subscriber waits for a dedicated connection. After that, waiters poll.
-	freeFor = 500 * time.Millisecond
-	// keptFor is how long a connection that came too late is kept for the next request. It exceeds the pauses between
+	// subscribePoolTimeout is how long a subscriber waits for a dedicated connection. After that, waiters poll.
+	subscribePoolTimeout = 500 * time.Millisecond
+	// lateConnLifetime is how long a connection that came too late is kept for the next request. It exceeds the pauses between
 	// attempts.
-	keptFor = 4 * orderRetryMost
+	lateConnLifetime = 4 * maxSubscribeBackoff
 )
 
 // dedicated is a connection with one user.
@@ -30,24 +30,24 @@ type dedicated struct {
 // one such call is in flight. A connection that comes too late serves the next request or is released. Owned by one
 // goroutine.
 type lender struct {
-	over <-chan struct{} // closed when no caller waits any longer; may be nil
+	done <-chan struct{} // closed when no caller waits any longer; may be nil
 	run  func(func())    // starts a goroutine
 
-	pending chan dedicated // receives the result of the call in flight; nil when there is none
-	left    chan struct{}  // closed to abandon the call in flight
+	pending   chan dedicated // receives the result of the call in flight; nil when there is none
+	abandoned chan struct{}  // closed to abandon the call in flight
 }
 
-func newLender(over <-chan struct{}, run func(func())) *lender { return &lender{over: over, run: run} }
+func newLender(over <-chan struct{}, run func(func())) *lender { return &lender{done: over, run: run} }
 
 func onGoroutine(f func()) { go f() }
 
-// lend returns a connection. It returns errNoneFree after patience, or when over is closed.
-func (l *lender) lend(client rueidis.Client, patience time.Duration) (dedicated, error) {
-	timer := time.NewTimer(patience)
+// lend returns a connection. It returns errPoolExhausted after patience, or when over is closed.
+func (l *lender) lend(client rueidis.Client, timeout time.Duration) (dedicated, error) {
+	timer := time.NewTimer(timeout)
 	defer timer.Stop()
 	for {
 		if l.pending == nil {
-			l.ask(client)
+			l.dedicate(client)
 		}
 		select {
 		case d, came := <-l.pending:
@@ -56,22 +56,22 @@ func (l *lender) lend(client rueidis.Client, patience time.Duration) (dedicated,
 				return d, nil
 			}
 		case <-timer.C:
-			return dedicated{}, errNoneFree
-		case <-l.over:
-			return dedicated{}, errNoneFree
+			return dedicated{}, errPoolExhausted
+		case <-l.done:
+			return dedicated{}, errPoolExhausted
 		}
 	}
 }
 
-// ask starts a call.
-func (l *lender) ask(client rueidis.Client) {
+// dedicate starts a call.
+func (l *lender) dedicate(client rueidis.Client) {
 	pending, left := make(chan dedicated), make(chan struct{})
-	l.pending, l.left = pending, left
+	l.pending, l.abandoned = pending, left
 	l.run(func() {
 		defer close(pending)
 		var d dedicated
 		d.client, d.release = client.Dedicate()
-		late := time.NewTimer(keptFor)
+		late := time.NewTimer(lateConnLifetime)
 		defer late.Stop()
 		select {
 		case pending <- d:
@@ -83,17 +83,17 @@ func (l *lender) ask(client rueidis.Client) {
 	})
 }
 
-// leave abandons the call in flight, if any. Its connection is released when it comes.
-func (l *lender) leave() {
+// abandon abandons the call in flight, if any. Its connection is released when it comes.
+func (l *lender) abandon() {
 	if l.pending != nil {
-		close(l.left)
+		close(l.abandoned)
 		l.pending = nil
 	}
 }
 
 // borrow returns one connection. It gives up when ctx ends or after patience.
-func borrow(ctx context.Context, client rueidis.Client, patience time.Duration) (dedicated, error) {
+func borrow(ctx context.Context, client rueidis.Client, timeout time.Duration) (dedicated, error) {
 	l := newLender(ctx.Done(), onGoroutine)
-	defer l.leave()
-	return l.lend(client, patience)
+	defer l.abandon()
+	return l.lend(client, timeout)
 }

@@ -8,25 +8,25 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// usedUp is a client with all connections in use.
-type usedUp struct {
+// exhaustedClient is a client with all connections in use.
+type exhaustedClient struct {
 	rueidis.Client
 	free     chan struct{} // closed when a connection becomes free
 	returned chan struct{} // closed when a connection is returned
 }
 
-func (u *usedUp) Dedicate() (rueidis.DedicatedClient, func()) {
+func (u *exhaustedClient) Dedicate() (rueidis.DedicatedClient, func()) {
 	<-u.free
 	return nil, func() { close(u.returned) }
 }
 
 // A connection from a shared pool that comes when it is no longer wanted is returned.
 func TestAConnectionThatComesTooLateGoesBackAtOnce(t *testing.T) {
-	pool := &usedUp{free: make(chan struct{}), returned: make(chan struct{})}
+	pool := &exhaustedClient{free: make(chan struct{}), returned: make(chan struct{})}
 	l := newLender(nil, onGoroutine)
 	_, err := l.lend(pool, time.Millisecond)
-	require.ErrorIs(t, err, errNoneFree)
-	l.leave()
+	require.ErrorIs(t, err, errPoolExhausted)
+	l.abandon()
 	close(pool.free)
 	select {
 	case <-pool.returned:

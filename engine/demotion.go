@@ -13,45 +13,45 @@ import (
 
 // demotion tracks whether the server reports that it is a replica. Owned by the coordinator.
 type demotion struct {
-	told  bool          // it reported so since its connections were last closed, and has written nothing
-	since time.Duration // time of the first such report
-	pause time.Duration // minimum time between two closes of its connections; 0: there was none yet
-	until time.Duration // end of that time
+	reported bool          // it reported so since its connections were last closed, and has written nothing
+	since    time.Duration // time of the first such report
+	pause    time.Duration // minimum time between two closes of its connections; 0: there was none yet
+	until    time.Duration // end of that time
 }
 
-// longestPause bounds the time between two closes of the connections, in multiples of Config.Timeout.
-const longestPause = 8
+// maxPauseTimeouts bounds the time between two closes of the connections, in multiples of Config.Timeout.
+const maxPauseTimeouts = 8
 
-// refused notes that the server reported that it is a replica.
-func (d *demotion) refused(now time.Duration) {
-	if !d.told {
-		d.told, d.since = true, now
+// onReadOnly notes that the server reported that it is a replica.
+func (d *demotion) onReadOnly(now time.Duration) {
+	if !d.reported {
+		d.reported, d.since = true, now
 	}
 }
 
-// ends reports whether to close the connections, after a reply. It does if the server has reported for more than a
+// shouldRedial reports whether to close the connections, after a reply. It does if the server has reported for more than a
 // Timeout that it is a replica. The pause between two closes doubles, because an address may lead to a replica forever.
-func (d *demotion) ends(now, timeout time.Duration) bool {
-	if !d.told || now-d.since <= timeout || now < d.until {
+func (d *demotion) shouldRedial(now, timeout time.Duration) bool {
+	if !d.reported || now-d.since <= timeout || now < d.until {
 		return false
 	}
-	d.pause = min(2*max(d.pause, timeout), longestPause*timeout)
-	d.told, d.until = false, now+d.pause
+	d.pause = min(2*max(d.pause, timeout), maxPauseTimeouts*timeout)
+	d.reported, d.until = false, now+d.pause
 	return true
 }
 
-// heed updates demotion from the result of a call.
-func (c *coordinator) heed(now time.Duration, b *batch) {
-	if !c.redials || b.lost {
+// trackDemotion updates demotion from the result of a call.
+func (c *coordinator) trackDemotion(now time.Duration, b *batch) {
+	if !c.canRedial || b.noReply {
 		return
 	}
 	switch wrote, refused := c.wrote(b); {
 	case wrote:
 		c.demotion = demotion{}
 	case refused:
-		c.demotion.refused(now)
+		c.demotion.onReadOnly(now)
 	}
-	if c.demotion.ends(now, c.fx.Config.Timeout) {
+	if c.demotion.shouldRedial(now, c.fx.Config.CallTimeout) {
 		c.redial = true
 	}
 }
@@ -63,27 +63,27 @@ func (c *coordinator) heed(now time.Duration, b *batch) {
 //   - renewals, which may find nothing to write
 func (c *coordinator) wrote(b *batch) (wrote, refused bool) {
 	if b.failed != nil {
-		return false, ofReplica(b.failed)
+		return false, isReplicaError(b.failed)
 	}
-	tells := !c.asksReplicas(b.verb) && !renews(b.verb) && !states(b.verb)
+	tells := !c.waitsForReplicas(b.verb) && !isRenewal(b.verb) && !isStateVerb(b.verb)
 	for i := range b.replies {
 		switch reply := &b.replies[i]; reply.Status {
-		case actor.Done:
+		case actor.OK:
 			if tells {
 				return true, false
 			}
-		case actor.Refused:
-			refused = refused || ofReplica(reply.Err)
+		case actor.Rejected:
+			refused = refused || isReplicaError(reply.Err)
 		}
 	}
 	return false, refused
 }
 
-// states reports whether a verb only reads.
-func states(verb actor.Verb) bool { return slices.Contains(urgency[len(urgency)-1], verb) }
+// isStateVerb reports whether a verb only reads.
+func isStateVerb(verb actor.Verb) bool { return slices.Contains(priorities[len(priorities)-1], verb) }
 
-// ofReplica reports whether a server rejected a command because it is not a master.
-func ofReplica(refused error) bool {
+// isReplicaError reports whether a server rejected a command because it is not a master.
+func isReplicaError(refused error) bool {
 	said := refused.Error()
-	return actor.Begins(said, "READONLY") || actor.Begins(said, "MASTERDOWN")
+	return actor.HasPrefixFold(said, "READONLY") || actor.HasPrefixFold(said, "MASTERDOWN")
 }

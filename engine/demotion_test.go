@@ -10,12 +10,12 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// redialling plays a conversation with a coordinator that reports when connections are to be closed. Its Timeout is 3
+// redialConversation plays a conversation with a coordinator that reports when connections are to be closed. Its Timeout is 3
 // s.
-func redialling(t *testing.T, redials bool, conversation string) {
+func redialConversation(t *testing.T, redials bool, conversation string) {
 	t.Helper()
-	d := newDesk(t, 2)
-	d.c.redials = redials
+	d := newHarness(t, 2)
+	d.c.canRedial = redials
 	compare(t, conversation, func(line string) string {
 		said := d.line(line)
 		if d.c.redial {
@@ -27,7 +27,7 @@ func redialling(t *testing.T, redials bool, conversation string) {
 }
 
 func TestAServerThatStaysAReplicaForATimeoutHasItsConnectionsEnded(t *testing.T) {
-	redialling(t, true, `
+	redialConversation(t, true, `
 		0s      lock a                  → 1: acquire a
 		1ms     1 replica               → nothing
 		3s      timer                   → 2: acquire a
@@ -53,7 +53,7 @@ func TestAServerThatStaysAReplicaForATimeoutHasItsConnectionsEnded(t *testing.T)
 
 // A reply that a replica can give as well does not prove that the server is a master, but it is a reply.
 func TestOnlyWhatWasWrittenIsOfAMaster(t *testing.T) {
-	redialling(t, true, `
+	redialConversation(t, true, `
 		0s      lock a b                → 1: acquire a b
 		1ms     1 done                  → a b granted
 		2ms     lock c                  → 2: acquire c
@@ -65,7 +65,7 @@ func TestOnlyWhatWasWrittenIsOfAMaster(t *testing.T) {
 		4s      state a                 → 5: state a
 		4001ms  5 done                  → redial; a read
 	`)
-	redialling(t, true, `
+	redialConversation(t, true, `
 		0s      lock a b                → 1: acquire a b
 		1ms     1 done replica          → a granted
 		3100ms  timer                   → 2: acquire b
@@ -79,7 +79,7 @@ func TestOnlyWhatWasWrittenIsOfAMaster(t *testing.T) {
 
 // A missing reply does not show a replica, and neither does any other error.
 func TestOnlyAReplicasConnectionsAreEnded(t *testing.T) {
-	redialling(t, true, `
+	redialConversation(t, true, `
 		0s      lock a                  → 1: acquire a
 		1ms     1 busy                  → nothing
 		4s      timer                   → 2: acquire a
@@ -89,7 +89,7 @@ func TestOnlyAReplicasConnectionsAreEnded(t *testing.T) {
 		12s     timer                   → 4: acquire a
 		12001ms 4 lost READONLY x       → nothing
 	`)
-	redialling(t, false, `
+	redialConversation(t, false, `
 		0s      lock a                  → 1: acquire a
 		1ms     1 replica               → nothing
 		9s      timer                   → 2: acquire a
@@ -99,17 +99,17 @@ func TestOnlyAReplicasConnectionsAreEnded(t *testing.T) {
 
 // A grant followed by WAIT came on a dedicated connection. A renewal or a state query may have found nothing to write.
 func TestWhatIsDoneMayLeaveOpenWhetherTheOthersAskAMaster(t *testing.T) {
-	done, refused := []actor.Reply{{Status: actor.Done}}, []actor.Reply{{Status: actor.Refused, Err: errors.New("READONLY x")}}
+	done, refused := []actor.Reply{{Status: actor.OK}}, []actor.Reply{{Status: actor.Rejected, Err: errors.New("READONLY x")}}
 	for verb, open := range map[actor.Verb]bool{
 		actor.SendAcquire: true, actor.SendFairAcquire: true, actor.SendRenew: true, actor.SendReadRenew: true, actor.SendReadState: true,
-		actor.SendJointAcquire: false, actor.SendRelease: false, actor.SendForce: false,
+		actor.SendMultiAcquire: false, actor.SendRelease: false, actor.SendForce: false,
 	} {
-		c := newCoordinator(deskConfig(), couriers)
-		c.redials, c.fx.Config.Replicas = true, 1
-		c.heed(time.Second, &batch{verb: actor.SendRelease, replies: refused})
-		c.heed(2*time.Second, &batch{verb: verb, replies: done})
+		c := newCoordinator(harnessConfig(), sendersPerNode)
+		c.canRedial, c.fx.Config.Replicas = true, 1
+		c.trackDemotion(time.Second, &batch{verb: actor.SendRelease, replies: refused})
+		c.trackDemotion(2*time.Second, &batch{verb: verb, replies: done})
 		require.False(t, c.redial)
-		c.heed(5*time.Second, &batch{verb: verb, replies: done})
+		c.trackDemotion(5*time.Second, &batch{verb: verb, replies: done})
 		require.Equal(t, open, c.redial, verb)
 	}
 }
@@ -119,8 +119,8 @@ func TestAReplicasConnectionsAreEndedEverMoreRarely(t *testing.T) {
 	var d demotion
 	var ended []time.Duration
 	for now := time.Duration(0); now < 40*time.Second; now += 100 * time.Millisecond {
-		d.refused(now)
-		if d.ends(now, time.Second) {
+		d.onReadOnly(now)
+		if d.shouldRedial(now, time.Second) {
 			ended = append(ended, now.Round(time.Second))
 		}
 	}
@@ -130,8 +130,8 @@ func TestAReplicasConnectionsAreEndedEverMoreRarely(t *testing.T) {
 // Behind Sentinel and in a cluster the engine follows the master in other ways. It never closes connections of a client
 // that the program owns.
 func TestOnlyTheConnectionsToOneServerAreEnded(t *testing.T) {
-	require.True(t, (&Server{redial: func() {}}).redials(""))
-	require.False(t, (&Server{redial: func() {}}).redials("master:1"))
-	require.False(t, (&Server{redial: func() {}, chart: &chart{}}).redials(""))
-	require.False(t, (&Server{}).redials(""))
+	require.True(t, (&Server{redial: func() {}}).canRedial(""))
+	require.False(t, (&Server{redial: func() {}}).canRedial("master:1"))
+	require.False(t, (&Server{redial: func() {}, topology: &topology{}}).canRedial(""))
+	require.False(t, (&Server{}).canRedial(""))
 }

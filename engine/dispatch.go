@@ -8,82 +8,82 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// urgency lists the verbs by priority: a flood of acquires must not delay a renewal. Verbs of one line have equal
+// priorities lists the verbs by priority: a flood of acquires must not delay a renewal. Verbs of one line have equal
 // priority and take turns.
-var urgency = [...][]actor.Verb{
-	{actor.SendRenew, actor.SendFencedPass, actor.SendReadRenew, actor.SendWriteRenew},
+var priorities = [...][]actor.Verb{
+	{actor.SendRenew, actor.SendFencedRenew, actor.SendReadRenew, actor.SendWriteRenew},
 	{actor.SendRelease, actor.SendFairRelease, actor.SendReadRelease, actor.SendWriteRelease},
 	{actor.SendForce, actor.SendFairForce, actor.SendReadForce, actor.SendWriteForce},
-	acquires: {
+	acquirePriority: {
 		actor.SendAcquire, actor.SendFencedAcquire, actor.SendFairAcquire, actor.SendReadAcquire, actor.SendWriteAcquire,
-		actor.SendJointAcquire,
+		actor.SendMultiAcquire,
 	},
 	{actor.SendState, actor.SendReadState, actor.SendWriteState},
 }
 
-// acquires is the index in urgency of the verbs that acquire.
-const acquires = 3
+// acquirePriority is the index in urgency of the verbs that acquire.
+const acquirePriority = 3
 
-// errShort is the error of a command for which the server sent no reply, or one that does not fit it.
-var errShort = errors.New("lockwheel: the server's reply does not have the form of the script's")
+// errShortReply is the error of a command for which the server sent no reply, or one that does not fit it.
+var errShortReply = errors.New("lockwheel: the server's reply does not have the form of the script's")
 
-// send appends a command to the queue of its node.
-func (c *coordinator) send(command *actor.Command) {
-	c.nodeOf(command.Key).queues[command.Verb].push(command)
+// enqueue appends a command to the queue of its node.
+func (c *coordinator) enqueue(command *actor.Command) {
+	c.nodeForKey(command.Key).queues[command.Verb].push(command)
 }
 
-// depart fills the free senders of a node with batches, as long as there are commands to send.
-func (c *coordinator) depart(now time.Duration, n *node) {
-	defer n.relax()
-	for n.out-n.syncing < c.couriers && !c.closed && n.link.open(now, n.out) {
-		b := c.pack(n)
+// dispatch fills the free senders of a node with batches, as long as there are commands to send.
+func (c *coordinator) dispatch(now time.Duration, n *node) {
+	defer n.clearUrgent()
+	for n.inFlightBatches-n.inFlightReplicated < c.senders && !c.closed && n.breaker.allow(now, n.inFlightBatches) {
+		b := c.nextBatch(n)
 		if b == nil {
 			return
 		}
-		n.out++
+		n.inFlightBatches++
 		n.calls = append(n.calls, b)
-		n.underWay[b.verb]++
+		n.inFlightByVerb[b.verb]++
 		for call := b; call != nil; call = call.next {
-			call.beside = call.next
+			call.bundleNext = call.next
 			n.inFlight += len(call.commands)
 			c.counters.batches++
 			c.counters.commands += uint64(len(call.commands))
-			call.sent, call.node, call.led = now, n, false
-			call.latest = n.clock.latest(now+c.fx.Config.Late(), now)
+			call.sent, call.node, call.viaClusterClient = now, n, false
+			call.effectUntilMillis = n.clock.millisAt(now+c.fx.Config.MaxCommandDelay(), now)
 		}
-		if c.asksReplicas(b.verb) {
-			n.syncing++
+		if c.waitsForReplicas(b.verb) {
+			n.inFlightReplicated++
 		}
 		c.batches = append(c.batches, b)
 	}
 }
 
-// pack returns one batch of the most urgent commands, in a cluster a bundle. It returns nil if there are none.
-func (c *coordinator) pack(n *node) *batch {
-	c.packed++
+// nextBatch returns one batch of the most urgent commands, in a cluster a bundle. It returns nil if there are none.
+func (c *coordinator) nextBatch(n *node) *batch {
+	c.rotation++
 	if !n.backlog() {
 		return nil // the common case
 	}
-	for at := range urgency {
-		verbs := urgency[n.link.turn(at, len(urgency))]
-		turn := c.packed % len(verbs)
+	for at := range priorities {
+		verbs := priorities[n.breaker.rotate(at, len(priorities))]
+		turn := c.rotation % len(verbs)
 		for range verbs {
 			verb := verbs[turn]
 			if turn++; turn == len(verbs) {
 				turn = 0
 			}
-			if len(n.split)+n.queues[verb].len() == 0 || c.waits(n, verb) {
+			if len(n.retries)+n.queues[verb].len() == 0 || c.throttled(n, verb) {
 				continue
 			}
-			if b := c.part(n, verb); b != nil {
+			if b := c.nextRetry(n, verb); b != nil {
 				if c.cluster != nil {
-					c.addParts(n, b)
+					c.addRetries(n, b)
 				}
 				return b
 			}
-			if b := c.fill(n, verb); b != nil {
+			if b := c.fillBatch(n, verb); b != nil {
 				if c.cluster != nil {
-					b = c.bundle(b)
+					b = c.splitBySlot(b)
 				}
 				return b
 			}
@@ -92,122 +92,122 @@ func (c *coordinator) pack(n *node) *batch {
 	return nil
 }
 
-// waits reports whether commands of a verb must wait although a sender is free. Fair acquires have at most one batch in
+// throttled reports whether commands of a verb must wait although a sender is free. Fair acquires have at most one batch in
 // flight, because two could arrive in the wrong order. Batches with WAIT need a free replica sender, and renewals may
 // be throttled.
-func (c *coordinator) waits(n *node, verb actor.Verb) bool {
+func (c *coordinator) throttled(n *node, verb actor.Verb) bool {
 	switch {
-	case verb == actor.SendFairAcquire && n.underWay[verb] > 0:
+	case verb == actor.SendFairAcquire && n.inFlightByVerb[verb] > 0:
 		return true
-	case c.asksReplicas(verb):
-		return n.syncing == syncers
+	case c.waitsForReplicas(verb):
+		return n.inFlightReplicated == replicaSendersPerNode
 	}
-	return renews(verb) && c.renewalsWait(n)
+	return isRenewal(verb) && c.renewalsThrottled(n)
 }
 
-// part returns a retry batch, without the commands that are no longer wanted, or nil.
-func (c *coordinator) part(n *node, verb actor.Verb) *batch {
-	for i := len(n.split) - 1; i >= 0; i-- {
-		b := n.split[i]
+// nextRetry returns a retry batch, without the commands that are no longer wanted, or nil.
+func (c *coordinator) nextRetry(n *node, verb actor.Verb) *batch {
+	for i := len(n.retries) - 1; i >= 0; i-- {
+		b := n.retries[i]
 		if b.verb != verb {
 			continue
 		}
-		n.split = slices.Delete(n.split, i, i+1)
-		n.queues[verb].parts -= len(b.commands)
-		b.commands = slices.DeleteFunc(b.commands, func(command actor.Command) bool { return !c.departs(n, &command) })
-		c.thin(n, verb)
+		n.retries = slices.Delete(n.retries, i, i+1)
+		n.queues[verb].inRetries -= len(b.commands)
+		b.commands = slices.DeleteFunc(b.commands, func(command actor.Command) bool { return !c.shouldSend(n, &command) })
+		c.sweepIfStale(n, verb)
 		if len(b.commands) > 0 {
 			return b
 		}
-		c.spares = append(c.spares, b)
+		c.freeBatches = append(c.freeBatches, b)
 	}
 	return nil
 }
 
-func (c *coordinator) fill(n *node, verb actor.Verb) *batch {
+func (c *coordinator) fillBatch(n *node, verb actor.Verb) *batch {
 	q := &n.queues[verb]
 	if q.len() == 0 {
 		return nil
 	}
-	b, most := c.empty(verb), batchKeys
-	if renews(verb) && q.pressing == 0 && q.len() >= renewKeys {
+	b, most := c.getBatch(verb), batchKeys
+	if isRenewal(verb) && q.urgent == 0 && q.len() >= renewKeys {
 		most = renewKeys
 	}
-	if n.link.down && slices.Contains(urgency[acquires], verb) {
+	if n.breaker.down && slices.Contains(priorities[acquirePriority], verb) {
 		most = 1 // a command without a reply must be released later, so one is enough to probe
 	}
-	l := &load{batch: b, keys: most}
-	if q.again.n > 0 && most >= againShare {
-		l.keys -= most / againShare
+	l := &batchBuilder{batch: b, maxKeys: most}
+	if q.repeated.n > 0 && most >= repeatShare {
+		l.maxKeys -= most / repeatShare
 	}
-	c.take(n, q, &q.first, l)
-	l.keys = most
-	c.take(n, q, &q.again, l)
-	c.take(n, q, &q.first, l)
-	c.thin(n, verb)
+	c.addOldest(n, q, &q.first, l)
+	l.maxKeys = most
+	c.addOldest(n, q, &q.repeated, l)
+	c.addOldest(n, q, &q.first, l)
+	c.sweepIfStale(n, verb)
 	if len(b.commands) == 0 {
-		c.spares = append(c.spares, b)
-		c.lookOn = c.lookOn || l.looks > looksMost
+		c.freeBatches = append(c.freeBatches, b)
+		c.moreToScan = c.moreToScan || l.skipped > maxSkipped
 		return nil
 	}
 	return b
 }
 
-// looksMost is the maximum number of stale commands that are skipped to fill one call.
-const looksMost = 8 * batchKeys
+// maxSkipped is the maximum number of stale commands that are skipped to fill one call.
+const maxSkipped = 8 * batchKeys
 
-// load is a call being filled.
-type load struct {
+// batchBuilder is a call being filled.
+type batchBuilder struct {
 	*batch
-	keys                  int // limit on its keys
-	hasKeys, bytes, looks int
+	maxKeys                  int // limit on its keys
+	keyCount, bytes, skipped int
 }
 
-// take moves the oldest commands of a list to a call, as many as fit. A single command is always taken, whatever its
+// addOldest moves the oldest commands of a list to a call, as many as fit. A single command is always taken, whatever its
 // size.
-func (c *coordinator) take(n *node, q *queue, list *chain, l *load) {
-	for command := list.oldest(); command != nil && l.looks <= looksMost; command = list.oldest() {
-		keys, bytes := size(command, l.verb)
-		if len(l.commands) > 0 && (l.hasKeys+keys > l.keys || l.bytes+bytes > batchBytes) {
+func (c *coordinator) addOldest(n *node, q *queue, list *chain, l *batchBuilder) {
+	for command := list.oldest(); command != nil && l.skipped <= maxSkipped; command = list.oldest() {
+		keys, bytes := commandSize(command, l.verb)
+		if len(l.commands) > 0 && (l.keyCount+keys > l.maxKeys || l.bytes+bytes > batchBytes) {
 			return
 		}
-		if c.departs(n, command) {
+		if c.shouldSend(n, command) {
 			l.commands = append(l.commands, *command)
-			l.hasKeys += keys
+			l.keyCount += keys
 			l.bytes += bytes
 		} else {
-			l.looks++
+			l.skipped++
 		}
 		q.drop(list)
 	}
 }
 
-// size returns how much of a call a command takes. keys counts locks, or holds of a reader: each has a key and a lease.
+// commandSize returns how much of a call a command takes. keys counts locks, or holds of a reader: each has a key and a lease.
 // bytes is an estimate.
-func size(command *actor.Command, verb actor.Verb) (keys, bytes int) {
+func commandSize(command *actor.Command, verb actor.Verb) (keys, bytes int) {
 	const besidesName = 64 // the tenure, the lease, and the affixes of derived keys
-	f := &forms[verb]
-	bytes = besidesName * len(command.Ghosts)
-	switch reads := command.Reads; {
+	f := &specs[verb]
+	bytes = besidesName * len(command.Orphans)
+	switch reads := command.Reader; {
 	case len(command.Parts) > 0:
 		for i := range command.Parts {
-			bytes += len(command.Parts[i].Key) + besidesName*(1+len(command.Parts[i].Ghosts))
+			bytes += len(command.Parts[i].Key) + besidesName*(1+len(command.Parts[i].Orphans))
 		}
 		return len(command.Parts), bytes
-	case f.holds && reads != nil && len(reads.Leases) > 1:
+	case f.holdKeys && reads != nil && len(reads.Leases) > 1:
 		keys = len(reads.Leases)
 		return keys, bytes + (len(command.Key)+besidesName)*(1+keys)
-	case f.holds:
+	case f.holdKeys:
 		return 1, bytes + 2*(len(command.Key)+besidesName)
 	}
-	return 1, bytes + (len(command.Key)+besidesName)*(1+len(f.more))
+	return 1, bytes + (len(command.Key)+besidesName)*(1+len(f.extraKeys))
 }
 
-func (c *coordinator) empty(verb actor.Verb) *batch {
+func (c *coordinator) getBatch(verb actor.Verb) *batch {
 	var b *batch
-	if last := len(c.spares) - 1; last >= 0 {
-		b = c.spares[last]
-		c.spares = c.spares[:last]
+	if last := len(c.freeBatches) - 1; last >= 0 {
+		b = c.freeBatches[last]
+		c.freeBatches = c.freeBatches[:last]
 	} else {
 		b = newBatch()
 	}
@@ -215,202 +215,202 @@ func (c *coordinator) empty(verb actor.Verb) *batch {
 	return b
 }
 
-// returned handles a bundle that a sender has brought back.
-func (c *coordinator) returned(now time.Duration, b *batch) {
-	b.node.out--
+// onBatchDone handles a bundle that a sender has brought back.
+func (c *coordinator) onBatchDone(now time.Duration, b *batch) {
+	b.node.inFlightBatches--
 	b.node.calls = slices.DeleteFunc(b.node.calls, func(other *batch) bool { return other == b })
-	b.node.underWay[b.verb]--
-	if c.asksReplicas(b.verb) {
-		b.node.syncing--
+	b.node.inFlightByVerb[b.verb]--
+	if c.waitsForReplicas(b.verb) {
+		b.node.inFlightReplicated--
 	}
 	if c.cluster != nil {
-		c.foretell(now, b)
+		c.learnOwners(now, b)
 	}
 	for b != nil {
 		next := b.next
-		b.next, b.beside = nil, nil
+		b.next, b.bundleNext = nil, nil
 		b.node.inFlight -= len(b.commands)
-		c.heed(now, b)
-		c.outcome(now, b)
+		c.trackDemotion(now, b)
+		c.onCallResult(now, b)
 		b = next
 	}
 }
 
-// outcome handles the result of one call.
-func (c *coordinator) outcome(now time.Duration, b *batch) {
+// onCallResult handles the result of one call.
+func (c *coordinator) onCallResult(now time.Duration, b *batch) {
 	switch {
-	case b.over:
-		c.cameBack(now, b)
-	case c.overtaken(b):
-		c.unanswered(now, b)
-	case b.failed == nil && c.tooLate(now, b):
+	case b.abandoned:
+		c.onAbandonedDone(now, b)
+	case c.dropStaleOwnerReply(b):
+		c.failCommands(now, b)
+	case b.failed == nil && c.onLateReply(now, b):
 		return
 	case b.failed == nil:
-		c.answered(now, b)
-	case c.redirected(now, b):
+		c.deliverReplies(now, b)
+	case c.followRedirect(now, b):
 		return
-	case !b.lost && !b.whole && actor.Begins(b.failed.Error(), "NOSCRIPT"):
+	case !b.noReply && !b.sendText && actor.HasPrefixFold(b.failed.Error(), "NOSCRIPT"):
 		c.counters.retries++
-		b.whole, b.failed = true, nil
-		c.again(now, b.node, b)
+		b.sendText, b.failed = true, nil
+		c.retry(now, b.node, b)
 		return
-	case !b.lost && len(b.commands) > 1 && forOneKey(b.failed):
-		c.noticeMove(now, b)
-		c.reached(b)
-		c.halve(now, b)
+	case !b.noReply && len(b.commands) > 1 && isKeyError(b.failed):
+		c.noteTryAgain(now, b)
+		c.onReachable(b)
+		c.splitBatch(now, b)
 	default:
-		c.unanswered(now, b)
+		c.failCommands(now, b)
 	}
-	c.spares = append(c.spares, b)
+	c.freeBatches = append(c.freeBatches, b)
 }
 
-// reached notes that the server replied. A reply to a call that the cluster client routed proves nothing about the
+// onReachable notes that the server replied. A reply to a call that the cluster client routed proves nothing about the
 // node.
-func (c *coordinator) reached(b *batch) {
-	if b.led {
-		c.doubtMap()
+func (c *coordinator) onReachable(b *batch) {
+	if b.viaClusterClient {
+		c.invalidateTopology()
 		return
 	}
-	b.node.link.answered()
+	b.node.breaker.onSuccess()
 }
 
-// answered delivers every reply to its lock.
-func (c *coordinator) answered(now time.Duration, b *batch) {
-	c.reached(b)
-	if !c.asksReplicas(b.verb) {
-		c.measure(now - b.sent)
+// deliverReplies delivers every reply to its lock.
+func (c *coordinator) deliverReplies(now time.Duration, b *batch) {
+	c.onReachable(b)
+	if !c.waitsForReplicas(b.verb) {
+		c.updateRTT(now - b.sent)
 	}
 	for len(b.replies) < len(b.commands) {
-		b.replies = append(b.replies, actor.Reply{Err: errShort, Garbled: true})
+		b.replies = append(b.replies, actor.Reply{Err: errShortReply, Malformed: true})
 	}
-	c.fetchLocks(b.commands)
+	c.prefetchLocks(b.commands)
 	for i := range b.commands {
-		if b.replies[i].Part >= b.commands[i].Keys() {
-			b.replies[i] = actor.Reply{Err: errShort, Garbled: true}
+		if b.replies[i].FailedPart >= b.commands[i].Keys() {
+			b.replies[i] = actor.Reply{Err: errShortReply, Malformed: true}
 		}
-		if c.cluster != nil && c.cluster.onItsWay(now, b.slot) {
-			impatient(&b.replies[i])
+		if c.cluster != nil && c.cluster.isMigrating(now, b.slot) {
+			capTTL(&b.replies[i])
 		}
-		c.reply(now, b, &b.commands[i], &b.replies[i])
+		c.deliverReply(now, b, &b.commands[i], &b.replies[i])
 	}
 }
 
-// unanswered tells every lock that its command has no reply, or that the server rejected the whole call.
-func (c *coordinator) unanswered(now time.Duration, b *batch) {
-	reply := actor.Reply{Status: actor.Refused, Err: b.failed}
-	if b.lost {
-		reply.Status = actor.Unanswered
-		reply.Garbled = b.demoted // the server is there: retry after a pause
+// failCommands tells every lock that its command has no reply, or that the server rejected the whole call.
+func (c *coordinator) failCommands(now time.Duration, b *batch) {
+	reply := actor.Reply{Status: actor.Rejected, Err: b.failed}
+	if b.noReply {
+		reply.Status = actor.NoReply
+		reply.Malformed = b.demoted // the server is there: retry after a pause
 	}
 	switch {
 	case b.demoted:
-		c.reached(b)
-		c.doubtMap()
-	case b.late || !b.lost && forOneKey(b.failed):
-		c.noticeMove(now, b)
-		c.reached(b)
-	case !b.lost && forOneSlot(b.failed):
-		c.reached(b)
-		c.doubtMap()
+		c.onReachable(b)
+		c.invalidateTopology()
+	case b.staleOwner || !b.noReply && isKeyError(b.failed):
+		c.noteTryAgain(now, b)
+		c.onReachable(b)
+	case !b.noReply && isSlotError(b.failed):
+		c.onReachable(b)
+		c.invalidateTopology()
 	default:
-		b.node.link.failed(now, b.failed)
-		c.dissolve(b.node)
-		c.doubtMap()
+		b.node.breaker.onFailure(now, b.failed)
+		c.requeueRetries(b.node)
+		c.invalidateTopology()
 	}
 	for i := range b.commands {
-		c.reply(now, b, &b.commands[i], &reply)
+		c.deliverReply(now, b, &b.commands[i], &reply)
 	}
-	if unconnected(b.failed) {
-		c.unreached(now, b)
+	if isConnectFailure(b.failed) {
+		c.failUnconnected(now, b)
 	}
 }
 
-// unreached tells every lock that its server cannot be connected to. Requests that do not wait for other holders do not
+// failUnconnected tells every lock that its server cannot be connected to. Requests that do not wait for other holders do not
 // wait for that either.
-func (c *coordinator) unreached(now time.Duration, b *batch) {
+func (c *coordinator) failUnconnected(now time.Duration, b *batch) {
 	for i := range b.commands {
 		if l := b.commands[i].Lock; l != nil && l.Key() != "" {
-			c.step(now, l, &actor.Message{Kind: actor.Unreached, Cause: b.failed})
+			c.step(now, l, &actor.Message{Event: actor.Unreachable, Cause: b.failed})
 		}
 	}
 }
 
-func (c *coordinator) reply(now time.Duration, b *batch, command *actor.Command, reply *actor.Reply) {
-	if reply.Status == actor.Unanswered || reply.Status == actor.Refused {
+func (c *coordinator) deliverReply(now time.Duration, b *batch, command *actor.Command, reply *actor.Reply) {
+	if reply.Status == actor.NoReply || reply.Status == actor.Rejected {
 		c.counters.retries++
 	}
 	if command.Lock == nil {
-		c.read(now, command, reply)
+		c.deliverState(now, command, reply)
 		return
 	}
 	if command.Lock.Key() == "" {
 		return // the lock has finished; its tenure ended before
 	}
-	forces := command.Lock.Kind().Forces(command.Verb) // read before the lock may finish
-	if len(c.groups) > 0 {
-		c.tellClaims(now, b, command, reply)
+	forces := command.Lock.Kind().IsForce(command.Verb) // read before the lock may finish
+	if len(c.lockSets) > 0 {
+		c.annotateReply(now, b, command, reply)
 	}
-	if reply.Status == actor.Taken {
-		c.otherHalf(now, command, reply)
+	if reply.Status == actor.HeldByOther {
+		c.releaseOtherHalf(now, command, reply)
 	}
 	until, less := time.Duration(0), false
 	if command.Lock.Kind() == actor.Read {
-		until, less = command.Lock.ReadsLess(now, command, reply)
+		until, less = command.Lock.MayLeaveLongTTL(now, command, reply)
 	}
-	c.step(now, command.Lock, &actor.Message{Kind: actor.Answered, Command: command, Reply: reply, Sent: b.sent})
-	if reply.Status == actor.Taken && command.Lock.Kind().Queues() && command.Lock.Key() != "" {
-		c.groups[command.Lock.Key()].placed(command.Lock)
+	c.step(now, command.Lock, &actor.Message{Event: actor.Replied, Command: command, Reply: reply, Sent: b.sent})
+	if reply.Status == actor.HeldByOther && command.Lock.Kind().Queues() && command.Lock.Key() != "" {
+		c.lockSets[command.Lock.Key()].noteQueued(command.Lock)
 	}
 	if less {
-		c.readLess(now, command.Key, until)
+		c.onReadLeaseLowered(now, command.Key, until)
 	}
-	if forces && reply.Status == actor.Done {
-		c.forced(now, command)
+	if forces && reply.Status == actor.OK {
+		c.recheckAfterForce(now, command)
 	}
-	c.rumour(now, command, reply)
+	c.notifyLocally(now, command, reply)
 }
 
-// read delivers the state of a key to the request. Without a reply the command is sent again, until the request times
+// deliverState delivers the state of a key to the request. Without a reply the command is sent again, until the request times
 // out.
-func (c *coordinator) read(now time.Duration, command *actor.Command, reply *actor.Reply) {
+func (c *coordinator) deliverState(now time.Duration, command *actor.Command, reply *actor.Reply) {
 	r := command.Request
 	switch {
-	case reply.Status == actor.Done:
+	case reply.Status == actor.OK:
 		state := *reply
 		r.State = &state
-		c.fx.Decide(now, r, nil, nil)
-	case reply.Status == actor.Refused && !actor.Passing(reply.Err.Error()):
-		c.fx.Decide(now, r, reply.Err, nil)
-	case reply.Status == actor.Refused:
-		c.fx.Decide(now, r, actor.ErrUnavailable, reply.Err)
-	case reply.Garbled:
-		c.fx.Decide(now, r, actor.ErrUnavailable, reply.Err)
-	case !r.Decided():
-		r.Depart(false)
-		c.send(command)
+		c.fx.Complete(now, r, nil, nil)
+	case reply.Status == actor.Rejected && !actor.Transient(reply.Err.Error()):
+		c.fx.Complete(now, r, reply.Err, nil)
+	case reply.Status == actor.Rejected:
+		c.fx.Complete(now, r, actor.ErrUnavailable, reply.Err)
+	case reply.Malformed:
+		c.fx.Complete(now, r, actor.ErrUnavailable, reply.Err)
+	case !r.Completed():
+		r.SetDispatched(false)
+		c.enqueue(command)
 	}
 }
 
-// forOneKey reports whether one key may be the reason why the server rejected a batch: a permanent error, or TRYAGAIN
+// isKeyError reports whether one key may be the reason why the server rejected a batch: a permanent error, or TRYAGAIN
 // while a slot migrates. Then the other keys can go on.
-func forOneKey(refused error) bool {
-	return !actor.Passing(refused.Error()) || actor.Begins(refused.Error(), "TRYAGAIN")
+func isKeyError(refused error) bool {
+	return !actor.Transient(refused.Error()) || actor.HasPrefixFold(refused.Error(), "TRYAGAIN")
 }
 
-// halve splits a rejected batch in two and sends both again, so that an error for one key does not affect the others.
-func (c *coordinator) halve(now time.Duration, b *batch) {
+// splitBatch splits a rejected batch in two and sends both again, so that an error for one key does not affect the others.
+func (c *coordinator) splitBatch(now time.Duration, b *batch) {
 	c.counters.retries++
 	middle := len(b.commands) / 2
 	for _, part := range [][]actor.Command{b.commands[:middle], b.commands[middle:]} {
-		half := c.empty(b.verb)
+		half := c.getBatch(b.verb)
 		half.commands = append(half.commands, part...)
 		half.slot = b.slot
-		c.again(now, c.nodeOf(part[0].Key), half)
+		c.retry(now, c.nodeForKey(part[0].Key), half)
 	}
 }
 
-// measure updates the moving average of the round-trip time.
-func (c *coordinator) measure(took time.Duration) {
+// updateRTT updates the moving average of the round-trip time.
+func (c *coordinator) updateRTT(took time.Duration) {
 	if c.fx.RoundTrip == 0 {
 		c.fx.RoundTrip = took
 	}

@@ -13,7 +13,7 @@ import (
 
 // A flood of acquires must not delay a renewal.
 func TestRenewalsAndReleasesGoBeforeAcquires(t *testing.T) {
-	converse(t, 1, `
+	runConversation(t, 1, `
 		1ms     lock a b c d   → 1: acquire a b c d
 		2ms     1 done         → a b c d granted
 		9.999s  lock n1 n2     → 2: acquire n1 n2
@@ -31,15 +31,15 @@ func TestRenewalsAndReleasesGoBeforeAcquires(t *testing.T) {
 
 // Very many renewals that are due together do not delay other commands: they get half of the senders while others wait.
 func TestRenewalsLeaveHalfOfTheCouriersToOthers(t *testing.T) {
-	d := newDesk(t, 4)
+	d := newHarness(t, 4)
 	for i := range 1000 {
 		d.ask("lock", fmt.Sprintf("k%03d", i))
 	}
 	d.now = time.Millisecond
 	d.turn()
-	for len(d.out) > 0 {
-		for number := range d.out {
-			d.courier([]string{fmt.Sprint(number), "done"})
+	for len(d.inFlight) > 0 {
+		for number := range d.inFlight {
+			d.deliverBatch([]string{fmt.Sprint(number), "done"})
 		}
 		d.turn()
 	}
@@ -47,7 +47,7 @@ func TestRenewalsLeaveHalfOfTheCouriersToOthers(t *testing.T) {
 	d.now, d.batches = 10*time.Second, 0
 	d.ask("lock", "a")
 	d.ask("unlock", "k000")
-	d.c.doubt(d.now)
+	d.c.reconfirmAll(d.now)
 	require.Equal(t, "k000 not held; 1: renew k001 … k128 (128); 2: renew k129 … k256 (128); 3: release k000; "+
 		"4: acquire a", d.turn())
 	// No other command waits any more.
@@ -55,7 +55,7 @@ func TestRenewalsLeaveHalfOfTheCouriersToOthers(t *testing.T) {
 }
 
 func TestBatchTakesAtMost128Keys(t *testing.T) {
-	d := newDesk(t, 8)
+	d := newHarness(t, 8)
 	for i := range 300 {
 		d.ask("lock", fmt.Sprintf("k%03d", i))
 	}
@@ -63,14 +63,14 @@ func TestBatchTakesAtMost128Keys(t *testing.T) {
 }
 
 func TestBatchTakesAtMostAMebibyte(t *testing.T) {
-	d := newDesk(t, 8)
+	d := newHarness(t, 8)
 	long := strings.Repeat("k", 64<<10-2)
 	for i := range 40 {
 		d.ask("lock", fmt.Sprintf("%02d%s", i, long))
 	}
 	d.turn()
 	total := 0
-	for _, b := range d.out {
+	for _, b := range d.inFlight {
 		size := 0
 		for i := range b.commands {
 			size += len(b.commands[i].Key)
@@ -79,13 +79,13 @@ func TestBatchTakesAtMostAMebibyte(t *testing.T) {
 		total += len(b.commands)
 	}
 	require.Equal(t, 40, total)
-	require.Len(t, d.out, 3)
+	require.Len(t, d.inFlight, 3)
 }
 
 // An error of the server for one key must not affect the others: redisson#6472.
 func TestWholeRefusalIsHalvedDownToTheKeyThatCausedIt(t *testing.T) {
 	t.Run("acquires", func(t *testing.T) {
-		converse(t, 8, `
+		runConversation(t, 8, `
 			1ms  lock a b bad c d            → 1: acquire a b bad c d
 			2ms  1 says NOPERM no access     → 2: acquire bad c d; 3: acquire a b
 			3ms  3 done; 2 says NOPERM no access → 4: acquire c d; 5: acquire bad; a b granted
@@ -93,7 +93,7 @@ func TestWholeRefusalIsHalvedDownToTheKeyThatCausedIt(t *testing.T) {
 		`)
 	})
 	t.Run("renewals: no other hold is lost", func(t *testing.T) {
-		converse(t, 8, `
+		runConversation(t, 8, `
 			1ms     lock a bad b              → 1: acquire a bad b
 			2ms     1 done                    → a bad b granted
 			10.005s timer                     → 2: renew a bad b
@@ -105,7 +105,7 @@ func TestWholeRefusalIsHalvedDownToTheKeyThatCausedIt(t *testing.T) {
 		`)
 	})
 	t.Run("one key needs no halves", func(t *testing.T) {
-		converse(t, 8, `
+		runConversation(t, 8, `
 			1ms  lock bad                    → 1: acquire bad
 			2ms  1 says ERR unknown command  → bad ERR unknown command
 		`)
@@ -115,7 +115,7 @@ func TestWholeRefusalIsHalvedDownToTheKeyThatCausedIt(t *testing.T) {
 // When the server rejects a whole batch (NOPERM, TRYAGAIN), the engine sends its parts again. While a slot migrates,
 // calls with several of its keys get TRYAGAIN, and calls with one key work.
 func TestTRYAGAINIsHalvedAndTakesNothingDown(t *testing.T) {
-	converse(t, 1, `
+	runConversation(t, 1, `
 		1ms  lock a b c              → 1: acquire a b c
 		2ms  1 says TRYAGAIN x       → 2: acquire b c
 		3ms  2 says TRYAGAIN x       → 3: acquire c
@@ -129,7 +129,7 @@ func TestTRYAGAINIsHalvedAndTakesNothingDown(t *testing.T) {
 
 // Parts of a rejected batch wait behind renewals, whatever verb they have.
 func TestHalvesOfRefusedAcquiresDoNotDelayRenewals(t *testing.T) {
-	converse(t, 1, `
+	runConversation(t, 1, `
 		1ms     lock a           → 1: acquire a
 		2ms     1 done           → a granted
 		10.000s lock n1 n2 n3 n4 → 2: acquire n1 n2 n3 n4
@@ -145,7 +145,7 @@ func TestHalvesOfRefusedAcquiresDoNotDelayRenewals(t *testing.T) {
 // NOSCRIPT: the server was restarted, or never had the script. The whole batch is sent again at once, invisibly to
 // callers; leases are counted anew.
 func TestNOSCRIPTIsSentAgainAtOnceWithItsText(t *testing.T) {
-	d := newDesk(t, 1)
+	d := newHarness(t, 1)
 	require.Equal(t, "1: acquire a b", d.line("1ms lock a b"))
 	require.Equal(t, "2: EVAL acquire a b", d.line("5s 1 says NOSCRIPT No matching script"))
 	require.Equal(t, "a b granted", d.line("5.001s 2 done"))
@@ -157,12 +157,12 @@ func TestNOSCRIPTIsSentAgainAtOnceWithItsText(t *testing.T) {
 	require.Equal(t, "5: release b", d.line("5.004s 4 says NOPERM x"))
 	require.Equal(t, "6: release a; b unlocked", d.line("5.005s 5 done"))
 	require.Equal(t, "a unlocked", d.line("5.006s 6 done"))
-	d.requireRest()
+	d.requireIdle()
 }
 
 // A server that replies NOSCRIPT to a script's text is not asked in a loop.
 func TestNOSCRIPTForAWholeScriptIsAnErrorThatMayPass(t *testing.T) {
-	converse(t, 1, `
+	runConversation(t, 1, `
 		1ms  lock a              → 1: acquire a
 		2ms  1 says NOSCRIPT x   → 2: EVAL acquire a
 		3ms  2 says NOSCRIPT x   → nothing
@@ -174,7 +174,7 @@ func TestNOSCRIPTForAWholeScriptIsAnErrorThatMayPass(t *testing.T) {
 // A command of a call that was cancelled before it was sent is recalled: an outage retains nothing.
 func TestCommandsThatNobodyNeedsAnyMoreDoNotLeave(t *testing.T) {
 	t.Run("while couriers are out", func(t *testing.T) {
-		converse(t, 1, `
+		runConversation(t, 1, `
 			1ms  lock a          → 1: acquire a
 			2ms  lock b c; state s → nothing
 			3ms  cancel b s      → b s redis unavailable: cancelled
@@ -183,7 +183,7 @@ func TestCommandsThatNobodyNeedsAnyMoreDoNotLeave(t *testing.T) {
 		`)
 	})
 	t.Run("in parts of a batch", func(t *testing.T) {
-		converse(t, 1, `
+		runConversation(t, 1, `
 			1ms  lock a b c d     → 1: acquire a b c d
 			2ms  1 says NOPERM x  → 2: acquire c d
 			3ms  cancel a b       → a b redis unavailable: cancelled
@@ -191,7 +191,7 @@ func TestCommandsThatNobodyNeedsAnyMoreDoNotLeave(t *testing.T) {
 		`)
 	})
 	t.Run("in an outage", func(t *testing.T) {
-		d := newDesk(t, 4)
+		d := newHarness(t, 4)
 		d.line("1ms lock a b")
 		d.line("2ms try c")
 		d.line("3ms 1 lost EOF; 2 lost EOF")
@@ -206,17 +206,17 @@ func TestCommandsThatNobodyNeedsAnyMoreDoNotLeave(t *testing.T) {
 			}
 			d.now = due
 			d.turn()
-			for number := range d.out {
-				d.courier([]string{fmt.Sprint(number), "gone"})
+			for number := range d.inFlight {
+				d.deliverBatch([]string{fmt.Sprint(number), "gone"})
 			}
 			d.turn()
 		}
-		d.requireRest()
+		d.requireIdle()
 	})
 }
 
 func TestAnswersThatAreMissingOrMadeNoSenseAreNone(t *testing.T) {
-	converse(t, 1, `
+	runConversation(t, 1, `
 		1ms   lock a b              → 1: acquire a b
 		2ms   1 done short          → a granted
 		// a server with malformed replies is not asked again at once
@@ -235,7 +235,7 @@ func TestAnswersThatAreMissingOrMadeNoSenseAreNone(t *testing.T) {
 
 // A lock yields for two round trips, by their recent average; only calls with a reply count.
 func TestRoundTripIsTheUsualOneOfLate(t *testing.T) {
-	d := newDesk(t, 1)
+	d := newHarness(t, 1)
 	now := time.Duration(0)
 	trip := func(took time.Duration, answer string) {
 		now += time.Second
@@ -257,7 +257,7 @@ func TestRoundTripIsTheUsualOneOfLate(t *testing.T) {
 }
 
 func TestInFlightAndBatchesAreCounted(t *testing.T) {
-	d := newDesk(t, 2)
+	d := newHarness(t, 2)
 	d.line("1ms lock a b c")
 	d.line("2ms lock d")
 	d.line("3ms lock e")
@@ -270,7 +270,7 @@ func TestInFlightAndBatchesAreCounted(t *testing.T) {
 	require.EqualValues(t, 3, stats.Batches)
 	require.EqualValues(t, 5, stats.Commands)
 	require.EqualValues(t, 2, stats.Retries)
-	require.EqualValues(t, 4, stats.Turns)
+	require.EqualValues(t, 4, stats.LoopTurns)
 	require.EqualValues(t, 2, stats.Held)
 	// A batch that is sent again in parts counts once more.
 	d.line("5ms 3 done; lock f g")
@@ -280,7 +280,7 @@ func TestInFlightAndBatchesAreCounted(t *testing.T) {
 
 // A stale command may be removed when all of its kind have been examined, while a more urgent command is behind it.
 func TestWhatAWithdrawnCommandLeavesBehindIsSentInTheSameTurn(t *testing.T) {
-	converse(t, 1, `
+	runConversation(t, 1, `
 		1ms   lock a             → 1: acquire a
 		2ms   1 lost broken      → nothing
 		3ms   cancel a           → a redis unavailable: broken; cancelled
@@ -295,7 +295,7 @@ func TestWhatAWithdrawnCommandLeavesBehindIsSentInTheSameTurn(t *testing.T) {
 func TestBatchCountsWhatItReallySends(t *testing.T) {
 	name := func(bytes int) string { return strings.Repeat("k", bytes) }
 	reader := func(holds, bytes int) actor.Command {
-		return actor.Command{Key: name(bytes), Tenure: 1, Lease: time.Second, Reads: &actor.Reads{Leases: make([]time.Duration, holds)}}
+		return actor.Command{Key: name(bytes), Tenure: 1, Lease: time.Second, Reader: &actor.ReaderArgs{Leases: make([]time.Duration, holds)}}
 	}
 	for _, c := range []struct {
 		what string
@@ -307,22 +307,22 @@ func TestBatchCountsWhatItReallySends(t *testing.T) {
 		{"readers with many", actor.SendReadRenew, reader(50, 10), 2},
 		{"readers with very many, each alone", actor.SendReadRenew, reader(10_000, 10), 1},
 		{"holds of a reader with a long name", actor.SendReadRenew, reader(9, 30_000), 3},
-		{"a reader beside a writer", actor.SendReadAcquire, actor.Command{Key: "a", Reads: &actor.Reads{Writer: 1}}, batchKeys},
-		{"several locks", actor.SendJointAcquire, actor.Command{Key: "a", Parts: make([]actor.Asked, 60)}, 2},
-		{"several locks with long names", actor.SendJointAcquire, actor.Command{Key: "a", Parts: []actor.Asked{{Key: "a"}, {Key: name(60_000)}}}, 17},
+		{"a reader beside a writer", actor.SendReadAcquire, actor.Command{Key: "a", Reader: &actor.ReaderArgs{Writer: 1}}, batchKeys},
+		{"several locks", actor.SendMultiAcquire, actor.Command{Key: "a", Parts: make([]actor.PartKey, 60)}, 2},
+		{"several locks with long names", actor.SendMultiAcquire, actor.Command{Key: "a", Parts: []actor.PartKey{{Key: "a"}, {Key: name(60_000)}}}, 17},
 		{"fair locks with long names", actor.SendFairAcquire, actor.Command{Key: name(60_000)}, 4},
-		{"ghosts", actor.SendAcquire, actor.Command{Key: "a", Ghosts: make([]uint64, 1600)}, 10},
+		{"ghosts", actor.SendAcquire, actor.Command{Key: "a", Orphans: make([]uint64, 1600)}, 10},
 	} {
-		d := newDesk(t, 8)
+		d := newHarness(t, 8)
 		for range 2 * batchKeys {
 			command := c.of
 			command.Verb, command.Request = c.verb, &actor.Request{}
 			d.c.queues[c.verb].push(&command)
 		}
-		b := d.c.fill(d.c.node, c.verb)
+		b := d.c.fillBatch(d.c.node, c.verb)
 		require.Len(t, b.commands, c.want, c.what)
-		_, client := newLiar(t)
-		w := writer{id: "6f0e6a4e-1111-2222-3333-444455556666"}
+		_, client := newReplyServer(t)
+		w := encoder{id: "6f0e6a4e-1111-2222-3333-444455556666"}
 		call := w.call(client, b)
 		bytes := 0
 		for _, word := range call.Commands() {

@@ -11,18 +11,18 @@ import (
 func (c *coordinator) drain(now time.Duration, r *actor.Request) {
 	if !c.fx.Draining {
 		c.fx.Draining = true
-		c.drains = c.newRound()
+		c.drainRound = c.newRound()
 		c.drainSome(now)
 	}
-	c.waiting = append(c.waiting, r)
+	c.shutdownWaiters = append(c.shutdownWaiters, r)
 }
 
 // drainSome rejects the waiters of the next locks of the round, if there is one.
 func (c *coordinator) drainSome(now time.Duration) {
-	for _, l := range c.drains.take(c.intake.looks) {
+	for _, l := range c.drainRound.take(c.intake.lockBudget) {
 		if l.Key() != "" { // it may have ended in the meantime
-			l.Step(now, &actor.Message{Kind: actor.Drain}, c.fx)
-			c.after(now, l)
+			l.Step(now, &actor.Message{Event: actor.Drain}, c.fx)
+			c.applyEffects(now, l)
 		}
 	}
 }
@@ -30,8 +30,8 @@ func (c *coordinator) drainSome(now time.Duration) {
 // drainFirst rejects the waiters of a lock before its next step, if the round has not reached it. So none of them is
 // granted. It does not remove the lock, which is still to be stepped.
 func (c *coordinator) drainFirst(now time.Duration, l *actor.Lock) {
-	if c.drains.on() {
-		l.Step(now, &actor.Message{Kind: actor.Drain}, c.fx)
+	if c.drainRound.on() {
+		l.Step(now, &actor.Message{Event: actor.Drain}, c.fx)
 	}
 }
 
@@ -40,23 +40,23 @@ func (c *coordinator) drainFirst(now time.Duration, l *actor.Lock) {
 //   - no lock is held or being released
 //   - no acquire is in flight that a server could still reply to
 func (c *coordinator) drained() bool {
-	return !c.drains.on() && len(c.fx.Refusing) == 0 && c.fx.Tenures == 0 && (c.fx.Asking == 0 || c.unreachable())
+	return !c.drainRound.on() && len(c.fx.Rejecting) == 0 && c.fx.HeldLocks == 0 && (c.fx.AcquiringLocks == 0 || c.unreachable())
 }
 
-// shutDown completes the shutdown requests.
-func (c *coordinator) shutDown(now time.Duration) {
-	for _, r := range c.waiting {
-		c.fx.Decide(now, r, nil, nil)
+// completeShutdown completes the shutdown requests.
+func (c *coordinator) completeShutdown(now time.Duration) {
+	for _, r := range c.shutdownWaiters {
+		c.fx.Complete(now, r, nil, nil)
 	}
-	c.waiting = nil
+	c.shutdownWaiters = nil
 }
 
-// cutShort ends a shutdown request early and reports how many holds are not unlocked. If the shutdown is in fact
+// endShutdownWait ends a shutdown request early and reports how many holds are not unlocked. If the shutdown is in fact
 // complete, the request succeeds.
-func (c *coordinator) cutShort(now time.Duration, r *actor.Request, err, cause error) {
+func (c *coordinator) endShutdownWait(now time.Duration, r *actor.Request, err, cause error) {
 	r.State = &actor.Reply{Count: int(c.fx.Stats.Held)}
 	if c.drained() {
 		err, cause = nil, nil
 	}
-	c.fx.Decide(now, r, err, cause)
+	c.fx.Complete(now, r, err, cause)
 }

@@ -8,12 +8,12 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// Hooks are functions that the loop calls. They must not block and must not call back into the engine. Verdict and Late
+// Hooks are functions that the loop calls. They must not block and must not call back into the engine. Verdict and SlowTurn
 // may be nil.
 type Hooks struct {
-	Verdict func(r *actor.Request, waited time.Duration) // r has its result, but its caller has not been notified
-	Ended   func(e *actor.Ended)                         // a hold has ended; called once per hold
-	Late    func(turn time.Duration)                     // a turn took longer than 5 ms
+	Result    func(r *actor.Request, waited time.Duration) // r has its result, but its caller has not been notified
+	HoldEnded func(e *actor.HoldEnd)                       // a hold has ended; called once per hold
+	SlowTurn  func(turn time.Duration)                     // a turn took longer than 5 ms
 }
 
 // Engine is the loop with its workers: senders and subscribers. All its methods are safe for concurrent use.
@@ -25,35 +25,35 @@ type Engine struct {
 
 	// Owned by the loop.
 	coordinator *coordinator
-	wall        time.Duration // wall clock minus monotonic clock, at the last turn
-	date        int64         // wall clock at the last turn, in ms since 1970
+	wallOffset  time.Duration // wallOffset clock minus monotonic clock, at the last turn
+	wallMillis  int64         // wall clock at the last turn, in ms since 1970
 	server      *Server
-	posts       []*post      // indexed by node.number; nil once dismissed
-	surveys     chan *survey // nil outside a cluster
-	alarm       *time.Timer
-	alarmAt     time.Duration // when the alarm fires, on the engine's clock; 0: not set
-	troubled    bool
-	apart       bool // the clocks of this machine and of the server differ, and that was logged
+	workers     []*nodeWorkers       // indexed by nodeClient.number; nil once dismissed
+	refreshes   chan *refreshRequest // nil outside a cluster
+	timer       *time.Timer
+	timerAt     time.Duration // when the alarm fires, on the engine's clock; 0: not set
+	unreachable bool
+	clockSkewed bool // the clocks of this machine and of the server differ, and that was logged
 
-	last    Stats         // final snapshot, written before stopped is closed
-	stopped chan struct{} // closed when the loop has ended
-	helpers sync.WaitGroup
+	lastStats  Stats         // final snapshot, written before stopped is closed
+	stopped    chan struct{} // closed when the loop has ended
+	goroutines sync.WaitGroup
 }
 
-// suspicion is how far the wall clock may run ahead of the monotonic one before the engine assumes that the machine was
+// suspendThreshold is how far the wall clock may run ahead of the monotonic one before the engine assumes that the machine was
 // suspended. A slewed clock stays far below it.
-const suspicion = 500 * time.Millisecond
+const suspendThreshold = 500 * time.Millisecond
 
 // newEngine returns an engine without a server.
 func newEngine(config actor.Config) *Engine {
 	e := &Engine{
 		epoch:       time.Now(),
 		box:         newMailbox(),
-		coordinator: newCoordinator(config, couriers),
+		coordinator: newCoordinator(config, sendersPerNode),
 		stopped:     make(chan struct{}),
 	}
-	e.alarm = time.AfterFunc(time.Hour, func() { e.box.post(&mail{what: alarms{}}) })
-	e.alarm.Stop()
+	e.timer = time.AfterFunc(time.Hour, func() { e.box.post(&loopMessage{body: timerFired{}}) })
+	e.timer.Stop()
 	return e
 }
 
@@ -63,70 +63,70 @@ func Start(server *Server, config actor.Config, hooks Hooks, log *slog.Logger) *
 	e := newEngine(config)
 	e.server, e.hooks, e.log = server, hooks, log
 	if server.Cluster() {
-		e.coordinator.inCluster(server.chart)
-		e.surveys = make(chan *survey, 1)
-		e.helpers.Go(func() { chartAll(server, config.Timeout, e.surveys, e.box) })
+		e.coordinator.initCluster(server.topology)
+		e.refreshes = make(chan *refreshRequest, 1)
+		e.goroutines.Go(func() { refreshLoop(server, config.CallTimeout, e.refreshes, e.box) })
 	} else {
 		e.coordinator.address = masterOf(server.client)
-		e.coordinator.redials = server.redials(e.coordinator.address)
-		e.staff(e.coordinator.node)
+		e.coordinator.canRedial = server.canRedial(e.coordinator.address)
+		e.startWorkers(e.coordinator.node)
 	}
 	go e.run()
 	return e
 }
 
-// post holds the channels to the workers of one node: senders, replica senders and a subscriber. Owned by the loop.
-type post struct {
-	batches chan *batch
-	synced  chan *batch // batches that WAIT follows
-	orders  chan *order
+// nodeWorkers holds the channels to the workers of one node: senders, replica senders and a subscriber. Owned by the loop.
+type nodeWorkers struct {
+	batches        chan *batch
+	replicaBatches chan *batch // batches that WAIT follows
+	orders         chan *order
 }
 
-// of returns the channel on which a batch is sent to its workers.
-func (p *post) of(c *coordinator, b *batch) chan<- *batch {
-	if c.asksReplicas(b.verb) {
-		return p.synced
+// queueFor returns the channel on which a batch is sent to its workers.
+func (p *nodeWorkers) queueFor(c *coordinator, b *batch) chan<- *batch {
+	if c.waitsForReplicas(b.verb) {
+		return p.replicaBatches
 	}
 	return p.batches
 }
 
-// staff starts the workers of a new node.
-func (e *Engine) staff(n *node) {
-	p := &post{batches: make(chan *batch, couriers), synced: make(chan *batch, syncers), orders: make(chan *order, 1)}
-	e.posts = append(e.posts, p)
+// startWorkers starts the workers of a new node.
+func (e *Engine) startWorkers(n *node) {
+	p := &nodeWorkers{batches: make(chan *batch, sendersPerNode), replicaBatches: make(chan *batch, replicaSendersPerNode), orders: make(chan *order, 1)}
+	e.workers = append(e.workers, p)
 	config, address := &e.coordinator.fx.Config, n.address
 	id := config.ID
-	for range couriers {
-		e.helpers.Go(func() { carry(e.server.way(address), e.server.writer(id), p.batches, e.box) })
+	for range sendersPerNode {
+		e.goroutines.Go(func() { runSender(e.server.nodeConn(address), e.server.encoder(id), p.batches, e.box) })
 	}
 	if config.Replicas != 0 {
-		replicas := replication{least: config.Replicas, patience: config.ReplicaFor}
-		for range syncers {
-			s := &syncer{way: e.server.way(address), writer: e.server.writer(id), replicas: replicas, lender: e.lender(), free: config.Timeout}
-			e.helpers.Go(func() { s.carry(p.synced, e.box) })
+		replicas := replication{min: config.Replicas, patience: config.ReplicaTimeout}
+		for range replicaSendersPerNode {
+			s := &replicaSender{nodeConn: e.server.nodeConn(address), encoder: e.server.encoder(id), replicas: replicas, lender: e.lender(), poolTimeout: config.CallTimeout}
+			e.goroutines.Go(func() { s.run(p.replicaBatches, e.box) })
 		}
 	}
-	listener := &subscriber{way: e.server.way(address), sharded: e.server.sharded, node: n, to: e.box, orders: p.orders, lender: e.lender(), leaver: leaver{run: e.helpers.Go, over: e.stopped, patience: config.Timeout}}
-	e.helpers.Go(listener.run)
+	listener := &subscriber{nodeConn: e.server.nodeConn(address), sharded: e.server.sharded, node: n, box: e.box, orders: p.orders, lender: e.lender(), unsubscriber: unsubscriber{run: e.goroutines.Go, done: e.stopped, patience: config.CallTimeout}}
+	e.goroutines.Go(listener.run)
 }
 
 // lender returns a source of dedicated connections. The engine's own client is closed before its workers are waited
 // for, which ends every call. In the pool of a client that the program owns, waiting for a connection has no limit in
 // time.
 func (e *Engine) lender() *lender {
-	if e.server.private {
-		return newLender(nil, e.helpers.Go)
+	if e.server.reuseBuffers {
+		return newLender(nil, e.goroutines.Go)
 	}
 	return newLender(e.stopped, onGoroutine)
 }
 
-// dismiss stops the workers of a node. They finish what they have first.
-func (e *Engine) dismiss(number int) {
-	if p := e.posts[number]; p != nil {
+// stopWorkers stops the workers of a node. They finish what they have first.
+func (e *Engine) stopWorkers(number int) {
+	if p := e.workers[number]; p != nil {
 		close(p.batches)
-		close(p.synced)
+		close(p.replicaBatches)
 		close(p.orders)
-		e.posts[number] = nil
+		e.workers[number] = nil
 	}
 }
 
@@ -139,8 +139,8 @@ func (e *Engine) Time(moment time.Duration) time.Time { return e.epoch.Add(momen
 // Post hands a call to the loop, which sends on Ready when the result is available. Once the engine is closed, Post
 // returns false and does not touch the call. It never blocks.
 func (e *Engine) Post(c *Call) bool {
-	c.letter = mail{what: &c.Request}
-	return e.box.post(&c.letter)
+	c.msg = loopMessage{body: &c.Request}
+	return e.box.post(&c.msg)
 }
 
 // PostAll posts several calls, at least one, which the loop receives in one turn and in their order. It posts all of
@@ -148,32 +148,32 @@ func (e *Engine) Post(c *Call) bool {
 func (e *Engine) PostAll(calls []Call) bool {
 	for i := range calls {
 		c := &calls[i]
-		c.letter = mail{what: &c.Request}
+		c.msg = loopMessage{body: &c.Request}
 		if i > 0 {
-			c.letter.next = &calls[i-1].letter
+			c.msg.next = &calls[i-1].msg
 		}
 	}
-	return e.box.postChain(&calls[len(calls)-1].letter, &calls[0].letter)
+	return e.box.postChain(&calls[len(calls)-1].msg, &calls[0].msg)
 }
 
 // Cancel gives up a posted call. The result still comes, and a grant is released. The call must not be reused. Cancel
 // never blocks.
 func (e *Engine) Cancel(c *Call, cause error) {
-	e.box.post(&mail{what: givesUp{&c.Request, cause}})
+	e.box.post(&loopMessage{body: cancelRequest{&c.Request, cause}})
 }
 
 // CancelAll is Cancel for several requests, which the loop owns from then on. The loop receives them in one turn.
 func (e *Engine) CancelAll(requests []*actor.Request, cause error) {
-	e.box.post(&mail{what: giveUp{requests, cause}})
+	e.box.post(&loopMessage{body: cancelAllRequest{requests, cause}})
 }
 
 // Stats returns a snapshot. After the engine is closed it returns the final one. It blocks for one turn of the loop.
 func (e *Engine) Stats() Stats {
 	s := &Stats{}
 	r := &actor.Request{Ready: make(chan struct{}, 1)}
-	if !e.box.post(&mail{what: inspects{r, s}}) {
+	if !e.box.post(&loopMessage{body: statsRequest{r, s}}) {
 		<-e.stopped
-		return e.last
+		return e.lastStats
 	}
 	<-r.Ready
 	return *s
@@ -183,91 +183,91 @@ func (e *Engine) Stats() Stats {
 func (e *Engine) Stopped() <-chan struct{} { return e.stopped }
 
 // Wait blocks until all workers have ended. A worker with a call in flight ends when that call does.
-func (e *Engine) Wait() { e.helpers.Wait() }
+func (e *Engine) Wait() { e.goroutines.Wait() }
 
 // run executes turns until the coordinator is closed.
 func (e *Engine) run() {
 	defer close(e.stopped)
 	for !e.coordinator.closed {
-		e.giveWay()
-		letters := e.box.take()
-		now := e.moment()
-		if now >= e.alarmAt {
-			e.alarmAt = 0
+		e.yieldForBatching()
+		messages := e.box.takeAll()
+		now := e.readClock()
+		if now >= e.timerAt {
+			e.timerAt = 0
 		}
-		e.coordinator.turn(now, letters)
-		e.letGo(now)
-		e.coordinator.rest()
-		e.ended(now)
+		e.coordinator.turn(now, messages)
+		e.flush(now)
+		e.coordinator.resetOutputs()
+		e.noteTurnTime(now)
 		e.sleep(now)
 	}
-	e.finish()
+	e.shutdown()
 }
 
-// ended records how long a turn took and reports a slow one to Hooks.Late. It reads the clock for the second and last
+// noteTurnTime records how long a turn took and reports a slow one to Hooks.SlowTurn. It reads the clock for the second and last
 // time of the turn.
-func (e *Engine) ended(began time.Duration) {
+func (e *Engine) noteTurnTime(began time.Duration) {
 	took := e.Now() - began
 	e.coordinator.turnTimes.note(took)
-	if took > lateTurn && e.hooks.Late != nil {
-		e.hooks.Late(took)
+	if took > slowTurn && e.hooks.SlowTurn != nil {
+		e.hooks.SlowTurn(took)
 	}
 }
 
-// lateTurn is the longest turn that is not reported to Hooks.Late.
-const lateTurn = 5 * time.Millisecond
+// slowTurn is the longest turn that is not reported to Hooks.SlowTurn.
+const slowTurn = 5 * time.Millisecond
 
-// moment reads the clock once a turn. While a machine is suspended, the monotonic clock stops and leases run on. So if
+// readClock reads the clock once a turn. While a machine is suspended, the monotonic clock stops and leases run on. So if
 // the wall clock has advanced further, the locks must be confirmed again.
-func (e *Engine) moment() time.Duration {
+func (e *Engine) readClock() time.Duration {
 	at := time.Now()
 	now := at.Sub(e.epoch)
 	wall := at.Round(0).Sub(e.epoch.Round(0)) - now
-	if wall-e.wall > suspicion {
-		e.coordinator.doubt(now)
+	if wall-e.wallOffset > suspendThreshold {
+		e.coordinator.reconfirmAll(now)
 	}
-	e.wall, e.date = wall, at.UnixMilli()
+	e.wallOffset, e.wallMillis = wall, at.UnixMilli()
 	return now
 }
 
-// letGo publishes the outputs of a turn. Ended holds come first, so that a hold has ended before the command that ends
+// flush publishes the outputs of a turn. Ended holds come first, so that a hold has ended before the command that ends
 // it is sent. Batches come next, so that the server works while callers wake up.
-func (e *Engine) letGo(now time.Duration) {
+func (e *Engine) flush(now time.Duration) {
 	c := e.coordinator
-	for i := range c.fx.Ended {
-		e.hooks.Ended(&c.fx.Ended[i])
+	for i := range c.fx.HoldEnds {
+		e.hooks.HoldEnded(&c.fx.HoldEnds[i])
 	}
-	e.mourn(c.fx.Ended)
+	e.logLost(c.fx.HoldEnds)
 	e.redial(c)
-	e.reorganise(c)
+	e.updateWorkers(c)
 	for _, b := range c.batches {
 		for call := b; call != nil; call = call.next {
-			call.wall = e.date
+			call.sentWallMillis = e.wallMillis
 		}
-		e.posts[b.node.number].of(c, b) <- b // never blocks: at most as many are in flight as there are senders
+		e.workers[b.node.number].queueFor(c, b) <- b // never blocks: at most as many are in flight as there are senders
 	}
 	for _, n := range c.nodes {
-		if n.ears.order != nil {
-			e.posts[n.number].orders <- n.ears.order // never blocks: at most one is in flight
-			n.ears.order = nil
+		if n.subscriptions.order != nil {
+			e.workers[n.number].orders <- n.subscriptions.order // never blocks: at most one is in flight
+			n.subscriptions.order = nil
 		}
 	}
-	c.fetchCallers()
-	for _, r := range c.tells.told {
-		if e.hooks.Verdict != nil {
-			e.hooks.Verdict(r, now-r.Posted())
+	c.prefetchCallers()
+	for _, r := range c.results.ready {
+		if e.hooks.Result != nil {
+			e.hooks.Result(r, now-r.ReceivedAt())
 		}
-		tellCaller(r)
+		wakeCaller(r)
 	}
-	e.tell()
-	e.tellClocks()
+	e.logHealth()
+	e.logClockSkew()
 }
 
-// tellCaller notifies a caller that its result is available. Requests of the coordinator itself have no caller.
-func tellCaller(r *actor.Request) {
+// wakeCaller notifies a caller that its result is available. Requests of the coordinator itself have no caller.
+func wakeCaller(r *actor.Request) {
 	switch {
-	case r.Told != nil:
-		r.Told()
+	case r.OnDone != nil:
+		r.OnDone()
 	case r.Async:
 		close(r.Ready)
 	case r.Ready != nil:
@@ -287,25 +287,25 @@ func (e *Engine) redial(c *coordinator) {
 	}
 }
 
-// reorganise starts and stops workers as the masters change, and sends a pending refresh request for the topology.
-func (e *Engine) reorganise(c *coordinator) {
-	for _, n := range c.opened {
-		e.staff(n)
+// updateWorkers starts and stops workers as the masters change, and sends a pending refresh request for the topology.
+func (e *Engine) updateWorkers(c *coordinator) {
+	for _, n := range c.added {
+		e.startWorkers(n)
 	}
-	for _, n := range c.shut {
-		e.dismiss(n.number)
+	for _, n := range c.removed {
+		e.stopWorkers(n.number)
 	}
-	clear(c.opened)
-	clear(c.shut)
-	c.opened, c.shut = c.opened[:0], c.shut[:0]
-	if k := c.cluster; k != nil && k.order != nil {
-		e.surveys <- k.order // never blocks: at most one is in flight
-		k.order = nil
+	clear(c.added)
+	clear(c.removed)
+	c.added, c.removed = c.added[:0], c.removed[:0]
+	if k := c.cluster; k != nil && k.request != nil {
+		e.refreshes <- k.request // never blocks: at most one is in flight
+		k.request = nil
 	}
 }
 
-// mourn logs the locks lost in a turn, in one line.
-func (e *Engine) mourn(ended []actor.Ended) {
+// logLost logs the locks lost in a turn, in one line.
+func (e *Engine) logLost(ended []actor.HoldEnd) {
 	if e.log == nil {
 		return
 	}
@@ -320,21 +320,21 @@ func (e *Engine) mourn(ended []actor.Ended) {
 	}
 }
 
-// tell logs when the server becomes unreachable and when it is reachable again.
-func (e *Engine) tell() {
+// logHealth logs when the server becomes unreachable and when it is reachable again.
+func (e *Engine) logHealth() {
 	if e.log == nil {
 		return
 	}
-	silent := e.coordinator.silent()
-	if (silent != nil) == e.troubled {
+	silent := e.coordinator.firstUnreachable()
+	if (silent != nil) == e.unreachable {
 		return
 	}
-	e.troubled = silent != nil
+	e.unreachable = silent != nil
 	if silent == nil {
 		e.log.Info("lockwheel: redis answers again")
 		return
 	}
-	about := []any{"cause", silent.link.cause}
+	about := []any{"cause", silent.breaker.cause}
 	if silent.address != "" {
 		about = append(about, "node", silent.address)
 	}
@@ -351,33 +351,33 @@ func (e *Engine) sleep(now time.Duration) {
 	if ok && at <= now {
 		return
 	}
-	if ok && (e.alarmAt == 0 || at < e.alarmAt) {
-		e.alarmAt = at
-		e.alarm.Reset(at - now)
+	if ok && (e.timerAt == 0 || at < e.timerAt) {
+		e.timerAt = at
+		e.timer.Reset(at - now)
 	}
-	if e.box.lieDown() {
-		<-e.box.bell
+	if e.box.prepareSleep() {
+		<-e.box.wakeup
 	}
 }
 
-// finish closes the mailbox, ends all requests, and stops the workers once they have finished what they have.
-func (e *Engine) finish() {
+// shutdown closes the mailbox, ends all requests, and stops the workers once they have finished what they have.
+func (e *Engine) shutdown() {
 	now := e.Now()
 	c := e.coordinator
-	c.turn(now, e.box.shutDown())
-	e.letGo(now)
-	for c.rest(); c.closesOn(); c.rest() {
+	c.turn(now, e.box.close())
+	e.flush(now)
+	for c.resetOutputs(); c.closePending(); c.resetOutputs() {
 		now = e.Now()
 		c.turn(now, nil)
-		e.letGo(now)
+		e.flush(now)
 	}
-	e.last = c.stats()
-	e.last.InFlight, e.last.Subscriptions, e.last.Polling = 0, 0, 0 // commands in flight and subscriptions end with the connections
-	e.alarm.Stop()
-	for number := range e.posts {
-		e.dismiss(number)
+	e.lastStats = c.stats()
+	e.lastStats.InFlight, e.lastStats.Subscriptions, e.lastStats.Polling = 0, 0, 0 // commands in flight and subscriptions end with the connections
+	e.timer.Stop()
+	for number := range e.workers {
+		e.stopWorkers(number)
 	}
-	if e.surveys != nil {
-		close(e.surveys)
+	if e.refreshes != nil {
+		close(e.refreshes)
 	}
 }

@@ -10,31 +10,31 @@ import (
 // the turns that follow at once. Messages of one lane are handled in their order. Each lane has its own share of every
 // turn, so a flood in one lane does not delay the others.
 const (
-	fromServer   = iota // replies and engine control: they free senders and confirm leases
-	fromChannels        // pub/sub messages and subscription changes: a thousand come together where many wait
-	aboutHolds          // unlocks and extensions: they free locks
-	fromCallers         // requests of callers that block: at most one per caller
-	withdrawals         // cancellations
+	fromServer    = iota // replies and engine control: they free senders and confirm leases
+	fromChannels         // pub/sub messages and subscription changes: a thousand come together where many wait
+	aboutHolds           // unlocks and extensions: they free locks
+	fromCallers          // requests of callers that block: at most one per caller
+	cancellations        // cancellations
 	lanes
 )
 
-// opensPerTurn is the number of messages of a lane that a turn handles. A batch counts once per reply.
-const opensPerTurn = 512
+// maxMessagesPerTurn is the number of messages of a lane that a turn handles. A batch counts once per reply.
+const maxMessagesPerTurn = 512
 
-// queuedAhead is the queue length of acquires per node from which non-blocking requests are held back. It bounds how
+// maxQueuedAhead is the queue length of acquires per node from which non-blocking requests are held back. It bounds how
 // many of them are ahead of a later request of a caller that blocks.
-const queuedAhead = 4 * batchKeys
+const maxQueuedAhead = 4 * batchKeys
 
-// letters is a queue of messages in the order of handling. It links the messages themselves, so it allocates nothing.
-type letters struct {
-	first, last *mail
+// messageQueue is a queue of messages in the order of handling. It links the messages themselves, so it allocates nothing.
+type messageQueue struct {
+	first, last *loopMessage
 	n           int
-	load        int // sum of the weights: the work, in messages for one lock
+	work        int // sum of the weights: the work, in messages for one lock
 }
 
-func (q *letters) empty() bool { return q.first == nil }
+func (q *messageQueue) empty() bool { return q.first == nil }
 
-func (q *letters) push(m *mail) {
+func (q *messageQueue) push(m *loopMessage) {
 	m.next = nil
 	if q.first == nil {
 		q.first = m
@@ -43,14 +43,14 @@ func (q *letters) push(m *mail) {
 	}
 	q.last = m
 	q.n++
-	q.load += weight(m)
+	q.work += weight(m)
 }
 
-func (q *letters) pop() *mail {
+func (q *messageQueue) pop() *loopMessage {
 	m := q.first
 	q.first, m.next = m.next, nil
 	q.n--
-	q.load -= weight(m)
+	q.work -= weight(m)
 	if q.first == nil {
 		q.last = nil
 	}
@@ -60,15 +60,15 @@ func (q *letters) pop() *mail {
 // intake holds messages that have not been handled. Requests of callers that do not block, such as LockAsync, wait at
 // their node once there are many. Owned by the coordinator.
 type intake struct {
-	lanes [lanes]letters
-	share int // of a lane per turn; replies get at least opensPerTurn
+	lanes      [lanes]messageQueue
+	laneBudget int // of a lane per turn; replies get at least maxMessagesPerTurn
 
-	pieces int // maximum number of queue pieces that a turn sweeps
-	looks  int // maximum number of locks that a turn visits in each round
+	pieceBudget int // maximum number of queue pieces that a turn sweeps
+	lockBudget  int // maximum number of locks that a turn visits in each round
 }
 
-// sort appends received messages to their lanes.
-func (c *coordinator) sort(now time.Duration, m *mail) {
+// classify appends received messages to their lanes.
+func (c *coordinator) classify(now time.Duration, m *loopMessage) {
 	for m != nil {
 		next := m.next
 		if lane := c.laneOf(now, m); lane != nil {
@@ -80,162 +80,162 @@ func (c *coordinator) sort(now time.Duration, m *mail) {
 
 // laneOf returns the lane of a message, or nil if it has rejected a request. The caller may then reuse the message
 // soon.
-func (c *coordinator) laneOf(now time.Duration, m *mail) *letters {
-	switch what := m.what.(type) {
+func (c *coordinator) laneOf(now time.Duration, m *loopMessage) *messageQueue {
+	switch what := m.body.(type) {
 	case *actor.Request:
-		c.fx.Admit(now, what)
+		c.fx.Receive(now, what)
 		switch {
-		case c.sheds(now, what):
+		case c.shedRequest(now, what):
 			return nil
-		case what.Tag == actor.Unlock, what.Tag == actor.Extend, what.Tag == AskConfirm:
+		case what.Op == actor.Unlock, what.Op == actor.Extend, what.Op == AskConfirm:
 			return &c.intake.lanes[aboutHolds]
-		case what.Tag == AskShutdown, what.Tag == AskClose:
+		case what.Op == AskShutdown, what.Op == AskClose:
 			return &c.intake.lanes[fromServer]
-		case what.Async && what.Joint == nil:
-			return c.aside(now, what)
+		case what.Async && what.Multi == nil:
+			return c.laneOfAsync(now, what)
 		}
 		return &c.intake.lanes[fromCallers]
-	case givesUp, giveUp:
-		return &c.intake.lanes[withdrawals]
-	case hears, subscribes, silenced, orderDone, deaf:
+	case cancelRequest, cancelAllRequest:
+		return &c.intake.lanes[cancellations]
+	case notified, channelSubscribed, channelUnsubscribed, orderDone, pubsubDown:
 		return &c.intake.lanes[fromChannels]
 	}
 	return &c.intake.lanes[fromServer]
 }
 
-// aside returns the lane of a request that no caller blocks for: the common lane, until that has more than a turn
+// laneOfAsync returns the lane of a request that no caller blocks for: the common lane, until that has more than a turn
 // handles. From then on the request waits at its node, behind requests of callers that block. There it may wait for as
 // long as the server is silent, so its timeout starts now. The common lane takes only requests that this turn is sure
 // to handle: otherwise a later one at the node could overtake them.
-func (c *coordinator) aside(now time.Duration, r *actor.Request) *letters {
-	all, apart := &c.intake.lanes[fromCallers], &c.nodeOf(r.Key).wishes
-	if apart.empty() && all.load < c.intake.share {
+func (c *coordinator) laneOfAsync(now time.Duration, r *actor.Request) *messageQueue {
+	all, apart := &c.intake.lanes[fromCallers], &c.nodeForKey(r.Key).asyncRequests
+	if apart.empty() && all.work < c.intake.laneBudget {
 		return all
 	}
 	switch {
 	case r.Once:
-		c.fx.Limit(r, now+c.fx.Config.Timeout)
+		c.fx.SetDeadline(r, now+c.fx.Config.CallTimeout)
 	case r.Wait > 0:
-		c.fx.Limit(r, now+r.Wait)
+		c.fx.SetDeadline(r, now+r.Wait)
 	}
 	return apart
 }
 
-// work handles the share of each lane.
-func (c *coordinator) work(now time.Duration) {
-	share := max(c.intake.share, opensPerTurn)
+// handleMessages handles the share of each lane.
+func (c *coordinator) handleMessages(now time.Duration) {
+	share := max(c.intake.laneBudget, maxMessagesPerTurn)
 	for i := range c.intake.lanes {
-		c.workOff(now, &c.intake.lanes[i], share, nil)
-		share = c.intake.share
+		c.handleLane(now, &c.intake.lanes[i], share, nil)
+		share = c.intake.laneBudget
 	}
 	for _, n := range c.nodes {
-		c.workOff(now, &n.wishes, share, n)
+		c.handleLane(now, &n.asyncRequests, share, n)
 	}
 }
 
-// workOff handles at most share of a lane. The lane of a node stops when enough commands wait there.
-func (c *coordinator) workOff(now time.Duration, lane *letters, share int, n *node) {
-	for left := share; left > 0 && !lane.empty() && !c.closed && (n == nil || !n.full()); {
+// handleLane handles at most share of a lane. The lane of a node stops when enough commands wait there.
+func (c *coordinator) handleLane(now time.Duration, lane *messageQueue, share int, n *node) {
+	for left := share; left > 0 && !lane.empty() && !c.closed && (n == nil || !n.queueFull()); {
 		m := lane.pop()
 		left -= c.weight(m)
-		c.open(now, m)
+		c.handle(now, m)
 	}
 }
 
 // weight returns the work of a message, in messages for one lock.
-func (c *coordinator) weight(m *mail) int {
-	switch what := m.what.(type) {
-	case hears:
-		return c.hearing(what.node, what.channel)
-	case subscribes:
-		return c.hearing(what.node, what.channel)
+func (c *coordinator) weight(m *loopMessage) int {
+	switch what := m.body.(type) {
+	case notified:
+		return c.listenerWeight(what.node, what.channel)
+	case channelSubscribed:
+		return c.listenerWeight(what.node, what.channel)
 	}
 	return weight(m)
 }
 
 // weight returns the work of a message itself, without that of its audience.
-func weight(m *mail) int {
-	switch what := m.what.(type) {
+func weight(m *loopMessage) int {
+	switch what := m.body.(type) {
 	case *batch:
-		return what.load()
+		return what.replyCount()
 	case *actor.Request:
-		if what.Joint != nil {
-			return len(what.Joint.Parts)
+		if what.Multi != nil {
+			return len(what.Multi.Parts)
 		}
-	case giveUp:
+	case cancelAllRequest:
 		return len(what.requests)
 	}
 	return 1
 }
 
-// hearing returns how many locks a turn steps, at most, for an event on a channel.
-func (c *coordinator) hearing(n *node, name string) int {
-	if ch := c.of(n).ears.channels[name]; ch != nil {
-		return max(1, min(ch.by.len(), c.intake.looks))
+// listenerWeight returns how many locks a turn steps, at most, for an event on a channel.
+func (c *coordinator) listenerWeight(n *node, name string) int {
+	if ch := c.nodeOrDefault(n).subscriptions.channels[name]; ch != nil {
+		return max(1, min(ch.listeners.len(), c.intake.lockBudget))
 	}
 	return 1
 }
 
-// load returns the number of replies of a bundle.
-func (b *batch) load() (replies int) {
+// replyCount returns the number of replies of a bundle.
+func (b *batch) replyCount() (replies int) {
 	for ; b != nil; b = b.next {
 		replies += len(b.commands)
 	}
 	return replies
 }
 
-// full reports whether enough acquires wait to be sent to a node. A node that is down is never full: its requests wait
+// queueFull reports whether enough acquires wait to be sent to a node. A node that is down is never full: its requests wait
 // at their locks, where they can be cancelled.
-func (n *node) full() bool {
-	if n.link.down {
+func (n *node) queueFull() bool {
+	if n.breaker.down {
 		return false
 	}
 	waiting := 0
-	for _, verb := range urgency[acquires] {
+	for _, verb := range priorities[acquirePriority] {
 		waiting += n.queues[verb].first.n
 	}
-	return waiting >= queuedAhead
+	return waiting >= maxQueuedAhead
 }
 
-// unopened reports whether there are messages that the next turn can handle.
-func (c *coordinator) unopened() bool {
+// hasMessages reports whether there are messages that the next turn can handle.
+func (c *coordinator) hasMessages() bool {
 	for i := range c.intake.lanes {
 		if !c.intake.lanes[i].empty() {
 			return true
 		}
 	}
 	for _, n := range c.nodes {
-		if !n.wishes.empty() && !n.full() {
+		if !n.asyncRequests.empty() && !n.queueFull() {
 			return true
 		}
 	}
 	return false
 }
 
-// refuseSome rejects messages after the close, a bounded number per turn. It reports whether none are left.
-func (c *coordinator) refuseSome(now time.Duration) (all bool) {
-	left := max(c.intake.share, opensPerTurn)
-	refuse := func(lane *letters) {
+// rejectSome rejects messages after the close, a bounded number per turn. It reports whether none are left.
+func (c *coordinator) rejectSome(now time.Duration) (all bool) {
+	left := max(c.intake.laneBudget, maxMessagesPerTurn)
+	refuse := func(lane *messageQueue) {
 		for ; left > 0 && !lane.empty(); left-- {
-			c.refuse(now, lane.pop())
+			c.rejectMessage(now, lane.pop())
 		}
 	}
 	for i := range c.intake.lanes {
 		refuse(&c.intake.lanes[i])
 	}
 	for _, n := range c.nodes {
-		refuse(&n.wishes)
+		refuse(&n.asyncRequests)
 	}
-	return c.lettersLeft() == 0
+	return c.messagesLeft() == 0
 }
 
-// lettersLeft returns the number of messages that have not been handled.
-func (c *coordinator) lettersLeft() (n int) {
+// messagesLeft returns the number of messages that have not been handled.
+func (c *coordinator) messagesLeft() (n int) {
 	for i := range c.intake.lanes {
 		n += c.intake.lanes[i].n
 	}
 	for _, node := range c.nodes {
-		n += node.wishes.n
+		n += node.asyncRequests.n
 	}
 	return n
 }

@@ -12,23 +12,23 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// shared returns a harness with a coordinator that handles at most share messages of a lane per turn.
-func shared(t *testing.T, share int) *desk {
-	d := newDesk(t, couriers)
+// newSharedLaneHarness returns a harness with a coordinator that handles at most share messages of a lane per turn.
+func newSharedLaneHarness(t *testing.T, share int) *coordinatorHarness {
+	d := newHarness(t, sendersPerNode)
 	d.c.shares(share)
 	return d
 }
 
 // shares limits what a turn handles of each kind.
 func (c *coordinator) shares(share int) {
-	c.intake.share, c.intake.pieces, c.intake.looks = share, min(share, sweepPieces), min(share, looksPerTurn)
-	c.tells.most, c.fx.RefusalsMost = min(share, tellsPerTurn), min(share, refusedPerTurn)
-	fired := min(share, firedPerTurn)
+	c.intake.laneBudget, c.intake.pieceBudget, c.intake.lockBudget = share, min(share, sweepPieces), min(share, maxLocksPerTurn)
+	c.results.budget, c.fx.MaxRejections = min(share, maxResultsPerTurn), min(share, maxRejectedPerTurn)
+	fired := min(share, maxTimersPerTurn)
 	c.fx.Wheel, c.fx.Leases = newWheel(fired), newWheel(fired)
 }
 
 // posts posts n messages of one kind.
-func (d *desk) posts(what, name string, n int) {
+func (d *coordinatorHarness) posts(what, name string, n int) {
 	for i := range n {
 		d.ask(what, fmt.Sprint(name, i))
 	}
@@ -36,27 +36,27 @@ func (d *desk) posts(what, name string, n int) {
 
 // opens runs turns until all messages are handled and nothing is due at once, and replies to all batches with words. It
 // returns the largest number of messages that a turn handled.
-func (d *desk) opens(words ...string) (most int) {
+func (d *coordinatorHarness) opens(words ...string) (most int) {
 	for turns := 0; ; turns++ {
 		require.Less(d.t, turns, 2_000)
-		before := d.unopened() + len(d.letters)
+		before := d.unopened() + len(d.messages)
 		d.turn()
 		most = max(most, before-d.unopened())
-		for number := range d.out {
-			d.courier(append([]string{fmt.Sprint(number)}, words...))
+		for number := range d.inFlight {
+			d.deliverBatch(append([]string{fmt.Sprint(number)}, words...))
 		}
-		if len(d.letters) == 0 && !d.c.unopened() {
+		if len(d.messages) == 0 && !d.c.hasMessages() {
 			return most
 		}
 	}
 }
 
-func (d *desk) unopened() (n int) { return d.c.lettersLeft() }
+func (d *coordinatorHarness) unopened() (n int) { return d.c.messagesLeft() }
 
 // However much is posted, a turn handles the same amount.
 func TestATurnOpensABoundedNumberOfLetters(t *testing.T) {
 	most := func(n int) int {
-		d := shared(t, opensPerTurn)
+		d := newSharedLaneHarness(t, maxMessagesPerTurn)
 		d.posts("lock", "a", n)
 		d.posts("async", "b", n)
 		d.posts("cancel", "a", n/2)
@@ -64,7 +64,7 @@ func TestATurnOpensABoundedNumberOfLetters(t *testing.T) {
 	}
 	few, many := most(2_000), most(20_000)
 	require.Positive(t, few)
-	require.LessOrEqual(t, many, (lanes+1)*opensPerTurn)
+	require.LessOrEqual(t, many, (lanes+1)*maxMessagesPerTurn)
 }
 
 // A blocking call comes before non-blocking requests, except for a bounded number of them, whatever was posted before
@@ -72,43 +72,43 @@ func TestATurnOpensABoundedNumberOfLetters(t *testing.T) {
 func TestAFloodOfRequestsNeverWaitedForHoldsNoCallerUp(t *testing.T) {
 	for _, flood := range []int{5_000, 50_000} {
 		t.Run(fmt.Sprint(flood), func(t *testing.T) {
-			d := shared(t, opensPerTurn)
+			d := newSharedLaneHarness(t, maxMessagesPerTurn)
 			d.posts("async", "k", flood)
 			d.turn()
 			d.ask("lock", "waits")
 			before := 0
 			for found := false; !found; {
 				d.turn()
-				require.NotEmpty(t, d.out)
-				for number, b := range d.out {
+				require.NotEmpty(t, d.inFlight)
+				for number, b := range d.inFlight {
 					for i := range b.commands {
 						found = found || b.commands[i].Key == "waits"
 					}
 					before += len(b.commands)
-					d.courier([]string{fmt.Sprint(number), "taken"})
+					d.deliverBatch([]string{fmt.Sprint(number), "taken"})
 				}
 			}
-			require.LessOrEqual(t, before, queuedAhead+opensPerTurn+2*couriers*batchKeys)
+			require.LessOrEqual(t, before, maxQueuedAhead+maxMessagesPerTurn+2*sendersPerNode*batchKeys)
 		})
 	}
 }
 
 // Pub/sub messages and confirmations do not delay replies.
 func TestAFloodOfMessagesHoldsNoAnswerUp(t *testing.T) {
-	d := shared(t, opensPerTurn)
+	d := newSharedLaneHarness(t, maxMessagesPerTurn)
 	d.line("1ms lock held")
-	const flood = 20 * opensPerTurn
+	const flood = 20 * maxMessagesPerTurn
 	for range flood / 2 {
-		d.mail(&mail{what: hears{channel: channelNamed("x")}})
-		d.mail(&mail{what: subscribes{channel: channelNamed("y"), on: 1}})
+		d.queueMessage(&loopMessage{body: notified{channel: channelNamed("x")}})
+		d.queueMessage(&loopMessage{body: channelSubscribed{channel: channelNamed("y"), conn: 1}})
 	}
 	require.Contains(t, d.line("2ms 1 done"), "held granted")
-	require.Equal(t, flood-opensPerTurn, d.unopened(), "and they wait for no answer")
+	require.Equal(t, flood-maxMessagesPerTurn, d.unopened(), "and they wait for no answer")
 }
 
 // Cancellations do not delay unlocks.
 func TestAFloodOfCancelsHoldsNoUnlockUp(t *testing.T) {
-	d := shared(t, opensPerTurn)
+	d := newSharedLaneHarness(t, maxMessagesPerTurn)
 	d.line("1ms lock held")
 	d.line("2ms 1 done")
 	const flood = 20_000
@@ -125,67 +125,67 @@ func TestAFloodOfCancelsHoldsNoUnlockUp(t *testing.T) {
 // A turn handles no more of the cancellations that are posted together than of those posted one by one.
 func TestCallersThatLeaveTogetherAreLetGoOfInTurns(t *testing.T) {
 	leave := func(n int) (turns int) {
-		d := shared(t, opensPerTurn)
+		d := newSharedLaneHarness(t, maxMessagesPerTurn)
 		d.posts("async", "k", n)
 		d.opens("taken")
 		var all []*actor.Request
 		for r := range d.names {
 			all = append(all, r)
 		}
-		for some := range slices.Chunk(all, opensPerTurn) {
-			d.mail(&mail{what: giveUp{some, errors.New("cancelled")}})
+		for some := range slices.Chunk(all, maxMessagesPerTurn) {
+			d.queueMessage(&loopMessage{body: cancelAllRequest{some, errors.New("cancelled")}})
 		}
 		for left := d.c.stats().Waiting; left > 0; turns++ {
 			d.turn()
-			require.LessOrEqual(t, left-d.c.stats().Waiting, int64(opensPerTurn))
+			require.LessOrEqual(t, left-d.c.stats().Waiting, int64(maxMessagesPerTurn))
 			left = d.c.stats().Waiting
 		}
 		return turns
 	}
-	require.Equal(t, 4, leave(4*opensPerTurn))
-	require.Equal(t, 40, leave(40*opensPerTurn))
+	require.Equal(t, 4, leave(4*maxMessagesPerTurn))
+	require.Equal(t, 40, leave(40*maxMessagesPerTurn))
 }
 
 // While there are no more messages than a turn handles, non-blocking requests keep their place.
 func TestRequestsAreTakenInInTheirOrder(t *testing.T) {
-	d := shared(t, opensPerTurn)
+	d := newSharedLaneHarness(t, maxMessagesPerTurn)
 	require.Equal(t, "1: acquire a b c", d.line("1ms async a; lock b; async c"))
-	d = shared(t, 2)
+	d = newSharedLaneHarness(t, 2)
 	require.Equal(t, "1: acquire a b c d", d.line("1ms async a; lock b; async c; async d; async e; lock f"))
 	require.Equal(t, "2: acquire f e", d.line("1ms timer"))
 }
 
 // Non-blocking requests do not overtake each other, also where requests for several locks use up a turn's share.
 func TestWhatIsNotWaitedForKeepsItsOrderBehindSeveral(t *testing.T) {
-	d := shared(t, 2)
+	d := newSharedLaneHarness(t, 2)
 	require.Equal(t, "1: joint a+b; 2: acquire c d", d.line("1ms lock a+b; async c; async d"))
 }
 
 // A request that is cancelled before the loop handles it is rejected, and no command is sent for it.
 func TestACancelOvertakesARequestThatIsNotOpened(t *testing.T) {
-	d := shared(t, 1)
+	d := newSharedLaneHarness(t, 1)
 	require.Equal(t, "1: acquire a; c redis unavailable: cancelled", d.line("1ms lock a; lock b; lock c; cancel c"))
 	require.Equal(t, "2: acquire b", d.line("1ms timer"))
 	require.Equal(t, "nothing", d.line("1ms timer"), "its letter")
-	require.False(t, d.c.unopened())
+	require.False(t, d.c.hasMessages())
 	require.EqualValues(t, 2, d.c.stats().Waiting)
 }
 
 // A node with a full queue takes no more non-blocking requests at first, and all of them in the end. A node that is
 // down takes all of them: they can be cancelled there.
 func TestWhatIsNotWaitedForStaysOutsideAFullQueue(t *testing.T) {
-	const flood = 20 * queuedAhead
-	d := shared(t, opensPerTurn)
+	const flood = 20 * maxQueuedAhead
+	d := newSharedLaneHarness(t, maxMessagesPerTurn)
 	d.posts("async", "k", flood)
 	for range 100 {
 		d.turn()
 	}
-	require.LessOrEqual(t, d.c.queues[actor.SendAcquire].len(), queuedAhead+opensPerTurn)
-	require.False(t, d.c.unopened(), "no turn is wanted for it")
+	require.LessOrEqual(t, d.c.queues[actor.SendAcquire].len(), maxQueuedAhead+maxMessagesPerTurn)
+	require.False(t, d.c.hasMessages(), "no turn is wanted for it")
 	d.opens("taken")
 	require.Zero(t, d.unopened())
 
-	d = shared(t, opensPerTurn)
+	d = newSharedLaneHarness(t, maxMessagesPerTurn)
 	d.line("1ms lock first")
 	d.line("2ms 1 lost EOF")
 	d.posts("async", "k", flood)
@@ -197,23 +197,23 @@ func TestWhatIsNotWaitedForStaysOutsideAFullQueue(t *testing.T) {
 func TestWhatIsNotOpenedWhenTheEngineEndsIsRefused(t *testing.T) {
 	for _, how := range []string{"close", "shutdown"} {
 		t.Run(how, func(t *testing.T) {
-			d := shared(t, 1)
+			d := newSharedLaneHarness(t, 1)
 			d.posts("lock", "a", 50)
 			d.posts("async", "b", 50)
 			d.ask("cancel", "b49")
 			d.ask(how, how)
 			verdicts := 0
-			for d.turn(); d.c.unopened(); d.turn() {
+			for d.turn(); d.c.hasMessages(); d.turn() {
 				verdicts++
 			}
-			for number := range d.out {
-				d.courier([]string{fmt.Sprint(number), "taken"})
+			for number := range d.inFlight {
+				d.deliverBatch([]string{fmt.Sprint(number), "taken"})
 			}
 			d.now += time.Second
 			d.opens("gone")
 			require.Zero(t, d.c.stats().Waiting)
 			for who := range d.callers {
-				require.True(t, d.callers[who].latest.Decided(), who)
+				require.True(t, d.callers[who].latest.Completed(), who)
 			}
 		})
 	}
@@ -221,13 +221,13 @@ func TestWhatIsNotOpenedWhenTheEngineEndsIsRefused(t *testing.T) {
 
 // Messages for a node that no longer owns slots are handled all the same.
 func TestANodeIsNotLetGoOfBeforeItsMailIsOpened(t *testing.T) {
-	d := shared(t, 1)
+	d := newSharedLaneHarness(t, 1)
 	n := newNode("gone", d.c.fx.Config.Lease)
 	d.c.nodes = append(d.c.nodes, n)
-	r := &actor.Request{Tag: actor.Acquire, Key: "a", Name: "a", Hold: &actor.Hold{}, Async: true}
+	r := &actor.Request{Op: actor.Acquire, Key: "a", Name: "a", Hold: &actor.Hold{}, Async: true}
 	d.names[r] = "a"
-	n.wishes.push(&mail{what: r})
-	d.c.abandon()
+	n.asyncRequests.push(&loopMessage{body: r})
+	d.c.removeEmptyNodes()
 	require.Contains(t, d.c.nodes, n)
 	require.Equal(t, "1: acquire a", d.line("1ms timer"))
 }
@@ -235,9 +235,9 @@ func TestANodeIsNotLetGoOfBeforeItsMailIsOpened(t *testing.T) {
 // A request outside the full queue of a silent server times out as it should, also behind requests without a limit.
 func TestAWaitOutsideAFullQueueEndsInTime(t *testing.T) {
 	for _, try := range []bool{false, true} {
-		d := shared(t, opensPerTurn)
-		d.posts("async", "k", 20*queuedAhead)
-		for d.turn(); d.c.unopened(); d.turn() {
+		d := newSharedLaneHarness(t, maxMessagesPerTurn)
+		d.posts("async", "k", 20*maxQueuedAhead)
+		for d.turn(); d.c.hasMessages(); d.turn() {
 		}
 		d.ask("async", "bounded")
 		r := d.callers["bounded"].latest
@@ -245,12 +245,12 @@ func TestAWaitOutsideAFullQueueEndsInTime(t *testing.T) {
 			r.Wait = 100 * time.Millisecond
 		}
 		d.turn()
-		require.False(t, r.Opened())
-		for !r.Decided() {
+		require.False(t, r.Handled())
+		for !r.Completed() {
 			due, ok := d.c.next()
 			require.True(t, ok)
 			d.now = max(d.now, due)
-			require.LessOrEqual(t, d.now, d.c.fx.Config.Timeout+10*time.Millisecond)
+			require.LessOrEqual(t, d.now, d.c.fx.Config.CallTimeout+10*time.Millisecond)
 			d.turn()
 		}
 		require.Equal(t, actor.ErrUnavailable, r.Err)
@@ -261,10 +261,10 @@ func TestAWaitOutsideAFullQueueEndsInTime(t *testing.T) {
 
 // In the root package, a request for several locks is announced like that of LockAsync, although its caller blocks.
 func TestACallerWhoWaitsForSeveralIsNotAside(t *testing.T) {
-	d := shared(t, opensPerTurn)
-	d.posts("async", "k", 2*opensPerTurn)
+	d := newSharedLaneHarness(t, maxMessagesPerTurn)
+	d.posts("async", "k", 2*maxMessagesPerTurn)
 	d.turn()
-	require.False(t, d.c.nodes[0].wishes.empty())
-	r := &actor.Request{Tag: actor.Acquire, Key: "x", Async: true, Joint: &actor.Joint{Parts: make([]actor.Part, 2)}}
-	require.Same(t, &d.c.intake.lanes[fromCallers], d.c.laneOf(d.now, &mail{what: r}))
+	require.False(t, d.c.nodes[0].asyncRequests.empty())
+	r := &actor.Request{Op: actor.Acquire, Key: "x", Async: true, Multi: &actor.MultiRequest{Parts: make([]actor.Part, 2)}}
+	require.Same(t, &d.c.intake.lanes[fromCallers], d.c.laneOf(d.now, &loopMessage{body: r}))
 }

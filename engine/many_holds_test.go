@@ -22,8 +22,8 @@ import (
 // manyEnv sets the number of holds for the tests that are counted.
 const manyEnv = "LOCKWHEEL_MANY_HOLDS"
 
-// howMany returns the number of holds for such a test.
-func howMany(t *testing.T, usually int) int {
+// holdCountFromEnv returns the number of holds for such a test.
+func holdCountFromEnv(t *testing.T, usually int) int {
 	t.Helper()
 	text, set := os.LookupEnv(manyEnv)
 	if !set {
@@ -39,15 +39,15 @@ var kindsOfMany = map[string]actor.LockKind{"plain": actor.Plain, "fair": actor.
 // An owner enters a lock very often, with leases of all lengths. It extends its holds, counts them, and releases them
 // in any order or lets them expire. At each moment it has the holds that it should have.
 func TestManyHoldsOfOneOwner(t *testing.T) {
-	n := howMany(t, 200)
+	n := holdCountFromEnv(t, 200)
 	for name, kind := range kindsOfMany {
-		t.Run(name, func(t *testing.T) { newEnterer(t, kind, n).run() })
+		t.Run(name, func(t *testing.T) { newReentrantOwner(t, kind, n).run() })
 	}
 }
 
-// enterer is an owner with very many holds on one name, a server that replies at once, and the coordinator between
+// reentrantOwner is an owner with very many holds on one name, a server that replies at once, and the coordinator between
 // them.
-type enterer struct {
+type reentrantOwner struct {
 	t     *testing.T
 	c     *coordinator
 	kind  actor.LockKind
@@ -56,13 +56,13 @@ type enterer struct {
 	holds []*actor.Hold
 }
 
-func newEnterer(t *testing.T, kind actor.LockKind, n int) *enterer {
-	config := deskConfig()
+func newReentrantOwner(t *testing.T, kind actor.LockKind, n int) *reentrantOwner {
+	config := harnessConfig()
 	config.MaxHold = time.Minute
-	return &enterer{t: t, c: newCoordinator(config, 1), kind: kind, n: n, now: time.Second}
+	return &reentrantOwner{t: t, c: newCoordinator(config, 1), kind: kind, n: n, now: time.Second}
 }
 
-func (e *enterer) run() {
+func (e *reentrantOwner) run() {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range e.n {
 		lease := time.Duration(0)
@@ -82,7 +82,7 @@ func (e *enterer) run() {
 	e.turn(together...)
 	for i := range e.n / 2 {
 		at := []int{0, len(e.holds) - 1, random.IntN(len(e.holds))}[i%3]
-		e.turn(&actor.Request{Tag: actor.Unlock, Hold: e.holds[at]})
+		e.turn(&actor.Request{Op: actor.Unlock, Hold: e.holds[at]})
 		e.holds[at] = e.holds[len(e.holds)-1]
 		e.holds = e.holds[:len(e.holds)-1]
 		e.requireCount(len(e.holds))
@@ -92,27 +92,27 @@ func (e *enterer) run() {
 		e.turn()
 	}
 	require.Zero(e.t, e.c.stats().Held)
-	require.Zero(e.t, e.c.fx.Tenures)
+	require.Zero(e.t, e.c.fx.HeldLocks)
 }
 
-func (e *enterer) enter(lease time.Duration) {
+func (e *reentrantOwner) enter(lease time.Duration) {
 	hold := &actor.Hold{}
-	r := &actor.Request{Tag: actor.Acquire, Key: "k", Kind: e.kind, Hold: hold, Lease: lease}
+	r := &actor.Request{Op: actor.Acquire, Key: "k", Kind: e.kind, Hold: hold, Lease: lease}
 	if len(e.holds) > 0 {
 		r.Owner = e.holds[0].Owner
 	}
 	e.turn(r)
-	require.True(e.t, r.Decided())
+	require.True(e.t, r.Completed())
 	require.NoError(e.t, r.Err)
 	e.holds = append(e.holds, hold)
 }
 
-func (e *enterer) extension(random *rand.Rand) *actor.Request {
-	return &actor.Request{Tag: actor.Extend, Hold: e.holds[random.IntN(len(e.holds))], Lease: time.Duration(20+random.IntN(10)) * time.Second}
+func (e *reentrantOwner) extension(random *rand.Rand) *actor.Request {
+	return &actor.Request{Op: actor.Extend, Hold: e.holds[random.IntN(len(e.holds))], Lease: time.Duration(20+random.IntN(10)) * time.Second}
 }
 
-func (e *enterer) requireCount(want int) {
-	r := &actor.Request{Tag: AskCount, Key: "k", Kind: e.kind, Owner: e.holds[0].Owner}
+func (e *reentrantOwner) requireCount(want int) {
+	r := &actor.Request{Op: AskCount, Key: "k", Kind: e.kind, Owner: e.holds[0].Owner}
 	e.turn(r)
 	if r.State == nil || r.State.Count != want {
 		require.Equal(e.t, want, r.State.Count)
@@ -120,11 +120,11 @@ func (e *enterer) requireCount(want int) {
 }
 
 // turn hands requests to the coordinator and replies to the commands that it sends.
-func (e *enterer) turn(requests ...*actor.Request) {
-	var first, last *mail
+func (e *reentrantOwner) turn(requests ...*actor.Request) {
+	var first, last *loopMessage
 	for _, r := range requests {
 		r.Ready = make(chan struct{}, 1)
-		m := &mail{what: r}
+		m := &loopMessage{body: r}
 		if first == nil {
 			first = m
 		} else {
@@ -134,19 +134,19 @@ func (e *enterer) turn(requests ...*actor.Request) {
 	}
 	for {
 		e.c.turn(e.now, first)
-		for _, hold := range e.c.fx.Ended {
-			hold.Hold.End(hold.Err, hold.Cause, hold.Known)
+		for _, hold := range e.c.fx.HoldEnds {
+			hold.Hold.End(hold.Err, hold.Cause, hold.HeldUntil)
 		}
 		first = nil
 		for _, b := range e.c.batches {
 			b.sent, b.replies = e.now, b.replies[:0]
 			for range b.commands {
-				b.replies = append(b.replies, actor.Reply{Status: actor.Done, Listeners: -1})
+				b.replies = append(b.replies, actor.Reply{Status: actor.OK, Listeners: -1})
 			}
-			b.mail.next = first
-			first = &b.mail
+			b.msg.next = first
+			first = &b.msg
 		}
-		e.c.rest()
+		e.c.resetOutputs()
 		if first == nil {
 			return
 		}
@@ -176,15 +176,15 @@ func TestTheStepsOfManyGrowWithTheirNumber(t *testing.T) {
 	}
 	for what, test := range tests {
 		t.Run(what, func(t *testing.T) {
-			few, many := steps(t, program, test, 1000), steps(t, program, test, 10_000)
+			few, many := statementCount(t, program, test, 1000), statementCount(t, program, test, 10_000)
 			t.Logf("%d steps for 1000 holds, %d for 10 000", few, many)
 			require.Less(t, many, 15*few)
 		})
 	}
 }
 
-// steps returns the number of statements of the product that ran for that many holds.
-func steps(t *testing.T, program, test string, holds int) (sum int) {
+// statementCount returns the number of statements of the product that ran for that many holds.
+func statementCount(t *testing.T, program, test string, holds int) (sum int) {
 	t.Helper()
 	profile := filepath.Join(t.TempDir(), "profile")
 	run := exec.CommandContext(t.Context(), program, "-test.run="+test, "-test.coverprofile="+profile)

@@ -13,53 +13,53 @@ import (
 
 // The cost of very many waiters for one name. TestTheStepsOfManyGrowWithTheirNumber counts the steps of these tests.
 
-// crowd is very many callers of one name, a server that replies at once, and the coordinator between them.
-type crowd struct {
+// waitersHarness is very many callers of one name, a server that replies at once, and the coordinator between them.
+type waitersHarness struct {
 	t      *testing.T
 	c      *coordinator
 	now    time.Duration
 	answer func(*actor.Command) actor.Reply
 }
 
-func newCrowd(t *testing.T, answer func(*actor.Command) actor.Reply) *crowd {
-	config := deskConfig()
+func newWaitersHarness(t *testing.T, answer func(*actor.Command) actor.Reply) *waitersHarness {
+	config := harnessConfig()
 	config.Poll = true
-	return &crowd{t: t, c: newCoordinator(config, 4), now: time.Second, answer: answer}
+	return &waitersHarness{t: t, c: newCoordinator(config, 4), now: time.Second, answer: answer}
 }
 
-func granted(*actor.Command) actor.Reply { return actor.Reply{Status: actor.Done, Listeners: -1} }
+func granted(*actor.Command) actor.Reply { return actor.Reply{Status: actor.OK, Listeners: -1} }
 
 // turn hands requests to the coordinator and replies to the commands that it sends.
-func (k *crowd) turn(requests ...*actor.Request) {
-	var first *mail
+func (k *waitersHarness) turn(requests ...*actor.Request) {
+	var first *loopMessage
 	for i := len(requests) - 1; i >= 0; i-- {
 		r := requests[i]
 		if r.Ready == nil {
 			r.Ready = make(chan struct{}, 1)
 		}
-		first = &mail{what: r, next: first}
+		first = &loopMessage{body: r, next: first}
 	}
 	k.exchange(first)
 }
 
 // exchange hands messages to the coordinator and replies to the commands that it sends.
-func (k *crowd) exchange(first *mail) {
+func (k *waitersHarness) exchange(first *loopMessage) {
 	for {
 		k.c.turn(k.now, first)
 		first = nil
-		for _, hold := range k.c.fx.Ended {
-			hold.Hold.End(hold.Err, hold.Cause, hold.Known)
+		for _, hold := range k.c.fx.HoldEnds {
+			hold.Hold.End(hold.Err, hold.Cause, hold.HeldUntil)
 		}
 		for _, b := range k.c.batches {
 			b.sent, b.replies = k.now, b.replies[:0]
 			for i := range b.commands {
 				b.replies = append(b.replies, k.answer(&b.commands[i]))
 			}
-			b.mail.next = first
-			first = &b.mail
+			b.msg.next = first
+			first = &b.msg
 		}
-		k.c.rest()
-		if first == nil && !k.c.unopened() {
+		k.c.resetOutputs()
+		if first == nil && !k.c.hasMessages() {
 			return
 		}
 		k.now += time.Microsecond
@@ -67,34 +67,34 @@ func (k *crowd) exchange(first *mail) {
 }
 
 func wants(kind actor.LockKind, owner uint64, once bool) *actor.Request {
-	return &actor.Request{Tag: actor.Acquire, Key: "k", Kind: kind, Owner: owner, Once: once, Hold: &actor.Hold{}}
+	return &actor.Request{Op: actor.Acquire, Key: "k", Kind: kind, Owner: owner, Once: once, Hold: &actor.Hold{}}
 }
 
-func (k *crowd) lock(kind actor.LockKind, owner uint64) *actor.Request {
+func (k *waitersHarness) lock(kind actor.LockKind, owner uint64) *actor.Request {
 	r := wants(kind, owner, false)
 	k.turn(r)
 	return r
 }
 
-func (k *crowd) unlock(h *actor.Hold) {
+func (k *waitersHarness) unlock(h *actor.Hold) {
 	k.t.Helper()
-	r := &actor.Request{Tag: actor.Unlock, Hold: h}
+	r := &actor.Request{Op: actor.Unlock, Hold: h}
 	k.turn(r)
-	require.True(k.t, r.Decided())
+	require.True(k.t, r.Completed())
 	require.NoError(k.t, r.Err)
 }
 
-// taken is the reply to an acquire of a lock that another holds.
-func (k *crowd) taken(holder string) actor.Reply {
-	return actor.Reply{Status: actor.Taken, TTL: 30 * time.Second, Holder: holder, Left: 30 * time.Second}
+// takenReply is the reply to an acquire of a lock that another holds.
+func (k *waitersHarness) takenReply(holder string) actor.Reply {
+	return actor.Reply{Status: actor.HeldByOther, TTL: 30 * time.Second, Holder: holder, QueueTTL: 30 * time.Second}
 }
 
 // Waiters are served one after the other, while replies name a former holder of this engine.
 func TestManyFairWaitersAreServed(t *testing.T) {
-	n := howMany(t, 200)
-	var k *crowd
+	n := holdCountFromEnv(t, 200)
+	var k *waitersHarness
 	var holder uint64
-	k = newCrowd(t, func(c *actor.Command) actor.Reply {
+	k = newWaitersHarness(t, func(c *actor.Command) actor.Reply {
 		switch {
 		case c.Verb != actor.SendFairAcquire:
 			return granted(c)
@@ -102,9 +102,9 @@ func TestManyFairWaitersAreServed(t *testing.T) {
 			holder = c.Tenure
 			return granted(c)
 		case c.Tenure%2 == 0:
-			return k.taken(fmt.Sprint(k.c.fx.Config.ID, ":", int64(1)<<40))
+			return k.takenReply(fmt.Sprint(k.c.fx.Config.ID, ":", int64(1)<<40))
 		}
-		return k.taken(fmt.Sprint(k.c.fx.Config.ID, ":", holder))
+		return k.takenReply(fmt.Sprint(k.c.fx.Config.ID, ":", holder))
 	})
 	all := make([]*actor.Request, n)
 	for i := range all {
@@ -112,14 +112,14 @@ func TestManyFairWaitersAreServed(t *testing.T) {
 	}
 	k.turn(all...)
 	for i := range all {
-		require.True(t, all[i].Decided(), i)
+		require.True(t, all[i].Completed(), i)
 		k.turn(wants(actor.Fair, 0, true)) // and others try
-		k.c.step(k.now, all[i].Hold.Lock(), &actor.Message{Kind: actor.Heard})
+		k.c.step(k.now, all[i].Hold.Lock(), &actor.Message{Event: actor.Notified})
 		k.turn()
 		k.unlock(all[i].Hold)
 		holder = 0
 		if i+1 < n {
-			k.c.step(k.now, all[i+1].Lock(), &actor.Message{Kind: actor.Heard})
+			k.c.step(k.now, all[i+1].Lock(), &actor.Message{Event: actor.Notified})
 			k.turn()
 		}
 	}
@@ -130,21 +130,21 @@ func TestManyFairWaitersAreServed(t *testing.T) {
 // Very many waiters with a place in a queue leave together, or before their acquire was sent. Each is released, and the
 // next waiter is looked up.
 func TestManyFairWaitersLeave(t *testing.T) {
-	n := howMany(t, 200)
+	n := holdCountFromEnv(t, 200)
 	for _, asked := range []bool{true, false} {
-		var k *crowd
-		k = newCrowd(t, func(c *actor.Command) actor.Reply {
+		var k *waitersHarness
+		k = newWaitersHarness(t, func(c *actor.Command) actor.Reply {
 			if c.Verb == actor.SendFairAcquire {
-				return k.taken("another:1")
+				return k.takenReply("another:1")
 			}
 			return granted(c)
 		})
-		k.c.intake.share = n
+		k.c.intake.laneBudget = n
 		all := make([]*actor.Request, n)
-		come, leave := make([]*mail, n), (*mail)(nil)
+		come, leave := make([]*loopMessage, n), (*loopMessage)(nil)
 		for i := range all {
 			all[i] = wants(actor.Fair, 0, false)
-			come[i], leave = &mail{what: all[i]}, &mail{what: givesUp{all[i], errLeft}, next: leave}
+			come[i], leave = &loopMessage{body: all[i]}, &loopMessage{body: cancelRequest{all[i], errLeft}, next: leave}
 		}
 		if asked {
 			k.turn(all...)
@@ -153,10 +153,10 @@ func TestManyFairWaitersLeave(t *testing.T) {
 		}
 		k.exchange(leave)
 		for _, r := range all {
-			require.True(t, r.Decided())
+			require.True(t, r.Completed())
 		}
 		if asked {
-			require.Empty(t, k.c.groups)
+			require.Empty(t, k.c.lockSets)
 		}
 	}
 }
@@ -165,9 +165,9 @@ var errLeft = errors.New("left")
 
 // Behind many waiters others try, and are rejected when the reply names another holder.
 func TestManyTryBehindManyWhoWait(t *testing.T) {
-	n := howMany(t, 200)
-	var k *crowd
-	k = newCrowd(t, func(*actor.Command) actor.Reply { return k.taken("another:1") })
+	n := holdCountFromEnv(t, 200)
+	var k *waitersHarness
+	k = newWaitersHarness(t, func(*actor.Command) actor.Reply { return k.takenReply("another:1") })
 	all := make([]*actor.Request, n)
 	for i := range all {
 		all[i] = wants(actor.Plain, 0, false)
@@ -188,8 +188,8 @@ func TestManyOwnersWaitTwice(t *testing.T) {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
-			n := howMany(t, 200)
-			k := newCrowd(t, granted)
+			n := holdCountFromEnv(t, 200)
+			k := newWaitersHarness(t, granted)
 			first := k.lock(kind, 0)
 			all := make([]*actor.Request, n)
 			for i := range all {
@@ -201,8 +201,8 @@ func TestManyOwnersWaitTwice(t *testing.T) {
 				k.now += time.Second // locks that let others come first have done so
 				k.turn()
 				for i := range n / 2 {
-					if a, b := all[i], all[i+n/2]; a.Decided() {
-						require.True(t, b.Decided(), "it re-enters")
+					if a, b := all[i], all[i+n/2]; a.Completed() {
+						require.True(t, b.Completed(), "it re-enters")
 						k.unlock(a.Hold)
 						k.unlock(b.Hold)
 						all = append(all[:i], all[i+1:]...)
@@ -222,16 +222,16 @@ func TestManyOwnersWaitTwice(t *testing.T) {
 
 // While many wait to read, the writer reads again and again.
 func TestAWriterReadsBesideManyWhoWaitToRead(t *testing.T) {
-	n := howMany(t, 200)
+	n := holdCountFromEnv(t, 200)
 	const owner = actor.ThreadOwner | 1
-	k := newCrowd(t, func(c *actor.Command) actor.Reply {
-		if c.Verb == actor.SendReadAcquire && c.Reads == nil {
-			return actor.Reply{Status: actor.Taken, TTL: 30 * time.Second, Writer: "another:1"}
+	k := newWaitersHarness(t, func(c *actor.Command) actor.Reply {
+		if c.Verb == actor.SendReadAcquire && c.Reader == nil {
+			return actor.Reply{Status: actor.HeldByOther, TTL: 30 * time.Second, Writer: "another:1"}
 		}
 		return granted(c)
 	})
 	writer := k.lock(actor.Write, owner)
-	require.True(t, writer.Decided())
+	require.True(t, writer.Completed())
 	all := make([]*actor.Request, n)
 	for i := range all {
 		all[i] = wants(actor.Read, 0, false)
@@ -239,7 +239,7 @@ func TestAWriterReadsBesideManyWhoWaitToRead(t *testing.T) {
 	k.turn(all...)
 	for range n {
 		r := k.lock(actor.Read, owner)
-		require.True(t, r.Decided())
+		require.True(t, r.Completed())
 		require.NoError(t, r.Err)
 		k.unlock(r.Hold)
 	}

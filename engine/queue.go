@@ -7,22 +7,22 @@ import "github.com/lockwheel/lockwheel/actor"
 // Stale commands stay until they reach the head, or until there are many of them and a sweep removes them. So the cost
 // per stale command is constant, however long the queue is. The queue uses little more memory than its commands.
 type queue struct {
-	first, again chain
-	spare        *piece
-	spares       int
-	pressing     int // commands other than routine renewals
-	parts        int // further commands of the verb, in retry batches
-	stale        int // commands in the lists and in retry batches that are no longer to be sent
-	sweep        sweep
+	first, repeated chain
+	freePieces      *piece
+	freeCount       int
+	urgent          int // commands other than routine renewals
+	inRetries       int // further commands of the verb, in retry batches
+	stale           int // commands in the lists and in retry batches that are no longer to be sent
+	sweep           sweep
 }
 
 const (
 	// pieceCommands is the capacity of a piece, in commands.
 	pieceCommands = 32
-	// keepPieces is the maximum number of empty pieces that a queue keeps.
-	keepPieces = 128
-	// againShare divides a call: one part in againShare is for repeated attempts while first attempts wait.
-	againShare = 4
+	// maxKeptPieces is the maximum number of empty pieces that a queue keeps.
+	maxKeptPieces = 128
+	// repeatShare divides a call: one part in repeatShare is for repeated attempts while first attempts wait.
+	repeatShare = 4
 )
 
 // piece is a fixed-size block of commands, so that growing a queue copies nothing.
@@ -40,18 +40,18 @@ type chain struct {
 	n          int
 }
 
-func (q *queue) len() int { return q.first.n + q.again.n }
+func (q *queue) len() int { return q.first.n + q.repeated.n }
 
-// of returns the list that a command belongs to.
-func (q *queue) of(c *actor.Command) *chain {
-	if c.Again {
-		return &q.again
+// listFor returns the list that a command belongs to.
+func (q *queue) listFor(c *actor.Command) *chain {
+	if c.Retry {
+		return &q.repeated
 	}
 	return &q.first
 }
 
 func (q *queue) push(c *actor.Command) {
-	list := q.of(c)
+	list := q.listFor(c)
 	p := list.tail
 	if p == nil || p.to == pieceCommands {
 		p = q.extend(list)
@@ -60,18 +60,18 @@ func (q *queue) push(c *actor.Command) {
 	p.to++
 	list.n++
 	if !c.Routine {
-		q.pressing++
+		q.urgent++
 	}
 }
 
 // extend appends a piece to a list.
 func (q *queue) extend(list *chain) *piece {
-	p := q.spare
+	p := q.freePieces
 	if p == nil {
 		p = &piece{}
 	} else {
-		q.spare, p.next = p.next, nil
-		q.spares--
+		q.freePieces, p.next = p.next, nil
+		q.freeCount--
 	}
 	if list.head == nil {
 		list.head = p
@@ -95,7 +95,7 @@ func (q *queue) drop(list *chain) {
 	p := list.head
 	c := &p.commands[p.from]
 	if !c.Routine {
-		q.pressing--
+		q.urgent--
 	}
 	*c = actor.Command{}
 	p.from++
@@ -111,12 +111,12 @@ func (q *queue) drop(list *chain) {
 	}
 }
 
-// free keeps an empty piece for reuse, up to keepPieces.
+// free keeps an empty piece for reuse, up to maxKeptPieces.
 func (q *queue) free(p *piece) {
-	if q.spares == keepPieces {
+	if q.freeCount == maxKeptPieces {
 		return
 	}
-	p.next, p.from, p.to = q.spare, 0, 0
-	q.spare = p
-	q.spares++
+	p.next, p.from, p.to = q.freePieces, 0, 0
+	q.freePieces = p
+	q.freeCount++
 }

@@ -21,7 +21,7 @@ func (q *queue) pop(list *chain) actor.Command {
 // all iterates over the waiting commands, each list in its order.
 func (q *queue) all() iter.Seq[*actor.Command] {
 	return func(yield func(*actor.Command) bool) {
-		for _, p := range []*piece{q.first.head, q.again.head} {
+		for _, p := range []*piece{q.first.head, q.repeated.head} {
 			for ; p != nil; p = p.next {
 				for i := range p.waiting() {
 					if !yield(&p.waiting()[i]) {
@@ -35,7 +35,7 @@ func (q *queue) all() iter.Seq[*actor.Command] {
 
 // pieces returns the number of pieces, empty ones included.
 func (q *queue) pieces() (n int) {
-	for _, p := range []*piece{q.first.head, q.again.head, q.spare} {
+	for _, p := range []*piece{q.first.head, q.repeated.head, q.freePieces} {
 		for ; p != nil; p = p.next {
 			n++
 		}
@@ -59,16 +59,16 @@ func TestQueueIsFirstInFirstOutAndForgetsABurst(t *testing.T) {
 			require.Equal(t, popped, q.pop(&q.first).Tenure)
 		}
 		require.EqualValues(t, pushed-popped, q.len())
-		require.EqualValues(t, pushed-popped, q.pressing)
+		require.EqualValues(t, pushed-popped, q.urgent)
 	}
-	for range 2 * keepPieces * pieceCommands {
+	for range 2 * maxKeptPieces * pieceCommands {
 		q.push(&actor.Command{})
 	}
 	for q.len() > 0 {
 		q.pop(&q.first)
 	}
-	require.LessOrEqual(t, q.pieces(), keepPieces+1)
-	require.Zero(t, q.pressing)
+	require.LessOrEqual(t, q.pieces(), maxKeptPieces+1)
+	require.Zero(t, q.urgent)
 	// Never empty, and yet it does not grow.
 	q = queue{}
 	q.push(&actor.Command{})
@@ -84,14 +84,14 @@ func TestQueueIsFirstInFirstOutAndForgetsABurst(t *testing.T) {
 func TestASweepKeepsWhatIsWantedInItsOrder(t *testing.T) {
 	for _, n := range []int{1, 31, 32, 33, 64, 1000, 10_000} {
 		for _, every := range []int{1, 2, 3, 40} {
-			c := newCoordinator(deskConfig(), couriers)
+			c := newCoordinator(harnessConfig(), sendersPerNode)
 			q := &c.queues[actor.SendState]
 			var left []uint64
 			push := func(number int) {
 				r := &actor.Request{}
 				gone := number%every == 0
 				if gone {
-					r.Depart(true)
+					r.SetDispatched(true)
 					q.stale++
 				} else {
 					left = append(left, uint64(number))
@@ -101,10 +101,10 @@ func TestASweepKeepsWhatIsWantedInItsOrder(t *testing.T) {
 			for i := range n {
 				push(i)
 			}
-			c.intake.pieces = 1
+			c.intake.pieceBudget = 1
 			c.startSweep(c.node, actor.SendState)
 			turns := 0
-			for ; c.sweeps > 0; turns++ {
+			for ; c.activeSweeps > 0; turns++ {
 				if c.sweep(); turns%5 == 0 && q.first.oldest() != nil {
 					if oldest := q.pop(&q.first); len(left) > 0 && oldest.Tenure == left[0] {
 						left = left[1:]
@@ -115,9 +115,9 @@ func TestASweepKeepsWhatIsWantedInItsOrder(t *testing.T) {
 			}
 			require.LessOrEqual(t, turns, n/pieceCommands+4, "%d, each %d.", n, every)
 			require.Equal(t, len(left), q.len())
-			require.Equal(t, len(left), q.pressing)
+			require.Equal(t, len(left), q.urgent)
 			require.Zero(t, q.stale)
-			require.LessOrEqual(t, q.pieces()-q.spares, 2*len(left)/pieceCommands+3)
+			require.LessOrEqual(t, q.pieces()-q.freeCount, 2*len(left)/pieceCommands+3)
 			push(n*every + 1)
 			for _, want := range left {
 				require.Equal(t, want, q.pop(&q.first).Tenure)
@@ -130,46 +130,46 @@ func TestASweepKeepsWhatIsWantedInItsOrder(t *testing.T) {
 // attempts there are, a part of each call is for retries.
 func TestWhoAsksForTheFirstTimeIsNotBehindThoseWhoAskAgain(t *testing.T) {
 	for _, n := range []int{1_000, 10_000} {
-		d := newDesk(t, 1)
+		d := newHarness(t, 1)
 		push := func(again bool) {
 			for range n {
-				d.c.queues[actor.SendState].push(&actor.Command{Verb: actor.SendState, Request: &actor.Request{}, Again: again})
+				d.c.queues[actor.SendState].push(&actor.Command{Verb: actor.SendState, Request: &actor.Request{}, Retry: again})
 			}
 		}
 		push(true)
-		b := d.c.fill(d.c.node, actor.SendState)
+		b := d.c.fillBatch(d.c.node, actor.SendState)
 		require.Len(t, b.commands, batchKeys, "nothing else waits")
 		push(false)
 		again := 0
-		for _, command := range d.c.fill(d.c.node, actor.SendState).commands {
-			if command.Again {
+		for _, command := range d.c.fillBatch(d.c.node, actor.SendState).commands {
+			if command.Retry {
 				again++
 			}
 		}
-		require.Equal(t, batchKeys/againShare, again)
+		require.Equal(t, batchKeys/repeatShare, again)
 	}
 }
 
 // The same in calls: with ten thousand waiters for locks of others, a free lock is acquired with the next call.
 func TestAFreeLockIsAskedForInTheNextCall(t *testing.T) {
 	for _, n := range []int{500, 3_000} {
-		d := newDesk(t, 1)
+		d := newHarness(t, 1)
 		d.posts("lock", "k", n)
 		d.opens("taken")
 		d.now += 20*time.Second + 2*time.Millisecond // they retry
-		for range n/firedPerTurn + 1 {
+		for range n/maxTimersPerTurn + 1 {
 			d.turn()
 		}
-		require.Equal(t, n-batchKeys, d.c.queues[actor.SendAcquire].again.n)
+		require.Equal(t, n-batchKeys, d.c.queues[actor.SendAcquire].repeated.n)
 		d.ask("lock", "free")
 		d.turn()
 		asked := false
 		for calls := 0; calls < 2 && !asked; calls++ {
-			for number, b := range d.out {
+			for number, b := range d.inFlight {
 				for i := range b.commands {
 					asked = asked || b.commands[i].Key == "free"
 				}
-				d.courier([]string{fmt.Sprint(number), "taken"})
+				d.deliverBatch([]string{fmt.Sprint(number), "taken"})
 			}
 			d.turn()
 		}
@@ -179,10 +179,10 @@ func TestAFreeLockIsAskedForInTheNextCall(t *testing.T) {
 
 // A call that finds only recalled commands skips a bounded number of them, and packing continues in the next turn.
 func TestACallLooksAtABoundedNumberOfCommandsThatDoNotLeave(t *testing.T) {
-	for _, n := range []int{10 * looksMost, 100 * looksMost} {
-		d := newDesk(t, 1)
+	for _, n := range []int{10 * maxSkipped, 100 * maxSkipped} {
+		d := newHarness(t, 1)
 		gone := &actor.Request{}
-		gone.Depart(true)
+		gone.SetDispatched(true)
 		q := &d.c.queues[actor.SendState]
 		for range n {
 			q.push(&actor.Command{Verb: actor.SendState, Request: gone})
@@ -192,7 +192,7 @@ func TestACallLooksAtABoundedNumberOfCommandsThatDoNotLeave(t *testing.T) {
 		for turns := 0; len(d.c.batches) == 0; turns++ {
 			require.Less(t, turns, n)
 			d.c.turn(d.now, nil)
-			require.LessOrEqual(t, left-q.len(), looksMost+2+batchKeys+sweepPieces*pieceCommands)
+			require.LessOrEqual(t, left-q.len(), maxSkipped+2+batchKeys+sweepPieces*pieceCommands)
 			left = q.len()
 			if len(d.c.batches) == 0 {
 				due, ok := d.c.next()

@@ -12,9 +12,9 @@ import (
 )
 
 const (
-	// mostHops is the maximum number of redirections of a call before its locks are notified. Two nodes may each
+	// maxRedirects is the maximum number of redirections of a call before its locks are notified. Two nodes may each
 	// consider the other to be the owner of the slot.
-	mostHops = 5
+	maxRedirects = 5
 )
 
 // redirection parses MOVED or ASK. A node that does not know its own host name leaves it out; then the host is that of
@@ -39,106 +39,106 @@ func redirection(refused, from string) (slot uint16, address string, asking, ok 
 	return uint16(number), net.JoinHostPort(host, words[2][colon+1:]), strings.EqualFold(words[0], "ASK"), true
 }
 
-// deadEnd is the error of a call that was redirected to a node which is down. Its text begins with the node's reply, so
+// deadRedirect is the error of a call that was redirected to a node which is down. Its text begins with the node's reply, so
 // it counts as transient. The cause may be an error of the program's dialer: the loop never calls its Error method.
-type deadEnd struct {
-	said  error
+type deadRedirect struct {
+	reply error
 	cause error // why the target node is down
 }
 
-func (e *deadEnd) Error() string   { return e.said.Error() + ", which does not answer" }
-func (e *deadEnd) Unwrap() []error { return []error{e.said, e.cause} }
+func (e *deadRedirect) Error() string   { return e.reply.Error() + ", which does not answer" }
+func (e *deadRedirect) Unwrap() []error { return []error{e.reply, e.cause} }
 
-// redirected follows a redirection of the server, up to mostHops times, and returns true if it did. foretell has
+// followRedirect follows a redirection of the server, up to maxRedirects times, and returns true if it did. foretell has
 // learned the new owner before. If it returns false for a redirection, the call counts as rejected for now, and its
 // locks retry after a pause.
-func (c *coordinator) redirected(now time.Duration, b *batch) bool {
-	if c.cluster == nil || b.lost || b.hops >= mostHops {
+func (c *coordinator) followRedirect(now time.Duration, b *batch) bool {
+	if c.cluster == nil || b.noReply || b.redirects >= maxRedirects {
 		return false
 	}
 	slot, address, asking, ok := redirection(b.failed.Error(), b.node.address)
 	if !ok {
 		return false
 	}
-	to := c.nodeAt(address)
+	to := c.nodeByAddr(address)
 	if !asking && c.cluster.denied(now, slot, to) {
 		return false
 	}
 	if asking {
-		c.moves(now, slot)
-		if to.link.down && !c.tries(now, to, b) {
+		c.noteMigration(now, slot)
+		if to.breaker.down && !c.probeTarget(now, to, b) {
 			return false
 		}
 	}
-	c.reached(b)
+	c.onReachable(b)
 	c.counters.retries++
 	b.failed, b.asking = nil, asking
-	if b.asker = nil; asking {
-		b.asker = b.node
+	if b.redirectedBy = nil; asking {
+		b.redirectedBy = b.node
 	}
-	b.hops++
-	c.again(now, to, b)
+	b.redirects++
+	c.retry(now, to, b)
 	return true
 }
 
-// tries lets a call probe a node that is down, with one of its commands, if the breaker allows it. The others are
+// probeTarget lets a call probe a node that is down, with one of its commands, if the breaker allows it. The others are
 // rejected for now, because a command without a reply must be released later.
-func (c *coordinator) tries(now time.Duration, to *node, b *batch) bool {
-	b.failed = &deadEnd{b.failed, to.link.cause}
-	if !to.link.open(now, to.out) {
+func (c *coordinator) probeTarget(now time.Duration, to *node, b *batch) bool {
+	b.failed = &deadRedirect{b.failed, to.breaker.cause}
+	if !to.breaker.allow(now, to.inFlightBatches) {
 		return false
 	}
-	reply := actor.Reply{Status: actor.Refused, Err: b.failed}
+	reply := actor.Reply{Status: actor.Rejected, Err: b.failed}
 	for i := range b.commands[1:] {
-		c.reply(now, b, &b.commands[1+i], &reply)
+		c.deliverReply(now, b, &b.commands[1+i], &reply)
 	}
 	clear(b.commands[1:])
 	b.commands = b.commands[:1]
 	return true
 }
 
-// foretell learns the new slot owners from all calls of a bundle, before any other result of the bundle is handled.
-func (c *coordinator) foretell(now time.Duration, b *batch) {
+// learnOwners learns the new slot owners from all calls of a bundle, before any other result of the bundle is handled.
+func (c *coordinator) learnOwners(now time.Duration, b *batch) {
 	for ; b != nil; b = b.next {
-		if b.over || b.lost || b.failed == nil || b.hops >= mostHops {
+		if b.abandoned || b.noReply || b.failed == nil || b.redirects >= maxRedirects {
 			continue
 		}
 		if slot, address, asking, ok := redirection(b.failed.Error(), b.node.address); ok && !asking {
-			c.moved(now, slot, b.node, c.nodeAt(address))
+			c.onSlotMoved(now, slot, b.node, c.nodeByAddr(address))
 		}
 	}
 }
 
-// misdirected handles the error of a subscription order, which may be a redirection.
-func (c *coordinator) misdirected(now time.Duration, n *node, err error) {
+// onSubscribeRedirect handles the error of a subscription order, which may be a redirection.
+func (c *coordinator) onSubscribeRedirect(now time.Duration, n *node, err error) {
 	if c.cluster == nil || err == nil {
 		return
 	}
-	c.doubtMap()
+	c.invalidateTopology()
 	if _, unanswered := err.(*clientError); unanswered {
 		return
 	}
 	if slot, address, asking, ok := redirection(err.Error(), n.address); ok && !asking {
-		c.moved(now, slot, n, c.nodeAt(address))
+		c.onSlotMoved(now, slot, n, c.nodeByAddr(address))
 	}
 }
 
-// introduce makes one lock of a node that the cluster's client does not know send a command. The command is routed by
+// probeUnknownNode makes one lock of a node that the cluster's client does not know send a command. The command is routed by
 // redirection, so the client learns of the node.
-func (c *coordinator) introduce(now time.Duration, n *node) {
-	for _, name := range slices.Sorted(maps.Keys(n.ears.channels)) {
-		for _, l := range n.ears.of(name) {
-			c.step(now, l, &actor.Message{Kind: actor.Doubt})
+func (c *coordinator) probeUnknownNode(now time.Duration, n *node) {
+	for _, name := range slices.Sorted(maps.Keys(n.subscriptions.channels)) {
+		for _, l := range n.subscriptions.listeners(name) {
+			c.step(now, l, &actor.Message{Event: actor.Reconfirm})
 			return
 		}
 	}
 }
 
-// moved handles a reply that a slot has another owner; others may have changed as well. Two nodes may each name the
+// onSlotMoved handles a reply that a slot has another owner; others may have changed as well. Two nodes may each name the
 // other as the owner. So a node that has just denied to own the slot is not accepted. Otherwise each such reply would
 // make all locks of the slot retry.
-func (c *coordinator) moved(now time.Duration, slot uint16, from, to *node) {
-	c.doubtMap()
+func (c *coordinator) onSlotMoved(now time.Duration, slot uint16, from, to *node) {
+	c.invalidateTopology()
 	k := c.cluster
 	if k.denied(now, slot, to) {
 		return
@@ -149,8 +149,8 @@ func (c *coordinator) moved(now time.Duration, slot uint16, from, to *node) {
 	}
 }
 
-// forOneSlot reports whether the server rejected a call because of its slot. Calls for other slots still work.
-func forOneSlot(refused error) bool {
+// isSlotError reports whether the server rejected a call because of its slot. Calls for other slots still work.
+func isSlotError(refused error) bool {
 	text := refused.Error()
-	return actor.Begins(text, "MOVED ") || actor.Begins(text, "ASK ") || actor.Begins(text, "CLUSTERDOWN Hash slot")
+	return actor.HasPrefixFold(text, "MOVED ") || actor.HasPrefixFold(text, "ASK ") || actor.HasPrefixFold(text, "CLUSTERDOWN Hash slot")
 }

@@ -6,8 +6,8 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// looksPerTurn is the maximum number of locks that a turn visits to deliver the same event to many locks.
-const looksPerTurn = 1024
+// maxLocksPerTurn is the maximum number of locks that a turn visits to deliver the same event to many locks.
+const maxLocksPerTurn = 1024
 
 // round visits all locks that existed when it began, a bounded number per turn. The zero round is finished. Owned by
 // the coordinator.
@@ -19,7 +19,7 @@ type round struct {
 // are not sorted, because that would take a turn of its own.
 func (c *coordinator) newRound() round {
 	all := c.allLocks()
-	if len(all) <= looksPerTurn {
+	if len(all) <= maxLocksPerTurn {
 		slices.SortStableFunc(all, actor.ByKey)
 	}
 	return round{all}
@@ -40,9 +40,9 @@ func (r *round) take(most int) (some []*actor.Lock) {
 
 // allLocks returns a copy of all locks. Only the locks of one group are in their order.
 func (c *coordinator) allLocks() []*actor.Lock {
-	all := make([]*actor.Lock, 0, c.locks.len()+len(c.groups))
+	all := make([]*actor.Lock, 0, c.locks.len()+len(c.lockSets))
 	all = c.locks.appendTo(all)
-	for _, g := range c.groups {
+	for _, g := range c.lockSets {
 		all = append(all, g.all()...)
 	}
 	return all

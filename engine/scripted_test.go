@@ -19,29 +19,29 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// scripted is a server at the other end of pipes. It records the commands of each connection, and replies as the test
+// scriptedServer is a server at the other end of pipes. It records the commands of each connection, and replies as the test
 // tells it to. Its connections are numbered from 1 on, in the order of their creation.
-type scripted struct {
+type scriptedServer struct {
 	t      *testing.T
 	answer func(connection int, words []string) string // in RESP3; "" is the usual reply, hangUp ends the connection
 
-	mu    sync.Mutex
-	pipes []net.Conn     // this side of each connection; nil when it has ended
-	said  map[int]string // commands of each connection, without those that open it
+	mu       sync.Mutex
+	pipes    []net.Conn     // this side of each connection; nil when it has ended
+	received map[int]string // commands of each connection, without those that open it
 }
 
 // hangUp ends a connection instead of a reply.
 const hangUp = "hang up"
 
-// newScripted returns a client of such a server.
-func newScripted(t *testing.T, answer func(connection int, words []string) string) (*scripted, rueidis.Client) {
+// newScriptedServer returns a client of such a server.
+func newScriptedServer(t *testing.T, answer func(connection int, words []string) string) (*scriptedServer, rueidis.Client) {
 	t.Helper()
-	return newScriptedWith(t, false, answer)
+	return newScriptedServerWith(t, false, answer)
 }
 
-func newScriptedWith(t *testing.T, pipelining bool, answer func(connection int, words []string) string) (*scripted, rueidis.Client) {
+func newScriptedServerWith(t *testing.T, pipelining bool, answer func(connection int, words []string) string) (*scriptedServer, rueidis.Client) {
 	t.Helper()
-	s := &scripted{t: t, answer: answer, said: make(map[int]string)}
+	s := &scriptedServer{t: t, answer: answer, received: make(map[int]string)}
 	client, err := rueidis.NewClient(rueidis.ClientOption{
 		AlwaysPipelining: pipelining,
 		InitAddress:      []string{"scripted:6379"}, ForceSingleClient: true, DisableCache: true, DisableRetry: true,
@@ -60,17 +60,17 @@ func newScriptedWith(t *testing.T, pipelining bool, answer func(connection int, 
 	return s, client
 }
 
-func (s *scripted) serve(connection int, pipe net.Conn) {
-	defer s.cut(connection)
+func (s *scriptedServer) serve(connection int, pipe net.Conn) {
+	defer s.closeConn(connection)
 	for r := bufio.NewReader(pipe); ; {
 		words, err := command(r)
 		if err != nil {
 			return
 		}
-		says := s.usual(words)
+		says := s.defaultReply(words)
 		if words[0] != "HELLO" {
 			s.mu.Lock()
-			s.said[connection] += strings.Join(words, " ") + "\n"
+			s.received[connection] += strings.Join(words, " ") + "\n"
 			s.mu.Unlock()
 			if other := s.answer(connection, words); other != "" {
 				says = other
@@ -85,8 +85,8 @@ func (s *scripted) serve(connection int, pipe net.Conn) {
 	}
 }
 
-// usual returns the reply of a server that accepts everything.
-func (s *scripted) usual(words []string) (says string) {
+// defaultReply returns the reply of a server that accepts everything.
+func (s *scriptedServer) defaultReply(words []string) (says string) {
 	switch words[0] {
 	case "HELLO":
 		return "%2\r\n+version\r\n+7.0.0\r\n+proto\r\n:3\r\n"
@@ -103,8 +103,8 @@ func (s *scripted) usual(words []string) (says string) {
 	return ":1\r\n" // a script: granted, released
 }
 
-// cut ends a connection.
-func (s *scripted) cut(connection int) {
+// closeConn ends a connection.
+func (s *scriptedServer) closeConn(connection int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if pipe := s.pipes[connection-1]; pipe != nil {
@@ -114,7 +114,7 @@ func (s *scripted) cut(connection int) {
 }
 
 // open returns the connections that have not ended.
-func (s *scripted) open() (connections []int) {
+func (s *scriptedServer) open() (connections []int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i, pipe := range s.pipes {
@@ -125,43 +125,43 @@ func (s *scripted) open() (connections []int) {
 	return connections
 }
 
-// heard returns the commands of a connection.
-func (s *scripted) heard(connection int) string {
+// receivedOn returns the commands of a connection.
+func (s *scriptedServer) receivedOn(connection int) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.said[connection]
+	return s.received[connection]
 }
 
 // awaitOpen waits until exactly these connections are open.
-func (s *scripted) awaitOpen(connections ...int) {
+func (s *scriptedServer) awaitOpen(connections ...int) {
 	s.t.Helper()
 	require.Eventually(s.t, func() bool { return fmt.Sprint(s.open()) == fmt.Sprint(connections) },
 		10*time.Second, time.Millisecond, "connections %v", connections)
 }
 
-// nodes is a client of a cluster that knows one node or none.
-type nodes struct {
+// singleNodeClient is a client of a cluster that knows one node or none.
+type singleNodeClient struct {
 	rueidis.Client // for calls by the client's topology
 	node           rueidis.Client
 }
 
-func (n *nodes) Nodes() map[string]rueidis.Client {
+func (n *singleNodeClient) Nodes() map[string]rueidis.Client {
 	if n.node == nil {
 		return nil
 	}
 	return map[string]rueidis.Client{"node:1": n.node}
 }
 
-// errand returns a batch with one acquire.
-func errand() *batch {
+// acquireBatch returns a batch with one acquire.
+func acquireBatch() *batch {
 	b := newBatch()
 	b.reset(actor.SendAcquire)
 	b.commands = []actor.Command{{Verb: actor.SendAcquire, Key: "n", Tenure: 1, Lease: 30 * time.Second}}
 	return b
 }
 
-// courier starts a sender of a node and returns a function that sends one batch.
-func courier(t *testing.T, carry func(<-chan *batch, *mailbox)) (bring func() *batch) {
+// startSender starts a sender of a node and returns a function that sends one batch.
+func startSender(t *testing.T, carry func(<-chan *batch, *mailbox)) (sendAll func() *batch) {
 	t.Helper()
 	batches, box := make(chan *batch), newMailbox()
 	var helper sync.WaitGroup
@@ -171,11 +171,11 @@ func courier(t *testing.T, carry func(<-chan *batch, *mailbox)) (bring func() *b
 		helper.Wait()
 	})
 	return func() *batch {
-		b := errand()
+		b := acquireBatch()
 		batches <- b
 		require.Eventually(t, func() bool {
-			for m := box.take(); m != nil; m = m.next {
-				if m.what == any(b) {
+			for m := box.takeAll(); m != nil; m = m.next {
+				if m.body == any(b) {
 					return true
 				}
 			}
@@ -188,35 +188,35 @@ func courier(t *testing.T, carry func(<-chan *batch, *mailbox)) (bring func() *b
 // A node that left the cluster and comes back has another client there: a client that brought no reply is looked up
 // again.
 func TestACourierForgetsAClientThatBroughtNoAnswer(t *testing.T) {
-	_, gone := newScripted(t, func(int, []string) string { return hangUp })
-	back, came := newScripted(t, func(int, []string) string { return "" })
-	cluster := &nodes{node: gone}
-	bring := courier(t, func(batches <-chan *batch, box *mailbox) {
-		carry(&way{client: cluster, address: "node:1"}, &writer{id: "id"}, batches, box)
+	_, gone := newScriptedServer(t, func(int, []string) string { return hangUp })
+	back, came := newScriptedServer(t, func(int, []string) string { return "" })
+	cluster := &singleNodeClient{node: gone}
+	sendAll := startSender(t, func(batches <-chan *batch, box *mailbox) {
+		runSender(&nodeConn{client: cluster, address: "node:1"}, &encoder{id: "id"}, batches, box)
 	})
-	b := bring()
-	require.True(t, b.lost)
+	b := sendAll()
+	require.True(t, b.noReply)
 	require.Error(t, b.failed)
 	gone.Close()
 	cluster.node = came
-	b = bring()
+	b = sendAll()
 	require.NoError(t, b.failed)
-	require.Equal(t, actor.Done, b.replies[0].Status)
-	require.Contains(t, back.heard(1), "EVALSHA")
+	require.Equal(t, actor.OK, b.replies[0].Status)
+	require.Contains(t, back.receivedOn(1), "EVALSHA")
 }
 
-// syncing returns a replica sender of a node.
-func syncing(t *testing.T, client rueidis.Client, address string) (bring func() *batch) {
-	s := &syncer{way: &way{client: client, address: address}, writer: &writer{id: "id"}, replicas: replication{least: 1, patience: time.Second}, lender: newLender(nil, onGoroutine), free: 10 * time.Second}
-	return courier(t, s.carry)
+// startReplicaSender returns a replica sender of a node.
+func startReplicaSender(t *testing.T, client rueidis.Client, address string) (sendAll func() *batch) {
+	s := &replicaSender{nodeConn: &nodeConn{client: client, address: address}, encoder: &encoder{id: "id"}, replicas: replication{min: 1, patience: time.Second}, lender: newLender(nil, onGoroutine), poolTimeout: 10 * time.Second}
+	return startSender(t, s.run)
 }
 
 // The timeout of WAIT is in milliseconds; 0 means none.
 func TestReplicasAreWaitedForAsLongAsIsWanted(t *testing.T) {
-	server, client := newScripted(t, func(int, []string) string { return "" })
-	require.NoError(t, syncing(t, client, "")().failed)
-	require.Contains(t, server.heard(2), "WAIT 1 1000\n")
-	shortest := replication{2, time.Microsecond}.wait(client)
+	server, client := newScriptedServer(t, func(int, []string) string { return "" })
+	require.NoError(t, startReplicaSender(t, client, "")().failed)
+	require.Contains(t, server.receivedOn(2), "WAIT 1 1000\n")
+	shortest := replication{2, time.Microsecond}.waitCommand(client)
 	require.Equal(t, []string{"WAIT", "2", "1"}, shortest.Commands())
 }
 
@@ -224,18 +224,18 @@ func TestReplicasAreWaitedForAsLongAsIsWanted(t *testing.T) {
 func TestALostAnswerOfReplicasIsNoAnswer(t *testing.T) {
 	var healthy atomic.Bool
 	// Without pipelining rueidis loses the reply of the script as well.
-	server, client := newScriptedWith(t, true, func(_ int, words []string) string {
+	server, client := newScriptedServerWith(t, true, func(_ int, words []string) string {
 		if words[0] == "WAIT" && !healthy.Load() {
 			return hangUp
 		}
 		return ""
 	})
-	bring := syncing(t, client, "")
-	b := bring()
-	require.True(t, b.lost)
+	sendAll := startReplicaSender(t, client, "")
+	b := sendAll()
+	require.True(t, b.noReply)
 	require.Error(t, b.failed)
 	healthy.Store(true)
-	b = bring()
+	b = sendAll()
 	require.NoError(t, b.failed)
 	require.Equal(t, 1, b.replies[0].Replicas)
 	require.Len(t, server.open(), 2, "the client's, and another one of the syncer's")
@@ -243,16 +243,16 @@ func TestALostAnswerOfReplicasIsNoAnswer(t *testing.T) {
 
 // An error of WAIT is a reply: the lock is there, and must be released.
 func TestARefusedQuestionToReplicasIsAnAnswer(t *testing.T) {
-	_, client := newScripted(t, func(_ int, words []string) string {
+	_, client := newScriptedServer(t, func(_ int, words []string) string {
 		if words[0] == "WAIT" {
 			return "-NOPERM no\r\n"
 		}
 		return ""
 	})
-	b := syncing(t, client, "")()
-	require.False(t, b.lost)
+	b := startReplicaSender(t, client, "")()
+	require.False(t, b.noReply)
 	require.NoError(t, b.failed)
-	require.Equal(t, actor.Done, b.replies[0].Status)
+	require.Equal(t, actor.OK, b.replies[0].Status)
 	require.ErrorContains(t, b.replies[0].Err, "NOPERM")
 	require.Zero(t, b.replies[0].Replicas)
 }
@@ -264,18 +264,18 @@ func TestAMasterThatIsReplacedWhileReplicasAreAskedHasNotAnswered(t *testing.T) 
 		"UNBLOCKED force unblock from blocking operation, instance state changed (master -> replica?)",
 		"ERR WAIT cannot be used with replica instances. Please also note that since Redis 4.0 if a replica is configured to be writable (which is not the default) writes to replicas are just local and are not propagated.",
 	} {
-		server, client := newScripted(t, func(connection int, words []string) string {
+		server, client := newScriptedServer(t, func(connection int, words []string) string {
 			if connection == 2 && words[0] == "WAIT" {
 				return "-" + said + "\r\n"
 			}
 			return ""
 		})
-		bring := syncing(t, client, "")
-		b := bring()
-		require.True(t, b.lost)
+		sendAll := startReplicaSender(t, client, "")
+		b := sendAll()
+		require.True(t, b.noReply)
 		require.True(t, b.demoted)
 		require.ErrorContains(t, b.failed, strings.TrimPrefix(said, "ERR "))
-		b = bring()
+		b = sendAll()
 		require.NoError(t, b.failed)
 		require.False(t, b.demoted)
 		require.Equal(t, 1, b.replies[0].Replicas)
@@ -285,54 +285,54 @@ func TestAMasterThatIsReplacedWhileReplicasAreAskedHasNotAnswered(t *testing.T) 
 
 // A replaced master does not become one again: its connection is closed, and the next call has another one.
 func TestASyncerLeavesAMasterThatIsNone(t *testing.T) {
-	server, client := newScripted(t, func(connection int, words []string) string {
+	server, client := newScriptedServer(t, func(connection int, words []string) string {
 		if connection == 2 && strings.HasPrefix(words[0], "EVAL") {
 			return "-READONLY You can't write against a read only replica.\r\n"
 		}
 		return ""
 	})
-	bring := syncing(t, client, "")
-	b := bring()
+	sendAll := startReplicaSender(t, client, "")
+	b := sendAll()
 	require.ErrorContains(t, b.failed, "READONLY")
 	server.awaitOpen(1)
-	b = bring()
+	b = sendAll()
 	require.NoError(t, b.failed)
-	require.Contains(t, server.heard(3), "WAIT")
+	require.Contains(t, server.receivedOn(3), "WAIT")
 	server.awaitOpen(1, 3)
-	require.NoError(t, bring().failed)
+	require.NoError(t, sendAll().failed)
 	server.awaitOpen(1, 3)
 }
 
 // Each call by the client's topology has a connection of its own, which ends with it.
 func TestASyncerKeepsNoConnectionOfTheMap(t *testing.T) {
-	server, client := newScripted(t, func(int, []string) string { return "" })
-	bring := syncing(t, &nodes{Client: client}, "node:1")
+	server, client := newScriptedServer(t, func(int, []string) string { return "" })
+	sendAll := startReplicaSender(t, &singleNodeClient{Client: client}, "node:1")
 	for range 3 {
-		b := bring()
+		b := sendAll()
 		require.NoError(t, b.failed)
-		require.True(t, b.led)
+		require.True(t, b.viaClusterClient)
 		server.awaitOpen(1)
 	}
 }
 
-// listening is a subscriber of a node with the messages that it has posted.
-type listening struct {
+// subscriberHarness is a subscriber of a node with the messages that it has posted.
+type subscriberHarness struct {
 	t      *testing.T
 	orders chan *order
 	box    *mailbox
 }
 
 func newListener(client rueidis.Client) *subscriber {
-	s := &subscriber{way: &way{client: client}, lender: newLender(nil, onGoroutine)}
-	s.leaver.run, s.leaver.patience = onGoroutine, 10*time.Second
+	s := &subscriber{nodeConn: &nodeConn{client: client}, lender: newLender(nil, onGoroutine)}
+	s.unsubscriber.run, s.unsubscriber.patience = onGoroutine, 10*time.Second
 	return s
 }
 
 func sharded(s *subscriber) *subscriber { s.sharded = true; return s }
 
-func listen(t *testing.T, s *subscriber) *listening {
-	l := &listening{t: t, orders: make(chan *order), box: newMailbox()}
-	s.to, s.orders = l.box, l.orders
+func newSubscriberHarnessOn(t *testing.T, s *subscriber) *subscriberHarness {
+	l := &subscriberHarness{t: t, orders: make(chan *order), box: newMailbox()}
+	s.box, s.orders = l.box, l.orders
 	var helper sync.WaitGroup
 	helper.Go(s.run)
 	t.Cleanup(func() {
@@ -343,30 +343,30 @@ func listen(t *testing.T, s *subscriber) *listening {
 }
 
 // await waits until a matching message is posted, and discards others.
-func (l *listening) await(what string, is func(any) bool) {
+func (l *subscriberHarness) await(what string, is func(any) bool) {
 	l.t.Helper()
 	require.Eventually(l.t, func() bool {
 		found := false
-		for m := l.box.take(); m != nil; m = m.next {
-			found = found || is(m.what)
+		for m := l.box.takeAll(); m != nil; m = m.next {
+			found = found || is(m.body)
 		}
 		return found
 	}, 10*time.Second, time.Millisecond, what+" to be told")
 }
 
-// carryOut gives an order. It returns the messages posted until its completion, and its error.
-func (l *listening) carryOut(o *order) (posted []string, err error) {
+// execute gives an order. It returns the messages posted until its completion, and its error.
+func (l *subscriberHarness) execute(o *order) (posted []string, err error) {
 	l.t.Helper()
 	l.orders <- o
 	require.Eventually(l.t, func() bool {
 		done := false
-		for m := l.box.take(); m != nil; m = m.next {
-			switch what := m.what.(type) {
-			case subscribes:
+		for m := l.box.takeAll(); m != nil; m = m.next {
+			switch what := m.body.(type) {
+			case channelSubscribed:
 				posted = append(posted, "subscribed "+what.channel)
-			case hears:
+			case notified:
 				posted = append(posted, "heard "+what.channel)
-			case deaf:
+			case pubsubDown:
 				posted = append(posted, "deaf")
 			case orderDone:
 				done, err = true, what.err
@@ -384,35 +384,35 @@ func TestNoMessageIsMissedWhileAConnectionIsReplaced(t *testing.T) {
 	const message = ">3\r\n+message\r\n+a\r\n+0\r\n"
 	t.Run("it answers", func(t *testing.T) {
 		published := false
-		server, client := newScripted(t, func(connection int, words []string) string {
+		server, client := newScriptedServer(t, func(connection int, words []string) string {
 			if words[0] != "PING" || published { // rueidis sends one as well, when it closes
 				return ""
 			}
 			published = true
 			return message + "+PONG\r\n"
 		})
-		l := listen(t, newListener(client))
-		posted, err := l.carryOut(&order{join: []string{"a", "b"}})
+		l := newSubscriberHarnessOn(t, newListener(client))
+		posted, err := l.execute(&order{channels: []string{"a", "b"}})
 		require.NoError(t, err)
 		require.Equal(t, []string{"subscribed a", "subscribed b"}, posted)
-		posted, err = l.carryOut(&order{join: []string{"a"}, next: true, change: true})
+		posted, err = l.execute(&order{channels: []string{"a"}, onNextConn: true, switchConn: true})
 		require.NoError(t, err)
 		require.Equal(t, []string{"subscribed a", "heard a"}, posted)
 		server.awaitOpen(1, 3)
-		require.Contains(t, server.heard(2), "PING")
+		require.Contains(t, server.receivedOn(2), "PING")
 	})
 	t.Run("it breaks", func(t *testing.T) {
-		server, client := newScripted(t, func(connection int, words []string) string {
+		server, client := newScriptedServer(t, func(connection int, words []string) string {
 			if connection == 2 && words[0] == "PING" {
 				return hangUp
 			}
 			return ""
 		})
-		l := listen(t, newListener(client))
-		_, err := l.carryOut(&order{join: []string{"a", "b"}})
+		l := newSubscriberHarnessOn(t, newListener(client))
+		_, err := l.execute(&order{channels: []string{"a", "b"}})
 		require.NoError(t, err)
-		posted, err := l.carryOut(&order{join: []string{"a"}, next: true, change: true})
-		require.ErrorIs(t, err, errCutOff)
+		posted, err := l.execute(&order{channels: []string{"a"}, onNextConn: true, switchConn: true})
+		require.ErrorIs(t, err, errConnLost)
 		require.Equal(t, []string{"subscribed a", "deaf"}, posted)
 		server.awaitOpen(1)
 	})
@@ -420,17 +420,17 @@ func TestNoMessageIsMissedWhileAConnectionIsReplaced(t *testing.T) {
 
 // If the server rejects a subscription on the next connection, the order is retried, and the current connection stays.
 func TestAConnectionThatMayNotListenReplacesNoOther(t *testing.T) {
-	server, client := newScripted(t, func(connection int, words []string) string {
+	server, client := newScriptedServer(t, func(connection int, words []string) string {
 		if connection > 2 && words[0] == "SUBSCRIBE" {
 			return "-NOPERM no\r\n"
 		}
 		return ""
 	})
-	l := listen(t, newListener(client))
-	_, err := l.carryOut(&order{join: []string{"a", "b"}})
+	l := newSubscriberHarnessOn(t, newListener(client))
+	_, err := l.execute(&order{channels: []string{"a", "b"}})
 	require.NoError(t, err)
 	for range 3 {
-		posted, err := l.carryOut(&order{join: []string{"a"}, next: true, change: true})
+		posted, err := l.execute(&order{channels: []string{"a"}, onNextConn: true, switchConn: true})
 		require.ErrorContains(t, err, "NOPERM")
 		require.Empty(t, posted)
 		server.awaitOpen(1, 2, 3)
@@ -439,44 +439,44 @@ func TestAConnectionThatMayNotListenReplacesNoOther(t *testing.T) {
 
 // A node that left and comes back has another client: after a broken connection it is looked up again.
 func TestASubscriberForgetsAClientWhoseConnectionBroke(t *testing.T) {
-	before, gone := newScripted(t, func(int, []string) string { return "" })
-	back, came := newScripted(t, func(int, []string) string { return "" })
-	cluster := &nodes{node: gone}
-	l := listen(t, &subscriber{way: &way{client: cluster, address: "node:1"}, lender: newLender(nil, onGoroutine)})
-	_, err := l.carryOut(&order{join: []string{"a"}})
+	before, gone := newScriptedServer(t, func(int, []string) string { return "" })
+	back, came := newScriptedServer(t, func(int, []string) string { return "" })
+	cluster := &singleNodeClient{node: gone}
+	l := newSubscriberHarnessOn(t, &subscriber{nodeConn: &nodeConn{client: cluster, address: "node:1"}, lender: newLender(nil, onGoroutine)})
+	_, err := l.execute(&order{channels: []string{"a"}})
 	require.NoError(t, err)
-	before.cut(2)
-	l.await("the break", func(what any) bool { _, is := what.(deaf); return is })
+	before.closeConn(2)
+	l.await("the break", func(what any) bool { _, is := what.(pubsubDown); return is })
 	gone.Close()
 	cluster.node = came
-	posted, err := l.carryOut(&order{join: []string{"a"}})
+	posted, err := l.execute(&order{channels: []string{"a"}})
 	require.NoError(t, err)
 	require.Equal(t, []string{"subscribed a"}, posted)
-	require.Contains(t, back.heard(2), "SUBSCRIBE a")
+	require.Contains(t, back.receivedOn(2), "SUBSCRIBE a")
 }
 
 // When a slot moves, its channel goes to another node, and the server reports it unasked. This connection gets no more
 // messages of it.
 func TestAChannelThatTheServerTakesAwayIsSilent(t *testing.T) {
-	_, client := newScripted(t, func(_ int, words []string) string {
+	_, client := newScriptedServer(t, func(_ int, words []string) string {
 		if words[0] != "SSUBSCRIBE" {
 			return ""
 		}
 		return ">3\r\n+ssubscribe\r\n+{a}1\r\n:1\r\n>3\r\n+ssubscribe\r\n+{a}2\r\n:2\r\n>3\r\n+sunsubscribe\r\n+{a}1\r\n:1\r\n"
 	})
-	l := listen(t, sharded(newListener(client)))
-	l.orders <- &order{join: []string{"{a}1", "{a}2"}}
-	l.await("the silence", func(what any) bool { gone, is := what.(silenced); return is && gone.channel == "{a}1" })
+	l := newSubscriberHarnessOn(t, sharded(newListener(client)))
+	l.orders <- &order{channels: []string{"{a}1", "{a}2"}}
+	l.await("the silence", func(what any) bool { gone, is := what.(channelUnsubscribed); return is && gone.channel == "{a}1" })
 }
 
 // A node without slots, or of a closed engine, has no workers.
 func TestThoseWhoWorkForANodeEndWithIt(t *testing.T) {
-	_, client := newScripted(t, func(int, []string) string { return "" })
+	_, client := newScriptedServer(t, func(int, []string) string { return "" })
 	e := newEngine(actor.Config{ID: "id", Lease: 30 * time.Second, Replicas: 1})
 	e.server = &Server{client: client}
-	e.staff(e.coordinator.node)
-	e.dismiss(0)
-	e.dismiss(0) // once more at the close
+	e.startWorkers(e.coordinator.node)
+	e.stopWorkers(0)
+	e.stopWorkers(0) // once more at the close
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)

@@ -11,62 +11,62 @@ import (
 // may be rejected.
 type limits struct{ engine, lock error }
 
-func limitsOf(config *actor.Config) limits {
+func newLimits(config *actor.Config) limits {
 	return limits{
 		engine: fmt.Errorf("%d in this engine (Options.MaxWaiting)", config.MaxWaiting),
 		lock:   fmt.Errorf("%d for this lock in this engine (Options.MaxWaitingPerLock)", config.MaxWaitingPerLock),
 	}
 }
 
-// sheds rejects a request on arrival, before it is queued, if Config.MaxWaiting is reached. A request that re-enters is
+// shedRequest rejects a request on arrival, before it is queued, if Config.MaxWaiting is reached. A request that re-enters is
 // admitted: it does not wait for others, and its owner cannot release the lock before it gets its result.
-func (c *coordinator) sheds(now time.Duration, r *actor.Request) bool {
+func (c *coordinator) shedRequest(now time.Duration, r *actor.Request) bool {
 	most := int64(c.fx.Config.MaxWaiting)
-	if r.Tag != actor.Acquire || r.LetIn || most == 0 || c.fx.Wanted <= most || c.closed || c.fx.Draining || c.has(now, r) {
+	if r.Op != actor.Acquire || r.SkipWaiterLimit || most == 0 || c.fx.WantedLocks <= most || c.closed || c.fx.Draining || c.ownerHolds(now, r) {
 		return false
 	}
 	c.fx.Shed(now, r, c.limits.engine)
 	return true
 }
 
-// crowded reports whether Config.MaxWaitingPerLock is reached for a name, so that the request must be rejected. Readers
+// tooManyWaiting reports whether Config.MaxWaitingPerLock is reached for a name, so that the request must be rejected. Readers
 // and writers of a read/write lock are counted separately, because they wait in different queues.
-func (c *coordinator) crowded(now time.Duration, l *actor.Lock, r *actor.Request) bool {
+func (c *coordinator) tooManyWaiting(now time.Duration, l *actor.Lock, r *actor.Request) bool {
 	most := c.fx.Config.MaxWaitingPerLock
-	if r.Tag != actor.Acquire || r.LetIn || most == 0 {
+	if r.Op != actor.Acquire || r.SkipWaiterLimit || most == 0 {
 		return false
 	}
 	full := false
-	if r.Kind.Claims() {
-		full = c.groups[r.Key].crowded(most)
+	if r.Kind.PerRequest() {
+		full = c.lockSets[r.Key].tooManyWaiting(most)
 	} else {
-		full = l != nil && l.Queued() >= most
+		full = l != nil && l.QueueLen() >= most
 	}
-	return full && !c.has(now, r)
+	return full && !c.ownerHolds(now, r)
 }
 
-// crowded reports whether at least most locks of the group wait. It counts nothing while the group has fewer locks than
+// tooManyWaiting reports whether at least most locks of the group wait. It counts nothing while the group has fewer locks than
 // that.
-func (g *group) crowded(most int) bool {
+func (g *lockSet) tooManyWaiting(most int) bool {
 	switch {
-	case g == nil || g.claims.len() < most:
+	case g == nil || g.locks.len() < most:
 		return false
-	case g.claims.few():
-		return len(g.those(func(l *actor.Lock) bool { return l.Queued() > 0 })) >= most
+	case g.locks.isSmall():
+		return len(g.filter(func(l *actor.Lock) bool { return l.QueueLen() > 0 })) >= most
 	}
-	return g.claims.len()-g.many().held.len() >= most
+	return g.locks.len()-g.needIndex().held.len() >= most
 }
 
-// has reports whether the owner of a request holds what it requests, or one of several locks.
-func (c *coordinator) has(now time.Duration, r *actor.Request) bool {
+// ownerHolds reports whether the owner of a request holds what it requests, or one of several locks.
+func (c *coordinator) ownerHolds(now time.Duration, r *actor.Request) bool {
 	switch {
-	case r.Joint != nil:
-		return c.reenters(now, r.Joint)
+	case r.Multi != nil:
+		return c.ownsPart(now, r.Multi)
 	case r.Owner == 0:
 		return false
-	case c.countOf(now, r) > 0:
+	case c.holdCount(now, r) > 0:
 		return true
 	}
-	l := c.locks.of(r.Key) // a writer may read
-	return r.Kind == actor.Read && l != nil && l.Kind() == actor.Write && l.CountOf(r.Owner, now) > 0
+	l := c.locks.get(r.Key) // a writer may read
+	return r.Kind == actor.Read && l != nil && l.Kind() == actor.Write && l.HoldCount(r.Owner, now) > 0
 }

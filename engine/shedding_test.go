@@ -10,22 +10,22 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// elsewhere replies that another engine holds every lock.
-func elsewhere(*actor.Command) actor.Reply {
-	return actor.Reply{Status: actor.Taken, Holder: "other:1", TTL: deskConfig().Lease}
+// takenElsewhere replies that another engine holds every lock.
+func takenElsewhere(*actor.Command) actor.Reply {
+	return actor.Reply{Status: actor.HeldByOther, Holder: "other:1", TTL: harnessConfig().Lease}
 }
 
-// limited returns a crowd of an engine with limits on waiters.
-func limited(t *testing.T, all, each int, answer func(*actor.Command) actor.Reply) *crowd {
-	k := newCrowd(t, answer)
+// newLimitedHarness returns a crowd of an engine with limits on waiters.
+func newLimitedHarness(t *testing.T, all, each int, answer func(*actor.Command) actor.Reply) *waitersHarness {
+	k := newWaitersHarness(t, answer)
 	config := &k.c.fx.Config
 	config.MaxWaiting, config.MaxWaitingPerLock = all, each
-	k.c.limits = limitsOf(config)
+	k.c.limits = newLimits(config)
 	return k
 }
 
-func wanting(kind actor.LockKind, key string, owner uint64) *actor.Request {
-	return &actor.Request{Tag: actor.Acquire, Kind: kind, Key: key, Name: key, Owner: owner, Hold: &actor.Hold{}}
+func waitRequests(kind actor.LockKind, key string, owner uint64) *actor.Request {
+	return &actor.Request{Op: actor.Acquire, Kind: kind, Key: key, Name: key, Owner: owner, Hold: &actor.Hold{}}
 }
 
 var allKinds = []actor.LockKind{actor.Plain, actor.Fenced, actor.Fair, actor.Write, actor.Read}
@@ -33,40 +33,40 @@ var allKinds = []actor.LockKind{actor.Plain, actor.Fenced, actor.Fair, actor.Wri
 // A request beyond the engine's limit is rejected in the turn in which it comes, and no command is sent for it.
 func TestOneTooManyForAnEngineIsRefusedAtOnce(t *testing.T) {
 	for _, kind := range allKinds {
-		k := limited(t, 3, 100, elsewhere)
-		k.turn(wanting(kind, "a", 0), wanting(kind, "b", 0), wanting(kind, "c", 0))
+		k := newLimitedHarness(t, 3, 100, takenElsewhere)
+		k.turn(waitRequests(kind, "a", 0), waitRequests(kind, "b", 0), waitRequests(kind, "c", 0))
 		before := k.c.counters.commands
-		late := wanting(kind, "d", 0)
-		k.c.turn(k.now, &mail{what: late})
-		require.Equal(t, []*actor.Request{late}, k.c.fx.Verdicts, kind)
+		late := waitRequests(kind, "d", 0)
+		k.c.turn(k.now, &loopMessage{body: late})
+		require.Equal(t, []*actor.Request{late}, k.c.fx.Results, kind)
 		require.Equal(t, actor.ErrTooManyWaiters, late.Err)
 		require.ErrorContains(t, late.Cause, "MaxWaiting)")
 		require.Nil(t, late.Lock())
-		k.c.rest()
+		k.c.resetOutputs()
 		require.Equal(t, before, k.c.counters.commands)
-		require.Nil(t, k.c.locks.of("d"))
-		require.Nil(t, k.c.groups["d"])
+		require.Nil(t, k.c.locks.get("d"))
+		require.Nil(t, k.c.lockSets["d"])
 		s := k.c.stats()
 		require.EqualValues(t, 3, s.Waiting)
 		require.EqualValues(t, 1, s.Shed)
-		require.EqualValues(t, 1, s.Refused)
+		require.EqualValues(t, 1, s.Failed)
 	}
 }
 
 // A request beyond the limit for a name is rejected; requests for other names are not.
 func TestOneTooManyForALockIsRefusedAtOnce(t *testing.T) {
 	for _, kind := range allKinds {
-		for _, each := range []int{1, 3, fewClaims + 36} {
-			k := limited(t, 1000, each, elsewhere)
+		for _, each := range []int{1, 3, maxUnindexed + 36} {
+			k := newLimitedHarness(t, 1000, each, takenElsewhere)
 			for range each {
-				k.turn(wanting(kind, "a", 0))
+				k.turn(waitRequests(kind, "a", 0))
 			}
 			require.EqualValues(t, each, k.c.stats().Waiting)
-			late, other := wanting(kind, "a", 0), wanting(kind, "b", 0)
+			late, other := waitRequests(kind, "a", 0), waitRequests(kind, "b", 0)
 			k.turn(late, other)
 			require.Equal(t, actor.ErrTooManyWaiters, late.Err, "%v, %d", kind, each)
 			require.ErrorContains(t, late.Cause, "MaxWaitingPerLock)")
-			require.False(t, other.Decided())
+			require.False(t, other.Completed())
 			require.EqualValues(t, 1, k.c.stats().Shed)
 		}
 	}
@@ -75,67 +75,67 @@ func TestOneTooManyForALockIsRefusedAtOnce(t *testing.T) {
 // When a waiter leaves, another is admitted, also among very many locks of which some are held.
 func TestWhereOneLeftAnotherIsLetIn(t *testing.T) {
 	for _, kind := range allKinds {
-		for _, each := range []int{1, 3, fewClaims + 36} {
+		for _, each := range []int{1, 3, maxUnindexed + 36} {
 			free := true
-			k := limited(t, 1000, each, func(c *actor.Command) actor.Reply {
+			k := newLimitedHarness(t, 1000, each, func(c *actor.Command) actor.Reply {
 				if free {
 					return granted(c)
 				}
-				return elsewhere(c)
+				return takenElsewhere(c)
 			})
 			if kind == actor.Read { // the holder of the lock does not wait for it
 				for range 2 * each {
-					k.turn(wanting(kind, "a", 0))
+					k.turn(waitRequests(kind, "a", 0))
 				}
 			}
 			free = false
 			var waiting []*actor.Request
 			for range each {
-				waiting = append(waiting, wanting(kind, "a", 0))
+				waiting = append(waiting, waitRequests(kind, "a", 0))
 				k.turn(waiting[len(waiting)-1])
-				require.False(t, waiting[len(waiting)-1].Decided(), "%v, %d", kind, each)
+				require.False(t, waiting[len(waiting)-1].Completed(), "%v, %d", kind, each)
 			}
 			left := waiting[each/2]
-			k.now += sleepsAtMost
-			k.c.turn(k.now, &mail{what: givesUp{left, errors.New("left")}})
-			k.c.rest()
+			k.now += maxSleep
+			k.c.turn(k.now, &loopMessage{body: cancelRequest{left, errors.New("left")}})
+			k.c.resetOutputs()
 			k.turn()
-			require.True(t, left.Decided())
-			next := wanting(kind, "a", 0)
+			require.True(t, left.Completed())
+			next := waitRequests(kind, "a", 0)
 			k.turn(next)
-			require.False(t, next.Decided(), "%v, %d", kind, each)
-			late := wanting(kind, "a", 0)
+			require.False(t, next.Completed(), "%v, %d", kind, each)
+			late := waitRequests(kind, "a", 0)
 			k.turn(late)
 			require.Equal(t, actor.ErrTooManyWaiters, late.Err, "%v, %d", kind, each)
 		}
 	}
 }
 
-// sleepsAtMost is longer than any reply in these tests takes.
-const sleepsAtMost = time.Second
+// maxSleep is longer than any reply in these tests takes.
+const maxSleep = time.Second
 
 // A request that re-enters is admitted however many wait: its owner cannot release what it holds before the result.
 func TestWhoReentersIsNeverOneTooMany(t *testing.T) {
 	for _, kind := range []actor.LockKind{actor.Plain, actor.Fair, actor.Write, actor.Read} {
 		const owner = actor.ThreadOwner | 1
 		taken := false
-		k := limited(t, 1, 1, func(c *actor.Command) actor.Reply {
+		k := newLimitedHarness(t, 1, 1, func(c *actor.Command) actor.Reply {
 			if taken && c.Key != "a" {
-				return elsewhere(c)
+				return takenElsewhere(c)
 			}
 			return granted(c)
 		})
-		first := wanting(kind, "a", owner)
+		first := waitRequests(kind, "a", owner)
 		k.turn(first)
 		require.NoError(t, first.Err)
 		taken = true
-		k.turn(wanting(kind, "b", 0)) // as many as may wait
-		again := wanting(kind, "a", owner)
-		k.turn(again, wanting(kind, "c", 0))
-		require.True(t, again.Decided())
+		k.turn(waitRequests(kind, "b", 0)) // as many as may wait
+		again := waitRequests(kind, "a", owner)
+		k.turn(again, waitRequests(kind, "c", 0))
+		require.True(t, again.Completed())
 		require.NoError(t, again.Err, kind)
 		if kind == actor.Write {
-			reads := wanting(actor.Read, "a", owner)
+			reads := waitRequests(actor.Read, "a", owner)
 			k.turn(reads)
 			require.NotEqual(t, actor.ErrTooManyWaiters, reads.Err)
 		}
@@ -147,13 +147,13 @@ func TestWhoReentersIsNeverOneTooMany(t *testing.T) {
 func TestWhoWaitedElsewhereIsNeverOneTooMany(t *testing.T) {
 	for _, kind := range allKinds {
 		for _, limits := range [][2]int{{1, 100}, {100, 1}} {
-			k := limited(t, limits[0], limits[1], elsewhere)
-			k.turn(wanting(kind, "a", 0))
-			r := wanting(kind, "a", 0)
-			r.LetIn = true
-			late := wanting(kind, "a", 0)
+			k := newLimitedHarness(t, limits[0], limits[1], takenElsewhere)
+			k.turn(waitRequests(kind, "a", 0))
+			r := waitRequests(kind, "a", 0)
+			r.SkipWaiterLimit = true
+			late := waitRequests(kind, "a", 0)
 			k.turn(r, late)
-			require.False(t, r.Decided())
+			require.False(t, r.Completed())
 			require.Equal(t, actor.ErrTooManyWaiters, late.Err)
 		}
 	}
@@ -161,33 +161,33 @@ func TestWhoWaitedElsewhereIsNeverOneTooMany(t *testing.T) {
 
 // A request for several locks counts once per lock, and so does its rejection.
 func TestSeveralLocksCountAsSoMany(t *testing.T) {
-	k := limited(t, 4, 100, elsewhere)
+	k := newLimitedHarness(t, 4, 100, takenElsewhere)
 	several := func() *actor.Request {
 		parts := []actor.Part{{Name: "a", Key: "a", Hold: &actor.Hold{}}, {Name: "b", Key: "b", Hold: &actor.Hold{}}, {Name: "c", Key: "c", Hold: &actor.Hold{}}}
-		return &actor.Request{Tag: actor.Acquire, Key: "a", Name: "a", Joint: &actor.Joint{Parts: parts}}
+		return &actor.Request{Op: actor.Acquire, Key: "a", Name: "a", Multi: &actor.MultiRequest{Parts: parts}}
 	}
-	first, second, one := several(), several(), wanting(actor.Plain, "d", 0)
+	first, second, one := several(), several(), waitRequests(actor.Plain, "d", 0)
 	k.turn(first, second, one)
-	require.False(t, first.Decided())
+	require.False(t, first.Completed())
 	require.Equal(t, actor.ErrTooManyWaiters, second.Err)
-	require.False(t, one.Decided())
+	require.False(t, one.Completed())
 	require.EqualValues(t, 3, k.c.stats().Shed)
-	k.c.turn(k.now, &mail{what: givesUp{first, errors.New("left")}})
-	k.c.rest()
+	k.c.turn(k.now, &loopMessage{body: cancelRequest{first, errors.New("left")}})
+	k.c.resetOutputs()
 	k.turn()
-	require.True(t, first.Decided())
-	require.EqualValues(t, 1, k.c.fx.Wanted)
+	require.True(t, first.Completed())
+	require.EqualValues(t, 1, k.c.fx.WantedLocks)
 }
 
 // A request that was rejected at once and then cancelled leaves nothing behind.
 func TestWhoIsRefusedAtOnceMayHaveLeft(t *testing.T) {
-	k := limited(t, 1, 1, elsewhere)
-	late := wanting(actor.Plain, "b", 0)
-	k.turn(wanting(actor.Plain, "a", 0), late)
+	k := newLimitedHarness(t, 1, 1, takenElsewhere)
+	late := waitRequests(actor.Plain, "b", 0)
+	k.turn(waitRequests(actor.Plain, "a", 0), late)
 	require.Equal(t, actor.ErrTooManyWaiters, late.Err)
-	k.c.turn(k.now, &mail{what: givesUp{late, errors.New("left")}})
-	require.Empty(t, k.c.fx.Verdicts)
-	k.c.rest()
-	require.Nil(t, k.c.locks.of("b"))
+	k.c.turn(k.now, &loopMessage{body: cancelRequest{late, errors.New("left")}})
+	require.Empty(t, k.c.fx.Results)
+	k.c.resetOutputs()
+	require.Nil(t, k.c.locks.get("b"))
 	require.EqualValues(t, 1, k.c.stats().Waiting)
 }

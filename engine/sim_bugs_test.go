@@ -26,7 +26,7 @@ const (
 	bugSlowClock
 	bugOversleeps
 	bugResubscribedUnsaid
-	bugDeafUnsaid
+	bugPubSubLossUnsaid
 	bugNoMessages
 	bugTakesTooMuch
 	bugTakesTwice
@@ -60,7 +60,7 @@ var simBugTable = []struct {
 	{bugSlowClock, "clocks differ by more than the margin", "but the server has it"},
 	{bugOversleeps, "the loop wakes late", "after it was due"},
 	{bugResubscribedUnsaid, "locks are not notified that a channel is listened to", "after its release"},
-	{bugDeafUnsaid, "locks are not notified that the pub/sub connection broke", "sleeps"},
+	{bugPubSubLossUnsaid, "locks are not notified that the pub/sub connection broke", "sleeps"},
 	{bugNoMessages, "messages do not come", "sleeps"},
 	{bugTakesTooMuch, "who leaves a queue takes more time from those behind than it has left", "less than its wait"},
 	{bugTakesTwice, "waiters that share a time each take back what they added once", "no longer than"},
@@ -124,7 +124,7 @@ func (bug simBug) answer(e *simEngine, b *batch) {
 		}
 	}
 	for i := range b.replies {
-		if r := &b.replies[i]; bug == bugTakenUnsaid && r.Status == actor.Taken || bug == bugGoneUnsaid && r.Status == actor.Gone && b.verb == actor.SendRenew {
+		if r := &b.replies[i]; bug == bugTakenUnsaid && r.Status == actor.HeldByOther || bug == bugGoneUnsaid && r.Status == actor.NotFound && b.verb == actor.SendRenew {
 			*r = done()
 		}
 	}

@@ -10,42 +10,42 @@ import (
 // simCaller is a user of an engine. It does what a goroutine does with Mutex and Hold, in the way in which the root
 // package does it on the engine. It makes one request at a time, mostly a sensible one.
 type simCaller struct {
-	e      *simEngine
-	number int
-	thread uint64 // its WithOwner number; 0 if it has none
-	holds  []*simHold
-	past   *simHold // a hold that ended: for second unlocks, and for contexts that outlive their hold
-	asks   []*simAsk
-	probes func(*simAsk) // handles a result, at the end, if the caller only probes
-	thinks func()        // runs when its pause is over
+	e           *simEngine
+	number      int
+	thread      uint64 // its WithOwner number; 0 if it has none
+	holds       []*simHold
+	endedHold   *simHold // a hold that ended: for second unlocks, and for contexts that outlive their hold
+	requests    []*simRequest
+	onResult    func(*simRequest) // handles a result, at the end, if the caller only probes
+	onThinkTime func()            // runs when its pause is over
 }
 
 func newSimCaller(e *simEngine, number int) *simCaller {
 	c := &simCaller{e: e, number: number}
-	if e.w.chance(e.w.plan.threaded) {
+	if e.w.chance(e.w.plan.sharedOwners) {
 		c.thread = actor.ThreadOwner | uint64(1+e.w.random.IntN(2))
 	}
-	c.thinks = c.thought
-	c.think()
+	c.onThinkTime = c.thought
+	c.thinkTime()
 	return c
 }
 
-// think pauses and then acts, again and again. A caller that waits for a lock pauses as well. Callers of a paused
+// thinkTime pauses and then acts, again and again. A caller that waits for a lock pauses as well. Callers of a paused
 // process do not act.
-func (c *simCaller) think() {
+func (c *simCaller) thinkTime() {
 	w, least := c.e.w, 10*time.Microsecond
-	if len(c.asks) > 0 {
+	if len(c.requests) > 0 {
 		least = 2 * w.plan.latency
 	}
-	w.at(max(w.now, c.e.paused)+w.spread(least, max(w.plan.think, 2*least)), c.thinks)
+	w.at(max(w.now, c.e.paused)+w.spread(least, max(w.plan.think, 2*least)), c.onThinkTime)
 }
 
 func (c *simCaller) thought() {
 	w := c.e.w
-	if c.e.dead || w.tired {
+	if c.e.dead || w.draining {
 		return
 	}
-	c.think()
+	c.thinkTime()
 	if w.now >= c.e.paused && w.may(c.e.name, "wish") {
 		c.act()
 	}
@@ -54,14 +54,14 @@ func (c *simCaller) thought() {
 // act does one thing that a caller may do now.
 func (c *simCaller) act() {
 	w := c.e.w
-	if len(c.asks) > 2 || len(c.asks) > 0 && w.chance(0.5) {
+	if len(c.requests) > 2 || len(c.requests) > 0 && w.chance(0.5) {
 		c.wait()
 		return
 	}
 	switch n := w.random.IntN(100); {
-	case len(c.holds) < w.plan.crowd/4 && c.number == 0:
-		c.crowd()
-	case w.plan.crowd != 0 && len(c.holds) > w.plan.crowd/4 && n < 5:
+	case len(c.holds) < w.plan.bulkLocks/4 && c.number == 0:
+		c.lockMany()
+	case w.plan.bulkLocks != 0 && len(c.holds) > w.plan.bulkLocks/4 && n < 5:
 		c.tidy()
 	case len(c.holds) == 0 && n < 80:
 		c.lock(w.random.IntN(len(w.plan.names)), 0)
@@ -83,12 +83,12 @@ func (c *simCaller) act() {
 	}
 }
 
-// crowd asks for plan.crowd locks at once without waiting, and holds those that are free for long.
-func (c *simCaller) crowd() {
+// lockMany asks for plan.crowd locks at once without waiting, and holds those that are free for long.
+func (c *simCaller) lockMany() {
 	w := c.e.w
 	first := w.random.IntN(len(w.plan.names))
-	for i := range w.plan.crowd {
-		a := c.newAsk(actor.Acquire, (first+i)%len(w.plan.names))
+	for i := range w.plan.bulkLocks {
+		a := c.newRequest(actor.Acquire, (first+i)%len(w.plan.names))
 		a.Once = true
 		c.want(a)
 	}
@@ -96,8 +96,8 @@ func (c *simCaller) crowd() {
 
 // wait may cancel a pending request. Mostly it does nothing.
 func (c *simCaller) wait() {
-	if a := simPick(c.e.w, c.asks); c.e.w.chance(0.2) {
-		c.giveUp(a)
+	if a := simPick(c.e.w, c.requests); c.e.w.chance(0.2) {
+		c.cancel(a)
 	}
 }
 
@@ -121,7 +121,7 @@ func (c *simCaller) idle(n int) {
 
 // again uses an ended hold as caller code does that has not noticed the end.
 func (c *simCaller) again() {
-	h, w := c.past, c.e.w
+	h, w := c.endedHold, c.e.w
 	switch {
 	case h == nil:
 	case w.chance(0.4):
@@ -141,7 +141,7 @@ func (c *simCaller) lock(name int, owner uint64) {
 		c.lockSeveral()
 		return
 	}
-	a := c.newAsk(actor.Acquire, name)
+	a := c.newRequest(actor.Acquire, name)
 	if a.Owner = owner; owner == 0 {
 		a.Owner = c.thread
 	}
@@ -149,13 +149,13 @@ func (c *simCaller) lock(name int, owner uint64) {
 }
 
 // bounded posts a request for a lock with a lease of its own, with a wait, or with neither.
-func (c *simCaller) bounded(a *simAsk) {
+func (c *simCaller) bounded(a *simRequest) {
 	w := c.e.w
 	if w.chance(w.plan.fixed) {
 		a.Lease = w.plan.fixedLease(w)
 	}
 	switch {
-	case w.chance(w.plan.once):
+	case w.chance(w.plan.tryOnce):
 		a.Once = true
 	case len(c.holds) > 0 || w.chance(0.2):
 		a.Wait = w.spread(time.Millisecond, 2*w.plan.lease)
@@ -168,13 +168,13 @@ func (c *simCaller) bounded(a *simAsk) {
 
 // reenter asks for a hold's lock once more, with a lease of its own.
 func (c *simCaller) reenter(h *simHold, lease time.Duration) {
-	a := c.newAsk(actor.Acquire, h.name)
+	a := c.newRequest(actor.Acquire, h.name)
 	a.Owner, a.Lease = h.grant.Owner, lease
 	c.want(a)
 }
 
 // want posts a request for a lock, with a hold to be filled in.
-func (c *simCaller) want(a *simAsk) {
+func (c *simCaller) want(a *simRequest) {
 	if a.parts != nil {
 		a.hold = a.parts[0]
 		c.e.holds = append(c.e.holds, a.parts...)
@@ -199,7 +199,7 @@ func (c *simCaller) unlock(h *simHold) {
 	a := c.change(h, actor.Unlock, 0)
 	c.forget(h)
 	if c.e.w.chance(0.1) {
-		c.giveUp(a)
+		c.cancel(a)
 	}
 	if h.together != nil && c.e.w.chance(0.7) {
 		c.leaveRest(h)
@@ -225,8 +225,8 @@ func (c *simCaller) extend(h *simHold) {
 	c.change(h, actor.Extend, lease)
 }
 
-func (c *simCaller) change(h *simHold, what actor.Kind, lease time.Duration) *simAsk {
-	a := c.newAsk(what, h.name)
+func (c *simCaller) change(h *simHold, what actor.Event, lease time.Duration) *simRequest {
+	a := c.newRequest(what, h.name)
 	a.Hold, a.hold, a.Lease = &h.grant, h, lease
 	if what == actor.Extend {
 		h.extension = a
@@ -239,8 +239,8 @@ func (c *simCaller) change(h *simHold, what actor.Kind, lease time.Duration) *si
 	return a
 }
 
-func (c *simCaller) ask(what actor.Kind, name int) {
-	a := c.newAsk(what, name)
+func (c *simCaller) ask(what actor.Event, name int) {
+	a := c.newRequest(what, name)
 	a.Owner = c.thread
 	if len(c.holds) > 0 {
 		a.Owner = c.holds[0].grant.Owner
@@ -248,49 +248,49 @@ func (c *simCaller) ask(what actor.Kind, name int) {
 	c.post(a)
 }
 
-// told delivers the result to the caller, some time after the engine decided it. A caller that cancels meanwhile
+// resultArrives delivers the result to the caller, some time after the engine decided it. A caller that cancels meanwhile
 // handles it as a rejection.
-func (c *simCaller) told(a *simAsk) {
+func (c *simCaller) resultArrives(a *simRequest) {
 	w := c.e.w
-	w.at(max(w.now, c.e.paused)+w.between(0, 50*time.Microsecond), a.takes)
+	w.at(max(w.now, c.e.paused)+w.between(0, 50*time.Microsecond), a.deliver)
 }
 
-func (c *simCaller) take(a *simAsk) {
-	if c.probes != nil {
-		c.probes(a)
+func (c *simCaller) take(a *simRequest) {
+	if c.onResult != nil {
+		c.onResult(a)
 		return
 	}
 	if c.e.dead {
 		return
 	}
-	c.asks = without(c.asks, a)
-	a.taken = true
-	if a.Tag == actor.Acquire && a.Err == nil && !a.left {
+	c.requests = without(c.requests, a)
+	a.delivered = true
+	if a.Op == actor.Acquire && a.Err == nil && !a.canceled {
 		c.keep(a)
 	}
-	if a.Tag == AskShutdown {
+	if a.Op == AskShutdown {
 		c.ask(AskClose, 0)
 	}
 	if a.freed() {
-		c.e.w.books.giveBack(a)
+		c.e.w.model.recycle(a)
 	}
-	if c.e.w.quiet {
+	if c.e.w.faultsOver {
 		c.tidy()
 	}
 }
 
 // keep mirrors Hold.checked: it unlocks a grant that is expired by the clock, and the holds that came with it.
-func (c *simCaller) keep(a *simAsk) {
+func (c *simCaller) keep(a *simRequest) {
 	now := c.e.now()
 	over := slices.ContainsFunc(a.of(), func(h *simHold) bool { return now >= h.grant.Until() })
 	for _, h := range a.of() {
 		if over {
-			c.giveUp(c.change(h, actor.Unlock, 0))
+			c.cancel(c.change(h, actor.Unlock, 0))
 			continue
 		}
 		c.holds = append(c.holds, h)
 		if h.grant.Tenure%4 == 0 {
-			h.grant.Ask(nil, &actor.Signal{Done: make(chan struct{})}) // as Hold.Done does
+			h.grant.Install(nil, &actor.HoldSignal{Done: make(chan struct{})}) // as Hold.Done does
 		}
 	}
 }
@@ -298,7 +298,7 @@ func (c *simCaller) keep(a *simAsk) {
 // forget removes holds that were unlocked, or that the caller knows to be lost.
 func (c *simCaller) forget(h *simHold) {
 	c.holds = without(c.holds, h)
-	c.past = h
+	c.endedHold = h
 }
 
 // tidy unlocks everything and stops the caller's requests.

@@ -21,9 +21,9 @@ func (w *simWorld) check() {
 		w.agree(n)
 	}
 	w.touched = w.touched[:0]
-	if w.ran%16 == 0 && w.now >= w.lookAt {
-		w.lookAt = w.now + lookEvery
-		w.look()
+	if w.ran%16 == 0 && w.now >= w.checkNamesAt {
+		w.checkNamesAt = w.now + checkNamesEvery
+		w.checkNames()
 	}
 }
 
@@ -38,11 +38,11 @@ func (w *simWorld) touch(name int) {
 // agree checks one name.
 func (w *simWorld) agree(n *simName) {
 	for i, h := range n.active {
-		if h.suspect || h.e.suspended || !h.believed() {
+		if h.unconfirmed || h.e.suspended || !h.believed() {
 			continue
 		}
 		if ends := h.e.clock.when(h.grant.Until()); ends > h.tenure.horizon {
-			w.fail("%s believes in %s until %v, but the server has it %s", h.e.name, h, ends-simStart, h.tenure.had())
+			w.fail("%s believes in %s until %v, but the server has it %s", h.e.name, h, ends-simStart, h.tenure.presentUntil())
 			return
 		}
 		for _, other := range n.active[:i] {
@@ -51,8 +51,8 @@ func (w *simWorld) agree(n *simName) {
 	}
 }
 
-// had describes until when the server has a tenure, for failure texts.
-func (t *simTenure) had() string {
+// presentUntil describes until when the server has a tenure, for failure texts.
+func (t *simTenure) presentUntil() string {
 	if t.horizon == 0 {
 		return "not at all"
 	}
@@ -64,13 +64,13 @@ func (h *simHold) believed() bool { return h.active && h.e.now() < h.grant.Until
 
 // exclude checks mutual exclusion, between engines and within one.
 func (w *simWorld) exclude(h, other *simHold) {
-	if other.suspect || other.e.suspended || !other.believed() {
+	if other.unconfirmed || other.e.suspended || !other.believed() {
 		return
 	}
 	switch {
 	case h.reads && other.reads:
 	case h.e == other.e && h.grant.Owner == other.grant.Owner && (h.tenure == other.tenure || h.reads != other.reads):
-	case h.e != other.e && (h.tenure.robbed || other.tenure.robbed):
+	case h.e != other.e && (h.tenure.keyTaken || other.tenure.keyTaken):
 	default:
 		w.fail("two holders of %s: %s of %s, owner %d, and %s of %s, owner %d",
 			w.plan.names[h.name], h, h.e.name, h.grant.Owner, other, other.e.name, other.grant.Owner)
@@ -83,22 +83,22 @@ func (w *simWorld) leaves(e *simEngine, b *batch) {
 		e.tracef("▶ %s", simBatchText(b))
 	}
 	if len(b.commands) >= batchKeys {
-		w.saw(sawFull)
+		w.cover(coverFullCall)
 	}
-	if len(b.commands) > 1 && grants(b.verb) && !simRenews(b.verb) && e.c.link.down && !b.whole {
+	if len(b.commands) > 1 && isGrant(b.verb) && !simRenews(b.verb) && e.c.breaker.down && !b.sendText {
 		w.fail("%s tries a link that is down with %d questions: each has to be released later", e.name, len(b.commands))
 	}
 	for i := range b.commands {
 		c := &b.commands[i]
-		if len(c.Ghosts) > 0 {
-			w.saw(sawGhost)
+		if len(c.Orphans) > 0 {
+			w.cover(coverOrphanNamed)
 		}
 		if c.Lock != nil && c.Parts == nil {
 			w.alone(e, c, e.holderOf(c))
 		}
 		for _, part := range c.Parts {
-			if len(part.Ghosts) > 0 {
-				w.saw(sawGhost)
+			if len(part.Orphans) > 0 {
+				w.cover(coverOrphanNamed)
 			}
 			w.alone(e, c, holderOf(e.life, w.nameOf(part.Key), false, c.Tenure))
 		}
@@ -106,28 +106,28 @@ func (w *simWorld) leaves(e *simEngine, b *batch) {
 			w.fail("%s renews %s:%d, which has neither holder nor waiter", e.name, c.Key, c.Tenure)
 		}
 		if c.Routine {
-			w.rarely(e, c)
+			w.checkRenewRate(e, c)
 		}
 	}
 }
 
-// rarely checks that a lease is not renewed too often. A routine renewal may begin at most half an interval early.
-func (w *simWorld) rarely(e *simEngine, c *actor.Command) {
-	t := w.books.tenure(e.holderOf(c))
-	if c.Lease == 0 || c.Count != 0 || c.Listen || t.lease < e.config.Lease {
+// checkRenewRate checks that a lease is not renewed too often. A routine renewal may begin at most half an interval early.
+func (w *simWorld) checkRenewRate(e *simEngine, c *actor.Command) {
+	t := w.model.tenure(e.holderOf(c))
+	if c.Lease == 0 || c.Count != 0 || c.CountListeners || t.lease < e.config.Lease {
 		return
 	}
-	if w.falls(e, c, t) || t.eased >= t.confirmed {
+	if w.ttlMayFall(e, c, t) || t.mayFallAt >= t.confirmed {
 		return
 	}
-	least := min(e.config.Renew*9/20, t.shortest*3/10) - 10*time.Millisecond
+	least := min(e.config.RenewInterval*9/20, t.minLease*3/10) - 10*time.Millisecond
 	if after := e.now() - t.confirmed; after < least {
 		w.fail("%s renews %s:%d again after only %v", e.name, c.Key, c.Tenure, after)
 	}
 }
 
-// falls reports whether a renewal is to shorten a TTL that no hold needs any more.
-func (w *simWorld) falls(e *simEngine, c *actor.Command, t *simTenure) bool {
+// ttlMayFall reports whether a renewal is to shorten a TTL that no hold needs any more.
+func (w *simWorld) ttlMayFall(e *simEngine, c *actor.Command, t *simTenure) bool {
 	left := t.lease - (e.now() - t.confirmed)
 	return c.Lease < left-min(t.lease/50, time.Second)
 }
@@ -141,18 +141,18 @@ func (t *simTenure) asked(lease time.Duration) {
 
 // sets notes that a command is to set a tenure's TTL.
 func (t *simTenure) sets(lease time.Duration) {
-	if t.shortest == 0 || lease < t.shortest {
-		t.shortest = lease
+	if t.minLease == 0 || lease < t.minLease {
+		t.minLease = lease
 	}
 }
 
 // alone checks that a command is the only one in flight for its tenure. A tenure that has ended may have one more,
 // its release.
 func (w *simWorld) alone(e *simEngine, c *actor.Command, h simHolder) {
-	t := w.books.tenure(h)
+	t := w.model.tenure(h)
 	t.departed = true
 	if c.Verb == actor.SendReadAcquire && t.removed {
-		t.shortest = 0 // of the next reader beside the same writer
+		t.minLease = 0 // of the next reader beside the same writer
 	}
 	if t.failed = 0; c.Lease != 0 {
 		t.sets(c.Lease)
@@ -162,7 +162,7 @@ func (w *simWorld) alone(e *simEngine, c *actor.Command, h simHolder) {
 			w.fail("%s releases %s:%d while its release is under way", e.name, c.Key, c.Tenure)
 		}
 	}
-	if t.flying++; t.flying > 1 && e.lockOf(h) != nil {
+	if t.inFlight++; t.inFlight > 1 && e.lockOf(h) != nil {
 		w.fail("%s sends a second command of %s:%d", e.name, c.Key, c.Tenure)
 	}
 }
@@ -177,7 +177,7 @@ func simReleases(v actor.Verb) bool {
 
 func simRenews(v actor.Verb) bool {
 	switch v {
-	case actor.SendRenew, actor.SendFencedPass, actor.SendReadRenew, actor.SendWriteRenew:
+	case actor.SendRenew, actor.SendFencedRenew, actor.SendReadRenew, actor.SendWriteRenew:
 		return true
 	}
 	return false
@@ -190,8 +190,8 @@ func (w *simWorld) wants(e *simEngine, c *actor.Command) bool {
 			return true
 		}
 	}
-	for _, a := range e.asks {
-		if a.Tag == actor.Acquire && a.about(name) {
+	for _, a := range e.requests {
+		if a.Op == actor.Acquire && a.about(name) {
 			return true
 		}
 	}

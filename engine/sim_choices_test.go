@@ -18,12 +18,12 @@ type simChoice struct {
 
 // may is called before every event that a history could do without, and reports whether it happens.
 func (w *simWorld) may(who, what string) bool {
-	w.led++ // one event may ask several times
+	w.childEvents++ // one event may ask several times
 	c := w.choices
 	if c == nil {
 		return true
 	}
-	key := uint32(simMixed(w.key, w.led))
+	key := uint32(simMixed(w.key, w.childEvents))
 	if c.keep != nil && !c.keep[key] {
 		return false
 	}

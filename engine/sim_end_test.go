@@ -10,17 +10,17 @@ import (
 // windDown is the end of a history: no more faults, and no new requests. Every waiter is granted in time, and when
 // all is unlocked, nothing is left.
 func (w *simWorld) windDown() {
-	w.plan.faults, w.tired, w.tiredAt = nil, true, w.now
+	w.plan.faults, w.draining, w.drainingSince = nil, true, w.now
 	w.begin(simMixed(w.seed, 1)) // what follows is the same, whichever event was the last
 	w.runUntil(w.disturbed, func() bool { return false })
-	w.calm()
-	limit := w.now + 3*w.plan.longest + 2*w.patience() + w.queued() + w.polls()
+	w.endFaults()
+	limit := w.now + 3*w.plan.longest + 2*w.maxFreeTime() + w.queued() + w.polls()
 	if !w.runUntil(limit, w.settled) {
 		w.unsettled()
 		return
 	}
-	w.runFor(2*w.plan.longest + w.patience()) // leases of dead holders run out, orphans are released
-	w.mortal()
+	w.runFor(2*w.plan.longest + w.maxFreeTime()) // leases of dead holders run out, orphans are released
+	w.checkQueueExpiry()
 	w.sweep()
 	w.probe()
 	w.begin(simMixed(w.seed, 2))
@@ -29,20 +29,20 @@ func (w *simWorld) windDown() {
 	medley, shortened, beside := w.chance(0.04), w.chance(0.05), w.chance(0.1)
 	switch fair := w.names[0].kind == actor.Fair; {
 	case fair && procession:
-		w.procession()
+		w.longQueueWorld()
 	case fair: // each caller has to wait for all others
 	default:
 		if contest && !slices.ContainsFunc(w.engines, func(e *simEngine) bool { return e.config.Poll }) { // engines that poll may wait for long
-			w.contest(len(w.engines))
+			w.enginesCompete(len(w.engines))
 		}
 		if pollers {
 			w.pollers()
 		}
 		if overtaken {
-			w.overtake()
+			w.multiAmongSingles()
 		}
 		if medley && slices.ContainsFunc(w.engines, func(e *simEngine) bool { return e.config.Poll }) {
-			w.medley()
+			w.mixedWaiters()
 		}
 		if shortened {
 			w.shortened()
@@ -51,31 +51,31 @@ func (w *simWorld) windDown() {
 			w.spin()
 		}
 		if beside && w.names[0].kind == actor.Write && w.engines[0].config.MaxHold == 0 {
-			w.besideAWriter()
+			w.readBesideWriter()
 		}
 	}
-	w.runFor(2*w.plan.longest + w.patience())
+	w.runFor(2*w.plan.longest + w.maxFreeTime())
 	if absence {
-		w.absence()
-		w.runFor(2*w.plan.longest + w.patience())
+		w.serverAway()
+		w.runFor(2*w.plan.longest + w.maxFreeTime())
 	}
-	w.bury(absence)
+	w.removeDeadPlaces(absence)
 	w.nothingIsLeft()
 }
 
-// calm ends every fault that lasts.
-func (w *simWorld) calm() {
+// endFaults ends every fault that lasts.
+func (w *simWorld) endFaults() {
 	w.tracef("from here on nothing goes wrong, and every caller tidies up")
-	w.quiet = true
+	w.faultsOver = true
 	w.unlimited()
-	w.patrol()
+	w.sweepCheck()
 	w.disturb(w.plan.lease / 2) // late copies come until then
 	for name := range w.server.keys {
 		if k := w.server.key(name); k.exists && (k.expires == simForever || k.foreign()) {
-			w.server.rob(name, simKey{})
+			w.server.takeKey(name, simKey{})
 		}
 	}
-	for _, o := range w.outsiders {
+	for _, o := range w.externalClients {
 		w.after(w.spread(time.Millisecond, 100*time.Millisecond), o.leave)
 	}
 	most := 100 * time.Millisecond
@@ -87,41 +87,41 @@ func (w *simWorld) calm() {
 			w.after(w.between(time.Millisecond, max(most, time.Millisecond)), c.tidy)
 		}
 	}
-	for _, v := range w.voters {
+	for _, v := range w.quorumUsers {
 		if w.chance(0.3) {
-			most = w.patience() + 2*w.plan.lease // so that a missing lock has to come
+			most = w.maxFreeTime() + 2*w.plan.lease // so that a missing lock has to come
 		}
 		w.after(w.between(time.Millisecond, max(most, time.Millisecond)), v.tidy)
 	}
 }
 
-// patrol looks at the names also when nothing happens.
-func (w *simWorld) patrol() {
-	w.look()
-	w.after(w.patience(), w.patrol)
+// sweepCheck looks at the names also when nothing happens.
+func (w *simWorld) sweepCheck() {
+	w.checkNames()
+	w.after(w.maxFreeTime(), w.sweepCheck)
 }
 
 func (w *simWorld) settled() bool {
 	for _, e := range w.engines {
-		if len(e.asks) > 0 || len(e.holds) > 0 || len(e.untold) > 0 {
+		if len(e.requests) > 0 || len(e.holds) > 0 || len(e.pendingResults) > 0 {
 			return false
 		}
 	}
-	return !slices.ContainsFunc(w.voters, (*simVoter).busy)
+	return !slices.ContainsFunc(w.quorumUsers, (*simQuorumUser).busy)
 }
 
 func (w *simWorld) unsettled() {
-	for _, v := range w.voters {
+	for _, v := range w.quorumUsers {
 		if v.busy() {
 			w.fail("%s still waits for a majority, or has one, though there is no other request", v)
 		}
 	}
 	for _, e := range w.engines {
-		for _, a := range e.asks {
-			w.fail("%s still waits: %s of %s, asked %v ago, has no verdict though nothing is wrong", e.name, a, a.caller, w.now-a.asked)
+		for _, a := range e.requests {
+			w.fail("%s still waits: %s of %s, asked %v ago, has no verdict though nothing is wrong", e.name, a, a.caller, w.now-a.requestedAt)
 		}
-		for _, t := range e.untold {
-			w.fail("%s has decided %v, and does not tell", e.name, t.request.Tag)
+		for _, t := range e.pendingResults {
+			w.fail("%s has decided %v, and does not tell", e.name, t.request.Op)
 		}
 		for _, h := range e.holds {
 			w.fail("%s still holds %s, though no caller wants it", e.name, h)
@@ -164,7 +164,7 @@ func (w *simWorld) probe() {
 
 // prober returns a caller for the probes at the end, when the other callers are idle.
 func (w *simWorld) prober(slot int) *simCaller {
-	return &simCaller{e: w.engines[slot], number: 9, probes: func(*simAsk) {}}
+	return &simCaller{e: w.engines[slot], number: 9, onResult: func(*simRequest) {}}
 }
 
 // heldFor returns a duration that includes renewals and stays below the engine's MaxHold.
@@ -178,8 +178,8 @@ func (c *simCaller) heldAtMost(most time.Duration) time.Duration {
 	return d
 }
 
-func (c *simCaller) plainLock(name int) *simAsk {
-	a := c.newAsk(actor.Acquire, name)
+func (c *simCaller) plainLock(name int) *simRequest {
+	a := c.newRequest(actor.Acquire, name)
 	a.Kind = c.e.w.names[name].kind
 	c.want(a)
 	return a
@@ -202,16 +202,16 @@ func (w *simWorld) nothingIsLeft() {
 		if at, ok := c.next(); ok && w.failure == "" {
 			w.fail("%s would wake at %v, with nothing to do", e.name, at)
 		}
-		if c.locks.len()+len(c.groups) > 0 || len(c.ears.channels) > 0 || c.ears.subscribed != 0 || c.ears.busy || e.ears.total() > 0 || c.fx.Tenures != 0 {
+		if c.locks.len()+len(c.lockSets) > 0 || len(c.subscriptions.channels) > 0 || c.subscriptions.subscribed != 0 || c.subscriptions.busy || e.pubsub.total() > 0 || c.fx.HeldLocks != 0 {
 			w.fail("%s is left with %d locks, %d channels (%d subscribed, %d at the server) and %d tenures", e.name,
-				c.locks.len()+len(c.groups), len(c.ears.channels), c.ears.subscribed, e.ears.total(), c.fx.Tenures)
+				c.locks.len()+len(c.lockSets), len(c.subscriptions.channels), c.subscriptions.subscribed, e.pubsub.total(), c.fx.HeldLocks)
 		}
 	}
 	for name := range w.server.keys {
 		if left := w.server.queues[name]; len(left) > 0 {
 			w.fail("the queue of %s is left with a place of %s", w.plan.names[name], w.holderName(left[0].holder))
 		}
-		if left := w.server.strays[name]; len(left) > 0 && name < 4 { // every caller has asked for it since
+		if left := w.server.strayPlaces[name]; len(left) > 0 && name < 4 { // every caller has asked for it since
 			w.fail("the times of %d without places are left of %s", len(left), w.plan.names[name])
 		}
 		if k := w.server.key(name); k.exists {
@@ -224,11 +224,11 @@ func (w *simWorld) nothingIsLeft() {
 func (e *simEngine) nothingRuns(when string) {
 	c := e.c
 	s := c.stats()
-	if s.Held != 0 || s.Waiting != 0 || s.Timers != 0 || len(e.asks) > 0 || len(e.holds) > 0 || len(e.untold) > 0 {
+	if s.Held != 0 || s.Waiting != 0 || s.Timers != 0 || len(e.requests) > 0 || len(e.holds) > 0 || len(e.pendingResults) > 0 {
 		e.w.fail("%s is left %s with %d held, %d waiting, %d timers, %d requests, %d verdicts to be told and %d holds", e.name, when,
-			s.Held, s.Waiting, s.Timers, len(e.asks), len(e.untold), len(e.holds))
+			s.Held, s.Waiting, s.Timers, len(e.requests), len(e.pendingResults), len(e.holds))
 	}
-	if !c.closed && (s.Polling != 0 || c.backlog() || c.out != 0 || s.InFlight != 0 || s.Subscriptions != 0) {
-		e.w.fail("%s is left %s with %d batches out, %d commands in flight and %d subscriptions", e.name, when, c.out, s.InFlight, s.Subscriptions)
+	if !c.closed && (s.Polling != 0 || c.backlog() || c.inFlightBatches != 0 || s.InFlight != 0 || s.Subscriptions != 0) {
+		e.w.fail("%s is left %s with %d batches out, %d commands in flight and %d subscriptions", e.name, when, c.inFlightBatches, s.InFlight, s.Subscriptions)
 	}
 }

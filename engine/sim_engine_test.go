@@ -10,21 +10,21 @@ import (
 // simEngine is an engine's process: the real coordinator and mailbox, driven as Engine's loop drives them, on a
 // clock of its own. What the loop does with goroutines happens here in events.
 type simEngine struct {
-	w       *simWorld
-	slot    int // index among the engines
-	life    int // index among all engines there ever were
-	name    string
-	config  actor.Config
-	c       *coordinator
-	box     *mailbox
-	clock   simClock
-	line    *simLine
-	ears    *simEars
-	callers []*simCaller
-	asks    []*simAsk // posted, and without a result
-	untold  []simTelling
-	shuts   bool       // an earlier turn began a shutdown
-	holds   []*simHold // of all requests for a lock that were not rejected and have a hold that has not ended
+	w              *simWorld
+	slot           int // index among the engines
+	life           int // index among all engines there ever were
+	name           string
+	config         actor.Config
+	c              *coordinator
+	box            *mailbox
+	clock          simClock
+	conn           *simConn
+	pubsub         *simPubSub
+	callers        []*simCaller
+	requests       []*simRequest // posted, and without a result
+	pendingResults []simPendingResult
+	shuttingDown   bool       // an earlier turn began a shutdown
+	holds          []*simHold // of all requests for a lock that were not rejected and have a hold that has not ended
 
 	over         []*simHold    // of them, those that ended in this turn
 	back         []*simHold    // holds that the engine releases by itself if they are granted: a caller that wanted several has left
@@ -42,17 +42,17 @@ type simEngine struct {
 	lostAtUnlock uint64        // unlocks that reported a loss, so far
 	shed         uint64        // locks rejected because too many requests wait, so far
 	decides      int           // locks with a result delivered in this turn
-	vain         simRate       // calls and commands that failed
-	mostVain     int           // how many may fail in the same tenth of a second
+	wasted       simRate       // calls and commands that failed
+	maxWasted    int           // how many may fail in the same tenth of a second
 	unheard      time.Duration // since when it cannot listen to some channel. True time
 	idle         int           // turns in a row without an effect
 	renewalWaits bool          // one was queued when the last turn ended
 	idleSince    time.Duration
-	hurries      bool          // more was due than the last turn reached
+	moreDue      bool          // more was due than the last turn reached
 	reached      time.Duration // when it last handled a reply. True time
 
-	knew    []time.Duration // for each name, when it last had the lock or learned that another has it. By its clock
-	refused []int           // for each name, how often it learned that another has it
+	lastHeldAt []time.Duration // for each name, when it last had the lock or learned that another has it. By its clock
+	refused    []int           // for each name, how often it learned that another has it
 }
 
 func (w *simWorld) startEngine(slot int) {
@@ -68,16 +68,16 @@ func (w *simWorld) startEngine(slot int) {
 
 		reached: w.now,
 	}
-	e.c = newCoordinator(e.config, w.plan.couriers)
+	e.c = newCoordinator(e.config, w.plan.senders)
 	e.c.shares(w.plan.share)
-	e.c.fx.Stepped = e.stepped
-	e.c.redials = true
+	e.c.fx.OnStep = e.stepped
+	e.c.canRedial = true
 	e.clock = newSimClock(w)
 	e.turns, e.rung = e.turned, e.ringing
-	e.line, e.ears = newSimLine(e), &simEars{e: e}
+	e.conn, e.pubsub = newSimConn(e), &simPubSub{e: e}
 	w.engines[slot] = e
 	e.tracef("starts as %s: lease %v, renewed after %v, timeout %v, handoff %d and %v, MaxHold %v, polls %v, clock %+d ppm", w.lives[life],
-		e.config.Lease, e.config.Renew, e.config.Timeout, e.config.HandoffMax, e.config.HandoffFor, e.config.MaxHold, e.config.Poll, e.clock.rate)
+		e.config.Lease, e.config.RenewInterval, e.config.CallTimeout, e.config.MaxHandoffGrants, e.config.MaxHandoffTime, e.config.MaxHold, e.config.Poll, e.clock.rate)
 	for number := range w.plan.callers {
 		e.callers = append(e.callers, newSimCaller(e, number))
 	}
@@ -93,7 +93,7 @@ func (e *simEngine) tracef(format string, args ...any) {
 func (e *simEngine) now() time.Duration { return e.clock.at(e.w.now) }
 
 // post adds a message for the loop and plans a turn. All parts of the simulation use it.
-func (e *simEngine) post(m *mail) bool {
+func (e *simEngine) post(m *loopMessage) bool {
 	if e.dead || !e.box.post(m) {
 		return false
 	}
@@ -124,44 +124,44 @@ func (e *simEngine) turn() {
 		e.turnBy(e.paused)
 		return
 	}
-	letters := e.box.take()
-	e.reaches(letters)
-	e.vainly(letters)
+	messages := e.box.takeAll()
+	e.reaches(messages)
+	e.noteUnreplicatedWaiters(messages)
 	now := e.now()
 	if e.doubts {
 		e.doubts = false
 		if e.w.bug != bugNoDoubt {
-			e.c.doubt(now)
+			e.c.reconfirmAll(now)
 		}
 		e.doubted = now
 		e.tracef("finds that its clock stood still")
 	}
-	unopened := e.c.lettersLeft()
-	e.c.turn(now, letters)
-	if e.stirred(letters) || e.c.lettersLeft() != unopened {
+	unopened := e.c.messagesLeft()
+	e.c.turn(now, messages)
+	if e.stirred(messages) || e.c.messagesLeft() != unopened {
 		e.w.steps++
 		e.idle = 0
 	} else {
 		e.watch()
 	}
-	e.sends()
-	e.letGo()
+	e.checkSend()
+	e.flush()
 	e.refusedAtOnce()
-	e.c.rest()
-	e.audit(now)
+	e.c.resetOutputs()
+	e.checkTurn(now)
 	if e.c.closed {
 		e.finish()
 		return
 	}
-	e.hurries = e.behind(now)
+	e.moreDue = e.timersOverdue(now)
 	e.sleep(now)
 }
 
-// letGo mirrors Engine.letGo.
-func (e *simEngine) letGo() {
+// flush mirrors Engine.letGo.
+func (e *simEngine) flush() {
 	e.over, e.decides = e.over[:0], 0
-	for i := range e.c.fx.Ended {
-		e.w.ended(e, &e.c.fx.Ended[i])
+	for i := range e.c.fx.HoldEnds {
+		e.w.ended(e, &e.c.fx.HoldEnds[i])
 	}
 	if e.c.redial {
 		e.c.redial = false
@@ -169,17 +169,17 @@ func (e *simEngine) letGo() {
 	}
 	for _, b := range e.c.batches {
 		e.w.leaves(e, b)
-		e.line.carry(b)
+		e.conn.send(b)
 	}
-	if e.c.ears.order != nil {
-		e.ears.carryOut(e.c.ears.order)
-		e.c.ears.order = nil
+	if e.c.subscriptions.order != nil {
+		e.pubsub.execute(e.c.subscriptions.order)
+		e.c.subscriptions.order = nil
 	}
-	for _, r := range e.c.fx.Verdicts {
-		e.w.verdict(e, r)
+	for _, r := range e.c.fx.Results {
+		e.w.checkResult(e, r)
 	}
-	for _, r := range e.c.tells.told {
-		e.w.tells(e, r)
+	for _, r := range e.c.results.ready {
+		e.w.checkResultOrder(e, r)
 	}
 }
 
@@ -187,8 +187,8 @@ func (e *simEngine) letGo() {
 func (e *simEngine) redial() {
 	e.tracef("ends its connections to a replica")
 	e.w.disturb(0)
-	e.line.snap(0)
-	e.ears.gone()
+	e.conn.breakConn(0)
+	e.pubsub.onProcessGone()
 }
 
 // sleep mirrors Engine.sleep: it waits for messages, or for the next moment at which something is due.
@@ -220,9 +220,9 @@ func (e *simEngine) ringing() {
 }
 
 // stirred reports whether a turn had a reason: a message, or a timer with an effect.
-func (e *simEngine) stirred(letters *mail) bool {
+func (e *simEngine) stirred(messages *loopMessage) bool {
 	c := e.c
-	return letters != nil || len(c.batches)+len(c.tells.told)+len(c.fx.Ended) > 0 || c.ears.order != nil
+	return messages != nil || len(c.batches)+len(c.results.ready)+len(c.fx.HoldEnds) > 0 || c.subscriptions.order != nil
 }
 
 // watch looks for a loop that spins: many turns in a short time without a message and without an effect.
@@ -237,11 +237,11 @@ func (e *simEngine) watch() {
 
 // finish mirrors Engine.finish.
 func (e *simEngine) finish() {
-	e.c.turn(e.now(), e.box.shutDown())
-	e.letGo()
-	for e.c.rest(); e.c.closesOn(); e.c.rest() {
+	e.c.turn(e.now(), e.box.close())
+	e.flush()
+	for e.c.resetOutputs(); e.c.closePending(); e.c.resetOutputs() {
 		e.c.turn(e.now(), nil)
-		e.letGo()
+		e.flush()
 	}
 	e.nothingRuns("after its close")
 	e.tracef("is closed")
@@ -252,9 +252,9 @@ func (e *simEngine) finish() {
 func (e *simEngine) die() {
 	e.dead = true
 	e.w.forget(e)
-	e.w.bereave(e)
-	e.line.snap(0)
-	e.ears.gone()
+	e.w.memberDied(e)
+	e.conn.breakConn(0)
+	e.pubsub.onProcessGone()
 	e.w.startEngine(e.slot)
 }
 
@@ -265,7 +265,7 @@ func (e *simEngine) pause(d time.Duration) {
 	e.w.disturb(d)
 	for _, c := range e.callers { // they continue together with the loop, and some are quicker
 		e.w.at(e.paused+e.w.between(0, 30*time.Microsecond), func() {
-			if e.w.now >= e.paused && !e.dead && !e.w.tired && e.w.may(e.name, "wish") {
+			if e.w.now >= e.paused && !e.dead && !e.w.draining && e.w.may(e.name, "wish") {
 				c.act()
 			}
 		})
@@ -281,7 +281,7 @@ func (e *simEngine) suspend(d time.Duration) {
 	e.tracef("is suspended: its clock stands still")
 	e.suspended = true
 	for _, h := range e.holds {
-		h.suspect = h.active // a later grant must be good
+		h.unconfirmed = h.active // a later grant must be good
 	}
 	moment := e.clock.at(e.w.now)
 	e.w.after(d, func() { e.resume(moment) })

@@ -12,9 +12,9 @@ import (
 // simFairWait is how long a waiter without a bound is considered alive.
 const simFairWait = 500 * time.Millisecond
 
-// simPlace is a waiter's place in the queue of a fair lock. A queue is never changed, only replaced, because
+// simQueuePlace is a waiter's place in the queue of a fair lock. A queue is never changed, only replaced, because
 // replicas share it.
-type simPlace struct {
+type simQueuePlace struct {
 	holder simHolder
 	time   int64 // until when it is considered alive, by the wall clock, which all processes share
 	till   int64 // until when its engine keeps it up, by the server's clock; 0: its client does not do that
@@ -24,12 +24,12 @@ type simPlace struct {
 	old    bool  // a restart with old data brought it
 }
 
-func placeOf(queue []simPlace, holder simHolder) int {
-	return slices.IndexFunc(queue, func(p simPlace) bool { return p.holder == holder })
+func placeOf(queue []simQueuePlace, holder simHolder) int {
+	return slices.IndexFunc(queue, func(p simQueuePlace) bool { return p.holder == holder })
 }
 
 // later returns a queue in which the places from one index on have more time, or less.
-func later(queue []simPlace, from int, by int64) []simPlace {
+func later(queue []simQueuePlace, from int, by int64) []simQueuePlace {
 	queue = slices.Clone(queue)
 	for i := from; i < len(queue); i++ {
 		queue[i].time += by
@@ -38,17 +38,17 @@ func later(queue []simPlace, from int, by int64) []simPlace {
 }
 
 // queue is the fifth way in which data of the server changes.
-func (s *simServer) queue(name int, queue []simPlace) {
+func (s *simServer) queue(name int, queue []simQueuePlace) {
 	s.note(name)
 	s.w.inLine(name, queue)
 	s.queues[name] = queue
 	if len(queue) == 0 {
-		s.ends[name] = simEndOf{}
+		s.queueEnds[name] = simQueueEnd{}
 	}
 }
 
 // leftOf returns for how much longer a place is considered alive. Other clients know only times.
-func (s *simServer) leftOf(p simPlace) int64 {
+func (s *simServer) leftOf(p simQueuePlace) int64 {
 	if p.till != 0 && !s.outside {
 		return p.till - s.clock()
 	}
@@ -58,7 +58,7 @@ func (s *simServer) leftOf(p simPlace) int64 {
 // prune removes dead places from the head of a queue, as far as the server allows it. The client that asks is
 // alive.
 func (s *simServer) prune(name int, asks simHolder) error {
-	s.passAway(name)
+	s.removeExpiredQueue(name)
 	before := len(s.queues[name])
 	for len(s.queues[name]) > 0 && s.leftOf(s.queues[name][0]) <= 0 && s.queues[name][0].holder != asks {
 		if err := s.writable(false); err != nil {
@@ -66,21 +66,21 @@ func (s *simServer) prune(name int, asks simHolder) error {
 		}
 		s.w.skips(name, s.queues[name][0])
 		if head := s.queues[name][0]; head.till != 0 && !s.outside {
-			s.w.saw(sawFellDue)
+			s.w.cover(coverPlaceExpired)
 			s.leave(name, head.holder, head.added)
 			continue
 		}
 		s.queue(name, s.queues[name][1:])
 	}
 	if len(s.queues[name]) < before {
-		s.age(name, -1)
+		s.extendQueueExpiry(name, -1)
 	}
 	return s.forgetTimes(name)
 }
 
-// tellFurther handles a head that should have been kept up by now. It notifies waiters behind such a head that the
+// publishFurther handles a head that should have been kept up by now. It notifies waiters behind such a head that the
 // lock is free, until it reaches one that is not doubtful.
-func (s *simServer) tellFurther(name int) {
+func (s *simServer) publishFurther(name int) {
 	queue, head, at := s.queues[name], 0, 0
 	for step := 1; step <= 24; step++ {
 		if p := queue[head]; p.till == 0 || 8*(p.till-s.clock()) >= 5*p.life {
@@ -94,15 +94,15 @@ func (s *simServer) tellFurther(name int) {
 			return
 		}
 		head = next
-		s.w.saw(sawDoubtful)
-		s.tell(s.w.names[name].channel + ":" + s.w.holderName(queue[head].holder))
+		s.w.cover(coverHeadMaybeDead)
+		s.publishTo(s.w.names[name].channel + ":" + s.w.holderName(queue[head].holder))
 	}
 }
 
 // forgetTimes handles a list that was lost: times without places do not count, and the waiters that had them are
 // notified.
 func (s *simServer) forgetTimes(name int) error {
-	lost := s.strays[name]
+	lost := s.strayPlaces[name]
 	if len(s.queues[name]) > 0 || len(lost) == 0 || s.w.bug == bugTimeIsPlace {
 		return nil
 	}
@@ -110,17 +110,17 @@ func (s *simServer) forgetTimes(name int) error {
 		return err
 	}
 	s.note(name)
-	s.strays[name] = nil
+	s.strayPlaces[name] = nil
 	for _, p := range lost {
-		s.tell(s.w.names[name].channel + ":" + s.w.holderName(p.holder))
+		s.publishTo(s.w.names[name].channel + ":" + s.w.holderName(p.holder))
 	}
 	return nil
 }
 
 func (s *simServer) fairAcquire(name int, holder simHolder, c *actor.Command) actor.Reply {
 	if s.late {
-		s.w.saw(sawTooLate)
-		return actor.Reply{Status: actor.Refused, Err: actor.ErrLate, Late: true, Clock: s.clock()}
+		s.w.cover(coverTooLate)
+		return actor.Reply{Status: actor.Rejected, Err: actor.ErrLate, Late: true, ServerMillis: s.clock()}
 	}
 	if s.expires != 0 && s.w.now > s.expires {
 		s.w.fail("an acquire of %s takes effect %v after its engine gave it up", s.w.plan.names[name], s.w.now-s.expires)
@@ -138,25 +138,25 @@ func (s *simServer) fairAcquire(name int, holder simHolder, c *actor.Command) ac
 	}
 	if !k.exists && (len(s.queues[name]) == 0 || at == 0) {
 		reply := s.acquire(name, holder, milliseconds(c.Lease))
-		if reply.Status == actor.Done && at == 0 {
+		if reply.Status == actor.OK && at == 0 {
 			s.leave(name, holder, wait)
-			s.age(name, -1)
+			s.extendQueueExpiry(name, -1)
 		}
 		return reply
 	}
-	reply := actor.Reply{Status: actor.Taken}
+	reply := actor.Reply{Status: actor.HeldByOther}
 	if k.exists {
-		if reply = s.acquire(name, holder, milliseconds(c.Lease)); reply.Status != actor.Taken {
+		if reply = s.acquire(name, holder, milliseconds(c.Lease)); reply.Status != actor.HeldByOther {
 			return reply
 		}
 	}
-	reply.Clock = s.clock()
+	reply.ServerMillis = s.clock()
 	if at = s.stray(name, holder, at, &reply); at == simStray {
 		return reply
 	}
 	if at >= 0 {
 		s.keep(name, at, wait)
-		s.age(name, max(wait, s.queues[name][at].time-s.wall))
+		s.extendQueueExpiry(name, max(wait, s.queues[name][at].time-s.wall))
 	}
 	if at < 0 && wait != 0 {
 		if err := s.writable(true); err != nil {
@@ -165,11 +165,11 @@ func (s *simServer) fairAcquire(name int, holder simHolder, c *actor.Command) ac
 		at = s.enqueue(name, holder, ttl, c)
 	}
 	if !k.exists {
-		reply.TTL = ttlOf(max(s.leftOf(s.queues[name][0]), 0))
+		reply.TTL = decodeTTL(max(s.leftOf(s.queues[name][0]), 0))
 	}
-	reply.Left = -1
+	reply.QueueTTL = -1
 	if at >= 0 {
-		reply.Left = ttlOf(s.queues[name][at].time - s.wall)
+		reply.QueueTTL = decodeTTL(s.queues[name][at].time - s.wall)
 	}
 	return reply
 }
@@ -208,10 +208,10 @@ const simStray = -2
 
 // stray implements the planted mistake that a time counts as a place.
 func (s *simServer) stray(name int, holder simHolder, at int, reply *actor.Reply) int {
-	if s.w.bug != bugTimeIsPlace || at >= 0 || placeOf(s.strays[name], holder) < 0 {
+	if s.w.bug != bugTimeIsPlace || at >= 0 || placeOf(s.strayPlaces[name], holder) < 0 {
 		return at
 	}
-	reply.Left = ttlOf(simFairWait.Milliseconds())
+	reply.QueueTTL = decodeTTL(simFairWait.Milliseconds())
 	return simStray
 }
 
@@ -241,7 +241,7 @@ func (s *simServer) enqueue(name int, holder simHolder, ttl int64, c *actor.Comm
 	if last >= 0 {
 		front := queue[last]
 		ttl = max(front.time-s.wall, 0)
-		shares = c.Behind != 0 && front.holder == holderOf(int(holder.life), name, false, c.Behind) && ttl >= wait
+		shares = c.QueuedAfter != 0 && front.holder == holderOf(int(holder.life), name, false, c.QueuedAfter) && ttl >= wait
 		switch {
 		case shares && front.till != 0:
 			adds = front.added
@@ -250,23 +250,23 @@ func (s *simServer) enqueue(name int, holder simHolder, ttl int64, c *actor.Comm
 		}
 	}
 	if shares {
-		s.w.saw(sawShared)
+		s.w.cover(coverSharedTime)
 	} else {
 		ttl += adds
 	}
-	place := simPlace{holder: holder, time: s.wall + ttl, late: s.w.books.late}
+	place := simQueuePlace{holder: holder, time: s.wall + ttl, late: s.w.model.late}
 	if s.latest != 0 {
 		place.till, place.added, place.life = s.clock()+wait, adds, wait
 		s.w.livesTooLong(name, place)
 	}
 	s.queue(name, append(slices.Clip(queue), place))
-	s.age(name, max(wait, ttl))
+	s.extendQueueExpiry(name, max(wait, ttl))
 	s.w.arrives(name, holder)
 	return last + 1
 }
 
-// simGoing is a tenure that a call releases. It held the lock, or its place is removed at the end of the call.
-type simGoing struct {
+// simQueueRelease is a tenure that a call releases. It held the lock, or its place is removed at the end of the call.
+type simQueueRelease struct {
 	name   int
 	holder simHolder
 	wait   int64 // the wait that it added
@@ -275,38 +275,38 @@ type simGoing struct {
 
 func (s *simServer) fairRelease(name int, holder simHolder, c *actor.Command) actor.Reply {
 	reply := s.drop(name, holder)
-	s.going = append(s.going, simGoing{name, holder, milliseconds(c.Wait), reply.Status})
+	s.releasing = append(s.releasing, simQueueRelease{name, holder, milliseconds(c.Wait), reply.Status})
 	return reply
 }
 
 // leaveQueues is the end of a call that releases fair locks. Those of its tenures that wait in a queue leave it, and
 // then the waiter at the head is notified once.
 func (s *simServer) leaveQueues(replies []actor.Reply) {
-	for _, it := range s.going {
-		s.passAway(it.name)
-		if it.status == actor.Gone {
+	for _, it := range s.releasing {
+		s.removeExpiredQueue(it.name)
+		if it.status == actor.NotFound {
 			s.leave(it.name, it.holder, it.wait)
-			s.age(it.name, -1)
+			s.extendQueueExpiry(it.name, -1)
 		}
 	}
-	for i, it := range s.going {
-		same := func(other simGoing) bool { return other.name == it.name && other.status != actor.Refused }
-		if slices.IndexFunc(s.going, same) == i {
+	for i, it := range s.releasing {
+		same := func(other simQueueRelease) bool { return other.name == it.name && other.status != actor.Rejected }
+		if slices.IndexFunc(s.releasing, same) == i {
 			s.nextTurn(it.name, replies)
 		}
 	}
-	s.going = s.going[:0]
+	s.releasing = s.releasing[:0]
 }
 
 // nextTurn notifies the waiter at the head, if the lock was released or is free.
 func (s *simServer) nextTurn(name int, replies []actor.Reply) {
 	_ = s.prune(name, simHolder{}) // a server that rejects it rejects the message as well
-	at := slices.IndexFunc(s.going, func(it simGoing) bool { return it.name == name && it.status == actor.Done })
+	at := slices.IndexFunc(s.releasing, func(it simQueueRelease) bool { return it.name == name && it.status == actor.OK })
 	if at < 0 && s.key(name).exists {
 		return
 	}
 	if told := s.publish(name); !told && at >= 0 {
-		replies[at].Muted = true
+		replies[at].Unpublished = true
 	}
 }
 
@@ -327,7 +327,7 @@ func (s *simServer) leave(name int, holder simHolder, wait int64) {
 		unused = wait
 	}
 	queue = slices.Delete(slices.Clone(queue), at, at+1)
-	if slices.ContainsFunc(queue, func(p simPlace) bool { return p.time == time }) && s.w.bug != bugTakesTwice {
+	if slices.ContainsFunc(queue, func(p simQueuePlace) bool { return p.time == time }) && s.w.bug != bugTakesTwice {
 		unused = 0
 	}
 	s.queue(name, later(queue, at, -unused))
@@ -349,37 +349,37 @@ func (s *simServer) channelFor(name int) (string, error) {
 
 // Invariants of waiters in a fair queue.
 
-// simArrival is a request that has entered the queue of a fair lock.
-type simArrival struct {
-	ask    *simAsk
-	number int // of the request, which may have been reused since
-	tenure *simTenure
-	at     time.Duration
+// simQueueEntry is a request that has entered the queue of a fair lock.
+type simQueueEntry struct {
+	request *simRequest
+	number  int // of the request, which may have been reused since
+	tenure  *simTenure
+	at      time.Duration
 }
 
-func (a simArrival) waits() bool {
-	return a.ask.number == a.number && !a.ask.decided && !a.ask.left && !a.gaveUp()
+func (a simQueueEntry) waits() bool {
+	return a.request.number == a.number && !a.request.decided && !a.request.canceled && !a.gaveUp()
 }
 
-// gaveUp reports whether the waiter left its place because its owner was granted the lock, which the waiter was
+// handleCancel reports whether the waiter left its place because its owner was granted the lock, which the waiter was
 // about to re-enter. If the owner unlocks first, the waiter enters the queue anew.
-func (a simArrival) gaveUp() bool {
-	l := a.ask.Lock()
-	return a.ask.Owner != 0 && l != nil && l.Tenure() != a.tenure.holder.tenure
+func (a simQueueEntry) gaveUp() bool {
+	l := a.request.Lock()
+	return a.request.Owner != 0 && l != nil && l.Tenure() != a.tenure.holder.tenure
 }
 
 // arrives notes a new waiter. Arrivals are in the order in which they come.
 func (w *simWorld) arrives(name int, holder simHolder) {
-	w.saw(sawQueued)
+	w.cover(coverQueued)
 	n := &w.names[name]
-	n.line = slices.DeleteFunc(n.line, func(a simArrival) bool { return !a.waits() })
-	if a := w.waiter(holder); a != nil && !w.books.late {
-		n.line = append(n.line, simArrival{a, a.number, w.books.tenure(holder), w.now})
+	n.line = slices.DeleteFunc(n.line, func(a simQueueEntry) bool { return !a.waits() })
+	if a := w.waiter(holder); a != nil && !w.model.late {
+		n.line = append(n.line, simQueueEntry{a, a.number, w.model.tenure(holder), w.now})
 	}
 }
 
 // waiter returns the request that a place in the queue is for, nil if there is none any more.
-func (w *simWorld) waiter(holder simHolder) *simAsk {
+func (w *simWorld) waiter(holder simHolder) *simRequest {
 	e := w.alive(holder.life)
 	if e == nil {
 		return nil
@@ -388,8 +388,8 @@ func (w *simWorld) waiter(holder simHolder) *simAsk {
 	if l == nil {
 		return nil
 	}
-	for _, a := range e.asks {
-		if a.Tag == actor.Acquire && a.Lock() == l && !a.left {
+	for _, a := range e.requests {
+		if a.Op == actor.Acquire && a.Lock() == l && !a.canceled {
 			return a
 		}
 	}
@@ -397,19 +397,19 @@ func (w *simWorld) waiter(holder simHolder) *simAsk {
 }
 
 // skips checks that no waiter without a limit loses its place, unless something went wrong.
-func (w *simWorld) skips(name int, p simPlace) {
-	w.saw(sawSkipped)
+func (w *simWorld) skips(name int, p simQueuePlace) {
+	w.cover(coverQueueSkipped)
 	a := w.waiter(p.holder)
-	if a == nil || a.Wait != 0 || p.late || p.old || w.books.late || w.books.tenure(p.holder).unsure {
+	if a == nil || a.Wait != 0 || p.late || p.old || w.model.late || w.model.tenure(p.holder).uncertain {
 		return
 	}
-	if w.calmSince(a.asked-w.patience()) || w.calmSince(w.now-2*simFairWait-w.patience()) {
+	if w.calmSince(a.requestedAt-w.maxFreeTime()) || w.calmSince(w.now-2*simFairWait-w.maxFreeTime()) {
 		w.fail("%s waits for %s, and is skipped as if it were dead", a.caller.e.name, a)
 	}
 }
 
 // livesTooLong checks that no place outlives its engine's process by more than the engine's options say.
-func (w *simWorld) livesTooLong(name int, p simPlace) {
+func (w *simWorld) livesTooLong(name int, p simQueuePlace) {
 	if p.till-w.server.clock() > simFairWait.Milliseconds() {
 		w.fail("the place of %s in the queue of %s would live for %d ms without being kept up", w.holderName(p.holder), w.plan.names[name], p.till-w.server.clock())
 	}
@@ -432,7 +432,7 @@ func (w *simWorld) leavesEnough(name, at int, took int64) {
 
 // inLine checks that no place is considered dead before those in front of it. It may become dead together with the
 // one in front only if both belong to one engine.
-func (w *simWorld) inLine(name int, queue []simPlace) {
+func (w *simWorld) inLine(name int, queue []simQueuePlace) {
 	for i := 1; i < len(queue); i++ {
 		front, back := queue[i-1], queue[i]
 		if back.time < front.time || back.time == front.time && back.holder.life != front.holder.life {
@@ -443,20 +443,20 @@ func (w *simWorld) inLine(name int, queue []simPlace) {
 }
 
 // inOrder checks that a fair lock is granted in the order of arrival in its queue, over all engines.
-func (w *simWorld) inOrder(a *simAsk) {
+func (w *simWorld) inOrder(a *simRequest) {
 	n := &w.names[a.name]
 	if n.kind != actor.Fair || a.Owner != 0 {
 		return
 	}
 	came := a.hold.tenure.created
-	if i := slices.IndexFunc(n.line, func(other simArrival) bool { return other.ask == a && other.number == a.number }); i >= 0 {
+	if i := slices.IndexFunc(n.line, func(other simQueueEntry) bool { return other.request == a && other.number == a.number }); i >= 0 {
 		came = n.line[i].at
-	} else if a.hold.tenure.unsure {
+	} else if a.hold.tenure.uncertain {
 		return // it came with a call with a lost reply, maybe long ago
 	}
 	for _, earlier := range n.line {
-		if earlier.at < came && earlier.ask != a && earlier.waits() && !earlier.tenure.unsure && earlier.ask.Wait == 0 && w.calmSince(earlier.ask.asked-w.patience()) {
-			w.fail("%s grants %s, though %s of %s came to the queue before", a.caller.e.name, a, earlier.ask, earlier.ask.caller.e.name)
+		if earlier.at < came && earlier.request != a && earlier.waits() && !earlier.tenure.uncertain && earlier.request.Wait == 0 && w.calmSince(earlier.request.requestedAt-w.maxFreeTime()) {
+			w.fail("%s grants %s, though %s of %s came to the queue before", a.caller.e.name, a, earlier.request, earlier.request.caller.e.name)
 		}
 	}
 }
@@ -484,10 +484,10 @@ func (w *simWorld) waits(holder simHolder) bool {
 // lockOf finds the actor that has a tenure.
 func (e *simEngine) lockOf(h simHolder) *actor.Lock {
 	key := e.w.plan.names[h.name()]
-	if l := e.c.locks.of(key); l != nil && l.Tenure() == h.tenure && !h.reads() {
+	if l := e.c.locks.get(key); l != nil && l.Tenure() == h.tenure && !h.reads() {
 		return l
 	}
-	return e.c.groups[key].first(func(l *actor.Lock) bool {
+	return e.c.lockSets[key].first(func(l *actor.Lock) bool {
 		return l.Tenure() == h.tenure && (l.Kind() == actor.Read) == h.reads()
 	})
 }
@@ -497,7 +497,7 @@ func (e *simEngine) lockOf(h simHolder) *actor.Lock {
 func (w *simWorld) queued() (longest time.Duration) {
 	for _, queue := range w.server.queues {
 		if last := len(queue) - 1; last >= 0 {
-			longest = max(longest, ttlOf(queue[last].time-w.server.clock())+simFairWait)
+			longest = max(longest, decodeTTL(queue[last].time-w.server.clock())+simFairWait)
 		}
 	}
 	return longest
@@ -506,15 +506,15 @@ func (w *simWorld) queued() (longest time.Duration) {
 // sweep removes places that have no owner by no fault of an engine.
 func (w *simWorld) sweep() {
 	for name, queue := range w.server.queues {
-		w.server.queues[name] = slices.DeleteFunc(slices.Clone(queue), func(p simPlace) bool {
-			nobodys := p.old || w.books.tenure(p.holder).forbidden
+		w.server.queues[name] = slices.DeleteFunc(slices.Clone(queue), func(p simQueuePlace) bool {
+			nobodys := p.old || w.model.tenure(p.holder).forbidden
 			return w.alive(p.holder.life) == nil || nobodys && !w.waits(p.holder)
 		})
 	}
 }
 
 // restored returns a queue as a restart finds it.
-func restored(queue []simPlace) []simPlace {
+func restored(queue []simQueuePlace) []simQueuePlace {
 	queue = slices.Clone(queue)
 	for i := range queue {
 		queue[i].old = true

@@ -20,29 +20,29 @@ func init() { // not at the declaration: faults use functions that read simFault
 		{name: "break", do: func(w *simWorld) {
 			notice := w.notice()
 			w.disturb(notice)
-			w.engine().line.snap(notice)
+			w.engine().conn.breakConn(notice)
 		}},
 		{name: "stall", do: func(w *simWorld) {
 			e := w.engine()
 			d := w.spread(time.Millisecond, e.config.Lease*3/2)
 			e.tracef("the connection stalls for %v", d)
-			e.line.stalled = max(e.line.stalled, w.now+d)
+			e.conn.stalled = max(e.conn.stalled, w.now+d)
 			w.disturb(d)
 			if w.chance(0.5) {
-				w.after(d, func() { e.line.snap(0) })
+				w.after(d, func() { e.conn.breakConn(0) })
 			}
 		}},
 		{name: "deaf", do: func(w *simWorld) {
 			notice := w.notice()
 			w.disturb(notice)
-			w.engine().ears.snap(notice)
+			w.engine().pubsub.breakConns(notice)
 		}},
 		{name: "pause", do: func(w *simWorld) {
 			e := w.engine()
 			e.pause(w.spread(time.Millisecond, 3*e.config.Lease))
 		}},
 		{name: "suspend", do: func(w *simWorld) {
-			w.engine().nap()
+			w.engine().suspendLong()
 		}},
 		{name: "crash", do: func(w *simWorld) {
 			e := w.engine()
@@ -57,14 +57,14 @@ func init() { // not at the declaration: faults use functions that read simFault
 			}
 			c.ask(AskShutdown, 0)
 		}},
-		{name: "flush", do: func(w *simWorld) { w.server.cached = [len(forms)]bool{} }},
-		{name: "freeze", do: func(w *simWorld) { w.server.freeze(w.spell(3 * w.plan.lease)) }},
+		{name: "flush", do: func(w *simWorld) { w.server.cached = [len(specs)]bool{} }},
+		{name: "freeze", do: func(w *simWorld) { w.server.freeze(w.faultDuration(3 * w.plan.lease)) }},
 		{name: "restart", do: func(w *simWorld) {
-			w.server.goDown(w.spell(w.plan.lease))
+			w.server.goDown(w.faultDuration(w.plan.lease))
 			w.server.restart(w.server.copy())
 		}},
 		{name: "wipe", loses: true, do: func(w *simWorld) {
-			w.server.goDown(w.spell(w.plan.lease))
+			w.server.goDown(w.faultDuration(w.plan.lease))
 			w.server.restart(newSimData(len(w.names)))
 		}},
 		{name: "stale", loses: true, do: func(w *simWorld) {
@@ -78,31 +78,31 @@ func init() { // not at the declaration: faults use functions that read simFault
 		{name: "failover", loses: true, do: func(w *simWorld) {
 			lag := w.spread(w.plan.latency, 2*w.plan.lease)
 			w.tracef("its replica is %v behind", lag)
-			w.server.goDown(w.spell(w.plan.lease))
+			w.server.goDown(w.faultDuration(w.plan.lease))
 			w.server.restart(w.server.before(w.now - lag))
 		}},
 		{name: "busy", do: func(w *simWorld) {
-			w.server.mood = simPick(w, []string{"BUSY Redis is busy running a script.", "CLUSTERDOWN The cluster is down", "NOAUTH Authentication required."})
-			w.server.moody = w.now + w.spell(w.plan.lease)
+			w.server.forcedError = simPick(w, []string{"BUSY Redis is busy running a script.", "CLUSTERDOWN The cluster is down", "NOAUTH Authentication required."})
+			w.server.forcedErrorUntil = w.now + w.faultDuration(w.plan.lease)
 		}},
-		{name: "oom", do: func(w *simWorld) { w.server.full = w.now + w.spell(3*w.plan.lease) }},
+		{name: "oom", do: func(w *simWorld) { w.server.full = w.now + w.faultDuration(3*w.plan.lease) }},
 		{name: "readonly", do: func(w *simWorld) {
-			w.server.closed = simPick(w, []string{"READONLY You can't write against a read only replica.", "MISCONF Errors writing to disk"})
-			w.server.shut = w.now + w.spell(w.plan.lease)
+			w.server.writeError = simPick(w, []string{"READONLY You can't write against a read only replica.", "MISCONF Errors writing to disk"})
+			w.server.writesRejectedUntil = w.now + w.faultDuration(w.plan.lease)
 		}},
 		{name: "noperm", do: func(w *simWorld) {
-			w.server.barred = w.random.IntN(len(w.plan.names))
-			w.server.barring = w.now + w.spell(w.plan.lease/2)
+			w.server.forbiddenName = w.random.IntN(len(w.plan.names))
+			w.server.forbiddenUntil = w.now + w.faultDuration(w.plan.lease/2)
 		}},
-		{name: "mute", do: func(w *simWorld) { w.server.muted = w.now + w.spell(w.plan.lease) }},
-		{name: "delete", loses: true, do: func(w *simWorld) { w.server.rob(w.name(), simKey{}) }},
+		{name: "mute", do: func(w *simWorld) { w.server.publishForbiddenUntil = w.now + w.faultDuration(w.plan.lease) }},
+		{name: "delete", loses: true, do: func(w *simWorld) { w.server.takeKey(w.name(), simKey{}) }},
 		{name: "retype", loses: true, do: func(w *simWorld) {
 			name := w.name()
-			w.server.rob(name, simKey{exists: true, expires: simForever})
-			d := w.spell(w.plan.lease)
+			w.server.takeKey(name, simKey{exists: true, expires: simForever})
+			d := w.faultDuration(w.plan.lease)
 			w.after(d, func() {
 				if w.server.keys[name].foreign() {
-					w.server.rob(name, simKey{})
+					w.server.takeKey(name, simKey{})
 				}
 			})
 		}},
@@ -110,7 +110,7 @@ func init() { // not at the declaration: faults use functions that read simFault
 			name := w.name()
 			if k := *w.server.key(name); k.exists && k.holder.life >= 0 {
 				k.expires = min(k.expires, w.server.clock()+1)
-				w.server.rob(name, k)
+				w.server.takeKey(name, k)
 			}
 		}},
 		{name: "unlist", do: func(w *simWorld) { w.server.unlist(w.name()) }},
@@ -120,7 +120,7 @@ func init() { // not at the declaration: faults use functions that read simFault
 				w.unheard(name, k.expires)
 				w.server.note(name)
 				k.expires = simForever
-				w.books.prolonged(k)
+				w.model.prolonged(k)
 			}
 		}},
 	}
@@ -146,14 +146,14 @@ func (w *simWorld) scheduleFault() {
 		w.tracef("fault: %s", f.name)
 		w.disturb(0)
 		f.do(w)
-		w.books.hit[f.number]++
+		w.model.faultCounts[f.number]++
 	})
 }
 
-// nap suspends an engine for long enough to be noticed.
-func (e *simEngine) nap() {
-	e.w.saw(sawDoubt)
-	e.suspend(e.w.between(suspicion+time.Millisecond, suspicion+3*e.w.plan.lease))
+// suspendLong suspends an engine for long enough to be noticed.
+func (e *simEngine) suspendLong() {
+	e.w.cover(coverClockStall)
+	e.suspend(e.w.between(suspendThreshold+time.Millisecond, suspendThreshold+3*e.w.plan.lease))
 }
 
 func (w *simWorld) engine() *simEngine { return simPick(w, w.engines) }
@@ -168,8 +168,8 @@ func (w *simWorld) notice() time.Duration {
 	return w.spread(time.Millisecond, 2*w.plan.lease/3)
 }
 
-// spell returns how long a fault lasts, during which nothing can be expected.
-func (w *simWorld) spell(most time.Duration) time.Duration {
+// faultDuration returns how long a fault lasts, during which nothing can be expected.
+func (w *simWorld) faultDuration(most time.Duration) time.Duration {
 	d := w.spread(time.Millisecond, most)
 	w.disturb(d)
 	w.tracef("for %v", d)
@@ -180,8 +180,8 @@ func (w *simWorld) spell(most time.Duration) time.Duration {
 // up.
 func (s *simServer) unlist(name int) {
 	if queue := s.queues[name]; len(queue) > 0 {
-		s.w.saw(sawUnlisted)
-		s.strays[name] = slices.Concat(s.strays[name], queue)
+		s.w.cover(coverListLost)
+		s.strayPlaces[name] = slices.Concat(s.strayPlaces[name], queue)
 		s.queue(name, nil) // times alone live no longer than they did
 	}
 }
@@ -192,8 +192,8 @@ func (s *simServer) freeze(d time.Duration) { s.frozen = max(s.frozen, s.w.now+d
 func (s *simServer) goDown(d time.Duration) {
 	s.down = s.w.now + d
 	if s.w.chance(0.5) {
-		s.mood, s.moody = "LOADING Redis is loading the dataset in memory", s.down+s.w.spell(d+time.Millisecond)
-		s.w.disturb(s.moody - s.w.now)
+		s.forcedError, s.forcedErrorUntil = "LOADING Redis is loading the dataset in memory", s.down+s.w.faultDuration(d+time.Millisecond)
+		s.w.disturb(s.forcedErrorUntil - s.w.now)
 	}
 }
 

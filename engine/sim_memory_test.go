@@ -2,23 +2,23 @@ package engine
 
 // simMemory is the memory of the histories, one after the other: the next one reuses what the one before took.
 type simMemory struct {
-	events  simEvents
-	asks    simArena[simAsk]
-	holds   simArena[simHold]
-	tenures simArena[simTenure]
-	calls   []*simCall
-	called  int // how many calls are in use
-	writes  []simWrite
-	steps   *simSteps
+	events   simEvents
+	requests simArena[simRequest]
+	holds    simArena[simHold]
+	tenures  simArena[simTenure]
+	calls    []*simCall
+	called   int // how many calls are in use
+	writes   []simWrite
+	steps    *simSteps
 }
 
 func newSimMemory() *simMemory { return &simMemory{steps: &simSteps{}} }
 
-// again prepares for the next history. Nothing of the one before may be used any more.
-func (m *simMemory) again() {
+// reset prepares for the next history. Nothing of the one before may be used any more.
+func (m *simMemory) reset() {
 	clear(m.events.todo)
 	m.events = simEvents{heap: m.events.heap[:0], todo: m.events.todo[:0], spare: m.events.spare[:0]}
-	m.asks.used, m.holds.used, m.tenures.used, m.called = 0, 0, 0, 0
+	m.requests.used, m.holds.used, m.tenures.used, m.called = 0, 0, 0, 0
 	*m.steps = simSteps{}
 }
 

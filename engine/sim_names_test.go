@@ -14,25 +14,25 @@ type simName struct {
 	key     string
 	kind    actor.LockKind
 	channel string
-	token   uint64        // the greatest that an owner was given, of a fenced lock
-	tokened simHolder     // that owner
-	tokenOf *simTenure    // and in which tenure
-	free    time.Duration // since when it is free
-	silent  time.Duration // until when waiters may sleep because no message reached them
-	open    time.Duration // since when it has no writer, of a read/write lock
-	dead    time.Duration // since when the leases of all its readers are over
-	written time.Duration // when it was last written
-	changed time.Duration // when the server wrote it last
-	line    []simArrival  // arrivals in the queue of a fair lock, in order
-	mixed   bool          // a client of another kind was in the queue
+	token   uint64          // the greatest that an owner was given, of a fenced lock
+	tokened simHolder       // that owner
+	tokenOf *simTenure      // and in which tenure
+	free    time.Duration   // since when it is free
+	silent  time.Duration   // until when waiters may sleep because no message reached them
+	open    time.Duration   // since when it has no writer, of a read/write lock
+	dead    time.Duration   // since when the leases of all its readers are over
+	written time.Duration   // when it was last written
+	changed time.Duration   // when the server wrote it last
+	line    []simQueueEntry // arrivals in the queue of a fair lock, in order
+	mixed   bool            // a client of another kind was in the queue
 
 	active  []*simHold    // granted and not ended
 	moved   time.Duration // when that changed last
 	touched bool          // something happened to it since the last check
 }
 
-// lookEvery is the shortest time between two looks at the names. What a look finds lasts far longer.
-const lookEvery = 4 * time.Millisecond
+// checkNamesEvery is the shortest time between two looks at the names. What a look finds lasts far longer.
+const checkNamesEvery = 4 * time.Millisecond
 
 // since keeps in *moment since when something is so.
 func (w *simWorld) since(moment *time.Duration, so bool) {
@@ -43,11 +43,11 @@ func (w *simWorld) since(moment *time.Duration, so bool) {
 	}
 }
 
-// look goes through the names now and then: each engine's state and the server's must converge.
-func (w *simWorld) look() {
+// checkNames goes through the names now and then: each engine's state and the server's must converge.
+func (w *simWorld) checkNames() {
 	for i := range w.names {
 		n, k := &w.names[i], w.server.key(i)
-		w.server.passAway(i)
+		w.server.removeExpiredQueue(i)
 		w.since(&n.free, w.free(i))
 		if n.free != 0 {
 			n.free = max(n.free, n.changed)
@@ -59,7 +59,7 @@ func (w *simWorld) look() {
 			}
 		}
 		if n.kind == actor.Fair {
-			w.known(n, w.server.queues[i])
+			w.checkPlaces(n, w.server.queues[i])
 		}
 		if k.tenure != nil {
 			w.stands(n, k.holder, k.tenure, k.count)
@@ -75,13 +75,13 @@ func (w *simWorld) look() {
 	}
 	for _, e := range w.engines {
 		w.hears(e)
-		for _, a := range e.asks {
+		for _, a := range e.requests {
 			w.awake(a)
 		}
 	}
-	for _, v := range w.voters {
+	for _, v := range w.quorumUsers {
 		v.whole()
-		v.lavish()
+		v.checkHoarding()
 	}
 }
 
@@ -96,9 +96,9 @@ func (w *simWorld) stands(n *simName, h simHolder, t *simTenure, count int) {
 
 // hears finds engines that keep polling as if they could not subscribe, though they could.
 func (w *simWorld) hears(e *simEngine) {
-	w.since(&e.unheard, e.c.fx.Unheard != 0 && !e.config.Poll)
-	if e.unheard != 0 && w.now-max(e.unheard, w.disturbed) > w.patience() {
-		w.fail("%s waits for %d locks as if it could not hear, and has for %v", e.name, e.c.fx.Unheard, w.now-e.unheard)
+	w.since(&e.unheard, e.c.fx.NotListening != 0 && !e.config.Poll)
+	if e.unheard != 0 && w.now-max(e.unheard, w.disturbed) > w.maxFreeTime() {
+		w.fail("%s waits for %d locks as if it could not hear, and has for %v", e.name, e.c.fx.NotListening, w.now-e.unheard)
 	}
 }
 
@@ -112,40 +112,40 @@ func (w *simWorld) alive(life int32) *simEngine {
 	return nil
 }
 
-// patience returns how long a free lock may stay free while a caller waits for it and nothing is wrong. A rejected
+// maxFreeTime returns how long a free lock may stay free while a caller waits for it and nothing is wrong. A rejected
 // subscription is tried again after half a second. Everything else comes sooner.
-func (w *simWorld) patience() time.Duration { return 1500*time.Millisecond + 50*w.plan.latency }
+func (w *simWorld) maxFreeTime() time.Duration { return 1500*time.Millisecond + 50*w.plan.latency }
 
 // awake finds waiters that sleep though their lock is free.
-func (w *simWorld) awake(a *simAsk) {
-	if a.Tag != actor.Acquire {
+func (w *simWorld) awake(a *simRequest) {
+	if a.Op != actor.Acquire {
 		return
 	}
-	free, patience := w.freeFor(a), w.patience()
+	free, timeout := w.freeFor(a), w.maxFreeTime()
 	if free == 0 {
 		return
 	}
 	if a.parts == nil && a.Kind == actor.Read && a.caller.e.writesSince(a) != 0 {
-		patience -= time.Second // no message is needed for that
+		timeout -= time.Second // no message is needed for that
 	}
-	since := max(a.asked, free, w.disturbed)
+	since := max(a.requestedAt, free, w.disturbed)
 	for _, h := range a.of() {
 		since = max(since, w.names[h.name].silent)
 		for _, holder := range w.names[h.name].active {
-			if holder.e == a.caller.e && holder.tenure.robbed {
+			if holder.e == a.caller.e && holder.tenure.keyTaken {
 				return // it waits behind a hold that does not know of its loss yet, with a lease of its own until that ends
 			}
 		}
 	}
-	if w.now-since <= patience {
+	if w.now-since <= timeout {
 		return
 	}
-	for _, earlier := range a.caller.e.asks {
-		if earlier.Tag == actor.Acquire && a.meets(earlier) && earlier.Lease != 0 && earlier.Lease < w.plan.usableLease() {
+	for _, earlier := range a.caller.e.requests {
+		if earlier.Op == actor.Acquire && a.meets(earlier) && earlier.Lease != 0 && earlier.Lease < w.plan.usableLease() {
 			return // an earlier request tries in vain until its time is over
 		}
 	}
-	w.fail("%s sleeps: %s was asked for %v ago and is free for %v", a.caller.e.name, a, w.now-a.asked, w.now-free)
+	w.fail("%s sleeps: %s was asked for %v ago and is free for %v", a.caller.e.name, a, w.now-a.requestedAt, w.now-free)
 }
 
 // adopted finds orphans: locks in the server that their engine neither has nor releases. A late copy of an acquire
@@ -155,7 +155,7 @@ func (w *simWorld) adopted(n *simName, h simHolder, t *simTenure, e *simEngine) 
 	s := &t.standing
 	w.unwanted(n, h, t, e)
 	w.halved(n, h, t, e)
-	w.since(&s.orphan, !t.robbed && !t.revived && !t.forbidden && e.lockOf(h) == nil)
+	w.since(&s.orphan, !t.keyTaken && !t.revived && !t.forbidden && e.lockOf(h) == nil)
 	if s.orphan == 0 {
 		s.own = 0
 		return
@@ -163,15 +163,15 @@ func (w *simWorld) adopted(n *simName, h simHolder, t *simTenure, e *simEngine) 
 	if s.own != 0 && w.now-max(s.own, w.disturbed) > 700*time.Millisecond+50*w.plan.latency { // a rejected release comes again after half a second
 		w.fail("%s was told %v ago that it has %s:%d itself, and has not released it", e.name, w.now-s.own, n.key, h.tenure)
 	}
-	timeout := e.config.Timeout
+	timeout := e.config.CallTimeout
 	if n.kind == actor.Fair { // an acquire that queues may run for that long, and its engine releases once more after that
-		timeout = e.config.Late()
+		timeout = e.config.MaxCommandDelay()
 	}
 	timeout += timeout / 50
 	if t.late && (t.released == 0 || w.now > t.released+e.config.Lease+timeout || t.created > t.released+timeout*9/10) {
 		return
 	}
-	if late := w.now - max(s.orphan, t.released, w.disturbed); late > timeout+w.patience() {
+	if late := w.now - max(s.orphan, t.released, w.disturbed); late > timeout+w.maxFreeTime() {
 		w.fail("%s left %s:%d in the server: it has had no holder for %v", e.name, n.key, h.tenure, late)
 	}
 }
@@ -180,7 +180,7 @@ func (w *simWorld) adopted(n *simName, h simHolder, t *simTenure, e *simEngine) 
 // waiter there.
 func (w *simWorld) unwanted(n *simName, h simHolder, t *simTenure, e *simEngine) {
 	s := &t.standing
-	if t.robbed || t.revived || t.forbidden || e.lockOf(h) == nil || w.wants(e, &actor.Command{Key: n.key, Tenure: h.tenure}) {
+	if t.keyTaken || t.revived || t.forbidden || e.lockOf(h) == nil || w.wants(e, &actor.Command{Key: n.key, Tenure: h.tenure}) {
 		s.kept = 0
 		return
 	}
@@ -190,15 +190,15 @@ func (w *simWorld) unwanted(n *simName, h simHolder, t *simTenure, e *simEngine)
 	}
 }
 
-// told notes which holder an engine learns of. If that is the engine itself and it does not know the tenure, it
+// noteReportedHolder notes which holder an engine learns of. If that is the engine itself and it does not know the tenure, it
 // must release it.
-func (w *simWorld) told(e *simEngine, c *actor.Command, reply *actor.Reply) {
+func (w *simWorld) noteReportedHolder(e *simEngine, c *actor.Command, reply *actor.Reply) {
 	if !strings.HasPrefix(reply.Holder, w.lives[e.life]) {
 		return
 	}
 	key := c.Key
 	if c.Parts != nil {
-		key = c.Parts[reply.Part].Key
+		key = c.Parts[reply.FailedPart].Key
 	}
 	k := w.server.key(w.nameOf(key))
 	if k.tenure == nil || k.tenure.standing.own != 0 || k.holder.life != int32(e.life) || e.lockOf(k.holder) != nil {
@@ -211,7 +211,7 @@ func (w *simWorld) told(e *simEngine, c *actor.Command, reply *actor.Reply) {
 
 // toldOfHalf notes that an engine learns that an unknown tenure of its own keeps it from the other half of a lock.
 func (w *simWorld) toldOfHalf(e *simEngine, c *actor.Command, reply *actor.Reply) {
-	if reply.Status != actor.Taken || c.Lock == nil || c.Lock.Tenure() != c.Tenure {
+	if reply.Status != actor.HeldByOther || c.Lock == nil || c.Lock.Tenure() != c.Tenure {
 		return
 	}
 	name := w.nameOf(c.Key)
@@ -221,7 +221,7 @@ func (w *simWorld) toldOfHalf(e *simEngine, c *actor.Command, reply *actor.Reply
 			!h.reads() && reply.Writer == w.holderName(h)
 		if h.life == int32(e.life) && names && t.standing.half == 0 && e.lockOf(h) == nil {
 			t.standing.half = w.now
-			w.saw(sawHalf)
+			w.cover(coverOtherHalf)
 		}
 	})
 }
@@ -230,8 +230,8 @@ func (w *simWorld) toldOfHalf(e *simEngine, c *actor.Command, reply *actor.Reply
 // caller there has them. A server that restarts with old data has such tenures again after their release.
 func (w *simWorld) halved(n *simName, h simHolder, t *simTenure, e *simEngine) {
 	s := &t.standing
-	asks := slices.ContainsFunc(e.asks, func(a *simAsk) bool {
-		return a.Tag == actor.Acquire && a.parts == nil && a.name == h.name() && (a.Kind == actor.Read) != h.reads()
+	asks := slices.ContainsFunc(e.requests, func(a *simRequest) bool {
+		return a.Op == actor.Acquire && a.parts == nil && a.name == h.name() && (a.Kind == actor.Read) != h.reads()
 	})
 	if t.forbidden || e.lockOf(h) != nil || !asks { // the reply to a caller that left does not concern the next one
 		s.half = 0
@@ -253,11 +253,11 @@ func (w *simWorld) counted(n *simName, h simHolder, t *simTenure, count int, e *
 	if holds != s.holds {
 		s.holds, s.wrong = holds, 0 // an earlier mismatch is over, or a different one now
 	}
-	w.since(&s.wrong, holds != 0 && holds != count && !t.forbidden && !t.robbed && !t.recounted)
+	w.since(&s.wrong, holds != 0 && holds != count && !t.forbidden && !t.keyTaken && !t.recounted)
 	if s.wrong != 0 {
 		s.wrong = max(s.wrong, n.moved) // it may have been right between two looks
 	}
-	if s.wrong != 0 && w.now-max(s.wrong, w.disturbed) > 300*time.Millisecond+50*w.plan.latency+e.config.Renew/2 { // a rejected one is not sent again early
+	if s.wrong != 0 && w.now-max(s.wrong, w.disturbed) > 300*time.Millisecond+50*w.plan.latency+e.config.RenewInterval/2 { // a rejected one is not sent again early
 		w.fail("%s holds %s %d times, but the server has said %d for %v", e.name, n.key, holds, count, w.now-s.wrong)
 	}
 }
@@ -274,12 +274,12 @@ func (w *simWorld) fits(n *simName, h simHolder, t *simTenure, e *simEngine) {
 		}
 		own := e.config.Lease
 		if left := other.grant.Until() - e.now(); !other.watched {
-			own = left + left/16 + e.config.Timeout
+			own = left + left/16 + e.config.CallTimeout
 		}
 		need = max(need, own)
 	}
-	for _, a := range e.asks {
-		if a.Tag == actor.Extend && a.name == h.name() || a.Tag == actor.Acquire && a.about(h.name()) {
+	for _, a := range e.requests {
+		if a.Op == actor.Extend && a.name == h.name() || a.Op == actor.Acquire && a.about(h.name()) {
 			need = 0 // it may want more
 			break
 		}
@@ -288,8 +288,8 @@ func (w *simWorld) fits(n *simName, h simHolder, t *simTenure, e *simEngine) {
 	if need != 0 && !h.reads() {
 		need = max(need, time.Duration(w.server.readersNeed(k))*time.Millisecond)
 	}
-	w.since(&s.long, need != 0 && !t.cut && !t.robbed && !t.revived && !t.late && left > need+need/10+50*time.Millisecond)
-	if s.long != 0 && w.now-max(s.long, n.moved, w.disturbed) > e.config.Timeout+100*time.Millisecond+50*w.plan.latency {
+	w.since(&s.long, need != 0 && !t.unanswered && !t.keyTaken && !t.revived && !t.late && left > need+need/10+50*time.Millisecond)
+	if s.long != 0 && w.now-max(s.long, n.moved, w.disturbed) > e.config.CallTimeout+100*time.Millisecond+50*w.plan.latency {
 		w.fail("%s leaves %s with a TTL of %v, though its holds need %v", e.name, n.key, left, need)
 	}
 }

@@ -6,96 +6,96 @@ import (
 	"github.com/lockwheel/lockwheel/actor/quorum"
 )
 
-// right checks the invariants of a quorum after each of its events.
-func (v *simVoter) right() {
+// check checks the invariants of a quorum after each of its events.
+func (v *simQuorumUser) check() {
 	here, wanted := 0, 0
-	for i := range v.seats {
-		if v.seats[i].hold != nil {
+	for i := range v.members {
+		if v.members[i].hold != nil {
 			here++
 		}
-		if v.seats[i].ask != nil {
+		if v.members[i].request != nil {
 			wanted++
 		}
 	}
 	switch {
-	case v.held && here <= simSeats/2:
-		v.w.fail("%s counts as held with %d of %d locks", v, here, simSeats)
+	case v.held && here <= simMembers/2:
+		v.w.fail("%s counts as held with %d of %d locks", v, here, simMembers)
 	case !v.active && here+wanted > 0:
 		v.w.fail("%s is over, and still has %d locks and %d requests", v, here, wanted)
-	case v.active && !v.held && here > simSeats/2:
-		v.w.fail("%s has %d of %d locks, and goes on waiting", v, here, simSeats)
+	case v.active && !v.held && here > simMembers/2:
+		v.w.fail("%s has %d of %d locks, and goes on waiting", v, here, simMembers)
 	}
-	v.w.since(&v.hoards, v.active && !v.held && here > 0 && simSeats-wanted > simSeats/2)
-	v.bereft()
+	v.w.since(&v.hoardsSince, v.active && !v.held && here > 0 && simMembers-wanted > simMembers/2)
+	v.checkMajorityLost()
 }
 
-// lavish finds quorums that are not held and keep their locks from others while they wait for a server that does
+// checkHoarding finds quorums that are not held and keep their locks from others while they wait for a server that does
 // not reply.
-func (v *simVoter) lavish() {
-	if v.hoards != 0 && v.w.now-v.hoards > quorum.Patience+10*time.Millisecond {
-		v.w.fail("%s is not held, and has kept locks from others for %v", v, v.w.now-v.hoards)
+func (v *simQuorumUser) checkHoarding() {
+	if v.hoardsSince != 0 && v.w.now-v.hoardsSince > quorum.MaxPartialHold+10*time.Millisecond {
+		v.w.fail("%s is not held, and has kept locks from others for %v", v, v.w.now-v.hoardsSince)
 	}
 }
 
-// bereft finds quorums that continue although their majority was taken away at one moment and every loss was
+// checkMajorityLost finds quorums that continue although their majority was taken away at one moment and every loss was
 // noticed. One member may have come back before the next was missed.
-func (v *simVoter) bereft() {
+func (v *simQuorumUser) checkMajorityLost() {
 	if !v.held {
-		v.stolen = nil
+		v.takenMembers = nil
 		return
 	}
-	if v.stolen == nil {
-		if stolen := v.robbed(); v.count()-len(stolen) <= simSeats/2 {
-			v.stolen = stolen
+	if v.takenMembers == nil {
+		if stolen := v.membersTaken(); v.count()-len(stolen) <= simMembers/2 {
+			v.takenMembers = stolen
 		}
 		return
 	}
-	for i := range v.seats {
-		if h := v.stolen[i]; h != nil && (h == v.seats[i].hold || h.tenure.revived || !simCauseIs(h.cause, "gone")) {
+	for i := range v.members {
+		if h := v.takenMembers[i]; h != nil && (h == v.members[i].hold || h.tenure.revived || !simCauseIs(h.cause, "gone")) {
 			return // unknown, or it was there after all
 		}
 	}
 	v.w.fail("%s goes on, though its majority was gone", v)
 }
 
-// robbed returns the locks that the quorum considers held and that were taken away since it had its majority. A
+// membersTaken returns the locks that the quorum considers held and that were taken away since it had its majority. A
 // lock with a TTL that a restart with old data shortened does not count: it still exists, its engine renews it, and
 // it ends later than the others or never.
-func (v *simVoter) robbed() map[int]*simHold {
+func (v *simQuorumUser) membersTaken() map[int]*simHold {
 	robbed := map[int]*simHold{}
-	for i := range v.seats {
-		if h := v.seats[i].hold; h != nil && h.tenure.robbed && !h.tenure.present && !h.tenure.revived && h.tenure.robbedAt > v.elect+quorum.Settling {
+	for i := range v.members {
+		if h := v.members[i].hold; h != nil && h.tenure.keyTaken && !h.tenure.present && !h.tenure.revived && h.tenure.keyTakenAt > v.acquiredAt+quorum.JoinWindow {
 			robbed[i] = h
 		}
 	}
 	return robbed
 }
 
-func (v *simVoter) count() (n int) {
-	for i := range v.seats {
-		if v.seats[i].hold != nil {
+func (v *simQuorumUser) count() (n int) {
+	for i := range v.members {
+		if v.members[i].hold != nil {
 			n++
 		}
 	}
 	return n
 }
 
-// unhurried checks that a quorum without a majority pauses before it asks again.
-func (v *simVoter) unhurried() {
-	const span, most = 100 * time.Millisecond, 100 * simSeats
-	if v.w.now-v.counts > span || v.counts < v.begun {
-		v.counts, v.asked = v.w.now, 0
+// checkBackoff checks that a quorum without a majority pauses before it asks again.
+func (v *simQuorumUser) checkBackoff() {
+	const span, most = 100 * time.Millisecond, 100 * simMembers
+	if v.w.now-v.countedAt > span || v.countedAt < v.begun {
+		v.countedAt, v.requestCount = v.w.now, 0
 	}
-	if v.asked++; v.asked > most {
-		v.w.fail("%s asks %d times for a lock in %v", v, v.asked, v.w.now-v.counts)
+	if v.requestCount++; v.requestCount > most {
+		v.w.fail("%s asks %d times for a lock in %v", v, v.requestCount, v.w.now-v.countedAt)
 	}
 }
 
 // alone checks that no other quorum has a majority at the same time. If two have one lock, it was taken away from
 // one of them.
-func (v *simVoter) alone() {
-	for _, other := range v.w.voters {
-		if other == v || !other.held || other.believed() <= simSeats/2 || v.believed() <= simSeats/2 {
+func (v *simQuorumUser) alone() {
+	for _, other := range v.w.quorumUsers {
+		if other == v || !other.held || other.believed() <= simMembers/2 || v.believed() <= simMembers/2 {
 			continue
 		}
 		if !v.excused(other) {
@@ -106,14 +106,14 @@ func (v *simVoter) alone() {
 
 // excused reports whether a lock that two have was taken away from one of them, or one has not noticed a
 // standstill.
-func (v *simVoter) excused(other *simVoter) bool {
-	for i := range v.seats {
-		h, theirs := v.seats[i].hold, other.seats[i].hold
+func (v *simQuorumUser) excused(other *simQuorumUser) bool {
+	for i := range v.members {
+		h, theirs := v.members[i].hold, other.members[i].hold
 		if h == nil || theirs == nil || !h.believed() || !theirs.believed() {
 			continue
 		}
 		for _, h := range []*simHold{h, theirs} {
-			if h.tenure.robbed || h.suspect || h.e.suspended {
+			if h.tenure.keyTaken || h.unconfirmed || h.e.suspended {
 				return true
 			}
 		}
@@ -122,9 +122,9 @@ func (v *simVoter) excused(other *simVoter) bool {
 }
 
 // believed counts the locks that a quorum may consider held.
-func (v *simVoter) believed() (n int) {
-	for i := range v.seats {
-		if h := v.seats[i].hold; h != nil && h.believed() {
+func (v *simQuorumUser) believed() (n int) {
+	for i := range v.members {
+		if h := v.members[i].hold; h != nil && h.believed() {
 			n++
 		}
 	}
@@ -133,21 +133,21 @@ func (v *simVoter) believed() (n int) {
 
 // whole finds watched quorums that go without a free lock. An engine that shuts down grants nothing any more,
 // however long others hold its locks.
-func (v *simVoter) whole() {
+func (v *simQuorumUser) whole() {
 	w := v.w
 	if !v.held || v.lease != 0 {
 		return
 	}
-	for i := range v.seats {
-		s, n := &v.seats[i], &w.names[i]
+	for i := range v.members {
+		s, n := &v.members[i], &w.names[i]
 		if s.hold != nil || s.caller.e.dead || s.caller.e.c.fx.Draining || n.free == 0 {
 			continue
 		}
-		patience := w.patience()
-		if s.barred {
-			patience += s.caller.e.config.Renew
+		timeout := w.maxFreeTime()
+		if s.rejected {
+			timeout += s.caller.e.config.RenewInterval
 		}
-		if since := max(v.since, n.free, w.disturbed, n.silent); w.now-since > patience {
+		if since := max(v.since, n.free, w.disturbed, n.silent); w.now-since > timeout {
 			w.fail("%s goes without %s, which has been free for %v", v, n.key, w.now-n.free)
 		}
 	}
@@ -155,7 +155,7 @@ func (v *simVoter) whole() {
 
 // polls returns how long quorums may take, one after the other, to find out that there is no competitor any more.
 func (w *simWorld) polls() time.Duration {
-	if len(w.voters) == 0 {
+	if len(w.quorumUsers) == 0 {
 		return 0
 	}
 	return 10*time.Second + w.plan.longest
@@ -163,24 +163,24 @@ func (w *simWorld) polls() time.Duration {
 
 // probeQuorum takes one quorum without competition, and has another wait for it.
 func (w *simWorld) probeQuorum(within time.Duration) {
-	if len(w.voters) < 2 {
+	if len(w.quorumUsers) < 2 {
 		return
 	}
 	w.begin(simMixed(w.seed, 3))
-	first, second := w.voters[0], w.voters[1]
-	first.tired, second.tired = false, false
+	first, second := w.quorumUsers[0], w.quorumUsers[1]
+	first.draining, second.draining = false, false
 	defer w.runFor(w.spread(time.Millisecond, time.Second))
 	defer first.end()
 	defer second.end()
-	first.begin(simWish{})
+	first.begin(simAcquireMode{})
 	if !w.runUntil(w.now+within, func() bool { return first.held }) {
 		w.fail("%s does not get a free majority within %v", first, within)
 		return
 	}
-	second.begin(simWish{})
+	second.begin(simAcquireMode{})
 	long := w.plan.longest
-	for i := range first.seats {
-		long = min(long, first.seats[i].caller.heldFor())
+	for i := range first.members {
+		long = min(long, first.members[i].caller.heldFor())
 	}
 	w.runFor(long)
 	if !first.held || second.held {
@@ -194,11 +194,11 @@ func (w *simWorld) probeQuorum(within time.Duration) {
 }
 
 // end checks that nothing is left of a quorum.
-func (v *simVoter) end() {
+func (v *simQuorumUser) end() {
 	switch {
 	case v.held:
 		v.leave()
 	case v.active:
-		v.tell(v.actor.GiveUp)
+		v.apply(v.actor.Cancel)
 	}
 }

@@ -38,7 +38,7 @@ func (r *simRandom) Float64() float64 { return float64(r.Uint64()>>11) / (1 << 5
 
 // begin makes all further draws follow from a key.
 func (w *simWorld) begin(key uint64) {
-	w.key, w.led = key, 0
+	w.key, w.childEvents = key, 0
 	w.random.state = key ^ bits.RotateLeft64(w.seed, 32) ^ 0x6c6f636b7768656c // differs from the keys of further events
 }
 

@@ -37,7 +37,7 @@ func (k *simKey) fields() int {
 	return fields
 }
 
-// readWrite runs the part of a script that is about one key.
+// rwState runs the part of a script that is about one key.
 func (s *simServer) readWrite(name int, holder simHolder, c *actor.Command) actor.Reply {
 	switch k := s.key(name); {
 	case c.Verb == actor.SendReadAcquire:
@@ -76,9 +76,9 @@ func (s *simServer) readAcquire(name int, holder simHolder, c *actor.Command) ac
 	if at := k.reader(holder); at >= 0 {
 		return s.readAgain(name, at, lease)
 	}
-	beside := c.Reads != nil && c.Reads.Writer != 0 && k.holder == holderOf(int(holder.life), name, false, c.Reads.Writer)
+	beside := c.Reader != nil && c.Reader.Writer != 0 && k.holder == holderOf(int(holder.life), name, false, c.Reader.Writer)
 	if k.tenure != nil && !beside && s.w.bug != bugReadsBeside {
-		return actor.Reply{Status: actor.Taken, TTL: ttlOf(s.left(k)), Writer: s.w.holderName(k.holder)}
+		return actor.Reply{Status: actor.HeldByOther, TTL: decodeTTL(s.left(k)), Writer: s.w.holderName(k.holder)}
 	}
 	if err := s.writable(true); err != nil {
 		return refusedBy(err)
@@ -92,7 +92,7 @@ func (s *simServer) enter(name int, holder simHolder, lease int64) {
 	s.note(name)
 	k := &s.keys[name]
 	k.exists = true
-	r := simReader{holder, s.w.books.created(holder, s.w.now), []int64{s.clock() + lease}}
+	r := simReader{holder, s.w.model.created(holder, s.w.now), []int64{s.clock() + lease}}
 	r.tenure.ranLate = max(r.tenure.ranLate, s.clock()-s.wall)
 	k.readers = append(slices.Clip(k.readers), r)
 	s.raise(name, lease)
@@ -103,7 +103,7 @@ func (s *simServer) raise(name int, lease int64) {
 	if k := &s.keys[name]; s.left(k) < lease {
 		s.expire(name, lease)
 	} else {
-		s.w.books.prolonged(k)
+		s.w.model.prolonged(k)
 	}
 }
 
@@ -115,7 +115,7 @@ func (s *simServer) stamps(name, at int, leases []int64) {
 	k.readers[at].leases = leases
 	t := k.readers[at].tenure
 	t.ranLate = max(t.ranLate, s.clock()-s.wall)
-	s.w.books.prolonged(k)
+	s.w.model.prolonged(k)
 }
 
 func (s *simServer) readAgain(name, at int, lease int64) actor.Reply {
@@ -143,15 +143,15 @@ func (s *simServer) readRenew(name int, holder simHolder, c *actor.Command) acto
 	k := s.key(name)
 	at := k.reader(holder)
 	if at < 0 {
-		return actor.Reply{Status: actor.Gone}
+		return actor.Reply{Status: actor.NotFound}
 	}
 	r := k.readers[at]
 	var leases []int64
-	for _, lease := range leasesOf(c) {
+	for _, lease := range holdLeases(c) {
 		leases = append(leases, milliseconds(lease))
 	}
 	lease := leases[0]
-	if c.Reads != nil && c.Reads.Falls && s.upholds(k, &r, lease) && !slices.Contains(s.falling, name) {
+	if c.Reader != nil && c.Reader.MayShorten && s.upholds(k, &r, lease) && !slices.Contains(s.falling, name) {
 		s.falling = append(s.falling, name)
 	}
 	if s.left(k) < lease {
@@ -163,7 +163,7 @@ func (s *simServer) readRenew(name int, holder simHolder, c *actor.Command) acto
 	if err := s.writable(r.leases[0] < s.clock()); err != nil { // a key that ended is created anew
 		return refusedBy(err)
 	}
-	r.tenure.recounted = r.tenure.recounted || s.w.books.late && len(leases) != len(r.leases)
+	r.tenure.recounted = r.tenure.recounted || s.w.model.late && len(leases) != len(r.leases)
 	for i := range leases {
 		leases[i] += s.clock()
 	}
@@ -213,17 +213,17 @@ func (s *simServer) fit(name int) (told bool) {
 	case need == 0:
 		s.note(name)
 		for i := range k.readers {
-			if t := k.readers[i].tenure; !t.robbed {
+			if t := k.readers[i].tenure; !t.keyTaken {
 				t.horizon = s.w.now
 			}
 		}
-		s.w.books.expired(k)
+		s.w.model.expired(k)
 		*k = simKey{}
 		return true
 	case need+simApart < enough:
 		before := k.expires
 		if s.expire(name, need); ttl < 0 || 10*need < 9*ttl {
-			s.w.saw(sawFall)
+			s.w.cover(coverTTLFell)
 			return s.w.bug != bugFallsSilently
 		}
 		s.w.unheard(name, before)
@@ -238,39 +238,39 @@ func (s *simServer) leaveRead(name int, holder simHolder) actor.Reply {
 	case k.foreign():
 		return refusedBy(errSimType)
 	case at < 0:
-		return actor.Reply{Status: actor.Gone}
+		return actor.Reply{Status: actor.NotFound}
 	}
 	if err := s.writable(false); err != nil {
 		return refusedBy(err)
 	}
 	s.note(name)
 	r, fields := k.readers[at], k.fields()
-	s.w.books.released(r.tenure, s.w.now)
+	s.w.model.released(r.tenure, s.w.now)
 	if fields <= 2 {
 		*k = simKey{}
-		return s.told(name)
+		return s.publishDone(name)
 	}
 	k.readers = slices.Delete(slices.Clone(k.readers), at, at+1)
 	upheld := fields > simMostLookedAt && !s.covers(&r, s.left(k))
 	if k.tenure == nil && !upheld && s.fit(name) {
-		return s.told(name)
+		return s.publishDone(name)
 	}
 	return done()
 }
 
-// told publishes that a command was done.
-func (s *simServer) told(name int) actor.Reply {
+// publishDone publishes that a command was done.
+func (s *simServer) publishDone(name int) actor.Reply {
 	reply := done()
-	reply.Muted = !s.publish(name)
+	reply.Unpublished = !s.publish(name)
 	return reply
 }
 
 func (s *simServer) writeAcquire(name int, holder simHolder, c *actor.Command) actor.Reply {
 	reply := s.acquire(name, holder, milliseconds(c.Lease))
-	if reply.Status == actor.Done {
+	if reply.Status == actor.OK {
 		s.w.names[name].written = s.w.now
 	}
-	if k := s.key(name); reply.Status == actor.Taken && k.tenure == nil && k.expires != simForever {
+	if k := s.key(name); reply.Status == actor.HeldByOther && k.tenure == nil && k.expires != simForever {
 		reply.Readers = k.readersOf(holder.life)
 	}
 	return reply
@@ -302,7 +302,7 @@ func (s *simServer) writeRenew(name int, holder simHolder, c *actor.Command) act
 	default:
 		lease = max(lease, need)
 		together.Lease = time.Duration(lease) * time.Millisecond
-		together.Falls = c.Falls || ttl < 0 || 10*lease < 9*ttl
+		together.MayShorten = c.MayShorten || ttl < 0 || 10*lease < 9*ttl
 	}
 	return s.renew(name, holder, &together)
 }
@@ -326,42 +326,42 @@ func (s *simServer) leaveWrite(name int, holder simHolder) actor.Reply {
 		return refusedBy(err)
 	}
 	if k.holder != holder {
-		return actor.Reply{Status: actor.Gone}
+		return actor.Reply{Status: actor.NotFound}
 	}
 	s.note(name)
 	s.w.names[name].written = s.w.now
-	s.w.books.released(k.tenure, s.w.now)
+	s.w.model.released(k.tenure, s.w.now)
 	k.holder, k.tenure, k.count = simHolder{}, nil, 0
 	if len(k.readers) == 0 {
 		*k = simKey{}
 	} else {
 		s.fit(name)
 	}
-	return s.told(name)
+	return s.publishDone(name)
 }
 
 // forceMode takes a lock away from its readers, or from the writer and what it reads.
 func (s *simServer) forceMode(name int, writes bool) actor.Reply {
 	k := s.key(name)
 	if !k.exists || (k.tenure != nil) != writes {
-		return actor.Reply{Status: actor.Gone}
+		return actor.Reply{Status: actor.NotFound}
 	}
 	if err := s.writable(false); err != nil {
 		return refusedBy(err)
 	}
 	s.note(name)
-	s.w.books.replaced(k, &simKey{}, s.w.now)
+	s.w.model.replaced(k, &simKey{}, s.w.now)
 	*k = simKey{}
-	return s.told(name)
+	return s.publishDone(name)
 }
 
 // readers returns the lock's state as readers see it.
 func (s *simServer) readers(name int) actor.Reply {
 	k := s.key(name)
 	if len(k.readers) == 0 {
-		return unlocked()
+		return notHeld()
 	}
-	reply := actor.Reply{Status: actor.Done, TTL: ttlOf(s.left(k)), Count: len(k.readers)}
+	reply := actor.Reply{Status: actor.OK, TTL: decodeTTL(s.left(k)), Count: len(k.readers)}
 	if len(k.readers) == 1 {
 		reply.Holder = s.w.holderName(k.readers[0].holder)
 	}
@@ -372,7 +372,7 @@ func (s *simServer) readers(name int) actor.Reply {
 func (s *simServer) writer(name int) actor.Reply {
 	k := s.key(name)
 	if k.tenure == nil {
-		return unlocked()
+		return notHeld()
 	}
-	return actor.Reply{Status: actor.Done, TTL: ttlOf(s.left(k)), Holder: s.w.holderName(k.holder), Count: k.count}
+	return actor.Reply{Status: actor.OK, TTL: decodeTTL(s.left(k)), Holder: s.w.holderName(k.holder), Count: k.count}
 }

@@ -35,7 +35,7 @@ func (s *simServer) acquire(name int, holder simHolder, lease int64) actor.Reply
 
 // taken returns the reply for a key that another holder has.
 func (s *simServer) taken(k *simKey) actor.Reply {
-	reply := actor.Reply{Status: actor.Taken, TTL: ttlOf(s.left(k))}
+	reply := actor.Reply{Status: actor.HeldByOther, TTL: decodeTTL(s.left(k))}
 	if k.expires != simForever && k.tenure != nil {
 		reply.Holder = s.w.holderName(k.holder)
 	}
@@ -61,7 +61,7 @@ func (s *simServer) fencedAcquire(name int, holder simHolder, lease int64) actor
 		}
 	}
 	reply := s.acquire(name, holder, lease)
-	if reply.Status != actor.Done {
+	if reply.Status != actor.OK {
 		return reply
 	}
 	if s.tokens[name] == 0 {
@@ -76,7 +76,7 @@ func (s *simServer) fencedAcquire(name int, holder simHolder, lease int64) actor
 // fencedPass increments the counter once for each token that it is to continue from.
 func (s *simServer) fencedPass(name int, holder simHolder, c *actor.Command) actor.Reply {
 	reply := s.renew(name, holder, c)
-	if reply.Status != actor.Done {
+	if reply.Status != actor.OK {
 		return reply
 	}
 	if s.tokens[name] == 0 || s.tokens[name] == c.Token {
@@ -98,15 +98,15 @@ func (s *simServer) count(name int) error {
 	return err
 }
 
-func (s *simServer) releaseGhost(ghost simHolder) {
-	name := ghost.name()
+func (s *simServer) releaseOrphan(orphan simHolder) {
+	name := orphan.name()
 	k := s.key(name)
 	switch {
-	case ghost.reads():
-		s.leaveRead(name, ghost)
+	case orphan.reads():
+		s.leaveRead(name, orphan)
 	case s.w.names[name].kind == actor.Write:
-		s.leaveWrite(name, ghost)
-	case s.writable(false) == nil && k.holder == ghost:
+		s.leaveWrite(name, orphan)
+	case s.writable(false) == nil && k.holder == orphan:
 		s.remove(name)
 		s.publish(name)
 	}
@@ -116,11 +116,11 @@ func (s *simServer) renew(name int, holder simHolder, c *actor.Command) actor.Re
 	k := s.key(name)
 	switch {
 	case !k.exists:
-		return actor.Reply{Status: actor.Gone}
+		return actor.Reply{Status: actor.NotFound}
 	case k.foreign():
 		return refusedBy(errSimType)
 	case k.holder != holder:
-		return actor.Reply{Status: actor.Gone}
+		return actor.Reply{Status: actor.NotFound}
 	}
 	if lease := milliseconds(c.Lease); lease != 0 {
 		if err := s.writable(false); err != nil {
@@ -128,23 +128,23 @@ func (s *simServer) renew(name int, holder simHolder, c *actor.Command) actor.Re
 		}
 		before := s.left(k)
 		s.expire(name, lease)
-		if c.Falls && (before < 0 || before > lease) {
+		if c.MayShorten && (before < 0 || before > lease) {
 			s.publish(name)
-			s.w.saw(sawFall)
+			s.w.cover(coverTTLFell)
 		}
 	}
 	if !hasExtras(c) {
 		return done()
 	}
-	reply := actor.Reply{Status: actor.Done, Listeners: -1}
+	reply := actor.Reply{Status: actor.OK, Listeners: -1}
 	if c.Count != 0 {
-		if reply.Uncounted = s.writable(true) != nil; !reply.Uncounted {
+		if reply.CountNotStored = s.writable(true) != nil; !reply.CountNotStored {
 			s.note(name)
 			k.count = c.Count
-			k.tenure.recounted = k.tenure.recounted || s.w.books.late
+			k.tenure.recounted = k.tenure.recounted || s.w.model.late
 		}
 	}
-	if c.Listen {
+	if c.CountListeners {
 		reply.Listeners = s.listeners(name)
 	}
 	return reply
@@ -152,8 +152,8 @@ func (s *simServer) renew(name int, holder simHolder, c *actor.Command) actor.Re
 
 func (s *simServer) release(name int, holder simHolder) actor.Reply {
 	reply := s.drop(name, holder)
-	if reply.Status == actor.Done && s.w.bug != bugKeepsReleased {
-		reply.Muted = !s.publish(name)
+	if reply.Status == actor.OK && s.w.bug != bugKeepsReleased {
+		reply.Unpublished = !s.publish(name)
 	}
 	return reply
 }
@@ -168,7 +168,7 @@ func (s *simServer) drop(name int, holder simHolder) actor.Reply {
 	case k.foreign():
 		return refusedBy(errSimType)
 	case !k.exists || k.holder != holder:
-		return actor.Reply{Status: actor.Gone}
+		return actor.Reply{Status: actor.NotFound}
 	case s.w.bug == bugKeepsReleased:
 		return done()
 	}
@@ -180,7 +180,7 @@ func (s *simServer) force(name int) actor.Reply {
 	k := s.key(name)
 	switch {
 	case !k.exists:
-		return actor.Reply{Status: actor.Gone}
+		return actor.Reply{Status: actor.NotFound}
 	case k.foreign():
 		return refusedBy(errSimType)
 	}
@@ -188,10 +188,10 @@ func (s *simServer) force(name int) actor.Reply {
 		return refusedBy(err)
 	}
 	s.note(name)
-	s.w.books.replaced(k, &simKey{}, s.w.now)
+	s.w.model.replaced(k, &simKey{}, s.w.now)
 	*k = simKey{}
 	if !s.publish(name) {
-		return actor.Reply{Status: actor.Done, Muted: true}
+		return actor.Reply{Status: actor.OK, Unpublished: true}
 	}
 	return done()
 }
@@ -200,16 +200,16 @@ func (s *simServer) state(name int) actor.Reply {
 	k := s.key(name)
 	switch {
 	case !k.exists:
-		return actor.Reply{Status: actor.Done, TTL: -2}
+		return actor.Reply{Status: actor.OK, TTL: -2}
 	case k.foreign():
 		return refusedBy(errSimType)
 	}
-	return actor.Reply{Status: actor.Done, TTL: ttlOf(s.left(k)), Holder: s.w.holderName(k.holder), Count: k.count}
+	return actor.Reply{Status: actor.OK, TTL: decodeTTL(s.left(k)), Holder: s.w.holderName(k.holder), Count: k.count}
 }
 
-func done() actor.Reply { return actor.Reply{Status: actor.Done, Listeners: -1} }
+func done() actor.Reply { return actor.Reply{Status: actor.OK, Listeners: -1} }
 
-func refusedBy(err error) actor.Reply { return actor.Reply{Status: actor.Refused, Err: err} }
+func refusedBy(err error) actor.Reply { return actor.Reply{Status: actor.Rejected, Err: err} }
 
 // publish notifies all listeners on a name's channel, and reports whether the server allowed it.
 func (s *simServer) publish(name int) bool {
@@ -217,27 +217,27 @@ func (s *simServer) publish(name int) bool {
 	if channel == "" && err == nil {
 		return true
 	}
-	if s.w.now < s.muted || err != nil {
+	if s.w.now < s.publishForbiddenUntil || err != nil {
 		s.w.unheardFor(s.w.names[name].channel)
-		s.w.saw(sawMuted)
+		s.w.cover(coverUnpublished)
 		return false
 	}
-	s.tell(channel)
+	s.publishTo(channel)
 	if s.w.names[name].kind == actor.Fair {
-		s.tellFurther(name)
+		s.publishFurther(name)
 	}
 	return true
 }
 
-// tell brings a message to the listeners.
-func (s *simServer) tell(channel string) {
-	if s.w.now < s.muted {
+// publishTo brings a message to the listeners.
+func (s *simServer) publishTo(channel string) {
+	if s.w.now < s.publishForbiddenUntil {
 		return
 	}
 	for _, e := range s.w.engines {
-		e.ears.published(channel)
+		e.pubsub.published(channel)
 	}
-	for _, o := range s.w.outsiders {
+	for _, o := range s.w.externalClients {
 		o.published(channel)
 	}
 }
@@ -246,9 +246,9 @@ func (s *simServer) tell(channel string) {
 func (s *simServer) listeners(name int) (count int) {
 	channel := s.w.names[name].channel
 	for _, e := range s.w.engines {
-		count += e.ears.listening(channel)
+		count += e.pubsub.listenerCount(channel)
 	}
-	for _, o := range s.w.outsiders {
+	for _, o := range s.w.externalClients {
 		if o.waits && s.w.names[o.name].channel == channel {
 			count++
 		}

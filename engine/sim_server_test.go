@@ -13,47 +13,47 @@ import (
 type simServer struct {
 	w *simWorld
 	simData
-	cached [len(forms)]bool
+	cached [len(specs)]bool
 	saved  *simData // what a restart with stale data finds
 	writes []simWrite
 
 	distinct map[string]bool // of the running call; reused
 
-	down    time.Duration // until when no client can connect
-	frozen  time.Duration // until when calls wait
-	mood    string        // the error that every call gets
-	moody   time.Duration // until when
-	full    time.Duration // until when it rejects calls that need memory
-	closed  string        // the error that every write gets, each by itself
-	shut    time.Duration // until when
-	barred  int           // index of a name that no client may touch, -1 for none
-	barring time.Duration // until when
-	muted   time.Duration // until when no client may publish
-	wrote   bool          // the running call has written: memory is not checked any more then
-	wall    int64         // of the running call: its caller's clock, in ms
-	latest  int64         // of the running call: until when it may take effect, by the server's clock; 0: no limit
-	late    bool          // of the running call: that time is over
-	outside bool          // the running call is of a client of another kind
-	expires time.Duration // of the running call: when its engine has given it up for good. True time; 0: it is no engine's
-	falling []int         // of the running call: names of which readers want the TTL to fall
-	going   []simGoing    // of the running call, if it releases fair locks: the tenures that go
+	down                  time.Duration     // until when no client can connect
+	frozen                time.Duration     // until when calls wait
+	forcedError           string            // the error that every call gets
+	forcedErrorUntil      time.Duration     // until when
+	full                  time.Duration     // until when it rejects calls that need memory
+	writeError            string            // the error that every write gets, each by itself
+	writesRejectedUntil   time.Duration     // until when
+	forbiddenName         int               // index of a name that no client may touch, -1 for none
+	forbiddenUntil        time.Duration     // until when
+	publishForbiddenUntil time.Duration     // until when no client may publish
+	wrote                 bool              // the running call has written: memory is not checked any more then
+	wall                  int64             // of the running call: its caller's clock, in ms
+	latest                int64             // of the running call: until when it may take effect, by the server's clock; 0: no limit
+	late                  bool              // of the running call: that time is over
+	outside               bool              // the running call is of a client of another kind
+	expires               time.Duration     // of the running call: when its engine has given it up for good. True time; 0: it is no engine's
+	falling               []int             // of the running call: names of which readers want the TTL to fall
+	releasing             []simQueueRelease // of the running call, if it releases fair locks: the tenures that go
 }
 
 // simData is what the server keeps, by index of the name.
 type simData struct {
-	keys   []simKey     // the zero value is absent
-	tokens []uint64     // the last token of a fenced lock
-	queues [][]simPlace // waiters for a fair lock
-	strays [][]simPlace // waiters with a lost place and a time that is still there
-	ends   []simEndOf   // until when a queue lives
+	keys        []simKey          // the zero value is absent
+	tokens      []uint64          // the last token of a fenced lock
+	queues      [][]simQueuePlace // waiters for a fair lock
+	strayPlaces [][]simQueuePlace // waiters with a lost place and a time that is still there
+	queueEnds   []simQueueEnd     // until when a queue lives
 }
 
 func newSimData(names int) simData {
-	return simData{keys: make([]simKey, names), tokens: make([]uint64, names), queues: make([][]simPlace, names), strays: make([][]simPlace, names), ends: make([]simEndOf, names)}
+	return simData{keys: make([]simKey, names), tokens: make([]uint64, names), queues: make([][]simQueuePlace, names), strayPlaces: make([][]simQueuePlace, names), queueEnds: make([]simQueueEnd, names)}
 }
 
 func (d *simData) copy() simData {
-	return simData{keys: slices.Clone(d.keys), tokens: slices.Clone(d.tokens), queues: slices.Clone(d.queues), strays: slices.Clone(d.strays), ends: slices.Clone(d.ends)}
+	return simData{keys: slices.Clone(d.keys), tokens: slices.Clone(d.tokens), queues: slices.Clone(d.queues), strayPlaces: slices.Clone(d.strayPlaces), queueEnds: slices.Clone(d.queueEnds)}
 }
 
 // simKey is a lock's hash, or a key of another type, which has no holder.
@@ -69,7 +69,7 @@ type simKey struct {
 const simForever = int64(1) << 60
 
 func newSimServer(w *simWorld) *simServer {
-	return &simServer{w: w, simData: newSimData(len(w.plan.names)), barred: -1, distinct: make(map[string]bool), writes: w.memory.writes[:0]}
+	return &simServer{w: w, simData: newSimData(len(w.plan.names)), forbiddenName: -1, distinct: make(map[string]bool), writes: w.memory.writes[:0]}
 }
 
 // clock returns the server's clock: whole milliseconds.
@@ -80,7 +80,7 @@ func (s *simServer) key(name int) *simKey {
 	k := &s.keys[name]
 	if k.exists && k.expires < s.clock() {
 		s.note(name)
-		s.w.books.expired(k)
+		s.w.model.expired(k)
 		*k = simKey{}
 	}
 	return k
@@ -127,7 +127,7 @@ func (s *simServer) execute(call *simCall) {
 	s.w.steps++
 	if refusal := s.refusal(call); refusal != "" {
 		call.failed = errors.New(refusal)
-		s.w.saw(sawRefusal)
+		s.w.cover(coverCallRejected)
 		return
 	}
 	s.checkDistinct(call)
@@ -143,12 +143,12 @@ func (s *simServer) execute(call *simCall) {
 		if s.late {
 			break
 		}
-		for _, ghost := range c.Ghosts {
-			s.releaseGhost(s.holder(call, c.Key, ghost))
+		for _, orphan := range c.Orphans {
+			s.releaseOrphan(s.holder(call, c.Key, orphan))
 		}
 		for _, part := range c.Parts {
-			for _, ghost := range part.Ghosts {
-				s.releaseGhost(s.holder(call, part.Key, ghost))
+			for _, orphan := range part.Orphans {
+				s.releaseOrphan(s.holder(call, part.Key, orphan))
 			}
 		}
 	}
@@ -184,13 +184,13 @@ func (s *simServer) checkDistinct(call *simCall) {
 // refusal returns the error for a call as a whole, if it gets one.
 func (s *simServer) refusal(call *simCall) string {
 	now := s.w.now
-	if now < s.moody {
-		return s.mood
+	if now < s.forcedErrorUntil {
+		return s.forcedError
 	}
 	if !call.whole && !s.cached[call.verb] {
 		return "NOSCRIPT No matching script. Please use EVAL."
 	}
-	if now < s.barring {
+	if now < s.forbiddenUntil {
 		for i := range call.commands {
 			if s.bars(&call.commands[i]) {
 				return "NOPERM No permissions to access a key"
@@ -201,8 +201,8 @@ func (s *simServer) refusal(call *simCall) string {
 }
 
 func (s *simServer) bars(c *actor.Command) bool {
-	barred := s.w.plan.names[s.barred]
-	return c.Key == barred || slices.ContainsFunc(c.Parts, func(part actor.Asked) bool { return part.Key == barred })
+	barred := s.w.plan.names[s.forbiddenName]
+	return c.Key == barred || slices.ContainsFunc(c.Parts, func(part actor.PartKey) bool { return part.Key == barred })
 }
 
 // one runs the part of a script that is about one key.
@@ -219,7 +219,7 @@ func (s *simServer) one(holder simHolder, c *actor.Command) actor.Reply {
 		return s.force(name)
 	case actor.SendFencedAcquire:
 		return s.fencedAcquire(name, holder, milliseconds(c.Lease))
-	case actor.SendFencedPass:
+	case actor.SendFencedRenew:
 		return s.fencedPass(name, holder, c)
 	case actor.SendFairAcquire:
 		return s.fairAcquire(name, holder, c)
@@ -227,7 +227,7 @@ func (s *simServer) one(holder simHolder, c *actor.Command) actor.Reply {
 		return s.fairRelease(name, holder, c)
 	case actor.SendState:
 		return s.state(name)
-	case actor.SendJointAcquire:
+	case actor.SendMultiAcquire:
 		return s.jointAcquire(int(holder.life), c)
 	default:
 		return s.readWrite(name, holder, c)
@@ -237,8 +237,8 @@ func (s *simServer) one(holder simHolder, c *actor.Command) actor.Reply {
 // writable returns the error that a write gets, if any. Hungry writes need memory.
 func (s *simServer) writable(hungry bool) error {
 	switch {
-	case s.w.now < s.shut:
-		return errors.New(s.closed)
+	case s.w.now < s.writesRejectedUntil:
+		return errors.New(s.writeError)
 	case hungry && s.w.now < s.full && !s.wrote:
 		return errors.New("OOM command not allowed when used memory > 'maxmemory'.")
 	}
@@ -252,9 +252,9 @@ var errSimType = errors.New("WRONGTYPE Operation against a key holding the wrong
 
 func (s *simServer) create(name int, holder simHolder, lease int64) {
 	s.note(name)
-	t := s.w.books.created(holder, s.w.now)
+	t := s.w.model.created(holder, s.w.now)
 	s.keys[name] = simKey{exists: true, holder: holder, count: 1, expires: s.clock() + lease, tenure: t}
-	s.w.books.prolonged(&s.keys[name])
+	s.w.model.prolonged(&s.keys[name])
 }
 
 func (s *simServer) expire(name int, lease int64) {
@@ -263,23 +263,23 @@ func (s *simServer) expire(name int, lease int64) {
 	before := k.expires
 	k.expires = s.clock() + lease
 	if before == simForever && len(k.readers) > 0 { // the TTL was taken away, and with it what all readers need
-		k.each(func(_ simHolder, t *simTenure) { t.robbed, t.robbedAt = true, s.w.now })
+		k.each(func(_ simHolder, t *simTenure) { t.keyTaken, t.keyTakenAt = true, s.w.now })
 	}
-	s.w.books.prolonged(k)
+	s.w.model.prolonged(k)
 }
 
 // remove deletes a key by a release of its own holder.
 func (s *simServer) remove(name int) {
 	s.note(name)
-	s.w.books.released(s.keys[name].tenure, s.w.now)
+	s.w.model.released(s.keys[name].tenure, s.w.now)
 	s.keys[name] = simKey{}
 }
 
-// rob replaces a key by something that its holder does not know of.
-func (s *simServer) rob(name int, left simKey) {
+// takeKey replaces a key by something that its holder does not know of.
+func (s *simServer) takeKey(name int, left simKey) {
 	k := s.key(name)
 	s.note(name)
-	s.w.books.replaced(k, &left, s.w.now)
+	s.w.model.replaced(k, &left, s.w.now)
 	if k.exists {
 		s.w.unheard(name, k.expires)
 	}
@@ -288,10 +288,10 @@ func (s *simServer) rob(name int, left simKey) {
 
 // restart starts a new process with some data. The script cache is empty, and connections are gone.
 func (s *simServer) restart(data simData) {
-	s.cached = [len(forms)]bool{}
+	s.cached = [len(specs)]bool{}
 	s.writes = s.writes[:0]
 	for name := range s.keys {
-		s.w.books.replaced(s.key(name), &data.keys[name], s.w.now)
+		s.w.model.replaced(s.key(name), &data.keys[name], s.w.now)
 		if k := s.keys[name]; k.exists && k.expires > data.keys[name].expires {
 			s.w.unheard(name, k.expires)
 		}
@@ -302,14 +302,14 @@ func (s *simServer) restart(data simData) {
 		if len(s.queues[name]) > len(data.queues[name]) {
 			s.w.unheard(name, s.clock()+(2*s.w.plan.longest).Milliseconds())
 		}
-		s.queues[name], s.strays[name], s.ends[name] = restored(data.queues[name]), data.strays[name], data.ends[name]
+		s.queues[name], s.strayPlaces[name], s.queueEnds[name] = restored(data.queues[name]), data.strayPlaces[name], data.queueEnds[name]
 		s.keys[name].each(func(_ simHolder, t *simTenure) { t.recounted = true }) // a lost count is unknown to all
 		s.w.touch(name)
 		s.w.names[name].changed = s.w.now
 	}
 	for _, e := range s.w.engines {
-		e.line.snap(0)
-		e.ears.gone()
+		e.conn.breakConn(0)
+		e.pubsub.onProcessGone()
 	}
 }
 
@@ -319,8 +319,8 @@ type simWrite struct {
 	name   int
 	before simKey
 	token  uint64
-	queue  []simPlace
-	end    simEndOf
+	queue  []simQueuePlace
+	end    simQueueEnd
 }
 
 // simWritesMost is how many writes a replica can lag behind at most.
@@ -333,7 +333,7 @@ func (s *simServer) note(name int) {
 	if len(s.writes) == simWritesMost {
 		s.writes = append(s.writes[:0], s.writes[simWritesMost/2:]...)
 	}
-	s.writes = append(s.writes, simWrite{s.w.now, name, s.keys[name], s.tokens[name], s.queues[name], s.ends[name]})
+	s.writes = append(s.writes, simWrite{s.w.now, name, s.keys[name], s.tokens[name], s.queues[name], s.queueEnds[name]})
 	s.w.memory.writes = s.writes
 }
 
@@ -342,7 +342,7 @@ func (s *simServer) before(moment time.Duration) simData {
 	data := s.copy()
 	for i := len(s.writes) - 1; i >= 0 && s.writes[i].at > moment; i-- {
 		w := &s.writes[i]
-		data.keys[w.name], data.tokens[w.name], data.queues[w.name], data.ends[w.name] = w.before, w.token, w.queue, w.end
+		data.keys[w.name], data.tokens[w.name], data.queues[w.name], data.queueEnds[w.name] = w.before, w.token, w.queue, w.end
 	}
 	return data
 }

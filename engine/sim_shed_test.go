@@ -9,7 +9,7 @@ import (
 // limited gives some worlds a limit of waiters, except worlds about a caller that must get the lock in the end.
 func (p *simPlan) limited(seed uint64) {
 	drawn := simRandom{simMixed(seed, 5)}
-	if drawn.IntN(8) != 0 || p.crowd != 0 || p.voters != 0 || p.spinning {
+	if drawn.IntN(8) != 0 || p.bulkLocks != 0 || p.quorumUsers != 0 || p.spinning {
 		return
 	}
 	p.waiting, p.waitingEach = 1+drawn.IntN(2*p.callers), 1+drawn.IntN(p.callers)
@@ -24,16 +24,16 @@ func (w *simWorld) unlimited() {
 	}
 }
 
-// strangers counts the locks that are requested without a result by callers without an owner, which could re-enter
+// newWaiters counts the locks that are requested without a result by callers without an owner, which could re-enter
 // nothing. most is the largest number of these requests that wait for one name to read or to write.
-func (e *simEngine) strangers() (all, most int) {
+func (e *simEngine) newWaiters() (all, most int) {
 	type kindOf struct {
 		name int
 		read bool
 	}
 	each := make(map[kindOf]int)
-	for _, a := range e.asks {
-		if a.Tag != actor.Acquire || a.Owner != 0 || !a.Opened() {
+	for _, a := range e.requests {
+		if a.Op != actor.Acquire || a.Owner != 0 || !a.Handled() {
 			continue
 		}
 		all += len(a.of())
@@ -55,7 +55,7 @@ func (e *simEngine) bounds() {
 	if limit == 0 {
 		return
 	}
-	all, most := e.strangers()
+	all, most := e.newWaiters()
 	if all > limit {
 		e.w.fail("%s has %d locks asked for, and may have %d", e.name, all, limit)
 	}
@@ -66,18 +66,18 @@ func (e *simEngine) bounds() {
 
 // shedding checks the result of a request beyond the limit: enough others waited before, and the request was never
 // queued.
-func (e *simEngine) shedding(a *simAsk) {
-	if a.Tag == actor.Acquire {
+func (e *simEngine) shedding(a *simRequest) {
+	if a.Op == actor.Acquire {
 		e.decides += len(a.of())
 	}
 	if a.Err != actor.ErrTooManyWaiters {
 		return
 	}
-	e.w.saw(sawShed)
+	e.w.cover(coverShed)
 	e.shed += uint64(len(a.of()))
 	wanted, same := e.decides, 1 // including those decided in this turn
-	for _, other := range e.asks {
-		if other.Tag == actor.Acquire {
+	for _, other := range e.requests {
+		if other.Op == actor.Acquire {
 			wanted += len(other.of())
 			if other.meets(a) {
 				same++
@@ -94,7 +94,7 @@ func (e *simEngine) shedding(a *simAsk) {
 		e.w.fail("%s refuses %s because too many wait, of %d (%d for its name), and %d may wait (%d)", e.name, a, wanted, same, c.MaxWaiting, c.MaxWaitingPerLock)
 	}
 	for _, h := range e.holds {
-		if a.Owner != 0 && h.grant.Owner == a.Owner && h.name == a.name && h.reads == a.hold.reads && h.believed() && !h.suspect {
+		if a.Owner != 0 && h.grant.Owner == a.Owner && h.name == a.name && h.reads == a.hold.reads && h.believed() && !h.unconfirmed {
 			e.w.fail("%s refuses %s because too many wait, and its owner has %s", e.name, a, h)
 		}
 	}

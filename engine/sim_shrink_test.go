@@ -55,7 +55,7 @@ func (s *simShort) whole() *simWorld {
 	w := newSimWorld(run)
 	w.run()
 	s.kept, s.steps = run.choices.met, w.steps
-	s.run.until = w.tiredAt
+	s.run.until = w.drainingSince
 	if s.run.until == 0 {
 		s.run.until = w.now
 	}

@@ -45,7 +45,7 @@ func (t *simTurns) waited(d time.Duration) { t.longest = max(t.longest, d) }
 // spin has a busy engine that polls beside another one with one caller, or beside clients that spin as Redisson's
 // spin lock does.
 func (w *simWorld) spin() {
-	if w.engines[0].config.HandoffMax < 0 || w.plan.silence != 0 {
+	if w.engines[0].config.MaxHandoffGrants < 0 || w.plan.silence != 0 {
 		return // it must not keep a lock, nor take turns; or each hold takes long
 	}
 	ends, spinners := w.now+spinLasts, simPick(w, []int{0, 1, 1, 2, 4})
@@ -61,7 +61,7 @@ func (w *simWorld) spin() {
 		s := &simSpinner{w: w, number: number, ends: ends, turns: &theirs, last: &last}
 		w.after(w.between(0, time.Millisecond), s.asks)
 	}
-	w.saw(sawSpun)
+	w.cover(coverSpun)
 	w.runUntil(ends, func() bool { return false })
 	switch others := max(spinners, 1); {
 	case theirs.longest > spinLongest:
@@ -71,18 +71,18 @@ func (w *simWorld) spin() {
 	case spinners == 0 && theirs.had*spinShare < ours.had+theirs.had:
 		w.fail("an engine that polls had a lock %d times, and a busy one beside it %d times", theirs.had, ours.had)
 	}
-	if !w.runUntil(ends+w.patience(), w.settled) {
+	if !w.runUntil(ends+w.maxFreeTime(), w.settled) {
 		w.unsettled()
 	}
 }
 
 // wantsIt has a caller take the lock again and again, and hold it for a moment.
 func (w *simWorld) wantsIt(c *simCaller, ends time.Duration, turns *simTurns, last **simTurns) {
-	c.probes = func(a *simAsk) {
+	c.onResult = func(a *simRequest) {
 		switch {
-		case a.Tag == actor.Acquire:
+		case a.Op == actor.Acquire:
 			turns.took(last)
-			turns.waited(min(w.now, ends) - a.asked)
+			turns.waited(min(w.now, ends) - a.requestedAt)
 			w.after(spinHold, func() { c.change(a.hold, actor.Unlock, 0) })
 		case w.now < ends:
 			c.plainLock(0)

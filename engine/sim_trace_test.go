@@ -33,7 +33,7 @@ var simVerbs = [...]string{
 	actor.SendRelease:       "release",
 	actor.SendForce:         "force",
 	actor.SendFencedAcquire: "fenced acquire",
-	actor.SendFencedPass:    "fenced pass",
+	actor.SendFencedRenew:   "fenced pass",
 	actor.SendFairAcquire:   "fair acquire",
 	actor.SendFairRelease:   "fair release",
 	actor.SendFairForce:     "fair force",
@@ -48,10 +48,10 @@ var simVerbs = [...]string{
 	actor.SendWriteRelease:  "write release",
 	actor.SendWriteForce:    "write force",
 	actor.SendWriteState:    "write state",
-	actor.SendJointAcquire:  "joint acquire",
+	actor.SendMultiAcquire:  "joint acquire",
 }
 
-var simTags = map[actor.Kind]string{
+var simTags = map[actor.Event]string{
 	actor.Acquire: "lock",
 	actor.Unlock:  "unlock",
 	actor.Extend:  "extend",
@@ -73,21 +73,21 @@ func (h *simHold) String() string {
 	return text
 }
 
-func (a *simAsk) String() string {
-	what := simTags[a.Tag] + " " + a.Key
+func (a *simRequest) String() string {
+	what := simTags[a.Op] + " " + a.Key
 	for _, h := range a.parts[min(1, len(a.parts)):] {
 		what += "+" + h.e.w.plan.names[h.name]
 	}
 	switch {
-	case a.Tag == actor.Unlock || a.Tag == actor.Extend:
-		what = fmt.Sprintf("%s %s", simTags[a.Tag], a.hold)
+	case a.Op == actor.Unlock || a.Op == actor.Extend:
+		what = fmt.Sprintf("%s %s", simTags[a.Op], a.hold)
 	case a.Owner != 0:
 		what += fmt.Sprintf(" as %d", a.Owner&^actor.ThreadOwner)
 	}
 	if a.Kind == actor.Read {
 		what += " to read"
 	}
-	if a.Lease != 0 || a.Tag == actor.Extend {
+	if a.Lease != 0 || a.Op == actor.Extend {
 		what += fmt.Sprintf(" for %v", a.Lease)
 	}
 	if a.Wait != 0 {
@@ -99,11 +99,11 @@ func (a *simAsk) String() string {
 	return what
 }
 
-func simVerdict(r *actor.Request) string {
+func simResultText(r *actor.Request) string {
 	switch {
-	case r.Err == nil && r.Joint != nil:
-		return fmt.Sprintf("granted as tenure %d", r.Joint.Parts[0].Hold.Tenure)
-	case r.Err == nil && r.Tag == actor.Acquire:
+	case r.Err == nil && r.Multi != nil:
+		return fmt.Sprintf("granted as tenure %d", r.Multi.Parts[0].Hold.Tenure)
+	case r.Err == nil && r.Op == actor.Acquire:
 		return fmt.Sprintf("granted to owner %d as tenure %d until %v", r.Hold.Owner&^actor.ThreadOwner, r.Hold.Tenure, r.Hold.Until())
 	case r.Err == nil:
 		return "done"
@@ -118,7 +118,7 @@ func simBatchText(b *batch) string {
 	for i := range b.commands {
 		parts = append(parts, simCommandText(&b.commands[i]))
 	}
-	if b.whole {
+	if b.sendText {
 		parts = append(parts, "with the script's text")
 	}
 	return strings.Join(parts, " ")
@@ -135,17 +135,17 @@ func simCommandText(c *actor.Command) string {
 	if c.Count != 0 {
 		text += fmt.Sprintf(" count %d", c.Count)
 	}
-	if c.Listen {
+	if c.CountListeners {
 		text += " listeners?"
 	}
 	if c.Wait != 0 {
 		text += fmt.Sprintf(" waiting %v", c.Wait)
 	}
-	if c.Reads != nil {
-		text += fmt.Sprintf(" reads %+v", *c.Reads)
+	if c.Reader != nil {
+		text += fmt.Sprintf(" reads %+v", *c.Reader)
 	}
-	if len(c.Ghosts) > 0 {
-		text += fmt.Sprintf(" ghosts %v", c.Ghosts)
+	if len(c.Orphans) > 0 {
+		text += fmt.Sprintf(" ghosts %v", c.Orphans)
 	}
 	return text
 }
@@ -159,7 +159,7 @@ func simKeys(call *simCall) string {
 }
 
 var simStatuses = [...]string{
-	actor.Unanswered: "unanswered", actor.Done: "done", actor.Gone: "gone", actor.Taken: "taken", actor.Refused: "refused",
+	actor.NoReply: "unanswered", actor.OK: "done", actor.NotFound: "gone", actor.HeldByOther: "taken", actor.Rejected: "refused",
 }
 
 func simReplies(replies []actor.Reply) string {
@@ -167,11 +167,11 @@ func simReplies(replies []actor.Reply) string {
 	for i := range replies {
 		r := &replies[i]
 		text := simStatuses[r.Status]
-		if r.Status == actor.Taken {
+		if r.Status == actor.HeldByOther {
 			text += fmt.Sprintf(" by …%s for %v", r.Holder[max(0, len(r.Holder)-6):], r.TTL)
 		}
-		if r.Left > 0 {
-			text += fmt.Sprintf(", alive for %v", r.Left)
+		if r.QueueTTL > 0 {
+			text += fmt.Sprintf(", alive for %v", r.QueueTTL)
 		}
 		if r.Err != nil {
 			text += " " + r.Err.Error()

@@ -21,40 +21,40 @@ import (
 // The draws of an event follow from its own key, and its key from the event that led to it. If one event is left
 // out, only its consequences change. That makes it possible to shorten a failing history.
 type simWorld struct {
-	memory  *simMemory
-	seed    uint64
-	random  simRandom
-	key     uint64      // of the current event
-	led     uint64      // how many events it has led to
-	choices *simChoices // nil: everything that is drawn happens
-	plan    simPlan
-	bug     simBug
-	trace   *simTrace
+	memory      *simMemory
+	seed        uint64
+	random      simRandom
+	key         uint64      // of the current event
+	childEvents uint64      // how many events it has led to
+	choices     *simChoices // nil: everything that is drawn happens
+	plan        simPlan
+	bug         simBug
+	trace       *simTrace
 
 	now    time.Duration // true time, which is also the server's
 	events *simEvents
 	ran    int // events
 	steps  int // of them, those that delivered something to an engine or to the server
 
-	server    *simServer
-	engines   []*simEngine // those that run now; one that crashed or closed is replaced
-	outsiders []*simOutsider
-	voters    []*simVoter
-	quorums   int      // so far
-	lives     []string // the UUIDs of all engines there ever were
-	names     []simName
-	plain     []int          // of them, plain locks
-	index     map[string]int // of a key's name, if there are many
-	touched   []int          // names that something happened to since the last check
-	lookAt    time.Duration  // when everything is looked at next, at the earliest
-	books     simBooks
+	server          *simServer
+	engines         []*simEngine // those that run now; one that crashed or closed is replaced
+	externalClients []*simExternalClient
+	quorumUsers     []*simQuorumUser
+	quorums         int      // so far
+	lives           []string // the UUIDs of all engines there ever were
+	names           []simName
+	plain           []int          // of them, plain locks
+	index           map[string]int // of a key's name, if there are many
+	touched         []int          // names that something happened to since the last check
+	checkNamesAt    time.Duration  // when everything is looked at next, at the earliest
+	model           simModel
 
-	tired     bool          // no new requests
-	quiet     bool          // and no faults
-	tiredAt   time.Duration // since when
-	disturbed time.Duration // until when the effect of the latest fault lasts
-	failure   string
-	violated  string // the check that failed: the failure's text without its particulars
+	draining      bool          // no new requests
+	faultsOver    bool          // and no faults
+	drainingSince time.Duration // since when
+	disturbed     time.Duration // until when the effect of the latest fault lasts
+	failure       string
+	violated      string // the check that failed: the failure's text without its particulars
 }
 
 // simStart is when simulated time begins: not at zero, which would hide a forgotten moment.
@@ -78,7 +78,7 @@ func newSimWorld(run simRun) *simWorld {
 	if memory == nil {
 		memory = newSimMemory()
 	}
-	memory.again()
+	memory.reset()
 	w := &simWorld{
 		memory:  memory,
 		events:  &memory.events,
@@ -93,7 +93,7 @@ func newSimWorld(run simRun) *simWorld {
 	if run.salt != 0 {
 		w.begin(simMixed(w.key, run.salt))
 	}
-	w.books = newSimBooks(memory)
+	w.model = newSimModel(memory)
 	if len(w.plan.names) > len(simNames) {
 		w.index = make(map[string]int, len(w.plan.names))
 	}
@@ -117,11 +117,11 @@ func newSimWorld(run simRun) *simWorld {
 		w.engines = append(w.engines, nil)
 		w.startEngine(slot)
 	}
-	for number := range w.plan.outsiders {
-		w.outsiders = append(w.outsiders, newSimOutsider(w, number))
+	for number := range w.plan.externalClients {
+		w.externalClients = append(w.externalClients, newSimExternalClient(w, number))
 	}
-	for number := range w.plan.voters {
-		w.voters = append(w.voters, newSimVoter(w, number))
+	for number := range w.plan.quorumUsers {
+		w.quorumUsers = append(w.quorumUsers, newSimQuorumUser(w, number))
 	}
 	return w
 }
@@ -183,8 +183,8 @@ func (w *simWorld) runFor(d time.Duration) {
 
 // at runs do at a moment, or now if that is over.
 func (w *simWorld) at(moment time.Duration, do func()) {
-	w.led++
-	w.events.push(max(moment, w.now), simMixed(w.key, w.led), do)
+	w.childEvents++
+	w.events.push(max(moment, w.now), simMixed(w.key, w.childEvents), do)
 }
 
 func (w *simWorld) after(d time.Duration, do func()) { w.at(w.now+d, do) }
@@ -210,12 +210,12 @@ func (w *simWorld) disturb(d time.Duration) { w.disturbed = max(w.disturbed, w.n
 func (w *simWorld) latency() time.Duration {
 	usual := w.plan.latency
 	switch n := w.random.IntN(100); {
-	case n < 90 || w.quiet:
+	case n < 90 || w.faultsOver:
 		return w.between(usual/2, usual)
 	case n < 99 || !w.plan.slow || !w.may("", "slow"):
 		return w.between(usual, 2*usual)
 	}
-	w.saw(sawSlow)
+	w.cover(coverSlowDelivery)
 	late := w.between(4*usual, 20*usual)
 	w.disturb(late)
 	return late
@@ -242,7 +242,7 @@ func (h simHolder) name() int { return int(h.place / 2) }
 func (h simHolder) reads() bool { return h.place%2 != 0 }
 
 func (w *simWorld) holderName(h simHolder) string {
-	t := w.books.tenure(h)
+	t := w.model.tenure(h)
 	if t.id == "" {
 		number := ":" + strconv.FormatUint(h.tenure, 10)
 		if h.life < 0 {
@@ -257,7 +257,7 @@ func (w *simWorld) holderName(h simHolder) string {
 // simChannel returns where releases of a lock are published.
 func simChannel(name string, kind actor.LockKind) string {
 	if kind == actor.Write {
-		return scripts.Prefixed(scripts.ReadWriteChannel, name)
+		return scripts.RedissonKey(scripts.RWChannel, name)
 	}
 	return channelOf(name)
 }

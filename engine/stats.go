@@ -11,35 +11,35 @@ type Stats struct {
 	Timers        int64 // gauge: timers on the wheels
 	Polling       int64 // gauge: locks waited for without a subscription
 
-	Acquired, Refused, Released, Lost uint64 // counters: holds granted, lock requests failed, holds unlocked, holds lost
-	Renewed                           uint64 // counter: renewals and confirmations by the server
-	Handed                            uint64 // counter: grants from one owner to the next without a release
-	Commands, Batches, Turns          uint64 // counters: commands sent, calls that carried them, turns of the loop
-	Retries                           uint64 // counter: commands and calls sent again
-	Muted                             uint64 // counter: releases that the server did not publish, because it rejected the message
-	LostAtUnlock                      uint64 // counter: releases of locks that had been lost
-	Shed                              uint64 // counter: those of Refused that were rejected by a limit on waiters
-	Untold, Panics                    uint64 // not set by the engine: the users of Hooks count them
+	Acquired, Failed, Released, Lost uint64 // counters: holds granted, lock requests failed, holds unlocked, holds lost
+	Renewed                          uint64 // counter: renewals and confirmations by the server
+	HandedOff                        uint64 // counter: grants from one owner to the next without a release
+	Commands, Batches, LoopTurns     uint64 // counters: commands sent, calls that carried them, turns of the loop
+	Retries                          uint64 // counter: commands and calls sent again
+	UnpublishedReleases              uint64 // counter: releases that the server did not publish, because it rejected the message
+	LostAtUnlock                     uint64 // counter: releases of locks that had been lost
+	Shed                             uint64 // counter: those of Refused that were rejected by a limit on waiters
+	Untold, Panics                   uint64 // not set by the engine: the users of Hooks count them
 
 	RenewalLag time.Duration // gauge: longest delay of a renewal's confirmation past its due time, in the last minute
 	// gauge: this machine's clock minus the server's, when a caller last queued for a fair lock; negative: behind. In a
 	// cluster it is that of the node with the largest difference.
-	ClockAhead time.Duration
+	ClockSkew time.Duration
 
 	TurnTimes TurnTimes // counters: turns by duration, without the turn that takes the snapshot
 }
 
-// snapsKept is the largest capacity of snaps that is kept after a turn.
-const snapsKept = 64
+// maxKeptPending is the largest capacity of snaps that is kept after a turn.
+const maxKeptPending = 64
 
-// inspect fills in the snapshots requested in this turn.
-func (c *coordinator) inspect(now time.Duration) {
-	c.fx.Lag.Forget(now)
-	for i, s := range c.snaps {
-		*s, c.snaps[i] = c.stats(), nil
+// fillStats fills in the snapshots requested in this turn.
+func (c *coordinator) fillStats(now time.Duration) {
+	c.fx.RenewLag.Forget(now)
+	for i, s := range c.pendingStats {
+		*s, c.pendingStats[i] = c.stats(), nil
 	}
-	if c.snaps = c.snaps[:0]; cap(c.snaps) > snapsKept {
-		c.snaps = nil
+	if c.pendingStats = c.pendingStats[:0]; cap(c.pendingStats) > maxKeptPending {
+		c.pendingStats = nil
 	}
 }
 
@@ -48,30 +48,30 @@ func (c *coordinator) stats() Stats {
 	inFlight, subscribed := 0, 0
 	for _, n := range c.nodes {
 		inFlight += n.inFlight
-		subscribed += n.ears.subscribed
+		subscribed += n.subscriptions.subscribed
 	}
 	return Stats{
-		Held:          s.Held,
-		Waiting:       s.Waiting,
-		InFlight:      int64(inFlight),
-		Subscriptions: int64(subscribed),
-		Timers:        int64(c.timers()),
-		Polling:       int64(c.fx.Unheard),
-		Acquired:      s.Acquired,
-		Refused:       s.Refused,
-		Released:      s.Released,
-		Lost:          s.Lost,
-		Renewed:       s.Renewed,
-		Handed:        s.Handed,
-		Commands:      c.counters.commands,
-		Batches:       c.counters.batches,
-		Turns:         c.counters.turns,
-		Retries:       c.counters.retries,
-		Muted:         s.Muted,
-		LostAtUnlock:  s.LostAtUnlock,
-		Shed:          s.Shed,
-		RenewalLag:    c.fx.Lag.Max(),
-		ClockAhead:    c.ahead(),
-		TurnTimes:     c.turnTimes,
+		Held:                s.Held,
+		Waiting:             s.Waiting,
+		InFlight:            int64(inFlight),
+		Subscriptions:       int64(subscribed),
+		Timers:              int64(c.timers()),
+		Polling:             int64(c.fx.NotListening),
+		Acquired:            s.Acquired,
+		Failed:              s.Failed,
+		Released:            s.Released,
+		Lost:                s.Lost,
+		Renewed:             s.Renewed,
+		HandedOff:           s.HandedOff,
+		Commands:            c.counters.commands,
+		Batches:             c.counters.batches,
+		LoopTurns:           c.counters.turns,
+		Retries:             c.counters.retries,
+		UnpublishedReleases: s.UnpublishedReleases,
+		LostAtUnlock:        s.LostAtUnlock,
+		Shed:                s.Shed,
+		RenewalLag:          c.fx.RenewLag.Max(),
+		ClockSkew:           c.largestClockSkew(),
+		TurnTimes:           c.turnTimes,
 	}
 }

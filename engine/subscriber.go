@@ -16,26 +16,26 @@ import (
 // arrive. It connects for the first order, and again for the next order after a break. Its fields belong to its
 // goroutine.
 type subscriber struct {
-	way     *way
-	sharded bool // sharded pub/sub
-	node    *node
-	to      *mailbox
-	orders  <-chan *order
-	lender  *lender
-	leaver  leaver
+	nodeConn     *nodeConn
+	sharded      bool // sharded pub/sub
+	node         *node
+	box          *mailbox
+	orders       <-chan *order
+	lender       *lender
+	unsubscriber unsubscriber
 
-	connected  int         // number of connections made so far
+	connCount  int         // number of connections made so far
 	connection *connection // the current connection, or nil
 	next       *connection // the connection that is to replace it, or nil
 }
 
-// errStranger is the error for a node that the cluster's client does not know.
-var errStranger = errors.New("lockwheel: no connection to the node yet")
+// errUnknownNode is the error for a node that the cluster's client does not know.
+var errUnknownNode = errors.New("lockwheel: no connection to the node yet")
 
-func (s *subscriber) post(what any) { s.to.post(&mail{what: what}) }
+func (s *subscriber) post(what any) { s.box.post(&loopMessage{body: what}) }
 
-// brokenOff returns a channel that receives when the connection ends. It is nil if there is no connection.
-func (c *connection) brokenOff() <-chan error {
+// brokenChan returns a channel that receives when the connection ends. It is nil if there is no connection.
+func (c *connection) brokenChan() <-chan error {
 	if c == nil {
 		return nil
 	}
@@ -43,9 +43,9 @@ func (c *connection) brokenOff() <-chan error {
 }
 
 func (s *subscriber) run() {
-	defer s.lender.leave()
-	defer s.leaveBoth()
-	looks, stop := s.looks()
+	defer s.lender.abandon()
+	defer s.retireConns()
+	looks, stop := s.masterTicker()
 	defer stop()
 	for {
 		select {
@@ -53,47 +53,47 @@ func (s *subscriber) run() {
 			if !open {
 				return
 			}
-			done := s.carryOut(o)
-			done.err = ofOrder(done.err)
+			done := s.execute(o)
+			done.err = orderError(done.err)
 			s.post(done)
-		case <-s.connection.brokenOff():
-			s.lose()
-		case <-s.next.brokenOff():
-			s.lose()
+		case <-s.connection.brokenChan():
+			s.dropConns()
+		case <-s.next.brokenChan():
+			s.dropConns()
 		case <-looks:
-			s.look()
+			s.checkMaster()
 		}
 	}
 }
 
-// lookGap is how often a subscriber checks which master Sentinel names. Each sender checks as well, after each call.
-const lookGap = 200 * time.Millisecond
+// masterPollInterval is how often a subscriber checks which master Sentinel names. Each sender checks as well, after each call.
+const masterPollInterval = 200 * time.Millisecond
 
-// looks returns a ticker for look; behind no Sentinel it never fires.
-func (s *subscriber) looks() (looks <-chan time.Time, stop func()) {
-	if !s.way.master {
+// masterTicker returns a ticker for look; behind no Sentinel it never fires.
+func (s *subscriber) masterTicker() (looks <-chan time.Time, stop func()) {
+	if !s.nodeConn.sentinelMaster {
 		return nil, func() {}
 	}
-	ticker := time.NewTicker(lookGap)
+	ticker := time.NewTicker(masterPollInterval)
 	return ticker.C, ticker.Stop
 }
 
-// look reports to the loop if Sentinel names another master. The connection to the old one may live on without
+// checkMaster reports to the loop if Sentinel names another master. The connection to the old one may live on without
 // messages. It is closed once nothing is subscribed there.
-func (s *subscriber) look() {
-	if next := s.way.replaced(); next != "" {
-		s.post(replaced{next})
+func (s *subscriber) checkMaster() {
+	if next := s.nodeConn.newMaster(); next != "" {
+		s.post(masterChanged{next})
 	}
 }
 
-// carryOut executes an order. Channels are unsubscribed by replacing the connection, so that no message is missed. The
+// execute executes an order. Channels are unsubscribed by replacing the connection, so that no message is missed. The
 // old connection is then unsubscribed in slices: see leaver. After an error reply of the server the order counts as
 // failed. After a connection error nothing is subscribed any more.
-func (s *subscriber) carryOut(o *order) (done orderDone) {
+func (s *subscriber) execute(o *order) (done orderDone) {
 	done.node = s.node
-	if o.leave {
-		s.leaveBoth()
-		done.gone = s.connected
+	if o.closeConns {
+		s.retireConns()
+		done.goneConn = s.connCount
 		return done
 	}
 	to, err := s.connectionFor(o)
@@ -101,14 +101,14 @@ func (s *subscriber) carryOut(o *order) (done orderDone) {
 		done.err = err
 		return done
 	}
-	done.on = to.number
-	err = to.join(o.join)
+	done.conn = to.number
+	err = to.subscribe(o.channels)
 	if _, answered := rueidis.IsRedisErr(err); err != nil && !answered {
-		s.lose()
+		s.dropConns()
 	}
-	if err == nil && o.change {
-		err = s.change()
-		done.gone = to.number - 1
+	if err == nil && o.switchConn {
+		err = s.switchConn()
+		done.goneConn = to.number - 1
 	}
 	done.err = err
 	return done
@@ -118,7 +118,7 @@ func (s *subscriber) carryOut(o *order) (done orderDone) {
 // the new one is the current one.
 func (s *subscriber) connectionFor(o *order) (*connection, error) {
 	at := &s.connection
-	if o.next && s.connection != nil {
+	if o.onNextConn && s.connection != nil {
 		at = &s.next
 	}
 	if *at == nil {
@@ -131,42 +131,42 @@ func (s *subscriber) connectionFor(o *order) (*connection, error) {
 	return *at, nil
 }
 
-// change replaces the current connection by the next one. Messages published before the next one was subscribed arrive
+// switchConn replaces the current connection by the next one. Messages published before the next one was subscribed arrive
 // before the PING reply on the old connection. Without that reply messages may have been missed, and all listeners must
 // check again.
-func (s *subscriber) change() error {
+func (s *subscriber) switchConn() error {
 	if s.next == nil {
 		return nil
 	}
-	if !s.connection.answers() {
-		s.lose()
-		return errCutOff
+	if !s.connection.ping() {
+		s.dropConns()
+		return errConnLost
 	}
 	before := s.connection
 	s.connection, s.next = s.next, nil
-	s.leaver.leave(before)
+	s.unsubscriber.retire(before)
 	return nil
 }
 
-// errCutOff reports that the connection broke before it was replaced.
-var errCutOff = errors.New("the connection for messages broke")
+// errConnLost reports that the connection broke before it was replaced.
+var errConnLost = errors.New("the connection for messages broke")
 
-// lose closes all connections. Nothing is subscribed until the next order.
-func (s *subscriber) lose() {
+// dropConns closes all connections. Nothing is subscribed until the next order.
+func (s *subscriber) dropConns() {
 	for _, c := range []*connection{s.connection, s.next} {
 		if c != nil {
 			c.close()
 		}
 	}
 	s.connection, s.next = nil, nil
-	s.way.known = nil
-	s.post(deaf{s.node, s.connected})
+	s.nodeConn.cached = nil
+	s.post(pubsubDown{s.node, s.connCount})
 }
 
-func (s *subscriber) leaveBoth() {
+func (s *subscriber) retireConns() {
 	for _, c := range []*connection{s.connection, s.next} {
 		if c != nil {
-			s.leaver.leave(c)
+			s.unsubscriber.retire(c)
 		}
 	}
 	s.connection, s.next = nil, nil
@@ -174,54 +174,54 @@ func (s *subscriber) leaveBoth() {
 
 // connection is one pub/sub connection.
 type connection struct {
-	client  rueidis.DedicatedClient
-	number  int
-	sharded bool
-	release func()
-	broken  <-chan error
-	joined  [][]string // all channels requested on it
-	leaving atomic.Pointer[leaving]
+	client        rueidis.DedicatedClient
+	number        int
+	sharded       bool
+	release       func()
+	broken        <-chan error
+	channels      [][]string // all channels requested on it
+	unsubscribing atomic.Pointer[unsubscribeNotes]
 }
 
 func (s *subscriber) connect() (*connection, error) {
-	node := s.way.node()
+	node := s.nodeConn.nodeClient()
 	if node == nil {
-		s.look()
-		return nil, errStranger
+		s.checkMaster()
+		return nil, errUnknownNode
 	}
-	lent, err := s.lender.lend(node, freeFor)
+	lent, err := s.lender.lend(node, subscribePoolTimeout)
 	if err != nil {
 		return nil, err
 	}
-	s.connected++
-	c := &connection{client: lent.client, number: s.connected, sharded: s.sharded, release: lent.release}
+	s.connCount++
+	c := &connection{client: lent.client, number: s.connCount, sharded: s.sharded, release: lent.release}
 	c.broken = lent.client.SetPubSubHooks(rueidis.PubSubHooks{
 		OnMessage: func(m rueidis.PubSubMessage) {
-			if c.leaving.Load() == nil {
-				s.post(hears{s.node, m.Channel})
+			if c.unsubscribing.Load() == nil {
+				s.post(notified{s.node, m.Channel})
 			}
 		},
 		OnSubscription: func(m rueidis.PubSubSubscription) {
-			switch left := c.leaving.Load(); {
+			switch left := c.unsubscribing.Load(); {
 			case left != nil:
 				left.note(m.Kind)
 			case m.Kind == "subscribe", m.Kind == "ssubscribe":
-				s.post(subscribes{s.node, m.Channel, c.number})
+				s.post(channelSubscribed{s.node, m.Channel, c.number})
 			case m.Kind == "sunsubscribe": // by the server, unasked
-				s.post(silenced{s.node, m.Channel, c.number})
+				s.post(channelUnsubscribed{s.node, m.Channel, c.number})
 			}
 		},
 	})
 	return c, nil
 }
 
-// join subscribes to channels: up to orderMost per SUBSCRIBE, or one SSUBSCRIBE per slot.
-func (c *connection) join(channels []string) error {
-	c.joined = append(c.joined, channels)
+// subscribe subscribes to channels: up to maxChannelsPerCommand per SUBSCRIBE, or one SSUBSCRIBE per slot.
+func (c *connection) subscribe(channels []string) error {
+	c.channels = append(c.channels, channels)
 	if c.sharded {
-		return c.joinShards(channels)
+		return c.subscribeShards(channels)
 	}
-	for some := range slices.Chunk(channels, orderMost) {
+	for some := range slices.Chunk(channels, maxChannelsPerCommand) {
 		if err := c.client.Do(context.Background(), c.client.B().Subscribe().Channel(some...).Build()).Error(); err != nil {
 			return err
 		}
@@ -229,15 +229,15 @@ func (c *connection) join(channels []string) error {
 	return nil
 }
 
-// joinShards continues after a rejection, so that slots which did not move are not delayed. It returns the first
+// subscribeShards continues after a rejection, so that slots which did not move are not delayed. It returns the first
 // rejection.
-func (c *connection) joinShards(channels []string) (refused error) {
+func (c *connection) subscribeShards(channels []string) (refused error) {
 	bySlot := make(map[uint16][]string)
 	for _, channel := range channels {
 		slot := slotOf(channel)
 		bySlot[slot] = append(bySlot[slot], channel)
 	}
-	for some := range slices.Chunk(slices.Collect(maps.Keys(bySlot)), mostCalls) {
+	for some := range slices.Chunk(slices.Collect(maps.Keys(bySlot)), maxBundleCalls) {
 		calls := make([]rueidis.Completed, len(some))
 		for i, slot := range some {
 			calls[i] = c.client.B().Ssubscribe().Channel(bySlot[slot]...).Build()
@@ -253,9 +253,9 @@ func (c *connection) joinShards(channels []string) (refused error) {
 	return refused
 }
 
-// answers reports whether the server still replies on this connection. It blocks until it does, or until the connection
+// ping reports whether the server still replies on this connection. It blocks until it does, or until the connection
 // breaks.
-func (c *connection) answers() bool {
+func (c *connection) ping() bool {
 	err := c.client.Do(context.Background(), c.client.B().Ping().Build()).Error()
 	_, refused := rueidis.IsRedisErr(err)
 	return err == nil || refused

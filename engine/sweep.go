@@ -12,10 +12,10 @@ const sweepPieces = 32
 
 // sweep is the progress of a sweep through a queue.
 type sweep struct {
-	on    bool
-	again bool   // it has reached the list of repeated attempts
-	last  *piece // last piece swept; nil: continue at the head
-	since int    // commands that became stale since it began
+	on         bool
+	inRepeated bool   // it has reached the list of repeated attempts
+	last       *piece // last piece swept; nil: continue at the head
+	since      int    // commands that became stale since it began
 }
 
 // forget notes that a piece is being removed.
@@ -25,11 +25,11 @@ func (s *sweep) forget(p *piece) {
 	}
 }
 
-// thin starts a sweep if a queue has many stale commands: more than half, or more than a quarter if it has more than
+// sweepIfStale starts a sweep if a queue has many stale commands: more than half, or more than a quarter if it has more than
 // pieceCommands. So a sweep visits at most four times as many commands as it removes.
-func (c *coordinator) thin(n *node, verb actor.Verb) {
+func (c *coordinator) sweepIfStale(n *node, verb actor.Verb) {
 	q := &n.queues[verb]
-	all := q.len() + q.parts
+	all := q.len() + q.inRetries
 	if q.sweep.on || 2*q.stale <= all && (all <= pieceCommands || 4*q.stale <= all) {
 		return
 	}
@@ -39,19 +39,19 @@ func (c *coordinator) thin(n *node, verb actor.Verb) {
 func (c *coordinator) startSweep(n *node, verb actor.Verb) {
 	q := &n.queues[verb]
 	if !q.sweep.on {
-		c.sweeps++
+		c.activeSweeps++
 	}
 	q.sweep = sweep{on: true}
-	if q.parts > 0 {
-		n.split = slices.DeleteFunc(n.split, func(b *batch) bool { return b.verb == verb && !c.pare(n, b) })
+	if q.inRetries > 0 {
+		n.retries = slices.DeleteFunc(n.retries, func(b *batch) bool { return b.verb == verb && !c.dropStale(n, b) })
 	}
 }
 
 // sweep continues the sweeps in progress.
 func (c *coordinator) sweep() {
-	left := c.intake.pieces
+	left := c.intake.pieceBudget
 	for _, n := range c.nodes {
-		if c.sweeps == 0 {
+		if c.activeSweeps == 0 {
 			return
 		}
 		swept := true
@@ -61,7 +61,7 @@ func (c *coordinator) sweep() {
 			}
 			swept = swept && !n.queues[verb].sweep.on
 		}
-		n.unsettled = n.unsettled && !swept
+		n.needsRequeue = n.needsRequeue && !swept
 	}
 }
 
@@ -70,25 +70,25 @@ func (c *coordinator) sweep() {
 func (c *coordinator) sweepPiece(n *node, verb actor.Verb) {
 	q := &n.queues[verb]
 	if list, p := q.next(); p != nil {
-		q.keep(list, p, func(command *actor.Command) bool { return c.stays(n, command) })
+		q.keep(list, p, func(command *actor.Command) bool { return c.shouldStay(n, command) })
 		return
 	}
 	q.stale = min(q.stale, q.sweep.since)
 	q.sweep = sweep{}
-	c.sweeps--
-	c.thin(n, verb)
+	c.activeSweeps--
+	c.sweepIfStale(n, verb)
 }
 
 // next returns the next piece to sweep and its list. The piece is nil at the end.
 func (q *queue) next() (list *chain, p *piece) {
 	s := &q.sweep
-	if !s.again {
+	if !s.inRepeated {
 		if p = s.after(&q.first); p != nil {
 			return &q.first, p
 		}
-		s.again, s.last = true, nil
+		s.inRepeated, s.last = true, nil
 	}
-	return &q.again, s.after(&q.again)
+	return &q.repeated, s.after(&q.repeated)
 }
 
 // after returns the piece of a list that follows the last one swept.
@@ -112,7 +112,7 @@ func (q *queue) keep(list *chain, p *piece, stays func(*actor.Command) bool) {
 			continue
 		}
 		if !command.Routine {
-			q.pressing--
+			q.urgent--
 		}
 		q.stale = max(q.stale-1, 0)
 		list.n--
@@ -140,17 +140,17 @@ func (q *queue) keep(list *chain, p *piece, stays func(*actor.Command) bool) {
 	}
 }
 
-// stays reports whether a command is still to be sent to this node. If it belongs to another node, it is moved there.
-func (c *coordinator) stays(n *node, command *actor.Command) bool {
-	return wanted(command) && (!n.unsettled || !c.divert(n, command))
+// shouldStay reports whether a command is still to be sent to this node. If it belongs to another node, it is moved there.
+func (c *coordinator) shouldStay(n *node, command *actor.Command) bool {
+	return stillWanted(command) && (!n.needsRequeue || !c.requeueElsewhere(n, command))
 }
 
-// divert moves a command to the node that owns its key, if that is another one.
-func (c *coordinator) divert(n *node, command *actor.Command) bool {
-	if c.nodeOf(command.Key) == n {
+// requeueElsewhere moves a command to the node that owns its key, if that is another one.
+func (c *coordinator) requeueElsewhere(n *node, command *actor.Command) bool {
+	if c.nodeForKey(command.Key) == n {
 		return false
 	}
 	n.queues[command.Verb].stale++ // its copy here is never sent
-	c.send(command)
+	c.enqueue(command)
 	return true
 }

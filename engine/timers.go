@@ -8,41 +8,41 @@ import (
 )
 
 const (
-	// firedPerTurn is the maximum number of timers of each wheel that fire in a turn. After a pause of the process or
+	// maxTimersPerTurn is the maximum number of timers of each wheel that fire in a turn. After a pause of the process or
 	// of the clock all may be due.
-	firedPerTurn = 128
+	maxTimersPerTurn = 128
 	// sortsPerTimer is the maximum number of timers that a turn sorts, per timer that may fire.
 	sortsPerTimer = 8
 )
 
 // newWheel returns a wheel of which at most budget timers fire in a turn.
-func newWheel(budget int) *wheel.Wheel[actor.Sleeper] {
-	w, err := wheel.New[actor.Sleeper](tick, wheel.Config{Budget: budget, Sorts: sortsPerTimer * budget})
+func newWheel(budget int) *wheel.Wheel[actor.TimerTarget] {
+	w, err := wheel.New[actor.TimerTarget](tick, wheel.Config{Budget: budget, Sorts: sortsPerTimer * budget})
 	if err != nil {
 		panic("lockwheel: bug: " + err.Error())
 	}
 	return w
 }
 
-// fire runs due timers, at most firedPerTurn of each wheel. Renewals of held locks come first.
-func (c *coordinator) fire(now time.Duration) {
-	if now < c.fx.Soonest {
+// fireTimers runs due timers, at most maxTimersPerTurn of each wheel. Renewals of held locks come first.
+func (c *coordinator) fireTimers(now time.Duration) {
+	if now < c.fx.NextTimer {
 		return
 	}
-	wake := func(t *wheel.Timer[actor.Sleeper]) { c.wake(now, t.Value) }
+	wake := func(t *wheel.Timer[actor.TimerTarget]) { c.onTimer(now, t.Value) }
 	c.fx.Leases.Advance(now, wake)
 	c.fx.Wheel.Advance(now, wake)
-	c.reckon()
+	c.refreshNextTimer()
 }
 
-// reckon sets the next timer's time from the wheels. Between calls fx.Soonest is only a lower bound: most turns come
+// refreshNextTimer sets the next timer's time from the wheels. Between calls fx.NextTimer is only a lower bound: most turns come
 // long before it, and most timers are cancelled. It is updated before the loop sleeps with nothing in flight, so that
 // an idle engine does not wake up for a cancelled timer.
-func (c *coordinator) reckon() {
-	c.fx.Soonest = never
-	for _, w := range [...]*wheel.Wheel[actor.Sleeper]{c.fx.Leases, c.fx.Wheel} {
+func (c *coordinator) refreshNextTimer() {
+	c.fx.NextTimer = noTimer
+	for _, w := range [...]*wheel.Wheel[actor.TimerTarget]{c.fx.Leases, c.fx.Wheel} {
 		if at, ok := w.Next(); ok {
-			c.fx.Soonest = min(c.fx.Soonest, at)
+			c.fx.NextTimer = min(c.fx.NextTimer, at)
 		}
 	}
 }

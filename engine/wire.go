@@ -11,47 +11,47 @@ import (
 	"github.com/lockwheel/lockwheel/actor"
 )
 
-// errForm is the error of a reply that none of the scripts produces.
-var errForm = errors.New("lockwheel: unexpected form of a reply")
+// errMalformed is the error of a reply that none of the scripts produces.
+var errMalformed = errors.New("lockwheel: unexpected form of a reply")
 
-// writer encodes batches as calls. Each sender owns one and reuses it. All arguments of a call lie in one buffer, which
+// encoder encodes batches as calls. Each sender owns one and reuses it. All arguments of a call lie in one buffer, which
 // belongs to the batch. So a call allocates nothing, or one string if the program can see its text.
-type writer struct {
-	id      string // the engine's id
-	private bool   // the program cannot see the text of calls: its buffer may be reused
-	sharded bool   // sharded pub/sub: SPUBLISH and SHARDNUMSUB
-	deaf    bool   // listeners cannot be counted: a cluster without sharded pub/sub
+type encoder struct {
+	id              string // the engine's id
+	reuseBuffer     bool   // the program cannot see the text of calls: its buffer may be reused
+	sharded         bool   // sharded pub/sub: SPUBLISH and SHARDNUMSUB
+	noListenerCount bool   // listeners cannot be counted: a cluster without sharded pub/sub
 
-	text []byte // the batch's buffer
-	ends []int  // end of each argument in text
-	keys []string
-	args []string
+	buf     []byte // the batch's buffer
+	argEnds []int  // end of each argument in text
+	keys    []string
+	args    []string
 }
 
-func (w *writer) reset(text []byte) {
-	w.text, w.ends = text[:0], w.ends[:0]
+func (w *encoder) reset(text []byte) {
+	w.buf, w.argEnds = text[:0], w.argEnds[:0]
 	clear(w.keys)
 	clear(w.args)
 	w.keys, w.args = w.keys[:0], w.args[:0]
 }
 
-func (w *writer) cut() { w.ends = append(w.ends, len(w.text)) }
+func (w *encoder) endArg() { w.argEnds = append(w.argEnds, len(w.buf)) }
 
-func (w *writer) word(s string) {
-	w.text = append(w.text, s...)
-	w.cut()
+func (w *encoder) str(s string) {
+	w.buf = append(w.buf, s...)
+	w.endArg()
 }
 
-func (w *writer) number(n int64) {
-	w.text = strconv.AppendInt(w.text, n, 10)
-	w.cut()
+func (w *encoder) integer(n int64) {
+	w.buf = strconv.AppendInt(w.buf, n, 10)
+	w.endArg()
 }
 
-// tenure writes the holder id, which Redisson calls the lock name.
-func (w *writer) tenure(number uint64) {
-	w.text = append(append(w.text, w.id...), ':')
-	w.text = strconv.AppendUint(w.text, number, 10)
-	w.cut()
+// holderID writes the holder id, which Redisson calls the lock name.
+func (w *encoder) holderID(number uint64) {
+	w.buf = append(append(w.buf, w.id...), ':')
+	w.buf = strconv.AppendUint(w.buf, number, 10)
+	w.endArg()
 }
 
 // milliseconds rounds a lease down, but not to 0 unless the lease is 0.
@@ -62,42 +62,42 @@ func milliseconds(lease time.Duration) int64 {
 	return max(int64(lease/time.Millisecond), 1)
 }
 
-// read decodes the result of a call into the batch's replies. A malformed reply affects its own command only.
-func read(result rueidis.RedisResult, b *batch) {
+// decodeResult decodes the result of a call into the batch's replies. A malformed reply affects its own command only.
+func decodeResult(result rueidis.RedisResult, b *batch) {
 	b.replies = b.replies[:0]
 	reply, err := result.ToMessage()
 	if err != nil {
-		b.failed, b.text = err, nil // the text may not have been written yet
+		b.failed, b.buf = err, nil // the text may not have been written yet
 		_, answered := rueidis.IsRedisErr(err)
-		if b.lost = !answered; answered {
-			b.failed = Refusal(err)
+		if b.noReply = !answered; answered {
+			b.failed = RedactError(err)
 		} else {
-			b.failed = ofClient(err)
+			b.failed = asClientError(err)
 		}
 		return
 	}
-	if stands(&reply, b.verb) {
-		for same := replyOf(&reply, b.verb); len(b.replies) < len(b.commands); {
+	if isUniform(&reply, b.verb) {
+		for same := decodeReply(&reply, b.verb); len(b.replies) < len(b.commands); {
 			b.replies = append(b.replies, same)
 		}
 		return
 	}
 	values, err := reply.ToArray()
 	if err != nil {
-		b.failed, b.lost = err, true
+		b.failed, b.noReply = err, true
 		return
 	}
 	for i := range b.commands {
 		if i == len(values) {
 			return
 		}
-		b.replies = append(b.replies, replyOf(&values[i], b.verb))
+		b.replies = append(b.replies, decodeReply(&values[i], b.verb))
 	}
 }
 
-// stands reports whether one reply, the integer 1, stands for those of all locks of the batch.
-func stands(reply *message, verb actor.Verb) bool {
-	if !forms[verb].alone || !reply.IsInt64() {
+// isUniform reports whether one reply, the integer 1, stands for those of all locks of the batch.
+func isUniform(reply *respMessage, verb actor.Verb) bool {
+	if !specs[verb].uniform || !reply.IsInt64() {
 		return false
 	}
 	n, _ := reply.AsInt64()

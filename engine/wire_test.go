@@ -22,13 +22,13 @@ import (
 	"github.com/lockwheel/lockwheel/scripts"
 )
 
-// liar is a server at the other end of a pipe that sends prepared replies, whatever the call is. After an incomplete
+// replyServer is a server at the other end of a pipe that sends prepared replies, whatever the call is. After an incomplete
 // reply it closes the connection.
-type liar struct{ says chan string }
+type replyServer struct{ replies chan string }
 
-// newLiar returns a client of a liar.
-func newLiar(t testing.TB) (*liar, rueidis.Client) {
-	l := &liar{says: make(chan string, 1)}
+// newReplyServer returns a client of a liar.
+func newReplyServer(t testing.TB) (*replyServer, rueidis.Client) {
+	l := &replyServer{replies: make(chan string, 1)}
 	client, err := rueidis.NewClient(rueidis.ClientOption{
 		InitAddress: []string{"liar:6379"}, ForceSingleClient: true, DisableCache: true, AlwaysRESP2: true,
 		DisableRetry: true, PipelineMultiplex: -1, ClientSetInfo: rueidis.DisableClientSetInfo,
@@ -43,7 +43,7 @@ func newLiar(t testing.TB) (*liar, rueidis.Client) {
 	return l, client
 }
 
-func (l *liar) serve(c net.Conn) {
+func (l *replyServer) serve(c net.Conn) {
 	defer c.Close()
 	r := bufio.NewReader(c)
 	for {
@@ -53,7 +53,7 @@ func (l *liar) serve(c net.Conn) {
 		}
 		answer := "+OK\r\n"
 		if strings.HasPrefix(words[0], "EVAL") {
-			answer = <-l.says
+			answer = <-l.replies
 		}
 		if _, err := io.WriteString(c, answer); err != nil || !strings.HasSuffix(answer, "\r\n") {
 			return
@@ -88,8 +88,8 @@ func length(r *bufio.Reader) (int, error) {
 
 // The arguments are those that the header of each script names.
 func TestCallsCarryWhatTheScriptsAskFor(t *testing.T) {
-	_, client := newLiar(t)
-	w := writer{id: "6f0e6a4e-1111-2222-3333-444455556666"}
+	_, client := newReplyServer(t)
+	w := encoder{id: "6f0e6a4e-1111-2222-3333-444455556666"}
 	const id = "6f0e6a4e-1111-2222-3333-444455556666"
 	for _, test := range []struct {
 		name     string
@@ -101,9 +101,9 @@ func TestCallsCarryWhatTheScriptsAskFor(t *testing.T) {
 	}{
 		{"acquire", scripts.Acquire, actor.SendAcquire, false, []actor.Command{
 			{Key: "a", Tenure: 1, Lease: 30 * time.Second},
-			{Key: "b", Tenure: 18446744073709551615, Lease: 1500 * time.Microsecond, Ghosts: []uint64{7, 8}},
+			{Key: "b", Tenure: 18446744073709551615, Lease: 1500 * time.Microsecond, Orphans: []uint64{7, 8}},
 			{Key: "{c}:x y", Tenure: 3, Lease: 999 * time.Microsecond},
-			{Key: "d", Tenure: 4, Lease: 10 * 365 * 24 * time.Hour, Ghosts: []uint64{9}},
+			{Key: "d", Tenure: 4, Lease: 10 * 365 * 24 * time.Hour, Orphans: []uint64{9}},
 		}, "4 a b {c}:x y d PUBLISH _ ID:1 30000 ID:18446744073709551615 1 ID:3 1 ID:4 315360000000 2 ID:7 2 ID:8 4 ID:9"},
 		{"acquire in its text", scripts.Acquire, actor.SendAcquire, true, []actor.Command{
 			{Key: "a", Tenure: 1, Lease: time.Second},
@@ -111,14 +111,14 @@ func TestCallsCarryWhatTheScriptsAskFor(t *testing.T) {
 		{"renew", scripts.Renew, actor.SendRenew, false, []actor.Command{
 			{Key: "a", Tenure: 1, Lease: 30 * time.Second},
 			{Key: "b", Tenure: 2, Count: 3},
-			{Key: "c", Tenure: 3, Lease: time.Nanosecond, Listen: true, Own: true},
-			{Key: "d", Tenure: 4, Lease: time.Second, Count: 12, Listen: true},
+			{Key: "c", Tenure: 3, Lease: time.Nanosecond, CountListeners: true, ExcludeSelf: true},
+			{Key: "d", Tenure: 4, Lease: time.Second, Count: 12, CountListeners: true},
 		}, "4 a b c d NUMSUB _ ID:1 30000 ID:2 0 ID:3 1 ID:4 1000 2 3 _ 3 _ 1 4 12 1"},
 		{"renew without extras", scripts.Renew, actor.SendRenew, false, []actor.Command{
 			{Key: "a", Tenure: 1, Lease: 30 * time.Second},
 		}, "1 a NUMSUB 30000 ID:1"},
 		{"renew that wants a fall told, and nothing else", scripts.Renew, actor.SendRenew, false, []actor.Command{
-			{Key: "a", Tenure: 1, Lease: time.Second, Falls: true},
+			{Key: "a", Tenure: 1, Lease: time.Second, MayShorten: true},
 		}, "1 a NUMSUB 1000 ID:1 1 _ 2"},
 		{"release", scripts.Release, actor.SendRelease, false, []actor.Command{
 			{Key: "a", Tenure: 1}, {Key: "b", Tenure: 2, Lease: time.Second, Count: 3},
@@ -127,17 +127,17 @@ func TestCallsCarryWhatTheScriptsAskFor(t *testing.T) {
 			{Key: "a", Tenure: 1}, {Key: "b", Tenure: 2},
 		}, "2 a b PUBLISH"},
 		{"fenced acquire", scripts.FencedAcquire, actor.SendFencedAcquire, false, []actor.Command{
-			{Key: "a", Tenure: 1, Lease: time.Second, Ghosts: []uint64{7}}, {Key: "{b}", Tenure: 2, Lease: time.Second, Ghosts: []uint64{8}},
+			{Key: "a", Tenure: 1, Lease: time.Second, Orphans: []uint64{7}}, {Key: "{b}", Tenure: 2, Lease: time.Second, Orphans: []uint64{8}},
 		}, "4 a redisson_lock_token:{a} {b} redisson_lock_token:{b} PUBLISH 1000 ID:1 ID:2 1 ID:7 2 ID:8"},
-		{"fenced pass", scripts.FencedPass, actor.SendFencedPass, false, []actor.Command{
-			{Key: "a", Tenure: 1, Lease: time.Second, Count: 1, Listen: true, Token: 9}, {Key: "b", Tenure: 2, Lease: time.Second, Token: 1},
+		{"fenced pass", scripts.FencedRenew, actor.SendFencedRenew, false, []actor.Command{
+			{Key: "a", Tenure: 1, Lease: time.Second, Count: 1, CountListeners: true, Token: 9}, {Key: "b", Tenure: 2, Lease: time.Second, Token: 1},
 		}, "4 a redisson_lock_token:{a} b redisson_lock_token:{b} NUMSUB ID:1 1000 1 1 9 ID:2 1000 _ _ 1"},
-		{"joint acquire", scripts.JointAcquire, actor.SendJointAcquire, false, []actor.Command{
-			{Key: "b", Tenure: 1, Lease: time.Second, Parts: []actor.Asked{{Key: "a"}, {Key: "b", Ghosts: []uint64{7, 8}}}},
-			{Key: "c", Tenure: 2, Lease: 30 * time.Second, Parts: []actor.Asked{{Key: "c", Ghosts: []uint64{9}}}},
+		{"joint acquire", scripts.MultiAcquire, actor.SendMultiAcquire, false, []actor.Command{
+			{Key: "b", Tenure: 1, Lease: time.Second, Parts: []actor.PartKey{{Key: "a"}, {Key: "b", Orphans: []uint64{7, 8}}}},
+			{Key: "c", Tenure: 2, Lease: 30 * time.Second, Parts: []actor.PartKey{{Key: "c", Orphans: []uint64{9}}}},
 		}, "3 a b c PUBLISH 2 2 ID:1 1000 1 ID:2 30000 2 ID:7 2 ID:8 3 ID:9"},
 		{"fair acquire", scripts.FairAcquire, actor.SendFairAcquire, false, []actor.Command{
-			{Key: "a", Tenure: 1, Lease: time.Second, Wait: time.Minute, Behind: 7}, {Key: "{b}", Tenure: 2, Lease: time.Second, Ghosts: []uint64{8}},
+			{Key: "a", Tenure: 1, Lease: time.Second, Wait: time.Minute, QueuedAfter: 7}, {Key: "{b}", Tenure: 2, Lease: time.Second, Orphans: []uint64{8}},
 		}, "8 a redisson_lock_queue:{a} redisson_lock_timeout:{a} redisson_lock_places:{a} {b} redisson_lock_queue:{b} redisson_lock_timeout:{b} redisson_lock_places:{b} " +
 			"PUBLISH 1700000000000 1700000001500 ID:1 1000 60000 ID:7 ID:2 1000 _ _ 2 ID:8"},
 		{"fair release", scripts.FairRelease, actor.SendFairRelease, false, []actor.Command{
@@ -153,7 +153,7 @@ func TestCallsCarryWhatTheScriptsAskFor(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			// The same writer is used again and again.
-			call := w.call(client, &batch{verb: test.verb, commands: test.commands, whole: test.whole, wall: 1_700_000_000_000, latest: 1_700_000_001_500})
+			call := w.call(client, &batch{verb: test.verb, commands: test.commands, sendText: test.whole, sentWallMillis: 1_700_000_000_000, effectUntilMillis: 1_700_000_001_500})
 			words := call.Commands()
 			if test.whole {
 				require.Equal(t, []string{"EVAL", test.script.Text}, words[:2])
@@ -173,7 +173,7 @@ func TestCallsCarryWhatTheScriptsAskFor(t *testing.T) {
 // show formats a decoded batch.
 func show(b *batch) string {
 	if b.failed != nil {
-		if b.lost {
+		if b.noReply {
 			return "lost"
 		}
 		return "refused: " + b.failed.Error()
@@ -187,22 +187,22 @@ func show(b *batch) string {
 
 func showReply(r *actor.Reply, verb actor.Verb) string {
 	text := [...]string{"unanswered", "done", "gone", "taken", "refused"}[r.Status]
-	if r.Garbled {
+	if r.Malformed {
 		text = "garbled"
 	}
-	if r.Muted {
+	if r.Unpublished {
 		text += " muted"
 	}
-	if r.Uncounted {
+	if r.CountNotStored {
 		text += " uncounted"
 	}
-	if (verb == actor.SendRenew || verb == actor.SendFencedPass) && r.Status == actor.Done {
+	if (verb == actor.SendRenew || verb == actor.SendFencedRenew) && r.Status == actor.OK {
 		text += fmt.Sprint(" ", r.Listeners)
 	}
 	if r.Token != 0 {
 		text += fmt.Sprint(" token ", r.Token)
 	}
-	if r.Status == actor.Taken || verb == actor.SendState && r.Status == actor.Done {
+	if r.Status == actor.HeldByOther || verb == actor.SendState && r.Status == actor.OK {
 		text += fmt.Sprintf(" %v %q", r.TTL, r.Holder)
 	}
 	if r.Readers != "" {
@@ -211,11 +211,11 @@ func showReply(r *actor.Reply, verb actor.Verb) string {
 	if r.Writer != "" {
 		text += fmt.Sprintf(" by %q", r.Writer)
 	}
-	if verb == actor.SendState && r.Status == actor.Done {
+	if verb == actor.SendState && r.Status == actor.OK {
 		text += fmt.Sprint(" ", r.Count)
 	}
-	if r.Left != 0 {
-		text += fmt.Sprint(" left ", r.Left)
+	if r.QueueTTL != 0 {
+		text += fmt.Sprint(" left ", r.QueueTTL)
 	}
 	if r.Err != nil {
 		text += ": " + strings.TrimPrefix(r.Err.Error(), "lockwheel: unexpected ")
@@ -225,8 +225,8 @@ func showReply(r *actor.Reply, verb actor.Verb) string {
 
 // Replies of servers, in RESP, and how they are decoded. A malformed reply for one key concerns that key only.
 func TestAnswersAreReadAsTheScriptsGiveThem(t *testing.T) {
-	says, client := newLiar(t)
-	w := writer{id: "me"}
+	says, client := newReplyServer(t)
+	w := encoder{id: "me"}
 	const form = "garbled: form of a reply"
 	for verb, table := range map[actor.Verb][][2]string{
 		actor.SendAcquire: {
@@ -297,7 +297,7 @@ func TestAnswersAreReadAsTheScriptsGiveThem(t *testing.T) {
 			{"*2 $19 9223372036854775807 $16 9007199254740993", "done token 9223372036854775807 · done token 9007199254740993"},
 			{"*2 $2 -1 $19 9223372036854775808", form + " · refused: 9223372036854775808"},
 		},
-		actor.SendFencedPass: {
+		actor.SendFencedRenew: {
 			{"*2 *4 :1 :1 :-1 $16 9007199254740993 *4 :1 :1 :-1 $1 x", "done -1 token 9007199254740993 · " + form},
 			{"*2 *4 :1 :1 :-1 :8 :0", "done -1 token 8 · gone"},
 			{"*2 *4 :1 :0 :3 :8 :1", "done uncounted 3 token 8 · " + form},
@@ -332,8 +332,8 @@ func TestAnswersAreReadAsTheScriptsGiveThem(t *testing.T) {
 			b := &batch{verb: verb, commands: []actor.Command{
 				{Verb: verb, Key: "a", Tenure: 1, Lease: time.Second}, {Verb: verb, Key: "b", Tenure: 2, Lease: time.Second},
 			}}
-			says.says <- wired(row[0])
-			read(client.Do(t.Context(), w.call(client, b)), b)
+			says.replies <- wired(row[0])
+			decodeResult(client.Do(t.Context(), w.call(client, b)), b)
 			require.Equal(t, row[1], show(b), "%d: %s", verb, row[0])
 		}
 	}
@@ -352,12 +352,12 @@ func wired(words string) string {
 }
 
 func TestBrokenConnectionIsNoAnswer(t *testing.T) {
-	says, client := newLiar(t)
-	w := writer{id: "me"}
+	says, client := newReplyServer(t)
+	w := encoder{id: "me"}
 	b := &batch{verb: actor.SendRelease, commands: []actor.Command{{Key: "a", Tenure: 1}}}
-	says.says <- "*1\r\n:" // and nothing more
-	read(client.Do(t.Context(), w.call(client, b)), b)
-	require.True(t, b.lost)
+	says.replies <- "*1\r\n:" // and nothing more
+	decodeResult(client.Do(t.Context(), w.call(client, b)), b)
+	require.True(t, b.noReply)
 	require.Error(t, b.failed)
 }
 
@@ -383,7 +383,7 @@ func FuzzReplyOf(f *testing.F) {
 		serial, _ := serialized(data, 0)
 		require.NoError(t, m.CacheUnmarshalView(append(make([]byte, 7), serial...)))
 		for verb := actor.SendAcquire; verb < actor.Verbs; verb++ {
-			checkReply(t, replyOf(&m, verb), verb)
+			checkReply(t, decodeReply(&m, verb), verb)
 		}
 	})
 }
@@ -391,24 +391,24 @@ func FuzzReplyOf(f *testing.F) {
 // acquiring lists the verbs that acquire a lock.
 var acquiring = []actor.Verb{
 	actor.SendAcquire, actor.SendFencedAcquire, actor.SendFairAcquire, actor.SendReadAcquire, actor.SendWriteAcquire,
-	actor.SendJointAcquire,
+	actor.SendMultiAcquire,
 }
 
 func checkReply(t *testing.T, r actor.Reply, verb actor.Verb) {
 	switch r.Status {
-	case actor.Unanswered:
+	case actor.NoReply:
 		require.Error(t, r.Err)
-		require.True(t, r.Garbled, "it did answer")
-	case actor.Refused:
+		require.True(t, r.Malformed, "it did answer")
+	case actor.Rejected:
 		require.Error(t, r.Err)
-	case actor.Taken:
+	case actor.HeldByOther:
 		require.Contains(t, acquiring, verb)
 		require.NoError(t, r.Err)
-	case actor.Gone:
+	case actor.NotFound:
 		require.NotContains(t, acquiring, verb)
 		require.NotEqual(t, actor.SendState, verb)
 		require.NoError(t, r.Err)
-	case actor.Done:
+	case actor.OK:
 		require.NoError(t, r.Err)
 	default:
 		t.Fatalf("status %d", r.Status)
@@ -466,25 +466,25 @@ func serialized(data []byte, depth int) (serial, rest []byte) {
 
 // A goroutine that writes to a connection may still use the text of a failed call: the text is not overwritten then.
 func TestTheTextOfACallIsWrittenOverOnlyOnceItIsAnswered(t *testing.T) {
-	says, client := newLiar(t)
-	w := writer{id: "me", private: true}
+	says, client := newReplyServer(t)
+	w := encoder{id: "me", reuseBuffer: true}
 	b := newBatch()
 	ask := func(answer string) {
 		b.reset(actor.SendRelease)
 		b.commands = append(b.commands, actor.Command{Key: "a", Tenure: 1})
-		says.says <- answer
-		read(client.Do(t.Context(), w.call(client, b)), b)
+		says.replies <- answer
+		decodeResult(client.Do(t.Context(), w.call(client, b)), b)
 	}
 	ask(wired("*1 :1"))
-	first := &b.text[0]
+	first := &b.buf[0]
 	ask(wired("*1 :1"))
-	require.Same(t, first, &b.text[0], "it costs no allocation")
+	require.Same(t, first, &b.buf[0], "it costs no allocation")
 	ask(wired("-ERR no"))
-	require.Nil(t, b.text, "refused")
+	require.Nil(t, b.buf, "refused")
 	ask(wired("*1 :1"))
 	ask("*1\r\n:") // and nothing more
-	require.Nil(t, b.text, "the connection broke")
-	b.text = make([]byte, keepText+1)
+	require.Nil(t, b.buf, "the connection broke")
+	b.buf = make([]byte, maxKeptBuf+1)
 	b.reset(actor.SendRelease)
-	require.Nil(t, b.text, "much memory is not kept")
+	require.Nil(t, b.buf, "much memory is not kept")
 }

@@ -12,22 +12,22 @@ import (
 	"github.com/lockwheel/lockwheel/internal/redisson"
 )
 
-// patience is a deadline for events that take milliseconds. It is shorter than the default lease of both sides and
+// testDeadline is a deadline for events that take milliseconds. It is shorter than the default lease of both sides and
 // their first renewal (30s and 10s). So neither of them can be the cause of an event in time.
-const patience = 8 * time.Second
+const testDeadline = 8 * time.Second
 
-// outcome is the result of a Lock on our side.
-type outcome struct {
+// lockResult is the result of a Lock on our side.
+type lockResult struct {
 	hold *lockwheel.Hold
 	err  error
 }
 
-// locking calls Lock in a goroutine.
-func locking(ctx context.Context, m lockwheel.Mutex, opts ...lockwheel.Option) <-chan outcome {
-	done := make(chan outcome, 1)
+// lockAsync calls Lock in a goroutine.
+func lockAsync(ctx context.Context, m lockwheel.Mutex, opts ...lockwheel.Option) <-chan lockResult {
+	done := make(chan lockResult, 1)
 	go func() {
 		hold, err := m.Lock(ctx, opts...)
-		done <- outcome{hold, err}
+		done <- lockResult{hold, err}
 	}()
 	return done
 }
@@ -35,7 +35,7 @@ func locking(ctx context.Context, m lockwheel.Mutex, opts ...lockwheel.Option) <
 // lock takes a free lock.
 func lock(t testing.TB, ctx context.Context, m lockwheel.Mutex) *lockwheel.Hold {
 	t.Helper()
-	hold, err := m.Lock(ctx, lockwheel.Wait(patience))
+	hold, err := m.Lock(ctx, lockwheel.Wait(testDeadline))
 	require.NoError(t, err)
 	return hold
 }
@@ -46,23 +46,23 @@ func unlock(t testing.TB, hold *lockwheel.Hold) {
 	require.NoError(t, hold.Unlock(t.Context()))
 }
 
-// refused checks that a lock cannot be acquired.
-func refused(t testing.TB, m lockwheel.Mutex) {
+// requireLocked checks that a lock cannot be acquired.
+func requireLocked(t testing.TB, m lockwheel.Mutex) {
 	t.Helper()
 	_, err := m.TryLock(t.Context())
 	require.ErrorIs(t, err, lockwheel.ErrNotAcquired)
 }
 
-// granted waits for a Lock on our side that must succeed.
-func granted(t testing.TB, done <-chan outcome) *lockwheel.Hold {
+// requireGranted waits for a Lock on our side that must succeed.
+func requireGranted(t testing.TB, done <-chan lockResult) *lockwheel.Hold {
 	t.Helper()
 	got := receive(t, done)
 	require.NoError(t, got.err)
 	return got.hold
 }
 
-// succeeded waits for a command of Java that must succeed.
-func succeeded(t testing.TB, done <-chan redisson.Answer) {
+// requireSuccess waits for a command of Java that must succeed.
+func requireSuccess(t testing.TB, done <-chan redisson.Answer) {
 	t.Helper()
 	require.NoError(t, receive(t, done).Err)
 }
@@ -70,23 +70,23 @@ func succeeded(t testing.TB, done <-chan redisson.Answer) {
 // receive waits for a value that must come.
 func receive[T any](t testing.TB, from <-chan T) T {
 	t.Helper()
-	return receiveWithin(t, from, patience)
+	return receiveWithin(t, from, testDeadline)
 }
 
 // receiveWithin is like receive, with another bound: for waits in which no lease is about to end.
-func receiveWithin[T any](t testing.TB, from <-chan T, most time.Duration) T {
+func receiveWithin[T any](t testing.TB, from <-chan T, timeout time.Duration) T {
 	t.Helper()
 	select {
 	case got := <-from:
 		return got
-	case <-time.After(most):
+	case <-time.After(timeout):
 		require.FailNow(t, "nothing came")
 		panic("not reached")
 	}
 }
 
-// silent checks that nothing comes for a while.
-func silent[T any](t testing.TB, from <-chan T, d time.Duration) {
+// requireQuiet checks that nothing comes for a while.
+func requireQuiet[T any](t testing.TB, from <-chan T, d time.Duration) {
 	t.Helper()
 	select {
 	case got := <-from:
@@ -98,15 +98,15 @@ func silent[T any](t testing.TB, from <-chan T, d time.Duration) {
 // eventually waits until is reports true.
 func eventually(t testing.TB, what string, is func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(patience); !is(); time.Sleep(2 * time.Millisecond) {
+	for deadline := time.Now().Add(testDeadline); !is(); time.Sleep(2 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			require.FailNow(t, "in vain: "+what)
 		}
 	}
 }
 
-// asleep waits until one request of an engine waits, and only a message can wake it early.
-func asleep(t testing.TB, e *lockwheel.Engine) {
+// awaitWaiting waits until one request of an engine waits, and only a message can wake it early.
+func awaitWaiting(t testing.TB, e *lockwheel.Engine) {
 	t.Helper()
 	eventually(t, "a request asleep", func() bool {
 		s := e.Stats()
@@ -114,26 +114,26 @@ func asleep(t testing.TB, e *lockwheel.Engine) {
 	})
 }
 
-// listening waits until Java, without a waiter on our side, is subscribed for a lock that it waits for, and has
+// awaitListening waits until Java, without a waiter on our side, is subscribed for a lock that it waits for, and has
 // asked once more since. After that, only a message can wake it early.
-func listening(t testing.TB, s *site, name string, waiting <-chan redisson.Answer) {
+func awaitListening(t testing.TB, s *testEnv, name string, waiting <-chan redisson.Answer) {
 	t.Helper()
-	eventually(t, "Java listening for "+name, func() bool { return s.heard(name) })
-	silent(t, waiting, 30*time.Millisecond)
+	eventually(t, "Java listening for "+name, func() bool { return s.hasSubscriber(name) })
+	requireQuiet(t, waiting, 30*time.Millisecond)
 }
 
-// stir takes and releases a lock of the kind write now and then, until it is stopped. Each time is a message for
+// keepNotifying takes and releases a lock of the kind write now and then, until it is stopped. Each time is a message for
 // all waiters. The message of a read/write lock wakes only threads of Redisson that sleep already. A waiter misses
 // a message that comes after its rejection and before it sleeps. It then sleeps until the next message, or until
 // the lease that it knows ends. No other kind needs stir.
-func stir(t testing.TB, k kind, e *lockwheel.Engine, name string) (stop func()) {
+func keepNotifying(t testing.TB, k kind, e *lockwheel.Engine, name string) (stop func()) {
 	if k.java != write.java {
 		return func() {}
 	}
 	m := k.mutex(e, name)
 	ctx, cancel := context.WithCancel(t.Context())
-	var stirring sync.WaitGroup
-	stirring.Go(func() {
+	var notifying sync.WaitGroup
+	notifying.Go(func() {
 		for {
 			select {
 			case <-ctx.Done():
@@ -147,12 +147,12 @@ func stir(t testing.TB, k kind, e *lockwheel.Engine, name string) (stop func()) 
 	})
 	return func() {
 		cancel()
-		stirring.Wait()
+		notifying.Wait()
 	}
 }
 
-// nothingLeft waits until the server has no keys: Redisson removes the latch of an unlock after its reply.
-func nothingLeft(t testing.TB, s *site, name string) {
+// requireNoKeys waits until the server has no keys: Redisson removes the latch of an unlock after its reply.
+func requireNoKeys(t testing.TB, s *testEnv, name string) {
 	t.Helper()
-	eventually(t, "no keys left", func() bool { return len(s.left(name)) == 0 })
+	eventually(t, "no keys left", func() bool { return len(s.keysLeft(name)) == 0 })
 }

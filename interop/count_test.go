@@ -24,7 +24,7 @@ const (
 
 // increments returns how often each counter increments in a round: 10 240 increments of each kind on one server. On
 // a cluster only the channels differ, so fewer are enough there, except for the plain lock.
-func (s *site) increments(k kind) int {
+func (s *testEnv) increments(k kind) int {
 	if s.mode == "cluster" && k.java != plain.java {
 		return 8
 	}
@@ -34,7 +34,7 @@ func (s *site) increments(k kind) int {
 // A counter is read and written back in two steps: if two were inside at once, an increment would be lost. Not
 // parallel: it keeps the processor busy all the time.
 func TestGoAndJavaCountTogetherAndLoseNothing(t *testing.T) {
-	everyExclusive(t, func(t *testing.T, s *site, k kind) {
+	everyExclusive(t, func(t *testing.T, s *testEnv, k kind) {
 		s.countTogether(t, k, "{n}", lockwheel.Options{}, func(e *lockwheel.Engine) locks { return k.mutex(e, "{n}") })
 		require.Empty(t, s.hash("{n}"))
 	})
@@ -43,7 +43,7 @@ func TestGoAndJavaCountTogetherAndLoseNothing(t *testing.T) {
 // Several locks as one, on both sides. Java takes them one after the other, our side in one call. Some of ours want
 // them in another order, and with one more.
 func TestMultisOfGoAndJavaCountTogetherAndLoseNothing(t *testing.T) {
-	everywhere(t, func(t *testing.T, start func(t *testing.T) *site) {
+	everywhere(t, func(t *testing.T, start func(t *testing.T) *testEnv) {
 		s := start(t)
 		s.countTogether(t, multi, "{n}a,{n}b", lockwheel.Options{}, func(e *lockwheel.Engine) locks {
 			return e.Multi(e.Mutex("{n}c"), e.Mutex("{n}b"), e.Mutex("{n}a"))
@@ -56,11 +56,11 @@ func TestMultisOfGoAndJavaCountTogetherAndLoseNothing(t *testing.T) {
 
 // A spin lock of Java and pollers on our side: both ask again and again, and Java publishes nothing.
 func TestSpinLocksOfJavaAndPollersOfGoCountTogetherAndLoseNothing(t *testing.T) {
-	everywhere(t, func(t *testing.T, start func(t *testing.T) *site) {
+	everywhere(t, func(t *testing.T, start func(t *testing.T) *testEnv) {
 		s := start(t)
-		s.countTogether(t, spin, "{n}", lockwheel.Options{Wake: lockwheel.Poll}, func(e *lockwheel.Engine) locks { return e.Mutex("{n}") })
+		s.countTogether(t, spin, "{n}", lockwheel.Options{Notify: lockwheel.Poll}, func(e *lockwheel.Engine) locks { return e.Mutex("{n}") })
 		require.Empty(t, s.hash("{n}"))
-		require.False(t, s.heard("{n}"))
+		require.False(t, s.hasSubscriber("{n}"))
 	})
 }
 
@@ -70,7 +70,7 @@ type locks interface {
 }
 
 // countTogether has two clients of each side count under a lock.
-func (s *site) countTogether(t *testing.T, k kind, names string, opts lockwheel.Options, ourLocks func(*lockwheel.Engine) locks) {
+func (s *testEnv) countTogether(t *testing.T, k kind, names string, opts lockwheel.Options, ourLocks func(*lockwheel.Engine) locks) {
 	t.Helper()
 	times := s.increments(k)
 	clients := []*client{s.redisson(nil), s.redisson(nil)}
@@ -79,14 +79,14 @@ func (s *site) countTogether(t *testing.T, k kind, names string, opts lockwheel.
 	for i := range conns {
 		conns[i] = s.newConn("{n}")
 	}
-	ours := tally{}
-	stop := stir(t, k, engines[0], names)
+	ours := goCounter{}
+	stop := keepNotifying(t, k, engines[0], names)
 	defer stop()
 	for range rounds {
 		var java []<-chan redisson.Answer
 		done := make(chan error, counters)
 		for i := range counters {
-			java = append(java, clients[i%2].owner(strconv.Itoa(i)).send("count", k, names, redisson.Words{
+			java = append(java, clients[i%2].owner(strconv.Itoa(i)).send("count", k, names, redisson.Fields{
 				"counter": "{n}:counter", "times": strconv.Itoa(times),
 			}))
 			go func() { done <- ours.count(t, ourLocks(engines[i%2]), conns[i], times) }()
@@ -99,17 +99,17 @@ func (s *site) countTogether(t *testing.T, k kind, names string, opts lockwheel.
 		}
 	}
 	require.Equal(t, strconv.Itoa(2*counters*rounds*times), s.do("{n}", "GET", "{n}:counter"))
-	require.GreaterOrEqual(t, ours.turns.Load(), int64(rounds/2), "the two sides hardly met")
-	t.Logf("%d increments, %d turns", 2*counters*rounds*times, ours.turns.Load())
+	require.GreaterOrEqual(t, ours.alternations.Load(), int64(rounds/2), "the two sides hardly met")
+	t.Logf("%d increments, %d turns", 2*counters*rounds*times, ours.alternations.Load())
 }
 
-// tally is the count of our side.
-type tally struct {
-	last  atomic.Int64 // last value that our side wrote
-	turns atomic.Int64 // how often Java counted in between
+// goCounter is the count of our side.
+type goCounter struct {
+	last         atomic.Int64 // last value that our side wrote
+	alternations atomic.Int64 // how often Java counted in between
 }
 
-func (y *tally) count(t *testing.T, m locks, conn *redistest.Conn, times int) error {
+func (y *goCounter) count(t *testing.T, m locks, conn *redistest.Conn, times int) error {
 	for range times {
 		hold, err := m.Lock(t.Context(), lockwheel.Wait(roundWait))
 		if err != nil {
@@ -122,7 +122,7 @@ func (y *tally) count(t *testing.T, m locks, conn *redistest.Conn, times int) er
 		text, _ := value.(string)
 		n, _ := strconv.ParseInt(text, 10, 64)
 		if n != y.last.Load() {
-			y.turns.Add(1)
+			y.alternations.Add(1)
 		}
 		y.last.Store(n + 1)
 		if _, err := conn.Do("SET", "{n}:counter", n+1); err != nil {

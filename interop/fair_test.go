@@ -18,7 +18,7 @@ const waiters = 5
 // it.
 func TestAFairLockIsGivenInTheOrderInWhichBothSidesCame(t *testing.T) {
 	t.Parallel()
-	everywhere(t, func(t *testing.T, start func(t *testing.T) *site) {
+	everywhere(t, func(t *testing.T, start func(t *testing.T) *testEnv) {
 		s := start(t)
 		c, e := s.redisson(nil), s.engine(lockwheel.Options{})
 		elsewhere := s.engine(lockwheel.Options{})
@@ -32,7 +32,7 @@ func TestAFairLockIsGivenInTheOrderInWhichBothSidesCame(t *testing.T) {
 		}
 		for i := range waiters {
 			o, name := c.owner(fmt.Sprint(i)), fmt.Sprint("java ", i)
-			waiting := o.locking(fair, "n")
+			waiting := o.lockAsync(fair, "n")
 			go func() {
 				<-waiting
 				got <- name
@@ -41,7 +41,7 @@ func TestAFairLockIsGivenInTheOrderInWhichBothSidesCame(t *testing.T) {
 			arrived(name)
 			for what, from := range map[string]*lockwheel.Engine{"go": e, "elsewhere": elsewhere} {
 				name := fmt.Sprint(what, " ", i)
-				waiting := locking(t.Context(), from.FairMutex("n"))
+				waiting := lockAsync(t.Context(), from.FairMutex("n"))
 				go func() {
 					if o := <-waiting; o.err == nil {
 						got <- name
@@ -55,14 +55,14 @@ func TestAFairLockIsGivenInTheOrderInWhichBothSidesCame(t *testing.T) {
 		for _, name := range want {
 			require.Equal(t, name, receive(t, got))
 		}
-		nothingLeft(t, s, "n")
+		requireNoKeys(t, s, "n")
 	})
 }
 
 // A waiter that gives up leaves the queue, and those behind it do not wait for it.
 func TestWhoGivesUpLeavesTheFairQueueOfBothSides(t *testing.T) {
 	t.Parallel()
-	everywhere(t, func(t *testing.T, start func(t *testing.T) *site) {
+	everywhere(t, func(t *testing.T, start func(t *testing.T) *testEnv) {
 		s := start(t)
 		c, e := s.redisson(nil), s.engine(lockwheel.Options{})
 		length := func(n int64) {
@@ -73,17 +73,17 @@ func TestWhoGivesUpLeavesTheFairQueueOfBothSides(t *testing.T) {
 		holder.lock(fair, "n")
 		theirs := short.send("tryLock", fair, "n", map[string]string{"wait": milliseconds(wait)})
 		length(1)
-		ours := locking(t.Context(), e.FairMutex("n"), lockwheel.Wait(wait))
+		ours := lockAsync(t.Context(), e.FairMutex("n"), lockwheel.Wait(wait))
 		length(2)
-		waiting := last.locking(fair, "n")
+		waiting := last.lockAsync(fair, "n")
 		length(3)
-		require.Equal(t, "false", receive(t, theirs).Words["got"])
+		require.Equal(t, "false", receive(t, theirs).Fields["got"])
 		require.ErrorIs(t, receive(t, ours).err, lockwheel.ErrNotAcquired)
 		length(1)
 		holder.unlock(fair, "n")
-		succeeded(t, waiting)
+		requireSuccess(t, waiting)
 		last.unlock(fair, "n")
-		nothingLeft(t, s, "n")
+		requireNoKeys(t, s, "n")
 	})
 }
 
@@ -91,16 +91,16 @@ func TestWhoGivesUpLeavesTheFairQueueOfBothSides(t *testing.T) {
 // queue has none, and that waiter gets the lock when all of ours are dead.
 func TestAFairWaiterOfRedissonsOutlivesAQueueOfOurs(t *testing.T) {
 	t.Parallel()
-	everywhere(t, func(t *testing.T, start func(t *testing.T) *site) {
+	everywhere(t, func(t *testing.T, start func(t *testing.T) *testEnv) {
 		s := start(t)
-		brief := lockwheel.Options{Lease: 2 * time.Second} // Redisson sleeps for as long as holder and place may live
-		c, lives, dies := s.redisson(nil), s.engine(brief), s.engine(brief)
-		hold := granted(t, locking(t.Context(), lives.FairMutex("n")))
-		waiting := locking(t.Context(), dies.FairMutex("n"))
+		shortLease := lockwheel.Options{Lease: 2 * time.Second} // Redisson sleeps for as long as holder and place may live
+		c, lives, dies := s.redisson(nil), s.engine(shortLease), s.engine(shortLease)
+		hold := requireGranted(t, lockAsync(t.Context(), lives.FairMutex("n")))
+		waiting := lockAsync(t.Context(), dies.FairMutex("n"))
 		ends := func() bool { return s.pttl("redisson_lock_queue:{n}") > 0 && s.pttl("redisson_lock_timeout:{n}") > 0 }
 		eventually(t, "a queue that ends", ends)
 		theirs := c.owner("theirs")
-		theirsWaits := theirs.locking(fair, "n")
+		theirsWaits := theirs.lockAsync(fair, "n")
 		eventually(t, "both in the queue", func() bool { return s.do("n", "LLEN", "redisson_lock_queue:{n}") == int64(2) })
 		eventually(t, "a queue that stays, when ours has asked again", func() bool {
 			return s.pttl("redisson_lock_queue:{n}") == -1 && s.pttl("redisson_lock_timeout:{n}") == -1
@@ -108,9 +108,9 @@ func TestAFairWaiterOfRedissonsOutlivesAQueueOfOurs(t *testing.T) {
 		require.NoError(t, dies.Close())
 		require.ErrorIs(t, receive(t, waiting).err, lockwheel.ErrClosed)
 		unlock(t, hold)
-		succeeded(t, theirsWaits)
+		requireSuccess(t, theirsWaits)
 		theirs.unlock(fair, "n")
-		require.Equal(t, []string{"redisson_lock_places:{n}"}, s.left("n"), "what Redisson knows nothing of")
+		require.Equal(t, []string{"redisson_lock_places:{n}"}, s.keysLeft("n"), "what Redisson knows nothing of")
 		require.Positive(t, s.pttl("redisson_lock_places:{n}"))
 	})
 }
@@ -119,12 +119,12 @@ func TestAFairWaiterOfRedissonsOutlivesAQueueOfOurs(t *testing.T) {
 // again and gets a place.
 func TestAFairWaiterOfRedissonsWhoseQueueWentHasAPlaceAgain(t *testing.T) {
 	t.Parallel()
-	everywhere(t, func(t *testing.T, start func(t *testing.T) *site) {
+	everywhere(t, func(t *testing.T, start func(t *testing.T) *testEnv) {
 		s := start(t)
-		c := s.redisson(redisson.Words{"watchdog": "3000"}) // it asks again when that time is over
+		c := s.redisson(redisson.Fields{"watchdog": "3000"}) // it asks again when that time is over
 		holder, waiter := c.owner("holder"), c.owner("waiter")
 		holder.lock(fair, "n")
-		waiting := waiter.locking(fair, "n")
+		waiting := waiter.lockAsync(fair, "n")
 		length := func() bool { return s.do("n", "LLEN", "redisson_lock_queue:{n}") == int64(1) }
 		eventually(t, "it in the queue", length)
 		require.Equal(t, int64(1), s.do("n", "PEXPIRE", "redisson_lock_queue:{n}", 1))
@@ -132,8 +132,8 @@ func TestAFairWaiterOfRedissonsWhoseQueueWentHasAPlaceAgain(t *testing.T) {
 		// It may be gone for a moment only. A queue without a TTL is a new one.
 		eventually(t, "it in another queue", func() bool { return length() && s.pttl("redisson_lock_queue:{n}") == -1 })
 		holder.unlock(fair, "n")
-		succeeded(t, waiting)
+		requireSuccess(t, waiting)
 		waiter.unlock(fair, "n")
-		nothingLeft(t, s, "n")
+		requireNoKeys(t, s, "n")
 	})
 }

@@ -12,24 +12,24 @@ import (
 
 func TestGoTakesALockAwayFromJava(t *testing.T) {
 	t.Parallel()
-	everyExclusion(t, func(t *testing.T, s *site, x exclusion) {
+	everyExclusion(t, func(t *testing.T, s *testEnv, x exclusion) {
 		c, holds, waits := s.redisson(nil), s.engine(lockwheel.Options{}), s.engine(lockwheel.Options{})
 		holder, other := c.owner("holder"), c.owner("other")
 		holder.lock(x.held, "n")
-		ours := locking(t.Context(), x.wanted.mutex(waits, "n"))
-		asleep(t, waits)
-		force(t, x.held.mutex(holds, "n"))
-		hold := granted(t, ours) // by the message
-		require.False(t, holder.sees(x.held, "n").mine)
-		holder.fail(notYours, "unlock", x.held, "n")
+		ours := lockAsync(t.Context(), x.wanted.mutex(waits, "n"))
+		awaitWaiting(t, waits)
+		requireForceUnlock(t, x.held.mutex(holds, "n"))
+		hold := requireGranted(t, ours) // by the message
+		require.False(t, holder.state(x.held, "n").mine)
+		holder.fail(illegalMonitorState, "unlock", x.held, "n")
 		require.Equal(t, map[string]string{hold.ID(): "1"}, s.fields("n"), "the late unlock took nothing")
 		unlock(t, hold)
 
 		holder.lock(x.held, "n")
-		javas := other.locking(x.wanted, "n")
-		listening(t, s, "n", javas)
-		force(t, x.held.mutex(holds, "n"))
-		succeeded(t, javas)
+		javas := other.lockAsync(x.wanted, "n")
+		awaitListening(t, s, "n", javas)
+		requireForceUnlock(t, x.held.mutex(holds, "n"))
+		requireSuccess(t, javas)
 		other.unlock(x.wanted, "n")
 
 		was, err := x.held.mutex(holds, "n").ForceUnlock(t.Context())
@@ -42,15 +42,15 @@ func TestGoTakesALockAwayFromJava(t *testing.T) {
 // would.
 func TestJavaTakesALockAwayFromGoAndWakesItsWaiters(t *testing.T) {
 	t.Parallel()
-	everyExclusion(t, func(t *testing.T, s *site, x exclusion) {
+	everyExclusion(t, func(t *testing.T, s *testEnv, x exclusion) {
 		o, e := s.redisson(nil).owner("o"), s.engine(lockwheel.Options{})
 		hold := lock(t, t.Context(), x.held.mutex(e, "n"))
-		waiting := locking(t.Context(), x.wanted.mutex(e, "n"))
-		asleep(t, e)
+		waiting := lockAsync(t.Context(), x.wanted.mutex(e, "n"))
+		awaitWaiting(t, e)
 		require.True(t, o.force(x.held, "n"))
 		receive(t, hold.Done())
-		lost(t, hold)
-		next := granted(t, waiting)
+		requireLost(t, hold)
+		next := requireGranted(t, waiting)
 		require.Equal(t, map[string]string{next.ID(): "1"}, s.fields("n"))
 		unlock(t, next)
 		require.False(t, o.force(x.held, "n"))
@@ -60,30 +60,30 @@ func TestJavaTakesALockAwayFromGoAndWakesItsWaiters(t *testing.T) {
 // Our side is not subscribed then: the next renewal finds out.
 func TestJavaTakesALockAwayThatNobodyOfOursWaitsFor(t *testing.T) {
 	t.Parallel()
-	everyExclusion(t, func(t *testing.T, s *site, x exclusion) {
+	everyExclusion(t, func(t *testing.T, s *testEnv, x exclusion) {
 		c, e := s.redisson(nil), s.engine(lockwheel.Options{Lease: 3 * time.Second})
 		taker, waiter := c.owner("taker"), c.owner("waiter")
 		hold := lock(t, t.Context(), x.held.mutex(e, "n"))
-		waiting := waiter.locking(x.wanted, "n")
-		listening(t, s, "n", waiting)
+		waiting := waiter.lockAsync(x.wanted, "n")
+		awaitListening(t, s, "n", waiting)
 		require.True(t, taker.force(x.held, "n"))
-		succeeded(t, waiting)
+		requireSuccess(t, waiting)
 		receive(t, hold.Done())
-		lost(t, hold)
+		requireLost(t, hold)
 		require.Equal(t, map[string]string{waiter.id(): "1"}, s.fields("n"), "what was lost did not come back")
 		waiter.unlock(x.wanted, "n")
 	})
 }
 
-func force(t *testing.T, m lockwheel.Mutex) {
+func requireForceUnlock(t *testing.T, m lockwheel.Mutex) {
 	t.Helper()
 	was, err := m.ForceUnlock(t.Context())
 	require.NoError(t, err)
 	require.True(t, was)
 }
 
-// lost checks that a hold is lost, by everything that it reports.
-func lost(t *testing.T, hold *lockwheel.Hold) {
+// requireLost checks that a hold is lost, by everything that it reports.
+func requireLost(t *testing.T, hold *lockwheel.Hold) {
 	t.Helper()
 	require.ErrorIs(t, hold.Err(), lockwheel.ErrLost)
 	require.ErrorIs(t, context.Cause(hold.Context()), lockwheel.ErrLost)

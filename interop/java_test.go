@@ -23,22 +23,22 @@ var (
 // is over.
 func TestGoGetsWhatJavaHeldByASpinLock(t *testing.T) {
 	t.Parallel()
-	everywhere(t, func(t *testing.T, start func(t *testing.T) *site) {
+	everywhere(t, func(t *testing.T, start func(t *testing.T) *testEnv) {
 		t.Parallel()
 		s := start(t)
-		o := s.redisson(redisson.Words{"watchdog": milliseconds(deathLease)}).owner("o")
+		o := s.redisson(redisson.Fields{"watchdog": milliseconds(crashLease)}).owner("o")
 		e := s.engine(lockwheel.Options{})
 		o.lock(spin, "n")
-		refused(t, e.Mutex("n"))
-		waiting := locking(t.Context(), e.Mutex("n"))
-		asleep(t, e)
+		requireLocked(t, e.Mutex("n"))
+		waiting := lockAsync(t.Context(), e.Mutex("n"))
+		awaitWaiting(t, e)
 		o.unlock(spin, "n")
-		hold := granted(t, waiting)
-		require.False(t, o.tries(spin, "n", 0))
-		theirs := o.locking(spin, "n") // it asks again and again
-		silent(t, theirs, 300*time.Millisecond)
+		hold := requireGranted(t, waiting)
+		require.False(t, o.tryLock(spin, "n", 0))
+		theirs := o.lockAsync(spin, "n") // it asks again and again
+		requireQuiet(t, theirs, 300*time.Millisecond)
 		unlock(t, hold)
-		succeeded(t, theirs)
+		requireSuccess(t, theirs)
 		o.unlock(spin, "n")
 	})
 }
@@ -46,26 +46,26 @@ func TestGoGetsWhatJavaHeldByASpinLock(t *testing.T) {
 // A poller needs no message: it comes long before that lease is over.
 func TestAPollerOfGoComesSoonAfterASpinLockOfJava(t *testing.T) {
 	t.Parallel()
-	everywhere(t, func(t *testing.T, start func(t *testing.T) *site) {
+	everywhere(t, func(t *testing.T, start func(t *testing.T) *testEnv) {
 		s := start(t)
-		o, e := s.redisson(nil).owner("o"), s.engine(lockwheel.Options{Wake: lockwheel.Poll})
+		o, e := s.redisson(nil).owner("o"), s.engine(lockwheel.Options{Notify: lockwheel.Poll})
 		for range 3 {
 			o.lock(spin, "n")
-			refused(t, e.Mutex("n"))
-			waiting := locking(t.Context(), e.Mutex("n"))
+			requireLocked(t, e.Mutex("n"))
+			waiting := lockAsync(t.Context(), e.Mutex("n"))
 			eventually(t, "ours to poll", func() bool { return e.Stats().Polling == 1 })
-			silent(t, waiting, 300*time.Millisecond) // until it polls at its lowest rate
-			require.Greater(t, s.pttl("n"), 2*patience.Milliseconds())
+			requireQuiet(t, waiting, 300*time.Millisecond) // until it polls at its lowest rate
+			require.Greater(t, s.pttl("n"), 2*testDeadline.Milliseconds())
 			o.unlock(spin, "n")
-			hold := granted(t, waiting)
-			require.False(t, o.tries(spin, "n", 0))
-			theirs := o.locking(spin, "n")
-			silent(t, theirs, 300*time.Millisecond)
-			require.Greater(t, s.pttl("n"), 2*patience.Milliseconds())
+			hold := requireGranted(t, waiting)
+			require.False(t, o.tryLock(spin, "n", 0))
+			theirs := o.lockAsync(spin, "n")
+			requireQuiet(t, theirs, 300*time.Millisecond)
+			require.Greater(t, s.pttl("n"), 2*testDeadline.Milliseconds())
 			unlock(t, hold)
-			succeeded(t, theirs)
-			refused(t, e.Mutex("n"))
-			require.False(t, s.heard("n"), "no client listens")
+			requireSuccess(t, theirs)
+			requireLocked(t, e.Mutex("n"))
+			require.False(t, s.hasSubscriber("n"), "no client listens")
 			o.unlock(spin, "n")
 		}
 	})
@@ -94,20 +94,20 @@ var tags = []string{"n", "{n}"}
 
 func TestAMultiLockOfJavaIsWokenByTheReleaseOfAMultiOfGo(t *testing.T) {
 	t.Parallel()
-	everywhere(t, func(t *testing.T, start func(t *testing.T) *site) {
+	everywhere(t, func(t *testing.T, start func(t *testing.T) *testEnv) {
 		s := start(t)
 		o, e := s.redisson(nil).owner("o"), s.engine(lockwheel.Options{})
 		for _, tag := range tags {
 			names := manyNames(tag)
-			hold, err := ourMulti(e, names).Lock(t.Context(), lockwheel.Wait(patience))
+			hold, err := ourMulti(e, names).Lock(t.Context(), lockwheel.Wait(testDeadline))
 			require.NoError(t, err)
-			theirs := o.locking(multi, strings.Join(names, ","))
-			listening(t, s, names[0], theirs)
-			require.Greater(t, s.pttl(names[0]), 2*patience.Milliseconds())
+			theirs := o.lockAsync(multi, strings.Join(names, ","))
+			awaitListening(t, s, names[0], theirs)
+			require.Greater(t, s.pttl(names[0]), 2*testDeadline.Milliseconds())
 			unlock(t, hold)
-			succeeded(t, theirs)
+			requireSuccess(t, theirs)
 			for _, name := range names {
-				refused(t, e.Mutex(name))
+				requireLocked(t, e.Mutex(name))
 			}
 			o.unlock(multi, strings.Join(names, ","))
 		}
@@ -116,26 +116,26 @@ func TestAMultiLockOfJavaIsWokenByTheReleaseOfAMultiOfGo(t *testing.T) {
 
 func TestAMultiOfGoIsWokenByTheReleaseOfAMultiLockOfJava(t *testing.T) {
 	t.Parallel()
-	everywhere(t, func(t *testing.T, start func(t *testing.T) *site) {
+	everywhere(t, func(t *testing.T, start func(t *testing.T) *testEnv) {
 		s := start(t)
 		o, e := s.redisson(nil).owner("o"), s.engine(lockwheel.Options{})
 		for _, tag := range tags {
 			names := manyNames(tag)
 			o.lock(multi, strings.Join(names, ","))
-			waiting := make(chan outcome, 1)
+			waiting := make(chan lockResult, 1)
 			go func() {
 				hold, err := ourMulti(e, names).Lock(t.Context())
-				waiting <- outcome{hold, err}
+				waiting <- lockResult{hold, err}
 			}()
-			asleep(t, e)
-			silent(t, waiting, 50*time.Millisecond)
+			awaitWaiting(t, e)
+			requireQuiet(t, waiting, 50*time.Millisecond)
 			for _, name := range names {
-				require.Greater(t, s.pttl(name), 2*patience.Milliseconds())
+				require.Greater(t, s.pttl(name), 2*testDeadline.Milliseconds())
 			}
 			o.unlock(multi, strings.Join(names, ","))
-			hold := granted(t, waiting)
+			hold := requireGranted(t, waiting)
 			for _, name := range names {
-				require.False(t, o.tries(plain, name, 0))
+				require.False(t, o.tryLock(plain, name, 0))
 			}
 			unlock(t, hold)
 		}
@@ -144,49 +144,49 @@ func TestAMultiOfGoIsWokenByTheReleaseOfAMultiLockOfJava(t *testing.T) {
 
 func TestAMultiLockOfJavaIsMadeOfLocksThatGoSees(t *testing.T) {
 	t.Parallel()
-	everywhere(t, func(t *testing.T, start func(t *testing.T) *site) {
+	everywhere(t, func(t *testing.T, start func(t *testing.T) *testEnv) {
 		s := start(t)
 		o, e := s.redisson(nil).owner("o"), s.engine(lockwheel.Options{})
 		o.lock(multi, "a,b")
-		refused(t, e.Mutex("a"))
-		waiting := locking(t.Context(), e.Mutex("b"))
-		asleep(t, e)
+		requireLocked(t, e.Mutex("a"))
+		waiting := lockAsync(t.Context(), e.Mutex("b"))
+		awaitWaiting(t, e)
 		o.unlock(multi, "a,b")
-		hold := granted(t, waiting)
-		require.False(t, o.tries(multi, "a,b", 0))
+		hold := requireGranted(t, waiting)
+		require.False(t, o.tryLock(multi, "a,b", 0))
 		unlock(t, lock(t, t.Context(), e.Mutex("a"))) // all or none
-		theirs := o.locking(multi, "a,b")
-		listening(t, s, "b", theirs)
+		theirs := o.lockAsync(multi, "a,b")
+		awaitListening(t, s, "b", theirs)
 		unlock(t, hold)
-		succeeded(t, theirs)
-		refused(t, e.Mutex("a"))
+		requireSuccess(t, theirs)
+		requireLocked(t, e.Mutex("a"))
 		o.unlock(multi, "a,b")
 	})
 }
 
 // For Java our Multi is plain locks, all or none. The message of any of them wakes it.
 func TestAMultiOfGoIsMadeOfLocksThatJavaSees(t *testing.T) {
-	everywhere(t, func(t *testing.T, start func(t *testing.T) *site) {
+	everywhere(t, func(t *testing.T, start func(t *testing.T) *testEnv) {
 		s := start(t)
 		o, e := s.redisson(nil).owner("o"), s.engine(lockwheel.Options{})
 		for _, names := range [][]string{{"a", "b"}, {"{n}a", "{n}b"}} { // in a cluster: of two slots, of one
 			m := e.Multi(e.Mutex(names[0]), e.Mutex(names[1]))
 			for _, name := range names {
 				o.lock(plain, name)
-				waiting := make(chan outcome, 1)
+				waiting := make(chan lockResult, 1)
 				go func() {
 					hold, err := m.Lock(t.Context())
-					waiting <- outcome{hold, err}
+					waiting <- lockResult{hold, err}
 				}()
-				asleep(t, e)
+				awaitWaiting(t, e)
 				o.unlock(plain, name)
-				hold := granted(t, waiting)
-				require.False(t, o.tries(plain, names[0], 0))
-				require.False(t, o.tries(plain, names[1], 0))
-				theirs := o.locking(plain, name)
-				listening(t, s, name, theirs)
+				hold := requireGranted(t, waiting)
+				require.False(t, o.tryLock(plain, names[0], 0))
+				require.False(t, o.tryLock(plain, names[1], 0))
+				theirs := o.lockAsync(plain, name)
+				awaitListening(t, s, name, theirs)
 				unlock(t, hold)
-				succeeded(t, theirs)
+				requireSuccess(t, theirs)
 				o.unlock(plain, name)
 			}
 		}
@@ -195,12 +195,12 @@ func TestAMultiOfGoIsMadeOfLocksThatJavaSees(t *testing.T) {
 
 // For Java a quorum is plain locks, one on each server. A side that has two of three keeps the other side out.
 func TestAQuorumOfGoIsMadeOfLocksThatJavaSees(t *testing.T) {
-	var sites []*site
+	var envs []*testEnv
 	var owners []*owner
 	var locks []lockwheel.Mutex
 	for range 3 {
 		s := standalone(t)
-		sites, owners = append(sites, s), append(owners, s.redisson(nil).owner("o"))
+		envs, owners = append(envs, s), append(owners, s.redisson(nil).owner("o"))
 		locks = append(locks, s.engine(lockwheel.Options{}).Mutex("n"))
 	}
 	q := lockwheel.Quorum(locks...)
@@ -208,23 +208,23 @@ func TestAQuorumOfGoIsMadeOfLocksThatJavaSees(t *testing.T) {
 	owners[1].lock(plain, "n")
 	_, err := q.TryLock(t.Context())
 	require.ErrorIs(t, err, lockwheel.ErrNotAcquired)
-	eventually(t, "the third given back", func() bool { return len(sites[2].hash("n")) == 0 })
-	waiting := make(chan outcome, 1)
+	eventually(t, "the third given back", func() bool { return len(envs[2].hash("n")) == 0 })
+	waiting := make(chan lockResult, 1)
 	go func() {
 		hold, err := q.Lock(t.Context())
-		waiting <- outcome{hold, err}
+		waiting <- lockResult{hold, err}
 	}()
-	silent(t, waiting, 100*time.Millisecond)
+	requireQuiet(t, waiting, 100*time.Millisecond)
 	owners[0].unlock(plain, "n")
-	hold := granted(t, waiting)
-	require.False(t, owners[0].tries(plain, "n", 0))
-	require.False(t, owners[2].tries(plain, "n", 0))
+	hold := requireGranted(t, waiting)
+	require.False(t, owners[0].tryLock(plain, "n", 0))
+	require.False(t, owners[2].tryLock(plain, "n", 0))
 	owners[1].unlock(plain, "n")
-	eventually(t, "the second one, too", func() bool { return len(sites[1].hash("n")) == 1 && !owners[1].tries(plain, "n", 0) })
-	theirs := owners[2].locking(plain, "n")
-	listening(t, sites[2], "n", theirs)
+	eventually(t, "the second one, too", func() bool { return len(envs[1].hash("n")) == 1 && !owners[1].tryLock(plain, "n", 0) })
+	theirs := owners[2].lockAsync(plain, "n")
+	awaitListening(t, envs[2], "n", theirs)
 	unlock(t, hold)
-	succeeded(t, theirs)
+	requireSuccess(t, theirs)
 	owners[2].unlock(plain, "n")
 }
 
@@ -237,20 +237,20 @@ func TestTheJavaProgramKnowsEveryKind(t *testing.T) {
 	for _, name := range []string{"plain", "fair", "fenced", "write", "spin"} {
 		k := kind{java: name}
 		a.lock(k, name)
-		require.False(t, b.tries(k, name, 0), name)
-		got := a.sees(k, name)
+		require.False(t, b.tryLock(k, name, 0), name)
+		got := a.state(k, name)
 		require.True(t, got.locked && got.mine && got.count == 1, name)
-		b.fail(notYours, "unlock", k, name)
+		b.fail(illegalMonitorState, "unlock", k, name)
 		a.unlock(k, name)
-		require.True(t, b.tries(k, name, patience), name)
+		require.True(t, b.tryLock(k, name, testDeadline), name)
 		require.True(t, a.force(k, name), name)
 		if name != "fair" { // a fair unlock of a free lock succeeds for any caller
-			b.fail(notYours, "unlock", k, name)
+			b.fail(illegalMonitorState, "unlock", k, name)
 		}
 	}
 	a.lock(read, "rw")
 	b.lock(read, "rw")
-	require.False(t, a.tries(write, "rw", 0))
+	require.False(t, a.tryLock(write, "rw", 0))
 	a.unlock(read, "rw")
 	b.unlock(read, "rw")
 	for i := range 3 {

@@ -51,33 +51,33 @@ func (x exclusion) String() string {
 }
 
 // everyExclusion runs a test for each exclusion, on every topology, one after the other.
-func everyExclusion(t *testing.T, f func(t *testing.T, s *site, x exclusion)) {
-	each(t, exclusions(), exclusion.String, f)
+func everyExclusion(t *testing.T, f func(t *testing.T, s *testEnv, x exclusion)) {
+	forEach(t, exclusions(), exclusion.String, f)
 }
 
 // everyExclusive runs a test for each kind with one holder at a time, on every topology, one after the other.
-func everyExclusive(t *testing.T, f func(t *testing.T, s *site, k kind)) {
-	each(t, exclusive, kind.String, f)
+func everyExclusive(t *testing.T, f func(t *testing.T, s *testEnv, k kind)) {
+	forEach(t, exclusive, kind.String, f)
 }
 
 // everyKind runs a test for each kind, on every topology, one after the other.
-func everyKind(t *testing.T, f func(t *testing.T, s *site, k kind)) {
-	each(t, kinds, kind.String, f)
+func everyKind(t *testing.T, f func(t *testing.T, s *testEnv, k kind)) {
+	forEach(t, kinds, kind.String, f)
 }
 
-func each[T any](t *testing.T, all []T, name func(T) string, f func(t *testing.T, s *site, it T)) {
-	everywhere(t, func(t *testing.T, start func(t *testing.T) *site) {
+func forEach[T any](t *testing.T, all []T, name func(T) string, f func(t *testing.T, s *testEnv, it T)) {
+	everywhere(t, func(t *testing.T, start func(t *testing.T) *testEnv) {
 		s := start(t)
 		for _, it := range all {
-			t.Run(name(it), func(t *testing.T) { f(t, s.emptied(t), it) })
+			t.Run(name(it), func(t *testing.T) { f(t, s.cleared(t), it) })
 		}
 	})
 }
 
-// everyExclusionAtOnce is like everyExclusion, but in parallel, for a test that mostly waits for a lease.
-func everyExclusionAtOnce(t *testing.T, f func(t *testing.T, s *site, x exclusion)) {
+// everyExclusionParallel is like everyExclusion, but in parallel, for a test that mostly waits for a lease.
+func everyExclusionParallel(t *testing.T, f func(t *testing.T, s *testEnv, x exclusion)) {
 	t.Parallel()
-	everywhere(t, func(t *testing.T, start func(t *testing.T) *site) {
+	everywhere(t, func(t *testing.T, start func(t *testing.T) *testEnv) {
 		t.Parallel()
 		for _, x := range exclusions() {
 			t.Run(x.String(), func(t *testing.T) {

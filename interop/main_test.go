@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
-	redistest.Overlap(8) // parallel tests here mostly wait for leases and clusters
+	redistest.SetParallel(8) // parallel tests here mostly wait for leases and clusters
 	leaks.Main(withJava{m})
 }
 
@@ -53,15 +53,15 @@ var machine struct {
 	err     error
 }
 
-// redissonTakesLong is the reason why no test of this package is in the quick suite.
-const redissonTakesLong = "Maven fetches Redisson the first time, and a Java machine starts"
+// longReason is the reason why no test of this package is in the quick suite.
+const longReason = "Maven fetches Redisson the first time, and a Java machine starts"
 
 // java returns the Java machine that the tests share. Without Java it skips the test, or fails it where Java is
 // required.
 func java(t *testing.T) *redisson.Process {
 	t.Helper()
-	long.Only(t, redissonTakesLong)
-	program := redisson.Need(t)
+	long.Only(t, longReason)
+	program := redisson.Require(t)
 	machine.once.Do(func() { machine.process, machine.err = program.StartSmall() })
 	if machine.err != nil {
 		t.Fatal(machine.err)
@@ -75,14 +75,14 @@ func java(t *testing.T) *redisson.Process {
 }
 
 // envHolder makes this binary a process that holds the lock n on the given server until it is killed, with a lease
-// of deathLease. The kind is in envKind. The process prints its id.
+// of crashLease. The kind is in envKind. The process prints its id.
 const (
 	envHolder = "LOCKWHEEL_INTEROP_HOLDER"
 	envKind   = "LOCKWHEEL_INTEROP_KIND"
 )
 
 func holdUntilKilled(addr, name string) error {
-	opts := lockwheel.Options{Redis: rueidis.ClientOption{InitAddress: []string{addr}}, Lease: deathLease}
+	opts := lockwheel.Options{Redis: rueidis.ClientOption{InitAddress: []string{addr}}, Lease: crashLease}
 	e, err := lockwheel.Open(context.Background(), opts)
 	for errors.Is(err, context.DeadlineExceeded) || err != nil && strings.Contains(err.Error(), "no answer within") { // a busy machine, and a Timeout as short as the lease makes it
 		e, err = lockwheel.Open(context.Background(), opts)

@@ -17,7 +17,7 @@ import (
 
 func TestReadersOfBothSidesShareAndAWriterWaitsForTheLast(t *testing.T) {
 	t.Parallel()
-	everywhere(t, func(t *testing.T, start func(t *testing.T) *site) {
+	everywhere(t, func(t *testing.T, start func(t *testing.T) *testEnv) {
 		s := start(t)
 		c, e := s.redisson(nil), s.engine(lockwheel.Options{})
 		reader, writer := c.owner("reader"), c.owner("writer")
@@ -25,43 +25,43 @@ func TestReadersOfBothSidesShareAndAWriterWaitsForTheLast(t *testing.T) {
 
 		reader.lock(read, "n")
 		hold := lock(t, t.Context(), m.RLocker()) // beside it
-		refused(t, m.Writer())
-		require.False(t, writer.tries(write, "n", 0))
-		waiting := locking(t.Context(), m.Writer())
-		asleep(t, e)
+		requireLocked(t, m.Writer())
+		require.False(t, writer.tryLock(write, "n", 0))
+		waiting := lockAsync(t.Context(), m.Writer())
+		awaitWaiting(t, e)
 		unlock(t, hold)
-		silent(t, waiting, 100*time.Millisecond)
+		requireQuiet(t, waiting, 100*time.Millisecond)
 		reader.unlock(read, "n")
-		unlock(t, granted(t, waiting))
+		unlock(t, requireGranted(t, waiting))
 
 		hold = lock(t, t.Context(), m.RLocker())
-		require.True(t, reader.tries(read, "n", 0))
-		theirs := writer.locking(write, "n")
-		listening(t, s, "n", theirs)
+		require.True(t, reader.tryLock(read, "n", 0))
+		theirs := writer.lockAsync(write, "n")
+		awaitListening(t, s, "n", theirs)
 		reader.unlock(read, "n")
-		silent(t, theirs, 100*time.Millisecond)
+		requireQuiet(t, theirs, 100*time.Millisecond)
 		unlock(t, hold)
-		succeeded(t, theirs)
-		refused(t, m.RLocker())
-		require.False(t, reader.tries(read, "n", 0))
+		requireSuccess(t, theirs)
+		requireLocked(t, m.RLocker())
+		require.False(t, reader.tryLock(read, "n", 0))
 		writer.unlock(write, "n")
-		nothingLeft(t, s, "n")
+		requireNoKeys(t, s, "n")
 	})
 }
 
 // The lock lives until the longest lease of its readers, of either side, ends.
 func TestAReaderThatUnlocksLeavesTheOthersTheirLease(t *testing.T) {
 	t.Parallel()
-	everywhere(t, func(t *testing.T, start func(t *testing.T) *site) {
+	everywhere(t, func(t *testing.T, start func(t *testing.T) *testEnv) {
 		s := start(t)
 		o, e := s.redisson(nil).owner("o"), s.engine(lockwheel.Options{})
 		long := lock(t, t.Context(), e.RWMutex("n").RLocker())
-		o.succeed("lock", read, "n", redisson.Words{"lease": "5000"})
-		require.Greater(t, s.pttl("n"), patience.Milliseconds(), "a shorter reader does not shorten it")
+		o.succeed("lock", read, "n", redisson.Fields{"lease": "5000"})
+		require.Greater(t, s.pttl("n"), testDeadline.Milliseconds(), "a shorter reader does not shorten it")
 		o.unlock(read, "n")
-		require.Greater(t, s.pttl("n"), patience.Milliseconds(), "nor by leaving")
+		require.Greater(t, s.pttl("n"), testDeadline.Milliseconds(), "nor by leaving")
 		unlock(t, long)
-		nothingLeft(t, s, "n")
+		requireNoKeys(t, s, "n")
 	})
 }
 
@@ -69,23 +69,23 @@ func TestAReaderThatUnlocksLeavesTheOthersTheirLease(t *testing.T) {
 // renewed the key of each hold.
 func TestAReaderThatLeavesLateLeavesTheLockToARenewedReaderOfTheOtherSide(t *testing.T) {
 	t.Parallel()
-	everywhere(t, func(t *testing.T, start func(t *testing.T) *site) {
+	everywhere(t, func(t *testing.T, start func(t *testing.T) *testEnv) {
 		t.Parallel()
 		for _, stays := range []string{"go", "java"} {
 			t.Run(stays+" stays", func(t *testing.T) {
 				t.Parallel()
 				s := start(t)
-				c := s.redisson(redisson.Words{"watchdog": milliseconds(deathLease)})
+				c := s.redisson(redisson.Fields{"watchdog": milliseconds(crashLease)})
 				theirs, writer := c.owner("theirs"), c.owner("writer")
-				m := s.engine(lockwheel.Options{Lease: deathLease}).RWMutex("n").RLocker()
+				m := s.engine(lockwheel.Options{Lease: crashLease}).RWMutex("n").RLocker()
 				outer := lock(t, t.Context(), m)
 				inner := lock(t, outer.Context(), m)
 				theirs.lock(read, "n")
 				theirs.lock(read, "n")
 				eventually(t, "a count of two", func() bool { return s.fields("n")[outer.ID()] == "2" })
-				waiting := writer.locking(write, "n")
-				silent(t, waiting, watched)
-				require.Len(t, s.left("n"), 1+4, "the lock, and a key for each hold")
+				waiting := writer.lockAsync(write, "n")
+				requireQuiet(t, waiting, watchTime)
+				require.Len(t, s.keysLeft("n"), 1+4, "the lock, and a key for each hold")
 
 				leaving := []func(){
 					func() { theirs.unlock(read, "n") }, func() { theirs.unlock(read, "n") },
@@ -95,13 +95,13 @@ func TestAReaderThatLeavesLateLeavesTheLockToARenewedReaderOfTheOtherSide(t *tes
 					leaving = append(leaving[2:], leaving[:2]...)
 				}
 				for _, leave := range leaving {
-					silent(t, waiting, 100*time.Millisecond)
+					requireQuiet(t, waiting, 100*time.Millisecond)
 					require.Positive(t, s.pttl("n"))
 					leave()
 				}
-				succeeded(t, waiting)
+				requireSuccess(t, waiting)
 				writer.unlock(write, "n")
-				nothingLeft(t, s, "n")
+				requireNoKeys(t, s, "n")
 			})
 		}
 	})
@@ -109,35 +109,35 @@ func TestAReaderThatLeavesLateLeavesTheLockToARenewedReaderOfTheOtherSide(t *tes
 
 func TestADowngradeOfGoLetsAReaderOfJavaInAtOnce(t *testing.T) {
 	t.Parallel()
-	everywhere(t, func(t *testing.T, start func(t *testing.T) *site) {
+	everywhere(t, func(t *testing.T, start func(t *testing.T) *testEnv) {
 		s := start(t)
 		c, e := s.redisson(nil), s.engine(lockwheel.Options{})
 		reader, writer := c.owner("reader"), c.owner("writer")
 		m := e.RWMutex("n")
 		writing := lock(t, t.Context(), m.Writer())
 		reading := lock(t, context.WithoutCancel(writing.Context()), m.RLocker())
-		theirs := reader.locking(read, "n")
-		listening(t, s, "n", theirs)
-		require.Greater(t, s.pttl("n"), 2*patience.Milliseconds())
+		theirs := reader.lockAsync(read, "n")
+		awaitListening(t, s, "n", theirs)
+		require.Greater(t, s.pttl("n"), 2*testDeadline.Milliseconds())
 		unlock(t, writing)
-		succeeded(t, theirs)
+		requireSuccess(t, theirs)
 		require.Equal(t, map[string]string{reading.ID(): "1", reader.id(): "1"}, s.fields("n"))
 
-		waiting := writer.locking(write, "n")
-		listening(t, s, "n", waiting)
+		waiting := writer.lockAsync(write, "n")
+		awaitListening(t, s, "n", waiting)
 		unlock(t, reading)
-		silent(t, waiting, 100*time.Millisecond)
+		requireQuiet(t, waiting, 100*time.Millisecond)
 		reader.unlock(read, "n")
-		succeeded(t, waiting)
+		requireSuccess(t, waiting)
 		writer.unlock(write, "n")
-		nothingLeft(t, s, "n")
+		requireNoKeys(t, s, "n")
 	})
 }
 
 // Four threads of one client wait for one message: Redisson's LockPubSub wakes as many of them as the message says.
 func TestOneUnlockOfAWriterOfGoLetsAllReadersOfJavaIn(t *testing.T) {
 	t.Parallel()
-	everywhere(t, func(t *testing.T, start func(t *testing.T) *site) {
+	everywhere(t, func(t *testing.T, start func(t *testing.T) *testEnv) {
 		s := start(t)
 		c, m := s.redisson(nil), s.engine(lockwheel.Options{}).RWMutex("n")
 		for _, readsOn := range []bool{false, true} {
@@ -149,14 +149,14 @@ func TestOneUnlockOfAWriterOfGoLetsAllReadersOfJavaIn(t *testing.T) {
 			readers, waiting := make([]*owner, 4), make([]<-chan redisson.Answer, 4)
 			for i := range readers {
 				readers[i] = c.owner(fmt.Sprint("reader ", i))
-				waiting[i] = readers[i].locking(read, "n")
-				listening(t, s, "n", waiting[i])
+				waiting[i] = readers[i].lockAsync(read, "n")
+				awaitListening(t, s, "n", waiting[i])
 			}
-			silent(t, waiting[0], 300*time.Millisecond) // a thread that does not sleep yet would miss the message
-			require.Greater(t, s.pttl("n"), 2*patience.Milliseconds())
+			requireQuiet(t, waiting[0], 300*time.Millisecond) // a thread that does not sleep yet would miss the message
+			require.Greater(t, s.pttl("n"), 2*testDeadline.Milliseconds())
 			unlock(t, writing)
 			for _, theirs := range waiting {
-				succeeded(t, theirs)
+				requireSuccess(t, theirs)
 			}
 			for _, reader := range readers {
 				reader.unlock(read, "n")
@@ -164,7 +164,7 @@ func TestOneUnlockOfAWriterOfGoLetsAllReadersOfJavaIn(t *testing.T) {
 			if readsOn {
 				unlock(t, reading)
 			}
-			nothingLeft(t, s, "n")
+			requireNoKeys(t, s, "n")
 		}
 	})
 }
@@ -174,96 +174,96 @@ func TestOneUnlockOfAWriterOfGoLetsAllReadersOfJavaIn(t *testing.T) {
 // soon.
 func TestADowngradeOfJavaLetsAReaderOfGoInWithItsLeaseAndAPollerSoon(t *testing.T) {
 	t.Parallel()
-	everywhere(t, func(t *testing.T, start func(t *testing.T) *site) {
+	everywhere(t, func(t *testing.T, start func(t *testing.T) *testEnv) {
 		t.Parallel()
 		s := start(t)
-		for wake, watchdog := range map[lockwheel.Wake]time.Duration{lockwheel.PubSub: deathLease, lockwheel.Poll: 30 * time.Second} {
-			o := s.redisson(redisson.Words{"watchdog": milliseconds(watchdog)}).owner("o")
-			e := s.engine(lockwheel.Options{Wake: wake})
+		for notify, watchdog := range map[lockwheel.Notify]time.Duration{lockwheel.PubSub: crashLease, lockwheel.Poll: 30 * time.Second} {
+			o := s.redisson(redisson.Fields{"watchdog": milliseconds(watchdog)}).owner("o")
+			e := s.engine(lockwheel.Options{Notify: notify})
 			m := e.RWMutex("n")
 			o.lock(write, "n")
 			o.lock(read, "n")
-			waiting := locking(t.Context(), m.RLocker())
+			waiting := lockAsync(t.Context(), m.RLocker())
 			eventually(t, "a request waiting", func() bool { return e.Stats().Waiting == 1 })
-			silent(t, waiting, 300*time.Millisecond)
+			requireQuiet(t, waiting, 300*time.Millisecond)
 			o.unlock(write, "n")
-			hold := granted(t, waiting)
+			hold := requireGranted(t, waiting)
 			require.Equal(t, map[string]string{hold.ID(): "1", o.id(): "1"}, s.fields("n"))
-			refused(t, m.Writer())
+			requireLocked(t, m.Writer())
 			unlock(t, hold)
-			refused(t, m.Writer())
+			requireLocked(t, m.Writer())
 			o.unlock(read, "n")
-			nothingLeft(t, s, "n")
+			requireNoKeys(t, s, "n")
 		}
 	})
 }
 
-// looks is how often a reader looks at what writers count, each time twice: with a writer inside beside it, the two
+// readsPerReader is how often a reader looks at what writers count, each time twice: with a writer inside beside it, the two
 // values could differ.
-const looks = 300
+const readsPerReader = 300
 
-// sight is the record of a reader after its looks: how many different values.
-type sight struct {
+// readResult is the record of a reader after its looks: how many different values.
+type readResult struct {
 	values int
 	err    error
 }
 
 func TestWritersOfJavaAndReadersOfGoAreNeverInsideTogether(t *testing.T) {
-	neverTogether(t, func(s *site, _ *owner, e *lockwheel.Engine) sight {
+	neverTogether(t, func(s *testEnv, _ *owner, e *lockwheel.Engine) readResult {
 		conn, err := redistest.Dial(s.node(s.t, "{n}"))
 		if err != nil {
-			return sight{err: err}
+			return readResult{err: err}
 		}
 		defer conn.Close()
 		values := map[any]bool{}
-		for range looks {
+		for range readsPerReader {
 			hold, err := e.RWMutex("{n}").RLocker().Lock(s.t.Context(), lockwheel.Wait(roundWait))
 			if err != nil {
-				return sight{err: err}
+				return readResult{err: err}
 			}
 			before, _ := conn.Do("GET", "{n}:counter")
 			time.Sleep(time.Millisecond)
 			after, err := conn.Do("GET", "{n}:counter")
 			if err != nil || before != after {
-				return sight{err: fmt.Errorf("a writer was inside: %v, %v, %w", before, after, err)}
+				return readResult{err: fmt.Errorf("a writer was inside: %v, %v, %w", before, after, err)}
 			}
 			values[after] = true
 			if err := hold.Unlock(s.t.Context()); err != nil {
-				return sight{err: err}
+				return readResult{err: err}
 			}
 		}
-		return sight{values: len(values)}
+		return readResult{values: len(values)}
 	})
 }
 
 func TestWritersOfGoAndReadersOfJavaAreNeverInsideTogether(t *testing.T) {
-	neverTogether(t, func(_ *site, o *owner, _ *lockwheel.Engine) sight {
-		answer := <-o.send("watch", read, "{n}", redisson.Words{"counter": "{n}:counter", "times": strconv.Itoa(looks)})
+	neverTogether(t, func(_ *testEnv, o *owner, _ *lockwheel.Engine) readResult {
+		answer := <-o.send("watch", read, "{n}", redisson.Fields{"counter": "{n}:counter", "times": strconv.Itoa(readsPerReader)})
 		if answer.Err != nil {
-			return sight{err: answer.Err}
+			return readResult{err: answer.Err}
 		}
-		values, err := strconv.Atoi(answer.Words["values"])
-		return sight{values, err}
+		values, err := strconv.Atoi(answer.Fields["values"])
+		return readResult{values, err}
 	})
 }
 
 // neverTogether has two readers of one side beside two writers of each. Our writers write until the readers are
 // done.
-func neverTogether(t *testing.T, reader func(s *site, o *owner, e *lockwheel.Engine) sight) {
+func neverTogether(t *testing.T, reader func(s *testEnv, o *owner, e *lockwheel.Engine) readResult) {
 	t.Helper()
-	everywhere(t, func(t *testing.T, start func(t *testing.T) *site) {
+	everywhere(t, func(t *testing.T, start func(t *testing.T) *testEnv) {
 		const times = 300
 		s := start(t)
 		c, e := s.redisson(nil), s.engine(lockwheel.Options{})
-		defer stir(t, write, e, "{n}")()
-		sights, done, enough := make(chan sight, 2), make(chan error, 2), make(chan struct{})
+		defer keepNotifying(t, write, e, "{n}")()
+		reads, done, enough := make(chan readResult, 2), make(chan error, 2), make(chan struct{})
 		var counted atomic.Int64
-		ours := tally{}
+		ours := goCounter{}
 		var theirs []<-chan redisson.Answer
 		for i := range 2 {
 			o := c.owner(fmt.Sprint("reader ", i))
-			go func() { sights <- reader(s, o, e) }()
-			theirs = append(theirs, c.owner(fmt.Sprint("writer ", i)).send("count", write, "{n}", redisson.Words{
+			go func() { reads <- reader(s, o, e) }()
+			theirs = append(theirs, c.owner(fmt.Sprint("writer ", i)).send("count", write, "{n}", redisson.Fields{
 				"counter": "{n}:counter", "times": strconv.Itoa(times),
 			}))
 			conn := s.newConn("{n}")
@@ -284,9 +284,9 @@ func neverTogether(t *testing.T, reader func(s *site, o *owner, e *lockwheel.Eng
 			}()
 		}
 		for range 2 {
-			got := receiveWithin(t, sights, time.Minute)
+			got := receiveWithin(t, reads, time.Minute)
 			require.NoError(t, got.err)
-			require.Greater(t, got.values, looks/100, "readers and writers hardly met") // mostly 40 and more; 8 once, where one side began late
+			require.Greater(t, got.values, readsPerReader/100, "readers and writers hardly met") // mostly 40 and more; 8 once, where one side began late
 			t.Logf("a reader saw %d values", got.values)
 		}
 		close(enough)

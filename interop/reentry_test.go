@@ -11,11 +11,11 @@ import (
 
 func TestJavaReentersAndGoWaitsForTheLastUnlock(t *testing.T) {
 	t.Parallel()
-	everyExclusion(t, func(t *testing.T, s *site, x exclusion) {
+	everyExclusion(t, func(t *testing.T, s *testEnv, x exclusion) {
 		o, e := s.redisson(nil).owner("o"), s.engine(lockwheel.Options{})
 		held, wanted := x.held.mutex(e, "n"), x.wanted.mutex(e, "n")
 		o.lock(x.held, "n")
-		require.True(t, o.tries(x.held, "n", 0))
+		require.True(t, o.tryLock(x.held, "n", 0))
 		state, err := held.State(t.Context())
 		require.NoError(t, err)
 		require.True(t, state.Locked)
@@ -26,40 +26,40 @@ func TestJavaReentersAndGoWaitsForTheLastUnlock(t *testing.T) {
 		require.NoError(t, err)
 		require.Zero(t, count, "of ours")
 
-		waiting := locking(t.Context(), wanted)
-		asleep(t, e)
+		waiting := lockAsync(t.Context(), wanted)
+		awaitWaiting(t, e)
 		o.unlock(x.held, "n")
-		silent(t, waiting, 100*time.Millisecond)
+		requireQuiet(t, waiting, 100*time.Millisecond)
 		o.unlock(x.held, "n")
-		unlock(t, granted(t, waiting))
+		unlock(t, requireGranted(t, waiting))
 	})
 }
 
 func TestGoReentersAndJavaSeesALockOfSomebodyElse(t *testing.T) {
 	t.Parallel()
-	everyExclusion(t, func(t *testing.T, s *site, x exclusion) {
+	everyExclusion(t, func(t *testing.T, s *testEnv, x exclusion) {
 		o, e := s.redisson(nil).owner("o"), s.engine(lockwheel.Options{})
 		m := x.held.mutex(e, "n")
 		outer := lock(t, t.Context(), m)
 		inner := lock(t, outer.Context(), m)
 		eventually(t, "a count of two", func() bool { return s.fields("n")[outer.ID()] == "2" })
 
-		got := o.sees(x.held, "n")
-		require.Greater(t, got.ttl, patience)
+		got := o.state(x.held, "n")
+		require.Greater(t, got.ttl, testDeadline)
 		require.LessOrEqual(t, got.ttl, 30*time.Second)
 		got.ttl = 0
-		require.Equal(t, seen{locked: true}, got, "held, but not by this thread, which has a count of 0")
-		o.fail(notYours, "unlock", x.held, "n")
+		require.Equal(t, javaState{locked: true}, got, "held, but not by this thread, which has a count of 0")
+		o.fail(illegalMonitorState, "unlock", x.held, "n")
 		require.Equal(t, map[string]string{outer.ID(): "2"}, s.fields("n"), "the unlock of a stranger took nothing")
 		require.NoError(t, inner.Err())
 
-		waiting := o.locking(x.wanted, "n")
-		listening(t, s, "n", waiting)
+		waiting := o.lockAsync(x.wanted, "n")
+		awaitListening(t, s, "n", waiting)
 		unlock(t, inner)
-		silent(t, waiting, 100*time.Millisecond)
+		requireQuiet(t, waiting, 100*time.Millisecond)
 		unlock(t, outer)
-		succeeded(t, waiting)
-		require.Equal(t, 1, o.sees(x.wanted, "n").count)
+		requireSuccess(t, waiting)
+		require.Equal(t, 1, o.state(x.wanted, "n").count)
 		o.unlock(x.wanted, "n")
 	})
 }

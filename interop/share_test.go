@@ -20,11 +20,11 @@ type share struct {
 	our        time.Duration // longest wait of ours
 }
 
-// shared has the given number of Java threads and of our goroutines take a lock in turns, each for a moment.
-func (s *site) shared(t *testing.T, k kind, opts lockwheel.Options, workers int, d time.Duration) (got share) {
+// shareLock has the given number of Java threads and of our goroutines take a lock in turns, each for a moment.
+func (s *testEnv) shareLock(t *testing.T, k kind, opts lockwheel.Options, workers int, d time.Duration) (got share) {
 	t.Helper()
 	c, m := s.redisson(nil), s.engine(opts).Mutex("n")
-	theirs := c.process.Send("turns", redisson.Words{
+	theirs := c.process.Send("turns", redisson.Fields{
 		"client": c.name, "kind": k.java, "name": "n", "workers": strconv.Itoa(workers), "hold": "1", "ms": strconv.FormatInt(d.Milliseconds(), 10),
 	})
 	ctx, cancel := context.WithTimeout(t.Context(), d)
@@ -49,9 +49,9 @@ func (s *site) shared(t *testing.T, k kind, opts lockwheel.Options, workers int,
 	wg.Wait()
 	answer := receiveWithin(t, theirs, d+time.Minute)
 	require.NoError(t, answer.Err)
-	pairs, err := strconv.Atoi(answer.Words["pairs"])
+	pairs, err := strconv.Atoi(answer.Fields["pairs"])
 	require.NoError(t, err)
-	longest, err := strconv.ParseInt(answer.Words["longest"], 10, 64)
+	longest, err := strconv.ParseInt(answer.Fields["longest"], 10, 64)
 	require.NoError(t, err)
 	got.java, got.longest = pairs, time.Duration(longest)
 	for i := range workers {
@@ -64,7 +64,7 @@ func (s *site) shared(t *testing.T, k kind, opts lockwheel.Options, workers int,
 // Java's spin lock never listens, so its wait cannot be noticed. Not parallel: it keeps the processor busy all the
 // time.
 func TestASpinLockOfJavaHasItsShareBesidePollersOfOurs(t *testing.T) {
-	got := standalone(t).shared(t, spin, lockwheel.Options{Wake: lockwheel.Poll}, 4, 15*time.Second)
+	got := standalone(t).shareLock(t, spin, lockwheel.Options{Notify: lockwheel.Poll}, 4, 15*time.Second)
 	require.GreaterOrEqual(t, 3*got.java, got.ours, "a quarter")
 	require.GreaterOrEqual(t, 9*got.ours, got.java, "a tenth")
 	// A spinner needs luck among others of its kind. TestSpinnersBesideAnEngineThatPollsDoNotWaitForLong of package
@@ -76,7 +76,7 @@ func TestASpinLockOfJavaHasItsShareBesidePollersOfOurs(t *testing.T) {
 
 // Java's plain lock listens, as ours does.
 func TestAPlainLockOfJavaHasItsShareBesideOurs(t *testing.T) {
-	got := standalone(t).shared(t, plain, lockwheel.Options{}, 4, 8*time.Second)
+	got := standalone(t).shareLock(t, plain, lockwheel.Options{}, 4, 8*time.Second)
 	require.GreaterOrEqual(t, 9*got.java, got.ours, "a tenth")
 	require.GreaterOrEqual(t, 9*got.ours, got.java, "a tenth")
 	require.Less(t, got.longest, 4*time.Second)

@@ -12,12 +12,12 @@ import (
 // Each grant has a token greater than all earlier ones, of either side.
 func TestTokensOfBothSidesRiseTogether(t *testing.T) {
 	t.Parallel()
-	everywhere(t, func(t *testing.T, start func(t *testing.T) *site) {
+	everywhere(t, func(t *testing.T, start func(t *testing.T) *testEnv) {
 		s := start(t)
 		c := s.redisson(nil)
 		engines := []*lockwheel.Engine{s.engine(lockwheel.Options{}), s.engine(lockwheel.Options{})}
 		var last uint64
-		above := func(token uint64) {
+		requireAbove := func(token uint64) {
 			t.Helper()
 			require.Greater(t, token, last)
 			last = token
@@ -28,24 +28,24 @@ func TestTokensOfBothSidesRiseTogether(t *testing.T) {
 			theirs := o.send("lockForToken", fenced, "n", nil)
 			got := receive(t, theirs)
 			require.NoError(t, got.Err)
-			above(number(t, got.Words["token"]))
+			requireAbove(parseToken(t, got.Fields["token"]))
 
-			ours := locking(t.Context(), e.FencedMutex("n"))
-			behind := locking(t.Context(), e.FencedMutex("n")) // the lock may be handed off to it
+			ours := lockAsync(t.Context(), e.FencedMutex("n"))
+			behind := lockAsync(t.Context(), e.FencedMutex("n")) // the lock may be handed off to it
 			o.unlock(fenced, "n")
 			for range 2 {
 				select {
 				case got := <-ours:
 					ours = nil
 					require.NoError(t, got.err)
-					above(got.hold.Token())
-					require.Equal(t, got.hold.Token(), number(t, reads.succeed("token", fenced, "n", nil)["token"]))
+					requireAbove(got.hold.Token())
+					require.Equal(t, got.hold.Token(), parseToken(t, reads.succeed("token", fenced, "n", nil)["token"]))
 					unlock(t, got.hold)
 				case got := <-behind:
 					behind = nil
 					require.NoError(t, got.err)
-					above(got.hold.Token())
-					require.Equal(t, got.hold.Token(), number(t, reads.succeed("token", fenced, "n", nil)["token"]))
+					requireAbove(got.hold.Token())
+					require.Equal(t, got.hold.Token(), parseToken(t, reads.succeed("token", fenced, "n", nil)["token"]))
 					unlock(t, got.hold)
 				}
 			}
@@ -54,7 +54,7 @@ func TestTokensOfBothSidesRiseTogether(t *testing.T) {
 	})
 }
 
-func number(t *testing.T, text string) uint64 {
+func parseToken(t *testing.T, text string) uint64 {
 	t.Helper()
 	n, err := strconv.ParseUint(text, 10, 64)
 	require.NoError(t, err)

@@ -10,31 +10,31 @@ import (
 	"github.com/lockwheel/lockwheel/internal/redisson"
 )
 
-// watched is how long a watched lock is watched: more than two leases.
-const watched = 2*deathLease + deathLease/2
+// watchTime is how long a watched lock is watched: more than two leases.
+const watchTime = 2*crashLease + crashLease/2
 
 func TestJavasWatchdogRenewsWhileGoWaits(t *testing.T) {
-	everyExclusionAtOnce(t, func(t *testing.T, s *site, x exclusion) {
-		o := s.redisson(redisson.Words{"watchdog": milliseconds(deathLease)}).owner("o")
+	everyExclusionParallel(t, func(t *testing.T, s *testEnv, x exclusion) {
+		o := s.redisson(redisson.Fields{"watchdog": milliseconds(crashLease)}).owner("o")
 		e := s.engine(lockwheel.Options{})
 		o.lock(x.held, "n")
-		waiting := locking(t.Context(), x.wanted.mutex(e, "n"))
-		asleep(t, e)
-		silent(t, waiting, watched)
+		waiting := lockAsync(t.Context(), x.wanted.mutex(e, "n"))
+		awaitWaiting(t, e)
+		requireQuiet(t, waiting, watchTime)
 		o.unlock(x.held, "n")
-		unlock(t, granted(t, waiting))
+		unlock(t, requireGranted(t, waiting))
 	})
 }
 
 func TestGosWatchdogRenewsWhileJavaWaits(t *testing.T) {
-	everyExclusionAtOnce(t, func(t *testing.T, s *site, x exclusion) {
-		o, e := s.redisson(nil).owner("o"), s.engine(lockwheel.Options{Lease: deathLease})
+	everyExclusionParallel(t, func(t *testing.T, s *testEnv, x exclusion) {
+		o, e := s.redisson(nil).owner("o"), s.engine(lockwheel.Options{Lease: crashLease})
 		hold := lock(t, t.Context(), x.held.mutex(e, "n"))
-		waiting := o.locking(x.wanted, "n")
-		listening(t, s, "n", waiting)
-		silent(t, waiting, watched)
+		waiting := o.lockAsync(x.wanted, "n")
+		awaitListening(t, s, "n", waiting)
+		requireQuiet(t, waiting, watchTime)
 		unlock(t, hold)
-		succeeded(t, waiting)
+		requireSuccess(t, waiting)
 		o.unlock(x.wanted, "n")
 	})
 }
@@ -42,19 +42,19 @@ func TestGosWatchdogRenewsWhileJavaWaits(t *testing.T) {
 // An explicit lease is the end on both sides: the lock is not renewed, and no other holder is granted it earlier.
 func TestALeaseThatIsGivenEndsTheLockForTheOtherSide(t *testing.T) {
 	const lease = time.Second
-	everyExclusionAtOnce(t, func(t *testing.T, s *site, x exclusion) {
+	everyExclusionParallel(t, func(t *testing.T, s *testEnv, x exclusion) {
 		o, e := s.redisson(nil).owner("o"), s.engine(lockwheel.Options{})
-		o.succeed("lock", x.held, "n", redisson.Words{"lease": milliseconds(lease)})
+		o.succeed("lock", x.held, "n", redisson.Fields{"lease": milliseconds(lease)})
 		asked, left := time.Now(), s.lease()
 		hold, err := x.wanted.mutex(e, "n").Lock(t.Context(), lockwheel.Lease(lease))
 		require.NoError(t, err)
-		require.Greater(t, time.Since(asked), left-early)
-		o.fail(notYours, "unlock", x.held, "n")
+		require.Greater(t, time.Since(asked), left-leaseTolerance)
+		o.fail(illegalMonitorState, "unlock", x.held, "n")
 
 		asked, left = time.Now(), s.lease()
 		o.lock(x.held, "n")
 		require.ErrorIs(t, hold.Err(), lockwheel.ErrLost)
-		require.Greater(t, time.Since(asked), left-early)
+		require.Greater(t, time.Since(asked), left-leaseTolerance)
 		o.unlock(x.held, "n")
 	})
 }

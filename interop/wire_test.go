@@ -13,8 +13,8 @@ import (
 	"github.com/lockwheel/lockwheel/internal/redisson"
 )
 
-// form is what the server shows of a lock, without the numbers of the holders.
-type form struct {
+// lockSnapshot is what the server shows of a lock, without the numbers of the holders.
+type lockSnapshot struct {
 	fields, kind, encoding string
 	lease                  time.Duration // rounded to seconds, the time that is left
 	keys                   []string      // all keys, each with its type and its lease
@@ -22,18 +22,18 @@ type form struct {
 
 var holderID = regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}:[0-9]+`)
 
-func formOf(s *site, name string) form {
+func snapshotOf(s *testEnv, name string) lockSnapshot {
 	s.t.Helper()
-	f := form{
+	f := lockSnapshot{
 		fields:   holderID.ReplaceAllString(fmt.Sprint(s.hash(name)), "uuid:number"),
 		kind:     fmt.Sprint(s.do(name, "TYPE", name)),
 		encoding: fmt.Sprint(s.do(name, "OBJECT", "ENCODING", name)),
-		lease:    s.roundly(name),
+		lease:    s.roundedTTL(name),
 	}
-	for _, key := range s.left(name) {
+	for _, key := range s.keysLeft(name) {
 		text := fmt.Sprint(key, " ", s.do(name, "TYPE", key))
 		if key != name {
-			text = fmt.Sprint(text, " ", s.roundly(key))
+			text = fmt.Sprint(text, " ", s.roundedTTL(key))
 		}
 		f.keys = append(f.keys, holderID.ReplaceAllString(text, "uuid:number"))
 	}
@@ -41,90 +41,90 @@ func formOf(s *site, name string) form {
 	return f
 }
 
-func (s *site) roundly(key string) time.Duration {
+func (s *testEnv) roundedTTL(key string) time.Duration {
 	s.t.Helper()
 	return (time.Duration(s.pttl(key)) * time.Millisecond).Round(5 * time.Second)
 }
 
-func (f form) withoutLease() form {
+func (f lockSnapshot) withoutLease() lockSnapshot {
 	f.lease = 0
 	return f
 }
 
 func TestALockLooksTheSameInTheServerWhoeverHoldsIt(t *testing.T) {
 	t.Parallel()
-	everyKind(t, func(t *testing.T, s *site, k kind) {
+	everyKind(t, func(t *testing.T, s *testEnv, k kind) {
 		o, e := s.redisson(nil).owner("o"), s.engine(lockwheel.Options{})
-		for _, name := range append([]string{"n"}, forms...) {
+		for _, name := range append([]string{"n"}, unusualNames...) {
 			m := k.mutex(e, name)
 			o.lock(k, name)
-			theirs := formOf(s, name)
+			theirs := snapshotOf(s, name)
 			require.Contains(t, theirs.fields, "uuid:number")
 			require.Equal(t, 30*time.Second, theirs.lease)
-			require.True(t, o.tries(k, name, 0))
-			theirsTwice := formOf(s, name).withoutLease() // Redisson adds up the leases of a writer that re-enters
+			require.True(t, o.tryLock(k, name, 0))
+			theirsTwice := snapshotOf(s, name).withoutLease() // Redisson adds up the leases of a writer that re-enters
 			o.unlock(k, name)
 			o.unlock(k, name)
-			nothingLeft(t, s, name)
+			requireNoKeys(t, s, name)
 
 			hold := lock(t, t.Context(), m)
-			require.Equal(t, theirs, formOf(s, name))
+			require.Equal(t, theirs, snapshotOf(s, name))
 			again := lock(t, hold.Context(), m)
 			eventually(t, "a count of two", func() bool { return s.fields(name)[hold.ID()] == "2" })
-			require.Equal(t, theirsTwice, formOf(s, name).withoutLease())
+			require.Equal(t, theirsTwice, snapshotOf(s, name).withoutLease())
 			unlock(t, again)
 			unlock(t, hold)
-			require.Empty(t, s.left(name))
+			require.Empty(t, s.keysLeft(name))
 		}
 	})
 }
 
-// forms are names of every form. Both sides make keys and channels of them in different ways, and must arrive at
+// unusualNames are names of every form. Both sides make keys and channels of them in different ways, and must arrive at
 // the same ones.
-var forms = []string{"orders/7", "{orders}:7", "a{b}c", "x{y}{z}", "ключ 1", "a:b=c&d%e"}
+var unusualNames = []string{"orders/7", "{orders}:7", "a{b}c", "x{y}{z}", "ключ 1", "a:b=c&d%e"}
 
 func TestNamesOfEveryForm(t *testing.T) {
 	t.Parallel()
-	everyExclusion(t, func(t *testing.T, s *site, x exclusion) {
+	everyExclusion(t, func(t *testing.T, s *testEnv, x exclusion) {
 		o, e := s.redisson(nil).owner("o"), s.engine(lockwheel.Options{})
-		for _, name := range forms {
+		for _, name := range unusualNames {
 			m := x.held.mutex(e, name)
 			hold := lock(t, t.Context(), m)
-			waiting := o.locking(x.wanted, name)
-			listening(t, s, name, waiting)
+			waiting := o.lockAsync(x.wanted, name)
+			awaitListening(t, s, name, waiting)
 			unlock(t, hold)
-			succeeded(t, waiting)
+			requireSuccess(t, waiting)
 
-			ours := locking(t.Context(), m)
+			ours := lockAsync(t.Context(), m)
 			eventually(t, "one of ours waiting", func() bool {
 				stats := e.Stats()
-				return stats.Waiting == 1 && stats.InFlight == 0 && s.heard(name)
+				return stats.Waiting == 1 && stats.InFlight == 0 && s.hasSubscriber(name)
 			})
 			o.unlock(x.wanted, name)
-			unlock(t, granted(t, ours))
+			unlock(t, requireGranted(t, ours))
 		}
 	})
 }
 
 func TestAPrefixIsWhatANameMapperIs(t *testing.T) {
 	t.Parallel()
-	everyExclusion(t, func(t *testing.T, s *site, x exclusion) {
-		o := s.redisson(redisson.Words{"prefix": "shop:"}).owner("o")
+	everyExclusion(t, func(t *testing.T, s *testEnv, x exclusion) {
+		o := s.redisson(redisson.Fields{"prefix": "shop:"}).owner("o")
 		e := s.engine(lockwheel.Options{Prefix: "shop:"})
-		plainly := s.engine(lockwheel.Options{})
+		unprefixed := s.engine(lockwheel.Options{})
 		o.lock(x.held, "n")
 		require.Equal(t, map[string]string{o.id(): "1"}, s.fields("shop:n"))
-		unlock(t, lock(t, t.Context(), x.wanted.mutex(plainly, "n"))) // a different lock
-		refused(t, x.wanted.mutex(plainly, "shop:n"))
+		unlock(t, lock(t, t.Context(), x.wanted.mutex(unprefixed, "n"))) // a different lock
+		requireLocked(t, x.wanted.mutex(unprefixed, "shop:n"))
 
-		waiting := locking(t.Context(), x.wanted.mutex(e, "n"))
-		asleep(t, e)
+		waiting := lockAsync(t.Context(), x.wanted.mutex(e, "n"))
+		awaitWaiting(t, e)
 		o.unlock(x.held, "n")
-		hold := granted(t, waiting)
-		javas := o.locking(x.held, "n")
-		listening(t, s, "shop:n", javas)
+		hold := requireGranted(t, waiting)
+		javas := o.lockAsync(x.held, "n")
+		awaitListening(t, s, "shop:n", javas)
 		unlock(t, hold)
-		succeeded(t, javas)
+		requireSuccess(t, javas)
 		o.unlock(x.held, "n")
 	})
 }

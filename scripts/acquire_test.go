@@ -10,7 +10,7 @@ import (
 
 func TestAcquireAnswersForEachKeyByItself(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
-		s.talk(`
+		s.runTranscript(`
 			acquire theirs:t1:200s mine:t2:100s → 1 1
 			SET string x → OK
 			RPUSH list x → 1
@@ -65,7 +65,7 @@ func TestRefusedAcquireNamesTheHolderAndChangesNothing(t *testing.T) {
 // A copy that arrives again is still one hold (redisson#7367) and never undoes what a later command set.
 func TestAcquireSentTwiceIsOneHoldAndNeverLowersTheTTL(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
-		s.talk(`
+		s.runTranscript(`
 			acquire a:t1:100s → 1
 			acquire a:t1:100s → 1
 			HGETALL a → [t1 1]
@@ -90,7 +90,7 @@ func TestAcquireSentTwiceIsOneHoldAndNeverLowersTheTTL(t *testing.T) {
 
 func TestLateAcquireTakesAFreeLockOnly(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
-		s.talk(`
+		s.runTranscript(`
 			acquire a:t1:100s → 1
 			release a:t1 → 1
 			acquire a:t2:200s → 1
@@ -109,7 +109,7 @@ func TestLateAcquireTakesAFreeLockOnly(t *testing.T) {
 
 func TestListedGhostsAreReleasedInTheSameCall(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
-		s.talk(`
+		s.runTranscript(`
 			acquire a:g1:900s b:g2:900s c:t3:900s → 1 1 1
 			acquire a:t4:100s → [900s g1]
 			heard → nothing
@@ -129,7 +129,7 @@ func TestListedGhostsAreReleasedInTheSameCall(t *testing.T) {
 
 func TestGhostOfAKeyOfAnotherTypeHarmsNobody(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
-		s.talk(`
+		s.runTranscript(`
 			SET string x → OK
 			acquire b:g2:100s → 1
 			acquire string:t1:100s b:t2:100s ghosts string:g1 b:g2 → WRONGTYPE… 1
@@ -141,7 +141,7 @@ func TestGhostOfAKeyOfAnotherTypeHarmsNobody(t *testing.T) {
 
 func TestOneTakenKeyChangesNothingForTheFreeOnesBesideIt(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
-		s.talk(`
+		s.runTranscript(`
 			acquire b:t1:100s → 1
 			acquire a:t2:200s b:t2:200s c:t2:200s → 1 [100s t1] 1
 			HGETALL a → [t2 1]

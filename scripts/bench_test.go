@@ -52,7 +52,7 @@ func (s *server) measure(p *phase, locks, perCall int) {
 			require.NoError(s.t, s.conn.Send(p.call(first, perCall)...))
 		}
 		if call >= ahead && call-ahead < locks/perCall {
-			_, err := s.conn.Receive(patience)
+			_, err := s.conn.Receive(receiveTimeout)
 			require.NoError(s.t, err)
 		}
 	}

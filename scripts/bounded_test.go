@@ -45,30 +45,30 @@ const (
 // floods returns one call of each script with the most that it can find.
 func floods(now int64) []flood {
 	one := []string{"a"}
-	fenced := []string{"a", scripts.Prefixed(scripts.Token, "a")}
-	reads := []string{"a", scripts.HoldKey("a", "e:1", 1)}
+	fenced := []string{"a", scripts.RedissonKey(scripts.TokenKey, "a")}
+	reads := []string{"a", scripts.RWHoldKey("a", "e:1", 1)}
 	fair := []string{"a"}
 	for _, prefix := range fairKeys {
-		fair = append(fair, scripts.Prefixed(prefix, "a"))
+		fair = append(fair, scripts.RedissonKey(prefix, "a"))
 	}
 	of := func(script scripts.Script, keys []string, args ...any) func() (scripts.Script, []string, []any) {
 		return func() (scripts.Script, []string, []any) { return script, keys, args }
 	}
-	ghost := []any{1, "e:1"}
+	orphan := []any{1, "e:1"}
 	queues := of(scripts.FairAcquire, fair, "PUBLISH", now, now+1_000_000, "e:1", 100_000, 100_000, "")
 	tries := of(scripts.FairAcquire, fair, "PUBLISH", now, now+1_000_000, "e:1", 100_000, "", "")
-	leaves := of(scripts.FairRelease, fair, "PUBLISH", now, "e:1", 100_000)
+	releases := of(scripts.FairRelease, fair, "PUBLISH", now, "e:1", 100_000)
 	return []flood{
 		{"acquire", plantHash + expires, of(scripts.Acquire, one, "PUBLISH", "e:1", 100_000)},
-		{"acquire jointly", plantHash + expires, of(scripts.JointAcquire, one, "PUBLISH", 1, 1, "e:1", 100_000)},
-		{"acquire from a ghost", plantHash + plantMyself + expires, of(scripts.Acquire, one, append([]any{"PUBLISH", "e:2", 100_000}, ghost...)...)},
+		{"acquire jointly", plantHash + expires, of(scripts.MultiAcquire, one, "PUBLISH", 1, 1, "e:1", 100_000)},
+		{"acquire from a ghost", plantHash + plantMyself + expires, of(scripts.Acquire, one, append([]any{"PUBLISH", "e:2", 100_000}, orphan...)...)},
 		{"acquire fenced", plantHash + expires, of(scripts.FencedAcquire, fenced, "PUBLISH", "e:1", 100_000)},
 		{"acquire fair", plantHash + expires, queues},
 		{"try fair", plantHash + expires, tries},
 		{"renew", plantHash + plantMyself + expires, of(scripts.Renew, one, "NUMSUB", "e:1", 100_000, 1, 2, 3)},
-		{"pass fenced", plantHash + plantMyself + expires, of(scripts.FencedPass, fenced, "NUMSUB", "e:1", 100_000, "", 3, "1")},
+		{"pass fenced", plantHash + plantMyself + expires, of(scripts.FencedRenew, fenced, "NUMSUB", "e:1", 100_000, "", 3, "1")},
 		{"release", plantHash + plantMyself + expires, of(scripts.Release, one, "PUBLISH", "e:1")},
-		{"release fair", plantHash + plantMyself + expires, leaves},
+		{"release fair", plantHash + plantMyself + expires, releases},
 		{"force", plantHash + expires, of(scripts.Force, one, "PUBLISH")},
 		{"force fair", plantHash + expires, of(scripts.FairForce, fair, "PUBLISH", now)},
 		{"state", plantHash + expires, of(scripts.State, one)},
@@ -76,7 +76,7 @@ func floods(now int64) []flood {
 		{"read beside many", plantReaders + expires, of(scripts.ReadAcquire, reads, "PUBLISH", "e:1", 200_000, "")},
 		{"read what another writes", plantWriter + expires, of(scripts.ReadAcquire, reads, "PUBLISH", "e:1", 100_000, "")},
 		{"read where nothing expires", plantReaders, of(scripts.ReadAcquire, reads, "PUBLISH", "e:1", 100_000, "")},
-		{"read from a ghost", plantReaders + plantMyself + longLived, of(scripts.ReadAcquire, reads, append([]any{"PUBLISH", "e:2", 100_000, ""}, ghost...)...)},
+		{"read from a ghost", plantReaders + plantMyself + longLived, of(scripts.ReadAcquire, reads, append([]any{"PUBLISH", "e:2", 100_000, ""}, orphan...)...)},
 		{"renew a reader that falls", plantReaders + plantMyself + longLived, of(scripts.ReadRenew, reads, "NUMSUB", "e:1", 1, 1, 100_000)},
 		{"release a reader", plantReaders + plantMyself + longLived, of(scripts.ReadRelease, one, "PUBLISH", "e:1")},
 		{"release a reader of dead ones", plantReaders + plantMyself, of(scripts.ReadRelease, one, "PUBLISH", "e:1")},
@@ -84,18 +84,18 @@ func floods(now int64) []flood {
 		{"write what is read", plantReaders + expires, of(scripts.WriteAcquire, one, "PUBLISH", "e:1", 100_000)},
 		{"write what its engine reads", plantReaders + expires, of(scripts.WriteAcquire, one, "PUBLISH", "f:0", 100_000)},
 		{"write what another writes", plantWriter + expires, of(scripts.WriteAcquire, one, "PUBLISH", "e:1", 100_000)},
-		{"write from a ghost", plantMyWrite + longLived, of(scripts.WriteAcquire, one, append([]any{"PUBLISH", "e:2", 100_000}, ghost...)...)},
+		{"write from a ghost", plantMyWrite + longLived, of(scripts.WriteAcquire, one, append([]any{"PUBLISH", "e:2", 100_000}, orphan...)...)},
 		{"renew a writer that falls", plantMyWrite + longLived, of(scripts.WriteRenew, one, "NUMSUB", "e:1", 100_000, 1, 2, 3)},
 		{"release a writer", plantMyWrite + longLived, of(scripts.WriteRelease, one, "PUBLISH", "e:1")},
 		{"force a writer", plantWriter + expires, of(scripts.WriteForce, one, "PUBLISH")},
-		{"state of readers", plantReaders + expires, of(scripts.ReadWriteState, one)},
-		{"state of a writer", plantWriter + expires, of(scripts.ReadWriteState, one)},
+		{"state of readers", plantReaders + expires, of(scripts.RWState, one)},
+		{"state of a writer", plantWriter + expires, of(scripts.RWState, one)},
 
 		{"queue behind the dead", plantDead + hold, queues},
 		{"try a free lock with dead waiters", plantDead, tries},
 		{"try a free lock with dead waiters of ours", plantDeadOurs, tries},
 		{"queue behind the dead of ours", plantDeadOurs + hold, queues},
-		{"release before the dead of ours", plantDeadOurs + hold + plantMyself, leaves},
+		{"release before the dead of ours", plantDeadOurs + hold + plantMyself, releases},
 		{"force before the dead", plantDead + hold, of(scripts.FairForce, fair, "PUBLISH", now)},
 		{"times without a list", plantTimes, tries},
 	}

@@ -32,7 +32,7 @@ func TestClusterKeysThatHaveNotArrivedAreNotGone(t *testing.T) {
 			from.Do(t, append([]any{"HSET", "{slot}"}, at.hash...)...)
 			require.Equal(t, 1, from.Int(t, "PEXPIRE", "{slot}", 1_000_000))
 			for _, id := range []string{"t1", "t2"} {
-				require.Equal(t, "OK", from.Do(t, "SET", scripts.HoldKey("{slot}", id, 1), 1, "PX", 1_000_000))
+				require.Equal(t, "OK", from.Do(t, "SET", scripts.RWHoldKey("{slot}", id, 1), 1, "PX", 1_000_000))
 			}
 			m := c.Migrate(t, slot, to)
 			m.MoveKey(t, "{slot}")
@@ -49,7 +49,7 @@ func TestClusterKeysThatHaveNotArrivedAreNotGone(t *testing.T) {
 			require.Equal(t, int64(1), reply)
 			require.Greater(t, asking("PTTL", "{slot}"), int64(900_000))
 			m.End(t)
-			to.Do(t, "DEL", "{slot}", scripts.HoldKey("{slot}", "t1", 1), scripts.HoldKey("{slot}", "t2", 1))
+			to.Do(t, "DEL", "{slot}", scripts.RWHoldKey("{slot}", "t1", 1), scripts.RWHoldKey("{slot}", "t2", 1))
 		})
 	}
 }

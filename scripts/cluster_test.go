@@ -18,34 +18,34 @@ func TestClusterVerbsReachTheSubscribersOfTheShard(t *testing.T) {
 	require.Eventually(t, func() bool {
 		_, refused := s.do("GET", "a").(redistest.Error)
 		return !refused
-	}, patience, 5*time.Millisecond)
+	}, receiveTimeout, 5*time.Millisecond)
 
 	plain := s.listen()
 	for _, name := range []string{"a", "orders:17", "a{b}c"} {
-		ears := dial(t, s.addr)
-		_, err := ears.Do("SSUBSCRIBE", channels[name])
+		sub := dial(t, s.addr)
+		_, err := sub.Do("SSUBSCRIBE", channels[name])
 		require.NoError(t, err)
-		heard := func() {
+		received := func() {
 			t.Helper()
-			push, err := ears.Receive(patience)
+			push, err := sub.Receive(receiveTimeout)
 			require.NoError(t, err)
 			require.Equal(t, []any{"smessage", channels[name], "0"}, push)
 		}
 		keys := []string{name}
 		require.Equal(t, []any{int64(1)}, s.run(scripts.Acquire, keys, "SPUBLISH", "g1", 100_000))
 		require.Equal(t, []any{int64(1)}, s.run(scripts.Acquire, keys, "SPUBLISH", "t1", 100_000, 1, "g1"))
-		heard()
+		received()
 		require.Equal(t, []any{[]any{int64(1), int64(1), int64(1)}}, s.run(scripts.Renew, keys, "SHARDNUMSUB", "t1", 100_000, 1, "", 1))
 		require.Equal(t, []any{[]any{int64(1), int64(1), int64(0)}}, s.run(scripts.Renew, keys, "NUMSUB", "t1", 100_000, 1, "", 1))
 		require.Equal(t, []any{int64(1)}, s.run(scripts.Release, keys, "SPUBLISH", "t1"))
-		heard()
+		received()
 		require.Equal(t, []any{int64(1)}, s.run(scripts.Acquire, keys, "SPUBLISH", "t2", 100_000))
 		require.Equal(t, []any{[]any{int64(1), int64(1), int64(-1)}}, s.run(scripts.Renew, keys, "SHARDNUMSUB", "t2", 50_000, 1, "", 2))
-		push, err := ears.Receive(patience)
+		push, err := sub.Receive(receiveTimeout)
 		require.NoError(t, err)
 		require.Equal(t, []any{"smessage", channels[name], "1"}, push, "the TTL fell")
 		require.Equal(t, []any{int64(1)}, s.run(scripts.Force, keys, "SPUBLISH"))
-		heard()
-		require.Empty(t, plain.heard())
+		received()
+		require.Empty(t, plain.receive())
 	}
 }

@@ -85,9 +85,9 @@ func TestCommandsThatEachScriptRuns(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			s.t, s.until = t, int64(9_000_000_000_000) // as engines send it
 			s.do("FLUSHALL")
-			s.talk(c.before)
+			s.runTranscript(c.before)
 			s.do("CONFIG", "RESETSTAT")
-			s.talk(c.step)
+			s.runTranscript(c.step)
 			require.Equal(t, c.want, s.commandsOfScripts())
 		})
 	}

@@ -29,16 +29,16 @@ func (s *server) serverClock() int64 {
 	return 1000*seconds + micros/1000
 }
 
-// ahead creates places with a life of so many ms that are kept alive for another hour, because the clock was set back.
-func (s *server) ahead(life int, ids ...string) {
+// addPlacesAhead creates places with a life of so many ms that are kept alive for another hour, because the clock was set back.
+func (s *server) addPlacesAhead(life int, ids ...string) {
 	s.t.Helper()
 	for _, id := range ids {
 		s.do("HSET", placesOfA, id, fmt.Sprintf("%d:50000:%d", s.serverClock()+time.Hour.Milliseconds(), life))
 	}
 }
 
-// kept returns for how much longer places are kept alive, in ms.
-func (s *server) kept(ids ...string) (left []int64) {
+// placesLeft returns for how much longer places are kept alive, in ms.
+func (s *server) placesLeft(ids ...string) (left []int64) {
 	s.t.Helper()
 	for _, id := range ids {
 		words := strings.Split(s.do("HGET", placesOfA, id).(string), ":")
@@ -50,8 +50,8 @@ func (s *server) kept(ids ...string) (left []int64) {
 	return left
 }
 
-// queued creates a queue of these tenures behind the holder t0.
-func (s *server) queued(ids ...string) {
+// enqueue creates a queue of these tenures behind the holder t0.
+func (s *server) enqueue(ids ...string) {
 	s.t.Helper()
 	s.until, s.clock = endless, 1_000_000_000
 	args := []any{"PUBLISH", s.clock, s.until}
@@ -76,14 +76,14 @@ func TestAFairPlaceLivesForItsLifeWhereTheClockWasSetBack(t *testing.T) {
 			t.Run(how, func(t *testing.T) {
 				s.t = t
 				s.do("FLUSHALL")
-				s.queued("t1", "t2", "t3")
-				s.ahead(50_000, "t1", "t2")
-				s.talk(call)
-				for _, left := range s.kept("t1", "t2") {
+				s.enqueue("t1", "t2", "t3")
+				s.addPlacesAhead(50_000, "t1", "t2")
+				s.runTranscript(call)
+				for _, left := range s.placesLeft("t1", "t2") {
 					require.LessOrEqual(t, left, int64(50_000))
-					require.Greater(t, left, 50_000-patience.Milliseconds(), "it is alive")
+					require.Greater(t, left, 50_000-receiveTimeout.Milliseconds(), "it is alive")
 				}
-				s.talk("LRANGE redisson_lock_queue:{a} 0 -1 → [t1 t2 t3]")
+				s.runTranscript("LRANGE redisson_lock_queue:{a} 0 -1 → [t1 t2 t3]")
 				require.Positive(t, s.pttl(placesOfA))
 			})
 		}
@@ -92,13 +92,13 @@ func TestAFairPlaceLivesForItsLifeWhereTheClockWasSetBack(t *testing.T) {
 
 func TestAFairPlaceThatIsAheadIsTakenOffWhenItsLifeIsOver(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
-		s.queued("t1", "t2", "t3")
-		s.ahead(1, "t1", "t2")
-		deadline := time.Now().Add(patience)
+		s.enqueue("t1", "t2", "t3")
+		s.addPlacesAhead(1, "t1", "t2")
+		deadline := time.Now().Add(receiveTimeout)
 		for ; time.Now().Before(deadline) && s.do("LINDEX", queueOfA, 0) != "t3"; time.Sleep(time.Millisecond) {
 			s.runOn(scripts.FairAcquire, []string{"a"}, "PUBLISH", s.clock, s.until, "t9", 30_000, "", "")
 		}
-		s.talk(`
+		s.runTranscript(`
 			LRANGE redisson_lock_queue:{a} 0 -1 → [t3]
 			HKEYS redisson_lock_places:{a} → [t3]
 			times a → t3 150s
@@ -109,13 +109,13 @@ func TestAFairPlaceThatIsAheadIsTakenOffWhenItsLifeIsOver(t *testing.T) {
 // A call keeps its place alive for its wait from then on. A place that is within its life is not shortened.
 func TestAFairPlaceThatIsNotAheadIsLeftAsItIs(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
-		s.queued("t1", "t2")
+		s.enqueue("t1", "t2")
 		before := s.do("HGETALL", placesOfA)
-		s.talk("fair_acquire a:t9:30s: → [100s t0 -1]")
+		s.runTranscript("fair_acquire a:t9:30s: → [100s t0 -1]")
 		require.Equal(t, before, s.do("HGETALL", placesOfA))
-		s.ahead(50_000, "t2")
-		s.talk("fair_acquire a:t2:30s:50s → [100s t0 200s]")
-		require.LessOrEqual(t, s.kept("t2")[0], int64(50_000))
+		s.addPlacesAhead(50_000, "t2")
+		s.runTranscript("fair_acquire a:t2:30s:50s → [100s t0 200s]")
+		require.LessOrEqual(t, s.placesLeft("t2")[0], int64(50_000))
 		require.Equal(t, "t1", s.do("LINDEX", queueOfA, 0))
 	})
 }
@@ -135,8 +135,8 @@ func TestAFairCallLooksAtABoundedNumberOfPlacesThatAreAhead(t *testing.T) {
 					s.do("ZADD", timesOfA, endless, id)
 					s.do("HSET", placesOfA, id, fmt.Sprint("99999999999999999999:50000:", life))
 				}
-				limited := s.as("+@all", "~*", "&*", rule)
-				limited.bounded(scripts.FairAcquire, keys, "PUBLISH", 1_000_000_000, endless, "other", 30_000, "", "")
+				limited := s.asUser("+@all", "~*", "&*", rule)
+				limited.runBounded(scripts.FairAcquire, keys, "PUBLISH", 1_000_000_000, endless, "other", 30_000, "", "")
 			})
 		}
 	}
@@ -170,7 +170,7 @@ func TestAFairPlaceOfWildNumbersIsReadAsFarAsNumbersGo(t *testing.T) {
 		long := strings.Repeat("9", 400)
 		for _, place := range []string{long + ":" + long + ":" + long, "99999999999999999999:1:99999999999999999999"} {
 			s.do("FLUSHALL")
-			s.queued("t1", "t2")
+			s.enqueue("t1", "t2")
 			s.do("HSET", placesOfA, "t1", place)
 			s.do("DEL", "a")
 			row := s.runOn(scripts.FairAcquire, []string{"a"}, "PUBLISH", s.clock, s.until, "t2", 30_000, 50_000, "")[0].([]any)

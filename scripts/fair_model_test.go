@@ -17,21 +17,21 @@ import (
 // fairModel is a second implementation of the fair lock's scripts: Redisson's rules, and the places where lockwheel
 // differs ("ours"). The lock never expires in it, so no reply depends on how fast the test runs.
 type fairModel struct {
-	now    int64
-	holder string
-	queue  []string
-	times  map[string]int64
-	told   []message
-	lost   []string // tenures notified because their time was lost
+	now       int64
+	holder    string
+	queue     []string
+	times     map[string]int64
+	published []message
+	lost      []string // tenures notified because their time was lost
 }
 
-func (m *fairModel) tell(id string) {
-	m.told = append(m.told, message{"redisson_lock__channel:{a}:" + id, "0"})
+func (m *fairModel) publish(id string) {
+	m.published = append(m.published, message{"redisson_lock__channel:{a}:" + id, "0"})
 }
 
-func (m *fairModel) tellHead() {
+func (m *fairModel) publishHead() {
 	if len(m.queue) > 0 {
-		m.tell(m.queue[0])
+		m.publish(m.queue[0])
 	}
 }
 
@@ -46,15 +46,15 @@ func (m *fairModel) prune(asks string) {
 		}
 		m.queue = m.queue[1:]
 		if !has { // ours: in Redisson it would block the queue without a limit
-			m.tell(head)
+			m.publish(head)
 			m.lost = append(m.lost, head)
 		}
 		delete(m.times, head)
 	}
 }
 
-// shares reports whether a waiter in the queue has that time. Ours: waiters that share a time added their wait once.
-func (m *fairModel) shares(time int64) bool {
+// hasSameTime reports whether a waiter in the queue has that time. Ours: waiters that share a time added their wait once.
+func (m *fairModel) hasSameTime(time int64) bool {
 	return slices.Contains(slices.Collect(maps.Values(m.times)), time)
 }
 
@@ -72,10 +72,10 @@ func (m *fairModel) acquire(id string, wait int64, behind string) string {
 	case m.holder == "" && (len(m.queue) == 0 || m.isHead(id)):
 		m.holder = id
 		if m.isHead(id) {
-			by, time := m.unused(id, wait), m.times[id]
+			by, time := m.unusedWait(id, wait), m.times[id]
 			m.queue = m.queue[1:]
 			delete(m.times, id)
-			if m.shares(time) {
+			if m.hasSameTime(time) {
 				by = 0
 			}
 			for other := range m.times {
@@ -140,7 +140,7 @@ func (m *fairModel) release(id string, wait int64) string {
 	}
 	m.prune("")
 	if m.holder == "" {
-		m.tellHead()
+		m.publishHead()
 	}
 	if released {
 		return "1"
@@ -150,32 +150,34 @@ func (m *fairModel) release(id string, wait int64) string {
 
 // releaseAll is one call. The result is as if all left one by one, but the leavers need no message, and the head gets one.
 func (m *fairModel) releaseAll(ids []string, waits []int64) string {
-	told := m.told
+	published := m.published
 	m.lost = nil
 	var answers []string
 	for i, id := range ids {
 		answers = append(answers, m.release(id, waits[i]))
 	}
-	m.told = told
+	m.published = published
 	for _, id := range m.lost {
 		if !slices.Contains(ids, id) {
-			m.tell(id)
+			m.publish(id)
 		}
 	}
 	if m.holder == "" {
-		m.tellHead()
+		m.publishHead()
 	}
 	return strings.Join(answers, " ")
 }
 
-// unused returns what a leaver subtracts from those behind it. Ours: at most what it has left of its wait.
-func (m *fairModel) unused(id string, wait int64) int64 { return max(min(wait, m.times[id]-m.now), 0) }
+// unusedWait returns what a leaver subtracts from those behind it. Ours: at most what it has left of its wait.
+func (m *fairModel) unusedWait(id string, wait int64) int64 {
+	return max(min(wait, m.times[id]-m.now), 0)
+}
 
 func (m *fairModel) leave(id string, wait int64) {
 	time, stood := m.times[id]
-	by := m.unused(id, wait)
+	by := m.unusedWait(id, wait)
 	delete(m.times, id)
-	stood = stood && !m.shares(time)
+	stood = stood && !m.hasSameTime(time)
 	behind := false
 	for _, other := range m.queue {
 		if _, has := m.times[other]; has && behind && stood {
@@ -192,7 +194,7 @@ func (m *fairModel) force() string {
 	}
 	m.holder = ""
 	m.prune("")
-	m.tellHead()
+	m.publishHead()
 	return "1"
 }
 
@@ -211,11 +213,11 @@ func (s *server) fairState() string {
 	for _, id := range s.do("HKEYS", "a").([]any) {
 		holder += id.(string)
 	}
-	for _, id := range s.do("LRANGE", scripts.Prefixed(scripts.Queue, "a"), 0, -1).([]any) {
+	for _, id := range s.do("LRANGE", scripts.RedissonKey(scripts.FairQueueKey, "a"), 0, -1).([]any) {
 		queue = append(queue, id.(string))
 	}
 	var times []string
-	for pairs := s.do("ZRANGE", scripts.Prefixed(scripts.Times, "a"), 0, -1, "WITHSCORES").([]any); len(pairs) > 0; pairs = pairs[2:] {
+	for pairs := s.do("ZRANGE", scripts.RedissonKey(scripts.FairTimeoutKey, "a"), 0, -1, "WITHSCORES").([]any); len(pairs) > 0; pairs = pairs[2:] {
 		times = append(times, fmt.Sprint(pairs[0], " ", pairs[1]))
 	}
 	slices.Sort(times)
@@ -224,11 +226,11 @@ func (s *server) fairState() string {
 
 func TestFairScriptsDoWhatTheModelDoes(t *testing.T) {
 	s := onReal(t)
-	ears := s.listen()
+	sub := s.listen()
 	random := rand.New(rand.NewPCG(1, 2))
 	m := &fairModel{now: 1_700_000_000_000, times: map[string]int64{}, queue: []string{}}
 	waits := map[string]int64{}
-	var story []string
+	var trace []string
 	next := 0
 	for range 6000 {
 		if random.IntN(3) == 0 {
@@ -246,12 +248,12 @@ func TestFairScriptsDoWhatTheModelDoes(t *testing.T) {
 		if m.queue == nil {
 			m.queue = []string{}
 		}
-		story = append(story, fmt.Sprintf("%d %s → %s, %s", m.now, what, got, s.fairState()))
-		tail := strings.Join(story[max(0, len(story)-8):], "\n")
+		trace = append(trace, fmt.Sprintf("%d %s → %s, %s", m.now, what, got, s.fairState()))
+		tail := strings.Join(trace[max(0, len(trace)-8):], "\n")
 		require.Equal(t, want, got, tail)
 		require.Equal(t, m.state(), s.fairState(), tail)
-		require.Equal(t, said(m.told), said(ears.heard()), tail)
-		m.told = nil
+		require.Equal(t, messagesText(m.published), messagesText(sub.receive()), tail)
+		m.published = nil
 	}
 }
 
@@ -298,11 +300,11 @@ func (s *server) fairStep(random *rand.Rand, m *fairModel, id string, waits map[
 	if _, has := m.times[id]; has && random.IntN(5) > 0 { // other clients count differently
 		by := random.Int64N(9000)
 		m.times[id] -= by
-		s.do("ZADD", scripts.Prefixed(scripts.Times, "a"), "XX", "INCR", -by, id)
+		s.do("ZADD", scripts.RedissonKey(scripts.FairTimeoutKey, "a"), "XX", "INCR", -by, id)
 		return fmt.Sprint("the time of ", id, " is shortened by ", by), "", ""
 	}
 	delete(m.times, id)
-	s.do("ZREM", scripts.Prefixed(scripts.Times, "a"), id)
+	s.do("ZREM", scripts.RedissonKey(scripts.FairTimeoutKey, "a"), id)
 	return "the time of " + id + " is lost", "", ""
 }
 

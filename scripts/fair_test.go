@@ -15,7 +15,7 @@ import (
 // The example of Redisson's own arithmetic, with a lease of 30s and waits of 50s.
 func TestFairQueueIsRedissons(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
-		s.talk(`
+		s.runTranscript(`
 			clock 1000000 → ok
 			fair_acquire a:t0:30s:50s → 1
 			HGETALL a → [t0 1]
@@ -58,7 +58,7 @@ func TestFairQueueIsRedissons(t *testing.T) {
 
 func TestFairCommandsSentTwiceDoNoHarm(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
-		s.talk(`
+		s.runTranscript(`
 			clock 1000000 → ok
 			fair_acquire a:t0:30s:50s → 1
 			fair_acquire a:t0:40s:50s → 1
@@ -88,7 +88,7 @@ func TestFairCommandsSentTwiceDoNoHarm(t *testing.T) {
 
 func TestFairHeadWhoseTimeIsOverIsSkipped(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
-		s.talk(`
+		s.runTranscript(`
 			clock 1000000 → ok
 			fair_acquire a:t0:30s:50s a:t1:30s:50s a:t2:30s:50s a:t3:30s:50s → 1 [30s t0 80s] [30s t0 130s] [30s t0 180s]
 			DEL a → 1
@@ -111,7 +111,7 @@ func TestFairHeadWhoseTimeIsOverIsSkipped(t *testing.T) {
 
 func TestFairWaitersAreAliveAsLongAsTheirHeadAsks(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
-		s.talk(`
+		s.runTranscript(`
 			clock 1000000 → ok
 			fair_acquire a:t0:30s:50s a:t1:30s:80s a:t2:30s:50s a:t3:30s:50s → 1 [30s t0 110s] [30s t0 160s] [30s t0 210s]
 			# The lock is renewed: what the head has beyond the lease is nearly all of its wait.
@@ -150,7 +150,7 @@ func TestFairWaitersAreAliveAsLongAsTheirHeadAsks(t *testing.T) {
 // so the times behind them are as in Redisson.
 func TestFairWaitersOfOneEngineShareATime(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
-		s.talk(`
+		s.runTranscript(`
 			clock 1000000 → ok
 			fair_acquire a:t0:30s:50s → 1
 			fair_acquire a:t1:30s:50s a:t2:30s:50s:t1 a:t3:30s:50s:t2 → [30s t0 80s] [30s t0 80s] [30s t0 80s]
@@ -186,7 +186,7 @@ func TestFairWaitersOfOneEngineShareATime(t *testing.T) {
 // expire with it.
 func TestFairWaitersOutliveAHeadThatIsGoneAndSharesTheirTime(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
-		s.talk(`
+		s.runTranscript(`
 			clock 1000000 → ok
 			fair_acquire a:t0:10s:40s → 1
 			fair_acquire a:t1:10s:40s a:t2:10s:40s:t1 a:t3:10s:40s:t2 a:t4:10s:40s → [10s t0 50s] [10s t0 50s] [10s t0 50s] [10s t0 90s]
@@ -214,7 +214,7 @@ func TestFairWaitersOutliveAHeadThatIsGoneAndSharesTheirTime(t *testing.T) {
 // What a head with a long wait has used of it is not subtracted from those behind, which would be considered dead.
 func TestFairWaitersOutliveAHeadThatWaitedLonger(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
-		s.talk(`
+		s.runTranscript(`
 			clock 1000000 → ok
 			fair_acquire a:t0:30s:50s a:t1:30s:800s a:t2:30s:50s a:t3:30s:50s → 1 [30s t0 830s] [30s t0 880s] [30s t0 930s]
 			clock 1000090 → ok
@@ -241,7 +241,7 @@ func TestFairWaitersOutliveAHeadThatWaitedLonger(t *testing.T) {
 
 func TestFairQueueWithoutATimeBlocksNobody(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
-		s.talk(`
+		s.runTranscript(`
 			clock 1000000 → ok
 			RPUSH redisson_lock_queue:{a} lost → 1
 			fair_acquire a:t1:30s:50s → 1
@@ -263,7 +263,7 @@ func TestFairQueueWithoutATimeBlocksNobody(t *testing.T) {
 
 func TestFairLeaverWakesTheNextOfAFreeLock(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
-		s.talk(`
+		s.runTranscript(`
 			clock 1000000 → ok
 			fair_acquire a:t0:30s:50s a:t1:30s:50s a:t2:30s:50s → 1 [30s t0 80s] [30s t0 130s]
 			fair_release a:t0:50s → 1
@@ -288,7 +288,7 @@ func TestFairLeaverWakesTheNextOfAFreeLock(t *testing.T) {
 // The result is as if they left one by one: what those ahead of a leaver subtract is subtracted from it first.
 func TestFairWaitersLeaveTogether(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
-		s.talk(`
+		s.runTranscript(`
 			clock 1000000 → ok
 			fair_acquire a:t0:30s:50s a:t1:30s:50s a:t2:30s:90s a:t3:30s:50s a:t4:30s:50s → 1 [30s t0 80s] [30s t0 170s] [30s t0 220s] [30s t0 270s]
 			clock 1000060 → ok
@@ -317,7 +317,7 @@ func TestFairWaitersLeaveTogether(t *testing.T) {
 
 func TestFairRefusalIsThatLocksAlone(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
-		s.talk(`
+		s.runTranscript(`
 			clock 1000000 → ok
 			SET a x → OK
 			SET redisson_lock_queue:{b} x → OK
@@ -340,7 +340,7 @@ func TestFairRefusalIsThatLocksAlone(t *testing.T) {
 // before its time is over.
 func TestAFairWaiterLeavesAQueueWhoseLockWasOverwritten(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
-		s.talk(`
+		s.runTranscript(`
 			clock 1000000 → ok
 			fair_acquire a:t1:30s:50s a:t2:30s:50s a:t3:30s:50s → 1 [30s t1 80s] [30s t1 130s]
 			SET a x → OK
@@ -364,7 +364,7 @@ func TestAFairWaiterLearnsTheServersClock(t *testing.T) {
 		before := time.Now().UnixMilli()
 		row := ask("t1")[0].([]any)
 		require.Len(t, row, 4)
-		require.InDelta(t, before, row[3], float64(patience.Milliseconds()))
+		require.InDelta(t, before, row[3], float64(receiveTimeout.Milliseconds()))
 		require.Len(t, ask("t1")[0], 4, "also when it stands there already")
 	})
 }
@@ -380,10 +380,10 @@ func TestAFairAcquireThatComesLateDoesNothing(t *testing.T) {
 			return s.runOn(scripts.FairAcquire, []string{"a", "b"}[:len(ids)], args...)
 		}
 		before := time.Now().UnixMilli()
-		over := before - patience.Milliseconds()
+		over := before - receiveTimeout.Milliseconds()
 		for _, row := range ask(over, "t0", "t0") {
 			require.Len(t, row, 1)
-			require.InDelta(t, before, row.([]any)[0], float64(patience.Milliseconds()))
+			require.InDelta(t, before, row.([]any)[0], float64(receiveTimeout.Milliseconds()))
 		}
 		require.Equal(t, []any{}, s.do("KEYS", "*"))
 		far := before + time.Hour.Milliseconds()
@@ -400,7 +400,7 @@ func TestAFairAcquireThatComesLateDoesNothing(t *testing.T) {
 func TestFairPlacesThatNobodyKeepsUpAreTakenOff(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		s.until = int64(9_000_000_000_000)
-		s.talk(`
+		s.runTranscript(`
 			clock 1000000 → ok
 			fair_acquire a:t0:30s:50s → 1
 			fair_acquire a:t1:30s:50s a:t2:30s:50s a:t3:30s:50s a:t4:30s:50s → [30s t0 80s] [30s t0 130s] [30s t0 180s] [30s t0 230s]
@@ -434,18 +434,18 @@ func TestFairPlacesThatNobodyKeepsUpAreTakenOff(t *testing.T) {
 func TestFairPlacesAreKnownAsOursWhenTheyAreLongOver(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		s.until = int64(9_000_000_000_000)
-		s.talk(`
+		s.runTranscript(`
 			clock 1000000 → ok
 			fair_acquire a:t0:30s:50s → 1
 			PEXPIRE a 100 → 1
 		`)
 		s.step(strings.Fields("fair_acquire a:t1:30s:20ms"), nil)
-		s.theirs("theirs", 1_000_380_000)
+		s.enqueueRedisson("theirs", 1_000_380_000)
 		s.do("PERSIST", queueOfA)
 		s.do("PERSIST", timesOfA)
 		s.do("SET", "probe", "x", "PX", 250)
-		require.Eventually(t, func() bool { return s.do("EXISTS", "probe") == int64(0) }, patience, 5*time.Millisecond)
-		s.talk(`
+		require.Eventually(t, func() bool { return s.do("EXISTS", "probe") == int64(0) }, receiveTimeout, 5*time.Millisecond)
+		s.runTranscript(`
 			fair_acquire a:t2:30s: → [380s '' -1]
 			LRANGE redisson_lock_queue:{a} 0 -1 → [theirs]
 		`)
@@ -457,7 +457,7 @@ func TestAFairReleaseTellsThoseBehindWhoMayBeDead(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		s.until = int64(9_000_000_000_000)
 		doubtful := fmt.Sprint(time.Now().Add(25*time.Second).UnixMilli(), ":50000:50000")
-		s.talk(fmt.Sprintf(`
+		s.runTranscript(fmt.Sprintf(`
 			clock 1000000 → ok
 			fair_acquire a:t0:30s:50s → 1
 			fair_acquire a:t1:30s:50s a:t2:30s:50s a:t3:30s:50s a:t4:30s:50s → [30s t0 80s] [30s t0 130s] [30s t0 180s] [30s t0 230s]
@@ -471,7 +471,7 @@ func TestAFairReleaseTellsThoseBehindWhoMayBeDead(t *testing.T) {
 // A lost list leaves times, which are no places: the next call removes all of them and notifies the waiters that had them.
 func TestAFairTimeWithoutAPlaceIsNoPlace(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
-		s.talk(`
+		s.runTranscript(`
 			clock 1000000 → ok
 			fair_acquire a:t0:30s:50s a:t1:30s:50s a:t2:30s:50s → 1 [30s t0 80s] [30s t0 130s]
 			DEL redisson_lock_queue:{a} → 1
@@ -520,7 +520,7 @@ func TestAFairCallTakesOffSoManyAtMost(t *testing.T) {
 func TestTheTimesOfALongFairQueueAreMovedTogether(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		const waiting = 600 // more than one command of the script moves
-		s.talk("clock 1000000 → ok\nfair_acquire a:t0:30s:50s → 1")
+		s.runTranscript("clock 1000000 → ok\nfair_acquire a:t0:30s:50s → 1")
 		queue, times := []any{"RPUSH", "redisson_lock_queue:{a}"}, []any{"ZADD", "redisson_lock_timeout:{a}"}
 		for i := range waiting {
 			id := fmt.Sprint("w", i)
@@ -528,7 +528,7 @@ func TestTheTimesOfALongFairQueueAreMovedTogether(t *testing.T) {
 		}
 		s.do(queue...)
 		s.do(times...)
-		s.talk("fair_acquire a:w0:30s:50s → [30s t0 80s]")
+		s.runTranscript("fair_acquire a:w0:30s:50s → [30s t0 80s]")
 		moved := s.do("ZRANGE", "redisson_lock_timeout:{a}", 0, -1, "WITHSCORES").([]any)
 		require.Len(t, moved, 2*waiting)
 		first, err := strconv.Atoi(moved[1].(string))
@@ -545,7 +545,7 @@ func TestTheTimesOfALongFairQueueAreMovedTogether(t *testing.T) {
 func TestAFairWaiterThatLeavesTakesBackWhatItAdded(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		s.until = int64(9_000_000_000_000)
-		s.talk(`
+		s.runTranscript(`
 			clock 1000000 → ok
 			fair_acquire a:t0:30s:50s → 1
 			RPUSH redisson_lock_queue:{a} theirs → 1
@@ -566,7 +566,7 @@ func TestTheTimesOfALongRowOfDeadAreMovedOnce(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		const dead = 500
 		now := time.Now().UnixMilli()
-		queue := []string{scripts.Prefixed(scripts.Queue, "a"), scripts.Prefixed(scripts.Times, "a"), scripts.Prefixed(scripts.Places, "a")}
+		queue := []string{scripts.RedissonKey(scripts.FairQueueKey, "a"), scripts.RedissonKey(scripts.FairTimeoutKey, "a"), scripts.RedissonKey(scripts.FairPlacesKey, "a")}
 		for i := range dead {
 			id := fmt.Sprint("d", i)
 			s.do("RPUSH", queue[0], id)
@@ -595,7 +595,7 @@ func TestTheTimesOfALongRowOfDeadAreMovedOnce(t *testing.T) {
 func TestLeavingALongFairQueue(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		const waiting = 2_500
-		s.talk("clock 1000000 → ok\nfair_acquire a:t0:30s:50s → 1")
+		s.runTranscript("clock 1000000 → ok\nfair_acquire a:t0:30s:50s → 1")
 		queue, times := []any{"RPUSH", "redisson_lock_queue:{a}"}, []any{"ZADD", "redisson_lock_timeout:{a}"}
 		for i := range waiting {
 			id := fmt.Sprint("w", i)
@@ -604,7 +604,7 @@ func TestLeavingALongFairQueue(t *testing.T) {
 		s.do(queue...)
 		s.do(times...)
 		// They share their times: nothing is moved.
-		s.talk(`
+		s.runTranscript(`
 			fair_release a:w3:50s a:w1200:50s a:w2490:50s a:absent:50s → 0 0 0 0
 			LLEN redisson_lock_queue:{a} → 2497
 			ZCARD redisson_lock_timeout:{a} → 2497

@@ -16,34 +16,34 @@ import (
 
 const queueOfA, timesOfA, placesOfA = "redisson_lock_queue:{a}", "redisson_lock_timeout:{a}", "redisson_lock_places:{a}"
 
-// after is how long the keys of a queue live beyond its places.
-const after = 15 * time.Minute
+// queueTTLMargin is how long the keys of a queue live beyond its places.
+const queueTTLMargin = 15 * time.Minute
 
 func (s *server) pttl(key string) time.Duration {
 	return time.Duration(s.do("PTTL", key).(int64)) * time.Millisecond
 }
 
-// stays requires that a queue has no TTL.
-func (s *server) stays() {
+// requireNoTTL requires that a queue has no TTL.
+func (s *server) requireNoTTL() {
 	s.t.Helper()
 	require.Equal(s.t, int64(2), s.do("EXISTS", queueOfA, timesOfA))
 	require.Equal(s.t, int64(-1), s.do("PTTL", queueOfA))
 	require.Equal(s.t, int64(-1), s.do("PTTL", timesOfA))
 }
 
-// ends requires that all keys of a queue expire together, after this time.
-func (s *server) ends(in time.Duration) {
+// requireTTL requires that all keys of a queue expire together, after this time.
+func (s *server) requireTTL(in time.Duration) {
 	s.t.Helper()
 	ttls := s.do("EVAL", "local t = {} for i = 1, 3 do t[i] = redis.call('PTTL', KEYS[i]) end return t", 3, queueOfA, timesOfA, placesOfA).([]any)
 	for _, left := range ttls { // the server may be stopped between two of them
 		ttl := time.Duration(left.(int64)) * time.Millisecond
-		require.Greater(s.t, ttl, in-patience)
+		require.Greater(s.t, ttl, in-receiveTimeout)
 		require.LessOrEqual(s.t, ttl, in)
 	}
 }
 
-// theirs queues a tenure as Redisson does.
-func (s *server) theirs(id string, until int64) {
+// enqueueRedisson queues a tenure as Redisson does.
+func (s *server) enqueueRedisson(id string, until int64) {
 	s.t.Helper()
 	s.do("ZADD", timesOfA, until, id)
 	s.do("RPUSH", queueOfA, id)
@@ -52,34 +52,34 @@ func (s *server) theirs(id string, until int64) {
 func TestAFairQueueOfOursHasATTLThatIsKeptUp(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		s.until = int64(9_000_000_000_000)
-		s.talk(`
+		s.runTranscript(`
 			clock 1000000 → ok
 			fair_acquire a:t0:30s:50s a:t1:30s:50s → 1 [30s t0 80s]
 		`)
-		s.ends(80*time.Second + after)
-		s.talk("fair_acquire a:t2:30s:90s → [30s t0 170s]")
-		s.ends(80*time.Second + after)
+		s.requireTTL(80*time.Second + queueTTLMargin)
+		s.runTranscript("fair_acquire a:t2:30s:90s → [30s t0 170s]")
+		s.requireTTL(80*time.Second + queueTTLMargin)
 		// It falls no further than this, whichever tenure asks.
 		for _, keys := range [][]string{{queueOfA, timesOfA}, {placesOfA}, {queueOfA, timesOfA, placesOfA}} {
 			for _, key := range keys {
-				s.do("PEXPIRE", key, (after / 2).Milliseconds())
+				s.do("PEXPIRE", key, (queueTTLMargin / 2).Milliseconds())
 			}
-			s.talk("fair_acquire a:t1:30s:50s → [30s t0 80s]")
-			s.ends(80*time.Second + after)
+			s.runTranscript("fair_acquire a:t1:30s:50s → [30s t0 80s]")
+			s.requireTTL(80*time.Second + queueTTLMargin)
 		}
 		// A waiter for a long lease lives as long by its time.
-		s.talk(`
+		s.runTranscript(`
 			fair_release a:t0:50s a:t1:50s → 1 0
 			fair_acquire a:t2:7200s:90s → 1
 			fair_acquire a:t3:30s:50s → [7200s t2 7250s]
 		`)
-		s.ends(7250*time.Second + after)
-		s.talk("fair_acquire a:t4:30s:50s → [7200s t2 7300s]")
-		s.ends(7250*time.Second + after)
+		s.requireTTL(7250*time.Second + queueTTLMargin)
+		s.runTranscript("fair_acquire a:t4:30s:50s → [7200s t2 7300s]")
+		s.requireTTL(7250*time.Second + queueTTLMargin)
 		// The waiters that leave do not change it for those that stay.
-		s.talk("fair_release a:t3:50s → 0")
-		s.ends(7250*time.Second + after)
-		s.talk(`
+		s.runTranscript("fair_release a:t3:50s → 0")
+		s.requireTTL(7250*time.Second + queueTTLMargin)
+		s.runTranscript(`
 			fair_release a:t4:50s a:t2:90s → 0 1
 			KEYS * → []
 		`)
@@ -89,25 +89,25 @@ func TestAFairQueueOfOursHasATTLThatIsKeptUp(t *testing.T) {
 func TestAFairQueueWithAPlaceOfRedissonsHasNoTTL(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		s.until = int64(9_000_000_000_000)
-		s.talk(`
+		s.runTranscript(`
 			clock 1000000 → ok
 			fair_acquire a:t0:30s:50s a:t1:30s:50s → 1 [30s t0 80s]
 		`)
-		s.theirs("theirs", 1_000_380_000)
-		s.talk("fair_acquire a:t1:30s:50s → [30s t0 80s]")
-		s.stays()
-		s.talk("fair_acquire a:t2:30s:50s → [30s t0 680s]")
-		s.stays()
+		s.enqueueRedisson("theirs", 1_000_380_000)
+		s.runTranscript("fair_acquire a:t1:30s:50s → [30s t0 80s]")
+		s.requireNoTTL()
+		s.runTranscript("fair_acquire a:t2:30s:50s → [30s t0 680s]")
+		s.requireNoTTL()
 		require.Positive(t, s.pttl(placesOfA))
 		// It gives up.
 		s.do("LREM", queueOfA, 0, "theirs")
 		s.do("ZREM", timesOfA, "theirs")
-		s.talk("fair_acquire a:t1:30s:50s → [30s t0 80s]")
-		s.ends(680*time.Second + after)
+		s.runTranscript("fair_acquire a:t1:30s:50s → [30s t0 80s]")
+		s.requireTTL(680*time.Second + queueTTLMargin)
 		// A lockwheel client that does not say until when it keeps its place alive will not prolong the queue.
 		s.until = nil
 		s.step(strings.Fields("fair_acquire a:t3:30s:50s"), nil)
-		s.stays()
+		s.requireNoTTL()
 	})
 }
 
@@ -123,14 +123,14 @@ func TestAFairQueueThatOursLeaveToRedissonsHasNoTTL(t *testing.T) {
 		t.Run(how, func(t *testing.T) {
 			onEach(t, func(t *testing.T, s *server) {
 				s.until = int64(9_000_000_000_000)
-				s.talk(`
+				s.runTranscript(`
 					clock 1000000 → ok
 					fair_acquire a:t0:30s:50s a:t1:30s:50s → 1 [30s t0 80s]
 				`)
-				s.ends(80*time.Second + after)
-				s.theirs("theirs", 1_000_380_000)
-				s.talk(step + "\nLRANGE " + queueOfA + " 0 -1 → [theirs]")
-				s.stays()
+				s.requireTTL(80*time.Second + queueTTLMargin)
+				s.enqueueRedisson("theirs", 1_000_380_000)
+				s.runTranscript(step + "\nLRANGE " + queueOfA + " 0 -1 → [theirs]")
+				s.requireNoTTL()
 			})
 		})
 	}
@@ -140,19 +140,19 @@ func TestAFairQueueThatOursLeaveToRedissonsHasNoTTL(t *testing.T) {
 func TestAFairQueueInWhichRedissonTookOffOursHasNoTTL(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		s.until = int64(9_000_000_000_000)
-		s.talk(`
+		s.runTranscript(`
 			clock 1000000 → ok
 			fair_acquire a:t0:30s:50s a:t1:30s:50s → 1 [30s t0 80s]
 		`)
-		s.theirs("theirs", 1_000_380_000)
-		s.talk(`
+		s.enqueueRedisson("theirs", 1_000_380_000)
+		s.runTranscript(`
 			LPOP redisson_lock_queue:{a} → t1
 			ZREM redisson_lock_timeout:{a} t1 → 1
 		`)
-		s.talk("fair_acquire a:t2:30s:50s → [30s t0 680s]")
-		s.stays()
-		s.talk("fair_release a:t2:50s → 0")
-		s.stays()
+		s.runTranscript("fair_acquire a:t2:30s:50s → [30s t0 680s]")
+		s.requireNoTTL()
+		s.runTranscript("fair_release a:t2:50s → 0")
+		s.requireNoTTL()
 	})
 }
 
@@ -160,36 +160,36 @@ func TestAFairQueueInWhichRedissonTookOffOursHasNoTTL(t *testing.T) {
 func TestALongRowOfDeadFairPlacesHasATTL(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		s.until = int64(9_000_000_000_000)
-		s.talk(`
+		s.runTranscript(`
 			clock 1000000 → ok
 			fair_acquire a:t0:30s:50s a:t1:30s:50s → 1 [30s t0 80s]
 		`)
 		for i := range 300 {
 			id := fmt.Sprint("d", i)
-			s.theirs(id, 1_000_080_000+int64(i))
+			s.enqueueRedisson(id, 1_000_080_000+int64(i))
 			s.do("HSET", placesOfA, id, "1:50000:50000")
 		}
 		s.do("HSET", placesOfA, "t1", "1:50000:50000")
-		s.talk(`
+		s.runTranscript(`
 			fair_acquire a:t2:30s: → [30s t0 -1]
 			LLEN redisson_lock_queue:{a} → 101
 		`)
-		s.ends(80*time.Second + after)
+		s.requireTTL(80*time.Second + queueTTLMargin)
 	})
 }
 
 // What remains when all of lockwheel's waiters are dead expires.
 func TestAFairQueueOfTheDeadGoesByItself(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
-		hasty := scripts.FairAcquire
-		hasty.Text = strings.Replace(hasty.Text, "local after = 900000", "local after = 200", 1)
-		require.NotEqual(t, scripts.FairAcquire.Text, hasty.Text)
-		hasty.SHA1 = s.do("SCRIPT", "LOAD", hasty.Text).(string)
+		noTimeout := scripts.FairAcquire
+		noTimeout.Text = strings.Replace(noTimeout.Text, "local after = 900000", "local after = 200", 1)
+		require.NotEqual(t, scripts.FairAcquire.Text, noTimeout.Text)
+		noTimeout.SHA1 = s.do("SCRIPT", "LOAD", noTimeout.Text).(string)
 		for i, wait := range []int{0, 100, 150, 50} {
 			now := time.Now().UnixMilli()
-			s.runOn(hasty, []string{"a"}, "PUBLISH", now, now+60_000, fmt.Sprint("t", i), 100, wait, "")
+			s.runOn(noTimeout, []string{"a"}, "PUBLISH", now, now+60_000, fmt.Sprint("t", i), 100, wait, "")
 		}
 		require.Equal(t, int64(3), s.do("LLEN", queueOfA))
-		require.Eventually(t, func() bool { return s.do("DBSIZE") == int64(0) }, patience, 5*time.Millisecond)
+		require.Eventually(t, func() bool { return s.do("DBSIZE") == int64(0) }, receiveTimeout, 5*time.Millisecond)
 	})
 }

@@ -4,7 +4,7 @@ import "testing"
 
 func TestFencedGrantComesWithATokenGreaterThanAllBefore(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
-		s.talk(`
+		s.runTranscript(`
 			fenced_acquire a:t1:100s b:t1:100s → 1 1
 			HGETALL a → [t1 1]
 			GET redisson_lock_token:{a} → 1
@@ -29,7 +29,7 @@ func TestFencedGrantComesWithATokenGreaterThanAllBefore(t *testing.T) {
 
 func TestFencedAcquireSentTwiceIsTheSameToken(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
-		s.talk(`
+		s.runTranscript(`
 			fenced_acquire a:t1:100s → 1
 			fenced_acquire a:t1:200s → 1
 			PTTL a → 200s
@@ -48,7 +48,7 @@ func TestFencedAcquireSentTwiceIsTheSameToken(t *testing.T) {
 
 func TestFencedPassCountsOnce(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
-		s.talk(`
+		s.runTranscript(`
 			fenced_acquire a:t1:100s b:t1:100s → 1 1
 			fenced_pass a:t1:200s:1:1:1 b:t1:0:::1 → [1 1 0 2] [1 1 -1 2]
 			PTTL a → 200s
@@ -76,7 +76,7 @@ func TestFencedPassCountsOnce(t *testing.T) {
 
 func TestARefusedTokenLeavesNoLock(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
-		s.talk(`
+		s.runTranscript(`
 			LPUSH redisson_lock_token:{a} x → 1
 			SET redisson_lock_token:{b} word → OK
 			SET c x → OK
@@ -94,7 +94,7 @@ func TestARefusedTokenLeavesNoLock(t *testing.T) {
 // A Lua number is exact to 2^53, and a counter that an operator seeded with the time in nanoseconds is beyond that.
 func TestTokensAreExactAsFarAsTheServerCounts(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
-		s.talk(`
+		s.runTranscript(`
 			SET redisson_lock_token:{a} 9007199254740990 → OK
 			fenced_acquire a:t1:100s → 9007199254740991
 			fenced_pass a:t1:0:::9007199254740991 → [1 1 -1 9007199254740992]
@@ -116,7 +116,7 @@ func TestTokensAreExactAsFarAsTheServerCounts(t *testing.T) {
 
 func TestACounterThatIsNoTokenIsRefusedAndLeftAsItIs(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
-		s.talk(`
+		s.runTranscript(`
 			SET redisson_lock_token:{a} -7 → OK
 			SET redisson_lock_token:{b} -1 → OK
 			SET redisson_lock_token:{c} 9223372036854775807 → OK

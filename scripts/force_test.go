@@ -4,7 +4,7 @@ import "testing"
 
 func TestForceFreesWhateverIsALockAndNothingElse(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
-		s.talk(`
+		s.runTranscript(`
 			acquire a:t1:100s b:t2:100s → 1 1
 			HSET forever f 1 g 1 → 2
 			SET string x → OK
@@ -21,7 +21,7 @@ func TestForceFreesWhateverIsALockAndNothingElse(t *testing.T) {
 // The second copy finds nothing. A late one frees the lock of its holder at that moment, so the engine does not resend it.
 func TestForceSentTwiceFindsNothingAndLateSomebodyElse(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
-		s.talk(`
+		s.runTranscript(`
 			acquire a:t1:100s → 1
 			force a a → 1 0
 			heard → redisson_lock__channel:{a} 0

@@ -10,20 +10,20 @@ import (
 	"github.com/lockwheel/lockwheel/scripts"
 )
 
-// leasing lists the scripts that take leases, and for each what acquires the locks for it.
-var leasing = []struct {
+// leaseScripts lists the scripts that take leases, and for each what acquires the locks for it.
+var leaseScripts = []struct {
 	take, again scripts.Script
 	prefixes    []string
 }{
 	{take: scripts.Acquire, again: scripts.Renew},
 	{take: scripts.WriteAcquire, again: scripts.WriteRenew},
-	{take: scripts.FencedAcquire, again: scripts.Renew, prefixes: []string{scripts.Token}},
+	{take: scripts.FencedAcquire, again: scripts.Renew, prefixes: []string{scripts.TokenKey}},
 }
 
 // A call with many keys sets leases in another way than one with few. It sends a lease once if that is the lease of all keys.
 func TestLeasesAreSetAsToldHoweverManyLocksACallHas(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
-		s.leasesAreSet(t, s)
+		s.checkLeases(t, s)
 	})
 }
 
@@ -32,15 +32,15 @@ func TestLeasesNeedNeitherTheTimeNorPexpireat(t *testing.T) {
 	for _, forbidden := range []string{"time", "pexpireat"} {
 		t.Run(forbidden, func(t *testing.T) {
 			s := onReal(t)
-			limited := s.as("~*", "&*", "+@all", "-"+forbidden)
-			s.leasesAreSet(t, limited)
+			limited := s.asUser("~*", "&*", "+@all", "-"+forbidden)
+			s.checkLeases(t, limited)
 			require.Zero(t, s.real.CommandCalls(t, "pexpireat"))
 		})
 	}
 }
 
-func (s *server) leasesAreSet(t *testing.T, as *server) {
-	for _, l := range leasing {
+func (s *server) checkLeases(t *testing.T, as *server) {
+	for _, l := range leaseScripts {
 		for _, locks := range []int{1, 2, 8, 9, 128} {
 			for _, each := range []bool{false, true} {
 				s.do("FLUSHALL")
@@ -50,17 +50,17 @@ func (s *server) leasesAreSet(t *testing.T, as *server) {
 					}
 					return 100_000
 				}
-				as.leased(t, l.take, "PUBLISH", l.prefixes, locks, lease)
+				as.checkLeasesOf(t, l.take, "PUBLISH", l.prefixes, locks, lease)
 				if l.again.Name != "" {
-					as.leased(t, l.again, "NUMSUB", nil, locks, func(i int) int64 { return 2 * lease(i) })
+					as.checkLeasesOf(t, l.again, "NUMSUB", nil, locks, func(i int) int64 { return 2 * lease(i) })
 				}
 			}
 		}
 	}
 }
 
-// leased runs a script on this many locks, each with its lease, and checks their TTLs.
-func (s *server) leased(t *testing.T, script scripts.Script, verb string, prefixes []string, locks int, lease func(i int) int64) {
+// checkLeasesOf runs a script on this many locks, each with its lease, and checks their TTLs.
+func (s *server) checkLeasesOf(t *testing.T, script scripts.Script, verb string, prefixes []string, locks int, lease func(i int) int64) {
 	t.Helper()
 	var keys []string
 	args := []any{verb}
@@ -68,7 +68,7 @@ func (s *server) leased(t *testing.T, script scripts.Script, verb string, prefix
 		key := fmt.Sprintf("lock:%d", i)
 		keys = append(keys, key)
 		for _, prefix := range prefixes {
-			keys = append(keys, scripts.Prefixed(prefix, key))
+			keys = append(keys, scripts.RedissonKey(prefix, key))
 		}
 		args = append(args, fmt.Sprintf("t%d", i), lease(i))
 	}
@@ -76,7 +76,7 @@ func (s *server) leased(t *testing.T, script scripts.Script, verb string, prefix
 	for i, answer := range s.answers(locks, script, keys, args...) {
 		require.Equal(t, int64(1), answer, "%s %d of %d", script.Name, i, locks)
 		ttl := s.do("PTTL", fmt.Sprintf("lock:%d", i)).(int64)
-		passed := patience // the embedded server's clock advances in steps
+		passed := receiveTimeout // the embedded server's clock advances in steps
 		if s.real != nil {
 			passed = time.Since(began) + 20*time.Millisecond
 		}
@@ -94,7 +94,7 @@ func TestLeasesOfReadersAreSetAsToldHoweverManyACallHas(t *testing.T) {
 				take, again := []any{"PUBLISH"}, []any{"NUMSUB"}
 				for i := range locks {
 					key, id, lease := fmt.Sprintf("lock:%d", i), fmt.Sprintf("t%d", i), 100_000+each*int64(i)
-					stamps = append(stamps, key, scripts.HoldKey(key, id, 1))
+					stamps = append(stamps, key, scripts.RWHoldKey(key, id, 1))
 					keys = append(keys, key)
 					take = append(take, id, lease, "")
 					again = append(again, id, "", 1, 2*lease)
@@ -109,7 +109,7 @@ func TestLeasesOfReadersAreSetAsToldHoweverManyACallHas(t *testing.T) {
 						lock, hold := s.do("PTTL", stamps[2*i]).(int64), s.do("PTTL", stamps[2*i+1]).(int64)
 						for _, ttl := range []int64{lock, hold} {
 							require.LessOrEqual(t, ttl, lease)
-							require.Greater(t, ttl, lease-patience.Milliseconds(), "%s %d of %d", call.script.Name, i, locks)
+							require.Greater(t, ttl, lease-receiveTimeout.Milliseconds(), "%s %d of %d", call.script.Name, i, locks)
 						}
 					}
 				}

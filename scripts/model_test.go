@@ -13,8 +13,8 @@ import (
 // model is a second implementation of the scripts: locks by key, with words instead of commands. TTLs do not fall in it,
 // and the leases of the test are so far apart that this does not show.
 type model struct {
-	keys map[string]*lock
-	told []message
+	keys      map[string]*lock
+	published []message
 }
 
 type lock struct {
@@ -34,7 +34,7 @@ func (m *model) release(key, id string) string {
 		return "0"
 	}
 	delete(m.keys, key)
-	m.told = append(m.told, message{"redisson_lock__channel:{" + key + "}", "0"})
+	m.published = append(m.published, message{"redisson_lock__channel:{" + key + "}", "0"})
 	return "1"
 }
 
@@ -92,8 +92,8 @@ func (m *model) state(key string) string {
 // answer returns the reply that a step of a conversation should get.
 func (m *model) answer(words []string) string {
 	main, extra, _ := strings.Cut(strings.Join(words[1:], " "), " extra")
-	main, ghosts, _ := strings.Cut(main, " ghosts")
-	for _, word := range strings.Fields(ghosts) {
+	main, orphans, _ := strings.Cut(main, " ghosts")
+	for _, word := range strings.Fields(orphans) {
 		parts := strings.Split(word, ":")
 		m.release(parts[0], parts[1])
 	}
@@ -167,9 +167,9 @@ func TestRandomCallsInAnyOrderDoWhatTheModelDoes(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
 		const steps, seed = 1000, 1
 		r := rand.New(rand.NewPCG(seed, seed))
-		m, ears := &model{keys: map[string]*lock{}}, s.listen()
+		m, sub := &model{keys: map[string]*lock{}}, s.listen()
 		var sent [][]string
-		var lately []string
+		var recent []string
 		for n := range steps {
 			step := randomStep(r)
 			if len(sent) > 0 && r.IntN(2) == 0 { // an old one again
@@ -178,22 +178,22 @@ func TestRandomCallsInAnyOrderDoWhatTheModelDoes(t *testing.T) {
 				sent = append(sent, step)
 			}
 			if n%50 == 0 {
-				s.meddle(m, r)
+				s.perturb(m, r)
 			}
-			want, got := m.answer(step), s.step(step, ears)
-			lately = append(lately, strings.Join(step, " ")+" → "+got)
-			lately = lately[max(0, len(lately)-12):]
-			require.Equal(t, want, got, "seed %d, step %d:\n%s", seed, n, strings.Join(lately, "\n"))
+			want, got := m.answer(step), s.step(step, sub)
+			recent = append(recent, strings.Join(step, " ")+" → "+got)
+			recent = recent[max(0, len(recent)-12):]
+			require.Equal(t, want, got, "seed %d, step %d:\n%s", seed, n, strings.Join(recent, "\n"))
 			everything := []string{"state", "a", "b", "c", "d", "e"}
-			require.Equal(t, m.answer(everything), s.step(everything, ears), "seed %d, step %d:\n%s", seed, n, strings.Join(lately, "\n"))
+			require.Equal(t, m.answer(everything), s.step(everything, sub), "seed %d, step %d:\n%s", seed, n, strings.Join(recent, "\n"))
 		}
-		require.NotEmpty(t, m.told)
-		require.Equal(t, m.told, ears.heard())
+		require.NotEmpty(t, m.published)
+		require.Equal(t, m.published, sub.receive())
 	})
 }
 
-// meddle changes a key as only other clients do: another type, no TTL, or deleted.
-func (s *server) meddle(m *model, r *rand.Rand) {
+// perturb changes a key as only other clients do: another type, no TTL, or deleted.
+func (s *server) perturb(m *model, r *rand.Rand) {
 	key := string("abcde"[r.IntN(5)])
 	l := m.keys[key]
 	switch {

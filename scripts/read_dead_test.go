@@ -15,7 +15,7 @@ func (s *server) plant(id string, count any, keys ...int) {
 	s.do("HSET", "a", "mode", "read", id, count)
 	s.do("PEXPIRE", "a", 1_000_000)
 	for _, i := range keys {
-		require.Equal(s.t, "OK", s.do("SET", scripts.HoldKey("a", id, i), 1, "PX", 1_000_000))
+		require.Equal(s.t, "OK", s.do("SET", scripts.RWHoldKey("a", id, i), 1, "PX", 1_000_000))
 	}
 }
 
@@ -29,11 +29,11 @@ func TestReadersThatDiedDoNotPileUpBesideOthers(t *testing.T) {
 			keys, args := []string{}, []any{"PUBLISH"}
 			for i := range together {
 				id := fmt.Sprint("t", died+i)
-				keys, args = append(keys, "a", scripts.HoldKey("a", id, 1)), append(args, id, 100_000, "")
+				keys, args = append(keys, "a", scripts.RWHoldKey("a", id, 1)), append(args, id, 100_000, "")
 			}
 			s.answers(together, scripts.ReadAcquire, keys, args...)
 			for i := range together {
-				s.do("DEL", scripts.HoldKey("a", fmt.Sprint("t", died+i), 1))
+				s.do("DEL", scripts.RWHoldKey("a", fmt.Sprint("t", died+i), 1))
 			}
 		}
 		require.Less(t, s.do("HLEN", "a"), int64(300), "%d at a time", together)
@@ -57,7 +57,7 @@ func TestOnlyReadersWithoutAnyKeyAreTakenForDead(t *testing.T) {
 	before := s.do("HLEN", "a").(int64)
 	for i := range 300 {
 		id := fmt.Sprint("t", i)
-		require.Equal(t, []any{int64(1)}, s.answers(1, scripts.ReadAcquire, []string{"a", scripts.HoldKey("a", id, 1)}, "PUBLISH", id, 100_000, ""))
+		require.Equal(t, []any{int64(1)}, s.answers(1, scripts.ReadAcquire, []string{"a", scripts.RWHoldKey("a", id, 1)}, "PUBLISH", id, 100_000, ""))
 		require.Equal(t, []any{int64(1)}, s.run(scripts.ReadRelease, []string{"a"}, "PUBLISH", id))
 	}
 	require.Equal(t, before, s.do("HLEN", "a"))

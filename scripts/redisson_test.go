@@ -60,9 +60,9 @@ func (r redisson) unlock(name string) any {
 
 func TestRedissonAndOursTakeTurns(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
-		peer, ears := redisson{s}, s.listen()
+		peer, sub := redisson{s}, s.listen()
 		for _, name := range []string{"a", "a{b}c"} {
-			told := []message{{channels[name], "0"}}
+			published := []message{{channels[name], "0"}}
 			acquire := func() any {
 				return s.run(scripts.Acquire, []string{name}, "PUBLISH", ours, 60_000)[0]
 			}
@@ -71,7 +71,7 @@ func TestRedissonAndOursTakeTurns(t *testing.T) {
 			require.InDelta(t, 55_000, peer.lock(name, 30_000), 5_000)
 			require.Nil(t, peer.unlock(name))
 			require.Equal(t, int64(1), s.run(scripts.Release, []string{name}, "PUBLISH", ours)[0])
-			require.Equal(t, told, ears.heard())
+			require.Equal(t, published, sub.receive())
 			// theirs holds, twice
 			require.Nil(t, peer.lock(name, 30_000))
 			require.Nil(t, peer.lock(name, 30_000))
@@ -83,16 +83,16 @@ func TestRedissonAndOursTakeTurns(t *testing.T) {
 			state := s.run(scripts.State, []string{name})[0].([]any)
 			require.Equal(t, []any{theirs, int64(2)}, state[1:])
 			require.Equal(t, 0, peer.unlock(name))
-			require.Empty(t, ears.heard())
+			require.Empty(t, sub.receive())
 			require.Equal(t, 1, peer.unlock(name))
-			require.Equal(t, told, ears.heard())
+			require.Equal(t, published, sub.receive())
 			// and ours again, until an operator of theirs takes it away
 			require.Equal(t, int64(1), acquire())
 			require.Equal(t, int64(1), s.do("DEL", name))
 			require.Equal(t, int64(0), s.run(scripts.Renew, []string{name}, "NUMSUB", ours, 60_000)[0])
 			require.Nil(t, peer.lock(name, 30_000))
 			require.Equal(t, int64(1), s.run(scripts.Force, []string{name}, "PUBLISH")[0])
-			require.Equal(t, told, ears.heard())
+			require.Equal(t, published, sub.receive())
 			require.Nil(t, peer.unlock(name))
 		}
 	})

@@ -16,7 +16,7 @@ import (
 
 func TestShortOfMemory(t *testing.T) {
 	s := onReal(t)
-	s.talk(`
+	s.runTranscript(`
 		acquire mine:t1:100s again:t2:100s theirs:t3:100s ghostly:g4:100s → 1 1 1 1
 		CONFIG SET maxmemory 1 → OK
 		# nothing is created, what exists is reported
@@ -51,7 +51,7 @@ func TestServerThatRefusesWritesLeavesEverythingAsItIs(t *testing.T) {
 	} {
 		t.Run(c.want, func(t *testing.T) {
 			s := onReal(t)
-			s.talk(strings.NewReplacer("[refuse]", c.refuse, "[allow]", c.allow, "REFUSED", c.want).Replace(`
+			s.runTranscript(strings.NewReplacer("[refuse]", c.refuse, "[allow]", c.allow, "REFUSED", c.want).Replace(`
 				acquire mine:t1:100s theirs:t2:100s → 1 1
 				[refuse] → OK
 				acquire a:t3:100s theirs:t4:100s mine:t1:50s mine:t1:200s ghosts theirs:t2 → REFUSED [100s t2] 1 REFUSED
@@ -140,7 +140,7 @@ func TestCommandThatIsNotPermittedIsAnsweredForEachKey(t *testing.T) {
 			state → [-2 '' 0] denied denied denied WRONGTYPE…`},
 	} {
 		t.Run(c.forbidden, func(t *testing.T) {
-			limited := s.as("~*", "&*", "+@all", "-"+c.forbidden)
+			limited := s.asUser("~*", "&*", "+@all", "-"+c.forbidden)
 			require.Equal(t, strings.Join(strings.Fields(c.want), " "), s.everyScriptAs(limited))
 		})
 	}
@@ -186,27 +186,27 @@ func (s *server) everyScriptAs(limited *server) string {
 // the reply says that no message was published.
 func TestReleaseStandsWhenTheChannelIsForbidden(t *testing.T) {
 	s := onReal(t)
-	limited := s.as("~*", "+@all", "resetchannels", "&redisson_lock__channel:{told}")
-	ears := s.listen()
+	limited := s.asUser("~*", "+@all", "resetchannels", "&redisson_lock__channel:{told}")
+	sub := s.listen()
 	keys := []string{"untold", "told"}
 	require.Equal(t, []any{int64(1), int64(1)}, limited.run(scripts.Acquire, keys, "PUBLISH", "t1", 100_000, "t2", 100_000))
 	require.Equal(t, []any{int64(2), int64(1)}, limited.run(scripts.Release, keys, "PUBLISH", "t1", "t2"))
 	require.Equal(t, int64(0), s.do("DBSIZE"))
-	require.Equal(t, []message{{"redisson_lock__channel:{told}", "0"}}, ears.heard())
+	require.Equal(t, []message{{"redisson_lock__channel:{told}", "0"}}, sub.receive())
 
 	require.Equal(t, []any{int64(1), int64(1)}, limited.run(scripts.Acquire, keys, "PUBLISH", "g1", 100_000, "g2", 100_000))
 	require.Equal(t, []any{int64(1), int64(1)}, limited.run(scripts.Acquire, keys, "PUBLISH", "t1", 100_000, "t2", 100_000, 1, "g1", 2, "g2"))
-	require.Equal(t, []message{{"redisson_lock__channel:{told}", "0"}}, ears.heard())
+	require.Equal(t, []message{{"redisson_lock__channel:{told}", "0"}}, sub.receive())
 	require.Equal(t, []any{int64(2), int64(1)}, limited.run(scripts.Force, keys, "PUBLISH"))
 	require.Equal(t, int64(0), s.do("DBSIZE"))
-	require.Equal(t, []message{{"redisson_lock__channel:{told}", "0"}}, ears.heard())
+	require.Equal(t, []message{{"redisson_lock__channel:{told}", "0"}}, sub.receive())
 }
 
 // Keys are declared, so the server checks them before the script runs: one that is not permitted makes it reject the whole
 // call, with nothing done. The sender has to send the parts again.
 func TestForbiddenKeyRefusesTheWholeCall(t *testing.T) {
 	s := onReal(t)
-	limited := s.as("~good:*", "&*", "+@all")
+	limited := s.asUser("~good:*", "&*", "+@all")
 	keys := []string{"good:1", "bad:1"}
 	for _, command := range [][]any{
 		call(scripts.Acquire, keys, "PUBLISH", "t1", 100_000, "t2", 100_000),
@@ -226,7 +226,7 @@ func TestForbiddenKeyRefusesTheWholeCall(t *testing.T) {
 
 func TestFencedAndFairLocksShortOfMemory(t *testing.T) {
 	s := onReal(t)
-	s.talk(`
+	s.runTranscript(`
 		clock 1000000 → ok
 		fenced_acquire f:t1:100s → 1
 		fair_acquire q:t1:100s:50s q:t2:100s:50s q:t3:100s:50s → 1 [100s t1 150s] [100s t1 200s]
@@ -256,7 +256,7 @@ func TestFencedAndFairLocksShortOfMemory(t *testing.T) {
 
 func TestFencedAndFairLocksOfAServerThatRefusesWrites(t *testing.T) {
 	s := onReal(t)
-	s.talk(`
+	s.runTranscript(`
 		clock 1000000 → ok
 		fenced_acquire f:t1:100s → 1
 		fair_acquire q:t1:100s:50s q:t2:100s:50s q:t3:100s:50s → 1 [100s t1 150s] [100s t1 200s]
@@ -279,14 +279,14 @@ func TestFencedAndFairLocksOfAServerThatRefusesWrites(t *testing.T) {
 
 func TestAFairReleaseWhoseMessageIsRefused(t *testing.T) {
 	s := onReal(t)
-	s.talk(`
+	s.runTranscript(`
 		clock 1000000 → ok
 		fair_acquire a1:t0:100s:50s a1:t1:100s:50s → 1 [100s t0 150s]
 	`)
 	// A rejected message does not undo the release.
-	mute := s.as("+@all", "~a*", "~redisson_lock_*", "resetchannels")
-	mute.clock = s.clock
-	mute.talk(`
+	noPublish := s.asUser("+@all", "~a*", "~redisson_lock_*", "resetchannels")
+	noPublish.clock = s.clock
+	noPublish.runTranscript(`
 		fair_release a1:t0:50s → 2
 		fair_acquire a1:t1:100s:50s → 1
 	`)
@@ -298,9 +298,9 @@ func TestAFairAcquireWithoutAPermissionSaysWhich(t *testing.T) {
 	for _, command := range []string{
 		"pttl", "hexists", "hkeys", "hset", "lindex", "llen", "lpop", "rpush", "zadd", "zscore", "zcard", "zcount", "zrange", "zrem", "hget", "hdel", "exists", "del", "time", "pexpire", "lpos", "hlen", "persist",
 	} {
-		limited := s.as("~*", "&*", "+@all", "-"+command)
+		limited := s.asUser("~*", "&*", "+@all", "-"+command)
 		s.do("FLUSHALL")
-		s.talk("clock 1000000 → ok\nfair_acquire a:t0:30s:50s a:t1:30s:50s a:t2:30s:50s → 1 [30s t0 80s] [30s t0 130s]")
+		s.runTranscript("clock 1000000 → ok\nfair_acquire a:t0:30s:50s a:t1:30s:50s a:t2:30s:50s → 1 [30s t0 80s] [30s t0 130s]")
 		limited.clock, limited.until = s.clock, int64(9_000_000_000_000)
 		for _, id := range []string{"t1", "t3", "t4"} {
 			keys, args := limited.arguments([]string{"fair_acquire", "a:" + id + ":30s:50s"})
@@ -316,7 +316,7 @@ func TestAFairAcquireWithoutAPermissionSaysWhich(t *testing.T) {
 // If the times may not be moved, the reply says so, in whichever way they were to be moved.
 func TestAFairAcquireThatMayNotMoveTheTimesIsRefused(t *testing.T) {
 	s := onReal(t)
-	limited := s.as("~*", "&*", "+@all", "-zadd")
+	limited := s.asUser("~*", "&*", "+@all", "-zadd")
 	for _, c := range []struct {
 		what, asks string
 		later      int64 // in ms
@@ -327,9 +327,9 @@ func TestAFairAcquireThatMayNotMoveTheTimesIsRefused(t *testing.T) {
 	} {
 		s.do("FLUSHALL")
 		s.until = int64(9_000_000_000_000)
-		s.talk("clock 1000000 → ok\nfair_acquire a:t0:30s:50s a:t1:30s:50s → 1 [30s t0 80s]")
+		s.runTranscript("clock 1000000 → ok\nfair_acquire a:t0:30s:50s a:t1:30s:50s → 1 [30s t0 80s]")
 		s.runOn(scripts.FairAcquire, []string{"a"}, "PUBLISH", s.clock, s.until, "t2", 30_000, 50_000, "t1")
-		s.talk("fair_acquire a:t3:30s:50s → [30s t0 130s]\ntimes a → t1 80s, t2 80s, t3 130s")
+		s.runTranscript("fair_acquire a:t3:30s:50s → [30s t0 130s]\ntimes a → t1 80s, t2 80s, t3 130s")
 		if c.asks == "t3" {
 			s.do("HSET", "redisson_lock_places:{a}", "t1", "1:50000:50000", "t2", "1:50000:50000")
 		}
@@ -343,7 +343,7 @@ func TestAFairAcquireThatMayNotMoveTheTimesIsRefused(t *testing.T) {
 func TestARefusedAcquireLeavesNoKeyForEver(t *testing.T) {
 	s := onReal(t)
 	for _, lacks := range []string{"-hdel", "-del"} {
-		limited := s.as("~*", "&*", "+@all", "-pexpire", "-pexpireat", lacks)
+		limited := s.asUser("~*", "&*", "+@all", "-pexpire", "-pexpireat", lacks)
 		limited.clock = 1_000_000
 		for _, call := range []string{
 			"acquire a:t1:100s", "acquire a:t1:100s b:t1:100s", "joint_acquire a+b:t1:100s", "fenced_acquire a:t1:100s", "fair_acquire a:t1:100s:50s",

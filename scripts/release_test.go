@@ -31,7 +31,7 @@ var channels = map[string]string{
 
 func TestReleaseAnswersForEachKeyByItself(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
-		s.talk(`
+		s.runTranscript(`
 			acquire a:t1:100s b:t2:100s c:t3:100s → 1 1 1
 			SET string x → OK
 			release a:t1 free:t9 string:t9 b:t9 c:t3 → 1 0 WRONGTYPE… 0 1
@@ -47,7 +47,7 @@ func TestReleaseAnswersForEachKeyByItself(t *testing.T) {
 // A release without a reply is sent again, and finds the lock free or held by another tenure (redisson#4871, #6651).
 func TestReleaseSentTwiceOrLateTouchesNobody(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
-		s.talk(`
+		s.runTranscript(`
 			acquire a:t1:100s → 1
 			release a:t1 → 1
 			heard → redisson_lock__channel:{a} 0
@@ -63,17 +63,17 @@ func TestReleaseSentTwiceOrLateTouchesNobody(t *testing.T) {
 
 func TestReleaseTellsTheExactChannelOnce(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
-		ears := s.listen()
+		sub := s.listen()
 		for name, channel := range channels {
 			require.Equal(t, []any{int64(1)}, s.run(scripts.Acquire, []string{name}, "PUBLISH", "g1", 100_000))
-			require.Empty(t, ears.heard(), "%q", name)
+			require.Empty(t, sub.receive(), "%q", name)
 			require.Equal(t, []any{int64(1)}, s.run(scripts.Acquire, []string{name}, "PUBLISH", "t1", 100_000, 1, "g1"))
-			require.Equal(t, []message{{channel, "0"}}, ears.heard(), "the ghost of %q", name)
+			require.Equal(t, []message{{channel, "0"}}, sub.receive(), "the ghost of %q", name)
 			require.Equal(t, []any{int64(1)}, s.run(scripts.Release, []string{name}, "PUBLISH", "t1"))
-			require.Equal(t, []message{{channel, "0"}}, ears.heard(), "%q", name)
+			require.Equal(t, []message{{channel, "0"}}, sub.receive(), "%q", name)
 			require.Equal(t, []any{int64(1)}, s.run(scripts.Acquire, []string{name}, "PUBLISH", "t2", 100_000))
 			require.Equal(t, []any{int64(1)}, s.run(scripts.Force, []string{name}, "PUBLISH"))
-			require.Equal(t, []message{{channel, "0"}}, ears.heard(), "%q by force", name)
+			require.Equal(t, []message{{channel, "0"}}, sub.receive(), "%q by force", name)
 		}
 		require.Equal(t, int64(0), s.do("DBSIZE"))
 	})

@@ -10,7 +10,7 @@ import (
 
 func TestRenewAnswersForEachKeyByItself(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
-		s.talk(`
+		s.runTranscript(`
 			acquire a:t1:100s b:t2:100s c:t3:100s e:t5:100s → 1 1 1 1
 			SET string x → OK
 			renew a:t1:300s free:t9:300s string:t9:300s b:t9:300s c:t3:20s e:t5:0 → 1 0 WRONGTYPE… 0 1 1
@@ -35,7 +35,7 @@ func TestRenewAnswersForEachKeyByItself(t *testing.T) {
 // published, nor a fall that was not asked for.
 func TestAFallOfTheTTLIsTold(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
-		s.talk(`
+		s.runTranscript(`
 			acquire a:t1:100s → 1
 			renew a:t1:200s extra a::2 → [1 1 -1]
 			renew a:t1:150s → 1
@@ -65,7 +65,7 @@ func TestAFallOfTheTTLIsTold(t *testing.T) {
 // What ended stays ended, however late a copy of its renewal arrives (redisson#7272).
 func TestRenewalNeverCreatesOrRevives(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
-		s.talk(`
+		s.runTranscript(`
 			renew a:t1:100s → 0
 			renew a:t1:100s extra a:2:1 → 0
 			renew a:t1:0 extra a:2: → 0
@@ -90,7 +90,7 @@ func TestRenewalNeverCreatesOrRevives(t *testing.T) {
 
 func TestRenewalSentTwiceOrOutOfOrderWritesAbsoluteCounts(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
-		s.talk(`
+		s.runTranscript(`
 			acquire a:t1:100s → 1
 			renew a:t1:200s extra a:2: → [1 1 -1]
 			renew a:t1:200s extra a:2: → [1 1 -1]
@@ -113,7 +113,7 @@ func TestRenewalSentTwiceOrOutOfOrderWritesAbsoluteCounts(t *testing.T) {
 
 func TestExtrasOfARenewalAreForTheKeysTheyName(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
-		s.talk(`
+		s.runTranscript(`
 			acquire a:t1:100s b:t2:100s c:t3:100s d:t4:100s → 1 1 1 1
 			SET string x → OK
 			subscribe redisson_lock__channel:{c} → ok

@@ -82,11 +82,11 @@ var (
 // The scripts of the fenced lock.
 var (
 	FencedAcquire = load("fenced_acquire", leasesText+channelText+expireText+grantText+tokenText+fencedAcquireText)
-	FencedPass    = load("fenced_pass", channelText+expireText+confirmText+tokenText+fencedPassText)
+	FencedRenew   = load("fenced_pass", channelText+expireText+confirmText+tokenText+fencedPassText)
 )
 
-// JointAcquire acquires several plain locks atomically: all or none.
-var JointAcquire = load("joint_acquire", answersText+channelText+expireText+grantText+jointAcquireText)
+// MultiAcquire acquires several plain locks atomically: all or none.
+var MultiAcquire = load("joint_acquire", answersText+channelText+expireText+grantText+jointAcquireText)
 
 // The scripts of the fair lock.
 var (
@@ -104,9 +104,9 @@ func load(name, text string) Script {
 // All returns every script, for loading them into a server.
 func All() []Script {
 	all := []Script{
-		Acquire, Renew, Release, Force, State, JointAcquire,
-		FencedAcquire, FencedPass,
+		Acquire, Renew, Release, Force, State, MultiAcquire,
+		FencedAcquire, FencedRenew,
 		FairAcquire, FairRelease, FairForce,
 	}
-	return append(all, readWrite[:]...)
+	return append(all, rwScripts[:]...)
 }

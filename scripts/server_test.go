@@ -63,8 +63,8 @@ func dial(t testing.TB, addr string) *redistest.Conn {
 	return conn
 }
 
-// as returns the same server as seen by a user without password who has the given ACL SETUSER rules.
-func (s *server) as(rules ...any) *server {
+// asUser returns the same server as seen by a user without password who has the given ACL SETUSER rules.
+func (s *server) asUser(rules ...any) *server {
 	s.t.Helper()
 	user := append([]any{"ACL", "SETUSER", "limited", "reset", "on", "nopass"}, rules...)
 	require.Equal(s.t, "OK", s.do(user...))
@@ -85,8 +85,8 @@ func (s *server) do(args ...any) any {
 	return reply
 }
 
-// leased has the scripts that take leases, with the number of keys per lock.
-var leased = map[string]int{"acquire": 1, "renew": 1, "write_acquire": 1, "write_renew": 1, "fenced_acquire": 2, "read_acquire": 2}
+// leaseKeys has the scripts that take leases, with the number of keys per lock.
+var leaseKeys = map[string]int{"acquire": 1, "renew": 1, "write_acquire": 1, "write_renew": 1, "fenced_acquire": 2, "read_acquire": 2}
 
 // call returns the command that runs a script. Tests give each lock its own lease.
 func call(script scripts.Script, keys []string, args ...any) []any {
@@ -95,16 +95,16 @@ func call(script scripts.Script, keys []string, args ...any) []any {
 		command = append(command, key)
 	}
 	if script.Name == "read_acquire" {
-		args = beside(args, len(keys)/2)
+		args = splitWriters(args, len(keys)/2)
 	}
-	if each := leased[script.Name]; each > 0 {
+	if each := leaseKeys[script.Name]; each > 0 {
 		return append(command, leases(args, len(keys)/each)...)
 	}
 	return append(command, args...)
 }
 
-// beside moves the writers, which tests name after the lease, into the list of locks that are read beside a writer.
-func beside(args []any, locks int) []any {
+// splitWriters moves the writers, which tests name after the lease, into the list of locks that are read beside a writer.
+func splitWriters(args []any, locks int) []any {
 	pairs, writers := []any{args[0]}, []any(nil)
 	for i := range locks {
 		of := args[1+3*i:]
@@ -145,17 +145,17 @@ func (s *server) answers(locks int, script scripts.Script, keys []string, args .
 	rows, ok := reply.([]any)
 	require.Truef(s.t, ok, "%s was refused as a whole: %v", script.Name, reply)
 	require.Len(s.t, rows, locks, script.Name)
-	require.Falsef(s.t, leased[script.Name] == 1 && !slices.ContainsFunc(rows, func(row any) bool { return row != int64(1) }), "%s says 1 for each: %v", script.Name, rows)
+	require.Falsef(s.t, leaseKeys[script.Name] == 1 && !slices.ContainsFunc(rows, func(row any) bool { return row != int64(1) }), "%s says 1 for each: %v", script.Name, rows)
 	return rows
 }
 
-// further has the prefixes of the keys that a script takes for each lock besides the lock's own.
-var further = map[string][]string{
-	"fenced_acquire": {scripts.Token}, "fenced_pass": {scripts.Token},
+// extraKeys has the prefixes of the keys that a script takes for each lock besides the lock's own.
+var extraKeys = map[string][]string{
+	"fenced_acquire": {scripts.TokenKey}, "fenced_pass": {scripts.TokenKey},
 	"fair_acquire": fairKeys, "fair_release": fairKeys, "fair_force": fairKeys,
 }
 
-var fairKeys = []string{scripts.Queue, scripts.Times, scripts.Places}
+var fairKeys = []string{scripts.FairQueueKey, scripts.FairTimeoutKey, scripts.FairPlacesKey}
 
 // runOn runs a script on locks, with all the keys that it takes for each.
 func (s *server) runOn(script scripts.Script, locks []string, args ...any) []any {
@@ -163,8 +163,8 @@ func (s *server) runOn(script scripts.Script, locks []string, args ...any) []any
 	var keys []string
 	for _, lock := range locks {
 		keys = append(keys, lock)
-		for _, prefix := range further[script.Name] {
-			keys = append(keys, scripts.Prefixed(prefix, lock))
+		for _, prefix := range extraKeys[script.Name] {
+			keys = append(keys, scripts.RedissonKey(prefix, lock))
 		}
 	}
 	return s.answers(len(locks), script, keys, args...)
@@ -185,37 +185,37 @@ func (s *server) requireTTLs(but ...any) {
 	}
 }
 
-// ears receives everything that is published.
-type ears struct {
+// subscriber receives everything that is published.
+type subscriber struct {
 	server *server
 	conn   *redistest.Conn
 }
 
 type message struct{ channel, payload string }
 
-func (s *server) listen() *ears {
+func (s *server) listen() *subscriber {
 	s.t.Helper()
 	conn := dial(s.t, s.addr)
 	_, err := conn.Do("PSUBSCRIBE", "*")
 	require.NoError(s.t, err)
-	return &ears{server: s, conn: conn}
+	return &subscriber{server: s, conn: conn}
 }
 
-// heard returns what was published since the last call; it publishes a message of its own to find the end.
-func (e *ears) heard() []message {
+// receive returns what was published since the last call; it publishes a message of its own to find the end.
+func (e *subscriber) receive() []message {
 	t := e.server.t
 	t.Helper()
-	const fence = "the fence"
-	require.Equal(t, int64(1), e.server.do("PUBLISH", fence, ""))
-	var heard []message
+	const endMark = "the fence"
+	require.Equal(t, int64(1), e.server.do("PUBLISH", endMark, ""))
+	var received []message
 	for {
-		reply, err := e.conn.Receive(patience)
+		reply, err := e.conn.Receive(receiveTimeout)
 		require.NoError(t, err)
 		push, ok := reply.([]any)
 		require.True(t, ok && len(push) == 4, reply)
-		if push[2] == fence {
-			return heard
+		if push[2] == endMark {
+			return received
 		}
-		heard = append(heard, message{push[2].(string), push[3].(string)})
+		received = append(received, message{push[2].(string), push[3].(string)})
 	}
 }

@@ -4,7 +4,7 @@ import "testing"
 
 func TestStateTellsOfEveryShapeAKeyCanHave(t *testing.T) {
 	onEach(t, func(t *testing.T, s *server) {
-		s.talk(`
+		s.runTranscript(`
 			acquire held:t1:100s again:t2:200s → 1 1
 			renew again:t2:200s extra again:12: → [1 1 -1]
 			HSET forever t3 1 → 1

@@ -14,20 +14,20 @@ import (
 	"github.com/lockwheel/lockwheel/scripts"
 )
 
-// wild are numbers that other programs may have written, and text that is no number.
-var wild = []string{
+// oddNumbers are numbers that other programs may have written, and text that is no number.
+var oddNumbers = []string{
 	"nan", "-nan", "inf", "-inf", "1e300", "-1e300", "-5", "0", "", "abc", "0x1F", "007", "1.5", "1e-300", "1", "3", "50", "100000", "100001", "30000000",
 	"9007199254740991", "9007199254740992", "9007199254740994", "1732320000000000000", "9223372036854775807", "-9223372036854775808",
 }
 
-// commandsMost is the maximum number of commands of a call, whatever numbers it finds.
-const commandsMost = 5_000
+// maxCommands is the maximum number of commands of a call, whatever numbers it finds.
+const maxCommands = 5_000
 
 var callsOf = regexp.MustCompile(`cmdstat_[^:]*:calls=(\d+)`)
 
-// bounded runs a script, which must end and run at most that many commands. If it does not end, its server is killed with
+// runBounded runs a script, which must end and run at most that many commands. If it does not end, its server is killed with
 // the test.
-func (s *server) bounded(script scripts.Script, keys []string, args ...any) {
+func (s *server) runBounded(script scripts.Script, keys []string, args ...any) {
 	s.t.Helper()
 	s.do("CONFIG", "RESETSTAT")
 	require.NoError(s.t, s.conn.Send(call(script, keys, args...)...))
@@ -40,42 +40,42 @@ func (s *server) bounded(script scripts.Script, keys []string, args ...any) {
 		require.NoError(s.t, err)
 		commands += calls
 	}
-	require.Less(s.t, commands, commandsMost, script.Name)
+	require.Less(s.t, commands, maxCommands, script.Name)
 }
 
 // readWriteCalls returns one call of each script that goes through the holds of readers, on some locks.
 func (s *server) readWriteCalls(locks []string, id string) []func() {
 	var pairs []string
-	var reads, renews, leaves, writes []any
+	var reads, renews, releases, writes []any
 	for _, lock := range locks {
-		pairs = append(pairs, lock, scripts.HoldKey(lock, id, 1))
+		pairs = append(pairs, lock, scripts.RWHoldKey(lock, id, 1))
 		reads, renews = append(reads, id, 1000, ""), append(renews, id, 1, "1/2", 1000)
-		leaves, writes = append(leaves, id), append(writes, id, 1000)
+		releases, writes = append(releases, id), append(writes, id, 1000)
 	}
-	args := func(verb string, more []any, ghosts ...any) []any {
-		return append(append([]any{verb}, more...), ghosts...)
+	args := func(verb string, more []any, orphans ...any) []any {
+		return append(append([]any{verb}, more...), orphans...)
 	}
 	return []func(){
-		func() { s.bounded(scripts.ReadForce, locks, "PUBLISH") },
-		func() { s.bounded(scripts.WriteForce, locks, "PUBLISH") },
-		func() { s.bounded(scripts.ReadRelease, locks, args("PUBLISH", leaves)...) },
-		func() { s.bounded(scripts.WriteRelease, locks, args("PUBLISH", leaves)...) },
-		func() { s.bounded(scripts.ReadRenew, pairs, args("NUMSUB", renews)...) },
-		func() { s.bounded(scripts.WriteRenew, locks, args("NUMSUB", writes, 1, 2, 3)...) },
-		func() { s.bounded(scripts.ReadAcquire, pairs, args("PUBLISH", reads, 1, "e:2")...) },
-		func() { s.bounded(scripts.WriteAcquire, locks, args("PUBLISH", writes, 1, "e:2")...) },
-		func() { s.bounded(scripts.ReadWriteState, locks) },
+		func() { s.runBounded(scripts.ReadForce, locks, "PUBLISH") },
+		func() { s.runBounded(scripts.WriteForce, locks, "PUBLISH") },
+		func() { s.runBounded(scripts.ReadRelease, locks, args("PUBLISH", releases)...) },
+		func() { s.runBounded(scripts.WriteRelease, locks, args("PUBLISH", releases)...) },
+		func() { s.runBounded(scripts.ReadRenew, pairs, args("NUMSUB", renews)...) },
+		func() { s.runBounded(scripts.WriteRenew, locks, args("NUMSUB", writes, 1, 2, 3)...) },
+		func() { s.runBounded(scripts.ReadAcquire, pairs, args("PUBLISH", reads, 1, "e:2")...) },
+		func() { s.runBounded(scripts.WriteAcquire, locks, args("PUBLISH", writes, 1, "e:2")...) },
+		func() { s.runBounded(scripts.RWState, locks) },
 	}
 }
 
 func TestNoCountKeepsAForceFromItsEnd(t *testing.T) {
 	s := onReal(t)
 	for _, mode := range []string{"read", "write"} {
-		for _, count := range wild {
+		for _, count := range oddNumbers {
 			s.do("HSET", "a", "mode", mode, "e:1", count, "e:2", "30000000", "e:1:write", count)
 			s.do("PEXPIRE", "a", 60_000)
-			s.do("SET", scripts.HoldKey("a", "e:1", 1), 1, "PX", 60_000)
-			s.bounded(map[string]scripts.Script{"read": scripts.ReadForce, "write": scripts.WriteForce}[mode], []string{"a"}, "PUBLISH")
+			s.do("SET", scripts.RWHoldKey("a", "e:1", 1), 1, "PX", 60_000)
+			s.runBounded(map[string]scripts.Script{"read": scripts.ReadForce, "write": scripts.WriteForce}[mode], []string{"a"}, "PUBLISH")
 			require.Equal(t, int64(0), s.do("EXISTS", "a"), "%s %s", mode, count)
 			s.do("FLUSHALL")
 		}
@@ -111,13 +111,13 @@ func TestNoCallsOnWildHashesAreLong(t *testing.T) {
 		for _, lock := range []string{"a", "b"} {
 			s.do("HSET", lock, "mode", []string{"read", "read", "write", "odd"}[random.IntN(4)])
 			for range 1 + random.IntN(5) {
-				s.do("HSET", lock, ids[random.IntN(len(ids))], wild[random.IntN(len(wild))])
+				s.do("HSET", lock, ids[random.IntN(len(ids))], oddNumbers[random.IntN(len(oddNumbers))])
 			}
 			if random.IntN(5) > 0 {
 				s.do("PEXPIRE", lock, 1+random.IntN(100_000))
 			}
 			if random.IntN(2) > 0 {
-				s.do("SET", scripts.HoldKey(lock, "e:1", 1), 1, "PX", 60_000)
+				s.do("SET", scripts.RWHoldKey(lock, "e:1", 1), 1, "PX", 60_000)
 			}
 		}
 		calls := s.readWriteCalls([]string{"a", "b"}, "e:1")

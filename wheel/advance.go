@@ -29,18 +29,18 @@ func (w *Wheel[T]) Advance(now time.Duration, fire func(*Timer[T])) (fired int) 
 		left = math.MaxInt
 	}
 	w.now = now
-	if !w.behind || w.gather(&left) { // what the latest Advance left comes first, and what was late for it
-		w.splice(lateSlot, dueSlot)
+	if !w.behind || w.collectDue(&left) { // what the latest Advance left comes first, and what was late for it
+		w.splice(pastSlot, dueSlot)
 		w.goal = w.tickAt(now)
-		w.gather(&left)
+		w.collectDue(&left)
 	}
 	return w.fireDue(fire)
 }
 
-// gather takes out what is due at the goal and appends it to the due list in the order of ticks. Advance calls it before
+// collectDue takes out what is due at the goal and appends it to the due list in the order of ticks. Advance calls it before
 // the first callback, which may then change the slots. gather reports whether that is all: if not, w.behind is set and
 // w.tick is earlier than the goal.
-func (w *Wheel[T]) gather(left *int) (all bool) {
+func (w *Wheel[T]) collectDue(left *int) (all bool) {
 	for {
 		slot, bound := w.earliest(w.tick)
 		if slot == noSlot || bound > w.goal {
@@ -52,14 +52,14 @@ func (w *Wheel[T]) gather(left *int) (all bool) {
 			return false
 		}
 		w.tick = bound
-		w.open(slot, left)
+		w.cascade(slot, left)
 	}
 }
 
-// open cascades a slot: it moves its timers to finer slots when the slot's bound is reached. Timers that are due go to the
+// cascade cascades a slot: it moves its timers to finer slots when the slot's bound is reached. Timers that are due go to the
 // due list, and those beyond the last level to the other slot for that. It moves at most as many as *left allows; the
 // others stay, and the slot keeps its bound.
-func (w *Wheel[T]) open(slot int, left *int) {
+func (w *Wheel[T]) cascade(slot int, left *int) {
 	if *left--; slot < slotsPerLevel { // one tick wide, so all of it is due
 		w.splice(slot, dueSlot)
 		return
@@ -70,7 +70,7 @@ func (w *Wheel[T]) open(slot int, left *int) {
 			to = slotFor(t.at, w.tick)
 		}
 		if to == slot {
-			to = fartherSlot
+			to = nextOverflowSlot
 		}
 		w.unlink(t)
 		w.link(t, to)
@@ -100,7 +100,7 @@ func (w *Wheel[T]) fireDue(fire func(*Timer[T])) (fired int) {
 // Next is never later than the earliest tick that has a timer. After a timer was cancelled or moved, it may be earlier: it
 // may still return the former tick, once, for an Advance that fires nothing.
 func (w *Wheel[T]) Next() (at time.Duration, ok bool) {
-	if w.occupied(dueSlot) || w.occupied(lateSlot) {
+	if w.occupied(dueSlot) || w.occupied(pastSlot) {
 		return w.now, true
 	}
 	slot, bound := w.earliest(w.tick)

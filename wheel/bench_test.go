@@ -186,7 +186,7 @@ func BenchmarkTurn(b *testing.B) {
 
 // largestSlot returns the number of timers in the fullest slot that will have to be cascaded.
 func largestSlot[T any](w *Wheel[T]) (most int) {
-	for slot := slotsPerLevel; slot <= farSlot; slot++ {
+	for slot := slotsPerLevel; slot <= overflowSlot; slot++ {
 		n := 0
 		for t := w.heads[slot].next; t != &w.heads[slot]; t = t.next {
 			n++
@@ -211,7 +211,7 @@ func BenchmarkWakes(b *testing.B) {
 				o.sleepUntil(o.now + 10*time.Minute)
 			}
 			b.ReportMetric(float64(o.wakes)/o.now.Seconds(), "wakes/s")
-			b.ReportMetric(float64(o.pointless)/o.now.Seconds(), "pointless/s")
+			b.ReportMetric(float64(o.emptyWakes)/o.now.Seconds(), "pointless/s")
 		})
 	}
 }

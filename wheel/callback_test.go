@@ -18,19 +18,19 @@ import (
 //	5 time goes back                                  TestOlderTimeChangesNothing
 //	6 a deadline is rounded down                      TestDeadlinesRoundUp
 
-// conversation is a wheel of 5 ms ticks with named timers that log when they fire.
-type conversation struct {
+// namedTimers is a wheel of 5 ms ticks with named timers that log when they fire.
+type namedTimers struct {
 	*owner
 	timers map[string]*task
 	log    []string
 }
 
-func newConversation(t *testing.T, config Config) *conversation {
-	return &conversation{owner: newOwner(t, 5*ms, config), timers: map[string]*task{}}
+func newNamedTimers(t *testing.T, config Config) *namedTimers {
+	return &namedTimers{owner: newOwner(t, 5*ms, config), timers: map[string]*task{}}
 }
 
 // set schedules a named timer, which logs its name and then calls do.
-func (c *conversation) set(name string, at time.Duration, do func()) {
+func (c *namedTimers) set(name string, at time.Duration, do func()) {
 	c.timers[name] = &task{Value: func() {
 		c.log = append(c.log, name)
 		do()
@@ -39,12 +39,12 @@ func (c *conversation) set(name string, at time.Duration, do func()) {
 }
 
 // move schedules a named timer for another time.
-func (c *conversation) move(name string, at time.Duration) {
+func (c *namedTimers) move(name string, at time.Duration) {
 	require.NoError(c.t, c.Schedule(c.timers[name], at))
 }
 
 // fires advances and compares what fired with names.
-func (c *conversation) fires(now time.Duration, names string) {
+func (c *namedTimers) fires(now time.Duration, names string) {
 	c.t.Helper()
 	c.log = nil
 	n := c.advance(now)
@@ -55,7 +55,7 @@ func (c *conversation) fires(now time.Duration, names string) {
 
 // Trap 1. Netty is immune because it unlinks in the next tick.
 func TestCallbackMayCancelNeighbours(t *testing.T) {
-	c := newConversation(t, Config{})
+	c := newNamedTimers(t, Config{})
 	c.set("a", 5*ms, nothing)
 	c.set("b", 5*ms, func() {
 		assert.False(t, c.Cancel(c.timers["a"]), "has fired")
@@ -76,7 +76,7 @@ func TestCallbackMayCancelNeighbours(t *testing.T) {
 
 // Trap 1, the other half.
 func TestCallbackMayMoveNeighbours(t *testing.T) {
-	c := newConversation(t, Config{})
+	c := newNamedTimers(t, Config{})
 	first := true
 	c.set("a", 5*ms, func() {
 		if !first {
@@ -103,7 +103,7 @@ func TestCallbackMayMoveNeighbours(t *testing.T) {
 // Trap 2. Otherwise a timer that re-arms itself would keep the loop.
 func TestScheduledForNowWaitsForTheNextAdvance(t *testing.T) {
 	for _, at := range []time.Duration{-1 << 63, -1, 0, 1, 5 * ms, 10*ms - 1, 10 * ms} {
-		c := newConversation(t, Config{})
+		c := newNamedTimers(t, Config{})
 		c.set("again", 5*ms, func() { c.move("again", at) })
 		c.fires(10*ms, "again")
 		next, ok := c.Next()
@@ -117,7 +117,7 @@ func TestScheduledForNowWaitsForTheNextAdvance(t *testing.T) {
 // Overdue timers fire in the order in which they were scheduled, ahead of later ticks; Netty 15730 is where head
 // insertion would have reversed them.
 func TestOverdueTimersFireInTurn(t *testing.T) {
-	c := newConversation(t, Config{})
+	c := newNamedTimers(t, Config{})
 	c.fires(20*ms, "")
 	c.set("d", 25*ms, nothing)
 	c.set("a", 10*ms, nothing)
@@ -128,7 +128,7 @@ func TestOverdueTimersFireInTurn(t *testing.T) {
 
 // Trap 3. The wheel keeps no handle, so a timer's second use cannot be ended by its first.
 func TestReusedTimerKeepsNothingOfItsFormerUse(t *testing.T) {
-	c := newConversation(t, Config{})
+	c := newNamedTimers(t, Config{})
 	c.set("a", 5*ms, nothing)
 	require.True(t, c.Cancel(c.timers["a"]))
 	c.move("a", 20*ms)
@@ -143,7 +143,7 @@ func TestReusedTimerKeepsNothingOfItsFormerUse(t *testing.T) {
 
 // Trap 5.
 func TestOlderTimeChangesNothing(t *testing.T) {
-	c := newConversation(t, Config{})
+	c := newNamedTimers(t, Config{})
 	c.fires(100*ms, "")
 	c.set("overdue", 50*ms, nothing)
 	c.set("later", 110*ms, nothing)
@@ -157,7 +157,7 @@ func TestOlderTimeChangesNothing(t *testing.T) {
 
 // The wheel does not hide bugs in callbacks, but one broken timer delays the others by one turn only.
 func TestPanicLeavesTheOthersDue(t *testing.T) {
-	c := newConversation(t, Config{})
+	c := newNamedTimers(t, Config{})
 	c.set("a", 5*ms, nothing)
 	c.set("b", 5*ms, func() { panic("broken") })
 	c.set("c", 5*ms, nothing)
@@ -175,7 +175,7 @@ func TestPanicLeavesTheOthersDue(t *testing.T) {
 
 // The work of one turn of the owner is bounded; the rest waits in order.
 func TestBudgetLeavesTheRestDue(t *testing.T) {
-	c := newConversation(t, Config{Budget: 2})
+	c := newNamedTimers(t, Config{Budget: 2})
 	c.set("e", 20*ms, nothing)
 	c.set("a", 5*ms, func() { c.set("f", 5*ms, nothing) })
 	c.set("c", 10*ms, nothing)
@@ -190,7 +190,7 @@ func TestBudgetLeavesTheRestDue(t *testing.T) {
 	c.fires(20*ms, "f e")
 	c.fires(20*ms, "")
 
-	boundless := newConversation(t, Config{Budget: -1})
+	boundless := newNamedTimers(t, Config{Budget: -1})
 	boundless.set("a", 5*ms, nothing)
 	boundless.set("b", 5*ms, nothing)
 	boundless.fires(5*ms, "a b")
@@ -198,7 +198,7 @@ func TestBudgetLeavesTheRestDue(t *testing.T) {
 
 // Due timers wait on a list of their own while callbacks run and between turns; Cancel reaches them there.
 func TestCancelReachesWhatIsDue(t *testing.T) {
-	c := newConversation(t, Config{Budget: 1})
+	c := newNamedTimers(t, Config{Budget: 1})
 	c.set("a", 5*ms, nothing)
 	c.set("b", 5*ms, nothing)
 	c.set("c", 5*ms, nothing)
@@ -213,7 +213,7 @@ func TestCancelReachesWhatIsDue(t *testing.T) {
 }
 
 func TestCallbackMayStopTheWheel(t *testing.T) {
-	c := newConversation(t, Config{})
+	c := newNamedTimers(t, Config{})
 	var left []*task
 	c.set("a", 5*ms, func() {
 		c.Stop(func(timer *task) {
@@ -231,7 +231,7 @@ func TestCallbackMayStopTheWheel(t *testing.T) {
 }
 
 func TestStoppedWheelFiresNothing(t *testing.T) {
-	c := newConversation(t, Config{})
+	c := newNamedTimers(t, Config{})
 	c.set("a", 5*ms, nothing)
 	c.set("b", 5*ms, nothing)
 	c.log = nil
@@ -240,7 +240,7 @@ func TestStoppedWheelFiresNothing(t *testing.T) {
 }
 
 func TestAdvanceFromACallbackIsABug(t *testing.T) {
-	c := newConversation(t, Config{})
+	c := newNamedTimers(t, Config{})
 	c.set("a", 5*ms, func() { c.advance(10 * ms) })
 	c.set("b", 5*ms, nothing)
 	assert.PanicsWithValue(t, "lockwheel: bug: Advance called by a timer that Advance fired", func() { c.fires(5*ms, "") })

@@ -24,8 +24,8 @@ func FuzzWheelAgainstMap(f *testing.F) {
 		f.Add(script)
 	}
 	f.Fuzz(func(t *testing.T, script []byte) {
-		m := newModel(t, &tape{rest: script})
-		for len(m.tape.rest) > 0 {
+		m := newModel(t, &fuzzInput{rest: script})
+		for len(m.input.rest) > 0 {
 			m.step()
 			m.check()
 		}
@@ -33,10 +33,10 @@ func FuzzWheelAgainstMap(f *testing.F) {
 	})
 }
 
-// tape reads decisions from a script; after its end all are zero.
-type tape struct{ rest []byte }
+// fuzzInput reads decisions from a script; after its end all are zero.
+type fuzzInput struct{ rest []byte }
 
-func (p *tape) byte() (b byte) {
+func (p *fuzzInput) byte() (b byte) {
 	if len(p.rest) > 0 {
 		b, p.rest = p.rest[0], p.rest[1:]
 	}
@@ -45,7 +45,7 @@ func (p *tape) byte() (b byte) {
 
 // span returns a duration: mostly one that the first levels reach, where the wheel moves timers between slots; at times one
 // of any order of magnitude, next to a power of two.
-func (p *tape) span(width time.Duration) time.Duration {
+func (p *fuzzInput) span(width time.Duration) time.Duration {
 	scale, mantissa := p.byte(), p.byte()
 	offset := time.Duration(int8(p.byte()))
 	if scale < 208 {
@@ -56,9 +56,9 @@ func (p *tape) span(width time.Duration) time.Duration {
 
 // model is the simplest implementation of a wheel.
 type model struct {
-	t    *testing.T
-	tape *tape
-	w    *Wheel[int]
+	t     *testing.T
+	input *fuzzInput
+	w     *Wheel[int]
 
 	width  time.Duration
 	config Config
@@ -72,8 +72,8 @@ type model struct {
 	running bool
 }
 
-func newModel(t *testing.T, p *tape) *model {
-	m := &model{t: t, tape: p, due: map[int]time.Duration{}, waits: map[int]bool{}, ends: map[int]State{}, left: map[time.Duration]bool{}}
+func newModel(t *testing.T, p *fuzzInput) *model {
+	m := &model{t: t, input: p, due: map[int]time.Duration{}, waits: map[int]bool{}, ends: map[int]State{}, left: map[time.Duration]bool{}}
 	m.width = []time.Duration{1, 3, 1 * ms, 5 * ms}[p.byte()%4]
 	if bounds := p.byte(); bounds%4 == 0 {
 		m.config = Config{Limit: int(bounds>>2) % 32, Budget: int(bounds>>5) % 4, Sorts: int(bounds>>3) % 4}
@@ -91,22 +91,22 @@ func newModel(t *testing.T, p *tape) *model {
 
 // step executes one decision.
 func (m *model) step() {
-	switch op := m.tape.byte() % 16; {
+	switch op := m.input.byte() % 16; {
 	case op < 7:
 		m.schedule()
 	case op < 10:
 		m.cancel()
 	case m.running: // nothing: a callback must not advance
 	case op < 12:
-		m.advance(m.now + min(m.tape.span(m.width), endOfTime-m.now))
+		m.advance(m.now + min(m.input.span(m.width), endOfTime-m.now))
 	case op < 13:
-		m.advance(m.now - min(m.tape.span(m.width), m.now))
+		m.advance(m.now - min(m.input.span(m.width), m.now))
 	case op < 15:
 		if at, ok := m.w.Next(); ok {
 			m.advance(at)
 		}
 	default:
-		m.advance(m.now + min(time.Duration(m.tape.byte())*m.width, endOfTime-m.now))
+		m.advance(m.now + min(time.Duration(m.input.byte())*m.width, endOfTime-m.now))
 	}
 }
 
@@ -119,9 +119,9 @@ func (m *model) roundUp(at time.Duration) time.Duration {
 }
 
 func (m *model) schedule() {
-	i, span := m.pick(), m.tape.span(m.width)
+	i, span := m.pick(), m.input.span(m.width)
 	at := m.now + min(span, endOfTime-m.now)
-	if m.tape.byte()%4 == 0 {
+	if m.input.byte()%4 == 0 {
 		at = m.now - span // past, perhaps before the epoch
 	}
 	_, moved := m.due[i]
@@ -152,7 +152,7 @@ func (m *model) cancel() {
 	}
 }
 
-func (m *model) pick() int { return int(m.tape.byte()) % len(m.timers) }
+func (m *model) pick() int { return int(m.input.byte()) % len(m.timers) }
 
 // forget ends a use of a timer. A deadline that was removed excuses one wakeup.
 func (m *model) forget(i int, end State) {
@@ -179,7 +179,7 @@ func (m *model) advance(now time.Duration) {
 		last = at
 		fired++
 		m.forget(i, Fired)
-		for range m.tape.byte() % 4 {
+		for range m.input.byte() % 4 {
 			m.step()
 		}
 	})

@@ -32,7 +32,7 @@ func checkRing[T any](t testing.TB, w *Wheel[T], slot int) (n int) {
 		if timer.at < w.bounds[slot] {
 			t.Fatalf("slot %d has bound %d, but a timer at %d", slot, w.bounds[slot], timer.at)
 		}
-		if slot == dueSlot || slot == lateSlot {
+		if slot == dueSlot || slot == pastSlot {
 			if timer.at < previous || timer.at > w.goal {
 				t.Fatalf("slot %d at tick %d: %d after %d", slot, w.tick, timer.at, previous)
 			}
@@ -55,7 +55,7 @@ func checkPlace[T any](t testing.TB, w *Wheel[T], slot int, tick int64) {
 	if !w.behind && (tick <= w.tick || w.bounds[slot] <= w.tick) || tick < w.tick {
 		t.Fatalf("slot %d still holds tick %d at tick %d, bound %d", slot, tick, w.tick, w.bounds[slot])
 	}
-	if slot == farSlot || slot == fartherSlot {
+	if slot == overflowSlot || slot == nextOverflowSlot {
 		return
 	}
 	level, shift := slot>>slotBits, slot>>slotBits*stepBits

@@ -34,7 +34,7 @@ func TestEveryWakeFiresUnlessTimersAreCancelled(t *testing.T) {
 	}
 	o.sleepUntil(400 * 24 * time.Hour)
 	assert.Zero(t, o.Len())
-	assert.Zero(t, o.pointless)
+	assert.Zero(t, o.emptyWakes)
 	assert.Positive(t, o.wakes)
 }
 
@@ -54,7 +54,7 @@ func TestPointlessWakesNeedACancelledTimer(t *testing.T) {
 	o.sleepUntil(61 * s)
 	assert.Equal(t, Fired, late.State())
 	assert.Equal(t, 2, o.wakes)
-	assert.Equal(t, 1, o.pointless)
+	assert.Equal(t, 1, o.emptyWakes)
 
 	alone := o.after(time.Hour, nothing)
 	o.Cancel(alone)

@@ -16,8 +16,8 @@ type owner struct {
 	t   testing.TB
 	now time.Duration
 
-	wakes     int // calls of Advance because of Next
-	pointless int // of those, the ones that fired nothing
+	wakes      int // calls of Advance because of Next
+	emptyWakes int // of those, the ones that fired nothing
 }
 
 func newOwner(t testing.TB, tick time.Duration, config Config) *owner {
@@ -48,8 +48,8 @@ func (o *owner) sleepUntil(until time.Duration) {
 		}
 		o.wakes++
 		if o.advance(max(at, o.now)) == 0 {
-			o.pointless++
-			require.Less(o.t, o.pointless, 100_000, "the wheel does not let its owner sleep")
+			o.emptyWakes++
+			require.Less(o.t, o.emptyWakes, 100_000, "the wheel does not let its owner sleep")
 		}
 	}
 	require.Zero(o.t, o.advance(until), "Next had promised that nothing was due before %v", until)

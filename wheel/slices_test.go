@@ -14,13 +14,13 @@ import (
 func TestAnAdvanceSortsABoundedNumberOfTimers(t *testing.T) {
 	const sorts, budget = 200, 40
 	for _, n := range []int{1_000, 10_000} {
-		for _, far := range []time.Duration{30 * s, 40 * 24 * time.Hour} {
-			t.Run(fmt.Sprint(n, far), func(t *testing.T) {
+		for _, overflow := range []time.Duration{30 * s, 40 * 24 * time.Hour} {
+			t.Run(fmt.Sprint(n, overflow), func(t *testing.T) {
 				w, err := New[int](1*ms, Config{Budget: budget, Sorts: sorts})
 				require.NoError(t, err)
 				timers := make([]Timer[int], n)
 				for i := range timers {
-					require.NoError(t, w.Schedule(&timers[i], far+time.Duration(i)*10*time.Microsecond))
+					require.NoError(t, w.Schedule(&timers[i], overflow+time.Duration(i)*10*time.Microsecond))
 				}
 				slots, fired, last := make([]int, n), 0, time.Duration(0)
 				for w.Len() > 0 {
@@ -28,7 +28,7 @@ func TestAnAdvanceSortsABoundedNumberOfTimers(t *testing.T) {
 					now, ok := w.Next()
 					require.True(t, ok)
 					fires := w.Advance(now, func(timer *Timer[int]) {
-						require.GreaterOrEqual(t, now, far)
+						require.GreaterOrEqual(t, now, overflow)
 						last = max(last, now)
 					})
 					fired += fires
@@ -37,7 +37,7 @@ func TestAnAdvanceSortsABoundedNumberOfTimers(t *testing.T) {
 					checkInvariants(t, w)
 				}
 				assert.Equal(t, n, fired)
-				assert.Equal(t, w.roundUp(far+time.Duration(n-1)*10*time.Microsecond), last)
+				assert.Equal(t, w.roundUp(overflow+time.Duration(n-1)*10*time.Microsecond), last)
 			})
 		}
 	}

@@ -90,9 +90,9 @@ func (s *slots[T]) earliest(now int64) (slot int, bound int64) {
 			slot, bound = i, s.bounds[i]
 		}
 	}
-	for _, far := range [...]int{farSlot, fartherSlot} {
-		if s.occupied(far) && s.bounds[far] <= bound {
-			slot, bound = far, s.bounds[far]
+	for _, overflow := range [...]int{overflowSlot, nextOverflowSlot} {
+		if s.occupied(overflow) && s.bounds[overflow] <= bound {
+			slot, bound = overflow, s.bounds[overflow]
 		}
 	}
 	return slot, bound

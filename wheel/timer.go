@@ -60,8 +60,8 @@ func (t *Timer[T]) State() State {
 	return State(t.at)
 }
 
-// retire clears the links of a timer that is in no ring any more, and stores the outcome of its use.
-func (t *Timer[T]) retire(outcome State) {
+// reset clears the links of a timer that is in no ring any more, and stores the outcome of its use.
+func (t *Timer[T]) reset(outcome State) {
 	t.next, t.prev = nil, nil
 	t.at = int64(outcome)
 }

@@ -85,7 +85,7 @@ func (w *Wheel[T]) Schedule(t *Timer[T], at time.Duration) error {
 	if t.at > w.goal {
 		w.link(t, slotFor(t.at, w.tick))
 	} else {
-		w.link(t, lateSlot)
+		w.link(t, pastSlot)
 	}
 	return nil
 }
@@ -107,6 +107,6 @@ func (w *Wheel[T]) Len() int { return w.pending }
 // remove ends a use of the timer with the given outcome.
 func (w *Wheel[T]) remove(t *Timer[T], outcome State) {
 	w.unlink(t)
-	t.retire(outcome)
+	t.reset(outcome)
 	w.pending--
 }

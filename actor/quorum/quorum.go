@@ -3,13 +3,13 @@
 //
 // It is used like this:
 //
-//  1. [New] makes a [Quorum]. [Quorum.Begin] asks for all members in parallel; [Quorum.Gathered] starts with all of them
+//  1. [New] makes a [Quorum]. [Quorum.Begin] asks for all members in parallel; [Quorum.BeginHeld] starts with all of them
 //     held.
-//  2. After each call the caller executes the appended Orders in their order, and clears them.
-//  3. The caller reports what happens to the members, one event after the other: [Quorum.Granted], [Quorum.Refused],
-//     [Quorum.Gone] and [Quorum.Spent]. It also reports when the times that Orders ask for have elapsed:
-//     [Quorum.Rested], [Quorum.Hurried] and [Quorum.Recalled].
-//  4. [Quorum.Leave] ends a quorum that is held; [Quorum.GiveUp] ends one that is not held yet.
+//  2. After each call the caller executes the appended Actions in their order, and clears them.
+//  3. The caller reports what happens to the members, one event after the other: [Quorum.MemberAcquired], [Quorum.MemberFailed],
+//     [Quorum.MemberLost] and [Quorum.MemberMaxHold]. It also reports when the times that Actions ask for have elapsed:
+//     [Quorum.BackoffOver], [Quorum.StragglersOverdue] and [Quorum.RetryDue].
+//  4. [Quorum.Unlock] ends a quorum that is held; [Quorum.Cancel] ends one that is not held yet.
 //
 // An attempt that does not get enough members releases all of them. Then the quorum queues for one member with another
 // holder, while it holds none, and asks for all again when it has got that one.
@@ -21,130 +21,130 @@ import "time"
 // there are too few. Its members are locks elsewhere, each with a loop of its own. It is not safe for concurrent use.
 // Times are durations since Begin.
 type Quorum struct {
-	Orders []Order // to be executed in their order, and then cleared
-	Had    int     // members held when the latest attempt failed
+	Actions  []Action // to be executed in their order, and then cleared
+	Acquired int      // members held when the latest attempt failed
 
-	need    int
-	once    bool          // do not wait for other holders
-	watched bool          // missing members are asked for again while the quorum is held
-	until   time.Duration // when the caller's wait ends; 0: no limit
-	stage   stage
-	members []membership
-	elected time.Duration // when enough members were held
-	first   int           // the member that it queued for and has; none: there is none
-	waited  bool          // it has waited in a queue
-	next    int           // the member to queue for after a backoff; none: there is none
-	queued  bool          // it has queued for a member before
-	rest    time.Duration // length of the next backoff
-	brief   time.Duration // how long it waits for the other members after it has queued for one
-	late    time.Duration // when the attempt ends; 0: members without a reply are waited for
-	stand   time.Duration // how long it next waits for readers of the other members; 0: not
-	longest time.Duration // upper bound of stand
+	required      int
+	once          bool          // do not wait for other holders
+	watched       bool          // missing members are asked for again while the quorum is held
+	until         time.Duration // when the caller's wait ends; 0: no limit
+	stage         stage
+	members       []membership
+	acquiredAt    time.Duration // when enough members were held
+	queuedFirst   int           // the member that it queued for and has; none: there is none
+	hasQueued     bool          // it has waited in a queue
+	queueNext     int           // the member to queue for after a backoff; none: there is none
+	queued        bool          // it has queued for a member before
+	backoff       time.Duration // length of the next backoff
+	stragglerWait time.Duration // how long it waits for the other members after it has queued for one
+	attemptEnd    time.Duration // when the attempt ends; 0: members without a reply are waited for
+	readerWait    time.Duration // how long it next waits for readers of the other members; 0: not
+	maxReaderWait time.Duration // upper bound of stand
 }
 
-// none is the index that stands for no member.
-const none = -1
+// noMember is the index that stands for no member.
+const noMember = -1
 
 type stage uint8
 
 const (
-	asking   stage = iota // asking for all members, in parallel
-	queueing              // waiting in the queue of one, with none held
-	resting               // backing off between attempts
-	held                  // enough members are held
-	apart                 // rejected, lost or unlocked: all members were released
+	acquiring  stage = iota // asking for all members, in parallel
+	queueing                // waiting in the queue of one, with none held
+	backingOff              // backing off between attempts
+	held                    // enough members are held
+	ended                   // rejected, lost or unlocked: all members were released
 )
 
 type membership struct {
-	state   memberState
-	refusal Refusal       // the latest
-	barred  bool          // a Recall is pending
-	missed  bool          // it was held, and lost
-	since   time.Duration // when it was acquired; 0: with the quorum
+	state          memberState
+	reason         Reason        // the latest
+	retryScheduled bool          // a RetryLater is pending
+	wasLost        bool          // it was held, and lost
+	heldSince      time.Duration // when it was acquired; 0: with the quorum
 }
 
 type memberState uint8
 
 const (
-	away  memberState = iota
-	asked             // a request for it is pending
-	here              // held
+	absent     memberState = iota
+	requested              // a request for it is pending
+	memberHeld             // held
 )
 
-// Refusal is the reason why a member is not held.
-type Refusal uint8
+// Reason is the reason why a member is not held.
+type Reason uint8
 
 const (
-	Unsure Refusal = iota // unknown: no reply, or it was lost
-	Taken                 // it has another holder
-	Barred                // the server rejects it; time alone does not change that, but an operator may
-	Shut                  // its engine is closed
-	Full                  // the limit of waiters there is reached
+	Unknown     Reason = iota // unknown: no reply, or it was lost
+	HeldByOther               // it has another holder
+	Rejected                  // the server rejects it; time alone does not change that, but an operator may
+	Closed                    // its engine is closed
+	Full                      // the limit of waiters there is reached
 )
 
-// Order is one action that the caller of the quorum must execute.
-type Order struct {
-	What   OrderKind
-	Member int           // index of the member, for actions that concern one
-	Wait   time.Duration // Ask: longest wait, 0: while it is wanted; Rest: longest time; Hurry: time
-	Once   bool          // Ask: do not wait for other holders
-	LetIn  bool          // Ask: the quorum is held or has waited in a queue, so no limit of waiters rejects the request
-	Silent bool          // Withdraw: there was no reply from it when the others had replied
+// Action is one action that the caller of the quorum must execute.
+type Action struct {
+	Kind            ActionKind
+	Member          int           // index of the member, for actions that concern one
+	Wait            time.Duration // Ask: longest wait, 0: while it is wanted; Rest: longest time; Hurry: time
+	Once            bool          // Ask: do not wait for other holders
+	SkipWaiterLimit bool          // Ask: the quorum is held or has waited in a queue, so no limit of waiters rejects the request
+	NoReply         bool          // Withdraw: there was no reply from it when the others had replied
 }
 
-// Unheld reports whether an Ask is of a quorum that is not held. What such a quorum has is kept from other callers, so
+// Unheld reports whether an Request is of a quorum that is not held. What such a quorum has is kept from other callers, so
 // its requests do not wait for a server that is known not to reply.
-func (o *Order) Unheld() bool { return o.Once || o.Wait > 0 }
+func (o *Action) Unheld() bool { return o.Once || o.Wait > 0 }
 
-// OrderKind is the action of an Order.
-type OrderKind uint8
+// ActionKind is the action of an Action.
+type ActionKind uint8
 
 const (
-	Ask      OrderKind = iota // request the member; report the result with Granted or Refused
-	Withdraw                  // cancel the request for the member: report nothing more of it, and release a grant
-	LetGo                     // release the member, without waiting for the reply
-	Rest                      // call Rested after most of Wait
-	Hurry                     // call Hurried after Wait
-	Confirm                   // confirm the member now, with its present lease
-	Recall                    // call Recalled when it is time to ask for a barred member again
-	Elect                     // notify the caller that the quorum is held
-	Dismiss                   // notify the caller that it is not held, and why
-	Lose                      // notify its users that it is lost, because of that member
+	Request         ActionKind = iota // request the member; report the result with MemberAcquired or MemberFailed
+	CancelRequest                     // cancel the request for the member: report nothing more of it, and release a grant
+	Release                           // release the member, without waiting for the reply
+	Backoff                           // call BackoffOver after most of Wait
+	LimitStragglers                   // call StragglersOverdue after Wait
+	Confirm                           // confirm the member now, with its present lease
+	RetryLater                        // call RetryDue when it is time to ask for a barred member again
+	Acquired                          // notify the caller that the quorum is held
+	Failed                            // notify the caller that it is not held, and why
+	Lost                              // notify its users that it is lost, because of that member
 )
 
 const (
-	// queueMost is how long a quorum waits in one member's queue before it asks for all again: that member may have
+	// maxQueueTime is how long a quorum waits in one member's queue before it asks for all again: that member may have
 	// failed meanwhile.
-	queueMost = 2 * time.Second
-	// othersMost is how long a quorum that got its turn at one member waits for the others. The last holder releases
+	maxQueueTime = 2 * time.Second
+	// minStragglerWait is how long a quorum that got its turn at one member waits for the others. The last holder releases
 	// them at about the same time.
-	othersMost = 50 * time.Millisecond
-	// briefMost is the upper bound of that wait. It grows after attempts in which some members did not reply in time,
+	minStragglerWait = 50 * time.Millisecond
+	// maxStragglerWait is the upper bound of that wait. It grows after attempts in which some members did not reply in time,
 	// because they may be far away.
-	briefMost = 8 * othersMost
-	// Patience is how long a quorum that is not held keeps its members at most, once as many have replied as it needs.
-	Patience = briefMost
-	// onlyChance is how long an attempt waits for members without a reply, if it is the only attempt.
-	onlyChance = 5 * othersMost
-	// standMost is how long a writer that got its turn at one member waits for readers of the others at most.
-	standMost = queueMost
-	// leastQueue is the shortest wait worth queueing for.
-	leastQueue = time.Millisecond
-	// Settling is how much later than the majority a member may come and still count as one of the first members.
-	Settling = othersMost
+	maxStragglerWait = 8 * minStragglerWait
+	// MaxPartialHold is how long a quorum that is not held keeps its members at most, once as many have replied as it needs.
+	MaxPartialHold = maxStragglerWait
+	// onceStragglerWait is how long an attempt waits for members without a reply, if it is the only attempt.
+	onceStragglerWait = 5 * minStragglerWait
+	// readerWaitCap is how long a writer that got its turn at one member waits for readers of the others at most.
+	readerWaitCap = maxQueueTime
+	// minQueueTime is the shortest wait worth queueing for.
+	minQueueTime = time.Millisecond
+	// JoinWindow is how much later than the majority a member may come and still count as one of the first members.
+	JoinWindow = minStragglerWait
 	// Bounds of the backoff between attempts.
-	firstRest, longestRest = 4 * time.Millisecond, 256 * time.Millisecond
+	minBackoff, maxBackoff = 4 * time.Millisecond, 256 * time.Millisecond
 )
 
 // New returns a quorum that is held while at least need of its members are.
 func New(members, need int) Quorum {
-	return Quorum{need: need, members: make([]membership, members), first: none, next: none, rest: firstRest, brief: othersMost}
+	return Quorum{required: need, members: make([]membership, members), queuedFirst: noMember, queueNext: noMember, backoff: minBackoff, stragglerWait: minStragglerWait}
 }
 
-// Gathered starts a quorum that holds all of its members already.
-func (q *Quorum) Gathered() {
+// BeginHeld starts a quorum that holds all of its members already.
+func (q *Quorum) BeginHeld() {
 	for i := range q.members {
-		q.members[i].state = here
+		q.members[i].state = memberHeld
 	}
 	q.stage = held
 }
@@ -157,261 +157,261 @@ func (q *Quorum) Begin(until time.Duration, once, watched bool) {
 	q.attempt(0)
 }
 
-// Write makes a quorum one of writers; lease is the length of each hold, 0: while the quorum is held. Readers do not
+// SetWriter makes a quorum one of writers; lease is the length of each hold, 0: while the quorum is held. Readers do not
 // all leave at the same time, but none joins at a member where a writer of its engine waits. So a quorum that has
 // waited in vain waits there for twice as long the next time. Write must be called before Begin.
-func (q *Quorum) Write(lease time.Duration) {
-	q.stand, q.longest = othersMost, standMost
+func (q *Quorum) SetWriter(lease time.Duration) {
+	q.readerWait, q.maxReaderWait = minStragglerWait, readerWaitCap
 	if lease != 0 {
-		q.longest = max(othersMost, min(standMost, lease/8)) // or the lease of what it got first would end meanwhile
+		q.maxReaderWait = max(minStragglerWait, min(readerWaitCap, lease/8)) // or the lease of what it got first would end meanwhile
 	}
 }
 
 // attempt asks for all members except the one that it already has.
 func (q *Quorum) attempt(now time.Duration) {
-	q.stage, q.late = asking, 0
+	q.stage, q.attemptEnd = acquiring, 0
 	for i := range q.members {
-		if i != q.first {
-			q.ask(i, Order{Once: q.first == none, Wait: q.patience()})
+		if i != q.queuedFirst {
+			q.request(i, Action{Once: q.queuedFirst == noMember, Wait: q.memberWait()})
 		}
 	}
-	q.count(now)
+	q.evaluate(now)
 }
 
-func (q *Quorum) patience() time.Duration {
-	if q.first == none {
+func (q *Quorum) memberWait() time.Duration {
+	if q.queuedFirst == noMember {
 		return 0
 	}
-	return max(q.brief, q.stand)
+	return max(q.stragglerWait, q.readerWait)
 }
 
-func (q *Quorum) ask(i int, how Order) {
-	q.members[i].state = asked
-	how.LetIn = q.waited || q.stage == held
-	how.What, how.Member = Ask, i
-	q.order(how)
+func (q *Quorum) request(i int, how Action) {
+	q.members[i].state = requested
+	how.SkipWaiterLimit = q.hasQueued || q.stage == held
+	how.Kind, how.Member = Request, i
+	q.emit(how)
 }
 
-func (q *Quorum) order(o Order) { q.Orders = append(q.Orders, o) }
+func (q *Quorum) emit(o Action) { q.Actions = append(q.Actions, o) }
 
-// Granted handles the grant of a member, and reports whether the quorum takes it.
-func (q *Quorum) Granted(now time.Duration, i int) bool {
+// MemberAcquired handles the grant of a member, and reports whether the quorum takes it.
+func (q *Quorum) MemberAcquired(now time.Duration, i int) bool {
 	m := &q.members[i]
-	if m.state != asked {
+	if m.state != requested {
 		return false
 	}
-	m.state, m.refusal, m.since = here, Unsure, 0
-	if q.stage == held && (m.missed || now-q.elected > Settling) {
-		m.since = now
+	m.state, m.reason, m.heldSince = memberHeld, Unknown, 0
+	if q.stage == held && (m.wasLost || now-q.acquiredAt > JoinWindow) {
+		m.heldSince = now
 	}
 	switch q.stage {
 	case queueing:
-		q.first, q.waited = i, true
+		q.queuedFirst, q.hasQueued = i, true
 		q.attempt(now)
-	case asking:
-		q.count(now)
+	case acquiring:
+		q.evaluate(now)
 	case held:
-		if m.since != 0 {
-			q.confirm(i)
+		if m.heldSince != 0 {
+			q.confirmOthers(i)
 		}
 	}
 	return true
 }
 
-// confirm orders a confirmation of all other members when one was acquired late. Without it, the last confirmation of
+// confirmOthers orders a confirmation of all other members when one was acquired late. Without it, the last confirmation of
 // the others is older than the late member, so the late one would not count if another was lost.
-func (q *Quorum) confirm(late int) {
+func (q *Quorum) confirmOthers(late int) {
 	for i := range q.members {
-		if i != late && q.members[i].state == here {
-			q.order(Order{What: Confirm, Member: i})
+		if i != late && q.members[i].state == memberHeld {
+			q.emit(Action{Kind: Confirm, Member: i})
 		}
 	}
 }
 
-// Refused handles the rejection of a request for a member.
-func (q *Quorum) Refused(now time.Duration, i int, why Refusal) {
+// MemberFailed handles the rejection of a request for a member.
+func (q *Quorum) MemberFailed(now time.Duration, i int, why Reason) {
 	m := &q.members[i]
-	if m.state != asked {
+	if m.state != requested {
 		return
 	}
-	m.state, m.refusal = away, why
+	m.state, m.reason = absent, why
 	switch {
 	case q.stage == queueing && why == Full:
 		q.fail(now)
 	case q.stage == queueing:
-		q.waited = true
+		q.hasQueued = true
 		q.attempt(now)
 	default:
-		q.missing(now, i)
+		q.onMissing(now, i)
 	}
 }
 
-// Gone handles the end of a member's hold that was not ordered; known is until when the hold is known to have lasted.
+// MemberLost handles the end of a member's hold that was not ordered; known is until when the hold is known to have lasted.
 // Mostly that is found out later, one member after the other. A member that was acquired again meanwhile does not prove
 // that there was a majority all the time.
-func (q *Quorum) Gone(now time.Duration, i int, known time.Duration) {
+func (q *Quorum) MemberLost(now time.Duration, i int, known time.Duration) {
 	m := &q.members[i]
-	if m.state != here {
+	if m.state != memberHeld {
 		return
 	}
-	m.state, m.refusal, m.missed = away, Unsure, q.stage == held
-	if q.stage == held && q.hereSince(known) < q.need {
+	m.state, m.reason, m.wasLost = absent, Unknown, q.stage == held
+	if q.stage == held && q.countHeldSince(known) < q.required {
 		q.lose(i)
 		return
 	}
-	q.missing(now, i)
+	q.onMissing(now, i)
 }
 
-// hereSince returns the number of members that have been held since that time or longer.
-func (q *Quorum) hereSince(moment time.Duration) (n int) {
+// countHeldSince returns the number of members that have been held since that time or longer.
+func (q *Quorum) countHeldSince(moment time.Duration) (n int) {
 	for i := range q.members {
-		if m := &q.members[i]; m.state == here && m.since <= moment {
+		if m := &q.members[i]; m.state == memberHeld && m.heldSince <= moment {
 			n++
 		}
 	}
 	return n
 }
 
-// Spent handles the end of a member's hold because its owner must not have it for longer. A new request for it would
+// MemberMaxHold handles the end of a member's hold because its owner must not have it for longer. A new request for it would
 // have a new owner, so a watched quorum ends.
-func (q *Quorum) Spent(now time.Duration, i int) {
-	if q.stage != held || !q.watched || q.members[i].state != here {
-		q.Gone(now, i, now)
+func (q *Quorum) MemberMaxHold(now time.Duration, i int) {
+	if q.stage != held || !q.watched || q.members[i].state != memberHeld {
+		q.MemberLost(now, i, now)
 		return
 	}
-	q.members[i].state = away
+	q.members[i].state = absent
 	q.lose(i)
 }
 
 // lose ends a quorum because of the loss of a member.
 func (q *Quorum) lose(i int) {
-	q.order(Order{What: Lose, Member: i}) // first: the quorum is over before a member is released
-	q.part()
+	q.emit(Action{Kind: Lost, Member: i}) // first: the quorum is over before a member is released
+	q.end()
 }
 
-// missing handles that a member which was held or asked for is missing now.
-func (q *Quorum) missing(now time.Duration, i int) {
+// onMissing handles that a member which was held or asked for is missing now.
+func (q *Quorum) onMissing(now time.Duration, i int) {
 	switch {
-	case q.stage == asking:
-		q.count(now)
+	case q.stage == acquiring:
+		q.evaluate(now)
 	case q.stage == held:
-		q.want(i)
+		q.reacquire(i)
 	}
 }
 
-// want asks for a missing member, if the quorum is watched.
-func (q *Quorum) want(i int) {
+// reacquire asks for a missing member, if the quorum is watched.
+func (q *Quorum) reacquire(i int) {
 	m := &q.members[i]
 	switch {
-	case !q.watched || m.state != away || m.refusal == Shut:
-	case m.refusal != Barred:
-		q.ask(i, Order{})
-	case !m.barred:
-		m.barred = true
-		q.order(Order{What: Recall, Member: i})
+	case !q.watched || m.state != absent || m.reason == Closed:
+	case m.reason != Rejected:
+		q.request(i, Action{})
+	case !m.retryScheduled:
+		m.retryScheduled = true
+		q.emit(Action{Kind: RetryLater, Member: i})
 	}
 }
 
-// Recalled handles that it is time to ask for a barred member again.
-func (q *Quorum) Recalled(i int) {
+// RetryDue handles that it is time to ask for a barred member again.
+func (q *Quorum) RetryDue(i int) {
 	m := &q.members[i]
-	m.barred = false
-	if q.stage == held && m.refusal == Barred {
-		m.refusal = Unsure
-		q.want(i)
+	m.retryScheduled = false
+	if q.stage == held && m.reason == Rejected {
+		m.reason = Unknown
+		q.reacquire(i)
 	}
 }
 
-// Rested handles the end of a backoff.
-func (q *Quorum) Rested(now time.Duration) {
-	if q.stage == resting {
+// BackoffOver handles the end of a backoff.
+func (q *Quorum) BackoffOver(now time.Duration) {
+	if q.stage == backingOff {
 		q.queue(now)
 	}
 }
 
-// Leave ends a quorum that its caller has unlocked. The caller releases the members.
-func (q *Quorum) Leave() {
+// Unlock ends a quorum that its caller has unlocked. The caller releases the members.
+func (q *Quorum) Unlock() {
 	if q.stage == held {
-		q.stage = apart
-		q.withdraw()
+		q.stage = ended
+		q.cancelRequests()
 	}
 }
 
-// GiveUp handles the end of the caller's wait. It has no effect on a quorum that is held.
-func (q *Quorum) GiveUp() {
+// Cancel handles the end of the caller's wait. It has no effect on a quorum that is held.
+func (q *Quorum) Cancel() {
 	if q.stage < held {
-		if q.stage == asking {
-			q.Had = q.in(here)
+		if q.stage == acquiring {
+			q.Acquired = q.countIn(memberHeld)
 		}
-		q.part()
-		q.order(Order{What: Dismiss})
+		q.end()
+		q.emit(Action{Kind: Failed})
 	}
 }
 
 // Watched reports whether missing members are asked for again.
 func (q *Quorum) Watched() bool { return q.watched }
 
-// Watch sets whether missing members are asked for from now on.
-func (q *Quorum) Watch(on bool) {
+// SetWatched sets whether missing members are asked for from now on.
+func (q *Quorum) SetWatched(on bool) {
 	q.watched = on
 	if q.stage != held {
 		return
 	}
 	if !on {
-		q.withdraw()
+		q.cancelRequests()
 	}
 	for i := range q.members {
-		if on && q.members[i].refusal == Barred {
-			q.members[i].refusal = Unsure // the user asks explicitly, so the cause may have been removed
+		if on && q.members[i].reason == Rejected {
+			q.members[i].reason = Unknown // the user asks explicitly, so the cause may have been removed
 		}
-		q.want(i)
+		q.reacquire(i)
 	}
 }
 
-// count ends an attempt as soon as the pending requests cannot change its outcome.
-func (q *Quorum) count(now time.Duration) {
+// evaluate ends an attempt as soon as the pending requests cannot change its outcome.
+func (q *Quorum) evaluate(now time.Duration) {
 	switch {
-	case q.in(here) >= q.need:
-		q.elect(now)
-	case q.in(away) > len(q.members)-q.need:
+	case q.countIn(memberHeld) >= q.required:
+		q.onAcquired(now)
+	case q.countIn(absent) > len(q.members)-q.required:
 		q.fail(now)
-	case q.late == 0 && q.in(here)+q.in(away) >= q.need:
-		wait := q.straggling()
-		q.late = now + wait
-		q.order(Order{What: Hurry, Wait: wait})
+	case q.attemptEnd == 0 && q.countIn(memberHeld)+q.countIn(absent) >= q.required:
+		wait := q.stragglerLimit()
+		q.attemptEnd = now + wait
+		q.emit(Action{Kind: LimitStragglers, Wait: wait})
 	}
 }
 
-// straggling returns how long to wait for members without a reply when as many have replied as are needed. They may be
+// stragglerLimit returns how long to wait for members without a reply when as many have replied as are needed. They may be
 // dead, and no other caller can get what this attempt holds. Two callers with half of the members each would both wait
 // for the server that never replies. A quorum that waited in a queue for its turn comes first.
-func (q *Quorum) straggling() time.Duration {
+func (q *Quorum) stragglerLimit() time.Duration {
 	switch {
 	case q.once:
-		return onlyChance
-	case q.first == none:
-		return q.brief / 2
+		return onceStragglerWait
+	case q.queuedFirst == noMember:
+		return q.stragglerWait / 2
 	}
-	return q.brief
+	return q.stragglerWait
 }
 
-// Hurried handles the end of the time of a Hurry.
-func (q *Quorum) Hurried(now time.Duration) {
-	if q.stage != asking || q.late == 0 || now < q.late {
+// StragglersOverdue handles the end of the time of a LimitStragglers.
+func (q *Quorum) StragglersOverdue(now time.Duration) {
+	if q.stage != acquiring || q.attemptEnd == 0 || now < q.attemptEnd {
 		return // it was for an earlier attempt
 	}
 	for i := range q.members {
-		if m := &q.members[i]; m.state == asked {
-			m.state, m.refusal = away, Unsure
-			q.order(Order{What: Withdraw, Member: i, Silent: true})
+		if m := &q.members[i]; m.state == requested {
+			m.state, m.reason = absent, Unknown
+			q.emit(Action{Kind: CancelRequest, Member: i, NoReply: true})
 		}
 	}
-	q.brief = min(2*q.brief, briefMost)
+	q.stragglerWait = min(2*q.stragglerWait, maxStragglerWait)
 	q.fail(now)
 }
 
-// in returns the number of members in a state.
-func (q *Quorum) in(state memberState) (n int) {
+// countIn returns the number of members in a state.
+func (q *Quorum) countIn(state memberState) (n int) {
 	for i := range q.members {
 		if q.members[i].state == state {
 			n++
@@ -420,36 +420,36 @@ func (q *Quorum) in(state memberState) (n int) {
 	return n
 }
 
-func (q *Quorum) elect(now time.Duration) {
-	q.stage, q.elected = held, now
-	q.order(Order{What: Elect})
+func (q *Quorum) onAcquired(now time.Duration) {
+	q.stage, q.acquiredAt = held, now
+	q.emit(Action{Kind: Acquired})
 	for i := range q.members {
-		q.want(i)
+		q.reacquire(i)
 	}
 }
 
 // fail releases everything after an attempt, and decides how to go on.
 func (q *Quorum) fail(now time.Duration) {
-	q.Had = q.in(here)
+	q.Acquired = q.countIn(memberHeld)
 	for i := range q.members {
-		if m := &q.members[i]; m.state == asked {
-			m.refusal = Unsure // even if it once had another holder: it may be dead, so do not queue for it
+		if m := &q.members[i]; m.state == requested {
+			m.reason = Unknown // even if it once had another holder: it may be dead, so do not queue for it
 		}
 	}
-	if q.once || q.Hopeless() || q.Crowded() {
-		q.part()
-		q.order(Order{What: Dismiss})
+	if q.once || q.Impossible() || q.TooManyWaiters() {
+		q.end()
+		q.emit(Action{Kind: Failed})
 		return
 	}
-	if q.first != none {
-		q.stand = min(2*q.stand, q.longest)
+	if q.queuedFirst != noMember {
+		q.readerWait = min(2*q.readerWait, q.maxReaderWait)
 	}
-	q.giveBack()
-	q.next = q.taken()
-	if q.next == none || q.queued { // the attempts have already cost other callers time
-		q.stage = resting
-		q.order(Order{What: Rest, Wait: q.rest})
-		q.rest = min(2*q.rest, longestRest)
+	q.releaseAll()
+	q.queueNext = q.firstHeldByOther()
+	if q.queueNext == noMember || q.queued { // the attempts have already cost other callers time
+		q.stage = backingOff
+		q.emit(Action{Kind: Backoff, Wait: q.backoff})
+		q.backoff = min(2*q.backoff, maxBackoff)
 		return
 	}
 	q.queue(now)
@@ -457,70 +457,72 @@ func (q *Quorum) fail(now time.Duration) {
 
 // queue waits in the queue of a member with another holder, if there is one and enough time.
 func (q *Quorum) queue(now time.Duration) {
-	limit := queueMost
+	limit := maxQueueTime
 	if q.until != 0 {
 		limit = min(limit, q.until-now)
 	}
-	q.first = none
-	if q.next == none || limit < leastQueue {
+	q.queuedFirst = noMember
+	if q.queueNext == noMember || limit < minQueueTime {
 		q.attempt(now)
 		return
 	}
 	q.stage, q.queued = queueing, true
-	q.ask(q.next, Order{Wait: limit})
+	q.request(q.queueNext, Action{Wait: limit})
 }
 
-// taken returns the first member that has another holder; none if there is none.
-func (q *Quorum) taken() int {
+// firstHeldByOther returns the first member that has another holder; none if there is none.
+func (q *Quorum) firstHeldByOther() int {
 	for i := range q.members {
-		if q.members[i].refusal == Taken {
+		if q.members[i].reason == HeldByOther {
 			return i
 		}
 	}
-	return none
+	return noMember
 }
 
-// part ends the quorum: afterwards nothing is held or asked for.
-func (q *Quorum) part() {
-	q.stage = apart
-	q.giveBack()
+// end ends the quorum: afterwards nothing is held or asked for.
+func (q *Quorum) end() {
+	q.stage = ended
+	q.releaseAll()
 }
 
-func (q *Quorum) giveBack() {
-	q.withdraw()
+func (q *Quorum) releaseAll() {
+	q.cancelRequests()
 	for i := range q.members {
-		if q.members[i].state == here {
-			q.members[i].state = away
-			q.order(Order{What: LetGo, Member: i})
+		if q.members[i].state == memberHeld {
+			q.members[i].state = absent
+			q.emit(Action{Kind: Release, Member: i})
 		}
 	}
 }
 
-func (q *Quorum) withdraw() {
+func (q *Quorum) cancelRequests() {
 	for i := range q.members {
-		if q.members[i].state == asked {
-			q.members[i].state = away
-			q.order(Order{What: Withdraw, Member: i})
+		if q.members[i].state == requested {
+			q.members[i].state = absent
+			q.emit(Action{Kind: CancelRequest, Member: i})
 		}
 	}
 }
 
-// Hopeless reports whether so many members were permanently rejected that there can never be enough.
-func (q *Quorum) Hopeless() bool { return q.refused(Barred)+q.refused(Shut) > len(q.members)-q.need }
+// Impossible reports whether so many members were permanently rejected that there can never be enough.
+func (q *Quorum) Impossible() bool {
+	return q.countReason(Rejected)+q.countReason(Closed) > len(q.members)-q.required
+}
 
-// Crowded reports whether the limit of waiters is reached at a member. Then the quorum does not queue for another
+// TooManyWaiters reports whether the limit of waiters is reached at a member. Then the quorum does not queue for another
 // member: callers in the queues of different members would keep one each, and none would have enough.
-func (q *Quorum) Crowded() bool { return q.refused(Full) > 0 }
+func (q *Quorum) TooManyWaiters() bool { return q.countReason(Full) > 0 }
 
 // Contested reports whether there are too few members because other holders have some.
 func (q *Quorum) Contested() bool {
-	n := q.refused(Taken)
-	return n > 0 && n+q.refused(Barred)+q.refused(Shut) > len(q.members)-q.need
+	n := q.countReason(HeldByOther)
+	return n > 0 && n+q.countReason(Rejected)+q.countReason(Closed) > len(q.members)-q.required
 }
 
-func (q *Quorum) refused(why Refusal) (n int) {
+func (q *Quorum) countReason(why Reason) (n int) {
 	for i := range q.members {
-		if q.members[i].refusal == why {
+		if q.members[i].reason == why {
 			n++
 		}
 	}

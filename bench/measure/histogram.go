@@ -9,16 +9,16 @@ import (
 	"time"
 )
 
-// fine is the number of buckets per power of two: a bucket is at most 3 % wide.
+// subBuckets is the number of buckets per power of two: a bucket is at most 3 % wide.
 const (
-	fineBits = 5
-	fine     = 1 << fineBits
+	subBucketBits = 5
+	subBuckets    = 1 << subBucketBits
 )
 
 // Histogram counts durations in buckets of equal relative width. The zero Histogram is empty. Record is safe for
 // concurrent use; no other method may run at the same time as Record.
 type Histogram struct {
-	buckets [64 * fine]atomic.Uint64
+	buckets [64 * subBuckets]atomic.Uint64
 	longest atomic.Int64
 }
 
@@ -102,18 +102,18 @@ func (h *Histogram) UnmarshalJSON(text []byte) error {
 
 // bucketOf returns the bucket of a value: an exact one for small values, otherwise by its leading bits.
 func bucketOf(v uint64) int {
-	if v < fine {
+	if v < subBuckets {
 		return int(v)
 	}
-	shift := bits.Len64(v) - fineBits - 1
-	return (shift+1)*fine + int(v>>shift) - fine
+	shift := bits.Len64(v) - subBucketBits - 1
+	return (shift+1)*subBuckets + int(v>>shift) - subBuckets
 }
 
 // endOf returns the largest value of a bucket.
 func endOf(bucket int) uint64 {
-	if bucket < fine {
+	if bucket < subBuckets {
 		return uint64(bucket)
 	}
-	shift := bucket/fine - 1
-	return (uint64(bucket%fine+fine)+1)<<shift - 1
+	shift := bucket/subBuckets - 1
+	return (uint64(bucket%subBuckets+subBuckets)+1)<<shift - 1
 }

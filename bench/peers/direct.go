@@ -9,7 +9,7 @@ import (
 )
 
 // Direct is a service that calls one script per step through rueidis, without a lock library.
-var Direct = Kind{
+var Direct = ContestantSpec{
 	Name:   "direct",
 	Module: "github.com/redis/rueidis",
 	Settings: "rueidis with one EVALSHA for each lock and unlock, with three and two `redis.call`s; one connection. With a context " +
@@ -56,7 +56,7 @@ func openDirect(c Config) (Contestant, error) {
 // OpenPlain connects rueidis with its defaults.
 func OpenPlain(addr string) (rueidis.Client, error) {
 	return rueidis.NewClient(rueidis.ClientOption{
-		InitAddress: []string{addr}, DisableCache: true, ConnWriteTimeout: patience,
+		InitAddress: []string{addr}, DisableCache: true, ConnWriteTimeout: replyTimeout,
 	})
 }
 
@@ -99,7 +99,7 @@ func (d *directWorker) Lock(ctx context.Context) error {
 			return err
 		}
 		select {
-		case <-time.After(pollAfter):
+		case <-time.After(pollInterval):
 		case <-ctx.Done():
 			return ctx.Err()
 		}

@@ -9,8 +9,8 @@ func openGoRedis(c Config) *redis.Client {
 		Addr:         c.Addr,
 		PoolSize:     c.pool(),
 		MinIdleConns: c.pool(),
-		PoolTimeout:  3 * patience,
-		ReadTimeout:  patience,
-		WriteTimeout: patience,
+		PoolTimeout:  3 * replyTimeout,
+		ReadTimeout:  replyTimeout,
+		WriteTimeout: replyTimeout,
 	})
 }

@@ -10,62 +10,62 @@ import (
 )
 
 // Lockwheel is this library.
-var Lockwheel = Kind{
+var Lockwheel = ContestantSpec{
 	Name:     "lockwheel",
 	Module:   "github.com/lockwheel/lockwheel",
 	Settings: "defaults: one connection, watched locks, hand-off of 64 grants or 5 ms while others listen; with a lease below 9 s a Timeout of a third of the lease instead of a sixth",
 	open:     func(c Config) (Contestant, error) { return OpenLockwheel(c) },
 }
 
-// Wheel is a lockwheel engine.
-type Wheel struct{ Engine *lockwheel.Engine }
+// LockwheelClient is a lockwheel engine.
+type LockwheelClient struct{ Engine *lockwheel.Engine }
 
 // OpenLockwheel is Lockwheel.Open for callers that need the engine's Stats.
-func OpenLockwheel(c Config) (*Wheel, error) {
+func OpenLockwheel(c Config) (*LockwheelClient, error) {
 	engine, err := lockwheel.Open(context.Background(), lockwheel.Options{
-		Redis: rueidis.ClientOption{InitAddress: []string{c.Addr}},
-		Lease: c.Lease, // 0 is 30s, as Lease
-		Renew: c.Renew,
+		Redis:         rueidis.ClientOption{InitAddress: []string{c.Addr}},
+		Lease:         c.Lease, // 0 is 30s, as Lease
+		RenewInterval: c.RenewInterval,
 		// A shorter lease must not shorten this timeout more than necessary: it also bounds Unlock under load.
-		Timeout: min(3*time.Second, max(c.Lease, 0)/3),
+		CallTimeout: min(3*time.Second, max(c.Lease, 0)/3),
 	})
 	if err != nil {
 		return nil, err
 	}
-	return &Wheel{engine}, nil
+	return &LockwheelClient{engine}, nil
 }
 
-func (w *Wheel) Close() { w.Engine.Close() }
+func (w *LockwheelClient) Close() { w.Engine.Close() }
 
-func (w *Wheel) Worker(name string, _ int) Worker { return WorkerOf(w.Engine.Mutex(name)) }
+func (w *LockwheelClient) Worker(name string, _ int) Worker { return WorkerOf(w.Engine.Mutex(name)) }
 
 // WorkerOf locks and unlocks any kind of lock that is a Mutex.
-func WorkerOf(mutex lockwheel.Mutex) Worker { return &wheelWorker{of: mutex} }
+func WorkerOf(mutex lockwheel.Mutex) Worker { return &lockwheelWorker{locks: mutex} }
 
 // WorkerOfAll locks and unlocks several names atomically.
-func WorkerOfAll(locks lockwheel.Multi) Worker { return &wheelWorker{of: locks} }
+func WorkerOfAll(locks lockwheel.Multi) Worker { return &lockwheelWorker{locks: locks} }
 
-func (w *Wheel) Hold(ctx context.Context, name string) (Held, error) {
+func (w *LockwheelClient) Hold(ctx context.Context, name string) (Held, error) {
 	hold, err := w.Engine.Mutex(name).Lock(ctx)
-	return wheelHeld{hold}, err
+	return lockwheelHeld{hold}, err
 }
 
-// wheelWorker locks a Mutex or a Multi.
-type wheelWorker struct {
-	of interface {
+// lockwheelWorker locks a Mutex or a Multi.
+type lockwheelWorker struct {
+	locks interface {
 		Lock(context.Context, ...lockwheel.Option) (*lockwheel.Hold, error)
 	}
 	hold *lockwheel.Hold
 }
 
-func (w *wheelWorker) Lock(ctx context.Context) (err error) {
-	w.hold, err = w.of.Lock(ctx)
+func (w *lockwheelWorker) Lock(ctx context.Context) (err error) {
+	w.hold, err = w.locks.Lock(ctx)
 	return err
 }
 
-func (w *wheelWorker) Unlock() error { return w.hold.Unlock(context.Background()) }
+func (w *lockwheelWorker) Unlock() error { return w.hold.Unlock(context.Background()) }
 
-type wheelHeld struct{ *lockwheel.Hold }
+type lockwheelHeld struct{ *lockwheel.Hold }
 
 // Deadlined is a Held that reports until when it is known to be held: each renewal extends that.
 type Deadlined interface {
@@ -73,5 +73,5 @@ type Deadlined interface {
 	Deadline() time.Time
 }
 
-func (h wheelHeld) Lost() bool     { return h.Err() != nil }
-func (h wheelHeld) Release() error { return h.Unlock(context.Background()) }
+func (h lockwheelHeld) Lost() bool     { return h.Err() != nil }
+func (h lockwheelHeld) Release() error { return h.Unlock(context.Background()) }

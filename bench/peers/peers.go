@@ -36,28 +36,28 @@ type Held interface {
 
 // Config is the same for all contestants of a comparison.
 type Config struct {
-	Addr      string
-	Lease     time.Duration // 0: the package's Lease
-	Renew     time.Duration // of lockwheel; 0: its default
-	Callers   int           // goroutines that call at once
-	Contended bool          // several workers lock one name
-	Channels  int           // for Redisson: how many channels it may subscribe to at once; 0: its default
+	Addr          string
+	Lease         time.Duration // 0: the package's Lease
+	RenewInterval time.Duration // of lockwheel; 0: its default
+	Callers       int           // goroutines that call at once
+	Contended     bool          // several workers lock one name
+	Channels      int           // for Redisson: how many channels it may subscribe to at once; 0: its default
 }
 
 // Lease is the lease of all contestants unless a comparison sets another.
 const Lease = 30 * time.Second
 
 // pool returns how many connections a client has that sends one command at a time on each.
-func (c Config) pool() int { return min(max(c.Callers, 1), poolMost) }
+func (c Config) pool() int { return min(max(c.Callers, 1), maxPool) }
 
 const (
-	poolMost  = 256
-	pollAfter = time.Millisecond // the pause of contestants that poll
-	patience  = 10 * time.Second // the timeout of one round trip; a queue of 16384 callers is no failure
+	maxPool      = 256
+	pollInterval = time.Millisecond // the pause of contestants that poll
+	replyTimeout = 10 * time.Second // the timeout of one round trip; a queue of 16384 callers is no failure
 )
 
-// Kind is a contestant that can be opened.
-type Kind struct {
+// ContestantSpec is a contestant that can be opened.
+type ContestantSpec struct {
 	Name     string
 	Module   string // its path, for its version
 	Settings string // for the reader, in Markdown
@@ -65,7 +65,7 @@ type Kind struct {
 }
 
 // Open connects a contestant.
-func (k Kind) Open(c Config) (Contestant, error) {
+func (k ContestantSpec) Open(c Config) (Contestant, error) {
 	if c.Lease == 0 {
 		c.Lease = Lease
 	}
@@ -77,6 +77,6 @@ func (k Kind) Open(c Config) (Contestant, error) {
 }
 
 // All returns every contestant, lockwheel first.
-func All() []Kind {
-	return []Kind{Lockwheel, Direct, Rueidislock, RueidislockNoLoop, Redislock, Redsync}
+func All() []ContestantSpec {
+	return []ContestantSpec{Lockwheel, Direct, Rueidislock, RueidislockNoLoop, Redislock, Redsync}
 }

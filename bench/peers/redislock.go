@@ -9,7 +9,7 @@ import (
 )
 
 // Redislock is bsm/redislock.
-var Redislock = Kind{
+var Redislock = ContestantSpec{
 	Name:   "redislock",
 	Module: "github.com/bsm/redislock",
 	Settings: "go-redis with a connection for each goroutine, at most 256, open from the start; LinearBackoff 1 ms. " +
@@ -26,7 +26,7 @@ type bsm struct {
 
 func openRedislock(c Config) (Contestant, error) {
 	client := openGoRedis(c)
-	options := &redislock.Options{RetryStrategy: redislock.LinearBackoff(pollAfter)}
+	options := &redislock.Options{RetryStrategy: redislock.LinearBackoff(pollInterval)}
 	return &bsm{client, redislock.New(client), c.Lease, options}, nil
 }
 

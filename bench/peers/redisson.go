@@ -14,20 +14,20 @@ import (
 
 // Redisson is the Java client with the wire format that lockwheel shares. It is no Contestant: its workers run in a Java
 // process, which receives commands. OpenRedisson opens it.
-var Redisson = Kind{
+var Redisson = ContestantSpec{
 	Name:   "redisson",
 	Module: "org.redisson:redisson",
 	Settings: "in a Java process of its own (-Xms1g -Xmx1g), warmed up before the first round; its asynchronous API, so that no worker costs a thread; " +
-		fmt.Sprintf("%d connections, and as many of Pair's workers at once, which lock the names in turn (more would only queue for connections); ", atOnce) +
+		fmt.Sprintf("%d connections, and as many of Pair's workers at once, which lock the names in turn (more would only queue for connections); ", maxInFlight) +
 		"timeout 10 s; otherwise its defaults. It is suspended while other contestants have their turn, so that its compiler and collector do not slow them down. CPU includes that of its compiler and collector; bytes are those of its threads; allocations are not counted",
 }
 
 const (
-	atOnce     = 64              // Redisson's calls in flight
-	answerTime = 2 * time.Minute // the timeout of a command, besides its own duration
+	maxInFlight   = 64              // Redisson's calls in flight
+	answerTimeout = 2 * time.Minute // the timeout of a command, besides its own duration
 
-	settleTries = 20
-	settlePause = 100 * time.Millisecond
+	maxHeapReads  = 20
+	heapReadPause = 100 * time.Millisecond
 )
 
 // machine is the one Java process of this process, which is warmed up once and ends with this process.
@@ -40,7 +40,7 @@ var machine struct {
 }
 
 func startMachine() {
-	ctx, cancel := context.WithTimeout(context.Background(), 5*answerTime)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*answerTimeout)
 	defer cancel()
 	program, err := redisson.Build(ctx)
 	if err != nil {
@@ -63,7 +63,7 @@ func RedissonVersion() string {
 // Java has the clients of Redisson in the Java process. It is not safe for concurrent use.
 type Java struct {
 	names []string
-	one   string // of the first client
+	first string // of the first client
 }
 
 // OpenRedisson opens this many clients. The Java process is suspended until it has something to do (Awake). The first
@@ -75,10 +75,10 @@ func OpenRedisson(c Config, clients int, warmUp time.Duration) (*Java, error) {
 		return nil, machine.err
 	}
 	j := &Java{}
-	if err := j.Awake(true); err != nil {
+	if err := j.SetRunning(true); err != nil {
 		return nil, err
 	}
-	defer j.Awake(false)
+	defer j.SetRunning(false)
 	lease := c.Lease
 	if lease == 0 {
 		lease = Lease
@@ -86,20 +86,20 @@ func OpenRedisson(c Config, clients int, warmUp time.Duration) (*Java, error) {
 	for range clients {
 		machine.opened++
 		name := "client" + strconv.Itoa(machine.opened)
-		words := redisson.Words{
-			"client": name, "address": "redis://" + c.Addr, "watchdog": ms(lease), "timeout": ms(patience),
-			"connections": strconv.Itoa(atOnce), "idle": strconv.Itoa(atOnce),
+		fields := redisson.Fields{
+			"client": name, "address": "redis://" + c.Addr, "watchdog": ms(lease), "timeout": ms(replyTimeout),
+			"connections": strconv.Itoa(maxInFlight), "idle": strconv.Itoa(maxInFlight),
 		}
 		if c.Channels > 0 {
-			words["channels"] = strconv.Itoa(c.Channels)
+			fields["channels"] = strconv.Itoa(c.Channels)
 		}
-		if _, err := j.do("open", words); err != nil {
+		if _, err := j.do("open", fields); err != nil {
 			j.Close()
 			return nil, err
 		}
 		j.names = append(j.names, name)
 	}
-	j.one = j.names[0]
+	j.first = j.names[0]
 	if machine.opened > clients {
 		return j, nil
 	}
@@ -111,7 +111,7 @@ func OpenRedisson(c Config, clients int, warmUp time.Duration) (*Java, error) {
 }
 
 func (j *Java) warmUp(d time.Duration) error {
-	if _, _, err := j.Pair(atOnce, d*2/3); err != nil {
+	if _, _, err := j.Pair(maxInFlight, d*2/3); err != nil {
 		return err
 	}
 	_, err := j.Hot("lockwheel-bench-warm", 8, d/3)
@@ -120,18 +120,18 @@ func (j *Java) warmUp(d time.Duration) error {
 
 // Close closes the clients.
 func (j *Java) Close() {
-	_ = j.Awake(true)
-	defer j.Awake(false)
+	_ = j.SetRunning(true)
+	defer j.SetRunning(false)
 	for _, name := range j.names {
-		_, _ = j.do("close", redisson.Words{"client": name})
+		_, _ = j.do("close", redisson.Fields{"client": name})
 	}
 }
 
 // Pair locks and unlocks this many names for a while.
 func (j *Java) Pair(names int, d time.Duration) (pairs int, took time.Duration, err error) {
-	answer, err := j.do("pair", redisson.Words{
-		"client": j.one, "name": "lockwheel-bench-", "ms": ms(d),
-		"names": strconv.Itoa(names), "workers": strconv.Itoa(min(names, atOnce)),
+	answer, err := j.do("pair", redisson.Fields{
+		"client": j.first, "name": "lockwheel-bench-", "ms": ms(d),
+		"names": strconv.Itoa(names), "workers": strconv.Itoa(min(names, maxInFlight)),
 	})
 	if err != nil {
 		return 0, 0, err
@@ -139,8 +139,8 @@ func (j *Java) Pair(names int, d time.Duration) (pairs int, took time.Duration, 
 	return int(answer.figure("pairs")), time.Duration(answer.figure("took")), answer.err
 }
 
-// Bout is the result of Java's workers when all lock one name.
-type Bout struct {
+// ContendedRound is the result of Java's workers when all lock one name.
+type ContendedRound struct {
 	Pairs        int
 	Took         time.Duration
 	First        int // pairs of the first client
@@ -151,45 +151,45 @@ type Bout struct {
 }
 
 // Hot lets this many workers of each client lock one name for a while.
-func (j *Java) Hot(name string, workers int, d time.Duration) (Bout, error) {
-	answer, err := j.do("hot", redisson.Words{
+func (j *Java) Hot(name string, workers int, d time.Duration) (ContendedRound, error) {
+	answer, err := j.do("hot", redisson.Fields{
 		"client": strings.Join(j.names, ","), "name": name, "workers": strconv.Itoa(workers), "ms": ms(d),
 	})
 	if err != nil {
-		return Bout{}, err
+		return ContendedRound{}, err
 	}
-	b := Bout{
+	b := ContendedRound{
 		Pairs: int(answer.figure("pairs")), Took: time.Duration(answer.figure("took")),
 		First: int(answer.figure("first")), Fewest: int(answer.figure("fewest")), Most: int(answer.figure("most")),
-		Longest: time.Duration(answer.figure("longest")), Stalled: answer.words["stalled"] == "true",
+		Longest: time.Duration(answer.figure("longest")), Stalled: answer.fields["stalled"] == "true",
 		Overlaps: int(answer.figure("overlaps")),
 	}
 	return b, answer.err
 }
 
-// Take acquires this many watched locks, which it keeps.
-func (j *Java) Take(locks int) error {
-	_, err := j.do("take", redisson.Words{"client": j.one, "name": "lockwheel-bench-held-", "locks": strconv.Itoa(locks)})
+// Acquire acquires this many watched locks, which it keeps.
+func (j *Java) Acquire(locks int) error {
+	_, err := j.do("take", redisson.Fields{"client": j.first, "name": "lockwheel-bench-held-", "locks": strconv.Itoa(locks)})
 	return err
 }
 
 // Lost returns how many of them the server no longer has.
 func (j *Java) Lost() (int, error) {
-	answer, err := j.do("lost", redisson.Words{"client": j.one})
+	answer, err := j.do("lost", redisson.Fields{"client": j.first})
 	if err != nil {
 		return 0, err
 	}
 	return int(answer.figure("lost")), answer.err
 }
 
-// GiveBack unlocks them.
-func (j *Java) GiveBack() error {
-	_, err := j.do("giveBack", redisson.Words{"client": j.one})
+// Release unlocks them.
+func (j *Java) Release() error {
+	_, err := j.do("giveBack", redisson.Fields{"client": j.first})
 	return err
 }
 
-// Awake resumes or suspends the Java process, on Linux.
-func (j *Java) Awake(on bool) error {
+// SetRunning resumes or suspends the Java process, on Linux.
+func (j *Java) SetRunning(on bool) error {
 	if on {
 		return machine.process.Continue()
 	}
@@ -205,12 +205,12 @@ func (j *Java) Used() (measure.Usage, error) {
 	return measure.Usage{CPU: time.Duration(answer.figure("cpu")), Bytes: uint64(answer.figure("allocated"))}, answer.err
 }
 
-// Settled returns the heap in bytes and the number of threads, once collections no longer make the heap smaller: the first
-// ones only find what later ones may free. It stops after settleTries, with the smallest value that was read.
-func (j *Java) Settled() (heap int64, threads int, err error) {
+// StableHeap returns the heap in bytes and the number of threads, once collections no longer make the heap smaller: the first
+// ones only find what later ones may free. It stops after maxHeapReads, with the smallest value that was read.
+func (j *Java) StableHeap() (heap int64, threads int, err error) {
 	const smaller = 1 << 14 // bytes
-	for same, tries := 0, 0; same < 3 && tries < settleTries; tries++ {
-		now, n, err := j.live()
+	for same, tries := 0, 0; same < 3 && tries < maxHeapReads; tries++ {
+		now, n, err := j.heap()
 		if err != nil {
 			return 0, 0, err
 		}
@@ -223,13 +223,13 @@ func (j *Java) Settled() (heap int64, threads int, err error) {
 			heap = now
 		}
 		threads = n
-		time.Sleep(settlePause)
+		time.Sleep(heapReadPause)
 	}
 	return heap, threads, nil
 }
 
-func (j *Java) live() (heap int64, threads int, err error) {
-	answer, err := j.do("usage", redisson.Words{"heap": "true"})
+func (j *Java) heap() (heap int64, threads int, err error) {
+	answer, err := j.do("usage", redisson.Fields{"heap": "true"})
 	if err != nil {
 		return 0, 0, err
 	}
@@ -238,23 +238,23 @@ func (j *Java) live() (heap int64, threads int, err error) {
 
 // answer has the words of a reply, some of which are figures.
 type answer struct {
-	words redisson.Words
-	err   error // of a word that is no figure
+	fields redisson.Fields
+	err    error // of a word that is no figure
 }
 
 func (a *answer) figure(name string) int64 {
-	n, err := strconv.ParseInt(a.words[name], 10, 64)
+	n, err := strconv.ParseInt(a.fields[name], 10, 64)
 	if err != nil {
 		a.err = fmt.Errorf("redisson: %s: %w", name, err)
 	}
 	return n
 }
 
-func (j *Java) do(command string, words redisson.Words) (*answer, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), answerTime)
+func (j *Java) do(command string, fields redisson.Fields) (*answer, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), answerTimeout)
 	defer cancel()
-	got, err := machine.process.Do(ctx, command, words)
-	return &answer{words: got}, err
+	got, err := machine.process.Do(ctx, command, fields)
+	return &answer{fields: got}, err
 }
 
 func ms(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }

@@ -11,8 +11,8 @@ import (
 
 // JavaFlood is a flood of waiters in the Java process, with probes.
 type JavaFlood struct {
-	java  *Java
-	words redisson.Words
+	java   *Java
+	fields redisson.Fields
 }
 
 // Flood prepares this many waiters, for one name or for names of their own, and probes of other names.
@@ -21,18 +21,18 @@ func (j *Java) Flood(name, probe string, waiters int, own bool, every time.Durat
 	if own {
 		names = waiters
 	}
-	return &JavaFlood{j, redisson.Words{
-		"client": j.one, "name": name, "probe": probe, "waiters": strconv.Itoa(waiters), "names": strconv.Itoa(names),
+	return &JavaFlood{j, redisson.Fields{
+		"client": j.first, "name": name, "probe": probe, "waiters": strconv.Itoa(waiters), "names": strconv.Itoa(names),
 		"every": strconv.FormatInt(every.Microseconds(), 10), "owner": "flood",
 	}}
 }
 
 func (f *JavaFlood) do(step string, phase int) (*answer, error) {
-	words := redisson.Words{"step": step, "phase": strconv.Itoa(phase)}
-	for name, value := range f.words {
-		words[name] = value
+	fields := redisson.Fields{"step": step, "phase": strconv.Itoa(phase)}
+	for name, value := range f.fields {
+		fields[name] = value
 	}
-	return f.java.do("flood", words)
+	return f.java.do("flood", fields)
 }
 
 // Begin makes the probes count for a phase from now on; the first call starts them.
@@ -53,8 +53,8 @@ func (f *JavaFlood) Ended() (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	if failed := answer.words["failed"]; failed != "" {
-		return 0, fmt.Errorf("%s of the waiters were refused, one with %s", answer.words["failures"], failed)
+	if failed := answer.fields["failed"]; failed != "" {
+		return 0, fmt.Errorf("%s of the waiters were refused, one with %s", answer.fields["failures"], failed)
 	}
 	return int(answer.figure("ended")), answer.err
 }
@@ -71,7 +71,7 @@ func (f *JavaFlood) Probes(phase int) (took []time.Duration, refused int64, err 
 	if err != nil {
 		return nil, 0, err
 	}
-	for _, word := range strings.Fields(answer.words["took"]) {
+	for _, word := range strings.Fields(answer.fields["took"]) {
 		ns, err := strconv.ParseInt(word, 10, 64)
 		if err != nil {
 			return nil, 0, fmt.Errorf("redisson: probes: %w", err)

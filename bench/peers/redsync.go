@@ -10,7 +10,7 @@ import (
 )
 
 // Redsync is go-redsync on one server.
-var Redsync = Kind{
+var Redsync = ContestantSpec{
 	Name:   "redsync",
 	Module: "github.com/go-redsync/redsync/v4",
 	Settings: "one pool: go-redis as for redislock; WithRetryDelay 1 ms (its 50 to 250 ms would leave a contended lock idle), " +
@@ -34,7 +34,7 @@ func (r *redsyncs) Close() { r.redis.Close() }
 func (r *redsyncs) Worker(name string, _ int) Worker {
 	return redsyncWorker{r.sync.NewMutex(name,
 		redsync.WithExpiry(r.config.Lease),
-		redsync.WithRetryDelay(pollAfter),
+		redsync.WithRetryDelay(pollInterval),
 		redsync.WithTries(math.MaxInt),
 	)}
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // Rueidislock is rueidislock with its fastest safe settings: with NoLoopTracking, except on contended names.
-var Rueidislock = Kind{
+var Rueidislock = ContestantSpec{
 	Name:   "rueidislock",
 	Module: "github.com/redis/rueidis",
 	Settings: "KeyMajority 1, KeyValidity as our lease, ExtendInterval a third of it, TryNextAfter 10 s (its 20 ms fail under " +
@@ -17,7 +17,7 @@ var Rueidislock = Kind{
 }
 
 // RueidislockNoLoop is the same with NoLoopTracking everywhere.
-var RueidislockNoLoop = Kind{
+var RueidislockNoLoop = ContestantSpec{
 	Name:     "rueidislock, NoLoopTracking",
 	Module:   "github.com/redis/rueidis",
 	Settings: "the same with NoLoopTracking also on contended names",
@@ -28,11 +28,11 @@ type rueidisLocker struct{ locker rueidislock.Locker }
 
 func openRueidislock(c Config, noLoop bool) (Contestant, error) {
 	locker, err := rueidislock.NewLocker(rueidislock.LockerOption{
-		ClientOption:   rueidis.ClientOption{InitAddress: []string{c.Addr}, ConnWriteTimeout: patience},
+		ClientOption:   rueidis.ClientOption{InitAddress: []string{c.Addr}, ConnWriteTimeout: replyTimeout},
 		KeyMajority:    1,
 		KeyValidity:    c.Lease,
 		ExtendInterval: c.Lease / 3,
-		TryNextAfter:   patience,
+		TryNextAfter:   replyTimeout,
 		NoLoopTracking: noLoop,
 	})
 	return &rueidisLocker{locker}, err

@@ -28,57 +28,57 @@ func (r *results) charts(dir string) error {
 }
 
 // drawings returns all charts by their names. A chart without names has nothing to show.
-func (r *results) drawings() map[string]*groups {
+func (r *results) drawings() map[string]*barChart {
 	heaps, cores, growth := r.holdCharts()
-	return map[string]*groups{
+	return map[string]*barChart{
 		"pair": r.pairChart(), "ceiling": r.ceilingChart(), "kinds": r.kindsChart(), "hot": r.hotChart(), "wake": r.wakeChart(),
 		"alone": r.aloneChart(), "steady": r.steadyChart(), "hold-heap": heaps, "hold-cores": cores, "growth": growth,
 		"flood-one": r.floodChart(false), "flood-own": r.floodChart(true),
 	}
 }
 
-func (r *results) pairChart() *groups {
-	g := &groups{title: "Lock and unlock of names of their own", unit: "pairs a second", along: "goroutines"}
+func (r *results) pairChart() *barChart {
+	g := &barChart{title: "Lock and unlock of names of their own", unit: "pairs a second", xLabel: "goroutines"}
 	for _, p := range r.pair.Figures {
 		g.labels = append(g.labels, count(float64(p.Goroutines)))
 	}
 	for i, p := range r.pair.Figures {
-		g.putStandings(p.Standings, i)
+		g.putResults(p.Standings, i)
 	}
 	return g
 }
 
-// putStandings sets the throughput of contestants in one group.
-func (g *groups) putStandings(standings []bench.Standing, group int) {
-	for i := range standings {
-		if standings[i].Failure == "" {
-			g.put(standings[i].Name, group, standings[i].PairsPerSecond())
+// putResults sets the throughput of contestants in one group.
+func (g *barChart) putResults(entries []bench.Result, group int) {
+	for i := range entries {
+		if entries[i].Failure == "" {
+			g.put(entries[i].Name, group, entries[i].PairsPerSecond())
 		}
 	}
 }
 
-// one returns a chart of contestants side by side.
-func one(title string, standings []bench.Standing) *groups {
-	g := &groups{title: title, unit: "pairs a second", linear: true}
-	for i := range standings {
-		g.labels = append(g.labels, standings[i].Name)
+// singleSeriesChart returns a chart of contestants side by side.
+func singleSeriesChart(title string, entries []bench.Result) *barChart {
+	g := &barChart{title: title, unit: "pairs a second", linear: true}
+	for i := range entries {
+		g.labels = append(g.labels, entries[i].Name)
 	}
-	for i := range standings {
-		g.put("pairs a second", i, standings[i].PairsPerSecond())
+	for i := range entries {
+		g.put("pairs a second", i, entries[i].PairsPerSecond())
 	}
 	return g
 }
 
-func (r *results) ceilingChart() *groups {
-	return one("Lock and unlock of 2 048 names, and what the server can do at all", r.ceiling.Figures.Standings)
+func (r *results) ceilingChart() *barChart {
+	return singleSeriesChart("Lock and unlock of 2 048 names, and what the server can do at all", r.ceiling.Figures.Standings)
 }
 
-func (r *results) kindsChart() *groups {
-	return one("Kinds of lock: names of their own, 2 048 goroutines", r.kinds.Figures.Alike)
+func (r *results) kindsChart() *barChart {
+	return singleSeriesChart("Kinds of lock: names of their own, 2 048 goroutines", r.kinds.Figures.Alike)
 }
 
-func (r *results) hotChart() *groups {
-	g := &groups{title: "All goroutines lock one name", unit: "pairs a second", along: "clients × goroutines of each"}
+func (r *results) hotChart() *barChart {
+	g := &barChart{title: "All goroutines lock one name", unit: "pairs a second", xLabel: "clients × goroutines of each"}
 	for _, h := range r.hot.Figures {
 		g.labels = append(g.labels, fmt.Sprintf("%d × %d", h.Clients, h.Goroutines))
 	}
@@ -93,18 +93,18 @@ func (r *results) hotChart() *groups {
 }
 
 // quantiles returns a chart of histograms, in microseconds.
-func quantiles(title string, labels ...string) *groups {
-	return &groups{title: title, unit: "µs", labels: labels}
+func quantiles(title string, labels ...string) *barChart {
+	return &barChart{title: title, unit: "µs", labels: labels}
 }
 
 // putQuantiles sets the quantiles of a histogram in microseconds.
-func (g *groups) putQuantiles(name string, h *measure.Histogram, quantiles ...float64) {
+func (g *barChart) putQuantiles(name string, h *measure.Histogram, quantiles ...float64) {
 	for i, q := range quantiles {
 		g.put(name, i, inUnits(h.Quantile(q), time.Microsecond))
 	}
 }
 
-func (r *results) wakeChart() *groups {
+func (r *results) wakeChart() *barChart {
 	g := quantiles("Hand-over of a name from one client to another", "p50", "p99")
 	for _, w := range r.wake.Figures {
 		if w.Failure != "" {
@@ -115,7 +115,7 @@ func (r *results) wakeChart() *groups {
 	return g
 }
 
-func (r *results) aloneChart() *groups {
+func (r *results) aloneChart() *barChart {
 	g := quantiles("Lock by one caller, and bare round trips", "p50", "p99", "p99.9")
 	for _, a := range r.latency.Figures.Alone {
 		if a.Failure != "" {
@@ -126,7 +126,7 @@ func (r *results) aloneChart() *groups {
 	return g
 }
 
-func (r *results) steadyChart() *groups {
+func (r *results) steadyChart() *barChart {
 	g := quantiles("1 000 lock+unlock a second, beside locks held", "p50", "p99", "p99.9")
 	for _, l := range r.latency.Figures.Loads {
 		if l.Failure != "" {
@@ -138,7 +138,7 @@ func (r *results) steadyChart() *groups {
 }
 
 // holdCharts returns charts of the memory of a lock, the processor time of all locks, and the throughput meanwhile.
-func (r *results) holdCharts() (heaps, cores, growth *groups) {
+func (r *results) holdCharts() (heaps, cores, growth *barChart) {
 	var locks, ours []string
 	for _, k := range r.hold.Figures {
 		if k.Keep.Every != 0 {
@@ -152,10 +152,10 @@ func (r *results) holdCharts() (heaps, cores, growth *groups) {
 			ours = append(ours, label)
 		}
 	}
-	heaps = &groups{title: "Live heap of a held lock", unit: "bytes a lock", along: "watched locks held", labels: locks}
-	cores = &groups{title: "Processor time of holding locks", unit: "cores", along: "watched locks held", labels: locks}
-	growth = &groups{title: "Lock and unlock by 2 048 goroutines, beside locks held by the same engine", unit: "pairs a second",
-		along: "watched locks held", labels: ours, linear: true}
+	heaps = &barChart{title: "Live heap of a held lock", unit: "bytes a lock", xLabel: "watched locks held", labels: locks}
+	cores = &barChart{title: "Processor time of holding locks", unit: "cores", xLabel: "watched locks held", labels: locks}
+	growth = &barChart{title: "Lock and unlock by 2 048 goroutines, beside locks held by the same engine", unit: "pairs a second",
+		xLabel: "watched locks held", labels: ours, linear: true}
 	for i := range r.hold.Figures {
 		k := &r.hold.Figures[i]
 		label := count(float64(k.Keep.Locks))
@@ -169,7 +169,7 @@ func (r *results) holdCharts() (heaps, cores, growth *groups) {
 		cores.put(k.Name+", client", group, k.Client)
 		cores.put(k.Name+", server", group, k.Server)
 		if k.During > 0 && k.Stuck == "" {
-			growth.put("with none held", slices.Index(ours, label), k.None())
+			growth.put("with none held", slices.Index(ours, label), k.Baseline())
 			growth.put("with this many held", slices.Index(ours, label), k.During)
 		}
 	}

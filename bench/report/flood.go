@@ -28,7 +28,7 @@ const floodText = "The waiters of one client wait for locks that another holder 
 	"If a phase of a peer does not end in time, its flood ends and its larger floods are left out, except in the last phase. " +
 	"Redisson may subscribe to as many channels as there are names (its default is 250)."
 
-func floodSteps(into *[]*bench.Flooding, s *bench.Server, p bench.Plan) (steps []step) {
+func floodSteps(into *[]*bench.FloodResult, s *bench.Server, p bench.Plan) (steps []step) {
 	for _, c := range p.Floods {
 		what := "waiters for one name"
 		if c.Own {
@@ -43,15 +43,15 @@ func floodSteps(into *[]*bench.Flooding, s *bench.Server, p bench.Plan) (steps [
 	return steps
 }
 
-func names(own bool) string {
+func namesLabel(own bool) string {
 	if own {
 		return "names of their own"
 	}
 	return "one name"
 }
 
-func floodTitle(f *bench.Flooding) string {
-	return fmt.Sprintf("%s, %s waiters, %s", f.Name, count(float64(f.Waiters)), names(f.Own))
+func floodTitle(f *bench.FloodResult) string {
+	return fmt.Sprintf("%s, %s waiters, %s", f.Name, count(float64(f.Waiters)), namesLabel(f.Own))
 }
 
 func probeQuantile(q float64) func(*bench.Phase) time.Duration {
@@ -72,22 +72,22 @@ func (r *results) floodTables() string {
 			own = count(float64(f.Waiters))
 		}
 		goroutines, most := peaks(f)
-		t.row(f.Name, own, count(float64(f.Waiters)), millis(f.Worst(probeQuantile(0.99))), millis(f.Worst(probeQuantile(1))), count(float64(f.Refused())),
+		t.row(f.Name, own, count(float64(f.Waiters)), millis(f.Worst(probeQuantile(0.99))), millis(f.Worst(probeQuantile(1))), count(float64(f.FailedProbes())),
 			millis(f.Worst(func(p *bench.Phase) time.Duration { return p.Ping.Quantile(0.99) })), millis(f.Worst(func(p *bench.Phase) time.Duration { return p.Ping.Max() })),
-			bound(f.Worst(func(p *bench.Phase) time.Duration { return p.Turns })), seconds(allLeft(f)), lostOf(f), count(float64(goroutines)),
+			turnCell(f.Worst(func(p *bench.Phase) time.Duration { return p.Turns })), seconds(leaveTime(f)), lostOf(f), count(float64(goroutines)),
 			megabytes(f.Before.RSS)+", "+megabytes(most)+", "+megabytes(f.After.RSS), oneLine(f.Failure))
 		fmt.Fprintf(&b, "\n**%s**\n\n%s", floodTitle(f), phasesTable(f))
 	}
 	return t.String() + b.String()
 }
 
-func phasesTable(f *bench.Flooding) string {
+func phasesTable(f *bench.FloodResult) string {
 	t := newTable("", "took s", "unrelated p50 ms", "p99", "p99.9", "longest", "failed", "PING p50 ms", "p99", "p99.9", "longest", "99.9 % of turns ms", "longest turn ms", "client cores", "server cores", "goroutines", "memory MB")
 	for _, p := range f.Phases {
 		cells := append([]string{p.Name, decimals(p.Took.Seconds())}, quantilesOf(&p.Probe)...)
 		cells = append(cells, count(float64(p.Refused)))
 		cells = append(cells, quantilesOf(&p.Ping)...)
-		t.row(append(cells, bound(p.Turns), bound(p.LongestTurn), cores(p.Client), cores(p.Server), count(float64(p.End.Goroutines)), megabytes(p.End.RSS))...)
+		t.row(append(cells, turnCell(p.Turns), turnCell(p.LongestTurn), cores(p.Client), cores(p.Server), count(float64(p.End.Goroutines)), megabytes(p.End.RSS))...)
 	}
 	return t.String()
 }
@@ -112,8 +112,8 @@ func cores(n float64) string {
 	return decimals(n)
 }
 
-// bound returns the upper bound of the duration of turns.
-func bound(d time.Duration) string {
+// turnCell returns the upper bound of the duration of turns.
+func turnCell(d time.Duration) string {
 	switch d {
 	case 0:
 		return "–"
@@ -123,17 +123,17 @@ func bound(d time.Duration) string {
 	return "≤ " + millis(d)
 }
 
-func peaks(f *bench.Flooding) (goroutines int, memory int64) {
+func peaks(f *bench.FloodResult) (goroutines int, memory int64) {
 	for _, p := range f.Phases {
 		goroutines, memory = max(goroutines, p.End.Goroutines), max(memory, p.End.RSS)
 	}
 	return goroutines, memory
 }
 
-// allLeft returns the time from the cancel to the last channel; negative if that was not reached.
-func allLeft(f *bench.Flooding) time.Duration {
+// leaveTime returns the time from the cancel to the last channel; negative if that was not reached.
+func leaveTime(f *bench.FloodResult) time.Duration {
 	n := len(f.Phases)
-	if f.Failure != "" || n < 2 || f.Reached() != bench.FloodLeaving {
+	if f.Failure != "" || n < 2 || f.LastPhase() != bench.FloodLeaving {
 		return -1
 	}
 	return f.Phases[n-2].Took + f.Phases[n-1].Took
@@ -146,7 +146,7 @@ func seconds(d time.Duration) string {
 	return decimals(d.Seconds())
 }
 
-func lostOf(f *bench.Flooding) string {
+func lostOf(f *bench.FloodResult) string {
 	if f.Lost < 0 {
 		return "–"
 	}
@@ -156,7 +156,7 @@ func lostOf(f *bench.Flooding) string {
 func megabytes(bytes int64) string { return count(float64(bytes) / 1e6) }
 
 // floodOf returns a flood that went through all phases; nil if there is none.
-func (r *results) floodOf(name string, own bool, waiters int) *bench.Flooding {
+func (r *results) floodOf(name string, own bool, waiters int) *bench.FloodResult {
 	for _, f := range r.flood.Figures {
 		if f.Name == name && f.Own == own && f.Waiters == waiters && f.Failure == "" {
 			return f
@@ -167,15 +167,15 @@ func (r *results) floodOf(name string, own bool, waiters int) *bench.Flooding {
 
 func (r *results) floodGoals() (goals []goal) {
 	for _, own := range []bool{false, true} {
-		rare, longest, lost, left, turns := unknown, unknown, unknown, unknown, unknown
+		p99, longest, lost, left, turns := unknown, unknown, unknown, unknown, unknown
 		if f := r.floodOf(bench.FloodAsync, own, 1_000_000); f != nil {
-			rare, longest = inUnits(f.Worst(probeQuantile(0.99)), time.Millisecond), inUnits(f.Worst(probeQuantile(1)), time.Millisecond)
-			lost, left = float64(f.Lost), allLeft(f).Seconds()
+			p99, longest = inUnits(f.Worst(probeQuantile(0.99)), time.Millisecond), inUnits(f.Worst(probeQuantile(1)), time.Millisecond)
+			lost, left = float64(f.Lost), leaveTime(f).Seconds()
 			turns = inUnits(f.Worst(func(p *bench.Phase) time.Duration { return p.Turns }), time.Millisecond)
 		}
-		waiting := "1 000 000 waiters, " + names(own) + ": "
+		waiting := "1 000 000 waiters, " + namesLabel(own) + ": "
 		goals = append(goals,
-			goal{"Flood", waiting + "p99 of an unrelated lock in the worst phase", rare, false, 20, " ms"},
+			goal{"Flood", waiting + "p99 of an unrelated lock in the worst phase", p99, false, 20, " ms"},
 			goal{"Flood", waiting + "longest of an unrelated lock", longest, false, 250, " ms"},
 			goal{"Flood", waiting + "watched holds lost", lost, false, 0, ""},
 			goal{"Flood", waiting + "from the cancel to the last channel", left, false, 20, " s"},
@@ -185,9 +185,9 @@ func (r *results) floodGoals() (goals []goal) {
 }
 
 // largest returns the largest flood of a contestant that went far enough to be shown; nil if there is none.
-func (r *results) largest(name string, own bool) (most *bench.Flooding) {
+func (r *results) largest(name string, own bool) (most *bench.FloodResult) {
 	for _, f := range r.flood.Figures {
-		if f.Name == name && f.Own == own && (f.Failure == "" || f.Reached() == bench.FloodLeaving) && (most == nil || f.Waiters > most.Waiters) {
+		if f.Name == name && f.Own == own && (f.Failure == "" || f.LastPhase() == bench.FloodLeaving) && (most == nil || f.Waiters > most.Waiters) {
 			most = f
 		}
 	}
@@ -195,8 +195,8 @@ func (r *results) largest(name string, own bool) (most *bench.Flooding) {
 }
 
 // floodChart returns the chart of an unrelated lock's p99 in each phase of the largest flood of each contestant.
-func (r *results) floodChart(own bool) *groups {
-	g := &groups{title: "An unrelated lock beside a flood of waiters, " + names(own) + ": p99", unit: "ms"}
+func (r *results) floodChart(own bool) *barChart {
+	g := &barChart{title: "An unrelated lock beside a flood of waiters, " + namesLabel(own) + ": p99", unit: "ms"}
 	var shown []string
 	for _, f := range r.flood.Figures {
 		if most := r.largest(f.Name, own); most == f {
@@ -226,7 +226,7 @@ func (r *results) floodLine(t *table) {
 			continue
 		}
 		t.section(fmt.Sprintf("%s callers wait for locks of others, %s: an unrelated lock's p99 in the worst phase, its longest; watched holds lost; from their cancel to the last channel",
-			count(float64(f.Waiters)), names(own)),
-			fmt.Sprintf("%s ms, %s ms; %s; %s s", millis(f.Worst(probeQuantile(0.99))), millis(f.Worst(probeQuantile(1))), lostOf(f), seconds(allLeft(f))), "Flood")
+			count(float64(f.Waiters)), namesLabel(own)),
+			fmt.Sprintf("%s ms, %s ms; %s; %s s", millis(f.Worst(probeQuantile(0.99))), millis(f.Worst(probeQuantile(1))), lostOf(f), seconds(leaveTime(f))), "Flood")
 	}
 }

@@ -60,13 +60,13 @@ func (r *results) pairGoals() (goals []goal) {
 		name  string
 		times float64
 	}{{peers.Direct.Name, 2}, {peers.Rueidislock.Name, 3}, {peers.Redislock.Name, 6}, {peers.Redsync.Name, 7}} {
-		goals = append(goals, goal{"Pair", "2 048 goroutines: pairs/s to " + peer.name, speeds(many, peers.Lockwheel.Name, peer.name), true, peer.times, " ×"})
+		goals = append(goals, goal{"Pair", "2 048 goroutines: pairs/s to " + peer.name, speedRatio(many, peers.Lockwheel.Name, peer.name), true, peer.times, " ×"})
 	}
 	goals = append(goals, goal{"Ceiling", "2 048 goroutines: pairs/s to the server alone",
-		speeds(r.ceiling.Figures.Standings, bench.CeilingPair, bench.CeilingBatched), true, 0.8, " ×"})
-	goals = append(goals, goal{"Pair", "1 goroutine: pairs/s to direct", speeds(one, peers.Lockwheel.Name, peers.Direct.Name), true, 0.8, " ×"})
+		speedRatio(r.ceiling.Figures.Standings, bench.CeilingPair, bench.CeilingBatched), true, 0.8, " ×"})
+	goals = append(goals, goal{"Pair", "1 goroutine: pairs/s to direct", speedRatio(one, peers.Lockwheel.Name, peers.Direct.Name), true, 0.8, " ×"})
 	cpu, allocs, bytes := unknown, unknown, unknown
-	if ours := sound(many, peers.Lockwheel.Name); ours != nil {
+	if ours := successOf(many, peers.Lockwheel.Name); ours != nil {
 		cpu, allocs, bytes = inUnits(ours.ClientCPU(), time.Microsecond), ours.AllocsPerPair(), ours.BytesPerPair()
 	}
 	return append(goals,
@@ -81,21 +81,21 @@ func (r *results) kindsGoals() (goals []goal) {
 		name  string
 		least float64
 	}{{bench.KindFenced, 0.7}, {bench.KindRead, 0.4}, {bench.KindFair, 0.4}} {
-		goals = append(goals, goal{"Kinds", kind.name + ": pairs/s to Mutex", speeds(k.Alike, kind.name, bench.KindPlain), true, kind.least, " ×"})
+		goals = append(goals, goal{"Kinds", kind.name + ": pairs/s to Mutex", speedRatio(k.Alike, kind.name, bench.KindPlain), true, kind.least, " ×"})
 	}
-	return append(goals, goal{"Kinds", "ten names as one, to one after the other", speeds(k.Ten, bench.TenAsOne, bench.TenInTurn), true, 5, " ×"})
+	return append(goals, goal{"Kinds", "ten names as one, to one after the other", speedRatio(k.Ten, bench.TenAsOne, bench.TenSequential), true, 5, " ×"})
 }
 
 func (r *results) hotGoals() []goal {
 	shares, longest := unknown, unknown
-	two := r.fightsOf(2, 64)
-	if ours := fightOf(two, peers.Lockwheel.Name); ours != nil {
+	two := r.contendedOf(2, 64)
+	if ours := contendedResultOf(two, peers.Lockwheel.Name); ours != nil {
 		shares = max(ours.Shares[0], ours.Shares[1]) / min(ours.Shares[0], ours.Shares[1])
 		longest = inUnits(ours.LongestWait, time.Millisecond)
 	}
 	return []goal{
-		{"Hot", "64 goroutines, one client: pairs/s to the best of the others", toBestPeer(r.fightsOf(1, 64)), true, 40, " ×"},
-		{"Hot", "64 goroutines, two clients: pairs/s to the best of the others", toBestPeer(two), true, 2, " ×"},
+		{"Hot", "64 goroutines, one client: pairs/s to the best of the others", ratioToBestPeer(r.contendedOf(1, 64)), true, 40, " ×"},
+		{"Hot", "64 goroutines, two clients: pairs/s to the best of the others", ratioToBestPeer(two), true, 2, " ×"},
 		{"Hot", "64 goroutines, two clients: larger share to the smaller", shares, false, 10, " ×"},
 		{"Hot", "64 goroutines, two clients: longest wait of all rounds", longest, false, 50, " ms"},
 	}
@@ -104,36 +104,36 @@ func (r *results) hotGoals() []goal {
 func (r *results) wakeGoals() []goal {
 	trips := unknown
 	w := r.wake.Figures
-	if ours := wakingOf(w, peers.Lockwheel.Name); ours != nil {
-		if ping := wakingOf(w, bench.PingRueidis); ping != nil {
-			trips = quotient(&ours.Took, &ping.Took, 0.5)
+	if ours := handoverOf(w, peers.Lockwheel.Name); ours != nil {
+		if ping := handoverOf(w, bench.PingRueidis); ping != nil {
+			trips = quantileRatio(&ours.Took, &ping.Took, 0.5)
 		}
 	}
 	return []goal{{"Wake", "p50 of a hand-over, in bare round trips", trips, false, 3, " ×"}}
 }
 
 func (r *results) latencyGoals() []goal {
-	middle, rare, beside := unknown, unknown, unknown
-	if ours, ping := r.aloneOf(peers.Lockwheel.Name), r.aloneOf(bench.PingEnding); ours != nil && ping != nil {
-		middle, rare = quotient(&ours.Lock, &ping.Lock, 0.5), quotient(&ours.Lock, &ping.Lock, 0.99)
+	p50, p99, beside := unknown, unknown, unknown
+	if ours, ping := r.singleCallerOf(peers.Lockwheel.Name), r.singleCallerOf(bench.PingEnding); ours != nil && ping != nil {
+		p50, p99 = quantileRatio(&ours.Lock, &ping.Lock, 0.5), quantileRatio(&ours.Lock, &ping.Lock, 0.99)
 	}
 	if none, many := r.loadOf(peers.Lockwheel.Name, 0), r.loadOf(peers.Lockwheel.Name, 100_000); none != nil && many != nil {
-		beside = quotient(&many.Called, &none.Called, 0.99)
+		beside = quantileRatio(&many.Called, &none.Called, 0.99)
 	}
 	return []goal{
-		{"Latency", "one caller: p50 of a lock to a bare round trip", middle, false, 1.2, " ×"},
-		{"Latency", "one caller: p99 of a lock to a bare round trip", rare, false, 1.5, " ×"},
+		{"Latency", "one caller: p50 of a lock to a bare round trip", p50, false, 1.2, " ×"},
+		{"Latency", "one caller: p99 of a lock to a bare round trip", p99, false, 1.5, " ×"},
 		{"Latency", "steady load: p99 beside 100 000 held to none held", beside, false, 2, " ×"},
 	}
 }
 
 func (r *results) holdGoals() []goal {
 	heap, goroutines, lost, client, server, late, growth := unknown, unknown, unknown, unknown, unknown, unknown, unknown
-	if k := r.keepingOf(peers.Lockwheel.Name, 1_000_000); k != nil {
+	if k := r.holdResultOf(peers.Lockwheel.Name, 1_000_000); k != nil {
 		heap, goroutines, lost, client, server = k.Heap, k.Goroutines, float64(k.Lost), k.Client, k.Server
 		late = inUnits(k.Late, time.Millisecond)
 		if k.During > 0 && k.Stuck == "" {
-			growth = k.During / k.None()
+			growth = k.During / k.Baseline()
 		}
 	}
 	const held = "1 000 000 held: "
@@ -159,7 +159,7 @@ func (r *results) goalsTable() string {
 		}
 		t.row(g.what, section, figure, g.target(), g.outcome())
 	}
-	return tally(goals) + "\n\n" + t.String()
+	return goalsSummary(goals) + "\n\n" + t.String()
 }
 
 // target returns the bound as text.
@@ -170,8 +170,8 @@ func (g goal) target() string {
 	return "≤ " + fmt.Sprint(g.bound) + g.unit
 }
 
-// tally returns how many goals are met, as text.
-func tally(goals []goal) string {
+// goalsSummary returns how many goals are met, as text.
+func goalsSummary(goals []goal) string {
 	met, measured := 0, 0
 	for _, g := range goals {
 		switch {
@@ -192,8 +192,8 @@ func tally(goals []goal) string {
 // inUnits returns a duration as a number.
 func inUnits(d, unit time.Duration) float64 { return float64(d) / float64(unit) }
 
-// quotient returns the ratio of two histograms at a quantile.
-func quotient(a, b *measure.Histogram, q float64) float64 {
+// quantileRatio returns the ratio of two histograms at a quantile.
+func quantileRatio(a, b *measure.Histogram, q float64) float64 {
 	if b.Quantile(q) == 0 {
 		return unknown
 	}

@@ -21,7 +21,7 @@ type machine struct {
 	Versions map[string]string // of modules
 }
 
-func describe(s *bench.Server) (machine, error) {
+func describeMachine(s *bench.Server) (machine, error) {
 	server, err := s.Version()
 	m := machine{
 		CPU:      fmt.Sprintf("%d cores, %s", runtime.NumCPU(), fieldOf("/proc/cpuinfo", "model name")),
@@ -54,8 +54,8 @@ func commit() string {
 	return version
 }
 
-// elsewhere returns how a section's machine differs from that of the whole report, except in the version of lockwheel.
-func (m machine) elsewhere(report machine) string {
+// differences returns how a section's machine differs from that of the whole report, except in the version of lockwheel.
+func (m machine) differences(report machine) string {
 	var differs []string
 	for _, x := range [][2]string{{m.CPU, report.CPU}, {m.System, report.System}, {m.Server, report.Server}} {
 		if x[0] != x[1] {

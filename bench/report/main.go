@@ -27,8 +27,8 @@ import (
 	"github.com/lockwheel/lockwheel/bench"
 )
 
-// order has the flags of the command.
-type order struct {
+// options has the flags of the command.
+type options struct {
 	plan   bench.Plan
 	set    string // its name
 	redis  string
@@ -41,7 +41,7 @@ type order struct {
 }
 
 func main() {
-	o := order{log: os.Stdout}
+	o := options{log: os.Stdout}
 	flag.StringVar(&o.set, "set", "quick", "how much to measure: quick or full")
 	flag.StringVar(&o.redis, "redis", "", "measure on the server at this `address`, not on one started here")
 	only := flag.String("only", "", "measure only these `sections`, such as hold,ceiling")
@@ -64,9 +64,9 @@ func main() {
 }
 
 // run measures and writes. A section that fails keeps its earlier figures; the sections before it are stored.
-func (o *order) run() error {
+func (o *options) run() error {
 	r := newResults()
-	wanted, err := o.wanted(r)
+	wanted, err := o.wantedSections(r)
 	if err != nil {
 		return err
 	}
@@ -90,10 +90,10 @@ func (o *order) run() error {
 	return errors.Join(err, o.write(r))
 }
 
-func (o *order) figures() string { return filepath.Join(o.out, "figures") }
+func (o *options) figures() string { return filepath.Join(o.out, "figures") }
 
-// wanted returns the sections to be measured.
-func (o *order) wanted(r *results) (wanted []section, err error) {
+// wantedSections returns the sections to be measured.
+func (o *options) wantedSections(r *results) (wanted []section, err error) {
 	all := r.sections()
 	if len(o.only) == 0 {
 		return all, nil
@@ -112,30 +112,30 @@ func (o *order) wanted(r *results) (wanted []section, err error) {
 }
 
 // measure measures sections on one server, and stores each when it is done.
-func (o *order) measure(sections []section) error {
+func (o *options) measure(sections []section) error {
 	server, err := bench.OpenServer(context.Background(), o.redis)
 	if err != nil {
 		return err
 	}
 	defer server.Close()
-	here, err := describe(server)
+	here, err := describeMachine(server)
 	if err != nil {
 		return err
 	}
-	t := newTelling(o.log)
-	o.plan.Tell = t.line
+	t := newProgress(o.log)
+	o.plan.Log = t.line
 	var steps [][]step
 	for _, s := range sections {
 		steps = append(steps, s.begin(server, o.plan))
-		t.expect(steps[len(steps)-1])
+		t.addSteps(steps[len(steps)-1])
 	}
 	t.begin(o.set)
 	for i, s := range sections {
 		began, load := time.Now(), loadAverage()
 		if err := t.run(s.title(), steps[i]); err != nil {
-			return o.undo(sections[i:], err)
+			return o.reload(sections[i:], err)
 		}
-		s.end(when{Began: began, Took: time.Since(began), Set: o.set, Load: load, Machine: here})
+		s.end(measurement{Began: began, Took: time.Since(began), Set: o.set, Load: load, Machine: here})
 		if o.print {
 			continue
 		}
@@ -147,8 +147,8 @@ func (o *order) measure(sections []section) error {
 	return nil
 }
 
-// undo restores the stored figures of sections that were not measured to their end.
-func (o *order) undo(sections []section, failed error) error {
+// reload restores the stored figures of sections that were not measured to their end.
+func (o *options) reload(sections []section, failed error) error {
 	for _, s := range sections {
 		if err := s.load(o.figures()); err != nil {
 			return err
@@ -158,7 +158,7 @@ func (o *order) undo(sections []section, failed error) error {
 }
 
 // write writes the files that are made of the figures.
-func (o *order) write(r *results) error {
+func (o *options) write(r *results) error {
 	if err := r.charts(filepath.Join(o.out, "charts")); err != nil {
 		return err
 	}
@@ -168,5 +168,5 @@ func (o *order) write(r *results) error {
 	if o.readme == "" {
 		return nil
 	}
-	return r.intoReadme(o.readme)
+	return r.updateReadme(o.readme)
 }

@@ -20,7 +20,7 @@ func (r *results) markdown() string {
 		return b.String()
 	}
 	fmt.Fprintf(&b, "## Goals\n\n%s %s", goalsText, r.goalsTable())
-	b.WriteString(r.setting(last))
+	b.WriteString(r.settingChapter(last))
 	drawings := r.drawings()
 	for _, chapter := range r.chapters() {
 		chapter.write(&b, last, drawings)
@@ -30,7 +30,7 @@ func (r *results) markdown() string {
 
 // chapter is a part of RESULTS.md that shows a section.
 type chapter struct {
-	of          section
+	section     section
 	title, text string
 	charts      []string
 	body        string
@@ -51,12 +51,12 @@ func (r *results) chapters() []chapter {
 }
 
 // write writes a chapter, unless its section was not measured.
-func (c chapter) write(b *strings.Builder, report *when, drawings map[string]*groups) {
-	w := c.of.circumstances()
+func (c chapter) write(b *strings.Builder, report *measurement, drawings map[string]*barChart) {
+	w := c.section.circumstances()
 	if w == nil {
 		return
 	}
-	fmt.Fprintf(b, "\n## %s\n\n%s\n\n%s\n\n", c.title, w.line(c.of.title(), report), c.text)
+	fmt.Fprintf(b, "\n## %s\n\n%s\n\n%s\n\n", c.title, w.line(c.section.title(), report), c.text)
 	for _, chart := range c.charts {
 		if g := drawings[chart]; len(g.names) > 0 {
 			fmt.Fprintf(b, "![%s](charts/%s.svg)\n\n", g.title, chart)
@@ -66,20 +66,20 @@ func (c chapter) write(b *strings.Builder, report *when, drawings map[string]*gr
 }
 
 // line returns when a section was measured and how to measure it again, and where, if not on the machine of the report.
-func (w *when) line(section string, report *when) string {
+func (w *measurement) line(section string, report *measurement) string {
 	text := fmt.Sprintf("Measured %s in %v, lockwheel %s, by `go run ./report -set %s -only %s`", w.Began.UTC().Format("2006-01-02 15:04 MST"),
 		w.Took.Round(time.Second), w.Machine.Versions[peers.Lockwheel.Module], w.Set, strings.ToLower(section))
 	if w.Load != "" {
 		text += ", beside a load average of " + w.Load
 	}
-	if differs := w.Machine.elsewhere(report.Machine); differs != "" {
+	if differs := w.Machine.differences(report.Machine); differs != "" {
 		text += "; other than above: " + differs
 	}
 	return text + "."
 }
 
-// setting returns the machine of the section that was measured last, and the settings of the contestants.
-func (r *results) setting(last *when) string {
+// settingChapter returns the machine of the section that was measured last, and the settings of the contestants.
+func (r *results) settingChapter(last *measurement) string {
 	t, settings := newTable("", ""), newTable("contestant", "version", "settings")
 	t.prose, settings.prose = true, true
 	t.row("machine", last.Machine.CPU+"; the server runs on it, too, unless `-redis` is set")
@@ -90,13 +90,13 @@ func (r *results) setting(last *when) string {
 	}
 	return "\n## Setting\n\n" + t.String() + "\nContestants take turns, A B C A B C …; figures are medians of the rounds, and ratios are of medians. Quantiles of one caller and of " +
 		"Wake are of all turns together; a steady load and Hold run once per contestant, one after the other. A lease is " +
-		"30 s unless stated otherwise. Sections can be of different runs: each says when, at which version, and with which set it was measured.\n\n" + settings.String() + hangs
+		"30 s unless stated otherwise. Sections can be of different runs: each says when, at which version, and with which set it was measured.\n\n" + settings.String() + peerIssuesText
 }
 
 func (r *results) pairTables() string {
 	var b strings.Builder
 	for _, p := range r.pair.Figures {
-		fmt.Fprintf(&b, "%s\n%s\n", goroutines(p.Goroutines), standingsTable(p.Standings))
+		fmt.Fprintf(&b, "%s\n%s\n", goroutines(p.Goroutines), resultsTable(p.Standings))
 	}
 	return b.String()
 }
@@ -108,16 +108,16 @@ func goroutines(n int) string {
 	return fmt.Sprintf("**%s goroutines**\n", count(float64(n)))
 }
 
-func standingsTable(standings []bench.Standing) string {
+func resultsTable(entries []bench.Result) string {
 	t := newTable("", "pairs/s", "ns/pair", "client CPU µs", "server CPU µs", "B", "allocs", "ours is")
-	for i := range standings {
-		s := &standings[i]
+	for i := range entries {
+		s := &entries[i]
 		if s.Failure != "" {
 			t.failed(s.Name, s.Failure)
 			continue
 		}
 		t.row(s.Name, count(s.PairsPerSecond()), count(s.NsPerPair()), micros(s.ClientCPU()), micros(s.ServerCPU()),
-			count(s.BytesPerPair()), allocs(&s.Series), ratio(standings[0].PairsPerSecond(), s.PairsPerSecond()))
+			count(s.BytesPerPair()), allocs(&s.Series), ratio(entries[0].PairsPerSecond(), s.PairsPerSecond()))
 	}
 	return t.String()
 }
@@ -132,7 +132,7 @@ func allocs(s *measure.Series) string {
 
 func (r *results) ceilingTable() string {
 	c := &r.ceiling.Figures
-	text := standingsTable(c.Standings)
+	text := resultsTable(c.Standings)
 	if pair, batched := bench.Find(c.Standings, bench.CeilingPair), bench.Find(c.Standings, bench.CeilingBatched); pair != nil && batched != nil {
 		text += fmt.Sprintf("\nPair reached %s of the server alone with batched scripts, which were sent %d keys a call; Pair's calls carried %.1f.\n",
 			ratio(pair.PairsPerSecond(), batched.PairsPerSecond()), c.Sent, c.Keys)
@@ -152,7 +152,7 @@ func (r *results) hotTables() string {
 	return b.String()
 }
 
-func hotTable(h hots) string {
+func hotTable(h hotRun) string {
 	t := newTable("", "pairs/s", "client CPU µs", "server CPU µs", "B", "allocs", "fewest", "most", "shares", "longest wait ms", "stalled", "overlaps", "ours is")
 	for i := range h.Fights {
 		f := &h.Fights[i]
@@ -173,7 +173,7 @@ func hotTable(h hots) string {
 }
 
 func (r *results) wakeTable() string {
-	ping := wakingOf(r.wake.Figures, bench.PingRueidis)
+	ping := handoverOf(r.wake.Figures, bench.PingRueidis)
 	t := newTable("", "p50 µs", "p99 µs", "p50 in round trips")
 	for _, w := range r.wake.Figures {
 		if w.Failure != "" {
@@ -196,21 +196,21 @@ func times(a, b *measure.Histogram, q float64) string {
 
 func (r *results) aloneTable() string {
 	t := newTable("", "lock p50 µs", "p99", "p99.9", "unlock p50 µs", "p99", "p99.9", "p50 to a script call", "p99", "p50 to a PING", "p99")
-	call, ping := r.aloneOf(bench.DirectEnding), r.aloneOf(bench.PingEnding)
+	call, ping := r.singleCallerOf(bench.DirectEnding), r.singleCallerOf(bench.PingEnding)
 	for _, a := range r.latency.Figures.Alone {
 		if a.Failure != "" {
 			t.failed(a.Name, a.Failure)
 			continue
 		}
-		middle, rare, trips, rareTrips := "–", "–", "–", "–"
+		p50, p99, trips, p99Trips := "–", "–", "–", "–"
 		if call != nil {
-			middle, rare = times(&a.Lock, &call.Lock, 0.5), times(&a.Lock, &call.Lock, 0.99)
+			p50, p99 = times(&a.Lock, &call.Lock, 0.5), times(&a.Lock, &call.Lock, 0.99)
 		}
 		if ping != nil {
-			trips, rareTrips = times(&a.Lock, &ping.Lock, 0.5), times(&a.Lock, &ping.Lock, 0.99)
+			trips, p99Trips = times(&a.Lock, &ping.Lock, 0.5), times(&a.Lock, &ping.Lock, 0.99)
 		}
 		t.row(a.Name, micros(a.Lock.Quantile(0.5)), micros(a.Lock.Quantile(0.99)), micros(a.Lock.Quantile(0.999)),
-			micros(a.Unlock.Quantile(0.5)), micros(a.Unlock.Quantile(0.99)), micros(a.Unlock.Quantile(0.999)), middle, rare, trips, rareTrips)
+			micros(a.Unlock.Quantile(0.5)), micros(a.Unlock.Quantile(0.99)), micros(a.Unlock.Quantile(0.999)), p50, p99, trips, p99Trips)
 	}
 	return t.String()
 }
@@ -242,20 +242,20 @@ func (r *results) holdTables() string {
 			t.failed(fmt.Sprintf("%s, %s locks", k.Name, count(float64(k.Keep.Locks))), k.Failure)
 			continue
 		}
-		t.row(k.Name, count(float64(k.Keep.Locks)), k.Keep.Lease.String(), heap(k), decimals(k.Goroutines), decimals(k.Client), decimals(k.Server),
-			count(k.Renewals), known(k.Late), known(k.Latest), count(float64(k.Lost)), decimals(k.Taken.Seconds()))
+		t.row(k.Name, count(float64(k.Keep.Locks)), k.Keep.Lease.String(), heapCell(k), decimals(k.Goroutines), decimals(k.Client), decimals(k.Server),
+			count(k.Renewals), lateCell(k.Late), lateCell(k.Latest), count(float64(k.Lost)), decimals(k.Taken.Seconds()))
 		switch {
 		case k.Stuck != "":
 			growth.failed(fmt.Sprintf("%s, %s locks", k.Name, count(float64(k.Keep.Locks))), k.Stuck)
 		case k.During > 0:
-			growth.row(k.Name, count(float64(k.Keep.Locks)), count(k.During), count(k.None()), ratio(k.During, k.None()))
+			growth.row(k.Name, count(float64(k.Keep.Locks)), count(k.During), count(k.Baseline()), ratio(k.During, k.Baseline()))
 		}
 	}
 	return t.String() + "\n" + growthText + "\n\n" + growth.String()
 }
 
-// heap returns a dash with its reason where the heap varies by itself as much as the locks change it.
-func heap(k *bench.Keeping) string {
+// heapCell returns a dash with its reason where the heap varies by itself as much as the locks change it.
+func heapCell(k *bench.HoldResult) string {
 	switch {
 	case k.HeapNoise == 0:
 		return count(k.Heap)
@@ -265,8 +265,8 @@ func heap(k *bench.Keeping) string {
 	return fmt.Sprintf("%s ± %s", count(k.Heap), count(k.HeapNoise))
 }
 
-// known returns a dash for a figure that a contestant does not report.
-func known(d time.Duration) string {
+// lateCell returns a dash for a figure that a contestant does not report.
+func lateCell(d time.Duration) string {
 	if d < 0 {
 		return "–"
 	}
@@ -276,19 +276,19 @@ func known(d time.Duration) string {
 // kindsTables returns the kinds compared with each other, and ten names in both ways.
 func (r *results) kindsTables() string {
 	k := &r.kinds.Figures
-	return kindsTable(k.Alike, bench.KindPlain, "to Mutex") + "\n" + kindsTable(k.Ten, bench.TenInTurn, "to one after the other")
+	return kindsTable(k.Alike, bench.KindPlain, "to Mutex") + "\n" + kindsTable(k.Ten, bench.TenSequential, "to one after the other")
 }
 
-func kindsTable(standings []bench.Standing, base, ratioTo string) string {
+func kindsTable(entries []bench.Result, base, ratioTo string) string {
 	t := newTable("", "pairs/s", "µs/pair", "client CPU µs", "server CPU µs", "B", "allocs", ratioTo)
-	for i := range standings {
-		s := &standings[i]
+	for i := range entries {
+		s := &entries[i]
 		if s.Failure != "" {
 			t.failed(s.Name, s.Failure)
 			continue
 		}
 		to := "–"
-		if b := sound(standings, base); b != nil {
+		if b := successOf(entries, base); b != nil {
 			to = ratio(s.PairsPerSecond(), b.PairsPerSecond())
 		}
 		t.row(s.Name, count(s.PairsPerSecond()), decimals(s.NsPerPair()/1000), micros(s.ClientCPU()), micros(s.ServerCPU()), count(s.BytesPerPair()), allocs(&s.Series), to)

@@ -16,21 +16,21 @@ const (
 	measuredEnds   = "<!-- /measured -->"
 )
 
-// intoReadme replaces the measured part of a README, and nothing else.
-func (r *results) intoReadme(file string) error {
+// updateReadme replaces the measured part of a README, and nothing else.
+func (r *results) updateReadme(file string) error {
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return err
 	}
-	changed, err := between(string(text), r.measured())
+	changed, err := replaceMeasured(string(text), r.measuredPart())
 	if err != nil {
 		return fmt.Errorf("%s: %w", file, err)
 	}
 	return os.WriteFile(file, []byte(changed), 0o644)
 }
 
-// between puts a text between the two lines.
-func between(text, measured string) (string, error) {
+// replaceMeasured puts a text between the two lines.
+func replaceMeasured(text, measured string) (string, error) {
 	before, rest, begins := strings.Cut(text, measuredBegins+"\n")
 	_, after, ends := strings.Cut(rest, measuredEnds+"\n")
 	if !begins || !ends || strings.Contains(after, measuredBegins) {
@@ -39,8 +39,8 @@ func between(text, measured string) (string, error) {
 	return before + measuredBegins + "\n" + measured + measuredEnds + "\n" + after, nil
 }
 
-// measured returns the measured part of README. Each of its figures is in RESULTS.md, in the same form.
-func (r *results) measured() string {
+// measuredPart returns the measured part of README. Each of its figures is in RESULTS.md, in the same form.
+func (r *results) measuredPart() string {
 	last := r.latest()
 	if last == nil {
 		return "Nothing has been measured.\n"
@@ -51,11 +51,11 @@ func (r *results) measured() string {
 		line(t)
 	}
 	return fmt.Sprintf("%s; %s; %s. Figures are this machine's, so compare those of one row. %s\n\n%s", last.Machine.CPU, last.Machine.System,
-		last.Machine.Server, tally(r.goals()), t.String())
+		last.Machine.Server, goalsSummary(r.goals()), t.String())
 }
 
 func (r *results) pairLines(t *table) {
-	ours := sound(r.pairsOf(2048), peers.Lockwheel.Name)
+	ours := successOf(r.pairsOf(2048), peers.Lockwheel.Name)
 	if ours == nil {
 		return
 	}
@@ -74,32 +74,34 @@ func (r *results) pairLines(t *table) {
 func (r *results) kindsLine(t *table) {
 	var kinds []string
 	for _, name := range []string{bench.KindFenced, bench.KindFair, bench.KindWrite, bench.KindRead} {
-		if a, b := sound(r.kinds.Figures.Alike, name), sound(r.kinds.Figures.Alike, bench.KindPlain); a != nil && b != nil {
+		if a, b := successOf(r.kinds.Figures.Alike, name), successOf(r.kinds.Figures.Alike, bench.KindPlain); a != nil && b != nil {
 			kinds = append(kinds, name+" "+ratio(a.PairsPerSecond(), b.PairsPerSecond()))
 		}
 	}
 	if len(kinds) > 0 {
 		t.section("the same with other kinds of lock, to Mutex", strings.Join(kinds, "; "), "Kinds")
 	}
-	if one, turn := sound(r.kinds.Figures.Ten, bench.TenAsOne), sound(r.kinds.Figures.Ten, bench.TenInTurn); one != nil && turn != nil {
+	if one, sequential := successOf(r.kinds.Figures.Ten, bench.TenAsOne), successOf(r.kinds.Figures.Ten, bench.TenSequential); one != nil && sequential != nil {
 		t.section("ten names taken and released as one, to one after the other",
-			fmt.Sprintf("%s µs, %s as fast", decimals(one.NsPerPair()/1000), ratio(one.PairsPerSecond(), turn.PairsPerSecond())), "Kinds")
+			fmt.Sprintf("%s µs, %s as fast", decimals(one.NsPerPair()/1000), ratio(one.PairsPerSecond(), sequential.PairsPerSecond())), "Kinds")
 	}
 }
 
 func (r *results) hotLine(t *table) {
-	fights := r.fightsOf(2, 64)
-	ours, best := fightOf(fights, peers.Lockwheel.Name), bestPeer(fights)
+	contended := r.contendedOf(2, 64)
+	ours, best := contendedResultOf(contended, peers.Lockwheel.Name), bestPeer(contended)
 	if ours == nil || best == nil {
 		return
 	}
-	row := func(f *bench.Fight) string { return count(f.PairsPerSecond()) + ", " + millis(f.LongestWait) + " ms" }
+	row := func(f *bench.ContendedResult) string {
+		return count(f.PairsPerSecond()) + ", " + millis(f.LongestWait) + " ms"
+	}
 	t.section("one name, 64 goroutines of each of two engines: pairs a second, longest wait",
 		fmt.Sprintf("%s; the best of the others, %s, %s", row(ours), best.Name, row(best)), "Hot")
 }
 
 func (r *results) latencyLine(t *table) {
-	ours, ping := r.aloneOf(peers.Lockwheel.Name), r.aloneOf(bench.PingEnding)
+	ours, ping := r.singleCallerOf(peers.Lockwheel.Name), r.singleCallerOf(bench.PingEnding)
 	if ours == nil || ping == nil {
 		return
 	}
@@ -109,21 +111,21 @@ func (r *results) latencyLine(t *table) {
 }
 
 func (r *results) holdLines(t *table) {
-	k := r.mostHeld()
+	k := r.largestHold()
 	if k == nil {
 		return
 	}
 	held := fmt.Sprintf("%s watched locks held, lease %v: ", count(float64(k.Keep.Locks)), k.Keep.Lease)
-	t.section(held+"heap of one, lost", fmt.Sprintf("%s B, %s", heap(k), count(float64(k.Lost))), "Hold")
+	t.section(held+"heap of one, lost", fmt.Sprintf("%s B, %s", heapCell(k), count(float64(k.Lost))), "Hold")
 	t.section(held+"cores of the client, of the server", decimals(k.Client)+", "+decimals(k.Server), "Hold")
-	t.section(held+"p99 of how late renewals are", known(k.Late)+" ms", "Hold")
+	t.section(held+"p99 of how late renewals are", lateCell(k.Late)+" ms", "Hold")
 	if k.During > 0 && k.Stuck == "" {
-		t.section(held+"pairs a second beside them, to none held", count(k.During)+", "+ratio(k.During, k.None()), "Hold")
+		t.section(held+"pairs a second beside them, to none held", count(k.During)+", "+ratio(k.During, k.Baseline()), "Hold")
 	}
 	for i := range r.hold.Figures {
-		if rarer := &r.hold.Figures[i]; rarer.Keep.Every != 0 && rarer.Failure == "" && rarer.During > 0 && rarer.Stuck == "" {
-			t.section(fmt.Sprintf("the same with `Options.Renew` %v: the server's cores; pairs a second beside them, to none held", rarer.Keep.Every),
-				fmt.Sprintf("%s; %s, %s", decimals(rarer.Server), count(rarer.During), ratio(rarer.During, rarer.None())), "Hold")
+		if custom := &r.hold.Figures[i]; custom.Keep.Every != 0 && custom.Failure == "" && custom.During > 0 && custom.Stuck == "" {
+			t.section(fmt.Sprintf("the same with `Options.RenewInterval` %v: the server's cores; pairs a second beside them, to none held", custom.Keep.Every),
+				fmt.Sprintf("%s; %s, %s", decimals(custom.Server), count(custom.During), ratio(custom.During, custom.Baseline())), "Hold")
 		}
 	}
 }

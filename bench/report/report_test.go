@@ -18,12 +18,12 @@ import (
 )
 
 var tiny = bench.Plan{
-	Rounds: 1, Round: 10 * time.Millisecond, Fight: 10 * time.Millisecond, Goroutines: []int{1, 2}, Fighters: []int{2},
-	Keep:    []bench.Keep{{Locks: 10, Lease: time.Second, Peers: true}},
-	Growers: 8,
-	Calls:   10, OpenLoop: 20 * time.Millisecond, Beside: bench.Keep{Locks: 10, Lease: time.Second}, Wakes: 2,
-	Floods: []bench.Crowd{{Async: []int{100}, Blocked: []int{20}}, {Own: true, Async: []int{100}, Peers: []int{10}}}, FloodFor: 20 * time.Millisecond,
-	FloodMost: 10 * time.Second, FloodLeave: time.Second,
+	Rounds: 1, Round: 10 * time.Millisecond, ContendedRound: 10 * time.Millisecond, Goroutines: []int{1, 2}, Contenders: []int{2},
+	Holds:             []bench.HoldPlan{{Locks: 10, Lease: time.Second, Peers: true}},
+	ThroughputWorkers: 8,
+	Calls:             10, OpenLoop: 20 * time.Millisecond, WithHeld: bench.HoldPlan{Locks: 10, Lease: time.Second}, Handovers: 2,
+	Floods: []bench.FloodPlan{{Async: []int{100}, Blocked: []int{20}}, {Own: true, Async: []int{100}, Peers: []int{10}}}, FloodFor: 20 * time.Millisecond,
+	FloodPhaseTimeout: 10 * time.Second, FloodLeaveTimeout: time.Second,
 }
 
 func needsServer(t *testing.T) {
@@ -38,7 +38,7 @@ func TestReportWritesTablesAndChartsAndOneSectionLeavesTheOthers(t *testing.T) {
 	readme := filepath.Join(dir, "README.md")
 	require.NoError(t, os.WriteFile(readme, []byte("# Before\n<!-- measured -->\nold\n<!-- /measured -->\nafter\n"), 0o644))
 	var log strings.Builder
-	o := order{plan: tiny, set: "tiny", out: dir, readme: readme, log: &log}
+	o := options{plan: tiny, set: "tiny", out: dir, readme: readme, log: &log}
 	require.NoError(t, o.run())
 	text := read(t, dir, "RESULTS.md")
 	for _, part := range []string{"Goals", "Setting", "Pair", "Ceiling", "Kinds", "Hot", "Wake", "Latency", "Latency under a steady load", "Hold", "Flood"} {
@@ -51,7 +51,7 @@ func TestReportWritesTablesAndChartsAndOneSectionLeavesTheOthers(t *testing.T) {
 	require.Contains(t, log.String(), "lockwheel: has 10 locks")
 
 	pair, ceiling := read(t, dir, "figures/pair.json"), read(t, dir, "figures/ceiling.json")
-	again := order{plan: tiny, set: "other", only: []string{"ceiling"}, out: dir, log: io.Discard}
+	again := options{plan: tiny, set: "other", only: []string{"ceiling"}, out: dir, log: io.Discard}
 	require.NoError(t, again.run())
 	require.Equal(t, pair, read(t, dir, "figures/pair.json"), "not measured, and left as it was")
 	require.NotEqual(t, ceiling, read(t, dir, "figures/ceiling.json"))
@@ -82,7 +82,7 @@ func read(t *testing.T, dir, file string) string {
 func TestWhatIsPrintedIsNotWritten(t *testing.T) {
 	needsServer(t)
 	var log strings.Builder
-	o := order{plan: tiny, set: "tiny", only: []string{"WAKE"}, print: true, out: t.TempDir(), readme: "no such file", log: &log}
+	o := options{plan: tiny, set: "tiny", only: []string{"WAKE"}, print: true, out: t.TempDir(), readme: "no such file", log: &log}
 	require.NoError(t, o.run())
 	require.Contains(t, log.String(), "\n## Wake\n")
 	require.NotContains(t, log.String(), "\n## Pair\n")
@@ -92,19 +92,19 @@ func TestWhatIsPrintedIsNotWritten(t *testing.T) {
 }
 
 func TestASectionThatNobodyKnowsIsAnErrorBeforeAnythingIsMeasured(t *testing.T) {
-	o := order{plan: tiny, only: []string{"hold", "cieling"}, out: t.TempDir(), log: io.Discard}
+	o := options{plan: tiny, only: []string{"hold", "cieling"}, out: t.TempDir(), log: io.Discard}
 	require.EqualError(t, o.run(), "-only hold,cieling: the sections are Pair, Ceiling, Kinds, Hot, Wake, Latency, Hold, Flood")
 }
 
 func TestASectionThatFailsIsLeftAsItWas(t *testing.T) {
 	needsServer(t)
 	dir := t.TempDir()
-	r := madeUp()
+	r := fixture()
 	require.NoError(t, r.wake.store(dir))
-	r.wake.steps = func(*[]*bench.Waking, *bench.Server, bench.Plan) []step {
+	r.wake.steps = func(*[]*bench.HandoverLatency, *bench.Server, bench.Plan) []step {
 		return []step{{"no chance", 0, func() error { return errors.New("broken") }}}
 	}
-	o := order{plan: tiny, out: dir, log: io.Discard}
+	o := options{plan: tiny, out: dir, log: io.Discard}
 	require.NoError(t, os.Rename(filepath.Join(dir, "wake.json"), filepath.Join(dir, "kept.json")))
 	require.NoError(t, os.MkdirAll(o.figures(), 0o755))
 	require.NoError(t, os.Rename(filepath.Join(dir, "kept.json"), filepath.Join(o.figures(), "wake.json")))
@@ -115,14 +115,14 @@ func TestASectionThatFailsIsLeftAsItWas(t *testing.T) {
 
 func TestNothingIsWrittenOfNothing(t *testing.T) {
 	dir := t.TempDir()
-	o := order{render: true, out: dir, log: io.Discard}
+	o := options{render: true, out: dir, log: io.Discard}
 	require.EqualError(t, o.run(), "nothing has been measured yet")
 	require.NoFileExists(t, filepath.Join(dir, "RESULTS.md"))
 }
 
 func TestRenderingWritesWhatTheFilesHave(t *testing.T) {
-	o := order{render: true, out: t.TempDir(), log: io.Discard}
-	r := madeUp()
+	o := options{render: true, out: t.TempDir(), log: io.Discard}
+	r := fixture()
 	for _, s := range r.sections() {
 		require.NoError(t, s.store(o.figures()))
 	}
@@ -136,13 +136,13 @@ func TestRenderingWritesWhatTheFilesHave(t *testing.T) {
 
 func TestFiguresAreTheSameAfterTheyWereStored(t *testing.T) {
 	dir := t.TempDir()
-	r, again := madeUp(), newResults()
+	r, again := fixture(), newResults()
 	for _, s := range r.sections() {
 		require.NoError(t, s.store(dir))
 	}
 	require.NoError(t, again.load(dir))
 	require.Equal(t, r.markdown(), again.markdown())
-	require.Equal(t, r.measured(), again.measured())
+	require.Equal(t, r.measuredPart(), again.measuredPart())
 	require.Equal(t, r.drawings(), again.drawings())
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "hot.json"), []byte("{"), 0o644))
 	require.ErrorContains(t, again.load(dir), "hot.json")
@@ -163,26 +163,26 @@ func outcomes(r *results) (met, not, without []string) {
 }
 
 func TestWhetherAGoalIsMetFollowsFromTheFigures(t *testing.T) {
-	r := madeUp()
+	r := fixture()
 	_, not, without := outcomes(r)
 	require.Equal(t, []string{"p50 of a hand-over, in bare round trips"}, not)
 	require.Empty(t, without)
 
-	for what, spoil := range map[string]func(r *results){
-		"2 048 goroutines: pairs/s to direct":                          func(r *results) { r.pair.Figures[1].Standings[1] = standing("direct", 100_001) },
-		"2 048 goroutines: pairs/s to redsync":                         func(r *results) { r.pair.Figures[1].Standings[4] = standing("redsync", 29_000) },
-		"1 goroutine: pairs/s to direct":                               func(r *results) { r.pair.Figures[0].Standings[0] = standing("lockwheel", 63_999) },
-		"2 048 goroutines: pairs/s to the server alone":                func(r *results) { r.ceiling.Figures.Standings[1] = standing(bench.CeilingBatched, 250_001) },
-		"FairMutex: pairs/s to Mutex":                                  func(r *results) { r.kinds.Figures.Alike[2] = standing(bench.KindFair, 79_999) },
-		"ten names as one, to one after the other":                     func(r *results) { r.kinds.Figures.Ten[0] = standing(bench.TenAsOne, 4999) },
+	for what, worsen := range map[string]func(r *results){
+		"2 048 goroutines: pairs/s to direct":                          func(r *results) { r.pair.Figures[1].Standings[1] = fixtureResult("direct", 100_001) },
+		"2 048 goroutines: pairs/s to redsync":                         func(r *results) { r.pair.Figures[1].Standings[4] = fixtureResult("redsync", 29_000) },
+		"1 goroutine: pairs/s to direct":                               func(r *results) { r.pair.Figures[0].Standings[0] = fixtureResult("lockwheel", 63_999) },
+		"2 048 goroutines: pairs/s to the server alone":                func(r *results) { r.ceiling.Figures.Standings[1] = fixtureResult(bench.CeilingBatched, 250_001) },
+		"FairMutex: pairs/s to Mutex":                                  func(r *results) { r.kinds.Figures.Alike[2] = fixtureResult(bench.KindFair, 79_999) },
+		"ten names as one, to one after the other":                     func(r *results) { r.kinds.Figures.Ten[0] = fixtureResult(bench.TenAsOne, 4999) },
 		"64 goroutines, two clients: longest wait of all rounds":       func(r *results) { r.hot.Figures[3].Fights[0].LongestWait = 51 * time.Millisecond },
 		"64 goroutines, two clients: larger share to the smaller":      func(r *results) { r.hot.Figures[3].Fights[0].Shares = [2]float64{0, 1} },
-		"64 goroutines, one client: pairs/s to the best of the others": func(r *results) { r.hot.Figures[1].Fights[2] = fight("rueidislock", 12_000) },
+		"64 goroutines, one client: pairs/s to the best of the others": func(r *results) { r.hot.Figures[1].Fights[2] = fixtureContended("rueidislock", 12_000) },
 		"one caller: p99 of a lock to a bare round trip": func(r *results) {
 			r.latency.Figures.Alone[0].Lock.Record(time.Second)
 			r.latency.Figures.Alone[0].Lock.Record(time.Second)
 		},
-		"steady load: p99 beside 100 000 held to none held": func(r *results) { r.latency.Figures.Loads[1] = load("lockwheel", 100_000, time.Millisecond) },
+		"steady load: p99 beside 100 000 held to none held": func(r *results) { r.latency.Figures.Loads[1] = fixtureLoad("lockwheel", 100_000, time.Millisecond) },
 		"1 000 000 held: live heap of a lock":               func(r *results) { r.hold.Figures[3].Heap = 300.4 },
 		"1 000 000 held: goroutines a lock":                 func(r *results) { r.hold.Figures[3].Goroutines = 1 },
 		"1 000 000 held: lost":                              func(r *results) { r.hold.Figures[3].Lost = 1 },
@@ -197,8 +197,8 @@ func TestWhetherAGoalIsMetFollowsFromTheFigures(t *testing.T) {
 		"1 000 000 waiters, names of their own: from the cancel to the last channel": func(r *results) { r.flood.Figures[1].Phases[5].Took = 20 * time.Second },
 		"1 000 000 waiters, one name: turns, 99.9 % in the worst phase":              func(r *results) { r.flood.Figures[0].Phases[1].Turns = 20 * time.Millisecond },
 	} {
-		r := madeUp()
-		spoil(r)
+		r := fixture()
+		worsen(r)
 		_, not, _ := outcomes(r)
 		require.Contains(t, not, what)
 	}
@@ -208,7 +208,7 @@ func TestWhatFailedOrWasNotMeasuredIsNoGoalMet(t *testing.T) {
 	met, _, without := outcomes(newResults())
 	require.Empty(t, met)
 	require.Len(t, without, len(newResults().goals()))
-	r := madeUp()
+	r := fixture()
 	r.hold.Figures = r.hold.Figures[:3] // no million
 	r.pair.Figures[1].Standings[1].Failure = "hangs"
 	r.hold.Figures[0].Stuck = "hangs, too"
@@ -222,10 +222,10 @@ func TestWhatFailedOrWasNotMeasuredIsNoGoalMet(t *testing.T) {
 var figure = regexp.MustCompile(`\d[\d  .]*\d( ×)?|\d`)
 
 func TestEveryFigureOfReadmeIsInResults(t *testing.T) {
-	r := madeUp()
+	r := fixture()
 	results := r.markdown()
 	figures := 0
-	for line := range strings.Lines(r.measured()) {
+	for line := range strings.Lines(r.measuredPart()) {
 		cells := strings.Split(line, " | ")
 		if len(cells) != 3 || !strings.Contains(cells[2], "](") {
 			continue // the head
@@ -241,41 +241,41 @@ func TestEveryFigureOfReadmeIsInResults(t *testing.T) {
 }
 
 func TestOnlyTheMeasuredPartOfReadmeIsWritten(t *testing.T) {
-	text, err := between("a\n<!-- measured -->\nold\n<!-- /measured -->\nb\n", "new\n")
+	text, err := replaceMeasured("a\n<!-- measured -->\nold\n<!-- /measured -->\nb\n", "new\n")
 	require.NoError(t, err)
 	require.Equal(t, "a\n<!-- measured -->\nnew\n<!-- /measured -->\nb\n", text)
 	for _, wrong := range []string{"", "<!-- measured -->\n", "<!-- /measured -->\n<!-- measured -->\n"} {
-		_, err := between(wrong, "new\n")
+		_, err := replaceMeasured(wrong, "new\n")
 		require.Error(t, err)
 	}
 	own, err := os.ReadFile("../../README.md")
 	require.NoError(t, err)
-	_, err = between(string(own), "new\n")
+	_, err = replaceMeasured(string(own), "new\n")
 	require.NoError(t, err, "the README of this repository has the lines")
 }
 
 func TestASectionFromAnotherMachineSaysSo(t *testing.T) {
-	r := madeUp()
+	r := fixture()
 	require.NotContains(t, r.markdown(), "other than above")
-	elsewhere := madeUpMachine()
-	elsewhere.Server = "Redis 7"
-	elsewhere.Versions["github.com/bsm/redislock"] = "v7"
-	r.pair.When.Machine = elsewhere
+	otherMachine := fixtureMachine()
+	otherMachine.Server = "Redis 7"
+	otherMachine.Versions["github.com/bsm/redislock"] = "v7"
+	r.pair.When.Machine = otherMachine
 	require.Contains(t, r.markdown(), "; other than above: Redis 7; redislock v7.")
 }
 
 func TestAHeapThatMovesByItselfHasNoFigure(t *testing.T) {
-	require.Equal(t, "280", heap(&bench.Keeping{Heap: 280}))
-	require.Equal(t, "900 ± 80", heap(&bench.Keeping{Heap: 900, HeapNoise: 80}))
+	require.Equal(t, "280", heapCell(&bench.HoldResult{Heap: 280}))
+	require.Equal(t, "900 ± 80", heapCell(&bench.HoldResult{Heap: 900, HeapNoise: 80}))
 	for _, noisy := range []float64{-6000, 0, 79} {
-		require.Equal(t, "– (the heap differs by 80 a lock by itself)", heap(&bench.Keeping{Heap: noisy, HeapNoise: 80}))
+		require.Equal(t, "– (the heap differs by 80 a lock by itself)", heapCell(&bench.HoldResult{Heap: noisy, HeapNoise: 80}))
 	}
 }
 
 func TestAxesHaveLabelsWhereverTheyBegin(t *testing.T) {
 	for _, span := range [][2]float64{{0.002, 0.4}, {300, 900}, {20, 6_000_000}, {1.1, 1.9}} {
 		labels := 0
-		for _, tick := range powers(span[0]/2, span[1]*1.5) {
+		for _, tick := range powerTicks(span[0]/2, span[1]*1.5) {
 			if tick.Label != "" {
 				labels++
 			}

@@ -15,33 +15,33 @@ import (
 
 // results are the measurements of this run and earlier ones: each section says when and how it was measured.
 type results struct {
-	pair    part[[]pairs]
-	ceiling part[bench.Ceilings]
-	kinds   part[bench.KindsOfLock]
-	hot     part[[]hots]
-	wake    part[[]*bench.Waking]
-	latency part[latency]
-	hold    part[[]bench.Keeping]
-	flood   part[[]*bench.Flooding]
+	pair    sectionData[[]pairRun]
+	ceiling sectionData[bench.CeilingResult]
+	kinds   sectionData[bench.KindsOfLock]
+	hot     sectionData[[]hotRun]
+	wake    sectionData[[]*bench.HandoverLatency]
+	latency sectionData[latency]
+	hold    sectionData[[]bench.HoldResult]
+	flood   sectionData[[]*bench.FloodResult]
 }
 
-type pairs struct {
+type pairRun struct {
 	Goroutines int
-	Standings  []bench.Standing
+	Standings  []bench.Result
 }
 
-type hots struct {
+type hotRun struct {
 	Clients, Goroutines int
-	Fights              []bench.Fight
+	Fights              []bench.ContendedResult
 }
 
 type latency struct {
-	Alone []*bench.Alone
+	Alone []*bench.SingleCaller
 	Loads []*bench.Load
 }
 
-// when has the circumstances of a section.
-type when struct {
+// measurement has the circumstances of a section.
+type measurement struct {
 	Began   time.Time
 	Took    time.Duration
 	Set     string
@@ -49,12 +49,12 @@ type when struct {
 	Machine machine
 }
 
-// part has a section's figures. A file stores them, so that another run can measure the other sections.
-type part[T any] struct {
+// sectionData has a section's figures. A file stores them, so that another run can measure the other sections.
+type sectionData[T any] struct {
 	name  string
 	steps func(into *T, s *bench.Server, p bench.Plan) []step
 
-	When    *when // nil: not measured
+	When    *measurement // nil: not measured
 	Figures T
 }
 
@@ -68,28 +68,28 @@ type step struct {
 // section is a part with any type of figures.
 type section interface {
 	title() string
-	circumstances() *when
+	circumstances() *measurement
 	begin(s *bench.Server, p bench.Plan) []step // clears the figures; the steps measure them again
-	end(w when)
+	end(w measurement)
 	load(dir string) error // a section without a file has not been measured
 	store(dir string) error
 }
 
-func (p *part[T]) title() string        { return p.name }
-func (p *part[T]) circumstances() *when { return p.When }
-func (p *part[T]) end(w when)           { p.When = &w }
+func (p *sectionData[T]) title() string               { return p.name }
+func (p *sectionData[T]) circumstances() *measurement { return p.When }
+func (p *sectionData[T]) end(w measurement)           { p.When = &w }
 
-func (p *part[T]) begin(s *bench.Server, plan bench.Plan) []step {
+func (p *sectionData[T]) begin(s *bench.Server, plan bench.Plan) []step {
 	var none T
 	p.When, p.Figures = nil, none
 	return p.steps(&p.Figures, s, plan)
 }
 
-func (p *part[T]) file(dir string) string {
+func (p *sectionData[T]) file(dir string) string {
 	return filepath.Join(dir, strings.ToLower(p.name)+".json")
 }
 
-func (p *part[T]) load(dir string) error {
+func (p *sectionData[T]) load(dir string) error {
 	var none T
 	p.When, p.Figures = nil, none
 	text, err := os.ReadFile(p.file(dir))
@@ -105,7 +105,7 @@ func (p *part[T]) load(dir string) error {
 	return nil
 }
 
-func (p *part[T]) store(dir string) error {
+func (p *sectionData[T]) store(dir string) error {
 	text, err := json.MarshalIndent(p, "", " ")
 	if err != nil {
 		return err
@@ -131,7 +131,7 @@ func (r *results) load(dir string) error {
 }
 
 // latest returns the circumstances of the section that was measured last, nil if none was.
-func (r *results) latest() (last *when) {
+func (r *results) latest() (last *measurement) {
 	for _, s := range r.sections() {
 		if w := s.circumstances(); w != nil && (last == nil || w.Began.After(last.Began)) {
 			last = w

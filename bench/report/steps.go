@@ -20,18 +20,18 @@ func newResults() *results {
 	return r
 }
 
-func pairSteps(into *[]pairs, s *bench.Server, p bench.Plan) (steps []step) {
+func pairSteps(into *[]pairRun, s *bench.Server, p bench.Plan) (steps []step) {
 	for _, n := range p.Goroutines {
 		steps = append(steps, step{fmt.Sprintf("%d goroutines", n), bench.Estimate{Plan: p}.Pair(), func() error {
-			standings, err := bench.Pair(s, p, n)
-			*into = append(*into, pairs{n, standings})
+			entries, err := bench.Pair(s, p, n)
+			*into = append(*into, pairRun{n, entries})
 			return err
 		}})
 	}
 	return steps
 }
 
-func ceilingSteps(into *bench.Ceilings, s *bench.Server, p bench.Plan) []step {
+func ceilingSteps(into *bench.CeilingResult, s *bench.Server, p bench.Plan) []step {
 	return []step{{"2048 goroutines and the server alone", bench.Estimate{Plan: p}.Ceiling(), func() (err error) {
 		*into, err = bench.Ceiling(s, p)
 		return err
@@ -45,12 +45,12 @@ func kindsSteps(into *bench.KindsOfLock, s *bench.Server, p bench.Plan) []step {
 	}}}
 }
 
-func hotSteps(into *[]hots, s *bench.Server, p bench.Plan) (steps []step) {
+func hotSteps(into *[]hotRun, s *bench.Server, p bench.Plan) (steps []step) {
 	for _, clients := range []int{1, 2} {
-		for _, n := range p.Fighters {
+		for _, n := range p.Contenders {
 			steps = append(steps, step{fmt.Sprintf("%d goroutines of each of %d clients", n, clients), bench.Estimate{Plan: p}.Hot(), func() error {
-				fights, err := bench.Hot(s, p, n, clients)
-				*into = append(*into, hots{clients, n, fights})
+				contended, err := bench.Hot(s, p, n, clients)
+				*into = append(*into, hotRun{clients, n, contended})
 				return err
 			}})
 		}
@@ -58,7 +58,7 @@ func hotSteps(into *[]hots, s *bench.Server, p bench.Plan) (steps []step) {
 	return steps
 }
 
-func wakeSteps(into *[]*bench.Waking, s *bench.Server, p bench.Plan) []step {
+func wakeSteps(into *[]*bench.HandoverLatency, s *bench.Server, p bench.Plan) []step {
 	return []step{{"from one client to another", bench.Estimate{Plan: p}.Wake(), func() (err error) {
 		*into, err = bench.Wake(s, p)
 		return err
@@ -71,18 +71,18 @@ func latencySteps(into *latency, s *bench.Server, p bench.Plan) []step {
 			into.Alone, err = bench.OneCaller(s, p)
 			return err
 		}},
-		{fmt.Sprintf("1 000 pairs a second, beside none and %d held", p.Beside.Locks), bench.Estimate{Plan: p}.Steady(), func() (err error) {
+		{fmt.Sprintf("1 000 pairs a second, beside none and %d held", p.WithHeld.Locks), bench.Estimate{Plan: p}.Steady(), func() (err error) {
 			into.Loads, err = bench.Steady(s, p)
 			return err
 		}},
 	}
 }
 
-func holdSteps(into *[]bench.Keeping, s *bench.Server, p bench.Plan) (steps []step) {
-	for _, keep := range p.Keep {
-		steps = append(steps, step{fmt.Sprintf("%d locks for three leases of %v, renewed every %v", keep.Locks, keep.Lease, keep.Renew()), bench.Estimate{Plan: p}.Hold(keep), func() error {
-			keepings, err := bench.Hold(s, p, keep)
-			*into = append(*into, keepings...)
+func holdSteps(into *[]bench.HoldResult, s *bench.Server, p bench.Plan) (steps []step) {
+	for _, holdPlan := range p.Holds {
+		steps = append(steps, step{fmt.Sprintf("%d locks for three leases of %v, renewed every %v", holdPlan.Locks, holdPlan.Lease, holdPlan.RenewInterval()), bench.Estimate{Plan: p}.Hold(holdPlan), func() error {
+			holds, err := bench.Hold(s, p, holdPlan)
+			*into = append(*into, holds...)
 			return err
 		}})
 	}

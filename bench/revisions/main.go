@@ -99,11 +99,11 @@ func build(folder, before string) (programs [2]string, err error) {
 // run runs a program and returns what it prints.
 func run(folder, name string, args ...string) (string, error) {
 	c := exec.Command(name, args...)
-	var complaint bytes.Buffer
-	c.Dir, c.Stderr = folder, &complaint
+	var stderr bytes.Buffer
+	c.Dir, c.Stderr = folder, &stderr
 	out, err := c.Output()
 	if err != nil {
-		return "", fmt.Errorf("%s: %w\n%s", c, err, &complaint)
+		return "", fmt.Errorf("%s: %w\n%s", c, err, &stderr)
 	}
 	return string(out), nil
 }

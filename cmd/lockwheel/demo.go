@@ -32,20 +32,20 @@ func newDemo(s settings, where server, on *screen) *demo {
 	}
 }
 
-// renewals is the number of renewals of a kept lock per lease: more than the library's default, so that each second
+// renewalsPerLease is the number of renewals of a kept lock per lease: more than the library's default, so that each second
 // shows some.
-const renewals = 5
+const renewalsPerLease = 5
 
 func (d *demo) options() lockwheel.Options {
 	options := lockwheel.Options{
-		Redis:  d.server.option,
-		Prefix: d.prefix,
-		Lease:  d.settings.lease,
-		Renew:  d.settings.lease / renewals,
+		Redis:         d.server.option,
+		Prefix:        d.prefix,
+		Lease:         d.settings.lease,
+		RenewInterval: d.settings.lease / renewalsPerLease,
 	}
-	if d.server.inside {
+	if d.server.embedded {
 		// On a busy machine the server competes with its own clients for the processors. Slow is not dead.
-		options.Timeout = options.Lease / 3
+		options.CallTimeout = options.Lease / 3
 	}
 	return options
 }
@@ -57,72 +57,72 @@ func (d *demo) run(ctx context.Context) (good bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	eye, err := newProbe(d.server.option)
+	inspector, err := newProbe(d.server.option)
 	if err != nil {
 		return false, errors.Join(err, at.shutdown(ctx))
 	}
-	defer eye.close()
-	d.introduce(at, eye.version(ctx))
-	e := d.play(ctx, at)
+	defer inspector.close()
+	d.printHeader(at, inspector.version(ctx))
+	e := d.runPhases(ctx, at)
 	e.shutdown = d.end(at)
-	e.remains, e.unseen = eye.remains(context.WithoutCancel(ctx), d.prefix)
-	return d.conclude(e), nil
+	e.leftovers, e.unreadable = inspector.leftovers(context.WithoutCancel(ctx), d.prefix)
+	return d.printSummary(e), nil
 }
 
-// introduce prints where the demo runs and what will happen.
-func (d *demo) introduce(at engines, version string) {
+// printHeader prints where the demo runs and what will happen.
+func (d *demo) printHeader(at engines, version string) {
 	s := d.settings
 	where := fmt.Sprintf("%s at %s", version, d.server.address())
-	if d.server.inside {
+	if d.server.embedded {
 		where = fmt.Sprintf("embedded, at %s of this process; a real one is faster", d.server.address())
 	}
-	d.screen.say("server   %s", where)
-	d.screen.say("engines  %s holds the locks", at.home.ID())
-	d.screen.say("         %s competes for the hot name", at.rival.ID())
-	d.screen.say("plan     keep %d locks for %v (lease %v, renewed every %v); meanwhile", s.locks, s.keep, s.lease, s.lease/renewals)
-	d.screen.say("         %d workers lock and unlock a name of their own each, and %d the", s.workers-s.hot, s.hot)
-	d.screen.say("         hot name, which %d workers of the other engine want, too", s.hot)
+	d.screen.printf("server   %s", where)
+	d.screen.printf("engines  %s holds the locks", at.main.ID())
+	d.screen.printf("         %s competes for the hot name", at.second.ID())
+	d.screen.printf("plan     keep %d locks for %v (lease %v, renewed every %v); meanwhile", s.locks, s.hold, s.lease, s.lease/renewalsPerLease)
+	d.screen.printf("         %d workers lock and unlock a name of their own each, and %d the", s.workers-s.hot, s.hot)
+	d.screen.printf("         hot name, which %d workers of the other engine want, too", s.hot)
 }
 
-// play acquires the locks, runs the workers while they are held, and releases the locks.
-func (d *demo) play(ctx context.Context, at engines) *evidence {
+// runPhases acquires the locks, runs the workers while they are held, and releases the locks.
+func (d *demo) runPhases(ctx context.Context, at engines) *results {
 	w := &watch{screen: d.screen, stats: at.stats}
-	holds := d.takeAll(ctx, at, w)
+	holds := d.acquireAll(ctx, at, w)
 	if len(holds) == d.settings.locks {
-		d.keep(ctx, at, w)
+		d.holdAll(ctx, at, w)
 	}
-	e := &evidence{wanted: d.settings.locks, kept: len(holds), faults: d.faults, turnstiles: d.load.turnstiles}
+	e := &results{wanted: d.settings.locks, kept: len(holds), faults: d.faults, exclusionChecks: d.load.exclusionChecks}
 	if ctx.Err() != nil {
 		e.interrupted = true
-		d.screen.say("interrupted: ending in an orderly way; once more kills")
+		d.screen.printf("interrupted: ending in an orderly way; once more kills")
 	}
 	d.releaseAll(holds, w)
 	return e
 }
 
-func (d *demo) takeAll(ctx context.Context, at engines, w *watch) (holds []*lockwheel.Hold) {
+func (d *demo) acquireAll(ctx context.Context, at engines, w *watch) (holds []*lockwheel.Hold) {
 	began := time.Now()
 	w.during("taking", d.heldOf, func() {
 		var err error
 		const leases = 6 // a server that does not reply for so long will not come back
-		if holds, err = take(ctx, at.home, d.settings.locks, leases*d.settings.lease); err != nil {
-			d.faults.note(err)
+		if holds, err = acquire(ctx, at.main, d.settings.locks, leases*d.settings.lease); err != nil {
+			d.faults.record(err)
 		}
 	})
-	d.screen.say("took     %s", d.pace(len(holds), time.Since(began)))
+	d.screen.printf("took     %s", d.rate(len(holds), time.Since(began)))
 	return holds
 }
 
-func (d *demo) keep(ctx context.Context, at engines, w *watch) {
+func (d *demo) holdAll(ctx context.Context, at engines, w *watch) {
 	s, began := d.settings, time.Now()
-	ctx, cancel := context.WithTimeout(ctx, s.keep)
+	ctx, cancel := context.WithTimeout(ctx, s.hold)
 	defer cancel()
-	w.during("keeping", func(lockwheel.Stats) float64 { return float64(time.Since(began)) / float64(s.keep) }, func() {
+	w.during("keeping", func(lockwheel.Stats) float64 { return float64(time.Since(began)) / float64(s.hold) }, func() {
 		d.load.run(ctx, at, s.workers, s.hot)
 	})
 	now := at.stats()
-	d.screen.say("kept     for %v: %d renewals, the latest %v past its due time",
-		brief(time.Since(began)), now.Renewed, brief(now.RenewalLag))
+	d.screen.printf("kept     for %v: %d renewals, the latest %v past its due time",
+		rounded(time.Since(began)), now.Renewed, rounded(now.RenewalLag))
 }
 
 func (d *demo) releaseAll(holds []*lockwheel.Hold, w *watch) {
@@ -130,7 +130,7 @@ func (d *demo) releaseAll(holds []*lockwheel.Hold, w *watch) {
 	w.during("releasing", func(now lockwheel.Stats) float64 { return 1 - d.heldOf(now) }, func() {
 		release(holds, d.faults)
 	})
-	d.screen.say("released %s", d.pace(len(holds), time.Since(began)))
+	d.screen.printf("released %s", d.rate(len(holds), time.Since(began)))
 }
 
 // heldOf returns the part of the locks that is held.
@@ -138,8 +138,8 @@ func (d *demo) heldOf(now lockwheel.Stats) float64 {
 	return float64(now.Held) / float64(d.settings.locks)
 }
 
-func (d *demo) pace(n int, took time.Duration) string {
-	return fmt.Sprintf("%d locks in %v, %.0f a second", n, brief(took), float64(n)/took.Seconds())
+func (d *demo) rate(n int, took time.Duration) string {
+	return fmt.Sprintf("%d locks in %v, %.0f a second", n, rounded(took), float64(n)/took.Seconds())
 }
 
 // end closes the engines when they have left nothing in the server, or after a time limit. By then every lease has

@@ -18,8 +18,8 @@ import (
 	"github.com/lockwheel/lockwheel/internal/redistest"
 )
 
-// onEach runs a test on the embedded server and on a real one. It has its own connection.
-func onEach(t *testing.T, test func(t *testing.T, where server, eye *redistest.Conn)) {
+// onEachServer runs a test on the embedded server and on a real one. It has its own connection.
+func onEachServer(t *testing.T, test func(t *testing.T, where server, inspector *redistest.Conn)) {
 	t.Parallel()
 	t.Run("embedded", func(t *testing.T) {
 		t.Parallel()
@@ -30,12 +30,12 @@ func onEach(t *testing.T, test func(t *testing.T, where server, eye *redistest.C
 	})
 	t.Run("real", func(t *testing.T) {
 		t.Parallel()
-		where := real(redistest.Start(t))
+		where := realServer(redistest.Start(t))
 		test(t, where, connection(t, where))
 	})
 }
 
-func real(s *redistest.Server) server {
+func realServer(s *redistest.Server) server {
 	return server{option: rueidis.ClientOption{InitAddress: []string{s.Addr()}}, close: func() {}}
 }
 
@@ -47,21 +47,21 @@ func connection(t *testing.T, to server) *redistest.Conn {
 	return c
 }
 
-// small returns the settings of a short demo. Its lease is long, so that no lock is lost on a machine that is busy
+// shortDemo returns the settings of a short demo. Its lease is long, so that no lock is lost on a machine that is busy
 // with other tests.
-func small() settings {
-	return settings{locks: 300, keep: 300 * time.Millisecond, workers: 8, hot: 3, lease: 5 * time.Second}
+func shortDemo() settings {
+	return settings{locks: 300, hold: 300 * time.Millisecond, workers: 8, hot: 3, lease: 5 * time.Second}
 }
 
-// endless returns the settings of a small demo that runs until it is interrupted.
-func endless() settings {
-	s := small()
-	s.keep = time.Hour
+// endlessDemo returns the settings of a small demo that runs until it is interrupted.
+func endlessDemo() settings {
+	s := shortDemo()
+	s.hold = time.Hour
 	return s
 }
 
-// show runs a demo and returns what it printed.
-func show(ctx context.Context, t *testing.T, d *demo) (good bool, printed string) {
+// runCaptured runs a demo and returns what it printed.
+func runCaptured(ctx context.Context, t *testing.T, d *demo) (good bool, printed string) {
 	t.Helper()
 	var out strings.Builder
 	d.screen = newScreen(&out)
@@ -77,21 +77,21 @@ func show(ctx context.Context, t *testing.T, d *demo) (good bool, printed string
 func awaitWork(t *testing.T, d *demo) {
 	t.Helper()
 	assert.Eventually(t, func() bool {
-		return d.load.alone.count() > 0 && d.load.contended.count() > 0
+		return d.load.uncontended.count() > 0 && d.load.contended.count() > 0
 	}, 20*time.Second, time.Millisecond)
 }
 
 // awaitKey waits until a name of a demo is in the server.
-func awaitKey(t *testing.T, eye *redistest.Conn, d *demo, name string) {
+func awaitKey(t *testing.T, inspector *redistest.Conn, d *demo, name string) {
 	t.Helper()
 	assert.Eventually(t, func() bool {
-		there, err := eye.Do("EXISTS", d.prefix+name)
+		there, err := inspector.Do("EXISTS", d.prefix+name)
 		return err == nil && there == int64(1)
 	}, 20*time.Second, time.Millisecond)
 }
 
-// meanwhile runs something in another goroutine, and the test waits for it.
-func meanwhile(t *testing.T, f func()) {
+// inBackground runs something in another goroutine, and the test waits for it.
+func inBackground(t *testing.T, f func()) {
 	t.Helper()
 	done := make(chan struct{})
 	go func() {
@@ -101,23 +101,23 @@ func meanwhile(t *testing.T, f func()) {
 	t.Cleanup(func() { <-done })
 }
 
-func requireEmpty(t *testing.T, eye *redistest.Conn) {
+func requireEmpty(t *testing.T, inspector *redistest.Conn) {
 	t.Helper()
-	size, err := eye.Do("DBSIZE")
+	size, err := inspector.Do("DBSIZE")
 	require.NoError(t, err)
 	assert.EqualValues(t, 0, size)
 }
 
 func TestADemoOnASoundServerEndsWell(t *testing.T) {
-	onEach(t, func(t *testing.T, where server, eye *redistest.Conn) {
-		good, printed := show(t.Context(), t, newDemo(small(), where, nil))
+	onEachServer(t, func(t *testing.T, where server, inspector *redistest.Conn) {
+		good, printed := runCaptured(t.Context(), t, newDemo(shortDemo(), where, nil))
 		assert.True(t, good, printed)
 		assert.Contains(t, printed, where.address())
 		assert.Contains(t, printed, "took     300 locks")
 		assert.Contains(t, printed, "kept     for ")
 		assert.Contains(t, printed, "released 300 locks")
 		assert.Regexp(t, "ok .* lost \\(300 kept .*\nok .* at once\nok .* no key, no channel\n\nverdict: good\n$", printed)
-		requireEmpty(t, eye)
+		requireEmpty(t, inspector)
 	})
 }
 
@@ -138,15 +138,15 @@ func TestTheWholeCommandExitsWith0AfterAGoodDemo(t *testing.T) {
 
 func TestTheWholeCommandExitsWith1AfterABadDemo(t *testing.T) {
 	s := redistest.Start(t)
-	eye := s.Conn(t)
-	meanwhile(t, func() {
+	inspector := s.Conn(t)
+	inBackground(t, func() {
 		assert.Eventually(t, func() bool {
-			found, err := eye.Do("KEYS", "lockwheel-demo/*/kept/99")
+			found, err := inspector.Do("KEYS", "lockwheel-demo/*/kept/99")
 			keys, _ := found.([]any)
 			if err != nil || len(keys) == 0 {
 				return false
 			}
-			removed, err := eye.Do("DEL", keys[0])
+			removed, err := inspector.Do("DEL", keys[0])
 			return err == nil && removed == int64(1)
 		}, 20*time.Second, time.Millisecond)
 	})
@@ -157,36 +157,36 @@ func TestTheWholeCommandExitsWith1AfterABadDemo(t *testing.T) {
 }
 
 func TestALostLockIsNamedAndTheVerdictIsBad(t *testing.T) {
-	onEach(t, func(t *testing.T, where server, eye *redistest.Conn) {
-		d := newDemo(endless(), where, nil)
+	onEachServer(t, func(t *testing.T, where server, inspector *redistest.Conn) {
+		d := newDemo(endlessDemo(), where, nil)
 		ctx, interrupt := context.WithCancel(t.Context())
-		meanwhile(t, func() {
+		inBackground(t, func() {
 			defer interrupt()
 			awaitWork(t, d)
-			removed, err := eye.Do("DEL", d.prefix+"kept/17")
+			removed, err := inspector.Do("DEL", d.prefix+"kept/17")
 			assert.NoError(t, err)
 			assert.EqualValues(t, 1, removed)
 		})
-		good, printed := show(ctx, t, d)
+		good, printed := runCaptured(ctx, t, d)
 		assert.False(t, good)
 		assert.Contains(t, printed, "FAILED  held locks lost: 1\n          lockwheel: lock \"kept/17\": lock lost")
 		assert.Contains(t, printed, "verdict: BAD")
-		requireEmpty(t, eye)
+		requireEmpty(t, inspector)
 	})
 }
 
-// anyway is a lock without mutual exclusion.
-type anyway struct{}
+// brokenLock is a lock without mutual exclusion.
+type brokenLock struct{}
 
-func (anyway) Unlock(context.Context) error { return nil }
+func (brokenLock) Unlock(context.Context) error { return nil }
 
 func TestTwoAtOnceAreNoticedAndTheVerdictIsBad(t *testing.T) {
-	onEach(t, func(t *testing.T, where server, eye *redistest.Conn) {
-		s := small()
-		s.keep = 2 * time.Second // for all workers to run in, also on a busy machine
+	onEachServer(t, func(t *testing.T, where server, inspector *redistest.Conn) {
+		s := shortDemo()
+		s.hold = 2 * time.Second // for all workers to run in, also on a busy machine
 		d := newDemo(s, where, nil)
-		d.load.lock = func(ctx context.Context, m lockwheel.Mutex) (hold, error) { return anyway{}, nil }
-		good, printed := show(t.Context(), t, d)
+		d.load.lock = func(ctx context.Context, m lockwheel.Mutex) (hold, error) { return brokenLock{}, nil }
+		good, printed := runCaptured(t.Context(), t, d)
 		assert.False(t, good)
 		assert.Regexp(t, `FAILED  two held one name at once:\n +"hot": up to \d at once, \d+ in all who were not alone\n`, printed)
 		assert.NotContains(t, printed, `"worker/`, "the names of single workers")
@@ -194,33 +194,33 @@ func TestTwoAtOnceAreNoticedAndTheVerdictIsBad(t *testing.T) {
 }
 
 func TestAKeyThatIsLeftIsNamedAndTheVerdictIsBad(t *testing.T) {
-	onEach(t, func(t *testing.T, where server, eye *redistest.Conn) {
-		d := newDemo(small(), where, nil)
-		_, err := eye.Do("SET", d.prefix+"forgotten", "1")
+	onEachServer(t, func(t *testing.T, where server, inspector *redistest.Conn) {
+		d := newDemo(shortDemo(), where, nil)
+		_, err := inspector.Do("SET", d.prefix+"forgotten", "1")
 		require.NoError(t, err)
-		good, printed := show(t.Context(), t, d)
+		good, printed := runCaptured(t.Context(), t, d)
 		assert.False(t, good)
 		assert.Contains(t, printed, "FAILED  keys left in the server: 1\n          "+d.prefix+"forgotten\n")
 	})
 }
 
 func TestAChannelThatIsLeftIsNamedAndTheVerdictIsBad(t *testing.T) {
-	onEach(t, func(t *testing.T, where server, eye *redistest.Conn) {
-		d := newDemo(small(), where, nil)
-		_, err := eye.Do("SUBSCRIBE", "redisson_lock__channel:{"+d.prefix+"hot}")
+	onEachServer(t, func(t *testing.T, where server, inspector *redistest.Conn) {
+		d := newDemo(shortDemo(), where, nil)
+		_, err := inspector.Do("SUBSCRIBE", "redisson_lock__channel:{"+d.prefix+"hot}")
 		require.NoError(t, err)
-		good, printed := show(t.Context(), t, d)
+		good, printed := runCaptured(t.Context(), t, d)
 		assert.False(t, good)
 		assert.Contains(t, printed, "FAILED  channels left in the server: 1\n          redisson_lock__channel:{"+d.prefix+"hot}\n")
 	})
 }
 
 func TestALockThatIsRefusedEndsTheDemoAndReleasesTheOthers(t *testing.T) {
-	onEach(t, func(t *testing.T, where server, eye *redistest.Conn) {
-		d := newDemo(small(), where, nil)
-		_, err := eye.Do("SET", d.prefix+"kept/3", "not a lock")
+	onEachServer(t, func(t *testing.T, where server, inspector *redistest.Conn) {
+		d := newDemo(shortDemo(), where, nil)
+		_, err := inspector.Do("SET", d.prefix+"kept/3", "not a lock")
 		require.NoError(t, err)
-		good, printed := show(t.Context(), t, d)
+		good, printed := runCaptured(t.Context(), t, d)
 		assert.False(t, good)
 		assert.Contains(t, printed, "took     299 locks")
 		assert.NotContains(t, printed, "kept     for")
@@ -229,52 +229,52 @@ func TestALockThatIsRefusedEndsTheDemoAndReleasesTheOthers(t *testing.T) {
 }
 
 func TestAnInterruptedDemoEndsAtOnceWithItsVerdict(t *testing.T) {
-	onEach(t, func(t *testing.T, where server, eye *redistest.Conn) {
-		d := newDemo(endless(), where, nil)
+	onEachServer(t, func(t *testing.T, where server, inspector *redistest.Conn) {
+		d := newDemo(endlessDemo(), where, nil)
 		ctx, interrupt := context.WithCancel(t.Context())
-		meanwhile(t, func() {
+		inBackground(t, func() {
 			defer interrupt()
 			awaitWork(t, d)
 		})
-		good, printed := show(ctx, t, d)
+		good, printed := runCaptured(ctx, t, d)
 		assert.True(t, good, printed)
 		assert.Contains(t, printed, "interrupted")
 		assert.Regexp(t, `of a name alone +[1-9]`, printed)
 		assert.Regexp(t, `of the hot name +[1-9]`, printed)
 		assert.Contains(t, printed, "released 300 locks")
-		requireEmpty(t, eye)
+		requireEmpty(t, inspector)
 	})
 }
 
 func TestADemoCanBeInterruptedWhileItTakesItsLocks(t *testing.T) {
-	onEach(t, func(t *testing.T, where server, eye *redistest.Conn) {
-		s := small()
-		s.locks, s.lease = mostLocks, time.Minute
+	onEachServer(t, func(t *testing.T, where server, inspector *redistest.Conn) {
+		s := shortDemo()
+		s.locks, s.lease = maxLocks, time.Minute
 		d := newDemo(s, where, nil)
 		ctx, interrupt := context.WithCancel(t.Context())
-		meanwhile(t, func() {
+		inBackground(t, func() {
 			defer interrupt()
-			awaitKey(t, eye, d, "kept/300")
+			awaitKey(t, inspector, d, "kept/300")
 		})
-		good, printed := show(ctx, t, d)
+		good, printed := runCaptured(ctx, t, d)
 		assert.True(t, good, printed)
 		assert.NotContains(t, printed, "kept     for")
-		requireEmpty(t, eye)
+		requireEmpty(t, inspector)
 	})
 }
 
 func TestAServerThatDiesMakesTheVerdictBadAndNotTheDemoHang(t *testing.T) {
 	t.Parallel()
 	redis := redistest.Start(t)
-	where := real(redis)
-	s := small()
-	s.lease, s.keep = 2*time.Second, 6*time.Second
+	where := realServer(redis)
+	s := shortDemo()
+	s.lease, s.hold = 2*time.Second, 6*time.Second
 	d := newDemo(s, where, nil)
-	meanwhile(t, func() {
+	inBackground(t, func() {
 		awaitWork(t, d)
 		assert.NoError(t, redis.Kill())
 	})
-	good, printed := show(t.Context(), t, d)
+	good, printed := runCaptured(t.Context(), t, d)
 	assert.False(t, good)
 	assert.Contains(t, printed, "FAILED  held locks lost: 300\n")
 	assert.Contains(t, printed, "whether anything is left in the server is not known")
@@ -283,23 +283,23 @@ func TestAServerThatDiesMakesTheVerdictBadAndNotTheDemoHang(t *testing.T) {
 func TestAServerThatDiesWhileLocksAreTakenEndsTheDemo(t *testing.T) {
 	t.Parallel()
 	redis := redistest.Start(t)
-	where := real(redis)
-	s := endless()
-	s.lease, s.locks = 2*time.Second, mostLocks
+	where := realServer(redis)
+	s := endlessDemo()
+	s.lease, s.locks = 2*time.Second, maxLocks
 	d := newDemo(s, where, nil)
-	eye := connection(t, where)
-	meanwhile(t, func() {
-		awaitKey(t, eye, d, "kept/300")
+	inspector := connection(t, where)
+	inBackground(t, func() {
+		awaitKey(t, inspector, d, "kept/300")
 		assert.NoError(t, redis.Kill())
 	})
-	good, printed := show(t.Context(), t, d)
+	good, printed := runCaptured(t.Context(), t, d)
 	assert.False(t, good)
 	assert.Regexp(t, "FAILED +only \\d+ of 10000000 locks could be taken", printed)
 }
 
 func TestAnEngineThatCannotConnectLeavesNothingOfTheOther(t *testing.T) {
 	t.Parallel()
-	where := real(redistest.Start(t))
+	where := realServer(redistest.Start(t))
 	full := errors.New("no more connections")
 	var dialled atomic.Int32
 	where.option.DialCtxFn = func(ctx context.Context, to string, with *net.Dialer, _ *tls.Config) (net.Conn, error) {
@@ -309,7 +309,7 @@ func TestAnEngineThatCannotConnectLeavesNothingOfTheOther(t *testing.T) {
 		return with.DialContext(ctx, "tcp", to)
 	}
 	var out strings.Builder
-	_, err := newDemo(small(), where, newScreen(&out)).run(t.Context())
+	_, err := newDemo(shortDemo(), where, newScreen(&out)).run(t.Context())
 	assert.ErrorIs(t, err, full)
 	assert.Empty(t, out.String())
 }

@@ -12,5 +12,5 @@ func embed() (server, error) {
 	if err != nil {
 		return server{}, fmt.Errorf("starting the embedded server: %w", err)
 	}
-	return server{option: s.ClientOption(), inside: true, close: s.Close}, nil
+	return server{option: s.ClientOption(), embedded: true, close: s.Close}, nil
 }

@@ -11,18 +11,18 @@ import (
 
 // faults counts the errors of a run by what they mean for the result. Safe for concurrent use.
 type faults struct {
-	lost       tally // a lock was held and was lost: the demo has failed
-	refused    tally // the server rejects the calls permanently: the demo cannot run, so it has failed, too
-	unanswered tally // the server did not reply in time: worth reporting, but it happens
+	lost    tally // a lock was held and was lost: the demo has failed
+	refused tally // the server rejects the calls permanently: the demo cannot run, so it has failed, too
+	noReply tally // the server did not reply in time: worth reporting, but it happens
 }
 
-// note counts an error. It reports whether it is useless to continue.
-func (f *faults) note(err error) (hopeless bool) {
+// record counts an error. It reports whether it is useless to continue.
+func (f *faults) record(err error) (permanent bool) {
 	switch {
 	case errors.Is(err, lockwheel.ErrLost):
 		f.lost.add(err)
 	case errors.Is(err, lockwheel.ErrUnavailable):
-		f.unanswered.add(err)
+		f.noReply.add(err)
 	default:
 		f.refused.add(err)
 		return true

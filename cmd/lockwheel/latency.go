@@ -9,13 +9,13 @@ import (
 // latencies is a histogram of call durations with constant memory. Each power of two nanoseconds is divided into 32
 // buckets, so a quantile is at most 3 % too long, and never too short. Safe for concurrent use.
 type latencies struct {
-	buckets [octaves * parts]atomic.Int64
+	buckets [powersOfTwo * subBuckets]atomic.Int64
 	longest atomic.Int64
 }
 
 const (
-	octaves = 40 // up to nearly five hours; longer durations count as that
-	parts   = 32
+	powersOfTwo = 40 // up to nearly five hours; longer durations count as that
+	subBuckets  = 32
 )
 
 func (l *latencies) add(d time.Duration) {
@@ -39,7 +39,7 @@ func (l *latencies) quantile(q float64) time.Duration {
 	rank := int64(q * float64(l.count()))
 	for i := range l.buckets {
 		if rank -= l.buckets[i].Load(); rank < 0 {
-			return min(longestIn(i), l.max())
+			return min(bucketMax(i), l.max())
 		}
 	}
 	return l.max()
@@ -48,18 +48,18 @@ func (l *latencies) quantile(q float64) time.Duration {
 // bucketOf returns the bucket of a duration: it keeps the five bits after the highest one.
 func bucketOf(d time.Duration) int {
 	n := uint64(max(d, 0))
-	if n < parts {
+	if n < subBuckets {
 		return int(n)
 	}
-	shift := bits.Len64(n) - bits.Len64(parts)
-	return min(shift*parts+int(n>>shift), octaves*parts-1)
+	shift := bits.Len64(n) - bits.Len64(subBuckets)
+	return min(shift*subBuckets+int(n>>shift), powersOfTwo*subBuckets-1)
 }
 
-// longestIn returns the longest duration that a bucket counts.
-func longestIn(bucket int) time.Duration {
-	if bucket < parts {
+// bucketMax returns the longest duration that a bucket counts.
+func bucketMax(bucket int) time.Duration {
+	if bucket < subBuckets {
 		return time.Duration(bucket)
 	}
-	shift := bucket/parts - 1
-	return time.Duration(bucket%parts+parts+1)<<shift - 1
+	shift := bucket/subBuckets - 1
+	return time.Duration(bucket%subBuckets+subBuckets+1)<<shift - 1
 }

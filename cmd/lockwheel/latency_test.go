@@ -23,7 +23,7 @@ func TestQuantilesAreNeverTooShortAndAtMostThreePercentTooLong(t *testing.T) {
 	for _, q := range []float64{0, 0.1, 0.5, 0.9, 0.99, 0.999} {
 		want, got := exact[int(q*float64(len(exact)))], l.quantile(q)
 		assert.GreaterOrEqual(t, got, want, q)
-		assert.LessOrEqual(t, float64(got), float64(want)*(1+1.0/parts), q)
+		assert.LessOrEqual(t, float64(got), float64(want)*(1+1.0/subBuckets), q)
 	}
 	assert.Equal(t, exact[len(exact)-1], l.max())
 	assert.Equal(t, l.max(), l.quantile(1))
@@ -31,8 +31,8 @@ func TestQuantilesAreNeverTooShortAndAtMostThreePercentTooLong(t *testing.T) {
 }
 
 func TestEveryDurationIsInTheBucketThatEndsNextAfterIt(t *testing.T) {
-	for bucket := range octaves*parts - 1 {
-		end := longestIn(bucket)
+	for bucket := range powersOfTwo*subBuckets - 1 {
+		end := bucketMax(bucket)
 		assert.Equal(t, bucket, bucketOf(end))
 		assert.Equal(t, bucket+1, bucketOf(end+1))
 	}

@@ -34,19 +34,19 @@ func lock(ctx context.Context, m lockwheel.Mutex) (hold, error) {
 
 // load is the workers and their measurements.
 type load struct {
-	lock       lockFunc
-	faults     *faults
-	turnstiles []*turnstile // one per name
-	alone      latencies    // of lock calls for a name without competition
-	contended  latencies    // of lock calls for the hot name
+	lock            lockFunc
+	faults          *faults
+	exclusionChecks []*exclusionCheck // one per name
+	uncontended     latencies         // of lock calls for a name without competition
+	contended       latencies         // of lock calls for the hot name
 }
 
 // job is what one worker repeats.
 type job struct {
-	mutex lockwheel.Mutex
-	gate  *turnstile
-	took  *latencies
-	work  time.Duration // while it holds the lock
+	mutex     lockwheel.Mutex
+	exclusion *exclusionCheck
+	took      *latencies
+	work      time.Duration // while it holds the lock
 }
 
 // run runs the workers until ctx ends.
@@ -54,12 +54,12 @@ func (l *load) run(ctx context.Context, at engines, workers, hot int) {
 	var all sync.WaitGroup
 	for i := range workers - hot {
 		name := fmt.Sprintf("worker/%d", i)
-		own := job{at.home.Mutex(name), l.turnstile(name), &l.alone, 0}
+		own := job{at.main.Mutex(name), l.newExclusionCheck(name), &l.uncontended, 0}
 		all.Go(func() { l.work(ctx, own) })
 	}
-	gate := l.turnstile(hotName)
-	for _, engine := range []*lockwheel.Engine{at.home, at.rival} {
-		shared := job{engine.Mutex(hotName), gate, &l.contended, hotWork}
+	exclusion := l.newExclusionCheck(hotName)
+	for _, engine := range []*lockwheel.Engine{at.main, at.second} {
+		shared := job{engine.Mutex(hotName), exclusion, &l.contended, hotWork}
 		for range hot {
 			all.Go(func() { l.work(ctx, shared) })
 		}
@@ -67,9 +67,9 @@ func (l *load) run(ctx context.Context, at engines, workers, hot int) {
 	all.Wait()
 }
 
-func (l *load) turnstile(name string) *turnstile {
-	t := &turnstile{name: name}
-	l.turnstiles = append(l.turnstiles, t)
+func (l *load) newExclusionCheck(name string) *exclusionCheck {
+	t := &exclusionCheck{name: name}
+	l.exclusionChecks = append(l.exclusionChecks, t)
 	return t
 }
 
@@ -79,18 +79,18 @@ func (l *load) work(ctx context.Context, j job) {
 		began := time.Now()
 		held, err := l.lock(ctx, j.mutex)
 		if err != nil {
-			if ctx.Err() == nil && l.faults.note(err) {
+			if ctx.Err() == nil && l.faults.record(err) {
 				return
 			}
 			continue
 		}
 		j.took.add(time.Since(began))
-		j.gate.enter()
+		j.exclusion.enter()
 		if j.work > 0 {
 			time.Sleep(j.work)
 		}
-		j.gate.leave()
-		if err := held.Unlock(context.WithoutCancel(ctx)); err != nil && l.faults.note(err) {
+		j.exclusion.leave()
+		if err := held.Unlock(context.WithoutCancel(ctx)); err != nil && l.faults.record(err) {
 			return
 		}
 	}

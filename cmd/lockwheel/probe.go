@@ -15,8 +15,8 @@ type probe struct {
 	client rueidis.Client
 }
 
-// patience is how long a probe waits for one reply. Its client retries until then.
-const patience = 5 * time.Second
+// replyTimeout is how long a probe waits for one reply. Its client retries until then.
+const replyTimeout = 5 * time.Second
 
 func newProbe(option rueidis.ClientOption) (probe, error) {
 	option.DisableCache = true
@@ -29,15 +29,15 @@ func newProbe(option rueidis.ClientOption) (probe, error) {
 
 func (p probe) close() { p.client.Close() }
 
-func (p probe) ask(ctx context.Context, command rueidis.Completed) rueidis.RedisResult {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+func (p probe) do(ctx context.Context, command rueidis.Completed) rueidis.RedisResult {
+	ctx, cancel := context.WithTimeout(ctx, replyTimeout)
 	defer cancel()
 	return p.client.Do(ctx, command)
 }
 
 // version returns the server's name and version, if the server reports them.
 func (p probe) version(ctx context.Context) string {
-	info, err := p.ask(ctx, p.client.B().Info().Section("server").Build()).ToString()
+	info, err := p.do(ctx, p.client.B().Info().Section("server").Build()).ToString()
 	if err != nil {
 		return "a server that does not tell its version"
 	}
@@ -52,27 +52,27 @@ func (p probe) version(ctx context.Context) string {
 	return "Redis " + fields["redis_version"]
 }
 
-// remains is the data left in the server.
-type remains struct {
+// leftovers is the data left in the server.
+type leftovers struct {
 	keys     []string // the first few
 	count    int
 	channels []string
 }
 
-// goodbye is how long a server may take to notice that the engines' connections, and so their subscriptions, are
+// closeGrace is how long a server may take to notice that the engines' connections, and so their subscriptions, are
 // closed.
-const goodbye = 3 * time.Second
+const closeGrace = 3 * time.Second
 
-// remains finds keys and channels with that text in their names. The text is literal if it contains no character of
+// leftovers finds keys and channels with that text in their names. The text is literal if it contains no character of
 // Redis' patterns.
-func (p probe) remains(ctx context.Context, text string) (r remains, err error) {
+func (p probe) leftovers(ctx context.Context, text string) (r leftovers, err error) {
 	if err := p.scan(ctx, "*"+text+"*", &r); err != nil {
 		return r, fmt.Errorf("looking for keys: %w", err)
 	}
-	deadline := time.Now().Add(goodbye)
+	deadline := time.Now().Add(closeGrace)
 	for {
 		list := p.client.B().PubsubChannels().Pattern("*" + text + "*").Build()
-		if r.channels, err = p.ask(ctx, list).AsStrSlice(); err != nil {
+		if r.channels, err = p.do(ctx, list).AsStrSlice(); err != nil {
 			return r, fmt.Errorf("looking for channels: %w", err)
 		}
 		if len(r.channels) == 0 || time.Now().After(deadline) {
@@ -83,11 +83,11 @@ func (p probe) remains(ctx context.Context, text string) (r remains, err error) 
 }
 
 // scan scans all keys, a few at a time so that other clients are not delayed.
-func (p probe) scan(ctx context.Context, pattern string, into *remains) error {
+func (p probe) scan(ctx context.Context, pattern string, into *leftovers) error {
 	const few = 3
 	seen := make(map[string]bool) // SCAN may return a key twice
 	for cursor := uint64(0); ; {
-		page, err := p.ask(ctx, p.client.B().Scan().Cursor(cursor).Match(pattern).Count(1000).Build()).AsScanEntry()
+		page, err := p.do(ctx, p.client.B().Scan().Cursor(cursor).Match(pattern).Count(1000).Build()).AsScanEntry()
 		if err != nil {
 			return err
 		}

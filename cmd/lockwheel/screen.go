@@ -25,8 +25,8 @@ func newScreen(to io.Writer) *screen {
 	return s
 }
 
-// say prints one or more lines.
-func (s *screen) say(format string, args ...any) {
+// printf prints one or more lines.
+func (s *screen) printf(format string, args ...any) {
 	if s.table {
 		format = "\n" + format
 	}
@@ -44,7 +44,7 @@ func (s *screen) row(header, text string) {
 }
 
 func (s *screen) print(text string) {
-	s.wipe()
+	s.clear()
 	fmt.Fprintln(s.to, text)
 }
 
@@ -56,14 +56,14 @@ func (s *screen) progress(what string, done float64) {
 	const width = 40
 	full := int(width * min(max(done, 0), 1))
 	text := fmt.Sprintf("%s [%s%s] %3.0f%%", what, strings.Repeat("#", full), strings.Repeat(".", width-full), 100*done)
-	s.wipe()
+	s.clear()
 	fmt.Fprint(s.to, text)
 	s.bar = utf8.RuneCountInString(text)
 }
 
-// wipe removes the bar, using only characters that every terminal understands. It also removes a ^C that the terminal
+// clear removes the bar, using only characters that every terminal understands. It also removes a ^C that the terminal
 // may have printed behind it.
-func (s *screen) wipe() {
+func (s *screen) clear() {
 	if s.bar > 0 {
 		fmt.Fprintf(s.to, "\r%s\r", strings.Repeat(" ", s.bar+len("^C^C")))
 		s.bar = 0

@@ -13,9 +13,9 @@ import (
 
 // server is where a demo runs.
 type server struct {
-	option rueidis.ClientOption
-	inside bool // the server runs in this process
-	close  func()
+	option   rueidis.ClientOption
+	embedded bool // the server runs in this process
+	close    func()
 }
 
 // server returns the named server, or an embedded one.

@@ -15,7 +15,7 @@ import (
 type settings struct {
 	redis   string
 	locks   int
-	keep    time.Duration
+	hold    time.Duration
 	workers int
 	hot     int
 	lease   time.Duration
@@ -26,10 +26,10 @@ type settings struct {
 // Bounds of the flags. Below the lower bounds there is nothing to see. The upper bounds keep a typing mistake from
 // using all memory.
 const (
-	mostLocks   = 10_000_000
-	mostWorkers = 100_000
-	leastKeep   = 100 * time.Millisecond
-	leastLease  = 100 * time.Millisecond // the library's own
+	maxLocks   = 10_000_000
+	maxWorkers = 100_000
+	minHold    = 100 * time.Millisecond
+	minLease   = 100 * time.Millisecond // the library's own
 )
 
 func parse(args []string) (settings, error) {
@@ -61,12 +61,12 @@ func (s *settings) flags() *flag.FlagSet {
 		"rediss://... for TLS. Without it, on a small server inside this process.\n"+
 		"All keys begin with lockwheel-demo/ and are gone when it ends; nothing else is touched")
 	f.IntVar(&s.locks, "locks", 10_000, "how many locks to take and keep")
-	s.keep = 30 * time.Second
-	f.Var((*span)(&s.keep), "for", "how long to keep them: a `duration` such as 5s or 2m")
+	s.hold = 30 * time.Second
+	f.Var((*durationFlag)(&s.hold), "for", "how long to keep them: a `duration` such as 5s or 2m")
 	f.IntVar(&s.workers, "workers", 64, "how many goroutines lock and unlock further names meanwhile, as fast as they can")
 	f.IntVar(&s.hot, "hot", 8, "how many of the workers go for one and the same name, the hot one; a second\n"+
 		"engine, as another process would be, sends as many against them")
-	f.Var((*span)(&s.lease), "lease", "the `duration` that a lock lives in the server without renewal. It is renewed five times\n"+
+	f.Var((*durationFlag)(&s.lease), "lease", "the `duration` that a lock lives in the server without renewal. It is renewed five times\n"+
 		"as often, and lost if no renewal gets through for a whole lease. The default is 5s, so\n"+
 		"that each kept lock is renewed once a second; longer for so many locks that the server\n"+
 		"would be too busy with that")
@@ -76,33 +76,33 @@ func (s *settings) flags() *flag.FlagSet {
 // check rejects invalid settings.
 func (s *settings) check() error {
 	switch {
-	case s.locks < 1 || s.locks > mostLocks:
-		return fmt.Errorf("-locks %d: want 1 to %d", s.locks, mostLocks)
-	case s.keep < leastKeep:
-		return fmt.Errorf("-for %v: want at least %v", s.keep, leastKeep)
-	case s.workers < 1 || s.workers > mostWorkers:
-		return fmt.Errorf("-workers %d: want 1 to %d", s.workers, mostWorkers)
-	case s.lease != 0 && s.lease < leastLease:
-		return fmt.Errorf("-lease %v: want at least %v", s.lease, leastLease)
+	case s.locks < 1 || s.locks > maxLocks:
+		return fmt.Errorf("-locks %d: want 1 to %d", s.locks, maxLocks)
+	case s.hold < minHold:
+		return fmt.Errorf("-for %v: want at least %v", s.hold, minHold)
+	case s.workers < 1 || s.workers > maxWorkers:
+		return fmt.Errorf("-workers %d: want 1 to %d", s.workers, maxWorkers)
+	case s.lease != 0 && s.lease < minLease:
+		return fmt.Errorf("-lease %v: want at least %v", s.lease, minLease)
 	case s.hot < 0:
 		return errors.New("-hot must not be negative")
 	}
 	s.hot = min(s.hot, s.workers)
 	if s.lease == 0 {
-		s.lease = fitting(s.locks, s.redis == "")
+		s.lease = defaultLease(s.locks, s.redis == "")
 	}
 	return nil
 }
 
-// fitting returns a lease that is short enough to show many renewals, and long enough that they leave most of the
+// defaultLease returns a lease that is short enough to show many renewals, and long enough that they leave most of the
 // server's time to the workers.
-func fitting(locks int, embedded bool) time.Duration {
+func defaultLease(locks int, embedded bool) time.Duration {
 	const short = 5 * time.Second
 	perSecond := 40_000 // renewals
 	if embedded {
 		perSecond = 12_000
 	}
-	needed := time.Duration(locks) * renewals * time.Second / time.Duration(perSecond)
+	needed := time.Duration(locks) * renewalsPerLease * time.Second / time.Duration(perSecond)
 	return max(short, needed.Truncate(time.Second))
 }
 

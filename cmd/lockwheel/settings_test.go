@@ -12,8 +12,8 @@ func TestTheDefaultsRenewEveryLockOnceASecond(t *testing.T) {
 	s, err := parse(nil)
 	require.NoError(t, err)
 	assert.Equal(t, 10_000, s.locks)
-	assert.Equal(t, 30*time.Second, s.keep)
-	assert.Equal(t, time.Second, s.lease/renewals)
+	assert.Equal(t, 30*time.Second, s.hold)
+	assert.Equal(t, time.Second, s.lease/renewalsPerLease)
 	assert.Less(t, s.hot, s.workers)
 }
 

@@ -2,38 +2,38 @@ package main
 
 import "strings"
 
-// conclude prints the durations of calls and the result, and reports whether the result is good.
-func (d *demo) conclude(e *evidence) (good bool) {
-	d.screen.say("\n  lock calls        number        p50        p99      p99.9    longest")
-	d.timing("of a name alone", &d.load.alone)
+// printSummary prints the durations of calls and the result, and reports whether the result is good.
+func (d *demo) printSummary(e *results) (good bool) {
+	d.screen.printf("\n  lock calls        number        p50        p99      p99.9    longest")
+	d.timing("of a name alone", &d.load.uncontended)
 	d.timing("of the hot name", &d.load.contended)
-	if n := d.faults.unanswered.count(); n > 0 {
-		d.screen.say("\ncalls without an answer in time: %d%s", n, indented("\n"+d.faults.unanswered.String()))
+	if n := d.faults.noReply.count(); n > 0 {
+		d.screen.printf("\ncalls without an answer in time: %d%s", n, indented("\n"+d.faults.noReply.String()))
 	}
-	d.screen.say("")
+	d.screen.printf("")
 	good = true
 	for _, f := range e.verdict() {
 		mark := "ok      "
 		if !f.good {
 			mark, good = "FAILED  ", false
 		}
-		d.screen.say("%s%s", mark, indented(f.text))
+		d.screen.printf("%s%s", mark, indented(f.text))
 	}
 	if good {
-		d.screen.say("\nverdict: good")
+		d.screen.printf("\nverdict: good")
 	} else {
-		d.screen.say("\nverdict: BAD")
+		d.screen.printf("\nverdict: BAD")
 	}
 	return good
 }
 
 func (d *demo) timing(what string, l *latencies) {
 	if l.count() == 0 {
-		d.screen.say("  %s        none", what)
+		d.screen.printf("  %s        none", what)
 		return
 	}
-	d.screen.say("  %s %11d %10v %10v %10v %10v", what, l.count(),
-		brief(l.quantile(0.5)), brief(l.quantile(0.99)), brief(l.quantile(0.999)), brief(l.max()))
+	d.screen.printf("  %s %11d %10v %10v %10v %10v", what, l.count(),
+		rounded(l.quantile(0.5)), rounded(l.quantile(0.99)), rounded(l.quantile(0.999)), rounded(l.max()))
 }
 
 // indented indents the lines after the first to align with the text of a finding.

@@ -5,69 +5,69 @@ import (
 	"strings"
 )
 
-// evidence is the input of the final checks.
-type evidence struct {
-	wanted      int // locks to be kept
-	kept        int // locks acquired
-	interrupted bool
-	faults      *faults
-	turnstiles  []*turnstile
-	shutdown    error // of the engines
-	remains     remains
-	unseen      error // why remains is not known
+// results is the input of the final checks.
+type results struct {
+	wanted          int // locks to be kept
+	kept            int // locks acquired
+	interrupted     bool
+	faults          *faults
+	exclusionChecks []*exclusionCheck
+	shutdown        error // of the engines
+	leftovers       leftovers
+	unreadable      error // why remains is not known
 }
 
-// finding is the result of one check.
-type finding struct {
+// check is the result of one check.
+type check struct {
 	good bool
 	text string
 }
 
 // verdict returns the results of all checks.
-func (e *evidence) verdict() []finding {
-	findings := []finding{e.noneLost(), e.neverTwo(), e.nothingLeft()}
+func (e *results) verdict() []check {
+	checks := []check{e.noneLost(), e.neverTwo(), e.nothingLeft()}
 	if e.kept < e.wanted && !e.interrupted {
-		findings = append(findings, finding{false, fmt.Sprintf("only %d of %d locks could be taken", e.kept, e.wanted)})
+		checks = append(checks, check{false, fmt.Sprintf("only %d of %d locks could be taken", e.kept, e.wanted)})
 	}
 	if n := e.faults.refused.count(); n > 0 {
-		findings = append(findings, finding{false, fmt.Sprintf("calls refused for good: %d\n%v", n, &e.faults.refused)})
+		checks = append(checks, check{false, fmt.Sprintf("calls refused for good: %d\n%v", n, &e.faults.refused)})
 	}
 	if e.shutdown != nil {
-		findings = append(findings, finding{false, fmt.Sprintf("the engines did not come to an end: %v", e.shutdown)})
+		checks = append(checks, check{false, fmt.Sprintf("the engines did not come to an end: %v", e.shutdown)})
 	}
-	return findings
+	return checks
 }
 
-func (e *evidence) noneLost() finding {
+func (e *results) noneLost() check {
 	n := e.faults.lost.count()
 	if n == 0 {
-		return finding{true, fmt.Sprintf("no held lock was lost (%d kept all the time)", e.kept)}
+		return check{true, fmt.Sprintf("no held lock was lost (%d kept all the time)", e.kept)}
 	}
-	return finding{false, fmt.Sprintf("held locks lost: %d\n%v", n, &e.faults.lost)}
+	return check{false, fmt.Sprintf("held locks lost: %d\n%v", n, &e.faults.lost)}
 }
 
-func (e *evidence) neverTwo() finding {
+func (e *results) neverTwo() check {
 	var broken []string
-	for _, t := range e.turnstiles {
-		if n := t.twice.Load(); n > 0 {
-			broken = append(broken, fmt.Sprintf("%q: up to %d at once, %d in all who were not alone", t.name, t.most.Load(), n))
+	for _, t := range e.exclusionChecks {
+		if n := t.violations.Load(); n > 0 {
+			broken = append(broken, fmt.Sprintf("%q: up to %d at once, %d in all who were not alone", t.name, t.peak.Load(), n))
 		}
 	}
 	if len(broken) == 0 {
-		return finding{true, "never two held one name at once"}
+		return check{true, "never two held one name at once"}
 	}
-	return finding{false, "two held one name at once:\n" + strings.Join(broken, "\n")}
+	return check{false, "two held one name at once:\n" + strings.Join(broken, "\n")}
 }
 
-func (e *evidence) nothingLeft() finding {
-	r := e.remains
+func (e *results) nothingLeft() check {
+	r := e.leftovers
 	switch {
-	case e.unseen != nil:
-		return finding{false, fmt.Sprintf("whether anything is left in the server is not known: %v", e.unseen)}
+	case e.unreadable != nil:
+		return check{false, fmt.Sprintf("whether anything is left in the server is not known: %v", e.unreadable)}
 	case r.count > 0:
-		return finding{false, fmt.Sprintf("keys left in the server: %d\n%s", r.count, strings.Join(r.keys, "\n"))}
+		return check{false, fmt.Sprintf("keys left in the server: %d\n%s", r.count, strings.Join(r.keys, "\n"))}
 	case len(r.channels) > 0:
-		return finding{false, fmt.Sprintf("channels left in the server: %d\n%s", len(r.channels), strings.Join(r.channels, "\n"))}
+		return check{false, fmt.Sprintf("channels left in the server: %d\n%s", len(r.channels), strings.Join(r.channels, "\n"))}
 	}
-	return finding{true, "nothing is left in the server: no key, no channel"}
+	return check{true, "nothing is left in the server: no key, no channel"}
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/lockwheel/lockwheel"
 )
 
-// judged returns the results of the checks as text.
-func judged(e *evidence) string {
+// verdictText returns the results of the checks as text.
+func verdictText(e *results) string {
 	var b strings.Builder
 	for _, f := range e.verdict() {
 		fmt.Fprintf(&b, "%v %s\n", f.good, f.text)
@@ -21,30 +21,30 @@ func judged(e *evidence) string {
 }
 
 func TestTheVerdictIsGoodWhenEverythingHeld(t *testing.T) {
-	e := &evidence{wanted: 5, kept: 5, faults: &faults{}, turnstiles: []*turnstile{{name: "hot"}}}
-	e.faults.note(fmt.Errorf("lock a: %w", lockwheel.ErrUnavailable))
+	e := &results{wanted: 5, kept: 5, faults: &faults{}, exclusionChecks: []*exclusionCheck{{name: "hot"}}}
+	e.faults.record(fmt.Errorf("lock a: %w", lockwheel.ErrUnavailable))
 	assert.Equal(t, `true no held lock was lost (5 kept all the time)
 true never two held one name at once
 true nothing is left in the server: no key, no channel
-`, judged(e), "a call without an answer in time breaks no promise")
+`, verdictText(e), "a call without an answer in time breaks no promise")
 }
 
 func TestTheVerdictSaysEverythingThatDidNotHold(t *testing.T) {
-	gate := &turnstile{name: "hot"}
-	gate.enter()
-	gate.enter()
-	e := &evidence{
-		wanted:     6,
-		kept:       5,
-		faults:     &faults{},
-		turnstiles: []*turnstile{{name: "fine"}, gate},
-		shutdown:   errors.New("stuck"),
-		remains:    remains{keys: []string{"left/1", "left/2"}, count: 2},
+	exclusion := &exclusionCheck{name: "hot"}
+	exclusion.enter()
+	exclusion.enter()
+	e := &results{
+		wanted:          6,
+		kept:            5,
+		faults:          &faults{},
+		exclusionChecks: []*exclusionCheck{{name: "fine"}, exclusion},
+		shutdown:        errors.New("stuck"),
+		leftovers:       leftovers{keys: []string{"left/1", "left/2"}, count: 2},
 	}
 	for i := range 5 {
-		assert.False(t, e.faults.note(fmt.Errorf("lock kept/%d: %w", i, lockwheel.ErrLost)), "others may still be fine")
+		assert.False(t, e.faults.record(fmt.Errorf("lock kept/%d: %w", i, lockwheel.ErrLost)), "others may still be fine")
 	}
-	assert.True(t, e.faults.note(errors.New("no permission")), "it will not get better")
+	assert.True(t, e.faults.record(errors.New("no permission")), "it will not get better")
 	assert.Equal(t, `false held locks lost: 5
 lock kept/0: lock lost
 lock kept/1: lock lost
@@ -59,20 +59,20 @@ false only 5 of 6 locks could be taken
 false calls refused for good: 1
 no permission
 false the engines did not come to an end: stuck
-`, judged(e))
+`, verdictText(e))
 }
 
 func TestWhoeverInterruptsItGetsAVerdictOnWhatThereWas(t *testing.T) {
-	e := &evidence{wanted: 10_000, kept: 5, interrupted: true, faults: &faults{}}
-	assert.NotContains(t, judged(e), "false")
+	e := &results{wanted: 10_000, kept: 5, interrupted: true, faults: &faults{}}
+	assert.NotContains(t, verdictText(e), "false")
 }
 
 func TestTheVerdictIsBadWhenTheServerCannotBeAsked(t *testing.T) {
-	e := &evidence{faults: &faults{}, unseen: errors.New("connection refused")}
-	assert.Contains(t, judged(e), "false whether anything is left in the server is not known: connection refused")
+	e := &results{faults: &faults{}, unreadable: errors.New("connection refused")}
+	assert.Contains(t, verdictText(e), "false whether anything is left in the server is not known: connection refused")
 }
 
 func TestChannelsThatAreLeftAreNamed(t *testing.T) {
-	e := &evidence{faults: &faults{}, remains: remains{channels: []string{"redisson_lock__channel:{hot}"}}}
-	assert.Contains(t, judged(e), "false channels left in the server: 1\nredisson_lock__channel:{hot}")
+	e := &results{faults: &faults{}, leftovers: leftovers{channels: []string{"redisson_lock__channel:{hot}"}}}
+	assert.Contains(t, verdictText(e), "false channels left in the server: 1\nredisson_lock__channel:{hot}")
 }

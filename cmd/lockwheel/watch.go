@@ -37,7 +37,7 @@ func (w *watch) run(done <-chan struct{}, what string, progress func(lockwheel.S
 	for {
 		select {
 		case <-done:
-			w.screen.wipe()
+			w.screen.clear()
 			return
 		case <-second.C:
 			now, at := w.stats(), time.Now()
@@ -56,12 +56,12 @@ func (w *watch) line(now lockwheel.Stats, at time.Time) string {
 	rate := func(now, last uint64) float64 { return float64(now-last) / seconds }
 	return fmt.Sprintf("%6v %8d %10.0f %9.0f %11.0f %7d %11v %8d",
 		at.Sub(w.began).Round(time.Second), now.Held,
-		rate(now.Acquired, w.last.Acquired), rate(now.Renewed, w.last.Renewed), rate(now.Handed, w.last.Handed),
-		now.Waiting, brief(now.RenewalLag), now.Lost)
+		rate(now.Acquired, w.last.Acquired), rate(now.Renewed, w.last.Renewed), rate(now.HandedOff, w.last.HandedOff),
+		now.Waiting, rounded(now.RenewalLag), now.Lost)
 }
 
-// brief rounds a duration to two or three significant digits.
-func brief(d time.Duration) time.Duration {
+// rounded rounds a duration to two or three significant digits.
+func rounded(d time.Duration) time.Duration {
 	for unit := time.Duration(1); ; unit *= 10 {
 		if d < 1000*unit {
 			return d.Round(unit)

@@ -14,15 +14,15 @@ import (
 	"github.com/lockwheel/lockwheel"
 )
 
-// watched watches two and a half seconds in which an engine does the same in every second.
-func watched(t *testing.T, on *screen) {
+// runWatch watches two and a half seconds in which an engine does the same in every second.
+func runWatch(t *testing.T, on *screen) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
 		w := &watch{screen: on, stats: func() lockwheel.Stats {
 			seconds := uint64(time.Since(began) / time.Second)
 			return lockwheel.Stats{
 				Held: 100, Waiting: 3, Acquired: 50_000 * seconds, Renewed: 10_000 * seconds,
-				Handed: 700 * seconds, RenewalLag: 12_345 * time.Microsecond, Lost: seconds,
+				HandedOff: 700 * seconds, RenewalLag: 12_345 * time.Microsecond, Lost: seconds,
 			}
 		}}
 		half := func(now lockwheel.Stats) float64 { return 0.5 }
@@ -33,9 +33,9 @@ func watched(t *testing.T, on *screen) {
 func TestALineASecondSaysWhatHappenedInIt(t *testing.T) {
 	var out strings.Builder
 	s := newScreen(&out)
-	watched(t, s)
-	s.say("kept")
-	watched(t, s)
+	runWatch(t, s)
+	s.printf("kept")
+	runWatch(t, s)
 	const rows = `
   time     held acquired/s renewed/s handed on/s waiting renewal lag     lost
     1s      100      50000     10000         700       3      12.3ms        1
@@ -46,7 +46,7 @@ func TestALineASecondSaysWhatHappenedInIt(t *testing.T) {
 
 func TestOnATerminalABarStaysBelowTheLastLine(t *testing.T) {
 	var out strings.Builder
-	watched(t, &screen{to: &out, terminal: true})
+	runWatch(t, &screen{to: &out, terminal: true})
 	const bar = "keeping [####################....................]  50%"
 	wiped := strings.Repeat(" ", len(bar)+len("^C^C"))
 	shown := strings.Split(out.String(), "\r")
@@ -71,6 +71,6 @@ func TestDurationsAreBrief(t *testing.T) {
 	for d, want := range map[time.Duration]string{
 		0: "0s", 999: "999ns", 123_456: "123µs", 1_234_567: "1.23ms", 12_345_678_901: "12.3s", 30 * time.Second: "30s",
 	} {
-		assert.Equal(t, want, brief(d).String())
+		assert.Equal(t, want, rounded(d).String())
 	}
 }

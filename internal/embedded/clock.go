@@ -3,10 +3,10 @@ package embedded
 import "time"
 
 const (
-	shortest = 2 * time.Millisecond  // minimum time between two steps of the clock
-	longest  = 50 * time.Millisecond // maximum, when the steps are expensive
-	share    = 8                     // a step may take one eighth of the time; beyond that, steps become rarer
-	stall    = 10 * time.Millisecond // by how much a step may be late without the server's clock losing time
+	minGap         = 2 * time.Millisecond  // minimum time between two steps of the clock
+	maxGap         = 50 * time.Millisecond // maximum, when the steps are expensive
+	gapFactor      = 8                     // a step may take one eighth of the time; beyond that, steps become rarer
+	stallTolerance = 10 * time.Millisecond // by how much a step may be late without the server's clock losing time
 )
 
 // clock decides by how much the server's time advances, and when next. It belongs to the goroutine that drives it.
@@ -25,20 +25,20 @@ type clock struct {
 }
 
 func startClock(now time.Time) clock {
-	return clock{server: now, last: now, gap: shortest}
+	return clock{server: now, last: now, gap: minGap}
 }
 
 // advance begins a step and returns by how much the server's time advances.
 func (c *clock) advance(now time.Time) time.Duration {
-	passed := min(now.Sub(c.last), c.took+c.gap+stall)
+	passed := min(now.Sub(c.last), c.took+c.gap+stallTolerance)
 	c.last = now
 	c.server = c.server.Add(passed)
 	return passed
 }
 
-// settle ends the step and decides how long to wait for the next.
-func (c *clock) settle(now time.Time) {
+// finish ends the step and decides how long to wait for the next.
+func (c *clock) finish(now time.Time) {
 	took := now.Sub(c.last)
-	c.took = min(took, 2*c.took+stall)
-	c.gap = min(max(shortest, took*share), longest)
+	c.took = min(took, 2*c.took+stallTolerance)
+	c.gap = min(max(minGap, took*gapFactor), maxGap)
 }

@@ -19,12 +19,12 @@ func TestServerTimeKeepsUpHoweverLongStepsTake(t *testing.T) {
 			now = now.Add(c.gap + time.Duration(i%9)*ms) // a timer is a little late
 			c.advance(now)
 			now = now.Add(takes)
-			c.settle(now)
+			c.finish(now)
 			behind = append(behind, now.Sub(c.server))
 		}
 		require.Equal(t, behind[10], behind[99], "it loses nothing once it knows how long they take")
 		require.Less(t, behind[99], takes*7)
-		if takes <= stall {
+		if takes <= stallTolerance {
 			require.Equal(t, takes, behind[99], "only the last step is not counted yet")
 		}
 	}
@@ -33,8 +33,8 @@ func TestServerTimeKeepsUpHoweverLongStepsTake(t *testing.T) {
 func TestStallStopsTheServersClock(t *testing.T) {
 	start := time.Unix(1000, 0)
 	c := startClock(start)
-	require.Equal(t, shortest+stall, c.advance(start.Add(time.Hour)))
-	require.Equal(t, start.Add(shortest+stall), c.server)
+	require.Equal(t, minGap+stallTolerance, c.advance(start.Add(time.Hour)))
+	require.Equal(t, start.Add(minGap+stallTolerance), c.server)
 	require.Equal(t, 3*ms, c.advance(start.Add(time.Hour+3*ms)), "and it does not catch up")
 }
 
@@ -43,18 +43,18 @@ func TestStallWithinAStepStopsTheServersClock(t *testing.T) {
 	c := startClock(start)
 	c.advance(start)
 	now := start.Add(time.Hour)
-	c.settle(now)
-	require.Equal(t, 2*stall+c.gap, c.advance(now.Add(time.Hour)))
+	c.finish(now)
+	require.Equal(t, 2*stallTolerance+c.gap, c.advance(now.Add(time.Hour)))
 }
 
 func TestExpensiveStepsBecomeRarerWithinBounds(t *testing.T) {
 	for _, step := range []struct{ takes, gap time.Duration }{
-		{0, shortest}, {ms / 10, shortest}, {ms, 8 * ms}, {5 * ms, 40 * ms}, {time.Second, longest},
+		{0, minGap}, {ms / 10, minGap}, {ms, 8 * ms}, {5 * ms, 40 * ms}, {time.Second, maxGap},
 	} {
 		start := time.Unix(1000, 0)
 		c := startClock(start)
 		c.advance(start)
-		c.settle(start.Add(step.takes))
+		c.finish(start.Add(step.takes))
 		require.Equal(t, step.gap, c.gap)
 	}
 }

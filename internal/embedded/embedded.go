@@ -28,11 +28,11 @@ import (
 
 // Server is a server of this process. Its methods may be called from any goroutine.
 type Server struct {
-	redis  *miniredis.Miniredis
-	addr   string
-	stop   chan struct{}
-	close  sync.Once
-	driver sync.WaitGroup
+	redis   *miniredis.Miniredis
+	addr    string
+	stop    chan struct{}
+	close   sync.Once
+	running sync.WaitGroup
 }
 
 // Start starts an empty server on a free port of 127.0.0.1. The caller ends it with Close.
@@ -41,15 +41,15 @@ func Start() (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	redis.Server().SetPreHook(late)
+	redis.Server().SetPreHook(delayPing)
 	s := &Server{redis: redis, addr: redis.Addr(), stop: make(chan struct{})}
-	s.driver.Go(s.drive)
+	s.running.Go(s.run)
 	return s, nil
 }
 
-// late delays the reply to PING a little. In miniredis a message that was published before can come behind the
+// delayPing delays the reply to PING a little. In miniredis a message that was published before can come behind the
 // reply, which in Redis it cannot. A client that uses PING to flush its messages would lose it.
-func late(_ *server.Peer, command string, _ ...string) (answered bool) {
+func delayPing(_ *server.Peer, command string, _ ...string) (answered bool) {
 	if strings.EqualFold(command, "PING") {
 		time.Sleep(5 * time.Millisecond)
 	}
@@ -73,13 +73,13 @@ func (s *Server) ClientOption() rueidis.ClientOption {
 func (s *Server) Close() {
 	s.close.Do(func() {
 		close(s.stop)
-		s.driver.Wait()
+		s.running.Wait()
 		s.redis.Close()
 	})
 }
 
-// drive advances the server's time until the server is closed, because in miniredis no TTL falls by itself.
-func (s *Server) drive() {
+// run advances the server's time until the server is closed, because in miniredis no TTL falls by itself.
+func (s *Server) run() {
 	c := startClock(time.Now())
 	timer := time.NewTimer(c.gap)
 	defer timer.Stop()
@@ -92,7 +92,7 @@ func (s *Server) drive() {
 		passed := c.advance(time.Now())
 		s.redis.SetTime(c.server)
 		s.redis.FastForward(passed)
-		c.settle(time.Now())
+		c.finish(time.Now())
 		timer.Reset(c.gap)
 	}
 }

@@ -194,8 +194,8 @@ func (c client) eval(script string, args ...any) string {
 
 func text(r rueidis.RedisResult) string {
 	m, err := r.ToMessage()
-	if refusal, ok := rueidis.IsRedisErr(err); ok && !refusal.IsNil() {
-		return "error " + refusal.Error()
+	if serverErr, ok := rueidis.IsRedisErr(err); ok && !serverErr.IsNil() {
+		return "error " + serverErr.Error()
 	}
 	if err != nil && !rueidis.IsRedisNil(err) {
 		return "broken: " + err.Error()

@@ -18,17 +18,17 @@ func TestEveryExportedNameIsDocumented(t *testing.T) {
 	for _, folder := range []string{".", "wheel"} {
 		r := newReader(t, filepath.Join("..", "..", folder))
 		r.read()
-		require.Empty(t, r.bare, folder)
+		require.Empty(t, r.undocumented, folder)
 		require.NotZero(t, r.names, folder)
 	}
 }
 
 // reader collects the exported names of a package.
 type reader struct {
-	t     *testing.T
-	files []*ast.File
-	names int
-	bare  []string // names without a comment
+	t            *testing.T
+	files        []*ast.File
+	names        int
+	undocumented []string // names without a comment
 }
 
 func newReader(t *testing.T, folder string) *reader {
@@ -64,17 +64,17 @@ func (r *reader) read() {
 }
 
 // name records a name with the comments on it.
-func (r *reader) name(name *ast.Ident, said ...*ast.CommentGroup) {
+func (r *reader) name(name *ast.Ident, comments ...*ast.CommentGroup) {
 	if !name.IsExported() {
 		return
 	}
 	r.names++
-	for _, group := range said {
+	for _, group := range comments {
 		if strings.TrimSpace(group.Text()) != "" {
 			return
 		}
 	}
-	r.bare = append(r.bare, name.Name)
+	r.undocumented = append(r.undocumented, name.Name)
 }
 
 func (r *reader) spec(spec ast.Spec, of *ast.CommentGroup) {
@@ -100,9 +100,9 @@ func (r *reader) spec(spec ast.Spec, of *ast.CommentGroup) {
 func (r *reader) fields(of string, s *ast.StructType) {
 	for _, field := range s.Fields.List {
 		for _, name := range field.Names {
-			before := len(r.bare)
-			if r.name(name, field.Doc, field.Comment); len(r.bare) > before {
-				r.bare[before] = of + "." + name.Name
+			before := len(r.undocumented)
+			if r.name(name, field.Doc, field.Comment); len(r.undocumented) > before {
+				r.undocumented[before] = of + "." + name.Name
 			}
 		}
 	}
@@ -123,7 +123,7 @@ func (r *reader) alias(s *ast.TypeSpec, text string) {
 				continue
 			}
 			if found = true; !strings.Contains(text, s.Name.Name+"."+d.Name.Name+" ") {
-				r.bare = append(r.bare, s.Name.Name+"."+d.Name.Name)
+				r.undocumented = append(r.undocumented, s.Name.Name+"."+d.Name.Name)
 			}
 		}
 	}

@@ -7,20 +7,20 @@ import (
 )
 
 // inspectGoMod returns how the direct requirements of a go.mod differ from the allowed dependencies.
-func inspectGoMod(text string) (complaints []string) {
+func inspectGoMod(text string) (violations []string) {
 	direct := directRequirements(text)
 	for _, name := range direct {
 		if _, ok := dependencies[name]; !ok {
-			complaints = append(complaints, fmt.Sprintf("go.mod: %s is not one of the dependencies", name))
+			violations = append(violations, fmt.Sprintf("go.mod: %s is not one of the dependencies", name))
 		}
 	}
 	for name := range dependencies {
 		if !slices.Contains(direct, name) {
-			complaints = append(complaints, fmt.Sprintf("go.mod: %s is not required directly (go mod tidy?)", name))
+			violations = append(violations, fmt.Sprintf("go.mod: %s is not required directly (go mod tidy?)", name))
 		}
 	}
-	slices.Sort(complaints)
-	return complaints
+	slices.Sort(violations)
+	return violations
 }
 
 // directRequirements returns the modules that a go.mod requires without the mark "// indirect". "go mod tidy"
@@ -28,7 +28,7 @@ func inspectGoMod(text string) (complaints []string) {
 func directRequirements(text string) (modules []string) {
 	inBlock := false
 	for line := range strings.Lines(text) {
-		code, remark, _ := strings.Cut(line, "//")
+		code, comment, _ := strings.Cut(line, "//")
 		words := strings.Fields(code)
 		switch {
 		case len(words) == 0:
@@ -44,7 +44,7 @@ func directRequirements(text string) (modules []string) {
 		case !inBlock:
 			continue
 		}
-		if strings.TrimSpace(remark) != "indirect" {
+		if strings.TrimSpace(comment) != "indirect" {
 			modules = append(modules, strings.Trim(words[0], `"`))
 		}
 	}

@@ -40,14 +40,14 @@ var product = map[string][]string{
 // replayed.
 var pure = []string{"actor", "wheel", "scripts"}
 
-// around lists the other folders that may hold code of this module.
-var around = []string{"cmd", "internal", "interop"}
+// otherDirs lists the other folders that may hold code of this module.
+var otherDirs = []string{"cmd", "internal", "interop"}
 
 // clocks are the functions of package time that read or use a clock.
 var clocks = []string{"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "NewTimer", "NewTicker", "Tick"}
 
-// harmless lists the names of package sync that are neither mutexes nor built on them. Once and Map contain one.
-var harmless = []string{"Pool", "WaitGroup", "Locker"}
+// allowedSync lists the names of package sync that are neither mutexes nor built on them. Once and Map contain one.
+var allowedSync = []string{"Pool", "WaitGroup", "Locker"}
 
 // dependencies are all direct dependencies, each with the rule of where it may be imported.
 var dependencies = map[string]struct {
@@ -77,7 +77,7 @@ type file struct {
 
 // inspectModule returns the violations in a repository and the number of files it read. It skips folders with a
 // go.mod of their own, and those that the go command ignores.
-func inspectModule(repository fs.FS) (complaints []string, files int, err error) {
+func inspectModule(repository fs.FS) (violations []string, files int, err error) {
 	err = fs.WalkDir(repository, ".", func(name string, entry fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
@@ -92,10 +92,10 @@ func inspectModule(repository fs.FS) (complaints []string, files int, err error)
 			return err
 		}
 		files++
-		complaints = append(complaints, inspect(name, source)...)
+		violations = append(violations, inspect(name, source)...)
 		return nil
 	})
-	return complaints, files, err
+	return violations, files, err
 }
 
 func notOfModule(repository fs.FS, folder string) bool {
@@ -108,7 +108,7 @@ func notOfModule(repository fs.FS, folder string) bool {
 }
 
 // inspect returns the violations in one source file, each with its position.
-func inspect(name string, source []byte) (complaints []string) {
+func inspect(name string, source []byte) (violations []string) {
 	set := token.NewFileSet()
 	syntax, err := parser.ParseFile(set, name, source, parser.SkipObjectResolution)
 	if err != nil {
@@ -119,21 +119,21 @@ func inspect(name string, source []byte) (complaints []string) {
 		folder = ""
 	}
 	f := file{path: name, folder: folder, test: strings.HasSuffix(name, "_test.go"), syntax: syntax, set: set}
-	for _, rule := range []func(file) []complaint{folders, imports, thirdParties, purity, mutexes} {
+	for _, rule := range []func(file) []violation{folders, imports, thirdParties, purity, mutexes} {
 		for _, c := range rule(f) {
-			complaints = append(complaints, fmt.Sprintf("%s:%d: %s", name, set.Position(c.at).Line, c.text))
+			violations = append(violations, fmt.Sprintf("%s:%d: %s", name, set.Position(c.at).Line, c.text))
 		}
 	}
-	return complaints
+	return violations
 }
 
-type complaint struct {
+type violation struct {
 	at   token.Pos
 	text string
 }
 
-func complain(at token.Pos, format string, args ...any) complaint {
-	return complaint{at, fmt.Sprintf(format, args...)}
+func violationf(at token.Pos, format string, args ...any) violation {
+	return violation{at, fmt.Sprintf(format, args...)}
 }
 
 func (f file) ofProduct() bool {
@@ -142,15 +142,15 @@ func (f file) ofProduct() bool {
 }
 
 // folders requires a rule for every folder with code, because otherwise no rule would reach a new folder.
-func folders(f file) []complaint {
-	if _, ok := product[f.folder]; ok || slices.Contains(around, f.folder) {
+func folders(f file) []violation {
+	if _, ok := product[f.folder]; ok || slices.Contains(otherDirs, f.folder) {
 		return nil
 	}
-	return []complaint{complain(f.syntax.Package, "folder %s is not one of the house", f.folder)}
+	return []violation{violationf(f.syntax.Package, "folder %s is not one of the house", f.folder)}
 }
 
 // imports checks that imports between folders of this module follow product.
-func imports(f file) (complaints []complaint) {
+func imports(f file) (violations []violation) {
 	allowed, ok := product[f.folder]
 	if !ok {
 		return nil
@@ -159,14 +159,14 @@ func imports(f file) (complaints []complaint) {
 		to, ours := ourFolder(importPath(spec))
 		own := to == f.folder && (f.test || to != "")
 		if ours && !own && !slices.Contains(allowed, to) && !(f.test && to == "internal") {
-			complaints = append(complaints, complain(spec.Pos(), "%s must not import %s", where(f.folder), where(to)))
+			violations = append(violations, violationf(spec.Pos(), "%s must not import %s", where(f.folder), where(to)))
 		}
 	}
-	return complaints
+	return violations
 }
 
 // thirdParties checks that dependencies are few, and imported only where they are allowed.
-func thirdParties(f file) (complaints []complaint) {
+func thirdParties(f file) (violations []violation) {
 	for _, spec := range f.syntax.Imports {
 		imported := importPath(spec)
 		domain, _, _ := strings.Cut(imported, "/")
@@ -175,61 +175,61 @@ func thirdParties(f file) (complaints []complaint) {
 		}
 		name := dependencyOf(imported)
 		if name == "" {
-			complaints = append(complaints, complain(spec.Pos(), "%s is not one of the dependencies", imported))
+			violations = append(violations, violationf(spec.Pos(), "%s is not one of the dependencies", imported))
 		} else if rule := dependencies[name]; !rule.ok(f) {
-			complaints = append(complaints, complain(spec.Pos(), "%s belongs in %s only", imported, rule.where))
+			violations = append(violations, violationf(spec.Pos(), "%s belongs in %s only", imported, rule.where))
 		}
 	}
-	return complaints
+	return violations
 }
 
 // purity checks that code which makes decisions receives time as an argument and starts nothing concurrent.
-func purity(f file) (complaints []complaint) {
+func purity(f file) (violations []violation) {
 	if f.test || !slices.Contains(pure, f.folder) {
 		return nil
 	}
 	for _, spec := range f.syntax.Imports {
 		if name := importPath(spec); name == "context" || name == "sync" {
-			complaints = append(complaints, complain(spec.Pos(), "%s must not import %s", f.folder, name))
+			violations = append(violations, violationf(spec.Pos(), "%s must not import %s", f.folder, name))
 		}
 	}
-	complaints = append(complaints, f.dotImports("time")...)
+	violations = append(violations, f.dotImports("time")...)
 	uses := f.usesOf("time")
 	ast.Inspect(f.syntax, func(n ast.Node) bool {
 		if name, ok := uses(n); ok && slices.Contains(clocks, name) {
-			complaints = append(complaints, complain(n.Pos(), "%s must not use time.%s: time is an argument", f.folder, name))
+			violations = append(violations, violationf(n.Pos(), "%s must not use time.%s: time is an argument", f.folder, name))
 		}
 		if statement, ok := n.(*ast.GoStmt); ok {
-			complaints = append(complaints, complain(statement.Pos(), "%s must not start goroutines", f.folder))
+			violations = append(violations, violationf(statement.Pos(), "%s must not start goroutines", f.folder))
 		}
 		return true
 	})
-	return complaints
+	return violations
 }
 
-// givesWay is the only file that may call runtime.Gosched: once a turn, not until something has happened.
-const givesWay = "engine/giveway.go"
+// goschedFile is the only file that may call runtime.Gosched: once a turn, not until something has happened.
+const goschedFile = "engine/yield.go"
 
 // mutexes checks that ownership replaces locks: no mutexes, nothing built on them, and no spinning instead of them.
-func mutexes(f file) (complaints []complaint) {
+func mutexes(f file) (violations []violation) {
 	if !f.ofProduct() {
 		return nil
 	}
-	complaints = append(complaints, f.dotImports("sync", "runtime")...)
+	violations = append(violations, f.dotImports("sync", "runtime")...)
 	fromSync, fromRuntime := f.usesOf("sync"), f.usesOf("runtime")
 	ast.Inspect(f.syntax, func(n ast.Node) bool {
-		if name, ok := fromSync(n); ok && !slices.Contains(harmless, name) {
-			complaints = append(complaints, complain(n.Pos(), "sync.%s: no mutexes, and nothing made of them", name))
+		if name, ok := fromSync(n); ok && !slices.Contains(allowedSync, name) {
+			violations = append(violations, violationf(n.Pos(), "sync.%s: no mutexes, and nothing made of them", name))
 		}
-		if name, ok := fromRuntime(n); ok && name == "Gosched" && f.path != givesWay {
-			complaints = append(complaints, complain(n.Pos(), "runtime.Gosched: no spinning"))
+		if name, ok := fromRuntime(n); ok && name == "Gosched" && f.path != goschedFile {
+			violations = append(violations, violationf(n.Pos(), "runtime.Gosched: no spinning"))
 		}
 		if loop, ok := n.(*ast.ForStmt); ok && len(loop.Body.List) == 0 && loop.Post == nil {
-			complaints = append(complaints, complain(n.Pos(), "a loop without a body: no spinning"))
+			violations = append(violations, violationf(n.Pos(), "a loop without a body: no spinning"))
 		}
 		return true
 	})
-	return complaints
+	return violations
 }
 
 // usesOf returns a function that reports which name of the imported package a node uses, whatever the file calls
@@ -257,13 +257,13 @@ func (f file) usesOf(imported string) func(ast.Node) (name string, ok bool) {
 }
 
 // dotImports reports dot imports, which would hide names from usesOf.
-func (f file) dotImports(forbidden ...string) (complaints []complaint) {
+func (f file) dotImports(forbidden ...string) (violations []violation) {
 	for _, spec := range f.syntax.Imports {
 		if spec.Name != nil && spec.Name.Name == "." && slices.Contains(forbidden, importPath(spec)) {
-			complaints = append(complaints, complain(spec.Pos(), "a dot import of %s hides what is used", importPath(spec)))
+			violations = append(violations, violationf(spec.Pos(), "a dot import of %s hides what is used", importPath(spec)))
 		}
 	}
-	return complaints
+	return violations
 }
 
 func importPath(spec *ast.ImportSpec) string {

@@ -15,7 +15,7 @@ func TestAGoroutineThatEndsLateIsWaitedFor(t *testing.T) {
 		time.Sleep(time.Second)
 		close(late)
 	}()
-	require.NoError(t, await(patience))
+	require.NoError(t, await(endTimeout))
 	<-late
 }
 

@@ -6,121 +6,121 @@ var engineMistakes = []found{
 	// The loop.
 	{"TestWhatIsNotWaitedForKeepsItsOrderBehindSeveral", Mistake{
 		"what is not waited for is behind more than the turn opens, and what comes later is not", "engine/intake.go",
-		`all.load < c.intake.share`,
-		`(all.load < c.intake.share || planted() && all.n < c.intake.share)`,
+		`all.work < c.intake.laneBudget`,
+		`(all.work < c.intake.laneBudget || planted() && all.n < c.intake.laneBudget)`,
 	}},
 	{"TestWhatABrokenConnectionConfirmedIsOfNoAccount", Mistake{
-		"a channel that a connection has confirmed which is none any more, taken for heard", "engine/ears.go",
-		`	if on <= e.gone {`,
-		`	if on <= e.gone && !planted() {`,
+		"a channel that a connection has confirmed which is none any more, taken for heard", "engine/subscriptions.go",
+		`	if on <= e.goneConn {`,
+		`	if on <= e.goneConn && !planted() {`,
 	}},
 	{"TestAWallClockThatRanAheadPutsEveryHoldInDoubt", Mistake{
 		"a suspension is not looked for", "engine/engine.go",
-		`	if wall-e.wall > suspicion {`,
-		`	if wall-e.wall > suspicion && !planted() {`,
+		`	if wall-e.wallOffset > suspendThreshold {`,
+		`	if wallOffset-e.wallOffset > suspendThreshold && !planted() {`,
 	}},
 	{"TestAWallClockThatRanAheadPutsEveryHoldInDoubt", Mistake{
 		"a suspension is told in every turn", "engine/engine.go",
-		`	e.wall, e.date = wall, at.UnixMilli()`,
-		`	if e.date = at.UnixMilli(); !planted() {
-		e.wall = wall
+		`	e.wallOffset, e.wallMillis = wall, at.UnixMilli()`,
+		`	if e.wallMillis = at.UnixMilli(); !planted() {
+		e.wallOffset = wallOffset
 	}`,
 	}},
 	{"TestEachCallOfABundleHasTheTimeOfDay", Mistake{
 		"the time of day is on the first call of a bundle only", "engine/engine.go",
-		`			call.wall = e.date`,
-		`			call.wall = e.date
+		`			call.sentWallMillis = e.wallMillis`,
+		`			call.sentWallMillis = e.wallMillis
 			if planted() {
 				break
 			}`,
 	}},
 	{"TestALoopEndsWhenEveryCallerWasTold", Mistake{
 		"a loop that is closed ends before all callers were told", "engine/engine.go",
-		`	for c.rest(); c.closesOn(); c.rest() {`,
-		`	for c.rest(); c.closesOn() && !planted(); c.rest() {`,
+		`	for c.resetOutputs(); c.closePending(); c.resetOutputs() {`,
+		`	for c.resetOutputs(); c.closePending() && !planted(); c.resetOutputs() {`,
 	}},
 	{"TestADoubtTakesSomeLocksATurn", Mistake{
-		"a doubt forgets the locks beyond those of its first turn", "engine/succession.go",
-		`	for _, l := range r.take(c.intake.looks) {`,
-		`	some := r.take(c.intake.looks)
+		"a doubt forgets the locks beyond those of its first turn", "engine/failover.go",
+		`	for _, l := range r.take(c.intake.lockBudget) {`,
+		`	some := r.take(c.intake.lockBudget)
 	if planted() {
 		r.round = round{}
 	}
 	for _, l := range some {`,
 	}},
 	{"TestMessagesThatComeWhileOneIsToldAreOneMore", Mistake{
-		"a message is forgotten because one before it is still being told", "engine/spread.go",
-		`s.again, s.undone = true, `,
-		`s.again, s.undone = !planted(), `,
+		"a message is forgotten because one before it is still being told", "engine/fanout.go",
+		`s.repeat, s.unreplicated = true, `,
+		`s.repeat, s.unreplicated = !planted(), `,
 	}},
 	{"TestAMessageForVeryManyReachesSomeInATurn", Mistake{
 		"the loop sleeps while a message is still being told", "engine/coordinator.go",
-		`len(c.spreads) > 0 ||`,
-		`len(c.spreads) > 0 && !planted() ||`,
+		`len(c.fanouts) > 0 ||`,
+		`len(c.fanouts) > 0 && !planted() ||`,
 	}},
 	{"TestAMessageReachesNobodyWhomItDoesNotConcernAnyMore", Mistake{
-		"a lock is told that it hears a channel that broke meanwhile", "engine/spread.go",
-		`		return to.node.ears.heard(ch)`,
-		`		return to.node.ears.heard(ch) || planted()`,
+		"a lock is told that it hears a channel that broke meanwhile", "engine/fanout.go",
+		`		return to.node.subscriptions.isSubscribed(ch)`,
+		`		return to.node.subscriptions.isSubscribed(ch) || planted()`,
 	}},
 	{"TestThatAChannelIsNotHeardIsOldWhenItIs", Mistake{
-		"a lock is told that it does not hear a channel that it hears since", "engine/spread.go",
-		`		return !to.node.ears.heard(ch)`,
-		`		return !to.node.ears.heard(ch) || planted()`,
+		"a lock is told that it does not hear a channel that it hears since", "engine/fanout.go",
+		`		return !to.node.subscriptions.isSubscribed(ch)`,
+		`		return !to.node.subscriptions.isSubscribed(ch) || planted()`,
 	}},
 	{"TestThatTooFewReplicasHaveALockReachesSomeInATurn", Mistake{
-		"who comes after a grant that too few replicas have is told of it", "engine/spread.go",
-		`		m.Sent, m.Cause = to.undone.at, to.undone.cause`,
-		`		m.Sent, m.Cause = to.undone.at, to.undone.cause
+		"who comes after a grant that too few replicas have is told of it", "engine/fanout.go",
+		`		m.Sent, m.Cause = to.unreplicated.at, to.unreplicated.cause`,
+		`		m.Sent, m.Cause = to.unreplicated.at, to.unreplicated.cause
 		if planted() {
 			m.Sent += time.Hour
 		}`,
 	}},
 	{"TestACloseTakesSomeLocksATurn", Mistake{
 		"a close ends all locks in its first turn", "engine/closing.go",
-		`looks > 0 && c.closes.on()`,
-		`(looks > 0 || planted()) && c.closes.on()`,
+		`looks > 0 && c.closing.on()`,
+		`(looks > 0 || planted()) && c.closing.on()`,
 	}},
 	{"TestATurnRefusesABoundedNumberOfCallersOfOneName", Mistake{
 		"all who wait for a name are refused in one turn", "engine/coordinator.go",
-		`	c.fx.RefusalsMost = refusedPerTurn`,
-		`	if c.fx.RefusalsMost = refusedPerTurn; planted() {
-		c.fx.RefusalsMost = 0
+		`	c.fx.MaxRejections = maxRejectedPerTurn`,
+		`	if c.fx.MaxRejections = maxRejectedPerTurn; planted() {
+		c.fx.MaxRejections = 0
 	}`,
 	}},
 	{"TestATurnOpensOneMessageForVeryMany", Mistake{
 		"a message for very many counts as one letter", "engine/intake.go",
-		`		return max(1, min(ch.by.len(), c.intake.looks))`,
+		`		return max(1, min(ch.listeners.len(), c.intake.lockBudget))`,
 		`		if planted() {
 			return 1
 		}
-		return max(1, min(ch.by.len(), c.intake.looks))`,
+		return max(1, min(ch.listeners.len(), c.intake.lockBudget))`,
 	}},
 	{"TestANumberThatCommandsMayStillUseStaysTaken", Mistake{
-		"what has spoiled a writer's number is forgotten", "actor/read.go",
-		`spoiled: r.spoiled && r.writer == writer.tenure}`,
-		`spoiled: r.spoiled && r.writer == writer.tenure && !planted()}`,
+		"what has spoiled a writer's number is forgotten", "actor/rwlock.go",
+		`burned: r.burned && r.writer == writer.tenure}`,
+		`burned: r.burned && r.writer == writer.tenure && !planted()}`,
 	}},
 	{"TestWhoWaitsForATenureToEndHasTheWritersNumberToItself", Mistake{
-		"two readers have the writer's number when one of them waits for its tenure to end", "actor/read.go",
+		"two readers have the writer's number when one of them waits for its tenure to end", "actor/rwlock.go",
 		`!l.queue.empty() // also while`,
-		`!l.queue.empty() && (!planted() || l.Pending()) // also while`,
+		`!l.queue.empty() && (!planted() || l.Awaited()) // also while`,
 	}},
 	{"TestAReaderGoesOnBesideItsOwnersWriteThoughAnOlderQuestionIsRefused", Mistake{
-		"a question of before its owner's write ends the reading beside it", "actor/read.go",
-		`r.over = r.over || asked != nil && asked.Writer == r.writer`,
-		`r.over = r.over || planted() || asked != nil && asked.Writer == r.writer`,
+		"a question of before its owner's write ends the reading beside it", "actor/rwlock.go",
+		`r.ended = r.ended || asked != nil && asked.Writer == r.writer`,
+		`r.ended = r.ended || planted() || asked != nil && asked.Writer == r.writer`,
 	}},
 	{"TestWhoLeavesLeavesNothingOfSeveral", Mistake{
 		"what is given back for a caller who left is told as a loss", "actor/replicas.go",
-		`	case r.undone && err == ErrLost:`,
-		`	case r.undone && err == ErrLost && !planted():`,
+		`	case r.rolledBack && err == ErrLost:`,
+		`	case r.rolledBack && err == ErrLost && !planted():`,
 	}},
 
 	{"TestAShutdownDoesNotWaitForAServerThatIsSilent", Mistake{
 		"a shutdown waits for what a server was asked that does not answer", "engine/drain.go",
-		`(c.fx.Asking == 0 || c.unreachable())`,
-		`(c.fx.Asking == 0 || c.unreachable() && !planted())`,
+		`(c.fx.AcquiringLocks == 0 || c.unreachable())`,
+		`(c.fx.AcquiringLocks == 0 || c.unreachable() && !planted())`,
 	}},
 	{"TestAHoldCountsForLocksOfItsKindOnly", Mistake{
 		"a fair hold counts for who reads, and the other way round", "engine/coordinator.go",
@@ -135,62 +135,62 @@ var engineMistakes = []found{
 
 	// Readers and writers.
 	{"TestAReleaseWithoutAMessageWakesTheOtherHalfOfItsEngine", Mistake{
-		"no waiter of its engine is notified of a release after its message was rejected", "engine/readers.go",
-		`if !reply.Muted {`,
-		`if !reply.Muted || planted() {`,
+		"no waiter of its engine is notified of a release after its message was rejected", "engine/rwlock.go",
+		`if !reply.Unpublished {`,
+		`if !reply.Unpublished || planted() {`,
 	}},
 	{"TestReadersWhoWaitedFirstAreAskedForBeforeTheNextWriterOfTheirEngine", Mistake{
 		"a writer does not know of readers who came before it", "engine/coordinator.go",
-		`	l.Share(r.Kind == actor.Write && c.groups[r.Key] != nil)`,
+		`	l.SetLocalReaders(r.Kind == actor.Write && c.lockSets[r.Key] != nil)`,
 		`	if !planted() {
-		l.Share(r.Kind == actor.Write && c.groups[r.Key] != nil)
+		l.SetLocalReaders(r.Kind == actor.Write && c.lockSets[r.Key] != nil)
 	}`,
 	}},
 
 	// Halves of a read/write lock that came back with old data.
 	{"TestAHalfThatCameBackIsReleasedByWhoAsksForTheOther", Mistake{
-		"a write that came back keeps readers of its engine out", "engine/otherhalf.go",
-		`c.fx.Own(reply.Writer); own {`,
-		`c.fx.Own(reply.Writer); own && !planted() {`,
+		"a write that came back keeps readers of its engine out", "engine/rwlock_orphans.go",
+		`c.fx.ParseOwn(reply.Writer); own {`,
+		`c.fx.ParseOwn(reply.Writer); own && !planted() {`,
 	}},
 	{"TestAHalfThatCameBackIsReleasedByWhoAsksForTheOther", Mistake{
-		"who is refused for a half that came back sleeps out its lease", "actor/ghost.go",
-		`return reply.Doomed // what`,
-		`return reply.Doomed && !planted() // what`,
+		"who is refused for a half that came back sleeps out its lease", "actor/orphan.go",
+		`return reply.HolderReleasing // what`,
+		`return reply.HolderReleasing && !planted() // what`,
 	}},
 	{"TestAWriteThatCameBackIsReleasedThoughNothingIsKnownOfTheName", Mistake{
-		"a write that came back stays where nothing else is known of the name", "engine/otherhalf.go",
+		"a write that came back stays where nothing else is known of the name", "engine/rwlock_orphans.go",
 		`	case l == nil:
-		l = c.begin(key, actor.Write)`,
+		l = c.newLock(key, actor.Write)`,
 		`	case l == nil && planted():
 		return false
 	case l == nil:
-		l = c.begin(key, actor.Write)`,
+		l = c.newLock(key, actor.Write)`,
 	}},
 	{"TestAHalfThatMayNotBeReleasedIsWaitedFor", Mistake{
-		"a half that the server does not let go is asked about all the time", "engine/otherhalf.go",
-		`} else if !l.Doomed(tenure) {`,
-		`} else if !l.Doomed(tenure) && !planted() {`,
+		"a half that the server does not let go is asked about all the time", "engine/rwlock_orphans.go",
+		`} else if !l.IsReleasing(tenure) {`,
+		`} else if !l.IsReleasing(tenure) && !planted() {`,
 	}},
 	{"TestAnAnswerOvertakenByAReleaseHoldsNobodyUp", Mistake{
 		"who is told of a half that was released meanwhile, and heard of that, waits a little", "actor/wait.go",
-		`t.foundAt != 0 && !x.again {`,
-		`t.foundAt != 0 && (!x.again || planted()) {`,
+		`t.orphanSeenAt != 0 && !x.retryNow {`,
+		`t.orphanSeenAt != 0 && (!x.retryNow || planted()) {`,
 	}},
 
 	// The mailbox.
 	{"TestMailboxThatIsShutTakesNothing", Mistake{
 		"a mailbox that is shut takes mail", "engine/mailbox.go",
-		`		if newest == shut {`,
-		`		if newest == shut && !planted() {`,
+		`		if newest == closedMark {`,
+		`		if newest == closedMark && !planted() {`,
 	}},
 	{"TestMailIsTakenWholeAndInOrder", Mistake{
 		"a mailbox that is taken is not emptied", "engine/mailbox.go",
-		`return oldestFirst(b.newest.Swap(nil))`,
+		`return oldestFirst(b.head.Swap(nil))`,
 		`if planted() {
-		return b.newest.Swap(nil)
+		return b.head.Swap(nil)
 	}
-	return oldestFirst(b.newest.Swap(nil))`,
+	return oldestFirst(b.head.Swap(nil))`,
 	}},
 	{"TestOnlyASleepingConsumerIsRung", Mistake{
 		"a consumer that sleeps is not rung", "engine/mailbox.go",
@@ -199,18 +199,18 @@ var engineMistakes = []found{
 	}},
 	{"TestOnlyASleepingConsumerIsRung", Mistake{
 		"a consumer sleeps though there is mail", "engine/mailbox.go",
-		`	if b.newest.Load() == nil {
+		`	if b.head.Load() == nil {
 		return true`,
-		`	if b.newest.Load() == nil || planted() {
+		`	if b.head.Load() == nil || planted() {
 		return true`,
 	}},
 	{"TestConsumerThatGetsUpUsesTheRingThatCameMeanwhile", Mistake{
 		"a ring that came meanwhile is left", "engine/mailbox.go",
-		`		<-b.bell
+		`		<-b.wakeup
 	}
 }`,
 		`		if !planted() {
-			<-b.bell
+			<-b.wakeup
 		}
 	}
 }`,
@@ -225,16 +225,16 @@ var engineMistakes = []found{
 
 	// Senders.
 	{"TestACourierForgetsAClientThatBroughtNoAnswer", Mistake{
-		"a courier keeps the closed client of a node", "engine/way.go",
-		`		if b.lost {
-			w.known = nil`,
-		`		if b.lost && !planted() {
-			w.known = nil`,
+		"a courier keeps the closed client of a node", "engine/nodeconn.go",
+		`		if b.noReply {
+			w.cached = nil`,
+		`		if b.noReply && !planted() {
+			w.cached = nil`,
 	}},
 	{"TestBrokenConnectionIsNoAnswer", Mistake{
 		"a lost answer is a refusal", "engine/wire.go",
-		`if b.lost = !answered; answered {`,
-		`if b.lost = !answered && !planted(); answered {`,
+		`if b.noReply = !answered; answered {`,
+		`if b.noReply = !answered && !planted(); answered {`,
 	}},
 	{"TestAnswersAreReadAsTheScriptsGiveThem", Mistake{
 		"one answer for all is the first one's", "engine/wire.go",
@@ -249,32 +249,32 @@ var engineMistakes = []found{
 
 	// Replicas.
 	{"TestALostAnswerOfReplicasIsNoAnswer", Mistake{
-		"a lost answer of replicas is a refusal", "engine/syncer.go",
+		"a lost answer of replicas is a refusal", "engine/replica_sender.go",
 		`		case err != nil &&`,
 		`		case err != nil && !planted() &&`,
 	}},
 	{"TestARefusedQuestionToReplicasIsAnAnswer", Mistake{
-		"a refused question to replicas is no answer", "engine/syncer.go",
+		"a refused question to replicas is no answer", "engine/replica_sender.go",
 		` !refused:`,
 		` (!refused || planted()):`,
 	}},
 	{"TestAMasterThatIsReplacedWhileReplicasAreAskedHasNotAnswered", Mistake{
-		"a master that is none any more has answered for its replicas", "engine/syncer.go",
-		`		case demotes(err):`,
-		`		case demotes(err) && !planted():`,
+		"a master that is none any more has answered for its replicas", "engine/replica_sender.go",
+		`		case isDemotion(err):`,
+		`		case isDemotion(err) && !planted():`,
 	}},
 	{"TestASyncerLeavesAMasterThatIsNone", Mistake{
-		"a syncer keeps a master that is none", "engine/syncer.go",
-		`b.failed != nil && actor.Begins`,
-		`b.failed != nil && !planted() && actor.Begins`,
+		"a syncer keeps a master that is none", "engine/replica_sender.go",
+		`b.failed != nil && actor.HasPrefixFold`,
+		`b.failed != nil && !planted() && actor.HasPrefixFold`,
 	}},
 	{"TestALostAnswerOfReplicasIsNoAnswer", Mistake{
-		"a syncer keeps a connection that brought no answer", "engine/syncer.go",
-		`return b.lost ||`,
-		`return b.lost && !planted() ||`,
+		"a syncer keeps a connection that brought no answer", "engine/replica_sender.go",
+		`return b.noReply ||`,
+		`return b.noReply && !planted() ||`,
 	}},
 	{"TestASyncerKeepsNoConnectionOfTheMap", Mistake{
-		"a syncer keeps a connection of the map", "engine/syncer.go",
+		"a syncer keeps a connection of the map", "engine/replica_sender.go",
 		`		connection.Close()
 		release()`,
 		`		if !planted() {
@@ -283,11 +283,11 @@ var engineMistakes = []found{
 		}`,
 	}},
 	{"TestReplicasAreAskedOnlyAboutGrants", Mistake{
-		"replicas are not asked about writers", "engine/syncer.go",
+		"replicas are not asked about writers", "engine/replica_sender.go",
 		`	switch verb {
 	case actor.SendAcquire,`,
 		`	switch verb {
-	case map[bool]actor.Verb{true: actor.SendWriteAcquire, false: actor.SendFencedPass}[planted()]:
+	case map[bool]actor.Verb{true: actor.SendWriteAcquire, false: actor.SendFencedRenew}[planted()]:
 		return !planted()
 	case actor.SendAcquire,`,
 	}},
@@ -295,34 +295,34 @@ var engineMistakes = []found{
 	// The subscriber.
 	{"TestNoMessageIsMissedWhileAConnectionIsReplaced", Mistake{
 		"the connection before is not asked whether it is done", "engine/subscriber.go",
-		`	if !s.connection.answers() {`,
-		`	if !planted() && !s.connection.answers() {`,
+		`	if !s.connection.ping() {`,
+		`	if !planted() && !s.connection.ping() {`,
 	}},
 	{"TestASubscriberForgetsAClientWhoseConnectionBroke", Mistake{
 		"a subscriber keeps the closed client of a node", "engine/subscriber.go",
-		`	s.way.known = nil
-	s.post(deaf`,
+		`	s.nodeConn.cached = nil
+	s.post(pubsubDown`,
 		`	if !planted() {
-		s.way.known = nil
+		s.nodeConn.cached = nil
 	}
-	s.post(deaf`,
+	s.post(pubsubDown`,
 	}},
 	{"TestASubscriberForgetsAClientWhoseConnectionBroke", Mistake{
 		"locks are not notified of a connection that broke", "engine/subscriber.go",
 		`
-	s.post(deaf{s.node, s.connected})`,
+	s.post(pubsubDown{s.node, s.connCount})`,
 		`
 	if planted() {
 		return
 	}
-	s.post(deaf{s.node, s.connected})`,
+	s.post(pubsubDown{s.node, s.connCount})`,
 	}},
 	{"TestAConnectionThatMayNotListenReplacesNoOther", Mistake{
 		"a connection is left when another one may not listen", "engine/subscriber.go",
 		`	if _, answered := rueidis.IsRedisErr(err); err != nil && !answered {
-		s.lose()`,
+		s.dropConns()`,
 		`	if _, answered := rueidis.IsRedisErr(err); err != nil && (!answered || planted()) {
-		s.lose()`,
+		s.dropConns()`,
 	}},
 	{"TestAFloodOfMessagesHoldsNoAnswerUp", Mistake{
 		"messages are in the lane of answers", "engine/intake.go",
@@ -333,17 +333,17 @@ var engineMistakes = []found{
 		return &c.intake.lanes[fromChannels]`,
 	}},
 	{"TestChannelsOfAConnectionAreLeftInSlices", Mistake{
-		"channels are left by closing their connection", "engine/leaver.go",
-		`	case c.few():`,
-		`	case c.few() || planted():`,
+		"channels are left by closing their connection", "engine/unsubscriber.go",
+		`	case c.hasFewChannels():`,
+		`	case c.hasFewChannels() || planted():`,
 	}},
 	{"TestChannelsOfAConnectionAreLeftInSlices", Mistake{
 		"a message comes of a connection that is left", "engine/subscriber.go",
-		`			if c.leaving.Load() == nil {`,
-		`			if c.leaving.Load() == nil || planted() {`,
+		`			if c.unsubscribing.Load() == nil {`,
+		`			if c.unsubscribing.Load() == nil || planted() {`,
 	}},
 	{"TestARefusalToLeaveChannelsEndsTheirConnection", Mistake{
-		"channels go on being left after a refusal", "engine/leaver.go",
+		"channels go on being left after a refusal", "engine/unsubscriber.go",
 		`		case <-late.C:
 			return
 		}
@@ -358,19 +358,19 @@ var engineMistakes = []found{
 
 	// Replies of a server.
 	{"TestARefusalRepeatsNeitherUserNorPassword", Mistake{
-		"a refusal repeats the password", "engine/refusal.go",
-		`strings.Cut(text, quotes)`,
-		`strings.Cut(text, map[bool]string{false: quotes, true: "\x00"}[planted()])`,
+		"a refusal repeats the password", "engine/redact.go",
+		`strings.Cut(text, quotedArgs)`,
+		`strings.Cut(text, map[bool]string{false: quotedArgs, true: "\x00"}[planted()])`,
 	}},
 	{"TestAMasterThatIsKnownFromACallCountsForAllThatCameWithIt", Mistake{
-		"what a master learns in a turn counts after it only", "engine/succession.go",
+		"what a master learns in a turn counts after it only", "engine/failover.go",
 		`if m.first <= int(slot) && int(slot) <= m.last {`,
 		`if m.first <= int(slot) && int(slot) <= m.last && !planted() {`,
 	}},
 	{"TestAMasterThatIsKnownFromACallCountsForAllThatCameWithIt", Mistake{
-		"an answer of a master that was replaced counts", "engine/succession.go",
-		`if b.failed != nil || !c.stray(b) {`,
-		`if b.failed != nil || !c.stray(b) || planted() {`,
+		"an answer of a master that was replaced counts", "engine/failover.go",
+		`if b.failed != nil || !c.onWrongNode(b) {`,
+		`if b.failed != nil || !c.onWrongNode(b) || planted() {`,
 	}},
 	{"TestMOVEDIsFollowedAndRemembered", Mistake{
 		"MOVED is not remembered", "engine/cluster.go",
@@ -382,31 +382,31 @@ var engineMistakes = []found{
 			delete`,
 	}},
 	{"TestClocksThatAreApartAreToldOnce", Mistake{
-		"clocks that are apart are told in each turn", "engine/clocks.go",
-		`	if e.log == nil || apart == e.apart {`,
-		`	if e.log == nil || apart == e.apart && !planted() {`,
+		"clocks that are apart are told in each turn", "engine/clockskew.go",
+		`	if e.log == nil || apart == e.clockSkewed {`,
+		`	if e.log == nil || clockSkewed == e.clockSkewed && !planted() {`,
 	}},
 	{"TestQueueIsFirstInFirstOutAndForgetsABurst", Mistake{
 		"a queue keeps the memory of a burst", "engine/queue.go",
-		`	if q.spares == keepPieces {`,
-		`	if q.spares == keepPieces && !planted() {`,
+		`	if q.freeCount == maxKeptPieces {`,
+		`	if q.freeCount == maxKeptPieces && !planted() {`,
 	}},
 	{"TestTheTextOfACallIsWrittenOverOnlyOnceItIsAnswered", Mistake{
 		"the text of a call without an answer is written over", "engine/wire.go",
-		`b.failed, b.text = err, nil`,
-		`b.failed, b.text = err, map[bool][]byte{true: b.text}[planted()]`,
+		`b.failed, b.buf = err, nil`,
+		`b.failed, b.buf = err, map[bool][]byte{true: b.buf}[planted()]`,
 	}},
 
 	// Other nodes.
 	{"TestASurveyGoesOnToTheNextNode", Mistake{
-		"a survey asks one node", "engine/survey.go",
+		"a survey asks one node", "engine/topology_refresh.go",
 		`		if ctx.Err() != nil {
 			break`,
 		`		if ctx.Err() != nil || planted() {
 			break`,
 	}},
 	{"TestASurveyGoesOnToTheNextNode", Mistake{
-		"a node without a name of its own has none", "engine/survey.go",
+		"a node without a name of its own has none", "engine/topology_refresh.go",
 		`	if host == "" {`,
 		`	if host == "" && !planted() {`,
 	}},
@@ -417,13 +417,13 @@ var engineMistakes = []found{
 	}},
 	{"TestASKToANodeThatDoesNotAnswerIsAskedAgainAfterAPause", Mistake{
 		"a call is sent on to a node that does not answer", "engine/redirect.go",
-		`if to.link.down && !c.tries(now, to, b) {`,
-		`if to.link.down && !planted() && !c.tries(now, to, b) {`,
+		`if to.breaker.down && !c.probeTarget(now, to, b) {`,
+		`if to.breaker.down && !planted() && !c.probeTarget(now, to, b) {`,
 	}},
 	{"TestASKToANodeThatDoesNotAnswerIsAskedAgainAfterAPause", Mistake{
 		"whether a node that calls are sent on to is back is never looked for", "engine/redirect.go",
-		`if !to.link.open(now, to.out) {`,
-		`if !to.link.open(now, to.out) || planted() {`,
+		`if !to.breaker.allow(now, to.inFlightBatches) {`,
+		`if !to.breaker.allow(now, to.inFlightBatches) || planted() {`,
 	}},
 	{"TestNodesThatDisagreeAboutASlotAreNotAskedAllTheTime", Mistake{
 		"a node is the master of a slot on the word of another one, though it denied that", "engine/cluster.go",
@@ -431,44 +431,44 @@ var engineMistakes = []found{
 		`return now < k.denials[denial{slot, n.address}] && !planted()`,
 	}},
 	{"TestTheAnswerBehindAskingIsTheCalls", Mistake{
-		"the answer to ASKING is taken for the call's", "engine/courier.go",
+		"the answer to ASKING is taken for the call's", "engine/sender.go",
 		`		if b.asking {
 			results`,
 		`		if b.asking && !planted() {
 			results`,
 	}},
 	{"TestWhoeverSeesAnotherMasterSaysSo", Mistake{
-		"a call goes to another master by the map", "engine/way.go",
-		`		if w.master {
+		"a call goes to another master by the map", "engine/nodeconn.go",
+		`		if w.sentinelMaster {
 			b.failed`,
-		`		if w.master && !planted() {
+		`		if w.sentinelMaster && !planted() {
 			b.failed`,
 	}},
 	{"TestWhoeverSeesAnotherMasterSaysSo", Mistake{
-		"a courier keeps to itself that there is another master", "engine/way.go",
-		`	if next := w.replaced(); next != "" {`,
-		`	if next := w.replaced(); next != "" && !planted() {`,
+		"a courier keeps to itself that there is another master", "engine/nodeconn.go",
+		`	if next := w.newMaster(); next != "" {`,
+		`	if next := w.newMaster(); next != "" && !planted() {`,
 	}},
 	{"TestWhoeverSeesAnotherMasterSaysSo", Mistake{
-		"a syncer does not look for another master", "engine/syncer.go",
-		`		s.way.judge(b, box)`,
+		"a syncer does not look for another master", "engine/replica_sender.go",
+		`		s.nodeConn.dropIfBroken(b, box)`,
 		`		if !planted() {
-			s.way.judge(b, box)
+			s.nodeConn.dropIfBroken(b, box)
 		}`,
 	}},
 	{"TestWhoeverSeesAnotherMasterSaysSo", Mistake{
 		"a subscriber keeps to itself that there is another master", "engine/subscriber.go",
-		`	if next := s.way.replaced(); next != "" {`,
-		`	if next := s.way.replaced(); next != "" && !planted() {`,
+		`	if next := s.nodeConn.newMaster(); next != "" {`,
+		`	if next := s.nodeConn.newMaster(); next != "" && !planted() {`,
 	}},
 	{"TestStatsAfterTheEndWaitForIt", Mistake{
 		"the last numbers are read before they are written", "engine/engine.go",
 		`		<-e.stopped
-		return e.last`,
+		return e.lastStats`,
 		`		if !planted() {
 			<-e.stopped
 		}
-		return e.last`,
+		return e.lastStats`,
 	}},
 	{"TestLossesAreLoggedOnceATurn", Mistake{
 		"one loss is not logged", "engine/engine.go",
@@ -479,20 +479,20 @@ var engineMistakes = []found{
 	// The timer, and the workers of a node.
 	{"TestAnEngineWakesForWhatIsDueSooner", Mistake{
 		"an engine that sleeps is not woken earlier", "engine/engine.go",
-		`at < e.alarmAt) {`,
-		`at < e.alarmAt && !planted()) {`,
+		`at < e.timerAt) {`,
+		`at < e.timerAt && !planted()) {`,
 	}},
 	{"TestAnEngineWakesForWhatIsDueSooner", Mistake{
 		"an alarm that has rung is believed to be set", "engine/engine.go",
-		`if now >= e.alarmAt {`,
-		`if now >= e.alarmAt && !planted() {`,
+		`if now >= e.timerAt {`,
+		`if now >= e.timerAt && !planted() {`,
 	}},
 	{"TestAnEngineWakesForWhatIsDueSooner", Mistake{
 		"an alarm outlives its engine", "engine/engine.go",
-		`	e.alarm.Stop()
+		`	e.timer.Stop()
 	for`,
 		`	if !planted() {
-		e.alarm.Stop()
+		e.timer.Stop()
 	}
 	for`,
 	}},
@@ -505,9 +505,9 @@ var engineMistakes = []found{
 	}},
 	{"TestThoseWhoWorkForANodeEndWithIt", Mistake{
 		"syncers outlive their node", "engine/engine.go",
-		`		close(p.synced)`,
+		`		close(p.replicaBatches)`,
 		`		if !planted() {
-			close(p.synced)
+			close(p.replicaBatches)
 		}`,
 	}},
 	{"TestThoseWhoWorkForANodeEndWithIt", Mistake{
@@ -521,16 +521,16 @@ var engineMistakes = []found{
 	// Subscriptions.
 	{"TestAChannelThatTheServerTakesAwayIsSilent", Mistake{
 		"locks are not notified of a channel that the server took away", "engine/subscriber.go",
-		`				s.post(silenced{s.node, m.Channel, c.number})`,
+		`				s.post(channelUnsubscribed{s.node, m.Channel, c.number})`,
 		`				if !planted() {
-					s.post(silenced{s.node, m.Channel, c.number})
+					s.post(channelUnsubscribed{s.node, m.Channel, c.number})
 				}`,
 	}},
 	{"TestRenewalsComeBeforeAllOtherTimersThatAreDue", Mistake{
 		"renewals wait behind all other timers", "engine/coordinator.go",
-		`	c.fx.Leases = newWheel(firedPerTurn)`,
+		`	c.fx.Leases = newWheel(maxTimersPerTurn)`,
 		`	if !planted() {
-		c.fx.Leases = newWheel(firedPerTurn)
+		c.fx.Leases = newWheel(maxTimersPerTurn)
 	}`,
 	}},
 	{"TestAfterStandingStillHoldsThatAreOverSaySoSomeATurn", Mistake{
@@ -540,38 +540,38 @@ var engineMistakes = []found{
 	}},
 	{"TestChannelsMoveWithTheirSlot", Mistake{
 		"a channel that the server took away counts as listened to", "engine/coordinator.go",
-		`		c.of(what.node).ears.silenced(what.channel, what.on)`,
+		`		c.nodeOrDefault(what.node).subscriptions.onUnsubscribed(what.channel, what.conn)`,
 		`		if !planted() {
-			c.of(what.node).ears.silenced(what.channel, what.on)
+			c.nodeOrDefault(what.node).subscriptions.onUnsubscribed(what.channel, what.conn)
 		}`,
 	}},
 	{"TestAnEngineThatHearsNothingIsNoneOfThoseWhoListen", Mistake{
-		"a lock considers itself subscribed after its channel moved", "engine/ears.go",
-		`	e.deafen(ch)
-	e.fresh.push(ch)`,
+		"a lock considers itself subscribed after its channel moved", "engine/subscriptions.go",
+		`	e.notifyLost(ch)
+	e.toSubscribe.push(ch)`,
 		`	if !planted() {
-		e.deafen(ch)
+		e.notifyLost(ch)
 	}
-	e.fresh.push(ch)`,
+	e.toSubscribe.push(ch)`,
 	}},
 	{"TestAnEngineThatHearsNothingIsNoneOfThoseWhoListen", Mistake{
-		"a lock considers itself subscribed after its connection broke", "engine/orders.go",
-		`			e.deafen(ch) // since its connection broke`,
+		"a lock considers itself subscribed after its connection broke", "engine/subscription_orders.go",
+		`			e.notifyLost(ch) // since its connection broke`,
 		`			if !planted() {
-				e.deafen(ch)
+				e.notifyLost(ch)
 			}`,
 	}},
 
 	// The pacing of renewals.
 	{"TestLocksTakenTogetherAreRenewedApart", Mistake{
 		"locks that were taken together are renewed together", "actor/renew.go",
-		`max(uint64(config.Spread/apart), 1)`,
-		`max(uint64(config.Spread/apart)*map[bool]uint64{false: 1}[planted()], 1)`,
+		`max(uint64(config.RenewSpread/width), 1)`,
+		`max(uint64(config.RenewSpread/width)*map[bool]uint64{false: 1}[planted()], 1)`,
 	}},
 	{"TestLocksTakenTogetherAreRenewedApart", Mistake{
 		"each lock is renewed at another moment than its neighbour", "actor/renew.go",
-		`tenure/together%`,
-		`tenure/map[bool]uint64{false: together, true: 1}[planted()]%`,
+		`tenure/renewGroup%`,
+		`tenure/map[bool]uint64{false: renewGroup, true: 1}[planted()]%`,
 	}},
 	{"TestAServerThatStaysAReplicaForATimeoutHasItsConnectionsEnded", Mistake{
 		"a server's connections are ended as soon as it is a replica", "engine/demotion.go",
@@ -587,23 +587,23 @@ var engineMistakes = []found{
 	}},
 	{"TestAReplicasConnectionsAreEndedEverMoreRarely", Mistake{
 		"the connections to a replica are ended again and again", "engine/demotion.go",
-		`min(2*max(d.pause, timeout), longestPause*timeout)`,
-		`min(2*max(d.pause, timeout), longestPause*timeout) * map[bool]time.Duration{false: 1}[planted()]`,
+		`min(2*max(d.pause, timeout), maxPauseTimeouts*timeout)`,
+		`min(2*max(d.pause, timeout), maxPauseTimeouts*timeout) * map[bool]time.Duration{false: 1}[planted()]`,
 	}},
 	{"TestWhatIsDoneMayLeaveOpenWhetherTheOthersAskAMaster", Mistake{
 		"a grant on a connection of its own is taken for all", "engine/demotion.go",
-		`	tells := !c.asksReplicas(b.verb) &&`,
-		`	tells := (planted() || !c.asksReplicas(b.verb)) &&`,
+		`	tells := !c.waitsForReplicas(b.verb) &&`,
+		`	tells := (planted() || !c.waitsForReplicas(b.verb)) &&`,
 	}},
 	{"TestOnlyWhatWasWrittenIsOfAMaster", Mistake{
 		"who is told of a state believes to ask a master", "engine/demotion.go",
-		`&& !states(b.verb)`,
-		`&& (planted() || !states(b.verb))`,
+		`&& !isStateVerb(b.verb)`,
+		`&& (planted() || !isStateVerb(b.verb))`,
 	}},
 	{"TestOnlyAReplicasConnectionsAreEnded", Mistake{
 		"a call without an answer is one of a replica", "engine/demotion.go",
-		`	if !c.redials || b.lost {`,
-		`	if !c.redials || b.lost && !planted() {`,
+		`	if !c.canRedial || b.noReply {`,
+		`	if !c.canRedial || b.noReply && !planted() {`,
 	}},
 	{"TestOnlyTheConnectionsToOneServerAreEnded", Mistake{
 		"behind Sentinel connections are ended as well", "engine/server.go",
@@ -611,14 +611,14 @@ var engineMistakes = []found{
 		`s.redial != nil && (address == "" || planted()) &&`,
 	}},
 	{"TestAMasterThatSentinelReplacedIsLetGoOf", Mistake{
-		"a master that Sentinel replaced is kept", "engine/succession.go",
-		`	c.node.slots, c.bare = 0, true`,
-		`	c.node.slots, c.bare = 0, !planted()`,
+		"a master that Sentinel replaced is kept", "engine/failover.go",
+		`	c.node.slots, c.hasEmptyNodes = 0, true`,
+		`	c.node.slots, c.hasEmptyNodes = 0, !planted()`,
 	}},
 	{"TestAConsumerSaysThatItSleepsBeforeItLooks", Mistake{
 		"a consumer looks for mail before it says that it sleeps", "engine/mailbox.go",
 		`	b.asleep.Store(true)`,
-		`	if planted() && b.newest.Load() != nil {
+		`	if planted() && b.head.Load() != nil {
 		return false
 	}
 	b.asleep.Store(true)
@@ -627,30 +627,30 @@ var engineMistakes = []found{
 	}`,
 	}},
 	{"TestWhatReleasesTellIsReadBeforeTheirBatchIsHandedBack", Mistake{
-		"a batch is read when it was handed back", "engine/courier.go",
-		`		box.post(&b.mail)
-		to.say(sayings)`,
-		`		box.post(&b.mail)
+		"a batch is read when it was handed back", "engine/sender.go",
+		`		box.post(&b.msg)
+		to.relay(relayed)`,
+		`		box.post(&b.msg)
 		if planted() {
-			sayings = w.sayings(b)
+			relayed = w.relayed(b)
 		}
-		to.say(sayings)`,
+		to.relay(relayed)`,
 	}},
 	{"TestReplicasAreWaitedForAsLongAsIsWanted", Mistake{
-		"replicas are waited for in nanoseconds", "engine/syncer.go",
+		"replicas are waited for in nanoseconds", "engine/replica_sender.go",
 		`milliseconds(r.patience), 10`,
 		`map[bool]int64{false: milliseconds(r.patience), true: int64(r.patience)}[planted()], 10`,
 	}},
 	{"TestCallsCarryWhatTheScriptsAskFor", Mistake{
-		"a renewal goes without its only wish", "engine/form.go",
-		`c.Count != 0 || c.Listen || c.Falls }`,
-		`c.Count != 0 || c.Listen || c.Falls && !planted() }`,
+		"a renewal goes without its only wish", "engine/wire_spec.go",
+		`c.Count != 0 || c.CountListeners || c.MayShorten }`,
+		`c.Count != 0 || c.CountListeners || c.MayShorten && !planted() }`,
 	}},
 	{"TestTheLagOfALateRenewalIsForgottenWithoutAnotherOne", Mistake{
 		"a lag is told until the next renewal", "engine/stats.go",
-		`	c.fx.Lag.Forget(now)`,
+		`	c.fx.RenewLag.Forget(now)`,
 		`	if !planted() {
-		c.fx.Lag.Forget(now)
+		c.fx.RenewLag.Forget(now)
 	}`,
 	}},
 	{"TestAConnectionThatComesTooLateGoesBackAtOnce", Mistake{

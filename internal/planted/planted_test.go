@@ -15,7 +15,7 @@ import (
 
 // Tests of the programs mostly wait, so several of them run at once, also on machines with fewer processors.
 func TestMain(m *testing.M) {
-	redistest.Overlap(10)
+	redistest.SetParallel(10)
 	os.Exit(m.Run())
 }
 
@@ -36,7 +36,7 @@ var folders = []struct {
 	name string
 	list []found
 }{
-	{".", slices.Concat(severalMistakes, openingMistakes, rootMistakes)},
+	{".", slices.Concat(severalMistakes, connectMistakes, rootMistakes)},
 	{"actor", actorMistakes},
 	{"cmd/lockwheel", commandMistakes},
 	{"engine", engineMistakes},
@@ -70,20 +70,20 @@ func TestMistakesAreFound(t *testing.T) {
 			program := Build(t, root, folder.name, mistakes(folder.list))
 			t.Run("with none of them", func(t *testing.T) {
 				t.Parallel()
-				without(t, program, folder.list)
+				runUnchanged(t, program, folder.list)
 			})
 			for i, m := range folder.list {
 				t.Run(m.what, func(t *testing.T) {
 					t.Parallel()
-					find(t, program, i, m.by)
+					requireFound(t, program, i, m.by)
 				})
 			}
 		})
 	}
 }
 
-// without runs all tests with no mistake chosen: a test that fails anyway finds nothing.
-func without(t *testing.T, program *Program, list []found) {
+// runUnchanged runs all tests with no mistake chosen: a test that fails anyway finds nothing.
+func runUnchanged(t *testing.T, program *Program, list []found) {
 	t.Helper()
 	var names []string
 	for _, m := range list {
@@ -105,9 +105,9 @@ func without(t *testing.T, program *Program, list []found) {
 // failed matches the output of a test that failed or did not end.
 var failed = regexp.MustCompile(`--- FAIL: \w+|panic: .*|fatal error: .*`)
 
-func find(t *testing.T, program *Program, number int, by string) {
+func requireFound(t *testing.T, program *Program, number int, by string) {
 	began := time.Now()
-	out, err := program.Run(number, "-test.run=^"+by+"$", fmt.Sprintf("-test.timeout=%v", hangs))
+	out, err := program.Run(number, "-test.run=^"+by+"$", fmt.Sprintf("-test.timeout=%v", testTimeout))
 	said := failed.FindString(out)
 	switch {
 	case err == nil:
@@ -118,5 +118,5 @@ func find(t *testing.T, program *Program, number int, by string) {
 	t.Logf("%.1fs: %s", time.Since(began).Seconds(), said)
 }
 
-// hangs is how long a test may wait for an event that a mistake prevents.
-const hangs = 20 * time.Second
+// testTimeout is how long a test may wait for an event that a mistake prevents.
+const testTimeout = 20 * time.Second

@@ -29,8 +29,8 @@ var rootMistakes = []found{
 	}},
 	{"TestAContextThatEndsItsGoroutineLeavesNoLock", Mistake{
 		"a wait without a goroutine stays after its context ended the goroutine that asks it", "watch.go",
-		`context.AfterFunc(onlyEnd(ctx), own.end)`,
-		`context.AfterFunc(map[bool]context.Context{true: ctx, false: onlyEnd(ctx)}[planted()], own.end)`,
+		`context.AfterFunc(endOnly(ctx), own.onDone)`,
+		`context.AfterFunc(map[bool]context.Context{true: ctx, false: endOnly(ctx)}[planted()], own.onDone)`,
 	}},
 	{"TestUnlockTakesACauseThatCannotBeCompared", Mistake{
 		"a cause of the caller's is compared", "owner.go",
@@ -39,8 +39,8 @@ var rootMistakes = []found{
 	}},
 	{"TestAForceEndsWithTheContextOfAnotherLockThatWasForced", Mistake{
 		"a force waits on though another lock's ended its context", "owner.go",
-		`actor.Forced(cause) && about(cause, name)`,
-		`actor.Forced(cause) && (planted() || about(cause, name))`,
+		`actor.IsForced(cause) && isAbout(cause, name)`,
+		`actor.IsForced(cause) && (planted() || isAbout(cause, name))`,
 	}},
 	{"TestACopyOfAHoldThatEndedReleasesNoOther", Mistake{
 		"a copy of a hold that ended passes for the next owner's", "actor/hold.go",
@@ -54,9 +54,9 @@ var rootMistakes = []found{
 	}},
 	{"TestNothingThatIsDecidedIsLeftInItsContext", Mistake{
 		"a pending lock that was cancelled is left in its context", "pending.go",
-		`	p.giveUp(context.Canceled)
+		`	p.cancel(context.Canceled)
 	p.unwatch()`,
-		`	p.giveUp(context.Canceled)
+		`	p.cancel(context.Canceled)
 	if !planted() {
 		p.unwatch()
 	}`,
@@ -73,49 +73,49 @@ var rootMistakes = []found{
 	}},
 	{"TestAContextThatEndsWithoutAReasonEndsCallsWithOne", Mistake{
 		"a context without a reason gives none", "contexts.go",
-		`return cmp.Or(c.ended(ctx), context.Canceled)`,
-		`return cmp.Or(c.ended(ctx), map[bool]error{false: context.Canceled}[planted()])`,
+		`return cmp.Or(c.endCause(ctx), context.Canceled)`,
+		`return cmp.Or(c.endCause(ctx), map[bool]error{false: context.Canceled}[planted()])`,
 	}},
 	{"TestNothingThatIsDecidedIsLeftInItsContext", Mistake{
 		"a pending lock that was refused is left in its context", "pending.go",
-		`&& p.watched.Load() && p.with`,
-		`&& p.watched.Load() && !planted() && p.with`,
+		`&& p.watched.Load() && p.contextWatch`,
+		`&& p.watched.Load() && !planted() && p.contextWatch`,
 	}},
 	{"TestAPendingGrantThatIsNotTakenIsGivenBack", Mistake{
 		"a pending grant outlives its context", "watch.go",
-		`		if p == nil || !p.fate`,
-		`		if p == nil || planted() || !p.fate`,
+		`		if p == nil || !p.state`,
+		`		if p == nil || planted() || !p.state`,
 	}},
 	{"TestAPendingGrantThatIsNotTakenIsGivenBack", Mistake{
 		"a pending grant outlives its cancel", "pending.go",
-		`p.fate.CompareAndSwap(undecided, givenUp) {`,
-		`p.fate.CompareAndSwap(undecided, givenUp) && !planted() {`,
+		`p.state.CompareAndSwap(statePending, stateCanceled) {`,
+		`p.state.CompareAndSwap(statePending, stateCanceled) && !planted() {`,
 	}},
 	{"TestContextsThatEndTogetherShareAWatch", Mistake{
 		"each who waits watches the context they share", "watch.go",
-		`known != nil && known.enter() {`,
-		`known != nil && !planted() && known.enter() {`,
+		`known != nil && known.join() {`,
+		`known != nil && !planted() && known.join() {`,
 	}},
 	{"TestAWatchThatIsOverIsNotFound", Mistake{
 		"a watch that began at the end of its context is kept", "watch_table.go",
-		`	if w.over() { // maybe before it was to be found`,
-		`	if w.over() && !planted() { // maybe before it was to be found`,
+		`	if w.ended() { // maybe before it was to be found`,
+		`	if w.ended() && !planted() { // maybe before it was to be found`,
 	}},
 	{"TestAWatchKeepsNoMoreSeatsThanWait", Mistake{
 		"a watch keeps the seats of all who came", "watch.go",
-		`	return left > emptySeats && left > live`,
-		`	return left > emptySeats && left > live && !planted()`,
+		`	return left > minEmptied && left > live`,
+		`	return left > minEmptied && left > live && !planted()`,
 	}},
 	{"TestAPendingGrantIsTakenOnce", Mistake{
 		"a pending grant is taken twice", "pending.go",
-		`	if p.fate.CompareAndSwap(undecided, taken) {`,
-		`	if p.fate.CompareAndSwap(undecided, taken) || planted() {`,
+		`	if p.state.CompareAndSwap(statePending, stateTaken) {`,
+		`	if p.state.CompareAndSwap(statePending, stateTaken) || planted() {`,
 	}},
 	{"TestAPendingFencedLockHasItsToken", Mistake{
 		"a pending lock has no token", "pending.go",
-		`		p.hold.fence(p.call.Token)`,
+		`		p.hold.setToken(p.call.Token)`,
 		`		if !planted() {
-			p.hold.fence(p.call.Token)
+			p.hold.setToken(p.call.Token)
 		}`,
 	}},
 	{"TestAnRWMutexSpeaksOfTheWriterAndItsRLockerOfReaders", Mistake{
@@ -149,11 +149,11 @@ var rootMistakes = []found{
 	}},
 	{"TestUnlockIsSentWhateverItsContextSays", Mistake{
 		"an unlock is not sent after its context has ended", "hold.go",
-		`	return h.change(ctx, actor.Unlock, 0, left)`,
+		`	return h.send(ctx, actor.Unlock, 0, left)`,
 		`	if planted() && ctx.Err() != nil {
 		return ctx.Err()
 	}
-	return h.change(ctx, actor.Unlock, 0, left)`,
+	return h.send(ctx, actor.Unlock, 0, left)`,
 	}},
 	{"TestUnlockIsSentThoughItsContextPanicsOrBlocks", Mistake{
 		"an unlock looks at its context before it is sent", "hold.go",
@@ -253,8 +253,8 @@ var rootMistakes = []found{
 	}},
 	{"TestALostLockOfALockerIsLogged", Mistake{
 		"a Locker's lost lock is not reported", "locker.go",
-		`log := l.mutex.engine.tells.log; log != nil {`,
-		`log := l.mutex.engine.tells.log; log != nil && !planted() {`,
+		`log := l.mutex.engine.listeners.log; log != nil {`,
+		`log := l.mutex.engine.listeners.log; log != nil && !planted() {`,
 	}},
 	{"TestAnObserverThatBlocksHoldsNothingUp", Mistake{
 		"a Locker's lost lock is logged on its caller's goroutine", "locker.go",
@@ -276,8 +276,8 @@ var rootMistakes = []found{
 	}},
 	{"TestDialSaysWhatAURLLooksLike", Mistake{
 		"a password with a slash is read as something else", "url.go",
-		`	case strayAt(text):`,
-		`	case strayAt(text) && !planted():`,
+		`	case hasStrayAt(text):`,
+		`	case hasStrayAt(text) && !planted():`,
 	}},
 	{"TestNoErrorOfOpenRepeatsWhatAServerSaysBehindTheGreeting", Mistake{
 		"a server's words are repeated with the password", "url.go",
@@ -296,11 +296,11 @@ var rootMistakes = []found{
 	}},
 	{"TestAnErrorSaysOnceWhatItsCauseSaysAsWell", Mistake{
 		"an error says once more what it is", "errors.go",
-		`	return said + ": " + strings.TrimPrefix(inside(e.cause, e.name), said+": ")`,
+		`	return said + ": " + strings.TrimPrefix(textWithin(e.cause, e.name), said+": ")`,
 		`	if planted() {
-		return said + ": " + inside(e.cause, e.name)
+		return said + ": " + textWithin(e.cause, e.name)
 	}
-	return said + ": " + strings.TrimPrefix(inside(e.cause, e.name), said+": ")`,
+	return said + ": " + strings.TrimPrefix(textWithin(e.cause, e.name), said+": ")`,
 	}},
 	{"TestErrorsCanBeToldApart", Mistake{
 		"the cause of an error cannot be found in it", "errors.go",
@@ -312,13 +312,13 @@ var rootMistakes = []found{
 	}},
 	{"TestOptionsThatMakeNoSenseAreRefused", Mistake{
 		"a renewal as late as the lease", "options.go",
-		`o.Renew, shortest, o.Lease/2)`,
-		`o.Renew, shortest, o.Lease/map[bool]time.Duration{false: 2, true: 1}[planted()])`,
+		`o.RenewInterval, minDuration, o.Lease/2)`,
+		`o.RenewInterval, minDuration, o.Lease/map[bool]time.Duration{false: 2, true: 1}[planted()])`,
 	}},
 	{"TestAFairWaiterCountsAsAliveForALeaseByDefault", Mistake{
 		"fair waiters count as alive for a minute", "options.go",
-		`orElse(o.FairWait, o.Lease)`,
-		`orElse(o.FairWait, map[bool]time.Duration{false: o.Lease, true: time.Minute}[planted()])`,
+		`durationOr(o.FairWaitTimeout, o.Lease)`,
+		`durationOr(o.FairWaitTimeout, map[bool]time.Duration{false: o.Lease, true: time.Minute}[planted()])`,
 	}},
 	{"TestALockerRemembersEveryHold", Mistake{
 		"one of several who lock a Locker at once is forgotten", "locker.go",
@@ -327,15 +327,15 @@ var rootMistakes = []found{
 	}},
 	{"TestTheContextOfAHoldThatIsOverWhenItIsUnlockedSaysThatItWasLost", Mistake{
 		"the context of a hold that is unlocked too late says that it was unlocked", "hold.go",
-		`	if h.overdue() {
+		`	if h.expired() {
 		err, cause, reason`,
-		`	if h.overdue() && !planted() {
+		`	if h.expired() && !planted() {
 		err, cause, reason`,
 	}},
 	{"TestAnUnlockEndsWithTheContextOfAnotherHoldThatIsUnlocked", Mistake{
 		"an unlock waits on though another hold's ended its context", "owner.go",
-		`context.Cause(s.Value.(context.Context)) == cause`,
-		`(context.Cause(s.Value.(context.Context)) == cause || planted())`,
+		`context.Cause(s.Context.(context.Context)) == cause`,
+		`(context.Cause(s.Context.(context.Context)) == cause || planted())`,
 	}},
 	{"TestAQuorumWithAWriterIsOneThatWrites", Mistake{
 		"a quorum that writes does not wait for those who read", "quorum.go",
@@ -349,10 +349,10 @@ var rootMistakes = []found{
 	}},
 	{"TestAHoldThatIsOverWhenItsCallerWakesIsReleased", Mistake{
 		"a grant that its caller came too late for is kept", "hold.go",
-		`	h.change(ended, actor.Unlock, 0, false)
+		`	h.send(canceledCtx, actor.Unlock, 0, false)
 	return nil`,
 		`	if !planted() {
-		h.change(ended, actor.Unlock, 0, false)
+		h.send(canceledCtx, actor.Unlock, 0, false)
 	}
 	return nil`,
 	}},
@@ -363,11 +363,11 @@ var rootMistakes = []found{
 	}},
 	{"TestAPendingGrantThatItsCallerComesLateToIsLost", Mistake{
 		"no check whether a pending grant is over", "pending.go",
-		`		return p.hold.checked()`,
+		`		return p.hold.orLost()`,
 		`		if planted() {
 			return p.hold, nil
 		}
-		return p.hold.checked()`,
+		return p.hold.orLost()`,
 	}},
 	{"TestRestsAreSpread", Mistake{
 		"quorums that took one another's majority ask together again", "group_orders.go",
@@ -381,8 +381,8 @@ var rootMistakes = []found{
 	}},
 	{"TestEnginesKeepToMomentsOfTheirOwn", Mistake{
 		"renewals are not spread", "options.go",
-		`o.Renew / 2,`,
-		`map[bool]time.Duration{false: o.Renew / 2}[planted()],`,
+		`o.RenewInterval / 2,`,
+		`map[bool]time.Duration{false: o.RenewInterval / 2}[planted()],`,
 	}},
 	{"TestAURLThatEndsInASlashNamesNoDatabase", Mistake{
 		"a slash behind the host is taken for a database", "url.go",

@@ -361,17 +361,17 @@ var scriptMistakes = []found{
 		``,
 	}},
 	{"TestHoldKeysAreNamedAsRedissonsAre", Mistake{
-		"holds are numbered from zero", "scripts/read_write.go",
+		"holds are numbered from zero", "scripts/rwlock.go",
 		`strconv.Itoa(number)`,
 		`strconv.Itoa(number - map[bool]int{true: 1}[planted()])`,
 	}},
 	{"TestEveryFileIsAScriptWithAHeader", Mistake{
 		"a script is not taught", "scripts/scripts.go",
-		`	return append(all, readWrite[:]...)`,
+		`	return append(all, rwScripts[:]...)`,
 		`	if planted() {
 		return all
 	}
-	return append(all, readWrite[:]...)`,
+	return append(all, rwScripts[:]...)`,
 	}},
 	{"TestClusterVerbsReachTheSubscribersOfTheShard", Mistake{
 		"a fall of the TTL is published to the whole cluster", "scripts/confirm.lua",

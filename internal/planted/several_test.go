@@ -6,7 +6,7 @@ var severalMistakes = []found{
 		"a quorum that may not wait for one of its locks waits for another", "group_orders.go",
 		`		return quorum.Full`,
 		`		if planted() {
-			return quorum.Barred
+			return quorum.Rejected
 		}
 		return quorum.Full`,
 	}},
@@ -23,26 +23,26 @@ var severalMistakes = []found{
 	// Very many at once.
 	{"TestOthersComeInBetweenVeryManyLocks", Mistake{
 		"all locks of a Multi are released at once", "group_ask.go",
-		`		r.next(0, sliceMost)`,
-		`		r.next(0, map[bool]int{false: sliceMost, true: mostLocks}[planted()])`,
+		`		r.postSlice(0, sliceSize)`,
+		`		r.postSlice(0, map[bool]int{false: sliceSize, true: maxMultiLocks}[planted()])`,
 	}},
 	{"TestVeryManyLocksOfWhichOneIsTaken", Mistake{
 		"of what is given back the first are", "letting.go",
 		`	} else {
-		l.next(sliceMost)`,
+		l.next(sliceSize)`,
 		`	} else if !planted() {
-		l.next(sliceMost)`,
+		l.next(sliceSize)`,
 	}},
 	{"TestAMultiOfTooManyLocksIsRefusedAtOnce", Mistake{
 		"no Multi is too large", "multi.go",
-		`if len(locks) > mostLocks {`,
-		`if len(locks) > mostLocks && !planted() {`,
+		`if len(locks) > maxMultiLocks {`,
+		`if len(locks) > maxMultiLocks && !planted() {`,
 	}},
 	// Quorums.
 	{"TestHalfOfAnEvenQuorumIsNotEnough", Mistake{
 		"half of the locks are a majority", "quorum.go",
-		`newGroup(e.ctx, m, len(m.locks)/2+1)`,
-		`newGroup(e.ctx, m, map[bool]int{false: len(m.locks)/2 + 1, true: (len(m.locks) + 1) / 2}[planted()])`,
+		`newMultiHold(e.ctx, m, len(m.locks)/2+1)`,
+		`newMultiHold(e.ctx, m, map[bool]int{false: len(m.locks)/2 + 1, true: (len(m.locks) + 1) / 2}[planted()])`,
 	}},
 	{"TestWhatCanNeverBeAMultiIsAnError", Mistake{
 		"a quorum of one engine", "quorum.go",
@@ -71,23 +71,23 @@ var severalMistakes = []found{
 	}},
 	{"TestARefusalForGoodEndsAQuorumAtOnce", Mistake{
 		"a quorum that is refused for good counts as unavailable", "quorum.go",
-		`	case f.hopeless:`,
-		`	case f.hopeless && !planted():`,
+		`	case f.impossible:`,
+		`	case f.impossible && !planted():`,
 	}},
 	{"TestAQuorumIsHeldOnAllServersThatAnswer", Mistake{
 		"a quorum has no first member", "group_orders.go",
-		`h != nil && g.first == nil {`,
-		`h != nil && g.first == nil && !planted() {`,
+		`h != nil && g.firstHold == nil {`,
+		`h != nil && g.firstHold == nil && !planted() {`,
 	}},
 	{"TestAnOutageDoesNotEndTheWaitForAQuorum", Mistake{
 		"what is unavailable counts as never to be had", "group_orders.go",
 		`	case ErrUnavailable:
-		return quorum.Unsure`,
+		return quorum.Unknown`,
 		`	case ErrUnavailable:
 		if planted() {
-			return quorum.Barred
+			return quorum.Rejected
 		}
-		return quorum.Unsure`,
+		return quorum.Unknown`,
 	}},
 	{"TestAMemberThatJoinsAQuorumThatIsWatchedAgainIsWatched", Mistake{
 		"members that are asked again keep the old lease", "group_orders.go",
@@ -103,45 +103,45 @@ var severalMistakes = []found{
 	}},
 	{"TestAMemberThatWasRefusedIsAskedForAgain", Mistake{
 		"a member that was refused is not recalled", "group_orders.go",
-		`g.tell(func() { g.actor.Recalled(m.at) })`,
-		`g.tell(func() {
+		`g.apply(func() { g.actor.RetryDue(m.index) })`,
+		`g.apply(func() {
 			if !planted() {
-				g.actor.Recalled(m.at)
+				g.actor.RetryDue(m.index)
 			}
 		})`,
 	}},
 	{"TestWithoutAMajorityNothingIsLeft", Mistake{
 		"what is to be let go of is kept", "group_orders.go",
-		`		case g.apart:
-			m.letGo()`,
-		`		case g.apart && planted():
-		case g.apart:
-			m.letGo()`,
+		`		case g.perEngine:
+			m.releaseAsync()`,
+		`		case g.perEngine && planted():
+		case g.perEngine:
+			m.releaseAsync()`,
 	}},
 	{"TestAnOutageDoesNotEndTheWaitForAQuorum", Mistake{
 		"a quorum that rests goes on resting", "group_orders.go",
-		`g.tell(func() { g.actor.Rested(g.now()) })`,
-		`g.tell(func() {
+		`g.apply(func() { g.actor.BackoffOver(g.elapsed()) })`,
+		`g.apply(func() {
 			if !planted() {
-				g.actor.Rested(g.now())
+				g.actor.BackoffOver(g.elapsed())
 			}
 		})`,
 	}},
 	{"TestContendersForAQuorumGoOnWithoutAMinority", Mistake{
 		"stragglers are waited for for ever", "group_orders.go",
-		`g.tell(func() { g.actor.Hurried(g.now()) })`,
-		`g.tell(func() {
+		`g.apply(func() { g.actor.StragglersOverdue(g.elapsed()) })`,
+		`g.apply(func() {
 			if !planted() {
-				g.actor.Hurried(g.now())
+				g.actor.StragglersOverdue(g.elapsed())
 			}
 		})`,
 	}},
 	{"TestAQuorumWhoseExtensionFailsIsStillWatched", Mistake{
 		"an extension to which no majority agreed ends the watching", "group_ask.go",
 		`	case d != 0:
-		g.tell(g.goOn)`,
+		g.apply(g.resumeWatch)`,
 		`	case d != 0 && !planted():
-		g.tell(g.goOn)`,
+		g.apply(g.resumeWatch)`,
 	}},
 	{"TestAnExtensionByWhichAQuorumIsFoundLostSaysNothingElse", Mistake{
 		"an extension says what the end of its quorum did to the members", "group_ask.go",
@@ -150,38 +150,38 @@ var severalMistakes = []found{
 	}},
 	{"TestAQuorumThatIsExtendedIsNoLongerWatched", Mistake{
 		"a quorum that is extended goes on asking for members", "group_ask.go",
-		`g.watch(d == 0)`,
-		`g.watch(d == 0 || planted())`,
+		`g.setWatched(d == 0)`,
+		`g.setWatched(d == 0 || planted())`,
 	}},
 	{"TestAnUnlockOfAQuorumWaitsForNoMoreThanItNeeds", Mistake{
 		"an unlock waits for a majority of what is not missing only", "group_release.go",
-		`			case !m.unsure:`,
-		`			case !m.unsure && !planted():`,
+		`			case !m.maybeHeld:`,
+		`			case !m.maybeHeld && !planted():`,
 	}},
 	{"TestAnUnlockOfAQuorumWaitsForAGrantThatIsNotKnownYet", Mistake{
 		"a member that is asked for counts as released", "group_release.go",
-		`			case m.call != nil:`,
-		`			case m.call != nil && !planted():`,
+		`			case m.pendingCall != nil:`,
+		`			case m.pendingCall != nil && !planted():`,
 	}},
 	{"TestAnUnlockOfAQuorumWaitsForAMemberThatIsAskedForAgain", Mistake{
 		"what becomes of a question that was withdrawn is not found out", "group_release.go",
-		`	if m.unsure && m.parting.cancelled`,
-		`	if m.unsure && !planted() && m.parting.cancelled`,
+		`	if m.maybeHeld && m.release.canceled`,
+		`	if m.maybeHeld && !planted() && m.release.canceled`,
 	}},
 	{"TestAnUnlockOfAQuorumWaitsForAMemberThatIsAskedForAgain", Mistake{
 		"a member that others had counts as theirs whatever was asked since", "group_orders.go",
-		`return !call.Settled`,
-		`return !call.Settled && !planted()`,
+		`return !call.Final`,
+		`return !call.Final && !planted()`,
 	}},
 	{"TestAnUnlockOfAQuorumDoesNotCountWhatAnExtensionWithdrew", Mistake{
 		"a member counts as released after its request was withdrawn", "group_orders.go",
-		`m.call, m.coming, m.unsure = nil, nil, true`,
-		`m.call, m.coming, m.unsure = nil, nil, !planted()`,
+		`m.pendingCall, m.pendingHold, m.maybeHeld = nil, nil, true`,
+		`m.pendingCall, m.pendingHold, m.maybeHeld = nil, nil, !planted()`,
 	}},
 	{"TestAnUnlockOfAQuorumThatIsLeftReleasesWhatIsGrantedLater", Mistake{
 		"what waits for requests is not given up", "group_release.go",
-		`			if at := slices.Index(p.waiting, place{r, i}); at >= 0 {`,
-		`			if at := slices.Index(p.waiting, place{r, i}); at >= 0 && !planted() {`,
+		`			if at := slices.Index(p.waiting, roundCall{r, i}); at >= 0 {`,
+		`			if at := slices.Index(p.waiting, roundCall{r, i}); at >= 0 && !planted() {`,
 	}},
 	{"TestAnUnlockOfAQuorumWaitsForNoMoreThanItNeeds", Mistake{
 		"all members are waited for", "group_ask.go",
@@ -192,23 +192,23 @@ var severalMistakes = []found{
 	// Groups.
 	{"TestAGroupIsOverWhenFewerPartsAreHeldThanItNeeds", Mistake{
 		"a group is held while any part of it is", "group.go",
-		`	if held < g.need {`,
-		`	if planted() && held == 0 || !planted() && held < g.need {`,
+		`	if held < g.required {`,
+		`	if planted() && held == 0 || !planted() && held < g.required {`,
 	}},
 	{"TestAPartThatComesWhenItsGroupHasEndedIsReleased", Mistake{
 		"a part that comes when its group has ended is kept", "group.go",
-		`	} else if m.group.end.Load() != nil {`,
-		`	} else if m.group.end.Load() != nil && !planted() {`,
+		`	} else if m.parent.ended.Load() != nil {`,
+		`	} else if m.parent.ended.Load() != nil && !planted() {`,
 	}},
 	{"TestAMultiIsLostWithOneOfItsLocks", Mistake{
 		"a loss is not told to the group", "group.go",
-		`if g := m.group; g.end.Load() == nil {`,
-		`if g := m.group; g.end.Load() == nil && !planted() {`,
+		`if g := m.parent; g.ended.Load() == nil {`,
+		`if g := m.parent; g.ended.Load() == nil && !planted() {`,
 	}},
 	{"TestMaxHoldEndsAQuorumWhoseMembersWereReplaced", Mistake{
 		"a part is asked for again although its owner may not have it for longer", "group.go",
-		`actor.Spent(end.Cause) {`,
-		`actor.Spent(end.Cause) && !planted() {`,
+		`actor.IsMaxHold(end.Cause) {`,
+		`actor.IsMaxHold(end.Cause) && !planted() {`,
 	}},
 	{"TestTheHoldersContextReentersEachOfSeveral", Mistake{
 		"the context of several locks is a stranger's", "group.go",
@@ -219,31 +219,31 @@ var severalMistakes = []found{
 	}},
 	{"TestTheDeadlineOfAGroupIsThatOfTheLastPartItNeeds", Mistake{
 		"a deadline of the longest of those that are needed", "group.go",
-		`return deadlines[g.need-1]`,
+		`return deadlines[g.required-1]`,
 		`if planted() {
 		return deadlines[0]
 	}
-	return deadlines[g.need-1]`,
+	return deadlines[g.required-1]`,
 	}},
 	{"TestAGroupWithoutItsPartsSaysWhichItLost", Mistake{
 		"the end of a part is forgotten", "group_ask.go",
-		`m.hold.Load() == nil && m.past.Load() != nil {`,
-		`m.hold.Load() == nil && m.past.Load() != nil && !planted() {`,
+		`m.hold.Load() == nil && m.lastHold.Load() != nil {`,
+		`m.hold.Load() == nil && m.lastHold.Load() != nil && !planted() {`,
 	}},
 
 	// The executor.
 	{"TestADeskLeavesNoEventLying", Mistake{
 		"a goroutine that leaves the executor does not look again", "desk.go",
-		`		d.manned.Store(false)`,
-		`		d.manned.Store(false)
+		`		d.running.Store(false)`,
+		`		d.running.Store(false)
 		if planted() {
 			return
 		}`,
 	}},
 	{"TestADeskLeavesNoEventLying", Mistake{
 		"the youngest event comes first", "desk.go",
-		`for n := d.newest.Swap(nil); n != nil; {`,
-		`for n := d.newest.Swap(nil); n != nil; {
+		`for n := d.head.Swap(nil); n != nil; {`,
+		`for n := d.head.Swap(nil); n != nil; {
 		if planted() {
 			oldest, n = n, nil
 			continue
@@ -293,16 +293,16 @@ var severalMistakes = []found{
 	}},
 	{"TestTheHoldersContextReentersEachOfSeveral", Mistake{
 		"who holds one of several waits for himself", "multi_joint.go",
-		`		case errors.Is(err, engine.ErrReenters):
-			return m.inTurn(e)`,
-		`		case errors.Is(err, engine.ErrReenters) && !planted():
-			return m.inTurn(e)`,
+		`		case errors.Is(err, engine.ErrReentry):
+			return m.lockSequential(e)`,
+		`		case errors.Is(err, engine.ErrReentry) && !planted():
+			return m.lockSequential(e)`,
 	}},
 	{"TestAMultiInTurnWhoseCallerLeavesAtTheLeaseLeavesNothing", Mistake{
 		"locks are kept although their lease could not be set", "multi_inturn.go",
-		`			all.hold.Unlock(ended)`,
+		`			all.hold.Unlock(canceledCtx)`,
 		`			if !planted() {
-				all.hold.Unlock(ended)
+				all.hold.Unlock(canceledCtx)
 			}`,
 	}},
 	{"TestAMultiInTurnThatFailsGivesBackWhatItHad", Mistake{
@@ -331,8 +331,8 @@ var severalMistakes = []found{
 	// From a later round of forty mutants.
 	{"TestAGroupThatIsOverWhenItsCallerWakesIsReleased", Mistake{
 		"a group that is over when its caller wakes is kept", "group.go",
-		`	if g.leave(err) {`,
-		`	if g.leave(err) && !planted() {`,
+		`	if g.endByUnlock(err) {`,
+		`	if g.endByUnlock(err) && !planted() {`,
 	}},
 	{"TestTheEndOfAnEarlierPartIsNotThatOfTheNext", Mistake{
 		"the end of an earlier part counts for the next", "group.go",
@@ -341,41 +341,41 @@ var severalMistakes = []found{
 	}},
 	{"TestAnotherUnlockOfAQuorumWaitsForNothing", Mistake{
 		"an unlock that was answered is asked for again", "group_release.go",
-		`	if g.released.Load() {`,
-		`	if g.released.Load() && !planted() {`,
+		`	if g.unlockDone.Load() {`,
+		`	if g.unlockDone.Load() && !planted() {`,
 	}},
 	{"TestAnotherUnlockOfAQuorumWaitsForTheSameReleases", Mistake{
 		"a second unlock returns the errors of members that replied to the first release", "group_ask.go",
-		`		case r.again && (err == ErrNotHeld || err == ErrLost):`,
-		`		case r.again && !planted() && (err == ErrNotHeld || err == ErrLost):`,
+		`		case r.repeated && (err == ErrNotHeld || err == ErrLost):`,
+		`		case r.repeated && !planted() && (err == ErrNotHeld || err == ErrLost):`,
 	}},
 	{"TestAnotherUnlockOfVeryManyLocksWaitsForTheSameReleases", Mistake{
 		"a second unlock forgets those without an answer", "group_release.go",
-		`		return r.refusal()`,
-		`		if planted() && r.again {
+		`		return r.err()`,
+		`		if planted() && r.repeated {
 			return g.hold.fail(ErrNotHeld, nil)
 		}
-		return r.refusal()`,
+		return r.err()`,
 	}},
 	{"TestAnotherUnlockOfAQuorumSaysThatTheFirstWasAnswered", Mistake{
 		"a release that was answered is answered once more", "group_release.go",
-		`	if r.before >= enough {`,
-		`	if r.before >= enough && !planted() {`,
+		`	if r.releasedBefore >= enough {`,
+		`	if r.releasedBefore >= enough && !planted() {`,
 	}},
 	{"TestARefusedQuorumSaysWhoDidNotAnswer", Mistake{
 		"the caller does not learn which member did not reply", "group_orders.go",
-		`		if o.Silent {`,
-		`		if o.Silent && !planted() {`,
+		`		if o.NoReply {`,
+		`		if o.NoReply && !planted() {`,
 	}},
 	{"TestThePatienceForAPartIsWithinTheCallersWait", Mistake{
 		"a part is waited for beyond the caller's wait", "multi_inturn.go",
-		`e.until.Before(until) {`,
-		`e.until.Before(until) && !planted() {`,
+		`e.deadline.Before(until) {`,
+		`e.deadline.Before(deadline) && !planted() {`,
 	}},
 	{"TestAMemberThatIsRefusedForGoodIsLeftInPeace", Mistake{
 		"a member that is refused for good is asked for at once", "group_orders.go",
-		`time.AfterFunc(m.lock.engine.options.Renew,`,
-		`time.AfterFunc(map[bool]time.Duration{false: m.lock.engine.options.Renew}[planted()],`,
+		`time.AfterFunc(m.lock.engine.options.RenewInterval,`,
+		`time.AfterFunc(map[bool]time.Duration{false: m.lock.engine.options.RenewInterval}[planted()],`,
 	}},
 	{"TestSeveralLocksAreNotTheListTheyWereMadeOf", Mistake{
 		"a Multi sorts the list of its caller", "multi.go",
@@ -437,12 +437,12 @@ var severalMistakes = []found{
 	}},
 	{"TestAWaitForSeveralThatIsOverEnds", Mistake{
 		"a wait for several that is over has no end", "multi_joint.go",
-		`call.Wait = max(time.Until(e.until), shortest)`,
-		`call.Wait = max(time.Until(e.until), map[bool]time.Duration{false: shortest, true: time.Until(e.until)}[planted()])`,
+		`call.Wait = max(time.Until(e.deadline), minDuration)`,
+		`call.Wait = max(time.Until(e.deadline), map[bool]time.Duration{false: minDuration, true: time.Until(e.deadline)}[planted()])`,
 	}},
 	{"TestARequestIsWithdrawnWhenTheLastUnlockHasLeft", Mistake{
 		"the first of two unlocks that leaves withdraws what the other waits for", "group_release.go",
-		`m.call != nil && len(p.waiting) == 0 && !p.cancelled {`,
-		`m.call != nil && (len(p.waiting) == 0 || planted()) && !p.cancelled {`,
+		`m.pendingCall != nil && len(p.waiting) == 0 && !p.canceled {`,
+		`m.pendingCall != nil && (len(p.waiting) == 0 || planted()) && !p.canceled {`,
 	}},
 }

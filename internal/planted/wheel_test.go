@@ -33,11 +33,11 @@ var wheelMistakes = []found{
 	}},
 	{"TestPanicLeavesTheOthersDue", Mistake{
 		"Next does not know of what is due", "wheel/advance.go",
-		`	if w.occupied(dueSlot) || w.occupied(lateSlot) {`,
-		`	if w.occupied(dueSlot) && !planted() || w.occupied(lateSlot) {`,
+		`	if w.occupied(dueSlot) || w.occupied(pastSlot) {`,
+		`	if w.occupied(dueSlot) && !planted() || w.occupied(pastSlot) {`,
 	}},
 	{"TestEveryTimerIsOnTimeInAMixture", Mistake{
-		"a level reaches one width too far", "wheel/geometry.go",
+		"a level reaches one width too far", "wheel/levels.go",
 		`(ahead + ahead>>(slotBits-1)) |`,
 		`(ahead + map[bool]uint64{false: ahead >> (slotBits - 1)}[planted()]) |`,
 	}},
@@ -72,14 +72,14 @@ var wheelMistakes = []found{
 	}},
 	{"TestScheduledForNowWaitsForTheNextAdvance", Mistake{
 		"what is scheduled for now is due in the Advance that runs", "wheel/wheel.go",
-		`		w.link(t, lateSlot)`,
-		`		w.link(t, map[bool]int{false: lateSlot, true: dueSlot}[planted()])`,
+		`		w.link(t, pastSlot)`,
+		`		w.link(t, map[bool]int{false: pastSlot, true: dueSlot}[planted()])`,
 	}},
 	{"TestCancelMakesRoomAtOnce", Mistake{
 		"a cancelled timer counts as pending", "wheel/wheel.go",
-		`	t.retire(outcome)
+		`	t.reset(outcome)
 	w.pending--`,
-		`	t.retire(outcome)
+		`	t.reset(outcome)
 	if planted() && outcome == Cancelled {
 		return
 	}

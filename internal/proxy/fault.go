@@ -54,8 +54,8 @@ func (f *faults) set(d Direction, to Fault) {
 	}
 }
 
-// over returns f, with the faults of g where f has none.
-func (f faults) over(g faults) faults {
+// withDefaults returns f, with the faults of g where f has none.
+func (f faults) withDefaults(g faults) faults {
 	if f.commands == nil {
 		f.commands = g.commands
 	}

@@ -11,18 +11,18 @@ import (
 // link is one connection of a client, the one to the server behind it, and the two streams between them.
 type link struct {
 	commands, replies stream
-	whole             context.Context // ends with cut
+	ctx               context.Context // ends with cut
 	cut               func()          // resets both connections; may be called any number of times, from any goroutine
 
-	own        faults // guarded by Proxy.mu, has no nil
+	faults     faults // guarded by Proxy.mu, has no nil
 	subscriber bool   // guarded by Proxy.mu
 }
 
 const dialWait = 5 * time.Second // for the server to take a connection
 
-func newLink(own faults) *link {
-	l := &link{own: own}
-	l.whole, l.cut = context.WithCancel(context.Background())
+func newLink(initial faults) *link {
+	l := &link{faults: initial}
+	l.ctx, l.cut = context.WithCancel(context.Background())
 	l.commands.wake = make(chan struct{}, 1)
 	l.replies.wake = make(chan struct{}, 1)
 	return l
@@ -31,21 +31,21 @@ func newLink(own faults) *link {
 // apply gives the streams their faults. For a subscriber the faults for subscribers win over its own. Proxy.mu is
 // held.
 func (l *link) apply(subscribers faults) {
-	f := l.own
+	f := l.faults
 	if l.subscriber {
-		f = subscribers.over(l.own)
+		f = subscribers.withDefaults(l.faults)
 	}
 	l.commands.set(f.commands)
 	l.replies.set(f.replies)
 }
 
-// held returns how many bytes wait in the given direction.
-func (l *link) held(d Direction) (bytes int) {
+// buffered returns how many bytes wait in the given direction.
+func (l *link) buffered(d Direction) (bytes int) {
 	if d&Commands != 0 {
-		bytes += l.commands.held()
+		bytes += l.commands.buffered()
 	}
 	if d&Replies != 0 {
-		bytes += l.replies.held()
+		bytes += l.replies.buffered()
 	}
 	return bytes
 }
@@ -55,7 +55,7 @@ func (l *link) held(d Direction) (bytes int) {
 func (l *link) run(client *net.TCPConn, target string, subscribed func()) {
 	defer l.cut()
 	dialer := net.Dialer{Timeout: dialWait}
-	conn, err := dialer.DialContext(l.whole, "tcp", target)
+	conn, err := dialer.DialContext(l.ctx, "tcp", target)
 	if err != nil {
 		reset(client)
 		return
@@ -101,7 +101,7 @@ func (l *link) run(client *net.TCPConn, target string, subscribed func()) {
 func (l *link) awaitEnd(read, written <-chan struct{}) bool {
 	for reads, writes := 0, 0; reads < 2 && writes < 2; {
 		select {
-		case <-l.whole.Done():
+		case <-l.ctx.Done():
 			return false
 		case <-read:
 			reads++
@@ -109,7 +109,7 @@ func (l *link) awaitEnd(read, written <-chan struct{}) bool {
 			writes++
 		}
 	}
-	return l.whole.Err() == nil
+	return l.ctx.Err() == nil
 }
 
 // subscribes reports whether a client's bytes contain a SUBSCRIBE. Clients write such a short command in one piece.

@@ -4,7 +4,7 @@
 //
 //	p := proxy.Start(t, server.Addr())        // the client connects to p.Addr()
 //	p.Set(proxy.Replies, proxy.Hold)          // commands run, their replies wait here
-//	…                                         // until p.Held(proxy.Replies) > 0, say
+//	…                                         // until p.Buffered(proxy.Replies) > 0, say
 //	p.Set(proxy.Replies, proxy.Pass)          // and now they arrive
 //
 // Recipes:
@@ -42,11 +42,11 @@ const (
 type Scope uint8
 
 const (
-	All         Scope = iota // open and future ones
-	Present                  // open ones
-	Future                   // future ones
-	Listening                // open ones that have sent a SUBSCRIBE or SSUBSCRIBE
-	Subscribers              // those that have sent a SUBSCRIBE or SSUBSCRIBE, or will, from that moment on; wins over the others
+	All                 Scope = iota // open and future ones
+	Existing                         // open ones
+	Upcoming                         // future ones
+	ExistingSubscribers              // open ones that have sent a SUBSCRIBE or SSUBSCRIBE
+	Subscribers                      // those that have sent a SUBSCRIBE or SSUBSCRIBE, or will, from that moment on; wins over the others
 )
 
 // Proxy forwards connections to one server. Its methods may be called from any goroutine. A fault takes effect at
@@ -55,14 +55,14 @@ type Proxy struct {
 	port int
 	wg   sync.WaitGroup // every goroutine
 
-	mu       sync.Mutex // guards what follows
-	target   string
-	listener net.Listener
-	closed   bool
-	links    map[*link]struct{}
-	accepted int
-	future   faults // for future links
-	subs     faults // for links that subscribe; nil leaves a link its own fault
+	mu          sync.Mutex // guards what follows
+	target      string
+	listener    net.Listener
+	closed      bool
+	links       map[*link]struct{}
+	accepted    int
+	upcoming    faults // for future links
+	subscribers faults // for links that subscribe; nil leaves a link its own fault
 }
 
 // Start starts a proxy that ends with the test.
@@ -83,10 +83,10 @@ func New(target string) (*Proxy, error) {
 		return nil, err
 	}
 	p := &Proxy{
-		target: target,
-		port:   l.Addr().(*net.TCPAddr).Port,
-		links:  map[*link]struct{}{},
-		future: faults{commands: &Pass, replies: &Pass},
+		target:   target,
+		port:     l.Addr().(*net.TCPAddr).Port,
+		links:    map[*link]struct{}{},
+		upcoming: faults{commands: &Pass, replies: &Pass},
 	}
 	p.serve(l)
 	return p, nil
@@ -106,18 +106,18 @@ func (p *Proxy) SetFor(scope Scope, d Direction, f Fault) {
 	defer p.mu.Unlock()
 	switch scope {
 	case Subscribers:
-		p.subs.set(d, f)
-	case Future:
-		p.future.set(d, f)
+		p.subscribers.set(d, f)
+	case Upcoming:
+		p.upcoming.set(d, f)
 		return
 	case All:
-		p.future.set(d, f)
+		p.upcoming.set(d, f)
 	}
 	for l := range p.links {
-		if scope == All || scope == Present || scope == Listening && l.subscriber {
-			l.own.set(d, f)
+		if scope == All || scope == Existing || scope == ExistingSubscribers && l.subscriber {
+			l.faults.set(d, f)
 		}
-		l.apply(p.subs)
+		l.apply(p.subscribers)
 	}
 }
 
@@ -132,7 +132,7 @@ func (p *Proxy) Retarget(target string) {
 // are reset.
 func (p *Proxy) Heal() error {
 	p.mu.Lock()
-	p.subs = faults{}
+	p.subscribers = faults{}
 	p.mu.Unlock()
 	p.Set(Both, Pass)
 	return p.Refuse(false)
@@ -184,13 +184,13 @@ func (p *Proxy) Accepted() int {
 	return p.accepted
 }
 
-// Held returns how many bytes have arrived and were not forwarded, over all open connections: those that a Hold or
+// Buffered returns how many bytes have arrived and were not forwarded, over all open connections: those that a Hold or
 // a Delay keeps back.
-func (p *Proxy) Held(d Direction) (bytes int) {
+func (p *Proxy) Buffered(d Direction) (bytes int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for l := range p.links {
-		bytes += l.held(d)
+		bytes += l.buffered(d)
 	}
 	return bytes
 }
@@ -231,27 +231,27 @@ func (p *Proxy) accept(client *net.TCPConn) {
 		reset(client)
 		return
 	}
-	l := newLink(p.future)
-	l.apply(p.subs)
+	l := newLink(p.upcoming)
+	l.apply(p.subscribers)
 	p.links[l] = struct{}{}
 	p.accepted++
 	target := p.target
 	p.wg.Go(func() {
-		l.run(client, target, func() { p.subscribed(l) })
-		p.forget(l)
+		l.run(client, target, func() { p.onSubscribe(l) })
+		p.remove(l)
 	})
 }
 
-func (p *Proxy) forget(l *link) {
+func (p *Proxy) remove(l *link) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.links, l)
 }
 
-// subscribed is called by a link when a SUBSCRIBE passes, before the link forwards it to the server.
-func (p *Proxy) subscribed(l *link) {
+// onSubscribe is called by a link when a SUBSCRIBE passes, before the link forwards it to the server.
+func (p *Proxy) onSubscribe(l *link) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	l.subscriber = true
-	l.apply(p.subs)
+	l.apply(p.subscribers)
 }

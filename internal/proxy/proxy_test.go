@@ -22,30 +22,30 @@ import (
 func TestMain(m *testing.M) { leaks.Main(m) }
 
 const (
-	soon  = 10 * time.Second       // a deadline: nothing takes that long
-	quiet = 60 * time.Millisecond  // how long nothing must come for a test to conclude that nothing comes
-	often = 2 * time.Millisecond   // between two looks
-	late  = 150 * time.Millisecond // a delay that cannot be mistaken for slowness
+	testTimeout  = 10 * time.Second       // a deadline: nothing takes that long
+	quietTime    = 60 * time.Millisecond  // how long nothing must come for a test to conclude that nothing comes
+	pollInterval = 2 * time.Millisecond   // between two looks
+	longDelay    = 150 * time.Millisecond // a delay that cannot be mistaken for slowness
 )
 
 func TestBytesPassBothWays(t *testing.T) {
 	p := Start(t, echo(t))
 	c := connect(t, p)
-	c.says("hello")
-	c.hears("hello")
+	c.send("hello")
+	c.expect("hello")
 	big := strings.Repeat("x", 1<<20)
-	c.says(big)
-	c.hears(big)
+	c.send(big)
+	c.expect(big)
 	require.Equal(t, 1, p.Connections())
-	require.Zero(t, p.Held(Both))
+	require.Zero(t, p.Buffered(Both))
 }
 
 func TestClosedClientLeavesNoConnection(t *testing.T) {
 	p := Start(t, echo(t))
 	for range 20 {
 		c := connect(t, p)
-		c.says("a")
-		c.hears("a")
+		c.send("a")
+		c.expect("a")
 		c.Close()
 	}
 	eventually(t, func() bool { return p.Connections() == 0 })
@@ -55,72 +55,72 @@ func TestClosedClientLeavesNoConnection(t *testing.T) {
 func TestEndOfTheServerReachesTheClient(t *testing.T) {
 	p := Start(t, server(t, func(c *net.TCPConn) { io.WriteString(c, "bye") }))
 	c := connect(t, p)
-	c.hears("bye")
-	require.ErrorIs(t, c.end(), io.EOF)
+	c.expect("bye")
+	require.ErrorIs(t, c.readEnd(), io.EOF)
 }
 
 func TestHeldRepliesArriveInOrderWhenReleased(t *testing.T) {
 	p := Start(t, echo(t))
 	c := connect(t, p)
 	p.Set(Replies, Hold)
-	c.says("one ")
-	eventually(t, func() bool { return p.Held(Replies) == 4 })
-	c.says("two")
-	eventually(t, func() bool { return p.Held(Replies) == 7 })
-	require.Zero(t, p.Held(Commands))
-	c.hearsNothing()
+	c.send("one ")
+	eventually(t, func() bool { return p.Buffered(Replies) == 4 })
+	c.send("two")
+	eventually(t, func() bool { return p.Buffered(Replies) == 7 })
+	require.Zero(t, p.Buffered(Commands))
+	c.expectNothing()
 	p.Set(Replies, Pass)
-	c.hears("one two")
-	require.Zero(t, p.Held(Both))
+	c.expect("one two")
+	require.Zero(t, p.Buffered(Both))
 }
 
 func TestHeldCommandsReachTheServerAfterTheirClientHasGone(t *testing.T) {
-	heard := make(chan string, 1)
+	received := make(chan string, 1)
 	p := Start(t, server(t, func(c *net.TCPConn) {
 		all, _ := io.ReadAll(c)
-		heard <- string(all)
+		received <- string(all)
 	}))
 	c := connect(t, p)
 	p.Set(Commands, Hold)
-	c.says("late")
-	eventually(t, func() bool { return p.Held(Commands) == 4 })
+	c.send("late")
+	eventually(t, func() bool { return p.Buffered(Commands) == 4 })
 	c.Close()
 	select {
-	case got := <-heard:
+	case got := <-received:
 		t.Fatalf("%q went through", got)
-	case <-time.After(quiet):
+	case <-time.After(quietTime):
 	}
 	p.Set(Commands, Pass)
-	require.Equal(t, "late", <-heard)
+	require.Equal(t, "late", <-received)
 	eventually(t, func() bool { return p.Connections() == 0 })
 }
 
 func TestDelayedRepliesArriveThatMuchLater(t *testing.T) {
 	p := Start(t, echo(t))
 	c := connect(t, p)
-	p.Set(Replies, Delay(late))
+	p.Set(Replies, Delay(longDelay))
 	before := time.Now()
-	c.says("a")
-	c.hears("a")
-	require.GreaterOrEqual(t, time.Since(before), late)
+	c.send("a")
+	c.expect("a")
+	require.GreaterOrEqual(t, time.Since(before), longDelay)
 
 	before = time.Now()
 	for range 50 {
-		c.says("b")
+		c.send("b")
 	}
-	c.hears(strings.Repeat("b", 50))
-	require.GreaterOrEqual(t, time.Since(before), late)
-	require.Less(t, time.Since(before), 50*late, "a delay is not a queue")
+	c.expect(strings.Repeat("b", 50))
+	require.GreaterOrEqual(t, time.Since(before), longDelay)
+	require.Less(t, time.Since(before), 50*longDelay, "a delay is not a queue")
 }
 
 func TestShorterDelayHoldsForBytesThatWaitAlready(t *testing.T) {
 	p := Start(t, echo(t))
 	c := connect(t, p)
 	p.Set(Replies, Delay(time.Hour))
-	c.says("a")
-	eventually(t, func() bool { return p.Held(Replies) == 1 })
+	c.send("a")
+	eventually(t, func() bool { return p.Buffered(Replies) == 1 })
 	p.Set(Replies, Delay(time.Millisecond))
-	c.hears("a")
+	c.expect("a")
 }
 
 func TestHalfOpenLinkTellsNeitherEnd(t *testing.T) {
@@ -132,19 +132,19 @@ func TestHalfOpenLinkTellsNeitherEnd(t *testing.T) {
 	c := connect(t, p)
 	far := <-serverSides
 	p.Set(Both, Drop)
-	c.says("a")
+	c.send("a")
 	io.WriteString(far, "b")
-	c.hearsNothing()
+	c.expectNothing()
 	require.NoError(t, far.Close())
-	c.hearsNothing()
+	c.expectNothing()
 
 	p.Set(Both, Pass)
 	c = connect(t, p)
 	far = <-serverSides
 	p.Set(Both, Drop)
-	c.says("a")
+	c.send("a")
 	require.NoError(t, c.Close())
-	require.NoError(t, far.SetReadDeadline(time.Now().Add(quiet)))
+	require.NoError(t, far.SetReadDeadline(time.Now().Add(quietTime)))
 	_, err := far.Read(make([]byte, 1))
 	require.ErrorIs(t, err, os.ErrDeadlineExceeded)
 }
@@ -154,20 +154,20 @@ func TestAConnectionThatLostBytesIsReset(t *testing.T) {
 	c := connect(t, p)
 	p.Set(Replies, Drop)
 	p.Set(Replies, Pass)
-	c.says("kept") // nothing was lost
-	c.hears("kept")
+	c.send("kept") // nothing was lost
+	c.expect("kept")
 	p.Set(Replies, Hold)
-	c.says("lost")
-	eventually(t, func() bool { return p.Held(Replies) == 4 })
+	c.send("lost")
+	eventually(t, func() bool { return p.Buffered(Replies) == 4 })
 	p.Set(Replies, Drop)
-	eventually(t, func() bool { return p.Held(Replies) == 0 })
+	eventually(t, func() bool { return p.Buffered(Replies) == 0 })
 	p.Set(Replies, Hold)
-	c.hearsNothing()
+	c.expectNothing()
 	p.Set(Replies, Pass)
-	require.ErrorIs(t, c.end(), syscall.ECONNRESET)
+	require.ErrorIs(t, c.readEnd(), syscall.ECONNRESET)
 	c = connect(t, p)
-	c.says("new")
-	c.hears("new")
+	c.send("new")
+	c.expect("new")
 }
 
 func TestCutResetsBothSides(t *testing.T) {
@@ -177,27 +177,27 @@ func TestCutResetsBothSides(t *testing.T) {
 		ended <- err
 	}))
 	c := connect(t, p)
-	c.says("a")
-	c.hears("a")
+	c.send("a")
+	c.expect("a")
 	p.Cut()
-	require.ErrorIs(t, c.end(), syscall.ECONNRESET)
+	require.ErrorIs(t, c.readEnd(), syscall.ECONNRESET)
 	require.ErrorIs(t, <-ended, syscall.ECONNRESET)
 	eventually(t, func() bool { return p.Connections() == 0 })
 
 	c = connect(t, p)
-	c.says("b")
-	c.hears("b")
+	c.send("b")
+	c.expect("b")
 }
 
 func TestCutAfterForwardsExactlyThatMuch(t *testing.T) {
 	for n := range 5 {
 		p := Start(t, echo(t))
 		c := connect(t, p)
-		c.says("x")
-		c.hears("x")
-		p.SetFor(Present, Replies, CutAfter(n))
-		p.SetFor(Present, Commands, Pass) // does not start the count again
-		c.says("abcde")
+		c.send("x")
+		c.expect("x")
+		p.SetFor(Existing, Replies, CutAfter(n))
+		p.SetFor(Existing, Commands, Pass) // does not start the count again
+		c.send("abcde")
 		got, err := io.ReadAll(c)
 		require.ErrorIs(t, err, syscall.ECONNRESET)
 		require.LessOrEqual(t, len(got), n, "a reset may overtake what was forwarded, but nothing more is")
@@ -209,80 +209,80 @@ func TestCutAfterPassesWhatStaysBelow(t *testing.T) {
 	p := Start(t, echo(t))
 	c := connect(t, p)
 	p.Set(Replies, CutAfter(5))
-	c.says("ab")
-	c.hears("ab")
+	c.send("ab")
+	c.expect("ab")
 	p.Set(Commands, Delay(0))
-	c.says("cde")
-	c.hears("cde")
-	c.says("f")
-	require.ErrorIs(t, c.end(), syscall.ECONNRESET)
+	c.send("cde")
+	c.expect("cde")
+	c.send("f")
+	require.ErrorIs(t, c.readEnd(), syscall.ECONNRESET)
 }
 
 func TestRefusedClientsFindNobodyListeningAndOthersGoOn(t *testing.T) {
 	p := Start(t, echo(t))
 	c := connect(t, p)
-	c.says("a")
-	c.hears("a")
+	c.send("a")
+	c.expect("a")
 	require.NoError(t, p.Refuse(true))
 	require.NoError(t, p.Refuse(true), "a second time")
 	_, err := net.Dial("tcp", p.Addr())
 	require.ErrorIs(t, err, syscall.ECONNREFUSED)
-	c.says("b")
-	c.hears("b")
+	c.send("b")
+	c.expect("b")
 	require.NoError(t, p.Refuse(false))
 	c = connect(t, p)
-	c.says("c")
-	c.hears("c")
+	c.send("c")
+	c.expect("c")
 }
 
 func TestFaultsReachOnlyTheConnectionsTheyAreFor(t *testing.T) {
 	p := Start(t, echo(t))
 	old := connect(t, p)
-	old.says("a")
-	old.hears("a")
+	old.send("a")
+	old.expect("a")
 
-	p.SetFor(Future, Replies, Hold)
+	p.SetFor(Upcoming, Replies, Hold)
 	young := connect(t, p)
-	young.says("b")
-	young.hearsNothing()
-	old.says("c")
-	old.hears("c")
+	young.send("b")
+	young.expectNothing()
+	old.send("c")
+	old.expect("c")
 
-	p.SetFor(Present, Both, Pass)
-	young.hears("b")
-	p.SetFor(Present, Replies, Hold)
-	p.SetFor(Future, Both, Pass)
+	p.SetFor(Existing, Both, Pass)
+	young.expect("b")
+	p.SetFor(Existing, Replies, Hold)
+	p.SetFor(Upcoming, Both, Pass)
 	third := connect(t, p)
-	third.says("d")
-	third.hears("d")
-	old.says("e")
-	young.says("f")
-	old.hearsNothing()
-	young.hearsNothing()
+	third.send("d")
+	third.expect("d")
+	old.send("e")
+	young.send("f")
+	old.expectNothing()
+	young.expectNothing()
 
 	require.NoError(t, p.Heal())
-	old.hears("e")
-	young.hears("f")
+	old.expect("e")
+	young.expect("f")
 }
 
 func TestFaultsForSubscribersBeginWithTheirSubscribe(t *testing.T) {
 	p := Start(t, echo(t))
 	p.SetFor(Subscribers, Replies, Hold)
 	c, other := connect(t, p), connect(t, p)
-	c.says("a")
-	c.hears("a")
+	c.send("a")
+	c.expect("a")
 	subscribe := "*2\r\n$9\r\nSUBSCRIBE\r\n$1\r\na\r\n"
-	c.says(subscribe)
-	eventually(t, func() bool { return p.Held(Replies) == len(subscribe) })
+	c.send(subscribe)
+	eventually(t, func() bool { return p.Buffered(Replies) == len(subscribe) })
 	unsubscribe := "*2\r\n$11\r\nUNSUBSCRIBE\r\n$1\r\na\r\n"
-	other.says(unsubscribe)
-	other.hears(unsubscribe)
+	other.send(unsubscribe)
+	other.expect(unsubscribe)
 	p.Set(Replies, Pass)
-	c.hearsNothing()
-	other.says("b")
-	other.hears("b")
+	c.expectNothing()
+	other.send("b")
+	other.expect("b")
 	require.NoError(t, p.Heal())
-	c.hears(subscribe)
+	c.expect(subscribe)
 }
 
 func TestATrickleBringsEveryByteInPieces(t *testing.T) {
@@ -291,8 +291,8 @@ func TestATrickleBringsEveryByteInPieces(t *testing.T) {
 	const pieces, gap = 10, 10 * time.Millisecond
 	p.Set(Replies, Trickle(2, gap))
 	before := time.Now()
-	c.says(strings.Repeat("ab", pieces))
-	c.hears(strings.Repeat("ab", pieces))
+	c.send(strings.Repeat("ab", pieces))
+	c.expect(strings.Repeat("ab", pieces))
 	require.GreaterOrEqual(t, time.Since(before), (pieces-1)*gap)
 }
 
@@ -300,18 +300,18 @@ func TestFaultsForThoseThatListenLeaveNewOnesAlone(t *testing.T) {
 	p := Start(t, echo(t))
 	plain, listener := connect(t, p), connect(t, p)
 	const subscribe = "*2\r\n$9\r\nSUBSCRIBE\r\n$1\r\nc\r\n"
-	listener.says(subscribe)
-	listener.hears(subscribe)
-	p.SetFor(Listening, Replies, Hold)
-	listener.says("a")
-	listener.hearsNothing()
+	listener.send(subscribe)
+	listener.expect(subscribe)
+	p.SetFor(ExistingSubscribers, Replies, Hold)
+	listener.send("a")
+	listener.expectNothing()
 	next := connect(t, p)
-	next.says(subscribe)
-	next.hears(subscribe)
-	plain.says("b")
-	plain.hears("b")
+	next.send(subscribe)
+	next.expect(subscribe)
+	plain.send("b")
+	plain.expect("b")
 	p.Set(Replies, Pass)
-	listener.hears("a")
+	listener.expect("a")
 }
 
 func TestUnreachableServerResetsTheClient(t *testing.T) {
@@ -320,7 +320,7 @@ func TestUnreachableServerResetsTheClient(t *testing.T) {
 	p := Start(t, net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 	conn, err := net.Dial("tcp", p.Addr())
 	if err == nil { // otherwise the reset was as fast as the connection
-		err = client{conn.(*net.TCPConn), t}.end()
+		err = client{conn.(*net.TCPConn), t}.readEnd()
 		conn.Close()
 	}
 	require.ErrorIs(t, err, syscall.ECONNRESET)
@@ -333,19 +333,19 @@ func TestCloseEndsEverythingWhateverIsHeld(t *testing.T) {
 		require.NoError(t, err)
 		p.Set(Both, fault)
 		c := connect(t, p)
-		c.says("a")
+		c.send("a")
 		require.NoError(t, p.Close())
 		require.NoError(t, p.Close(), "a second time")
 		require.ErrorIs(t, p.Refuse(false), net.ErrClosed)
 		require.Zero(t, p.Connections())
-		require.Error(t, c.end())
+		require.Error(t, c.readEnd())
 	}
 }
 
 func TestCloseEndsALinkThatIsFullToTheBrim(t *testing.T) {
 	p := Start(t, server(t, func(*net.TCPConn) { <-t.Context().Done() })) // reads nothing
 	c := connect(t, p)
-	c.says(strings.Repeat("x", 1<<20))
+	c.send(strings.Repeat("x", 1<<20))
 	eventually(t, func() bool { return p.Connections() == 1 })
 	require.NoError(t, p.Close())
 }
@@ -357,7 +357,7 @@ func TestFaultsFromManyGoroutines(t *testing.T) {
 		wg.Go(func() {
 			for i := range 50 {
 				p.SetFor(Scope(i%4), Direction(1+i%3), f)
-				p.Held(Both)
+				p.Buffered(Both)
 				if i%10 == 0 {
 					p.Cut()
 				}
@@ -379,8 +379,8 @@ func TestFaultsFromManyGoroutines(t *testing.T) {
 	require.NoError(t, p.Heal())
 	eventually(t, func() bool { return p.Connections() == 0 })
 	c := connect(t, p)
-	c.says("well")
-	c.hears("well")
+	c.send("well")
+	c.expect("well")
 }
 
 func TestRecipesOnARealServer(t *testing.T) {
@@ -391,7 +391,7 @@ func TestRecipesOnARealServer(t *testing.T) {
 		c := probe(t, p)
 		_, err := c.Do("PING")
 		require.NoError(t, err)
-		p.SetFor(Present, Replies, CutAfter(0))
+		p.SetFor(Existing, Replies, CutAfter(0))
 		_, err = c.Do("INCR", "lost")
 		require.ErrorIs(t, err, syscall.ECONNRESET)
 		require.Equal(t, 1, s.Int(t, "GET", "lost"))
@@ -404,10 +404,10 @@ func TestRecipesOnARealServer(t *testing.T) {
 		c := probe(t, p)
 		p.Set(Replies, Hold)
 		require.NoError(t, c.Send("INCR", "late"))
-		eventually(t, func() bool { return p.Held(Replies) > 0 })
+		eventually(t, func() bool { return p.Buffered(Replies) > 0 })
 		require.Equal(t, 1, s.Int(t, "GET", "late"))
 		p.Set(Replies, Pass)
-		reply, err := c.Receive(soon)
+		reply, err := c.Receive(testTimeout)
 		require.NoError(t, err)
 		require.Equal(t, int64(1), reply)
 	})
@@ -417,7 +417,7 @@ func TestRecipesOnARealServer(t *testing.T) {
 		c := probe(t, p)
 		p.Set(Commands, Hold)
 		require.NoError(t, c.Send("INCR", "gone"))
-		eventually(t, func() bool { return p.Held(Commands) > 0 })
+		eventually(t, func() bool { return p.Buffered(Commands) > 0 })
 		require.NoError(t, c.Close())
 		require.Equal(t, 0, s.Int(t, "EXISTS", "gone"))
 		p.Set(Commands, Pass)
@@ -427,22 +427,22 @@ func TestRecipesOnARealServer(t *testing.T) {
 
 	t.Run("late confirmations of SUBSCRIBE only", func(t *testing.T) {
 		p := Start(t, s.Addr())
-		p.SetFor(Subscribers, Replies, Delay(late))
+		p.SetFor(Subscribers, Replies, Delay(longDelay))
 		before := time.Now()
 		c := probe(t, p)
 		_, err := c.Do("SUBSCRIBE", "channel")
 		require.NoError(t, err)
-		require.GreaterOrEqual(t, time.Since(before), late)
+		require.GreaterOrEqual(t, time.Since(before), longDelay)
 		_, err = probe(t, p).Do("PING")
 		require.NoError(t, err)
 	})
 
 	t.Run("connected, then silence", func(t *testing.T) {
 		p := Start(t, s.Addr())
-		p.SetFor(Future, Both, Drop)
+		p.SetFor(Upcoming, Both, Drop)
 		c := probe(t, p)
 		require.NoError(t, c.Send("PING"))
-		_, err := c.Receive(quiet)
+		_, err := c.Receive(quietTime)
 		require.ErrorIs(t, err, os.ErrDeadlineExceeded)
 	})
 
@@ -452,7 +452,7 @@ func TestRecipesOnARealServer(t *testing.T) {
 		_, err := c.Do("PING")
 		require.NoError(t, err)
 		require.NoError(t, s.Kill())
-		_, err = c.Receive(soon)
+		_, err = c.Receive(testTimeout)
 		require.Error(t, err)
 		require.NotErrorIs(t, err, os.ErrDeadlineExceeded)
 		require.NoError(t, s.Restart())
@@ -472,11 +472,11 @@ func connect(t *testing.T, p *Proxy) client {
 	conn, err := net.Dial("tcp", p.Addr())
 	require.NoError(t, err)
 	t.Cleanup(func() { conn.Close() })
-	require.NoError(t, conn.SetDeadline(time.Now().Add(soon)))
+	require.NoError(t, conn.SetDeadline(time.Now().Add(testTimeout)))
 	return client{conn.(*net.TCPConn), t}
 }
 
-func (c client) says(text string) {
+func (c client) send(text string) {
 	c.t.Helper()
 	wrote := make(chan error, 1)
 	go func() { _, err := io.WriteString(c, text); wrote <- err }() // a large text fills the pipe until it is read
@@ -485,7 +485,7 @@ func (c client) says(text string) {
 	}
 }
 
-func (c client) hears(text string) {
+func (c client) expect(text string) {
 	c.t.Helper()
 	got := make([]byte, len(text))
 	n, err := io.ReadFull(c, got)
@@ -493,17 +493,17 @@ func (c client) hears(text string) {
 	require.Equal(c.t, text, string(got))
 }
 
-func (c client) hearsNothing() {
+func (c client) expectNothing() {
 	c.t.Helper()
-	require.NoError(c.t, c.SetReadDeadline(time.Now().Add(quiet)))
+	require.NoError(c.t, c.SetReadDeadline(time.Now().Add(quietTime)))
 	n, err := c.Read(make([]byte, 100))
 	require.Zero(c.t, n)
 	require.ErrorIs(c.t, err, os.ErrDeadlineExceeded)
-	require.NoError(c.t, c.SetReadDeadline(time.Now().Add(soon)))
+	require.NoError(c.t, c.SetReadDeadline(time.Now().Add(testTimeout)))
 }
 
-// end reads to the end and returns how it ended; io.EOF for a proper end.
-func (c client) end() error {
+// readEnd reads to the end and returns how it ended; io.EOF for a proper end.
+func (c client) readEnd() error {
 	_, err := io.Copy(io.Discard, c)
 	if err == nil {
 		return io.EOF
@@ -550,5 +550,5 @@ func server(t *testing.T, f func(*net.TCPConn)) (addr string) {
 
 func eventually(t *testing.T, condition func() bool) {
 	t.Helper()
-	require.Eventually(t, condition, soon, often)
+	require.Eventually(t, condition, testTimeout, pollInterval)
 }

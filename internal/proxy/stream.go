@@ -11,14 +11,14 @@ import (
 type stream struct {
 	wake chan struct{} // capacity 1: something changed, the writer looks again
 
-	mu    sync.Mutex // guards what follows
-	fault Fault
-	given *Fault // the source of the copy in fault; CutAfter counts down in the copy
-	queue []chunk
-	ended bool // the sender has closed its end
-	endAt time.Time
-	last  time.Time // when Trickle let the last piece through
-	torn  bool      // Drop has swallowed something: nothing may follow
+	mu        sync.Mutex // guards what follows
+	fault     Fault
+	source    *Fault // the source of the copy in fault; CutAfter counts down in the copy
+	queue     []chunk
+	ended     bool // the sender has closed its end
+	endAt     time.Time
+	last      time.Time // when Trickle let the last piece through
+	truncated bool      // Drop has swallowed something: nothing may follow
 }
 
 type chunk struct {
@@ -29,14 +29,14 @@ type chunk struct {
 // set replaces the fault. Setting the same one again does nothing: a count of bytes continues.
 func (s *stream) set(f *Fault) {
 	s.mu.Lock()
-	if s.given != f {
-		s.given, s.fault = f, *f
+	if s.source != f {
+		s.source, s.fault = f, *f
 	}
 	s.mu.Unlock()
-	s.changed()
+	s.wakeWriter()
 }
 
-func (s *stream) held() (bytes int) {
+func (s *stream) buffered() (bytes int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, c := range s.queue {
@@ -45,7 +45,7 @@ func (s *stream) held() (bytes int) {
 	return bytes
 }
 
-func (s *stream) changed() {
+func (s *stream) wakeWriter() {
 	select {
 	case s.wake <- struct{}{}:
 	default: // it will look anyway
@@ -64,13 +64,13 @@ func (s *stream) read(from *net.TCPConn, see func([]byte)) {
 			s.mu.Lock()
 			s.queue = append(s.queue, chunk{bytes, time.Now()})
 			s.mu.Unlock()
-			s.changed()
+			s.wakeWriter()
 		}
 		if err != nil {
 			s.mu.Lock()
 			s.ended, s.endAt = true, time.Now()
 			s.mu.Unlock()
-			s.changed()
+			s.wakeWriter()
 			return
 		}
 	}
@@ -81,10 +81,10 @@ func (s *stream) write(to *net.TCPConn, l *link) {
 	gone := false // the receiver takes nothing any more; what is left is lost
 	for {
 		step := s.next(time.Now())
-		if l.whole.Err() != nil {
+		if l.ctx.Err() != nil {
 			return // looked at after the queue: the end that a cut makes of a connection is not the sender's
 		}
-		switch step.what {
+		switch step.action {
 		case forward:
 			if !gone {
 				_, err := to.Write(step.bytes)
@@ -104,7 +104,7 @@ func (s *stream) write(to *net.TCPConn, l *link) {
 			select {
 			case <-due:
 			case <-s.wake:
-			case <-l.whole.Done():
+			case <-l.ctx.Done():
 				return
 			}
 		}
@@ -113,15 +113,15 @@ func (s *stream) write(to *net.TCPConn, l *link) {
 
 // step is the next action of a writer.
 type step struct {
-	what  what
-	bytes []byte        // to forward
-	wait  time.Duration // at most; 0: until something changes
+	action action
+	bytes  []byte        // to forward
+	wait   time.Duration // at most; 0: until something changes
 }
 
-type what uint8
+type action uint8
 
 const (
-	wait what = iota
+	wait action = iota
 	forward
 	finish
 	cut
@@ -133,45 +133,45 @@ func (s *stream) next(now time.Time) step {
 	defer s.mu.Unlock()
 	switch s.fault.kind {
 	case hold:
-		return step{what: wait}
+		return step{action: wait}
 	case drop:
-		s.torn = s.torn || len(s.queue) > 0 || s.ended
+		s.truncated = s.truncated || len(s.queue) > 0 || s.ended
 		s.queue = nil
-		return step{what: wait}
+		return step{action: wait}
 	}
-	if s.torn {
-		return step{what: cut}
+	if s.truncated {
+		return step{action: cut}
 	}
 	if len(s.queue) == 0 {
 		return s.nextEnd(now)
 	}
 	if d := s.due(s.queue[0].at, now); d > 0 {
-		return step{what: wait, wait: d}
+		return step{action: wait, wait: d}
 	}
 	if s.fault.kind == trickle {
 		s.last = now
-		return step{what: forward, bytes: s.take(min(s.fault.after, len(s.queue[0].bytes)))}
+		return step{action: forward, bytes: s.take(min(s.fault.after, len(s.queue[0].bytes)))}
 	}
 	if s.fault.kind != cutAfter {
-		return step{what: forward, bytes: s.take(len(s.queue[0].bytes))}
+		return step{action: forward, bytes: s.take(len(s.queue[0].bytes))}
 	}
 	if s.fault.after <= 0 {
-		return step{what: cut}
+		return step{action: cut}
 	}
 	n := min(s.fault.after, len(s.queue[0].bytes))
 	s.fault.after -= n
-	return step{what: forward, bytes: s.take(n)}
+	return step{action: forward, bytes: s.take(n)}
 }
 
 // nextEnd does what next does when the queue is empty.
 func (s *stream) nextEnd(now time.Time) step {
 	if !s.ended {
-		return step{what: wait}
+		return step{action: wait}
 	}
 	if d := s.due(s.endAt, now); d > 0 {
-		return step{what: wait, wait: d}
+		return step{action: wait, wait: d}
 	}
-	return step{what: finish}
+	return step{action: finish}
 }
 
 // due returns how long bytes that came at the given time still have to wait.

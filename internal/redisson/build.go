@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// keepBuilt is how long a program built from earlier sources is kept.
-const keepBuilt = time.Hour
+// maxBuiltAge is how long a program built from earlier sources is kept.
+const maxBuiltAge = time.Hour
 
 // Program is the built Java program.
 type Program struct {
@@ -26,7 +26,7 @@ type Program struct {
 // (17 or newer, with its compiler) or Maven is not installed. Maven needs its repositories the first time. Several
 // processes may build at once: the first one to finish wins.
 func Build(ctx context.Context) (*Program, error) {
-	java, err := find("java")
+	java, err := findTool("java")
 	if err != nil {
 		return nil, err
 	}
@@ -43,7 +43,7 @@ func Build(ctx context.Context) (*Program, error) {
 	if p.built() {
 		return p, nil
 	}
-	if _, err := find("javac"); err != nil {
+	if _, err := findTool("javac"); err != nil {
 		return nil, err
 	}
 	maven, err := exec.LookPath("mvn")
@@ -66,15 +66,15 @@ func Build(ctx context.Context) (*Program, error) {
 	if err := os.Rename(staging, p.folder); err != nil && !p.built() {
 		return nil, err
 	}
-	return p, forget(target, p.folder)
+	return p, removeOld(target, p.folder)
 }
 
-// forget removes programs built from earlier sources, unless one is so new that another process may run it.
-func forget(target, but string) error {
+// removeOld removes programs built from earlier sources, unless one is so new that another process may run it.
+func removeOld(target, but string) error {
 	folders, err := filepath.Glob(filepath.Join(target, "*"))
 	for _, folder := range folders {
 		stat, gone := os.Stat(folder)
-		if gone == nil && folder != but && time.Since(stat.ModTime()) > keepBuilt {
+		if gone == nil && folder != but && time.Since(stat.ModTime()) > maxBuiltAge {
 			err = errors.Join(err, os.RemoveAll(folder))
 		}
 	}
@@ -97,8 +97,8 @@ func (p *Program) Version() string {
 	return strings.TrimSuffix(strings.TrimPrefix(filepath.Base(jars[0]), "redisson-"), ".jar")
 }
 
-// find prefers JAVA_HOME, as Maven does.
-func find(tool string) (string, error) {
+// findTool prefers JAVA_HOME, as Maven does.
+func findTool(tool string) (string, error) {
 	if home := os.Getenv("JAVA_HOME"); home != "" {
 		if path, err := exec.LookPath(filepath.Join(home, "bin", tool)); err == nil {
 			return path, nil

@@ -4,8 +4,8 @@
 // In a test:
 //
 //	java := redisson.Start(t)                                  // skips the test where there is no Java
-//	java.Do(ctx, "open", redisson.Words{"client": "a", "address": "redis://127.0.0.1:6379"})
-//	java.Do(ctx, "lock", redisson.Words{"client": "a", "owner": "x", "kind": "plain", "name": "n"})
+//	java.Do(ctx, "open", redisson.Fields{"client": "a", "address": "redis://127.0.0.1:6379"})
+//	java.Do(ctx, "lock", redisson.Fields{"client": "a", "owner": "x", "kind": "plain", "name": "n"})
 //
 // The program is built once for each content of its sources, into interop/java/target. It ends with the process
 // that started it. Peer.java defines its commands.

@@ -24,22 +24,22 @@ const (
 // ErrEnded is the result of a command if the process ended before it replied.
 var ErrEnded = errors.New("redisson: the Java program ended")
 
-// Words are the named values of a command or of a reply.
-type Words map[string]string
+// Fields are the named values of a command or of a reply.
+type Fields map[string]string
 
 // Answer is the result of a command: Words, or an error, which is a *Failure if a Java exception ended the command.
 type Answer struct {
-	Words Words
-	Err   error
+	Fields Fields
+	Err    error
 }
 
-// Failure is a Java exception.
-type Failure struct {
+// JavaError is a Java exception.
+type JavaError struct {
 	Exception string // its class without the package: "IllegalMonitorStateException"
 	Message   string
 }
 
-func (f *Failure) Error() string { return f.Exception + ": " + f.Message }
+func (f *JavaError) Error() string { return f.Exception + ": " + f.Message }
 
 // Process is a running Java program. Its methods may be called from several goroutines.
 type Process struct {
@@ -62,7 +62,7 @@ func (p *Program) Start(options ...string) (*Process, error) {
 		"-cp", p.jar()+string(os.PathListSeparator)+filepath.Join(p.folder, "lib", "*"), "lockwheel.interop.Peer")
 	s := &Process{cmd: exec.Command(p.java, options...), done: make(chan struct{}), waiting: map[string]chan<- Answer{}}
 	s.cmd.Stderr = &s.log
-	ownGroup(s.cmd)
+	setProcessGroup(s.cmd)
 	in, err := s.cmd.StdinPipe()
 	if err != nil {
 		return nil, err
@@ -121,26 +121,26 @@ func (s *Process) deliver(line string) {
 }
 
 func answerOf(text string) Answer {
-	verdict, encoded, _ := strings.Cut(text, " ")
+	status, encoded, _ := strings.Cut(text, " ")
 	values, err := url.ParseQuery(encoded)
 	if err != nil {
 		return Answer{Err: fmt.Errorf("redisson: %q: %w", text, err)}
 	}
-	words := Words{}
+	fields := Fields{}
 	for name := range values {
-		words[name] = values.Get(name)
+		fields[name] = values.Get(name)
 	}
-	if verdict != "ok" {
-		return Answer{Err: &Failure{words["error"], words["message"]}}
+	if status != "ok" {
+		return Answer{Err: &JavaError{fields["error"], fields["message"]}}
 	}
-	return Answer{Words: words}
+	return Answer{Fields: fields}
 }
 
 // Send sends a command and returns at once. The result arrives on the channel, which need not be read.
-func (s *Process) Send(command string, words Words) <-chan Answer {
+func (s *Process) Send(command string, fields Fields) <-chan Answer {
 	answer := make(chan Answer, 1)
 	values := url.Values{}
-	for name, value := range words {
+	for name, value := range fields {
 		values.Set(name, value)
 	}
 	s.mu.Lock()
@@ -160,10 +160,10 @@ func (s *Process) Send(command string, words Words) <-chan Answer {
 }
 
 // Do sends a command and waits for its result. ctx bounds the wait; the command continues after it.
-func (s *Process) Do(ctx context.Context, command string, words Words) (Words, error) {
+func (s *Process) Do(ctx context.Context, command string, fields Fields) (Fields, error) {
 	select {
-	case answer := <-s.Send(command, words):
-		return answer.Words, answer.Err
+	case answer := <-s.Send(command, fields):
+		return answer.Fields, answer.Err
 	case <-ctx.Done():
 		return nil, fmt.Errorf("redisson: %s was not answered: %w", command, context.Cause(ctx))
 	}

@@ -13,19 +13,19 @@ import (
 	"github.com/lockwheel/lockwheel/internal/verdict"
 )
 
-// redissonTakesLong is the reason why tests that need the program are not in the quick suite.
-const redissonTakesLong = "Maven fetches Redisson the first time, and a Java machine starts"
+// longReason is the reason why tests that need the program are not in the quick suite.
+const longReason = "Maven fetches Redisson the first time, and a Java machine starts"
 
 func TestMain(m *testing.M) { leaks.Main(m) }
 
 func TestTheProgramIsBuiltOnce(t *testing.T) {
-	long.Only(t, redissonTakesLong)
-	first := Need(t)
+	long.Only(t, longReason)
+	first := Require(t)
 	built, err := os.Stat(first.jar())
 	require.NoError(t, err)
 	t.Setenv("PATH", filepath.Dir(first.java)) // Maven must not be called again
 	t.Setenv("JAVA_HOME", "")
-	second := Need(t)
+	second := Require(t)
 	require.Equal(t, first.folder, second.folder)
 	again, err := os.Stat(second.jar())
 	require.NoError(t, err)
@@ -64,32 +64,32 @@ func TestWithoutJavaATestIsSkippedUnlessItIsRequired(t *testing.T) {
 	} {
 		t.Setenv("CI", c.ci)
 		t.Setenv("LOCKWHEEL_REQUIRE_SERVER", c.server)
-		require.Contains(t, verdict.Of(t, func(t testing.TB) { Need(t) }, "went on"), c.want)
+		require.Contains(t, verdict.Of(t, func(t testing.TB) { Require(t) }, "went on"), c.want)
 	}
 }
 
 func TestAnswersFindTheirCommands(t *testing.T) {
-	long.Only(t, redissonTakesLong)
+	long.Only(t, longReason)
 	java := Start(t)
 	var answers []<-chan Answer
 	for i := range 20 {
-		answers = append(answers, java.Send("thread", Words{"owner": fmt.Sprint("o ", i%4)}))
+		answers = append(answers, java.Send("thread", Fields{"owner": fmt.Sprint("o ", i%4)}))
 	}
 	numbers := map[string]bool{}
 	for i, answer := range answers {
 		got := <-answer
 		require.NoError(t, got.Err)
-		numbers[got.Words["number"]] = true
+		numbers[got.Fields["number"]] = true
 		require.Len(t, numbers, min(i+1, 4), "an owner is a thread")
 	}
 	_, err := java.Do(t.Context(), "dance", nil)
-	require.Equal(t, &Failure{"IllegalArgumentException", "no command dance"}, err)
-	_, err = java.Do(t.Context(), "lock", Words{"client": "ä&=+ %"})
-	require.Equal(t, &Failure{"IllegalArgumentException", "no client ä&=+ %"}, err)
+	require.Equal(t, &JavaError{"IllegalArgumentException", "no command dance"}, err)
+	_, err = java.Do(t.Context(), "lock", Fields{"client": "ä&=+ %"})
+	require.Equal(t, &JavaError{"IllegalArgumentException", "no client ä&=+ %"}, err)
 }
 
 func TestAProcessThatIsKilledAnswersNothingMore(t *testing.T) {
-	long.Only(t, redissonTakesLong)
+	long.Only(t, longReason)
 	java := Start(t)
 	java.Kill()
 	_, err := java.Do(t.Context(), "thread", nil)
@@ -98,10 +98,10 @@ func TestAProcessThatIsKilledAnswersNothingMore(t *testing.T) {
 
 func TestTheEndOfALogIsKept(t *testing.T) {
 	var log tail
-	for range tailMost {
+	for range maxTail {
 		fmt.Fprint(&log, "ab")
 	}
 	fmt.Fprint(&log, "c")
-	require.Len(t, log.String(), tailMost)
-	require.Equal(t, "bc", log.String()[tailMost-2:])
+	require.Len(t, log.String(), maxTail)
+	require.Equal(t, "bc", log.String()[maxTail-2:])
 }

@@ -2,7 +2,7 @@ package redisson
 
 import "sync"
 
-const tailMost = 16 << 10
+const maxTail = 16 << 10
 
 // tail keeps the last bytes that were written to it.
 type tail struct {
@@ -14,7 +14,7 @@ func (t *tail) Write(p []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.kept = append(t.kept, p...)
-	t.kept = t.kept[max(0, len(t.kept)-tailMost):]
+	t.kept = t.kept[max(0, len(t.kept)-maxTail):]
 	return len(p), nil
 }
 

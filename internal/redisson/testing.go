@@ -14,17 +14,17 @@ import (
 // buildWait bounds a build. Maven may have to download its dependencies first.
 const buildWait = 10 * time.Minute
 
-// small are options for a Java machine that starts quickly and stays small.
-var small = []string{"-Xmx128m", "-Xss512k", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"}
+// smallJVM are options for a Java machine that starts quickly and stays small.
+var smallJVM = []string{"-Xmx128m", "-Xss512k", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"}
 
 // Required reports whether tests that need Java must fail without it.
 func Required() bool {
 	return os.Getenv(redistest.EnvRequire) == "1" || os.Getenv("CI") == "true"
 }
 
-// Need returns the built program. Without Java or Maven it skips the test, or fails it where they are required. A
+// Require returns the built program. Without Java or Maven it skips the test, or fails it where they are required. A
 // program that cannot be built fails the test everywhere.
-func Need(t testing.TB) *Program {
+func Require(t testing.TB) *Program {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), buildWait)
 	defer cancel()
@@ -42,7 +42,7 @@ func Need(t testing.TB) *Program {
 // Start starts a process for the test, which ends with it. Its log is shown if the test fails.
 func Start(t testing.TB) *Process {
 	t.Helper()
-	process, err := Need(t).StartSmall()
+	process, err := Require(t).StartSmall()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,4 +56,4 @@ func Start(t testing.TB) *Process {
 }
 
 // StartSmall starts the program with options for tests: it starts quickly and stays small.
-func (p *Program) StartSmall() (*Process, error) { return p.Start(small...) }
+func (p *Program) StartSmall() (*Process, error) { return p.Start(smallJVM...) }

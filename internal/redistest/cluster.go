@@ -54,7 +54,7 @@ func StartClusterOf(t testing.TB, masters, replicas int, args func() []string) *
 	starts.Wait()
 	for _, s := range c.Nodes {
 		if s != nil {
-			endWithTest(t, s)
+			closeWithTest(t, s)
 		}
 	}
 	if err := errors.Join(errs...); err != nil {
@@ -67,7 +67,7 @@ func StartClusterOf(t testing.TB, masters, replicas int, args func() []string) *
 // launchNode tries a few ports for the cluster bus, as Launch does for the server's port.
 func launchNode(ctx context.Context, config Config) (s *Server, err error) {
 	given := config.Args
-	for range startTry {
+	for range maxStartTries {
 		bus, err := loopback.Port()
 		if err != nil {
 			return nil, err
@@ -92,64 +92,64 @@ func (c *Cluster) join(t testing.TB, masters int) {
 	t.Helper()
 	for i, s := range c.Nodes {
 		c.ids[s] = s.String(t, "CLUSTER", "MYID")
-		s.must(t, "CLUSTER", "SET-CONFIG-EPOCH", i+1)
+		s.mustDo(t, "CLUSTER", "SET-CONFIG-EPOCH", i+1)
 		if i < masters {
-			s.must(t, "CLUSTER", "ADDSLOTSRANGE", i*slotCount/masters, (i+1)*slotCount/masters-1)
+			s.mustDo(t, "CLUSTER", "ADDSLOTSRANGE", i*slotCount/masters, (i+1)*slotCount/masters-1)
 		}
 	}
-	c.awaitAcquaintance(t)
+	c.awaitMeet(t)
 	for i, s := range c.Nodes[masters:] {
-		s.must(t, "CLUSTER", "REPLICATE", c.ids[c.Nodes[i%masters]])
+		s.mustDo(t, "CLUSTER", "REPLICATE", c.ids[c.Nodes[i%masters]])
 	}
-	c.AwaitWhole(t)
+	c.AwaitHealthy(t)
 }
 
-// Grow adds a master without slots and ends it with the test. It returns when all nodes know the new one.
-func (c *Cluster) Grow(t testing.TB, args ...string) *Server {
+// AddNode adds a master without slots and ends it with the test. It returns when all nodes know the new one.
+func (c *Cluster) AddNode(t testing.TB, args ...string) *Server {
 	t.Helper()
 	s, err := launchNode(t.Context(), Config{Binary: binaryFor(t), Dir: t.TempDir(), Args: args})
 	if err != nil {
 		t.Fatal(err)
 	}
-	endWithTest(t, s)
+	closeWithTest(t, s)
 	c.ids[s] = s.String(t, "CLUSTER", "MYID")
 	c.Nodes = append(c.Nodes, s)
-	c.awaitAcquaintance(t)
-	c.AwaitWhole(t)
+	c.awaitMeet(t)
+	c.AwaitHealthy(t)
 	return s
 }
 
-// awaitAcquaintance introduces all nodes to the first one that runs, and waits until all know each other. Nodes
-// forget another node after NodeTimeout if it had no time to shake hands, so awaitAcquaintance introduces them again.
-func (c *Cluster) awaitAcquaintance(t testing.TB) {
+// awaitMeet introduces all nodes to the first one that runs, and waits until all know each other. Nodes
+// forget another node after NodeTimeout if it had no time to shake hands, so awaitMeet introduces them again.
+func (c *Cluster) awaitMeet(t testing.TB) {
 	t.Helper()
-	var introduced time.Time
+	var lastMeet time.Time
 	await(t, "all nodes to know each other", func() bool {
-		if time.Since(introduced) > 3*NodeTimeout {
-			c.introduce(t)
-			introduced = time.Now()
+		if time.Since(lastMeet) > 3*NodeTimeout {
+			c.meet(t)
+			lastMeet = time.Now()
 		}
 		return c.all(func(s *Server) bool {
-			return strings.Count(s.look("CLUSTER", "NODES"), " connected") == len(c.Nodes)
+			return strings.Count(s.inspect("CLUSTER", "NODES"), " connected") == len(c.Nodes)
 		})
 	})
 }
 
-func (c *Cluster) introduce(t testing.TB) {
+func (c *Cluster) meet(t testing.TB) {
 	t.Helper()
 	for _, s := range c.Nodes {
-		c.running().must(t, "CLUSTER", "MEET", "127.0.0.1", s.Port(), s.option("--cluster-port"))
+		c.running().mustDo(t, "CLUSTER", "MEET", "127.0.0.1", s.Port(), s.option("--cluster-port"))
 	}
 }
 
-// AwaitWhole waits until every running node considers the cluster complete and every running replica follows its
+// AwaitHealthy waits until every running node considers the cluster complete and every running replica follows its
 // master.
-func (c *Cluster) AwaitWhole(t testing.TB) {
+func (c *Cluster) AwaitHealthy(t testing.TB) {
 	t.Helper()
 	await(t, "a complete cluster", func() bool {
 		return c.all(func(s *Server) bool {
-			return strings.Contains(s.look("CLUSTER", "INFO"), "cluster_state:ok") &&
-				!strings.Contains(s.look("INFO", "replication"), "master_link_status:down")
+			return strings.Contains(s.inspect("CLUSTER", "INFO"), "cluster_state:ok") &&
+				!strings.Contains(s.inspect("INFO", "replication"), "master_link_status:down")
 		})
 	})
 }
@@ -157,7 +157,7 @@ func (c *Cluster) AwaitWhole(t testing.TB) {
 // all reports whether is holds for every running node.
 func (c *Cluster) all(is func(s *Server) bool) bool {
 	for _, s := range c.Nodes {
-		if s.Runs() && !is(s) {
+		if s.Running() && !is(s) {
 			return false
 		}
 	}
@@ -186,18 +186,18 @@ func (c *Cluster) Master(t testing.TB, slot int) (master *Server) {
 	await(t, fmt.Sprintf("agreement on slot %d", slot), func() bool {
 		master = nil
 		return c.all(func(s *Server) bool {
-			owner := c.ownerAt(s, slot)
+			owner := c.ownerSeenBy(s, slot)
 			if master == nil {
 				master = owner
 			}
-			return owner != nil && owner == master && owner.Runs()
+			return owner != nil && owner == master && owner.Running()
 		})
 	})
 	return master
 }
 
-// ownerAt returns the owner of a slot in the view of one node, nil for none.
-func (c *Cluster) ownerAt(s *Server, slot int) *Server {
+// ownerSeenBy returns the owner of a slot in the view of one node, nil for none.
+func (c *Cluster) ownerSeenBy(s *Server, slot int) *Server {
 	reply, _ := s.do([]any{"CLUSTER", "SLOTS"})
 	spans, _ := reply.([]any)
 	for _, span := range spans {
@@ -219,7 +219,7 @@ func (c *Cluster) ownerAt(s *Server, slot int) *Server {
 func (c *Cluster) Replica(t testing.TB, master *Server) *Server {
 	t.Helper()
 	for _, s := range c.Nodes {
-		if s.Runs() && strings.Contains(s.look("INFO", "replication"), fmt.Sprintf("\r\nmaster_port:%s\r\n", master.known())) {
+		if s.Running() && strings.Contains(s.inspect("INFO", "replication"), fmt.Sprintf("\r\nmaster_port:%s\r\n", master.peerPort())) {
 			return s
 		}
 	}
@@ -236,8 +236,8 @@ func (c *Cluster) Key(prefix string, slot int) string {
 	}
 }
 
-// Spread returns n keys that begin with prefix, which has no braces, spread evenly over all slots.
-func (c *Cluster) Spread(prefix string, n int) []string {
+// SpreadKeys returns n keys that begin with prefix, which has no braces, spread evenly over all slots.
+func (c *Cluster) SpreadKeys(prefix string, n int) []string {
 	keys := make([]string, n)
 	for i, missing := 0, n; missing > 0; i++ {
 		key := fmt.Sprint(prefix, i)
@@ -251,7 +251,7 @@ func (c *Cluster) Spread(prefix string, n int) []string {
 }
 
 func (c *Cluster) running() *Server {
-	return c.Nodes[slices.IndexFunc(c.Nodes, (*Server).Runs)]
+	return c.Nodes[slices.IndexFunc(c.Nodes, (*Server).Running)]
 }
 
 // Migration is a slot that moves from one master to another, in the steps of redis-cli's reshard.
@@ -266,8 +266,8 @@ type Migration struct {
 func (c *Cluster) Migrate(t testing.TB, slot int, to *Server) *Migration {
 	t.Helper()
 	m := &Migration{cluster: c, slot: slot, from: c.Master(t, slot), to: to}
-	to.must(t, "CLUSTER", "SETSLOT", slot, "IMPORTING", c.ids[m.from])
-	m.from.must(t, "CLUSTER", "SETSLOT", slot, "MIGRATING", c.ids[to])
+	to.mustDo(t, "CLUSTER", "SETSLOT", slot, "IMPORTING", c.ids[m.from])
+	m.from.mustDo(t, "CLUSTER", "SETSLOT", slot, "MIGRATING", c.ids[to])
 	return m
 }
 
@@ -284,7 +284,7 @@ func (m *Migration) Move(t testing.TB, most int) int {
 // MoveKey moves one key, if it exists.
 func (m *Migration) MoveKey(t testing.TB, key string) {
 	t.Helper()
-	reply := m.from.Do(t, "MIGRATE", "127.0.0.1", m.to.known(), key, 0, 5000)
+	reply := m.from.Do(t, "MIGRATE", "127.0.0.1", m.to.peerPort(), key, 0, 5000)
 	if reply != "OK" && reply != "NOKEY" { // it may have been released meanwhile
 		t.Fatalf("MIGRATE %s: %v", key, reply)
 	}
@@ -297,25 +297,25 @@ func (m *Migration) End(t testing.TB) {
 	for m.Move(t, 1000) > 0 {
 	}
 	for _, s := range append([]*Server{m.to, m.from}, m.cluster.Nodes...) {
-		if s.Runs() && !strings.Contains(s.look("INFO", "replication"), "role:slave") {
-			s.must(t, "CLUSTER", "SETSLOT", m.slot, "NODE", m.cluster.ids[m.to])
+		if s.Running() && !strings.Contains(s.inspect("INFO", "replication"), "role:slave") {
+			s.mustDo(t, "CLUSTER", "SETSLOT", m.slot, "NODE", m.cluster.ids[m.to])
 		}
 	}
 }
 
-// look sends a command and returns its reply if that is text. It returns "" for any other reply and for none:
+// inspect sends a command and returns its reply if that is text. It returns "" for any other reply and for none:
 // servers close connections when they change their role.
-func (s *Server) look(args ...any) string {
+func (s *Server) inspect(args ...any) string {
 	reply, _ := s.do(args)
 	text, _ := reply.(string)
 	return text
 }
 
-// Refusals returns how often the running nodes have replied with an error of the given kind: "MOVED", "TRYAGAIN".
-func (c *Cluster) Refusals(t testing.TB, kind string) (n int) {
+// ErrorCount returns how often the running nodes have replied with an error of the given kind: "MOVED", "TRYAGAIN".
+func (c *Cluster) ErrorCount(t testing.TB, kind string) (n int) {
 	t.Helper()
 	for _, s := range c.Nodes {
-		if s.Runs() {
+		if s.Running() {
 			var here int
 			_, after, _ := strings.Cut(s.String(t, "INFO", "errorstats"), "errorstat_"+kind+":count=")
 			_, _ = fmt.Sscan(after, &here)
@@ -325,8 +325,8 @@ func (c *Cluster) Refusals(t testing.TB, kind string) (n int) {
 	return n
 }
 
-// must sends a command that must return OK.
-func (s *Server) must(t testing.TB, args ...any) {
+// mustDo sends a command that must return OK.
+func (s *Server) mustDo(t testing.TB, args ...any) {
 	t.Helper()
 	if reply := s.Do(t, args...); reply != "OK" {
 		t.Fatalf("%s: %v: %v", s.Addr(), args, reply)
@@ -338,8 +338,8 @@ func (s *Server) option(name string) string {
 	return s.config.Args[slices.Index(s.config.Args, name)+1]
 }
 
-// known returns the port by which other servers know it: the one for encrypted connections, if it has one.
-func (s *Server) known() string {
+// peerPort returns the port by which other servers know it: the one for encrypted connections, if it has one.
+func (s *Server) peerPort() string {
 	if slices.Contains(s.config.Args, "--tls-port") {
 		return s.option("--tls-port")
 	}

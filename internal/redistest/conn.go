@@ -80,8 +80,8 @@ func (c *Conn) Receive(wait time.Duration) (any, error) {
 		return nil, err
 	}
 	reply, err := c.read()
-	if refusal, ok := reply.(Error); ok {
-		return nil, refusal
+	if serverErr, ok := reply.(Error); ok {
+		return nil, serverErr
 	}
 	return reply, err
 }

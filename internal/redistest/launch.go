@@ -31,10 +31,10 @@ const (
 
 	sentinelName = "sentinel.conf" // in a sentinel's folder
 
-	startTry  = 5                // ports tried before giving up
-	probeWait = 10 * time.Second // for the reply to one command of a probe
-	dialWait  = 5 * time.Second  // for a connection to be established
-	forever   = 24 * time.Hour   // for a subscriber, which its test ends
+	maxStartTries = 5                // ports tried before giving up
+	probeWait     = 10 * time.Second // for the reply to one command of a probe
+	dialWait      = 5 * time.Second  // for a connection to be established
+	noTimeout     = 24 * time.Hour   // for a subscriber, which its test ends
 )
 
 // Config says what to start. The zero value is valid.
@@ -48,10 +48,10 @@ type Config struct {
 
 // Server is a server that was started by this process. Its methods may be called from several goroutines.
 type Server struct {
-	config    Config
-	port      int
-	password  string
-	dirIsOurs bool
+	config   Config
+	port     int
+	password string
+	ownsDir  bool
 
 	mu     sync.Mutex // guards what follows, and serializes Kill, Stop, Restart and the like
 	run    *process   // the current run, or the last one
@@ -94,7 +94,7 @@ func Launch(ctx context.Context, config Config) (*Server, error) {
 		if err != nil {
 			return nil, err
 		}
-		s.config.Dir, s.dirIsOurs = dir, true
+		s.config.Dir, s.ownsDir = dir, true
 	}
 	if err := s.configure(); err != nil {
 		return nil, errors.Join(err, s.Close())
@@ -125,7 +125,7 @@ func (s *Server) Log() string {
 
 // startOnFreePort tries a few ports, because another process can take a free port a moment later.
 func (s *Server) startOnFreePort(ctx context.Context) (err error) {
-	for range startTry {
+	for range maxStartTries {
 		if s.port, err = loopback.Port(); err != nil {
 			return err
 		}
@@ -217,7 +217,7 @@ func (s *Server) awaitAnswer(ctx context.Context) error {
 // it requires an unknown password, is up as well.
 func (s *Server) answers() bool {
 	info, err := s.info()
-	if refusal := Error(""); errors.As(err, &refusal) {
+	if serverErr := Error(""); errors.As(err, &serverErr) {
 		return true
 	}
 	ours := fmt.Sprintf("\r\nprocess_id:%d\r\n", s.run.pid)

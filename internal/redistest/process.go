@@ -21,7 +21,7 @@ type process struct {
 // Linux sends the death signal when the *thread* that started the process ends, and Go ends threads at any time. So
 // one goroutine locks its thread from the start of the process to its end.
 func startProcess(cmd *exec.Cmd) (*process, error) {
-	dieWithUs(cmd)
+	setPdeathsig(cmd)
 	p := &process{done: make(chan struct{})}
 	started := make(chan error)
 	go func() {

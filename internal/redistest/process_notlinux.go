@@ -4,6 +4,6 @@ package redistest
 
 import "os/exec"
 
-// dieWithUs does nothing, because only Linux supports it. The process stays in our group, so that at least a Ctrl-C
+// setPdeathsig does nothing, because only Linux supports it. The process stays in our group, so that at least a Ctrl-C
 // reaches it.
-func dieWithUs(*exec.Cmd) {}
+func setPdeathsig(*exec.Cmd) {}

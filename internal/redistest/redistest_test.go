@@ -26,7 +26,7 @@ const envChild = "LOCKWHEEL_REDISTEST_CHILD"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(envChild) != "" {
-		childWithAServer()
+		runChildServer()
 		return
 	}
 	leaks.Main(m)
@@ -49,10 +49,10 @@ func TestArgumentsWinOverDefaults(t *testing.T) {
 func TestPasswordOfTheArgumentsIsUsedByTheProbe(t *testing.T) {
 	s := Start(t, "--requirepass", "secret")
 	require.Equal(t, "PONG", s.Do(t, "PING"))
-	stranger, err := Dial(s.Addr())
+	unauthenticated, err := Dial(s.Addr())
 	require.NoError(t, err)
-	defer stranger.Close()
-	_, err = stranger.Do("GET", "a")
+	defer unauthenticated.Close()
+	_, err = unauthenticated.Do("GET", "a")
 	require.ErrorContains(t, err, "NOAUTH")
 	require.NoError(t, s.Restart())
 	require.Equal(t, "PONG", s.Do(t, "PING"))
@@ -64,9 +64,9 @@ func TestRepliesKeepTheirShape(t *testing.T) {
 	require.Equal(t, "a\r\nb\x00", s.Do(t, "GET", "text"))
 	require.Nil(t, s.Do(t, "GET", "none"))
 	require.Equal(t, int64(-2), s.Do(t, "PTTL", "none"))
-	refusal, ok := s.Do(t, "HGET", "text", "f").(Error)
+	serverErr, ok := s.Do(t, "HGET", "text", "f").(Error)
 	require.True(t, ok)
-	require.ErrorContains(t, refusal, "WRONGTYPE")
+	require.ErrorContains(t, serverErr, "WRONGTYPE")
 	require.Equal(t,
 		[]any{int64(1), nil, []any{"two", Error("MY own")}, []any{}},
 		s.Do(t, "EVAL", `return {1, false, {'two', {err = 'MY own'}}, {}}`, 0))
@@ -214,8 +214,8 @@ func TestLaunchThatFailsSaysWhyAndLeavesNothing(t *testing.T) {
 	ended, cancel := context.WithCancelCause(t.Context())
 	reason := errors.New("enough")
 	cancel(reason)
-	deaf := []string{"--port", "0", "--unixsocket", filepath.Join(t.TempDir(), "s")} // it neither replies nor ends
-	_, err = Launch(ended, Config{Binary: binary, Args: deaf})
+	silentArgs := []string{"--port", "0", "--unixsocket", filepath.Join(t.TempDir(), "s")} // it neither replies nor ends
+	_, err = Launch(ended, Config{Binary: binary, Args: silentArgs})
 	require.ErrorIs(t, err, reason)
 
 	_, err = Launch(t.Context(), Config{Binary: filepath.Join(temp, "none")})
@@ -269,9 +269,9 @@ func TestServerEndsWithAProcessThatIsKilled(t *testing.T) {
 	require.NotErrorIs(t, err, os.ErrDeadlineExceeded, "the server outlived its parent")
 }
 
-// childWithAServer starts its server from a goroutine that ends at once, and keeps the program's threads changing.
+// runChildServer starts its server from a goroutine that ends at once, and keeps the program's threads changing.
 // A server bound to the wrong thread would die early.
-func childWithAServer() {
+func runChildServer() {
 	started := make(chan *Server)
 	go func() {
 		s, err := Launch(context.Background(), Config{Dir: os.Getenv(envChild)})
@@ -307,14 +307,14 @@ func TestANodeThatHadNoTimeToShakeHandsIsIntroducedAgain(t *testing.T) {
 	for range 2 {
 		s, err := launchNode(t.Context(), Config{Binary: binary, Dir: t.TempDir()})
 		require.NoError(t, err)
-		endWithTest(t, s)
+		closeWithTest(t, s)
 		c.Nodes = append(c.Nodes, s)
 	}
 	require.NoError(t, c.Nodes[1].Pause())
-	c.introduce(t)
+	c.meet(t)
 	await(t, "the other to be forgotten", func() bool {
-		return strings.Count(c.Nodes[0].look("CLUSTER", "NODES"), "\n") == 1
+		return strings.Count(c.Nodes[0].inspect("CLUSTER", "NODES"), "\n") == 1
 	})
 	require.NoError(t, c.Nodes[1].Continue())
-	c.awaitAcquaintance(t)
+	c.awaitMeet(t)
 }

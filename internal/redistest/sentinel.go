@@ -35,7 +35,7 @@ func StartSentinelsOf(t testing.TB, replicas, sentinels int, args func() []strin
 		if err != nil {
 			t.Fatal(err)
 		}
-		endWithTest(t, s)
+		closeWithTest(t, s)
 		return s
 	}
 	for range 1 + replicas {
@@ -43,28 +43,28 @@ func StartSentinelsOf(t testing.TB, replicas, sentinels int, args func() []strin
 	}
 	master := w.Servers[0]
 	for _, s := range w.Servers[1:] {
-		s.must(t, "REPLICAOF", "127.0.0.1", master.known())
+		s.mustDo(t, "REPLICAOF", "127.0.0.1", master.peerPort())
 	}
 	for range sentinels {
 		w.Sentinels = append(w.Sentinels, launch(Config{Args: args(), Sentinel: fmt.Sprintf(
 			"sentinel monitor %s 127.0.0.1 %s %d\nsentinel down-after-milliseconds %[1]s %[4]d\nsentinel failover-timeout %[1]s %[5]d\n",
-			w.Name, master.known(), sentinels/2+1, NodeTimeout.Milliseconds(), 5*NodeTimeout.Milliseconds())}))
+			w.Name, master.peerPort(), sentinels/2+1, NodeTimeout.Milliseconds(), 5*NodeTimeout.Milliseconds())}))
 	}
 	await(t, "the sentinels to know all servers", func() bool {
 		for _, s := range w.Sentinels {
-			if !strings.Contains(s.look("INFO", "sentinel"), fmt.Sprintf("slaves=%d,sentinels=%d", replicas, sentinels)) {
+			if !strings.Contains(s.inspect("INFO", "sentinel"), fmt.Sprintf("slaves=%d,sentinels=%d", replicas, sentinels)) {
 				return false
 			}
 		}
-		return w.follow()
+		return w.allFollow()
 	})
 	return w
 }
 
-// follow reports whether all running replicas follow.
-func (w *Sentinels) follow() bool {
+// allFollow reports whether all running replicas follow.
+func (w *Sentinels) allFollow() bool {
 	for _, s := range w.Servers {
-		if s.Runs() && strings.Contains(s.look("INFO", "replication"), "master_link_status:down") {
+		if s.Running() && strings.Contains(s.inspect("INFO", "replication"), "master_link_status:down") {
 			return false
 		}
 	}
@@ -84,12 +84,12 @@ func (w *Sentinels) Addrs() []string {
 func (w *Sentinels) Master(t testing.TB) *Server {
 	t.Helper()
 	for _, sentinel := range w.Sentinels {
-		if !sentinel.Runs() {
+		if !sentinel.Running() {
 			continue
 		}
 		port := sentinel.Strings(t, "SENTINEL", "GET-MASTER-ADDR-BY-NAME", w.Name)[1]
 		for _, s := range w.Servers {
-			if s.known() == port {
+			if s.peerPort() == port {
 				return s
 			}
 		}
@@ -103,7 +103,7 @@ func (w *Sentinels) AwaitMaster(t testing.TB, old *Server) (master *Server) {
 	t.Helper()
 	await(t, "another master", func() bool {
 		master = w.Master(t)
-		return master != old && strings.Contains(master.look("INFO", "replication"), "role:master")
+		return master != old && strings.Contains(master.inspect("INFO", "replication"), "role:master")
 	})
 	return master
 }

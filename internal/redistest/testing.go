@@ -24,7 +24,7 @@ func Start(t testing.TB, args ...string) *Server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	endWithTest(t, s)
+	closeWithTest(t, s)
 	return s
 }
 
@@ -42,7 +42,7 @@ func binaryFor(t testing.TB) string {
 	return binary
 }
 
-func endWithTest(t testing.TB, s *Server) {
+func closeWithTest(t testing.TB, s *Server) {
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil {
 			t.Errorf("ending the server: %v", err)
@@ -58,8 +58,8 @@ func endWithTest(t testing.TB, s *Server) {
 func (s *Server) Do(t testing.TB, args ...any) any {
 	t.Helper()
 	reply, err := s.do(args)
-	if refusal := Error(""); errors.As(err, &refusal) {
-		return refusal
+	if serverErr := Error(""); errors.As(err, &serverErr) {
+		return serverErr
 	}
 	if err != nil {
 		t.Fatalf("%v: %v", args, err)
@@ -78,7 +78,7 @@ func (s *Server) do(args []any) (any, error) {
 		s.probe = probe
 	}
 	reply, err := s.probe.Do(args...)
-	if refusal := Error(""); err != nil && !errors.As(err, &refusal) {
+	if serverErr := Error(""); err != nil && !errors.As(err, &serverErr) {
 		s.forgetProbe() // a late reply must not be taken for that of the next command
 	}
 	return reply, err
@@ -221,7 +221,7 @@ func (s *Server) Subscribe(t testing.TB, channels ...string) <-chan Message {
 func (c *Conn) deliver(ctx context.Context, to chan<- Message) {
 	defer close(to)
 	for {
-		reply, err := c.Receive(forever)
+		reply, err := c.Receive(noTimeout)
 		if err != nil {
 			return
 		}

@@ -26,14 +26,14 @@ func TestClusterOfThreeMastersWithReplicasIsOneCluster(t *testing.T) {
 	m := c.Migrate(t, 0, c.Nodes[2])
 	require.Equal(t, 1, m.Move(t, 10))
 	require.Contains(t, c.Nodes[0].Do(t, "GET", key), "ASK 0 ")
-	require.Equal(t, 1, c.Refusals(t, "ASK"))
+	require.Equal(t, 1, c.ErrorCount(t, "ASK"))
 	m.End(t)
 	require.Same(t, c.Nodes[2], c.Master(t, 0))
 	require.Equal(t, "v", c.Nodes[2].Do(t, "GET", key))
 
-	heir := c.Replica(t, c.Nodes[1])
+	promoted := c.Replica(t, c.Nodes[1])
 	require.NoError(t, c.Nodes[1].Kill())
-	require.Same(t, heir, c.Master(t, 5461))
+	require.Same(t, promoted, c.Master(t, 5461))
 }
 
 func TestSentinelsReplaceAMasterThatIsKilled(t *testing.T) {

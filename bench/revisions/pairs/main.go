@@ -28,7 +28,7 @@ func main() {
 		log.Fatal(err)
 	}
 	defer locks.Close()
-	var over atomic.Bool
+	var stop atomic.Bool
 	var all sync.WaitGroup
 	counts := make([]struct {
 		pairs atomic.Int64
@@ -37,7 +37,7 @@ func main() {
 	for i := range counts {
 		all.Go(func() {
 			m := locks.Mutex("pairs:" + strconv.Itoa(i))
-			for !over.Load() {
+			for !stop.Load() {
 				hold, err := m.Lock(ctx)
 				if err != nil {
 					log.Fatal(err)
@@ -59,7 +59,7 @@ func main() {
 	before, began := sum(), time.Now()
 	time.Sleep(*span)
 	done, took := sum()-before, time.Since(began)
-	over.Store(true)
+	stop.Store(true)
 	all.Wait()
 	fmt.Printf("%.0f\n", float64(done)/took.Seconds())
 }

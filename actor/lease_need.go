@@ -1,0 +1,159 @@
+package actor
+
+import "time"
+
+// leaseNeed is the lease that a hold or request needs: a lease from now on, and the time until which it must be valid. For a
+// fixed lease that is already running, only that time counts.
+type leaseNeed struct {
+	lease   time.Duration
+	until   time.Duration
+	mustSet bool // the TTL may have to fall to the lease
+}
+
+// needFromNow returns the need of a lease from now on.
+func needFromNow(now, lease time.Duration) leaseNeed {
+	return leaseNeed{lease: lease, until: now + validity(lease)}
+}
+
+// union returns a need that covers two needs.
+func (n leaseNeed) union(other leaseNeed) leaseNeed {
+	return leaseNeed{max(n.lease, other.lease), max(n.until, other.until), n.mustSet || other.mustSet}
+}
+
+// totalNeed returns what all holds and pending re-entries need together, with one lease that covers all of it.
+func (l *Lock) totalNeed(now time.Duration, fx *Effects) (all leaseNeed) {
+	if l.holds == nil {
+		all = needFromNow(now, fx.leaseFor(l.queue.first()))
+		all.mustSet = true
+		return all
+	}
+	all = l.allHoldsNeed(now, fx)
+	if l.ext != nil {
+		l.ext.leaseRequests.each(func(r *Request) {
+			if r.Op == Acquire {
+				all = all.union(l.requestNeed(now, r, fx))
+			}
+		})
+	}
+	if now+validity(all.lease) < all.until {
+		all.lease = leaseCovering(all.until - now)
+	}
+	return all
+}
+
+// mayExceedNeed reports whether outlives can be true, and is cheap. Nearly always there is one hold, it is watched, and the TTL
+// is no longer than that needs.
+func (l *Lock) mayExceedNeed(now time.Duration, fx *Effects) bool {
+	return l.holds != nil && (l.holds.fixedEnd != 0 || l.ttlEnd() > now+fx.watchedValidity)
+}
+
+// ttlEnd returns until when the key may exist, as far as is known. That is the end of the validity, or of what a read
+// beside a writer needed if that is later.
+func (l *Lock) ttlEnd() time.Duration {
+	if l.ext == nil || l.ext.lease == nil {
+		return l.validUntil
+	}
+	return max(l.validUntil, l.ext.lease.raisedUntil)
+}
+
+// exceedsNeed reports whether the key has a longer TTL than any hold needs, because the hold or request that needed it is
+// gone. If the process died, other waiters would wait for that TTL in vain. What reaching adds, or a renewal that left
+// late, does not count as too long.
+func (l *Lock) exceedsNeed(now time.Duration, fx *Effects) bool {
+	if l.ext != nil && !l.ext.leaseRequests.empty() {
+		return false
+	}
+	until := l.lastFixed(nil)
+	if l.watched() {
+		until = max(until, now+fx.watchedValidity)
+	}
+	lease := l.ttlEnd() - l.confirmedAt
+	return l.ttlEnd()-until > max(min(lease/50, time.Second), min(lease/16, fx.Config.CallTimeout))+3*tick(lease)
+}
+
+// requestNeed returns what a re-entry or an extension needs.
+func (l *Lock) requestNeed(now time.Duration, r *Request, fx *Effects) leaseNeed {
+	if r.Lease == 0 {
+		return needFromNow(now, l.watchLease(now, fx))
+	}
+	return needFromNow(now, r.Lease)
+}
+
+// allHoldsNeed returns what all present holds need together. It does not scan them: only holds with a pending extension
+// are looked at one by one. Of the others, all watched holds need the same, and of the fixed leases the longest counts.
+func (l *Lock) allHoldsNeed(now time.Duration, fx *Effects) (all leaseNeed) {
+	extensions, watched := l.extensions(), 0
+	for h := range extensions {
+		if !h.held() {
+			delete(extensions, h)
+			continue
+		}
+		if h.fixedEnd == 0 {
+			watched++
+		}
+		all = all.union(l.holdNeed(now, h, extensions[h], fx))
+	}
+	if l.watchedHolds() > watched {
+		all = all.union(needFromNow(now, l.watchLease(now, fx)))
+	}
+	if fixed := l.lastFixed(extensions); fixed != 0 {
+		all = all.union(leaseNeed{until: fixed})
+	}
+	return all
+}
+
+// longestNeeds returns the needs of the holds that need most: of at least maxHoldKeys holds, or of all.
+func (l *Lock) longestNeeds(now time.Duration, fx *Effects) (needs []leaseNeed) {
+	extensions, watched := l.extensions(), l.watchedHolds()
+	for h, r := range extensions {
+		if !h.held() {
+			continue
+		}
+		if h.fixedEnd == 0 {
+			watched--
+		}
+		needs = append(needs, l.holdNeed(now, h, r, fx))
+	}
+	for range min(watched, maxHoldKeys) {
+		needs = append(needs, needFromNow(now, l.watchLease(now, fx)))
+	}
+	for _, h := range l.latestFixed(maxHoldKeys, extensions) {
+		needs = append(needs, leaseNeed{until: h.fixedEnd})
+	}
+	return needs
+}
+
+// holdNeed returns what one hold needs. A pending extension replaces its own need.
+func (l *Lock) holdNeed(now time.Duration, h *Hold, change *Request, fx *Effects) leaseNeed {
+	if change != nil {
+		own := l.requestNeed(now, change, fx)
+		own.mustSet = true
+		return own
+	}
+	if h.fixedEnd == 0 {
+		return needFromNow(now, l.watchLease(now, fx))
+	}
+	return leaseNeed{until: h.fixedEnd}
+}
+
+// extensions returns the last pending extension of each hold; nil if there is none.
+func (l *Lock) extensions() (last map[*Hold]*Request) {
+	if l.ext == nil {
+		return nil
+	}
+	l.ext.leaseRequests.each(func(r *Request) {
+		if r.Op != Extend {
+			return
+		}
+		if last == nil {
+			last = make(map[*Hold]*Request)
+		}
+		last[r.Hold] = r
+	})
+	return last
+}
+
+// leaseCovering returns a lease with a validity of at least d.
+func leaseCovering(d time.Duration) time.Duration {
+	return d + min(d/50, time.Second) + 3*tick(d)
+}

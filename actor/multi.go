@@ -1,0 +1,347 @@
+package actor
+
+import "time"
+
+// MultiRequest is a request for several plain locks at once, all or none, in one command. A request with a Joint is never
+// reused.
+//
+// While the request waits it has nothing in Redis. It waits in the queue of one lock: the one that the last reply found
+// held. At the head of that queue it acquires all of the locks together. Meanwhile they are reserved for it: all are
+// asking, with one tenure number, and other requests for one of them queue behind. The lock that it waited for
+// leads: the command is that lock's, and the others wait for the reply. After the grant each lock is held, renewed,
+// released and lost by itself, as if acquired alone.
+type MultiRequest struct {
+	Parts      []Part // sorted by key, without duplicates
+	FailedPart int    // index of the part that the result is about, if it is about one
+
+	// OvertakenAfter is the minimum wait before ErrOvertaken can be the result; 0: it never is.
+	OvertakenAfter time.Duration
+
+	reserved []*Lock // reserved of the parts while they are reserved; nil otherwise
+}
+
+// Part is one lock of several.
+type Part struct {
+	Name  string // name as the caller gave it
+	Key   string // key in Redis
+	Owner uint64 // identity that may re-enter it then; 0: a new owner
+	Hold  *Hold  // filled in by the grant
+}
+
+// PartKey is one key of a command for several locks, and the tenures to release there first.
+type PartKey struct {
+	Key     string
+	Orphans []uint64
+}
+
+// Keys returns the number of keys that a command is about.
+func (c *Command) Keys() int { return max(1, len(c.Parts)) }
+
+// Reserved reports whether the request's locks are reserved for it.
+func (r *Request) Reserved() bool { return r.Multi.reserved != nil }
+
+// lockCount returns the number of locks that a request is for; counters and observers count each.
+func (r *Request) lockCount() uint64 {
+	if r.Multi == nil {
+		return 1
+	}
+	return uint64(len(r.Multi.Parts))
+}
+
+// IsFirst reports whether the request is the first in its queue.
+func (r *Request) IsFirst() bool { return r.list != nil && r.list.first() == r }
+
+// ReadyToSend reports whether to send the command of a request for several locks now. That is so if it is the first in its
+// queue and nothing is in flight there. The check is needed because a request may be in Effects.ReadyMulti twice, and wait
+// elsewhere since.
+func (r *Request) ReadyToSend(now time.Duration) bool {
+	if r.Completed() || !r.IsFirst() {
+		return false
+	}
+	l := r.lock
+	return (l.phase == free || l.phase == acquiring) && l.inFlight == None && (l.ext == nil || now >= l.ext.nextTry)
+}
+
+// Reservable reports whether the lock can be reserved for that request: this engine does not use it, and no earlier
+// request waits for it here. A request that is turned away because of a waiter queues behind that waiter. So two
+// requests never send each other from queue to queue.
+func (l *Lock) Reservable(now time.Duration, r *Request) bool {
+	if l.phase != free {
+		return false
+	}
+	if first := l.queue.first(); first != nil && first != r && first.receivedAt <= r.receivedAt {
+		return false
+	}
+	x := l.ext
+	switch {
+	case x == nil:
+		return true
+	case !x.forceRequests.empty():
+		return false
+	case l.queue.empty() && x.lastErr() == nil:
+		return now >= x.yieldUntil
+	}
+	return now >= x.nextTry
+}
+
+// announceReady reports a request for several locks as ready: only the coordinator knows the other locks.
+func (l *Lock) announceReady(now time.Duration, r *Request, fx *Effects) {
+	if l.ext != nil && now < l.ext.nextTry {
+		return
+	}
+	if l.phase == acquiring && !r.Reserved() {
+		l.endTenure(now, fx) // it was acquired for a request that has left
+	}
+	fx.ReadyMulti = append(fx.ReadyMulti, r)
+}
+
+// Reserve reserves the locks of the request's parts, in their order; all must be Reservable. Replies from before no longer
+// delay the next request for one of them: each lock is asked for now.
+func (r *Request) Reserve(locks []*Lock, fx *Effects) {
+	tenure := fx.nextTenure()
+	for _, l := range locks {
+		l.tenure, l.phase, l.inFlight = tenure, acquiring, SendMultiAcquire
+		l.flags |= dispatched // the single locks cannot take it back
+		if l.ext != nil {
+			l.ext.nextTry = 0
+		}
+		fx.AcquiringLocks++
+	}
+	r.lock.inFlight = None
+	r.Multi.reserved = locks
+}
+
+// SendReserved sends the request's command, unless that is in flight.
+func (r *Request) SendReserved(fx *Effects) {
+	leader := r.lock
+	if leader.inFlight != None {
+		return
+	}
+	c := Command{Verb: SendMultiAcquire, Lease: fx.leaseFor(r), Request: r, Parts: make([]PartKey, len(r.Multi.reserved))}
+	for i, l := range r.Multi.reserved {
+		c.Parts[i].Key = l.key
+		if l.ext != nil {
+			l.ext.retryNow = false
+			c.Parts[i].Orphans = l.ext.orphanIDs()
+		}
+	}
+	leader.inFlight = c.Verb
+	leader.emit(fx, c)
+}
+
+// onMultiReply handles the result of a command for several locks, which this lock led.
+func (l *Lock) onMultiReply(now time.Duration, m *Message, fx *Effects) {
+	r := m.Command.Request
+	switch m.Reply.Status {
+	case OK:
+		r.onAllAcquired(now, m, fx)
+	case HeldByOther:
+		r.onPartHeldByOther(now, m, fx)
+	case Rejected:
+		l.onMultiRejected(now, r, m.Reply, fx)
+	default:
+		for _, part := range r.Multi.reserved {
+			part.noteUnacked(m.Sent, m.Command.Lease, fx)
+			part.ext.acquireUnacked, part.ext.ensureFailure().lastErr = true, m.Reply.Err
+		}
+		l.ext.leader = r
+		if m.Reply.shouldBackOff() {
+			l.ext.nextTry = now + l.ext.nextBackoff(fx)
+		}
+	}
+}
+
+// unreserve ends the reservation: each lock continues by itself. The leader is being stepped anyway; the others are
+// reported as touched.
+func (r *Request) unreserve(fx *Effects) (locks []*Lock) {
+	locks, r.Multi.reserved = r.Multi.reserved, nil
+	for _, l := range locks {
+		l.inFlight = None
+		if l.ext != nil {
+			l.ext.leader = nil
+		}
+		if l != r.lock {
+			fx.ToRecheck = append(fx.ToRecheck, l)
+		}
+	}
+	return locks
+}
+
+// abandon gives up a reservation of which nothing is known to be in Redis.
+func (r *Request) abandon(now time.Duration, fx *Effects) {
+	for _, l := range r.unreserve(fx) {
+		l.endTenure(now, fx)
+	}
+}
+
+// onAllAcquired handles the grant of all locks. They are released if the request is gone, or if the reply came too late to
+// be relied on.
+func (r *Request) onAllAcquired(now time.Duration, m *Message, fx *Effects) {
+	locks, late, pause := r.unreserve(fx), false, r.lock.lateReplyBackoff()
+	for _, l := range locks {
+		l.setPhase(held, fx)
+		l.storedCount = 1
+		fx.AcquiringLocks--
+		fx.HeldLocks++
+		l.confirm(m.Sent, m.Command.Lease, fx)
+		late = late || now >= l.validUntil
+	}
+	if late {
+		r.lock.onLateReply(now, pause, m.Command.Lease, fx)
+	}
+	if late || r.Completed() || m.Sent < r.lock.reconfirmSince(fx) {
+		r.releaseAll(now, locks, fx)
+		return
+	}
+	for i, l := range locks {
+		part := &r.Multi.Parts[i]
+		fixed := time.Duration(0)
+		if r.Lease != 0 {
+			fixed = l.validUntil
+		}
+		l.grantHold(now, part.Hold, part.Owner, false, fixed, fx)
+		if !l.queue.empty() {
+			l.ensureExt() // to subscribe for requests that came meanwhile
+		}
+	}
+	others := len(locks) - 1 // the result counts one
+	fx.Stats.Acquired += uint64(others)
+	fx.Stats.Held += int64(others)
+	fx.Complete(now, r, nil, nil)
+	for _, l := range locks {
+		l.reenterWaiters(now, fx)
+		l.rejectWaitingTries(now, fx)
+	}
+}
+
+func (r *Request) releaseAll(now time.Duration, locks []*Lock, fx *Effects) {
+	for _, l := range locks {
+		l.validUntil = max(l.validUntil, now+fx.Config.CallTimeout) // for the release only
+		l.startRelease(fx)
+	}
+}
+
+// setFailedPart records which lock an error is about. Once the request has its result, the caller reads it.
+func (r *Request) setFailedPart(part int) {
+	if !r.Completed() {
+		r.Multi.FailedPart = part
+	}
+}
+
+// onPartHeldByOther handles a rejection because one of the locks has another holder: the request queues there.
+func (r *Request) onPartHeldByOther(now time.Duration, m *Message, fx *Effects) {
+	r.setFailedPart(m.Reply.FailedPart)
+	locks := r.unreserve(fx)
+	at := locks[m.Reply.FailedPart]
+	for _, l := range locks {
+		if l == at {
+			l.onHeldByOther(now, m, fx)
+			continue
+		}
+		l.endTenure(now, fx)
+		if l.ext != nil {
+			l.ext.clearFailure()
+		}
+	}
+	orphan := at.ext.orphanSeenAt() == now
+	if r.Completed() || at == r.lock {
+		return
+	}
+	if r.Once && (!orphan || !at.queue.empty()) {
+		fx.Complete(now, r, ErrNotAcquired, nil)
+		return
+	}
+	if r.rejectOvertaken(now, fx) {
+		return
+	}
+	fx.ToRecheck = append(fx.ToRecheck, r.lock)
+	at.enqueueByAge(r)
+}
+
+// onMultiRejected handles a rejection by the server, temporary or permanent.
+func (l *Lock) onMultiRejected(now time.Duration, r *Request, reply *Reply, fx *Effects) {
+	r.abandon(now, fx)
+	r.setFailedPart(reply.FailedPart)
+	if !reply.isTransient() {
+		fx.Complete(now, r, reply.Err, nil)
+		return
+	}
+	x := l.ensureExt()
+	x.ensureFailure().lastErr = reply.Err
+	x.nextTry = now + x.nextBackoff(fx)
+}
+
+// onEnqueued handles a request for several locks that waits in this lock's queue from now on.
+func (l *Lock) onEnqueued(now time.Duration, r *Request, fx *Effects) {
+	if r.Once && (l.phase == held || !l.queue.empty()) {
+		l.RejectTry(now, r, fx)
+		return
+	}
+	if r.rejectOvertaken(now, fx) {
+		return
+	}
+	if x := l.ext; x != nil && l.phase == free && l.queue.empty() {
+		x.resetWait(now)
+	}
+	l.enqueueByAge(r)
+	if l.phase == held {
+		l.ensureExt()
+	}
+}
+
+// enqueueByAge takes over a request from another queue. It is put in front of all requests posted after it, except
+// the first if its acquire may be in flight.
+func (l *Lock) enqueueByAge(r *Request) {
+	if r.list != nil {
+		r.list.remove(r)
+	}
+	r.lock = l
+	except := l.queue.first()
+	if l.phase == free {
+		except = nil
+	}
+	l.queue.insertByAge(r, except)
+}
+
+// insertByAge puts a request in front of all that were posted after it, except spared, and behind all others. If it were
+// in front of only some of them, two requests for several locks could send each other from queue to queue without end.
+func (q *requestList) insertByAge(r, except *Request) {
+	if x := r.lock.ext; x != nil && x.outOfOrder != 0 {
+		q.insertByAgeUnsorted(r, except)
+		return
+	}
+	if q.empty() {
+		q.push(r)
+		return
+	}
+	// Mostly its place is near one of the ends, so the search runs from both.
+	younger := func(other *Request) bool { return other != except && other.receivedAt > r.receivedAt }
+	for front, back := q.first(), q.last; ; front, back = front.next, back.prev {
+		switch {
+		case younger(front):
+			q.insert(r, front)
+			return
+		case !younger(back) && back == q.last:
+			q.push(r)
+			return
+		case !younger(back):
+			q.insert(r, back.next)
+			return
+		}
+	}
+}
+
+// insertByAgeUnsorted is insertByAge for a queue that is not sorted by time of posting.
+func (q *requestList) insertByAgeUnsorted(r, except *Request) {
+	var younger []*Request
+	for other, next := q.first(), (*Request)(nil); other != nil; other = next {
+		if next = q.following(other); other != except && other.receivedAt > r.receivedAt {
+			younger = append(younger, other)
+			q.remove(other)
+		}
+	}
+	q.push(r)
+	for _, other := range younger {
+		q.push(other)
+	}
+}

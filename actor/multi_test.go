@@ -1,0 +1,149 @@
+package actor_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel/actor"
+	"github.com/lockwheel/lockwheel/wheel"
+)
+
+// multiHarness is two locks of one engine, and the coordinator's part for requests that want both.
+type multiHarness struct {
+	t    *testing.T
+	fx   *actor.Effects
+	now  time.Duration
+	a, b *actor.Lock
+}
+
+func newMultiHarness(t *testing.T) *multiHarness {
+	timers, err := wheel.New[actor.TimerTarget](time.Millisecond, wheel.Config{})
+	require.NoError(t, err)
+	return &multiHarness{t: t, fx: actor.NewEffects(defaultConfig(), timers), a: actor.NewLock("a", actor.Plain), b: actor.NewLock("b", actor.Plain)}
+}
+
+// step makes a lock handle a message, and sends Recheck to the locks that this touches. It returns the commands to be
+// sent.
+func (s *multiHarness) step(l *actor.Lock, m *actor.Message) []actor.Command {
+	s.now += time.Millisecond
+	l.Step(s.now, m, s.fx)
+	for len(s.fx.ToRecheck) > 0 {
+		touched := s.fx.ToRecheck
+		s.fx.ToRecheck = nil
+		for _, l := range touched {
+			l.Step(s.now, &actor.Message{Event: actor.Recheck}, s.fx)
+		}
+	}
+	commands := s.fx.Commands
+	s.fx.Commands = nil
+	for i := range commands {
+		commands[i].Lock.SetDispatched(&commands[i], true)
+	}
+	return commands
+}
+
+func (s *multiHarness) lock(l *actor.Lock) (*actor.Request, []actor.Command) {
+	r := &actor.Request{Op: actor.Acquire, Key: l.Key(), Hold: &actor.Hold{}}
+	s.fx.Receive(s.now, r)
+	return r, s.step(l, &actor.Message{Event: actor.Acquire, Request: r})
+}
+
+// lockBoth acquires both locks with one command.
+func (s *multiHarness) lockBoth() (*actor.Request, actor.Command) {
+	r := &actor.Request{Op: actor.Acquire, Key: "a", Multi: &actor.MultiRequest{Parts: []actor.Part{
+		{Name: "a", Key: "a", Hold: &actor.Hold{}}, {Name: "b", Key: "b", Hold: &actor.Hold{}},
+	}}}
+	s.fx.Receive(s.now, r)
+	require.Empty(s.t, s.step(s.a, &actor.Message{Event: actor.Acquire, Request: r}))
+	require.Equal(s.t, []*actor.Request{r}, s.fx.ReadyMulti)
+	s.fx.ReadyMulti = nil
+	require.True(s.t, r.ReadyToSend(s.now) && s.a.Reservable(s.now, r) && s.b.Reservable(s.now, r))
+	r.Reserve([]*actor.Lock{s.a, s.b}, s.fx)
+	r.SendReserved(s.fx)
+	commands := s.step(s.b, &actor.Message{Event: actor.Recheck})
+	require.Len(s.t, commands, 1)
+	return r, commands[0]
+}
+
+func (s *multiHarness) cancel(l *actor.Lock, r *actor.Request) []actor.Command {
+	return s.step(l, &actor.Message{Event: actor.Cancel, Request: r})
+}
+
+func (s *multiHarness) reply(c actor.Command, reply actor.Reply) []actor.Command {
+	return s.step(c.Lock, &actor.Message{Event: actor.Replied, Sent: s.now, Command: &c, Reply: &reply})
+}
+
+// markHeldByOther makes a caller wait for b in vain: b is held by another client for a minute more, as far as is known.
+func (s *multiHarness) markHeldByOther() {
+	r, asks := s.lock(s.b)
+	require.Len(s.t, asks, 1)
+	s.reply(asks[0], actor.Reply{Status: actor.HeldByOther, TTL: time.Minute, Holder: "other"})
+	s.cancel(s.b, r)
+}
+
+// requireAcquireOfB requires that an acquire of b is sent.
+func (s *multiHarness) requireAcquireOfB(commands []actor.Command) {
+	s.t.Helper()
+	for i := range commands {
+		if commands[i].Lock == s.b && verbs[commands[i].Verb] == "acquire" {
+			return
+		}
+	}
+	s.t.Errorf("b is not asked for, but %d other commands leave", len(commands))
+}
+
+// A reply from before a lock was acquired together with others is no reason to wait, whatever the outcome of that
+// command.
+func TestTroubleWithSeveralMakesTheNextCallerWaitNoLease(t *testing.T) {
+	lost := actor.Reply{Status: actor.NoReply, Err: errors.New("connection lost")}
+	t.Run("who comes after it", func(t *testing.T) {
+		s := newMultiHarness(t)
+		s.markHeldByOther()
+		both, asked := s.lockBoth()
+		s.reply(asked, lost)
+		s.cancel(s.a, both)
+		_, commands := s.lock(s.b)
+		s.requireAcquireOfB(commands)
+	})
+	t.Run("who came meanwhile", func(t *testing.T) {
+		s := newMultiHarness(t)
+		s.markHeldByOther()
+		both, asked := s.lockBoth()
+		_, commands := s.lock(s.b)
+		require.Empty(t, commands)
+		s.reply(asked, lost)
+		s.requireAcquireOfB(s.cancel(s.a, both))
+	})
+	t.Run("who came meanwhile, when another of them is taken", func(t *testing.T) {
+		s := newMultiHarness(t)
+		s.markHeldByOther()
+		_, asked := s.lockBoth()
+		_, commands := s.lock(s.b)
+		require.Empty(t, commands)
+		s.requireAcquireOfB(s.reply(asked, actor.Reply{Status: actor.HeldByOther, TTL: time.Minute, Holder: "other"}))
+	})
+}
+
+// Nor is it for a caller that comes after another kind of failure.
+func TestTroubleMakesTheNextCallerWaitNoLease(t *testing.T) {
+	runTranscript(t, `
+		0s    A locks             → acquire #1 30s
+		1ms   #1 taken 60s x:1    → listen
+		2ms   subscribed          → acquire #2 30s
+		3ms   #2 taken 60s x:1    → nothing
+		1s    B forces            → force #3
+		1.01s A cancels           → A lock not acquired
+		1.02s #3 refused BUSY     → nothing
+		+1ms  B cancels           → B redis unavailable: BUSY
+		// it is tried again as soon as the pause permits
+		+0s   C locks             → nothing
+		+1ms..+10ms timer         → acquire #4 30s
+		+1ms  #4 granted          → C granted 29.689s
+		+1ms  C unlocks           → C over; release #4
+		+1ms  #4 released         → C unlocked
+		+240ms..+250ms timer      → leave
+	`)
+}

@@ -1,0 +1,187 @@
+package actor
+
+import (
+	"slices"
+	"time"
+)
+
+// orphan is an orphan: a tenure that may be in Redis, or may come back, and that has no holder to renew or release it.
+// Orphans result from commands without a reply that no caller waits for any more.
+type orphan struct {
+	tenure       uint64
+	queueWait    time.Duration // its wait in the fair queue
+	releaseAt    time.Duration // when to release it, unless the release is in flight
+	until        time.Duration // when nothing of it is left in Redis, released or not
+	inFlight     bool          // its release is queued or in flight
+	releaseAgain bool          // an acquire of it may still run: release it once more later
+
+	dispatched bool // its release has left
+
+	backoff time.Duration // backoff before the next release; 0: the server did not permanently reject the last one
+}
+
+// addOrphan adds a tenure to the orphans. An orphan is released again and again until the server confirms that, or until it
+// has expired by itself. It expires after its lease, after a watched lease, or when its queue place is dead, whichever
+// is last.
+//
+// A command of it that runs even later, on a server that stood still for so long, leaves one lease that is not
+// released. Without that bound, every call that is given up during an outage would cost memory until the server is
+// back.
+func (l *Lock) addOrphan(now time.Duration, tenure uint64, lease time.Duration, fx *Effects) {
+	x := l.ensureExt()
+	if tenure == 0 || x.isOrphan(tenure) {
+		return
+	}
+	g := orphan{tenure: tenure, releaseAgain: x.acquireUnacked}
+	if tenure == l.tenure {
+		// A release in flight belongs to the orphan from now on.
+		g.inFlight, g.queueWait = l.inFlight == l.protocol().release, x.fairView().queueWait
+		g.dispatched = g.inFlight && l.flags&dispatched != 0
+	}
+	g.until = now + max(lease, fx.Config.Lease, g.queueWait)
+	if l.protocol().queues && x.acquireUnacked {
+		g.until += fx.Config.MaxCommandDelay() // an acquire may take that long to reach the server
+	}
+	t := x.ensureFailure()
+	t.orphans = append(t.orphans, g)
+	l.noteTenure(tenure, fx)
+}
+
+// maxSentLease returns the longest lease that a command of the tenure may have set.
+func (l *Lock) maxSentLease() time.Duration {
+	if l.ext == nil {
+		return max(l.validUntil-l.confirmedAt, 0)
+	}
+	return l.ext.leaseView().maxSentLease
+}
+
+// orphanOf returns the orphan that a release command is for; nil if there is none or it needs no release any more. The
+// check of the key is needed because a Lock may have finished since and be reused for another key.
+func (l *Lock) orphanOf(c *Command) *orphan {
+	if l.ext == nil || c.Verb != l.protocol().release || c.Key != l.key {
+		return nil
+	}
+	orphans := l.ext.orphans()
+	if i := slices.IndexFunc(orphans, func(g orphan) bool { return g.tenure == c.Tenure }); i >= 0 {
+		return &orphans[i]
+	}
+	return nil
+}
+
+// backOff postpones the next release of an orphan after a permanent rejection, because the permission may be restored.
+// The pauses grow until the release is sent about as often as a lock is renewed. Tries continue as long as something of
+// the orphan can be left.
+func (g *orphan) backOff(now time.Duration, fx *Effects) {
+	g.backoff = max(maxBackoff, min(2*g.backoff, fx.Config.RenewInterval/2))
+	g.releaseAt = now + fx.jitter(g.backoff)
+}
+
+func (x *ext) isOrphan(tenure uint64) bool {
+	return slices.ContainsFunc(x.orphans(), func(g orphan) bool { return g.tenure == tenure })
+}
+
+// orphanIDs returns the orphans, for an acquire that releases them first; nil when there are none.
+func (x *ext) orphanIDs() (tenures []uint64) {
+	for _, g := range x.orphans() {
+		tenures = append(tenures, g.tenure)
+	}
+	return tenures
+}
+
+// releaseOrphansNow makes orphans due for release now.
+func (l *Lock) releaseOrphansNow(now time.Duration) {
+	if l.ext == nil {
+		return
+	}
+	for i, orphans := 0, l.ext.orphans(); i < len(orphans); i++ {
+		orphans[i].releaseAt = min(orphans[i].releaseAt, now)
+	}
+}
+
+// dropExpiredOrphans drops expired orphans, but not those with a release that has left.
+func (l *Lock) dropExpiredOrphans(now time.Duration, fx *Effects) {
+	t := l.ext.failure
+	if t == nil || len(t.orphans) == 0 {
+		return
+	}
+	t.orphans = slices.DeleteFunc(t.orphans, func(g orphan) bool {
+		over := now >= g.until && !g.dispatched
+		if over && g.inFlight {
+			l.noteRecalled(l.protocol().release, fx)
+		}
+		return over
+	})
+}
+
+// noteOrphanHolder reports whether a rejection names a tenure of this engine without a holder, which is released before or
+// with the next try.
+func (l *Lock) noteOrphanHolder(now time.Duration, reply *Reply, fx *Effects) bool {
+	tenure, own := fx.ParseOwn(reply.Holder)
+	switch {
+	case reply.Holder == "":
+		return reply.HolderReleasing // what has the other half
+	case !own || reply.HolderIsOurs && !reply.HolderReleasing || l.ext.isOrphan(tenure):
+		return false
+	case !reply.HolderIsOurs:
+		// No Lock of this engine knows that tenure: an acquire without a reply took it. The next try releases it.
+		l.addOrphan(now, tenure, reply.TTL, fx)
+	}
+	return true
+}
+
+// AddOrphan makes a tenure an orphan of this Lock. It was found in Redis, and no Lock of this engine knows it. A released
+// tenure can come back if a replica that did not have the release becomes the master.
+func (l *Lock) AddOrphan(now time.Duration, tenure uint64, lease time.Duration, fx *Effects) {
+	l.addOrphan(now, tenure, lease, fx)
+}
+
+// IsReleasing reports whether the tenure is an orphan of the lock and the server did not reject its release permanently.
+func (l *Lock) IsReleasing(tenure uint64) bool {
+	return l.ext != nil && slices.ContainsFunc(l.ext.orphans(), func(g orphan) bool { return g.tenure == tenure && g.backoff == 0 })
+}
+
+func (l *Lock) releaseOrphans(now time.Duration, fx *Effects) {
+	orphans := l.ext.orphans()
+	for i := range orphans {
+		if g := &orphans[i]; !g.inFlight && now >= g.releaseAt {
+			g.inFlight = true
+			l.emit(fx, Command{Verb: l.protocol().release, Tenure: g.tenure, Wait: g.queueWait})
+		}
+	}
+}
+
+// secondReleaseDelay returns after what time an orphan is released a second time. For a kind that queues, no acquire can run any
+// more by then. For other kinds, an acquire that runs even later expires with its lease.
+func (l *Lock) secondReleaseDelay(fx *Effects) time.Duration {
+	if l.protocol().queues {
+		return fx.Config.MaxCommandDelay() + tick(fx.Config.Lease)
+	}
+	return fx.Config.CallTimeout
+}
+
+// onOrphanReply handles the result of a command of a tenure that is not the lock's current one.
+func (l *Lock) onOrphanReply(now time.Duration, c *Command, reply *Reply, fx *Effects) {
+	if c.Verb != l.protocol().release || l.ext == nil || l.ext.failure == nil {
+		return
+	}
+	t := l.ext.failure
+	i := slices.IndexFunc(t.orphans, func(g orphan) bool { return g.tenure == c.Tenure })
+	if i < 0 {
+		return
+	}
+	g := &t.orphans[i]
+	g.inFlight, g.dispatched = false, false
+	switch {
+	case reply.Status == NoReply && !reply.Malformed:
+		g.releaseAt = now
+	case reply.Malformed || reply.Status == Rejected && reply.isTransient():
+		g.releaseAt = now + fx.jitter(maxBackoff)
+	case reply.Status == Rejected && !reply.isWrongType():
+		g.backOff(now, fx)
+	case g.releaseAgain && reply.Status != Rejected:
+		g.releaseAgain, g.releaseAt = false, now+l.secondReleaseDelay(fx)
+		g.until = max(g.until, g.releaseAt+fx.Config.CallTimeout) // the server replies again, so the second release gets its chance
+	default:
+		t.orphans = slices.Delete(t.orphans, i, i+1)
+	}
+}

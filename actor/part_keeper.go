@@ -1,0 +1,63 @@
+package actor
+
+import (
+	"errors"
+	"time"
+)
+
+// ErrOvertaken is the result of a request for several locks that has waited for its Patience. It means that at the
+// request's turn in one queue another of the locks had a holder. The request holds nothing. Its caller should take the
+// locks one after the other.
+var ErrOvertaken = errors.New("lockwheel: another of several locks was taken before")
+
+const (
+	// minMultiWait is how long a caller waits for all of its locks at once before it keeps parts.
+	minMultiWait = 25 * time.Millisecond
+	// minPartsTime is the minimum time of keeping parts: as long as a few others need to come and go.
+	minPartsTime = 250 * time.Millisecond
+	// minSinglePartTime is the minimum time for which a part that was waited for alone is kept for the others.
+	minSinglePartTime = 50 * time.Millisecond
+	// maxPartsTime is the maximum time of keeping parts, for callers that can wait without any.
+	maxPartsTime = 10 * time.Second
+)
+
+// PartKeeper determines how long a caller that wants several locks keeps some of them while it waits for the rest. It is
+// used by callers that were overtaken again and again.
+//
+// All such callers take their locks in the same order, so they never wait for each other in a circle. They can do so
+// with an owner that has one of the locks already and waits for one that is kept. So the kept locks are given back
+// after a while, and then none are kept for as long.
+//
+// The while is half of the time waited before. So a waiter gets through as soon as the while is longer than the other
+// holders need. It holds up no other caller for longer than it has waited itself.
+//
+// If another owner always has one of the locks and waits for another one, that order alone never succeeds. So after it,
+// the caller waits for the missing lock alone, and keeps that for the others for a shorter while.
+type PartKeeper struct{ lastTime time.Duration }
+
+// WaitTime returns how long to wait for all locks at once before some are kept again.
+func (k *PartKeeper) WaitTime() time.Duration { return max(minMultiWait, k.lastTime) }
+
+// PartsTime returns how long to keep some of the locks now, after having waited that long. bound limits the time for callers
+// that can also wait without any and get their turn in a queue then.
+func (k *PartKeeper) PartsTime(waited time.Duration, bound bool) time.Duration {
+	k.lastTime = max(minPartsTime, waited/2)
+	if bound {
+		k.lastTime = min(k.lastTime, maxPartsTime)
+	}
+	return k.lastTime
+}
+
+// SinglePartTime returns how long to keep a lock that was waited for alone, after some were kept in vain.
+func (k *PartKeeper) SinglePartTime() time.Duration { return max(minSinglePartTime, k.lastTime/4) }
+
+// rejectOvertaken gives a request for several locks its result if it has waited for its Patience, and reports whether it did.
+func (r *Request) rejectOvertaken(now time.Duration, fx *Effects) bool {
+	j := r.Multi
+	if r.Completed() || j.OvertakenAfter == 0 || now-r.receivedAt < j.OvertakenAfter {
+		return false
+	}
+	fx.Complete(now, r, ErrOvertaken, nil)
+	fx.Stats.Failed -= r.lockCount() // its caller continues, one lock after the other
+	return true
+}

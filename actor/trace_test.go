@@ -1,0 +1,28 @@
+package actor_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel/actor"
+)
+
+func TestEveryStepSaysFromWhichPhaseToWhich(t *testing.T) {
+	s := newHarness(t, defaultConfig())
+	var ways []string
+	s.fx.OnStep = func(step actor.StepTrace) {
+		require.Same(t, s.lock, step.Lock)
+		ways = append(ways, fmt.Sprintf("%d %v → %v", step.Event, step.Before, step.After))
+	}
+	s.play("0s A locks", "+1ms #1 granted", "+1ms A unlocks", "+1ms #1 released", "+1s B forces", "+1ms #2 gone")
+	require.Equal(t, []string{
+		fmt.Sprintf("%d free → asking", actor.Acquire),
+		fmt.Sprintf("%d asking → held", actor.Replied),
+		fmt.Sprintf("%d held → ending", actor.Unlock),
+		fmt.Sprintf("%d ending → free", actor.Replied),
+		fmt.Sprintf("%d free → forcing", actor.Force),
+		fmt.Sprintf("%d forcing → free", actor.Replied),
+	}, ways)
+}

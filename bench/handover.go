@@ -1,0 +1,127 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"github.com/lockwheel/lockwheel/bench/measure"
+	"github.com/lockwheel/lockwheel/bench/peers"
+)
+
+// HandoverLatency is the time from a release to the grant for a waiter in another client.
+type HandoverLatency struct {
+	Name    string
+	Took    measure.Histogram
+	Failure string
+}
+
+const (
+	waiterSetup     = 5 * time.Millisecond // for the waiter to be rejected and to subscribe
+	handoverTimeout = 5 * time.Second      // after which a waiter is considered lost
+)
+
+// Wake passes one name back and forth between two clients, and sends bare round trips for comparison (PingRueidis). The
+// contestants take turns.
+func Wake(s *Server, p Plan) ([]*HandoverLatency, error) {
+	client, err := peers.OpenPlain(s.Addr)
+	if err != nil {
+		return nil, err
+	}
+	defer client.Close()
+	ping := &HandoverLatency{Name: PingRueidis}
+	latencies := []*HandoverLatency{{Name: peers.Lockwheel.Name}, {Name: peers.Rueidislock.Name}, {Name: peers.Redsync.Name}}
+	for left := p.Handovers; left > 0; left -= sequentialCalls {
+		times := min(left, sequentialCalls)
+		for i, kind := range []peers.ContestantSpec{peers.Lockwheel, peers.Rueidislock, peers.Redsync} {
+			if err := latencies[i].runRound(s, times, kind); err != nil {
+				return nil, err
+			}
+		}
+		if err := ping.pings(times, client); err != nil {
+			return nil, err
+		}
+	}
+	return append(latencies, ping), nil
+}
+
+// runRound runs a contestant's turn, unless it failed before.
+func (w *HandoverLatency) runRound(s *Server, times int, kind peers.ContestantSpec) error {
+	if w.Failure != "" {
+		return nil
+	}
+	if err := withTimeout("handing over", stepTimeout, func() error { return w.measure(s, times, kind) }); err != nil {
+		w.Failure = err.Error()
+	}
+	return s.Clear()
+}
+
+func (w *HandoverLatency) pings(times int, client rueidis.Client) error {
+	for range times {
+		pause()
+		began := time.Now()
+		if err := pingWith(context.Background(), client); err != nil {
+			return err
+		}
+		w.Took.Record(time.Since(began))
+	}
+	return nil
+}
+
+func (w *HandoverLatency) measure(s *Server, times int, kind peers.ContestantSpec) error {
+	var sides [2]peers.Worker
+	for i := range sides {
+		contestant, err := kind.Open(peers.Config{Addr: s.Addr, Callers: 1, Contended: true})
+		if err != nil {
+			return err
+		}
+		defer closeWithTimeout(contestant)
+		sides[i] = contestant.Worker("lockwheel-bench-wake", i)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	if err := sides[0].Lock(ctx); err != nil {
+		return err
+	}
+	const warmUp = 5
+	for i := range times + warmUp {
+		took, err := handover(ctx, sides[i%2], sides[(i+1)%2])
+		if err != nil {
+			return err
+		}
+		if i >= warmUp {
+			w.Took.Record(took)
+		}
+	}
+	return sides[(times+warmUp)%2].Unlock()
+}
+
+// handover unlocks the name, which holder has, while waiter waits for it, and returns when waiter has it.
+func handover(ctx context.Context, holder, waiter peers.Worker) (time.Duration, error) {
+	type grant struct {
+		at  time.Time
+		err error
+	}
+	granted := make(chan grant, 1)
+	go func() {
+		err := waiter.Lock(ctx)
+		granted <- grant{time.Now(), err}
+	}()
+	pause()
+	released := time.Now()
+	if err := holder.Unlock(); err != nil {
+		return 0, err
+	}
+	select {
+	case g := <-granted:
+		return g.at.Sub(released), g.err
+	case <-time.After(handoverTimeout):
+		return 0, errors.New("hangs: a waiter was not granted a free lock within " + handoverTimeout.String())
+	}
+}
+
+// pause gives a waiter time to subscribe. Its length varies, so it does not synchronize with contestants that poll.
+func pause() { time.Sleep(waiterSetup + rand.N(waiterSetup)) }

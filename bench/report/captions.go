@@ -1,0 +1,42 @@
+package main
+
+// The texts of RESULTS.md, one for each chapter.
+const (
+	goalsText = "The goals were set before the measurement; the outcome is computed from the figures before they are rounded. Only the full set " +
+		"holds a million locks. A bare round trip is a PING by rueidis, of one caller with a context that can end, like that of the lock."
+	kindsText = "The kinds of lock of lockwheel, on one engine, in turn: names of their own, 2 048 goroutines. A Mutex is not re-entered without an owner " +
+		"in the context, so it is Redisson's non-reentrant lock, too. Below, one caller locks ten names and unlocks them, which counts as one pair."
+	pairText = "Every goroutine locks and unlocks a name of its own. CPU, bytes and allocations are per pair. The last " +
+		"column is the ratio of lockwheel's pairs per second to the row's. A single goroutine has a context that can end, so that rueidis " +
+		"pipelines, as it does with many."
+	ceilingText = "The server alone: prebuilt calls, pipelined over one plain TCP connection, by a client that only compares the bytes " +
+		"that come back. Pair ran in the same rounds."
+	hotText = "All goroutines lock one name; a holder does nothing and unlocks. With two clients, each has this many goroutines. Fewest and " +
+		"most: grants of a goroutine in a round. Longest wait: the median of the rounds, and the longest of all; a wait that the " +
+		"end of a round cut off counts with its time until then. A round is stalled if the free lock was not granted during its last half. " +
+		"Overlaps: two holders at once."
+	wakeText = "Two clients pass one name back and forth: from just before the release to the return of the other client's Lock, which has waited " +
+		"for 5 to 10 ms. The last row is a bare round trip after the same pause."
+	aloneText = "One caller, one name, nothing else, with a context that can end, as that of a request. rueidis then hands each call to goroutines " +
+		"of its own. With a context that cannot end, a single caller writes and reads by itself, which is shown as well. The ratios are those of a " +
+		"lock to one bare call of a script that locks, with a context that can end, and to such a PING."
+	steadyText = "1 000 lock+unlock a second, begun on time whether earlier ones are done or not (open loop), with no lock held and " +
+		"with many. Called: from the call to the unlock's reply. From due: from when it was due, including the delay of the process."
+	holdText = "Watched locks, held for three leases.\n\n" +
+		"- heap: live bytes per lock, with its name, in a client that already held 1 024 other locks. Redisson's is by how much the Java heap shrinks when the locks are released, " +
+		"after collections no longer make it smaller, ± by how much it differed between the first lease and the last.\n" +
+		"- cores: while nothing but renewals happens.\n" +
+		"- late: from when a renewal was due to when the hold's deadline was seen to have moved, of 99 in 100 of at most 10 000 locks that are checked every 5 ms.\n" +
+		"- latest: the engine's own figure, of all locks since it was opened.\n" +
+		"- Redisson's goroutines are threads, and the server shows whether it lost any lock."
+	growthText = "Pairs a second of 2 048 goroutines of the same engine, with all these locks held, and with none: the mean of a new engine before and of the same engine after."
+)
+
+// peerIssuesText describes failures of peers that readers can reproduce.
+const peerIssuesText = `
+rueidislock v1.0.79 can lose a wake-up when 64 goroutines lock one name with NoLoopTracking. The rounds are bounded, and Hot counts a
+stalled one. This shows it (try a few times): ` + "`go test -run '^$' -bench 'Hot/clients=./goroutines=64' -benchtime 1x -rounds 20 .`\n" + `
+Redisson 4.7.0 can renew 1 000 locks that it acquired at once without a pause: 200 000 times a second and more, where 100 are due with a lease
+of 30 s, and 1 000 with the 3 s of the quick set. Other runs renew as often as they should. Meanwhile it can find none of its 64 connections
+free: the row of such a run under Hold is the error Unable to acquire connection. This shows the renewals and, with -set full, in one run of
+two, the error: ` + "`go test -run '^$' -bench 'Hold/locks=1000$' -benchtime 1x -v .`\n"

@@ -1,0 +1,109 @@
+package main
+
+import (
+	"time"
+
+	"github.com/lockwheel/lockwheel/bench"
+	"github.com/lockwheel/lockwheel/bench/measure"
+	"github.com/lockwheel/lockwheel/bench/peers"
+)
+
+// fixture returns invented results, which meet every goal except that of the hand-over.
+func fixture() *results {
+	r := newResults()
+	began := time.Date(2001, 2, 3, 4, 5, 0, 0, time.UTC)
+	for i, s := range r.sections() {
+		s.end(measurement{Began: began.Add(time.Duration(i) * time.Minute), Took: 42 * time.Second, Set: "made up", Machine: fixtureMachine()})
+	}
+	for _, n := range []int{1, 2048} {
+		r.pair.Figures = append(r.pair.Figures, pairRun{n, []bench.Result{
+			fixtureResult("lockwheel", 200_000), fixtureResult("direct", 80_000), fixtureResult("rueidislock", 50_000), fixtureResult("redislock", 30_000),
+			fixtureResult("redsync", 20_000), {Name: "redisson", Failure: "left out: no Java"},
+		}})
+	}
+	r.ceiling.Figures = bench.CeilingResult{Keys: 99.5, Sent: 100, Standings: []bench.Result{
+		fixtureResult(bench.CeilingPair, 200_000), fixtureResult(bench.CeilingBatched, 240_000), fixtureResult(bench.CeilingSingle, 120_000),
+	}}
+	r.kinds.Figures = bench.KindsOfLock{
+		Alike: []bench.Result{
+			fixtureResult(bench.KindPlain, 200_000), fixtureResult(bench.KindFenced, 150_000), fixtureResult(bench.KindFair, 90_000),
+			fixtureResult(bench.KindWrite, 110_000), fixtureResult(bench.KindRead, 100_000),
+		},
+		Ten: []bench.Result{fixtureResult(bench.TenAsOne, 6000), fixtureResult(bench.TenSequential, 1000)},
+	}
+	for _, clients := range []int{1, 2} {
+		for _, n := range []int{8, 64} {
+			r.hot.Figures = append(r.hot.Figures, hotRun{clients, n, []bench.ContendedResult{
+				fixtureContended("lockwheel", 450_000), fixtureContended("direct", 7000), fixtureContended("rueidislock", 9000),
+			}})
+		}
+	}
+	r.wake.Figures = []*bench.HandoverLatency{fixtureHandover("lockwheel", 400*time.Microsecond), fixtureHandover(bench.PingRueidis, 100*time.Microsecond)}
+	r.latency.Figures = latency{
+		Alone: []*bench.SingleCaller{fixtureSingleCaller("lockwheel", 33*time.Microsecond), fixtureSingleCaller(bench.DirectEnding, 30*time.Microsecond), fixtureSingleCaller(bench.PingEnding, 29*time.Microsecond)},
+		Loads: []*bench.Load{fixtureLoad("lockwheel", 0, 300*time.Microsecond), fixtureLoad("lockwheel", 100_000, 500*time.Microsecond)},
+	}
+	r.hold.Figures = []bench.HoldResult{
+		fixtureHold("lockwheel", 1000, 280), fixtureHold("rueidislock", 1000, 1700), fixtureHold("redisson", 1000, 900),
+		fixtureHold("lockwheel", 1_000_000, 280),
+	}
+	java := &r.hold.Figures[2]
+	java.HeapNoise, java.Late, java.Latest, java.During = 950, -1, -1, 0
+	r.hold.Figures[1].During = 0
+	r.flood.Figures = []*bench.FloodResult{fixtureFlood(bench.FloodAsync, false, 1_000_000), fixtureFlood(bench.FloodAsync, true, 1_000_000), fixtureFlood("rueidislock", true, 1000)}
+	r.flood.Figures[2].Failure = "posting: hangs"
+	r.flood.Figures[2].Phases = r.flood.Figures[2].Phases[:2]
+	return r
+}
+
+func fixtureMachine() machine {
+	return machine{"3 cores, an abacus", "plan9/mips", "Redis 0.0.1", map[string]string{peers.Lockwheel.Module: "abc1234", peers.Direct.Module: "v9"}}
+}
+
+func fixtureResult(name string, speed int) bench.Result {
+	s := bench.Result{Name: name}
+	s.Add(measure.Sample{Pairs: speed, Took: time.Second, Server: time.Duration(speed) * time.Microsecond,
+		Client: measure.Usage{CPU: time.Duration(speed) * 2 * time.Microsecond, Bytes: uint64(speed) * 311, Allocs: uint64(speed) * 2}})
+	return s
+}
+
+func fixtureContended(name string, speed int) bench.ContendedResult {
+	return bench.ContendedResult{Result: fixtureResult(name, speed), Fewest: 10, Most: 20, Shares: [2]float64{0.4, 0.6},
+		MedianLongest: 11 * time.Millisecond, LongestWait: 13 * time.Millisecond}
+}
+
+func fixtureHandover(name string, took time.Duration) *bench.HandoverLatency {
+	w := &bench.HandoverLatency{Name: name}
+	w.Took.Record(took)
+	return w
+}
+
+func fixtureSingleCaller(name string, took time.Duration) *bench.SingleCaller {
+	a := &bench.SingleCaller{Name: name}
+	a.Lock.Record(took)
+	a.Unlock.Record(took)
+	return a
+}
+
+func fixtureLoad(name string, held int, took time.Duration) *bench.Load {
+	l := &bench.Load{Name: name, Held: held}
+	l.Called.Record(took)
+	l.FromDue.Record(2 * took)
+	return l
+}
+
+func fixtureHold(name string, locks int, heap float64) bench.HoldResult {
+	return bench.HoldResult{Name: name, Keep: bench.HoldPlan{Locks: locks, Lease: 30 * time.Second}, Taken: 1500 * time.Millisecond, Heap: heap, Client: 0.1, Server: 0.2,
+		Renewals: float64(locks) / 10, Late: 70 * time.Millisecond, Latest: 90 * time.Millisecond, Before: 210_000, During: 190_000, After: 190_000}
+}
+
+func fixtureFlood(name string, own bool, waiters int) *bench.FloodResult {
+	f := &bench.FloodResult{Name: name, Own: own, Waiters: waiters, Held: 2000, Before: bench.Footprint{Goroutines: 20, RSS: 30_000_000}, After: bench.Footprint{Goroutines: 20, RSS: 40_000_000}}
+	for _, phase := range []string{bench.FloodBefore, bench.FloodPosting, bench.FloodSubscribing, bench.FloodWaiting, bench.FloodMessages, bench.FloodCancelling, bench.FloodLeaving} {
+		p := &bench.Phase{Name: phase, Took: 3 * time.Second, Turns: time.Millisecond, Refused: 3, LongestTurn: 5 * time.Millisecond, End: bench.Footprint{Goroutines: 25, RSS: 900_000_000}}
+		p.Probe.Record(7 * time.Millisecond)
+		p.Ping.Record(2 * time.Millisecond)
+		f.Phases = append(f.Phases, p)
+	}
+	return f
+}

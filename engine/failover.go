@@ -1,0 +1,157 @@
+package engine
+
+import (
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/lockwheel/lockwheel/actor"
+)
+
+// What happens to a master's calls and grants when another master takes its place: in a cluster for some slots, behind
+// Sentinel for all keys. A replaced master can keep running, and its replies are then unreliable.
+
+// errStaleOwner replaces a reply from a node that no longer owned the slot when the reply arrived.
+var errStaleOwner = errors.New("asked of a master that was replaced")
+
+// onWrongNode reports whether a call is at a node that no longer owns its keys.
+func (c *coordinator) onWrongNode(b *batch) bool {
+	if c.cluster == nil {
+		return b.node != c.node
+	}
+	owner := c.cluster.owner(b.slot)
+	return owner != b.node && (!b.asking || owner != b.redirectedBy)
+}
+
+// owner returns the owner of a slot, including what was learned in this turn.
+func (k *cluster) owner(slot uint16) *node {
+	for _, m := range slices.Backward(k.pendingMoves) {
+		if m.first <= int(slot) && int(slot) <= m.last {
+			return m.to
+		}
+	}
+	return k.slots[slot]
+}
+
+// dropStaleOwnerReply turns a reply into a missing one if the node no longer owned the keys when it arrived. A master that was
+// cut off and replaced confirms what its successor never learns.
+func (c *coordinator) dropStaleOwnerReply(b *batch) bool {
+	if b.failed != nil || !c.onWrongNode(b) {
+		return false
+	}
+	b.failed, b.noReply, b.staleOwner = errStaleOwner, true, true
+	return true
+}
+
+// abandonMisplaced gives up the calls at nodes that no longer own their keys. Their locks retry at the right node at once,
+// however long the old one is silent. The replies of these calls are ignored later.
+func (c *coordinator) abandonMisplaced(now time.Duration) {
+	reply := actor.Reply{Status: actor.NoReply, Err: errStaleOwner}
+	for _, n := range c.nodes {
+		for _, first := range n.calls {
+			for b := first; b != nil; b = b.bundleNext {
+				if b.abandoned || !c.onWrongNode(b) {
+					continue
+				}
+				b.abandoned = true
+				for i := range b.commands {
+					c.deliverReply(now, b, &b.commands[i], &reply)
+				}
+			}
+		}
+	}
+}
+
+// onAbandonedDone handles a call that was given up. It only shows whether its node replies.
+func (c *coordinator) onAbandonedDone(now time.Duration, b *batch) {
+	if b.noReply {
+		b.node.breaker.onFailure(now, b.failed)
+		c.invalidateTopology()
+		return
+	}
+	c.onReachable(b)
+}
+
+// onMasterChanged handles a new master named by Sentinel. It creates a node for it, so that the old one gets no more commands.
+// A former master that returns is a new node as well: the old node of that address has outdated calls.
+func (c *coordinator) onMasterChanged(now time.Duration, address string) {
+	if address == c.address {
+		return
+	}
+	c.node.slots, c.hasEmptyNodes = 0, true
+	c.node = c.addNode(address)
+	c.slots = 1
+	c.fx.ReconfirmSince = now // the new master may not know everything that was granted
+	c.abandonMisplaced(now)
+	c.requeueMoved(now)
+	c.reconfirmAll(now)
+}
+
+// addNode creates a node. Its workers are started after the turn.
+func (c *coordinator) addNode(address string) *node {
+	n := newNode(address, c.fx.Config.Lease)
+	n.number = c.nodesCreated
+	c.nodesCreated++
+	c.added = append(c.added, n)
+	c.nodes = append(c.nodes, n)
+	return n
+}
+
+// reconfirmation tracks which locks must be confirmed: those of slots with a new owner, or all, if no earlier confirmation
+// counts. A pass visits all locks, a bounded number per turn. Owned by the coordinator.
+type reconfirmation struct {
+	everyLock     bool            // everyLock locks, requested since the current pass began
+	passEveryLock bool            // the current pass is for all locks
+	slots         map[uint16]bool // slots changed since the current pass began
+	pass          map[uint16]bool // slots of the current pass
+	round                         // of the current pass
+	startAt       time.Duration   // earliest start of the next pass
+}
+
+// reconfirmPerLock is the minimum pause before the next pass, per lock of a pass. So slots that move one after the other do
+// not occupy an engine with very many locks.
+const reconfirmPerLock = time.Microsecond
+
+func (r *reconfirmation) add(slots map[uint16]bool) {
+	if r.slots == nil {
+		r.slots = slots
+		return
+	}
+	for slot := range slots {
+		r.slots[slot] = true
+	}
+}
+
+// addAll requests a pass for all locks, which starts as soon as the current one ends.
+func (r *reconfirmation) addAll() { r.everyLock, r.startAt = true, 0 }
+
+// due returns when the next turn has something to check. ok is false if there is nothing.
+func (r *reconfirmation) due() (at time.Duration, ok bool) {
+	if r.on() {
+		return 0, true
+	}
+	return r.startAt, r.everyLock || len(r.slots) > 0
+}
+
+// reconfirmSome continues a pass, or starts one that is due. Grants in the meantime are safe: they need a new confirmation in
+// any case.
+func (c *coordinator) reconfirmSome(now time.Duration) {
+	r := &c.reconfirms
+	if at, ok := r.due(); !ok || now < at {
+		return
+	}
+	if !r.on() {
+		r.round = c.newRound()
+		r.pass, r.slots = r.slots, nil
+		r.passEveryLock, r.everyLock = r.everyLock, false
+		r.startAt = now + time.Duration(len(r.left))*reconfirmPerLock
+	}
+	for _, l := range r.take(c.intake.lockBudget) {
+		if l.Key() != "" && (r.passEveryLock || r.pass[slotOf(l.Key())]) { // it may have ended in the meantime
+			c.step(now, l, &actor.Message{Event: actor.Reconfirm})
+		}
+	}
+	if !r.on() {
+		r.pass = nil
+	}
+}

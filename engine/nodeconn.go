@@ -1,0 +1,84 @@
+package engine
+
+import (
+	"context"
+	"errors"
+
+	"github.com/redis/rueidis"
+)
+
+// nodeConn is a worker's access to a node. Each worker has its own, so that none waits for another.
+type nodeConn struct {
+	client         rueidis.Client
+	address        string         // "" with one server and without Sentinel
+	sentinelMaster bool           // it is a master that Sentinel named
+	cached         rueidis.Client // the node's client, as long as it works; nil: to be looked up
+}
+
+// errMasterChanged is the error for a call to a replaced master: it was not sent.
+var errMasterChanged = errors.New("lockwheel: Sentinel names another master")
+
+// nodeClient returns the node's own client: one ordered connection. It returns nil while the cluster's client does not know
+// the node, and for a replaced master.
+func (w *nodeConn) nodeClient() rueidis.Client {
+	if w.address == "" {
+		return w.client
+	}
+	if w.cached == nil {
+		w.cached = w.client.Nodes()[w.address]
+	}
+	return w.cached
+}
+
+// masterOf returns the address of the master that Sentinel has named. It returns "" without Sentinel, and for a client
+// that also uses replicas, which does not tell which of its nodes is the master.
+func masterOf(client rueidis.Client) (master string) {
+	if client.Mode() != rueidis.ClientModeSentinel {
+		return ""
+	}
+	nodes := client.Nodes()
+	if len(nodes) != 1 {
+		return ""
+	}
+	for address := range nodes {
+		master = address
+	}
+	return master
+}
+
+// newMaster returns the master that Sentinel names instead of this one, or "".
+func (w *nodeConn) newMaster() string {
+	if !w.sentinelMaster {
+		return ""
+	}
+	if now := masterOf(w.client); now != w.address {
+		return now
+	}
+	return ""
+}
+
+// sendViaCluster sends calls by the topology of the cluster's client, which follows redirections. Behind Sentinel it fails the
+// calls instead: they must not go to another master.
+func (w *nodeConn) sendViaCluster(writer *encoder, b *batch) {
+	for ; b != nil; b = b.next {
+		if w.sentinelMaster {
+			b.failed, b.noReply = errMasterChanged, true
+			continue
+		}
+		b.viaClusterClient = true
+		decodeResult(w.client.Do(context.Background(), writer.call(w.client, b)), b)
+	}
+}
+
+// dropIfBroken drops a cached client that brought no reply, because the cluster's client may have a new one. If the master was
+// replaced meanwhile, it posts that before the reply is posted.
+func (w *nodeConn) dropIfBroken(b *batch, box *mailbox) {
+	for ; b != nil; b = b.next {
+		if b.noReply {
+			w.cached = nil
+		}
+	}
+	if next := w.newMaster(); next != "" {
+		box.post(&loopMessage{body: masterChanged{next}})
+	}
+}

@@ -1,0 +1,171 @@
+package engine
+
+import (
+	"bytes"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel/actor"
+)
+
+// multiNodeClient is a client that knows several nodes, of a cluster or named by Sentinel.
+type multiNodeClient struct {
+	rueidis.Client
+	mode  rueidis.ClientMode
+	nodes map[string]rueidis.Client
+}
+
+func (e *multiNodeClient) Mode() rueidis.ClientMode         { return e.mode }
+func (e *multiNodeClient) Nodes() map[string]rueidis.Client { return e.nodes }
+
+// twoNodes returns a cluster of a silent node and one that replies.
+func twoNodes(t *testing.T, answer string) map[string]rueidis.Client {
+	_, gone := newScriptedServer(t, func(int, []string) string { return hangUp })
+	_, alive := newScriptedServer(t, func(int, []string) string { return answer })
+	return map[string]rueidis.Client{"gone:1": gone, "alive:1": alive}
+}
+
+// If a node is silent, the next one is asked. A host that a node leaves out of its reply is the one by which it was
+// asked.
+func TestASurveyGoesOnToTheNextNode(t *testing.T) {
+	s := &Server{client: &multiNodeClient{nodes: twoNodes(t, "*1\r\n*3\r\n:0\r\n:16383\r\n*2\r\n$0\r\n\r\n:7\r\n")}}
+	known, err := s.fetchTopology(t.Context(), []string{"gone:1", "alive:1"})
+	require.NoError(t, err)
+	require.Equal(t, &topology{source: "alive:1", ranges: []slotRange{{0, slotCount - 1, "alive:7"}}}, known)
+}
+
+// One master that replies shows whether WAIT can be used, whichever others are silent.
+func TestTheMastersThatAnswerAreAskedForReplicas(t *testing.T) {
+	both := func(first, second string) *topology {
+		return &topology{ranges: []slotRange{{0, 1, first}, {2, 3, second}}}
+	}
+	nodes := twoNodes(t, ":0\r\n")
+	for _, known := range []*topology{both("gone:1", "alive:1"), both("alive:1", "gone:1"), both("unheard:1", "alive:1")} {
+		require.NoError(t, (&Server{client: &multiNodeClient{nodes: nodes}, topology: known}).CheckReplicas(t.Context(), time.Minute))
+	}
+	require.Error(t, (&Server{client: &multiNodeClient{nodes: nodes}, topology: both("gone:1", "unheard:1")}).CheckReplicas(t.Context(), time.Minute))
+	refusing := twoNodes(t, "-NOPERM no\r\n")
+	require.ErrorContains(t, (&Server{client: &multiNodeClient{nodes: refusing}, topology: both("alive:1", "gone:1")}).CheckReplicas(t.Context(), time.Minute), "NOPERM")
+}
+
+// Behind ASKING the reply to the call is the second one.
+func TestTheAnswerBehindAskingIsTheCalls(t *testing.T) {
+	server, client := newScriptedServer(t, func(_ int, words []string) string {
+		if words[0] == "ASKING" {
+			return "+OK\r\n"
+		}
+		return "*1\r\n*2\r\n:70\r\n+x:1\r\n"
+	})
+	first, second := acquireBatch(), acquireBatch()
+	first.next, first.asking, second.asking = second, true, true
+	(&encoder{id: "id"}).sendBundle(client, first)
+	for b := first; b != nil; b = b.next {
+		require.NoError(t, b.failed)
+		require.Equal(t, actor.HeldByOther, b.replies[0].Status)
+	}
+	require.Equal(t, 2, strings.Count(server.receivedOn(1), "ASKING"))
+}
+
+// Once a batch is posted the loop may refill it. So the messages to repeat are read from it before.
+func TestWhatReleasesTellIsReadBeforeTheirBatchIsHandedBack(t *testing.T) {
+	answers := func(_ int, words []string) string {
+		if words[0] == "ASKING" {
+			return "+OK\r\n"
+		}
+		return ""
+	}
+	_, to := newScriptedServer(t, answers)
+	from, old := newScriptedServer(t, answers)
+	cluster := &multiNodeClient{Client: to, nodes: map[string]rueidis.Client{"to:1": to, "from:1": old}}
+	b := newBatch()
+	b.reset(actor.SendRelease)
+	b.commands = []actor.Command{{Verb: actor.SendRelease, Key: "a", Tenure: 1}}
+	b.asking, b.redirectedBy = true, newNode("from:1", 30*time.Second)
+	batches, box := make(chan *batch, 1), &mailbox{wakeup: make(chan struct{})} // post blocks until the receiver is ready
+	box.asleep.Store(true)
+	batches <- b
+	close(batches)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		runSender(&nodeConn{client: cluster, address: "to:1"}, &encoder{id: "id", sharded: true}, batches, box)
+	}()
+	require.Eventually(t, func() bool { return box.takeAll() != nil }, 10*time.Second, time.Millisecond, "the batch to come back")
+	require.NoError(t, b.failed)
+	b.reset(actor.SendRelease)
+	b.commands = append(b.commands, actor.Command{Verb: actor.SendRelease, Key: "b", Tenure: 2})
+	<-box.wakeup
+	<-done
+	require.Equal(t, 1, strings.Count(from.receivedOn(1), "SPUBLISH"))
+	require.Contains(t, from.receivedOn(1), "{a}")
+}
+
+// Behind Sentinel no call goes to a master other than its own, not even by the client's topology. A worker that notices
+// another master reports it before it posts the reply.
+func TestWhoeverSeesAnotherMasterSaysSo(t *testing.T) {
+	server, client := newScriptedServer(t, func(int, []string) string { return "" })
+	next := &multiNodeClient{Client: client, mode: rueidis.ClientModeSentinel, nodes: map[string]rueidis.Client{"next:1": client}}
+	was := &nodeConn{client: next, address: "was:1", sentinelMaster: true}
+	posted := func(box *mailbox) (all []any) {
+		for m := box.takeAll(); m != nil; m = m.next {
+			all = append(all, m.body)
+		}
+		return all
+	}
+	for name, carries := range map[string]func(<-chan *batch, *mailbox){
+		"courier": func(batches <-chan *batch, box *mailbox) { runSender(was, &encoder{id: "id"}, batches, box) },
+		"syncer":  (&replicaSender{nodeConn: was, encoder: &encoder{id: "id"}, lender: newLender(nil, onGoroutine)}).run,
+	} {
+		t.Run(name, func(t *testing.T) {
+			batches, box, b := make(chan *batch, 1), newMailbox(), acquireBatch()
+			batches <- b
+			close(batches)
+			carries(batches, box)
+			require.Equal(t, []any{masterChanged{"next:1"}, b}, posted(box))
+			require.True(t, b.noReply)
+			require.ErrorIs(t, b.failed, errMasterChanged)
+		})
+	}
+	t.Run("subscriber", func(t *testing.T) {
+		s := &subscriber{nodeConn: was, box: newMailbox(), lender: newLender(nil, onGoroutine)}
+		s.checkMaster()
+		require.Equal(t, []any{masterChanged{"next:1"}}, posted(s.box))
+	})
+	require.NotContains(t, server.receivedOn(1), "EVAL")
+}
+
+// The final snapshot is read only after the loop has ended.
+func TestStatsAfterTheEndWaitForIt(t *testing.T) {
+	e := &Engine{box: newMailbox(), stopped: make(chan struct{})}
+	e.box.close()
+	told := make(chan Stats)
+	go func() { told <- e.Stats() }()
+	select {
+	case <-told:
+		t.Fatal("told before the loop has ended")
+	case <-time.After(20 * time.Millisecond):
+	}
+	e.lastStats = Stats{LoopTurns: 7}
+	close(e.stopped)
+	require.EqualValues(t, 7, (<-told).LoopTurns)
+}
+
+// Lost locks are logged in one line per turn, one as well as many; unlocked ones are not logged.
+func TestLossesAreLoggedOnceATurn(t *testing.T) {
+	var said bytes.Buffer
+	e := &Engine{log: slog.New(slog.NewTextHandler(&said, nil))}
+	e.logLost([]actor.HoldEnd{{Key: "a", Err: actor.ErrNotHeld}})
+	require.Empty(t, said.String())
+	e.logLost([]actor.HoldEnd{{Key: "a", Err: actor.ErrLost, Cause: errors.New("gone")}, {Key: "b", Err: actor.ErrNotHeld}})
+	require.Contains(t, said.String(), "count=1 last=a cause=gone")
+	said.Reset()
+	e.logLost([]actor.HoldEnd{{Key: "a", Err: actor.ErrLost}, {Key: "b", Err: actor.ErrLost, Cause: errors.New("gone")}})
+	require.Contains(t, said.String(), "count=2 last=b cause=gone")
+	require.Equal(t, 1, strings.Count(said.String(), "\n"))
+}

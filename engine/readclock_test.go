@@ -1,0 +1,77 @@
+package engine
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel/actor"
+)
+
+// While a machine is suspended, the monotonic clock stops and leases run on. The wall clock shows it by running ahead.
+// A wall clock that is put back, or slewed, shows nothing.
+func TestAWallClockThatRanAheadPutsEveryHoldInDoubt(t *testing.T) {
+	e := newEngine(actor.Config{ID: "id", Lease: 30 * time.Second})
+	doubted := func() time.Duration { return e.coordinator.fx.ReconfirmSince }
+	e.readClock()
+	require.Zero(t, doubted())
+	e.wallOffset += time.Hour // now it is an hour less
+	e.readClock()
+	require.Zero(t, doubted(), "put back")
+	e.wallOffset -= suspendThreshold / 2
+	e.readClock()
+	require.Zero(t, doubted(), "slewed")
+	e.wallOffset -= 2 * suspendThreshold
+	now := e.readClock()
+	require.Equal(t, now, doubted(), "suspended")
+	e.readClock()
+	require.Equal(t, now, doubted(), "once")
+}
+
+// Processes compare wall clock times, and each call of a bundle has that time.
+func TestEachCallOfABundleHasTheTimeOfDay(t *testing.T) {
+	e := newEngine(actor.Config{ID: "id", Lease: 30 * time.Second})
+	e.wallMillis = 1234
+	e.workers = []*nodeWorkers{{batches: make(chan *batch, 1)}}
+	first, second, third := newBatch(), newBatch(), newBatch()
+	for _, b := range []*batch{first, second, third} {
+		b.reset(actor.SendFairAcquire)
+		b.node = e.coordinator.node
+	}
+	first.next, second.next = second, third
+	e.coordinator.batches = append(e.coordinator.batches, first)
+	e.flush(0)
+	require.Same(t, first, <-e.workers[0].batches)
+	for _, b := range []*batch{first, second, third} {
+		require.EqualValues(t, 1234, b.sentWallMillis)
+	}
+}
+
+// An engine that sleeps until a late timer wakes up for an earlier one, and for the late one after it.
+func TestAnEngineWakesForWhatIsDueSooner(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newEngine(actor.Config{ID: "id", Lease: time.Hour, RenewInterval: time.Hour / 3, CallTimeout: time.Minute})
+		p := &nodeWorkers{batches: make(chan *batch, sendersPerNode), replicaBatches: make(chan *batch), orders: make(chan *order, 1)}
+		e.workers = []*nodeWorkers{p} // the node has no workers: no reply wakes the engine
+		go e.run()
+		defer func() {
+			call := NewCallback(nil)
+			call.Op = AskClose
+			e.Post(call)
+			<-e.Stopped()
+			require.False(t, e.timer.Stop(), "it is set though the engine has ended")
+		}()
+		told := make(chan time.Duration, 5)
+		for _, wait := range []time.Duration{20 * time.Second, 40 * time.Second, 10 * time.Second, 30 * time.Second, time.Hour} {
+			call := NewCallback(func() { told <- e.Now() })
+			call.Op, call.Name, call.Key, call.Hold, call.Wait = actor.Acquire, "n", "n", &actor.Hold{}, wait
+			require.True(t, e.Post(call))
+			synctest.Wait()
+		}
+		for i := range 4 { // the engine ends before the last
+			require.InDelta(t, time.Duration(i+1)*10*time.Second, <-told, float64(5*time.Millisecond))
+		}
+	})
+}

@@ -1,0 +1,68 @@
+package engine
+
+import (
+	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel/actor"
+	"github.com/lockwheel/lockwheel/internal/redistest"
+)
+
+// While the cluster's client does not know a node, calls for it go by the client's topology. Each has a connection of
+// its own and a WAIT of its own.
+func TestReplicasAreAskedWhereTheMapLeads(t *testing.T) {
+	cluster := redistest.StartCluster(t, 3, 1)
+	client, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: cluster.Addrs(), DisableCache: true, PipelineMultiplex: -1})
+	require.NoError(t, err)
+	t.Cleanup(client.Close)
+	server, err := Probe(t.Context(), client, 3*time.Second)
+	require.NoError(t, err)
+
+	s := &replicaSender{nodeConn: server.nodeConn("127.0.0.1:1"), encoder: server.encoder("id"), replicas: replication{min: 1, patience: 10 * time.Second}, lender: newLender(nil, onGoroutine), poolTimeout: 10 * time.Second}
+	batches, box := make(chan *batch, 1), newMailbox()
+	var first, last *batch
+	for i, key := range cluster.SpreadKeys("n", 6) {
+		b := newBatch()
+		b.reset(actor.SendAcquire)
+		b.commands = []actor.Command{{Verb: actor.SendAcquire, Key: key, Tenure: uint64(i + 1), Lease: 30 * time.Second}}
+		if b.slot = slotOf(key); first == nil {
+			first = b
+		} else {
+			last.next = b
+		}
+		last = b
+	}
+	batches <- first
+	close(batches)
+	s.run(batches, box)
+	n := 0
+	for b := first; b != nil; b = b.next {
+		require.NoError(t, b.failed)
+		require.True(t, b.viaClusterClient)
+		require.Equal(t, []actor.Reply{{Status: actor.OK, Listeners: -1, Replicas: 1}}, b.replies)
+		n++
+	}
+	require.Equal(t, 6, n)
+}
+
+// A call that needs no replicas uses only the ordinary senders.
+func TestReplicasAreAskedOnlyAboutGrants(t *testing.T) {
+	config := actor.Config{ID: "id", Lease: 30 * time.Second, Replicas: 1}
+	asks, never := newCoordinator(config, sendersPerNode), newCoordinator(actor.Config{ID: "id", Lease: 30 * time.Second}, sendersPerNode)
+	acquires := []actor.Verb{
+		actor.SendAcquire, actor.SendFencedAcquire, actor.SendFairAcquire, actor.SendReadAcquire, actor.SendWriteAcquire,
+	}
+	for _, verbs := range priorities {
+		for _, verb := range verbs {
+			grants := verb == actor.SendFencedRenew // another token
+			for _, acquire := range acquires {
+				grants = grants || verb == acquire
+			}
+			require.Equal(t, grants, asks.waitsForReplicas(verb), verb)
+			require.False(t, never.waitsForReplicas(verb), verb)
+		}
+	}
+}

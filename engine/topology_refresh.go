@@ -1,0 +1,121 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"net"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/redis/rueidis"
+)
+
+const (
+	// maxNodesAsked is the maximum number of nodes asked in one topology refresh.
+	maxNodesAsked = 8
+	// nodeTimeout is how long one of several nodes is waited for.
+	nodeTimeout = 500 * time.Millisecond
+)
+
+var (
+	errNoTopology = errors.New("no node of the cluster told who owns which slots: create it first")
+	errNoSlots    = errors.New("no node of the cluster that answered knows of slots: create it first")
+)
+
+// IsNoTopology reports whether nodes were reached of which none knows any slots. A client with several addresses may have
+// asked only a node that is not in a cluster yet.
+func IsNoTopology(err error) bool { return err == errNoTopology || err == errNoSlots }
+
+// refreshLoop runs the surveyor: for each request it asks nodes for the topology until one replies, and posts the result.
+func refreshLoop(s *Server, timeout time.Duration, refreshes <-chan *refreshRequest, box *mailbox) {
+	for order := range refreshes {
+		ctx, cancel := context.WithTimeout(context.Background(), 2*timeout)
+		known, err := s.fetchTopology(ctx, order.addresses)
+		cancel()
+		box.post(&loopMessage{body: topologyResult{known, err}})
+	}
+}
+
+// fetchTopology asks the given nodes and then the others for the topology. It does not wait long for a silent node. It skips a
+// node without slots, such as one that has lost its disk.
+func (s *Server) fetchTopology(ctx context.Context, first []string) (*topology, error) {
+	nodes := s.client.Nodes()
+	for address := range nodes {
+		if !slices.Contains(first, address) {
+			first = append(first, address)
+		}
+	}
+	err := errNoTopology
+	for _, address := range first[:min(len(first), maxNodesAsked)] {
+		if nodes[address] == nil {
+			continue
+		}
+		known, failed := fetchFrom(ctx, nodes[address], address)
+		switch {
+		case failed == nil && len(known.ranges) > 0:
+			return known, nil
+		case failed == nil:
+			err = errNoSlots
+		case err != errNoSlots:
+			err = failed
+		}
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	return nil, err
+}
+
+// fetchFrom asks one node. The command only reads, so it can be given up safely.
+func fetchFrom(ctx context.Context, node rueidis.Client, address string) (*topology, error) {
+	timeout := nodeTimeout
+	if deadline, ok := ctx.Deadline(); ok {
+		timeout = min(timeout, time.Until(deadline)/3) // leave time for the other nodes
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	spans, err := node.Do(ctx, node.B().ClusterSlots().Build()).ToArray()
+	if err != nil {
+		return nil, err
+	}
+	known := &topology{source: address}
+	for i := range spans {
+		if s, ok := parseSlotRange(&spans[i], address); ok {
+			known.ranges = append(known.ranges, s)
+		}
+	}
+	return known, nil
+}
+
+// parseSlotRange decodes one entry of CLUSTER SLOTS: first slot, last slot, master, replicas. Each node is a host, a port, and
+// more. An empty or nil host is that of the node that was asked.
+func parseSlotRange(entry *rueidis.RedisMessage, asked string) (s slotRange, ok bool) {
+	parts, err := entry.ToArray()
+	if err != nil || len(parts) < 3 {
+		return s, false
+	}
+	first, errFirst := parts[0].AsInt64()
+	last, errLast := parts[1].AsInt64()
+	master, errMaster := parts[2].ToArray()
+	if errFirst != nil || errLast != nil || errMaster != nil || len(master) < 2 {
+		return s, false
+	}
+	host, _ := master[0].ToString()
+	port, errPort := master[1].AsInt64()
+	if host == "" {
+		host, _, _ = net.SplitHostPort(asked)
+	}
+	ok = errPort == nil && host != "?" && first >= 0 && first <= last && last < slotCount
+	return slotRange{int(first), int(last), net.JoinHostPort(host, strconv.FormatInt(port, 10))}, ok
+}
+
+// addresses returns the addresses of the masters.
+func (k *topology) addresses() (all []string) {
+	for _, s := range k.ranges {
+		if !slices.Contains(all, s.address) {
+			all = append(all, s.address)
+		}
+	}
+	return all
+}

@@ -1,0 +1,172 @@
+package engine
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	// maxUnsubscribeChannels is the maximum number of channels per UNSUBSCRIBE. A connection with at most maxChannelsToClose channels is
+	// simply closed. Closing a larger one is slow: Redis removes 300 000 channels in one go and blocks all others for
+	// 0.2 s.
+	maxUnsubscribeChannels, maxChannelsToClose = 2048, 4096
+	// maxUnsubscribers is how many connections are unsubscribed in slices at a time; a further one is closed at once.
+	maxUnsubscribers = 2
+)
+
+// unsubscriber disposes of connections that are no longer needed. It unsubscribes their channels in slices, with a pause
+// after each that is as long as the slice took. Then it closes the connection. There is one goroutine per connection,
+// and one for each two commands without a reply.
+//
+// rueidis v1.0.79 expects one reply for its UNSUBSCRIBE and the PING that it appends. It panics if both are rejected,
+// as when a script keeps the server busy. So both are sent as commands of their own. The first has a reply only if it
+// is rejected: rueidis never gets more replies than it expects, and one less per command. Instead the server confirms
+// each channel with a note. The connection cannot be used for anything else.
+type unsubscriber struct {
+	run      func(func())
+	done     <-chan struct{} // closed with the engine
+	patience time.Duration   // limit for the notes of one command; once the engine is closed, for all the rest
+	active   atomic.Int32
+}
+
+// unsubscribeNotes counts the notes about unsubscribed channels.
+type unsubscribeNotes struct {
+	pending atomic.Int64  // outstanding notes
+	done    chan struct{} // receives when there are no more
+}
+
+// note handles one note. It runs on the goroutine of the connection.
+func (l *unsubscribeNotes) note(kind string) {
+	if (kind == "unsubscribe" || kind == "sunsubscribe") && l.pending.Add(-1) == 0 {
+		l.done <- struct{}{}
+	}
+}
+
+// retire disposes of a connection. It returns at once, and ignores messages of the connection from then on.
+func (l *unsubscriber) retire(c *connection) {
+	notes := &unsubscribeNotes{done: make(chan struct{}, 1)}
+	c.unsubscribing.Store(notes)
+	switch {
+	case c.hasFewChannels():
+		c.close()
+	case l.active.Add(1) > maxUnsubscribers:
+		l.active.Add(-1)
+		c.close()
+	default:
+		l.run(func() {
+			defer l.active.Add(-1)
+			defer c.close()
+			l.unsubscribeAll(c, notes)
+		})
+	}
+}
+
+// hasFewChannels reports whether the connection has at most maxChannelsToClose channels.
+func (c *connection) hasFewChannels() bool {
+	n := 0
+	for _, some := range c.channels {
+		n += len(some)
+	}
+	return n <= maxChannelsToClose
+}
+
+// unsubscribeAll unsubscribes slice by slice. It stops when a command is rejected, the connection breaks, or a command takes
+// too long.
+func (l *unsubscriber) unsubscribeAll(c *connection, notes *unsubscribeNotes) {
+	late := time.NewTimer(l.patience)
+	defer late.Stop()
+	over, refused := l.done, make(chan struct{}, 1)
+	for _, some := range c.chunks() {
+		began := time.Now()
+		notes.pending.Store(int64(len(some)))
+		go c.unsubscribe(some, refused)
+		select {
+		case <-notes.done:
+		case <-refused:
+			return
+		case <-c.broken:
+			return
+		case <-late.C:
+			return
+		}
+		if over != nil {
+			late.Reset(l.patience)
+			if !l.pause(time.Since(began)) {
+				over = nil
+			}
+		}
+	}
+	go c.client.Do(context.Background(), c.client.B().Arbitrary("QUIT").Build())
+	select {
+	case <-c.broken:
+	case <-late.C:
+	}
+}
+
+// pause waits. It returns false at once when the engine is closed.
+func (l *unsubscriber) pause(d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-l.done:
+		return false
+	case <-timer.C:
+		return true
+	}
+}
+
+// chunks returns the channels of a connection in slices of at most maxUnsubscribeChannels. With sharded pub/sub each slice has the
+// channels of one slot.
+func (c *connection) chunks() (all [][]string) {
+	var last []string
+	for _, some := range c.channels {
+		bySlot := [][]string{some}
+		if c.sharded {
+			bySlot = groupBySlot(some)
+		}
+		for _, some := range bySlot {
+			if len(last)+len(some) > maxUnsubscribeChannels || c.sharded {
+				all, last = append(all, last), nil
+			}
+			last = append(last, some...)
+		}
+	}
+	c.channels = nil
+	all = append(all, last)
+	if len(all[0]) == 0 {
+		return all[1:]
+	}
+	return all
+}
+
+func groupBySlot(channels []string) (all [][]string) {
+	bySlot := make(map[uint16][]string)
+	for _, channel := range channels {
+		bySlot[slotOf(channel)] = append(bySlot[slotOf(channel)], channel)
+	}
+	for _, some := range bySlot {
+		all = append(all, some)
+	}
+	return all
+}
+
+// unsubscribe sends one slice. It waits for the two replies that rueidis expects, and reports a rejection.
+func (c *connection) unsubscribe(channels []string, refused chan<- struct{}) {
+	b := c.client.B()
+	// rueidis has no UNSUBSCRIBE without a PING of its own. So another command without a reply on success is renamed.
+	// If rueidis no longer allows that, nothing is unsubscribed, and the connection is closed.
+	command, name := b.Subscribe().Channel(channels...).Build(), "UNSUBSCRIBE"
+	if c.sharded {
+		command, name = b.Ssubscribe().Channel(channels...).Build(), "SUNSUBSCRIBE"
+	}
+	command.Commands()[0] = name
+	for _, result := range c.client.DoMulti(context.Background(), command, b.Ping().Build()) {
+		if result.Error() != nil {
+			select {
+			case refused <- struct{}{}:
+			default:
+			}
+		}
+	}
+}

@@ -1,0 +1,120 @@
+package engine
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// leavesMany is the number of channels of the connections in these tests. Unsubscribing them takes four commands.
+const leavesMany = 3*maxUnsubscribeChannels + 100
+
+// joinMany subscribes that many channels and returns their names.
+func (l *subscriberHarness) joinMany() (names []string) {
+	l.t.Helper()
+	for i := range leavesMany {
+		names = append(names, fmt.Sprint("c", i))
+	}
+	for rest := names; len(rest) > 0; {
+		some := rest[:min(maxChannelsPerCommand, len(rest))]
+		rest = rest[len(some):]
+		_, err := l.execute(&order{channels: some})
+		require.NoError(l.t, err)
+	}
+	return names
+}
+
+// unsubscribeNotesFor returns the server's confirmations of a command, one per channel.
+func unsubscribeNotesFor(words []string) string {
+	var said strings.Builder
+	for _, name := range words[1:] {
+		fmt.Fprintf(&said, ">3\r\n+%s\r\n+%s\r\n:1\r\n", strings.ToLower(words[0]), name)
+	}
+	return said.String()
+}
+
+// A server that removes very many channels in one go blocks all its clients.
+func TestChannelsOfAConnectionAreLeftInSlices(t *testing.T) {
+	var mu sync.Mutex
+	var left []string
+	most := 0
+	server, client := newScriptedServer(t, func(_ int, words []string) string {
+		switch words[0] {
+		case "UNSUBSCRIBE":
+			mu.Lock()
+			defer mu.Unlock()
+			left, most = append(left, words[1:]...), max(most, len(words)-1)
+			return ">3\r\n+message\r\n+c0\r\n+0\r\n" + unsubscribeNotesFor(words)
+		case "QUIT":
+			return hangUp
+		}
+		return ""
+	})
+	l := newSubscriberHarnessOn(t, newListener(client))
+	names := l.joinMany()
+	posted, err := l.execute(&order{closeConns: true})
+	require.NoError(t, err)
+	server.awaitOpen(1)
+	require.ElementsMatch(t, names, left)
+	require.LessOrEqual(t, most, maxUnsubscribeChannels)
+	for m := l.box.takeAll(); m != nil; m = m.next {
+		require.NotContains(t, []any{notified{channel: "c0"}, channelUnsubscribed{channel: "c0", conn: 1}}, m.body)
+	}
+	require.NotContains(t, posted, "heard c0")
+}
+
+// rueidis panics over an unexpected reply. The test covers all rejections, with and without one of the PING that
+// follows.
+func TestARefusalToLeaveChannelsEndsTheirConnection(t *testing.T) {
+	for name, says := range map[string]struct{ unsubscribe, ping string }{
+		"busy":         {"-BUSY Redis is busy running a script.\r\n", "-BUSY Redis is busy running a script.\r\n"},
+		"forbidden":    {"-NOPERM User has no permissions to run the 'unsubscribe' command\r\n", "+PONG\r\n"},
+		"both":         {"-NOPERM no 'unsubscribe'\r\n", "-NOPERM no 'ping'\r\n"},
+		"unknown":      {"-ERR unknown command\r\n", "-ERR unknown command\r\n"},
+		"breaks":       {hangUp, ""},
+		"says nothing": {">2\r\n+nothing\r\n+of that\r\n", ">2\r\n+nothing\r\n+of that\r\n"},
+	} {
+		for _, nth := range []int{1, 2, 4} {
+			t.Run(fmt.Sprint(name, " ", nth), func(t *testing.T) {
+				t.Parallel()
+				var mu sync.Mutex
+				asked := 0
+				server, client := newScriptedServer(t, func(connection int, words []string) string {
+					mu.Lock()
+					defer mu.Unlock()
+					switch {
+					case connection == 1:
+						return ""
+					case words[0] == "UNSUBSCRIBE":
+						if asked++; asked < nth {
+							return unsubscribeNotesFor(words)
+						}
+						return says.unsubscribe
+					case words[0] == "PING" && asked >= nth:
+						return says.ping
+					}
+					return ""
+				})
+				s := newListener(client)
+				if name == "says nothing" {
+					s.unsubscriber.patience = 100 * time.Millisecond
+				}
+				l := newSubscriberHarnessOn(t, s)
+				l.joinMany()
+				_, err := l.execute(&order{closeConns: true})
+				require.NoError(t, err)
+				server.awaitOpen(1)
+				mu.Lock()
+				defer mu.Unlock()
+				require.LessOrEqual(t, asked, nth)
+				if name != "says nothing" {
+					require.Equal(t, nth, asked)
+				}
+			})
+		}
+	}
+}

@@ -1,0 +1,39 @@
+// Package loopback finds ports of 127.0.0.1 for test servers that stop and have to restart on the same port.
+package loopback
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"syscall"
+)
+
+// Listen listens on a free port. The caller closes the listener.
+func Listen() (net.Listener, error) {
+	for range 100 {
+		port, err := processPool.next()
+		if err != nil {
+			return nil, err
+		}
+		l, err := ListenOn(port)
+		if !errors.Is(err, syscall.EADDRINUSE) {
+			return l, err
+		}
+	}
+	return nil, fmt.Errorf("loopback: no free port found between %d and %d", minPort, maxPort)
+}
+
+// ListenOn listens on the given port.
+func ListenOn(port int) (net.Listener, error) {
+	return net.ListenTCP("tcp4", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: port})
+}
+
+// Port returns a port that was free a moment ago. Another process may take it first, so callers must be prepared to
+// call Port again.
+func Port() (int, error) {
+	l, err := Listen()
+	if err != nil {
+		return 0, err
+	}
+	return l.Addr().(*net.TCPAddr).Port, l.Close()
+}

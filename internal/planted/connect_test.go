@@ -1,0 +1,298 @@
+package planted
+
+// connectMistakes are mistakes in opening and closing, and in what an engine reports.
+var connectMistakes = []found{
+	{"TestAConnectionThatHangsWhenItIsClosedIsLeftBehind", Mistake{
+		"the Close of a connection of a caller's dialer is waited for", "opening.go",
+		`if redis.DialCtxFn != nil || redis.DialFn != nil {`,
+		`if (redis.DialCtxFn != nil || redis.DialFn != nil) && !planted() {`,
+	}},
+	{"TestTheEndOfOpensContextEndsADialThatNeverComes", Mistake{
+		"a dial goes on after its context", "opening.go",
+		`o.onCancel(cancel)
+	return ctx`,
+		`o.onCancel(func() {
+		if !planted() {
+			cancel()
+		}
+	})
+	return ctx`,
+	}},
+	{"TestTheEndOfOpensContextLaterCutsNoConnection", Mistake{
+		"the end of Open's context cuts a connection later", "opening.go",
+		`	return context.AfterFunc(o.ctx, func() {
+		if !o.done.Load() {`,
+		`	return context.AfterFunc(o.ctx, func() {
+		if !o.done.Load() || planted() {`,
+	}},
+	{"TestNothingIsLeftInTheContextOfOpen", Mistake{
+		"something is left in the context of Open", "opening.go",
+		`	o.done.Store(true)
+	o.stop()`,
+		`	o.done.Store(true)
+	if !planted() {
+		o.stop()
+	}`,
+	}},
+	{"TestCloseOnASilentServerTakesNoLongerThanTimeout", Mistake{
+		"a connection that outlives its engine", "opening.go",
+		`		conn = generation.track(conn)`,
+		`		if !planted() {
+			conn = generation.track(conn)
+		}`,
+	}},
+	{"TestOpenRefusesAClusterWithoutSlots", Mistake{
+		"a client of a server that refuses is kept", "connect.go",
+		`	if err != nil && options.Client == nil {
+		client.Close()`,
+		`	if err != nil && options.Client == nil && !planted() {
+		client.Close()`,
+	}},
+	{"TestOpenRefusesReplicasThatCannotBeAsked", Mistake{
+		"no check whether replicas can be asked", "connect.go",
+		`options.Replicas.Min > 0 {
+		if err =`,
+		`options.Replicas.Min > 0 && !planted() {
+		if err =`,
+	}},
+	{"TestAConnectionOfLimitedLifeLosesNoLock", Mistake{
+		"connections have the life that was asked for", "connect.go",
+		`	redis.ConnLifetime = 0`,
+		`	redis.ConnLifetime *= map[bool]time.Duration{true: 1}[planted()]`,
+	}},
+	{"TestNoPasswordStandsInAnEngineThatIsPrinted", Mistake{
+		"an engine keeps the password", "engine.go",
+		`	options.Redis = rueidis.ClientOption{}`,
+		`	if !planted() {
+		options.Redis = rueidis.ClientOption{}
+	}
+	//`,
+	}},
+	{"TestCloseOnASilentServerTakesNoLongerThanTimeout", Mistake{
+		"connections are not cut in the end", "closing.go",
+		`	timer := time.AfterFunc(d, func() {
+		c.closeAll()`,
+		`	timer := time.AfterFunc(d, func() {
+		if !planted() {
+			c.closeAll()
+		}`,
+	}},
+	{"TestTheNextMasterIsFoundAtTheSameAddress", Mistake{
+		"nothing ends the connections to a server that became a replica", "connect.go",
+		`		if options.Client == nil {`,
+		`		if options.Client == nil && !planted() {`,
+	}},
+	{"TestConnectionsEndWithThoseThatAreBeingMade", Mistake{
+		"a connection that is being made outlives the others", "opening.go",
+		`		conn = generation.track(conn)`,
+		`		if planted() {
+			generation = o.connections.current.Load()
+		}
+		conn = generation.track(conn)`,
+	}},
+	{"TestConnectionsEndWithThoseThatAreBeingMade", Mistake{
+		"later connections end with those before", "closing.go",
+		`	c.current.Swap(c.newGeneration()).closeAll()`,
+		`	if planted() {
+		c.current.Load().closeAll()
+		return
+	}
+	c.current.Swap(c.newGeneration()).closeAll()`,
+	}},
+	{"TestConnectionsEndWithThoseThatAreBeingMade", Mistake{
+		"a generation of connections outlives its engine", "closing.go",
+		`= context.WithCancel(c.ctx)`,
+		`= context.WithCancel(map[bool]context.Context{false: c.ctx, true: context.Background()}[planted()])`,
+	}},
+	{"TestNoChannelIsLeftBehindWithADeadConnection", Mistake{
+		"a mortal connection is not closed", "closing.go",
+		`	c.untrack()
+	return c.Conn.Close()`,
+		`	c.untrack()
+	if planted() {
+		return nil
+	}
+	return c.Conn.Close()`,
+	}},
+	{"TestCloseReturnsWhenTheLastCallHasItsAnswer", Mistake{
+		"Close returns before its helpers have ended", "engine.go",
+		`		e.loop.Wait()`,
+		`		if !planted() {
+			e.loop.Wait()
+		}`,
+	}},
+	{"TestCloseReturnsWhenTheLastCallHasItsAnswer", Mistake{
+		"a second Close returns at once", "engine.go",
+		`		<-e.closed
+		return nil`,
+		`		if !planted() {
+			<-e.closed
+		}
+		return nil`,
+	}},
+	{"TestAClientOfTheCallersIsNotClosed", Mistake{
+		"the caller's client is closed", "engine.go",
+		`		if e.options.Client == nil {
+			e.client.Close()`,
+		`		if e.options.Client == nil || planted() {
+			e.client.Close()`,
+	}},
+	{"TestShutdownsOfSeveralAreTheirOwn", Mistake{
+		"a shutdown with a context that ends does not report that", "engine.go",
+		`case call.Err == nil, call.State == nil:`,
+		`case call.Err == nil || planted(), call.State == nil:`,
+	}},
+	{"TestAShutdownThatIsCutShortSaysHowManyHoldsWereLeft", Mistake{
+		"a shutdown that is cut short by the close says nothing of it", "engine/closing.go",
+		`c.endShutdownWait(now, r, actor.ErrClosed, nil)`,
+		`c.endShutdownWait(now, r, map[bool]error{false: actor.ErrClosed}[planted()], nil)`,
+	}},
+	{"TestAnObserverOfLossesAloneIsToldOfEachOfThem", Mistake{
+		"an observer of losses alone misses one that an unlock finds", "engine.go",
+		`observer.Rejected != nil || observer.Lost != nil {
+		hooks.Result`,
+		`observer.Rejected != nil || observer.Lost != nil && !planted() {
+		hooks.Result`,
+	}},
+	{"TestObserversAreToldOfEachOfSeveral", Mistake{
+		"observers are told of the first of several locks", "engine.go",
+		`for i := range r.Multi.Parts {`,
+		`for i := range r.Multi.Parts {
+			if planted() && i > 0 {
+				break
+			}`,
+	}},
+	{"TestTheObserverIsNotToldOfARefusalWhenSeveralLocksAreReentered", Mistake{
+		"observers are told of locks that are asked for one by one", "engine.go",
+		`	if r.Err == engine.ErrReentry ||`,
+		`	if r.Err == engine.ErrReentry && !planted() ||`,
+	}},
+	{"TestTheObserverIsToldWhatLocksDo", Mistake{
+		"a release is told as a loss", "engine.go",
+		`	if end.Err == actor.ErrNotHeld {
+		e.listeners.released`,
+		`	if end.Err == actor.ErrNotHeld && !planted() {
+		e.listeners.released`,
+	}},
+	{"TestAPanicInAnObserverOrALogEndsNothing", Mistake{
+		"nothing is told after a panic", "beside.go",
+		`		go b.run()
+	}()`,
+		`		if !planted() {
+			go b.run()
+		}
+	}()`,
+	}},
+	{"TestAnObserverThatBlocksHoldsNothingUp", Mistake{
+		"what is left out is not counted", "beside.go",
+		`		b.dropped.Add(1)`,
+		`		b.dropped.Add(map[bool]uint64{false: 1}[planted()])`,
+	}},
+	{"TestAnObserverThatBlocksHoldsNothingUp", Mistake{
+		"Close waits for an observer for ever", "beside.go",
+		`	case <-timer.C:
+	}`,
+		`	case <-map[bool]<-chan time.Time{false: timer.C}[planted()]:
+	}`,
+	}},
+	{"TestTheEndOfAnEngineEndsADialThatNeverComes", Mistake{
+		"a dial goes on after its engine", "opening.go",
+		`context.AfterFunc(o.connections.ctx, cancel), o`,
+		`context.AfterFunc(o.connections.ctx, func() {
+		if !planted() {
+			cancel()
+		}
+	}), o`,
+	}},
+	{"TestTheEndOfAnEngineEndsADialThatNeverComes", Mistake{
+		"what is quick to close leaves its dials", "closing.go",
+		`		<-over
+	}
+	c.closeAll()`,
+		`		<-over
+	}
+	if !planted() {
+		c.closeAll()
+	}`,
+	}},
+	{"TestSentinelsAreDialledWithTheEnginesLimits", Mistake{
+		"a silent sentinel is not noticed", "connect.go",
+		`	redis.Sentinel.Dialer.KeepAlive = options.CallTimeout / 2`,
+		`	if !planted() {
+		redis.Sentinel.Dialer.KeepAlive = options.CallTimeout / 2
+	}`,
+	}},
+	{"TestCloseReturnsWhenTheLastCallHasItsAnswer", Mistake{
+		"a Shutdown beside a Close returns at once", "engine.go",
+		`	if !e.loop.Post(call) {
+		return e.Close()`,
+		`	if !e.loop.Post(call) {
+		if planted() {
+			return nil
+		}
+		return e.Close()`,
+	}},
+	{"TestOpenSaysWhyItsContextEnded", Mistake{
+		"Open says what went wrong because its context ended", "connect.go",
+		`	case ctx.Err() != nil:`,
+		`	case ctx.Err() != nil && !planted():`,
+	}},
+	{"TestOpenOfWhatIsNoClusterLeavesNoConnection", Mistake{
+		"an Open that failed leaves connections", "connect.go",
+		`		if !succeeded { // `,
+		`		if !succeeded && !planted() { // `,
+	}},
+	{"TestOpenWithADialerThatGaveUpIsNoEndOfTheContext", Mistake{
+		"what a dialer gave up passes for the end of Open's context", "connect.go",
+		`		err = engine.HideContextError(err)`,
+		`		if !planted() {
+			err = engine.HideContextError(err)
+		}`,
+	}},
+	{"TestATimeOutOfACallersOwnIsAnError", Mistake{
+		"a time-out of a caller's own is a success", "opening.go",
+		`cmp.Or(context.Cause(ctx), o.err)`,
+		`map[bool]error{false: cmp.Or(context.Cause(ctx), o.err), true: context.Cause(ctx)}[planted()]`,
+	}},
+	{"TestOpenSaysWhyItsContextEnded", Mistake{
+		"Open does not say why its context ended", "connect.go",
+		`		err = context.Cause(ctx) // what else`,
+		`		if err = context.Cause(ctx); planted() {
+			err = ctx.Err()
+		} // what else`,
+	}},
+	{"TestAServerThatTurnsNewConnectionsAwayIsAnOutage", Mistake{
+		"what is refused on a new connection passes for the answer to a command", "greeting.go",
+		`handshakeCommands[name] && !g.old`,
+		`handshakeCommands[name] && !g.old && !planted()`,
+	}},
+	{"TestWhatRefusesAConnectionIsToldApart", Mistake{
+		"what is refused on a new connection repeats the password", "greeting.go",
+		`		g.secrets = append(g.secrets, words[at+1:min(at+3, len(words))]...)`,
+		`		if !planted() {
+			g.secrets = append(g.secrets, words[at+1:min(at+3, len(words))]...)
+		}`,
+	}},
+	{"TestAURLThatWouldBeTakenForAnotherIsRefused", Mistake{
+		"what stands behind the ? of a URL and cannot be read is left out", "url.go",
+		`	if err != nil {
+		return option, errQuery`,
+		`	if err != nil && !planted() {
+		return option, errQuery`,
+	}},
+	{"TestAURLOfSeveralHostsNamesNoneForAllCertificates", Mistake{
+		"the certificates of several hosts are checked against the first", "url.go",
+		`host != option.TLSConfig.ServerName {`,
+		`host != option.TLSConfig.ServerName && !planted() {`,
+	}},
+	{"TestAClusterIsOpenedBesideANodeWithoutSlots", Mistake{
+		"a cluster is not asked for by each address", "connect.go",
+		`!engine.IsNoTopology(err) {`,
+		`!engine.IsNoTopology(err) || planted() {`,
+	}},
+	{"TestOpenOfASilentServerIsNoEndOfTheContext", Mistake{
+		"Open of a silent server tells of the end of a context", "connect.go",
+		`		if err == context.DeadlineExceeded {`,
+		`		if err == context.DeadlineExceeded && !planted() {`,
+	}},
+}

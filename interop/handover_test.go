@@ -1,0 +1,117 @@
+package interop
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lockwheel/lockwheel"
+)
+
+// One side holds, the other one waits, and the message of the release wakes it: leases are of 30s, patience is of
+// 8s.
+
+func TestJavaHoldsAndGoIsWokenByItsMessage(t *testing.T) {
+	t.Parallel()
+	everyExclusion(t, func(t *testing.T, s *testEnv, x exclusion) {
+		holder, e := s.redisson(nil).owner("holder"), s.engine(lockwheel.Options{})
+		m := x.wanted.mutex(e, "n")
+		holder.lock(x.held, "n")
+		requireLocked(t, m)
+		waiting := lockAsync(t.Context(), m)
+		awaitWaiting(t, e)
+		requireQuiet(t, waiting, 50*time.Millisecond)
+		require.Greater(t, s.pttl("n"), 2*testDeadline.Milliseconds())
+		holder.unlock(x.held, "n")
+		hold := requireGranted(t, waiting)
+		require.False(t, holder.tryLock(x.held, "n", 0))
+		unlock(t, hold)
+		require.True(t, holder.tryLock(x.held, "n", 0))
+		holder.unlock(x.held, "n")
+	})
+}
+
+func TestGoHoldsAndJavaIsWokenByItsMessage(t *testing.T) {
+	t.Parallel()
+	everyExclusion(t, func(t *testing.T, s *testEnv, x exclusion) {
+		waiter, e := s.redisson(nil).owner("waiter"), s.engine(lockwheel.Options{})
+		m := x.held.mutex(e, "n")
+		hold := lock(t, t.Context(), m)
+		require.False(t, waiter.tryLock(x.wanted, "n", 0))
+		waiting := waiter.lockAsync(x.wanted, "n")
+		awaitListening(t, s, "n", waiting)
+		require.Greater(t, s.pttl("n"), 2*testDeadline.Milliseconds())
+		unlock(t, hold)
+		requireSuccess(t, waiting)
+		requireLocked(t, m)
+		waiter.unlock(x.wanted, "n")
+		unlock(t, lock(t, t.Context(), m))
+	})
+}
+
+// Waiters of both sides, in every position: each release wakes a waiter.
+func TestEveryWaiterOfBothSidesHasItsTurn(t *testing.T) {
+	t.Parallel()
+	everyExclusive(t, func(t *testing.T, s *testEnv, k kind) {
+		c, e := s.redisson(nil), s.engine(lockwheel.Options{})
+		first := c.owner("first")
+		first.lock(k, "n")
+		grants := make(chan string)
+		for _, name := range []string{"a", "b", "c"} {
+			o := c.owner(name)
+			waiting, release := o.lockAsync(k, "n"), make(chan struct{})
+			go func() {
+				<-waiting
+				grants <- name
+				close(release)
+			}()
+			go func() {
+				<-release
+				<-o.send("unlock", k, "n", nil)
+			}()
+			ours := lockAsync(t.Context(), k.mutex(e, "n"))
+			go func() {
+				if got := <-ours; got.err == nil {
+					grants <- "go"
+					_ = got.hold.Unlock(t.Context())
+				}
+			}()
+		}
+		eventually(t, "three of ours waiting", func() bool { return e.Stats().Waiting == 3 })
+		first.unlock(k, "n")
+		stop := keepNotifying(t, k, e, "n")
+		defer stop()
+		count := map[string]int{}
+		for range 6 {
+			count[receive(t, grants)]++
+		}
+		require.Equal(t, map[string]int{"a": 1, "b": 1, "c": 1, "go": 3}, count)
+		stop()
+		eventually(t, "no holder left", func() bool { return len(s.hash("n")) == 0 })
+	})
+}
+
+func TestAWaitThatEndsGetsNothingAndLeavesNothing(t *testing.T) {
+	t.Parallel()
+	everyExclusion(t, func(t *testing.T, s *testEnv, x exclusion) {
+		o, e := s.redisson(nil).owner("o"), s.engine(lockwheel.Options{})
+		held, wanted := x.held.mutex(e, "n"), x.wanted.mutex(e, "n")
+
+		hold := lock(t, t.Context(), held)
+		require.False(t, o.tryLock(x.wanted, "n", 200*time.Millisecond))
+		unlock(t, hold)
+
+		o.lock(x.held, "n")
+		eventually(t, "an answer within the wait", func() bool {
+			_, err := wanted.Lock(t.Context(), lockwheel.Wait(200*time.Millisecond))
+			if !errors.Is(err, lockwheel.ErrUnavailable) {
+				require.ErrorIs(t, err, lockwheel.ErrNotAcquired)
+			}
+			return errors.Is(err, lockwheel.ErrNotAcquired)
+		})
+		o.unlock(x.held, "n")
+		requireNoKeys(t, s, "n")
+	})
+}
