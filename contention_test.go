@@ -37,14 +37,14 @@ func TestAHotLockContendsForNothing(t *testing.T) {
 	runtime.SetMutexProfileFraction(0)
 	require.Empty(t, waitedIn(runtime.MutexProfile, "sync."), "a mutex of ours")
 	require.Subset(t, []string{
-		"(*Engine).await", "(*Engine).awaitEither", // callers, for their results
-		"engine.(*Engine).sleep",     // the loop, for messages
-		"engine.(*mailbox).cancelSleep",    // or for a wake-up that is just being sent
-		"engine.runSender",               // senders, for batches
-		"engine.(*subscriber).run",   // for orders
-		"engine.(*subscriber).serve", // and messages
-		"engine.(*lender).lend",      // and a dedicated connection
-		"orLeave[...]",               // or a connection that is being made
+		"(*Engine).await", "(*Engine).awaitOrCancel", // callers, for their results
+		"engine.(*Engine).sleep",        // the loop, for messages
+		"engine.(*mailbox).cancelSleep", // or for a wake-up that is just being sent
+		"engine.runSender",              // senders, for batches
+		"engine.(*subscriber).run",      // for orders
+		"engine.(*subscriber).serve",    // and messages
+		"engine.(*lender).lend",         // and a dedicated connection
+		"callBounded[...]",              // or a connection that is being made
 	}, waitedIn(runtime.BlockProfile, "sync.", "runtime.chan", "runtime.select"), "a channel of ours in a mutex's place")
 }
 

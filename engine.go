@@ -68,7 +68,8 @@ type Engine struct {
 	closed      chan struct{} // closed when Close has done its work
 }
 
-// Open connects to a server and starts the engine. On failure it leaves nothing running.
+// Open connects to a server and starts the engine. On failure it leaves no connection; goroutines of the Redis client can
+// take some seconds more.
 //
 // ctx bounds Open only. Open fails if an option is invalid, if the server cannot be reached, or if the server rejects
 // the credentials. In a cluster, at least one node must reply and know the slots.
@@ -163,8 +164,8 @@ func (e *Engine) Stats() Stats {
 }
 
 // Shutdown closes the engine in an orderly way. It rejects new locks, ends all waiting calls with ErrClosed, and
-// waits until every hold is unlocked and the server has confirmed its release. Then it closes the engine. A grant of
-// LockAsync that its caller has not taken counts as a hold.
+// waits until every hold is unlocked and the server has confirmed its release, or the lease has ended. Then it closes the
+// engine. A grant of LockAsync that its caller has not taken counts as a hold.
 //
 // If ctx ends first, Shutdown closes the engine immediately, as Close does, and returns an error that matches the
 // context's cause. The remaining holds have then ended with ErrClosed, and their keys expire with their leases. If
@@ -203,6 +204,7 @@ func (e *Engine) Shutdown(ctx context.Context) error {
 // always returns nil. A second call waits for the first.
 //
 // [Observer] and Logger receive these events before Close returns, unless that takes longer than Options.CallTimeout.
+// Events beyond the 8192 that may wait for an Observer are dropped, and Stats.Untold counts them.
 //
 // The keys of held locks stay until their leases expire, so that no other caller acquires them while the work under
 // them is still stopping. Places in the queues of fair locks stay until their FairWaitTimeout expires.
@@ -239,7 +241,7 @@ func (e *Engine) Close() error {
 }
 
 // await waits for the result of a posted call. If ctx ends first, it cancels the call, waits for its result, and
-// returns the context's cause; the caller must not free such a call. done is what ctx.OK returned before the call
+// returns the context's cause; the caller must not free such a call. done is what ctx.Done returned before the call
 // was posted. A custom context may panic, and after the call is posted a panic would leave its grant without a
 // holder.
 func (e *Engine) await(ctx context.Context, done <-chan struct{}, call *engine.Call) (cause error) {

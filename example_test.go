@@ -253,7 +253,7 @@ func ExampleHold_Done() {
 
 	leading := hold.Context()              // for all that the lock protects
 	locks.Mutex("leader").ForceUnlock(ctx) // an operator, say
-	<-leading.Done()                       // also hold.OK(), where there is no context to pass on
+	<-leading.Done()                       // also hold.Done(), where there is no context to pass on
 	fmt.Println(context.Cause(leading))    // why
 	if err := hold.Err(); err != nil {     // ask before what cannot be undone: it compares the clock, too
 		fmt.Println("not sending the mail:", errors.Is(err, lockwheel.ErrLost))

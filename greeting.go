@@ -24,14 +24,14 @@ type handshake struct {
 // handshakeCommands are the commands that rueidis sends on a new connection. The value is true if rueidis gives up the
 // connection when the server rejects the command. A rejection of the others does not mean that no connection was
 // made.
-var handshakeCommands = map[string]bool{"HELLO 3": true, "HELLO 2": true, "AUTH": true, "SELECT": true, "CLIENT": false, "INFO": false, "READONLY": false}
+var handshakeCommands = map[string]bool{"HELLO 3": true, "HELLO 2": true, "AUTH": true, "SELECT": true, "CLIENT SETNAME": true, "CLIENT": false, "INFO": false, "READONLY": false}
 
 // onWrite handles outgoing bytes, and reports whether the handshake is over.
 func (g *handshake) onWrite(text []byte) (over bool) {
 	readable := g.out.read(text, func(sent respValue) bool {
 		name := sent.word(0)
-		if name == "HELLO" {
-			name += " " + sent.word(1)
+		if second := strings.ToUpper(sent.word(1)); name == "HELLO" || name == "CLIENT" && second == "SETNAME" {
+			name += " " + second
 		}
 		if _, greets := handshakeCommands[name]; !greets {
 			over = true

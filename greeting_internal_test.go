@@ -43,6 +43,7 @@ func TestWhatRefusesAConnectionIsToldApart(t *testing.T) {
 	for name, c := range map[string]struct{ commands, replies, refused string }{
 		"welcome":                        {named + choose + info, helloReply + "+OK\r\n+OK\r\n", ""},
 		"no such subcommand":             {named + choose + info, helloReply + "+OK\r\n-ERR Unknown subcommand\r\n", ""},
+		"no name of its own":             {auth + sent("CLIENT", "SETNAME", "s"), "+OK\r\n-NOPERM this user has no permissions to run the 'client|setname' command\r\n", "NOPERM this user has no permissions to run the 'client|setname' command"},
 		"no such database":               {named + choose + info, helloReply + "-ERR DB index is out of range\r\n+OK\r\n", "ERR DB index is out of range"},
 		"a wrong password":               {named, "-WRONGPASS invalid username-password pair or user is disabled.\r\n", "WRONGPASS invalid username-password pair or user is disabled."},
 		"a long error":                   {named, "!8\r\nERR nope\r\n", "ERR nope"},

@@ -174,3 +174,15 @@ func TestConnectionsEndWithThoseThatAreBeingMade(t *testing.T) {
 	o.connections.closeAfter(time.Hour, func() {})
 	require.Eventually(t, func() bool { return errors.Is(ended(later), io.ErrClosedPipe) }, 8*time.Second, time.Millisecond)
 }
+
+// Credentials are for new connections only. An AUTH between other commands can shift the replies of all later ones.
+func TestCredentialsAreNeverRefreshedOnARunningConnection(t *testing.T) {
+	t.Parallel()
+	o := newDialCanceler(t.Context(), time.Hour)
+	ask := o.credentials(func(rueidis.AuthCredentialsContext) (rueidis.AuthCredentials, error) {
+		return rueidis.AuthCredentials{Username: "u", Password: "p", RefreshAfter: time.Now().Add(time.Minute)}, nil
+	})
+	got, err := ask(rueidis.AuthCredentialsContext{})
+	require.NoError(t, err)
+	require.Equal(t, rueidis.AuthCredentials{Username: "u", Password: "p"}, got)
+}

@@ -32,7 +32,7 @@ type Options struct {
 	//
 	// A single server, neither in a cluster nor behind Sentinel, may reply READONLY for longer than CallTimeout. The
 	// engine then closes all connections to it and dials again, because its address may lead to another master
-	// meanwhile. If the server stays a replica, the engine repeats this after 2 Timeouts, then 4, and then every 8.
+	// meanwhile. If the server stays a replica, the engine repeats this after 2 CallTimeouts, then 4, and then every 8.
 	//
 	// Each connection attempt has CallTimeout for DialCtxFn or DialFn with the TLS handshake, and for AuthCredentialsFn;
 	// the context ends then. A function that has not returned keeps its goroutine, and a connection that it makes
@@ -40,6 +40,11 @@ type Options struct {
 	// custom dialer made; Read and Write of such a connection must end at their deadlines. While 1024 of these
 	// functions have not returned, the engine makes no further attempt. A function that ends its goroutine has
 	// failed.
+	//
+	// AuthCredentialsFn provides the credentials of each new connection. The engine ignores their RefreshAfter and never
+	// authenticates again on a running connection: some servers do not reply to an AUTH that fails there, and every later
+	// reply would be taken for that of another command. When credentials expire, the server closes the connection, and
+	// the next one asks for new ones.
 	Redis rueidis.ClientOption
 
 	// Client is an open client to use instead of Redis. The caller keeps it and closes it after the engine. It should
@@ -230,7 +235,7 @@ type Stats struct {
 	Retries                          uint64 // counter: commands sent again, and calls that were split and sent again in parts
 	UnpublishedReleases              uint64 // counter: releases that the server executed but rejected to publish
 	LostAtUnlock                     uint64 // counter: holds of Released that their Unlock found lost before
-	Shed                             uint64 // counter: requests of Refused that exceeded Options.MaxWaiting or Options.MaxWaitingPerLock
+	Shed                             uint64 // counter: requests of Failed that exceeded Options.MaxWaiting or Options.MaxWaitingPerLock
 	// Counters: events and log records dropped because Observer or Logger was too slow; panics in these, and in
 	// contexts of callers from which the engine unregistered.
 	Untold, Panics uint64

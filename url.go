@@ -47,7 +47,7 @@ var urlRefusals = map[string]error{
 //
 //   - the characters / ? # in a user or a password, and an @ behind the host, unless they are percent-encoded: the
 //     rest would be parsed as something else, and repeated in connection errors
-//   - a host with a colon that is no IPv6 address
+//   - a host with a colon that is no IPv6 address in brackets
 //   - a setting that rueidis.ParseURL does not know, or with an invalid value
 //   - a fragment
 //   - an addr that is not one host:port with both parts
@@ -80,6 +80,8 @@ func parseURL(text string) (option rueidis.ClientOption, err error) {
 		return option, errHash
 	case parsed.Opaque != "":
 		return option, errURL
+	case !strings.Contains(parsed.Host, "]") && strings.Count(parsed.Host, ":") > 1:
+		return option, errAddress // rueidis would take the port for a part of an IPv6 address
 	}
 	settings, err := url.ParseQuery(parsed.RawQuery)
 	if err != nil {

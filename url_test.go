@@ -111,7 +111,7 @@ func TestAURLThatWouldBeTakenForAnotherIsRefused(t *testing.T) {
 	for _, url := range []string{
 		"redis://h:1?addr=k:2,l:3", "redis://h:1?addr=k", "redis://h:1?addr=::1", "redis://h:1?addr=[::1]", "redis://h:1?addr=", "redis://h:1?addr=:2",
 		"redis://h:1?addr=k:", "redis://h:1?addr=redis://k:2", "redis://h:1?addr=k:2;addr=l:3", "redis://h:1?addr=k:2&amp;addr=l:3", "redis://h:1?%zz",
-		"redis://::1", "redis://h:0", "redis://h:99999", "redis://h:1?addr=k:99999", "redis:h:1", "redis:/h:1",
+		"redis://::1", "redis://::1:6380", "redis://u:p@2001:db8::1:6380/3", "redis://1:2:3:4:5:6:7:8:6380", "redis://h:0", "redis://h:99999", "redis://h:1?addr=k:99999", "redis:h:1", "redis:/h:1",
 		"unix://tmp/x.sock", "unix:///tmp/x.sock?addr=h:1", "unix:///tmp/x.sock?master_set=m", "unix://",
 		"redis://h:1?db=1&db=2", "redis://h:1/3?db=1", "redis://h:1/-3", "redis://h:1?db=-3", "redis://h:1?protocol=9", "redis://h:1?client_cache=no",
 		"redis://h:1?max_retries=abc", "redis://h:1?master_set=", "redis://h:1?skip_verify=true",

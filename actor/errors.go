@@ -132,14 +132,18 @@ func HasPrefixFold(text, with string) bool {
 }
 
 // connRejections lists prefixes of errors with which a server rejects a client. No command that got one of them was executed.
-// All but the first and the fourth are replies to what is sent on a new connection.
+// All but the first and the fourth are replies to what is sent on a new connection. They are without ERR, which rueidis
+// takes off a reply.
 var connRejections = []string{
-	"NOAUTH", "WRONGPASS", "DENIED", "ERR max number of clients", "ERR AUTH <password> called without any password",
-	"ERR Client sent AUTH, but no password", "ERR invalid password", "ERR DB index is out of range", "ERR invalid DB index",
+	"NOAUTH", "WRONGPASS", "DENIED", "max number of clients", "AUTH <password> called without any password",
+	"Client sent AUTH, but no password", "invalid password", "DB index is out of range", "invalid DB index",
 }
 
 // RejectsConnection reports whether an error means that the server rejected the client, so that there is no connection to it.
 func RejectsConnection(text string) bool {
+	if HasPrefixFold(text, "ERR ") {
+		text = text[len("ERR "):]
+	}
 	return slices.ContainsFunc(connRejections, func(with string) bool { return HasPrefixFold(text, with) })
 }
 

@@ -72,7 +72,7 @@ func (h *Hold) Install(seen, wanted *HoldSignal) bool { return h.signal.CompareA
 
 // End publishes the end of a hold with its error, its cause and until when it is known to have been held; it notifies
 // users that asked. Only the first call has an effect. End runs no code of the hold's users. If they have a context, it
-// returns the signal that the caller must finish outside the loop: first end that context, then close OK. Otherwise
+// returns the signal that the caller must finish outside the loop: first end that context, then close Done. Otherwise
 // it returns nil.
 func (h *Hold) End(err, cause error, known time.Duration) (remaining *HoldSignal) {
 	end := unlockedSignal
@@ -98,7 +98,7 @@ func (h *Hold) End(err, cause error, known time.Duration) (remaining *HoldSignal
 		return published
 	}
 	if seen.Done != nil {
-		close(seen.Done) // last: a waiter on OK finds everything else published
+		close(seen.Done) // last: a waiter on Done finds everything else published
 	}
 	return nil
 }

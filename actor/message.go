@@ -114,12 +114,12 @@ const (
 type Reply struct {
 	Status          Status
 	Unpublished     bool          // released or forced, but the server rejected the PUBLISH that notifies waiters
-	Malformed       bool          // Unanswered: a reply came, but malformed, or from a node that is no longer a master
+	Malformed       bool          // NoReply: a reply came, but malformed, or from a node that is no longer a master
 	CountNotStored  bool          // SendRenew: renewed, but the count could not be written
-	HolderIsOurs    bool          // Taken: the holder is a tenure of another Lock of this engine
-	HolderReleasing bool          // Taken: another Lock of this engine will release the holder, or the read/write lock's other half
-	NotHead         bool          // Taken: another Lock of this engine is ahead of it in the fair queue
-	Late            bool          // Refused: SendFairAcquire arrived after the time until which it may take effect
+	HolderIsOurs    bool          // HeldByOther: the holder is a tenure of another Lock of this engine
+	HolderReleasing bool          // HeldByOther: another Lock of this engine will release the holder, or the read/write lock's other half
+	NotHead         bool          // HeldByOther: another Lock of this engine is ahead of it in the fair queue
+	Late            bool          // Rejected: SendFairAcquire arrived after the time until which it may take effect
 	Replicas        int           // of a grant, if Config.Replicas is set: how many replicas have it
 	Listeners       int           // SendRenew: subscribers of the channel; -1 unknown
 	Count           int           // SendState: the hold count; also the result of a count request
@@ -127,11 +127,11 @@ type Reply struct {
 	Holder          string        // SendAcquire when HeldByOther, SendState
 	Writer          string        // SendReadAcquire when HeldByOther: the writer's holder id
 	Readers         string        // SendWriteAcquire when HeldByOther: all or some reading tenures of this engine, separated by spaces
-	FailedPart      int           // SendMultiAcquire when HeldByOther or Refused: the index of the lock
+	FailedPart      int           // SendMultiAcquire when HeldByOther or Rejected: the index of the lock
 	Token           uint64        // SendFencedAcquire and SendFencedRenew when OK
 	QueueTTL        time.Duration // SendFairAcquire when HeldByOther: time left in the queue; not positive: no place
 	ServerMillis    int64         // SendFairAcquire when HeldByOther or MaxCommandDelay: the server's clock in ms since 1970; 0: not known
-	Err             error         // Refused and NoReply: the reason; Done: why the number of replicas is not known
+	Err             error         // Rejected and NoReply: the reason; OK: why the number of replicas is not known
 }
 
 // otherHolder returns the holder that a rejected acquire found.

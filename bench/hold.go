@@ -48,7 +48,7 @@ const (
 	heldName       = "lockwheel-bench-held"
 )
 
-// Hold keeps locks for three leases with lockwheel, and measures the throughput meanwhile. If acquireHolds.Peers is set, it also
+// Hold keeps locks for three leases with lockwheel, and measures the throughput meanwhile. If holdPlan.Peers is set, it also
 // does so with rueidislock and Redisson, the peers that renew, without the throughput.
 func Hold(s *Server, p Plan, holdPlan HoldPlan) ([]HoldResult, error) {
 	holders := []holder{{holdPlan.contestantName(), holdOurs}}

@@ -146,8 +146,8 @@ func (g *lockSet) first(is func(*actor.Lock) bool) *actor.Lock {
 	return g.locks.first(is)
 }
 
-// markKnownHolder sets deliverReply.Known if a lock of this engine has the tenure that a reply names as the holder. If that tenure
-// is an orphan, it is in the way: markKnownHolder has it released at once and also sets deliverReply.Doomed.
+// markKnownHolder sets Reply.HolderIsOurs if a lock of this engine has the tenure that a reply names as the holder. If that tenure
+// is an orphan, it is in the way: markKnownHolder has it released at once and also sets Reply.HolderReleasing.
 func (c *coordinator) markKnownHolder(now time.Duration, command *actor.Command, reply *actor.Reply) {
 	tenure, own := c.fx.ParseOwn(reply.Holder)
 	if !own {
@@ -179,7 +179,7 @@ func (g *lockSet) withTenure(tenure uint64) *actor.Lock {
 	return g.first(func(l *actor.Lock) bool { return l.IsOrphan(tenure) })
 }
 
-// markNotHead sets deliverReply.NotHead if another waiter of this engine is ahead of the command's waiter in the fair queue.
+// markNotHead sets Reply.NotHead if another waiter of this engine is ahead of the command's waiter in the fair queue.
 // Waiters queue in the order of their tenures. The exception is a waiter that lost its acquire: then both poll as the
 // head.
 func (c *coordinator) markNotHead(now time.Duration, command *actor.Command, reply *actor.Reply) {
