@@ -6,6 +6,7 @@ import (
 	"go/token"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -145,4 +146,29 @@ func receiver(d *ast.FuncDecl) string {
 			return ""
 		}
 	}
+}
+
+// walkStep matches a function and its file, as the walk of one Lock in the documents names them.
+var walkStep = regexp.MustCompile("`([\\w.]+)` in `([\\w/]+\\.(?:go|lua))`")
+
+// The walk of one Lock from call to hold names functions that exist, in at most 25 files.
+func TestTheWalkOfALockNamesWhatExists(t *testing.T) {
+	root := filepath.Join("..", "..")
+	text, err := os.ReadFile(filepath.Join(root, "docs", "how-it-works.md"))
+	require.NoError(t, err)
+	steps := walkStep.FindAllStringSubmatch(string(text), -1)
+	require.Greater(t, len(steps), 20)
+	files := make(map[string]bool)
+	for _, step := range steps {
+		name, file := step[1], step[2]
+		files[file] = true
+		source, err := os.ReadFile(filepath.Join(root, file))
+		require.NoError(t, err)
+		declared := `(?m)^(local )?func(tion)? ` + regexp.QuoteMeta(name) + `\b`
+		if owner, method, is := strings.Cut(name, "."); is {
+			declared = `(?m)^func \(\w+ \*?` + owner + `\) ` + method + `\(`
+		}
+		require.Regexp(t, declared, string(source), file)
+	}
+	require.LessOrEqual(t, len(files), 25)
 }
