@@ -9,7 +9,7 @@ import (
 )
 
 // priorities lists the verbs by priority: a flood of acquires must not delay a renewal. Verbs of one line have equal
-// priority and take turns.
+// priority and take turns. A line that waits has its share all the same, see maxPassedOver.
 var priorities = [...][]actor.Verb{
 	{actor.SendRenew, actor.SendFencedRenew, actor.SendReadRenew, actor.SendWriteRenew},
 	{actor.SendRelease, actor.SendFairRelease, actor.SendReadRelease, actor.SendWriteRelease},
@@ -23,6 +23,11 @@ var priorities = [...][]actor.Verb{
 
 // acquirePriority is the index in urgency of the verbs that acquire.
 const acquirePriority = 3
+
+// maxPassedOver is the maximum number of batches of more urgent lines that leave in a row before one of a line that waits.
+// A flood of releases must not stop acquires for as long as it lasts. Renewals have no part in it: they go first, and use at
+// most half of the senders while others wait.
+const maxPassedOver = 8
 
 // errShortReply is the error of a command for which the server sent no reply, or one that does not fit it.
 var errShortReply = errors.New("lockwheel: the server's reply does not have the form of the script's")
@@ -64,32 +69,61 @@ func (c *coordinator) nextBatch(n *node) *batch {
 	if !n.backlog() {
 		return nil // the common case
 	}
-	for at := range priorities {
-		verbs := priorities[n.breaker.rotate(at, len(priorities))]
-		turn := c.rotation % len(verbs)
-		for range verbs {
-			verb := verbs[turn]
-			if turn++; turn == len(verbs) {
-				turn = 0
-			}
-			if len(n.retries)+n.queues[verb].len() == 0 || c.throttled(n, verb) {
-				continue
-			}
-			if b := c.nextRetry(n, verb); b != nil {
-				if c.cluster != nil {
-					c.addRetries(n, b)
-				}
-				return b
-			}
-			if b := c.fillBatch(n, verb); b != nil {
-				if c.cluster != nil {
-					b = c.splitBySlot(b)
-				}
+	for place := range priorities {
+		if b := c.nextOfLine(n, n.breaker.rotate(place, len(priorities))); b != nil {
+			return b
+		}
+		if overdue := n.overdueLine(); place == 0 && overdue > 0 {
+			if b := c.nextOfLine(n, overdue); b != nil {
 				return b
 			}
 		}
 	}
 	return nil
+}
+
+// nextOfLine returns one batch of a line of priorities, in a cluster a bundle, or nil.
+func (c *coordinator) nextOfLine(n *node, line int) *batch {
+	verbs := priorities[line]
+	turn := c.rotation % len(verbs)
+	for range verbs {
+		verb := verbs[turn]
+		if turn++; turn == len(verbs) {
+			turn = 0
+		}
+		if len(n.retries)+n.queues[verb].len() == 0 || c.throttled(n, verb) {
+			continue
+		}
+		b := c.nextRetry(n, verb)
+		if b != nil && c.cluster != nil {
+			c.addRetries(n, b)
+		}
+		if b == nil {
+			if b = c.fillBatch(n, verb); b != nil && c.cluster != nil {
+				b = c.splitBySlot(b)
+			}
+		}
+		if b != nil {
+			n.passOver(line)
+			return b
+		}
+	}
+	return nil
+}
+
+// passOver counts a batch of a line against the less urgent lines that wait.
+func (n *node) passOver(line int) {
+	n.passedOver[line] = 0
+	for other := line + 1; line > 0 && other < len(priorities); other++ {
+		if slices.ContainsFunc(priorities[other], func(verb actor.Verb) bool { return n.queues[verb].len() > 0 }) {
+			n.passedOver[other]++
+		}
+	}
+}
+
+// overdueLine returns the most urgent line that has waited for its share, or 0.
+func (n *node) overdueLine() int {
+	return max(0, slices.IndexFunc(n.passedOver[:], func(passed int) bool { return passed >= maxPassedOver }))
 }
 
 // throttled reports whether commands of a verb must wait although a sender is free. Fair acquires have at most one batch in

@@ -29,6 +29,34 @@ func TestRenewalsAndReleasesGoBeforeAcquires(t *testing.T) {
 	`)
 }
 
+// A flood of releases, or of forces, lasts as long as it takes: an acquire gets its share meanwhile.
+func TestAFloodOfReleasesLeavesAcquiresAShare(t *testing.T) {
+	for _, verb := range []string{"unlock", "force"} {
+		d := newHarness(t, 1)
+		names := make([]string, 20*batchKeys)
+		for i := range names {
+			names[i] = fmt.Sprintf("k%05d", i)
+		}
+		d.now = time.Millisecond
+		for _, name := range names {
+			d.ask("lock", name)
+		}
+		for d.turn(); len(d.inFlight) > 0; d.turn() {
+			d.deliverBatch([]string{fmt.Sprint(d.batches), "done"})
+		}
+		require.EqualValues(t, len(names), d.c.stats().Held)
+		first := d.batches
+		for _, name := range names {
+			d.ask(verb, name)
+		}
+		d.ask("lock", "a")
+		for said := d.turn(); !strings.Contains(said, "acquire a"); said = d.turn() {
+			require.Less(t, d.batches-first, maxPassedOver+1, verb)
+			d.deliverBatch([]string{fmt.Sprint(d.batches), "done"})
+		}
+	}
+}
+
 // Very many renewals that are due together do not delay other commands: they get half of the senders while others wait.
 func TestRenewalsLeaveHalfOfTheCouriersToOthers(t *testing.T) {
 	d := newHarness(t, 4)

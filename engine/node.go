@@ -18,14 +18,15 @@ type node struct {
 	asyncRequests      messageQueue // unhandled requests of callers that do not block
 	breaker            breaker
 	subscriptions      *subscriptions
-	inFlightBatches    int              // bundles in flight
-	calls              []*batch         // those bundles
-	inFlightByVerb     [actor.Verbs]int // those by verb
-	inFlightReplicated int              // those with replica senders
-	inFlight           int              // commands in them
-	urgentRenewal      bool             // a request waits for a queued renewal
-	clockSkew          time.Duration    // this machine's clock minus the node's; negative: behind
-	clock              serverClock      // bound of the node's clock
+	inFlightBatches    int                  // bundles in flight
+	calls              []*batch             // those bundles
+	inFlightByVerb     [actor.Verbs]int     // those by verb
+	inFlightReplicated int                  // those with replica senders
+	inFlight           int                  // commands in them
+	passedOver         [len(priorities)]int // batches of more urgent lines since the last of each line, while it waited
+	urgentRenewal      bool                 // a request waits for a queued renewal
+	clockSkew          time.Duration        // this machine's clock minus the node's; negative: behind
+	clock              serverClock          // bound of the node's clock
 
 	needsRequeue bool // some of the waiting commands may belong to another node
 }

@@ -3,6 +3,13 @@ package planted
 // engineMistakes are mistakes of the engine's I/O: mailbox, sender, subscriber, replica sender, and the commands
 // for a node.
 var engineMistakes = []found{
+	{"TestAFloodOfReleasesLeavesAcquiresAShare", Mistake{
+		"a flood of releases stops acquires", "engine/dispatch.go",
+		`			n.passedOver[other]++`,
+		`			if !planted() {
+				n.passedOver[other]++
+			}`,
+	}},
 	// The loop.
 	{"TestWhatIsNotWaitedForKeepsItsOrderBehindSeveral", Mistake{
 		"what is not waited for is behind more than the turn opens, and what comes later is not", "engine/intake.go",
