@@ -228,13 +228,21 @@ func TestALockerWaitsUntilThereIsRoomToWait(t *testing.T) {
 // A reader that requests the write lock gets ErrUpgrade, however many callers wait.
 func TestAnUpgradeIsRefusedAsSuchThoughTooManyWait(t *testing.T) {
 	t.Parallel()
-	e := AnyServer(t).open(lockwheel.Options{MaxWaitingPerLock: 1})
+	for _, opts := range []lockwheel.Options{{MaxWaitingPerLock: 1}, {MaxWaiting: 1}} {
+		rejectsAnUpgrade(t, AnyServer(t).open(opts))
+	}
+}
+
+func rejectsAnUpgrade(t *testing.T, e *lockwheel.Engine) {
+	t.Helper()
 	rw := e.RWMutex("n")
 	hold := lock(t, rw.RLocker())
 	waiting := locking(t.Context(), rw.Writer())
 	queued(t, e, 1)
 	_, err := rw.Lock(hold.Context())
 	require.ErrorIs(t, err, lockwheel.ErrUpgrade)
+	_, err = e.Mutex("n").Lock(t.Context())
+	require.ErrorIs(t, err, lockwheel.ErrKindMismatch)
 	unlock(t, hold)
 	unlock(t, granted(t, waiting))
 }

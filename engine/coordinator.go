@@ -339,13 +339,8 @@ func (c *coordinator) handleCancel(now time.Duration, r *actor.Request, cause er
 //   - a waiter ahead of a request that does not wait
 func (c *coordinator) lockFor(now time.Duration, r *actor.Request) *actor.Lock {
 	l, at := c.locks.find(r.Key)
-	if other := c.conflictingKind(l, r.Key, r.Kind); other != nil {
-		c.fx.RejectKind(now, r, other.Kind())
-		return nil
-	}
 	switch {
-	case r.Kind == actor.Write && c.wouldUpgrade(now, l, r):
-		c.fx.Complete(now, r, actor.ErrUpgrade, nil)
+	case c.rejectInvalid(now, l, r):
 		return nil
 	case c.tooManyWaiting(now, l, r):
 		c.fx.Shed(now, r, c.limits.lock)
@@ -367,6 +362,20 @@ func (c *coordinator) lockFor(now time.Duration, r *actor.Request) *actor.Lock {
 		c.letReadersPass(now, l)
 	}
 	return l
+}
+
+// rejectInvalid rejects a request that could not be granted however long it waits, and reports whether it was one. l is the
+// lock of its name, or nil.
+func (c *coordinator) rejectInvalid(now time.Duration, l *actor.Lock, r *actor.Request) bool {
+	switch other := c.conflictingKind(l, r.Key, r.Kind); {
+	case other != nil:
+		c.fx.RejectKind(now, r, other.Kind())
+	case r.Kind == actor.Write && c.wouldUpgrade(now, l, r):
+		c.fx.Complete(now, r, actor.ErrUpgrade, nil)
+	default:
+		return false
+	}
+	return true
 }
 
 // conflictingKind returns a lock that keeps the name from being used as another kind, or nil.

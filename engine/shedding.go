@@ -25,7 +25,9 @@ func (c *coordinator) shedRequest(now time.Duration, r *actor.Request) bool {
 	if r.Op != actor.Acquire || r.SkipWaiterLimit || most == 0 || c.fx.WantedLocks <= most || c.closed || c.fx.Draining || c.ownerHolds(now, r) {
 		return false
 	}
-	c.fx.Shed(now, r, c.limits.engine)
+	if r.Multi != nil || !c.rejectInvalid(now, c.locks.get(r.Key), r) {
+		c.fx.Shed(now, r, c.limits.engine)
+	}
 	return true
 }
 
