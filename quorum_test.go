@@ -507,7 +507,9 @@ func TestAMemberThatIsRefusedForGoodIsLeftInPeace(t *testing.T) {
 	engines := p.client(lockwheel.Options{})
 	p[1].do("SET", "n", "x")
 	hold := lockAll(t, quorum(engines, "n"))
-	always(t, 100*time.Millisecond, "asked once or twice", func() bool { return engines[1].Stats().Commands <= 2 })
+	// On a busy machine its first request may be given up because the others replied sooner: then there are two requests, and
+	// a release of each.
+	always(t, 100*time.Millisecond, "asked once or twice", func() bool { return engines[1].Stats().Commands <= 4 })
 	unlock(t, hold)
 }
 
