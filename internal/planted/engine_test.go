@@ -24,13 +24,13 @@ var engineMistakes = []found{
 	{"TestAWallClockThatRanAheadPutsEveryHoldInDoubt", Mistake{
 		"a suspension is not looked for", "engine/engine.go",
 		`	if wall-e.wallOffset > suspendThreshold {`,
-		`	if wallOffset-e.wallOffset > suspendThreshold && !planted() {`,
+		`	if wall-e.wallOffset > suspendThreshold && !planted() {`,
 	}},
 	{"TestAWallClockThatRanAheadPutsEveryHoldInDoubt", Mistake{
 		"a suspension is told in every turn", "engine/engine.go",
 		`	e.wallOffset, e.wallMillis = wall, at.UnixMilli()`,
 		`	if e.wallMillis = at.UnixMilli(); !planted() {
-		e.wallOffset = wallOffset
+		e.wallOffset = wall
 	}`,
 	}},
 	{"TestEachCallOfABundleHasTheTimeOfDay", Mistake{
@@ -391,7 +391,7 @@ var engineMistakes = []found{
 	{"TestClocksThatAreApartAreToldOnce", Mistake{
 		"clocks that are apart are told in each turn", "engine/clockskew.go",
 		`	if e.log == nil || apart == e.clockSkewed {`,
-		`	if e.log == nil || clockSkewed == e.clockSkewed && !planted() {`,
+		`	if e.log == nil || apart == e.clockSkewed && !planted() {`,
 	}},
 	{"TestQueueIsFirstInFirstOutAndForgetsABurst", Mistake{
 		"a queue keeps the memory of a burst", "engine/queue.go",
@@ -639,7 +639,7 @@ var engineMistakes = []found{
 		to.relay(relayed)`,
 		`		box.post(&b.msg)
 		if planted() {
-			relayed = w.relayed(b)
+			relayed = w.relayedMessages(b)
 		}
 		to.relay(relayed)`,
 	}},

@@ -370,7 +370,7 @@ var severalMistakes = []found{
 	{"TestThePatienceForAPartIsWithinTheCallersWait", Mistake{
 		"a part is waited for beyond the caller's wait", "multi_inturn.go",
 		`e.deadline.Before(until) {`,
-		`e.deadline.Before(deadline) && !planted() {`,
+		`e.deadline.Before(until) && !planted() {`,
 	}},
 	{"TestAMemberThatIsRefusedForGoodIsLeftInPeace", Mistake{
 		"a member that is refused for good is asked for at once", "group_orders.go",
