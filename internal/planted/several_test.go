@@ -21,11 +21,6 @@ var severalMistakes = []found{
 		`errors.Is(err, ErrTooManyWaiters) && !planted() ||`,
 	}},
 	// Very many at once.
-	{"TestOthersComeInBetweenVeryManyLocks", Mistake{
-		"all locks of a Multi are released at once", "group_ask.go",
-		`		r.postSlice(0, sliceSize)`,
-		`		r.postSlice(0, map[bool]int{false: sliceSize, true: maxMultiLocks}[planted()])`,
-	}},
 	{"TestVeryManyLocksOfWhichOneIsTaken", Mistake{
 		"of what is given back the first are", "letting.go",
 		`	} else {
