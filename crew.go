@@ -16,7 +16,7 @@ const (
 )
 
 // workerPool is a pool that runs functions beside the loop, in any order. Its goroutines are bounded in number and end when
-// there is nothing to do. The zero crew runs nothing until most is set.
+// there is nothing to do. The zero workerPool runs nothing until maxWorkers is set.
 type workerPool struct {
 	maxWorkers int32
 	maxTasks   int64 // maximum number of functions that were put in and have not ended

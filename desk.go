@@ -2,8 +2,8 @@ package lockwheel
 
 import "sync/atomic"
 
-// executor runs functions from several goroutines one at a time. The goroutine that brings a function to an idle desk
-// runs it, and all that are brought meanwhile. It never blocks another goroutine, and it has no goroutine of its own.
+// executor runs functions from several goroutines one at a time. The goroutine that submits a function to an idle executor
+// runs it, and all that are submitted meanwhile. It never blocks another goroutine, and it has no goroutine of its own.
 type executor struct {
 	head    atomic.Pointer[executorTask]
 	running atomic.Bool
@@ -15,7 +15,7 @@ type executorTask struct {
 	run  func()
 }
 
-// submit runs the event before it returns, or leaves it to the goroutine that is at the desk. An event may bring
+// submit runs the event before it returns, or leaves it to the goroutine that is draining the queue. An event may submit
 // others.
 func (d *executor) submit(event func()) {
 	n := &executorTask{run: event}

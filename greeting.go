@@ -9,7 +9,7 @@ import (
 )
 
 // handshake follows the handshake of rueidis and a server on a new connection. rueidis returns a rejection during the
-// handshake as if it were the reply to the first command on that connection, so greeting detects it.
+// handshake as if it were the reply to the first command on that connection, so it is detected here.
 //
 // The goroutine that writes reads the outgoing bytes, and the one that reads the incoming bytes. Until the handshake
 // is over they are the same goroutine. A goroutine that writes the first command after it changes nothing that the

@@ -15,7 +15,7 @@ import (
 // multiHold implements a hold of several locks. It is the parent of that hold, which has no engine. The hold lasts while
 // at least need of the members are held.
 //
-// Its actor makes the decisions. Events of the members happen on the loops of their engines, and desk runs them one
+// Its actor makes the decisions. Events of the members happen on the loops of their engines, and executor runs them one
 // at a time. The goroutine that sets end ends the group.
 type multiHold struct {
 	context.Context // of the Lock that returned the hold
@@ -29,7 +29,7 @@ type multiHold struct {
 
 	unlockDone atomic.Bool // enough members are released for Unlock, and its caller knows
 
-	// Owned by the desk.
+	// Owned by the executor.
 	executor         executor
 	actor            quorum.Quorum
 	lease            time.Duration // the caller's own; 0: watched
@@ -55,7 +55,7 @@ type member struct {
 	hold     atomic.Pointer[Hold] // nil while it is missing
 	lastHold atomic.Pointer[Hold] // the hold that ended last; set before hold becomes nil
 
-	// Owned by the desk.
+	// Owned by the executor.
 	pendingCall *engine.Call    // the request for the member; nil if there is none
 	pendingHold *Hold           // the hold that the request would acquire
 	err         error           // err the last request failed

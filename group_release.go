@@ -67,7 +67,7 @@ func (g *multiHold) newReleaseRound() (r *round, enough int) {
 	return r, max(1, enough)
 }
 
-// pendingRelease is the state of a request for a member of a group that was unlocked meanwhile. Owned by the desk.
+// pendingRelease is the state of a request for a member of a group that was unlocked meanwhile. Owned by the executor.
 type pendingRelease struct {
 	canceled bool
 	waiting  []roundCall // calls that wait for the result

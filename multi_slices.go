@@ -65,7 +65,7 @@ func (m Multi) acquireSliceAtomic(e multiRequest, first, last int, until time.Ti
 	return first + at, err
 }
 
-// within returns the errand for some of the locks, if all must be acquired by the given time. The caller's own lease
+// within returns the request for some of the locks, if all must be acquired by the given time. The caller's own lease
 // begins when all are held.
 func (e multiRequest) within(until time.Time) multiRequest {
 	e.lease = 0

@@ -131,7 +131,7 @@ type quorumFailure struct {
 	impossible, contested, crowded bool
 }
 
-// quorumFailure returns the reasons. It runs at the desk.
+// quorumFailure returns the reasons. It runs on the executor.
 func (g *multiHold) quorumFailure() *quorumFailure {
 	causes := multiError{fmt.Errorf("%d of %d locks could be had, %d are needed", g.actor.Acquired, len(g.members), g.required)}
 	for i := range g.members {

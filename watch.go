@@ -11,7 +11,7 @@ import (
 const (
 	// cancelBatch is the maximum number of canceled requests that are sent to the loop in one message.
 	cancelBatch = 512
-	// minEmptied is the number of unused seats that a watch keeps in any case.
+	// minEmptied is the number of unused entries that a watch keeps in any case.
 	minEmptied = 64
 	// closedWatch is the value of watch.waiting once its context is no longer watched.
 	closedWatch = -1 << 62
@@ -33,19 +33,19 @@ type contextWatch struct {
 	stop     func() bool // set before another caller can find the watch
 	cause    error       // set before newest is ended
 	waiting  atomic.Int64
-	emptied  atomic.Int64 // seats without a caller
+	emptied  atomic.Int64 // entries without a caller
 	head     atomic.Pointer[watchEntry]
 	sweeping atomic.Bool
 }
 
 // watchEntry is the place of one caller in the list of its watch. It is separate from the caller's Pending, so that an
-// unused seat needs little memory.
+// unused entry needs little memory.
 type watchEntry struct {
 	next   *watchEntry
 	caller atomic.Pointer[Pending]
 }
 
-// endedEntry is the newest seat of a watch when its context has ended.
+// endedEntry is the newest entry of a watch when its context has ended.
 var endedEntry = &watchEntry{}
 
 // watchKey returns a key that is equal for contexts that end together with the same cause. For contexts of package
@@ -105,7 +105,7 @@ func (w *contextWatch) join() bool {
 
 func (w *contextWatch) add(s *watchEntry) { w.addChain(s, s) }
 
-// addChain adds a chain of seats. After the end of the context it cancels their requests immediately.
+// addChain adds a chain of entries. After the end of the context it cancels their requests immediately.
 func (w *contextWatch) addChain(first, last *watchEntry) {
 	for {
 		newest := w.head.Load()
@@ -153,7 +153,7 @@ func (w *contextWatch) cancelChain(s *watchEntry) {
 	}
 }
 
-// leave frees the seat of a caller without running code of the context. It reports whether tidy should be called.
+// leave frees the entry of a caller without running code of the context. It reports whether cleanUp should be called.
 func (w *contextWatch) leave(s *watchEntry) (untidy bool) {
 	if s.caller.Swap(nil) == nil {
 		return false // it left before, or the context has ended
@@ -166,7 +166,7 @@ func (w *contextWatch) leave(s *watchEntry) (untidy bool) {
 }
 
 // cleanUp unregisters from the context if no caller is left, which runs code of the context. Otherwise it removes the
-// unused seats.
+// unused entries.
 func (w *contextWatch) cleanUp() {
 	if w.waiting.Load() >= 0 {
 		w.compact()
@@ -176,7 +176,7 @@ func (w *contextWatch) cleanUp() {
 	w.stop()
 }
 
-// compact removes the unused seats. It runs when more than half are unused, so the cost for each is one step or two.
+// compact removes the unused entries. It runs when more than half are unused, so the cost for each is one step or two.
 func (w *contextWatch) compact() {
 	if !w.sweeping.CompareAndSwap(false, true) {
 		return

@@ -42,7 +42,7 @@ const (
 // Lock is one name in one engine: its holder, its waiters and the command in flight. It is owned by the coordinator and
 // not safe for concurrent use.
 //
-// Its size determines the memory cost of a held lock, so everything that an uncontended lock does not need is in rare.
+// Its size determines the memory cost of a held lock, so everything that an uncontended lock does not need is in ext.
 type Lock struct {
 	key   string
 	timer wheel.Timer[TimerTarget]

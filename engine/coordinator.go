@@ -87,8 +87,8 @@ func newCoordinator(config actor.Config, senders int) *coordinator {
 	return c
 }
 
-// turn handles its share of the messages received so far, then whatever is due. The outputs are fx.HoldEnded, batches,
-// ears.request and tells.told. The loop publishes them in this order.
+// turn handles its share of the messages received so far, then whatever is due. The outputs are fx.HoldEnds, batches,
+// orders of subscriptions, and results. The loop publishes them in this order.
 func (c *coordinator) turn(now time.Duration, messages *loopMessage) {
 	defer c.fillStats(now)
 	c.counters.turns++

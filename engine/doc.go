@@ -11,8 +11,8 @@
 // The number of goroutines does not depend on the number of locks:
 //
 //   - the loop owns the coordinator, and through it every lock, the wheel and the expiration-renewal map
-//   - the senders (couriers) each send one batch at a time to the server and post its replies to the loop
-//   - the replica senders (syncers), with Config.Replicas, send grants; each has a connection of its own
+//   - the senders each send one batch at a time to the server and post its replies to the loop
+//   - the replica senders, with Config.Replicas, send grants; each has a connection of its own
 //   - the subscriber owns the pub/sub connection and posts its messages; behind Sentinel it also polls for a new master
 //   - a connection with very many channels has a goroutine while it is unsubscribed in slices
 //   - in that case up to 300 more goroutines wait for replies, for a million channels

@@ -23,7 +23,7 @@ type unreplicatedGrant struct {
 	cause error
 }
 
-// newMessage returns the message for the audience.
+// newMessage returns the message for the recipients.
 func (to *recipients) newMessage() *actor.Message {
 	m := &actor.Message{Event: to.kind}
 	if to.unreplicated != nil {
@@ -43,7 +43,7 @@ type fanout struct {
 }
 
 // fanOut delivers an event to all locks of an audience. If there are very many, some are stepped in this turn, and the
-// rest in the turns that follow at once. A lock that has left the audience by then is skipped.
+// rest in the turns that follow at once. A lock that is no recipient any more by then is skipped.
 func (c *coordinator) fanOut(now time.Duration, to recipients, all []*actor.Lock) {
 	if c.repeatFanout(to) {
 		return
@@ -107,7 +107,7 @@ func (c *coordinator) currentRecipients(to recipients) []*actor.Lock {
 	return c.lockSets[to.key].all()
 }
 
-// isRecipient reports whether a lock is still in the audience and the event still holds for it.
+// isRecipient reports whether a lock is still a recipient and the event still holds for it.
 func (c *coordinator) isRecipient(to recipients, l *actor.Lock) bool {
 	if to.node == nil {
 		return l.Key() == to.key && (!to.waiting || l.Awaited())

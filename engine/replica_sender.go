@@ -36,7 +36,7 @@ func isGrant(verb actor.Verb) bool {
 }
 
 // replicaSender is a replica sender: it appends WAIT to batches of grants. WAIT covers the writes of its own connection and
-// delays what follows on it, so each syncer has a dedicated connection. It does not interpret replies, but stores the
+// delays what follows on it, so each replica sender has a dedicated connection. It does not interpret replies, but stores the
 // number of replicas in them. Its fields belong to its goroutine.
 type replicaSender struct {
 	nodeConn    *nodeConn
