@@ -52,6 +52,8 @@ type Options struct {
 	//
 	//   - PipelineMultiplex: -1, for one ordered connection
 	//   - DisableRetry, and no ConnLifetime: at its end rueidis sends calls twice
+	//   - no RefreshAfter from AuthCredentialsFn: some servers do not reply to an AUTH that fails on a running connection.
+	//     Every later reply is then taken for another command's, so a lock can be granted that another client holds
 	//   - ConnWriteTimeout and Dialer.Timeout of one CallTimeout, and Dialer.KeepAlive of half a CallTimeout, so that it
 	//     notices a dead connection within two
 	//   - behind Sentinel, the same CallTimeout and KeepAlive in Sentinel.Dialer: without KeepAlive rueidis never
