@@ -37,22 +37,6 @@ func TestTheEndOfAnEngineEndsADialThatNeverComes(t *testing.T) {
 	}
 }
 
-// rueidis dials sentinels with the engine's limits, too, so a sentinel that does not reply is noticed.
-func TestSentinelsAreDialledWithTheEnginesLimits(t *testing.T) {
-	t.Parallel()
-	dialled := make(chan net.Dialer, 100)
-	redis := rueidis.ClientOption{
-		InitAddress: []string{"host:1"}, Sentinel: rueidis.SentinelOption{MasterSet: "m"},
-		DialCtxFn: func(_ context.Context, _ string, d *net.Dialer, _ *tls.Config) (net.Conn, error) {
-			dialled <- net.Dialer{Timeout: d.Timeout, KeepAlive: d.KeepAlive}
-			return nil, net.ErrClosed
-		},
-	}
-	_, err := Open(t.Context(), Options{Redis: redis, CallTimeout: time.Second})
-	require.ErrorIs(t, err, net.ErrClosed)
-	require.Equal(t, net.Dialer{Timeout: time.Second, KeepAlive: time.Second / 2}, <-dialled)
-}
-
 // A dialer that fails may return a connection that is not usable: *tls.Conn(nil).
 func TestADialThatFailsTooLateEndsNothing(t *testing.T) {
 	t.Parallel()
