@@ -9,7 +9,34 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/lockwheel/lockwheel/engine"
+	"github.com/lockwheel/lockwheel/internal/dial"
+	"github.com/lockwheel/lockwheel/internal/redisurl"
 )
+
+// ParseURL parses a URL for [Options.Redis], in the form of rueidis.ParseURL, as [Dial] does. Its errors say what is
+// wrong without repeating any part of the URL, which may contain a password; those of rueidis do repeat it.
+//
+// ParseURL rejects:
+//
+//   - the characters / ? # in a user or a password, and an @ behind the host, unless they are percent-encoded: the
+//     rest would be parsed as something else, and repeated in connection errors
+//   - a host with a colon that is no IPv6 address in brackets
+//   - a setting that rueidis.ParseURL does not know, or with an invalid value
+//   - a fragment
+//   - an addr that is not one host:port with both parts
+//
+// A path of / counts as none.
+//
+// With rediss:// and a master_set, the connections to the sentinels use TLS, like those to the servers. If the URL
+// names one host, the certificates of all nodes are checked against that name. If it names several, each certificate
+// is checked against the address at which the node is dialled.
+func ParseURL(url string) (rueidis.ClientOption, error) {
+	option, err := redisurl.Parse(url)
+	if err != nil {
+		return rueidis.ClientOption{}, fmt.Errorf("lockwheel: URL: %w", err)
+	}
+	return option, nil
+}
 
 const (
 	// maxRedirects is the maximum number of MOVED and ASK redirections that rueidis itself follows for one call.
@@ -31,14 +58,14 @@ var (
 )
 
 // connect returns a client, its server, which has replied, and the object that ends its connections.
-func connect(ctx context.Context, options *Options) (client rueidis.Client, server *engine.Server, leaves *connections, err error) {
+func connect(ctx context.Context, options *Options) (client rueidis.Client, server *engine.Server, leaves *dial.Connections, err error) {
 	// rueidis accepts no context here: if ctx ends first, the opening closes the connection that is being made.
-	o := newDialCanceler(ctx, options.CallTimeout)
+	o := dial.NewCanceler(ctx, options.CallTimeout)
 	succeeded := false
 	defer func() {
-		o.finish()
+		o.Finish()
 		if !succeeded { // rueidis keeps connecting to nodes of a cluster for a while
-			o.connections.closeAll()
+			o.Connections.CloseAll()
 		}
 	}()
 	client, server, err = connectAny(ctx, options, o)
@@ -46,25 +73,25 @@ func connect(ctx context.Context, options *Options) (client rueidis.Client, serv
 	case err == nil:
 		succeeded = true
 		if options.Client == nil {
-			server.SetRedial(o.connections.closeCurrent)
+			server.SetRedial(o.Connections.CloseCurrent)
 		}
 	case ctx.Err() != nil:
 		err = context.Cause(ctx) // what else failed is a consequence
 	default:
 		err = engine.HideContextError(err)
 	}
-	return client, server, o.connections, err
+	return client, server, o.Connections, err
 }
 
 // connectAny connects to the server. For a cluster it tries the addresses until it finds a node that knows of slots.
 // rueidis alone would use the first node that accepts a connection, which may have lost its disk.
-func connectAny(ctx context.Context, options *Options, o *dialCanceler) (rueidis.Client, *engine.Server, error) {
+func connectAny(ctx context.Context, options *Options, o *dial.Canceler) (rueidis.Client, *engine.Server, error) {
 	client, server, err := connectOnce(ctx, options, o, false)
 	if options.Client != nil || len(options.Redis.InitAddress) < 2 || !engine.IsNoTopology(err) {
 		return client, server, err
 	}
 	for _, address := range options.Redis.InitAddress {
-		o.connections.closeCurrent() // what the last attempt left behind
+		o.Connections.CloseCurrent() // what the last attempt left behind
 		alone := *options
 		alone.Redis.InitAddress = []string{address}
 		if client, server, failed := connectOnce(ctx, &alone, o, true); failed == nil {
@@ -78,8 +105,8 @@ func connectAny(ctx context.Context, options *Options, o *dialCanceler) (rueidis
 }
 
 // connectOnce opens a client and greets its server. If cluster is set, the server must be a node of a cluster.
-func connectOnce(ctx context.Context, options *Options, o *dialCanceler, cluster bool) (client rueidis.Client, server *engine.Server, err error) {
-	if client, err = dial(options, o); err != nil {
+func connectOnce(ctx context.Context, options *Options, o *dial.Canceler, cluster bool) (client rueidis.Client, server *engine.Server, err error) {
+	if client, err = openClient(options, o); err != nil {
 		return nil, nil, err
 	}
 	if cluster && client.Mode() != rueidis.ClientModeCluster {
@@ -90,8 +117,8 @@ func connectOnce(ctx context.Context, options *Options, o *dialCanceler, cluster
 	return client, server, err
 }
 
-// dial opens a client with one ordered connection and the engine's timeouts, or returns the caller's client.
-func dial(options *Options, o *dialCanceler) (rueidis.Client, error) {
+// openClient opens a client with one ordered connection and the engine's timeouts, or returns the caller's client.
+func openClient(options *Options, o *dial.Canceler) (rueidis.Client, error) {
 	if options.Client != nil {
 		return options.Client, nil
 	}
@@ -115,8 +142,8 @@ func dial(options *Options, o *dialCanceler) (rueidis.Client, error) {
 	// The same for sentinels. Otherwise a sentinel that does not reply is never noticed, and the next master never found.
 	redis.Sentinel.Dialer.Timeout = options.CallTimeout
 	redis.Sentinel.Dialer.KeepAlive = options.CallTimeout / 2
-	redis.DialCtxFn = o.dialer(redis)
-	redis.AuthCredentialsFn = o.credentials(redis.AuthCredentialsFn)
+	redis.DialCtxFn = o.Dialer(redis)
+	redis.AuthCredentialsFn = o.Credentials(redis.AuthCredentialsFn)
 	if redis.ClusterOption.MaxMovedRedirections == 0 {
 		redis.ClusterOption.MaxMovedRedirections = maxRedirects
 	}
@@ -133,7 +160,7 @@ func dial(options *Options, o *dialCanceler) (rueidis.Client, error) {
 		if err == context.DeadlineExceeded { // rueidis bounds the handshake with its own context
 			err = errNoReply
 		}
-		return nil, fmt.Errorf("connecting to %v: %w", redis.InitAddress, withoutSecrets(err, &redis))
+		return nil, fmt.Errorf("connecting to %v: %w", redis.InitAddress, redisurl.WithoutSecrets(err, &redis))
 	}
 	return client, nil
 }
@@ -142,7 +169,7 @@ func dial(options *Options, o *dialCanceler) (rueidis.Client, error) {
 // caller's.
 func probe(ctx context.Context, client rueidis.Client, options *Options) (*engine.Server, error) {
 	server, err := engine.Probe(ctx, client, options.CallTimeout)
-	err = withoutSecrets(err, &options.Redis)
+	err = redisurl.WithoutSecrets(err, &options.Redis)
 	if err == nil && options.Client == nil {
 		server.ReuseBuffers()
 	}

@@ -1,41 +1,3 @@
-// Package lockwheel provides distributed locks that processes share through a Redis or Valkey server. Locks are
-// re-entrant and leased, and they are renewed while they are held. The kinds are:
-//
-//   - [Engine.Mutex]: exclusive
-//   - [Engine.RWMutex]: many readers or one writer
-//   - [Engine.FairMutex]: granted in the order of arrival
-//   - [Engine.FencedMutex]: exclusive, with fencing tokens
-//   - [Engine.Multi]: several locks of one engine, all or none
-//   - [Quorum]: a majority of locks on independent servers
-//
-// On the wire they are Redisson's locks, so a Go program and a Java program can share one.
-//
-//	locks, err := lockwheel.Dial(ctx, "redis://127.0.0.1:6379")
-//	if err != nil {
-//		return err
-//	}
-//	defer locks.Close()
-//
-//	hold, err := locks.Mutex("orders/7").Lock(ctx)
-//	if err != nil {
-//		return err
-//	}
-//	defer hold.Unlock(ctx)
-//	return charge(hold.Context()) // ends if the lock is lost
-//
-// A lock acquired without [Lease] is watched: the engine renews it until it is unlocked. If the process dies, the
-// lock is free within Options.Lease.
-//
-// A hold can be lost: the key is deleted, ForceUnlock takes the lock away, or the server is unreachable for longer
-// than the lease. [Hold.Context], [Hold.Done] and [Hold.Err] report the loss. When a lease expires, they report it
-// before the lock can be granted again.
-//
-// A lease is not a proof. A process that is suspended between checking the lock and writing cannot notice the loss. A
-// write that must never happen twice needs a check at the store that receives it.
-//
-// An [Engine] uses one connection for commands, one for Pub/Sub and one event loop for any number of locks. In a
-// cluster it has these connections to each master; [Options.Replicas] adds two per master. Neither a held lock nor a
-// waiting [Mutex.LockAsync] needs a goroutine, if the contexts come from package context.
 package lockwheel
 
 import (
@@ -50,6 +12,8 @@ import (
 
 	"github.com/lockwheel/lockwheel/actor"
 	"github.com/lockwheel/lockwheel/engine"
+	"github.com/lockwheel/lockwheel/internal/dial"
+	"github.com/lockwheel/lockwheel/internal/redisurl"
 )
 
 // Engine acquires, renews and releases locks on one Redis or Valkey server or cluster. Open one per process and
@@ -61,7 +25,7 @@ type Engine struct {
 	options     Options
 	client      rueidis.Client
 	cluster     bool
-	connections *connections // connections the connections
+	connections *dial.Connections // connections the connections
 	listeners   *listeners
 	contexts    callerContexts
 	closing     atomic.Bool
@@ -102,7 +66,7 @@ func Open(ctx context.Context, opts Options) (*Engine, error) {
 // ?addr=host:port&addr=…. With &master_set=name the addresses are those of sentinels; with rediss:// the connections
 // to the sentinels use TLS too.
 func Dial(ctx context.Context, url string) (*Engine, error) {
-	redis, err := parseURL(url)
+	redis, err := redisurl.Parse(url)
 	if err != nil {
 		return nil, fmt.Errorf("lockwheel: dial: the URL: %w", err)
 	}
@@ -157,9 +121,9 @@ func (e *Engine) Stats() Stats {
 		return Stats{}
 	}
 	s := Stats(e.loop.Stats())
-	events, panics := e.listeners.events.counts()
-	records, more := e.listeners.records.counts()
-	s.Untold, s.Panics = events+records, panics+more+e.contexts.detaching.panics.Load()
+	events, panics := e.listeners.events.Counts()
+	records, more := e.listeners.records.Counts()
+	s.Untold, s.Panics = events+records, panics+more+e.contexts.detaching.Panics.Load()
 	return s
 }
 
@@ -226,16 +190,16 @@ func (e *Engine) Close() error {
 		<-call.Ready
 	}
 	<-e.loop.Stopped()
-	e.contexts.ending.wait(time.Time{})
+	e.contexts.ending.Wait(time.Time{})
 	until := time.Now().Add(e.options.CallTimeout)
-	e.connections.closeAfter(e.options.CallTimeout, func() {
+	e.connections.CloseAfter(e.options.CallTimeout, func() {
 		if e.options.Client == nil {
 			e.client.Close()
 		}
 		e.loop.Wait()
 	})
 	e.listeners.close(until)
-	e.contexts.detaching.wait(until)
+	e.contexts.detaching.Wait(until)
 	close(e.closed)
 	return nil
 }

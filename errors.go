@@ -117,6 +117,7 @@ func (e *lockError) Unwrap() []error {
 type unavailableError string
 
 func (e unavailableError) Error() string { return string(e) }
+
 func (e unavailableError) Unwrap() error { return ErrUnavailable }
 
 const (

@@ -2,12 +2,16 @@ package lockwheel
 
 import (
 	"context"
+	"errors"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/redis/rueidis"
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockwheel/lockwheel/actor"
+	"github.com/lockwheel/lockwheel/internal/embedded"
 )
 
 // The context of a hold ends before its release is sent. If the engine notices a loss between the two, Unlock reports
@@ -93,4 +97,129 @@ func TestAnEngineThatIsClosedWhileAHoldIsUnlockedIsReported(t *testing.T) {
 	// A hold that Close has ended is not lost, and was not unlocked.
 	second.Context()
 	require.ErrorIs(t, second.Unlock(t.Context()), ErrClosed)
+}
+
+// However many callers lock concurrently, none of their holds is lost from the list.
+func TestALockerRemembersEveryHold(t *testing.T) {
+	t.Parallel()
+	for range 5 { // two callers must overlap within a few instructions, which is rare on one processor
+		const crowd, each = 8, 100_000
+		var l locker
+		start := make(chan struct{})
+		var all sync.WaitGroup
+		for range crowd {
+			all.Go(func() {
+				<-start
+				for range each {
+					l.keep(nil)
+				}
+			})
+		}
+		close(start)
+		all.Wait()
+		count := 0
+		for h := l.holds.Load(); h != nil; h = h.next {
+			count++
+		}
+		require.Equal(t, crowd*each, count)
+	}
+}
+
+func TestALockerAsksAgainWhereThatHelps(t *testing.T) {
+	for _, err := range []error{ErrTooManyWaiters, ErrNotReplicated, ErrLost} {
+		require.True(t, isTransient(&lockError{name: "n", err: err}), err)
+	}
+	for _, err := range []error{nil, ErrClosed, ErrKindMismatch, ErrUpgrade, ServerError("no")} {
+		require.False(t, isTransient(err), err)
+	}
+}
+
+// An error with a cause that is the same error prints it once.
+func TestAnErrorSaysOnceWhatItsCauseSaysAsWell(t *testing.T) {
+	over := errors.New("its lease ended")
+	lost := &lockError{"n", ErrLost, over}
+	refused := &lockError{"n", ErrNotAcquired, nil}
+	for want, err := range map[string]error{
+		`lockwheel: lock "n": lock lost: its lease ended`:                            &lockError{"n", ErrLost, lost},
+		`lockwheel: lock "n": lock lost: its lease ended; lock not acquired`:         &lockError{"n", ErrLost, multiError{lost, lost, refused}},
+		`lockwheel: lock "n": lock lost: lock "m": lock lost: its lease ended`:       &lockError{"n", ErrLost, &lockError{"m", ErrLost, over}},
+		`lockwheel: lock "n": redis unavailable: lock lost: its lease ended`:         &lockError{"n", ErrUnavailable, lost},
+		`lockwheel: lock "n": redis unavailable: lock lost: its lease ended; broken`: &lockError{"n", ErrUnavailable, multiError{lost, errors.New("broken")}},
+	} {
+		if got := err.Error(); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+		if !errors.Is(err, over) {
+			t.Errorf("%v is not its cause", err)
+		}
+	}
+}
+
+// A slow turn is reported. Here the callback for a result is slow, which is part of a turn.
+func TestTheObserverIsToldOfSlowTurns(t *testing.T) {
+	t.Parallel()
+	server, err := embedded.Start()
+	require.NoError(t, err)
+	t.Cleanup(server.Close)
+	late := make(chan time.Duration, 1024)
+	e, err := Open(t.Context(), Options{
+		Redis:    rueidis.ClientOption{InitAddress: []string{server.Addr()}, ForceSingleClient: true},
+		Observer: Observer{SlowTurn: func(turn time.Duration) { send(late, turn) }},
+	})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, e.Close()) })
+	const long = 20 * time.Millisecond
+	call, _, err := e.Mutex("n").request(t.Context(), nil, acquireMode{async: true})
+	require.NoError(t, err)
+	call.OnDone = func() {
+		for began := time.Now(); time.Since(began) < long; {
+		}
+	}
+	require.True(t, e.loop.Post(call))
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	for {
+		select {
+		case turn := <-late: // a turn before may have taken long, too, on a busy machine
+			if turn >= long {
+				return
+			}
+		case <-ctx.Done():
+			t.Fatal("a turn of 20ms was not told")
+		}
+	}
+}
+
+// send gives a value to a receiver that is waiting, and never blocks.
+func send[T any](to chan<- T, value T) {
+	select {
+	case to <- value:
+	default:
+	}
+}
+
+// Callers that collided do not retry at the same time.
+func TestRestsAreSpread(t *testing.T) {
+	t.Parallel()
+	const most = time.Second
+	first, last := most, time.Duration(0)
+	for range 100 {
+		rest := jitterBackoff(most)
+		first, last = min(first, rest), max(last, rest)
+	}
+	require.GreaterOrEqual(t, first, most/2)
+	require.LessOrEqual(t, last, most)
+	require.Greater(t, last-first, most/4)
+}
+
+// Engines that are opened together have different times for renewals, and each spreads the renewals of locks acquired
+// together.
+func TestEnginesKeepToMomentsOfTheirOwn(t *testing.T) {
+	t.Parallel()
+	options, err := Options{Redis: rueidis.ClientOption{InitAddress: []string{"host:1"}}}.withDefaults()
+	require.NoError(t, err)
+	one, other := options.config(), options.config()
+	require.NotEqual(t, one.ID, other.ID)
+	require.NotEqual(t, one.Seed, other.Seed)
+	require.Equal(t, options.RenewInterval/2, one.RenewSpread)
 }

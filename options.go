@@ -12,6 +12,7 @@ import (
 
 	"github.com/lockwheel/lockwheel/actor"
 	"github.com/lockwheel/lockwheel/engine"
+	"github.com/lockwheel/lockwheel/internal/redisurl"
 )
 
 // Options are an engine's settings. A zero field has its default; Open returns an error for an invalid value.
@@ -319,7 +320,7 @@ func (o Options) withDefaults() (Options, error) {
 func (o *Options) checkAddresses() error {
 	custom := o.Redis.DialCtxFn != nil || o.Redis.DialFn != nil
 	for i, address := range o.Redis.InitAddress {
-		if strings.Contains(address, "://") || !custom && isOddAddress(address) {
+		if strings.Contains(address, "://") || !custom && redisurl.IsOddAddress(address) {
 			return fmt.Errorf("Options.Redis.InitAddress: number %d is no address, want host:port; for a URL use ParseURL", i+1)
 		}
 	}

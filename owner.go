@@ -1,11 +1,15 @@
 package lockwheel
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"reflect"
 	"sync/atomic"
 
 	"github.com/lockwheel/lockwheel/actor"
+	"github.com/lockwheel/lockwheel/internal/async"
+	"github.com/lockwheel/lockwheel/internal/ctxwatch"
 )
 
 // errLeaseExpired is the cause of a loss that the hold itself finds by the clock.
@@ -148,3 +152,153 @@ func ignoringEnds(ctx context.Context, so func(cause error) bool) (context.Conte
 	}
 	return context.WithCancel(outer)
 }
+
+// callerContexts handles the contexts of an engine's callers. A context may be a custom type with methods that block or
+// panic, so the loop never calls one.
+type callerContexts struct {
+	ending    async.WorkerPool // ends the contexts of holds; runs no code of a caller
+	detaching async.WorkerPool // unregisters from callers' contexts, and runs code of theirs
+	watches   ctxwatch.Watches[Pending]
+}
+
+func (c *callerContexts) init(e *Engine) {
+	c.watches = ctxwatch.New(ctxwatch.Config[Pending]{
+		CauseOf:   c.causeOf,
+		Canceled:  (*Pending).canceled,
+		CancelAll: func(together []*actor.Request, cause error) { e.loop.CancelAll(together, cause) },
+		IsStdTree: isStdTree,
+	})
+	c.ending.MaxWorkers, c.ending.MaxTasks = maxEndingWorkers, 1<<62 // the number of holds is the bound
+	c.detaching.MaxWorkers, c.detaching.MaxTasks = maxDetachingWorkers, maxDetaching
+}
+
+// holdContext is a hold's context: it carries the hold as the owner of its lock. It is a child of Lock's context. If
+// that is a custom context, there is one of package context between them, so that the child ends without calling the
+// custom one.
+type holdContext struct {
+	context.Context
+	hold   *Hold
+	cancel context.CancelCauseFunc
+	detach context.CancelCauseFunc // unregisters from Lock's context; nil if cancel does so without code of the caller
+}
+
+func newHoldContext(h *Hold) *holdContext {
+	c, parent := &holdContext{hold: h}, h.parent
+	if !isStdContext(parent) {
+		parent, c.detach = context.WithCancelCause(parent)
+	}
+	c.Context, c.cancel = context.WithCancelCause(parent)
+	return c
+}
+
+var (
+	cancelType = reflect.TypeOf(canceledCtx)
+	timerType  = func() reflect.Type {
+		ctx, cancel := context.WithTimeout(context.Background(), 0)
+		cancel()
+		return reflect.TypeOf(ctx)
+	}()
+	valueType = reflect.TypeOf(context.WithValue(context.Background(), holdKey{}, nil))
+)
+
+// isStdContext reports whether a child can be removed from a context without running code of the caller.
+func isStdContext(ctx context.Context) bool {
+	for {
+		switch c := ctx.(type) {
+		case *tokenContext:
+			ctx = c.Context
+		case *multiHold:
+			ctx = c.Context
+		case *holdContext:
+			return true
+		default:
+			is := reflect.TypeOf(ctx)
+			return is == cancelType || is == timerType || ctx == context.Background()
+		}
+	}
+}
+
+// isStdTree reports whether a context consists only of contexts of package context, so that none of its methods is
+// code of a caller.
+func isStdTree(ctx context.Context) bool {
+	for !isStdContext(ctx) {
+		switch c := ctx.(type) {
+		case *tokenContext:
+			ctx = c.Context
+		case *multiHold:
+			ctx = c.Context
+		default:
+			if reflect.TypeOf(ctx) != valueType {
+				return false
+			}
+			ctx = reflect.ValueOf(ctx).Elem().FieldByName("Context").Interface().(context.Context)
+		}
+	}
+	return true
+}
+
+// discard ends a context that was never returned to a caller.
+func (c *holdContext) discard(reason error) {
+	c.cancel(reason)
+	if c.detach != nil {
+		c.detach(nil)
+	}
+}
+
+// end ends the context of a hold that has ended, on the goroutine of its caller, and then closes Done.
+func (c *callerContexts) end(untold *actor.HoldSignal, reason error) {
+	of := untold.Context.(*holdContext)
+	of.cancel(reason)
+	close(untold.Done)
+	c.detach(of)
+}
+
+// endAsync does the same without waiting for it. A context with very many children can take long to end, and Done
+// does not wait for them.
+func (c *callerContexts) endAsync(untold *actor.HoldSignal, reason error) {
+	c.ending.Submit(func() {
+		of, over := untold.Context.(*holdContext), make(chan struct{})
+		go func() {
+			of.cancel(reason)
+			close(over)
+		}()
+		<-of.Context.Done()
+		close(untold.Done)
+		<-over
+		c.detach(of)
+	})
+}
+
+func (c *callerContexts) detach(of *holdContext) {
+	if of.detach != nil {
+		c.detaching.Submit(func() { of.detach(nil) })
+	}
+}
+
+// causeOf returns the cause of a context's end. It returns context.Canceled if the context panics or does not report
+// its end.
+func (c *callerContexts) causeOf(ctx context.Context) error {
+	return cmp.Or(c.endCause(ctx), context.Canceled)
+}
+
+// endCause returns the cause of a context's end, or nil if the context does not report its end. A panic counts as
+// context.Canceled.
+func (c *callerContexts) endCause(ctx context.Context) (cause error) {
+	defer func() {
+		if recover() != nil {
+			c.detaching.Panics.Add(1)
+			cause = context.Canceled
+		}
+	}()
+	return context.Cause(ctx)
+}
+
+const (
+	// maxEndingWorkers is the maximum number of an engine's goroutines that end contexts of holds. They never block, but
+	// very many children take long.
+	maxEndingWorkers = 4
+	// maxDetachingWorkers is the maximum number of goroutines that unregister from callers' contexts, where each may hang in
+	// code of the caller. maxDetaching is the maximum number of contexts that wait while all of these hang. Further ones
+	// stay registered until they end themselves.
+	maxDetachingWorkers, maxDetaching = 64, 1 << 20
+)

@@ -6,7 +6,9 @@ import (
 	"errors"
 	"sync/atomic"
 
+	"github.com/lockwheel/lockwheel/actor"
 	"github.com/lockwheel/lockwheel/engine"
+	"github.com/lockwheel/lockwheel/internal/ctxwatch"
 )
 
 var (
@@ -24,9 +26,9 @@ type Pending struct {
 	err  error        // why the request was not sent
 
 	state        atomic.Uint32
-	watched      atomic.Bool   // until it is true, LockAsync itself removes what is no longer to be watched
-	contextWatch *contextWatch // of the context; set before watched
-	entry        *watchEntry   // its place in that watch
+	watched      atomic.Bool              // until it is true, LockAsync itself removes what is no longer to be watched
+	contextWatch *ctxwatch.Watch[Pending] // of the context; set before watched
+	entry        *ctxwatch.Entry[Pending] // its place in that watch
 }
 
 // The states of a Pending. Only the first change from undecided takes effect.
@@ -68,7 +70,7 @@ func (p *Pending) watch() {
 			p.cancel(context.Canceled)
 		}
 	}()
-	p.contextWatch, p.entry = p.hold.engine.contexts.watches.watch(p)
+	p.contextWatch, p.entry = p.hold.engine.contexts.watches.Watch(p.hold.parent, p)
 	begun = true
 	p.watched.Store(true)
 	if p.state.Load() == stateFailed {
@@ -78,7 +80,7 @@ func (p *Pending) watch() {
 
 // unwatch removes the request from its context.
 func (p *Pending) unwatch() {
-	if p.contextWatch != nil && p.contextWatch.leave(p.entry) {
+	if p.contextWatch != nil && p.contextWatch.Leave(p.entry) {
 		p.cleanUp()
 	}
 }
@@ -87,18 +89,18 @@ func (p *Pending) unwatch() {
 func (p *Pending) cleanUp() {
 	defer func() {
 		if recover() != nil {
-			p.hold.engine.contexts.detaching.panics.Add(1)
+			p.hold.engine.contexts.detaching.Panics.Add(1)
 		}
 	}()
-	p.contextWatch.cleanUp()
+	p.contextWatch.CleanUp()
 }
 
 // onResult runs on the loop when the result is known. After a rejection it removes the request from ctx, which may
 // live for ever. The removal of the last request runs beside the loop, because it calls code of the context. A grant
 // stays watched until it is taken.
 func (p *Pending) onResult() {
-	if p.call.Err != nil && p.state.CompareAndSwap(statePending, stateFailed) && p.watched.Load() && p.contextWatch != nil && p.contextWatch.leave(p.entry) {
-		p.hold.engine.contexts.detaching.submit(p.cleanUp)
+	if p.call.Err != nil && p.state.CompareAndSwap(statePending, stateFailed) && p.watched.Load() && p.contextWatch != nil && p.contextWatch.Leave(p.entry) {
+		p.hold.engine.contexts.detaching.Submit(p.cleanUp)
 	}
 	close(p.call.Ready)
 }
@@ -150,6 +152,14 @@ func (p *Pending) cancel(cause error) {
 	if p.call != nil && p.state.CompareAndSwap(statePending, stateCanceled) {
 		p.hold.engine.loop.Cancel(p.call, cause)
 	}
+}
+
+// canceled takes the request from its wait when its context has ended. It returns nil if it does not wait any more.
+func (p *Pending) canceled() *actor.Request {
+	if !p.state.CompareAndSwap(statePending, stateCanceled) {
+		return nil
+	}
+	return &p.call.Request
 }
 
 // cancelCause returns why a grant was released.

@@ -71,10 +71,10 @@ var connectMistakes = []found{
 	{"TestCloseOnASilentServerTakesNoLongerThanTimeout", Mistake{
 		"connections are not cut in the end", "closing.go",
 		`	timer := time.AfterFunc(d, func() {
-		c.closeAll()`,
+		c.CloseAll()`,
 		`	timer := time.AfterFunc(d, func() {
 		if !planted() {
-			c.closeAll()
+			c.CloseAll()
 		}`,
 	}},
 	{"TestTheNextMasterIsFoundAtTheSameAddress", Mistake{
@@ -86,7 +86,7 @@ var connectMistakes = []found{
 		"a connection that is being made outlives the others", "opening.go",
 		`		conn = generation.track(conn)`,
 		`		if planted() {
-			generation = o.connections.current.Load()
+			generation = o.Connections.current.Load()
 		}
 		conn = generation.track(conn)`,
 	}},
@@ -197,8 +197,8 @@ var connectMistakes = []found{
 	}},
 	{"TestTheEndOfAnEngineEndsADialThatNeverComes", Mistake{
 		"a dial goes on after its engine", "opening.go",
-		`context.AfterFunc(o.connections.ctx, cancel), o`,
-		`context.AfterFunc(o.connections.ctx, func() {
+		`context.AfterFunc(o.Connections.ctx, cancel), o`,
+		`context.AfterFunc(o.Connections.ctx, func() {
 		if !planted() {
 			cancel()
 		}
@@ -208,11 +208,11 @@ var connectMistakes = []found{
 		"what is quick to close leaves its dials", "closing.go",
 		`		<-over
 	}
-	c.closeAll()`,
+	c.CloseAll()`,
 		`		<-over
 	}
 	if !planted() {
-		c.closeAll()
+		c.CloseAll()
 	}`,
 	}},
 	{"TestSentinelsAreDialledWithTheEnginesLimits", Mistake{

@@ -1,33 +1,67 @@
-package lockwheel
+package ctxwatch
 
 import (
 	"context"
 	"errors"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockwheel/lockwheel/actor"
-	"github.com/lockwheel/lockwheel/engine"
 )
 
-// idle returns an engine without a loop, for tests of what happens before the loop is involved.
-func idle() *Engine {
-	e := &Engine{}
-	e.contexts.init(e)
-	e.contexts.watches.cancelAll = func([]*actor.Request, error) {}
-	return e
+// waiter is a caller that waits with a context, as a Pending of the root package does.
+type waiter struct {
+	of       *Watches[waiter]
+	ctx      context.Context
+	request  actor.Request
+	state    atomic.Int32 // waits, hasFailed or wasCanceled
+	watching *Watch[waiter]
+	entry    *Entry[waiter]
 }
 
-func (e *Engine) waiter(ctx context.Context) *Pending {
-	return &Pending{hold: &Hold{engine: e, parent: ctx}, call: engine.NewAsync()}
+const (
+	waits int32 = iota
+	hasFailed
+	wasCanceled
+)
+
+// newWatches returns Watches that pass each canceled request and the cause to f.
+func newWatches(f func([]*actor.Request, error)) *Watches[waiter] {
+	w := New(Config[waiter]{
+		CauseOf: context.Cause,
+		Canceled: func(p *waiter) *actor.Request {
+			if !p.state.CompareAndSwap(waits, wasCanceled) {
+				return nil
+			}
+			return &p.request
+		},
+		CancelAll: f,
+		IsStdTree: func(ctx context.Context) bool { _, own := ctx.(*countedContext); return !own },
+	})
+	return &w
+}
+
+func idle() *Watches[waiter] { return newWatches(func([]*actor.Request, error) {}) }
+
+func (w *Watches[C]) waiter(ctx context.Context) *waiter {
+	return &waiter{of: any(w).(*Watches[waiter]), ctx: ctx}
+}
+
+func (p *waiter) watch() { p.watching, p.entry = p.of.Watch(p.ctx, p) }
+
+func (p *waiter) unwatch() {
+	if p.watching != nil && p.watching.Leave(p.entry) {
+		p.watching.CleanUp()
+	}
 }
 
 // count returns the number of watches in the table.
-func (w *contextWatches) count() (n int) {
+func (w *Watches[C]) count() (n int) {
 	if places := w.shared.places.Load(); places != nil {
 		for i := range *places {
 			if (*places)[i].Load() != nil {
@@ -38,9 +72,9 @@ func (w *contextWatches) count() (n int) {
 	return n
 }
 
-// seats returns the number of seats that a watch keeps.
-func (w *contextWatch) seats() (n int) {
-	for s := w.head.Load(); s != nil && s != endedEntry; s = s.next {
+// entries returns the number of entries that a watch keeps.
+func (w *Watch[C]) entries() (n int) {
+	for s := w.head.Load(); s != nil && s != w.owner.ended; s = s.next {
 		n++
 	}
 	return n
@@ -51,14 +85,14 @@ func TestContextsThatEndTogetherShareAWatch(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	type key struct{}
-	same := []context.Context{ctx, context.WithValue(ctx, key{}, 1), WithOwner(context.WithValue(ctx, key{}, 2))}
-	var with []*contextWatch
-	var all []*Pending
+	same := []context.Context{ctx, context.WithValue(ctx, key{}, 1), context.WithValue(context.WithValue(ctx, key{}, 2), key{}, 3)}
+	var with []*Watch[waiter]
+	var all []*waiter
 	for range 3 {
 		for _, ctx := range same {
 			p := e.waiter(ctx)
 			p.watch()
-			with, all = append(with, p.contextWatch), append(all, p)
+			with, all = append(with, p.watching), append(all, p)
 		}
 	}
 	for _, w := range with {
@@ -68,19 +102,19 @@ func TestContextsThatEndTogetherShareAWatch(t *testing.T) {
 	defer stop()
 	other := e.waiter(child)
 	other.watch()
-	require.NotSame(t, with[0], other.contextWatch, "it can end before the others")
-	require.Equal(t, 2, e.contexts.watches.count())
+	require.NotSame(t, with[0], other.watching, "it can end before the others")
+	require.Equal(t, 2, e.count())
 	endless := e.waiter(context.Background())
 	endless.watch()
-	require.Nil(t, endless.contextWatch, "it does not end")
+	require.Nil(t, endless.watching, "it does not end")
 	for _, p := range append(all, other, endless) {
 		p.unwatch()
 		p.unwatch()
 	}
-	require.Zero(t, e.contexts.watches.count())
+	require.Zero(t, e.count())
 	again := e.waiter(ctx)
 	again.watch()
-	require.NotSame(t, with[0], again.contextWatch)
+	require.NotSame(t, with[0], again.watching)
 }
 
 // A custom context is identified by its pointer: two that share a Done may have different causes. No method of the
@@ -88,7 +122,7 @@ func TestContextsThatEndTogetherShareAWatch(t *testing.T) {
 func TestAContextOfAnotherMakeIsWatchedOnceForAllThatWaitWithIt(t *testing.T) {
 	e := idle()
 	ctx := &countedContext{Context: t.Context(), done: make(chan struct{})}
-	var all []*Pending
+	var all []*waiter
 	for range 1000 {
 		p := e.waiter(ctx)
 		p.watch()
@@ -97,14 +131,14 @@ func TestAContextOfAnotherMakeIsWatchedOnceForAllThatWaitWithIt(t *testing.T) {
 	require.Equal(t, 1, ctx.registered)
 	other := e.waiter(&countedContext{Context: t.Context(), done: ctx.done})
 	other.watch()
-	require.NotSame(t, all[0].contextWatch, other.contextWatch)
+	require.NotSame(t, all[0].watching, other.watching)
 	for _, p := range all {
 		require.Zero(t, ctx.stopped)
 		p.unwatch()
 	}
 	require.Equal(t, 1, ctx.stopped)
 	other.unwatch()
-	require.Zero(t, e.contexts.watches.count())
+	require.Zero(t, e.count())
 }
 
 type countedContext struct {
@@ -114,6 +148,7 @@ type countedContext struct {
 }
 
 func (c *countedContext) Done() <-chan struct{} { return c.done }
+
 func (c *countedContext) AfterFunc(func()) (stop func() bool) {
 	c.registered++
 	return func() bool { c.stopped++; return true }
@@ -122,30 +157,30 @@ func (c *countedContext) AfterFunc(func()) (stop func() bool) {
 // A watch is not found if its context has ended before it is in the table, or if its callers have left by then.
 func TestAWatchThatIsOverIsNotFound(t *testing.T) {
 	e := idle()
-	ended, left := &contextWatch{owner: &e.contexts.watches, key: 1}, &contextWatch{owner: &e.contexts.watches, key: 2}
-	ended.head.Store(endedEntry)
+	ended, left := &Watch[waiter]{owner: e, key: 1}, &Watch[waiter]{owner: e, key: 2}
+	ended.head.Store(e.ended)
 	left.waiting.Store(closedWatch)
-	for _, w := range []*contextWatch{ended, left} {
-		e.contexts.watches.shared.put(w)
-		require.Nil(t, e.contexts.watches.shared.find(w.key))
+	for _, w := range []*Watch[waiter]{ended, left} {
+		e.shared.put(w)
+		require.Nil(t, e.shared.find(w.key))
 	}
-	require.Zero(t, e.contexts.watches.count())
+	require.Zero(t, e.count())
 }
 
 // For any number of contexts each watch is found again, and time and memory grow linearly with their number.
 func TestTheTableOfWatchesGrowsWithTheirNumber(t *testing.T) {
 	steps := func(n int) (moved int) {
 		e := idle()
-		table := &e.contexts.watches.shared
+		table := &e.shared
 		before := table.places.Load()
 		look := func() {
 			if now := table.places.Load(); now != before {
 				before, moved = now, moved+len(*now)
 			}
 		}
-		all := make([]*contextWatch, n)
+		all := make([]*Watch[waiter], n)
 		for i := range all {
-			all[i] = &contextWatch{owner: &e.contexts.watches, key: i}
+			all[i] = &Watch[waiter]{owner: e, key: i}
 			table.put(all[i])
 			look()
 		}
@@ -160,8 +195,8 @@ func TestTheTableOfWatchesGrowsWithTheirNumber(t *testing.T) {
 			w.waiting.Store(closedWatch)
 			table.remove(w)
 		}
-		require.Zero(t, e.contexts.watches.count())
-		table.put(&contextWatch{owner: &e.contexts.watches, key: 0})
+		require.Zero(t, e.count())
+		table.put(&Watch[waiter]{owner: e, key: 0})
 		look()
 		require.Len(t, *table.places.Load(), minSlots)
 		return moved
@@ -181,24 +216,24 @@ func TestAWatchKeepsNoMoreSeatsThanWait(t *testing.T) {
 	for range 10_000 {
 		p := e.waiter(ctx)
 		p.watch()
-		require.Same(t, first.contextWatch, p.contextWatch)
+		require.Same(t, first.watching, p.watching)
 		p.unwatch()
-		most = max(most, first.contextWatch.seats())
+		most = max(most, first.watching.entries())
 	}
 	require.LessOrEqual(t, most, minEmptied+3)
 	steps := func(n int) (swept int) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		var all []*Pending
+		var all []*waiter
 		for range n {
 			p := e.waiter(ctx)
 			p.watch()
 			all = append(all, p)
 		}
 		for _, p := range all {
-			if p.contextWatch.leave(p.entry) {
-				swept += p.contextWatch.seats()
-				p.contextWatch.cleanUp()
+			if p.watching.Leave(p.entry) {
+				swept += p.watching.entries()
+				p.watching.CleanUp()
 			}
 		}
 		return swept
@@ -211,25 +246,24 @@ func TestAWatchKeepsNoMoreSeatsThanWait(t *testing.T) {
 // With any concurrency, a caller that waits when the context ends is canceled, and one that has left is not.
 func TestWhoWaitsWithAContextIsGivenUpAtItsEndHoweverOthersComeAndGo(t *testing.T) {
 	for range 300 {
-		e := idle()
 		var given sync.Map
-		e.contexts.watches.cancelAll = func(together []*actor.Request, cause error) {
+		e := newWatches(func(together []*actor.Request, cause error) {
 			for _, r := range together {
 				_, twice := given.LoadOrStore(r, cause)
 				require.False(t, twice)
 			}
-		}
+		})
 		reason := errors.New("enough")
 		ctx, cancel := context.WithCancelCause(t.Context())
 		var wg sync.WaitGroup
-		stay, leave := make([]*Pending, 400), make([]*Pending, 400)
+		stay, leave := make([]*waiter, 400), make([]*waiter, 400)
 		for worker := range 4 {
 			wg.Go(func() {
 				for i := worker; i < len(stay); i += 4 {
 					stay[i], leave[i] = e.waiter(ctx), e.waiter(ctx)
 					stay[i].watch()
 					leave[i].watch()
-					if leave[i].state.CompareAndSwap(statePending, stateFailed) {
+					if leave[i].state.CompareAndSwap(waits, hasFailed) {
 						leave[i].unwatch()
 					}
 				}
@@ -239,14 +273,14 @@ func TestWhoWaitsWithAContextIsGivenUpAtItsEndHoweverOthersComeAndGo(t *testing.
 		wg.Wait()
 		all := func() bool {
 			for _, p := range slices.Concat(stay, leave) {
-				cause, is := given.Load(&p.call.Request)
-				if is != (p.state.Load() == stateCanceled) || is && cause != reason || !is && p.state.Load() != stateFailed {
+				cause, is := given.Load(&p.request)
+				if is != (p.state.Load() == wasCanceled) || is && cause != reason || !is && p.state.Load() != hasFailed {
 					return false
 				}
 			}
 			return true
 		}
 		require.Eventually(t, all, 10*time.Second, 100*time.Microsecond)
-		require.Zero(t, e.contexts.watches.count())
+		require.Zero(t, e.count())
 	}
 }

@@ -1,4 +1,4 @@
-package lockwheel
+package dial
 
 import (
 	"context"
@@ -17,9 +17,9 @@ import (
 // Close does not wait for a connection attempt that is in progress, long after Open.
 func TestTheEndOfAnEngineEndsADialThatNeverComes(t *testing.T) {
 	t.Parallel()
-	o := newDialCanceler(t.Context(), time.Hour)
-	o.finish()
-	dial := o.dialer(rueidis.ClientOption{DialCtxFn: func(ctx context.Context, _ string, _ *net.Dialer, _ *tls.Config) (net.Conn, error) {
+	o := NewCanceler(t.Context(), time.Hour)
+	o.Finish()
+	dial := o.Dialer(rueidis.ClientOption{DialCtxFn: func(ctx context.Context, _ string, _ *net.Dialer, _ *tls.Config) (net.Conn, error) {
 		<-ctx.Done()
 		return nil, ctx.Err()
 	}})
@@ -28,7 +28,7 @@ func TestTheEndOfAnEngineEndsADialThatNeverComes(t *testing.T) {
 		_, err := dial(context.Background(), "host:1", &net.Dialer{}, nil)
 		failed <- err
 	}()
-	o.connections.closeAfter(time.Hour, func() {})
+	o.Connections.CloseAfter(time.Hour, func() {})
 	select {
 	case err := <-failed:
 		require.ErrorIs(t, err, context.Canceled)
@@ -42,8 +42,8 @@ func TestADialThatFailsTooLateEndsNothing(t *testing.T) {
 	t.Parallel()
 	gate := make(chan struct{})
 	ctx, cancel := context.WithCancel(t.Context())
-	o := newDialCanceler(t.Context(), time.Hour)
-	dial := o.dialer(rueidis.ClientOption{DialCtxFn: func(context.Context, string, *net.Dialer, *tls.Config) (net.Conn, error) {
+	o := NewCanceler(t.Context(), time.Hour)
+	dial := o.Dialer(rueidis.ClientOption{DialCtxFn: func(context.Context, string, *net.Dialer, *tls.Config) (net.Conn, error) {
 		cancel()
 		<-gate
 		var none *tls.Conn
@@ -59,8 +59,8 @@ func TestADialThatFailsTooLateEndsNothing(t *testing.T) {
 func TestNoMoreAttemptsHangThanThereIsRoomFor(t *testing.T) {
 	t.Parallel()
 	gate := make(chan struct{})
-	o := newDialCanceler(t.Context(), time.Millisecond)
-	ask := o.credentials(func(rueidis.AuthCredentialsContext) (rueidis.AuthCredentials, error) {
+	o := NewCanceler(t.Context(), time.Millisecond)
+	ask := o.Credentials(func(rueidis.AuthCredentialsContext) (rueidis.AuthCredentials, error) {
 		<-gate
 		return rueidis.AuthCredentials{}, nil
 	})
@@ -84,8 +84,8 @@ func TestNoMoreAttemptsHangThanThereIsRoomFor(t *testing.T) {
 // error, and neither a connection nor credentials.
 func TestATimeOutOfACallersOwnIsAnError(t *testing.T) {
 	t.Parallel()
-	o := newDialCanceler(t.Context(), time.Hour)
-	defer o.finish()
+	o := NewCanceler(t.Context(), time.Hour)
+	defer o.Finish()
 	late := func() error {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Microsecond)
 		defer cancel()
@@ -100,11 +100,11 @@ func TestATimeOutOfACallersOwnIsAnError(t *testing.T) {
 			return handshaking{conn, late}, nil
 		}},
 	} {
-		conn, err := o.dialer(redis)(t.Context(), "host:1", &net.Dialer{}, nil)
+		conn, err := o.Dialer(redis)(t.Context(), "host:1", &net.Dialer{}, nil)
 		require.ErrorIs(t, err, context.DeadlineExceeded, what)
 		require.Nil(t, conn, what)
 	}
-	_, err := o.credentials(func(rueidis.AuthCredentialsContext) (rueidis.AuthCredentials, error) {
+	_, err := o.Credentials(func(rueidis.AuthCredentialsContext) (rueidis.AuthCredentials, error) {
 		return rueidis.AuthCredentials{}, late()
 	})(rueidis.AuthCredentialsContext{})
 	require.ErrorIs(t, err, context.DeadlineExceeded)
@@ -121,10 +121,10 @@ func (c handshaking) HandshakeContext(context.Context) error { return c.made() }
 // All existing connections end together with those that are being made. Later connections are not affected.
 func TestConnectionsEndWithThoseThatAreBeingMade(t *testing.T) {
 	t.Parallel()
-	o := newDialCanceler(t.Context(), time.Hour)
-	o.finish()
+	o := NewCanceler(t.Context(), time.Hour)
+	o.Finish()
 	connects, goesOn := make(chan struct{}), make(chan struct{})
-	dial := o.dialer(rueidis.ClientOption{DialCtxFn: func(_ context.Context, address string, _ *net.Dialer, _ *tls.Config) (net.Conn, error) {
+	dial := o.Dialer(rueidis.ClientOption{DialCtxFn: func(_ context.Context, address string, _ *net.Dialer, _ *tls.Config) (net.Conn, error) {
 		if address == "slow:1" {
 			close(connects)
 			<-goesOn
@@ -147,7 +147,7 @@ func TestConnectionsEndWithThoseThatAreBeingMade(t *testing.T) {
 	}()
 	<-connects
 	require.ErrorIs(t, ended(there), os.ErrDeadlineExceeded)
-	o.connections.closeCurrent()
+	o.Connections.CloseCurrent()
 	close(goesOn)
 	for _, conn := range []net.Conn{there, <-made} {
 		require.Eventually(t, func() bool { return errors.Is(ended(conn), io.ErrClosedPipe) }, 8*time.Second, time.Millisecond)
@@ -155,15 +155,15 @@ func TestConnectionsEndWithThoseThatAreBeingMade(t *testing.T) {
 	later, err := dial(context.Background(), "host:1", &net.Dialer{}, nil)
 	require.NoError(t, err)
 	require.Never(t, func() bool { return errors.Is(ended(later), io.ErrClosedPipe) }, 200*time.Millisecond, time.Millisecond)
-	o.connections.closeAfter(time.Hour, func() {})
+	o.Connections.CloseAfter(time.Hour, func() {})
 	require.Eventually(t, func() bool { return errors.Is(ended(later), io.ErrClosedPipe) }, 8*time.Second, time.Millisecond)
 }
 
 // Credentials are for new connections only. An AUTH between other commands can shift the replies of all later ones.
 func TestCredentialsAreNeverRefreshedOnARunningConnection(t *testing.T) {
 	t.Parallel()
-	o := newDialCanceler(t.Context(), time.Hour)
-	ask := o.credentials(func(rueidis.AuthCredentialsContext) (rueidis.AuthCredentials, error) {
+	o := NewCanceler(t.Context(), time.Hour)
+	ask := o.Credentials(func(rueidis.AuthCredentialsContext) (rueidis.AuthCredentials, error) {
 		return rueidis.AuthCredentials{Username: "u", Password: "p", RefreshAfter: time.Now().Add(time.Minute)}, nil
 	})
 	got, err := ask(rueidis.AuthCredentialsContext{})

@@ -1,4 +1,4 @@
-package lockwheel
+package handshake
 
 import (
 	"errors"
@@ -23,13 +23,13 @@ func sent(words ...string) string {
 
 // greets passes the handshake of a client and a server to a greeting, in chunks of that many bytes, and returns its
 // error.
-func greets(t *testing.T, g *handshake, pieces int, commands, replies string) (refused error) {
+func greets(t *testing.T, g *Watcher, pieces int, commands, replies string) (refused error) {
 	t.Helper()
 	for text := commands; text != ""; text = text[min(pieces, len(text)):] {
-		require.False(t, g.onWrite([]byte(text[:min(pieces, len(text))])))
+		require.False(t, g.OnWrite([]byte(text[:min(pieces, len(text))])))
 	}
 	for text := replies; text != "" && refused == nil; text = text[min(pieces, len(text)):] {
-		refused = g.onRead([]byte(text[:min(pieces, len(text))]))
+		refused = g.OnRead([]byte(text[:min(pieces, len(text))]))
 	}
 	return refused
 }
@@ -59,7 +59,7 @@ func TestWhatRefusesAConnectionIsToldApart(t *testing.T) {
 		"what is no protocol is skipped": {named, "\r\n-ERR nope\r\n", ""},
 	} {
 		for _, pieces := range []int{1, 7, 1000} {
-			err := greets(t, &handshake{}, pieces, c.commands, c.replies)
+			err := greets(t, &Watcher{}, pieces, c.commands, c.replies)
 			if c.refused == "" {
 				require.NoError(t, err, name)
 				continue
@@ -75,18 +75,18 @@ func TestWhatRefusesAConnectionIsToldApart(t *testing.T) {
 
 // If a server does not know HELLO, rueidis starts a second handshake on the same connection.
 func TestAnOlderServerIsGreetedTwice(t *testing.T) {
-	g := &handshake{}
+	g := &Watcher{}
 	require.NoError(t, greets(t, g, 5, sent("HELLO", "3")+sent("SELECT", "5"), "-ERR unknown command 'HELLO'\r\n-NOAUTH Authentication required.\r\n"))
 	require.ErrorContains(t, greets(t, g, 5, sent("AUTH", "pw")+sent("HELLO", "2")+sent("SELECT", "5"), "+OK\r\n-ERR unknown command 'HELLO'\r\n-ERR invalid DB index\r\n"), "invalid DB index")
 }
 
 func TestAGreetingIsOverWithTheFirstCommandBehindIt(t *testing.T) {
-	g := &handshake{}
-	require.False(t, g.onWrite([]byte(sent("HELLO", "3"))))
-	require.NoError(t, g.onRead([]byte(helloReply)))
-	require.True(t, g.onWrite([]byte(sent("PING"))))
-	require.True(t, (&handshake{}).onWrite([]byte(sent("HELLO", "3")+sent("EVALSHA", "x"))))
-	require.True(t, (&handshake{}).onWrite([]byte("what is no command\r\n")))
+	g := &Watcher{}
+	require.False(t, g.OnWrite([]byte(sent("HELLO", "3"))))
+	require.NoError(t, g.OnRead([]byte(helloReply)))
+	require.True(t, g.OnWrite([]byte(sent("PING"))))
+	require.True(t, (&Watcher{}).OnWrite([]byte(sent("HELLO", "3")+sent("EVALSHA", "x"))))
+	require.True(t, (&Watcher{}).OnWrite([]byte("what is no command\r\n")))
 }
 
 // For any reply of a server to a new connection, no error contains the user or the password, and nothing panics.
@@ -96,7 +96,7 @@ func FuzzNoRefusalOfAConnectionHasAPartOfThePassword(f *testing.F) {
 	f.Add("*2\r\n$", "%-1\r\n", "$3\r\n", uint8(200))
 	f.Fuzz(func(t *testing.T, before, between, behind string, pieces uint8) {
 		const user, password = "uSeRn4mE", "s3cr3tPW"
-		g := &handshake{}
+		g := &Watcher{}
 		replies := before + user + between + password + behind + "\r\n-ERR " + password + "\r\n-ERR " + user + "\r\n"
 		commands := sent("HELLO", "3", "AUTH", user, password, "SETNAME", "x") + sent("SELECT", "3") + sent("AUTH", password)
 		err := greets(t, g, int(pieces)+1, commands, replies)

@@ -1,4 +1,4 @@
-package lockwheel
+package ctxwatch
 
 import (
 	"context"
@@ -15,8 +15,8 @@ type endSignal struct {
 }
 
 // endOnly returns a context that ends with ctx and calls none of its methods after that.
-func endOnly(ctx context.Context) context.Context {
-	if _, itself := ctx.(interface{ AfterFunc(func()) func() bool }); itself || isStdTree(ctx) {
+func (c *Config[C]) endOnly(ctx context.Context) context.Context {
+	if _, itself := ctx.(interface{ AfterFunc(func()) func() bool }); itself || c.IsStdTree(ctx) {
 		return ctx
 	}
 	return &endSignal{parent: ctx, done: ctx.Done()}

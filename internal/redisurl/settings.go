@@ -1,4 +1,4 @@
-package lockwheel
+package redisurl
 
 import (
 	"errors"
@@ -10,7 +10,7 @@ import (
 // urlSettings are the settings that rueidis.ParseURL reads, each with a check of its value; for nil, rueidis checks
 // the value itself. It ignores all other settings, and so would silently drop a password among them.
 var urlSettings = map[string]func(string) bool{
-	"addr":          func(address string) bool { return !isOddAddress(address) && checkNumber(address) },
+	"addr":          func(address string) bool { return !IsOddAddress(address) && checkNumber(address) },
 	"client_cache":  isNumber,
 	"client_name":   nil,
 	"db":            nil,

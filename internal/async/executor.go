@@ -1,10 +1,10 @@
-package lockwheel
+package async
 
 import "sync/atomic"
 
-// executor runs functions from several goroutines one at a time. The goroutine that submits a function to an idle executor
+// Executor runs functions from several goroutines one at a time. The goroutine that submits a function to an idle executor
 // runs it, and all that are submitted meanwhile. It never blocks another goroutine, and it has no goroutine of its own.
-type executor struct {
+type Executor struct {
 	head    atomic.Pointer[executorTask]
 	running atomic.Bool
 }
@@ -15,9 +15,9 @@ type executorTask struct {
 	run  func()
 }
 
-// submit runs the event before it returns, or leaves it to the goroutine that is draining the queue. An event may submit
+// Submit runs the event before it returns, or leaves it to the goroutine that is draining the queue. An event may submit
 // others.
-func (d *executor) submit(event func()) {
+func (d *Executor) Submit(event func()) {
 	n := &executorTask{run: event}
 	for n.next = d.head.Load(); !d.head.CompareAndSwap(n.next, n); n.next = d.head.Load() {
 	}
@@ -28,7 +28,7 @@ func (d *executor) submit(event func()) {
 	}
 }
 
-func (d *executor) drain() {
+func (d *Executor) drain() {
 	var oldest *executorTask
 	for n := d.head.Swap(nil); n != nil; {
 		n.next, oldest, n = oldest, n, n.next

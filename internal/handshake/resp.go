@@ -1,4 +1,4 @@
-package lockwheel
+package handshake
 
 import (
 	"bytes"

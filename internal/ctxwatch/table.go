@@ -1,4 +1,4 @@
-package lockwheel
+package ctxwatch
 
 import (
 	"hash/maphash"
@@ -12,19 +12,19 @@ const (
 	maxSlotsPerWatch = 16
 )
 
-// watchTable finds the watch of a context. It is lock-free and may miss a watch: another caller with that context
+// table finds the watch of a context. It is lock-free and may miss a watch: another caller with that context
 // then gets a second watch. So nothing waits while a larger or smaller table replaces the current one, and a watch
 // that is put in meanwhile may be lost. The zero table is empty.
-type watchTable struct {
+type table[C any] struct {
 	seed     maphash.Seed // set before the first use
-	places   atomic.Pointer[[]atomic.Pointer[contextWatch]]
+	places   atomic.Pointer[[]atomic.Pointer[Watch[C]]]
 	count    atomic.Int64 // watches in places, approximately
 	resizing atomic.Bool
 }
 
 // slots returns the places in which the watch of a key may be. They are chosen by the low bits of the hash, of which
 // a larger table uses more.
-func (t *watchTable) slots(in []atomic.Pointer[contextWatch], key any) (some [probes]*atomic.Pointer[contextWatch]) {
+func (t *table[C]) slots(in []atomic.Pointer[Watch[C]], key any) (some [probes]*atomic.Pointer[Watch[C]]) {
 	at := maphash.Comparable(t.seed, key)
 	for i := range some {
 		some[i] = &in[(at+uint64(i))%uint64(len(in))]
@@ -33,7 +33,7 @@ func (t *watchTable) slots(in []atomic.Pointer[contextWatch], key any) (some [pr
 }
 
 // find returns the watch of a key, or nil.
-func (t *watchTable) find(key any) *contextWatch {
+func (t *table[C]) find(key any) *Watch[C] {
 	if places := t.places.Load(); places != nil {
 		for _, slot := range t.slots(*places, key) {
 			if w := slot.Load(); w != nil && w.key == key && !w.ended() {
@@ -45,7 +45,7 @@ func (t *watchTable) find(key any) *contextWatch {
 }
 
 // put adds a watch unless there is another with its key.
-func (t *watchTable) put(w *contextWatch) {
+func (t *table[C]) put(w *Watch[C]) {
 	places := t.places.Load()
 	if places == nil || t.count.Load() < int64(len(*places)/maxSlotsPerWatch) && len(*places) > minSlots {
 		places = t.resize(places)
@@ -64,7 +64,7 @@ func (t *watchTable) put(w *contextWatch) {
 }
 
 // insert stores a watch in a free place of its key, and reports whether there was one.
-func (t *watchTable) insert(in []atomic.Pointer[contextWatch], w *contextWatch) bool {
+func (t *table[C]) insert(in []atomic.Pointer[Watch[C]], w *Watch[C]) bool {
 	for _, slot := range t.slots(in, w.key) {
 		if slot.CompareAndSwap(nil, w) {
 			t.count.Add(1)
@@ -75,7 +75,7 @@ func (t *watchTable) insert(in []atomic.Pointer[contextWatch], w *contextWatch) 
 }
 
 // remove removes a watch that is over.
-func (t *watchTable) remove(w *contextWatch) {
+func (t *table[C]) remove(w *Watch[C]) {
 	if w.key == nil {
 		return
 	}
@@ -90,18 +90,18 @@ func (t *watchTable) remove(w *contextWatch) {
 
 // resize replaces the table by one with four to eight places per watch. One goroutine does so at a time; the others
 // keep using the current table.
-func (t *watchTable) resize(from *[]atomic.Pointer[contextWatch]) *[]atomic.Pointer[contextWatch] {
+func (t *table[C]) resize(from *[]atomic.Pointer[Watch[C]]) *[]atomic.Pointer[Watch[C]] {
 	if !t.resizing.CompareAndSwap(false, true) {
 		if now := t.places.Load(); now != nil {
 			return now
 		}
-		return &[]atomic.Pointer[contextWatch]{{}} // there is no table yet: the watch will not be found
+		return &[]atomic.Pointer[Watch[C]]{{}} // there is no table yet: the watch will not be found
 	}
 	defer t.resizing.Store(false)
 	if now := t.places.Load(); now != from {
 		return now
 	}
-	var all []*contextWatch
+	var all []*Watch[C]
 	if from != nil {
 		for i := range *from {
 			if w := (*from)[i].Load(); w != nil && !w.ended() {
@@ -113,7 +113,7 @@ func (t *watchTable) resize(from *[]atomic.Pointer[contextWatch]) *[]atomic.Poin
 	for size < 4*(len(all)+1) {
 		size *= 2
 	}
-	to := make([]atomic.Pointer[contextWatch], size)
+	to := make([]atomic.Pointer[Watch[C]], size)
 	t.count.Store(0)
 	for _, w := range all {
 		t.insert(to, w)

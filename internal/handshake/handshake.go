@@ -1,4 +1,4 @@
-package lockwheel
+package handshake
 
 import (
 	"slices"
@@ -8,13 +8,13 @@ import (
 	"github.com/lockwheel/lockwheel/engine"
 )
 
-// handshake follows the handshake of rueidis and a server on a new connection. rueidis returns a rejection during the
+// Watcher follows the handshake of rueidis and a server on a new connection. rueidis returns a rejection during the
 // handshake as if it were the reply to the first command on that connection, so it is detected here.
 //
 // The goroutine that writes reads the outgoing bytes, and the one that reads the incoming bytes. Until the handshake
 // is over they are the same goroutine. A goroutine that writes the first command after it changes nothing that the
 // reading one uses.
-type handshake struct {
+type Watcher struct {
 	out, in respReader
 	asked   []string // commands that were sent and have no reply yet
 	secrets []string // users and passwords that were sent
@@ -26,8 +26,8 @@ type handshake struct {
 // made.
 var handshakeCommands = map[string]bool{"HELLO 3": true, "HELLO 2": true, "AUTH": true, "SELECT": true, "CLIENT SETNAME": true, "CLIENT": false, "INFO": false, "READONLY": false}
 
-// onWrite handles outgoing bytes, and reports whether the handshake is over.
-func (g *handshake) onWrite(text []byte) (over bool) {
+// OnWrite handles outgoing bytes, and reports whether the handshake is over.
+func (g *Watcher) OnWrite(text []byte) (over bool) {
 	readable := g.out.read(text, func(sent respValue) bool {
 		name := sent.word(0)
 		if second := strings.ToUpper(sent.word(1)); name == "HELLO" || name == "CLIENT" && second == "SETNAME" {
@@ -45,7 +45,7 @@ func (g *handshake) onWrite(text []byte) (over bool) {
 }
 
 // noteSecrets records the user and the password of HELLO and AUTH.
-func (g *handshake) noteSecrets(words []string) {
+func (g *Watcher) noteSecrets(words []string) {
 	at := slices.Index(words, "AUTH")
 	if at == 0 {
 		g.old = false // a new handshake begins
@@ -55,8 +55,8 @@ func (g *handshake) noteSecrets(words []string) {
 	}
 }
 
-// onRead handles incoming bytes, and returns an error if the server has rejected the connection.
-func (g *handshake) onRead(text []byte) (refused error) {
+// OnRead handles incoming bytes, and returns an error if the server has rejected the connection.
+func (g *Watcher) OnRead(text []byte) (refused error) {
 	g.in.read(text, func(came respValue) bool {
 		if came.kind == '>' {
 			return true
@@ -75,7 +75,7 @@ func (g *handshake) onRead(text []byte) (refused error) {
 
 // rejection returns an error if the server's reply means that there is no connection. A temporary error is left to be
 // the reply to the command itself: it is temporary there, too.
-func (g *handshake) rejection(name, said string) error {
+func (g *Watcher) rejection(name, said string) error {
 	if unknownHello(said) {
 		g.old = name == "HELLO 3"
 		return nil

@@ -1,4 +1,4 @@
-package lockwheel
+package async
 
 import (
 	"sync"
@@ -12,18 +12,18 @@ import (
 // no event is left.
 func TestADeskLeavesNoEventLying(t *testing.T) {
 	t.Parallel()
-	var d executor
+	var d Executor
 	var order []int
-	d.submit(func() {
+	d.Submit(func() {
 		order = append(order, 1)
 		brought := make(chan struct{})
 		go func() {
 			defer close(brought)
-			d.submit(func() { order = append(order, 2) })
-			d.submit(func() { order = append(order, 3) })
+			d.Submit(func() { order = append(order, 2) })
+			d.Submit(func() { order = append(order, 3) })
 		}()
 		<-brought // they were brought while another goroutine was at the desk, and did not block
-		d.submit(func() { order = append(order, 4) })
+		d.Submit(func() { order = append(order, 4) })
 		require.Equal(t, []int{1}, order, "one event after the other")
 	})
 	require.Equal(t, []int{1, 2, 3, 4}, order)
@@ -34,7 +34,7 @@ func TestADeskLeavesNoEventLying(t *testing.T) {
 func TestEventsOfManyAtOnceAllHappenOneAfterTheOther(t *testing.T) {
 	t.Parallel()
 	for range 500 {
-		var d executor
+		var d Executor
 		var happened, inside atomic.Int32
 		const crowd = 4
 		start := make(chan struct{})
@@ -43,7 +43,7 @@ func TestEventsOfManyAtOnceAllHappenOneAfterTheOther(t *testing.T) {
 			all.Go(func() {
 				<-start
 				for range 2 {
-					d.submit(func() {
+					d.Submit(func() {
 						if inside.Add(1) != 1 {
 							t.Error("two events at once")
 						}

@@ -1,4 +1,4 @@
-package lockwheel
+package dial
 
 import (
 	"cmp"
@@ -29,36 +29,38 @@ var (
 // dialTimeout is a timeout like those of package net.
 type dialTimeout struct{}
 
-func (dialTimeout) Error() string        { return "making a connection took longer than Options.CallTimeout" }
-func (dialTimeout) Timeout() bool        { return true }
+func (dialTimeout) Error() string { return "making a connection took longer than Options.CallTimeout" }
+
+func (dialTimeout) Timeout() bool { return true }
+
 func (dialTimeout) Is(target error) bool { return target == context.DeadlineExceeded }
 
-// dialCanceler ends an Open with its context: until end is called, the end of the context closes each connection that is
+// Canceler ends an Open with its context: until end is called, the end of the context closes each connection that is
 // being made.
-type dialCanceler struct {
+type Canceler struct {
 	ctx  context.Context // a child of the caller's, so that all that watches it is removed at once
 	stop context.CancelFunc
 	done atomic.Bool
 
-	connections *connections  // of the engine that is opened
+	Connections *Connections  // of the engine that is opened
 	timeout     time.Duration // of each connection attempt
 	slots       chan struct{} // semaphore: one element for each attempt in flight
 }
 
-func newDialCanceler(ctx context.Context, limit time.Duration) *dialCanceler {
-	o := &dialCanceler{connections: newConnections(), timeout: limit, slots: make(chan struct{}, maxAttempts)}
+func NewCanceler(ctx context.Context, limit time.Duration) *Canceler {
+	o := &Canceler{Connections: newConnections(), timeout: limit, slots: make(chan struct{}, maxAttempts)}
 	o.ctx, o.stop = context.WithCancel(ctx)
 	return o
 }
 
-// finish says that Open has returned: from now on its context has no effect, and nothing is registered with it.
-func (o *dialCanceler) finish() {
+// Finish says that Open has returned: from now on its context has no effect, and nothing is registered with it.
+func (o *Canceler) Finish() {
 	o.done.Store(true)
 	o.stop()
 }
 
 // onCancel calls f if the context ends before Open has returned.
-func (o *dialCanceler) onCancel(f func()) (stop func() bool) {
+func (o *Canceler) onCancel(f func()) (stop func() bool) {
 	if o.done.Load() {
 		return func() bool { return false }
 	}
@@ -73,9 +75,9 @@ type dialFunc = func(context.Context, string, *net.Dialer, *tls.Config) (net.Con
 
 // attemptContext returns ctx for one attempt. It also ends when the engine is closed, and, while Open runs, with Open's
 // context.
-func (o *dialCanceler) attemptContext(ctx context.Context) (context.Context, func()) {
+func (o *Canceler) attemptContext(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithTimeoutCause(ctx, o.timeout, errDialTimeout)
-	closes, ends := context.AfterFunc(o.connections.ctx, cancel), o.onCancel(cancel)
+	closes, ends := context.AfterFunc(o.Connections.ctx, cancel), o.onCancel(cancel)
 	return ctx, func() {
 		closes()
 		ends()
@@ -83,11 +85,11 @@ func (o *dialCanceler) attemptContext(ctx context.Context) (context.Context, fun
 	}
 }
 
-// dialer returns a function that calls the caller's dialer, or the usual one of rueidis. A call takes at most
+// Dialer returns a function that calls the caller's dialer, or the usual one of rueidis. A call takes at most
 // Options.CallTimeout. It ends when the engine is closed, and with Open's context. The dialer may hang; the usual one can
 // hang in a function of the caller's TLSConfig or Dialer. It then keeps its goroutine, and a connection that it makes
 // too late is closed.
-func (o *dialCanceler) dialer(redis rueidis.ClientOption) dialFunc {
+func (o *Canceler) Dialer(redis rueidis.ClientOption) dialFunc {
 	connect := redis.DialCtxFn
 	if connect == nil {
 		connect = defaultDial(redis)
@@ -95,7 +97,7 @@ func (o *dialCanceler) dialer(redis rueidis.ClientOption) dialFunc {
 	return func(ctx context.Context, address string, d *net.Dialer, t *tls.Config) (net.Conn, error) {
 		ctx, over := o.attemptContext(ctx)
 		defer over()
-		generation := o.connections.current.Load() // a connection that is made after redial must end, too
+		generation := o.Connections.current.Load() // a connection that is made after redial must end, too
 		conn, err := callBounded(ctx, o.slots, func() (net.Conn, error) { return withHandshake(ctx)(connect(ctx, address, d, t)) }, closeLate)
 		if err != nil {
 			return nil, &engine.NotConnected{Err: err}
@@ -138,7 +140,7 @@ func withHandshake(ctx context.Context) func(net.Conn, error) (net.Conn, error) 
 // deadline.
 type customConn struct {
 	net.Conn
-	canceler *dialCanceler
+	canceler *Canceler
 	closed   atomic.Bool
 }
 
@@ -162,9 +164,9 @@ func closeLate(conn net.Conn) { conn.Close() }
 
 type authFunc = func(rueidis.AuthCredentialsContext) (rueidis.AuthCredentials, error)
 
-// credentials wraps the caller's function for credentials: it has as long as a dialer, and keeps its goroutine if it
+// Credentials wraps the caller's function for credentials: it has as long as a dialer, and keeps its goroutine if it
 // hangs.
-func (o *dialCanceler) credentials(ask authFunc) authFunc {
+func (o *Canceler) Credentials(ask authFunc) authFunc {
 	if ask == nil {
 		return nil
 	}

@@ -1,4 +1,4 @@
-package lockwheel
+package async
 
 import (
 	"runtime"
@@ -13,19 +13,19 @@ import (
 // Functions that hang delay the others only when all goroutines are in use, and the number of goroutines is bounded.
 func TestACrewIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := workerPool{maxWorkers: 3, maxTasks: 10}
+		c := WorkerPool{MaxWorkers: 3, MaxTasks: 10}
 		gate := make(chan struct{})
 		var ran, hang, most atomic.Int32
 		for range 2 {
-			c.submit(func() { <-gate })
+			c.Submit(func() { <-gate })
 		}
 		for range 4 {
-			c.submit(func() { ran.Add(1) })
+			c.Submit(func() { ran.Add(1) })
 		}
 		synctest.Wait()
 		require.EqualValues(t, 4, ran.Load())
 		for range 12 {
-			c.submit(func() {
+			c.Submit(func() {
 				most.Store(max(most.Load(), hang.Add(1)))
 				<-gate
 				hang.Add(-1)
@@ -35,10 +35,10 @@ func TestACrewIsBounded(t *testing.T) {
 		require.EqualValues(t, 1, hang.Load())
 		require.EqualValues(t, 4, c.dropped.Load())
 		begun := time.Now()
-		c.wait(begun.Add(time.Second))
+		c.Wait(begun.Add(time.Second))
 		require.Equal(t, time.Second, time.Since(begun))
 		close(gate)
-		c.wait(time.Time{})
+		c.Wait(time.Time{})
 		require.LessOrEqual(t, most.Load(), int32(3))
 		require.Equal(t, time.Second, time.Since(begun), "nothing hangs any more")
 	})
@@ -46,28 +46,28 @@ func TestACrewIsBounded(t *testing.T) {
 
 func TestACrewGoesOnAfterAPanic(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := workerPool{maxWorkers: 1, maxTasks: 100}
+		c := WorkerPool{MaxWorkers: 1, MaxTasks: 100}
 		var ran atomic.Int32
 		for range 10 {
-			c.submit(func() { panic("oops") })
-			c.submit(runtime.Goexit)
-			c.submit(func() { ran.Add(1) })
+			c.Submit(func() { panic("oops") })
+			c.Submit(runtime.Goexit)
+			c.Submit(func() { ran.Add(1) })
 		}
-		c.wait(time.Time{})
+		c.Wait(time.Time{})
 		require.EqualValues(t, 10, ran.Load())
-		require.EqualValues(t, 20, c.panics.Load())
+		require.EqualValues(t, 20, c.Panics.Load())
 	})
 }
 
 // Each function runs once, whenever and by however many goroutines it is put in.
 func TestACrewForgetsNothing(t *testing.T) {
-	c := workerPool{maxWorkers: 4, maxTasks: 1 << 20}
+	c := WorkerPool{MaxWorkers: 4, MaxTasks: 1 << 20}
 	var ran atomic.Int32
 	done := make(chan struct{})
 	for range 8 {
 		go func() {
 			for range 2000 {
-				c.submit(func() { ran.Add(1) })
+				c.Submit(func() { ran.Add(1) })
 			}
 			done <- struct{}{}
 		}()
@@ -75,6 +75,6 @@ func TestACrewForgetsNothing(t *testing.T) {
 	for range 8 {
 		<-done
 	}
-	c.wait(time.Time{})
+	c.Wait(time.Time{})
 	require.EqualValues(t, 16_000, ran.Load())
 }

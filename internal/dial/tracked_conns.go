@@ -1,63 +1,65 @@
-package lockwheel
+package dial
 
 import (
 	"context"
 	"net"
 	"sync/atomic"
 	"time"
+
+	"github.com/lockwheel/lockwheel/internal/handshake"
 )
 
-// connections ends the connections of an engine that is closed. Without it rueidis sends a last command on each
+// Connections ends the connections of an engine that is closed. Without it rueidis sends a last command on each
 // connection, and waits up to a second for the reply.
-type connections struct {
+type Connections struct {
 	ctx      context.Context // ends when every connection must end immediately
-	closeAll context.CancelFunc
+	CloseAll context.CancelFunc
 	current  atomic.Pointer[generation]
 }
 
 // generation is a set of connections that end together: those for which a dialer is called while it is the present
 // one. The loop ends it.
 type generation struct {
-	ctx      context.Context // ends when its connections must end; a child of connections.ctx
+	ctx      context.Context // ends when its connections must end; a child of Connections.ctx
 	closeAll context.CancelFunc
 }
 
-func newConnections() *connections {
-	c := &connections{}
-	c.ctx, c.closeAll = context.WithCancel(context.Background())
+func newConnections() *Connections {
+	c := &Connections{}
+	c.ctx, c.CloseAll = context.WithCancel(context.Background())
 	c.current.Store(c.newGeneration())
 	return c
 }
 
-func (c *connections) newGeneration() *generation {
+func (c *Connections) newGeneration() *generation {
 	next := &generation{}
 	next.ctx, next.closeAll = context.WithCancel(c.ctx)
 	return next
 }
 
-// closeCurrent ends every connection that exists or is being made. Later ones are not affected. It does not block.
-func (c *connections) closeCurrent() {
+// CloseCurrent ends every connection that exists or is being made. Later ones are not affected. It does not block.
+func (c *Connections) CloseCurrent() {
 	c.current.Swap(c.newGeneration()).closeAll()
 }
 
-// closeAfter calls f and then ends every connection. If f takes longer than d, it ends them while f is running.
-func (c *connections) closeAfter(d time.Duration, f func()) {
+// CloseAfter calls f and then ends every connection. If f takes longer than d, it ends them while f is running.
+func (c *Connections) CloseAfter(d time.Duration, f func()) {
 	over := make(chan struct{})
 	timer := time.AfterFunc(d, func() {
-		c.closeAll()
+		c.CloseAll()
 		close(over)
 	})
 	f()
 	if !timer.Stop() {
 		<-over
 	}
-	c.closeAll()
+	c.CloseAll()
 }
 
 // track returns a connection that ends with its generation.
 func (c *generation) track(conn net.Conn) net.Conn {
 	m := &trackedConn{Conn: conn, untrack: context.AfterFunc(c.ctx, func() { conn.Close() })}
-	m.handshake.Store(&handshake{})
+	m.handshake.Store(&handshake.Watcher{})
 	return m
 }
 
@@ -65,11 +67,11 @@ func (c *generation) track(conn net.Conn) net.Conn {
 type trackedConn struct {
 	net.Conn
 	untrack   func() bool
-	handshake atomic.Pointer[handshake] // nil once it is over
+	handshake atomic.Pointer[handshake.Watcher] // nil once it is over
 }
 
 func (c *trackedConn) Write(p []byte) (n int, err error) {
-	if g := c.handshake.Load(); g != nil && g.onWrite(p) {
+	if g := c.handshake.Load(); g != nil && g.OnWrite(p) {
 		c.handshake.Store(nil)
 	}
 	return c.Conn.Write(p)
@@ -79,7 +81,7 @@ func (c *trackedConn) Write(p []byte) (n int, err error) {
 func (c *trackedConn) Read(p []byte) (n int, err error) {
 	n, err = c.Conn.Read(p)
 	if g := c.handshake.Load(); g != nil && n > 0 {
-		if refused := g.onRead(p[:n]); refused != nil {
+		if refused := g.OnRead(p[:n]); refused != nil {
 			return 0, refused
 		}
 	}

@@ -1,30 +1,20 @@
-package lockwheel
+package async
 
 import (
 	"sync/atomic"
 	"time"
 )
 
-const (
-	// maxEndingWorkers is the maximum number of an engine's goroutines that end contexts of holds. They never block, but
-	// very many children take long.
-	maxEndingWorkers = 4
-	// maxDetachingWorkers is the maximum number of goroutines that unregister from callers' contexts, where each may hang in
-	// code of the caller. maxDetaching is the maximum number of contexts that wait while all of these hang. Further ones
-	// stay registered until they end themselves.
-	maxDetachingWorkers, maxDetaching = 64, 1 << 20
-)
-
-// workerPool is a pool that runs functions beside the loop, in any order. Its goroutines are bounded in number and end when
-// there is nothing to do. The zero workerPool runs nothing until maxWorkers is set.
-type workerPool struct {
-	maxWorkers int32
-	maxTasks   int64 // maximum number of functions that were put in and have not ended
+// WorkerPool is a pool that runs functions beside the loop, in any order. Its goroutines are bounded in number and end when
+// there is nothing to do. The zero WorkerPool runs nothing until MaxWorkers is set.
+type WorkerPool struct {
+	MaxWorkers int32
+	MaxTasks   int64 // maximum number of functions that were put in and have not ended
 	head       atomic.Pointer[poolTask]
 	workers    atomic.Int32
 	pending    atomic.Int64
 	idle       atomic.Pointer[chan struct{}] // closed when open is 0
-	panics     atomic.Uint64
+	Panics     atomic.Uint64
 	dropped    atomic.Uint64
 }
 
@@ -33,9 +23,9 @@ type poolTask struct {
 	run  func()
 }
 
-// submit never blocks. Beyond the limit it drops f and counts it.
-func (c *workerPool) submit(f func()) {
-	if c.pending.Add(1) > c.maxTasks {
+// Submit never blocks. Beyond the limit it drops f and counts it.
+func (c *WorkerPool) Submit(f func()) {
+	if c.pending.Add(1) > c.MaxTasks {
 		c.dropped.Add(1)
 		c.taskDone()
 		return
@@ -47,8 +37,8 @@ func (c *workerPool) submit(f func()) {
 }
 
 // startWorker starts another goroutine unless there are most already.
-func (c *workerPool) startWorker() {
-	for n := c.workers.Load(); n < c.maxWorkers; n = c.workers.Load() {
+func (c *WorkerPool) startWorker() {
+	for n := c.workers.Load(); n < c.MaxWorkers; n = c.workers.Load() {
 		if c.workers.CompareAndSwap(n, n+1) {
 			go c.work()
 			return
@@ -57,12 +47,12 @@ func (c *workerPool) startWorker() {
 }
 
 // work continues with the next function after a panic or a Goexit.
-func (c *workerPool) work() {
+func (c *WorkerPool) work() {
 	ended := false
 	defer func() {
 		if !ended {
 			_ = recover()
-			c.panics.Add(1)
+			c.Panics.Add(1)
 			c.taskDone()
 			go c.work()
 		}
@@ -78,7 +68,7 @@ func (c *workerPool) work() {
 	}
 }
 
-func (c *workerPool) next() *poolTask {
+func (c *WorkerPool) next() *poolTask {
 	for {
 		t := c.head.Load()
 		if t == nil || c.head.CompareAndSwap(t, t.next) {
@@ -88,7 +78,7 @@ func (c *workerPool) next() *poolTask {
 }
 
 // taskDone counts a function that has ended.
-func (c *workerPool) taskDone() {
+func (c *WorkerPool) taskDone() {
 	if c.pending.Add(-1) == 0 {
 		if empty := c.idle.Swap(nil); empty != nil {
 			close(*empty)
@@ -96,9 +86,9 @@ func (c *workerPool) taskDone() {
 	}
 }
 
-// wait waits until all functions have ended, or until the given time; the zero time is no limit. Only one caller may
+// Wait waits until all functions have ended, or until the given time; the zero time is no limit. Only one caller may
 // wait at a time.
-func (c *workerPool) wait(until time.Time) {
+func (c *WorkerPool) Wait(until time.Time) {
 	empty := make(chan struct{})
 	c.idle.Store(&empty)
 	if c.pending.Load() == 0 {

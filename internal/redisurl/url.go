@@ -1,8 +1,7 @@
-package lockwheel
+package redisurl
 
 import (
 	"errors"
-	"fmt"
 	"net"
 	"net/netip"
 	"net/url"
@@ -40,32 +39,7 @@ var urlRefusals = map[string]error{
 	"redis: invalid skip verify":     errors.New("its skip_verify is neither true nor false"),
 }
 
-// ParseURL parses a URL for [Options.Redis], in the form of rueidis.ParseURL, as [Dial] does. Its errors say what is
-// wrong without repeating any part of the URL, which may contain a password; those of rueidis do repeat it.
-//
-// ParseURL rejects:
-//
-//   - the characters / ? # in a user or a password, and an @ behind the host, unless they are percent-encoded: the
-//     rest would be parsed as something else, and repeated in connection errors
-//   - a host with a colon that is no IPv6 address in brackets
-//   - a setting that rueidis.ParseURL does not know, or with an invalid value
-//   - a fragment
-//   - an addr that is not one host:port with both parts
-//
-// A path of / counts as none.
-//
-// With rediss:// and a master_set, the connections to the sentinels use TLS, like those to the servers. If the URL
-// names one host, the certificates of all nodes are checked against that name. If it names several, each certificate
-// is checked against the address at which the node is dialled.
-func ParseURL(url string) (rueidis.ClientOption, error) {
-	option, err := parseURL(url)
-	if err != nil {
-		return rueidis.ClientOption{}, fmt.Errorf("lockwheel: URL: %w", err)
-	}
-	return option, nil
-}
-
-func parseURL(text string) (option rueidis.ClientOption, err error) {
+func Parse(text string) (option rueidis.ClientOption, err error) {
 	parsed, err := url.Parse(text)
 	switch {
 	case err != nil && strings.Contains(text, "@"):
@@ -102,7 +76,7 @@ func parseURL(text string) (option rueidis.ClientOption, err error) {
 		}
 		return option, errURL
 	}
-	if parsed.Scheme != "unix" && slices.ContainsFunc(option.InitAddress, func(address string) bool { return isOddAddress(address) || !checkNumber(address) }) {
+	if parsed.Scheme != "unix" && slices.ContainsFunc(option.InitAddress, func(address string) bool { return IsOddAddress(address) || !checkNumber(address) }) {
 		return option, errAddress
 	}
 	if option.SelectDB < 0 {
@@ -138,9 +112,9 @@ func hasStrayAt(text string) bool {
 	return end >= 0 && strings.Contains(rest[end:], "@")
 }
 
-// isOddAddress reports whether an address contains something that host:port cannot. It may be a URL, a list of
+// IsOddAddress reports whether an address contains something that host:port cannot. It may be a URL, a list of
 // settings, or a user and a password with a forgotten host.
-func isOddAddress(address string) bool {
+func IsOddAddress(address string) bool {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil || strings.ContainsFunc(address, func(r rune) bool { return r <= ' ' || strings.ContainsRune("@/\\?#&=,;\"'", r) }) {
 		return true
@@ -149,7 +123,7 @@ func isOddAddress(address string) bool {
 	return strings.Contains(host, ":") && err != nil
 }
 
-// withoutSecrets replaces the text of a connection error in which the server repeats the user or the password.
-func withoutSecrets(err error, redis *rueidis.ClientOption) error {
+// WithoutSecrets replaces the text of a connection error in which the server repeats the user or the password.
+func WithoutSecrets(err error, redis *rueidis.ClientOption) error {
 	return engine.RedactError(err, redis.Username, redis.Password, redis.Sentinel.Username, redis.Sentinel.Password)
 }
