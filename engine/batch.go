@@ -50,7 +50,7 @@ type batch struct {
 
 func newBatch() *batch {
 	b := &batch{}
-	b.msg.body = b
+	b.msg.Value = b
 	return b
 }
 

@@ -30,9 +30,9 @@ func turnsOfPairs(b *testing.B, callers int) {
 	}
 	turns := func() {
 		for i := range messages {
-			messages[i].body = &requests[i]
-			if messages[i].next = nil; i+1 < callers {
-				messages[i].next = &messages[i+1]
+			messages[i].Value = &requests[i]
+			if messages[i].Next = nil; i+1 < callers {
+				messages[i].Next = &messages[i+1]
 			}
 		}
 		now += 100 * time.Microsecond
@@ -43,7 +43,7 @@ func turnsOfPairs(b *testing.B, callers int) {
 		for range out.commands {
 			out.replies = append(out.replies, actor.Reply{Status: actor.OK, Listeners: -1})
 		}
-		out.msg.next = nil
+		out.msg.Next = nil
 		now += 100 * time.Microsecond
 		c.turn(now, &out.msg)
 		c.resetOutputs()

@@ -30,12 +30,12 @@ func TestACloseTakesSomeLocksATurn(t *testing.T) {
 	}
 	d.turn()
 	var late []*actor.Request
-	msg := &loopMessage{body: &actor.Request{Op: AskClose}}
-	asked := msg.body.(*actor.Request)
+	msg := &loopMessage{Value: &actor.Request{Op: AskClose}}
+	asked := msg.Value.(*actor.Request)
 	for range 3 * maxMessagesPerTurn {
 		r := wants(actor.Plain, 0, false)
 		late = append(late, r)
-		msg = &loopMessage{body: r, next: msg}
+		msg = &loopMessage{Value: r, Next: msg}
 	}
 	ended := 0
 	for turns := 1; ; turns++ {

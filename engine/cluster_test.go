@@ -67,9 +67,9 @@ func (d clusterHarness) line(line string) string {
 			due, ok := d.c.next()
 			return fmt.Sprint(due, " ", ok)
 		case words[0] == "charted":
-			d.queueMessage(&loopMessage{body: topologyResult{topology: topologyOf(d.t, strings.Join(words[1:], " "))}})
+			d.queueMessage(&loopMessage{Value: topologyResult{topology: topologyOf(d.t, strings.Join(words[1:], " "))}})
 		case words[0] == "uncharted":
-			d.queueMessage(&loopMessage{body: topologyResult{err: errNoTopology}})
+			d.queueMessage(&loopMessage{Value: topologyResult{err: errNoTopology}})
 		case aboutNode:
 			d.heard(what, address, words[1:])
 		case words[0][0] >= '0' && words[0][0] <= '9':
@@ -86,20 +86,20 @@ func (d clusterHarness) heard(what, address string, rest []string) {
 	n := d.c.nodeByAddr(address + ":1")
 	switch what {
 	case "deaf":
-		d.queueMessage(&loopMessage{body: d.connsOf(n).breakAll(n)})
+		d.queueMessage(&loopMessage{Value: d.connsOf(n).breakAll(n)})
 	case "ordered":
-		d.queueMessage(&loopMessage{body: d.connsOf(n).orderResult(n, nil)})
+		d.queueMessage(&loopMessage{Value: d.connsOf(n).orderResult(n, nil)})
 	case "disordered":
-		d.queueMessage(&loopMessage{body: d.connsOf(n).orderResult(n, errors.New(strings.Join(rest, " ")))})
+		d.queueMessage(&loopMessage{Value: d.connsOf(n).orderResult(n, errors.New(strings.Join(rest, " ")))})
 	}
 	for _, name := range rest {
 		switch channel := channelOf(name); what {
 		case "heard":
-			d.queueMessage(&loopMessage{body: notified{n, channel}})
+			d.queueMessage(&loopMessage{Value: notified{n, channel}})
 		case "subscribed":
-			d.queueMessage(&loopMessage{body: channelSubscribed{n, channel, d.connsOf(n).to}})
+			d.queueMessage(&loopMessage{Value: channelSubscribed{n, channel, d.connsOf(n).to}})
 		case "silenced":
-			d.queueMessage(&loopMessage{body: channelUnsubscribed{n, channel, d.connsOf(n).to}})
+			d.queueMessage(&loopMessage{Value: channelUnsubscribed{n, channel, d.connsOf(n).to}})
 		}
 	}
 }
@@ -126,7 +126,7 @@ func (d clusterHarness) bundle(stimulus string) {
 func (d clusterHarness) turn() string {
 	var first *loopMessage
 	for _, m := range slices.Backward(d.messages) {
-		m.next = first
+		m.Next = first
 		first = m
 	}
 	d.messages = nil
@@ -618,7 +618,7 @@ func TestHoldsAreConfirmedWhenSentinelNamesAnotherMaster(t *testing.T) {
 	d.line("1ms lock a b")
 	require.Equal(t, "a b granted", d.line("2ms 1 done"))
 	d.now = 3 * time.Millisecond
-	d.queueMessage(&loopMessage{body: masterChanged{"next:1"}})
+	d.queueMessage(&loopMessage{Value: masterChanged{"next:1"}})
 	require.Equal(t, "2: renew a b", d.turn())
 	require.Equal(t, "next:1", d.inFlight[2].node.address)
 	require.Equal(t, 30*time.Second, d.inFlight[2].commands[0].Lease)
@@ -633,7 +633,7 @@ func TestAMasterThatSentinelReplacedIsLetGoOf(t *testing.T) {
 	require.Equal(t, "a granted", d.line("2ms 1 done"))
 	d.line("3ms lock b")
 	d.now = 4 * time.Millisecond
-	d.queueMessage(&loopMessage{body: masterChanged{"next:1"}})
+	d.queueMessage(&loopMessage{Value: masterChanged{"next:1"}})
 	require.Equal(t, "3: renew a; 4: acquire b", d.turn())
 	require.Empty(t, d.c.removed, "a call is with it")
 	require.Equal(t, "a lost", d.line("5ms 3 gone"))
@@ -650,7 +650,7 @@ func TestNodeThatIsAStrangerToTheSubscriberIsAskedSomething(t *testing.T) {
 	d.line("1ms lock b f")
 	require.Equal(t, "join@A {b} {f}", d.line("2ms 1 taken"))
 	d.now = 3 * time.Millisecond
-	d.queueMessage(&loopMessage{body: orderDone{node: d.c.nodeForKey("b"), err: errUnknownNode}})
+	d.queueMessage(&loopMessage{Value: orderDone{node: d.c.nodeForKey("b"), err: errUnknownNode}})
 	require.Equal(t, "survey A B C; 2@A: acquire b", d.turn())
 	require.Equal(t, "nothing", d.line("4ms 2 taken"))
 	require.Equal(t, "join@A {b} {f}", d.line("13ms timer"))

@@ -128,7 +128,7 @@ func (c *coordinator) turn(now time.Duration, messages *loopMessage) {
 
 // handle dispatches one message.
 func (c *coordinator) handle(now time.Duration, m *loopMessage) {
-	switch what := m.body.(type) {
+	switch what := m.Value.(type) {
 	case *actor.Request:
 		c.handleRequest(now, what)
 	case *batch:
@@ -187,7 +187,7 @@ func (c *coordinator) notifyUnsubscribed(now time.Duration, n *node, failedChann
 
 // rejectMessage rejects a message that comes after the close.
 func (c *coordinator) rejectMessage(now time.Duration, m *loopMessage) {
-	switch what := m.body.(type) {
+	switch what := m.Value.(type) {
 	case *actor.Request:
 		c.fx.Complete(now, what, actor.ErrClosed, nil)
 	case statsRequest:

@@ -113,7 +113,7 @@ func TestTheLagOfALateRenewalIsForgottenWithoutAnotherOne(t *testing.T) {
 	d.c.fx.RenewLag.Note(time.Second, 5*time.Second)
 	told := func(at time.Duration) time.Duration {
 		var stats Stats
-		d.c.turn(at, &loopMessage{body: statsRequest{&actor.Request{}, &stats}})
+		d.c.turn(at, &loopMessage{Value: statsRequest{&actor.Request{}, &stats}})
 		d.c.resetOutputs()
 		return stats.RenewalLag
 	}
@@ -201,20 +201,20 @@ func (d *coordinatorHarness) post(words []string) (oops string) {
 		}
 	case "heard":
 		for _, name := range rest {
-			d.queueMessage(&loopMessage{body: notified{channel: channelNamed(name)}})
+			d.queueMessage(&loopMessage{Value: notified{channel: channelNamed(name)}})
 		}
 	case "subscribed":
 		for _, name := range rest {
-			d.queueMessage(&loopMessage{body: channelSubscribed{channel: channelNamed(name), conn: d.connsOf(d.c.node).to}})
+			d.queueMessage(&loopMessage{Value: channelSubscribed{channel: channelNamed(name), conn: d.connsOf(d.c.node).to}})
 		}
 	case "ordered":
 		d.order = nil
-		d.queueMessage(&loopMessage{body: d.connsOf(d.c.node).orderResult(nil, nil)})
+		d.queueMessage(&loopMessage{Value: d.connsOf(d.c.node).orderResult(nil, nil)})
 	case "disordered":
 		d.order = nil
-		d.queueMessage(&loopMessage{body: d.connsOf(d.c.node).orderResult(nil, errors.New(strings.Join(rest, " ")))})
+		d.queueMessage(&loopMessage{Value: d.connsOf(d.c.node).orderResult(nil, errors.New(strings.Join(rest, " ")))})
 	case "deaf":
-		d.queueMessage(&loopMessage{body: d.connsOf(d.c.node).breakAll(nil)})
+		d.queueMessage(&loopMessage{Value: d.connsOf(d.c.node).breakAll(nil)})
 	default:
 		return d.deliverBatch(words)
 	}
@@ -267,7 +267,7 @@ func (d *coordinatorHarness) ask(what, who string) {
 	case "close":
 		r.Op = AskClose
 	case "cancel":
-		d.queueMessage(&loopMessage{body: cancelRequest{c.latest, errors.New("cancelled")}})
+		d.queueMessage(&loopMessage{Value: cancelRequest{c.latest, errors.New("cancelled")}})
 		return
 	}
 	if special {
@@ -275,7 +275,7 @@ func (d *coordinatorHarness) ask(what, who string) {
 	}
 	c.latest = r
 	d.names[r] = who
-	d.queueMessage(&loopMessage{body: r})
+	d.queueMessage(&loopMessage{Value: r})
 }
 
 // deliverBatch delivers the replies to a batch.
@@ -333,7 +333,7 @@ func (d *coordinatorHarness) deliverBatch(words []string) (oops string) {
 func (d *coordinatorHarness) turn() string {
 	var first *loopMessage
 	for _, m := range slices.Backward(d.messages) {
-		m.next = first
+		m.Next = first
 		first = m
 	}
 	d.messages = nil
@@ -659,7 +659,7 @@ func TestStatsAreReadBeforeAndAfterTheClose(t *testing.T) {
 	d.line("2ms 1 done taken")
 	look := func() (s Stats) {
 		r := &actor.Request{}
-		d.queueMessage(&loopMessage{body: statsRequest{r, &s}})
+		d.queueMessage(&loopMessage{Value: statsRequest{r, &s}})
 		d.turn()
 		require.True(t, r.Completed())
 		require.NoError(t, r.Err)
@@ -680,7 +680,7 @@ func TestStatsAreOfTheEndOfTheirTurn(t *testing.T) {
 	d := newHarness(t, 8)
 	var s Stats
 	d.line("1ms lock a")
-	d.queueMessage(&loopMessage{body: statsRequest{&actor.Request{}, &s}})
+	d.queueMessage(&loopMessage{Value: statsRequest{&actor.Request{}, &s}})
 	d.line("2ms lock b")
 	require.EqualValues(t, 2, s.InFlight, "of a, and of b that came after the question")
 	require.EqualValues(t, 2, s.Waiting)
@@ -708,7 +708,7 @@ func TestAHoldCountsForLocksOfItsKindOnly(t *testing.T) {
 		of := d.callers[who].latest
 		for _, kind := range []actor.LockKind{actor.Plain, actor.Fenced, actor.Write, actor.Read, actor.Fair} {
 			asks := &actor.Request{Op: AskCount, Kind: kind, Name: "a", Key: "a", Owner: of.Hold.Owner}
-			d.queueMessage(&loopMessage{body: asks})
+			d.queueMessage(&loopMessage{Value: asks})
 			d.turn()
 			require.Equal(t, kind == of.Kind, asks.State.Count == 1, "%v, asked of kind %v", held, kind)
 		}

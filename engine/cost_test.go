@@ -17,13 +17,13 @@ func TestALockAndItsUnlockAllocateNothingInTheCoordinator(t *testing.T) {
 	unlock := &actor.Request{Ready: make(chan struct{}, 1)}
 	asked := &loopMessage{}
 	turn := func(r *actor.Request) {
-		asked.next, asked.body = nil, r
+		asked.Next, asked.Value = nil, r
 		d.now++
 		c.turn(d.now, asked)
 		b := c.batches[0]
 		c.resetOutputs()
 		b.replies = append(b.replies[:0], actor.Reply{Status: actor.OK, Listeners: -1})
-		b.msg.next = nil
+		b.msg.Next = nil
 		d.now++
 		c.turn(d.now, &b.msg)
 		c.resetOutputs()

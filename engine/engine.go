@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/lockwheel/lockwheel/actor"
+	"github.com/lockwheel/lockwheel/engine/mpsc"
 )
 
 // Hooks are functions that the loop calls. They must not block and must not call back into the engine. Verdict and SlowTurn
@@ -19,7 +20,7 @@ type Hooks struct {
 // Engine is the loop with its workers: senders and subscribers. All its methods are safe for concurrent use.
 type Engine struct {
 	epoch time.Time // origin of the engine's clock: all times are durations since then
-	box   *mailbox
+	box   *mpsc.Mailbox[any]
 	hooks Hooks
 	log   *slog.Logger
 
@@ -48,11 +49,11 @@ const suspendThreshold = 500 * time.Millisecond
 func newEngine(config actor.Config) *Engine {
 	e := &Engine{
 		epoch:       time.Now(),
-		box:         newMailbox(),
+		box:         mpsc.NewMailbox[any](),
 		coordinator: newCoordinator(config, sendersPerNode),
 		stopped:     make(chan struct{}),
 	}
-	e.timer = time.AfterFunc(time.Hour, func() { e.box.post(&loopMessage{body: timerFired{}}) })
+	e.timer = time.AfterFunc(time.Hour, func() { e.box.Post(&loopMessage{Value: timerFired{}}) })
 	e.timer.Stop()
 	return e
 }
@@ -139,8 +140,8 @@ func (e *Engine) Time(moment time.Duration) time.Time { return e.epoch.Add(momen
 // Post hands a call to the loop, which sends on Ready when the result is available. Once the engine is closed, Post
 // returns false and does not touch the call. It never blocks.
 func (e *Engine) Post(c *Call) bool {
-	c.msg = loopMessage{body: &c.Request}
-	return e.box.post(&c.msg)
+	c.msg = loopMessage{Value: &c.Request}
+	return e.box.Post(&c.msg)
 }
 
 // PostAll posts several calls, at least one, which the loop receives in one turn and in their order. It posts all of
@@ -148,30 +149,30 @@ func (e *Engine) Post(c *Call) bool {
 func (e *Engine) PostAll(calls []Call) bool {
 	for i := range calls {
 		c := &calls[i]
-		c.msg = loopMessage{body: &c.Request}
+		c.msg = loopMessage{Value: &c.Request}
 		if i > 0 {
-			c.msg.next = &calls[i-1].msg
+			c.msg.Next = &calls[i-1].msg
 		}
 	}
-	return e.box.postChain(&calls[len(calls)-1].msg, &calls[0].msg)
+	return e.box.PostChain(&calls[len(calls)-1].msg, &calls[0].msg)
 }
 
 // Cancel gives up a posted call. The result still comes, and a grant is released. The call must not be reused. Cancel
 // never blocks.
 func (e *Engine) Cancel(c *Call, cause error) {
-	e.box.post(&loopMessage{body: cancelRequest{&c.Request, cause}})
+	e.box.Post(&loopMessage{Value: cancelRequest{&c.Request, cause}})
 }
 
 // CancelAll is Cancel for several requests, which the loop owns from then on. The loop receives them in one turn.
 func (e *Engine) CancelAll(requests []*actor.Request, cause error) {
-	e.box.post(&loopMessage{body: cancelAllRequest{requests, cause}})
+	e.box.Post(&loopMessage{Value: cancelAllRequest{requests, cause}})
 }
 
 // Stats returns a snapshot. After the engine is closed it returns the final one. It blocks for one turn of the loop.
 func (e *Engine) Stats() Stats {
 	s := &Stats{}
 	r := &actor.Request{Ready: make(chan struct{}, 1)}
-	if !e.box.post(&loopMessage{body: statsRequest{r, s}}) {
+	if !e.box.Post(&loopMessage{Value: statsRequest{r, s}}) {
 		<-e.stopped
 		return e.lastStats
 	}
@@ -190,7 +191,7 @@ func (e *Engine) run() {
 	defer close(e.stopped)
 	for !e.coordinator.closed {
 		e.yieldForBatching()
-		messages := e.box.takeAll()
+		messages := e.box.TakeAll()
 		now := e.readClock()
 		if now >= e.timerAt {
 			e.timerAt = 0
@@ -355,8 +356,8 @@ func (e *Engine) sleep(now time.Duration) {
 		e.timerAt = at
 		e.timer.Reset(at - now)
 	}
-	if e.box.prepareSleep() {
-		<-e.box.wakeup
+	if e.box.PrepareSleep() {
+		<-e.box.Wakeup
 	}
 }
 
@@ -364,7 +365,7 @@ func (e *Engine) sleep(now time.Duration) {
 func (e *Engine) shutdown() {
 	now := e.Now()
 	c := e.coordinator
-	c.turn(now, e.box.close())
+	c.turn(now, e.box.Close())
 	e.flush(now)
 	for c.resetOutputs(); c.closePending(); c.resetOutputs() {
 		now = e.Now()

@@ -50,12 +50,12 @@ func (d *coordinatorHarness) channel() *channel {
 func (d *coordinatorHarness) confirms() {
 	d.order = nil
 	on := d.connsOf(d.c.node).to
-	d.queueMessage(&loopMessage{body: channelSubscribed{channel: d.channel().name, conn: on}})
-	d.queueMessage(&loopMessage{body: d.connsOf(d.c.node).orderResult(nil, nil)})
+	d.queueMessage(&loopMessage{Value: channelSubscribed{channel: d.channel().name, conn: on}})
+	d.queueMessage(&loopMessage{Value: d.connsOf(d.c.node).orderResult(nil, nil)})
 }
 
 func (d *coordinatorHarness) publishes() {
-	d.queueMessage(&loopMessage{body: notified{channel: d.channel().name}})
+	d.queueMessage(&loopMessage{Value: notified{channel: d.channel().name}})
 }
 
 // slices runs turns as long as they are due at once, and returns their number. It requires that no turn exceeds its
@@ -141,7 +141,7 @@ func TestAMessageReachesNobodyWhomItDoesNotConcernAnyMore(t *testing.T) {
 	require.Len(t, told, maxLocksPerTurn)
 	next := d.c.fanouts[0].left[0]
 	d.c.subscriptions.removeListener(next, d.channel().name)
-	d.queueMessage(&loopMessage{body: d.connsOf(d.c.node).breakAll(nil)})
+	d.queueMessage(&loopMessage{Value: d.connsOf(d.c.node).breakAll(nil)})
 	d.turn() // it handles the break after it has notified some more
 	require.Len(t, told, 2*maxLocksPerTurn-1)
 	d.slices(told)
@@ -205,7 +205,7 @@ func TestThatAChannelIsNotHeardReachesSomeInATurn(t *testing.T) {
 	const readers = 3*maxLocksPerTurn + 1
 	d, told := newReadersHarness(t, readers, actor.SubscribeFailed)
 	d.order = nil
-	d.queueMessage(&loopMessage{body: d.connsOf(d.c.node).orderResult(nil, errors.New("NOPERM"))})
+	d.queueMessage(&loopMessage{Value: d.connsOf(d.c.node).orderResult(nil, errors.New("NOPERM"))})
 	require.Equal(t, 4, d.slices(told))
 	require.Len(t, told, readers)
 	require.Equal(t, readers, d.c.fx.NotListening)
@@ -217,10 +217,10 @@ func TestThatAChannelIsNotHeardIsOldWhenItIs(t *testing.T) {
 	d, told := newReadersHarness(t, readers, actor.SubscribeFailed)
 	d.order = nil
 	on := d.connsOf(d.c.node).to
-	d.queueMessage(&loopMessage{body: d.connsOf(d.c.node).orderResult(nil, errors.New("NOPERM"))})
+	d.queueMessage(&loopMessage{Value: d.connsOf(d.c.node).orderResult(nil, errors.New("NOPERM"))})
 	d.turn()
 	require.Len(t, told, maxLocksPerTurn)
-	d.queueMessage(&loopMessage{body: channelSubscribed{channel: d.channel().name, conn: max(on, 1) + 1}})
+	d.queueMessage(&loopMessage{Value: channelSubscribed{channel: d.channel().name, conn: max(on, 1) + 1}})
 	d.slices(told)
 	require.Len(t, told, 2*maxLocksPerTurn, "in the turn that takes it in, some were told before")
 	require.Zero(t, d.c.fx.NotListening)
@@ -237,7 +237,7 @@ func TestThatTooFewReplicasHaveALockReachesSomeInATurn(t *testing.T) {
 		all, messages := make([]*actor.Request, n), make([]*loopMessage, n)
 		for i := range all {
 			all[i] = wants(actor.Fair, 0, false)
-			messages[i] = &loopMessage{body: all[i]}
+			messages[i] = &loopMessage{Value: all[i]}
 		}
 		k.tellingTurn(messages...)
 		b := k.c.calls[0]
@@ -250,7 +250,7 @@ func TestThatTooFewReplicasHaveALockReachesSomeInATurn(t *testing.T) {
 		require.LessOrEqual(t, len(told), maxLocksPerTurn)
 		k.now += time.Millisecond
 		late := wants(actor.Fair, 0, false)
-		told = append(told, k.tellingTurn(&loopMessage{body: late})...)
+		told = append(told, k.tellingTurn(&loopMessage{Value: late})...)
 		if again {
 			k.c.fx.RolledBack = errors.New("again")
 			k.c.onUnreplicated(k.now-time.Microsecond, all[0].Lock())

@@ -35,11 +35,11 @@ type messageQueue struct {
 func (q *messageQueue) empty() bool { return q.first == nil }
 
 func (q *messageQueue) push(m *loopMessage) {
-	m.next = nil
+	m.Next = nil
 	if q.first == nil {
 		q.first = m
 	} else {
-		q.last.next = m
+		q.last.Next = m
 	}
 	q.last = m
 	q.n++
@@ -48,7 +48,7 @@ func (q *messageQueue) push(m *loopMessage) {
 
 func (q *messageQueue) pop() *loopMessage {
 	m := q.first
-	q.first, m.next = m.next, nil
+	q.first, m.Next = m.Next, nil
 	q.n--
 	q.work -= weight(m)
 	if q.first == nil {
@@ -70,7 +70,7 @@ type intake struct {
 // classify appends received messages to their lanes.
 func (c *coordinator) classify(now time.Duration, m *loopMessage) {
 	for m != nil {
-		next := m.next
+		next := m.Next
 		if lane := c.laneOf(now, m); lane != nil {
 			lane.push(m)
 		}
@@ -81,7 +81,7 @@ func (c *coordinator) classify(now time.Duration, m *loopMessage) {
 // laneOf returns the lane of a message, or nil if it has rejected a request. The caller may then reuse the message
 // soon.
 func (c *coordinator) laneOf(now time.Duration, m *loopMessage) *messageQueue {
-	switch what := m.body.(type) {
+	switch what := m.Value.(type) {
 	case *actor.Request:
 		c.fx.Receive(now, what)
 		switch {
@@ -144,7 +144,7 @@ func (c *coordinator) handleLane(now time.Duration, lane *messageQueue, share in
 
 // weight returns the work of a message, in messages for one lock.
 func (c *coordinator) weight(m *loopMessage) int {
-	switch what := m.body.(type) {
+	switch what := m.Value.(type) {
 	case notified:
 		return c.listenerWeight(what.node, what.channel)
 	case channelSubscribed:
@@ -155,7 +155,7 @@ func (c *coordinator) weight(m *loopMessage) int {
 
 // weight returns the work of a message itself, without that of its audience.
 func weight(m *loopMessage) int {
-	switch what := m.body.(type) {
+	switch what := m.Value.(type) {
 	case *batch:
 		return what.replyCount()
 	case *actor.Request:

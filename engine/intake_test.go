@@ -99,8 +99,8 @@ func TestAFloodOfMessagesHoldsNoAnswerUp(t *testing.T) {
 	d.line("1ms lock held")
 	const flood = 20 * maxMessagesPerTurn
 	for range flood / 2 {
-		d.queueMessage(&loopMessage{body: notified{channel: channelNamed("x")}})
-		d.queueMessage(&loopMessage{body: channelSubscribed{channel: channelNamed("y"), conn: 1}})
+		d.queueMessage(&loopMessage{Value: notified{channel: channelNamed("x")}})
+		d.queueMessage(&loopMessage{Value: channelSubscribed{channel: channelNamed("y"), conn: 1}})
 	}
 	require.Contains(t, d.line("2ms 1 done"), "held granted")
 	require.Equal(t, flood-maxMessagesPerTurn, d.unopened(), "and they wait for no answer")
@@ -133,7 +133,7 @@ func TestCallersThatLeaveTogetherAreLetGoOfInTurns(t *testing.T) {
 			all = append(all, r)
 		}
 		for some := range slices.Chunk(all, maxMessagesPerTurn) {
-			d.queueMessage(&loopMessage{body: cancelAllRequest{some, errors.New("cancelled")}})
+			d.queueMessage(&loopMessage{Value: cancelAllRequest{some, errors.New("cancelled")}})
 		}
 		for left := d.c.stats().Waiting; left > 0; turns++ {
 			d.turn()
@@ -226,7 +226,7 @@ func TestANodeIsNotLetGoOfBeforeItsMailIsOpened(t *testing.T) {
 	d.c.nodes = append(d.c.nodes, n)
 	r := &actor.Request{Op: actor.Acquire, Key: "a", Name: "a", Hold: &actor.Hold{}, Async: true}
 	d.names[r] = "a"
-	n.asyncRequests.push(&loopMessage{body: r})
+	n.asyncRequests.push(&loopMessage{Value: r})
 	d.c.removeEmptyNodes()
 	require.Contains(t, d.c.nodes, n)
 	require.Equal(t, "1: acquire a", d.line("1ms timer"))
@@ -266,5 +266,5 @@ func TestACallerWhoWaitsForSeveralIsNotAside(t *testing.T) {
 	d.turn()
 	require.False(t, d.c.nodes[0].asyncRequests.empty())
 	r := &actor.Request{Op: actor.Acquire, Key: "x", Async: true, Multi: &actor.MultiRequest{Parts: make([]actor.Part, 2)}}
-	require.Same(t, &d.c.intake.lanes[fromCallers], d.c.laneOf(d.now, &loopMessage{body: r}))
+	require.Same(t, &d.c.intake.lanes[fromCallers], d.c.laneOf(d.now, &loopMessage{Value: r}))
 }

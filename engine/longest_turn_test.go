@@ -26,7 +26,7 @@ func newLargeHarness(replicas int) *largeHarness {
 func (s *largeHarness) turn(messages ...*loopMessage) (calls []*batch) {
 	var first *loopMessage
 	for i := len(messages) - 1; i >= 0; i-- {
-		messages[i].next, first = first, messages[i]
+		messages[i].Next, first = first, messages[i]
 	}
 	for more := true; more; {
 		began := time.Now()
@@ -46,7 +46,7 @@ func (s *largeHarness) turn(messages ...*loopMessage) (calls []*batch) {
 func (s *largeHarness) request(n int, request func(i int) *actor.Request) []*batch {
 	messages := make([]*loopMessage, n)
 	for i := range messages {
-		messages[i] = &loopMessage{body: request(i)}
+		messages[i] = &loopMessage{Value: request(i)}
 	}
 	return s.turn(messages...)
 }
@@ -95,12 +95,12 @@ func BenchmarkLongestTurn(b *testing.B) {
 		"close": func(s *largeHarness) func() { s.reply(s.request(n, ofEach), done); return s.requestNames(AskClose) },
 		"unheard": func(s *largeHarness) func() {
 			s.reply(s.request(n, of(actor.Read, false)), taken)
-			return func() { s.turn(&loopMessage{body: orderDone{conn: 1, err: errors.New("NOPERM")}}) }
+			return func() { s.turn(&loopMessage{Value: orderDone{conn: 1, err: errors.New("NOPERM")}}) }
 		},
 		"forced-readers": func(s *largeHarness) func() {
 			s.reply(s.request(n, of(actor.Read, false)), done)
 			return func() {
-				s.reply(s.turn(&loopMessage{body: &actor.Request{Op: actor.Force, Kind: actor.Read, Key: "k"}}), done)
+				s.reply(s.turn(&loopMessage{Value: &actor.Request{Op: actor.Force, Kind: actor.Read, Key: "k"}}), done)
 			}
 		},
 	} {
@@ -119,5 +119,5 @@ func BenchmarkLongestTurn(b *testing.B) {
 }
 
 func (s *largeHarness) requestNames(tag actor.Event) func() {
-	return func() { s.turn(&loopMessage{body: &actor.Request{Op: tag}}) }
+	return func() { s.turn(&loopMessage{Value: &actor.Request{Op: tag}}) }
 }

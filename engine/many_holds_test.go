@@ -124,11 +124,11 @@ func (e *reentrantOwner) turn(requests ...*actor.Request) {
 	var first, last *loopMessage
 	for _, r := range requests {
 		r.Ready = make(chan struct{}, 1)
-		m := &loopMessage{body: r}
+		m := &loopMessage{Value: r}
 		if first == nil {
 			first = m
 		} else {
-			last.next = m
+			last.Next = m
 		}
 		last = m
 	}
@@ -143,7 +143,7 @@ func (e *reentrantOwner) turn(requests ...*actor.Request) {
 			for range b.commands {
 				b.replies = append(b.replies, actor.Reply{Status: actor.OK, Listeners: -1})
 			}
-			b.msg.next = first
+			b.msg.Next = first
 			first = &b.msg
 		}
 		e.c.resetOutputs()

@@ -37,7 +37,7 @@ func (k *waitersHarness) turn(requests ...*actor.Request) {
 		if r.Ready == nil {
 			r.Ready = make(chan struct{}, 1)
 		}
-		first = &loopMessage{body: r, next: first}
+		first = &loopMessage{Value: r, Next: first}
 	}
 	k.exchange(first)
 }
@@ -55,7 +55,7 @@ func (k *waitersHarness) exchange(first *loopMessage) {
 			for i := range b.commands {
 				b.replies = append(b.replies, k.answer(&b.commands[i]))
 			}
-			b.msg.next = first
+			b.msg.Next = first
 			first = &b.msg
 		}
 		k.c.resetOutputs()
@@ -144,7 +144,7 @@ func TestManyFairWaitersLeave(t *testing.T) {
 		come, leave := make([]*loopMessage, n), (*loopMessage)(nil)
 		for i := range all {
 			all[i] = wants(actor.Fair, 0, false)
-			come[i], leave = &loopMessage{body: all[i]}, &loopMessage{body: cancelRequest{all[i], errLeft}, next: leave}
+			come[i], leave = &loopMessage{Value: all[i]}, &loopMessage{Value: cancelRequest{all[i], errLeft}, Next: leave}
 		}
 		if asked {
 			k.turn(all...)

@@ -34,7 +34,7 @@ func multiCost(t *testing.T, locks int) (steps, deepest int) {
 				for range b.commands {
 					b.replies = append(b.replies, actor.Reply{Status: actor.OK, Listeners: -1})
 				}
-				b.msg.next = nil
+				b.msg.Next = nil
 				turn(&b.msg)
 			}
 		}
@@ -45,12 +45,12 @@ func multiCost(t *testing.T, locks int) (steps, deepest int) {
 		parts[i] = actor.Part{Name: name, Key: name, Hold: &actor.Hold{}}
 	}
 	all := &actor.Request{Op: actor.Acquire, Name: "all", Key: parts[0].Key, Ready: make(chan struct{}, 1), Multi: &actor.MultiRequest{Parts: parts}}
-	turn(&loopMessage{body: all})
+	turn(&loopMessage{Value: all})
 	settle()
 	require.NoError(t, all.Err)
 	require.EqualValues(t, locks, c.fx.Stats.Held)
 	for i := range parts {
-		turn(&loopMessage{body: &actor.Request{Op: actor.Unlock, Hold: parts[i].Hold, Ready: make(chan struct{}, 1)}})
+		turn(&loopMessage{Value: &actor.Request{Op: actor.Unlock, Hold: parts[i].Hold, Ready: make(chan struct{}, 1)}})
 	}
 	settle()
 	require.Zero(t, c.fx.Stats.Held)

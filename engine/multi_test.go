@@ -20,7 +20,7 @@ func (d *coordinatorHarness) requestMulti(what, who string) {
 		for i := range c.parts {
 			r := &actor.Request{Op: actor.Unlock, Hold: c.parts[i].Hold}
 			d.names[r] = who
-			d.queueMessage(&loopMessage{body: r})
+			d.queueMessage(&loopMessage{Value: r})
 		}
 		return
 	}
@@ -34,7 +34,7 @@ func (d *coordinatorHarness) requestMulti(what, who string) {
 	}
 	c.latest = r
 	d.names[r] = who
-	d.queueMessage(&loopMessage{body: r})
+	d.queueMessage(&loopMessage{Value: r})
 }
 
 func (c *harnessCaller) has(h *actor.Hold) bool {

@@ -5,6 +5,8 @@ import (
 	"errors"
 
 	"github.com/redis/rueidis"
+
+	"github.com/lockwheel/lockwheel/engine/mpsc"
 )
 
 // nodeConn is a worker's access to a node. Each worker has its own, so that none waits for another.
@@ -72,13 +74,13 @@ func (w *nodeConn) sendViaCluster(writer *encoder, b *batch) {
 
 // dropIfBroken drops a cached client that brought no reply, because the cluster's client may have a new one. If the master was
 // replaced meanwhile, it posts that before the reply is posted.
-func (w *nodeConn) dropIfBroken(b *batch, box *mailbox) {
+func (w *nodeConn) dropIfBroken(b *batch, box *mpsc.Mailbox[any]) {
 	for ; b != nil; b = b.next {
 		if b.noReply {
 			w.cached = nil
 		}
 	}
 	if next := w.newMaster(); next != "" {
-		box.post(&loopMessage{body: masterChanged{next}})
+		box.Post(&loopMessage{Value: masterChanged{next}})
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockwheel/lockwheel/actor"
+	"github.com/lockwheel/lockwheel/engine/mpsc"
 )
 
 // multiNodeClient is a client that knows several nodes, of a cluster or named by Sentinel.
@@ -87,8 +88,8 @@ func TestWhatReleasesTellIsReadBeforeTheirBatchIsHandedBack(t *testing.T) {
 	b.reset(actor.SendRelease)
 	b.commands = []actor.Command{{Verb: actor.SendRelease, Key: "a", Tenure: 1}}
 	b.asking, b.redirectedBy = true, newNode("from:1", 30*time.Second)
-	batches, box := make(chan *batch, 1), &mailbox{wakeup: make(chan struct{})} // post blocks until the receiver is ready
-	box.asleep.Store(true)
+	batches, box := make(chan *batch, 1), &mpsc.Mailbox[any]{Wakeup: make(chan struct{})} // post blocks until the receiver is ready
+	require.True(t, box.PrepareSleep())
 	batches <- b
 	close(batches)
 	done := make(chan struct{})
@@ -96,11 +97,11 @@ func TestWhatReleasesTellIsReadBeforeTheirBatchIsHandedBack(t *testing.T) {
 		defer close(done)
 		runSender(&nodeConn{client: cluster, address: "to:1"}, &encoder{id: "id", sharded: true}, batches, box)
 	}()
-	require.Eventually(t, func() bool { return box.takeAll() != nil }, 10*time.Second, time.Millisecond, "the batch to come back")
+	require.Eventually(t, func() bool { return box.TakeAll() != nil }, 10*time.Second, time.Millisecond, "the batch to come back")
 	require.NoError(t, b.failed)
 	b.reset(actor.SendRelease)
 	b.commands = append(b.commands, actor.Command{Verb: actor.SendRelease, Key: "b", Tenure: 2})
-	<-box.wakeup
+	<-box.Wakeup
 	<-done
 	require.Equal(t, 1, strings.Count(from.receivedOn(1), "SPUBLISH"))
 	require.Contains(t, from.receivedOn(1), "{a}")
@@ -112,18 +113,18 @@ func TestWhoeverSeesAnotherMasterSaysSo(t *testing.T) {
 	server, client := newScriptedServer(t, func(int, []string) string { return "" })
 	next := &multiNodeClient{Client: client, mode: rueidis.ClientModeSentinel, nodes: map[string]rueidis.Client{"next:1": client}}
 	was := &nodeConn{client: next, address: "was:1", sentinelMaster: true}
-	posted := func(box *mailbox) (all []any) {
-		for m := box.takeAll(); m != nil; m = m.next {
-			all = append(all, m.body)
+	posted := func(box *mpsc.Mailbox[any]) (all []any) {
+		for m := box.TakeAll(); m != nil; m = m.Next {
+			all = append(all, m.Value)
 		}
 		return all
 	}
-	for name, carries := range map[string]func(<-chan *batch, *mailbox){
-		"courier": func(batches <-chan *batch, box *mailbox) { runSender(was, &encoder{id: "id"}, batches, box) },
+	for name, carries := range map[string]func(<-chan *batch, *mpsc.Mailbox[any]){
+		"courier": func(batches <-chan *batch, box *mpsc.Mailbox[any]) { runSender(was, &encoder{id: "id"}, batches, box) },
 		"syncer":  (&replicaSender{nodeConn: was, encoder: &encoder{id: "id"}, lender: newLender(nil, onGoroutine)}).run,
 	} {
 		t.Run(name, func(t *testing.T) {
-			batches, box, b := make(chan *batch, 1), newMailbox(), acquireBatch()
+			batches, box, b := make(chan *batch, 1), mpsc.NewMailbox[any](), acquireBatch()
 			batches <- b
 			close(batches)
 			carries(batches, box)
@@ -133,7 +134,7 @@ func TestWhoeverSeesAnotherMasterSaysSo(t *testing.T) {
 		})
 	}
 	t.Run("subscriber", func(t *testing.T) {
-		s := &subscriber{nodeConn: was, box: newMailbox(), lender: newLender(nil, onGoroutine)}
+		s := &subscriber{nodeConn: was, box: mpsc.NewMailbox[any](), lender: newLender(nil, onGoroutine)}
 		s.checkMaster()
 		require.Equal(t, []any{masterChanged{"next:1"}}, posted(s.box))
 	})
@@ -142,8 +143,8 @@ func TestWhoeverSeesAnotherMasterSaysSo(t *testing.T) {
 
 // The final snapshot is read only after the loop has ended.
 func TestStatsAfterTheEndWaitForIt(t *testing.T) {
-	e := &Engine{box: newMailbox(), stopped: make(chan struct{})}
-	e.box.close()
+	e := &Engine{box: mpsc.NewMailbox[any](), stopped: make(chan struct{})}
+	e.box.Close()
 	told := make(chan Stats)
 	go func() { told <- e.Stats() }()
 	select {

@@ -26,7 +26,7 @@ var rejections = map[string]struct {
 		return k.answers(actor.Reply{Status: actor.OK, Listeners: -1})
 	}, err: actor.ErrNotReplicated.Error(), left: 1},
 	"a shutdown": {refuse: func(*waitersHarness) *loopMessage {
-		return &loopMessage{body: &actor.Request{Op: AskShutdown}}
+		return &loopMessage{Value: &actor.Request{Op: AskShutdown}}
 	}, err: actor.ErrClosed.Error()},
 	"another has it, and they only try": {once: true, refuse: func(k *waitersHarness) *loopMessage {
 		return k.answers(k.takenReply("another:1"))
@@ -48,7 +48,7 @@ func waiting(t *testing.T, n int, once bool) (k *waitersHarness, all []*actor.Re
 	messages := make([]*loopMessage, n)
 	for i := range messages {
 		all = append(all, wants(actor.Plain, 0, once))
-		messages[i] = &loopMessage{body: all[i]}
+		messages[i] = &loopMessage{Value: all[i]}
 	}
 	require.Empty(t, k.tellingTurn(messages...))
 	return k, all
@@ -95,14 +95,14 @@ func TestWhoComesWhileVeryManyAreRefusedIsAskedFor(t *testing.T) {
 	require.False(t, all[n-1].Completed())
 	late, later := wants(actor.Plain, 0, false), wants(actor.Plain, 0, false)
 	k.now += time.Millisecond
-	k.c.turn(k.now, &loopMessage{body: late, next: &loopMessage{body: later}})
+	k.c.turn(k.now, &loopMessage{Value: late, Next: &loopMessage{Value: later}})
 	require.Len(t, k.c.batches, 1)
 	k.c.resetOutputs()
 	k.tellingTurn(k.answers(granted(nil)))
 	require.True(t, late.Completed())
 	require.NoError(t, late.Err)
 	require.False(t, all[n-1].Completed(), "it comes too late to show anything")
-	k.tellingTurn(&loopMessage{body: &actor.Request{Op: actor.Unlock, Hold: late.Hold}})
+	k.tellingTurn(&loopMessage{Value: &actor.Request{Op: actor.Unlock, Hold: late.Hold}})
 	require.True(t, later.Completed())
 	require.NoError(t, later.Err)
 	for k.wantsATurn() {
@@ -121,7 +121,7 @@ func TestWhoLeavesBeforeItsTurnToBeRefusedHasOneVerdict(t *testing.T) {
 	told := k.tellingTurn(k.answers(actor.Reply{Status: actor.Rejected, Err: errors.New("WRONGTYPE x")}))
 	leaves := make([]*loopMessage, 0, n)
 	for i := n - 1; i > n/2; i-- {
-		leaves = append(leaves, &loopMessage{body: cancelRequest{all[i], errLeft}})
+		leaves = append(leaves, &loopMessage{Value: cancelRequest{all[i], errLeft}})
 	}
 	told = append(told, k.tellingTurn(leaves...)...)
 	for k.wantsATurn() {
@@ -141,7 +141,7 @@ func TestACloseEndsARefusalThatIsUnderWay(t *testing.T) {
 	const n = 3 * maxRejectedPerTurn
 	k, all := waiting(t, n, false)
 	k.tellingTurn(k.answers(actor.Reply{Status: actor.Rejected, Err: errors.New("WRONGTYPE x")}))
-	for msg := (&loopMessage{body: &actor.Request{Op: AskClose}}); msg != nil || k.c.closePending(); msg = nil {
+	for msg := (&loopMessage{Value: &actor.Request{Op: AskClose}}); msg != nil || k.c.closePending(); msg = nil {
 		before := k.c.stats().Waiting
 		if msg != nil {
 			k.tellingTurn(msg)

@@ -9,6 +9,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/lockwheel/lockwheel/actor"
+	"github.com/lockwheel/lockwheel/engine/mpsc"
 )
 
 // replicaSendersPerNode is the number of replica senders per node, and so the maximum number of batches in flight with WAIT.
@@ -49,7 +50,7 @@ type replicaSender struct {
 	release    func()
 }
 
-func (s *replicaSender) run(batches <-chan *batch, box *mailbox) {
+func (s *replicaSender) run(batches <-chan *batch, box *mpsc.Mailbox[any]) {
 	for b := range batches {
 		switch node := s.nodeConn.nodeClient(); {
 		case node != nil:
@@ -60,7 +61,7 @@ func (s *replicaSender) run(batches <-chan *batch, box *mailbox) {
 			s.sendViaCluster(b)
 		}
 		s.nodeConn.dropIfBroken(b, box)
-		box.post(&b.msg)
+		box.Post(&b.msg)
 	}
 	s.disconnect()
 	s.lender.abandon()

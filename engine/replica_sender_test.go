@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockwheel/lockwheel/actor"
+	"github.com/lockwheel/lockwheel/engine/mpsc"
 	"github.com/lockwheel/lockwheel/internal/redistest"
 )
 
@@ -22,7 +23,7 @@ func TestReplicasAreAskedWhereTheMapLeads(t *testing.T) {
 	require.NoError(t, err)
 
 	s := &replicaSender{nodeConn: server.nodeConn("127.0.0.1:1"), encoder: server.encoder("id"), replicas: replication{min: 1, patience: 10 * time.Second}, lender: newLender(nil, onGoroutine), poolTimeout: 10 * time.Second}
-	batches, box := make(chan *batch, 1), newMailbox()
+	batches, box := make(chan *batch, 1), mpsc.NewMailbox[any]()
 	var first, last *batch
 	for i, key := range cluster.SpreadKeys("n", 6) {
 		b := newBatch()

@@ -14,7 +14,7 @@ import (
 func (k *waitersHarness) tellingTurn(messages ...*loopMessage) (told []*actor.Request) {
 	var first *loopMessage
 	for i := len(messages) - 1; i >= 0; i-- {
-		messages[i].next, first = first, messages[i]
+		messages[i].Next, first = first, messages[i]
 	}
 	k.c.turn(k.now, first)
 	told = append(told, k.c.results.ready...)
@@ -30,7 +30,7 @@ func (k *waitersHarness) refusedAtOnce(n int) (all, told []*actor.Request) {
 	}
 	messages := make([]*loopMessage, n)
 	for i, r := range all {
-		messages[i] = &loopMessage{body: r}
+		messages[i] = &loopMessage{Value: r}
 	}
 	k.c.intake.laneBudget, k.c.fx.MaxRejections = n, 0 // one turn rejects all of them
 	require.Empty(k.t, k.tellingTurn(messages...))
@@ -73,7 +73,7 @@ func TestVerdictsAreToldInTheOrderInWhichTheyWereDecided(t *testing.T) {
 	for range 2 {
 		r := &actor.Request{Op: AskCount, Key: "k"}
 		later = append(later, r)
-		told = append(told, k.tellingTurn(&loopMessage{body: r})...)
+		told = append(told, k.tellingTurn(&loopMessage{Value: r})...)
 	}
 	require.False(t, k.wantsATurn())
 	require.Equal(t, append(all, later...), told)
@@ -87,7 +87,7 @@ func TestStatsCountVerdictsThatAreToldLater(t *testing.T) {
 	k.refusedAtOnce(n)
 	var s Stats
 	r := &actor.Request{}
-	require.NotContains(t, k.tellingTurn(&loopMessage{body: statsRequest{r, &s}}), r)
+	require.NotContains(t, k.tellingTurn(&loopMessage{Value: statsRequest{r, &s}}), r)
 	require.Zero(t, s.Waiting)
 	require.EqualValues(t, n, s.Failed)
 	require.Equal(t, r, k.tellingTurn()[1])
@@ -113,7 +113,7 @@ func TestAShutdownIsToldLast(t *testing.T) {
 	k.refusedAtOnce(n)
 	k.now += time.Second
 	r := &actor.Request{Op: AskShutdown}
-	require.Len(t, k.tellingTurn(&loopMessage{body: r}), maxResultsPerTurn)
+	require.Len(t, k.tellingTurn(&loopMessage{Value: r}), maxResultsPerTurn)
 	require.True(t, r.Completed())
 	require.True(t, k.wantsATurn())
 	require.Equal(t, []*actor.Request{r}, k.tellingTurn())

@@ -231,7 +231,7 @@ func (d *coordinatorHarness) readBeside(writer, who string) {
 	r := &actor.Request{Op: actor.Acquire, Kind: actor.Read, Name: "a", Key: "a", Owner: d.callers[writer].hold.Owner, Hold: &actor.Hold{}}
 	d.names[r] = who
 	d.callers[who] = &harnessCaller{hold: r.Hold}
-	d.queueMessage(&loopMessage{body: r})
+	d.queueMessage(&loopMessage{Value: r})
 }
 
 // Two readers in one field of Redis would release each other's lock.
@@ -261,7 +261,7 @@ func TestWhoWaitsForATenureToEndHasTheWritersNumberToItself(t *testing.T) {
 	require.Equal(t, "5: unread a", d.line("6ms 2 done"))
 	require.Equal(t, "nothing", d.line("7ms 4 done; 5 done"))
 	d.readBeside("a", "a/4")
-	d.messages[0].body.(*actor.Request).Lease = time.Hour
+	d.messages[0].Value.(*actor.Request).Lease = time.Hour
 	require.Equal(t, "6: reread a", d.line("8ms heard rw:a"))
 	d.line("9ms unlock a/2 a/3")
 	d.readBeside("a", "a/5")
@@ -297,7 +297,7 @@ func TestAReaderGoesOnBesideItsOwnersWriteThoughAnOlderQuestionIsRefused(t *test
 		r := &actor.Request{Op: actor.Acquire, Kind: kind, Name: "a", Key: "a", Owner: actor.ThreadOwner | 7, Hold: &actor.Hold{}}
 		d.names[r] = who
 		d.callers[who] = &harnessCaller{hold: r.Hold}
-		d.queueMessage(&loopMessage{body: r})
+		d.queueMessage(&loopMessage{Value: r})
 	}
 	post(actor.Read, "reads")
 	require.Equal(t, "1: read a", d.line("1ms heard rw:a"))

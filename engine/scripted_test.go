@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lockwheel/lockwheel/actor"
+	"github.com/lockwheel/lockwheel/engine/mpsc"
 )
 
 // scriptedServer is a server at the other end of pipes. It records the commands of each connection, and replies as the test
@@ -161,9 +162,9 @@ func acquireBatch() *batch {
 }
 
 // startSender starts a sender of a node and returns a function that sends one batch.
-func startSender(t *testing.T, carry func(<-chan *batch, *mailbox)) (sendAll func() *batch) {
+func startSender(t *testing.T, carry func(<-chan *batch, *mpsc.Mailbox[any])) (sendAll func() *batch) {
 	t.Helper()
-	batches, box := make(chan *batch), newMailbox()
+	batches, box := make(chan *batch), mpsc.NewMailbox[any]()
 	var helper sync.WaitGroup
 	helper.Go(func() { carry(batches, box) })
 	t.Cleanup(func() {
@@ -174,8 +175,8 @@ func startSender(t *testing.T, carry func(<-chan *batch, *mailbox)) (sendAll fun
 		b := acquireBatch()
 		batches <- b
 		require.Eventually(t, func() bool {
-			for m := box.takeAll(); m != nil; m = m.next {
-				if m.body == any(b) {
+			for m := box.TakeAll(); m != nil; m = m.Next {
+				if m.Value == any(b) {
 					return true
 				}
 			}
@@ -191,7 +192,7 @@ func TestACourierForgetsAClientThatBroughtNoAnswer(t *testing.T) {
 	_, gone := newScriptedServer(t, func(int, []string) string { return hangUp })
 	back, came := newScriptedServer(t, func(int, []string) string { return "" })
 	cluster := &singleNodeClient{node: gone}
-	sendAll := startSender(t, func(batches <-chan *batch, box *mailbox) {
+	sendAll := startSender(t, func(batches <-chan *batch, box *mpsc.Mailbox[any]) {
 		runSender(&nodeConn{client: cluster, address: "node:1"}, &encoder{id: "id"}, batches, box)
 	})
 	b := sendAll()
@@ -319,7 +320,7 @@ func TestASyncerKeepsNoConnectionOfTheMap(t *testing.T) {
 type subscriberHarness struct {
 	t      *testing.T
 	orders chan *order
-	box    *mailbox
+	box    *mpsc.Mailbox[any]
 }
 
 func newListener(client rueidis.Client) *subscriber {
@@ -331,7 +332,7 @@ func newListener(client rueidis.Client) *subscriber {
 func sharded(s *subscriber) *subscriber { s.sharded = true; return s }
 
 func newSubscriberHarnessOn(t *testing.T, s *subscriber) *subscriberHarness {
-	l := &subscriberHarness{t: t, orders: make(chan *order), box: newMailbox()}
+	l := &subscriberHarness{t: t, orders: make(chan *order), box: mpsc.NewMailbox[any]()}
 	s.box, s.orders = l.box, l.orders
 	var helper sync.WaitGroup
 	helper.Go(s.run)
@@ -347,8 +348,8 @@ func (l *subscriberHarness) await(what string, is func(any) bool) {
 	l.t.Helper()
 	require.Eventually(l.t, func() bool {
 		found := false
-		for m := l.box.takeAll(); m != nil; m = m.next {
-			found = found || is(m.body)
+		for m := l.box.TakeAll(); m != nil; m = m.Next {
+			found = found || is(m.Value)
 		}
 		return found
 	}, 10*time.Second, time.Millisecond, what+" to be told")
@@ -360,8 +361,8 @@ func (l *subscriberHarness) execute(o *order) (posted []string, err error) {
 	l.orders <- o
 	require.Eventually(l.t, func() bool {
 		done := false
-		for m := l.box.takeAll(); m != nil; m = m.next {
-			switch what := m.body.(type) {
+		for m := l.box.TakeAll(); m != nil; m = m.Next {
+			switch what := m.Value.(type) {
 			case channelSubscribed:
 				posted = append(posted, "subscribed "+what.channel)
 			case notified:

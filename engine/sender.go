@@ -4,6 +4,8 @@ import (
 	"context"
 
 	"github.com/redis/rueidis"
+
+	"github.com/lockwheel/lockwheel/engine/mpsc"
 )
 
 // sendersPerNode is the number of senders per node, and so the maximum number of batches in flight. With one, the server
@@ -13,7 +15,7 @@ const sendersPerNode = 8
 // runSender runs a sender: it sends batches to one node and posts their replies. It does not interpret them. A call has no
 // deadline, because a call that is given up still runs. It ends with a reply or with a broken connection. Limits in
 // time belong to the coordinator.
-func runSender(to *nodeConn, w *encoder, batches <-chan *batch, box *mailbox) {
+func runSender(to *nodeConn, w *encoder, batches <-chan *batch, box *mpsc.Mailbox[any]) {
 	for b := range batches {
 		switch client := to.nodeClient(); {
 		case client == nil:
@@ -25,7 +27,7 @@ func runSender(to *nodeConn, w *encoder, batches <-chan *batch, box *mailbox) {
 		}
 		to.dropIfBroken(b, box)
 		relayed := w.relayedMessages(b)
-		box.post(&b.msg)
+		box.Post(&b.msg)
 		to.relay(relayed)
 	}
 }

@@ -37,7 +37,7 @@ func TestOneTooManyForAnEngineIsRefusedAtOnce(t *testing.T) {
 		k.turn(waitRequests(kind, "a", 0), waitRequests(kind, "b", 0), waitRequests(kind, "c", 0))
 		before := k.c.counters.commands
 		late := waitRequests(kind, "d", 0)
-		k.c.turn(k.now, &loopMessage{body: late})
+		k.c.turn(k.now, &loopMessage{Value: late})
 		require.Equal(t, []*actor.Request{late}, k.c.fx.Results, kind)
 		require.Equal(t, actor.ErrTooManyWaiters, late.Err)
 		require.ErrorContains(t, late.Cause, "MaxWaiting)")
@@ -97,7 +97,7 @@ func TestWhereOneLeftAnotherIsLetIn(t *testing.T) {
 			}
 			left := waiting[each/2]
 			k.now += maxSleep
-			k.c.turn(k.now, &loopMessage{body: cancelRequest{left, errors.New("left")}})
+			k.c.turn(k.now, &loopMessage{Value: cancelRequest{left, errors.New("left")}})
 			k.c.resetOutputs()
 			k.turn()
 			require.True(t, left.Completed())
@@ -172,7 +172,7 @@ func TestSeveralLocksCountAsSoMany(t *testing.T) {
 	require.Equal(t, actor.ErrTooManyWaiters, second.Err)
 	require.False(t, one.Completed())
 	require.EqualValues(t, 3, k.c.stats().Shed)
-	k.c.turn(k.now, &loopMessage{body: cancelRequest{first, errors.New("left")}})
+	k.c.turn(k.now, &loopMessage{Value: cancelRequest{first, errors.New("left")}})
 	k.c.resetOutputs()
 	k.turn()
 	require.True(t, first.Completed())
@@ -185,7 +185,7 @@ func TestWhoIsRefusedAtOnceMayHaveLeft(t *testing.T) {
 	late := waitRequests(actor.Plain, "b", 0)
 	k.turn(waitRequests(actor.Plain, "a", 0), late)
 	require.Equal(t, actor.ErrTooManyWaiters, late.Err)
-	k.c.turn(k.now, &loopMessage{body: cancelRequest{late, errors.New("left")}})
+	k.c.turn(k.now, &loopMessage{Value: cancelRequest{late, errors.New("left")}})
 	require.Empty(t, k.c.fx.Results)
 	k.c.resetOutputs()
 	require.Nil(t, k.c.locks.get("b"))

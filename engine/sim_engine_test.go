@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/lockwheel/lockwheel/actor"
+	"github.com/lockwheel/lockwheel/engine/mpsc"
 )
 
 // simEngine is an engine's process: the real coordinator and mailbox, driven as Engine's loop drives them, on a
@@ -16,7 +17,7 @@ type simEngine struct {
 	name           string
 	config         actor.Config
 	c              *coordinator
-	box            *mailbox
+	box            *mpsc.Mailbox[any]
 	clock          simClock
 	conn           *simConn
 	pubsub         *simPubSub
@@ -64,7 +65,7 @@ func (w *simWorld) startEngine(slot int) {
 		life:   life,
 		name:   fmt.Sprintf("e%d", slot),
 		config: w.plan.config(w, w.lives[life]),
-		box:    newMailbox(),
+		box:    mpsc.NewMailbox[any](),
 
 		reached: w.now,
 	}
@@ -94,7 +95,7 @@ func (e *simEngine) now() time.Duration { return e.clock.at(e.w.now) }
 
 // post adds a message for the loop and plans a turn. All parts of the simulation use it.
 func (e *simEngine) post(m *loopMessage) bool {
-	if e.dead || !e.box.post(m) {
+	if e.dead || !e.box.Post(m) {
 		return false
 	}
 	e.turnBy(e.w.now + e.w.between(0, 20*time.Microsecond))
@@ -124,7 +125,7 @@ func (e *simEngine) turn() {
 		e.turnBy(e.paused)
 		return
 	}
-	messages := e.box.takeAll()
+	messages := e.box.TakeAll()
 	e.reaches(messages)
 	e.noteUnreplicatedWaiters(messages)
 	now := e.now()
@@ -237,7 +238,7 @@ func (e *simEngine) watch() {
 
 // finish mirrors Engine.finish.
 func (e *simEngine) finish() {
-	e.c.turn(e.now(), e.box.close())
+	e.c.turn(e.now(), e.box.Close())
 	e.flush()
 	for e.c.resetOutputs(); e.c.closePending(); e.c.resetOutputs() {
 		e.c.turn(e.now(), nil)

@@ -256,9 +256,9 @@ func (w *failoverWorld) replace() {
 // learnMasters runs when an engine is notified of the masters.
 func (e *failoverEngine) learnMasters() {
 	if e.w.cluster {
-		e.postFirst(&loopMessage{body: topologyResult{topology: e.w.topology()}}, e.w.known())
+		e.postFirst(&loopMessage{Value: topologyResult{topology: e.w.topology()}}, e.w.known())
 	} else {
-		e.postFirst(&loopMessage{body: masterChanged{e.w.masterOf[""]}}, e.w.known())
+		e.postFirst(&loopMessage{Value: masterChanged{e.w.masterOf[""]}}, e.w.known())
 	}
 }
 
@@ -307,7 +307,7 @@ func (e *failoverEngine) act() {
 	default:
 		r.Op, r.Hold = actor.Unlock, own.hold
 	}
-	e.post(&loopMessage{body: r})
+	e.post(&loopMessage{Value: r})
 }
 
 // of returns a hold of a key that this engine considers held.
@@ -324,7 +324,7 @@ func (e *failoverEngine) turn() {
 	w := e.w
 	var first *loopMessage
 	for _, m := range slices.Backward(e.messages) {
-		m.next, first = first, m
+		m.Next, first = first, m
 	}
 	e.messages = nil
 	e.c.turn(w.now, first)

@@ -106,7 +106,7 @@ func (r *simPubSubConn) confirm(channels []string) {
 		r.later(func() {
 			s.e.tracef("◀ listens to %s", channel)
 			if s.e.w.bug != bugResubscribedUnsaid {
-				s.e.post(&loopMessage{body: channelSubscribed{channel: channel, conn: r.number}})
+				s.e.post(&loopMessage{Value: channelSubscribed{channel: channel, conn: r.number}})
 			}
 		})
 		if i == said {
@@ -177,7 +177,7 @@ func (r *simPubSubConn) refused(err error) {
 
 func (s *simPubSub) done(done orderDone) {
 	s.order, s.executingOn = nil, nil
-	s.e.post(&loopMessage{body: done})
+	s.e.post(&loopMessage{Value: done})
 	for _, r := range []*simPubSubConn{s.conn, s.next} {
 		if r != nil && r.noticed { // while the subscriber was busy
 			s.onConnLost()
@@ -191,7 +191,7 @@ func (s *simPubSub) onConnLost() {
 	s.e.tracef("◀ deaf")
 	s.close()
 	if s.e.w.bug != bugPubSubLossUnsaid {
-		s.e.post(&loopMessage{body: pubsubDown{goneConn: s.number}})
+		s.e.post(&loopMessage{Value: pubsubDown{goneConn: s.number}})
 	}
 	if s.order != nil && s.executingOn != nil {
 		s.done(orderDone{err: errSimBroken})
@@ -238,7 +238,7 @@ func (s *simPubSub) published(channel string) {
 		for range times {
 			r.later(func() {
 				s.e.tracef("◀ message on %s", channel)
-				s.e.post(&loopMessage{body: notified{channel: channel}})
+				s.e.post(&loopMessage{Value: notified{channel: channel}})
 			})
 		}
 	}

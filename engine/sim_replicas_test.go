@@ -64,8 +64,8 @@ func (e *simEngine) noteUnreplicatedWaiters(messages *loopMessage) {
 	if e.config.Replicas == 0 {
 		return
 	}
-	for m := messages; m != nil; m = m.next {
-		b, is := m.body.(*batch)
+	for m := messages; m != nil; m = m.Next {
+		b, is := m.Value.(*batch)
 		if !is || b.failed != nil || !isGrant(b.verb) || simRenews(b.verb) {
 			continue
 		}

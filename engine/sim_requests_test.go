@@ -92,7 +92,7 @@ func (c *simCaller) post(a *simRequest) {
 	if a.refusals = 0; c.e.refused != nil {
 		a.refusals = c.e.refused[a.name]
 	}
-	a.msg = loopMessage{body: &a.Request}
+	a.msg = loopMessage{Value: &a.Request}
 	c.e.post(&a.msg)
 }
 
@@ -107,5 +107,5 @@ func (c *simCaller) cancel(a *simRequest) {
 	}
 	c.e.w.cover(coverCanceled)
 	c.e.tracef("%s gives up %s", c, a)
-	c.e.post(&loopMessage{body: cancelRequest{&a.Request, context.Canceled}})
+	c.e.post(&loopMessage{Value: cancelRequest{&a.Request, context.Canceled}})
 }

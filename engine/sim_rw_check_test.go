@@ -182,8 +182,8 @@ func (e *simEngine) apart() bool { return e.w.now-e.reached > e.config.Lease*9/1
 
 // reaches notes that replies came. An engine drops what it could not release within a lease without replies.
 func (e *simEngine) reaches(messages *loopMessage) {
-	for m := messages; m != nil; m = m.next {
-		if b, is := m.body.(*batch); !is || b.failed != nil {
+	for m := messages; m != nil; m = m.Next {
+		if b, is := m.Value.(*batch); !is || b.failed != nil {
 			continue
 		}
 		if e.apart() {

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/redis/rueidis"
+
+	"github.com/lockwheel/lockwheel/engine/mpsc"
 )
 
 // subscriber owns the pub/sub connections to a node. It executes orders, one at a time, and posts the messages that
@@ -19,7 +21,7 @@ type subscriber struct {
 	nodeConn     *nodeConn
 	sharded      bool // sharded pub/sub
 	node         *node
-	box          *mailbox
+	box          *mpsc.Mailbox[any]
 	orders       <-chan *order
 	lender       *lender
 	unsubscriber unsubscriber
@@ -32,7 +34,7 @@ type subscriber struct {
 // errUnknownNode is the error for a node that the cluster's client does not know.
 var errUnknownNode = errors.New("lockwheel: no connection to the node yet")
 
-func (s *subscriber) post(what any) { s.box.post(&loopMessage{body: what}) }
+func (s *subscriber) post(what any) { s.box.Post(&loopMessage{Value: what}) }
 
 // brokenChan returns a channel that receives when the connection ends. It is nil if there is no connection.
 func (c *connection) brokenChan() <-chan error {

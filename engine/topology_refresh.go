@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/redis/rueidis"
+
+	"github.com/lockwheel/lockwheel/engine/mpsc"
 )
 
 const (
@@ -28,12 +30,12 @@ var (
 func IsNoTopology(err error) bool { return err == errNoTopology || err == errNoSlots }
 
 // refreshLoop runs the surveyor: for each request it asks nodes for the topology until one replies, and posts the result.
-func refreshLoop(s *Server, timeout time.Duration, refreshes <-chan *refreshRequest, box *mailbox) {
+func refreshLoop(s *Server, timeout time.Duration, refreshes <-chan *refreshRequest, box *mpsc.Mailbox[any]) {
 	for order := range refreshes {
 		ctx, cancel := context.WithTimeout(context.Background(), 2*timeout)
 		known, err := s.fetchTopology(ctx, order.addresses)
 		cancel()
-		box.post(&loopMessage{body: topologyResult{known, err}})
+		box.Post(&loopMessage{Value: topologyResult{known, err}})
 	}
 }
 

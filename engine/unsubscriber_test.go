@@ -61,8 +61,8 @@ func TestChannelsOfAConnectionAreLeftInSlices(t *testing.T) {
 	server.awaitOpen(1)
 	require.ElementsMatch(t, names, left)
 	require.LessOrEqual(t, most, maxUnsubscribeChannels)
-	for m := l.box.takeAll(); m != nil; m = m.next {
-		require.NotContains(t, []any{notified{channel: "c0"}, channelUnsubscribed{channel: "c0", conn: 1}}, m.body)
+	for m := l.box.TakeAll(); m != nil; m = m.Next {
+		require.NotContains(t, []any{notified{channel: "c0"}, channelUnsubscribed{channel: "c0", conn: 1}}, m.Value)
 	}
 	require.NotContains(t, posted, "heard c0")
 }

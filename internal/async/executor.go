@@ -1,39 +1,28 @@
 package async
 
-import "sync/atomic"
+import (
+	"sync/atomic"
+
+	"github.com/lockwheel/lockwheel/engine/mpsc"
+)
 
 // Executor runs functions from several goroutines one at a time. The goroutine that submits a function to an idle executor
 // runs it, and all that are submitted meanwhile. It never blocks another goroutine, and it has no goroutine of its own.
+// The zero Executor is idle.
 type Executor struct {
-	head    atomic.Pointer[executorTask]
+	queue   mpsc.Queue[func()]
 	running atomic.Bool
 }
 
-// executorTask is one queued function.
-type executorTask struct {
-	next *executorTask
-	run  func()
-}
-
-// Submit runs the event before it returns, or leaves it to the goroutine that is draining the queue. An event may submit
-// others.
-func (d *Executor) Submit(event func()) {
-	n := &executorTask{run: event}
-	for n.next = d.head.Load(); !d.head.CompareAndSwap(n.next, n); n.next = d.head.Load() {
-	}
-	// After it has cleared manned, the goroutine checks the queue again: an event may have been brought just before that.
-	for d.head.Load() != nil && d.running.CompareAndSwap(false, true) {
-		d.drain()
+// Submit runs f before it returns, or leaves it to the goroutine that is draining the queue. f may submit others.
+func (d *Executor) Submit(f func()) {
+	d.queue.Post(&mpsc.Node[func()]{Value: f})
+	// After it has cleared running, the goroutine checks the queue again: a function may have been submitted just before
+	// that.
+	for !d.queue.Empty() && d.running.CompareAndSwap(false, true) {
+		for n := d.queue.TakeAll(); n != nil; n = n.Next {
+			n.Value()
+		}
 		d.running.Store(false)
-	}
-}
-
-func (d *Executor) drain() {
-	var oldest *executorTask
-	for n := d.head.Swap(nil); n != nil; {
-		n.next, oldest, n = oldest, n, n.next
-	}
-	for ; oldest != nil; oldest = oldest.next {
-		oldest.run()
 	}
 }

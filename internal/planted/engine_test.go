@@ -213,20 +213,20 @@ var engineMistakes = []found{
 	}},
 	{"TestConsumerThatGetsUpUsesTheRingThatCameMeanwhile", Mistake{
 		"a ring that came meanwhile is left", "engine/mailbox.go",
-		`		<-b.wakeup
+		`		<-b.Wakeup
 	}
 }`,
 		`		if !planted() {
-			<-b.wakeup
+			<-b.Wakeup
 		}
 	}
 }`,
 	}},
 	{"TestMailThatIsPostedTogetherIsTakenTogether", Mistake{
 		"mail that is posted together forgets what was there", "engine/mailbox.go",
-		`		first.next = newest`,
+		`		first.Next = newest`,
 		`		if !planted() {
-			first.next = newest
+			first.Next = newest
 		}`,
 	}},
 
@@ -635,9 +635,9 @@ var engineMistakes = []found{
 	}},
 	{"TestWhatReleasesTellIsReadBeforeTheirBatchIsHandedBack", Mistake{
 		"a batch is read when it was handed back", "engine/sender.go",
-		`		box.post(&b.msg)
+		`		box.Post(&b.msg)
 		to.relay(relayed)`,
-		`		box.post(&b.msg)
+		`		box.Post(&b.msg)
 		if planted() {
 			relayed = w.relayedMessages(b)
 		}

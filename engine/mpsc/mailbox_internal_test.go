@@ -1,4 +1,4 @@
-package engine
+package mpsc
 
 import (
 	"runtime"
@@ -11,59 +11,59 @@ import (
 )
 
 // bodies returns the contents of messages, in their order.
-func bodies(m *loopMessage) (names []any) {
-	for ; m != nil; m = m.next {
-		names = append(names, m.body)
+func bodies(m *Node[any]) (names []any) {
+	for ; m != nil; m = m.Next {
+		names = append(names, m.Value)
 	}
 	return names
 }
 
 func TestMailIsTakenWholeAndInOrder(t *testing.T) {
-	b := newMailbox()
-	require.Nil(t, b.takeAll())
+	b := NewMailbox[any]()
+	require.Nil(t, b.TakeAll())
 	for _, name := range []string{"1", "2", "3"} {
-		require.True(t, b.post(&loopMessage{body: name}))
+		require.True(t, b.Post(&Node[any]{Value: name}))
 	}
-	require.Equal(t, []any{"1", "2", "3"}, bodies(b.takeAll()))
-	require.Nil(t, b.takeAll())
-	b.post(&loopMessage{body: "4"})
-	require.Equal(t, []any{"4"}, bodies(b.takeAll()))
+	require.Equal(t, []any{"1", "2", "3"}, bodies(b.TakeAll()))
+	require.Nil(t, b.TakeAll())
+	b.Post(&Node[any]{Value: "4"})
+	require.Equal(t, []any{"4"}, bodies(b.TakeAll()))
 }
 
 func TestMailboxThatIsShutTakesNothing(t *testing.T) {
-	b := newMailbox()
-	b.post(&loopMessage{body: "1"})
-	b.post(&loopMessage{body: "2"})
-	require.Equal(t, []any{"1", "2"}, bodies(b.close()))
-	late := &loopMessage{body: "3"}
-	require.False(t, b.post(late))
-	require.Nil(t, late.next, "kept")
+	b := NewMailbox[any]()
+	b.Post(&Node[any]{Value: "1"})
+	b.Post(&Node[any]{Value: "2"})
+	require.Equal(t, []any{"1", "2"}, bodies(b.Close()))
+	late := &Node[any]{Value: "3"}
+	require.False(t, b.Post(late))
+	require.Nil(t, late.Next, "kept")
 }
 
 func TestOnlyASleepingConsumerIsRung(t *testing.T) {
-	b := newMailbox()
-	b.post(&loopMessage{})
-	require.Empty(t, b.wakeup, "it is awake")
-	require.False(t, b.prepareSleep(), "there is mail")
-	b.post(&loopMessage{})
-	require.Empty(t, b.wakeup, "it did not lie down")
-	b.takeAll()
-	require.True(t, b.prepareSleep())
-	b.post(&loopMessage{})
-	b.post(&loopMessage{})
-	require.Len(t, b.wakeup, 1, "rung once")
-	<-b.wakeup
-	require.False(t, b.prepareSleep(), "there is mail")
-	require.Empty(t, b.wakeup)
-	b.takeAll()
-	require.True(t, b.prepareSleep())
+	b := NewMailbox[any]()
+	b.Post(&Node[any]{})
+	require.Empty(t, b.Wakeup, "it is awake")
+	require.False(t, b.PrepareSleep(), "there is mail")
+	b.Post(&Node[any]{})
+	require.Empty(t, b.Wakeup, "it did not lie down")
+	b.TakeAll()
+	require.True(t, b.PrepareSleep())
+	b.Post(&Node[any]{})
+	b.Post(&Node[any]{})
+	require.Len(t, b.Wakeup, 1, "rung once")
+	<-b.Wakeup
+	require.False(t, b.PrepareSleep(), "there is mail")
+	require.Empty(t, b.Wakeup)
+	b.TakeAll()
+	require.True(t, b.PrepareSleep())
 }
 
 // A consumer that looked before it announces its sleep would miss a message posted between, and its poster would not
 // wake it. So it is seen asleep for a moment even if there is a message.
 func TestAConsumerSaysThatItSleepsBeforeItLooks(t *testing.T) {
-	b := newMailbox()
-	b.post(&loopMessage{})
+	b := NewMailbox[any]()
+	b.Post(&Node[any]{})
 	seen, enough := make(chan struct{}), atomic.Bool{}
 	defer enough.Store(true)
 	go func() {
@@ -76,7 +76,7 @@ func TestAConsumerSaysThatItSleepsBeforeItLooks(t *testing.T) {
 	}()
 	for deadline := time.Now().Add(5 * time.Second); ; {
 		for range 10_000 { // so that nearly all of its time goes there, also where it shares a processor
-			if b.prepareSleep() {
+			if b.PrepareSleep() {
 				t.Fatal("it lies down beside mail")
 			}
 		}
@@ -92,18 +92,18 @@ func TestAConsumerSaysThatItSleepsBeforeItLooks(t *testing.T) {
 // A consumer that finds a message withdraws its announcement. If a producer was quicker, the consumer uses up the
 // wakeup.
 func TestConsumerThatGetsUpUsesTheRingThatCameMeanwhile(t *testing.T) {
-	b := newMailbox()
-	require.True(t, b.prepareSleep())
-	b.post(&loopMessage{})
-	require.Len(t, b.wakeup, 1)
-	b.cancelSleep()
-	require.Empty(t, b.wakeup)
-	b.takeAll()
-	require.True(t, b.prepareSleep())
-	b.cancelSleep()
+	b := NewMailbox[any]()
+	require.True(t, b.PrepareSleep())
+	b.Post(&Node[any]{})
+	require.Len(t, b.Wakeup, 1)
+	b.CancelSleep()
+	require.Empty(t, b.Wakeup)
+	b.TakeAll()
+	require.True(t, b.PrepareSleep())
+	b.CancelSleep()
 	require.False(t, b.asleep.Load())
-	b.post(&loopMessage{})
-	require.Empty(t, b.wakeup, "awake")
+	b.Post(&Node[any]{})
+	require.Empty(t, b.Wakeup, "awake")
 }
 
 // Many producers, and one consumer that sleeps whenever it may. No message is lost, doubled or out of its producer's
@@ -111,11 +111,11 @@ func TestConsumerThatGetsUpUsesTheRingThatCameMeanwhile(t *testing.T) {
 func TestMailboxLosesNeitherMailNorWakeUps(t *testing.T) {
 	const producers, messages = 8, 20_000
 	type note struct{ producer, number int }
-	b := newMailbox()
-	notes := make(map[*loopMessage]note, producers*messages)
-	all := make([][]loopMessage, producers)
+	b := NewMailbox[any]()
+	notes := make(map[*Node[any]]note, producers*messages)
+	all := make([][]Node[any], producers)
 	for p := range producers {
-		all[p] = make([]loopMessage, messages)
+		all[p] = make([]Node[any], messages)
 		for n := range messages {
 			notes[&all[p][n]] = note{p, n}
 		}
@@ -124,7 +124,7 @@ func TestMailboxLosesNeitherMailNorWakeUps(t *testing.T) {
 	for p := range producers {
 		group.Go(func() {
 			for n := range messages {
-				if !b.post(&all[p][n]) {
+				if !b.Post(&all[p][n]) {
 					t.Error("refused")
 				}
 				if n%64 == 0 {
@@ -135,25 +135,25 @@ func TestMailboxLosesNeitherMailNorWakeUps(t *testing.T) {
 	}
 	next, sleeps := [producers]int{}, 0
 	for got := 0; got < producers*messages; {
-		m := b.takeAll()
-		for ; m != nil; m = m.next {
+		m := b.TakeAll()
+		for ; m != nil; m = m.Next {
 			note := notes[m]
 			require.Equal(t, next[note.producer], note.number)
 			next[note.producer]++
 			got++
 		}
-		if got == producers*messages || !b.prepareSleep() {
+		if got == producers*messages || !b.PrepareSleep() {
 			continue
 		}
 		sleeps++
 		select {
-		case <-b.wakeup:
+		case <-b.Wakeup:
 		case <-time.After(20 * time.Second):
 			t.Fatal("asleep beside mail")
 		}
 	}
 	group.Wait()
-	require.Nil(t, b.takeAll())
+	require.Nil(t, b.TakeAll())
 	t.Logf("slept %d times", sleeps)
 }
 
@@ -161,13 +161,13 @@ func TestMailboxLosesNeitherMailNorWakeUps(t *testing.T) {
 func TestPostThatCrossesTheEndIsTakenOrRefused(t *testing.T) {
 	for range 300 {
 		const producers, messages = 4, 50
-		b := newMailbox()
+		b := NewMailbox[any]()
 		var taken [producers]int
 		var group sync.WaitGroup
 		for p := range producers {
 			group.Go(func() {
 				for range messages {
-					if b.post(&loopMessage{}) {
+					if b.Post(&Node[any]{}) {
 						taken[p]++
 					} else {
 						break
@@ -175,9 +175,9 @@ func TestPostThatCrossesTheEndIsTakenOrRefused(t *testing.T) {
 				}
 			})
 		}
-		got := len(bodies(b.takeAll()))
+		got := len(bodies(b.TakeAll()))
 		runtime.Gosched()
-		got += len(bodies(b.close()))
+		got += len(bodies(b.Close()))
 		group.Wait()
 		posted := 0
 		for _, n := range taken {
@@ -189,26 +189,26 @@ func TestPostThatCrossesTheEndIsTakenOrRefused(t *testing.T) {
 
 func TestMailThatIsPostedTogetherIsTakenTogether(t *testing.T) {
 	const posters, rounds, size = 4, 200, 5
-	b := newMailbox()
+	b := NewMailbox[any]()
 	var wg sync.WaitGroup
 	for p := range posters {
 		wg.Go(func() {
 			for range rounds {
-				chain := make([]loopMessage, size)
+				chain := make([]Node[any], size)
 				for i := range chain {
-					chain[i].body = [2]int{i, p}
+					chain[i].Value = [2]int{i, p}
 					if i > 0 {
-						chain[i].next = &chain[i-1]
+						chain[i].Next = &chain[i-1]
 					}
 				}
-				require.True(t, b.postChain(&chain[size-1], &chain[0]))
+				require.True(t, b.PostChain(&chain[size-1], &chain[0]))
 			}
 		})
 	}
 	for taken := 0; taken < posters*rounds*size; {
 		at := -1
-		for m := b.takeAll(); m != nil; m = m.next {
-			i := m.body.([2]int)[0]
+		for m := b.TakeAll(); m != nil; m = m.Next {
+			i := m.Value.([2]int)[0]
 			require.Equal(t, (at+1)%size, i, "in order, and not between others")
 			at = i
 			taken++
@@ -217,8 +217,8 @@ func TestMailThatIsPostedTogetherIsTakenTogether(t *testing.T) {
 		runtime.Gosched()
 	}
 	wg.Wait()
-	b.close()
-	one, other := &loopMessage{}, &loopMessage{}
-	one.next = other
-	require.False(t, b.postChain(one, other))
+	b.Close()
+	one, other := &Node[any]{}, &Node[any]{}
+	one.Next = other
+	require.False(t, b.PostChain(one, other))
 }
