@@ -319,7 +319,7 @@ func (d *coordinatorHarness) deliverBatch(words []string) (oops string) {
 			"denied":  {Status: actor.Rejected, Err: errors.New("NOPERM x")},
 			"busy":    {Status: actor.Rejected, Err: errors.New("BUSY x")},
 			"replica": {Status: actor.Rejected, Err: errors.New("READONLY x")},
-			"dumb":    {Err: errMalformed, Malformed: true},
+			"dumb":    {Err: errors.New("malformed"), Malformed: true},
 			"taken2":  {Status: actor.HeldByOther, FailedPart: 1, TTL: 20 * time.Second, Holder: "x:1"},
 			"ghost2":  {Status: actor.HeldByOther, FailedPart: 1, TTL: 20 * time.Second, Holder: "me:99"},
 			"bad2":    {Status: actor.Rejected, FailedPart: 1, Err: errors.New("WRONGTYPE x")},

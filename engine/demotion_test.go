@@ -126,12 +126,3 @@ func TestAReplicasConnectionsAreEndedEverMoreRarely(t *testing.T) {
 	}
 	require.Equal(t, []time.Duration{time.Second, 3 * time.Second, 7 * time.Second, 15 * time.Second, 23 * time.Second, 31 * time.Second, 39 * time.Second}, ended)
 }
-
-// Behind Sentinel and in a cluster the engine follows the master in other ways. It never closes connections of a client
-// that the program owns.
-func TestOnlyTheConnectionsToOneServerAreEnded(t *testing.T) {
-	require.True(t, (&Server{redial: func() {}}).canRedial(""))
-	require.False(t, (&Server{redial: func() {}}).canRedial("master:1"))
-	require.False(t, (&Server{redial: func() {}, topology: &topology{}}).canRedial(""))
-	require.False(t, (&Server{}).canRedial(""))
-}

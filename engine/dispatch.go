@@ -220,7 +220,6 @@ func (c *coordinator) addOldest(n *node, q *queue, list *chain, l *batchBuilder)
 // bytes is an estimate.
 func commandSize(command *actor.Command, verb actor.Verb) (keys, bytes int) {
 	const besidesName = 64 // the tenure, the lease, and the affixes of derived keys
-	f := &specs[verb]
 	bytes = besidesName * len(command.Orphans)
 	switch reads := command.Reader; {
 	case len(command.Parts) > 0:
@@ -228,13 +227,29 @@ func commandSize(command *actor.Command, verb actor.Verb) (keys, bytes int) {
 			bytes += len(command.Parts[i].Key) + besidesName*(1+len(command.Parts[i].Orphans))
 		}
 		return len(command.Parts), bytes
-	case f.holdKeys && reads != nil && len(reads.Leases) > 1:
+	case hasHoldKeys(verb) && reads != nil && len(reads.Leases) > 1:
 		keys = len(reads.Leases)
 		return keys, bytes + (len(command.Key)+besidesName)*(1+keys)
-	case f.holdKeys:
+	case hasHoldKeys(verb):
 		return 1, bytes + 2*(len(command.Key)+besidesName)
 	}
-	return 1, bytes + (len(command.Key)+besidesName)*(1+len(f.extraKeys))
+	return 1, bytes + (len(command.Key)+besidesName)*(1+extraKeys(verb))
+}
+
+// extraKeys returns how many keys the script of a verb gets for each lock besides its own.
+func extraKeys(verb actor.Verb) int {
+	switch verb {
+	case actor.SendFairAcquire, actor.SendFairRelease, actor.SendFairForce:
+		return 3
+	case actor.SendFencedAcquire, actor.SendFencedRenew:
+		return 1
+	}
+	return 0
+}
+
+// hasHoldKeys reports whether the script of a verb gets a key for each hold of a reader.
+func hasHoldKeys(verb actor.Verb) bool {
+	return verb == actor.SendReadAcquire || verb == actor.SendReadRenew
 }
 
 func (c *coordinator) getBatch(verb actor.Verb) *batch {

@@ -170,3 +170,33 @@ func TestLossesAreLoggedOnceATurn(t *testing.T) {
 	require.Contains(t, said.String(), "count=2 last=b cause=gone")
 	require.Equal(t, 1, strings.Count(said.String(), "\n"))
 }
+
+// A closed loop ends after it has notified all callers, however many there are.
+func TestALoopEndsWhenEveryCallerWasTold(t *testing.T) {
+	e := newEngine(actor.Config{ID: "me", Lease: 30 * time.Second, RenewInterval: 10 * time.Second, CallTimeout: 3 * time.Second})
+	told := make([]*actor.Request, 0)
+	e.hooks.Result = func(r *actor.Request, _ time.Duration) { told = append(told, r) }
+	calls := make([]Call, 3*maxResultsPerTurn+1)
+	for i := range calls {
+		calls[i].Ready = make(chan struct{}, 1)
+		calls[i].Op, calls[i].Key, calls[i].Hold = actor.Acquire, "k", &actor.Hold{}
+	}
+	calls[len(calls)-1].Op = AskClose
+	require.True(t, e.PostAll(calls))
+	e.run()
+	require.Len(t, told, len(calls))
+	for i := range calls {
+		require.Len(t, calls[i].Ready, 1)
+	}
+	require.GreaterOrEqual(t, e.Stats().LoopTurns, uint64(4))
+	require.Zero(t, e.Stats().Waiting)
+}
+
+// Behind Sentinel and in a cluster the engine follows the master in other ways. It never closes connections of a client
+// that the program owns.
+func TestOnlyTheConnectionsToOneServerAreEnded(t *testing.T) {
+	require.True(t, (&Server{redial: func() {}}).canRedial(""))
+	require.False(t, (&Server{redial: func() {}}).canRedial("master:1"))
+	require.False(t, (&Server{redial: func() {}, topology: &topology{}}).canRedial(""))
+	require.False(t, (&Server{}).canRedial(""))
+}

@@ -57,7 +57,9 @@ func TestATimeOutOfAConnectionIsNoEndOfAContext(t *testing.T) {
 	for _, err := range []error{context.DeadlineExceeded, fmt.Errorf("HELLO: %w", context.DeadlineExceeded), dial, &net.OpError{Op: "dial", Err: timeoutError{}}} {
 		require.NotErrorIs(t, HideContextError(err), context.DeadlineExceeded, "%v", err)
 	}
-	require.True(t, isConnectFailure(asClientError(&net.OpError{Op: "dial", Err: timeoutError{}})))
+	var failed *clientError
+	require.ErrorAs(t, asClientError(&net.OpError{Op: "dial", Err: timeoutError{}}), &failed)
+	require.True(t, failed.dial)
 	for _, err := range []error{context.Canceled, fmt.Errorf("dial: %w", context.Canceled)} {
 		require.NotErrorIs(t, HideContextError(err), context.Canceled)
 		require.Contains(t, HideContextError(err).Error(), "context canceled")

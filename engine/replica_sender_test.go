@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -65,5 +66,12 @@ func TestReplicasAreAskedOnlyAboutGrants(t *testing.T) {
 			require.Equal(t, grants, asks.waitsForReplicas(verb), verb)
 			require.False(t, never.waitsForReplicas(verb), verb)
 		}
+	}
+}
+
+// A connection to a server that became a replica is given up, however it spells that.
+func TestAConnectionToAReplicaIsGivenUp(t *testing.T) {
+	for _, text := range []string{"READONLY You can't write", "readonly you can't write"} {
+		require.True(t, breaksConn(&batch{failed: errors.New(text)}), text)
 	}
 }

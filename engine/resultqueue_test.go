@@ -119,24 +119,3 @@ func TestAShutdownIsToldLast(t *testing.T) {
 	require.Equal(t, []*actor.Request{r}, k.tellingTurn())
 	require.False(t, k.wantsATurn())
 }
-
-// A closed loop ends after it has notified all callers, however many there are.
-func TestALoopEndsWhenEveryCallerWasTold(t *testing.T) {
-	e := newEngine(harnessConfig())
-	told := make([]*actor.Request, 0)
-	e.hooks.Result = func(r *actor.Request, _ time.Duration) { told = append(told, r) }
-	calls := make([]Call, 3*maxResultsPerTurn+1)
-	for i := range calls {
-		calls[i].Ready = make(chan struct{}, 1)
-		calls[i].Op, calls[i].Key, calls[i].Hold = actor.Acquire, "k", &actor.Hold{}
-	}
-	calls[len(calls)-1].Op = AskClose
-	require.True(t, e.PostAll(calls))
-	e.run()
-	require.Len(t, told, len(calls))
-	for i := range calls {
-		require.Len(t, calls[i].Ready, 1)
-	}
-	require.GreaterOrEqual(t, e.Stats().LoopTurns, uint64(4))
-	require.Zero(t, e.Stats().Waiting)
-}

@@ -138,7 +138,7 @@ func (r *simPubSubConn) joined() {
 	switch old := s.conn; {
 	case s.order == nil || s.executingOn != r: // it broke meanwhile
 	case !s.order.switchConn || r == old:
-		s.done(s.order.connIn(r))
+		s.done(connIn(s.order, r))
 	case old.broken && !old.noticed:
 		old.leaving = true // the subscriber pings it once more, and waits
 	default: // the ping flushes the old connection: its reply comes behind all that the server sent
@@ -147,7 +147,7 @@ func (r *simPubSubConn) joined() {
 	}
 }
 
-func (o *order) connIn(r *simPubSubConn) orderDone {
+func connIn(o *order, r *simPubSubConn) orderDone {
 	done := orderDone{conn: r.number}
 	if o.switchConn {
 		done.goneConn = r.number - 1
@@ -164,7 +164,7 @@ func (s *simPubSub) onSwitch(next *simPubSubConn) {
 	default:
 		s.conn.close()
 		s.conn, s.next = next, nil
-		s.done(s.order.connIn(next))
+		s.done(connIn(s.order, next))
 	}
 }
 

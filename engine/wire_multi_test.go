@@ -45,15 +45,3 @@ func shownReply(r actor.Reply) string {
 	}
 	return "done"
 }
-
-// The server names a lock that is not part of the request.
-func TestAPartThatWasNotAskedForIsNoAnswer(t *testing.T) {
-	d := newHarness(t, 8)
-	require.Equal(t, "1: joint a+b", d.line("0s lock a+b"))
-	b := d.inFlight[1]
-	delete(d.inFlight, 1)
-	b.replies = append(b.replies[:0], actor.Reply{Status: actor.HeldByOther, FailedPart: 2, Holder: "x:1"})
-	d.queueMessage(&b.msg)
-	require.Equal(t, "nothing", d.line("1ms heard x"))
-	require.Equal(t, "2: joint a+b", d.line("11ms timer"))
-}

@@ -488,3 +488,69 @@ func TestTheTextOfACallIsWrittenOverOnlyOnceItIsAnswered(t *testing.T) {
 	b.reset(actor.SendRelease)
 	require.Nil(t, b.buf, "much memory is not kept")
 }
+
+// A node of a cluster without sharded pub/sub cannot count listeners at other nodes.
+func TestListenersAreNotCountedWhereTheyCannotBeKnown(t *testing.T) {
+	b := newBatch()
+	b.reset(actor.SendRenew)
+	b.commands = []actor.Command{{Verb: actor.SendRenew, Key: "k", Tenure: 7, Lease: time.Second, CountListeners: true}}
+	written := func(w *encoder) string {
+		specs[b.verb].encode(w, b)
+		return string(w.buf)
+	}
+	require.Equal(t, "SHARDNUMSUB1000me:71"+"1", written(&encoder{id: "me", sharded: true}))
+	require.Equal(t, "NUMSUB1000me:71"+"1", written(&encoder{id: "me"}))
+	require.Equal(t, "NUMSUB1000me:71", written(&encoder{id: "me", noListenerCount: true}))
+}
+
+// What a command is estimated to take of a call is not less than what it takes, but for a tenth.
+func TestACommandTakesNoMoreOfACallThanEstimated(t *testing.T) {
+	name := func(bytes int) string { return strings.Repeat("k", bytes) }
+	reader := func(holds, bytes int) actor.Command {
+		return actor.Command{Key: name(bytes), Tenure: 1, Lease: time.Second, Reader: &actor.ReaderArgs{Leases: make([]time.Duration, holds)}}
+	}
+	for _, c := range []struct {
+		what string
+		verb actor.Verb
+		of   actor.Command
+	}{
+		{"a lock", actor.SendAcquire, actor.Command{Key: "a", Tenure: 1, Lease: time.Second}},
+		{"a fenced lock", actor.SendFencedAcquire, actor.Command{Key: name(1000), Tenure: 1, Lease: time.Second}},
+		{"a reader with a hold", actor.SendReadRenew, reader(1, 10)},
+		{"a reader with many", actor.SendReadRenew, reader(50, 10)},
+		{"a reader with very many", actor.SendReadRenew, reader(10_000, 10)},
+		{"a reader with a long name", actor.SendReadRenew, reader(9, 30_000)},
+		{"a reader beside a writer", actor.SendReadAcquire, actor.Command{Key: "a", Reader: &actor.ReaderArgs{Writer: 1}}},
+		{"several locks", actor.SendMultiAcquire, actor.Command{Key: "a", Parts: make([]actor.PartKey, 60)}},
+		{"several locks with long names", actor.SendMultiAcquire, actor.Command{Key: "a", Parts: []actor.PartKey{{Key: "a"}, {Key: name(60_000)}}}},
+		{"a fair lock with a long name", actor.SendFairAcquire, actor.Command{Key: name(60_000)}},
+		{"orphans", actor.SendAcquire, actor.Command{Key: "a", Orphans: make([]uint64, 1600)}},
+	} {
+		const copies = 32
+		b := newBatch()
+		b.reset(c.verb)
+		estimate := 0
+		for range copies {
+			b.commands = append(b.commands, c.of)
+			_, bytes := commandSize(&c.of, c.verb)
+			estimate += bytes
+		}
+		_, client := newReplyServer(t)
+		w, bytes := encoder{id: "6f0e6a4e-1111-2222-3333-444455556666"}, 0
+		call := w.call(client, b)
+		for _, word := range call.Commands()[2:] { // without EVALSHA and the hash
+			bytes += len(word)
+		}
+		require.LessOrEqual(t, bytes, estimate*11/10, c.what)
+	}
+}
+
+// The estimate counts each key that a script gets.
+func TestAnEstimateCountsEveryKeyOfACall(t *testing.T) {
+	for verb := range actor.Verbs {
+		if specs[verb].keys == nil {
+			require.Equal(t, len(specs[verb].extraKeys), extraKeys(verb), "%v", verb)
+			require.Equal(t, specs[verb].holdKeys, hasHoldKeys(verb), "%v", verb)
+		}
+	}
+}
